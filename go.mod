@@ -1,0 +1,3 @@
+module github.com/stepkeeper/stepkeeper
+
+go 1.26

@@ -1,0 +1,135 @@
+package core
+
+import "encoding/json"
+
+// Grade says what a remote service's operation offers (protocol.md, section 6).
+type Grade string
+
+const (
+	// Fenced: do(key) at most once; undo(key) reverses or succeeds on nothing, and refuses a later do(key).
+	Fenced Grade = "fenced"
+	// Idempotent: do(key) at most once; undo(key) succeeds on nothing; no fence.
+	Idempotent Grade = "idempotent"
+	// Plain: neither. The agent keeps a ledger (P31).
+	Plain Grade = "plain"
+)
+
+// Policy says what happens when a step has used up its budget or failed for good (P19).
+type Policy string
+
+const (
+	OnFailureUndo Policy = "undo" // undo the whole task
+	OnFailureStop Policy = "stop" // set Error and alert the operator
+)
+
+// Definition is a compiled workflow: data only, stored by its hash and pinned by tasks, so that a
+// deploy never disturbs a running task. Package workflow makes it from YAML and validates it;
+// Decide trusts it.
+type Definition struct {
+	Schema     int                        `json:"schema"` // 1
+	Name       string                     `json:"name"`
+	Hash       string                     `json:"-"` // hex of the first 16 bytes of SHA-256 of the JSON form
+	Steps      []StepDefinition           `json:"steps"`
+	Agents     map[string]AgentDefinition `json:"agents"`               // every agent that a step names
+	Output     json.RawMessage            `json:"output,omitempty"`     // template, see Expressions
+	Deadline   Duration                   `json:"deadline,omitempty"`   // of a run from its submission; 0: none
+	OnDeadline Policy                     `json:"onDeadline,omitempty"` // required with Deadline
+	Grace      Duration                   `json:"grace"`                // how long after wakeAt the Supervisor asks again (P9a)
+	TellAfter  Duration                   `json:"tellAfter"`            // how long an end may stay untold before the Supervisor sends Settle (P11)
+	HopBudget  int                        `json:"hopBudget"`            // forward claims between operator commands (P23)
+	Notify     []StatusKind               `json:"notify"`               // which status messages an order with a reply-to gets
+	Expr       Expressions                `json:"-"`                    // attached after loading
+}
+
+// AgentDefinition is what the core must know of an agent.
+type AgentDefinition struct {
+	QueueAllowance Duration `json:"queueAllowance"`         // time that a request may wait in the agent's queue (P32)
+	ClockSkew      Duration `json:"clockSkew"`              // greatest difference between the clocks of Scheduler and Agent (P21)
+	KeyRetention   Duration `json:"keyRetention,omitempty"` // how long the service remembers keys; 0: for ever (P18)
+}
+
+// StepDefinition is one step of a workflow.
+type StepDefinition struct {
+	Name            string          `json:"name"`
+	Agent           string          `json:"agent"`
+	Operation       string          `json:"operation"`
+	Input           json.RawMessage `json:"input,omitempty"` // template, see Expressions
+	After           []string        `json:"after,omitempty"`
+	When            string          `json:"when,omitempty"` // expression; empty: always
+	Timeout         Duration        `json:"timeout"`        // of one handling by the agent
+	MaxQueueTime    Duration        `json:"maxQueueTime"`   // total time in the agent's queue before Error (P32)
+	Retry           Retry           `json:"retry"`
+	OnFailure       Policy          `json:"onFailure"`
+	Undo            *Undo           `json:"undo,omitempty"` // nil: no effect to undo ("undo: none"), or past the point of no return
+	Grade           Grade           `json:"grade"`
+	PointOfNoReturn bool            `json:"pointOfNoReturn,omitempty"`
+}
+
+// Retry is the budget of a step and its waits.
+type Retry struct {
+	MaxFailures      int      `json:"maxFailures"` // counted failures before the extended wait; at least 1
+	Backoff          Backoff  `json:"backoff"`
+	ExtendedInterval Duration `json:"extendedInterval,omitempty"` // wait between the rounds past MaxFailures
+	ExtendedRounds   int      `json:"extendedRounds,omitempty"`   // 0: no extended wait
+}
+
+// Budget is how many counted failures a step survives less one: at the budget the policy applies (P16).
+func (r Retry) Budget() int { return r.MaxFailures + r.ExtendedRounds }
+
+// Backoff grows exponentially from Initial to Max; Jitter takes off up to that share of it.
+type Backoff struct {
+	Initial    Duration `json:"initial"`
+	Max        Duration `json:"max"`
+	Multiplier float64  `json:"multiplier"` // at least 1
+	Jitter     float64  `json:"jitter"`     // 0 to 1
+}
+
+// Undo is the operation that reverses a step.
+type Undo struct {
+	Operation string          `json:"operation"`
+	Input     json.RawMessage `json:"input,omitempty"` // template; absent: the input of the do
+	Timeout   Duration        `json:"timeout"`
+	Retry     Retry           `json:"retry"` // the extended wait does not apply
+}
+
+// Environment is what expressions see. Nothing else: no clock, no randomness.
+type Environment struct {
+	OrderID string
+	Run     int
+	Order   json.RawMessage
+	// Outputs of the steps that the expression may see: for a step those that it comes after,
+	// directly or not (so that a redelivery computes the same bytes, P12), for its undo also its
+	// own, for the workflow's output all. A Skipped step, or one whose output is not known
+	// (resolved by the operator), has no entry.
+	Outputs map[string]json.RawMessage
+}
+
+// Expressions evaluates the templates and conditions of one Definition. It must be a pure
+// function of its arguments and safe for concurrent use. An error is a permanent failure of the
+// step (P20); its text is shown to the operator and must not contain order data.
+type Expressions interface {
+	Input(step int, env Environment) (json.RawMessage, error)
+	UndoInput(step int, env Environment) (json.RawMessage, error) // only asked where Undo.Input is set
+	When(step int, env Environment) (bool, error)
+	Output(env Environment) (json.RawMessage, error) // only asked where Output is set
+}
+
+// Index returns the position of the named step, or -1.
+func (d *Definition) Index(step string) int {
+	for i := range d.Steps {
+		if d.Steps[i].Name == step {
+			return i
+		}
+	}
+	return -1
+}
+
+// Notifies reports whether tasks of this definition send that kind of status.
+func (d *Definition) Notifies(kind StatusKind) bool {
+	for _, k := range d.Notify {
+		if k == kind {
+			return true
+		}
+	}
+	return false
+}

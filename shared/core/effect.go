@@ -1,0 +1,113 @@
+package core
+
+import "encoding/json"
+
+// Effect is something to carry out after the decision was stored. The set is closed.
+type Effect interface{ effect() }
+
+// SendRequest asks an agent; it is also the message itself (P3).
+type SendRequest struct {
+	Agent      string          `json:"agent"`
+	OrderID    string          `json:"task"`
+	Run        int             `json:"run"`
+	Step       string          `json:"step"`
+	Attempt    int             `json:"attempt"`
+	Operation  Operation       `json:"operation"` // do, undo
+	Name       string          `json:"name"`      // the agent's operation: "charge", "refund"
+	Grade      Grade           `json:"grade"`
+	Key        string          `json:"key"` // idempotency key; an undo names the key of the do that it reverses (P2)
+	Timeout    Duration        `json:"timeout"`
+	ClaimedAt  Time            `json:"claimedAt"`
+	CompleteBy Time            `json:"completeBy"`
+	StopBy     Time            `json:"stopBy"`
+	ClockSkew  Duration        `json:"clockSkew,omitempty"`
+	Input      json.RawMessage `json:"input,omitempty"`
+	Resolved   *Resolved       `json:"resolved,omitempty"`
+	Trace      string          `json:"trace"` // W3C traceparent, derived from task, run, step and attempt
+}
+
+// SendWake asks the Scheduler to look at a step, or at the task, at a time (P9a).
+type SendWake struct {
+	OrderID string
+	Run     int
+	Step    string // "" for the whole task
+	Attempt int
+	WakeAt  Time // zero: at once
+}
+
+// SendSettle asks the Scheduler to tell an end (P11).
+type SendSettle struct{ OrderID string }
+
+// StatusKind names a status message to the application.
+type StatusKind string
+
+const (
+	StatusReceived     StatusKind = "received"
+	StatusRefused      StatusKind = "refused"
+	StatusStarted      StatusKind = "started"
+	StatusStepFinished StatusKind = "step-finished"
+	StatusCompleted    StatusKind = "completed"
+	StatusFailed       StatusKind = "failed" // Error: an operator is needed
+	StatusUndone       StatusKind = "undone"
+	StatusCancelled    StatusKind = "cancelled"
+)
+
+// Status is a message to the application's own queue. The one for an end is a complete summary,
+// so that lost earlier ones cost nothing (P11).
+type Status struct {
+	Kind     StatusKind      `json:"status"`
+	OrderID  string          `json:"orderId"`
+	Seq      int             `json:"seq,omitempty"` // received and refused have none
+	Run      int             `json:"run"`
+	Workflow string          `json:"workflow,omitempty"`
+	At       Time            `json:"at"`
+	Step     string          `json:"step,omitempty"`
+	Output   json.RawMessage `json:"output,omitempty"` // of the step, or the workflow
+	Code     string          `json:"code,omitempty"`
+	Message  string          `json:"message,omitempty"`
+	Steps    []StepSummary   `json:"steps,omitempty"` // at an end
+}
+
+// StepSummary is one step in a final status.
+type StepSummary struct {
+	Step     string `json:"step"`
+	State    State  `json:"state"`
+	Attempts int    `json:"attempts"`
+}
+
+// SendStatus tells the application.
+type SendStatus struct {
+	ReplyTo string
+	Status  Status
+}
+
+// RaiseAlert tells the operator that a task stopped in Error.
+type RaiseAlert struct {
+	OrderID  string `json:"orderId"`
+	Workflow string `json:"workflow"`
+	Run      int    `json:"run"`
+	Command  int    `json:"command"` // the number to send back with Resubmit, Undo or Resolve
+	Phase    Phase  `json:"phase"`
+	Step     string `json:"step,omitempty"`
+	Code     string `json:"code,omitempty"`
+	Message  string `json:"message"`
+	At       Time   `json:"at"`
+}
+
+func (SendRequest) effect() {}
+func (SendWake) effect()    {}
+func (SendSettle) effect()  {}
+func (SendStatus) effect()  {}
+func (RaiseAlert) effect()  {}
+
+// Decision is what Decide answers.
+type Decision struct {
+	Task    *Task    // the next task; the one given where nothing changed
+	Changed bool     // it must be committed, on the version of the task given
+	Effects []Effect // to send after the commit, in this order; also where nothing changed (re-emission, P12)
+	// Settles says that Effects hold all that the present end has to tell: the handler that sent
+	// all of them commits Settled(task) afterwards (P11).
+	Settles bool
+	Ignored string   // why the event changed nothing; "" where it did
+	Verdict *Verdict // the answer to a command
+}

@@ -1,0 +1,115 @@
+package core
+
+import "encoding/json"
+
+// Event is one thing that happened to a task. The set is closed.
+type Event interface{ event() }
+
+// Operation of a request or a reply.
+type Operation string
+
+const (
+	Do     Operation = "do"
+	UndoOp Operation = "undo"
+)
+
+// Outcome of a request.
+type Outcome string
+
+const (
+	OutcomeDone       Outcome = "done"
+	OutcomeFailed     Outcome = "failed"      // permanent
+	OutcomeRetryLater Outcome = "retry-later" // transient; the agent's own retries are used up
+)
+
+// Submitted is an accepted submission. Task is nil in Decide for a new order.
+type Submitted struct {
+	OrderID     string
+	Workflow    string
+	ContentHash string
+	Priority    string
+	ReplyTo     string
+	Deadline    Time // zero: the definition's, if any
+}
+
+// Reply is an agent's answer (P15).
+type Reply struct {
+	Step       string
+	Run        int
+	Attempt    int
+	Operation  Operation
+	Outcome    Outcome
+	Output     json.RawMessage // of done
+	Code       string          // of failed and retry-later, see StepError
+	Message    string
+	RetryAfter Duration // of retry-later: the service asked for at least this wait; 0: none
+}
+
+// Overdue says that a step's complete-by has passed; decided by the Supervisor only (P16).
+type Overdue struct {
+	Step    string
+	Attempt int
+	Backlog bool // the agent's queue holds a backlog (P32)
+}
+
+// DeadlinePassed says that the task's deadline has passed; decided by the Supervisor only (P23a).
+type DeadlinePassed struct{ Run int }
+
+// TellOverdue says that the tell time has passed; decided by the Supervisor only (P11).
+type TellOverdue struct{}
+
+// Wake asks the Scheduler to go on with a step, or, where Step is empty, with the whole task.
+type Wake struct {
+	Step    string
+	Run     int
+	Attempt int
+}
+
+// Settle asks the Scheduler to tell an end again (P11).
+type Settle struct{}
+
+// Cancel is the caller's wish to stop and undo an order (P17).
+type Cancel struct {
+	ID  string // of the command
+	Run int
+}
+
+// UndoCommand is the operator's decision to undo a task in Error.
+type UndoCommand struct {
+	ID      string
+	Command int // the number that the sender saw (P5)
+}
+
+// Resubmit is the operator's decision to go on, or to start a Compensated order again (P18).
+type Resubmit struct {
+	ID       string
+	Command  int
+	Deadline Time // zero removes the deadline
+}
+
+// Resolve states what happened to a step in doubt.
+type Resolve struct {
+	ID      string
+	Command int
+	Step    string
+	Fact    Fact
+}
+
+func (Submitted) event()      {}
+func (Reply) event()          {}
+func (Overdue) event()        {}
+func (DeadlinePassed) event() {}
+func (TellOverdue) event()    {}
+func (Wake) event()           {}
+func (Settle) event()         {}
+func (Cancel) event()         {}
+func (UndoCommand) event()    {}
+func (Resubmit) event()       {}
+func (Resolve) event()        {}
+
+// At is what the deciding instance brings along: the time, its name, and what it has learnt.
+type At struct {
+	Now   Time
+	By    string              // for LockedBy
+	Waits map[string]Duration // by agent: how long the last request had waited in its queue (P32)
+}

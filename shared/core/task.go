@@ -1,0 +1,180 @@
+package core
+
+import "encoding/json"
+
+// State is the pattern's ProcessState, of a task or of a step.
+type State string
+
+const (
+	Pending      State = "Pending"      // step: not claimed yet, or handed back for another attempt
+	Skipped      State = "Skipped"      // step: its condition was false
+	Processing   State = "Processing"   // task: going forward; step: claimed, its agent has been asked
+	Processed    State = "Processed"    // done
+	Failed       State = "Failed"       // step: given up, in doubt whether it happened
+	UndoWait     State = "UndoWait"     // step: its undo waits
+	Compensating State = "Compensating" // task: being undone; step: its undo has been asked for
+	Compensated  State = "Compensated"  // undone
+	Cancelled    State = "Cancelled"    // task: stopped by the caller, and undone
+	Error        State = "Error"        // task: waits for the operator
+)
+
+// Phase is the direction in which a task in Error was going.
+type Phase string
+
+const (
+	Forward Phase = "forward"
+	Undoing Phase = "undo"
+)
+
+// Why a task compensates.
+type Why string
+
+const (
+	WhyFailure  Why = "failure"
+	WhyCancel   Why = "cancel"
+	WhyOperator Why = "operator"
+	WhyDeadline Why = "deadline"
+)
+
+// Task is one run of a workflow for one order: the whole document that one conditional write
+// replaces. Values are treated as immutable once they were returned by Decide.
+type Task struct {
+	Schema       int // 1; a newer major is refused by the codec
+	OrderID      string
+	Version      int64 // of the stored document; set by whoever commits (P8)
+	Workflow     string
+	Definition   string // hash
+	ContentHash  string // of the submission: same ID and same hash is the same order (P14)
+	Priority     string
+	ReplyTo      string // logical name, "" for none
+	ProcessState State
+	Phase        Phase // while in Error
+	Why          Why   // while Compensating and after
+	Run          int   // P2
+	Command      int   // number of accepted commands (P5)
+	Verdicts     []Verdict
+	CancelAsked  bool
+	Hops         int // forward claims since the last command (P23)
+	Claims       int // order of first claims handed out in this run
+	StatusSeq    int // sequence number of the last status message
+	StartSeq     int // that of the last "started", 0 where none was due
+	StartCause   string
+	EndSeq       int    // that of the status for the present end, or Error
+	EndCause     string // what led to it (P4)
+	EndText      string // why, for people: the error, or the failure of the output expression
+	EndStep      string // the step to blame, "" for none
+	Output       json.RawMessage
+	Created      Time
+	Ended        Time                       // when it entered the present end, or Error; zero while it runs
+	Deadline     Time                       // zero: none
+	DeadlineSeq  int                        // how many deadlines were set in this run, for the cause (P4)
+	Tell         Time                       // live while an end is untold (P11)
+	Due          Time                       // the indexed due time; may be early, never late (P9)
+	Attention    bool                       // in the operator's list: Error, nothing in flight, told (P9)
+	Steps        []Step                     // in the order of the definition
+	Unknown      map[string]json.RawMessage // fields of a newer minor version, kept
+}
+
+// Step is one step's part of the document.
+type Step struct {
+	Name         string
+	State        State
+	LockedBy     string // the instance that claimed it; "" while Pending
+	Attempt      int    // number of the claim, do and undo alike; never reset (P1)
+	Undo         bool   // the current attempt is an undo
+	First        int    // order of its first claim in this run; 0: not attempted in it (P7)
+	FirstAt      Time   // when that was
+	Cause        string // of the current claim (P4)
+	ClaimedAt    Time
+	CompleteBy   Time     // see P9a
+	StopBy       Time     // of the current attempt (P6)
+	WakeAt       Time     // end of a wait (P9a)
+	QuietBy      Time     // latest stopBy of all do attempts in this run (P21)
+	LastStopBy   Time     // latest stopBy of all attempts in this run (Resolve)
+	Allowance    Duration // of the last claim, doubled by a backlog (P32)
+	Queued       Duration // time in the queue handed back uncounted so far (P32)
+	FailureCount int
+	UndoFailures int
+	FinishedAt   Time // when it became Processed
+	FinishSeq    int  // of the "step finished" status
+	FinishCause  string
+	Output       json.RawMessage
+	Error        *StepError // the last failure
+	Resolved     *Resolved
+	Unknown      map[string]json.RawMessage
+}
+
+// StepError is the last failure of a step, for people.
+type StepError struct {
+	Code    string `json:"code"`    // a short stable word: "timeout", "http-422", "expression" …
+	Message string `json:"message"` // at most 1,024 bytes, see TrimMessage
+	At      Time   `json:"at"`
+	Attempt int    `json:"attempt,omitempty"`
+}
+
+// Fact is what an operator states about a step in doubt.
+type Fact string
+
+const (
+	Happened    Fact = "happened"
+	NotHappened Fact = "not-happened"
+	Undone      Fact = "undone"
+)
+
+// Resolved is an operator's fact, carried by later requests of that step in the same run.
+type Resolved struct {
+	Fact    Fact `json:"fact"`
+	Command int  `json:"command"`
+}
+
+// Verdict is the answer to one command, kept so that its sender can read it (P5).
+type Verdict struct {
+	ID       string `json:"id"`
+	Command  string `json:"command"` // "cancel", "undo", "resubmit", "resolve"
+	Accepted bool   `json:"accepted"`
+	Reason   string `json:"reason,omitempty"`
+	At       Time   `json:"at"`
+}
+
+// Attempted reports whether the step was claimed at least once in this run (P7).
+func (s *Step) Attempted() bool { return s.First > 0 }
+
+// InFlight reports whether an agent may be at work on the step.
+func (s *Step) InFlight() bool { return s.State == Processing || s.State == Compensating }
+
+// Step returns the named step, or nil.
+func (t *Task) Step(name string) *Step {
+	for i := range t.Steps {
+		if t.Steps[i].Name == name {
+			return &t.Steps[i]
+		}
+	}
+	return nil
+}
+
+// Terminal reports an end that only an operator's command leaves: Processed, Compensated, Cancelled.
+func (t *Task) Terminal() bool {
+	return t.ProcessState == Processed || t.ProcessState == Compensated || t.ProcessState == Cancelled
+}
+
+// InFlight reports whether any step is in flight.
+func (t *Task) InFlight() bool {
+	for i := range t.Steps {
+		if t.Steps[i].InFlight() {
+			return true
+		}
+	}
+	return false
+}
+
+// AtRest reports an end that has been told: nothing will happen without a command (P11).
+func (t *Task) AtRest() bool {
+	return (t.Terminal() || t.ProcessState == Error && !t.InFlight()) && t.Tell == 0
+}
+
+// clone copies the task so that the copy's steps can be changed.
+func (t *Task) clone() *Task {
+	c := *t
+	c.Steps = append([]Step(nil), t.Steps...)
+	return &c
+}

@@ -1,0 +1,122 @@
+package core
+
+import (
+	"fmt"
+	"time"
+)
+
+// Time is a moment in milliseconds since the Unix epoch, UTC. Zero means "no time", which is how
+// a document says that a step has no complete-by. In JSON it is RFC 3339 with milliseconds.
+type Time int64
+
+// Duration is a span in milliseconds. In JSON it is a number of milliseconds.
+type Duration int64
+
+const (
+	Millisecond Duration = 1
+	Second               = 1000 * Millisecond
+	Minute               = 60 * Second
+	Hour                 = 60 * Minute
+	Day                  = 24 * Hour
+)
+
+const timeLayout = "2006-01-02T15:04:05.000Z"
+
+// TimeOf converts from the standard library, cutting to milliseconds. The zero time gives 0.
+func TimeOf(t time.Time) Time {
+	if t.IsZero() {
+		return 0
+	}
+	return Time(t.UnixMilli())
+}
+
+// Std converts to the standard library. 0 gives the zero time.
+func (t Time) Std() time.Time {
+	if t == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(int64(t)).UTC()
+}
+
+// Add returns t + d; "no time" stays "no time".
+func (t Time) Add(d Duration) Time {
+	if t == 0 {
+		return 0
+	}
+	return t + Time(d)
+}
+
+// Sub returns t - u.
+func (t Time) Sub(u Time) Duration { return Duration(t - u) }
+
+// IsZero reports "no time"; encoding/json's omitzero uses it.
+func (t Time) IsZero() bool { return t == 0 }
+
+func (t Time) String() string {
+	if t == 0 {
+		return ""
+	}
+	return t.Std().Format(timeLayout)
+}
+
+// AppendText writes RFC 3339 with milliseconds, without the allocation of Format.
+func (t Time) AppendText(b []byte) ([]byte, error) {
+	if t == 0 {
+		return b, nil
+	}
+	return t.Std().AppendFormat(b, timeLayout), nil
+}
+
+// MarshalJSON writes RFC 3339 with milliseconds in quotes, or null.
+func (t Time) MarshalJSON() ([]byte, error) {
+	if t == 0 {
+		return []byte("null"), nil
+	}
+	b := make([]byte, 0, len(timeLayout)+2)
+	b = append(b, '"')
+	b, _ = t.AppendText(b)
+	return append(b, '"'), nil
+}
+
+// UnmarshalJSON reads any RFC 3339 time; anything finer than a millisecond is cut off.
+func (t *Time) UnmarshalJSON(b []byte) error {
+	if string(b) == "null" || string(b) == `""` {
+		*t = 0
+		return nil
+	}
+	if len(b) < 2 || b[0] != '"' || b[len(b)-1] != '"' {
+		return fmt.Errorf("time %.40q is not a string in RFC 3339, like \"2026-11-21T10:00:00.000Z\"", b)
+	}
+	std, err := time.Parse(time.RFC3339, string(b[1:len(b)-1]))
+	if err != nil {
+		return fmt.Errorf("time %.40q is not RFC 3339, like \"2026-11-21T10:00:00.000Z\"", b)
+	}
+	*t = TimeOf(std)
+	return nil
+}
+
+// DurationOf converts from the standard library, rounding up to a whole millisecond.
+func DurationOf(d time.Duration) Duration {
+	return Duration((d + time.Millisecond - 1) / time.Millisecond)
+}
+
+// Std converts to the standard library.
+func (d Duration) Std() time.Duration { return time.Duration(d) * time.Millisecond }
+
+func (d Duration) String() string { return d.Std().String() }
+
+// earliest returns the smaller of two times, "no time" counting as never.
+func earliest(a, b Time) Time {
+	if a == 0 || b != 0 && b < a {
+		return b
+	}
+	return a
+}
+
+// latest returns the larger of two times.
+func latest(a, b Time) Time {
+	if a > b {
+		return a
+	}
+	return b
+}

@@ -1,0 +1,91 @@
+package message
+
+import (
+	"encoding/json"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+// SubmitOrder is what an application sends to the intake queue.
+type SubmitOrder struct {
+	Schema   int             `json:"schema"`
+	OrderID  string          `json:"orderId"`
+	Workflow string          `json:"workflow"`
+	Order    json.RawMessage `json:"order"`              // any JSON; numbers keep their digits
+	Priority string          `json:"priority,omitempty"` // "normal" (default) or "high"
+	ReplyTo  string          `json:"replyTo,omitempty"`  // logical name of the application's queue
+	Deadline core.Time       `json:"deadline,omitzero"`
+}
+
+// Request is what an agent receives.
+type Request struct {
+	Schema int `json:"schema"`
+	core.SendRequest
+}
+
+// Reply is what an agent answers to the replies queue (P3).
+type Reply struct {
+	Schema     int             `json:"schema"`
+	OrderID    string          `json:"task"`
+	Run        int             `json:"run"`
+	Step       string          `json:"step"`
+	Agent      string          `json:"agent,omitempty"`
+	Attempt    int             `json:"attempt"`
+	Operation  core.Operation  `json:"operation"`
+	Outcome    core.Outcome    `json:"outcome"`
+	Output     json.RawMessage `json:"output,omitempty"`
+	Error      *ReplyError     `json:"error,omitempty"`
+	RetryAfter core.Duration   `json:"retryAfter,omitempty"` // milliseconds
+	Waited     core.Duration   `json:"waited"`               // milliseconds from claimedAt to receipt, never negative (P32)
+}
+
+// ReplyError says why.
+type ReplyError struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+// ControlKind names a control message.
+type ControlKind string
+
+const (
+	Wake     ControlKind = "wake"
+	Settle   ControlKind = "settle"
+	Cancel   ControlKind = "cancel"
+	Undo     ControlKind = "undo"
+	Resubmit ControlKind = "resubmit"
+	Resolve  ControlKind = "resolve"
+)
+
+// Control is a message to the control queue: Wake and Settle from inside; Cancel, Undo, Resubmit
+// and Resolve from the operator or the application. Fields that a kind does not use are absent.
+type Control struct {
+	Schema   int         `json:"schema"`
+	Kind     ControlKind `json:"kind"`
+	OrderID  string      `json:"task"`
+	Run      int         `json:"run,omitempty"`     // wake, cancel
+	Step     string      `json:"step,omitempty"`    // wake ("" for the task), resolve
+	Attempt  int         `json:"attempt,omitempty"` // wake
+	ID       string      `json:"id,omitempty"`      // of a command (P5)
+	Command  int         `json:"command,omitempty"` // number seen; undo, resubmit, resolve
+	Deadline core.Time   `json:"deadline,omitzero"` // resubmit
+	Fact     core.Fact   `json:"fact,omitempty"`    // resolve
+	ReplyTo  string      `json:"replyTo,omitempty"` // cancel of an order not seen yet
+}
+
+// Status is what the application receives.
+type Status struct {
+	Schema int `json:"schema"`
+	core.Status
+}
+
+// Quarantined is a message that nobody could read, with the reason.
+type Quarantined struct {
+	Schema int       `json:"schema"`
+	Queue  string    `json:"queue"`
+	ID     string    `json:"id"` // the queue's
+	Reason string    `json:"reason"`
+	At     core.Time `json:"at"`
+	SHA256 string    `json:"sha256"`
+	Body   []byte    `json:"body"` // base64; at most 40,000 bytes of it
+}

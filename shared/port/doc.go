@@ -1,0 +1,21 @@
+// Package port holds what the actors need from the world: small interfaces, the records that
+// cross them, and the errors that they answer with. Actors know these and never an adapter.
+// Every adapter passes the suites in storetest and queuetest.
+package port
+
+import "errors"
+
+var (
+	// ErrExists: a record that had to be absent is there.
+	ErrExists = errors.New("already exists")
+	// ErrNotFound: there is no such record, queue or definition.
+	ErrNotFound = errors.New("not found")
+	// ErrConflict: the stored version is another than expected; load and decide again.
+	ErrConflict = errors.New("version conflict")
+	// ErrTooLarge: the document or message is over the limit; it will never fit.
+	ErrTooLarge = errors.New("too large")
+	// ErrUnavailable: throttled, disk full, shutting down. Nothing is known to be stored; try again later.
+	ErrUnavailable = errors.New("unavailable")
+	// ErrReceipt: the receipt is not valid any more: the message was deleted or received again.
+	ErrReceipt = errors.New("receipt expired")
+)

@@ -1,0 +1,101 @@
+package port
+
+import (
+	"context"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+// MaxMessage is the largest message that we send, in bytes: one chunk as SQS bills it.
+const MaxMessage = 64 << 10
+
+// MaxDelay is the longest delay of a message, and of a visibility timeout: SQS's 900 s and 12 h.
+const (
+	MaxDelay      = 900 * time.Second
+	MaxVisibility = 12 * time.Hour
+	MaxBatch      = 10
+)
+
+// Value is a message that has not been encoded yet. A queue in memory hands it over as it is,
+// which saves encoding and decoding; whoever receives it must not change it.
+type Value interface {
+	// Encode writes the message's JSON.
+	Encode() ([]byte, error)
+}
+
+// Message is what travels. Exactly one of Body and Value is set by the sender.
+type Message struct {
+	Body  []byte
+	Value Value
+	Delay time.Duration // 0 to MaxDelay
+}
+
+// Bytes is the body, encoding the value where there is only that.
+func (m Message) Bytes() ([]byte, error) {
+	if m.Value != nil && m.Body == nil {
+		return m.Value.Encode()
+	}
+	return m.Body, nil
+}
+
+// Delivery is a received message.
+type Delivery struct {
+	Message
+	ID       string // the queue's; the same at each delivery
+	Receipt  string // of this delivery
+	Received int    // how often it was received, this time included
+	SentAt   time.Time
+}
+
+// Depth is how full a queue is; approximate.
+type Depth struct {
+	Visible  int
+	InFlight int
+	Delayed  int
+	Oldest   time.Duration // age of the oldest visible message; 0 if unknown
+}
+
+// Queue is one queue, at least once, in any order. Batches hold 1 to MaxBatch entries, unless
+// the adapter's suite says otherwise. Per-entry errors stand at the places of their entries.
+type Queue interface {
+	// Name is the logical name: "intake", "requests-payment".
+	Name() string
+	// Send: ErrTooLarge, ErrUnavailable (full, throttled) per message; nil where it was taken.
+	Send(ctx context.Context, messages []Message) []error
+	// Receive waits up to wait for the first message and answers at most max; none is no error.
+	// They become visible again after visibility, unless deleted before.
+	Receive(ctx context.Context, max int, wait, visibility time.Duration) ([]Delivery, error)
+	// Delete: ErrReceipt where the receipt is not that of the newest delivery. Deleting twice is no error.
+	Delete(ctx context.Context, receipts []string) []error
+	// Extend makes the delivery invisible for d from now on; 0 gives it back at once. ErrReceipt as with Delete.
+	Extend(ctx context.Context, receipt string, d time.Duration) error
+	// Depth tells how full it is.
+	Depth(ctx context.Context) (Depth, error)
+}
+
+// Queues finds queues by their logical names.
+type Queues interface {
+	// Queue: ErrNotFound for a name that the deployment does not have.
+	Queue(name string) (Queue, error)
+	// ReplyTo resolves an application's logical name from the list that the operator deployed.
+	// ErrNotFound for any other: an address in a message is never used.
+	ReplyTo(name string) (Queue, error)
+}
+
+// Logical names of the queues.
+const (
+	Intake     = "intake"
+	Replies    = "replies"
+	Control    = "control"
+	Quarantine = "quarantine"
+)
+
+// Requests is the name of an agent's queue.
+func Requests(agent string) string { return "requests-" + agent }
+
+// Alerts tells the operator.
+type Alerts interface {
+	// Raise is done when the alert is where the operator will see it.
+	Raise(ctx context.Context, alert core.RaiseAlert) error
+}

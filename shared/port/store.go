@@ -1,0 +1,138 @@
+package port
+
+import (
+	"context"
+	"time"
+)
+
+// MaxDocument is the largest document of a task that a Store takes, in bytes (DynamoDB's item
+// limit is 400 KB; the rest is room for the index attributes).
+const MaxDocument = 380 << 10
+
+// MaxOrder is the largest order, in bytes: one SQS chunk as billed.
+const MaxOrder = 64 << 10
+
+// Bucket is the index that a task stands in.
+type Bucket string
+
+const (
+	NoBucket        Bucket = ""          // at rest
+	DueBucket       Bucket = "due"       // the Supervisor looks at it when its time has come (P9)
+	AttentionBucket Bucket = "attention" // in Error, told: for the operator
+)
+
+// Record is a stored task. The Store knows nothing of what is in Document.
+type Record struct {
+	ID       string
+	Version  int64 // 1 for a new record
+	State    string
+	Workflow string
+	Created  time.Time
+	Bucket   Bucket
+	IndexAt  time.Time // sort key in the bucket; whole milliseconds
+	Document []byte    // JSON
+}
+
+// Order is an order as received. It never changes and never expires (P26).
+type Order struct {
+	ID          string
+	ContentHash string // of workflow, order, priority and reply-to (RFC 8785)
+	Body        []byte // the order; empty for the tombstone of a Cancel that came first (P17)
+	Created     time.Time
+}
+
+// Write is one conditional write. Expected 0 creates: Order and Record together, both must be
+// absent. Otherwise Record replaces the stored one of version Expected, and Record.Version must
+// be Expected + 1 (P8).
+type Write struct {
+	Record   Record
+	Expected int64
+	Order    *Order // only with Expected 0
+}
+
+// Query selects records for people. Zero fields do not select.
+type Query struct {
+	State    string
+	Workflow string
+	Before   time.Time // created before
+	After    time.Time // created at or after
+	Limit    int       // 1 to 1000
+	Cursor   string    // from the page before; "" for the first
+}
+
+// Page is one page of a listing, newest first. Next is "" at the end.
+type Page struct {
+	Records []Record
+	Next    string
+}
+
+// Due is one entry of an index: a hint, which may be stale in every direction.
+type Due struct {
+	ID string
+	At time.Time
+}
+
+// Store is the state store. All loads are strongly consistent; listings and Due need not be.
+type Store interface {
+	// Commit carries out the writes, each on its own: some can succeed while others fail. The
+	// errors stand at the places of their writes, nil where it was stored: ErrExists (create: the
+	// order, or the record, is there), ErrConflict, ErrNotFound (replace: no record), ErrTooLarge,
+	// ErrUnavailable. Any other error, context errors too, means "perhaps stored". An error is
+	// never answered for a write that is known to be stored, and one of the caller's own that is
+	// found stored after a lost answer counts as stored.
+	Commit(ctx context.Context, writes []Write) []error
+	// Load answers the records at the places of their IDs; nil where there is none.
+	Load(ctx context.Context, ids []string) ([]*Record, error)
+	// LoadOrder: ErrNotFound if there is none.
+	LoadOrder(ctx context.Context, id string) (*Order, error)
+	// Due lists a bucket's entries of one shard, earliest first: those at or before the time
+	// given, at most limit, after the entry `after` where one is given.
+	Due(ctx context.Context, bucket Bucket, shard int, before time.Time, after *Due, limit int) ([]Due, error)
+	// Shards is how many shards the index has; it does not change while the process runs.
+	Shards() int
+	// List selects records, newest first. An adapter that cannot answer a query says so in the error.
+	List(ctx context.Context, q Query) (Page, error)
+}
+
+// Definitions keeps compiled workflows by hash.
+type Definitions interface {
+	// Definition: ErrNotFound if there is none.
+	Definition(ctx context.Context, hash string) ([]byte, error)
+	// PutDefinition stores it if absent.
+	PutDefinition(ctx context.Context, hash string, data []byte) error
+}
+
+// Leases keep two Supervisors from doing the same work twice. Nothing depends on them but cost.
+type Leases interface {
+	// Acquire takes the lease, or renews one's own, until now + ttl. False: somebody else holds it.
+	Acquire(ctx context.Context, name, owner string, now time.Time, ttl time.Duration) (bool, error)
+}
+
+// LedgerEntry is what the agent of a plain service knows of one key (P31).
+type LedgerEntry struct {
+	Key     string
+	State   string // see functions/agent/worker
+	Attempt int    // that wrote the state
+	Command int    // of the last operator's fact applied
+	Output  []byte // of a done
+	Code    string // of a failure
+	Message string
+	Version int64 // 0: absent
+}
+
+// Ledger is the agent's own small table.
+type Ledger interface {
+	// Entry answers the entry, Version 0 where there is none. Strongly consistent.
+	Entry(ctx context.Context, key string) (LedgerEntry, error)
+	// Move stores the entry if the stored version is e.Version, and raises it by one. ErrConflict otherwise.
+	Move(ctx context.Context, e LedgerEntry) error
+}
+
+// Clock tells the time. Every actor has one, so that tests and the simulator can move it.
+type Clock interface{ Now() time.Time }
+
+// ClockFunc makes a Clock of a function.
+type ClockFunc func() time.Time
+
+// Now calls the function.
+func (f ClockFunc) Now() time.Time { return f() }
