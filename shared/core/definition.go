@@ -39,6 +39,10 @@ type Definition struct {
 	HopBudget  int                        `json:"hopBudget"`            // forward claims between operator commands (P23)
 	Notify     []StatusKind               `json:"notify"`               // which status messages an order with a reply-to gets
 	Expr       Expressions                `json:"-"`                    // attached after loading
+
+	byName    map[string]int // set by Link
+	after     [][]int
+	ancestors [][]int
 }
 
 // AgentDefinition is what the core must know of an agent.
@@ -114,12 +118,52 @@ type Expressions interface {
 	Output(env Environment) (json.RawMessage, error) // only asked where Output is set
 }
 
+// Link prepares the definition for use. It must be called once after loading, before the
+// definition is shared; Steps must not change afterwards. Unknown names in After are dropped:
+// validation refuses them.
+func (d *Definition) Link() {
+	d.byName = make(map[string]int, len(d.Steps))
+	for i := range d.Steps {
+		d.byName[d.Steps[i].Name] = i
+	}
+	d.after = make([][]int, len(d.Steps))
+	for i := range d.Steps {
+		for _, name := range d.Steps[i].After {
+			if j, ok := d.byName[name]; ok {
+				d.after[i] = append(d.after[i], j)
+			}
+		}
+	}
+	d.ancestors = make([][]int, len(d.Steps))
+	for i := range d.Steps {
+		d.ancestors[i] = d.before(i)
+	}
+}
+
+// before lists the steps that step i comes after, directly or not, nearest first.
+func (d *Definition) before(i int) []int {
+	seen := make([]bool, len(d.Steps))
+	found := append([]int(nil), d.after[i]...)
+	for n := 0; n < len(found); n++ {
+		if j := found[n]; !seen[j] {
+			seen[j] = true
+			found = append(found, d.after[j]...)
+		}
+	}
+	unique := found[:0]
+	for _, j := range found {
+		if seen[j] {
+			seen[j] = false
+			unique = append(unique, j)
+		}
+	}
+	return unique
+}
+
 // Index returns the position of the named step, or -1.
 func (d *Definition) Index(step string) int {
-	for i := range d.Steps {
-		if d.Steps[i].Name == step {
-			return i
-		}
+	if i, ok := d.byName[step]; ok {
+		return i
 	}
 	return -1
 }

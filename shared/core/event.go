@@ -70,8 +70,9 @@ type Settle struct{}
 
 // Cancel is the caller's wish to stop and undo an order (P17).
 type Cancel struct {
-	ID  string // of the command
-	Run int
+	OrderID string
+	ID      string // of the command
+	Run     int
 }
 
 // UndoCommand is the operator's decision to undo a task in Error.

@@ -59,8 +59,10 @@ type Task struct {
 	StatusSeq    int // sequence number of the last status message
 	StartSeq     int // that of the last "started", 0 where none was due
 	StartCause   string
+	StartAt      Time   // when the run began, or was taken up again
 	EndSeq       int    // that of the status for the present end, or Error
 	EndCause     string // what led to it (P4)
+	EndCode      string // a short stable word
 	EndText      string // why, for people: the error, or the failure of the output expression
 	EndStep      string // the step to blame, "" for none
 	Output       json.RawMessage
@@ -107,7 +109,7 @@ type Step struct {
 // StepError is the last failure of a step, for people.
 type StepError struct {
 	Code    string `json:"code"`    // a short stable word: "timeout", "http-422", "expression" …
-	Message string `json:"message"` // at most 1,024 bytes, see TrimMessage
+	Message string `json:"message"` // at most MaxMessage bytes, see TrimMessage
 	At      Time   `json:"at"`
 	Attempt int    `json:"attempt,omitempty"`
 }
@@ -144,12 +146,19 @@ func (s *Step) InFlight() bool { return s.State == Processing || s.State == Comp
 
 // Step returns the named step, or nil.
 func (t *Task) Step(name string) *Step {
-	for i := range t.Steps {
-		if t.Steps[i].Name == name {
-			return &t.Steps[i]
-		}
+	if i := t.index(name); i >= 0 {
+		return &t.Steps[i]
 	}
 	return nil
+}
+
+func (t *Task) index(name string) int {
+	for i := range t.Steps {
+		if t.Steps[i].Name == name {
+			return i
+		}
+	}
+	return -1
 }
 
 // Terminal reports an end that only an operator's command leaves: Processed, Compensated, Cancelled.

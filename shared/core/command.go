@@ -1,0 +1,282 @@
+package core
+
+// maxVerdicts is how many answers to commands a task keeps (P5).
+const maxVerdicts = 8
+
+// verdictOf finds the stored answer to a command that came before.
+func (t *Task) verdictOf(ev Event) *Verdict {
+	var id string
+	switch e := ev.(type) {
+	case Cancel:
+		id = e.ID
+	case UndoCommand:
+		id = e.ID
+	case Resubmit:
+		id = e.ID
+	case Resolve:
+		id = e.ID
+	}
+	if id == "" {
+		return nil
+	}
+	for i := range t.Verdicts {
+		if t.Verdicts[i].ID == id {
+			v := t.Verdicts[i]
+			return &v
+		}
+	}
+	return nil
+}
+
+// accept and reject store the verdict; a refusal is a commit too, since its sender reads the task
+// until the verdict stands there (P5).
+func (r *deciding) accept(id, command, reason string) {
+	r.answer(Verdict{ID: id, Command: command, Accepted: true, Reason: reason, At: r.at.Now})
+}
+
+func (r *deciding) reject(id, command, reason string) (string, error) {
+	r.changed = true
+	r.answer(Verdict{ID: id, Command: command, Reason: reason, At: r.at.Now})
+	return "refused: " + reason, nil
+}
+
+func (r *deciding) answer(v Verdict) {
+	all := append(append([]Verdict(nil), r.t.Verdicts...), v)
+	r.t.Verdicts = all[max(0, len(all)-maxVerdicts):]
+	r.verdict = &v
+}
+
+// submittedAgain answers a submission of an order that is there (P14).
+func (r *deciding) submittedAgain(_ int, ev Event) (string, error) {
+	switch {
+	case r.t.IsTombstone():
+		return "the order was cancelled before it came", nil
+	case ev.(Submitted).ContentHash != r.t.ContentHash:
+		return "", refuse("other-content",
+			"an order with this ID and other content was submitted before; nothing was changed: submit the new content under a new ID")
+	}
+	return "the order is there", nil
+}
+
+// cancelled answers the caller's wish to stop (P17). The answer never goes from refused to
+// accepted for one command, and repeats get the same one (H30).
+func (r *deciding) cancelled(_ int, ev Event) (string, error) {
+	e, t := ev.(Cancel), r.t
+	switch {
+	case e.Run > t.Run:
+		return "", ErrStale
+	case e.Run < t.Run:
+		return r.reject(e.ID, "cancel", "the order was started again since; look at it and cancel the new run")
+	case t.ProcessState == Cancelled || t.CancelAsked:
+		r.accept(e.ID, "cancel", "it was cancelled before")
+		return "", nil
+	case t.ProcessState == Processed:
+		return r.reject(e.ID, "cancel", "the order is Processed")
+	case r.pastNoReturn():
+		return r.reject(e.ID, "cancel", "the order is past its point of no return")
+	}
+	t.Command++
+	t.CancelAsked = true
+	r.accept(e.ID, "cancel", "")
+	switch modeOf(t) {
+	case going:
+		r.compensate(WhyCancel, -1)
+		r.advance()
+	case errForward:
+		r.turnAround(WhyCancel)
+	case compensated: // the undo that was done becomes the cancel, told as a new end
+		t.Why = WhyCancel
+		r.enterEnd(Cancelled)
+	}
+	return "", nil
+}
+
+// turnAround takes a task out of Error into its undo. Every wait ends there (P9a).
+func (r *deciding) turnAround(why Why) {
+	r.left()
+	r.t.ProcessState, r.t.Why = Compensating, why
+	for i := range r.t.Steps {
+		s := &r.t.Steps[i]
+		s.UndoFailures, s.Queued = 0, 0
+		if waiting(s) {
+			s.WakeAt, s.CompleteBy = 0, 0
+		}
+	}
+	r.advance()
+}
+
+// seen checks the command number that the sender saw (P5, H17).
+func (r *deciding) seen(number int) string {
+	if number == r.t.Command {
+		return ""
+	}
+	return "the task has had another command since you looked; look at it again and repeat the command if it still applies"
+}
+
+// undoAsked is the operator's decision to undo a task in Error.
+func (r *deciding) undoAsked(_ int, ev Event) (string, error) {
+	e := ev.(UndoCommand)
+	if reason := r.seen(e.Command); reason != "" {
+		return r.reject(e.ID, "undo", reason)
+	}
+	switch {
+	case r.t.ProcessState != Error:
+		return r.reject(e.ID, "undo", "only a task in Error can be undone by the operator; this one is "+string(r.t.ProcessState))
+	case r.pastNoReturn():
+		return r.reject(e.ID, "undo", "the order is past its point of no return")
+	}
+	r.t.Command++
+	r.accept(e.ID, "undo", "")
+	why := WhyOperator
+	if r.t.Phase == Undoing { // it goes on with the reason that it had
+		why = r.t.Why
+	}
+	r.turnAround(why)
+	return "", nil
+}
+
+// resubmitted is the operator's decision to go on (P18).
+func (r *deciding) resubmitted(_ int, ev Event) (string, error) {
+	e := ev.(Resubmit)
+	if reason := r.seen(e.Command); reason != "" {
+		return r.reject(e.ID, "resubmit", reason)
+	}
+	switch modeOf(r.t) {
+	case errForward:
+		if reason := r.forgotten(); reason != "" {
+			return r.reject(e.ID, "resubmit", reason)
+		}
+		r.t.Command++
+		r.accept(e.ID, "resubmit", "")
+		r.resume(e)
+	case errUndo: // never forward (H5)
+		if reason := r.forgotten(); reason != "" {
+			return r.reject(e.ID, "resubmit", reason)
+		}
+		r.t.Command++
+		r.accept(e.ID, "resubmit", "")
+		r.turnAround(r.t.Why)
+	case compensated:
+		r.t.Command++
+		r.accept(e.ID, "resubmit", "")
+		r.restart(e)
+	case cancelled, processed:
+		return r.reject(e.ID, "resubmit", "the order is "+string(r.t.ProcessState)+", which is final")
+	default:
+		return r.reject(e.ID, "resubmit", "the order is "+string(r.t.ProcessState)+"; only one in Error, or Compensated, can be resubmitted")
+	}
+	return "", nil
+}
+
+// forgotten finds a step in doubt whose key its service may have forgotten: asking again could do
+// it twice (H12).
+func (r *deciding) forgotten() string {
+	for i := range r.t.Steps {
+		s := &r.t.Steps[i]
+		kept := r.def.Agents[r.def.Steps[i].Agent].KeyRetention
+		if waiting(s) && s.Attempted() && s.Resolved == nil && kept > 0 && r.at.Now.Sub(s.FirstAt) > kept {
+			return "step " + s.Name + " is in doubt and its service may have forgotten the key (keyRetention has passed); find out what happened and resolve it first"
+		}
+	}
+	return ""
+}
+
+// resume goes on forward in the same run, with the same keys (H4), counters and hops renewed.
+func (r *deciding) resume(e Resubmit) {
+	t := r.t
+	r.left()
+	t.ProcessState, t.Hops = Processing, 0
+	t.EndStep, t.EndCode, t.EndText = "", "", ""
+	r.renewDeadline(e.Deadline)
+	r.started()
+	for i := range t.Steps {
+		s := &t.Steps[i]
+		s.FailureCount, s.UndoFailures, s.Queued = 0, 0, 0
+		if s.State == Failed && !s.Attempted() { // its expression failed; advance tries it again
+			s.State, s.Error = Pending, nil
+		}
+	}
+	for i := range t.Steps { // every one of them, or it would wait for ever (H31)
+		s := &t.Steps[i]
+		if r.err == nil && t.ProcessState == Processing && s.Attempted() && (s.State == Failed || s.State == Pending) {
+			r.claim(i)
+		}
+	}
+	r.advance()
+}
+
+// restart begins a Compensated order from the beginning: a new run, and so new keys (H3).
+func (r *deciding) restart(e Resubmit) {
+	t := r.t
+	r.left()
+	t.ProcessState, t.Why = Processing, ""
+	t.EndStep, t.EndCode, t.EndText, t.Output = "", "", "", nil
+	t.Run++
+	t.Hops, t.Claims, t.DeadlineSeq = 0, 0, 0
+	for i := range t.Steps {
+		s := &t.Steps[i]
+		t.Steps[i] = Step{Name: s.Name, State: Pending, Attempt: s.Attempt, Unknown: s.Unknown} // P1: attempt goes on
+	}
+	r.renewDeadline(e.Deadline)
+	r.started()
+	r.advance()
+}
+
+// renewDeadline: a Resubmit carries a new deadline or removes it (P23a).
+func (r *deciding) renewDeadline(at Time) {
+	r.t.Deadline = 0
+	if at != 0 {
+		r.setDeadline(at)
+	}
+}
+
+// resolved takes the operator's word for what happened to a step in doubt. The task stays in
+// Error; Resubmit or Undo goes on.
+func (r *deciding) resolved(_ int, ev Event) (string, error) {
+	e := ev.(Resolve)
+	if reason := r.seen(e.Command); reason != "" {
+		return r.reject(e.ID, "resolve", reason)
+	}
+	i := r.t.index(e.Step)
+	if reason := r.unresolvable(i, e.Fact); reason != "" {
+		return r.reject(e.ID, "resolve", reason)
+	}
+	s := &r.t.Steps[i]
+	r.t.Command++
+	r.accept(e.ID, "resolve", "")
+	s.Resolved = &Resolved{Fact: e.Fact, Command: r.t.Command}
+	switch {
+	case r.t.Phase == Forward && e.Fact == Happened:
+		r.finish(i, nil)
+	case r.t.Phase == Undoing && e.Fact == Happened:
+		s.State = UndoWait
+	case r.t.Phase == Undoing:
+		r.undone(i)
+	}
+	return "", nil
+}
+
+func (r *deciding) unresolvable(i int, fact Fact) string {
+	if r.t.ProcessState != Error {
+		return "only a task in Error takes a fact; this one is " + string(r.t.ProcessState)
+	}
+	if i < 0 {
+		return "the task has no such step"
+	}
+	s := &r.t.Steps[i]
+	skew := Duration(0)
+	if r.def != nil {
+		skew = r.def.Agents[r.def.Steps[i].Agent].ClockSkew
+	}
+	switch {
+	case fact != Happened && fact != NotHappened && fact != Undone:
+		return "the fact must be happened, not-happened or undone"
+	case s.State != Failed && s.State != UndoWait:
+		return "the step is " + string(s.State) + "; only one that is Failed or UndoWait is in doubt"
+	case !s.Attempted():
+		return "the step was never asked for, so there is nothing in doubt; mend the workflow or the order"
+	case r.at.Now <= s.LastStopBy.Add(skew):
+		return "an agent may still be at work on the step; wait until " + s.LastStopBy.Add(skew).String()
+	}
+	return ""
+}

@@ -1,0 +1,173 @@
+package core
+
+// Decide takes one event to a task. def is the definition that the task pins (for a new order the
+// current one; nil for a task without one: an unknown order, or the tombstone of an early Cancel).
+// order is the order as submitted and may be nil; where an expression has to be evaluated the
+// answer is then ErrOrderNeeded. task is nil for an unknown order. No argument is changed.
+//
+// Errors: ErrOrderNeeded, ErrStale, or a *Refusal that its sender has to be told. Everything else
+// is answered by the Decision: the event was accepted, or it changes nothing (Ignored says why)
+// and the effects that it once caused are emitted again (P12).
+func Decide(def *Definition, order []byte, task *Task, ev Event, at At) (Decision, error) {
+	if task == nil {
+		return decideUnknown(def, order, ev, at)
+	}
+	r := &deciding{def: def, order: order, t: task.clone(), at: at, cause: causeOf(ev, task)}
+	var ignored string
+	if v := task.verdictOf(ev); v != nil {
+		r.verdict, ignored = v, "this command was answered before"
+	} else {
+		var err error
+		if ignored, err = r.apply(ev); err != nil {
+			return Decision{}, err
+		}
+	}
+	if r.err != nil {
+		return Decision{}, r.err
+	}
+	if ignored != "" && !r.changed {
+		return r.again(task, ignored)
+	}
+	reindex(r.t, r.supervisor)
+	return Decision{
+		Task: r.t, Changed: true, Effects: r.effects, Verdict: r.verdict,
+		Settles: ToldBy(r.def, r.t, r.effects),
+	}, nil
+}
+
+// deciding is one decision in the making; t is its own copy of the task.
+type deciding struct {
+	def        *Definition
+	order      []byte
+	t          *Task
+	at         At
+	cause      string
+	supervisor bool // decided by the Supervisor: claims nothing, sends no request (P16)
+	changed    bool // although the event itself was refused: its verdict is stored
+	effects    []Effect
+	verdict    *Verdict
+	err        error
+}
+
+func (r *deciding) emit(e Effect) { r.effects = append(r.effects, e) }
+
+// again answers an event that changes nothing: what it caused before is emitted again (P12).
+func (r *deciding) again(task *Task, ignored string) (Decision, error) {
+	r.t, r.effects = task, nil
+	if r.def != nil && r.cause != "" {
+		r.reemit()
+	}
+	if r.err != nil {
+		return Decision{}, r.err
+	}
+	return Decision{
+		Task: task, Effects: r.effects, Ignored: ignored, Verdict: r.verdict,
+		Settles: ToldBy(r.def, task, r.effects),
+	}, nil
+}
+
+// apply finds the event's rule in the transition table. The answer is why the event changes
+// nothing, "" where it does.
+func (r *deciding) apply(ev Event) (ignored string, err error) {
+	kind, step := kindOf(ev)
+	if kind.ofStep() {
+		i, ignored, err := r.guard(kind, ev, step)
+		if ignored != "" || err != nil {
+			return ignored, err
+		}
+		return stepTable[kind][r.t.Steps[i].State][modeOf(r.t)].run(r, i, ev)
+	}
+	return taskTable[kind][modeOf(r.t)].run(r, -1, ev)
+}
+
+// guard checks what is true of an event whatever the states: run, operation, attempt (P15, P16).
+func (r *deciding) guard(kind eventKind, ev Event, step string) (i int, ignored string, err error) {
+	i = r.t.index(step)
+	if i < 0 {
+		return i, "the task has no such step", nil
+	}
+	s := &r.t.Steps[i]
+	run, attempt := r.t.Run, 0
+	switch e := ev.(type) {
+	case Reply:
+		run, attempt = e.Run, e.Attempt
+	case Wake:
+		run, attempt = e.Run, e.Attempt
+	case Overdue:
+		attempt = e.Attempt
+	}
+	switch {
+	case run > r.t.Run || attempt > s.Attempt && run == r.t.Run:
+		return i, "", ErrStale
+	case run < r.t.Run:
+		return i, "it belongs to an earlier run", nil
+	case attempt < 1:
+		return i, "no attempt has that number", nil
+	case attempt < s.Attempt && kind != doDone:
+		return i, "it belongs to an earlier attempt", nil
+	}
+	if e, ok := ev.(Reply); ok && attempt == s.Attempt && s.Attempted() && s.Undo != (e.Operation == UndoOp) {
+		return i, "that attempt was of the other operation", nil
+	}
+	return i, "", nil
+}
+
+// decideUnknown decides where there is no task: a new order, a Cancel that came first, or nothing.
+func decideUnknown(def *Definition, order []byte, ev Event, at At) (Decision, error) {
+	switch e := ev.(type) {
+	case Submitted:
+		return start(def, order, e, at)
+	case Cancel:
+		return tombstone(e, at), nil
+	case UndoCommand, Resubmit, Resolve:
+		return Decision{}, refuse("unknown-task", "no order with this ID is known; check the ID, or look for it with list")
+	}
+	return Decision{Ignored: "no such task"}, nil
+}
+
+// start creates the task with its first claims (P14).
+func start(def *Definition, order []byte, e Submitted, at At) (Decision, error) {
+	t := &Task{
+		Schema: 1, OrderID: e.OrderID, Workflow: def.Name, Definition: def.Hash,
+		ContentHash: e.ContentHash, Priority: e.Priority, ReplyTo: e.ReplyTo,
+		ProcessState: Processing, Created: at.Now, Steps: make([]Step, len(def.Steps)),
+	}
+	for i := range t.Steps {
+		t.Steps[i] = Step{Name: def.Steps[i].Name, State: Pending}
+	}
+	r := &deciding{def: def, order: order, t: t, at: at, cause: "submit"}
+	switch {
+	case e.Deadline != 0:
+		r.setDeadline(e.Deadline)
+	case def.Deadline != 0:
+		r.setDeadline(at.Now.Add(def.Deadline))
+	}
+	r.started()
+	r.advance()
+	if r.err != nil {
+		return Decision{}, r.err
+	}
+	reindex(t, false)
+	return Decision{Task: t, Changed: true, Effects: r.effects, Settles: ToldBy(def, t, r.effects)}, nil
+}
+
+func (r *deciding) setDeadline(at Time) {
+	r.t.Deadline = at
+	r.t.DeadlineSeq++
+}
+
+// tombstone is what a Cancel leaves that came before its order: the order will not run (P17, H18).
+func tombstone(e Cancel, at At) Decision {
+	v := Verdict{ID: e.ID, Command: "cancel", Accepted: true, At: at.Now,
+		Reason: "the order had not arrived; it will not run when it does"}
+	t := &Task{
+		Schema: 1, OrderID: e.OrderID, ProcessState: Cancelled, Why: WhyCancel, CancelAsked: true,
+		Command: 1, Created: at.Now, Ended: at.Now, EndCause: "cancel/0", Verdicts: []Verdict{v},
+	}
+	return Decision{Task: t, Changed: true, Verdict: &v}
+}
+
+// IsTombstone reports a task that a Cancel created before its order came (P17).
+func (t *Task) IsTombstone() bool {
+	return t.ProcessState == Cancelled && t.Definition == "" && len(t.Steps) == 0
+}

@@ -1,0 +1,41 @@
+package core
+
+import (
+	"errors"
+	"fmt"
+)
+
+var (
+	// ErrOrderNeeded: the decision needs the order (an expression is evaluated); load it and decide again.
+	ErrOrderNeeded = errors.New("the decision needs the order")
+	// ErrStale: the event knows more than the document: an attempt or a run above the stored one.
+	// Either the document was read stale, or the message is forged. Do not delete it (P8).
+	ErrStale = errors.New("the message is ahead of the document")
+)
+
+// Refusal is an event that must not be carried out, told to its sender.
+type Refusal struct {
+	Code string // short and stable: "other-content", "unknown-task" …
+	Text string // what happened, to what, what to do
+}
+
+func (r *Refusal) Error() string { return r.Text }
+
+func refuse(code, format string, args ...any) *Refusal {
+	return &Refusal{Code: code, Text: fmt.Sprintf(format, args...)}
+}
+
+// MaxMessage is the longest text of a failure that a document keeps, in bytes.
+const MaxMessage = 512
+
+// TrimMessage shortens a failure's text to MaxMessage bytes, at a character's border.
+func TrimMessage(s string) string {
+	if len(s) <= MaxMessage {
+		return s
+	}
+	cut := MaxMessage - len("…")
+	for cut > 0 && s[cut]&0xC0 == 0x80 {
+		cut--
+	}
+	return s[:cut] + "…"
+}

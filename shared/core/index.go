@@ -1,0 +1,77 @@
+package core
+
+// Names of the index buckets; the same words as in package port.
+const (
+	bucketNone      = ""
+	bucketDue       = "due"
+	bucketAttention = "attention"
+)
+
+// Live is the earliest live time of the task (P9), or zero: then the task is at rest.
+func Live(t *Task) Time {
+	live := t.Tell
+	going := t.ProcessState == Processing || t.ProcessState == Compensating
+	if t.ProcessState == Processing {
+		live = earliest(live, t.Deadline)
+	}
+	for i := range t.Steps {
+		s := &t.Steps[i]
+		if s.InFlight() || going && waiting(s) {
+			live = earliest(live, s.CompleteBy)
+		}
+	}
+	return live
+}
+
+// waiting reports a step that waits for a Wake: handed back, in doubt, or with its undo put off.
+func waiting(s *Step) bool {
+	return s.State == Pending && s.Attempted() || s.State == Failed || s.State == UndoWait
+}
+
+// Index is where the task stands in the state store's index: the bucket "due" with the lazy due
+// time, "attention" with the time that it entered Error, or "" (P9).
+func Index(t *Task) (bucket string, at Time) {
+	switch {
+	case t.Due != 0:
+		return bucketDue, t.Due
+	case t.Attention:
+		return bucketAttention, t.Ended
+	}
+	return bucketNone, 0
+}
+
+// reindex sets Due and Attention after a change. The Supervisor knows that everything before its
+// clock has been dealt with and may move the time forward; everybody else only moves it back, so
+// that a busy task rewrites its index entry as seldom as possible (P9, H16).
+func reindex(t *Task, exact bool) {
+	live := Live(t)
+	switch {
+	case live == 0:
+		t.Due = 0
+	case exact || t.Due == 0:
+		t.Due = live
+	default:
+		t.Due = earliest(t.Due, live)
+	}
+	t.Attention = t.ProcessState == Error && live == 0
+}
+
+// Push moves a lazy due time to the earliest live time, for the Supervisor that found nothing
+// overdue. It reports whether that changed anything; the commit is conditional on the version (P10).
+func Push(t *Task) (*Task, bool) {
+	c := t.clone()
+	reindex(c, true)
+	if c.Due == t.Due && c.Attention == t.Attention {
+		return t, false
+	}
+	return c, true
+}
+
+// Settled is the task after all of its present end was told (P11). The commit is conditional on
+// the version that the teller committed or loaded; a refused one is dropped.
+func Settled(t *Task) *Task {
+	c := t.clone()
+	c.Tell = 0
+	reindex(c, false)
+	return c
+}

@@ -1,0 +1,196 @@
+package core
+
+// SweepEvents lists what the Supervisor has to decide about a task at this time: steps and waits
+// past their complete-by, the task's deadline, an end untold for too long.
+func SweepEvents(def *Definition, t *Task, now Time) []Event {
+	var events []Event
+	going := t.ProcessState == Processing || t.ProcessState == Compensating
+	for i := range t.Steps {
+		s := &t.Steps[i]
+		if passed(s.CompleteBy, now) && (s.InFlight() || going && waiting(s)) {
+			events = append(events, Overdue{Step: s.Name, Attempt: s.Attempt})
+		}
+	}
+	if t.ProcessState == Processing && passed(t.Deadline, now) {
+		events = append(events, DeadlinePassed{Run: t.Run})
+	}
+	if passed(t.Tell, now) {
+		events = append(events, TellOverdue{})
+	}
+	return events
+}
+
+func passed(t, now Time) bool { return t != 0 && t <= now }
+
+const notYet = "its time has not passed"
+
+// doOverdue is the Supervisor's answer to a do that did not reply in time (P16).
+func (r *deciding) doOverdue(i int, ev Event) (string, error) {
+	e := ev.(Overdue)
+	r.supervisor = true
+	s := &r.t.Steps[i]
+	if !passed(s.CompleteBy, r.at.Now) {
+		return notYet, nil
+	}
+	if r.t.ProcessState != Processing {
+		r.blame(i, "timeout", "no reply by the complete-by time", e.Attempt)
+		r.giveUp(i)
+		if r.t.ProcessState == Compensating {
+			r.askFor(s)
+		}
+		return "", nil
+	}
+	if e.Backlog {
+		return r.backlog(i, Forward), nil
+	}
+	r.blame(i, "timeout", "no reply by the complete-by time", e.Attempt)
+	s.FailureCount++
+	if retry := r.def.Steps[i].Retry; s.FailureCount < retry.Budget() {
+		r.handBack(i, r.retryWait(i, retry))
+		return "", nil
+	}
+	r.giveUp(i)
+	if r.mustStop(i) {
+		r.enterError(Forward, i)
+		return "", nil
+	}
+	// The Supervisor claims nothing: it leaves a time and wakes the Scheduler (H14, H24).
+	r.compensate(WhyFailure, i)
+	r.askFor(s)
+	return "", nil
+}
+
+// askFor wakes the Scheduler at once for a step, and leaves a time for the Supervisor to ask again.
+func (r *deciding) askFor(s *Step) {
+	s.CompleteBy = r.at.Now.Add(r.def.Grace)
+	r.emit(SendWake{OrderID: r.t.OrderID, Run: r.t.Run, Step: s.Name, Attempt: s.Attempt})
+}
+
+// undoOverdue counts a failed undo.
+func (r *deciding) undoOverdue(i int, ev Event) (string, error) {
+	e := ev.(Overdue)
+	r.supervisor = true
+	s := &r.t.Steps[i]
+	if !passed(s.CompleteBy, r.at.Now) {
+		return notYet, nil
+	}
+	if e.Backlog && r.t.ProcessState == Compensating {
+		return r.backlog(i, Undoing), nil
+	}
+	r.blame(i, "timeout", "no reply to the undo by the complete-by time", e.Attempt)
+	r.undoAgain(i, 0)
+	return "", nil
+}
+
+// backlog hands a step back uncounted: its request most likely still waits in a queue that is too
+// long, and time in a queue is not a failure (P32). The allowance doubles, so that the next copy
+// outlives the queue; there is an end to it, since somebody has to look.
+func (r *deciding) backlog(i int, phase Phase) string {
+	s, d := &r.t.Steps[i], &r.def.Steps[i]
+	s.Queued += r.at.Now.Sub(s.ClaimedAt)
+	s.Allowance = min(max(s.Allowance, 1)*2, d.MaxQueueTime)
+	undo := phase == Undoing
+	if s.Queued >= d.MaxQueueTime {
+		r.blame(i, "queue", "its requests waited in the agent's queue for longer than maxQueueTime", s.Attempt)
+		s.State = Failed
+		if undo {
+			s.State = UndoWait
+		}
+		s.release()
+		r.enterError(phase, i)
+		return ""
+	}
+	s.State = Pending
+	if undo {
+		s.State = UndoWait
+	} else {
+		r.t.Hops--
+	}
+	r.put(s, r.at.Now)
+	return ""
+}
+
+// waitOverdue asks the Scheduler again for a step whose Wake was lost. Nothing is counted, and
+// wakeAt stays as it is (H26).
+func (r *deciding) waitOverdue(i int, _ Event) (string, error) {
+	r.supervisor = true
+	s := &r.t.Steps[i]
+	if !passed(s.CompleteBy, r.at.Now) {
+		return notYet, nil
+	}
+	r.askFor(s)
+	return "", nil
+}
+
+// deadline stops or turns around a task past its deadline (P23a).
+func (r *deciding) deadline(_ int, ev Event) (string, error) {
+	r.supervisor = true
+	switch {
+	case ev.(DeadlinePassed).Run != r.t.Run:
+		return "it belongs to another run", nil
+	case !passed(r.t.Deadline, r.at.Now):
+		return notYet, nil
+	}
+	r.t.EndStep, r.t.EndCode, r.t.EndText = "", "deadline", "the deadline of the order has passed"
+	if r.def.OnDeadline != OnFailureUndo || r.pastNoReturn() {
+		r.stop(Forward)
+		return "", nil
+	}
+	r.compensate(WhyDeadline, -1)
+	for i := range r.t.Steps {
+		if s := &r.t.Steps[i]; s.State == Pending && s.Attempted() {
+			r.askFor(s)
+		}
+	}
+	r.emit(SendWake{OrderID: r.t.OrderID, Run: r.t.Run})
+	return "", nil
+}
+
+// tellAgain asks the Scheduler to tell an end, and gives it another tell time (P11).
+func (r *deciding) tellAgain(_ int, _ Event) (string, error) {
+	r.supervisor = true
+	if !passed(r.t.Tell, r.at.Now) {
+		return notYet, nil
+	}
+	r.t.Tell = r.at.Now.Add(r.tellAfter())
+	r.emit(SendSettle{OrderID: r.t.OrderID})
+	return "", nil
+}
+
+// wakeForward claims a handed-back step again when its wait is over.
+func (r *deciding) wakeForward(i int, _ Event) (string, error) {
+	s := &r.t.Steps[i]
+	switch {
+	case !s.Attempted():
+		return notClaims, nil
+	case r.at.Now < s.WakeAt:
+		return "its wait is not over", nil
+	}
+	r.claim(i)
+	return "", nil
+}
+
+// wakeUndo lets the undo go on. Where it cannot, the event changes nothing.
+func (r *deciding) wakeUndo(_ int, _ Event) (string, error) {
+	before := *r.t
+	before.Steps = append([]Step(nil), r.t.Steps...)
+	r.advance()
+	if r.err == nil && sameStates(&before, r.t) {
+		return "the undo waits for something else", nil
+	}
+	return "", nil
+}
+
+// sameStates compares what advance can change.
+func sameStates(a, b *Task) bool {
+	if a.ProcessState != b.ProcessState {
+		return false
+	}
+	for i := range a.Steps {
+		x, y := &a.Steps[i], &b.Steps[i]
+		if x.State != y.State || x.Attempt != y.Attempt || x.WakeAt != y.WakeAt || x.CompleteBy != y.CompleteBy {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,188 @@
+package core
+
+import "encoding/json"
+
+// maxRetryAfter bounds what a service may ask for.
+const maxRetryAfter = Hour
+
+// stepDone records that a do has happened (P15). Lateness does not matter, nor which attempt says so.
+func (r *deciding) stepDone(i int, ev Event) (string, error) {
+	s := &r.t.Steps[i]
+	if !s.Attempted() {
+		return notClaims, nil
+	}
+	r.finish(i, ev.(Reply).Output)
+	r.advance()
+	return "", nil
+}
+
+// finish makes a step Processed and tells so where that is wanted.
+func (r *deciding) finish(i int, output json.RawMessage) {
+	s := &r.t.Steps[i]
+	s.State, s.Output, s.FinishedAt = Processed, output, r.at.Now
+	s.release()
+	if r.notifies(StatusStepFinished) {
+		r.t.StatusSeq++
+		s.FinishSeq, s.FinishCause = r.t.StatusSeq, r.cause
+		r.emit(r.finishedStatus(s))
+	}
+}
+
+// release ends a claim or a wait.
+func (s *Step) release() {
+	s.LockedBy, s.CompleteBy, s.StopBy, s.WakeAt = "", 0, 0, 0
+}
+
+// stepFailed is the permanent failure of a do.
+func (r *deciding) stepFailed(i int, ev Event) (string, error) {
+	e := ev.(Reply)
+	r.t.Steps[i].FailureCount++
+	r.blame(i, e.Code, e.Message, e.Attempt)
+	r.giveUp(i)
+	r.policy(i)
+	return "", nil
+}
+
+// stepLater is a transient failure whose retries inside the agent are used up.
+func (r *deciding) stepLater(i int, ev Event) (string, error) {
+	e := ev.(Reply)
+	s := &r.t.Steps[i]
+	r.blame(i, e.Code, e.Message, e.Attempt)
+	if r.t.ProcessState != Processing {
+		r.giveUp(i)
+		r.policy(i)
+		return "", nil
+	}
+	s.FailureCount++
+	retry := r.def.Steps[i].Retry
+	if s.FailureCount < retry.Budget() {
+		asked := min(e.RetryAfter, maxRetryAfter)
+		r.handBack(i, max(r.retryWait(i, retry), asked))
+		return "", nil
+	}
+	r.giveUp(i)
+	r.policy(i)
+	return "", nil
+}
+
+// retryWait is the backoff, or past MaxFailures the interval of the extended wait.
+func (r *deciding) retryWait(i int, retry Retry) Duration {
+	s := &r.t.Steps[i]
+	if s.FailureCount < retry.MaxFailures {
+		return retry.Backoff.wait(s.FailureCount, jitter(r.t.OrderID, r.t.Run, s.Name, s.Attempt))
+	}
+	return retry.ExtendedInterval
+}
+
+// handBack returns a do to Pending, to be claimed again by a Wake after the wait (P9a).
+func (r *deciding) handBack(i int, wait Duration) {
+	s := &r.t.Steps[i]
+	s.State = Pending
+	r.put(s, r.at.Now.Add(wait))
+}
+
+// put makes a step wait: its lock is released, the Scheduler will be woken at wakeAt, and if that
+// is lost the Supervisor asks again after the grace (P9a).
+func (r *deciding) put(s *Step, wakeAt Time) {
+	s.release()
+	s.WakeAt, s.CompleteBy = wakeAt, wakeAt.Add(r.def.Grace)
+	r.emit(SendWake{OrderID: r.t.OrderID, Run: r.t.Run, Step: s.Name, Attempt: s.Attempt, WakeAt: wakeAt})
+}
+
+// giveUp marks a do as Failed: in doubt, nothing expected any more.
+func (r *deciding) giveUp(i int) {
+	s := &r.t.Steps[i]
+	s.State = Failed
+	s.release()
+}
+
+// blame keeps the step's last failure.
+func (r *deciding) blame(i int, code, message string, attempt int) {
+	r.t.Steps[i].Error = &StepError{Code: code, Message: TrimMessage(message), At: r.at.Now, Attempt: attempt}
+}
+
+// policy decides what a Failed step means for the task (P19). In Error it means nothing more.
+func (r *deciding) policy(i int) {
+	switch r.t.ProcessState {
+	case Processing:
+		if r.mustStop(i) {
+			r.enterError(Forward, i)
+			return
+		}
+		r.compensate(WhyFailure, i)
+		r.advance()
+	case Compensating:
+		r.advance()
+	}
+}
+
+// mustStop: the step's own policy, or a point of no return that was claimed (H9: claimed, not done).
+func (r *deciding) mustStop(i int) bool {
+	return r.def.Steps[i].OnFailure == OnFailureStop || r.pastNoReturn()
+}
+
+func (r *deciding) pastNoReturn() bool {
+	for i := range r.t.Steps {
+		if r.def.Steps[i].PointOfNoReturn && r.t.Steps[i].Attempted() {
+			return true
+		}
+	}
+	return false
+}
+
+// compensate turns a task that goes forward around. Nothing is claimed here.
+func (r *deciding) compensate(why Why, blamed int) {
+	r.t.ProcessState, r.t.Why = Compensating, why
+	if blamed >= 0 {
+		r.blameTask(blamed)
+	}
+}
+
+// blameTask remembers for people which step is the reason.
+func (r *deciding) blameTask(i int) {
+	s := &r.t.Steps[i]
+	r.t.EndStep, r.t.EndCode, r.t.EndText = s.Name, "", ""
+	if s.Error != nil {
+		r.t.EndCode, r.t.EndText = s.Error.Code, s.Error.Message
+	}
+}
+
+// stepUndone records that an undo is done (P15).
+func (r *deciding) stepUndone(i int, _ Event) (string, error) {
+	r.undone(i)
+	r.advance()
+	return "", nil
+}
+
+func (r *deciding) undone(i int) {
+	s := &r.t.Steps[i]
+	s.State = Compensated
+	s.release()
+}
+
+// undoRefused is an undo that failed; that a service calls it permanent changes nothing, since
+// somebody has to undo it in the end.
+func (r *deciding) undoRefused(i int, ev Event) (string, error) {
+	e := ev.(Reply)
+	r.blame(i, e.Code, e.Message, e.Attempt)
+	r.undoAgain(i, min(e.RetryAfter, maxRetryAfter))
+	return "", nil
+}
+
+// undoAgain counts a failed undo and puts it off; at its threshold the operator is needed.
+func (r *deciding) undoAgain(i int, atLeast Duration) {
+	s := &r.t.Steps[i]
+	retry := r.def.Steps[i].Undo.Retry
+	s.UndoFailures++
+	s.State = UndoWait
+	switch {
+	case r.t.ProcessState == Error:
+		s.release()
+	case s.UndoFailures < retry.MaxFailures:
+		u := jitter(r.t.OrderID, r.t.Run, s.Name, s.Attempt)
+		r.put(s, r.at.Now.Add(max(retry.Backoff.wait(s.UndoFailures, u), atLeast)))
+	default:
+		s.release()
+		r.enterError(Undoing, i)
+	}
+}

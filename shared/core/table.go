@@ -1,0 +1,232 @@
+package core
+
+// mode is a task's state with the phase of an Error told apart: seven in all.
+type mode uint8
+
+const (
+	going      mode = iota // Processing
+	undoing                // Compensating
+	errForward             // Error, phase forward
+	errUndo                // Error, phase undo
+	processed
+	compensated
+	cancelled
+	modes
+)
+
+func modeOf(t *Task) mode {
+	switch t.ProcessState {
+	case Processing:
+		return going
+	case Compensating:
+		return undoing
+	case Error:
+		if t.Phase == Undoing {
+			return errUndo
+		}
+		return errForward
+	case Processed:
+		return processed
+	case Compensated:
+		return compensated
+	}
+	return cancelled
+}
+
+// eventKind tells apart what the table distinguishes.
+type eventKind uint8
+
+const (
+	doDone eventKind = iota
+	doFailed
+	doLater
+	undoDone
+	undoFailed
+	undoLater
+	overdue
+	wakeStep
+	stepKinds
+
+	submitted = eventKind(iota) - 1
+	deadlinePassed
+	tellOverdue
+	wakeTask
+	settle
+	cancel
+	undoCommand
+	resubmit
+	resolve
+	kinds
+)
+
+func (k eventKind) ofStep() bool { return k < stepKinds }
+
+// kindOf names the event's row, and its step.
+func kindOf(ev Event) (eventKind, string) {
+	switch e := ev.(type) {
+	case Reply:
+		k := map[Outcome]eventKind{OutcomeDone: doDone, OutcomeFailed: doFailed, OutcomeRetryLater: doLater}[e.Outcome]
+		if e.Operation == UndoOp {
+			k += undoDone - doDone
+		}
+		return k, e.Step
+	case Overdue:
+		return overdue, e.Step
+	case Wake:
+		if e.Step == "" {
+			return wakeTask, ""
+		}
+		return wakeStep, e.Step
+	case DeadlinePassed:
+		return deadlinePassed, ""
+	case TellOverdue:
+		return tellOverdue, ""
+	case Settle:
+		return settle, ""
+	case Cancel:
+		return cancel, ""
+	case UndoCommand:
+		return undoCommand, ""
+	case Resubmit:
+		return resubmit, ""
+	case Resolve:
+		return resolve, ""
+	}
+	return submitted, ""
+}
+
+// rule is one cell: what is done, or why nothing is. A deed may still find that the event changes
+// nothing (a wait that is not over) and then says why.
+type rule struct {
+	deed   func(r *deciding, i int, ev Event) (ignored string, err error)
+	ignore string
+}
+
+func (c rule) run(r *deciding, i int, ev Event) (string, error) {
+	if c.deed == nil {
+		return c.ignore, nil
+	}
+	return c.deed(r, i, ev)
+}
+
+func because(text string) rule { return rule{ignore: text} }
+
+func deed(f func(r *deciding, i int, ev Event) (string, error)) rule { return rule{deed: f} }
+
+var (
+	stepStates = []State{Pending, Skipped, Processing, Processed, Failed, UndoWait, Compensating, Compensated}
+	alive      = []mode{going, undoing, errForward, errUndo}
+	ended      = []mode{processed, compensated, cancelled}
+	inError    = []mode{errForward, errUndo}
+
+	// stepTable is every event of a step × state of the step × state of the task. init fills it
+	// from stepRows; the test TestTransitionTable walks it.
+	stepTable [stepKinds]map[State]*[modes]rule
+	// taskTable is every event of a task × state of the task.
+	taskTable [kinds][modes]rule
+)
+
+// stepRow defines cells of stepTable: all combinations of its lists.
+type stepRow struct {
+	events []eventKind
+	steps  []State
+	tasks  []mode
+	rule   rule
+}
+
+const (
+	notAsked  = "nobody was asked to do that now: a duplicate, or overtaken"
+	inDoubt   = "the step was given up and is in doubt: its undo, or the operator, settles it"
+	noTimes   = "a task in Error waits for the operator"
+	hasEnded  = "the task has ended"
+	notNow    = "the step is not in a state that waits"
+	wasSkip   = "the step was skipped"
+	notClaims = "the step was never claimed"
+)
+
+var stepRows = []stepRow{
+	// P15: a do that is done is a fact about its key, whatever the attempt and however late.
+	{[]eventKind{doDone}, []State{Processing, Pending}, alive, deed((*deciding).stepDone)},
+	{[]eventKind{doDone}, []State{Failed}, alive, because(inDoubt)},
+	{[]eventKind{doDone}, []State{Processed, UndoWait, Compensating, Compensated}, alive, because(notAsked)},
+	{[]eventKind{doDone}, []State{Skipped}, alive, because(wasSkip)},
+	{[]eventKind{doFailed}, []State{Processing}, alive, deed((*deciding).stepFailed)},
+	{[]eventKind{doLater}, []State{Processing}, alive, deed((*deciding).stepLater)},
+	{[]eventKind{doFailed, doLater}, []State{Pending, Skipped, Processed, Failed, UndoWait, Compensating, Compensated}, alive, because(notAsked)},
+
+	{[]eventKind{undoDone}, []State{Compensating, UndoWait}, alive, deed((*deciding).stepUndone)},
+	{[]eventKind{undoDone}, []State{Pending, Skipped, Processing, Processed, Failed, Compensated}, alive, because(notAsked)},
+	{[]eventKind{undoFailed, undoLater}, []State{Compensating}, alive, deed((*deciding).undoRefused)},
+	{[]eventKind{undoFailed, undoLater}, []State{Pending, Skipped, Processing, Processed, Failed, UndoWait, Compensated}, alive, because(notAsked)},
+
+	{[]eventKind{overdue}, []State{Processing}, alive, deed((*deciding).doOverdue)},
+	{[]eventKind{overdue}, []State{Compensating}, alive, deed((*deciding).undoOverdue)},
+	{[]eventKind{overdue}, []State{Pending, Failed, UndoWait}, []mode{going, undoing}, deed((*deciding).waitOverdue)},
+	{[]eventKind{overdue}, []State{Pending, Failed, UndoWait}, inError, because(noTimes)},
+	{[]eventKind{overdue}, []State{Skipped, Processed, Compensated}, alive, because(notNow)},
+
+	// H28, H29: what a Wake does depends on the task's direction first.
+	{[]eventKind{wakeStep}, []State{Pending}, []mode{going}, deed((*deciding).wakeForward)},
+	{[]eventKind{wakeStep}, []State{Pending, Failed, UndoWait}, []mode{undoing}, deed((*deciding).wakeUndo)},
+	{[]eventKind{wakeStep}, []State{Failed, UndoWait}, []mode{going}, because(notNow)},
+	{[]eventKind{wakeStep}, []State{Pending, Failed, UndoWait}, inError, because(noTimes)},
+	{[]eventKind{wakeStep}, []State{Skipped, Processing, Processed, Compensating, Compensated}, alive, because(notNow)},
+
+	{[]eventKind{doDone, doFailed, doLater, undoDone, undoFailed, undoLater, overdue, wakeStep}, stepStates, ended, because(hasEnded)},
+}
+
+// taskRow defines cells of taskTable.
+type taskRow struct {
+	event eventKind
+	tasks []mode
+	rule  rule
+}
+
+var (
+	everyMode = []mode{going, undoing, errForward, errUndo, processed, compensated, cancelled}
+
+	taskRows = []taskRow{
+		{submitted, everyMode, deed((*deciding).submittedAgain)},
+
+		{deadlinePassed, []mode{going}, deed((*deciding).deadline)},
+		{deadlinePassed, []mode{undoing, errForward, errUndo}, because("a deadline binds only a task that goes forward")},
+		{deadlinePassed, ended, because(hasEnded)},
+
+		{tellOverdue, []mode{errForward, errUndo, processed, compensated, cancelled}, deed((*deciding).tellAgain)},
+		{tellOverdue, []mode{going, undoing}, because("there is no end to tell")},
+		{settle, []mode{errForward, errUndo, processed, compensated, cancelled}, deed((*deciding).settle)},
+		{settle, []mode{going, undoing}, because("there is no end to tell")},
+
+		{wakeTask, []mode{undoing}, deed((*deciding).wakeUndo)},
+		{wakeTask, []mode{going, errForward, errUndo}, because("only a task that is being undone is woken as a whole")},
+		{wakeTask, ended, because(hasEnded)},
+
+		{cancel, everyMode, deed((*deciding).cancelled)},
+		{undoCommand, everyMode, deed((*deciding).undoAsked)},
+		{resubmit, everyMode, deed((*deciding).resubmitted)},
+		{resolve, everyMode, deed((*deciding).resolved)},
+	}
+)
+
+func init() {
+	for k := range stepTable {
+		stepTable[k] = map[State]*[modes]rule{}
+		for _, s := range stepStates {
+			stepTable[k][s] = &[modes]rule{}
+		}
+	}
+	for _, row := range stepRows {
+		for _, k := range row.events {
+			for _, s := range row.steps {
+				for _, m := range row.tasks {
+					stepTable[k][s][m] = row.rule
+				}
+			}
+		}
+	}
+	for _, row := range taskRows {
+		for _, m := range row.tasks {
+			taskTable[row.event][m] = row.rule
+		}
+	}
+}

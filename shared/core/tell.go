@@ -1,0 +1,258 @@
+package core
+
+import "encoding/json"
+
+// maxOutput bounds the workflow's output, in bytes, so that it fits into the document and a message.
+const maxOutput = 32 << 10
+
+// defaultTellAfter is for a task without a definition.
+const defaultTellAfter = 30 * Second
+
+func (r *deciding) tellAfter() Duration {
+	if r.def == nil {
+		return defaultTellAfter
+	}
+	return r.def.TellAfter
+}
+
+// notifies: is there somebody who wants that kind of status?
+func (r *deciding) notifies(kind StatusKind) bool {
+	return r.t.ReplyTo != "" && r.def != nil && r.def.Notifies(kind)
+}
+
+// started tells that a run began, or was taken up again.
+func (r *deciding) started() {
+	r.t.StartSeq, r.t.StartCause, r.t.StartAt = 0, "", r.at.Now
+	if r.notifies(StatusStarted) {
+		r.t.StatusSeq++
+		r.t.StartSeq, r.t.StartCause = r.t.StatusSeq, r.cause
+		r.emit(r.startedStatus())
+	}
+}
+
+func (r *deciding) startedStatus() SendStatus {
+	return r.status(Status{Kind: StatusStarted, Seq: r.t.StartSeq, At: r.t.StartAt})
+}
+
+func (r *deciding) finishedStatus(s *Step) SendStatus {
+	return r.status(Status{Kind: StatusStepFinished, Seq: s.FinishSeq, At: s.FinishedAt, Step: s.Name, Output: s.Output})
+}
+
+func (r *deciding) status(s Status) SendStatus {
+	s.OrderID, s.Run, s.Workflow = r.t.OrderID, r.t.Run, r.t.Workflow
+	return SendStatus{ReplyTo: r.t.ReplyTo, Status: s}
+}
+
+// endKind is the final status of the task's present end.
+func endKind(t *Task) StatusKind {
+	switch t.ProcessState {
+	case Processed:
+		return StatusCompleted
+	case Compensated:
+		return StatusUndone
+	case Cancelled:
+		return StatusCancelled
+	}
+	return StatusFailed
+}
+
+// enterProcessed: every step is done. An output that cannot be computed does not undo anything;
+// the status carries the reason.
+func (r *deciding) enterProcessed() {
+	if r.def.Output != nil {
+		if !r.orderKnown() {
+			return
+		}
+		env := Environment{OrderID: r.t.OrderID, Run: r.t.Run, Order: r.order, Outputs: map[string]json.RawMessage{}}
+		for i := range r.t.Steps {
+			if s := &r.t.Steps[i]; s.Output != nil {
+				env.Outputs[s.Name] = s.Output
+			}
+		}
+		out, err := r.def.Expr.Output(env)
+		switch {
+		case err != nil:
+			r.t.EndCode, r.t.EndText = "expression", TrimMessage("output: "+err.Error())
+		case len(out) > maxOutput:
+			r.t.EndCode, r.t.EndText = "output-too-large", "the workflow's output is over 32 KiB and was dropped"
+		default:
+			r.t.Output = out
+		}
+	}
+	r.enterEnd(Processed)
+}
+
+// enterUndone: nothing is left to undo.
+func (r *deciding) enterUndone() {
+	if r.t.CancelAsked {
+		r.enterEnd(Cancelled)
+		return
+	}
+	r.enterEnd(Compensated)
+}
+
+func (r *deciding) enterEnd(state State) {
+	r.t.ProcessState, r.t.Phase = state, ""
+	r.entered()
+}
+
+// enterError stops the task for the operator, because of a step.
+func (r *deciding) enterError(phase Phase, i int) {
+	r.blameTask(i)
+	r.stop(phase)
+}
+
+// stop stops the task for the operator. The times of waiting steps are cleared: they would keep
+// it in the index for ever (H25).
+func (r *deciding) stop(phase Phase) {
+	r.t.ProcessState, r.t.Phase = Error, phase
+	for i := range r.t.Steps {
+		if s := &r.t.Steps[i]; waiting(s) {
+			s.WakeAt, s.CompleteBy = 0, 0
+		}
+	}
+	r.entered()
+}
+
+// entered sets what belongs to an end: its time, its cause, its status, its tell time (P11).
+func (r *deciding) entered() {
+	t := r.t
+	t.Ended, t.EndCause, t.EndSeq, t.Tell = r.at.Now, r.cause, 0, 0
+	status := r.notifies(endKind(t))
+	if status {
+		t.StatusSeq++
+		t.EndSeq = t.StatusSeq
+	}
+	if status || t.ProcessState == Error {
+		t.Tell = r.at.Now.Add(r.tellAfter())
+	}
+	if r.supervisor && status { // P11: the Scheduler sends both
+		r.emit(SendSettle{OrderID: t.OrderID})
+		return
+	}
+	r.tell()
+}
+
+// left clears what belongs to an end, when a command takes the task out of it.
+func (r *deciding) left() {
+	t := r.t
+	t.Phase, t.Ended, t.EndCause, t.EndSeq, t.Tell, t.Attention = "", 0, "", 0, 0, false
+}
+
+// tell emits all that the present end has to tell.
+func (r *deciding) tell() {
+	t := r.t
+	if t.EndSeq > 0 {
+		s := Status{Kind: endKind(t), Seq: t.EndSeq, At: t.Ended, Step: t.EndStep, Output: t.Output, Code: t.EndCode, Message: t.EndText}
+		for i := range t.Steps {
+			s.Steps = append(s.Steps, StepSummary{Step: t.Steps[i].Name, State: t.Steps[i].State, Attempts: t.Steps[i].Attempt})
+		}
+		r.emit(r.status(s))
+	}
+	if t.ProcessState == Error {
+		r.emit(RaiseAlert{OrderID: t.OrderID, Workflow: t.Workflow, Run: t.Run, Command: t.Command, Phase: t.Phase,
+			Step: t.EndStep, Code: t.EndCode, Message: t.EndText, At: t.Ended})
+	}
+}
+
+// ToldBy reports whether the effects hold all that the task's present end has to tell and has not
+// told: whoever sends them in one handling may settle it afterwards, and nobody else (P11, H27).
+func ToldBy(def *Definition, t *Task, effects []Effect) bool {
+	if t.Tell == 0 {
+		return false
+	}
+	status, alert := t.EndSeq == 0, t.ProcessState != Error
+	for _, e := range effects {
+		switch e := e.(type) {
+		case SendStatus:
+			status = status || e.Status.Seq == t.EndSeq
+		case RaiseAlert:
+			alert = alert || e.At == t.Ended
+		}
+	}
+	return status && alert
+}
+
+// settle tells an end again.
+func (r *deciding) settle(_ int, _ Event) (string, error) {
+	if r.t.Tell == 0 {
+		return "the end was told before", nil
+	}
+	r.cause = r.t.EndCause
+	return "told again", nil
+}
+
+// reemit emits again what r.cause once led to (P12): visible effects in the order of their
+// numbers, then the requests of claims that still stand.
+func (r *deciding) reemit() {
+	t := r.t
+	if t.StartSeq > 0 && t.StartCause == r.cause {
+		r.emit(r.startedStatus())
+	}
+	for seq, i := r.nextFinish(0); i >= 0; seq, i = r.nextFinish(seq) {
+		r.emit(r.finishedStatus(&t.Steps[i]))
+	}
+	if t.EndCause == r.cause && (t.Terminal() || t.ProcessState == Error) {
+		r.tell()
+	}
+	for i := range t.Steps {
+		if s := &t.Steps[i]; s.Cause == r.cause && r.claimStands(s) {
+			r.ask(i)
+		}
+	}
+}
+
+// nextFinish finds the next "step finished" after the number seq that r.cause led to.
+func (r *deciding) nextFinish(seq int) (int, int) {
+	found := -1
+	for i := range r.t.Steps {
+		s := &r.t.Steps[i]
+		if s.FinishCause == r.cause && s.FinishSeq > seq && (found < 0 || s.FinishSeq < r.t.Steps[found].FinishSeq) {
+			found = i
+		}
+	}
+	if found < 0 {
+		return seq, -1
+	}
+	return r.t.Steps[found].FinishSeq, found
+}
+
+// claimStands: a do only counts while the task goes forward (H28), an undo always.
+func (r *deciding) claimStands(s *Step) bool {
+	return s.State == Compensating || s.State == Processing && r.t.ProcessState == Processing
+}
+
+// ask emits the request of a standing claim again.
+func (r *deciding) ask(i int) {
+	op := Do
+	if r.t.Steps[i].Undo {
+		op = UndoOp
+	}
+	input, err := r.input(i, op)
+	if r.err == nil && err == nil { // it could be computed when it was claimed
+		r.emit(r.request(i, input))
+	}
+}
+
+// Restart emits again all that is under way in a task whose queues died with their process, from
+// its document alone (P27): requests, waits, an untold end.
+func Restart(def *Definition, order []byte, t *Task, now Time) (Decision, error) {
+	r := &deciding{def: def, order: order, t: t, at: At{Now: now}}
+	going := t.ProcessState == Processing || t.ProcessState == Compensating
+	for i := range t.Steps {
+		s := &t.Steps[i]
+		switch {
+		case r.claimStands(s):
+			r.ask(i)
+		case going && waiting(s) && s.CompleteBy != 0:
+			r.emit(SendWake{OrderID: t.OrderID, Run: t.Run, Step: s.Name, Attempt: s.Attempt, WakeAt: s.WakeAt})
+		}
+	}
+	if t.Tell != 0 {
+		r.tell()
+	}
+	if r.err != nil {
+		return Decision{}, r.err
+	}
+	return Decision{Task: t, Effects: r.effects, Ignored: "restarted", Settles: ToldBy(def, t, r.effects)}, nil
+}
