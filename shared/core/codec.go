@@ -94,6 +94,7 @@ func (w *writer) header(t *Task) {
 	w.optText("startCause", t.StartCause)
 	w.optInt("endSeq", int64(t.EndSeq))
 	w.optText("endCause", t.EndCause)
+	w.optText("endCode", t.EndCode)
 	w.optText("endText", t.EndText)
 	w.optText("endStep", t.EndStep)
 	w.optRaw("output", t.Output)

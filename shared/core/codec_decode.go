@@ -171,6 +171,8 @@ func (d *decoder) end(name string, v []byte) error {
 		return readInt(&t.EndSeq, v)
 	case "endCause":
 		return readText(&t.EndCause, v)
+	case "endCode":
+		return readText(&t.EndCode, v)
 	case "endText":
 		return readText(&t.EndText, v)
 	case "endStep":

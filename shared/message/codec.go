@@ -1,0 +1,237 @@
+package message
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// Encode makes the envelopes port.Values: a queue in memory hands them over as they are.
+func (m *SubmitOrder) Encode() ([]byte, error) { return json.Marshal(m) }
+
+// Encode writes the message's JSON.
+func (m *Request) Encode() ([]byte, error) { return json.Marshal(m) }
+
+// Encode writes the message's JSON.
+func (m *Reply) Encode() ([]byte, error) { return json.Marshal(m) }
+
+// Encode writes the message's JSON.
+func (m *Control) Encode() ([]byte, error) { return json.Marshal(m) }
+
+// Encode writes the message's JSON.
+func (m *Status) Encode() ([]byte, error) { return json.Marshal(m) }
+
+// Encode writes the message's JSON.
+func (m *Quarantined) Encode() ([]byte, error) { return json.Marshal(m) }
+
+// DecodeRequest reads a request, for agents. ErrNewer, or ErrUnreadable with the reason.
+func DecodeRequest(data []byte) (*Request, error) { return decode(data, (*Request).Check) }
+
+// DecodeReply reads a reply. ErrNewer, or ErrUnreadable with the reason.
+func DecodeReply(data []byte) (*Reply, error) { return decode(data, (*Reply).Check) }
+
+// DecodeControl reads a wake or a command. ErrNewer, or ErrUnreadable with the reason.
+func DecodeControl(data []byte) (*Control, error) { return decode(data, (*Control).Check) }
+
+// DecodeStatus reads a status, for applications. ErrNewer, or ErrUnreadable with the reason.
+func DecodeStatus(data []byte) (*Status, error) { return decode(data, (*Status).Check) }
+
+// DecodeQuarantined reads what stands in quarantine. ErrNewer, or ErrUnreadable with the reason.
+func DecodeQuarantined(data []byte) (*Quarantined, error) { return decode(data, (*Quarantined).Check) }
+
+// SubmitOf reads a submission from a delivery, whose value is used where there is one.
+func SubmitOf(d port.Delivery) (SubmitOrder, error) {
+	if v, ok := d.Value.(*SubmitOrder); ok {
+		return *v, v.Check()
+	}
+	body, err := d.Bytes()
+	if err != nil {
+		return SubmitOrder{}, refuse(CodeNotJSON, "", "the submission cannot be read: %v", err)
+	}
+	return DecodeSubmit(body)
+}
+
+// RequestOf reads a request from a delivery, whose value is used where there is one.
+func RequestOf(d port.Delivery) (*Request, error) { return of(d, (*Request).Check) }
+
+// ReplyOf reads a reply from a delivery, whose value is used where there is one.
+func ReplyOf(d port.Delivery) (*Reply, error) { return of(d, (*Reply).Check) }
+
+// ControlOf reads a wake or a command from a delivery, whose value is used where there is one.
+func ControlOf(d port.Delivery) (*Control, error) { return of(d, (*Control).Check) }
+
+// StatusOf reads a status from a delivery, whose value is used where there is one.
+func StatusOf(d port.Delivery) (*Status, error) { return of(d, (*Status).Check) }
+
+func of[T any](d port.Delivery, check func(*T) error) (*T, error) {
+	if v, ok := any(d.Value).(*T); ok {
+		return v, check(v)
+	}
+	body, err := d.Bytes()
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
+	}
+	return decode(body, check)
+}
+
+func decode[T any](data []byte, check func(*T) error) (*T, error) {
+	if i := firstBadByte(data); i >= 0 {
+		return nil, unreadable("byte %d is not UTF-8", i)
+	}
+	if err := checkNesting(data); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
+	}
+	m := new(T)
+	if err := json.Unmarshal(data, m); err != nil {
+		if newer(data) {
+			return nil, ErrNewer
+		}
+		return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
+	}
+	if err := check(m); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// newer: a newer major may have changed the type of any field but this one.
+func newer(data []byte) bool {
+	var m struct {
+		Schema int `json:"schema"`
+	}
+	return json.Unmarshal(data, &m) == nil && m.Schema > Schema
+}
+
+func unreadable(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrUnreadable, fmt.Sprintf(format, args...))
+}
+
+func checkSchema(schema int) error {
+	switch {
+	case schema > Schema:
+		return ErrNewer
+	case schema < 1:
+		return unreadable("schema is %d; it must be %d", schema, Schema)
+	}
+	return nil
+}
+
+// Check holds a request to its rules.
+func (m *Request) Check() error {
+	if err := checkSchema(m.Schema); err != nil {
+		return err
+	}
+	if err := checkStep(m.OrderID, m.Run, m.Step, m.Attempt, m.Operation); err != nil {
+		return err
+	}
+	switch {
+	case m.Name == "":
+		return unreadable("name, the agent's operation, is missing")
+	case m.Key == "":
+		return unreadable("key, the idempotency key, is missing")
+	case m.StopBy == 0:
+		return unreadable("stopBy is missing; nothing may be done without it")
+	case m.Timeout <= 0:
+		return unreadable("timeout is %d ms; it must be more than 0", m.Timeout)
+	}
+	return nil
+}
+
+// Check holds a reply to its rules.
+func (m *Reply) Check() error {
+	if err := checkSchema(m.Schema); err != nil {
+		return err
+	}
+	if err := checkStep(m.OrderID, m.Run, m.Step, m.Attempt, m.Operation); err != nil {
+		return err
+	}
+	switch {
+	case m.Outcome != core.OutcomeDone && m.Outcome != core.OutcomeFailed && m.Outcome != core.OutcomeRetryLater:
+		return unreadable("outcome is %.40q; it must be done, failed or retry-later", m.Outcome)
+	case m.Waited < 0 || m.RetryAfter < 0:
+		return unreadable("waited and retryAfter are milliseconds from 0")
+	case len(m.Output) > 0 && !json.Valid(m.Output):
+		return unreadable("output is not JSON")
+	case m.Error != nil && len(m.Error.Code) > maxCode:
+		return unreadable("error.code has %d bytes; a short word of at most %d is meant", len(m.Error.Code), maxCode)
+	}
+	return nil
+}
+
+// maxCode is the longest code of an error, in bytes.
+const maxCode = 128
+
+func checkStep(orderID string, run int, step string, attempt int, op core.Operation) error {
+	switch {
+	case !idPattern.MatchString(orderID):
+		return unreadable("task %.140q is no order's ID", orderID)
+	case run < 0:
+		return unreadable("run is %d; it counts from 0", run)
+	case !stepPattern.MatchString(step):
+		return unreadable("step %.60q is no step's name", step)
+	case attempt < 1:
+		return unreadable("attempt is %d; it counts from 1", attempt)
+	case op != core.Do && op != core.UndoOp:
+		return unreadable("operation is %.40q; it must be do or undo", op)
+	}
+	return nil
+}
+
+// Check holds a wake or a command to its rules.
+func (m *Control) Check() error {
+	if err := checkSchema(m.Schema); err != nil {
+		return err
+	}
+	switch {
+	case !idPattern.MatchString(m.OrderID):
+		return unreadable("task %.140q is no order's ID", m.OrderID)
+	case m.Run < 0 || m.Attempt < 0 || m.Command < 0:
+		return unreadable("run, attempt and command count from 0")
+	case m.Step != "" && !stepPattern.MatchString(m.Step):
+		return unreadable("step %.60q is no step's name", m.Step)
+	case m.ReplyTo != "" && !replyToPattern.MatchString(m.ReplyTo):
+		return unreadable("replyTo %.100q must be the logical name of a deployed queue", m.ReplyTo)
+	}
+	switch m.Kind {
+	case Settle:
+		return nil
+	case Wake:
+		if m.Step != "" && m.Attempt < 1 {
+			return unreadable("attempt is missing; a wake names the attempt that it is for")
+		}
+		return nil
+	case Cancel, Undo, Resubmit, Resolve:
+		return m.checkCommand()
+	}
+	return unreadable("kind %.40q is not known", m.Kind)
+}
+
+func (m *Control) checkCommand() error {
+	switch {
+	case !idPattern.MatchString(m.ID):
+		return unreadable("id %.140q of the command must be 1 to 128 of the characters A-Z a-z 0-9 . _ : -", m.ID)
+	case m.Kind == Resolve && m.Step == "":
+		return unreadable("step is missing; a resolve names the step in doubt")
+	case m.Kind == Resolve && m.Fact != core.Happened && m.Fact != core.NotHappened && m.Fact != core.Undone:
+		return unreadable("fact %.40q must be happened, not-happened or undone", m.Fact)
+	case m.Deadline < 0 || m.Deadline > maxDeadline:
+		return unreadable("deadline must be between the years 1970 and 9999")
+	}
+	return nil
+}
+
+// Check holds a status to its rules.
+func (m *Status) Check() error {
+	if err := checkSchema(m.Schema); err != nil {
+		return err
+	}
+	if m.Kind == "" {
+		return unreadable("status is missing")
+	}
+	return nil
+}
+
+// Check holds a quarantined message to its rules.
+func (m *Quarantined) Check() error { return checkSchema(m.Schema) }

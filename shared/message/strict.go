@@ -1,0 +1,284 @@
+package message
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// MaxNesting is how deep arrays and objects may stand in each other.
+const MaxNesting = 100
+
+// strictJSON checks what the standard library lets pass: wrong UTF-8, a key that stands twice in
+// one object (which of the two was meant?), half a surrogate pair, nesting past MaxNesting. The
+// error names the place.
+func strictJSON(data []byte) error {
+	if i := firstBadByte(data); i >= 0 {
+		return fmt.Errorf("byte %d is not UTF-8; send UTF-8", i)
+	}
+	if err := checkNesting(data); err != nil {
+		return err
+	}
+	if err := syntax(data); err != nil {
+		return err
+	}
+	w := walker{b: data}
+	return w.value("")
+}
+
+// syntax answers the standard library's complaint with its place.
+func syntax(data []byte) error {
+	if json.Valid(data) {
+		return nil
+	}
+	var raw json.RawMessage
+	err := json.Unmarshal(data, &raw)
+	var s *json.SyntaxError
+	if errors.As(err, &s) {
+		return fmt.Errorf("it is not JSON at byte %d: %s", s.Offset, s.Error())
+	}
+	return fmt.Errorf("it is not JSON: %w", err)
+}
+
+func firstBadByte(data []byte) int {
+	if utf8.Valid(data) {
+		return -1
+	}
+	for i := 0; i < len(data); {
+		r, n := utf8.DecodeRune(data[i:])
+		if r == utf8.RuneError && n <= 1 {
+			return i
+		}
+		i += n
+	}
+	return -1
+}
+
+// checkNesting counts brackets outside of strings; it needs no valid JSON, so that a bomb is
+// refused before anything recursive sees it.
+func checkNesting(data []byte) error {
+	depth, quoted := 0, false
+	for i := 0; i < len(data); i++ {
+		switch c := data[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{' || c == '[':
+			if depth++; depth > MaxNesting {
+				return fmt.Errorf("arrays and objects are nested deeper than %d at byte %d; flatten it", MaxNesting, i)
+			}
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	return nil
+}
+
+// walker goes through valid JSON of bounded depth.
+type walker struct {
+	b []byte
+	i int
+}
+
+func (w *walker) space() {
+	for w.i < len(w.b) && (w.b[w.i] == ' ' || w.b[w.i] == '\t' || w.b[w.i] == '\n' || w.b[w.i] == '\r') {
+		w.i++
+	}
+}
+
+func (w *walker) value(path string) error {
+	w.space()
+	switch w.b[w.i] {
+	case '{':
+		return w.object(path)
+	case '[':
+		return w.array(path)
+	case '"':
+		_, err := w.text(path)
+		return err
+	}
+	for w.i < len(w.b) && bytes.IndexByte([]byte(",]} \t\r\n"), w.b[w.i]) < 0 {
+		w.i++
+	}
+	return nil
+}
+
+func (w *walker) object(path string) error {
+	var few [8]string
+	seen := few[:0]
+	var many map[string]bool
+	for w.i++; ; w.i++ {
+		w.space()
+		if w.b[w.i] == '}' {
+			break
+		}
+		key, err := w.text(path)
+		if err != nil {
+			return err
+		}
+		twice := many[key]
+		if many == nil {
+			for _, k := range seen {
+				twice = twice || k == key
+			}
+		}
+		if twice {
+			return fmt.Errorf("the key %s stands twice; keep one", place(path, key))
+		}
+		if many == nil && len(seen) == cap(seen) {
+			many = make(map[string]bool, 32)
+			for _, k := range seen {
+				many[k] = true
+			}
+		}
+		if many != nil {
+			many[key] = true
+		} else {
+			seen = append(seen, key)
+		}
+		w.space()
+		w.i++ // the colon
+		if err := w.value(place(path, key)); err != nil {
+			return err
+		}
+		if w.space(); w.b[w.i] == '}' {
+			break
+		}
+	}
+	w.i++
+	return nil
+}
+
+func (w *walker) array(path string) error {
+	for w.i++; ; w.i++ {
+		w.space()
+		if w.b[w.i] == ']' {
+			break
+		}
+		if err := w.value(path); err != nil {
+			return err
+		}
+		if w.space(); w.b[w.i] == ']' {
+			break
+		}
+	}
+	w.i++
+	return nil
+}
+
+// text reads a string; one with escapes is unescaped by the standard library.
+func (w *walker) text(path string) (string, error) {
+	start, escaped := w.i, false
+	for w.i++; w.b[w.i] != '"'; w.i++ {
+		if w.b[w.i] == '\\' {
+			escaped = true
+			w.i++
+		}
+	}
+	w.i++
+	raw := w.b[start:w.i]
+	if !escaped {
+		return string(raw[1 : len(raw)-1]), nil
+	}
+	if half := halfSurrogate(raw); half != "" {
+		return "", fmt.Errorf("the text %s holds half of a surrogate pair (%s); send whole characters", path, half)
+	}
+	var s string
+	err := json.Unmarshal(raw, &s)
+	return s, err
+}
+
+// halfSurrogate finds a \uD8xx without its other half, which is no character.
+func halfSurrogate(raw []byte) string {
+	for i := 0; i+1 < len(raw); i++ {
+		if raw[i] != '\\' {
+			continue
+		}
+		i++
+		if raw[i] != 'u' {
+			continue
+		}
+		u := hex4(raw, i+1)
+		switch {
+		case u >= 0xDC00 && u <= 0xDFFF:
+			return string(raw[i-1 : i+5])
+		case u >= 0xD800 && u <= 0xDBFF:
+			low := uint64(0)
+			if i+6 < len(raw) && raw[i+5] == '\\' && raw[i+6] == 'u' {
+				low = hex4(raw, i+7)
+			}
+			if low < 0xDC00 || low > 0xDFFF {
+				return string(raw[i-1 : i+5])
+			}
+			i += 10
+		}
+	}
+	return ""
+}
+
+func hex4(raw []byte, at int) uint64 {
+	if at+4 > len(raw) {
+		return 0
+	}
+	u, err := strconv.ParseUint(string(raw[at:at+4]), 16, 32)
+	if err != nil {
+		return 0
+	}
+	return u
+}
+
+// place is a path for people; both parts are shortened, because the text may travel in a message.
+func place(path, key string) string {
+	if len(key) > 60 {
+		key = strings.ToValidUTF8(key[:60], "") + "…"
+	}
+	if path == "" {
+		return key
+	}
+	if len(path) > 200 {
+		return path
+	}
+	return path + "." + key
+}
+
+// plainNumber writes a number literal as sign, digits without zeros at either end, and exponent,
+// so that two literals of one value give one text.
+func plainNumber(lit string) string {
+	sign := ""
+	if strings.HasPrefix(lit, "-") {
+		sign, lit = "-", lit[1:]
+	}
+	mantissa, exp := lit, int64(0)
+	if i := strings.IndexAny(lit, "eE"); i >= 0 {
+		mantissa = lit[:i]
+		var err error
+		if exp, err = strconv.ParseInt(lit[i+1:], 10, 64); err != nil || exp > math.MaxInt32 || exp < math.MinInt32 {
+			return sign + lit // an exponent past all reason stands for itself
+		}
+	}
+	whole, fraction, _ := strings.Cut(mantissa, ".")
+	exp -= int64(len(fraction))
+	digits := strings.TrimLeft(whole+fraction, "0")
+	short := strings.TrimRight(digits, "0")
+	exp += int64(len(digits) - len(short))
+	if short == "" {
+		return "0"
+	}
+	return sign + short + "e" + strconv.FormatInt(exp, 10)
+}
+
+// exact reports whether a double keeps the literal: the shortest text of the double is the same number.
+func exact(lit string) bool {
+	f, err := strconv.ParseFloat(lit, 64)
+	if err != nil {
+		return false
+	}
+	return plainNumber(lit) == plainNumber(strconv.FormatFloat(f, 'e', -1, 64))
+}

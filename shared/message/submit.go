@@ -1,0 +1,181 @@
+package message
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// Priorities of an order.
+const (
+	PriorityNormal = "normal"
+	PriorityHigh   = "high"
+)
+
+// Codes of refused submissions: short, stable words for programs.
+const (
+	CodeTooLarge     = "too-large"
+	CodeNotJSON      = "not-json"
+	CodeUnknownField = "unknown-field"
+	CodeMissing      = "missing-field"
+	CodeInvalid      = "invalid-field"
+	CodeNewerSchema  = "newer-schema"
+)
+
+// Refusal says why a submission is not accepted: what happened, to what, what to do.
+type Refusal struct {
+	Code  string `json:"code"`
+	Field string `json:"field,omitempty"` // "orderId", "order" …; "" for the whole message
+	Text  string `json:"text"`
+	err   error
+}
+
+func (r *Refusal) Error() string { return r.Text }
+
+// Unwrap makes a newer schema recognisable as ErrNewer, everything else as ErrUnreadable.
+func (r *Refusal) Unwrap() error {
+	if r.err == nil {
+		return ErrUnreadable
+	}
+	return r.err
+}
+
+func refuse(code, field, format string, args ...any) *Refusal {
+	return &Refusal{Code: code, Field: field, Text: fmt.Sprintf(format, args...)}
+}
+
+var (
+	idPattern       = regexp.MustCompile(`^[A-Za-z0-9._:-]{1,128}$`)
+	workflowPattern = regexp.MustCompile(`^[a-z][a-z0-9-]{0,63}$`)
+	replyToPattern  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$`)
+	stepPattern     = regexp.MustCompile(`^[a-z][a-z0-9-]{0,39}$`)
+)
+
+// DecodeSubmit reads a submission strictly. The error is a *Refusal; the order then holds its ID
+// and reply-to as far as they could be read, so that the sender can be told. A schema newer than
+// ours is ErrNewer.
+func DecodeSubmit(data []byte) (SubmitOrder, error) {
+	if len(data) > port.MaxOrder {
+		return SubmitOrder{}, refuse(CodeTooLarge, "",
+			"the submission has %d bytes, the limit is %d; store large data elsewhere and send a reference", len(data), port.MaxOrder)
+	}
+	if err := strictJSON(data); err != nil {
+		return SubmitOrder{}, refuse(CodeNotJSON, "", "the submission cannot be read: %v", err)
+	}
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(data, &fields); err != nil || fields == nil {
+		return SubmitOrder{}, refuse(CodeNotJSON, "", `the submission is not a JSON object; send {"schema":1,"orderId":…,"workflow":…,"order":…}`)
+	}
+	o, err := submitOf(fields)
+	if err != nil {
+		return o, err
+	}
+	if err := unknownField(fields); err != nil {
+		return o, err
+	}
+	return o, o.Check()
+}
+
+// submitOf fills the submission; the first field that has the wrong type is answered at the end,
+// so that the ID and the reply-to are known in any case.
+func submitOf(fields map[string]json.RawMessage) (SubmitOrder, error) {
+	var o SubmitOrder
+	var first *Refusal
+	read := func(name string, to any, want string) {
+		raw, ok := fields[name]
+		if !ok {
+			return
+		}
+		var err error
+		if string(raw) == "null" {
+			err = errors.New("null")
+		} else {
+			err = json.Unmarshal(raw, to)
+		}
+		if err != nil && first == nil {
+			first = refuse(CodeInvalid, name, "%s is %.60s; it must be %s", name, raw, want)
+		}
+	}
+	read("orderId", &o.OrderID, "a string")
+	read("replyTo", &o.ReplyTo, "a string, the logical name of a queue")
+	read("schema", &o.Schema, "the number 1")
+	if first == nil && o.Schema > Schema {
+		r := refuse(CodeNewerSchema, "schema", "schema %d is newer than this program knows; send schema %d", o.Schema, Schema)
+		r.err = ErrNewer
+		return o, r
+	}
+	read("workflow", &o.Workflow, "a string, the name of a workflow")
+	read("priority", &o.Priority, `"normal" or "high"`)
+	read("deadline", &o.Deadline, `a time in RFC 3339, like "2026-11-21T10:00:00.000Z"`)
+	o.Order = fields["order"]
+	if first != nil {
+		return o, first
+	}
+	return o, nil
+}
+
+var submitFields = []string{"schema", "orderId", "workflow", "order", "priority", "replyTo", "deadline"}
+
+func unknownField(fields map[string]json.RawMessage) error {
+	unknown := ""
+	for name := range fields {
+		known := false
+		for _, f := range submitFields {
+			known = known || f == name
+		}
+		if !known && (unknown == "" || name < unknown) { // the first by name: the same answer each time
+			unknown = name
+		}
+	}
+	if unknown == "" {
+		return nil
+	}
+	return refuse(CodeUnknownField, place("", unknown), "the field %q is not known; a submission has %s",
+		place("", unknown), strings.Join(submitFields, ", "))
+}
+
+// Check holds a submission to its rules, for one that was not read by DecodeSubmit. The error is
+// a *Refusal.
+func (o *SubmitOrder) Check() error {
+	switch {
+	case o.Schema != Schema:
+		return refuse(CodeInvalid, "schema", "schema is %d; it must be %d", o.Schema, Schema)
+	case o.OrderID == "":
+		return refuse(CodeMissing, "orderId", "orderId is missing; give the order an ID of your own, so that sending it again is harmless")
+	case !idPattern.MatchString(o.OrderID):
+		return refuse(CodeInvalid, "orderId", "orderId %.140q must be 1 to 128 of the characters A-Z a-z 0-9 . _ : -", o.OrderID)
+	case o.Workflow == "":
+		return refuse(CodeMissing, "workflow", "workflow is missing; name the workflow that the order is for")
+	case !workflowPattern.MatchString(o.Workflow):
+		return refuse(CodeInvalid, "workflow", "workflow %.80q is no workflow's name: small letters, digits and -, at most 64, a letter first", o.Workflow)
+	case len(o.Order) == 0:
+		return refuse(CodeMissing, "order", "order is missing; send the order itself, any JSON value")
+	case o.Priority != "" && o.Priority != PriorityNormal && o.Priority != PriorityHigh:
+		return refuse(CodeInvalid, "priority", `priority %.40q must be "normal" or "high"`, o.Priority)
+	case o.ReplyTo != "" && !replyToPattern.MatchString(o.ReplyTo):
+		return refuse(CodeInvalid, "replyTo", "replyTo %.100q must be the logical name of a deployed queue, never an address", o.ReplyTo)
+	case o.Deadline != 0 && (o.Deadline < 0 || o.Deadline > maxDeadline):
+		return refuse(CodeInvalid, "deadline", "deadline must be between the years 1970 and 9999")
+	}
+	return nil
+}
+
+// maxDeadline is the last millisecond of the year 9999, the end of RFC 3339.
+const maxDeadline = core.Time(253402300799999)
+
+// Known answers the reply-to and the ID only where they have the right form, so that whoever
+// refuses a submission never uses a name that was made up to do harm.
+func (o *SubmitOrder) Known() (orderID, replyTo string) {
+	if idPattern.MatchString(o.OrderID) {
+		orderID = o.OrderID
+	}
+	if replyToPattern.MatchString(o.ReplyTo) {
+		replyTo = o.ReplyTo
+	}
+	return orderID, replyTo
+}
