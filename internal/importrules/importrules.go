@@ -1,0 +1,124 @@
+// Package importrules holds the rules of who may import whom, and checks them over the whole
+// import graph, indirect imports included. The linter (depguard) reports direct breaches at their
+// line; this is the check that cannot be got round by an import in between.
+package importrules
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+)
+
+// Module is the path that all packages of the project start with.
+const Module = "github.com/stepkeeper/stepkeeper"
+
+// Package is one package of the module with everything that it needs, directly or not.
+type Package struct {
+	Path string
+	Deps []string
+}
+
+// Rule says what the packages in some rooms must not depend on. Rooms and Never are paths inside
+// the module; a path stands for itself and all below it.
+type Rule struct {
+	Rooms []string
+	Never []string // paths inside the module; "" is the whole module
+	// Foreign are import paths outside the module that are forbidden; "*" is everything but the
+	// standard library.
+	Foreign []string
+	Why     string
+}
+
+var (
+	actors   = []string{"functions/scheduler", "functions/supervisor", "functions/agent/worker", "functions/agent/httpagent"}
+	adapters = []string{"shared/memory", "shared/sqlite", "shared/dynamo", "shared/sqs", "shared/sns"}
+)
+
+// Rules are the project's.
+func Rules() []Rule {
+	rules := []Rule{
+		{Rooms: []string{"shared/core"}, Never: []string{""}, Foreign: []string{"*"},
+			Why: "the core is a pure function and imports the standard library only"},
+		{Rooms: []string{"shared/core"}, Foreign: []string{"net/http", "os/exec", "database/sql", "math/rand", "math/rand/v2"},
+			Why: "the core does no I/O and has no randomness"},
+		{Rooms: []string{"shared/port", "shared/message"}, Never: append(slices.Clone(adapters), actors...), Foreign: []string{"github.com/aws"},
+			Why: "ports and messages are what actors and adapters have in common"},
+		{Rooms: actors, Never: append(slices.Clone(adapters), "shared/embedded", "shared/api", "client", "cmd"), Foreign: []string{"github.com/aws"},
+			Why: "actors know ports, never adapters or AWS"},
+		{Rooms: adapters, Never: append(slices.Clone(actors), "functions", "shared/embedded", "shared/api", "client", "cmd"),
+			Why: "adapters never import actors, nor what wires them"},
+		{Rooms: []string{"shared/audit"}, Never: []string{""},
+			Why: "an audit that shared code with the engine would share its faults"},
+	}
+	for _, a := range adapters {
+		others := slices.DeleteFunc(slices.Clone(adapters), func(b string) bool { return a == b })
+		rules = append(rules, Rule{Rooms: []string{a}, Never: others, Why: "adapters never import each other"})
+	}
+	return rules
+}
+
+// Check lists every breach of the rules, sorted; none is the good end.
+func Check(packages []Package, rules []Rule) []string {
+	var breaches []string
+	for _, p := range packages {
+		room, ours := inModule(p.Path)
+		if !ours {
+			continue
+		}
+		for _, r := range rules {
+			if !under(room, r.Rooms) {
+				continue
+			}
+			for _, dep := range p.Deps {
+				if r.forbids(p.Path, dep) {
+					breaches = append(breaches, fmt.Sprintf("%s depends on %s: %s", p.Path, dep, r.Why))
+				}
+			}
+		}
+	}
+	sort.Strings(breaches)
+	return slices.Compact(breaches)
+}
+
+func (r Rule) forbids(from, dep string) bool {
+	if room, ours := inModule(dep); ours {
+		// A room may be split into packages of its own.
+		return under(room, r.Never) && !sameRoom(from, dep, r.Rooms)
+	}
+	for _, f := range r.Foreign {
+		if f == "*" && !standard(dep) || dep == f || strings.HasPrefix(dep, f+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// sameRoom reports that both lie in one of the rooms.
+func sameRoom(a, b string, rooms []string) bool {
+	ra, _ := inModule(a)
+	rb, _ := inModule(b)
+	return slices.ContainsFunc(rooms, func(r string) bool {
+		return under(ra, []string{r}) && under(rb, []string{r})
+	})
+}
+
+// inModule cuts the module's path off; false for packages of others.
+func inModule(path string) (string, bool) {
+	if path == Module {
+		return "", true
+	}
+	return strings.CutPrefix(path, Module+"/")
+}
+
+func under(path string, rooms []string) bool {
+	return slices.ContainsFunc(rooms, func(r string) bool {
+		return r == "" || path == r || strings.HasPrefix(path, r+"/")
+	})
+}
+
+// standard reports a package of the standard library: the first element has no dot.
+func standard(path string) bool {
+	first, _, _ := strings.Cut(path, "/")
+	return !strings.Contains(first, ".")
+}

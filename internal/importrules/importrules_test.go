@@ -1,0 +1,74 @@
+package importrules
+
+import (
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// list asks the go command for every package of the module and all that each depends on.
+func list(t *testing.T) []Package {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-f", `{{.ImportPath}}{{"\t"}}{{join .Deps " "}}`, Module+"/...")
+	out, err := cmd.Output()
+	if err != nil {
+		var stderr []byte
+		if e, ok := err.(*exec.ExitError); ok {
+			stderr = e.Stderr
+		}
+		t.Fatalf("go list: %v\n%s", err, stderr)
+	}
+	var packages []Package
+	for line := range strings.Lines(string(out)) {
+		path, deps, _ := strings.Cut(strings.TrimRight(line, "\n"), "\t")
+		packages = append(packages, Package{Path: path, Deps: strings.Fields(deps)})
+	}
+	if len(packages) < 3 {
+		t.Fatalf("go list found %d packages; the rules would be checked over nothing", len(packages))
+	}
+	return packages
+}
+
+func TestImportRules(t *testing.T) {
+	for _, breach := range Check(list(t), Rules()) {
+		t.Error(breach)
+	}
+}
+
+// TestRulesCatch plants one breach of each kind: a rule that nothing can break is no rule.
+func TestRulesCatch(t *testing.T) {
+	const m = Module + "/"
+	for _, c := range []struct {
+		name, from, dep string
+		breach          bool
+	}{
+		{"core imports a library", m + "shared/core", "github.com/google/uuid", true},
+		{"core imports the project", m + "shared/core", m + "shared/port", true},
+		{"core opens a connection", m + "shared/core", "net/http", true},
+		{"core rolls dice", m + "shared/core", "math/rand/v2", true},
+		{"core does sums", m + "shared/core", "math", false},
+		{"scheduler knows SQLite", m + "functions/scheduler", m + "shared/sqlite", true},
+		{"supervisor knows AWS", m + "functions/supervisor", "github.com/aws/aws-sdk-go-v2/aws", true},
+		{"worker knows memory", m + "functions/agent/worker", m + "shared/memory", true},
+		{"agent wires", m + "functions/agent", "github.com/aws/aws-sdk-go-v2/service/sqs", false},
+		{"scheduler knows ports", m + "functions/scheduler", m + "shared/port", false},
+		{"memory runs a scheduler", m + "shared/memory", m + "functions/scheduler", true},
+		{"memory leans on SQLite", m + "shared/memory", m + "shared/sqlite", true},
+		{"a room has rooms of its own", m + "shared/sqlite/schema", m + "shared/sqlite", false},
+		{"SQLite has its driver", m + "shared/sqlite", "modernc.org/sqlite", false},
+		{"audit trusts the engine", m + "shared/audit", m + "shared/core", true},
+		{"audit reads ledgers", m + "shared/audit", "modernc.org/sqlite", false},
+		{"a name that only starts alike", m + "shared/corecheck", m + "shared/port", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := Check([]Package{{Path: c.from, Deps: []string{c.dep}}}, Rules())
+			if (len(got) > 0) != c.breach {
+				t.Errorf("%s -> %s: breaches %q, want a breach: %v", c.from, c.dep, got, c.breach)
+			}
+			if slices.ContainsFunc(got, func(s string) bool { return !strings.Contains(s, c.dep) }) {
+				t.Errorf("a breach must name what is imported: %q", got)
+			}
+		})
+	}
+}
