@@ -1,0 +1,46 @@
+package memory
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// Definitions is a port.Definitions in memory. Safe for concurrent use.
+type Definitions struct {
+	mu   sync.RWMutex
+	data map[string][]byte
+}
+
+// NewDefinitions gives an empty one.
+func NewDefinitions() *Definitions { return &Definitions{data: map[string][]byte{}} }
+
+// Definition answers a copy of the definition with that hash.
+func (d *Definitions) Definition(ctx context.Context, hash string) ([]byte, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	data, there := d.data[hash]
+	if !there {
+		return nil, fmt.Errorf("definition %q: %w", hash, port.ErrNotFound)
+	}
+	return bytes.Clone(data), nil
+}
+
+// PutDefinition stores the definition if there is none with that hash.
+func (d *Definitions) PutDefinition(ctx context.Context, hash string, data []byte) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if _, there := d.data[hash]; !there {
+		d.data[hash] = bytes.Clone(data)
+	}
+	return nil
+}

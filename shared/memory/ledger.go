@@ -1,0 +1,50 @@
+package memory
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// Ledger is a port.Ledger in memory (P31). Safe for concurrent use.
+type Ledger struct {
+	mu      sync.Mutex
+	entries map[string]port.LedgerEntry
+}
+
+// NewLedger gives an empty one.
+func NewLedger() *Ledger { return &Ledger{entries: map[string]port.LedgerEntry{}} }
+
+// Entry answers a copy of the entry; Version 0 where there is none.
+func (l *Ledger) Entry(ctx context.Context, key string) (port.LedgerEntry, error) {
+	if err := ctx.Err(); err != nil {
+		return port.LedgerEntry{}, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	e, there := l.entries[key]
+	if !there {
+		return port.LedgerEntry{Key: key}, nil
+	}
+	e.Output = bytes.Clone(e.Output)
+	return e, nil
+}
+
+// Move stores the entry with its version raised by one, if the stored version is e.Version.
+func (l *Ledger) Move(ctx context.Context, e port.LedgerEntry) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if stored := l.entries[e.Key].Version; stored != e.Version {
+		return fmt.Errorf("ledger entry %q has version %d, expected was %d: %w", e.Key, stored, e.Version, port.ErrConflict)
+	}
+	e.Version++
+	e.Output = bytes.Clone(e.Output)
+	l.entries[e.Key] = e
+	return nil
+}

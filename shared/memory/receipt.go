@@ -1,0 +1,29 @@
+package memory
+
+import (
+	"strconv"
+	"strings"
+)
+
+// receipt names one delivery: message, slot and how often it was received. The message's ID is
+// its first part, so that both cost one allocation.
+func receipt(seq uint64, slot uint32, received int) (id, text string) {
+	var space [48]byte
+	b := strconv.AppendUint(space[:0], seq, 36)
+	n := len(b)
+	b = append(b, '.')
+	b = strconv.AppendUint(b, uint64(slot), 36)
+	b = append(b, '.')
+	b = strconv.AppendUint(b, uint64(received), 36)
+	text = string(b)
+	return text[:n], text
+}
+
+func parseReceipt(text string) (seq uint64, slot uint32, received int, ok bool) {
+	first, rest, _ := strings.Cut(text, ".")
+	second, third, _ := strings.Cut(rest, ".")
+	seq, err1 := strconv.ParseUint(first, 36, 64)
+	s, err2 := strconv.ParseUint(second, 36, 32)
+	n, err3 := strconv.ParseUint(third, 36, 31)
+	return seq, uint32(s), int(n), err1 == nil && err2 == nil && err3 == nil && seq != 0
+}

@@ -1,0 +1,173 @@
+package memory
+
+import (
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+type state uint8
+
+const (
+	free state = iota
+	ready
+	delayed
+	inFlight
+)
+
+// entry is one message's place in the queue.
+type entry struct {
+	message  port.Message
+	seq      uint64 // never used twice; 0 while free
+	sent     time.Time
+	wake     int64 // when it becomes visible, in nanoseconds since the epoch
+	received int
+	place    int // in the heap, while delayed or in flight
+	state    state
+}
+
+// slab keeps entries in blocks that never move, so that a queue of a million messages neither
+// copies them when it grows nor leaves a million small objects to the collector.
+type slab struct {
+	blocks [][]entry
+	unused []uint32
+}
+
+const blockSize = 1024
+
+func (s *slab) at(slot uint32) *entry { return &s.blocks[slot/blockSize][slot%blockSize] }
+
+// take answers a free slot.
+func (s *slab) take() uint32 {
+	if len(s.unused) == 0 {
+		first := uint32(len(s.blocks) * blockSize)
+		s.blocks = append(s.blocks, make([]entry, blockSize))
+		for i := uint32(blockSize); i > 0; i-- {
+			s.unused = append(s.unused, first+i-1)
+		}
+	}
+	slot := s.unused[len(s.unused)-1]
+	s.unused = s.unused[:len(s.unused)-1]
+	return slot
+}
+
+func (s *slab) release(slot uint32) {
+	*s.at(slot) = entry{}
+	s.unused = append(s.unused, slot)
+}
+
+// holds finds the entry of a slot if it is still that of the message.
+func (s *slab) holds(slot uint32, seq uint64) *entry {
+	if int(slot/blockSize) >= len(s.blocks) {
+		return nil
+	}
+	if e := s.at(slot); e.seq == seq {
+		return e
+	}
+	return nil
+}
+
+// ticket names a message in the line of visible ones. Its message may have gone meanwhile.
+type ticket struct {
+	slot uint32
+	seq  uint64
+}
+
+// line is a first-in-first-out ring.
+type line struct {
+	ring  []ticket
+	first int
+	count int
+}
+
+func (l *line) push(t ticket) {
+	if l.count == len(l.ring) {
+		grown := make([]ticket, max(64, 2*len(l.ring)))
+		n := copy(grown, l.ring[l.first:])
+		copy(grown[n:], l.ring[:l.first])
+		l.ring, l.first = grown, 0
+	}
+	l.ring[(l.first+l.count)&(len(l.ring)-1)] = t
+	l.count++
+}
+
+func (l *line) peek() (ticket, bool) {
+	if l.count == 0 {
+		return ticket{}, false
+	}
+	return l.ring[l.first], true
+}
+
+func (l *line) drop() {
+	l.first = (l.first + 1) & (len(l.ring) - 1)
+	l.count--
+}
+
+// sleepers is a heap of the delayed and in-flight entries, earliest to wake first. It is written
+// out instead of using container/heap, which costs an allocation and an interface call a step.
+type sleepers struct {
+	slab  *slab
+	slots []sleeper
+}
+
+type sleeper struct {
+	wake int64
+	slot uint32
+}
+
+func (h *sleepers) push(slot uint32) {
+	e := h.slab.at(slot)
+	h.slots = append(h.slots, sleeper{e.wake, slot})
+	h.up(len(h.slots) - 1)
+}
+
+// remove takes out the entry at that place.
+func (h *sleepers) remove(place int) {
+	last := len(h.slots) - 1
+	moved := h.slots[last]
+	h.slots = h.slots[:last]
+	if place == last {
+		return
+	}
+	h.set(place, moved)
+	if !h.down(place) {
+		h.up(place)
+	}
+}
+
+func (h *sleepers) set(place int, s sleeper) {
+	h.slots[place] = s
+	h.slab.at(s.slot).place = place
+}
+
+func (h *sleepers) up(place int) {
+	s := h.slots[place]
+	for place > 0 {
+		parent := (place - 1) / 4
+		if h.slots[parent].wake <= s.wake {
+			break
+		}
+		h.set(place, h.slots[parent])
+		place = parent
+	}
+	h.set(place, s)
+}
+
+func (h *sleepers) down(place int) (moved bool) {
+	s := h.slots[place]
+	for {
+		least := -1
+		for child := 4*place + 1; child <= 4*place+4 && child < len(h.slots); child++ {
+			if least < 0 || h.slots[child].wake < h.slots[least].wake {
+				least = child
+			}
+		}
+		if least < 0 || h.slots[least].wake >= s.wake {
+			break
+		}
+		h.set(place, h.slots[least])
+		place, moved = least, true
+	}
+	h.set(place, s)
+	return moved
+}

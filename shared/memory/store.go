@@ -1,0 +1,296 @@
+package memory
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// Store is a port.Store in memory. Workflow and Created of a record are those of its create.
+// Safe for concurrent use.
+type Store struct {
+	shards int
+
+	mu     sync.RWMutex
+	orders map[string]*port.Order
+	rows   map[string]*row
+	due    map[indexKey]*ordered[port.Due]
+	listed ordered[*row] // newest first
+	seq    int64
+}
+
+type row struct {
+	record port.Record
+	seq    int64 // tells apart what was created in the same millisecond
+}
+
+type indexKey struct {
+	bucket port.Bucket
+	shard  int
+}
+
+// NewStore gives an empty store whose due index has that many shards, at least 1.
+func NewStore(shards int) *Store {
+	return &Store{
+		shards: max(shards, 1),
+		orders: map[string]*port.Order{},
+		rows:   map[string]*row{},
+		due:    map[indexKey]*ordered[port.Due]{},
+		listed: ordered[*row]{compare: newestFirst},
+	}
+}
+
+func newestFirst(a, b *row) int {
+	if c := b.record.Created.Compare(a.record.Created); c != 0 {
+		return c
+	}
+	return cmp.Compare(b.seq, a.seq)
+}
+
+func earliestFirst(a, b port.Due) int {
+	if c := a.At.Compare(b.At); c != 0 {
+		return c
+	}
+	return strings.Compare(a.ID, b.ID)
+}
+
+// Shards is how many shards the due index has.
+func (s *Store) Shards() int { return s.shards }
+
+// Commit carries out the writes in their order, each on its own (P8).
+func (s *Store) Commit(ctx context.Context, writes []port.Write) []error {
+	errs := make([]error, len(writes))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range writes {
+		if err := ctx.Err(); err != nil {
+			errs[i] = err
+			continue
+		}
+		errs[i] = s.commit(&writes[i])
+	}
+	return errs
+}
+
+func (s *Store) commit(w *port.Write) error {
+	if err := port.CheckWrite(w); err != nil {
+		return err
+	}
+	if w.Expected == 0 {
+		return s.create(w)
+	}
+	stored, there := s.rows[w.Record.ID]
+	if !there {
+		return fmt.Errorf("task %q: %w", w.Record.ID, port.ErrNotFound)
+	}
+	if stored.record.Version != w.Expected {
+		return fmt.Errorf("task %q has version %d, expected was %d: %w", w.Record.ID, stored.record.Version, w.Expected, port.ErrConflict)
+	}
+	s.unindex(&stored.record)
+	next := copyRecord(&w.Record)
+	next.Workflow, next.Created = stored.record.Workflow, stored.record.Created
+	stored.record = *next
+	s.index(next)
+	return nil
+}
+
+func (s *Store) create(w *port.Write) error {
+	id := w.Record.ID
+	if _, there := s.rows[id]; there {
+		return fmt.Errorf("task %q: %w", id, port.ErrExists)
+	}
+	if w.Order != nil {
+		if _, there := s.orders[id]; there {
+			return fmt.Errorf("order %q: %w", id, port.ErrExists)
+		}
+		order := *w.Order
+		order.Body = bytes.Clone(order.Body)
+		order.Created = cut(order.Created)
+		s.orders[id] = &order
+	}
+	s.seq++
+	r := &row{record: *copyRecord(&w.Record), seq: s.seq}
+	s.rows[id] = r
+	s.listed.insert(r)
+	s.index(&r.record)
+	return nil
+}
+
+func (s *Store) index(r *port.Record) {
+	if r.Bucket == port.NoBucket {
+		return
+	}
+	key := indexKey{r.Bucket, port.ShardOf(r.ID, s.shards)}
+	entries := s.due[key]
+	if entries == nil {
+		entries = &ordered[port.Due]{compare: earliestFirst}
+		s.due[key] = entries
+	}
+	entries.insert(port.Due{ID: r.ID, At: r.IndexAt})
+}
+
+func (s *Store) unindex(r *port.Record) {
+	if r.Bucket != port.NoBucket {
+		s.due[indexKey{r.Bucket, port.ShardOf(r.ID, s.shards)}].remove(port.Due{ID: r.ID, At: r.IndexAt})
+	}
+}
+
+// Forget removes records and keeps their orders, as a TTL does (P26). Unknown IDs are no error.
+func (s *Store) Forget(ctx context.Context, ids []string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, id := range ids {
+		if r, there := s.rows[id]; there {
+			s.unindex(&r.record)
+			s.listed.remove(r)
+			delete(s.rows, id)
+		}
+	}
+	return nil
+}
+
+// Load answers copies of the records; nil where there is none.
+func (s *Store) Load(ctx context.Context, ids []string) ([]*port.Record, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	records := make([]*port.Record, len(ids))
+	for i, id := range ids {
+		if r, there := s.rows[id]; there {
+			records[i] = copyRecord(&r.record)
+		}
+	}
+	return records, nil
+}
+
+// LoadOrder answers a copy of the order.
+func (s *Store) LoadOrder(ctx context.Context, id string) (*port.Order, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	stored, there := s.orders[id]
+	if !there {
+		return nil, fmt.Errorf("order %q: %w", id, port.ErrNotFound)
+	}
+	order := *stored
+	order.Body = bytes.Clone(order.Body)
+	return &order, nil
+}
+
+// Due lists entries of one shard, earliest first; never stale here.
+func (s *Store) Due(ctx context.Context, bucket port.Bucket, shard int, before time.Time, after *port.Due, limit int) ([]port.Due, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	entries := s.due[indexKey{bucket, shard}]
+	if entries == nil || limit < 1 {
+		return nil, nil
+	}
+	var start port.Due
+	if after != nil {
+		start = *after
+	}
+	var found []port.Due
+	entries.from(start, func(d port.Due) bool {
+		if d.At.After(before) {
+			return false
+		}
+		if after == nil || earliestFirst(d, *after) > 0 {
+			found = append(found, d)
+		}
+		return len(found) < limit
+	})
+	return found, nil
+}
+
+// List answers every query, by looking at every record where it must.
+func (s *Store) List(ctx context.Context, q port.Query) (port.Page, error) {
+	var page port.Page
+	if err := ctx.Err(); err != nil {
+		return page, err
+	}
+	if q.Limit < 1 || q.Limit > 1000 {
+		return page, fmt.Errorf("listing with limit %d: give 1 to 1000", q.Limit)
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	start := &row{record: port.Record{Created: time.Unix(1<<40, 0)}}
+	if q.Cursor != "" {
+		var err error
+		if start, err = parseCursor(q.Cursor); err != nil {
+			return page, err
+		}
+	}
+	var last *row
+	s.listed.from(start, func(r *row) bool {
+		if newestFirst(r, start) == 0 || !selects(&q, &r.record) {
+			return true
+		}
+		if len(page.Records) == q.Limit {
+			page.Next = cursor(last)
+			return false
+		}
+		page.Records = append(page.Records, *copyRecord(&r.record))
+		last = r
+		return true
+	})
+	return page, nil
+}
+
+func selects(q *port.Query, r *port.Record) bool {
+	return (q.State == "" || q.State == r.State) &&
+		(q.Workflow == "" || q.Workflow == r.Workflow) &&
+		(q.Before.IsZero() || r.Created.Before(q.Before)) &&
+		(q.After.IsZero() || !r.Created.Before(q.After))
+}
+
+func cursor(r *row) string {
+	return strconv.FormatInt(r.record.Created.UnixMilli(), 36) + "." + strconv.FormatInt(r.seq, 36)
+}
+
+func parseCursor(text string) (*row, error) {
+	created, seq, _ := strings.Cut(text, ".")
+	ms, err := strconv.ParseInt(created, 36, 64)
+	if err == nil {
+		var n int64
+		if n, err = strconv.ParseInt(seq, 36, 64); err == nil {
+			return &row{record: port.Record{Created: time.UnixMilli(ms).UTC()}, seq: n}, nil
+		}
+	}
+	return nil, fmt.Errorf("cursor %.40q is not one of a page of this store; start again without a cursor", text)
+}
+
+// copyRecord keeps the store's bytes and the caller's apart, and times to what every adapter keeps.
+func copyRecord(r *port.Record) *port.Record {
+	c := *r
+	c.Document = bytes.Clone(r.Document)
+	c.Created = cut(r.Created)
+	c.IndexAt = cut(r.IndexAt)
+	if c.Bucket == port.NoBucket {
+		c.IndexAt = time.Time{}
+	}
+	return &c
+}
+
+func cut(t time.Time) time.Time {
+	if t.IsZero() {
+		return t
+	}
+	return time.UnixMilli(t.UnixMilli()).UTC()
+}

@@ -1,0 +1,54 @@
+package port
+
+import (
+	"fmt"
+	"time"
+)
+
+// CheckWrite says what is wrong with a write whatever is stored: ErrTooLarge, or an error without
+// a sentinel for a write that the caller must not make. Every Store calls it first.
+func CheckWrite(w *Write) error {
+	id := w.Record.ID
+	switch {
+	case id == "":
+		return fmt.Errorf("a write without a task ID")
+	case w.Expected < 0 || w.Record.Version != w.Expected+1:
+		return fmt.Errorf("task %q: version %d does not follow the expected version %d", id, w.Record.Version, w.Expected)
+	case w.Order != nil && w.Expected != 0:
+		return fmt.Errorf("task %q: an order never changes, leave it out when replacing the record", id)
+	case w.Order != nil && w.Order.ID != id:
+		return fmt.Errorf("task %q: the order is of another ID, %q", id, w.Order.ID)
+	case len(w.Record.Document) > MaxDocument:
+		return fmt.Errorf("task %q: its document has %d bytes, the limit is %d: %w", id, len(w.Record.Document), MaxDocument, ErrTooLarge)
+	case w.Order != nil && len(w.Order.Body) > MaxOrder:
+		return fmt.Errorf("order %q has %d bytes, the limit is %d: %w", id, len(w.Order.Body), MaxOrder, ErrTooLarge)
+	}
+	return nil
+}
+
+// CheckMessage says what is wrong with a message whatever the queue: ErrTooLarge for a body over
+// MaxMessage, or an error without a sentinel for what must not be sent.
+func CheckMessage(m *Message) error {
+	switch {
+	case len(m.Body) == 0 && m.Value == nil:
+		return fmt.Errorf("a message without a body")
+	case len(m.Body) > MaxMessage:
+		return fmt.Errorf("a message of %d bytes, the limit is %d: %w", len(m.Body), MaxMessage, ErrTooLarge)
+	case m.Delay < 0 || m.Delay > MaxDelay:
+		return fmt.Errorf("a delay of %s is not within 0 and %s", m.Delay, MaxDelay)
+	}
+	return nil
+}
+
+// CheckReceive says what is wrong with the arguments of Queue.Receive.
+func CheckReceive(max int, wait, visibility time.Duration) error {
+	switch {
+	case max < 1:
+		return fmt.Errorf("receiving %d messages: ask for at least 1", max)
+	case wait < 0:
+		return fmt.Errorf("a wait of %s is negative", wait)
+	case visibility < 0 || visibility > MaxVisibility:
+		return fmt.Errorf("a visibility timeout of %s is not within 0 and %s", visibility, MaxVisibility)
+	}
+	return nil
+}
