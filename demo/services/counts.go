@@ -1,0 +1,85 @@
+package services
+
+import "sync"
+
+// Counts is what one service saw and did, for the report.
+type Counts struct {
+	Calls   int `json:"calls"`   // POSTs, faulty ones included
+	Repeats int `json:"repeats"` // of these, not the first for their operation and key
+	Checks  int `json:"checks"`  // GETs
+	Refused int `json:"refused"` // answered 409 or 422
+	Slow    int `json:"slow"`
+	Before  int `json:"errors_before_effect"`
+	After   int `json:"errors_after_effect"`
+	TooMany int `json:"too_many_requests"`
+	Hang    int `json:"hangs"`
+	Cut     int `json:"answers_lost"`
+	Late    int `json:"late_effects"`
+	Outage  int `json:"during_outage"`
+}
+
+// Faults is how many calls the service spoiled on purpose, delays not counted.
+func (c Counts) Faults() int {
+	return c.Before + c.After + c.TooMany + c.Hang + c.Cut + c.Late + c.Outage
+}
+
+// tally counts calls, per key too.
+type tally struct {
+	mu     sync.Mutex
+	counts Counts
+	calls  map[string]int
+}
+
+// next numbers what happens under one name, from 1.
+func (t *tally) next(name string) int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.calls[name]++
+	return t.calls[name]
+}
+
+// call numbers a call for its operation and key, and counts it.
+func (t *tally) call(operation, key string) int {
+	n := t.next(operation + " " + key)
+	t.add(func(c *Counts) {
+		c.Calls++
+		if n > 1 {
+			c.Repeats++
+		}
+	})
+	return n
+}
+
+func (t *tally) add(f func(c *Counts)) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	f(&t.counts)
+}
+
+func (t *tally) snapshot() Counts {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.counts
+}
+
+func (t *tally) fault(f fault) {
+	t.add(func(c *Counts) {
+		if f.slow {
+			c.Slow++
+		}
+		switch f.kind {
+		case before:
+			c.Before++
+		case after:
+			c.After++
+		case tooMany:
+			c.TooMany++
+		case hang:
+			c.Hang++
+		case cut:
+			c.Cut++
+		case late:
+			c.Late++
+		}
+	})
+}

@@ -1,0 +1,89 @@
+package services
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"time"
+)
+
+// Rates says how often a service misbehaves. Each is a share of calls, 0 to 1; at most one fault
+// happens per call, so their sum must stay within 1. Latency comes on top of any.
+type Rates struct {
+	Slow    float64 // answers after SlowFor instead of 1 to 10 ms
+	Before  float64 // 500 or 503, without effect
+	After   float64 // 500, after the effect
+	TooMany float64 // 429 with Retry-After: 1, without effect
+	Hang    float64 // no answer for HangFor; half of them after the effect
+	Cut     float64 // the effect, then the connection is cut
+	Late    float64 // fenced services only: no answer, and the effect lands after HangFor
+
+	SlowFor time.Duration
+	HangFor time.Duration // longer than the timeout of a step
+}
+
+// DefaultRates are the demo's. About one call in eleven goes wrong. A plain service is spared most
+// of it: whatever leaves its effect in doubt needs the operator, and 0.6 % of bookings do.
+func DefaultRates() map[string]Rates {
+	usual := Rates{
+		Slow: 0.02, Before: 0.03, After: 0.02, TooMany: 0.01, Hang: 0.003, Cut: 0.02,
+		SlowFor: 200 * time.Millisecond, HangFor: 2500 * time.Millisecond,
+	}
+	withLate := usual
+	withLate.Late = 0.003
+	return map[string]Rates{
+		Inventory:    withLate,
+		Payment:      usual,
+		Notification: usual,
+		Shipping: {
+			Slow: 0.02, TooMany: 0.01, After: 0.002, Hang: 0.002, Cut: 0.002,
+			SlowFor: 200 * time.Millisecond, HangFor: 2500 * time.Millisecond,
+		},
+	}
+}
+
+// kind is what goes wrong with one call.
+type kind int
+
+const (
+	none kind = iota
+	before
+	after
+	tooMany
+	hang
+	cut
+	late
+)
+
+// fault is the fate of one call.
+type fault struct {
+	kind    kind
+	slow    bool
+	latency time.Duration
+	coin    bool // decides between two forms of the same fault
+}
+
+// fate decides by a hash of seed, service, operation, key and number of the call: the same for
+// the same seed, in whatever order the calls come.
+func (r Rates) fate(seed uint64, service, operation, key string, call int) fault {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d/%s/%s/%d/%s", seed, service, operation, call, key))
+	rng := rand.New(rand.NewPCG(binary.LittleEndian.Uint64(sum[:]), binary.LittleEndian.Uint64(sum[8:])))
+	f := fault{latency: time.Millisecond + time.Duration(rng.Int64N(int64(9*time.Millisecond)))}
+	f.coin = rng.IntN(2) == 0
+	if f.slow = rng.Float64() < r.Slow; f.slow {
+		f.latency = r.SlowFor
+	}
+	u := rng.Float64()
+	for _, c := range []struct {
+		share float64
+		kind  kind
+	}{{r.Before, before}, {r.After, after}, {r.TooMany, tooMany}, {r.Hang, hang}, {r.Cut, cut}, {r.Late, late}} {
+		if u < c.share {
+			f.kind = c.kind
+			return f
+		}
+		u -= c.share
+	}
+	return f
+}

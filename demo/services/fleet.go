@@ -1,0 +1,148 @@
+package services
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"path/filepath"
+	"time"
+)
+
+// Names of the services.
+const (
+	Inventory    = "inventory"
+	Payment      = "payment"
+	Shipping     = "shipping"
+	Notification = "notification"
+)
+
+// Names lists the services in the order in which an order meets them.
+func Names() []string { return []string{Inventory, Payment, Shipping, Notification} }
+
+// Options for a fleet.
+type Options struct {
+	Dir   string           // where the ledgers are created; it must exist and hold none
+	Seed  uint64           // of the misbehaviour
+	Rates map[string]Rates // by service; absent: no faults, and 1 to 10 ms
+	Clock func() time.Time // nil: time.Now
+}
+
+// Fleet is the four services, running.
+type Fleet struct {
+	servers map[string]*server
+	https   map[string]*http.Server
+	urls    map[string]string
+	paths   map[string]string
+	stop    context.CancelFunc
+	clock   func() time.Time
+}
+
+// Start opens the ledgers and listens on four free ports of 127.0.0.1.
+func Start(ctx context.Context, o Options) (*Fleet, error) {
+	if o.Clock == nil {
+		o.Clock = time.Now
+	}
+	ctx, stop := context.WithCancel(ctx)
+	f := &Fleet{
+		servers: map[string]*server{}, https: map[string]*http.Server{},
+		urls: map[string]string{}, paths: map[string]string{}, stop: stop, clock: o.Clock,
+	}
+	for _, s := range []*service{inventory(), payment(), shipping(), notification()} {
+		if err := f.start(ctx, s, o); err != nil {
+			return nil, errors.Join(fmt.Errorf("start service %s: %w", s.name, err), f.Close())
+		}
+	}
+	return f, nil
+}
+
+func (f *Fleet) start(ctx context.Context, s *service, o Options) error {
+	f.paths[s.name] = filepath.Join(o.Dir, s.name+".db")
+	l, err := openLedger(ctx, f.paths[s.name], o.Clock)
+	if err != nil {
+		return err
+	}
+	l.opening, l.lacking = s.opening, s.lacking
+	srv := &server{
+		service: s, ledger: l, seed: o.Seed, rates: o.Rates[s.name], clock: o.Clock, ctx: ctx,
+		tally: tally{calls: map[string]int{}},
+	}
+	f.servers[s.name] = srv
+	var lc net.ListenConfig
+	listener, err := lc.Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return fmt.Errorf("listen: %w", err)
+	}
+	h := &http.Server{
+		Handler: srv, ReadHeaderTimeout: 5 * time.Second,
+		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError), // callers that leave are daily fare here
+	}
+	f.https[s.name] = h
+	f.urls[s.name] = "http://" + listener.Addr().String()
+	go func() { _ = h.Serve(listener) }() // ends with Close
+	return nil
+}
+
+// URL is a service's base address.
+func (f *Fleet) URL(name string) string { return f.urls[name] }
+
+// Ledger is the path of a service's SQLite file. It can be read while the fleet runs.
+func (f *Fleet) Ledger(name string) string { return f.paths[name] }
+
+// BeginOutage makes a service answer nothing but 503 and broken connections.
+func (f *Fleet) BeginOutage(name string) { f.servers[name].down.Store(true) }
+
+// EndOutage brings it back.
+func (f *Fleet) EndOutage(name string) {
+	s := f.servers[name]
+	s.upSince.Store(f.clock().UnixNano())
+	s.down.Store(false)
+}
+
+// Recovery is the time from the end of a service's outage to its first effect after it; false
+// while there was none.
+func (f *Fleet) Recovery(name string) (time.Duration, bool) {
+	s := f.servers[name]
+	up, first := s.upSince.Load(), s.firstAfter.Load()
+	return time.Duration(first - up), up != 0 && first != 0
+}
+
+// Happened asks a service's own records, past all its faults, whether an operation's effect
+// stands: what an operator does by looking it up or calling.
+func (f *Fleet) Happened(ctx context.Context, name, operation, key string) (bool, error) {
+	s := f.servers[name]
+	yes, _, err := s.happened(ctx, s.ledger, operation, key)
+	return yes, err
+}
+
+// Counts of a service so far.
+func (f *Fleet) Counts(name string) Counts { return f.servers[name].tally.snapshot() }
+
+// Drain stops listening and waits until every call has ended, late effects included, so that
+// nothing can change in the ledgers any more. It fails if that takes longer than the context.
+func (f *Fleet) Drain(ctx context.Context) error {
+	var errs []error
+	for _, name := range Names() {
+		if h := f.https[name]; h != nil {
+			errs = append(errs, h.Shutdown(ctx))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Close breaks off what still runs and closes the ledgers.
+func (f *Fleet) Close() error {
+	f.stop()
+	var errs []error
+	for _, name := range Names() {
+		if h := f.https[name]; h != nil {
+			errs = append(errs, h.Close())
+		}
+		if s := f.servers[name]; s != nil {
+			errs = append(errs, s.ledger.db.Close())
+		}
+	}
+	return errors.Join(errs...)
+}

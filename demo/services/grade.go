@@ -1,0 +1,105 @@
+package services
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"net/http"
+)
+
+// grade says what a service promises about keys.
+type grade int
+
+const (
+	fenced grade = iota
+	idempotent
+	plain
+)
+
+// refusal is an answer that a repeat will not change, and that left no effect.
+type refusal struct {
+	status  int
+	code    string
+	message string
+}
+
+func (r *refusal) Error() string { return r.code + ": " + r.message }
+
+func unprocessable(code, format string, args ...any) *refusal {
+	return &refusal{http.StatusUnprocessableEntity, code, fmt.Sprintf(format, args...)}
+}
+
+// service is one of the four: its operations, its grade, and how it reads an input.
+type service struct {
+	name    string
+	do      string
+	undo    string // "" where there is none
+	grade   grade
+	read    func(key string, input []byte) (effect, error)
+	opening func(account string) int64
+	lacking func(account string) *refusal
+}
+
+// perform carries out a do and answers its output.
+func (s *service) perform(ctx context.Context, l *ledger, key string, input []byte) (string, error) {
+	output := ""
+	err := l.change(ctx, func(tx *sql.Tx) error {
+		h, err := historyOf(ctx, tx, key)
+		if err != nil {
+			return err
+		}
+		if s.grade == fenced && (h.fences > 0 || h.undos > 0) {
+			return &refusal{http.StatusConflict, "fenced", "this key was undone before; it cannot be used again"}
+		}
+		// Done before: the same answer, even where it was undone since. A service that recognises
+		// keys never does one twice.
+		if s.grade != plain && h.dos > 0 {
+			output = h.output
+			return nil
+		}
+		e, err := s.read(key, input)
+		if err != nil {
+			return err
+		}
+		output = e.output
+		return l.record(ctx, tx, kindDo, key, e)
+	})
+	return output, err
+}
+
+// reverse carries out an undo.
+func (s *service) reverse(ctx context.Context, l *ledger, key string) error {
+	return l.change(ctx, func(tx *sql.Tx) error {
+		h, err := historyOf(ctx, tx, key)
+		if err != nil {
+			return err
+		}
+		if !h.open() {
+			switch {
+			case s.grade == plain:
+				return &refusal{http.StatusConflict, "nothing-to-cancel", "nothing is open under this key"}
+			case s.grade == fenced && h.dos == 0 && h.fences == 0:
+				return l.record(ctx, tx, kindFence, key, effect{unit: "none", output: "{}"})
+			}
+			return nil
+		}
+		e, err := effectOf(ctx, tx, h.lastDo)
+		if err != nil {
+			return err
+		}
+		return l.record(ctx, tx, kindUndo, key, e)
+	})
+}
+
+// happened answers a check: whether the operation's effect stands, and its output.
+func (s *service) happened(ctx context.Context, l *ledger, operation, key string) (bool, string, error) {
+	var h history
+	err := l.change(ctx, func(tx *sql.Tx) (err error) {
+		h, err = historyOf(ctx, tx, key)
+		return err
+	})
+	if operation == s.undo {
+		return h.undos > 0 && !h.open() || h.fences > 0, "{}", err
+	}
+	return h.open(), h.output, err
+}

@@ -1,0 +1,186 @@
+package services
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	maxInput = 64 << 10
+	maxKey   = 300
+)
+
+// server answers for one service.
+type server struct {
+	*service
+	ledger *ledger
+	seed   uint64
+	rates  Rates
+	tally  tally
+	clock  func() time.Time
+	ctx    context.Context // of the fleet: an effect does not stop because its caller has gone
+
+	down       atomic.Bool
+	upSince    atomic.Int64 // Unix nanoseconds of the end of the outage; 0: none yet
+	firstAfter atomic.Int64 // Unix nanoseconds of the first effect after it
+}
+
+func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	operation := strings.TrimPrefix(r.URL.Path, "/")
+	if operation == "" || operation != s.do && operation != s.undo {
+		answerError(w, &refusal{http.StatusNotFound, "no-operation", "this service has no such operation"})
+		return
+	}
+	switch r.Method {
+	case http.MethodPost:
+		s.call(w, r, operation)
+	case http.MethodGet:
+		s.check(w, r, operation)
+	default:
+		answerError(w, &refusal{http.StatusMethodNotAllowed, "method", "use POST to call, GET to check"})
+	}
+}
+
+// call carries out an operation, unless its fate is another.
+func (s *server) call(w http.ResponseWriter, r *http.Request, operation string) {
+	input, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxInput))
+	key := r.Header.Get("Idempotency-Key")
+	if err != nil || key == "" || len(key) > maxKey {
+		answerError(w, &refusal{http.StatusBadRequest, "bad-request", "a call needs an Idempotency-Key of at most 300 bytes and a body of at most 64 KiB"})
+		return
+	}
+	f := s.rates.fate(s.seed, s.name, operation, key, s.tally.call(operation, key))
+	s.pause(r.Context(), f.latency)
+	if s.down.Load() {
+		s.tally.add(func(c *Counts) { c.Outage++ })
+		spoil(w, f.coin)
+		return
+	}
+	s.tally.fault(f)
+	s.carryOut(w, r, operation, key, input, f)
+}
+
+func (s *server) carryOut(w http.ResponseWriter, r *http.Request, operation, key string, input []byte, f fault) {
+	switch {
+	case f.kind == before && f.coin:
+		answerError(w, &refusal{http.StatusInternalServerError, "broken", "failed before anything was done"})
+		return
+	case f.kind == before:
+		answerError(w, &refusal{http.StatusServiceUnavailable, "unavailable", "not ready"})
+		return
+	case f.kind == tooMany:
+		w.Header().Set("Retry-After", "1")
+		answerError(w, &refusal{http.StatusTooManyRequests, "too-many", "slow down"})
+		return
+	case f.kind == hang && f.coin:
+		s.pause(r.Context(), s.rates.HangFor)
+		panic(http.ErrAbortHandler)
+	case f.kind == late:
+		s.pause(s.ctx, s.rates.HangFor) // on purpose not the caller's context: it has long gone
+	}
+	output, err := s.effect(operation, key, input)
+	if err != nil {
+		s.fail(w, err)
+		return
+	}
+	switch f.kind {
+	case after:
+		answerError(w, &refusal{http.StatusInternalServerError, "broken", "failed; who knows when"})
+	case hang:
+		s.pause(r.Context(), s.rates.HangFor)
+		panic(http.ErrAbortHandler)
+	case cut, late:
+		panic(http.ErrAbortHandler)
+	default:
+		answer(w, http.StatusOK, output)
+	}
+}
+
+// effect does or undoes, and notes the first effect after an outage.
+func (s *server) effect(operation, key string, input []byte) (output string, err error) {
+	if operation == s.undo {
+		output, err = "{}", s.reverse(s.ctx, s.ledger, key)
+	} else {
+		output, err = s.perform(s.ctx, s.ledger, key, input)
+	}
+	if err == nil && s.upSince.Load() != 0 {
+		s.firstAfter.CompareAndSwap(0, s.clock().UnixNano())
+	}
+	return output, err
+}
+
+func (s *server) fail(w http.ResponseWriter, err error) {
+	var no *refusal
+	if errors.As(err, &no) {
+		s.tally.add(func(c *Counts) { c.Refused++ })
+		answerError(w, no)
+		return
+	}
+	answerError(w, &refusal{http.StatusInternalServerError, "ledger", err.Error()})
+}
+
+// check tells whether an operation's effect stands. It fails as often as calls do, but never lies.
+func (s *server) check(w http.ResponseWriter, r *http.Request, operation string) {
+	key := r.URL.Query().Get("key")
+	s.tally.add(func(c *Counts) { c.Checks++ })
+	f := s.rates.fate(s.seed, s.name, "check "+operation, key, s.tally.next("check "+operation+" "+key))
+	s.pause(r.Context(), f.latency)
+	if s.down.Load() {
+		s.tally.add(func(c *Counts) { c.Outage++ })
+		spoil(w, f.coin)
+		return
+	}
+	if f.kind == before {
+		s.tally.fault(f)
+		spoil(w, true)
+		return
+	}
+	yes, output, err := s.happened(s.ctx, s.ledger, operation, key)
+	switch {
+	case err != nil:
+		s.fail(w, err)
+	case yes:
+		answer(w, http.StatusOK, output)
+	default:
+		answerError(w, &refusal{http.StatusNotFound, "not-found", "nothing stands under this key"})
+	}
+}
+
+// pause waits, but not past the end of the caller's patience or of the fleet.
+func (s *server) pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	case <-s.ctx.Done():
+	}
+}
+
+// spoil answers as a service that is down: 503, or a connection that breaks.
+func spoil(w http.ResponseWriter, polite bool) {
+	if !polite {
+		panic(http.ErrAbortHandler)
+	}
+	answerError(w, &refusal{http.StatusServiceUnavailable, "outage", "down; please stand by"})
+}
+
+func answer(w http.ResponseWriter, status int, body string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, body+"\n")
+}
+
+func answerError(w http.ResponseWriter, no *refusal) {
+	body, err := json.Marshal(map[string]any{"error": map[string]string{"code": no.code, "message": no.message}})
+	if err != nil { // strings always marshal
+		panic(err)
+	}
+	answer(w, no.status, string(body))
+}

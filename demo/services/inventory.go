@@ -1,0 +1,67 @@
+package services
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// Prefixes of SKUs that the inventory treats apart.
+const (
+	SoldOut       = "SOLDOUT-" // never on stock
+	Limited       = "LTD-"     // LimitedPieces on stock, so that some orders find none left
+	LimitedPieces = 25
+)
+
+// usualPieces is the stock of any other SKU.
+const usualPieces = 1_000_000
+
+// line is what the services read of an order's item.
+type line struct {
+	SKU      string `json:"sku"`
+	Quantity int64  `json:"quantity"`
+}
+
+func inventory() *service {
+	return &service{
+		name: Inventory, do: "reserve", undo: "release", grade: fenced,
+		read: readReserve,
+		opening: func(sku string) int64 {
+			switch {
+			case strings.HasPrefix(sku, SoldOut):
+				return 0
+			case strings.HasPrefix(sku, Limited):
+				return LimitedPieces
+			}
+			return usualPieces
+		},
+		lacking: func(sku string) *refusal {
+			return unprocessable("out-of-stock", "not enough pieces of %.40q on stock", sku)
+		},
+	}
+}
+
+func readReserve(key string, input []byte) (effect, error) {
+	var in struct {
+		Items []line `json:"items"`
+	}
+	if err := json.Unmarshal(input, &in); err != nil || len(in.Items) == 0 {
+		return effect{}, unprocessable("bad-input", "a reservation needs items, each with sku and quantity")
+	}
+	e := effect{unit: "piece", output: fmt.Sprintf(`{"reservation":%q}`, reference("R", key))}
+	for _, l := range in.Items {
+		if l.SKU == "" || l.Quantity < 1 || l.Quantity > usualPieces {
+			return effect{}, unprocessable("bad-input", "an item needs a sku and a quantity from 1 to %d", usualPieces)
+		}
+		e.amount += l.Quantity
+		e.parts = append(e.parts, part{l.SKU, l.Quantity})
+	}
+	return e, nil
+}
+
+// reference makes a number for people out of a key.
+func reference(prefix, key string) string {
+	sum := sha256.Sum256([]byte(key))
+	return fmt.Sprintf("%s-%X", prefix, sum[:5])
+}

@@ -1,0 +1,57 @@
+package services
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// Prefixes of cards that the payment service refuses.
+const (
+	Declined = "tok_declined" // by the bank
+	Expired  = "tok_expired"
+	Empty    = "tok_empty" // no money left on it
+)
+
+// cardLimit is what a card holds in each currency, in minor units.
+const cardLimit = 100_000_000
+
+var currency = regexp.MustCompile(`^[A-Z]{3}$`)
+
+func payment() *service {
+	return &service{
+		name: Payment, do: "charge", undo: "refund", grade: idempotent,
+		read: readCharge,
+		opening: func(account string) int64 {
+			if strings.HasPrefix(account, Empty) {
+				return 0
+			}
+			return cardLimit
+		},
+		lacking: func(string) *refusal {
+			return unprocessable("insufficient-funds", "the card does not cover the amount")
+		},
+	}
+}
+
+func readCharge(key string, input []byte) (effect, error) {
+	var in struct {
+		Card     string `json:"card"`
+		Amount   int64  `json:"amount"`
+		Currency string `json:"currency"`
+	}
+	switch err := json.Unmarshal(input, &in); {
+	case err != nil, in.Card == "", in.Amount <= 0, !currency.MatchString(in.Currency):
+		return effect{}, unprocessable("bad-input", "a charge needs a card, a positive amount in whole minor units and a currency of three letters")
+	case strings.HasPrefix(in.Card, Declined):
+		return effect{}, unprocessable("card-declined", "the bank declined the card")
+	case strings.HasPrefix(in.Card, Expired):
+		return effect{}, unprocessable("card-expired", "the card has expired")
+	}
+	return effect{
+		amount: in.Amount, unit: in.Currency,
+		output: fmt.Sprintf(`{"charge":%q,"amount":%d,"currency":%q}`, reference("C", key), in.Amount, in.Currency),
+		parts:  []part{{in.Card + "/" + in.Currency, in.Amount}},
+	}, nil
+}

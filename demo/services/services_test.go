@@ -1,0 +1,376 @@
+package services_test
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/demo/services"
+)
+
+const key = "order-1/0/step"
+
+var inputs = map[string]string{
+	"reserve": `{"items":[{"sku":"MUG-01","quantity":2},{"sku":"LTD-01","quantity":1}]}`,
+	"charge":  `{"card":"tok_visa_1","amount":1999,"currency":"EUR"}`,
+	"book":    `{"shipTo":{"country":"DE"}}`,
+	"confirm": `{"email":"a@example.com"}`,
+}
+
+var homes = map[string]string{
+	"reserve": services.Inventory, "release": services.Inventory,
+	"charge": services.Payment, "refund": services.Payment,
+	"book": services.Shipping, "cancel": services.Shipping,
+	"confirm": services.Notification,
+}
+
+func start(t *testing.T, seed uint64, rates map[string]services.Rates) *services.Fleet {
+	t.Helper()
+	f, err := services.Start(context.Background(), services.Options{Dir: t.TempDir(), Seed: seed, Rates: rates})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return f
+}
+
+// post answers 0 where the connection broke.
+func post(t *testing.T, f *services.Fleet, operation, key, body string) (int, string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, f.URL(homes[operation])+"/"+operation, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.GetBody = nil // or the transport itself would repeat a call whose connection was cut
+	if key != "" {
+		req.Header.Set("Idempotency-Key", key)
+	}
+	return send(t, req)
+}
+
+func check(t *testing.T, f *services.Fleet, operation, key string) (int, string) {
+	t.Helper()
+	address := f.URL(homes[operation]) + "/" + operation + "?key=" + url.QueryEscape(key)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return send(t, req)
+}
+
+func send(t *testing.T, req *http.Request) (int, string) {
+	t.Helper()
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	res, err := client.Do(req)
+	if err != nil {
+		var broken *url.Error
+		if !errors.As(err, &broken) {
+			t.Fatal(err)
+		}
+		return 0, ""
+	}
+	defer func() { _ = res.Body.Close() }()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.StatusCode, string(body)
+}
+
+// ledger answers the kinds of the rows of a key, in order.
+func ledger(t *testing.T, f *services.Fleet, service, key string) string {
+	t.Helper()
+	db, err := sql.Open("sqlite", f.Ledger(service))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	var kinds sql.NullString
+	err = db.QueryRowContext(t.Context(), `SELECT group_concat(kind, ' ') FROM (SELECT kind FROM ledger WHERE key = ? ORDER BY seq)`, key).Scan(&kinds)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kinds.String
+}
+
+// TestGrades is the contract of protocol.md, section 6, for each grade.
+func TestGrades(t *testing.T) {
+	cases := []struct {
+		name   string
+		calls  string // operation=expected status, "?operation" checks
+		ledger string
+	}{
+		{"fenced: done once, repeats answer the same", "reserve=200 reserve=200 ?reserve=200", "do"},
+		{"fenced: reversed", "reserve=200 release=200 ?reserve=404 ?release=200", "do undo"},
+		{"fenced: reversed once", "reserve=200 release=200 release=200", "do undo"},
+		{"fenced: undo of nothing, and no do after it", "release=200 release=200 reserve=409 ?reserve=404 ?release=200", "fence"},
+		{"fenced: no do after its undo", "reserve=200 release=200 reserve=409", "do undo"},
+		{"idempotent: done once", "charge=200 charge=200 ?charge=200", "do"},
+		{"idempotent: undo of nothing leaves no trace", "refund=200 ?refund=404 charge=200", "do"},
+		{"idempotent: reversed once", "charge=200 refund=200 refund=200 ?charge=404 ?refund=200", "do undo"},
+		{"idempotent: never done again", "charge=200 refund=200 charge=200", "do undo"},
+		{"idempotent without undo", "confirm=200 confirm=200 ?confirm=200", "do"},
+		{"plain: each call books", "book=200 book=200 ?book=200", "do do"},
+		{"plain: cancels one at a time", "book=200 book=200 cancel=200 ?book=200 cancel=200 ?book=404 cancel=409", "do do undo undo"},
+		{"plain: nothing to cancel", "cancel=409 ?cancel=404", ""},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			f := start(t, 1, nil)
+			outputs := map[string]string{}
+			service := ""
+			for _, step := range strings.Fields(c.calls) {
+				call, want, _ := strings.Cut(step, "=")
+				operation, asked := strings.CutPrefix(call, "?")
+				service = homes[operation]
+				var status int
+				var body string
+				if asked {
+					status, body = check(t, f, operation, key)
+				} else {
+					status, body = post(t, f, operation, key, inputs[operation])
+				}
+				if fmt.Sprint(status) != want {
+					t.Fatalf("%s answered %d, want %s: %s", call, status, want, body)
+				}
+				if first, seen := outputs[operation]; status == 200 && seen && first != body {
+					t.Errorf("%s answered %s, before that %s", call, body, first)
+				}
+				if status == 200 {
+					outputs[operation] = body
+				}
+			}
+			if got := ledger(t, f, service, key); got != c.ledger {
+				t.Errorf("ledger holds %q, want %q", got, c.ledger)
+			}
+		})
+	}
+}
+
+func TestRefusalsLeaveNoTrace(t *testing.T) {
+	cases := []struct {
+		operation, body, code string
+	}{
+		{"reserve", `{"items":[{"sku":"MUG-01","quantity":1},{"sku":"SOLDOUT-9","quantity":1}]}`, "out-of-stock"},
+		{"reserve", `{"items":[{"sku":"LTD-01","quantity":20},{"sku":"LTD-01","quantity":6}]}`, "out-of-stock"},
+		{"reserve", `{"items":[]}`, "bad-input"},
+		{"reserve", `{"items":[{"sku":"MUG-01","quantity":-1}]}`, "bad-input"},
+		{"charge", `{"card":"tok_declined_7","amount":1,"currency":"EUR"}`, "card-declined"},
+		{"charge", `{"card":"tok_expired","amount":1,"currency":"EUR"}`, "card-expired"},
+		{"charge", `{"card":"tok_empty","amount":1,"currency":"EUR"}`, "insufficient-funds"},
+		{"charge", `{"card":"tok_1","amount":1.5,"currency":"EUR"}`, "bad-input"},
+		{"charge", `{"card":"tok_1","amount":0,"currency":"EUR"}`, "bad-input"},
+		{"charge", `{"card":"tok_1","amount":1,"currency":"euro"}`, "bad-input"},
+		{"book", `{"shipTo":{"country":"AQ"}}`, "country-not-served"},
+		{"book", `{}`, "bad-input"},
+	}
+	for _, c := range cases {
+		t.Run(c.operation+" "+c.code, func(t *testing.T) {
+			f := start(t, 1, nil)
+			status, body := post(t, f, c.operation, key, c.body)
+			var answer struct {
+				Error struct{ Code string }
+			}
+			if err := json.Unmarshal([]byte(body), &answer); err != nil {
+				t.Fatal(err)
+			}
+			if status != 422 || answer.Error.Code != c.code {
+				t.Errorf("answered %d %s, want 422 %s", status, answer.Error.Code, c.code)
+			}
+			if got := ledger(t, f, homes[c.operation], key); got != "" {
+				t.Errorf("ledger holds %q after a refusal", got)
+			}
+			// A refusal without effect is not remembered.
+			if status, body := post(t, f, c.operation, key, inputs[c.operation]); status != 200 {
+				t.Errorf("the mended call answered %d: %s", status, body)
+			}
+		})
+	}
+}
+
+// TestStockIsCounted: a release gives the pieces back to whoever asks next.
+func TestStockIsCounted(t *testing.T) {
+	f := start(t, 1, nil)
+	all := fmt.Sprintf(`{"items":[{"sku":"LTD-02","quantity":%d}]}`, services.LimitedPieces)
+	for _, step := range []struct {
+		operation, key string
+		want           int
+	}{{"reserve", "a/0/s", 200}, {"reserve", "b/0/s", 422}, {"release", "a/0/s", 200}, {"reserve", "b/0/s", 200}, {"reserve", "c/0/s", 422}} {
+		if status, body := post(t, f, step.operation, step.key, all); status != step.want {
+			t.Fatalf("%s %s answered %d, want %d: %s", step.operation, step.key, status, step.want, body)
+		}
+	}
+}
+
+func TestBadCalls(t *testing.T) {
+	f := start(t, 1, nil)
+	cases := []struct {
+		name, operation, key, body string
+		want                       int
+	}{
+		{"no key", "charge", "", inputs["charge"], 400},
+		{"long key", "charge", strings.Repeat("k", 301), inputs["charge"], 400},
+		{"body over the limit", "charge", key, strings.Repeat(" ", 65<<10), 400},
+		{"not JSON", "charge", key, "{", 422},
+	}
+	for _, c := range cases {
+		if status, body := post(t, f, c.operation, c.key, c.body); status != c.want {
+			t.Errorf("%s: answered %d, want %d: %s", c.name, status, c.want, body)
+		}
+	}
+	for _, path := range []string{"/", "/reserve", "/charge/x"} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, f.URL(services.Payment)+path, strings.NewReader("{}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if status, _ := send(t, req); status != 404 {
+			t.Errorf("POST %s answered %d, want 404", path, status)
+		}
+	}
+}
+
+// always makes one fault certain.
+func always(r services.Rates) map[string]services.Rates {
+	r.HangFor, r.SlowFor = 50*time.Millisecond, 20*time.Millisecond
+	rates := map[string]services.Rates{}
+	for _, name := range services.Names() {
+		rates[name] = r
+	}
+	return rates
+}
+
+func TestFaults(t *testing.T) {
+	cases := []struct {
+		name     string
+		rates    services.Rates
+		statuses string // allowed answers; 0: the connection broke
+		ledger   string // allowed ledgers, separated by |
+	}{
+		{"error before the effect", services.Rates{Before: 1}, "500 503", ""},
+		{"error after the effect", services.Rates{After: 1}, "500", "do"},
+		{"too many", services.Rates{TooMany: 1}, "429", ""},
+		{"hang", services.Rates{Hang: 1}, "0", "|do"},
+		{"answer lost", services.Rates{Cut: 1}, "0", "do"},
+		{"late effect", services.Rates{Late: 1}, "0", "do"},
+		{"slow", services.Rates{Slow: 1}, "200", "do"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			f := start(t, 3, always(c.rates))
+			for _, operation := range []string{"reserve", "charge", "confirm"} {
+				status, body := post(t, f, operation, key, inputs[operation])
+				if !strings.Contains(c.statuses, fmt.Sprint(status)) {
+					t.Errorf("%s answered %d, want one of %s: %s", operation, status, c.statuses, body)
+				}
+				got := ledger(t, f, homes[operation], key)
+				if !strings.Contains("|"+c.ledger+"|", "|"+got+"|") {
+					t.Errorf("%s: ledger holds %q, want one of %q", operation, got, c.ledger)
+				}
+			}
+		})
+	}
+}
+
+// TestOutage: nothing gets through, then everything does.
+func TestOutage(t *testing.T) {
+	f := start(t, 1, nil)
+	f.BeginOutage(services.Payment)
+	for n := range 8 {
+		k := fmt.Sprintf("order-%d/0/charge", n)
+		if status, _ := post(t, f, "charge", k, inputs["charge"]); status != 0 && status != 503 {
+			t.Errorf("charge answered %d during the outage", status)
+		}
+		if status, _ := check(t, f, "charge", k); status != 0 && status != 503 {
+			t.Errorf("check answered %d during the outage", status)
+		}
+	}
+	if status, _ := post(t, f, "reserve", key, inputs["reserve"]); status != 200 {
+		t.Errorf("reserve answered %d while payment was down", status)
+	}
+	f.EndOutage(services.Payment)
+	if _, ok := f.Recovery(services.Payment); ok {
+		t.Error("recovered before any call")
+	}
+	if status, _ := post(t, f, "charge", key, inputs["charge"]); status != 200 {
+		t.Errorf("charge answered %d after the outage", status)
+	}
+	if d, ok := f.Recovery(services.Payment); !ok || d <= 0 {
+		t.Errorf("recovery %v %v, want a positive time", d, ok)
+	}
+	if got := f.Counts(services.Payment); got.Outage != 16 || got.Calls != 9 {
+		t.Errorf("counts %+v, want 16 during the outage and 9 calls", got)
+	}
+}
+
+// TestSeed: the same seed gives each call the same fate, whatever the order and company of calls.
+func TestSeed(t *testing.T) {
+	run := func(seed uint64, backwards, together bool) map[string]int {
+		rates := services.DefaultRates()
+		for name, r := range rates {
+			r.Before, r.TooMany, r.After, r.Cut = 0.2, 0.2, 0.1, 0.1
+			r.SlowFor, r.HangFor = time.Millisecond, 5*time.Millisecond
+			rates[name] = r
+		}
+		f := start(t, seed, rates)
+		got := map[string]int{}
+		var mu sync.Mutex
+		var calls sync.WaitGroup
+		one := func(n int) {
+			k := fmt.Sprintf("order-%d/0/charge", n)
+			for i := range 3 {
+				status, _ := post(t, f, "charge", k, inputs["charge"])
+				mu.Lock()
+				got[fmt.Sprintf("%s #%d", k, i)] = status
+				mu.Unlock()
+			}
+		}
+		for n := range 30 {
+			if backwards {
+				n = 29 - n
+			}
+			if together {
+				calls.Go(func() { one(n) })
+			} else {
+				one(n)
+			}
+		}
+		calls.Wait()
+		return got
+	}
+	a, b, other := run(7, false, false), run(7, true, true), run(8, false, false)
+	if fmt.Sprint(a) != fmt.Sprint(b) {
+		t.Errorf("the same seed gave\n%v\nand\n%v", a, b)
+	}
+	if fmt.Sprint(a) == fmt.Sprint(other) {
+		t.Error("another seed gave the same fates")
+	}
+}
+
+// TestLedgerIsAppendOnly: nobody can tidy a ledger up.
+func TestLedgerIsAppendOnly(t *testing.T) {
+	f := start(t, 1, nil)
+	post(t, f, "charge", key, inputs["charge"])
+	db, err := sql.Open("sqlite", f.Ledger(services.Payment))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	for _, statement := range []string{"DELETE FROM ledger", "UPDATE ledger SET amount = 1"} {
+		if _, err := db.ExecContext(t.Context(), statement); err == nil {
+			t.Errorf("%s was accepted", statement)
+		}
+	}
+}
