@@ -1,0 +1,107 @@
+// Package failure holds the exit codes of the command line, and the error that carries one: what
+// happened, to what, and what to do.
+package failure
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Code is the exit code of the program. They are promised to scripts and never change their
+// meaning.
+type Code int
+
+const (
+	OK           Code = 0 // done
+	General      Code = 1 // failed for a reason that no other code names
+	Usage        Code = 2 // wrong flags or arguments, or a file that cannot be read
+	Refused      Code = 3 // the server refused it and said why
+	NotFound     Code = 4 // no such order, file or step
+	Unreachable  Code = 5 // the server did not answer
+	NotProcessed Code = 6 // an order ended otherwise than Processed, or stopped in Error
+)
+
+// Meanings documents the codes, in order.
+func Meanings() []struct {
+	Code    Code
+	Meaning string
+} {
+	return []struct {
+		Code    Code
+		Meaning string
+	}{
+		{OK, "done"},
+		{General, "failed; the message says why"},
+		{Usage, "wrong flags or arguments, or input that cannot be read"},
+		{Refused, "refused by the server; the message says why"},
+		{NotFound, "no such order, step or file"},
+		{Unreachable, "the server cannot be reached"},
+		{NotProcessed, "an order ended otherwise than Processed (submit --wait, watch ID)"},
+	}
+}
+
+// Word is the code's name in JSON.
+func (c Code) Word() string {
+	switch c {
+	case OK:
+		return "ok"
+	case Usage:
+		return "usage"
+	case Refused:
+		return "refused"
+	case NotFound:
+		return "not-found"
+	case Unreachable:
+		return "unreachable"
+	case NotProcessed:
+		return "not-processed"
+	}
+	return "failed"
+}
+
+// Error is a failure for people: What happened and to what, and what to Do about it.
+type Error struct {
+	Code Code
+	What string
+	Do   string // "" where nothing more helps
+	Err  error  // what is behind it; nil for none
+	// Quiet says that the command has already told all there is to tell.
+	Quiet bool
+}
+
+func (e *Error) Error() string {
+	if e.Err != nil {
+		return e.What + ": " + e.Err.Error()
+	}
+	return e.What
+}
+
+// Unwrap answers the error behind.
+func (e *Error) Unwrap() error { return e.Err }
+
+// New makes an Error.
+func New(code Code, do, format string, args ...any) *Error {
+	return &Error{Code: code, Do: do, What: fmt.Sprintf(format, args...)}
+}
+
+// Wrap makes an Error around another.
+func Wrap(err error, code Code, do, format string, args ...any) *Error {
+	return &Error{Code: code, Do: do, What: fmt.Sprintf(format, args...), Err: err}
+}
+
+// Silent is a failure of which everything has been said on the screen.
+func Silent(code Code, what string) *Error {
+	return &Error{Code: code, What: what, Quiet: true}
+}
+
+// Of answers the exit code of an error.
+func Of(err error) Code {
+	if err == nil {
+		return OK
+	}
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Code
+	}
+	return General
+}

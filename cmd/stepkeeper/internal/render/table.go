@@ -1,0 +1,85 @@
+// Package render turns what the server tells into text for people.
+package render
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/streams"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+// Table writes rows under a header, in columns, without lines around them, so that the output can
+// be cut and grepped. Every row ends without white space.
+func Table(w io.Writer, style streams.Style, indent string, header []string, rows [][]string) {
+	t := table.NewWriter()
+	t.SetStyle(plainStyle())
+	head := make(table.Row, len(header))
+	for i, h := range header {
+		head[i] = style.Faint(h)
+	}
+	t.AppendHeader(head)
+	for _, r := range rows {
+		row := make(table.Row, len(r))
+		for i, cell := range r {
+			row[i] = cell
+		}
+		t.AppendRow(row)
+	}
+	for line := range strings.Lines(t.Render() + "\n") {
+		fmt.Fprintln(w, strings.TrimRight(indent+line, " \n"))
+	}
+}
+
+func plainStyle() table.Style {
+	s := table.StyleDefault
+	s.Box.PaddingLeft, s.Box.PaddingRight = "", "  "
+	s.Format.Header = text.FormatDefault
+	s.Options = table.OptionsNoBordersAndSeparators
+	return s
+}
+
+// clock writes the time of day with milliseconds, in UTC.
+func clock(t core.Time) string { return t.Std().Format("15:04:05.000") }
+
+// Moment writes date and time, in UTC.
+func Moment(t core.Time) string {
+	if t == 0 {
+		return "-"
+	}
+	return t.Std().Format("2006-01-02 15:04:05") + " UTC"
+}
+
+// Span writes a duration as people say it: two units at most.
+func Span(d time.Duration) string {
+	switch {
+	case d < 0:
+		return "-" + Span(-d)
+	case d < time.Second:
+		return fmt.Sprintf("%dms", d.Milliseconds())
+	case d < time.Minute:
+		return fmt.Sprintf("%.1fs", d.Seconds())
+	case d < time.Hour:
+		return fmt.Sprintf("%dm%02ds", int(d.Minutes()), int(d.Seconds())%60)
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
+	}
+	return fmt.Sprintf("%dd", int(d.Hours())/24)
+}
+
+// Age writes how long ago something was, or in how long it will be.
+func Age(t core.Time, now time.Time) string {
+	if t == 0 {
+		return "-"
+	}
+	d := now.Sub(t.Std())
+	if d < 0 {
+		return "in " + Span(-d)
+	}
+	return Span(d) + " ago"
+}

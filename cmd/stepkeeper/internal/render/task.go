@@ -1,0 +1,271 @@
+package render
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/streams"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/view"
+)
+
+// Page is how a task is shown.
+type Page struct {
+	Style   streams.Style
+	Now     time.Time
+	Program string // how the command line is called, for the commands to run next
+	Width   int    // columns; 0 does not cut
+}
+
+// Task tells all about a task to an operator who was woken by it: how it stands, why, what each
+// step did, what happened when, and which command to run next.
+func (p Page) Task(w io.Writer, t view.Task) {
+	p.head(w, t)
+	p.reason(w, t)
+	p.steps(w, t)
+	p.timeline(w, t)
+	p.verdicts(w, t)
+	p.next(w, t)
+}
+
+func (p Page) head(w io.Writer, t view.Task) {
+	fmt.Fprintf(w, "%s  %s%s\n", p.Style.Bold(t.OrderID), p.Style.State(t.State, string(t.State)), p.direction(t))
+	about := []string{}
+	if t.Workflow != "" {
+		about = append(about, "workflow "+t.Workflow)
+	}
+	about = append(about, "run "+strconv.Itoa(t.Run), "command "+strconv.Itoa(t.Command))
+	if t.Priority != "" && t.Priority != "normal" {
+		about = append(about, t.Priority+" priority")
+	}
+	if t.ReplyTo != "" {
+		about = append(about, "tells "+t.ReplyTo)
+	}
+	fmt.Fprintf(w, "  %s\n", strings.Join(about, ", "))
+	fmt.Fprintf(w, "  received %s (%s)", Moment(t.Created), Age(t.Created, p.Now))
+	if t.EndedAt != 0 {
+		word := "ended"
+		if t.State == core.Error {
+			word = "stopped"
+		}
+		fmt.Fprintf(w, ", %s after %s (%s)", word, Span(t.EndedAt.Sub(t.Created).Std()), Age(t.EndedAt, p.Now))
+	}
+	fmt.Fprintln(w)
+}
+
+// direction says what a state alone does not: why it is undone, what it did when it stopped.
+func (p Page) direction(t view.Task) string {
+	switch {
+	case t.State == core.Error && t.Phase == core.Undoing:
+		return ", while being undone"
+	case t.State == core.Error && !t.Ended:
+		return ", a step is still in flight"
+	case t.Why == core.WhyCancel:
+		return ", because the caller cancelled it"
+	case t.Why == core.WhyOperator:
+		return ", because the operator asked for it"
+	case t.Why == core.WhyDeadline:
+		return ", because its deadline passed"
+	case t.Why == core.WhyFailure && t.State != core.Error:
+		return ", because a step failed"
+	}
+	return ""
+}
+
+func (p Page) reason(w io.Writer, t view.Task) {
+	if t.Error == nil {
+		return
+	}
+	title := "Why"
+	switch {
+	case t.State == core.Error:
+		title = "Why it stopped"
+	case t.State == core.Processed:
+		title = "What is missing"
+	case t.State == core.Compensated || t.State == core.Compensating || t.State == core.Cancelled:
+		title = "Why it was undone"
+	}
+	p.title(w, title)
+	where := ""
+	if t.Error.Step != "" {
+		where = t.Error.Step + ": "
+	}
+	code := ""
+	if t.Error.Code != "" {
+		code = " (" + t.Error.Code + ")"
+	}
+	fmt.Fprintf(w, "  %s%s%s\n", where, p.Style.Bad(t.Error.Message), p.Style.Faint(code))
+}
+
+func (p Page) title(w io.Writer, text string) { fmt.Fprintf(w, "\n%s\n", p.Style.Bold(text)) }
+
+func (p Page) steps(w io.Writer, t view.Task) {
+	if len(t.Steps) == 0 {
+		return
+	}
+	p.title(w, "Steps")
+	rows := make([][]string, len(t.Steps))
+	for i, s := range t.Steps {
+		rows[i] = []string{
+			s.Name, p.Style.State(s.State, stateOf(s)), strconv.Itoa(s.Attempts), strconv.Itoa(failures(s)),
+			dash(s.FirstAt), took(s, p.Now), agentOf(s), p.note(s),
+		}
+	}
+	Table(w, p.Style, "  ", []string{"STEP", "STATE", "ATTEMPTS", "FAILURES", "FIRST", "TOOK", "AGENT", "NOTE"}, rows)
+}
+
+func stateOf(s view.Step) string {
+	if s.State == core.Pending && s.FirstAt != 0 {
+		return "Pending (again)"
+	}
+	return string(s.State)
+}
+
+func failures(s view.Step) int {
+	n := s.Failures
+	if s.Undo != nil {
+		n += s.Undo.Failures
+	}
+	return n
+}
+
+func dash(t core.Time) string {
+	if t == 0 {
+		return "-"
+	}
+	return clock(t)
+}
+
+func took(s view.Step, now time.Time) string {
+	switch {
+	case s.FirstAt == 0:
+		return "-"
+	case s.FinishedAt != 0:
+		return Span(s.FinishedAt.Sub(s.FirstAt).Std())
+	case s.State == core.Processing || s.State == core.Compensating:
+		return Span(now.Sub(s.FirstAt.Std())) + " so far"
+	}
+	return "-"
+}
+
+func agentOf(s view.Step) string {
+	operation := s.Operation
+	if s.Undo != nil && s.Undo.Running && s.Undo.Operation != "" {
+		operation = s.Undo.Operation
+	}
+	if s.Agent == "" {
+		return "-"
+	}
+	return s.Agent + "." + operation
+}
+
+func (p Page) note(s view.Step) string {
+	var notes []string
+	if s.NoReturn {
+		notes = append(notes, "point of no return")
+	}
+	switch s.State {
+	case core.Processing, core.Compensating:
+		if s.CompleteBy != 0 {
+			notes = append(notes, "answer due "+Age(s.CompleteBy, p.Now))
+		}
+		if s.LockedBy != "" {
+			notes = append(notes, "claimed by "+s.LockedBy)
+		}
+	case core.Pending, core.UndoWait, core.Failed:
+		if s.WakeAt != 0 {
+			notes = append(notes, "goes on "+Age(s.WakeAt, p.Now))
+		}
+	}
+	if s.State == core.Failed {
+		notes = append(notes, "in doubt whether it happened")
+	}
+	if s.Resolved != nil {
+		notes = append(notes, "operator: "+string(s.Resolved.Fact))
+	}
+	return strings.Join(notes, ", ")
+}
+
+func (p Page) timeline(w io.Writer, t view.Task) {
+	moments := view.Timeline(t)
+	if len(moments) == 0 {
+		return
+	}
+	p.title(w, "Timeline (UTC)")
+	wide := 0
+	for _, m := range moments {
+		wide = max(wide, len(m.Step))
+	}
+	day := ""
+	for _, m := range moments {
+		if d := m.At.Std().Format("2006-01-02"); d != day {
+			day = d
+			fmt.Fprintf(w, "  %s\n", p.Style.Faint(day))
+		}
+		text := m.What
+		if m.Text != "" {
+			text += ": " + m.Text
+		}
+		line := fmt.Sprintf("%-*s  %s", wide, m.Step, p.cut(text, 2+12+2+wide+2))
+		fmt.Fprintf(w, "  %s  %s\n", p.Style.Faint(clock(m.At)), p.paintMoment(m, t, line))
+	}
+}
+
+// paintMoment shows in colour what matters: failures and ends; what is planned is faint.
+func (p Page) paintMoment(m view.Moment, t view.Task, line string) string {
+	switch {
+	case m.At.Std().After(p.Now):
+		return p.Style.Faint(line)
+	case strings.HasPrefix(m.What, "failed"):
+		return p.Style.Bad(line)
+	case m.Step == "" && m.What == string(t.State):
+		return p.Style.State(t.State, line)
+	case m.What == string(core.Processed):
+		return p.Style.Good(line)
+	}
+	return line
+}
+
+// cut keeps a line within the screen; used is how many columns stand before it.
+func (p Page) cut(text string, used int) string {
+	room := p.Width - used
+	if p.Width == 0 || room < 20 {
+		return text
+	}
+	runes := []rune(text)
+	if len(runes) <= room {
+		return text
+	}
+	return string(runes[:room-1]) + "…"
+}
+
+// verdicts shows the last command that was refused: the operator may wonder why nothing happened.
+func (p Page) verdicts(w io.Writer, t view.Task) {
+	if len(t.Verdicts) == 0 {
+		return
+	}
+	last := t.Verdicts[len(t.Verdicts)-1]
+	if last.Accepted {
+		return
+	}
+	p.title(w, "The last command was refused")
+	fmt.Fprintf(w, "  %s: %s\n", last.Command, p.Style.Warn(last.Reason))
+}
+
+func (p Page) next(w io.Writer, t view.Task) {
+	advice := Next(t, p.Program, p.Now)
+	if len(advice) == 0 {
+		return
+	}
+	p.title(w, "What to do next")
+	wide := 0
+	for _, a := range advice {
+		wide = max(wide, len(a.Command))
+	}
+	for _, a := range advice {
+		fmt.Fprintf(w, "  %s  %s\n", p.Style.Bold(fmt.Sprintf("%-*s", wide, a.Command)), p.Style.Faint("# "+a.Why))
+	}
+}

@@ -1,0 +1,82 @@
+package source_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/source"
+)
+
+func read(text string) (string, error) {
+	var got []string
+	err := source.Records(strings.NewReader(text), func(r source.Record) bool {
+		if r.Err != nil {
+			got = append(got, fmt.Sprintf("%d!", r.Line))
+		} else {
+			got = append(got, fmt.Sprintf("%d:%s", r.Line, strings.Join(strings.Fields(string(r.Data)), "")))
+		}
+		return true
+	})
+	return strings.Join(got, " "), err
+}
+
+func TestRecords(t *testing.T) {
+	for _, c := range []struct{ name, text, want, wantErr string }{
+		{"nothing", "", "", ""},
+		{"blank lines only", "\n \n\t\n", "", ""},
+		{"one object", `{"a":1}`, `1:{"a":1}`, ""},
+		{"one object over lines", "\n{\n  \"a\": 1\n}\n", `2:{"a":1}`, ""},
+		{"JSON Lines", "{\"a\":1}\n{\"a\":2}\n", `1:{"a":1} 2:{"a":2}`, ""},
+		{"Windows line ends and no last one", "{\"a\":1}\r\n{\"a\":2}", `1:{"a":1} 2:{"a":2}`, ""},
+		{"blank lines between", "{\"a\":1}\n\n\n{\"a\":2}\n", `1:{"a":1} 4:{"a":2}`, ""},
+		{"byte order mark", "\xef\xbb\xbf{\"a\":1}\n", `1:{"a":1}`, ""},
+		{"a bad line hides no other", "{\"a\":1}\nnonsense\n{\"a\":3}\n", `1:{"a":1} 2:nonsense 3:{"a":3}`, ""},
+		{"a bad first line", "nonsense\n{\"a\":2}\n", `1:nonsense 2:{"a":2}`, ""},
+		{"a first line cut off", "{\"a\":\n{\"a\":2}\n", `1:{"a": 2:{"a":2}`, ""},
+		{"array", `[{"a":1},{"a":2}]`, `1:{"a":1} 1:{"a":2}`, ""},
+		{"array over lines", "[\n{\"a\":1},\n\n{\n\"a\":2}\n]\n", `2:{"a":1} 4:{"a":2}`, ""},
+		{"empty array", "[]", "", ""},
+		{"array cut off", "[\n{\"a\":1},\n{\"a\"", `2:{"a":1}`, "line 3"},
+		{"object cut off", "{\n\"a\":1,\n", "", "ends in the middle"},
+		{"broken document", "{\n\"a\": nonsense\n}\n", "", "line 2"},
+		{"array with a tail", "[{\"a\":1}]\n{\"a\":2}\n", `1:{"a":1}`, "line 1: something follows"},
+		{"long line", "{\"a\":1}\n\"" + strings.Repeat("x", source.MaxLine) + "\"\n{\"a\":3}\n", `1:{"a":1} 2! 3:{"a":3}`, ""},
+		{"long first line", "\"" + strings.Repeat("x", source.MaxLine+9) + "\"\n{\"a\":2}\n", `1! 2:{"a":2}`, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, err := read(c.text)
+			if got != c.want {
+				t.Errorf("read %.300q, want %q", got, c.want)
+			}
+			switch {
+			case c.wantErr == "" && err != nil:
+				t.Errorf("error %v", err)
+			case c.wantErr != "" && (err == nil || !strings.Contains(err.Error(), c.wantErr)):
+				t.Errorf("error %v, want %q", err, c.wantErr)
+			}
+		})
+	}
+}
+
+func TestRecordsStops(t *testing.T) {
+	for _, text := range []string{"{}\n{}\n{}\n", "[{},\n{},\n{}]", "{\n}\n{\n}\n{\n}"} {
+		n := 0
+		if err := source.Records(strings.NewReader(text), func(source.Record) bool { n++; return n < 2 }); err != nil || n != 2 {
+			t.Errorf("%q: %d records, %v; want 2", text, n, err)
+		}
+	}
+}
+
+func TestRecordsReadError(t *testing.T) {
+	bad := errors.New("the disk is on fire")
+	for _, before := range []string{"", "{\"a\":1}\n", "[", "{\n\"a\":"} {
+		r := io.MultiReader(strings.NewReader(before), iotest.ErrReader(bad))
+		if err := source.Records(r, func(source.Record) bool { return true }); !errors.Is(err, bad) {
+			t.Errorf("after %q: %v", before, err)
+		}
+	}
+}

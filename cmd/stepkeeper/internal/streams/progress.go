@@ -1,0 +1,43 @@
+package streams
+
+import (
+	"github.com/vbauerster/mpb/v8"
+	"github.com/vbauerster/mpb/v8/decor"
+)
+
+// Progress is a bar on standard error; where nobody looks at it, it is nothing.
+type Progress struct {
+	pool *mpb.Progress
+	bar  *mpb.Bar
+}
+
+// Progress starts a bar over total items; total 0 means that their number is not known yet.
+func (s *Streams) Progress(label string, total int64) *Progress {
+	if !s.errTerminal {
+		return &Progress{}
+	}
+	pool := mpb.New(mpb.WithOutput(s.Err), mpb.WithWidth(min(40, s.Width()/2)))
+	bar := pool.AddBar(total,
+		mpb.BarRemoveOnComplete(),
+		mpb.PrependDecorators(decor.Name(label+" ")),
+		mpb.AppendDecorators(decor.CountersNoUnit("%d / %d"), decor.Name(" "), decor.AverageETA(decor.ET_STYLE_GO)),
+	)
+	return &Progress{pool: pool, bar: bar}
+}
+
+// Add tells of n more items.
+func (p *Progress) Add(n int) {
+	if p.bar != nil {
+		p.bar.IncrBy(n)
+	}
+}
+
+// Done takes the bar away. It may be called twice.
+func (p *Progress) Done() {
+	if p.bar == nil {
+		return
+	}
+	p.bar.Abort(true)
+	p.pool.Wait()
+	p.bar = nil
+}

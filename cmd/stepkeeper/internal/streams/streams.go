@@ -1,0 +1,95 @@
+// Package streams is what a command may know of the terminal: where to read and write, whether
+// somebody is looking, how wide it is, and whether it shows colours.
+package streams
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/mattn/go-isatty"
+	"golang.org/x/term"
+)
+
+// Streams are the three streams of a command. The zero value is of no use; see System and Test.
+type Streams struct {
+	In  io.Reader
+	Out io.Writer
+	Err io.Writer
+
+	inTerminal, outTerminal, errTerminal bool
+	colour                               bool
+	width                                func() int
+}
+
+// System answers the streams of the process. Colours are on where standard output is a terminal
+// and neither NO_COLOR is set nor TERM is "dumb" (https://no-color.org).
+func System() *Streams {
+	s := &Streams{
+		In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
+		inTerminal:  isTerminal(os.Stdin),
+		outTerminal: isTerminal(os.Stdout),
+		errTerminal: isTerminal(os.Stderr),
+		width:       terminalWidth,
+	}
+	s.colour = s.outTerminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	return s
+}
+
+func isTerminal(f *os.File) bool {
+	return isatty.IsTerminal(f.Fd()) || isatty.IsCygwinTerminal(f.Fd())
+}
+
+func terminalWidth() int {
+	if w, _, err := term.GetSize(int(os.Stdout.Fd())); err == nil && w > 0 {
+		return w
+	}
+	return defaultWidth
+}
+
+const defaultWidth = 100
+
+// Buffers are the streams of a test.
+type Buffers struct {
+	In, Out, Err bytes.Buffer
+}
+
+// Test answers streams over buffers. With terminal they claim to be one, colours included.
+func Test(terminal bool) (*Streams, *Buffers) {
+	b := &Buffers{}
+	return &Streams{
+		In: &b.In, Out: &b.Out, Err: &b.Err,
+		inTerminal: terminal, outTerminal: terminal, errTerminal: terminal, colour: terminal,
+		width: func() int { return defaultWidth },
+	}, b
+}
+
+// NoColour turns colours off.
+func (s *Streams) NoColour() { s.colour = false }
+
+// IsTerminal reports that somebody looks at the output.
+func (s *Streams) IsTerminal() bool { return s.outTerminal }
+
+// ErrIsTerminal reports that somebody looks at the messages: a progress bar makes sense.
+func (s *Streams) ErrIsTerminal() bool { return s.errTerminal }
+
+// Interactive reports that a question can be asked and answered.
+func (s *Streams) Interactive() bool { return s.inTerminal && s.errTerminal }
+
+// Width is how many columns a line may have.
+func (s *Streams) Width() int { return s.width() }
+
+// Confirm asks a question on standard error; anything but y or yes is a no, and so is the end of
+// the input.
+func (s *Streams) Confirm(question string) (bool, error) {
+	fmt.Fprintf(s.Err, "%s [y/N] ", question)
+	line, err := bufio.NewReader(s.In).ReadString('\n')
+	if err != nil && err != io.EOF {
+		return false, fmt.Errorf("the answer could not be read: %w", err)
+	}
+	answer := strings.ToLower(strings.TrimSpace(line))
+	return answer == "y" || answer == "yes", nil
+}
