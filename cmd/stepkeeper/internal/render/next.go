@@ -49,7 +49,7 @@ func nextInError(t view.Task, say func(why, format string, args ...any) Advice, 
 		}
 	}
 	for _, s := range t.Steps {
-		if s.State != core.Failed && s.State != core.UndoWait {
+		if s.FirstAt == 0 || s.State != core.Failed && s.State != core.UndoWait {
 			continue
 		}
 		when := ""

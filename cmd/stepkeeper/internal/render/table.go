@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
@@ -82,4 +83,14 @@ func Age(t core.Time, now time.Time) string {
 		return "in " + Span(-d)
 	}
 	return Span(d) + " ago"
+}
+
+// Clean takes out what would steer a terminal: messages come from services of other people.
+func Clean(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, text)
 }

@@ -97,7 +97,7 @@ func (p Page) reason(w io.Writer, t view.Task) {
 	if t.Error.Code != "" {
 		code = " (" + t.Error.Code + ")"
 	}
-	fmt.Fprintf(w, "  %s%s%s\n", where, p.Style.Bad(t.Error.Message), p.Style.Faint(code))
+	fmt.Fprintf(w, "  %s%s%s\n", where, p.Style.Bad(Clean(t.Error.Message)), p.Style.Faint(code))
 }
 
 func (p Page) title(w io.Writer, text string) { fmt.Fprintf(w, "\n%s\n", p.Style.Bold(text)) }
@@ -180,7 +180,10 @@ func (p Page) note(s view.Step) string {
 			notes = append(notes, "goes on "+Age(s.WakeAt, p.Now))
 		}
 	}
-	if s.State == core.Failed {
+	switch {
+	case s.State == core.Failed && s.FirstAt == 0:
+		notes = append(notes, "failed before its agent was asked")
+	case s.State == core.Failed:
 		notes = append(notes, "in doubt whether it happened")
 	}
 	if s.Resolved != nil {
@@ -207,7 +210,7 @@ func (p Page) timeline(w io.Writer, t view.Task) {
 		}
 		text := m.What
 		if m.Text != "" {
-			text += ": " + m.Text
+			text += ": " + Clean(m.Text)
 		}
 		line := fmt.Sprintf("%-*s  %s", wide, m.Step, p.cut(text, 2+12+2+wide+2))
 		fmt.Fprintf(w, "  %s  %s\n", p.Style.Faint(clock(m.At)), p.paintMoment(m, t, line))
@@ -252,7 +255,7 @@ func (p Page) verdicts(w io.Writer, t view.Task) {
 		return
 	}
 	p.title(w, "The last command was refused")
-	fmt.Fprintf(w, "  %s: %s\n", last.Command, p.Style.Warn(last.Reason))
+	fmt.Fprintf(w, "  %s: %s\n", last.Command, p.Style.Warn(Clean(last.Reason)))
 }
 
 func (p Page) next(w io.Writer, t view.Task) {

@@ -1,0 +1,164 @@
+package render_test
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/streams"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/view"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+var (
+	begin = core.TimeOf(time.Date(2026, 3, 1, 23, 58, 13, 120e6, time.UTC))
+	now   = begin.Add(15 * core.Minute).Std()
+)
+
+func at(s float64) core.Time { return begin.Add(core.Duration(s * 1000)) }
+
+func done(name, agent, operation string, from, to float64) view.Step {
+	return view.Step{Name: name, State: core.Processed, Agent: agent, Operation: operation, Attempts: 1,
+		FirstAt: at(from), ClaimedAt: at(from), FinishedAt: at(to), StopBy: at(from + 30), Undo: &view.Undo{Operation: "un" + operation}}
+}
+
+// stories are tasks as an operator meets them.
+func stories() map[string]view.Task {
+	base := view.Task{OrderID: "order-1001", Workflow: "order", State: core.Processing, Created: at(0), Command: 0}
+	reserve := done("reserve-inventory", "inventory", "reserve", 0, 0.2)
+	charge := done("charge-payment", "payment", "charge", 0, 1.5)
+
+	running := base
+	running.Steps = []view.Step{reserve, charge, {
+		Name: "book-shipment", State: core.Processing, Agent: "shipping", Operation: "book", Attempts: 2, Failures: 1, LockedBy: "dev-1",
+		FirstAt: at(2), ClaimedAt: at(890), CompleteBy: at(930), Error: &core.StepError{Code: "http-503", Message: "service unavailable", At: at(12), Attempt: 1},
+	}, {Name: "send-confirmation", State: core.Pending, Agent: "notification", Operation: "send", NoReturn: true}}
+
+	processed := base
+	processed.State, processed.Ended, processed.EndedAt = core.Processed, true, at(3)
+	processed.Steps = []view.Step{reserve, charge, {Name: "book-shipment", State: core.Skipped, Agent: "shipping", Operation: "book"}}
+
+	stopped := base
+	stopped.State, stopped.Phase, stopped.Ended, stopped.EndedAt, stopped.Command = core.Error, core.Forward, true, at(187), 1
+	stopped.Error = &view.TaskError{Code: "http-422", Message: "no such\x1b[2J zone", Step: "create-zone"}
+	stopped.Steps = []view.Step{done("create-network", "cloud", "network", 0, 5), {
+		Name: "create-zone", State: core.Failed, Agent: "cloud", Operation: "zone", Attempts: 3, Failures: 1,
+		FirstAt: at(5), ClaimedAt: at(180), StopBy: at(240), Error: &core.StepError{Code: "http-422", Message: "no such\x1b[2J zone", At: at(187), Attempt: 3}}}
+	stopped.Verdicts = []core.Verdict{{ID: "c1", Command: "resubmit", Accepted: true, At: at(170)},
+		{ID: "c2", Command: "cancel", Reason: "command number 0 is old, it is 1 now; look again", At: at(200)}}
+
+	pastReturn := stopped
+	pastReturn.Verdicts, pastReturn.Steps = nil, append([]view.Step(nil), stopped.Steps...)
+	pastReturn.Steps[1].NoReturn = true
+	pastReturn.Steps[1].StopBy = at(3000)
+
+	undoStopped := base
+	undoStopped.State, undoStopped.Phase, undoStopped.Why, undoStopped.Ended, undoStopped.EndedAt = core.Error, core.Undoing, core.WhyFailure, true, at(60)
+	undoStopped.Error = &view.TaskError{Code: "timeout", Message: "the undo was not answered", Step: "charge-payment"}
+	wait := charge
+	wait.State, wait.FinishedAt, wait.Attempts = core.UndoWait, 0, 4
+	wait.ClaimedAt, wait.Undo = at(50), &view.Undo{Operation: "refund", Running: true, Failures: 3}
+	undoStopped.Steps = []view.Step{reserve, wait}
+
+	undone := base
+	undone.State, undone.Why, undone.Ended, undone.EndedAt = core.Compensated, core.WhyFailure, true, at(9)
+	undone.Error = &view.TaskError{Code: "card-declined", Message: "the card was declined", Step: "charge-payment"}
+	undone.Steps = []view.Step{reserve}
+
+	cancelled := view.Task{OrderID: "early", State: core.Cancelled, Why: core.WhyCancel, Ended: true, Created: at(0), EndedAt: at(0), Command: 1,
+		Verdicts: []core.Verdict{{Command: "cancel", Accepted: true, Reason: "the order had not arrived; it will not run when it does", At: at(0)}}}
+
+	return map[string]view.Task{"running": running, "processed": processed, "stopped": stopped, "past-return": pastReturn,
+		"undo-stopped": undoStopped, "undone": undone, "tombstone": cancelled}
+}
+
+func page(terminal bool) render.Page {
+	s, _ := streams.Test(terminal)
+	return render.Page{Style: s.Style(), Now: now, Program: "stepkeeper", Width: 100}
+}
+
+func TestTaskPage(t *testing.T) {
+	for name, task := range stories() {
+		t.Run(name, func(t *testing.T) {
+			var b bytes.Buffer
+			page(false).Task(&b, task)
+			golden(t, name+".txt", b.Bytes())
+			for line := range strings.Lines(b.String()) {
+				if strings.TrimRight(line, " \n")+"\n" != line {
+					t.Errorf("white space at the end of %q", line)
+				}
+			}
+			if strings.ContainsRune(b.String(), 0x1b) {
+				t.Errorf("a message of a service steers the terminal: %q", b.String())
+			}
+		})
+	}
+}
+
+func TestTaskPageInColour(t *testing.T) {
+	var plain, coloured bytes.Buffer
+	task := stories()["stopped"]
+	page(false).Task(&plain, task)
+	page(true).Task(&coloured, task)
+	if !strings.Contains(coloured.String(), "\x1b[31;1mError\x1b[") {
+		t.Errorf("Error is not red:\n%q", coloured.String())
+	}
+	if strings.Contains(coloured.String(), "\x1b[2J") {
+		t.Error("a message of a service clears the screen")
+	}
+}
+
+func TestNextNeverSuggestsWhatIsRefused(t *testing.T) {
+	for name, want := range map[string][]string{
+		"running":      {"watch order-1001", "cancel order-1001"},
+		"processed":    nil,
+		"stopped":      {"resubmit order-1001", "undo order-1001", "resolve order-1001 create-zone happened"},
+		"past-return":  {"resubmit order-1001", "resolve order-1001 create-zone happened"},
+		"undo-stopped": {"resubmit order-1001", "resolve order-1001 charge-payment undone"},
+		"undone":       {"resubmit order-1001"},
+		"tombstone":    nil,
+	} {
+		var got []string
+		for _, a := range render.Next(stories()[name], "stepkeeper", now) {
+			got = append(got, strings.TrimPrefix(a.Command, "stepkeeper "))
+		}
+		if strings.Join(got, "|") != strings.Join(want, "|") {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+}
+
+func TestSpan(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		0: "0ms", 999 * time.Millisecond: "999ms", 1500 * time.Millisecond: "1.5s", 61 * time.Second: "1m01s",
+		90 * time.Minute: "1h30m", 50 * time.Hour: "2d", -5 * time.Second: "-5.0s",
+	} {
+		if got := render.Span(d); got != want {
+			t.Errorf("%v: %q, want %q", d, got, want)
+		}
+	}
+}
+
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("%s differs (go test -update writes it anew); got:\n%s", path, got)
+	}
+}
