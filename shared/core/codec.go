@@ -28,8 +28,8 @@ func inRange(t Time) bool { return t >= 0 && t <= maxTime }
 // and is left out where it is zero or what a reader would guess:
 //
 //   - Times but Created and CompleteBy are milliseconds after Created.
-//   - Of a step, `stop` is by default CompleteBy, `quiet` and `last` are `stop`, `firstAt` is
-//     `at`, and the cause of a finish is the step's own reply; null says "none".
+//   - Of a step, `stop` is by default CompleteBy, `quiet` is `stop`, `last` is `quiet`, `firstAt`
+//     is `at`, and the cause of a finish that was told is the step's own reply; null says "none".
 //
 // It fails only for a time past the year 9999 or before 1970, or an output that is not JSON.
 func EncodeTask(t *Task) ([]byte, error) {
@@ -122,7 +122,7 @@ func (w *writer) step(n int, s *Step) {
 	w.timeUnless("firstAt", s.FirstAt, s.ClaimedAt)
 	w.timeUnless("stop", s.StopBy, s.CompleteBy)
 	w.timeUnless("quiet", s.QuietBy, s.StopBy)
-	w.timeUnless("last", s.LastStopBy, s.StopBy)
+	w.timeUnless("last", s.LastStopBy, s.QuietBy)
 	w.optTime("wake", s.WakeAt)
 	w.optInt("allow", int64(s.Allowance))
 	w.optInt("queued", int64(s.Queued))
@@ -139,9 +139,9 @@ func (w *writer) step(n int, s *Step) {
 	w.b = append(w.b, '}')
 }
 
-// finishCause is the cause that a finished step has unless it says another.
+// finishCause is the cause that a finish which was told has unless it says another.
 func finishCause(s *Step) string {
-	if s.FinishedAt == 0 {
+	if s.FinishSeq == 0 {
 		return ""
 	}
 	return "reply/" + s.Name + "/" + strconv.Itoa(s.Attempt) + "/done"

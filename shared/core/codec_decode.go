@@ -244,7 +244,7 @@ func (d *decoder) step(name string, data []byte) (n int64, s Step, err error) {
 	s.FirstAt = firstAt.or(s.ClaimedAt)
 	s.StopBy = stop.or(s.CompleteBy)
 	s.QuietBy = quiet.or(s.StopBy)
-	s.LastStopBy = last.or(s.StopBy)
+	s.LastStopBy = last.or(s.QuietBy)
 	if !endCause {
 		s.FinishCause = finishCause(&s)
 	}

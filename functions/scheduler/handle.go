@@ -1,0 +1,182 @@
+package scheduler
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// Handle takes deliveries of one queue: intake, replies or control. It answers the receipts of
+// those that must come again; all others may be deleted, since whatever they led to is stored and
+// sent (P13).
+func (s *Scheduler) Handle(ctx context.Context, queueName string, deliveries []port.Delivery) (failed []string) {
+	var jobs []*job
+	byID := map[string]*job{}
+	items := make([]*item, 0, len(deliveries))
+	for i := range deliveries {
+		id, it := s.read(ctx, queueName, &deliveries[i])
+		items = append(items, it)
+		if id == "" || it.err != nil {
+			continue
+		}
+		j := byID[id]
+		if j == nil {
+			j = &job{id: id}
+			byID[id] = j
+			jobs = append(jobs, j)
+		}
+		j.items = append(j.items, it)
+	}
+	s.run(ctx, jobs)
+	for i, it := range items {
+		if it.err == nil && it.refusal != nil && !s.canTell(it) {
+			it.err = s.quarantine(ctx, queueName, &deliveries[i], it.refusal.Text)
+		}
+		if it.err != nil {
+			failed = append(failed, it.receipt)
+		}
+	}
+	return failed
+}
+
+// read decodes a delivery. The ID is "" where nothing is left to do for the message but what its
+// err says. Nothing that a message holds can harm its neighbours.
+func (s *Scheduler) read(ctx context.Context, queueName string, d *port.Delivery) (id string, it *item) {
+	it = &item{receipt: d.Receipt}
+	err := func() (err error) {
+		defer func() {
+			if p := recover(); p != nil {
+				err = fmt.Errorf("%w: reading it panicked: %v", message.ErrUnreadable, p)
+			}
+		}()
+		id, err = s.decode(queueName, d, it)
+		return err
+	}()
+	switch {
+	case err == nil:
+	case errors.Is(err, message.ErrUnreadable):
+		s.unreadable(ctx, queueName, d, it, err)
+		id = ""
+	default: // a newer schema waits for a newer program; a queue that is not ours is a mistake in wiring
+		s.log.Warn("message given back", "queue", queueName, "message", d.ID, "error", err)
+		s.count("given back", queueName)
+		it.err, id = err, ""
+	}
+	return id, it
+}
+
+func (s *Scheduler) decode(queueName string, d *port.Delivery, it *item) (id string, err error) {
+	switch queueName {
+	case port.Intake:
+		o, err := message.SubmitOf(*d)
+		it.submit = &o
+		if err != nil {
+			return "", err
+		}
+		it.ev = submitted(&o)
+		return o.OrderID, nil
+	case port.Replies:
+		r, err := message.ReplyOf(*d)
+		if err != nil {
+			return "", err
+		}
+		it.ev, it.waited = replied(r), r.Waited
+		return r.OrderID, nil
+	case port.Control:
+		c, err := message.ControlOf(*d)
+		if err != nil {
+			return "", err
+		}
+		it.ev, it.replyTo = controlled(c), c.ReplyTo
+		return c.OrderID, nil
+	}
+	return "", fmt.Errorf("queue %q is not one of the Scheduler's", queueName)
+}
+
+func submitted(o *message.SubmitOrder) core.Submitted {
+	priority := o.Priority
+	if priority == message.PriorityNormal {
+		priority = ""
+	}
+	return core.Submitted{
+		OrderID: o.OrderID, Workflow: o.Workflow, ContentHash: message.ContentHash(*o),
+		Priority: priority, ReplyTo: o.ReplyTo, Deadline: o.Deadline,
+	}
+}
+
+func replied(r *message.Reply) core.Reply {
+	ev := core.Reply{
+		Step: r.Step, Run: r.Run, Attempt: r.Attempt, Operation: r.Operation,
+		Outcome: r.Outcome, Output: r.Output, RetryAfter: r.RetryAfter,
+	}
+	if r.Outcome == core.OutcomeDone {
+		return ev
+	}
+	ev.Output, ev.Code, ev.Message = nil, "unspecified", "the agent gave no reason"
+	if r.Error != nil {
+		ev.Code, ev.Message = strings.ToValidUTF8(r.Error.Code, "\ufffd"), strings.ToValidUTF8(r.Error.Message, "\ufffd")
+	}
+	return ev
+}
+
+func controlled(c *message.Control) core.Event {
+	switch c.Kind {
+	case message.Wake:
+		return core.Wake{Step: c.Step, Run: c.Run, Attempt: c.Attempt}
+	case message.Settle:
+		return core.Settle{}
+	case message.Cancel:
+		return core.Cancel{OrderID: c.OrderID, ID: c.ID, Run: c.Run}
+	case message.Undo:
+		return core.UndoCommand{ID: c.ID, Command: c.Command}
+	case message.Resubmit:
+		return core.Resubmit{ID: c.ID, Command: c.Command, Deadline: c.Deadline}
+	default: // Check knows no other
+		return core.Resolve{ID: c.ID, Command: c.Command, Step: c.Step, Fact: c.Fact}
+	}
+}
+
+// unreadable refuses a submission whose sender is known, and puts everything else into quarantine.
+func (s *Scheduler) unreadable(ctx context.Context, queueName string, d *port.Delivery, it *item, err error) {
+	var r *message.Refusal
+	if errors.As(err, &r) && it.submit != nil {
+		if id, _ := it.submit.Known(); id != "" && s.canTell(it) {
+			j := &job{id: id, items: []*item{it}}
+			s.refuse(j, it, r)
+			s.deliver(ctx, []*job{j})
+			return
+		}
+	}
+	s.count("quarantined", queueName)
+	it.err = s.quarantine(ctx, queueName, d, err.Error())
+	it.submit = nil
+}
+
+// maxQuarantined is how much of a body the quarantine keeps, in bytes.
+const maxQuarantined = 40_000
+
+// quarantine keeps the message for the operator, with the reason.
+func (s *Scheduler) quarantine(ctx context.Context, queueName string, d *port.Delivery, reason string) error {
+	body, err := d.Bytes()
+	if err != nil {
+		body = nil
+	}
+	sum := sha256.Sum256(body)
+	s.log.Warn("message put into quarantine", "queue", queueName, "message", d.ID, "reason", reason)
+	q, err := s.cfg.Queues.Queue(port.Quarantine)
+	if err != nil {
+		return err
+	}
+	errs := q.Send(ctx, []port.Message{{Value: &message.Quarantined{
+		Schema: message.Schema, Queue: queueName, ID: d.ID, Reason: core.TrimMessage(reason), At: s.now(),
+		SHA256: hex.EncodeToString(sum[:]), Body: body[:min(len(body), maxQuarantined)],
+	}}})
+	return errs[0]
+}

@@ -1,0 +1,231 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/dispatch"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/state"
+)
+
+var (
+	errTooManyRounds = errors.New("too many requests in a row were too large for their queue")
+	errReload        = errors.New("load again and decide again")
+	errPanic         = errors.New("the decision panicked")
+	errLost          = errors.New("other writers were faster each time; the message comes again")
+)
+
+// item is one message, and what became of it.
+type item struct {
+	receipt string
+	ev      core.Event           // nil for a restart
+	submit  *message.SubmitOrder // with core.Submitted
+	replyTo string               // of a command that may come before its order
+	waited  core.Duration        // of a reply
+	body    []byte               // for the quarantine
+
+	err      error // not deletable: it has to come again
+	known    bool  // a submission of an order that was there
+	refusal  *message.Refusal
+	verdict  *core.Verdict
+	tooLarge bool // its output does not fit; it counts as failed for good (P28)
+}
+
+// job is all that one batch holds for one task: one commit (P13).
+type job struct {
+	id     string
+	items  []*item
+	parent *job // whose messages must not be deleted before this one has succeeded
+
+	task    *core.Task // as loaded; nil where there is none
+	def     *core.Definition
+	order   []byte
+	create  *port.Order
+	next    *core.Task // as decided
+	changed bool
+	settles bool
+	effects []core.Effect
+
+	learnt  bool // what its replies say of their queues
+	reread  bool // it was loaded past the cache
+	existed bool // a create found something there
+	ended   bool // the order is there, its task has expired (P14)
+	failed  bool
+	parcel  dispatch.Parcel
+}
+
+// fail gives all messages of the job back.
+func (j *job) fail(err error) {
+	for ; j != nil; j = j.parent {
+		j.failed = true
+		for _, it := range j.items {
+			if it.err == nil {
+				it.err = err
+			}
+		}
+	}
+}
+
+// fold decides the job's messages one after the other, on the task as loaded. errReload: it was
+// read stale. Any other error concerns the whole job.
+func (s *Scheduler) fold(ctx context.Context, j *job) error {
+	j.next, j.changed, j.settles, j.effects, j.create = j.task, false, false, nil, nil
+	j.def, j.order = nil, nil // what this writer submitted may not be what is stored
+	if j.task != nil {
+		def, err := s.cfg.State.Definition(ctx, j.task.Definition)
+		if err != nil {
+			return err
+		}
+		j.def = def
+	}
+	s.learn(j)
+	for _, it := range j.items {
+		it.err, it.known, it.refusal, it.verdict = nil, false, nil, nil
+		d, err := s.decide(ctx, j, it)
+		var refused *core.Refusal
+		var unfit *message.Refusal
+		switch {
+		case errors.As(err, &refused):
+			s.refuse(j, it, &message.Refusal{Code: refused.Code, Text: refused.Text})
+		case errors.As(err, &unfit):
+			s.refuse(j, it, unfit)
+		case errors.Is(err, core.ErrStale) && !j.reread:
+			return errReload
+		case errors.Is(err, core.ErrStale), errors.Is(err, errPanic): // P8: it stays
+			it.err = err
+		case err != nil:
+			return err
+		default:
+			s.accept(j, it, d)
+		}
+	}
+	return nil
+}
+
+// learn remembers how long the requests had waited, before the decisions that use it (P32).
+func (s *Scheduler) learn(j *job) {
+	if j.def == nil || j.learnt {
+		return
+	}
+	j.learnt = true
+	for _, it := range j.items {
+		if r, ok := it.ev.(core.Reply); ok {
+			if i := j.def.Index(r.Step); i >= 0 {
+				s.waits.learn(j.def.Steps[i].Agent, it.waited)
+			}
+		}
+	}
+}
+
+// decide lets the core decide one message. A panic harms this message only.
+func (s *Scheduler) decide(ctx context.Context, j *job, it *item) (d core.Decision, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			s.log.Error("decision panicked; the message is given back", "task", j.id, "panic", p, "stack", string(debug.Stack()))
+			err = fmt.Errorf("task %q: %w", j.id, errPanic)
+		}
+	}()
+	at := core.At{Now: s.now(), By: s.cfg.Name, Waits: s.waits.snapshot()}
+	if j.next == nil && it.submit != nil {
+		return s.first(ctx, j, it, at)
+	}
+	if j.next == nil && j.ended && isCancel(it.ev) {
+		return d, expired(j.id)
+	}
+	d, err = s.ask(j, it, at)
+	if !errors.Is(err, core.ErrOrderNeeded) || j.order != nil {
+		return d, err
+	}
+	order, err := s.cfg.State.LoadOrder(ctx, j.id)
+	if err != nil {
+		return d, err
+	}
+	j.order = order
+	return s.ask(j, it, at)
+}
+
+func (s *Scheduler) ask(j *job, it *item, at core.At) (core.Decision, error) {
+	if it.ev == nil {
+		return core.Restart(j.def, j.order, j.next, at.Now)
+	}
+	return core.Decide(j.def, j.order, j.next, s.event(j, it), at)
+}
+
+// event is the item's event; a reply whose output does not fit counts as failed for good. Its
+// redelivery is recognised by the failure that the step holds, so that it causes the same (P12, P28).
+func (s *Scheduler) event(j *job, it *item) core.Event {
+	r, ok := it.ev.(core.Reply)
+	if !ok || r.Outcome != core.OutcomeDone || j.next == nil {
+		return it.ev
+	}
+	if st := j.next.Step(r.Step); st != nil {
+		if st.Error != nil && st.Error.Code == codeOutputTooLarge && st.Error.Attempt == r.Attempt && st.State != core.Processed {
+			it.tooLarge = true
+		}
+	}
+	if !it.tooLarge {
+		return it.ev
+	}
+	n := len(r.Output)
+	r.Outcome, r.Output, r.Code = core.OutcomeFailed, nil, codeOutputTooLarge
+	r.Message = fmt.Sprintf("the agent's output of %d bytes does not fit into the task's document of at most %d; let it store the data elsewhere and answer a reference", n, port.MaxDocument)
+	return r
+}
+
+const codeOutputTooLarge = "output-too-large"
+
+// accept takes over what was decided.
+func (s *Scheduler) accept(j *job, it *item, d core.Decision) {
+	if it.submit != nil {
+		it.known = j.next != nil
+		s.answer(j, it, d)
+	}
+	it.verdict = d.Verdict
+	if d.Ignored != "" {
+		s.count("ignored", d.Ignored)
+		s.log.Debug("event changed nothing", "task", j.id, "why", d.Ignored)
+	}
+	if d.Task != nil && j.next == nil && j.create == nil { // a Cancel before its order (P17)
+		j.create = &port.Order{ID: j.id, Created: s.cfg.Clock.Now()}
+	}
+	j.next = d.Task
+	j.changed = j.changed || d.Changed
+	j.settles = d.Settles || j.settles && !d.Changed
+	j.effects = append(j.effects, d.Effects...)
+}
+
+// change is the job's commit.
+func (j *job) change() state.Change {
+	t := *j.next
+	t.Version = 1
+	var order *port.Order
+	if j.task != nil {
+		t.Version = j.task.Version + 1
+	} else {
+		order = j.create
+	}
+	j.next = &t
+	return state.Change{Task: &t, Order: order}
+}
+
+// largest finds the message with the largest output that is not cut yet; nil where there is none.
+func (j *job) largest() *item {
+	var found *item
+	size := 0
+	for _, it := range j.items {
+		if r, ok := it.ev.(core.Reply); ok && !it.tooLarge && r.Outcome == core.OutcomeDone && len(r.Output) > size {
+			found, size = it, len(r.Output)
+		}
+	}
+	return found
+}
+
+func isCancel(ev core.Event) bool {
+	_, ok := ev.(core.Cancel)
+	return ok
+}

@@ -1,0 +1,81 @@
+package scheduler
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/dispatch"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/state"
+)
+
+// Config is what a Scheduler needs. State, Queues, Alerts, Clock and Name are required.
+type Config struct {
+	State  *state.Store
+	Queues port.Queues
+	Alerts port.Alerts
+	Clock  port.Clock
+	Name   string // of this instance, for LockedBy
+	// WakeSlack is added to the delay of a Wake: 1 s on AWS, some milliseconds in one process.
+	WakeSlack time.Duration
+	// SettleOnTake says that status queues live in memory: an end with a status is settled by
+	// Told, when the status was taken, and not when it was sent (P27, H32).
+	SettleOnTake bool
+	// Tries is how often a task is loaded and decided again in one handling before its messages
+	// are given back; 0: 8.
+	Tries  int
+	Logger *slog.Logger           // nil: slog.Default
+	Count  func(what, why string) // counts what was ignored, refused, quarantined; may be nil
+}
+
+// Scheduler is safe for concurrent use. It keeps nothing but how long requests last waited in the
+// agents' queues (P32).
+type Scheduler struct {
+	cfg   Config
+	send  dispatch.Sender
+	log   *slog.Logger
+	waits waits
+}
+
+// New makes a Scheduler.
+func New(cfg Config) *Scheduler {
+	if cfg.Logger == nil {
+		cfg.Logger = slog.Default()
+	}
+	if cfg.Tries == 0 {
+		cfg.Tries = 8
+	}
+	return &Scheduler{cfg: cfg, log: cfg.Logger, send: dispatch.Sender{
+		Queues: cfg.Queues, Alerts: cfg.Alerts, Clock: cfg.Clock, WakeSlack: cfg.WakeSlack, Logger: cfg.Logger, Count: cfg.Count,
+	}}
+}
+
+func (s *Scheduler) now() core.Time { return core.TimeOf(s.cfg.Clock.Now()) }
+
+func (s *Scheduler) count(what, why string) {
+	if s.cfg.Count != nil {
+		s.cfg.Count(what, why)
+	}
+}
+
+// run takes the jobs to their ends: decide and commit, send, settle. A request that no queue takes
+// makes its step fail for good, which is a decision of its own (P28).
+func (s *Scheduler) run(ctx context.Context, jobs []*job) {
+	for rounds := 0; len(jobs) > 0; rounds++ {
+		s.store(ctx, jobs)
+		further := s.deliver(ctx, jobs)
+		s.settle(ctx, jobs)
+		if rounds == maxFurther {
+			for _, j := range further {
+				j.fail(errTooManyRounds)
+			}
+			return
+		}
+		jobs = further
+	}
+}
+
+// maxFurther bounds how many requests in a row are too large for their queue in one handling.
+const maxFurther = 50

@@ -1,0 +1,101 @@
+package scheduler
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+)
+
+// Answer is what became of a submission.
+type Answer string
+
+const (
+	Stored      Answer = "stored"      // a new order; it is durable
+	Known       Answer = "known"       // the same order was there; nothing was changed
+	Refused     Answer = "refused"     // see Refusal
+	Unavailable Answer = "unavailable" // perhaps stored: submit it again, which is harmless
+)
+
+// SubmitResult is the answer to one submission.
+type SubmitResult struct {
+	OrderID string
+	Answer  Answer
+	State   core.State       // of the order's task, where it is there
+	Refusal *message.Refusal // why it was refused
+	Err     error            // why it is unavailable
+}
+
+// Submit takes submissions at once, as Handle takes them from the intake queue. The answers stand
+// at the places of the orders; what was stored was also sent before it returns.
+func (s *Scheduler) Submit(ctx context.Context, orders []message.SubmitOrder) []SubmitResult {
+	results := make([]SubmitResult, len(orders))
+	items := make([]*item, len(orders))
+	of := make([]*job, len(orders))
+	var jobs []*job
+	byID := make(map[string]*job, len(orders))
+	for i := range orders {
+		o := &orders[i]
+		items[i] = &item{submit: o}
+		if err := o.Check(); err != nil {
+			items[i].refusal = err.(*message.Refusal) // Check answers nothing else
+			s.count("refused", items[i].refusal.Code)
+			continue
+		}
+		items[i].ev = submitted(o)
+		j := byID[o.OrderID]
+		if j == nil {
+			j = &job{id: o.OrderID}
+			byID[o.OrderID] = j
+			jobs = append(jobs, j)
+		}
+		j.items = append(j.items, items[i])
+		of[i] = j
+	}
+	s.run(ctx, jobs)
+	for i := range orders {
+		results[i] = resultOf(orders[i].OrderID, items[i], of[i])
+	}
+	return results
+}
+
+func resultOf(id string, it *item, j *job) SubmitResult {
+	r := SubmitResult{OrderID: id, Answer: Stored, Refusal: it.refusal, Err: it.err}
+	switch {
+	case it.err != nil:
+		r.Answer = Unavailable
+		return r
+	case it.refusal != nil:
+		r.Answer = Refused
+	case it.known:
+		r.Answer = Known
+	}
+	if j != nil && j.next != nil {
+		r.State = j.next.ProcessState
+	}
+	return r
+}
+
+// Command carries out a Cancel, Undo, Resubmit or Resolve at once and answers its verdict, which
+// also stands in the task (P5). The error is a *message.Refusal where the command can never be
+// carried out; any other means "perhaps": repeat it with the same ID.
+func (s *Scheduler) Command(ctx context.Context, c message.Control) (core.Verdict, error) {
+	if err := c.Check(); err != nil {
+		return core.Verdict{}, &message.Refusal{Code: message.CodeInvalid, Text: err.Error()}
+	}
+	if c.Kind == message.Wake || c.Kind == message.Settle {
+		return core.Verdict{}, &message.Refusal{Code: message.CodeInvalid, Field: "kind", Text: fmt.Sprintf("%q is no command", c.Kind)}
+	}
+	it := &item{ev: controlled(&c)}
+	s.run(ctx, []*job{{id: c.OrderID, items: []*item{it}}})
+	switch {
+	case it.err != nil:
+		return core.Verdict{}, fmt.Errorf("%s task %q: %w", c.Kind, c.OrderID, it.err)
+	case it.refusal != nil:
+		return core.Verdict{}, it.refusal
+	case it.verdict == nil:
+		return core.Verdict{}, fmt.Errorf("%s task %q: the command was not answered", c.Kind, c.OrderID)
+	}
+	return *it.verdict, nil
+}

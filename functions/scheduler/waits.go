@@ -1,0 +1,34 @@
+package scheduler
+
+import (
+	"maps"
+	"sync"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+// waits is what this instance has learnt of the agents' queues: how long the last request had
+// waited (P32). A snapshot is never changed, so that the core can read it without a lock.
+type waits struct {
+	mu   sync.Mutex
+	last map[string]core.Duration
+}
+
+// learn remembers a wait. agent is a name from a definition, so that replies cannot make it grow.
+func (w *waits) learn(agent string, waited core.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if was, ok := w.last[agent]; ok && was == waited {
+		return
+	}
+	next := make(map[string]core.Duration, len(w.last)+1)
+	maps.Copy(next, w.last)
+	next[agent] = waited
+	w.last = next
+}
+
+func (w *waits) snapshot() map[string]core.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.last
+}

@@ -1,0 +1,204 @@
+// Package dispatch sends what a decision asks for, after it was stored: it turns effects into
+// messages, batches them by queue, and says for each decision whether all of it was sent. The
+// Scheduler deletes a message, and settles an end, by that answer only (P11, P13).
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// Sender sends effects. All fields but WakeSlack and Count are required. It is safe for
+// concurrent use.
+type Sender struct {
+	Queues port.Queues
+	Alerts port.Alerts
+	Clock  port.Clock
+	// WakeSlack is added to the delay of a Wake, so that it does not come before its time by
+	// another clock: 1 s between machines, some milliseconds inside a process.
+	WakeSlack time.Duration
+	Logger    *slog.Logger
+	Count     func(what, why string) // counts what people should know of; may be nil
+}
+
+// Parcel is what one decision asks to be sent, and how that went.
+type Parcel struct {
+	Effects []core.Effect
+	// Err is why not all of it was sent; what was sent may be sent again (P12).
+	Err error
+	// TooLarge are the requests that no queue takes; they are not in Err (P28).
+	TooLarge []core.SendRequest
+}
+
+// Send sends the parcels: alerts first, so that an end whose status was taken has had its alert,
+// then the rest in batches by queue, queues in the order of their first message.
+func (s *Sender) Send(ctx context.Context, parcels []*Parcel) {
+	p := post{sender: s, parcels: parcels, now: s.Clock.Now(), at: map[string]int{}}
+	for i := range parcels {
+		p.alert(ctx, i)
+	}
+	for i := range parcels {
+		for _, e := range parcels[i].Effects {
+			p.add(i, e)
+		}
+	}
+	for i := range p.routes {
+		p.send(ctx, &p.routes[i])
+	}
+}
+
+// post is one Send.
+type post struct {
+	sender  *Sender
+	parcels []*Parcel
+	now     time.Time
+	routes  []route
+	at      map[string]int
+}
+
+type route struct {
+	queue    port.Queue
+	err      error // the queue was not found
+	letters  []letter
+	messages []port.Message
+}
+
+type letter struct {
+	parcel int
+	effect core.Effect
+}
+
+func (p *post) alert(ctx context.Context, i int) {
+	for _, e := range p.parcels[i].Effects {
+		if a, ok := e.(core.RaiseAlert); ok {
+			if err := p.sender.Alerts.Raise(ctx, a); err != nil {
+				p.fail(i, fmt.Errorf("raise the alert of task %q: %w", a.OrderID, err))
+			}
+		}
+	}
+}
+
+func (p *post) fail(i int, err error) {
+	if p.parcels[i].Err == nil {
+		p.parcels[i].Err = err
+	}
+}
+
+func (p *post) add(i int, effect core.Effect) {
+	switch e := effect.(type) {
+	case core.SendRequest:
+		p.put(port.Requests(e.Agent), i, e, port.Message{Value: &message.Request{Schema: message.Schema, SendRequest: e}})
+	case core.SendWake:
+		if delay, ok := p.delay(e); ok {
+			p.put(port.Control, i, e, port.Message{Delay: delay, Value: &message.Control{
+				Schema: message.Schema, Kind: message.Wake, OrderID: e.OrderID, Run: e.Run, Step: e.Step, Attempt: e.Attempt}})
+		}
+	case core.SendSettle:
+		p.put(port.Control, i, e, port.Message{Value: &message.Control{
+			Schema: message.Schema, Kind: message.Settle, OrderID: e.OrderID}})
+	case core.SendStatus:
+		if p.parcels[i].Err == nil { // its alert was raised
+			p.tell(i, e)
+		}
+	}
+}
+
+// delay is how long a Wake waits in the queue; past the longest delay the Supervisor sends it.
+func (p *post) delay(e core.SendWake) (time.Duration, bool) {
+	if e.WakeAt == 0 {
+		return 0, true
+	}
+	d := max(e.WakeAt.Std().Sub(p.now), 0) + p.sender.WakeSlack
+	return d, d <= port.MaxDelay
+}
+
+// tell adds a status. A name that the operator took off the list can never be told, so that
+// waiting for it would help nobody: it is counted and passed over.
+func (p *post) tell(i int, e core.SendStatus) {
+	key := "reply-to:" + e.ReplyTo
+	if _, known := p.at[key]; !known {
+		q, err := p.sender.Queues.ReplyTo(e.ReplyTo)
+		if errors.Is(err, port.ErrNotFound) {
+			p.sender.Logger.Warn("status not sent: no such reply-to is deployed", "task", e.Status.OrderID, "replyTo", e.ReplyTo, "status", e.Status.Kind)
+			p.sender.count("status not sent", "unknown reply-to")
+			return
+		}
+		p.open(key, q, err)
+	}
+	p.append(key, i, e, port.Message{Value: &message.Status{Schema: message.Schema, Status: e.Status}})
+}
+
+func (p *post) put(name string, i int, effect core.Effect, m port.Message) {
+	if _, known := p.at[name]; !known {
+		q, err := p.sender.Queues.Queue(name)
+		p.open(name, q, err)
+	}
+	p.append(name, i, effect, m)
+}
+
+func (p *post) open(key string, q port.Queue, err error) {
+	p.at[key] = len(p.routes)
+	p.routes = append(p.routes, route{queue: q, err: err})
+}
+
+func (p *post) append(key string, i int, effect core.Effect, m port.Message) {
+	r := &p.routes[p.at[key]]
+	r.letters = append(r.letters, letter{i, effect})
+	r.messages = append(r.messages, m)
+}
+
+func (p *post) send(ctx context.Context, r *route) {
+	for start := 0; start < len(r.messages); start += port.MaxBatch {
+		end := min(start+port.MaxBatch, len(r.messages))
+		var errs []error
+		if r.err == nil {
+			errs = r.queue.Send(ctx, r.messages[start:end])
+		}
+		for j := start; j < end; j++ {
+			err := r.err
+			if err == nil && j-start < len(errs) {
+				err = errs[j-start]
+			}
+			if err != nil {
+				p.unsent(ctx, r, r.letters[j], err)
+			}
+		}
+	}
+}
+
+// unsent deals with what a queue did not take.
+func (p *post) unsent(ctx context.Context, r *route, l letter, err error) {
+	if errors.Is(err, port.ErrTooLarge) {
+		switch e := l.effect.(type) {
+		case core.SendRequest:
+			p.parcels[l.parcel].TooLarge = append(p.parcels[l.parcel].TooLarge, e)
+			return
+		case core.SendStatus:
+			if err = sendShort(ctx, r.queue, e.Status); err == nil {
+				return
+			}
+		}
+	}
+	p.fail(l.parcel, fmt.Errorf("send: %w", err))
+}
+
+// sendShort sends a status without its output, which is too large for a message (P28).
+func sendShort(ctx context.Context, q port.Queue, s core.Status) error {
+	s.Output, s.Code = nil, "output-too-large"
+	s.Message = "the output is too large for a message; look the order up by its ID"
+	errs := q.Send(ctx, []port.Message{{Value: &message.Status{Schema: message.Schema, Status: s}}})
+	return errs[0]
+}
+
+func (s *Sender) count(what, why string) {
+	if s.Count != nil {
+		s.Count(what, why)
+	}
+}

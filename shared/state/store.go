@@ -1,0 +1,262 @@
+package state
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// Config is what a Store needs. Store, Definitions and Compile are required.
+type Config struct {
+	Store       port.Store
+	Definitions port.Definitions
+	// Compile makes a definition of its stored form and attaches the expressions.
+	Compile func(hash string, data []byte) (*core.Definition, error)
+	// Current is the definition that new orders of a workflow get; nil for an unknown workflow.
+	Current func(workflow string) *core.Definition
+	// OnCommit is called after each stored task, on the goroutine that stored it.
+	OnCommit func(task *core.Task)
+	// CacheTasks is how many decoded tasks are kept; 0: none. Only for a process that is the
+	// store's one writer, through this one Store.
+	CacheTasks int
+	// CacheBytes bounds the orders and outputs kept with them, in bytes; 0: 64 MiB.
+	CacheBytes int
+}
+
+// Store is safe for concurrent use.
+type Store struct {
+	cfg   Config
+	cache *cache // nil: none
+
+	mu     sync.RWMutex
+	byHash map[string]*core.Definition
+	put    map[string]bool // hashes known to be stored
+}
+
+// New makes a Store.
+func New(cfg Config) *Store {
+	s := &Store{cfg: cfg, byHash: map[string]*core.Definition{}, put: map[string]bool{}}
+	if cfg.CacheTasks > 0 {
+		s.cache = newCache(cfg.CacheTasks, cfg.CacheBytes)
+	}
+	return s
+}
+
+// Port is the store underneath, for listings.
+func (s *Store) Port() port.Store { return s.cfg.Store }
+
+// Loaded is one answer of Load. Task is nil where there is none. Err is that of one document
+// (core.ErrNewerTask, or damage): its neighbours are not harmed.
+type Loaded struct {
+	Task *core.Task
+	Err  error
+}
+
+// Load answers the tasks at the places of their IDs, strongly consistent (P8). The tasks must not
+// be changed. The error is the store's own: nothing was loaded.
+func (s *Store) Load(ctx context.Context, ids []string) ([]Loaded, error) {
+	loaded := make([]Loaded, len(ids))
+	var missing []string
+	var places []int
+	var gens []uint32
+	for i, id := range ids {
+		if s.cache != nil {
+			if loaded[i].Task = s.cache.task(id); loaded[i].Task != nil {
+				continue
+			}
+			gens = append(gens, s.cache.generation(id))
+		}
+		missing, places = append(missing, id), append(places, i)
+	}
+	if len(missing) == 0 {
+		return loaded, nil
+	}
+	records, err := s.cfg.Store.Load(ctx, missing)
+	if err != nil {
+		return nil, fmt.Errorf("load %d tasks: %w", len(missing), err)
+	}
+	if len(records) != len(missing) {
+		return nil, fmt.Errorf("load %d tasks: the store answered %d", len(missing), len(records))
+	}
+	for j, r := range records {
+		if r == nil {
+			continue
+		}
+		t, err := taskOf(r)
+		loaded[places[j]] = Loaded{t, err}
+		if s.cache != nil && err == nil {
+			s.cache.loaded(t, gens[j])
+		}
+	}
+	return loaded, nil
+}
+
+func taskOf(r *port.Record) (*core.Task, error) {
+	t, err := core.DecodeTask(r.Document)
+	if err != nil {
+		return nil, fmt.Errorf("load task %q: %w", r.ID, err)
+	}
+	if t.Version != r.Version || t.OrderID != r.ID {
+		return nil, fmt.Errorf("load task %q: its document is of %q, version %d, the record's version is %d; restore it from a backup",
+			r.ID, t.OrderID, t.Version, r.Version)
+	}
+	return t, nil
+}
+
+// LoadOrder answers the order's own bytes, empty for a tombstone (P17). port.ErrNotFound.
+func (s *Store) LoadOrder(ctx context.Context, id string) ([]byte, error) {
+	if s.cache != nil {
+		if b := s.cache.order(id); b != nil {
+			return b, nil
+		}
+	}
+	o, err := s.cfg.Store.LoadOrder(ctx, id)
+	if err != nil {
+		return nil, fmt.Errorf("load order %q: %w", id, err)
+	}
+	if s.cache != nil && len(o.Body) > 0 {
+		s.cache.setOrder(id, o.Body)
+	}
+	return o.Body, nil
+}
+
+// Forget drops what is kept of a task, so that the next Load asks the store.
+func (s *Store) Forget(id string) {
+	if s.cache != nil {
+		s.cache.drop(id)
+	}
+}
+
+// Change is one conditional write: Task.Version is the new version, one above the stored one.
+// Version 1 creates the task together with its order.
+type Change struct {
+	Task  *core.Task
+	Order *port.Order // with Version 1 only
+}
+
+// Commit stores the changes, each on its own; the errors stand at their places, as those of
+// port.Store. A document that is too large, or cannot be written, is never sent to the store.
+func (s *Store) Commit(ctx context.Context, changes []Change) []error {
+	errs := make([]error, len(changes))
+	writes := make([]port.Write, 0, len(changes))
+	places := make([]int, 0, len(changes))
+	gens := make([]uint32, 0, len(changes))
+	for i, c := range changes {
+		w, err := writeOf(c)
+		if err != nil {
+			errs[i] = err
+			continue
+		}
+		writes, places = append(writes, w), append(places, i)
+		if s.cache != nil {
+			gens = append(gens, s.cache.begin(c.Task.OrderID))
+		}
+	}
+	if len(writes) == 0 {
+		return errs
+	}
+	answers := s.cfg.Store.Commit(ctx, writes)
+	for j, i := range places {
+		var err error
+		if j < len(answers) {
+			err = answers[j]
+		} else {
+			err = fmt.Errorf("commit: the store answered %d of %d writes", len(answers), len(writes))
+		}
+		if s.cache != nil {
+			s.cache.committed(changes[i], gens[j], err == nil)
+		}
+		if err != nil {
+			errs[i] = fmt.Errorf("commit task %q, version %d: %w", changes[i].Task.OrderID, changes[i].Task.Version, err)
+			continue
+		}
+		if s.cfg.OnCommit != nil {
+			s.cfg.OnCommit(changes[i].Task)
+		}
+	}
+	return errs
+}
+
+func writeOf(c Change) (port.Write, error) {
+	t := c.Task
+	if t.Version < 1 || (t.Version == 1) != (c.Order != nil) {
+		return port.Write{}, fmt.Errorf("commit task %q: version %d; a first version comes with its order, a later one without", t.OrderID, t.Version)
+	}
+	doc, err := core.EncodeTask(t)
+	if err != nil {
+		return port.Write{}, fmt.Errorf("commit task %q: %w", t.OrderID, err)
+	}
+	if len(doc) > port.MaxDocument {
+		return port.Write{}, fmt.Errorf("commit task %q: its document has %d bytes, the limit is %d: %w", t.OrderID, len(doc), port.MaxDocument, port.ErrTooLarge)
+	}
+	bucket, at := core.Index(t)
+	return port.Write{
+		Record: port.Record{
+			ID: t.OrderID, Version: t.Version, State: string(t.ProcessState), Workflow: t.Workflow,
+			Created: t.Created.Std(), Bucket: port.Bucket(bucket), IndexAt: at.Std(), Document: doc,
+		},
+		Expected: t.Version - 1,
+		Order:    c.Order,
+	}, nil
+}
+
+// Definition answers the definition that a task pins: nil for "" (a tombstone). port.ErrNotFound
+// where the store does not have it.
+func (s *Store) Definition(ctx context.Context, hash string) (*core.Definition, error) {
+	if hash == "" {
+		return nil, nil
+	}
+	s.mu.RLock()
+	def := s.byHash[hash]
+	s.mu.RUnlock()
+	if def != nil {
+		return def, nil
+	}
+	data, err := s.cfg.Definitions.Definition(ctx, hash)
+	if err != nil {
+		return nil, fmt.Errorf("load definition %s: %w", hash, err)
+	}
+	if def, err = s.cfg.Compile(hash, data); err != nil {
+		return nil, fmt.Errorf("load definition %s: %w", hash, err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.byHash[hash] = def
+	return def, nil
+}
+
+// ErrUnknownWorkflow: no workflow of that name is deployed.
+var ErrUnknownWorkflow = errors.New("unknown workflow")
+
+// Current answers the definition for a new order, stored before any task can pin it.
+func (s *Store) Current(ctx context.Context, workflow string) (*core.Definition, error) {
+	var def *core.Definition
+	if s.cfg.Current != nil {
+		def = s.cfg.Current(workflow)
+	}
+	if def == nil {
+		return nil, fmt.Errorf("workflow %q: %w", workflow, ErrUnknownWorkflow)
+	}
+	s.mu.RLock()
+	stored := s.put[def.Hash]
+	s.mu.RUnlock()
+	if stored {
+		return def, nil
+	}
+	data, err := json.Marshal(def)
+	if err != nil {
+		return nil, fmt.Errorf("store definition %s of workflow %q: %w", def.Hash, workflow, err)
+	}
+	if err := s.cfg.Definitions.PutDefinition(ctx, def.Hash, data); err != nil {
+		return nil, fmt.Errorf("store definition %s of workflow %q: %w", def.Hash, workflow, err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.put[def.Hash], s.byHash[def.Hash] = true, def
+	return def, nil
+}
