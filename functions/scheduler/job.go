@@ -134,7 +134,10 @@ func (s *Scheduler) decide(ctx context.Context, j *job, it *item) (d core.Decisi
 	if j.next == nil && it.submit != nil {
 		return s.first(ctx, j, it, at)
 	}
-	if j.next == nil && j.ended && isCancel(it.ev) {
+	switch {
+	case j.next == nil && it.ev == nil: // the index was stale
+		return core.Decision{Ignored: "no such task"}, nil
+	case j.next == nil && j.ended && isCancel(it.ev):
 		return d, expired(j.id)
 	}
 	d, err = s.ask(j, it, at)

@@ -1,0 +1,181 @@
+package supervisor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/dispatch"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/state"
+)
+
+// Config is what a Supervisor needs. State, Queues, Alerts, Leases, Clock and Owner are required.
+type Config struct {
+	State  *state.Store
+	Queues port.Queues
+	Alerts port.Alerts
+	Leases port.Leases
+	Clock  port.Clock
+	Owner  string // of the leases
+	// Capacity is how many requests the agent takes at a time, its concurrency × batch. More
+	// visible messages than that are a backlog (P32). nil, or an answer of 0 or less: 10.
+	Capacity      func(agent string) int
+	PagesPerSweep int           // bounds the work of one sweep; 0: 50
+	PageSize      int           // entries of the index per page; 0: 100
+	LeaseTTL      time.Duration // how long a shard stays ours without a renewal; 0: 60 s
+	WakeSlack     time.Duration // added to the delay of a Wake
+	// StatusWaits reports that an end's status still waits in a queue in memory: it is settled
+	// when it is taken, so that the Supervisor does not ask to tell it again (P27). May be nil.
+	StatusWaits func(orderID string, run, seq int) bool
+	Logger      *slog.Logger           // nil: slog.Default
+	Count       func(what, why string) // may be nil
+}
+
+// Supervisor is safe for concurrent use.
+type Supervisor struct {
+	cfg    Config
+	send   dispatch.Sender
+	log    *slog.Logger
+	sweeps atomic.Int64
+}
+
+// New makes a Supervisor.
+func New(cfg Config) *Supervisor {
+	if cfg.Logger == nil {
+		cfg.Logger = slog.Default()
+	}
+	if cfg.PagesPerSweep == 0 {
+		cfg.PagesPerSweep = 50
+	}
+	if cfg.PageSize == 0 {
+		cfg.PageSize = 100
+	}
+	if cfg.LeaseTTL == 0 {
+		cfg.LeaseTTL = time.Minute
+	}
+	return &Supervisor{cfg: cfg, log: cfg.Logger, send: dispatch.Sender{
+		Queues: cfg.Queues, Alerts: cfg.Alerts, Clock: cfg.Clock, WakeSlack: cfg.WakeSlack, Logger: cfg.Logger, Count: cfg.Count,
+	}}
+}
+
+// Report is what one sweep did.
+type Report struct {
+	Shards     int  // swept
+	Skipped    int  // leased by another Supervisor
+	Scanned    int  // entries of the index
+	Overdue    int  // tasks with something overdue
+	HandedBack int  // steps handed back, a failure counted
+	Uncounted  int  // steps handed back without one, because of a backlog (P32)
+	Asked      int  // waits whose Wake was sent again
+	GivenUp    int  // tasks turned around to be undone
+	Errors     int  // tasks that entered Error
+	Told       int  // ends asked to be told again
+	Pushed     int  // lazy due times moved forward (P10)
+	Stale      int  // entries of the index with nothing behind them
+	Lost       int  // commits that another writer was faster with
+	Failed     int  // tasks left for the next sweep because of a fault
+	Truncated  bool // the pages of this sweep were used up
+	// OldestOverdue is how long the most overdue task has been due.
+	OldestOverdue time.Duration
+}
+
+// Sweep looks once through what is due. The first shard is another one each time, so that a sweep
+// that ends early starves none. The error joins the faults of single shards; the Report is valid
+// with it.
+func (s *Supervisor) Sweep(ctx context.Context) (Report, error) {
+	w := sweep{Supervisor: s, pages: s.cfg.PagesPerSweep, backlogs: map[string]bool{}}
+	shards := s.cfg.State.Port().Shards()
+	first := int((s.sweeps.Add(1) - 1) % int64(shards))
+	var errs []error
+	for i := range shards {
+		shard := (first + i) % shards
+		if w.pages <= 0 {
+			w.report.Truncated = true
+			break
+		}
+		if err := w.shard(ctx, shard); err != nil {
+			errs = append(errs, fmt.Errorf("sweep shard %d: %w", shard, err))
+		}
+		if ctx.Err() != nil {
+			errs = append(errs, ctx.Err())
+			break
+		}
+	}
+	return w.report, errors.Join(errs...)
+}
+
+// sweep is one Sweep.
+type sweep struct {
+	*Supervisor
+	report   Report
+	pages    int
+	backlogs map[string]bool // by agent; asked once per agent and sweep
+}
+
+func (w *sweep) shard(ctx context.Context, shard int) error {
+	now := w.cfg.Clock.Now()
+	ours, err := w.cfg.Leases.Acquire(ctx, fmt.Sprintf("sweep/%d", shard), w.cfg.Owner, now, w.cfg.LeaseTTL)
+	if err != nil {
+		return err
+	}
+	if !ours {
+		w.report.Skipped++
+		return nil
+	}
+	w.report.Shards++
+	var after *port.Due
+	for ; w.pages > 0; w.pages-- {
+		due, err := w.cfg.State.Port().Due(ctx, port.DueBucket, shard, now, after, w.cfg.PageSize)
+		if err != nil {
+			return err
+		}
+		if len(due) > 0 {
+			if err := w.page(ctx, due); err != nil {
+				return err
+			}
+		}
+		if len(due) < w.cfg.PageSize {
+			return nil
+		}
+		after = &due[len(due)-1]
+	}
+	w.report.Truncated = true
+	return nil
+}
+
+// page loads what stands in one page of the index, decides, commits, sends, settles.
+func (w *sweep) page(ctx context.Context, due []port.Due) error {
+	w.report.Scanned += len(due)
+	ids := make([]string, len(due))
+	for i := range due {
+		ids[i] = due[i].ID
+	}
+	loaded, err := w.cfg.State.Load(ctx, ids)
+	if err != nil {
+		return err
+	}
+	var cases []*found
+	for i, l := range loaded {
+		switch {
+		case l.Err != nil:
+			w.fault(ids[i], l.Err)
+		case l.Task == nil || l.Task.AtRest(): // the index is a hint
+			w.report.Stale++
+		default:
+			if c := w.decide(ctx, l.Task); c != nil {
+				cases = append(cases, c)
+			}
+		}
+	}
+	w.carryOut(ctx, cases)
+	return nil
+}
+
+func (w *sweep) fault(id string, err error) {
+	w.report.Failed++
+	w.log.Error("left for the next sweep", "task", id, "error", err)
+}
