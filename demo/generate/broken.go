@@ -1,0 +1,107 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+)
+
+// breaking makes a line that is wrong in one way. It is handed the line just before it in the
+// file, and the one after.
+type breaking func(before, after []byte) []byte
+
+// broken lists every way, each once or twice. All but `again` must be refused.
+func broken() []breaking {
+	return []breaking{
+		without("orderId"),
+		again,
+		with("orderId", ""),
+		with("orderId", "../../etc/passwd"),
+		otherContent,
+		with("orderId", strings.Repeat("x", 300)),
+		with("orderId", "bell\u0007"),
+		with("orderId", 4711),
+		with("workflow", "no-such-workflow"),
+		again,
+		with("workflow", []string{"order"}),
+		with("oder", map[string]int{"items": 1}), // unknown field: a slip of the finger
+		without("order"),
+		with("schema", "1"),
+		with("priority", "urgent"),
+		with("deadline", "tomorrow"),
+		otherContent,
+		with("replyTo", "https://sqs.example.com/1/somebody-elses-queue"),
+		cutOff,
+		wrongUTF8,
+		tooDeep,
+	}
+}
+
+// again is the same order once more, as after a lost answer: accepted, and nothing happens twice.
+func again(before, _ []byte) []byte { return before }
+
+// otherContent is an order's ID with something else in it.
+func otherContent(before, _ []byte) []byte {
+	return bytes.Replace(before, []byte(`"quantity":`), []byte(`"quantity":1`), 1)
+}
+
+func without(field string) breaking {
+	return func(_, after []byte) []byte {
+		fields := fieldsOf(after)
+		delete(fields, field)
+		return encode(fields)
+	}
+}
+
+func with(field string, value any) breaking {
+	return func(_, after []byte) []byte {
+		fields := fieldsOf(after)
+		fields["orderId"] = encode("bad-" + field)
+		fields[field] = encode(value)
+		return encode(fields)
+	}
+}
+
+func cutOff(_, after []byte) []byte { return after[:len(after)/2] }
+
+func wrongUTF8(_, after []byte) []byte {
+	return bytes.Replace(withID(after, "bad-utf8"), []byte(`"name":"`), []byte("\"name\":\"\xff\xfe"), 1)
+}
+
+func tooDeep(_, after []byte) []byte {
+	const depth = 10_000
+	fields := fieldsOf(withID(after, "bad-depth"))
+	fields["order"] = []byte(strings.Repeat("[", depth-1) + strings.Repeat("]", depth-1))
+	return encodeRaw(fields)
+}
+
+func withID(line []byte, id string) []byte {
+	fields := fieldsOf(line)
+	fields["orderId"] = encode(id)
+	return encode(fields)
+}
+
+func fieldsOf(line []byte) map[string]json.RawMessage {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(line, &fields); err != nil {
+		panic(err) // our own line
+	}
+	return fields
+}
+
+// encodeRaw writes what the standard encoder would refuse for its depth.
+func encodeRaw(fields map[string]json.RawMessage) []byte {
+	var b bytes.Buffer
+	for _, name := range []string{"schema", "orderId", "workflow", "order"} {
+		if b.Len() == 0 {
+			b.WriteByte('{')
+		} else {
+			b.WriteByte(',')
+		}
+		b.Write(encode(name))
+		b.WriteByte(':')
+		b.Write(fields[name])
+	}
+	b.WriteByte('}')
+	return b.Bytes()
+}

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+)
+
+type item struct {
+	SKU       string `json:"sku"`
+	Quantity  int    `json:"quantity"`
+	UnitPrice int64  `json:"unitPrice"`
+	Physical  bool   `json:"physical"`
+}
+
+type customer struct {
+	ID      string `json:"id"`
+	Name    string `json:"name"`
+	Email   string `json:"email"`
+	Country string `json:"country"`
+}
+
+type address struct {
+	Name    string `json:"name"`
+	Street  string `json:"street"`
+	City    string `json:"city"`
+	Country string `json:"country"`
+}
+
+type order struct {
+	Customer customer          `json:"customer"`
+	Currency string            `json:"currency"`
+	Items    []item            `json:"items"`
+	Payment  map[string]string `json:"payment"`
+	ShipTo   *address          `json:"shipTo,omitempty"`
+}
+
+type submission struct {
+	Schema   int    `json:"schema"`
+	OrderID  string `json:"orderId"`
+	Workflow string `json:"workflow"`
+	Order    order  `json:"order"`
+	Priority string `json:"priority,omitempty"`
+}
+
+// Shares of orders that some service refuses for good, in thousandths.
+const (
+	badCardShare  = 35
+	soldOutShare  = 25
+	limitedShare  = 60
+	unservedShare = 15
+)
+
+// File makes the whole file: good lines with the broken ones spread among them.
+func File(seed uint64, lines int) []byte {
+	rng := rand.New(rand.NewPCG(seed, 0x5374657063))
+	bad := broken()
+	good := make([][]byte, 0, lines)
+	for n := range lines - len(bad) {
+		good = append(good, encode(submit(rng, n+1)))
+	}
+	var file bytes.Buffer
+	next := 0
+	for n, b := range bad {
+		until := (n + 1) * len(good) / (len(bad) + 1)
+		for ; next < until; next++ {
+			write(&file, good[next])
+		}
+		write(&file, b(good[until-1], good[until]))
+	}
+	for ; next < len(good); next++ {
+		write(&file, good[next])
+	}
+	return file.Bytes()
+}
+
+func write(file *bytes.Buffer, line []byte) {
+	file.Write(line)
+	file.WriteByte('\n')
+}
+
+func encode(v any) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		panic(err) // plain data always encodes
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}
+
+func submit(rng *rand.Rand, n int) submission {
+	s := submission{Schema: 1, OrderID: orderID(rng, n), Workflow: "order", Order: purchase(rng, n)}
+	if rng.IntN(20) == 0 {
+		s.Priority = "high"
+	}
+	return s
+}
+
+// orderID comes in the forms that shops use; each holds the number, so no two are alike.
+func orderID(rng *rand.Rand, n int) string {
+	switch rng.IntN(4) {
+	case 0:
+		return fmt.Sprintf("web-2026-%05d", n)
+	case 1:
+		return fmt.Sprintf("shop.eu:%d", 700000+n)
+	case 2:
+		return fmt.Sprintf("%08x-%04x", rng.Uint32(), n)
+	}
+	return fmt.Sprintf("A_%d", n)
+}
+
+func purchase(rng *rand.Rand, n int) order {
+	home := countries[rng.IntN(len(countries))]
+	name := home.names[rng.IntN(len(home.names))]
+	o := order{
+		Customer: customer{fmt.Sprintf("c-%d", 1000+rng.IntN(600)), name, fmt.Sprintf("customer%d@example.com", n), home.code},
+		Currency: home.currency,
+		Payment:  map[string]string{"card": fmt.Sprintf("%s_%d", pick(rng, goodCards), n)},
+	}
+	digital := rng.IntN(6) == 0
+	for range 1 + min(rng.IntN(4), rng.IntN(4)) {
+		p := products[rng.IntN(len(products))]
+		for digital && p.physical {
+			p = products[rng.IntN(len(products))]
+		}
+		o.Items = append(o.Items, item{p.sku, 1 + min(rng.IntN(5), rng.IntN(5)), p.price, p.physical})
+	}
+	rare(rng, n, &o, digital)
+	for _, i := range o.Items {
+		if i.Physical && o.ShipTo == nil {
+			o.ShipTo = &address{name, fmt.Sprintf("%d Main Street", 1+rng.IntN(200)), home.cities[rng.IntN(len(home.cities))], home.code}
+		}
+	}
+	return o
+}
+
+// rare gives some orders what a service will refuse: alone, so that each reason is seen.
+func rare(rng *rand.Rand, n int, o *order, digital bool) {
+	switch u := rng.IntN(1000); {
+	case u < badCardShare:
+		o.Payment["card"] = fmt.Sprintf("%s_%d", pick(rng, badCards), n)
+	case u < badCardShare+soldOutShare:
+		o.Items = append(o.Items, item{pick(rng, soldOut), 1, 3500, true})
+	case u < badCardShare+soldOutShare+limitedShare:
+		o.Items = append(o.Items, item{pick(rng, limited), 1 + rng.IntN(2), 6000, true})
+	case u < badCardShare+soldOutShare+limitedShare+unservedShare && !digital:
+		o.Items = append(o.Items, item{"POSTER-A2", 1, 990, true})
+		o.ShipTo = &address{o.Customer.Name, "1 Ice Road", "McMurdo", "AQ"}
+	}
+}
+
+func pick(rng *rand.Rand, from []string) string { return from[rng.IntN(len(from))] }
