@@ -60,7 +60,7 @@ type SubmitResult struct {
 type Rejected struct {
 	Queue string               // intake or control
 	Body  []byte               // as sent
-	Order *message.SubmitOrder // of intake, where it was readable; nil otherwise
+	Order *message.SubmitOrder // of intake, as far as it could be read: use Known of it; nil for control
 	Err   error                // why: a refusal
 }
 
@@ -90,3 +90,6 @@ type WorkflowInfo struct {
 	Hash     string   `json:"hash,omitempty"`     // of the definition that new orders get; none if no version of the file was ever valid
 	Problems []string `json:"problems,omitempty"` // of a newer file that was refused; the old one stays
 }
+
+// Throttled lets the SQS edge answer what an AWS SDK retries by itself.
+func (e *BusyError) Throttled() bool { return true }

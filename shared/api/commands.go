@@ -1,0 +1,131 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+	"github.com/google/uuid"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+)
+
+// maxCommand is the largest body of a command, in bytes.
+const maxCommand = 8 << 10
+
+// CommandID makes a command recognisable when it is sent again (P5).
+type CommandID struct {
+	ID string `json:"id,omitempty" pattern:"^[A-Za-z0-9._:-]{1,128}$" doc:"of the command: one that is sent again with the same ID gets the same verdict; absent: a new one is made"`
+}
+
+// CommandNumber is the number that the sender saw in the task (P5).
+type CommandNumber struct {
+	Command int `json:"command" minimum:"0" doc:"the task's command number as last seen; another one is refused, because then somebody else was first"`
+}
+
+type cancelInput struct {
+	orderInput
+	Body struct {
+		CommandID
+		Run     int    `json:"run,omitempty" minimum:"0" doc:"the run that is meant; a cancel of an older run changes nothing"`
+		ReplyTo string `json:"replyTo,omitempty" pattern:"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$" doc:"of an order that has not come yet"`
+	}
+}
+
+type undoInput struct {
+	orderInput
+	Body struct {
+		CommandID
+		CommandNumber
+	}
+}
+
+type resubmitInput struct {
+	orderInput
+	Body struct {
+		CommandID
+		CommandNumber
+		Deadline core.Time `json:"deadline,omitzero" doc:"the new deadline; absent: none"`
+	}
+}
+
+type resolveInput struct {
+	orderInput
+	Body struct {
+		CommandID
+		CommandNumber
+		Step string    `json:"step" pattern:"^[a-z][a-z0-9-]{0,39}$" doc:"the step in doubt"`
+		Fact core.Fact `json:"fact" enum:"happened,not-happened,undone"`
+	}
+}
+
+type verdictOutput struct{ Body core.Verdict }
+
+func (e *edge) registerCommands(doc huma.API) {
+	operation := func(name, summary, description string) huma.Operation {
+		return huma.Operation{
+			OperationID: name + "-order", Method: http.MethodPost, Path: "/v1/orders/{id}/" + name,
+			Tags: []string{"commands"}, Summary: summary, MaxBodyBytes: maxCommand,
+			Description: description + " The answer is the verdict; a refusal is a 409 that says why.",
+			Errors:      []int{400, 403, 404, 409, 413, 415, 429, 503},
+			Middlewares: huma.Middlewares{onlyJSON},
+		}
+	}
+	huma.Register(doc, operation("cancel", "Stop an order and undo what was done",
+		"Also before the order has come: then it will not run."),
+		func(ctx context.Context, in *cancelInput) (*verdictOutput, error) {
+			return e.command(ctx, in.ID, in.Body.CommandID,
+				message.Control{Kind: message.Cancel, Run: in.Body.Run, ReplyTo: in.Body.ReplyTo})
+		})
+	huma.Register(doc, operation("undo", "Undo an order that stopped in Error", ""),
+		func(ctx context.Context, in *undoInput) (*verdictOutput, error) {
+			return e.command(ctx, in.ID, in.Body.CommandID,
+				message.Control{Kind: message.Undo, Command: in.Body.Command})
+		})
+	huma.Register(doc, operation("resubmit", "Go on with an order that stopped in Error, or run an undone one again", ""),
+		func(ctx context.Context, in *resubmitInput) (*verdictOutput, error) {
+			return e.command(ctx, in.ID, in.Body.CommandID,
+				message.Control{Kind: message.Resubmit, Command: in.Body.Command, Deadline: in.Body.Deadline})
+		})
+	huma.Register(doc, operation("resolve", "State what happened to a step in doubt",
+		"The order stays in Error; resubmit or undo goes on."),
+		func(ctx context.Context, in *resolveInput) (*verdictOutput, error) {
+			return e.command(ctx, in.ID, in.Body.CommandID,
+				message.Control{Kind: message.Resolve, Command: in.Body.Command, Step: in.Body.Step, Fact: in.Body.Fact})
+		})
+}
+
+// command completes the message, hands it over and answers the verdict.
+func (e *edge) command(ctx context.Context, orderID string, id CommandID, c message.Control) (*verdictOutput, error) {
+	c.Schema, c.OrderID, c.ID = message.Schema, orderID, id.ID
+	if c.ID == "" {
+		c.ID = uuid.NewString()
+	}
+	if err := c.Check(); err != nil {
+		return nil, problem(http.StatusBadRequest, CodeInvalid, "%v", err)
+	}
+	v, err := e.backend.Command(ctx, c)
+	switch {
+	case err != nil:
+		return nil, ofOrder(orderID, err)
+	case !v.Accepted:
+		p := problem(http.StatusConflict, CodeRefused, "%s", v.Reason)
+		p.Verdict = &v
+		return nil, p
+	}
+	return &verdictOutput{Body: v}, nil
+}
+
+// onlyJSON refuses a body of another type: a web page may send text/plain anywhere without asking.
+func onlyJSON(ctx huma.Context, next func(huma.Context)) {
+	if ctx.Method() == http.MethodPost && mediaType(ctx.Header("Content-Type")) != jsonType {
+		h := ctx.Header("Content-Type")
+		_, w := humago.Unwrap(ctx)
+		writeProblem(w, problem(http.StatusUnsupportedMediaType, CodeMediaType,
+			"Content-Type %.80q is not read here; send %s", h, jsonType))
+		return
+	}
+	next(ctx)
+}

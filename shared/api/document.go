@@ -1,0 +1,135 @@
+package api
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"reflect"
+	"strconv"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/view"
+)
+
+const (
+	jsonType   = "application/json"
+	linesType  = "application/x-ndjson"
+	eventsType = "text/event-stream"
+
+	orderIDPattern = "^[A-Za-z0-9._:-]{1,128}$"
+)
+
+// configOf is huma without what we do not want: no $schema fields, no documentation page that
+// loads scripts from elsewhere, and JSON only.
+func configOf(version string) huma.Config {
+	if version == "" {
+		version = "dev"
+	}
+	registry := huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)
+	registry.RegisterTypeAlias(reflect.TypeFor[core.Time](), reflect.TypeFor[time.Time]())
+	c := huma.Config{
+		OpenAPI: &huma.OpenAPI{
+			OpenAPI: "3.1.0",
+			Info: &huma.Info{
+				Title: "Stepkeeper", Version: version,
+				Description: "Orders that are carried to one of two ends: every step done, or everything that was done undone. " +
+					"The same address serves the queues in SQS's JSON protocol (POST / with an AWS SDK and this endpoint URL).",
+			},
+			Components: &huma.Components{Schemas: registry},
+		},
+		Formats:       map[string]huma.Format{jsonType: huma.DefaultJSONFormat, "json": huma.DefaultJSONFormat},
+		DefaultFormat: jsonType,
+	}
+	c.RejectUnknownQueryParameters = true
+	return c
+}
+
+// serveDocument publishes the OpenAPI document, which is complete by now.
+func serveDocument(mux *http.ServeMux, doc *huma.OpenAPI) {
+	asJSON, err := json.MarshalIndent(doc, "", " ")
+	if err != nil {
+		panic(fmt.Sprintf("the OpenAPI document cannot be written: %v", err)) // a mistake in this package
+	}
+	asYAML, err := doc.YAML()
+	if err != nil {
+		panic(fmt.Sprintf("the OpenAPI document cannot be written: %v", err))
+	}
+	mux.HandleFunc("GET /openapi.json", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/openapi+json")
+		_, _ = w.Write(asJSON)
+	})
+	mux.HandleFunc("GET /openapi.yaml", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/openapi+yaml")
+		_, _ = w.Write(asYAML)
+	})
+}
+
+func schemaOf[T any](doc huma.API) *huma.Schema {
+	return doc.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[T](), true, "")
+}
+
+// responses documents the statuses of an operation that is handled without huma.
+func responses(doc huma.API, by map[int]*huma.Response, problems ...int) map[string]*huma.Response {
+	all := map[string]*huma.Response{}
+	for status, r := range by {
+		all[strconv.Itoa(status)] = r
+	}
+	for _, status := range problems {
+		all[strconv.Itoa(status)] = &huma.Response{
+			Description: http.StatusText(status),
+			Content:     map[string]*huma.MediaType{problemType: {Schema: schemaOf[Problem](doc)}},
+		}
+	}
+	return all
+}
+
+// documentSubmit describes POST /v1/orders, which huma does not handle: the body is read once, by
+// message.DecodeSubmit, and its refusals are those of the intake queue.
+func (e *edge) documentSubmit(doc huma.API) {
+	order := submitSchema()
+	doc.OpenAPI().Components.Schemas.Map()["SubmitOrder"] = order
+	ref := &huma.Schema{Ref: "#/components/schemas/SubmitOrder"}
+	doc.OpenAPI().AddOperation(&huma.Operation{
+		OperationID: "submit-orders", Method: http.MethodPost, Path: "/v1/orders", Tags: []string{"orders"},
+		Summary: "Submit one order, or a stream of them",
+		Description: "With Content-Type " + jsonType + " the body is one order. With " + linesType + " each line is one; " +
+			"each line that is not blank is answered by one line, in their order, while the stream is still being sent. " +
+			"A line that is refused does not touch the others. An order is acknowledged after it was stored. Sending the same order again is harmless.",
+		Parameters: []*huma.Param{{
+			Name: "wait", In: "query", Schema: &huma.Schema{Type: "string", Examples: []any{"30s"}},
+			Description: "of one order: wait so long for its end, at most " + MaxWait.String() + "; 200 and the task if it has come, else 202",
+		}},
+		RequestBody: &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{
+			jsonType:  {Schema: ref},
+			linesType: {Schema: ref},
+		}},
+		Responses: responses(doc, map[int]*huma.Response{
+			http.StatusAccepted: {Description: "Stored and started", Content: map[string]*huma.MediaType{jsonType: {Schema: schemaOf[Receipt](doc)}}},
+			http.StatusOK: {Description: "The task at its end (with wait), or one answer a line (of a stream)", Content: map[string]*huma.MediaType{
+				jsonType:  {Schema: schemaOf[view.Task](doc)},
+				linesType: {Schema: schemaOf[LineResult](doc)},
+			}},
+		}, 400, 403, 409, 413, 415, 429, 500, 503),
+	})
+}
+
+func submitSchema() *huma.Schema {
+	text := func(description, pattern string) *huma.Schema {
+		return &huma.Schema{Type: "string", Description: description, Pattern: pattern}
+	}
+	return &huma.Schema{
+		Type: "object", AdditionalProperties: false, Required: []string{"schema", "orderId", "workflow", "order"},
+		Properties: map[string]*huma.Schema{
+			"schema":   {Type: "integer", Enum: []any{1}},
+			"orderId":  text("an ID of your own: sending the same order again is then harmless", orderIDPattern),
+			"workflow": text("name of the workflow", "^[a-z][a-z0-9-]{0,63}$"),
+			"order":    {Description: "any JSON; numbers keep their digits"},
+			"priority": {Type: "string", Enum: []any{"normal", "high"}},
+			"replyTo":  text("logical name of the queue that gets the status messages", "^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$"),
+			"deadline": {Type: "string", Format: "date-time"},
+		},
+	}
+}

@@ -1,0 +1,104 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/view"
+)
+
+// eventPause is how often a silent stream says that it is alive.
+const eventPause = 15 * time.Second
+
+type eventsInput struct {
+	orderInput
+	After  int64 `query:"after" minimum:"0" doc:"only versions newer than this"`
+	LastID int64 `header:"Last-Event-ID" minimum:"0" doc:"sent by a browser's or library's EventSource when it connects again"`
+}
+
+func (e *edge) registerEvents(doc huma.API) {
+	huma.Register(doc, huma.Operation{
+		OperationID: "follow-order", Method: http.MethodGet, Path: "/v1/orders/{id}/events", Tags: []string{"orders"},
+		Summary: "Follow an order: each new version of its task, as Server-Sent Events",
+		Description: "Each event is named \"task\", has the version as its ID, and the task as JSON in its data. " +
+			"The present version comes first; versions that follow each other quickly may be left out, the last one never. " +
+			"The stream goes on after the end of the order, because a command may continue it.",
+		Responses: map[string]*huma.Response{"200": {
+			Description: "A stream of tasks",
+			Content:     map[string]*huma.MediaType{eventsType: {Schema: schemaOf[view.Task](doc)}},
+		}},
+		Errors: []int{400, 403, 404, 503},
+	}, e.events)
+}
+
+func (e *edge) events(ctx context.Context, in *eventsInput) (*huma.StreamResponse, error) {
+	_, def, err := e.backend.Task(ctx, in.ID)
+	if err != nil {
+		return nil, ofOrder(in.ID, err)
+	}
+	return &huma.StreamResponse{Body: func(hc huma.Context) {
+		_, w := humago.Unwrap(hc)
+		ctx, cancel := untilDrain(hc.Context())
+		defer cancel()
+		tasks, err := e.backend.Follow(ctx, in.ID, max(in.After, in.LastID))
+		if err != nil {
+			writeProblem(w, ofOrder(in.ID, err))
+			return
+		}
+		h := w.Header()
+		h.Set("Content-Type", eventsType)
+		h.Set("Cache-Control", "no-store")
+		e.writeEvents(ctx, w, def, tasks)
+	}}, nil
+}
+
+func (e *edge) writeEvents(ctx context.Context, w http.ResponseWriter, def *core.Definition, tasks <-chan *core.Task) {
+	rc := http.NewResponseController(w)
+	alive := time.NewTicker(eventPause)
+	defer alive.Stop()
+	send := func(b []byte) bool {
+		_ = rc.SetWriteDeadline(time.Now().Add(spoolTimeout))
+		if _, err := w.Write(b); err != nil {
+			return false
+		}
+		return rc.Flush() == nil
+	}
+	ok := send([]byte(": following\n\n"))
+	for ok {
+		select {
+		case t, open := <-tasks:
+			if !open {
+				return
+			}
+			if def == nil || t.Definition != def.Hash { // moved to another definition, or begun after a refused cancel
+				if _, d, err := e.backend.Task(ctx, t.OrderID); err == nil {
+					def = d
+				}
+			}
+			b, err := event(t, def)
+			ok = err == nil && send(b)
+		case <-alive.C:
+			ok = send([]byte(": alive\n\n"))
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func event(t *core.Task, def *core.Definition) ([]byte, error) {
+	data, err := json.Marshal(view.Of(t, def))
+	if err != nil {
+		return nil, fmt.Errorf("task %q: %w", t.OrderID, err)
+	}
+	b := append([]byte("id: "), strconv.FormatInt(t.Version, 10)...)
+	b = append(append(append(b, "\nevent: task\ndata: "...), data...), "\n\n"...)
+	return b, nil
+}

@@ -1,0 +1,133 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/view"
+)
+
+// orderInput is the ID of an order in a path.
+type orderInput struct {
+	ID string `path:"id" pattern:"^[A-Za-z0-9._:-]{1,128}$" doc:"the order's ID"`
+}
+
+type taskInput struct {
+	orderInput
+	Wait string `query:"wait" example:"30s" doc:"wait so long for the end of the order, at most 1m0s; the answer is the task as it is then"`
+}
+
+type taskOutput struct{ Body view.Task }
+
+// OrderDocument is an order as it was submitted.
+type OrderDocument struct {
+	OrderID     string          `json:"orderId"`
+	ContentHash string          `json:"contentHash,omitempty" doc:"of workflow, order, priority and reply-to: the same order has the same"`
+	Created     core.Time       `json:"created"`
+	Order       json.RawMessage `json:"order,omitempty" doc:"absent where a cancel came before the order"`
+}
+
+type orderOutput struct{ Body OrderDocument }
+
+type listInput struct {
+	State     string `query:"state" enum:"Processing,Compensating,Processed,Compensated,Cancelled,Error"`
+	Workflow  string `query:"workflow" pattern:"^[a-z][a-z0-9-]{0,63}$"`
+	OlderThan string `query:"olderThan" example:"90m" doc:"created at least so long ago: 30s, 90m, 12h, 7d"`
+	Limit     int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"orders on a page"`
+	Cursor    string `query:"cursor" maxLength:"1024" doc:"next of the page before"`
+}
+
+type pageOutput struct{ Body view.Page }
+
+func (e *edge) registerOrders(doc huma.API) {
+	tags := []string{"orders"}
+	huma.Register(doc, huma.Operation{
+		OperationID: "get-order", Method: http.MethodGet, Path: "/v1/orders/{id}", Tags: tags,
+		Summary: "The task of an order: its state, its steps, why it failed", Errors: []int{400, 403, 404, 503},
+	}, e.getTask)
+	huma.Register(doc, huma.Operation{
+		OperationID: "get-submitted-order", Method: http.MethodGet, Path: "/v1/orders/{id}/order", Tags: tags,
+		Summary: "An order as it was submitted", Errors: []int{400, 403, 404, 503},
+	}, e.getOrder)
+	huma.Register(doc, huma.Operation{
+		OperationID: "list-orders", Method: http.MethodGet, Path: "/v1/orders", Tags: tags,
+		Summary: "Orders by state, workflow and age, newest first", Errors: []int{400, 403, 503},
+	}, e.list)
+	e.registerEvents(doc)
+}
+
+func (e *edge) getTask(ctx context.Context, in *taskInput) (*taskOutput, error) {
+	wait, p := parseWait(in.Wait)
+	if p != nil {
+		return nil, p
+	}
+	if wait > 0 {
+		if _, err := e.waited(ctx, in.ID, wait); err != nil {
+			return nil, ofOrder(in.ID, err)
+		}
+	}
+	t, def, err := e.backend.Task(ctx, in.ID)
+	if err != nil {
+		return nil, ofOrder(in.ID, err)
+	}
+	return &taskOutput{Body: view.Of(t, def)}, nil
+}
+
+func (e *edge) getOrder(ctx context.Context, in *orderInput) (*orderOutput, error) {
+	o, err := e.backend.Order(ctx, in.ID)
+	if err != nil {
+		return nil, ofOrder(in.ID, err)
+	}
+	return &orderOutput{Body: OrderDocument{
+		OrderID: o.ID, ContentHash: o.ContentHash, Created: core.TimeOf(o.Created), Order: o.Body,
+	}}, nil
+}
+
+func (e *edge) list(ctx context.Context, in *listInput) (*pageOutput, error) {
+	q := port.Query{State: in.State, Workflow: in.Workflow, Limit: in.Limit, Cursor: in.Cursor}
+	if in.OlderThan != "" {
+		age, ok := parseAge(in.OlderThan)
+		if !ok {
+			return nil, problem(http.StatusBadRequest, CodeInvalid,
+				"query.olderThan is %.40q; give a time span like 30s, 90m, 12h or 7d", in.OlderThan)
+		}
+		q.Before = e.clock.Now().Add(-age)
+	}
+	tasks, next, err := e.backend.List(ctx, q)
+	if err != nil {
+		return nil, problemOf(err)
+	}
+	page := view.Page{Orders: make([]view.Summary, len(tasks)), Next: next}
+	for i, t := range tasks {
+		page.Orders[i] = view.SummaryOf(t)
+	}
+	return &pageOutput{Body: page}, nil
+}
+
+// parseAge knows the durations of the standard library, and days.
+func parseAge(text string) (time.Duration, bool) {
+	const maxDays = 36500
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		n, err := strconv.Atoi(days)
+		return time.Duration(n) * 24 * time.Hour, err == nil && n >= 0 && n <= maxDays
+	}
+	d, err := time.ParseDuration(text)
+	return d, err == nil && d >= 0
+}
+
+// ofOrder makes the problem name the order.
+func ofOrder(id string, err error) *Problem {
+	p := problemOf(err)
+	if p.Status == http.StatusNotFound {
+		p.Detail = "no order " + strconv.Quote(id) + " is known; check the ID, or look for it with GET /v1/orders"
+	}
+	return p
+}

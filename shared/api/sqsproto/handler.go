@@ -1,0 +1,159 @@
+package sqsproto
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+
+	"github.com/google/uuid"
+
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// Queues finds the queues to serve.
+type Queues interface {
+	Queue(name string) (port.Queue, error) // port.ErrNotFound
+	QueueNames() []string
+}
+
+// Sink handles messages at once instead of queueing them. The errors stand at the places of the
+// bodies: nil where the message is done with; any other lets the sender send it again.
+type Sink func(ctx context.Context, bodies [][]byte) []error
+
+// Config of the protocol's handler.
+type Config struct {
+	Queues Queues
+	Sinks  map[string]Sink // by name of the queue; Queues is not asked for these
+	// LongPoll derives the context of a waiting receive; nil: the request's. It lets the process
+	// end without waiting for the poll's end.
+	LongPoll func(context.Context) (context.Context, context.CancelFunc)
+	Clock    port.Clock // nil: the system's
+}
+
+const (
+	targetPrefix = "AmazonSQS."
+	contentType  = "application/x-amz-json-1.0"
+	account      = "000000000000"
+	maxBody      = 2 << 20 // a batch holds 1 MiB of text; its JSON escapes may double it
+	firstSeen    = 1 << 15 // messages whose first receipt is remembered
+)
+
+type handler struct {
+	Config
+	first *lru.Cache[string, int64] // ID of a message: when it was first received, in milliseconds
+}
+
+// New makes the handler for POST requests.
+func New(c Config) http.Handler {
+	if c.LongPoll == nil {
+		c.LongPoll = func(ctx context.Context) (context.Context, context.CancelFunc) { return ctx, func() {} }
+	}
+	if c.Clock == nil {
+		c.Clock = systemClock
+	}
+	first, err := lru.New[string, int64](firstSeen)
+	if err != nil {
+		panic(err) // only for a size that is not positive
+	}
+	return &handler{Config: c, first: first}
+}
+
+// call is one request on its way.
+type call struct {
+	h    *handler
+	ctx  context.Context
+	base string // "http://127.0.0.1:7070", from the request's Host
+	body []byte
+}
+
+// operations by their names. Each reads its own input and answers its output.
+var operations = map[string]func(*call) (any, error){
+	"GetQueueUrl":                  getQueueURL,
+	"ListQueues":                   listQueues,
+	"GetQueueAttributes":           getQueueAttributes,
+	"SendMessage":                  sendMessage,
+	"SendMessageBatch":             sendMessageBatch,
+	"ReceiveMessage":               receiveMessage,
+	"DeleteMessage":                deleteMessage,
+	"DeleteMessageBatch":           deleteMessageBatch,
+	"ChangeMessageVisibility":      changeVisibility,
+	"ChangeMessageVisibilityBatch": changeVisibilityBatch,
+}
+
+func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("x-amzn-RequestId", uuid.NewString())
+	out, err := h.serve(w, r)
+	if err != nil {
+		writeError(w, err)
+		return
+	}
+	b, err := json.Marshal(out)
+	if err != nil {
+		writeError(w, err)
+		return
+	}
+	w.Header().Set("Content-Type", contentType)
+	_, _ = w.Write(b) // the client is gone if this fails
+}
+
+func (h *handler) serve(w http.ResponseWriter, r *http.Request) (any, error) {
+	name, ok := strings.CutPrefix(r.Header.Get("X-Amz-Target"), targetPrefix)
+	operation := operations[name]
+	if !ok || operation == nil {
+		return nil, failure(http.StatusBadRequest, "UnsupportedOperation", "AWS.SimpleQueueService.UnsupportedOperation",
+			"the operation %.80q is not served here; the header X-Amz-Target names it, like AmazonSQS.SendMessage", r.Header.Get("X-Amz-Target"))
+	}
+	if t, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";"); t != contentType {
+		return nil, failure(http.StatusBadRequest, "InvalidParameterValue", "InvalidParameterValue",
+			"Content-Type %.80q is not SQS's JSON protocol, %s; use a newer AWS SDK", r.Header.Get("Content-Type"), contentType)
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	if err != nil {
+		var over *http.MaxBytesError
+		if errors.As(err, &over) {
+			return nil, failure(http.StatusRequestEntityTooLarge, "BatchRequestTooLong", "AWS.SimpleQueueService.BatchRequestTooLong",
+				"the request is larger than %d bytes", int64(maxBody))
+		}
+		return nil, err
+	}
+	return operation(&call{h: h, ctx: r.Context(), base: "http://" + r.Host, body: body})
+}
+
+// read decodes the input. Unknown fields are those of newer SDKs: tolerated.
+func (c *call) read(to any) error {
+	if err := json.Unmarshal(c.body, to); err != nil {
+		return failure(http.StatusBadRequest, "InvalidParameterValue", "InvalidParameterValue", "the request cannot be read: %v", err)
+	}
+	return nil
+}
+
+func (c *call) url(queue string) string { return c.base + "/" + account + "/" + queue }
+
+// nameOf takes the queue's name out of its URL: the part after the last slash.
+func nameOf(queueURL string) string { return queueURL[strings.LastIndexByte(queueURL, '/')+1:] }
+
+// queue finds the queue of a URL. A sink has none to receive from.
+func (c *call) queue(queueURL string) (port.Queue, error) {
+	name := nameOf(queueURL)
+	if name == "" {
+		return nil, missing("QueueUrl")
+	}
+	q, err := c.h.Queues.Queue(name)
+	if errors.Is(err, port.ErrNotFound) {
+		return nil, noQueue(name)
+	}
+	return q, err
+}
+
+func (h *handler) knows(name string) bool {
+	if h.Sinks[name] != nil {
+		return true
+	}
+	_, err := h.Queues.Queue(name)
+	return err == nil
+}

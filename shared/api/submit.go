@@ -1,0 +1,175 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/view"
+)
+
+// MaxWait is the longest time that a request may wait for an end.
+const MaxWait = time.Minute
+
+// Receipt acknowledges an order: it is stored and started.
+type Receipt struct {
+	OrderID string     `json:"orderId"`
+	Known   bool       `json:"known" doc:"the same order was there before; nothing was started twice"`
+	State   core.State `json:"state"`
+}
+
+// submit is POST /v1/orders: the hot path, so it does no more than it must.
+func (e *edge) submit(w http.ResponseWriter, r *http.Request) {
+	wait, p := waitOf(r.URL.RawQuery, r)
+	if p != nil {
+		writeProblem(w, p)
+		return
+	}
+	switch mediaType(r.Header.Get("Content-Type")) {
+	case jsonType:
+		e.submitOne(w, r, wait)
+	case linesType, "application/jsonl", "application/x-jsonlines", "application/jsonlines":
+		e.submitStream(w, r)
+	default:
+		writeProblem(w, problem(http.StatusUnsupportedMediaType, CodeMediaType,
+			"Content-Type %.80q is not read here; send one order as %s, or a stream of lines as %s",
+			r.Header.Get("Content-Type"), jsonType, linesType))
+	}
+}
+
+func mediaType(header string) string {
+	if header == jsonType {
+		return jsonType
+	}
+	t, params, err := mime.ParseMediaType(header)
+	if err != nil {
+		return ""
+	}
+	if c, ok := params["charset"]; ok && !strings.EqualFold(c, "utf-8") {
+		return ""
+	}
+	return t
+}
+
+func waitOf(query string, r *http.Request) (time.Duration, *Problem) {
+	if query == "" {
+		return 0, nil
+	}
+	for name := range r.URL.Query() {
+		if name != "wait" {
+			return 0, problem(http.StatusBadRequest, CodeInvalid, "query.%.40s is not known; there is only wait", name)
+		}
+	}
+	return parseWait(r.URL.Query().Get("wait"))
+}
+
+func parseWait(text string) (time.Duration, *Problem) {
+	if text == "" {
+		return 0, nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 || d > MaxWait {
+		return 0, problem(http.StatusBadRequest, CodeInvalid,
+			"query.wait is %.40q; give a duration from 0s to %s, like 30s, and ask again if it takes longer", text, MaxWait)
+	}
+	return d, nil
+}
+
+func (e *edge) submitOne(w http.ResponseWriter, r *http.Request, wait time.Duration) {
+	body, err := readBody(w, r, port.MaxOrder)
+	if err != nil {
+		writeProblem(w, problemOf(err))
+		return
+	}
+	order, err := message.DecodeSubmit(body)
+	if err != nil {
+		writeProblem(w, problemOf(err))
+		return
+	}
+	result := e.backend.Submit(r.Context(), []message.SubmitOrder{order})[0]
+	if result.Err != nil {
+		writeProblem(w, problemOf(result.Err))
+		return
+	}
+	if wait > 0 {
+		if t, ok := e.waitForEnd(r.Context(), order.OrderID, wait); ok {
+			writeJSON(w, http.StatusOK, t)
+			return
+		}
+	}
+	w.Header().Set("Location", "/v1/orders/"+order.OrderID)
+	writeJSON(w, http.StatusAccepted, Receipt{result.OrderID, result.Known, result.State})
+}
+
+// waitForEnd answers the task if it ends in time.
+func (e *edge) waitForEnd(ctx context.Context, id string, wait time.Duration) (view.Task, bool) {
+	t, err := e.waited(ctx, id, wait)
+	if err != nil || !view.Ended(t) {
+		return view.Task{}, false // it is stored all the same: 202
+	}
+	_, def, err := e.backend.Task(ctx, id)
+	if err != nil {
+		return view.Task{}, false
+	}
+	return view.Of(t, def), true
+}
+
+// waited answers the task at its end, or as it is when the time is over.
+func (e *edge) waited(ctx context.Context, id string, wait time.Duration) (*core.Task, error) {
+	ctx, cancel := untilDrain(ctx)
+	defer cancel()
+	ctx, stop := context.WithTimeout(ctx, wait)
+	defer stop()
+	t, err := e.backend.Wait(ctx, id, view.Ended)
+	if t != nil && ctx.Err() != nil {
+		return t, nil
+	}
+	return t, err
+}
+
+// readBody reads a body of at most limit bytes.
+func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
+	if r.ContentLength > limit {
+		return nil, tooLarge(limit)
+	}
+	if n := r.ContentLength; n >= 0 {
+		body := make([]byte, n)
+		if _, err := io.ReadFull(r.Body, body); err != nil {
+			return nil, problem(http.StatusBadRequest, CodeInvalid, "the body broke off (%v); send it again", err)
+		}
+		return body, nil
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
+	var over *http.MaxBytesError
+	switch {
+	case errors.As(err, &over):
+		return nil, tooLarge(limit)
+	case err != nil:
+		return nil, problem(http.StatusBadRequest, CodeInvalid, "the body broke off (%v); send it again", err)
+	}
+	return body, nil
+}
+
+func tooLarge(limit int64) *Problem {
+	return problem(http.StatusRequestEntityTooLarge, message.CodeTooLarge,
+		"the body is larger than %d bytes; store large data elsewhere and send a reference", limit)
+}
+
+func writeJSON(w http.ResponseWriter, status int, v any) {
+	b, err := json.Marshal(v)
+	if err != nil {
+		writeProblem(w, internalProblem(err))
+		return
+	}
+	w.Header().Set("Content-Type", jsonType)
+	w.WriteHeader(status)
+	_, _ = w.Write(b) // the client is gone if this fails
+}

@@ -1,0 +1,164 @@
+// Package view is the public JSON shape of a task: what the HTTP edge answers, the client returns
+// and the command line shows. It is made of the stored document and its definition; fields are
+// only ever added.
+package view
+
+import (
+	"encoding/json"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+// Task is one order's run of a workflow.
+type Task struct {
+	OrderID    string          `json:"orderId"`
+	Version    int64           `json:"version" doc:"of the stored document; grows with each change"`
+	Workflow   string          `json:"workflow,omitempty" doc:"absent where a cancel came before the order"`
+	Definition string          `json:"definition,omitempty" doc:"hash of the definition that the task runs"`
+	State      core.State      `json:"state" enum:"Processing,Compensating,Processed,Compensated,Cancelled,Error"`
+	Phase      core.Phase      `json:"phase,omitempty" enum:"forward,undo" doc:"in Error: the direction in which it was going"`
+	Why        core.Why        `json:"why,omitempty" enum:"failure,cancel,operator,deadline" doc:"why it is undone"`
+	Ended      bool            `json:"ended" doc:"nothing more happens without a command"`
+	Run        int             `json:"run" doc:"how often it was started from the beginning, from 0"`
+	Command    int             `json:"command" doc:"number to send back with undo, resubmit and resolve"`
+	Priority   string          `json:"priority,omitempty"`
+	ReplyTo    string          `json:"replyTo,omitempty" doc:"logical name of the queue that gets the status messages"`
+	CancelSeen bool            `json:"cancelAsked,omitempty" doc:"the caller asked to cancel it"`
+	Created    core.Time       `json:"created"`
+	EndedAt    core.Time       `json:"endedAt,omitzero" doc:"when it entered its present end, or Error"`
+	Deadline   core.Time       `json:"deadline,omitzero"`
+	Output     json.RawMessage `json:"output,omitempty" doc:"the workflow's output, of a Processed task"`
+	Error      *TaskError      `json:"error,omitempty" doc:"why it stopped, was undone, or has no output"`
+	Steps      []Step          `json:"steps" nullable:"false" doc:"in the order of the definition"`
+	Verdicts   []core.Verdict  `json:"verdicts,omitempty" nullable:"false" doc:"answers to the last commands, oldest first"`
+}
+
+// TaskError says why a task ended as it did.
+type TaskError struct {
+	Code    string `json:"code,omitempty" doc:"a short, stable word"`
+	Message string `json:"message"`
+	Step    string `json:"step,omitempty" doc:"the step to blame"`
+}
+
+// Step is one step of a task.
+type Step struct {
+	Name       string          `json:"name"`
+	State      core.State      `json:"state" enum:"Pending,Skipped,Processing,Processed,Failed,UndoWait,Compensating,Compensated"`
+	Agent      string          `json:"agent,omitempty"`
+	Operation  string          `json:"operation,omitempty"`
+	Grade      core.Grade      `json:"grade,omitempty" enum:"fenced,idempotent,plain"`
+	After      []string        `json:"after,omitempty" nullable:"false"`
+	NoReturn   bool            `json:"pointOfNoReturn,omitempty"`
+	Attempts   int             `json:"attempts" doc:"claims so far, do and undo together"`
+	Failures   int             `json:"failures" doc:"how often the do has failed or timed out since the last command"`
+	LockedBy   string          `json:"lockedBy,omitempty" doc:"the instance that claimed it"`
+	FirstAt    core.Time       `json:"firstAt,omitzero" doc:"first claim in this run"`
+	ClaimedAt  core.Time       `json:"claimedAt,omitzero" doc:"the present or last claim"`
+	CompleteBy core.Time       `json:"completeBy,omitzero" doc:"when the Supervisor looks at it"`
+	StopBy     core.Time       `json:"stopBy,omitzero" doc:"no side effect of the present attempt begins later"`
+	WakeAt     core.Time       `json:"wakeAt,omitzero" doc:"it waits until then"`
+	FinishedAt core.Time       `json:"finishedAt,omitzero" doc:"when it became Processed"`
+	Output     json.RawMessage `json:"output,omitempty"`
+	Error      *core.StepError `json:"error,omitempty" doc:"the last failure"`
+	Undo       *Undo           `json:"undo,omitempty" doc:"absent where the step has none"`
+	Resolved   *core.Resolved  `json:"resolved,omitempty" doc:"what an operator stated"`
+}
+
+// Undo is the undo part of a step.
+type Undo struct {
+	Operation string    `json:"operation,omitempty"`
+	Running   bool      `json:"running,omitempty" doc:"the present attempt is an undo"`
+	Failures  int       `json:"failures"`
+	QuietBy   core.Time `json:"quietBy,omitzero" doc:"before that time the undo of a service without fence does not begin"`
+}
+
+// Summary is a task in a listing.
+type Summary struct {
+	OrderID  string     `json:"orderId"`
+	Workflow string     `json:"workflow,omitempty"`
+	State    core.State `json:"state" enum:"Processing,Compensating,Processed,Compensated,Cancelled,Error"`
+	Phase    core.Phase `json:"phase,omitempty" enum:"forward,undo"`
+	Ended    bool       `json:"ended"`
+	Run      int        `json:"run"`
+	Command  int        `json:"command"`
+	Created  core.Time  `json:"created"`
+	EndedAt  core.Time  `json:"endedAt,omitzero"`
+	Error    *TaskError `json:"error,omitempty"`
+}
+
+// Page is one page of a listing, newest first.
+type Page struct {
+	Orders []Summary `json:"orders" nullable:"false"`
+	Next   string    `json:"next,omitempty" doc:"cursor of the next page; absent at the end"`
+}
+
+// Ended reports that nothing more happens to a task without a command: it is Processed,
+// Compensated, Cancelled, or in Error with nothing in flight.
+func Ended(t *core.Task) bool {
+	return t.Terminal() || t.ProcessState == core.Error && !t.InFlight()
+}
+
+// Of shows a task. def is the definition that it pins; nil leaves out what only that knows.
+func Of(t *core.Task, def *core.Definition) Task {
+	v := Task{
+		OrderID: t.OrderID, Version: t.Version, Workflow: t.Workflow, Definition: t.Definition,
+		State: t.ProcessState, Phase: t.Phase, Why: t.Why, Ended: Ended(t),
+		Run: t.Run, Command: t.Command, Priority: t.Priority, ReplyTo: t.ReplyTo,
+		CancelSeen: t.CancelAsked, Created: t.Created, EndedAt: t.Ended, Deadline: t.Deadline,
+		Output: t.Output, Error: errorOf(t), Verdicts: t.Verdicts,
+		Steps: make([]Step, len(t.Steps)),
+	}
+	for i := range t.Steps {
+		v.Steps[i] = stepOf(&t.Steps[i], definitionOf(def, t.Steps[i].Name))
+	}
+	return v
+}
+
+// SummaryOf shows a task in a listing.
+func SummaryOf(t *core.Task) Summary {
+	return Summary{
+		OrderID: t.OrderID, Workflow: t.Workflow, State: t.ProcessState, Phase: t.Phase,
+		Ended: Ended(t), Run: t.Run, Command: t.Command,
+		Created: t.Created, EndedAt: t.Ended, Error: errorOf(t),
+	}
+}
+
+func definitionOf(def *core.Definition, step string) *core.StepDefinition {
+	if def == nil {
+		return nil
+	}
+	if i := def.Index(step); i >= 0 {
+		return &def.Steps[i]
+	}
+	return nil
+}
+
+func errorOf(t *core.Task) *TaskError {
+	if t.EndCode == "" && t.EndText == "" {
+		return nil
+	}
+	return &TaskError{Code: t.EndCode, Message: t.EndText, Step: t.EndStep}
+}
+
+func stepOf(s *core.Step, def *core.StepDefinition) Step {
+	v := Step{
+		Name: s.Name, State: s.State, Attempts: s.Attempt, Failures: s.FailureCount,
+		LockedBy: s.LockedBy, FirstAt: s.FirstAt, ClaimedAt: s.ClaimedAt, CompleteBy: s.CompleteBy,
+		StopBy: s.StopBy, WakeAt: s.WakeAt, FinishedAt: s.FinishedAt,
+		Output: s.Output, Error: s.Error, Resolved: s.Resolved,
+	}
+	undo := Undo{Running: s.Undo, Failures: s.UndoFailures, QuietBy: s.QuietBy}
+	if def != nil {
+		v.Agent, v.Operation, v.Grade, v.NoReturn = def.Agent, def.Operation, def.Grade, def.PointOfNoReturn
+		v.After = def.After
+		if def.Undo == nil {
+			return v
+		}
+		undo.Operation = def.Undo.Operation
+		if def.Grade == core.Fenced {
+			undo.QuietBy = 0 // a fence needs no quiet time
+		}
+	}
+	v.Undo = &undo
+	return v
+}

@@ -1,0 +1,73 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+// Moment is one line of a task's timeline.
+type Moment struct {
+	At   core.Time `json:"at"`
+	Step string    `json:"step,omitempty"` // "" for the task as a whole
+	What string    `json:"what"`           // a short phrase: "claimed, attempt 2"
+	Text string    `json:"text,omitempty"` // more, where there is more: an error's message, a reason
+}
+
+// Timeline tells a task as a story, earliest first: what the document knows of the past, and what
+// is planned (a wait's end, a complete-by). Attempts between the first and the last are not in the
+// document; their number is.
+func Timeline(t Task) []Moment {
+	var m []Moment
+	add := func(at core.Time, step, what, text string) {
+		if at != 0 {
+			m = append(m, Moment{At: at, Step: step, What: what, Text: text})
+		}
+	}
+	add(t.Created, "", "received", "")
+	for i := range t.Steps {
+		stepMoments(&t.Steps[i], add)
+	}
+	for _, v := range t.Verdicts {
+		answer := "accepted"
+		if !v.Accepted {
+			answer = "refused"
+		}
+		add(v.At, "", v.Command+" "+answer, v.Reason)
+	}
+	if t.EndedAt != 0 {
+		text := ""
+		if t.Error != nil {
+			text = t.Error.Message
+		}
+		add(t.EndedAt, "", string(t.State), text)
+	}
+	if !t.Ended {
+		add(t.Deadline, "", "deadline", "")
+	}
+	slices.SortStableFunc(m, func(a, b Moment) int { return int(a.At.Sub(b.At)) })
+	return m
+}
+
+func stepMoments(s *Step, add func(at core.Time, step, what, text string)) {
+	last := fmt.Sprintf("claimed, attempt %d", s.Attempts)
+	undoing := s.Undo != nil && s.Undo.Running
+	if undoing {
+		last = fmt.Sprintf("undo claimed, attempt %d", s.Attempts)
+	}
+	if s.FirstAt != 0 && (s.FirstAt != s.ClaimedAt || undoing) {
+		add(s.FirstAt, s.Name, "first claimed", "")
+	}
+	add(s.ClaimedAt, s.Name, last, "")
+	if e := s.Error; e != nil {
+		add(e.At, s.Name, "failed, "+e.Code, e.Message)
+	}
+	add(s.FinishedAt, s.Name, string(core.Processed), "")
+	switch s.State {
+	case core.Processing, core.Compensating:
+		add(s.CompleteBy, s.Name, "to be completed by", "")
+	case core.Pending, core.UndoWait, core.Failed:
+		add(s.WakeAt, s.Name, "waits until", "")
+	}
+}
