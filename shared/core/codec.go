@@ -92,6 +92,7 @@ func (w *writer) header(t *Task) {
 	w.optInt("seq", int64(t.StatusSeq))
 	w.optInt("startSeq", int64(t.StartSeq))
 	w.optText("startCause", t.StartCause)
+	w.optTime("startAt", t.StartAt)
 	w.optInt("endSeq", int64(t.EndSeq))
 	w.optText("endCause", t.EndCause)
 	w.optText("endCode", t.EndCode)

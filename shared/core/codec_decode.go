@@ -165,6 +165,8 @@ func (d *decoder) end(name string, v []byte) error {
 		return readInt(&t.StatusSeq, v)
 	case "startSeq":
 		return readInt(&t.StartSeq, v)
+	case "startAt":
+		return d.late(&t.StartAt, v)
 	case "startCause":
 		return readText(&t.StartCause, v)
 	case "endSeq":

@@ -30,7 +30,7 @@ func (r *deciding) finish(i int, output json.RawMessage) {
 
 // release ends a claim or a wait.
 func (s *Step) release() {
-	s.LockedBy, s.CompleteBy, s.StopBy, s.WakeAt = "", 0, 0, 0
+	s.LockedBy, s.Cause, s.CompleteBy, s.StopBy, s.WakeAt = "", "", 0, 0, 0
 }
 
 // stepFailed is the permanent failure of a do.

@@ -1,0 +1,295 @@
+package core_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+const born = core.Time(1_795_000_000_000)
+
+// usualTask is a finished order of four steps as it is stored most of the time.
+func usualTask() *core.Task {
+	t := &core.Task{
+		Schema: 1, OrderID: "order-000123", Version: 6, Workflow: "order", Definition: "0123456789abcdef0123456789abcdef",
+		ContentHash: "fedcba9876543210fedcba9876543210", ReplyTo: "shop", ProcessState: core.Processing, Hops: 4, Claims: 4,
+		StatusSeq: 1, Created: born, Due: born + 40_000,
+	}
+	for i, name := range []string{"reserve-inventory", "charge-payment", "book-shipment", "send-confirmation"} {
+		at := born.Add(core.Duration(20 * i))
+		s := core.Step{
+			Name: name, State: core.Processed, Attempt: 1, First: i + 1, FirstAt: at, ClaimedAt: at,
+			QuietBy: at + 40_000, LastStopBy: at + 40_000, Allowance: 30_000, FinishedAt: at + 15,
+			Output: json.RawMessage(fmt.Sprintf(`{"id":"x-%d"}`, i)),
+		}
+		if i == 3 {
+			s.Cause = "reply/book-shipment/1/done"
+			s.State, s.LockedBy, s.CompleteBy, s.StopBy, s.FinishedAt, s.Output = core.Processing, "scheduler-1", at+40_000, at+40_000, 0, nil
+		}
+		t.Steps = append(t.Steps, s)
+	}
+	return t
+}
+
+// fullTask has every field set, and no two times equal.
+func fullTask(t testing.TB) *core.Task {
+	task := &core.Task{}
+	n := int64(born)
+	fill(t, reflect.ValueOf(task).Elem(), &n)
+	task.Schema = 1
+	return task
+}
+
+func fill(t testing.TB, v reflect.Value, n *int64) {
+	*n += 7
+	switch v.Interface().(type) {
+	case json.RawMessage:
+		v.SetBytes([]byte(fmt.Sprintf(`{"n":%d.50}`, *n)))
+		return
+	case map[string]json.RawMessage:
+		v.Set(reflect.ValueOf(map[string]json.RawMessage{fmt.Sprintf("new-%d", *n): json.RawMessage("[1]"), "also": json.RawMessage(`"x"`)}))
+		return
+	}
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			fill(t, v.Field(i), n)
+		}
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 2, 2))
+		fill(t, v.Index(0), n)
+		fill(t, v.Index(1), n)
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(t, v.Elem(), n)
+	case reflect.String:
+		v.SetString(fmt.Sprintf("text \"%d\" <ü\n>", *n))
+	case reflect.Int, reflect.Int64:
+		v.SetInt(*n)
+	case reflect.Bool:
+		v.SetBool(true)
+	default:
+		t.Fatalf("the codec test does not know %s", v.Type())
+	}
+}
+
+func encode(t testing.TB, task *core.Task) []byte {
+	t.Helper()
+	b, err := core.EncodeTask(task)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !json.Valid(b) {
+		t.Fatalf("not JSON: %s", b)
+	}
+	return b
+}
+
+// A field that somebody adds and forgets in the codec is found here.
+func TestEveryFieldOfATaskIsStored(t *testing.T) {
+	empty := &core.Task{Schema: 1, Steps: []core.Step{}}
+	for name, task := range map[string]*core.Task{"full": fullTask(t), "usual": usualTask(), "empty": empty} {
+		got, err := core.DecodeTask(encode(t, task))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if !reflect.DeepEqual(got, task) {
+			t.Errorf("%s:\n got %+v\nwant %+v", name, got, task)
+		}
+	}
+}
+
+// What a reader assumes must not hide a zero.
+func TestZeroTimesAreToldFromAssumedOnes(t *testing.T) {
+	fields := []func(*core.Step) *core.Time{
+		func(s *core.Step) *core.Time { return &s.ClaimedAt }, func(s *core.Step) *core.Time { return &s.FirstAt },
+		func(s *core.Step) *core.Time { return &s.CompleteBy }, func(s *core.Step) *core.Time { return &s.StopBy },
+		func(s *core.Step) *core.Time { return &s.QuietBy }, func(s *core.Step) *core.Time { return &s.LastStopBy },
+		func(s *core.Step) *core.Time { return &s.WakeAt }, func(s *core.Step) *core.Time { return &s.FinishedAt },
+	}
+	for mask := range 1 << (2 * len(fields)) { // each: zero, Created, later, earlier than Created
+		task := &core.Task{Schema: 1, OrderID: "x", Created: born, Steps: []core.Step{{Name: "a", State: core.Pending}}}
+		for i, f := range fields {
+			*f(&task.Steps[0]) = [...]core.Time{0, born, born + 5, born - 5}[mask>>(2*i)&3]
+		}
+		got, err := core.DecodeTask(encode(t, task))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(got, task) {
+			t.Fatalf("got %+v, want %+v", got.Steps[0], task.Steps[0])
+		}
+	}
+}
+
+func TestDocumentShowsWhatThePatternNames(t *testing.T) {
+	doc := encode(t, usualTask())
+	var d struct {
+		OrderID, ProcessState, LockedBy string
+		CompleteBy                      core.Time
+		FailureCount                    int
+		Steps                           map[string]struct {
+			ProcessState             string
+			LockedBy                 *string
+			CompleteBy               *core.Time
+			FailureCount, Attempt, N int
+		}
+	}
+	if err := json.Unmarshal(doc, &d); err != nil {
+		t.Fatal(err)
+	}
+	last := d.Steps["send-confirmation"]
+	if d.LockedBy != "scheduler-1" || last.LockedBy == nil || d.CompleteBy != *last.CompleteBy || last.N != 3 {
+		t.Errorf("the step in flight is not shown: %s", doc)
+	}
+	if first := d.Steps["reserve-inventory"]; first.LockedBy != nil || first.CompleteBy != nil {
+		t.Errorf("a finished step is locked: %s", doc)
+	}
+}
+
+// 1 KiB is the unit that a write is billed by in DynamoDB, which counts names and values and not
+// the punctuation of JSON.
+func TestUsualItemFitsIntoOneKiB(t *testing.T) {
+	doc := encode(t, usualTask())
+	var v any
+	if err := json.Unmarshal(doc, &v); err != nil {
+		t.Fatal(err)
+	}
+	size := itemSize(v)
+	t.Logf("%d bytes as JSON, %d as an item: %s", len(doc), size, doc)
+	if size > 1024 || len(doc) > 1200 {
+		t.Errorf("%d bytes as JSON, %d as an item", len(doc), size)
+	}
+}
+
+// itemSize is how DynamoDB's manual counts: names and texts by their bytes, numbers by two digits a
+// byte and one more, 3 bytes for a map or list and 1 for each member.
+func itemSize(v any) int {
+	switch v := v.(type) {
+	case string:
+		return len(v)
+	case float64:
+		return len(fmt.Sprint(int64(v)))/2 + 2
+	case []any:
+		n := 3
+		for _, m := range v {
+			n += 1 + itemSize(m)
+		}
+		return n
+	case map[string]any:
+		n := 3
+		for name, m := range v {
+			n += 1 + len(name) + itemSize(m)
+		}
+		return n
+	}
+	return 1
+}
+
+func TestOrderOfMembersDoesNotMatter(t *testing.T) {
+	want := usualTask()
+	var d map[string]json.RawMessage
+	if err := json.Unmarshal(encode(t, want), &d); err != nil {
+		t.Fatal(err)
+	}
+	steps := map[string]json.RawMessage{}
+	if err := json.Unmarshal(d["Steps"], &steps); err != nil {
+		t.Fatal(err)
+	}
+	d["Steps"], _ = json.MarshalIndent(steps, " ", "\t")
+	shuffled, _ := json.MarshalIndent(d, "", "  ") // sorted by name, with white space
+	got, err := core.DecodeTask(shuffled)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range got.Steps { // white space inside of outputs is the store's own
+		var b bytes.Buffer
+		if got.Steps[i].Output != nil {
+			_ = json.Compact(&b, got.Steps[i].Output)
+			got.Steps[i].Output = b.Bytes()
+		}
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v\nwant %+v", got, want)
+	}
+}
+
+func TestUnreadableDocuments(t *testing.T) {
+	for doc, part := range map[string]string{
+		``: "not JSON", `[]`: "not an object", `{"Schema":1,"Steps":{"a":{"N":"x"}}}`: `step "a"`,
+		`{"Schema":1,"Steps":[]}`: "not an object", `{"Version":1.5}`: "whole number", "{\"OrderID\":\"\xff\"}": "UTF-8",
+		`{"Steps":{"a":{},"a":{}}}`: "twice", `{"Created":"yesterday"}`: "RFC 3339", `{"attention":1}`: "neither true",
+		`{"Created":"2026-01-01T00:00:00Z","due":9999999999999999}`: "years",
+	} {
+		if _, err := core.DecodeTask([]byte(doc)); err == nil || !strings.Contains(err.Error(), part) {
+			t.Errorf("%s: %v", doc, err)
+		}
+	}
+	_, err := core.DecodeTask([]byte(`{"Schema":2,"OrderID":"x","Steps":{"a":{"N":0}}}`))
+	if !errors.Is(err, core.ErrNewerTask) {
+		t.Errorf("a newer schema: %v", err)
+	}
+}
+
+func TestUnwritableTasks(t *testing.T) {
+	for name, spoil := range map[string]func(*core.Task){
+		"time":   func(x *core.Task) { x.Due = 1 << 60 },
+		"output": func(x *core.Task) { x.Steps[0].Output = json.RawMessage(`{"a":`) },
+	} {
+		task := usualTask()
+		spoil(task)
+		if _, err := core.EncodeTask(task); err == nil {
+			t.Errorf("%s: stored", name)
+		}
+	}
+}
+
+func FuzzDecodeTask(f *testing.F) {
+	f.Add(encode(f, usualTask()))
+	f.Add(encode(f, fullTask(f)))
+	f.Add([]byte(`{"Steps":{"a":{"at":0,"stop":null},"":{"N":-1}}, "x":[{"y":"}\""}] }`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		task, err := core.DecodeTask(data)
+		if err != nil {
+			return
+		}
+		once, err := core.EncodeTask(task)
+		if err != nil {
+			t.Fatalf("read, but not written: %v", err)
+		}
+		again, err := core.DecodeTask(once)
+		if err != nil {
+			t.Fatalf("%v: %s", err, once)
+		}
+		twice := encode(t, again)
+		if !bytes.Equal(once, twice) {
+			t.Fatalf("not stable:\n%s\n%s", once, twice)
+		}
+	})
+}
+
+func BenchmarkEncodeTask(b *testing.B) {
+	task := usualTask()
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := core.EncodeTask(task); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkDecodeTask(b *testing.B) {
+	doc, _ := core.EncodeTask(usualTask())
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := core.DecodeTask(doc); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
