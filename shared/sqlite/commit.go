@@ -1,0 +1,238 @@
+package sqlite
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// Commit carries out the writes in their order, in one transaction, each under its own condition
+// (P8). The caller's bytes are copied before it returns.
+func (s *Store) Commit(ctx context.Context, writes []port.Write) []error {
+	errs := make([]error, len(writes))
+	o := &commit{store: s, errs: make([]error, len(writes))}
+	for i := range writes {
+		if errs[i] = port.CheckWrite(&writes[i]); errs[i] == nil {
+			o.writes = append(o.writes, keep(&writes[i]))
+			o.places = append(o.places, i)
+		}
+	}
+	if len(o.writes) == 0 {
+		return errs
+	}
+	err := s.committer.do(ctx, o)
+	for n, place := range o.places {
+		if err != nil {
+			errs[place] = err
+		} else {
+			errs[place] = o.errs[n]
+		}
+	}
+	return errs
+}
+
+// keep copies what the caller may change once its context has ended.
+func keep(w *port.Write) port.Write {
+	k := *w
+	k.Record.Document = bytes.Clone(w.Record.Document)
+	k.Record.Created = fromMillis(millis(w.Record.Created))
+	k.Record.IndexAt = fromMillis(millis(w.Record.IndexAt))
+	if k.Record.Bucket == port.NoBucket {
+		k.Record.IndexAt = time.Time{}
+	}
+	if w.Order != nil {
+		order := *w.Order
+		order.Body = bytes.Clone(order.Body)
+		k.Order = &order
+	}
+	return k
+}
+
+type commit struct {
+	store  *Store
+	writes []port.Write
+	places []int
+	errs   []error
+}
+
+func (o *commit) apply(tx *transaction) error {
+	for i := range o.writes {
+		w := &o.writes[i]
+		var err error
+		if w.Expected == 0 {
+			o.errs[i], err = o.create(tx, w)
+		} else {
+			o.errs[i], err = o.replace(tx, w)
+		}
+		if err != nil {
+			return fmt.Errorf("task %q: %w", w.Record.ID, err)
+		}
+	}
+	return nil
+}
+
+// create answers the write's own refusal, and an error that aborts the transaction.
+func (o *commit) create(tx *transaction, w *port.Write) (refusal, err error) {
+	r := &w.Record
+	var hash, body any
+	created := int64(0)
+	if w.Order != nil {
+		hash, body, created = w.Order.ContentHash, w.Order.Body, millis(w.Order.Created)
+	}
+	added, err := tx.addOrder.result(r.ID, hash, created, body)
+	if err != nil {
+		return nil, err
+	}
+	n, err := added.RowsAffected()
+	if err != nil {
+		return nil, err
+	}
+	row, err := added.LastInsertId()
+	if err != nil {
+		return nil, err
+	}
+	if n == 0 {
+		if row, refusal, err = o.knownRow(tx, w); refusal != nil || err != nil {
+			return refusal, err
+		}
+	}
+	bucket, shard, at := o.store.place(r)
+	_, err = tx.addTask.exec(row, r.Version, millis(r.Created), at, shard, bucket, r.State, r.Workflow, r.ID, r.Document)
+	if err != nil {
+		return nil, err
+	}
+	tx.remember(o.store, &head{row, *r})
+	return nil, nil
+}
+
+// knownRow finds the row of an ID that is there already. A task without an order may still be
+// created on it, if there is no task.
+func (o *commit) knownRow(tx *transaction, w *port.Write) (row int64, refusal, err error) {
+	found, err := tx.findTask.first(w.Record.ID)
+	if err != nil || found == nil {
+		return 0, nil, err
+	}
+	hasOrder, hasTask := found[1].(int64) != 0, found[2] != nil
+	if hasTask || hasOrder && w.Order != nil {
+		return 0, fmt.Errorf("order or task %q: %w", w.Record.ID, port.ErrExists), nil
+	}
+	if w.Order != nil {
+		_, err = tx.nameOrder.exec(w.Order.ContentHash, millis(w.Order.Created), w.Order.Body, found[0])
+	}
+	return found[0].(int64), nil, err
+}
+
+func (o *commit) replace(tx *transaction, w *port.Write) (refusal, err error) {
+	r := &w.Record
+	h, err := tx.head(o.store, r.ID)
+	if err != nil {
+		return nil, err
+	}
+	if h == nil {
+		return fmt.Errorf("task %q: %w", r.ID, port.ErrNotFound), nil
+	}
+	if h.record.Version != w.Expected {
+		return conflict(w, h.record.Version), nil
+	}
+	bucket, shard, at := o.store.place(r)
+	moved := h.record.Bucket != r.Bucket || !h.record.IndexAt.Equal(r.IndexAt)
+	var n int64
+	switch {
+	case moved && h.record.State != r.State:
+		n, err = tx.putAll.exec(r.Version, r.Document, r.State, at, shard, bucket, h.row, w.Expected)
+	case moved:
+		n, err = tx.putIndex.exec(r.Version, r.Document, at, shard, bucket, h.row, w.Expected)
+	case h.record.State != r.State:
+		n, err = tx.putState.exec(r.Version, r.Document, r.State, h.row, w.Expected)
+	default:
+		n, err = tx.putDocument.exec(r.Version, r.Document, h.row, w.Expected)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if n != 1 { // the database has the last word, whatever was remembered
+		return fmt.Errorf("task %q is not at version %d: %w", r.ID, w.Expected, port.ErrConflict), nil
+	}
+	next := &head{h.row, *r}
+	next.record.Workflow, next.record.Created = h.record.Workflow, h.record.Created
+	tx.remember(o.store, next)
+	return nil, nil
+}
+
+func conflict(w *port.Write, stored int64) error {
+	return fmt.Errorf("task %q has version %d, expected was %d: %w", w.Record.ID, stored, w.Expected, port.ErrConflict)
+}
+
+// head finds a task as this transaction sees it; nil where there is none.
+func (tx *transaction) head(s *Store, id string) (*head, error) {
+	h, known := tx.heads[id]
+	if h == nil && !known {
+		h = s.cache.get(id)
+	}
+	if h != nil {
+		return h, nil
+	}
+	v, err := tx.findTask.first(id)
+	if err != nil || v == nil || v[2] == nil {
+		return nil, err
+	}
+	h = &head{row: v[0].(int64), record: port.Record{ID: id, Version: v[2].(int64), State: v[3].(string)}}
+	if v[4] != nil {
+		h.record.Bucket, h.record.IndexAt = port.Bucket(v[4].(string)), fromMillis(v[5].(int64))
+	}
+	h.record.Created, h.record.Workflow = fromMillis(v[6].(int64)), v[7].(string)
+	return h, nil
+}
+
+// remember makes a task's new form known: to this transaction now, to readers once it is stored.
+func (tx *transaction) remember(s *Store, h *head) {
+	tx.heads[h.record.ID] = h
+	tx.stored = append(tx.stored, func() { s.cache.put(h) })
+}
+
+// place is where the record stands in the due index.
+func (s *Store) place(r *port.Record) (bucket, shard, at any) {
+	if r.Bucket == port.NoBucket {
+		return nil, nil, nil
+	}
+	return string(r.Bucket), port.ShardOf(r.ID, s.shards), millis(r.IndexAt)
+}
+
+// Forget removes records and keeps their orders, as a TTL does (P26). Unknown IDs are no error.
+func (s *Store) Forget(ctx context.Context, ids []string) error {
+	return s.committer.do(ctx, &forget{s, append([]string(nil), ids...)})
+}
+
+type forget struct {
+	store *Store
+	ids   []string
+}
+
+func (o *forget) apply(tx *transaction) error {
+	for _, id := range o.ids {
+		if _, err := tx.forgetTask.exec(id); err != nil {
+			return err
+		}
+		tx.heads[id] = nil
+		tx.stored = append(tx.stored, func() { o.store.cache.drop(id) })
+	}
+	return nil
+}
+
+// millis is a time as it is stored; the zero time is 0.
+func millis(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
+}
+
+func fromMillis(ms int64) time.Time {
+	if ms == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms).UTC()
+}

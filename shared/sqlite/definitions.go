@@ -1,0 +1,38 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// Definition answers the definition with that hash.
+func (s *Store) Definition(ctx context.Context, hash string) ([]byte, error) {
+	var data []byte
+	err := s.reads.definition.QueryRowContext(ctx, hash).Scan(&data)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, fmt.Errorf("definition %q: %w", hash, port.ErrNotFound)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("loading definition %q: %w", hash, err)
+	}
+	return data, nil
+}
+
+// PutDefinition stores the definition if there is none with that hash.
+func (s *Store) PutDefinition(ctx context.Context, hash string, data []byte) error {
+	return s.committer.do(ctx, &putDefinition{hash, append([]byte{}, data...)})
+}
+
+type putDefinition struct {
+	hash string
+	data []byte
+}
+
+func (o *putDefinition) apply(tx *transaction) error {
+	_, err := tx.addDefinition.exec(o.hash, o.data)
+	return err
+}

@@ -1,0 +1,155 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// Names of the files in the data folder.
+const (
+	fileName = "stepkeeper.db"
+	lockName = "stepkeeper.lock"
+)
+
+// ErrLocked: another process uses the data folder.
+var ErrLocked = errors.New("data folder in use")
+
+// Options of a store. Zero fields take the defaults.
+type Options struct {
+	Shards     int           // of the due index; default 16. It may change between two starts.
+	MaxReaders int           // connections that read; default 4
+	CacheBytes int           // memory for the newest records of running tasks; default 16 MiB, below 0: none
+	PageBytes  int           // memory for SQLite's pages; default 16 MiB
+	Clock      port.Clock    // for the queues; default the machine's
+	Queues     []QueueConfig // more can be added later
+	ReplyTo    []string      // queues that an order may name as its reply-to
+}
+
+func (o Options) withDefaults() Options {
+	if o.Shards == 0 {
+		o.Shards = 16
+	}
+	if o.MaxReaders == 0 {
+		o.MaxReaders = 4
+	}
+	if o.CacheBytes == 0 {
+		o.CacheBytes = 16 << 20
+	}
+	if o.PageBytes == 0 {
+		o.PageBytes = 16 << 20
+	}
+	if o.Clock == nil {
+		o.Clock = port.ClockFunc(time.Now)
+	}
+	return o
+}
+
+// Store is a port.Store, port.Definitions, port.Leases and port.Ledger on one SQLite file; Queues
+// gives its queues. Workflow and Created of a record are those of its create. Safe for concurrent
+// use.
+type Store struct {
+	shards    int
+	lock      *flock.Flock
+	readers   *sql.DB
+	reads     reads
+	committer *committer
+	cache     *cache
+	queues    *Queues
+}
+
+// Open opens the store in a data folder, which it creates where there is none. ErrLocked where
+// another process has it open. Close it in the end.
+func Open(ctx context.Context, folder string, options Options) (*Store, error) {
+	o := options.withDefaults()
+	if o.Shards < 1 || o.MaxReaders < 1 || o.PageBytes < 0 {
+		return nil, fmt.Errorf("opening %s: shards, readers and page memory must be positive", folder)
+	}
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return nil, fmt.Errorf("data folder: %w", err)
+	}
+	lock := flock.New(filepath.Join(folder, lockName))
+	got, err := lock.TryLock()
+	if err != nil {
+		return nil, fmt.Errorf("locking data folder %s: %w", folder, err)
+	}
+	if !got {
+		return nil, fmt.Errorf("%w: another process is running on %s; stop it, or choose another folder", ErrLocked, folder)
+	}
+	s := &Store{shards: o.Shards, lock: lock, cache: newCache(o.CacheBytes)}
+	if err := s.open(ctx, filepath.Join(folder, fileName), o); err != nil {
+		return nil, errors.Join(fmt.Errorf("opening the store in %s: %w", folder, err), s.Close())
+	}
+	return s, nil
+}
+
+func (s *Store) open(ctx context.Context, file string, o Options) error {
+	w, err := openWriter(source(file, o.PageBytes,
+		"journal_mode(wal)", "synchronous(full)", "wal_autocheckpoint(0)", "journal_size_limit(67108864)"))
+	if err != nil {
+		return err
+	}
+	s.committer = &committer{writer: w}
+	if err := s.prepareSchema(w); err != nil {
+		return err
+	}
+	if err := w.prepareAll(); err != nil {
+		return err
+	}
+	if s.readers, err = sql.Open("sqlite", source(file, 2<<20, "query_only(1)")); err != nil {
+		return err
+	}
+	s.readers.SetMaxOpenConns(o.MaxReaders)
+	s.readers.SetMaxIdleConns(o.MaxReaders)
+	if s.reads, err = prepareReads(ctx, s.readers); err != nil {
+		return err
+	}
+	s.committer.start(file)
+	s.queues = &Queues{store: s, clock: o.Clock, queues: map[string]*Queue{}, replyTo: map[string]bool{}}
+	if err := s.queues.Add(o.Queues...); err != nil {
+		return err
+	}
+	for _, name := range o.ReplyTo {
+		if err := s.queues.AllowReplyTo(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// source names the file to the driver, with the settings of one connection.
+func source(file string, pageBytes int, pragmas ...string) string {
+	pragmas = append(pragmas, "busy_timeout(10000)", fmt.Sprintf("cache_size(-%d)", pageBytes>>10), "temp_store(memory)")
+	u := url.URL{Scheme: "file", Opaque: (&url.URL{Path: file}).EscapedPath(), RawQuery: url.Values{"_pragma": pragmas}.Encode()}
+	return u.String()
+}
+
+// Close commits what waits, refuses what comes later, and unlocks the folder.
+func (s *Store) Close() error {
+	var errs []error
+	if s.committer != nil {
+		s.committer.stop()
+	}
+	if s.readers != nil {
+		errs = append(errs, s.readers.Close())
+	}
+	if s.committer != nil {
+		errs = append(errs, s.committer.writer.close())
+	}
+	return errors.Join(append(errs, s.lock.Unlock())...)
+}
+
+// Shards is how many shards the due index has.
+func (s *Store) Shards() int { return s.shards }
+
+// Queues gives the durable queues.
+func (s *Store) Queues() *Queues { return s.queues }

@@ -1,0 +1,239 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// reads are the prepared statements of the connections that read.
+type reads struct {
+	load, order, due, dueAfter, definition, entry, depth, nextMessage *sql.Stmt
+}
+
+const recordColumns = "t.id, t.version, t.state, t.workflow, t.created, t.bucket, t.index_at, t.document"
+
+func prepareReads(ctx context.Context, db *sql.DB) (reads, error) {
+	var r reads
+	for _, p := range []struct {
+		to   **sql.Stmt
+		text string
+	}{
+		{&r.load, "SELECT " + recordColumns + " FROM orders o JOIN tasks t ON t.row = o.row WHERE o.id IN (SELECT value FROM json_each(?))"},
+		{&r.order, "SELECT hash, created, body FROM orders WHERE id=? AND hash IS NOT NULL"},
+		{&r.due, "SELECT id, index_at FROM tasks WHERE bucket=? AND shard=? AND index_at<=? ORDER BY index_at, id LIMIT ?"},
+		{&r.dueAfter, "SELECT id, index_at FROM tasks WHERE bucket=? AND shard=? AND index_at<=? AND (index_at, id) > (?, ?) ORDER BY index_at, id LIMIT ?"},
+		{&r.definition, "SELECT data FROM definitions WHERE hash=?"},
+		{&r.entry, "SELECT version, state, attempt, command, code, message, output FROM ledger WHERE key=?"},
+		{&r.depth, "SELECT count(*) FILTER (WHERE visible_at<=?1), count(*) FILTER (WHERE visible_at>?1 AND received>0), count(*) FILTER (WHERE visible_at>?1 AND received=0), coalesce(min(sent_at) FILTER (WHERE visible_at<=?1), 0) FROM messages WHERE queue=?2"},
+		{&r.nextMessage, "SELECT visible_at FROM messages WHERE queue=? ORDER BY visible_at LIMIT 1"},
+	} {
+		s, err := db.PrepareContext(ctx, p.text)
+		if err != nil {
+			return r, fmt.Errorf("preparing %q: %w", p.text, err)
+		}
+		*p.to = s
+	}
+	return r, nil
+}
+
+// Load answers the newest records, from memory where they are there.
+func (s *Store) Load(ctx context.Context, ids []string) ([]*port.Record, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	records := make([]*port.Record, len(ids))
+	var missing []string
+	for i, id := range ids {
+		if h := s.cache.get(id); h != nil {
+			records[i] = h.copy()
+		} else {
+			missing = append(missing, id)
+		}
+	}
+	if len(missing) == 0 {
+		return records, nil
+	}
+	found, err := s.loadRows(ctx, missing)
+	if err != nil {
+		return nil, fmt.Errorf("loading %d tasks: %w", len(missing), err)
+	}
+	for i, id := range ids {
+		if records[i] != nil {
+			continue
+		}
+		if r, there := found[id]; there {
+			c := r
+			records[i] = &c
+		}
+	}
+	return records, nil
+}
+
+func (s *Store) loadRows(ctx context.Context, ids []string) (map[string]port.Record, error) {
+	list, err := json.Marshal(ids)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := s.reads.load.QueryContext(ctx, string(list))
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	found := make(map[string]port.Record, len(ids))
+	for rows.Next() {
+		r, err := scanRecord(rows)
+		if err != nil {
+			return nil, err
+		}
+		found[r.ID] = r
+	}
+	return found, rows.Err()
+}
+
+// scanRecord reads recordColumns, and further columns into extra.
+func scanRecord(rows *sql.Rows, extra ...any) (port.Record, error) {
+	var r port.Record
+	var created int64
+	var bucket sql.NullString
+	var at sql.NullInt64
+	err := rows.Scan(append([]any{&r.ID, &r.Version, &r.State, &r.Workflow, &created, &bucket, &at, &r.Document}, extra...)...)
+	r.Created, r.Bucket, r.IndexAt = fromMillis(created), port.Bucket(bucket.String), fromMillis(at.Int64)
+	return r, err
+}
+
+// LoadOrder answers the order.
+func (s *Store) LoadOrder(ctx context.Context, id string) (*port.Order, error) {
+	o := port.Order{ID: id}
+	var created int64
+	err := s.reads.order.QueryRowContext(ctx, id).Scan(&o.ContentHash, &created, &o.Body)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, fmt.Errorf("order %q: %w", id, port.ErrNotFound)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("loading order %q: %w", id, err)
+	}
+	o.Created = fromMillis(created)
+	return &o, nil
+}
+
+// Due lists entries of one shard, earliest first; never older than the last commit answered.
+func (s *Store) Due(ctx context.Context, bucket port.Bucket, shard int, before time.Time, after *port.Due, limit int) ([]port.Due, error) {
+	if limit < 1 || bucket == port.NoBucket {
+		return nil, nil
+	}
+	var rows *sql.Rows
+	var err error
+	if after == nil {
+		rows, err = s.reads.due.QueryContext(ctx, string(bucket), shard, before.UnixMilli(), limit)
+	} else {
+		rows, err = s.reads.dueAfter.QueryContext(ctx, string(bucket), shard, before.UnixMilli(), millis(after.At), after.ID, limit)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("index %s, shard %d: %w", bucket, shard, err)
+	}
+	defer rows.Close()
+	var found []port.Due
+	for rows.Next() {
+		var d port.Due
+		var at int64
+		if err := rows.Scan(&d.ID, &at); err != nil {
+			return nil, err
+		}
+		d.At = fromMillis(at)
+		found = append(found, d)
+	}
+	return found, rows.Err()
+}
+
+// List answers every query. By state, or without a filter, it reads what it answers; by workflow
+// it passes over the tasks of others.
+func (s *Store) List(ctx context.Context, q port.Query) (port.Page, error) {
+	var page port.Page
+	query, args, err := listing(q)
+	if err != nil {
+		return page, err
+	}
+	rows, err := s.readers.QueryContext(ctx, query, args...)
+	if err != nil {
+		return page, fmt.Errorf("listing: %w", err)
+	}
+	defer rows.Close()
+	var row int64
+	for rows.Next() {
+		if len(page.Records) == q.Limit {
+			page.Next = cursor(page.Records[q.Limit-1].Created, row)
+			break
+		}
+		r, err := scanRecord(rows, &row)
+		if err != nil {
+			return port.Page{}, err
+		}
+		page.Records = append(page.Records, r)
+	}
+	return page, rows.Err()
+}
+
+func listing(q port.Query) (query string, args []any, err error) {
+	if q.Limit < 1 || q.Limit > 1000 {
+		return "", nil, fmt.Errorf("listing with limit %d: give 1 to 1000", q.Limit)
+	}
+	conditions := []string{"true"}
+	where := func(condition string, values ...any) {
+		conditions = append(conditions, condition)
+		args = append(args, values...)
+	}
+	if q.State != "" {
+		where("t.state=?", q.State)
+	}
+	if q.Workflow != "" {
+		where("t.workflow=?", q.Workflow)
+	}
+	if !q.Before.IsZero() {
+		where("t.created<?", ceiling(q.Before))
+	}
+	if !q.After.IsZero() {
+		where("t.created>=?", ceiling(q.After))
+	}
+	if q.Cursor != "" {
+		created, row, err := parseCursor(q.Cursor)
+		if err != nil {
+			return "", nil, err
+		}
+		where("(t.created, t.row) < (?, ?)", created, row)
+	}
+	args = append(args, q.Limit+1)
+	return "SELECT " + recordColumns + ", t.row FROM tasks t WHERE " + strings.Join(conditions, " AND ") + " ORDER BY t.created DESC, t.row DESC LIMIT ?", args, nil
+}
+
+// ceiling is the first whole millisecond that is not before t.
+func ceiling(t time.Time) int64 {
+	ms := t.UnixMilli()
+	if time.UnixMilli(ms).Before(t) {
+		ms++
+	}
+	return ms
+}
+
+func cursor(created time.Time, row int64) string {
+	return strconv.FormatInt(millis(created), 36) + "." + strconv.FormatInt(row, 36)
+}
+
+func parseCursor(text string) (created, row int64, err error) {
+	first, second, _ := strings.Cut(text, ".")
+	created, err = strconv.ParseInt(first, 36, 64)
+	if err == nil {
+		row, err = strconv.ParseInt(second, 36, 64)
+	}
+	if err != nil {
+		err = fmt.Errorf("cursor %.40q is not one of a page of this store; start again without a cursor", text)
+	}
+	return created, row, err
+}

@@ -1,0 +1,184 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+
+	engine "modernc.org/sqlite"
+)
+
+// writer is the one connection that writes. It talks to the driver itself: database/sql would
+// cost a lock, a goroutine and several allocations a statement, and pooling is of no use here.
+// One goroutine at a time may use it.
+type writer struct {
+	conn       driver.Conn
+	statements []*statement // prepared by prepareAll, to be closed
+
+	begin, commit, rollback, checkpoint                                                 *statement
+	findTask, addOrder, nameOrder, addTask, forgetTask                                  *statement
+	putDocument, putState, putIndex, putAll                                             *statement
+	addDefinition, takeLease, addEntry, moveEntry                                       *statement
+	addMessage, dueMessages, receiveMessage, buryMessage, expireMessages, countMessages *statement
+	deleteMessage, findMessage, extendMessage                                           *statement
+}
+
+func openWriter(source string) (*writer, error) {
+	conn, err := (&engine.Driver{}).Open(source)
+	if err != nil {
+		return nil, err
+	}
+	return &writer{conn: conn}, nil
+}
+
+func (w *writer) prepareAll() error {
+	for _, p := range []struct {
+		to   **statement
+		text string
+	}{
+		{&w.begin, "BEGIN IMMEDIATE"},
+		{&w.commit, "COMMIT"},
+		{&w.rollback, "ROLLBACK"},
+		{&w.checkpoint, "PRAGMA wal_checkpoint(PASSIVE)"},
+		{&w.findTask, "SELECT o.row, o.hash IS NOT NULL, t.version, t.state, t.bucket, t.index_at, t.created, t.workflow FROM orders o LEFT JOIN tasks t ON t.row = o.row WHERE o.id = ?"},
+		{&w.addOrder, "INSERT INTO orders(id, hash, created, body) VALUES(?,?,?,?) ON CONFLICT(id) DO NOTHING"},
+		{&w.nameOrder, "UPDATE orders SET hash=?, created=?, body=? WHERE row=?"},
+		{&w.addTask, "INSERT INTO tasks(row, version, created, index_at, shard, bucket, state, workflow, id, document) VALUES(?,?,?,?,?,?,?,?,?,?)"},
+		{&w.putDocument, "UPDATE tasks SET version=?, document=? WHERE row=? AND version=?"},
+		{&w.putState, "UPDATE tasks SET version=?, document=?, state=? WHERE row=? AND version=?"},
+		{&w.putIndex, "UPDATE tasks SET version=?, document=?, index_at=?, shard=?, bucket=? WHERE row=? AND version=?"},
+		{&w.putAll, "UPDATE tasks SET version=?, document=?, state=?, index_at=?, shard=?, bucket=? WHERE row=? AND version=?"},
+		{&w.forgetTask, "DELETE FROM tasks WHERE row = (SELECT row FROM orders WHERE id = ?)"},
+		{&w.addDefinition, "INSERT INTO definitions(hash, data) VALUES(?,?) ON CONFLICT(hash) DO NOTHING"},
+		{&w.takeLease, "INSERT INTO leases(name, owner, until) VALUES(?,?,?) ON CONFLICT(name) DO UPDATE SET owner=excluded.owner, until=excluded.until WHERE owner=excluded.owner OR until<=?"},
+		{&w.addEntry, "INSERT INTO ledger(version, state, attempt, command, code, message, output, key) VALUES(?,?,?,?,?,?,?,?) ON CONFLICT(key) DO NOTHING"},
+		{&w.moveEntry, "UPDATE ledger SET version=?, state=?, attempt=?, command=?, code=?, message=?, output=? WHERE key=? AND version=?"},
+		{&w.addMessage, "INSERT INTO messages(queue, visible_at, received, sent_at, body) VALUES(?,?,0,?,?)"},
+		{&w.dueMessages, "SELECT row, received, sent_at, body FROM messages WHERE queue=? AND visible_at<=? ORDER BY visible_at, row LIMIT ?"},
+		{&w.receiveMessage, "UPDATE messages SET visible_at=?, received=received+1 WHERE row=?"},
+		{&w.buryMessage, "UPDATE messages SET queue=?, visible_at=?, received=0 WHERE row=?"},
+		{&w.countMessages, "SELECT count(*) FROM messages WHERE queue=?"},
+		{&w.expireMessages, "DELETE FROM messages WHERE queue=? AND sent_at<=?"},
+		{&w.deleteMessage, "DELETE FROM messages WHERE row=? AND queue=? AND received=?"},
+		{&w.findMessage, "SELECT received FROM messages WHERE row=? AND queue=?"},
+		{&w.extendMessage, "UPDATE messages SET visible_at=? WHERE row=? AND queue=? AND received=? AND visible_at>?"},
+	} {
+		s, err := w.prepare(p.text)
+		if err != nil {
+			return err
+		}
+		*p.to = s
+		w.statements = append(w.statements, s)
+	}
+	return nil
+}
+
+func (w *writer) close() error {
+	var errs []error
+	for _, s := range w.statements {
+		errs = append(errs, s.close())
+	}
+	return errors.Join(append(errs, w.conn.Close())...)
+}
+
+// run executes a script.
+func (w *writer) run(script string) error {
+	_, err := w.conn.(driver.ExecerContext).ExecContext(context.Background(), script, nil)
+	return err
+}
+
+// number runs a query that answers one number.
+func (w *writer) number(query string) (int64, error) {
+	s, err := w.prepare(query)
+	if err != nil {
+		return 0, err
+	}
+	defer s.close()
+	row, err := s.first()
+	if err != nil {
+		return 0, err
+	}
+	if row == nil {
+		return 0, fmt.Errorf("no answer to %s", query)
+	}
+	return row[0].(int64), nil
+}
+
+// statement is a prepared statement of the writer.
+type statement struct {
+	text string
+	stmt driver.Stmt
+	args []driver.NamedValue
+}
+
+func (w *writer) prepare(text string) (*statement, error) {
+	s, err := w.conn.Prepare(text)
+	if err != nil {
+		return nil, fmt.Errorf("preparing %q: %w", text, err)
+	}
+	return &statement{text: text, stmt: s}, nil
+}
+
+func (s *statement) close() error { return s.stmt.Close() }
+
+func (s *statement) bind(args []any) []driver.NamedValue {
+	s.args = s.args[:0]
+	for i, a := range args {
+		if n, ok := a.(int); ok {
+			a = int64(n)
+		}
+		s.args = append(s.args, driver.NamedValue{Ordinal: i + 1, Value: a})
+	}
+	return s.args
+}
+
+// exec carries out the statement and answers how many rows it changed.
+func (s *statement) exec(args ...any) (int64, error) {
+	r, err := s.result(args...)
+	if err != nil {
+		return 0, err
+	}
+	return r.RowsAffected()
+}
+
+func (s *statement) result(args ...any) (driver.Result, error) {
+	return s.stmt.(driver.StmtExecContext).ExecContext(context.Background(), s.bind(args))
+}
+
+// first answers the first row, nil where there is none.
+func (s *statement) first(args ...any) ([]driver.Value, error) {
+	rows, err := s.stmt.(driver.StmtQueryContext).QueryContext(context.Background(), s.bind(args))
+	if err != nil {
+		return nil, err
+	}
+	row := make([]driver.Value, len(rows.Columns()))
+	err = rows.Next(row)
+	if closing := rows.Close(); err == nil {
+		err = closing
+	}
+	if err == io.EOF {
+		return nil, nil
+	}
+	return row, err
+}
+
+// each calls yield with each row; the values are only valid during the call, except bodies.
+func (s *statement) each(yield func([]driver.Value), args ...any) error {
+	rows, err := s.stmt.(driver.StmtQueryContext).QueryContext(context.Background(), s.bind(args))
+	if err != nil {
+		return err
+	}
+	row := make([]driver.Value, len(rows.Columns()))
+	for {
+		if err = rows.Next(row); err != nil {
+			break
+		}
+		yield(row)
+	}
+	if closing := rows.Close(); err == io.EOF {
+		err = closing
+	}
+	return err
+}
