@@ -1,0 +1,276 @@
+package expression
+
+import (
+	"fmt"
+	"regexp"
+	"regexp/syntax"
+	"slices"
+	"strings"
+
+	"github.com/expr-lang/expr/ast"
+)
+
+// check walks a syntax tree once and refuses what the language does not have, or what could not be
+// evaluated safely.
+type check struct {
+	scope   Scope
+	program *program
+	names   []string // of let, innermost last
+}
+
+// node checks n; inside counts the predicates around it.
+func (c *check) node(n ast.Node, inside int) error {
+	switch n := n.(type) {
+	case nil, *ast.NilNode, *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.StringNode:
+		return nil
+	case *ast.IdentifierNode:
+		return c.identifier(n)
+	case *ast.MemberNode:
+		return c.member(n, inside)
+	case *ast.BuiltinNode:
+		return c.builtin(n, inside)
+	case *ast.BinaryNode:
+		return c.binary(n, inside)
+	case *ast.PointerNode:
+		if n.Name != "" && n.Name != "index" {
+			return fail("#"+n.Name+" does not exist", "use # for the element and #index for its place")
+		}
+		return nil
+	case *ast.VariableDeclaratorNode:
+		return c.let(n, inside)
+	case *ast.CallNode:
+		return c.call(n)
+	case *ast.UnaryNode:
+		return c.node(n.Node, inside)
+	case *ast.ChainNode:
+		return c.node(n.Node, inside)
+	case *ast.PredicateNode:
+		return c.node(n.Node, inside)
+	case *ast.SliceNode:
+		return c.all(inside, n.Node, n.From, n.To)
+	case *ast.ConditionalNode:
+		return c.all(inside, n.Cond, n.Exp1, n.Exp2)
+	case *ast.ArrayNode:
+		return c.all(inside, n.Nodes...)
+	case *ast.MapNode:
+		return c.all(inside, n.Pairs...)
+	case *ast.PairNode:
+		return c.all(inside, n.Key, n.Value)
+	}
+	return fail("it uses a construct that workflows do not have", "write one expression, without semicolons other than after let")
+}
+
+func (c *check) all(inside int, nodes ...ast.Node) error {
+	for _, n := range nodes {
+		if err := c.node(n, inside); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *check) identifier(n *ast.IdentifierNode) error {
+	if slices.Contains(c.names, n.Value) {
+		return nil
+	}
+	switch n.Value {
+	case "order", "orderId", "run":
+		return nil
+	case "steps":
+		return fail("steps stands alone", "name a step and its output, as in steps.charge_payment.output")
+	}
+	return fail("unknown name "+n.Value, "there are order, orderId, run and steps.<name>.output; "+
+		"dashes in a step's name are written as underscores, a text stands in quotes")
+}
+
+func (c *check) let(n *ast.VariableDeclaratorNode, inside int) error {
+	if err := c.node(n.Value, inside); err != nil {
+		return err
+	}
+	switch n.Name {
+	case "order", "orderId", "run", "steps":
+		return fail("let redefines "+n.Name, "choose another name")
+	}
+	c.names = append(c.names, n.Name)
+	defer func() { c.names = c.names[:len(c.names)-1] }()
+	return c.node(n.Expr, inside)
+}
+
+func (c *check) call(n *ast.CallNode) error {
+	name := "this"
+	switch callee := n.Callee.(type) {
+	case *ast.IdentifierNode:
+		name = callee.Value
+	case *ast.MemberNode:
+		if s, ok := callee.Property.(*ast.StringNode); ok {
+			name = s.Value
+		}
+	}
+	switch name {
+	case "now", "date", "duration", "timezone":
+		return fail(name+" does not exist: an expression has no clock, because a repeated evaluation must give the same (P12)",
+			"put the time into the order")
+	}
+	return noFunction(name)
+}
+
+func noFunction(name string) error {
+	return fail("there is no function "+name, "these functions exist: "+functionNames())
+}
+
+// member recognises steps.<name>.output and checks all other accesses.
+func (c *check) member(n *ast.MemberNode, inside int) error {
+	if step, ok := stepOutput(n); ok {
+		return c.step(n, step)
+	}
+	if err := c.node(n.Node, inside); err != nil {
+		if id, ok := n.Node.(*ast.IdentifierNode); ok && id.Value == "steps" {
+			return c.stepAlone(n)
+		}
+		return err
+	}
+	if c.scope.Self != "" && !n.Optional && c.program.steps[unchain(n.Node)] == c.scope.Self {
+		return fail("the undo relies on the output of its own step, which may be lost (P24)",
+			"write output?. and let the agent undo by the key alone where it is null")
+	}
+	return c.node(n.Property, inside)
+}
+
+func (c *check) stepAlone(n *ast.MemberNode) error {
+	name := "<name>"
+	if s, ok := n.Property.(*ast.StringNode); ok {
+		name = s.Value
+	}
+	return fail("steps."+name+" is read without its output", "write steps."+name+".output")
+}
+
+// stepOutput takes apart steps.<name>.output.
+func stepOutput(n *ast.MemberNode) (string, bool) {
+	property, ok := n.Property.(*ast.StringNode)
+	if !ok || property.Value != "output" {
+		return "", false
+	}
+	inner, ok := unchain(n.Node).(*ast.MemberNode)
+	if !ok {
+		return "", false
+	}
+	id, ok := inner.Node.(*ast.IdentifierNode)
+	name, named := inner.Property.(*ast.StringNode)
+	if !ok || id.Value != "steps" || !named {
+		return "", false
+	}
+	return name.Value, true
+}
+
+func unchain(n ast.Node) ast.Node {
+	for {
+		chain, ok := n.(*ast.ChainNode)
+		if !ok {
+			return n
+		}
+		n = chain.Node
+	}
+}
+
+// step resolves the name of a step, written with underscores.
+func (c *check) step(n *ast.MemberNode, written string) error {
+	for _, step := range c.scope.Steps {
+		if written != step && written != strings.ReplaceAll(step, "-", "_") {
+			continue
+		}
+		if c.scope.Visible != nil && !c.scope.Visible[step] {
+			return fail("it reads the output of step "+step+", which need not be done by then (P12)",
+				"add "+step+" to the step's after")
+		}
+		c.program.steps[n] = step
+		return nil
+	}
+	return fail("there is no step "+written, "write the name of a step, its dashes as underscores")
+}
+
+// builtin checks the arguments of a function, and that a loop inside a predicate only goes over the
+// element at hand: all loops together then go over the data once, instead of once per element.
+func (c *check) builtin(n *ast.BuiltinNode, inside int) error {
+	if !iterators[n.Name] {
+		f := functions[n.Name]
+		if f.call == nil {
+			return noFunction(n.Name)
+		}
+		if len(n.Arguments) < f.min || len(n.Arguments) > f.max {
+			return fail(fmt.Sprintf("%s has %d arguments, it takes %s", n.Name, len(n.Arguments), f.arity()), "")
+		}
+		return c.all(inside, n.Arguments...)
+	}
+	if inside > 0 && !ofElement(n.Arguments[0]) {
+		return fail("inside a predicate, "+n.Name+" goes over something else than the element at hand",
+			"loop over # or its fields only; for membership use the operator in")
+	}
+	if err := c.node(n.Arguments[0], inside); err != nil {
+		return err
+	}
+	return c.all(inside+1, n.Arguments[1:]...)
+}
+
+// ofElement reports whether n is the current element, or a part of it.
+func ofElement(n ast.Node) bool {
+	switch n := n.(type) {
+	case *ast.PointerNode:
+		return n.Name == ""
+	case *ast.MemberNode:
+		return ofElement(n.Node)
+	case *ast.ChainNode:
+		return ofElement(n.Node)
+	case *ast.SliceNode:
+		return ofElement(n.Node)
+	case *ast.ArrayNode:
+		return len(n.Nodes) == 0 // the default of a missing list
+	case *ast.BuiltinNode:
+		return (n.Name == "filter" || n.Name == "map") && ofElement(n.Arguments[0])
+	case *ast.BinaryNode:
+		return n.Operator == "??" && ofElement(n.Left) && ofElement(n.Right)
+	}
+	return false
+}
+
+func (c *check) binary(n *ast.BinaryNode, inside int) error {
+	if _, ok := operators[n.Operator]; !ok && !lazyOperators[n.Operator] {
+		return fail("the operator "+n.Operator+" does not exist here", "")
+	}
+	if n.Operator == "matches" {
+		if err := c.pattern(n.Right); err != nil {
+			return err
+		}
+	}
+	return c.all(inside, n.Left, n.Right)
+}
+
+// pattern wants patterns to be written out, so that their cost is known before they run.
+func (c *check) pattern(n ast.Node) error {
+	pattern, ok := n.(*ast.StringNode)
+	if !ok {
+		return fail("the pattern of matches is computed", "write the pattern as a text in quotes")
+	}
+	re, err := regexp.Compile(pattern.Value)
+	if err != nil {
+		return fail("the pattern of matches is not valid: "+strings.TrimPrefix(err.Error(), "error parsing regexp: "), "")
+	}
+	size := patternSize(pattern.Value)
+	if size > maxRegexp {
+		return fail("the pattern of matches is too large", "use smaller counts in { }")
+	}
+	c.program.patterns[pattern.Value] = &compiledPattern{re, size}
+	return nil
+}
+
+// patternSize is the number of instructions that matching a pattern may take for each byte.
+func patternSize(pattern string) int {
+	re, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil {
+		return maxRegexp + 1
+	}
+	prog, err := syntax.Compile(re.Simplify())
+	if err != nil {
+		return maxRegexp + 1
+	}
+	return len(prog.Inst)
+}

@@ -1,0 +1,71 @@
+package expression
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+)
+
+var (
+	errDepth   = fail(fmt.Sprintf("the JSON it reads is nested deeper than %d levels", MaxDepth), "flatten the order")
+	errBadJSON = fail("what it reads is not valid JSON", "")
+)
+
+// checkDepth refuses JSON that is nested too deep, before anything recursive sees it.
+func checkDepth(data []byte) error {
+	depth, quoted := 0, false
+	for i := 0; i < len(data); i++ {
+		switch c := data[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{' || c == '[':
+			if depth++; depth > MaxDepth {
+				return errDepth
+			}
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	return nil
+}
+
+// decode turns JSON into values; numbers keep their digits.
+func decode(data json.RawMessage) (any, error) {
+	if len(data) == 0 {
+		return nil, nil
+	}
+	if err := checkDepth(data); err != nil {
+		return nil, err
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		return nil, errBadJSON
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return nil, errBadJSON
+	}
+	return own(v), nil
+}
+
+// own replaces the library's numbers by this package's, in place.
+func own(v any) any {
+	switch v := v.(type) {
+	case json.Number:
+		return numberOf(string(v))
+	case []any:
+		for i := range v {
+			v[i] = own(v[i])
+		}
+	case map[string]any:
+		for k, e := range v {
+			v[k] = own(e)
+		}
+	}
+	return v
+}

@@ -1,0 +1,17 @@
+// Package expression evaluates the small expressions of a workflow: the templates of its inputs and
+// output, and its conditions. It implements [core.Expressions].
+//
+// The language is that of github.com/expr-lang/expr, whose parser and checker are used as they are.
+// The evaluation is this package's own, because three promises could not be had from a general
+// virtual machine:
+//
+//   - the same arguments give the same bytes (P12): there is no clock, no randomness, and nothing
+//     depends on the order of a map;
+//   - the work is bounded by counting it: every operation is charged for what it touches, so that a
+//     hostile expression, or a hostile order, ends in an error and harms no neighbour;
+//   - numbers keep their digits, and a failure is told without any data of the order in its text.
+//
+// An expression sees `order`, `orderId`, `run` and `steps.<name>.output`, where dashes in the name of
+// a step are written as underscores. A field that is absent is null; a member of null is an error
+// unless it is asked for with `?.`; `??` gives a default.
+package expression

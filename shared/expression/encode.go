@@ -1,0 +1,104 @@
+package expression
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+)
+
+var errLarge = fail(fmt.Sprintf("the result is larger than %d bytes", MaxResult),
+	"pass a reference instead of the data")
+
+// appendValue writes a value as compact JSON with sorted keys, so that equal values give equal
+// bytes (P12). It stops with an error as soon as the whole is larger than MaxResult: values may share
+// parts, so that a small one can be very large when written out.
+func appendValue(b []byte, v any, depth int) ([]byte, error) {
+	if depth > MaxDepth {
+		return nil, errDepth
+	}
+	var err error
+	switch v := v.(type) {
+	case nil:
+		b = append(b, "null"...)
+	case bool:
+		b = strconv.AppendBool(b, v)
+	case int64:
+		b = strconv.AppendInt(b, v, 10)
+	case float64:
+		text, err := json.Marshal(v)
+		if err != nil {
+			return nil, fail("the result is not a finite number", "")
+		}
+		b = append(b, text...)
+	case number:
+		b = append(b, v...)
+	case string:
+		b = appendString(b, v)
+	case []any:
+		b, err = appendList(b, v, depth)
+	case map[string]any:
+		b, err = appendObject(b, v, depth)
+	default:
+		err = fail("the result is no JSON value", "")
+	}
+	if err == nil && len(b) > MaxResult {
+		err = errLarge
+	}
+	return b, err
+}
+
+func appendList(b []byte, list []any, depth int) ([]byte, error) {
+	var err error
+	b = append(b, '[')
+	for i, e := range list {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		if b, err = appendValue(b, e, depth+1); err != nil {
+			return nil, err
+		}
+	}
+	return append(b, ']'), nil
+}
+
+func appendObject(b []byte, object map[string]any, depth int) ([]byte, error) {
+	var err error
+	b = append(b, '{')
+	for i, k := range sortedKeys(object) {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(appendString(b, k), ':')
+		if b, err = appendValue(b, object[k], depth+1); err != nil {
+			return nil, err
+		}
+	}
+	return append(b, '}'), nil
+}
+
+func sortedKeys(object map[string]any) []string {
+	keys := make([]string, 0, len(object))
+	for k := range object {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// appendString writes a JSON string without the escapes that only HTML needs.
+func appendString(b []byte, s string) []byte {
+	plain := true
+	for i := 0; i < len(s) && plain; i++ {
+		plain = s[i] >= 0x20 && s[i] < 0x7f && s[i] != '"' && s[i] != '\\'
+	}
+	if plain {
+		return append(append(append(b, '"'), s...), '"')
+	}
+	var buf bytes.Buffer
+	e := json.NewEncoder(&buf)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(s) // a string always encodes
+	return append(b, bytes.TrimRight(buf.Bytes(), "\n")...)
+}

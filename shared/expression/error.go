@@ -1,0 +1,51 @@
+package expression
+
+import (
+	"fmt"
+	"unicode/utf8"
+)
+
+// Error says why an expression was refused or failed. Its text holds the expression, which the
+// author of the workflow wrote, and never data of the order.
+type Error struct {
+	Expression string
+	What       string
+	Mend       string // what to do; "" where What says it all
+}
+
+// maxQuoted is how much of an expression an error shows, in bytes.
+const maxQuoted = 160
+
+func (e *Error) Error() string {
+	text := fmt.Sprintf("expression %q: %s", shorten(e.Expression, maxQuoted), e.What)
+	if e.Mend != "" {
+		text += "; mend: " + e.Mend
+	}
+	return text
+}
+
+// shorten cuts s to at most n bytes of whole runes.
+func shorten(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + "…"
+}
+
+// failure is the reason of an Error before the expression around it is known.
+type failure struct{ what, mend string }
+
+func (f *failure) Error() string { return f.what }
+
+func fail(what, mend string) error { return &failure{what, mend} }
+
+// at puts the expression around a reason.
+func at(source string, err error) error {
+	if f, ok := err.(*failure); ok {
+		return &Error{Expression: source, What: f.what, Mend: f.mend}
+	}
+	return err
+}

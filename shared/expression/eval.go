@@ -1,0 +1,297 @@
+package expression
+
+import (
+	"github.com/expr-lang/expr/ast"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+// evaluation is the state of computing one template or condition: documents are decoded at most once.
+type evaluation struct {
+	meter   meter
+	env     *core.Environment
+	program *program
+	decoded map[string]any // "order" and, under "steps.", outputs
+	names   []binding      // of let, innermost last
+	element []item         // of the predicates around, innermost last
+}
+
+type binding struct {
+	name  string
+	value any
+}
+
+type item struct {
+	value any
+	index int
+}
+
+// run evaluates a program.
+func (e *evaluation) run(p *program) (any, error) {
+	e.program, e.names, e.element = p, e.names[:0], e.element[:0]
+	return e.eval(p.root)
+}
+
+func (e *evaluation) eval(n ast.Node) (any, error) {
+	if err := e.meter.charge(1); err != nil {
+		return nil, err
+	}
+	switch n := n.(type) {
+	case *ast.NilNode:
+		return nil, nil
+	case *ast.BoolNode:
+		return n.Value, nil
+	case *ast.IntegerNode:
+		return int64(n.Value), nil
+	case *ast.FloatNode:
+		return n.Value, nil
+	case *ast.StringNode:
+		return n.Value, nil
+	case *ast.IdentifierNode:
+		return e.identifier(n.Value)
+	case *ast.PointerNode:
+		return e.pointer(n)
+	case *ast.MemberNode, *ast.ChainNode:
+		v, _, err := e.chain(n)
+		return v, err
+	case *ast.UnaryNode:
+		return e.unary(n)
+	case *ast.BinaryNode:
+		return e.binary(n)
+	case *ast.BuiltinNode:
+		return e.builtin(n)
+	case *ast.PredicateNode:
+		return e.eval(n.Node)
+	default:
+		return e.compound(n)
+	}
+}
+
+// compound evaluates the constructs made of several expressions.
+func (e *evaluation) compound(n ast.Node) (any, error) {
+	switch n := n.(type) {
+	case *ast.SliceNode:
+		return e.slice(n)
+	case *ast.ConditionalNode:
+		yes, err := e.boolean("a condition", n.Cond)
+		if err != nil {
+			return nil, err
+		}
+		if yes {
+			return e.eval(n.Exp1)
+		}
+		return e.eval(n.Exp2)
+	case *ast.VariableDeclaratorNode:
+		v, err := e.eval(n.Value)
+		if err != nil {
+			return nil, err
+		}
+		e.names = append(e.names, binding{n.Name, v})
+		v, err = e.eval(n.Expr)
+		e.names = e.names[:len(e.names)-1]
+		return v, err
+	case *ast.ArrayNode:
+		list := make([]any, len(n.Nodes))
+		for i := range n.Nodes {
+			var err error
+			if list[i], err = e.eval(n.Nodes[i]); err != nil {
+				return nil, err
+			}
+		}
+		return list, nil
+	case *ast.MapNode:
+		return e.object(n)
+	}
+	return nil, fail("it uses a construct that workflows do not have", "")
+}
+
+func (e *evaluation) object(n *ast.MapNode) (any, error) {
+	object := make(map[string]any, len(n.Pairs))
+	for _, p := range n.Pairs {
+		pair := p.(*ast.PairNode)
+		key, err := e.text("a key", pair.Key)
+		if err != nil {
+			return nil, err
+		}
+		if object[key], err = e.eval(pair.Value); err != nil {
+			return nil, err
+		}
+	}
+	return object, nil
+}
+
+func (e *evaluation) identifier(name string) (any, error) {
+	for i := len(e.names) - 1; i >= 0; i-- {
+		if e.names[i].name == name {
+			return e.names[i].value, nil
+		}
+	}
+	switch name {
+	case "order":
+		return e.document("order", e.env.Order)
+	case "orderId":
+		return e.env.OrderID, nil
+	}
+	return int64(e.env.Run), nil // "run"; others are refused when the expression is read
+}
+
+func (e *evaluation) document(name string, data []byte) (any, error) {
+	if v, ok := e.decoded[name]; ok {
+		return v, nil
+	}
+	v, err := decode(data)
+	if err != nil {
+		return nil, err
+	}
+	if e.decoded == nil {
+		e.decoded = map[string]any{}
+	}
+	e.decoded[name] = v
+	return v, nil
+}
+
+func (e *evaluation) pointer(n *ast.PointerNode) (any, error) {
+	if len(e.element) == 0 {
+		return nil, fail("# stands outside of a predicate", "")
+	}
+	top := e.element[len(e.element)-1]
+	if n.Name == "index" {
+		return int64(top.index), nil
+	}
+	return top.value, nil
+}
+
+// chain evaluates a chain of members; short tells that a ?. met null, which ends the whole chain.
+func (e *evaluation) chain(n ast.Node) (v any, short bool, err error) {
+	switch n := n.(type) {
+	case *ast.ChainNode:
+		return e.chain(n.Node)
+	case *ast.MemberNode:
+		if step, ok := e.program.steps[n]; ok {
+			v, err = e.document("steps."+step, e.env.Outputs[step])
+			return v, false, err
+		}
+		base, short, err := e.chain(n.Node)
+		if err != nil || short {
+			return nil, short, err
+		}
+		if base == nil && n.Optional {
+			return nil, true, nil
+		}
+		property, err := e.eval(n.Property)
+		if err != nil {
+			return nil, false, err
+		}
+		v, err = memberOf(base, property)
+		return v, false, err
+	}
+	v, err = e.eval(n)
+	return v, false, err
+}
+
+// memberOf never shows a computed property in an error: it may be data of the order.
+func memberOf(base, property any) (any, error) {
+	switch base := base.(type) {
+	case map[string]any:
+		if name, ok := property.(string); ok {
+			return base[name], nil
+		}
+		return nil, fail("a field of an object is named by "+kind(property)+", not by a text", "")
+	case []any:
+		index, ok := property.(int64)
+		if !ok {
+			return nil, fail("an element of a list is chosen by "+kind(property)+", not by a whole number", "")
+		}
+		if index < 0 {
+			index += int64(len(base))
+		}
+		if index < 0 || index >= int64(len(base)) {
+			return nil, fail("the index is outside of the list", "")
+		}
+		return base[index], nil
+	case nil:
+		return nil, fail("a member is read from null", "write ?. where the part before it may be absent")
+	}
+	return nil, fail("a member is read from "+kind(base), "")
+}
+
+func (e *evaluation) boolean(doing string, n ast.Node) (bool, error) {
+	v, err := e.eval(n)
+	if err != nil {
+		return false, err
+	}
+	b, ok := v.(bool)
+	if !ok {
+		return false, mismatch(doing, "true or false", v)
+	}
+	return b, nil
+}
+
+func (e *evaluation) text(doing string, n ast.Node) (string, error) {
+	v, err := e.eval(n)
+	if err != nil {
+		return "", err
+	}
+	s, ok := v.(string)
+	if !ok {
+		return "", mismatch(doing, "a text", v)
+	}
+	return s, nil
+}
+
+func (e *evaluation) whole(doing string, n ast.Node, absent int64) (int64, error) {
+	if n == nil {
+		return absent, nil
+	}
+	v, err := e.eval(n)
+	if err != nil {
+		return 0, err
+	}
+	i, ok := v.(int64)
+	if !ok {
+		return 0, mismatch(doing, "a whole number", v)
+	}
+	return i, nil
+}
+
+// slice cuts a list or a text; positions past its ends mean its ends, negative ones count from behind.
+func (e *evaluation) slice(n *ast.SliceNode) (any, error) {
+	base, err := e.eval(n.Node)
+	if err != nil {
+		return nil, err
+	}
+	var list []any
+	var runes []rune
+	switch base := base.(type) {
+	case []any:
+		list = base
+	case string:
+		if err := e.meter.charge(len(base)); err != nil {
+			return nil, err
+		}
+		runes = []rune(base)
+	default:
+		return nil, mismatch("[from:to]", "a list or a text", base)
+	}
+	length := int64(len(list) + len(runes))
+	from, err := e.whole("[from:to]", n.From, 0)
+	if err != nil {
+		return nil, err
+	}
+	to, err := e.whole("[from:to]", n.To, length)
+	if err != nil {
+		return nil, err
+	}
+	from, to = clamp(from, length), clamp(to, length)
+	from = min(from, to)
+	if _, ok := base.(string); ok {
+		return string(runes[from:to]), nil
+	}
+	return list[from:to:to], nil
+}
+
+func clamp(i, length int64) int64 {
+	if i < 0 {
+		i += length
+	}
+	return max(0, min(i, length))
+}

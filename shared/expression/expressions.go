@@ -1,0 +1,116 @@
+package expression
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+// Check reports what is wrong with one expression, as an *Error, or nil.
+func Check(source string, scope Scope) error {
+	_, err := parse(source, scope)
+	return err
+}
+
+// Expressions are the compiled templates and conditions of one definition. They are immutable and
+// safe for concurrent use.
+type Expressions struct {
+	inputs []*template // nil: the step has no input
+	undos  []*template
+	whens  []*program
+	output *template
+}
+
+var _ core.Expressions = (*Expressions)(nil)
+
+// Compile compiles all expressions of a definition. An error names the step; definitions that
+// package source has checked give none.
+func Compile(d *core.Definition) (*Expressions, error) {
+	scope := Scope{Steps: make([]string, len(d.Steps))}
+	for i := range d.Steps {
+		scope.Steps[i] = d.Steps[i].Name
+	}
+	n := len(d.Steps)
+	x := &Expressions{inputs: make([]*template, n), undos: make([]*template, n), whens: make([]*program, n)}
+	for i := range d.Steps {
+		if err := x.compileStep(i, &d.Steps[i], scope); err != nil {
+			return nil, fmt.Errorf("workflow %s, step %s: %w", d.Name, d.Steps[i].Name, err)
+		}
+	}
+	if len(d.Output) > 0 {
+		var err error
+		if x.output, err = parseTemplate(d.Output, scope); err != nil {
+			return nil, fmt.Errorf("workflow %s, output: %w", d.Name, err)
+		}
+	}
+	return x, nil
+}
+
+func (x *Expressions) compileStep(i int, s *core.StepDefinition, scope Scope) (err error) {
+	if len(s.Input) > 0 {
+		if x.inputs[i], err = parseTemplate(s.Input, scope); err != nil {
+			return err
+		}
+	}
+	if s.Undo != nil && len(s.Undo.Input) > 0 {
+		if x.undos[i], err = parseTemplate(s.Undo.Input, scope); err != nil {
+			return err
+		}
+	}
+	if s.When != "" {
+		x.whens[i], err = parse(s.When, scope)
+	}
+	return err
+}
+
+// Input evaluates a step's input; nil where the step has none.
+func (x *Expressions) Input(step int, env core.Environment) (json.RawMessage, error) {
+	return evaluate(x.inputs[step], &env)
+}
+
+// UndoInput evaluates the input of a step's undo; nil where it has none of its own.
+func (x *Expressions) UndoInput(step int, env core.Environment) (json.RawMessage, error) {
+	return evaluate(x.undos[step], &env)
+}
+
+// Output evaluates the workflow's output; nil where it has none.
+func (x *Expressions) Output(env core.Environment) (json.RawMessage, error) {
+	return evaluate(x.output, &env)
+}
+
+func evaluate(t *template, env *core.Environment) (json.RawMessage, error) {
+	if t == nil {
+		return nil, nil
+	}
+	return t.evaluate(env)
+}
+
+// When evaluates a step's condition; a step without one always runs.
+func (x *Expressions) When(step int, env core.Environment) (bool, error) {
+	p := x.whens[step]
+	if p == nil {
+		return true, nil
+	}
+	v, err := p.value(&env)
+	if err == nil {
+		if yes, ok := v.(bool); ok {
+			return yes, nil
+		}
+		err = mismatch("when", "true or false", v)
+	}
+	return false, at(p.source, err)
+}
+
+// value evaluates one program by itself. A path is read without decoding the whole document.
+func (p *program) value(env *core.Environment) (any, error) {
+	if p.path == nil {
+		e := evaluation{env: env}
+		return e.run(p)
+	}
+	raw, err := p.path.raw(env)
+	if err != nil {
+		return nil, err
+	}
+	return decode(raw)
+}

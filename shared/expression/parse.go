@@ -1,0 +1,104 @@
+package expression
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/expr-lang/expr/ast"
+	"github.com/expr-lang/expr/builtin"
+	"github.com/expr-lang/expr/conf"
+	"github.com/expr-lang/expr/file"
+	"github.com/expr-lang/expr/parser"
+)
+
+// Scope says what an expression may refer to.
+type Scope struct {
+	// Steps are all steps of the workflow.
+	Steps []string
+	// Visible are those whose output the expression may read: the ones that the step comes after,
+	// directly or not, because only their outputs are the same at every evaluation (P12). Nil: all.
+	Visible map[string]bool
+	// Self is the step itself in the input of its undo, else "". Its output may be lost (P24).
+	Self string
+}
+
+// program is a checked expression. It is immutable.
+type program struct {
+	source string
+	root   ast.Node
+	path   *path               // set where the expression only names a place: its bytes are spliced
+	steps  map[ast.Node]string // nodes that stand for a step's output, and the step
+
+	patterns map[string]*compiledPattern // of matches
+}
+
+// iterators are the functions that run a predicate for each element of a list.
+var iterators = map[string]bool{
+	"all": true, "any": true, "none": true, "one": true, "count": true, "filter": true, "map": true,
+	"find": true, "findIndex": true, "sum": true,
+}
+
+// settings for the library's parser: only the functions that this package implements exist.
+func settings() *conf.Config {
+	c := conf.CreateNew()
+	c.MaxNodes = MaxNodes
+	c.DisableIfOperator = true
+	for name := range builtin.Index {
+		if !iterators[name] && functions[name].call == nil {
+			c.Disabled[name] = true
+			delete(c.Builtins, name)
+		}
+	}
+	return c
+}
+
+// parse reads and checks one expression.
+func parse(source string, scope Scope) (*program, error) {
+	p, err := parseProgram(source, scope)
+	if err != nil {
+		return nil, at(source, err)
+	}
+	return p, nil
+}
+
+func parseProgram(source string, scope Scope) (*program, error) {
+	switch {
+	case strings.TrimSpace(source) == "":
+		return nil, fail("it is empty", "write what the value is, as in order.total")
+	case len(source) > MaxSource:
+		return nil, fail(fmt.Sprintf("it has %d bytes, the limit is %d", len(source), MaxSource),
+			"let the agent compute it")
+	}
+	tree, err := parser.ParseWithConfig(source, settings())
+	if err != nil {
+		return nil, syntaxFailure(err)
+	}
+	c := &check{scope: scope, program: &program{
+		source:   source,
+		root:     tree.Node,
+		steps:    map[ast.Node]string{},
+		patterns: map[string]*compiledPattern{},
+	}}
+	if err := c.node(tree.Node, 0); err != nil {
+		return nil, err
+	}
+	c.program.path = pathOf(c.program, tree.Node)
+	return c.program, nil
+}
+
+// syntaxFailure keeps the library's reason and drops the picture of the source below it.
+func syntaxFailure(err error) error {
+	var f *file.Error
+	if !errors.As(err, &f) {
+		return fail("it cannot be read", "")
+	}
+	if strings.Contains(f.Message, "exceeds maximum allowed nodes") {
+		return fail(fmt.Sprintf("it has more than %d parts", MaxNodes), "let the agent compute it")
+	}
+	what := f.Message + fmt.Sprintf(" (character %d)", f.Column+1)
+	if strings.HasPrefix(f.Message, "unknown") {
+		return fail(what, "these functions exist: "+functionNames())
+	}
+	return fail(what, "")
+}

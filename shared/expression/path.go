@@ -1,0 +1,169 @@
+package expression
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"github.com/expr-lang/expr/ast"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+// path is an expression that only names a place, like order.items[0].sku. It is read from the raw
+// JSON, byte for byte, without decoding the document.
+type path struct {
+	root    string // "order", "orderId", "run" or "steps"
+	step    string // with root "steps"
+	members []member
+}
+
+// member is one access of a path: a field, or an element of a list.
+type member struct {
+	name     string
+	index    int
+	element  bool
+	optional bool // ?. : null has null members
+}
+
+// pathOf gives the path that n is, or nil where n computes something.
+func pathOf(p *program, n ast.Node) *path {
+	if step, ok := p.steps[n]; ok {
+		return &path{root: "steps", step: step}
+	}
+	switch n := n.(type) {
+	case *ast.IdentifierNode:
+		return &path{root: n.Value}
+	case *ast.ChainNode:
+		return pathOf(p, n.Node)
+	case *ast.MemberNode:
+		base := pathOf(p, n.Node)
+		if base == nil {
+			return nil
+		}
+		m := member{optional: n.Optional}
+		switch property := n.Property.(type) {
+		case *ast.StringNode:
+			m.name = property.Value
+		case *ast.IntegerNode:
+			m.index, m.element = property.Value, true
+		default:
+			return nil
+		}
+		base.members = append(base.members, m)
+		return base
+	}
+	return nil
+}
+
+// raw gives the JSON at the path; nil stands for null.
+func (p *path) raw(env *core.Environment) (json.RawMessage, error) {
+	var at json.RawMessage
+	switch p.root {
+	case "order":
+		at = env.Order
+	case "orderId":
+		at = appendString(nil, env.OrderID)
+	case "run":
+		at = strconv.AppendInt(nil, int64(env.Run), 10)
+	case "steps":
+		at = env.Outputs[p.step]
+	}
+	for _, m := range p.members {
+		at = skipSpace(at)
+		if len(at) == 0 || string(at) == "null" {
+			if m.optional {
+				return nil, nil
+			}
+			return nil, ofNull(m)
+		}
+		var err error
+		if at, err = m.of(at); err != nil {
+			return nil, err
+		}
+	}
+	return at, nil
+}
+
+func (m member) String() string {
+	if m.element {
+		return "[" + strconv.Itoa(m.index) + "]"
+	}
+	return "." + m.name
+}
+
+func ofNull(m member) error {
+	return fail(m.String()+" is read from null", "write ?. where the part before it may be absent")
+}
+
+func outside(index int) error { return fail(fmt.Sprintf("[%d] is outside of the list", index), "") }
+
+func wrongBase(m member, kind string) error {
+	return fail(m.String()+" is read from "+kind, "")
+}
+
+// of finds a member in the JSON of an object or a list. Of a field that occurs twice the last counts,
+// as in encoding/json.
+func (m member) of(data json.RawMessage) (json.RawMessage, error) {
+	switch data[0] {
+	case '{':
+		if m.element {
+			return nil, wrongBase(m, "an object")
+		}
+		return field(data, m.name)
+	case '[':
+		if !m.element {
+			return nil, wrongBase(m, "a list")
+		}
+		return element(data, m.index)
+	case '"':
+		return nil, wrongBase(m, "a text")
+	case 't', 'f':
+		return nil, wrongBase(m, "a boolean")
+	}
+	return nil, wrongBase(m, "a number")
+}
+
+func field(data []byte, name string) (json.RawMessage, error) {
+	var found json.RawMessage
+	s := scanner{data: data, at: 1}
+	for !s.end('}') {
+		key, value, err := s.pair()
+		if err != nil {
+			return nil, err
+		}
+		if keyIs(key, name) {
+			found = value
+		}
+	}
+	return found, s.err
+}
+
+func element(data []byte, index int) (json.RawMessage, error) {
+	s := scanner{data: data, at: 1}
+	n := 0
+	for ; !s.end(']'); n++ {
+		value, err := s.value()
+		if err != nil {
+			return nil, err
+		}
+		if n == index {
+			return value, nil
+		}
+	}
+	if s.err != nil {
+		return nil, s.err
+	}
+	return nil, outside(index)
+}
+
+// keyIs compares a quoted key with a name.
+func keyIs(key []byte, name string) bool {
+	plain := key[1 : len(key)-1]
+	for _, c := range plain {
+		if c == '\\' || c >= 0x80 {
+			var text string
+			return json.Unmarshal(key, &text) == nil && text == name
+		}
+	}
+	return string(plain) == name
+}

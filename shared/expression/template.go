@@ -1,0 +1,151 @@
+package expression
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+// Unwrap reads a string of a template. A string that is wholly `${ … }` is an expression, whose text
+// it returns with isExpression; any other string is returned as it stands, `$${` meaning `${`. An
+// expression inside a longer string is an error that says how to write it.
+func Unwrap(s string) (text string, isExpression bool, err error) {
+	if strings.HasPrefix(s, "${") {
+		if inner, ok := strings.CutSuffix(strings.TrimRight(s, " \t\n"), "}"); ok {
+			return strings.TrimSpace(inner[2:]), true, nil
+		}
+	}
+	for i := 0; ; {
+		j := strings.Index(s[i:], "${")
+		if j < 0 {
+			break
+		}
+		if i+j == 0 || s[i+j-1] != '$' {
+			return "", false, &Error{
+				Expression: s,
+				What:       "it stands inside of a longer text",
+				Mend:       `join in one expression, as in ${ "order " + orderId }, or write $${ for a literal ${`,
+			}
+		}
+		i += j + 2
+	}
+	return strings.ReplaceAll(s, "$${", "${"), false, nil
+}
+
+// template is a JSON document with holes: literal bytes and, after each but the last, a program.
+type template struct {
+	literals [][]byte
+	holes    []*program
+}
+
+// parseTemplate reads the JSON form of a template.
+func parseTemplate(data json.RawMessage, scope Scope) (*template, error) {
+	if err := checkDepth(data); err != nil {
+		return nil, at(string(data), err)
+	}
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, data); err != nil {
+		return nil, fmt.Errorf("template is not valid JSON: %w", err)
+	}
+	t := &template{}
+	src, from := compact.Bytes(), 0
+	s := scanner{data: src}
+	var literal []byte
+	for s.at < len(src) {
+		if src[s.at] != '"' {
+			s.at++
+			continue
+		}
+		start := s.at
+		s.text()
+		if s.at < len(src) && src[s.at] == ':' || !bytes.Contains(src[start:s.at], []byte("${")) {
+			continue // a key, or an ordinary string
+		}
+		var text string
+		if err := json.Unmarshal(src[start:s.at], &text); err != nil {
+			return nil, fmt.Errorf("template is not valid JSON: %w", err)
+		}
+		text, isExpression, err := Unwrap(text)
+		if err != nil {
+			return nil, err
+		}
+		literal = append(literal, src[from:start]...)
+		from = s.at
+		if !isExpression {
+			literal = appendString(literal, text)
+			continue
+		}
+		p, err := parse(text, scope)
+		if err != nil {
+			return nil, err
+		}
+		t.literals = append(t.literals, literal)
+		t.holes = append(t.holes, p)
+		literal = nil
+	}
+	if len(t.holes) > MaxHoles {
+		return nil, fmt.Errorf("template has %d expressions, the limit is %d", len(t.holes), MaxHoles)
+	}
+	t.literals = append(t.literals, append(literal, src[from:]...))
+	return t, nil
+}
+
+// evaluate fills the holes. The result must not be changed: without holes it is shared.
+func (t *template) evaluate(env *core.Environment) (json.RawMessage, error) {
+	if len(t.holes) == 0 {
+		return slices.Clip(t.literals[0]), nil
+	}
+	var e *evaluation
+	var b []byte
+	for i, p := range t.holes {
+		b = append(b, t.literals[i]...)
+		var err error
+		if p.path != nil {
+			b, err = splice(b, p.path, env)
+		} else {
+			if e == nil {
+				e = &evaluation{env: env}
+			}
+			var v any
+			if v, err = e.run(p); err == nil {
+				b, err = appendValue(b, v, 0)
+			}
+		}
+		if err != nil {
+			return nil, at(p.source, err)
+		}
+	}
+	if b = append(b, t.literals[len(t.holes)]...); len(b) > MaxResult {
+		return nil, at(t.holes[0].source, errLarge)
+	}
+	return b, nil
+}
+
+// splice copies the raw JSON at a path, compacted and with all digits.
+func splice(b []byte, p *path, env *core.Environment) ([]byte, error) {
+	raw, err := p.raw(env)
+	if err != nil {
+		return nil, err
+	}
+	if raw = skipSpace(raw); len(raw) == 0 {
+		return append(b, "null"...), nil
+	}
+	if len(raw) > 4*MaxResult { // before the copy; white space may still make it small enough
+		return nil, errLarge
+	}
+	if err := checkDepth(raw); err != nil {
+		return nil, err
+	}
+	buf := bytes.NewBuffer(b)
+	if err := json.Compact(buf, raw); err != nil {
+		return nil, errBadJSON
+	}
+	if buf.Len() > MaxResult {
+		return nil, errLarge
+	}
+	return buf.Bytes(), nil
+}
