@@ -15,17 +15,28 @@ func (r *deciding) advance() {
 
 // advanceForward goes on to a fixpoint: a skipped step can make others ready.
 func (r *deciding) advanceForward() {
-	for progress := true; progress; {
-		progress = false
+	var room [8]int
+	claims := room[:0]
+	for skipped := true; skipped; {
+		claims, skipped = room[:0], false
 		for i := range r.t.Steps {
+			if !r.ready(i) {
+				continue
+			}
+			wanted := r.wanted(i)
 			if r.err != nil || r.t.ProcessState != Processing {
 				return
 			}
-			if r.ready(i) {
-				r.begin(i)
-				progress = true
+			if !wanted {
+				r.t.Steps[i].State, skipped = Skipped, true
+				continue
 			}
+			claims = append(claims, i)
 		}
+	}
+	r.claim(claims...)
+	if r.err != nil || r.t.ProcessState != Processing {
+		return
 	}
 	for i := range r.t.Steps {
 		if s := r.t.Steps[i].State; s != Processed && s != Skipped {
@@ -50,23 +61,19 @@ func (r *deciding) ready(i int) bool {
 	return true
 }
 
-// begin claims a ready step, or skips it. A condition that fails is the step's permanent failure.
-func (r *deciding) begin(i int) {
-	if r.def.Steps[i].When != "" {
-		if !r.orderKnown() {
-			return
-		}
-		yes, err := r.def.Expr.When(i, r.environment(i, false))
-		if err != nil {
-			r.failExpression(i, "when", err)
-			return
-		}
-		if !yes {
-			r.t.Steps[i].State = Skipped
-			return
-		}
+// wanted evaluates a ready step's condition. One that fails is the step's permanent failure.
+func (r *deciding) wanted(i int) bool {
+	if r.def.Steps[i].When == "" {
+		return true
 	}
-	r.claim(i)
+	if !r.orderKnown() {
+		return false
+	}
+	yes, err := r.def.Expr.When(i, r.environment(i, false))
+	if err != nil {
+		r.failExpression(i, "when", err)
+	}
+	return yes && err == nil
 }
 
 // failExpression: Failed without a claim; nothing was attempted, so there is nothing to undo.
@@ -83,30 +90,39 @@ func (r *deciding) orderKnown() bool {
 	return r.err == nil
 }
 
-// claim takes a do: the next attempt, its times, its request (P1, P3, P6).
-func (r *deciding) claim(i int) {
-	if r.supervisor {
+// claim takes dos: each its next attempt, its times, its request (P1, P3, P6). All inputs come
+// first: where one fails the task turns around, and then none of the others may have been asked
+// for in the same breath.
+func (r *deciding) claim(steps ...int) {
+	if r.supervisor && len(steps) > 0 {
 		panic("core: the Supervisor must not claim (P16)")
 	}
-	s := &r.t.Steps[i]
-	if r.t.Hops >= r.def.HopBudget {
-		r.blame(i, "hops", "the task used up its hop budget: a loop, or far more retries than planned", s.Attempt)
-		s.release()
-		r.enterError(Forward, i)
-		return
+	var room [8]json.RawMessage
+	inputs := room[:0]
+	for _, i := range steps {
+		input, err := r.input(i, Do)
+		if r.err != nil {
+			return
+		}
+		if err != nil {
+			r.failExpression(i, "input", err)
+			return
+		}
+		inputs = append(inputs, input)
 	}
-	input, err := r.input(i, Do)
-	if r.err != nil {
-		return
+	for n, i := range steps {
+		s := &r.t.Steps[i]
+		if r.t.Hops >= r.def.HopBudget { // P23
+			r.blame(i, "hops", "the task used up its hop budget: a loop, or far more retries than planned", s.Attempt)
+			s.release()
+			r.enterError(Forward, i)
+			return
+		}
+		r.t.Hops++
+		r.take(i, Do)
+		s.QuietBy = latest(s.QuietBy, s.StopBy)
+		r.emit(r.request(i, inputs[n]))
 	}
-	if err != nil {
-		r.failExpression(i, "input", err)
-		return
-	}
-	r.t.Hops++
-	r.take(i, Do)
-	s.QuietBy = latest(s.QuietBy, s.StopBy)
-	r.emit(r.request(i, input))
 }
 
 // take writes a claim into the step.

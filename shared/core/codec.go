@@ -98,6 +98,7 @@ func (w *writer) header(t *Task) {
 	w.optText("endCode", t.EndCode)
 	w.optText("endText", t.EndText)
 	w.optText("endStep", t.EndStep)
+	w.optInt("endCommand", int64(t.EndCommand))
 	w.optRaw("output", t.Output)
 	w.optTime("ended", t.Ended)
 	w.optTime("deadline", t.Deadline)
@@ -133,6 +134,7 @@ func (w *writer) step(n int, s *Step) {
 	if s.FinishCause != finishCause(s) {
 		w.text("endCause", s.FinishCause)
 	}
+	w.optText("endState", string(s.EndState))
 	w.optRaw("output", s.Output)
 	w.optJSON("error", s.Error, s.Error != nil)
 	w.optJSON("resolved", s.Resolved, s.Resolved != nil)

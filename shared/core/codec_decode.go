@@ -179,6 +179,8 @@ func (d *decoder) end(name string, v []byte) error {
 		return readText(&t.EndText, v)
 	case "endStep":
 		return readText(&t.EndStep, v)
+	case "endCommand":
+		return readInt(&t.EndCommand, v)
 	case "output":
 		t.Output = clip(v)
 	case "ended":
@@ -280,6 +282,8 @@ func readStep(s *Step, key string, v []byte) error {
 		return readInt(&s.UndoFailures, v)
 	case "endSeq":
 		return readInt(&s.FinishSeq, v)
+	case "endState":
+		return readText(&s.EndState, v)
 	case "endCause":
 		return readText(&s.FinishCause, v)
 	case "output":

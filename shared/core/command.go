@@ -174,7 +174,8 @@ func (r *deciding) forgotten() string {
 	for i := range r.t.Steps {
 		s := &r.t.Steps[i]
 		kept := r.def.Agents[r.def.Steps[i].Agent].KeyRetention
-		if waiting(s) && s.Attempted() && s.Resolved == nil && kept > 0 && r.at.Now.Sub(s.FirstAt) > kept {
+		known := s.Resolved != nil && s.Resolved.At >= s.ClaimedAt // since then nobody was asked again
+		if waiting(s) && s.Attempted() && !known && kept > 0 && r.at.Now.Sub(s.FirstAt) > kept {
 			return "step " + s.Name + " is in doubt and its service may have forgotten the key (keyRetention has passed); find out what happened and resolve it first"
 		}
 	}
@@ -196,13 +197,16 @@ func (r *deciding) resume(e Resubmit) {
 			s.State, s.Error = Pending, nil
 		}
 	}
+	var again []int
 	for i := range t.Steps { // every one of them, or it would wait for ever (H31)
-		s := &t.Steps[i]
-		if r.err == nil && t.ProcessState == Processing && s.Attempted() && (s.State == Failed || s.State == Pending) {
-			r.claim(i)
+		if s := &t.Steps[i]; s.Attempted() && (s.State == Failed || s.State == Pending) {
+			again = append(again, i)
 		}
 	}
-	r.advance()
+	r.claim(again...)
+	if r.err == nil {
+		r.advance()
+	}
 }
 
 // restart begins a Compensated order from the beginning: a new run, and so new keys (H3).
@@ -244,7 +248,7 @@ func (r *deciding) resolved(_ int, ev Event) (string, error) {
 	s := &r.t.Steps[i]
 	r.t.Command++
 	r.accept(e.ID, "resolve", "")
-	s.Resolved = &Resolved{Fact: e.Fact, Command: r.t.Command}
+	s.Resolved = &Resolved{Fact: e.Fact, Command: r.t.Command, At: r.at.Now}
 	switch {
 	case r.t.Phase == Forward && e.Fact == Happened:
 		r.finish(i, nil)

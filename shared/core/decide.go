@@ -5,14 +5,17 @@ package core
 // order is the order as submitted and may be nil; where an expression has to be evaluated the
 // answer is then ErrOrderNeeded. task is nil for an unknown order. No argument is changed.
 //
-// Errors: ErrOrderNeeded, ErrStale, or a *Refusal that its sender has to be told. Everything else
+// Errors: ErrOrderNeeded, ErrStale, ErrUnfit, or a *Refusal that its sender has to be told. Everything else
 // is answered by the Decision: the event was accepted, or it changes nothing (Ignored says why)
 // and the effects that it once caused are emitted again (P12).
 func Decide(def *Definition, order []byte, task *Task, ev Event, at At) (Decision, error) {
 	if task == nil {
 		return decideUnknown(def, order, ev, at)
 	}
-	r := &deciding{def: def, order: order, t: task.clone(), at: at, cause: causeOf(ev, task)}
+	if err := unfit(def, task); err != nil {
+		return Decision{}, err
+	}
+	r := &deciding{def: def, order: order, t: task.clone(), at: at, cause: causeOf(ev, task), supervisor: bySupervisor(ev)}
 	var ignored string
 	if v := task.verdictOf(ev); v != nil {
 		r.verdict, ignored = v, "this command was answered before"
@@ -28,6 +31,7 @@ func Decide(def *Definition, order []byte, task *Task, ev Event, at At) (Decisio
 	if ignored != "" && !r.changed {
 		return r.again(task, ignored)
 	}
+	r.remember(task)
 	reindex(r.t, r.supervisor)
 	return Decision{
 		Task: r.t, Changed: true, Effects: r.effects, Verdict: r.verdict,
@@ -43,6 +47,7 @@ type deciding struct {
 	at         At
 	cause      string
 	supervisor bool // decided by the Supervisor: claims nothing, sends no request (P16)
+	ended      bool // it entered an end, or Error
 	changed    bool // although the event itself was refused: its verdict is stored
 	effects    []Effect
 	verdict    *Verdict
@@ -100,7 +105,7 @@ func (r *deciding) guard(kind eventKind, ev Event, step string) (i int, ignored 
 	case run > r.t.Run || attempt > s.Attempt && run == r.t.Run:
 		return i, "", ErrStale
 	case run < r.t.Run:
-		return i, "it belongs to an earlier run", nil
+		return i, earlierRun, nil
 	case attempt < 1:
 		return i, "no attempt has that number", nil
 	case attempt < s.Attempt && kind != doDone:

@@ -11,6 +11,9 @@ var (
 	// ErrStale: the event knows more than the document: an attempt or a run above the stored one.
 	// Either the document was read stale, or the message is forged. Do not delete it (P8).
 	ErrStale = errors.New("the message is ahead of the document")
+	// ErrUnfit: the stored task and the definition given do not belong together, or the document is
+	// damaged. Nothing can be decided on it; the message stays, so that nothing is lost.
+	ErrUnfit = errors.New("the stored task does not fit its definition")
 )
 
 // Refusal is an event that must not be carried out, told to its sender.

@@ -96,6 +96,16 @@ type Resolve struct {
 	Fact    Fact
 }
 
+// bySupervisor reports an event that only the Supervisor decides. It claims nothing, sends no
+// request (P16) and leaves a status to the Scheduler (P11).
+func bySupervisor(ev Event) bool {
+	switch ev.(type) {
+	case Overdue, DeadlinePassed, TellOverdue:
+		return true
+	}
+	return false
+}
+
 func (Submitted) event()      {}
 func (Reply) event()          {}
 func (Overdue) event()        {}

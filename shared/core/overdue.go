@@ -27,7 +27,6 @@ const notYet = "its time has not passed"
 // doOverdue is the Supervisor's answer to a do that did not reply in time (P16).
 func (r *deciding) doOverdue(i int, ev Event) (string, error) {
 	e := ev.(Overdue)
-	r.supervisor = true
 	s := &r.t.Steps[i]
 	if !passed(s.CompleteBy, r.at.Now) {
 		return notYet, nil
@@ -69,7 +68,6 @@ func (r *deciding) askFor(s *Step) {
 // undoOverdue counts a failed undo.
 func (r *deciding) undoOverdue(i int, ev Event) (string, error) {
 	e := ev.(Overdue)
-	r.supervisor = true
 	s := &r.t.Steps[i]
 	if !passed(s.CompleteBy, r.at.Now) {
 		return notYet, nil
@@ -104,7 +102,7 @@ func (r *deciding) backlog(i int, phase Phase) string {
 	if undo {
 		s.State = UndoWait
 	} else {
-		r.t.Hops--
+		r.t.Hops = max(0, r.t.Hops-1) // a command may have renewed it since the claim
 	}
 	r.put(s, r.at.Now)
 	return ""
@@ -113,7 +111,6 @@ func (r *deciding) backlog(i int, phase Phase) string {
 // waitOverdue asks the Scheduler again for a step whose Wake was lost. Nothing is counted, and
 // wakeAt stays as it is (H26).
 func (r *deciding) waitOverdue(i int, _ Event) (string, error) {
-	r.supervisor = true
 	s := &r.t.Steps[i]
 	if !passed(s.CompleteBy, r.at.Now) {
 		return notYet, nil
@@ -124,7 +121,6 @@ func (r *deciding) waitOverdue(i int, _ Event) (string, error) {
 
 // deadline stops or turns around a task past its deadline (P23a).
 func (r *deciding) deadline(_ int, ev Event) (string, error) {
-	r.supervisor = true
 	switch {
 	case ev.(DeadlinePassed).Run != r.t.Run:
 		return "it belongs to another run", nil
@@ -148,7 +144,6 @@ func (r *deciding) deadline(_ int, ev Event) (string, error) {
 
 // tellAgain asks the Scheduler to tell an end, and gives it another tell time (P11).
 func (r *deciding) tellAgain(_ int, _ Event) (string, error) {
-	r.supervisor = true
 	if !passed(r.t.Tell, r.at.Now) {
 		return notYet, nil
 	}
@@ -171,7 +166,13 @@ func (r *deciding) wakeForward(i int, _ Event) (string, error) {
 }
 
 // wakeUndo lets the undo go on. Where it cannot, the event changes nothing.
-func (r *deciding) wakeUndo(_ int, _ Event) (string, error) {
+func (r *deciding) wakeUndo(_ int, ev Event) (string, error) {
+	switch run := ev.(Wake).Run; { // a Wake for the whole task has passed no guard
+	case run > r.t.Run:
+		return "", ErrStale
+	case run < r.t.Run:
+		return earlierRun, nil
+	}
 	before := *r.t
 	before.Steps = append([]Step(nil), r.t.Steps...)
 	r.advance()

@@ -142,6 +142,8 @@ const (
 	notNow    = "the step is not in a state that waits"
 	wasSkip   = "the step was skipped"
 	notClaims = "the step was never claimed"
+
+	earlierRun = "it belongs to an earlier run"
 )
 
 var stepRows = []stepRow{

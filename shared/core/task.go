@@ -65,6 +65,7 @@ type Task struct {
 	EndCode      string // a short stable word
 	EndText      string // why, for people: the error, or the failure of the output expression
 	EndStep      string // the step to blame, "" for none
+	EndCommand   int    // Command when it entered Error: what the alert names, also when it is emitted again (P12)
 	Output       json.RawMessage
 	Created      Time
 	Ended        Time                       // when it entered the present end, or Error; zero while it runs
@@ -100,6 +101,7 @@ type Step struct {
 	FinishedAt   Time // when it became Processed
 	FinishSeq    int  // of the "step finished" status
 	FinishCause  string
+	EndState     State // what the task's Error found it in, once it is in another state: for the status (P12)
 	Output       json.RawMessage
 	Error        *StepError // the last failure
 	Resolved     *Resolved
@@ -127,6 +129,7 @@ const (
 type Resolved struct {
 	Fact    Fact `json:"fact"`
 	Command int  `json:"command"`
+	At      Time `json:"at,omitzero"` // when it was stated
 }
 
 // Verdict is the answer to one command, kept so that its sender can read it (P5).

@@ -117,17 +117,27 @@ func (r *deciding) stop(phase Phase) {
 // entered sets what belongs to an end: its time, its cause, its status, its tell time (P11).
 func (r *deciding) entered() {
 	t := r.t
-	t.Ended, t.EndCause, t.EndSeq, t.Tell = r.at.Now, r.cause, 0, 0
+	t.Ended, t.EndCause, t.EndSeq, t.EndCommand, t.Tell = r.at.Now, r.cause, 0, 0, 0
+	r.ended = true
 	status := r.notifies(endKind(t))
 	if status {
 		t.StatusSeq++
 		t.EndSeq = t.StatusSeq
 	}
+	if t.ProcessState == Error {
+		t.EndCommand = t.Command
+	}
 	if status || t.ProcessState == Error {
 		t.Tell = r.at.Now.Add(r.tellAfter())
 	}
-	if r.supervisor && status { // P11: the Scheduler sends both
-		r.emit(SendSettle{OrderID: t.OrderID})
+	r.announce()
+}
+
+// announce tells the end. Where a status belongs to it the Supervisor leaves both, status and
+// alert, to the Scheduler (P11).
+func (r *deciding) announce() {
+	if r.supervisor && r.t.EndSeq > 0 {
+		r.emit(SendSettle{OrderID: r.t.OrderID})
 		return
 	}
 	r.tell()
@@ -136,7 +146,23 @@ func (r *deciding) entered() {
 // left clears what belongs to an end, when a command takes the task out of it.
 func (r *deciding) left() {
 	t := r.t
-	t.Phase, t.Ended, t.EndCause, t.EndSeq, t.Tell, t.Attention = "", 0, "", 0, 0, false
+	t.Phase, t.Ended, t.EndCause, t.EndSeq, t.EndCommand, t.Tell, t.Attention = "", 0, "", 0, 0, 0, false
+	for i := range t.Steps {
+		t.Steps[i].EndState = ""
+	}
+}
+
+// remember keeps what an Error was told with: its steps may still move, by a reply in flight or by
+// the operator's word, and a re-emission must be the same, byte for byte (P12).
+func (r *deciding) remember(before *Task) {
+	if r.ended || before.ProcessState != Error || r.t.ProcessState != Error {
+		return
+	}
+	for i := range r.t.Steps {
+		if s, was := &r.t.Steps[i], before.Steps[i].State; s.State != was && s.EndState == "" {
+			s.EndState = was
+		}
+	}
 }
 
 // tell emits all that the present end has to tell.
@@ -145,12 +171,17 @@ func (r *deciding) tell() {
 	if t.EndSeq > 0 {
 		s := Status{Kind: endKind(t), Seq: t.EndSeq, At: t.Ended, Step: t.EndStep, Output: t.Output, Code: t.EndCode, Message: t.EndText}
 		for i := range t.Steps {
-			s.Steps = append(s.Steps, StepSummary{Step: t.Steps[i].Name, State: t.Steps[i].State, Attempts: t.Steps[i].Attempt})
+			step := &t.Steps[i]
+			state := step.State
+			if step.EndState != "" {
+				state = step.EndState
+			}
+			s.Steps = append(s.Steps, StepSummary{Step: step.Name, State: state, Attempts: step.Attempt})
 		}
 		r.emit(r.status(s))
 	}
 	if t.ProcessState == Error {
-		r.emit(RaiseAlert{OrderID: t.OrderID, Workflow: t.Workflow, Run: t.Run, Command: t.Command, Phase: t.Phase,
+		r.emit(RaiseAlert{OrderID: t.OrderID, Workflow: t.Workflow, Run: t.Run, Command: t.EndCommand, Phase: t.Phase,
 			Step: t.EndStep, Code: t.EndCode, Message: t.EndText, At: t.Ended})
 	}
 }
@@ -193,7 +224,7 @@ func (r *deciding) reemit() {
 		r.emit(r.finishedStatus(&t.Steps[i]))
 	}
 	if t.EndCause == r.cause && (t.Terminal() || t.ProcessState == Error) {
-		r.tell()
+		r.announce()
 	}
 	for i := range t.Steps {
 		if s := &t.Steps[i]; s.Cause == r.cause && r.claimStands(s) {
@@ -235,18 +266,28 @@ func (r *deciding) ask(i int) {
 }
 
 // Restart emits again all that is under way in a task whose queues died with their process, from
-// its document alone (P27): requests, waits, an untold end.
+// its document alone (P27): requests, waits, an untold end. Errors: ErrOrderNeeded, ErrUnfit.
 func Restart(def *Definition, order []byte, t *Task, now Time) (Decision, error) {
+	if err := unfit(def, t); err != nil {
+		return Decision{}, err
+	}
 	r := &deciding{def: def, order: order, t: t, at: At{Now: now}}
-	going := t.ProcessState == Processing || t.ProcessState == Compensating
+	forward, undo := t.ProcessState == Processing, t.ProcessState == Compensating
+	asked := false
 	for i := range t.Steps {
 		s := &t.Steps[i]
+		asked = asked || s.State == Compensating
 		switch {
 		case r.claimStands(s):
 			r.ask(i)
-		case going && waiting(s) && s.CompleteBy != 0:
+		case undo && s.State == Pending && s.CompleteBy != 0: // P9a: its wait bound the forward claim only
+			r.emit(SendWake{OrderID: t.OrderID, Run: t.Run, Step: s.Name, Attempt: s.Attempt})
+		case (forward || undo) && waiting(s) && s.CompleteBy != 0:
 			r.emit(SendWake{OrderID: t.OrderID, Run: t.Run, Step: s.Name, Attempt: s.Attempt, WakeAt: s.WakeAt})
 		}
+	}
+	if undo && !asked { // the Supervisor turned it around, and its Wake for the whole task died too (P23a)
+		r.emit(SendWake{OrderID: t.OrderID, Run: t.Run})
 	}
 	if t.Tell != 0 {
 		r.tell()
