@@ -2,7 +2,6 @@ package state
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -11,12 +10,14 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Config is what a Store needs. Store, Definitions and Compile are required.
+// Config is what a Store needs. Store, Definitions, Compile and Encode are required.
 type Config struct {
 	Store       port.Store
 	Definitions port.Definitions
 	// Compile makes a definition of its stored form and attaches the expressions.
 	Compile func(hash string, data []byte) (*core.Definition, error)
+	// Encode gives a definition's stored form, the bytes that its hash names.
+	Encode func(def *core.Definition) ([]byte, error)
 	// Current is the definition that new orders of a workflow get; nil for an unknown workflow.
 	Current func(workflow string) *core.Definition
 	// OnCommit is called after each stored task, on the goroutine that stored it.
@@ -248,7 +249,7 @@ func (s *Store) Current(ctx context.Context, workflow string) (*core.Definition,
 	if stored {
 		return def, nil
 	}
-	data, err := json.Marshal(def)
+	data, err := s.cfg.Encode(def)
 	if err != nil {
 		return nil, fmt.Errorf("store definition %s of workflow %q: %w", def.Hash, workflow, err)
 	}

@@ -1,0 +1,62 @@
+package worker
+
+import (
+	"context"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+)
+
+// answer sends the reply, if there is to be one, and only then lets the request go.
+func (h *handling) answer(ctx context.Context) Verdict {
+	w := h.w
+	left := h.stop().Sub(w.Clock.Now())
+	switch {
+	case left <= 0: // P25: nothing is sent after stopBy
+		w.counters.late.Add(1)
+		w.Log.Info("a request was finished after its stopBy; not answered", about(w.Agent, h.req), "done", h.failed == nil && !h.silent)
+		return gone
+	case h.silent:
+		w.counters.doubt.Add(1)
+		w.Log.Info("a plain operation is in doubt; neither called nor answered", about(w.Agent, h.req))
+		return gone
+	}
+	reply := h.reply()
+	if err := w.send(ctx, w.Replies, reply, min(w.SendTimeout, left)); err != nil {
+		w.Log.Warn("a reply could not be sent; the request is given back", about(w.Agent, h.req), "error", err)
+		return w.giveBack(afterUnsent)
+	}
+	switch reply.Outcome {
+	case core.OutcomeDone:
+		w.counters.done.Add(1)
+	case core.OutcomeFailed:
+		w.counters.failed.Add(1)
+		w.Log.Info("a request failed for good", about(w.Agent, h.req), "code", reply.Error.Code)
+	default:
+		w.counters.later.Add(1)
+		w.Log.Info("a request failed, to be tried later", about(w.Agent, h.req), "code", reply.Error.Code)
+	}
+	return gone
+}
+
+// reply echoes what the request is known by, and says how long it had waited (P3, P32).
+func (h *handling) reply() *message.Reply {
+	r := h.req
+	reply := &message.Reply{
+		Schema: message.Schema, OrderID: r.OrderID, Run: r.Run, Step: r.Step, Agent: h.w.Agent, Attempt: r.Attempt,
+		Operation: r.Operation, Outcome: core.OutcomeDone, Output: h.output,
+	}
+	if r.ClaimedAt != 0 {
+		reply.Waited = max(0, core.TimeOf(h.received).Sub(r.ClaimedAt))
+	}
+	if f := h.failed; f != nil {
+		reply.Outcome, reply.Output = core.OutcomeRetryLater, nil
+		if f.Permanent {
+			reply.Outcome = core.OutcomeFailed
+		} else {
+			reply.RetryAfter = core.DurationOf(f.RetryAfter)
+		}
+		reply.Error = &message.ReplyError{Code: f.Code, Message: core.TrimMessage(f.Error())}
+	}
+	return reply
+}

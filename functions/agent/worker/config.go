@@ -1,0 +1,107 @@
+package worker
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// MaxOutput is the largest output of an operation, in bytes: a reply must fit into one message.
+const MaxOutput = 48 << 10
+
+// Config is what a Worker needs.
+type Config struct {
+	Agent      string     // its name, for logs and replies
+	Operations Operations // at least one
+	Replies    port.Queue
+	Quarantine port.Queue
+	Ledger     port.Ledger // required for plain services only; without it their requests are answered retry-later
+	Clock      port.Clock
+	Log        *slog.Logger // nil: discarded
+	Retry      Retry
+	Breaker    Breaker
+	// SendTimeout bounds the sending of one reply; default 5 s.
+	SendTimeout time.Duration
+}
+
+// Retry is the agent's own, within one attempt of the step and its time.
+type Retry struct {
+	Tries   int           // calls in one attempt, 1 to 20; default 3
+	Initial time.Duration // wait before the second; default 200 ms
+	Max     time.Duration // longest wait; default 5 s
+	Jitter  float64       // share by which a wait is varied, 0 to 0.9; default 0.25, below 0 is none
+}
+
+// Breaker is the circuit breaker, one for each operation.
+type Breaker struct {
+	Off      bool
+	Failures int           // transient failures in a row of the last Window calls that open it; default 5
+	Window   int           // default 10
+	Delay    time.Duration // how long it stays open; default 5 s
+	Probes   int           // calls that must succeed before it closes; default 1
+}
+
+func (r *Retry) complete() error {
+	orElse(&r.Tries, 3)
+	orElse(&r.Initial, 200*time.Millisecond)
+	orElse(&r.Max, max(5*time.Second, r.Initial))
+	orElse(&r.Jitter, 0.25)
+	r.Jitter = max(0, r.Jitter)
+	switch {
+	case r.Tries < 1 || r.Tries > 20:
+		return fmt.Errorf("retry: %d tries; 1 to 20 are possible", r.Tries)
+	case r.Initial < 0 || r.Max < r.Initial:
+		return fmt.Errorf("retry: the first wait %s must be positive and at most the longest, %s", r.Initial, r.Max)
+	case r.Jitter > 0.9:
+		return fmt.Errorf("retry: a jitter of %g; 0 to 0.9 are possible", r.Jitter)
+	}
+	return nil
+}
+
+func (b *Breaker) complete() error {
+	orElse(&b.Failures, 5)
+	orElse(&b.Window, max(10, b.Failures))
+	orElse(&b.Delay, 5*time.Second)
+	orElse(&b.Probes, 1)
+	if b.Failures < 1 || b.Window < b.Failures || b.Delay < 0 || b.Probes < 1 {
+		return fmt.Errorf("breaker: %d failures of %d calls, %d probes, open for %s; all must be positive, and failures at most the calls", b.Failures, b.Window, b.Probes, b.Delay)
+	}
+	return nil
+}
+
+// Validate says what is wrong with the retry and breaker of a configuration, nil if nothing is.
+func Validate(r Retry, b Breaker) error { return errors.Join(r.complete(), b.complete()) }
+
+func orElse[T int | float64 | time.Duration](value *T, otherwise T) {
+	if *value == 0 {
+		*value = otherwise
+	}
+}
+
+func (c *Config) complete() error {
+	orElse(&c.SendTimeout, 5*time.Second)
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	problems := []error{c.Retry.complete(), c.Breaker.complete()}
+	for what, missing := range map[string]bool{
+		"a name": c.Agent == "", "operations": len(c.Operations) == 0, "the queue of replies": c.Replies == nil,
+		"the quarantine": c.Quarantine == nil, "a clock": c.Clock == nil,
+	} {
+		if missing {
+			problems = append(problems, fmt.Errorf("it has no %s", what))
+		}
+	}
+	for name, op := range c.Operations {
+		if op.Run == nil {
+			problems = append(problems, fmt.Errorf("operation %q has no function", name))
+		}
+	}
+	if err := errors.Join(problems...); err != nil {
+		return fmt.Errorf("agent %q: %w", c.Agent, err)
+	}
+	return nil
+}

@@ -1,0 +1,80 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// Failure is an error with what the worker must know of it. Errors that are none are transient,
+// and leave the effect in doubt.
+type Failure struct {
+	// Permanent: no repetition can succeed; the step fails for good.
+	Permanent bool
+	// NoEffect: it is proven that this call has had no effect and will have none, because it was
+	// never sent, or was refused. The ledger of plain services needs that proof (P31).
+	NoEffect bool
+	// RetryAfter is the wait that the service asked for; 0: none.
+	RetryAfter time.Duration
+	// Code is a short stable word: "http-422", "card-declined". At most 64 bytes are kept.
+	Code string
+	Err  error
+}
+
+// Error is the text of the wrapped error: it goes into the state store, so it must hold no secrets.
+func (f *Failure) Error() string { return f.Err.Error() }
+
+// Unwrap gives the wrapped error.
+func (f *Failure) Unwrap() error { return f.Err }
+
+// Permanent says that no repetition can succeed. Alone it proves nothing about the effect: add
+// NoEffect where the service refused before it did anything.
+func Permanent(err error) error { return with(err, func(f *Failure) { f.Permanent = true }) }
+
+// Transient says that a repetition may succeed, as is taken for granted of unclassified errors.
+func Transient(err error) error { return with(err, func(f *Failure) { f.Permanent = false }) }
+
+// RetryAfter is transient, and the service asks to wait that long before the next call.
+func RetryAfter(err error, wait time.Duration) error {
+	return with(err, func(f *Failure) { f.Permanent, f.RetryAfter = false, max(0, wait) })
+}
+
+// NoEffect says that this call is proven to have had no effect: it was never sent, or refused.
+func NoEffect(err error) error { return with(err, func(f *Failure) { f.NoEffect = true }) }
+
+// WithCode gives the error a short stable word for programs.
+func WithCode(err error, code string) error {
+	return with(err, func(f *Failure) { f.Code = code })
+}
+
+func with(err error, change func(*Failure)) error {
+	if err == nil {
+		return nil
+	}
+	f := classify(err)
+	f.Err = err
+	change(&f)
+	return &f
+}
+
+const maxCode = 64
+
+// classify says what an error is.
+func classify(err error) Failure {
+	f := Failure{Code: "failed", Err: err}
+	if known := (*Failure)(nil); errors.As(err, &known) {
+		f = *known
+		f.Err = err
+	}
+	switch {
+	case f.Code != "" && f.Code != "failed":
+	case errors.Is(err, context.DeadlineExceeded):
+		f.Code = "timeout"
+	default:
+		f.Code = "failed"
+	}
+	if len(f.Code) > maxCode {
+		f.Code = f.Code[:maxCode]
+	}
+	return f
+}

@@ -1,0 +1,240 @@
+package worker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/failsafe-go/failsafe-go/circuitbreaker"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+)
+
+// handling is one request on its way to its reply.
+type handling struct {
+	w        *Worker
+	req      *message.Request
+	op       Operation
+	received time.Time
+	deadline time.Time // of all tries together
+
+	try    int
+	doubt  error // why an earlier try of this handling may have had its effect; nil: none may
+	silent bool // nothing is to be answered: too late, or in doubt
+	output json.RawMessage
+	failed *tried // the last failure; nil: done
+}
+
+// errSilent ends the tries where nothing is to be answered.
+var errSilent = errors.New("no answer")
+
+func (h *handling) run(ctx context.Context) Verdict {
+	w := h.w
+	if !h.inTime() { // P25: such a copy is of no use to anybody; its step is or will be overdue (P32)
+		w.counters.late.Add(1)
+		w.Log.Info("a request came after its stopBy; dropped", about(w.Agent, h.req))
+		return gone
+	}
+	var known bool
+	if h.op, known = w.Operations.find(h.req.Name); !known {
+		return h.refuse(ctx, "unknown-operation", fmt.Errorf("agent %q has no operation %q; deploy one that has it, or correct the workflow", w.Agent, h.req.Name))
+	}
+	if h.req.Grade == core.Plain && w.Ledger == nil {
+		return h.refuse(ctx, "no-ledger", fmt.Errorf("operation %q is of a plain service, and agent %q was started without a ledger; give it one", h.req.Name, w.Agent))
+	}
+	limit := h.limit(ctx)
+	if limit <= 0 || ctx.Err() != nil {
+		return w.giveBack(0)
+	}
+	h.deadline = w.Clock.Now().Add(limit)
+	inner, cancel := context.WithTimeout(ctx, limit)
+	h.tries(inner)
+	cancel()
+	if h.failed != nil && errors.Is(ctx.Err(), context.Canceled) && !h.failed.Permanent {
+		return w.giveBack(0) // shutting down cut it short: another instance goes on with the same key
+	}
+	return h.answer(ctx)
+}
+
+// inTime: before stopBy, less what the clocks may differ by (P25).
+func (h *handling) inTime() bool { return h.w.Clock.Now().Before(h.stop()) }
+
+func (h *handling) stop() time.Time { return h.req.StopBy.Add(-h.req.ClockSkew).Std() }
+
+// limit is the time of one handling: the step's timeout, what is left until stopBy, and what is
+// left to the handler itself, whichever ends first.
+func (h *handling) limit(ctx context.Context) time.Duration {
+	now := h.w.Clock.Now()
+	limit := min(h.req.Timeout.Std(), h.stop().Sub(now))
+	if end, bounded := ctx.Deadline(); bounded {
+		limit = min(limit, end.Sub(now))
+	}
+	return limit
+}
+
+// refuse answers that nothing was done and that it may be asked again: a deploy can mend it.
+func (h *handling) refuse(ctx context.Context, code string, err error) Verdict {
+	h.failed = &tried{Failure: Failure{Code: code, NoEffect: true, Err: err}}
+	return h.answer(ctx)
+}
+
+// tries carries out the operation, with the agent's own retries inside the breaker.
+func (h *handling) tries(ctx context.Context) {
+	g := h.w.guard(h.req.Name)
+	_, err := g.executor.WithContext(ctx).Get(func() (any, error) {
+		if err := h.once(ctx); err != nil {
+			return nil, err
+		}
+		return nil, nil
+	})
+	if errors.Is(err, circuitbreaker.ErrOpen) && !h.silent {
+		wait := g.breaker.RemainingDelay()
+		if wait <= 0 { // half-open, and others are probing
+			wait = h.w.Breaker.Delay
+		}
+		why := fmt.Errorf("the circuit breaker of %s %s is open: the service failed too often just now; the call was not made", h.w.Agent, h.req.Name)
+		if h.failed != nil {
+			why = fmt.Errorf("%w; before: %w", why, h.failed.Err)
+		}
+		h.failed = &tried{Failure: Failure{Code: "breaker-open", RetryAfter: wait, Err: why}}
+	}
+}
+
+// once is one try. What it answers is for the policies; the outcome stands in h, because the
+// library answers the end of a context in place of a success that came with it.
+func (h *handling) once(ctx context.Context) error {
+	h.failed, h.silent, h.output = nil, false, nil
+	h.try++
+	if h.try > 1 {
+		h.w.counters.retried.Add(1)
+	}
+	if !h.inTime() {
+		h.silent = true
+		return errSilent
+	}
+	var out json.RawMessage
+	var err error
+	if h.req.Grade == core.Plain {
+		out, err = h.plain(ctx)
+	} else {
+		out, err = h.checked(ctx)
+	}
+	switch {
+	case errors.Is(err, errSilent):
+		h.silent = true
+		return err
+	case err != nil:
+		h.failed = h.judge(ctx, classify(err))
+		return h.failed
+	}
+	h.output = out
+	return nil
+}
+
+// judge decides whether another try makes sense, and whether the service is to blame.
+func (h *handling) judge(ctx context.Context, f Failure) *tried {
+	if !f.NoEffect && h.doubt == nil {
+		h.doubt = f.Err
+	}
+	t := &tried{Failure: f, wait: f.RetryAfter}
+	t.service = !f.Permanent && f.Code != codeLedger && !errors.Is(context.Cause(ctx), context.Canceled)
+	left := h.deadline.Sub(h.w.Clock.Now())
+	t.again = !f.Permanent && ctx.Err() == nil && h.w.Retry.longest(h.try, f.RetryAfter) < left
+	if h.req.Grade == core.Plain && !f.NoEffect && h.op.Check == nil {
+		t.again = false // nobody can be asked, and it must not be called again
+	}
+	return t
+}
+
+// checked calls the operation, asking first whether a repeated one has happened before.
+func (h *handling) checked(ctx context.Context) (json.RawMessage, error) {
+	if h.op.Check != nil && (h.req.Attempt > 1 || h.doubt != nil) {
+		happened, out, err := h.check(ctx)
+		switch {
+		case err != nil:
+			return nil, err
+		case happened:
+			return out, nil
+		case !h.inTime():
+			return nil, errSilent
+		}
+	}
+	return h.call(ctx)
+}
+
+// check asks the service. Its failure says nothing about the effect, and is never permanent.
+func (h *handling) check(ctx context.Context) (happened bool, out json.RawMessage, err error) {
+	defer h.recovered(&err)
+	happened, value, err := h.op.Check(ctx, h.asCall())
+	if err != nil {
+		f := classify(err)
+		return false, nil, &Failure{Code: "check-" + f.Code, RetryAfter: f.RetryAfter, Err: fmt.Errorf("asking whether it happened before failed: %w", err)}
+	}
+	if !happened {
+		return false, nil, nil
+	}
+	h.w.counters.checked.Add(1)
+	out, err = encode(value)
+	return true, out, err
+}
+
+// call calls the operation. A panic in it is a transient failure.
+func (h *handling) call(ctx context.Context) (out json.RawMessage, err error) {
+	defer h.recovered(&err)
+	value, err := h.op.Run(ctx, h.asCall())
+	if err != nil {
+		return nil, err
+	}
+	return encode(value)
+}
+
+func (h *handling) recovered(err *error) {
+	if p := recover(); p != nil {
+		h.w.counters.panics.Add(1)
+		h.w.Log.Error("an operation panicked", about(h.w.Agent, h.req), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+		*err = &Failure{Code: "panic", Err: errors.New("the operation panicked; the agent's log has its stack")}
+	}
+}
+
+func (h *handling) asCall() Call {
+	r := h.req
+	return Call{
+		OrderID: r.OrderID, Run: r.Run, Step: r.Step, Attempt: r.Attempt, Try: h.try, Operation: r.Operation, Name: r.Name,
+		Grade: r.Grade, Key: r.Key, Input: r.Input, Deadline: h.deadline, StopBy: r.StopBy.Std(), Resolved: r.Resolved, Trace: r.Trace,
+	}
+}
+
+// encode makes JSON of an output. One that is no JSON, or too large, fails for good (P28): the
+// operation has happened, and would answer the same again.
+func encode(value any) (json.RawMessage, error) {
+	var out json.RawMessage
+	switch v := value.(type) {
+	case nil:
+		return nil, nil
+	case json.RawMessage:
+		if len(v) > 0 && !json.Valid(v) {
+			return nil, &Failure{Permanent: true, Code: codeOutput, Err: errors.New("the operation was done, but its output is not JSON")}
+		}
+		out = v
+	default:
+		var err error
+		if out, err = json.Marshal(v); err != nil {
+			return nil, &Failure{Permanent: true, Code: codeOutput, Err: fmt.Errorf("the operation was done, but its output cannot be written as JSON: %w", err)}
+		}
+	}
+	if len(out) > MaxOutput {
+		return nil, &Failure{Permanent: true, Code: codeTooLarge,
+			Err: fmt.Errorf("the operation was done, but its output has %d bytes and the limit is %d; store it elsewhere and answer a reference", len(out), MaxOutput)}
+	}
+	return out, nil
+}
+
+const (
+	codeOutput   = "output"           // done, and its output cannot be used
+	codeTooLarge = "output-too-large" // the same
+	codeLedger   = "ledger"           // not called: the ledger could not be used
+)

@@ -1,0 +1,70 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// holds keeps the messages in hand invisible for as long as they are handled.
+type holds struct {
+	queue      port.Queue
+	visibility time.Duration
+	log        *slog.Logger
+
+	mu   sync.Mutex
+	held map[string]int // receipt → rounds survived
+}
+
+func newHolds(q port.Queue, visibility time.Duration, log *slog.Logger) *holds {
+	return &holds{queue: q, visibility: visibility, log: log, held: map[string]int{}}
+}
+
+func (h *holds) add(receipt string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.held[receipt] = 0
+}
+
+func (h *holds) remove(receipt string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.held, receipt)
+}
+
+// keep extends, every third of the visibility timeout, what has been in hand for a whole round.
+func (h *holds) keep(ctx context.Context) {
+	for {
+		pause(ctx, h.visibility/3)
+		if ctx.Err() != nil {
+			return
+		}
+		for _, receipt := range h.due() {
+			if err := h.queue.Extend(ctx, receipt, h.visibility); err != nil {
+				if errors.Is(err, port.ErrReceipt) {
+					h.remove(receipt)
+				}
+				if ctx.Err() == nil {
+					h.log.Warn("a request in hand could not be kept invisible; it may be handled twice, with the same key", "queue", h.queue.Name(), "error", err)
+				}
+			}
+		}
+	}
+}
+
+// due lists what has survived a round.
+func (h *holds) due() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var receipts []string
+	for receipt := range h.held {
+		if h.held[receipt]++; h.held[receipt] > 1 {
+			receipts = append(receipts, receipt)
+		}
+	}
+	return receipts
+}

@@ -1,0 +1,62 @@
+package worker
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+// Call is one call of an operation, as its function sees it. It must not be changed: Input may be
+// shared.
+type Call struct {
+	OrderID   string
+	Run       int
+	Step      string
+	Attempt   int            // of the step; the same key for all of them (P2)
+	Try       int            // 1, 2 … within this attempt: the agent's own retries
+	Operation core.Operation // do or undo
+	Name      string         // of the operation: "charge"
+	Grade     core.Grade
+	Key       string          // idempotency key; an undo names the key of the do that it reverses
+	Input     json.RawMessage // may be empty
+	Deadline  time.Time       // when the context ends
+	StopBy    time.Time       // no side effect may begin or land after it (P6)
+	Resolved  *core.Resolved  // what the operator stated, nil mostly
+	Trace     string          // W3C traceparent
+}
+
+// Func carries out an operation. The output is anything that encodes to JSON, at most MaxOutput
+// bytes; a json.RawMessage is taken as it is. The context ends with the step's timeout, and never
+// after stopBy less the clock skew. See Permanent, Transient, RetryAfter and NoEffect for errors;
+// any other error is transient.
+type Func func(ctx context.Context, call Call) (output any, err error)
+
+// CheckFunc asks the service whether the operation of call.Key has happened, and for its output if
+// so. It has no effect. An error means that nobody knows.
+type CheckFunc func(ctx context.Context, call Call) (happened bool, output any, err error)
+
+// Operation is one operation of a remote service.
+type Operation struct {
+	Run Func
+	// Check, where the service can be asked, comes before each repeated call: a second attempt, and
+	// an own retry after an error that leaves the effect in doubt. Of a plain service it answers
+	// for calls in doubt, and is believed where it says "happened" only: a call that has not landed
+	// yet may still land.
+	Check CheckFunc
+}
+
+// AnyOperation is the entry of Operations for names that have none of their own.
+const AnyOperation = "*"
+
+// Operations are an agent's operations by name.
+type Operations map[string]Operation
+
+func (o Operations) find(name string) (Operation, bool) {
+	if op, ok := o[name]; ok && name != AnyOperation {
+		return op, op.Run != nil
+	}
+	op, ok := o[AnyOperation]
+	return op, ok && op.Run != nil
+}

@@ -1,0 +1,161 @@
+package worker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// ledgerTime bounds the writing of an outcome: it is tried even when the handler's time is over,
+// because what is not written stays in doubt.
+const ledgerTime = 2 * time.Second
+
+// maxMoves bounds how often a lost conditional write is decided again.
+const maxMoves = 8
+
+// plain carries out an operation of a service that knows no keys, by the ledger (P31): at most one
+// call in doubt or done per key, never a wrong answer.
+func (h *handling) plain(ctx context.Context) (json.RawMessage, error) {
+	entry, do, err := h.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	switch do {
+	case sayDone:
+		if h.req.Operation == core.UndoOp {
+			return nil, nil
+		}
+		return entry.Output, nil
+	case sayFailed:
+		return nil, h.failedBefore(entry)
+	case sayNothing, sayInDoubt:
+		return h.inDoubt(ctx, do)
+	}
+	if !h.inTime() {
+		h.leave(ctx, withdrawn, nil, Failure{})
+		return nil, errSilent
+	}
+	out, err := h.call(ctx)
+	if err == nil {
+		h.leave(ctx, happened, out, Failure{})
+		return out, nil
+	}
+	f := classify(err)
+	h.leave(ctx, outcomeOf(f), nil, f)
+	return nil, &f
+}
+
+func outcomeOf(f Failure) outcome {
+	switch {
+	case f.Code == codeOutput || f.Code == codeTooLarge:
+		return happened // only its output is of no use
+	case !f.NoEffect:
+		return unknown
+	case f.Permanent:
+		return refused
+	default:
+		return withdrawn
+	}
+}
+
+// enter loads the entry and stores the request's transition, deciding again when another request
+// was faster.
+func (h *handling) enter(ctx context.Context) (port.LedgerEntry, act, error) {
+	for range maxMoves {
+		e, err := h.w.Ledger.Entry(ctx, h.req.Key)
+		if err != nil {
+			return e, 0, h.ledgerFailed("read", err)
+		}
+		e.Key = h.req.Key
+		next, move, do := enter(e, h.req.Operation, h.req.Attempt, h.req.Resolved)
+		if !move {
+			return next, do, nil
+		}
+		err = h.w.Ledger.Move(ctx, next)
+		if err == nil {
+			return next, do, nil
+		}
+		if !errors.Is(err, port.ErrConflict) {
+			return e, 0, h.ledgerFailed("write", err)
+		}
+	}
+	return port.LedgerEntry{}, 0, h.ledgerFailed("write", fmt.Errorf("lost %d times in a row: %w", maxMoves, port.ErrConflict))
+}
+
+// ledgerFailed: nothing was called.
+func (h *handling) ledgerFailed(what string, err error) error {
+	return &Failure{Code: codeLedger, NoEffect: true, Err: fmt.Errorf("the agent could not %s its ledger, so the service was not called: %w", what, err)}
+}
+
+func (h *handling) failedBefore(e port.LedgerEntry) error {
+	f := &Failure{Permanent: true, NoEffect: true, Code: e.Code, Err: errors.New(e.Message)}
+	if e.State == StateFenced {
+		f.Code, f.Err = "fenced", errors.New("the step has been undone; it is not done any more")
+	}
+	return f
+}
+
+// inDoubt is a request for what was perhaps called before. Only a check that says "happened" can
+// be believed: a call that has not landed yet may still land.
+func (h *handling) inDoubt(ctx context.Context, do act) (json.RawMessage, error) {
+	// Of an undo the check speaks only if an undo was begun at all.
+	if h.op.Check != nil && (do == sayNothing || h.undoBegun(ctx)) {
+		happens, out, err := h.check(ctx)
+		if happens {
+			h.leave(ctx, happened, out, Failure{})
+			return out, err
+		}
+		if err != nil && do == sayNothing && h.doubt != nil {
+			return nil, err // this handling's own call: the check is worth repeating
+		}
+	}
+	if do == sayInDoubt {
+		return nil, &Failure{Permanent: true, Code: "in-doubt",
+			Err: errors.New("a call to this plain service was begun and nobody knows whether it happened; find out and resolve it")}
+	}
+	if h.doubt != nil {
+		return nil, &Failure{Code: "in-doubt", Err: fmt.Errorf("the call was sent, and nobody knows whether it happened: %w", h.doubt)}
+	}
+	return nil, errSilent
+}
+
+func (h *handling) undoBegun(ctx context.Context) bool {
+	e, err := h.w.Ledger.Entry(ctx, h.req.Key)
+	return err == nil && e.State == StateUndoStarted
+}
+
+// leave stores what the call has shown. If that fails the entry stays in doubt, which is safe; the
+// answer is true all the same.
+func (h *handling) leave(ctx context.Context, o outcome, out json.RawMessage, f Failure) {
+	if o == unknown {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ledgerTime)
+	defer cancel()
+	var err error
+	for range maxMoves {
+		var e port.LedgerEntry
+		if e, err = h.w.Ledger.Entry(ctx, h.req.Key); err != nil {
+			continue
+		}
+		next, move := leave(e, h.req.Operation, h.req.Attempt, o)
+		if !move {
+			return
+		}
+		if next.State == StateDone && h.req.Operation == core.Do {
+			next.Output = out
+		}
+		if next.State == StateFailed {
+			next.Code, next.Message = f.Code, core.TrimMessage(f.Error())
+		}
+		if err = h.w.Ledger.Move(ctx, next); err == nil {
+			return
+		}
+	}
+	h.w.Log.Error("the outcome of a plain call could not be written; the step stays in doubt", about(h.w.Agent, h.req), "error", err)
+}

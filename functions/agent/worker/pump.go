@@ -1,0 +1,198 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// Pump takes requests from a queue and has them handled, several at the same time.
+type Pump struct {
+	Queue       port.Queue
+	Worker      *Worker
+	Concurrency int           // requests handled at the same time; default 10
+	Batch       int           // most that are received at once, 1 to port.MaxBatch; default 5
+	Wait        time.Duration // long poll; default 20 s
+	Visibility  time.Duration // how long a request stays invisible, extended while it is handled; default 30 s
+	Drain       time.Duration // time for requests in hand once the context of Run ends; default 3 s
+	Pause       time.Duration // after a failed receive; default 1 s
+	Log         *slog.Logger  // nil: the worker's
+}
+
+// ErrUndrained: requests were still being handled when the time to drain was over.
+var ErrUndrained = errors.New("not drained")
+
+func (p *Pump) complete() error {
+	orElse(&p.Concurrency, 10)
+	orElse(&p.Batch, 5)
+	orElse(&p.Wait, 20*time.Second)
+	orElse(&p.Visibility, 30*time.Second)
+	orElse(&p.Drain, 3*time.Second)
+	orElse(&p.Pause, time.Second)
+	switch {
+	case p.Queue == nil || p.Worker == nil:
+		return fmt.Errorf("a pump needs a queue and a worker")
+	case p.Concurrency < 1 || p.Batch < 1 || p.Batch > port.MaxBatch:
+		return fmt.Errorf("pump of %s: concurrency %d must be at least 1, the batch %d from 1 to %d", p.Queue.Name(), p.Concurrency, p.Batch, port.MaxBatch)
+	case p.Wait < 0 || p.Visibility < time.Second || p.Drain < 0 || p.Pause < 0:
+		return fmt.Errorf("pump of %s: its times must be positive, the visibility timeout at least 1 s", p.Queue.Name())
+	}
+	if p.Log == nil {
+		p.Log = p.Worker.Log
+	}
+	return nil
+}
+
+// Run works until the context ends, then lets what is in hand come to its end within Drain, and
+// gives back the rest. No goroutine of its own is left, but for those of operations that do not
+// heed their context: ErrUndrained then.
+func (p *Pump) Run(ctx context.Context) error {
+	if err := p.complete(); err != nil {
+		return err
+	}
+	work, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	r := &running{Pump: p, held: newHolds(p.Queue, p.Visibility, p.Log), deleted: make(chan string, p.Concurrency)}
+	var attendants sync.WaitGroup
+	attendants.Go(func() { r.held.keep(work) })
+	attendants.Go(r.deleteAll)
+	r.receive(ctx, work)
+	err := r.drain(stop)
+	if err == nil {
+		close(r.deleted) // whoever sends on it has ended
+	}
+	stop()
+	if err == nil {
+		attendants.Wait()
+	}
+	return err
+}
+
+// running is one Run of a Pump.
+type running struct {
+	*Pump
+	held    *holds
+	deleted chan string // receipts
+	busy    sync.WaitGroup
+}
+
+// receive takes as much as there is room for.
+func (r *running) receive(ctx, work context.Context) {
+	room := make(chan struct{}, r.Concurrency)
+	for ctx.Err() == nil {
+		free := 0
+		select {
+		case room <- struct{}{}:
+			free = 1
+		case <-ctx.Done():
+			return
+		}
+		for free < r.Batch {
+			select {
+			case room <- struct{}{}:
+				free++
+				continue
+			default:
+			}
+			break
+		}
+		deliveries, err := r.Queue.Receive(ctx, free, r.Wait, r.Visibility)
+		for i := range deliveries {
+			r.held.add(deliveries[i].Receipt)
+			r.busy.Go(func() {
+				defer func() { <-room }()
+				r.handle(work, deliveries[i])
+			})
+		}
+		for range free - len(deliveries) {
+			<-room
+		}
+		if err != nil && ctx.Err() == nil {
+			r.Log.Warn("receiving failed; trying again", "queue", r.Queue.Name(), "error", err)
+			pause(ctx, r.Pause)
+		}
+	}
+}
+
+func (r *running) handle(work context.Context, d port.Delivery) {
+	v := r.Worker.Handle(work, d)
+	r.held.remove(d.Receipt)
+	if v.Delete {
+		r.deleted <- d.Receipt
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(work), r.Worker.SendTimeout)
+	defer cancel()
+	if err := r.Queue.Extend(ctx, d.Receipt, v.After); err != nil && !errors.Is(err, port.ErrReceipt) {
+		r.Log.Warn("a request could not be given back; it comes again when its visibility timeout has passed", "queue", r.Queue.Name(), "message", d.ID, "error", err)
+	}
+}
+
+// deleteAll deletes what was handled: as many at once as have gathered while it was busy.
+func (r *running) deleteAll() {
+	for receipt := range r.deleted {
+		receipts := []string{receipt}
+	gather:
+		for len(receipts) < port.MaxBatch {
+			select {
+			case next, open := <-r.deleted:
+				if !open {
+					break gather
+				}
+				receipts = append(receipts, next)
+			default:
+				break gather
+			}
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), r.Worker.SendTimeout)
+		for _, err := range r.Queue.Delete(ctx, receipts) {
+			if err != nil && !errors.Is(err, port.ErrReceipt) {
+				r.Log.Warn("a handled request could not be deleted; it comes again and is answered again", "queue", r.Queue.Name(), "error", err)
+			}
+		}
+		cancel()
+	}
+}
+
+// drain waits for what is in hand; past the time its context is ended, and then it is given a
+// little more to return.
+func (r *running) drain(stop func()) error {
+	ended := make(chan struct{})
+	go func() { r.busy.Wait(); close(ended) }()
+	if within(ended, r.Drain) {
+		return nil
+	}
+	stop()
+	if within(ended, time.Second) {
+		return nil
+	}
+	return fmt.Errorf("queue %s: operations have not ended %s after they were told to; their requests come again: %w", r.Queue.Name(), time.Second, ErrUndrained)
+}
+
+func within(ended <-chan struct{}, d time.Duration) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), d)
+	defer cancel()
+	select {
+	case <-ended:
+		return true
+	case <-ctx.Done():
+		select {
+		case <-ended:
+			return true
+		default:
+			return false
+		}
+	}
+}
+
+// pause waits, but not past the end of the context.
+func pause(ctx context.Context, d time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
+	<-ctx.Done()
+}

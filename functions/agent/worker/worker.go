@@ -1,0 +1,128 @@
+package worker
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// Worker handles the requests of one agent. Safe for concurrent use.
+type Worker struct {
+	Config
+	guards   sync.Map // operation's name → *guard
+	counters counters
+}
+
+// New checks the configuration and fills in its defaults. The error lists every problem.
+func New(c Config) (*Worker, error) {
+	if err := c.complete(); err != nil {
+		return nil, err
+	}
+	return &Worker{Config: c}, nil
+}
+
+// Verdict says what is to become of a delivery.
+type Verdict struct {
+	Delete bool
+	After  time.Duration // otherwise: when it may come again; 0: at once
+}
+
+var gone = Verdict{Delete: true}
+
+// Waits before a message that is given back comes again.
+const (
+	afterNewer  = 30 * time.Second // another instance is perhaps being deployed
+	afterUnsent = time.Second
+	afterPanic  = 5 * time.Second
+)
+
+// Batch handles the deliveries at the same time; the verdicts stand at their places. None harms
+// another.
+func (w *Worker) Batch(ctx context.Context, deliveries []port.Delivery) []Verdict {
+	verdicts := make([]Verdict, len(deliveries))
+	var all sync.WaitGroup
+	for i := range deliveries {
+		all.Go(func() { verdicts[i] = w.Handle(ctx, deliveries[i]) })
+	}
+	all.Wait()
+	return verdicts
+}
+
+// Handle handles one delivery and sends its reply. It never panics. The caller carries out the
+// verdict. It starts no goroutine and, with one try, waits for nothing but its ports and the
+// operation.
+func (w *Worker) Handle(ctx context.Context, d port.Delivery) (v Verdict) {
+	w.counters.inFlight.Add(1)
+	defer w.counters.inFlight.Add(-1)
+	defer func() {
+		if p := recover(); p != nil {
+			w.counters.panics.Add(1)
+			w.Log.Error("handling a request panicked; it is given back", "agent", w.Agent, "message", d.ID,
+				"panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			v = w.giveBack(afterPanic)
+		}
+	}()
+	received := w.Clock.Now()
+	req, err := message.RequestOf(d)
+	switch {
+	case errors.Is(err, message.ErrNewer):
+		w.Log.Warn("a request of a newer schema is given back; deploy the newer agent", "agent", w.Agent, "message", d.ID)
+		return w.giveBack(afterNewer)
+	case err != nil:
+		return w.quarantine(ctx, d, err)
+	}
+	h := handling{w: w, req: req, received: received}
+	return h.run(ctx)
+}
+
+func (w *Worker) giveBack(after time.Duration) Verdict {
+	w.counters.back.Add(1)
+	return Verdict{After: after}
+}
+
+// maxQuarantined is how much of an unreadable message is kept, in bytes.
+const maxQuarantined = 40_000
+
+// quarantine puts a message that nobody can read where the operator will see it.
+func (w *Worker) quarantine(ctx context.Context, d port.Delivery, why error) Verdict {
+	body, err := d.Bytes()
+	if err != nil {
+		body = nil
+	}
+	sum := sha256.Sum256(body)
+	q := &message.Quarantined{
+		Schema: message.Schema, Queue: port.Requests(w.Agent), ID: d.ID, Reason: core.TrimMessage(why.Error()),
+		At: core.TimeOf(w.Clock.Now()), SHA256: hex.EncodeToString(sum[:]), Body: body[:min(len(body), maxQuarantined)],
+	}
+	if err := w.send(ctx, w.Quarantine, q, w.SendTimeout); err != nil {
+		w.Log.Error("an unreadable request could not be sent to quarantine; it is given back", "agent", w.Agent, "message", d.ID, "error", err)
+		return w.giveBack(afterUnsent)
+	}
+	w.counters.quarantined.Add(1)
+	w.Log.Warn("an unreadable request went to quarantine", "agent", w.Agent, "message", d.ID, "sha256", q.SHA256, "reason", q.Reason)
+	return gone
+}
+
+// send sends one message. The handler's context may have ended meanwhile: what is known is told
+// all the same, within the time given.
+func (w *Worker) send(ctx context.Context, q port.Queue, v port.Value, within time.Duration) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), within)
+	defer cancel()
+	return q.Send(ctx, []port.Message{{Value: v}})[0]
+}
+
+// about is what a log line says of a request: IDs, never bodies.
+func about(agent string, req *message.Request) slog.Attr {
+	return slog.Group("request", "agent", agent, "task", req.OrderID, "run", req.Run, "step", req.Step,
+		"attempt", req.Attempt, "operation", string(req.Operation), "name", req.Name)
+}

@@ -1,0 +1,408 @@
+// Package world is what the tests of the actors run in: the adapters in memory, a clock that the
+// test moves, agents that follow a script, and a power switch that cuts the actors' I/O anywhere.
+package world
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/functions/scheduler"
+	"github.com/stepkeeper/stepkeeper/functions/supervisor"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/memory"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/state"
+)
+
+// Visibility is how long the actors have for a batch.
+const Visibility = 30 * time.Second
+
+// Start is when every world begins.
+var Start = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+
+// World is one deployment.
+type World struct {
+	t          testing.TB
+	Clock      *memory.Clock
+	Store      *memory.Store
+	Queues     *memory.Queues
+	Defs       *memory.Definitions
+	Leases     *memory.Leases
+	Def        *core.Definition
+	State      *state.Store
+	Scheduler  *scheduler.Scheduler
+	Supervisor *supervisor.Supervisor
+	Power      *Power
+	// Script answers a request; nil: no answer. By default everything is done.
+	Script func(*message.Request) *message.Reply
+
+	Alerts   []core.RaiseAlert
+	Asked    map[string]string // request by task, run, step, attempt
+	Ledger   map[string]*Entry // what the services did, by key
+	Statuses map[int]string    // by sequence number
+	Unnumber []core.Status     // received, refused
+	Counts   map[string]int
+	Config   func(*scheduler.Config) // changes the Scheduler's before it starts
+	Sweeping func(*supervisor.Config)
+	CacheFor int // tasks cached
+	instance int
+}
+
+// Entry is what a fenced service knows of one key.
+type Entry struct {
+	Applied, Fenced bool
+	Calls           int
+}
+
+// New makes a world with the definition; its queues are those of the definition's agents and "shop".
+func New(t testing.TB, def *core.Definition) *World {
+	t.Helper()
+	def.Link()
+	w := &World{
+		t: t, Clock: memory.NewClock(Start), Store: memory.NewStore(4), Defs: memory.NewDefinitions(), Leases: memory.NewLeases(),
+		Def: def, Power: &Power{}, Asked: map[string]string{}, Ledger: map[string]*Entry{}, Statuses: map[int]string{}, Counts: map[string]int{},
+	}
+	configs := []memory.QueueConfig{{Name: port.Intake}, {Name: port.Replies}, {Name: port.Control}, {Name: port.Quarantine}, {Name: "shop"}}
+	for _, name := range agents(def) {
+		configs = append(configs, memory.QueueConfig{Name: port.Requests(name)})
+	}
+	var err error
+	if w.Queues, err = memory.NewQueues(w.Clock, configs, "shop"); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func agents(def *core.Definition) []string {
+	var names []string
+	seen := map[string]bool{}
+	for _, s := range def.Steps {
+		if !seen[s.Agent] {
+			names = append(names, s.Agent)
+			seen[s.Agent] = true
+		}
+	}
+	return names
+}
+
+// Boot starts a new process: new actors that remember nothing.
+func (w *World) Boot() *World {
+	w.instance++
+	w.State = w.NewState(w.CacheFor)
+	c := w.SchedulerConfig(w.State, fmt.Sprintf("scheduler-%d", w.instance))
+	if w.Config != nil {
+		w.Config(&c)
+	}
+	w.Scheduler = scheduler.New(c)
+	sc := supervisor.Config{
+		State: w.State, Queues: cutQueues{w.Queues, w.Power}, Alerts: w, Leases: w.Leases, Clock: w.Clock,
+		Owner: fmt.Sprintf("supervisor-%d", w.instance), WakeSlack: time.Second, Logger: quiet(),
+	}
+	if w.Sweeping != nil {
+		w.Sweeping(&sc)
+	}
+	w.Supervisor = supervisor.New(sc)
+	return w
+}
+
+// NewState is another view of the same store.
+func (w *World) NewState(cached int) *state.Store {
+	return state.New(state.Config{
+		Store: cutStore{w.Store, w.Power}, Definitions: w.Defs, CacheTasks: cached,
+		Encode: func(d *core.Definition) ([]byte, error) { return json.Marshal(d) },
+		Compile: func(hash string, data []byte) (*core.Definition, error) {
+			d := &core.Definition{}
+			err := json.Unmarshal(data, d)
+			d.Hash, d.Expr = hash, Expressions{}
+			d.Link()
+			return d, err
+		},
+		Current: func(name string) *core.Definition {
+			if name != w.Def.Name {
+				return nil
+			}
+			return w.Def
+		},
+	})
+}
+
+// SchedulerConfig is for a Scheduler of this world.
+func (w *World) SchedulerConfig(s *state.Store, name string) scheduler.Config {
+	return scheduler.Config{
+		State: s, Queues: cutQueues{w.Queues, w.Power}, Alerts: w, Clock: w.Clock, Name: name, WakeSlack: time.Second,
+		Logger: quiet(), Count: func(what, why string) { w.Counts[what+": "+why]++ },
+	}
+}
+
+// quiet drops the actors' logs, unless somebody looks for something.
+func quiet() *slog.Logger {
+	out := io.Writer(io.Discard)
+	if os.Getenv("STEPKEEPER_TEST_LOG") != "" {
+		out = os.Stderr
+	}
+	return slog.New(slog.NewTextHandler(out, nil))
+}
+
+// Raise keeps the alert.
+func (w *World) Raise(_ context.Context, a core.RaiseAlert) error {
+	return w.Power.io(func() { w.Alerts = append(w.Alerts, a) })
+}
+
+// Send puts messages into a queue from outside.
+func (w *World) Send(queue string, values ...port.Value) {
+	w.t.Helper()
+	q := w.queue(queue)
+	for _, v := range values {
+		if errs := q.Send(context.Background(), []port.Message{{Value: v}}); errs[0] != nil {
+			w.t.Fatal(errs[0])
+		}
+	}
+}
+
+func (w *World) queue(name string) port.Queue {
+	q, err := w.Queues.Queue(name)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return q
+}
+
+// Take receives what is visible and deletes it.
+func (w *World) Take(queue string) []port.Delivery {
+	w.t.Helper()
+	q := w.queue(queue)
+	var all []port.Delivery
+	for {
+		ds, err := q.Receive(context.Background(), port.MaxBatch, 0, Visibility)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		if len(ds) == 0 {
+			return all
+		}
+		all = append(all, ds...)
+		for i := range ds {
+			if errs := q.Delete(context.Background(), []string{ds[i].Receipt}); errs[0] != nil {
+				w.t.Fatal(errs[0])
+			}
+		}
+	}
+}
+
+// Handle lets the Scheduler take one batch of a queue; it reports how many messages there were.
+func (w *World) Handle(queue string) int {
+	w.t.Helper()
+	q := w.queue(queue)
+	ds, err := q.Receive(context.Background(), port.MaxBatch, 0, Visibility)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if len(ds) == 0 {
+		return 0
+	}
+	failed := map[string]bool{}
+	for _, r := range w.Scheduler.Handle(context.Background(), queue, ds) {
+		failed[r] = true
+	}
+	if w.Power.Dead {
+		return len(ds) // nothing is deleted
+	}
+	for _, d := range ds {
+		if failed[d.Receipt] {
+			_ = q.Extend(context.Background(), d.Receipt, time.Second)
+		} else if errs := q.Delete(context.Background(), []string{d.Receipt}); errs[0] != nil {
+			w.t.Fatal(errs[0])
+		}
+	}
+	return len(ds)
+}
+
+// Round lets everybody work once; a process that died is started again.
+func (w *World) Round() {
+	w.t.Helper()
+	for _, name := range []string{port.Intake, port.Replies, port.Control} {
+		w.Handle(name)
+		w.revive()
+	}
+	w.Agents()
+	if _, err := w.Supervisor.Sweep(context.Background()); err != nil && !w.Power.struck() {
+		w.t.Fatal(err)
+	}
+	w.revive()
+	w.Listen()
+	w.Clock.Advance(time.Second)
+}
+
+func (w *World) revive() {
+	if w.Power.Dead {
+		w.Power.Dead = false
+		w.Clock.Advance(Visibility + time.Second)
+		w.Boot()
+	}
+}
+
+// Agents lets every agent answer what it is asked; a request must be the same, byte for byte,
+// each time (P12).
+func (w *World) Agents() {
+	w.t.Helper()
+	for _, name := range agents(w.Def) {
+		for _, d := range w.Take(port.Requests(name)) {
+			r, err := message.RequestOf(d)
+			if err != nil {
+				w.t.Fatal(err)
+			}
+			w.same(w.Asked, fmt.Sprintf("%s/%d/%s/%d", r.OrderID, r.Run, r.Step, r.Attempt), r)
+			if reply := w.answer(r); reply != nil {
+				w.Send(port.Replies, reply)
+			}
+		}
+	}
+}
+
+func (w *World) same(seen map[string]string, key string, v port.Value) {
+	w.t.Helper()
+	b, err := v.Encode()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if was, ok := seen[key]; ok && was != string(b) {
+		w.t.Errorf("%s was emitted again with other bytes:\n%s\n%s", key, was, b)
+	}
+	seen[key] = string(b)
+}
+
+func (w *World) answer(r *message.Request) *message.Reply {
+	reply := Done(r)
+	if w.Script != nil {
+		reply = w.Script(r)
+	}
+	if reply == nil || reply.Outcome != core.OutcomeDone {
+		return reply
+	}
+	e := w.Ledger[r.Key]
+	if e == nil {
+		e = &Entry{}
+		w.Ledger[r.Key] = e
+	}
+	e.Calls++
+	switch {
+	case r.Operation == core.UndoOp:
+		e.Applied, e.Fenced = false, true
+	case e.Fenced: // the answer to a do that comes after its undo
+		return Failed(r, "fenced")
+	default:
+		e.Applied = true
+	}
+	return reply
+}
+
+// Done answers that it is done.
+func Done(r *message.Request) *message.Reply {
+	return &message.Reply{Schema: 1, OrderID: r.OrderID, Run: r.Run, Step: r.Step, Agent: r.Agent, Attempt: r.Attempt,
+		Operation: r.Operation, Outcome: core.OutcomeDone, Output: json.RawMessage(`{"key":"` + r.Key + `"}`)}
+}
+
+// Failed answers a permanent failure.
+func Failed(r *message.Request, code string) *message.Reply {
+	reply := Done(r)
+	reply.Outcome, reply.Output, reply.Error = core.OutcomeFailed, nil, &message.ReplyError{Code: code, Message: "it will not work"}
+	return reply
+}
+
+// Later answers a transient failure.
+func Later(r *message.Request) *message.Reply {
+	reply := Failed(r, "http-503")
+	reply.Outcome = core.OutcomeRetryLater
+	return reply
+}
+
+// Listen takes the application's statuses; one of the same number must be the same each time.
+func (w *World) Listen() {
+	w.t.Helper()
+	for _, d := range w.Take("shop") {
+		s, err := message.StatusOf(d)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		if s.Seq == 0 {
+			w.Unnumber = append(w.Unnumber, s.Status)
+			continue
+		}
+		b, _ := s.Encode()
+		if was, ok := w.Statuses[s.Seq]; ok && was != string(b) {
+			w.t.Errorf("status %d was told again with other bytes:\n%s\n%s", s.Seq, was, b)
+		}
+		w.Statuses[s.Seq] = string(b)
+	}
+}
+
+// Task loads a task past every cache.
+func (w *World) Task(id string) *core.Task {
+	w.t.Helper()
+	records, err := w.Store.Load(context.Background(), []string{id})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if records[0] == nil {
+		return nil
+	}
+	task, err := core.DecodeTask(records[0].Document)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return task
+}
+
+// Order is a submission of the world's workflow.
+func Order(id string) *message.SubmitOrder {
+	return &message.SubmitOrder{Schema: 1, OrderID: id, Workflow: "order", Order: json.RawMessage(`{ "total": 12.50 }`), ReplyTo: "shop"}
+}
+
+// Expressions pass everything on, so that a request shows what its step could see.
+type Expressions struct{}
+
+// Input is the order and the outputs.
+func (Expressions) Input(step int, env core.Environment) (json.RawMessage, error) {
+	return json.Marshal(map[string]any{"step": step, "order": env.Order, "outputs": env.Outputs})
+}
+
+// UndoInput is the same.
+func (e Expressions) UndoInput(step int, env core.Environment) (json.RawMessage, error) {
+	return e.Input(step, env)
+}
+
+// When is always true.
+func (Expressions) When(int, core.Environment) (bool, error) { return true, nil }
+
+// Output is all outputs.
+func (Expressions) Output(env core.Environment) (json.RawMessage, error) {
+	return json.Marshal(env.Outputs)
+}
+
+// Definition is (a beside b), then c; each with its own agent and its undo.
+func Definition() *core.Definition {
+	retry := core.Retry{MaxFailures: 3, Backoff: core.Backoff{Initial: 2 * core.Second, Max: 10 * core.Second, Multiplier: 2, Jitter: 0.5}}
+	def := &core.Definition{
+		Schema: 1, Name: "order", Hash: strings.Repeat("ab", 16), Agents: map[string]core.AgentDefinition{}, Expr: Expressions{},
+		Output: json.RawMessage(`{}`), Grace: 5 * core.Second, TellAfter: 30 * core.Second, HopBudget: 100,
+		Notify: []core.StatusKind{core.StatusReceived, core.StatusStarted, core.StatusStepFinished, core.StatusCompleted,
+			core.StatusFailed, core.StatusUndone, core.StatusCancelled},
+	}
+	for _, name := range []string{"a", "b", "c"} {
+		def.Steps = append(def.Steps, core.StepDefinition{
+			Name: name, Agent: "agent-" + name, Operation: "do-" + name, Timeout: 10 * core.Second, MaxQueueTime: core.Day, Retry: retry,
+			OnFailure: core.OnFailureUndo, Grade: core.Fenced, Undo: &core.Undo{Operation: "undo-" + name, Timeout: 10 * core.Second, Retry: retry},
+		})
+		def.Agents["agent-"+name] = core.AgentDefinition{QueueAllowance: 20 * core.Second, ClockSkew: core.Second}
+	}
+	def.Steps[2].After = []string{"a", "b"}
+	return def
+}
