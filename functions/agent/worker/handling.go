@@ -24,7 +24,7 @@ type handling struct {
 
 	try    int
 	doubt  error // why an earlier try of this handling may have had its effect; nil: none may
-	silent bool // nothing is to be answered: too late, or in doubt
+	silent bool  // nothing is to be answered: too late, or in doubt
 	output json.RawMessage
 	failed *tried // the last failure; nil: done
 }

@@ -36,6 +36,13 @@ func (h *holds) remove(receipt string) {
 	delete(h.held, receipt)
 }
 
+func (h *holds) holds(receipt string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	_, held := h.held[receipt]
+	return held
+}
+
 // keep extends, every third of the visibility timeout, what has been in hand for a whole round.
 func (h *holds) keep(ctx context.Context) {
 	for {
@@ -45,10 +52,11 @@ func (h *holds) keep(ctx context.Context) {
 		}
 		for _, receipt := range h.due() {
 			if err := h.queue.Extend(ctx, receipt, h.visibility); err != nil {
+				still := h.holds(receipt)
 				if errors.Is(err, port.ErrReceipt) {
 					h.remove(receipt)
 				}
-				if ctx.Err() == nil {
+				if still && ctx.Err() == nil {
 					h.log.Warn("a request in hand could not be kept invisible; it may be handled twice, with the same key", "queue", h.queue.Name(), "error", err)
 				}
 			}
