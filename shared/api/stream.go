@@ -181,7 +181,7 @@ func readLine(in *bufio.Reader, first bool) ([]byte, error) {
 func decodeLine(number int, text []byte, err error) (line, bool) {
 	if errors.Is(err, errLongLine) {
 		return line{number: number, err: problem(http.StatusRequestEntityTooLarge, message.CodeTooLarge,
-			"line %d is longer than %d bytes and was skipped; store large data elsewhere and send a reference", number, port.MaxOrder)}, true
+			"the line is longer than %d bytes and was skipped; store large data elsewhere and send a reference", port.MaxOrder)}, true
 	}
 	if len(bytes.TrimSpace(text)) == 0 {
 		return line{}, false

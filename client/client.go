@@ -1,0 +1,196 @@
+// Package client submits orders, waits for their end, follows them, and sends commands.
+//
+// Every call may be repeated: a submission is recognised by its order ID, a command by its own ID.
+// So calls that met a broken connection, a busy or an unavailable server are repeated with growing
+// pauses, until the limit set by WithRetry or the end of the context.
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/failsafe-go/failsafe-go"
+	"github.com/failsafe-go/failsafe-go/retrypolicy"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/view"
+)
+
+// What the calls answer; package view documents the fields.
+type (
+	Task    = view.Task
+	Step    = view.Step
+	Summary = view.Summary
+	Moment  = view.Moment
+	State   = core.State
+	Verdict = core.Verdict
+	Fact    = core.Fact
+)
+
+// Facts that Resolve can state.
+const (
+	Happened    = core.Happened
+	NotHappened = core.NotHappened
+	Undone      = core.Undone
+)
+
+// Order is what to submit.
+type Order struct {
+	ID       string    // your own: 1 to 128 of A-Z a-z 0-9 . _ : -
+	Workflow string    // its name
+	Content  any       // the order itself; marshalled to JSON, a json.RawMessage is sent as it is
+	Priority string    // "normal" (default) or "high"
+	ReplyTo  string    // logical name of the queue that gets the status messages; "" for none
+	Deadline time.Time // zero: the workflow's
+}
+
+// MarshalJSON writes the submission's envelope.
+func (o Order) MarshalJSON() ([]byte, error) {
+	content, err := json.Marshal(o.Content)
+	if err != nil {
+		return nil, fmt.Errorf("order %q: its content cannot be written as JSON: %w", o.ID, err)
+	}
+	return json.Marshal(message.SubmitOrder{
+		Schema: message.Schema, OrderID: o.ID, Workflow: o.Workflow, Order: content,
+		Priority: o.Priority, ReplyTo: o.ReplyTo, Deadline: core.TimeOf(o.Deadline),
+	})
+}
+
+// Receipt says that an order is stored and started.
+type Receipt struct {
+	OrderID string `json:"orderId"`
+	Known   bool   `json:"known"` // the same order was there before
+	State   State  `json:"state"`
+}
+
+// transport is how the calls reach the product. There is one over HTTP; one over AWS fits behind
+// the same few methods. It sends once and answers what it got; repeating is the Client's business.
+type transport interface {
+	submit(ctx context.Context, order []byte) (Receipt, error)
+	stream(ctx context.Context, next func() ([]byte, bool), answer func(streamAnswer) error) error
+	task(ctx context.Context, id string, wait time.Duration) (*Task, error)
+	order(ctx context.Context, id string) (json.RawMessage, error)
+	page(ctx context.Context, q Query, cursor string) (*view.Page, error)
+	follow(ctx context.Context, id string, after int64) iter.Seq2[*Task, error]
+	command(ctx context.Context, c message.Control) (Verdict, error)
+}
+
+// Client is safe for use by many goroutines.
+type Client struct {
+	via   transport
+	retry failsafe.Executor[any]
+}
+
+type retryLimit struct {
+	attempts int
+	longest  time.Duration // of all attempts of one call together
+}
+
+type options struct {
+	http  httpOptions
+	limit retryLimit
+}
+
+// Option changes a setting of New.
+type Option func(*options)
+
+// WithRetry bounds the repetitions of one call: attempts in all (1: none is repeated), and the
+// time after which no further one begins. The default is 12 attempts within 30 seconds.
+func WithRetry(attempts int, longest time.Duration) Option {
+	return func(o *options) { o.limit = retryLimit{max(attempts, 1), longest} }
+}
+
+// New makes a client of a server's base URL, "http://127.0.0.1:7070". It does not connect yet.
+func New(baseURL string, opts ...Option) (*Client, error) {
+	o := options{limit: retryLimit{attempts: 12, longest: 30 * time.Second}}
+	for _, set := range opts {
+		set(&o)
+	}
+	via, err := newHTTP(baseURL, o.http)
+	if err != nil {
+		return nil, err
+	}
+	return &Client{via: via, retry: executor(o.limit)}, nil
+}
+
+// Pauses between the attempts of one call; a server's Retry-After goes before.
+const (
+	firstPause   = 50 * time.Millisecond
+	longestPause = 5 * time.Second
+	pauseJitter  = 0.3
+)
+
+func executor(limit retryLimit) failsafe.Executor[any] {
+	return failsafe.With[any](retrypolicy.NewBuilder[any]().
+		HandleIf(func(_ any, err error) bool { return repeatable(err) }).
+		WithMaxAttempts(limit.attempts).
+		WithMaxDuration(limit.longest).
+		WithBackoff(firstPause, longestPause).
+		WithJitterFactor(pauseJitter).
+		WithDelayFunc(func(exec failsafe.ExecutionAttempt[any]) time.Duration { return askedPause(exec.LastError()) }).
+		ReturnLastFailure().
+		Build())
+}
+
+// again calls f until it succeeds, fails for good, or the limits are reached.
+func again[T any](ctx context.Context, c *Client, f func(context.Context) (T, error)) (T, error) {
+	var got T
+	err := c.retry.WithContext(ctx).RunWithExecution(func(failsafe.Execution[any]) error {
+		var err error
+		got, err = f(ctx)
+		return err
+	})
+	if err != nil && ctx.Err() != nil {
+		err = fmt.Errorf("%w (last: %w)", ctx.Err(), err)
+	}
+	return got, err
+}
+
+// Submit stores and starts an order. It is done when the order is durable. Sending the same order
+// again answers the same with Known set; another one of the same ID is ErrRefused.
+func (c *Client) Submit(ctx context.Context, o Order) (Receipt, error) {
+	body, err := json.Marshal(o)
+	if err != nil {
+		return Receipt{}, err
+	}
+	return c.submit(ctx, body)
+}
+
+func (c *Client) submit(ctx context.Context, body []byte) (Receipt, error) {
+	return again(ctx, c, func(ctx context.Context) (Receipt, error) { return c.via.submit(ctx, body) })
+}
+
+// Get answers the task of an order; ErrNotFound if it is not known.
+func (c *Client) Get(ctx context.Context, id string) (*Task, error) {
+	return again(ctx, c, func(ctx context.Context) (*Task, error) { return c.via.task(ctx, id, 0) })
+}
+
+// Submitted answers the content of an order as it was submitted; ErrNotFound if it is not known.
+func (c *Client) Submitted(ctx context.Context, id string) (json.RawMessage, error) {
+	return again(ctx, c, func(ctx context.Context) (json.RawMessage, error) { return c.via.order(ctx, id) })
+}
+
+// pollWait is how long the server is asked to wait for an end in one call.
+const pollWait = 30 * time.Second
+
+// Wait waits for the end of an order: every step done, undone, cancelled, or stopped in Error,
+// whatever time that takes; ctx bounds it. ErrNotFound if the order is not known.
+func (c *Client) Wait(ctx context.Context, id string) (*Task, error) {
+	for {
+		t, err := again(ctx, c, func(ctx context.Context) (*Task, error) {
+			started := time.Now()
+			t, err := c.via.task(ctx, id, pollWait)
+			if brokenUse(started, err) {
+				return nil, nil // begin anew, with all attempts
+			}
+			return t, err
+		})
+		if err != nil || t != nil && t.Ended {
+			return t, err
+		}
+	}
+}

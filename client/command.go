@@ -1,0 +1,87 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+)
+
+// CommandOption changes a command before it is sent.
+type CommandOption func(*command)
+
+type command struct {
+	message.Control
+	numbered bool
+}
+
+// CommandID sets the ID of the command, which is otherwise made up. A command that is sent again
+// with the same ID, by whatever process, is carried out once and gets the same verdict.
+func CommandID(id string) CommandOption {
+	return func(c *command) { c.ID = id }
+}
+
+// IfCommand sets the command number that the decision was made on, as seen in Task.Command; the
+// command is refused if another was accepted since. It is otherwise read just before sending.
+func IfCommand(number int) CommandOption {
+	return func(c *command) { c.Command, c.numbered = number, true }
+}
+
+// NewDeadline sets the deadline of a resubmitted order, which otherwise has none.
+func NewDeadline(t time.Time) CommandOption {
+	return func(c *command) { c.Deadline = core.TimeOf(t) }
+}
+
+// Cancel stops an order and undoes what was done. An order that has not arrived yet will not run.
+// The verdict says whether it was accepted, and why not: a refusal is no error.
+func (c *Client) Cancel(ctx context.Context, id string, opts ...CommandOption) (Verdict, error) {
+	t, err := c.Get(ctx, id)
+	run := 0
+	switch {
+	case err == nil:
+		run = t.Run
+	case !errors.Is(err, ErrNotFound):
+		return Verdict{}, err
+	}
+	cmd := command{Control: message.Control{Kind: message.Cancel, OrderID: id, Run: run}, numbered: true}
+	return c.command(ctx, cmd, opts)
+}
+
+// Undo undoes an order that stopped in Error.
+func (c *Client) Undo(ctx context.Context, id string, opts ...CommandOption) (Verdict, error) {
+	return c.command(ctx, command{Control: message.Control{Kind: message.Undo, OrderID: id}}, opts)
+}
+
+// Resubmit goes on with an order that stopped in Error, or runs an undone one again.
+func (c *Client) Resubmit(ctx context.Context, id string, opts ...CommandOption) (Verdict, error) {
+	return c.command(ctx, command{Control: message.Control{Kind: message.Resubmit, OrderID: id}}, opts)
+}
+
+// Resolve states what happened to a step in doubt. The order stays in Error; Resubmit or Undo goes on.
+func (c *Client) Resolve(ctx context.Context, id, step string, fact Fact, opts ...CommandOption) (Verdict, error) {
+	return c.command(ctx, command{Control: message.Control{Kind: message.Resolve, OrderID: id, Step: step, Fact: fact}}, opts)
+}
+
+// command fills in what the caller left out. The ID is made once, so that a repeated attempt is
+// recognised (P5).
+func (c *Client) command(ctx context.Context, cmd command, opts []CommandOption) (Verdict, error) {
+	cmd.Schema = message.Schema
+	for _, set := range opts {
+		set(&cmd)
+	}
+	if cmd.ID == "" {
+		cmd.ID = uuid.NewString()
+	}
+	if !cmd.numbered {
+		t, err := c.Get(ctx, cmd.OrderID)
+		if err != nil {
+			return Verdict{}, err
+		}
+		cmd.Command = t.Command
+	}
+	return again(ctx, c, func(ctx context.Context) (Verdict, error) { return c.via.command(ctx, cmd.Control) })
+}

@@ -1,0 +1,78 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+)
+
+// Kinds of errors, for errors.Is.
+var (
+	ErrNotFound    = errors.New("not found")             // the order is not known
+	ErrInvalid     = errors.New("invalid request")       // it will never be accepted as it is
+	ErrRefused     = errors.New("refused")               // another order of that ID exists, or the state does not allow it
+	ErrForbidden   = errors.New("forbidden")             // the server does not serve this caller
+	ErrBusy        = errors.New("busy")                  // too much work at once; later
+	ErrUnavailable = errors.New("unavailable")           // shutting down, disk full; later
+	ErrConnection  = errors.New("connection failed")     // nobody answered, or the answer broke off
+	ErrAnswer      = errors.New("unreadable answer")     // is that a Stepkeeper server?
+	ErrInternal    = errors.New("failure at the server") // its log tells more
+)
+
+// Error is what a server answered.
+type Error struct {
+	Status     int           // of HTTP; 0 for a line of a stream
+	Code       string        // a short, stable word: "unknown-workflow", "busy" …
+	Title      string        // the kind of problem
+	Detail     string        // what happened, to what, what to do
+	Field      string        // the field of the order to blame, "" for none
+	RetryAfter time.Duration // what the server asks to wait; 0: it does not help, or it did not say
+	RequestID  string        // to find an internal failure in the server's log
+}
+
+func (e *Error) Error() string {
+	if e.Detail == "" {
+		return fmt.Sprintf("the server answered %d %s", e.Status, e.Title)
+	}
+	return e.Detail
+}
+
+// Is makes errors.Is work with the kinds.
+func (e *Error) Is(target error) bool { return target == e.kind() }
+
+func (e *Error) kind() error {
+	switch {
+	case e.Status == http.StatusNotFound:
+		return ErrNotFound
+	case e.Status == http.StatusConflict:
+		return ErrRefused
+	case e.Status == http.StatusForbidden:
+		return ErrForbidden
+	case e.Status == http.StatusTooManyRequests:
+		return ErrBusy
+	case e.Status == http.StatusServiceUnavailable:
+		return ErrUnavailable
+	case e.Status >= 500:
+		return ErrInternal
+	}
+	return ErrInvalid
+}
+
+// repeatable: a later attempt of the same call may succeed, and does no harm.
+func repeatable(err error) bool {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return false
+	}
+	return errors.Is(err, ErrConnection) || errors.Is(err, ErrBusy) || errors.Is(err, ErrUnavailable)
+}
+
+// askedPause is the server's Retry-After; -1: it did not say.
+func askedPause(err error) time.Duration {
+	var e *Error
+	if errors.As(err, &e) && e.RetryAfter > 0 {
+		return e.RetryAfter
+	}
+	return -1
+}

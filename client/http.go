@@ -1,0 +1,229 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/view"
+)
+
+type httpOptions struct{ client *http.Client }
+
+// WithHTTPClient sets the HTTP client; one without a timeout of its own, because waiting and
+// following take long. Bound calls by their contexts.
+func WithHTTPClient(c *http.Client) Option {
+	return func(o *options) { o.http.client = c }
+}
+
+const (
+	dialTimeout   = 5 * time.Second
+	answerTimeout = 45 * time.Second // to the header of an answer that does not wait
+	connections   = 64
+	maxAnswer     = 16 << 20
+	maxProblem    = 64 << 10
+)
+
+// overHTTP is the transport to `stepkeeper dev`.
+type overHTTP struct {
+	base   string
+	client *http.Client
+}
+
+func newHTTP(baseURL string, o httpOptions) (*overHTTP, error) {
+	u, err := url.Parse(baseURL)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, fmt.Errorf("server address %q: give a URL like http://127.0.0.1:7070", baseURL)
+	}
+	c := o.client
+	if c == nil {
+		c = &http.Client{Transport: &http.Transport{
+			DialContext:         (&net.Dialer{Timeout: dialTimeout}).DialContext,
+			MaxIdleConnsPerHost: connections, IdleConnTimeout: time.Minute,
+			ResponseHeaderTimeout: pollWait + answerTimeout,
+		}}
+	}
+	return &overHTTP{base: strings.TrimRight(u.String(), "/"), client: c}, nil
+}
+
+// path escapes an order ID. "." and ".." are valid IDs and would vanish from a path.
+func path(id, rest string) string {
+	escaped := url.PathEscape(id)
+	if strings.Trim(id, ".") == "" {
+		escaped = strings.ReplaceAll(id, ".", "%2E")
+	}
+	return "/v1/orders/" + escaped + rest
+}
+
+// send makes one request; a status of 400 or more is an *Error.
+func (h *overHTTP) send(ctx context.Context, method, path, contentType string, body io.Reader) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, method, h.base+path, body)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
+	if contentType != "" {
+		req.Header.Set("Content-Type", contentType)
+	}
+	resp, err := h.client.Do(req)
+	if err != nil {
+		return nil, broken(ctx, err)
+	}
+	if resp.StatusCode < 400 {
+		return resp, nil
+	}
+	defer resp.Body.Close()
+	return nil, errorOf(resp)
+}
+
+// broken names a connection's failure; the end of the caller's context is not one.
+func broken(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return fmt.Errorf("%w: %w", ErrConnection, err)
+}
+
+// problem is the body of an error.
+type problem struct {
+	Title      string   `json:"title"`
+	Code       string   `json:"code"`
+	Detail     string   `json:"detail"`
+	Field      string   `json:"field"`
+	RetryAfter int      `json:"retryAfter"`
+	RequestID  string   `json:"requestId"`
+	Verdict    *Verdict `json:"verdict"`
+}
+
+// verdictError carries a refused command's verdict to command.
+type verdictError struct {
+	answer  *Error
+	verdict Verdict
+}
+
+func (e *verdictError) Error() string { return e.answer.Error() }
+func (e *verdictError) Unwrap() error { return e.answer }
+
+func errorOf(resp *http.Response) error {
+	e := &Error{Status: resp.StatusCode, Title: http.StatusText(resp.StatusCode)}
+	if s, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && s > 0 {
+		e.RetryAfter = time.Duration(s) * time.Second
+	}
+	data, _ := io.ReadAll(io.LimitReader(resp.Body, maxProblem)) // without it the status has to do
+	var p problem
+	if json.Unmarshal(data, &p) != nil || p.Code == "" {
+		return e
+	}
+	e.Code, e.Title, e.Detail, e.Field, e.RequestID = p.Code, p.Title, p.Detail, p.Field, p.RequestID
+	if p.Verdict != nil {
+		return &verdictError{e, *p.Verdict}
+	}
+	return e
+}
+
+// call makes one request and reads the JSON of its answer.
+func (h *overHTTP) call(ctx context.Context, method, path, contentType string, body []byte, to any) error {
+	var r io.Reader
+	if body != nil {
+		r = bytes.NewReader(body)
+	}
+	resp, err := h.send(ctx, method, path, contentType, r)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	if err != nil {
+		return broken(ctx, err)
+	}
+	if err := json.Unmarshal(data, to); err != nil {
+		return fmt.Errorf("%w of %s %s: %w", ErrAnswer, method, path, err)
+	}
+	return nil
+}
+
+const jsonType = "application/json"
+
+func (h *overHTTP) submit(ctx context.Context, order []byte) (Receipt, error) {
+	var r Receipt
+	err := h.call(ctx, http.MethodPost, "/v1/orders", jsonType, order, &r)
+	return r, err
+}
+
+func (h *overHTTP) task(ctx context.Context, id string, wait time.Duration) (*Task, error) {
+	query := ""
+	if wait > 0 {
+		query = "?wait=" + wait.String()
+	}
+	var t Task
+	if err := h.call(ctx, http.MethodGet, path(id, query), "", nil, &t); err != nil {
+		return nil, err
+	}
+	return &t, nil
+}
+
+func (h *overHTTP) order(ctx context.Context, id string) (json.RawMessage, error) {
+	var o struct{ Order json.RawMessage }
+	err := h.call(ctx, http.MethodGet, path(id, "/order"), "", nil, &o)
+	return o.Order, err
+}
+
+func (h *overHTTP) page(ctx context.Context, q Query, cursor string) (*view.Page, error) {
+	v := url.Values{}
+	for name, value := range map[string]string{"state": string(q.State), "workflow": q.Workflow, "cursor": cursor} {
+		if value != "" {
+			v.Set(name, value)
+		}
+	}
+	if q.OlderThan > 0 {
+		v.Set("olderThan", q.OlderThan.String())
+	}
+	if q.PageSize > 0 {
+		v.Set("limit", strconv.Itoa(q.PageSize))
+	}
+	var p view.Page
+	err := h.call(ctx, http.MethodGet, "/v1/orders?"+v.Encode(), "", nil, &p)
+	return &p, err
+}
+
+// command sends what the operation's schema knows of a control message.
+func (h *overHTTP) command(ctx context.Context, c message.Control) (Verdict, error) {
+	body := map[string]any{"id": c.ID}
+	switch c.Kind {
+	case message.Cancel:
+		body["run"] = c.Run
+		if c.ReplyTo != "" {
+			body["replyTo"] = c.ReplyTo
+		}
+	case message.Resolve:
+		body["step"], body["fact"] = c.Step, c.Fact
+		body["command"] = c.Command
+	case message.Resubmit:
+		if c.Deadline != 0 {
+			body["deadline"] = c.Deadline
+		}
+		body["command"] = c.Command
+	default:
+		body["command"] = c.Command
+	}
+	data, err := json.Marshal(body)
+	if err != nil {
+		return Verdict{}, err
+	}
+	var v Verdict
+	err = h.call(ctx, http.MethodPost, path(c.OrderID, "/"+string(c.Kind)), jsonType, data, &v)
+	var refused *verdictError
+	if errors.As(err, &refused) {
+		return refused.verdict, nil
+	}
+	return v, err
+}

@@ -1,0 +1,184 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"sync"
+	"time"
+)
+
+// window is how many orders are read ahead and have no answer yet.
+const window = 4096
+
+// many is one SubmitMany: the orders without an answer, oldest first, and how far the present
+// connection has come with sending them.
+type many struct {
+	mu       sync.Mutex
+	change   *sync.Cond
+	waiting  []sending
+	sent     int // of waiting, by the present connection
+	answered int
+	ended    bool  // nothing more will be read
+	err      error // of reading
+	over     bool  // nobody waits for the rest
+}
+
+func newMany() *many {
+	m := &many{}
+	m.change = sync.NewCond(&m.mu)
+	return m
+}
+
+// read takes orders from the source while there is room.
+func (m *many) read(source iter.Seq2[sending, error]) {
+	for s, err := range source {
+		if !m.take(s, err) {
+			break
+		}
+	}
+	m.mu.Lock()
+	m.ended = true
+	m.change.Broadcast()
+	m.mu.Unlock()
+}
+
+func (m *many) take(s sending, err error) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for len(m.waiting) >= window && !m.over {
+		m.change.Wait()
+	}
+	if m.over || err != nil {
+		m.err = err
+		return false
+	}
+	m.waiting = append(m.waiting, s)
+	m.change.Broadcast()
+	return true
+}
+
+// connect sends over one connection; nil: everything is answered.
+func (m *many) connect(ctx context.Context, c *Client, each func(Result)) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(ctx, m.wake)()
+	m.mu.Lock()
+	m.sent = 0
+	m.mu.Unlock()
+	err := c.via.stream(ctx, func() ([]byte, bool) { return m.next(ctx) }, func(a streamAnswer) error {
+		s, ok := m.oldest()
+		if !ok {
+			return fmt.Errorf("%w: more answers than orders", ErrAnswer)
+		}
+		r := c.resultOf(ctx, s, a)
+		if err := ctx.Err(); err != nil && r.Err != nil {
+			return err
+		}
+		m.answer()
+		each(r)
+		return nil
+	})
+	if err == nil && !m.finished() {
+		err = fmt.Errorf("%w: the stream ended before all orders were answered", ErrConnection)
+	}
+	return err
+}
+
+// next is the next order for the connection that ctx belongs to.
+func (m *many) next(ctx context.Context) ([]byte, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for {
+		switch {
+		case ctx.Err() != nil:
+			return nil, false
+		case m.sent < len(m.waiting):
+			m.sent++
+			return m.waiting[m.sent-1].text, true
+		case m.ended:
+			return nil, false
+		}
+		m.change.Wait()
+	}
+}
+
+// oldest is the order that the next answer belongs to.
+func (m *many) oldest() (sending, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.sent == 0 {
+		return sending{}, false
+	}
+	return m.waiting[0], true
+}
+
+func (m *many) answer() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.waiting[0] = sending{}
+	m.waiting = m.waiting[1:]
+	m.sent--
+	m.answered++
+	m.change.Broadcast()
+}
+
+// resultOf reads an answer. An order that found no room, or no disk, is sent again alone, with the
+// pauses of any other call: the stream behind it waits as well, as it should.
+func (c *Client) resultOf(ctx context.Context, s sending, a streamAnswer) Result {
+	r := Result{Line: s.number, OrderID: a.OrderID, Accepted: a.Accepted, Known: a.Known}
+	if a.Error == nil {
+		return r
+	}
+	r.Err = &Error{Code: a.Error.Code, Title: a.Error.Title, Detail: a.Error.Detail,
+		RetryAfter: time.Duration(a.Error.RetryAfter) * time.Second}
+	if a.Error.RetryAfter <= 0 {
+		return r
+	}
+	receipt, err := c.submit(ctx, s.text)
+	if err != nil {
+		r.Err = err
+		return r
+	}
+	return Result{Line: s.number, OrderID: receipt.OrderID, Accepted: true, Known: receipt.Known}
+}
+
+func (m *many) wake() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.change.Broadcast()
+}
+
+func (m *many) stop() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.over = true
+	m.change.Broadcast()
+}
+
+func (m *many) progress() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.answered
+}
+
+func (m *many) finished() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.ended && len(m.waiting) == 0
+}
+
+func (m *many) readError() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.err
+}
+
+// lasted: a call that broke after a while was no failed attempt, the connection was in use.
+func lasted(started time.Time) bool { return time.Since(started) > longestPause }
+
+// brokenUse reports a connection that broke while it was in use.
+func brokenUse(started time.Time, err error) bool {
+	return errors.Is(err, ErrConnection) && lasted(started)
+}

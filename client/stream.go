@@ -1,0 +1,162 @@
+package client
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net/http"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// Result answers one order of SubmitMany.
+type Result struct {
+	Line     int    // number of the line, or of the order, from 1
+	OrderID  string // "" where it could not be read
+	Accepted bool   // stored and started
+	Known    bool   // the same order was there before
+	Err      error  // why it was not accepted, an *Error; nil where it was
+}
+
+// SubmitMany submits orders from a stream of JSON Lines, each in the form that the OpenAPI document
+// calls SubmitOrder; blank lines are left out. each is called once for every order, in their order,
+// never twice at the same time. A refused order is a Result, not an error, and harms no other.
+//
+// When the connection breaks it is taken up again, and what has no answer is sent again. The error
+// is that of reading, of the context, or of a server that stayed away; orders without a Result may
+// then be stored or not, and sending all of them again is harmless. A read that blocks is left
+// behind when ctx ends.
+func (c *Client) SubmitMany(ctx context.Context, lines io.Reader, each func(Result)) error {
+	return c.submitMany(ctx, linesOf(lines), each)
+}
+
+// SubmitAll is SubmitMany for orders that a program makes.
+func (c *Client) SubmitAll(ctx context.Context, orders iter.Seq[Order], each func(Result)) error {
+	return c.submitMany(ctx, func(yield func(sending, error) bool) {
+		number := 0
+		for o := range orders {
+			number++
+			text, err := json.Marshal(o)
+			if !yield(sending{number, text}, err) || err != nil {
+				return
+			}
+		}
+	}, each)
+}
+
+// sending is an order on its way.
+type sending struct {
+	number int
+	text   []byte
+}
+
+// linesOf numbers the lines and leaves out blank ones.
+func linesOf(r io.Reader) iter.Seq2[sending, error] {
+	return func(yield func(sending, error) bool) {
+		in := bufio.NewReader(r)
+		for number := 1; ; number++ {
+			text, err := readLine(in)
+			if len(bytes.TrimSpace(text)) > 0 && !yield(sending{number, text}, nil) {
+				return
+			}
+			if errors.Is(err, io.EOF) {
+				return
+			}
+			if err != nil {
+				yield(sending{}, fmt.Errorf("reading line %d: %w", number, err))
+				return
+			}
+		}
+	}
+}
+
+// readLine answers a line without its end; of one over the limit only as much as shows the server
+// that it is.
+func readLine(in *bufio.Reader) ([]byte, error) {
+	var text []byte
+	for {
+		part, err := in.ReadSlice('\n')
+		if len(text) <= port.MaxOrder {
+			text = append(text, part...)
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return bytes.TrimRight(text, "\r\n"), err
+		}
+	}
+}
+
+func (c *Client) submitMany(ctx context.Context, source iter.Seq2[sending, error], each func(Result)) error {
+	m := newMany()
+	go m.read(source)
+	defer m.stop()
+	for {
+		before, started := m.progress(), time.Now()
+		_, err := again(ctx, c, func(ctx context.Context) (struct{}, error) {
+			return struct{}{}, m.connect(ctx, c, each)
+		})
+		if err == nil {
+			return m.readError()
+		}
+		if !repeatable(err) || m.progress() == before && !lasted(started) {
+			return fmt.Errorf("submitting orders (%d answered): %w", m.progress(), err)
+		}
+	}
+}
+
+// streamAnswer answers the lines of one connection in their order.
+type streamAnswer struct {
+	OrderID  string   `json:"orderId"`
+	Accepted bool     `json:"accepted"`
+	Known    bool     `json:"known"`
+	Error    *problem `json:"error"`
+}
+
+const linesType = "application/x-ndjson"
+
+// maxAnswerLine is the longest answer to one line, in bytes.
+const maxAnswerLine = 1 << 20
+
+// stream sends what next gives, until it says that there is no more, and hands on the answers. It
+// reads and writes at the same time. next may still be asked a last time after stream returned.
+func (h *overHTTP) stream(ctx context.Context, next func() ([]byte, bool), answer func(streamAnswer) error) error {
+	body, feed := io.Pipe()
+	defer body.Close()
+	go func() {
+		for {
+			text, more := next()
+			if !more {
+				_ = feed.Close()
+				return
+			}
+			if _, err := feed.Write(append(text[:len(text):len(text)], '\n')); err != nil {
+				return // the connection is gone
+			}
+		}
+	}()
+	resp, err := h.send(ctx, http.MethodPost, "/v1/orders", linesType, body)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	in := bufio.NewScanner(resp.Body)
+	in.Buffer(nil, maxAnswerLine)
+	for in.Scan() {
+		var a streamAnswer
+		if err := json.Unmarshal(in.Bytes(), &a); err != nil {
+			return fmt.Errorf("%w in the stream of orders: %w", ErrAnswer, err)
+		}
+		if err := answer(a); err != nil {
+			return err
+		}
+	}
+	if err := in.Err(); err != nil {
+		return broken(ctx, err)
+	}
+	return nil
+}
