@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 )
 
@@ -38,6 +39,9 @@ type Fleet struct {
 	paths   map[string]string
 	stop    context.CancelFunc
 	clock   func() time.Time
+
+	marked    atomic.Bool
+	firstCall atomic.Int64 // Unix nanoseconds of the first call since the mark; 0: none yet
 }
 
 // Start opens the ledgers and listens on four free ports of 127.0.0.1.
@@ -67,7 +71,7 @@ func (f *Fleet) start(ctx context.Context, s *service, o Options) error {
 	l.opening, l.lacking = s.opening, s.lacking
 	srv := &server{
 		service: s, ledger: l, seed: o.Seed, rates: o.Rates[s.name], clock: o.Clock, ctx: ctx,
-		tally: tally{calls: map[string]int{}},
+		arrival: f.arrival, tally: tally{calls: map[string]int{}},
 	}
 	f.servers[s.name] = srv
 	var lc net.ListenConfig
@@ -115,6 +119,25 @@ func (f *Fleet) Happened(ctx context.Context, name, operation, key string) (bool
 	s := f.servers[name]
 	yes, _, err := s.happened(ctx, s.ledger, operation, key)
 	return yes, err
+}
+
+// Mark begins to wait for a call to any of the services. Called when the caller is known to be
+// dead, it shows when a new one is at work.
+func (f *Fleet) Mark() {
+	f.firstCall.Store(0)
+	f.marked.Store(true)
+}
+
+// FirstCall is when the first call since the mark came in; false while there was none.
+func (f *Fleet) FirstCall() (time.Time, bool) {
+	n := f.firstCall.Load()
+	return time.Unix(0, n), n != 0
+}
+
+func (f *Fleet) arrival() {
+	if f.marked.Load() && f.firstCall.Load() == 0 {
+		f.firstCall.CompareAndSwap(0, f.clock().UnixNano())
+	}
 }
 
 // Counts of a service so far.

@@ -29,6 +29,7 @@ type server struct {
 	down       atomic.Bool
 	upSince    atomic.Int64 // Unix nanoseconds of the end of the outage; 0: none yet
 	firstAfter atomic.Int64 // Unix nanoseconds of the first effect after it
+	arrival    func()       // tells the fleet of a call
 }
 
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -55,6 +56,7 @@ func (s *server) call(w http.ResponseWriter, r *http.Request, operation string) 
 		answerError(w, &refusal{http.StatusBadRequest, "bad-request", "a call needs an Idempotency-Key of at most 300 bytes and a body of at most 64 KiB"})
 		return
 	}
+	s.arrival()
 	f := s.rates.fate(s.seed, s.name, operation, key, s.tally.call(operation, key))
 	s.pause(r.Context(), f.latency)
 	if s.down.Load() {

@@ -1,0 +1,38 @@
+package runner
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/stepkeeper/stepkeeper/demo/services"
+)
+
+// operations of each service: whether it can be asked if a call has happened. Shipping cannot: it
+// is plain, and what it leaves in doubt is the operator's (P31).
+var operations = []struct {
+	agent      string
+	operations []string
+	check      bool
+}{
+	{services.Inventory, []string{"reserve", "release"}, true},
+	{services.Payment, []string{"charge", "refund"}, true},
+	{services.Shipping, []string{"book", "cancel"}, false},
+	{services.Notification, []string{"confirm"}, true},
+}
+
+// agentsFile tells `dev` where the services are.
+func agentsFile(fleet *services.Fleet) []byte {
+	var b bytes.Buffer
+	b.WriteString("agents:\n")
+	for _, a := range operations {
+		fmt.Fprintf(&b, "  %s:\n    url: %q\n    concurrency: 32\n    allow: {loopback: true}\n    operations:\n", a.agent, fleet.URL(a.agent))
+		for _, op := range a.operations {
+			if a.check {
+				fmt.Fprintf(&b, "      %s: {check: {method: GET, path: %q}}\n", op, "/"+op+"?key={key}")
+			} else {
+				fmt.Fprintf(&b, "      %s: {}\n", op)
+			}
+		}
+	}
+	return b.Bytes()
+}

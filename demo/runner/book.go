@@ -1,0 +1,215 @@
+package runner
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/stepkeeper/stepkeeper/shared/audit"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/view"
+)
+
+// book is what the demo knows of its lines and orders: as the sender, never by looking inside.
+type book struct {
+	mu       sync.Mutex
+	lines    []line
+	answers  []answer // of the line at the same place
+	orders   map[string]*entry
+	accepted int // lines
+	refused  int // lines
+	reopened []string
+}
+
+type answer struct {
+	given  bool
+	reason string // why it was refused; "" if it was accepted
+}
+
+// entry is one acknowledged order.
+type entry struct {
+	expect audit.Order
+	state  core.State // as last listed; "" while it was not
+	ended  bool
+	reason string // of an order that was undone or stopped
+	seen   bool   // in the last listing
+}
+
+// progress in numbers.
+type progress struct {
+	lines, answered, refused, repeated int
+	processed, undone, stopped, open   int // orders
+}
+
+// ends is how many lines have come to their end.
+func (p progress) ends() int { return p.processed + p.undone + p.refused + p.repeated }
+
+func newBook(lines []line) *book {
+	return &book{lines: lines, answers: make([]answer, len(lines)), orders: map[string]*entry{}}
+}
+
+// open answers the places of the lines without an answer, in the order of the file: an earlier
+// line of the same ID must stay the earlier one.
+func (b *book) open() []int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var places []int
+	for i, a := range b.answers {
+		if !a.given {
+			places = append(places, i)
+		}
+	}
+	return places
+}
+
+// accept notes that a line was acknowledged. A line that was answered stays as it is.
+func (b *book) accept(place int, id string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.answers[place].given {
+		return
+	}
+	b.answers[place].given = true
+	b.accepted++
+	if b.orders[id] == nil {
+		expect := b.lines[place].expect
+		expect.ID = id
+		b.orders[id] = &entry{expect: expect}
+	}
+}
+
+// refuse notes that a line was refused for good.
+func (b *book) refuse(place int, reason string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.answers[place].given {
+		return
+	}
+	b.answers[place] = answer{true, reason}
+	b.refused++
+}
+
+// observe takes a whole listing in. An order at its end that is listed otherwise later on is
+// noted: ends never change by themselves.
+func (b *book) observe(list []view.Summary) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, e := range b.orders {
+		e.seen = false
+	}
+	for _, s := range list {
+		e := b.orders[s.OrderID]
+		if e == nil {
+			continue // stored, and its acknowledgement is still to come
+		}
+		if terminal(e.state) && e.state != s.State {
+			b.reopened = append(b.reopened, s.OrderID)
+		}
+		e.state, e.ended, e.seen, e.reason = s.State, s.Ended, true, ""
+		if s.Error != nil {
+			e.reason = s.Error.Code
+		}
+	}
+}
+
+func terminal(s core.State) bool {
+	return s == core.Processed || s == core.Compensated || s == core.Cancelled
+}
+
+func (b *book) progress() progress {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	p := progress{
+		lines: len(b.lines), answered: b.accepted + b.refused,
+		refused: b.refused, repeated: b.accepted - len(b.orders),
+	}
+	for _, e := range b.orders {
+		switch {
+		case e.state == core.Processed:
+			p.processed++
+		case terminal(e.state):
+			p.undone++
+		case e.state == core.Error && e.ended:
+			p.stopped++
+		default:
+			p.open++
+		}
+	}
+	return p
+}
+
+// stopped lists the orders in Error, by ID.
+func (b *book) stopped() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var ids []string
+	for id, e := range b.orders {
+		if e.state == core.Error && e.ended {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// outcomes is what the audit is given: every order that was acknowledged, and every ID that was
+// only ever refused.
+func (b *book) outcomes() []audit.Order {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var all []audit.Order
+	for _, e := range b.orders {
+		o := e.expect
+		switch {
+		case !e.seen:
+			o.Outcome = audit.Lost
+		case e.state == core.Processed:
+			o.Outcome = audit.Processed
+		case terminal(e.state):
+			o.Outcome = audit.Undone
+		case e.state == core.Error && e.ended:
+			o.Outcome = audit.Error
+		default:
+			o.Outcome = audit.Unfinished
+		}
+		all = append(all, o)
+	}
+	told := map[string]bool{"": true}
+	for i, l := range b.lines {
+		if b.orders[l.id] == nil && !told[l.id] {
+			told[l.id] = true
+			o := audit.Order{ID: l.id, Outcome: audit.Refused}
+			if !b.answers[i].given {
+				o.Outcome = audit.Unfinished
+			}
+			all = append(all, o)
+		}
+	}
+	slices.SortFunc(all, func(a, b audit.Order) int {
+		switch {
+		case a.ID < b.ID:
+			return -1
+		case a.ID > b.ID:
+			return 1
+		}
+		return 0
+	})
+	return all
+}
+
+// reasons counts why lines were refused and why orders were undone.
+func (b *book) reasons() (refused, undone map[string]int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	refused, undone = map[string]int{}, map[string]int{}
+	for _, a := range b.answers {
+		if a.given && a.reason != "" {
+			refused[a.reason]++
+		}
+	}
+	for _, e := range b.orders {
+		if terminal(e.state) && e.state != core.Processed {
+			undone[e.reason]++
+		}
+	}
+	return refused, undone
+}

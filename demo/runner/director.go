@@ -1,0 +1,185 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/demo/services"
+)
+
+// pollEvery is how often the demo asks for the orders; more rarely where the answer takes long.
+const pollEvery = 200 * time.Millisecond
+
+// director lets the play run: he watches how many orders have ended and gives the cues.
+type director struct {
+	o        Options
+	fleet    *services.Fleet
+	stack    *stack
+	book     *book
+	operator *operator
+	screen   screen
+	rng      *rand.Rand
+	engine   *engine
+	began    time.Time
+
+	outageAt  int // ends
+	outage    bool
+	killsAt   []int // ends
+	restarts  int
+	firstUp   time.Duration   // until ready, at the first start
+	ups       []time.Duration // until ready, after each kill
+	continued []time.Duration // from ready to the first call of any service, after each kill
+	waiting   time.Time       // ready since then, and no call seen yet
+}
+
+// direct runs until every line is answered and every order has its end, or the limit has passed.
+func (d *director) direct(ctx context.Context) error {
+	d.engine = &engine{base: d.stack.base, http: &http.Client{}}
+	d.operator.engine = d.engine
+	d.cast()
+	limited, cancel := context.WithTimeout(ctx, d.o.Limit)
+	defer cancel()
+	up, err := d.stack.start(limited)
+	if err != nil {
+		return err
+	}
+	d.firstUp = up
+	d.screen.event("stepkeeper is ready after %d ms", up.Milliseconds())
+
+	feed := &feeder{engine: d.engine, book: d.book, perSec: d.o.PerSec}
+	var feeding sync.WaitGroup
+	feeding.Go(func() { feed.run(limited) })
+	err = d.watch(limited)
+	cancel()
+	feeding.Wait()
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		d.screen.event("the limit of %s has passed", d.o.Limit)
+		return d.look(ctx) // what has no end is told as unfinished
+	}
+	return err
+}
+
+// cast draws the moments of outage and kills, in ends of orders.
+func (d *director) cast() {
+	lines := float64(len(d.book.lines))
+	d.outageAt = int(lines * (0.10 + 0.10*d.rng.Float64()))
+	for n := range d.o.Kills {
+		// The kills share the stretch between 30 and 60 % of the ends.
+		at := 0.30 + 0.30*(float64(n)+d.rng.Float64())/float64(d.o.Kills)
+		d.killsAt = append(d.killsAt, max(1, int(lines*at)))
+	}
+}
+
+func (d *director) watch(ctx context.Context) error {
+	var outages sync.WaitGroup
+	defer outages.Wait()
+	for {
+		asked := time.Now()
+		if err := d.look(ctx); err != nil {
+			return err
+		}
+		p := d.book.progress()
+		d.screen.update(p)
+		over := p.answered == p.lines && p.open == 0 && p.stopped == d.operator.helpless(d.book.stopped())
+		if !d.outage && d.o.Outage > 0 && p.ends() >= d.outageAt && !over {
+			d.outage = true
+			outages.Go(func() { d.strike(ctx) })
+		}
+		if len(d.killsAt) > 0 && (p.ends() >= d.killsAt[0] || over) {
+			d.killsAt = d.killsAt[1:]
+			if err := d.powerCut(ctx); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := d.attend(ctx); err != nil {
+			return err
+		}
+		if over {
+			return nil
+		}
+		if err := sleep(ctx, max(pollEvery, 5*time.Since(asked))); err != nil {
+			return err
+		}
+	}
+}
+
+// look asks for all orders. An engine that ended by itself is an error; one that does not answer
+// is asked again.
+func (d *director) look(ctx context.Context) error {
+	d.clock()
+	list, err := d.engine.list(ctx)
+	if err == nil {
+		d.book.observe(list)
+		return nil
+	}
+	select {
+	case <-d.stack.running():
+		return fmt.Errorf("%w: it ended by itself; it said:\n%s", ErrStack, d.stack.lastWords())
+	default:
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	d.screen.event("no list of orders: %v", err)
+	return nil
+}
+
+// clock notes how long it took from ready to the first call of a service.
+func (d *director) clock() {
+	if d.waiting.IsZero() {
+		return
+	}
+	if first, ok := d.fleet.FirstCall(); ok {
+		d.continued = append(d.continued, max(0, first.Sub(d.waiting)))
+		d.waiting = time.Time{}
+	}
+}
+
+// strike takes the payment service down for a while.
+func (d *director) strike(ctx context.Context) {
+	d.screen.event("the payment service goes down for %s", d.o.Outage)
+	d.fleet.BeginOutage(services.Payment)
+	_ = sleep(ctx, d.o.Outage) // at the end of the demo, whichever way, it comes back too
+	d.fleet.EndOutage(services.Payment)
+	d.screen.event("the payment service is back")
+}
+
+// powerCut kills Stepkeeper and starts it again on the same data.
+func (d *director) powerCut(ctx context.Context) error {
+	p := d.book.progress()
+	if err := d.stack.kill(); err != nil {
+		return err
+	}
+	d.fleet.Mark()
+	d.screen.event("kill -9 with %d orders in flight", p.open)
+	up, err := d.stack.start(ctx)
+	if err != nil {
+		return err
+	}
+	d.restarts++
+	d.ups = append(d.ups, up)
+	d.waiting = time.Now()
+	d.screen.event("stepkeeper is back, ready after %d ms", up.Milliseconds())
+	return nil
+}
+
+// attend lets the operator look after what has stopped. His errors are those of a moment: the
+// order is still stopped at the next look.
+func (d *director) attend(ctx context.Context) error {
+	for _, id := range d.book.stopped() {
+		before := d.operator.resubmits[id]
+		if err := d.operator.attend(ctx, id); err != nil && ctx.Err() == nil {
+			d.screen.event("operator, order %s: %v", id, err)
+		}
+		if d.operator.resubmits[id] > before {
+			d.screen.event("operator: order %s was in doubt, looked up and resubmitted", id)
+		}
+	}
+	return ctx.Err()
+}

@@ -1,0 +1,80 @@
+package runner
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+
+	"github.com/stepkeeper/stepkeeper/demo"
+	"github.com/stepkeeper/stepkeeper/shared/audit"
+)
+
+// line is one line of the orders file, as it will be sent.
+type line struct {
+	number int // in the file, from 1
+	text   []byte
+	id     string      // "" where it cannot be read
+	expect audit.Order // what it should cause, if it is accepted and processed
+}
+
+func readOrders(path string) ([]byte, error) {
+	if path == "" {
+		return demo.Orders, nil
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read the orders: %w", err)
+	}
+	return text, nil
+}
+
+// parseLines cuts a file into lines, whatever its line ends; a byte order mark and blank lines are
+// left out.
+func parseLines(text []byte) []line {
+	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
+	var lines []line
+	number := 0
+	for part := range bytes.SplitSeq(text, []byte("\n")) {
+		number++
+		part = bytes.TrimRight(part, "\r")
+		if len(bytes.TrimSpace(part)) == 0 {
+			continue
+		}
+		l := line{number: number, text: part}
+		l.id, l.expect = expectation(part)
+		lines = append(lines, l)
+	}
+	return lines
+}
+
+// expectation reads from an order what the services should be asked for. What is not a shop's
+// order gives zeros: it will not be processed, and if it is, the audit says so.
+func expectation(text []byte) (string, audit.Order) {
+	var head struct {
+		OrderID string          `json:"orderId"`
+		Order   json.RawMessage `json:"order"`
+	}
+	if json.Unmarshal(text, &head) != nil {
+		return "", audit.Order{}
+	}
+	var order struct {
+		Currency string `json:"currency"`
+		Items    []struct {
+			Quantity  int64 `json:"quantity"`
+			UnitPrice int64 `json:"unitPrice"`
+			Physical  bool  `json:"physical"`
+		} `json:"items"`
+	}
+	expect := audit.Order{ID: head.OrderID}
+	if json.Unmarshal(head.Order, &order) != nil {
+		return head.OrderID, expect
+	}
+	expect.Currency = order.Currency
+	for _, i := range order.Items {
+		expect.Units += i.Quantity
+		expect.Amount += i.Quantity * i.UnitPrice
+		expect.Physical = expect.Physical || i.Physical
+	}
+	return head.OrderID, expect
+}

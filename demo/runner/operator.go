@@ -1,0 +1,101 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/demo/services"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/view"
+)
+
+// clockPatience is how long past a step's last moment the operator waits before he believes what
+// a service's records say: until then a call could still land.
+const clockPatience = 500 * time.Millisecond
+
+// operator is the person who is alerted when an order stops. He looks up in the service's own
+// records what nobody else can know, states it, and lets the order go on.
+type operator struct {
+	fleet     *services.Fleet
+	engine    *engine
+	resubmits map[string]int // by order: how often it went on by his hand
+}
+
+// maxResubmits is how often the operator lets one order go on before he leaves it as it is.
+const maxResubmits = 5
+
+// helpless counts those of the stopped orders that he has given up.
+func (p *operator) helpless(stopped []string) int {
+	n := 0
+	for _, id := range stopped {
+		if p.resubmits[id] >= maxResubmits {
+			n++
+		}
+	}
+	return n
+}
+
+// attend looks after one order. It is called again and again while the order is stopped; what is
+// not possible yet it leaves for the next time.
+func (p *operator) attend(ctx context.Context, id string) error {
+	if p.resubmits[id] >= maxResubmits {
+		return nil
+	}
+	t, known, err := p.engine.task(ctx, id)
+	if err != nil || !known || t.State != core.Error || !t.Ended {
+		return err
+	}
+	for _, s := range t.Steps {
+		if s.Resolved != nil || !inDoubt(s) {
+			continue
+		}
+		if time.Now().Before(lastMoment(s).Add(clockPatience)) {
+			return nil
+		}
+		ok, err := p.state(ctx, t, s)
+		if err != nil || !ok {
+			return err
+		}
+		if t, known, err = p.engine.task(ctx, id); err != nil || !known {
+			return err
+		}
+	}
+	ok, err := p.engine.command(ctx, id, "resubmit", map[string]any{
+		"command": t.Command, "id": fmt.Sprintf("demo-resubmit-%d", t.Command),
+	})
+	if ok {
+		p.resubmits[id]++
+	}
+	return err
+}
+
+// inDoubt: a step of a service that does not recognise keys, failed or not undone. The other
+// grades need no statement: asking again is safe.
+func inDoubt(s view.Step) bool {
+	return s.Grade == core.Plain && (s.State == core.Failed || s.State == core.UndoWait)
+}
+
+// lastMoment is when the last call of a step may have begun.
+func lastMoment(s view.Step) time.Time {
+	last := s.StopBy.Std()
+	if s.Undo != nil && s.Undo.QuietBy.Std().After(last) {
+		last = s.Undo.QuietBy.Std()
+	}
+	return last
+}
+
+// state looks a step's key up at its service and states what it finds.
+func (p *operator) state(ctx context.Context, t view.Task, s view.Step) (bool, error) {
+	stands, err := p.fleet.Happened(ctx, s.Agent, s.Operation, core.Key(t.OrderID, t.Run, s.Name))
+	if err != nil {
+		return false, fmt.Errorf("look up %s of order %s at %s: %w", s.Name, t.OrderID, s.Agent, err)
+	}
+	fact := "not-happened"
+	if stands {
+		fact = "happened"
+	}
+	return p.engine.command(ctx, t.OrderID, "resolve", map[string]any{
+		"step": s.Name, "fact": fact, "command": t.Command, "id": fmt.Sprintf("demo-resolve-%d", t.Command),
+	})
+}

@@ -1,0 +1,93 @@
+package runner
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/stepkeeper/stepkeeper/demo/services"
+)
+
+// violationsShown is how many a person wants to see; the JSON report has all.
+const violationsShown = 20
+
+// print writes the report for a person.
+func (r *Report) print(out io.Writer) {
+	fmt.Fprintf(out, "\n%d lines in %.1f s, seed %d, killed and restarted %d times\n\n", r.Submitted, r.Seconds, r.Seed, r.Restarts)
+	t := tabwriter.NewWriter(out, 0, 0, 3, ' ', tabwriter.AlignRight)
+	row := func(n int, what, more string) {
+		fmt.Fprintf(t, "%d\t  %s\n", n, strings.TrimRight(pad(what)+more, " "))
+	}
+	row(r.Processed, "processed", "every step done")
+	row(r.Undone, "undone", "because of "+reasons(r.UndoneReasons))
+	row(r.Refused, "refused", reasons(r.RefusedReasons))
+	row(r.Repeated, "repeated", "sent twice, done once")
+	row(r.Error, "error", "")
+	row(r.Unfinished, "unfinished", "")
+	_ = t.Flush()
+	r.printServices(out)
+	r.printRecovery(out)
+	r.printAudit(out)
+}
+
+func pad(s string) string { return fmt.Sprintf("%-13s", s) }
+
+func (r *Report) printServices(out io.Writer) {
+	fmt.Fprintln(out, "\nWhat the services did to it")
+	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "\tcalls\trepeats\trefusals\t5xx before\t5xx after\t429\thangs\tanswer lost\tlate effect\tin outage\t")
+	for _, name := range services.Names() {
+		c := r.Services[name]
+		fmt.Fprintf(t, "  %s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t\n", name,
+			c.Calls, c.Repeats, c.Refused, c.Before, c.After, c.TooMany, c.Hang, c.Cut, c.Late, c.Outage)
+	}
+	_ = t.Flush()
+}
+
+func (r *Report) printRecovery(out io.Writer) {
+	fmt.Fprintln(out, "\nRecovery")
+	for i, ready := range r.RecoveryMS.ReadyAgain {
+		fmt.Fprintf(out, "  after kill -9      ready in %d ms", ready)
+		if i < len(r.RecoveryMS.CallsAgain) {
+			fmt.Fprintf(out, ", at work again %d ms later", r.RecoveryMS.CallsAgain[i])
+		}
+		fmt.Fprintln(out)
+	}
+	if r.RecoveryMS.PaymentOutage != nil {
+		fmt.Fprintf(out, "  after the outage   first payment %d ms after the service was back\n", *r.RecoveryMS.PaymentOutage)
+	}
+	fmt.Fprintf(out, "  by the operator    %d orders in doubt looked up and resubmitted\n", r.ResolvedByOperator)
+}
+
+func (r *Report) printAudit(out io.Writer) {
+	if r.AuditViolations == 0 {
+		fmt.Fprintf(out, "\nAudit: holds. %d effects and %d reversals in four ledgers: every processed order has\n"+
+			"each effect exactly once, every undone order none, nothing was lost.\n", r.Effects, r.Reversals)
+		return
+	}
+	fmt.Fprintf(out, "\nAudit: FAILS with %d violations in %d effects and %d reversals\n", r.AuditViolations, r.Effects, r.Reversals)
+	for _, v := range r.Violations[:min(len(r.Violations), violationsShown)] {
+		fmt.Fprintln(out, "  "+v.String())
+	}
+}
+
+// reasons lists counted words, the most frequent first.
+func reasons(counts map[string]int) string {
+	type one struct {
+		word string
+		n    int
+	}
+	var all []one
+	for word, n := range counts {
+		all = append(all, one{cmp.Or(word, "other reasons"), n})
+	}
+	slices.SortFunc(all, func(a, b one) int { return cmp.Or(b.n-a.n, strings.Compare(a.word, b.word)) })
+	var parts []string
+	for _, o := range all {
+		parts = append(parts, fmt.Sprintf("%s %d", o.word, o.n))
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,147 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/demo/services"
+)
+
+var (
+	// ErrNotProven: the run came to its end, and the audit does not hold or an order has no end.
+	// The report says which.
+	ErrNotProven = errors.New("the demo did not prove its point")
+	// ErrStack: the process under test did not start, or ended without being killed.
+	ErrStack = errors.New("stepkeeper dev")
+)
+
+// Options of a demo. Only Binary and Workflows must be set.
+type Options struct {
+	Orders    string    // path of a JSON Lines file; "": the demo's own
+	Seed      uint64    // of the misbehaviour and of the moment of the kill
+	Report    string    // path of the JSON report; "": none is written
+	Binary    string    // the stepkeeper executable to run as `dev`
+	Workflows string    // folder of workflow files, handed to `dev`
+	Dir       string    // for ledgers, data, log; "": a temporary one, removed when all went well
+	Out       io.Writer // progress and report; nil: nowhere
+	Terminal  bool      // Out is a terminal: draw a bar
+
+	Rates  map[string]services.Rates // nil: services.DefaultRates
+	PerSec int                       // orders fed per second; 0: 100, or a tenth of the file where that is more
+	Outage time.Duration             // of the payment service; 0: 3 s, below 0: none
+	Kills  int                       // how often Stepkeeper is killed and restarted; 0: once, below 0: never
+	Limit  time.Duration             // after which what has no end counts as unfinished; 0: 55 s and 1 s more per 50 orders past 1,000
+}
+
+// complete fills in what was left out.
+func (o Options) complete(lines int) Options {
+	if o.Out == nil {
+		o.Out = io.Discard
+	}
+	if o.Rates == nil {
+		o.Rates = services.DefaultRates()
+	}
+	if o.PerSec <= 0 {
+		o.PerSec = max(100, lines/10)
+	}
+	if o.Outage == 0 {
+		o.Outage = 3 * time.Second
+	}
+	if o.Kills == 0 {
+		o.Kills = 1
+	}
+	if o.Limit <= 0 {
+		o.Limit = 55*time.Second + time.Duration(max(0, lines-1000)/50)*time.Second
+	}
+	return o
+}
+
+// Run runs the demo. The Report is filled as far as the run got, also with an error: ErrNotProven,
+// ErrStack, the context's, or that of a file that cannot be read or written.
+func Run(ctx context.Context, o Options) (Report, error) {
+	text, err := readOrders(o.Orders)
+	if err != nil {
+		return Report{}, err
+	}
+	lines := parseLines(text)
+	o = o.complete(len(lines))
+	dir, remove, err := folder(o.Dir)
+	if err != nil {
+		return Report{}, err
+	}
+	report, err := run(ctx, o, dir, lines)
+	report.Orders = o.Orders
+	if o.Report != "" {
+		err = errors.Join(err, report.write(o.Report))
+	}
+	if err == nil {
+		return report, remove()
+	}
+	return report, fmt.Errorf("%w\n  ledgers, data and log are kept in %s", err, dir)
+}
+
+// folder makes the folder that the run works in.
+func folder(given string) (dir string, remove func() error, err error) {
+	if given != "" {
+		return given, func() error { return nil }, os.MkdirAll(given, 0o755)
+	}
+	dir, err = os.MkdirTemp("", "stepkeeper-demo-")
+	return dir, func() error { return os.RemoveAll(dir) }, err
+}
+
+// run is one demo in one folder.
+func run(ctx context.Context, o Options, dir string, lines []line) (report Report, err error) {
+	began := time.Now()
+	remote := filepath.Join(dir, "services")
+	if err := os.MkdirAll(remote, 0o755); err != nil {
+		return report, err
+	}
+	fleet, err := services.Start(ctx, services.Options{Dir: remote, Seed: o.Seed, Rates: o.Rates})
+	if err != nil {
+		return report, fmt.Errorf("start the remote services (is %s left from another run?): %w", dir, err)
+	}
+	defer func() { err = errors.Join(err, fleet.Close()) }()
+	agents := filepath.Join(dir, "agents.yaml")
+	if err := os.WriteFile(agents, agentsFile(fleet), 0o600); err != nil {
+		return report, err
+	}
+	st := &stack{binary: o.Binary, args: []string{
+		"dev", "--data", filepath.Join(dir, "data"), "--listen", "127.0.0.1:0",
+		"--workflows", o.Workflows, "--agents", agents,
+	}, log: filepath.Join(dir, "stepkeeper.log")}
+	defer func() { err = errors.Join(err, st.stop()) }()
+
+	d := &director{
+		o: o, fleet: fleet, stack: st, book: newBook(lines), began: began,
+		rng:      rand.New(rand.NewPCG(o.Seed, 0x6b696c6c)),
+		operator: &operator{fleet: fleet, resubmits: map[string]int{}},
+		screen:   newScreen(o.Out, o.Terminal, len(lines)),
+	}
+	err = d.direct(ctx)
+	d.screen.close()
+	report = d.report()
+	if err != nil {
+		return report, err
+	}
+	return conclude(ctx, o, d, report)
+}
+
+// conclude audits, prints, and says whether the point is proven.
+func conclude(ctx context.Context, o Options, d *director, report Report) (Report, error) {
+	err := report.audit(ctx, d)
+	report.Seconds = seconds(time.Since(d.began))
+	if err != nil {
+		return report, err
+	}
+	report.print(o.Out)
+	if report.AuditViolations > 0 || report.Unfinished > 0 {
+		return report, fmt.Errorf("%w: %d violations, %d orders without an end", ErrNotProven, report.AuditViolations, report.Unfinished)
+	}
+	return report, nil
+}

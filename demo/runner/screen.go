@@ -1,0 +1,102 @@
+package runner
+
+import (
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/vbauerster/mpb/v8"
+	"github.com/vbauerster/mpb/v8/decor"
+)
+
+// plainEvery is how often a line of progress is printed where there is no terminal.
+const plainEvery = 2 * time.Second
+
+// screen shows the demo while it runs. Its methods may be called from anywhere.
+type screen interface {
+	update(p progress)
+	event(format string, args ...any)
+	close()
+}
+
+func newScreen(out io.Writer, terminal bool, lines int) screen {
+	if terminal {
+		return newBarScreen(out, lines)
+	}
+	return &plainScreen{out: out, began: time.Now()}
+}
+
+// plainScreen prints lines, for logs and pipes.
+type plainScreen struct {
+	mu    sync.Mutex
+	out   io.Writer
+	began time.Time
+	last  time.Time
+}
+
+func (s *plainScreen) update(p progress) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if time.Since(s.last) < plainEvery {
+		return
+	}
+	s.last = time.Now()
+	fmt.Fprintf(s.out, "%s  %s\n", since(s.began), p.line(time.Since(s.began)))
+}
+
+func (s *plainScreen) event(format string, args ...any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	fmt.Fprintf(s.out, "%s  * %s\n", since(s.began), fmt.Sprintf(format, args...))
+}
+
+func (s *plainScreen) close() {}
+
+// barScreen keeps one bar at the bottom of a terminal; events scroll above it.
+type barScreen struct {
+	all   *mpb.Progress
+	bar   *mpb.Bar
+	began time.Time
+	mu    sync.Mutex
+	now   progress
+}
+
+func newBarScreen(out io.Writer, lines int) *barScreen {
+	s := &barScreen{began: time.Now()}
+	s.all = mpb.New(mpb.WithOutput(out), mpb.WithAutoRefresh(), mpb.WithWidth(28))
+	s.bar = s.all.AddBar(int64(max(1, lines)),
+		mpb.PrependDecorators(decor.Any(func(decor.Statistics) string { return since(s.began) + " " })),
+		mpb.AppendDecorators(decor.Any(func(decor.Statistics) string {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			return " " + s.now.line(time.Since(s.began))
+		})),
+	)
+	return s
+}
+
+func (s *barScreen) update(p progress) {
+	s.mu.Lock()
+	s.now = p
+	s.mu.Unlock()
+	s.bar.SetCurrent(int64(p.ends()))
+}
+
+func (s *barScreen) event(format string, args ...any) {
+	_, _ = fmt.Fprintf(s.all, "%s  * %s\n", since(s.began), fmt.Sprintf(format, args...)) // a bar that is done takes no more
+}
+
+func (s *barScreen) close() {
+	s.bar.Abort(false)
+	s.all.Wait()
+}
+
+// line is the progress in one line.
+func (p progress) line(d time.Duration) string {
+	return fmt.Sprintf("submitted %d/%d  processed %d  undone %d  refused %d  error %d  in flight %d  %.0f orders/s",
+		p.answered, p.lines, p.processed, p.undone, p.refused, p.stopped, p.open,
+		float64(p.processed+p.undone)/max(d.Seconds(), 0.001))
+}
+
+func since(t time.Time) string { return fmt.Sprintf("%5.1f s", time.Since(t).Seconds()) }
