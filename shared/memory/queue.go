@@ -139,12 +139,11 @@ func (q *Queue) Receive(ctx context.Context, max int, wait, visibility time.Dura
 	if err := port.CheckReceive(max, wait, visibility); err != nil {
 		return nil, fmt.Errorf("queue %q: %w", q.config.Name, err)
 	}
-	until := q.clock.Now().Add(wait)
-	for {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		now := q.clock.Now()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	now := q.clock.Now()
+	for until := now.Add(wait); ; now = q.clock.Now() {
 		q.mu.Lock()
 		deliveries, left := q.take(now, max, visibility)
 		if len(deliveries) > 0 || !now.Before(until) {
@@ -158,11 +157,12 @@ func (q *Queue) Receive(ctx context.Context, max int, wait, visibility time.Dura
 		stopTimer := callAt(q.clock, until, func() { q.poke(w) })
 		select {
 		case <-w.awake:
-			stopTimer()
 		case <-ctx.Done():
-			stopTimer()
+		}
+		stopTimer()
+		if err := ctx.Err(); err != nil {
 			q.leave(w)
-			return nil, ctx.Err()
+			return nil, err
 		}
 	}
 }

@@ -1,0 +1,135 @@
+// Package queuetest holds an adapter to what port.Queue and port.Queues promise. Where adapters
+// may differ, they say so in Options; nothing else is negotiable.
+package queuetest
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// Config is a queue that a test needs.
+type Config struct {
+	Name        string
+	MaxReceives int // 0: no dead letters
+	DeadLetter  string
+	Capacity    int           // 0: no limit
+	Retention   time.Duration // 0: longer than the test
+}
+
+// Backends are fresh, empty queues.
+type Backends struct {
+	Queues port.Queues
+	// Advance moves the adapter's clock. Nil: it runs in real time, and the suite waits.
+	Advance func(d time.Duration)
+	// Sleepers is how many long polls wait on the clock that Advance moves. Required with Advance.
+	Sleepers func() int
+	// Close is called when the test is over. Nil: nothing to close.
+	Close func()
+}
+
+// Options say what the port leaves to the adapter.
+type Options struct {
+	// Unit is the shortest time that the adapter tells apart: the suite's delays and timeouts are
+	// multiples of it. Default 1 s, as SQS has it.
+	Unit time.Duration
+	// KeepsValues: a Value arrives as it was sent, not encoded.
+	KeepsValues bool
+	// Capacities, Retentions: the adapter has such a limit.
+	Capacities bool
+	Retentions bool
+	// Once: nothing is received twice within its visibility timeout.
+	Once bool
+	// LateDelete: Delete works after the visibility timeout while nobody else received the message.
+	LateDelete bool
+	// ExactDepth: Depth counts what was sent at once; otherwise the suite does not look at it.
+	ExactDepth bool
+	// Messages is how many messages the concurrent tests send; default 2,000.
+	Messages int
+}
+
+// Make gives fresh queues. replyTo names those that an order may name. It is called once a test.
+type Make func(t *testing.T, queues []Config, replyTo []string) Backends
+
+// The queues of every test.
+const (
+	plain  = "plain"
+	other  = "other"
+	retry  = "retry"  // three receives, then dead
+	dead   = "dead"   // takes its dead letters
+	small  = "small"  // holds three messages
+	flying = "flying" // keeps messages for twenty units
+)
+
+// Run holds the adapter to the contract.
+func Run(t *testing.T, options Options, make Make) {
+	if options.Unit == 0 {
+		options.Unit = time.Second
+	}
+	if options.Messages == 0 {
+		options.Messages = 2000
+	}
+	for _, group := range []struct {
+		name  string
+		cases []testCase
+	}{
+		{"names", nameCases},
+		{"send", sendCases},
+		{"receive", receiveCases},
+		{"delete", deleteCases},
+		{"visibility", visibilityCases},
+		{"delay", delayCases},
+		{"poll", pollCases},
+		{"dead", deadCases},
+		{"limits", limitCases},
+		{"depth", depthCases},
+		{"together", togetherCases},
+	} {
+		t.Run(group.name, func(t *testing.T) {
+			for _, c := range group.cases {
+				t.Run(c.name, func(t *testing.T) { runCase(t, options, make, c) })
+			}
+		})
+	}
+}
+
+func runCase(t *testing.T, options Options, make Make, c testCase) {
+	if c.needs != nil && !c.needs(options) {
+		t.Skip("the adapter does not offer this")
+	}
+	queues := []Config{{Name: plain}, {Name: other}, {Name: dead}, {Name: retry, MaxReceives: 3, DeadLetter: dead}}
+	if options.Capacities {
+		queues = append(queues, Config{Name: small, Capacity: 3})
+	}
+	if options.Retentions {
+		queues = append(queues, Config{Name: flying, Retention: 20 * options.Unit})
+	}
+	backends := make(t, queues, []string{other})
+	if backends.Close != nil {
+		t.Cleanup(backends.Close)
+	}
+	s := &suite{T: t, Backends: backends, options: options, ctx: t.Context(), unit: options.Unit}
+	c.run(s)
+}
+
+type testCase struct {
+	name  string
+	run   func(s *suite)
+	needs func(o Options) bool
+}
+
+type suite struct {
+	*testing.T
+	Backends
+	options Options
+	ctx     context.Context
+	unit    time.Duration
+}
+
+func capacities(o Options) bool { return o.Capacities }
+func retentions(o Options) bool { return o.Retentions }
+func once(o Options) bool       { return o.Once }
+func lateDelete(o Options) bool { return o.LateDelete }
+func exactDepth(o Options) bool { return o.ExactDepth }
