@@ -1,0 +1,199 @@
+package source
+
+import (
+	"strconv"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+// builder makes the definition out of the tree and checks its meaning. What has the wrong form was
+// told by the schema; here it counts as absent, so that one file tells all its problems at once.
+type builder struct {
+	report *report
+	opts   Options
+	root   *value
+	def    *core.Definition
+	steps  []field // of the file, in the order of def.Steps
+	order  *graph
+}
+
+func (b *builder) definition() *core.Definition {
+	b.def = &core.Definition{
+		Name:       b.text(b.root, "workflow"),
+		Agents:     map[string]core.AgentDefinition{},
+		Deadline:   b.duration(b.root, "deadline", limitDeadline, 0),
+		OnDeadline: core.Policy(b.text(b.root, "onDeadline")),
+		Grace:      b.duration(b.root, "grace", limitGrace, 30*core.Second),
+		TellAfter:  b.duration(b.root, "tellAfter", limitGrace, 30*core.Second),
+		Notify:     b.notify(),
+		HopBudget:  10,
+	}
+	if steps := b.root.get("steps"); steps != nil {
+		for _, f := range steps.fields {
+			if f.value.shape == isMap {
+				b.steps = append(b.steps, f)
+				b.def.Steps = append(b.def.Steps, b.step(f))
+			}
+		}
+	}
+	for i := range b.def.Steps {
+		b.def.HopBudget += b.def.Steps[i].Retry.Budget() + 1
+	}
+	b.agents()
+	b.order = newGraph(b)
+	b.templates()
+	b.meaning()
+	return b.def
+}
+
+// notify gives the status kinds that an order's reply-to gets. Received, refused and the ends are
+// always among them.
+func (b *builder) notify() []core.StatusKind {
+	asked := map[string]bool{}
+	if v := b.root.get("notify"); v != nil {
+		for _, e := range v.list {
+			asked[e.text] = true
+		}
+	}
+	kinds := []core.StatusKind{core.StatusReceived, core.StatusRefused}
+	for _, k := range []core.StatusKind{core.StatusStarted, core.StatusStepFinished} {
+		if asked[string(k)] {
+			kinds = append(kinds, k)
+		}
+	}
+	return append(kinds, core.StatusCompleted, core.StatusFailed, core.StatusUndone, core.StatusCancelled)
+}
+
+// step reads all but the templates, which need the order of the steps.
+func (b *builder) step(f field) core.StepDefinition {
+	v := f.value
+	s := core.StepDefinition{
+		Name:         f.key,
+		Agent:        b.text(v, "agent"),
+		Operation:    b.text(v, "operation"),
+		Timeout:      b.duration(v, "timeout", limitTimeout, 0),
+		MaxQueueTime: b.duration(v, "maxQueueTime", limitQueue, core.Day),
+		Retry:        b.retry(v.get("retry"), defaultRetry),
+		OnFailure:    core.Policy(b.text(v, "onFailure")),
+		Grade:        core.Grade(b.text(v, "grade")),
+	}
+	if after := v.get("after"); after != nil {
+		for _, e := range after.list {
+			s.After = append(s.After, e.text)
+		}
+	}
+	if p := v.get("pointOfNoReturn"); p != nil {
+		s.PointOfNoReturn = p.truth
+	}
+	s.Undo = b.undo(v, &s)
+	return s
+}
+
+// undo reads both forms: the operation's name alone, and the mapping.
+func (b *builder) undo(step *value, s *core.StepDefinition) *core.Undo {
+	v := step.get("undo")
+	if v == nil {
+		return nil
+	}
+	u := &core.Undo{Timeout: s.Timeout, Retry: s.Retry}
+	u.Retry.ExtendedInterval, u.Retry.ExtendedRounds = 0, 0
+	switch v.shape {
+	case isText:
+		if v.text == "none" {
+			return nil
+		}
+		u.Operation = v.text
+	case isMap:
+		u.Operation = b.text(v, "operation")
+		u.Timeout = b.duration(v, "timeout", limitTimeout, s.Timeout)
+		u.Retry = b.retry(v.get("retry"), u.Retry)
+	}
+	return u
+}
+
+var defaultRetry = core.Retry{
+	MaxFailures: 3,
+	Backoff:     core.Backoff{Initial: core.Second, Max: core.Minute, Multiplier: 2, Jitter: 0.3},
+}
+
+func (b *builder) retry(v *value, defaults core.Retry) core.Retry {
+	r := defaults
+	if v == nil {
+		return r
+	}
+	r.MaxFailures = b.whole(v, "maxFailures", r.MaxFailures)
+	if w := v.get("extendedWait"); w != nil {
+		r.ExtendedInterval = b.duration(w, "interval", limitExtended, 0)
+		r.ExtendedRounds = b.whole(w, "rounds", 0)
+	}
+	backoff := v.get("backoff")
+	if backoff == nil {
+		return r
+	}
+	r.Backoff.Multiplier = b.float(backoff, "multiplier", r.Backoff.Multiplier)
+	r.Backoff.Jitter = b.float(backoff, "jitter", r.Backoff.Jitter)
+	r.Backoff.Initial = b.duration(backoff, "initial", limitBackoff, r.Backoff.Initial)
+	r.Backoff.Max = b.duration(backoff, "max", limitBackoff, r.Backoff.Max)
+	// Who gives one of the two means the other one to fit.
+	switch initial, longest := backoff.field("initial"), backoff.field("max"); {
+	case r.Backoff.Initial <= r.Backoff.Max:
+	case initial == nil:
+		r.Backoff.Initial = r.Backoff.Max
+	case longest == nil:
+		r.Backoff.Max = r.Backoff.Initial
+	default:
+		b.report.error(longest.value.at, "the longest wait is shorter than the first", "make max at least initial")
+	}
+	return r
+}
+
+// agents collects every agent that a step names, with its settings.
+func (b *builder) agents() {
+	settings := b.root.get("agents")
+	for i := range b.def.Steps {
+		name := b.def.Steps[i].Agent
+		if _, done := b.def.Agents[name]; done || name == "" {
+			continue
+		}
+		v := settings.get(name)
+		b.def.Agents[name] = core.AgentDefinition{
+			QueueAllowance: b.duration(v, "queueAllowance", limitAllowance, 30*core.Second),
+			ClockSkew:      b.duration(v, "clockSkew", limitSkew, core.Second),
+			KeyRetention:   b.duration(v, "keyRetention", limitRetention, 0),
+		}
+	}
+	if settings == nil {
+		return
+	}
+	for _, f := range settings.fields {
+		if _, used := b.def.Agents[f.key]; !used {
+			b.report.warn(f.at, "no step uses the agent "+f.key, "remove its settings, or correct the name")
+		}
+	}
+}
+
+// text, whole and float read a field; what is absent, or of the wrong form, gives the default.
+func (b *builder) text(v *value, key string) string {
+	if f := v.get(key); f != nil && f.shape == isText {
+		return f.text
+	}
+	return ""
+}
+
+func (b *builder) whole(v *value, key string, absent int) int {
+	if f := v.get(key); f != nil && f.shape == isNumber {
+		if n, err := strconv.Atoi(f.text); err == nil && n >= 0 && n <= MaxSteps {
+			return n
+		}
+	}
+	return absent
+}
+
+func (b *builder) float(v *value, key string, absent float64) float64 {
+	if f := v.get(key); f != nil && f.shape == isNumber {
+		if n, err := strconv.ParseFloat(f.text, 64); err == nil {
+			return n
+		}
+	}
+	return absent
+}

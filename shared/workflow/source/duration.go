@@ -1,0 +1,95 @@
+package source
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+// limit is the longest sensible duration of a field, and how to write it.
+type limit struct {
+	longest core.Duration
+	text    string
+}
+
+var (
+	limitTimeout   = limit{12 * core.Hour, "12h, the longest that a queue hides a message"}
+	limitQueue     = limit{14 * core.Day, "14d, the longest that a queue keeps a message"}
+	limitDeadline  = limit{365 * core.Day, "365d"}
+	limitGrace     = limit{core.Day, "24h"}
+	limitBackoff   = limit{core.Day, "24h"}
+	limitExtended  = limit{7 * core.Day, "7d"}
+	limitAllowance = limit{core.Day, "24h"}
+	limitSkew      = limit{core.Hour, "1h"}
+	limitRetention = limit{3650 * core.Day, "3650d"}
+)
+
+var units = map[string]core.Duration{
+	"ms": core.Millisecond, "s": core.Second, "m": core.Minute, "h": core.Hour, "d": core.Day,
+}
+
+// duration reads a field of v; what is absent, or not well-formed, gives the default.
+func (b *builder) duration(v *value, key string, most limit, absent core.Duration) core.Duration {
+	f := v.get(key)
+	if f == nil || f.shape != isText {
+		return absent
+	}
+	d, ok := readDuration(f.text)
+	switch {
+	case !ok:
+		return absent
+	case d <= 0:
+		b.report.error(f.at, key+" is zero, or shorter than 1ms", mendDuration)
+		return absent
+	case d > most.longest:
+		b.report.error(f.at, fmt.Sprintf("%s is longer than %s", key, most.text), "write a shorter time")
+		return absent
+	}
+	return d
+}
+
+// readDuration reads 250ms, 1.5h or 1h30m; fractions below a millisecond are cut.
+func readDuration(text string) (core.Duration, bool) {
+	total := 0.0
+	if text == "" {
+		return 0, false
+	}
+	for text != "" {
+		n := strings.IndexFunc(text, func(r rune) bool { return (r < '0' || r > '9') && r != '.' })
+		if n <= 0 {
+			return 0, false
+		}
+		number, err := strconv.ParseFloat(text[:n], 64)
+		text = text[n:]
+		m := strings.IndexFunc(text, func(r rune) bool { return r >= '0' && r <= '9' })
+		if m < 0 {
+			m = len(text)
+		}
+		unit, ok := units[text[:m]]
+		if err != nil || !ok {
+			return 0, false
+		}
+		total += number * float64(unit)
+		text = text[m:]
+	}
+	if total > float64(math.MaxInt64/4) {
+		total = float64(math.MaxInt64 / 4)
+	}
+	return core.Duration(total), true
+}
+
+// short writes a duration as people do in a workflow.
+func short(d core.Duration) string {
+	for _, u := range []struct {
+		name string
+		unit core.Duration
+	}{{"d", core.Day}, {"h", core.Hour}, {"m", core.Minute}, {"s", core.Second}} {
+		if d >= u.unit && d%u.unit == 0 {
+			return fmt.Sprintf("%d%s", d/u.unit, u.name)
+		}
+	}
+	return d.String()
+}

@@ -1,0 +1,145 @@
+package source
+
+import "strings"
+
+// graph holds, for each step, which steps run before it for certain.
+type graph struct {
+	names  []string
+	index  map[string]int
+	after  [][]int  // direct, known names only
+	sorted []int    // every step behind those that it comes after; nil if there is a cycle
+	before []bitset // all that a step comes after, directly or not; nil if there is a cycle
+}
+
+// bitset of step numbers.
+type bitset []uint64
+
+func (s bitset) add(i int)      { s[i/64] |= 1 << (i % 64) }
+func (s bitset) has(i int) bool { return s[i/64]&(1<<(i%64)) != 0 }
+func (s bitset) join(o bitset) {
+	for i := range s {
+		s[i] |= o[i]
+	}
+}
+
+// newGraph orders the steps, and reports names that do not exist and cycles.
+func newGraph(b *builder) *graph {
+	n := len(b.def.Steps)
+	g := &graph{names: make([]string, n), index: make(map[string]int, n), after: make([][]int, n)}
+	for i := range b.def.Steps {
+		g.names[i] = b.def.Steps[i].Name
+		g.index[g.names[i]] = i
+	}
+	for i, f := range b.steps {
+		after := f.value.get("after")
+		if after == nil {
+			continue
+		}
+		for _, e := range after.list {
+			j, known := g.index[e.text]
+			switch {
+			case e.shape != isText:
+			case !known:
+				b.report.error(e.at, "step "+f.key+" comes after "+e.text+", which is no step", "correct the name, or define the step")
+			case j == i:
+				b.report.error(e.at, "step "+f.key+" comes after itself", "remove it from after")
+			default:
+				g.after[i] = append(g.after[i], j)
+			}
+		}
+	}
+	if cycle := g.sort(); cycle != nil {
+		b.report.error(b.steps[cycle[0]].at, "the steps wait for each other: "+g.path(cycle), "remove one of them from an after")
+	}
+	return g
+}
+
+// sort orders the steps; where it cannot, it gives a cycle, its first step again at its end.
+func (g *graph) sort() (cycle []int) {
+	n := len(g.names)
+	waiting, next := make([]int, n), make([][]int, n)
+	for i, after := range g.after {
+		waiting[i] = len(after)
+		for _, j := range after {
+			next[j] = append(next[j], i)
+		}
+	}
+	sorted := make([]int, 0, n)
+	for i := range waiting {
+		if waiting[i] == 0 {
+			sorted = append(sorted, i)
+		}
+	}
+	for k := 0; k < len(sorted); k++ {
+		for _, i := range next[sorted[k]] {
+			if waiting[i]--; waiting[i] == 0 {
+				sorted = append(sorted, i)
+			}
+		}
+	}
+	if len(sorted) < n {
+		return g.cycle(waiting)
+	}
+	g.sorted = sorted
+	g.before = make([]bitset, n)
+	for _, i := range sorted {
+		g.before[i] = make(bitset, (n+63)/64)
+		for _, j := range g.after[i] {
+			g.before[i].add(j)
+			g.before[i].join(g.before[j])
+		}
+	}
+	return nil
+}
+
+// cycle follows, among the steps that still wait, one that each waits for, until it meets a step again.
+func (g *graph) cycle(waiting []int) []int {
+	at := 0
+	for waiting[at] == 0 {
+		at++
+	}
+	met := map[int]int{}
+	var walk []int
+	for {
+		if start, again := met[at]; again {
+			return append(walk[start:], at)
+		}
+		met[at] = len(walk)
+		walk = append(walk, at)
+		for _, j := range g.after[at] {
+			if waiting[j] > 0 {
+				at = j
+				break
+			}
+		}
+	}
+}
+
+func (g *graph) path(steps []int) string {
+	words := make([]string, 0, len(steps))
+	for i, s := range steps {
+		if i == 10 && len(steps) > 12 {
+			words = append(words, "…")
+			break
+		}
+		words = append(words, g.names[s])
+	}
+	return strings.Join(words, " after ")
+}
+
+// visible gives the names of all steps before step i; nil, which means all, if the order is not known.
+func (g *graph) visible(i int) map[string]bool {
+	if g.before == nil {
+		return nil
+	}
+	names := map[string]bool{}
+	for j := range g.names {
+		if g.before[i].has(j) {
+			names[g.names[j]] = true
+		}
+	}
+	return names
+}
+
+// certain reports whether step a ends before step b begins.
+func (g *graph) certain(a, b int) bool { return g.before[b].has(a) }

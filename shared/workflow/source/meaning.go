@@ -1,0 +1,180 @@
+package source
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+// meaning checks what no schema can say.
+func (b *builder) meaning() {
+	b.knownAgents()
+	if b.order.before != nil {
+		b.noReturn()
+		b.times()
+	}
+	for i := range b.steps {
+		b.queueTime(i)
+	}
+	onDeadline := b.root.field("onDeadline")
+	deadline := b.root.field("deadline")
+	switch {
+	case deadline != nil && onDeadline == nil:
+		b.report.error(deadline.at, "there is a deadline but no onDeadline", "write onDeadline: undo or onDeadline: stop")
+	case deadline == nil && onDeadline != nil:
+		b.report.error(onDeadline.at, "there is onDeadline but no deadline", "write a deadline, as in deadline: 1h")
+	}
+}
+
+func (b *builder) knownAgents() {
+	if b.opts.KnownAgents == nil {
+		return
+	}
+	known := slices.Sorted(slices.Values(b.opts.KnownAgents))
+	for i, f := range b.steps {
+		agent := b.def.Steps[i].Agent
+		if agent != "" && !slices.Contains(known, agent) {
+			b.report.error(f.value.get("agent").at, "there is no agent "+agent, "known agents: "+strings.Join(known, ", "))
+		}
+	}
+}
+
+// noReturn keeps P22: a point of no return, and every step that can run beside or after it, stops for
+// the operator where it fails; every step that may have to be undone says how.
+func (b *builder) noReturn() {
+	for i := range b.def.Steps {
+		b.stops(i)
+		b.undoable(i)
+	}
+}
+
+func (b *builder) stops(i int) {
+	s := &b.def.Steps[i]
+	if s.OnFailure != core.OnFailureUndo {
+		return
+	}
+	where := b.steps[i].value.get("onFailure").at
+	const mend = "write onFailure: stop"
+	if s.PointOfNoReturn {
+		b.report.error(where, "step "+s.Name+" is a point of no return, yet undoes the order when it fails (P22)", mend)
+		return
+	}
+	for p := range b.def.Steps {
+		if p == i || !b.def.Steps[p].PointOfNoReturn || b.order.certain(i, p) {
+			continue
+		}
+		what := "can run beside"
+		if b.order.certain(p, i) {
+			what = "runs after"
+		}
+		b.report.error(where, fmt.Sprintf("step %s %s the point of no return %s, yet undoes the order when it fails (P22)",
+			s.Name, what, b.def.Steps[p].Name), mend+", or put it before the point of no return")
+		return
+	}
+}
+
+// undoable: behind a point of no return that surely was begun nothing is undone; one with a condition
+// may be skipped, so that what follows it may be undone after all.
+func (b *builder) undoable(i int) {
+	s := &b.def.Steps[i]
+	field := b.steps[i].value.field("undo")
+	if s.PointOfNoReturn {
+		if s.Undo != nil {
+			b.report.error(field.at, "step "+s.Name+" is a point of no return, yet declares an undo (P22)",
+				"remove undo, or pointOfNoReturn")
+		}
+		return
+	}
+	behind, skippable := -1, -1
+	for p := range b.def.Steps {
+		if b.def.Steps[p].PointOfNoReturn && b.order.certain(p, i) {
+			if b.def.Steps[p].When == "" {
+				behind = p
+			} else {
+				skippable = p
+			}
+		}
+	}
+	switch {
+	case behind >= 0 && s.Undo != nil:
+		b.report.warn(field.at, fmt.Sprintf("the undo of step %s is never used: it runs after the point of no return %s",
+			s.Name, b.def.Steps[behind].Name), "remove undo")
+	case behind >= 0 || field != nil:
+	case skippable >= 0:
+		b.report.error(b.steps[i].at, fmt.Sprintf("step %s declares no undo, and the point of no return %s before it may be skipped (P22)",
+			s.Name, b.def.Steps[skippable].Name), "write undo: OPERATION, or undo: none where the step has no effect")
+	default:
+		b.report.error(b.steps[i].at, "step "+s.Name+" declares no undo (P22)",
+			"write undo: OPERATION, or undo: none where the step has no effect")
+	}
+}
+
+// times checks that the order can end before its deadline.
+func (b *builder) times() {
+	deadline := b.root.field("deadline")
+	longest, last := b.longestPath()
+	if b.def.Deadline > 0 && longest > b.def.Deadline {
+		b.report.error(deadline.value.at, fmt.Sprintf("the deadline of %s is shorter than the timeouts of the steps up to %s, %s in all",
+			short(b.def.Deadline), b.def.Steps[last].Name, short(longest)), "make the deadline longer, or the timeouts shorter")
+	}
+	for i := range b.def.Steps {
+		s := &b.def.Steps[i]
+		where := b.steps[i].at
+		if retry := b.steps[i].value.field("retry"); retry != nil {
+			where = retry.at
+		}
+		span := worst(s.Timeout, s.Retry)
+		if b.def.Deadline > 0 && span > b.def.Deadline && s.Timeout <= b.def.Deadline {
+			b.report.error(where, fmt.Sprintf("the attempts of step %s take up to %s, longer than the deadline of %s",
+				s.Name, short(span), short(b.def.Deadline)), "lower maxFailures, the waits or the rounds, or make the deadline longer")
+		}
+		if kept := b.def.Agents[s.Agent].KeyRetention; kept > 0 && span > kept {
+			b.report.warn(where, fmt.Sprintf("the attempts of step %s take up to %s, but agent %s remembers keys for %s only (P18)",
+				s.Name, short(span), s.Agent, short(kept)), "lower the waits or the rounds")
+		}
+	}
+}
+
+// longestPath adds up timeouts along the order of the steps.
+func (b *builder) longestPath() (longest core.Duration, last int) {
+	ends := make([]core.Duration, len(b.def.Steps))
+	for _, i := range b.order.sorted {
+		for _, j := range b.order.after[i] {
+			ends[i] = max(ends[i], ends[j])
+		}
+		ends[i] += b.def.Steps[i].Timeout
+		if ends[i] > longest {
+			longest, last = ends[i], i
+		}
+	}
+	return longest, last
+}
+
+// worst is the longest time that a step's attempts and the waits between them take, without the time
+// in queues.
+func worst(timeout core.Duration, r core.Retry) core.Duration {
+	total := float64(timeout) * float64(r.Budget())
+	wait := float64(r.Backoff.Initial)
+	for n := 1; n < r.MaxFailures; n++ {
+		total += min(wait, float64(r.Backoff.Max))
+		wait = min(wait*r.Backoff.Multiplier, float64(r.Backoff.Max))
+	}
+	total += float64(r.ExtendedInterval) * float64(r.ExtendedRounds)
+	return core.Duration(total)
+}
+
+func (b *builder) queueTime(i int) {
+	s := &b.def.Steps[i]
+	allowance := b.def.Agents[s.Agent].QueueAllowance
+	if s.MaxQueueTime >= allowance {
+		return
+	}
+	where := b.steps[i].at
+	if f := b.steps[i].value.field("maxQueueTime"); f != nil {
+		where = f.value.at
+	}
+	b.report.error(where, fmt.Sprintf("the maxQueueTime of step %s, %s, is shorter than the queueAllowance of agent %s, %s (P32)",
+		s.Name, short(s.MaxQueueTime), s.Agent, short(allowance)), "make it at least as long")
+}

@@ -1,0 +1,50 @@
+package source
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/workflow"
+)
+
+// Options of a reading.
+type Options struct {
+	// KnownAgents are the agents that exist; nil: any name is accepted.
+	KnownAgents []string
+}
+
+// Parse reads one workflow file. The name is only used in the problems. The definition is nil if any
+// problem is an error; it comes with its hash and its expressions attached.
+func Parse(file string, data []byte, opts Options) (*core.Definition, Problems) {
+	r := &report{file: filepath.ToSlash(file)}
+	d := parse(data, opts, r)
+	problems := r.problems.sorted()
+	if d == nil || problems.Err() != nil {
+		return nil, problems
+	}
+	if err := workflow.Seal(d); err != nil { // every expression was checked: a bug here
+		r.error(position{}, err.Error(), "")
+		return nil, r.problems.sorted()
+	}
+	return d, problems
+}
+
+func parse(data []byte, opts Options, r *report) *core.Definition {
+	root := read(data, r)
+	if root == nil {
+		return nil
+	}
+	if root.shape != isMap {
+		r.error(root.at, "the file is no mapping", "start with workflow: NAME and steps:")
+		return nil
+	}
+	if steps := root.field("steps"); steps != nil && len(steps.value.fields) > MaxSteps {
+		r.error(steps.at, fmt.Sprintf("the workflow has %d steps, the limit is %d", len(steps.value.fields), MaxSteps),
+			"split it, or give lists to single steps")
+		return nil
+	}
+	checkSchema(root, r)
+	b := &builder{report: r, opts: opts, root: root}
+	return b.definition()
+}

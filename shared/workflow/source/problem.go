@@ -1,0 +1,95 @@
+package source
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Severity of a problem.
+type Severity int
+
+const (
+	SeverityError   Severity = iota // the file gives no definition
+	SeverityWarning                 // the file works, but probably not as meant
+)
+
+// Problem is one thing wrong with a workflow file. Line and Column count from 1; 0 is the whole file.
+type Problem struct {
+	File     string
+	Line     int
+	Column   int
+	Severity Severity
+	What     string
+	Mend     string
+}
+
+// String gives "order.yaml:12:5: what is wrong; mend: what to do".
+func (p Problem) String() string {
+	var b strings.Builder
+	b.WriteString(p.File)
+	if p.Line > 0 {
+		fmt.Fprintf(&b, ":%d:%d", p.Line, p.Column)
+	}
+	b.WriteString(": ")
+	if p.Severity == SeverityWarning {
+		b.WriteString("warning: ")
+	}
+	b.WriteString(p.What)
+	if p.Mend != "" {
+		b.WriteString("; mend: " + p.Mend)
+	}
+	return b.String()
+}
+
+// Problems are all that is wrong with a file, in the order of its lines.
+type Problems []Problem
+
+// Error lists the problems, one a line.
+func (ps Problems) Error() string {
+	lines := make([]string, len(ps))
+	for i := range ps {
+		lines[i] = ps[i].String()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Err gives the problems as an error if at least one of them is an error, else nil.
+func (ps Problems) Err() error {
+	for i := range ps {
+		if ps[i].Severity == SeverityError {
+			return ps
+		}
+	}
+	return nil
+}
+
+// sorted orders by position and drops what was said twice of one place.
+func (ps Problems) sorted() Problems {
+	slices.SortStableFunc(ps, func(a, b Problem) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+	return slices.Compact(ps)
+}
+
+// maxProblems bounds what is told of one file; past it more lines help nobody.
+const maxProblems = 100
+
+// report collects problems of one file.
+type report struct {
+	file     string
+	problems Problems
+}
+
+func (r *report) add(at position, severity Severity, what, mend string) {
+	if len(r.problems) < maxProblems {
+		r.problems = append(r.problems, Problem{r.file, at.line, at.column, severity, what, mend})
+	}
+}
+
+func (r *report) error(at position, what, mend string) { r.add(at, SeverityError, what, mend) }
+
+func (r *report) warn(at position, what, mend string) { r.add(at, SeverityWarning, what, mend) }
+
+func (r *report) failed() bool { return r.problems.Err() != nil }

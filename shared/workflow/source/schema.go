@@ -1,0 +1,262 @@
+package source
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+)
+
+// Schema is the JSON Schema of a workflow file, for editors.
+//
+//go:embed schema.json
+var Schema []byte
+
+const schemaURL = "https://stepkeeper.dev/schemas/workflow.json"
+
+// compiledSchema is compiled once, at first use.
+var compiledSchema = sync.OnceValue(func() *jsonschema.Schema {
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(Schema))
+	if err != nil {
+		panic("schema.json: " + err.Error()) // embedded: every test would fail
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource(schemaURL, doc); err != nil {
+		panic("schema.json: " + err.Error())
+	}
+	return c.MustCompile(schemaURL)
+})
+
+// checkSchema reports what the file's form has wrong.
+func checkSchema(root *value, r *report) {
+	err := compiledSchema().Validate(root.plain())
+	if err == nil {
+		return
+	}
+	if e, ok := err.(*jsonschema.ValidationError); ok {
+		explain(e, root, r)
+	}
+}
+
+// explain reports the leaves of the library's error tree, in words and with a position.
+func explain(e *jsonschema.ValidationError, root *value, r *report) {
+	if k, ok := e.ErrorKind.(*kind.PropertyNames); ok {
+		v, _ := locate(root, e.InstanceLocation)
+		where := v.at
+		if f := v.field(k.Property); f != nil {
+			where = f.at
+		}
+		r.error(where, fmt.Sprintf("%q is not a name", k.Property), mendName)
+		return
+	}
+	for _, cause := range e.Causes {
+		explain(cause, root, r)
+	}
+	if len(e.Causes) > 0 {
+		return
+	}
+	v, name := locate(root, e.InstanceLocation)
+	switch k := e.ErrorKind.(type) {
+	case *kind.AdditionalProperties:
+		unknownFields(k.Properties, v, e.InstanceLocation, r)
+	case *kind.Required:
+		for _, missing := range k.Missing {
+			r.error(v.at, fmt.Sprintf("%s has no %s", name, missing), mendMissing(missing))
+		}
+	case *kind.Type:
+		r.error(v.at, fmt.Sprintf("%s is %s, it should be %s", name, article(k.Got), wanted(k.Want)), mendType(e.SchemaURL))
+	case *kind.Enum:
+		r.error(v.at, fmt.Sprintf("%s is %s", name, quoted(v)), "write one of "+list(k.Want))
+	case *kind.Pattern:
+		r.error(v.at, fmt.Sprintf("%s is %s", name, quoted(v)), mendPattern(e.SchemaURL))
+	case *kind.UniqueItems:
+		r.error(v.at, fmt.Sprintf("%s names %s twice", name, quoted(v.list[k.Duplicates[0]])), "remove one of them")
+	case *kind.Minimum:
+		r.error(v.at, fmt.Sprintf("%s is %s", name, v.text), "the least is "+k.Want.RatString())
+	case *kind.Maximum:
+		r.error(v.at, fmt.Sprintf("%s is %s", name, v.text), "the most is "+k.Want.RatString())
+	case *kind.MinProperties:
+		r.error(v.at, name+" is empty", "define at least one")
+	default:
+		r.error(v.at, fmt.Sprintf("%s is not valid", name), "see its description in schema.json")
+	}
+}
+
+// locate finds the value that the library speaks of, and a name for it: its last key. Where the key
+// has a value on the same line the value's position is given, else the key's.
+func locate(root *value, path []string) (*value, string) {
+	v, name := root, "the workflow"
+	for i, key := range path {
+		var next *value
+		switch v.shape {
+		case isMap:
+			next = v.get(key)
+			name = key
+			if i > 0 && (path[i-1] == "steps" || path[i-1] == "agents") && i == 1 {
+				name = strings.TrimSuffix(path[0], "s") + " " + key
+			}
+		case isList:
+			var index int
+			if _, err := fmt.Sscan(key, &index); err == nil && index < len(v.list) {
+				next = v.list[index]
+			}
+		}
+		if next == nil {
+			return v, name
+		}
+		v = next
+	}
+	return v, name
+}
+
+const mendName = "use lower-case letters, digits and dashes, at most 40, the first one a letter"
+
+const mendDuration = "write a number with its unit: 250ms, 2s, 5m, 24h or 7d"
+
+// later are the fields that people may expect from other tools, with what to do instead.
+var later = map[string]string{
+	"wait": "waits are not supported yet", "delay": "waits are not supported yet",
+	"approval": "approvals are not supported yet", "signal": "signals are not supported yet",
+	"forEach":  "for-each is not supported yet; give the whole list to one step",
+	"foreach":  "for-each is not supported yet; give the whole list to one step",
+	"progress": "progress of long work is not supported yet; choose a timeout that is long enough",
+	"fallback": "fallback agents are not supported yet", "fallbackAgents": "fallback agents are not supported yet",
+	"priority":  "priority belongs to the order, not to the workflow",
+	"dependsOn": "write after", "needs": "write after", "if": "write when", "condition": "write when",
+	"compensate": "write undo", "retries": "write retry: {maxFailures: …}",
+}
+
+func unknownFields(keys []string, v *value, path []string, r *report) {
+	for _, key := range keys {
+		where := v.at
+		if f := v.field(key); f != nil {
+			where = f.at
+		}
+		mend, ok := later[key]
+		if !ok {
+			mend = "known here: " + strings.Join(knownFields(path), ", ")
+		}
+		r.error(where, "unknown field "+key, mend)
+	}
+}
+
+// knownFields lists the fields of the object at a path of the file.
+func knownFields(path []string) []string {
+	var fields []string
+	s := compiledSchema()
+	for _, key := range path {
+		for s.Ref != nil {
+			s = s.Ref
+		}
+		next, ok := s.Properties[key]
+		if !ok {
+			next, ok = s.AdditionalProperties.(*jsonschema.Schema)
+		}
+		if !ok {
+			return nil
+		}
+		s = next
+	}
+	for s.Ref != nil {
+		s = s.Ref
+	}
+	for key := range s.Properties {
+		fields = append(fields, key)
+	}
+	slices.Sort(fields)
+	return fields
+}
+
+func mendMissing(field string) string {
+	switch field {
+	case "workflow":
+		return "start the file with workflow: NAME"
+	case "steps":
+		return "add steps: with at least one step"
+	case "onFailure":
+		return "write onFailure: undo (undo the whole order) or onFailure: stop (ask the operator)"
+	case "grade":
+		return "write grade: fenced, idempotent or plain, whatever the remote service offers"
+	case "timeout":
+		return "write how long one call may take, as in timeout: 2s"
+	case "agent":
+		return "write who does the step, as in agent: payment"
+	case "operation":
+		return "write what the agent shall do, as in operation: charge"
+	}
+	return "add " + field
+}
+
+func mendType(schema string) string {
+	if strings.HasSuffix(schema, "/duration") {
+		return mendDuration
+	}
+	return ""
+}
+
+func mendPattern(schema string) string {
+	switch {
+	case strings.HasSuffix(schema, "/duration"):
+		return mendDuration
+	case strings.HasSuffix(schema, "/name"):
+		return mendName
+	}
+	return "use letters, digits, dots, dashes and underscores, at most 80, the first one a letter"
+}
+
+func article(kind string) string {
+	switch kind {
+	case "null":
+		return "empty"
+	case "object":
+		return "a mapping"
+	case "array":
+		return "a list"
+	case "string":
+		return "a text"
+	case "integer":
+		return "a whole number"
+	}
+	return "a " + kind
+}
+
+func wanted(kinds []string) string {
+	words := make([]string, len(kinds))
+	for i, k := range kinds {
+		words[i] = article(k)
+	}
+	return strings.Join(words, " or ")
+}
+
+// quoted shows a scalar of the file.
+func quoted(v *value) string {
+	switch v.shape {
+	case isText:
+		if len(v.text) > 60 {
+			return fmt.Sprintf("%.60q…", v.text)
+		}
+		return fmt.Sprintf("%q", v.text)
+	case isNumber:
+		return v.text
+	case isBool:
+		return fmt.Sprint(v.truth)
+	case isNull:
+		return "empty"
+	case isList:
+		return "a list"
+	}
+	return "a mapping"
+}
+
+func list(values []any) string {
+	words := make([]string, len(values))
+	for i, v := range values {
+		words[i] = fmt.Sprint(v)
+	}
+	return strings.Join(words, ", ")
+}

@@ -1,0 +1,140 @@
+package source
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/stepkeeper/stepkeeper/shared/expression"
+)
+
+// templates reads inputs, conditions and the output, and checks their expressions. A step sees the
+// outputs of the steps that it comes after, directly or not (P12).
+func (b *builder) templates() {
+	names := make([]string, len(b.def.Steps))
+	for i := range b.def.Steps {
+		names[i] = b.def.Steps[i].Name
+	}
+	for i, f := range b.steps {
+		s := &b.def.Steps[i]
+		scope := expression.Scope{Steps: names, Visible: b.order.visible(i)}
+		s.Input = b.template(f.value.get("input"), "input", scope)
+		s.When = b.when(f.value.get("when"), scope)
+		if s.Undo != nil {
+			scope.Self = s.Name
+			scope.Visible = with(scope.Visible, s.Name)
+			s.Undo.Input = b.template(f.value.get("undo").get("input"), "input", scope)
+		}
+	}
+	b.def.Output = b.template(b.root.get("output"), "output", expression.Scope{Steps: names})
+}
+
+func with(visible map[string]bool, name string) map[string]bool {
+	if visible == nil {
+		return nil
+	}
+	more := map[string]bool{name: true}
+	for k := range visible {
+		more[k] = true
+	}
+	return more
+}
+
+func (b *builder) when(v *value, scope expression.Scope) string {
+	if v == nil || v.shape != isText {
+		return ""
+	}
+	text := strings.TrimSpace(v.text)
+	if strings.HasPrefix(text, "${") {
+		b.report.error(v.at, "when is written with ${ }", "write the bare expression")
+		return ""
+	}
+	b.expression(v.at, text, scope)
+	return text
+}
+
+func (b *builder) expression(where position, source string, scope expression.Scope) {
+	b.faulty(where, expression.Check(source, scope))
+}
+
+// faulty reports an error of package expression.
+func (b *builder) faulty(where position, err error) {
+	var e *expression.Error
+	switch {
+	case err == nil:
+	case errors.As(err, &e):
+		mend := e.Mend
+		e = &expression.Error{Expression: e.Expression, What: e.What}
+		b.report.error(where, e.Error(), mend)
+	default:
+		b.report.error(where, err.Error(), "")
+	}
+}
+
+// template gives the JSON form of a template; nil where there is none.
+func (b *builder) template(v *value, key string, scope expression.Scope) json.RawMessage {
+	if v == nil {
+		return nil
+	}
+	holes := 0
+	data := b.appendTemplate(nil, v, scope, &holes)
+	switch {
+	case holes > expression.MaxHoles:
+		b.report.error(v.at, fmt.Sprintf("%s holds %d expressions, the limit is %d", key, holes, expression.MaxHoles),
+			"pass whole objects or lists")
+	case len(data) > expression.MaxResult:
+		b.report.error(v.at, fmt.Sprintf("%s is larger than %d bytes", key, expression.MaxResult),
+			"pass a reference instead of the data")
+	}
+	return data
+}
+
+// appendTemplate writes a value as JSON, fields in the order of the file, and checks its expressions.
+func (b *builder) appendTemplate(data []byte, v *value, scope expression.Scope, holes *int) []byte {
+	switch v.shape {
+	case isBool:
+		return fmt.Append(data, v.truth)
+	case isNumber:
+		return append(data, v.text...)
+	case isText:
+		text, isExpression, err := expression.Unwrap(v.text)
+		b.faulty(v.at, err)
+		if isExpression {
+			*holes++
+			b.expression(v.at, text, scope)
+		}
+		return appendText(data, v.text)
+	case isList:
+		data = append(data, '[')
+		for i, e := range v.list {
+			if i > 0 {
+				data = append(data, ',')
+			}
+			data = b.appendTemplate(data, e, scope, holes)
+		}
+		return append(data, ']')
+	case isMap:
+		data = append(data, '{')
+		for i, f := range v.fields {
+			if i > 0 {
+				data = append(data, ',')
+			}
+			if strings.HasPrefix(f.key, "${") {
+				b.report.error(f.at, "a key is written as an expression", "keys are literal; compute the whole object in one expression")
+			}
+			data = append(appendText(data, f.key), ':')
+			data = b.appendTemplate(data, f.value, scope, holes)
+		}
+		return append(data, '}')
+	}
+	return append(data, "null"...)
+}
+
+func appendText(data []byte, s string) []byte {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(s) // a string always encodes
+	return append(data, strings.TrimSuffix(b.String(), "\n")...)
+}

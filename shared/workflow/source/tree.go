@@ -1,0 +1,80 @@
+package source
+
+import "encoding/json"
+
+// position in the file, both from 1.
+type position struct{ line, column int }
+
+// shape of a YAML value.
+type shape int
+
+const (
+	isNull shape = iota
+	isBool
+	isNumber
+	isText
+	isList
+	isMap
+)
+
+// value is a YAML value with its position: what the library's tree is reduced to.
+type value struct {
+	at     position
+	shape  shape
+	text   string // of a text; of a number as JSON, with all its digits
+	truth  bool
+	list   []*value
+	fields []field // in the order of the file
+}
+
+// field is one key of a mapping.
+type field struct {
+	at    position
+	key   string
+	value *value
+}
+
+// get finds a field of a mapping; nil where v is no mapping or has no such field.
+func (v *value) get(key string) *value {
+	if f := v.field(key); f != nil {
+		return f.value
+	}
+	return nil
+}
+
+func (v *value) field(key string) *field {
+	if v == nil {
+		return nil
+	}
+	for i := range v.fields {
+		if v.fields[i].key == key {
+			return &v.fields[i]
+		}
+	}
+	return nil
+}
+
+// plain gives the value in the form that the JSON Schema library reads.
+func (v *value) plain() any {
+	switch v.shape {
+	case isBool:
+		return v.truth
+	case isNumber:
+		return json.Number(v.text)
+	case isText:
+		return v.text
+	case isList:
+		list := make([]any, len(v.list))
+		for i := range v.list {
+			list[i] = v.list[i].plain()
+		}
+		return list
+	case isMap:
+		object := make(map[string]any, len(v.fields))
+		for _, f := range v.fields {
+			object[f.key] = f.value.plain()
+		}
+		return object
+	}
+	return nil
+}

@@ -1,0 +1,267 @@
+package source
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
+)
+
+// Limits of a workflow file. They are checked before the YAML library builds its tree, because that
+// recurses.
+const (
+	MaxFile    = 1 << 20 // bytes
+	MaxSteps   = 1000
+	maxLine    = 10_000  // bytes
+	maxTokens  = 200_000 // of YAML
+	maxNesting = 100     // of lists and mappings
+	maxValues  = 50_000  // after aliases are replaced by what they stand for
+)
+
+// read parses YAML into a tree with positions; nil where it cannot be read.
+func read(data []byte, r *report) (root *value) {
+	// The library is fuzzed, but not ours: a bug in it must not end a process that carries orders.
+	defer func() {
+		if recover() != nil {
+			r.error(position{}, "the YAML library cannot read it", "simplify the file")
+			root = nil
+		}
+	}()
+	if what, mend := tooLarge(data); what != "" {
+		r.error(position{}, what, mend)
+		return nil
+	}
+	tokens := lexer.Tokenize(string(data))
+	if !bounded(tokens, r) {
+		return nil
+	}
+	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
+	if err != nil {
+		r.error(yamlPosition(err), "YAML: "+yamlMessage(err), "")
+		return nil
+	}
+	var documents []*ast.DocumentNode
+	for _, d := range file.Docs {
+		if d.Body != nil && d.Body.Type() != ast.CommentType {
+			documents = append(documents, d)
+		}
+	}
+	switch {
+	case len(documents) == 0:
+		r.error(position{1, 1}, "the file is empty", "start with workflow: NAME and steps:")
+		return nil
+	case len(documents) > 1:
+		r.error(at(documents[1].Body), "the file holds a second document", "put each workflow into a file of its own")
+		return nil
+	}
+	b := &treeBuilder{report: r, anchors: map[string]*value{}}
+	return b.build(documents[0].Body, at(documents[0].Body), 0)
+}
+
+func tooLarge(data []byte) (what, mend string) {
+	if len(data) > MaxFile {
+		return fmt.Sprintf("the file has %d bytes, the limit is %d", len(data), MaxFile), "split the workflow"
+	}
+	if !utf8.Valid(data) {
+		return "the file is not UTF-8", "save it as UTF-8"
+	}
+	for i, line := range strings.Split(string(data), "\n") {
+		if len(line) > maxLine {
+			return fmt.Sprintf("line %d has more than %d bytes", i+1, maxLine), "break the line"
+		}
+	}
+	return "", ""
+}
+
+// bounded checks what could make the parser recurse deeply or run long.
+func bounded(tokens token.Tokens, r *report) bool {
+	if len(tokens) > maxTokens {
+		r.error(position{}, fmt.Sprintf("the file has more than %d YAML tokens", maxTokens), "split the workflow")
+		return false
+	}
+	flow := 0
+	for _, t := range tokens {
+		where := position{t.Position.Line, t.Position.Column}
+		switch t.Type {
+		case token.MappingStartType, token.SequenceStartType:
+			flow++
+		case token.MappingEndType, token.SequenceEndType:
+			flow--
+		case token.TagType, token.MergeKeyType, token.MappingKeyType, token.DirectiveType:
+			r.error(where, fmt.Sprintf("YAML's %s is not used in workflows", strings.TrimSpace(t.Value)), "write the value out")
+			return false
+		}
+		// Each level of block style takes at least one column more.
+		if block := t.Type == token.SequenceEntryType || t.Type == token.MappingValueType; flow > maxNesting ||
+			block && t.Position.Column > 10*maxNesting && flow == 0 {
+			r.error(where, fmt.Sprintf("lists and mappings are nested deeper than %d levels", maxNesting), "flatten it")
+			return false
+		}
+	}
+	return true
+}
+
+func at(n ast.Node) position {
+	if t := n.GetToken(); t != nil && t.Position != nil {
+		return position{t.Position.Line, t.Position.Column}
+	}
+	return position{}
+}
+
+func yamlPosition(err error) position {
+	var e yaml.Error
+	if errors.As(err, &e) && e.GetToken() != nil {
+		return position{e.GetToken().Position.Line, e.GetToken().Position.Column}
+	}
+	return position{}
+}
+
+func yamlMessage(err error) string {
+	var e yaml.Error
+	if errors.As(err, &e) {
+		return e.GetMessage()
+	}
+	return "it cannot be read"
+}
+
+// treeBuilder reduces the library's tree.
+type treeBuilder struct {
+	report  *report
+	anchors map[string]*value
+	values  int
+	over    bool // the limit of values was told
+}
+
+// build gives n as a value; where is the position of what holds it, for mappings and lists.
+func (b *treeBuilder) build(n ast.Node, where position, depth int) *value {
+	v := &value{at: at(n)}
+	if b.values++; b.values > maxValues || depth > maxNesting {
+		b.refuse(v.at, depth)
+		return v
+	}
+	switch n := n.(type) {
+	case nil, *ast.NullNode, *ast.CommentNode, *ast.CommentGroupNode:
+		if n == nil {
+			v.at = where
+		}
+	case *ast.StringNode:
+		v.shape, v.text = isText, n.Value
+	case *ast.LiteralNode:
+		v.shape, v.text = isText, n.Value.Value
+	case *ast.BoolNode:
+		v.shape, v.truth = isBool, n.Value
+	case *ast.IntegerNode:
+		v.shape, v.text = isNumber, b.number(n.Token, n.Value)
+	case *ast.FloatNode:
+		v.shape, v.text = isNumber, b.number(n.Token, n.Value)
+	case *ast.InfinityNode, *ast.NanNode:
+		b.report.error(v.at, "a value is not a finite number", "JSON has no such number; write a text in quotes")
+	case *ast.SequenceNode:
+		v.shape, v.at = isList, where
+		for _, e := range n.Values {
+			v.list = append(v.list, b.build(e, at(e), depth+1))
+		}
+	case *ast.MappingNode:
+		v.shape, v.at = isMap, where
+		b.mapping(v, n.Values, depth)
+	case *ast.MappingValueNode:
+		v.shape, v.at = isMap, where
+		b.mapping(v, []*ast.MappingValueNode{n}, depth)
+	case *ast.AnchorNode:
+		v = b.build(n.Value, where, depth)
+		b.anchors[n.Name.String()] = v
+	case *ast.AliasNode:
+		return b.alias(n, depth)
+	default:
+		b.report.error(v.at, "a construct of YAML that workflows do not use", "write plain values, lists and mappings")
+	}
+	return v
+}
+
+func (b *treeBuilder) mapping(v *value, pairs []*ast.MappingValueNode, depth int) {
+	seen := make(map[string]position, len(pairs))
+	for _, p := range pairs {
+		where := at(p.Key)
+		key, ok := keyText(p.Key)
+		if !ok {
+			b.report.error(where, "a key is not a plain word or text", "write the key as a text")
+			continue
+		}
+		if first, dup := seen[key]; dup {
+			b.report.error(where, fmt.Sprintf("%q stands here for the second time, first in line %d", key, first.line),
+				"remove one of them, or rename it")
+			continue
+		}
+		seen[key] = where
+		v.fields = append(v.fields, field{where, key, b.build(p.Value, where, depth+1)})
+	}
+}
+
+func keyText(n ast.MapKeyNode) (string, bool) {
+	switch n := n.(type) {
+	case *ast.StringNode:
+		return n.Value, true
+	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.NullNode:
+		return n.GetToken().Value, true
+	}
+	return "", false
+}
+
+// alias repeats what its anchor stands for. Each repetition counts, so that a few lines cannot stand
+// for billions of values.
+func (b *treeBuilder) alias(n *ast.AliasNode, depth int) *value {
+	name := n.Value.String()
+	v, ok := b.anchors[name]
+	if !ok {
+		b.report.error(at(n), "alias *"+name+" has no anchor before it", "define &"+name+" further up")
+		return &value{at: at(n)}
+	}
+	return b.copy(v, at(n), depth)
+}
+
+func (b *treeBuilder) copy(v *value, where position, depth int) *value {
+	if b.values++; b.values > maxValues || depth > maxNesting {
+		b.refuse(where, depth)
+		return &value{at: where}
+	}
+	c := *v
+	c.at, c.list, c.fields = where, nil, nil
+	for _, e := range v.list {
+		c.list = append(c.list, b.copy(e, where, depth+1))
+	}
+	for _, f := range v.fields {
+		c.fields = append(c.fields, field{where, f.key, b.copy(f.value, where, depth+1)})
+	}
+	return &c
+}
+
+func (b *treeBuilder) refuse(where position, depth int) {
+	switch {
+	case b.over:
+	case depth > maxNesting:
+		b.report.error(where, fmt.Sprintf("lists and mappings are nested deeper than %d levels", maxNesting), "flatten it")
+	default:
+		b.report.error(where, fmt.Sprintf("the file stands for more than %d values", maxValues), "use fewer aliases, or split the workflow")
+	}
+	b.over = true
+}
+
+// number keeps the digits of a number that is one in JSON too, and converts others, like 0x10.
+func (b *treeBuilder) number(t *token.Token, v any) string {
+	if text := strings.TrimSpace(t.Value); json.Valid([]byte(text)) {
+		return text
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		b.report.error(position{t.Position.Line, t.Position.Column}, "a value is not a finite number", "write a text in quotes")
+		return "0"
+	}
+	return string(text)
+}

@@ -1,0 +1,80 @@
+package workflow
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/expression"
+)
+
+// Schema is the major version of the stored form that this code writes and reads.
+const Schema = 1
+
+var (
+	// ErrDamaged: the stored bytes are not the ones that the hash names.
+	ErrDamaged = errors.New("stored definition does not match its hash; restore it from a backup, or deploy the workflow again")
+	// ErrNewer: the definition was written by newer code.
+	ErrNewer = errors.New("stored definition has a newer schema; deploy the newer version everywhere")
+)
+
+// Hash names stored bytes: hex of the first 16 bytes of their SHA-256.
+func Hash(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:16])
+}
+
+// Encode gives the stored form. It is canonical: fields in the order of the struct, map keys sorted,
+// templates without white space, so that equal definitions have equal bytes and hashes.
+func Encode(d *core.Definition) ([]byte, error) {
+	var buf bytes.Buffer
+	e := json.NewEncoder(&buf)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(d); err != nil {
+		return nil, fmt.Errorf("encode workflow %s: %w", d.Name, err)
+	}
+	return bytes.TrimRight(buf.Bytes(), "\n"), nil
+}
+
+// Decode reads the stored form that hash names, and attaches the compiled expressions. Its errors
+// wrap ErrDamaged or ErrNewer where they apply. Unknown fields of a newer minor version are ignored.
+func Decode(hash string, data []byte) (*core.Definition, error) {
+	if Hash(data) != hash {
+		return nil, fmt.Errorf("definition %s: %w", hash, ErrDamaged)
+	}
+	d := &core.Definition{}
+	if err := json.Unmarshal(data, d); err != nil {
+		return nil, fmt.Errorf("definition %s: %w", hash, err)
+	}
+	if d.Schema > Schema {
+		return nil, fmt.Errorf("definition %s, schema %d: %w", hash, d.Schema, ErrNewer)
+	}
+	d.Hash = hash
+	return d, attach(d)
+}
+
+// Seal completes a definition that was put together in code: schema, hash and expressions. It does
+// not check the definition's meaning; package source does.
+func Seal(d *core.Definition) error {
+	d.Schema = Schema
+	data, err := Encode(d)
+	if err != nil {
+		return err
+	}
+	d.Hash = Hash(data)
+	return attach(d)
+}
+
+func attach(d *core.Definition) error {
+	x, err := expression.Compile(d)
+	if err != nil {
+		return err
+	}
+	d.Expr = x
+	d.Link()
+	return nil
+}
