@@ -174,7 +174,7 @@ func (r *deciding) forgotten() string {
 	for i := range r.t.Steps {
 		s := &r.t.Steps[i]
 		kept := r.def.Agents[r.def.Steps[i].Agent].KeyRetention
-		known := s.Resolved != nil && s.Resolved.At >= s.ClaimedAt // since then nobody was asked again
+		known := s.Resolved != nil && s.Resolved.At > s.ClaimedAt // since then nobody was asked again
 		if waiting(s) && s.Attempted() && !known && kept > 0 && r.at.Now.Sub(s.FirstAt) > kept {
 			return "step " + s.Name + " is in doubt and its service may have forgotten the key (keyRetention has passed); find out what happened and resolve it first"
 		}
