@@ -5,15 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net/http"
 	"sync"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/demo/services"
 )
 
 // pollEvery is how often the demo asks for the orders; more rarely where the answer takes long.
 const pollEvery = 200 * time.Millisecond
+
+// pageSize is how many orders one call lists.
+const pageSize = 1000
 
 // director lets the play run: he watches how many orders have ended and gives the cues.
 type director struct {
@@ -24,7 +27,6 @@ type director struct {
 	operator *operator
 	screen   screen
 	rng      *rand.Rand
-	engine   *engine
 	began    time.Time
 
 	outageAt  int // ends
@@ -39,8 +41,6 @@ type director struct {
 
 // direct runs until every line is answered and every order has its end, or the limit has passed.
 func (d *director) direct(ctx context.Context) error {
-	d.engine = &engine{base: d.stack.base, http: &http.Client{}}
-	d.operator.engine = d.engine
 	d.cast()
 	limited, cancel := context.WithTimeout(ctx, d.o.Limit)
 	defer cancel()
@@ -51,7 +51,7 @@ func (d *director) direct(ctx context.Context) error {
 	d.firstUp = up
 	d.screen.event("stepkeeper is ready after %d ms", up.Milliseconds())
 
-	feed := &feeder{engine: d.engine, book: d.book, perSec: d.o.PerSec}
+	feed := &feeder{stack: d.stack, book: d.book, perSec: d.o.PerSec}
 	var feeding sync.WaitGroup
 	feeding.Go(func() { feed.run(limited) })
 	err = d.watch(limited)
@@ -113,7 +113,13 @@ func (d *director) watch(ctx context.Context) error {
 // is asked again.
 func (d *director) look(ctx context.Context) error {
 	d.clock()
-	list, err := d.engine.list(ctx)
+	var list []client.Summary
+	var err error
+	for s, failed := range d.stack.client().List(ctx, client.Query{PageSize: pageSize}) {
+		if err = failed; err == nil {
+			list = append(list, s)
+		}
+	}
 	if err == nil {
 		d.book.observe(list)
 		return nil

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 	"time"
+
+	"github.com/stepkeeper/stepkeeper/client"
 )
 
 // pauseAfterBreak is how long the feeder waits before it sends again.
@@ -13,7 +15,7 @@ const pauseAfterBreak = 50 * time.Millisecond
 // feeder submits the lines at an even pace until each is answered. When the stream breaks it
 // sends again what was not answered: that is harmless, and the only way to know.
 type feeder struct {
-	engine *engine
+	stack  *stack
 	book   *book
 	perSec int
 	began  time.Time
@@ -34,24 +36,38 @@ func (f *feeder) run(ctx context.Context) {
 	}
 }
 
-// stream sends the lines at these places once.
+// stream sends the lines at these places once, to one process: the next one has another address.
 func (f *feeder) stream(ctx context.Context, places []int) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	api, exited := f.stack.client(), f.stack.running()
+	go func() {
+		select {
+		case <-exited:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
 	out, in := io.Pipe()
 	defer func() { _ = out.CloseWithError(errors.New("the stream has ended")) }()
 	go func() { _ = in.CloseWithError(f.write(ctx, in, places)) }() // ends with the pipe
-	return f.engine.stream(ctx, out, func(a lineAnswer) {
-		if a.Line < 1 || a.Line > len(places) {
+	return api.SubmitMany(ctx, out, func(r client.Result) {
+		if r.Line < 1 || r.Line > len(places) {
 			return
 		}
-		switch place := places[a.Line-1]; {
-		case a.Accepted:
-			f.book.accept(place, a.OrderID)
-		case a.Error != nil && a.Error.RetryAfter == 0 && a.Error.Code != "internal":
-			f.book.refuse(place, a.Error.Code)
+		var refusal *client.Error
+		switch place := places[r.Line-1]; {
+		case r.Accepted:
+			f.book.accept(place, r.OrderID)
+		case errors.As(r.Err, &refusal) && forGood(refusal):
+			f.book.refuse(place, refusal.Code)
 		}
 	})
+}
+
+// forGood: sending the line again would be answered the same.
+func forGood(e *client.Error) bool {
+	return e.RetryAfter == 0 && !errors.Is(e, client.ErrInternal) && e.Code != "internal"
 }
 
 func (f *feeder) write(ctx context.Context, to io.Writer, places []int) error {

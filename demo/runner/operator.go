@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/demo/services"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/view"
@@ -18,7 +19,7 @@ const clockPatience = 500 * time.Millisecond
 // records what nobody else can know, states it, and lets the order go on.
 type operator struct {
 	fleet     *services.Fleet
-	engine    *engine
+	stack     *stack
 	resubmits map[string]int // by order: how often it went on by his hand
 }
 
@@ -42,8 +43,9 @@ func (p *operator) attend(ctx context.Context, id string) error {
 	if p.resubmits[id] >= maxResubmits {
 		return nil
 	}
-	t, known, err := p.engine.task(ctx, id)
-	if err != nil || !known || t.State != core.Error || !t.Ended {
+	api := p.stack.client()
+	t, err := api.Get(ctx, id)
+	if err != nil || t.State != core.Error || !t.Ended {
 		return err
 	}
 	for _, s := range t.Steps {
@@ -57,14 +59,12 @@ func (p *operator) attend(ctx context.Context, id string) error {
 		if err != nil || !ok {
 			return err
 		}
-		if t, known, err = p.engine.task(ctx, id); err != nil || !known {
+		if t, err = api.Get(ctx, id); err != nil {
 			return err
 		}
 	}
-	ok, err := p.engine.command(ctx, id, "resubmit", map[string]any{
-		"command": t.Command, "id": fmt.Sprintf("demo-resubmit-%d", t.Command),
-	})
-	if ok {
+	verdict, err := api.Resubmit(ctx, id, client.IfCommand(t.Command))
+	if err == nil && verdict.Accepted {
 		p.resubmits[id]++
 	}
 	return err
@@ -85,17 +85,17 @@ func lastMoment(s view.Step) time.Time {
 	return last
 }
 
-// state looks a step's key up at its service and states what it finds.
-func (p *operator) state(ctx context.Context, t view.Task, s view.Step) (bool, error) {
+// state looks a step's key up at its service and states what it finds. False: it is too early, or
+// somebody was first.
+func (p *operator) state(ctx context.Context, t *client.Task, s view.Step) (bool, error) {
 	stands, err := p.fleet.Happened(ctx, s.Agent, s.Operation, core.Key(t.OrderID, t.Run, s.Name))
 	if err != nil {
 		return false, fmt.Errorf("look up %s of order %s at %s: %w", s.Name, t.OrderID, s.Agent, err)
 	}
-	fact := "not-happened"
+	fact := client.NotHappened
 	if stands {
-		fact = "happened"
+		fact = client.Happened
 	}
-	return p.engine.command(ctx, t.OrderID, "resolve", map[string]any{
-		"step": s.Name, "fact": fact, "command": t.Command, "id": fmt.Sprintf("demo-resolve-%d", t.Command),
-	})
+	verdict, err := p.stack.client().Resolve(ctx, t.OrderID, s.Name, fact, client.IfCommand(t.Command))
+	return verdict.Accepted, err
 }

@@ -120,7 +120,7 @@ func run(ctx context.Context, o Options, dir string, lines []line) (report Repor
 	d := &director{
 		o: o, fleet: fleet, stack: st, book: newBook(lines), began: began,
 		rng:      rand.New(rand.NewPCG(o.Seed, 0x6b696c6c)),
-		operator: &operator{fleet: fleet, resubmits: map[string]int{}},
+		operator: &operator{fleet: fleet, stack: st, resubmits: map[string]int{}},
 		screen:   newScreen(o.Out, o.Terminal, len(lines)),
 	}
 	err = d.direct(ctx)

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/stepkeeper/stepkeeper/client"
 )
 
 const (
@@ -28,8 +30,15 @@ type stack struct {
 	mu     sync.Mutex
 	cmd    *exec.Cmd
 	exited chan struct{} // closed when the present process has ended
-	url    string
+	api    *client.Client
 }
+
+// Calls are repeated a few times only: whoever makes them looks again soon, at a process that may
+// be another one by then.
+const (
+	callAttempts = 3
+	callPatience = 2 * time.Second
+)
 
 var address = regexp.MustCompile(`https?://[0-9A-Za-z.:\[\]-]+`)
 
@@ -68,10 +77,15 @@ func (s *stack) await(ctx context.Context, began time.Time, ready <-chan string,
 	defer patience.Stop()
 	select {
 	case url := <-ready:
+		up := time.Since(began)
+		api, err := client.New(url, client.WithRetry(callAttempts, callPatience))
+		if err != nil {
+			return 0, errors.Join(fmt.Errorf("%w: its address: %w", ErrStack, err), s.kill())
+		}
 		s.mu.Lock()
-		s.url = url
+		s.api = api
 		s.mu.Unlock()
-		return time.Since(began), nil
+		return up, nil
 	case <-exited:
 		return 0, fmt.Errorf("%w: it ended before it was ready; it said:\n%s", ErrStack, s.lastWords())
 	case <-patience.C:
@@ -93,11 +107,11 @@ func follow(stdout io.Reader, ready chan<- string) {
 	_, _ = io.Copy(io.Discard, stdout) // a line too long must not block the process
 }
 
-// base is the address of the present process.
-func (s *stack) base() string {
+// client talks to the present process; each has an address of its own.
+func (s *stack) client() *client.Client {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.url
+	return s.api
 }
 
 // running is closed when the present process has ended.

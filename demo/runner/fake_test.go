@@ -1,0 +1,258 @@
+package runner_test
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// fake is an engine small enough to be seen through, that stands in for `stepkeeper dev`: the test
+// binary runs itself as it. It keeps its orders in a file, does one step after the other, and can
+// be made to be wrong in ways that the demo must find. Its faults come by the environment.
+type fake struct {
+	mu       sync.Mutex
+	orders   map[string]*fakeOrder
+	file     *os.File
+	services map[string]string // name → URL
+	fault    string
+}
+
+type fakeOrder struct {
+	ID      string          `json:"id"`
+	Content json.RawMessage `json:"content"`
+	State   string          `json:"state"`
+	Reason  string          `json:"reason"`
+}
+
+const faultVariable = "STEPKEEPER_TEST_FAULT"
+
+func runFake(args []string) {
+	flags := map[string]string{}
+	for i := 1; i+1 < len(args); i += 2 {
+		flags[args[i]] = args[i+1]
+	}
+	f := &fake{orders: map[string]*fakeOrder{}, services: map[string]string{}, fault: os.Getenv(faultVariable)}
+	f.readAgents(flags["--agents"])
+	f.load(flags["--data"])
+	listener, err := net.Listen("tcp", flags["--listen"])
+	check(err)
+	fmt.Printf("fake ready on http://%s\n", listener.Addr())
+	for _, o := range f.orders {
+		if o.State == "Processing" {
+			go f.work(o)
+		}
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /v1/orders", f.submit)
+	mux.HandleFunc("GET /v1/orders", f.list)
+	check(http.Serve(listener, mux))
+}
+
+func check(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func (f *fake) readAgents(path string) {
+	text, err := os.ReadFile(path)
+	check(err)
+	for _, m := range regexp.MustCompile(`(?m)^  (\w+):\n    url: "(.*)"$`).FindAllStringSubmatch(string(text), -1) {
+		f.services[m[1]] = m[2]
+	}
+}
+
+func (f *fake) load(dir string) {
+	check(os.MkdirAll(dir, 0o700))
+	path := filepath.Join(dir, "orders.jsonl")
+	text, _ := os.ReadFile(path)
+	for part := range bytes.SplitSeq(text, []byte("\n")) {
+		var o fakeOrder
+		if json.Unmarshal(part, &o) == nil && f.fault != "forgetful" {
+			f.orders[o.ID] = &o
+		}
+	}
+	var err error
+	f.file, err = os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	check(err)
+}
+
+// save appends the order as it is now. Killed processes lose nothing that was written.
+func (f *fake) save(o *fakeOrder, state, reason string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	o.State, o.Reason = state, reason
+	text, err := json.Marshal(o)
+	check(err)
+	_, err = f.file.Write(append(text, '\n'))
+	check(err)
+}
+
+func (f *fake) submit(w http.ResponseWriter, r *http.Request) {
+	rc := http.NewResponseController(w)
+	check(rc.EnableFullDuplex())
+	check(rc.Flush())
+	in := bufio.NewScanner(r.Body)
+	in.Buffer(nil, 1<<20)
+	for n := 1; in.Scan(); n++ {
+		var s struct {
+			OrderID  string          `json:"orderId"`
+			Workflow string          `json:"workflow"`
+			Order    json.RawMessage `json:"order"`
+		}
+		answer := map[string]any{"line": n}
+		if json.Unmarshal(in.Bytes(), &s) != nil || s.OrderID == "" || s.Workflow != "order" {
+			answer["error"] = map[string]any{"code": "invalid"}
+		} else {
+			code := f.accept(s.OrderID, s.Order)
+			answer["orderId"], answer["accepted"] = s.OrderID, code == ""
+			if code != "" {
+				answer["error"] = map[string]any{"code": code}
+			}
+		}
+		text, err := json.Marshal(answer)
+		check(err)
+		_, _ = w.Write(append(text, '\n'))
+		_ = rc.Flush()
+	}
+}
+
+func (f *fake) accept(id string, content json.RawMessage) (code string) {
+	f.mu.Lock()
+	old := f.orders[id]
+	o := &fakeOrder{ID: id, Content: content}
+	if old == nil {
+		f.orders[id] = o
+	}
+	f.mu.Unlock()
+	switch {
+	case old == nil:
+		f.save(o, "Processing", "")
+		if f.fault != "idle" {
+			go f.work(o)
+		}
+	case !bytes.Equal(old.Content, content):
+		return "other-content"
+	}
+	return ""
+}
+
+func (f *fake) list(w http.ResponseWriter, r *http.Request) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	all := []map[string]any{}
+	for _, o := range f.orders {
+		all = append(all, map[string]any{"orderId": o.ID, "state": o.State, "ended": o.State != "Processing", "created": "2026-01-01T00:00:00Z",
+			"error": map[string]any{"code": o.Reason, "message": o.Reason}})
+	}
+	w.Header().Set("Content-Type", "application/json")
+	check(json.NewEncoder(w).Encode(map[string]any{"orders": all}))
+}
+
+// work does an order's steps; a refused one makes it undo all.
+func (f *fake) work(o *fakeOrder) {
+	var c struct {
+		Currency string
+		Items    []struct {
+			Quantity, UnitPrice int64
+			Physical            bool
+		}
+		Payment struct{ Card string }
+		ShipTo  json.RawMessage
+	}
+	check(json.Unmarshal(o.Content, &c))
+	amount, physical := int64(0), false
+	for _, i := range c.Items {
+		amount += i.Quantity * i.UnitPrice
+		physical = physical || i.Physical
+	}
+	if f.fault == "off-by-one" {
+		amount++
+	}
+	steps := [][2]string{{"inventory", "reserve"}, {"payment", "charge"}, {"shipping", "book"}, {"notification", "confirm"}}
+	inputs := []string{string(o.Content), fmt.Sprintf(`{"card":%q,"amount":%d,"currency":%q}`, c.Payment.Card, amount, c.Currency), string(o.Content), "{}"}
+	for i, s := range steps {
+		if s[1] == "book" && !physical && f.fault != "ships-all" {
+			continue
+		}
+		input := inputs[i]
+		if s[1] == "book" && !physical {
+			input = `{"shipTo":{"country":"DE"}}`
+		}
+		if reason := f.insist(s[0], s[1], o.ID+"/0/"+s[1], input); reason != "" {
+			f.undo(o, steps[:i])
+			f.save(o, "Compensated", reason)
+			return
+		}
+	}
+	f.save(o, "Processed", "")
+}
+
+func (f *fake) undo(o *fakeOrder, steps [][2]string) {
+	undo := map[string]string{"reserve": "release", "charge": "refund"}
+	for i := len(steps) - 1; i >= 0; i-- {
+		operation := undo[steps[i][1]]
+		if operation == "" || operation == "refund" && f.fault == "keeps-money" {
+			continue
+		}
+		f.insist(steps[i][0], operation, o.ID+"/0/"+steps[i][1], "{}")
+	}
+}
+
+// insist calls until it is answered; "" or the reason of a refusal.
+func (f *fake) insist(service, operation, key, input string) string {
+	client := &http.Client{Timeout: 300 * time.Millisecond, Transport: &http.Transport{DisableKeepAlives: true}}
+	for n := 0; ; n++ {
+		k := key
+		if f.fault == "new-keys" && n > 0 && operation == "charge" {
+			k = strings.Replace(key, "/0/", "/"+strconv.Itoa(n)+"/", 1)
+		}
+		if service == "shipping" && happened(client, f.services[service]+"/"+operation+"?key="+url.QueryEscape(key)) {
+			return ""
+		}
+		req, err := http.NewRequest(http.MethodPost, f.services[service]+"/"+operation, strings.NewReader(input))
+		check(err)
+		req.GetBody = nil
+		req.Header.Set("Idempotency-Key", k)
+		res, err := client.Do(req)
+		if err == nil {
+			var a struct{ Error struct{ Code string } }
+			text, _ := io.ReadAll(res.Body)
+			_ = res.Body.Close()
+			_ = json.Unmarshal(text, &a)
+			if res.StatusCode == 200 {
+				return ""
+			} else if res.StatusCode == 422 {
+				return a.Error.Code
+			}
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// happened asks until it knows.
+func happened(client *http.Client, address string) bool {
+	for {
+		res, err := client.Get(address)
+		if err == nil {
+			_ = res.Body.Close()
+			if res.StatusCode == 200 || res.StatusCode == 404 {
+				return res.StatusCode == 200
+			}
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}

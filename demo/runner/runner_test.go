@@ -1,0 +1,171 @@
+package runner_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/demo"
+	"github.com/stepkeeper/stepkeeper/demo/runner"
+	"github.com/stepkeeper/stepkeeper/demo/services"
+)
+
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "dev" {
+		runFake(os.Args[1:])
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// quick is a demo of a few seconds against the fake engine.
+func quick(t *testing.T, fault, orders string) runner.Options {
+	t.Helper()
+	t.Setenv(faultVariable, fault)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	path := filepath.Join(dir, "orders.jsonl")
+	if err := os.WriteFile(path, []byte(orders), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	rates := services.DefaultRates()
+	for name, r := range rates {
+		r.SlowFor, r.HangFor, r.TooMany = 20*time.Millisecond, 400*time.Millisecond, 0.05
+		rates[name] = r
+	}
+	return runner.Options{
+		Orders: path, Seed: 5, Report: filepath.Join(dir, "report.json"), Binary: self, Workflows: dir,
+		Dir: filepath.Join(dir, "run"), Out: &bytes.Buffer{}, Rates: rates, PerSec: 200, Outage: 300 * time.Millisecond,
+		Limit: 20 * time.Second,
+	}
+}
+
+// some lines of the demo's file: with every kind of refusal that the fake knows.
+func some() string {
+	lines := strings.SplitAfter(string(demo.Orders), "\n")
+	return strings.Join(lines[:150], "")
+}
+
+func TestRightEngineIsProven(t *testing.T) {
+	o := quick(t, "", some())
+	r, err := runner.Run(t.Context(), o)
+	t.Logf("%s", o.Out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if sum := r.Processed + r.Undone + r.Refused + r.Repeated + r.Error + r.Unfinished; r.Submitted != 150 || sum != 150 {
+		t.Errorf("submitted %d, the parts add up to %d; want 150: %+v", r.Submitted, sum, r)
+	}
+	if r.Processed < 100 || r.Undone < 5 || r.Refused < 2 || r.Repeated != 1 || r.Restarts != 1 || r.Retries == 0 || r.Unfinished != 0 || r.AuditViolations != 0 {
+		t.Errorf("report %+v", r)
+	}
+	if r.UndoneReasons["card-declined"]+r.UndoneReasons["card-expired"]+r.UndoneReasons["insufficient-funds"] == 0 {
+		t.Errorf("no order was undone for its card: %v", r.UndoneReasons)
+	}
+	if len(r.RecoveryMS.ReadyAgain) != 1 || r.RecoveryMS.PaymentOutage == nil {
+		t.Errorf("recovery %+v", r.RecoveryMS)
+	}
+	var written map[string]any
+	text, err := os.ReadFile(o.Report)
+	if err == nil {
+		err = json.Unmarshal(text, &written)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"submitted", "processed", "undone", "refused", "error", "unfinished", "audit_violations", "restarts", "seconds"} {
+		if _, ok := written[name].(float64); !ok {
+			t.Errorf("the report has no number %q: %s", name, text)
+		}
+	}
+}
+
+// TestWrongEnginesAreFound: the whole chain, services to audit, can fail, and says why.
+func TestWrongEnginesAreFound(t *testing.T) {
+	cases := []struct{ fault, want string }{
+		{"forgetful", "acknowledged, and lost"},
+		{"new-keys", "net charges of a processed order; expected 1, found 2"},
+		{"off-by-one", "charge of another amount"},
+		{"ships-all", "net bookings of a processed order; expected 0, found 1"},
+		{"keeps-money", "net charges of an undone order; expected 0, found 1"},
+		{"idle", "acknowledged, and has no end"},
+	}
+	for _, c := range cases {
+		t.Run(c.fault, func(t *testing.T) {
+			o := quick(t, c.fault, some())
+			if o.Limit = 4 * time.Second; c.fault == "keeps-money" {
+				o.Limit = 20 * time.Second
+			}
+			r, err := runner.Run(t.Context(), o)
+			if !errors.Is(err, runner.ErrNotProven) {
+				t.Fatalf("error %v, want ErrNotProven\n%s", err, o.Out)
+			}
+			var all strings.Builder
+			for _, v := range r.Violations {
+				all.WriteString(v.String() + "\n")
+			}
+			if !strings.Contains(all.String(), c.want) || r.AuditViolations == 0 {
+				t.Errorf("violations do not tell %q:\n%s", c.want, all.String())
+			}
+		})
+	}
+}
+
+// TestFilesOfAnyForm: line ends, marks, and lines that are no orders.
+func TestFilesOfAnyForm(t *testing.T) {
+	good := strings.SplitN(string(demo.Orders), "\n", 4)
+	cases := []struct {
+		name, orders                 string
+		submitted, accepted, refused int
+	}{
+		{"no newline at the end", good[0] + "\n" + good[1], 2, 2, 0},
+		{"CRLF, blank lines, byte order mark", "\xef\xbb\xbf" + good[0] + "\r\n\r\n  \r\n" + good[1] + "\r\n", 2, 2, 0},
+		{"empty file", "", 0, 0, 0},
+		{"no order at all", "hello\n{}\n[1]\n\xff\n", 4, 0, 4},
+		{"one order", good[2] + "\n", 1, 1, 0},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			o := quick(t, "", c.orders)
+			r, err := runner.Run(t.Context(), o)
+			if err != nil {
+				t.Fatalf("%v\n%s", err, o.Out)
+			}
+			if r.Submitted != c.submitted || r.Processed+r.Undone != c.accepted || r.Refused != c.refused || r.Restarts != 1 {
+				t.Errorf("report %+v, want %d submitted, %d ended, %d refused, 1 restart", r, c.submitted, c.accepted, c.refused)
+			}
+		})
+	}
+}
+
+func TestCannotRun(t *testing.T) {
+	o := quick(t, "", "")
+	cases := []struct {
+		name   string
+		change func(o *runner.Options)
+		want   error
+		text   string
+	}{
+		{"no file", func(o *runner.Options) { o.Orders += ".absent" }, os.ErrNotExist, "read the orders"},
+		{"no program", func(o *runner.Options) { o.Binary += ".absent" }, runner.ErrStack, "start"},
+		{"a program that ends at once", func(o *runner.Options) { o.Binary = "/bin/false" }, runner.ErrStack, "ended before it was ready"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			o := o
+			o.Dir = t.TempDir()
+			c.change(&o)
+			if _, err := runner.Run(t.Context(), o); !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.text) {
+				t.Errorf("error %v, want %v that tells %q", err, c.want, c.text)
+			}
+		})
+	}
+}
