@@ -48,12 +48,15 @@ func appendExact(b, data []byte) []byte {
 		switch {
 		case c == '"':
 			end := endOfText(data, i)
+			if end == len(data) { // no JSON
+				return append(b, data[i:]...)
+			}
 			b = append(b, '"')
 			if hasMark(data[i+1 : end]) {
 				b = append(b, mark...)
 			}
-			b = append(b, data[i+1:end]...)
-			i = end
+			b = append(append(b, data[i+1:end]...), '"')
+			i = end + 1
 		case c == '-' || c >= '0' && c <= '9':
 			end := i + 1
 			for end < len(data) && isNumber(data[end]) {

@@ -113,6 +113,9 @@ func submitOf(fields map[string]json.RawMessage) (SubmitOrder, error) {
 	read("priority", &o.Priority, `"normal" or "high"`)
 	read("deadline", &o.Deadline, `a time in RFC 3339, like "2026-11-21T10:00:00.000Z"`)
 	o.Order = fields["order"]
+	if first == nil && fields["deadline"] != nil && o.Deadline == 0 { // the year 1, or 1970 to the millisecond
+		first = refuse(CodeInvalid, "deadline", "deadline must be between the years 1970 and 9999")
+	}
 	if first != nil {
 		return o, first
 	}
@@ -153,8 +156,8 @@ func (o *SubmitOrder) Check() error {
 		return refuse(CodeMissing, "workflow", "workflow is missing; name the workflow that the order is for")
 	case !workflowPattern.MatchString(o.Workflow):
 		return refuse(CodeInvalid, "workflow", "workflow %.80q is no workflow's name: small letters, digits and -, at most 64, a letter first", o.Workflow)
-	case len(o.Order) == 0:
-		return refuse(CodeMissing, "order", "order is missing; send the order itself, any JSON value")
+	case len(o.Order) == 0 || string(o.Order) == "null":
+		return refuse(CodeMissing, "order", "order is missing or null; send the order itself, any other JSON value")
 	case o.Priority != "" && o.Priority != PriorityNormal && o.Priority != PriorityHigh:
 		return refuse(CodeInvalid, "priority", `priority %.40q must be "normal" or "high"`, o.Priority)
 	case o.ReplyTo != "" && !replyToPattern.MatchString(o.ReplyTo):

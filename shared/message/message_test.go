@@ -1,0 +1,424 @@
+package message_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+const good = `{"schema":1,"orderId":"o-1","workflow":"order","order":{"total":12.50},"priority":"high","replyTo":"shop","deadline":"2026-11-21T10:00:00.500+01:00"}`
+
+func TestDecodeSubmit(t *testing.T) {
+	o, err := message.DecodeSubmit([]byte(good))
+	want := message.SubmitOrder{Schema: 1, OrderID: "o-1", Workflow: "order", Order: json.RawMessage(`{"total":12.50}`), Priority: "high",
+		ReplyTo: "shop", Deadline: 1795251600500}
+	if err != nil || !reflect.DeepEqual(o, want) {
+		t.Errorf("got %+v, %v", o, err)
+	}
+}
+
+// with replaces one field of a good submission; "" leaves it out.
+func with(name, value string) string {
+	var m map[string]json.RawMessage
+	_ = json.Unmarshal([]byte(good), &m)
+	parts := []string{}
+	for _, f := range []string{"schema", "orderId", "workflow", "order", "priority", "replyTo", "deadline"} {
+		v := string(m[f])
+		if f == name {
+			v = value
+		}
+		if v != "" {
+			parts = append(parts, fmt.Sprintf("%q:%s", f, v))
+		}
+	}
+	return "{" + strings.Join(parts, ",") + "}"
+}
+
+func TestRefusedSubmissions(t *testing.T) {
+	deep := strings.Repeat("[", 10_000)
+	for _, c := range []struct{ name, data, code, field, part string }{
+		{"empty", ``, "not-json", "", "not JSON"},
+		{"cut off", good[:40], "not-json", "", "byte 40"},
+		{"trailing", good + ` {}`, "not-json", "", "after top-level value"},
+		{"two values", good + good, "not-json", "", "after top-level value"},
+		{"no object", `[1]`, "not-json", "", "not a JSON object"},
+		{"null", `null`, "not-json", "", "not a JSON object"},
+		{"wrong UTF-8", with("order", "\"a\xff\""), "not-json", "", "is not UTF-8"},
+		{"half a pair", with("order", `"\ud83d"`), "not-json", "", `half of a surrogate pair (\ud83d)`},
+		{"other half", with("order", `"\ude00x"`), "not-json", "", "surrogate"},
+		{"half a pair in a key", with("order", `{"\ud83d\u0041":1}`), "not-json", "", "surrogate"},
+		{"deep", with("order", deep), "not-json", "", "deeper than 100"},
+		{"deep, closed", with("order", deep[:101]+strings.Repeat("]", 101)), "not-json", "", "deeper than 100"},
+		{"key twice", strings.Replace(good, `{`, `{"orderId":"o-2",`, 1), "not-json", "", "orderId stands twice"},
+		{"key twice inside", with("order", `{"a":[{"b":1,"c":2,"b":3}]}`), "not-json", "", "order.a.b stands twice"},
+		{"key twice by escape", with("order", `{"a":1,"\u0061":1}`), "not-json", "", "order.a stands twice"},
+		{"key twice of many", with("order", `{"1":0,"2":0,"3":0,"4":0,"5":0,"6":0,"7":0,"8":0,"9":0,"10":0,"3":1}`), "not-json", "", "order.3 stands twice"},
+		{"too large", with("order", `"`+strings.Repeat("x", port.MaxOrder)+`"`), "too-large", "", "limit is 65536"},
+		{"unknown field", strings.Replace(good, `{`, `{"prioritty":1,`, 1), "unknown-field", "prioritty", `"prioritty" is not known`},
+		{"first unknown field", strings.Replace(good, `{`, `{"zz":1,"yy":2,`, 1), "unknown-field", "yy", `"yy"`},
+		{"other case", strings.Replace(good, `"orderId"`, `"orderID"`, 1), "unknown-field", "orderID", "not known"},
+		{"no schema", with("schema", ""), "invalid-field", "schema", "schema is 0"},
+		{"schema as text", with("schema", `"1"`), "invalid-field", "schema", "must be the number 1"},
+		{"no ID", with("orderId", ""), "missing-field", "orderId", "missing"},
+		{"empty ID", with("orderId", `""`), "missing-field", "orderId", "missing"},
+		{"null ID", with("orderId", `null`), "invalid-field", "orderId", "must be a string"},
+		{"long ID", with("orderId", `"`+strings.Repeat("x", 300)+`"`), "invalid-field", "orderId", "1 to 128"},
+		{"path as ID", with("orderId", `"../x"`), "invalid-field", "orderId", "1 to 128"},
+		{"control character", with("orderId", `"a\u0001"`), "invalid-field", "orderId", "1 to 128"},
+		{"line end", with("orderId", `"a\n"`), "invalid-field", "orderId", "1 to 128"},
+		{"no workflow", with("workflow", ""), "missing-field", "workflow", "missing"},
+		{"strange workflow", with("workflow", `"../etc"`), "invalid-field", "workflow", "no workflow's name"},
+		{"no order", with("order", ""), "missing-field", "order", "missing"},
+		{"null order", with("order", "null"), "missing-field", "order", "null"},
+		{"priority", with("priority", `"urgent"`), "invalid-field", "priority", `"normal" or "high"`},
+		{"address", with("replyTo", `"https://evil.example/q"`), "invalid-field", "replyTo", "never an address"},
+		{"deadline", with("deadline", `"tomorrow"`), "invalid-field", "deadline", "RFC 3339"},
+		{"deadline as number", with("deadline", `5`), "invalid-field", "deadline", "RFC 3339"},
+		{"deadline long ago", with("deadline", `"0001-01-01T00:00:00Z"`), "invalid-field", "deadline", "1970"},
+	} {
+		_, err := message.DecodeSubmit([]byte(c.data))
+		var r *message.Refusal
+		if !errors.As(err, &r) || r.Code != c.code || r.Field != c.field || !strings.Contains(r.Text, c.part) {
+			t.Errorf("%s: %+v", c.name, err)
+			continue
+		}
+		if !errors.Is(err, message.ErrUnreadable) || len(r.Text) > 400 {
+			t.Errorf("%s: it is not unreadable, or says too much: %s", c.name, r.Text)
+		}
+	}
+	for name, data := range map[string]string{"100 deep": with("order", deep[:99]+strings.Repeat("]", 99)), "pair": with("order", `"\ud83d\ude00 \\ud83d"`)} {
+		if _, err := message.DecodeSubmit([]byte(data)); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// Whoever sent a bad order is told, if it says who it is.
+func TestRefusedSubmissionKeepsItsSender(t *testing.T) {
+	o, err := message.DecodeSubmit([]byte(`{"schema":1,"priority":7,"orderId":"o-1","replyTo":"shop","x":1}`))
+	if id, replyTo := o.Known(); err == nil || id != "o-1" || replyTo != "shop" {
+		t.Errorf("%+v, %v", o, err)
+	}
+	o, _ = message.DecodeSubmit([]byte(`{"schema":1,"orderId":"../o","replyTo":"a b"}`))
+	if id, replyTo := o.Known(); id != "" || replyTo != "" {
+		t.Errorf("made-up names are used: %q %q", id, replyTo)
+	}
+}
+
+func TestNewerSchemaIsGivenBack(t *testing.T) {
+	if _, err := message.DecodeSubmit([]byte(`{"schema":2,"orderId":"o-1","order":[],"new":1}`)); !errors.Is(err, message.ErrNewer) || errors.Is(err, message.ErrUnreadable) {
+		t.Errorf("submit: %v", err)
+	}
+	data := []byte(`{"schema":2,"task":{"id":7}}`) // of another type, even
+	for name, err := range map[string]error{
+		"request": second(message.DecodeRequest(data)), "reply": second(message.DecodeReply(data)), "control": second(message.DecodeControl(data)),
+		"status": second(message.DecodeStatus([]byte(`{"schema":2}`))), "quarantined": second(message.DecodeQuarantined([]byte(`{"schema":2}`))),
+	} {
+		if !errors.Is(err, message.ErrNewer) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
+
+func hash(order string) string {
+	return message.ContentHash(message.SubmitOrder{Schema: 1, OrderID: "x", Workflow: "order", Order: json.RawMessage(order)})
+}
+
+func TestContentHashIsOfTheContent(t *testing.T) {
+	for _, same := range [][]string{
+		{`{"a":1,"b":[1.0,2]}`, ` { "b" : [1, 2.00] , "a" : 1e0 }`, `{"\u0061":1,"b":[1,2]}`},
+		{`0.1`, `1e-1`, `0.10`, `100e-3`},
+		{`9007199254740993`, `9007199254740993.0`, `900719925474099.3e1`}, // no double holds it
+		{`{"x":1e400,"y":9007199254740993}`, `{"y":9007199254740993,"x":10e399}`},
+		{`0`, `-0`, `0e5`}, {`"\u20ac"`, `"€"`},
+	} {
+		for _, other := range same[1:] {
+			if hash(same[0]) != hash(other) {
+				t.Errorf("%s and %s are the same order", same[0], other)
+			}
+		}
+	}
+	all := []string{`1`, `"1"`, `[1]`, `{"a":1}`, `{"a":2}`, `9007199254740993`, `9007199254740992`, `9007199254740994`, `1e400`, `1e401`, `-1e400`,
+		`1e999999999999`, `1e99999999999999999999`, `2e99999999999999999999`, `"\u00009007199254740993e0"`, `"\u0000\u00009007199254740993e0"`, `"9007199254740993e0"`,
+		`"\\u0000"`, `"\u0000"`, `0.1000000000000000055511151231257827`, `0.1`, `null`, `true`, `"a\"b"`, `{}`, `[]`, `[[]]`, `""`}
+	seen := map[string]string{}
+	for _, order := range all {
+		if was, ok := seen[hash(order)]; ok {
+			t.Errorf("%s and %s have one hash", was, order)
+		}
+		seen[hash(order)] = order
+	}
+	if len(hash(`1`)) != 32 {
+		t.Errorf("%q is not 16 bytes", hash(`1`))
+	}
+}
+
+func TestContentHashIsOfTheHeaderToo(t *testing.T) {
+	base := message.SubmitOrder{Schema: 1, OrderID: "x", Workflow: "order", Order: json.RawMessage(`1`)}
+	same, other := base, []message.SubmitOrder{base, base, base}
+	same.OrderID, same.Priority, same.Deadline = "y", "normal", 5
+	if message.ContentHash(base) != message.ContentHash(same) {
+		t.Error("ID, deadline and the default priority are no content")
+	}
+	other[0].Workflow, other[1].Priority, other[2].ReplyTo = "other", "high", "shop"
+	for _, o := range other {
+		if message.ContentHash(base) == message.ContentHash(o) {
+			t.Errorf("%+v is another order", o)
+		}
+	}
+}
+
+func examples() map[string][]port.Value {
+	reply := message.Reply{Schema: 1, OrderID: "o-1", Run: 1, Step: "charge", Agent: "payment", Attempt: 2, Operation: core.Do, Outcome: core.OutcomeDone,
+		Output: json.RawMessage(`{"id":7}`), Waited: 12}
+	failed := reply
+	failed.Outcome, failed.Output, failed.Error, failed.RetryAfter = core.OutcomeRetryLater, nil, &message.ReplyError{Code: "http-503", Message: "busy"}, 1000
+	request := core.SendRequest{Agent: "payment", OrderID: "o-1", Step: "charge", Attempt: 1, Operation: core.UndoOp, Name: "refund", Grade: core.Fenced, Key: "o-1/0/charge",
+		Timeout: 10_000, ClaimedAt: 1795251600500, CompleteBy: 1795251640500, StopBy: 1795251640500, ClockSkew: 1000, Input: json.RawMessage(`[1.50]`),
+		Resolved: &core.Resolved{Fact: core.Happened, Command: 3}, Trace: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}
+	control := func(c message.Control) port.Value {
+		c.Schema, c.OrderID = 1, "o-1"
+		return &c
+	}
+	return map[string][]port.Value{
+		"submit-order": {&message.SubmitOrder{Schema: 1, OrderID: "o-1", Workflow: "order", Order: json.RawMessage(`{"n":1.50}`), Priority: "high", ReplyTo: "shop", Deadline: 1795251600500},
+			&message.SubmitOrder{Schema: 1, OrderID: "o-1", Workflow: "order", Order: json.RawMessage(`7`)}},
+		"request": {&message.Request{Schema: 1, SendRequest: request}},
+		"reply":   {&reply, &failed},
+		"control": {control(message.Control{Kind: message.Wake, Run: 1, Step: "charge", Attempt: 2}), control(message.Control{Kind: message.Wake, Run: 1}), control(message.Control{Kind: message.Settle}),
+			control(message.Control{Kind: message.Cancel, ID: "c-1", ReplyTo: "shop"}), control(message.Control{Kind: message.Undo, ID: "c-1", Command: 2}),
+			control(message.Control{Kind: message.Resubmit, ID: "c-1", Deadline: 1795251600500}), control(message.Control{Kind: message.Resolve, ID: "c-1", Step: "charge", Fact: core.Undone})},
+		"status": {&message.Status{Schema: 1, Status: core.Status{Kind: core.StatusCompleted, OrderID: "o-1", Seq: 3, Workflow: "order", At: 1795251600500, Output: json.RawMessage(`{}`),
+			Steps: []core.StepSummary{{Step: "charge", State: core.Processed, Attempts: 1}}}}, &message.Status{Schema: 1, Status: core.Status{Kind: core.StatusRefused, OrderID: "o-1", Code: "x", Message: "y"}}},
+		"quarantined": {&message.Quarantined{Schema: 1, Queue: "replies", ID: "m-1", Reason: "why", At: 1795251600500, SHA256: strings.Repeat("ab", 32), Body: []byte{0xff, 1}}},
+	}
+}
+
+func decodeAs(name string, data []byte) (port.Value, error) {
+	switch name {
+	case "submit-order":
+		o, err := message.DecodeSubmit(data)
+		return &o, err
+	case "request":
+		return value(message.DecodeRequest(data))
+	case "reply":
+		return value(message.DecodeReply(data))
+	case "control":
+		return value(message.DecodeControl(data))
+	case "status":
+		return value(message.DecodeStatus(data))
+	}
+	return value(message.DecodeQuarantined(data))
+}
+
+func value[T port.Value](v T, err error) (port.Value, error) { return v, err }
+
+func compiled(t testing.TB) map[string]*jsonschema.Schema {
+	t.Helper()
+	entries, err := message.Schemas.ReadDir("schema")
+	if err != nil {
+		t.Fatal(err)
+	}
+	schemas := map[string]*jsonschema.Schema{}
+	for _, e := range entries {
+		data, err := message.Schemas.ReadFile("schema/" + e.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := jsonschema.NewCompiler()
+		if err := c.AddResource(e.Name(), doc); err != nil {
+			t.Fatal(err)
+		}
+		name := strings.TrimSuffix(e.Name(), ".json")
+		if schemas[name], err = c.Compile(e.Name()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return schemas
+}
+
+func TestEnvelopesKeepWhatTheyCarryAndTheirSchemas(t *testing.T) {
+	schemas := compiled(t)
+	all := examples()
+	if len(all) != len(schemas) {
+		t.Fatalf("%d schemas for %d envelopes", len(schemas), len(all))
+	}
+	for name, values := range all {
+		for _, v := range values {
+			data, err := v.Encode()
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := decodeAs(name, data)
+			if err != nil || !reflect.DeepEqual(got, v) {
+				t.Errorf("%s: got %+v, %v, want %+v", name, got, err, v)
+			}
+			doc, _ := jsonschema.UnmarshalJSON(bytes.NewReader(data))
+			if err := schemas[name].Validate(doc); err != nil {
+				t.Errorf("%s: %s: %v", name, data, err)
+			}
+		}
+	}
+}
+
+// What the schema refuses, the codec refuses; and unknown fields are no reason outside of a
+// submission, so that old and new programs can run side by side.
+func TestBadEnvelopes(t *testing.T) {
+	schemas := compiled(t)
+	for name, changes := range map[string][]string{
+		"request": {`"schema":0`, `"task":""`, `"task":"a b"`, `"step":"Charge"`, `"attempt":0`, `"operation":"redo"`, `"key":""`, `"stopBy":null`, `"timeout":0`, `"name":""`, `"run":-1`, `"attempt":"1"`},
+		"reply":   {`"schema":0`, `"task":"../x"`, `"outcome":"maybe"`, `"attempt":-1`, `"waited":-1`, `"retryAfter":-5`, `"operation":""`, `"step":""`, `"error":{"code":"` + strings.Repeat("x", 200) + `"}`},
+		"control": {`"kind":"explode"`, `"task":""`, `"attempt":-1`, `"kind":"resolve"`, `"kind":"undo","id":"a b"`, `"kind":"cancel"`, `"step":"A"`, `"attempt":0`, `"replyTo":"http://x"`},
+		"status":  {`"status":""`, `"schema":-1`},
+	} {
+		good, _ := examples()[name][0].Encode()
+		for _, change := range changes {
+			var m map[string]json.RawMessage
+			if err := json.Unmarshal(good, &m); err != nil {
+				t.Fatal(err)
+			}
+			if err := json.Unmarshal([]byte("{"+change+"}"), &m); err != nil {
+				t.Fatal(err)
+			}
+			bad, _ := json.Marshal(m)
+			if _, err := decodeAs(name, bad); !errors.Is(err, message.ErrUnreadable) {
+				t.Errorf("%s with %s is read: %v", name, change, err)
+			}
+			doc, _ := jsonschema.UnmarshalJSON(bytes.NewReader(bad))
+			if err := schemas[name].Validate(doc); err == nil {
+				t.Errorf("%s with %s passes the schema", name, change)
+			}
+		}
+		more := append(append([]byte{}, good[:len(good)-1]...), `,"newField":{"a":[1]}}`...)
+		if _, err := decodeAs(name, more); err != nil {
+			t.Errorf("%s with an unknown field: %v", name, err)
+		}
+	}
+	for _, data := range []string{"", "null", "[]", "{", `{"schema":1}` + strings.Repeat("[", 10_000), strings.Repeat("[", 10_000), "\xff"} {
+		for _, name := range []string{"request", "reply", "control", "status", "quarantined"} {
+			if _, err := decodeAs(name, []byte(data)); !errors.Is(err, message.ErrUnreadable) {
+				t.Errorf("%s %.20q: %v", name, data, err)
+			}
+		}
+	}
+}
+
+func TestSubmitSchemaAgreesWithTheCodec(t *testing.T) {
+	schema := compiled(t)["submit-order"]
+	for _, c := range []struct {
+		data string
+		fits bool
+	}{{good, true}, {with("priority", ""), true}, {with("orderId", `"a/b"`), false}, {with("order", "null"), false}, {with("order", ""), false},
+		{with("deadline", `"soon"`), false}, {with("workflow", `"X"`), false}, {with("schema", "3"), false}, {strings.Replace(good, "{", `{"x":1,`, 1), false}} {
+		doc, err := jsonschema.UnmarshalJSON(strings.NewReader(c.data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, codec := message.DecodeSubmit([]byte(c.data))
+		if err := schema.Validate(doc); (err == nil) != c.fits || (codec == nil) != c.fits {
+			t.Errorf("%s: schema %v, codec %v", c.data, err, codec)
+		}
+	}
+}
+
+func TestValuesAreUsedAsTheyAre(t *testing.T) {
+	reply := examples()["reply"][0].(*message.Reply)
+	got, err := message.ReplyOf(port.Delivery{Message: port.Message{Value: reply}})
+	if err != nil || got != reply {
+		t.Errorf("%p %v, want %p", got, err, reply)
+	}
+	bad := *reply
+	bad.Output = json.RawMessage("{")
+	if _, err := message.ReplyOf(port.Delivery{Message: port.Message{Value: &bad}}); !errors.Is(err, message.ErrUnreadable) {
+		t.Errorf("an output that is no JSON: %v", err)
+	}
+	body, _ := reply.Encode()
+	if got, err := message.ReplyOf(port.Delivery{Message: port.Message{Body: body}}); err != nil || !reflect.DeepEqual(got, reply) {
+		t.Errorf("%+v %v", got, err)
+	}
+	control := examples()["control"][0]
+	if _, err := message.ReplyOf(port.Delivery{Message: port.Message{Value: control}}); !errors.Is(err, message.ErrUnreadable) {
+		t.Errorf("a wake read as a reply: %v", err)
+	}
+}
+
+func FuzzDecodeSubmit(f *testing.F) {
+	f.Add([]byte(good))
+	f.Add([]byte(with("order", `[1e400,"\u0000\ud83d\ude00",{"a":{}}]`)))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		o, err := message.DecodeSubmit(data)
+		if err != nil {
+			return
+		}
+		again, err := o.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(again) > port.MaxOrder { // escapes can make it longer
+			return
+		}
+		p, err := message.DecodeSubmit(again)
+		if err != nil {
+			t.Fatalf("%s: %v", again, err)
+		}
+		if message.ContentHash(o) != message.ContentHash(p) {
+			t.Fatalf("another order:\n%s\n%s", data, again)
+		}
+	})
+}
+
+func FuzzDecodeEnvelopes(f *testing.F) {
+	for _, values := range examples() {
+		for _, v := range values {
+			data, _ := v.Encode()
+			f.Add(data)
+		}
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		for _, name := range []string{"request", "reply", "control", "status", "quarantined"} {
+			v, err := decodeAs(name, data)
+			if err != nil {
+				if !errors.Is(err, message.ErrUnreadable) && !errors.Is(err, message.ErrNewer) {
+					t.Fatalf("%s: %v", name, err)
+				}
+				continue
+			}
+			if _, err := v.Encode(); err != nil {
+				t.Fatalf("%s: read, but not written: %v", name, err)
+			}
+		}
+	})
+}
+
+func BenchmarkDecodeSubmit(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := message.DecodeSubmit([]byte(good)); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkContentHash(b *testing.B) {
+	o, _ := message.DecodeSubmit([]byte(good))
+	b.ReportAllocs()
+	for b.Loop() {
+		_ = message.ContentHash(o)
+	}
+}
