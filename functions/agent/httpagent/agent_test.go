@@ -1,0 +1,532 @@
+package httpagent
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+func env(pairs ...string) func(string) (string, bool) {
+	return func(name string) (string, bool) {
+		for i := 0; i < len(pairs); i += 2 {
+			if pairs[i] == name {
+				return pairs[i+1], true
+			}
+		}
+		return "", false
+	}
+}
+
+// serviceOf makes the client of the one agent "payment" of a file.
+func serviceOf(t *testing.T, file string, o Options, pairs ...string) *Service {
+	t.Helper()
+	c, err := Parse([]byte(file), env(pairs...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.Clock == nil {
+		o.Clock = port.ClockFunc(func() time.Time { return noon })
+	}
+	s, err := New("payment", c.Agents["payment"], o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	return s
+}
+
+func simple(url string) string { return "agents: {payment: {url: " + url + "}}" }
+
+func call() worker.Call {
+	return worker.Call{
+		OrderID: "o-1", Run: 2, Step: "pay", Attempt: 3, Operation: core.Do, Name: "charge", Grade: core.Idempotent,
+		Key: "o-1/2/pay", Input: json.RawMessage(`{"amount":1}`), Deadline: noon.Add(time.Minute), Trace: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+	}
+}
+
+func run(s *Service, c worker.Call) (any, error) {
+	ops := s.Operations()
+	op, ok := ops[c.Name]
+	if !ok {
+		op = ops[worker.AnyOperation]
+	}
+	return op.Run(context.Background(), c)
+}
+
+func failureOf(t *testing.T, err error) *worker.Failure {
+	t.Helper()
+	f := (*worker.Failure)(nil)
+	if !errors.As(err, &f) {
+		t.Fatalf("%v is no *worker.Failure", err)
+	}
+	return f
+}
+
+func TestTheRequestCarriesWhatTheServiceNeeds(t *testing.T) {
+	got := make(chan *http.Request, 1)
+	var body []byte
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ = io.ReadAll(r.Body)
+		got <- r
+		_, _ = w.Write([]byte(` {"id":"c-1"}` + "\n"))
+	}))
+	defer srv.Close()
+	s := serviceOf(t, fmt.Sprintf(`{"agents":{"payment":{"url":"%s/base/","headers":{"authorization":"Bearer ${env:TOKEN}"},
+		"operations":{"charge":{"method":"PUT","path":"/charges/{key}?task={task}&k={key}"}}}}}`, srv.URL), Options{}, "TOKEN", "s3cret")
+	out, err := run(s, call())
+	if err != nil || string(out.(json.RawMessage)) != `{"id":"c-1"}` {
+		t.Fatalf("output %s, error %v", out, err)
+	}
+	r := <-got
+	if r.Method != "PUT" || r.RequestURI != "/base/charges/o-1%2F2%2Fpay?task=o-1&k=o-1%2F2%2Fpay" || string(body) != `{"amount":1}` {
+		t.Errorf("called %s %s with %s", r.Method, r.RequestURI, body)
+	}
+	for name, want := range map[string]string{
+		"Idempotency-Key": "o-1/2/pay", "Traceparent": call().Trace, "X-Stepkeeper-Operation": "do", "X-Stepkeeper-Task": "o-1",
+		"X-Stepkeeper-Run": "2", "X-Stepkeeper-Step": "pay", "X-Stepkeeper-Attempt": "3", "Content-Type": "application/json",
+		"Authorization": "Bearer s3cret", "X-Stepkeeper-Deadline": "2026-11-21T12:01:00Z",
+	} {
+		if r.Header.Get(name) != want {
+			t.Errorf("header %s is %q, want %q", name, r.Header.Get(name), want)
+		}
+	}
+}
+
+// Each status of the table, one by one.
+func TestEachStatusHasItsClass(t *testing.T) {
+	permanent := map[int]bool{408: false, 423: false, 425: false, 429: false, 501: true, 505: true}
+	proof := map[int]bool{408: false, 501: true, 505: true}
+	for status := 300; status <= 599; status++ {
+		if _, listed := permanent[status]; !listed {
+			permanent[status] = status < 500
+		}
+		if _, listed := proof[status]; !listed {
+			proof[status] = status >= 400 && status < 500
+		}
+	}
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		status := 0
+		_, _ = fmt.Sscanf(r.URL.Path, "/s%d", &status)
+		w.Header().Set("Location", "/elsewhere")
+		w.Header().Set("Retry-After", "7")
+		w.WriteHeader(status)
+	}))
+	defer srv.Close()
+	s := serviceOf(t, simple(srv.URL), Options{})
+	for status := 300; status <= 599; status++ {
+		c := call()
+		c.Name = fmt.Sprintf("s%d", status)
+		_, err := run(s, c)
+		f := failureOf(t, err)
+		if f.Permanent != permanent[status] || f.NoEffect != proof[status] || f.Code != fmt.Sprintf("http-%d", status) {
+			t.Errorf("%d: permanent %v, no effect %v, code %s", status, f.Permanent, f.NoEffect, f.Code)
+		}
+		if wait := f.RetryAfter; (wait == 7*time.Second) == f.Permanent {
+			t.Errorf("%d: retry after %s", status, wait)
+		}
+	}
+}
+
+func TestBodies(t *testing.T) {
+	tests := map[string]struct {
+		status int
+		body   string
+		extra  string // of the agent's configuration
+		want   string // output; "" for none
+		code   string // of the failure; "" for none
+		text   string // that the failure's text holds
+	}{
+		"an object":             {200, `{"a":1}`, "", `{"a":1}`, "", ""},
+		"created":               {201, `[1]`, "", `[1]`, "", ""},
+		"accepted":              {202, `1`, "", `1`, "", ""},
+		"nothing":               {200, "  \n", "", "", "", ""},
+		"no content":            {204, "", "", "", "", ""},
+		"no JSON":               {200, "OK", "", "", "response-not-json", "output: ignore"},
+		"no JSON, ignored":      {200, "OK", "operations: {charge: {output: ignore}}", "", "", ""},
+		"just small enough":     {200, `"` + strings.Repeat("a", 98) + `"`, "maxResponse: 100", `"` + strings.Repeat("a", 98) + `"`, "", ""},
+		"too large":             {200, `"` + strings.Repeat("a", 99) + `"`, "maxResponse: 100", "", "response-too-large", "maxResponse"},
+		"the service's words":   {422, `{"error":{"code":"no-funds","message":"card declined"}}`, "", "", "http-422", "refused: no-funds: card declined"},
+		"problem+json":          {400, `{"title":"Bad","detail":"no amount"}`, "", "", "http-400", "Bad: no amount"},
+		"another form":          {409, `{"error":"taken"}`, "", "", "http-409", "taken"},
+		"message":               {404, `{"message":"no such order"}`, "", "", "http-404", "no such order"},
+		"no words from no JSON": {500, `<h1>secret stack</h1>`, "", "", "http-500", "POST /charge answered 500, the service failed"},
+		"long words":            {422, `{"message":"` + strings.Repeat("x", 5000) + `"}`, "", "", "http-422", "…"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.WriteHeader(tt.status)
+				_, _ = io.WriteString(w, tt.body)
+			}))
+			defer srv.Close()
+			out, err := run(serviceOf(t, "agents:\n  payment:\n    url: "+srv.URL+"\n    "+tt.extra, Options{}), call())
+			if tt.code == "" {
+				got, _ := out.(json.RawMessage)
+				if err != nil || string(got) != tt.want {
+					t.Fatalf("output %s, error %v", got, err)
+				}
+				return
+			}
+			if f := failureOf(t, err); f.Code != tt.code || !strings.Contains(f.Error(), tt.text) || len(f.Error()) > core.MaxMessage {
+				t.Fatalf("failure %s: %s", f.Code, f)
+			}
+		})
+	}
+}
+
+func TestRetryAfter(t *testing.T) {
+	for value, want := range map[string]time.Duration{
+		"3": 3 * time.Second, "0": 0, "-1": 0, "": 0, "soon": 0, "999999999": time.Hour,
+		noon.Add(90 * time.Second).Format(http.TimeFormat): 90 * time.Second,
+		noon.Add(-time.Minute).Format(http.TimeFormat):     0,
+		noon.Add(48 * time.Hour).Format(http.TimeFormat):   time.Hour,
+	} {
+		if got := retryAfter(value, noon); got != want {
+			t.Errorf("%q: %s, want %s", value, got, want)
+		}
+	}
+}
+
+// No redirect is followed, not even once.
+func TestRedirectsAreNotFollowed(t *testing.T) {
+	var calls atomic.Int32
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		calls.Add(1)
+		http.Redirect(w, r, "/again", http.StatusTemporaryRedirect)
+	}))
+	defer srv.Close()
+	_, err := run(serviceOf(t, simple(srv.URL), Options{}), call())
+	if f := failureOf(t, err); !f.Permanent || calls.Load() != 1 || !strings.Contains(f.Error(), "never followed") {
+		t.Errorf("%d calls, %v", calls.Load(), err)
+	}
+}
+
+// Each way in which a network fails.
+func TestNetworkFailures(t *testing.T) {
+	abort := func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
+	half := func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", "100")
+		_, _ = io.WriteString(w, `{"a":`)
+		panic(http.ErrAbortHandler)
+	}
+	hang := func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		<-r.Context().Done()
+	}
+	quiet := log.New(io.Discard, "", 0)
+	server := func(h http.HandlerFunc) func(*testing.T) string {
+		return func(t *testing.T) string {
+			srv := httptest.NewUnstartedServer(h)
+			srv.Config.ErrorLog = quiet
+			srv.Start()
+			t.Cleanup(srv.Close)
+			return srv.URL
+		}
+	}
+	tests := map[string]struct {
+		url       func(*testing.T) string
+		extra     string
+		resolver  Resolver
+		permanent bool
+		noEffect  bool
+		code      string
+	}{
+		"nobody listens": {url: closedPort, noEffect: true, code: "unreachable"},
+		"no such name": {url: func(*testing.T) string { return "https://no.example" }, noEffect: true, code: "dns",
+			resolver: names{err: &net.DNSError{Err: "no such host", IsNotFound: true}}},
+		"a refused address": {url: func(*testing.T) string { return "https://rebound.example" }, permanent: true, noEffect: true, code: "address-refused",
+			resolver: names{ips: []netip.Addr{netip.MustParseAddr("169.254.169.254")}}},
+		"a name that leads to this machine": {url: func(*testing.T) string { return "https://rebound.example" }, permanent: true, noEffect: true, code: "address-refused",
+			resolver: names{ips: []netip.Addr{netip.MustParseAddr("127.0.0.1")}}},
+		"reset after sending":       {url: server(abort), code: "network"},
+		"an answer that breaks off": {url: server(half), code: "network"},
+		"no answer in time":         {url: server(hang), extra: "timeout: 50ms", code: "timeout"},
+		"an unknown authority": {permanent: true, noEffect: true, code: "tls", url: func(t *testing.T) string {
+			srv := httptest.NewUnstartedServer(http.NotFoundHandler())
+			srv.Config.ErrorLog = quiet
+			srv.StartTLS()
+			t.Cleanup(srv.Close)
+			return srv.URL
+		}},
+		"no TLS there": {permanent: true, noEffect: true, code: "tls", url: func(t *testing.T) string {
+			return strings.Replace(server(abort)(t), "http:", "https:", 1)
+		}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := serviceOf(t, "agents:\n  payment:\n    url: "+tt.url(t)+"\n    "+tt.extra, Options{Resolver: tt.resolver})
+			_, err := run(s, call())
+			f := failureOf(t, err)
+			if f.Permanent != tt.permanent || f.NoEffect != tt.noEffect || f.Code != tt.code {
+				t.Errorf("permanent %v, no effect %v, code %q: %v", f.Permanent, f.NoEffect, f.Code, f)
+			}
+		})
+	}
+}
+
+type names struct {
+	ips []netip.Addr
+	err error
+}
+
+func (n names) LookupNetIP(context.Context, string, string) ([]netip.Addr, error) {
+	return n.ips, n.err
+}
+
+func closedPort(t *testing.T) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return "http://" + l.Addr().String()
+}
+
+// The address that was checked is the one that is dialled: a name that answers otherwise the
+// second time gains nothing, because there is no second time.
+func TestTheCheckedAddressIsDialled(t *testing.T) {
+	var dialled []string
+	dial := func(_ context.Context, _, address string) (net.Conn, error) {
+		dialled = append(dialled, address)
+		return nil, errors.New("closed")
+	}
+	guarded := guardedDial(Allow{}, names{ips: []netip.Addr{netip.MustParseAddr("93.184.216.34"), netip.MustParseAddr("2606:2800::1")}}, dial)
+	if _, err := guarded(context.Background(), "tcp", "shop.example:443"); err == nil {
+		t.Error("the failure was swallowed")
+	}
+	if got := strings.Join(dialled, " "); got != "93.184.216.34:443 [2606:2800::1]:443" {
+		t.Errorf("dialled %s", got)
+	}
+	dialled = nil
+	mixed := names{ips: []netip.Addr{netip.MustParseAddr("93.184.216.34"), netip.MustParseAddr("10.0.0.1")}}
+	if _, err := guardedDial(Allow{}, mixed, dial)(context.Background(), "tcp", "shop.example:443"); !errors.Is(err, ErrAddress) || len(dialled) > 0 {
+		t.Errorf("one refused address: error %v, dialled %v", err, dialled)
+	}
+}
+
+func TestAddresses(t *testing.T) {
+	all := Allow{Loopback: true, PrivateAddresses: true}
+	tests := map[string]struct{ none, all bool }{
+		"93.184.216.34": {true, true}, "2606:2800::1": {true, true},
+		"127.0.0.1": {false, true}, "::1": {false, true}, "::ffff:127.0.0.1": {false, true},
+		"10.1.2.3": {false, true}, "192.168.0.1": {false, true}, "172.16.9.9": {false, true}, "fd12::1": {false, true}, "100.100.100.200": {false, true},
+		"169.254.169.254": {}, "169.254.0.1": {}, "::ffff:169.254.169.254": {}, "64:ff9b::a9fe:a9fe": {}, "fe80::1": {}, "fe80::1%eth0": {}, "fd00:ec2::254": {},
+		"224.0.0.1": {}, "ff02::1": {}, "0.0.0.0": {}, "::": {}, "0.1.2.3": {}, "255.255.255.255": {}, "240.0.0.1": {},
+		"64:ff9b::7f00:1": {false, true}, "64:ff9b::5db8:d822": {true, true},
+	}
+	for text, want := range tests {
+		ip := netip.MustParseAddr(text)
+		if got := (Allow{}).check(ip) == nil; got != want.none {
+			t.Errorf("%s with nothing allowed: %v", text, got)
+		}
+		if got := all.check(ip) == nil; got != want.all {
+			t.Errorf("%s with all allowed: %v", text, got)
+		}
+	}
+	if (Allow{}).check(netip.Addr{}) == nil {
+		t.Error("an address that is none is allowed")
+	}
+}
+
+func TestChecks(t *testing.T) {
+	for status, want := range map[int]struct {
+		happened bool
+		out      string
+		fails    bool
+	}{
+		200: {happened: true, out: `{"id":1}`}, 204: {happened: true}, 404: {}, 410: {}, 500: {fails: true}, 401: {fails: true}, 429: {fails: true},
+	} {
+		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method != "GET" || r.RequestURI != "/charge?key=o-1%2F2%2Fpay" {
+				t.Errorf("checked %s %s", r.Method, r.RequestURI)
+			}
+			w.WriteHeader(status)
+			_, _ = io.WriteString(w, want.out)
+		}))
+		s := serviceOf(t, "agents: {payment: {url: '"+srv.URL+"', operations: {'*': {check: {path: '/{operation}?key={key}'}}}}}", Options{})
+		happened, out, err := s.Operations()[worker.AnyOperation].Check(context.Background(), call())
+		got, _ := out.(json.RawMessage)
+		if happened != want.happened || string(got) != want.out || (err != nil) != want.fails {
+			t.Errorf("%d: happened %v, output %s, error %v", status, happened, got, err)
+		}
+		srv.Close()
+	}
+}
+
+// net/http repeats requests with an Idempotency-Key by itself when a kept connection breaks. Each
+// try must be one request, or the ledger of plain services would count wrongly.
+func TestOneTryIsOneRequest(t *testing.T) {
+	for _, grade := range []core.Grade{core.Plain, core.Idempotent} {
+		for _, input := range []string{`{"a":1}`, ""} {
+			var calls atomic.Int32
+			srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				_, _ = io.Copy(io.Discard, r.Body)
+				if calls.Add(1) > 1 {
+					panic(http.ErrAbortHandler)
+				}
+			}))
+			srv.Config.ErrorLog = log.New(io.Discard, "", 0)
+			srv.Start()
+			s := serviceOf(t, simple(srv.URL), Options{})
+			c := call()
+			c.Grade, c.Input = grade, json.RawMessage(input)
+			if _, err := run(s, c); err != nil {
+				t.Fatal(err)
+			}
+			_, err := run(s, c)
+			if f := failureOf(t, err); f.NoEffect || calls.Load() != 2 {
+				t.Errorf("%s, input %q: %d calls for 2 tries; %v", grade, input, calls.Load(), err)
+			}
+			srv.Close()
+		}
+	}
+}
+
+// Secrets show up neither in logs of the configuration, nor in errors, nor where a service echoes them.
+func TestSecretsNeverShow(t *testing.T) {
+	const secret = "hunter2-hunter2"
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(http.StatusUnauthorized)
+		_, _ = fmt.Fprintf(w, `{"message":"bad credentials %s"}`, r.Header.Get("Authorization"))
+	}))
+	file := `agents: {payment: {url: "` + srv.URL + `/${env:TOKEN}", headers: {Authorization: "Bearer ${env:TOKEN}"}}}`
+	s := serviceOf(t, file, Options{}, "TOKEN", secret)
+	var logged bytes.Buffer
+	logger := slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	_, refused := run(s, call())
+	srv.Close()
+	_, unreachable := run(s, call())
+	logger.Info("shown", "agent", s.agent, "url", s.agent.URL, "header", s.agent.Headers, "refused", refused, "unreachable", unreachable)
+	shown := logged.String() + fmt.Sprintf("%v %+v %#v %s", s.agent.Headers, s.agent.URL, s.agent.URL, s.agent.URL)
+	if b, err := json.Marshal(s.agent); err != nil || strings.Contains(string(b), secret) {
+		t.Errorf("as JSON: %s, %v", b, err)
+	}
+	if strings.Contains(shown, secret) || !strings.Contains(shown, "bad credentials") {
+		t.Errorf("it shows: %s", shown)
+	}
+}
+
+func TestProblemsOfTheFile(t *testing.T) {
+	tests := map[string]struct {
+		file string
+		want []string // all of them, in one error
+	}{
+		"not YAML":         {"agents: [", nil},
+		"an unknown field": {"agents: {payment: {url: 'https://a.example', uri: x}}", []string{"uri"}},
+		"no agents":        {"", []string{"no agents"}},
+		"everything at once": {`
+agents:
+  Payment: {url: "ftp://x"}
+  b:
+    url: "http://shop.example"
+    concurrency: -1
+    batch: 11
+    maxResponse: 1MiB
+    headers: {Authorization: "Bearer ${env:NONE}", Idempotency-Key: x, X-Api-Key: literal}
+    retry: {tries: 99}
+    breaker: {failures: 3, window: 2}
+    allow: {hosts: [other.example]}
+    operations:
+      "a b": {}
+      charge: {method: FETCH, path: charges, output: xml, check: {}}
+      refund: {path: "/{secret}"}
+  c: {url: "http://169.254.169.254"}
+  d: {external: true, url: "https://x.example"}
+  e: {}
+  f: {url: "https://user:pw@x.example/?a=b"}
+  g: {url: "https://10.0.0.1"}
+`, []string{
+			`agent "Payment": the name`, `agent "Payment": url is no address`, `agent "b": concurrency is -1`, `agent "b": batch is 11`,
+			`agent "b": header Authorization: the environment variable NONE is not set`, `agent "b": header Idempotency-Key is set by the agent itself`,
+			`agent "b": header X-Api-Key is a secret`, `99 tries`, `3 failures of 2 calls`, `host shop.example is not among allow.hosts`, `plain http to shop.example`,
+			`operation "a b"`, `method "FETCH"`, `path "charges"`, `output is "xml"`, `its check has no path`, `{secret} is not known`,
+			`agent "c": url: 169.254.169.254 is link-local`, `agent "d": external means`, `agent "e": url is missing`,
+			`agent "f": url holds a name or password`, `agent "f": url has a query`, `agent "g": url: 10.0.0.1 is private`,
+		}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			_, err := Parse([]byte(tt.file), env())
+			if err == nil {
+				t.Fatal("it was accepted")
+			}
+			for _, want := range tt.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("nothing of %q in:\n%v", want, err)
+				}
+			}
+			if strings.Contains(err.Error(), "pw@") {
+				t.Error("the password is shown")
+			}
+		})
+	}
+}
+
+func TestTheFileOfThePackageComment(t *testing.T) {
+	c, err := Parse([]byte(`
+agents:
+  payment:
+    url: https://payment.example
+    headers: {Authorization: "Bearer ${env:PAYMENT_TOKEN}"}
+    concurrency: 16
+    batch: 5
+    timeout: 10s
+    maxResponse: 64KiB
+    insecure: false
+    allow: {hosts: [payment.example], loopback: false, privateAddresses: false}
+    retry: {tries: 3, initial: 200ms, max: 5s, jitter: 0.25}
+    breaker: {failures: 5, window: 10, delay: 5s, probes: 1, off: false}
+    operations:
+      charge: {method: POST, path: /charges, check: {method: GET, path: "/charges/{key}"}}
+      notify: {path: /mail, output: ignore}
+      "*": {path: "/{operation}"}
+  warehouse:
+    external: true
+`), env("PAYMENT_TOKEN", "t0ken"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := c.Agents["payment"]
+	if p.Concurrency != 16 || p.Timeout != 10*time.Second || p.MaxResponse != 64<<10 || p.Retry.Initial != 200*time.Millisecond || p.WorkerBreaker().Window != 10 {
+		t.Errorf("read as %+v", p)
+	}
+	if _, err := New("warehouse", c.Agents["warehouse"], Options{}); err == nil {
+		t.Error("an external agent has an HTTP client")
+	}
+}
+
+// A service behind TLS with a known authority works; the test's authority stands in for a public one.
+func TestTLS(t *testing.T) {
+	srv := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "{}") }))
+	defer srv.Close()
+	s := serviceOf(t, simple(srv.URL), Options{})
+	s.kept.Transport.(*http.Transport).TLSClientConfig = srv.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
+	s.kept.Transport.(*http.Transport).TLSClientConfig.MinVersion = tls.VersionTLS12
+	if _, err := run(s, call()); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,174 @@
+package httpagent
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+var (
+	placeholder  = regexp.MustCompile(`\{[^}]*\}`)
+	placeholders = []string{"{key}", "{operation}", "{task}", "{run}", "{step}"}
+)
+
+// expand fills a path; what is put in is escaped for its place.
+func expand(path string, call worker.Call) string {
+	way, query, asked := strings.Cut(path, "?")
+	fill := func(text string, escape func(string) string) string {
+		return placeholder.ReplaceAllStringFunc(text, func(place string) string {
+			switch place {
+			case "{key}":
+				return escape(call.Key)
+			case "{operation}":
+				return escape(call.Name)
+			case "{task}":
+				return escape(call.OrderID)
+			case "{run}":
+				return strconv.Itoa(call.Run)
+			default:
+				return escape(call.Step)
+			}
+		})
+	}
+	way = fill(way, pathEscape)
+	if !asked {
+		return way
+	}
+	return way + "?" + fill(query, url.QueryEscape)
+}
+
+// pathEscape leaves no segment that means another directory.
+func pathEscape(s string) string {
+	if s == "." || s == ".." {
+		return strings.ReplaceAll(s, ".", "%2E")
+	}
+	return url.PathEscape(s)
+}
+
+// do calls an operation. The error is a *worker.Failure.
+func (s *Service) do(ctx context.Context, o Operation, call worker.Call) (json.RawMessage, error) {
+	if !operationName.MatchString(call.Name) {
+		return nil, permanent("operation-name", true, "%.90q is no operation's name", call.Name)
+	}
+	path := expand(o.Path, call)
+	var body []byte
+	if o.Method != http.MethodGet {
+		body = call.Input
+	}
+	a, err := s.exchange(ctx, o.Method, path, body, call)
+	if err != nil {
+		return nil, err
+	}
+	return a.output(o.Output == "ignore")
+}
+
+// check asks whether an operation has happened.
+func (s *Service) check(ctx context.Context, c Check, call worker.Call) (bool, json.RawMessage, error) {
+	a, err := s.exchange(ctx, c.Method, expand(c.Path, call), nil, call)
+	switch {
+	case err != nil:
+		return false, nil, err
+	case a.status/100 == 2:
+		if out, err := a.output(false); err == nil {
+			return true, out, nil
+		}
+		return true, nil, nil // it has happened; what else it says does not matter
+	case a.status == http.StatusNotFound || a.status == http.StatusGone:
+		return false, nil, nil
+	}
+	_, err = a.output(false)
+	return false, nil, err
+}
+
+// exchange sends one request and reads its answer. The error is a *worker.Failure.
+func (s *Service) exchange(ctx context.Context, method, path string, body []byte, call worker.Call) (*answer, error) {
+	if s.agent.Timeout > 0 {
+		var cancel func()
+		ctx, cancel = context.WithTimeout(ctx, s.agent.Timeout)
+		defer cancel()
+	}
+	var sent atomic.Bool // a connection was there, so something may have been written
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { sent.Store(true) }})
+	req, err := s.request(ctx, method, path, body, call)
+	if err != nil {
+		return nil, err
+	}
+	client := s.kept
+	if call.Grade == core.Plain {
+		client = s.fresh
+	}
+	what := redacted(method+" "+path, s.agent.secrets)
+	res, err := client.Do(req) //nolint:bodyclose // closed below
+	if err != nil {
+		return nil, s.networkFailure(what, err, sent.Load())
+	}
+	defer func() { _ = res.Body.Close() }()
+	data, err := io.ReadAll(io.LimitReader(res.Body, int64(s.agent.MaxResponse)+1))
+	a := &answer{service: s, what: what, status: res.StatusCode, header: res.Header, body: data}
+	if err != nil && res.StatusCode/100 == 2 { // the answer broke off
+		return nil, s.networkFailure(what, err, true)
+	}
+	return a, nil
+}
+
+// request builds the request. It cannot be repeated by net/http on its own (which it would do,
+// seeing an Idempotency-Key): that would be a second call that nobody has decided.
+func (s *Service) request(ctx context.Context, method, path string, body []byte, call worker.Call) (*http.Request, error) {
+	req, err := http.NewRequestWithContext(ctx, method, strings.TrimRight(string(s.agent.URL), "/")+path, http.NoBody)
+	if err != nil {
+		return nil, permanent("request", true, "the request cannot be built: %s", redacted(bare(err).Error(), s.agent.secrets))
+	}
+	if method != http.MethodGet {
+		req.Body, req.GetBody, req.ContentLength = io.NopCloser(bytes.NewReader(body)), nil, int64(len(body))
+		req.Header.Set("Content-Type", "application/json")
+	}
+	req.Header.Set("Accept", "application/json")
+	req.Header.Set("User-Agent", "stepkeeper")
+	for key, value := range s.agent.Headers {
+		req.Header.Set(key, string(value))
+	}
+	for key, value := range map[string]string{
+		"Idempotency-Key":        call.Key,
+		"Traceparent":            call.Trace,
+		"X-Stepkeeper-Operation": string(call.Operation),
+		"X-Stepkeeper-Task":      call.OrderID,
+		"X-Stepkeeper-Run":       strconv.Itoa(call.Run),
+		"X-Stepkeeper-Step":      call.Step,
+		"X-Stepkeeper-Attempt":   strconv.Itoa(call.Attempt),
+		"X-Stepkeeper-Deadline":  call.Deadline.UTC().Format(time.RFC3339Nano),
+	} {
+		if !printable(value) {
+			return nil, permanent("request", true, "%s of the request has characters that a header cannot have", key)
+		}
+		if value != "" {
+			req.Header.Set(key, value)
+		}
+	}
+	return req, nil
+}
+
+// bare takes the URL out of an error: it may hold a secret.
+func bare(err error) error {
+	if u := (*url.Error)(nil); errors.As(err, &u) {
+		return u.Err
+	}
+	return err
+}
+
+func permanent(code string, noEffect bool, format string, args ...any) *worker.Failure {
+	return &worker.Failure{Permanent: true, NoEffect: noEffect, Code: code, Err: fmt.Errorf(format, args...)}
+}

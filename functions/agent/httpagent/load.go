@@ -1,0 +1,258 @@
+package httpagent
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+
+	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// Defaults of an agent.
+const (
+	DefaultConcurrency = 10
+	DefaultBatch       = 5
+	DefaultMaxResponse = 64 << 10
+	maxMaxResponse     = 16 << 20
+)
+
+// Load reads a file of agents and fills in secrets from the environment. The error lists every
+// problem of the file at once.
+func Load(file string) (Config, error) {
+	data, err := os.ReadFile(file) //nolint:gosec // the operator names it
+	if err != nil {
+		return Config{}, fmt.Errorf("agents: %w", err)
+	}
+	c, err := Parse(data, os.LookupEnv)
+	if err != nil {
+		return Config{}, fmt.Errorf("agents file %s: %w", file, err)
+	}
+	return c, nil
+}
+
+// Parse reads the text of such a file. Variables come from lookup.
+func Parse(data []byte, lookup func(name string) (string, bool)) (Config, error) {
+	var c Config
+	err := yaml.NewDecoder(bytes.NewReader(data), yaml.Strict()).Decode(&c)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return Config{}, errors.New(yaml.FormatError(err, false, false))
+	}
+	var problems []error
+	if len(c.Agents) == 0 {
+		problems = append(problems, errors.New(`it has no agents; write "agents:" and below it a name with a url`))
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Agents)) {
+		a := c.Agents[name]
+		for _, err := range a.complete(name, lookup) {
+			problems = append(problems, fmt.Errorf("agent %q: %w", name, err))
+		}
+		c.Agents[name] = a
+	}
+	if err := errors.Join(problems...); err != nil {
+		return Config{}, err
+	}
+	return c, nil
+}
+
+var (
+	agentName     = regexp.MustCompile(`^[a-z][a-z0-9-]{0,39}$`)
+	operationName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$`)
+)
+
+// complete fills in defaults and variables, and answers every problem.
+func (a *Agent) complete(name string, lookup func(string) (string, bool)) (problems []error) {
+	add := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
+	if !agentName.MatchString(name) {
+		add("the name must be small letters, digits and -, at most 40, a letter first")
+	}
+	if a.External {
+		if a.URL != "" || len(a.Operations) > 0 || len(a.Headers) > 0 {
+			add("external means that another process serves %s; url, headers and operations have no meaning then", port.Requests(name))
+		}
+		return problems
+	}
+	problems = append(problems, a.fill(lookup)...)
+	orElse(&a.Concurrency, DefaultConcurrency)
+	orElse(&a.Batch, DefaultBatch)
+	orElse(&a.MaxResponse, DefaultMaxResponse)
+	if a.Concurrency < 1 || a.Concurrency > 10_000 {
+		add("concurrency is %d; 1 to 10000 are possible", a.Concurrency)
+	}
+	if a.Batch < 1 || a.Batch > port.MaxBatch {
+		add("batch is %d; 1 to %d are possible", a.Batch, port.MaxBatch)
+	}
+	if a.MaxResponse < 1 || a.MaxResponse > maxMaxResponse {
+		add("maxResponse is %d bytes; 1 byte to 16MiB are possible", a.MaxResponse)
+	}
+	if a.Timeout < 0 {
+		add("timeout is %s; it must be positive", a.Timeout)
+	}
+	if err := worker.Validate(a.WorkerRetry(), a.WorkerBreaker()); err != nil {
+		problems = append(problems, err)
+	}
+	problems = append(problems, a.completeURL()...)
+	return append(problems, a.completeOperations()...)
+}
+
+func orElse[T int | Size](value *T, otherwise T) {
+	if *value == 0 {
+		*value = otherwise
+	}
+}
+
+// Headers that the agent itself sets.
+var ownHeaders = []string{"Idempotency-Key", "Traceparent", "Host", "Content-Length", "Transfer-Encoding", "Connection"}
+
+// Headers whose values are secrets for certain.
+var secretHeaders = []string{"Authorization", "Proxy-Authorization", "Cookie", "X-Api-Key"}
+
+// fill puts the environment into url and headers.
+func (a *Agent) fill(lookup func(string) (string, bool)) (problems []error) {
+	filled, values, err := a.URL.fill(lookup)
+	if err != nil {
+		problems = append(problems, fmt.Errorf("url: %w", err))
+	}
+	a.URL, a.secrets = filled, append(a.secrets, values...)
+	headers := make(map[string]Secret, len(a.Headers))
+	for _, key := range slices.Sorted(maps.Keys(a.Headers)) {
+		canonical := http.CanonicalHeaderKey(key)
+		value, values, err := a.Headers[key].fill(lookup)
+		switch {
+		case err != nil:
+			problems = append(problems, fmt.Errorf("header %s: %w", key, err))
+		case !tokenPattern.MatchString(key) || !printable(string(value)):
+			problems = append(problems, fmt.Errorf("header %.60q: its name or its value has characters that a header cannot have", key))
+		case slices.Contains(ownHeaders, canonical) || strings.HasPrefix(canonical, "X-Stepkeeper-"):
+			problems = append(problems, fmt.Errorf("header %s is set by the agent itself; leave it out", key))
+		case slices.Contains(secretHeaders, canonical) && len(values) == 0:
+			problems = append(problems, fmt.Errorf("header %s is a secret; take it from the environment with ${env:NAME}, not from the file", key))
+		}
+		headers[canonical], a.secrets = value, append(a.secrets, values...)
+	}
+	a.Headers = headers
+	return problems
+}
+
+var tokenPattern = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
+
+// printable reports that a text can be the value of a header.
+func printable(text string) bool {
+	return strings.IndexFunc(text, func(r rune) bool { return r < ' ' && r != '\t' || r >= 0x7F }) < 0
+}
+
+// completeURL checks the base; the messages name no more of it than its host, since it may hold a
+// secret.
+func (a *Agent) completeURL() (problems []error) {
+	add := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
+	if a.URL == "" {
+		add("url is missing; give the service's base address, or external: true")
+		return problems
+	}
+	u, err := url.Parse(string(a.URL))
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		add("url is no address that begins with https:// or http://")
+		return problems
+	}
+	host := u.Hostname()
+	if u.User != nil {
+		add("url holds a name or password; use a header, as in Authorization: \"Basic ${env:…}\"")
+	}
+	if u.RawQuery != "" || u.Fragment != "" {
+		add("url has a query or a fragment; put it into the paths of the operations")
+	}
+	if len(a.Allow.Hosts) > 0 && !slices.ContainsFunc(a.Allow.Hosts, func(h string) bool { return strings.EqualFold(h, host) }) {
+		add("the url's host %s is not among allow.hosts", host)
+	}
+	if isLoopbackHost(host) {
+		a.Allow.Loopback = true // the operator wrote it out; a name that merely resolves to it is another thing
+	} else if u.Scheme == "http" && !a.Insecure {
+		add("url is plain http to %s; use https, or say insecure: true", host)
+	}
+	if ip, err := netip.ParseAddr(host); err == nil {
+		if err := a.Allow.check(ip); err != nil {
+			problems = append(problems, fmt.Errorf("url: %w", err))
+		}
+	}
+	return problems
+}
+
+func isLoopbackHost(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.Unmap().IsLoopback() || strings.EqualFold(host, "localhost")
+}
+
+var methods = []string{http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodGet}
+
+// completeOperations gives each operation its method and path.
+func (a *Agent) completeOperations() (problems []error) {
+	add := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
+	if len(a.Operations) == 0 {
+		a.Operations = map[string]Operation{worker.AnyOperation: {}}
+	}
+	operations := make(map[string]Operation, len(a.Operations))
+	for _, name := range slices.Sorted(maps.Keys(a.Operations)) {
+		o := a.Operations[name]
+		if name != worker.AnyOperation && !operationName.MatchString(name) {
+			add("operation %.90q: the name must be letters, digits, -, _ and ., at most 80", name)
+		}
+		if o.Method == "" {
+			o.Method = http.MethodPost
+		}
+		if o.Path == "" {
+			o.Path = "/{operation}"
+		}
+		if o.Output != "" && o.Output != "json" && o.Output != "ignore" {
+			add("operation %q: output is %.40q; it must be json or ignore", name, o.Output)
+		}
+		problems = append(problems, wrap(fmt.Sprintf("operation %q", name), checkCall(o.Method, o.Path))...)
+		if o.Check != nil {
+			check := *o.Check
+			if check.Method == "" {
+				check.Method = http.MethodGet
+			}
+			if check.Path == "" {
+				add("operation %q: its check has no path", name)
+			} else {
+				problems = append(problems, wrap(fmt.Sprintf("operation %q: check", name), checkCall(check.Method, check.Path))...)
+			}
+			o.Check = &check
+		}
+		operations[name] = o
+	}
+	a.Operations = operations
+	return problems
+}
+
+func wrap(where string, problems []error) []error {
+	for i := range problems {
+		problems[i] = fmt.Errorf("%s: %w", where, problems[i])
+	}
+	return problems
+}
+
+func checkCall(method, path string) (problems []error) {
+	if !slices.Contains(methods, method) {
+		problems = append(problems, fmt.Errorf("method %.20q must be one of %s", method, strings.Join(methods, ", ")))
+	}
+	if !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") || !printable(path) || strings.ContainsAny(path, " #\\") {
+		problems = append(problems, fmt.Errorf("path %.80q must begin with one / and hold no space, # or backslash", path))
+	}
+	for _, place := range placeholder.FindAllString(path, -1) {
+		if !slices.Contains(placeholders, place) {
+			problems = append(problems, fmt.Errorf("path %.80q: %s is not known; there are %s", path, place, strings.Join(placeholders, ", ")))
+		}
+	}
+	return problems
+}

@@ -1,0 +1,61 @@
+package httpagent
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+
+	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
+)
+
+// networkFailure says what an exchange without an answer means:
+//
+//	what happened                                   class       proven without effect
+//	address refused by the rules                    permanent   yes
+//	certificate not to be trusted, no TLS there     permanent   yes: no request before the handshake
+//	name not found, no resolver                     transient   yes
+//	refused, unreachable, timeout while connecting  transient   yes
+//	timeout after the connection was there          transient   no
+//	reset, end, broken answer                       transient   no
+func (s *Service) networkFailure(what string, err error, sent bool) *worker.Failure {
+	err = bare(err)
+	f := &worker.Failure{NoEffect: !sent, Code: "network"}
+	text := "broke off, and may have had its effect"
+	var dns *net.DNSError
+	switch {
+	case errors.Is(err, ErrAddress):
+		f.Permanent, f.Code, text = true, "address-refused", "was not sent"
+	case isTLS(err) && !sent:
+		f.Permanent, f.Code, text = true, "tls", "was not sent, the other side cannot be trusted"
+	case errors.As(err, &dns) && !sent:
+		f.Code, text = "dns", "was not sent, the name was not resolved"
+	case isTimeout(err) && sent:
+		f.Code, text = "timeout", "was not answered in time, and may have had its effect"
+	case isTimeout(err):
+		f.Code, text = "timeout", "was not sent, the service could not be reached in time"
+	case !sent:
+		f.Code, text = "unreachable", "was not sent, the service could not be reached"
+	}
+	// The text only: nothing of the error may be recognised further up.
+	f.Err = fmt.Errorf("%s %s: %s", what, text, redacted(err.Error(), s.agent.secrets))
+	return f
+}
+
+func isTimeout(err error) bool {
+	var timeout interface{ Timeout() bool }
+	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout()
+}
+
+func isTLS(err error) bool {
+	var verification *tls.CertificateVerificationError
+	var record tls.RecordHeaderError
+	var authority x509.UnknownAuthorityError
+	var name x509.HostnameError
+	var invalid x509.CertificateInvalidError
+	return errors.Is(err, http.ErrSchemeMismatch) || errors.As(err, &verification) || errors.As(err, &record) || errors.As(err, &authority) ||
+		errors.As(err, &name) || errors.As(err, &invalid)
+}

@@ -1,0 +1,150 @@
+package httpagent
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
+)
+
+// class is what a status means.
+type class struct {
+	from, to  int  // statuses, both included
+	permanent bool // no repetition can succeed
+	noEffect  bool // taken as proof that this call has had no effect (P31)
+	text      string
+}
+
+// answers is the whole table; the first line that fits counts. 2xx is done: 202 too, so a service
+// that answers before it has done its work must be asked by a check, or answer later. An empty
+// body is an empty output. A body that is no JSON is a permanent failure (what comes after the
+// step could not read it) unless the operation says output: ignore.
+//
+// A refusal (4xx) is taken as proof that nothing was done: a service that refuses after its effect
+// must not be declared plain. A redirect is none, since it is also the answer to a form that was
+// taken. Retry-After, in seconds or as a date, is honoured with every transient status.
+var answers = []class{
+	{408, 408, false, false, "the service says it waited too long for the request"},
+	{423, 423, false, true, "what it is about is locked"},
+	{425, 425, false, true, "too early"},
+	{429, 429, false, true, "too many requests"},
+	{300, 399, true, false, "a redirect, which is never followed; configure the address where the service really is"},
+	{401, 401, true, true, "the credentials are missing or not accepted; look at the agent's headers"},
+	{403, 403, true, true, "the credentials do not allow it; look at the agent's headers"},
+	{400, 499, true, true, "refused"},
+	{501, 501, true, true, "the service does not have this operation"},
+	{505, 505, true, true, "the service does not speak this version of HTTP"},
+	{500, 599, false, false, "the service failed"},
+	{0, 999, true, false, "an answer without a meaning here"},
+}
+
+func classOf(status int) class {
+	for _, c := range answers {
+		if c.from <= status && status <= c.to {
+			return c
+		}
+	}
+	return class{permanent: true, text: "an answer without a meaning here"}
+}
+
+// answer is what the service said.
+type answer struct {
+	service *Service
+	what    string // "POST /charges"
+	status  int
+	header  http.Header
+	body    []byte
+}
+
+// output is the operation's, or the failure that the answer means.
+func (a *answer) output(ignore bool) (json.RawMessage, error) {
+	if a.status/100 != 2 {
+		return nil, a.failure()
+	}
+	limit := int(a.service.agent.MaxResponse)
+	body := bytes.TrimSpace(a.body)
+	switch {
+	case ignore, len(body) == 0:
+		return nil, nil
+	case len(a.body) > limit:
+		return nil, permanent("response-too-large", false,
+			"%s was done, but its answer has more than %d bytes; let the service answer less, or raise maxResponse", a.what, limit)
+	case !json.Valid(body):
+		return nil, permanent("response-not-json", false,
+			"%s was done, but its answer is not JSON; let the service answer JSON, or say output: ignore", a.what)
+	}
+	return body, nil
+}
+
+func (a *answer) failure() *worker.Failure {
+	c := classOf(a.status)
+	f := &worker.Failure{Permanent: c.permanent, NoEffect: c.noEffect, Code: fmt.Sprintf("http-%d", a.status)}
+	said := a.said()
+	if said == "" {
+		said = c.text
+	} else {
+		said = c.text + ": " + said
+	}
+	f.Err = fmt.Errorf("%s answered %d, %s", a.what, a.status, said)
+	if !c.permanent {
+		f.RetryAfter = retryAfter(a.header.Get("Retry-After"), a.service.clock.Now())
+	}
+	return f
+}
+
+// maxSaid is how much of a service's own words is passed on, in characters.
+const maxSaid = 200
+
+// said finds the service's own words for people in the usual forms: problem+json, {"error":{…}},
+// {"error":"…"}, {"message":"…"}. Nothing else of a body is passed on.
+func (a *answer) said() string {
+	var m struct {
+		Title, Detail, Message string
+		Error                  json.RawMessage
+	}
+	if json.Unmarshal(a.body, &m) != nil {
+		return ""
+	}
+	var inner struct{ Code, Message string }
+	var word string
+	if json.Unmarshal(m.Error, &inner) != nil {
+		_ = json.Unmarshal(m.Error, &word) // either of the forms, or none
+	}
+	var words []string
+	for _, w := range []string{m.Title, m.Detail, m.Message, word, inner.Code, inner.Message} {
+		if w != "" {
+			words = append(words, w)
+		}
+	}
+	text := strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, redacted(strings.Join(words, ": "), a.service.agent.secrets))
+	if cut := []rune(text); len(cut) > maxSaid {
+		text = string(cut[:maxSaid]) + "…"
+	}
+	return text
+}
+
+// maxRetryAfter bounds what a service may ask for.
+const maxRetryAfter = time.Hour
+
+// retryAfter reads the header: seconds, or a date. 0 for none and nonsense.
+func retryAfter(value string, now time.Time) time.Duration {
+	value = strings.TrimSpace(value)
+	if seconds, err := strconv.ParseInt(value, 10, 64); err == nil {
+		return time.Duration(min(max(seconds, 0), int64(maxRetryAfter/time.Second))) * time.Second
+	}
+	if at, err := http.ParseTime(value); err == nil {
+		return min(max(at.Sub(now), 0), maxRetryAfter)
+	}
+	return 0
+}

@@ -1,0 +1,100 @@
+package httpagent
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// Options for a Service. The zero value is for ordinary use.
+type Options struct {
+	Clock    port.Clock // for dates in Retry-After; nil: the real one
+	Resolver Resolver   // nil: the system's
+}
+
+// Service calls one remote service. Close it when its worker has ended.
+type Service struct {
+	name   string
+	agent  Agent
+	clock  port.Clock
+	kept   *http.Client // keeps connections
+	fresh  *http.Client // for plain calls: a connection that the server just dropped would leave them in doubt
+	dialer net.Dialer
+}
+
+// New makes the client of an agent out of a loaded Config. An external agent has none: an error.
+func New(name string, agent Agent, o Options) (*Service, error) {
+	if agent.External {
+		return nil, fmt.Errorf("agent %q is external: a process of its own serves %s", name, port.Requests(name))
+	}
+	if agent.URL == "" || len(agent.Operations) == 0 {
+		return nil, fmt.Errorf("agent %q was not made by Load or Parse", name)
+	}
+	if o.Clock == nil {
+		o.Clock = port.ClockFunc(time.Now)
+	}
+	if o.Resolver == nil {
+		o.Resolver = net.DefaultResolver
+	}
+	s := &Service{name: name, agent: agent, clock: o.Clock, dialer: net.Dialer{KeepAlive: 30 * time.Second}}
+	s.kept, s.fresh = s.client(o, false), s.client(o, true)
+	return s, nil
+}
+
+// client speaks HTTP/1.1, without proxies (the address rules would be void), redirects, cookies,
+// or compression.
+func (s *Service) client(o Options, single bool) *http.Client {
+	return &http.Client{
+		Transport: &http.Transport{
+			DialContext:            guardedDial(s.agent.Allow, o.Resolver, s.dialer.DialContext),
+			TLSHandshakeTimeout:    dialTimeout,
+			MaxIdleConns:           s.agent.Concurrency,
+			MaxIdleConnsPerHost:    s.agent.Concurrency,
+			IdleConnTimeout:        time.Minute,
+			MaxResponseHeaderBytes: 64 << 10,
+			DisableCompression:     true,
+			DisableKeepAlives:      single,
+		},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// Operations are what a worker.Config takes.
+func (s *Service) Operations() worker.Operations {
+	operations := make(worker.Operations, len(s.agent.Operations))
+	for name, o := range s.agent.Operations {
+		op := worker.Operation{Run: func(ctx context.Context, call worker.Call) (any, error) {
+			return outputOf(s.do(ctx, o, call))
+		}}
+		if o.Check != nil {
+			op.Check = func(ctx context.Context, call worker.Call) (bool, any, error) {
+				happened, out, err := s.check(ctx, *o.Check, call)
+				if len(out) == 0 {
+					return happened, nil, err
+				}
+				return happened, out, err
+			}
+		}
+		operations[name] = op
+	}
+	return operations
+}
+
+func outputOf(out json.RawMessage, err error) (any, error) {
+	if err != nil || len(out) == 0 {
+		return nil, err
+	}
+	return out, nil
+}
+
+// Close drops idle connections.
+func (s *Service) Close() {
+	s.kept.CloseIdleConnections()
+	s.fresh.CloseIdleConnections()
+}
