@@ -111,7 +111,7 @@ func (s *Service) exchange(ctx context.Context, method, path string, body []byte
 	if call.Grade == core.Plain {
 		client = s.fresh
 	}
-	what := redacted(method+" "+path, s.agent.secrets)
+	what := s.agent.redact(method + " " + path)
 	res, err := client.Do(req) //nolint:bodyclose // closed below
 	if err != nil {
 		return nil, s.networkFailure(what, err, sent.Load())
@@ -130,7 +130,7 @@ func (s *Service) exchange(ctx context.Context, method, path string, body []byte
 func (s *Service) request(ctx context.Context, method, path string, body []byte, call worker.Call) (*http.Request, error) {
 	req, err := http.NewRequestWithContext(ctx, method, strings.TrimRight(string(s.agent.URL), "/")+path, http.NoBody)
 	if err != nil {
-		return nil, permanent("request", true, "the request cannot be built: %s", redacted(bare(err).Error(), s.agent.secrets))
+		return nil, permanent("request", true, "the request cannot be built: %s", s.agent.redact(bare(err).Error()))
 	}
 	if method != http.MethodGet {
 		req.Body, req.GetBody, req.ContentLength = io.NopCloser(bytes.NewReader(body)), nil, int64(len(body))

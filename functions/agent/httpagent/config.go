@@ -29,7 +29,9 @@ type Agent struct {
 	Retry       Retry                `yaml:"retry"`
 	Breaker     Breaker              `yaml:"breaker"`
 
-	secrets []Secret // values from the environment, to be cut out of texts
+	// redact cuts the values from the environment out of a text. A function, because fmt prints
+	// unexported fields past all their methods.
+	redact func(text string) string
 }
 
 // Operation is how one operation is called.

@@ -124,7 +124,8 @@ func (a *Agent) fill(lookup func(string) (string, bool)) (problems []error) {
 	if err != nil {
 		problems = append(problems, fmt.Errorf("url: %w", err))
 	}
-	a.URL, a.secrets = filled, append(a.secrets, values...)
+	a.URL = filled
+	secrets := values
 	headers := make(map[string]Secret, len(a.Headers))
 	for _, key := range slices.Sorted(maps.Keys(a.Headers)) {
 		canonical := http.CanonicalHeaderKey(key)
@@ -139,9 +140,9 @@ func (a *Agent) fill(lookup func(string) (string, bool)) (problems []error) {
 		case slices.Contains(secretHeaders, canonical) && len(values) == 0:
 			problems = append(problems, fmt.Errorf("header %s is a secret; take it from the environment with ${env:NAME}, not from the file", key))
 		}
-		headers[canonical], a.secrets = value, append(a.secrets, values...)
+		headers[canonical], secrets = value, append(secrets, values...)
 	}
-	a.Headers = headers
+	a.Headers, a.redact = headers, redactor(secrets)
 	return problems
 }
 

@@ -127,7 +127,7 @@ func (a *answer) said() string {
 			return ' '
 		}
 		return r
-	}, redacted(strings.Join(words, ": "), a.service.agent.secrets))
+	}, a.service.agent.redact(strings.Join(words, ": ")))
 	if cut := []rune(text); len(cut) > maxSaid {
 		text = string(cut[:maxSaid]) + "…"
 	}

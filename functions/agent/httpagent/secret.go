@@ -48,12 +48,14 @@ func (s Secret) fill(lookup func(string) (string, bool)) (filled Secret, values 
 // minSecret is the shortest value worth cutting out: shorter ones stand in any text by chance.
 const minSecret = 4
 
-// redacted cuts the secrets out of a text.
-func redacted(text string, secrets []Secret) string {
-	for _, s := range secrets {
-		if len(s) >= minSecret {
-			text = strings.ReplaceAll(text, string(s), hidden)
+// redactor cuts the secrets out of texts.
+func redactor(secrets []Secret) func(text string) string {
+	return func(text string) string {
+		for _, s := range secrets {
+			if len(s) >= minSecret {
+				text = strings.ReplaceAll(text, string(s), hidden)
+			}
 		}
+		return text
 	}
-	return text
 }

@@ -33,7 +33,7 @@ func New(name string, agent Agent, o Options) (*Service, error) {
 	if agent.External {
 		return nil, fmt.Errorf("agent %q is external: a process of its own serves %s", name, port.Requests(name))
 	}
-	if agent.URL == "" || len(agent.Operations) == 0 {
+	if agent.redact == nil {
 		return nil, fmt.Errorf("agent %q was not made by Load or Parse", name)
 	}
 	if o.Clock == nil {
