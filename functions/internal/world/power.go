@@ -75,30 +75,51 @@ func all(n int, err error) []error {
 	return errs
 }
 
-// cutQueues are queues behind the switch; the actors only send.
+// cutQueues are queues behind the switch, with the world's limits; the actors only send.
 type cutQueues struct {
 	port.Queues
-	power *Power
+	world *World
 }
 
 func (q cutQueues) Queue(name string) (port.Queue, error) {
 	inner, err := q.Queues.Queue(name)
-	return cutQueue{inner, q.power}, err
+	return cutQueue{inner, q.world}, err
 }
 
 func (q cutQueues) ReplyTo(name string) (port.Queue, error) {
+	if name == q.world.Gone {
+		return nil, port.ErrNotFound
+	}
 	inner, err := q.Queues.ReplyTo(name)
-	return cutQueue{inner, q.power}, err
+	return cutQueue{inner, q.world}, err
 }
 
 type cutQueue struct {
 	port.Queue
-	power *Power
+	world *World
 }
 
 func (q cutQueue) Send(ctx context.Context, messages []port.Message) (errs []error) {
-	if err := q.power.io(func() { errs = q.Queue.Send(ctx, messages) }); err != nil {
+	if err := q.world.Power.io(func() { errs = q.send(ctx, messages) }); err != nil {
 		return all(len(messages), err)
+	}
+	return errs
+}
+
+func (q cutQueue) send(ctx context.Context, messages []port.Message) []error {
+	errs := make([]error, len(messages))
+	for i, m := range messages {
+		body, err := m.Bytes()
+		switch {
+		case err != nil:
+			errs[i] = err
+		case q.Name() == q.world.Refuse:
+			errs[i] = port.ErrUnavailable
+		case q.world.Limit > 0 && len(body) > q.world.Limit:
+			errs[i] = port.ErrTooLarge
+		default:
+			errs[i] = q.Queue.Send(ctx, messages[i:i+1])[0]
+		}
 	}
 	return errs
 }

@@ -47,12 +47,15 @@ type World struct {
 	Alerts   []core.RaiseAlert
 	Asked    map[string]string // request by task, run, step, attempt
 	Ledger   map[string]*Entry // what the services did, by key
-	Statuses map[int]string    // by sequence number
+	Statuses map[string]string // by order and sequence number
 	Unnumber []core.Status     // received, refused
 	Counts   map[string]int
 	Config   func(*scheduler.Config) // changes the Scheduler's before it starts
 	Sweeping func(*supervisor.Config)
-	CacheFor int // tasks cached
+	CacheFor int    // tasks cached
+	Limit    int    // of a message, in bytes; 0: none
+	Refuse   string // the reply-to queue that takes nothing
+	Gone     string // the reply-to name that is off the list
 	instance int
 }
 
@@ -68,7 +71,7 @@ func New(t testing.TB, def *core.Definition) *World {
 	def.Link()
 	w := &World{
 		t: t, Clock: memory.NewClock(Start), Store: memory.NewStore(4), Defs: memory.NewDefinitions(), Leases: memory.NewLeases(),
-		Def: def, Power: &Power{}, Asked: map[string]string{}, Ledger: map[string]*Entry{}, Statuses: map[int]string{}, Counts: map[string]int{},
+		Def: def, Power: &Power{}, Asked: map[string]string{}, Ledger: map[string]*Entry{}, Statuses: map[string]string{}, Counts: map[string]int{},
 	}
 	configs := []memory.QueueConfig{{Name: port.Intake}, {Name: port.Replies}, {Name: port.Control}, {Name: port.Quarantine}, {Name: "shop"}}
 	for _, name := range agents(def) {
@@ -96,14 +99,14 @@ func agents(def *core.Definition) []string {
 // Boot starts a new process: new actors that remember nothing.
 func (w *World) Boot() *World {
 	w.instance++
-	w.State = w.NewState(w.CacheFor)
+	w.State = w.NewState(cutStore{w.Store, w.Power}, w.CacheFor)
 	c := w.SchedulerConfig(w.State, fmt.Sprintf("scheduler-%d", w.instance))
 	if w.Config != nil {
 		w.Config(&c)
 	}
 	w.Scheduler = scheduler.New(c)
 	sc := supervisor.Config{
-		State: w.State, Queues: cutQueues{w.Queues, w.Power}, Alerts: w, Leases: w.Leases, Clock: w.Clock,
+		State: w.State, Queues: cutQueues{w.Queues, w}, Alerts: w, Leases: w.Leases, Clock: w.Clock,
 		Owner: fmt.Sprintf("supervisor-%d", w.instance), WakeSlack: time.Second, Logger: quiet(),
 	}
 	if w.Sweeping != nil {
@@ -113,10 +116,18 @@ func (w *World) Boot() *World {
 	return w
 }
 
-// NewState is another view of the same store.
-func (w *World) NewState(cached int) *state.Store {
+// SchedulerOn is another Scheduler of this world, on a store of its own.
+func (w *World) SchedulerOn(store port.Store, cached int, name string) *scheduler.Scheduler {
+	return scheduler.New(w.SchedulerConfig(w.NewState(store, cached), name))
+}
+
+// Control is the control queue.
+func (w *World) Control() port.Queue { return w.queue(port.Control) }
+
+// NewState is another view of a store.
+func (w *World) NewState(store port.Store, cached int) *state.Store {
 	return state.New(state.Config{
-		Store: cutStore{w.Store, w.Power}, Definitions: w.Defs, CacheTasks: cached,
+		Store: store, Definitions: w.Defs, CacheTasks: cached,
 		Encode: func(d *core.Definition) ([]byte, error) { return json.Marshal(d) },
 		Compile: func(hash string, data []byte) (*core.Definition, error) {
 			d := &core.Definition{}
@@ -137,7 +148,7 @@ func (w *World) NewState(cached int) *state.Store {
 // SchedulerConfig is for a Scheduler of this world.
 func (w *World) SchedulerConfig(s *state.Store, name string) scheduler.Config {
 	return scheduler.Config{
-		State: s, Queues: cutQueues{w.Queues, w.Power}, Alerts: w, Clock: w.Clock, Name: name, WakeSlack: time.Second,
+		State: s, Queues: cutQueues{w.Queues, w}, Alerts: w, Clock: w.Clock, Name: name, WakeSlack: time.Second,
 		Logger: quiet(), Count: func(what, why string) { w.Counts[what+": "+why]++ },
 	}
 }
@@ -336,12 +347,14 @@ func (w *World) Listen() {
 			w.Unnumber = append(w.Unnumber, s.Status)
 			continue
 		}
-		b, _ := s.Encode()
-		if was, ok := w.Statuses[s.Seq]; ok && was != string(b) {
-			w.t.Errorf("status %d was told again with other bytes:\n%s\n%s", s.Seq, was, b)
-		}
-		w.Statuses[s.Seq] = string(b)
+		w.same(w.Statuses, fmt.Sprintf("%s/%d", s.OrderID, s.Seq), s)
 	}
+}
+
+// Told is the status that tells the order's present end, "" if none came.
+func (w *World) Told(id string) string {
+	w.t.Helper()
+	return w.Statuses[fmt.Sprintf("%s/%d", id, w.Task(id).EndSeq)]
 }
 
 // Task loads a task past every cache.
@@ -398,7 +411,7 @@ func Definition() *core.Definition {
 	}
 	for _, name := range []string{"a", "b", "c"} {
 		def.Steps = append(def.Steps, core.StepDefinition{
-			Name: name, Agent: "agent-" + name, Operation: "do-" + name, Timeout: 10 * core.Second, MaxQueueTime: core.Day, Retry: retry,
+			Name: name, Agent: "agent-" + name, Operation: "do-" + name, Input: json.RawMessage(`{}`), Timeout: 10 * core.Second, MaxQueueTime: core.Day, Retry: retry,
 			OnFailure: core.OnFailureUndo, Grade: core.Fenced, Undo: &core.Undo{Operation: "undo-" + name, Timeout: 10 * core.Second, Retry: retry},
 		})
 		def.Agents["agent-"+name] = core.AgentDefinition{QueueAllowance: 20 * core.Second, ClockSkew: core.Second}

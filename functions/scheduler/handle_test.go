@@ -1,0 +1,612 @@
+package scheduler_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/functions/internal/world"
+	"github.com/stepkeeper/stepkeeper/functions/scheduler"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/memory"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+var ctx = context.Background()
+
+// deliver makes deliveries of values, receipts r0, r1 …
+func deliver(values ...port.Value) []port.Delivery {
+	ds := make([]port.Delivery, len(values))
+	for i, v := range values {
+		ds[i] = port.Delivery{Message: port.Message{Value: v}, ID: fmt.Sprintf("m%d", i), Receipt: fmt.Sprintf("r%d", i), Received: 1}
+	}
+	return ds
+}
+
+// requests takes what the agents were asked.
+func requests(t *testing.T, w *world.World) map[string]*message.Request {
+	t.Helper()
+	asked := map[string]*message.Request{}
+	for _, s := range w.Def.Steps {
+		for _, d := range w.Take(port.Requests(s.Agent)) {
+			r, err := message.RequestOf(d)
+			if err != nil {
+				t.Fatal(err)
+			}
+			asked[fmt.Sprintf("%s %s/%d %s", r.OrderID, r.Step, r.Attempt, r.Operation)] = r
+		}
+	}
+	return asked
+}
+
+func names(asked map[string]*message.Request) string {
+	var all []string
+	for _, k := range []string{"o-1 a/1 do", "o-1 b/1 do", "o-1 c/1 do", "o-1 a/2 do"} {
+		if asked[k] != nil {
+			all = append(all, k[4:])
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
+func begun(t *testing.T) (*world.World, map[string]*message.Request) {
+	t.Helper()
+	w := world.New(t, world.Definition()).Boot()
+	if failed := w.Scheduler.Handle(ctx, port.Intake, deliver(world.Order("o-1"))); len(failed) > 0 {
+		t.Fatal("the order came back")
+	}
+	return w, requests(t, w)
+}
+
+// P13: one commit for all that a batch holds of one task.
+func TestRepliesOfOneTaskCostOneCommit(t *testing.T) {
+	w, asked := begun(t)
+	before := w.Task("o-1").Version
+	failed := w.Scheduler.Handle(ctx, port.Replies, deliver(world.Done(asked["o-1 a/1 do"]), world.Done(asked["o-1 b/1 do"])))
+	task := w.Task("o-1")
+	if len(failed) > 0 || task.Version != before+1 || task.Step("c").State != core.Processing {
+		t.Errorf("failed %v, version %d after %d, c is %s", failed, task.Version, before, task.Step("c").State)
+	}
+	if got := names(requests(t, w)); got != "c/1 do" {
+		t.Errorf("asked %q", got)
+	}
+}
+
+// bomb is an expression that panics for one order.
+type bomb struct{ world.Expressions }
+
+func (b bomb) Input(step int, env core.Environment) (json.RawMessage, error) {
+	if env.OrderID == "o-bomb" {
+		panic("boom")
+	}
+	return b.Expressions.Input(step, env)
+}
+
+func TestOneBadMessageHarmsNoNeighbour(t *testing.T) {
+	def := world.Definition()
+	def.Expr = bomb{}
+	w := world.New(t, def).Boot()
+	body := func(text string) port.Delivery { return port.Delivery{Message: port.Message{Body: []byte(text)}} }
+	ds := []port.Delivery{
+		deliver(world.Order("o-1"))[0],
+		body(`{"schema":1,`),
+		deliver(world.Order("o-bomb"))[0],
+		body(`{"schema":2,"orderId":"o-9"}`),
+		deliver((*message.SubmitOrder)(nil))[0],
+		body(`{"schema":1,"orderId":"o-x","replyTo":"shop","workflow":"order","order":1,"extra":1}`),
+		body(`{"schema":1,"orderId":"o-y","workflow":"nobody","order":1,"replyTo":"shop"}`),
+		body(`{"schema":1,"orderId":"o-z","workflow":"nobody","order":1}`),
+		body(`{"schema":1,"orderId":"o-w","workflow":"order","order":1,"replyTo":"elsewhere"}`),
+		deliver(world.Order("o-2"))[0],
+	}
+	for i := range ds {
+		ds[i].ID, ds[i].Receipt = fmt.Sprintf("m%d", i), fmt.Sprintf("r%d", i)
+	}
+	failed := w.Scheduler.Handle(ctx, port.Intake, ds)
+	if strings.Join(failed, " ") != "r2 r3" { // the bomb, and the newer schema
+		t.Errorf("given back: %v", failed)
+	}
+	for _, id := range []string{"o-1", "o-2"} {
+		if task := w.Task(id); task == nil || task.ProcessState != core.Processing {
+			t.Errorf("%s: %+v", id, task)
+		}
+	}
+	if w.Task("o-bomb") != nil {
+		t.Error("half of a decision was stored")
+	}
+	quarantined := map[string]*message.Quarantined{}
+	for _, d := range w.Take(port.Quarantine) {
+		q := d.Value.(*message.Quarantined)
+		quarantined[q.ID] = q
+	}
+	for id, part := range map[string]string{"m1": "not JSON", "m4": "panicked", "m7": "no workflow", "m8": "no reply-to"} {
+		if q := quarantined[id]; q == nil || !strings.Contains(q.Reason, part) || q.Queue != port.Intake {
+			t.Errorf("quarantine of %s: %+v", id, q)
+		}
+	}
+	if len(quarantined) != 4 {
+		t.Errorf("%d in quarantine", len(quarantined))
+	}
+	w.Listen()
+	refused := map[string]string{}
+	for _, s := range w.Unnumber {
+		if s.Kind == core.StatusRefused {
+			refused[s.OrderID] = s.Code
+		}
+	}
+	if len(refused) != 2 || refused["o-x"] != message.CodeUnknownField || refused["o-y"] != scheduler.CodeUnknownWorkflow {
+		t.Errorf("refused: %v", refused)
+	}
+}
+
+func TestUnreadableRepliesAndCommands(t *testing.T) {
+	w, asked := begun(t)
+	good, _ := world.Done(asked["o-1 a/1 do"]).Encode()
+	for _, queue := range []string{port.Replies, port.Control} {
+		ds := []port.Delivery{{Message: port.Message{Body: []byte(`{"schema":1}`)}, Receipt: "bad"}, {Message: port.Message{Body: []byte(`{"schema":7}`)}, Receipt: "newer"}}
+		if queue == port.Replies {
+			ds = append(ds, port.Delivery{Message: port.Message{Body: good}, Receipt: "good"})
+		}
+		if failed := w.Scheduler.Handle(ctx, queue, ds); len(failed) != 1 || failed[0] != "newer" {
+			t.Errorf("%s: given back %v", queue, failed)
+		}
+		if n := len(w.Take(port.Quarantine)); n != 1 {
+			t.Errorf("%s: %d in quarantine", queue, n)
+		}
+	}
+	if w.Task("o-1").Step("a").State != core.Processed {
+		t.Error("the good reply was lost")
+	}
+	if failed := w.Scheduler.Handle(ctx, "elsewhere", deliver(world.Order("o-2"))); len(failed) != 1 {
+		t.Error("a message of a queue that is not ours was taken")
+	}
+}
+
+// Replies for what is not there, P8 and forged ones.
+func TestRepliesThatDoNotFit(t *testing.T) {
+	w, asked := begun(t)
+	other := world.Done(asked["o-1 a/1 do"])
+	other.OrderID = "o-unknown"
+	ahead := world.Done(asked["o-1 a/1 do"])
+	ahead.Attempt = 9
+	nowhere := world.Done(asked["o-1 a/1 do"])
+	nowhere.Step = "z"
+	before := w.Task("o-1").Version
+	failed := w.Scheduler.Handle(ctx, port.Replies, deliver(other, ahead, nowhere))
+	if strings.Join(failed, " ") != "r1" {
+		t.Errorf("given back: %v", failed)
+	}
+	if v := w.Task("o-1").Version; v != before || w.Task("o-unknown") != nil {
+		t.Errorf("version %d after %d", v, before)
+	}
+	if w.Counts["ignored: no such task"] != 1 {
+		t.Errorf("counts: %v", w.Counts)
+	}
+}
+
+// interfering lets somebody else commit between our load and our commit.
+type interfering struct {
+	*memory.Store
+	before func()
+}
+
+func (s *interfering) Commit(ctx context.Context, writes []port.Write) []error {
+	if f := s.before; f != nil {
+		s.before = nil
+		f()
+	}
+	return s.Store.Commit(ctx, writes)
+}
+
+// P8: two Schedulers at once; the loser loads again and decides on what the winner left.
+func TestLostCommitIsDecidedAgain(t *testing.T) {
+	for _, cached := range []int{0, 10} {
+		w, asked := begun(t)
+		store := &interfering{Store: w.Store}
+		other := w.SchedulerOn(store, cached, "other")
+		if failed := other.Handle(ctx, port.Control, deliver(&message.Control{Schema: 1, Kind: message.Settle, OrderID: "o-1"})); len(failed) > 0 {
+			t.Fatal("not loaded")
+		}
+		store.before = func() {
+			if failed := w.Scheduler.Handle(ctx, port.Replies, deliver(world.Done(asked["o-1 a/1 do"]))); len(failed) > 0 {
+				t.Error("the winner failed")
+			}
+		}
+		before := w.Task("o-1").Version
+		if failed := other.Handle(ctx, port.Replies, deliver(world.Done(asked["o-1 b/1 do"]))); len(failed) > 0 {
+			t.Errorf("given back: %v", failed)
+		}
+		if task := w.Task("o-1"); task.Version != before+2 || task.Step("c").State != core.Processing || task.Step("c").LockedBy != "other" {
+			t.Errorf("version %d, c %+v", task.Version, task.Step("c"))
+		}
+		if got := names(requests(t, w)); got != "c/1 do" {
+			t.Errorf("asked %q", got)
+		}
+	}
+}
+
+// P14: two Schedulers create the same order at once.
+func TestLostCreateIsTheSameOrder(t *testing.T) {
+	w := world.New(t, world.Definition()).Boot()
+	store := &interfering{Store: w.Store}
+	other := w.SchedulerOn(store, 10, "other")
+	spaced := world.Order("o-1")
+	spaced.Order = json.RawMessage(`{"total":12.5}`) // the same content, other bytes
+	store.before = func() { w.Scheduler.Handle(ctx, port.Intake, deliver(world.Order("o-1"))) }
+	if failed := other.Handle(ctx, port.Intake, deliver(spaced)); len(failed) > 0 {
+		t.Fatalf("given back: %v", failed)
+	}
+	if v := w.Task("o-1").Version; v != 1 {
+		t.Errorf("version %d", v)
+	}
+	w.Agents() // fails where a request was emitted with other bytes (P12)
+}
+
+// busy is always changed by somebody else.
+type busy struct{ *memory.Store }
+
+func (busy) Commit(_ context.Context, writes []port.Write) []error {
+	errs := make([]error, len(writes))
+	for i := range errs {
+		errs[i] = port.ErrConflict
+	}
+	return errs
+}
+
+func TestEndlessConflictIsGivenBack(t *testing.T) {
+	w, asked := begun(t)
+	s := w.SchedulerOn(busy{w.Store}, 0, "other")
+	if failed := s.Handle(ctx, port.Replies, deliver(world.Done(asked["o-1 a/1 do"]))); len(failed) != 1 {
+		t.Error("the reply was lost")
+	}
+	if n := len(requests(t, w)); n > 0 {
+		t.Errorf("%d requests of a decision that was not stored", n)
+	}
+}
+
+// P28: outputs that together do not fit make the step fail, and its redelivery does the same.
+func TestOutputTooLargeForTheDocument(t *testing.T) {
+	w, asked := begun(t)
+	small, huge := world.Done(asked["o-1 b/1 do"]), world.Done(asked["o-1 a/1 do"])
+	huge.Output = json.RawMessage(`"` + strings.Repeat("x", port.MaxDocument) + `"`)
+	for range 2 {
+		if failed := w.Scheduler.Handle(ctx, port.Replies, deliver(small, huge)); len(failed) > 0 {
+			t.Fatalf("given back: %v", failed)
+		}
+		task := w.Task("o-1")
+		a := task.Step("a")
+		if a.State == core.Processed || a.Error == nil || a.Error.Code != "output-too-large" || task.ProcessState != core.Compensating || task.Version != 2 {
+			t.Fatalf("version %d, a: %+v", task.Version, a)
+		}
+		if undo := requests(t, w)["o-1 b/2 undo"]; undo == nil {
+			t.Error("b is not undone")
+		}
+	}
+}
+
+// P28: a request that no queue takes makes its step fail, with a clear text.
+func TestRequestTooLargeForItsQueue(t *testing.T) {
+	w := world.New(t, world.Definition()).Boot()
+	w.Limit = 4000
+	o := world.Order("o-1")
+	o.Order = json.RawMessage(`"` + strings.Repeat("x", 5000) + `"`)
+	if failed := w.Scheduler.Handle(ctx, port.Intake, deliver(o)); len(failed) > 0 {
+		t.Fatalf("given back: %v", failed)
+	}
+	task := w.Task("o-1")
+	if e := task.Step("a").Error; e == nil || e.Code != "input-too-large" || !strings.Contains(e.Message, "reference") {
+		t.Errorf("a: %+v", task.Step("a"))
+	}
+	if task.ProcessState == core.Processing {
+		t.Errorf("it goes on: %s", task.ProcessState)
+	}
+}
+
+func TestStatusTooLargeIsToldWithoutItsOutput(t *testing.T) {
+	w, asked := begun(t)
+	w.Limit = 4000
+	for _, step := range []string{"a", "b", "c"} {
+		r := world.Done(asked["o-1 "+step+"/1 do"])
+		r.Output = json.RawMessage(`"` + strings.Repeat("x", 1500) + `"`)
+		if step == "c" {
+			w.Limit = 4000
+		} else {
+			w.Limit = 0
+		}
+		if failed := w.Scheduler.Handle(ctx, port.Replies, deliver(r)); len(failed) > 0 {
+			t.Fatalf("%s given back", step)
+		}
+		for k, v := range requests(t, w) {
+			asked[k] = v
+		}
+	}
+	w.Listen()
+	task := w.Task("o-1")
+	if s := w.Told("o-1"); task.Tell != 0 || !strings.Contains(s, "output-too-large") || strings.Contains(s, "xxx") {
+		t.Errorf("tell %s, told %.300s", task.Tell, s)
+	}
+}
+
+// P9a: a Wake is sent with the delay of the wait and the slack; past 900 s the Supervisor sends it.
+func TestDelayOfWakes(t *testing.T) {
+	for _, c := range []struct {
+		after core.Duration
+		sent  bool
+	}{{core.Minute, true}, {20 * core.Minute, false}} {
+		w, asked := begun(t)
+		r := world.Later(asked["o-1 a/1 do"])
+		r.RetryAfter = c.after
+		if failed := w.Scheduler.Handle(ctx, port.Replies, deliver(r)); len(failed) > 0 {
+			t.Fatal("given back")
+		}
+		depth, _ := w.Control().Depth(ctx)
+		if (depth.Delayed == 1) != c.sent || depth.Visible > 0 {
+			t.Errorf("wait %s: %+v", c.after, depth)
+		}
+		w.Clock.Advance(c.after.Std())
+		if n := len(w.Take(port.Control)); n > 0 {
+			t.Errorf("wait %s: woken without the slack", c.after)
+		}
+		w.Clock.Advance(time.Second)
+		if n := len(w.Take(port.Control)); (n == 1) != c.sent {
+			t.Errorf("wait %s: woken %d times", c.after, n)
+		}
+	}
+}
+
+// P32: what a reply says of the queue counts for the next claims of that agent.
+func TestWaitsAreLearnt(t *testing.T) {
+	w, asked := begun(t)
+	r := world.Later(asked["o-1 a/1 do"])
+	r.Waited = 100 * core.Second
+	w.Scheduler.Handle(ctx, port.Replies, deliver(r))
+	w.Send(port.Intake, world.Order("o-2"))
+	w.Handle(port.Intake)
+	if a, b := w.Task("o-2").Step("a").Allowance, w.Task("o-2").Step("b").Allowance; a != 200*core.Second || b != 20*core.Second {
+		t.Errorf("allowances %s and %s", a, b)
+	}
+}
+
+// end brings o-1 to Processed.
+func end(t *testing.T, w *world.World, asked map[string]*message.Request) []string {
+	t.Helper()
+	w.Scheduler.Handle(ctx, port.Replies, deliver(world.Done(asked["o-1 a/1 do"]), world.Done(asked["o-1 b/1 do"])))
+	return w.Scheduler.Handle(ctx, port.Replies, deliver(world.Done(requests(t, w)["o-1 c/1 do"])))
+}
+
+// P11: who sent all of it settles; who did not, does not, and the message comes again.
+func TestSettleOnlyWhatWasToldHere(t *testing.T) {
+	w, asked := begun(t)
+	if failed := end(t, w, asked); len(failed) > 0 {
+		t.Fatal("given back")
+	}
+	if task := w.Task("o-1"); task.Tell != 0 || task.Due != 0 || !task.AtRest() {
+		t.Errorf("told, but not settled: %+v", task)
+	}
+
+	w, asked = begun(t)
+	w.Refuse = "shop"
+	if failed := end(t, w, asked); len(failed) != 1 {
+		t.Error("the message that has to tell the end again was deleted")
+	}
+	if task := w.Task("o-1"); task.ProcessState != core.Processed || task.Tell == 0 || task.Due == 0 {
+		t.Errorf("settled, but not told: %+v", task)
+	}
+	w.Refuse = ""
+	// H27: a redelivered Submit is no reason to settle, Settle is.
+	w.Scheduler.Handle(ctx, port.Intake, deliver(world.Order("o-1")))
+	if w.Task("o-1").Tell == 0 {
+		t.Error("a Submit settled what it did not tell")
+	}
+	w.Scheduler.Handle(ctx, port.Control, deliver(&message.Control{Schema: 1, Kind: message.Settle, OrderID: "o-1"}))
+	w.Listen()
+	if task := w.Task("o-1"); task.Tell != 0 || w.Told("o-1") == "" {
+		t.Errorf("Settle did not tell and settle: %+v", task)
+	}
+}
+
+// P27, H32: a status in a queue in memory settles when it is taken.
+func TestSettleOnTake(t *testing.T) {
+	w := world.New(t, world.Definition())
+	w.Config = func(c *scheduler.Config) { c.SettleOnTake = true }
+	w.Boot()
+	w.Scheduler.Handle(ctx, port.Intake, deliver(world.Order("o-1")))
+	end(t, w, requests(t, w))
+	task := w.Task("o-1")
+	if task.ProcessState != core.Processed || task.Tell == 0 {
+		t.Fatalf("settled when it was sent: %+v", task)
+	}
+	told := func(s core.Status) {
+		if err := w.Scheduler.Told(ctx, []core.Status{s, s}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	told(core.Status{OrderID: "o-1"})
+	told(core.Status{OrderID: "o-1", Seq: task.EndSeq - 1})
+	told(core.Status{OrderID: "o-1", Seq: task.EndSeq, Run: 1})
+	told(core.Status{OrderID: "o-none", Seq: task.EndSeq})
+	if w.Task("o-1").Tell == 0 {
+		t.Fatal("settled by another status")
+	}
+	told(core.Status{OrderID: "o-1", Seq: task.EndSeq})
+	told(core.Status{OrderID: "o-1", Seq: task.EndSeq})
+	if got := w.Task("o-1"); !got.AtRest() || got.Version != task.Version+1 {
+		t.Errorf("taken, but not settled: %+v", got)
+	}
+}
+
+// A name that the operator took off the list can never be told; the order ends all the same.
+func TestReplyToThatIsGone(t *testing.T) {
+	w, asked := begun(t)
+	w.Gone = "shop"
+	if failed := end(t, w, asked); len(failed) > 0 {
+		t.Errorf("given back: %v", failed)
+	}
+	if task := w.Task("o-1"); !task.AtRest() {
+		t.Errorf("it waits for nobody: %+v", task)
+	}
+	if w.Counts["status not sent: unknown reply-to"] == 0 {
+		t.Errorf("not counted: %v", w.Counts)
+	}
+}
+
+func TestSubmit(t *testing.T) {
+	w := world.New(t, world.Definition()).Boot()
+	order := func(id string, change func(*message.SubmitOrder)) message.SubmitOrder {
+		o := world.Order(id)
+		if change != nil {
+			change(o)
+		}
+		return *o
+	}
+	orders := []message.SubmitOrder{
+		order("o-1", nil), order("o-2", nil), order("o-1", nil),
+		order("o-1", func(o *message.SubmitOrder) { o.Order = json.RawMessage(`{"total":13}`) }),
+		order("o-3", func(o *message.SubmitOrder) { o.Workflow = "nobody" }),
+		order("o-4", func(o *message.SubmitOrder) { o.ReplyTo = "elsewhere" }),
+		order("../o", nil),
+	}
+	want := []string{"stored Processing ", "stored Processing ", "known Processing ", "refused Processing other-content",
+		"refused  unknown-workflow", "refused  unknown-reply-to", "refused  invalid-field"}
+	for i, r := range w.Scheduler.Submit(ctx, orders) {
+		code := ""
+		if r.Refusal != nil {
+			code = r.Refusal.Code
+		}
+		if got := fmt.Sprintf("%s %s %s", r.Answer, r.State, code); got != want[i] || r.OrderID != orders[i].OrderID {
+			t.Errorf("%d: %q, want %q", i, got, want[i])
+		}
+	}
+	if len(requests(t, w)) != 4 {
+		t.Error("the requests were not sent before Submit returned")
+	}
+	if n := len(w.Take(port.Quarantine)); n > 0 {
+		t.Errorf("%d in quarantine, though their sender was told", n)
+	}
+	*w.Power = world.Power{Dead: true}
+	if r := w.Scheduler.Submit(ctx, orders[:1]); r[0].Answer != scheduler.Unavailable || r[0].Err == nil {
+		t.Errorf("no store, but %+v", r[0])
+	}
+}
+
+// P14, P26: the order's row outlives its task; an old Submit does not run it again (H13).
+func TestExpiredTaskIsNotRunAgain(t *testing.T) {
+	w := world.New(t, world.Definition()).Boot()
+	tombstone := &port.Order{ID: "o-1", ContentHash: "x", Created: world.Start}
+	write := port.Write{Record: port.Record{ID: "o-1", Version: 1, State: "Processed", Created: world.Start, Document: []byte("{}")}, Order: tombstone}
+	if errs := w.Store.Commit(ctx, []port.Write{write}); errs[0] != nil {
+		t.Fatal(errs[0])
+	}
+	if err := w.Store.Forget(ctx, []string{"o-1"}); err != nil {
+		t.Fatal(err)
+	}
+	r := w.Scheduler.Submit(ctx, []message.SubmitOrder{*world.Order("o-1")})[0]
+	if r.Answer != scheduler.Refused || r.Refusal.Code != scheduler.CodeExpired {
+		t.Errorf("%+v", r)
+	}
+	_, err := w.Scheduler.Command(ctx, message.Control{Schema: 1, Kind: message.Cancel, OrderID: "o-1", ID: "c"})
+	var refusal *message.Refusal
+	if !errors.As(err, &refusal) || refusal.Code != scheduler.CodeExpired {
+		t.Errorf("cancel: %v", err)
+	}
+}
+
+// P17, H18: a Cancel that comes first keeps its order from running.
+func TestCancelBeforeItsOrder(t *testing.T) {
+	w := world.New(t, world.Definition()).Boot()
+	cancel := message.Control{Schema: 1, Kind: message.Cancel, OrderID: "o-1", ID: "c-1"}
+	for range 2 {
+		v, err := w.Scheduler.Command(ctx, cancel)
+		if err != nil || !v.Accepted || v.ID != "c-1" {
+			t.Fatalf("%+v %v", v, err)
+		}
+	}
+	r := w.Scheduler.Submit(ctx, []message.SubmitOrder{*world.Order("o-1")})[0]
+	if r.Answer != scheduler.Known || r.State != core.Cancelled {
+		t.Errorf("%+v", r)
+	}
+	if n := len(requests(t, w)); n > 0 {
+		t.Error("the order ran")
+	}
+	w.Listen()
+	if len(w.Unnumber) != 1 || w.Unnumber[0].Kind != core.StatusCancelled {
+		t.Errorf("told: %+v", w.Unnumber)
+	}
+}
+
+func TestCommandsThatCannotBe(t *testing.T) {
+	w, _ := begun(t)
+	for _, c := range []struct {
+		control message.Control
+		code    string
+	}{
+		{message.Control{Schema: 1, Kind: message.Undo, OrderID: "o-9", ID: "c"}, "unknown-task"},
+		{message.Control{Schema: 1, Kind: message.Wake, OrderID: "o-1"}, "invalid-field"},
+		{message.Control{Schema: 1, Kind: message.Cancel, OrderID: "o-1"}, "invalid-field"},
+	} {
+		_, err := w.Scheduler.Command(ctx, c.control)
+		var r *message.Refusal
+		if !errors.As(err, &r) || r.Code != c.code {
+			t.Errorf("%+v: %v", c.control, err)
+		}
+	}
+	v, err := w.Scheduler.Command(ctx, message.Control{Schema: 1, Kind: message.Undo, OrderID: "o-1", ID: "c-2", Command: 7})
+	if err != nil || v.Accepted || v.Reason == "" {
+		t.Errorf("%+v %v", v, err)
+	}
+	if stored := w.Task("o-1").Verdicts; len(stored) != 1 || stored[0].ID != "c-2" { // P5
+		t.Errorf("verdicts: %+v", stored)
+	}
+	w.Scheduler.Handle(ctx, port.Control, deliver(&message.Control{Schema: 1, Kind: message.Undo, OrderID: "o-9", ID: "c"}))
+	if n := len(w.Take(port.Quarantine)); n != 1 {
+		t.Errorf("%d in quarantine: a command for nobody must not vanish", n)
+	}
+}
+
+// P27: queues that died with their process are filled again from the documents.
+func TestRestartEmitsAgain(t *testing.T) {
+	def := world.Definition()
+	w := world.New(t, def)
+	w.Config = func(c *scheduler.Config) { c.SettleOnTake = true }
+	w.Boot()
+	w.Send(port.Intake, world.Order("o-1"), world.Order("o-2"), world.Order("o-3"))
+	w.Handle(port.Intake)
+	asked := requests(t, w) // lost
+	w.Scheduler.Handle(ctx, port.Replies, deliver(world.Later(asked["o-2 a/1 do"]), world.Done(asked["o-2 b/1 do"])))
+	w.Scheduler.Handle(ctx, port.Replies, deliver(world.Done(asked["o-3 a/1 do"]), world.Done(asked["o-3 b/1 do"])))
+	w.Scheduler.Handle(ctx, port.Replies, deliver(world.Done(requests(t, w)["o-3 c/1 do"])))
+	w.Take("shop")
+	w.Clock.Advance(3 * time.Second)
+	w.Take(port.Control)
+
+	w.Boot()
+	n, err := w.Scheduler.Restart(ctx)
+	if n != 3 || err != nil {
+		t.Errorf("%d tasks, %v", n, err)
+	}
+	again := requests(t, w)
+	for _, k := range []string{"o-1 a/1 do", "o-1 b/1 do"} {
+		if again[k] == nil {
+			t.Fatalf("%s is not asked again", k)
+		}
+		x, _ := asked[k].Encode()
+		if y, _ := again[k].Encode(); string(x) != string(y) {
+			t.Errorf("other bytes (P12):\n%s\n%s", x, y)
+		}
+	}
+	if len(again) != 2 {
+		t.Errorf("%d requests", len(again))
+	}
+	if s := w.Take("shop"); len(s) == 0 || s[len(s)-1].Value.(*message.Status).Kind != core.StatusCompleted {
+		t.Errorf("the untold end: %d statuses", len(s))
+	}
+	w.Clock.Advance(2 * time.Second)
+	if c := w.Take(port.Control); len(c) != 1 || c[0].Value.(*message.Control).OrderID != "o-2" {
+		t.Errorf("the wait was not taken up: %+v", c)
+	}
+}
