@@ -235,7 +235,7 @@ func (f *fake) insist(service, operation, key, input string) string {
 			_ = json.Unmarshal(text, &a)
 			if res.StatusCode == 200 {
 				return ""
-			} else if res.StatusCode == 422 {
+			} else if res.StatusCode == 422 || res.StatusCode == 409 {
 				return a.Error.Code
 			}
 		}

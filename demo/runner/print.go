@@ -16,7 +16,7 @@ const violationsShown = 20
 
 // print writes the report for a person.
 func (r *Report) print(out io.Writer) {
-	fmt.Fprintf(out, "\n%d lines in %.1f s, seed %d, killed and restarted %d times\n\n", r.Submitted, r.Seconds, r.Seed, r.Restarts)
+	fmt.Fprintf(out, "\n%d lines in %.1f s; seed %d; kill -9 and restart: %d\n\n", r.Submitted, r.Seconds, r.Seed, r.Restarts)
 	t := tabwriter.NewWriter(out, 0, 0, 3, ' ', tabwriter.AlignRight)
 	row := func(n int, what, more string) {
 		fmt.Fprintf(t, "%d\t  %s\n", n, strings.TrimRight(pad(what)+more, " "))
@@ -59,7 +59,7 @@ func (r *Report) printRecovery(out io.Writer) {
 	if r.RecoveryMS.PaymentOutage != nil {
 		fmt.Fprintf(out, "  after the outage   first payment %d ms after the service was back\n", *r.RecoveryMS.PaymentOutage)
 	}
-	fmt.Fprintf(out, "  by the operator    %d orders in doubt looked up and resubmitted\n", r.ResolvedByOperator)
+	fmt.Fprintf(out, "  by the operator    orders in doubt, looked up and resubmitted: %d\n", r.ResolvedByOperator)
 }
 
 func (r *Report) printAudit(out io.Writer) {

@@ -108,6 +108,7 @@ func TestWrongEnginesAreFound(t *testing.T) {
 			if !errors.Is(err, runner.ErrNotProven) {
 				t.Fatalf("error %v, want ErrNotProven\n%s", err, o.Out)
 			}
+			t.Logf("%s", o.Out)
 			var all strings.Builder
 			for _, v := range r.Violations {
 				all.WriteString(v.String() + "\n")

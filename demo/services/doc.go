@@ -13,12 +13,12 @@
 //	shipping      book, cancel      plain: every accepted call books, or cancels, one more parcel
 //	notification  confirm           idempotent, cannot be undone
 //
-// Inputs (other members are ignored):
+// Inputs (other members are ignored) and outputs:
 //
-//	reserve  {"items":[{"sku":"MUG-01","quantity":2}]}
-//	charge   {"card":"tok_…","amount":1999,"currency":"EUR"}     minor units
-//	book     {"items":[…],"shipTo":{"country":"DE"}}
-//	confirm  {"email":"…"}
+//	reserve  {"items":[{"sku":"MUG-01","quantity":2}]}           {"reservationId":"…"}
+//	charge   {"card":"tok_…","amount":1999,"currency":"EUR"}     {"chargeId":"…", …}    minor units
+//	book     {"shipTo":{"country":"DE"}}                         {"shipmentId":"…"}
+//	confirm  anything                                            {"messageId":"…"}
 //
 // Undo operations need the key only. A refusal is 422 (the request can never succeed) or 409 (the
 // key is fenced, or there is nothing to cancel), with {"error":{"code","message"}}.

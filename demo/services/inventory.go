@@ -49,7 +49,7 @@ func readReserve(key string, input []byte) (effect, error) {
 	if err := json.Unmarshal(input, &in); err != nil || len(in.Items) == 0 {
 		return effect{}, unprocessable("bad-input", "a reservation needs items, each with sku and quantity")
 	}
-	e := effect{unit: "piece", output: fmt.Sprintf(`{"reservation":%q}`, reference("R", key))}
+	e := effect{unit: "piece", output: fmt.Sprintf(`{"reservationId":%q}`, reference("R", key))}
 	for _, l := range in.Items {
 		if l.SKU == "" || l.Quantity < 1 || l.Quantity > usualPieces {
 			return effect{}, unprocessable("bad-input", "an item needs a sku and a quantity from 1 to %d", usualPieces)

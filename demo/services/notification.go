@@ -18,7 +18,7 @@ func notification() *service {
 func readConfirm(key string, _ []byte) (effect, error) {
 	return effect{
 		amount: 1, unit: "message",
-		output: fmt.Sprintf(`{"message":%q}`, reference("M", key)),
+		output: fmt.Sprintf(`{"messageId":%q}`, reference("M", key)),
 		parts:  []part{{"messages", 1}},
 	}, nil
 }

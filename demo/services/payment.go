@@ -51,7 +51,7 @@ func readCharge(key string, input []byte) (effect, error) {
 	}
 	return effect{
 		amount: in.Amount, unit: in.Currency,
-		output: fmt.Sprintf(`{"charge":%q,"amount":%d,"currency":%q}`, reference("C", key), in.Amount, in.Currency),
+		output: fmt.Sprintf(`{"chargeId":%q,"amount":%d,"currency":%q}`, reference("C", key), in.Amount, in.Currency),
 		parts:  []part{{in.Card + "/" + in.Currency, in.Amount}},
 	}, nil
 }

@@ -34,7 +34,7 @@ func readBook(key string, input []byte) (effect, error) {
 	}
 	return effect{
 		amount: 1, unit: "parcel",
-		output: fmt.Sprintf(`{"tracking":%q}`, reference("P", key)),
+		output: fmt.Sprintf(`{"shipmentId":%q}`, reference("P", key)),
 		parts:  []part{{"parcels", 1}},
 	}, nil
 }
