@@ -26,7 +26,7 @@ type CommandNumber struct {
 }
 
 type cancelInput struct {
-	orderInput
+	OrderPath
 	Body struct {
 		CommandID
 		Run     int    `json:"run,omitempty" minimum:"0" doc:"the run that is meant; a cancel of an older run changes nothing"`
@@ -35,7 +35,7 @@ type cancelInput struct {
 }
 
 type undoInput struct {
-	orderInput
+	OrderPath
 	Body struct {
 		CommandID
 		CommandNumber
@@ -43,7 +43,7 @@ type undoInput struct {
 }
 
 type resubmitInput struct {
-	orderInput
+	OrderPath
 	Body struct {
 		CommandID
 		CommandNumber
@@ -52,7 +52,7 @@ type resubmitInput struct {
 }
 
 type resolveInput struct {
-	orderInput
+	OrderPath
 	Body struct {
 		CommandID
 		CommandNumber

@@ -19,7 +19,7 @@ import (
 const eventPause = 15 * time.Second
 
 type eventsInput struct {
-	orderInput
+	OrderPath
 	After  int64 `query:"after" minimum:"0" doc:"only versions newer than this"`
 	LastID int64 `header:"Last-Event-ID" minimum:"0" doc:"sent by a browser's or library's EventSource when it connects again"`
 }

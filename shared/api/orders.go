@@ -15,13 +15,13 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// orderInput is the ID of an order in a path.
-type orderInput struct {
+// OrderPath is the ID of an order in a path; exported because huma sees nothing else.
+type OrderPath struct {
 	ID string `path:"id" pattern:"^[A-Za-z0-9._:-]{1,128}$" doc:"the order's ID"`
 }
 
 type taskInput struct {
-	orderInput
+	OrderPath
 	Wait string `query:"wait" example:"30s" doc:"wait so long for the end of the order, at most 1m0s; the answer is the task as it is then"`
 }
 
@@ -81,7 +81,7 @@ func (e *edge) getTask(ctx context.Context, in *taskInput) (*taskOutput, error) 
 	return &taskOutput{Body: view.Of(t, def)}, nil
 }
 
-func (e *edge) getOrder(ctx context.Context, in *orderInput) (*orderOutput, error) {
+func (e *edge) getOrder(ctx context.Context, in *OrderPath) (*orderOutput, error) {
 	o, err := e.backend.Order(ctx, in.ID)
 	if err != nil {
 		return nil, ofOrder(in.ID, err)
