@@ -94,3 +94,12 @@ func Clean(text string) string {
 		return r
 	}, text)
 }
+
+// CleanLines is Clean that keeps line ends: for texts of our own that quote those of others.
+func CleanLines(text string) string {
+	lines := strings.Split(text, "\n")
+	for i := range lines {
+		lines[i] = Clean(lines[i])
+	}
+	return strings.Join(lines, "\n")
+}

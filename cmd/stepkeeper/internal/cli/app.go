@@ -1,0 +1,151 @@
+// Package cli is the command line. Each command is an options struct, a constructor that parses
+// into it, and a run function that does the work and that tests call with options of their own.
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/streams"
+)
+
+const (
+	// DefaultServer is where `stepkeeper dev` listens unless told otherwise.
+	DefaultServer = "http://127.0.0.1:8377"
+	// ServerVariable overrides DefaultServer.
+	ServerVariable = "STEPKEEPER_SERVER"
+	// defaultTimeout is how long a command waits for one answer of the server.
+	defaultTimeout = 30 * time.Second
+)
+
+// App is what all commands share: the streams, the clock, and the global flags.
+type App struct {
+	Streams *streams.Streams
+	Getenv  func(string) string
+	Now     func() time.Time
+
+	server   string // flag; "" means the environment or the default
+	output   string
+	noColour bool
+	timeout  time.Duration // 0: the command's own default
+}
+
+// New makes an App over the process's clock.
+func New(s *streams.Streams, getenv func(string) string) *App {
+	return &App{Streams: s, Getenv: getenv, Now: time.Now, output: outputText}
+}
+
+const (
+	outputText = "text"
+	outputJSON = "json"
+)
+
+// JSON reports that the output is for programs.
+func (a *App) JSON() bool { return a.output == outputJSON }
+
+// setUp checks the global flags; it runs before every command.
+func (a *App) setUp() error {
+	if a.noColour || a.JSON() {
+		a.Streams.NoColour()
+	}
+	if a.output != outputText && a.output != outputJSON {
+		return failure.New(failure.Usage, "use --output text or --output json", "there is no output format %q", a.output)
+	}
+	if a.timeout < 0 {
+		return failure.New(failure.Usage, "give a positive duration, like --timeout 30s", "--timeout %v is negative", a.timeout)
+	}
+	return nil
+}
+
+// Server is the address of the server to talk to.
+func (a *App) Server() string {
+	switch env := a.Getenv(ServerVariable); {
+	case a.server != "":
+		return a.server
+	case env != "":
+		return env
+	}
+	return DefaultServer
+}
+
+// program is how to call this program again against the same server.
+func (a *App) program() string {
+	if a.server != "" && a.server != DefaultServer {
+		return "stepkeeper --server " + a.server
+	}
+	return "stepkeeper"
+}
+
+// limit is how long a command may take that the server answers at once.
+func (a *App) limit() time.Duration {
+	if a.timeout > 0 {
+		return a.timeout
+	}
+	return defaultTimeout
+}
+
+// page is how a task is shown.
+func (a *App) page() render.Page {
+	p := render.Page{Style: a.Streams.Style(), Now: a.Now(), Program: a.program()}
+	if a.Streams.IsTerminal() {
+		p.Width = a.Streams.Width()
+	}
+	return p
+}
+
+// printJSON writes one document for programs.
+func (a *App) printJSON(v any) error {
+	enc := json.NewEncoder(a.Streams.Out)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return written(enc.Encode(v))
+}
+
+// printLine writes one line of JSON Lines.
+func (a *App) printLine(v any) error {
+	enc := json.NewEncoder(a.Streams.Out)
+	enc.SetEscapeHTML(false)
+	return written(enc.Encode(v))
+}
+
+func written(err error) error {
+	if err != nil {
+		return failure.Wrap(err, failure.General, "", "the output could not be written")
+	}
+	return nil
+}
+
+// errorDocument is how an error looks with --output json, on standard error.
+type errorDocument struct {
+	Error errorBody `json:"error"`
+}
+
+type errorBody struct {
+	Exit    failure.Code `json:"exit"` // the exit code
+	Code    string       `json:"code"` // its name: usage, refused, not-found …
+	Message string       `json:"message"`
+	Hint    string       `json:"hint,omitempty"` // what to do
+}
+
+// tell writes an error to standard error, as text or as JSON.
+func (a *App) tell(w io.Writer, err *failure.Error) {
+	if err.Quiet {
+		return
+	}
+	if a.JSON() {
+		enc := json.NewEncoder(w)
+		enc.SetEscapeHTML(false)
+		_ = enc.Encode(errorDocument{errorBody{Exit: err.Code, Code: err.Code.Word(), Message: err.Error(), Hint: err.Do}})
+		return
+	}
+	style := a.Streams.Style()
+	fmt.Fprintf(w, "%s %s\n", style.Bad("stepkeeper:"), render.CleanLines(err.Error()))
+	for line := range strings.Lines(err.Do) {
+		fmt.Fprintf(w, "  %s\n", strings.TrimRight(line, "\n"))
+	}
+}

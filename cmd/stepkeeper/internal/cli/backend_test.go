@@ -1,0 +1,194 @@
+package cli
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/api"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// backend stands behind the real HTTP edge and the real client: only the engine is a fake. An
+// order ends at once, as the field "end" of its content says; without one it goes on for ever.
+type backend struct {
+	mu       sync.Mutex
+	now      time.Time
+	order    []string
+	tasks    map[string]*core.Task
+	commands []message.Control
+	refuse   string // reason that every command is refused with
+	changed  chan struct{}
+}
+
+func newBackend(now time.Time) *backend {
+	return &backend{now: now, tasks: map[string]*core.Task{}, changed: make(chan struct{})}
+}
+
+// put stores a task as it is.
+func (b *backend) put(t *core.Task) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.tasks[t.OrderID] == nil {
+		b.order = append(b.order, t.OrderID)
+	}
+	t.Schema, t.Version = 1, t.Version+1
+	b.tasks[t.OrderID] = t
+	close(b.changed)
+	b.changed = make(chan struct{})
+}
+
+func (b *backend) Submit(_ context.Context, orders []message.SubmitOrder) []api.SubmitResult {
+	results := make([]api.SubmitResult, len(orders))
+	for i, o := range orders {
+		results[i] = b.submit(o)
+	}
+	return results
+}
+
+func (b *backend) submit(o message.SubmitOrder) api.SubmitResult {
+	hash := message.ContentHash(o)
+	b.mu.Lock()
+	old := b.tasks[o.OrderID]
+	b.mu.Unlock()
+	switch {
+	case o.Workflow != "order":
+		return api.SubmitResult{OrderID: o.OrderID, Err: &core.Refusal{Code: "unknown-workflow", Text: "there is no workflow " + o.Workflow + "; there is order"}}
+	case old != nil && old.ContentHash != hash:
+		return api.SubmitResult{OrderID: o.OrderID, Err: &core.Refusal{Code: "other-content", Text: "order " + o.OrderID + " is there with other content; give this one an ID of its own"}}
+	case old != nil:
+		return api.SubmitResult{OrderID: o.OrderID, Known: true, State: old.ProcessState}
+	}
+	t := &core.Task{OrderID: o.OrderID, Workflow: o.Workflow, ContentHash: hash, ProcessState: core.Processing, Created: core.TimeOf(b.now),
+		Steps: []core.Step{{Name: "charge", State: core.Processing, Attempt: 1, First: 1, FirstAt: core.TimeOf(b.now), ClaimedAt: core.TimeOf(b.now)}}}
+	for _, end := range []core.State{core.Processed, core.Compensated, core.Error} {
+		if strings.Contains(string(o.Order), `"end":"`+string(end)+`"`) {
+			t.ProcessState, t.Ended, t.Steps[0].State = end, core.TimeOf(b.now.Add(2*time.Second)), core.Processed
+			if end != core.Processed {
+				t.EndCode, t.EndText, t.EndStep = "card-declined", "the card was declined", "charge"
+			}
+			if end == core.Error {
+				t.Phase, t.Steps[0].State = core.Forward, core.Failed
+			}
+		}
+	}
+	b.put(t)
+	return api.SubmitResult{OrderID: o.OrderID, State: t.ProcessState}
+}
+
+func (b *backend) Reject(context.Context, api.Rejected) error { return nil }
+
+func (b *backend) Command(_ context.Context, c message.Control) (core.Verdict, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	t := b.tasks[c.OrderID]
+	if t == nil && c.Kind != message.Cancel {
+		return core.Verdict{}, port.ErrNotFound
+	}
+	b.commands = append(b.commands, c)
+	v := core.Verdict{ID: c.ID, Command: string(c.Kind), Accepted: b.refuse == "", Reason: b.refuse, At: core.TimeOf(b.now)}
+	if t != nil && c.Kind != message.Cancel && c.Command != t.Command {
+		v.Accepted, v.Reason = false, "the command number is another one now; look at the order again"
+	}
+	return v, nil
+}
+
+func (b *backend) Task(_ context.Context, id string) (*core.Task, *core.Definition, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if t := b.tasks[id]; t != nil {
+		return t, nil, nil
+	}
+	return nil, nil, port.ErrNotFound
+}
+
+func (b *backend) Order(context.Context, string) (*port.Order, error) { return nil, port.ErrNotFound }
+
+func (b *backend) Wait(ctx context.Context, id string, done func(*core.Task) bool) (*core.Task, error) {
+	for {
+		b.mu.Lock()
+		t, changed := b.tasks[id], b.changed
+		b.mu.Unlock()
+		switch {
+		case t == nil:
+			return nil, port.ErrNotFound
+		case done(t):
+			return t, nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return t, ctx.Err()
+		}
+	}
+}
+
+func (b *backend) Follow(ctx context.Context, id string, after int64) (<-chan *core.Task, error) {
+	if _, _, err := b.Task(ctx, id); err != nil {
+		return nil, err
+	}
+	out := make(chan *core.Task)
+	go func() {
+		defer close(out)
+		for {
+			t, err := b.Wait(ctx, id, func(t *core.Task) bool { return t.Version > after })
+			if err != nil {
+				return
+			}
+			select {
+			case out <- t:
+				after = t.Version
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return out, nil
+}
+
+func (b *backend) List(_ context.Context, q port.Query) (tasks []*core.Task, next string, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	skip := q.Cursor != ""
+	for _, id := range slices.Backward(b.order) {
+		t := b.tasks[id]
+		if skip {
+			skip = id != q.Cursor
+			continue
+		}
+		if q.State != "" && string(t.ProcessState) != q.State || q.Workflow != "" && t.Workflow != q.Workflow ||
+			!q.Before.IsZero() && !t.Created.Std().Before(q.Before) {
+			continue
+		}
+		if len(tasks) == q.Limit {
+			return tasks, tasks[len(tasks)-1].OrderID, nil
+		}
+		tasks = append(tasks, t)
+	}
+	return tasks, "", nil
+}
+
+func (b *backend) Queue(string) (port.Queue, error)  { return nil, port.ErrNotFound }
+func (b *backend) QueueNames() []string              { return nil }
+func (b *backend) Health(context.Context) api.Health { return api.Health{Ready: true} }
+func (b *backend) Workflows(context.Context) []api.WorkflowInfo {
+	return []api.WorkflowInfo{{Name: "order", Hash: "0123456789abcdef0123456789abcdef"},
+		{Name: "provision", Problems: []string{"provision.yaml:3:1: steps is empty; mend: define at least one"}}}
+}
+
+// serve starts the real edge over the fake.
+func serve(t *testing.T, b *backend) *httptest.Server {
+	t.Helper()
+	s := httptest.NewServer(http.Handler(api.New(api.Config{Backend: b, Version: "test", Clock: port.ClockFunc(func() time.Time { return b.now })})))
+	t.Cleanup(s.Close)
+	return s
+}
+
+var _ api.Backend = (*backend)(nil)

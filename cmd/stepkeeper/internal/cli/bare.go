@@ -1,0 +1,37 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/stepkeeper/stepkeeper/shared/message"
+)
+
+// bare wraps an order that stands alone. Without an ID it gets one made of its content and its
+// number in the file: the same file gives the same IDs, so that sending it again is harmless, and
+// two orders that look alike are two orders.
+func bare(data []byte, workflow, id string, number int) (message.SubmitOrder, error) {
+	var envelope struct {
+		OrderID  *string          `json:"orderId"`
+		Workflow *string          `json:"workflow"`
+		Order    *json.RawMessage `json:"order"`
+	}
+	if json.Unmarshal(data, &envelope) == nil && envelope.OrderID != nil && envelope.Workflow != nil && envelope.Order != nil {
+		return message.SubmitOrder{}, fmt.Errorf("it has an orderId and a workflow of its own already; leave --workflow out")
+	}
+	if id == "" {
+		hash := message.ContentHash(message.SubmitOrder{Workflow: workflow, Order: data})
+		id = fmt.Sprintf("%s-%s-%d", workflow, hash[:16], number)
+	}
+	// Through the codec, so that the same rules hold as for a whole submission.
+	return message.DecodeSubmit(fmt.Appendf(nil, `{"schema":%d,"orderId":%s,"workflow":%s,"order":%s}`,
+		message.Schema, quoted(id), quoted(workflow), data))
+}
+
+func quoted(text string) []byte {
+	b, err := json.Marshal(text)
+	if err != nil { // of a string: it cannot fail
+		return []byte(`""`)
+	}
+	return b
+}

@@ -1,0 +1,111 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/streams"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// call is one call of the program in process.
+type call struct {
+	server   string // "" is nobody there
+	terminal bool
+	in       string
+	env      map[string]string
+	ctx      context.Context
+}
+
+type result struct {
+	code     failure.Code
+	out, err string
+}
+
+func (c call) run(t *testing.T, args ...string) result {
+	t.Helper()
+	s, b := streams.Test(c.terminal)
+	b.In.WriteString(c.in)
+	env := map[string]string{ServerVariable: c.server}
+	if c.server == "" {
+		env[ServerVariable] = "http://127.0.0.1:1" // nobody listens there
+	}
+	for k, v := range c.env {
+		env[k] = v
+	}
+	a := New(s, func(k string) string { return env[k] })
+	a.Now = func() time.Time { return noon.Add(time.Minute) }
+	ctx := c.ctx
+	if ctx == nil {
+		ctx = t.Context()
+	}
+	code := a.Execute(ctx, args)
+	return result{code, b.Out.String(), b.Err.String()}
+}
+
+// want checks the exit code and that each text is in the output or the messages.
+func (r result) want(t *testing.T, code failure.Code, texts ...string) {
+	t.Helper()
+	if r.code != code {
+		t.Errorf("exit code %d, want %d\nout: %s\nerr: %s", r.code, code, r.out, r.err)
+	}
+	for _, text := range texts {
+		if !strings.Contains(r.out+r.err, text) {
+			t.Errorf("%q is missing\nout: %s\nerr: %s", text, r.out, r.err)
+		}
+	}
+	if strings.Contains(r.err, "goroutine ") || strings.Contains(r.err, "Usage:") {
+		t.Errorf("a stack or a usage text was dumped: %s", r.err)
+	}
+}
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s differs (go test -update writes it anew); got:\n%s", path, got)
+	}
+}
+
+func write(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// decodeLines reads JSON Lines, or one document.
+func decodeLines(t *testing.T, text string) []map[string]any {
+	t.Helper()
+	var all []map[string]any
+	for dec := json.NewDecoder(bytes.NewReader([]byte(text))); dec.More(); {
+		var v map[string]any
+		if err := dec.Decode(&v); err != nil {
+			t.Fatalf("no JSON: %v in %s", err, text)
+		}
+		all = append(all, v)
+	}
+	return all
+}

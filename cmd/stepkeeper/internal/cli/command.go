@@ -1,0 +1,278 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/view"
+)
+
+// commandOptions are those of resubmit, undo, cancel and resolve.
+type commandOptions struct {
+	app      *App
+	name     string // "resubmit" …
+	ids      []string
+	number   int  // command number to send; -1: the one that the order has now (P5)
+	yes      bool // undo: do not ask
+	unknown  bool // cancel: also where no order is known yet
+	deadline string
+	step     string
+	fact     core.Fact
+}
+
+// verdictLine is one answer with --output json: one on each line.
+type verdictLine struct {
+	OrderID  string       `json:"orderId"`
+	Command  string       `json:"command"` // cancel, undo, resubmit, resolve
+	Accepted bool         `json:"accepted"`
+	Reason   string       `json:"reason,omitempty"`
+	Exit     failure.Code `json:"exit"` // what the exit code would be for this order alone
+}
+
+func newResubmit(a *App) *cobra.Command {
+	o := &commandOptions{app: a, name: "resubmit"}
+	cmd := o.command("resubmit ID...", "Go on with orders in Error, or start undone ones again",
+		"An order in Error goes on where it stopped: forward, or with its undo. A Compensated order starts\n"+
+			"again from the beginning. Mend the cause first.",
+		"  stepkeeper resubmit order-1001\n  stepkeeper resubmit order-1001 --deadline 2h")
+	o.numberFlag(cmd)
+	cmd.Flags().StringVar(&o.deadline, "deadline", "", "new deadline: a `time` in RFC 3339, or a duration from now; without it the order has none any more")
+	return cmd
+}
+
+func newUndo(a *App) *cobra.Command {
+	o := &commandOptions{app: a, name: "undo"}
+	cmd := o.command("undo ID...", "Give up orders in Error and undo what they did",
+		"Every step that was ever attempted is undone, in reverse order. An order past its point of no\nreturn is refused.",
+		"  stepkeeper undo order-1001\n  stepkeeper undo order-1001 order-1002 --yes")
+	o.numberFlag(cmd)
+	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask first (it asks on a terminal only)")
+	return cmd
+}
+
+func newCancel(a *App) *cobra.Command {
+	o := &commandOptions{app: a, name: "cancel", number: -1}
+	cmd := o.command("cancel ID...", "Stop orders and undo what they did",
+		"An order that is Processed, or past its point of no return, is refused. A cancelled order cannot be\n"+
+			"resubmitted.",
+		"  stepkeeper cancel order-1001")
+	cmd.Flags().BoolVar(&o.unknown, "unknown", false, "also where the order has not arrived yet: it will not run when it does")
+	return cmd
+}
+
+func newResolve(a *App) *cobra.Command {
+	o := &commandOptions{app: a, name: "resolve"}
+	cmd := &cobra.Command{
+		Use:   "resolve ID STEP happened|not-happened|undone",
+		Short: "State what happened to a step in doubt",
+		Long: "After looking at the remote service, state what happened to a step of an order in Error. The order\n" +
+			"stays in Error; `resubmit` or `undo` goes on with it. It is refused while the step's last attempt\n" +
+			"might still take effect; `show` tells until when.",
+		Example: "  stepkeeper resolve order-1001 charge-payment happened",
+		Args:    args(cobra.ExactArgs(3), "an order, a step, and what happened"),
+		ValidArgsFunction: func(cmd *cobra.Command, given []string, prefix string) ([]string, cobra.ShellCompDirective) {
+			switch len(given) {
+			case 0:
+				return a.completeOrders(1)(cmd, given, prefix)
+			case 1:
+				return a.completeSteps(cmd.Context(), given[0])
+			case 2:
+				return facts(), cobra.ShellCompDirectiveNoFileComp
+			}
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, given []string) error {
+			o.ids, o.step, o.fact = given[:1], given[1], core.Fact(given[2])
+			return runCommand(cmd.Context(), o)
+		},
+	}
+	o.numberFlag(cmd)
+	return cmd
+}
+
+func facts() []string {
+	return []string{string(core.Happened), string(core.NotHappened), string(core.Undone)}
+}
+
+func (o *commandOptions) command(use, short, long, example string) *cobra.Command {
+	return &cobra.Command{
+		Use: use, Short: short, Long: long, Example: example,
+		Args:              args(cobra.MinimumNArgs(1), "the ID of an order, or several"),
+		ValidArgsFunction: o.app.completeOrders(-1),
+		RunE: func(cmd *cobra.Command, given []string) error {
+			o.ids = given
+			return runCommand(cmd.Context(), o)
+		},
+	}
+}
+
+func (o *commandOptions) numberFlag(cmd *cobra.Command) {
+	cmd.Flags().IntVar(&o.number, "command", -1, "refuse it unless the order has this command `number` (default: the number that it has now)")
+}
+
+func (o *commandOptions) check(now time.Time) (deadline time.Time, err error) {
+	for _, id := range o.ids {
+		if err := checkID(id); err != nil {
+			return deadline, err
+		}
+	}
+	if o.number >= 0 && len(o.ids) > 1 {
+		return deadline, failure.New(failure.Usage, "give one order, or leave --command out", "--command belongs to one order, not to %d", len(o.ids))
+	}
+	if o.name == "resolve" && !slices.Contains(facts(), string(o.fact)) {
+		return deadline, failure.New(failure.Usage, "say one of "+strings.Join(facts(), ", "), "%q is not what can happen to a step", o.fact)
+	}
+	if o.deadline == "" {
+		return deadline, nil
+	}
+	if d, err := time.ParseDuration(o.deadline); err == nil && d > 0 {
+		return now.Add(d), nil
+	}
+	deadline, err = time.Parse(time.RFC3339, o.deadline)
+	if err != nil {
+		return deadline, failure.New(failure.Usage, "write a time like 2026-11-21T10:00:00Z, or a duration like 2h", "--deadline %q is neither a time nor a duration", o.deadline)
+	}
+	return deadline, nil
+}
+
+func runCommand(ctx context.Context, o *commandOptions) error {
+	deadline, err := o.check(o.app.Now())
+	if err != nil {
+		return err
+	}
+	if ok, err := o.confirmed(); err != nil || !ok {
+		return err
+	}
+	c, err := o.app.client()
+	if err != nil {
+		return err
+	}
+	worst := failure.OK
+	for _, id := range o.ids {
+		code, err := o.one(ctx, c, id, deadline)
+		if err != nil {
+			return err
+		}
+		if worst == failure.OK {
+			worst = code
+		}
+	}
+	if worst != failure.OK {
+		return failure.Silent(worst, o.name+" was not accepted for every order")
+	}
+	return nil
+}
+
+// confirmed asks before an undo where somebody can answer.
+func (o *commandOptions) confirmed() (bool, error) {
+	if o.name != "undo" || o.yes || !o.app.Streams.Interactive() {
+		return true, nil
+	}
+	what := o.ids[0]
+	if len(o.ids) > 1 {
+		what = fmt.Sprintf("%d orders (%s, …)", len(o.ids), what)
+	}
+	ok, err := o.app.Streams.Confirm("Give up " + what + " and undo all that was done?")
+	if err != nil {
+		return false, failure.Wrap(err, failure.General, "", "undo")
+	}
+	if !ok {
+		return false, failure.New(failure.General, "answer y, or give --yes", "nothing was undone")
+	}
+	return true, nil
+}
+
+// one sends the command for one order and tells the verdict. The error ends the whole command.
+func (o *commandOptions) one(ctx context.Context, c *client.Client, id string, deadline time.Time) (failure.Code, error) {
+	ctx, cancel := o.app.bounded(ctx, defaultTimeout)
+	defer cancel()
+	verdict, err := o.send(ctx, c, id, deadline)
+	var f *failure.Error
+	switch {
+	case err == nil && verdict.Accepted:
+		return failure.OK, o.tell(id, true, verdict.Reason, failure.OK)
+	case err == nil:
+		return failure.Refused, o.tell(id, false, verdict.Reason, failure.Refused)
+	case errors.As(err, &f):
+	default:
+		f = o.app.explain(err, "order "+id)
+	}
+	if f.Code != failure.Refused && f.Code != failure.NotFound {
+		return f.Code, f
+	}
+	reason := f.Error()
+	if f.Do != "" {
+		reason += "; " + f.Do
+	}
+	return f.Code, o.tell(id, false, reason, f.Code)
+}
+
+// send looks the order up, for its command number, and sends the command with it (P5).
+func (o *commandOptions) send(ctx context.Context, c *client.Client, id string, deadline time.Time) (core.Verdict, error) {
+	if o.name == "cancel" && o.unknown {
+		return c.Cancel(ctx, id)
+	}
+	task, err := c.Get(ctx, id)
+	if err != nil {
+		f := o.app.explain(err, "order "+id)
+		if o.name == "cancel" && f.Code == failure.NotFound {
+			f.Do = "check the ID; to keep an order from running that has not arrived yet, add --unknown"
+		}
+		return core.Verdict{}, f
+	}
+	number := o.number
+	if number < 0 {
+		number = task.Command
+	}
+	seen := client.IfCommand(number)
+	switch o.name {
+	case "cancel":
+		return c.Cancel(ctx, id)
+	case "undo":
+		return c.Undo(ctx, id, seen)
+	case "resubmit":
+		return c.Resubmit(ctx, id, seen, client.NewDeadline(deadline))
+	}
+	if err := hasStep(task, o.step); err != nil {
+		return core.Verdict{}, err
+	}
+	return c.Resolve(ctx, id, o.step, o.fact, seen)
+}
+
+func hasStep(task *view.Task, step string) error {
+	var names []string
+	for _, s := range task.Steps {
+		if s.Name == step {
+			return nil
+		}
+		names = append(names, s.Name)
+	}
+	return failure.New(failure.NotFound, "its steps are "+strings.Join(names, ", "), "order %s has no step %.60q", task.OrderID, step)
+}
+
+func (o *commandOptions) tell(id string, accepted bool, reason string, code failure.Code) error {
+	a := o.app
+	if a.JSON() {
+		return a.printLine(verdictLine{OrderID: id, Command: o.name, Accepted: accepted, Reason: reason, Exit: code})
+	}
+	style, rest := a.Streams.Style(), ""
+	if reason != "" {
+		rest = ": " + render.Clean(reason)
+	}
+	if !accepted {
+		fmt.Fprintf(a.Streams.Err, "%s: %s %s%s\n", id, o.name, style.Bad("refused"), rest)
+		return nil
+	}
+	fmt.Fprintf(a.Streams.Out, "%s: %s %s%s\n", id, o.name, style.Good("accepted"), rest)
+	return nil
+}

@@ -1,0 +1,168 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
+	"github.com/stepkeeper/stepkeeper/shared/embedded"
+)
+
+// drainTime is how long `dev` may take to end after a signal.
+const drainTime = 5 * time.Second
+
+type devOptions struct {
+	app       *App
+	run       func(context.Context, embedded.Options) error // embedded.Run, or a test's
+	listen    string
+	data      string
+	workflows string
+	agents    string
+	maxOpen   int
+	sweep     time.Duration
+	replyTo   []string
+	logLevel  string
+	logFormat string
+}
+
+// devReady is the ready line with --output json.
+type devReady struct {
+	Ready     bool   `json:"ready"`
+	URL       string `json:"url"`
+	Data      string `json:"data"`
+	Workflows int    `json:"workflows"`
+	Agents    int    `json:"agents"`
+}
+
+func newDev(a *App) *cobra.Command {
+	o := &devOptions{app: a, run: embedded.Run}
+	cmd := &cobra.Command{
+		Use:   "dev",
+		Short: "Run everything in this process: intake, Scheduler, Agents, Supervisor, store",
+		Long: "Run Stepkeeper on this machine, durable in one folder. It prints one line when it is ready. It serves\n" +
+			"orders over HTTP (/openapi.json describes it) and its queues in SQS's JSON protocol, on the loopback\n" +
+			"interface only. A changed workflow file takes effect for new orders at once. SIGINT or SIGTERM ends it\n" +
+			"in good order within 5 seconds; it also survives kill -9.",
+		Example: "  stepkeeper dev\n  stepkeeper dev --data /var/tmp/orders --listen 127.0.0.1:9000 --workflows ./workflows --agents agents.yaml",
+		Args:    args(cobra.NoArgs, "no arguments, only flags"),
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runDev(cmd.Context(), o) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.data, "data", ".dev", "`folder` of the state; it is made if it is not there")
+	f.StringVar(&o.listen, "listen", strings.TrimPrefix(DefaultServer, "http://"), "loopback `address` to serve on; port 0 takes a free one")
+	f.StringVar(&o.workflows, "workflows", "workflows", "`folder` with the workflow files")
+	f.StringVar(&o.agents, "agents", "agents.yaml", "`file` that names the agents: the HTTP services that they call, and those of your own that attach to their queues")
+	f.StringSliceVar(&o.replyTo, "reply-to", nil, "`names` that orders may have as replyTo; each gets a queue status-NAME")
+	f.IntVar(&o.maxOpen, "max-open", 20000, "most orders that may be under way at once; past that intake answers \"busy\"")
+	f.DurationVar(&o.sweep, "sweep-every", 500*time.Millisecond, "how often the Supervisor looks for overdue steps")
+	f.StringVar(&o.logLevel, "log-level", "warn", "debug, info, warn or error")
+	f.StringVar(&o.logFormat, "log-format", "text", "text or json")
+	_ = cmd.MarkFlagDirname("data")
+	_ = cmd.MarkFlagDirname("workflows")
+	_ = cmd.MarkFlagFilename("agents", "yaml", "yml")
+	_ = cmd.RegisterFlagCompletionFunc("log-level", cobra.FixedCompletions([]string{"debug", "info", "warn", "error"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("log-format", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+func (o *devOptions) check() error {
+	if err := checkLoopback(o.listen); err != nil {
+		return err
+	}
+	if o.maxOpen < 1 {
+		return failure.New(failure.Usage, "give a number from 1", "--max-open %d takes no orders", o.maxOpen)
+	}
+	if o.sweep < time.Millisecond {
+		return failure.New(failure.Usage, "give a positive duration, like --sweep-every 500ms", "--sweep-every %v is too short", o.sweep)
+	}
+	info, err := os.Stat(o.workflows)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return failure.New(failure.NotFound, "name the folder with your workflow files: --workflows DIR", "there is no folder %s", o.workflows)
+	case err != nil:
+		return failure.Wrap(err, failure.Usage, "name another folder with --workflows", "the folder %s cannot be read", o.workflows)
+	case !info.IsDir():
+		return failure.New(failure.Usage, "give --workflows the folder that the file is in", "%s is not a folder", o.workflows)
+	}
+	if _, err := os.Stat(o.agents); err != nil {
+		return failure.Wrap(err, failure.NotFound, "name the file that lists your agents: --agents FILE", "the agents file %s cannot be read", o.agents)
+	}
+	return nil
+}
+
+// checkLoopback refuses to serve the world: there are no users and no passwords here.
+func checkLoopback(listen string) error {
+	const do = "listen on the loopback interface, like --listen 127.0.0.1:8377: whoever reaches the port may submit and undo orders"
+	host, _, err := net.SplitHostPort(listen)
+	if err != nil {
+		return failure.New(failure.Usage, "give host and port, like --listen 127.0.0.1:8377", "--listen %q is no address", listen)
+	}
+	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return failure.New(failure.Usage, do, "--listen %s is refused: other machines could reach it", listen)
+	}
+	return nil
+}
+
+func runDev(ctx context.Context, o *devOptions) error {
+	log, err := o.logger()
+	if err != nil {
+		return err
+	}
+	if err := o.check(); err != nil {
+		return err
+	}
+	ended := make(chan error, 1)
+	go func() {
+		ended <- o.run(ctx, embedded.Options{
+			Data: o.data, Listen: o.listen, Workflows: o.workflows, Agents: o.agents,
+			ReplyTo: o.replyTo, MaxOpen: o.maxOpen, SweepEvery: o.sweep,
+			Log: log, Version: ReadVersion().Version, Ready: o.ready,
+		})
+	}()
+	select {
+	case err = <-ended:
+	case <-ctx.Done():
+		select {
+		case err = <-ended:
+		case <-time.After(drainTime):
+			return failure.New(failure.General, "nothing that was acknowledged is lost: start it again", "it did not end within %v and was cut off", drainTime)
+		}
+	}
+	if err == nil || errors.Is(err, context.Canceled) && ctx.Err() != nil {
+		return nil
+	}
+	return failure.Wrap(err, failure.General, "", "stepkeeper dev ended")
+}
+
+// ready prints the one line that scripts wait for.
+func (o *devOptions) ready(s embedded.Started) {
+	if o.app.JSON() {
+		_ = o.app.printLine(devReady{Ready: true, URL: s.Address, Data: o.data, Workflows: s.Workflows, Agents: s.Agents})
+		return
+	}
+	fmt.Fprintf(o.app.Streams.Out, "stepkeeper dev ready on %s (data %s, %d workflows, %d agents)\n", s.Address, o.data, s.Workflows, s.Agents)
+}
+
+func (o *devOptions) logger() (*slog.Logger, error) {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(o.logLevel)); err != nil {
+		return nil, failure.New(failure.Usage, "use debug, info, warn or error", "there is no log level %q", o.logLevel)
+	}
+	options := &slog.HandlerOptions{Level: level}
+	switch o.logFormat {
+	case "text":
+		return slog.New(slog.NewTextHandler(o.app.Streams.Err, options)), nil
+	case "json":
+		return slog.New(slog.NewJSONHandler(o.app.Streams.Err, options)), nil
+	}
+	return nil, failure.New(failure.Usage, "use text or json", "there is no log format %q", o.logFormat)
+}

@@ -1,0 +1,158 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/view"
+)
+
+const pageSize = 1000 // the server's limit
+
+type listOptions struct {
+	app       *App
+	state     string
+	workflow  string
+	olderThan time.Duration
+	limit     int
+	all       bool
+}
+
+func newList(a *App) *cobra.Command {
+	o := &listOptions{app: a}
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List orders, newest first",
+		Long: "List orders, newest first. Without --all it shows one page of --limit orders.\n\n" +
+			"With --output json it writes JSON Lines: one order on each line, in the shape of GET /v1/orders.",
+		Example: "  stepkeeper list --state Error\n  stepkeeper list --state Processing --older-than 10m\n  stepkeeper list --workflow order --all --output json",
+		Args:    args(cobra.NoArgs, "no arguments, only flags"),
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runList(cmd.Context(), o) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.state, "state", "", "only orders in this `state`: "+strings.Join(stateNames(), ", "))
+	f.StringVar(&o.workflow, "workflow", "", "only orders of this workflow (`name`)")
+	f.DurationVar(&o.olderThan, "older-than", 0, "only orders received longer ago than this")
+	f.IntVar(&o.limit, "limit", 50, "at most so `many` orders")
+	f.BoolVar(&o.all, "all", false, "all pages, whatever --limit says")
+	_ = cmd.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(stateNames(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("workflow", a.completeWorkflowNames)
+	return cmd
+}
+
+func (o *listOptions) check() error {
+	if o.state != "" {
+		i := slices.IndexFunc(taskStates, func(s core.State) bool { return strings.EqualFold(string(s), o.state) })
+		if i < 0 {
+			return failure.New(failure.Usage, "use one of "+strings.Join(stateNames(), ", "), "no order is ever in the state %q", o.state)
+		}
+		o.state = string(taskStates[i])
+	}
+	if o.limit < 1 {
+		return failure.New(failure.Usage, "give a number from 1, or --all", "--limit %d shows nothing", o.limit)
+	}
+	if o.olderThan < 0 {
+		return failure.New(failure.Usage, "give a positive duration, like --older-than 10m", "--older-than %v is negative", o.olderThan)
+	}
+	return nil
+}
+
+func runList(ctx context.Context, o *listOptions) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	c, err := o.app.client()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := o.app.bounded(ctx, o.patience())
+	defer cancel()
+	q := client.Query{State: core.State(o.state), Workflow: o.workflow, OlderThan: o.olderThan, PageSize: pageSize}
+	if !o.all {
+		q.PageSize = min(o.limit+1, pageSize) // one more, to know whether there are more
+	}
+	var shown []view.Summary // of the text output, which needs all rows to align them
+	count, more := 0, false
+	for s, err := range c.List(ctx, q) {
+		if err != nil {
+			return o.app.explain(err, "list of orders")
+		}
+		if more = !o.all && count == o.limit; more {
+			break
+		}
+		count++
+		if !o.app.JSON() {
+			shown = append(shown, s)
+		} else if err := o.app.printLine(s); err != nil {
+			return err
+		}
+	}
+	if !o.app.JSON() {
+		o.show(shown, more)
+	}
+	return nil
+}
+
+// patience is the time limit: many pages may take their time.
+func (o *listOptions) patience() time.Duration {
+	if o.all {
+		return 0
+	}
+	return defaultTimeout
+}
+
+func (o *listOptions) show(orders []view.Summary, more bool) {
+	a := o.app
+	if len(orders) == 0 {
+		fmt.Fprintln(a.Streams.Err, "no such orders")
+		return
+	}
+	render.Table(a.Streams.Out, a.Streams.Style(), "", summaryHeader, summaryRows(a, orders))
+	if more {
+		fmt.Fprintf(a.Streams.Err, "%d shown, there are more: add --all, or a higher --limit\n", len(orders))
+	}
+}
+
+var summaryHeader = []string{"ORDER", "WORKFLOW", "STATE", "RECEIVED", "TOOK", "RUN", "WHY"}
+
+func summaryRows(a *App, orders []view.Summary) [][]string {
+	style, now := a.Streams.Style(), a.Now()
+	rows := make([][]string, len(orders))
+	for i, s := range orders {
+		state := string(s.State)
+		if s.Phase == core.Undoing {
+			state += " (undo)"
+		}
+		took := "-"
+		if s.EndedAt != 0 {
+			took = render.Span(s.EndedAt.Sub(s.Created).Std())
+		}
+		why := ""
+		if s.Error != nil {
+			why = render.Clean(s.Error.Message)
+			if s.Error.Step != "" {
+				why = s.Error.Step + ": " + why
+			}
+		}
+		rows[i] = []string{s.OrderID, s.Workflow, style.State(s.State, state), render.Age(s.Created, now), took, strconv.Itoa(s.Run), shorten(why, 60)}
+	}
+	return rows
+}
+
+func shorten(text string, limit int) string {
+	runes := []rune(text)
+	if len(runes) <= limit {
+		return text
+	}
+	return string(runes[:limit-1]) + "…"
+}

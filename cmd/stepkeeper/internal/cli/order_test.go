@@ -1,0 +1,169 @@
+package cli
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+// fill puts three orders there: one running, one processed, one stopped.
+func fill(b *backend) {
+	at := core.TimeOf(noon)
+	b.put(&core.Task{OrderID: "running", Workflow: "order", ProcessState: core.Processing, Created: at,
+		Steps: []core.Step{{Name: "charge", State: core.Processing, Attempt: 2, First: 1, FirstAt: at, ClaimedAt: at.Add(core.Second), FailureCount: 1}}})
+	b.put(&core.Task{OrderID: "processed", Workflow: "order", ProcessState: core.Processed, Created: at.Add(-core.Hour), Ended: at.Add(-core.Hour + 3*core.Second),
+		Steps: []core.Step{{Name: "charge", State: core.Processed, Attempt: 1, First: 1, FirstAt: at.Add(-core.Hour), ClaimedAt: at.Add(-core.Hour), FinishedAt: at.Add(-core.Hour + 3*core.Second)}}})
+	b.put(&core.Task{OrderID: "stopped", Workflow: "provision", ProcessState: core.Error, Phase: core.Forward, Command: 4, Created: at.Add(20 * core.Second), Ended: at.Add(25 * core.Second),
+		EndCode: "http-422", EndText: "no such zone", EndStep: "zone",
+		Steps: []core.Step{{Name: "zone", State: core.Failed, Attempt: 1, First: 1, FirstAt: at.Add(20 * core.Second), ClaimedAt: at.Add(20 * core.Second),
+			Error: &core.StepError{Code: "http-422", Message: "no such zone", At: at.Add(25 * core.Second), Attempt: 1}}}})
+}
+
+func TestShow(t *testing.T) {
+	b := newBackend(noon)
+	fill(b)
+	c := call{server: serve(t, b).URL}
+	r := c.run(t, "show", "stopped")
+	r.want(t, failure.OK)
+	golden(t, "show.txt", r.out)
+	r = c.run(t, "show", "stopped", "--output", "json")
+	r.want(t, failure.OK)
+	golden(t, "show.json", r.out)
+	c.run(t, "show", "nobody").want(t, failure.NotFound, "there is no order nobody", "stepkeeper list")
+	c.terminal = true
+	if r := c.run(t, "show", "stopped"); !strings.Contains(r.out, "\x1b[") {
+		t.Error("no colours on a terminal")
+	}
+	if r := c.run(t, "show", "stopped", "--no-color"); strings.Contains(r.out, "\x1b[") {
+		t.Error("colours in spite of --no-color")
+	}
+	if r := c.run(t, "show", "stopped", "--output", "json"); strings.Contains(r.out, "\x1b[") {
+		t.Error("colours in JSON")
+	}
+}
+
+func TestShowNamesTheServer(t *testing.T) {
+	b := newBackend(noon)
+	fill(b)
+	url := serve(t, b).URL
+	call{}.run(t, "show", "stopped", "--server", url).want(t, failure.OK, "stepkeeper --server "+url+" resubmit stopped")
+}
+
+func TestList(t *testing.T) {
+	b := newBackend(noon)
+	fill(b)
+	c := call{server: serve(t, b).URL}
+	r := c.run(t, "list")
+	r.want(t, failure.OK)
+	golden(t, "list.txt", r.out)
+	r = c.run(t, "list", "--output", "json")
+	r.want(t, failure.OK)
+	golden(t, "list.jsonl", r.out)
+	for _, x := range []struct{ flags, want string }{
+		{"--state error", "stopped"},
+		{"--state Processed", "processed"},
+		{"--workflow provision", "stopped"},
+		{"--older-than 30m", "processed"},
+		{"--limit 1", "stopped"},
+		{"--limit 3", "stopped processed running"},
+		{"--limit 1 --all", "stopped processed running"},
+		{"--workflow nothing", ""},
+	} {
+		r := c.run(t, append([]string{"list", "--output", "json"}, strings.Fields(x.flags)...)...)
+		r.want(t, failure.OK)
+		var ids []string
+		for _, o := range decodeLines(t, r.out) {
+			ids = append(ids, o["orderId"].(string))
+		}
+		if got := strings.Join(ids, " "); got != x.want {
+			t.Errorf("list %s: %q, want %q", x.flags, got, x.want)
+		}
+	}
+	c.run(t, "list", "--limit", "2").want(t, failure.OK, "2 shown, there are more")
+	c.run(t, "list", "--workflow", "nothing").want(t, failure.OK, "no such orders")
+}
+
+func TestWatchFollowsToTheEnd(t *testing.T) {
+	b := newBackend(noon)
+	fill(b)
+	c := call{server: serve(t, b).URL}
+	c.run(t, "watch", "processed").want(t, failure.OK, "charge  Processed", "processed  Processed")
+	c.run(t, "watch", "stopped").want(t, failure.NotProcessed, "zone  Failed: no such zone")
+	c.run(t, "watch", "nobody").want(t, failure.NotFound, "there is no order nobody")
+	r := c.run(t, "watch", "stopped", "--output", "json")
+	r.want(t, failure.NotProcessed)
+	if docs := decodeLines(t, r.out); len(docs) != 1 || docs[0]["state"] != "Error" {
+		t.Errorf("%s", r.out)
+	}
+	c.terminal = true
+	r = c.run(t, "watch", "processed")
+	r.want(t, failure.OK, "\x1b[H", "Timeline")
+
+	done := make(chan result)
+	c.terminal = false
+	go func() { done <- c.run(t, "watch", "running") }()
+	end := *b.tasks["running"]
+	end.ProcessState, end.Ended, end.Steps = core.Processed, core.TimeOf(noon), append([]core.Step(nil), end.Steps...)
+	end.Steps[0].State = core.Processed
+	b.put(&end)
+	(<-done).want(t, failure.OK, "running  Processed")
+}
+
+func TestWatchTimesOut(t *testing.T) {
+	b := newBackend(noon)
+	fill(b)
+	call{server: serve(t, b).URL}.run(t, "watch", "running", "--timeout", "100ms").want(t, failure.General, "did not end within 100ms")
+}
+
+func TestWatchList(t *testing.T) {
+	b := newBackend(noon)
+	fill(b)
+	server := serve(t, b)
+	for _, terminal := range []bool{false, true} {
+		ctx, cancel := context.WithCancel(t.Context())
+		c := call{server: server.URL, ctx: ctx, terminal: terminal}
+		done := make(chan result)
+		go func() { done <- c.run(t, "watch", "--interval", "10ms") }()
+		time.AfterFunc(200*time.Millisecond, cancel)
+		r := <-done
+		r.want(t, failure.OK, "stopped", "running")
+		if n := strings.Count(r.out, "stopped"); !terminal && n != 1 {
+			t.Errorf("an order that does not change was told %d times:\n%s", n, r.out)
+		}
+	}
+	call{}.run(t, "watch").want(t, failure.Unreachable, "cannot be reached")
+}
+
+func TestServerFailures(t *testing.T) {
+	for _, c := range []struct {
+		status int
+		body   string
+		want   failure.Code
+		text   string
+	}{
+		{404, `{"status":404,"code":"not-found","detail":"no such order"}`, failure.NotFound, "there is no order a"},
+		{400, `{"status":400,"code":"invalid-request","detail":"path.id is wrong"}`, failure.Usage, "path.id is wrong"},
+		{403, `{"status":403,"code":"forbidden","detail":"another origin"}`, failure.Refused, "another origin"},
+		{503, `{"status":503,"code":"unavailable","detail":"the disk is full"}`, failure.Refused, "the disk is full"},
+		{500, `{"status":500,"code":"internal","detail":"see request 7"}`, failure.General, "see request 7"},
+		{200, `<html>`, failure.Unreachable, "is it a Stepkeeper server?"},
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/problem+json")
+			w.WriteHeader(c.status)
+			_, _ = w.Write([]byte(c.body))
+		}))
+		call{server: server.URL}.run(t, "show", "a").want(t, c.want, c.text)
+		server.Close()
+	}
+	call{}.run(t, "show", "a").want(t, failure.Unreachable, "stepkeeper dev", "--server")
+	hangs := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+	defer hangs.Close()
+	call{server: hangs.URL}.run(t, "show", "a", "--timeout", "50ms").want(t, failure.Unreachable, "did not answer in time")
+}

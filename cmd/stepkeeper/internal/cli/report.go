@@ -1,0 +1,250 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/streams"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/view"
+)
+
+// submitLine is the answer to one record with --output json: one on each line. With --wait it is
+// written when the order has ended.
+type submitLine struct {
+	File     string       `json:"file"`
+	Line     int          `json:"line,omitempty"` // where the record began; absent where the file broke off
+	OrderID  string       `json:"orderId,omitempty"`
+	Accepted bool         `json:"accepted"`        // the server has it
+	Known    bool         `json:"known"`           // it was there before
+	State    core.State   `json:"state,omitempty"` // its end; only with --wait
+	Ended    bool         `json:"ended"`           // only with --wait
+	Error    *submitError `json:"error,omitempty"`
+}
+
+type submitError struct {
+	Code    string `json:"code"` // "unreadable" before it was sent, else the server's word
+	Message string `json:"message"`
+	Step    string `json:"step,omitempty"` // with --wait: the step to blame
+}
+
+// barFrom is how many records make a progress bar worth while.
+const barFrom = 50
+
+// waiters is how many orders are waited for at once.
+const waiters = 16
+
+// report takes the answers down and tells them. Reading and answering happen at the same time.
+type report struct {
+	*submitOptions
+	mu        sync.Mutex
+	bar       *streams.Progress
+	taken     []submitLine
+	bad       int // unreadable, not sent
+	refused   int
+	known     int
+	states    map[core.State]int // ends, with --wait
+	writeFail error
+}
+
+func newReport(o *submitOptions) *report {
+	return &report{submitOptions: o, states: map[core.State]int{}, bar: &streams.Progress{}}
+}
+
+// expect tells how many records are to come; 0 is unknown.
+func (r *report) expect(n int) {
+	if n >= barFrom {
+		r.bar = r.app.Streams.Progress("submitting", int64(n))
+	}
+}
+
+func (r *report) close() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.bar.Done()
+}
+
+func (r *report) acknowledged() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.taken)
+}
+
+// unreadable takes down a record that is not sent.
+func (r *report) unreadable(at place, id, why string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.bad++
+	r.bar.Add(1)
+	r.problem(submitLine{File: at.file, Line: at.line, OrderID: id, Error: &submitError{Code: "unreadable", Message: why}})
+}
+
+// answered takes down what the server said.
+func (r *report) answered(l submitLine) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.bar.Add(1)
+	if l.Error != nil {
+		r.refused++
+		r.problem(l)
+		return
+	}
+	if l.Known {
+		r.known++
+	}
+	r.taken = append(r.taken, l)
+	if r.app.JSON() && !r.wait {
+		r.line(l)
+	}
+}
+
+func (r *report) line(l submitLine) {
+	if err := r.app.printLine(l); err != nil && r.writeFail == nil {
+		r.writeFail = err
+	}
+}
+
+func (r *report) problem(l submitLine) {
+	if r.app.JSON() {
+		r.line(l)
+		return
+	}
+	where := l.File
+	if l.Line > 0 {
+		where = fmt.Sprintf("%s:%d", l.File, l.Line)
+	}
+	if l.OrderID != "" {
+		where += ": " + l.OrderID
+	}
+	word := "refused"
+	if l.Error.Code == "unreadable" {
+		word = "not sent"
+	}
+	fmt.Fprintf(r.app.Streams.Err, "%s: %s: %s\n", where, r.app.Streams.Style().Bad(word), render.Clean(l.Error.Message))
+}
+
+// waitForAll waits for the end of every order that the server has taken.
+func (r *report) waitForAll(ctx context.Context, c *client.Client) error {
+	r.close()
+	if len(r.taken) >= barFrom {
+		r.bar = r.app.Streams.Progress("waiting", int64(len(r.taken)))
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	numbers := make(chan int)
+	var group sync.WaitGroup
+	for range waiters {
+		group.Go(func() {
+			for i := range numbers {
+				id := r.taken[i].OrderID // only ended changes it, and only its own
+				task, err := c.Wait(ctx, id)
+				if err != nil {
+					cancel(r.app.explain(err, "order "+id))
+					return
+				}
+				r.ended(i, *task)
+			}
+		})
+	}
+	for i := range r.taken {
+		select {
+		case numbers <- i:
+		case <-ctx.Done():
+		}
+	}
+	close(numbers)
+	group.Wait()
+	if ctx.Err() != nil {
+		return r.app.explain(context.Cause(ctx), "end of the orders")
+	}
+	return nil
+}
+
+// ended takes down the end of the i-th order taken.
+func (r *report) ended(i int, task view.Task) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.bar.Add(1)
+	r.states[task.State]++
+	l := r.taken[i]
+	l.State, l.Ended = task.State, true
+	if task.Error != nil && task.State != core.Processed {
+		l.Error = &submitError{Code: task.Error.Code, Message: task.Error.Message, Step: task.Error.Step}
+	}
+	r.taken[i] = l
+	switch {
+	case r.app.JSON():
+		r.line(l)
+	case task.State != core.Processed:
+		fmt.Fprintf(r.app.Streams.Err, "%s: %s%s\n", l.OrderID, r.app.Streams.Style().State(task.State, string(task.State)), whyOf(l.Error))
+	}
+}
+
+func whyOf(e *submitError) string {
+	if e == nil {
+		return ""
+	}
+	if e.Step == "" {
+		return ": " + render.Clean(e.Message)
+	}
+	return ": " + e.Step + ": " + render.Clean(e.Message)
+}
+
+// finish tells the sum and answers the exit code.
+func (r *report) finish() error {
+	r.close()
+	if r.writeFail != nil {
+		return r.writeFail
+	}
+	if !r.app.JSON() {
+		r.sum()
+	}
+	switch {
+	case r.bad > 0:
+		return failure.Silent(failure.Usage, "some records cannot be read")
+	case r.refused > 0:
+		return failure.Silent(failure.Refused, "some orders were refused")
+	case r.wait && r.states[core.Processed] < len(r.taken):
+		return failure.Silent(failure.NotProcessed, "some orders were not processed")
+	}
+	return nil
+}
+
+func (r *report) sum() {
+	out, style := r.app.Streams.Out, r.app.Streams.Style()
+	if len(r.taken) == 1 && r.bad+r.refused == 0 {
+		l := r.taken[0]
+		word := style.Good("accepted")
+		if l.Known {
+			word = "already there"
+		}
+		if l.Ended {
+			word += ", " + style.State(l.State, string(l.State))
+		}
+		fmt.Fprintf(out, "%s: %s\n", l.OrderID, word)
+		return
+	}
+	parts := []string{fmt.Sprintf("%d accepted", len(r.taken)-r.known)}
+	add := func(n int, what string) {
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, what))
+		}
+	}
+	add(r.known, "already there")
+	add(r.refused, "refused")
+	add(r.bad, "not sent")
+	fmt.Fprintf(out, "%d orders: %s\n", len(r.taken)+r.refused+r.bad, strings.Join(parts, ", "))
+	if !r.wait || len(r.taken) == 0 {
+		return
+	}
+	parts = parts[:0]
+	for _, state := range taskStates {
+		add(r.states[state], string(state))
+	}
+	fmt.Fprintf(out, "%d ended: %s\n", len(r.taken), strings.Join(parts, ", "))
+}

@@ -1,0 +1,115 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
+)
+
+// Execute runs the command that args name and answers the exit code. Errors go to standard error,
+// with what to do; a usage text appears only where somebody asked for it.
+func (a *App) Execute(ctx context.Context, args []string) failure.Code {
+	root := a.Root()
+	root.SetArgs(args)
+	started := false
+	root.PersistentPreRunE = func(*cobra.Command, []string) error {
+		started = true
+		return a.setUp()
+	}
+	cmd, err := root.ExecuteContextC(ctx)
+	if err == nil {
+		return failure.OK
+	}
+	told := asFailure(ctx, err, started, cmd)
+	a.tell(a.Streams.Err, told)
+	return told.Code
+}
+
+// asFailure gives every error its exit code and its advice. What fails before a command has
+// started is the caller's: flags and arguments.
+func asFailure(ctx context.Context, err error, started bool, cmd *cobra.Command) *failure.Error {
+	var f *failure.Error
+	switch {
+	case errors.As(err, &f):
+		return f
+	case !started:
+		what, rest, _ := strings.Cut(err.Error(), "\n")
+		do := fmt.Sprintf("see `%s --help`", cmd.CommandPath())
+		if rest = strings.TrimSpace(rest); rest != "" { // cobra's suggestions
+			do = strings.Join(strings.Fields(rest), " ") + "\n" + do
+		}
+		return failure.New(failure.Usage, do, "%s", what)
+	case ctx.Err() != nil:
+		return failure.New(failure.General, "", "interrupted")
+	}
+	return failure.Wrap(err, failure.General, "", "%s failed", cmd.CommandPath())
+}
+
+// Root builds the tree of commands.
+func (a *App) Root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "stepkeeper",
+		Short: "Carry multi-step work to done, or to undone",
+		Long: "Stepkeeper carries multi-step work (an order, a booking, a provisioning request) to one of two\n" +
+			"ends: every step done, or everything that was done undone.\n\n" +
+			"Begin with `stepkeeper demo`, or run `stepkeeper dev` and submit an order to it.",
+		Args:          cobra.ArbitraryArgs,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		RunE:          group,
+	}
+	root.SetIn(a.Streams.In)
+	root.SetOut(a.Streams.Out)
+	root.SetErr(a.Streams.Err)
+	flags := root.PersistentFlags()
+	flags.StringVar(&a.server, "server", "", "`URL` of the server (environment: "+ServerVariable+"; default "+DefaultServer+")")
+	flags.StringVar(&a.output, "output", outputText, "`format` of the output: text, or json (JSON Lines where there are many)")
+	flags.BoolVar(&a.noColour, "no-color", false, "no colours (environment: NO_COLOR); there are none anyway unless the output is a terminal")
+	flags.DurationVar(&a.timeout, "timeout", 0, "how long to wait for the server's answer (default "+defaultTimeout.String()+"; submit and watch: no limit)")
+	_ = root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{outputText, outputJSON}, cobra.ShellCompDirectiveNoFileComp))
+
+	root.AddGroup(&cobra.Group{ID: "run", Title: "Run it:"}, &cobra.Group{ID: "orders", Title: "Orders:"},
+		&cobra.Group{ID: "operator", Title: "For the operator:"}, &cobra.Group{ID: "author", Title: "For authors:"})
+	add := func(group string, commands ...*cobra.Command) {
+		for _, c := range commands {
+			c.GroupID = group
+			root.AddCommand(c)
+		}
+	}
+	add("run", newDev(a), newDemo(a))
+	add("orders", newSubmit(a), newShow(a), newList(a), newWatch(a))
+	add("operator", newResubmit(a), newUndo(a), newCancel(a), newResolve(a))
+	add("author", newWorkflow(a), newAgent(a))
+	root.AddCommand(newVersion(a), exitCodesTopic())
+	return root
+}
+
+// group is what a command does that only holds others: without arguments it explains itself.
+func group(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return cmd.Help()
+	}
+	do := fmt.Sprintf("see `%s --help`", cmd.CommandPath())
+	cmd.SuggestionsMinimumDistance = 2
+	if s := cmd.SuggestionsFor(args[0]); len(s) > 0 {
+		do = fmt.Sprintf("did you mean `%s %s`?", cmd.CommandPath(), s[0])
+	}
+	return failure.New(failure.Usage, do, "%s has no command %q", cmd.CommandPath(), args[0])
+}
+
+// exitCodesTopic is a text for `stepkeeper help exit-codes`; it does nothing.
+func exitCodesTopic() *cobra.Command {
+	var b strings.Builder
+	b.WriteString("Exit codes, promised to scripts:\n\n")
+	for _, m := range failure.Meanings() {
+		fmt.Fprintf(&b, "  %d  %s\n", m.Code, m.Meaning)
+	}
+	b.WriteString("\nWith --output json an error is one JSON document on standard error:\n" +
+		`  {"error":{"exit":4,"code":"not-found","message":"…","hint":"…"}}` + "\n")
+	return &cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: b.String()}
+}

@@ -1,0 +1,184 @@
+package cli
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/streams"
+)
+
+func commands(t *testing.T) []*cobra.Command {
+	t.Helper()
+	s, _ := streams.Test(false)
+	var all []*cobra.Command
+	var walk func(*cobra.Command)
+	walk = func(c *cobra.Command) {
+		all = append(all, c)
+		for _, sub := range c.Commands() {
+			walk(sub)
+		}
+	}
+	walk(New(s, os.Getenv).Root())
+	if len(all) < 18 {
+		t.Fatalf("only %d commands", len(all))
+	}
+	return all
+}
+
+func TestEveryCommandExplainsItself(t *testing.T) {
+	for _, c := range commands(t) {
+		if c.Short == "" {
+			t.Errorf("%s has no short description", c.CommandPath())
+		}
+		if c.Runnable() && c.HasParent() && !c.HasSubCommands() && c.Name() != "version" && (c.Long == "" || c.Example == "") {
+			t.Errorf("%s has no description or no example", c.CommandPath())
+		}
+		args := append(strings.Fields(c.CommandPath())[1:], "--help")
+		r := call{}.run(t, args...)
+		r.want(t, failure.OK, c.Short[:10])
+		if r.err != "" {
+			t.Errorf("%v writes %q to standard error", args, r.err)
+		}
+	}
+}
+
+func TestHelpTellsExitCodes(t *testing.T) {
+	r := call{}.run(t, "help", "exit-codes")
+	r.want(t, failure.OK, "5  the server cannot be reached", "6  an order ended otherwise")
+	if len(failure.Meanings()) != 7 {
+		t.Error("a new exit code needs its meaning")
+	}
+}
+
+func TestCommandLineDocument(t *testing.T) {
+	data, err := os.ReadFile("../../../../docs/command-line.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range commands(t) {
+		if c.Runnable() && c.HasParent() && !c.HasSubCommands() && !strings.Contains(string(data), "`"+c.CommandPath()) {
+			t.Errorf("docs/command-line.md does not name `%s`", c.CommandPath())
+		}
+	}
+	for _, m := range failure.Meanings() {
+		if !strings.Contains(string(data), m.Meaning) {
+			t.Errorf("docs/command-line.md does not explain exit code %d: %s", m.Code, m.Meaning)
+		}
+	}
+}
+
+func TestCompletionScripts(t *testing.T) {
+	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
+		r := call{}.run(t, "completion", shell)
+		r.want(t, failure.OK, "stepkeeper")
+		if len(r.out) < 1000 {
+			t.Errorf("%s: %d bytes", shell, len(r.out))
+		}
+	}
+}
+
+func TestDynamicCompletion(t *testing.T) {
+	b := newBackend(noon)
+	server := serve(t, b).URL
+	call{server: server, in: `{"schema":1,"orderId":"stopped-1","workflow":"order","order":{"end":"Error"}}`}.run(t, "submit", "-").want(t, failure.OK)
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"list", "--state", ""}, "Compensated\n"},
+		{[]string{"list", "--output", ""}, "json\n"},
+		{[]string{"list", "--workflow", ""}, "provision"},
+		{[]string{"show", ""}, "stopped-1\tError"},
+		{[]string{"resolve", "stopped-1", ""}, "charge\tFailed"},
+		{[]string{"resolve", "stopped-1", "charge", ""}, "not-happened"},
+		{[]string{"workflow", "validate", ""}, "yaml\n"},
+		{[]string{"submit", ""}, "jsonl\n"},
+	} {
+		call{server: server}.run(t, append([]string{"__complete"}, c.args...)...).want(t, failure.OK, c.want)
+	}
+	if r := (call{}).run(t, "__complete", "show", ""); r.code != failure.OK || strings.Contains(r.out, "\t") {
+		t.Errorf("without a server nothing is suggested, and nothing fails: %+v", r)
+	}
+}
+
+func TestWrongCalls(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		want []string
+	}{
+		{[]string{"shwo", "x"}, []string{`no command "shwo"`, "did you mean `stepkeeper show`?"}},
+		{[]string{"workflow", "valdate"}, []string{"did you mean `stepkeeper workflow validate`?"}},
+		{[]string{"nonsense"}, []string{"see `stepkeeper --help`"}},
+		{[]string{"show"}, []string{"the ID of an order", "stepkeeper show ID"}},
+		{[]string{"show", "a", "b"}, []string{"the ID of an order"}},
+		{[]string{"show", "../etc/passwd"}, []string{"is no order's ID"}},
+		{[]string{"show", strings.Repeat("x", 129)}, []string{"is no order's ID"}},
+		{[]string{"show", "a\x1b[2J"}, []string{"is no order's ID"}},
+		{[]string{"show", "a", "--colour"}, []string{"unknown flag: --colour", "see `stepkeeper show --help`"}},
+		{[]string{"show", "a", "--output", "xml"}, []string{"--output json"}},
+		{[]string{"show", "a", "--timeout", "-1s"}, []string{"is negative"}},
+		{[]string{"show", "a", "--timeout", "soon"}, []string{"invalid argument"}},
+		{[]string{"show", "a", "--server", "localhost"}, []string{"cannot be used", "http://127.0.0.1:8377"}},
+		{[]string{"show", "a", "--server", "ftp://localhost"}, []string{"cannot be used"}},
+		{[]string{"list", "--state", "Done"}, []string{"no order is ever in the state", "Compensated"}},
+		{[]string{"list", "--limit", "0"}, []string{"shows nothing"}},
+		{[]string{"list", "--older-than", "-1h"}, []string{"is negative"}},
+		{[]string{"list", "extra"}, []string{"no arguments"}},
+		{[]string{"watch", "--interval", "0s"}, []string{"too short"}},
+		{[]string{"watch", "--limit", "0"}, []string{"out of range"}},
+		{[]string{"submit"}, []string{"- for standard input"}},
+		{[]string{"submit", "--id", "x", "-"}, []string{"--id is for a bare order"}},
+		{[]string{"submit", "--workflow", "order", "--id", "a b", "-"}, []string{"is no order's ID"}},
+		{[]string{"submit", "."}, []string{"is a directory"}},
+		{[]string{"undo", "a", "b", "--command", "3"}, []string{"--command belongs to one order"}},
+		{[]string{"resubmit", "a", "--deadline", "tomorrow"}, []string{"neither a time nor a duration"}},
+		{[]string{"resolve", "a", "charge"}, []string{"what happened"}},
+		{[]string{"resolve", "a", "charge", "perhaps"}, []string{"happened, not-happened, undone"}},
+		{[]string{"dev", "--listen", "0.0.0.0:8377"}, []string{"other machines could reach it", "127.0.0.1:8377"}},
+		{[]string{"dev", "--listen", "8377"}, []string{"is no address"}},
+		{[]string{"dev", "--listen", "example.com:80"}, []string{"other machines could reach it"}},
+		{[]string{"dev", "--max-open", "0"}, []string{"takes no orders"}},
+		{[]string{"dev", "--sweep-every", "-1s"}, []string{"too short"}},
+		{[]string{"dev", "--log-level", "loud"}, []string{"there is no log level"}},
+		{[]string{"dev", "--log-format", "xml"}, []string{"there is no log format"}},
+		{[]string{"agent", "new", "No Good"}, []string{"is no agent's name"}},
+	} {
+		t.Run(strings.Join(c.args, " "), func(t *testing.T) {
+			call{}.run(t, c.args...).want(t, failure.Usage, c.want...)
+		})
+	}
+}
+
+func TestMissingFiles(t *testing.T) {
+	for _, args := range [][]string{
+		{"submit", "no-such.jsonl"}, {"workflow", "validate", "no-such.yaml"}, {"workflow", "graph", "no-such.yaml"},
+		{"dev", "--workflows", "no-such"}, {"dev", "--workflows", ".", "--agents", "no-such.yaml"}, {"demo", "--orders", "no-such.jsonl"},
+	} {
+		call{}.run(t, args...).want(t, failure.NotFound, "no-such")
+	}
+}
+
+func TestErrorsAsJSON(t *testing.T) {
+	r := call{}.run(t, "show", "a", "--output", "json")
+	r.want(t, failure.Unreachable)
+	docs := decodeLines(t, r.err)
+	if len(docs) != 1 || r.out != "" {
+		t.Fatalf("want one document on standard error: %+v", r)
+	}
+	e := docs[0]["error"].(map[string]any)
+	if e["exit"] != 5.0 || e["code"] != "unreachable" || e["hint"] == "" || !strings.Contains(e["message"].(string), "127.0.0.1:1") {
+		t.Errorf("%v", e)
+	}
+}
+
+func TestVersion(t *testing.T) {
+	call{}.run(t, "version").want(t, failure.OK, "stepkeeper ", "go1.")
+	r := call{}.run(t, "version", "--output", "json")
+	if v := decodeLines(t, r.out); len(v) != 1 || v[0]["go"] == "" || v[0]["version"] == "" {
+		t.Errorf("%+v", r)
+	}
+}

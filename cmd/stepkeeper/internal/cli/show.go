@@ -1,0 +1,72 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
+	"github.com/stepkeeper/stepkeeper/shared/view"
+)
+
+type showOptions struct {
+	app *App
+	id  string
+}
+
+// shown is `show --output json`: the task as GET /v1/orders/{id} answers it, its timeline, and what
+// can be done next.
+type shown struct {
+	view.Task
+	Timeline []view.Moment   `json:"timeline"`
+	Next     []render.Advice `json:"next"` // empty where nothing is to be done
+}
+
+func newShow(a *App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "show ID",
+		Short: "Show an order: its steps, what happened when, and what to do next",
+		Long: "Show how an order stands: each step with its attempts, times and errors, the timeline of what\n" +
+			"happened and what is planned, why it stopped, and the commands to run next.",
+		Example:           "  stepkeeper show order-1001\n  stepkeeper show order-1001 --output json",
+		Args:              args(cobra.ExactArgs(1), "the ID of an order"),
+		ValidArgsFunction: a.completeOrders(1),
+		RunE: func(cmd *cobra.Command, given []string) error {
+			return runShow(cmd.Context(), &showOptions{app: a, id: given[0]})
+		},
+	}
+}
+
+func runShow(ctx context.Context, o *showOptions) error {
+	task, err := o.app.get(ctx, o.id)
+	if err != nil {
+		return err
+	}
+	if !o.app.JSON() {
+		o.app.page().Task(o.app.Streams.Out, task)
+		return nil
+	}
+	doc := shown{Task: task, Timeline: view.Timeline(task), Next: render.Next(task, o.app.program(), o.app.Now())}
+	if doc.Next == nil {
+		doc.Next = []render.Advice{}
+	}
+	return o.app.printJSON(doc)
+}
+
+// get reads one task.
+func (a *App) get(ctx context.Context, id string) (view.Task, error) {
+	if err := checkID(id); err != nil {
+		return view.Task{}, err
+	}
+	c, err := a.client()
+	if err != nil {
+		return view.Task{}, err
+	}
+	ctx, cancel := a.bounded(ctx, defaultTimeout)
+	defer cancel()
+	task, err := c.Get(ctx, id)
+	if err != nil {
+		return view.Task{}, a.explain(err, "order "+id)
+	}
+	return *task, nil
+}

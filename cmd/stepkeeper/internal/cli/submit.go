@@ -1,0 +1,273 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/source"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+)
+
+type submitOptions struct {
+	app      *App
+	files    []string // "-" is standard input
+	wait     bool
+	workflow string // set: the records are bare orders
+	id       string
+}
+
+func newSubmit(a *App) *cobra.Command {
+	o := &submitOptions{app: a}
+	cmd := &cobra.Command{
+		Use:   "submit FILE|-...",
+		Short: "Submit the orders of files, or of standard input",
+		Long: "Submit orders: one JSON object, an array of them, or JSON Lines; which of them shows in the file.\n" +
+			`An order is {"schema":1,"orderId":"…","workflow":"…","order":{…}}, with the optional fields priority,` + "\n" +
+			"replyTo and deadline. With --workflow each record is the bare order; its ID is made of its content and\n" +
+			"its number in the file, or given by --id.\n\n" +
+			"Sending the same file again is harmless: orders that are there already are not started twice. A bad\n" +
+			"line is reported with its number and what to mend; the others are submitted all the same.\n\n" +
+			"With --output json it writes JSON Lines: one answer for each record.",
+		Example: "  stepkeeper submit orders.jsonl\n  stepkeeper submit --wait order.json\n  echo '{\"total\":12}' | stepkeeper submit --workflow order --id order-1001 -",
+		Args:    args(cobra.MinimumNArgs(1), "a file with orders, or - for standard input"),
+		RunE: func(cmd *cobra.Command, given []string) error {
+			o.files = given
+			return runSubmit(cmd.Context(), o)
+		},
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return []string{"json", "jsonl", "ndjson"}, cobra.ShellCompDirectiveFilterFileExt
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVar(&o.wait, "wait", false, "wait for the end of every order; exit code 6 unless all are Processed")
+	f.StringVar(&o.workflow, "workflow", "", "the records are bare orders for this workflow (`name`)")
+	f.StringVar(&o.id, "id", "", "the `ID` of the one bare order")
+	_ = cmd.RegisterFlagCompletionFunc("workflow", a.completeWorkflowNames)
+	return cmd
+}
+
+// place is where an order came from.
+type place struct {
+	file string
+	line int
+}
+
+// submission is one run of the command. Reading goes ahead of the answers, in another goroutine.
+type submission struct {
+	*submitOptions
+	report  *report
+	records int // of the present file
+	err     error
+
+	mu     sync.Mutex
+	places map[int]place // of the orders without an answer, by their number
+	sent   int
+}
+
+func runSubmit(ctx context.Context, o *submitOptions) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	c, err := o.app.patientClient()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := o.app.bounded(ctx, 0)
+	defer cancel()
+	s := &submission{submitOptions: o, report: newReport(o), places: map[int]place{}}
+	defer s.report.close()
+	if o.app.Streams.ErrIsTerminal() {
+		s.report.expect(o.count())
+	}
+	// SubmitAll ends only after the source has ended or failed, so s.err is safe to read then.
+	if err := c.SubmitAll(ctx, s.orders, s.answered); err != nil {
+		return s.interrupted(o.app.explain(err, "submission"))
+	}
+	if s.err != nil {
+		return s.interrupted(s.err)
+	}
+	if o.wait {
+		if err := s.report.waitForAll(ctx, c); err != nil {
+			return s.interrupted(err)
+		}
+	}
+	return s.report.finish()
+}
+
+// check looks at all that can be wrong before anything is sent.
+func (o *submitOptions) check() error {
+	if o.id != "" {
+		if o.workflow == "" {
+			return failure.New(failure.Usage, "add --workflow NAME, or write orderId into the order", "--id is for a bare order")
+		}
+		if err := checkID(o.id); err != nil {
+			return err
+		}
+	}
+	for _, name := range o.files {
+		if name == "-" {
+			continue
+		}
+		info, err := os.Stat(name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return failure.New(failure.NotFound, "check the name, or give - for standard input", "there is no file %s", name)
+		case err != nil:
+			return failure.Wrap(err, failure.Usage, "", "the file %s cannot be read", name)
+		case info.IsDir():
+			return failure.New(failure.Usage, "name its files: "+filepath.Join(name, "*.jsonl"), "%s is a directory", name)
+		}
+	}
+	return nil
+}
+
+// interrupted tells how far it came: what was acknowledged stays.
+func (s *submission) interrupted(err error) error {
+	s.report.close()
+	if n := s.report.acknowledged(); n > 0 && !s.app.JSON() {
+		fmt.Fprintf(s.app.Streams.Err, "%d orders were acknowledged before this; submit the same again, what is there already is not started twice\n", n)
+	}
+	return err
+}
+
+// count counts the records of the files, for the progress bar; 0 where that is not known.
+func (o *submitOptions) count() int {
+	n := 0
+	for _, name := range o.files {
+		info, err := os.Stat(name)
+		if err != nil || !info.Mode().IsRegular() {
+			return 0
+		}
+		f, err := os.Open(name)
+		if err != nil {
+			return 0
+		}
+		_ = source.Records(f, func(source.Record) bool { n++; return true }) // its errors are told later
+		_ = f.Close()
+	}
+	return n
+}
+
+// orders is all that the files hold, one after the other.
+func (s *submission) orders(yield func(client.Order) bool) {
+	if s.id != "" {
+		s.alone(yield)
+		return
+	}
+	for _, name := range s.files {
+		if !s.file(name, yield) {
+			return
+		}
+	}
+}
+
+// alone holds the one order of --id back until it is known that there is no other.
+func (s *submission) alone(yield func(client.Order) bool) {
+	var only []client.Order
+	for _, name := range s.files {
+		if !s.file(name, func(o client.Order) bool { only = append(only, o); return len(only) < 2 }) {
+			break
+		}
+	}
+	if len(only) > 1 {
+		s.err = failure.New(failure.Usage, "leave --id out, each order then gets an ID of its own", "--id names one order, and there are several")
+		return
+	}
+	for _, o := range only {
+		yield(o)
+	}
+}
+
+// file reads one file; false: nobody wants more.
+func (s *submission) file(name string, yield func(client.Order) bool) bool {
+	in, label, err := s.open(name)
+	if err != nil {
+		s.err = err
+		return false
+	}
+	defer in.Close()
+	s.records = 0
+	more := true
+	err = source.Records(in, func(r source.Record) bool {
+		order, ok := s.record(label, r)
+		if ok {
+			more = yield(order)
+		}
+		return more
+	})
+	if err != nil { // what came before the break is sound
+		s.report.unreadable(place{file: label}, "", err.Error())
+	}
+	return more
+}
+
+func (s *submission) open(name string) (io.ReadCloser, string, error) {
+	if name != "-" {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, "", failure.Wrap(err, failure.Usage, "", "the file %s cannot be read", name)
+		}
+		return f, name, nil
+	}
+	if s.app.Streams.Interactive() {
+		fmt.Fprintln(s.app.Streams.Err, "reading orders from the terminal; end with Ctrl-D")
+	}
+	return io.NopCloser(s.app.Streams.In), "standard input", nil
+}
+
+// record reads one record strictly, by the server's own rules; a bad one is told, not sent.
+func (s *submission) record(file string, r source.Record) (client.Order, bool) {
+	s.records++
+	at := place{file: file, line: r.Line}
+	if r.Err != nil {
+		s.report.unreadable(at, "", r.Err.Error())
+		return client.Order{}, false
+	}
+	var order message.SubmitOrder
+	var err error
+	if s.workflow == "" {
+		order, err = message.DecodeSubmit(r.Data)
+	} else {
+		order, err = bare(r.Data, s.workflow, s.id, s.records)
+	}
+	if err != nil {
+		id, _ := order.Known()
+		s.report.unreadable(at, id, err.Error())
+		return client.Order{}, false
+	}
+	s.mu.Lock()
+	s.sent++
+	s.places[s.sent] = at
+	s.mu.Unlock()
+	return client.Order{
+		ID: order.OrderID, Workflow: order.Workflow, Content: order.Order,
+		Priority: order.Priority, ReplyTo: order.ReplyTo, Deadline: order.Deadline.Std(),
+	}, true
+}
+
+// answered takes down what the server said to one order.
+func (s *submission) answered(r client.Result) {
+	s.mu.Lock()
+	at := s.places[r.Line]
+	delete(s.places, r.Line)
+	s.mu.Unlock()
+	l := submitLine{File: at.file, Line: at.line, OrderID: r.OrderID, Accepted: r.Accepted, Known: r.Known}
+	if r.Err != nil {
+		l.Error = &submitError{Code: "refused", Message: r.Err.Error()}
+		var e *client.Error
+		if errors.As(r.Err, &e) && e.Code != "" {
+			l.Error.Code = e.Code
+		}
+	}
+	s.report.answered(l)
+}

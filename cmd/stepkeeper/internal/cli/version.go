@@ -1,0 +1,67 @@
+package cli
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+)
+
+// Version is what `stepkeeper version` tells.
+type Version struct {
+	Version  string `json:"version"` // of the module; "(devel)" for one built from a working copy
+	Commit   string `json:"commit,omitempty"`
+	Time     string `json:"time,omitempty"` // of the commit
+	Modified bool   `json:"modified,omitempty"`
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+}
+
+// ReadVersion asks the binary what it was built from.
+func ReadVersion() Version {
+	v := Version{Version: "(devel)", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return v
+	}
+	if info.Main.Version != "" {
+		v.Version = info.Main.Version
+	}
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			v.Commit = s.Value
+		case "vcs.time":
+			v.Time = s.Value
+		case "vcs.modified":
+			v.Modified = s.Value == "true"
+		}
+	}
+	return v
+}
+
+func newVersion(a *App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Tell the version, the commit and the Go release",
+		Args:  cobra.NoArgs,
+		RunE:  func(*cobra.Command, []string) error { return runVersion(a, ReadVersion()) },
+	}
+}
+
+func runVersion(a *App, v Version) error {
+	if a.JSON() {
+		return a.printJSON(v)
+	}
+	fmt.Fprintf(a.Streams.Out, "stepkeeper %s\n", v.Version)
+	if v.Commit != "" {
+		modified := ""
+		if v.Modified {
+			modified = ", modified"
+		}
+		fmt.Fprintf(a.Streams.Out, "commit %s (%s%s)\n", v.Commit, v.Time, modified)
+	}
+	fmt.Fprintf(a.Streams.Out, "%s %s\n", v.Go, v.Platform)
+	return nil
+}

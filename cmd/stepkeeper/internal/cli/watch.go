@@ -1,0 +1,255 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/view"
+)
+
+type watchOptions struct {
+	app      *App
+	id       string // "" watches the newest orders
+	interval time.Duration
+	limit    int
+}
+
+func newWatch(a *App) *cobra.Command {
+	o := &watchOptions{app: a}
+	cmd := &cobra.Command{
+		Use:   "watch [ID]",
+		Short: "Watch an order, or the newest orders, live",
+		Long: "With an ID it shows the order and each change until its end; the exit code is 6 unless it ends\n" +
+			"Processed. Without an ID it shows the newest orders until it is interrupted.\n\n" +
+			"On a terminal the view is drawn anew with each change, elsewhere each change is a line. With\n" +
+			"--output json each change is the whole order, or its summary, on one line.",
+		Example: "  stepkeeper watch order-1001\n  stepkeeper watch",
+		Args:    args(cobra.MaximumNArgs(1), "one order's ID at most"),
+		RunE: func(cmd *cobra.Command, given []string) error {
+			if len(given) > 0 {
+				o.id = given[0]
+			}
+			return runWatch(cmd.Context(), o)
+		},
+		ValidArgsFunction: a.completeOrders(1),
+	}
+	cmd.Flags().DurationVar(&o.interval, "interval", time.Second, "how often to look at the list, without an ID")
+	cmd.Flags().IntVar(&o.limit, "limit", 20, "how `many` of the newest orders to look at, without an ID")
+	return cmd
+}
+
+func runWatch(ctx context.Context, o *watchOptions) error {
+	if o.interval < 10*time.Millisecond {
+		return failure.New(failure.Usage, "give at least --interval 10ms", "--interval %v is too short", o.interval)
+	}
+	if o.limit < 1 || o.limit > pageSize {
+		return failure.New(failure.Usage, fmt.Sprintf("give a number from 1 to %d", pageSize), "--limit %d is out of range", o.limit)
+	}
+	c, err := o.app.patientClient()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := o.app.bounded(ctx, 0)
+	defer cancel()
+	if o.id == "" {
+		if c, err = o.app.client(); err != nil { // the list looks again by itself
+			return err
+		}
+		return o.list(ctx, c)
+	}
+	if err := checkID(o.id); err != nil {
+		return err
+	}
+	return o.order(ctx, c)
+}
+
+// order follows one order to its end.
+func (o *watchOptions) order(ctx context.Context, c *client.Client) error {
+	var last view.Task
+	s := &screen{app: o.app}
+	for task, err := range c.Follow(ctx, o.id) {
+		switch {
+		case err != nil && ctx.Err() != nil:
+			return o.timedOut(ctx)
+		case err != nil:
+			return o.app.explain(err, "order "+o.id)
+		}
+		if err := o.draw(s, last, *task); err != nil {
+			return err
+		}
+		last = *task
+		if task.Ended {
+			break
+		}
+	}
+	switch {
+	case last.Ended && last.State == core.Processed:
+		return nil
+	case last.Ended:
+		return failure.Silent(failure.NotProcessed, "order "+o.id+" was not processed")
+	}
+	return o.timedOut(ctx)
+}
+
+// timedOut is the end of a watch whose order has not ended: interrupted is as meant.
+func (o *watchOptions) timedOut(ctx context.Context) error {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return failure.New(failure.General, "give a longer --timeout, or none", "order %s did not end within %v", o.id, o.app.timeout)
+	}
+	return nil
+}
+
+func (o *watchOptions) draw(s *screen, last, task view.Task) error {
+	switch {
+	case o.app.JSON():
+		return o.app.printLine(task)
+	case o.app.Streams.IsTerminal():
+		s.frame(func(w io.Writer) { o.app.page().Task(w, task) })
+	default:
+		for _, line := range changes(last, task) {
+			fmt.Fprintf(o.app.Streams.Out, "%s  %s\n", o.app.Now().UTC().Format("15:04:05.000"), line)
+		}
+	}
+	return nil
+}
+
+// changes tells what is different in a task, the steps first.
+func changes(last, task view.Task) []string {
+	var lines []string
+	before := map[string]view.Step{}
+	for _, s := range last.Steps {
+		before[s.Name] = s
+	}
+	for _, s := range task.Steps {
+		b, known := before[s.Name]
+		if known && b.State == s.State && b.Attempts == s.Attempts || !known && s.State == core.Pending && s.FirstAt == 0 {
+			continue
+		}
+		line := fmt.Sprintf("%s  %s", s.Name, s.State)
+		if s.Attempts > 1 {
+			line += fmt.Sprintf(", attempt %d", s.Attempts)
+		}
+		if s.Error != nil && (b.Error == nil || *b.Error != *s.Error) {
+			line += ": " + render.Clean(s.Error.Message)
+		}
+		lines = append(lines, line)
+	}
+	if last.State != task.State {
+		line := fmt.Sprintf("%s  %s", task.OrderID, task.State)
+		if task.Error != nil {
+			line += ": " + render.Clean(task.Error.Message)
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// list shows the newest orders again and again. A server that goes away is waited for: it may be
+// starting anew.
+func (o *watchOptions) list(ctx context.Context, c *client.Client) error {
+	seen := map[string]view.Summary{}
+	s := &screen{app: o.app}
+	away := false
+	tick := time.NewTicker(o.interval)
+	defer tick.Stop()
+	for first := true; ; first = false {
+		orders, err := o.newest(ctx, c)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil && first:
+			return o.app.explain(err, "list of orders")
+		case err != nil && !away:
+			away = true
+			fmt.Fprintf(o.app.Streams.Err, "%v; trying again\n", o.app.explain(err, "list of orders"))
+		case err == nil:
+			away = false
+			if err := o.drawList(s, seen, orders); err != nil {
+				return err
+			}
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// newest answers the newest orders, the newest first.
+func (o *watchOptions) newest(ctx context.Context, c *client.Client) ([]view.Summary, error) {
+	var orders []view.Summary
+	for s, err := range c.List(ctx, client.Query{PageSize: o.limit}) {
+		if err != nil {
+			return nil, err
+		}
+		if orders = append(orders, s); len(orders) == o.limit {
+			break
+		}
+	}
+	return orders, nil
+}
+
+func (o *watchOptions) drawList(s *screen, seen map[string]view.Summary, orders []view.Summary) error {
+	a := o.app
+	if a.Streams.IsTerminal() && !a.JSON() {
+		s.frame(func(w io.Writer) {
+			fmt.Fprintf(w, "%s  %s\n\n", a.Streams.Style().Bold("Newest orders"), a.Streams.Style().Faint(a.Now().UTC().Format("15:04:05 UTC")))
+			render.Table(w, a.Streams.Style(), "", summaryHeader, summaryRows(a, orders))
+		})
+		return nil
+	}
+	present := map[string]bool{}
+	for i := len(orders) - 1; i >= 0; i-- { // the oldest first, as it happened
+		order := orders[i]
+		present[order.OrderID] = true
+		if before, ok := seen[order.OrderID]; ok && before.State == order.State && before.Run == order.Run {
+			continue
+		}
+		seen[order.OrderID] = order
+		if a.JSON() {
+			if err := a.printLine(order); err != nil {
+				return err
+			}
+			continue
+		}
+		fmt.Fprintf(a.Streams.Out, "%s  %s  %s\n", a.Now().UTC().Format("15:04:05.000"), order.OrderID, order.State)
+	}
+	for id := range seen { // bounded by what one page holds
+		if !present[id] {
+			delete(seen, id)
+		}
+	}
+	return nil
+}
+
+// screen draws frames over each other.
+type screen struct {
+	app   *App
+	begun bool
+}
+
+// frame draws one whole picture at once, so that it does not flicker.
+func (s *screen) frame(draw func(io.Writer)) {
+	var b bytes.Buffer
+	if !s.begun {
+		b.WriteString("\x1b[2J")
+		s.begun = true
+	}
+	b.WriteString("\x1b[H")
+	var picture bytes.Buffer
+	draw(&picture)
+	b.Write(bytes.ReplaceAll(picture.Bytes(), []byte("\n"), []byte("\x1b[K\n")))
+	b.WriteString("\x1b[J")
+	_, _ = s.app.Streams.Out.Write(b.Bytes())
+}

@@ -1,0 +1,332 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+	"github.com/spf13/cobra"
+
+	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
+	"github.com/stepkeeper/stepkeeper/shared/api"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/workflow"
+	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
+)
+
+func newWorkflow(a *App) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "workflow",
+		Short: "Check, draw and list workflows",
+		Args:  cobra.ArbitraryArgs,
+		RunE:  group,
+	}
+	cmd.AddCommand(newValidate(a), newGraph(a), newWorkflowList(a), newSchema(a))
+	return cmd
+}
+
+type validateOptions struct {
+	app    *App
+	files  []string // files, and folders of them
+	agents string   // file of the agents that exist; "": any name is accepted
+}
+
+// validated is one file with --output json: one on each line.
+type validated struct {
+	File     string         `json:"file"`
+	Valid    bool           `json:"valid"`
+	Workflow string         `json:"workflow,omitempty"`
+	Hash     string         `json:"hash,omitempty"` // of the definition that it makes
+	Steps    int            `json:"steps,omitempty"`
+	Problems []validProblem `json:"problems"` // empty where all is well
+}
+
+type validProblem struct {
+	Line     int    `json:"line,omitempty"` // from 1; absent where it is the whole file
+	Column   int    `json:"column,omitempty"`
+	Severity string `json:"severity"` // error or warning
+	What     string `json:"what"`
+	Mend     string `json:"mend,omitempty"`
+}
+
+func newValidate(a *App) *cobra.Command {
+	o := &validateOptions{app: a}
+	cmd := &cobra.Command{
+		Use:   "validate FILE...",
+		Short: "Check workflow files, and tell what to mend",
+		Long: "Check workflow files, or all of a folder: first against the JSON Schema, then for what they mean.\n" +
+			"Each problem names file, line and column, and what to do. The exit code is 2 if there is an error;\n" +
+			"warnings alone are no failure.",
+		Example: "  stepkeeper workflow validate workflows/order.yaml\n  stepkeeper workflow validate workflows --agents agents.yaml",
+		Args:    args(cobra.MinimumNArgs(1), "a workflow file, or a folder"),
+		RunE: func(_ *cobra.Command, given []string) error {
+			o.files = given
+			return runValidate(o)
+		},
+		ValidArgsFunction: completeWorkflowFiles,
+	}
+	cmd.Flags().StringVar(&o.agents, "agents", "", "the agents `file` of dev, to check the names of agents; without it any name is accepted")
+	_ = cmd.MarkFlagFilename("agents", "yaml", "yml")
+	return cmd
+}
+
+func runValidate(o *validateOptions) error {
+	files, err := workflowFiles(o.files)
+	if err != nil {
+		return err
+	}
+	known, err := o.known()
+	if err != nil {
+		return err
+	}
+	bad := 0
+	for _, file := range files {
+		def, problems := source.LoadFile(file, source.Options{KnownAgents: known})
+		if def == nil {
+			bad++
+		}
+		if err := o.tell(file, def, problems); err != nil {
+			return err
+		}
+	}
+	if bad > 0 {
+		return failure.Silent(failure.Usage, "some workflows are not valid")
+	}
+	return nil
+}
+
+// known reads the names of the agents; the rest of the file needs the secrets of where it runs.
+func (o *validateOptions) known() ([]string, error) {
+	if o.agents == "" {
+		return nil, nil
+	}
+	data, err := os.ReadFile(o.agents)
+	if err != nil {
+		return nil, failure.Wrap(err, failure.NotFound, "name the agents file of dev", "the agents file %s cannot be read", o.agents)
+	}
+	var file struct {
+		Agents map[string]any `yaml:"agents"`
+	}
+	if err := yaml.Unmarshal(data, &file); err != nil {
+		return nil, failure.Wrap(err, failure.Usage, "mend the YAML", "the agents file %s cannot be read", o.agents)
+	}
+	return slices.AppendSeq([]string{}, maps.Keys(file.Agents)), nil
+}
+
+// workflowFiles answers the files meant, those of folders included.
+func workflowFiles(names []string) ([]string, error) {
+	var files []string
+	for _, name := range names {
+		info, err := os.Stat(name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil, failure.New(failure.NotFound, "check the name", "there is no file %s", name)
+		case err != nil:
+			return nil, failure.Wrap(err, failure.Usage, "", "%s cannot be read", name)
+		case !info.IsDir():
+			files = append(files, name)
+			continue
+		}
+		entries, err := os.ReadDir(name)
+		if err != nil {
+			return nil, failure.Wrap(err, failure.Usage, "", "the folder %s cannot be read", name)
+		}
+		before := len(files)
+		for _, e := range entries {
+			if ext := filepath.Ext(e.Name()); !e.IsDir() && (ext == ".yaml" || ext == ".yml") && !strings.HasPrefix(e.Name(), ".") {
+				files = append(files, filepath.Join(name, e.Name()))
+			}
+		}
+		if len(files) == before {
+			return nil, failure.New(failure.NotFound, "name a folder with *.yaml files", "the folder %s has no workflow files", name)
+		}
+	}
+	return files, nil
+}
+
+func (o *validateOptions) tell(file string, def *core.Definition, problems source.Problems) error {
+	a := o.app
+	if a.JSON() {
+		return a.printLine(validatedOf(file, def, problems))
+	}
+	style := a.Streams.Style()
+	for _, p := range problems {
+		paint := style.Bad
+		if p.Severity == source.SeverityWarning {
+			paint = style.Warn
+		}
+		place, rest, _ := strings.Cut(p.String(), ": ")
+		fmt.Fprintf(a.Streams.Err, "%s: %s\n", style.Bold(place), paint(render.Clean(rest)))
+	}
+	if def != nil {
+		fmt.Fprintf(a.Streams.Out, "%s: %s, workflow %s, %d steps, hash %s\n", file, style.Good("valid"), def.Name, len(def.Steps), def.Hash)
+	}
+	return nil
+}
+
+func validatedOf(file string, def *core.Definition, problems source.Problems) validated {
+	v := validated{File: file, Valid: def != nil, Problems: make([]validProblem, len(problems))}
+	if def != nil {
+		v.Workflow, v.Hash, v.Steps = def.Name, def.Hash, len(def.Steps)
+	}
+	for i, p := range problems {
+		severity := "error"
+		if p.Severity == source.SeverityWarning {
+			severity = "warning"
+		}
+		v.Problems[i] = validProblem{Line: p.Line, Column: p.Column, Severity: severity, What: p.What, Mend: p.Mend}
+	}
+	return v
+}
+
+func newGraph(a *App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "graph FILE",
+		Short: "Draw a workflow as a Mermaid flowchart",
+		Long: "Write a workflow as a Mermaid flowchart, which many editors and code hosts show as a picture. With\n" +
+			"--output json the text stands in the field mermaid.",
+		Example:           "  stepkeeper workflow graph workflows/order.yaml > order.mmd",
+		Args:              args(cobra.ExactArgs(1), "one workflow file"),
+		ValidArgsFunction: completeWorkflowFiles,
+		RunE:              func(_ *cobra.Command, given []string) error { return runGraph(a, given[0]) },
+	}
+}
+
+func runGraph(a *App, file string) error {
+	files, err := workflowFiles([]string{file})
+	if err != nil {
+		return err
+	}
+	if len(files) != 1 || files[0] != file {
+		return failure.New(failure.Usage, "name one of its files", "%s is a folder", file)
+	}
+	def, problems := source.LoadFile(file, source.Options{})
+	if def == nil {
+		return failure.New(failure.Usage, problems.Error(), "%s is no valid workflow", file)
+	}
+	text := workflow.Graph(def)
+	if a.JSON() {
+		return a.printJSON(map[string]string{"workflow": def.Name, "mermaid": text})
+	}
+	_, err = io.WriteString(a.Streams.Out, text)
+	return written(err)
+}
+
+func newSchema(a *App) *cobra.Command {
+	return &cobra.Command{
+		Use:     "schema",
+		Short:   "Write the JSON Schema of workflow files, for editors",
+		Long:    "Write the JSON Schema of workflow files. Editors with a YAML language server complete and check with it.",
+		Example: "  stepkeeper workflow schema > workflow.schema.json",
+		Args:    args(cobra.NoArgs, "no arguments"),
+		RunE: func(*cobra.Command, []string) error {
+			_, err := a.Streams.Out.Write(append(slices.Clone(source.Schema), '\n'))
+			return written(err)
+		},
+	}
+}
+
+func newWorkflowList(a *App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "list",
+		Short: "List the workflows that a running server offers",
+		Long: "List the workflows that new orders can name, and what is wrong with newer files: a broken file is\n" +
+			"refused, and the version before it stays in force.",
+		Example: "  stepkeeper workflow list",
+		Args:    args(cobra.NoArgs, "no arguments"),
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runWorkflowList(cmd.Context(), a) },
+	}
+}
+
+func runWorkflowList(ctx context.Context, a *App) error {
+	ctx, cancel := a.bounded(ctx, defaultTimeout)
+	defer cancel()
+	all, err := a.workflows(ctx)
+	if err != nil {
+		return a.explain(err, "list of workflows")
+	}
+	if a.JSON() {
+		for _, w := range all {
+			if err := a.printLine(w); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	style := a.Streams.Style()
+	rows := make([][]string, len(all))
+	for i, w := range all {
+		state := style.Good("in force")
+		switch {
+		case w.Hash == "":
+			state = style.Bad("broken")
+		case len(w.Problems) > 0:
+			state = style.Warn("older version in force")
+		}
+		rows[i] = []string{w.Name, state, w.Hash}
+	}
+	render.Table(a.Streams.Out, style, "", []string{"WORKFLOW", "STATE", "HASH"}, rows)
+	for _, w := range all {
+		for _, p := range w.Problems {
+			fmt.Fprintln(a.Streams.Err, style.Bad(render.Clean(p)))
+		}
+	}
+	return nil
+}
+
+// maxList is the largest list of workflows that is read, in bytes.
+const maxList = 4 << 20
+
+// workflows asks the server for its workflows. The errors are those of package client.
+func (a *App) workflows(ctx context.Context) ([]api.WorkflowInfo, error) {
+	if _, err := a.client(); err != nil { // checks the address
+		return nil, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(a.Server(), "/")+"/v1/workflows", nil)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", client.ErrInvalid, err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil:
+		return nil, fmt.Errorf("%w: %w", client.ErrConnection, err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return nil, &client.Error{Status: resp.StatusCode, Title: http.StatusText(resp.StatusCode)}
+	}
+	var list api.Workflows
+	if err := json.NewDecoder(io.LimitReader(resp.Body, maxList)).Decode(&list); err != nil {
+		return nil, fmt.Errorf("%w: %w", client.ErrAnswer, err)
+	}
+	return list.Workflows, nil
+}
+
+// completeWorkflowNames suggests the workflows of a running server.
+func (a *App) completeWorkflowNames(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	ctx, cancel := context.WithTimeout(cmd.Context(), completionTime)
+	defer cancel()
+	all, err := a.workflows(ctx)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var names []string
+	for _, w := range all {
+		names = append(names, w.Name)
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}

@@ -1,0 +1,23 @@
+// Command stepkeeper runs Stepkeeper on one machine, submits orders to it, and is the operator's
+// tool. `stepkeeper help` lists the commands.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/cli"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/streams"
+)
+
+func main() { os.Exit(run()) }
+
+func run() int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	// The first signal ends in good order; the second one ends at once.
+	context.AfterFunc(ctx, stop)
+	return int(cli.New(streams.System(), os.Getenv).Execute(ctx, os.Args[1:]))
+}

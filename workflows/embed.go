@@ -1,0 +1,9 @@
+// Package workflows holds the workflow files that ship with Stepkeeper.
+package workflows
+
+import "embed"
+
+// Files are the workflow files, *.yaml.
+//
+//go:embed *.yaml
+var Files embed.FS
