@@ -1,0 +1,218 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/functions/scheduler"
+	"github.com/stepkeeper/stepkeeper/shared/api"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+var _ api.Backend = (*Stack)(nil)
+
+// busyRetry is what a sender is told to wait when too many tasks are open.
+const busyRetry = 2 * time.Second
+
+// Submit stores and starts orders. Beyond MaxOpen tasks that are not at rest it answers
+// *api.BusyError, so that a flood ends late and not in a crash (P32); an order that is there
+// already is answered all the same.
+func (s *Stack) Submit(ctx context.Context, orders []message.SubmitOrder) []api.SubmitResult {
+	results := make([]api.SubmitResult, len(orders))
+	room := s.options.MaxOpen - s.hub.running()
+	if room < len(orders) {
+		for i := range orders {
+			if i >= room {
+				results[i] = s.knownOrBusy(ctx, &orders[i])
+			}
+		}
+		orders = orders[:max(room, 0)]
+	}
+	for i, r := range s.scheduler.Submit(ctx, orders) {
+		results[i] = resultOf(r)
+	}
+	return results
+}
+
+// knownOrBusy answers a submission while there is no room: sending an order again stays harmless.
+func (s *Stack) knownOrBusy(ctx context.Context, o *message.SubmitOrder) api.SubmitResult {
+	if loaded, err := s.state.Load(ctx, []string{o.OrderID}); err == nil && loaded[0].Task != nil {
+		return resultOf(s.scheduler.Submit(ctx, []message.SubmitOrder{*o})[0])
+	}
+	s.count("busy", "intake")
+	return api.SubmitResult{OrderID: o.OrderID, Err: &api.BusyError{RetryAfter: busyRetry}}
+}
+
+func resultOf(r scheduler.SubmitResult) api.SubmitResult {
+	out := api.SubmitResult{OrderID: r.OrderID, Known: r.Answer == scheduler.Known, State: r.State}
+	switch r.Answer {
+	case scheduler.Refused:
+		out.Err = r.Refusal
+	case scheduler.Unavailable:
+		out.Err = r.Err
+		if !errors.Is(r.Err, port.ErrUnavailable) {
+			out.Err = fmt.Errorf("%w: %w", port.ErrUnavailable, r.Err)
+		}
+	}
+	return out
+}
+
+// Reject deals with a message of the SQS edge that is not carried out, as the Scheduler does with
+// one from a queue: the application is told, or the message goes to quarantine.
+func (s *Stack) Reject(ctx context.Context, r api.Rejected) error {
+	var forbidden *core.Refusal
+	if errors.As(r.Err, &forbidden) && forbidden.Code == api.CodeForbidden {
+		s.log.Warn("message refused", "queue", r.Queue, "reason", r.Err)
+		s.count("refused", forbidden.Code)
+		return nil
+	}
+	if r.Queue == port.Intake && s.told(r.Body) {
+		return nil
+	}
+	id := r.Queue + "-" + strconv.FormatInt(s.rejects.Add(1), 10)
+	failed := s.scheduler.Handle(ctx, r.Queue, []port.Delivery{{
+		Message: port.Message{Body: r.Body}, ID: id, Receipt: id, Received: 1, SentAt: s.clock.Now(),
+	}})
+	if len(failed) > 0 {
+		return fmt.Errorf("%w: the refused message could not be kept", port.ErrUnavailable)
+	}
+	return nil
+}
+
+// told: a submission that could be read and names a reply-to was told by Submit already.
+func (s *Stack) told(body []byte) bool {
+	o, err := message.DecodeSubmit(body)
+	if err != nil || o.ReplyTo == "" {
+		return false
+	}
+	_, err = s.queues.ReplyTo(o.ReplyTo)
+	return err == nil
+}
+
+// Command carries out a command; only a Cancel may come before its order.
+func (s *Stack) Command(ctx context.Context, c message.Control) (core.Verdict, error) {
+	v, err := s.scheduler.Command(ctx, c)
+	var refused *message.Refusal
+	if errors.As(err, &refused) && refused.Code == "unknown-task" {
+		return v, fmt.Errorf("order %q: %w", c.OrderID, port.ErrNotFound)
+	}
+	return v, err
+}
+
+func (s *Stack) load(ctx context.Context, id string) (*core.Task, error) {
+	loaded, err := s.state.Load(ctx, []string{id})
+	switch {
+	case err != nil:
+		return nil, err
+	case loaded[0].Err != nil:
+		return nil, loaded[0].Err
+	case loaded[0].Task == nil:
+		return nil, fmt.Errorf("order %q: %w", id, port.ErrNotFound)
+	}
+	return loaded[0].Task, nil
+}
+
+// Task answers the task and the definition that it pins.
+func (s *Stack) Task(ctx context.Context, id string) (*core.Task, *core.Definition, error) {
+	t, err := s.load(ctx, id)
+	if err != nil {
+		return nil, nil, err
+	}
+	def, err := s.state.Definition(ctx, t.Definition)
+	return t, def, err
+}
+
+// Order answers the order as it came.
+func (s *Stack) Order(ctx context.Context, id string) (*port.Order, error) {
+	return s.store.LoadOrder(ctx, id)
+}
+
+// Wait until done says so.
+func (s *Stack) Wait(ctx context.Context, id string, done func(*core.Task) bool) (*core.Task, error) {
+	return s.hub.wait(ctx, id, func() (*core.Task, error) { return s.load(ctx, id) }, done)
+}
+
+// Follow sends each newer version, the present one first.
+func (s *Stack) Follow(ctx context.Context, id string, after int64) (<-chan *core.Task, error) {
+	changes, stop := s.hub.watch(id)
+	t, err := s.load(ctx, id)
+	if err != nil {
+		stop()
+		return nil, err
+	}
+	out := make(chan *core.Task)
+	go func() {
+		defer close(out)
+		defer stop()
+		for {
+			if t.Version > after {
+				after = t.Version
+				select {
+				case <-ctx.Done():
+					return
+				case out <- t:
+				}
+			}
+			select {
+			case <-ctx.Done():
+				return
+			case t = <-changes:
+			}
+		}
+	}()
+	return out, nil
+}
+
+// List selects tasks for people.
+func (s *Stack) List(ctx context.Context, q port.Query) ([]*core.Task, string, error) {
+	page, err := s.store.List(ctx, q)
+	if err != nil {
+		return nil, "", err
+	}
+	tasks := make([]*core.Task, 0, len(page.Records))
+	for i := range page.Records {
+		t, err := core.DecodeTask(page.Records[i].Document)
+		if err != nil {
+			return nil, "", fmt.Errorf("order %q: %w", page.Records[i].ID, err)
+		}
+		tasks = append(tasks, t)
+	}
+	return tasks, page.Next, nil
+}
+
+// Queue finds a queue for the SQS edge.
+func (s *Stack) Queue(name string) (port.Queue, error) { return s.queues.Queue(name) }
+
+// QueueNames lists them.
+func (s *Stack) QueueNames() []string { return s.queues.names() }
+
+// Workflows tells what orders can name, and what is wrong with newer files.
+func (s *Stack) Workflows(context.Context) []api.WorkflowInfo { return s.workflows.infos() }
+
+// Health tells whether orders are taken, and how much is under way.
+func (s *Stack) Health(ctx context.Context) api.Health {
+	h := api.Health{Ready: s.ready.Load(), Checks: map[string]string{"store": "ok"}, Counts: s.hub.counts()}
+	if _, err := s.store.Load(ctx, []string{"health"}); err != nil {
+		h.Checks["store"], h.Ready = err.Error(), false
+	}
+	for _, w := range s.workflows.infos() {
+		if len(w.Problems) > 0 {
+			h.Checks["workflow "+w.Name] = w.Problems[0]
+		}
+	}
+	s.counts.Range(func(k, v any) bool {
+		h.Counts[k.(string)] = v.(*counter).Load()
+		return true
+	})
+	for _, a := range s.agents {
+		for name, n := range a.stats() {
+			h.Counts["agent-"+a.name+"-"+name] = n
+		}
+	}
+	return h
+}

@@ -1,0 +1,63 @@
+package embedded
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// Options of the runtime. Data and Workflows are required, and Agents or Operations.
+type Options struct {
+	Data      string // folder of the database; made where there is none
+	Listen    string // loopback address and port, 127.0.0.1:8377; port 0 takes a free one
+	Workflows string // folder of *.yaml
+	Agents    string // file of the HTTP agents, and of the ones outside (see package httpagent)
+	// Operations are agents inside this process, by name: for benchmarks, and programs that embed
+	// the runtime.
+	Operations map[string]worker.Operations
+	Inside     Inside   // how those run
+	ReplyTo    []string // logical names that orders may name; each has a queue "status-<name>"
+	// MaxOpen is how many tasks may be under way before intake answers 429; default 20,000.
+	MaxOpen    int
+	SweepEvery time.Duration // of the Supervisor; default 500 ms
+	Log        *slog.Logger
+	Clock      port.Clock
+	Version    string // of the program, for the OpenAPI document
+	// Ready is called once, with the address, when orders may be submitted.
+	Ready func(Started)
+}
+
+// Inside says how an agent inside the process runs.
+type Inside struct {
+	Concurrency int // default 10
+	Retry       worker.Retry
+	Breaker     worker.Breaker
+}
+
+// Started is what the ready line tells.
+type Started struct {
+	Address   string // http://127.0.0.1:PORT
+	Workflows int
+	Agents    int
+}
+
+func (o Options) withDefaults() Options {
+	if o.MaxOpen == 0 {
+		o.MaxOpen = 20_000
+	}
+	if o.SweepEvery == 0 {
+		o.SweepEvery = 500 * time.Millisecond
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	if o.Clock == nil {
+		o.Clock = port.ClockFunc(time.Now)
+	}
+	if o.Listen == "" {
+		o.Listen = "127.0.0.1:8377"
+	}
+	return o
+}

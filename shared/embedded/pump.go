@@ -1,0 +1,84 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+const (
+	pollWait   = 20 * time.Second
+	visibility = 30 * time.Second
+	maxPause   = 5 * time.Second
+)
+
+// pump moves messages from a queue into a handler, until receiving ends. Messages in the hands of
+// the handler are finished under the context work, so that a drain can let them end.
+type pump struct {
+	queue  port.Queue
+	handle func(ctx context.Context, queue string, deliveries []port.Delivery) (failed []string)
+	log    *slog.Logger
+}
+
+func (p *pump) run(receiving, work context.Context) {
+	for receiving.Err() == nil {
+		deliveries, err := p.queue.Receive(receiving, port.MaxBatch, pollWait, visibility)
+		if err != nil {
+			if !errors.Is(err, context.Canceled) {
+				p.log.Error("cannot receive; trying again", "queue", p.queue.Name(), "error", err)
+				pause(receiving, time.Second)
+			}
+			continue
+		}
+		if len(deliveries) > 0 {
+			p.finish(work, deliveries, p.handle(work, p.queue.Name(), deliveries))
+		}
+	}
+}
+
+// finish deletes what was handled and gives back what failed, after a pause that grows with each
+// delivery: a full disk or an outage must not be hammered, nor fill the dead letters in a second.
+func (p *pump) finish(ctx context.Context, deliveries []port.Delivery, failed []string) {
+	bad := make(map[string]bool, len(failed))
+	for _, receipt := range failed {
+		bad[receipt] = true
+	}
+	done := make([]string, 0, len(deliveries))
+	for i := range deliveries {
+		d := &deliveries[i]
+		if !bad[d.Receipt] {
+			done = append(done, d.Receipt)
+			continue
+		}
+		if err := p.queue.Extend(ctx, d.Receipt, giveBack(d.Received)); err != nil {
+			p.log.Debug("not given back; it comes again by itself", "queue", p.queue.Name(), "message", d.ID, "error", err)
+		}
+	}
+	if len(done) == 0 {
+		return
+	}
+	for _, err := range p.queue.Delete(ctx, done) {
+		if err != nil {
+			p.log.Debug("not deleted; it comes again, which is harmless", "queue", p.queue.Name(), "error", err)
+		}
+	}
+}
+
+// giveBack is the pause before the next delivery: 20 ms, doubling up to maxPause.
+func giveBack(received int) time.Duration {
+	d := 20 * time.Millisecond << min(max(received-1, 0), 10)
+	return min(d, maxPause)
+}
+
+// pause waits, or until ctx ends.
+func pause(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	}
+}

@@ -1,0 +1,83 @@
+package embedded
+
+import (
+	"fmt"
+	"sort"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/memory"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/sqlite"
+)
+
+const (
+	deadLetters = "dead-letters" // durable: what was received too often, of every queue
+	// maxReceives is generous: with the growing pause between two deliveries (see giveBack) a
+	// message outlives a disk that is full for some minutes. What is lost after that is rebuilt
+	// from the documents by the Supervisor (P9).
+	maxReceives = 40
+	retention   = 4 * 24 * time.Hour
+	keptLonger  = 14 * 24 * time.Hour // of statuses, quarantine and dead letters
+)
+
+// queues joins the ones in memory, which a restart rebuilds (P27), with the durable ones, whose
+// messages nobody could rebuild: status queues, quarantine, dead letters.
+type queues struct {
+	memory *memory.Queues
+	disk   *sqlite.Queues
+}
+
+// Status is the name of the queue that orders with that reply-to are told through.
+func Status(replyTo string) string { return "status-" + replyTo }
+
+func newQueues(disk *sqlite.Queues, clock port.Clock, agents, replyTo []string) (*queues, error) {
+	durable := []sqlite.QueueConfig{
+		{Name: port.Quarantine, Retention: keptLonger},
+		{Name: deadLetters, Retention: keptLonger},
+	}
+	for _, name := range replyTo {
+		durable = append(durable, sqlite.QueueConfig{Name: Status(name), Retention: retention})
+	}
+	if err := disk.Add(durable...); err != nil {
+		return nil, err
+	}
+	for _, name := range replyTo {
+		if err := disk.AllowReplyTo(Status(name)); err != nil {
+			return nil, err
+		}
+	}
+	dead, err := disk.Queue(deadLetters)
+	if err != nil {
+		return nil, err
+	}
+	names := []string{port.Replies, port.Control}
+	for _, a := range agents {
+		names = append(names, port.Requests(a))
+	}
+	var inMemory []memory.QueueConfig
+	for _, n := range names {
+		inMemory = append(inMemory, memory.QueueConfig{Name: n, MaxReceives: maxReceives, DeadLetterTo: dead, Retention: retention})
+	}
+	q := &queues{disk: disk}
+	if q.memory, err = memory.NewQueues(clock, inMemory); err != nil {
+		return nil, fmt.Errorf("queues: %w", err)
+	}
+	return q, nil
+}
+
+// Queue finds a queue by its name.
+func (q *queues) Queue(name string) (port.Queue, error) {
+	if m, err := q.memory.Queue(name); err == nil {
+		return m, nil
+	}
+	return q.disk.Queue(name)
+}
+
+// ReplyTo resolves the logical name in an order.
+func (q *queues) ReplyTo(name string) (port.Queue, error) { return q.disk.ReplyTo(Status(name)) }
+
+func (q *queues) names() []string {
+	all := append(q.memory.Names(), q.disk.Names()...)
+	sort.Strings(all)
+	return all
+}

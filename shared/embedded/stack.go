@@ -1,0 +1,199 @@
+package embedded
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/functions/scheduler"
+	"github.com/stepkeeper/stepkeeper/functions/supervisor"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/memory"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/sqlite"
+	"github.com/stepkeeper/stepkeeper/shared/state"
+	"github.com/stepkeeper/stepkeeper/shared/workflow"
+)
+
+const (
+	replyPumps   = 24 // each holds up to ten tasks while one group commit is written
+	controlPumps = 4
+	cachedTasks  = 20_000
+	wakeSlack    = 2 * time.Millisecond
+)
+
+type counter = atomic.Int64
+
+// Stack is the running parts, without the HTTP edge. It is the api.Backend.
+type Stack struct {
+	options   Options
+	log       *slog.Logger
+	clock     port.Clock
+	store     *sqlite.Store
+	queues    *queues
+	state     *state.Store
+	scheduler *scheduler.Scheduler
+	sweeper   *supervisor.Supervisor
+	workflows *workflows
+	agents    []*agent
+	hub       *hub
+	counts    sync.Map // of *counter, by what was counted
+	rejects   atomic.Int64
+	ready     atomic.Bool
+
+	receiving context.CancelFunc // ends the taking of messages
+	working   context.CancelFunc // ends the handling of them
+	pumps     sync.WaitGroup
+	rest      sync.WaitGroup
+}
+
+// Open opens the data folder, emits again what is under way (P27), and starts all actors. When it
+// returns, orders may be submitted. sqlite.ErrLocked where another process uses the folder.
+func Open(ctx context.Context, o Options) (*Stack, error) {
+	o = o.withDefaults()
+	s := &Stack{options: o, log: o.Log, clock: o.Clock, hub: newHub()}
+	if err := s.wire(ctx); err != nil {
+		if s.store != nil {
+			_ = s.store.Close()
+		}
+		return nil, err
+	}
+	tasks, err := s.scheduler.Restart(ctx)
+	if err != nil {
+		_ = s.store.Close()
+		return nil, fmt.Errorf("taking up the tasks under way: %w", err)
+	}
+	if tasks > 0 {
+		s.log.Info("taken up again", "tasks", tasks)
+	}
+	s.start()
+	s.ready.Store(true)
+	return s, nil
+}
+
+func (s *Stack) wire(ctx context.Context) (err error) {
+	if s.agents, err = s.readAgents(); err != nil {
+		return err
+	}
+	if s.workflows, err = newWorkflows(s.options.Workflows, s.loadFiles, s.log); err != nil {
+		return err
+	}
+	if s.store, err = sqlite.Open(ctx, s.options.Data, sqlite.Options{Clock: s.clock}); err != nil {
+		return err
+	}
+	if s.queues, err = newQueues(s.store.Queues(), s.clock, s.agentNames(), s.options.ReplyTo); err != nil {
+		return err
+	}
+	s.state = state.New(state.Config{
+		Store: s.store, Definitions: s.store, Compile: workflow.Decode, Encode: workflow.Encode,
+		Current: s.workflows.current, OnCommit: s.hub.committed, CacheTasks: cachedTasks,
+	})
+	name := instanceName()
+	s.scheduler = scheduler.New(scheduler.Config{
+		State: s.state, Queues: s.queues, Alerts: alerts{s.log}, Clock: s.clock, Name: name,
+		WakeSlack: wakeSlack, Logger: s.log, Count: s.count,
+	})
+	s.sweeper = supervisor.New(supervisor.Config{
+		State: s.state, Queues: s.queues, Alerts: alerts{s.log}, Leases: memory.NewLeases(), Clock: s.clock, Owner: name,
+		Capacity: s.capacity, WakeSlack: wakeSlack, Logger: s.log, Count: s.count,
+	})
+	return s.wireAgents()
+}
+
+func instanceName() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "dev"
+	}
+	return fmt.Sprintf("%.20s-%d", host, os.Getpid())
+}
+
+func (s *Stack) start() {
+	receiving, stopReceiving := context.WithCancel(context.Background())
+	work, stopWork := context.WithCancel(context.Background())
+	s.receiving, s.working = stopReceiving, stopWork
+	pumps := map[string]int{port.Replies: replyPumps, port.Control: controlPumps}
+	for name, n := range pumps {
+		q, err := s.queues.Queue(name)
+		if err != nil {
+			panic("embedded: " + err.Error()) // newQueues makes both
+		}
+		p := &pump{queue: q, handle: s.scheduler.Handle, log: s.log}
+		for range n {
+			s.pumps.Go(func() { p.run(receiving, work) })
+		}
+	}
+	for _, a := range s.agents {
+		a.start(receiving, s, &s.pumps)
+	}
+	s.rest.Go(func() { s.sweep(work) })
+	s.rest.Go(func() { s.workflows.watch(work) })
+}
+
+// sweep is the Supervisor's schedule.
+func (s *Stack) sweep(ctx context.Context) {
+	tick := time.NewTicker(s.options.SweepEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if _, err := s.sweeper.Sweep(ctx); err != nil && ctx.Err() == nil {
+			s.log.Error("sweep; the next one tries again", "error", err)
+		}
+	}
+}
+
+// drainTime is how long handlings under way may take to end, of the 5 s that a SIGTERM is given.
+const drainTime = 1500 * time.Millisecond
+
+// Close stops taking messages, lets the handlings under way end, and closes the store. What is
+// left in the queues is emitted again at the next start.
+func (s *Stack) Close() error {
+	s.ready.Store(false)
+	s.receiving()
+	done := make(chan struct{})
+	go func() { s.pumps.Wait(); close(done) }()
+	select {
+	case <-done:
+	case <-time.After(drainTime):
+	}
+	s.working()
+	<-done
+	s.rest.Wait()
+	for _, a := range s.agents {
+		if a.service != nil {
+			a.service.Close()
+		}
+	}
+	return s.store.Close()
+}
+
+// count counts what was ignored, refused, quarantined; Health shows it.
+func (s *Stack) count(what, why string) {
+	key := what
+	if why != "" {
+		key += ": " + why
+	}
+	c, ok := s.counts.Load(key)
+	if !ok {
+		c, _ = s.counts.LoadOrStore(key, &counter{})
+	}
+	c.(*counter).Add(1)
+}
+
+// alerts are told by the log; the task stands in the operator's list (P27).
+type alerts struct{ log *slog.Logger }
+
+// Raise logs the alert.
+func (a alerts) Raise(_ context.Context, x core.RaiseAlert) error {
+	a.log.Error("ALERT: a task needs the operator", "task", x.OrderID, "workflow", x.Workflow, "phase", x.Phase,
+		"step", x.Step, "code", x.Code, "message", x.Message, "next", "stepkeeper show "+x.OrderID)
+	return nil
+}

@@ -1,0 +1,179 @@
+package embedded
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+
+	"github.com/stepkeeper/stepkeeper/shared/api"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
+)
+
+// deployed is what new orders can name, at one moment. It is replaced as a whole.
+type deployed struct {
+	byName   map[string]*core.Definition
+	fileOf   map[string]string   // of a name
+	problems map[string][]string // by file: why its newest version is not in force
+}
+
+// loaded is one workflow file.
+type loaded struct {
+	file     string
+	def      *core.Definition // nil where the file has errors
+	problems []string
+}
+
+// workflows keeps the definitions for new orders in step with a folder. A broken file is refused
+// and the version before it stays; running tasks pin theirs by hash and never notice.
+type workflows struct {
+	dir  string
+	load func(dir string) ([]loaded, error)
+	log  *slog.Logger
+	now  atomic.Pointer[deployed]
+}
+
+// loadFiles reads every workflow file of the folder, against the agents that exist.
+func (s *Stack) loadFiles(dir string) ([]loaded, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("workflows: %w", err)
+	}
+	var all []loaded
+	for _, e := range entries {
+		if e.IsDir() || strings.HasPrefix(e.Name(), ".") || !isYAML(e.Name()) {
+			continue
+		}
+		f := loaded{file: e.Name()}
+		var problems source.Problems
+		f.def, problems = source.LoadFile(filepath.Join(dir, e.Name()), source.Options{KnownAgents: s.agentNames()})
+		for _, p := range problems {
+			f.problems = append(f.problems, p.String())
+		}
+		all = append(all, f)
+	}
+	return all, nil
+}
+
+func isYAML(name string) bool {
+	return filepath.Ext(name) == ".yaml" || filepath.Ext(name) == ".yml"
+}
+
+func newWorkflows(dir string, load func(string) ([]loaded, error), log *slog.Logger) (*workflows, error) {
+	w := &workflows{dir: dir, load: load, log: log}
+	w.now.Store(&deployed{byName: map[string]*core.Definition{}})
+	return w, w.reload()
+}
+
+// current is state.Config.Current.
+func (w *workflows) current(name string) *core.Definition { return w.now.Load().byName[name] }
+
+// reload reads the folder. The error is that of the folder; what is wrong with a file stands in
+// its problems.
+func (w *workflows) reload() error {
+	files, err := w.load(w.dir)
+	if err != nil {
+		return err
+	}
+	old := w.now.Load()
+	next := &deployed{byName: map[string]*core.Definition{}, fileOf: map[string]string{}, problems: map[string][]string{}}
+	for _, f := range files {
+		if f.def == nil {
+			w.refused(old, next, f)
+			continue
+		}
+		if other, taken := next.fileOf[f.def.Name]; taken {
+			f.problems = []string{f.file + ": workflow " + f.def.Name + " is defined in " + other + " already; give one of them another name"}
+			w.refused(old, next, f)
+			continue
+		}
+		if was := old.byName[f.def.Name]; was == nil || was.Hash != f.def.Hash {
+			w.log.Info("workflow in force", "workflow", f.def.Name, "hash", f.def.Hash, "file", f.file)
+		}
+		next.byName[f.def.Name], next.fileOf[f.def.Name] = f.def, f.file
+	}
+	w.now.Store(next)
+	return nil
+}
+
+// refused keeps the versions that came from a file whose newest one is broken.
+func (w *workflows) refused(old, next *deployed, f loaded) {
+	next.problems[f.file] = f.problems
+	for _, p := range f.problems {
+		w.log.Error("workflow file refused; new orders get the version before it", "problem", p)
+	}
+	for name, file := range old.fileOf {
+		if _, taken := next.fileOf[name]; file == f.file && !taken {
+			next.byName[name], next.fileOf[name] = old.byName[name], file
+		}
+	}
+}
+
+// infos is api.Backend.Workflows.
+func (w *workflows) infos() []api.WorkflowInfo {
+	d := w.now.Load()
+	var all []api.WorkflowInfo
+	told := map[string]bool{}
+	for name, def := range d.byName {
+		file := d.fileOf[name]
+		all = append(all, api.WorkflowInfo{Name: name, Hash: def.Hash, Problems: d.problems[file]})
+		told[file] = true
+	}
+	for file, problems := range d.problems {
+		if !told[file] {
+			name := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
+			all = append(all, api.WorkflowInfo{Name: name, Problems: problems})
+		}
+	}
+	sort.Slice(all, func(i, j int) bool { return all[i].Name < all[j].Name })
+	return all
+}
+
+// settleTime is how long a folder must be quiet before it is read: editors write in several steps.
+const settleTime = 100 * time.Millisecond
+
+// watch reloads when the folder changes. Where the system cannot tell, it looks every two seconds.
+func (w *workflows) watch(ctx context.Context) {
+	watcher, err := fsnotify.NewWatcher()
+	if err == nil {
+		defer watcher.Close()
+		err = watcher.Add(w.dir)
+	}
+	if err != nil {
+		w.log.Warn("cannot watch the workflows; looking every two seconds", "folder", w.dir, "error", err)
+		for ctx.Err() == nil {
+			pause(ctx, 2*time.Second)
+			w.again()
+		}
+		return
+	}
+	quiet := time.NewTimer(time.Hour)
+	defer quiet.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-watcher.Events:
+			quiet.Reset(settleTime)
+		case err := <-watcher.Errors:
+			w.log.Warn("watching the workflows", "folder", w.dir, "error", err)
+			quiet.Reset(settleTime)
+		case <-quiet.C:
+			w.again()
+		}
+	}
+}
+
+func (w *workflows) again() {
+	if err := w.reload(); err != nil {
+		w.log.Error("cannot read the workflows; those in force stay", "folder", w.dir, "error", err)
+	}
+}
