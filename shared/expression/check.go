@@ -129,7 +129,7 @@ func (c *check) member(n *ast.MemberNode, inside int) error {
 		}
 		return err
 	}
-	if c.scope.Self != "" && !n.Optional && c.program.steps[unchain(n.Node)] == c.scope.Self {
+	if c.scope.Undo && !n.Optional && c.program.steps[unchain(n.Node)] == c.scope.Step {
 		return fail("the undo relies on the output of its own step, which may be lost (P24)",
 			"write output?. and let the agent undo by the key alone where it is null")
 	}
@@ -178,7 +178,10 @@ func (c *check) step(n *ast.MemberNode, written string) error {
 		if written != step && written != strings.ReplaceAll(step, "-", "_") {
 			continue
 		}
-		if c.scope.Visible != nil && !c.scope.Visible[step] {
+		if step == c.scope.Step && !c.scope.Undo {
+			return fail("it reads the output of its own step, which is not known before the step is done", "read an earlier step, or the order")
+		}
+		if step != c.scope.Step && c.scope.Visible != nil && !c.scope.Visible[step] {
 			return fail("it reads the output of step "+step+", which need not be done by then (P12)",
 				"add "+step+" to the step's after")
 		}

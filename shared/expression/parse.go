@@ -19,8 +19,11 @@ type Scope struct {
 	// Visible are those whose output the expression may read: the ones that the step comes after,
 	// directly or not, because only their outputs are the same at every evaluation (P12). Nil: all.
 	Visible map[string]bool
-	// Self is the step itself in the input of its undo, else "". Its output may be lost (P24).
-	Self string
+	// Step is the one that the expression belongs to, "" for the workflow's output.
+	Step string
+	// Undo: the expression is in the input of the step's undo. It may read the step's own output,
+	// but not rely on it: it may be lost (P24).
+	Undo bool
 }
 
 // program is a checked expression. It is immutable.
@@ -87,6 +90,9 @@ func parseProgram(source string, scope Scope) (*program, error) {
 	return c.program, nil
 }
 
+// mendComment names what happens to nearly everybody once: the # of a predicate.
+const mendComment = "complete it; in YAML, put it in quotes if it holds a # after a blank, which starts a comment"
+
 // syntaxFailure keeps the library's reason and drops the picture of the source below it.
 func syntaxFailure(err error) error {
 	var f *file.Error
@@ -97,6 +103,9 @@ func syntaxFailure(err error) error {
 		return fail(fmt.Sprintf("it has more than %d parts", MaxNodes), "let the agent compute it")
 	}
 	what := f.Message + fmt.Sprintf(" (character %d)", f.Column+1)
+	if strings.Contains(f.Message, "token EOF") {
+		return fail(what, mendComment)
+	}
 	if strings.HasPrefix(f.Message, "unknown") {
 		return fail(what, "these functions exist: "+functionNames())
 	}

@@ -18,6 +18,9 @@ func Unwrap(s string) (text string, isExpression bool, err error) {
 		if inner, ok := strings.CutSuffix(strings.TrimRight(s, " \t\n"), "}"); ok {
 			return strings.TrimSpace(inner[2:]), true, nil
 		}
+		if !strings.Contains(s, "}") {
+			return "", false, &Error{Expression: s, What: "it has no closing }", Mend: mendComment}
+		}
 	}
 	for i := 0; ; {
 		j := strings.Index(s[i:], "${")

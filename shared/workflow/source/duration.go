@@ -59,7 +59,7 @@ func readDuration(text string) (core.Duration, bool) {
 	}
 	for text != "" {
 		n := strings.IndexFunc(text, func(r rune) bool { return (r < '0' || r > '9') && r != '.' })
-		if n <= 0 {
+		if n <= 0 || n > 13 {
 			return 0, false
 		}
 		number, err := strconv.ParseFloat(text[:n], 64)
@@ -83,13 +83,15 @@ func readDuration(text string) (core.Duration, bool) {
 
 // short writes a duration as people do in a workflow.
 func short(d core.Duration) string {
-	for _, u := range []struct {
-		name string
-		unit core.Duration
-	}{{"d", core.Day}, {"h", core.Hour}, {"m", core.Minute}, {"s", core.Second}} {
-		if d >= u.unit && d%u.unit == 0 {
-			return fmt.Sprintf("%d%s", d/u.unit, u.name)
-		}
+	if d >= core.Day && d%core.Day == 0 {
+		return fmt.Sprintf("%dd", d/core.Day)
 	}
-	return d.String()
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
 }

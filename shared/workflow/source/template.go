@@ -18,27 +18,15 @@ func (b *builder) templates() {
 	}
 	for i, f := range b.steps {
 		s := &b.def.Steps[i]
-		scope := expression.Scope{Steps: names, Visible: b.order.visible(i)}
+		scope := expression.Scope{Steps: names, Visible: b.order.visible(i), Step: s.Name}
 		s.Input = b.template(f.value.get("input"), "input", scope)
 		s.When = b.when(f.value.get("when"), scope)
 		if s.Undo != nil {
-			scope.Self = s.Name
-			scope.Visible = with(scope.Visible, s.Name)
+			scope.Undo = true
 			s.Undo.Input = b.template(f.value.get("undo").get("input"), "input", scope)
 		}
 	}
 	b.def.Output = b.template(b.root.get("output"), "output", expression.Scope{Steps: names})
-}
-
-func with(visible map[string]bool, name string) map[string]bool {
-	if visible == nil {
-		return nil
-	}
-	more := map[string]bool{name: true}
-	for k := range visible {
-		more[k] = true
-	}
-	return more
 }
 
 func (b *builder) when(v *value, scope expression.Scope) string {

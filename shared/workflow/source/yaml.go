@@ -108,7 +108,16 @@ func bounded(tokens token.Tokens, r *report) bool {
 	return true
 }
 
+// at gives where a node begins; the library's own answer for a mapping is its first colon.
 func at(n ast.Node) position {
+	switch n := n.(type) {
+	case *ast.MappingNode:
+		if !n.IsFlowStyle && len(n.Values) > 0 {
+			return at(n.Values[0].Key)
+		}
+	case *ast.MappingValueNode:
+		return at(n.Key)
+	}
 	if t := n.GetToken(); t != nil && t.Position != nil {
 		return position{t.Position.Line, t.Position.Column}
 	}
@@ -153,6 +162,10 @@ func (b *treeBuilder) build(n ast.Node, where position, depth int) *value {
 		}
 	case *ast.StringNode:
 		v.shape, v.text = isText, n.Value
+		// The library takes numbers of more than 64 bits for texts.
+		if n.Token.Type == token.StringType && isDigits(n.Value) {
+			v.shape = isNumber
+		}
 	case *ast.LiteralNode:
 		v.shape, v.text = isText, n.Value.Value
 	case *ast.BoolNode:
@@ -251,6 +264,11 @@ func (b *treeBuilder) refuse(where position, depth int) {
 		b.report.error(where, fmt.Sprintf("the file stands for more than %d values", maxValues), "use fewer aliases, or split the workflow")
 	}
 	b.over = true
+}
+
+// isDigits reports whether an unquoted text is a whole number as JSON has it.
+func isDigits(text string) bool {
+	return strings.Trim(strings.TrimPrefix(text, "-"), "0123456789") == "" && json.Valid([]byte(text))
 }
 
 // number keeps the digits of a number that is one in JSON too, and converts others, like 0x10.

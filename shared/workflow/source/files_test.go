@@ -1,0 +1,91 @@
+package source_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stepkeeper/stepkeeper/shared/workflow"
+	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
+)
+
+var update = flag.Bool("update", false, "write the golden files instead of comparing with them")
+
+// golden compares with a file of testdata.
+func golden(t *testing.T, file, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s differs (go test -update writes it anew)\n got:\n%s\nwant:\n%s", file, got, want)
+	}
+}
+
+func files(t *testing.T, pattern string) []string {
+	t.Helper()
+	found, err := filepath.Glob(pattern)
+	if err != nil || len(found) == 0 {
+		t.Fatalf("no files %s: %v", pattern, err)
+	}
+	return found
+}
+
+// Every problem of a broken file is told, with line, column and mend.
+func TestBadFiles(t *testing.T) {
+	for _, file := range files(t, "testdata/bad/*.yaml") {
+		name := strings.TrimSuffix(filepath.Base(file), ".yaml")
+		t.Run(name, func(t *testing.T) {
+			data, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			d, problems := source.Parse(name+".yaml", data, source.Options{KnownAgents: []string{"b", "a"}})
+			if d != nil || problems.Err() == nil {
+				t.Errorf("accepted, with %v", problems)
+			}
+			golden(t, strings.TrimSuffix(file, ".yaml")+".problems", problems.Error()+"\n")
+		})
+	}
+}
+
+// The stored form of a good file, and its hash, never change by themselves: tasks are pinned to them.
+func TestGoodFiles(t *testing.T) {
+	for _, file := range files(t, "testdata/good/*.yaml") {
+		d, problems := source.LoadFile(file, source.Options{})
+		if len(problems) > 0 {
+			t.Error(problems)
+			continue
+		}
+		data, err := workflow.Encode(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var pretty bytes.Buffer
+		if err := json.Indent(&pretty, data, "", "  "); err != nil {
+			t.Fatal(err)
+		}
+		golden(t, strings.TrimSuffix(file, ".yaml")+".json", d.Hash+"\n"+pretty.String()+"\n")
+	}
+}
+
+func TestGraph(t *testing.T) {
+	for _, file := range []string{"../../../workflows/order.yaml", "../../../workflows/provision.yaml", "testdata/good/full.yaml"} {
+		d, problems := source.LoadFile(file, source.Options{})
+		if d == nil {
+			t.Fatal(problems)
+		}
+		golden(t, "testdata/graph/"+d.Name+".mmd", workflow.Graph(d))
+	}
+}
