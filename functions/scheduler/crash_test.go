@@ -90,10 +90,12 @@ func (s story) tell(t *testing.T, cached int, cut world.Power) (*world.World, in
 			break
 		}
 	}
+	calls := w.Power.Calls
+	w.Power.At, w.Power.Also = 0, 0
 	for range 40 { // whatever comes late changes nothing
 		w.Round()
 	}
-	return w, w.Power.Calls
+	return w, calls
 }
 
 // check holds the story's end to what must be true of it.
@@ -140,6 +142,28 @@ func TestEveryCutIsHealed(t *testing.T) {
 				}
 				t.Logf("%d places", calls)
 			})
+		}
+	}
+}
+
+// Two cuts, the second one while the first is being healed.
+func TestTwoCutsAreHealed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("some seconds")
+	}
+	for _, s := range []story{stories[0], stories[1], stories[4]} {
+		_, calls := s.tell(t, 100, world.Power{})
+		for at := 1; at <= calls; at += 3 {
+			for also := at + 1; also <= at+40; also++ {
+				for mode := range 4 {
+					cut := world.Power{At: at, Also: also, After: mode&1 != 0, Kill: mode&2 != 0}
+					w, _ := s.tell(t, 100, cut)
+					s.check(t, w)
+					if t.Failed() {
+						t.Fatalf("%s: cut %+v of %d", s.name, cut, calls)
+					}
+				}
+			}
 		}
 	}
 }

@@ -104,6 +104,9 @@ func (s *Scheduler) fold(ctx context.Context, j *job) error {
 			s.accept(j, it, d)
 		}
 	}
+	if j.next != nil { // P11: the end as it is now, by all that this handling will send
+		j.settles = core.ToldBy(j.def, j.next, j.effects)
+	}
 	return nil
 }
 
@@ -198,7 +201,6 @@ func (s *Scheduler) accept(j *job, it *item, d core.Decision) {
 	}
 	j.next = d.Task
 	j.changed = j.changed || d.Changed
-	j.settles = d.Settles || j.settles && !d.Changed
 	j.effects = append(j.effects, d.Effects...)
 }
 

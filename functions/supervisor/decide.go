@@ -84,6 +84,7 @@ func (w *sweep) fold(ctx context.Context, c *found) error {
 			return err
 		}
 	}
+	c.settles = core.ToldBy(def, c.next, c.parcel.Effects) // P11: the end as it is now
 	return nil
 }
 
@@ -111,7 +112,6 @@ func (c *found) add(w *sweep, ev core.Event, d core.Decision) error {
 		c.parcel.Effects = append(c.parcel.Effects, e)
 	}
 	c.note(ev, c.next, d.Task)
-	c.settles = d.Settles || c.settles && !d.Changed
 	if d.Changed {
 		c.next = d.Task
 	}

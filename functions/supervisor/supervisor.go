@@ -128,12 +128,13 @@ func (w *sweep) shard(ctx context.Context, shard int) error {
 	}
 	w.report.Shards++
 	var after *port.Due
-	for ; w.pages > 0; w.pages-- {
+	for w.pages > 0 {
 		due, err := w.cfg.State.Port().Due(ctx, port.DueBucket, shard, now, after, w.cfg.PageSize)
 		if err != nil {
 			return err
 		}
 		if len(due) > 0 {
+			w.pages--
 			if err := w.page(ctx, due); err != nil {
 				return err
 			}

@@ -3,6 +3,7 @@ package world
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
@@ -15,6 +16,7 @@ var ErrCut = errors.New("connection lost")
 type Power struct {
 	Calls int  // I/O so far
 	At    int  // the call that is cut; 0: none
+	Also  int  // the call that is cut too, counted from the start; 0: none
 	After bool // it takes effect
 	Kill  bool // the process dies with it: nothing works any more
 	Dead  bool
@@ -28,7 +30,7 @@ func (p *Power) io(do func()) error {
 		return ErrCut
 	}
 	p.Calls++
-	if p.Calls != p.At {
+	if p.Calls != p.At && p.Calls != p.Also {
 		do()
 		return nil
 	}
@@ -65,6 +67,17 @@ func (s cutStore) LoadOrder(ctx context.Context, id string) (o *port.Order, err 
 		return nil, cut
 	}
 	return o, err
+}
+
+func (s cutStore) Due(ctx context.Context, bucket port.Bucket, shard int, before time.Time, after *port.Due, limit int) (due []port.Due, err error) {
+	due, err = s.Store.Due(ctx, bucket, shard, before, after, limit)
+	if len(due) == 0 && err == nil && !s.power.Dead { // an idle look is no place of interest
+		return nil, nil
+	}
+	if cut := s.power.io(func() {}); cut != nil {
+		return nil, cut
+	}
+	return due, err
 }
 
 func all(n int, err error) []error {
@@ -104,6 +117,13 @@ func (q cutQueue) Send(ctx context.Context, messages []port.Message) (errs []err
 		return all(len(messages), err)
 	}
 	return errs
+}
+
+func (q cutQueue) Depth(ctx context.Context) (d port.Depth, err error) {
+	if cut := q.world.Power.io(func() { d, err = q.Queue.Depth(ctx) }); cut != nil {
+		return d, cut
+	}
+	return d, err
 }
 
 func (q cutQueue) send(ctx context.Context, messages []port.Message) []error {

@@ -105,15 +105,29 @@ func (w *World) Boot() *World {
 		w.Config(&c)
 	}
 	w.Scheduler = scheduler.New(c)
-	sc := supervisor.Config{
-		State: w.State, Queues: cutQueues{w.Queues, w}, Alerts: w, Leases: w.Leases, Clock: w.Clock,
-		Owner: fmt.Sprintf("supervisor-%d", w.instance), WakeSlack: time.Second, Logger: quiet(),
+	w.Supervisor = w.supervisor(w.State, w.Leases, fmt.Sprintf("supervisor-%d", w.instance))
+	return w
+}
+
+// SupervisorOn is another Supervisor of this world, on a store of its own.
+func (w *World) SupervisorOn(store port.Store, name string) *supervisor.Supervisor {
+	return w.SupervisorWith(store, w.Leases, name)
+}
+
+// SupervisorWith has leases of its own too.
+func (w *World) SupervisorWith(store port.Store, leases port.Leases, name string) *supervisor.Supervisor {
+	return w.supervisor(w.NewState(store, 0), leases, name)
+}
+
+func (w *World) supervisor(s *state.Store, leases port.Leases, name string) *supervisor.Supervisor {
+	c := supervisor.Config{
+		State: s, Queues: cutQueues{w.Queues, w}, Alerts: w, Leases: leases, Clock: w.Clock,
+		Owner: name, WakeSlack: time.Second, Logger: quiet(),
 	}
 	if w.Sweeping != nil {
-		w.Sweeping(&sc)
+		w.Sweeping(&c)
 	}
-	w.Supervisor = supervisor.New(sc)
-	return w
+	return supervisor.New(c)
 }
 
 // SchedulerOn is another Scheduler of this world, on a store of its own.

@@ -1,0 +1,593 @@
+package worker_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/memory"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// bench is a worker between queues in memory.
+type bench struct {
+	t      *testing.T
+	clock  port.Clock
+	queues *memory.Queues
+	worker *worker.Worker
+	log    *bytes.Buffer
+}
+
+func newBench(t *testing.T, clock port.Clock, c worker.Config) *bench {
+	t.Helper()
+	queues, err := memory.NewQueues(clock, []memory.QueueConfig{{Name: "requests-payment"}, {Name: port.Replies}, {Name: port.Quarantine}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &bench{t: t, clock: clock, queues: queues, log: &bytes.Buffer{}}
+	c.Agent, c.Clock = "payment", clock
+	if c.Replies == nil {
+		c.Replies = b.queue(port.Replies)
+	}
+	if c.Quarantine == nil {
+		c.Quarantine = b.queue(port.Quarantine)
+	}
+	if c.Retry.Tries == 0 {
+		c.Retry.Tries = 1
+	}
+	c.Log = slog.New(slog.NewTextHandler(b.log, nil))
+	if b.worker, err = worker.New(c); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func (b *bench) queue(name string) port.Queue {
+	q, err := b.queues.Queue(name)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return q
+}
+
+// taken answers what stands in a queue.
+func (b *bench) taken(name string) []port.Delivery {
+	b.t.Helper()
+	ds, err := b.queue(name).Receive(context.Background(), 100, 0, time.Minute)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return ds
+}
+
+func (b *bench) replies() []*message.Reply {
+	b.t.Helper()
+	var all []*message.Reply
+	for _, d := range b.taken(port.Replies) {
+		body, err := d.Bytes()
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		r, err := message.DecodeReply(body)
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		all = append(all, r)
+	}
+	return all
+}
+
+// reply answers the one reply.
+func (b *bench) reply() *message.Reply {
+	b.t.Helper()
+	all := b.replies()
+	if len(all) != 1 {
+		b.t.Fatalf("%d replies, want 1; log:\n%s", len(all), b.log)
+	}
+	return all[0]
+}
+
+// request is claimed at the clock's time, has 10 s and one minute until stopBy.
+func request(now time.Time) *message.Request {
+	at := core.TimeOf(now)
+	return &message.Request{Schema: 1, SendRequest: core.SendRequest{
+		Agent: "payment", OrderID: "o-1", Run: 1, Step: "pay", Attempt: 1, Operation: core.Do, Name: "charge", Grade: core.Idempotent,
+		Key: "o-1/1/pay", Timeout: 10 * core.Second, ClaimedAt: at, CompleteBy: at.Add(core.Minute), StopBy: at.Add(core.Minute),
+		Input: json.RawMessage(`{"amount":1}`),
+	}}
+}
+
+func delivery(v *message.Request) port.Delivery {
+	return port.Delivery{Message: port.Message{Value: v}, ID: "m-1", Receipt: "r-1", Received: 1}
+}
+
+func charge(f worker.Func) worker.Operations { return worker.Operations{"charge": {Run: f}} }
+
+func always(out any, err error) worker.Func {
+	return func(context.Context, worker.Call) (any, error) { return out, err }
+}
+
+// P3, P32: the reply echoes the request and says how long it waited.
+func TestTheReplyEchoes(t *testing.T) {
+	clock := memory.NewClock(noon)
+	var got worker.Call
+	b := newBench(t, clock, worker.Config{Operations: charge(func(_ context.Context, c worker.Call) (any, error) {
+		got = c
+		return map[string]int{"id": 7}, nil
+	})})
+	req := request(noon)
+	req.Attempt, req.Resolved, req.Trace = 4, &core.Resolved{Fact: core.Happened, Command: 2}, "trace"
+	clock.Advance(1500 * time.Millisecond)
+	if v := b.worker.Handle(context.Background(), delivery(req)); !v.Delete {
+		t.Errorf("verdict %+v", v)
+	}
+	want := message.Reply{Schema: 1, OrderID: "o-1", Run: 1, Step: "pay", Agent: "payment", Attempt: 4, Operation: core.Do,
+		Outcome: core.OutcomeDone, Output: json.RawMessage(`{"id":7}`), Waited: 1500}
+	if r := b.reply(); fmt.Sprintf("%+v", *r) != fmt.Sprintf("%+v", want) {
+		t.Errorf("reply %+v\nwant  %+v", *r, want)
+	}
+	if got.Key != "o-1/1/pay" || got.Try != 1 || got.Resolved == nil || got.Trace != "trace" || !got.StopBy.Equal(noon.Add(time.Minute)) ||
+		!got.Deadline.Equal(noon.Add(11500*time.Millisecond)) || string(got.Input) != `{"amount":1}` {
+		t.Errorf("called with %+v", got)
+	}
+}
+
+func TestWaitedIsNeverNegative(t *testing.T) {
+	b := newBench(t, memory.NewClock(noon.Add(-time.Hour)), worker.Config{Operations: charge(always(nil, nil))})
+	b.worker.Handle(context.Background(), delivery(request(noon)))
+	if r := b.reply(); r.Waited != 0 {
+		t.Errorf("waited %d", r.Waited)
+	}
+}
+
+func TestOutcomes(t *testing.T) {
+	boom := errors.New("boom")
+	tests := map[string]struct {
+		run     worker.Func
+		outcome core.Outcome
+		code    string
+		text    string
+		after   core.Duration
+	}{
+		"unclassified":          {always(nil, boom), core.OutcomeRetryLater, "failed", "boom", 0},
+		"permanent":             {always(nil, worker.Permanent(boom)), core.OutcomeFailed, "failed", "boom", 0},
+		"permanent, wrapped":    {always(nil, fmt.Errorf("pay: %w", worker.WithCode(worker.Permanent(boom), "no-funds"))), core.OutcomeFailed, "no-funds", "pay: boom", 0},
+		"transient again":       {always(nil, worker.Transient(worker.Permanent(boom))), core.OutcomeRetryLater, "failed", "boom", 0},
+		"retry after":           {always(nil, worker.RetryAfter(boom, time.Hour)), core.OutcomeRetryLater, "failed", "boom", 3600_000},
+		"no effect":             {always(nil, worker.NoEffect(worker.Permanent(boom))), core.OutcomeFailed, "failed", "boom", 0},
+		"a panic":               {func(context.Context, worker.Call) (any, error) { panic("secret") }, core.OutcomeRetryLater, "panic", "log", 0},
+		"too large":             {always(strings.Repeat("x", worker.MaxOutput), nil), core.OutcomeFailed, "output-too-large", "49152", 0},
+		"large enough":          {always(strings.Repeat("x", worker.MaxOutput-2), nil), core.OutcomeDone, "", "", 0},
+		"no JSON":               {always(json.RawMessage("{"), nil), core.OutcomeFailed, "output", "not JSON", 0},
+		"cannot be JSON":        {always(make(chan int), nil), core.OutcomeFailed, "output", "cannot be written", 0},
+		"a very long text":      {always(nil, errors.New(strings.Repeat("é", 5000))), core.OutcomeRetryLater, "failed", "…", 0},
+		"a very long code":      {always(nil, worker.WithCode(boom, strings.Repeat("c", 500))), core.OutcomeRetryLater, strings.Repeat("c", 64), "boom", 0},
+		"its own deadline":      {always(nil, fmt.Errorf("calling: %w", context.DeadlineExceeded)), core.OutcomeRetryLater, "timeout", "calling", 0},
+		"nothing, nil of error": {always(nil, worker.Permanent(nil)), core.OutcomeDone, "", "", 0},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, memory.NewClock(noon), worker.Config{Operations: charge(tt.run)})
+			if v := b.worker.Handle(context.Background(), delivery(request(noon))); !v.Delete {
+				t.Errorf("verdict %+v", v)
+			}
+			r := b.reply()
+			if r.Outcome != tt.outcome || r.RetryAfter != tt.after || (r.Error == nil) != (tt.code == "") {
+				t.Fatalf("reply %+v", r)
+			}
+			if r.Error != nil && (r.Error.Code != tt.code || !strings.Contains(r.Error.Message, tt.text) || len(r.Error.Message) > core.MaxMessage || strings.Contains(r.Error.Message, "secret")) {
+				t.Errorf("error %+v", r.Error)
+			}
+		})
+	}
+}
+
+func TestWhatCannotBeDone(t *testing.T) {
+	b := newBench(t, memory.NewClock(noon), worker.Config{Operations: charge(always(nil, nil))})
+	unknown, plain := request(noon), request(noon)
+	unknown.Name, plain.Grade = "chrage", core.Plain
+	for code, req := range map[string]*message.Request{"unknown-operation": unknown, "no-ledger": plain} {
+		b.worker.Handle(context.Background(), delivery(req))
+		if r := b.reply(); r.Outcome != core.OutcomeRetryLater || r.Error.Code != code {
+			t.Errorf("%s: %+v, %+v", code, r, r.Error)
+		}
+	}
+}
+
+// P25: no side effect begins, and nothing is sent, from stopBy less the skew on.
+func TestSilenceAfterStopBy(t *testing.T) {
+	for name, tt := range map[string]struct {
+		arrives, takes time.Duration // after the claim; the call's
+		skew           core.Duration
+		calls          int32
+		replies        int
+	}{
+		"in time":                       {59 * time.Second, 0, 0, 1, 1},
+		"at stopBy":                     {60 * time.Second, 0, 0, 0, 0},
+		"long after":                    {72 * time.Hour, 0, 0, 0, 0},
+		"within the skew":               {58 * time.Second, 0, 3 * core.Second, 0, 0},
+		"just before the skew":          {56 * time.Second, 0, 3 * core.Second, 1, 1},
+		"done after stopBy":             {59 * time.Second, 2 * time.Second, 0, 1, 0},
+		"done within the skew":          {55 * time.Second, 3 * time.Second, 3 * core.Second, 1, 0},
+		"an undo is held to it as well": {60 * time.Second, 0, 0, 0, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			clock := memory.NewClock(noon)
+			var calls atomic.Int32
+			b := newBench(t, clock, worker.Config{Operations: charge(func(context.Context, worker.Call) (any, error) {
+				calls.Add(1)
+				clock.Advance(tt.takes)
+				return nil, nil
+			})})
+			req := request(noon)
+			req.ClockSkew = tt.skew
+			if strings.HasPrefix(name, "an undo") {
+				req.Operation = core.UndoOp
+			}
+			clock.Advance(tt.arrives)
+			v := b.worker.Handle(context.Background(), delivery(req))
+			if got := len(b.replies()); !v.Delete || got != tt.replies || calls.Load() != tt.calls {
+				t.Errorf("verdict %+v, %d replies, %d calls", v, got, calls.Load())
+			}
+			if late := b.worker.Stats().DroppedLate; late != int64(1-tt.replies) {
+				t.Errorf("%d dropped late", late)
+			}
+		})
+	}
+}
+
+// The time of one handling is the least of timeout, stopBy less skew, and the handler's own end.
+func TestTimeOfOneHandling(t *testing.T) {
+	for name, tt := range map[string]struct {
+		timeout, skew core.Duration
+		handler       time.Duration
+		want          time.Duration
+	}{
+		"the step's timeout":   {10 * core.Second, 0, time.Hour, 10 * time.Second},
+		"until stopBy":         {core.Hour, 5 * core.Second, 2 * time.Hour, 55 * time.Second},
+		"the handler's itself": {10 * core.Second, 0, 4 * time.Second, 4 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				start := time.Now()
+				b := newBench(t, port.ClockFunc(time.Now), worker.Config{Operations: charge(func(ctx context.Context, c worker.Call) (any, error) {
+					if !c.Deadline.Equal(start.Add(tt.want)) {
+						t.Errorf("deadline %s after the start", c.Deadline.Sub(start))
+					}
+					<-ctx.Done()
+					return nil, ctx.Err()
+				})})
+				req := request(start)
+				req.Timeout, req.ClockSkew = tt.timeout, tt.skew
+				ctx, cancel := context.WithTimeout(context.Background(), tt.handler)
+				defer cancel()
+				b.worker.Handle(ctx, delivery(req))
+				if took := time.Since(start); took != tt.want {
+					t.Errorf("took %s", took)
+				}
+				if name == "until stopBy" {
+					if n := len(b.replies()); n != 0 {
+						t.Errorf("%d replies after stopBy", n)
+					}
+				} else if r := b.reply(); r.Outcome != core.OutcomeRetryLater || r.Error.Code != "timeout" {
+					t.Errorf("reply %+v", r)
+				}
+			})
+		})
+	}
+}
+
+// A request that cannot be read goes to quarantine, a newer one back, and their neighbours are
+// handled as ever.
+func TestABatchWithBadNeighbours(t *testing.T) {
+	b := newBench(t, memory.NewClock(noon), worker.Config{Operations: worker.Operations{
+		"charge": {Run: always(nil, nil)},
+		"panic":  {Run: func(context.Context, worker.Call) (any, error) { panic("no") }},
+	}})
+	body := func(s string) port.Delivery { return port.Delivery{Message: port.Message{Body: []byte(s)}, ID: s} }
+	text, err := request(noon).Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	broken := request(noon)
+	broken.Name = "panic"
+	verdicts := b.worker.Batch(context.Background(), []port.Delivery{
+		body("{"), delivery(request(noon)), body(`{"schema":2,"task":7}`), delivery(broken), body(`{"schema":1}`), body(string(text)),
+		{Message: port.Message{Value: unencodable{}}},
+	})
+	for i, want := range []bool{true, true, false, true, true, true, true} {
+		if verdicts[i].Delete != want {
+			t.Errorf("message %d: %+v", i, verdicts[i])
+		}
+	}
+	outcomes := map[core.Outcome]int{}
+	for _, r := range b.replies() {
+		outcomes[r.Outcome]++
+	}
+	if outcomes[core.OutcomeDone] != 2 || outcomes[core.OutcomeRetryLater] != 1 {
+		t.Errorf("outcomes %v", outcomes)
+	}
+	quarantined := b.taken(port.Quarantine)
+	if len(quarantined) != 3 {
+		t.Fatalf("%d in quarantine", len(quarantined))
+	}
+	for _, d := range quarantined {
+		data, err := d.Bytes()
+		if err != nil {
+			t.Fatal(err)
+		}
+		q, err := message.DecodeQuarantined(data)
+		if err != nil || q.Queue != "requests-payment" || q.Reason == "" || q.SHA256 == "" {
+			t.Errorf("quarantined %+v, %v", q, err)
+		}
+	}
+	if strings.Contains(b.log.String(), "amount") {
+		t.Error("a body was logged")
+	}
+}
+
+type unencodable struct{}
+
+func (unencodable) Encode() ([]byte, error) { return nil, errors.New("not to be encoded") }
+
+// failing is a queue that takes nothing.
+type failing struct {
+	port.Queue
+	err error
+}
+
+func (f failing) Send(_ context.Context, ms []port.Message) []error {
+	errs := make([]error, len(ms))
+	for i := range errs {
+		errs[i] = f.err
+	}
+	return errs
+}
+
+func TestARequestIsKeptUntilItsReplyWasTaken(t *testing.T) {
+	clock := memory.NewClock(noon)
+	b := newBench(t, clock, worker.Config{Operations: charge(always(nil, nil)), Replies: failing{err: port.ErrUnavailable}, Quarantine: failing{err: port.ErrUnavailable}})
+	for name, d := range map[string]port.Delivery{"a reply": delivery(request(noon)), "quarantine": {Message: port.Message{Body: []byte("{")}}} {
+		if v := b.worker.Handle(context.Background(), d); v.Delete {
+			t.Errorf("%s could not be sent, and the message is gone", name)
+		}
+	}
+	if s := b.worker.Stats(); s.GivenBack != 2 || s.Done != 0 || s.Quarantined != 0 || s.InFlight != 0 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// Shutting down gives back what it cut short; what was done is told.
+func TestShuttingDown(t *testing.T) {
+	for done, replies := range map[bool]int{true: 1, false: 0} {
+		ctx, cancel := context.WithCancel(context.Background())
+		b := newBench(t, memory.NewClock(noon), worker.Config{Operations: charge(func(ctx context.Context, _ worker.Call) (any, error) {
+			cancel()
+			if done {
+				return nil, nil
+			}
+			return nil, ctx.Err()
+		})})
+		v := b.worker.Handle(ctx, delivery(request(noon)))
+		if got := len(b.replies()); v.Delete != done || got != replies {
+			t.Errorf("done %v: verdict %+v, %d replies", done, v, got)
+		}
+	}
+}
+
+func TestOwnRetries(t *testing.T) {
+	later := worker.RetryAfter(errors.New("busy"), 2*time.Second)
+	tests := map[string]struct {
+		errs    []error // of the tries; done after them
+		tries   int32
+		outcome core.Outcome
+		least   time.Duration // that it takes
+		most    time.Duration
+		after   core.Duration
+	}{
+		"succeeds at last":      {[]error{errors.New("a"), errors.New("b")}, 3, core.OutcomeDone, 225 * time.Millisecond, 750 * time.Millisecond, 0},
+		"used up":               {[]error{errors.New("a"), errors.New("b"), errors.New("c"), errors.New("d")}, 3, core.OutcomeRetryLater, 0, time.Second, 0},
+		"permanent":             {[]error{worker.Permanent(errors.New("a"))}, 1, core.OutcomeFailed, 0, 0, 0},
+		"then permanent":        {[]error{errors.New("a"), worker.Permanent(errors.New("b"))}, 2, core.OutcomeFailed, 0, time.Second, 0},
+		"retry after fits":      {[]error{later}, 2, core.OutcomeDone, 2 * time.Second, 4 * time.Second, 0},
+		"retry after is longer": {[]error{worker.RetryAfter(errors.New("busy"), 9*time.Second)}, 1, core.OutcomeRetryLater, 0, 0, 9000},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var n atomic.Int32
+				b := newBench(t, port.ClockFunc(time.Now), worker.Config{
+					Retry: worker.Retry{Tries: 3, Initial: 100 * time.Millisecond, Max: time.Second},
+					Operations: charge(func(_ context.Context, c worker.Call) (any, error) {
+						i := n.Add(1)
+						if c.Try != int(i) {
+							t.Errorf("try %d is told that it is %d", i, c.Try)
+						}
+						if int(i) <= len(tt.errs) {
+							return nil, tt.errs[i-1]
+						}
+						return nil, nil
+					})})
+				start := time.Now()
+				b.worker.Handle(context.Background(), delivery(request(start)))
+				took := time.Since(start)
+				if r := b.reply(); r.Outcome != tt.outcome || n.Load() != tt.tries || r.RetryAfter != tt.after {
+					t.Errorf("%d tries, reply %+v %+v", n.Load(), r, r.Error)
+				}
+				if took < tt.least || took > tt.most {
+					t.Errorf("took %s, want %s to %s", took, tt.least, tt.most)
+				}
+				if s := b.worker.Stats(); s.Retried != int64(tt.tries-1) {
+					t.Errorf("%d retried", s.Retried)
+				}
+			})
+		})
+	}
+}
+
+// A check comes before each repeated call, and before no other.
+func TestCheckBeforeARepeatedCall(t *testing.T) {
+	lost := errors.New("answer lost")
+	tests := map[string]struct {
+		attempt  int
+		first    error // of the first call
+		happened bool
+		checkErr error
+		calls    int32
+		checks   int32
+		outcome  core.Outcome
+		output   string
+	}{
+		"first attempt":                  {1, nil, true, nil, 1, 0, core.OutcomeDone, `"called"`},
+		"second, it had happened":        {2, nil, true, nil, 0, 1, core.OutcomeDone, `"checked"`},
+		"second, it had not":             {2, nil, false, nil, 1, 1, core.OutcomeDone, `"called"`},
+		"own retry, it had happened":     {1, lost, true, nil, 1, 1, core.OutcomeDone, `"checked"`},
+		"own retry, it had not":          {1, lost, false, nil, 2, 1, core.OutcomeDone, `"called"`},
+		"own retry, first was not sent":  {1, worker.NoEffect(lost), true, nil, 2, 0, core.OutcomeDone, `"called"`},
+		"nobody knows":                   {2, nil, false, errors.New("down"), 0, 2, core.OutcomeRetryLater, ""},
+		"a check is never for good":      {2, nil, false, worker.Permanent(errors.New("401")), 0, 2, core.OutcomeRetryLater, ""},
+		"own retry, nobody knows either": {1, lost, false, errors.New("down"), 1, 1, core.OutcomeRetryLater, ""},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var calls, checks atomic.Int32
+				op := worker.Operation{
+					Run: func(context.Context, worker.Call) (any, error) {
+						if calls.Add(1) == 1 && tt.first != nil {
+							return nil, tt.first
+						}
+						return "called", nil
+					},
+					Check: func(context.Context, worker.Call) (bool, any, error) {
+						checks.Add(1)
+						return tt.happened, "checked", tt.checkErr
+					},
+				}
+				b := newBench(t, port.ClockFunc(time.Now), worker.Config{Retry: worker.Retry{Tries: 2}, Operations: worker.Operations{"charge": op}})
+				req := request(time.Now())
+				req.Attempt = tt.attempt
+				b.worker.Handle(context.Background(), delivery(req))
+				r := b.reply()
+				if calls.Load() != tt.calls || checks.Load() != tt.checks || r.Outcome != tt.outcome || string(r.Output) != tt.output {
+					t.Errorf("%d calls, %d checks, reply %+v", calls.Load(), checks.Load(), r)
+				}
+			})
+		})
+	}
+}
+
+// The breaker opens on failures of the service, answers at once while it is open, and recovers.
+func TestBreaker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var calls atomic.Int32
+		var healthy atomic.Bool
+		b := newBench(t, port.ClockFunc(time.Now), worker.Config{
+			Breaker: worker.Breaker{Failures: 3, Window: 4, Delay: 10 * time.Second},
+			Operations: worker.Operations{
+				"charge": {Run: func(context.Context, worker.Call) (any, error) {
+					calls.Add(1)
+					if healthy.Load() {
+						return nil, nil
+					}
+					return nil, errors.New("down")
+				}},
+				"refund": {Run: always(nil, nil)},
+				"refuse": {Run: always(nil, worker.Permanent(errors.New("no")))},
+			}})
+		ask := func(name string) *message.Reply {
+			req := request(time.Now())
+			req.Name = name
+			b.worker.Handle(context.Background(), delivery(req))
+			return b.reply()
+		}
+		for range 3 {
+			ask("charge")
+		}
+		if r := ask("charge"); calls.Load() != 3 || r.Error.Code != "breaker-open" || r.Outcome != core.OutcomeRetryLater || r.RetryAfter <= 0 || r.RetryAfter > 10_000 {
+			t.Errorf("open: %d calls, reply %+v %+v", calls.Load(), r, r.Error)
+		}
+		if state := b.worker.Stats().Breakers["charge"]; state != "open" {
+			t.Errorf("state %q", state)
+		}
+		if r := ask("refund"); r.Outcome != core.OutcomeDone {
+			t.Errorf("another operation is held back too: %+v", r)
+		}
+		for range 20 {
+			ask("refuse")
+		}
+		if state := b.worker.Stats().Breakers["refuse"]; state != "closed" {
+			t.Errorf("refusals opened a breaker: %q", state)
+		}
+		time.Sleep(11 * time.Second)
+		if ask("charge"); calls.Load() != 4 || b.worker.Stats().Breakers["charge"] != "open" {
+			t.Errorf("a failed probe: %d calls, %v", calls.Load(), b.worker.Stats().Breakers)
+		}
+		time.Sleep(11 * time.Second)
+		healthy.Store(true)
+		if r := ask("charge"); r.Outcome != core.OutcomeDone || b.worker.Stats().Breakers["charge"] != "closed" {
+			t.Errorf("not recovered: %+v, %v", r, b.worker.Stats().Breakers)
+		}
+	})
+}
+
+func TestConfigurationsThatAreRefused(t *testing.T) {
+	_, err := worker.New(worker.Config{Retry: worker.Retry{Tries: 50}, Breaker: worker.Breaker{Failures: -1}, Operations: worker.Operations{"charge": {}}})
+	for _, want := range []string{"a name", "replies", "quarantine", "a clock", "50 tries", "-1 failures", `"charge" has no function`} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("nothing of %q in: %v", want, err)
+		}
+	}
+}
+
+// Copies of one request, at the same time: of a plain service one call, of others any number with one key.
+func TestDuplicatesOfAPlainRequest(t *testing.T) {
+	var calls atomic.Int32
+	entered, release := make(chan struct{}, 1), make(chan struct{})
+	b := newBench(t, memory.NewClock(noon), worker.Config{Ledger: memory.NewLedger(), Operations: charge(func(context.Context, worker.Call) (any, error) {
+		calls.Add(1)
+		entered <- struct{}{}
+		<-release
+		return "once", nil
+	})})
+	req := request(noon)
+	req.Grade = core.Plain
+	var first sync.WaitGroup
+	first.Go(func() { b.worker.Handle(context.Background(), delivery(req)) })
+	<-entered
+	for range 5 {
+		if v := b.worker.Handle(context.Background(), delivery(req)); !v.Delete {
+			t.Errorf("verdict %+v", v)
+		}
+	}
+	if n := len(b.replies()); n != 0 {
+		t.Errorf("%d replies while in doubt", n)
+	}
+	close(release)
+	first.Wait()
+	if r := b.reply(); calls.Load() != 1 || r.Outcome != core.OutcomeDone || b.worker.Stats().InDoubt != 5 {
+		t.Errorf("%d calls, reply %+v", calls.Load(), r)
+	}
+	b.worker.Handle(context.Background(), delivery(req))
+	if r := b.reply(); calls.Load() != 1 || string(r.Output) != `"once"` {
+		t.Errorf("again: %d calls, reply %+v", calls.Load(), r)
+	}
+}

@@ -1,0 +1,330 @@
+package supervisor_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/functions/internal/world"
+	"github.com/stepkeeper/stepkeeper/functions/scheduler"
+	"github.com/stepkeeper/stepkeeper/functions/supervisor"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/memory"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+var ctx = context.Background()
+
+// begun is a world with n orders, all of whose requests were taken by agents that never answer.
+func begun(t *testing.T, def *core.Definition, n int, change func(*world.World)) *world.World {
+	t.Helper()
+	w := world.New(t, def)
+	if change != nil {
+		change(w)
+	}
+	w.Boot()
+	for i := range n {
+		w.Send(port.Intake, world.Order(fmt.Sprintf("o-%d", i+1)))
+	}
+	for w.Handle(port.Intake) > 0 {
+	}
+	w.Take("requests-agent-a")
+	w.Take("requests-agent-b")
+	return w
+}
+
+func sweep(t *testing.T, w *world.World) supervisor.Report {
+	t.Helper()
+	r, err := w.Supervisor.Sweep(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func controls(w *world.World) (found []string) {
+	for _, d := range w.Take(port.Control) {
+		c := d.Value.(*message.Control)
+		found = append(found, fmt.Sprintf("%s %s/%d", c.Kind, c.Step, c.Attempt))
+	}
+	return found
+}
+
+// P16: counted once per claim, handed back, woken; no request.
+func TestOverdueStepIsHandedBackOnce(t *testing.T) {
+	w := begun(t, world.Definition(), 1, nil)
+	if r := sweep(t, w); r.Scanned > 0 {
+		t.Errorf("nothing is due yet: %s", r)
+	}
+	w.Clock.Advance(31 * time.Second)
+	r := sweep(t, w)
+	if r.Overdue != 1 || r.HandedBack != 2 || r.OldestOverdue != time.Second {
+		t.Errorf("%s", r)
+	}
+	a := w.Task("o-1").Step("a")
+	if a.State != core.Pending || a.FailureCount != 1 || a.LockedBy != "" || a.WakeAt == 0 {
+		t.Errorf("a: %+v", a)
+	}
+	if r := sweep(t, w); r.HandedBack+r.Asked > 0 {
+		t.Errorf("handed back twice: %s", r)
+	}
+	for _, agent := range []string{"a", "b"} {
+		if n := len(w.Take("requests-agent-" + agent)); n > 0 {
+			t.Errorf("the Supervisor sent %d requests (P16)", n)
+		}
+	}
+	w.Clock.Advance(3 * time.Second)
+	if got := controls(w); len(got) != 2 || !strings.HasPrefix(got[0], "wake ") {
+		t.Errorf("woken: %v", got)
+	}
+	// The Wakes were lost: the Supervisor asks again after the grace, and counts nothing (P9a).
+	w.Clock.Advance(6 * time.Second)
+	if r := sweep(t, w); r.Asked != 2 || r.HandedBack > 0 || w.Task("o-1").Step("a").FailureCount != 1 {
+		t.Errorf("%s, %+v", r, w.Task("o-1").Step("a"))
+	}
+}
+
+// P32: with a backlog nothing is counted; the depth is asked once per agent and sweep.
+func TestBacklogIsNotCounted(t *testing.T) {
+	for _, c := range []struct{ waiting, capacity, uncounted int }{{6, 5, 5}, {5, 5, 0}, {11, 0, 5}, {10, 0, 0}} {
+		w := begun(t, world.Definition(), 5, func(w *world.World) {
+			w.Sweeping = func(s *supervisor.Config) { s.Capacity = func(string) int { return c.capacity } }
+		})
+		for range c.waiting {
+			w.Send("requests-agent-a", &message.Request{Schema: 1})
+		}
+		w.Clock.Advance(31 * time.Second)
+		before := w.Power.Calls
+		r := sweep(t, w)
+		if r.Uncounted != c.uncounted || r.HandedBack != 10-c.uncounted {
+			t.Errorf("%+v: %s", c, r)
+		}
+		a := w.Task("o-1").Step("a")
+		if counted := c.uncounted == 0; counted != (a.FailureCount == 1) || a.Allowance != 40*core.Second == !counted {
+			t.Errorf("%+v: a %+v", c, a)
+		}
+		t.Logf("%d I/O", w.Power.Calls-before)
+	}
+}
+
+// P10: the lazy due time is early, never late; it moves forward by a conditional commit.
+func TestDueIsPushedForward(t *testing.T) {
+	w := begun(t, world.Definition(), 1, nil)
+	w.Clock.Advance(29 * time.Second)
+	reply := func(step string) *message.Reply {
+		return world.Done(&message.Request{Schema: 1, SendRequest: core.SendRequest{OrderID: "o-1", Step: step, Attempt: 1, Operation: core.Do}})
+	}
+	w.Send(port.Replies, reply("a"), reply("b"))
+	w.Handle(port.Replies)
+	w.Clock.Advance(2 * time.Second)
+	before := w.Task("o-1")
+	r := sweep(t, w)
+	after := w.Task("o-1")
+	if r.Pushed != 1 || r.Overdue > 0 || after.Due != after.Step("c").CompleteBy || after.Due <= before.Due || after.Version != before.Version+1 {
+		t.Errorf("%s: due %s, was %s, c until %s", r, after.Due, before.Due, after.Step("c").CompleteBy)
+	}
+}
+
+// P11: entering Error, the Supervisor alerts; with a reply-to the Scheduler tells it all, without
+// one the alert is all.
+func TestErrorIsTold(t *testing.T) {
+	for _, replyTo := range []string{"shop", ""} {
+		def := world.Definition()
+		def.Steps[0].OnFailure, def.Steps[0].Retry.MaxFailures = core.OnFailureStop, 1
+		w := world.New(t, def).Boot()
+		o := world.Order("o-1")
+		o.ReplyTo = replyTo
+		w.Send(port.Intake, o)
+		w.Handle(port.Intake)
+		w.Clock.Advance(31 * time.Second)
+		r := sweep(t, w)
+		task := w.Task("o-1")
+		if r.Errors != 1 || task.ProcessState != core.Error {
+			t.Fatalf("%s: %s", r, task.ProcessState)
+		}
+		if replyTo == "" {
+			if len(w.Alerts) != 1 || task.Tell != 0 {
+				t.Errorf("without reply-to: %d alerts, tell %s", len(w.Alerts), task.Tell)
+			}
+			continue
+		}
+		if task.Tell == 0 {
+			t.Error("settled, though the status was not told")
+		}
+		w.Handle(port.Control)
+		w.Listen()
+		if task = w.Task("o-1"); len(w.Alerts) == 0 || w.Told("o-1") == "" || task.Tell != 0 {
+			t.Errorf("%d alerts, told %q, tell %s", len(w.Alerts), w.Told("o-1"), task.Tell)
+		}
+	}
+}
+
+// P11, P27: an untold end is asked for again, but not while its status waits in memory.
+func TestUntoldEndIsAskedForAgain(t *testing.T) {
+	for _, waits := range []bool{false, true} {
+		w := world.New(t, world.Definition())
+		w.Config = func(c *scheduler.Config) { c.SettleOnTake = true }
+		w.Sweeping = func(c *supervisor.Config) { c.StatusWaits = func(string, int, int) bool { return waits } }
+		w.Boot()
+		w.Send(port.Intake, world.Order("o-1"))
+		for range 5 {
+			w.Handle(port.Intake)
+			w.Agents()
+			w.Handle(port.Replies)
+		}
+		before := w.Task("o-1")
+		if before.ProcessState != core.Processed || before.Tell == 0 {
+			t.Fatalf("%+v", before)
+		}
+		w.Clock.Advance(31 * time.Second)
+		r := sweep(t, w)
+		after := w.Task("o-1")
+		if r.Told != 1 || after.Tell <= before.Tell || after.Due != after.Tell {
+			t.Errorf("waits %v: %s, tell %s, due %s", waits, r, after.Tell, after.Due)
+		}
+		if got := controls(w); (len(got) == 1) == waits {
+			t.Errorf("waits %v: sent %v", waits, got)
+		}
+	}
+}
+
+// The index is a hint: what is at rest, or gone, is passed over and left alone.
+func TestStaleIndex(t *testing.T) {
+	w := begun(t, world.Definition(), 1, nil)
+	w.Clock.Advance(31 * time.Second)
+	stale := []port.Due{{ID: "o-gone", At: world.Start}, {ID: "o-1", At: world.Start}}
+	rest := *w.Task("o-1")
+	rest.ProcessState, rest.Due, rest.OrderID, rest.Version = core.Processed, 0, "o-rest", 1
+	for i := range rest.Steps {
+		rest.Steps[i].State = core.Processed
+	}
+	doc, _ := core.EncodeTask(&rest)
+	w.Store.Commit(ctx, []port.Write{{Record: port.Record{ID: "o-rest", Version: 1, State: "Processed", Document: doc, Created: world.Start}, Order: &port.Order{ID: "o-rest", Created: world.Start}}})
+	stale = append(stale, port.Due{ID: "o-rest", At: world.Start})
+	s := w.SupervisorOn(hinting{w.Store, stale}, "other")
+	r, err := s.Sweep(ctx)
+	if err != nil || r.Stale != 2*4 || r.HandedBack != 2 {
+		t.Errorf("%s, %v", r, err)
+	}
+	if v := w.Task("o-rest").Version; v != 1 {
+		t.Errorf("a task at rest was changed: version %d (P16, P17)", v)
+	}
+}
+
+// hinting answers the same index for every shard.
+type hinting struct {
+	*memory.Store
+	due []port.Due
+}
+
+func (s hinting) Due(context.Context, port.Bucket, int, time.Time, *port.Due, int) ([]port.Due, error) {
+	return s.due, nil
+}
+
+// P16, P8: several at once do no harm, with leases and without.
+func TestSeveralAtOnce(t *testing.T) {
+	w := begun(t, world.Definition(), 20, nil)
+	w.Clock.Advance(31 * time.Second)
+	other := w.SupervisorOn(w.Store, "other")
+	r1 := sweep(t, w)
+	if r2, _ := other.Sweep(ctx); r2.Skipped != 4 || r2.Scanned > 0 {
+		t.Errorf("the leases of another: %s", r2)
+	}
+	if r1.HandedBack != 40 {
+		t.Errorf("%s", r1)
+	}
+
+	w = begun(t, world.Definition(), 20, nil)
+	w.Clock.Advance(31 * time.Second)
+	store := &racing{Store: w.Store, leases: memory.NewLeases()}
+	slow := w.SupervisorWith(store, store.leases, "slow")
+	store.before = func() { sweep(t, w) }
+	r, err := slow.Sweep(ctx)
+	if err != nil || r.Lost == 0 {
+		t.Errorf("%s, %v", r, err)
+	}
+	for i := range 20 {
+		if a := w.Task(fmt.Sprintf("o-%d", i+1)).Step("a"); a.FailureCount != 1 {
+			t.Errorf("counted %d times", a.FailureCount)
+		}
+	}
+}
+
+// racing lets another sweep go first, between load and commit.
+type racing struct {
+	*memory.Store
+	leases *memory.Leases
+	before func()
+}
+
+func (s *racing) Commit(ctx context.Context, writes []port.Write) []error {
+	if f := s.before; f != nil {
+		s.before = nil
+		f()
+	}
+	return s.Store.Commit(ctx, writes)
+}
+
+// One sweep does a bounded amount of work, and the next begins elsewhere, so that all get a turn.
+func TestSweepIsBounded(t *testing.T) {
+	w := begun(t, world.Definition(), 40, func(w *world.World) {
+		w.Sweeping = func(c *supervisor.Config) { c.PagesPerSweep, c.PageSize = 2, 3 }
+	})
+	w.Clock.Advance(31 * time.Second)
+	total := 0
+	for i := range 20 {
+		r := sweep(t, w)
+		if r.Scanned > 6 {
+			t.Errorf("sweep %d: %s", i, r)
+		}
+		if i == 0 && !r.Truncated {
+			t.Error("it does not say that it ended early")
+		}
+		total += r.HandedBack
+	}
+	if total != 80 {
+		t.Errorf("%d of 80 steps handed back", total)
+	}
+}
+
+// A fault of one task or shard is reported and harms no other.
+func TestFaults(t *testing.T) {
+	w := begun(t, world.Definition(), 10, nil)
+	w.Clock.Advance(31 * time.Second)
+	s := w.SupervisorOn(broken{w.Store}, "other")
+	r, err := s.Sweep(ctx)
+	if !errors.Is(err, port.ErrUnavailable) || !strings.Contains(err.Error(), "shard 1") {
+		t.Errorf("%v", err)
+	}
+	if r.Failed != 1 || r.HandedBack == 0 {
+		t.Errorf("%s", r)
+	}
+}
+
+// broken cannot list shard 1, and holds a document of a newer program.
+type broken struct{ *memory.Store }
+
+func (s broken) Due(ctx context.Context, b port.Bucket, shard int, before time.Time, after *port.Due, limit int) ([]port.Due, error) {
+	if shard == 1 {
+		return nil, port.ErrUnavailable
+	}
+	due, err := s.Store.Due(ctx, b, shard, before, after, limit)
+	if shard == 0 && after == nil {
+		due = append([]port.Due{{ID: "o-new", At: world.Start}}, due...)
+	}
+	return due, err
+}
+
+func (s broken) Load(ctx context.Context, ids []string) ([]*port.Record, error) {
+	rs, err := s.Store.Load(ctx, ids)
+	for i, id := range ids {
+		if id == "o-new" {
+			rs[i] = &port.Record{ID: id, Version: 1, Document: []byte(`{"Schema":2}`)}
+		}
+	}
+	return rs, err
+}
