@@ -1,0 +1,312 @@
+package state_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/memory"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/state"
+)
+
+var (
+	ctx  = context.Background()
+	born = core.TimeOf(time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC))
+)
+
+// counting counts loads, and can lose the answer of a commit.
+type counting struct {
+	*memory.Store
+	mu     sync.Mutex
+	loads  int
+	orders int
+	doubt  bool
+	during func() // in the middle of a load, after the store answered
+}
+
+func (s *counting) Load(ctx context.Context, ids []string) ([]*port.Record, error) {
+	rs, err := s.Store.Load(ctx, ids)
+	s.mu.Lock()
+	s.loads += len(ids)
+	f := s.during
+	s.during = nil
+	s.mu.Unlock()
+	if f != nil {
+		f()
+	}
+	return rs, err
+}
+
+func (s *counting) LoadOrder(ctx context.Context, id string) (*port.Order, error) {
+	s.mu.Lock()
+	s.orders++
+	s.mu.Unlock()
+	return s.Store.LoadOrder(ctx, id)
+}
+
+func (s *counting) Commit(ctx context.Context, writes []port.Write) []error {
+	errs := s.Store.Commit(ctx, writes)
+	if s.doubt {
+		for i := range errs {
+			errs[i] = errors.New("answer lost")
+		}
+	}
+	return errs
+}
+
+func open(cached, bytes int) (*state.Store, *counting) {
+	under := &counting{Store: memory.NewStore(2)}
+	return state.New(state.Config{Store: under, Definitions: memory.NewDefinitions(), CacheTasks: cached, CacheBytes: bytes}), under
+}
+
+func task(id string, version int64) *core.Task {
+	return &core.Task{Schema: 1, OrderID: id, Version: version, Workflow: "order", ProcessState: core.Processing, Created: born, Due: born + 1000,
+		Steps: []core.Step{{Name: "a", State: core.Processing, CompleteBy: born + 1000}}}
+}
+
+func create(t testing.TB, s *state.Store, id string) {
+	t.Helper()
+	if err := s.Commit(ctx, []state.Change{{Task: task(id, 1), Order: &port.Order{ID: id, Body: []byte(`{"n":1}`), Created: born.Std()}}})[0]; err != nil {
+		t.Fatal(err)
+	}
+}
+
+func load(t testing.TB, s *state.Store, id string) *core.Task {
+	t.Helper()
+	l, err := s.Load(ctx, []string{id})
+	if err != nil || l[0].Err != nil {
+		t.Fatal(err, l[0].Err)
+	}
+	return l[0].Task
+}
+
+func TestCommitDerivesTheIndex(t *testing.T) {
+	s, under := open(0, 0)
+	create(t, s, "o-1")
+	at := func(bucket port.Bucket) (n int) {
+		for shard := range under.Shards() {
+			due, _ := under.Due(ctx, bucket, shard, born.Std().Add(time.Hour), nil, 10)
+			n += len(due)
+		}
+		return n
+	}
+	if at(port.DueBucket) != 1 {
+		t.Error("not due")
+	}
+	second := task("o-1", 2)
+	second.Due, second.Attention, second.ProcessState, second.Ended = 0, true, core.Error, born+5
+	if err := s.Commit(ctx, []state.Change{{Task: second}})[0]; err != nil {
+		t.Fatal(err)
+	}
+	if at(port.DueBucket) != 0 || at(port.AttentionBucket) != 1 {
+		t.Error("it is not in the operator's list only")
+	}
+}
+
+func TestCommitErrorsStandAtTheirPlaces(t *testing.T) {
+	var seen []string
+	under := memory.NewStore(1)
+	s := state.New(state.Config{Store: under, Definitions: memory.NewDefinitions(), OnCommit: func(t *core.Task) { seen = append(seen, t.OrderID) }})
+	create(t, s, "o-1")
+	huge := task("o-1", 2)
+	huge.Output = json.RawMessage(`"` + strings.Repeat("x", port.MaxDocument) + `"`)
+	unwritable := task("o-1", 2)
+	unwritable.Output = json.RawMessage(`{`)
+	errs := s.Commit(ctx, []state.Change{
+		{Task: huge}, {Task: task("o-1", 5)}, {Task: unwritable}, {Task: task("o-1", 2)}, {Task: task("o-2", 1)},
+		{Task: task("o-1", 1), Order: &port.Order{ID: "o-1", Created: born.Std()}}, {Task: task("o-3", 2)},
+	})
+	for i, want := range []error{port.ErrTooLarge, port.ErrConflict, nil, nil, nil, port.ErrExists, port.ErrNotFound} {
+		if want != nil && !errors.Is(errs[i], want) || (i == 2 || i == 4) && errs[i] == nil || i == 3 && errs[i] != nil {
+			t.Errorf("%d: %v", i, errs[i])
+		}
+	}
+	if fmt.Sprint(seen) != "[o-1 o-1]" {
+		t.Errorf("OnCommit was told of %v", seen)
+	}
+}
+
+// One document that cannot be read harms no neighbour, and a record that disagrees with its
+// document is damage.
+func TestLoadTellsTheBadFromTheGood(t *testing.T) {
+	s, under := open(0, 0)
+	create(t, s, "o-1")
+	for id, doc := range map[string]string{"o-new": `{"Schema":2}`, "o-bad": `{`, "o-other": `{"Schema":1,"OrderID":"x","Version":1}`} {
+		under.Store.Commit(ctx, []port.Write{{Record: port.Record{ID: id, Version: 1, Document: []byte(doc), Created: born.Std()}, Order: &port.Order{ID: id, Created: born.Std()}}})
+	}
+	l, err := s.Load(ctx, []string{"o-new", "o-1", "o-none", "o-bad", "o-other"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !errors.Is(l[0].Err, core.ErrNewerTask) || l[1].Task == nil || l[1].Err != nil || l[2].Task != nil || l[2].Err != nil || l[3].Err == nil || l[4].Err == nil {
+		t.Errorf("%+v", l)
+	}
+}
+
+func TestDefinitionsAreStoredBeforeTheyArePinned(t *testing.T) {
+	defs := memory.NewDefinitions()
+	compiled := 0
+	current := &core.Definition{Name: "order", Hash: "h1"}
+	s := state.New(state.Config{Store: memory.NewStore(1), Definitions: defs,
+		Compile: func(hash string, data []byte) (*core.Definition, error) {
+			compiled++
+			d := &core.Definition{Hash: hash}
+			return d, json.Unmarshal(data, d)
+		},
+		Encode:  func(d *core.Definition) ([]byte, error) { return json.Marshal(d) },
+		Current: func(name string) *core.Definition { return map[string]*core.Definition{"order": current}[name] },
+	})
+	if _, err := s.Current(ctx, "nobody"); !errors.Is(err, state.ErrUnknownWorkflow) {
+		t.Errorf("%v", err)
+	}
+	d, err := s.Current(ctx, "order")
+	if err != nil || d != current {
+		t.Fatalf("%v %v", d, err)
+	}
+	if _, err := defs.Definition(ctx, "h1"); err != nil {
+		t.Errorf("it is not stored: %v", err)
+	}
+	if d, _ := s.Definition(ctx, "h1"); d != current || compiled != 0 {
+		t.Error("what it has just stored was compiled again")
+	}
+	_ = defs.PutDefinition(ctx, "h0", []byte(`{"name":"old"}`))
+	for range 2 {
+		if d, err := s.Definition(ctx, "h0"); err != nil || d.Name != "old" || compiled != 1 {
+			t.Errorf("%+v %v, compiled %d times", d, err, compiled)
+		}
+	}
+	if _, err := s.Definition(ctx, "h9"); !errors.Is(err, port.ErrNotFound) {
+		t.Errorf("%v", err)
+	}
+	if d, err := s.Definition(ctx, ""); d != nil || err != nil {
+		t.Errorf("a tombstone has none: %v %v", d, err)
+	}
+}
+
+func TestCache(t *testing.T) {
+	s, under := open(10, 0)
+	create(t, s, "o-1")
+	if load(t, s, "o-1").Version != 1 || under.loads != 0 {
+		t.Errorf("%d loads of what was just stored", under.loads)
+	}
+	if b, err := s.LoadOrder(ctx, "o-1"); string(b) != `{"n":1}` || err != nil || under.orders != 0 {
+		t.Errorf("%q %v, %d loads", b, err, under.orders)
+	}
+	s.Forget("o-1")
+	load(t, s, "o-1")
+	if load(t, s, "o-1"); under.loads != 1 {
+		t.Errorf("%d loads", under.loads)
+	}
+	for range 2 {
+		if _, _ = s.LoadOrder(ctx, "o-1"); under.orders != 1 {
+			t.Errorf("%d orders loaded", under.orders)
+		}
+	}
+	// A refused commit, and one in doubt, leave nothing behind.
+	if err := s.Commit(ctx, []state.Change{{Task: task("o-1", 7)}})[0]; !errors.Is(err, port.ErrConflict) {
+		t.Fatal(err)
+	}
+	if load(t, s, "o-1"); under.loads != 2 {
+		t.Errorf("kept after a conflict: %d loads", under.loads)
+	}
+	under.doubt = true
+	if err := s.Commit(ctx, []state.Change{{Task: task("o-1", 2)}})[0]; err == nil {
+		t.Fatal("no doubt")
+	}
+	under.doubt = false
+	if got := load(t, s, "o-1"); got.Version != 2 || under.loads != 3 {
+		t.Errorf("version %d, %d loads", got.Version, under.loads)
+	}
+	// A task at its end is let go.
+	end := task("o-1", 3)
+	end.ProcessState, end.Due = core.Processed, 0
+	s.Commit(ctx, []state.Change{{Task: end}})
+	if load(t, s, "o-1"); under.loads != 4 {
+		t.Errorf("a finished task is kept: %d loads", under.loads)
+	}
+}
+
+func TestCacheIsBounded(t *testing.T) {
+	for _, c := range []struct{ tasks, bytes, kept int }{{3, 0, 3}, {100, 5 * 1600, 5}} {
+		s, under := open(c.tasks, c.bytes)
+		for i := range 10 {
+			create(t, s, fmt.Sprint("o-", i))
+		}
+		for i := 9; i >= 0; i-- {
+			if i >= 10-c.kept {
+				load(t, s, fmt.Sprint("o-", i))
+			}
+		}
+		if under.loads != 0 {
+			t.Errorf("%+v: the newest were dropped", c)
+		}
+		if load(t, s, "o-0"); under.loads != 1 {
+			t.Errorf("%+v: the oldest was kept", c)
+		}
+	}
+}
+
+// A load that a commit overtakes must not put the older version back (P8).
+func TestCacheIsNeverOlderThanTheStore(t *testing.T) {
+	s, under := open(10, 0)
+	create(t, s, "o-1")
+	s.Forget("o-1")
+	under.during = func() {
+		s.Commit(ctx, []state.Change{{Task: task("o-1", 2)}})
+		s.Forget("o-1") // as if it had been pushed out
+	}
+	load(t, s, "o-1")
+	if got := load(t, s, "o-1"); got.Version != 2 {
+		t.Errorf("version %d", got.Version)
+	}
+}
+
+// The same under concurrency: once a commit has returned, nobody loads anything older.
+func TestCacheUnderConcurrency(t *testing.T) {
+	s, _ := open(4, 0) // smaller than the number of tasks, so that entries come and go
+	const tasks, writers, rounds = 8, 8, 300
+	var latest [tasks]struct {
+		sync.Mutex
+		version int64
+	}
+	for i := range tasks {
+		create(t, s, fmt.Sprint("o-", i))
+		latest[i].version = 1
+	}
+	var wg sync.WaitGroup
+	for w := range writers {
+		wg.Go(func() {
+			random := rand.New(rand.NewPCG(uint64(w), 1))
+			for range rounds {
+				i := random.IntN(tasks)
+				latest[i].Lock()
+				floor := latest[i].version
+				latest[i].Unlock()
+				l, err := s.Load(ctx, []string{fmt.Sprint("o-", i)})
+				if err != nil || l[0].Err != nil {
+					t.Error(err, l[0].Err)
+					return
+				}
+				if l[0].Task.Version < floor {
+					t.Errorf("task %d: version %d after %d was stored", i, l[0].Task.Version, floor)
+				}
+				next := *l[0].Task
+				next.Version++
+				if s.Commit(ctx, []state.Change{{Task: &next}})[0] == nil {
+					latest[i].Lock()
+					latest[i].version = max(latest[i].version, next.Version)
+					latest[i].Unlock()
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
