@@ -68,11 +68,12 @@ func repeatable(err error) bool {
 	return errors.Is(err, ErrConnection) || errors.Is(err, ErrBusy) || errors.Is(err, ErrUnavailable)
 }
 
-// askedPause is the server's Retry-After; -1: it did not say.
+// askedPause is the server's Retry-After, so much longer that the jitter never makes it shorter;
+// -1: it did not say.
 func askedPause(err error) time.Duration {
 	var e *Error
 	if errors.As(err, &e) && e.RetryAfter > 0 {
-		return e.RetryAfter
+		return time.Duration(float64(e.RetryAfter) / (1 - pauseJitter))
 	}
 	return -1
 }

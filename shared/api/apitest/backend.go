@@ -49,7 +49,8 @@ type Backend struct {
 	change   chan struct{} // closed and replaced at each change
 	tasks    map[string]*core.Task
 	orders   map[string]*port.Order
-	busy     int // submissions to answer "busy" before the next is taken
+	failures int // submissions to answer failure before the next is taken
+	failure  error
 	down     error
 	Batches  []int // sizes of the calls of Submit
 	Commands []message.Control
@@ -62,7 +63,10 @@ func New() *Backend {
 }
 
 // Busy makes the next n submissions answer "busy".
-func (b *Backend) Busy(n int) { b.locked(func() { b.busy = n }) }
+func (b *Backend) Busy(n int) { b.Fail(n, &api.BusyError{RetryAfter: time.Millisecond}) }
+
+// Fail makes the next n submissions answer err.
+func (b *Backend) Fail(n int, err error) { b.locked(func() { b.failures, b.failure = n, err }) }
 
 // Down makes every submission and command answer err; nil ends it.
 func (b *Backend) Down(err error) { b.locked(func() { b.down = err }) }
@@ -123,9 +127,9 @@ func (b *Backend) submit(o message.SubmitOrder) api.SubmitResult {
 		r.Err = b.down
 	case b.Failing[o.OrderID] != nil:
 		r.Err = b.Failing[o.OrderID]
-	case b.busy > 0:
-		b.busy--
-		r.Err = &api.BusyError{RetryAfter: time.Millisecond}
+	case b.failures > 0:
+		b.failures--
+		r.Err = b.failure
 	case known != nil && known.ContentHash != hash:
 		r.Err = &core.Refusal{Code: "other-content", Text: fmt.Sprintf("order %q exists with other content; give the new one an ID of its own", o.OrderID)}
 	case known != nil:

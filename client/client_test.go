@@ -1,0 +1,296 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/shared/api"
+	"github.com/stepkeeper/stepkeeper/shared/api/apitest"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// rig is a client in front of the real edge with a backend in memory.
+type rig struct {
+	*testing.T
+	ctx     context.Context
+	backend *apitest.Backend
+	client  *client.Client
+	cut     *cutter
+}
+
+// cutter breaks connections: after so many bytes of answers, as a killed server does.
+type cutter struct {
+	net.Listener
+	left atomic.Int64 // bytes until the next cut; 0: none is wanted
+	cuts atomic.Int64
+}
+
+func (c *cutter) Accept() (net.Conn, error) {
+	conn, err := c.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return &cutConn{conn, c}, nil
+}
+
+type cutConn struct {
+	net.Conn
+	c *cutter
+}
+
+func (c *cutConn) Write(b []byte) (int, error) {
+	if left := c.c.left.Load(); left > 0 && c.c.left.Add(-int64(len(b))) <= 0 {
+		c.c.left.Store(0)
+		c.c.cuts.Add(1)
+		c.Conn.Close()
+		return 0, net.ErrClosed
+	}
+	return c.Conn.Write(b)
+}
+
+func newRig(t *testing.T, opts ...client.Option) *rig {
+	t.Helper()
+	b := apitest.New()
+	s := httptest.NewUnstartedServer(api.New(api.Config{Backend: b, Clock: port.ClockFunc(apitest.Now.Std)}))
+	cut := &cutter{Listener: s.Listener}
+	s.Listener = cut
+	s.Start()
+	t.Cleanup(s.Close)
+	c, err := client.New(s.URL, opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &rig{T: t, ctx: t.Context(), backend: b, client: c, cut: cut}
+}
+
+func order(id string) client.Order {
+	return client.Order{ID: id, Workflow: "order", Content: map[string]any{"total": 12}}
+}
+
+func (r *rig) submit(id string) client.Receipt {
+	r.Helper()
+	receipt, err := r.client.Submit(r.ctx, order(id))
+	if err != nil {
+		r.Fatal(err)
+	}
+	return receipt
+}
+
+func TestSubmitGetWait(t *testing.T) {
+	r := newRig(t)
+	if got := r.submit("o"); got.OrderID != "o" || got.Known || got.State != core.Processing {
+		t.Errorf("%+v", got)
+	}
+	if got := r.submit("o"); !got.Known {
+		t.Errorf("again: %+v", got)
+	}
+	if content, err := r.client.Submitted(r.ctx, "o"); err != nil || string(content) != `{"total":12}` {
+		t.Errorf("%s %v", content, err)
+	}
+	ended := make(chan *client.Task, 1)
+	go func() {
+		x, err := r.client.Wait(r.ctx, "o")
+		if err != nil {
+			t.Error(err)
+		}
+		ended <- x
+	}()
+	r.backend.End("o")
+	if x := <-ended; x == nil || x.State != core.Processed || len(x.Steps) != 2 {
+		t.Errorf("%+v", x)
+	}
+	short, cancel := context.WithTimeout(r.ctx, 20*time.Millisecond)
+	defer cancel()
+	r.submit("endless")
+	if _, err := r.client.Wait(short, "endless"); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a wait that was cut short: %v", err)
+	}
+}
+
+func TestOddIDs(t *testing.T) {
+	r := newRig(t)
+	for _, id := range []string{".", "..", "...", "a:b", "-", "order", strings.Repeat("x", 128)} {
+		r.submit(id)
+		if got, err := r.client.Get(r.ctx, id); err != nil || got.OrderID != id {
+			t.Errorf("%q: %v", id, err)
+		}
+	}
+}
+
+func TestErrors(t *testing.T) {
+	r := newRig(t, client.WithRetry(2, time.Second))
+	r.submit("o")
+	r.backend.Failing = map[string]error{"full": fmt.Errorf("disk: %w", port.ErrUnavailable)}
+	other := order("o")
+	other.Content = 1
+	unknown := order("x")
+	unknown.Workflow = "none"
+	for _, tt := range []struct {
+		name string
+		err  error
+		kind error
+		code string
+	}{
+		{"unknown order", second(r.client.Get(r.ctx, "none")), client.ErrNotFound, "not-found"},
+		{"wait for an unknown order", second(r.client.Wait(r.ctx, "none")), client.ErrNotFound, "not-found"},
+		{"command to an unknown order", second(r.client.Undo(r.ctx, "none")), client.ErrNotFound, "not-found"},
+		{"other content", second(r.client.Submit(r.ctx, other)), client.ErrRefused, "other-content"},
+		{"unknown workflow", second(r.client.Submit(r.ctx, unknown)), client.ErrInvalid, "unknown-workflow"},
+		{"bad ID", second(r.client.Submit(r.ctx, order("../x"))), client.ErrInvalid, "invalid-field"},
+		{"ID as a path", second(r.client.Get(r.ctx, "../x")), client.ErrInvalid, "invalid-request"},
+		{"disk full", second(r.client.Submit(r.ctx, order("full"))), client.ErrUnavailable, "unavailable"},
+	} {
+		var e *client.Error
+		if !errors.Is(tt.err, tt.kind) || !errors.As(tt.err, &e) || e.Code != tt.code || e.Detail == "" {
+			t.Errorf("%s: %v (%+v)", tt.name, tt.err, e)
+		}
+	}
+	if _, err := r.client.Submit(r.ctx, client.Order{ID: "o", Content: func() {}}); err == nil {
+		t.Error("an order that is no JSON was sent")
+	}
+	for _, base := range []string{"", "127.0.0.1:1", "ftp://x", "http://"} {
+		if _, err := client.New(base); err == nil {
+			t.Errorf("base URL %q was taken", base)
+		}
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
+
+func TestRepeatsWhatMayPass(t *testing.T) {
+	r := newRig(t)
+	r.backend.Busy(1)
+	begin := time.Now()
+	r.submit("o-1")
+	if d := time.Since(begin); d < 900*time.Millisecond {
+		t.Errorf("it was sent again after %v, the server asked for 1 s", d)
+	}
+	r.cut.left.Store(10) // the answer to a stored order is lost
+	if got := r.submit("o-2"); !got.Known || r.cut.cuts.Load() != 1 {
+		t.Errorf("after a lost answer: %+v, %d cuts", got, r.cut.cuts.Load())
+	}
+}
+
+func TestNobodyAnswers(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ln.Close()
+	c, err := client.New("http://"+ln.Addr().String(), client.WithRetry(3, time.Second))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Get(t.Context(), "o"); !errors.Is(err, client.ErrConnection) {
+		t.Error(err)
+	}
+	stranger := httptest.NewServer(http.NotFoundHandler())
+	defer stranger.Close()
+	c, _ = client.New(stranger.URL)
+	if _, err := c.Get(t.Context(), "o"); !errors.Is(err, client.ErrNotFound) {
+		t.Error(err)
+	}
+}
+
+func TestCommandsFillInNumberAndID(t *testing.T) {
+	r := newRig(t)
+	r.submit("o")
+	r.backend.Change("o", func(x *core.Task) { x.Command, x.Run = 4, 2 })
+	for name, send := range map[message.ControlKind]func() (client.Verdict, error){
+		message.Undo:   func() (client.Verdict, error) { return r.client.Undo(r.ctx, "o") },
+		message.Cancel: func() (client.Verdict, error) { return r.client.Cancel(r.ctx, "o") },
+		message.Resubmit: func() (client.Verdict, error) {
+			return r.client.Resubmit(r.ctx, "o", client.NewDeadline(apitest.Now.Std()))
+		},
+		message.Resolve: func() (client.Verdict, error) { return r.client.Resolve(r.ctx, "o", "charge", client.Happened) },
+	} {
+		r.backend.Commands = nil
+		v, err := send()
+		if err != nil || !v.Accepted || len(r.backend.Commands) != 1 {
+			t.Fatalf("%s: %+v %v", name, v, err)
+		}
+		got := r.backend.Commands[0]
+		if got.Kind != name || got.ID == "" || v.ID != got.ID || name != message.Cancel && got.Command != 4 || name == message.Cancel && got.Run != 2 {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+	r.backend.Verdict = func(c message.Control) (core.Verdict, error) {
+		return core.Verdict{ID: c.ID, Command: string(c.Kind), Reason: "no", At: 1}, nil
+	}
+	v, err := r.client.Undo(r.ctx, "o", client.CommandID("mine"), client.IfCommand(3))
+	if err != nil || v.Accepted || v.Reason != "no" || v.ID != "mine" {
+		t.Errorf("a refusal: %+v %v", v, err)
+	}
+	if got := r.backend.Commands[len(r.backend.Commands)-1]; got.Command != 3 {
+		t.Errorf("%+v", got)
+	}
+	if v, err := r.client.Cancel(r.ctx, "not-there-yet"); err != nil || v.Command != "cancel" {
+		t.Errorf("a cancel before its order: %+v %v", v, err)
+	}
+}
+
+func TestListGoesThroughPages(t *testing.T) {
+	r := newRig(t)
+	var want, got []string
+	for i := range 7 {
+		id := fmt.Sprintf("o-%d", i)
+		r.submit(id)
+		want = append(want, id)
+	}
+	for s, err := range r.client.List(r.ctx, client.Query{State: core.Processing, Workflow: "order", PageSize: 3}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, s.OrderID)
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%v", got)
+	}
+	for _, err := range r.client.List(r.ctx, client.Query{State: "Lost"}) {
+		if !errors.Is(err, client.ErrInvalid) {
+			t.Error(err)
+		}
+	}
+	for range r.client.List(r.ctx, client.Query{OlderThan: time.Hour}) {
+		t.Error("an order of now is an hour old")
+	}
+}
+
+func TestFollowToTheEndOverBrokenConnections(t *testing.T) {
+	r := newRig(t)
+	r.submit("o")
+	var versions []int64
+	for x, err := range r.client.Follow(r.ctx, "o") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		versions = append(versions, x.Version)
+		switch x.Version {
+		case 1, 2:
+			r.cut.left.Store(1) // the next event is lost with its connection
+			r.backend.Change("o", func(*core.Task) {})
+		case 3:
+			r.backend.End("o")
+		}
+	}
+	if !slices.Equal(versions, []int64{1, 2, 3, 4}) || r.cut.cuts.Load() != 2 {
+		t.Errorf("versions %v, %d cuts", versions, r.cut.cuts.Load())
+	}
+	for x, err := range r.client.Follow(r.ctx, "none") {
+		if x != nil || !errors.Is(err, client.ErrNotFound) {
+			t.Errorf("%v %v", x, err)
+		}
+	}
+}

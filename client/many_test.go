@@ -1,0 +1,130 @@
+package client_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+func lines(n int) string {
+	var b strings.Builder
+	for i := range n {
+		text, _ := json.Marshal(order(fmt.Sprintf("o-%d", i)))
+		b.Write(append(text, '\n'))
+	}
+	return b.String()
+}
+
+// TestSubmitManyOverBrokenConnections: each order is answered once and in order, whatever the
+// connection does.
+func TestSubmitManyOverBrokenConnections(t *testing.T) {
+	const n = 3000
+	r := newRig(t)
+	r.cut.left.Store(2000)
+	seen := 0
+	err := r.client.SubmitMany(r.ctx, strings.NewReader(lines(n)), func(got client.Result) {
+		if got.Line != seen+1 || got.OrderID != fmt.Sprintf("o-%d", seen) || !got.Accepted || got.Err != nil {
+			t.Fatalf("answer %d: %+v", seen, got)
+		}
+		if seen++; seen%500 == 0 {
+			r.cut.left.Store(2000)
+		}
+	})
+	if err != nil || seen != n {
+		t.Errorf("%d answers, %v", seen, err)
+	}
+	if r.cut.cuts.Load() < 3 {
+		t.Errorf("only %d cuts: the test tests nothing", r.cut.cuts.Load())
+	}
+}
+
+func TestSubmitManyBadLines(t *testing.T) {
+	r := newRig(t)
+	in := "\n" + lines(1) + "nonsense\n" + strings.Repeat("x", 3*port.MaxOrder) + "\n\n" + strings.TrimSpace(lines(1))
+	want := []struct {
+		line int
+		code string
+	}{{2, ""}, {3, "not-json"}, {4, "too-large"}, {6, ""}}
+	var got []client.Result
+	if err := r.client.SubmitMany(r.ctx, strings.NewReader(in), func(x client.Result) { got = append(got, x) }); err != nil {
+		t.Fatal(err)
+	}
+	if len(got) != len(want) {
+		t.Fatalf("%+v", got)
+	}
+	for i, w := range want {
+		var e *client.Error
+		code := ""
+		if errors.As(got[i].Err, &e) {
+			code = e.Code
+		}
+		if got[i].Line != w.line || code != w.code || got[i].Accepted != (w.code == "") {
+			t.Errorf("%+v, want %+v", got[i], w)
+		}
+	}
+	if !got[3].Known {
+		t.Errorf("the order that was there: %+v", got[3])
+	}
+}
+
+func TestSubmitManySendsAgainWhatFoundNoRoom(t *testing.T) {
+	r := newRig(t)
+	r.backend.Fail(3, fmt.Errorf("disk full: %w", port.ErrUnavailable))
+	accepted := 0
+	err := r.client.SubmitMany(r.ctx, strings.NewReader(lines(3)), func(x client.Result) {
+		if x.Accepted && x.Err == nil {
+			accepted++
+		}
+	})
+	if err != nil || accepted != 3 {
+		t.Errorf("%d accepted, %v", accepted, err)
+	}
+}
+
+func TestSubmitAll(t *testing.T) {
+	r := newRig(t)
+	n := 0
+	err := r.client.SubmitAll(r.ctx, func(yield func(client.Order) bool) {
+		for i := range 100 {
+			if !yield(order(fmt.Sprintf("o-%d", i))) {
+				return
+			}
+		}
+	}, func(x client.Result) {
+		if n++; !x.Accepted || x.Line != n {
+			t.Errorf("%+v", x)
+		}
+	})
+	if err != nil || n != 100 {
+		t.Errorf("%d, %v", n, err)
+	}
+}
+
+func TestSubmitManyEnds(t *testing.T) {
+	r := newRig(t)
+	if err := r.client.SubmitMany(r.ctx, strings.NewReader(""), func(client.Result) { t.Error("an answer to nothing") }); err != nil {
+		t.Error(err)
+	}
+	broken := io.MultiReader(strings.NewReader(lines(2)), iotest.ErrReader(errors.New("tape torn")))
+	n := 0
+	err := r.client.SubmitMany(r.ctx, broken, func(client.Result) { n++ })
+	if n != 2 || err == nil || !strings.Contains(err.Error(), "tape torn") {
+		t.Errorf("%d answers, %v", n, err)
+	}
+	ctx, cancel := context.WithCancel(r.ctx)
+	endless, feed := io.Pipe()
+	go io.WriteString(feed, lines(1))
+	err = r.client.SubmitMany(ctx, endless, func(client.Result) { cancel() })
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("after the end of its context: %v", err)
+	}
+	feed.Close()
+}

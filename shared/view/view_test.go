@@ -1,0 +1,117 @@
+package view_test
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/view"
+)
+
+const t0 = core.Time(1_800_000_000_000)
+
+var definition = func() *core.Definition {
+	d := &core.Definition{Name: "order", Steps: []core.StepDefinition{
+		{Name: "reserve", Agent: "inventory", Operation: "reserve", Grade: core.Fenced, Undo: &core.Undo{Operation: "release"}},
+		{Name: "charge", Agent: "payment", Operation: "charge", Grade: core.Idempotent, Undo: &core.Undo{Operation: "refund"}},
+		{Name: "mail", Agent: "notification", Operation: "send", Grade: core.Plain, After: []string{"reserve", "charge"}, PointOfNoReturn: true},
+	}}
+	d.Link()
+	return d
+}()
+
+func task() *core.Task {
+	return &core.Task{
+		OrderID: "o-1", Version: 7, Workflow: "order", Definition: "abc", ProcessState: core.Compensating, Why: core.WhyFailure,
+		Run: 1, Command: 2, Created: t0, Deadline: t0 + 90_000,
+		Verdicts: []core.Verdict{{ID: "c", Command: "cancel", Accepted: false, Reason: "too late", At: t0 + 6000}},
+		Steps: []core.Step{
+			{Name: "reserve", State: core.Processed, Attempt: 1, First: 1, FirstAt: t0 + 100, ClaimedAt: t0 + 100, QuietBy: t0 + 9000, FinishedAt: t0 + 200},
+			{Name: "charge", State: core.Compensating, Attempt: 3, Undo: true, First: 2, FirstAt: t0 + 100, ClaimedAt: t0 + 5000,
+				CompleteBy: t0 + 35_000, QuietBy: t0 + 4000, FailureCount: 2, UndoFailures: 1,
+				Error: &core.StepError{Code: "timeout", Message: "no answer", At: t0 + 4500, Attempt: 2}},
+			{Name: "mail", State: core.Pending},
+		},
+	}
+}
+
+func TestTask(t *testing.T) {
+	v := view.Of(task(), definition)
+	b, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		`"created":"2027-01-15T08:00:00.000Z"`, `"state":"Compensating"`, `"why":"failure"`, `"ended":false`, `"command":2`,
+		`{"name":"charge","state":"Compensating","agent":"payment","operation":"charge","grade":"idempotent","attempts":3,"failures":2`,
+		`"undo":{"operation":"refund","running":true,"failures":1,"quietBy":"2027-01-15T08:00:04.000Z"}`,
+		`"undo":{"operation":"release","failures":0}`, // fenced: no quiet time
+		`{"name":"mail","state":"Pending","agent":"notification","operation":"send","grade":"plain","after":["reserve","charge"],"pointOfNoReturn":true,"attempts":0,"failures":0}`,
+	} {
+		if !strings.Contains(string(b), want) {
+			t.Errorf("%s\nlacks %s", b, want)
+		}
+	}
+	if strings.Contains(string(b), "0001-01-01") || strings.Contains(string(b), "null") {
+		t.Errorf("an absent value is shown: %s", b)
+	}
+	var back view.Task
+	if err := json.Unmarshal(b, &back); err != nil || back.Steps[1].CompleteBy != v.Steps[1].CompleteBy {
+		t.Errorf("it cannot be read back: %v", err)
+	}
+}
+
+func TestTaskWithoutDefinition(t *testing.T) {
+	tomb := &core.Task{OrderID: "o", ProcessState: core.Cancelled, Created: t0, Ended: t0}
+	v := view.Of(tomb, nil)
+	if b, _ := json.Marshal(v); !v.Ended || !strings.Contains(string(b), `"steps":[]`) {
+		t.Errorf("%s", b)
+	}
+	if s := view.Of(task(), nil).Steps[1]; s.Agent != "" || s.Undo == nil {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestEnded(t *testing.T) {
+	for _, tt := range []struct {
+		state core.State
+		step  core.State
+		ended bool
+	}{
+		{core.Processing, core.Processing, false},
+		{core.Compensating, core.UndoWait, false},
+		{core.Processed, core.Processed, true},
+		{core.Compensated, core.Compensated, true},
+		{core.Cancelled, core.Compensated, true},
+		{core.Error, core.Failed, true},
+		{core.Error, core.Processing, false}, // an agent may be at work
+	} {
+		x := &core.Task{ProcessState: tt.state, Steps: []core.Step{{State: tt.step}}}
+		if got := view.Ended(x); got != tt.ended || view.SummaryOf(x).Ended != tt.ended {
+			t.Errorf("%s with a step %s: ended %v", tt.state, tt.step, got)
+		}
+	}
+}
+
+func TestTimeline(t *testing.T) {
+	var got []string
+	for _, m := range view.Timeline(view.Of(task(), definition)) {
+		got = append(got, strings.TrimSpace(m.At.String()[14:]+" "+m.Step+" "+m.What+" "+m.Text))
+	}
+	want := []string{
+		"00:00.000Z  received",
+		"00:00.100Z reserve claimed, attempt 1",
+		"00:00.100Z charge first claimed",
+		"00:00.200Z reserve Processed",
+		"00:04.500Z charge failed, timeout no answer",
+		"00:05.000Z charge undo claimed, attempt 3",
+		"00:06.000Z  cancel refused too late",
+		"00:35.000Z charge to be completed by",
+		"01:30.000Z  deadline",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("timeline:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
