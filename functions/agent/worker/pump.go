@@ -63,9 +63,6 @@ func (p *Pump) Run(ctx context.Context) error {
 	attendants.Go(r.deleteAll)
 	r.receive(ctx, work)
 	err := r.drain(stop)
-	if err == nil {
-		close(r.deleted) // whoever sends on it has ended
-	}
 	stop()
 	if err == nil {
 		attendants.Wait()
@@ -163,7 +160,11 @@ func (r *running) deleteAll() {
 // little more to return.
 func (r *running) drain(stop func()) error {
 	ended := make(chan struct{})
-	go func() { r.busy.Wait(); close(ended) }()
+	go func() {
+		r.busy.Wait()
+		close(r.deleted) // whoever sends on it has ended
+		close(ended)
+	}()
 	if within(ended, r.Drain) {
 		return nil
 	}
