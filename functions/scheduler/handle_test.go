@@ -442,16 +442,21 @@ func TestSettleOnTake(t *testing.T) {
 
 // A name that the operator took off the list can never be told; the order ends all the same.
 func TestReplyToThatIsGone(t *testing.T) {
-	w, asked := begun(t)
-	w.Gone = "shop"
-	if failed := end(t, w, asked); len(failed) > 0 {
-		t.Errorf("given back: %v", failed)
-	}
-	if task := w.Task("o-1"); !task.AtRest() {
-		t.Errorf("it waits for nobody: %+v", task)
-	}
-	if w.Counts["status not sent: unknown reply-to"] == 0 {
-		t.Errorf("not counted: %v", w.Counts)
+	for _, onTake := range []bool{false, true} {
+		w := world.New(t, world.Definition())
+		w.Config = func(c *scheduler.Config) { c.SettleOnTake = onTake }
+		w.Boot()
+		w.Scheduler.Handle(ctx, port.Intake, deliver(world.Order("o-1")))
+		w.Gone = "shop"
+		if failed := end(t, w, requests(t, w)); len(failed) > 0 {
+			t.Errorf("given back: %v", failed)
+		}
+		if task := w.Task("o-1"); !task.AtRest() {
+			t.Errorf("settle on take %v: it waits for nobody: %+v", onTake, task)
+		}
+		if w.Counts["status not sent: unknown reply-to"] == 0 {
+			t.Errorf("not counted: %v", w.Counts)
+		}
 	}
 }
 

@@ -181,7 +181,7 @@ func unsendable(requests []core.SendRequest) []*item {
 func (s *Scheduler) settle(ctx context.Context, jobs []*job) {
 	var changes []state.Change
 	for _, j := range jobs {
-		if j.failed || !j.settles || s.cfg.SettleOnTake && hasStatus(j.effects) {
+		if j.failed || !j.settles || s.cfg.SettleOnTake && s.toBeTaken(j.effects) {
 			continue
 		}
 		changes = append(changes, state.Change{Task: settled(j.next)})
@@ -202,10 +202,14 @@ func settled(t *core.Task) *core.Task {
 	return &c
 }
 
-func hasStatus(effects []core.Effect) bool {
+// toBeTaken reports a numbered status that somebody will take; one to a name that is off the list
+// was passed over, and nobody ever will.
+func (s *Scheduler) toBeTaken(effects []core.Effect) bool {
 	for _, e := range effects {
-		if s, ok := e.(core.SendStatus); ok && s.Status.Seq > 0 {
-			return true
+		if st, ok := e.(core.SendStatus); ok && st.Status.Seq > 0 {
+			if _, err := s.cfg.Queues.ReplyTo(st.ReplyTo); !errors.Is(err, port.ErrNotFound) {
+				return true
+			}
 		}
 	}
 	return false
