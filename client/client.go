@@ -77,6 +77,7 @@ type transport interface {
 	page(ctx context.Context, q Query, cursor string) (*view.Page, error)
 	follow(ctx context.Context, id string, after int64) iter.Seq2[*Task, error]
 	command(ctx context.Context, c message.Control) (Verdict, error)
+	workflows(ctx context.Context) ([]Workflow, error)
 }
 
 // Client is safe for use by many goroutines.
@@ -172,6 +173,18 @@ func (c *Client) Get(ctx context.Context, id string) (*Task, error) {
 // Submitted answers the content of an order as it was submitted; ErrNotFound if it is not known.
 func (c *Client) Submitted(ctx context.Context, id string) (json.RawMessage, error) {
 	return again(ctx, c, func(ctx context.Context) (json.RawMessage, error) { return c.via.order(ctx, id) })
+}
+
+// Workflow is a workflow that orders can name.
+type Workflow struct {
+	Name     string   `json:"name"`
+	Hash     string   `json:"hash"`     // of the definition that new orders get; "" if no version was ever valid
+	Problems []string `json:"problems"` // of a newer file that was refused
+}
+
+// Workflows lists what orders can name, and what is wrong with newer files.
+func (c *Client) Workflows(ctx context.Context) ([]Workflow, error) {
+	return again(ctx, c, c.via.workflows)
 }
 
 // pollWait is how long the server is asked to wait for an end in one call.

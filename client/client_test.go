@@ -268,6 +268,13 @@ func TestListGoesThroughPages(t *testing.T) {
 	}
 }
 
+func TestWorkflows(t *testing.T) {
+	all, err := newRig(t).client.Workflows(t.Context())
+	if err != nil || len(all) != 2 || all[0].Name != "order" || len(all[1].Problems) != 1 {
+		t.Errorf("%+v %v", all, err)
+	}
+}
+
 func TestFollowToTheEndOverBrokenConnections(t *testing.T) {
 	r := newRig(t)
 	r.submit("o")

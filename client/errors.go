@@ -23,7 +23,7 @@ var (
 
 // Error is what a server answered.
 type Error struct {
-	Status     int           // of HTTP; 0 for a line of a stream
+	Status     int           // of HTTP; of a line of a stream what the order alone would have got
 	Code       string        // a short, stable word: "unknown-workflow", "busy" …
 	Title      string        // the kind of problem
 	Detail     string        // what happened, to what, what to do

@@ -96,6 +96,7 @@ func broken(ctx context.Context, err error) error {
 // problem is the body of an error.
 type problem struct {
 	Title      string   `json:"title"`
+	Status     int      `json:"status"`
 	Code       string   `json:"code"`
 	Detail     string   `json:"detail"`
 	Field      string   `json:"field"`
@@ -193,6 +194,12 @@ func (h *overHTTP) page(ctx context.Context, q Query, cursor string) (*view.Page
 	var p view.Page
 	err := h.call(ctx, http.MethodGet, "/v1/orders?"+v.Encode(), "", nil, &p)
 	return &p, err
+}
+
+func (h *overHTTP) workflows(ctx context.Context) ([]Workflow, error) {
+	var w struct{ Workflows []Workflow }
+	err := h.call(ctx, http.MethodGet, "/v1/workflows", "", nil, &w)
+	return w.Workflows, err
 }
 
 // command sends what the operation's schema knows of a control message.

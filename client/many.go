@@ -131,7 +131,7 @@ func (c *Client) resultOf(ctx context.Context, s sending, a streamAnswer) Result
 	if a.Error == nil {
 		return r
 	}
-	r.Err = &Error{Code: a.Error.Code, Title: a.Error.Title, Detail: a.Error.Detail,
+	r.Err = &Error{Status: a.Error.Status, Code: a.Error.Code, Title: a.Error.Title, Detail: a.Error.Detail, Field: a.Error.Field,
 		RetryAfter: time.Duration(a.Error.RetryAfter) * time.Second}
 	if a.Error.RetryAfter <= 0 {
 		return r

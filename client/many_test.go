@@ -49,10 +49,15 @@ func TestSubmitManyOverBrokenConnections(t *testing.T) {
 func TestSubmitManyBadLines(t *testing.T) {
 	r := newRig(t)
 	in := "\n" + lines(1) + "nonsense\n" + strings.Repeat("x", 3*port.MaxOrder) + "\n\n" + strings.TrimSpace(lines(1))
+	in += "\n" + strings.Replace(lines(1), "12", "13", 1)
 	want := []struct {
 		line int
 		code string
-	}{{2, ""}, {3, "not-json"}, {4, "too-large"}, {6, ""}}
+		kind error
+	}{
+		{2, "", nil}, {3, "not-json", client.ErrInvalid}, {4, "too-large", client.ErrInvalid}, {6, "", nil},
+		{7, "other-content", client.ErrRefused},
+	}
 	var got []client.Result
 	if err := r.client.SubmitMany(r.ctx, strings.NewReader(in), func(x client.Result) { got = append(got, x) }); err != nil {
 		t.Fatal(err)
@@ -66,7 +71,7 @@ func TestSubmitManyBadLines(t *testing.T) {
 		if errors.As(got[i].Err, &e) {
 			code = e.Code
 		}
-		if got[i].Line != w.line || code != w.code || got[i].Accepted != (w.code == "") {
+		if got[i].Line != w.line || code != w.code || !errors.Is(got[i].Err, w.kind) || got[i].Accepted != (w.code == "") {
 			t.Errorf("%+v, want %+v", got[i], w)
 		}
 	}

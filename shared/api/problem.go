@@ -19,22 +19,28 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Codes of problems; those of refused submissions are in package message, those of refused
-// commands and orders in package core.
+// Codes of problems. Those of refused orders and commands come from where they are refused:
+// packages message, core and scheduler.
 const (
-	CodeInvalid      = "invalid-request"
-	CodeNotFound     = "not-found"
-	CodeMethod       = "method-not-allowed"
-	CodeMediaType    = "unsupported-media-type"
-	CodeForbidden    = "forbidden"
-	CodeBusy         = "busy"
-	CodeUnavailable  = "unavailable"
-	CodeRefused      = "command-refused"
-	CodeInternal     = "internal"
-	codeUnknownTask  = "unknown-task"
-	codeUnknownFlow  = "unknown-workflow"
-	unavailableRetry = 2 * time.Second // asked of a sender when the disk is full or the process shuts down
+	CodeInvalid     = "invalid-request"
+	CodeNotFound    = "not-found"
+	CodeMethod      = "method-not-allowed"
+	CodeMediaType   = "unsupported-media-type"
+	CodeForbidden   = "forbidden"
+	CodeBusy        = "busy"
+	CodeUnavailable = "unavailable"
+	CodeRefused     = "command-refused"
+	CodeInternal    = "internal"
+
+	codeUnknownTask    = "unknown-task"
+	codeUnknownFlow    = "unknown-workflow"
+	codeUnknownReplyTo = "unknown-reply-to"
+	codeOtherContent   = "other-content"
+	codeExpired        = "expired"
 )
+
+// unavailableRetry is asked of a sender when the disk is full or the process shuts down.
+const unavailableRetry = 2 * time.Second
 
 // Problem is an error as application/problem+json (RFC 9457).
 type Problem struct {
@@ -114,24 +120,28 @@ func problemOf(err error) *Problem {
 }
 
 func unreadableProblem(r *message.Refusal) *Problem {
-	status := http.StatusBadRequest
-	if r.Code == message.CodeTooLarge {
-		status = http.StatusRequestEntityTooLarge
-	}
-	p := problem(status, r.Code, "%s", r.Text)
+	p := problem(statusOf(r.Code, http.StatusBadRequest), r.Code, "%s", r.Text)
 	p.Field = r.Field
 	return p
 }
 
 func refusedProblem(r *core.Refusal) *Problem {
-	status := http.StatusConflict
-	switch r.Code {
+	return problem(statusOf(r.Code, http.StatusConflict), r.Code, "%s", r.Text)
+}
+
+// statusOf tells what is wrong with a request in itself from what is wrong with it at this moment.
+func statusOf(code string, other int) int {
+	switch code {
+	case message.CodeTooLarge:
+		return http.StatusRequestEntityTooLarge
 	case codeUnknownTask:
-		status = http.StatusNotFound
-	case codeUnknownFlow:
-		status = http.StatusBadRequest
+		return http.StatusNotFound
+	case codeUnknownFlow, codeUnknownReplyTo:
+		return http.StatusBadRequest
+	case codeOtherContent, codeExpired:
+		return http.StatusConflict
 	}
-	return problem(status, r.Code, "%s", r.Text)
+	return other
 }
 
 // requests numbers the failures of this process, so that an answer can be found in the log.

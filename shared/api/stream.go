@@ -37,7 +37,9 @@ type LineResult struct {
 type LineError struct {
 	Code       string `json:"code" doc:"a short, stable word for programs"`
 	Title      string `json:"title"`
+	Status     int    `json:"status" doc:"that one order alone would be answered with"`
 	Detail     string `json:"detail" doc:"what happened, to what, what to do"`
+	Field      string `json:"field,omitempty" doc:"the field of the order to blame"`
 	RetryAfter int    `json:"retryAfter,omitempty" doc:"seconds; present where sending the line again later can help"`
 }
 
@@ -299,7 +301,7 @@ func answerOf(number int, r SubmitResult, orderID string) LineResult {
 
 func lineError(err error) *LineError {
 	p := problemOf(err)
-	return &LineError{Code: p.Code, Title: p.Title, Detail: p.Detail, RetryAfter: p.RetryAfter}
+	return &LineError{Code: p.Code, Title: p.Title, Status: p.Status, Detail: p.Detail, Field: p.Field, RetryAfter: p.RetryAfter}
 }
 
 func orderIDOf(o *message.SubmitOrder) string {
