@@ -13,12 +13,13 @@ func (r *deciding) advance() {
 	}
 }
 
-// advanceForward goes on to a fixpoint: a skipped step can make others ready.
-func (r *deciding) advanceForward() {
+// advanceForward goes on to a fixpoint: a skipped step can make others ready. It claims what is
+// ready, and with it the steps given: those that a Resubmit takes up again.
+func (r *deciding) advanceForward(again ...int) {
 	var room [8]int
-	claims := room[:0]
+	var claims []int
 	for skipped := true; skipped; {
-		claims, skipped = room[:0], false
+		claims, skipped = append(room[:0], again...), false
 		for i := range r.t.Steps {
 			if !r.ready(i) {
 				continue

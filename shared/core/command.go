@@ -203,10 +203,7 @@ func (r *deciding) resume(e Resubmit) {
 			again = append(again, i)
 		}
 	}
-	r.claim(again...)
-	if r.err == nil {
-		r.advance()
-	}
+	r.advanceForward(again...)
 }
 
 // restart begins a Compensated order from the beginning: a new run, and so new keys (H3).

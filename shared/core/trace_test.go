@@ -242,7 +242,7 @@ func TestH16PushKeepsTheDueOfATaskThatRuns(t *testing.T) {
 	d.wait(core.Minute)
 	d.decide(reply("a", 1, 3, core.Do, core.OutcomeRetryLater)) // due stays where it was: early
 	pushed, moved := core.Push(d.task)
-	if bucket, at := core.Index(pushed); !moved || bucket != "due" || at != core.Live(d.task) {
+	if bucket, at := core.Index(pushed); !moved || bucket != "due" || at != core.Live(d.task) || pushed.Version != d.task.Version {
 		t.Errorf("moved %v, %q at %s, want %s", moved, bucket, at, core.Live(d.task))
 	}
 	if _, moved := core.Push(pushed); moved {

@@ -1,0 +1,446 @@
+package core_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+// chooser makes all choices of a world: rapid, so that a failure shrinks, or the bytes of a fuzzer.
+type chooser interface {
+	// choose answers a number from 0 to n-1.
+	choose(what string, n int) int
+}
+
+// world is one order, its Scheduler, Supervisor, agents and remote services, and everything that
+// was ever sent: each message may arrive any number of times, in any order, or never.
+type world struct {
+	chooser
+	watch string // the one invariant that is meant; "" for all
+	fail  func(format string, args ...any)
+	log   []string
+
+	def      *core.Definition
+	order    []byte
+	submit   core.Submitted
+	noEffect map[string]bool
+	broken   bool // an expression of the workflow fails
+	skew     core.Duration
+
+	task     *core.Task
+	real     core.Time // of the remote services; a Scheduler may be ahead by the skew
+	soup     []letter
+	requests []core.SendRequest
+	calls    []*call
+	services map[string]*service
+	commands int
+
+	memory
+}
+
+// letter is a message for the Scheduler; it is not there before its time.
+type letter struct {
+	ev core.Event
+	at core.Time
+}
+
+func newWorld(c chooser, watch string, fail func(string, ...any)) *world {
+	w := &world{
+		chooser: c, watch: watch, fail: fail, real: noon, order: []byte(`{"n":1}`),
+		services: map[string]*service{}, noEffect: map[string]bool{}, memory: newMemory(),
+	}
+	w.define()
+	w.submit = core.Submitted{OrderID: orderID, Workflow: "test", ContentHash: "c0ffee"}
+	if w.chance("has a reply-to", 2) {
+		w.submit.ReplyTo = "shop"
+	}
+	w.soup = []letter{{ev: w.submit}}
+	return w
+}
+
+// chance is true once in n.
+func (w *world) chance(what string, n int) bool { return w.choose(what, n) == n-1 }
+
+func (w *world) violate(invariant, format string, args ...any) {
+	if w.watch == "" || w.watch == invariant {
+		w.fail("invariant %s: %s\n%s", invariant, fmt.Sprintf(format, args...), strings.Join(w.log, "\n"))
+	}
+}
+
+// define draws a workflow of 1 to 4 steps that validation would accept.
+func (w *world) define() {
+	n := 1 + w.choose("steps", 4)
+	noReturnAt := -1
+	if n > 1 && w.chance("point of no return", 3) {
+		noReturnAt = w.choose("point of no return at", n)
+	}
+	grades := []core.Grade{core.Fenced, core.Idempotent, core.Plain}
+	steps := make([]core.StepDefinition, n)
+	for i := range steps {
+		steps[i] = step(string(rune('a'+i)), grade(grades[w.choose("grade", 3)]), failures(1+w.choose("failures", 2)))
+		s := &steps[i]
+		for j := range i {
+			if w.chance("comes after "+steps[j].Name, 2) {
+				s.After = append(s.After, steps[j].Name)
+			}
+		}
+		s.MaxQueueTime = 90 * core.Second
+		s.Retry.ExtendedRounds, s.Retry.ExtendedInterval = w.choose("extended rounds", 2), 20*core.Second
+		s.Undo.Retry.MaxFailures = 1 + w.choose("undo failures", 2)
+		if w.chance("stops", 3) {
+			s.OnFailure = core.OnFailureStop
+		}
+		if w.chance("has a condition", 4) {
+			s.When = "condition"
+		}
+	}
+	w.placeNoReturn(steps, noReturnAt)
+	w.def = workflow(steps...)
+	w.def.Expr = w.expressions(steps)
+	w.def.HopBudget = 2 + w.choose("hop budget", 12)
+	if w.chance("has a deadline", 4) {
+		w.def.Deadline, w.def.OnDeadline = 40*core.Second, core.OnFailureUndo
+		if w.chance("stops at the deadline", 2) {
+			w.def.OnDeadline = core.OnFailureStop
+		}
+	}
+	if w.chance("tells everything", 2) {
+		w.def.Notify = append(w.def.Notify, core.StatusStarted, core.StatusStepFinished)
+	}
+	if w.chance("has an output", 2) {
+		w.def.Output = json.RawMessage(`"template"`)
+	}
+	w.skew = w.def.Agents[steps[0].Agent].ClockSkew
+}
+
+// placeNoReturn makes the workflow one that P22 permits.
+func (w *world) placeNoReturn(steps []core.StepDefinition, at int) {
+	before, behind := map[string]bool{}, map[string]bool{}
+	if at >= 0 {
+		for i := at; i >= 0; i-- {
+			if i == at || before[steps[i].Name] {
+				for _, name := range steps[i].After {
+					before[name] = true
+				}
+			}
+		}
+		behind[steps[at].Name] = true
+		for i := at + 1; i < len(steps); i++ {
+			behind[steps[i].Name] = slices.ContainsFunc(steps[i].After, func(n string) bool { return behind[n] })
+		}
+	}
+	for i := range steps {
+		s := &steps[i]
+		if at >= 0 && !before[s.Name] {
+			s.OnFailure = core.OnFailureStop
+		}
+		switch {
+		case i == at:
+			s.PointOfNoReturn, s.When, s.Undo = true, "", nil
+		case behind[s.Name]:
+			s.Undo = nil
+		case w.chance("has no effect", 6):
+			s.Undo, w.noEffect[s.Name] = nil, true
+		}
+	}
+}
+
+func (w *world) expressions(steps []core.StepDefinition) *expressions {
+	x := &expressions{when: map[int]func(core.Environment) (bool, error){}, input: map[int]func(core.Environment) (json.RawMessage, error){}}
+	for i := range steps {
+		if steps[i].When != "" {
+			yes := w.chance("condition holds", 2)
+			x.when[i] = func(core.Environment) (bool, error) { return yes, nil }
+		}
+		if w.chance("input fails", 25) {
+			w.broken = true
+			x.input[i] = func(core.Environment) (json.RawMessage, error) { return nil, errors.New("no such field") }
+		}
+	}
+	return x
+}
+
+// act does one thing of all that may happen now.
+func (w *world) act() {
+	switch k := w.choose("act", 16); {
+	case k < 6:
+		w.deliverOne()
+	case k < 9:
+		if n := len(w.requests); n > 0 {
+			w.take(w.requests[n-1-w.choose("request", min(n, 6))])
+		}
+	case k < 12:
+		if n := len(w.calls); n > 0 {
+			i := w.choose("call", n)
+			c := w.calls[i]
+			w.calls = slices.Delete(w.calls, i, i+1)
+			w.land(c, outcome(w.choose("outcome", int(outcomes))))
+		}
+	case k == 12:
+		w.passTime()
+	case k == 13:
+		w.sweep()
+	case k == 14:
+		w.command()
+	default:
+		w.restart()
+	}
+}
+
+func (w *world) deliverOne() {
+	n := len(w.soup)
+	if n == 0 {
+		return
+	}
+	i := n - 1 - w.choose("message", min(n, 8))
+	if w.chance("an old one", 5) {
+		i = w.choose("old message", n)
+	}
+	if w.soup[i].at <= w.real {
+		w.deliver(w.soup[i].ev, false)
+	}
+}
+
+// passTime moves to a time that matters, or a little on.
+func (w *world) passTime() {
+	times := []core.Time{w.real.Add(core.Second), w.real.Add(10 * core.Second)}
+	if w.task != nil {
+		t := w.task
+		times = append(times, t.Tell, t.Deadline, core.Live(t))
+		for i := range t.Steps {
+			s := &t.Steps[i]
+			times = append(times, s.CompleteBy, s.WakeAt, s.StopBy, s.QuietBy.Add(w.skew)+1, s.LastStopBy.Add(w.skew)+1)
+		}
+	}
+	times = slices.DeleteFunc(times, func(t core.Time) bool { return t <= w.real })
+	w.real = times[w.choose("time", len(times))]
+}
+
+// at is an instance of Scheduler or Supervisor, whose clock may be ahead by the skew.
+func (w *world) at() core.At {
+	at := core.At{Now: w.real, By: "scheduler-1"}
+	if w.chance("clock ahead", 3) {
+		at.Now = at.Now.Add(w.skew)
+	}
+	if w.chance("has seen waits", 6) {
+		at.By, at.Waits = "scheduler-2", map[string]core.Duration{"a-agent": 12 * core.Second}
+	}
+	return at
+}
+
+// deliver lets a Scheduler handle a message. It may die before it has sent anything, or some of it.
+func (w *world) deliver(ev core.Event, calm bool) {
+	dec, ok := w.decide(ev, w.at())
+	if !ok {
+		return
+	}
+	if !calm {
+		w.redeliver(ev, dec)
+	}
+	n := len(dec.Effects)
+	if !calm && w.chance("dies", 4) {
+		n = w.choose("after", n+1)
+	}
+	w.send(dec.Effects[:n])
+	if n == len(dec.Effects) && dec.Settles && (calm || !w.chance("dies before it settles", 4)) {
+		w.commit(core.Settled(w.task))
+	}
+}
+
+// decide decides and commits, holding the decision to the invariants.
+func (w *world) decide(ev core.Event, at core.At) (core.Decision, bool) {
+	before, order := w.task, w.order
+	def := w.def
+	if before != nil && before.IsTombstone() {
+		def = nil
+	}
+	shot := snapshot(before)
+	dec, err := core.Decide(def, order, before, ev, at)
+	if snapshot(before) != shot {
+		w.violate("pure", "%s changed its argument", name(ev))
+	}
+	var refusal *core.Refusal
+	if errors.As(err, &refusal) {
+		return dec, false
+	}
+	if err != nil {
+		w.violate("4", "%s: %v", name(ev), err)
+		return dec, false
+	}
+	w.log = append(w.log, fmt.Sprintf("%s %s\n    -> %s | %s%s", at.Now, name(ev), stateOf(dec.Task), brief(dec.Effects), ignoredText(dec)))
+	w.check(move{ev: ev, before: before, after: dec.Task, dec: dec})
+	w.checkOrderless(before, ev, at, dec)
+	if dec.Changed {
+		w.commit(dec.Task)
+		w.checkEffects()
+	}
+	return dec, true
+}
+
+func stateOf(t *core.Task) string {
+	if t == nil {
+		return "no task"
+	}
+	return states(t)
+}
+
+func ignoredText(dec core.Decision) string {
+	if dec.Ignored == "" {
+		return ""
+	}
+	return " (" + dec.Ignored + ")"
+}
+
+// checkOrderless: without the order the decision is the same, or asks for it.
+func (w *world) checkOrderless(before *core.Task, ev core.Event, at core.At, dec core.Decision) {
+	def := w.def
+	if before != nil && before.IsTombstone() {
+		def = nil
+	}
+	without, err := core.Decide(def, nil, before, ev, at)
+	if errors.Is(err, core.ErrOrderNeeded) {
+		return
+	}
+	if err != nil || snapshot(without) != snapshot(dec) {
+		w.violate("pure", "%s decides otherwise without the order: %v", name(ev), err)
+	}
+}
+
+func (w *world) commit(t *core.Task) {
+	next := *t
+	next.Version++
+	b, err := core.EncodeTask(&next)
+	if err == nil {
+		w.task, err = core.DecodeTask(b)
+	}
+	if err != nil {
+		w.fail("%v", err)
+	}
+	w.checkSettled()
+}
+
+// send puts effects on their way; each may arrive any number of times.
+func (w *world) send(effects []core.Effect) {
+	for _, e := range effects {
+		switch e := e.(type) {
+		case core.SendRequest:
+			w.requests = append(w.requests, e)
+		case core.SendWake:
+			w.soup = append(w.soup, letter{core.Wake{Step: e.Step, Run: e.Run, Attempt: e.Attempt}, e.WakeAt})
+		case core.SendSettle:
+			w.soup = append(w.soup, letter{ev: core.Settle{}})
+		default:
+			w.heard[visible(e)] = true
+		}
+	}
+}
+
+// sweep is the Supervisor; it may be missed, and it may die after its commit.
+func (w *world) sweep() {
+	if w.task == nil {
+		return
+	}
+	at := w.at()
+	events := core.SweepEvents(w.def, w.task, at.Now)
+	if len(events) == 0 {
+		if pushed, moved := core.Push(w.task); moved {
+			w.commit(pushed)
+		}
+		return
+	}
+	for _, ev := range events {
+		if o, ok := ev.(core.Overdue); ok {
+			o.Backlog = w.chance("backlog", 6)
+			ev = o
+		}
+		dec, ok := w.decide(ev, at)
+		if !ok {
+			return
+		}
+		if !w.chance("supervisor dies", 5) {
+			w.send(dec.Effects)
+			if dec.Settles {
+				w.commit(core.Settled(w.task))
+			}
+		}
+	}
+}
+
+// restart is a process that comes back with empty queues, or with a second copy of everything (P27).
+func (w *world) restart() {
+	if w.task == nil {
+		return
+	}
+	if w.chance("queues die", 2) {
+		w.soup, w.requests = w.soup[:min(1, len(w.soup))], nil // the application keeps its submission
+	}
+	def := w.def
+	if w.task.IsTombstone() {
+		def = nil
+	}
+	dec, err := core.Restart(def, w.order, w.task, w.real)
+	if err != nil {
+		w.violate("P27", "restart: %v", err)
+		return
+	}
+	w.log = append(w.log, "restart | "+brief(dec.Effects))
+	w.checkReemitted(dec.Effects, "a restart")
+	w.send(dec.Effects)
+	if dec.Settles {
+		w.commit(core.Settled(w.task))
+	}
+}
+
+// command lets the application or the operator write a command; it arrives when it arrives.
+func (w *world) command() {
+	w.commands++
+	id := fmt.Sprintf("c%d", w.commands)
+	run, number := 0, 0
+	if w.task != nil {
+		run, number = w.task.Run, w.task.Command
+	}
+	var ev core.Event
+	switch k := w.choose("command", 8); {
+	case k == 0:
+		ev = core.Cancel{OrderID: orderID, ID: id, Run: run}
+	case k < 5:
+		ev = core.Resubmit{ID: id, Command: number}
+	case k == 5:
+		ev = core.UndoCommand{ID: id, Command: number}
+	default:
+		facts := w.facts(id, number)
+		if len(facts) == 0 {
+			return
+		}
+		ev = facts[w.choose("fact", len(facts))]
+	}
+	w.soup = append(w.soup, letter{ev: ev})
+}
+
+// facts are the operator's, who looks at the service before he speaks: one for each step in doubt.
+func (w *world) facts(id string, number int) (all []core.Event) {
+	if w.task == nil || w.task.ProcessState != core.Error {
+		return nil
+	}
+	for i := range w.task.Steps {
+		s := &w.task.Steps[i]
+		key := core.Key(orderID, w.task.Run, s.Name)
+		acting := slices.ContainsFunc(w.calls, func(c *call) bool { return c.service.key == key })
+		if s.State != core.Failed && s.State != core.UndoWait || !s.Attempted() || acting || w.real <= s.LastStopBy.Add(w.skew) {
+			continue
+		}
+		fact := core.NotHappened
+		switch svc := w.services[key]; {
+		case svc != nil && (svc.net > 0 || svc.noEffect && svc.applied > 0):
+			fact = core.Happened
+		case w.task.Phase == core.Undoing:
+			fact = core.Undone
+		}
+		all = append(all, core.Resolve{ID: id, Command: number, Step: s.Name, Fact: fact})
+	}
+	return all
+}
