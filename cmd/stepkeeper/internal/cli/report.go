@@ -45,11 +45,19 @@ type report struct {
 	mu        sync.Mutex
 	bar       *streams.Progress
 	taken     []submitLine
-	bad       int // unreadable, not sent
+	answers   int       // orders answered
+	held      []badLine // told when the orders before them have been answered
+	bad       int       // unreadable, not sent
 	refused   int
 	known     int
 	states    map[core.State]int // ends, with --wait
 	writeFail error
+}
+
+// badLine is a record that was not sent; it stands behind so many orders that were.
+type badLine struct {
+	submitLine
+	behind int
 }
 
 func newReport(o *submitOptions) *report {
@@ -75,13 +83,24 @@ func (r *report) acknowledged() int {
 	return len(r.taken)
 }
 
-// unreadable takes down a record that is not sent.
-func (r *report) unreadable(at place, id, why string) {
+// unreadable takes down a record that is not sent; behind is how many orders before it were. It is
+// told at its place in the file, not when it was read.
+func (r *report) unreadable(at place, behind int, id, why string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.bad++
 	r.bar.Add(1)
-	r.problem(submitLine{File: at.file, Line: at.line, OrderID: id, Error: &submitError{Code: "unreadable", Message: why}})
+	l := submitLine{File: at.file, Line: at.line, OrderID: id, Error: &submitError{Code: "unreadable", Message: why}}
+	r.held = append(r.held, badLine{l, behind})
+	r.release()
+}
+
+// release tells the records that nothing stands before any more.
+func (r *report) release() {
+	for len(r.held) > 0 && r.held[0].behind <= r.answers {
+		r.problem(r.held[0].submitLine)
+		r.held = r.held[1:]
+	}
 }
 
 // answered takes down what the server said.
@@ -89,18 +108,21 @@ func (r *report) answered(l submitLine) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.bar.Add(1)
-	if l.Error != nil {
+	r.answers++
+	switch {
+	case l.Error != nil:
 		r.refused++
 		r.problem(l)
-		return
+	default:
+		if l.Known {
+			r.known++
+		}
+		r.taken = append(r.taken, l)
+		if r.app.JSON() && !r.wait {
+			r.line(l)
+		}
 	}
-	if l.Known {
-		r.known++
-	}
-	r.taken = append(r.taken, l)
-	if r.app.JSON() && !r.wait {
-		r.line(l)
-	}
+	r.release()
 }
 
 func (r *report) line(l submitLine) {

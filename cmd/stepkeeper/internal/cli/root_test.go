@@ -31,6 +31,9 @@ func commands(t *testing.T) []*cobra.Command {
 
 func TestEveryCommandExplainsItself(t *testing.T) {
 	for _, c := range commands(t) {
+		if !c.IsAvailableCommand() && c.Name() != "exit-codes" && c.HasParent() {
+			continue // cobra's own, hidden
+		}
 		if c.Short == "" {
 			t.Errorf("%s has no short description", c.CommandPath())
 		}
@@ -39,7 +42,10 @@ func TestEveryCommandExplainsItself(t *testing.T) {
 		}
 		args := append(strings.Fields(c.CommandPath())[1:], "--help")
 		r := call{}.run(t, args...)
-		r.want(t, failure.OK, c.Short[:10])
+		r.want(t, failure.OK)
+		if len(r.out) < 100 {
+			t.Errorf("%v: %q", args, r.out)
+		}
 		if r.err != "" {
 			t.Errorf("%v writes %q to standard error", args, r.err)
 		}

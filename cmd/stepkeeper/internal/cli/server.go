@@ -56,7 +56,7 @@ func (a *App) explain(err error, what string) *failure.Error {
 		return failure.Wrap(err, failure.Unreachable,
 			"is it running? start one with `stepkeeper dev`, or name another with --server or "+ServerVariable, "the server %s cannot be reached", a.Server())
 	case errors.Is(err, context.DeadlineExceeded):
-		return failure.New(failure.Unreachable, "try again, or give it more time with --timeout", "the server %s did not answer in time about %s", a.Server(), what)
+		return failure.New(failure.Unreachable, "is it running? start one with `stepkeeper dev`, or give it more time with --timeout", "the server %s did not answer in time about %s", a.Server(), what)
 	case errors.Is(err, client.ErrAnswer):
 		return failure.Wrap(err, failure.Unreachable, "is it a Stepkeeper server? name another with --server", "the answer of %s cannot be read", a.Server())
 	case errors.Is(err, client.ErrNotFound):

@@ -65,9 +65,9 @@ type place struct {
 // submission is one run of the command. Reading goes ahead of the answers, in another goroutine.
 type submission struct {
 	*submitOptions
-	report  *report
-	records int // of the present file
-	err     error
+	report *report
+	number int // of the record in the present file
+	err    error
 
 	mu     sync.Mutex
 	places map[int]place // of the orders without an answer, by their number
@@ -87,7 +87,7 @@ func runSubmit(ctx context.Context, o *submitOptions) error {
 	s := &submission{submitOptions: o, report: newReport(o), places: map[int]place{}}
 	defer s.report.close()
 	if o.app.Streams.ErrIsTerminal() {
-		s.report.expect(o.count())
+		s.report.expect(o.records())
 	}
 	// SubmitAll ends only after the source has ended or failed, so s.err is safe to read then.
 	if err := c.SubmitAll(ctx, s.orders, s.answered); err != nil {
@@ -140,8 +140,8 @@ func (s *submission) interrupted(err error) error {
 	return err
 }
 
-// count counts the records of the files, for the progress bar; 0 where that is not known.
-func (o *submitOptions) count() int {
+// records counts the records of the files, for the progress bar; 0 where that is not known.
+func (o *submitOptions) records() int {
 	n := 0
 	for _, name := range o.files {
 		info, err := os.Stat(name)
@@ -196,7 +196,7 @@ func (s *submission) file(name string, yield func(client.Order) bool) bool {
 		return false
 	}
 	defer in.Close()
-	s.records = 0
+	s.number = 0
 	more := true
 	err = source.Records(in, func(r source.Record) bool {
 		order, ok := s.record(label, r)
@@ -206,7 +206,7 @@ func (s *submission) file(name string, yield func(client.Order) bool) bool {
 		return more
 	})
 	if err != nil { // what came before the break is sound
-		s.report.unreadable(place{file: label}, "", err.Error())
+		s.report.unreadable(place{file: label}, s.count(), "", err.Error())
 	}
 	return more
 }
@@ -227,10 +227,10 @@ func (s *submission) open(name string) (io.ReadCloser, string, error) {
 
 // record reads one record strictly, by the server's own rules; a bad one is told, not sent.
 func (s *submission) record(file string, r source.Record) (client.Order, bool) {
-	s.records++
+	s.number++
 	at := place{file: file, line: r.Line}
 	if r.Err != nil {
-		s.report.unreadable(at, "", r.Err.Error())
+		s.report.unreadable(at, s.count(), "", r.Err.Error())
 		return client.Order{}, false
 	}
 	var order message.SubmitOrder
@@ -238,11 +238,11 @@ func (s *submission) record(file string, r source.Record) (client.Order, bool) {
 	if s.workflow == "" {
 		order, err = message.DecodeSubmit(r.Data)
 	} else {
-		order, err = bare(r.Data, s.workflow, s.id, s.records)
+		order, err = bare(r.Data, s.workflow, s.id, s.number)
 	}
 	if err != nil {
 		id, _ := order.Known()
-		s.report.unreadable(at, id, err.Error())
+		s.report.unreadable(at, s.count(), id, err.Error())
 		return client.Order{}, false
 	}
 	s.mu.Lock()
@@ -253,6 +253,13 @@ func (s *submission) record(file string, r source.Record) (client.Order, bool) {
 		ID: order.OrderID, Workflow: order.Workflow, Content: order.Order,
 		Priority: order.Priority, ReplyTo: order.ReplyTo, Deadline: order.Deadline.Std(),
 	}, true
+}
+
+// count is how many orders were handed over to be sent.
+func (s *submission) count() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sent
 }
 
 // answered takes down what the server said to one order.

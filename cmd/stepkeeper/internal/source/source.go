@@ -161,6 +161,9 @@ func notSpace(r rune) bool { return r != ' ' && r != '\t' && r != '\r' && r != '
 func elements(dec *json.Decoder, data []byte, line int, yield func(Record) bool) error {
 	for dec.More() {
 		more, err := next(dec, data, line, yield)
+		if errors.Is(err, io.EOF) { // behind a comma
+			return broken(io.ErrUnexpectedEOF, data, dec.InputOffset(), line)
+		}
 		if err != nil || !more {
 			return err
 		}

@@ -41,6 +41,7 @@ func TestRecords(t *testing.T) {
 		{"array over lines", "[\n{\"a\":1},\n\n{\n\"a\":2}\n]\n", `2:{"a":1} 4:{"a":2}`, ""},
 		{"empty array", "[]", "", ""},
 		{"array cut off", "[\n{\"a\":1},\n{\"a\"", `2:{"a":1}`, "line 3"},
+		{"array cut off behind a comma", "[{\"a\":1},\n", `1:{"a":1}`, "ends in the middle"},
 		{"object cut off", "{\n\"a\":1,\n", "", "ends in the middle"},
 		{"broken document", "{\n\"a\": nonsense\n}\n", "", "line 2"},
 		{"array with a tail", "[{\"a\":1}]\n{\"a\":2}\n", `1:{"a":1}`, "line 1: something follows"},

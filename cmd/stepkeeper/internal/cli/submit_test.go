@@ -1,0 +1,135 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
+)
+
+func orderLine(id, end string) string {
+	return fmt.Sprintf(`{"schema":1,"orderId":%q,"workflow":"order","order":{"total":12.50,"end":%q}}`+"\n", id, end)
+}
+
+func TestSubmitOne(t *testing.T) {
+	c := call{server: serve(t, newBackend(noon)).URL}
+	file := write(t, "order.json", "{\n \"schema\": 1, \"orderId\": \"a-1\",\n \"workflow\": \"order\",\n \"order\": {}\n}\n")
+	c.run(t, "submit", file).want(t, failure.OK, "a-1: accepted\n")
+	c.run(t, "submit", file).want(t, failure.OK, "a-1: already there\n")
+	c.in = strings.Replace(orderLine("a-1", ""), "12.50", "13", 1)
+	c.run(t, "submit", "-").want(t, failure.Refused, "standard input:1: a-1: refused: order a-1 is there with other content")
+}
+
+func TestSubmitFile(t *testing.T) {
+	c := call{server: serve(t, newBackend(noon)).URL}
+	text := orderLine("a-1", "Processed") + "nonsense\n\n" +
+		`{"schema":1,"orderId":"a-4","workflow":"order","order":{},"colour":"red"}` + "\n" +
+		`{"schema":1,"orderId":"a-5","workflow":"booking","order":{}}` + "\n" +
+		`{"schema":1,"orderId":"../5","workflow":"order","order":{}}` + "\n" +
+		orderLine("a-7", "Compensated")
+	file := write(t, "orders.jsonl", text)
+	for i, golden1 := range []string{"submit.txt", "submit-again.txt"} {
+		r := c.run(t, "submit", file)
+		if r.code != failure.Usage {
+			t.Errorf("time %d: exit code %d", i, r.code)
+		}
+		golden(t, golden1, strings.ReplaceAll(r.out+r.err, filepath.Dir(file)+"/", ""))
+	}
+	r := c.run(t, "submit", file, "--output", "json")
+	golden(t, "submit.jsonl", strings.ReplaceAll(r.out, filepath.Dir(file)+"/", ""))
+	if r.err != "" {
+		t.Errorf("with --output json all is told on the output: %s", r.err)
+	}
+}
+
+func TestSubmitWait(t *testing.T) {
+	c := call{server: serve(t, newBackend(noon)).URL}
+	good := write(t, "good.jsonl", orderLine("w-1", "Processed")+orderLine("w-2", "Processed"))
+	c.run(t, "submit", "--wait", good).want(t, failure.OK, "2 orders: 2 accepted\n", "2 ended: 2 Processed\n")
+	c.in = orderLine("w-3", "Processed")
+	c.run(t, "submit", "--wait", "-").want(t, failure.OK, "w-3: accepted, Processed\n")
+	mixed := write(t, "mixed.jsonl", orderLine("w-4", "Processed")+orderLine("w-5", "Compensated")+orderLine("w-6", "Error"))
+	c.run(t, "submit", "--wait", mixed).want(t, failure.NotProcessed,
+		"w-5: Compensated: charge: the card was declined\n", "3 ended: 1 Processed, 1 Compensated, 1 Error\n")
+	r := c.run(t, "submit", "--wait", mixed, "--output", "json")
+	r.want(t, failure.NotProcessed)
+	for _, l := range decodeLines(t, r.out) {
+		if l["ended"] != true || l["accepted"] != true || l["known"] != true || l["state"] == "" {
+			t.Errorf("%v", l)
+		}
+	}
+	c.in = orderLine("w-7", "")
+	c.run(t, "submit", "--wait", "--timeout", "200ms", "-").want(t, failure.Unreachable, "1 orders were acknowledged before this")
+}
+
+func TestSubmitManyInSeveralFiles(t *testing.T) {
+	b := newBackend(noon)
+	c := call{server: serve(t, b).URL, terminal: true}
+	dir := t.TempDir()
+	args := []string{"submit", "--no-color"}
+	for f := range 3 {
+		var text strings.Builder
+		for i := range 500 {
+			text.WriteString(orderLine(fmt.Sprintf("m-%d-%d", f, i), ""))
+		}
+		path := filepath.Join(dir, fmt.Sprintf("%d.jsonl", f))
+		if err := os.WriteFile(path, []byte(text.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		args = append(args, path)
+	}
+	c.run(t, args...).want(t, failure.OK, "1500 orders: 1500 accepted\n")
+	c.run(t, args...).want(t, failure.OK, "1500 orders: 0 accepted, 1500 already there\n")
+	if len(b.tasks) != 1500 {
+		t.Errorf("%d tasks", len(b.tasks))
+	}
+}
+
+func TestSubmitBare(t *testing.T) {
+	b := newBackend(noon)
+	c := call{server: serve(t, b).URL, in: `{"total":1}`}
+	c.run(t, "submit", "--workflow", "order", "--id", "b-1", "-").want(t, failure.OK, "b-1: accepted")
+	c.in = "{\"total\":1}\n{\"total\":1}\n"
+	c.run(t, "submit", "--workflow", "order", "--id", "b-2", "-").want(t, failure.Usage, "--id names one order")
+	if len(b.tasks) != 1 {
+		t.Errorf("of two orders with one ID none may be sent: %d tasks", len(b.tasks))
+	}
+	c.run(t, "submit", "--workflow", "order", "-").want(t, failure.OK, "2 orders: 2 accepted\n")
+	c.run(t, "submit", "--workflow", "order", "-").want(t, failure.OK, "2 orders: 0 accepted, 2 already there\n")
+	c.in = orderLine("b-3", "")
+	c.run(t, "submit", "--workflow", "order", "-").want(t, failure.Usage, "leave --workflow out")
+	c.run(t, "submit", "--workflow", "No \"Such\"", "-").want(t, failure.Usage)
+}
+
+func TestSubmitBadInput(t *testing.T) {
+	deep := `{"schema":1,"orderId":"d","workflow":"order","order":` + strings.Repeat("[", 10000) + strings.Repeat("]", 10000) + "}"
+	large := `{"schema":1,"orderId":"l","workflow":"order","order":"` + strings.Repeat("x", 70000) + `"}`
+	for name, c := range map[string]struct{ in, want string }{
+		"no JSON":             {"hello\n", "cannot be read"},
+		"not UTF-8":           {"{\"schema\":1,\"orderId\":\"\xff\"}\n", "not UTF-8"},
+		"nested 10,000 deep":  {deep, "nested deeper than"},
+		"too large":           {large, "the limit is"},
+		"no ID":               {`{"schema":1,"workflow":"order","order":{}}`, "orderId is missing"},
+		"300 characters":      {orderLine(strings.Repeat("x", 300), ""), "must be 1 to 128"},
+		"control characters":  {`{"schema":1,"orderId":"a\u001b[2J","workflow":"order","order":{}}`, "must be 1 to 128"},
+		"a key that is twice": {`{"schema":1,"schema":1,"orderId":"x","workflow":"order","order":{}}`, "stands twice"},
+		"array cut off":       {"[" + orderLine("c-1", "") + ",", "ends in the middle"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := call{server: serve(t, newBackend(noon)).URL, in: c.in}.run(t, "submit", "-")
+			r.want(t, failure.Usage, c.want, "not sent")
+			if strings.ContainsRune(r.err, 0x1b) {
+				t.Errorf("input steers the terminal: %q", r.err)
+			}
+		})
+	}
+	call{server: serve(t, newBackend(noon)).URL}.run(t, "submit", "-").want(t, failure.OK, "0 orders")
+}
+
+func TestSubmitWithoutServer(t *testing.T) {
+	c := call{in: orderLine("n-1", "")}
+	c.run(t, "submit", "--timeout", "300ms", "-").want(t, failure.Unreachable, "stepkeeper dev")
+}

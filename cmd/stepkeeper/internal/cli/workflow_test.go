@@ -1,0 +1,75 @@
+package cli
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
+)
+
+const shipped = "../../../../workflows"
+
+func TestWorkflowValidate(t *testing.T) {
+	call{}.run(t, "workflow", "validate", shipped).want(t, failure.OK, "order.yaml: valid, workflow order, 4 steps", "provision.yaml: valid")
+	broken := write(t, "broken.yaml", "workflow: broken\nsteps:\n  a:\n    agent: payment\n    operaton: charge\n    onFailure: stop\n")
+	r := call{}.run(t, "workflow", "validate", broken)
+	r.want(t, failure.Usage, broken+":5:", "operaton", "mend:")
+	r = call{}.run(t, "workflow", "validate", broken, filepath.Join(shipped, "order.yaml"), "--output", "json")
+	r.want(t, failure.Usage)
+	docs := decodeLines(t, r.out)
+	if len(docs) != 2 || docs[0]["valid"] != false || docs[1]["valid"] != true || docs[1]["workflow"] != "order" || len(docs[1]["problems"].([]any)) != 0 {
+		t.Errorf("%s", r.out)
+	}
+	first := docs[0]["problems"].([]any)[0].(map[string]any)
+	if first["line"] == nil || first["severity"] != "error" || first["what"] == "" {
+		t.Errorf("%v", first)
+	}
+	agents := write(t, "agents.yaml", "agents:\n  payment: {url: '${NOT_SET}'}\n")
+	call{}.run(t, "workflow", "validate", filepath.Join(shipped, "order.yaml"), "--agents", agents).want(t, failure.Usage, "there is no agent inventory", "known agents: payment")
+	call{}.run(t, "workflow", "validate", broken, "--agents", write(t, "bad.yaml", "agents: [")).want(t, failure.Usage, "mend the YAML")
+	call{}.run(t, "workflow", "validate", t.TempDir()).want(t, failure.NotFound, "has no workflow files")
+}
+
+func TestWorkflowGraph(t *testing.T) {
+	file := filepath.Join(shipped, "order.yaml")
+	r := call{}.run(t, "workflow", "graph", file)
+	r.want(t, failure.OK, "flowchart TD", "book-shipment")
+	j := call{}.run(t, "workflow", "graph", file, "--output", "json")
+	if d := decodeLines(t, j.out); len(d) != 1 || d[0]["mermaid"] != r.out || d[0]["workflow"] != "order" {
+		t.Errorf("%s", j.out)
+	}
+	call{}.run(t, "workflow", "graph", shipped).want(t, failure.Usage, "is a folder")
+	call{}.run(t, "workflow", "graph", write(t, "x.yaml", "steps: 5")).want(t, failure.Usage, "is no valid workflow", "mend:")
+}
+
+func TestWorkflowSchema(t *testing.T) {
+	r := call{}.run(t, "workflow", "schema")
+	r.want(t, failure.OK)
+	var schema map[string]any
+	if err := json.Unmarshal([]byte(r.out), &schema); err != nil || schema["$schema"] == nil {
+		t.Errorf("%v: %.200s", err, r.out)
+	}
+}
+
+func TestWorkflowList(t *testing.T) {
+	c := call{server: serve(t, newBackend(noon)).URL}
+	r := c.run(t, "workflow", "list")
+	r.want(t, failure.OK, "provision.yaml:3:1: steps is empty")
+	golden(t, "workflows.txt", r.out)
+	r = c.run(t, "workflow", "list", "--output", "json")
+	if d := decodeLines(t, r.out); len(d) != 2 || d[0]["name"] != "order" {
+		t.Errorf("%s", r.out)
+	}
+	call{}.run(t, "workflow", "list").want(t, failure.Unreachable, "stepkeeper dev")
+	call{}.run(t, "workflow", "list", "--server", "nonsense").want(t, failure.Usage, "cannot be used")
+}
+
+func TestWorkflowNothing(t *testing.T) {
+	r := call{}.run(t, "workflow")
+	r2 := call{}.run(t, "workflow", "--help")
+	if r.code != failure.OK || r.out != r2.out || !strings.Contains(r.out, "validate") {
+		t.Errorf("a group alone explains itself: %+v", r)
+	}
+}
