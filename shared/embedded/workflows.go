@@ -155,6 +155,7 @@ func (w *workflows) watch(ctx context.Context) {
 		}
 		return
 	}
+	w.again() // what changed before the watch stood
 	quiet := time.NewTimer(time.Hour)
 	defer quiet.Stop()
 	for {

@@ -1,0 +1,375 @@
+package embedded_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
+	"github.com/stepkeeper/stepkeeper/shared/api"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/embedded"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/sqlite"
+)
+
+const patience = 60 * time.Second
+
+// pair is a workflow of two steps; the first one can be undone.
+const pair = `workflow: pair
+notify: [started, step-finished]
+grace: 1s
+tellAfter: 1s
+output: {first: "${ steps.first.output }"}
+agents:
+  shop: {queueAllowance: %[1]s, clockSkew: 10ms}
+steps:
+  first: {agent: shop, operation: first, input: {n: "${ order.n }"}, timeout: %[1]s, onFailure: undo, undo: unfirst, grade: fenced, retry: {maxFailures: 3, backoff: {initial: 20ms, max: 100ms}}}
+  second: {agent: shop, operation: second, after: [first], timeout: %[1]s, onFailure: undo, undo: unsecond, grade: fenced, retry: {maxFailures: 3, backoff: {initial: 20ms, max: 100ms}}}
+`
+
+// shop is an agent inside the process that counts its effects by key.
+type shop struct {
+	mu      sync.Mutex
+	effects map[string]int
+	delay   time.Duration
+	hang    atomic.Bool
+	refuse  atomic.Bool // the second step, for good
+}
+
+func (s *shop) run(ctx context.Context, c worker.Call) (any, error) {
+	if s.hang.Load() {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	if s.delay > 0 {
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(s.delay):
+		}
+	}
+	if c.Name == "second" && s.refuse.Load() {
+		return nil, worker.Permanent(errors.New("no such thing"))
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c.Operation == core.UndoOp {
+		delete(s.effects, c.Key)
+		return nil, nil
+	}
+	s.effects[c.Key] = 1
+	return map[string]string{"key": c.Key}, nil
+}
+
+func (s *shop) standing() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.effects)
+}
+
+type world struct {
+	t       *testing.T
+	dir     string
+	options embedded.Options
+	shop    *shop
+}
+
+func newWorld(t *testing.T, timeout string) *world {
+	t.Helper()
+	dir := t.TempDir()
+	flows := filepath.Join(dir, "workflows")
+	if err := os.Mkdir(flows, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	w := &world{t: t, dir: dir, shop: &shop{effects: map[string]int{}}}
+	w.write(fmt.Sprintf(pair, timeout))
+	w.options = embedded.Options{
+		Data: filepath.Join(dir, "data"), Workflows: flows, ReplyTo: []string{"shop"}, SweepEvery: 50 * time.Millisecond,
+		Operations: map[string]worker.Operations{"shop": {worker.AnyOperation: {Run: w.shop.run}}},
+		Inside:     embedded.Inside{Concurrency: 4, Breaker: worker.Breaker{Off: true}},
+		Log:        slog.New(slog.DiscardHandler),
+	}
+	return w
+}
+
+func (w *world) write(text string) {
+	w.t.Helper()
+	if err := os.WriteFile(filepath.Join(w.dir, "workflows", "pair.yaml"), []byte(text), 0o600); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) open() *embedded.Stack {
+	w.t.Helper()
+	s, err := embedded.Open(w.t.Context(), w.options)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return s
+}
+
+func order(t *testing.T, id, rest string) message.SubmitOrder {
+	t.Helper()
+	o, err := message.DecodeSubmit(fmt.Appendf(nil, `{"schema":1,"orderId":%q,"workflow":"pair","order":{"n":12345678901234567890}%s}`, id, rest))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+func submit(t *testing.T, s *embedded.Stack, id, rest string) {
+	t.Helper()
+	if r := s.Submit(t.Context(), []message.SubmitOrder{order(t, id, rest)})[0]; r.Err != nil {
+		t.Fatalf("submit %s: %v", id, r.Err)
+	}
+}
+
+func atEnd(task *core.Task) bool { return task.Terminal() || task.ProcessState == core.Error }
+
+func wait(t *testing.T, s *embedded.Stack, id string) *core.Task {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	task, err := s.Wait(ctx, id, atEnd)
+	if err != nil {
+		t.Fatalf("waiting for %s: %v, last seen %+v", id, err, task)
+	}
+	return task
+}
+
+func closeStack(t *testing.T, s *embedded.Stack) {
+	t.Helper()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAnOrderIsDoneAndTold(t *testing.T) {
+	w := newWorld(t, "5s")
+	s := w.open()
+	defer closeStack(t, s)
+	submit(t, s, "one", `,"replyTo":"shop"`)
+	if task := wait(t, s, "one"); task.ProcessState != core.Processed || string(task.Output) != `{"first":{"key":"one/0/first"}}` {
+		t.Fatalf("ended %s with %s: %s", task.ProcessState, task.Output, task.EndText)
+	}
+	want := []string{"received", "started", "step-finished", "step-finished", "completed"}
+	if got := statuses(t, s, len(want)); fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Fatalf("the application was told %v, want %v", got, want)
+	}
+}
+
+// statuses takes n messages from the application's queue, in the order of their numbers.
+func statuses(t *testing.T, s *embedded.Stack, n int) []string {
+	t.Helper()
+	q, err := s.Queue(embedded.Status("shop"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	byOrder := make([]string, n)
+	for got := 0; got < n; {
+		deliveries, err := q.Receive(t.Context(), 10, patience, time.Minute)
+		if err != nil || len(deliveries) == 0 {
+			t.Fatalf("%d of %d statuses came: %v", got, n, err)
+		}
+		for _, d := range deliveries {
+			body, err := d.Bytes()
+			if err != nil {
+				t.Fatal(err)
+			}
+			var m message.Status
+			if err := json.Unmarshal(body, &m); err != nil {
+				t.Fatal(err)
+			}
+			byOrder[m.Seq%n] = string(m.Kind) // received has no number
+			got++
+		}
+	}
+	return byOrder
+}
+
+func TestAFailedOrderIsUndone(t *testing.T) {
+	w := newWorld(t, "5s")
+	w.shop.refuse.Store(true)
+	s := w.open()
+	defer closeStack(t, s)
+	submit(t, s, "one", "")
+	task := wait(t, s, "one")
+	if task.ProcessState != core.Compensated || task.EndStep != "second" || w.shop.standing() != 0 {
+		t.Fatalf("ended %s because of %q with %d effects left", task.ProcessState, task.EndStep, w.shop.standing())
+	}
+}
+
+func TestTheSameOrderAgain(t *testing.T) {
+	w := newWorld(t, "5s")
+	s := w.open()
+	defer closeStack(t, s)
+	submit(t, s, "one", "")
+	wait(t, s, "one")
+	if r := s.Submit(t.Context(), []message.SubmitOrder{order(t, "one", "")})[0]; r.Err != nil || !r.Known || r.State != core.Processed {
+		t.Fatalf("the same order again: %+v", r)
+	}
+	r := s.Submit(t.Context(), []message.SubmitOrder{order(t, "one", `,"priority":"high"`)})[0]
+	var refused *message.Refusal
+	if !errors.As(r.Err, &refused) || refused.Code != "other-content" {
+		t.Fatalf("other content: %+v", r)
+	}
+}
+
+// P27: what was under way goes on after a restart, within a second of readiness, nothing twice.
+func TestARestartTakesUpWhatWasUnderWay(t *testing.T) {
+	w := newWorld(t, "30s")
+	w.shop.hang.Store(true)
+	s := w.open()
+	const n = 50
+	for i := range n {
+		submit(t, s, fmt.Sprintf("o-%d", i), "")
+	}
+	closeStack(t, s)
+	w.shop.hang.Store(false)
+	s = w.open()
+	defer closeStack(t, s)
+	ready := time.Now()
+	for i := range n {
+		if task := wait(t, s, fmt.Sprintf("o-%d", i)); task.ProcessState != core.Processed {
+			t.Fatalf("%s ended %s", task.OrderID, task.ProcessState)
+		}
+	}
+	if took := time.Since(ready); took > 20*time.Second {
+		t.Fatalf("the orders went on %v after readiness: their complete-by was waited for", took)
+	}
+	if got := w.shop.standing(); got != 2*n {
+		t.Fatalf("%d effects, want %d", got, 2*n)
+	}
+}
+
+func TestASecondProcessIsRefused(t *testing.T) {
+	w := newWorld(t, "5s")
+	s := w.open()
+	defer closeStack(t, s)
+	if _, err := embedded.Open(t.Context(), w.options); !errors.Is(err, sqlite.ErrLocked) {
+		t.Fatalf("a second one on the same folder: %v", err)
+	}
+}
+
+func TestIntakeIsBusyBeforeMemorySuffers(t *testing.T) {
+	w := newWorld(t, "30s")
+	w.options.MaxOpen = 3
+	w.shop.hang.Store(true)
+	s := w.open()
+	defer closeStack(t, s)
+	var orders []message.SubmitOrder
+	for i := range 5 {
+		orders = append(orders, order(t, fmt.Sprintf("o-%d", i), ""))
+	}
+	for i, r := range s.Submit(t.Context(), orders) {
+		var busy *api.BusyError
+		if i < 3 && r.Err != nil || i >= 3 && (!errors.As(r.Err, &busy) || busy.RetryAfter <= 0) {
+			t.Fatalf("order %d: %v", i, r.Err)
+		}
+	}
+	if r := s.Submit(t.Context(), orders[:1])[0]; r.Err != nil || !r.Known {
+		t.Fatalf("an order that is there, while busy: %+v", r)
+	}
+}
+
+// P32: a flood of twenty times what the agents can do in a step's time ends late, and nothing
+// fails. Without the rule every request would time out in its queue.
+func TestAFloodEndsLateWithNothingFailed(t *testing.T) {
+	w := newWorld(t, "250ms")
+	w.shop.delay = 10 * time.Millisecond
+	w.options.Inside.Concurrency = 2 // 200 steps a second, 100 in the time that a step may take
+	s := w.open()
+	defer closeStack(t, s)
+	const n = 1000
+	for i := range n {
+		submit(t, s, fmt.Sprintf("o-%d", i), "")
+	}
+	var uncounted int
+	for i := range n {
+		task := wait(t, s, fmt.Sprintf("o-%d", i))
+		if task.ProcessState != core.Processed {
+			t.Fatalf("%s ended %s: %s", task.OrderID, task.ProcessState, task.EndText)
+		}
+		for _, step := range task.Steps {
+			uncounted += step.Attempt - 1 - step.FailureCount
+		}
+	}
+	if uncounted == 0 {
+		t.Fatal("no request ever waited too long: this was no flood")
+	}
+	t.Logf("%d orders, %d copies handed back uncounted", n, uncounted)
+}
+
+func TestAChangedWorkflowCountsForNewOrders(t *testing.T) {
+	w := newWorld(t, "5s")
+	s := w.open()
+	defer closeStack(t, s)
+	first := s.Workflows(t.Context())[0]
+	w.write("workflow: pair\nsteps: {first: {agent: nobody}}\n")
+	broken := until(t, s, func(i api.WorkflowInfo) bool { return len(i.Problems) > 0 })
+	if broken.Hash != first.Hash {
+		t.Fatal("a broken file replaced the definition in force")
+	}
+	submit(t, s, "old", "")
+	w.write(fmt.Sprintf(pair, "4s"))
+	mended := until(t, s, func(i api.WorkflowInfo) bool { return len(i.Problems) == 0 && i.Hash != first.Hash })
+	submit(t, s, "new", "")
+	if old, new := wait(t, s, "old"), wait(t, s, "new"); old.Definition != first.Hash || new.Definition != mended.Hash {
+		t.Fatalf("the old order ran %s, the new one %s", old.Definition, new.Definition)
+	}
+}
+
+func until(t *testing.T, s *embedded.Stack, ok func(api.WorkflowInfo) bool) api.WorkflowInfo {
+	t.Helper()
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		if i := s.Workflows(t.Context()); len(i) == 1 && ok(i[0]) {
+			return i[0]
+		}
+	}
+	t.Fatalf("the workflows stayed %+v", s.Workflows(t.Context()))
+	return api.WorkflowInfo{}
+}
+
+func TestAForgedReplyChangesNothing(t *testing.T) {
+	w := newWorld(t, "30s")
+	w.shop.hang.Store(true)
+	s := w.open()
+	defer closeStack(t, s)
+	submit(t, s, "one", "")
+	replies, err := s.Queue(port.Replies)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, body := range []string{
+		`{"schema":1,"task":"nobody","run":0,"step":"first","attempt":1,"operation":"do","outcome":"done","waited":0}`,
+		`{"schema":1,"task":"one","run":0,"step":"second","attempt":1,"operation":"do","outcome":"done","waited":0}`,
+		`{"schema":1,"task":"one","run":0,"step":"first","attempt":7,"operation":"do","outcome":"done","waited":0}`,
+		`{"schema":1,"task":"one","run":0,"step":"first","attempt":1,"operation":"undo","outcome":"done","waited":0}`,
+		`not json`,
+	} {
+		if err := replies.Send(t.Context(), []port.Message{{Body: []byte(body)}})[0]; err != nil {
+			t.Fatal(err)
+		}
+	}
+	quarantine, err := s.Queue(port.Quarantine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := quarantine.Receive(t.Context(), 1, patience, time.Minute); err != nil || len(got) != 1 {
+		t.Fatalf("what could not be read is not in quarantine: %v", err)
+	}
+	task, _, err := s.Task(t.Context(), "one")
+	if err != nil || task.Version != 1 || task.ProcessState != core.Processing {
+		t.Fatalf("version %d, %s: %v", task.Version, task.ProcessState, err)
+	}
+}
