@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"regexp"
 	"slices"
 	"sync"
 
@@ -106,9 +107,20 @@ func (b *book) observe(list []view.Summary) {
 		}
 		e.state, e.ended, e.seen, e.reason = s.State, s.Ended, true, ""
 		if s.Error != nil {
-			e.reason = s.Error.Code
+			e.reason = reasonOf(s.Error)
 		}
 	}
+}
+
+// refusal finds the service's own word in the text of a refused call.
+var refusal = regexp.MustCompile(`\brefused: ([a-z][a-z-]*): `)
+
+// reasonOf is why an order was undone or stopped, in one word.
+func reasonOf(e *view.TaskError) string {
+	if m := refusal.FindStringSubmatch(e.Message); m != nil {
+		return m[1]
+	}
+	return e.Code
 }
 
 func terminal(s core.State) bool {

@@ -29,14 +29,12 @@ type director struct {
 	rng      *rand.Rand
 	began    time.Time
 
-	outageAt  int // ends
-	outage    bool
-	killsAt   []int // ends
-	restarts  int
-	firstUp   time.Duration   // until ready, at the first start
-	ups       []time.Duration // until ready, after each kill
-	continued []time.Duration // from ready to the first call of any service, after each kill
-	waiting   time.Time       // ready since then, and no call seen yet
+	outageAt int // ends
+	outage   bool
+	killsAt  []int         // ends
+	firstUp  time.Duration // until ready, at the first start
+	restarts []Restart
+	waiting  time.Time // ready since then, and no call of a service seen yet
 }
 
 // direct runs until every line is answered and every order has its end, or the limit has passed.
@@ -90,7 +88,8 @@ func (d *director) watch(ctx context.Context) error {
 			d.outage = true
 			outages.Go(func() { d.strike(ctx) })
 		}
-		if len(d.killsAt) > 0 && (p.ends() >= d.killsAt[0] || over) {
+		// It is killed at work, not while it is still coming up, unless there is no work left.
+		if len(d.killsAt) > 0 && (p.ends() >= d.killsAt[0] && d.waiting.IsZero() || over) {
 			d.killsAt = d.killsAt[1:]
 			if err := d.powerCut(ctx); err != nil {
 				return err
@@ -142,7 +141,8 @@ func (d *director) clock() {
 		return
 	}
 	if first, ok := d.fleet.FirstCall(); ok {
-		d.continued = append(d.continued, max(0, first.Sub(d.waiting)))
+		ms := max(0, first.Sub(d.waiting).Milliseconds())
+		d.restarts[len(d.restarts)-1].AtWork = &ms
 		d.waiting = time.Time{}
 	}
 }
@@ -168,8 +168,7 @@ func (d *director) powerCut(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.restarts++
-	d.ups = append(d.ups, up)
+	d.restarts = append(d.restarts, Restart{Ready: up.Milliseconds()})
 	d.waiting = time.Now()
 	d.screen.event("stepkeeper is back, ready after %d ms", up.Milliseconds())
 	return nil

@@ -49,10 +49,10 @@ func (r *Report) printServices(out io.Writer) {
 
 func (r *Report) printRecovery(out io.Writer) {
 	fmt.Fprintln(out, "\nRecovery")
-	for i, ready := range r.RecoveryMS.ReadyAgain {
-		fmt.Fprintf(out, "  after kill -9      ready in %d ms", ready)
-		if i < len(r.RecoveryMS.CallsAgain) {
-			fmt.Fprintf(out, ", at work again %d ms later", r.RecoveryMS.CallsAgain[i])
+	for _, again := range r.RecoveryMS.Restarts {
+		fmt.Fprintf(out, "  after kill -9      ready in %d ms", again.Ready)
+		if again.AtWork != nil {
+			fmt.Fprintf(out, ", calls services again %d ms later", *again.AtWork)
 		}
 		fmt.Fprintln(out)
 	}

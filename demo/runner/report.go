@@ -42,10 +42,15 @@ type Report struct {
 
 // Recovery holds times in milliseconds.
 type Recovery struct {
-	FirstReady    int64   `json:"first_ready"`              // from the start on an empty folder until ready
-	ReadyAgain    []int64 `json:"ready_again"`              // from the restart until ready, for each kill
-	CallsAgain    []int64 `json:"calls_again"`              // from ready until a service is called, for each kill
-	PaymentOutage *int64  `json:"payment_outage,omitempty"` // from the end of the outage to the first charge or refund
+	FirstReady    int64     `json:"first_ready"`              // from the start on an empty folder until ready
+	Restarts      []Restart `json:"restarts"`                 // after each kill
+	PaymentOutage *int64    `json:"payment_outage,omitempty"` // from the end of the outage to the first charge or refund
+}
+
+// Restart after a kill, in milliseconds.
+type Restart struct {
+	Ready  int64  `json:"ready"`             // from the start until ready
+	AtWork *int64 `json:"at_work,omitempty"` // from ready until a service is called; absent if nothing was left to do
 }
 
 // report tells how far the run got; the audit is still to come.
@@ -55,10 +60,10 @@ func (d *director) report() Report {
 	r := Report{
 		Seed: d.o.Seed, Submitted: p.lines, Processed: p.processed, Undone: p.undone, Refused: p.refused,
 		Repeated: p.repeated, Error: p.stopped, Unfinished: p.open + p.lines - p.answered,
-		Restarts: d.restarts, Seconds: seconds(time.Since(d.began)),
+		Restarts: len(d.restarts), Seconds: seconds(time.Since(d.began)),
 		RefusedReasons: refused, UndoneReasons: undone,
 		Services: map[string]services.Counts{}, Violations: []audit.Violation{},
-		RecoveryMS: Recovery{FirstReady: d.firstUp.Milliseconds(), ReadyAgain: millis(d.ups), CallsAgain: millis(d.continued)},
+		RecoveryMS: Recovery{FirstReady: d.firstUp.Milliseconds(), Restarts: append([]Restart{}, d.restarts...)},
 	}
 	r.OrdersPerSecond = math.Round(float64(p.processed+p.undone)/max(r.Seconds, 0.001)*10) / 10
 	for _, name := range services.Names() {
@@ -121,11 +126,3 @@ func (r *Report) write(path string) error {
 }
 
 func seconds(d time.Duration) float64 { return math.Round(d.Seconds()*10) / 10 }
-
-func millis(all []time.Duration) []int64 {
-	ms := []int64{}
-	for _, d := range all {
-		ms = append(ms, d.Milliseconds())
-	}
-	return ms
-}

@@ -70,7 +70,7 @@ func TestRightEngineIsProven(t *testing.T) {
 	if r.UndoneReasons["card-declined"]+r.UndoneReasons["card-expired"]+r.UndoneReasons["insufficient-funds"] == 0 {
 		t.Errorf("no order was undone for its card: %v", r.UndoneReasons)
 	}
-	if len(r.RecoveryMS.ReadyAgain) != 1 || r.RecoveryMS.PaymentOutage == nil {
+	if len(r.RecoveryMS.Restarts) != 1 || r.RecoveryMS.Restarts[0].AtWork == nil || r.RecoveryMS.PaymentOutage == nil {
 		t.Errorf("recovery %+v", r.RecoveryMS)
 	}
 	var written map[string]any
