@@ -126,6 +126,14 @@ func (s *Store) LoadOrder(ctx context.Context, id string) ([]byte, error) {
 	return o.Body, nil
 }
 
+// Cached answers what is kept of a task, nil where nothing is; it asks no store.
+func (s *Store) Cached(id string) *core.Task {
+	if s.cache == nil {
+		return nil
+	}
+	return s.cache.task(id)
+}
+
 // Forget drops what is kept of a task, so that the next Load asks the store.
 func (s *Store) Forget(id string) {
 	if s.cache != nil {
