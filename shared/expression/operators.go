@@ -245,6 +245,9 @@ func compareNumbers(a, b any) int {
 	if size := math.Abs(x); size < 1e-300 || math.IsInf(size, 0) {
 		return 0
 	}
+	if isDecimal(a) && isBinary(b) || isBinary(a) && isDecimal(b) {
+		return 0 // 1.10 of the order is the 1.1 of the expression, though no float64 is exactly either
+	}
 	p, ok1 := rational(a)
 	q, ok2 := rational(b)
 	if !ok1 || !ok2 {
@@ -252,6 +255,10 @@ func compareNumbers(a, b any) int {
 	}
 	return p.Cmp(q)
 }
+
+func isDecimal(v any) bool { _, ok := v.(number); return ok }
+
+func isBinary(v any) bool { _, ok := v.(float64); return ok }
 
 // rational gives the exact value; the caller has checked that its exponent is small.
 func rational(v any) (*big.Rat, bool) {

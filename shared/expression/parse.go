@@ -106,8 +106,8 @@ func syntaxFailure(err error) error {
 	if strings.Contains(f.Message, "token EOF") {
 		return fail(what, mendComment)
 	}
-	if strings.HasPrefix(f.Message, "unknown") {
-		return fail(what, "these functions exist: "+functionNames())
+	if strings.Contains(f.Message, `Operator(":")`) {
+		return fail(what, "an object that a predicate gives stands in parentheses, as in map(order.items, ({sku: .sku}))")
 	}
 	return fail(what, "")
 }

@@ -65,7 +65,7 @@ func parseTemplate(data json.RawMessage, scope Scope) (*template, error) {
 		}
 		start := s.at
 		s.text()
-		if s.at < len(src) && src[s.at] == ':' || !bytes.Contains(src[start:s.at], []byte("${")) {
+		if s.at < len(src) && src[s.at] == ':' || !bytes.ContainsAny(src[start:s.at], `$\`) {
 			continue // a key, or an ordinary string
 		}
 		var text string

@@ -46,12 +46,12 @@ func checkSchema(root *value, r *report) {
 // explain reports the leaves of the library's error tree, in words and with a position.
 func explain(e *jsonschema.ValidationError, root *value, r *report) {
 	if k, ok := e.ErrorKind.(*kind.PropertyNames); ok {
-		v, _ := locate(root, e.InstanceLocation)
-		where := v.at
-		if f := v.field(k.Property); f != nil {
-			where = f.at
+		// The library reuses the memory of this kind's InstanceLocation, so that it cannot be trusted.
+		for _, holder := range []string{"agents", "steps"} {
+			if f := root.get(holder).field(k.Property); f != nil {
+				r.error(f.at, fmt.Sprintf("%q is not a name", k.Property), mendName)
+			}
 		}
-		r.error(where, fmt.Sprintf("%q is not a name", k.Property), mendName)
 		return
 	}
 	for _, cause := range e.Causes {

@@ -21,6 +21,7 @@ const (
 	MaxSteps   = 1000
 	maxLine    = 10_000  // bytes
 	maxTokens  = 200_000 // of YAML
+	maxFields  = 2000    // of one mapping
 	maxNesting = 100     // of lists and mappings
 	maxValues  = 50_000  // after aliases are replaced by what they stand for
 )
@@ -39,7 +40,9 @@ func read(data []byte, r *report) (root *value) {
 		return nil
 	}
 	tokens := lexer.Tokenize(string(data))
-	if !bounded(tokens, r) {
+	g := guard{}
+	if where, what, mend := g.check(tokens); what != "" {
+		r.error(where, what, mend)
 		return nil
 	}
 	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
@@ -53,12 +56,12 @@ func read(data []byte, r *report) (root *value) {
 			documents = append(documents, d)
 		}
 	}
-	switch {
-	case len(documents) == 0:
+	if len(documents) == 0 {
 		r.error(position{1, 1}, "the file is empty", "start with workflow: NAME and steps:")
 		return nil
-	case len(documents) > 1:
-		r.error(at(documents[1].Body), "the file holds a second document", "put each workflow into a file of its own")
+	}
+	if len(documents) > 1 {
+		r.error(at(documents[1].Body), whatSecond, mendSecond)
 		return nil
 	}
 	b := &treeBuilder{report: r, anchors: map[string]*value{}}
@@ -78,34 +81,6 @@ func tooLarge(data []byte) (what, mend string) {
 		}
 	}
 	return "", ""
-}
-
-// bounded checks what could make the parser recurse deeply or run long.
-func bounded(tokens token.Tokens, r *report) bool {
-	if len(tokens) > maxTokens {
-		r.error(position{}, fmt.Sprintf("the file has more than %d YAML tokens", maxTokens), "split the workflow")
-		return false
-	}
-	flow := 0
-	for _, t := range tokens {
-		where := position{t.Position.Line, t.Position.Column}
-		switch t.Type {
-		case token.MappingStartType, token.SequenceStartType:
-			flow++
-		case token.MappingEndType, token.SequenceEndType:
-			flow--
-		case token.TagType, token.MergeKeyType, token.MappingKeyType, token.DirectiveType:
-			r.error(where, fmt.Sprintf("YAML's %s is not used in workflows", strings.TrimSpace(t.Value)), "write the value out")
-			return false
-		}
-		// Each level of block style takes at least one column more.
-		if block := t.Type == token.SequenceEntryType || t.Type == token.MappingValueType; flow > maxNesting ||
-			block && t.Position.Column > 10*maxNesting && flow == 0 {
-			r.error(where, fmt.Sprintf("lists and mappings are nested deeper than %d levels", maxNesting), "flatten it")
-			return false
-		}
-	}
-	return true
 }
 
 // at gives where a node begins; the library's own answer for a mapping is its first colon.

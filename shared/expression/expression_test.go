@@ -1,0 +1,210 @@
+package expression_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/expression"
+)
+
+// definition with one step whose input is the template given, and two steps to read from.
+func definition(template, when string) *core.Definition {
+	return &core.Definition{Name: "test", Steps: []core.StepDefinition{
+		{Name: "charge-payment"}, {Name: "ship"},
+		{Name: "last", Input: json.RawMessage(template), When: when},
+	}}
+}
+
+func quote(s string) string {
+	b, _ := json.Marshal(s)
+	return string(b)
+}
+
+func environment(order string) core.Environment {
+	return core.Environment{OrderID: "o-1", Run: 2, Order: json.RawMessage(order), Outputs: map[string]json.RawMessage{
+		"charge-payment": json.RawMessage(`{"id": "ch-1", "fee": 0.10}`),
+	}}
+}
+
+func input(t *testing.T, template string, env core.Environment) (string, error) {
+	t.Helper()
+	x, err := expression.Compile(definition(template, ""))
+	if err != nil {
+		return "", err
+	}
+	got, err := x.Input(2, env)
+	return string(got), err
+}
+
+const sample = `{
+	"total": 1.10, "big": 12345678901234567890, "huge": 1e400, "small": -0, "n": 3, "zero": 0.0, "text": "Tür <&>",
+	"a": null, "list": [ 1, 2.50, "x" ], "empty": [], "nested": {"b": {"c": [10, 20]}}, "esc\u0061ped": 7, "twice": 1, "twice": 2,
+	"items": [{"sku":"a","quantity":2,"unitPrice":150,"physical":true,"tags":["x","y"]},
+	          {"sku":"b","quantity":1,"unitPrice":99,"tags":["z"]}]
+}`
+
+func TestValues(t *testing.T) {
+	for _, c := range []struct{ source, want string }{
+		// Paths copy the bytes.
+		{`order.total`, `1.10`}, {`order.big`, `12345678901234567890`}, {`order.huge`, `1e400`}, {`order.small`, `-0`},
+		{`order.list`, `[1,2.50,"x"]`}, {`order.list[1]`, `2.50`}, {`order["text"]`, `"Tür <&>"`}, {`order.nested.b.c[1]`, `20`},
+		{`order.escaped`, `7`}, {`order.twice`, `2`}, {`order.items[1].sku`, `"b"`},
+		{`orderId`, `"o-1"`}, {`run`, `2`}, {`steps.charge_payment.output`, `{"id":"ch-1","fee":0.10}`},
+		{`steps.charge_payment.output.fee`, `0.10`}, {`steps.charge_payment?.output?.id`, `"ch-1"`},
+		{`steps.ship.output`, `null`}, {`steps.ship.output?.id`, `null`}, {`steps.ship.output?.id.deeper[0]`, `null`},
+		// Absent is null; ?. goes on with null, ?? gives a default.
+		{`order.missing`, `null`}, {`order.a`, `null`}, {`order.missing?.x.y`, `null`}, {`order.missing ?? 5`, `5`},
+		{`order.missing?.x ?? "d"`, `"d"`}, {`order.a?.b[0]`, `null`}, {`order.n ?? 5`, `3`},
+		// Digits survive whatever only passes values through.
+		{`[order.total, order.big, order.huge]`, `[1.10,12345678901234567890,1e400]`},
+		{`{z: order.total, a: order.small}`, `{"a":-0,"z":1.10}`}, {`order.missing ?? order.big`, `12345678901234567890`},
+		{`filter(order.list, # != 1)`, `[2.50,"x"]`}, {`string(order.total)`, `"1.10"`}, {`last(values({b: 1, a: order.big}))`, `1`},
+		{`true ? order.total : 0`, `1.10`}, {`min(order.total, 5)`, `1.10`}, {`let x = order.big; [x, x]`, `[12345678901234567890,12345678901234567890]`},
+		// Arithmetic.
+		{`order.n + 1`, `4`}, {`order.total * 2`, `2.2`}, {`7 / 2`, `3.5`}, {`8 / 2`, `4`}, {`7 % 3`, `1`}, {`2 ** 3`, `8`}, {`-order.n`, `-3`}, {`-order.total`, `-1.1`},
+		{`sum(order.items, .quantity * .unitPrice)`, `399`}, {`sum(order.items, #.quantity)`, `3`}, {`sum([])`, `0`}, {`sum([0.1, 0.2])`, `0.30000000000000004`},
+		{`9007199254740993 + 0`, `9007199254740993`}, {`int(order.total)`, `1`}, {`int("42")`, `42`}, {`float(1) / 3`, `0.3333333333333333`},
+		{`round(2.5)`, `3`}, {`floor(-1.5)`, `-2`}, {`ceil(1.2)`, `2`}, {`abs(-3)`, `3`}, {`max(order.items | map(.unitPrice))`, `150`}, {`min([])`, `null`},
+		// Comparisons are exact even where float64 is not.
+		{`order.big == 1234567890123456789`, `false`}, {`order.total == 1.1`, `true`}, {`order.n == 3.0`, `true`}, {`order.zero == 0`, `true`},
+		{`9007199254740993 > 9007199254740992.0`, `true`}, {`order.huge > order.big`, `true`}, {`"a" < "b"`, `true`}, {`1 < 2 < 3`, `true`},
+		{`order == order`, `true`}, {`order.items[0] == order.items[1]`, `false`}, {`[1, [2]] == [1, [2.0]]`, `true`}, {`{a: 1} != {a: 2}`, `true`}, {`nil == order.a`, `true`}, {`order.list == nil`, `false`}, {`1 == "1"`, `false`},
+		// Logic.
+		{`true and not false`, `true`}, {`false && order.text`, `false`}, {`true || order.text`, `true`}, {`order.n > 2 ? "many" : "few"`, `"many"`}, {`not (order.n > 2)`, `false`},
+		// Texts.
+		{`orderId + "-" + order.items[0].sku`, `"o-1-a"`}, {`upper(order.text)`, `"TÜR <&>"`}, {`len(order.text)`, `7`}, {`order.text[0:3]`, `"Tür"`}, {`order.text[-3:]`, `"<&>"`},
+		{`split("a,b", ",")`, `["a","b"]`}, {`join(map(order.items, .sku), "+")`, `"a+b"`}, {`trim("  x ")`, `"x"`}, {`"abc" contains "b"`, `true`}, {`"abc" startsWith "b"`, `false`},
+		{`"abc" endsWith "c"`, `true`}, {`"a1" matches "^[a-z][0-9]$"`, `true`}, {`order.a matches "x"`, `false`}, {`string({b: 1, a: [nil, true]})`, `"{\"a\":[null,true],\"b\":1}"`},
+		{`"quote \" and \\ and \n"`, `"quote \" and \\ and \n"`}, {`"\x00"`, `"\u0000"`},
+		// Lists and objects, always in the order of the data or of sorted keys.
+		{`map(order.items, ({sku: .sku, place: #index}))`, `[{"place":0,"sku":"a"},{"place":1,"sku":"b"}]`}, {`map(order.items, len(filter(.tags, # != "y")))`, `[1,1]`},
+		{`keys(order.items[0])`, `["physical","quantity","sku","tags","unitPrice"]`}, {`values({b: 2, a: 1})`, `[1,2]`}, {`first(order.empty)`, `null`}, {`last(order.list)`, `"x"`},
+		{`order.list[-1]`, `"x"`}, {`order.list[1:]`, `[2.50,"x"]`}, {`order.list[:-2]`, `[1]`}, {`order.list[5:9]`, `[]`}, {`1..3`, `[1,2,3]`}, {`3..1`, `[]`}, {`count(1..10, # > 7)`, `3`}, {`count([true, false])`, `1`},
+		{`any(order.items, .physical ?? false)`, `true`}, {`all(order.items, .physical ?? false)`, `false`}, {`none(order.items, .sku == "c")`, `true`}, {`one(order.items, .sku == "a")`, `true`},
+		{`find(order.items, .sku == "b").quantity`, `1`}, {`find(order.items, .sku == "c")`, `null`}, {`findIndex(order.items, .sku == "b")`, `1`}, {`findIndex(order.items, false)`, `-1`},
+		{`"sku" in order.items[0]`, `true`}, {`2.5 in order.list`, `true`}, {`4 not in order.list`, `true`}, {`"x" in order.a`, `false`}, {`len(order.nested)`, `1`},
+	} {
+		t.Run(c.source, func(t *testing.T) {
+			env := environment(sample)
+			for range 2 { // P12: the same bytes again
+				if got, err := input(t, quote("${ "+c.source+" }"), env); err != nil || got != c.want {
+					t.Fatalf("got %s, %v; want %s", got, err, c.want)
+				}
+			}
+		})
+	}
+}
+
+// secret stands in the order wherever an error could quote it.
+const secret = "S3CRET"
+
+// Failures name the expression and the reason, and never data of the order.
+func TestFailures(t *testing.T) {
+	order := `{"name":"` + secret + `","nested":{"` + secret + `":1},"n":42137,"list":["` + secret + `"],"none":null,"max":9223372036854775807,"huge":1e400}`
+	for _, c := range []struct{ source, want string }{
+		{`order.none.x`, `.x is read from null; mend: write ?. where the part before it may be absent`},
+		{`order.none[3]`, `[3] is read from null; mend: write ?. where the part before it may be absent`},
+		{`order.name.x`, `.x is read from a text`}, {`order.n.x`, `.x is read from a number`}, {`order.list.x`, `.x is read from a list`}, {`order.nested[0]`, `[0] is read from an object`},
+		{`order.list[7]`, `[7] is outside of the list`}, {`order.list[-7]`, `the index is outside of the list`},
+		{`upper(order.none.x)`, `a member is read from null; mend: write ?. where the part before it may be absent`},
+		{`order[order.name].x`, `a member is read from null; mend: write ?. where the part before it may be absent`},
+		{`order.list[order.name]`, `an element of a list is chosen by a text, not by a whole number`}, {`order.nested[order.n]`, `a field of an object is named by a number, not by a text`},
+		{`order.name + 1`, `+ joins a text and a number; mend: convert with string(…)`}, {`order.name * 2`, `* needs numbers, got a text`},
+		{`order.discount * 2`, `* needs numbers, got null; mend: give a default with ??, as in (order.discount ?? 0)`},
+		{`order.name > 2`, `> compares a text with a number; mend: it needs two numbers or two texts`}, {`order.name && true`, `&& needs true or false, got a text`},
+		{`order.none ? 1 : 2`, `a condition needs true or false, got null; mend: give a default with ??, as in (order.discount ?? 0)`}, {`!order.n`, `! needs true or false, got a number`},
+		{`filter(order.list, #)`, `the condition of filter needs true or false, got a text`}, {`map(order.name, #)`, `map needs a list, got a text`}, {`sum(order.list)`, `sum needs numbers, got a text`},
+		{`int(order.name)`, `int is given a text that is no whole number`}, {`float(order.name)`, `float is given a text that is no number`}, {`1 / (order.n - order.n)`, `it divides by zero`}, {`1 % 0`, `it divides by zero`},
+		{`order.max + 1`, `the result does not fit into a 64-bit integer; mend: compute with float(…) if its last digits do not matter`}, {`order.max * -2`, `the result does not fit into a 64-bit integer; mend: compute with float(…) if its last digits do not matter`},
+		{`order.huge * 1`, `the result is not a finite number`}, {`int(order.huge)`, `the number does not fit into a 64-bit integer`}, {`1.5 % 2`, `% needs whole numbers; mend: round with int(…) first`},
+		{`len(order.n)`, `len needs a text, a list or an object, got a number`}, {`order.name[1:order.name]`, `[from:to] needs a whole number, got a text`}, {`{(order.n): 1}`, `a key needs a text, got a number`},
+		{`order.n in order.name`, `in needs a list or an object on its right, got a text`}, {`order.n contains "x"`, `contains works on two texts, got a number and a text`}, {`1..order.name`, `.. needs two whole numbers`},
+	} {
+		t.Run(c.source, func(t *testing.T) {
+			_, err := input(t, quote("${ "+c.source+" }"), environment(order))
+			var e *expression.Error
+			if !errors.As(err, &e) || err.Error() != fmt.Sprintf("expression %q: %s", c.source, c.want) {
+				t.Fatalf("got %v, want %s", err, c.want)
+			}
+			if strings.Contains(err.Error(), secret) || strings.Contains(err.Error(), "42137") {
+				t.Error("the error holds data of the order")
+			}
+		})
+	}
+}
+
+func TestWhen(t *testing.T) {
+	for _, c := range []struct {
+		when string
+		want bool
+		err  string
+	}{
+		{"", true, ""}, {"order.yes", true, ""}, {"order.n > 5", false, ""}, {"not order.yes", false, ""},
+		{"order.n", false, `expression "order.n": when needs true or false, got a number`},
+		{"order.missing", false, `expression "order.missing": when needs true or false, got null; mend: give a default with ??, as in (order.discount ?? 0)`},
+		{"orderId", false, `expression "orderId": when needs true or false, got a text`},
+	} {
+		x, err := expression.Compile(definition("null", c.when))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := x.When(2, environment(`{"yes":true,"n":3}`))
+		if got != c.want || (err == nil) != (c.err == "") || err != nil && err.Error() != c.err {
+			t.Errorf("%q: %v, %v; want %v, %s", c.when, got, err, c.want, c.err)
+		}
+	}
+}
+
+func TestTemplates(t *testing.T) {
+	env := environment(`{"x":1.0,"y":{"k":"v"}}`)
+	for _, c := range []struct{ template, want string }{
+		{`{"a": 1.10, "b": [true, null]}`, `{"a":1.10,"b":[true,null]}`},
+		{`{"b":"${order.x}","a":"${ order.y }"}`, `{"b":1.0,"a":{"k":"v"}}`},
+		{`"$${order.x}"`, `"${order.x}"`}, {`"costs $${x} and $${y}"`, `"costs ${x} and ${y}"`}, {`"$5 {x}"`, `"$5 {x}"`},
+		{`{"${key}": "${run}"}`, `{"${key}":2}`}, {`["\u0024{run}", "${\"}\"}"]`, `[2,"}"]`}, {`"${ {a: 1} }"`, `{"a":1}`},
+		{`{"s":"<&>\u2028"}`, `{"s":"<&>\u2028"}`}, {`""`, `""`},
+	} {
+		if got, err := input(t, c.template, env); err != nil || got != c.want {
+			t.Errorf("%s: got %s, %v; want %s", c.template, got, err, c.want)
+		}
+	}
+	for _, template := range []string{`"a ${run}"`, `"${run} b"`, `"${run}${run}"`, `"${run"`, `"${}"`, `{`, `{"a":}`, ``, strings.Repeat("[", 100_000)} {
+		x, err := expression.Compile(&core.Definition{Name: "t", Output: json.RawMessage(template)})
+		if err == nil && template != "" {
+			t.Errorf("%.40s: accepted", template)
+		}
+		if template == "" {
+			if got, err := x.Output(env); got != nil || err != nil {
+				t.Errorf("no output gives %s, %v", got, err)
+			}
+		}
+	}
+}
+
+// Expressions of one definition are used by many goroutines at once.
+func TestConcurrentUse(t *testing.T) {
+	x, err := expression.Compile(definition(`{"a":"${ sum(order.items, let q = .quantity; q * .unitPrice) }","b":"${ order.text matches \"T.*\" }"}`, "order.n == 3"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(func() {
+			for range 50 {
+				got, err := x.Input(2, environment(sample))
+				if err != nil || string(got) != `{"a":399,"b":true}` {
+					t.Errorf("%s %v", got, err)
+				}
+				if yes, err := x.When(2, environment(sample)); !yes || err != nil {
+					t.Error(yes, err)
+				}
+			}
+		})
+	}
+	group.Wait()
+}

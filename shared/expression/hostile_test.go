@@ -1,0 +1,133 @@
+package expression_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stepkeeper/stepkeeper/shared/expression"
+)
+
+// Whatever would run long or grow without end is refused, or stopped by the counted budget. No clock
+// is involved: what is bounded is the work.
+func TestHostileExpressions(t *testing.T) {
+	long := strings.Repeat("x", 60_000)
+	numbers := "[" + strings.TrimSuffix(strings.Repeat("1,", 20_000), ",") + "]"
+	order := fmt.Sprintf(`{"long":%q,"numbers":%s,"deep":%s1%s}`, long, numbers, strings.Repeat("[", 150), strings.Repeat("]", 150))
+	doubling := "let a0 = order.long; "
+	for i := range 60 {
+		doubling += fmt.Sprintf("let a%d = a%d + a%d; ", i+1, i, i)
+	}
+	sharing := "let a0 = [1]; "
+	for i := range 60 {
+		sharing += fmt.Sprintf("let a%d = [a%d, a%d]; ", i+1, i, i)
+	}
+	const budget = "more than 1000000 steps of work"
+	for _, c := range []struct{ name, source, want string }{
+		{"doubling text", doubling + "len(a60)", budget},
+		{"comparing shared parts", sharing + "a60 == [a59, a59, 1] or a60 == a60", budget},
+		{"writing shared parts", sharing + "a60", "larger than 65536 bytes"},
+		{"text of shared parts", sharing + "string(a60)", "larger than 65536 bytes"},
+		{"copies of a text", "map(order.numbers, order.long)", "larger than 65536 bytes"},
+		{"joining copies of a text", `join(map(order.numbers, order.long))`, budget},
+		{"a long text in each turn", "map(order.numbers, order.long + order.long)", budget},
+		{"comparing in each turn", "count(order.numbers, order.long + \"a\" == order.long + \"b\")", budget},
+		{"a pattern in each turn", `count(order.numbers, order.long matches "(a|x)*b")`, budget},
+		{"a costly pattern", `order.long matches "(x{1,30}){1,30}y"`, budget},
+		{"membership in each turn", "count(order.numbers, 2 in order.numbers)", budget},
+		{"splitting in each turn", `map(order.numbers, split(order.long, ""))`, budget},
+		{"lists in each turn", "map(order.numbers, 1..10000)", budget},
+		{"upper in each turn", "map(order.numbers, upper(order.long))", budget},
+		{"nested loops", "sum(order.numbers, sum(order.numbers, #))", "goes over something else than the element at hand"},
+		{"nested loops behind let", "sum(order.numbers, let x = order.numbers; sum(x, #))", "goes over something else than the element at hand"},
+		{"nested loops in a list", "sum(order.numbers, sum([order.numbers][0], #))", "goes over something else than the element at hand"},
+		{"nested loops over a range", "sum(1..10000, sum(1..10000, #))", "goes over something else than the element at hand"},
+		{"a huge range", "1..1000000000", "more than 10,000 elements"},
+		{"a range past all integers", "-9223372036854775807..9223372036854775807", "more than 10,000 elements"},
+		{"a huge power", "9 ** 9 ** 9 ** 9", "not a finite number"},
+		{"repeat", `repeat("x", 1000000000)`, "there is no function repeat"},
+		{"reduce", "reduce(order.numbers, #acc + #acc, \"x\")", "there is no function reduce"},
+		{"the clock", "now()", "an expression has no clock"},
+		{"a time zone", `timezone("Europe/Berlin")`, "an expression has no clock"},
+		{"the environment", "$env", "unknown name $env"},
+		{"a method", "order.String()", "there is no function String"},
+		{"many parts", strings.Repeat("1+", 600) + "1", "more than 500 parts"},
+		{"a long text", "1 +" + strings.Repeat(" ", 5000) + "1", "the limit is 4096"},
+		{"deep parentheses", strings.Repeat("(", 2000) + "1" + strings.Repeat(")", 2000), ""},
+		{"deep lists", strings.Repeat("[", 400) + strings.Repeat("]", 400), "nested deeper than 200 levels"},
+		{"many nots", strings.Repeat("!", 2000) + "true", ""},
+		{"a large pattern", `order.long matches "(x{1,40}){1,25}(x{1,40}){1,25}(x{1,40}){1,25}"`, "too large"},
+		{"a pattern past the limit", `order.long matches "x{1001}"`, "not valid"},
+		{"the whole order", "order", "larger than 65536 bytes"},
+		{"the whole order, computed", "[order]", "larger than 65536 bytes"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, err := input(t, quote("${"+c.source+"}"), environment(order))
+			if c.want == "" { // either way is fine, as long as it ends
+				return
+			}
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %.80s, %v; want %s", got, err, c.want)
+			}
+			if err != nil && len(err.Error()) > 1000 {
+				t.Errorf("the error has %d bytes", len(err.Error()))
+			}
+		})
+	}
+}
+
+// JSON nested 10,000 deep is an error, by every way that leads to it, and no stack overflow.
+func TestDeepOrders(t *testing.T) {
+	for _, depth := range []int{402, 10_000, 1_000_000} {
+		deep := strings.Repeat(`{"a":[`, depth/2) + "1" + strings.Repeat("]}", depth/2)
+		order := `{"x":1,"deep":` + deep + `}`
+		for _, source := range []string{"order.deep", "order", "len(order)", "order.deep == 1", "steps.ship.output", "[steps.ship.output]"} {
+			env := environment(order)
+			env.Outputs = map[string]json.RawMessage{"ship": json.RawMessage(order)}
+			_, err := input(t, quote("${"+source+"}"), env)
+			if err == nil || !strings.Contains(err.Error(), "nested deeper than") && !strings.Contains(err.Error(), "larger than") {
+				t.Errorf("%s of depth %d: %v", source, depth, err)
+			}
+		}
+		// What does not touch the deep part does not mind it.
+		if got, err := input(t, `"${order.x}"`, environment(order)); err != nil || got != "1" {
+			t.Errorf("a path beside depth %d: %s %v", depth, got, err)
+		}
+	}
+}
+
+// Broken JSON, which the codecs keep away, is an error and never a panic.
+func TestBrokenOrders(t *testing.T) {
+	for _, order := range []string{``, `{`, `{"a"`, `{"a":`, `{"a":}`, `{"a":1`, `{a:1}`, `[1,`, `"`, `{"a":"\`, `{"a":[}`, `{"a":1]`, `}`, `{"a":{"b":tru}}`, "\x00", `{,}`, `{"a":1}}`} {
+		for _, source := range []string{"order.a.b", "order.a", "order[0]", "[order.a]", "order"} {
+			got, err := input(t, quote("${"+source+"}"), environment(order))
+			if err == nil && !json.Valid([]byte(got)) {
+				t.Errorf("%s of %q gives %q", source, order, got)
+			}
+		}
+	}
+}
+
+// Nothing that can be written as an expression panics, and what it gives is JSON, the same each time.
+func FuzzExpression(f *testing.F) {
+	for _, s := range []string{"order.items[0].sku ?? 1", "sum(order.list, # * 2)", `"a" + string(order) matches "x"`, "let x = 1..9; x[1:]", "map(order.items, {a: #index})", "1 in [1] ? -order.n : order?.x[0].y", "1<2<3"} {
+		f.Add(s, `{"n":1.5,"list":[1,2],"items":[{"sku":"x"}]}`)
+	}
+	f.Fuzz(func(t *testing.T, source, order string) {
+		x, err := expression.Compile(definition(quote("${"+source+"}"), source))
+		if err != nil {
+			return
+		}
+		env := environment(order)
+		first, err1 := x.Input(2, env)
+		second, err2 := x.Input(2, env)
+		if string(first) != string(second) || (err1 == nil) != (err2 == nil) {
+			t.Fatalf("%q gives %s, %v and then %s, %v", source, first, err1, second, err2)
+		}
+		if err1 == nil && (!json.Valid(first) || len(first) > expression.MaxResult) {
+			t.Fatalf("%q gives %q", source, first)
+		}
+		_, _ = x.When(2, env)
+	})
+}

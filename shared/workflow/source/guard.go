@@ -1,0 +1,92 @@
+package source
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/goccy/go-yaml/token"
+)
+
+// guard looks at the tokens of a file and refuses what would make the YAML parser recurse deeply or
+// take quadratic time: it is fed with whatever an operator drops into a directory.
+type guard struct {
+	flow   int     // brackets and braces that are open
+	blocks []block // mappings in block style, innermost last
+	text   bool    // a document has begun
+}
+
+// block is a mapping in block style: its keys begin at the same column.
+type block struct{ column, fields int }
+
+const (
+	whatSecond = "the file holds a second document"
+	mendSecond = "put each workflow into a file of its own"
+)
+
+// check gives the first reason to refuse, or "".
+func (g *guard) check(tokens token.Tokens) (where position, what, mend string) {
+	if len(tokens) > maxTokens {
+		return position{}, fmt.Sprintf("the file has more than %d YAML tokens", maxTokens), "split the workflow"
+	}
+	for _, t := range tokens {
+		if what, mend := g.token(t); what != "" {
+			return position{t.Position.Line, t.Position.Column}, what, mend
+		}
+	}
+	return position{}, "", ""
+}
+
+func (g *guard) token(t *token.Token) (what, mend string) {
+	switch t.Type {
+	case token.MappingStartType, token.SequenceStartType:
+		g.flow++
+	case token.MappingEndType, token.SequenceEndType:
+		g.flow--
+	case token.TagType, token.MergeKeyType, token.MappingKeyType, token.DirectiveType:
+		return fmt.Sprintf("YAML's %s is not used in workflows", strings.TrimSpace(t.Value)), "write the value out"
+	case token.DocumentHeaderType:
+		if g.text {
+			return whatSecond, mendSecond
+		}
+	case token.CommentType:
+		return "", ""
+	case token.SequenceEntryType:
+		g.close(t.Position.Column)
+	case token.MappingValueType:
+		if what, mend := g.field(t); what != "" {
+			return what, mend
+		}
+	}
+	g.text = true
+	// Each level of block style takes at least one column more.
+	structure := t.Type == token.SequenceEntryType || t.Type == token.MappingValueType
+	if g.flow > maxNesting || structure && g.flow == 0 && t.Position.Column > 10*maxNesting {
+		return fmt.Sprintf("lists and mappings are nested deeper than %d levels", maxNesting), "flatten it"
+	}
+	return "", ""
+}
+
+// close ends the mappings that stand further right than a column.
+func (g *guard) close(column int) {
+	for len(g.blocks) > 0 && g.blocks[len(g.blocks)-1].column > column {
+		g.blocks = g.blocks[:len(g.blocks)-1]
+	}
+}
+
+// field counts the keys of a mapping in block style.
+func (g *guard) field(colon *token.Token) (what, mend string) {
+	if g.flow > 0 || colon.Prev == nil {
+		return "", ""
+	}
+	column := colon.Prev.Position.Column
+	g.close(column)
+	if n := len(g.blocks); n == 0 || g.blocks[n-1].column < column {
+		g.blocks = append(g.blocks, block{column: column})
+	}
+	top := &g.blocks[len(g.blocks)-1]
+	if top.fields++; top.fields > maxFields {
+		return fmt.Sprintf("a mapping has more than %d fields", maxFields),
+			fmt.Sprintf("split the workflow: it may have %d steps", MaxSteps)
+	}
+	return "", ""
+}

@@ -1,0 +1,179 @@
+package source_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
+)
+
+// steps writes n steps, each after the one before it if they are chained.
+func steps(n int, chained bool) string {
+	var b strings.Builder
+	b.WriteString("workflow: test\nsteps:\n")
+	for i := range n {
+		after := ""
+		if chained && i > 0 {
+			after = fmt.Sprintf("after: [s%d], ", i-1)
+		}
+		fmt.Fprintf(&b, "  s%d: {agent: a, operation: run, %stimeout: 1s, grade: plain, onFailure: undo, undo: none}\n", i, after)
+	}
+	return b.String()
+}
+
+// What is too large, too deep or grows by repetition gets one clear error, before anything recurses.
+func TestLimits(t *testing.T) {
+	bomb := "workflow: test\nbomb:\n  a0: &a0 [x, x]\n"
+	for i := range 40 {
+		bomb += fmt.Sprintf("  a%d: &a%d [*a%d, *a%d]\n", i+1, i+1, i, i)
+	}
+	input := func(s string) string {
+		return strings.TrimSuffix(steps(1, false), "}\n") + ", input: " + s + "}\n"
+	}
+	for _, c := range []struct{ name, file, want string }{
+		{"1,001 steps", steps(1001, false), "test.yaml:2:1: the workflow has 1001 steps, the limit is 1000; mend: split it, or give lists to single steps"},
+		{"10,000 steps", steps(10_000, false), "more than 200000 YAML tokens"},
+		{"10,000 short steps", "workflow: test\nsteps:\n" + strings.Repeat("  a: {}\n", 10_000), "test.yaml:2003:4: a mapping has more than 2000 fields; mend: split the workflow: it may have 1000 steps"},
+		{"10,000 documents", strings.Repeat("---\na: 1\n", 10_000), "test.yaml:3:1: the file holds a second document"},
+		{"a huge file", strings.Repeat("# x\n", 300_000), "test.yaml: the file has 1200000 bytes, the limit is 1048576; mend: split the workflow"},
+		{"a long line", "workflow: " + strings.Repeat("x", 20_000), "line 1 has more than 10000 bytes"},
+		{"wrong UTF-8", "workflow: \xff\n", "test.yaml: the file is not UTF-8; mend: save it as UTF-8"},
+		{"an alias bomb", bomb, "the file stands for more than 50000 values"},
+		{"an alias of itself", "workflow: &w [*w]\n", "alias *w has no anchor before it"},
+		{"deep lists", input(strings.Repeat("[", 2000) + strings.Repeat("]", 2000)), "nested deeper than 100 levels"},
+		{"deep mappings", input(strings.Repeat("{a: ", 1500) + strings.Repeat("}", 1500)), "nested deeper than 100 levels"},
+		{"deep open lists", strings.Repeat("[", 9000), "nested deeper than 100 levels"},
+		{"deep block lists", strings.Repeat("- ", 4000), "nested deeper than 100 levels"},
+		{"blocks nested by columns", "workflow: test\nx:\n" + nested(400), "nested deeper than 100 levels"},
+		{"many keys in one line", strings.Repeat("a: ", 3000), "nested deeper than 100 levels"},
+		{"many anchors", strings.Repeat("&a ", 3000), "YAML"},
+		{"many quotes", strings.Repeat(strings.Repeat("\"", 1000)+"\n", 100), "YAML"},
+		{"a complex key", "? a\n: b\n", "is not used in workflows"},
+		{"a NUL", "workflow: a\x00b\n", "workflow is"},
+		{"many expressions", input("[" + strings.TrimSuffix(strings.Repeat("\"${run}\", ", 257), ", ") + "]"), "input holds 257 expressions, the limit is 256"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d, problems := source.Parse("test.yaml", []byte(c.file), source.Options{})
+			if d != nil || !strings.Contains(problems.Error(), c.want) {
+				t.Errorf("got %.300s; want %s", problems.Error(), c.want)
+			}
+			if len(problems) > 100 {
+				t.Errorf("%d problems are told", len(problems))
+			}
+		})
+	}
+}
+
+func nested(depth int) string {
+	var b strings.Builder
+	for i := range depth {
+		b.WriteString(strings.Repeat(" ", i+1) + "a:\n")
+	}
+	return b.String()
+}
+
+// The largest workflow that is allowed works, also where each step comes after all others.
+func TestLargest(t *testing.T) {
+	d, problems := source.Parse("test.yaml", []byte(steps(1000, true)), source.Options{})
+	if d == nil || len(d.Steps) != 1000 {
+		t.Fatal(problems)
+	}
+	if want := 1000*4 + 10; d.HopBudget != want {
+		t.Errorf("hop budget %d, want %d: a hop for each failure and one to start, for each step, and ten", d.HopBudget, want)
+	}
+}
+
+// Defaults that other parts rely on.
+func TestDefaults(t *testing.T) {
+	d, problems := source.Parse("test.yaml", []byte(steps(1, false)), source.Options{})
+	if d == nil {
+		t.Fatal(problems)
+	}
+	s, a := d.Steps[0], d.Agents["a"]
+	for _, c := range []struct {
+		what      string
+		got, want any
+	}{
+		{"grace", d.Grace, 30 * core.Second}, {"tellAfter", d.TellAfter, 30 * core.Second}, {"deadline", d.Deadline, core.Duration(0)},
+		{"maxQueueTime", s.MaxQueueTime, core.Day}, {"undo", s.Undo == nil, true},
+		{"retry", s.Retry, core.Retry{MaxFailures: 3, Backoff: core.Backoff{Initial: core.Second, Max: core.Minute, Multiplier: 2, Jitter: 0.3}}},
+		{"agent", a, core.AgentDefinition{QueueAllowance: 30 * core.Second, ClockSkew: core.Second}},
+		{"notify", fmt.Sprint(d.Notify), "[received refused completed failed undone cancelled]"},
+		{"schema", d.Schema, 1},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s is %v, want %v", c.what, c.got, c.want)
+		}
+	}
+}
+
+// One broken file stops no other workflow; two of the same name are both refused.
+func TestLoadDir(t *testing.T) {
+	dir := t.TempDir()
+	good := strings.ReplaceAll(steps(1, false), "workflow: test", "workflow: NAME")
+	for name, text := range map[string]string{
+		"b.yaml": strings.ReplaceAll(good, "NAME", "second"), "a.yml": strings.ReplaceAll(good, "NAME", "first"),
+		"broken.yaml": "workflow: x\n", "notes.txt": "not a workflow", ".hidden.yaml": "junk",
+		"one.yaml": strings.ReplaceAll(good, "NAME", "twin"), "two.yaml": strings.ReplaceAll(good, "NAME", "twin"),
+		"zero.yaml": strings.ReplaceAll(good, "NAME", "twin"),
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(dir, "sub.yaml"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	definitions, problems := source.LoadDir(dir, source.Options{})
+	var names []string
+	for _, d := range definitions {
+		names = append(names, d.Name)
+	}
+	if strings.Join(names, " ") != "first second" {
+		t.Errorf("loaded %v, want first second", names)
+	}
+	text := strings.ReplaceAll(problems.Error(), filepath.ToSlash(dir)+"/", "")
+	want := "broken.yaml:1:1: the workflow has no steps; mend: add steps: with at least one step\n" +
+		"two.yaml: workflow twin is already defined in one.yaml; mend: rename one of them\n" +
+		"zero.yaml: workflow twin is already defined in one.yaml; mend: rename one of them"
+	if text != want {
+		t.Errorf("got problems\n%s\nwant\n%s", text, want)
+	}
+	_, problems = source.LoadDir(filepath.Join(dir, "nowhere"), source.Options{})
+	if err := problems.Err(); err == nil || !strings.Contains(err.Error(), "no such file") {
+		t.Errorf("a directory that does not exist: %v", err)
+	}
+}
+
+// No file makes the reading panic, and what is accepted can be stored.
+func FuzzParse(f *testing.F) {
+	for _, pattern := range []string{"testdata/bad/*.yaml", "testdata/good/*.yaml", "../../../workflows/*.yaml"} {
+		found, err := filepath.Glob(pattern)
+		if err != nil {
+			f.Fatal(err)
+		}
+		for _, file := range found {
+			data, err := os.ReadFile(file)
+			if err != nil {
+				f.Fatal(err)
+			}
+			f.Add(data)
+		}
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		d, problems := source.Parse("fuzz.yaml", data, source.Options{})
+		if (d == nil) != (problems.Err() != nil) {
+			t.Fatalf("definition %v with problems %v", d, problems)
+		}
+		if strings.Contains(problems.Error(), "cannot read it") {
+			t.Logf("the YAML library panics on %q", data)
+		}
+		if d == nil && len(problems) == 0 {
+			t.Fatal("refused without a reason")
+		}
+	})
+}
