@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -109,8 +110,11 @@ func problemOf(err error) *Problem {
 		p := problem(http.StatusTooManyRequests, CodeBusy, "%v", ErrBusy)
 		p.RetryAfter = 1
 		return p
-	case errors.Is(err, port.ErrUnavailable):
-		p := problem(http.StatusServiceUnavailable, CodeUnavailable, "nothing was stored (%v); send again later", err)
+	case errors.Is(err, port.ErrCursor):
+		return problem(http.StatusBadRequest, CodeInvalid, "query.cursor: %v", err)
+	case errors.Is(err, port.ErrUnavailable), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		p := problem(http.StatusServiceUnavailable, CodeUnavailable,
+			"nothing is known to be stored (%v); send it again later, that is harmless", err)
 		p.RetryAfter = seconds(unavailableRetry)
 		return p
 	case errors.Is(err, port.ErrNotFound):

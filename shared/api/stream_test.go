@@ -6,11 +6,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
 	"github.com/stepkeeper/stepkeeper/shared/api"
+	"github.com/stepkeeper/stepkeeper/shared/api/apitest"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
@@ -187,5 +190,61 @@ func TestStreamSenderHangsUp(t *testing.T) {
 	r.submit("o-2")
 	if r.backend.Seen("half") != nil {
 		t.Error("half a line became an order")
+	}
+}
+
+// stalled holds back what the server writes after the header, until it is let go.
+type stalled struct {
+	net.Listener
+	letGo chan struct{}
+}
+
+func (s *stalled) Accept() (net.Conn, error) {
+	conn, err := s.Listener.Accept()
+	return &stalledConn{Conn: conn, letGo: s.letGo}, err
+}
+
+type stalledConn struct {
+	net.Conn
+	letGo  chan struct{}
+	writes int
+}
+
+func (c *stalledConn) Write(b []byte) (int, error) {
+	if c.writes++; c.writes > 1 {
+		<-c.letGo
+	}
+	return c.Conn.Write(b)
+}
+
+// TestStreamSenderReadsLast: a sender that reads no answer before it has sent everything.
+func TestStreamSenderReadsLast(t *testing.T) {
+	const n = 2000
+	b := apitest.New()
+	s := httptest.NewUnstartedServer(api.New(api.Config{Backend: b}))
+	held := &stalled{s.Listener, make(chan struct{})}
+	s.Listener = held
+	s.Start()
+	defer s.Close()
+	body, feed := io.Pipe()
+	sent := make(chan struct{})
+	go func() {
+		for i := range n {
+			fmt.Fprintln(feed, orderJSON(fmt.Sprintf("o-%d", i)))
+		}
+		b.Arrived(fmt.Sprintf("o-%d", n-1))
+		close(sent)
+		feed.Close()
+	}()
+	resp, err := http.Post(s.URL+"/v1/orders", "application/x-ndjson", body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	<-sent
+	close(held.letGo)
+	data, err := io.ReadAll(resp.Body)
+	if got := bytes.Count(data, []byte("\n")); err != nil || got != n {
+		t.Errorf("%d answers, %v", got, err)
 	}
 }

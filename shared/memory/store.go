@@ -273,7 +273,7 @@ func parseCursor(text string) (*row, error) {
 			return &row{record: port.Record{Created: time.UnixMilli(ms).UTC()}, seq: n}, nil
 		}
 	}
-	return nil, fmt.Errorf("cursor %.40q is not one of a page of this store; start again without a cursor", text)
+	return nil, fmt.Errorf("%w: %.40q is not one of a page of this store; start again without a cursor", port.ErrCursor, text)
 }
 
 // copyRecord keeps the store's bytes and the caller's apart, and times to what every adapter keeps.

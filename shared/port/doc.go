@@ -18,4 +18,6 @@ var (
 	ErrUnavailable = errors.New("unavailable")
 	// ErrReceipt: the receipt is not valid any more: the message was deleted or received again.
 	ErrReceipt = errors.New("receipt expired")
+	// ErrCursor: a listing was asked to go on from a place that is none of its own; begin without a cursor.
+	ErrCursor = errors.New("strange cursor")
 )

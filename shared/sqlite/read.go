@@ -233,7 +233,7 @@ func parseCursor(text string) (created, row int64, err error) {
 		row, err = strconv.ParseInt(second, 36, 64)
 	}
 	if err != nil {
-		err = fmt.Errorf("cursor %.40q is not one of a page of this store; start again without a cursor", text)
+		err = fmt.Errorf("%w: %.40q is not one of a page of this store; start again without a cursor", port.ErrCursor, text)
 	}
 	return created, row, err
 }

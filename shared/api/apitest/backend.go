@@ -220,6 +220,19 @@ func (b *Backend) Wait(ctx context.Context, id string, done func(*core.Task) boo
 	}
 }
 
+// Arrived waits until the order is there.
+func (b *Backend) Arrived(id string) {
+	for {
+		b.mu.Lock()
+		t, change := b.tasks[id], b.change
+		b.mu.Unlock()
+		if t != nil {
+			return
+		}
+		<-change
+	}
+}
+
 // Follow follows.
 func (b *Backend) Follow(ctx context.Context, id string, after int64) (<-chan *core.Task, error) {
 	if _, _, err := b.Task(ctx, id); err != nil {
@@ -246,6 +259,9 @@ func (b *Backend) Follow(ctx context.Context, id string, after int64) (<-chan *c
 
 // List lists by ID.
 func (b *Backend) List(_ context.Context, q port.Query) ([]*core.Task, string, error) {
+	if q.Cursor == "strange" {
+		return nil, "", fmt.Errorf("%w: %q", port.ErrCursor, q.Cursor)
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var found []*core.Task

@@ -35,6 +35,7 @@ type envelope struct {
 	id         string
 	body       []byte
 	attributes attributes
+	trace      string // AWSTraceHeader, "" for none
 }
 
 // Encode answers the body.

@@ -5,4 +5,7 @@
 // ReceiveMessage with long polling, DeleteMessage, ChangeMessageVisibility, their batches, and
 // GetQueueAttributes. Credentials are not checked. Messages for a Sink are handled at once and
 // acknowledged when that is done; they can be sent and not received.
+//
+// Message attributes, the trace header and the ID that SendMessage answered travel with a message
+// as long as its queue keeps values (one in memory does); a durable queue keeps the body only.
 package sqsproto

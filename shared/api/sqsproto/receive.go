@@ -138,13 +138,16 @@ func (h *handler) show(d port.Delivery, in *receiveInput) (received, error) {
 		m.MessageAttributes = v.attributes.choose(in.MessageAttributeNames)
 		m.MD5OfMessageAttributes = m.MessageAttributes.md5()
 	}
-	first := h.firstReceived(d)
-	for name, value := range map[string]string{
+	system := map[string]string{
 		"ApproximateReceiveCount":          strconv.Itoa(d.Received),
 		"SentTimestamp":                    millis(d.SentAt.UnixMilli()),
-		"ApproximateFirstReceiveTimestamp": millis(first),
+		"ApproximateFirstReceiveTimestamp": millis(h.firstReceived(d)),
 		"SenderId":                         account,
-	} {
+	}
+	if v, ok := d.Value.(*envelope); ok && v.trace != "" {
+		system[traceHeader] = v.trace
+	}
+	for name, value := range system {
 		if asked(in.AttributeNames, name) || asked(in.MessageSystemAttributeNames, name) {
 			if m.Attributes == nil {
 				m.Attributes = map[string]string{}

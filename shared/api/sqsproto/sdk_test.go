@@ -155,6 +155,8 @@ func TestMessagesThatAreRefused(t *testing.T) {
 		{sqs.SendMessageInput{MessageBody: aws.String("x"), DelaySeconds: 901}, "InvalidParameterValue"},
 		{sqs.SendMessageInput{MessageBody: aws.String("x"), MessageAttributes: map[string]types.MessageAttributeValue{
 			"AWS.x": {DataType: aws.String("String"), StringValue: aws.String("v")}}}, "InvalidParameterValue"},
+		{sqs.SendMessageInput{MessageBody: aws.String("x"), MessageSystemAttributes: map[string]types.MessageSystemAttributeValue{
+			"AWSTraceHeader": {DataType: aws.String("String")}}}, "InvalidParameterValue"},
 		{sqs.SendMessageInput{MessageBody: aws.String("x"), MessageAttributes: map[string]types.MessageAttributeValue{
 			"a": {DataType: aws.String("String")}}}, "InvalidParameterValue"},
 	} {
@@ -181,7 +183,8 @@ func TestAttributes(t *testing.T) {
 		"app.one":     {DataType: aws.String("String.json"), StringValue: aws.String("{}")},
 	}
 	sent := time.Now().Add(-time.Second)
-	if _, err := r.sdk.SendMessage(r.ctx, &sqs.SendMessageInput{QueueUrl: &url, MessageBody: aws.String("x"), MessageAttributes: attributes}); err != nil {
+	trace := map[string]types.MessageSystemAttributeValue{"AWSTraceHeader": {DataType: aws.String("String"), StringValue: aws.String("Root=1-2-3")}}
+	if _, err := r.sdk.SendMessage(r.ctx, &sqs.SendMessageInput{QueueUrl: &url, MessageBody: aws.String("x"), MessageAttributes: attributes, MessageSystemAttributes: trace}); err != nil {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct {
@@ -208,6 +211,9 @@ func TestAttributes(t *testing.T) {
 		slices.Sort(names)
 		if !slices.Equal(names, tt.want) {
 			t.Errorf("asked for %v, got %v", tt.ask, names)
+		}
+		if v := got[0].Attributes["AWSTraceHeader"]; v != "Root=1-2-3" {
+			t.Errorf("trace header %q", v)
 		}
 		for _, name := range []string{"SentTimestamp", "ApproximateFirstReceiveTimestamp"} {
 			var ms int64

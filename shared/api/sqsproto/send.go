@@ -203,12 +203,26 @@ func (e *entry) check() error {
 	case e.size() > maxText:
 		return invalid("One or more parameters are invalid. Reason: Message must be shorter than %d bytes.", maxText)
 	}
+	for name, v := range e.MessageSystemAttributes {
+		if name != traceHeader || v.DataType != "String" {
+			return invalid("The message system attribute %.60q is not known; there is only %s, a String.", name, traceHeader)
+		}
+	}
+	if err := e.MessageSystemAttributes.check(); err != nil {
+		return err
+	}
 	return e.MessageAttributes.check()
 }
+
+// traceHeader is the one system attribute that a sender may set.
+const traceHeader = "AWSTraceHeader"
 
 // message makes what the queue gets, and the answer if it takes it.
 func (e *entry) message() (port.Message, sent) {
 	v := &envelope{id: uuid.NewString(), body: []byte(*e.MessageBody), attributes: e.MessageAttributes}
+	if trace, ok := e.MessageSystemAttributes[traceHeader]; ok {
+		v.trace = *trace.StringValue
+	}
 	return port.Message{Value: v, Delay: time.Duration(e.DelaySeconds) * time.Second}, sent{
 		ID: e.ID, MessageID: v.id, MD5OfMessageBody: md5Of(v.body),
 		MD5OfMessageAttributes:       e.MessageAttributes.md5(),
