@@ -39,8 +39,8 @@ demo: build ## The main job: 1,000 orders, failing services, SIGKILL, audit
 	$(BIN)/stepkeeper demo
 
 .PHONY: bench
-bench: ## Measure; prints the figures and writes bench.json
-	$(GO) run ./bench -out bench.json
+bench: build ## Measure; prints the figures and writes bench.json
+	$(GO) run ./bench --out bench.json --binary $(BIN)/stepkeeper
 
 .PHONY: lint
 lint: ## Lint with the pinned golangci-lint
