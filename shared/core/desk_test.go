@@ -401,7 +401,9 @@ func (d *desk) ignored(ev core.Event) []core.Effect {
 	return dec.Effects
 }
 
-func name(ev core.Event) string { return strings.TrimPrefix(fmt.Sprintf("%T", ev), "core.") + snapshot(ev) }
+func name(ev core.Event) string {
+	return strings.TrimPrefix(fmt.Sprintf("%T", ev), "core.") + snapshot(ev)
+}
 
 func reply(step string, run, attempt int, op core.Operation, outcome core.Outcome) core.Reply {
 	r := core.Reply{Step: step, Run: run, Attempt: attempt, Operation: op, Outcome: outcome}

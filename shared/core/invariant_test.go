@@ -195,6 +195,9 @@ func (w *world) checkVerdict(m move) {
 	if m.before != nil {
 		before = m.before.Command
 	}
+	if seen, ok := numberOf(m.ev); ok && v.Accepted && seen != before {
+		w.violate("P5", "%s is accepted at command number %d", name(m.ev), before)
+	}
 	c, isCancel := m.ev.(core.Cancel)
 	repeated := isCancel && m.before != nil && m.before.CancelAsked
 	if want := before; (v.Accepted && !repeated) != (m.after.Command == want+1) {
@@ -207,6 +210,19 @@ func (w *world) checkVerdict(m move) {
 		w.violate("P17", "%s: accepted %v, which was answered otherwise before", name(m.ev), v.Accepted)
 	}
 	w.refused[c.Run], w.accepted[c.Run] = w.refused[c.Run] || !v.Accepted, w.accepted[c.Run] || v.Accepted
+}
+
+// numberOf is the command number that the sender saw.
+func numberOf(ev core.Event) (int, bool) {
+	switch e := ev.(type) {
+	case core.UndoCommand:
+		return e.Command, true
+	case core.Resubmit:
+		return e.Command, true
+	case core.Resolve:
+		return e.Command, true
+	}
+	return 0, false
 }
 
 // visible is the identity of a status or an alert.

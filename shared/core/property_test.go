@@ -20,7 +20,7 @@ func TestInvariants(t *testing.T) {
 	for _, invariant := range invariants {
 		t.Run(invariant, func(t *testing.T) {
 			rapid.Check(t, func(rt *rapid.T) {
-				w := newWorld(drawn{rt}, invariant, rt.Fatalf)
+				w := newWorld(drawn{rt}, invariant, anyGrade, rt.Fatalf)
 				for range 20 + w.choose("acts", 60) {
 					w.act()
 				}
@@ -32,28 +32,39 @@ func TestInvariants(t *testing.T) {
 // TestLiveness: after the faults stop, whatever was lost before, the order comes to rest; and with
 // an operator who mends things, to a real end.
 func TestLiveness(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
-		w := newWorld(drawn{rt}, "", rt.Fatalf)
-		for range 10 + w.choose("acts", 60) {
-			w.act()
-		}
-		if w.chance("everything is lost", 2) {
-			w.soup, w.requests = nil, nil
-		}
-		w.calls = nil
-		if w.task == nil {
-			w.soup = append(w.soup, letter{ev: w.submit}) // the application asks again until it is answered
-		}
-		w.rest()
-		w.mend()
-	})
+	for what, grades := range map[string][]core.Grade{
+		"fenced": {core.Fenced}, "idempotent": {core.Idempotent}, "plain": {core.Plain}, "mixed": anyGrade,
+	} {
+		t.Run(what, func(t *testing.T) {
+			rapid.Check(t, func(rt *rapid.T) {
+				w := newWorld(drawn{rt}, "", grades, rt.Fatalf)
+				for range 20 + w.choose("acts", 80) {
+					w.act()
+				}
+				w.heal()
+				w.rest()
+				w.mend()
+			})
+		})
+	}
+}
+
+// heal ends the faults; what is under way may be lost.
+func (w *world) heal() {
+	if w.chance("everything is lost", 2) {
+		w.soup, w.requests = nil, nil
+	}
+	w.calls = nil
+	if w.task == nil {
+		w.soup = append(w.soup, letter{ev: w.submit}) // the application asks again until it is answered
+	}
 }
 
 // TestCalmOrdersEndProcessed: with agents that never fail, and a process that only restarts, every
 // order ends Processed.
 func TestCalmOrdersEndProcessed(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		w := newWorld(drawn{rt}, "", rt.Fatalf)
+		w := newWorld(drawn{rt}, "", anyGrade, rt.Fatalf)
 		w.def.HopBudget, w.def.Deadline = 100, 0
 		if w.broken {
 			rt.Skip("an expression fails")
@@ -187,7 +198,7 @@ func (w *world) unsaid(id string) core.Event {
 func TestWorldsReachEveryEnd(t *testing.T) {
 	reached := map[string]int{}
 	rapid.Check(t, func(rt *rapid.T) {
-		w := newWorld(drawn{rt}, "", rt.Fatalf)
+		w := newWorld(drawn{rt}, "", anyGrade, rt.Fatalf)
 		for range 90 {
 			w.act()
 			if w.task != nil {

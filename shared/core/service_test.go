@@ -47,6 +47,9 @@ func (w *world) take(r core.SendRequest) {
 		return
 	}
 	w.calls = append(w.calls, &call{r, s})
+	if s.grade != core.Plain && w.chance("a copy came too", 4) {
+		w.calls = append(w.calls, &call{r, s})
+	}
 }
 
 func (w *world) service(r core.SendRequest) *service {

@@ -24,6 +24,7 @@ type world struct {
 	fail  func(format string, args ...any)
 	log   []string
 
+	grades   []core.Grade
 	def      *core.Definition
 	order    []byte
 	submit   core.Submitted
@@ -48,9 +49,12 @@ type letter struct {
 	at core.Time
 }
 
-func newWorld(c chooser, watch string, fail func(string, ...any)) *world {
+// anyGrade is a world where each step has a grade of its own.
+var anyGrade = []core.Grade{core.Fenced, core.Idempotent, core.Plain}
+
+func newWorld(c chooser, watch string, grades []core.Grade, fail func(string, ...any)) *world {
 	w := &world{
-		chooser: c, watch: watch, fail: fail, real: noon, order: []byte(`{"n":1}`),
+		chooser: c, watch: watch, grades: grades, fail: fail, real: noon, order: []byte(`{"n":1}`),
 		services: map[string]*service{}, noEffect: map[string]bool{}, memory: newMemory(),
 	}
 	w.define()
@@ -78,10 +82,9 @@ func (w *world) define() {
 	if n > 1 && w.chance("point of no return", 3) {
 		noReturnAt = w.choose("point of no return at", n)
 	}
-	grades := []core.Grade{core.Fenced, core.Idempotent, core.Plain}
 	steps := make([]core.StepDefinition, n)
 	for i := range steps {
-		steps[i] = step(string(rune('a'+i)), grade(grades[w.choose("grade", 3)]), failures(1+w.choose("failures", 2)))
+		steps[i] = step(string(rune('a'+i)), grade(w.grades[w.choose("grade", len(w.grades))]), failures(1+w.choose("failures", 2)))
 		s := &steps[i]
 		for j := range i {
 			if w.chance("comes after "+steps[j].Name, 2) {
@@ -176,6 +179,9 @@ func (w *world) act() {
 	case k < 12:
 		if n := len(w.calls); n > 0 {
 			i := w.choose("call", n)
+			if w.chance("the newest", 3) {
+				i = n - 1
+			}
 			c := w.calls[i]
 			w.calls = slices.Delete(w.calls, i, i+1)
 			w.land(c, outcome(w.choose("outcome", int(outcomes))))
@@ -200,7 +206,7 @@ func (w *world) deliverOne() {
 	if w.chance("an old one", 5) {
 		i = w.choose("old message", n)
 	}
-	if w.soup[i].at <= w.real {
+	if w.soup[i].at <= w.real.Add(w.skew) { // by the clock of whoever sent it
 		w.deliver(w.soup[i].ev, false)
 	}
 }
@@ -213,7 +219,7 @@ func (w *world) passTime() {
 		times = append(times, t.Tell, t.Deadline, core.Live(t))
 		for i := range t.Steps {
 			s := &t.Steps[i]
-			times = append(times, s.CompleteBy, s.WakeAt, s.StopBy, s.QuietBy.Add(w.skew)+1, s.LastStopBy.Add(w.skew)+1)
+			times = append(times, s.CompleteBy, s.WakeAt, s.StopBy, s.WakeAt.Add(-w.skew), s.QuietBy-1, s.QuietBy.Add(w.skew)+1, s.LastStopBy.Add(w.skew)+1)
 		}
 	}
 	times = slices.DeleteFunc(times, func(t core.Time) bool { return t <= w.real })
