@@ -223,7 +223,7 @@ func TestAttributes(t *testing.T) {
 		}
 		r.giveBack(url, got[0].ReceiptHandle)
 	}
-	got := r.receive(&sqs.ReceiveMessageInput{AttributeNames: []types.QueueAttributeName{"ApproximateReceiveCount"}})
+	got := r.receive(&sqs.ReceiveMessageInput{MessageSystemAttributeNames: []types.MessageSystemAttributeName{"ApproximateReceiveCount"}})
 	if a := got[0].Attributes; len(a) != 1 || a["ApproximateReceiveCount"] != "5" {
 		t.Errorf("attributes asked for one by one: %v", a)
 	}

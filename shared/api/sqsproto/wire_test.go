@@ -79,3 +79,27 @@ func TestSDKSeesAWrongChecksum(t *testing.T) {
 		t.Errorf("the SDK took a wrong body: %v", err)
 	}
 }
+
+// TestAttributeNamesOfOlderSDKs: they ask for system attributes by the field's former name.
+func TestAttributeNamesOfOlderSDKs(t *testing.T) {
+	r := newRig(t)
+	r.send("replies", "x")
+	req, _ := http.NewRequest("POST", r.url, strings.NewReader(
+		`{"QueueUrl":"http://h/000000000000/replies","AttributeNames":["SentTimestamp"],"FieldOfTheFuture":1}`))
+	req.Header.Set("X-Amz-Target", "AmazonSQS.ReceiveMessage")
+	req.Header.Set("Content-Type", "application/x-amz-json-1.0")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	var out struct {
+		Messages []struct{ Attributes map[string]string }
+	}
+	if err := json.NewDecoder(resp.Body).Decode(&out); err != nil {
+		t.Fatal(err)
+	}
+	if len(out.Messages) != 1 || len(out.Messages[0].Attributes) != 1 || out.Messages[0].Attributes["SentTimestamp"] == "" {
+		t.Errorf("%+v", out)
+	}
+}
