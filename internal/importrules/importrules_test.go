@@ -1,6 +1,7 @@
 package importrules
 
 import (
+	"errors"
 	"os/exec"
 	"slices"
 	"strings"
@@ -14,7 +15,7 @@ func list(t *testing.T) []Package {
 	out, err := cmd.Output()
 	if err != nil {
 		var stderr []byte
-		if e, ok := err.(*exec.ExitError); ok {
+		if e := (*exec.ExitError)(nil); errors.As(err, &e) {
 			stderr = e.Stderr
 		}
 		t.Fatalf("go list: %v\n%s", err, stderr)

@@ -81,14 +81,6 @@ func (a *App) program() string {
 	return "stepkeeper"
 }
 
-// limit is how long a command may take that the server answers at once.
-func (a *App) limit() time.Duration {
-	if a.timeout > 0 {
-		return a.timeout
-	}
-	return defaultTimeout
-}
-
 // page is how a task is shown.
 func (a *App) page() render.Page {
 	p := render.Page{Style: a.Streams.Style(), Now: a.Now(), Program: a.program()}

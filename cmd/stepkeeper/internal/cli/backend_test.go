@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
@@ -186,7 +185,7 @@ func (b *backend) Workflows(context.Context) []api.WorkflowInfo {
 // serve starts the real edge over the fake.
 func serve(t *testing.T, b *backend) *httptest.Server {
 	t.Helper()
-	s := httptest.NewServer(http.Handler(api.New(api.Config{Backend: b, Version: "test", Clock: port.ClockFunc(func() time.Time { return b.now })})))
+	s := httptest.NewServer(api.New(api.Config{Backend: b, Version: "test", Clock: port.ClockFunc(func() time.Time { return b.now })}))
 	t.Cleanup(s.Close)
 	return s
 }
