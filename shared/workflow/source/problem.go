@@ -91,5 +91,3 @@ func (r *report) add(at position, severity Severity, what, mend string) {
 func (r *report) error(at position, what, mend string) { r.add(at, SeverityError, what, mend) }
 
 func (r *report) warn(at position, what, mend string) { r.add(at, SeverityWarning, what, mend) }
-
-func (r *report) failed() bool { return r.problems.Err() != nil }
