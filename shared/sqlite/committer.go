@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 
 	engine "modernc.org/sqlite"
 	code "modernc.org/sqlite/lib"
@@ -33,15 +32,13 @@ const maxGroup = 1024
 
 // committer carries out operations in groups.
 type committer struct {
-	writer     *writer
-	checkpoint checkpoint
+	writer *writer
 
 	mu      sync.Mutex
 	wake    sync.Cond
 	pending []*job
 	closed  bool
 	done    chan struct{} // closed when the loop has ended; nil before start
-	groups  atomic.Int64
 }
 
 type job struct {
@@ -50,9 +47,8 @@ type job struct {
 	answered  chan struct{}
 }
 
-func (c *committer) start(file string) {
+func (c *committer) start() {
 	c.wake.L = &c.mu
-	c.checkpoint.start(file)
 	c.done = make(chan struct{})
 	go c.loop()
 }
@@ -67,7 +63,6 @@ func (c *committer) stop() {
 	c.wake.Signal()
 	c.mu.Unlock()
 	<-c.done
-	c.checkpoint.stop()
 }
 
 // do hands the operation over and waits for its answer. nil: it was applied, its own answers
@@ -116,7 +111,6 @@ func (c *committer) loop() {
 		}
 		clear(group)
 		spare = group
-		c.checkpoint.committed(c.writer)
 	}
 }
 
@@ -137,7 +131,6 @@ func (c *committer) carryOut(group []*job) {
 }
 
 func (c *committer) transact(group []*job) error {
-	c.groups.Add(1)
 	tx := &transaction{writer: c.writer, heads: make(map[string]*head, len(group))}
 	if _, err := c.writer.begin.exec(); err != nil {
 		return unavailable(err)

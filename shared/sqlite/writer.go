@@ -17,7 +17,7 @@ type writer struct {
 	conn       driver.Conn
 	statements []*statement // prepared by prepareAll, to be closed
 
-	begin, commit, rollback, checkpoint                                                 *statement
+	begin, commit, rollback                                                             *statement
 	findTask, addOrder, nameOrder, addTask, forgetTask                                  *statement
 	putDocument, putState, putIndex, putAll                                             *statement
 	addDefinition, takeLease, addEntry, moveEntry                                       *statement
@@ -41,7 +41,6 @@ func (w *writer) prepareAll() error {
 		{&w.begin, "BEGIN IMMEDIATE"},
 		{&w.commit, "COMMIT"},
 		{&w.rollback, "ROLLBACK"},
-		{&w.checkpoint, "PRAGMA wal_checkpoint(PASSIVE)"},
 		{&w.findTask, "SELECT o.row, o.hash IS NOT NULL, t.version, t.state, t.bucket, t.index_at, t.created, t.workflow FROM orders o LEFT JOIN tasks t ON t.row = o.row WHERE o.id = ?"},
 		{&w.addOrder, "INSERT INTO orders(id, hash, created, body) VALUES(?,?,?,?) ON CONFLICT(id) DO NOTHING"},
 		{&w.nameOrder, "UPDATE orders SET hash=?, created=?, body=? WHERE row=?"},
