@@ -123,13 +123,13 @@ func (d *director) look(ctx context.Context) error {
 		d.book.observe(list)
 		return nil
 	}
+	if ctx.Err() != nil { // first: an interrupt from the keyboard ends the process under test too
+		return ctx.Err()
+	}
 	select {
 	case <-d.stack.running():
 		return fmt.Errorf("%w: it ended by itself; it said:\n%s", ErrStack, d.stack.lastWords())
 	default:
-	}
-	if ctx.Err() != nil {
-		return ctx.Err()
 	}
 	d.screen.event("no list of orders: %v", err)
 	return nil

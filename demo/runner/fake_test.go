@@ -167,14 +167,14 @@ func (f *fake) work(o *fakeOrder) {
 	var c struct {
 		Currency string
 		Items    []struct {
-			Quantity, UnitPrice int64
+			Quantity, UnitPrice float64
 			Physical            bool
 		}
 		Payment struct{ Card string }
 		ShipTo  json.RawMessage
 	}
 	check(json.Unmarshal(o.Content, &c))
-	amount, physical := int64(0), false
+	amount, physical := 0.0, false
 	for _, i := range c.Items {
 		amount += i.Quantity * i.UnitPrice
 		physical = physical || i.Physical
@@ -183,7 +183,7 @@ func (f *fake) work(o *fakeOrder) {
 		amount++
 	}
 	steps := [][2]string{{"inventory", "reserve"}, {"payment", "charge"}, {"shipping", "book"}, {"notification", "confirm"}}
-	inputs := []string{string(o.Content), fmt.Sprintf(`{"card":%q,"amount":%d,"currency":%q}`, c.Payment.Card, amount, c.Currency), string(o.Content), "{}"}
+	inputs := []string{string(o.Content), fmt.Sprintf(`{"card":%q,"amount":%.0f,"currency":%q}`, c.Payment.Card, amount, c.Currency), string(o.Content), "{}"}
 	for i, s := range steps {
 		if s[1] == "book" && !physical && f.fault != "ships-all" {
 			continue

@@ -127,7 +127,7 @@ func (s *stack) kill() error {
 	cmd, exited := s.cmd, s.exited
 	s.mu.Unlock()
 	if err := cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		return fmt.Errorf("kill %s: %w", ErrStack, err)
+		return fmt.Errorf("%w: kill: %w", ErrStack, err)
 	}
 	<-exited
 	return nil

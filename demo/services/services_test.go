@@ -359,6 +359,44 @@ func TestSeed(t *testing.T) {
 	}
 }
 
+// TestMark: the first call after the mark is noted, and none before it.
+func TestMark(t *testing.T) {
+	f := start(t, 1, nil)
+	post(t, f, "charge", key, inputs["charge"])
+	before := time.Now()
+	f.Mark()
+	if _, ok := f.FirstCall(); ok {
+		t.Error("a call from before the mark counts")
+	}
+	post(t, f, "confirm", key, inputs["confirm"])
+	first, ok := f.FirstCall()
+	if !ok || first.Before(before) || first.After(time.Now()) {
+		t.Errorf("first call at %v, %v; want one since the mark", first, ok)
+	}
+	post(t, f, "confirm", key, inputs["confirm"])
+	if again, _ := f.FirstCall(); !again.Equal(first) {
+		t.Error("a later call replaced the first")
+	}
+}
+
+// TestDefaultRates: at most one fault a call, and few for the service that cannot recognise keys.
+func TestDefaultRates(t *testing.T) {
+	all := services.DefaultRates()
+	for _, name := range services.Names() {
+		r := all[name]
+		inDoubt := r.Before + r.After + r.Hang + r.Cut + r.Late
+		if sum := inDoubt + r.TooMany; sum <= 0 || sum > 0.2 {
+			t.Errorf("%s: %.3f of the calls fail", name, sum)
+		}
+		if r.HangFor <= time.Second {
+			t.Errorf("%s: hangs for %s, no longer than a step's timeout", name, r.HangFor)
+		}
+		if name == services.Shipping && (inDoubt > 0.01 || r.Late > 0) {
+			t.Errorf("%.3f of the bookings are left in doubt; want a handful in a thousand", inDoubt)
+		}
+	}
+}
+
 // TestLedgerIsAppendOnly: nobody can tidy a ledger up.
 func TestLedgerIsAppendOnly(t *testing.T) {
 	f := start(t, 1, nil)

@@ -3,7 +3,6 @@ package audit_test
 import (
 	"context"
 	"database/sql"
-	"fmt"
 	"go/parser"
 	"go/token"
 	"path/filepath"
@@ -332,7 +331,7 @@ func TestImports(t *testing.T) {
 			outside := strings.Contains(strings.Split(path, "/")[0], ".") && path != "modernc.org/sqlite"
 			test := strings.HasSuffix(name, "_test.go") && path == "github.com/stepkeeper/stepkeeper/shared/audit"
 			if outside && !test {
-				t.Error(fmt.Sprintf("%s imports %s", name, path))
+				t.Errorf("%s imports %s", name, path)
 			}
 		}
 	}
