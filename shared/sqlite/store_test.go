@@ -3,6 +3,7 @@ package sqlite_test
 import (
 	"testing"
 
+	"github.com/stepkeeper/stepkeeper/shared/memory"
 	"github.com/stepkeeper/stepkeeper/shared/port/storetest"
 	"github.com/stepkeeper/stepkeeper/shared/sqlite"
 )
@@ -38,5 +39,19 @@ func TestStore(t *testing.T) {
 func TestStoreWithoutCache(t *testing.T) {
 	storetest.Run(t, storetest.Options{ListsFinished: true}, func(t *testing.T) storetest.Backends {
 		return backendsOf(t, sqlite.Options{Shards: 1, CacheBytes: -1})
+	})
+}
+
+// TestStoreIsLikeTheOneInMemory compares the two adapters step by step.
+func TestStoreIsLikeTheOneInMemory(t *testing.T) {
+	inMemory := func(*testing.T) storetest.Backends {
+		s := memory.NewStore(2)
+		return storetest.Backends{
+			Store: s, Forget: s.Forget,
+			Definitions: memory.NewDefinitions(), Leases: memory.NewLeases(), Ledger: memory.NewLedger(),
+		}
+	}
+	storetest.Parity(t, storetest.Options{ListsFinished: true}, inMemory, func(t *testing.T) storetest.Backends {
+		return backendsOf(t, sqlite.Options{Shards: 3, CacheBytes: 8 << 10}) // so small that records come and go
 	})
 }
