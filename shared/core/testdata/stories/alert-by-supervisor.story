@@ -52,7 +52,7 @@ event settle
   told
   attention 12:00:30
 
-# b was handed back; in Error nothing waits, so the task stands in the operator's list.
+# b was given up; in Error nothing waits, and the task stands in the operator's list.
 event wake b/1
 ----
   ignored: a task in Error waits for the operator

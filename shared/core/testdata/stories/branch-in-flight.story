@@ -23,12 +23,27 @@ event failed a/1 crash
   the process dies before it has sent anything
   due 12:00:30
 
+event done b/1
+----
+    b Processed, attempt 1
+  due 12:00:30
+
+event failed a/1
+----
+  ignored: nobody was asked to do that now: a duplicate, or overtaken
+  -> shop: failed, number 1, a refused the service refused
+       a Failed, attempt 1
+       b Processing, attempt 1
+  -> operator: forward of step "a", refused: the service refused (answer to command 0)
+  told
+  attention 12:00:00
+
 event cancel c1
 ----
   cancel c1 accepted: 
   Compensating, because of cancel
     b Compensating, attempt 2, locked by scheduler-1, complete by 12:00:30
-  -> b-agent: undo-b (undo/2), key o1/0/b, stop by 12:00:30 {"order":{"n":1}}
+  -> b-agent: undo-b (undo/2), key o1/0/b, stop by 12:00:30 {"order":{"n":1},"seen":{"b":{"of":"b"}}}
   due 12:00:30
 
 event undone b/2

@@ -1,4 +1,4 @@
-# An order that is done cannot be cancelled; one that was undone can.
+# An order that is done cannot be cancelled, and other content under its ID is another order.
 step a
 
 event submit

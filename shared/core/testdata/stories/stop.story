@@ -57,10 +57,12 @@ event resubmit r1
   due 12:00:30
 
 # The same command again: the stored answer, the same requests.
-event resubmit r1
+event resubmit r1 command=0
 ----
   ignored: this command was answered before
   resubmit r1 accepted: 
+  -> b-agent: do-b (do/2), key o1/0/b, stop by 12:00:30 {"order":{"n":1},"seen":{"a":{"of":"a"}}}
+  -> side-agent: do-side (do/2), key o1/0/side, stop by 12:00:30 {"order":{"n":1}}
   due 12:00:30
 
 event done side/2

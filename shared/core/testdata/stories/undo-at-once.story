@@ -38,13 +38,20 @@ event done a/1
   -> scheduler: wake a/1, at 12:00:31.001
   due 12:00:30
 
-wait 21s
+wait 21001ms
 event wake a/1
 ----
-12:00:31
-  ignored: the undo waits for something else
+12:00:31.001
+    a Compensating, attempt 2, locked by scheduler-1, complete by 12:01:01.001
+  -> a-agent: undo-a (undo/2), key o1/0/a, stop by 12:01:01.001 {"order":{"n":1},"seen":{"a":{"of":"a"}}}
   due 12:00:30
 
 event undone a/2
 ----
-error: the message is ahead of the document
+  Cancelled, because of cancel
+    a Compensated, attempt 2
+  -> shop: cancelled, number 1, 
+       a Compensated, attempt 2
+       b Compensated, attempt 2
+  told
+  at rest
