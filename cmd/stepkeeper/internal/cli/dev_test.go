@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"net"
 	"strings"
 	"testing"
 	"time"
@@ -59,6 +60,17 @@ func TestDevEnds(t *testing.T) {
 	if err := runDev(ctx, o); err != nil {
 		t.Errorf("ended by a signal: %v", err)
 	}
+}
+
+func TestDevAddressInUse(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	agents := write(t, "agents.yaml", "agents:\n  payment: {external: true}\n")
+	call{}.run(t, "dev", "--data", t.TempDir(), "--listen", taken.Addr().String(), "--workflows", shipped, "--agents", agents).
+		want(t, failure.General, "already in use", "choose a port with --listen")
 }
 
 func TestDevRunsForReal(t *testing.T) {
