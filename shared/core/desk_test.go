@@ -91,8 +91,6 @@ func failures(n int) func(*core.StepDefinition) {
 
 func stopping(s *core.StepDefinition) { s.OnFailure = core.OnFailureStop }
 
-func noUndo(s *core.StepDefinition) { s.Undo = nil }
-
 func noReturn(s *core.StepDefinition) {
 	s.PointOfNoReturn, s.OnFailure, s.Undo = true, core.OnFailureStop, nil
 }
