@@ -54,7 +54,8 @@ func TestFullDisk(t *testing.T) {
 		return res
 	}
 	refused := 0
-	for i := 0; refused < 20; i++ {
+	full := time.Now().Add(2 * time.Second) // long enough for replies that cannot be stored to come back several times
+	for i := 0; refused < 20 || time.Now().Before(full); i++ {
 		id := fmt.Sprintf("full-%d", i)
 		switch res := submit(id); res.StatusCode {
 		case http.StatusCreated, http.StatusOK, http.StatusAccepted:
@@ -64,6 +65,7 @@ func TestFullDisk(t *testing.T) {
 				t.Errorf("order %s: 503 without Retry-After", id)
 			}
 			refused++
+			time.Sleep(10 * time.Millisecond) // the pace of the load, nothing is waited for
 		default:
 			t.Fatalf("order %s: status %s", id, res.Status)
 		}
