@@ -109,8 +109,18 @@ func TestCommandLine(t *testing.T) {
 	shop.hold()
 	under := p.submit("pair", "cancelled", 1)[0]
 	eventually(t, "a call under way", func() bool { return p.get(under).Steps[0].State == "Processing" })
+	watched := p.submit("pair", "watched", 1)[0]
+	live := make(chan said, 1)
+	go func() {
+		answer, err := try(t.Context(), "", "watch", watched, "--server", p.url)
+		if err != nil {
+			t.Error(err)
+		}
+		live <- answer
+	}()
 	p.run("", "cancel", under).wants(t, "cancel", 0, under)
 	shop.open()
+	(<-live).wants(t, "watch of a running order", 0, watched, "Processed")
 	p.run("", "watch", under).wants(t, "watch of a cancelled order", 6, "Cancelled")
 	p.run("", "cancel", "a-1").wants(t, "cancel past the point of no return", 3, "a-1")
 	p.run("", "cancel", "unknown").wants(t, "cancel of an unknown order", 4, "unknown")

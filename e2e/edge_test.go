@@ -68,3 +68,29 @@ func TestBadInput(t *testing.T) {
 		t.Errorf("exit code %d", code)
 	}
 }
+
+// Past the limit of open orders intake answers "busy", with the time to wait; what is there already
+// is answered all the same, and when there is room orders are taken again.
+func TestBusyIntake(t *testing.T) {
+	t.Parallel()
+	shop := newService(t)
+	shop.hold()
+	s := newSite(t, shop.agents(), pairOnly, "--max-open", "50")
+	p := s.start()
+	ids := p.submit("pair", "open", 50)
+	order := func(id string, n int) []byte {
+		return fmt.Appendf(nil, `{"schema":1,"orderId":%q,"workflow":"pair","order":{"n":%d}}`, id, n)
+	}
+	res, text := p.post(order("more", 1), nil)
+	if res.StatusCode != http.StatusTooManyRequests || res.Header.Get("Retry-After") == "" {
+		t.Errorf("status %s, Retry-After %q: %s", res.Status, res.Header.Get("Retry-After"), text)
+	}
+	if res, text := p.post(order(ids[7], 7), nil); res.StatusCode/100 != 2 {
+		t.Errorf("an order that is there: %s %s", res.Status, text)
+	}
+	shop.open()
+	for _, id := range ids {
+		p.end(id, "Processed")
+	}
+	p.end(p.submit("pair", "more", 1)[0], "Processed")
+}

@@ -2,7 +2,9 @@ package e2e
 
 import (
 	"bytes"
+	"fmt"
 	"math/rand/v2"
+	"net"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -10,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/demo"
 	"github.com/stepkeeper/stepkeeper/demo/runner"
 	"github.com/stepkeeper/stepkeeper/workflows"
@@ -69,7 +72,7 @@ func TestKilledAtRandom(t *testing.T) {
 
 // 2,000 orders are under way when the process is killed: each goes on within one second of the next
 // one's readiness (P27). The bound here is looser, for machines with much else to do; the figure is
-// printed.
+// printed. It is that of the orders' own documents, so that no poll is in the way.
 func TestEveryOrderContinuesAfterKill(t *testing.T) {
 	n, bound := 2000, 5*time.Second
 	if testing.Short() {
@@ -81,37 +84,81 @@ func TestEveryOrderContinuesAfterKill(t *testing.T) {
 	p := s.start()
 	ids := p.submit("pair", "held", n)
 	eventually(t, "calls under way", func() bool { return shop.called("pick") >= 32 })
-	was := make(map[string]int64, n)
-	for _, id := range ids {
-		was[id] = p.get(id).Version
-	}
 	p.kill()
 	shop.open()
 
 	p = s.start()
-	passes := 0
-	var last time.Duration
-	for waiting := ids; len(waiting) > 0; passes++ {
-		var still []string
-		for _, id := range waiting {
-			if p.get(id).Version == was[id] {
-				still = append(still, id)
-				continue
-			}
-			last = time.Since(p.readyAt)
-		}
-		waiting = still
-		if time.Since(p.readyAt) > patience {
-			t.Fatalf("%d of %d orders stand still %s after readiness", len(waiting), n, patience)
-		}
+	for _, id := range ids {
+		p.end(id, "Processed")
 	}
-	t.Logf("%d orders under way: ready %d ms after the start; the last one seen to go on %d ms after that (%d looks)",
-		n, p.took.Milliseconds(), last.Milliseconds(), passes)
+	var last, sum time.Duration
+	for _, id := range ids {
+		task := p.get(id) // its next version was that of its first step's reply
+		after := max(0, task.Steps[0].FinishedAt.Std().Sub(p.readyAt))
+		last, sum = max(last, after), sum+after
+	}
+	t.Logf("%d orders under way: ready %d ms after the start; their next versions %d ms (mean) and %d ms (last) after that",
+		n, p.took.Milliseconds(), (sum / time.Duration(n)).Milliseconds(), last.Milliseconds())
 	if last > bound {
 		t.Errorf("an order went on %s after readiness only, the bound is %s", last, bound)
 	}
-	for _, id := range ids {
-		p.end(id, "Processed")
+	if done := shop.done(); done != 2*n {
+		t.Errorf("%d effects, want %d", done, 2*n)
+	}
+}
+
+// A client that is sending when the process is killed goes on with the next one at the same address:
+// every order is acknowledged once and done once.
+func TestClientOutlivesRestart(t *testing.T) {
+	shop := newService(t)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := listener.Addr().String()
+	if err := listener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s := newSite(t, shop.agents(), pairOnly, "--listen", address)
+	p := s.start()
+	const n = 1000
+	middle, back := make(chan struct{}), make(chan struct{})
+	orders := func(yield func(client.Order) bool) {
+		for i := range n {
+			if !yield(client.Order{ID: fmt.Sprintf("streamed-%d", i), Workflow: "pair", Content: map[string]int{"n": i}}) {
+				return
+			}
+			if i == n/3 { // the rest is for the next process
+				close(middle)
+				<-back
+			}
+		}
+	}
+	answers := map[string]int{}
+	sent := make(chan error, 1)
+	go func() {
+		sent <- p.client.SubmitAll(t.Context(), orders, func(r client.Result) {
+			if !r.Accepted {
+				t.Errorf("order %s: %v", r.OrderID, r.Err)
+			}
+			answers[r.OrderID]++
+		})
+	}()
+	<-middle
+	p.kill()
+	next := s.start()
+	close(back)
+	if err := <-sent; err != nil {
+		t.Fatal(err)
+	}
+	if len(answers) != n {
+		t.Errorf("%d orders were answered, want %d", len(answers), n)
+	}
+	for id, times := range answers {
+		if times != 1 {
+			t.Errorf("order %s was answered %d times", id, times)
+		}
+		next.end(id, "Processed")
 	}
 	if done := shop.done(); done != 2*n {
 		t.Errorf("%d effects, want %d", done, 2*n)

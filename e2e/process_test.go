@@ -240,7 +240,16 @@ func (p *process) run(stdin string, args ...string) said {
 
 func run(t *testing.T, stdin string, args ...string) said {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	answer, err := try(t.Context(), stdin, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer
+}
+
+// try is run for other goroutines than the test's.
+func try(ctx context.Context, stdin string, args ...string) (said, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, binary, args...)
 	var out, errs bytes.Buffer
@@ -248,9 +257,9 @@ func run(t *testing.T, stdin string, args ...string) said {
 	err := cmd.Run()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) || ctx.Err() != nil {
-		t.Fatalf("stepkeeper %v: %v, %v\n%s%s", args, err, ctx.Err(), &out, &errs)
+		return said{}, fmt.Errorf("stepkeeper %v: %v, %v\n%s%s", args, err, ctx.Err(), &out, &errs)
 	}
-	return said{cmd.ProcessState.ExitCode(), out.String(), errs.String()}
+	return said{cmd.ProcessState.ExitCode(), out.String(), errs.String()}, nil
 }
 
 // eventually waits until the condition holds.
