@@ -546,3 +546,22 @@ func TestUnfitDocument(t *testing.T) {
 		}
 	}
 }
+
+// P12. An Error is told again as it was told first, whatever its steps and its commands have done
+// since. Broken by: Decide does not remember, or the alert names Command instead of EndCommand.
+func TestErrorIsToldAgainAsItWas(t *testing.T) {
+	d := begun(t, step("a", stopping), step("b"))
+	first := snapshot(d.decide(failed("a", 1)).Effects)
+	d.wait(core.Minute)
+	d.decideAll(done("b", 1), core.Resolve{ID: "x1", Command: 0, Step: "a", Fact: core.Happened})
+	d.expect(nil, "Error forward: a Processed/1, b Processed/1", "")
+	if again := snapshot(d.decide(core.Settle{}).Effects); again != first {
+		t.Errorf("\n got %s\nwant %s", again, first)
+	}
+	undo := undoError(t)
+	told := snapshot(undo.ignored(undoFailed("a", 3)))
+	undo.decide(cancel("c1"))
+	if again := snapshot(undo.ignored(undoFailed("a", 3))); again != told {
+		t.Errorf("\n got %s\nwant %s", again, told)
+	}
+}

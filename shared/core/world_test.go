@@ -169,7 +169,7 @@ func (w *world) expressions(steps []core.StepDefinition) *expressions {
 
 // act does one thing of all that may happen now.
 func (w *world) act() {
-	switch k := w.choose("act", 16); {
+	switch k := w.choose("act", 18); {
 	case k < 6:
 		w.deliverOne()
 	case k < 9:
@@ -182,10 +182,39 @@ func (w *world) act() {
 		w.passTime()
 	case k == 13:
 		w.sweep()
-	case k == 14:
+	case k < 16:
 		w.command()
+	case k == 16:
+		w.forge()
 	default:
 		w.restart()
+	}
+}
+
+// forge is a reply that nobody may send: of the other operation, or the failure of an old attempt
+// or run. It must change nothing (invariant 4).
+func (w *world) forge() {
+	if w.task == nil || len(w.task.Steps) == 0 {
+		return
+	}
+	s := &w.task.Steps[w.choose("forged step", len(w.task.Steps))]
+	if s.Attempt == 0 {
+		return
+	}
+	what := []core.Outcome{core.OutcomeDone, core.OutcomeFailed, core.OutcomeRetryLater}[w.choose("forged outcome", 3)]
+	op := map[bool]core.Operation{true: core.Do, false: core.UndoOp}[s.Undo]
+	r := reply(s.Name, w.task.Run, s.Attempt, op, what)
+	if old := w.choose("forged age", 3); old > 0 && s.Attempt > old {
+		r = reply(s.Name, w.task.Run, s.Attempt-old, core.UndoOp, what)
+	}
+	switch {
+	case w.task.Run > 0 && w.chance("of the run before", 2):
+		r = reply(s.Name, w.task.Run-1, max(1, s.Attempt-1), core.Do, core.OutcomeDone)
+	case s.First == 0:
+		r.Run--
+	}
+	if r.Run >= 0 {
+		w.soup = append(w.soup, letter{ev: r})
 	}
 }
 
