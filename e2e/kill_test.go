@@ -107,19 +107,23 @@ func TestEveryOrderContinuesAfterKill(t *testing.T) {
 	}
 }
 
-// A client that is sending when the process is killed goes on with the next one at the same address:
-// every order is acknowledged once and done once.
-func TestClientOutlivesRestart(t *testing.T) {
-	shop := newService(t)
+// freeAddress is one that the processes of a test can follow each other at. Such a test must not be
+// parallel: another process could take the port in between.
+func freeAddress(t *testing.T) string {
+	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := listener.Addr().String()
-	if err := listener.Close(); err != nil {
-		t.Fatal(err)
-	}
-	s := newSite(t, shop.agents(), pairOnly, "--listen", address)
+	defer listener.Close()
+	return listener.Addr().String()
+}
+
+// A client that is sending when the process is killed goes on with the next one at the same address:
+// every order is acknowledged once and done once.
+func TestClientOutlivesRestart(t *testing.T) {
+	shop := newService(t)
+	s := newSite(t, shop.agents(), pairOnly, "--listen", freeAddress(t))
 	p := s.start()
 	const n = 1000
 	middle, back := make(chan struct{}), make(chan struct{})
@@ -162,6 +166,105 @@ func TestClientOutlivesRestart(t *testing.T) {
 	}
 	if done := shop.done(); done != 2*n {
 		t.Errorf("%d effects, want %d", done, 2*n)
+	}
+}
+
+// Killed at any moment, before it is ready too, while a client sends: every order is acknowledged,
+// comes to the right end, and has its effects exactly once or not at all.
+func TestKilledAtAnyMoment(t *testing.T) {
+	n, kills := 1200, 25
+	if testing.Short() {
+		n, kills = 300, 6
+	}
+	shop := newService(t)
+	shop.never = "7}" // every tenth order
+	packed := strings.Replace(pair, "  send:\n    agent: shop\n    operation: send\n    after: [pick]",
+		`  pack:
+    agent: shop
+    operation: pack
+    input: {n: "${ order.n }"}
+    after: [pick]
+    timeout: 20s
+    retry: {maxFailures: 20, backoff: {initial: 20ms, max: 200ms}}
+    onFailure: undo
+    undo: unpack
+    grade: idempotent
+  send:
+    agent: shop
+    operation: send
+    after: [pack]`, 1)
+	packed = strings.Replace(strings.Replace(packed, "queueAllowance: 30s", "queueAllowance: 1s", 1), "timeout: 20s", "timeout: 1s", 3)
+	shop.slow(2 * time.Millisecond)
+	s := newSite(t, shop.agents(), map[string]string{"pair.yaml": packed}, "--listen", freeAddress(t))
+	p := s.start()
+	rng := rand.New(rand.NewPCG(seed(t), 1))
+
+	ended := make(chan struct{})
+	orders := func(yield func(client.Order) bool) {
+		for i := range n {
+			if i%(n/kills) == 0 { // spread over the kills
+				select {
+				case <-ended:
+				case <-time.After(100 * time.Millisecond):
+				}
+			}
+			if !yield(client.Order{ID: fmt.Sprintf("any-%d", i), Workflow: "pair", Content: map[string]int{"n": i}}) {
+				return
+			}
+		}
+	}
+	accepted := 0
+	sent := make(chan error, 1)
+	patient, err := client.New(p.url, client.WithRetry(1000, time.Minute))
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		sent <- patient.SubmitAll(t.Context(), orders, func(r client.Result) {
+			if r.Accepted {
+				accepted++
+			} else {
+				t.Errorf("order %s: %v", r.OrderID, r.Err)
+			}
+		})
+	}()
+	p.kill()
+	early := 0
+	for k := range kills - 1 {
+		longest := 300 // ms: in the middle of its work
+		if k%2 == 0 {
+			longest = 60 // while it comes up
+		}
+		cmd := s.command()
+		out := &buffer{}
+		cmd.Stdout = out
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Duration(rng.IntN(longest)) * time.Millisecond) // the random point
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		if out.String() == "" {
+			early++
+		}
+	}
+	close(ended)
+	p = s.start()
+	if err := <-sent; err != nil || accepted != n {
+		t.Fatalf("%d of %d orders were accepted: %v", accepted, n, err)
+	}
+	want := 0
+	for i := range n {
+		if id := fmt.Sprintf("any-%d", i); i%10 == 7 {
+			p.end(id, "Compensated")
+		} else {
+			p.end(id, "Processed")
+			want += 3
+		}
+	}
+	t.Logf("%d orders, killed %d times, %d of them before it was ready", n, kills, early)
+	if done := shop.done(); done != want {
+		t.Errorf("%d effects stand, want %d", done, want)
 	}
 }
 

@@ -257,7 +257,7 @@ func try(ctx context.Context, stdin string, args ...string) (said, error) {
 	err := cmd.Run()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) || ctx.Err() != nil {
-		return said{}, fmt.Errorf("stepkeeper %v: %v, %v\n%s%s", args, err, ctx.Err(), &out, &errs)
+		return said{}, fmt.Errorf("stepkeeper %v: %w\n%s%s", args, errors.Join(err, ctx.Err()), &out, &errs)
 	}
 	return said{cmd.ProcessState.ExitCode(), out.String(), errs.String()}, nil
 }

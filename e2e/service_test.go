@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -14,10 +15,11 @@ import (
 type service struct {
 	*httptest.Server
 	mu      sync.Mutex
-	effects map[string]int // by key: 1 after a do, 0 after its undo
+	effects map[string]int // by key: 1 after a do, 0 after its undo, which is a fence too
 	calls   map[string]int // by operation
 	gate    chan struct{}  // calls wait until it is closed; nil: open
 	refuse  map[string]bool
+	never   string // inputs that hold it are refused by the operation pack
 	delay   time.Duration
 }
 
@@ -34,6 +36,10 @@ func (s *service) serve(w http.ResponseWriter, r *http.Request) {
 	s.calls[operation]++
 	gate, delay := s.gate, s.delay
 	s.mu.Unlock()
+	input, err := io.ReadAll(r.Body)
+	if err != nil {
+		return
+	}
 	if gate != nil {
 		select {
 		case <-gate:
@@ -50,13 +56,16 @@ func (s *service) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.refuse[operation] {
+	if s.refuse[operation] || operation == "pack" && s.never != "" && strings.Contains(string(input), s.never) {
 		http.Error(w, "it is refused: no", http.StatusUnprocessableEntity)
 		return
 	}
 	key := r.Header.Get("Idempotency-Key")
 	if r.Header.Get("X-Stepkeeper-Operation") == "undo" {
 		s.effects[key] = 0
+	} else if stands, known := s.effects[key]; known && stands == 0 {
+		http.Error(w, "it is refused: undone", http.StatusConflict)
+		return
 	} else {
 		s.effects[key] = 1
 	}
