@@ -17,9 +17,11 @@ import (
 
 // Config of Queues.
 type Config struct {
-	// URLs of queues by logical name: what a deployment hands over. A name that is not here is
-	// looked up as Prefix + name; with URLs and no Prefix it is not found.
-	URLs   map[string]string
+	// URLs of queues by logical name: what a deployment hands over.
+	URLs map[string]string
+	// LookUp asks SQS for the address of a name that is not among URLs, as Prefix + name. Without
+	// it such a name is not found.
+	LookUp bool
 	Prefix string
 	// ReplyTo lists the logical names that an order may name.
 	ReplyTo []string
@@ -62,7 +64,7 @@ func (q *Queues) address(name string) (string, error) {
 		return url, nil
 	}
 	full := q.config.Prefix + name
-	if name == "" || !namePattern.MatchString(full) || len(q.config.URLs) > 0 && q.config.Prefix == "" {
+	if name == "" || !q.config.LookUp || !namePattern.MatchString(full) {
 		return "", fmt.Errorf("queue %.100q: %w", name, port.ErrNotFound)
 	}
 	out, err := q.client.GetQueueUrl(context.Background(), &sqs.GetQueueUrlInput{QueueName: &full})

@@ -1,0 +1,72 @@
+package agent
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
+)
+
+// Call is one call of an operation; see its fields.
+type Call = worker.Call
+
+// Operation is one operation of the service: Run, and where the service can be asked, Check.
+type Operation = worker.Operation
+
+// Operations are an agent's operations by the names that workflows use.
+type Operations = worker.Operations
+
+// Failure is an error with what is known of it.
+type Failure = worker.Failure
+
+// Permanent says that no repetition can succeed. Add NoEffect where the service refused before it
+// did anything.
+func Permanent(err error) error { return worker.Permanent(err) }
+
+// Transient says that a repetition may succeed, as is taken for granted of unmarked errors.
+func Transient(err error) error { return worker.Transient(err) }
+
+// RetryAfter is transient, and the service asks to wait that long.
+func RetryAfter(err error, wait time.Duration) error { return worker.RetryAfter(err, wait) }
+
+// NoEffect says that the call is proven to have had no effect: never sent, or refused.
+func NoEffect(err error) error { return worker.NoEffect(err) }
+
+// WithCode gives an error a short stable word for programs: "card-declined".
+func WithCode(err error, code string) error { return worker.WithCode(err, code) }
+
+// Typed makes an operation of a function with an input of its own type. The input is read strictly:
+// an unknown field, or anything after the value, is a permanent failure without effect. Where the
+// step has no input, In keeps its zero value.
+func Typed[In, Out any](run func(ctx context.Context, in In, call Call) (Out, error)) Operation {
+	return Operation{Run: func(ctx context.Context, call Call) (any, error) {
+		var in In
+		if err := strictly(call.Input, &in); err != nil {
+			return nil, WithCode(Permanent(NoEffect(fmt.Errorf("the input of %s cannot be read: %w", call.Name, err))), "input")
+		}
+		out, err := run(ctx, in, call)
+		if err != nil {
+			return nil, err
+		}
+		return out, nil
+	}}
+}
+
+func strictly(input json.RawMessage, to any) error {
+	if len(bytes.TrimSpace(input)) == 0 {
+		return nil
+	}
+	d := json.NewDecoder(bytes.NewReader(input))
+	d.DisallowUnknownFields()
+	if err := d.Decode(to); err != nil {
+		return err
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return fmt.Errorf("something follows the value")
+	}
+	return nil
+}

@@ -1,0 +1,63 @@
+package agent
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// Retry is the agent's own, within one attempt of a step.
+type Retry = worker.Retry
+
+// Breaker is the circuit breaker, one for each operation.
+type Breaker = worker.Breaker
+
+// Option changes how Serve works.
+type Option func(*settings)
+
+type settings struct {
+	concurrency, batch int
+	drain              time.Duration
+	retry              Retry
+	breaker            Breaker
+	ledger             port.Ledger
+	ledgerFolder       string
+	queues             port.Queues
+	log                *slog.Logger
+	stats              func(worker.Stats)
+}
+
+// WithConcurrency sets how many requests are handled at the same time; default 10. On Lambda an
+// event's messages are all handled at the same time.
+func WithConcurrency(n int) Option { return func(s *settings) { s.concurrency = n } }
+
+// WithBatch sets how many requests are taken at once, 1 to 10; default 5.
+func WithBatch(n int) Option { return func(s *settings) { s.batch = n } }
+
+// WithDrain sets how long requests in hand may take once the context has ended; default 3 s.
+func WithDrain(d time.Duration) Option { return func(s *settings) { s.drain = d } }
+
+// WithRetry sets the agent's own retries.
+func WithRetry(r Retry) Option { return func(s *settings) { s.retry = r } }
+
+// WithBreaker sets the circuit breaker.
+func WithBreaker(b Breaker) Option { return func(s *settings) { s.breaker = b } }
+
+// WithLedger gives a ledger for plain services. Without one their requests are answered
+// retry-later.
+func WithLedger(l port.Ledger) Option { return func(s *settings) { s.ledger = l } }
+
+// WithLedgerFolder keeps the ledger in an SQLite file in that folder. One process may use it at a
+// time; it must survive the process.
+func WithLedgerFolder(folder string) Option { return func(s *settings) { s.ledgerFolder = folder } }
+
+// WithQueues takes the queues from there and not from the environment: for tests.
+func WithQueues(q port.Queues) Option { return func(s *settings) { s.queues = q } }
+
+// WithLog sets the logger; default slog.Default. IDs are logged, never bodies.
+func WithLog(l *slog.Logger) Option { return func(s *settings) { s.log = l } }
+
+// WithStats calls f with the final counts when Serve ends.
+func WithStats(f func(worker.Stats)) Option { return func(s *settings) { s.stats = f } }
