@@ -1,0 +1,32 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"github.com/stepkeeper/stepkeeper/functions/agent"
+)
+
+func TestOneTicketForAKey(t *testing.T) {
+	operations := (&cloakroom{tickets: map[string]int{}}).operations()
+	hang := func(key, input string) (any, error) {
+		return operations["hang"].Run(t.Context(), agent.Call{Key: key, Input: json.RawMessage(input)})
+	}
+	for key, want := range map[string]int{"a": 1} {
+		for range 2 {
+			if out, err := hang(key, `{"coat":"red"}`); err != nil || out.(ticket).Ticket != want {
+				t.Errorf("%s: %+v, %v", key, out, err)
+			}
+		}
+	}
+	refused := (*agent.Failure)(nil)
+	if _, err := hang("b", `{}`); !errors.As(err, &refused) || !refused.Permanent {
+		t.Errorf("no coat: %v", err)
+	}
+	for _, key := range []string{"a", "never hung"} {
+		if _, err := operations["give-back"].Run(t.Context(), agent.Call{Key: key}); err != nil {
+			t.Errorf("giving back %s: %v", key, err)
+		}
+	}
+}
