@@ -74,3 +74,20 @@ func (s *Store) Plan(query string, args ...any) (string, error) {
 
 // Listing is the query of List.
 var Listing = listing
+
+// Setting is a pragma of the connection that writes.
+func (s *Store) Setting(name string) (n int64, err error) {
+	o := &setting{name: name}
+	err = s.committer.do(context.Background(), o)
+	return o.value, err
+}
+
+type setting struct {
+	name  string
+	value int64
+}
+
+func (o *setting) apply(tx *transaction) (err error) {
+	o.value, err = tx.number("PRAGMA " + o.name)
+	return err
+}

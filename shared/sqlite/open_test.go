@@ -210,3 +210,15 @@ func TestNothingRunsOnAfterClose(t *testing.T) {
 	closed(t, s)
 	goleak.VerifyNone(t, before)
 }
+
+// TestWriterWaitsForTheDisk: no test can pull the plug, so this one looks at what SQLite promises
+// to do. 2 is FULL: the WAL is flushed before a commit is answered.
+func TestWriterWaitsForTheDisk(t *testing.T) {
+	s := open(t, t.TempDir(), sqlite.Options{})
+	defer closed(t, s)
+	for name, want := range map[string]int64{"synchronous": 2, "wal_autocheckpoint": 2000, "cache_size": -16384} {
+		if got, err := s.Setting(name); err != nil || got != want {
+			t.Errorf("%s is %d (%v), want %d", name, got, err, want)
+		}
+	}
+}

@@ -24,7 +24,8 @@ var leaseCases = need(hasLeases, []testCase{
 		s.acquire("l", "a", at(0), 10*time.Second, true)
 		s.acquire("l", "a", at(8), 10*time.Second, true)
 		s.acquire("l", "b", at(12), 10*time.Second, false)
-		s.acquire("l", "b", at(19), 10*time.Second, true)
+		s.acquire("l", "b", at(18).Add(-time.Millisecond), 10*time.Second, false)
+		s.acquire("l", "b", at(18), 10*time.Second, true)
 	}},
 	{name: "an owner takes back what has expired", run: func(s *suite) {
 		s.acquire("l", "a", at(0), time.Second, true)
