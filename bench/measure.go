@@ -35,7 +35,7 @@ func temp() (string, func(), error) {
 func measureCore(_ context.Context, _ options, f *figures, w io.Writer) error {
 	def, problems := source.Parse("saga.yaml", []byte(saga), source.Options{})
 	if def == nil {
-		return fmt.Errorf("the bench's workflow: %v", problems)
+		return fmt.Errorf("the bench's workflow: %w", problems)
 	}
 	at := core.At{Now: core.TimeOf(time.Now()), By: "bench"}
 	d, err := core.Decide(def, []byte(body), nil, core.Submitted{OrderID: "one", Workflow: "saga", ContentHash: "x"}, at)
@@ -262,8 +262,11 @@ func ready(ctx context.Context, binary, dir string) (time.Duration, error) {
 	}
 	line, err := bufio.NewReader(out).ReadString('\n')
 	took := time.Since(start)
-	if err != nil || !strings.Contains(line, "ready on http://") {
-		return 0, fmt.Errorf("%s dev was not ready: %q, %v", binary, line, err)
+	if err != nil {
+		return 0, fmt.Errorf("%s dev was not ready: %w", binary, err)
+	}
+	if !strings.Contains(line, "ready on http://") {
+		return 0, fmt.Errorf("%s dev printed %q and not that it is ready", binary, line)
 	}
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		return 0, err

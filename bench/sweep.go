@@ -46,7 +46,7 @@ func sweepAmong(ctx context.Context, stored, repeats int) (float64, error) {
 	}
 	def, problems := source.Parse("saga.yaml", []byte(saga), source.Options{})
 	if def == nil {
-		return 0, fmt.Errorf("the bench's workflow: %v", problems)
+		return 0, fmt.Errorf("the bench's workflow: %w", problems)
 	}
 	st := state.New(state.Config{
 		Store: db, Definitions: db, Compile: workflow.Decode, Encode: workflow.Encode,
@@ -88,7 +88,7 @@ func sweepAmong(ctx context.Context, stored, repeats int) (float64, error) {
 func storeTasks(ctx context.Context, st *state.Store, def *core.Definition, n int, prefix string, end bool) error {
 	long := time.Now().Add(-time.Hour)
 	if !end {
-		long = time.Now().Add(-time.Duration(def.Steps[0].Timeout.Std() + def.Agents["shop"].QueueAllowance.Std() + time.Second))
+		long = time.Now().Add(-def.Steps[0].Timeout.Std() - def.Agents["shop"].QueueAllowance.Std() - time.Second)
 	}
 	for from := 0; from < n; from += 500 {
 		var changes []state.Change

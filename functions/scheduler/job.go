@@ -27,7 +27,6 @@ type item struct {
 	submit  *message.SubmitOrder // with core.Submitted
 	replyTo string               // of a command that may come before its order
 	waited  core.Duration        // of a reply
-	body    []byte               // for the quarantine
 
 	err      error // not deletable: it has to come again
 	known    bool  // a submission of an order that was there

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"runtime/debug"
 	"time"
 
@@ -20,6 +21,7 @@ type handling struct {
 	req      *message.Request
 	op       Operation
 	received time.Time
+	times    int       // how often the request was received, this time included
 	deadline time.Time // of all tries together
 
 	try    int
@@ -54,6 +56,9 @@ func (h *handling) run(ctx context.Context) Verdict {
 	inner, cancel := context.WithTimeout(ctx, limit)
 	h.tries(inner)
 	cancel()
+	if wait, fits := h.heldBack(); fits {
+		return w.giveBack(wait)
+	}
 	if h.failed != nil && errors.Is(ctx.Err(), context.Canceled) && !h.failed.Permanent {
 		return w.giveBack(0) // shutting down cut it short: another instance goes on with the same key
 	}
@@ -91,17 +96,41 @@ func (h *handling) tries(ctx context.Context) {
 		}
 		return nil, nil
 	})
-	if errors.Is(err, circuitbreaker.ErrOpen) && !h.silent {
-		wait := g.breaker.RemainingDelay()
-		if wait <= 0 { // half-open, and others are probing
-			wait = h.w.Breaker.Delay
-		}
-		why := fmt.Errorf("the circuit breaker of %s %s is open: the service failed too often just now; the call was not made", h.w.Agent, h.req.Name)
-		if h.failed != nil {
-			why = fmt.Errorf("%w; before: %w", why, h.failed.Err)
-		}
-		h.failed = &tried{Failure: Failure{Code: "breaker-open", RetryAfter: wait, Err: why}}
+	if !errors.Is(err, circuitbreaker.ErrOpen) || h.silent {
+		return
 	}
+	wait := g.breaker.RemainingDelay()
+	if wait <= 0 { // half-open, and others are probing
+		wait = h.w.Breaker.Delay / 2
+	}
+	why := fmt.Errorf("the circuit breaker of %s %s is open: the service failed too often just now; the call was not made", h.w.Agent, h.req.Name)
+	if h.failed != nil {
+		why = fmt.Errorf("%w; before: %w", why, h.failed.Err)
+	}
+	h.failed = &tried{Failure: Failure{Code: codeOpen, RetryAfter: wait, Err: why}}
+}
+
+// maxHeldBack is how often a request may have been received to be held back once more: a queue
+// gives up on one that comes too often (maxReceiveCount, at least 5).
+const maxHeldBack = 3
+
+// heldBack: a request that met an open breaker, and was not called, waits in its queue while its
+// time allows, because a sick service must not use up the failures of a step that never reached
+// it. The waits are spread, so that not all of them come back to the one probe.
+func (h *handling) heldBack() (wait time.Duration, fits bool) {
+	if h.failed == nil || h.failed.Code != codeOpen || h.try > 0 || h.times > maxHeldBack {
+		return 0, false
+	}
+	wait = h.failed.RetryAfter + time.Duration(h.spread()*float64(h.w.Breaker.Delay)/2)
+	back := h.w.Clock.Now().Add(wait + h.req.Timeout.Std()/2)
+	return wait, back.Before(h.stop())
+}
+
+// spread is a number in [0, 1) that belongs to the request and the number of its delivery.
+func (h *handling) spread() float64 {
+	sum := fnv.New32a()
+	fmt.Fprintf(sum, "%s/%d/%d", h.req.Key, h.req.Attempt, h.times)
+	return float64(sum.Sum32()>>8) / (1 << 24)
 }
 
 // once is one try. What it answers is for the policies; the outcome stands in h, because the
@@ -236,5 +265,6 @@ func encode(value any) (json.RawMessage, error) {
 const (
 	codeOutput   = "output"           // done, and its output cannot be used
 	codeTooLarge = "output-too-large" // the same
+	codeOpen     = "breaker-open"     // not called: the circuit breaker is open
 	codeLedger   = "ledger"           // not called: the ledger could not be used
 )

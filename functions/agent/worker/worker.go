@@ -81,7 +81,7 @@ func (w *Worker) Handle(ctx context.Context, d port.Delivery) (v Verdict) {
 	case err != nil:
 		return w.quarantine(ctx, d, err)
 	}
-	h := handling{w: w, req: req, received: received}
+	h := handling{w: w, req: req, received: received, times: d.Received}
 	return h.run(ctx)
 }
 

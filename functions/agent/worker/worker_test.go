@@ -495,7 +495,7 @@ func TestCheckBeforeARepeatedCall(t *testing.T) {
 	}
 }
 
-// The breaker opens on failures of the service, answers at once while it is open, and recovers.
+// The breaker opens on failures of the service, holds back what comes while it is open, and recovers.
 func TestBreaker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls atomic.Int32
@@ -522,7 +522,14 @@ func TestBreaker(t *testing.T) {
 		for range 3 {
 			ask("charge")
 		}
-		if r := ask("charge"); calls.Load() != 3 || r.Error.Code != "breaker-open" || r.Outcome != core.OutcomeRetryLater || r.RetryAfter <= 0 || r.RetryAfter > 10_000 {
+		first := delivery(request(time.Now()))
+		if v := b.worker.Handle(context.Background(), first); v.Delete || v.After < 10*time.Second || v.After > 15*time.Second || calls.Load() != 3 {
+			t.Errorf("a request that met an open breaker was not held back: %+v, %d calls", v, calls.Load())
+		}
+		again := first
+		again.Received = 4 // held back often enough
+		b.worker.Handle(context.Background(), again)
+		if r := b.reply(); calls.Load() != 3 || r.Error.Code != "breaker-open" || r.Outcome != core.OutcomeRetryLater || r.RetryAfter <= 0 || r.RetryAfter > 10_000 {
 			t.Errorf("open: %d calls, reply %+v %+v", calls.Load(), r, r.Error)
 		}
 		if state := b.worker.Stats().Breakers["charge"]; state != "open" {

@@ -169,7 +169,7 @@ func (w *World) SchedulerConfig(s *state.Store, name string) scheduler.Config {
 
 // quiet drops the actors' logs, unless somebody looks for something.
 func quiet() *slog.Logger {
-	out := io.Writer(io.Discard)
+	out := io.Discard
 	if os.Getenv("STEPKEEPER_TEST_LOG") != "" {
 		out = os.Stderr
 	}
