@@ -45,6 +45,9 @@ type Options struct {
 	Once bool
 	// LateDelete: Delete works after the visibility timeout while nobody else received the message.
 	LateDelete bool
+	// LosesPolls: a receive whose context ends can take messages along until their visibility
+	// timeout has passed, as one over a network does whose answer nobody reads any more.
+	LosesPolls bool
 	// ExactDepth: Depth counts what was sent at once; otherwise the suite does not look at it.
 	ExactDepth bool
 	// Groups are the groups of cases to run; none: all. Cases about visibility and delay need a

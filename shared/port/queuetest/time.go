@@ -223,7 +223,7 @@ var pollCases = []testCase{
 		s.send(q, "b")
 		s.bodiesAre(append(a.deliveries, s.answered(first).deliveries...), "a", "b")
 	}},
-	{name: "a poll that was given up takes no message along", run: func(s *suite) {
+	{name: "a poll that was given up takes no message along", needs: func(o Options) bool { return !o.LosesPolls }, run: func(s *suite) {
 		q := s.queue(plain)
 		for range 50 {
 			ctx, cancel := context.WithCancel(s.ctx)
