@@ -63,11 +63,30 @@ func TestKilledAtRandom(t *testing.T) {
 	t.Logf("%d orders processed, %d undone, %d refused in %.1f s; killed and restarted %d times; %d calls repeated",
 		report.Processed, report.Undone, report.Refused, report.Seconds, report.Restarts, report.Retries)
 	if report.Restarts < kills || report.AuditViolations != 0 || report.Unfinished != 0 || report.Error != 0 {
-		t.Errorf("report %+v\n%s", report, &out)
+		t.Errorf("report %+v\n%s%s", report, &out, stopped(t, dir))
 	}
 	if report.Processed < lines/2 {
 		t.Errorf("only %d of %d orders were processed; too few for a proof", report.Processed, lines)
 	}
+}
+
+// stopped shows the orders that are in Error in the data that a run has left.
+func stopped(t *testing.T, dir string) string {
+	t.Helper()
+	s := &site{t: t, dir: filepath.Join(dir, "run")}
+	if err := os.Mkdir(s.path("workflows"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	p := s.start()
+	var all strings.Builder
+	for o, err := range p.client.List(t.Context(), client.Query{State: "Error"}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.WriteString(p.run("", "show", o.OrderID).out)
+		all.WriteString(p.run("", "show", o.OrderID, "--output", "json").out)
+	}
+	return all.String()
 }
 
 // 2,000 orders are under way when the process is killed: each goes on within one second of the next

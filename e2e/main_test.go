@@ -11,7 +11,12 @@ import (
 // binary is the program under test.
 var binary string
 
-func TestMain(m *testing.M) { os.Exit(buildAndRun(m)) }
+func TestMain(m *testing.M) {
+	if os.Getenv(journalVariable) != "" { // this process is to be an agent
+		os.Exit(serveCourier())
+	}
+	os.Exit(buildAndRun(m))
+}
 
 func buildAndRun(m *testing.M) int {
 	dir, err := os.MkdirTemp("", "stepkeeper-e2e-")
