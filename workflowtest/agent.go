@@ -127,7 +127,7 @@ func (a *Agent) handle(ctx context.Context, d port.Delivery) error {
 	case !verdict.Delete:
 		return fmt.Errorf("%s.%s of step %s was given back", a.name, r.Name, r.Step)
 	case len(run.calls) == calls:
-		run.note("%s: %s.%s, attempt %d: answered from the ledger of the plain service, or not at all", r.Step, a.name, r.Name, r.Attempt)
+		run.note("%s: %s.%s, attempt %d: not called: the ledger of the plain service forbids it, or knows the answer", r.Step, a.name, r.Name, r.Attempt)
 	case run.calls[calls].Outcome == "":
 		run.note("%s: %s.%s, attempt %d: no answer", r.Step, a.name, r.Name, r.Attempt)
 	}

@@ -39,12 +39,16 @@ func (w *Workflow) committed(t *core.Task) {
 		r.path, r.undone = nil, nil
 		r.note("started again from the beginning, run %d", t.Run)
 	}
-	for i := range t.Steps {
-		var was core.Step
-		if i < len(old.Steps) {
-			was = old.Steps[i]
+	for _, begun := range []bool{false, true} { // what has ended is the cause of what begins
+		for i := range t.Steps {
+			var was core.Step
+			if i < len(old.Steps) {
+				was = old.Steps[i]
+			}
+			if now := &t.Steps[i]; now.InFlight() == begun {
+				r.stepped(&was, now)
+			}
 		}
-		r.stepped(&was, &t.Steps[i])
 	}
 	if old.ProcessState != t.ProcessState {
 		why := ""
