@@ -49,7 +49,7 @@ func (p *operator) attend(ctx context.Context, id string) error {
 		return err
 	}
 	for _, s := range t.Steps {
-		if s.Resolved != nil || !inDoubt(s) {
+		if !inDoubt(s) || s.Resolved != nil && s.Resolved.At > s.ClaimedAt { // said already, and nobody was asked since
 			continue
 		}
 		if time.Now().Before(lastMoment(s).Add(clockPatience)) {
