@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
@@ -46,10 +47,15 @@ func benchDocument() []byte { return bytes.Repeat([]byte(`{"k":12}`), 128) } // 
 // BenchmarkOrders: orders of five durable writes, 64 at a time. STEPKEEPER_STORED finished orders
 // are stored before (default 0).
 func BenchmarkOrders(b *testing.B) {
-	s := open(b, b.TempDir(), sqlite.Options{})
-	defer s.Close()
+	folder := b.TempDir()
+	s := open(b, folder, sqlite.Options{})
 	stored, _ := strconv.ParseInt(os.Getenv("STEPKEEPER_STORED"), 10, 64)
 	fill(b, s, stored)
+	s.Close()
+	flush(b, folder)
+	s = open(b, folder, sqlite.Options{})
+	defer s.Close()
+	written := bytesWritten(b)
 	var next atomic.Int64
 	next.Store(stored)
 	var mu sync.Mutex
@@ -62,8 +68,34 @@ func BenchmarkOrders(b *testing.B) {
 		mu.Unlock()
 	})
 	reportTimes(b, times)
+	b.ReportMetric(float64(bytesWritten(b)-written)/float64(b.N)/1024, "KiB-written/order")
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "orders/s")
 	b.ReportMetric(5*float64(b.N)/b.Elapsed().Seconds(), "writes/s")
+}
+
+// flush waits until what was stored before is on the disk, so that it does not slow what is measured.
+func flush(b *testing.B, folder string) {
+	file, err := os.Open(filepath.Join(folder, "stepkeeper.db"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer file.Close()
+	if err := file.Sync(); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// bytesWritten is what this process has handed to the file system, 0 where the system does not say.
+func bytesWritten(b *testing.B) int64 {
+	b.Helper()
+	text, err := os.ReadFile("/proc/self/io")
+	if err != nil {
+		return 0
+	}
+	_, after, _ := bytes.Cut(text, []byte("wchar: "))
+	line, _, _ := bytes.Cut(after, []byte("\n"))
+	n, _ := strconv.ParseInt(string(line), 10, 64)
+	return n
 }
 
 // concurrently runs b.N calls on that many goroutines.
