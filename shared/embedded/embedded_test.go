@@ -373,3 +373,45 @@ func TestAForgedReplyChangesNothing(t *testing.T) {
 		t.Fatalf("version %d, %s: %v", task.Version, task.ProcessState, err)
 	}
 }
+
+// A clock that jumps ends waits early or late; it breaks no order and harms no neighbour.
+func TestAClockThatJumps(t *testing.T) {
+	w := newWorld(t, "5s")
+	var offset atomic.Int64
+	w.options.Clock = port.ClockFunc(func() time.Time { return time.Now().Add(time.Duration(offset.Load())) })
+	s := w.open()
+	defer closeStack(t, s)
+	w.shop.hang.Store(true)
+	var ids []string
+	for i := range 20 {
+		ids = append(ids, fmt.Sprintf("before-%d", i))
+		submit(t, s, ids[i], "")
+	}
+	offset.Store(int64(time.Hour)) // every complete-by has passed now
+	w.shop.hang.Store(false)
+	ids = append(ids, "forward")
+	submit(t, s, "forward", "")
+	processed := 0
+	for _, id := range ids {
+		switch task := wait(t, s, id); task.ProcessState {
+		case core.Processed:
+			processed++
+		case core.Compensated:
+		default:
+			t.Fatalf("%s ended %s: %s", id, task.ProcessState, task.EndText)
+		}
+	}
+	w.shop.delay = 20 * time.Millisecond
+	submit(t, s, "across", "")
+	offset.Store(0) // an hour back, with that one in flight
+	submit(t, s, "back", "")
+	for _, id := range []string{"across", "back"} {
+		if task := wait(t, s, id); task.ProcessState != core.Processed {
+			t.Fatalf("%s ended %s: %s", id, task.ProcessState, task.EndText)
+		}
+		processed++
+	}
+	if got := w.shop.standing(); got != 2*processed {
+		t.Fatalf("%d effects stand for %d processed orders", got, processed)
+	}
+}
