@@ -410,53 +410,19 @@ func TestSettleOnlyWhatWasToldHere(t *testing.T) {
 	}
 }
 
-// P27, H32: a status in a queue in memory settles when it is taken.
-func TestSettleOnTake(t *testing.T) {
-	w := world.New(t, world.Definition())
-	w.Config = func(c *scheduler.Config) { c.SettleOnTake = true }
-	w.Boot()
-	w.Scheduler.Handle(ctx, port.Intake, deliver(world.Order("o-1")))
-	end(t, w, requests(t, w))
-	task := w.Task("o-1")
-	if task.ProcessState != core.Processed || task.Tell == 0 {
-		t.Fatalf("settled when it was sent: %+v", task)
-	}
-	told := func(s core.Status) {
-		if err := w.Scheduler.Told(ctx, []core.Status{s, s}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	told(core.Status{OrderID: "o-1"})
-	told(core.Status{OrderID: "o-1", Seq: task.EndSeq - 1})
-	told(core.Status{OrderID: "o-1", Seq: task.EndSeq, Run: 1})
-	told(core.Status{OrderID: "o-none", Seq: task.EndSeq})
-	if w.Task("o-1").Tell == 0 {
-		t.Fatal("settled by another status")
-	}
-	told(core.Status{OrderID: "o-1", Seq: task.EndSeq})
-	told(core.Status{OrderID: "o-1", Seq: task.EndSeq})
-	if got := w.Task("o-1"); !got.AtRest() || got.Version != task.Version+1 {
-		t.Errorf("taken, but not settled: %+v", got)
-	}
-}
-
 // A name that the operator took off the list can never be told; the order ends all the same.
 func TestReplyToThatIsGone(t *testing.T) {
-	for _, onTake := range []bool{false, true} {
-		w := world.New(t, world.Definition())
-		w.Config = func(c *scheduler.Config) { c.SettleOnTake = onTake }
-		w.Boot()
-		w.Scheduler.Handle(ctx, port.Intake, deliver(world.Order("o-1")))
-		w.Gone = "shop"
-		if failed := end(t, w, requests(t, w)); len(failed) > 0 {
-			t.Errorf("given back: %v", failed)
-		}
-		if task := w.Task("o-1"); !task.AtRest() {
-			t.Errorf("settle on take %v: it waits for nobody: %+v", onTake, task)
-		}
-		if w.Counts["status not sent: unknown reply-to"] == 0 {
-			t.Errorf("not counted: %v", w.Counts)
-		}
+	w := world.New(t, world.Definition()).Boot()
+	w.Scheduler.Handle(ctx, port.Intake, deliver(world.Order("o-1")))
+	w.Gone = "shop"
+	if failed := end(t, w, requests(t, w)); len(failed) > 0 {
+		t.Errorf("given back: %v", failed)
+	}
+	if task := w.Task("o-1"); !task.AtRest() {
+		t.Errorf("it waits for nobody: %+v", task)
+	}
+	if w.Counts["status not sent: unknown reply-to"] == 0 {
+		t.Errorf("not counted: %v", w.Counts)
 	}
 }
 
@@ -576,15 +542,15 @@ func TestCommandsThatCannotBe(t *testing.T) {
 // P27: queues that died with their process are filled again from the documents.
 func TestRestartEmitsAgain(t *testing.T) {
 	def := world.Definition()
-	w := world.New(t, def)
-	w.Config = func(c *scheduler.Config) { c.SettleOnTake = true }
-	w.Boot()
+	w := world.New(t, def).Boot()
 	w.Send(port.Intake, world.Order("o-1"), world.Order("o-2"), world.Order("o-3"))
 	w.Handle(port.Intake)
 	asked := requests(t, w) // lost
 	w.Scheduler.Handle(ctx, port.Replies, deliver(world.Later(asked["o-2 a/1 do"]), world.Done(asked["o-2 b/1 do"])))
 	w.Scheduler.Handle(ctx, port.Replies, deliver(world.Done(asked["o-3 a/1 do"]), world.Done(asked["o-3 b/1 do"])))
+	w.Refuse = "shop" // the end of the third stays untold
 	w.Scheduler.Handle(ctx, port.Replies, deliver(world.Done(requests(t, w)["o-3 c/1 do"])))
+	w.Refuse = ""
 	w.Take("shop")
 	w.Clock.Advance(3 * time.Second)
 	w.Take(port.Control)

@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
-	"github.com/stepkeeper/stepkeeper/shared/state"
 )
 
 // restartPage is how many tasks are loaded at a time.
@@ -62,45 +60,4 @@ func (s *Scheduler) restart(ctx context.Context, due []port.Due) (tasks int, err
 		tasks++
 	}
 	return tasks, err
-}
-
-// Told settles the ends whose final status was taken out of a queue in memory, or expired there
-// (P27, H32). A status that is no end's, or of an end that is past, changes nothing.
-func (s *Scheduler) Told(ctx context.Context, statuses []core.Status) error {
-	byID := map[string]core.Status{}
-	var ids []string
-	for _, st := range statuses {
-		if st.Seq == 0 {
-			continue
-		}
-		if was, ok := byID[st.OrderID]; !ok {
-			ids = append(ids, st.OrderID)
-		} else if was.Seq > st.Seq {
-			continue
-		}
-		byID[st.OrderID] = st
-	}
-	for try := 0; len(ids) > 0 && try < s.cfg.Tries; try++ {
-		loaded, err := s.cfg.State.Load(ctx, ids)
-		if err != nil {
-			return fmt.Errorf("settle: %w", err)
-		}
-		var changes []state.Change
-		for i, l := range loaded {
-			st := byID[ids[i]]
-			if l.Err == nil && l.Task != nil && l.Task.Tell != 0 && l.Task.EndSeq == st.Seq && l.Task.Run == st.Run {
-				changes = append(changes, state.Change{Task: settled(l.Task)})
-			}
-		}
-		ids = ids[:0:0]
-		for i, err := range s.cfg.State.Commit(ctx, changes) {
-			if err != nil {
-				ids = append(ids, changes[i].Task.OrderID)
-			}
-		}
-	}
-	if len(ids) > 0 {
-		return fmt.Errorf("settle %d ends: %w", len(ids), errLost)
-	}
-	return nil
 }

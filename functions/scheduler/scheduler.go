@@ -20,9 +20,6 @@ type Config struct {
 	Name   string // of this instance, for LockedBy
 	// WakeSlack is added to the delay of a Wake: 1 s on AWS, some milliseconds in one process.
 	WakeSlack time.Duration
-	// SettleOnTake says that status queues live in memory: an end with a status is settled by
-	// Told, when the status was taken, and not when it was sent (P27, H32).
-	SettleOnTake bool
 	// Tries is how often a task is loaded and decided again in one handling before its messages
 	// are given back; 0: 8.
 	Tries  int

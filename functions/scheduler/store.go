@@ -201,7 +201,7 @@ func unsendable(requests []core.SendRequest) []*item {
 func (s *Scheduler) settle(ctx context.Context, jobs []*job) {
 	var changes []state.Change
 	for _, j := range jobs {
-		if j.failed || !j.settles || s.cfg.SettleOnTake && s.toBeTaken(j.effects) {
+		if j.failed || !j.settles {
 			continue
 		}
 		changes = append(changes, state.Change{Task: settled(j.next)})
@@ -220,17 +220,4 @@ func settled(t *core.Task) *core.Task {
 	c := *core.Settled(t)
 	c.Version = t.Version + 1
 	return &c
-}
-
-// toBeTaken reports a numbered status that somebody will take; one to a name that is off the list
-// was passed over, and nobody ever will.
-func (s *Scheduler) toBeTaken(effects []core.Effect) bool {
-	for _, e := range effects {
-		if st, ok := e.(core.SendStatus); ok && st.Status.Seq > 0 {
-			if _, err := s.cfg.Queues.ReplyTo(st.ReplyTo); !errors.Is(err, port.ErrNotFound) {
-				return true
-			}
-		}
-	}
-	return false
 }

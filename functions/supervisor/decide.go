@@ -106,9 +106,6 @@ func (c *found) add(w *sweep, ev core.Event, d core.Decision) error {
 		if r, ok := e.(core.SendRequest); ok {
 			return fmt.Errorf("step %q: %w", r.Step, errClaimed)
 		}
-		if _, ok := e.(core.SendSettle); ok && w.statusWaits(d.Task, ev) {
-			continue
-		}
 		c.parcel.Effects = append(c.parcel.Effects, e)
 	}
 	c.note(ev, c.next, d.Task)
@@ -116,12 +113,6 @@ func (c *found) add(w *sweep, ev core.Event, d core.Decision) error {
 		c.next = d.Task
 	}
 	return nil
-}
-
-// statusWaits: the end is told as soon as the application takes the status (P27).
-func (w *sweep) statusWaits(t *core.Task, ev core.Event) bool {
-	_, tell := ev.(core.TellOverdue)
-	return tell && w.cfg.StatusWaits != nil && t.EndSeq > 0 && w.cfg.StatusWaits(t.OrderID, t.Run, t.EndSeq)
 }
 
 // note counts what one event did to the task.

@@ -24,15 +24,12 @@ type Config struct {
 	// Capacity is how many requests the agent takes at a time, its concurrency × batch. More
 	// visible messages than that are a backlog (P32). nil, or an answer of 0 or less: 10.
 	Capacity      func(agent string) int
-	PagesPerSweep int           // bounds the work of one sweep; 0: 50
-	PageSize      int           // entries of the index per page; 0: 100
-	LeaseTTL      time.Duration // how long a shard stays ours without a renewal; 0: 60 s
-	WakeSlack     time.Duration // added to the delay of a Wake
-	// StatusWaits reports that an end's status still waits in a queue in memory: it is settled
-	// when it is taken, so that the Supervisor does not ask to tell it again (P27). May be nil.
-	StatusWaits func(orderID string, run, seq int) bool
-	Logger      *slog.Logger           // nil: slog.Default
-	Count       func(what, why string) // may be nil
+	PagesPerSweep int                    // bounds the work of one sweep; 0: 50
+	PageSize      int                    // entries of the index per page; 0: 100
+	LeaseTTL      time.Duration          // how long a shard stays ours without a renewal; 0: 60 s
+	WakeSlack     time.Duration          // added to the delay of a Wake
+	Logger        *slog.Logger           // nil: slog.Default
+	Count         func(what, why string) // may be nil
 }
 
 // Supervisor is safe for concurrent use.

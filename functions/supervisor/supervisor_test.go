@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/functions/internal/world"
-	"github.com/stepkeeper/stepkeeper/functions/scheduler"
 	"github.com/stepkeeper/stepkeeper/functions/supervisor"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/memory"
@@ -163,32 +162,28 @@ func TestErrorIsTold(t *testing.T) {
 	}
 }
 
-// P11, P27: an untold end is asked for again, but not while its status waits in memory.
+// P11: an untold end is asked for again.
 func TestUntoldEndIsAskedForAgain(t *testing.T) {
-	for _, waits := range []bool{false, true} {
-		w := world.New(t, world.Definition())
-		w.Config = func(c *scheduler.Config) { c.SettleOnTake = true }
-		w.Sweeping = func(c *supervisor.Config) { c.StatusWaits = func(string, int, int) bool { return waits } }
-		w.Boot()
-		w.Send(port.Intake, world.Order("o-1"))
-		for range 5 {
-			w.Handle(port.Intake)
-			w.Agents()
-			w.Handle(port.Replies)
-		}
-		before := w.Task("o-1")
-		if before.ProcessState != core.Processed || before.Tell == 0 {
-			t.Fatalf("%+v", before)
-		}
-		w.Clock.Advance(31 * time.Second)
-		r := sweep(t, w)
-		after := w.Task("o-1")
-		if r.Told != 1 || after.Tell <= before.Tell || after.Due != after.Tell {
-			t.Errorf("waits %v: %s, tell %s, due %s", waits, r, after.Tell, after.Due)
-		}
-		if got := controls(w); (len(got) == 1) == waits {
-			t.Errorf("waits %v: sent %v", waits, got)
-		}
+	w := world.New(t, world.Definition()).Boot()
+	w.Send(port.Intake, world.Order("o-1"))
+	w.Handle(port.Intake)
+	w.Refuse = "shop"
+	for range 5 {
+		w.Agents()
+		w.Handle(port.Replies)
+	}
+	before := w.Task("o-1")
+	if before.ProcessState != core.Processed || before.Tell == 0 {
+		t.Fatalf("%+v", before)
+	}
+	w.Clock.Advance(31 * time.Second)
+	r := sweep(t, w)
+	after := w.Task("o-1")
+	if r.Told != 1 || after.Tell <= before.Tell || after.Due != after.Tell {
+		t.Errorf("%s, tell %s, due %s", r, after.Tell, after.Due)
+	}
+	if got := controls(w); len(got) != 1 {
+		t.Errorf("sent %v", got)
 	}
 }
 

@@ -114,16 +114,9 @@ func (q *Queue) promote(now time.Time) {
 	}
 }
 
-// departed is what left the queue during an operation, to be told of once the lock is free.
+// departed is what has to leave the queue for another one, once the lock is free.
 type departed struct {
-	gone   []gone
 	buried []buried
-}
-
-type gone struct {
-	message port.Message
-	id      string
-	fate    Fate
 }
 
 type buried struct {
@@ -188,7 +181,7 @@ func (q *Queue) take(now time.Time, most int, visibility time.Duration) ([]port.
 		q.visible--
 		switch {
 		case q.expired(e, now):
-			q.expire(t, e, &left)
+			q.slab.release(t.slot)
 		case q.config.MaxReceives > 0 && e.received >= q.config.MaxReceives:
 			left.buried = append(left.buried, buried{e.message, t.slot, t.seq, e.sent})
 			q.sleepUntil(t.slot, e, now.Add(max(visibility, burial)))
@@ -211,12 +204,6 @@ func (q *Queue) expired(e *entry, now time.Time) bool {
 	return q.config.Retention > 0 && now.Sub(e.sent) >= q.config.Retention
 }
 
-func (q *Queue) expire(t ticket, e *entry, left *departed) {
-	id, _ := receipt(t.seq, t.slot, 0)
-	left.gone = append(left.gone, gone{e.message, id, Expired})
-	q.slab.release(t.slot)
-}
-
 // settle carries out, without the lock, what an operation left to do elsewhere.
 func (q *Queue) settle(ctx context.Context, left departed) {
 	for _, b := range left.buried {
@@ -230,12 +217,6 @@ func (q *Queue) settle(ctx context.Context, left departed) {
 			q.remove(b.slot, e)
 		}
 		q.mu.Unlock()
-	}
-	if q.config.Gone == nil {
-		return
-	}
-	for _, g := range left.gone {
-		q.config.Gone(g.message, g.id, g.fate)
 	}
 }
 
@@ -261,7 +242,6 @@ func (q *Queue) remove(slot uint32, e *entry) {
 // its visibility timeout has passed.
 func (q *Queue) Delete(ctx context.Context, receipts []string) []error {
 	errs := make([]error, len(receipts))
-	var left departed
 	q.mu.Lock()
 	for i, text := range receipts {
 		if errs[i] = ctx.Err(); errs[i] != nil {
@@ -278,15 +258,10 @@ func (q *Queue) Delete(ctx context.Context, receipts []string) []error {
 		case e.received != received:
 			errs[i] = q.badReceipt(text)
 		default:
-			if q.config.Gone != nil {
-				id, _ := receipt(seq, slot, received)
-				left.gone = append(left.gone, gone{e.message, id, Taken})
-			}
 			q.remove(slot, e)
 		}
 	}
 	q.mu.Unlock()
-	q.settle(ctx, left)
 	return errs
 }
 
@@ -348,7 +323,7 @@ func (q *Queue) Depth(ctx context.Context) (port.Depth, error) {
 		}
 		q.line.drop()
 		q.visible--
-		q.expire(t, e, &left)
+		q.slab.release(t.slot)
 	}
 	depth.Visible, depth.InFlight, depth.Delayed = q.visible, q.flying, len(q.asleep.slots)-q.flying
 	q.rouse(now)

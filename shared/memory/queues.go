@@ -9,14 +9,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Fate is what became of a message that left its queue.
-type Fate int
-
-const (
-	Taken   Fate = iota // deleted by its receiver
-	Expired             // older than the queue's retention
-)
-
 // QueueConfig describes one queue.
 type QueueConfig struct {
 	Name        string
@@ -27,9 +19,6 @@ type QueueConfig struct {
 	DeadLetterTo port.Queue
 	Capacity     int           // messages that it holds at most, in flight ones included; 0: no limit
 	Retention    time.Duration // age at which a message expires; 0: never
-	// Gone is told of each message that left the queue for good, after the fact and without a
-	// lock held. Dead letters have not left for good.
-	Gone func(message port.Message, id string, fate Fate)
 }
 
 // Queues is a port.Queues in memory. Safe for concurrent use.

@@ -86,42 +86,6 @@ func TestQueuesCanBeAdded(t *testing.T) {
 	}
 }
 
-// TestGone: the owner of a queue learns what became of each message (P27).
-func TestGone(t *testing.T) {
-	clock := memory.NewClock(start)
-	var told []string
-	queues, err := memory.NewQueues(clock, []memory.QueueConfig{{
-		Name: "status", Retention: time.Minute, MaxReceives: 2, DeadLetter: "dead",
-		Gone: func(m port.Message, id string, fate memory.Fate) {
-			told = append(told, fmt.Sprintf("%s %t %v", m.Body, id != "", fate == memory.Taken))
-		},
-	}, {Name: "dead"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	q := queue(t, queues, "status")
-	send(t, q, "taken", "poison", "expires")
-	deliveries := receive(t, q, time.Second)
-	for range 2 { // the second time there is nothing to tell
-		q.Delete(t.Context(), []string{deliveries[0].Receipt})
-	}
-	clock.Advance(2 * time.Second)
-	for _, d := range receive(t, q, time.Second) {
-		if string(d.Body) == "expires" {
-			if err := q.Extend(t.Context(), d.Receipt, time.Hour); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	clock.Advance(2 * time.Second)
-	receive(t, q, time.Second)
-	clock.Advance(2 * time.Hour)
-	receive(t, q, time.Second)
-	if want := []string{"taken true true", "expires true false"}; !slices.Equal(told, want) {
-		t.Errorf("told %v, want %v", told, want)
-	}
-}
-
 // TestDeadLettersElsewhere: while the other queue is full, the dead letter waits where it is.
 func TestDeadLettersElsewhere(t *testing.T) {
 	clock := memory.NewClock(start)
