@@ -93,7 +93,7 @@ func (d *director) watch(ctx context.Context) error {
 			outages.Go(func() { d.strike(ctx) })
 		}
 		// It is killed at work, not while it is still coming up, unless there is no work left.
-		if len(d.killsAt) > 0 && (p.ends() >= d.killsAt[0] && d.waiting.IsZero() || over) {
+		if len(d.killsAt) > 0 && (d.due(p) && d.waiting.IsZero() || over) {
 			d.killsAt = d.killsAt[1:]
 			if err := d.powerCut(ctx); err != nil {
 				return err
@@ -106,10 +106,19 @@ func (d *director) watch(ctx context.Context) error {
 		if over {
 			return nil
 		}
-		if err := sleep(ctx, min(max(pollEvery, 5*took), pollAtLeast)); err != nil {
+		wait := min(max(pollEvery, 5*took), pollAtLeast)
+		if len(d.killsAt) > 0 {
+			wait = pollEvery // on a slow machine the moment would pass unseen
+		}
+		if err := sleep(ctx, wait); err != nil {
 			return err
 		}
 	}
+}
+
+// due: so many orders have ended, or, as it is known without asking, so many more were acknowledged.
+func (d *director) due(p progress) bool {
+	return p.ends() >= d.killsAt[0] || p.answered >= d.killsAt[0]+p.lines/5
 }
 
 // look asks for all orders. An engine that ended by itself is an error; one that does not answer
