@@ -19,7 +19,7 @@ import (
 )
 
 type options struct {
-	out, binary                       string
+	out, binary, profile, only        string
 	orders, repeats, stored, finished int
 	running, concurrency              int
 }
@@ -45,6 +45,14 @@ type figures struct {
 	Seconds            float64            `json:"seconds"`
 }
 
+var parts = []struct {
+	name    string
+	measure func(context.Context, options, *figures, io.Writer) error
+}{
+	{"core", measureCore}, {"throughput", measureFloorAndThroughput}, {"http", measureHTTP}, {"alone", measureAlone}, {"ready", measureReady},
+	{"memory", measureMemory}, {"sweep", measureSweep}, {"stored", measureStored},
+}
+
 func main() {
 	var o options
 	cmd := &cobra.Command{
@@ -54,6 +62,8 @@ func main() {
 	f := cmd.Flags()
 	f.StringVar(&o.out, "out", "bench.json", "file for the figures")
 	f.StringVar(&o.binary, "binary", "", "stepkeeper program, for the time until it is ready; empty: that part is left out")
+	f.StringVar(&o.profile, "profile", "", "file for a CPU profile of the throughput")
+	f.StringVar(&o.only, "only", "", "measure one part only: core, throughput, http, alone, ready, memory, sweep, stored")
 	f.IntVar(&o.orders, "orders", 30_000, "orders of one repetition")
 	f.IntVar(&o.repeats, "repeats", 3, "repetitions; the median counts")
 	f.IntVar(&o.concurrency, "concurrency", 64, "orders in flight")
@@ -72,11 +82,12 @@ func main() {
 func run(ctx context.Context, o options, w io.Writer) error {
 	start := time.Now()
 	var f figures
-	for _, part := range []func(context.Context, options, *figures, io.Writer) error{
-		measureCore, measureFloorAndThroughput, measureAlone, measureReady, measureMemory, measureSweep, measureStored,
-	} {
-		if err := part(ctx, o, &f, w); err != nil {
-			return err
+	for _, part := range parts {
+		if o.only != "" && o.only != part.name {
+			continue
+		}
+		if err := part.measure(ctx, o, &f, w); err != nil {
+			return fmt.Errorf("%s: %w", part.name, err)
 		}
 	}
 	f.Seconds = time.Since(start).Seconds()

@@ -3,11 +3,13 @@ package main
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/pprof"
 	"strconv"
 	"strings"
 	"sync"
@@ -15,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/embedded"
@@ -70,6 +73,11 @@ func measureFloorAndThroughput(ctx context.Context, o options, f *figures, w io.
 	if err != nil {
 		return err
 	}
+	stopProfile, err := profile(o.profile)
+	if err != nil {
+		return err
+	}
+	defer stopProfile()
 	doc := make([]byte, 1000)
 	var floors, ours, ratios []float64
 	for rep := range o.repeats + 1 { // the first one warms up
@@ -94,12 +102,76 @@ func measureFloorAndThroughput(ctx context.Context, o options, f *figures, w io.
 	return bare.close()
 }
 
+// profile writes a CPU profile until the returned function is called.
+func profile(file string) (stop func(), err error) {
+	if file == "" {
+		return func() {}, nil
+	}
+	out, err := os.Create(file)
+	if err != nil {
+		return nil, err
+	}
+	if err := pprof.StartCPUProfile(out); err != nil {
+		return nil, err
+	}
+	return func() { pprof.StopCPUProfile(); _ = out.Close() }, nil
+}
+
 func rounded(all []float64) []int {
 	out := make([]int, len(all))
 	for i, v := range all {
 		out[i] = int(v)
 	}
 	return out
+}
+
+// measureHTTP runs the same orders over loopback, through the public client: one request to submit,
+// one to wait.
+func measureHTTP(ctx context.Context, o options, f *figures, w io.Writer) error {
+	dir, remove, err := temp()
+	if err != nil {
+		return err
+	}
+	defer remove()
+	opts, err := stackOptions(dir, operations())
+	if err != nil {
+		return err
+	}
+	opts.Listen = "127.0.0.1:0"
+	address := make(chan string, 1)
+	opts.Ready = func(s embedded.Started) { address <- s.Address }
+	running, stop := context.WithCancel(ctx)
+	defer stop()
+	ended := make(chan error, 1)
+	go func() { ended <- embedded.Run(running, opts) }()
+	var c *client.Client
+	select {
+	case err := <-ended:
+		return err
+	case url := <-address:
+		if c, err = client.New(url); err != nil {
+			return err
+		}
+	}
+	var all []float64
+	for rep := range o.repeats {
+		got, err := throughput(o.orders/3, o.concurrency, func(i int) error {
+			id := fmt.Sprintf("h-%d-%d", rep, i)
+			if _, err := c.Submit(ctx, client.Order{ID: id, Workflow: "saga", Content: json.RawMessage(body)}); err != nil {
+				return err
+			}
+			_, err := c.Wait(ctx, id)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		all = append(all, got)
+	}
+	f.HTTPOrdersPerS = median(all)
+	fmt.Fprintf(w, "over HTTP               %10.0f orders/s, two requests each, client on the same cores\n", f.HTTPOrdersPerS)
+	stop()
+	return <-ended
 }
 
 // measureAlone runs orders one after the other.

@@ -34,19 +34,25 @@ func operations() map[string]worker.Operations {
 	}}}
 }
 
-// stack opens the runtime in a folder.
-func stack(ctx context.Context, dir string, ops map[string]worker.Operations) (*embedded.Stack, error) {
+// stackOptions prepares a folder for the runtime.
+func stackOptions(dir string, ops map[string]worker.Operations) (embedded.Options, error) {
 	flows := filepath.Join(dir, "workflows")
 	if err := os.MkdirAll(flows, 0o700); err != nil {
-		return nil, err
+		return embedded.Options{}, err
 	}
-	if err := os.WriteFile(filepath.Join(flows, "saga.yaml"), []byte(saga), 0o600); err != nil {
-		return nil, err
-	}
-	return embedded.Open(ctx, embedded.Options{
+	return embedded.Options{
 		Data: filepath.Join(dir, "data"), Workflows: flows, Operations: ops, MaxOpen: 1 << 20,
 		Inside: embedded.Inside{Concurrency: 64, Breaker: worker.Breaker{Off: true}},
-	})
+	}, os.WriteFile(filepath.Join(flows, "saga.yaml"), []byte(saga), 0o600)
+}
+
+// stack opens the runtime in a folder.
+func stack(ctx context.Context, dir string, ops map[string]worker.Operations) (*embedded.Stack, error) {
+	o, err := stackOptions(dir, ops)
+	if err != nil {
+		return nil, err
+	}
+	return embedded.Open(ctx, o)
 }
 
 func ended(t *core.Task) bool { return t.Terminal() || t.ProcessState == core.Error }

@@ -20,12 +20,19 @@ var operations = []struct {
 	{services.Notification, []string{"confirm"}, true},
 }
 
+// settings of every agent. These services fail one call in eleven on their ordinary days: the
+// breaker must not take a run of bad luck for an outage.
+const settings = `    concurrency: 32
+    allow: {loopback: true}
+    breaker: {failures: 10, window: 20, delay: 2s}
+`
+
 // agentsFile tells `dev` where the services are.
 func agentsFile(fleet *services.Fleet) []byte {
 	var b bytes.Buffer
 	b.WriteString("agents:\n")
 	for _, a := range operations {
-		fmt.Fprintf(&b, "  %s:\n    url: %q\n    concurrency: 32\n    allow: {loopback: true}\n    operations:\n", a.agent, fleet.URL(a.agent))
+		fmt.Fprintf(&b, "  %s:\n    url: %q\n%s    operations:\n", a.agent, fleet.URL(a.agent), settings)
 		for _, op := range a.operations {
 			if a.check {
 				fmt.Fprintf(&b, "      %s: {check: {method: GET, path: %q}}\n", op, "/"+op+"?key={key}")

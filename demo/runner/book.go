@@ -19,6 +19,7 @@ type book struct {
 	accepted int // lines
 	refused  int // lines
 	reopened []string
+	stale    bool // the last listing failed
 }
 
 type answer struct {
@@ -94,6 +95,7 @@ func (b *book) refuse(place int, reason string) {
 func (b *book) observe(list []view.Summary) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.stale = false
 	for _, e := range b.orders {
 		e.seen = false
 	}
@@ -114,6 +116,13 @@ func (b *book) observe(list []view.Summary) {
 
 // refusal finds the service's own word in the text of a refused call.
 var refusal = regexp.MustCompile(`\brefused: ([a-z][a-z-]*): `)
+
+// unseen notes that a listing failed: what it would have shown is not known.
+func (b *book) unseen() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.stale = true
+}
 
 // reasonOf is why an order was undone or stopped, in one word.
 func reasonOf(e *view.TaskError) string {
@@ -172,7 +181,7 @@ func (b *book) outcomes() []audit.Order {
 	for _, e := range b.orders {
 		o := e.expect
 		switch {
-		case !e.seen:
+		case !e.seen && !b.stale:
 			o.Outcome = audit.Lost
 		case e.state == core.Processed:
 			o.Outcome = audit.Processed

@@ -12,8 +12,11 @@ import (
 	"github.com/stepkeeper/stepkeeper/demo/services"
 )
 
-// pollEvery is how often the demo asks for the orders; more rarely where the answer takes long.
-const pollEvery = 200 * time.Millisecond
+// The demo asks for the orders every pollEvery; more rarely where the answer takes long.
+const (
+	pollEvery   = 200 * time.Millisecond
+	pollAtLeast = 2 * time.Second
+)
 
 // pageSize is how many orders one call lists.
 const pageSize = 1000
@@ -81,6 +84,7 @@ func (d *director) watch(ctx context.Context) error {
 		if err := d.look(ctx); err != nil {
 			return err
 		}
+		took := time.Since(asked)
 		p := d.book.progress()
 		d.screen.update(p)
 		over := p.answered == p.lines && p.open == 0 && p.stopped == d.operator.helpless(d.book.stopped())
@@ -102,7 +106,7 @@ func (d *director) watch(ctx context.Context) error {
 		if over {
 			return nil
 		}
-		if err := sleep(ctx, max(pollEvery, 5*time.Since(asked))); err != nil {
+		if err := sleep(ctx, min(max(pollEvery, 5*took), pollAtLeast)); err != nil {
 			return err
 		}
 	}
@@ -123,6 +127,7 @@ func (d *director) look(ctx context.Context) error {
 		d.book.observe(list)
 		return nil
 	}
+	d.book.unseen()
 	if ctx.Err() != nil { // first: an interrupt from the keyboard ends the process under test too
 		return ctx.Err()
 	}

@@ -67,8 +67,8 @@ func (e *edge) submitStream(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	ctx, cancel := untilDrain(r.Context())
-	defer wakeReader(ctx, rc)()
 	defer cancel()
+	defer wakeReader(ctx, rc)() // before cancel: an expired deadline would end the connection's next requests
 	w.Header().Set("Content-Type", linesType)
 	w.WriteHeader(http.StatusOK)
 	_ = rc.Flush()

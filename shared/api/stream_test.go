@@ -248,3 +248,15 @@ func TestStreamSenderReadsLast(t *testing.T) {
 		t.Errorf("%d answers, %v", got, err)
 	}
 }
+
+// TestStreamLeavesItsConnectionInOrder: the next requests on the same connection are not cancelled.
+func TestStreamLeavesItsConnectionInOrder(t *testing.T) {
+	r := newRig(t)
+	for range 100 {
+		r.stream(orderJSON("o") + "\n")
+		r.get("/v1/orders/o?wait=1ms")
+	}
+	if n := r.backend.HungUp.Load(); n != 0 {
+		t.Errorf("%d of 100 requests after a stream were cancelled", n)
+	}
+}

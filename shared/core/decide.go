@@ -111,7 +111,11 @@ func (r *deciding) guard(kind eventKind, ev Event, step string) (i int, ignored 
 	case attempt < s.Attempt && kind != doDone:
 		return i, "it belongs to an earlier attempt", nil
 	}
-	if e, ok := ev.(Reply); ok && attempt == s.Attempt && s.Attempted() && s.Undo != (e.Operation == UndoOp) {
+	e, isReply := ev.(Reply)
+	switch {
+	case isReply && !e.known():
+		return i, "its operation or outcome is not known here", nil
+	case isReply && attempt == s.Attempt && s.Attempted() && s.Undo != (e.Operation == UndoOp):
 		return i, "that attempt was of the other operation", nil
 	}
 	return i, "", nil

@@ -91,8 +91,6 @@ func failures(n int) func(*core.StepDefinition) {
 
 func stopping(s *core.StepDefinition) { s.OnFailure = core.OnFailureStop }
 
-func noUndo(s *core.StepDefinition) { s.Undo = nil }
-
 func noReturn(s *core.StepDefinition) {
 	s.PointOfNoReturn, s.OnFailure, s.Undo = true, core.OnFailureStop, nil
 }
@@ -261,6 +259,8 @@ func faultOf(def *core.Definition, before *core.Task, dec core.Decision, ev core
 		return errors.New("nothing changed, and yet it answers another task")
 	case supervises(ev) && slices.ContainsFunc(dec.Effects, isRequest):
 		return fmt.Errorf("P16: the Supervisor asks an agent: %s", brief(dec.Effects))
+	case supervises(ev) && slices.ContainsFunc(dec.Effects, isStatus):
+		return fmt.Errorf("P11: the Supervisor tells a status: %s", brief(dec.Effects))
 	case dec.Settles != core.ToldBy(def, orEmpty(dec.Task), dec.Effects):
 		return errors.New("P11: Settles is not what ToldBy says")
 	case !dec.Changed:
@@ -278,9 +278,11 @@ func orEmpty(t *core.Task) *core.Task {
 
 // faultOfTask holds a document that is about to be stored to what is true of every one.
 func faultOfTask(def *core.Definition, t *core.Task) error {
-	live := core.Live(t)
+	live := liveTime(t)
 	bucket, at := core.Index(t)
 	switch {
+	case core.Live(t) != live:
+		return fmt.Errorf("P9: the earliest live time is %s, the core says %s", live, core.Live(t))
 	case t.AtRest() != (live == 0):
 		return fmt.Errorf("P9: at rest is %v and the earliest live time %q (%s)", t.AtRest(), live, t.ProcessState)
 	case live != 0 && (bucket != "due" || at > live):
@@ -298,6 +300,12 @@ func faultOfTask(def *core.Definition, t *core.Task) error {
 		if s.InFlight() && (s.CompleteBy == 0 || s.StopBy < s.CompleteBy || s.Cause == "") {
 			return fmt.Errorf("P6: step %s is in flight until %q, hard %q, because of %q", s.Name, s.CompleteBy, s.StopBy, s.Cause)
 		}
+		if t.ProcessState == core.Error && !s.InFlight() && (s.WakeAt != 0 || s.CompleteBy != 0) {
+			return fmt.Errorf("P9: step %s, which is %s, has times in Error", s.Name, s.State)
+		}
+		if t.ProcessState != core.Error && s.Queued >= def.Steps[i].MaxQueueTime {
+			return fmt.Errorf("P32: requests of step %s have waited for %s, and it goes on", s.Name, s.Queued)
+		}
 		if s.Attempted() && s.State != core.Compensated && (t.ProcessState == core.Compensated || t.ProcessState == core.Cancelled) {
 			return fmt.Errorf("invariant 10: %s with step %s %s", t.ProcessState, s.Name, s.State)
 		}
@@ -306,6 +314,30 @@ func faultOfTask(def *core.Definition, t *core.Task) error {
 		}
 	}
 	return nil
+}
+
+// liveTime is the earliest of the live times that P9 lists, zero for none.
+func liveTime(t *core.Task) core.Time {
+	times := []core.Time{t.Tell}
+	if t.ProcessState == core.Processing {
+		times = append(times, t.Deadline)
+	}
+	for _, s := range t.Steps {
+		moving := t.ProcessState == core.Processing || t.ProcessState == core.Compensating
+		switch s.State {
+		case core.Processing, core.Compensating:
+			times = append(times, s.CompleteBy)
+		case core.Pending, core.Failed, core.UndoWait:
+			if moving {
+				times = append(times, s.CompleteBy)
+			}
+		}
+	}
+	times = slices.DeleteFunc(times, func(t core.Time) bool { return t == 0 })
+	if len(times) == 0 {
+		return 0
+	}
+	return slices.Min(times)
 }
 
 func supervises(ev core.Event) bool {
@@ -318,6 +350,11 @@ func supervises(ev core.Event) bool {
 
 func isRequest(e core.Effect) bool {
 	_, ok := e.(core.SendRequest)
+	return ok
+}
+
+func isStatus(e core.Effect) bool {
+	_, ok := e.(core.SendStatus)
 	return ok
 }
 

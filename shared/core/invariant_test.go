@@ -51,7 +51,7 @@ var invariants = []string{"3", "4", "6", "7", "8", "9", "10", "11", "12", "13", 
 
 func (w *world) check(m move) {
 	if err := faultOf(w.def, m.before, m.dec, m.ev); err != nil {
-		for _, n := range []string{"21", "16", "10", "7", "P11", "P16"} { // faultOf holds them all
+		for _, n := range []string{"21", "16", "10", "7", "20", "P11", "P16"} { // faultOf holds them all
 			w.violate(n, "%v", err)
 		}
 		w.violate("pure", "%v", err)
@@ -197,6 +197,11 @@ func (w *world) checkVerdict(m move) {
 	}
 	if seen, ok := numberOf(m.ev); ok && v.Accepted && seen != before {
 		w.violate("P5", "%s is accepted at command number %d", name(m.ev), before)
+	}
+	_, resubmits := m.ev.(core.Resubmit)
+	if _, cancels := m.ev.(core.Cancel); v.Accepted && !cancels && m.before.ProcessState != core.Error &&
+		!(resubmits && m.before.ProcessState == core.Compensated) {
+		w.violate("P5", "%s is accepted in %s", name(m.ev), m.before.ProcessState)
 	}
 	c, isCancel := m.ev.(core.Cancel)
 	repeated := isCancel && m.before != nil && m.before.CancelAsked

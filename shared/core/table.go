@@ -65,11 +65,7 @@ func (k eventKind) ofStep() bool { return k < stepKinds }
 func kindOf(ev Event) (eventKind, string) {
 	switch e := ev.(type) {
 	case Reply:
-		k := map[Outcome]eventKind{OutcomeDone: doDone, OutcomeFailed: doFailed, OutcomeRetryLater: doLater}[e.Outcome]
-		if e.Operation == UndoOp {
-			k += undoDone - doDone
-		}
-		return k, e.Step
+		return kindOfReply(e), e.Step
 	case Overdue:
 		return overdue, e.Step
 	case Wake:
@@ -93,6 +89,30 @@ func kindOf(ev Event) (eventKind, string) {
 		return resolve, ""
 	}
 	return submitted, ""
+}
+
+// kindOfReply trusts that guard has refused what is not known.
+func kindOfReply(e Reply) eventKind {
+	k := doDone
+	switch e.Outcome {
+	case OutcomeFailed:
+		k = doFailed
+	case OutcomeRetryLater:
+		k = doLater
+	}
+	if e.Operation == UndoOp {
+		k += undoDone - doDone
+	}
+	return k
+}
+
+// known reports a reply whose operation and outcome this version knows.
+func (e Reply) known() bool {
+	switch e.Outcome {
+	case OutcomeDone, OutcomeFailed, OutcomeRetryLater:
+		return e.Operation == Do || e.Operation == UndoOp
+	}
+	return false
 }
 
 // rule is one cell: what is done, or why nothing is. A deed may still find that the event changes

@@ -507,3 +507,42 @@ func TestOrderIsOnlyAskedForWhereItIsNeeded(t *testing.T) {
 	d.decide(done("a", 1)) // b has no template, the workflow no output
 	d.expect(nil, "Processing: a Processed/1, b Processing/1", "")
 }
+
+// What a newer agent may say, or a forger: it must not pass for done.
+func TestUnknownOutcomeChangesNothing(t *testing.T) {
+	d := begun(t, step("a"))
+	for _, ev := range []core.Reply{
+		reply("a", 0, 1, core.Do, "progress"), reply("a", 0, 1, core.Do, ""),
+		reply("a", 0, 1, "check", core.OutcomeDone), reply("a", 0, 1, "", core.OutcomeDone),
+		reply("a", 0, 0, core.Do, core.OutcomeDone), reply("a", 0, -1, core.Do, core.OutcomeDone),
+		reply("a", -1, 1, core.Do, core.OutcomeDone), done("nobody", 1),
+	} {
+		d.ignored(ev)
+	}
+	d.expect(nil, "Processing: a Processing/1", "")
+}
+
+// A document that does not fit its definition is an error of this one task (ErrUnfit).
+func TestUnfitDocument(t *testing.T) {
+	for what, harm := range map[string]func(*desk){
+		"no definition":    func(d *desk) { d.def = nil },
+		"another step":     func(d *desk) { d.task.Steps[0].Name = "b" },
+		"fewer steps":      func(d *desk) { d.task.Steps = nil },
+		"task state":       func(d *desk) { d.task.ProcessState = "Paused" },
+		"Error, no phase":  func(d *desk) { d.task.ProcessState = core.Error },
+		"step state":       func(d *desk) { d.task.Steps[0].State = "Waiting" },
+		"undo, none there": func(d *desk) { d.task.Steps[0].State = core.Compensating },
+		"never claimed":    func(d *desk) { d.task.Steps[0].First = 0 },
+	} {
+		d := begun(t, step("a"))
+		harm(d)
+		for _, ev := range []core.Event{done("a", 1), wake("a", 1), overdue("a", 1), cancel("c1"), d.submit} {
+			if _, err := core.Decide(d.def, d.order, d.task, ev, d.at()); !errors.Is(err, core.ErrUnfit) {
+				t.Errorf("%s, %s: %v", what, name(ev), err)
+			}
+		}
+		if _, err := core.Restart(d.def, d.order, d.task, d.now); !errors.Is(err, core.ErrUnfit) {
+			t.Errorf("%s, restart: %v", what, err)
+		}
+	}
+}

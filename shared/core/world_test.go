@@ -177,15 +177,7 @@ func (w *world) act() {
 			w.take(w.requests[n-1-w.choose("request", min(n, 6))])
 		}
 	case k < 12:
-		if n := len(w.calls); n > 0 {
-			i := w.choose("call", n)
-			if w.chance("the newest", 3) {
-				i = n - 1
-			}
-			c := w.calls[i]
-			w.calls = slices.Delete(w.calls, i, i+1)
-			w.land(c, outcome(w.choose("outcome", int(outcomes))))
-		}
+		w.landOne()
 	case k == 12:
 		w.passTime()
 	case k == 13:
@@ -195,6 +187,31 @@ func (w *world) act() {
 	default:
 		w.restart()
 	}
+}
+
+// landOne ends a call, or two of one key: the undo first, and the do that it was to reverse after it.
+func (w *world) landOne() {
+	n := len(w.calls)
+	if n == 0 {
+		return
+	}
+	i := w.choose("call", n)
+	if w.chance("the newest", 3) {
+		i = n - 1
+	}
+	c := w.calls[i]
+	w.calls = slices.Delete(w.calls, i, i+1)
+	if c.request.Operation == core.UndoOp {
+		for j, late := range w.calls {
+			if late.service == c.service && late.request.Operation == core.Do {
+				w.calls = slices.Delete(w.calls, j, j+1)
+				w.land(c, succeeds)
+				w.land(late, succeeds)
+				return
+			}
+		}
+	}
+	w.land(c, outcome(w.choose("outcome", int(outcomes))))
 }
 
 func (w *world) deliverOne() {

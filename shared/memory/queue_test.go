@@ -37,7 +37,8 @@ func TestQueue(t *testing.T) {
 func TestQueueInRealTime(t *testing.T) {
 	t.Parallel()
 	options := queueOptions
-	options.Unit = 20 * time.Millisecond
+	options.Unit = 300 * time.Millisecond
+	options.Groups = []string{"poll", "together"}
 	queuetest.Run(t, options, func(t *testing.T, configs []queuetest.Config, replyTo []string) queuetest.Backends {
 		return queuetest.Backends{Queues: queuesOf(t, port.ClockFunc(time.Now), configs, replyTo)}
 	})

@@ -29,3 +29,48 @@ func (s *Store) Integrity() (verdict string, err error) {
 	err = s.readers.QueryRow("PRAGMA integrity_check").Scan(&verdict)
 	return verdict, err
 }
+
+// Hold keeps the committer busy until release is called, so that a group gathers.
+func (s *Store) Hold() (release func()) {
+	held, free := make(chan struct{}), make(chan struct{})
+	go func() { _ = s.committer.do(context.Background(), hold{held, free}) }()
+	<-held
+	return func() { close(free) }
+}
+
+type hold struct{ held, free chan struct{} }
+
+func (o hold) apply(*transaction) error {
+	close(o.held)
+	<-o.free
+	return nil
+}
+
+// Pending is how many operations wait for the committer.
+func (s *Store) Pending() int {
+	s.committer.mu.Lock()
+	defer s.committer.mu.Unlock()
+	return len(s.committer.pending)
+}
+
+// Plan says how a listing, or the due index, finds its rows.
+func (s *Store) Plan(query string, args ...any) (string, error) {
+	rows, err := s.readers.Query("EXPLAIN QUERY PLAN "+query, args...)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = rows.Close() }()
+	plan := ""
+	for rows.Next() {
+		var id, parent, unused int
+		var detail string
+		if err := rows.Scan(&id, &parent, &unused, &detail); err != nil {
+			return "", err
+		}
+		plan += detail + "\n"
+	}
+	return plan, rows.Err()
+}
+
+// Listing is the query of List.
+var Listing = listing

@@ -75,11 +75,10 @@ func (w *writer) prepareAll() error {
 }
 
 func (w *writer) close() error {
-	var errs []error
 	for _, s := range w.statements {
-		errs = append(errs, s.close())
+		s.close()
 	}
-	return errors.Join(append(errs, w.conn.Close())...)
+	return w.conn.Close()
 }
 
 // run executes a script.
@@ -120,7 +119,8 @@ func (w *writer) prepare(text string) (*statement, error) {
 	return &statement{text: text, stmt: s}, nil
 }
 
-func (s *statement) close() error { return s.stmt.Close() }
+// close needs no answer: SQLite repeats here the error of the last execution, which was answered.
+func (s *statement) close() { _ = s.stmt.Close() }
 
 func (s *statement) bind(args []any) []driver.NamedValue {
 	s.args = s.args[:0]
@@ -157,7 +157,7 @@ func (s *statement) first(args ...any) ([]driver.Value, error) {
 	if closing := rows.Close(); err == nil {
 		err = closing
 	}
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		return nil, nil
 	}
 	return row, err
@@ -176,7 +176,7 @@ func (s *statement) each(yield func([]driver.Value), args ...any) error {
 		}
 		yield(row)
 	}
-	if closing := rows.Close(); err == io.EOF {
+	if closing := rows.Close(); errors.Is(err, io.EOF) {
 		err = closing
 	}
 	return err

@@ -4,11 +4,13 @@ package apitest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sort"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/api"
@@ -43,6 +45,7 @@ type Backend struct {
 	Failing map[string]error                            // by order ID: what Submit, and only Submit, answers
 	Verdict func(message.Control) (core.Verdict, error) // nil: accepts
 	NotOK   bool                                        // not ready
+	HungUp  atomic.Int64                                // waits whose context was cancelled, not over
 	Panic   string                                      // order ID whose task cannot be had without a panic
 
 	mu       sync.Mutex
@@ -215,6 +218,9 @@ func (b *Backend) Wait(ctx context.Context, id string, done func(*core.Task) boo
 		select {
 		case <-change:
 		case <-ctx.Done():
+			if errors.Is(ctx.Err(), context.Canceled) {
+				b.HungUp.Add(1)
+			}
 			return t, ctx.Err()
 		}
 	}

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -238,10 +239,7 @@ var batchCases = []testCase{
 
 // document is JSON of exactly that size, at least 2 bytes.
 func document(size int) []byte {
-	b := make([]byte, size)
-	for i := range b {
-		b[i] = "abcdefghij"[i%10]
-	}
+	b := bytes.Repeat([]byte("abcdefghij"), size/10+1)[:size]
 	b[0], b[size-1] = '"', '"'
 	return b
 }

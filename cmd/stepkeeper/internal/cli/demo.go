@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -41,7 +39,7 @@ func newDemo(a *App) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.orders, "orders", "", "`file` with orders, JSON Lines (default: the 1,000 that are built in)")
-	f.StringVar(&o.workflows, "workflows", "", "`folder` of workflow files (default: those that are built in)")
+	f.StringVar(&o.workflows, "workflows", "", "`folder` of workflow files (default: the one that is built in)")
 	f.Uint64Var(&o.seed, "seed", 1, "`number` that the misbehaviour and the moment of the crash are drawn from")
 	f.StringVar(&o.report, "report", "", "`file` for the report, JSON")
 	f.BoolVar(&o.keep, "keep", false, "keep the services' ledgers, the data and the log")
@@ -100,32 +98,24 @@ func (o *demoOptions) conclude(ctx context.Context, options runner.Options, repo
 	return failure.Wrap(err, failure.General, fmt.Sprintf("run it again with the same faults: stepkeeper demo --keep --seed %d", o.seed), "the demo failed")
 }
 
-// workflowFolder answers the folder of the workflows, after writing those that are built in.
+// shippedWorkflow is the one that the demo's services have agents for.
+const shippedWorkflow = "order.yaml"
+
+// workflowFolder answers the folder of the workflows, after writing the one that is built in.
 func (o *demoOptions) workflowFolder() (dir string, remove func(), err error) {
 	if o.workflows != "" {
 		return o.workflows, func() {}, nil
+	}
+	text, err := workflows.Files.ReadFile(shippedWorkflow)
+	if err != nil {
+		return "", nil, err
 	}
 	dir, err = os.MkdirTemp("", "stepkeeper-workflows-")
 	if err != nil {
 		return "", nil, err
 	}
-	remove = func() { _ = os.RemoveAll(dir) } // a few small files in the temporary folder
-	err = fs.WalkDir(workflows.Files, ".", func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
-		}
-		in, err := workflows.Files.Open(path)
-		if err != nil {
-			return err
-		}
-		defer in.Close()
-		data, err := io.ReadAll(in)
-		if err != nil {
-			return err
-		}
-		return os.WriteFile(filepath.Join(dir, filepath.Base(path)), data, 0o600)
-	})
-	if err != nil {
+	remove = func() { _ = os.RemoveAll(dir) } // one small file in the temporary folder
+	if err := os.WriteFile(filepath.Join(dir, shippedWorkflow), text, 0o600); err != nil {
 		remove()
 		return "", nil, err
 	}

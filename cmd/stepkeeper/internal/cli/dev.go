@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -140,7 +141,11 @@ func runDev(ctx context.Context, o *devOptions) error {
 	if err == nil || errors.Is(err, context.Canceled) && ctx.Err() != nil {
 		return nil
 	}
-	return failure.Wrap(err, failure.General, "", "stepkeeper dev ended")
+	do := ""
+	if errors.Is(err, syscall.EADDRINUSE) {
+		do = "another program listens there, perhaps another `stepkeeper dev`; choose a port with --listen, 0 takes a free one"
+	}
+	return failure.Wrap(err, failure.General, do, "stepkeeper dev ended")
 }
 
 // ready prints the one line that scripts wait for.

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"net"
 	"strings"
 	"testing"
 	"time"
@@ -61,6 +62,17 @@ func TestDevEnds(t *testing.T) {
 	}
 }
 
+func TestDevAddressInUse(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	agents := write(t, "agents.yaml", "agents:\n  payment: {external: true}\n")
+	call{}.run(t, "dev", "--data", t.TempDir(), "--listen", taken.Addr().String(), "--workflows", shipped, "--agents", agents).
+		want(t, failure.General, "already in use", "choose a port with --listen")
+}
+
 func TestDevRunsForReal(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -109,8 +121,8 @@ func TestDemo(t *testing.T) {
 		var got runner.Options
 		o := &demoOptions{app: a, seed: 7, run: func(_ context.Context, o runner.Options) (runner.Report, error) {
 			got = o
-			if files, err := workflowFiles([]string{o.Workflows}); err != nil || len(files) < 2 {
-				t.Errorf("the built-in workflows are not there: %v %v", files, err)
+			if files, err := workflowFiles([]string{o.Workflows}); err != nil || len(files) != 1 {
+				t.Errorf("the built-in workflow is not there: %v %v", files, err)
 			}
 			return runner.Report{Submitted: 3}, c.err
 		}}

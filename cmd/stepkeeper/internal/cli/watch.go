@@ -139,7 +139,7 @@ func changes(last, task view.Task) []string {
 		if s.Attempts > 1 {
 			line += fmt.Sprintf(", attempt %d", s.Attempts)
 		}
-		if s.Error != nil && (b.Error == nil || *b.Error != *s.Error) {
+		if s.Error != nil && s.State != core.Processed && s.State != core.Compensated && (b.Error == nil || *b.Error != *s.Error) {
 			line += ": " + render.Clean(s.Error.Message)
 		}
 		lines = append(lines, line)

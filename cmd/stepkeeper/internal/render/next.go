@@ -38,31 +38,47 @@ func Next(t view.Task, program string, now time.Time) []Advice {
 	return nil
 }
 
+// nextInError puts first what has to come first: a plain service that left a step in doubt does
+// nothing more before the operator has looked (P31); elsewhere trying again is harmless.
 func nextInError(t view.Task, say func(why, format string, args ...any) Advice, now time.Time) []Advice {
-	var advice []Advice
-	if t.Phase == core.Undoing {
-		advice = append(advice, say("mend the cause, then go on with the undo", "resubmit %s", t.OrderID))
-	} else {
-		advice = append(advice, say("mend the cause, then try the failed step again", "resubmit %s", t.OrderID))
-		if !pointOfNoReturnClaimed(t) {
-			advice = append(advice, say("give up and undo what was done", "undo %s", t.OrderID))
-		}
-	}
+	resume, resolve, plain := resumeAdvice(t, say), []Advice(nil), false
 	for _, s := range t.Steps {
 		if s.FirstAt == 0 || s.State != core.Failed && s.State != core.UndoWait {
 			continue
 		}
-		when := ""
-		if s.StopBy != 0 && now.Before(s.StopBy.Std()) {
-			when = ", from " + clock(s.StopBy) + " UTC"
-		}
-		if t.Phase == core.Undoing {
-			advice = append(advice, say("if you have undone it by hand, or know that it never happened"+when, "resolve %s %s undone", t.OrderID, s.Name))
-			continue
-		}
-		advice = append(advice, say("if the service shows that it did happen"+when, "resolve %s %s happened", t.OrderID, s.Name))
+		plain = plain || s.Grade == core.Plain && s.Resolved == nil
+		resolve = append(resolve, resolveAdvice(t, s, say, now)...)
+	}
+	if plain {
+		return append(resolve, resume...)
+	}
+	return append(resume, resolve...)
+}
+
+func resumeAdvice(t view.Task, say func(why, format string, args ...any) Advice) []Advice {
+	if t.Phase == core.Undoing {
+		return []Advice{say("mend the cause, then go on with the undo", "resubmit %s", t.OrderID)}
+	}
+	advice := []Advice{say("mend the cause, then try the failed step again", "resubmit %s", t.OrderID)}
+	if !pointOfNoReturnClaimed(t) {
+		advice = append(advice, say("give up and undo what was done", "undo %s", t.OrderID))
 	}
 	return advice
+}
+
+func resolveAdvice(t view.Task, s view.Step, say func(why, format string, args ...any) Advice, now time.Time) []Advice {
+	happened, not, fact := "if the service shows that it did happen", "if it shows that it did not", core.NotHappened
+	if t.Phase == core.Undoing {
+		happened, not, fact = "if it did happen; resubmit then undoes it", "if it never happened, or you have undone it by hand", core.Undone
+	}
+	when := ""
+	if s.StopBy != 0 && now.Before(s.StopBy.Std()) {
+		when = ", from " + clock(s.StopBy) + " UTC"
+	}
+	return []Advice{
+		say(happened+when, "resolve %s %s %s", t.OrderID, s.Name, core.Happened),
+		say(not+when, "resolve %s %s %s", t.OrderID, s.Name, fact),
+	}
 }
 
 // pointOfNoReturnClaimed reports that undo and cancel are out of the question (P17, P22).

@@ -67,6 +67,10 @@ func stories() map[string]view.Task {
 	wait.ClaimedAt, wait.Undo = at(50), &view.Undo{Operation: "refund", Running: true, Failures: 3}
 	undoStopped.Steps = []view.Step{reserve, wait}
 
+	inDoubt := undoStopped
+	inDoubt.Steps = []view.Step{reserve, wait}
+	inDoubt.Steps[1].Grade = core.Plain
+
 	undone := base
 	undone.State, undone.Why, undone.Ended, undone.EndedAt = core.Compensated, core.WhyFailure, true, at(9)
 	undone.Error = &view.TaskError{Code: "card-declined", Message: "the card was declined", Step: "charge-payment"}
@@ -76,7 +80,7 @@ func stories() map[string]view.Task {
 		Verdicts: []core.Verdict{{Command: "cancel", Accepted: true, Reason: "the order had not arrived; it will not run when it does", At: at(0)}}}
 
 	return map[string]view.Task{"running": running, "processed": processed, "stopped": stopped, "past-return": pastReturn,
-		"undo-stopped": undoStopped, "undone": undone, "tombstone": cancelled}
+		"undo-stopped": undoStopped, "in-doubt": inDoubt, "undone": undone, "tombstone": cancelled}
 }
 
 func page(terminal bool) render.Page {
@@ -119,9 +123,10 @@ func TestNextNeverSuggestsWhatIsRefused(t *testing.T) {
 	for name, want := range map[string][]string{
 		"running":      {"watch order-1001", "cancel order-1001"},
 		"processed":    nil,
-		"stopped":      {"resubmit order-1001", "undo order-1001", "resolve order-1001 create-zone happened"},
-		"past-return":  {"resubmit order-1001", "resolve order-1001 create-zone happened"},
-		"undo-stopped": {"resubmit order-1001", "resolve order-1001 charge-payment undone"},
+		"stopped":      {"resubmit order-1001", "undo order-1001", "resolve order-1001 create-zone happened", "resolve order-1001 create-zone not-happened"},
+		"past-return":  {"resubmit order-1001", "resolve order-1001 create-zone happened", "resolve order-1001 create-zone not-happened"},
+		"undo-stopped": {"resubmit order-1001", "resolve order-1001 charge-payment happened", "resolve order-1001 charge-payment undone"},
+		"in-doubt":     {"resolve order-1001 charge-payment happened", "resolve order-1001 charge-payment undone", "resubmit order-1001"},
 		"undone":       {"resubmit order-1001"},
 		"tombstone":    nil,
 	} {

@@ -138,49 +138,58 @@ func lineRecord(data []byte, line int, err error) Record {
 
 // document reads one object or an array of them, over any number of lines.
 func document(r io.Reader, line int, yield func(Record) bool) error {
-	data, err := io.ReadAll(io.LimitReader(r, MaxDocument+1))
+	text, err := io.ReadAll(io.LimitReader(r, MaxDocument+1))
 	if err != nil {
 		return err
 	}
-	if len(data) > MaxDocument {
+	if len(text) > MaxDocument {
 		return fmt.Errorf("it has more than %d MiB and is not JSON Lines; write one order on each line", MaxDocument>>20)
 	}
-	dec := json.NewDecoder(bytes.NewReader(data))
-	if data[bytes.IndexFunc(data, notSpace)] != '[' {
-		return values(dec, data, line, yield)
+	d := &reading{text: text, line: line, dec: json.NewDecoder(bytes.NewReader(text)), yield: yield}
+	if text[bytes.IndexFunc(text, notSpace)] != '[' {
+		return d.values()
 	}
-	if _, err := dec.Token(); err != nil {
-		return broken(err, data, dec.InputOffset(), line)
+	if _, err := d.dec.Token(); err != nil {
+		return d.broken(err)
 	}
-	return elements(dec, data, line, yield)
+	return d.elements()
 }
 
 func notSpace(r rune) bool { return r != ' ' && r != '\t' && r != '\r' && r != '\n' }
 
+// reading is a document on its way through the decoder.
+type reading struct {
+	text  []byte
+	dec   *json.Decoder
+	yield func(Record) bool
+	at    int64 // up to here the lines are counted
+	line  int   // of at
+}
+
 // elements reads the values of an array up to its end.
-func elements(dec *json.Decoder, data []byte, line int, yield func(Record) bool) error {
-	for dec.More() {
-		more, err := next(dec, data, line, yield)
+func (d *reading) elements() error {
+	for d.dec.More() {
+		more, err := d.next()
 		if errors.Is(err, io.EOF) { // behind a comma
-			return broken(io.ErrUnexpectedEOF, data, dec.InputOffset(), line)
+			return d.broken(err)
 		}
 		if err != nil || !more {
 			return err
 		}
 	}
-	if _, err := dec.Token(); err != nil {
-		return broken(err, data, dec.InputOffset(), line)
+	if _, err := d.dec.Token(); err != nil {
+		return d.broken(err)
 	}
-	if rest := bytes.TrimSpace(data[dec.InputOffset():]); len(rest) > 0 {
-		return fmt.Errorf("line %d: something follows the end of the array; write one array, or one order on each line", line+newlines(data, dec.InputOffset()))
+	if rest := bytes.TrimSpace(d.text[d.dec.InputOffset():]); len(rest) > 0 {
+		return fmt.Errorf("line %d: something follows the end of the array; write one array, or one order on each line", d.lineAt(d.dec.InputOffset()))
 	}
 	return nil
 }
 
 // values reads objects that follow each other.
-func values(dec *json.Decoder, data []byte, line int, yield func(Record) bool) error {
+func (d *reading) values() error {
 	for {
-		more, err := next(dec, data, line, yield)
+		more, err := d.next()
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
@@ -190,30 +199,37 @@ func values(dec *json.Decoder, data []byte, line int, yield func(Record) bool) e
 	}
 }
 
-// next hands the next value over.
-func next(dec *json.Decoder, data []byte, line int, yield func(Record) bool) (more bool, err error) {
+// next hands the next value over; io.EOF where there is none.
+func (d *reading) next() (more bool, err error) {
 	var raw json.RawMessage
-	if err := dec.Decode(&raw); err != nil {
+	if err := d.dec.Decode(&raw); err != nil {
 		if errors.Is(err, io.EOF) {
 			return false, io.EOF
 		}
-		return false, broken(err, data, dec.InputOffset(), line)
+		return false, d.broken(err)
 	}
-	at := dec.InputOffset() - int64(len(raw))
-	return yield(Record{Line: line + newlines(data, at), Data: raw}), nil
+	return d.yield(Record{Line: d.lineAt(d.dec.InputOffset() - int64(len(raw))), Data: raw}), nil
 }
 
-func newlines(data []byte, upTo int64) int { return bytes.Count(data[:upTo], []byte{'\n'}) }
+// lineAt answers the line of an offset, which never goes back.
+func (d *reading) lineAt(at int64) int {
+	if at > d.at {
+		d.line += bytes.Count(d.text[d.at:at], []byte{'\n'})
+		d.at = at
+	}
+	return d.line
+}
 
 // broken says at which line a document breaks off.
-func broken(err error, data []byte, at int64, line int) error {
+func (d *reading) broken(err error) error {
+	at := d.dec.InputOffset()
 	var syntax *json.SyntaxError
 	if errors.As(err, &syntax) {
-		at = max(at, min(syntax.Offset, int64(len(data))))
+		at = max(at, min(syntax.Offset, int64(len(d.text))))
 	}
-	if errors.Is(err, io.ErrUnexpectedEOF) {
-		at = int64(len(data))
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+		at = int64(len(d.text))
 		err = errors.New("it ends in the middle of a value")
 	}
-	return fmt.Errorf("line %d: %w; mend the JSON there", line+newlines(data, at), err)
+	return fmt.Errorf("line %d: %w; mend the JSON there", d.lineAt(at), err)
 }

@@ -81,3 +81,23 @@ func TestRecordsReadError(t *testing.T) {
 		}
 	}
 }
+
+// FuzzRecords: whatever the input, the lines go up and every record that was read is not blank.
+func FuzzRecords(f *testing.F) {
+	for _, text := range []string{"", "{\"a\":1}\n{\"a\":2}\n", "[\n{},{}\n]", "{\n\"a\":\n1}\n", "\xef\xbb\xbf[", "nonsense\n\n{", "[1,\n", "\"\x00"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		last := 0
+		_ = source.Records(strings.NewReader(text), func(r source.Record) bool {
+			if r.Line < max(last, 1) || r.Line > strings.Count(text, "\n")+1 {
+				t.Errorf("line %d after %d of %q", r.Line, last, text)
+			}
+			if r.Err == nil && strings.TrimSpace(string(r.Data)) == "" {
+				t.Errorf("a blank record at line %d of %q", r.Line, text)
+			}
+			last = r.Line
+			return true
+		})
+	})
+}

@@ -1,0 +1,75 @@
+package cli
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
+)
+
+// TestAgentNewCompiles generates an agent and builds and tests it as its user would, against this
+// working copy.
+func TestAgentNewCompiles(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds a module of its own")
+	}
+	root, err := filepath.Abs("../../../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "card-payment")
+	call{}.run(t, "agent", "new", "card-payment", "--operation", "charge", "--undo", "refund", "--dir", dir, "--replace", root).
+		want(t, failure.OK, "wrote the agent card-payment", "go mod tidy")
+	call{}.run(t, "workflow", "validate", filepath.Join(dir, "workflow.yaml"), "--agents", filepath.Join(dir, "agents.yaml")).
+		want(t, failure.OK, "valid, workflow card-payment-example, 1 steps")
+	// The sums of all dependencies are known here already: nothing has to be fetched.
+	sums, err := os.ReadFile(filepath.Join(root, "go.sum"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "go.sum"), sums, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"vet", "./..."}, {"test", "./..."}, {"build", "-o", os.DevNull, "."}} {
+		cmd := exec.Command("go", args...)
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("go %v: %v\n%s", args, err, out)
+		}
+	}
+}
+
+func TestAgentNew(t *testing.T) {
+	t.Chdir(t.TempDir())
+	r := call{}.run(t, "agent", "new", "payment", "--output", "json")
+	r.want(t, failure.OK)
+	d := decodeLines(t, r.out)
+	if len(d) != 1 || d[0]["folder"] != "payment" {
+		t.Fatalf("%s", r.out)
+	}
+	for _, f := range d[0]["files"].([]any) {
+		text, err := os.ReadFile(filepath.Join("payment", f.(string)))
+		if err != nil || len(text) == 0 || strings.Contains(string(text), "{{") || strings.Contains(string(text), "<no value>") {
+			t.Errorf("%s: %v\n%s", f, err, text)
+		}
+	}
+	call{}.run(t, "agent", "new", "payment").want(t, failure.Usage, "is not empty", "--dir")
+	call{}.run(t, "agent", "new", "payment", "--dir", "p2", "--undo", "create").want(t, failure.Usage, "names of their own")
+	call{}.run(t, "agent", "new", "payment", "--dir", "p2", "--undo", "re fund").want(t, failure.Usage, "is no operation's name")
+	call{}.run(t, "agent", "new", "payment", "--dir", "p2", "--module", "a b").want(t, failure.Usage, "is no module path")
+	if _, err := os.Stat("p2"); err == nil {
+		t.Error("a refused call has written something")
+	}
+}
+
+func TestGoRelease(t *testing.T) {
+	for version, want := range map[string]string{"go1.26.8": "1.26.0", "go1.27rc1": "1.27.0", "devel go1.28-abc": "1.26.0", "go1.30": "1.30.0"} {
+		if got := goRelease(version); got != want {
+			t.Errorf("%s: %s, want %s", version, got, want)
+		}
+	}
+}

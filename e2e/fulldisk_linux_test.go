@@ -1,0 +1,121 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// limitFiles bounds the size of the files that the process can write.
+func (p *process) limitFiles(bytes uint64) {
+	p.t.Helper()
+	limit := unix.Rlimit{Cur: bytes, Max: unix.RLIM_INFINITY}
+	if err := unix.Prlimit(p.cmd.Process.Pid, unix.RLIMIT_FSIZE, &limit, nil); err != nil {
+		p.t.Skipf("SKIPPED: the limit of another process cannot be set here: %v", err)
+	}
+}
+
+// largest is the size of the largest file of the data folder.
+func (s *site) largest() uint64 {
+	s.t.Helper()
+	var largest int64
+	files, err := filepath.Glob(filepath.Join(s.path("data"), "*"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, f := range files {
+		if info, err := os.Stat(f); err == nil {
+			largest = max(largest, info.Size())
+		}
+	}
+	return uint64(largest) //nolint:gosec // sizes are not negative
+}
+
+// A disk that is full stops the acknowledging of orders, loses nothing that was acknowledged, and
+// when there is space again everything goes on by itself.
+func TestFullDisk(t *testing.T) {
+	t.Parallel()
+	shop := newService(t)
+	shop.slow(20 * time.Millisecond)
+	s := newSite(t, shop.agents(), pairOnly)
+	p := s.start()
+	ids := p.submit("pair", "before", 100) // still under way when the disk is full
+	p.limitFiles(s.largest())
+
+	padding := strings.Repeat("x", 8<<10)
+	submit := func(id string) *http.Response {
+		res, _ := p.post(fmt.Appendf(nil, `{"schema":1,"orderId":%q,"workflow":"pair","order":{"n":1,"padding":%q}}`, id, padding), nil)
+		return res
+	}
+	refused := 0
+	full := time.Now().Add(2 * time.Second) // long enough for replies that cannot be stored to come back several times
+	for i := 0; refused < 20 || time.Now().Before(full); i++ {
+		id := fmt.Sprintf("full-%d", i)
+		switch res := submit(id); res.StatusCode {
+		case http.StatusCreated, http.StatusOK, http.StatusAccepted:
+			ids = append(ids, id)
+		case http.StatusServiceUnavailable:
+			if res.Header.Get("Retry-After") == "" {
+				t.Errorf("order %s: 503 without Retry-After", id)
+			}
+			refused++
+			time.Sleep(10 * time.Millisecond) // the pace of the load, nothing is waited for
+		default:
+			t.Fatalf("order %s: status %s", id, res.Status)
+		}
+		if i == 5000 {
+			t.Fatal("the disk is never full")
+		}
+	}
+	if res, err := http.Get(p.url + "/healthz"); err != nil || res.StatusCode != http.StatusOK {
+		t.Errorf("the process does not answer with a full disk: %v", err)
+	}
+	for _, id := range ids { // what was acknowledged can be read
+		p.get(id)
+	}
+	t.Logf("%d orders acknowledged, %d refused for the full disk", len(ids), refused)
+
+	p.limitFiles(unix.RLIM_INFINITY)
+	began := time.Now()
+	eventually(t, "orders are taken again", func() bool {
+		code := submit("after").StatusCode
+		return code/100 == 2
+	})
+	taken := time.Since(began)
+	for _, id := range append(ids, "after") {
+		p.end(id, "Processed")
+	}
+	t.Logf("with space again: orders taken after %s, all done after %s", taken.Round(time.Millisecond), time.Since(began).Round(time.Millisecond))
+	if done, want := shop.done(), 2*(len(ids)+1); done != want {
+		t.Errorf("%d effects, want %d", done, want)
+	}
+	if code, took := p.stop(); code != 0 || took > 5*time.Second {
+		t.Errorf("exit code %d after %s, want 0 within 5 s", code, took)
+	}
+}
+
+// What was acknowledged before and while the disk was full outlives a kill too.
+func TestKilledWithFullDisk(t *testing.T) {
+	t.Parallel()
+	shop := newService(t)
+	shop.slow(20 * time.Millisecond)
+	s := newSite(t, shop.agents(), pairOnly)
+	p := s.start()
+	ids := p.submit("pair", "before", 100)
+	p.limitFiles(s.largest())
+	eventually(t, "the disk is full", func() bool {
+		res, _ := p.post([]byte(`{"schema":1,"orderId":"probe","workflow":"pair","order":{"n":1}}`), nil)
+		return res.StatusCode == http.StatusServiceUnavailable
+	})
+	p.kill()
+	p = s.start()
+	for _, id := range ids {
+		p.end(id, "Processed")
+	}
+}

@@ -1,0 +1,468 @@
+package core_test
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+var update = flag.Bool("update", false, "write the outcome of the stories into their files")
+
+// TestStories plays testdata/stories/*.story: blocks of lines, then "----", then what came of
+// them. `go test -run TestStories -update` writes the outcomes anew; read the difference.
+func TestStories(t *testing.T) {
+	files, err := filepath.Glob("testdata/stories/*.story")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no stories: %v", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".story"), func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := tell(t, string(text))
+			if got == string(text) {
+				return
+			}
+			if !*update {
+				t.Fatalf("%s went otherwise:\n%s", file, difference(string(text), got))
+			}
+			if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+// difference shows the first line that is not as written.
+func difference(want, got string) string {
+	w, g := strings.Split(want, "\n"), strings.Split(got, "\n")
+	for i := range max(len(w), len(g)) {
+		line := func(all []string) string { return append(all, make([]string, i+1)...)[i] }
+		if line(w) != line(g) {
+			return fmt.Sprintf("line %d\n got %s\nwant %s", i+1, line(g), line(w))
+		}
+	}
+	return ""
+}
+
+// tell plays a story and answers it with its outcomes.
+func tell(t *testing.T, text string) string {
+	s := &story{desk: &desk{TB: t, now: noon, by: "scheduler-1", order: json.RawMessage(`{"n":1}`)}, def: workflow()}
+	s.expr = &expressions{
+		when:  map[int]func(core.Environment) (bool, error){},
+		input: map[int]func(core.Environment) (json.RawMessage, error){},
+		undo:  map[int]func(core.Environment) (json.RawMessage, error){},
+	}
+	var out []string
+	for _, block := range strings.Split(strings.TrimSpace(text), "\n\n") {
+		lines, _, has := strings.Cut(block+"\n", "----\n")
+		if !has {
+			lines = block + "\n"
+		}
+		s.out.Reset()
+		for _, line := range strings.Split(strings.TrimSuffix(lines, "\n"), "\n") {
+			if line != "" && !strings.HasPrefix(line, "#") {
+				s.line(line)
+			}
+		}
+		if s.out.Len() > 0 {
+			lines += "----\n" + s.out.String()
+		}
+		out = append(out, lines)
+	}
+	return strings.Join(out, "\n")
+}
+
+// story is a desk that is led by lines of text.
+type story struct {
+	*desk
+	def  *core.Definition
+	expr *expressions
+	out  strings.Builder
+}
+
+func (s *story) printf(format string, args ...any) { fmt.Fprintf(&s.out, format+"\n", args...) }
+
+func (s *story) line(line string) {
+	words := strings.Fields(line)
+	opts := map[string]string{}
+	for _, w := range words[1:] {
+		k, v, _ := strings.Cut(w, "=")
+		opts[k] = v
+	}
+	switch words[0] {
+	case "workflow":
+		s.workflow(opts)
+	case "step":
+		s.step(words[1], opts)
+	case "wait":
+		s.wait(s.span(words[1]))
+		s.printf("%s", clock(s.now))
+	case "as":
+		s.by = words[1]
+	case "seen": // how long requests of an agent were seen to wait (P32)
+		s.waits = map[string]core.Duration{words[1]: s.span(words[2])}
+	case "event":
+		s.event(words[1], words[2:], opts)
+	case "restart":
+		s.restart()
+	case "sweep":
+		s.sweepAll(opts["backlog"])
+	default:
+		s.Fatalf("a story cannot do %q", line)
+	}
+}
+
+func (s *story) span(text string) core.Duration {
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return core.DurationOf(d)
+}
+
+func (s *story) number(text string) int {
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return n
+}
+
+func (s *story) workflow(opts map[string]string) {
+	for k, v := range opts {
+		switch k {
+		case "hops":
+			s.def.HopBudget = s.number(v)
+		case "deadline":
+			s.def.Deadline = s.span(v)
+		case "on-deadline":
+			s.def.OnDeadline = core.Policy(v)
+		case "output":
+			s.def.Output = json.RawMessage(`"template"`)
+			if v == "fails" {
+				s.expr.output = func(core.Environment) (json.RawMessage, error) { return nil, errors.New("no such field") }
+			}
+		case "tells":
+			s.def.Notify = append(s.def.Notify, core.StatusStarted, core.StatusStepFinished)
+		default:
+			s.Fatalf("workflow has no %q", k)
+		}
+	}
+}
+
+func (s *story) step(name string, opts map[string]string) {
+	d, i := step(name), len(s.def.Steps)
+	for k, v := range opts {
+		switch k {
+		case name:
+		case "after":
+			d.After = strings.Split(v, ",")
+		case "grade":
+			d.Grade = core.Grade(v)
+		case "failures":
+			d.Retry.MaxFailures = s.number(v)
+		case "undo-failures":
+			d.Undo.Retry.MaxFailures = s.number(v)
+		case "rounds":
+			d.Retry.ExtendedRounds, d.Retry.ExtendedInterval = s.number(v), 5*core.Minute
+		case "queue":
+			d.MaxQueueTime = s.span(v)
+		case "stop":
+			d.OnFailure = core.OnFailureStop
+		case "no-undo":
+			d.Undo = nil
+		case "no-return":
+			noReturn(&d)
+		case "when":
+			d.When = v
+			s.expr.when[i] = func(core.Environment) (bool, error) { return v == "true", failing(v) }
+		case "input":
+			s.expr.input[i] = func(core.Environment) (json.RawMessage, error) { return nil, failing(v) }
+		case "undo-input":
+			s.expr.undo[i] = func(core.Environment) (json.RawMessage, error) { return nil, failing(v) }
+		default:
+			s.Fatalf("step has no %q", k)
+		}
+	}
+	s.def.Steps = append(s.def.Steps, d)
+}
+
+func failing(v string) error {
+	if v == "fails" {
+		return errors.New("no such field")
+	}
+	return nil
+}
+
+// ready makes the desk's definition once all lines about it were read.
+func (s *story) ready() {
+	if s.desk.def != nil {
+		return
+	}
+	full := workflow(s.def.Steps...)
+	s.def.Agents, s.def.Expr = full.Agents, s.expr
+	s.def.Link()
+	s.desk.def = s.def
+	s.submit = core.Submitted{OrderID: orderID, Workflow: "test", ContentHash: "c0ffee", ReplyTo: "shop"}
+}
+
+// event decides one event, prints what changed, sends and settles unless it crashes.
+func (s *story) event(kind string, words []string, opts map[string]string) {
+	s.ready()
+	ev := s.parse(kind, words, opts)
+	before := s.task
+	dec, err := s.try(ev)
+	var refusal *core.Refusal
+	switch {
+	case errors.As(err, &refusal):
+		s.printf("refused (%s): %s", refusal.Code, refusal.Text)
+		return
+	case err != nil:
+		s.printf("error: %v", err)
+		return
+	}
+	s.print(before, dec)
+	_, crash := opts["crash"]
+	switch {
+	case crash:
+		s.printf("  the process dies before it has sent anything")
+	case dec.Settles:
+		s.commit(core.Settled(s.task))
+		s.printf("  told")
+	}
+	s.printIndex()
+}
+
+func (s *story) parse(kind string, words []string, opts map[string]string) core.Event {
+	number, run := 0, 0
+	if s.task != nil {
+		number, run = s.task.Command, s.task.Run
+	}
+	if v := opts["command"]; v != "" {
+		number = s.number(v)
+	}
+	if v := opts["run"]; v != "" {
+		run = s.number(v)
+	}
+	deadline := core.Time(0)
+	if v := opts["deadline"]; v != "" {
+		deadline = s.now.Add(s.span(v))
+	}
+	id := append(words, "")[0]
+	switch kind {
+	case "submit":
+		ev := s.submit
+		ev.Deadline = deadline
+		if slices.Contains(words, "other-content") {
+			ev.ContentHash = "decaf"
+		}
+		return ev
+	case "cancel":
+		return core.Cancel{OrderID: orderID, ID: id, Run: run}
+	case "undo":
+		return core.UndoCommand{ID: id, Command: number}
+	case "resubmit":
+		return core.Resubmit{ID: id, Command: number, Deadline: deadline}
+	case "resolve":
+		return core.Resolve{ID: id, Command: number, Step: words[1], Fact: core.Fact(words[2])}
+	case "settle":
+		return core.Settle{}
+	}
+	name, attempt, _ := strings.Cut(id, "/")
+	if kind == "wake" {
+		if name == "" {
+			return core.Wake{Run: run}
+		}
+		return core.Wake{Step: name, Run: run, Attempt: s.number(attempt)}
+	}
+	r := map[string]core.Reply{
+		"done": done(name, 0), "failed": failed(name, 0), "later": later(name, 0), "undone": undone(name, 0),
+		"undo-failed": undoFailed(name, 0), "undo-later": reply(name, 0, 0, core.UndoOp, core.OutcomeRetryLater),
+	}[kind]
+	if r.Step == "" {
+		s.Fatalf("there is no event %q", kind)
+	}
+	r.Run, r.Attempt = run, s.number(attempt)
+	if v := opts["retry-after"]; v != "" {
+		r.RetryAfter = s.span(v)
+	}
+	return r
+}
+
+func (s *story) sweepAll(backlog string) {
+	events := core.SweepEvents(s.def, s.task, s.now)
+	if len(events) == 0 {
+		pushed, moved := core.Push(s.task)
+		if moved {
+			s.commit(pushed)
+		}
+		s.printf("nothing is overdue; due pushed: %v", moved)
+		s.printIndex()
+	}
+	for _, ev := range events {
+		if o, ok := ev.(core.Overdue); ok {
+			o.Backlog = backlog != "" && o.Step == backlog
+			ev = o
+		}
+		before := s.task
+		dec, err := s.try(ev)
+		if err != nil {
+			s.Fatal(err)
+		}
+		s.printf("supervisor: %s", name(ev))
+		s.print(before, dec)
+		if dec.Settles {
+			s.commit(core.Settled(s.task))
+			s.printf("  told")
+		}
+	}
+	if len(events) > 0 {
+		s.printIndex()
+	}
+}
+
+func (s *story) restart() {
+	dec, err := core.Restart(s.def, s.order, s.task, s.now)
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.printEffects(dec.Effects)
+	if dec.Settles {
+		s.commit(core.Settled(s.task))
+		s.printf("  told")
+	}
+	s.printIndex()
+}
+
+// print shows what a decision changed, and commits it.
+func (s *story) print(before *core.Task, dec core.Decision) {
+	if dec.Ignored != "" {
+		s.printf("  ignored: %s", dec.Ignored)
+	}
+	if v := dec.Verdict; v != nil {
+		answer := map[bool]string{true: "accepted", false: "refused"}[v.Accepted]
+		s.printf("  %s %s %s: %s", v.Command, v.ID, answer, v.Reason)
+	}
+	if dec.Changed {
+		s.commit(dec.Task)
+		s.printChanges(before, s.task)
+	}
+	s.printEffects(dec.Effects)
+}
+
+func (s *story) printChanges(before, after *core.Task) {
+	if was := describe(before); was != describe(after) {
+		s.printf("  %s", describe(after))
+	}
+	for i := range after.Steps {
+		was := ""
+		if before != nil && len(before.Steps) > i {
+			was = describeStep(&before.Steps[i])
+		}
+		if is := describeStep(&after.Steps[i]); is != was {
+			s.printf("    %s", is)
+		}
+	}
+}
+
+func (s *story) printIndex() {
+	if s.task == nil {
+		return
+	}
+	switch bucket, at := core.Index(s.task); bucket {
+	case "":
+		s.printf("  at rest")
+	default:
+		s.printf("  %s %s", bucket, clock(at))
+	}
+}
+
+func describe(t *core.Task) string {
+	if t == nil {
+		return ""
+	}
+	text := string(t.ProcessState)
+	if t.Phase != "" {
+		text += " (" + string(t.Phase) + ")"
+	}
+	if t.Why != "" {
+		text += ", because of " + string(t.Why)
+	}
+	if t.Run > 0 {
+		text += fmt.Sprintf(", run %d", t.Run)
+	}
+	return text
+}
+
+func describeStep(s *core.Step) string {
+	text := fmt.Sprintf("%s %s", s.Name, s.State)
+	if s.Attempt > 0 {
+		text += fmt.Sprintf(", attempt %d", s.Attempt)
+	}
+	if s.FailureCount > 0 {
+		text += fmt.Sprintf(", %d failed", s.FailureCount)
+	}
+	if s.UndoFailures > 0 {
+		text += fmt.Sprintf(", %d undos failed", s.UndoFailures)
+	}
+	if s.LockedBy != "" {
+		text += ", locked by " + s.LockedBy
+	}
+	if s.WakeAt != 0 {
+		text += ", waits until " + clock(s.WakeAt)
+	}
+	if s.CompleteBy != 0 {
+		text += ", complete by " + clock(s.CompleteBy)
+	}
+	return text
+}
+
+func (s *story) printEffects(effects []core.Effect) {
+	for _, e := range effects {
+		switch e := e.(type) {
+		case core.SendRequest:
+			fact := ""
+			if e.Resolved != nil {
+				fact = ", resolved: " + string(e.Resolved.Fact)
+			}
+			s.printf("  -> %s: %s (%s/%d), key %s, stop by %s%s %s", e.Agent, e.Name, e.Operation, e.Attempt, e.Key, clock(e.StopBy), fact, e.Input)
+		case core.SendWake:
+			at := "now"
+			if e.WakeAt != 0 {
+				at = "at " + clock(e.WakeAt)
+			}
+			s.printf("  -> scheduler: %s, %s", brief([]core.Effect{e}), at)
+		case core.SendSettle:
+			s.printf("  -> scheduler: settle")
+		case core.SendStatus:
+			st := e.Status
+			s.printf("  -> %s: %s, number %d, %s", e.ReplyTo, st.Kind, st.Seq, strings.Trim(fmt.Sprintf("%s %s %s %s", st.Step, st.Code, st.Message, st.Output), " "))
+			for _, sum := range st.Steps {
+				s.printf("       %s %s, attempt %d", sum.Step, sum.State, sum.Attempts)
+			}
+		case core.RaiseAlert:
+			s.printf("  -> operator: %s of step %q, %s: %s (answer to command %d)", e.Phase, e.Step, e.Code, e.Message, e.Command)
+		}
+	}
+}
+
+func clock(t core.Time) string {
+	text := strings.TrimSuffix(t.Std().Format("15:04:05.000"), ".000")
+	if days := t.Sub(noon) / core.Day; days > 0 {
+		text = fmt.Sprintf("day %d ", days) + text
+	}
+	return text
+}

@@ -1,0 +1,58 @@
+# Two steps without a reply. One service has a fence: its undo may come at once. The other has
+# none: its undo waits until no copy of the request can act any more (P21).
+step fenced failures=1
+step slow grade=idempotent failures=1
+
+event submit
+----
+  Processing
+    fenced Processing, attempt 1, locked by scheduler-1, complete by 12:00:30
+    slow Processing, attempt 1, locked by scheduler-1, complete by 12:00:30
+  -> fenced-agent: do-fenced (do/1), key o1/0/fenced, stop by 12:00:30 {"order":{"n":1}}
+  -> slow-agent: do-slow (do/1), key o1/0/slow, stop by 12:00:30 {"order":{"n":1}}
+  due 12:00:30
+
+wait 30s
+sweep
+----
+12:00:30
+supervisor: Overdue{"Step":"fenced","Attempt":1,"Backlog":false}
+  Compensating, because of failure
+    fenced Failed, attempt 1, 1 failed, complete by 12:00:35
+  -> scheduler: wake fenced/1, now
+supervisor: Overdue{"Step":"slow","Attempt":1,"Backlog":false}
+    slow Failed, attempt 1, complete by 12:00:35
+  -> scheduler: wake slow/1, now
+  due 12:00:35
+
+# Nobody can be at work on slow by its stopBy and a second of clock skew, 12:00:31.
+event wake slow/1
+----
+    slow UndoWait, attempt 1, waits until 12:00:31.001, complete by 12:00:36.001
+  -> scheduler: wake slow/1, at 12:00:31.001
+  due 12:00:35
+
+wait 1001ms
+event wake slow/1
+----
+12:00:31.001
+    slow Compensating, attempt 2, locked by scheduler-1, complete by 12:01:01.001
+  -> slow-agent: undo-slow (undo/2), key o1/0/slow, stop by 12:01:01.001 {"order":{"n":1}}
+  due 12:00:35
+
+event undone slow/2
+----
+    fenced Compensating, attempt 2, 1 failed, locked by scheduler-1, complete by 12:01:01.001
+    slow Compensated, attempt 2
+  -> fenced-agent: undo-fenced (undo/2), key o1/0/fenced, stop by 12:01:01.001 {"order":{"n":1}}
+  due 12:00:35
+
+event undone fenced/2
+----
+  Compensated, because of failure
+    fenced Compensated, attempt 2, 1 failed
+  -> shop: undone, number 1, fenced timeout no reply by the complete-by time
+       fenced Compensated, attempt 2
+       slow Compensated, attempt 2
+  told
+  at rest

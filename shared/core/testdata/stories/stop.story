@@ -1,0 +1,82 @@
+# onFailure: stop. The operator mends the cause and resubmits: same run, same key, a new attempt.
+step a
+step b after=a stop failures=2
+step side stop
+
+event submit
+----
+  Processing
+    a Processing, attempt 1, locked by scheduler-1, complete by 12:00:30
+    b Pending
+    side Processing, attempt 1, locked by scheduler-1, complete by 12:00:30
+  -> a-agent: do-a (do/1), key o1/0/a, stop by 12:00:30 {"order":{"n":1}}
+  -> side-agent: do-side (do/1), key o1/0/side, stop by 12:00:30 {"order":{"n":1}}
+  due 12:00:30
+
+event done a/1
+----
+    a Processed, attempt 1
+    b Processing, attempt 1, locked by scheduler-1, complete by 12:00:30
+  -> b-agent: do-b (do/1), key o1/0/b, stop by 12:00:30 {"order":{"n":1},"seen":{"a":{"of":"a"}}}
+  due 12:00:30
+
+event later side/1
+----
+    side Pending, attempt 1, 1 failed, waits until 12:00:01, complete by 12:00:06
+  -> scheduler: wake side/1, at 12:00:01
+  due 12:00:06
+
+event failed b/1
+----
+  Error (forward)
+    b Failed, attempt 1, 1 failed
+    side Pending, attempt 1, 1 failed
+  -> shop: failed, number 1, b refused the service refused
+       a Processed, attempt 1
+       b Failed, attempt 1
+       side Pending, attempt 1
+  -> operator: forward of step "b", refused: the service refused (answer to command 0)
+  told
+  attention 12:00:00
+
+# An old number: somebody else was faster, or it is a copy.
+event undo u1 command=7
+----
+  undo u1 refused: the task has had another command since you looked; look at it again and repeat the command if it still applies
+  attention 12:00:00
+
+# Both the failed and the handed-back step are claimed again (H31).
+event resubmit r1
+----
+  resubmit r1 accepted: 
+  Processing
+    b Processing, attempt 2, locked by scheduler-1, complete by 12:00:30
+    side Processing, attempt 2, locked by scheduler-1, complete by 12:00:30
+  -> b-agent: do-b (do/2), key o1/0/b, stop by 12:00:30 {"order":{"n":1},"seen":{"a":{"of":"a"}}}
+  -> side-agent: do-side (do/2), key o1/0/side, stop by 12:00:30 {"order":{"n":1}}
+  due 12:00:30
+
+# The same command again: the stored answer, the same requests.
+event resubmit r1 command=0
+----
+  ignored: this command was answered before
+  resubmit r1 accepted: 
+  -> b-agent: do-b (do/2), key o1/0/b, stop by 12:00:30 {"order":{"n":1},"seen":{"a":{"of":"a"}}}
+  -> side-agent: do-side (do/2), key o1/0/side, stop by 12:00:30 {"order":{"n":1}}
+  due 12:00:30
+
+event done side/2
+----
+    side Processed, attempt 2
+  due 12:00:30
+
+event done b/2
+----
+  Processed
+    b Processed, attempt 2
+  -> shop: completed, number 2, 
+       a Processed, attempt 1
+       b Processed, attempt 2
+       side Processed, attempt 2
+  told
+  at rest

@@ -1,0 +1,44 @@
+# The end is stored, the process dies before it was told. Only who tells all of it settles (H27).
+step a
+
+event submit
+----
+  Processing
+    a Processing, attempt 1, locked by scheduler-1, complete by 12:00:30
+  -> a-agent: do-a (do/1), key o1/0/a, stop by 12:00:30 {"order":{"n":1}}
+  due 12:00:30
+
+event done a/1 crash
+----
+  Processed
+    a Processed, attempt 1
+  -> shop: completed, number 1, 
+       a Processed, attempt 1
+  the process dies before it has sent anything
+  due 12:00:30
+
+event submit
+----
+  ignored: the order is there
+  due 12:00:30
+
+wait 61s
+sweep
+----
+12:01:01
+supervisor: TellOverdue{}
+  -> scheduler: settle
+  due 12:02:01
+
+event settle
+----
+  ignored: told again
+  -> shop: completed, number 1, 
+       a Processed, attempt 1
+  told
+  at rest
+
+event settle
+----
+  ignored: the end was told before
+  at rest

@@ -1,0 +1,192 @@
+package workflowtest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/memory"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// Call is one call of a fake service.
+type Call struct {
+	OrderID   string
+	Run       int // how often the order was started from the beginning, from 0
+	Step      string
+	Operation string          // "payment.charge"
+	Undo      bool            // it reverses the step
+	Attempt   int             // of the step, undos included
+	Key       string          // idempotency key, the same for all attempts of a run
+	Input     json.RawMessage // as the workflow made it
+	At        time.Time
+	Resolved  core.Fact    // what the operator stated of the step; "" mostly
+	Outcome   core.Outcome // what the agent answered: done, failed, retry-later; "" where nothing came
+}
+
+// Into decodes the input.
+func (c Call) Into(v any) error {
+	if err := json.Unmarshal(c.Input, v); err != nil {
+		return fmt.Errorf("input of %s: %w", c.Operation, err)
+	}
+	return nil
+}
+
+// Permanent is a refusal that no repetition changes; nothing happened. The step fails for good.
+func Permanent(code, text string) error {
+	return worker.NoEffect(worker.Permanent(worker.WithCode(errors.New(text), code)))
+}
+
+// Transient is a refusal that may pass; nothing happened. The step is tried again within its budget.
+func Transient(code, text string) error {
+	return worker.NoEffect(worker.Transient(worker.WithCode(errors.New(text), code)))
+}
+
+// RetryAfter is a Transient one with the wait that the service asks for.
+func RetryAfter(wait time.Duration, code, text string) error {
+	return worker.NoEffect(worker.RetryAfter(worker.WithCode(errors.New(text), code), wait))
+}
+
+// InDoubt is a call that failed in such a way that nobody knows whether it has had its effect.
+func InDoubt(code, text string) error { return worker.WithCode(errors.New(text), code) }
+
+// Agent is the fake of one agent and its remote service.
+type Agent struct {
+	w       *Workflow
+	name    string
+	worker  *worker.Worker
+	scripts map[string]*Operation
+
+	now     *Call // the call being made
+	playing *behaviour
+	unknown bool // the call has no script
+}
+
+// Agent finds an agent that the workflow names; any other ends the test.
+func (w *Workflow) Agent(name string) *Agent {
+	w.t.Helper()
+	a := w.agents[name]
+	if a == nil {
+		w.t.Fatalf("the workflow %s has no agent %q; its agents are %s", w.def.Name, name, strings.Join(w.names, ", "))
+	}
+	return a
+}
+
+// operations lists those that the workflow asks the agent for, undos included.
+func (a *Agent) operations() []string {
+	var all []string
+	for i := range a.w.def.Steps {
+		s := &a.w.def.Steps[i]
+		if s.Agent != a.name {
+			continue
+		}
+		all = append(all, s.Operation)
+		if s.Undo != nil {
+			all = append(all, s.Undo.Operation)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// start gives the agent its worker: one try per attempt, no breaker, a ledger of its own.
+func (a *Agent) start() error {
+	quarantine, err := a.w.queues.Queue(port.Quarantine)
+	if err != nil {
+		return err
+	}
+	a.worker, err = worker.New(worker.Config{
+		Agent: a.name, Operations: worker.Operations{worker.AnyOperation: {Run: a.run}},
+		Replies: outbox{agent: a}, Quarantine: quarantine, Ledger: memory.NewLedger(), Clock: a.w.clock,
+		Retry: worker.Retry{Tries: 1}, Breaker: worker.Breaker{Off: true},
+	})
+	return err
+}
+
+// handle takes one request. A plain service's ledger may answer it without a call.
+func (a *Agent) handle(ctx context.Context, d port.Delivery) error {
+	a.now, a.playing, a.unknown = nil, nil, false
+	r, err := message.RequestOf(d)
+	if err != nil {
+		return err
+	}
+	run := a.w.runs[r.OrderID]
+	calls := len(run.calls)
+	verdict := a.worker.Handle(ctx, d)
+	switch {
+	case a.unknown:
+		return fmt.Errorf("%s.%s was called, by the step %s, and has no script. Script it:\n\tw.Agent(%q).On(%q).Return(…)\nor let operations without one answer \"done\": w.AllowUnscripted()",
+			a.name, r.Name, r.Step, a.name, r.Name)
+	case !verdict.Delete:
+		return fmt.Errorf("%s.%s of step %s was given back", a.name, r.Name, r.Step)
+	case len(run.calls) == calls:
+		run.note("%s: %s.%s, attempt %d: answered from the ledger of the plain service, or not at all", r.Step, a.name, r.Name, r.Attempt)
+	case run.calls[calls].Outcome == "":
+		run.note("%s: %s.%s, attempt %d: no answer", r.Step, a.name, r.Name, r.Attempt)
+	}
+	return nil
+}
+
+// run is the fake service: what the worker calls.
+func (a *Agent) run(_ context.Context, c worker.Call) (any, error) {
+	run := a.w.runs[c.OrderID]
+	call := Call{
+		OrderID: c.OrderID, Run: c.Run, Step: c.Step, Operation: a.name + "." + c.Name, Undo: c.Operation == core.UndoOp,
+		Attempt: c.Attempt, Key: c.Key, Input: c.Input, At: a.w.clock.Now(),
+	}
+	if c.Resolved != nil {
+		call.Resolved = c.Resolved.Fact
+	}
+	run.calls = append(run.calls, call)
+	a.now = &run.calls[len(run.calls)-1]
+	script := a.scripts[c.Name]
+	if script == nil && !a.w.unscripted {
+		a.unknown = true
+		return nil, InDoubt("unscripted", "the operation has no script")
+	}
+	a.playing = script.next()
+	out, err := a.playing.answer(call)
+	switch {
+	case a.playing.silent:
+		return nil, InDoubt("silent", "no answer")
+	case call.At.Add(a.playing.takes).After(c.Deadline):
+		a.playing = &behaviour{takes: c.Deadline.Sub(call.At), held: a.playing.held}
+		return nil, InDoubt("timeout", "the service did not answer within the step's timeout")
+	}
+	return out, err
+}
+
+// outbox takes the worker's replies, and lets them go as the script says.
+type outbox struct {
+	port.Queue
+	agent *Agent
+}
+
+// Send takes one reply.
+func (o outbox) Send(_ context.Context, messages []port.Message) []error {
+	reply, ok := messages[0].Value.(*message.Reply)
+	if !ok {
+		return []error{fmt.Errorf("agent %s: a reply of the type %T", o.agent.name, messages[0].Value)}
+	}
+	b := o.agent.playing
+	switch {
+	case o.agent.unknown:
+		return []error{nil}
+	case b == nil: // from the ledger
+		b = &behaviour{}
+	case b.silent:
+		return []error{nil}
+	}
+	if o.agent.now != nil {
+		o.agent.now.Outcome = reply.Outcome
+	}
+	o.agent.w.replied(reply, b.takes+b.held)
+	return []error{nil}
+}

@@ -1,0 +1,113 @@
+package workflowtest
+
+import (
+	"encoding/json"
+	"reflect"
+	"slices"
+)
+
+// fatal ends the test with what happened.
+func (r *Run) fatal(format string, args ...any) {
+	r.w.t.Helper()
+	r.w.t.Fatalf("order %s "+format+"; what happened:\n%s", append(append([]any{r.id}, args...), r.Timeline())...)
+}
+
+// wrong fails the test with what happened, and lets it go on.
+func (r *Run) wrong(format string, args ...any) {
+	r.w.t.Helper()
+	r.w.t.Errorf("order %s "+format+"; what happened:\n%s", append(append([]any{r.id}, args...), r.Timeline())...)
+}
+
+func (r *Run) expect(want State) {
+	r.w.t.Helper()
+	if got := r.State(); got != want {
+		r.wrong("is %s, expected %s", got, want)
+	}
+}
+
+// ExpectProcessed fails the test unless every step is done.
+func (r *Run) ExpectProcessed() {
+	r.w.t.Helper()
+	r.expect(Processed)
+}
+
+// ExpectCompensated fails the test unless the order failed and all that was done is undone.
+func (r *Run) ExpectCompensated() {
+	r.w.t.Helper()
+	r.expect(Compensated)
+}
+
+// ExpectCancelled fails the test unless the order was cancelled and all that was done is undone.
+func (r *Run) ExpectCancelled() {
+	r.w.t.Helper()
+	r.expect(Cancelled)
+}
+
+// ExpectError fails the test unless the order waits for the operator because of that step, and an
+// alert has told him.
+func (r *Run) ExpectError(step string) {
+	r.w.t.Helper()
+	switch {
+	case r.State() != Error:
+		r.wrong("is %s, expected Error at %s", r.State(), step)
+	case r.task.EndStep != step:
+		r.wrong("stopped at %q, expected at %q", r.task.EndStep, step)
+	case !slices.ContainsFunc(r.alerts, func(a Alert) bool { return a.Step == step && a.Command == r.task.EndCommand }):
+		r.wrong("stopped at %s without an alert", step)
+	}
+}
+
+// ExpectSkipped fails the test unless the conditions of these steps excluded them.
+func (r *Run) ExpectSkipped(steps ...string) {
+	r.w.t.Helper()
+	for _, name := range steps {
+		if s := r.Step(name); s.State != Skipped {
+			r.wrong("has the step %s %s, expected Skipped", name, s.State)
+		}
+	}
+}
+
+// ExpectPath fails the test unless these steps were done, in this order, and no others.
+func (r *Run) ExpectPath(steps ...string) {
+	r.w.t.Helper()
+	if !slices.Equal(r.path, steps) {
+		r.wrong("was done in the order %v, expected %v", r.path, steps)
+	}
+}
+
+// ExpectUndone fails the test unless these steps were undone, in this order, and no others; with no
+// step: unless nothing was.
+func (r *Run) ExpectUndone(steps ...string) {
+	r.w.t.Helper()
+	if !slices.Equal(r.undone, steps) {
+		r.wrong("was undone in the order %v, expected %v", r.undone, steps)
+	}
+}
+
+// ExpectCalls fails the test unless the operation, "payment.charge", was called n times.
+func (r *Run) ExpectCalls(operation string, n int) {
+	r.w.t.Helper()
+	if got := len(r.Calls(operation)); got != n {
+		r.wrong("called %s %d times, expected %d", operation, got, n)
+	}
+}
+
+// ExpectOutput fails the test unless the workflow's output is the same JSON as want.
+func (r *Run) ExpectOutput(want any) {
+	r.w.t.Helper()
+	b, err := json.Marshal(want)
+	if err != nil {
+		r.fatal("cannot be compared: the expected output cannot be written as JSON: %v", err)
+	}
+	if !sameJSON(r.task.Output, b) {
+		r.wrong("has the output %s, expected %s", r.task.Output, b)
+	}
+}
+
+func sameJSON(a, b []byte) bool {
+	var x, y any
+	if json.Unmarshal(a, &x) != nil || json.Unmarshal(b, &y) != nil {
+		return false
+	}
+	return reflect.DeepEqual(x, y)
+}

@@ -1,0 +1,229 @@
+package workflowtest
+
+import (
+	"cmp"
+	"container/heap"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+const (
+	visibility = 30 * time.Second
+	pause      = time.Second // before a message that could not be handled comes again
+	// standstill is how many messages may be handled without the clock moving on.
+	standstill = 100_000
+)
+
+var farFuture = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
+
+// held is a reply under way.
+type held struct {
+	at    time.Time
+	reply *message.Reply
+}
+
+// Advance moves the clock forward by d, 0 included, and lets happen, each at its time, what is to
+// happen until then.
+func (w *Workflow) Advance(d time.Duration) {
+	w.t.Helper()
+	w.until(w.clock.Now().Add(d), func() bool { return false })
+}
+
+// until plays up to that time, or until enough says so; it reports whether enough did.
+func (w *Workflow) until(end time.Time, enough func() bool) bool {
+	w.t.Helper()
+	for {
+		if w.settle(enough) {
+			return true
+		}
+		at := w.soonest()
+		if at.After(end) {
+			break
+		}
+		w.clock.Set(at)
+	}
+	w.clock.Set(end)
+	return w.settle(enough)
+}
+
+// settle lets everybody work until nothing is left to do at this moment. Messages are handled one
+// by one: of two things that happen at once, one comes first, and always the same one.
+func (w *Workflow) settle(enough func() bool) bool {
+	w.t.Helper()
+	for n := 0; ; n++ {
+		if enough() {
+			return true
+		}
+		if !w.one() {
+			return false
+		}
+		if n == standstill {
+			w.t.Fatalf("the workflow goes round in a circle at %s\n%s", w.since(w.clock.Now()), w.timelines())
+		}
+	}
+}
+
+// one does one thing; false: there is nothing to do.
+func (w *Workflow) one() bool {
+	w.t.Helper()
+	w.arrive()
+	if w.handled(port.Replies) || w.handled(port.Control) {
+		return true
+	}
+	for _, name := range w.names {
+		if d, q := w.take(port.Requests(name)); d != nil {
+			w.must(w.agents[name].handle(w.t.Context(), *d))
+			w.must(q.Delete(w.t.Context(), []string{d.Receipt})[0])
+			return true
+		}
+	}
+	report, err := w.supervisor.Sweep(w.t.Context())
+	w.must(err)
+	return report.Overdue+report.Asked+report.Told > 0
+}
+
+// listen takes the application's statuses.
+func (w *Workflow) listen() {
+	w.t.Helper()
+	for d, q := w.take(replyTo); d != nil; d, q = w.take(replyTo) {
+		w.must(q.Delete(w.t.Context(), []string{d.Receipt})[0])
+		s, err := message.StatusOf(*d)
+		w.must(err)
+		r := w.runs[s.OrderID]
+		r.statuses = append(r.statuses, s.Status)
+	}
+}
+
+// must ends the test at what is no fault of the workflow's author, or his script's.
+func (w *Workflow) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatalf("%v\n%s", err, w.timelines())
+	}
+}
+
+func (w *Workflow) take(queue string) (*port.Delivery, port.Queue) {
+	w.t.Helper()
+	q, err := w.queues.Queue(queue)
+	w.must(err)
+	ds, err := q.Receive(w.t.Context(), 1, 0, visibility)
+	w.must(err)
+	if len(ds) == 0 {
+		return nil, q
+	}
+	return &ds[0], q
+}
+
+// handled lets the Scheduler take one message of a queue.
+func (w *Workflow) handled(queue string) bool {
+	w.t.Helper()
+	d, q := w.take(queue)
+	if d == nil {
+		return false
+	}
+	if failed := w.scheduler.Handle(w.t.Context(), queue, []port.Delivery{*d}); len(failed) > 0 {
+		w.must(q.Extend(w.t.Context(), d.Receipt, pause))
+		w.alarm(w.clock.Now().Add(pause))
+		return true
+	}
+	w.must(q.Delete(w.t.Context(), []string{d.Receipt})[0])
+	return true
+}
+
+// replied sends a reply on its way.
+func (w *Workflow) replied(r *message.Reply, takes time.Duration) {
+	at := w.clock.Now().Add(takes)
+	place, _ := slices.BinarySearchFunc(w.held, at, func(h held, at time.Time) int {
+		return cmp.Or(h.at.Compare(at), -1) // after those of the same time
+	})
+	w.held = slices.Insert(w.held, place, held{at, r})
+}
+
+// arrive lets the replies arrive whose time has come.
+func (w *Workflow) arrive() {
+	w.t.Helper()
+	for len(w.held) > 0 && !w.held[0].at.After(w.clock.Now()) {
+		r := w.held[0].reply
+		w.held = w.held[1:]
+		q, err := w.queues.Queue(port.Replies)
+		w.must(err)
+		w.must(q.Send(w.t.Context(), []port.Message{{Value: r}})[0])
+		w.runs[r.OrderID].answered(r)
+	}
+}
+
+// soonest is the next time at which something is to happen; later than now in any case, since at
+// this moment everything has.
+func (w *Workflow) soonest() time.Time {
+	w.t.Helper()
+	at := farFuture
+	due, err := w.store.Due(w.t.Context(), port.DueBucket, 0, farFuture, nil, 1)
+	w.must(err)
+	if len(due) > 0 {
+		at = due[0].At
+	}
+	if len(w.held) > 0 && w.held[0].at.Before(at) {
+		at = w.held[0].at
+	}
+	now := w.clock.Now()
+	for len(w.alarms) > 0 && !w.alarms[0].After(now) {
+		heap.Pop(&w.alarms)
+	}
+	if len(w.alarms) > 0 && w.alarms[0].Before(at) {
+		at = w.alarms[0]
+	}
+	if tick := now.Add(time.Millisecond); at.Before(tick) {
+		return tick
+	}
+	return at
+}
+
+// alarm remembers that a message becomes visible at that time.
+func (w *Workflow) alarm(at time.Time) { heap.Push(&w.alarms, at) }
+
+// watched are the queues as the actors see them: it is remembered when what they send is due.
+type watched struct {
+	port.Queues
+	w *Workflow
+}
+
+func (q watched) Queue(name string) (port.Queue, error) {
+	inner, err := q.Queues.Queue(name)
+	return watchedQueue{inner, q.w}, err
+}
+
+func (q watched) ReplyTo(name string) (port.Queue, error) {
+	inner, err := q.Queues.ReplyTo(name)
+	return watchedQueue{inner, q.w}, err
+}
+
+type watchedQueue struct {
+	port.Queue
+	w *Workflow
+}
+
+func (q watchedQueue) Send(ctx context.Context, messages []port.Message) []error {
+	for i := range messages {
+		if d := messages[i].Delay; d > 0 {
+			q.w.alarm(q.w.clock.Now().Add(d))
+		}
+	}
+	return q.Queue.Send(ctx, messages)
+}
+
+type alarms []time.Time
+
+func (a alarms) Len() int           { return len(a) }
+func (a alarms) Less(i, j int) bool { return a[i].Before(a[j]) }
+func (a alarms) Swap(i, j int)      { a[i], a[j] = a[j], a[i] }
+func (a *alarms) Push(x any)        { *a = append(*a, x.(time.Time)) }
+func (a *alarms) Pop() any {
+	old := *a
+	last := old[len(old)-1]
+	*a = old[:len(old)-1]
+	return last
+}

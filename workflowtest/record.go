@@ -1,0 +1,140 @@
+package workflowtest
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+)
+
+// moment is one line of a run's story.
+type moment struct {
+	at   time.Time
+	text string
+}
+
+// alerts are those that the operator gets.
+type alerts struct{ w *Workflow }
+
+func (a alerts) Raise(_ context.Context, x core.RaiseAlert) error {
+	r := a.w.runs[x.OrderID]
+	r.alerts = append(r.alerts, x)
+	r.note("ALERT to the operator: %s", joined(x.Step, x.Code, x.Message))
+	return nil
+}
+
+// committed is told of every stored version of a task, and notes what is new in it.
+func (w *Workflow) committed(t *core.Task) {
+	r := w.runs[t.OrderID]
+	old := r.task
+	r.task = t
+	if old == nil {
+		r.note("submitted")
+		old = &core.Task{ProcessState: core.Processing}
+	}
+	if old.Run != t.Run {
+		r.path, r.undone = nil, nil
+		r.note("started again from the beginning, run %d", t.Run)
+	}
+	for i := range t.Steps {
+		var was core.Step
+		if i < len(old.Steps) {
+			was = old.Steps[i]
+		}
+		r.stepped(&was, &t.Steps[i])
+	}
+	if old.ProcessState != t.ProcessState {
+		why := ""
+		if t.EndText != "" {
+			why = ": " + joined(t.EndStep, t.EndCode, t.EndText)
+		}
+		r.note("task %s%s", t.ProcessState, why)
+	}
+}
+
+// stepped notes what a commit has done to one step.
+func (r *Run) stepped(was, now *core.Step) {
+	if was.State == now.State && was.Attempt == now.Attempt {
+		return
+	}
+	switch now.State {
+	case core.Processed:
+		r.path = append(r.path, now.Name)
+	case core.Compensated:
+		r.undone = append(r.undone, now.Name)
+	}
+	switch now.State {
+	case core.Processing, core.Compensating:
+		r.note("%s: %s, attempt %d", now.Name, now.State, now.Attempt)
+	case core.Pending:
+		if now.Attempted() {
+			r.note("%s: waits for another attempt until %s, failures so far: %d", now.Name, r.w.since(now.WakeAt.Std()), now.FailureCount)
+		}
+	case core.UndoWait:
+		r.note("%s: its undo waits%s", now.Name, r.w.wake(now))
+	case core.Failed:
+		text := ""
+		if now.Error != nil {
+			text = ": " + joined(now.Error.Code, now.Error.Message)
+		}
+		r.note("%s: %s%s", now.Name, now.State, text)
+	default:
+		r.note("%s: %s", now.Name, now.State)
+	}
+}
+
+func (w *Workflow) wake(s *core.Step) string {
+	if s.WakeAt == 0 {
+		return " for the operator"
+	}
+	return " until " + w.since(s.WakeAt.Std())
+}
+
+// answered notes a reply that has arrived.
+func (r *Run) answered(reply *message.Reply) {
+	text := ""
+	if reply.Error != nil {
+		text = ": " + joined(reply.Error.Code, reply.Error.Message)
+	}
+	r.note("%s: %s answers %s%s", reply.Step, reply.Agent, reply.Outcome, text)
+}
+
+func joined(parts ...string) string {
+	var all []string
+	for _, p := range parts {
+		if p != "" {
+			all = append(all, p)
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
+func (r *Run) note(format string, args ...any) {
+	r.story = append(r.story, moment{r.w.clock.Now(), fmt.Sprintf(format, args...)})
+}
+
+// since is a time, told from the start of the test on.
+func (w *Workflow) since(at time.Time) string {
+	return fmt.Sprintf("+%.3fs", at.Sub(Start).Seconds())
+}
+
+// Timeline tells, for people, what has happened to the order, one line each.
+func (r *Run) Timeline() string {
+	var b strings.Builder
+	for _, m := range r.story {
+		fmt.Fprintf(&b, "  %10s  %s\n", r.w.since(m.at), m.text)
+	}
+	return b.String()
+}
+
+// timelines are those of all orders.
+func (w *Workflow) timelines() string {
+	var b strings.Builder
+	for _, r := range w.order {
+		fmt.Fprintf(&b, "order %s:\n%s", r.id, r.Timeline())
+	}
+	return b.String()
+}

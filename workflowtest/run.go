@@ -1,0 +1,186 @@
+package workflowtest
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/view"
+)
+
+// What a Run answers; packages view and core document the fields.
+type (
+	State   = core.State
+	Step    = view.Step
+	Task    = view.Task
+	Alert   = core.RaiseAlert
+	Status  = core.Status
+	Verdict = core.Verdict
+	Fact    = core.Fact
+)
+
+// States of an order and its steps.
+const (
+	Pending      = core.Pending
+	Skipped      = core.Skipped
+	Processing   = core.Processing
+	Processed    = core.Processed
+	Failed       = core.Failed
+	UndoWait     = core.UndoWait
+	Compensating = core.Compensating
+	Compensated  = core.Compensated
+	Cancelled    = core.Cancelled
+	Error        = core.Error
+)
+
+// Facts that an operator can state with Resolve.
+const (
+	Happened    = core.Happened
+	NotHappened = core.NotHappened
+	Undone      = core.Undone
+)
+
+// Run is one order.
+type Run struct {
+	w        *Workflow
+	id       string
+	task     *core.Task // as stored last
+	calls    []Call
+	alerts   []Alert
+	statuses []Status
+	path     []string
+	undone   []string
+	story    []moment
+}
+
+// ID is the order's.
+func (r *Run) ID() string { return r.id }
+
+// Task is the order's task as everybody sees it.
+func (r *Run) Task() Task { return view.Of(r.task, r.w.def) }
+
+// State is the task's.
+func (r *Run) State() State { return r.task.ProcessState }
+
+// Ended reports that nothing more happens without a command: the order is Processed, Compensated or
+// Cancelled, or in Error with nothing in flight.
+func (r *Run) Ended() bool { return view.Ended(r.task) }
+
+// Step answers one step; a name that the workflow does not have ends the test.
+func (r *Run) Step(name string) Step {
+	r.w.t.Helper()
+	for _, s := range r.Task().Steps {
+		if s.Name == name {
+			return s
+		}
+	}
+	r.w.t.Fatalf("the workflow %s has no step %q", r.w.def.Name, name)
+	return Step{}
+}
+
+// Output decodes the workflow's output of a Processed order. An order without one ends the test.
+func (r *Run) Output(into any) {
+	r.w.t.Helper()
+	if r.task.Output == nil {
+		r.fatal("has no output; it is %s", r.State())
+	}
+	if err := json.Unmarshal(r.task.Output, into); err != nil {
+		r.fatal("has an output that cannot be read into %T: %v", into, err)
+	}
+}
+
+// Path names the steps in the order in which they were done, in the present run. Of steps done by
+// one decision the earlier in the file comes first.
+func (r *Run) Path() []string { return slices.Clone(r.path) }
+
+// Undone names the steps in the order in which they were undone, in the present run.
+func (r *Run) Undone() []string { return slices.Clone(r.undone) }
+
+// Calls are those that were made to an operation, "payment.charge"; "" answers all, in their order.
+func (r *Run) Calls(operation string) []Call {
+	var some []Call
+	for _, c := range r.calls {
+		if operation == "" || c.Operation == operation {
+			some = append(some, c)
+		}
+	}
+	return some
+}
+
+// Alerts are those that the operator got.
+func (r *Run) Alerts() []Alert { return slices.Clone(r.alerts) }
+
+// Statuses are the messages that the application got.
+func (r *Run) Statuses() []Status {
+	r.w.t.Helper()
+	r.w.listen()
+	return slices.Clone(r.statuses)
+}
+
+// UntilEnd moves the clock until the order has ended and the application was told; an order that
+// takes longer than that ends the test.
+func (r *Run) UntilEnd(longest time.Duration) *Run {
+	r.w.t.Helper()
+	if !r.w.until(r.w.clock.Now().Add(longest), r.told) {
+		r.fatal("has no end after %s; it is %s", longest, r.State())
+	}
+	return r
+}
+
+func (r *Run) told() bool { return r.task.AtRest() }
+
+// UntilStep moves the clock until the step is in that state; the test ends if it does not get there
+// in that time.
+func (r *Run) UntilStep(step string, state State, longest time.Duration) *Run {
+	r.w.t.Helper()
+	if r.task.Step(step) == nil {
+		r.w.t.Fatalf("the workflow %s has no step %q", r.w.def.Name, step)
+	}
+	if !r.w.until(r.w.clock.Now().Add(longest), func() bool { return r.task.Step(step).State == state }) {
+		r.fatal("did not come to %s %s within %s; the step is %s", step, state, longest, r.task.Step(step).State)
+	}
+	return r
+}
+
+// Cancel is the application's wish to stop the order and undo it.
+func (r *Run) Cancel() Verdict {
+	r.w.t.Helper()
+	return r.command(message.Control{Kind: message.Cancel, Run: r.task.Run})
+}
+
+// Undo is the operator's decision to undo an order in Error.
+func (r *Run) Undo() Verdict {
+	r.w.t.Helper()
+	return r.command(message.Control{Kind: message.Undo, Command: r.task.Command})
+}
+
+// Resubmit is the operator's decision to go on with an order in Error, or to start an undone one again.
+func (r *Run) Resubmit() Verdict {
+	r.w.t.Helper()
+	return r.command(message.Control{Kind: message.Resubmit, Command: r.task.Command})
+}
+
+// Resolve states what happened to a step in doubt. The order stays in Error; Resubmit or Undo goes on.
+func (r *Run) Resolve(step string, fact Fact) Verdict {
+	r.w.t.Helper()
+	return r.command(message.Control{Kind: message.Resolve, Command: r.task.Command, Step: step, Fact: fact})
+}
+
+// command carries a command out at once and answers the verdict; a refused one is no error.
+func (r *Run) command(c message.Control) Verdict {
+	r.w.t.Helper()
+	r.w.next++
+	c.Schema, c.OrderID, c.ID = message.Schema, r.id, fmt.Sprintf("command-%d", r.w.next)
+	r.note("command %s %s", c.Kind, joined(c.Step, string(c.Fact)))
+	v, err := r.w.scheduler.Command(r.w.t.Context(), c)
+	if err != nil {
+		r.fatal("cannot take the command %s: %v", c.Kind, err)
+	}
+	if !v.Accepted {
+		r.note("command %s refused: %s", c.Kind, v.Reason)
+	}
+	return v
+}

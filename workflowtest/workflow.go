@@ -1,0 +1,178 @@
+package workflowtest
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/functions/scheduler"
+	"github.com/stepkeeper/stepkeeper/functions/supervisor"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/memory"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/state"
+	"github.com/stepkeeper/stepkeeper/shared/workflow"
+	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
+)
+
+// Start is when the clock of every Workflow begins.
+var Start = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+
+// replyTo is the application's queue; every order is told through it.
+const replyTo = "test"
+
+// Workflow is a workflow under test, with its own agents, store and clock.
+type Workflow struct {
+	t          testing.TB
+	def        *core.Definition
+	clock      *memory.Clock
+	store      *memory.Store
+	queues     *memory.Queues
+	scheduler  *scheduler.Scheduler
+	supervisor *supervisor.Supervisor
+	agents     map[string]*Agent
+	names      []string // of the agents, sorted: the order in which they are looked after
+	runs       map[string]*Run
+	order      []*Run
+	unscripted bool // operations without a script answer "done"
+	alarms     alarms
+	held       []held // replies that are under way
+	next       int    // number of the next order without an ID, and of commands
+}
+
+// New reads a workflow file; the path is relative to the test's folder. A file with errors ends
+// the test and tells all of them.
+func New(t testing.TB, path string) *Workflow {
+	t.Helper()
+	def, problems := source.LoadFile(path, source.Options{})
+	return made(t, path, def, problems)
+}
+
+// NewFromYAML reads a workflow from its text.
+func NewFromYAML(t testing.TB, text string) *Workflow {
+	t.Helper()
+	def, problems := source.Parse("workflow.yaml", []byte(text), source.Options{})
+	return made(t, "workflow.yaml", def, problems)
+}
+
+func made(t testing.TB, name string, def *core.Definition, problems source.Problems) *Workflow {
+	t.Helper()
+	if def == nil {
+		lines := make([]string, len(problems))
+		for i, p := range problems {
+			lines[i] = "  " + p.String()
+		}
+		t.Fatalf("the workflow %s cannot be used:\n%s", name, strings.Join(lines, "\n"))
+	}
+	w := &Workflow{
+		t: t, def: def, clock: memory.NewClock(Start), store: memory.NewStore(1),
+		agents: map[string]*Agent{}, runs: map[string]*Run{},
+	}
+	if err := w.wire(); err != nil {
+		t.Fatalf("the workflow %s cannot be set up: %v", name, err)
+	}
+	return w
+}
+
+// wire puts the actors together on the adapters in memory.
+func (w *Workflow) wire() error {
+	for i := range w.def.Steps {
+		name := w.def.Steps[i].Agent
+		if w.agents[name] == nil {
+			w.agents[name] = &Agent{w: w, name: name, scripts: map[string]*Operation{}}
+			w.names = append(w.names, name)
+		}
+	}
+	slices.Sort(w.names)
+	configs := []memory.QueueConfig{{Name: port.Replies}, {Name: port.Control}, {Name: port.Quarantine}, {Name: replyTo}}
+	for _, name := range w.names {
+		configs = append(configs, memory.QueueConfig{Name: port.Requests(name)})
+	}
+	var err error
+	if w.queues, err = memory.NewQueues(w.clock, configs, replyTo); err != nil {
+		return err
+	}
+	quiet := slog.New(slog.DiscardHandler)
+	st := state.New(state.Config{
+		Store: w.store, Definitions: memory.NewDefinitions(), Compile: workflow.Decode, Encode: workflow.Encode,
+		Current: func(name string) *core.Definition {
+			if name != w.def.Name {
+				return nil
+			}
+			return w.def
+		},
+		OnCommit: w.committed,
+	})
+	w.scheduler = scheduler.New(scheduler.Config{
+		State: st, Queues: watched{w.queues, w}, Alerts: alerts{w}, Clock: w.clock, Name: "scheduler", Logger: quiet,
+	})
+	w.supervisor = supervisor.New(supervisor.Config{
+		State: st, Queues: watched{w.queues, w}, Alerts: alerts{w}, Leases: memory.NewLeases(), Clock: w.clock,
+		Owner: "supervisor", Logger: quiet,
+	})
+	for _, name := range w.names {
+		if err := w.agents[name].start(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// AllowUnscripted makes operations without a script answer "done" with the output null. Otherwise
+// the first call of one ends the test.
+func (w *Workflow) AllowUnscripted() *Workflow {
+	w.unscripted = true
+	return w
+}
+
+// Now is the time that the clock shows.
+func (w *Workflow) Now() time.Time { return w.clock.Now() }
+
+// Option changes a submission.
+type Option func(*message.SubmitOrder)
+
+// WithID sets the order's ID; otherwise they are order-1, order-2 …
+func WithID(id string) Option { return func(o *message.SubmitOrder) { o.OrderID = id } }
+
+// WithDeadline sets the time by which the order has to be done.
+func WithDeadline(at time.Time) Option {
+	return func(o *message.SubmitOrder) { o.Deadline = core.TimeOf(at) }
+}
+
+// Submit stores an order, as the intake does. The content is anything that encodes to JSON; a
+// json.RawMessage is taken as it is. An order that is refused ends the test. The same ID and
+// content again answers the same Run.
+func (w *Workflow) Submit(content any, opts ...Option) *Run {
+	w.t.Helper()
+	body, err := json.Marshal(content)
+	if err != nil {
+		w.t.Fatalf("the order cannot be written as JSON: %v", err)
+	}
+	o := message.SubmitOrder{Schema: message.Schema, Workflow: w.def.Name, Order: body, ReplyTo: replyTo}
+	for _, set := range opts {
+		set(&o)
+	}
+	if o.OrderID == "" {
+		w.next++
+		o.OrderID = fmt.Sprintf("order-%d", w.next)
+	}
+	r := w.runs[o.OrderID]
+	if r == nil {
+		r = &Run{w: w, id: o.OrderID}
+		w.runs[o.OrderID] = r
+		w.order = append(w.order, r)
+	}
+	answer := w.scheduler.Submit(w.t.Context(), []message.SubmitOrder{o})[0]
+	switch {
+	case answer.Err != nil:
+		w.t.Fatalf("order %s was not taken: %v", o.OrderID, answer.Err)
+	case answer.Refusal != nil:
+		w.t.Fatalf("order %s was refused: %v", o.OrderID, answer.Refusal)
+	}
+	return r
+}

@@ -1,0 +1,277 @@
+package workflowtest_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/workflowtest"
+)
+
+// pair is a, then b; each undone. a is fenced, b idempotent.
+const pair = `workflow: pair
+agents:
+  left: {queueAllowance: 1s, clockSkew: 100ms}
+  right: {queueAllowance: 1s, clockSkew: 100ms}
+steps:
+  a:
+    agent: left
+    operation: do-a
+    input: ${ order }
+    timeout: 1s
+    retry: {maxFailures: 2, backoff: {initial: 1s, max: 2s, jitter: 0}}
+    onFailure: undo
+    undo: undo-a
+    grade: fenced
+  b:
+    agent: right
+    operation: do-b
+    after: [a]
+    timeout: 1s
+    retry: {maxFailures: 2, backoff: {initial: 1s, max: 2s, jitter: 0}}
+    onFailure: undo
+    undo: undo-b
+    grade: idempotent
+`
+
+func both(t testing.TB) *workflowtest.Workflow {
+	return workflowtest.NewFromYAML(t, pair).AllowUnscripted()
+}
+
+var transient = workflowtest.Transient("busy", "later")
+
+// What each answer of a script leads to.
+func TestScripts(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		script func(*workflowtest.Operation)
+		state  workflowtest.State
+		calls  int // of do-b
+		took   time.Duration
+	}{
+		{"none", func(*workflowtest.Operation) {}, workflowtest.Processed, 1, 0},
+		{"done", func(o *workflowtest.Operation) { o.Return(1) }, workflowtest.Processed, 1, 0},
+		{"slow", func(o *workflowtest.Operation) { o.Return(1).After(900 * time.Millisecond) }, workflowtest.Processed, 1, 900 * time.Millisecond},
+		{"too slow once", func(o *workflowtest.Operation) { o.Return(1).After(5 * time.Second).Return(2) }, workflowtest.Processed, 2, 2 * time.Second},
+		{"late on its way", func(o *workflowtest.Operation) { o.Return(1).ArrivesAfter(2500 * time.Millisecond) }, workflowtest.Processed, 1, 2500 * time.Millisecond},
+		{"fails once", func(o *workflowtest.Operation) { o.FailTimes(1, transient) }, workflowtest.Processed, 2, time.Second},
+		{"fails too often", func(o *workflowtest.Operation) { o.Fail(transient) }, workflowtest.Compensated, 2, 0},
+		{"asks to wait", func(o *workflowtest.Operation) {
+			o.Fail(workflowtest.RetryAfter(7*time.Second, "busy", "later")).Return(1)
+		}, workflowtest.Processed, 2, 7 * time.Second},
+		{"fails for good", func(o *workflowtest.Operation) { o.Fail(workflowtest.Permanent("no", "never")) }, workflowtest.Compensated, 1, 0},
+		{"in doubt once", func(o *workflowtest.Operation) { o.Fail(workflowtest.InDoubt("reset", "connection lost")).Return(1) }, workflowtest.Processed, 2, time.Second},
+		{"any error", func(o *workflowtest.Operation) { o.Fail(errors.New("ouch")) }, workflowtest.Compensated, 2, 0},
+		{"silent once", func(o *workflowtest.Operation) { o.Silent().Return(1) }, workflowtest.Processed, 2, 0},
+		{"silent", func(o *workflowtest.Operation) { o.Silent() }, workflowtest.Compensated, 2, 0},
+		{"computed", func(o *workflowtest.Operation) {
+			o.Func(func(c workflowtest.Call) (any, error) {
+				if c.Attempt == 1 {
+					return nil, transient
+				}
+				return c.Key, nil
+			})
+		}, workflowtest.Processed, 2, time.Second},
+		{"an output that is no JSON", func(o *workflowtest.Operation) { o.Return(make(chan int)) }, workflowtest.Compensated, 1, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := both(t)
+			c.script(w.Agent("right").On("do-b"))
+			run := w.Submit(map[string]int{"x": 1}).UntilEnd(time.Hour)
+			if run.State() != c.state || len(run.Calls("right.do-b")) != c.calls {
+				t.Errorf("%s with %d calls, want %s with %d\n%s", run.State(), len(run.Calls("right.do-b")), c.state, c.calls, run.Timeline())
+			}
+			if took := w.Now().Sub(workflowtest.Start); c.took != 0 && (took < c.took || took > c.took+200*time.Millisecond) {
+				t.Errorf("it took %s, want %s\n%s", took, c.took, run.Timeline())
+			}
+			if c.state == workflowtest.Compensated {
+				run.ExpectUndone("b", "a")
+				run.ExpectCalls("left.undo-a", 1)
+			} else {
+				run.ExpectPath("a", "b")
+				run.ExpectUndone()
+			}
+			if string(run.Calls("left.do-a")[0].Input) != `{"x":1}` {
+				t.Errorf("input %s", run.Calls("left.do-a")[0].Input)
+			}
+		})
+	}
+}
+
+// story plays a test with everything that could differ from one time to the next.
+func story(t testing.TB) string {
+	w := both(t)
+	w.Agent("right").On("do-b").FailTimes(1, transient).Silent().Return(1)
+	w.Agent("left").On("do-a").Return(1).After(300 * time.Millisecond)
+	var runs []*workflowtest.Run
+	for i := range 5 {
+		runs = append(runs, w.Submit(i))
+		w.Advance(70 * time.Millisecond)
+	}
+	runs[1].Cancel()
+	var b strings.Builder
+	for _, r := range runs {
+		r.UntilEnd(time.Hour)
+		fmt.Fprintf(&b, "%s\n%s%v %v\n%+v\n%+v\n", r.ID(), r.Timeline(), r.Path(), r.Undone(), r.Calls(""), r.Statuses())
+	}
+	return b.String()
+}
+
+func TestSameStoryEachTime(t *testing.T) {
+	first := story(t)
+	for range 5 {
+		if again := story(t); again != first {
+			t.Fatalf("another story:\n%s\n\n%s", first, again)
+		}
+	}
+}
+
+func TestNoGoroutinesNoRealTime(t *testing.T) {
+	before, began := runtime.NumGoroutine(), time.Now()
+	w := both(t)
+	w.Agent("right").On("do-b").Silent()
+	w.Submit(1).UntilEnd(time.Hour)
+	w.Advance(365 * 24 * time.Hour)
+	if after := runtime.NumGoroutine(); after > before {
+		t.Errorf("%d goroutines more than before", after-before)
+	}
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("a year took %s", took)
+	}
+}
+
+// Commands, and what they answer.
+func TestCommands(t *testing.T) {
+	w := both(t)
+	w.Agent("right").On("do-b").Fail(workflowtest.Permanent("no", "never"))
+	run := w.Submit(1, workflowtest.WithID("x")).UntilEnd(time.Hour)
+	run.ExpectCompensated()
+	w.Agent("right").On("do-b").Return("now")
+	if v := run.Resubmit(); !v.Accepted {
+		t.Fatal(v.Reason)
+	}
+	run.UntilEnd(time.Hour)
+	run.ExpectProcessed()
+	run.ExpectPath("a", "b")
+	run.ExpectUndone() // of the second run
+	if keys := run.Calls("right.do-b"); keys[0].Key != "x/0/b" || keys[1].Key != "x/1/b" || run.Task().Run != 1 {
+		t.Errorf("calls %+v", keys)
+	}
+	if v := run.Cancel(); v.Accepted || v.Reason == "" {
+		t.Errorf("a cancel after the end: %+v", v)
+	}
+
+	run = w.Submit(2)
+	if v := run.Cancel(); !v.Accepted { // before anybody was asked
+		t.Fatal(v.Reason)
+	}
+	run.UntilEnd(time.Hour).ExpectCancelled()
+}
+
+func TestDeadline(t *testing.T) {
+	text := strings.Replace(pair, "workflow: pair\n", "workflow: pair\ndeadline: 10m\nonDeadline: undo\n", 1)
+	w := workflowtest.NewFromYAML(t, text).AllowUnscripted()
+	w.Agent("left").On("do-a").Silent().Return(1)
+	run := w.Submit(1, workflowtest.WithDeadline(workflowtest.Start.Add(time.Second))).UntilEnd(time.Hour)
+	run.ExpectCompensated()
+	run.ExpectCalls("right.do-b", 0)
+}
+
+// judge is a testing.TB that keeps what it is told.
+type judge struct {
+	testing.TB
+	errors []string
+}
+
+func (j *judge) Helper() {}
+func (j *judge) Errorf(format string, args ...any) {
+	j.errors = append(j.errors, fmt.Sprintf(format, args...))
+}
+func (j *judge) Fatalf(format string, args ...any) {
+	j.Errorf(format, args...)
+	runtime.Goexit()
+}
+
+// judged runs a test that fails, and answers what it says.
+func judged(t *testing.T, test func(testing.TB)) string {
+	j := &judge{TB: t}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		test(j)
+	}()
+	<-done
+	return strings.Join(j.errors, "\n")
+}
+
+// A failing test tells what is wrong, and what happened.
+func TestFailuresTell(t *testing.T) {
+	ended := func(t testing.TB) *workflowtest.Run { return both(t).Submit(1).UntilEnd(time.Hour) }
+	for _, c := range []struct {
+		name string
+		test func(testing.TB)
+		want []string
+	}{
+		{"broken file", func(t testing.TB) { workflowtest.NewFromYAML(t, "workflow: x\n") }, []string{"workflow.yaml", "steps"}},
+		{"no file", func(t testing.TB) { workflowtest.New(t, "nowhere.yaml") }, []string{"nowhere.yaml"}},
+		{"no agent", func(t testing.TB) { both(t).Agent("middle") }, []string{`"middle"`, "left, right"}},
+		{"no operation", func(t testing.TB) { both(t).Agent("left").On("do-b") }, []string{`"do-b"`, "do-a, undo-a"}},
+		{"no script", func(t testing.TB) { workflowtest.NewFromYAML(t, pair).Submit(1).UntilEnd(time.Hour) },
+			[]string{"left.do-a was called", `w.Agent("left").On("do-a").Return(`, "AllowUnscripted", "submitted"}},
+		{"no step", func(t testing.TB) { ended(t).Step("c") }, []string{`"c"`}},
+		{"no end", func(t testing.TB) {
+			w := both(t)
+			w.Agent("left").On("do-a").Silent()
+			w.Submit(1).UntilEnd(time.Second)
+		}, []string{"no end after 1s", "no answer"}},
+		{"no such state", func(t testing.TB) { both(t).Submit(1).UntilStep("b", workflowtest.Failed, time.Minute) }, []string{"did not come to b Failed"}},
+		{"modifier first", func(t testing.TB) { both(t).Agent("left").On("do-a").After(1) }, []string{"After comes after an answer"}},
+		{"no order", func(t testing.TB) { both(t).Submit(nil) }, []string{"refused", "order is missing"}},
+		{"processed", func(t testing.TB) { ended(t).ExpectCompensated() }, []string{"is Processed, expected Compensated", "b: Processed", "right answers done"}},
+		{"not in error", func(t testing.TB) { ended(t).ExpectError("b") }, []string{"expected Error at b"}},
+		{"not skipped", func(t testing.TB) { ended(t).ExpectSkipped("a") }, []string{"a Processed, expected Skipped"}},
+		{"path", func(t testing.TB) { ended(t).ExpectPath("b", "a") }, []string{"[a b], expected [b a]"}},
+		{"undone", func(t testing.TB) { ended(t).ExpectUndone("a") }, []string{"[], expected [a]"}},
+		{"calls", func(t testing.TB) { ended(t).ExpectCalls("left.do-a", 2) }, []string{"left.do-a 1 times, expected 2"}},
+		{"output", func(t testing.TB) { ended(t).ExpectOutput(map[string]any{"x": 1}) }, []string{`expected {"x":1}`}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := judged(t, c.test)
+			for _, want := range c.want {
+				if !strings.Contains(got, want) {
+					t.Errorf("it says\n%s\nand not %q", got, want)
+				}
+			}
+		})
+	}
+}
+
+func TestShippedWorkflowsLoad(t *testing.T) {
+	files, err := os.ReadDir("../workflows")
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := []string{}
+	for _, f := range files {
+		if strings.HasSuffix(f.Name(), ".yaml") {
+			workflowtest.New(t, "../workflows/"+f.Name())
+			names = append(names, f.Name())
+		}
+	}
+	if !slices.Contains(names, "order.yaml") {
+		t.Errorf("no order.yaml among %v", names)
+	}
+}
+
+func BenchmarkOrder(b *testing.B) {
+	w := both(b)
+	b.ReportAllocs()
+	for b.Loop() {
+		w.Submit(1).UntilEnd(time.Minute)
+	}
+}
