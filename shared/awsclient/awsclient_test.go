@@ -1,0 +1,207 @@
+package awsclient
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+)
+
+// hasty answers each request as soon as its headers are there, and reads the body afterwards. It
+// counts connections and requests.
+type hasty struct {
+	listener        net.Listener
+	conns, requests atomic.Int32
+}
+
+func newHasty(t *testing.T) *hasty {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := &hasty{listener: l}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			h.conns.Add(1)
+			go h.serve(conn)
+		}
+	}()
+	return h
+}
+
+func (h *hasty) serve(conn net.Conn) {
+	defer conn.Close()
+	in := bufio.NewReader(conn)
+	for {
+		req, err := http.ReadRequest(in)
+		if err != nil {
+			return
+		}
+		h.requests.Add(1)
+		_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Type: application/x-amz-json-1.0\r\nContent-Length: 2\r\n\r\n")
+		_, _ = io.Copy(io.Discard, req.Body)
+		_, _ = io.WriteString(conn, "{}")
+	}
+}
+
+// closesEarly does what the SDK does: it closes the request's body as soon as headers are there.
+func closesEarly(rt http.RoundTripper, url string, body io.Reader) error {
+	tracked := &closable{Reader: body}
+	req, err := http.NewRequest(http.MethodPost, url, tracked)
+	if err != nil {
+		return err
+	}
+	req.ContentLength = 1 << 20
+	res, err := rt.RoundTrip(req)
+	tracked.closed.Store(true)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(io.Discard, res.Body)
+	res.Body.Close()
+	return err
+}
+
+type closable struct {
+	io.Reader
+	closed atomic.Bool
+}
+
+func (c *closable) Read(p []byte) (int, error) {
+	if c.closed.Load() {
+		return 0, errors.New("read after close")
+	}
+	return c.Reader.Read(p[:min(len(p), 4096)])
+}
+
+func (c *closable) Close() error { c.closed.Store(true); return nil }
+
+// Against a server that answers before it has the body: with the bare transport calls fail that
+// have landed; with ours none.
+func TestAnEarlyAnswerIsNoFailure(t *testing.T) {
+	for name, wrapped := range map[string]bool{"bare": false, "ours": true} {
+		h := newHasty(t)
+		base := &http.Transport{}
+		var rt http.RoundTripper = base
+		if wrapped {
+			rt = &Transport{Next: base}
+		}
+		failures := 0
+		for range 50 {
+			if err := closesEarly(rt, "http://"+h.listener.Addr().String(), strings.NewReader(strings.Repeat("x", 1<<20))); err != nil {
+				failures++
+			}
+		}
+		base.CloseIdleConnections()
+		t.Logf("%s: %d of 50 calls that landed are reported as failed, %d connections", name, failures, h.conns.Load())
+		if wrapped && (failures > 0 || h.requests.Load() != 50 || h.conns.Load() != 1) {
+			t.Errorf("%d failures, %d requests, %d connections", failures, h.requests.Load(), h.conns.Load())
+		}
+		if !wrapped && failures == 0 && h.conns.Load() == 1 {
+			t.Error("the bare transport has no such failure any more: the wrapper may go")
+		}
+	}
+}
+
+func load(t *testing.T, o Options) aws.Config {
+	t.Helper()
+	for _, name := range []string{"AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE", "AWS_ENDPOINT_URL"} {
+		t.Setenv(name, "")
+	}
+	t.Setenv("AWS_EC2_METADATA_DISABLED", "true")
+	t.Setenv("AWS_CONFIG_FILE", t.TempDir()+"/none")
+	t.Setenv("AWS_SHARED_CREDENTIALS_FILE", t.TempDir()+"/none")
+	c, err := Load(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// The real SDK against the hasty server: each call is one request on one connection.
+func TestTheSDKCallsOnce(t *testing.T) {
+	h := newHasty(t)
+	client := sqs.NewFromConfig(load(t, Options{Endpoint: "http://" + h.listener.Addr().String()}))
+	body := strings.Repeat("x", 60<<10)
+	for range 200 {
+		if _, err := client.GetQueueUrl(context.Background(), &sqs.GetQueueUrlInput{QueueName: &body}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := h.requests.Load(); n != 200 {
+		t.Errorf("%d requests for 200 calls, on %d connections", n, h.conns.Load())
+	}
+}
+
+func TestAttemptsAndTimeOfACall(t *testing.T) {
+	var calls atomic.Int32
+	release := make(chan struct{})
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		calls.Add(1)
+		if r.Header.Get("X-Amz-Target") == "AmazonSQS.ListQueues" {
+			select {
+			case <-release:
+			case <-r.Context().Done():
+			}
+			return
+		}
+		w.WriteHeader(http.StatusInternalServerError)
+	}))
+	defer srv.Close()
+	defer close(release)
+	client := sqs.NewFromConfig(load(t, Options{Endpoint: srv.URL, MaxAttempts: 2}))
+	name := "q"
+	if _, err := client.GetQueueUrl(context.Background(), &sqs.GetQueueUrlInput{QueueName: &name}); err == nil || calls.Load() != 2 {
+		t.Errorf("%d attempts, %v", calls.Load(), err)
+	}
+	ctx := WithCallTimeout(context.Background(), 50*time.Millisecond)
+	start := time.Now()
+	if _, err := client.ListQueues(ctx, &sqs.ListQueuesInput{}); err == nil || time.Since(start) > 5*time.Second {
+		t.Errorf("%v after %s", err, time.Since(start))
+	}
+}
+
+// Invented credentials are for this machine only.
+func TestLocalDefaults(t *testing.T) {
+	c := load(t, Options{Endpoint: "http://127.0.0.1:7070"})
+	if got, err := c.Credentials.Retrieve(context.Background()); err != nil || got.AccessKeyID != "local" || c.Region != "us-east-1" {
+		t.Errorf("%+v, %v, region %q", got.AccessKeyID, err, c.Region)
+	}
+	for _, endpoint := range []string{"", "https://sqs.example", "http://10.0.0.1", "http://127.0.0.1.example"} {
+		if c, err := Load(context.Background(), Options{Endpoint: endpoint}); err == nil {
+			t.Errorf("endpoint %q: region %q was invented", endpoint, c.Region)
+		}
+	}
+	if _, err := Load(context.Background(), Options{Endpoint: "127.0.0.1:7070"}); err == nil || !strings.Contains(err.Error(), "http://") {
+		t.Errorf("an endpoint without a scheme: %v", err)
+	}
+}
+
+func TestEndpointOfTheEnvironment(t *testing.T) {
+	for _, name := range []string{"STEPKEEPER_ENDPOINT", "AWS_ENDPOINT_URL_SQS", "AWS_ENDPOINT_URL"} {
+		t.Setenv(name, "")
+	}
+	for i, name := range []string{"AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_SQS", "STEPKEEPER_ENDPOINT"} {
+		t.Setenv(name, fmt.Sprint("http://", i))
+		if got := Endpoint("sqs"); got != fmt.Sprint("http://", i) {
+			t.Errorf("%s does not go before the others: %s", name, got)
+		}
+	}
+}

@@ -1,0 +1,228 @@
+package sqs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+	"github.com/aws/smithy-go"
+
+	"github.com/stepkeeper/stepkeeper/shared/awsclient"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// maxPoll is the longest that one receive of SQS waits.
+const maxPoll = 20 * time.Second
+
+// Queue is one queue.
+type Queue struct {
+	client    *sqs.Client
+	name, url string
+}
+
+// Name is the logical name.
+func (q *Queue) Name() string { return q.name }
+
+// Send sends in batches. The body must be text as XML 1.0 allows it, which JSON is.
+func (q *Queue) Send(ctx context.Context, messages []port.Message) []error {
+	errs := make([]error, len(messages))
+	entries := make([]types.SendMessageBatchRequestEntry, 0, len(messages))
+	for i := range messages {
+		body, err := bodyOf(messages[i])
+		if err != nil {
+			errs[i] = fmt.Errorf("queue %q: %w", q.name, err)
+			continue
+		}
+		entries = append(entries, types.SendMessageBatchRequestEntry{
+			Id: aws.String(strconv.Itoa(i)), MessageBody: &body, DelaySeconds: seconds(messages[i].Delay),
+		})
+	}
+	for batch := range slices.Chunk(entries, port.MaxBatch) {
+		out, err := q.client.SendMessageBatch(ctx, &sqs.SendMessageBatchInput{QueueUrl: &q.url, Entries: batch})
+		if err != nil {
+			for _, e := range batch {
+				errs[place(e.Id)] = q.failed("send", err)
+			}
+			continue
+		}
+		q.entries(errs, "send", out.Failed)
+	}
+	return errs
+}
+
+func bodyOf(m port.Message) (string, error) {
+	body, err := m.Bytes()
+	if err != nil {
+		return "", err
+	}
+	m.Body, m.Value = body, nil
+	return string(body), port.CheckMessage(&m)
+}
+
+// entries puts the failures of a batch at their places.
+func (q *Queue) entries(errs []error, what string, failed []types.BatchResultErrorEntry) {
+	for _, f := range failed {
+		err := error(&smithy.GenericAPIError{Code: aws.ToString(f.Code), Message: aws.ToString(f.Message)})
+		if !f.SenderFault {
+			err = fmt.Errorf("%w: %w", port.ErrUnavailable, err)
+		}
+		errs[place(f.Id)] = q.failed(what, err)
+	}
+}
+
+// place is the index that an entry's ID was made of.
+func place(id *string) int {
+	i, err := strconv.Atoi(aws.ToString(id))
+	if err != nil {
+		return 0 // SQS answers the IDs that it was given
+	}
+	return i
+}
+
+// Receive asks SQS again until the wait is over; at most ten messages come at once, whatever max.
+// SQS knows no visibility timeout of 0 here: such messages are given back at once.
+func (q *Queue) Receive(ctx context.Context, max int, wait, visibility time.Duration) ([]port.Delivery, error) {
+	if err := port.CheckReceive(max, wait, visibility); err != nil {
+		return nil, fmt.Errorf("queue %q: %w", q.name, err)
+	}
+	for {
+		poll := min(wait, maxPoll)
+		out, err := q.client.ReceiveMessage(awsclient.WithCallTimeout(ctx, poll+10*time.Second), &sqs.ReceiveMessageInput{
+			QueueUrl: &q.url, MaxNumberOfMessages: int32(min(max, port.MaxBatch)), //nolint:gosec // at most 10
+			WaitTimeSeconds: seconds(poll), VisibilityTimeout: seconds(visibility),
+			MessageSystemAttributeNames: []types.MessageSystemAttributeName{
+				types.MessageSystemAttributeNameApproximateReceiveCount, types.MessageSystemAttributeNameSentTimestamp,
+			},
+		})
+		if err != nil {
+			if ended := ctx.Err(); ended != nil {
+				return nil, ended
+			}
+			return nil, q.failed("receive", err)
+		}
+		if wait -= poll; len(out.Messages) > 0 || wait <= 0 {
+			return q.deliveries(ctx, out.Messages, visibility), nil
+		}
+	}
+}
+
+func (q *Queue) deliveries(ctx context.Context, messages []types.Message, visibility time.Duration) []port.Delivery {
+	all := make([]port.Delivery, 0, len(messages))
+	for _, m := range messages {
+		d := port.Delivery{ID: aws.ToString(m.MessageId), Receipt: aws.ToString(m.ReceiptHandle), Received: 1}
+		d.Body = []byte(aws.ToString(m.Body))
+		if n, err := strconv.Atoi(m.Attributes[string(types.MessageSystemAttributeNameApproximateReceiveCount)]); err == nil {
+			d.Received = n
+		}
+		if ms, err := strconv.ParseInt(m.Attributes[string(types.MessageSystemAttributeNameSentTimestamp)], 10, 64); err == nil {
+			d.SentAt = time.UnixMilli(ms)
+		}
+		all = append(all, d)
+		if visibility == 0 {
+			_ = q.Extend(ctx, d.Receipt, 0) // otherwise it comes back after the queue's own timeout
+		}
+	}
+	return all
+}
+
+// Delete deletes in batches.
+func (q *Queue) Delete(ctx context.Context, receipts []string) []error {
+	errs := make([]error, len(receipts))
+	entries := make([]types.DeleteMessageBatchRequestEntry, len(receipts))
+	for i := range receipts {
+		entries[i] = types.DeleteMessageBatchRequestEntry{Id: aws.String(strconv.Itoa(i)), ReceiptHandle: &receipts[i]}
+	}
+	for batch := range slices.Chunk(entries, port.MaxBatch) {
+		out, err := q.client.DeleteMessageBatch(ctx, &sqs.DeleteMessageBatchInput{QueueUrl: &q.url, Entries: batch})
+		if err != nil {
+			for _, e := range batch {
+				errs[place(e.Id)] = q.failed("delete", err)
+			}
+			continue
+		}
+		q.entries(errs, "delete", out.Failed)
+	}
+	return errs
+}
+
+// Extend changes the visibility timeout of one delivery.
+func (q *Queue) Extend(ctx context.Context, receipt string, d time.Duration) error {
+	if d < 0 || d > port.MaxVisibility {
+		return fmt.Errorf("queue %q: a visibility timeout of %s is not within 0 and %s", q.name, d, port.MaxVisibility)
+	}
+	_, err := q.client.ChangeMessageVisibility(ctx, &sqs.ChangeMessageVisibilityInput{
+		QueueUrl: &q.url, ReceiptHandle: &receipt, VisibilityTimeout: seconds(d),
+	})
+	return q.failed("extend", err)
+}
+
+// Depth asks for SQS's estimates. The age of the oldest message is a metric there, and unknown here.
+func (q *Queue) Depth(ctx context.Context) (port.Depth, error) {
+	names := []types.QueueAttributeName{
+		types.QueueAttributeNameApproximateNumberOfMessages, types.QueueAttributeNameApproximateNumberOfMessagesNotVisible,
+		types.QueueAttributeNameApproximateNumberOfMessagesDelayed,
+	}
+	out, err := q.client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{QueueUrl: &q.url, AttributeNames: names})
+	if err != nil {
+		return port.Depth{}, q.failed("depth", err)
+	}
+	var counts [3]int
+	for i, name := range names {
+		if counts[i], err = strconv.Atoi(out.Attributes[string(name)]); err != nil {
+			return port.Depth{}, fmt.Errorf("queue %q: %s is no number: %w", q.name, name, err)
+		}
+	}
+	return port.Depth{Visible: counts[0], InFlight: counts[1], Delayed: counts[2]}, nil
+}
+
+// seconds rounds up: a message never comes earlier than asked for.
+func seconds(d time.Duration) int32 {
+	return int32((d + time.Second - 1) / time.Second) //nolint:gosec // at most 12 hours
+}
+
+// failed gives the port's meaning to an error of the SDK.
+func (q *Queue) failed(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("queue %q: %s: %w", q.name, what, meaning(err))
+}
+
+func meaning(err error) error {
+	var api smithy.APIError
+	if !errors.As(err, &api) {
+		return unavailable(err)
+	}
+	switch api.ErrorCode() {
+	case "ReceiptHandleIsInvalid", "MessageNotInflight", "AWS.SimpleQueueService.MessageNotInflight", "InvalidParameterValue":
+		return fmt.Errorf("%w: %w", port.ErrReceipt, err)
+	case "QueueDoesNotExist", "AWS.SimpleQueueService.NonExistentQueue":
+		return fmt.Errorf("%w: %w", port.ErrNotFound, err)
+	case "BatchRequestTooLong", "AWS.SimpleQueueService.BatchRequestTooLong":
+		return fmt.Errorf("%w: %w", port.ErrTooLarge, err)
+	case "AccessDenied", "AccessDeniedException", "InvalidClientTokenId", "UnrecognizedClientException", "SignatureDoesNotMatch":
+		return err
+	}
+	if api.ErrorFault() == smithy.FaultClient && !throttled(api.ErrorCode()) {
+		return err
+	}
+	return unavailable(err)
+}
+
+func throttled(code string) bool {
+	return slices.Contains([]string{"RequestThrottled", "ThrottlingException", "Throttling", "TooManyRequestsException", "KmsThrottled", "OverLimit"}, code)
+}
+
+// unavailable: nothing is known to have happened. The end of the caller's context stays what it is.
+func unavailable(err error) error {
+	if errors.Is(err, context.Canceled) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", port.ErrUnavailable, err)
+}

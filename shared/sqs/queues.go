@@ -1,0 +1,84 @@
+package sqs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"sync"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// Config of Queues.
+type Config struct {
+	// URLs of queues by logical name: what a deployment hands over. A name that is not here is
+	// looked up as Prefix + name; with URLs and no Prefix it is not found.
+	URLs   map[string]string
+	Prefix string
+	// ReplyTo lists the logical names that an order may name.
+	ReplyTo []string
+}
+
+// Queues finds queues by their logical names. Safe for concurrent use.
+type Queues struct {
+	client *sqs.Client
+	config Config
+
+	mu    sync.Mutex
+	known map[string]*Queue
+}
+
+// New makes Queues. The SDK's configuration should be awsclient.Load's.
+func New(c aws.Config, config Config) *Queues {
+	return &Queues{client: sqs.NewFromConfig(c), config: config, known: map[string]*Queue{}}
+}
+
+var namePattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,80}$`)
+
+// Queue answers a *Queue. The first time it may ask SQS for the address: ErrUnavailable if that fails.
+func (q *Queues) Queue(name string) (port.Queue, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if found := q.known[name]; found != nil {
+		return found, nil
+	}
+	url, err := q.address(name)
+	if err != nil {
+		return nil, err
+	}
+	found := &Queue{client: q.client, name: name, url: url}
+	q.known[name] = found
+	return found, nil
+}
+
+func (q *Queues) address(name string) (string, error) {
+	if url := q.config.URLs[name]; url != "" {
+		return url, nil
+	}
+	full := q.config.Prefix + name
+	if name == "" || !namePattern.MatchString(full) || len(q.config.URLs) > 0 && q.config.Prefix == "" {
+		return "", fmt.Errorf("queue %.100q: %w", name, port.ErrNotFound)
+	}
+	out, err := q.client.GetQueueUrl(context.Background(), &sqs.GetQueueUrlInput{QueueName: &full})
+	if missing := (*types.QueueDoesNotExist)(nil); errors.As(err, &missing) {
+		return "", fmt.Errorf("queue %q: %w", name, port.ErrNotFound)
+	}
+	if err != nil {
+		return "", fmt.Errorf("queue %q: looking up its address: %w", name, unavailable(err))
+	}
+	return aws.ToString(out.QueueUrl), nil
+}
+
+// ReplyTo answers a queue of the list.
+func (q *Queues) ReplyTo(name string) (port.Queue, error) {
+	if !slices.Contains(q.config.ReplyTo, name) {
+		return nil, fmt.Errorf("reply-to %.100q is not in the list that was deployed: %w", name, port.ErrNotFound)
+	}
+	return q.Queue(name)
+}

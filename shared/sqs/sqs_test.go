@@ -1,0 +1,110 @@
+package sqs_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/api/sqsproto"
+	"github.com/stepkeeper/stepkeeper/shared/awsclient"
+	"github.com/stepkeeper/stepkeeper/shared/memory"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/port/queuetest"
+	"github.com/stepkeeper/stepkeeper/shared/sqs"
+)
+
+type named struct{ *memory.Queues }
+
+func (n named) QueueNames() []string { return n.Names() }
+
+// local is the environment of a client without any account.
+func local(t *testing.T) {
+	t.Helper()
+	for _, name := range []string{"AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ACCESS_KEY_ID", "AWS_PROFILE", "AWS_ENDPOINT_URL"} {
+		t.Setenv(name, "")
+	}
+}
+
+func connect(t *testing.T, h http.Handler, c sqs.Config) *sqs.Queues {
+	t.Helper()
+	srv := httptest.NewServer(h)
+	t.Cleanup(srv.Close)
+	sdk, err := awsclient.Load(context.Background(), awsclient.Options{Endpoint: srv.URL, MaxAttempts: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sqs.New(sdk, c)
+}
+
+// The contract of queues, through the SDK and the protocol that `stepkeeper dev` serves.
+func TestContract(t *testing.T) {
+	if testing.Short() {
+		t.Skip("SKIPPED: it waits for real seconds")
+	}
+	local(t)
+	queuetest.Run(t, queuetest.Options{Unit: time.Second, Once: true, LateDelete: true, ExactDepth: true, Messages: 200},
+		func(t *testing.T, queues []queuetest.Config, replyTo []string) queuetest.Backends {
+			var configs []memory.QueueConfig
+			for _, q := range queues {
+				configs = append(configs, memory.QueueConfig{Name: q.Name, MaxReceives: q.MaxReceives, DeadLetter: q.DeadLetter, Capacity: q.Capacity, Retention: q.Retention})
+			}
+			inner, err := memory.NewQueues(port.ClockFunc(time.Now), configs, replyTo...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return queuetest.Backends{Queues: connect(t, sqsproto.New(sqsproto.Config{Queues: named{inner}}), sqs.Config{ReplyTo: replyTo})}
+		})
+}
+
+// What SQS answers, and what it means here.
+func TestErrors(t *testing.T) {
+	local(t)
+	for code, tt := range map[string]struct {
+		status int
+		want   error
+	}{
+		"com.amazonaws.sqs#ReceiptHandleIsInvalid": {400, port.ErrReceipt},
+		"com.amazonaws.sqs#MessageNotInflight":     {400, port.ErrReceipt},
+		"com.amazonaws.sqs#InvalidParameterValue":  {400, port.ErrReceipt},
+		"com.amazonaws.sqs#QueueDoesNotExist":      {400, port.ErrNotFound},
+		"com.amazonaws.sqs#RequestThrottled":       {400, port.ErrUnavailable},
+		"com.amazonaws.sqs#InternalFailure":        {500, port.ErrUnavailable},
+		"com.amazonaws.sqs#AccessDeniedException":  {403, nil},
+	} {
+		q, err := connect(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/x-amz-json-1.0")
+			w.WriteHeader(tt.status)
+			_, _ = fmt.Fprintf(w, `{"__type":%q,"message":"no"}`, code)
+		}), sqs.Config{URLs: map[string]string{"replies": "http://127.0.0.1/000000000000/replies"}}).Queue("replies")
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = q.Extend(context.Background(), "r", time.Second)
+		for _, sentinel := range []error{port.ErrReceipt, port.ErrNotFound, port.ErrUnavailable, port.ErrTooLarge} {
+			if errors.Is(err, sentinel) != (sentinel == tt.want) {
+				t.Errorf("%s: %v is %v: %v", code, err, sentinel, errors.Is(err, sentinel))
+			}
+		}
+		if err == nil || !strings.Contains(err.Error(), `queue "replies": extend`) {
+			t.Errorf("%s: %v", code, err)
+		}
+	}
+}
+
+// With addresses handed over nothing is looked up.
+func TestOnlyTheDeployedQueues(t *testing.T) {
+	local(t)
+	queues := connect(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("SQS was asked") }),
+		sqs.Config{URLs: map[string]string{"replies": "http://127.0.0.1/000000000000/replies"}})
+	if _, err := queues.Queue("replies"); err != nil {
+		t.Error(err)
+	}
+	if _, err := queues.Queue("control"); !errors.Is(err, port.ErrNotFound) {
+		t.Error(err)
+	}
+}
