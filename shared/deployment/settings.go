@@ -58,7 +58,7 @@ type Secret struct {
 }
 
 func (r *reader) engine() Engine {
-	return Engine{
+	e := Engine{
 		Instance:    r.instance(),
 		Orders:      r.required(VarOrders),
 		Tasks:       r.required(VarTasks),
@@ -70,6 +70,12 @@ func (r *reader) engine() Engine {
 		ReplyTo:     r.urls(VarReplyTo, false),
 		Alerts:      r.required(VarAlerts),
 	}
+	for _, name := range slices.Sorted(maps.Keys(e.ReplyTo)) {
+		if e.Queues[name] != "" { // an order could have its status put among our own messages
+			r.wrong(VarReplyTo, "has %q, which is the name of a queue of the deployment's own", name)
+		}
+	}
+	return e
 }
 
 // ReadScheduler reads the Scheduler's variables. The error lists all that is wrong.

@@ -73,6 +73,7 @@ func TestEachProblem(t *testing.T) {
 		{deployment.VarQueues, "intake", "no JSON object"},
 		{deployment.VarQueues, `{"intake":"https://sqs/1/i"}`, `lacks the queue "replies"`},
 		{deployment.VarReplyTo, `{"shop":"shop-queue"}`, "its URL is meant"},
+		{deployment.VarReplyTo, `{"control":"https://sqs/1/shop"}`, `has "control"`},
 		{deployment.VarSweepEvery, "45s", "from 1s to 30s"},
 		{deployment.VarTaskTTL, "soon", "a time from"},
 		{deployment.VarFinished, "yes", "true or false"},

@@ -13,12 +13,12 @@ import (
 // Ledger is a port.Ledger: the small table of an agent of a plain service (P31). Safe for
 // concurrent use.
 type Ledger struct {
-	client *dynamodb.Client
+	client calls
 	table  string
 }
 
 // NewLedger makes a Ledger on the table, by name or ARN.
-func NewLedger(client *dynamodb.Client, table string) *Ledger { return &Ledger{client, table} }
+func NewLedger(client *dynamodb.Client, table string) *Ledger { return &Ledger{callsOf(client), table} }
 
 // Entry answers the entry, strongly consistent; Version 0 where there is none.
 func (l *Ledger) Entry(ctx context.Context, key string) (port.LedgerEntry, error) {

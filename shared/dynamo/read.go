@@ -38,7 +38,7 @@ func (s *Store) load(ctx context.Context, ids []string, consistent bool) ([]*por
 	return records, calls.Wait()
 }
 
-func get(ctx context.Context, client *dynamodb.Client, table, key, value string, consistent bool) (attrs, error) {
+func get(ctx context.Context, client calls, table, key, value string, consistent bool) (attrs, error) {
 	out, err := client.GetItem(ctx, &dynamodb.GetItemInput{
 		TableName: &table, Key: attrs{key: str(value)}, ConsistentRead: &consistent,
 	})

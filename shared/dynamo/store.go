@@ -44,7 +44,7 @@ type Options struct {
 
 // Store is a port.Store, port.Definitions and port.Leases. Safe for concurrent use.
 type Store struct {
-	client  *dynamodb.Client
+	client  calls
 	tables  Tables
 	options Options
 }
@@ -59,7 +59,7 @@ func New(client *dynamodb.Client, tables Tables, o Options) *Store {
 	if o.Clock == nil {
 		o.Clock = port.ClockFunc(time.Now)
 	}
-	return &Store{client: client, tables: tables, options: o}
+	return &Store{client: callsOf(client), tables: tables, options: o}
 }
 
 func orElse(value *int, otherwise int) {
@@ -155,7 +155,7 @@ func (s *Store) put(ctx context.Context, table string, item attrs, condition str
 	})
 }
 
-func put(ctx context.Context, client *dynamodb.Client, in *dynamodb.PutItemInput) (there attrs, err error) {
+func put(ctx context.Context, client calls, in *dynamodb.PutItemInput) (there attrs, err error) {
 	in.ReturnValuesOnConditionCheckFailure = types.ReturnValuesOnConditionCheckFailureAllOld
 	err = patiently(ctx, func() error {
 		_, err := client.PutItem(ctx, in)

@@ -16,27 +16,26 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Publisher is the part of the SDK's client that is used.
-type Publisher interface {
-	Publish(ctx context.Context, in *sns.PublishInput, options ...func(*sns.Options)) (*sns.PublishOutput, error)
-}
+// Publish is the one call of the SDK's client that is used. As an interface, it would make the
+// linker keep all of the client's operations in programs that ask for methods by name.
+type Publish func(ctx context.Context, in *sns.PublishInput, options ...func(*sns.Options)) (*sns.PublishOutput, error)
 
 // DefaultTimeout bounds one publication, the SDK's retries included (rule 13).
 const DefaultTimeout = 10 * time.Second
 
 // Alerts is safe for concurrent use.
 type Alerts struct {
-	client  Publisher
+	publish Publish
 	topic   string
 	timeout time.Duration
 }
 
-// New raises alerts on the topic, named by its ARN. A timeout of 0 is DefaultTimeout.
-func New(client Publisher, topicARN string, timeout time.Duration) *Alerts {
+// New raises alerts on the topic, named by its ARN, with a client's Publish. A timeout of 0 is DefaultTimeout.
+func New(publish Publish, topicARN string, timeout time.Duration) *Alerts {
 	if timeout == 0 {
 		timeout = DefaultTimeout
 	}
-	return &Alerts{client, topicARN, timeout}
+	return &Alerts{publish, topicARN, timeout}
 }
 
 // Raise is done when SNS has taken the alert. Its error wraps port.ErrUnavailable: the alert may
@@ -52,7 +51,7 @@ func (a *Alerts) Raise(ctx context.Context, alert core.RaiseAlert) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, a.timeout)
 	defer cancel()
-	_, err = a.client.Publish(ctx, &sns.PublishInput{
+	_, err = a.publish(ctx, &sns.PublishInput{
 		TopicArn: &a.topic, Message: aws.String(string(body)), MessageStructure: aws.String("json"), Subject: aws.String(subject(alert)),
 	})
 	if err != nil {

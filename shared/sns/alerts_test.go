@@ -34,7 +34,7 @@ var alert = core.RaiseAlert{OrderID: "o-1", Workflow: "order", Run: 1, Command: 
 
 func TestRaise(t *testing.T) {
 	p := &topic{}
-	if err := sns.New(p, "arn:aws:sns:eu-central-1:1:alerts", 0).Raise(context.Background(), alert); err != nil {
+	if err := sns.New(p.Publish, "arn:aws:sns:eu-central-1:1:alerts", 0).Raise(context.Background(), alert); err != nil {
 		t.Fatal(err)
 	}
 	in := p.sent[0]
@@ -59,7 +59,7 @@ func TestSubject(t *testing.T) {
 		p := &topic{}
 		a := alert
 		a.OrderID = id
-		if err := sns.New(p, "t", 0).Raise(context.Background(), a); err != nil {
+		if err := sns.New(p.Publish, "t", 0).Raise(context.Background(), a); err != nil {
 			t.Fatal(err)
 		}
 		s := *p.sent[0].Subject
@@ -70,7 +70,7 @@ func TestSubject(t *testing.T) {
 }
 
 func TestRaiseFails(t *testing.T) {
-	if err := sns.New(&topic{err: errors.New("throttled")}, "t", 0).Raise(context.Background(), alert); !errors.Is(err, port.ErrUnavailable) {
+	if err := sns.New((&topic{err: errors.New("throttled")}).Publish, "t", 0).Raise(context.Background(), alert); !errors.Is(err, port.ErrUnavailable) {
 		t.Errorf("%v", err)
 	}
 }
