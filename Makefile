@@ -26,6 +26,10 @@ install: ## Install stepkeeper into $GOBIN
 test: ## Run all tests (needs nothing but Go)
 	$(GO) test ./...
 
+.PHONY: test-dynamo
+test-dynamo: ## Run the tests that need a DynamoDB against DynamoDB Local (needs npm and a JDK)
+	shared/dynamo/dynamotest/local.sh $(GO) test -count=1 ./shared/dynamo/... ./shared/cost/...
+
 .PHONY: race
 race: ## Run the tests with the race detector (needs a C compiler)
 	$(GO) test -race -short -timeout 20m $(RACE_PKGS)

@@ -86,11 +86,10 @@ func meaning(what string, err error) error {
 }
 
 // unread is meaning for reads, after which nothing is in doubt: whatever kept DynamoDB from
-// answering may pass, unless it said that it never will.
-func unread(what string, err error) error {
+// answering may pass, unless it said that it never will, or the caller gave up.
+func unread(ctx context.Context, what string, err error) error {
 	var api smithy.APIError
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) ||
-		errors.As(err, &api) && api.ErrorFault() != smithy.FaultServer && !slices.Contains(throttles, api.ErrorCode()) {
+	if ctx.Err() != nil || errors.As(err, &api) && api.ErrorFault() != smithy.FaultServer && !slices.Contains(throttles, api.ErrorCode()) {
 		return fmt.Errorf("%s: %w", what, err)
 	}
 	return fmt.Errorf("%s: %w: %w", what, port.ErrUnavailable, err)

@@ -43,7 +43,7 @@ func get(ctx context.Context, client calls, table, key, value string, consistent
 		TableName: &table, Key: attrs{key: str(value)}, ConsistentRead: &consistent,
 	})
 	if err != nil {
-		return nil, unread(fmt.Sprintf("read %q", value), err)
+		return nil, unread(ctx, fmt.Sprintf("read %q", value), err)
 	}
 	return out.Item, nil
 }
@@ -99,7 +99,7 @@ func (s *Store) query(ctx context.Context, partition, start, end string, limit i
 		in.Limit = aws.Int32(int32(min(limit-len(found), 10_000))) //nolint:gosec // at most 10,000
 		out, err := s.client.Query(ctx, in)
 		if err != nil {
-			return nil, unread(fmt.Sprintf("index %s", partition), err)
+			return nil, unread(ctx, fmt.Sprintf("index %s", partition), err)
 		}
 		for _, item := range out.Items {
 			if at, _, ok := parseSortKey(textOf(item[IndexSort])); ok {

@@ -49,7 +49,7 @@ type Store struct {
 	options Options
 }
 
-// New makes a Store. The client's configuration should be awsclient's, which retries throttles,
+// New makes a Store. The client should be NewClient's, of a configuration of awsclient or wire, which
 // limits the time of each call (rule 13) and does not make landed writes look failed (rule 23).
 func New(client *dynamodb.Client, tables Tables, o Options) *Store {
 	orElse(&o.Shards, DefaultShards)

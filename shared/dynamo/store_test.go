@@ -4,8 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-
 	"github.com/stepkeeper/stepkeeper/shared/awsclient"
 	"github.com/stepkeeper/stepkeeper/shared/dynamo"
 	"github.com/stepkeeper/stepkeeper/shared/dynamo/dynamotest"
@@ -18,7 +16,7 @@ var now = time.Date(2026, 11, 21, 11, 0, 0, 0, time.UTC)
 
 func backends(t *testing.T, o dynamo.Options) storetest.Backends {
 	t.Helper()
-	client := dynamodb.NewFromConfig(dynamotest.Config(t, awsclient.Options{}))
+	client := dynamo.NewClient(dynamotest.Config(t, awsclient.Options{}))
 	names := dynamotest.Tables(t, client)
 	o.Clock = memory.NewClock(now)
 	s := dynamo.New(client, names.Tables, o)

@@ -31,8 +31,7 @@ const Variable = "STEPKEEPER_DYNAMODB"
 
 const accountPrefix = "account:"
 
-// Config answers the SDK's configuration, or skips the test. Calls of it may be changed before
-// clients are made.
+// Config answers the SDK's configuration, or skips the test. It may be changed before clients are made.
 func Config(t testing.TB, o awsclient.Options) aws.Config {
 	t.Helper()
 	target := os.Getenv(Variable)
@@ -62,6 +61,12 @@ func Config(t testing.TB, o awsclient.Options) aws.Config {
 
 // Emulated reports whether the tests run against an emulator, whose index is never stale.
 func Emulated() bool { return !strings.HasPrefix(os.Getenv(Variable), accountPrefix) }
+
+// Check says what is wrong with a value of the variable.
+func Check(target string) error {
+	_, _, err := parse(target)
+	return err
+}
 
 // parse refuses what is neither on this machine nor an account asked for by name (rule 27).
 func parse(target string) (endpoint, account string, err error) {
