@@ -48,6 +48,12 @@ func (p Props) withDefaults() (Props, error) {
 		c.wrong("Agents is empty; every step of a workflow needs one")
 	}
 	c.tuning(&p.Tuning)
+	managed := p.CustomerManagedKey || p.Key != nil
+	for i, r := range p.Replicas {
+		if r.Region == "" || (r.KeyARN != "") != managed {
+			c.wrong("Replicas[%d] must name a Region, and a key there if and only if the deployment has a key of its own", i)
+		}
+	}
 	agents := make(map[string]Agent, len(p.Agents))
 	for _, name := range slices.Sorted(maps.Keys(p.Agents)) {
 		a := p.Agents[name]

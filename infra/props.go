@@ -50,7 +50,7 @@ type Props struct {
 	TaskTTL time.Duration
 	// Replicas are Regions that get copies of the tables, for disaster recovery only: one Region is
 	// active (rule 14). The stack must have an explicit Region.
-	Replicas []string
+	Replicas []Replica
 
 	// CustomerManagedKey encrypts everything with a key of the deployment's own, in place of the
 	// keys of the services (rule 22). Key is used if given.
@@ -64,6 +64,12 @@ type Props struct {
 	Tuning Tuning
 	// Build makes the functions; nil: GoBuild.
 	Build Builder
+}
+
+// Replica is a copy of the tables in another Region.
+type Replica struct {
+	Region string
+	KeyARN string // of a key there; required with a customer-managed key, and only with one
 }
 
 // Tuning has good defaults. See docs/aws-rules.md for what each figure bounds.

@@ -45,15 +45,19 @@ func (s *Stepkeeper) table(id, partition string, indexes *[]*awsdynamodb.GlobalS
 		},
 	}
 	if s.key != nil {
-		props.Encryption = awsdynamodb.TableEncryptionV2_CustomerManagedKey(s.key, nil)
+		keys := map[string]*string{}
+		for _, r := range s.props.Replicas {
+			keys[r.Region] = str(r.KeyARN)
+		}
+		props.Encryption = awsdynamodb.TableEncryptionV2_CustomerManagedKey(s.key, &keys)
 	}
 	if ttl {
 		props.TimeToLiveAttribute = str(dynamo.TTLAttribute) // days late: never a timer (rule 15)
 	}
 	if len(s.props.Replicas) > 0 {
 		var replicas []*awsdynamodb.ReplicaTableProps
-		for _, region := range s.props.Replicas {
-			replicas = append(replicas, &awsdynamodb.ReplicaTableProps{Region: str(region)})
+		for _, r := range s.props.Replicas {
+			replicas = append(replicas, &awsdynamodb.ReplicaTableProps{Region: str(r.Region)})
 		}
 		props.Replicas = &replicas
 	}
