@@ -58,3 +58,40 @@ fmt: ## Format the code
 .PHONY: clean
 clean: ## Remove what the targets above have made
 	rm -rf $(BIN) bench.json demo-report.json coverage.out
+
+# The app on AWS. ARGS goes to the CDK: make deploy ARGS="-c stack=Shop -c email=ops@example.com";
+# infra/app/main.go lists what there is. Paths in it are from the folder infra.
+CDK := cd infra && CDK_DISABLE_CLI_TELEMETRY=true JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=1 node_modules/.bin/cdk --no-notices
+
+.PHONY: need-node
+need-node:
+	@command -v node >/dev/null && command -v npm >/dev/null || { \
+		echo "The CDK needs Node 20 or later and npm: https://nodejs.org. Everything else works without." >&2; exit 1; }
+
+infra/node_modules/.package-lock.json: infra/package.json infra/package-lock.json
+	cd infra && npm ci --silent
+	@touch $@
+
+.PHONY: synth
+synth: need-node infra/node_modules/.package-lock.json ## Build the functions and write the templates into infra/cdk.out
+	$(CDK) synth --quiet $(ARGS)
+
+.PHONY: deploy
+deploy: need-node infra/node_modules/.package-lock.json ## Deploy to the account of your AWS credentials
+	$(CDK) deploy $(ARGS)
+
+.PHONY: diff
+diff: need-node infra/node_modules/.package-lock.json ## What deploy would change
+	$(CDK) diff $(ARGS)
+
+.PHONY: destroy
+destroy: need-node infra/node_modules/.package-lock.json ## Delete the stack; asks first, and keeps tables and queues
+	$(CDK) destroy $(ARGS)
+
+.PHONY: test-infra
+test-infra: need-node ## Test the templates (needs Node)
+	STEPKEEPER_NEED_NODE=1 JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=1 $(GO) test -count=1 ./infra/...
+
+.PHONY: lambda-size
+lambda-size: ## Build the functions, and measure size, start and memory
+	$(GO) run ./infra/measure

@@ -23,6 +23,9 @@ var (
 // maxFunction is Lambda's own limit.
 const maxFunction = 15 * time.Minute
 
+// maxAgents of one deployment: an address of a queue takes some 130 bytes.
+const maxAgents = 20
+
 // withDefaults answers a copy that is complete. The error lists all that is wrong.
 func (p Props) withDefaults() (Props, error) {
 	c := &checker{}
@@ -46,6 +49,9 @@ func (p Props) withDefaults() (Props, error) {
 	}
 	if len(p.Agents) == 0 {
 		c.wrong("Agents is empty; every step of a workflow needs one")
+	}
+	if len(p.Agents) > maxAgents {
+		c.wrong("Agents has %d; %d are possible, because their queues must fit into the 4 KB of a function's environment; make a second deployment", len(p.Agents), maxAgents)
 	}
 	c.tuning(&p.Tuning)
 	managed := p.CustomerManagedKey || p.Key != nil
