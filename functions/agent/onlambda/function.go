@@ -63,12 +63,36 @@ func NewWorker(c aws.Config, settings deployment.Agent, agent Agent, log *slog.L
 	}
 	config := worker.Config{
 		Agent: agent.Name, Operations: agent.Operations, Retry: agent.Retry, Breaker: agent.Breaker,
-		Replies: replies, Quarantine: quarantine, Clock: port.ClockFunc(time.Now), Log: log,
+		Replies: sqs.Gather(replies, linger), Quarantine: quarantine, Clock: port.ClockFunc(time.Now), Log: log,
 	}
 	if settings.Ledger != "" {
 		config.Ledger = dynamo.NewLedger(dynamo.NewClient(c), settings.Ledger)
 	}
 	return worker.New(config)
+}
+
+// linger is how long a reply waits for those of the same batch: they are sent, and billed, together.
+const linger = 50 * time.Millisecond
+
+// batch works on the deliveries at the same time, and says which of them may still be answered.
+func batch(ctx context.Context, w *worker.Worker, deliveries []port.Delivery) []worker.Verdict {
+	g, gathers := w.Replies.(*sqs.Gatherer)
+	if !gathers {
+		return w.Batch(ctx, deliveries)
+	}
+	for range deliveries {
+		g.Begin()
+	}
+	verdicts := make([]worker.Verdict, len(deliveries))
+	var all sync.WaitGroup
+	for i := range deliveries {
+		all.Go(func() {
+			defer g.End()
+			verdicts[i] = w.Handle(ctx, deliveries[i])
+		})
+	}
+	all.Wait()
+	return verdicts
 }
 
 // Own is the agent's own queue.
@@ -89,7 +113,7 @@ func Handle(get func(ctx context.Context) (*worker.Worker, error), own port.Queu
 			return failed
 		}
 		var extending sync.WaitGroup
-		for i, v := range w.Batch(ctx, deliveries) {
+		for i, v := range batch(ctx, w, deliveries) {
 			if v.Delete {
 				continue
 			}
