@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/jsii-runtime-go"
 
+	"github.com/stepkeeper/stepkeeper/infra/build"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
@@ -65,7 +66,7 @@ func (s *Stepkeeper) agentFolder(name string, a Agent) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return s.assets.folder("agent-"+name, httpAgentPackage, map[string][]byte{deployment.AgentFile: settings})
+	return s.assets.folder("agent-"+name, build.HTTPAgent, map[string][]byte{deployment.AgentFile: settings})
 }
 
 func (s *Stepkeeper) agentEnvironment(name string, a Agent) map[string]*string {

@@ -17,6 +17,7 @@ import (
 	"github.com/aws/jsii-runtime-go"
 
 	"github.com/stepkeeper/stepkeeper/infra"
+	"github.com/stepkeeper/stepkeeper/infra/build"
 )
 
 func variables(x tmpl, function string) any {
@@ -60,13 +61,13 @@ func TestSecrets(t *testing.T) {
 
 // Each kind of agent: a folder, a function of the app's own, one that was imported, a process elsewhere.
 func TestKindsOfAgents(t *testing.T) {
-	var built []infra.Binary
+	var built []build.Binary
 	folder, code := t.TempDir(), t.TempDir()
 	if err := os.WriteFile(filepath.Join(code, "bootstrap"), []byte("mine"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	x := template(t, func(stack awscdk.Stack, p *infra.Props) {
-		p.Build = func(b infra.Binary) error { built = append(built, b); return fake(b) }
+		p.Build = func(b build.Binary) error { built = append(built, b); return fake(b) }
 		p.Agents["payment"] = infra.Agent{Folder: folder, Memory: 512}
 		p.Agents["shipping"] = infra.Agent{Function: awslambda.NewFunction(stack, str("Mine"), &awslambda.FunctionProps{
 			Runtime: awslambda.Runtime_PROVIDED_AL2023(), Handler: str("bootstrap"), Timeout: awscdk.Duration_Minutes(jsii.Number(2)),
@@ -133,9 +134,9 @@ func TestRefused(t *testing.T) {
 		{"build that fails", func(p *infra.Props) {
 			p.Build = nil
 			p.Agents["payment"] = infra.Agent{Folder: t.TempDir()}
-			p.Build = func(b infra.Binary) error {
+			p.Build = func(b build.Binary) error {
 				if filepath.IsAbs(b.Package) {
-					return infra.GoBuild(b)
+					return build.Go(b)
 				}
 				return fake(b)
 			}

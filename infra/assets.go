@@ -12,6 +12,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent"
 	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent/agentsfile"
+	"github.com/stepkeeper/stepkeeper/infra/build"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
 	"github.com/stepkeeper/stepkeeper/shared/lambdaevent"
@@ -45,7 +46,7 @@ func (a *assets) folder(name, pkg string, files map[string][]byte) (string, erro
 	binary := a.built[pkg]
 	if binary == "" {
 		binary = filepath.Join(a.dir, fmt.Sprintf("built-%d", len(a.built)))
-		if err := a.props.Build(Binary{Package: pkg, X86: a.props.X86, Out: binary}); err != nil {
+		if err := a.props.Build(build.Binary{Package: pkg, X86: a.props.X86, Out: binary}); err != nil {
 			return "", err
 		}
 		a.built[pkg] = binary

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
 
+	"github.com/stepkeeper/stepkeeper/infra/build"
 	"github.com/stepkeeper/stepkeeper/shared/dynamo"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
@@ -34,7 +35,7 @@ func (p Props) withDefaults() (Props, error) {
 	orElse(&p.RemovalPolicy, awscdk.RemovalPolicy_RETAIN)
 	orElse(&p.LogRetention, awslogs.RetentionDays_ONE_MONTH)
 	if p.Build == nil {
-		p.Build = GoBuild
+		p.Build = build.Go
 	}
 	c.within("Shards", p.Shards, 1, 1024)
 	c.spanning("SweepInterval", p.SweepInterval, time.Second, time.Minute, time.Second)

@@ -16,6 +16,7 @@ import (
 	"github.com/aws/jsii-runtime-go"
 
 	"github.com/stepkeeper/stepkeeper/infra"
+	"github.com/stepkeeper/stepkeeper/infra/build"
 )
 
 var update = flag.Bool("update", false, "write the golden template")
@@ -45,7 +46,7 @@ func needNode(t *testing.T) {
 }
 
 // fake stands in for the Go toolchain: what is in a binary does not matter to a template.
-func fake(b infra.Binary) error {
+func fake(b build.Binary) error {
 	return os.WriteFile(b.Out, []byte(b.Package), 0o600)
 }
 

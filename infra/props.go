@@ -11,6 +11,8 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssecretsmanager"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsssm"
+
+	"github.com/stepkeeper/stepkeeper/infra/build"
 )
 
 // Props of a deployment. Workflows and Agents are required; the zero value of everything else is
@@ -62,8 +64,8 @@ type Props struct {
 	LogRetention awslogs.RetentionDays
 	// Tuning of Scheduler, Supervisor and alarms.
 	Tuning Tuning
-	// Build makes the functions; nil: GoBuild.
-	Build Builder
+	// Build makes the functions; nil: build.Go.
+	Build build.Builder
 }
 
 // Replica is a copy of the tables in another Region.

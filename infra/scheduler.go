@@ -4,6 +4,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/jsii-runtime-go"
 
+	"github.com/stepkeeper/stepkeeper/infra/build"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
@@ -11,7 +12,7 @@ import (
 // addScheduler makes the Scheduler: one function with three mappings, so that a flood of orders
 // leaves replies their own share.
 func (s *Stepkeeper) addScheduler() error {
-	folder, err := s.assets.folder("scheduler", schedulerPackage, s.assets.flows)
+	folder, err := s.assets.folder("scheduler", build.Scheduler, s.assets.flows)
 	if err != nil {
 		return err
 	}

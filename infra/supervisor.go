@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsscheduler"
 	"github.com/aws/jsii-runtime-go"
 
+	"github.com/stepkeeper/stepkeeper/infra/build"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
 )
 
@@ -22,7 +23,7 @@ const (
 )
 
 func (s *Stepkeeper) addSupervisor() error {
-	folder, err := s.assets.folder("supervisor", supervisorPackage, nil)
+	folder, err := s.assets.folder("supervisor", build.Supervisor, nil)
 	if err != nil {
 		return err
 	}

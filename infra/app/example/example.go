@@ -16,6 +16,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent/agentsfile"
 	"github.com/stepkeeper/stepkeeper/infra"
+	"github.com/stepkeeper/stepkeeper/infra/build"
 )
 
 // Add adds the stack to the app, told by its context.
@@ -112,8 +113,8 @@ func replyTo(stack awscdk.Stack, c *settings, props *infra.Props) {
 }
 
 // prebuilt copies functions that were built before, by the last folder but one of their packages.
-func prebuilt(folder string) infra.Builder {
-	return func(b infra.Binary) error {
+func prebuilt(folder string) build.Builder {
+	return func(b build.Binary) error {
 		in, err := os.Open(filepath.Join(folder, filepath.Base(filepath.Dir(b.Package)), "bootstrap"))
 		if err != nil {
 			return fmt.Errorf("prebuilt functions: %w", err)

@@ -1,4 +1,5 @@
-package infra
+// Package build builds the functions. It knows nothing of the CDK, so that it runs where only Go is.
+package build
 
 import (
 	"errors"
@@ -15,9 +16,9 @@ const module = "github.com/stepkeeper/stepkeeper"
 
 // Main packages of the functions that ship.
 const (
-	schedulerPackage  = module + "/functions/scheduler/bootstrap"
-	supervisorPackage = module + "/functions/supervisor/bootstrap"
-	httpAgentPackage  = module + "/functions/agent/bootstrap"
+	Scheduler  = module + "/functions/scheduler/bootstrap"
+	Supervisor = module + "/functions/supervisor/bootstrap"
+	HTTPAgent  = module + "/functions/agent/bootstrap"
 )
 
 // Binary is a function to build.
@@ -30,10 +31,10 @@ type Binary struct {
 // Builder builds a function for Linux.
 type Builder func(b Binary) error
 
-// GoBuild builds with the Go toolchain, with the same bytes each time (rule 18). Our own functions
+// Go builds with the Go toolchain, with the same bytes each time (rule 18). Our own functions
 // are built in this module, so that the versions are those that it was tested with, whatever the
 // app requires besides.
-func GoBuild(b Binary) error {
+func Go(b Binary) error {
 	dir, target := b.Package, "."
 	if strings.HasPrefix(b.Package, module+"/") {
 		root, err := moduleRoot()
