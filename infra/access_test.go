@@ -1,6 +1,7 @@
 package infra_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,7 +13,6 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsec2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
-	"github.com/aws/aws-cdk-go/awscdk/v2/cxapi"
 	"github.com/aws/jsii-runtime-go"
 	"github.com/cdklabs/cdk-nag-go/cdknag/v2"
 
@@ -200,12 +200,14 @@ func TestVPC(t *testing.T) {
 func findings(stack awscdk.Stack) []string {
 	awscdk.Aspects_Of(stack).Add(cdknag.NewAwsSolutionsChecks(&cdknag.NagPackProps{Verbose: jsii.Bool(true), Reports: jsii.Bool(false)}), nil)
 	a := assertions.Annotations_FromStack(stack)
-	var all []string
 	pattern := assertions.Match_StringLikeRegexp(str("AwsSolutions-.*"))
-	for _, found := range []*[]*cxapi.SynthesisMessage{a.FindError(str("*"), pattern), a.FindWarning(str("*"), pattern)} {
-		for _, m := range *found {
-			all = append(all, fmt.Sprint(*m.Id, ": ", m.Entry.Data))
+	var all []string
+	for _, m := range append(*a.FindError(str("*"), pattern), *a.FindWarning(str("*"), pattern)...) {
+		text, err := json.Marshal(m)
+		if err != nil {
+			panic(err)
 		}
+		all = append(all, string(text))
 	}
 	return all
 }

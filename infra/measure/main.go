@@ -49,7 +49,7 @@ func run(out io.Writer, starts, batches int) (ok bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	world, err := newStubs()
 	if err != nil {
 		return false, err

@@ -6,6 +6,7 @@ import (
 	"crypto/md5" //nolint:gosec // SQS's checksum of a message
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -125,71 +126,89 @@ func aws(w http.ResponseWriter, target string, body []byte) {
 	}
 }
 
-// start runs a function: from its start to the first request for work, through a number of batches.
-func (s *stubs) start(binary, folder string, f function, batches int) (r result, err error) {
-	run := &invocations{asked: make(chan time.Time, 1), work: make(chan []byte), answered: make(chan error, 1)}
+// process is a function that runs.
+type process struct {
+	*invocations
+	cmd   *exec.Cmd
+	out   bytes.Buffer
+	ended chan error
+}
+
+// launch starts a function as Lambda does.
+func (s *stubs) launch(binary, folder string, f function) (*process, error) {
+	p := &process{
+		invocations: &invocations{asked: make(chan time.Time, 1), work: make(chan []byte), answered: make(chan error, 1)},
+		cmd:         exec.Command(binary), ended: make(chan error, 1),
+	}
 	s.mu.Lock()
-	s.run = run
+	s.run = p.invocations
 	s.mu.Unlock()
-	cmd := exec.Command(binary)
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	cmd.Env = []string{
+	p.cmd.Stdout, p.cmd.Stderr = &p.out, &p.out
+	p.cmd.Env = []string{
 		"AWS_LAMBDA_RUNTIME_API=" + s.listener.Addr().String(), "LAMBDA_TASK_ROOT=" + folder, "AWS_LAMBDA_LOG_STREAM_NAME=2026/11/21/[$LATEST]0123456789abcdef",
 		"AWS_REGION=eu-central-1", "AWS_ACCESS_KEY_ID=stub", "AWS_SECRET_ACCESS_KEY=stub", "AWS_ENDPOINT_URL=" + s.address(), "AWS_LAMBDA_FUNCTION_MEMORY_SIZE=128",
 	}
 	for name, value := range f.environment {
-		cmd.Env = append(cmd.Env, name+"="+value)
+		p.cmd.Env = append(p.cmd.Env, name+"="+value)
 	}
+	if err := p.cmd.Start(); err != nil {
+		return nil, err
+	}
+	go func() { p.ended <- p.cmd.Wait() }()
+	return p, nil
+}
+
+// await waits until the process asks for work. If it ends instead, its output is in the error.
+func (p *process) await() (time.Time, error) {
+	select {
+	case at := <-p.asked:
+		return at, nil
+	case <-p.ended:
+		return time.Time{}, fmt.Errorf("it ended by itself and said:\n%s", p.out.String())
+	case <-time.After(10 * time.Second):
+		return time.Time{}, errors.New("it did not ask for work within 10 s")
+	}
+}
+
+// do has one batch of work done.
+func (p *process) do(event any) (took time.Duration, err error) {
+	text, err := json.Marshal(event)
+	if err != nil {
+		return 0, err
+	}
+	sent := time.Now()
+	p.work <- text
+	if err := <-p.answered; err != nil {
+		return 0, err
+	}
+	took = time.Since(sent)
+	_, err = p.await()
+	return took, err
+}
+
+// start runs a function: from its start to the first request for work, through a number of batches.
+func (s *stubs) start(binary, folder string, f function, batches int) (r result, err error) {
 	began := time.Now()
-	if err := cmd.Start(); err != nil {
+	p, err := s.launch(binary, folder, f)
+	if err != nil {
 		return r, err
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
-	defer func() {
-		r.peak = peak(cmd.Process.Pid)
-		_ = cmd.Process.Kill()
-		if err == nil {
-			<-ended
-		}
-	}()
-	told := func(what string) error { return fmt.Errorf("%s; it said:\n%s", what, out.String()) }
-	await := func() (time.Time, error) {
-		select {
-		case at := <-run.asked:
-			return at, nil
-		case <-ended:
-			return time.Time{}, told("it ended by itself")
-		case <-time.After(10 * time.Second):
-			return time.Time{}, told("it did not ask for work")
-		}
-	}
-	at, err := await()
+	defer func() { _ = p.cmd.Process.Kill() }()
+	at, err := p.await()
 	if err != nil {
 		return r, err
 	}
 	r.start = at.Sub(began)
 	for n := range batches {
-		event, err := json.Marshal(f.event(n))
+		took, err := p.do(f.event(n))
 		if err != nil {
-			return r, err
+			return r, fmt.Errorf("batch %d: %w", n, err)
 		}
-		sent := time.Now()
-		run.work <- event
-		if err := <-run.answered; err != nil {
-			return r, told(err.Error())
-		}
-		took := time.Since(sent)
-		if n == 0 {
+		if r.warm = took; n == 0 {
 			r.first = took
-		} else {
-			r.warm = took
-		}
-		if _, err := await(); err != nil {
-			return r, err
 		}
 	}
+	r.peak = peak(p.cmd.Process.Pid)
 	return r, nil
 }
 

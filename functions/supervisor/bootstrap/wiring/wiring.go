@@ -40,11 +40,9 @@ func New(lookup deployment.Lookup, out io.Writer, log *slog.Logger) (Function, e
 	return schedule.Run, nil
 }
 
+// wait ends early with the context.
 func wait(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
-	}
+	ctx, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
+	<-ctx.Done()
 }
