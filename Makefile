@@ -46,6 +46,10 @@ demo: build ## The main job: 1,000 orders, failing services, SIGKILL, audit
 bench: build ## Measure; prints the figures and writes bench.json
 	$(GO) run ./bench --out bench.json --binary $(BIN)/stepkeeper
 
+.PHONY: cost
+cost: ## Measure what an order consumes on AWS, and what that costs (needs npm and a JDK)
+	shared/dynamo/dynamotest/local.sh $(GO) run ./bench/cost --out shared/cost/units.json
+
 .PHONY: lint
 lint: ## Lint with the pinned golangci-lint
 	$(GO) vet ./...

@@ -184,6 +184,9 @@ func (m *Meter) dynamo(key Key, in, out any, tries float64, err error) {
 		for _, i := range c.GlobalSecondaryIndexes {
 			index += aws.ToFloat64(i.CapacityUnits)
 		}
+		if _, query := out.(*dynamodb.QueryOutput); query && table+index == 0 {
+			index = 0.5 // DynamoDB's minimum, which DynamoDB Local does not count
+		}
 		if read {
 			m.Add(key, Count{Calls: tries, Reads: table * tries, IndexReads: index * tries})
 		} else {
