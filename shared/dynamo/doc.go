@@ -13,7 +13,7 @@
 //
 // Tasks has one sparse index, complete-by, that holds keys only. Its partition key, bucket, is
 // due#<shard>, attention#<shard> or, only if asked for, finished#<day>#<shard>; its sort key, dueAt,
-// is the time and the ID. A task at rest is in no bucket. The index is a hint: it may be stale in
+// is the time. A task at rest is in no bucket. The index is a hint: it may be stale in
 // every direction, and nobody trusts it without loading the task (rule 11 of docs/aws-rules.md, as
 // all rules that the comments here cite).
 //

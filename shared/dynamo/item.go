@@ -127,27 +127,18 @@ func (s *Store) index(r *port.Record, a attrs) {
 	shard := strconv.Itoa(port.ShardOf(r.ID, s.options.Shards))
 	switch {
 	case r.Bucket != port.NoBucket:
-		a[IndexBucket], a[IndexSort] = str(string(r.Bucket)+"#"+shard), str(sortKey(r.IndexAt, r.ID))
+		a[IndexBucket], a[IndexSort] = str(string(r.Bucket)+"#"+shard), str(sortKey(r.IndexAt))
 	case s.options.FinishedIndex:
 		a[IndexBucket] = str(finishedPrefix + r.Created.UTC().Format(time.DateOnly) + "#" + shard)
-		a[IndexSort] = str(sortKey(r.Created, r.ID))
+		a[IndexSort] = str(sortKey(r.Created))
 	}
 	if r.Bucket == port.NoBucket && s.options.TTL > 0 {
 		a[TTLAttribute] = num(s.options.Clock.Now().Add(s.options.TTL).Unix())
 	}
 }
 
-// sortKey sorts by time, then by ID.
-func sortKey(t time.Time, id string) string { return t.UTC().Format(timeLayout) + "#" + id }
-
-func parseSortKey(key string) (t time.Time, id string, ok bool) {
-	at, id, ok := strings.Cut(key, "#")
-	if !ok {
-		return t, "", false
-	}
-	t, err := time.Parse(timeLayout, at)
-	return t, id, err == nil
-}
+// sortKey sorts by time, in whole milliseconds.
+func sortKey(t time.Time) string { return t.UTC().Format(timeLayout) }
 
 // record reads an item. Of one that is damaged it answers what it can, without a document: whoever
 // decodes that says so, and its neighbours are not harmed.
@@ -159,7 +150,7 @@ func record(a attrs) *port.Record {
 	if bucket := textOf(a[IndexBucket]); bucket != "" && !strings.HasPrefix(bucket, finishedPrefix) {
 		name, _, _ := strings.Cut(bucket, "#")
 		r.Bucket = port.Bucket(name)
-		r.IndexAt, _, _ = parseSortKey(textOf(a[IndexSort]))
+		r.IndexAt = timeOf(a[IndexSort])
 	}
 	if raw := a[documentAttribute]; raw != nil {
 		r.Document = bytesOf(raw)

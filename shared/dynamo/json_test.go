@@ -243,7 +243,7 @@ func TestItemShowsThePattern(t *testing.T) {
 	}{
 		"order": {a, map[string]string{"OrderID": "S(order-1)", "ProcessState": "S(Processing)", "LockedBy": "S(scheduler-7)",
 			"CompleteBy": "S(2026-11-21T10:00:40.000Z)", "FailureCount": "N(1)", "Version": "N(3)",
-			"bucket": fmt.Sprintf("S(due#%d)", port.ShardOf("order-1", DefaultShards)), "dueAt": "S(2026-11-21T10:00:40.123Z#order-1)"}},
+			"bucket": fmt.Sprintf("S(due#%d)", port.ShardOf("order-1", DefaultShards)), "dueAt": "S(2026-11-21T10:00:40.123Z)"}},
 		"claimed": {steps["reserve"].(*types.AttributeValueMemberM).Value, map[string]string{"ProcessState": "S(Processing)",
 			"LockedBy": "S(scheduler-7)", "CompleteBy": "S(2026-11-21T10:00:40.000Z)", "FailureCount": "N(1)"}},
 		"pending": {steps["charge"].(*types.AttributeValueMemberM).Value, map[string]string{"ProcessState": "S(Pending)",

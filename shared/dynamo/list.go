@@ -48,7 +48,7 @@ func (s *Store) List(ctx context.Context, q port.Query) (port.Page, error) {
 	}
 	if len(found) > q.Limit {
 		last := found[q.Limit-1]
-		page.Next = sortKey(last.Created, last.ID)
+		page.Next = sortKey(last.Created) + "#" + last.ID
 		found = found[:q.Limit]
 	}
 	for _, r := range found {
@@ -68,11 +68,12 @@ func parseCursor(text string) (*port.Due, error) {
 	if text == "" {
 		return nil, nil
 	}
-	at, id, ok := parseSortKey(text)
-	if !ok {
+	at, id, _ := strings.Cut(text, "#")
+	created, err := time.Parse(timeLayout, at)
+	if err != nil || id == "" {
 		return nil, fmt.Errorf("%w: %.40q is not one of a page of this store; start again without a cursor", port.ErrCursor, text)
 	}
-	return &port.Due{ID: id, At: at}, nil
+	return &port.Due{ID: id, At: created}, nil
 }
 
 // newestFirst sorts by creation; what was created in the same millisecond by ID, backwards.
@@ -86,7 +87,7 @@ func (l *listing) open(ctx context.Context) ([]*port.Record, error) {
 	for shard := range l.options.Shards {
 		partitions = append(partitions, fmt.Sprintf("%s#%d", port.DueBucket, shard), fmt.Sprintf("%s#%d", port.AttentionBucket, shard))
 	}
-	entries, err := l.entries(ctx, partitions, "", "~", l.options.ListLimit+1)
+	entries, err := l.entries(ctx, partitions, l.options.ListLimit+1)
 	if err != nil {
 		return nil, err
 	}
@@ -97,13 +98,13 @@ func (l *listing) open(ctx context.Context) ([]*port.Record, error) {
 }
 
 // entries reads several partitions at the same time, at most limit entries of each.
-func (l *listing) entries(ctx context.Context, partitions []string, start, end string, limit int) ([]port.Due, error) {
+func (l *listing) entries(ctx context.Context, partitions []string, limit int) ([]port.Due, error) {
 	found := make([][]port.Due, len(partitions))
 	calls, ctx := errgroup.WithContext(ctx)
 	calls.SetLimit(l.options.Parallel)
 	for i, p := range partitions {
 		calls.Go(func() (err error) {
-			found[i], err = l.Store.query(ctx, p, start, end, limit)
+			found[i], _, err = partition{l.Store, p}.entries(ctx, earliestKey, latestKey, limit)
 			return err
 		})
 	}
@@ -143,7 +144,7 @@ func (l *listing) finished(ctx context.Context, found []*port.Record) ([]*port.R
 		for shard := range l.options.Shards {
 			partitions = append(partitions, fmt.Sprintf("%s%s#%d", finishedPrefix, day.Format(time.DateOnly), shard))
 		}
-		entries, err := l.entries(ctx, partitions, "", "~", l.options.ListLimit+1)
+		entries, err := l.entries(ctx, partitions, l.options.ListLimit+1)
 		if err != nil {
 			return nil, err
 		}

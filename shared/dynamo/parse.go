@@ -2,6 +2,7 @@ package dynamo
 
 import (
 	"bytes"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -78,6 +79,9 @@ func (p *parser) shown(at place) (types.AttributeValue, error) {
 		s, ok := plainText(raw)
 		if !ok {
 			return nil, errForm
+		}
+		if b, err := hex.DecodeString(s); at.hash && err == nil && len(b) > 0 && hex.EncodeToString(b) == s {
+			return blob(b), nil
 		}
 		return &types.AttributeValueMemberS{Value: s}, nil
 	case ' ', '\t', '\n', '\r':

@@ -1,9 +1,13 @@
 package dynamo
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"math"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -66,48 +70,86 @@ func (s *Store) LoadOrder(ctx context.Context, id string) (*port.Order, error) {
 	return nil, fmt.Errorf("order %q: %w", id, port.ErrNotFound)
 }
 
-// Due asks the index; the answer may be stale (rule 11).
+// Due asks the index; the answer may be stale (rule 11). The index sorts by time only, so that items
+// stay small: entries of one millisecond are read together and sorted by their IDs here.
 func (s *Store) Due(ctx context.Context, bucket port.Bucket, shard int, before time.Time, after *port.Due, limit int) ([]port.Due, error) {
-	start := ""
-	if after != nil {
-		start = sortKey(after.At, after.ID) + "\x00"
-	}
-	return s.query(ctx, string(bucket)+"#"+strconv.Itoa(shard), start, until(before), limit)
-}
-
-// until is after all sort keys of that time, and before those of any later one.
-func until(t time.Time) string { return t.UTC().Format(timeLayout) + "$" }
-
-// query reads one partition of the index, from start to end, at most limit entries.
-func (s *Store) query(ctx context.Context, partition, start, end string, limit int) ([]port.Due, error) {
-	if limit < 1 || start > end {
+	if limit < 1 {
 		return nil, nil
 	}
-	if start == "" {
-		start = " " // before every time; a key must not be empty
+	q := partition{Store: s, name: string(bucket) + "#" + strconv.Itoa(shard)}
+	start := earliestKey
+	var found []port.Due
+	if after != nil {
+		if after.At.After(before) {
+			return nil, nil
+		}
+		same, err := q.moment(ctx, after.At)
+		if err != nil {
+			return nil, err
+		}
+		found = slices.DeleteFunc(same, func(d port.Due) bool { return d.ID <= after.ID })
+		start = sortKey(after.At.Add(time.Millisecond))
+	}
+	if len(found) < limit {
+		further, complete, err := q.entries(ctx, start, sortKey(before), limit-len(found))
+		if err != nil {
+			return nil, err
+		}
+		if !complete { // the last moment may go on
+			last := further[len(further)-1].At
+			same, err := q.moment(ctx, last)
+			if err != nil {
+				return nil, err
+			}
+			further = append(slices.DeleteFunc(further, func(d port.Due) bool { return d.At.Equal(last) }), same...)
+		}
+		found = append(found, further...)
+	}
+	slices.SortFunc(found, func(a, b port.Due) int { return cmp.Or(a.At.Compare(b.At), strings.Compare(a.ID, b.ID)) })
+	return found[:min(limit, len(found))], nil
+}
+
+// earliestKey is before every sort key; a key must not be empty.
+const earliestKey = "0"
+
+// latestKey is after every sort key.
+const latestKey = "~"
+
+// partition is one partition of the index.
+type partition struct {
+	*Store
+	name string
+}
+
+// moment reads all entries of one time.
+func (p partition) moment(ctx context.Context, at time.Time) ([]port.Due, error) {
+	found, _, err := p.entries(ctx, sortKey(at), sortKey(at), math.MaxInt32)
+	return found, err
+}
+
+// entries reads from start to end, both included, at most limit entries; complete says that there
+// are no more.
+func (p partition) entries(ctx context.Context, start, end string, limit int) (found []port.Due, complete bool, err error) {
+	if start > end {
+		return nil, true, nil
 	}
 	in := &dynamodb.QueryInput{
-		TableName: &s.tables.Tasks, IndexName: aws.String(IndexName),
-		KeyConditionExpression:   aws.String("#bucket = :bucket AND #at BETWEEN :start AND :end"),
-		ExpressionAttributeNames: map[string]string{"#bucket": IndexBucket, "#at": IndexSort},
-		ExpressionAttributeValues: attrs{
-			":bucket": str(partition), ":start": str(start), ":end": str(end),
-		},
+		TableName: &p.tables.Tasks, IndexName: aws.String(IndexName),
+		KeyConditionExpression:    aws.String("#bucket = :bucket AND #at BETWEEN :start AND :end"),
+		ExpressionAttributeNames:  map[string]string{"#bucket": IndexBucket, "#at": IndexSort},
+		ExpressionAttributeValues: attrs{":bucket": str(p.name), ":start": str(start), ":end": str(end)},
 	}
-	var found []port.Due
 	for {
 		in.Limit = aws.Int32(int32(min(limit-len(found), 10_000))) //nolint:gosec // at most 10,000
-		out, err := s.client.Query(ctx, in)
+		out, err := p.client.Query(ctx, in)
 		if err != nil {
-			return nil, unread(ctx, fmt.Sprintf("index %s", partition), err)
+			return nil, false, unread(ctx, "index "+p.name, err)
 		}
 		for _, item := range out.Items {
-			if at, _, ok := parseSortKey(textOf(item[IndexSort])); ok {
-				found = append(found, port.Due{ID: textOf(item[OrderKey]), At: at})
-			}
+			found = append(found, port.Due{ID: textOf(item[OrderKey]), At: timeOf(item[IndexSort])})
 		}
-		if len(out.LastEvaluatedKey) == 0 || len(found) >= limit {
-			return found, nil
+		if complete = len(out.LastEvaluatedKey) == 0; complete || len(found) >= limit {
+			return found, complete, nil
 		}
 		in.ExclusiveStartKey = out.LastEvaluatedKey
 	}

@@ -2,6 +2,7 @@ package dynamo
 
 import (
 	"cmp"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"maps"
@@ -17,13 +18,17 @@ import (
 type place struct {
 	depth int
 	steps bool // inside of Steps
+	hash  bool // the hash of the submission, which takes half the room as bytes
 }
 
 func (p place) member(name string) place {
-	return place{depth: p.depth + 1, steps: p.steps || p.depth == 0 && name == stepsMember}
+	return place{depth: p.depth + 1, steps: p.steps || p.depth == 0 && name == stepsMember, hash: p.depth == 0 && name == contentMember}
 }
 
-const stepsMember = "Steps"
+const (
+	stepsMember   = "Steps"
+	contentMember = "content"
+)
 
 // The orders in which core.EncodeTask writes the members of a task and of a step. Nothing depends
 // on them but space: members in another order carry that order along.
@@ -92,6 +97,8 @@ func appendValue(b []byte, v types.AttributeValue, at place) ([]byte, error) {
 		return append(b, v.Value...), nil
 	case *types.AttributeValueMemberS:
 		return appendText(b, v.Value), nil
+	case *types.AttributeValueMemberB:
+		return appendText(b, hex.EncodeToString(v.Value)), nil
 	case *types.AttributeValueMemberM:
 		return appendObject(b, v.Value, at)
 	case *types.AttributeValueMemberL:
