@@ -22,6 +22,8 @@ import (
 type Options struct {
 	// Endpoint of all services; "" for AWS, or for what the environment says to the SDK itself.
 	Endpoint string
+	// Region; "" for what the environment or the user's profile says.
+	Region string
 	// MaxAttempts of one call, the first included; default 4.
 	MaxAttempts int
 	// CallTimeout of one call, all its attempts together; default 10 s. WithCallTimeout overrides it.
@@ -66,7 +68,10 @@ func Load(ctx context.Context, o Options) (aws.Config, error) {
 	if o.Endpoint != "" {
 		load = append(load, config.WithBaseEndpoint(o.Endpoint))
 	}
-	if local && os.Getenv("AWS_REGION") == "" && os.Getenv("AWS_DEFAULT_REGION") == "" {
+	if o.Region != "" {
+		load = append(load, config.WithRegion(o.Region))
+	}
+	if local && o.Region == "" && os.Getenv("AWS_REGION") == "" && os.Getenv("AWS_DEFAULT_REGION") == "" {
 		load = append(load, config.WithRegion("us-east-1"))
 	}
 	if local && os.Getenv("AWS_ACCESS_KEY_ID") == "" && os.Getenv("AWS_PROFILE") == "" {
