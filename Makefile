@@ -94,6 +94,11 @@ diff: need-node infra/node_modules/.package-lock.json ## What deploy would chang
 destroy: need-node infra/node_modules/.package-lock.json ## Delete the stack; asks first, and keeps tables and queues
 	$(CDK) destroy $(ARGS)
 
+.PHONY: smoke
+smoke: build ## Send orders through a deployment and audit them: make smoke STACK=Shop
+	@test -n "$(STACK)" || { echo "Name the stack: make smoke STACK=Shop [REGION=eu-central-1] [ARGS=\"--orders 100\"]" >&2; exit 2; }
+	$(BIN)/stepkeeper smoke --stack $(STACK) $(if $(REGION),--region $(REGION)) $(ARGS)
+
 .PHONY: test-infra
 test-infra: need-node ## Test the templates (needs Node)
 	STEPKEEPER_NEED_NODE=1 JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=20 $(GO) test -count=1 ./infra/...

@@ -21,13 +21,14 @@ import (
 
 // What the calls answer; package view documents the fields.
 type (
-	Task    = view.Task
-	Step    = view.Step
-	Summary = view.Summary
-	Moment  = view.Moment
-	State   = core.State
-	Verdict = core.Verdict
-	Fact    = core.Fact
+	Task      = view.Task
+	Step      = view.Step
+	Summary   = view.Summary
+	TaskError = view.TaskError
+	Moment    = view.Moment
+	State     = core.State
+	Verdict   = core.Verdict
+	Fact      = core.Fact
 )
 
 // Facts that Resolve can state.

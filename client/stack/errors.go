@@ -28,7 +28,7 @@ const (
 )
 
 // busyRetry is how long a throttled sender waits, beyond the SDK's own attempts.
-const busyRetry = time.Second
+const busyRetry = 300 * time.Millisecond
 
 func refusal(status int, code, format string, args ...any) *client.Error {
 	return &client.Error{Status: status, Code: code, Title: http.StatusText(status), Detail: fmt.Sprintf(format, args...)}

@@ -218,7 +218,7 @@ func TestOpen(t *testing.T) {
 	if _, err := stack.Open(t.Context(), "Shop", stack.Options{}); !errors.Is(err, client.ErrInvalid) || !strings.Contains(err.Error(), "region") {
 		t.Error(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	if _, err := stack.Open(ctx, "Shop", stack.Options{Endpoint: "http://127.0.0.1:1"}); !errors.Is(err, client.ErrConnection) && !errors.Is(err, context.DeadlineExceeded) {
 		t.Error(err)
