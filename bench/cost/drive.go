@@ -119,8 +119,6 @@ func (m *measuring) pass(ctx context.Context, orders int) error {
 	return m.ended(ctx, ids)
 }
 
-func (m *measuring) scheduler10() int { return max(1, m.options.scheduler) }
-
 // drain does what a Lambda event source mapping, or the application, does until the queue is empty:
 // receive a batch, have it handled, delete it. A queue that is empty is not asked: idle polls are
 // counted apart.

@@ -195,7 +195,7 @@ func TestManyLostAnswers(t *testing.T) {
 		}
 		return faults.None
 	})
-	const tasks, versions = 40, 25
+	const tasks, versions = 40, 10
 	refused, doubt := 0, 0
 	for v := int64(1); v <= versions; v++ {
 		var writes []port.Write
@@ -217,7 +217,7 @@ func TestManyLostAnswers(t *testing.T) {
 		}
 	}
 	t.Logf("%d writes, %d answers lost, %d sent twice: %d refused, %d in doubt", tasks*versions, f.plan.Met(faults.LostAnswer), f.plan.Met(faults.Twice), refused, doubt)
-	if f.plan.Met(faults.LostAnswer) < 50 {
+	if f.plan.Met(faults.LostAnswer) < 20 {
 		t.Error("too few answers were lost to show anything")
 	}
 }
