@@ -72,7 +72,7 @@ func failed(ctx context.Context, u use, err error) error {
 		return refusal(http.StatusRequestEntityTooLarge, message.CodeTooLarge, "%v; store large data elsewhere and send a reference", err)
 	case !errors.As(err, &api):
 		if errors.Is(err, port.ErrUnavailable) {
-			return fmt.Errorf("%w: %v", client.ErrConnection, err) // not %w: the time limit of one call is no end of the caller's
+			return disconnected("", err)
 		}
 		return refusal(http.StatusInternalServerError, "internal", "%v", err)
 	}
@@ -92,12 +92,28 @@ func failed(ctx context.Context, u use, err error) error {
 		return e
 	case slices.Contains(gone, code):
 		return refusal(http.StatusBadGateway, codeGone, "%s is not there any more (%s); is the stack being deployed anew?", u.on, code)
-	case api.ErrorFault() == smithy.FaultServer || errors.Is(err, port.ErrUnavailable):
+	case api.ErrorFault() == smithy.FaultServer || errors.Is(err, port.ErrUnavailable) || statusOf(err) >= http.StatusInternalServerError:
 		e := refusal(http.StatusServiceUnavailable, "unavailable", "%s on %s failed (%s); it is tried again", u.action, u.on, code)
 		e.RetryAfter = busyRetry
 		return e
 	}
 	return refusal(http.StatusBadRequest, code, "%s on %s: %s", u.action, u.on, api.ErrorMessage())
+}
+
+// disconnected keeps the text of an error only: the time limit of one call is not the end of the
+// caller's context.
+func disconnected(what string, err error) error {
+	return fmt.Errorf("%w: %s%s", client.ErrConnection, what, err.Error())
+}
+
+// statusOf is the HTTP status of an answer; 0 if there was none. Answers of something between us and
+// AWS have no other mark.
+func statusOf(err error) int {
+	var answer interface{ HTTPStatusCode() int }
+	if errors.As(err, &answer) {
+		return answer.HTTPStatusCode()
+	}
+	return 0
 }
 
 // unseen is what is wrong with asking for a stack.
@@ -107,7 +123,7 @@ func unseen(ctx context.Context, name, region string, err error) error {
 		return fmt.Errorf("%w: %s in %s, in the account of these credentials", ErrNoStack, name, region)
 	}
 	if !errors.As(err, &api) && ctx.Err() == nil {
-		return fmt.Errorf("%w: asking for stack %s in %s: %v", client.ErrConnection, name, region, err)
+		return disconnected(fmt.Sprintf("asking for stack %s in %s: ", name, region), err)
 	}
 	return failed(ctx, use{action: "cloudformation:DescribeStacks", on: "stack " + name}, err)
 }

@@ -266,6 +266,26 @@ func TestMissingPermissions(t *testing.T) {
 	}
 }
 
+// An answer that is not AWS's, of a proxy or a starting emulator, passes too.
+func TestAnswersOfSomebodyElse(t *testing.T) {
+	environment(t)
+	c := newCloud(t)
+	c.outputs = golden(t)
+	for body, want := range map[string]error{"<html>bad gateway</html>": client.ErrConnection, "{}": client.ErrUnavailable} {
+		c.dynamo = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusBadGateway)
+			_, _ = io.WriteString(w, body)
+		})
+		s, err := stack.Open(t.Context(), "Shop", stack.Options{Endpoint: c.URL}, client.WithRetry(1, time.Second))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := get(s, "o"); !errors.Is(err, want) {
+			t.Errorf("%s: %v", body, err)
+		}
+	}
+}
+
 // Throttles and failures of AWS pass: the call is repeated until it succeeds.
 func TestThrottlesAreRetried(t *testing.T) {
 	environment(t)
