@@ -34,7 +34,7 @@ import (
 type cloud struct {
 	*httptest.Server
 	outputs map[string]string
-	fail    map[string]string // by action, "cloudformation:DescribeStacks": code of the error
+	failing atomic.Pointer[[2]string] // an action, "cloudformation:DescribeStacks", and the code of its error
 	sqs     http.Handler
 	dynamo  http.Handler
 	calls   atomic.Int32
@@ -42,7 +42,7 @@ type cloud struct {
 
 func newCloud(t *testing.T) *cloud {
 	t.Helper()
-	c := &cloud{fail: map[string]string{}, sqs: http.NotFoundHandler(), dynamo: http.NotFoundHandler()}
+	c := &cloud{sqs: http.NotFoundHandler(), dynamo: http.NotFoundHandler()}
 	c.Server = httptest.NewServer(c)
 	t.Cleanup(c.Close)
 	return c
@@ -58,7 +58,10 @@ func (c *cloud) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case service == "AmazonSQS":
 		action = "sqs:" + strings.TrimSuffix(operation, "Batch")
 	}
-	code := c.fail[action]
+	code := ""
+	if f := c.failing.Load(); f != nil && f[0] == action {
+		code = f[1]
+	}
 	switch {
 	case action == "cloudformation:DescribeStacks":
 		c.stacks(w, r, code)
@@ -207,7 +210,7 @@ func TestOpen(t *testing.T) {
 		"AccessDenied": "the permission cloudformation:DescribeStacks on stack Shop is missing",
 		"ExpiredToken": "log in again",
 	} {
-		c.fail["cloudformation:DescribeStacks"] = code
+		c.failing.Store(&[2]string{"cloudformation:DescribeStacks", code})
 		if _, err := stack.Open(t.Context(), "Shop", at); !errors.Is(err, client.ErrForbidden) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", code, err)
 		}
@@ -253,7 +256,7 @@ func TestMissingPermissions(t *testing.T) {
 	} {
 		for _, code := range []string{"AccessDeniedException", "AccessDenied"} {
 			name, _, _ := strings.Cut(action, " ")
-			c.fail = map[string]string{name: code}
+			c.failing.Store(&[2]string{name, code})
 			before := c.calls.Load()
 			err := call()
 			if !errors.Is(err, client.ErrForbidden) || !strings.Contains(err.Error(), "the permission "+strings.TrimSpace(action)) || !strings.Contains(err.Error(), "Policy") {
