@@ -102,7 +102,7 @@ func TestBadInput(t *testing.T) {
 		}
 	}
 	q, _ := w.Queues.Queue(port.Intake)
-	if d, err := q.Depth(t.Context()); err != nil || d.Visible+d.InFlight != 0 {
+	if d, err := q.Depth(t.Context()); err != nil || d.Visible+d.InFlight+d.Delayed != 0 {
 		t.Errorf("%+v %v", d, err)
 	}
 }
@@ -324,7 +324,6 @@ func TestNoVerdict(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	w.Held.Store(true)
-	time.Sleep(30 * time.Millisecond) // polls of the queues end
 	var e *client.Error
 	if _, err := c.Cancel(t.Context(), "o", client.CommandID("x")); !errors.As(err, &e) || e.Code != "no-verdict" {
 		t.Error(err)

@@ -158,13 +158,12 @@ func (w *World) consume(ctx context.Context, name string, handle func(context.Co
 		panic(err)
 	}
 	for ctx.Err() == nil {
-		if w.Held.Load() {
-			time.Sleep(time.Millisecond)
-			continue
-		}
 		batch, err := q.Receive(ctx, port.MaxBatch, 20*time.Millisecond, time.Minute)
 		if err != nil || len(batch) == 0 {
 			continue
+		}
+		for w.Held.Load() && ctx.Err() == nil { // a receive may have begun before
+			time.Sleep(time.Millisecond)
 		}
 		failed := map[string]bool{}
 		for _, receipt := range handle(ctx, name, batch) {
