@@ -26,6 +26,10 @@ install: ## Install stepkeeper into $GOBIN
 test: ## Run all tests (needs nothing but Go)
 	$(GO) test ./...
 
+.PHONY: test-dynamo
+test-dynamo: ## Run the tests that need a DynamoDB against DynamoDB Local (needs npm and a JDK)
+	shared/dynamo/dynamotest/local.sh $(GO) test -count=1 ./shared/dynamo/... ./shared/cost/...
+
 .PHONY: race
 race: ## Run the tests with the race detector (needs a C compiler)
 	$(GO) test -race -short -timeout 20m $(RACE_PKGS)
@@ -42,6 +46,10 @@ demo: build ## The main job: 1,000 orders, failing services, SIGKILL, audit
 bench: build ## Measure; prints the figures and writes bench.json
 	$(GO) run ./bench --out bench.json --binary $(BIN)/stepkeeper
 
+.PHONY: cost
+cost: ## Measure what an order consumes on AWS, and what that costs (needs npm and a JDK)
+	shared/dynamo/dynamotest/local.sh $(GO) run ./bench/cost --out shared/cost/units.json
+
 .PHONY: lint
 lint: ## Lint with the pinned golangci-lint
 	$(GO) vet ./...
@@ -54,3 +62,47 @@ fmt: ## Format the code
 .PHONY: clean
 clean: ## Remove what the targets above have made
 	rm -rf $(BIN) bench.json demo-report.json coverage.out
+
+# The app on AWS. ARGS goes to the CDK: make deploy ARGS="-c stack=Shop -c email=ops@example.com";
+# infra/app/main.go lists what there is. Paths in it are from the folder infra.
+CDK := cd infra && CDK_DISABLE_CLI_TELEMETRY=true JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=20 node_modules/.bin/cdk --no-notices
+
+.PHONY: need-node
+need-node:
+	@command -v node >/dev/null && command -v npm >/dev/null || { \
+		echo "The CDK needs Node 20 or later and npm: https://nodejs.org. Everything else works without." >&2; exit 1; }
+
+infra/node_modules/.package-lock.json: infra/package.json infra/package-lock.json
+	cd infra && npm ci --silent
+	@# Templates of cdk init, in Go that is no Go: ./... and gofmt would trip over them.
+	@rm -rf infra/node_modules/aws-cdk/lib/init-templates
+	@touch $@
+
+.PHONY: synth
+synth: need-node infra/node_modules/.package-lock.json ## Build the functions and write the templates into infra/cdk.out
+	$(CDK) synth --quiet $(ARGS)
+
+.PHONY: deploy
+deploy: need-node infra/node_modules/.package-lock.json ## Deploy to the account of your AWS credentials
+	$(CDK) deploy $(ARGS)
+
+.PHONY: diff
+diff: need-node infra/node_modules/.package-lock.json ## What deploy would change
+	$(CDK) diff $(ARGS)
+
+.PHONY: destroy
+destroy: need-node infra/node_modules/.package-lock.json ## Delete the stack; asks first, and keeps tables and queues
+	$(CDK) destroy $(ARGS)
+
+.PHONY: smoke
+smoke: build ## Send orders through a deployment and audit them: make smoke STACK=Shop
+	@test -n "$(STACK)" || { echo "Name the stack: make smoke STACK=Shop [REGION=eu-central-1] [ARGS=\"--orders 100\"]" >&2; exit 2; }
+	$(BIN)/stepkeeper smoke --stack $(STACK) $(if $(REGION),--region $(REGION)) $(ARGS)
+
+.PHONY: test-infra
+test-infra: need-node ## Test the templates (needs Node)
+	STEPKEEPER_NEED_NODE=1 JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=20 $(GO) test -count=1 ./infra/...
+
+.PHONY: lambda-size
+lambda-size: ## Build the functions, and measure size, start and memory
+	$(GO) run ./infra/measure

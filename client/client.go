@@ -9,7 +9,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"iter"
 	"time"
 
 	"github.com/failsafe-go/failsafe-go"
@@ -22,13 +21,14 @@ import (
 
 // What the calls answer; package view documents the fields.
 type (
-	Task    = view.Task
-	Step    = view.Step
-	Summary = view.Summary
-	Moment  = view.Moment
-	State   = core.State
-	Verdict = core.Verdict
-	Fact    = core.Fact
+	Task      = view.Task
+	Step      = view.Step
+	Summary   = view.Summary
+	TaskError = view.TaskError
+	Moment    = view.Moment
+	State     = core.State
+	Verdict   = core.Verdict
+	Fact      = core.Fact
 )
 
 // Facts that Resolve can state.
@@ -60,29 +60,17 @@ func (o Order) MarshalJSON() ([]byte, error) {
 	})
 }
 
-// Receipt says that an order is stored and started.
+// Receipt says that an order is safe: stored and started, or in the queue that leads there.
 type Receipt struct {
 	OrderID string `json:"orderId"`
-	Known   bool   `json:"known"` // the same order was there before
-	State   State  `json:"state"`
-}
-
-// transport is how the calls reach the product. There is one over HTTP; one over AWS fits behind
-// the same few methods. It sends once and answers what it got; repeating is the Client's business.
-type transport interface {
-	submit(ctx context.Context, order []byte) (Receipt, error)
-	stream(ctx context.Context, next func() ([]byte, bool), answer func(streamAnswer) error) error
-	task(ctx context.Context, id string, wait time.Duration) (*Task, error)
-	order(ctx context.Context, id string) (json.RawMessage, error)
-	page(ctx context.Context, q Query, cursor string) (*view.Page, error)
-	follow(ctx context.Context, id string, after int64) iter.Seq2[*Task, error]
-	command(ctx context.Context, c message.Control) (Verdict, error)
-	workflows(ctx context.Context) ([]Workflow, error)
+	Known   bool   `json:"known"`            // the same order was there before
+	Queued  bool   `json:"queued,omitempty"` // it is durably in the intake queue (on AWS); what becomes of it shows in its task
+	State   State  `json:"state"`            // "" while it is queued
 }
 
 // Client is safe for use by many goroutines.
 type Client struct {
-	via   transport
+	via   Transport
 	retry failsafe.Executor[any]
 }
 
@@ -96,6 +84,8 @@ type options struct {
 	limit retryLimit
 }
 
+var defaultLimit = retryLimit{attempts: 12, longest: 30 * time.Second}
+
 // Option changes a setting of New.
 type Option func(*options)
 
@@ -107,7 +97,7 @@ func WithRetry(attempts int, longest time.Duration) Option {
 
 // New makes a client of a server's base URL, "http://127.0.0.1:7070". It does not connect yet.
 func New(baseURL string, opts ...Option) (*Client, error) {
-	o := options{limit: retryLimit{attempts: 12, longest: 30 * time.Second}}
+	o := options{limit: defaultLimit}
 	for _, set := range opts {
 		set(&o)
 	}
@@ -116,6 +106,15 @@ func New(baseURL string, opts ...Option) (*Client, error) {
 		return nil, err
 	}
 	return &Client{via: via, retry: executor(o.limit)}, nil
+}
+
+// Over makes a client that uses another transport than HTTP. Options of HTTP have no effect on it.
+func Over(via Transport, opts ...Option) *Client {
+	o := options{limit: defaultLimit}
+	for _, set := range opts {
+		set(&o)
+	}
+	return &Client{via: via, retry: executor(o.limit)}
 }
 
 // Pauses between the attempts of one call; a server's Retry-After goes before.
@@ -152,7 +151,9 @@ func again[T any](ctx context.Context, c *Client, f func(context.Context) (T, er
 }
 
 // Submit stores and starts an order. It is done when the order is durable. Sending the same order
-// again answers the same with Known set; another one of the same ID is ErrRefused.
+// again answers the same with Known set; another one of the same ID is ErrRefused. On AWS the order
+// is in the intake queue then (Queued), and what is wrong with it in the eyes of the deployment (an
+// unknown workflow, another order of that ID) shows when it is waited for.
 func (c *Client) Submit(ctx context.Context, o Order) (Receipt, error) {
 	body, err := json.Marshal(o)
 	if err != nil {
@@ -162,17 +163,17 @@ func (c *Client) Submit(ctx context.Context, o Order) (Receipt, error) {
 }
 
 func (c *Client) submit(ctx context.Context, body []byte) (Receipt, error) {
-	return again(ctx, c, func(ctx context.Context) (Receipt, error) { return c.via.submit(ctx, body) })
+	return again(ctx, c, func(ctx context.Context) (Receipt, error) { return c.via.Submit(ctx, body) })
 }
 
 // Get answers the task of an order; ErrNotFound if it is not known.
 func (c *Client) Get(ctx context.Context, id string) (*Task, error) {
-	return again(ctx, c, func(ctx context.Context) (*Task, error) { return c.via.task(ctx, id, 0) })
+	return again(ctx, c, func(ctx context.Context) (*Task, error) { return c.via.Task(ctx, id, 0) })
 }
 
 // Submitted answers the content of an order as it was submitted; ErrNotFound if it is not known.
 func (c *Client) Submitted(ctx context.Context, id string) (json.RawMessage, error) {
-	return again(ctx, c, func(ctx context.Context) (json.RawMessage, error) { return c.via.order(ctx, id) })
+	return again(ctx, c, func(ctx context.Context) (json.RawMessage, error) { return c.via.Order(ctx, id) })
 }
 
 // Workflow is a workflow that orders can name.
@@ -184,19 +185,20 @@ type Workflow struct {
 
 // Workflows lists what orders can name, and what is wrong with newer files.
 func (c *Client) Workflows(ctx context.Context) ([]Workflow, error) {
-	return again(ctx, c, c.via.workflows)
+	return again(ctx, c, c.via.Workflows)
 }
 
 // pollWait is how long the server is asked to wait for an end in one call.
 const pollWait = 30 * time.Second
 
 // Wait waits for the end of an order: every step done, undone, cancelled, or stopped in Error,
-// whatever time that takes; ctx bounds it. ErrNotFound if the order is not known.
+// whatever time that takes; ctx bounds it. ErrNotFound if the order is not known, and was not
+// queued by this client either.
 func (c *Client) Wait(ctx context.Context, id string) (*Task, error) {
 	for {
 		t, err := again(ctx, c, func(ctx context.Context) (*Task, error) {
 			started := time.Now()
-			t, err := c.via.task(ctx, id, pollWait)
+			t, err := c.via.Task(ctx, id, pollWait)
 			if brokenUse(started, err) {
 				return nil, nil // begin anew, with all attempts
 			}

@@ -83,5 +83,5 @@ func (c *Client) command(ctx context.Context, cmd command, opts []CommandOption)
 		}
 		cmd.Command = t.Command
 	}
-	return again(ctx, c, func(ctx context.Context) (Verdict, error) { return c.via.command(ctx, cmd.Control) })
+	return again(ctx, c, func(ctx context.Context) (Verdict, error) { return c.via.Command(ctx, cmd.Control) })
 }

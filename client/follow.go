@@ -38,7 +38,7 @@ func (c *Client) Follow(ctx context.Context, id string) iter.Seq2[*Task, error] 
 func (c *Client) followOnce(ctx context.Context, id string, after int64, yield func(*Task, error) bool) (seen int64, over bool, err error) {
 	started := time.Now()
 	seen = after
-	for t, err := range c.via.follow(ctx, id, after) {
+	for t, err := range c.via.Follow(ctx, id, after) {
 		switch {
 		case err == nil:
 			seen = t.Version
@@ -57,7 +57,7 @@ func (c *Client) followOnce(ctx context.Context, id string, after int64, yield f
 // maxEvent is the longest line of a stream of events, in bytes.
 const maxEvent = 4 << 20
 
-func (h *overHTTP) follow(ctx context.Context, id string, after int64) iter.Seq2[*Task, error] {
+func (h *overHTTP) Follow(ctx context.Context, id string, after int64) iter.Seq2[*Task, error] {
 	return func(yield func(*Task, error) bool) {
 		resp, err := h.send(ctx, http.MethodGet, path(id, "/events?after="+strconv.FormatInt(after, 10)), "", nil)
 		if err != nil {

@@ -154,13 +154,13 @@ func (h *overHTTP) call(ctx context.Context, method, path, contentType string, b
 
 const jsonType = "application/json"
 
-func (h *overHTTP) submit(ctx context.Context, order []byte) (Receipt, error) {
+func (h *overHTTP) Submit(ctx context.Context, order []byte) (Receipt, error) {
 	var r Receipt
 	err := h.call(ctx, http.MethodPost, "/v1/orders", jsonType, order, &r)
 	return r, err
 }
 
-func (h *overHTTP) task(ctx context.Context, id string, wait time.Duration) (*Task, error) {
+func (h *overHTTP) Task(ctx context.Context, id string, wait time.Duration) (*Task, error) {
 	query := ""
 	if wait > 0 {
 		query = "?wait=" + wait.String()
@@ -172,13 +172,13 @@ func (h *overHTTP) task(ctx context.Context, id string, wait time.Duration) (*Ta
 	return &t, nil
 }
 
-func (h *overHTTP) order(ctx context.Context, id string) (json.RawMessage, error) {
+func (h *overHTTP) Order(ctx context.Context, id string) (json.RawMessage, error) {
 	var o struct{ Order json.RawMessage }
 	err := h.call(ctx, http.MethodGet, path(id, "/order"), "", nil, &o)
 	return o.Order, err
 }
 
-func (h *overHTTP) page(ctx context.Context, q Query, cursor string) (*view.Page, error) {
+func (h *overHTTP) Page(ctx context.Context, q Query, cursor string) (*view.Page, error) {
 	v := url.Values{}
 	for name, value := range map[string]string{"state": string(q.State), "workflow": q.Workflow, "cursor": cursor} {
 		if value != "" {
@@ -196,14 +196,14 @@ func (h *overHTTP) page(ctx context.Context, q Query, cursor string) (*view.Page
 	return &p, err
 }
 
-func (h *overHTTP) workflows(ctx context.Context) ([]Workflow, error) {
+func (h *overHTTP) Workflows(ctx context.Context) ([]Workflow, error) {
 	var w struct{ Workflows []Workflow }
 	err := h.call(ctx, http.MethodGet, "/v1/workflows", "", nil, &w)
 	return w.Workflows, err
 }
 
-// command sends what the operation's schema knows of a control message.
-func (h *overHTTP) command(ctx context.Context, c message.Control) (Verdict, error) {
+// Command sends what the operation's schema knows of a control message.
+func (h *overHTTP) Command(ctx context.Context, c message.Control) (Verdict, error) {
 	body := map[string]any{"id": c.ID}
 	switch c.Kind {
 	case message.Cancel:

@@ -22,7 +22,7 @@ func (c *Client) List(ctx context.Context, q Query) iter.Seq2[Summary, error] {
 	return func(yield func(Summary, error) bool) {
 		cursor := ""
 		for {
-			page, err := again(ctx, c, func(ctx context.Context) (*view.Page, error) { return c.via.page(ctx, q, cursor) })
+			page, err := again(ctx, c, func(ctx context.Context) (*view.Page, error) { return c.via.Page(ctx, q, cursor) })
 			if err != nil {
 				yield(Summary{}, err)
 				return
@@ -37,4 +37,13 @@ func (c *Client) List(ctx context.Context, q Query) iter.Seq2[Summary, error] {
 			}
 		}
 	}
+}
+
+// Unlisted says what List leaves out, for people to read; "" for nothing. On AWS these are ended
+// orders, unless the stack was deployed with an index of them.
+func (c *Client) Unlisted() string {
+	if some, ok := c.via.(interface{ Unlisted() string }); ok {
+		return some.Unlisted()
+	}
+	return ""
 }

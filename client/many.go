@@ -67,7 +67,7 @@ func (m *many) connect(ctx context.Context, c *Client, each func(Result)) error 
 	m.mu.Lock()
 	m.sent = 0
 	m.mu.Unlock()
-	err := c.via.stream(ctx, func() ([]byte, bool) { return m.next(ctx) }, func(a streamAnswer) error {
+	err := c.via.Stream(ctx, func() ([]byte, bool) { return m.next(ctx) }, func(a Answer) error {
 		s, ok := m.oldest()
 		if !ok {
 			return fmt.Errorf("%w: more answers than orders", ErrAnswer)
@@ -126,14 +126,13 @@ func (m *many) answer() {
 
 // resultOf reads an answer. An order that found no room, or no disk, is sent again alone, with the
 // pauses of any other call: the stream behind it waits as well, as it should.
-func (c *Client) resultOf(ctx context.Context, s sending, a streamAnswer) Result {
-	r := Result{Line: s.number, OrderID: a.OrderID, Accepted: a.Accepted, Known: a.Known}
-	if a.Error == nil {
+func (c *Client) resultOf(ctx context.Context, s sending, a Answer) Result {
+	r := Result{Line: s.number, OrderID: a.OrderID, Accepted: a.Accepted, Known: a.Known, Queued: a.Queued}
+	if a.Err == nil {
 		return r
 	}
-	r.Err = &Error{Status: a.Error.Status, Code: a.Error.Code, Title: a.Error.Title, Detail: a.Error.Detail, Field: a.Error.Field,
-		RetryAfter: time.Duration(a.Error.RetryAfter) * time.Second}
-	if a.Error.RetryAfter <= 0 {
+	r.Err = a.Err
+	if a.Err.RetryAfter <= 0 {
 		return r
 	}
 	receipt, err := c.submit(ctx, s.text)
@@ -141,7 +140,7 @@ func (c *Client) resultOf(ctx context.Context, s sending, a streamAnswer) Result
 		r.Err = err
 		return r
 	}
-	return Result{Line: s.number, OrderID: receipt.OrderID, Accepted: true, Known: receipt.Known}
+	return Result{Line: s.number, OrderID: receipt.OrderID, Accepted: true, Known: receipt.Known, Queued: receipt.Queued}
 }
 
 func (m *many) wake() {

@@ -19,8 +19,9 @@ import (
 type Result struct {
 	Line     int    // number of the line, or of the order, from 1
 	OrderID  string // "" where it could not be read
-	Accepted bool   // stored and started
+	Accepted bool   // stored and started, or Queued
 	Known    bool   // the same order was there before
+	Queued   bool   // it is in the intake queue, as on AWS: its task shows what becomes of it
 	Err      error  // why it was not accepted, an *Error; nil where it was
 }
 
@@ -109,12 +110,21 @@ func (c *Client) submitMany(ctx context.Context, source iter.Seq2[sending, error
 	}
 }
 
-// streamAnswer answers the lines of one connection in their order.
-type streamAnswer struct {
+// lineAnswer answers one line of a connection.
+type lineAnswer struct {
 	OrderID  string   `json:"orderId"`
 	Accepted bool     `json:"accepted"`
 	Known    bool     `json:"known"`
 	Error    *problem `json:"error"`
+}
+
+func (l *lineAnswer) answer() Answer {
+	a := Answer{OrderID: l.OrderID, Accepted: l.Accepted, Known: l.Known}
+	if p := l.Error; p != nil {
+		a.Err = &Error{Status: p.Status, Code: p.Code, Title: p.Title, Detail: p.Detail, Field: p.Field,
+			RetryAfter: time.Duration(p.RetryAfter) * time.Second}
+	}
+	return a
 }
 
 const linesType = "application/x-ndjson"
@@ -122,9 +132,9 @@ const linesType = "application/x-ndjson"
 // maxAnswerLine is the longest answer to one line, in bytes.
 const maxAnswerLine = 1 << 20
 
-// stream sends what next gives, until it says that there is no more, and hands on the answers. It
+// Stream sends what next gives, until it says that there is no more, and hands on the answers. It
 // reads and writes at the same time. next may still be asked a last time after stream returned.
-func (h *overHTTP) stream(ctx context.Context, next func() ([]byte, bool), answer func(streamAnswer) error) error {
+func (h *overHTTP) Stream(ctx context.Context, next func() ([]byte, bool), answer func(Answer) error) error {
 	body, feed := io.Pipe()
 	defer body.Close()
 	go func() {
@@ -147,11 +157,11 @@ func (h *overHTTP) stream(ctx context.Context, next func() ([]byte, bool), answe
 	in := bufio.NewScanner(resp.Body)
 	in.Buffer(nil, maxAnswerLine)
 	for in.Scan() {
-		var a streamAnswer
-		if err := json.Unmarshal(in.Bytes(), &a); err != nil {
+		var l lineAnswer
+		if err := json.Unmarshal(in.Bytes(), &l); err != nil {
 			return fmt.Errorf("%w in the stream of orders: %w", ErrAnswer, err)
 		}
-		if err := answer(a); err != nil {
+		if err := answer(l.answer()); err != nil {
 			return err
 		}
 	}

@@ -54,6 +54,7 @@ func TestRulesCatch(t *testing.T) {
 		{"worker knows memory", m + "functions/agent/worker", m + "shared/memory", true},
 		{"agent wires", m + "functions/agent", "github.com/aws/aws-sdk-go-v2/service/sqs", false},
 		{"scheduler knows ports", m + "functions/scheduler", m + "shared/port", false},
+		{"the Scheduler's function wires", m + "functions/scheduler/bootstrap/wiring", m + "shared/dynamo", false},
 		{"memory runs a scheduler", m + "shared/memory", m + "functions/scheduler", true},
 		{"memory leans on SQLite", m + "shared/memory", m + "shared/sqlite", true},
 		{"a room has rooms of its own", m + "shared/sqlite/schema", m + "shared/sqlite", false},

@@ -11,16 +11,19 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/smithy-go/middleware"
+
+	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
 )
 
 // Options of a configuration. The zero value is AWS as the environment describes it.
 type Options struct {
 	// Endpoint of all services; "" for AWS, or for what the environment says to the SDK itself.
 	Endpoint string
+	// Region; "" for what the environment or the user's profile says.
+	Region string
 	// MaxAttempts of one call, the first included; default 4.
 	MaxAttempts int
 	// CallTimeout of one call, all its attempts together; default 10 s. WithCallTimeout overrides it.
@@ -47,10 +50,10 @@ func Endpoint(service string) string {
 // invented ones stand in for those that are missing; never elsewhere.
 func Load(ctx context.Context, o Options) (aws.Config, error) {
 	if o.MaxAttempts == 0 {
-		o.MaxAttempts = 4
+		o.MaxAttempts = wire.DefaultMaxAttempts
 	}
 	if o.CallTimeout == 0 {
-		o.CallTimeout = 10 * time.Second
+		o.CallTimeout = wire.DefaultCallTimeout
 	}
 	local, err := isLocal(o.Endpoint)
 	if err != nil {
@@ -59,13 +62,16 @@ func Load(ctx context.Context, o Options) (aws.Config, error) {
 	load := []func(*config.LoadOptions) error{
 		config.WithRetryMode(aws.RetryModeStandard),
 		config.WithRetryMaxAttempts(o.MaxAttempts),
-		config.WithHTTPClient(buildable(o.Connections)),
-		config.WithAPIOptions([]func(*middleware.Stack) error{limitTime(o.CallTimeout)}),
+		config.WithHTTPClient(wire.BuildableClient(o.Connections)),
+		config.WithAPIOptions([]func(*middleware.Stack) error{wire.LimitTime(o.CallTimeout)}),
 	}
 	if o.Endpoint != "" {
 		load = append(load, config.WithBaseEndpoint(o.Endpoint))
 	}
-	if local && os.Getenv("AWS_REGION") == "" && os.Getenv("AWS_DEFAULT_REGION") == "" {
+	if o.Region != "" {
+		load = append(load, config.WithRegion(o.Region))
+	}
+	if local && o.Region == "" && os.Getenv("AWS_REGION") == "" && os.Getenv("AWS_DEFAULT_REGION") == "" {
 		load = append(load, config.WithRegion("us-east-1"))
 	}
 	if local && os.Getenv("AWS_ACCESS_KEY_ID") == "" && os.Getenv("AWS_PROFILE") == "" {
@@ -78,7 +84,7 @@ func Load(ctx context.Context, o Options) (aws.Config, error) {
 	if c.Region == "" {
 		return aws.Config{}, fmt.Errorf("no AWS region is set; set AWS_REGION, or STEPKEEPER_ENDPOINT for a local one")
 	}
-	c.HTTPClient = wrapped(c.HTTPClient, o.Wrap)
+	c.HTTPClient = wire.HTTPClient(c.HTTPClient, o.Wrap)
 	return c, nil
 }
 
@@ -98,50 +104,10 @@ func isLocal(endpoint string) (bool, error) {
 	return err == nil && ip.Unmap().IsLoopback(), nil
 }
 
-// buildable is the kind of client that the SDK can still change, as it does for AWS_CA_BUNDLE.
-func buildable(connections int) *awshttp.BuildableClient {
-	if connections == 0 {
-		connections = 64
-	}
-	return awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
-		t.MaxIdleConns, t.MaxIdleConnsPerHost = 2*connections, connections
-	})
-}
-
-// wrapped puts our transport around what the SDK has made of the client.
-func wrapped(c aws.HTTPClient, wrap func(http.RoundTripper) http.RoundTripper) aws.HTTPClient {
-	var next http.RoundTripper
-	if b, ok := c.(*awshttp.BuildableClient); ok {
-		next = b.GetTransport()
-	}
-	if wrap != nil {
-		next = wrap(next)
-	}
-	return &http.Client{
-		Transport:     &Transport{Next: next},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
-}
-
-type callTimeout struct{}
-
 // WithCallTimeout gives the calls made with this context another limit: a long poll needs it.
 func WithCallTimeout(ctx context.Context, limit time.Duration) context.Context {
-	return context.WithValue(ctx, callTimeout{}, limit)
+	return wire.WithCallTimeout(ctx, limit)
 }
 
-// limitTime ends each call, with all its attempts, after the limit.
-func limitTime(limit time.Duration) func(*middleware.Stack) error {
-	return func(stack *middleware.Stack) error {
-		return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("StepkeeperCallTimeout",
-			func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
-				own := limit
-				if other, ok := ctx.Value(callTimeout{}).(time.Duration); ok {
-					own = other
-				}
-				ctx, cancel := context.WithTimeout(ctx, own)
-				defer cancel()
-				return next.HandleInitialize(ctx, in)
-			}), middleware.Before)
-	}
-}
+// Transport is wire.Transport.
+type Transport = wire.Transport

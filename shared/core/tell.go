@@ -128,9 +128,21 @@ func (r *deciding) entered() {
 		t.EndCommand = t.Command
 	}
 	if status || t.ProcessState == Error {
-		t.Tell = r.at.Now.Add(r.tellAfter())
+		t.Tell = r.tellTime()
 	}
 	r.announce()
+}
+
+// tellTime is when an end that is untold is to be told again. Nearly every end is told at once, and
+// nobody ever looks at this time; so that it does not cost two writes of the index to move the due
+// time forward to it, and one to take it out again, it waits for the due time that stands there, if
+// that is no more than as long again (P9).
+func (r *deciding) tellTime() Time {
+	tell := r.at.Now.Add(r.tellAfter())
+	if due := r.t.Due; due > tell && due <= tell.Add(r.tellAfter()) {
+		return due
+	}
+	return tell
 }
 
 // announce tells the end. Where a status belongs to it the Supervisor leaves both, status and

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent"
+	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent/agentsfile"
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
@@ -33,7 +34,7 @@ type agent struct {
 func (s *Stack) readAgents() ([]*agent, error) {
 	var all []*agent
 	if s.options.Agents != "" {
-		cfg, err := httpagent.Load(s.options.Agents)
+		cfg, err := agentsfile.Load(s.options.Agents)
 		if err != nil {
 			return nil, err
 		}

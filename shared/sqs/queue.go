@@ -13,7 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 	"github.com/aws/smithy-go"
 
-	"github.com/stepkeeper/stepkeeper/shared/awsclient"
+	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
@@ -93,7 +93,7 @@ func (q *Queue) Receive(ctx context.Context, max int, wait, visibility time.Dura
 	}
 	for {
 		poll := min(wait, maxPoll)
-		out, err := q.client.ReceiveMessage(awsclient.WithCallTimeout(ctx, poll+10*time.Second), &sqs.ReceiveMessageInput{
+		out, err := q.client.ReceiveMessage(wire.WithCallTimeout(ctx, poll+10*time.Second), &sqs.ReceiveMessageInput{
 			QueueUrl: &q.url, MaxNumberOfMessages: int32(min(max, port.MaxBatch)), //nolint:gosec // at most 10
 			WaitTimeSeconds: seconds(poll), VisibilityTimeout: seconds(visibility),
 			MessageSystemAttributeNames: []types.MessageSystemAttributeName{

@@ -11,23 +11,23 @@ import (
 
 // Config is the file of agents.
 type Config struct {
-	Agents map[string]Agent `yaml:"agents"`
+	Agents map[string]Agent `yaml:"agents" json:"agents,omitzero"`
 }
 
 // Agent is one remote service and how it is called. See the package comment.
 type Agent struct {
-	URL         Secret               `yaml:"url"`
-	External    bool                 `yaml:"external"`
-	Concurrency int                  `yaml:"concurrency"`
-	Batch       int                  `yaml:"batch"`
-	Timeout     time.Duration        `yaml:"timeout"`
-	MaxResponse Size                 `yaml:"maxResponse"`
-	Insecure    bool                 `yaml:"insecure"`
-	Headers     map[string]Secret    `yaml:"headers"`
-	Operations  map[string]Operation `yaml:"operations"`
-	Allow       Allow                `yaml:"allow"`
-	Retry       Retry                `yaml:"retry"`
-	Breaker     Breaker              `yaml:"breaker"`
+	URL         Secret               `yaml:"url" json:"url,omitzero"`
+	External    bool                 `yaml:"external" json:"external,omitzero"`
+	Concurrency int                  `yaml:"concurrency" json:"concurrency,omitzero"`
+	Batch       int                  `yaml:"batch" json:"batch,omitzero"`
+	Timeout     time.Duration        `yaml:"timeout" json:"timeout,omitzero"`
+	MaxResponse Size                 `yaml:"maxResponse" json:"maxResponse,omitzero"`
+	Insecure    bool                 `yaml:"insecure" json:"insecure,omitzero"`
+	Headers     map[string]Secret    `yaml:"headers" json:"headers,omitzero"`
+	Operations  map[string]Operation `yaml:"operations" json:"operations,omitzero"`
+	Allow       Allow                `yaml:"allow" json:"allow,omitzero"`
+	Retry       Retry                `yaml:"retry" json:"retry,omitzero"`
+	Breaker     Breaker              `yaml:"breaker" json:"breaker,omitzero"`
 
 	// redact cuts the values from the environment out of a text. A function, because fmt prints
 	// unexported fields past all their methods.
@@ -36,40 +36,40 @@ type Agent struct {
 
 // Operation is how one operation is called.
 type Operation struct {
-	Method string `yaml:"method"` // default POST
-	Path   string `yaml:"path"`   // default /{operation}
-	Output string `yaml:"output"` // "json" (default): the answer must be JSON, or empty; "ignore": whatever it is
-	Check  *Check `yaml:"check"`
+	Method string `yaml:"method" json:"method,omitzero"` // default POST
+	Path   string `yaml:"path" json:"path,omitzero"`     // default /{operation}
+	Output string `yaml:"output" json:"output,omitzero"` // "json" (default): the answer must be JSON, or empty; "ignore": whatever it is
+	Check  *Check `yaml:"check" json:"check,omitzero"`
 }
 
 // Check is how the service is asked whether an operation has happened.
 type Check struct {
-	Method string `yaml:"method"` // default GET
-	Path   string `yaml:"path"`
+	Method string `yaml:"method" json:"method,omitzero"` // default GET
+	Path   string `yaml:"path" json:"path,omitzero"`
 }
 
 // Allow says which addresses may be called.
 type Allow struct {
-	Hosts            []string `yaml:"hosts"` // names of the url's host; none: any
-	Loopback         bool     `yaml:"loopback"`
-	PrivateAddresses bool     `yaml:"privateAddresses"`
+	Hosts            []string `yaml:"hosts" json:"hosts,omitzero"` // names of the url's host; none: any
+	Loopback         bool     `yaml:"loopback" json:"loopback,omitzero"`
+	PrivateAddresses bool     `yaml:"privateAddresses" json:"privateAddresses,omitzero"`
 }
 
 // Retry is worker.Retry in the file.
 type Retry struct {
-	Tries   int           `yaml:"tries"`
-	Initial time.Duration `yaml:"initial"`
-	Max     time.Duration `yaml:"max"`
-	Jitter  float64       `yaml:"jitter"`
+	Tries   int           `yaml:"tries" json:"tries,omitzero"`
+	Initial time.Duration `yaml:"initial" json:"initial,omitzero"`
+	Max     time.Duration `yaml:"max" json:"max,omitzero"`
+	Jitter  float64       `yaml:"jitter" json:"jitter,omitzero"`
 }
 
 // Breaker is worker.Breaker in the file.
 type Breaker struct {
-	Off      bool          `yaml:"off"`
-	Failures int           `yaml:"failures"`
-	Window   int           `yaml:"window"`
-	Delay    time.Duration `yaml:"delay"`
-	Probes   int           `yaml:"probes"`
+	Off      bool          `yaml:"off" json:"off,omitzero"`
+	Failures int           `yaml:"failures" json:"failures,omitzero"`
+	Window   int           `yaml:"window" json:"window,omitzero"`
+	Delay    time.Duration `yaml:"delay" json:"delay,omitzero"`
+	Probes   int           `yaml:"probes" json:"probes,omitzero"`
 }
 
 // WorkerRetry is what a worker.Config takes.

@@ -1,20 +1,15 @@
 package httpagent
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"net/netip"
 	"net/url"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/goccy/go-yaml"
 
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -28,27 +23,11 @@ const (
 	maxMaxResponse     = 16 << 20
 )
 
-// Load reads a file of agents and fills in secrets from the environment. The error lists every
-// problem of the file at once.
-func Load(file string) (Config, error) {
-	data, err := os.ReadFile(file) //nolint:gosec // the operator names it
-	if err != nil {
-		return Config{}, fmt.Errorf("agents: %w", err)
-	}
-	c, err := Parse(data, os.LookupEnv)
-	if err != nil {
-		return Config{}, fmt.Errorf("agents file %s: %w", file, err)
-	}
-	return c, nil
-}
-
-// Parse reads the text of such a file. Variables come from lookup.
-func Parse(data []byte, lookup func(name string) (string, bool)) (Config, error) {
-	var c Config
-	err := yaml.NewDecoder(bytes.NewReader(data), yaml.Strict()).Decode(&c)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return Config{}, errors.New(yaml.FormatError(err, false, false))
-	}
+// Complete checks a config as it was read, and fills in defaults and variables, which come from
+// lookup. The error lists every problem at once.
+func Complete(c Config, lookup func(name string) (string, bool)) (Config, error) {
+	agents := maps.Clone(c.Agents)
+	c.Agents = agents
 	var problems []error
 	if len(c.Agents) == 0 {
 		problems = append(problems, errors.New(`it has no agents; write "agents:" and below it a name with a url`))

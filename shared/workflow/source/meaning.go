@@ -17,6 +17,7 @@ func (b *builder) meaning() {
 	}
 	for i := range b.steps {
 		b.queueTime(i)
+		b.holds(i)
 	}
 	onDeadline := b.root.field("onDeadline")
 	deadline := b.root.field("deadline")
@@ -177,4 +178,32 @@ func (b *builder) queueTime(i int) {
 	}
 	b.report.error(where, fmt.Sprintf("the maxQueueTime of step %s, %s, is shorter than the queueAllowance of agent %s, %s (P32)",
 		s.Name, short(s.MaxQueueTime), s.Agent, short(allowance)), "make it at least as long")
+}
+
+// holds refuses a timeout that the agent's surroundings would cut off: the call would be in doubt
+// each time.
+func (b *builder) holds(i int) {
+	s := &b.def.Steps[i]
+	if b.opts.MaxTimeout == nil || s.Agent == "" {
+		return
+	}
+	most := b.opts.MaxTimeout(s.Agent)
+	if most <= 0 {
+		return
+	}
+	told := func(what string, where *value, timeout core.Duration) {
+		if timeout <= most {
+			return
+		}
+		at := b.steps[i].at
+		if f := where.field("timeout"); f != nil {
+			at = f.value.at
+		}
+		b.report.error(at, fmt.Sprintf("the timeout of %s, %s, is longer than agent %s can work at a time, %s", what, short(timeout), s.Agent, short(most)),
+			"shorten it, or deploy the agent with a longer timeout")
+	}
+	told("step "+s.Name, b.steps[i].value, s.Timeout)
+	if s.Undo != nil && (s.Undo.Timeout != s.Timeout || s.Timeout <= most) {
+		told("the undo of step "+s.Name, b.steps[i].value.get("undo"), s.Undo.Timeout)
+	}
 }

@@ -12,6 +12,9 @@ import (
 type Options struct {
 	// KnownAgents are the agents that exist; nil: any name is accepted.
 	KnownAgents []string
+	// MaxTimeout is the longest that one handling of an agent may take where it will run, as on
+	// Lambda; 0, or a nil function: no limit but that of queues.
+	MaxTimeout func(agent string) core.Duration
 }
 
 // Parse reads one workflow file. The name is only used in the problems. The definition is nil if any

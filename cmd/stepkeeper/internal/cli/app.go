@@ -3,12 +3,15 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/client/stack"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/streams"
@@ -29,7 +32,12 @@ type App struct {
 	Getenv  func(string) string
 	Now     func() time.Time
 
+	// openStack connects to a deployed stack; tests put their own in its place.
+	openStack func(ctx context.Context, name string, o stack.Options, opts ...client.Option) (*client.Client, error)
+
 	server   string // flag; "" means the environment or the default
+	stack    string // flag; set: a deployed stack and not a server
+	region   string // of the stack; "" means the environment or the profile
 	output   string
 	noColour bool
 	timeout  time.Duration // 0: the command's own default
@@ -37,7 +45,7 @@ type App struct {
 
 // New makes an App over the process's clock.
 func New(s *streams.Streams, getenv func(string) string) *App {
-	return &App{Streams: s, Getenv: getenv, Now: time.Now, output: outputText}
+	return &App{Streams: s, Getenv: getenv, Now: time.Now, openStack: stack.Open, output: outputText}
 }
 
 const (
@@ -56,6 +64,12 @@ func (a *App) setUp() error {
 	if a.output != outputText && a.output != outputJSON {
 		return failure.New(failure.Usage, "use --output text or --output json", "there is no output format %q", a.output)
 	}
+	if a.stack != "" && a.server != "" {
+		return failure.New(failure.Usage, "--server is a `stepkeeper dev`, --stack is deployed on AWS: leave one of them out", "--stack and --server are given together")
+	}
+	if a.region != "" && a.stack == "" {
+		return failure.New(failure.Usage, "add --stack NAME, or leave --region out", "--region is that of a stack, and no stack is given")
+	}
 	if a.timeout < 0 {
 		return failure.New(failure.Usage, "give a positive duration, like --timeout 30s", "--timeout %v is negative", a.timeout)
 	}
@@ -73,9 +87,14 @@ func (a *App) Server() string {
 	return DefaultServer
 }
 
-// program is how to call this program again against the same server.
+// program is how to call this program again against the same server or stack.
 func (a *App) program() string {
-	if a.server != "" && a.server != DefaultServer {
+	switch {
+	case a.stack != "" && a.region != "":
+		return "stepkeeper --stack " + a.stack + " --region " + a.region
+	case a.stack != "":
+		return "stepkeeper --stack " + a.stack
+	case a.server != "" && a.server != DefaultServer:
 		return "stepkeeper --server " + a.server
 	}
 	return "stepkeeper"

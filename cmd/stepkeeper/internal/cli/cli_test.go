@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"os"
 	"path/filepath"
@@ -11,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/client/stack"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/streams"
 )
@@ -26,6 +29,8 @@ type call struct {
 	in       string
 	env      map[string]string
 	ctx      context.Context
+
+	openStack func(context.Context, string, stack.Options, ...client.Option) (*client.Client, error)
 }
 
 type result struct {
@@ -45,6 +50,11 @@ func (c call) run(t *testing.T, args ...string) result {
 		env[k] = v
 	}
 	a := New(s, func(k string) string { return env[k] })
+	if a.openStack = c.openStack; c.openStack == nil {
+		a.openStack = func(context.Context, string, stack.Options, ...client.Option) (*client.Client, error) {
+			return nil, errors.New("no test goes to AWS")
+		}
+	}
 	a.Now = func() time.Time { return noon.Add(time.Minute) }
 	ctx := c.ctx
 	if ctx == nil {

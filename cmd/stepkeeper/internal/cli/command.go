@@ -153,7 +153,7 @@ func runCommand(ctx context.Context, o *commandOptions) error {
 	if ok, err := o.confirmed(); err != nil || !ok {
 		return err
 	}
-	c, err := o.app.client()
+	c, err := o.app.client(ctx)
 	if err != nil {
 		return err
 	}

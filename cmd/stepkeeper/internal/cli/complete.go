@@ -20,12 +20,12 @@ func (a *App) completeOrders(most int) cobra.CompletionFunc {
 		if most >= 0 && len(given) >= most {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		c, err := a.client()
+		ctx, cancel := context.WithTimeout(cmd.Context(), completionTime)
+		defer cancel()
+		c, err := a.client(ctx)
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		ctx, cancel := context.WithTimeout(cmd.Context(), completionTime)
-		defer cancel()
 		var ids []string
 		for _, q := range []client.Query{{State: core.Error, PageSize: 20}, {PageSize: 50}} {
 			n := 0
@@ -42,12 +42,12 @@ func (a *App) completeOrders(most int) cobra.CompletionFunc {
 
 // completeSteps suggests the steps of an order.
 func (a *App) completeSteps(ctx context.Context, id string) ([]string, cobra.ShellCompDirective) {
-	c, err := a.client()
+	ctx, cancel := context.WithTimeout(ctx, completionTime)
+	defer cancel()
+	c, err := a.client(ctx)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	ctx, cancel := context.WithTimeout(ctx, completionTime)
-	defer cancel()
 	task, err := c.Get(ctx, id)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp

@@ -71,12 +71,12 @@ func runList(ctx context.Context, o *listOptions) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	c, err := o.app.client()
+	ctx, cancel := o.app.bounded(ctx, o.patience())
+	defer cancel()
+	c, err := o.app.client(ctx)
 	if err != nil {
 		return err
 	}
-	ctx, cancel := o.app.bounded(ctx, o.patience())
-	defer cancel()
 	q := client.Query{State: core.State(o.state), Workflow: o.workflow, OlderThan: o.olderThan, PageSize: pageSize}
 	if !o.all {
 		q.PageSize = min(o.limit+1, pageSize) // one more, to know whether there are more
@@ -99,6 +99,9 @@ func runList(ctx context.Context, o *listOptions) error {
 	}
 	if !o.app.JSON() {
 		o.show(shown, more)
+		if left := c.Unlisted(); left != "" && o.state == "" {
+			fmt.Fprintln(o.app.Streams.Err, left)
+		}
 	}
 	return nil
 }

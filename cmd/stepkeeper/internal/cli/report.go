@@ -20,10 +20,11 @@ type submitLine struct {
 	File     string       `json:"file"`
 	Line     int          `json:"line,omitempty"` // where the record began; absent where the file broke off
 	OrderID  string       `json:"orderId,omitempty"`
-	Accepted bool         `json:"accepted"`        // the server has it
-	Known    bool         `json:"known"`           // it was there before
-	State    core.State   `json:"state,omitempty"` // its end; only with --wait
-	Ended    bool         `json:"ended"`           // only with --wait
+	Accepted bool         `json:"accepted"`         // the server has it
+	Known    bool         `json:"known"`            // it was there before
+	Queued   bool         `json:"queued,omitempty"` // of a stack: it is in the intake queue
+	State    core.State   `json:"state,omitempty"`  // its end; only with --wait
+	Ended    bool         `json:"ended"`            // only with --wait
 	Error    *submitError `json:"error,omitempty"`
 }
 
@@ -242,8 +243,11 @@ func (r *report) sum() {
 	if len(r.taken) == 1 && r.bad+r.refused == 0 {
 		l := r.taken[0]
 		word := style.Good("accepted")
-		if l.Known {
+		switch {
+		case l.Known:
 			word = "already there"
+		case l.Queued && !l.Ended:
+			word += " (queued)"
 		}
 		if l.Ended {
 			word += ", " + style.State(l.State, string(l.State))

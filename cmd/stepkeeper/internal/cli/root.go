@@ -68,9 +68,11 @@ func (a *App) Root() *cobra.Command {
 	root.SetErr(a.Streams.Err)
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.server, "server", "", "`URL` of the server (environment: "+ServerVariable+"; default "+DefaultServer+")")
+	flags.StringVar(&a.stack, "stack", "", "`NAME` of a CloudFormation stack that Stepkeeper is deployed in, instead of a server; uses your AWS credentials")
+	flags.StringVar(&a.region, "region", "", "AWS `region` of the stack (default: that of your environment or profile)")
 	flags.StringVar(&a.output, "output", outputText, "`format` of the output: text, or json (JSON Lines where there are many)")
 	flags.BoolVar(&a.noColour, "no-color", false, "no colours (environment: NO_COLOR); there are none anyway unless the output is a terminal")
-	flags.DurationVar(&a.timeout, "timeout", 0, "how long to wait for the server's answer (default "+defaultTimeout.String()+"; submit and watch: no limit)")
+	flags.DurationVar(&a.timeout, "timeout", 0, "how long to wait for an answer (default "+defaultTimeout.String()+"; submit and watch: no limit)")
 	_ = root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{outputText, outputJSON}, cobra.ShellCompDirectiveNoFileComp))
 
 	root.AddGroup(&cobra.Group{ID: "run", Title: "Run it:"}, &cobra.Group{ID: "orders", Title: "Orders:"},
@@ -83,7 +85,7 @@ func (a *App) Root() *cobra.Command {
 	}
 	add("run", newDev(a), newDemo(a))
 	add("orders", newSubmit(a), newShow(a), newList(a), newWatch(a))
-	add("operator", newResubmit(a), newUndo(a), newCancel(a), newResolve(a))
+	add("operator", newResubmit(a), newUndo(a), newCancel(a), newResolve(a), newSmoke(a), newCost(a))
 	add("author", newWorkflow(a), newAgent(a))
 	root.AddCommand(newVersion(a), exitCodesTopic())
 	return root

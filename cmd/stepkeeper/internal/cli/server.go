@@ -3,9 +3,12 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/client/stack"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 )
 
@@ -18,23 +21,57 @@ const (
 	longPatience  = time.Minute
 )
 
-// client connects to the server for a command that is answered at once; nothing is sent yet.
-func (a *App) client() (*client.Client, error) {
-	return a.connect(client.WithRetry(quickAttempts, quickPatience))
+// endpointVariable leads to an emulator of AWS, as everywhere in the project.
+const endpointVariable = "STEPKEEPER_ENDPOINT"
+
+// client connects to the server or the stack for a command that is answered at once. A server is
+// sent nothing yet; a stack is asked for its outputs.
+func (a *App) client(ctx context.Context) (*client.Client, error) {
+	return a.connect(ctx, client.WithRetry(quickAttempts, quickPatience))
 }
 
 // patientClient is for a command that goes on for long.
-func (a *App) patientClient() (*client.Client, error) {
-	return a.connect(client.WithRetry(longAttempts, longPatience))
+func (a *App) patientClient(ctx context.Context) (*client.Client, error) {
+	return a.connect(ctx, client.WithRetry(longAttempts, longPatience))
 }
 
-func (a *App) connect(option client.Option) (*client.Client, error) {
+func (a *App) connect(ctx context.Context, option client.Option) (*client.Client, error) {
+	if a.stack != "" {
+		c, err := a.openStack(ctx, a.stack, stack.Options{Region: a.region, Endpoint: a.Getenv(endpointVariable)}, option)
+		if err != nil {
+			return nil, a.noStack(err)
+		}
+		return c, nil
+	}
 	c, err := client.New(a.Server(), option)
 	if err != nil {
 		return nil, failure.Wrap(err, failure.Usage, "give the address of a running `stepkeeper dev`, like --server "+DefaultServer,
 			"the server's address %q cannot be used", a.Server())
 	}
 	return c, nil
+}
+
+// noStack explains why a stack cannot be used.
+func (a *App) noStack(err error) *failure.Error {
+	switch {
+	case errors.Is(err, stack.ErrNoStack):
+		return failure.Wrap(err, failure.NotFound, "check the name, --region, and whose credentials these are: `aws sts get-caller-identity`", "stack %s", a.stack)
+	case errors.Is(err, client.ErrInvalid):
+		return failure.Wrap(err, failure.Usage, "name it with --region, or set AWS_REGION", "stack %s", a.stack)
+	case errors.Is(err, client.ErrConnection), errors.Is(err, context.DeadlineExceeded), errors.Is(err, client.ErrForbidden), errors.Is(err, context.Canceled):
+		return a.explain(err, "stack "+a.stack)
+	}
+	return failure.Wrap(err, failure.General, "", "the stack cannot be used")
+}
+
+// reached names what the commands talk to, and what to do when it does not answer.
+func (a *App) reached() (name, silent, slow string) {
+	if a.stack != "" {
+		return "the stack " + a.stack, "check the network, --region, and AWS_ENDPOINT_URL if it is set",
+			"give it more time with --timeout; if that does not help, look at the alarms of its queues and functions"
+	}
+	start := "is it running? start one with `stepkeeper dev`, or "
+	return "the server " + a.Server(), start + "name another with --server or " + ServerVariable, start + "give it more time with --timeout"
 }
 
 // explain turns what the client answers into an error with an exit code and an advice. what is
@@ -49,26 +86,50 @@ func (a *App) explain(err error, what string) *failure.Error {
 	if errors.As(err, &answer) && answer.RetryAfter > 0 {
 		retry = "try again in " + answer.RetryAfter.String()
 	}
+	name, silent, slow := a.reached()
 	switch {
 	case errors.Is(err, context.Canceled):
 		return failure.New(failure.General, "", "interrupted")
 	case errors.Is(err, client.ErrConnection):
-		return failure.Wrap(err, failure.Unreachable,
-			"is it running? start one with `stepkeeper dev`, or name another with --server or "+ServerVariable, "the server %s cannot be reached", a.Server())
+		return failure.Wrap(err, failure.Unreachable, silent, "%s cannot be reached", name)
 	case errors.Is(err, context.DeadlineExceeded):
-		return failure.New(failure.Unreachable, "is it running? start one with `stepkeeper dev`, or give it more time with --timeout", "the server %s did not answer in time about %s", a.Server(), what)
+		return failure.New(failure.Unreachable, slow, "%s did not answer in time about %s", name, what)
 	case errors.Is(err, client.ErrAnswer):
-		return failure.Wrap(err, failure.Unreachable, "is it a Stepkeeper server? name another with --server", "the answer of %s cannot be read", a.Server())
+		return failure.Wrap(err, failure.Unreachable, "is it a Stepkeeper server? name another with --server", "the answer of %s cannot be read", strings.TrimPrefix(name, "the server "))
 	case errors.Is(err, client.ErrNotFound):
-		return failure.New(failure.NotFound, "check the ID, or look for it with `"+a.program()+" list`", "there is no %s", what)
+		return failure.New(failure.NotFound, a.look(), "there is no %s", what)
 	case errors.Is(err, client.ErrBusy), errors.Is(err, client.ErrUnavailable):
-		return failure.Wrap(err, failure.Refused, retry, "%s: the server takes nothing now", what)
+		return failure.Wrap(err, failure.Refused, retry, "%s: %s takes nothing now", what, a.kind())
 	case errors.Is(err, client.ErrRefused), errors.Is(err, client.ErrForbidden):
 		return failure.Wrap(err, failure.Refused, "", "%s: refused", what)
 	case errors.Is(err, client.ErrInvalid):
-		return failure.Wrap(err, failure.Usage, "", "%s: the server cannot use that", what)
+		return failure.Wrap(err, failure.Usage, "", "%s: %s cannot use that", what, a.kind())
 	case errors.Is(err, client.ErrInternal):
-		return failure.Wrap(err, failure.General, "the server's log tells more", "%s", what)
+		return failure.Wrap(err, failure.General, a.log(), "%s", what)
 	}
 	return failure.Wrap(err, failure.General, "", "%s", what)
+}
+
+func (a *App) kind() string {
+	if a.stack != "" {
+		return "the stack"
+	}
+	return "the server"
+}
+
+// log is where more is told of a failure inside.
+func (a *App) log() string {
+	if a.stack != "" {
+		return "the logs of the stack's functions tell more"
+	}
+	return "the server's log tells more"
+}
+
+// look is what to do about an order that is not there.
+func (a *App) look() string {
+	do := fmt.Sprintf("check the ID, or look for it with `%s list`", a.program())
+	if a.stack != "" {
+		do += "; one that was queued just now is there in a moment"
+	}
+	return do
 }

@@ -58,12 +58,12 @@ func (a *App) get(ctx context.Context, id string) (view.Task, error) {
 	if err := checkID(id); err != nil {
 		return view.Task{}, err
 	}
-	c, err := a.client()
+	ctx, cancel := a.bounded(ctx, defaultTimeout)
+	defer cancel()
+	c, err := a.client(ctx)
 	if err != nil {
 		return view.Task{}, err
 	}
-	ctx, cancel := a.bounded(ctx, defaultTimeout)
-	defer cancel()
 	task, err := c.Get(ctx, id)
 	if err != nil {
 		return view.Task{}, a.explain(err, "order "+id)

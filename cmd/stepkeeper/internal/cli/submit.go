@@ -78,12 +78,12 @@ func runSubmit(ctx context.Context, o *submitOptions) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	c, err := o.app.patientClient()
+	ctx, cancel := o.app.bounded(ctx, 0)
+	defer cancel()
+	c, err := o.app.patientClient(ctx)
 	if err != nil {
 		return err
 	}
-	ctx, cancel := o.app.bounded(ctx, 0)
-	defer cancel()
 	s := &submission{submitOptions: o, report: newReport(o), places: map[int]place{}}
 	defer s.report.close()
 	if o.app.Streams.ErrIsTerminal() {
@@ -268,7 +268,7 @@ func (s *submission) answered(r client.Result) {
 	at := s.places[r.Line]
 	delete(s.places, r.Line)
 	s.mu.Unlock()
-	l := submitLine{File: at.file, Line: at.line, OrderID: r.OrderID, Accepted: r.Accepted, Known: r.Known}
+	l := submitLine{File: at.file, Line: at.line, OrderID: r.OrderID, Accepted: r.Accepted, Known: r.Known, Queued: r.Queued}
 	if r.Err != nil {
 		l.Error = &submitError{Code: "refused", Message: r.Err.Error()}
 		var e *client.Error

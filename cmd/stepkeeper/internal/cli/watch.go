@@ -24,6 +24,10 @@ type watchOptions struct {
 	limit    int
 }
 
+// stackInterval is how often the list of a stack is looked at: each time asks all shards of its
+// index, which is billed.
+const stackInterval = 5 * time.Second
+
 func newWatch(a *App) *cobra.Command {
 	o := &watchOptions{app: a}
 	cmd := &cobra.Command{
@@ -39,11 +43,14 @@ func newWatch(a *App) *cobra.Command {
 			if len(given) > 0 {
 				o.id = given[0]
 			}
+			if a.stack != "" && !cmd.Flags().Changed("interval") {
+				o.interval = stackInterval
+			}
 			return runWatch(cmd.Context(), o)
 		},
 		ValidArgsFunction: a.completeOrders(1),
 	}
-	cmd.Flags().DurationVar(&o.interval, "interval", time.Second, "how often to look at the list, without an ID")
+	cmd.Flags().DurationVar(&o.interval, "interval", time.Second, "how often to look at the list, without an ID (of a stack: "+stackInterval.String()+")")
 	cmd.Flags().IntVar(&o.limit, "limit", 20, "how `many` of the newest orders to look at, without an ID")
 	return cmd
 }
@@ -55,19 +62,20 @@ func runWatch(ctx context.Context, o *watchOptions) error {
 	if o.limit < 1 || o.limit > pageSize {
 		return failure.New(failure.Usage, fmt.Sprintf("give a number from 1 to %d", pageSize), "--limit %d is out of range", o.limit)
 	}
-	c, err := o.app.patientClient()
-	if err != nil {
-		return err
-	}
 	ctx, cancel := o.app.bounded(ctx, 0)
 	defer cancel()
 	if o.id == "" {
-		if c, err = o.app.client(); err != nil { // the list looks again by itself
+		c, err := o.app.client(ctx) // the list looks again by itself
+		if err != nil {
 			return err
 		}
 		return o.list(ctx, c)
 	}
 	if err := checkID(o.id); err != nil {
+		return err
+	}
+	c, err := o.app.patientClient(ctx)
+	if err != nil {
 		return err
 	}
 	return o.order(ctx, c)

@@ -291,7 +291,11 @@ const maxList = 4 << 20
 
 // workflows asks the server for its workflows. The errors are those of package client.
 func (a *App) workflows(ctx context.Context) ([]api.WorkflowInfo, error) {
-	if _, err := a.client(); err != nil { // checks the address
+	if a.stack != "" {
+		return nil, failure.New(failure.Usage, "leave --stack out to ask a `stepkeeper dev`; for the stack, look at what was deployed",
+			"the workflows of stack %s are inside its functions and cannot be listed", a.stack)
+	}
+	if _, err := a.client(ctx); err != nil { // checks the address
 		return nil, err
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(a.Server(), "/")+"/v1/workflows", nil)

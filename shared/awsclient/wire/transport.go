@@ -1,4 +1,4 @@
-package awsclient
+package wire
 
 import (
 	"bytes"

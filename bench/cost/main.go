@@ -1,0 +1,67 @@
+// Command cost measures what one order of four steps consumes of what AWS bills, by running the
+// real actors against a DynamoDB and an SQS on this machine. `make cost` starts the former.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/cost"
+	"github.com/stepkeeper/stepkeeper/shared/dynamo/dynamotest"
+)
+
+func main() {
+	out := flag.String("out", "", "`file` to write the units to; nothing: they are only shown")
+	flag.Parse()
+	if err := run(context.Background(), *out); err != nil {
+		fmt.Fprintln(os.Stderr, "cost:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, out string) error {
+	endpoint := os.Getenv(dynamotest.Variable)
+	if err := dynamotest.Check(endpoint); err != nil || !dynamotest.Emulated() {
+		return fmt.Errorf("%s=%q: this is measured on this machine only; run `make cost`", dynamotest.Variable, endpoint)
+	}
+	units := cost.Units{Measured: time.Now().UTC().Format(time.DateOnly), Shapes: map[string]cost.Shape{},
+		How: "bench/cost: the bench's order of 4 steps, Scheduler and agents as they run on Lambda, DynamoDB Local 3.3.1, SQS's protocol on loopback"}
+	for name, o := range map[string]options{
+		cost.Load:     {orders: 500, scheduler: 10, agent: 5, told: true},
+		cost.Trickle:  {orders: 60, scheduler: 1, agent: 1, told: true},
+		cost.Untold:   {orders: 500, scheduler: 10, agent: 5},
+		cost.Finished: {orders: 500, scheduler: 10, agent: 5, told: true, finished: true},
+		cost.Sequence: {orders: 500, scheduler: 10, agent: 5, told: true, agents: true},
+	} {
+		shape, err := measure(ctx, endpoint, o)
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		units.Shapes[name] = shape
+	}
+	idle, err := sweep(ctx, endpoint)
+	if err != nil {
+		return fmt.Errorf("sweep: %w", err)
+	}
+	units.Shapes[cost.Sweep] = idle
+	prices, err := cost.Published()
+	if err != nil {
+		return err
+	}
+	report := cost.Calculate(units, prices)
+	if err := cost.Write(os.Stdout, report); err != nil {
+		return err
+	}
+	if out == "" {
+		return nil
+	}
+	b, err := json.MarshalIndent(units, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(out, append(b, '\n'), 0o644) //nolint:gosec // it is committed
+}

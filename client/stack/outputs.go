@@ -1,0 +1,80 @@
+package stack
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// outputVersion is the major version of the outputs that this code reads.
+const outputVersion = "1"
+
+// Outputs is what a program outside must know of a deployed Stepkeeper.
+type Outputs struct {
+	Stack, Region               string // for messages
+	Orders, Tasks, Definitions  string // tables
+	Intake, Control, Quarantine string // addresses of queues
+	Shards                      int    // of the index
+	Finished                    bool   // ended orders are in the index
+	Application, Operator       string // ARNs of the managed policies
+}
+
+// ErrNoStack: there is nothing of Stepkeeper's at that name.
+var ErrNoStack = errors.New("no such stack")
+
+// ReadOutputs reads the outputs of a CloudFormation stack. A stack may hold several Stepkeepers;
+// construct is the ID of the one that is meant, "" where there is one. ErrNoStack if there is none.
+func ReadOutputs(values map[string]string, construct string) (Outputs, error) {
+	prefix, err := prefixOf(values, construct)
+	if err != nil {
+		return Outputs{}, err
+	}
+	if v := values[prefix+"Version"]; v != outputVersion {
+		return Outputs{}, fmt.Errorf("its outputs are of version %q, this program reads version %s; use the stepkeeper that it was deployed with", v, outputVersion)
+	}
+	var missing []string
+	value := func(name string) string {
+		v := values[prefix+name]
+		if v == "" {
+			missing = append(missing, prefix+name)
+		}
+		return v
+	}
+	o := Outputs{
+		Orders: value("OrdersTable"), Tasks: value("TasksTable"), Definitions: value("DefinitionsTable"),
+		Intake: value("IntakeUrl"), Control: value("ControlUrl"), Quarantine: value("QuarantineUrl"),
+		Finished: value("Finished") == "true", Application: value("ApplicationPolicy"), Operator: value("OperatorPolicy"),
+	}
+	shards := value("Shards")
+	if len(missing) > 0 {
+		return Outputs{}, fmt.Errorf("its outputs %s are missing; deploy it again", strings.Join(missing, ", "))
+	}
+	if o.Shards, err = strconv.Atoi(shards); err != nil || o.Shards < 1 {
+		return Outputs{}, fmt.Errorf("its output %sShards is %.40q; a number from 1 is meant", prefix, shards)
+	}
+	return o, nil
+}
+
+// prefixOf finds the ID that begins the keys: the one of an IntakeUrl that stands beside a Version.
+func prefixOf(values map[string]string, construct string) (string, error) {
+	var found []string
+	for key := range values {
+		if prefix, ok := strings.CutSuffix(key, "IntakeUrl"); ok && values[prefix+"Version"] != "" {
+			found = append(found, prefix)
+		}
+	}
+	slices.Sort(found)
+	switch {
+	case len(found) == 0:
+		return "", fmt.Errorf("%w: the stack has no outputs of a Stepkeeper", ErrNoStack)
+	case construct != "" && slices.Contains(found, construct):
+		return construct, nil
+	case construct != "":
+		return "", fmt.Errorf("%w: it holds no Stepkeeper %q; it holds %s", ErrNoStack, construct, strings.Join(found, ", "))
+	case len(found) > 1:
+		return "", fmt.Errorf("the stack holds several Stepkeepers: name one as STACK/%s", strings.Join(found, ", STACK/"))
+	}
+	return found[0], nil
+}

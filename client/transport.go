@@ -1,0 +1,44 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/view"
+)
+
+// Transport is how the calls reach the product. There is one over HTTP here, and one over AWS in
+// package stack. It sends once and answers what it got: an *Error, the end of the context, or an
+// error that wraps ErrConnection or ErrAnswer. Repeating is the Client's business.
+type Transport interface {
+	// Submit takes one submission in the form of message.SubmitOrder.
+	Submit(ctx context.Context, order []byte) (Receipt, error)
+	// Stream submits what next gives, until it says that there is no more, and answers each in its
+	// turn. next may be asked a last time after Stream returned; the end of ctx releases it.
+	Stream(ctx context.Context, next func() ([]byte, bool), answer func(Answer) error) error
+	// Task answers a task, at its end if that comes within wait. nil without an error: it is on its
+	// way and not to be seen yet; only with a wait.
+	Task(ctx context.Context, id string, wait time.Duration) (*Task, error)
+	// Order answers the content of an order as it was submitted.
+	Order(ctx context.Context, id string) (json.RawMessage, error)
+	// Page answers one page of a listing.
+	Page(ctx context.Context, q Query, cursor string) (*view.Page, error)
+	// Follow answers the versions of a task after the given one. An error is the last element.
+	Follow(ctx context.Context, id string, after int64) iter.Seq2[*Task, error]
+	// Command carries a command out and answers its verdict, which may be a refusal.
+	Command(ctx context.Context, c message.Control) (Verdict, error)
+	// Workflows lists what orders can name.
+	Workflows(ctx context.Context) ([]Workflow, error)
+}
+
+// Answer answers one order of Transport.Stream.
+type Answer struct {
+	OrderID  string // "" where it could not be read
+	Accepted bool   // stored and started, or Queued
+	Known    bool   // the same order was there before
+	Queued   bool   // it is in the intake queue
+	Err      *Error // why it was not accepted; with a RetryAfter it is sent again
+}

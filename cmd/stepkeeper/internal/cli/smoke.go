@@ -1,0 +1,317 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/source"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+// smokeContent is an order of the workflow `order`: one thing that need not be carried, and one
+// that must.
+const smokeContent = `{"customer":{"id":"smoke","name":"Smoke Test","email":"smoke@example.com","country":"DE"},"currency":"EUR",` +
+	`"items":[{"sku":"EBOOK-GO-7","quantity":1,"unitPrice":1999,"physical":false},{"sku":"TEE-S-11","quantity":1,"unitPrice":2450,"physical":true}],` +
+	`"payment":{"card":"tok_visa_1"},"shipTo":{"name":"Smoke Test","street":"1 Main Street","city":"Berlin","country":"DE"}}`
+
+type smokeOptions struct {
+	app      *App
+	orders   int
+	workflow string
+	file     string
+	within   time.Duration
+}
+
+// smokeReport is the answer with --output json.
+type smokeReport struct {
+	Workflow string             `json:"workflow"`
+	Prefix   string             `json:"prefix"` // of the orders' IDs
+	Orders   int                `json:"orders"`
+	Ends     map[core.State]int `json:"ends"`
+	Open     int                `json:"open"`     // without an end in the time
+	Problems []smokeProblem     `json:"problems"` // of the audit, empty at best
+	Submit   float64            `json:"submitSeconds"`
+	Total    float64            `json:"totalSeconds"` // to the last end
+	TookP50  float64            `json:"tookP50Seconds"`
+	TookP95  float64            `json:"tookP95Seconds"`
+	TookMax  float64            `json:"tookMaxSeconds"` // of one order, received to ended
+	Attempts int                `json:"attempts"`       // claims of steps, undos included
+	Failures int                `json:"failures"`       // failed or timed out attempts of steps
+}
+
+type smokeProblem struct {
+	OrderID string `json:"orderId"`
+	What    string `json:"what"`
+}
+
+func newSmoke(a *App) *cobra.Command {
+	o := &smokeOptions{app: a}
+	cmd := &cobra.Command{
+		Use:   "smoke",
+		Short: "Send orders through a deployment, and audit what became of them",
+		Long: "Send real orders through a deployment and wait for their ends; then check each one: it has an end,\n" +
+			"its steps agree with that end, it holds what was sent. The agents do their work: let their services\n" +
+			"be ones for tests. The code is 0 if all orders were Processed and the audit found nothing, 6 if some\n" +
+			"ended otherwise, 1 if the audit found something or an order has no end.",
+		Example: "  stepkeeper smoke --stack Shop\n  stepkeeper smoke --stack Shop --orders 200 --workflow booking --order booking.json",
+		Args:    args(cobra.NoArgs, "no arguments, only flags"),
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runSmoke(cmd.Context(), o) },
+	}
+	f := cmd.Flags()
+	f.IntVar(&o.orders, "orders", 20, "how `many` to send")
+	f.StringVar(&o.workflow, "workflow", "order", "the workflow's `name`")
+	f.StringVar(&o.file, "order", "", "`file` with the bare orders to send, by turns; needed for any workflow but order")
+	f.DurationVar(&o.within, "within", 5*time.Minute, "how long to wait for the last end")
+	_ = cmd.MarkFlagFilename("order", "json", "jsonl")
+	return cmd
+}
+
+// contents reads the orders to send.
+func (o *smokeOptions) contents() ([]json.RawMessage, error) {
+	switch {
+	case o.orders < 1 || o.orders > 100_000:
+		return nil, failure.New(failure.Usage, "give a number from 1 to 100000", "--orders %d is out of range", o.orders)
+	case o.within <= 0:
+		return nil, failure.New(failure.Usage, "give a positive duration, like --within 5m", "--within %v is no time to wait", o.within)
+	case o.file == "" && o.workflow != "order":
+		return nil, failure.New(failure.Usage, "add --order FILE with an order for it", "there is no example of an order for workflow %s", o.workflow)
+	case o.file == "":
+		return []json.RawMessage{json.RawMessage(smokeContent)}, nil
+	}
+	f, err := os.Open(o.file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, failure.New(failure.NotFound, "check the name", "there is no file %s", o.file)
+	}
+	if err != nil {
+		return nil, failure.Wrap(err, failure.Usage, "", "the file %s cannot be read", o.file)
+	}
+	defer f.Close()
+	var all []json.RawMessage
+	var bad error
+	err = source.Records(f, func(r source.Record) bool {
+		if bad = r.Err; bad == nil {
+			_, bad = bare(r.Data, o.workflow, "", len(all)+1) // the rules of every submission
+		}
+		all = append(all, r.Data)
+		return bad == nil
+	})
+	if err = errors.Join(err, bad); err != nil {
+		return nil, failure.Wrap(err, failure.Usage, "give bare orders: one JSON object, an array, or JSON Lines", "the file %s cannot be used", o.file)
+	}
+	if len(all) == 0 {
+		return nil, failure.New(failure.Usage, "give one JSON object, an array, or JSON Lines", "the file %s holds no orders", o.file)
+	}
+	return all, nil
+}
+
+// smoke is one run.
+type smoke struct {
+	*smokeOptions
+	client   *client.Client
+	contents []json.RawMessage
+
+	mu     sync.Mutex
+	report smokeReport
+	took   []time.Duration
+}
+
+func runSmoke(ctx context.Context, o *smokeOptions) error {
+	contents, err := o.contents()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, o.within)
+	defer cancel()
+	c, err := o.app.patientClient(ctx)
+	if err != nil {
+		return err
+	}
+	s := &smoke{smokeOptions: o, client: c, contents: contents, report: smokeReport{
+		Workflow: o.workflow, Orders: o.orders, Ends: map[core.State]int{}, Problems: []smokeProblem{},
+		Prefix: "smoke-" + strconv.FormatInt(time.Now().UnixMilli(), 36),
+	}}
+	begun := time.Now()
+	if err := s.submit(ctx); err != nil {
+		return err
+	}
+	s.report.Submit = time.Since(begun).Seconds()
+	s.wait(ctx)
+	s.report.Total = time.Since(begun).Seconds()
+	if ctx.Err() != nil && !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return o.app.explain(ctx.Err(), "smoke test")
+	}
+	return s.tell()
+}
+
+func (s *smoke) id(i int) string { return fmt.Sprintf("%s-%d", s.report.Prefix, i) }
+
+// submit sends all orders; one that is refused is the end of the test.
+func (s *smoke) submit(ctx context.Context) error {
+	var refused error
+	err := s.client.SubmitAll(ctx, func(yield func(client.Order) bool) {
+		for i := range s.orders {
+			if !yield(client.Order{ID: s.id(i), Workflow: s.workflow, Content: s.contents[i%len(s.contents)]}) {
+				return
+			}
+		}
+	}, func(r client.Result) {
+		if r.Err != nil && refused == nil {
+			refused = s.app.explain(r.Err, "order "+r.OrderID)
+		}
+	})
+	if err != nil {
+		return s.app.explain(err, "orders of the smoke test")
+	}
+	return refused
+}
+
+// wait follows each order to its end, and audits it there.
+func (s *smoke) wait(ctx context.Context) {
+	bar := s.app.Streams.Progress("waiting", int64(s.orders))
+	defer bar.Done()
+	numbers := make(chan int)
+	var group sync.WaitGroup
+	for range waiters {
+		group.Go(func() {
+			for i := range numbers {
+				s.one(ctx, i)
+				bar.Add(1)
+			}
+		})
+	}
+	for i := range s.orders {
+		numbers <- i // each ends with the context at the latest
+	}
+	close(numbers)
+	group.Wait()
+}
+
+func (s *smoke) one(ctx context.Context, i int) {
+	task, err := s.client.Wait(ctx, s.id(i))
+	var content json.RawMessage
+	if err == nil {
+		content, err = s.client.Submitted(ctx, s.id(i))
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err != nil {
+		s.report.Open++
+		s.problem(i, "no end: "+err.Error())
+		return
+	}
+	s.report.Ends[task.State]++
+	s.took = append(s.took, task.EndedAt.Sub(task.Created).Std())
+	for _, step := range task.Steps {
+		s.report.Attempts += step.Attempts
+		s.report.Failures += step.Failures
+	}
+	for _, what := range inconsistent(task) {
+		s.problem(i, what)
+	}
+	if !sameJSON(content, s.contents[i%len(s.contents)]) {
+		s.problem(i, "it holds another order than the one that was sent")
+	}
+}
+
+func (s *smoke) problem(i int, what string) {
+	s.report.Problems = append(s.report.Problems, smokeProblem{s.id(i), what})
+}
+
+// sameJSON compares two documents, whatever their white space; members keep their order on the way.
+func sameJSON(a, b []byte) bool {
+	var x, y bytes.Buffer
+	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())
+}
+
+// inconsistent tells where the steps of an ended task do not agree with its end (section 2 of the
+// protocol; P7: undone is every step that was ever attempted).
+func inconsistent(t *client.Task) []string {
+	var found []string
+	wrong := func(format string, args ...any) { found = append(found, fmt.Sprintf(format, args...)) }
+	if t.EndedAt == 0 || t.EndedAt < t.Created {
+		wrong("it is %s and ended at %v, created at %v", t.State, t.EndedAt, t.Created)
+	}
+	for _, step := range t.Steps {
+		attempted := step.FirstAt != 0
+		switch {
+		case t.State == core.Processed && step.State != core.Processed && step.State != core.Skipped,
+			(t.State == core.Compensated || t.State == core.Cancelled) && attempted && step.State != core.Compensated,
+			step.State == core.Processing || step.State == core.Compensating:
+			wrong("it is %s, and its step %s is %s", t.State, step.Name, step.State)
+		}
+	}
+	if t.State == core.Error && t.Error == nil {
+		wrong("it is in Error and says nothing why")
+	}
+	return found
+}
+
+// tell writes the report and answers the exit code.
+func (s *smoke) tell() error {
+	slices.Sort(s.took)
+	if n := len(s.took); n > 0 {
+		s.report.TookP50, s.report.TookP95, s.report.TookMax = s.took[n/2].Seconds(), s.took[n*95/100].Seconds(), s.took[n-1].Seconds()
+	}
+	slices.SortFunc(s.report.Problems, func(a, b smokeProblem) int { return strings.Compare(a.OrderID, b.OrderID) })
+	if s.app.JSON() {
+		if err := s.app.printJSON(s.report); err != nil {
+			return err
+		}
+	} else {
+		s.show()
+	}
+	switch {
+	case len(s.report.Problems) > 0:
+		return failure.Silent(failure.General, "the audit found something")
+	case s.report.Ends[core.Processed] < s.orders:
+		return failure.Silent(failure.NotProcessed, "some orders were not processed")
+	}
+	return nil
+}
+
+// shownProblems is how many problems people are shown.
+const shownProblems = 20
+
+func (s *smoke) show() {
+	r, out, style := &s.report, s.app.Streams.Out, s.app.Streams.Style()
+	for i, p := range r.Problems {
+		if i == shownProblems {
+			fmt.Fprintf(s.app.Streams.Err, "and %d more; --output json tells all\n", len(r.Problems)-i)
+			break
+		}
+		fmt.Fprintf(s.app.Streams.Err, "%s: %s\n", p.OrderID, style.Bad(render.Clean(p.What)))
+	}
+	var ends []string
+	for _, state := range taskStates {
+		if n := r.Ends[state]; n > 0 {
+			ends = append(ends, fmt.Sprintf("%d %s", n, state))
+		}
+	}
+	if r.Open > 0 {
+		ends = append(ends, fmt.Sprintf("%d without an end", r.Open))
+	}
+	fmt.Fprintf(out, "%d orders (%s-…): %s\n", r.Orders, r.Prefix, strings.Join(ends, ", "))
+	fmt.Fprintf(out, "submitted in %.2f s, all ended after %.2f s; one order took %.2f s (median), %.2f s (95 %%), %.2f s (longest)\n",
+		r.Submit, r.Total, r.TookP50, r.TookP95, r.TookMax)
+	fmt.Fprintf(out, "%d claims of steps, %d failed or timed out\n", r.Attempts, r.Failures)
+	if len(r.Problems) == 0 {
+		fmt.Fprintf(out, "audit: %s\n", style.Good("nothing found"))
+		return
+	}
+	fmt.Fprintf(out, "audit: %s\n", style.Bad(fmt.Sprintf("%d problems", len(r.Problems))))
+}

@@ -1,0 +1,70 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
+	"github.com/stepkeeper/stepkeeper/internal/stacktest"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+func TestSmoke(t *testing.T) {
+	w := stacktest.New(t, stacktest.Memory())
+	run := func(args ...string) result {
+		return onStack(w, "").run(t, append([]string{"smoke", "--stack", "Shop", "--region", "eu-central-1"}, args...)...)
+	}
+	run("--orders", "40").want(t, failure.OK, "40 orders (smoke-", "40 Processed", "80 claims of steps, 0 failed", "audit: nothing found")
+	file := write(t, "orders.jsonl", `{"end":""}`+"\n"+`{"end":"fail"}`+"\n")
+	run("--orders", "10", "--order", file).want(t, failure.NotProcessed, "5 Processed, 5 Compensated", "audit: nothing found")
+	r := run("--orders", "2", "--workflow", "halt", "--order", file, "--output", "json")
+	r.want(t, failure.NotProcessed)
+	if d := decodeLines(t, r.out)[0]; d["orders"] != 2.0 || d["ends"].(map[string]any)["Error"] != 1.0 || len(d["problems"].([]any)) != 0 || d["tookMaxSeconds"] == nil {
+		t.Errorf("%v", d)
+	}
+	run("--orders", "1", "--order", write(t, "never.json", `{"end":"never"}`), "--within", "300ms").
+		want(t, failure.General, "1 without an end", "audit: 1 problems")
+	run("--orders", "0").want(t, failure.Usage, "out of range")
+	run("--within", "0s").want(t, failure.Usage, "no time to wait")
+	run("--workflow", "booking").want(t, failure.Usage, "add --order FILE")
+	run("--order", "no-such.json").want(t, failure.NotFound, "no-such.json")
+	run("--order", write(t, "bad.json", "nonsense")).want(t, failure.Usage, "bad.json cannot be used")
+	run("--order", write(t, "none.json", "")).want(t, failure.Usage, "holds no orders")
+}
+
+// The audit finds what does not agree.
+func TestInconsistent(t *testing.T) {
+	step := func(state core.State, first core.Time) client.Step {
+		return client.Step{Name: "charge", State: state, FirstAt: first}
+	}
+	for _, c := range []struct {
+		state core.State
+		step  client.Step
+		ok    bool
+	}{
+		{core.Processed, step(core.Processed, 5), true},
+		{core.Processed, step(core.Skipped, 0), true},
+		{core.Processed, step(core.Pending, 0), false},
+		{core.Processed, step(core.Failed, 5), false},
+		{core.Compensated, step(core.Compensated, 5), true},
+		{core.Compensated, step(core.Pending, 0), true},
+		{core.Compensated, step(core.Failed, 0), true}, // its input failed: never claimed
+		{core.Compensated, step(core.Pending, 5), false},
+		{core.Compensated, step(core.Processed, 5), false},
+		{core.Cancelled, step(core.UndoWait, 5), false},
+		{core.Error, step(core.Failed, 5), true},
+		{core.Error, step(core.Compensating, 5), false},
+	} {
+		task := &client.Task{State: c.state, Created: 1, EndedAt: 9, Steps: []client.Step{c.step}}
+		if c.state == core.Error {
+			task.Error = &client.TaskError{Message: "declined"}
+		}
+		if got := inconsistent(task); (len(got) == 0) != c.ok {
+			t.Errorf("%s with a step %s: %v", c.state, c.step.State, got)
+		}
+	}
+	if got := inconsistent(&client.Task{State: core.Error, Created: 3, EndedAt: 2}); len(got) != 2 || !strings.Contains(got[1], "nothing why") {
+		t.Error(got)
+	}
+}

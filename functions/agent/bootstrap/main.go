@@ -1,0 +1,21 @@
+// Command bootstrap is the ready HTTP agent on Lambda.
+package main
+
+import (
+	"os"
+
+	"github.com/aws/aws-lambda-go/lambda"
+	"github.com/aws/aws-lambda-go/lambdacontext"
+
+	"github.com/stepkeeper/stepkeeper/functions/agent/bootstrap/wiring"
+)
+
+func main() {
+	log := lambdacontext.NewLogger()
+	function, err := wiring.New(os.LookupEnv, log)
+	if err != nil {
+		log.Error("the agent cannot start", "error", err)
+		os.Exit(1)
+	}
+	lambda.Start(function)
+}

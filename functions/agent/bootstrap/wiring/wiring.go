@@ -1,0 +1,96 @@
+// Package wiring puts the ready HTTP agent together as it runs on Lambda.
+package wiring
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent"
+	"github.com/stepkeeper/stepkeeper/functions/agent/onlambda"
+	"github.com/stepkeeper/stepkeeper/functions/agent/secrets"
+	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
+	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
+	"github.com/stepkeeper/stepkeeper/shared/deployment"
+	"github.com/stepkeeper/stepkeeper/shared/lambdaevent"
+)
+
+// New reads the settings, checks all that can be checked without the values of secrets, and makes
+// the clients once. It asks nobody: secrets are read with the first batch (rule 13). The error
+// lists all that is wrong.
+func New(lookup deployment.Lookup, log *slog.Logger) (lambdaevent.Function, error) {
+	settings, err := deployment.ReadAgent(lookup, true)
+	c, errClient := wire.Environment(lookup, wire.Options{})
+	if err := errors.Join(err, errClient); err != nil {
+		return nil, err
+	}
+	data, err := os.ReadFile(settings.Config)
+	if err != nil {
+		return nil, fmt.Errorf("settings of agent %q: %w", settings.Name, err)
+	}
+	if err := check(data, settings, lookup); err != nil {
+		return nil, err
+	}
+	own, err := onlambda.Own(c, settings)
+	if err != nil {
+		return nil, err
+	}
+	reader := secrets.New(c)
+	lazy := &Lazy{
+		Now: time.Now, Renew: len(settings.Secrets) > 0, Log: log,
+		Make: func(ctx context.Context) (*worker.Worker, error) {
+			values, err := reader.Read(ctx, settings.Secrets)
+			if err != nil {
+				return nil, fmt.Errorf("agent %q: %w", settings.Name, err)
+			}
+			agent, err := agentOf(data, settings.Name, with(values, lookup))
+			if err != nil {
+				return nil, err
+			}
+			return onlambda.NewWorker(c, settings, agent, log)
+		},
+	}
+	return lambdaevent.Batch(onlambda.Handle(lazy.Worker, own, log), log), nil
+}
+
+// placeholder stands in for each secret until its value is read: it is a valid header and a valid
+// address.
+const placeholder = "https://secret.invalid"
+
+func check(data []byte, settings deployment.Agent, lookup deployment.Lookup) error {
+	values := make(map[string]string, len(settings.Secrets))
+	for name := range settings.Secrets {
+		values[name] = placeholder
+	}
+	_, err := agentOf(data, settings.Name, with(values, lookup))
+	return err
+}
+
+// with finds secrets first, and then what stands in the environment.
+func with(values map[string]string, lookup deployment.Lookup) deployment.Lookup {
+	return func(name string) (string, bool) {
+		if v, secret := values[name]; secret {
+			return v, true
+		}
+		return lookup(name)
+	}
+}
+
+func agentOf(data []byte, name string, lookup deployment.Lookup) (onlambda.Agent, error) {
+	c, err := httpagent.Decode(data, lookup)
+	if err != nil {
+		return onlambda.Agent{}, err
+	}
+	a, there := c.Agents[name]
+	if !there {
+		return onlambda.Agent{}, fmt.Errorf("the compiled settings hold no agent %q; deploy again", name)
+	}
+	service, err := httpagent.New(name, a, httpagent.Options{})
+	if err != nil {
+		return onlambda.Agent{}, err
+	}
+	return onlambda.Agent{Name: name, Operations: service.Operations(), Retry: a.WorkerRetry(), Breaker: a.WorkerBreaker()}, nil
+}

@@ -1,0 +1,136 @@
+package wiring_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/stepkeeper/stepkeeper/functions/agent/bootstrap/wiring"
+	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent"
+	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent/agentsfile"
+	"github.com/stepkeeper/stepkeeper/functions/internal/awsstub"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/deployment"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+)
+
+// payment is the remote service: it charges who knows the secret.
+func payment(t *testing.T) *httptest.Server {
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer s3cret" || r.Header.Get("Idempotency-Key") != "o-1/0/charge" {
+			w.WriteHeader(http.StatusForbidden)
+			return
+		}
+		_, _ = io.WriteString(w, `{"chargeId":"c-1"}`)
+	}))
+	t.Cleanup(srv.Close)
+	return srv
+}
+
+func folder(t *testing.T, url string) string {
+	t.Helper()
+	raw, err := agentsfile.Read([]byte("agents: {payment: {url: " + url + ", headers: {Authorization: 'Bearer ${env:TOKEN}'}}}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := httpagent.Encode(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := t.TempDir()
+	if err := os.WriteFile(filepath.Join(root, deployment.AgentFile), data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return root
+}
+
+func variables(s *awsstub.Stub, root string) map[string]string {
+	return map[string]string{
+		"LAMBDA_TASK_ROOT": root, deployment.VarAgent: "payment", deployment.VarQueues: s.Queues("requests-payment", "replies", "quarantine"),
+		deployment.VarSecrets: `{"TOKEN":{"secret":"arn:token"}}`,
+	}
+}
+
+func request(t *testing.T, grade core.Grade, stopBy time.Time) events.SQSEvent {
+	t.Helper()
+	body, err := json.Marshal(message.Request{Schema: message.Schema, SendRequest: core.SendRequest{
+		Agent: "payment", OrderID: "o-1", Step: "charge", Attempt: 1, Operation: core.Do, Name: "charge", Grade: grade,
+		Key: "o-1/0/charge", Timeout: 5 * core.Second, StopBy: core.TimeOf(stopBy), CompleteBy: core.TimeOf(stopBy),
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return events.SQSEvent{Records: []events.SQSMessage{{MessageId: "m0", ReceiptHandle: "r0", Body: string(body), EventSourceARN: "arn:aws:sqs:eu-central-1:1:requests-payment"}}}
+}
+
+func TestARequest(t *testing.T) {
+	future := time.Now().Add(time.Minute)
+	for _, c := range []struct {
+		name   string
+		fails  string
+		event  events.SQSEvent
+		calls  string
+		failed int
+	}{
+		{"done", "", request(t, core.Idempotent, future), "GetSecretValue arn:token, SendMessageBatch replies", 0},
+		// Rule 2: what the agent cannot do is a reply, and no failure of the batch.
+		{"plain without a ledger", "", request(t, core.Plain, future), "GetSecretValue arn:token, SendMessageBatch replies", 0},
+		{"too late (P25)", "", request(t, core.Idempotent, time.Now().Add(-time.Second)), "GetSecretValue arn:token", 0},
+		{"reply cannot be sent", "AmazonSQS.SendMessageBatch", request(t, core.Idempotent, future), "ChangeMessageVisibility requests-payment, GetSecretValue arn:token, SendMessageBatch replies", 1},
+		{"secret cannot be read", "secretsmanager.GetSecretValue", request(t, core.Idempotent, future), "GetSecretValue arn:token", 1},
+		{"unreadable", "", events.SQSEvent{Records: []events.SQSMessage{{MessageId: "m0", ReceiptHandle: "r0", Body: "{", EventSourceARN: "arn:aws:sqs:eu-central-1:1:requests-payment"}}},
+			"GetSecretValue arn:token, SendMessageBatch quarantine", 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := awsstub.New(t)
+			f, err := wiring.New(s.Environment(variables(s, folder(t, payment(t).URL))), slog.New(slog.DiscardHandler))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if calls := s.Calls(); len(calls) > 0 {
+				t.Errorf("asked before there was work (rule 13): %q", calls)
+			}
+			if c.fails != "" {
+				s.Fail(c.fails)
+			}
+			answer, err := f(context.Background(), c.event)
+			if err != nil || answer.BatchItemFailures == nil || len(answer.BatchItemFailures) != c.failed {
+				t.Errorf("%+v %v", answer, err)
+			}
+			if got := strings.Join(s.Calls(), ", "); got != c.calls {
+				t.Errorf("calls: %s; want %s", got, c.calls)
+			}
+		})
+	}
+}
+
+func TestCannotStart(t *testing.T) {
+	s := awsstub.New(t)
+	good := variables(s, folder(t, "https://payment.example"))
+	for name, c := range map[string]struct{ variable, value, want string }{
+		"another agent's file": {deployment.VarAgent, "shipping", `lacks the queue "requests-shipping"`},
+		"no secret":            {deployment.VarSecrets, "", "TOKEN is not set"},
+		"no file":              {deployment.VarAgentConfig, "/nowhere/agent.json", "/nowhere/agent.json"},
+		"no Region":            {"AWS_REGION", "", "AWS_REGION"},
+	} {
+		changed := map[string]string{}
+		for k, v := range good {
+			changed[k] = v
+		}
+		changed[c.variable] = c.value
+		if _, err := wiring.New(s.Environment(changed), nil); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v; want %q", name, fmt.Sprint(err), c.want)
+		}
+	}
+}

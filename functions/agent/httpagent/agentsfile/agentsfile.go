@@ -1,0 +1,48 @@
+// Package agentsfile reads files of agents, YAML or JSON. It stands apart from package httpagent so
+// that what runs in the cloud carries no YAML: there the settings arrive compiled.
+package agentsfile
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/goccy/go-yaml"
+
+	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent"
+)
+
+// Load reads a file of agents and fills in secrets from the environment. The error lists every
+// problem of the file at once.
+func Load(file string) (httpagent.Config, error) {
+	data, err := os.ReadFile(file) //nolint:gosec // the operator names it
+	if err != nil {
+		return httpagent.Config{}, fmt.Errorf("agents: %w", err)
+	}
+	c, err := Parse(data, os.LookupEnv)
+	if err != nil {
+		return httpagent.Config{}, fmt.Errorf("agents file %s: %w", file, err)
+	}
+	return c, nil
+}
+
+// Parse reads the text of such a file. Variables come from lookup.
+func Parse(data []byte, lookup func(name string) (string, bool)) (httpagent.Config, error) {
+	c, err := Read(data)
+	if err != nil {
+		return httpagent.Config{}, err
+	}
+	return httpagent.Complete(c, lookup)
+}
+
+// Read reads the text alone: nothing is filled in, and its meaning is not checked yet.
+func Read(data []byte) (httpagent.Config, error) {
+	var c httpagent.Config
+	err := yaml.NewDecoder(bytes.NewReader(data), yaml.Strict()).Decode(&c)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return httpagent.Config{}, errors.New(yaml.FormatError(err, false, false))
+	}
+	return c, nil
+}

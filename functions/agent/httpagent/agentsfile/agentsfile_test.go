@@ -1,0 +1,109 @@
+package agentsfile_test
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent"
+	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent/agentsfile"
+)
+
+const file = `
+agents:
+  payment:
+    url: https://payment.example/v1
+    headers: {authorization: "Bearer ${env:TOKEN}", X-Team: shop}
+    concurrency: 16
+    batch: 4
+    timeout: 10s
+    maxResponse: 128KiB
+    allow: {hosts: [payment.example], privateAddresses: true}
+    retry: {tries: 2, initial: 100ms, max: 1s, jitter: 0.5}
+    breaker: {failures: 3, window: 9, delay: 2s, probes: 2}
+    operations:
+      charge: {path: /charges, check: {path: "/charges/{key}"}}
+      "*": {method: PUT, output: ignore}
+  warehouse: {external: true}
+`
+
+func environment(name string) (string, bool) {
+	return map[string]string{"TOKEN": "s3cr3t-value"}[name], name == "TOKEN"
+}
+
+// What is deployed compiled is what the file says, and holds no secret.
+func TestCompiledFormIsTheFile(t *testing.T) {
+	raw, err := agentsfile.Read([]byte(file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := httpagent.Variables(raw); len(got) != 1 || got[0] != "TOKEN" {
+		t.Errorf("variables %v", got)
+	}
+	data, err := httpagent.Encode(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(data), "s3cr3t") || !strings.Contains(string(data), "${env:TOKEN}") {
+		t.Errorf("compiled:\n%s", data)
+	}
+	want, err := agentsfile.Parse([]byte(file), environment)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := httpagent.Decode(data, environment)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range want.Agents { // functions are not comparable; what they hide is
+		if g, w := exported(got.Agents[name]), exported(want.Agents[name]); !reflect.DeepEqual(g, w) {
+			t.Errorf("agent %s\n got %+v\nwant %+v", name, g, w)
+		}
+	}
+	if string(got.Agents["payment"].Headers["Authorization"]) != "Bearer s3cr3t-value" {
+		t.Error("the secret is not filled in")
+	}
+	if _, err := httpagent.Encode(got); err == nil {
+		t.Error("a config with secrets filled in was stored")
+	}
+}
+
+func exported(a httpagent.Agent) []any {
+	v := reflect.ValueOf(a)
+	var fields []any
+	for i := range v.NumField() {
+		if v.Type().Field(i).IsExported() {
+			fields = append(fields, v.Field(i).Interface())
+		}
+	}
+	return fields
+}
+
+func TestDecodeRefuses(t *testing.T) {
+	for _, c := range []struct{ data, want string }{
+		{`{`, "deploy again"},
+		{`{"agents":{"a":{"url":"https://a.example","colour":"red"}}}`, "colour"},
+		{`{"agents":{}}`, "no agents"},
+		{`{"agents":{"a":{"url":"ftp://a"}}}`, "begins with https"},
+		{`{"agents":{"a":{"url":"https://a.example","headers":{"A":"${env:NONE}"}}}}`, "NONE is not set"},
+	} {
+		if _, err := httpagent.Decode([]byte(c.data), environment); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v; want %q", c.data, err, c.want)
+		}
+	}
+}
+
+func TestLoadNamesTheFile(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "agents.yaml")
+	if _, err := agentsfile.Load(name); err == nil || !strings.Contains(err.Error(), name) {
+		t.Errorf("%v", err)
+	}
+	if err := os.WriteFile(name, []byte("agents: {a: {url: nonsense}}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := agentsfile.Load(name); err == nil || !strings.Contains(err.Error(), name) {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,136 @@
+package onlambda
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+
+	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
+	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
+	"github.com/stepkeeper/stepkeeper/shared/deployment"
+	"github.com/stepkeeper/stepkeeper/shared/dynamo"
+	"github.com/stepkeeper/stepkeeper/shared/lambdaevent"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/sqs"
+)
+
+// Agent is what runs.
+type Agent struct {
+	Name       string
+	Operations worker.Operations
+	Retry      worker.Retry
+	Breaker    worker.Breaker
+}
+
+// New reads the settings, and makes the clients once. It asks nobody (rule 13). The error lists all
+// that is wrong.
+func New(lookup deployment.Lookup, agent Agent, log *slog.Logger) (lambdaevent.Function, error) {
+	settings, err := deployment.ReadAgent(lookup, false)
+	c, errClient := wire.Environment(lookup, wire.Options{})
+	if err := errors.Join(err, errClient); err != nil {
+		return nil, err
+	}
+	w, err := NewWorker(c, settings, agent, log)
+	if err != nil {
+		return nil, err
+	}
+	own, err := Own(c, settings)
+	if err != nil {
+		return nil, err
+	}
+	return lambdaevent.Batch(Handle(func(context.Context) (*worker.Worker, error) { return w, nil }, own, log), log), nil
+}
+
+// NewWorker puts a worker together with the deployment's queues and, where it has one, its ledger
+// (P31).
+func NewWorker(c aws.Config, settings deployment.Agent, agent Agent, log *slog.Logger) (*worker.Worker, error) {
+	if agent.Name != settings.Name {
+		return nil, fmt.Errorf("the program is agent %q, and was deployed as agent %q; give both the same name", agent.Name, settings.Name)
+	}
+	queues := sqs.New(c, sqs.Config{URLs: settings.Queues})
+	replies, err := queues.Queue(port.Replies)
+	if err != nil {
+		return nil, err
+	}
+	quarantine, err := queues.Queue(port.Quarantine)
+	if err != nil {
+		return nil, err
+	}
+	config := worker.Config{
+		Agent: agent.Name, Operations: agent.Operations, Retry: agent.Retry, Breaker: agent.Breaker,
+		Replies: sqs.Gather(replies, linger), Quarantine: quarantine, Clock: port.ClockFunc(time.Now), Log: log,
+	}
+	if settings.Ledger != "" {
+		config.Ledger = dynamo.NewLedger(dynamo.NewClient(c), settings.Ledger)
+	}
+	return worker.New(config)
+}
+
+// linger is how long a reply waits for those of the same batch: they are sent, and billed, together.
+const linger = 50 * time.Millisecond
+
+// batch works on the deliveries at the same time, and says which of them may still be answered.
+func batch(ctx context.Context, w *worker.Worker, deliveries []port.Delivery) []worker.Verdict {
+	g, gathers := w.Replies.(*sqs.Gatherer)
+	if !gathers {
+		return w.Batch(ctx, deliveries)
+	}
+	for range deliveries {
+		g.Begin()
+	}
+	verdicts := make([]worker.Verdict, len(deliveries))
+	var all sync.WaitGroup
+	for i := range deliveries {
+		all.Go(func() {
+			defer g.End()
+			verdicts[i] = w.Handle(ctx, deliveries[i])
+		})
+	}
+	all.Wait()
+	return verdicts
+}
+
+// Own is the agent's own queue.
+func Own(c aws.Config, settings deployment.Agent) (port.Queue, error) {
+	return sqs.New(c, sqs.Config{URLs: settings.Queues}).Queue(port.Requests(settings.Name))
+}
+
+// Handle works on a batch at the same time. get answers the worker; while it cannot, everything is
+// given back. own is where requests are given back to.
+func Handle(get func(ctx context.Context) (*worker.Worker, error), own port.Queue, log *slog.Logger) lambdaevent.Handle {
+	return func(ctx context.Context, _ string, deliveries []port.Delivery) (failed []string) {
+		w, err := get(ctx)
+		if err != nil {
+			log.ErrorContext(ctx, "requests are given back", "messages", len(deliveries), "error", err)
+			for i := range deliveries {
+				failed = append(failed, deliveries[i].Receipt)
+			}
+			return failed
+		}
+		var extending sync.WaitGroup
+		for i, v := range batch(ctx, w, deliveries) {
+			if v.Delete {
+				continue
+			}
+			failed = append(failed, deliveries[i].Receipt)
+			extending.Go(func() { giveBack(ctx, own, deliveries[i], v.After, log) })
+		}
+		extending.Wait()
+		return failed
+	}
+}
+
+// giveBack makes a request come again when the worker asks for it, and not only when the
+// visibility timeout of six times the function's has passed.
+func giveBack(ctx context.Context, own port.Queue, d port.Delivery, after time.Duration, log *slog.Logger) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lambdaevent.Reserve/2)
+	defer cancel()
+	if err := own.Extend(ctx, d.Receipt, after); err != nil && !errors.Is(err, port.ErrReceipt) {
+		log.WarnContext(ctx, "a request comes again only when its visibility timeout has passed", "message", d.ID, "error", err)
+	}
+}

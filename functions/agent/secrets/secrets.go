@@ -1,0 +1,81 @@
+// Package secrets reads an agent's secrets from where the deployment says that they are kept, so
+// that no value ever stands in a function's settings or in a template.
+package secrets
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
+	"github.com/aws/aws-sdk-go-v2/service/ssm"
+
+	"github.com/stepkeeper/stepkeeper/shared/deployment"
+)
+
+// Reader reads secrets. Make it once, in main.
+type Reader struct {
+	secrets    *secretsmanager.Client
+	parameters *ssm.Client
+}
+
+// New makes the clients.
+func New(c aws.Config) *Reader {
+	return &Reader{secretsmanager.NewFromConfig(c), ssm.NewFromConfig(c)}
+}
+
+// Read answers the values by their names, read at the same time. The error lists every one that
+// could not be read, and no value.
+func (r *Reader) Read(ctx context.Context, where map[string]deployment.Secret) (map[string]string, error) {
+	names := slices.Sorted(maps.Keys(where))
+	values, errs := make([]string, len(names)), make([]error, len(names))
+	var all sync.WaitGroup
+	for i, name := range names {
+		all.Go(func() {
+			if values[i], errs[i] = r.read(ctx, where[name]); errs[i] != nil {
+				errs[i] = fmt.Errorf("secret %s: %w", name, errs[i])
+			}
+		})
+	}
+	all.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	byName := make(map[string]string, len(names))
+	for i, name := range names {
+		byName[name] = values[i]
+	}
+	return byName, nil
+}
+
+func (r *Reader) read(ctx context.Context, s deployment.Secret) (string, error) {
+	if s.Parameter != "" {
+		out, err := r.parameters.GetParameter(ctx, &ssm.GetParameterInput{Name: &s.Parameter, WithDecryption: aws.Bool(true)})
+		if err != nil {
+			return "", fmt.Errorf("parameter %s: %w", s.Parameter, err)
+		}
+		return aws.ToString(out.Parameter.Value), nil
+	}
+	out, err := r.secrets.GetSecretValue(ctx, &secretsmanager.GetSecretValueInput{SecretId: &s.Secret})
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", s.Secret, err)
+	}
+	text := aws.ToString(out.SecretString)
+	if s.Field == "" {
+		return text, nil
+	}
+	var fields map[string]any
+	if json.Unmarshal([]byte(text), &fields) != nil { // its error would show a piece of the value
+		return "", fmt.Errorf("%s is no JSON object, and its field %q was asked for", s.Secret, s.Field)
+	}
+	value, is := fields[s.Field].(string)
+	if !is {
+		return "", fmt.Errorf("%s has no text in the field %q", s.Secret, s.Field)
+	}
+	return value, nil
+}

@@ -1,0 +1,68 @@
+package secrets_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/stepkeeper/stepkeeper/functions/agent/secrets"
+	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
+	"github.com/stepkeeper/stepkeeper/shared/deployment"
+)
+
+// kept speaks as much of the two services as is needed.
+func kept(w http.ResponseWriter, r *http.Request) {
+	var in struct {
+		SecretID       string `json:"SecretId"`
+		Name           string
+		WithDecryption bool
+	}
+	_ = json.NewDecoder(r.Body).Decode(&in)
+	w.Header().Set("Content-Type", "application/x-amz-json-1.1")
+	target := r.Header.Get("X-Amz-Target")
+	switch {
+	case target == "secretsmanager.GetSecretValue" && in.SecretID == "plain":
+		fmt.Fprint(w, `{"SecretString":"swordfish"}`)
+	case target == "secretsmanager.GetSecretValue" && in.SecretID == "object":
+		fmt.Fprint(w, `{"SecretString":"{\"token\":\"t0ken\",\"n\":1}"}`)
+	case target == "AmazonSSM.GetParameter" && in.Name == "/pay/key" && in.WithDecryption:
+		fmt.Fprint(w, `{"Parameter":{"Value":"k3y"}}`)
+	default:
+		w.WriteHeader(http.StatusBadRequest)
+		fmt.Fprint(w, `{"__type":"ResourceNotFoundException","message":"none"}`)
+	}
+}
+
+func TestRead(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(kept))
+	defer srv.Close()
+	c, err := wire.Environment(func(name string) (string, bool) {
+		v, ok := map[string]string{"AWS_REGION": "eu-central-1", "AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "s", "AWS_ENDPOINT_URL": srv.URL}[name]
+		return v, ok
+	}, wire.Options{MaxAttempts: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := secrets.New(c)
+	got, err := r.Read(context.Background(), map[string]deployment.Secret{
+		"A": {Secret: "plain"}, "B": {Secret: "object", Field: "token"}, "C": {Parameter: "/pay/key"},
+	})
+	if err != nil || len(got) != 3 || got["A"] != "swordfish" || got["B"] != "t0ken" || got["C"] != "k3y" {
+		t.Errorf("%v %v", got, err)
+	}
+	_, err = r.Read(context.Background(), map[string]deployment.Secret{
+		"A": {Secret: "plain"}, "D": {Secret: "plain", Field: "token"}, "E": {Secret: "object", Field: "n"}, "F": {Parameter: "none"}, "G": {Secret: "none"},
+	})
+	for _, want := range []string{"secret D", "secret E", "secret F", "secret G"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q is not told of in %v", want, err)
+		}
+	}
+	if err != nil && strings.Contains(err.Error(), "swordfish") {
+		t.Errorf("a value is told: %v", err)
+	}
+}

@@ -1,0 +1,61 @@
+package cloud
+
+import (
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	sdk "github.com/aws/aws-sdk-go-v2/service/sns"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/deployment"
+	"github.com/stepkeeper/stepkeeper/shared/dynamo"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/sns"
+	"github.com/stepkeeper/stepkeeper/shared/sqs"
+	"github.com/stepkeeper/stepkeeper/shared/state"
+	"github.com/stepkeeper/stepkeeper/shared/workflow"
+)
+
+// WakeSlack is added to the delay of a Wake: clocks of two machines differ.
+const WakeSlack = time.Second
+
+// Engine is the world of a deployed Scheduler or Supervisor.
+type Engine struct {
+	State  *state.Store
+	Leases port.Leases
+	Queues port.Queues
+	Alerts port.Alerts
+	Clock  port.Clock
+}
+
+// Open makes the clients, once for the life of the process; it asks nobody (rule 13). current are
+// the definitions for new orders; nil where none are submitted.
+func Open(c aws.Config, d deployment.Engine, current map[string]*core.Definition) Engine {
+	store := dynamo.New(dynamo.NewClient(c),
+		dynamo.Tables{Orders: d.Orders, Tasks: d.Tasks, Definitions: d.Definitions},
+		dynamo.Options{Shards: d.Shards, FinishedIndex: d.Finished, TTL: d.TaskTTL})
+	return Engine{
+		State: state.New(state.Config{
+			Store: store, Definitions: store, Compile: workflow.Decode, Encode: workflow.Encode,
+			Current: func(name string) *core.Definition { return current[name] },
+		}),
+		Leases: store,
+		Queues: Queues(c, d.Queues, d.ReplyTo),
+		Alerts: sns.New(sdk.NewFromConfig(c).Publish, d.Alerts, 0),
+		Clock:  port.ClockFunc(time.Now),
+	}
+}
+
+// Queues are the deployment's and, by the names of the list, the applications' (their names are
+// not among the deployment's, see package deployment).
+func Queues(c aws.Config, own, replyTo map[string]string) *sqs.Queues {
+	urls := make(map[string]string, len(own)+len(replyTo))
+	names := make([]string, 0, len(replyTo))
+	for name, url := range replyTo {
+		urls[name], names = url, append(names, name)
+	}
+	for name, url := range own {
+		urls[name] = url
+	}
+	return sqs.New(c, sqs.Config{URLs: urls, ReplyTo: names})
+}

@@ -1,0 +1,54 @@
+// Package wiring puts the Scheduler together as it runs on Lambda.
+package wiring
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"github.com/stepkeeper/stepkeeper/functions/internal/cloud"
+	"github.com/stepkeeper/stepkeeper/functions/scheduler"
+	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
+	"github.com/stepkeeper/stepkeeper/shared/deployment"
+	"github.com/stepkeeper/stepkeeper/shared/lambdaevent"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// New reads the settings, and makes the clients once. It asks nobody. The error lists all that is
+// wrong.
+func New(lookup deployment.Lookup, log *slog.Logger) (lambdaevent.Function, error) {
+	settings, err := deployment.ReadScheduler(lookup)
+	c, errClient := wire.Environment(lookup, wire.Options{})
+	workflows, errWorkflows := cloud.Workflows(settings.Workflows)
+	if err := errors.Join(err, errClient, errWorkflows); err != nil {
+		return nil, err
+	}
+	engine := cloud.Open(c, settings.Engine, workflows)
+	s := scheduler.New(scheduler.Config{
+		State: engine.State, Queues: engine.Queues, Alerts: engine.Alerts, Clock: engine.Clock,
+		Name: settings.Instance, WakeSlack: cloud.WakeSlack, Logger: log, Count: counted(log),
+	})
+	return lambdaevent.Batch(Handle(s.Handle, settings.Queues, log), log), nil
+}
+
+// Handle finds the logical name of the queue that an event came from. Messages of a queue that is
+// not the deployment's are given back: the mapping is wrong, not they.
+func Handle(handle func(ctx context.Context, queue string, deliveries []port.Delivery) []string, urls map[string]string, log *slog.Logger) lambdaevent.Handle {
+	return func(ctx context.Context, arn string, deliveries []port.Delivery) []string {
+		name, err := deployment.QueueOf(urls, arn)
+		if err == nil {
+			return handle(ctx, name, deliveries)
+		}
+		log.ErrorContext(ctx, "messages are given back", "messages", len(deliveries), "error", err)
+		receipts := make([]string, len(deliveries))
+		for i := range deliveries {
+			receipts[i] = deliveries[i].Receipt
+		}
+		return receipts
+	}
+}
+
+// counted tells in the log what was ignored, refused, quarantined.
+func counted(log *slog.Logger) func(what, why string) {
+	return func(what, why string) { log.Info("counted", "what", what, "why", why) }
+}

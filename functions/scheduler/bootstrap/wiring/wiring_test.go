@@ -1,0 +1,125 @@
+package wiring_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/stepkeeper/stepkeeper/functions/internal/awsstub"
+	"github.com/stepkeeper/stepkeeper/functions/scheduler/bootstrap/wiring"
+	"github.com/stepkeeper/stepkeeper/shared/deployment"
+	"github.com/stepkeeper/stepkeeper/shared/workflow"
+	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
+)
+
+var quiet = slog.New(slog.DiscardHandler)
+
+// compiled puts the order workflow where the function looks for it.
+func compiled(t *testing.T) string {
+	t.Helper()
+	d, problems := source.LoadFile("../../../../workflows/order.yaml", source.Options{})
+	if err := problems.Err(); err != nil {
+		t.Fatal(err)
+	}
+	data, err := workflow.Encode(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := t.TempDir()
+	if err := os.Mkdir(filepath.Join(root, "workflows"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(root, "workflows", "order.json"), data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return root
+}
+
+func variables(s *awsstub.Stub, root string) map[string]string {
+	return map[string]string{
+		"LAMBDA_TASK_ROOT": root, deployment.VarOrders: "orders", deployment.VarTasks: "tasks", deployment.VarDefinitions: "definitions",
+		deployment.VarShards: "8", deployment.VarAlerts: "arn:aws:sns:eu-central-1:1:alerts", deployment.VarReplyTo: s.Queues("shop"),
+		deployment.VarQueues: s.Queues("intake", "replies", "control", "quarantine", "requests-inventory", "requests-payment", "requests-shipping", "requests-notification"),
+	}
+}
+
+func event(queue string, bodies ...string) events.SQSEvent {
+	var e events.SQSEvent
+	for i, body := range bodies {
+		e.Records = append(e.Records, events.SQSMessage{MessageId: fmt.Sprint("m", i), ReceiptHandle: fmt.Sprint("r", i), Body: body, EventSourceARN: "arn:aws:sqs:eu-central-1:1:" + queue})
+	}
+	return e
+}
+
+const order = `{"schema":1,"orderId":"o-1","workflow":"order","replyTo":"shop","order":{"items":[{"sku":"a","quantity":1,"unitPrice":1}],"currency":"EUR","payment":{"card":"t"},"customer":{"email":"a@example.com"}}}`
+
+// An order from the intake is stored, its first two requests are sent, and its application is told;
+// what cannot be read goes to quarantine and harms nobody.
+func TestAnOrderComesIn(t *testing.T) {
+	s := awsstub.New(t)
+	f, err := wiring.New(s.Environment(variables(s, compiled(t))), quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if calls := s.Calls(); len(calls) > 0 {
+		t.Errorf("asked before there was work (rule 13): %q", calls)
+	}
+	answer, err := f(context.Background(), event("intake", order, "{poison"))
+	if err != nil || len(answer.BatchItemFailures) > 0 {
+		t.Errorf("%+v %v", answer, err)
+	}
+	got := strings.Join(s.Calls(), ", ")
+	want := "PutItem definitions, SendMessageBatch quarantine, SendMessageBatch requests-inventory, SendMessageBatch requests-payment, SendMessageBatch shop, TransactWriteItems"
+	if got != want {
+		t.Errorf("calls: %s; want %s", got, want)
+	}
+}
+
+// What a fault of AWS's keeps from being done comes again; so does what came from a queue that is
+// not ours.
+func TestGivenBack(t *testing.T) {
+	s := awsstub.New(t)
+	f, err := wiring.New(s.Environment(variables(s, compiled(t))), quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Fail("DynamoDB_20120810.TransactWriteItems")
+	for queue, n := range map[string]int{"intake": 1, "somebody-elses": 1} {
+		answer, err := f(context.Background(), event(queue, order))
+		if err != nil || len(answer.BatchItemFailures) != n || answer.BatchItemFailures[0].ItemIdentifier != "m0" {
+			t.Errorf("%s: %+v %v", queue, answer, err)
+		}
+	}
+	answer, err := f(context.Background(), events.SQSEvent{})
+	if text, _ := json.Marshal(answer); err != nil || string(text) != `{"batchItemFailures":[]}` {
+		t.Errorf("an event without records: %s %v", text, err)
+	}
+}
+
+// One error tells all that is wrong with the deployment.
+func TestCannotStart(t *testing.T) {
+	root := t.TempDir()
+	_, err := wiring.New(func(name string) (string, bool) {
+		return map[string]string{"LAMBDA_TASK_ROOT": root}[name], name == "LAMBDA_TASK_ROOT"
+	}, quiet)
+	for _, want := range []string{"STEPKEEPER_QUEUES", "STEPKEEPER_TASKS", "AWS_REGION", "no compiled workflow"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q is not in %v", want, err)
+		}
+	}
+	s := awsstub.New(t)
+	broken := compiled(t)
+	if err := os.WriteFile(filepath.Join(broken, "workflows", "bad.json"), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := wiring.New(s.Environment(variables(s, broken)), quiet); err == nil || !strings.Contains(err.Error(), "bad.json") {
+		t.Errorf("a workflow that cannot be read: %v", err)
+	}
+}

@@ -1,0 +1,107 @@
+package wiring_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/functions/supervisor"
+	"github.com/stepkeeper/stepkeeper/functions/supervisor/bootstrap/wiring"
+)
+
+// Rule 16: several sweeps within one tick of the schedule, none into the next.
+func TestSweepsWithinATick(t *testing.T) {
+	for _, c := range []struct {
+		every, takes, deadline time.Duration
+		want                   string
+	}{
+		{0, time.Second, time.Minute, "0s"},
+		{20 * time.Second, time.Second, time.Minute, "0s 20s 40s"},
+		{20 * time.Second, 25 * time.Second, time.Minute, "0s 25s 50s"},
+		{20 * time.Second, time.Second, 30 * time.Second, "0s 20s"},
+		{20 * time.Second, time.Second, 22 * time.Second, "0s"}, // two seconds are kept for the end
+		{30 * time.Second, time.Second, 5 * time.Minute, "0s 30s"},
+	} {
+		began := time.Now()
+		now := began
+		var at []string
+		s := wiring.Schedule{
+			Every: c.every, Now: func() time.Time { return now }, Log: slog.New(slog.DiscardHandler),
+			Wait: func(_ context.Context, d time.Duration) { now = now.Add(d) },
+			Sweep: func(context.Context) (supervisor.Report, error) {
+				at = append(at, now.Sub(began).String())
+				now = now.Add(c.takes)
+				return supervisor.Report{}, nil
+			},
+			Report: func(supervisor.Report, time.Time) error { return nil },
+		}
+		ctx, cancel := context.WithDeadline(context.Background(), began.Add(c.deadline))
+		if err := s.Run(ctx, nil); err != nil {
+			t.Error(err)
+		}
+		cancel()
+		if got := strings.Join(at, " "); got != c.want {
+			t.Errorf("every %s, taking %s, of %s: %s; want %s", c.every, c.takes, c.deadline, got, c.want)
+		}
+	}
+}
+
+// A sweep that failed is told to Lambda, and the ones after it are made all the same.
+func TestFailedSweep(t *testing.T) {
+	broken := errors.New("throttled")
+	now := time.Now()
+	sweeps := 0
+	s := wiring.Schedule{
+		Every: 30 * time.Second, Now: func() time.Time { return now }, Log: slog.New(slog.DiscardHandler),
+		Wait:   func(_ context.Context, d time.Duration) { now = now.Add(d) },
+		Sweep:  func(context.Context) (supervisor.Report, error) { sweeps++; return supervisor.Report{}, broken },
+		Report: func(supervisor.Report, time.Time) error { return nil },
+	}
+	if err := s.Run(context.Background(), nil); !errors.Is(err, broken) || sweeps != 2 {
+		t.Errorf("%d sweeps, %v", sweeps, err)
+	}
+}
+
+func environment(name string) (string, bool) {
+	v, ok := map[string]string{
+		"STEPKEEPER_QUEUES": `{"intake":"http://127.0.0.1:1/1/i","replies":"http://127.0.0.1:1/1/r","control":"http://127.0.0.1:1/1/c","quarantine":"http://127.0.0.1:1/1/q"}`,
+		"STEPKEEPER_ORDERS": "o", "STEPKEEPER_TASKS": "t", "STEPKEEPER_DEFINITIONS": "d", "STEPKEEPER_SHARDS": "2",
+		"STEPKEEPER_ALERTS": "arn:aws:sns:eu-central-1:1:a", "STEPKEEPER_NAME": "Shop",
+		"AWS_REGION": "eu-central-1", "AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "s", "AWS_ENDPOINT_URL": "http://127.0.0.1:1",
+	}[name]
+	return v, ok
+}
+
+// The whole thing put together: nobody is asked at the start; a sweep without a store fails, and
+// its metric is in the log all the same.
+func TestPutTogether(t *testing.T) {
+	var out bytes.Buffer
+	f, err := wiring.New(environment, &out, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 2100*time.Millisecond)
+	defer cancel()
+	if err := f(ctx, json.RawMessage(`{}`)); err == nil {
+		t.Error("a sweep without a store went well")
+	}
+	var line struct {
+		Deployment    string
+		OldestOverdue float64
+		AWS           struct {
+			CloudWatchMetrics []struct{ Namespace string }
+		} `json:"_aws"`
+	}
+	if err := json.Unmarshal(out.Bytes(), &line); err != nil || line.Deployment != "Shop" || line.AWS.CloudWatchMetrics[0].Namespace != "Stepkeeper" {
+		t.Errorf("%v %s", err, out.String())
+	}
+	if _, err := wiring.New(func(string) (string, bool) { return "", false }, &out, nil); err == nil || !strings.Contains(err.Error(), "AWS_REGION") || !strings.Contains(err.Error(), "STEPKEEPER_TASKS") {
+		t.Error("what is missing is not told at once: " + fmt.Sprint(err))
+	}
+}

@@ -1,0 +1,48 @@
+// Package wiring puts the Supervisor together as it runs on Lambda: some sweeps for each tick of
+// the schedule (rule 16).
+package wiring
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/functions/internal/cloud"
+	"github.com/stepkeeper/stepkeeper/functions/supervisor"
+	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
+	"github.com/stepkeeper/stepkeeper/shared/deployment"
+)
+
+// leaseTTL is shorter than the schedule's minute, so that the next tick finds no lease of this one
+// even if another process serves it.
+const leaseTTL = 30 * time.Second
+
+// New reads the settings, and makes the clients once. It asks nobody. Metrics go to out, as lines
+// of the log. The error lists all that is wrong.
+func New(lookup deployment.Lookup, out io.Writer, log *slog.Logger) (Function, error) {
+	settings, err := deployment.ReadSupervisor(lookup)
+	c, errClient := wire.Environment(lookup, wire.Options{})
+	if err := errors.Join(err, errClient); err != nil {
+		return nil, err
+	}
+	engine := cloud.Open(c, settings.Engine, nil)
+	s := supervisor.New(supervisor.Config{
+		State: engine.State, Queues: engine.Queues, Alerts: engine.Alerts, Leases: engine.Leases, Clock: engine.Clock,
+		Owner: settings.Instance, LeaseTTL: leaseTTL, WakeSlack: cloud.WakeSlack, Logger: log,
+		Capacity: func(agent string) int { return settings.Capacity[agent] },
+	})
+	schedule := Schedule{
+		Sweep: s.Sweep, Every: settings.SweepEvery, Now: engine.Clock.Now, Wait: wait, Log: log,
+		Report: func(r supervisor.Report, now time.Time) error { return writeMetrics(out, settings.Name, r, now) },
+	}
+	return schedule.Run, nil
+}
+
+// wait ends early with the context.
+func wait(ctx context.Context, d time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
+	<-ctx.Done()
+}

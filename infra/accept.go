@@ -1,0 +1,18 @@
+package infra
+
+import (
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/constructs-go/constructs/v10"
+)
+
+// Accept writes into the template why a rule of cdk-nag does not apply to a resource, so that apps
+// that run cdk-nag read it too.
+func Accept(c constructs.IConstruct, rule, reason string) {
+	resource, is := c.Node().DefaultChild().(awscdk.CfnResource)
+	if !is {
+		return
+	}
+	resource.AddMetadata(str("cdk_nag"), map[string]any{
+		"rules_to_suppress": []any{map[string]any{"id": rule, "reason": reason}},
+	})
+}

@@ -1,0 +1,249 @@
+package infra_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/assertions"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsec2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
+	"github.com/aws/jsii-runtime-go"
+	"github.com/cdklabs/cdk-nag-go/cdknag/v2"
+
+	"github.com/stepkeeper/stepkeeper/infra"
+)
+
+// statement is one Allow of an identity policy.
+type statement struct {
+	where, sid         string
+	actions, resources []string
+}
+
+// allowed lists all Allow statements of identity policies: inline, attached and managed ones.
+func allowed(x tmpl) []statement {
+	var all []statement
+	add := func(id string, document any) {
+		for _, s := range list(at(document, "Statement")) {
+			if at(s, "Effect") != "Allow" {
+				continue
+			}
+			found := statement{where: plainID(id), sid: fmt.Sprint(at(s, "Sid"))}
+			for _, a := range list(at(s, "Action")) {
+				found.actions = append(found.actions, fmt.Sprint(a))
+			}
+			for _, r := range list(at(s, "Resource")) {
+				found.resources = append(found.resources, target(r))
+			}
+			if at(s, "NotAction") != nil || at(s, "NotResource") != nil {
+				found.actions, found.resources = append(found.actions, "*"), append(found.resources, "*")
+			}
+			all = append(all, found)
+		}
+	}
+	for id, r := range x.Resources {
+		switch r.Type {
+		case "AWS::IAM::Role":
+			for _, p := range list(r.Properties["Policies"]) {
+				add(id, at(p, "PolicyDocument"))
+			}
+		case "AWS::IAM::Policy", "AWS::IAM::ManagedPolicy", "AWS::IAM::UserPolicy", "AWS::IAM::RolePolicy", "AWS::IAM::GroupPolicy":
+			add(id, r.Properties["PolicyDocument"])
+		}
+	}
+	return all
+}
+
+// loose tells what is wrong with the identity policies of a template (rule 21).
+func loose(x tmpl) (problems []string) {
+	for _, s := range allowed(x) {
+		for _, text := range append(slices.Clone(s.actions), s.resources...) {
+			if strings.Contains(text, "*") || strings.Contains(text, "?") {
+				problems = append(problems, fmt.Sprintf("%s, %s: wildcard %s", s.where, s.sid, text))
+			}
+		}
+		for _, a := range s.actions {
+			switch a {
+			case "dynamodb:Scan", "dynamodb:DeleteItem", "dynamodb:BatchWriteItem", "dynamodb:DeleteTable", "iam:PassRole":
+				problems = append(problems, fmt.Sprintf("%s, %s: nobody has %s", s.where, s.sid, a))
+			}
+		}
+		if s.sid == "<nil>" {
+			problems = append(problems, fmt.Sprintf("%s: a statement without a Sid, with %v", s.where, s.actions))
+		}
+	}
+	for id, r := range x.of("AWS::IAM::Role") {
+		if r.Properties["ManagedPolicyArns"] != nil {
+			problems = append(problems, id+": managed policies of AWS's")
+		}
+	}
+	slices.Sort(problems)
+	return problems
+}
+
+func TestNoWildcards(t *testing.T) {
+	for name, change := range map[string]func(awscdk.Stack, *infra.Props){
+		"default": nil,
+		"all options": func(_ awscdk.Stack, p *infra.Props) {
+			p.CustomerManagedKey, p.EventBridgeRule, p.FinishedOrders, p.Operators = true, true, true, []string{"arn:aws:iam::123456789012:role/ops"}
+		},
+		"secrets": withSecrets,
+	} {
+		x := template(t, change)
+		if n := len(allowed(x)); n < 30 {
+			t.Errorf("%s: only %d statements were looked at", name, n)
+		}
+		for _, p := range loose(x) {
+			t.Errorf("%s: %s", name, p)
+		}
+	}
+}
+
+// The test above can fail.
+func TestWildcardsAreFound(t *testing.T) {
+	x := template(t, func(stack awscdk.Stack, _ *infra.Props) {
+		role := awsiam.NewRole(stack, str("Planted"), &awsiam.RoleProps{
+			AssumedBy:       awsiam.NewServicePrincipal(str("lambda.amazonaws.com"), nil),
+			ManagedPolicies: &[]awsiam.IManagedPolicy{awsiam.ManagedPolicy_FromAwsManagedPolicyName(str("ReadOnlyAccess"))},
+		})
+		queue := awssqs.NewQueue(stack, str("PlantedQueue"), nil)
+		for _, s := range [][2]string{{"sqs:*", *queue.QueueArn()}, {"sqs:SendMessage", "*"}, {"dynamodb:Scan", "arn:aws:dynamodb:eu-central-1:123456789012:table/t/index/*"}} {
+			role.AddToPolicy(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{Actions: jsii.Strings(s[0]), Resources: jsii.Strings(s[1])}))
+		}
+		role.AddToPolicy(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{NotActions: jsii.Strings("iam:*"), Resources: &[]*string{queue.QueueArn()}}))
+	})
+	text := strings.Join(loose(x), "\n")
+	for _, want := range []string{"wildcard sqs:*", "wildcard *", "table/t/index/*", "nobody has dynamodb:Scan", "Planted: managed policies of AWS's", "without a Sid"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q was not found in\n%s", want, text)
+		}
+	}
+}
+
+// Rule 21, actor by actor: who may what, on what.
+func TestWhoMayWhat(t *testing.T) {
+	x := template(t, nil)
+	got := map[string][]string{}
+	for _, s := range allowed(x) {
+		for _, r := range s.resources {
+			for _, a := range s.actions {
+				got[s.where] = append(got[s.where], a+" "+r)
+			}
+		}
+	}
+	take := func(queues ...string) (all []string) {
+		for _, q := range queues {
+			all = append(all, "sqs:ReceiveMessage "+q, "sqs:DeleteMessage "+q, "sqs:GetQueueAttributes "+q)
+		}
+		return all
+	}
+	each := func(action string, resources ...string) (all []string) {
+		for _, r := range resources {
+			all = append(all, action+" "+r)
+		}
+		return all
+	}
+	logs := func(id string) []string {
+		return []string{"logs:CreateLogStream " + id + "Logs", "logs:PutLogEvents " + id + "Logs"}
+	}
+	requests := []string{"RequestsInventory", "RequestsNotification", "RequestsPayment", "RequestsShipping"}
+	const status = "arn:aws:sqs:eu-central-1:123456789012:shop-status"
+	want := map[string][]string{
+		"SchedulerRole": slices.Concat(take("Intake", "Replies", "Control"), each("dynamodb:GetItem", "Orders", "Tasks", "Definitions"),
+			each("dynamodb:PutItem", "Orders", "Tasks", "Definitions"), each("sqs:SendMessage", append(requests, "Control", "Quarantine", status)...),
+			each("sns:Publish", "Alerts"), logs("Scheduler")),
+		"SupervisorRole": slices.Concat(each("dynamodb:Query", "Tasks/index/complete-by"), each("dynamodb:GetItem", "Orders", "Tasks", "Definitions"),
+			each("dynamodb:PutItem", "Tasks"), each("sqs:GetQueueAttributes", requests...), each("sqs:SendMessage", "Control", "MissedSweeps"),
+			each("sns:Publish", "Alerts"), logs("Supervisor")),
+		"AgentPaymentRole": slices.Concat(take("RequestsPayment"), each("sqs:ChangeMessageVisibility", "RequestsPayment"),
+			each("sqs:SendMessage", "Replies", "Quarantine"), logs("AgentPayment")),
+		"AgentShippingRole": slices.Concat(take("RequestsShipping"), each("sqs:ChangeMessageVisibility", "RequestsShipping"),
+			each("sqs:SendMessage", "Replies", "Quarantine"), each("dynamodb:GetItem", "LedgerShipping"), each("dynamodb:PutItem", "LedgerShipping"), logs("AgentShipping")),
+		"ScheduleRole": {"lambda:InvokeFunction Supervisor", "sqs:SendMessage MissedSweeps"},
+		"Application": slices.Concat(each("sqs:SendMessage", "Intake", "Control"), each("dynamodb:GetItem", "Orders", "Tasks", "Definitions"),
+			each("cloudformation:DescribeStacks", "AWS::StackId")),
+	}
+	for who, may := range want {
+		have := slices.Compact(slices.Sorted(slices.Values(got[who])))
+		slices.Sort(may)
+		if !slices.Equal(have, may) {
+			t.Errorf("%s may\n  %s\nand should\n  %s", who, strings.Join(have, "\n  "), strings.Join(may, "\n  "))
+		}
+	}
+	same(t, "roles and policies", slices.Sorted(maps.Keys(got)), "[AgentInventoryRole AgentNotificationRole AgentPaymentRole AgentShippingRole Application Operator ScheduleRole SchedulerRole SupervisorRole]")
+}
+
+// The one wildcard there is: a function in a VPC, and nowhere else.
+func TestVPC(t *testing.T) {
+	x := template(t, func(stack awscdk.Stack, p *infra.Props) {
+		vpc := awsec2.Vpc_FromVpcAttributes(stack, str("Vpc"), &awsec2.VpcAttributes{
+			VpcId: str("vpc-0123456789abcdef0"), AvailabilityZones: jsii.Strings("eu-central-1a"), PrivateSubnetIds: jsii.Strings("subnet-0123456789abcdef0"),
+		})
+		a := p.Agents["payment"]
+		a.VPC = vpc
+		p.Agents["payment"] = a
+	})
+	for _, problem := range loose(x) {
+		if !strings.HasPrefix(problem, "AgentPaymentRole, VpcNetworkInterfaces:") {
+			t.Error(problem)
+		}
+	}
+	same(t, "subnet", at(x.of("AWS::Lambda::Function")["AgentPayment"].Properties, "VpcConfig", "SubnetIds", 0), "subnet-0123456789abcdef0")
+	same(t, "others", x.of("AWS::Lambda::Function")["AgentShipping"].Properties["VpcConfig"], nil)
+}
+
+func findings(stack awscdk.Stack) []string {
+	awscdk.Aspects_Of(stack).Add(cdknag.NewAwsSolutionsChecks(&cdknag.NagPackProps{Verbose: jsii.Bool(true), Reports: jsii.Bool(false)}), nil)
+	a := assertions.Annotations_FromStack(stack)
+	pattern := assertions.Match_StringLikeRegexp(str("AwsSolutions-.*"))
+	var all []string
+	for _, m := range append(*a.FindError(str("*"), pattern), *a.FindWarning(str("*"), pattern)...) {
+		text, err := json.Marshal(m)
+		if err != nil {
+			panic(err)
+		}
+		all = append(all, string(text))
+	}
+	return all
+}
+
+// cdk-nag has nothing to say, and what it was told to pass over has a reason that a person can
+// judge.
+func TestNag(t *testing.T) {
+	needNode(t)
+	for name, change := range map[string]func(*infra.Props){
+		"default": func(*infra.Props) {},
+		"all options": func(p *infra.Props) {
+			p.CustomerManagedKey, p.EventBridgeRule, p.RemovalPolicy = true, true, awscdk.RemovalPolicy_DESTROY
+		},
+	} {
+		_, stack := newStack("Nag")
+		p := shop(stack)
+		change(p)
+		infra.NewStepkeeper(stack, "Engine", p)
+		for _, f := range findings(stack) {
+			t.Errorf("%s: %s", name, f)
+		}
+		passed := 0
+		for id, r := range read(t, stack).Resources {
+			for _, s := range list(at(r.Metadata, "cdk_nag", "rules_to_suppress")) {
+				passed++
+				if reason := fmt.Sprint(at(s, "reason")); len(reason) < 40 || !strings.HasSuffix(reason, ".") {
+					t.Errorf("%s: %s is passed over because of %q", id, at(s, "id"), reason)
+				}
+			}
+		}
+		same(t, name+": passed over", passed, 9) // seven dead-letter queues, quarantine, missed ticks
+	}
+	_, stack := newStack("Planted")
+	infra.NewStepkeeper(stack, "Engine", shop(stack))
+	awssqs.NewQueue(stack, str("Planted"), nil)
+	if f := strings.Join(findings(stack), "\n"); !strings.Contains(f, "AwsSolutions-SQS3") || !strings.Contains(f, "AwsSolutions-SQS4") {
+		t.Errorf("a queue without protection is not found: %q", f)
+	}
+}

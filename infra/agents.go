@@ -1,0 +1,127 @@
+package infra
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+	"github.com/aws/jsii-runtime-go"
+
+	"github.com/stepkeeper/stepkeeper/infra/build"
+	"github.com/stepkeeper/stepkeeper/shared/deployment"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+func (s *Stepkeeper) addAgent(name string, a Agent) error {
+	queue := s.queues[port.Requests(name)]
+	senders := func(arn ...*string) {
+		for _, to := range []string{port.Replies, port.Quarantine} {
+			s.senders[to] = append(s.senders[to], arn...)
+		}
+	}
+	if a.External {
+		for _, arn := range a.SenderARNs {
+			senders(str(arn))
+		}
+		return nil
+	}
+	id := "Agent" + pascal(name)
+	if a.Function != nil {
+		role, err := s.adoptFunction(name, a)
+		if err != nil {
+			return err
+		}
+		senders(role.RoleArn())
+		s.addMapping(id+"Mapping", a.Function, queue)
+		return nil
+	}
+	folder, err := s.agentFolder(name, a)
+	if err != nil {
+		return err
+	}
+	f, role := s.addFunction(function{
+		id: id, folder: folder, description: fmt.Sprintf("agent of the %s service", name),
+		memory: a.Memory, timeout: a.Timeout, environment: s.agentEnvironment(name, a),
+		access: s.agentAccess(name, a), loops: true, vpc: a.VPC, subnets: a.Subnets, groups: a.SecurityGroups,
+	})
+	s.functions[name], s.roles[name] = f, role
+	senders(role.RoleArn())
+	s.addMapping(id+"Mapping", f, queue)
+	return nil
+}
+
+// agentFolder builds the agent's function.
+func (s *Stepkeeper) agentFolder(name string, a Agent) (string, error) {
+	if a.Folder != "" {
+		folder, err := filepath.Abs(a.Folder)
+		if err != nil {
+			return "", fmt.Errorf("agent %q: %w", name, err)
+		}
+		return s.assets.folder("agent-"+name, folder, nil)
+	}
+	settings, err := httpAgent(name, a)
+	if err != nil {
+		return "", err
+	}
+	return s.assets.folder("agent-"+name, build.HTTPAgent, map[string][]byte{deployment.AgentFile: settings})
+}
+
+func (s *Stepkeeper) agentEnvironment(name string, a Agent) map[string]*string {
+	environment := map[string]*string{}
+	for variable, value := range a.Environment {
+		environment[variable] = str(value)
+	}
+	environment[deployment.VarAgent] = str(name)
+	environment[deployment.VarQueues] = s.urls(port.Requests(name), port.Replies, port.Quarantine)
+	if ledger := s.ledgers[name]; ledger != nil {
+		environment[deployment.VarLedger] = ledger.TableName()
+	}
+	if len(a.Secrets) > 0 {
+		where := map[string]any{}
+		for variable, v := range a.Secrets {
+			if v.secret != nil {
+				place := map[string]*string{"secret": v.secret.SecretFullArn()}
+				if v.field != "" {
+					place["field"] = str(v.field)
+				}
+				where[variable] = place
+				continue
+			}
+			where[variable] = map[string]*string{"parameter": v.parameter.ParameterName()}
+		}
+		environment[deployment.VarSecrets] = awscdk.Stack_Of(s.Construct).ToJsonString(where, nil)
+	}
+	return environment
+}
+
+// adoptFunction gives a function of the app's own its permissions and settings. Of an imported one
+// only its role is known, and CDK adds the permissions to that role if it may.
+func (s *Stepkeeper) adoptFunction(name string, a Agent) (awsiam.IRole, error) {
+	role := a.Function.Role()
+	if role == nil {
+		return nil, fmt.Errorf("agent %q: its function was imported without its role; import it with FunctionAttributes.Role", name)
+	}
+	for _, statement := range s.agentAccess(name, a) {
+		role.AddToPrincipalPolicy(statement)
+	}
+	if own, made := a.Function.(awslambda.Function); made {
+		var errs []error
+		environment := s.agentEnvironment(name, a)
+		for _, variable := range sorted(environment) {
+			own.AddEnvironment(str(variable), environment[variable], nil)
+		}
+		if timeout := own.Timeout(); timeout == nil || *timeout.ToSeconds(nil) < a.Timeout.Seconds() {
+			errs = append(errs, fmt.Errorf("agent %q: Timeout is %s, which is more than its function's own; give both the same", name, a.Timeout))
+		}
+		if resource, is := own.Node().DefaultChild().(awslambda.CfnFunction); is {
+			resource.AddPropertyOverride(str("RecursiveLoop"), str("Allow")) // rule 1
+		}
+		return role, errors.Join(errs...)
+	}
+	awscdk.Annotations_Of(s.Construct).AddInfo(jsii.Sprintf(
+		"agent %s: its function was made elsewhere; set its variables and RecursiveLoop: Allow there", name))
+	return role, nil
+}

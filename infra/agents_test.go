@@ -1,0 +1,187 @@
+package infra_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssecretsmanager"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsssm"
+	"github.com/aws/jsii-runtime-go"
+
+	"github.com/stepkeeper/stepkeeper/infra"
+	"github.com/stepkeeper/stepkeeper/infra/build"
+)
+
+func variables(x tmpl, function string) any {
+	return at(x.of("AWS::Lambda::Function")[function].Properties, "Environment", "Variables")
+}
+
+// withSecrets gives the payment agent a file that needs two of them.
+func withSecrets(stack awscdk.Stack, p *infra.Props) {
+	file, err := os.CreateTemp("", "agents-*.yaml")
+	if err != nil {
+		panic(err)
+	}
+	defer file.Close()
+	_, _ = file.WriteString("agents: {payment: {url: '${env:PAYMENT_URL}', headers: {Authorization: 'Bearer ${env:TOKEN}', X-Shop: '${env:SHOP}'}}}\n")
+	secret := awssecretsmanager.Secret_FromSecretCompleteArn(stack, str("Token"), str("arn:aws:secretsmanager:eu-central-1:123456789012:secret:pay-AbCdEf"))
+	parameter := awsssm.StringParameter_FromSecureStringParameterAttributes(stack, str("Url"), &awsssm.SecureStringParameterAttributes{ParameterName: str("/pay/url")})
+	p.Agents["payment"] = infra.Agent{
+		HTTP: file.Name(), Environment: map[string]string{"SHOP": "one"},
+		Secrets: map[string]infra.Secret{"TOKEN": infra.SecretValue(secret, "token", nil), "PAYMENT_URL": infra.ParameterValue(parameter, nil)},
+	}
+}
+
+// Secrets go by reference: the template says where they are, and the agent alone may read them.
+func TestSecrets(t *testing.T) {
+	x := template(t, withSecrets)
+	same(t, "where", at(variables(x, "AgentPayment"), "STEPKEEPER_SECRETS"),
+		`{"PAYMENT_URL":{"parameter":"/pay/url"},"TOKEN":{"field":"token","secret":"arn:aws:secretsmanager:eu-central-1:123456789012:secret:pay-AbCdEf"}}`)
+	same(t, "others' secrets", at(variables(x, "AgentShipping"), "STEPKEEPER_SECRETS"), nil)
+	var who []string
+	for _, s := range allowed(x) {
+		for _, a := range s.actions {
+			if strings.HasPrefix(a, "secretsmanager:") || strings.HasPrefix(a, "ssm:") {
+				who = append(who, fmt.Sprint(s.where, " ", a, " ", s.resources))
+			}
+		}
+	}
+	slices.Sort(who)
+	same(t, "who may", strings.Join(who, "; "), "AgentPaymentRole secretsmanager:GetSecretValue [arn:aws:secretsmanager:eu-central-1:123456789012:secret:pay-AbCdEf]; "+
+		"AgentPaymentRole ssm:GetParameter [arn:AWS::Partition:ssm:eu-central-1:123456789012:parameter/pay/url]")
+}
+
+// Each kind of agent: a folder, a function of the app's own, one that was imported, a process elsewhere.
+func TestKindsOfAgents(t *testing.T) {
+	var built []build.Binary
+	folder, code := t.TempDir(), t.TempDir()
+	if err := os.WriteFile(filepath.Join(code, "bootstrap"), []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	x := template(t, func(stack awscdk.Stack, p *infra.Props) {
+		p.Build = func(b build.Binary) error { built = append(built, b); return fake(b) }
+		p.Agents["payment"] = infra.Agent{Folder: folder, Memory: 512}
+		p.Agents["shipping"] = infra.Agent{Function: awslambda.NewFunction(stack, str("Mine"), &awslambda.FunctionProps{
+			Runtime: awslambda.Runtime_PROVIDED_AL2023(), Handler: str("bootstrap"), Timeout: awscdk.Duration_Minutes(jsii.Number(2)),
+			Code: awslambda.Code_FromAsset(str(code), nil),
+		}), Timeout: 2 * time.Minute}
+		p.Agents["notification"] = infra.Agent{External: true, SenderARNs: []string{"arn:aws:iam::123456789012:role/printer"}}
+	})
+	same(t, "functions", len(x.of("AWS::Lambda::Function")), 5)
+	var packages []string
+	for _, b := range built {
+		packages = append(packages, strings.TrimPrefix(b.Package, "github.com/stepkeeper/stepkeeper/"))
+	}
+	same(t, "built once each", packages, fmt.Sprint([]string{"functions/scheduler/bootstrap", "functions/supervisor/bootstrap", "functions/agent/bootstrap", folder}))
+	same(t, "memory", x.of("AWS::Lambda::Function")["AgentPayment"].Properties["MemorySize"], 512)
+
+	var mine resource
+	for id, r := range x.Resources {
+		if r.Type == "AWS::Lambda::Function" && strings.HasPrefix(id, "Mine") {
+			mine = r
+		}
+	}
+	same(t, "own function's guard", mine.Properties["RecursiveLoop"], "Allow")
+	same(t, "own function's name as an agent", at(mine.Properties, "Environment", "Variables", "STEPKEEPER_AGENT"), "shipping")
+	same(t, "own function's ledger", target(at(mine.Properties, "Environment", "Variables", "STEPKEEPER_LEDGER")), "LedgerShipping")
+	same(t, "own function's queue", x.of("AWS::SQS::Queue")["RequestsShipping"].Properties["VisibilityTimeout"], 720)
+	same(t, "mappings", len(x.of("AWS::Lambda::EventSourceMapping")), 6)
+	_, queue := x.of("AWS::SQS::Queue")["RequestsNotification"]
+	same(t, "an external agent's queue", queue, true)
+}
+
+// What cannot be deployed is told at synthesis, all of it, before anything is built.
+func TestRefused(t *testing.T) {
+	needNode(t)
+	write := func(name, text string) string {
+		file := filepath.Join(t.TempDir(), name)
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	const step = "{agent: payment, operation: run, timeout: 58s, grade: fenced, onFailure: undo, undo: none}"
+	for _, c := range []struct {
+		name   string
+		change func(p *infra.Props)
+		want   []string
+	}{
+		{"a step that Lambda would cut off", func(p *infra.Props) {
+			p.Workflows = append(p.Workflows, write("long.yaml", "workflow: long\nsteps:\n  a: "+step+"\n"))
+		}, []string{"long.yaml:3:", "the timeout of step a, 58s, is longer than agent payment can work at a time, 57s"}},
+		{"unknown agent, file without workflow", func(p *infra.Props) {
+			delete(p.Agents, "payment")
+			p.Workflows = append(p.Workflows, t.TempDir())
+		}, []string{"there is no agent payment", "holds no *.yaml"}},
+		{"workflow twice", func(p *infra.Props) { p.Workflows = append(p.Workflows, p.Workflows[0]) }, []string{"workflow order is already defined"}},
+		{"secret that nobody gives", func(p *infra.Props) {
+			p.Agents["payment"] = infra.Agent{HTTP: write("a.yaml", "agents: {payment: {url: 'https://p.example', headers: {Authorization: '${env:TOKEN}'}}}")}
+		}, []string{`agent "payment": ${env:TOKEN} is neither in Secrets nor in Environment`}},
+		{"file without the agent", func(p *infra.Props) {
+			p.Agents["payment"] = infra.Agent{HTTP: write("a.yaml", "agents: {other: {url: 'https://p.example'}}")}
+		}, []string{`has no agent "payment"`}},
+		{"wrong in the file", func(p *infra.Props) {
+			p.Agents["payment"] = infra.Agent{HTTP: write("a.yaml", "agents: {payment: {url: 'ftp://p.example', batch: 50}}")}
+		}, []string{"begins with https", "batch is 50"}},
+		{"build that fails", func(p *infra.Props) {
+			p.Build = nil
+			p.Agents["payment"] = infra.Agent{Folder: t.TempDir()}
+			p.Build = func(b build.Binary) error {
+				if filepath.IsAbs(b.Package) {
+					return build.Go(b)
+				}
+				return fake(b)
+			}
+		}, []string{"go build . in "}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, stack := newStack("Refused")
+			p := shop(stack)
+			c.change(p)
+			defer func() {
+				text := fmt.Sprint(recover())
+				for _, want := range c.want {
+					if !strings.Contains(text, want) {
+						t.Errorf("%q is not told in %s", want, text)
+					}
+				}
+			}()
+			infra.NewStepkeeper(stack, "Engine", p)
+			t.Error("it was accepted")
+		})
+	}
+}
+
+// Props are checked without the CDK; one error lists everything.
+func TestProps(t *testing.T) {
+	defer func() {
+		text := fmt.Sprint(recover())
+		for _, want := range []string{
+			"Shards is 5000", "SweepInterval is 45s", "TaskTTL is 1m0s", "Workflows names no file", "Tuning.MaxReceives is 2",
+			"Tuning.Intake.Batch is 11", "Tuning.Replies.MaxConcurrency is 1", `agent "Pay": the name must be`, "exactly one of HTTP, Folder, Function and External must be set, not 2",
+			"exactly one of HTTP, Folder, Function and External must be set, not 0", "Timeout is 1s", "Memory is 64", "secret TOKEN must be made with",
+			"Replicas[0]", `ReplyTo "control"`,
+		} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%q is not told in\n%s", want, text)
+			}
+		}
+	}()
+	infra.NewStepkeeper(nil, "Engine", &infra.Props{
+		Shards: 5000, SweepInterval: 45 * time.Second, TaskTTL: time.Minute, Replicas: []infra.Replica{{Region: "eu-west-1", KeyARN: "arn"}},
+		Tuning: infra.Tuning{MaxReceives: 2, Intake: infra.Mapping{Batch: 11}, Replies: infra.Mapping{MaxConcurrency: 1}},
+		Agents: map[string]infra.Agent{
+			"Pay":  {HTTP: "a.yaml", External: true},
+			"mail": {Timeout: time.Second, Memory: 64, Secrets: map[string]infra.Secret{"TOKEN": {}}},
+		},
+		ReplyTo: map[string]awssqs.IQueue{"control": nil},
+	})
+}

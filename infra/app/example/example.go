@@ -1,0 +1,165 @@
+// Package example is the stack of the order example, with all that its app can be told.
+package example
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
+	"github.com/aws/jsii-runtime-go"
+	"github.com/cdklabs/cdk-nag-go/cdknag/v2"
+
+	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent/agentsfile"
+	"github.com/stepkeeper/stepkeeper/infra"
+	"github.com/stepkeeper/stepkeeper/infra/build"
+)
+
+// Add adds the stack to the app, told by its context.
+func Add(app awscdk.App) (err error) {
+	defer func() { // constructs panic; people read errors
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%v", p)
+		}
+	}()
+	c := &settings{app: app}
+	sweep, err := time.ParseDuration(c.text("sweep", "1m"))
+	if err != nil {
+		return fmt.Errorf("context sweep: %w", err)
+	}
+	agents, err := agentsOf(c.text("agents", filepath.Join("app", "agents.yaml")))
+	if err != nil {
+		return err
+	}
+	stack := awscdk.NewStack(app, jsii.String(c.text("stack", "Stepkeeper")), &awscdk.StackProps{
+		Description: jsii.String("Stepkeeper: orders that end done or undone"),
+		Env:         environment(),
+	})
+	props := &infra.Props{
+		Workflows: c.list("workflows", filepath.Join("..", "workflows", "order.yaml")), Agents: agents,
+		AlarmEmail: c.text("email", ""), Operators: c.list("operators", ""),
+		EventBridgeRule: c.truth("rule", false), X86: c.truth("x86", false), CustomerManagedKey: c.truth("key", false),
+		FinishedOrders: c.truth("finished", false), SweepInterval: sweep,
+	}
+	if !c.truth("keep", true) {
+		props.RemovalPolicy = awscdk.RemovalPolicy_DESTROY
+	}
+	if folder := c.text("prebuilt", ""); folder != "" {
+		props.Build = prebuilt(folder)
+	}
+	replyTo(stack, c, props)
+	if c.err != nil {
+		return c.err
+	}
+	infra.NewStepkeeper(stack, "Engine", props)
+	if c.truth("nag", false) {
+		awscdk.Aspects_Of(stack).Add(cdknag.NewAwsSolutionsChecks(&cdknag.NagPackProps{Verbose: jsii.Bool(true)}), nil)
+	}
+	return c.err
+}
+
+// environment is the account and Region of the user's credentials, where CDK knows them.
+func environment() *awscdk.Environment {
+	account, region := os.Getenv("CDK_DEFAULT_ACCOUNT"), os.Getenv("CDK_DEFAULT_REGION")
+	if account == "" || region == "" {
+		return nil
+	}
+	return &awscdk.Environment{Account: &account, Region: &region}
+}
+
+// agentsOf makes a function of each HTTP agent in the file.
+func agentsOf(file string) (map[string]infra.Agent, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("agents: %w", err)
+	}
+	all, err := agentsfile.Read(data)
+	if err != nil {
+		return nil, fmt.Errorf("agents file %s: %w", file, err)
+	}
+	agents := make(map[string]infra.Agent, len(all.Agents))
+	for name, a := range all.Agents {
+		if a.External {
+			agents[name] = infra.Agent{External: true}
+			continue
+		}
+		agents[name] = infra.Agent{HTTP: file}
+	}
+	return agents, nil
+}
+
+// replyTo is where the example's application reads how its orders are going.
+func replyTo(stack awscdk.Stack, c *settings, props *infra.Props) {
+	props.ReplyTo = map[string]awssqs.IQueue{}
+	given := c.list("reply-to", "")
+	for _, pair := range given {
+		name, arn, _ := strings.Cut(pair, "=")
+		props.ReplyTo[name] = awssqs.Queue_FromQueueArn(stack, jsii.String("ReplyTo"+name), &arn)
+	}
+	if len(given) > 0 {
+		return
+	}
+	queue := awssqs.NewQueue(stack, jsii.String("ShopStatus"), &awssqs.QueueProps{
+		EnforceSSL: jsii.Bool(true), Encryption: awssqs.QueueEncryption_SQS_MANAGED,
+		RetentionPeriod: awscdk.Duration_Days(jsii.Number(4)), RemovalPolicy: props.RemovalPolicy,
+	})
+	infra.Accept(queue, "AwsSolutions-SQS3", "The example's own status queue has no dead-letter queue: its messages are read once and not worked on.")
+	props.ReplyTo["shop"] = queue
+	awscdk.NewCfnOutput(stack, jsii.String("ShopStatusUrl"), &awscdk.CfnOutputProps{Value: queue.QueueUrl(), Description: jsii.String("reply-to shop")})
+}
+
+// prebuilt copies functions that were built before, by the last folder but one of their packages.
+func prebuilt(folder string) build.Builder {
+	return func(b build.Binary) error {
+		in, err := os.Open(filepath.Join(folder, filepath.Base(filepath.Dir(b.Package)), "bootstrap"))
+		if err != nil {
+			return fmt.Errorf("prebuilt functions: %w", err)
+		}
+		defer in.Close()
+		out, err := os.OpenFile(b.Out, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o755)
+		if err != nil {
+			return fmt.Errorf("prebuilt functions: %w", err)
+		}
+		_, err = io.Copy(out, in)
+		if closed := out.Close(); err == nil {
+			err = closed
+		}
+		return err
+	}
+}
+
+// settings reads the context.
+type settings struct {
+	app awscdk.App
+	err error
+}
+
+func (c *settings) text(name, otherwise string) string {
+	switch v := c.app.Node().TryGetContext(jsii.String(name)).(type) {
+	case string:
+		return v
+	case bool:
+		return fmt.Sprint(v)
+	}
+	return otherwise
+}
+
+func (c *settings) list(name, otherwise string) []string {
+	return strings.FieldsFunc(c.text(name, otherwise), func(r rune) bool { return r == ',' })
+}
+
+func (c *settings) truth(name string, otherwise bool) bool {
+	switch text := c.text(name, fmt.Sprint(otherwise)); text {
+	case "true":
+		return true
+	case "false":
+		return false
+	default:
+		c.err = fmt.Errorf("context %s is %.40q; true or false is meant", name, text)
+		return otherwise
+	}
+}

@@ -1,0 +1,193 @@
+package infra
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent"
+	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent/agentsfile"
+	"github.com/stepkeeper/stepkeeper/infra/build"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/deployment"
+	"github.com/stepkeeper/stepkeeper/shared/lambdaevent"
+	"github.com/stepkeeper/stepkeeper/shared/workflow"
+	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
+)
+
+// assets are what the functions are made of: binaries, and compiled files beside them, so that no
+// function carries YAML. The folder is gone once CDK has copied it.
+type assets struct {
+	props    Props
+	dir      string
+	built    map[string]string // by package
+	warnings []string
+	plain    map[string]bool // agents with a plain operation, which need a ledger (P31)
+	flows    map[string][]byte
+}
+
+func newAssets(p Props) (*assets, error) {
+	dir, err := os.MkdirTemp("", "stepkeeper-functions-")
+	if err != nil {
+		return nil, fmt.Errorf("folder for the functions: %w", err)
+	}
+	return &assets{props: p, dir: dir, built: map[string]string{}, plain: map[string]bool{}, flows: map[string][]byte{}}, nil
+}
+
+func (a *assets) close() { _ = os.RemoveAll(a.dir) }
+
+// folder builds a package and puts files beside it.
+func (a *assets) folder(name, pkg string, files map[string][]byte) (string, error) {
+	binary := a.built[pkg]
+	if binary == "" {
+		binary = filepath.Join(a.dir, fmt.Sprintf("built-%d", len(a.built)))
+		if err := a.props.Build(build.Binary{Package: pkg, X86: a.props.X86, Out: binary}); err != nil {
+			return "", err
+		}
+		a.built[pkg] = binary
+	}
+	folder := filepath.Join(a.dir, name)
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return "", err
+	}
+	if err := os.Link(binary, filepath.Join(folder, "bootstrap")); err != nil {
+		return "", err
+	}
+	if err := os.Chmod(binary, 0o755); err != nil { // the same mode on every machine: it is in the hash
+		return "", err
+	}
+	for _, file := range slices.Sorted(maps.Keys(files)) {
+		path := filepath.Join(folder, file)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return "", err
+		}
+		if err := os.WriteFile(path, files[file], 0o644); err != nil {
+			return "", err
+		}
+	}
+	return folder, nil
+}
+
+// workflows compiles all files. The error lists every problem of every file.
+func (a *assets) workflows() error {
+	options := source.Options{
+		KnownAgents: slices.Sorted(maps.Keys(a.props.Agents)),
+		MaxTimeout:  a.maxTimeout,
+	}
+	from := map[string]string{}
+	var failed []error
+	for _, place := range a.props.Workflows {
+		files, err := workflowFiles(place)
+		failed = append(failed, err)
+		for _, file := range files {
+			d, problems := source.LoadFile(file, options)
+			if err := problems.Err(); err != nil {
+				failed = append(failed, err)
+				continue
+			}
+			for _, p := range problems {
+				a.warnings = append(a.warnings, p.String())
+			}
+			if other, twice := from[d.Name]; twice {
+				failed = append(failed, fmt.Errorf("%s: workflow %s is already defined in %s; rename one of them", file, d.Name, other))
+				continue
+			}
+			from[d.Name] = file
+			failed = append(failed, a.add(d))
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// maxTimeout is the longest timeout that a step of the agent can have: one handling must end
+// before the function's context does (rule 3), and a second is for what comes before the call. An
+// external agent runs as long as it likes.
+func (a *assets) maxTimeout(agent string) core.Duration {
+	settings := a.props.Agents[agent]
+	if settings.External {
+		return 0
+	}
+	return core.DurationOf(settings.Timeout - lambdaevent.Reserve - time.Second)
+}
+
+func (a *assets) add(d *core.Definition) error {
+	data, err := workflow.Encode(d)
+	if err != nil {
+		return err
+	}
+	a.flows[filepath.Join(deployment.WorkflowsFolder, d.Name+".json")] = data
+	for i := range d.Steps {
+		if d.Steps[i].Grade == core.Plain {
+			a.plain[d.Steps[i].Agent] = true
+		}
+	}
+	return nil
+}
+
+func workflowFiles(place string) ([]string, error) {
+	info, err := os.Stat(place)
+	if err != nil {
+		return nil, fmt.Errorf("workflows: %w", err)
+	}
+	if !info.IsDir() {
+		return []string{place}, nil
+	}
+	entries, err := os.ReadDir(place)
+	if err != nil {
+		return nil, fmt.Errorf("workflows: %w", err)
+	}
+	var files []string
+	for _, e := range entries {
+		if ext := filepath.Ext(e.Name()); !e.IsDir() && (ext == ".yaml" || ext == ".yml") && !strings.HasPrefix(e.Name(), ".") {
+			files = append(files, filepath.Join(place, e.Name()))
+		}
+	}
+	if len(files) == 0 {
+		return nil, fmt.Errorf("workflows: folder %s holds no *.yaml", place)
+	}
+	return files, nil
+}
+
+// httpAgent compiles the settings of one agent, and checks them as the function will, with a value
+// in the place of each secret.
+func httpAgent(name string, a Agent) ([]byte, error) {
+	data, err := os.ReadFile(a.HTTP)
+	if err != nil {
+		return nil, fmt.Errorf("agent %q: %w", name, err)
+	}
+	all, err := agentsfile.Read(data)
+	if err != nil {
+		return nil, fmt.Errorf("agents file %s: %w", a.HTTP, err)
+	}
+	settings, there := all.Agents[name]
+	if !there {
+		return nil, fmt.Errorf("agents file %s has no agent %q", a.HTTP, name)
+	}
+	if settings.External {
+		return nil, fmt.Errorf("agents file %s says that agent %q is external; say so here too: Agent{External: true}", a.HTTP, name)
+	}
+	own := httpagent.Config{Agents: map[string]httpagent.Agent{name: settings}}
+	compiled, err := httpagent.Encode(own)
+	if err != nil {
+		return nil, err
+	}
+	var missing []error
+	_, err = httpagent.Decode(compiled, func(variable string) (string, bool) {
+		if value, set := a.Environment[variable]; set {
+			return value, true
+		}
+		if _, secret := a.Secrets[variable]; !secret {
+			missing = append(missing, fmt.Errorf("agents file %s, agent %q: ${env:%s} is neither in Secrets nor in Environment", a.HTTP, name, variable))
+		}
+		return "https://secret.invalid", true
+	})
+	if err != nil {
+		missing = append(missing, fmt.Errorf("agents file %s: %w", a.HTTP, err))
+	}
+	return compiled, errors.Join(missing...)
+}

@@ -1,0 +1,163 @@
+package infra
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
+
+	"github.com/stepkeeper/stepkeeper/infra/build"
+	"github.com/stepkeeper/stepkeeper/shared/dynamo"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+var (
+	agentName   = regexp.MustCompile(`^[a-z][a-z0-9-]{0,39}$`)
+	replyToName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$`)
+)
+
+// maxFunction is Lambda's own limit.
+const maxFunction = 15 * time.Minute
+
+// maxAgents of one deployment: an address of a queue takes some 130 bytes.
+const maxAgents = 20
+
+// withDefaults answers a copy that is complete. The error lists all that is wrong.
+func (p Props) withDefaults() (Props, error) {
+	c := &checker{}
+	orElse(&p.SweepInterval, time.Minute)
+	orElse(&p.Shards, dynamo.DefaultShards)
+	orElse(&p.RemovalPolicy, awscdk.RemovalPolicy_RETAIN)
+	orElse(&p.LogRetention, awslogs.RetentionDays_ONE_MONTH)
+	if p.Build == nil {
+		p.Build = build.Go
+	}
+	c.within("Shards", p.Shards, 1, 1024)
+	c.spanning("SweepInterval", p.SweepInterval, time.Second, time.Minute, time.Second)
+	if p.SweepInterval > 30*time.Second && p.SweepInterval < time.Minute {
+		c.wrong("SweepInterval is %s; it must be 1 m, or 1 s to 30 s", p.SweepInterval)
+	}
+	if p.TaskTTL != 0 {
+		c.spanning("TaskTTL", p.TaskTTL, time.Hour, 10*365*24*time.Hour, time.Second)
+	}
+	if len(p.Workflows) == 0 {
+		c.wrong("Workflows names no file; an engine without a workflow refuses every order")
+	}
+	if len(p.Agents) == 0 {
+		c.wrong("Agents is empty; every step of a workflow needs one")
+	}
+	if len(p.Agents) > maxAgents {
+		c.wrong("Agents has %d; %d are possible, because their queues must fit into the 4 KB of a function's environment; make a second deployment", len(p.Agents), maxAgents)
+	}
+	c.tuning(&p.Tuning)
+	managed := p.CustomerManagedKey || p.Key != nil
+	for i, r := range p.Replicas {
+		if r.Region == "" || (r.KeyARN != "") != managed {
+			c.wrong("Replicas[%d] must name a Region, and a key there if and only if the deployment has a key of its own", i)
+		}
+	}
+	agents := make(map[string]Agent, len(p.Agents))
+	for _, name := range slices.Sorted(maps.Keys(p.Agents)) {
+		a := p.Agents[name]
+		c.agent(name, &a)
+		agents[name] = a
+	}
+	p.Agents = agents
+	own := []string{port.Intake, port.Replies, port.Control, port.Quarantine}
+	for _, name := range slices.Sorted(maps.Keys(p.ReplyTo)) {
+		if !replyToName.MatchString(name) || slices.Contains(own, name) || p.ReplyTo[name] == nil {
+			c.wrong("ReplyTo %.90q must be letters, digits, '.', '_' and '-', must not be a queue of the deployment's own, and must name a queue", name)
+		}
+	}
+	return p, errors.Join(c.problems...)
+}
+
+type checker struct{ problems []error }
+
+func (c *checker) wrong(format string, args ...any) {
+	c.problems = append(c.problems, fmt.Errorf(format, args...))
+}
+
+func (c *checker) within(what string, n, least, most int) {
+	if n < least || n > most {
+		c.wrong("%s is %d; %d to %d are possible", what, n, least, most)
+	}
+}
+
+func (c *checker) spanning(what string, d, least, most, unit time.Duration) {
+	if d < least || d > most || d%unit != 0 {
+		c.wrong("%s is %s; %s to %s are possible, in steps of %s", what, d, least, most, unit)
+	}
+}
+
+func (c *checker) tuning(t *Tuning) {
+	for name, m := range map[string]*Mapping{"Tuning.Intake": &t.Intake, "Tuning.Replies": &t.Replies, "Tuning.Control": &t.Control} {
+		c.mapping(name, m, port.MaxBatch)
+	}
+	orElse(&t.SchedulerMemory, 256)
+	orElse(&t.SupervisorMemory, 256)
+	orElse(&t.SchedulerTimeout, 30*time.Second)
+	orElse(&t.MaxReceives, 10)
+	orElse(&t.OldestMessage, 5*time.Minute)
+	orElse(&t.OldestRequest, 15*time.Minute)
+	orElse(&t.OldestOverdue, 5*time.Minute)
+	c.within("Tuning.SchedulerMemory", t.SchedulerMemory, 128, 10_240)
+	c.within("Tuning.SupervisorMemory", t.SupervisorMemory, 128, 10_240)
+	c.spanning("Tuning.SchedulerTimeout", t.SchedulerTimeout, 5*time.Second, maxFunction, time.Second)
+	c.within("Tuning.MaxReceives", t.MaxReceives, 5, 1000) // rule 3
+	c.within("Tuning.ReservedSupervisors", t.ReservedSupervisors, 0, 1000)
+	for name, d := range map[string]time.Duration{"OldestMessage": t.OldestMessage, "OldestRequest": t.OldestRequest, "OldestOverdue": t.OldestOverdue} {
+		c.spanning("Tuning."+name, d, time.Minute, 4*24*time.Hour, time.Second)
+	}
+}
+
+func (c *checker) mapping(what string, m *Mapping, batch int) {
+	orElse(&m.Batch, batch)
+	orElse(&m.MaxConcurrency, 10)
+	c.within(what+".Batch", m.Batch, 1, port.MaxBatch)
+	c.within(what+".MaxConcurrency", m.MaxConcurrency, 2, 1000) // rule 2: never without
+	c.spanning(what+".Window", m.Window, 0, 5*time.Minute, time.Second)
+}
+
+func (c *checker) agent(name string, a *Agent) {
+	what := fmt.Sprintf("agent %q", name)
+	if !agentName.MatchString(name) {
+		c.wrong("%s: the name must be small letters, digits and -, at most 40, a letter first", what)
+	}
+	kinds := 0
+	for _, set := range []bool{a.HTTP != "", a.Folder != "", a.Function != nil, a.External} {
+		if set {
+			kinds++
+		}
+	}
+	if kinds != 1 {
+		c.wrong("%s: exactly one of HTTP, Folder, Function and External must be set, not %d", what, kinds)
+	}
+	if len(a.SenderARNs) > 0 && !a.External {
+		c.wrong("%s: SenderARNs is for external agents", what)
+	}
+	orElse(&a.Timeout, time.Minute)
+	orElse(&a.Memory, 128)
+	c.mapping(what, &a.Mapping, 5)
+	c.within(what+": Memory", a.Memory, 128, 10_240)
+	c.spanning(what+": Timeout", a.Timeout, 5*time.Second, maxFunction, time.Second)
+	for variable, s := range a.Secrets {
+		if (s.secret == nil) == (s.parameter == nil) {
+			c.wrong("%s: secret %s must be made with SecretValue or ParameterValue", what, variable)
+		} else if s.secret != nil && s.secret.SecretFullArn() == nil {
+			c.wrong("%s: secret %s must be known by its complete ARN, for a permission without wildcards", what, variable)
+		}
+	}
+}
+
+func orElse[T comparable](value *T, otherwise T) {
+	var zero T
+	if *value == zero {
+		*value = otherwise
+	}
+}

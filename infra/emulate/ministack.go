@@ -1,0 +1,89 @@
+// Package emulate changes a synthesised template where an emulator is unlike AWS, so that what is
+// deployed to AWS need not know of emulators.
+package emulate
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// MiniStack changes a template for MiniStack 1.5.33 with policies enforced. Two things are unlike
+// AWS there:
+//
+//   - A batch of SQS is an action of its own, sqs:SendMessageBatch and the like; AWS asks for
+//     sqs:SendMessage. Statements that allow the one allow the other here, so that a grant that is
+//     missing is still missing.
+//   - aws:PrincipalArn of a function is its session's; on AWS it is its role's. Conditions on roles
+//     get the sessions of those roles beside them.
+func MiniStack(template []byte) ([]byte, error) {
+	var t map[string]any
+	if err := json.Unmarshal(template, &t); err != nil {
+		return nil, fmt.Errorf("template for MiniStack: %w", err)
+	}
+	walk(t)
+	return json.Marshal(t)
+}
+
+var batches = []string{"sqs:SendMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility"}
+
+func walk(v any) {
+	switch x := v.(type) {
+	case []any:
+		for _, e := range x {
+			walk(e)
+		}
+	case map[string]any:
+		statement(x)
+		for _, e := range x {
+			walk(e)
+		}
+	}
+}
+
+func statement(s map[string]any) {
+	action, is := s["Action"]
+	if _, effect := s["Effect"].(string); !is || !effect {
+		return
+	}
+	actions := listed(action)
+	for _, a := range slices.Clone(actions) {
+		if name, _ := a.(string); slices.Contains(batches, name) {
+			actions = append(actions, name+"Batch")
+		}
+	}
+	s["Action"] = actions
+	condition, _ := s["Condition"].(map[string]any)
+	unless, _ := condition["ArnNotEquals"].(map[string]any)
+	if principals, there := unless["aws:PrincipalArn"]; there {
+		delete(condition, "ArnNotEquals")
+		condition["ArnNotLike"] = map[string]any{"aws:PrincipalArn": sessions(listed(principals))}
+	}
+}
+
+// sessions adds the sessions of the template's own roles.
+func sessions(principals []any) []any {
+	for _, p := range slices.Clone(principals) {
+		get, _ := p.(map[string]any)
+		of := listed(get["Fn::GetAtt"])
+		if len(of) != 2 || of[1] != "Arn" {
+			continue
+		}
+		if role, _ := of[0].(string); strings.Contains(role, "Role") {
+			principals = append(principals, map[string]any{"Fn::Sub": "arn:aws:sts::${AWS::AccountId}:assumed-role/${" + role + "}/*"})
+		}
+	}
+	return principals
+}
+
+func listed(v any) []any {
+	switch x := v.(type) {
+	case nil:
+		return nil
+	case []any:
+		return x
+	default:
+		return []any{x}
+	}
+}

@@ -1,0 +1,33 @@
+package emulate_test
+
+import (
+	"bytes"
+	"os"
+	"testing"
+
+	"github.com/stepkeeper/stepkeeper/infra/emulate"
+)
+
+func TestMiniStack(t *testing.T) {
+	for _, c := range []struct{ name, in, want string }{
+		{"allowed", `{"P":{"Effect":"Allow","Action":"sqs:SendMessage","Resource":"q"}}`,
+			`{"P":{"Action":["sqs:SendMessage","sqs:SendMessageBatch"],"Effect":"Allow","Resource":"q"}}`},
+		{"not allowed", `{"P":{"Effect":"Allow","Action":["sqs:ReceiveMessage"],"Resource":"q"}}`,
+			`{"P":{"Action":["sqs:ReceiveMessage"],"Effect":"Allow","Resource":"q"}}`},
+		{"refused unless known", `{"P":[{"Effect":"Deny","Action":"sqs:SendMessage","Condition":{"ArnNotEquals":{"aws:PrincipalArn":[{"Fn::GetAtt":["ARole1","Arn"]},"arn:x"]}}}]}`,
+			`{"P":[{"Action":["sqs:SendMessage","sqs:SendMessageBatch"],"Condition":{"ArnNotLike":{"aws:PrincipalArn":[{"Fn::GetAtt":["ARole1","Arn"]},"arn:x",{"Fn::Sub":"arn:aws:sts::${AWS::AccountId}:assumed-role/${ARole1}/*"}]}},"Effect":"Deny"}]}`},
+	} {
+		got, err := emulate.MiniStack([]byte(c.in))
+		if err != nil || string(got) != c.want {
+			t.Errorf("%s:\n got %s %v\nwant %s", c.name, got, err, c.want)
+		}
+	}
+	shop, err := os.ReadFile("../testdata/shop.template.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := emulate.MiniStack(shop)
+	if err != nil || bytes.Contains(got, []byte("ArnNotEquals")) || bytes.Count(got, []byte("assumed-role")) != 4+4+5 {
+		t.Errorf("%v; %d sessions", err, bytes.Count(got, []byte("assumed-role")))
+	}
+}

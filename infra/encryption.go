@@ -1,0 +1,56 @@
+package infra
+
+import (
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awskms"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssnssubscriptions"
+	"github.com/aws/jsii-runtime-go"
+)
+
+// addKey makes the one key that encrypts everything, where one is asked for (rule 22).
+func (s *Stepkeeper) addKey() {
+	if s.key = s.props.Key; s.key != nil || !s.props.CustomerManagedKey {
+		return
+	}
+	k := awskms.NewKey(s.Construct, str("Key"), &awskms.KeyProps{
+		Description: str("Stepkeeper: orders, tasks, queues, alerts, logs"), EnableKeyRotation: jsii.Bool(true), RemovalPolicy: s.props.RemovalPolicy,
+	})
+	stack := awscdk.Stack_Of(s.Construct)
+	// Services that use the key on their own behalf: alarms publish, logs are written.
+	letService(k, "Alarms", "cloudwatch.amazonaws.com", map[string]any{
+		"StringEquals": map[string]any{"aws:SourceAccount": stack.Account()},
+	}, "kms:Decrypt", "kms:GenerateDataKey")
+	letService(k, "Events", "events.amazonaws.com", map[string]any{
+		"StringEquals": map[string]any{"aws:SourceAccount": stack.Account()},
+	}, "kms:Decrypt", "kms:GenerateDataKey")
+	logs := stack.FormatArn(&awscdk.ArnComponents{Service: str("logs"), Resource: str("log-group"), ResourceName: str("*"), ArnFormat: awscdk.ArnFormat_COLON_RESOURCE_NAME})
+	letService(k, "Logs", "logs."+*stack.Region()+".amazonaws.com", map[string]any{
+		"ArnLike": map[string]any{"kms:EncryptionContext:aws:logs:arn": logs},
+	}, "kms:Decrypt", "kms:DescribeKey", "kms:Encrypt", "kms:GenerateDataKey", "kms:GenerateDataKeyWithoutPlaintext", "kms:ReEncryptFrom", "kms:ReEncryptTo")
+	s.key = k
+}
+
+func letService(k awskms.Key, sid, service string, conditions map[string]any, actions ...string) {
+	k.AddToResourcePolicy(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
+		Sid: str(sid), Principals: &[]awsiam.IPrincipal{awsiam.NewServicePrincipal(str(service), nil)},
+		Actions: jsii.Strings(actions...), Resources: jsii.Strings("*"), Conditions: &conditions,
+	}), nil)
+}
+
+// addTopic makes the topic of alerts and alarms.
+func (s *Stepkeeper) addTopic() {
+	s.alerts = awssns.NewTopic(s.Construct, str("Alerts"), &awssns.TopicProps{
+		EnforceSSL: jsii.Bool(true), MasterKey: s.key, DisplayName: str("Stepkeeper"),
+	})
+	stack := awscdk.Stack_Of(s.Construct)
+	s.alerts.AddToResourcePolicy(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
+		Sid: str("Alarms"), Principals: &[]awsiam.IPrincipal{awsiam.NewServicePrincipal(str("cloudwatch.amazonaws.com"), nil)},
+		Actions: jsii.Strings("sns:Publish"), Resources: &[]*string{s.alerts.TopicArn()},
+		Conditions: &map[string]any{"StringEquals": map[string]any{"aws:SourceAccount": stack.Account()}},
+	}))
+	if s.props.AlarmEmail != "" {
+		s.alerts.AddSubscription(awssnssubscriptions.NewEmailSubscription(str(s.props.AlarmEmail), nil))
+	}
+}

@@ -1,0 +1,89 @@
+package infra
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsec2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
+	"github.com/aws/jsii-runtime-go"
+)
+
+// function is one of our own Lambda functions.
+type function struct {
+	id, folder, description string
+	memory                  int
+	timeout                 time.Duration
+	environment             map[string]*string
+	access                  []awsiam.PolicyStatement
+	loops                   bool // one of the circle Scheduler, agent, Scheduler
+	reserved                int
+	vpc                     awsec2.IVpc
+	subnets                 *awsec2.SubnetSelection
+	groups                  []awsec2.ISecurityGroup
+}
+
+// addFunction makes a function with a role and a log group of its own (rules 18, 20).
+func (s *Stepkeeper) addFunction(f function) (awslambda.Function, awsiam.Role) {
+	logs := awslogs.NewLogGroup(s.Construct, str(f.id+"Logs"), &awslogs.LogGroupProps{
+		Retention: s.props.LogRetention, RemovalPolicy: s.props.RemovalPolicy, EncryptionKey: s.key,
+	})
+	// The ARN of a log group stands for the group with its streams.
+	statements := append(f.access, allow("Logs", []string{"logs:CreateLogStream", "logs:PutLogEvents"}, logs.LogGroupArn()))
+	if s.key != nil {
+		statements = append(statements, allow("Key", useKey, s.key.KeyArn()))
+	}
+	if f.vpc != nil {
+		statements = append(statements, vpcAccess())
+	}
+	// Inline, so that no function exists a moment before its permissions do.
+	role := awsiam.NewRole(s.Construct, str(f.id+"Role"), &awsiam.RoleProps{
+		AssumedBy: awsiam.NewServicePrincipal(str("lambda.amazonaws.com"), nil), Description: str("Stepkeeper: " + f.description),
+		InlinePolicies: &map[string]awsiam.PolicyDocument{
+			"Access": awsiam.NewPolicyDocument(&awsiam.PolicyDocumentProps{Statements: &statements}),
+		},
+	})
+	if f.vpc != nil {
+		Accept(role, "AwsSolutions-IAM5", "Lambda makes the network interfaces of a function in a VPC under names that are not known before, and the Describe actions know no resources.")
+	}
+	props := &awslambda.FunctionProps{
+		Description: str("Stepkeeper: " + f.description),
+		Runtime:     awslambda.Runtime_PROVIDED_AL2023(), Handler: str("bootstrap"), Architecture: awslambda.Architecture_ARM_64(),
+		Code: awslambda.Code_FromAsset(str(f.folder), nil), Role: role, LogGroup: logs, LoggingFormat: awslambda.LoggingFormat_JSON,
+		MemorySize: num(f.memory), Timeout: seconds(f.timeout), Environment: &f.environment,
+		EnvironmentEncryption: s.key,
+		Vpc:                   f.vpc, VpcSubnets: f.subnets,
+	}
+	if s.props.X86 {
+		props.Architecture = awslambda.Architecture_X86_64()
+	}
+	if len(f.groups) > 0 {
+		props.SecurityGroups = &f.groups
+	}
+	if f.loops {
+		props.RecursiveLoop = awslambda.RecursiveLoop_ALLOW // rule 1: our own guard is the hop budget (P23)
+	}
+	if f.reserved > 0 {
+		props.ReservedConcurrentExecutions = num(f.reserved)
+	}
+	return awslambda.NewFunction(s.Construct, str(f.id), props), role
+}
+
+// addMapping makes a function take from a queue (rules 2 to 4). It is not an event source of CDK's,
+// which would grant more than is used.
+func (s *Stepkeeper) addMapping(id string, f awslambda.IFunction, q *queue) {
+	props := &awslambda.EventSourceMappingProps{
+		Target: f, EventSourceArn: q.queue.QueueArn(), BatchSize: num(q.mapping.Batch),
+		MaxConcurrency: num(q.mapping.MaxConcurrency), ReportBatchItemFailures: jsii.Bool(true),
+	}
+	if q.mapping.Window > 0 {
+		props.MaxBatchingWindow = seconds(q.mapping.Window)
+	}
+	awslambda.NewEventSourceMapping(s.Construct, str(id), props)
+}
+
+func sorted[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }

@@ -1,0 +1,202 @@
+package infra_test
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/assertions"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
+	"github.com/aws/jsii-runtime-go"
+
+	"github.com/stepkeeper/stepkeeper/infra"
+	"github.com/stepkeeper/stepkeeper/infra/build"
+)
+
+var update = flag.Bool("update", false, "write the golden template")
+
+// All tests that need the CDK are in this package: it starts one Node process for all of them.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	code := m.Run()
+	jsii.Close()
+	os.Exit(code)
+}
+
+// needNode skips where there is no Node, as on a machine with nothing but Go; `make test-infra`
+// fails there.
+func needNode(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("SKIPPED: -short")
+	}
+	if _, err := exec.LookPath("node"); err == nil {
+		return
+	}
+	if os.Getenv("STEPKEEPER_NEED_NODE") != "" {
+		t.Fatal("the CDK needs Node 20 or later, and there is none; install it")
+	}
+	t.Skip("SKIPPED: the CDK needs Node, and there is none; NOTHING OF THE TEMPLATE WAS TESTED. Install Node and run make test-infra")
+}
+
+// fake stands in for the Go toolchain: what is in a binary does not matter to a template.
+func fake(b build.Binary) error {
+	return os.WriteFile(b.Out, []byte(b.Package), 0o600)
+}
+
+const account, region = "123456789012", "eu-central-1"
+
+func newStack(id string) (awscdk.App, awscdk.Stack) {
+	app := awscdk.NewApp(&awscdk.AppProps{AnalyticsReporting: jsii.Bool(false)})
+	return app, awscdk.NewStack(app, jsii.String(id), &awscdk.StackProps{
+		Env: &awscdk.Environment{Account: jsii.String(account), Region: jsii.String(region)},
+	})
+}
+
+// shop is the order example.
+func shop(stack awscdk.Stack) *infra.Props {
+	p := &infra.Props{
+		Workflows: []string{"../workflows/order.yaml"}, Agents: map[string]infra.Agent{}, Build: fake, AlarmEmail: "ops@example.com",
+		ReplyTo: map[string]awssqs.IQueue{
+			"shop": awssqs.Queue_FromQueueArn(stack, jsii.String("Shop"), jsii.String("arn:aws:sqs:"+region+":"+account+":shop-status")),
+		},
+	}
+	for _, name := range []string{"inventory", "payment", "shipping", "notification"} {
+		p.Agents[name] = infra.Agent{HTTP: "app/agents.yaml"}
+	}
+	return p
+}
+
+// template synthesises the example, changed by the test.
+func template(t *testing.T, change func(stack awscdk.Stack, p *infra.Props)) tmpl {
+	t.Helper()
+	needNode(t)
+	_, stack := newStack("Test")
+	p := shop(stack)
+	if change != nil {
+		change(stack, p)
+	}
+	infra.NewStepkeeper(stack, "Engine", p)
+	return read(t, stack)
+}
+
+func read(t *testing.T, stack awscdk.Stack) tmpl {
+	t.Helper()
+	data, err := json.Marshal(assertions.Template_FromStack(stack, nil).ToJSON())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out tmpl
+	if err := json.Unmarshal(data, &out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+type tmpl struct {
+	Resources map[string]resource
+	Outputs   map[string]struct {
+		Value       any
+		Description string
+	}
+}
+
+type resource struct {
+	Type           string
+	Properties     map[string]any
+	Metadata       map[string]any
+	DeletionPolicy string
+}
+
+// of lists the resources of a type by the readable part of their IDs.
+func (x tmpl) of(kind string) map[string]resource {
+	found := map[string]resource{}
+	for id, r := range x.Resources {
+		if r.Type == kind {
+			found[plainID(id)] = r
+		}
+	}
+	return found
+}
+
+// plainID cuts the construct's own ID and CDK's hash off.
+func plainID(id string) string {
+	id = strings.TrimPrefix(id, "Engine")
+	if len(id) > 8 && strings.Trim(id[len(id)-8:], "0123456789ABCDEF") == "" {
+		id = id[:len(id)-8]
+	}
+	return id
+}
+
+// at walks into maps and lists.
+func at(v any, path ...any) any {
+	for _, step := range path {
+		switch key := step.(type) {
+		case string:
+			m, _ := v.(map[string]any)
+			v = m[key]
+		case int:
+			l, _ := v.([]any)
+			if key >= len(l) {
+				return nil
+			}
+			v = l[key]
+		}
+	}
+	return v
+}
+
+func list(v any) []any {
+	switch x := v.(type) {
+	case nil:
+		return nil
+	case []any:
+		return x
+	default:
+		return []any{x}
+	}
+}
+
+// target is the readable ID that a reference points to: a Ref, a GetAtt, or a Join of one with more.
+func target(v any) string {
+	switch x := v.(type) {
+	case string:
+		return x
+	case map[string]any:
+		if ref, ok := x["Ref"].(string); ok {
+			return plainID(ref)
+		}
+		if get, ok := x["Fn::GetAtt"].([]any); ok {
+			return plainID(get[0].(string))
+		}
+		if join, ok := x["Fn::Join"].([]any); ok {
+			var all []string
+			for _, part := range list(join[1]) {
+				all = append(all, target(part))
+			}
+			return strings.Join(all, "")
+		}
+	}
+	return fmt.Sprint(v)
+}
+
+func same(t *testing.T, what string, got, want any) {
+	t.Helper()
+	if g, w := shown(got), shown(want); g != w {
+		t.Errorf("%s is %s, want %s", what, g, w)
+	}
+}
+
+// shown prints numbers of a template, which are all floats, as people write them.
+func shown(v any) string {
+	if f, is := v.(float64); is {
+		return strconv.FormatFloat(f, 'f', -1, 64)
+	}
+	return fmt.Sprint(v)
+}

@@ -1,0 +1,37 @@
+package infra
+
+import (
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/jsii-runtime-go"
+)
+
+// OutputVersion is the major version of the outputs below; the command line reads them.
+const OutputVersion = "1"
+
+// addOutputs writes what programs outside must know. The keys are the construct's ID and a name:
+// ShopIntakeUrl. An agent's queue is Requests<Agent>Url, with the logical name as its description.
+func (s *Stepkeeper) addOutputs() {
+	s.output("Version", OutputVersion, "version of these outputs")
+	s.output("OrdersTable", *s.orders.TableName(), "orders as received")
+	s.output("TasksTable", *s.tasks.TableName(), "state store")
+	s.output("DefinitionsTable", *s.definitions.TableName(), "compiled workflows")
+	s.output("Shards", *jsii.Sprintf("%d", s.props.Shards), "shards of the index")
+	s.output("Finished", *jsii.Sprintf("%t", s.props.FinishedOrders), "whether ended orders are in the index")
+	for _, name := range sorted(s.queues) {
+		q := s.queues[name]
+		s.output(pascal(name)+"Url", *q.queue.QueueUrl(), name)
+		s.output(pascal(name)+"DeadUrl", *q.dead.QueueUrl(), "dead letters of "+name)
+	}
+	s.output("QuarantineUrl", *s.quarantine.QueueUrl(), "quarantine")
+	s.output("MissedSweepsUrl", *s.missed.QueueUrl(), "ticks of the schedule that were given up")
+	s.output("AlertsTopic", *s.alerts.TopicArn(), "alerts and alarms")
+	s.output("SupervisorFunction", *s.functions["supervisor"].FunctionName(), "Supervisor")
+	s.output("SchedulerFunction", *s.functions["scheduler"].FunctionName(), "Scheduler")
+	s.output("ApplicationPolicy", *s.application.ManagedPolicyArn(), "attach to roles of applications")
+	s.output("OperatorPolicy", *s.operator.ManagedPolicyArn(), "attach to roles of operators")
+}
+
+func (s *Stepkeeper) output(name, value, description string) {
+	o := awscdk.NewCfnOutput(s.Construct, str("Output"+name), &awscdk.CfnOutputProps{Value: &value, Description: &description})
+	o.OverrideLogicalId(str(pascal(*s.Construct.Node().Id()) + name))
+}

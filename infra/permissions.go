@@ -1,0 +1,146 @@
+package infra
+
+import (
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
+	"github.com/aws/jsii-runtime-go"
+
+	"github.com/stepkeeper/stepkeeper/shared/dynamo"
+)
+
+// Rule 21: statements are written out, because CDK's grants allow more than is used. Nobody has
+// Scan, DeleteItem or BatchWriteItem. A transaction needs the actions of its parts.
+
+// allow is one statement of an identity policy.
+func allow(sid string, actions []string, resources ...*string) awsiam.PolicyStatement {
+	return awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
+		Sid: str(sid), Effect: awsiam.Effect_ALLOW, Actions: jsii.Strings(actions...), Resources: &resources,
+	})
+}
+
+var (
+	get        = []string{"dynamodb:GetItem"}
+	getAndPut  = []string{"dynamodb:GetItem", "dynamodb:PutItem"}
+	query      = []string{"dynamodb:Query"}
+	take       = []string{"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"}
+	takeBack   = append([]string{"sqs:ChangeMessageVisibility"}, take...)
+	send       = []string{"sqs:SendMessage"}
+	attributes = []string{"sqs:GetQueueAttributes"}
+	useKey     = []string{"kms:Decrypt", "kms:GenerateDataKey"}
+)
+
+func index(t awsdynamodb.TableV2) *string {
+	return awscdk.Fn_Join(str(""), &[]*string{t.TableArn(), str("/index/" + dynamo.IndexName)})
+}
+
+func arns(queues ...awssqs.IQueue) []*string {
+	all := make([]*string, len(queues))
+	for i, q := range queues {
+		all[i] = q.QueueArn()
+	}
+	return all
+}
+
+// schedulerAccess is all that the Scheduler may.
+func (s *Stepkeeper) schedulerAccess() []awsiam.PolicyStatement {
+	to := arns(s.queues["control"].queue, s.quarantine)
+	for _, agent := range s.agentNames() {
+		to = append(to, s.Requests(agent).QueueArn())
+	}
+	statements := []awsiam.PolicyStatement{
+		allow("Take", take, arns(s.queues["intake"].queue, s.queues["replies"].queue, s.queues["control"].queue)...),
+		allow("OrdersAndTasks", getAndPut, s.orders.TableArn(), s.tasks.TableArn()),
+		allow("Definitions", getAndPut, s.definitions.TableArn()),
+		allow("Send", send, to...),
+		allow("Alert", []string{"sns:Publish"}, s.alerts.TopicArn()),
+	}
+	if len(s.props.ReplyTo) > 0 {
+		var queues []*string
+		for _, name := range s.replyToNames() {
+			queues = append(queues, s.props.ReplyTo[name].QueueArn())
+		}
+		statements = append(statements, allow("Status", send, queues...))
+		statements = append(statements, s.replyToKeys()...)
+	}
+	return statements
+}
+
+// replyToKeys lets the Scheduler encrypt for the applications' queues that have keys of their own.
+func (s *Stepkeeper) replyToKeys() []awsiam.PolicyStatement {
+	var keys []*string
+	for _, name := range s.replyToNames() {
+		if k := s.props.ReplyTo[name].EncryptionMasterKey(); k != nil {
+			keys = append(keys, k.KeyArn())
+		}
+	}
+	if len(keys) == 0 {
+		return nil
+	}
+	return []awsiam.PolicyStatement{allow("StatusKeys", useKey, keys...)}
+}
+
+// supervisorAccess is all that the Supervisor may. It claims nothing and sends no request (P16), so
+// that it may not send to an agent's queue either.
+func (s *Stepkeeper) supervisorAccess() []awsiam.PolicyStatement {
+	var requests []*string
+	for _, agent := range s.agentNames() {
+		requests = append(requests, s.Requests(agent).QueueArn())
+	}
+	return []awsiam.PolicyStatement{
+		allow("Due", query, index(s.tasks)),
+		allow("Tasks", getAndPut, s.tasks.TableArn()),
+		allow("OrdersAndDefinitions", get, s.orders.TableArn(), s.definitions.TableArn()),
+		allow("Backlog", attributes, requests...),
+		allow("Send", send, s.queues["control"].queue.QueueArn()),
+		allow("Alert", []string{"sns:Publish"}, s.alerts.TopicArn()),
+	}
+}
+
+// agentAccess is all that an agent may: nothing of the engine's tables.
+func (s *Stepkeeper) agentAccess(name string, a Agent) []awsiam.PolicyStatement {
+	statements := []awsiam.PolicyStatement{
+		allow("Take", takeBack, s.Requests(name).QueueArn()),
+		allow("Send", send, arns(s.queues["replies"].queue, s.quarantine)...),
+	}
+	if ledger := s.ledgers[name]; ledger != nil {
+		statements = append(statements, allow("Ledger", getAndPut, ledger.TableArn()))
+	}
+	return append(statements, secretAccess(a)...)
+}
+
+func secretAccess(a Agent) (statements []awsiam.PolicyStatement) {
+	var secrets, parameters, keys []*string
+	for _, variable := range sorted(a.Secrets) {
+		v := a.Secrets[variable]
+		if v.secret != nil {
+			secrets = append(secrets, v.secret.SecretFullArn())
+		} else {
+			parameters = append(parameters, v.parameter.ParameterArn())
+		}
+		if v.key != nil {
+			keys = append(keys, v.key.KeyArn())
+		}
+	}
+	if len(secrets) > 0 {
+		statements = append(statements, allow("Secrets", []string{"secretsmanager:GetSecretValue"}, secrets...))
+	}
+	if len(parameters) > 0 {
+		statements = append(statements, allow("Parameters", []string{"ssm:GetParameter"}, parameters...))
+	}
+	if len(keys) > 0 {
+		statements = append(statements, allow("SecretKeys", []string{"kms:Decrypt"}, keys...))
+	}
+	return statements
+}
+
+// vpcAccess is for functions in a VPC. The interfaces are made by Lambda under names that nobody
+// knows before, and the Describe actions know no resources: the one wildcard of all policies, and
+// only there.
+func vpcAccess() awsiam.PolicyStatement {
+	return allow("VpcNetworkInterfaces", []string{
+		"ec2:AssignPrivateIpAddresses", "ec2:CreateNetworkInterface", "ec2:DeleteNetworkInterface",
+		"ec2:DescribeNetworkInterfaces", "ec2:DescribeSubnets", "ec2:UnassignPrivateIpAddresses",
+	}, str("*"))
+}

@@ -1,0 +1,154 @@
+package infra
+
+import (
+	"time"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsec2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awskms"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssecretsmanager"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsssm"
+
+	"github.com/stepkeeper/stepkeeper/infra/build"
+)
+
+// Props of a deployment. Workflows and Agents are required; the zero value of everything else is
+// its default.
+type Props struct {
+	// Workflows are files, or folders of which all *.yaml and *.yml are taken. They are checked
+	// against the agents, and against what Lambda can hold (rule 3), and compiled.
+	Workflows []string
+	// Agents by the names that the workflows use: small letters, digits and -.
+	Agents map[string]Agent
+	// ReplyTo are the applications' own status queues by the logical name that an order may give.
+	ReplyTo map[string]awssqs.IQueue
+
+	// AlarmEmail gets alerts and alarms; "" is nobody, until you subscribe to the topic.
+	AlarmEmail string
+	// RemovalPolicy of tables, queues, key and logs; default RETAIN, with deletion protection of
+	// the tables. DESTROY is for trying things out.
+	RemovalPolicy awscdk.RemovalPolicy
+	// Operators are ARNs of roles and users that may put messages of a dead-letter queue back where
+	// they came from. Nobody else but the functions may send to the internal queues.
+	Operators []string
+
+	// SweepInterval is how often the Supervisor looks for what is overdue: 1 m (default), or 1 s to
+	// 30 s, which takes several sweeps within one invocation (rule 16).
+	SweepInterval time.Duration
+	// EventBridgeRule uses a rule for the Supervisor's schedule, in place of EventBridge Scheduler,
+	// which some emulators do not fire.
+	EventBridgeRule bool
+
+	// Shards of the index of due tasks: 2 × index writes per second / 1000, rounded up; default 8
+	// (rule 11).
+	Shards int
+	// FinishedOrders keeps ended orders in the index too, for listings: one more write per order.
+	FinishedOrders bool
+	// TaskTTL is how long an ended task is kept, 1 h to 10 years; 0: for ever. The order itself
+	// stays (P26).
+	TaskTTL time.Duration
+	// Replicas are Regions that get copies of the tables, for disaster recovery only: one Region is
+	// active (rule 14). The stack must have an explicit Region.
+	Replicas []Replica
+
+	// CustomerManagedKey encrypts everything with a key of the deployment's own, in place of the
+	// keys of the services (rule 22). Key is used if given.
+	CustomerManagedKey bool
+	Key                awskms.IKey
+	// X86 builds for x86-64; default arm64.
+	X86 bool
+	// LogRetention of all functions; default one month.
+	LogRetention awslogs.RetentionDays
+	// Tuning of Scheduler, Supervisor and alarms.
+	Tuning Tuning
+	// Build makes the functions; nil: build.Go.
+	Build build.Builder
+}
+
+// Replica is a copy of the tables in another Region.
+type Replica struct {
+	Region string
+	KeyARN string // of a key there; required with a customer-managed key, and only with one
+}
+
+// Tuning has good defaults. See docs/aws-rules.md for what each figure bounds.
+type Tuning struct {
+	// Intake, Replies and Control are the three mappings of the Scheduler.
+	Intake, Replies, Control Mapping
+	// SchedulerMemory and SupervisorMemory in MB; default 256. Memory is also the share of a CPU.
+	SchedulerMemory, SupervisorMemory int
+	// SchedulerTimeout of one batch, 5 s to 15 m; default 30 s.
+	SchedulerTimeout time.Duration
+	// MaxReceives before a message goes to its dead-letter queue, 5 to 1000; default 10 (rule 3).
+	MaxReceives int
+	// ReservedSupervisors is a reserved concurrency; 0: none, because in a new account it fails the
+	// deploy (rule 16). Two at once do no harm.
+	ReservedSupervisors int
+	// OldestMessage is the age of a message in intake, replies or control that alarms; default 5 m.
+	OldestMessage time.Duration
+	// OldestRequest is the same for the agents' queues; default 15 m: a flood may wait (P32).
+	OldestRequest time.Duration
+	// OldestOverdue is the age of the most overdue task that alarms; default 5 m.
+	OldestOverdue time.Duration
+}
+
+// Mapping is between a queue and the function that takes from it. Partial batches are always on
+// (rule 2).
+type Mapping struct {
+	Batch          int           // messages at once, 1 to 10; default 10 for the Scheduler, 5 for agents (rule 4)
+	Window         time.Duration // wait for a fuller batch, up to 5 m in whole seconds; default 0
+	MaxConcurrency int           // functions at the same time, 2 to 1000; default 10
+}
+
+// Agent is one remote service. Exactly one of HTTP, Folder, Function and External is set.
+type Agent struct {
+	// HTTP is a file of agents, YAML, as `stepkeeper dev --agents` reads it; the entry of the
+	// agent's name is deployed as the ready HTTP agent. Concurrency and batch of the file do not
+	// apply here.
+	HTTP string
+	// Folder holds a Go main package that calls agent.Serve.
+	Folder string
+	// Function is one of your own that takes the queue as SQS events. A function made in this app
+	// gets its settings and permissions; of an imported one you have to see to both. Timeout must
+	// not be more than the function's.
+	Function awslambda.IFunction
+	// External: a process elsewhere takes requests-<name> and sends to replies. It needs
+	// permission to do so, and its role must be among SenderARNs.
+	External   bool
+	SenderARNs []string
+
+	Mapping
+	Timeout     time.Duration     // of one batch, 5 s to 15 m; default 1 m. A step's timeout must be 3 s less, or shorter (rule 3)
+	Memory      int               // MB; default 128
+	Environment map[string]string // further variables; never secrets
+	// Secrets by the variable that stands for them, as in ${env:TOKEN} of an agents file. They are
+	// read at run time and never stand in the template or in the function's settings.
+	Secrets map[string]Secret
+	// VPC that the function runs in; nil: none. Subnets and SecurityGroups as CDK has them.
+	VPC            awsec2.IVpc
+	Subnets        *awsec2.SubnetSelection
+	SecurityGroups []awsec2.ISecurityGroup
+}
+
+// Secret is where a secret is kept; make it with SecretValue or ParameterValue.
+type Secret struct {
+	secret    awssecretsmanager.ISecret
+	field     string
+	parameter awsssm.IParameter
+	key       awskms.IKey
+}
+
+// SecretValue is a secret of Secrets Manager, known by its complete ARN. field names a text in a
+// secret that is a JSON object, "" is the whole. key is the secret's own, nil where it has none.
+func SecretValue(secret awssecretsmanager.ISecret, field string, key awskms.IKey) Secret {
+	return Secret{secret: secret, field: field, key: key}
+}
+
+// ParameterValue is a SecureString of the Parameter Store. key is the parameter's own, nil where it
+// is encrypted with the account's.
+func ParameterValue(parameter awsssm.IParameter, key awskms.IKey) Secret {
+	return Secret{parameter: parameter, key: key}
+}

@@ -1,0 +1,135 @@
+package infra
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
+	"github.com/aws/jsii-runtime-go"
+
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// queue is a standard queue with its dead letters.
+type queue struct {
+	queue, dead awssqs.Queue
+	mapping     Mapping
+	timeout     time.Duration // of the function that takes from it
+	oldest      time.Duration // that alarms
+}
+
+// Retention: a dead letter must outlive the search for its cause (rule 6).
+const (
+	retention     = 4 * 24 * time.Hour
+	deadRetention = 14 * 24 * time.Hour
+)
+
+func (s *Stepkeeper) addQueues() {
+	t := s.props.Tuning
+	s.quarantine = s.deadQueue("Quarantine", "it is where messages end that nobody can read; nothing takes from it by itself")
+	s.missed = s.deadQueue("MissedSweeps", "it is itself a dead-letter queue, of the schedule")
+	s.addQueue(port.Intake, t.Intake, t.SchedulerTimeout, t.OldestMessage)
+	s.addQueue(port.Replies, t.Replies, t.SchedulerTimeout, t.OldestMessage)
+	s.addQueue(port.Control, t.Control, t.SchedulerTimeout, t.OldestMessage)
+	for _, name := range s.agentNames() {
+		a := s.props.Agents[name]
+		s.addQueue(port.Requests(name), a.Mapping, a.Timeout, t.OldestRequest)
+	}
+}
+
+func (s *Stepkeeper) addQueue(name string, m Mapping, timeout, oldest time.Duration) {
+	id := pascal(name)
+	dead := s.deadQueue(id+"Dead", "it is itself a dead-letter queue")
+	props := s.queueProps(retention)
+	props.VisibilityTimeout = seconds(6*timeout + m.Window) // rule 3
+	props.DeadLetterQueue = &awssqs.DeadLetterQueue{Queue: dead, MaxReceiveCount: num(s.props.Tuning.MaxReceives)}
+	s.queues[name] = &queue{queue: awssqs.NewQueue(s.Construct, str(id), props), dead: dead, mapping: m, timeout: timeout, oldest: oldest}
+}
+
+func (s *Stepkeeper) deadQueue(id, why string) awssqs.Queue {
+	q := awssqs.NewQueue(s.Construct, str(id), s.queueProps(deadRetention))
+	Accept(q, "AwsSolutions-SQS3", "A dead-letter queue is asked for. This queue has none: "+why+".")
+	return q
+}
+
+func (s *Stepkeeper) queueProps(keep time.Duration) *awssqs.QueueProps {
+	props := &awssqs.QueueProps{
+		Encryption: awssqs.QueueEncryption_SQS_MANAGED, EnforceSSL: jsii.Bool(true),
+		RetentionPeriod: seconds(keep), RemovalPolicy: s.props.RemovalPolicy,
+	}
+	if s.key != nil {
+		props.Encryption, props.EncryptionMasterKey = awssqs.QueueEncryption_KMS, s.key
+	}
+	return props
+}
+
+// nameSenders says on each queue who may send to it (rules 20, 21), whatever other policies in the
+// account allow. Anybody in the account whom a policy lets may send orders and commands.
+func (s *Stepkeeper) nameSenders() {
+	for _, name := range slices.Sorted(maps.Keys(s.queues)) {
+		q := s.queues[name].queue
+		if name == port.Intake || name == port.Control {
+			refuseSenders(q, "OnlyFromThisAccount", map[string]any{
+				"StringNotEquals": map[string]any{"aws:PrincipalAccount": awscdk.Stack_Of(s.Construct).Account()},
+			})
+			continue
+		}
+		s.onlyFrom(q, s.senders[name])
+	}
+	s.onlyFrom(s.quarantine, s.senders[port.Quarantine])
+}
+
+func (s *Stepkeeper) onlyFrom(q awssqs.Queue, arns []*string) {
+	for _, arn := range s.props.Operators {
+		arns = append(arns, str(arn))
+	}
+	refuseSenders(q, "OnlyKnownSenders", map[string]any{"ArnNotEquals": map[string]any{"aws:PrincipalArn": arns}})
+}
+
+func refuseSenders(q awssqs.Queue, sid string, unless map[string]any) {
+	q.AddToResourcePolicy(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
+		Sid: str(sid), Effect: awsiam.Effect_DENY, Principals: &[]awsiam.IPrincipal{awsiam.NewAnyPrincipal()},
+		Actions: jsii.Strings("sqs:SendMessage"), Resources: &[]*string{q.QueueArn()}, Conditions: &unless,
+	}))
+}
+
+// urls is the JSON object of queue addresses that a function reads; the addresses are only known at
+// deploy.
+func (s *Stepkeeper) urls(names ...string) *string {
+	object := map[string]*string{}
+	for _, name := range names {
+		if name == port.Quarantine {
+			object[name] = s.quarantine.QueueUrl()
+			continue
+		}
+		object[name] = s.queues[name].queue.QueueUrl()
+	}
+	return awscdk.Stack_Of(s.Construct).ToJsonString(object, nil)
+}
+
+func seconds(d time.Duration) awscdk.Duration {
+	return awscdk.Duration_Seconds(jsii.Number(d.Seconds()))
+}
+
+// pascal makes the ID of a construct out of a logical name: requests-credit-check gives
+// RequestsCreditCheck.
+func pascal(name string) string {
+	var id []byte
+	upper := true
+	for i := range len(name) {
+		c := name[i]
+		switch {
+		case c == '-':
+			upper = true
+			continue
+		case upper && c >= 'a' && c <= 'z':
+			c -= 'a' - 'A'
+		}
+		upper = false
+		id = append(id, c)
+	}
+	return string(id)
+}

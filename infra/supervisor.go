@@ -1,0 +1,106 @@
+package infra
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsevents"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awseventstargets"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsscheduler"
+	"github.com/aws/jsii-runtime-go"
+
+	"github.com/stepkeeper/stepkeeper/infra/build"
+	"github.com/stepkeeper/stepkeeper/shared/deployment"
+)
+
+// Rule 16: a tick that could not be delivered within a minute is the next one's business.
+const (
+	tickRetries = 2
+	tickAge     = 60 // seconds
+)
+
+func (s *Stepkeeper) addSupervisor() error {
+	folder, err := s.assets.folder("supervisor", build.Supervisor, nil)
+	if err != nil {
+		return err
+	}
+	environment := s.engineEnvironment()
+	environment[deployment.VarName] = s.Construct.Node().Path()
+	capacity := map[string]int{}
+	for _, name := range s.agentNames() {
+		a := s.props.Agents[name]
+		capacity[name] = a.MaxConcurrency * a.Batch // P32
+	}
+	object, err := json.Marshal(capacity)
+	if err != nil {
+		return err
+	}
+	environment[deployment.VarCapacity] = str(string(object))
+	if s.props.SweepInterval < time.Minute {
+		environment[deployment.VarSweepEvery] = str(s.props.SweepInterval.String())
+	}
+	// What Lambda could not deliver goes to the queue of missed ticks, by the function's own role.
+	access := append(s.supervisorAccess(), allow("Missed", send, s.missed.QueueArn()))
+	f, role := s.addFunction(function{
+		id: "Supervisor", folder: folder, description: "hands back what is overdue, asks, alerts",
+		memory: s.props.Tuning.SupervisorMemory, timeout: time.Minute, environment: environment,
+		access: access, reserved: s.props.Tuning.ReservedSupervisors,
+	})
+	s.functions["supervisor"], s.roles["supervisor"] = f, role
+	awslambda.NewCfnEventInvokeConfig(s.Construct, str("SupervisorInvocations"), &awslambda.CfnEventInvokeConfigProps{
+		FunctionName: f.FunctionName(), Qualifier: str("$LATEST"),
+		MaximumEventAgeInSeconds: num(tickAge), MaximumRetryAttempts: num(tickRetries),
+		DestinationConfig: &awslambda.CfnEventInvokeConfig_DestinationConfigProperty{
+			OnFailure: &awslambda.CfnEventInvokeConfig_OnFailureProperty{Destination: s.missed.QueueArn()},
+		},
+	})
+	if s.props.EventBridgeRule {
+		s.addRule(f)
+	} else {
+		s.addSchedule(f)
+	}
+	return nil
+}
+
+func (s *Stepkeeper) addSchedule(f awslambda.Function) {
+	statements := []awsiam.PolicyStatement{
+		allow("Sweep", []string{"lambda:InvokeFunction"}, f.FunctionArn()),
+		allow("Missed", send, s.missed.QueueArn()),
+	}
+	if s.key != nil {
+		statements = append(statements, allow("Key", useKey, s.key.KeyArn()))
+	}
+	role := awsiam.NewRole(s.Construct, str("ScheduleRole"), &awsiam.RoleProps{
+		AssumedBy: awsiam.NewServicePrincipal(str("scheduler.amazonaws.com"), &awsiam.ServicePrincipalOpts{
+			Conditions: &map[string]any{"StringEquals": map[string]any{"aws:SourceAccount": awscdk.Stack_Of(s.Construct).Account()}},
+		}),
+		Description: str("Stepkeeper: the Supervisor's schedule"),
+		InlinePolicies: &map[string]awsiam.PolicyDocument{
+			"Access": awsiam.NewPolicyDocument(&awsiam.PolicyDocumentProps{Statements: &statements}),
+		},
+	})
+	awsscheduler.NewCfnSchedule(s.Construct, str("Schedule"), &awsscheduler.CfnScheduleProps{
+		Description:        str("Stepkeeper: the Supervisor's sweeps"),
+		ScheduleExpression: str("rate(1 minute)"),
+		FlexibleTimeWindow: &awsscheduler.CfnSchedule_FlexibleTimeWindowProperty{Mode: str("OFF")},
+		Target: &awsscheduler.CfnSchedule_TargetProperty{
+			Arn: f.FunctionArn(), RoleArn: role.RoleArn(), Input: str(`{"from":"schedule"}`),
+			RetryPolicy:      &awsscheduler.CfnSchedule_RetryPolicyProperty{MaximumEventAgeInSeconds: num(tickAge), MaximumRetryAttempts: num(tickRetries)},
+			DeadLetterConfig: &awsscheduler.CfnSchedule_DeadLetterConfigProperty{Arn: s.missed.QueueArn()},
+		},
+	})
+}
+
+func (s *Stepkeeper) addRule(f awslambda.Function) {
+	awsevents.NewRule(s.Construct, str("Rule"), &awsevents.RuleProps{
+		Description: str("Stepkeeper: the Supervisor's sweeps"),
+		Schedule:    awsevents.Schedule_Rate(awscdk.Duration_Minutes(jsii.Number(1))),
+		Targets: &[]awsevents.IRuleTarget{awseventstargets.NewLambdaFunction(f, &awseventstargets.LambdaFunctionProps{
+			DeadLetterQueue: s.missed, MaxEventAge: seconds(tickAge * time.Second), RetryAttempts: num(tickRetries),
+			Event: awsevents.RuleTargetInput_FromObject(map[string]string{"from": "rule"}),
+		})},
+	})
+}

@@ -1,0 +1,326 @@
+package infra_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/assertions"
+
+	"github.com/stepkeeper/stepkeeper/infra"
+)
+
+var assetHash = regexp.MustCompile(`[0-9a-f]{64}`)
+
+// The whole template of the example, so that no change to it goes unseen: `go test ./infra -update`.
+func TestGolden(t *testing.T) {
+	needNode(t)
+	_, stack := newStack("Shop")
+	infra.NewStepkeeper(stack, "Engine", shop(stack))
+	var got bytes.Buffer
+	e := json.NewEncoder(&got)
+	e.SetIndent("", " ")
+	e.SetEscapeHTML(false)
+	if err := e.Encode(assertions.Template_FromStack(stack, nil).ToJSON()); err != nil {
+		t.Fatal(err)
+	}
+	text := assetHash.ReplaceAll(got.Bytes(), []byte("HASH"))
+	const file = "testdata/shop.template.json"
+	if *update {
+		if err := os.WriteFile(file, text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(text, want) {
+		have, should := strings.Split(string(text), "\n"), strings.Split(string(want), "\n")
+		for i := range min(len(have), len(should)) {
+			if have[i] != should[i] {
+				t.Fatalf("line %d of the template is\n%s\nand was\n%s\nif that is meant: go test ./infra -run Golden -update", i+1, have[i], should[i])
+			}
+		}
+		t.Fatalf("the template has %d lines and had %d; if that is meant: go test ./infra -run Golden -update", len(have), len(should))
+	}
+}
+
+// Rules 1, 18, 20.
+func TestFunctions(t *testing.T) {
+	x := template(t, nil)
+	functions := x.of("AWS::Lambda::Function")
+	same(t, "functions", slices.Sorted(maps.Keys(functions)), "[AgentInventory AgentNotification AgentPayment AgentShipping Scheduler Supervisor]")
+	logs := x.of("AWS::Logs::LogGroup")
+	for id, f := range functions {
+		p := f.Properties
+		loop := any("Allow")
+		if id == "Supervisor" {
+			loop = nil // it is no part of the circle, and Lambda's guard stays on (rule 1)
+		}
+		for what, c := range map[string][2]any{
+			"RecursiveLoop": {p["RecursiveLoop"], loop}, "runtime": {p["Runtime"], "provided.al2023"}, "handler": {p["Handler"], "bootstrap"},
+			"architecture": {at(p, "Architectures", 0), "arm64"}, "log format": {at(p, "LoggingConfig", "LogFormat"), "JSON"},
+			"log group": {target(at(p, "LoggingConfig", "LogGroup")), id + "Logs"}, "reserved concurrency": {p["ReservedConcurrentExecutions"], nil},
+			"retention": {logs[id+"Logs"].Properties["RetentionInDays"], 30}, "role": {target(p["Role"]), id + "Role"},
+		} {
+			same(t, id+": "+what, c[0], c[1])
+		}
+	}
+}
+
+// Rules 2 to 4: partial batches, a bounded concurrency, and a visibility of six times the timeout.
+func TestMappings(t *testing.T) {
+	x := template(t, func(_ awscdk.Stack, p *infra.Props) {
+		a := p.Agents["payment"]
+		a.Timeout, a.Batch, a.Window, a.MaxConcurrency = 90*time.Second, 7, 3*time.Second, 40
+		p.Agents["payment"] = a
+	})
+	functions, queues := x.of("AWS::Lambda::Function"), x.of("AWS::SQS::Queue")
+	mappings := x.of("AWS::Lambda::EventSourceMapping")
+	same(t, "mappings", len(mappings), 7)
+	for id, m := range mappings {
+		p := m.Properties
+		queue, function := queues[target(p["EventSourceArn"])], functions[target(p["FunctionName"])]
+		window, _ := p["MaximumBatchingWindowInSeconds"].(float64)
+		timeout := function.Properties["Timeout"].(float64)
+		same(t, id+": visibility", queue.Properties["VisibilityTimeout"], 6*timeout+window)
+		same(t, id+": response types", p["FunctionResponseTypes"], "[ReportBatchItemFailures]")
+		batch, most := 5.0, 10.0
+		if target(p["FunctionName"]) == "Scheduler" {
+			batch = 10
+		}
+		if target(p["FunctionName"]) == "AgentPayment" {
+			batch, most = 7, 40
+			same(t, "timeout", timeout, 90)
+			same(t, "window", window, 3)
+		}
+		same(t, id+": batch", p["BatchSize"], batch)
+		same(t, id+": concurrency", at(p, "ScalingConfig", "MaximumConcurrency"), most)
+	}
+}
+
+// Rules 3, 6, 20, 22.
+func TestQueues(t *testing.T) {
+	x := template(t, nil)
+	queues := x.of("AWS::SQS::Queue")
+	same(t, "queues", len(queues), 2*7+2)
+	encrypted := map[string]bool{}
+	for _, p := range x.of("AWS::SQS::QueuePolicy") {
+		for _, s := range list(at(p.Properties, "PolicyDocument", "Statement")) {
+			if at(s, "Effect") == "Deny" && at(s, "Condition", "Bool", "aws:SecureTransport") == "false" {
+				encrypted[target(at(p.Properties, "Queues", 0))] = true
+			}
+		}
+	}
+	for id, q := range queues {
+		p := q.Properties
+		dead := strings.HasSuffix(id, "Dead") || id == "Quarantine" || id == "MissedSweeps"
+		days := 4
+		if dead {
+			days = 14
+		}
+		same(t, id+": retention", p["MessageRetentionPeriod"], days*86400)
+		same(t, id+": SSE-SQS", p["SqsManagedSseEnabled"], true)
+		same(t, id+": in transit", encrypted[id], true)
+		same(t, id+": stays", q.DeletionPolicy, "Retain")
+		if dead {
+			same(t, id+": dead letters of dead letters", p["RedrivePolicy"], nil)
+			continue
+		}
+		same(t, id+": dead letters", target(at(p, "RedrivePolicy", "deadLetterTargetArn")), id+"Dead")
+		if n, _ := at(p, "RedrivePolicy", "maxReceiveCount").(float64); n < 5 {
+			t.Errorf("%s: given up after %v receives", id, n)
+		}
+	}
+}
+
+// Rules 20, 21: who may send.
+func TestSenders(t *testing.T) {
+	x := template(t, func(_ awscdk.Stack, p *infra.Props) { p.Operators = []string{"arn:aws:iam::123456789012:role/ops"} })
+	agents := "AgentInventoryRole AgentNotificationRole AgentPaymentRole AgentShippingRole"
+	const ops = " arn:aws:iam::123456789012:role/ops"
+	want := map[string]string{
+		"Intake": "account", "Control": "account", "Replies": agents + ops, "Quarantine": "SchedulerRole " + agents + ops,
+		"RequestsPayment": "SchedulerRole" + ops, "RequestsInventory": "SchedulerRole" + ops,
+		"RequestsShipping": "SchedulerRole" + ops, "RequestsNotification": "SchedulerRole" + ops,
+	}
+	for _, p := range x.of("AWS::SQS::QueuePolicy") {
+		queue := target(at(p.Properties, "Queues", 0))
+		got := ""
+		for _, s := range list(at(p.Properties, "PolicyDocument", "Statement")) {
+			if at(s, "Effect") != "Deny" || at(s, "Action") != "sqs:SendMessage" {
+				continue
+			}
+			if at(s, "Condition", "StringNotEquals", "aws:PrincipalAccount") == account {
+				got = "account"
+				continue
+			}
+			var names []string
+			for _, arn := range list(at(s, "Condition", "ArnNotEquals", "aws:PrincipalArn")) {
+				names = append(names, target(arn))
+			}
+			got = strings.Join(names, " ")
+		}
+		same(t, queue+": senders", got, want[queue])
+		delete(want, queue)
+	}
+	same(t, "queues without named senders", want, "map[]")
+}
+
+// Section 3 of the design: tables, their keys, what is kept.
+func TestTables(t *testing.T) {
+	x := template(t, nil)
+	tables := x.of("AWS::DynamoDB::GlobalTable")
+	same(t, "tables", slices.Sorted(maps.Keys(tables)), "[Definitions LedgerShipping Orders Tasks]") // shipping is plain (P31)
+	for id, r := range tables {
+		p := r.Properties
+		same(t, id+": billing", p["BillingMode"], "PAY_PER_REQUEST")
+		same(t, id+": stays", r.DeletionPolicy, "Retain")
+		same(t, id+": Regions", len(list(p["Replicas"])), 1)
+		same(t, id+": recovery", at(p, "Replicas", 0, "PointInTimeRecoverySpecification", "PointInTimeRecoveryEnabled"), true)
+		same(t, id+": protection", at(p, "Replicas", 0, "DeletionProtectionEnabled"), true)
+		same(t, id+": TTL", p["TimeToLiveSpecification"], nil)
+		same(t, id+": stream", p["StreamSpecification"], nil)
+		if id != "Tasks" {
+			same(t, id+": indexes", p["GlobalSecondaryIndexes"], nil)
+		}
+	}
+	index := at(tables["Tasks"].Properties, "GlobalSecondaryIndexes", 0)
+	same(t, "index", at(index, "IndexName"), "complete-by")
+	same(t, "projection", at(index, "Projection", "ProjectionType"), "KEYS_ONLY")
+	same(t, "keys", at(index, "KeySchema"), "[map[AttributeName:bucket KeyType:HASH] map[AttributeName:dueAt KeyType:RANGE]]")
+}
+
+// Rule 16.
+func TestSchedule(t *testing.T) {
+	x := template(t, nil)
+	s := x.of("AWS::Scheduler::Schedule")["Schedule"].Properties
+	for what, c := range map[string][2]any{
+		"expression": {s["ScheduleExpression"], "rate(1 minute)"}, "window": {at(s, "FlexibleTimeWindow", "Mode"), "OFF"},
+		"target": {target(at(s, "Target", "Arn")), "Supervisor"}, "dead letters": {target(at(s, "Target", "DeadLetterConfig", "Arn")), "MissedSweeps"},
+		"retries": {at(s, "Target", "RetryPolicy", "MaximumRetryAttempts"), 2}, "age": {at(s, "Target", "RetryPolicy", "MaximumEventAgeInSeconds"), 60},
+		"rules": {len(x.of("AWS::Events::Rule")), 0},
+	} {
+		same(t, what, c[0], c[1])
+	}
+	a := x.of("AWS::Lambda::EventInvokeConfig")["SupervisorInvocations"].Properties
+	same(t, "retries of the invocation", a["MaximumRetryAttempts"], 2)
+	same(t, "age of the invocation", a["MaximumEventAgeInSeconds"], 60)
+	same(t, "dead letters of the invocation", target(at(a, "DestinationConfig", "OnFailure", "Destination")), "MissedSweeps")
+
+	x = template(t, func(_ awscdk.Stack, p *infra.Props) { p.EventBridgeRule, p.SweepInterval = true, 20*time.Second })
+	same(t, "schedules beside a rule", len(x.of("AWS::Scheduler::Schedule")), 0)
+	rule := x.of("AWS::Events::Rule")["Rule"].Properties
+	same(t, "rule", rule["ScheduleExpression"], "rate(1 minute)")
+	same(t, "rule's target", target(at(rule, "Targets", 0, "Arn")), "Supervisor")
+	same(t, "interval", at(x.of("AWS::Lambda::Function")["Supervisor"].Properties, "Environment", "Variables", "STEPKEEPER_SWEEP_EVERY"), "20s")
+}
+
+// Rules 6 and 17.
+func TestAlarms(t *testing.T) {
+	x := template(t, nil)
+	alarms := x.of("AWS::CloudWatch::Alarm")
+	var want []string
+	for _, q := range []string{"Intake", "Replies", "Control", "RequestsInventory", "RequestsPayment", "RequestsShipping", "RequestsNotification"} {
+		want = append(want, q+"DeadAlarm", q+"AgeAlarm")
+	}
+	for _, f := range []string{"Scheduler", "Supervisor", "Inventory", "Payment", "Shipping", "Notification"} {
+		want = append(want, f+"ErrorsAlarm", f+"ThrottlesAlarm")
+	}
+	want = append(want, "QuarantineAlarm", "MissedSweepsAlarm", "OldestOverdueAlarm", "NoSweepsAlarm")
+	slices.Sort(want)
+	same(t, "alarms", slices.Sorted(maps.Keys(alarms)), fmt.Sprint(want))
+	for id, a := range alarms {
+		missing := "notBreaching"
+		if id == "NoSweepsAlarm" {
+			missing = "breaching"
+		}
+		same(t, id+": missing data", a.Properties["TreatMissingData"], missing)
+		same(t, id+": told to", target(at(a.Properties, "AlarmActions", 0)), "Alerts")
+	}
+	dead := alarms["RequestsPaymentDeadAlarm"].Properties
+	same(t, "threshold of dead letters", dead["Threshold"], 1)
+	same(t, "metric of dead letters", dead["MetricName"], "ApproximateNumberOfMessagesVisible")
+	same(t, "queue of dead letters", target(at(dead, "Dimensions", 0, "Value")), "RequestsPaymentDead")
+	overdue := alarms["OldestOverdueAlarm"].Properties
+	same(t, "dimension", at(overdue, "Dimensions", 0, "Value"), at(x.of("AWS::Lambda::Function")["Supervisor"].Properties, "Environment", "Variables", "STEPKEEPER_NAME"))
+}
+
+// What the command line and the client read.
+func TestOutputs(t *testing.T) {
+	x := template(t, nil)
+	for name, want := range map[string]string{
+		"EngineIntakeUrl": "Intake", "EngineControlUrl": "Control", "EngineRepliesUrl": "Replies", "EngineQuarantineUrl": "Quarantine",
+		"EngineRequestsPaymentUrl": "RequestsPayment", "EngineRequestsPaymentDeadUrl": "RequestsPaymentDead",
+		"EngineOrdersTable": "Orders", "EngineTasksTable": "Tasks", "EngineDefinitionsTable": "Definitions", "EngineAlertsTopic": "Alerts",
+		"EngineShards": "8", "EngineFinished": "false", "EngineVersion": "1",
+		"EngineApplicationPolicy": "Application", "EngineOperatorPolicy": "Operator", "EngineSupervisorFunction": "Supervisor",
+	} {
+		same(t, "output "+name, target(x.Outputs[name].Value), want)
+	}
+	same(t, "logical name", x.Outputs["EngineRequestsPaymentUrl"].Description, "requests-payment")
+}
+
+// Nothing has a physical name, so that two stacks live in one account, and two engines in one stack.
+func TestSideBySide(t *testing.T) {
+	needNode(t)
+	app, first := newStack("First")
+	p := shop(first)
+	infra.NewStepkeeper(first, "Engine", p)
+	infra.NewStepkeeper(first, "Another", p)
+	second := awscdk.NewStack(app, str("Second"), &awscdk.StackProps{Env: &awscdk.Environment{Account: str(account), Region: str(region)}})
+	infra.NewStepkeeper(second, "Engine", shop(second))
+	for _, stack := range []awscdk.Stack{first, second} {
+		for id, r := range read(t, stack).Resources {
+			for property, value := range r.Properties {
+				name := strings.TrimPrefix(r.Type[strings.LastIndex(r.Type, ":")+1:], "Global") + "Name"
+				if (property == name || property == "Name") && r.Type != "AWS::Lambda::Permission" {
+					t.Errorf("%s has the name %v of its own", id, value)
+				}
+			}
+		}
+	}
+}
+
+func str(s string) *string { return &s }
+
+// Props that change much at once.
+func TestVariants(t *testing.T) {
+	x := template(t, func(_ awscdk.Stack, p *infra.Props) {
+		p.CustomerManagedKey, p.X86, p.FinishedOrders, p.TaskTTL, p.RemovalPolicy = true, true, true, 90*24*time.Hour, awscdk.RemovalPolicy_DESTROY
+		p.Replicas, p.Shards, p.Tuning.ReservedSupervisors = []infra.Replica{{Region: "eu-west-1", KeyARN: "arn:aws:kms:eu-west-1:123456789012:key/k"}}, 32, 1
+	})
+	for id, q := range x.of("AWS::SQS::Queue") { // rule 22: one option switches all
+		same(t, id+": key", target(q.Properties["KmsMasterKeyId"]), "Key")
+	}
+	same(t, "topic's key", target(x.of("AWS::SNS::Topic")["Alerts"].Properties["KmsMasterKeyId"]), "Key")
+	for id, g := range x.of("AWS::Logs::LogGroup") {
+		same(t, id+": key", target(g.Properties["KmsKeyId"]), "Key")
+		same(t, id+": goes with the stack", g.DeletionPolicy, "Delete")
+	}
+	same(t, "key is renewed", x.of("AWS::KMS::Key")["Key"].Properties["EnableKeyRotation"], true)
+	for id, r := range x.of("AWS::DynamoDB::GlobalTable") {
+		same(t, id+": key", at(r.Properties, "SSESpecification", "SSEType"), "KMS")
+		same(t, id+": Regions", len(list(r.Properties["Replicas"])), 2)
+		same(t, id+": protection", at(r.Properties, "Replicas", 0, "DeletionProtectionEnabled"), false)
+	}
+	same(t, "TTL", at(x.of("AWS::DynamoDB::GlobalTable")["Tasks"].Properties, "TimeToLiveSpecification", "AttributeName"), "expiresAt")
+	same(t, "orders expire", x.of("AWS::DynamoDB::GlobalTable")["Orders"].Properties["TimeToLiveSpecification"], nil) // P26
+	for id, f := range x.of("AWS::Lambda::Function") {
+		same(t, id+": architecture", at(f.Properties, "Architectures", 0), "x86_64")
+	}
+	scheduler := at(x.of("AWS::Lambda::Function")["Scheduler"].Properties, "Environment", "Variables")
+	same(t, "shards", at(scheduler, "STEPKEEPER_SHARDS"), 32)
+	same(t, "finished", at(scheduler, "STEPKEEPER_FINISHED"), true)
+	same(t, "TTL told", at(scheduler, "STEPKEEPER_TASK_TTL"), "2160h0m0s")
+	same(t, "reserved", x.of("AWS::Lambda::Function")["Supervisor"].Properties["ReservedConcurrentExecutions"], 1)
+}

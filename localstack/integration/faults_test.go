@@ -1,0 +1,296 @@
+package integration
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+)
+
+func waitFor(t *testing.T, what string, condition func() bool) {
+	t.Helper()
+	for end := time.Now().Add(soon); time.Now().Before(end); time.Sleep(look) {
+		if condition() {
+			return
+		}
+	}
+	t.Fatalf("no %s within %s", what, soon)
+}
+
+// The tests that kill are not parallel: their processes serve other orders too.
+
+// The agent's process dies while its service works on the call. Nobody replies, and nobody of ours
+// asks: the Supervisor, fired by the deployed rule, finds the step past its complete-by and hands it
+// back.
+func TestAgentKilledInMidCall(t *testing.T) {
+	s := on(t, localstack)
+	o := s.newOrder(t, "order")
+	inside, release := make(chan struct{}), make(chan struct{})
+	t.Cleanup(func() { close(release) })
+	s.remote.on(o.id, "charge-payment", "do", func(n int, _ call) (int, string) {
+		if n == 1 {
+			close(inside)
+			<-release
+		}
+		return done()
+	})
+	o.submit()
+	select {
+	case <-inside:
+	case <-time.After(soon):
+		t.Fatal("the service was not called")
+	}
+	n, err := kill(s.function(t, "AgentPayment"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	died := time.Now()
+	end := o.told("completed", rescued)
+	t.Logf("%d processes killed; done %.1f s later", n, time.Since(died).Seconds())
+	if k := o.task(); end.attempts("charge-payment") < 2 || k.Steps["charge-payment"].FailureCount < 1 {
+		t.Errorf("%+v %+v", end, k)
+	}
+	o.oneKeyPerStep()
+}
+
+// The Scheduler's process dies at its first send after the commit of a new order: the proxy holds
+// that request back, kills, and breaks the connection. Nothing was sent, and all was stored.
+func TestSchedulerKilledBetweenCommitAndSend(t *testing.T) {
+	s := on(t, localstack)
+	o := s.newOrder(t, "order")
+	scheduler := s.function(t, "Scheduler")
+	var once sync.Once
+	var stored string
+	var killed int
+	var failed error
+	dead := make(chan struct{})
+	t.Cleanup(s.proxy.hook(func(r request) verdict {
+		v := pass
+		if strings.HasPrefix(r.function, "Scheduler") && r.sends() && r.concerns(o.id) {
+			once.Do(func() {
+				stored = o.item()
+				killed, failed = kill(scheduler)
+				v = refuse
+				close(dead)
+			})
+		}
+		return v
+	}))
+	o.submit()
+	select {
+	case <-dead:
+	case <-time.After(soon):
+		t.Fatal("the Scheduler sent nothing")
+	}
+	if failed != nil || killed == 0 {
+		t.Fatalf("%d processes killed: %v", killed, failed)
+	}
+	died := time.Now()
+	if !strings.Contains(stored, "Processing") || len(s.remote.of(o.id, "")) > 0 {
+		t.Errorf("it did not die between commit and send: %d calls\n%s", len(s.remote.of(o.id, "")), stored)
+	}
+	o.told("completed", rescued)
+	t.Logf("%d processes killed; done %.1f s later", killed, time.Since(died).Seconds())
+	o.oneKeyPerStep()
+}
+
+// Every message of an order is sent, and so delivered, twice: orders, requests, replies, statuses.
+func TestDuplicates(t *testing.T) {
+	s := on(t, localstack)
+	t.Parallel()
+	o := s.newOrder(t, "order")
+	var doubled atomic.Int32
+	t.Cleanup(s.proxy.hook(func(r request) verdict {
+		if r.sends() && r.concerns(o.id) {
+			doubled.Add(1)
+			return twice
+		}
+		return pass
+	}))
+	o.submit().submit()
+	o.told("completed", soon)
+	if doubled.Load() < 5 {
+		t.Errorf("only %d sends were doubled", doubled.Load())
+	}
+	// plain: its ledger lets the second copy make no second parcel (P31).
+	if n := len(s.remote.of(o.id, "book-shipment")); n != 1 {
+		t.Errorf("%d parcels were booked", n)
+	}
+	o.oneKeyPerStep()
+	for name, st := range o.task().Steps {
+		if st.Attempt != 1 || st.FailureCount != 0 {
+			t.Errorf("a copy was counted: %s %+v", name, st)
+		}
+	}
+	ends := 0
+	for _, st := range o.statuses() {
+		if st.Kind == "completed" {
+			ends++
+		}
+	}
+	if ends != 1 {
+		t.Errorf("completed with %d different numbers", ends)
+	}
+}
+
+// Rules 8 to 10, 23: an answer of a conditional write that got lost, a throttled table, another
+// transaction under way. The order is done all the same, and no step is claimed twice by it.
+func TestTroubleWithTheTable(t *testing.T) {
+	s := on(t, localstack)
+	for name, v := range map[string]verdict{"lost answer": lost, "throttled": throttled, "conflict": conflict} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := s.newOrder(t, "order")
+			var mu sync.Mutex
+			met := map[string]int{}
+			t.Cleanup(s.proxy.hook(func(r request) verdict {
+				writes := r.operation == "PutItem" || r.operation == "TransactWriteItems"
+				if !strings.HasPrefix(r.function, "Scheduler") || !writes || !r.concerns(o.id) {
+					return pass
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				met[r.operation]++
+				if met[r.operation]%2 == 1 { // every second try gets through
+					return v
+				}
+				return pass
+			}))
+			o.submit()
+			o.told("completed", rescued)
+			mu.Lock()
+			defer mu.Unlock()
+			if met["TransactWriteItems"] < 2 || met["PutItem"] < 2 {
+				t.Errorf("the fault was not met: %v", met)
+			}
+			o.oneKeyPerStep()
+			if n := len(s.remote.of(o.id, "book-shipment")); n != 1 {
+				t.Errorf("%d parcels were booked", n)
+			}
+		})
+	}
+}
+
+var firstAttempt = regexp.MustCompile(`\\"attempt\\":1[,}]`)
+
+// Two further Supervisors sweep beside the one that the rule fires, while a step is overdue: it is
+// counted and handed back once. The agent's reply never gets through, which leaves the step overdue.
+func TestTwoSupervisors(t *testing.T) {
+	s := on(t, localstack)
+	t.Parallel()
+	o := s.newOrder(t, "stopping")
+	var held atomic.Int32
+	t.Cleanup(s.proxy.hook(func(r request) verdict {
+		if strings.HasPrefix(r.function, "AgentPayment") && r.sends() && r.concerns(o.id) && firstAttempt.MatchString(r.body) {
+			held.Add(1)
+			return refuse
+		}
+		return pass
+	}))
+	o.submit()
+	o.until(soon, "call", func() bool { return len(s.remote.of(o.id, "")) > 0 })
+	supervisor := s.function(t, "Supervisor")
+	for range 2 {
+		if err := s.invoke(t.Context(), supervisor); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o.told("completed", rescued)
+	if k := o.task(); k.Steps["settle"].FailureCount != 1 || k.Steps["settle"].Attempt != 2 || held.Load() == 0 {
+		t.Errorf("%d replies held back; %+v", held.Load(), k)
+	}
+}
+
+// Rule 6: dead letters that are put back days later, when the order has ended, do no harm. A second
+// is as good as a day once every deadline has passed.
+func TestRedriveAfterTheEnd(t *testing.T) {
+	s := on(t, localstack)
+	t.Parallel()
+	o := s.newOrder(t, "stopping")
+	var mu sync.Mutex
+	seen := map[string]string{} // a message of each kind, by the queue it went to
+	t.Cleanup(s.proxy.hook(func(r request) verdict {
+		if r.sends() && r.concerns(o.id) {
+			mu.Lock()
+			defer mu.Unlock()
+			for kind, queue := range map[string]string{"Scheduler": "RequestsPayment", "AgentPayment": "Replies"} {
+				if strings.HasPrefix(r.function, kind) {
+					for _, body := range bodies(r.body) {
+						if strings.Contains(body, `"operation"`) {
+							seen[queue] = body
+						}
+					}
+				}
+			}
+		}
+		return pass
+	}))
+	o.submit()
+	o.told("completed", soon)
+	var request struct{ StopBy time.Time }
+	if err := json.Unmarshal([]byte(seen["RequestsPayment"]), &request); err != nil || request.StopBy.IsZero() {
+		t.Fatalf("no request was seen: %v %v", err, seen)
+	}
+	time.Sleep(time.Until(request.StopBy)) // it is the deployed agent's clock that has to pass it
+	settled := o.task()
+	calls := len(s.remote.of(o.id, ""))
+	late := strings.Replace(seen["Replies"], `"done"`, `"retry-later"`, 1)
+	for queue, dead := range map[string][]string{
+		"Intake": {o.body}, "RequestsPayment": {seen["RequestsPayment"]}, "Replies": {seen["Replies"], late},
+		"Control": {fmt.Sprintf(`{"schema":1,"kind":"wake","task":%q,"step":"settle","attempt":1}`, o.id)},
+	} {
+		for _, body := range dead {
+			s.send(t, queue+"Dead", body)
+		}
+		s.redrive(t, queue)
+	}
+	waitFor(t, "end of the redriven messages", func() bool {
+		return s.depth(t, "Intake")+s.depth(t, "RequestsPayment")+s.depth(t, "Replies")+s.depth(t, "Control") == 0
+	})
+	if k := o.task(); k.Version != settled.Version || k.ProcessState != "Processed" {
+		t.Errorf("the task has changed: %+v, before %+v", k, settled)
+	}
+	if n := len(s.remote.of(o.id, "")); n != calls {
+		t.Errorf("the service was called again: %d times, before %d", n, calls)
+	}
+}
+
+// bodies are the messages in a call of SendMessage or SendMessageBatch.
+func bodies(call string) []string {
+	var c struct {
+		MessageBody string
+		Entries     []struct{ MessageBody string }
+	}
+	if err := json.Unmarshal([]byte(call), &c); err != nil {
+		return nil
+	}
+	all := []string{c.MessageBody}
+	for _, e := range c.Entries {
+		all = append(all, e.MessageBody)
+	}
+	return all
+}
+
+// redrive puts a queue's dead letters back, as an operator does in the console.
+func (s *site) redrive(t *testing.T, queue string) {
+	t.Helper()
+	from, err := s.arn(t.Context(), s.url(t, queue+"Dead"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	to, err := s.arn(t.Context(), s.url(t, queue))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.sqs.StartMessageMoveTask(t.Context(), &sqs.StartMessageMoveTaskInput{SourceArn: &from, DestinationArn: aws.String(to)}); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, "end of the redrive of "+queue, func() bool { return s.depth(t, queue+"Dead") == 0 })
+}

@@ -1,0 +1,265 @@
+package integration
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+)
+
+func TestDone(t *testing.T) {
+	s := on(t, localstack)
+	t.Parallel()
+	o := s.newOrder(t, "order").submit()
+	end := o.told("completed", soon)
+	for _, kind := range []string{"received", "started", "step-finished"} {
+		o.told(kind, soon)
+	}
+	if got := len(s.remote.of(o.id, "")); got < 4 || len(end.Steps) != 4 {
+		t.Errorf("%d calls, %+v", got, end)
+	}
+	o.oneKeyPerStep()
+	k := o.task()
+	if k.OrderID != o.id || k.ProcessState != "Processed" || k.Steps["book-shipment"].ProcessState != "Processed" {
+		t.Errorf("%+v", k)
+	}
+	// Each status but the first has a number, by which the application puts them in order.
+	for _, st := range o.statuses() {
+		if st.Kind != "received" && st.Seq == 0 {
+			t.Errorf("no number: %+v", st)
+		}
+	}
+}
+
+func TestRetried(t *testing.T) {
+	s := on(t, localstack)
+	t.Parallel()
+	o := s.newOrder(t, "order")
+	s.remote.on(o.id, "charge-payment", "do", func(n int, _ call) (int, string) {
+		if n <= 2 {
+			return down()
+		}
+		return done()
+	})
+	o.submit()
+	if end := o.told("completed", soon); end.attempts("charge-payment") < 3 {
+		t.Errorf("%+v", end)
+	}
+	if k := o.task(); k.Steps["charge-payment"].FailureCount < 2 {
+		t.Errorf("the failures are not counted: %+v", k)
+	}
+	o.oneKeyPerStep()
+}
+
+func TestUndone(t *testing.T) {
+	s := on(t, localstack)
+	t.Parallel()
+	o := s.newOrder(t, "order")
+	s.remote.on(o.id, "charge-payment", "do", func(int, call) (int, string) { return refused() })
+	o.submit()
+	o.told("undone", soon)
+	names := map[string]int{}
+	for _, c := range s.remote.of(o.id, "") {
+		names[c.name]++
+	}
+	// P7: the refused charge is undone too; what was never attempted is not.
+	if names["release"] == 0 || names["refund"] == 0 || names["book"] > 0 || names["confirm"] > 0 {
+		t.Errorf("%v", names)
+	}
+	if k := o.task(); k.ProcessState != "Compensated" {
+		t.Errorf("%+v", k)
+	}
+}
+
+// alerted waits for the alert of an order, on the topic's queue.
+func (o *order) alerted() alert {
+	o.t.Helper()
+	var found alert
+	o.until(soon, "alert", func() bool {
+		for _, body := range o.s.alerts.all() {
+			if strings.Contains(body, o.id) {
+				if err := json.Unmarshal([]byte(body), &found); err != nil {
+					o.t.Fatalf("the alert is no JSON: %v\n%s", err, body)
+				}
+				return true
+			}
+		}
+		return false
+	})
+	return found
+}
+
+type alert struct {
+	OrderID string `json:"orderId"`
+	Step    string `json:"step"`
+	Run     int    `json:"run"`
+	Command int    `json:"command"`
+}
+
+// The operator is alerted, mends the cause, and resubmits: the order goes on with the step that
+// failed.
+func TestAlertedAndResubmitted(t *testing.T) {
+	s := on(t, localstack)
+	t.Parallel()
+	o := s.newOrder(t, "stopping")
+	s.remote.on(o.id, "settle", "do", func(n int, _ call) (int, string) {
+		if n == 1 {
+			return refused()
+		}
+		return done()
+	})
+	o.submit()
+	o.told("failed", soon)
+	a := o.alerted()
+	if a.Step != "settle" || o.task().ProcessState != "Error" {
+		t.Errorf("%+v %+v", a, o.task())
+	}
+	s.send(t, "Control", fmt.Sprintf(`{"schema":1,"kind":"resubmit","task":%q,"id":"resubmit-%s","command":%d}`, o.id, o.id, a.Command))
+	o.told("completed", soon)
+	o.oneKeyPerStep()
+}
+
+// The same ID with another content is refused, and the order that is there goes on.
+func TestRefused(t *testing.T) {
+	s := on(t, localstack)
+	t.Parallel()
+	o := s.newOrder(t, "order").submit()
+	o.told("received", soon)
+	s.send(t, "Intake", strings.Replace(o.body, "MUG-01", "MUG-02", 1))
+	o.told("refused", soon)
+	o.told("completed", soon)
+}
+
+// found waits for a message with a text in a queue.
+func (s *site) found(t *testing.T, queue string, has func(body string) bool) string {
+	t.Helper()
+	url := s.url(t, queue)
+	var body string
+	waitFor(t, "message in "+queue, func() bool {
+		for _, m := range receive(t.Context(), s.sqs, url, 1) {
+			if has(*m.Body) {
+				body = *m.Body
+				_, _ = s.sqs.DeleteMessage(t.Context(), &sqs.DeleteMessageInput{QueueUrl: &url, ReceiptHandle: m.ReceiptHandle})
+				return true
+			}
+			// Another test's: it shall be seen again at once.
+			_, _ = s.sqs.ChangeMessageVisibility(t.Context(), &sqs.ChangeMessageVisibilityInput{QueueUrl: &url, ReceiptHandle: m.ReceiptHandle})
+		}
+		return false
+	})
+	return body
+}
+
+// A message of a newer program is given back and never touched, until SQS puts it aside.
+func TestDeadLettered(t *testing.T) {
+	s := on(t, localstack)
+	t.Parallel()
+	o := s.newOrder(t, "order")
+	newer := strings.Replace(o.body, `"schema":1`, `"schema":2`, 1)
+	s.send(t, "Intake", newer)
+	if got := s.found(t, "IntakeDead", func(body string) bool { return strings.Contains(body, o.id) }); got != newer {
+		t.Errorf("the message has changed:\n%s\n%s", newer, got)
+	}
+	if o.item() != "{}" {
+		t.Errorf("something was written: %s", o.item())
+	}
+}
+
+// Rule 7: what nobody can read goes into quarantine with its reason, out of every queue; its
+// neighbours are served.
+func TestPoison(t *testing.T) {
+	s := on(t, localstack)
+	t.Parallel()
+	for queue, name := range map[string]string{
+		"Intake": "intake", "Replies": "replies", "Control": "control",
+		"RequestsInventory": "requests-inventory", "RequestsPayment": "requests-payment",
+		"RequestsShipping": "requests-shipping", "RequestsNotification": "requests-notification",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			poison := "{ this is no message: " + t.Name()
+			s.send(t, queue, poison)
+			body := s.found(t, "Quarantine", func(body string) bool {
+				return strings.Contains(body, base64.StdEncoding.EncodeToString([]byte(poison)))
+			})
+			var q struct{ Queue, Reason, SHA256 string }
+			if err := json.Unmarshal([]byte(body), &q); err != nil || q.Queue != name || q.Reason == "" || len(q.SHA256) != 64 {
+				t.Errorf("%v %+v", err, q)
+			}
+			waitFor(t, "empty queue", func() bool { return s.depth(t, queue) == 0 })
+			if n := s.depth(t, queue+"Dead"); n > 0 {
+				for _, m := range receive(t.Context(), s.sqs, s.url(t, queue+"Dead"), 0) {
+					if *m.Body == poison {
+						t.Error("poison is among the dead letters too")
+					}
+				}
+			}
+		})
+	}
+}
+
+// depth is how many messages a queue holds, those in flight included.
+func (s *site) depth(t *testing.T, queue string) int {
+	t.Helper()
+	out, err := s.sqs.GetQueueAttributes(t.Context(), &sqs.GetQueueAttributesInput{
+		QueueUrl:       aws.String(s.url(t, queue)),
+		AttributeNames: attributeNames("ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible", "ApproximateNumberOfMessagesDelayed"),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	total := 0
+	for _, value := range out.Attributes {
+		var n int
+		if _, err := fmt.Sscan(value, &n); err != nil {
+			t.Fatal(err)
+		}
+		total += n
+	}
+	return total
+}
+
+// Rule 1: a chain of 30 steps with retries on the way is not cut. LocalStack takes the setting and
+// does not act on it, so the template is asked; our own guard, the hop budget, stands in the item.
+func TestThirtySteps(t *testing.T) {
+	s := on(t, localstack)
+	t.Parallel()
+	loops := map[string]any{}
+	s.assembly.Template.Each("AWS::Lambda::Function", func(id string, p map[string]any) { loops[id] = p["RecursiveLoop"] })
+	if len(loops) != 2+len(agentNames) {
+		t.Errorf("functions: %v", loops)
+	}
+	for id, setting := range loops {
+		if supervisor := strings.Contains(id, "Supervisor"); supervisor && setting != nil || !supervisor && setting != "Allow" {
+			t.Errorf("%s: RecursiveLoop is %v", id, setting)
+		}
+	}
+	o := s.newOrder(t, "thirty")
+	for n := 5; n <= links; n += 5 {
+		s.remote.on(o.id, fmt.Sprintf("link-%d", n), "do", func(n int, _ call) (int, string) {
+			if n == 1 {
+				return down()
+			}
+			return done()
+		})
+	}
+	o.submit()
+	end := o.told("completed", rescued)
+	attempts := 0
+	for _, st := range end.Steps {
+		attempts += st.Attempts
+	}
+	var item struct {
+		Hops int `json:"hops"`
+	}
+	if err := json.Unmarshal([]byte(o.item()), &item); err != nil {
+		t.Fatal(err)
+	}
+	if attempts < links+links/5 || item.Hops < links+links/5 {
+		t.Errorf("%d attempts, %d hops counted", attempts, item.Hops)
+	}
+}

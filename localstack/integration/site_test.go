@@ -1,0 +1,168 @@
+package integration
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/lambda"
+	"github.com/aws/aws-sdk-go-v2/service/sns"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"github.com/stepkeeper/stepkeeper/localstack/stack"
+	"github.com/stepkeeper/stepkeeper/shared/awsclient"
+)
+
+// site is a deployed stack with the world around it.
+type site struct {
+	backend  string
+	config   aws.Config
+	assembly *stack.Assembly
+	dir      string
+	outputs  map[string]string
+
+	sqs    *sqs.Client
+	dynamo *dynamodb.Client
+	lambda *lambda.Client
+	sns    *sns.Client
+
+	remote   *remote
+	proxy    *proxy // nil with MiniStack, whose functions call where it says
+	statuses *inbox
+	alerts   *inbox
+	stop     context.CancelFunc
+}
+
+// How the deployed queues are shortened, so that a message that comes back does so within the
+// test's time. Everything else is as synthesised.
+const (
+	visibility  = 6 // seconds
+	maxReceives = 3
+)
+
+func deploy(ctx context.Context, endpoint, backend string) (*site, error) {
+	c, err := awsclient.Load(ctx, awsclient.Options{Endpoint: endpoint, CallTimeout: time.Minute})
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "stepkeeper-integration-")
+	if err != nil {
+		return nil, err
+	}
+	s := &site{
+		backend: backend, config: c, dir: dir, remote: newRemote(),
+		sqs: sqs.NewFromConfig(c), dynamo: dynamodb.NewFromConfig(c), lambda: lambda.NewFromConfig(c), sns: sns.NewFromConfig(c),
+	}
+	began := time.Now()
+	if err := s.synthesise(ctx); err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	fmt.Fprintf(os.Stderr, "integration: synthesised in %.1f s\n", time.Since(began).Seconds())
+	s.shorten()
+	if backend == localstack {
+		s.proxy = newProxy(endpoint)
+		s.proxy.putBetween(s.assembly.Template)
+	}
+	began = time.Now()
+	if s.outputs, err = stack.Deploy(ctx, c, s.assembly); err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	fmt.Fprintf(os.Stderr, "integration: stack %s deployed to %s in %.1f s\n", s.assembly.Stack, backend, time.Since(began).Seconds())
+	if err := s.listen(ctx); err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	return s, nil
+}
+
+// synthesise runs the CDK app with the example's workflow and two of the test's own.
+func (s *site) synthesise(ctx context.Context) error {
+	agents := filepath.Join(s.dir, "agents.yaml")
+	if err := os.WriteFile(agents, []byte(s.remote.agentsFile()), 0o600); err != nil {
+		return err
+	}
+	workflows := []string{"../workflows/order.yaml"}
+	for name, text := range map[string]string{"stopping.yaml": stopping, "thirty.yaml": thirty()} {
+		path := filepath.Join(s.dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			return err
+		}
+		workflows = append(workflows, path)
+	}
+	settings := map[string]string{
+		"agents": agents, "workflows": strings.Join(workflows, ","), "keep": "false", "sweep": "2s",
+		"rule": strconv.FormatBool(s.backend == localstack), // LocalStack never fires EventBridge Scheduler (rule 24)
+	}
+	name := "it-" + strconv.FormatInt(time.Now().UnixMilli(), 36)
+	var err error
+	s.assembly, err = stack.Synthesise(ctx, filepath.Join("..", ".."), filepath.Join(s.dir, "cdk.out"), name, settings)
+	return err
+}
+
+func (s *site) shorten() {
+	s.assembly.Template.Each("AWS::SQS::Queue", func(_ string, p map[string]any) {
+		if redrive, is := p["RedrivePolicy"].(map[string]any); is {
+			redrive["maxReceiveCount"] = maxReceives
+			p["VisibilityTimeout"] = visibility
+		}
+	})
+}
+
+// listen reads the application's status queue, and a queue that is subscribed to the alerts.
+func (s *site) listen(ctx context.Context) error {
+	made, err := s.sqs.CreateQueue(ctx, &sqs.CreateQueueInput{QueueName: aws.String(s.assembly.Stack + "-alerts")})
+	if err != nil {
+		return err
+	}
+	arn, err := s.arn(ctx, *made.QueueUrl)
+	if err != nil {
+		return err
+	}
+	policy := fmt.Sprintf(`{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Principal":{"Service":"sns.amazonaws.com"},"Action":"sqs:SendMessage","Resource":%q}]}`, arn)
+	if _, err := s.sqs.SetQueueAttributes(ctx, &sqs.SetQueueAttributesInput{QueueUrl: made.QueueUrl, Attributes: map[string]string{"Policy": policy}}); err != nil {
+		return err
+	}
+	_, err = s.sns.Subscribe(ctx, &sns.SubscribeInput{
+		TopicArn: aws.String(s.outputs["EngineAlertsTopic"]), Protocol: aws.String("sqs"), Endpoint: &arn,
+		Attributes: map[string]string{"RawMessageDelivery": "true"},
+	})
+	if err != nil {
+		return err
+	}
+	work, stop := context.WithCancel(context.Background())
+	s.stop = stop
+	s.statuses = newInbox(work, s.sqs, s.outputs["ShopStatusUrl"])
+	s.alerts = newInbox(work, s.sqs, *made.QueueUrl)
+	return nil
+}
+
+func (s *site) arn(ctx context.Context, url string) (string, error) {
+	out, err := s.sqs.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{QueueUrl: &url, AttributeNames: attributeNames("QueueArn")})
+	if err != nil {
+		return "", err
+	}
+	return out.Attributes["QueueArn"], nil
+}
+
+func (s *site) close() error {
+	if s.stop != nil {
+		s.stop()
+	}
+	var err error
+	if s.assembly != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		err = stack.Delete(ctx, s.config, s.assembly.Stack)
+		cancel()
+	}
+	s.remote.close()
+	if s.proxy != nil {
+		s.proxy.close()
+	}
+	return errors.Join(err, os.RemoveAll(s.dir))
+}

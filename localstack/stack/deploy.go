@@ -1,0 +1,211 @@
+package stack
+
+import (
+	"archive/zip"
+	"bytes"
+	"compress/flate"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
+	cftypes "github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	s3types "github.com/aws/aws-sdk-go-v2/service/s3/types"
+)
+
+// Account is the emulators' one.
+const Account = "000000000000"
+
+// pause between two looks at a stack that is being changed.
+const pause = 200 * time.Millisecond
+
+// Deploy creates the stack, or updates it, and answers its outputs. The error tells which resources
+// failed and why.
+func Deploy(ctx context.Context, c aws.Config, a *Assembly) (map[string]string, error) {
+	if err := upload(ctx, c, a); err != nil {
+		return nil, err
+	}
+	body, err := a.Template.Body()
+	if err != nil {
+		return nil, err
+	}
+	// A template is larger than CloudFormation takes in a call; it reads it from the bucket.
+	where, err := put(ctx, c, bucket(c), a.Stack+".template.json", []byte(body))
+	if err != nil {
+		return nil, err
+	}
+	client := cloudformation.NewFromConfig(c)
+	capabilities := []cftypes.Capability{cftypes.CapabilityCapabilityNamedIam}
+	_, err = describe(ctx, client, a.Stack)
+	switch {
+	case err == nil:
+		_, err = client.UpdateStack(ctx, &cloudformation.UpdateStackInput{StackName: &a.Stack, TemplateURL: &where, Capabilities: capabilities})
+	case errors.Is(err, errNoStack):
+		_, err = client.CreateStack(ctx, &cloudformation.CreateStackInput{StackName: &a.Stack, TemplateURL: &where, Capabilities: capabilities})
+	}
+	if err != nil && !strings.Contains(err.Error(), "No updates are to be performed") {
+		return nil, fmt.Errorf("stack %s: %w", a.Stack, err)
+	}
+	return settled(ctx, client, a.Stack)
+}
+
+// Delete deletes the stack; one that is not there is deleted.
+func Delete(ctx context.Context, c aws.Config, name string) error {
+	client := cloudformation.NewFromConfig(c)
+	if _, err := client.DeleteStack(ctx, &cloudformation.DeleteStackInput{StackName: &name}); err != nil {
+		return fmt.Errorf("stack %s: %w", name, err)
+	}
+	_, err := settled(ctx, client, name)
+	if errors.Is(err, errNoStack) {
+		return nil
+	}
+	return err
+}
+
+var errNoStack = errors.New("no such stack")
+
+func describe(ctx context.Context, client *cloudformation.Client, name string) (*cftypes.Stack, error) {
+	out, err := client.DescribeStacks(ctx, &cloudformation.DescribeStacksInput{StackName: &name})
+	if err != nil && strings.Contains(err.Error(), "does not exist") {
+		return nil, fmt.Errorf("stack %s: %w", name, errNoStack)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("stack %s: %w", name, err)
+	}
+	if len(out.Stacks) == 0 || out.Stacks[0].StackStatus == cftypes.StackStatusDeleteComplete {
+		return nil, fmt.Errorf("stack %s: %w", name, errNoStack)
+	}
+	return &out.Stacks[0], nil
+}
+
+// settled waits until nothing is in progress any more.
+func settled(ctx context.Context, client *cloudformation.Client, name string) (map[string]string, error) {
+	for {
+		s, err := describe(ctx, client, name)
+		if err != nil {
+			return nil, err
+		}
+		switch status := string(s.StackStatus); {
+		case strings.HasSuffix(status, "IN_PROGRESS"):
+		case strings.Contains(status, "ROLLBACK"), strings.Contains(status, "FAILED"):
+			return nil, fmt.Errorf("stack %s is %s: %s%s", name, status, aws.ToString(s.StackStatusReason), failures(ctx, client, name))
+		default:
+			outputs := make(map[string]string, len(s.Outputs))
+			for _, o := range s.Outputs {
+				outputs[aws.ToString(o.OutputKey)] = aws.ToString(o.OutputValue)
+			}
+			return outputs, nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("stack %s is still %s: %w", name, s.StackStatus, ctx.Err())
+		case <-time.After(pause):
+		}
+	}
+}
+
+func failures(ctx context.Context, client *cloudformation.Client, name string) string {
+	out, err := client.DescribeStackEvents(ctx, &cloudformation.DescribeStackEventsInput{StackName: &name})
+	if err != nil {
+		return ""
+	}
+	var b strings.Builder
+	for _, e := range out.StackEvents {
+		if strings.Contains(string(e.ResourceStatus), "FAILED") {
+			fmt.Fprintf(&b, "\n  %s %s: %s", aws.ToString(e.LogicalResourceId), e.ResourceStatus, aws.ToString(e.ResourceStatusReason))
+		}
+	}
+	return b.String()
+}
+
+// manifest is what the CDK says of the files that a stack needs.
+type manifest struct {
+	Files map[string]struct {
+		Source struct {
+			Path      string
+			Packaging string
+		}
+		Destinations map[string]struct {
+			BucketName string
+			ObjectKey  string
+		}
+	}
+}
+
+func bucket(c aws.Config) string {
+	return fmt.Sprintf("cdk-hnb659fds-assets-%s-%s", Account, c.Region)
+}
+
+// upload puts the functions where the template says they are.
+func upload(ctx context.Context, c aws.Config, a *Assembly) error {
+	data, err := os.ReadFile(filepath.Join(a.Dir, a.Stack+".assets.json"))
+	if err != nil {
+		return fmt.Errorf("assets of stack %s: %w", a.Stack, err)
+	}
+	var m manifest
+	if err := json.Unmarshal(data, &m); err != nil {
+		return fmt.Errorf("assets of stack %s: %w", a.Stack, err)
+	}
+	in := &s3.CreateBucketInput{Bucket: aws.String(bucket(c))}
+	if c.Region != "us-east-1" {
+		in.CreateBucketConfiguration = &s3types.CreateBucketConfiguration{LocationConstraint: s3types.BucketLocationConstraint(c.Region)}
+	}
+	if _, err := storage(c).CreateBucket(ctx, in); err != nil && !owned(err) {
+		return fmt.Errorf("bucket of the assets: %w", err)
+	}
+	place := strings.NewReplacer("${AWS::AccountId}", Account, "${AWS::Region}", c.Region, "${AWS::Partition}", "aws")
+	for _, file := range m.Files {
+		body, err := pack(filepath.Join(a.Dir, file.Source.Path), file.Source.Packaging == "zip")
+		if err != nil {
+			return fmt.Errorf("asset %s: %w", file.Source.Path, err)
+		}
+		for _, to := range file.Destinations {
+			if _, err := put(ctx, c, place.Replace(to.BucketName), to.ObjectKey, body); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func storage(c aws.Config) *s3.Client {
+	return s3.NewFromConfig(c, func(o *s3.Options) { o.UsePathStyle = true }) // no host names of their own here
+}
+
+func owned(err error) bool {
+	var mine *s3types.BucketAlreadyOwnedByYou
+	return errors.As(err, &mine)
+}
+
+// put stores an object and answers its address.
+func put(ctx context.Context, c aws.Config, bucket, key string, body []byte) (string, error) {
+	if _, err := storage(c).PutObject(ctx, &s3.PutObjectInput{Bucket: &bucket, Key: &key, Body: bytes.NewReader(body)}); err != nil {
+		return "", fmt.Errorf("object %s of bucket %s: %w", key, bucket, err)
+	}
+	return strings.TrimRight(aws.ToString(c.BaseEndpoint), "/") + "/" + bucket + "/" + key, nil
+}
+
+func pack(path string, zipped bool) ([]byte, error) {
+	if !zipped {
+		return os.ReadFile(path)
+	}
+	var buffer bytes.Buffer
+	w := zip.NewWriter(&buffer)
+	w.RegisterCompressor(zip.Deflate, func(out io.Writer) (io.WriteCloser, error) { return flate.NewWriter(out, flate.BestSpeed) })
+	if err := w.AddFS(os.DirFS(path).(fs.ReadDirFS)); err != nil {
+		return nil, err
+	}
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	return buffer.Bytes(), nil
+}

@@ -1,0 +1,23 @@
+package stack
+
+import (
+	"fmt"
+	"net/netip"
+	"net/url"
+	"strings"
+)
+
+// Loopback refuses endpoints that are not on this machine: what is deployed and deleted here must
+// never be somebody's account (rule 27).
+func Loopback(endpoint string) error {
+	u, err := url.Parse(endpoint)
+	if err == nil && strings.EqualFold(u.Hostname(), "localhost") {
+		return nil
+	}
+	if err == nil {
+		if ip, errIP := netip.ParseAddr(u.Hostname()); errIP == nil && ip.IsLoopback() {
+			return nil
+		}
+	}
+	return fmt.Errorf("endpoint %.100q is not on this machine; this is for emulators on 127.0.0.1, see docs/localstack.md", endpoint)
+}

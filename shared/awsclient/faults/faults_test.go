@@ -1,0 +1,54 @@
+package faults_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"github.com/stepkeeper/stepkeeper/shared/awsclient"
+	"github.com/stepkeeper/stepkeeper/shared/awsclient/faults"
+)
+
+// What a fault does to one call, tried once: how often it arrives, and whether it succeeds.
+func TestFaults(t *testing.T) {
+	var arrived atomic.Int32
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if body, err := io.ReadAll(r.Body); err != nil || len(body) < 20 {
+			t.Errorf("the body arrives as %q, %v", body, err)
+		}
+		arrived.Add(1)
+		w.Header().Set("Content-Type", "application/x-amz-json-1.0")
+		_, _ = io.WriteString(w, `{"QueueUrl":"http://127.0.0.1/q"}`)
+	}))
+	defer srv.Close()
+	c, err := awsclient.Load(context.Background(), awsclient.Options{Endpoint: srv.URL, MaxAttempts: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan := &faults.Plan{}
+	plan.Into(&c)
+	client := sqs.NewFromConfig(c)
+	for _, tt := range []struct {
+		fault   faults.Fault
+		arrives int32
+		good    bool
+	}{
+		{faults.None, 1, true}, {faults.LostAnswer, 1, false}, {faults.Unsent, 0, false}, {faults.Throttled, 0, false}, {faults.Twice, 2, true}, {faults.None, 1, true},
+	} {
+		arrived.Store(0)
+		plan.Next("GetQueueUrl", tt.fault)
+		_, err := client.GetQueueUrl(t.Context(), &sqs.GetQueueUrlInput{QueueName: aws.String("a-queue-of-this-name")})
+		if (err == nil) != tt.good || arrived.Load() != tt.arrives {
+			t.Errorf("%s: it arrives %d times, error %v", tt.fault, arrived.Load(), err)
+		}
+		if plan.Met(tt.fault) == 0 {
+			t.Errorf("%s was not met", tt.fault)
+		}
+	}
+}

@@ -1,0 +1,99 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/smithy-go/middleware"
+)
+
+// Defaults of Options. They are stated because the SDK's change from version to version (rule 13).
+const (
+	DefaultMaxAttempts = 4
+	DefaultCallTimeout = 10 * time.Second
+	DefaultConnections = 64
+)
+
+// Options of a client. The zero value has the defaults.
+type Options struct {
+	MaxAttempts int           // of one call, the first included
+	CallTimeout time.Duration // of one call, all its attempts together; WithCallTimeout overrides it
+	Connections int           // kept for each host
+	// Wrap puts something around the transport: a meter, injected faults.
+	Wrap func(http.RoundTripper) http.RoundTripper
+}
+
+// Environment makes the configuration of a function out of what Lambda sets: AWS_REGION and the
+// credentials of its role; AWS_ENDPOINT_URL, and AWS_ENDPOINT_URL_<SERVICE> of the SDK itself, lead
+// to an emulator. It asks nobody (rule 13). The error lists what is missing.
+func Environment(lookup func(name string) (value string, set bool), o Options) (aws.Config, error) {
+	value := func(name string) string { v, _ := lookup(name); return v }
+	creds := aws.Credentials{
+		AccessKeyID: value("AWS_ACCESS_KEY_ID"), SecretAccessKey: value("AWS_SECRET_ACCESS_KEY"),
+		SessionToken: value("AWS_SESSION_TOKEN"), Source: "environment",
+	}
+	region := value("AWS_REGION")
+	var missing []error
+	for name, there := range map[string]bool{"AWS_REGION": region != "", "AWS_ACCESS_KEY_ID": creds.AccessKeyID != "", "AWS_SECRET_ACCESS_KEY": creds.SecretAccessKey != ""} {
+		if !there {
+			missing = append(missing, fmt.Errorf("%s is not set; Lambda sets it", name))
+		}
+	}
+	if err := errors.Join(missing...); err != nil {
+		return aws.Config{}, fmt.Errorf("configuration of the AWS SDK: %w", err)
+	}
+	attempts, limit := o.MaxAttempts, o.CallTimeout
+	if attempts == 0 {
+		attempts = DefaultMaxAttempts
+	}
+	if limit == 0 {
+		limit = DefaultCallTimeout
+	}
+	c := aws.Config{
+		Region: region,
+		// A function's credentials outlive its process: nothing to renew.
+		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) { return creds, nil }),
+		HTTPClient:  HTTPClient(BuildableClient(o.Connections), o.Wrap),
+		RetryMode:   aws.RetryModeStandard, RetryMaxAttempts: attempts,
+		Retryer: func() aws.Retryer {
+			return retry.NewStandard(func(r *retry.StandardOptions) { r.MaxAttempts = attempts })
+		},
+		APIOptions: []func(*middleware.Stack) error{LimitTime(limit)},
+	}
+	if endpoint := value("AWS_ENDPOINT_URL"); endpoint != "" {
+		c.BaseEndpoint = &endpoint
+	}
+	return c, nil
+}
+
+// BuildableClient is the kind of client that the SDK can still change, as it does for AWS_CA_BUNDLE.
+// 0 connections are DefaultConnections.
+func BuildableClient(connections int) *awshttp.BuildableClient {
+	if connections == 0 {
+		connections = DefaultConnections
+	}
+	return awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
+		t.MaxIdleConns, t.MaxIdleConnsPerHost = 2*connections, connections
+	})
+}
+
+// HTTPClient puts our transport around what the SDK has made of the client. wrap may be nil.
+func HTTPClient(c aws.HTTPClient, wrap func(http.RoundTripper) http.RoundTripper) aws.HTTPClient {
+	var next http.RoundTripper
+	if b, ok := c.(*awshttp.BuildableClient); ok {
+		next = b.GetTransport()
+	}
+	if wrap != nil {
+		next = wrap(next)
+	}
+	return &http.Client{
+		Transport:     &Transport{Next: next},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}

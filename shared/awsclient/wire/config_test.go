@@ -1,0 +1,57 @@
+package wire_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/sns"
+
+	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
+)
+
+func environment(more map[string]string) func(string) (string, bool) {
+	env := map[string]string{"AWS_REGION": "eu-central-1", "AWS_ACCESS_KEY_ID": "AKID", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_SESSION_TOKEN": "token"}
+	for name, value := range more {
+		env[name] = value
+	}
+	return func(name string) (string, bool) { v, ok := env[name]; return v, ok }
+}
+
+func TestEnvironment(t *testing.T) {
+	var calls atomic.Int32
+	var authorization, token string
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		calls.Add(1)
+		authorization, token = r.Header.Get("Authorization"), r.Header.Get("X-Amz-Security-Token")
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}))
+	defer srv.Close()
+	c, err := wire.Environment(environment(map[string]string{"AWS_ENDPOINT_URL": srv.URL}), wire.Options{MaxAttempts: 2, CallTimeout: 5 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := time.Now()
+	_, err = sns.NewFromConfig(c).Publish(context.Background(), &sns.PublishInput{TopicArn: aws.String("t"), Message: aws.String("m")})
+	if err == nil || calls.Load() != 2 || time.Since(start) > 5*time.Second {
+		t.Errorf("%d attempts in %s: %v", calls.Load(), time.Since(start), err)
+	}
+	if !strings.Contains(authorization, "Credential=AKID/") || !strings.Contains(authorization, "/eu-central-1/") || token != "token" {
+		t.Errorf("signed as %q with token %q", authorization, token)
+	}
+}
+
+// One error lists everything that is missing.
+func TestEnvironmentMissing(t *testing.T) {
+	_, err := wire.Environment(func(string) (string, bool) { return "", false }, wire.Options{})
+	for _, want := range []string{"AWS_REGION", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s is not in %v", want, err)
+		}
+	}
+}

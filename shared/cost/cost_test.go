@@ -1,0 +1,121 @@
+package cost
+
+import (
+	"bytes"
+	"math"
+	"strings"
+	"testing"
+	"time"
+)
+
+func published(t *testing.T) Prices {
+	t.Helper()
+	p, err := Published()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// Every price that is used is there, with a source and the day of that source.
+func TestPricesHaveSources(t *testing.T) {
+	p := published(t)
+	for _, name := range []string{DynamoWrite, DynamoRead, DynamoStorage, SQSRequest, SNSPublish, LambdaRequest, LambdaTime, LogsGB, Alarm, Metric, Schedule} {
+		price, there := p.Prices[name]
+		if !there || price.Dollars <= 0 || price.Per <= 0 {
+			t.Errorf("%s: %+v", name, price)
+		}
+		sourced(t, name, price.Source, price.Date)
+	}
+	if len(p.Peers) < 4 {
+		t.Errorf("%d peers", len(p.Peers))
+	}
+	for _, peer := range p.Peers {
+		sourced(t, peer.Name, peer.Source, peer.Date)
+		if peer.Dollars <= 0 || peer.Arithmetic == "" || peer.Beside == "" {
+			t.Errorf("%+v", peer)
+		}
+	}
+}
+
+func sourced(t *testing.T, what, source, date string) {
+	t.Helper()
+	if _, err := time.Parse(time.DateOnly, date); err != nil || !strings.HasPrefix(source, "https://") {
+		t.Errorf("%s: source %q of %q", what, source, date)
+	}
+}
+
+func near(a, b float64) bool { return math.Abs(a-b) < 1e-6 }
+
+// The sums, on units that can be checked by hand.
+func TestCalculate(t *testing.T) {
+	p := Prices{Prices: map[string]Price{
+		DynamoWrite: {Dollars: 0.625, Per: 1e6}, DynamoRead: {Dollars: 0.125, Per: 1e6}, SQSRequest: {Dollars: 0.4, Per: 1e6},
+		LambdaRequest: {Dollars: 0.2, Per: 1e6}, LambdaTime: {Dollars: 1e-5, Per: 1}, LogsGB: {Dollars: 0.5, Per: 1},
+		Alarm: {Dollars: 0.1, Per: 1}, Metric: {Dollars: 0.3, Per: 1}, Schedule: {Dollars: 1, Per: 1e6}, DynamoStorage: {Dollars: 0.25, Per: 1},
+	}}
+	u := Units{Shapes: map[string]Shape{Load: {
+		Lines: []Line{
+			{Service: "dynamodb", Operation: "PutItem", Resource: "Tasks", Calls: 5, WRU: 5, IndexWRU: 3},
+			{Service: "dynamodb", Operation: "GetItem", Resource: "Tasks", Calls: 4, RRU: 4},
+			{Service: "sqs", Operation: "SendMessageBatch", Resource: "intake", Requests: 0.1, Application: true},
+			{Service: "sqs", Operation: "ReceiveMessage", Resource: "intake", Requests: 2},
+		},
+		Invocations: map[string]float64{"scheduler": 0.5, "agent": 4}, Milliseconds: map[string]float64{"scheduler": 7.2, "agent": 900}, LogBytes: 60,
+	}, Sweep: {Lines: []Line{{Service: "dynamodb", Operation: "PutItem", Resource: "Tasks", WRU: 8}, {Service: "dynamodb", Operation: "Query", Resource: "Tasks", IndexRRU: 4}}}}}
+	r := Calculate(u, p)
+	// 8 WRU, 4 RRU, 2 and 0.1 requests, half an invocation of 8 ms × 0.25 GB, 60 + 240 bytes.
+	want := 8*0.625 + 4*0.125 + 2*0.4 + 0.1*0.4 + 0.5*0.2 + 0.5*8*0.25/1000*1e-5*1e6 + 300e6/1e9*0.5
+	if got := r.DollarsPerMillion[Load]; !near(got, want) {
+		t.Errorf("an order costs %v, want %v", got, want)
+	}
+	o := r.PerOrder[Load]
+	if o.WRU != 8 || o.RRU != 4 || o.StrongReads != 4 || o.SQSRequests != 2 || o.AppRequests != 0.1 || o.Invocations != 0.5 {
+		t.Errorf("%+v", o)
+	}
+	idle := 7*5*3*43_800*0.4/1e6 + 3 + 0.3 + 43_800/1e6 + 43_800*0.2/1e6 + 43_800*0.1*0.25*1e-5 + 8*43_800*0.625/1e6 + 4*43_800*0.125/1e6 + 980*43_800/1e9*0.5
+	if !near(r.IdlePerMonth, idle) {
+		t.Errorf("idle costs %v, want %v", r.IdlePerMonth, idle)
+	}
+	if _, there := r.DollarsPerMillion[Sweep]; there {
+		t.Error("a sweep is no order")
+	}
+}
+
+// What is committed is within what the project promises: a measurement that is worse must not slip in.
+func TestTheFiguresHold(t *testing.T) {
+	u, err := Measured()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := Calculate(u, published(t))
+	o := r.PerOrder[Load]
+	for _, c := range []struct {
+		what      string
+		got, most float64
+	}{
+		{"WRU", o.WRU, 12}, {"strongly consistent reads", o.StrongReads, 5}, {"SQS requests", o.SQSRequests, 5},
+		{"bytes of the largest item", float64(o.ItemBytes), 1024},
+		{"dollars per million under load", r.DollarsPerMillion[Load], 11}, {"dollars per million at trickle", r.DollarsPerMillion[Trickle], 24},
+	} {
+		if c.got <= 0 || c.got > c.most+1e-9 {
+			t.Errorf("%s: %.3f, at most %v", c.what, c.got, c.most)
+		}
+	}
+}
+
+func TestWrite(t *testing.T) {
+	u, err := Measured()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := Write(&b, Calculate(u, published(t))); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"WRU of the index", "Long polls", "TransactWriteItems Tasks", "as published", "finished orders in the index: $"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("%q is not in\n%s", want, b.String())
+		}
+	}
+}

@@ -1,0 +1,67 @@
+package cost
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+)
+
+// Price is one published price.
+type Price struct {
+	What    string  `json:"what"`
+	Dollars float64 `json:"dollars"`
+	Per     float64 `json:"per"` // so many units
+	Source  string  `json:"source"`
+	Date    string  `json:"date"` // of the source
+	Note    string  `json:"note,omitempty"`
+}
+
+// Of is what so many units cost, in dollars.
+func (p Price) Of(units float64) float64 { return p.Dollars * units / p.Per }
+
+// Names of prices.
+const (
+	DynamoWrite   = "dynamodb-write"
+	DynamoRead    = "dynamodb-read"
+	DynamoStorage = "dynamodb-storage"
+	SQSRequest    = "sqs-request"
+	SNSPublish    = "sns-publish"
+	LambdaRequest = "lambda-request"
+	LambdaTime    = "lambda-gb-second"
+	LogsGB        = "logs-gb"
+	Alarm         = "alarm"
+	Metric        = "metric"
+	Schedule      = "schedule"
+)
+
+// Peer is what somebody else's service costs for the same saga.
+type Peer struct {
+	Name       string  `json:"name"`
+	Dollars    float64 `json:"dollars_per_million"`
+	Upper      float64 `json:"upper,omitempty"` // of a range
+	Arithmetic string  `json:"arithmetic"`
+	Beside     string  `json:"beside"` // what comes on top
+	Source     string  `json:"source"`
+	Date       string  `json:"date"`
+}
+
+// Prices are all that is known, as of the day that they were checked.
+type Prices struct {
+	Region  string           `json:"region"`
+	Checked string           `json:"checked"`
+	Note    string           `json:"note"`
+	Prices  map[string]Price `json:"prices"`
+	Peers   []Peer           `json:"peers"`
+}
+
+//go:embed prices.json
+var pricesFile []byte
+
+// Published answers the prices.
+func Published() (Prices, error) {
+	var p Prices
+	if err := json.Unmarshal(pricesFile, &p); err != nil {
+		return p, fmt.Errorf("prices: %w", err)
+	}
+	return p, nil
+}

@@ -1,0 +1,103 @@
+package cost
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+)
+
+// Write writes the report for people.
+func Write(w io.Writer, r Report) error {
+	b := &printer{w: w}
+	b.line("What an order of four steps costs on AWS, %s, prices checked %s, units measured %s", r.Prices.Region, r.Prices.Checked, r.Units.Measured)
+	b.line("")
+	b.line("Dollars per million orders")
+	t := b.table("", "load", "trickle", "one order under load", "one order at trickle")
+	load, trickle := r.PerMillion[Load], r.PerMillion[Trickle]
+	for i := range min(len(load), len(trickle)) {
+		t.AppendRow(table.Row{load[i].What, dollars(load[i].Dollars), dollars(trickle[i].Dollars), load[i].How, trickle[i].How})
+	}
+	t.AppendSeparator()
+	t.AppendRow(table.Row{"All in", dollars(r.DollarsPerMillion[Load]), dollars(r.DollarsPerMillion[Trickle])})
+	b.render(t)
+	b.line("")
+	b.line("load: batches of %d to the Scheduler and %d to agents; trickle: every message alone.", r.Units.Shapes[Load].SchedulerBatch, r.Units.Shapes[Load].AgentBatch)
+	for _, o := range []struct{ name, what string }{
+		{Untold, "orders that name no reply-to"}, {Finished, "finished orders in the index"}, {Sequence, "an agent for each step"},
+	} {
+		if _, there := r.DollarsPerMillion[o.name]; there {
+			b.line("load, with %s: $%s", o.what, dollars(r.DollarsPerMillion[o.name]))
+		}
+	}
+	b.operations(r)
+	b.line("")
+	b.line("Dollars per month while nothing happens: $%s", dollars(r.IdlePerMonth))
+	t = b.table("", "dollars", "arithmetic")
+	for _, e := range r.Idle {
+		t.AppendRow(table.Row{e.What, dollars(e.Dollars), e.How})
+	}
+	b.render(t)
+	b.line("")
+	b.line("The same saga elsewhere, dollars per million, as published")
+	t = b.table("", "dollars", "arithmetic")
+	for _, p := range r.Prices.Peers {
+		price := dollars(p.Dollars)
+		if p.Upper > 0 {
+			price += " to " + dollars(p.Upper)
+		}
+		t.AppendRow(table.Row{p.Name, price, p.Arithmetic})
+	}
+	b.render(t)
+	b.line("")
+	for _, p := range r.Prices.Peers {
+		b.line("- %s: on top come %s. Source, %s: %s", p.Name, p.Beside, p.Date, p.Source)
+	}
+	b.line("")
+	for _, n := range r.Notes {
+		b.line("- %s", n)
+	}
+	return b.err
+}
+
+// operations lists what one order consumes of DynamoDB, operation by operation.
+func (b *printer) operations(r Report) {
+	b.line("")
+	b.line("Request units of DynamoDB of one order under load, by operation")
+	t := b.table("", "calls", "WRU", "WRU of the index", "RRU")
+	for _, l := range r.Units.Shapes[Load].Lines {
+		if l.Service == "dynamodb" {
+			t.AppendRow(table.Row{l.Operation + " " + l.Resource, number(l.Calls), number(l.WRU), number(l.IndexWRU), number(l.RRU)})
+		}
+	}
+	b.render(t)
+	o := r.PerOrder[Load]
+	b.line("The largest item of a task has %d bytes of the 1,024 that one WRU writes.", o.ItemBytes)
+}
+
+func dollars(x float64) string { return fmt.Sprintf("%.2f", x) }
+
+func number(x float64) string { return fmt.Sprintf("%.4g", x) }
+
+type printer struct {
+	w   io.Writer
+	err error
+}
+
+func (b *printer) line(format string, args ...any) {
+	if b.err == nil {
+		_, b.err = fmt.Fprintf(b.w, format+"\n", args...)
+	}
+}
+
+func (b *printer) table(header ...any) table.Writer {
+	t := table.NewWriter()
+	style := table.StyleLight
+	style.Format.Header, style.Options.DrawBorder, style.Options.SeparateColumns = text.FormatDefault, false, false
+	t.SetStyle(style)
+	t.AppendHeader(table.Row(header))
+	return t
+}
+
+func (b *printer) render(t table.Writer) { b.line("%s", t.Render()) }

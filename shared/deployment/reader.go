@@ -1,0 +1,143 @@
+package deployment
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Lookup finds a variable, as os.LookupEnv does.
+type Lookup func(name string) (value string, set bool)
+
+// reader reads variables and gathers what is wrong with them.
+type reader struct {
+	lookup   Lookup
+	problems []error
+}
+
+func (r *reader) wrong(name, format string, args ...any) {
+	r.problems = append(r.problems, fmt.Errorf("%s "+format, append([]any{name}, args...)...))
+}
+
+// err lists every problem; nil where there is none.
+func (r *reader) err() error {
+	if len(r.problems) == 0 {
+		return nil
+	}
+	return fmt.Errorf("the environment is not as the deployment writes it; deploy again, or set:\n%w", errors.Join(r.problems...))
+}
+
+func (r *reader) optional(name string) string {
+	value, _ := r.lookup(name)
+	return strings.TrimSpace(value)
+}
+
+func (r *reader) required(name string) string {
+	value := r.optional(name)
+	if value == "" {
+		r.wrong(name, "is not set")
+	}
+	return value
+}
+
+func (r *reader) whole(name string, least, most int) int {
+	text := r.required(name)
+	if text == "" {
+		return least
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < least || n > most {
+		r.wrong(name, "is %.40q; a whole number from %d to %d is meant", text, least, most)
+		return least
+	}
+	return n
+}
+
+func (r *reader) duration(name string, least, most time.Duration) time.Duration {
+	text := r.optional(name)
+	if text == "" {
+		return 0
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d < least || d > most {
+		r.wrong(name, "is %.40q; a time from %s to %s is meant", text, least, most)
+		return 0
+	}
+	return d
+}
+
+func (r *reader) truth(name string) bool {
+	switch text := r.optional(name); text {
+	case "", "false":
+	case "true":
+		return true
+	default:
+		r.wrong(name, "is %.40q; true or false is meant", text)
+	}
+	return false
+}
+
+func (r *reader) object(name string, required bool, into any) {
+	text := r.optional(name)
+	if text == "" {
+		if required {
+			r.wrong(name, "is not set")
+		}
+		return
+	}
+	if err := json.Unmarshal([]byte(text), into); err != nil {
+		r.wrong(name, "is no JSON object of the form expected: %v", err)
+	}
+}
+
+// urls reads queue addresses by logical name; needed are those that must be among them.
+func (r *reader) urls(name string, required bool, needed ...string) map[string]string {
+	urls := map[string]string{}
+	before := len(r.problems)
+	r.object(name, required, &urls)
+	if len(r.problems) > before {
+		return urls
+	}
+	for _, logical := range needed {
+		if urls[logical] == "" {
+			r.wrong(name, "lacks the queue %q", logical)
+		}
+	}
+	for _, logical := range slices.Sorted(maps.Keys(urls)) {
+		if u := urls[logical]; u != "" && !strings.HasPrefix(u, "https://") && !strings.HasPrefix(u, "http://") || strings.HasSuffix(u, "/") {
+			r.wrong(name, "has %.200q for the queue %q; its URL is meant", u, logical)
+		}
+	}
+	return urls
+}
+
+// beside is a place in the function's own folder, unless a variable names another.
+func (r *reader) beside(name, place string) string {
+	if value := r.optional(name); value != "" {
+		return value
+	}
+	root := r.optional(varRoot)
+	if root == "" {
+		r.wrong(name, "is not set, and neither is %s, where Lambda puts the function", varRoot)
+	}
+	return filepath.Join(root, place)
+}
+
+// instance is a short name of this process, for LockedBy: the end of its log stream's, so that an
+// operator finds what it logged.
+func (r *reader) instance() string {
+	stream := r.optional(varStream)
+	if stream == "" {
+		return "local"
+	}
+	return stream[max(0, len(stream)-instanceLength):]
+}
+
+// instanceLength keeps documents short: every step in flight holds the name.
+const instanceLength = 8

@@ -1,0 +1,130 @@
+package deployment
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// MaxShards bounds the shards of the index: each costs a query per sweep.
+const MaxShards = 1024
+
+// Engine is what Scheduler and Supervisor have in common.
+type Engine struct {
+	Instance    string            // of this process
+	Orders      string            // table
+	Tasks       string            // table
+	Definitions string            // table
+	Shards      int               // of the index
+	Finished    bool              // finished orders stand in the index
+	TaskTTL     time.Duration     // how long an ended task is kept; 0: for ever
+	Queues      map[string]string // URLs by logical name
+	ReplyTo     map[string]string // URLs by logical name
+	Alerts      string            // ARN of the topic
+}
+
+// Scheduler is what the Scheduler is told.
+type Scheduler struct {
+	Engine
+	Workflows string // folder of compiled workflows, *.json
+}
+
+// Supervisor is what the Supervisor is told.
+type Supervisor struct {
+	Engine
+	Name       string         // of the deployment, for metrics
+	Capacity   map[string]int // requests that an agent takes at a time (P32)
+	SweepEvery time.Duration  // within one invocation; 0: once
+}
+
+// Agent is what an agent is told.
+type Agent struct {
+	Name    string
+	Queues  map[string]string // URLs: its own, replies, quarantine
+	Ledger  string            // table; "" for agents without a plain service
+	Secrets map[string]Secret // by the name of the variable that they stand for
+	Config  string            // file with the compiled settings of the HTTP agent
+}
+
+// Secret says where a secret is kept: exactly one of Secret and Parameter.
+type Secret struct {
+	Secret    string `json:"secret,omitempty"`    // ARN, in Secrets Manager
+	Field     string `json:"field,omitempty"`     // of a secret that is a JSON object
+	Parameter string `json:"parameter,omitempty"` // name, in the Parameter Store
+}
+
+func (r *reader) engine() Engine {
+	e := Engine{
+		Instance:    r.instance(),
+		Orders:      r.required(VarOrders),
+		Tasks:       r.required(VarTasks),
+		Definitions: r.required(VarDefinitions),
+		Shards:      r.whole(VarShards, 1, MaxShards),
+		Finished:    r.truth(VarFinished),
+		TaskTTL:     r.duration(VarTaskTTL, time.Hour, 10*365*24*time.Hour),
+		Queues:      r.urls(VarQueues, true, port.Intake, port.Replies, port.Control, port.Quarantine),
+		ReplyTo:     r.urls(VarReplyTo, false),
+		Alerts:      r.required(VarAlerts),
+	}
+	for _, name := range slices.Sorted(maps.Keys(e.ReplyTo)) {
+		if e.Queues[name] != "" { // an order could have its status put among our own messages
+			r.wrong(VarReplyTo, "has %q, which is the name of a queue of the deployment's own", name)
+		}
+	}
+	return e
+}
+
+// ReadScheduler reads the Scheduler's variables. The error lists all that is wrong.
+func ReadScheduler(lookup Lookup) (Scheduler, error) {
+	r := &reader{lookup: lookup}
+	s := Scheduler{Engine: r.engine(), Workflows: r.beside(VarWorkflows, WorkflowsFolder)}
+	return s, r.err()
+}
+
+// MaxSweepEvery keeps several sweeps inside one invocation of less than a minute (rule 16).
+const MaxSweepEvery = 30 * time.Second
+
+// ReadSupervisor reads the Supervisor's variables. The error lists all that is wrong.
+func ReadSupervisor(lookup Lookup) (Supervisor, error) {
+	r := &reader{lookup: lookup}
+	s := Supervisor{Engine: r.engine(), Name: r.required(VarName), SweepEvery: r.duration(VarSweepEvery, time.Second, MaxSweepEvery)}
+	r.object(VarCapacity, false, &s.Capacity)
+	return s, r.err()
+}
+
+// ReadAgent reads an agent's variables; config says that it has a file of settings, as the HTTP
+// agent does. The error lists all that is wrong.
+func ReadAgent(lookup Lookup, config bool) (Agent, error) {
+	r := &reader{lookup: lookup}
+	a := Agent{Name: r.required(VarAgent), Ledger: r.optional(VarLedger)}
+	needed := []string{port.Replies, port.Quarantine}
+	if a.Name != "" {
+		needed = append(needed, port.Requests(a.Name))
+	}
+	a.Queues = r.urls(VarQueues, true, needed...)
+	r.object(VarSecrets, false, &a.Secrets)
+	for _, name := range slices.Sorted(maps.Keys(a.Secrets)) {
+		if s := a.Secrets[name]; (s.Secret == "") == (s.Parameter == "") || s.Field != "" && s.Secret == "" {
+			r.wrong(VarSecrets, "has %q, which must name either a secret, perhaps with a field, or a parameter", name)
+		}
+	}
+	if config {
+		a.Config = r.beside(VarAgentConfig, AgentFile)
+	}
+	return a, r.err()
+}
+
+// QueueOf finds the logical name of the queue that an event came from, by its ARN.
+func QueueOf(urls map[string]string, arn string) (string, error) {
+	name := arn[strings.LastIndexByte(arn, ':')+1:]
+	for logical, url := range urls {
+		if name != "" && url[strings.LastIndexByte(url, '/')+1:] == name {
+			return logical, nil
+		}
+	}
+	return "", fmt.Errorf("an event came from queue %q, which is not in %s; correct the event source mapping: %w", arn, VarQueues, port.ErrNotFound)
+}

@@ -1,0 +1,109 @@
+package deployment_test
+
+import (
+	"errors"
+	"maps"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/deployment"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+func good() map[string]string {
+	return map[string]string{
+		deployment.VarQueues:      `{"intake":"https://sqs/1/S-intake","replies":"https://sqs/1/S-replies","control":"https://sqs/1/S-control","quarantine":"https://sqs/1/S-q","requests-payment":"https://sqs/1/S-pay"}`,
+		deployment.VarReplyTo:     `{"shop":"https://sqs/1/shop"}`,
+		deployment.VarOrders:      "orders",
+		deployment.VarTasks:       "tasks",
+		deployment.VarDefinitions: "definitions",
+		deployment.VarShards:      "8",
+		deployment.VarAlerts:      "arn:aws:sns:eu-central-1:1:alerts",
+		deployment.VarName:        "Shop",
+		deployment.VarCapacity:    `{"payment":50}`,
+		deployment.VarSweepEvery:  "20s",
+		deployment.VarTaskTTL:     "720h",
+		deployment.VarFinished:    "true",
+		deployment.VarAgent:       "payment",
+		deployment.VarSecrets:     `{"TOKEN":{"secret":"arn:aws:secretsmanager:x","field":"token"},"KEY":{"parameter":"/pay/key"}}`,
+		"LAMBDA_TASK_ROOT":        "/var/task",
+
+		"AWS_LAMBDA_LOG_STREAM_NAME": "2026/11/21/[$LATEST]0123456789abcdef",
+	}
+}
+
+func lookup(env map[string]string) deployment.Lookup {
+	return func(name string) (string, bool) { v, ok := env[name]; return v, ok }
+}
+
+func TestGood(t *testing.T) {
+	sch, err := deployment.ReadScheduler(lookup(good()))
+	if err != nil || sch.Instance != "89abcdef" || sch.Workflows != "/var/task/workflows" || sch.Shards != 8 || !sch.Finished || sch.TaskTTL != 720*time.Hour || sch.ReplyTo["shop"] == "" {
+		t.Errorf("%+v %v", sch, err)
+	}
+	sup, err := deployment.ReadSupervisor(lookup(good()))
+	if err != nil || sup.Capacity["payment"] != 50 || sup.SweepEvery != 20*time.Second || sup.Name != "Shop" {
+		t.Errorf("%+v %v", sup, err)
+	}
+	a, err := deployment.ReadAgent(lookup(good()), true)
+	if err != nil || a.Name != "payment" || a.Config != "/var/task/agent.json" || a.Secrets["TOKEN"].Field != "token" || a.Ledger != "" {
+		t.Errorf("%+v %v", a, err)
+	}
+}
+
+// One error lists everything, so that a broken deployment is mended once.
+func TestAllProblemsAtOnce(t *testing.T) {
+	_, err := deployment.ReadScheduler(lookup(nil))
+	for _, want := range []string{deployment.VarQueues, deployment.VarOrders, deployment.VarTasks, deployment.VarDefinitions, deployment.VarShards, deployment.VarAlerts, "LAMBDA_TASK_ROOT"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s is not told of in %v", want, err)
+		}
+	}
+	_, err = deployment.ReadAgent(lookup(nil), false)
+	if err == nil || strings.Count(err.Error(), "\n") != 2 || strings.Contains(err.Error(), "LAMBDA_TASK_ROOT") {
+		t.Errorf("an agent without a file needs its name and its queues: %v", err)
+	}
+}
+
+func TestEachProblem(t *testing.T) {
+	for _, c := range []struct{ name, value, want string }{
+		{deployment.VarShards, "0", "from 1 to 1024"},
+		{deployment.VarShards, "many", "from 1 to 1024"},
+		{deployment.VarQueues, "intake", "no JSON object"},
+		{deployment.VarQueues, `{"intake":"https://sqs/1/i"}`, `lacks the queue "replies"`},
+		{deployment.VarReplyTo, `{"shop":"shop-queue"}`, "its URL is meant"},
+		{deployment.VarReplyTo, `{"control":"https://sqs/1/shop"}`, `has "control"`},
+		{deployment.VarSweepEvery, "45s", "from 1s to 30s"},
+		{deployment.VarTaskTTL, "soon", "a time from"},
+		{deployment.VarFinished, "yes", "true or false"},
+		{deployment.VarCapacity, `{"payment":"much"}`, "no JSON object"},
+		{deployment.VarSecrets, `{"T":{}}`, `has "T"`},
+		{deployment.VarSecrets, `{"T":{"secret":"a","parameter":"b"}}`, `has "T"`},
+		{deployment.VarSecrets, `{"T":{"parameter":"b","field":"x"}}`, `has "T"`},
+	} {
+		env := maps.Clone(good())
+		env[c.name] = c.value
+		_, e1 := deployment.ReadScheduler(lookup(env))
+		_, e2 := deployment.ReadSupervisor(lookup(env))
+		_, e3 := deployment.ReadAgent(lookup(env), true)
+		if err := errors.Join(e1, e2, e3); err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), c.name) {
+			t.Errorf("%s=%s: %v; want %q", c.name, c.value, err, c.want)
+		}
+	}
+}
+
+func TestQueueOf(t *testing.T) {
+	s, err := deployment.ReadScheduler(lookup(good()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if name, err := deployment.QueueOf(s.Queues, "arn:aws:sqs:eu-central-1:1:S-control"); name != port.Control || err != nil {
+		t.Errorf("%q %v", name, err)
+	}
+	for _, arn := range []string{"arn:aws:sqs:eu-central-1:1:other", "", "arn:"} {
+		if _, err := deployment.QueueOf(s.Queues, arn); !errors.Is(err, port.ErrNotFound) {
+			t.Errorf("%q: %v", arn, err)
+		}
+	}
+}

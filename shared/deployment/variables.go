@@ -1,0 +1,37 @@
+package deployment
+
+// Names of the variables. Lists are JSON objects, by logical name.
+const (
+	VarQueues      = "STEPKEEPER_QUEUES"       // {"intake": "https://sqs…", "requests-payment": …}
+	VarReplyTo     = "STEPKEEPER_REPLY_TO"     // {"shop": "https://sqs…"}; may be absent
+	VarOrders      = "STEPKEEPER_ORDERS"       // table
+	VarTasks       = "STEPKEEPER_TASKS"        // table
+	VarDefinitions = "STEPKEEPER_DEFINITIONS"  // table
+	VarShards      = "STEPKEEPER_SHARDS"       // of the index, 1 to 1024
+	VarFinished    = "STEPKEEPER_FINISHED"     // "true": finished orders stand in the index
+	VarTaskTTL     = "STEPKEEPER_TASK_TTL"     // how long an ended task is kept, "2160h"; absent: for ever
+	VarAlerts      = "STEPKEEPER_ALERTS"       // ARN of the topic
+	VarCapacity    = "STEPKEEPER_CAPACITY"     // {"payment": 50}: requests an agent takes at a time (P32)
+	VarSweepEvery  = "STEPKEEPER_SWEEP_EVERY"  // within one invocation, "20s"; absent: once
+	VarName        = "STEPKEEPER_NAME"         // of the deployment, for metrics
+	VarAgent       = "STEPKEEPER_AGENT"        // the agent's name
+	VarLedger      = "STEPKEEPER_LEDGER"       // table, of agents of plain services only (P31)
+	VarSecrets     = "STEPKEEPER_SECRETS"      // {"TOKEN": {"secret": "arn:…", "field": "token"}}; may be absent
+	VarWorkflows   = "STEPKEEPER_WORKFLOWS"    // folder of compiled workflows; absent: beside the binary
+	VarAgentConfig = "STEPKEEPER_AGENT_CONFIG" // compiled settings of the HTTP agent; absent: beside the binary
+)
+
+// Places beside the binary, where no variable says otherwise.
+const (
+	WorkflowsFolder = "workflows"
+	AgentFile       = "agent.json"
+)
+
+// Set by Lambda itself.
+const (
+	varRoot   = "LAMBDA_TASK_ROOT"
+	varStream = "AWS_LAMBDA_LOG_STREAM_NAME"
+)
+
+// VarRuntimeAPI tells that the process runs on Lambda.
+const VarRuntimeAPI = "AWS_LAMBDA_RUNTIME_API"

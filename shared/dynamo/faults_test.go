@@ -1,0 +1,234 @@
+package dynamo_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/stepkeeper/stepkeeper/shared/awsclient"
+	"github.com/stepkeeper/stepkeeper/shared/awsclient/faults"
+	"github.com/stepkeeper/stepkeeper/shared/dynamo"
+	"github.com/stepkeeper/stepkeeper/shared/dynamo/dynamotest"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/port/storetest"
+)
+
+// faulty is a store whose calls meet the plan's faults, and a client that meets none.
+type faulty struct {
+	*dynamo.Store
+	ledger *dynamo.Ledger
+	plan   *faults.Plan
+	clean  *dynamodb.Client
+	names  dynamotest.Names
+}
+
+func newFaulty(t *testing.T) faulty {
+	t.Helper()
+	c := dynamotest.Config(t, awsclient.Options{})
+	f := faulty{plan: &faults.Plan{}, clean: dynamo.NewClient(c)}
+	f.names = dynamotest.Tables(t, f.clean)
+	f.plan.Into(&c)
+	client := dynamo.NewClient(c)
+	f.Store, f.ledger = dynamo.New(client, f.names.Tables, dynamo.Options{Shards: 4}), dynamo.NewLedger(client, f.names.Ledger)
+	return f
+}
+
+var created = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+
+func write(id string, version int64) port.Write {
+	w := port.Write{Expected: version - 1, Record: port.Record{ID: id, Version: version, State: "Processing", Workflow: "order", Created: created,
+		Bucket: port.DueBucket, IndexAt: created.Add(time.Minute), Document: fmt.Appendf(nil, `{"version":%d}`, version)}}
+	if version == 1 {
+		w.Order = &port.Order{ID: id, ContentHash: "h", Body: []byte(`{}`), Created: created}
+	}
+	return w
+}
+
+func (f faulty) commit(w port.Write) error {
+	return f.Commit(context.Background(), []port.Write{w})[0]
+}
+
+// Every fault in a write, and what the caller hears of it. Refused writes are stored by nobody;
+// those of which nobody heard an answer may be either.
+func TestFaultsInWrites(t *testing.T) {
+	const l, u, h, w, x = faults.LostAnswer, faults.Unsent, faults.Throttled, faults.Twice, faults.Conflict
+	f := newFaulty(t)
+	for i, tt := range []struct {
+		name    string
+		version int64
+		faults  []faults.Fault
+		want    error // nil: stored
+	}{
+		{"create: an answer is lost (rules 9, 10)", 1, []faults.Fault{l}, nil},
+		{"create: three answers are lost", 1, []faults.Fault{l, l, l}, nil},
+		{"create: it arrives twice", 1, []faults.Fault{w}, nil},
+		{"create: conflicts that pass (rule 10)", 1, []faults.Fault{x, x, x}, nil},
+		{"create: throttles that pass", 1, []faults.Fault{h, h, h}, nil},
+		{"create: conflict and lost answer", 1, []faults.Fault{x, l, x, l}, nil},
+		{"create: conflicts without end", 1, []faults.Fault{x, x, x, x, x, x}, port.ErrUnavailable},
+		{"create: throttled without end", 1, []faults.Fault{h, h, h, h, h, h}, port.ErrUnavailable},
+		{"replace: an answer is lost (rules 9, 23)", 2, []faults.Fault{l}, nil},
+		{"replace: answers are lost in turn", 2, []faults.Fault{u, l, l}, nil},
+		{"replace: it arrives twice", 2, []faults.Fault{w}, nil},
+		{"replace: it never gets through", 2, []faults.Fault{u, u, u}, nil},
+		{"replace: conflicts that pass", 2, []faults.Fault{x, x, x}, nil},
+		{"replace: throttles that pass", 2, []faults.Fault{h, h, h}, nil},
+		{"replace: conflicts without end", 2, []faults.Fault{x, x, x, x}, port.ErrUnavailable},
+		{"replace: throttled without end", 2, []faults.Fault{h, h, h, h}, port.ErrUnavailable},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			id, operation := fmt.Sprint("task-", i), "TransactWriteItems"
+			if tt.version == 2 {
+				operation = "PutItem"
+				if err := f.commit(write(id, 1)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			f.plan.Next(operation, tt.faults...)
+			if err := f.commit(write(id, tt.version)); !errors.Is(err, tt.want) {
+				t.Errorf("answer %v, want %v", err, tt.want)
+			}
+			f.plan.Drop(operation) // faults that were not met are none of the next test's
+			records, err := f.Load(context.Background(), []string{id})
+			if err != nil {
+				t.Fatal(err)
+			}
+			stored := records[0] != nil && records[0].Version == tt.version
+			if want := tt.want == nil; stored != want {
+				t.Errorf("stored: %v, want %v", stored, want)
+			}
+		})
+	}
+}
+
+// An answer that stays lost leaves the caller in doubt, never with a wrong answer.
+func TestAnswersThatStayLost(t *testing.T) {
+	f := newFaulty(t)
+	for operation, version := range map[string]int64{"TransactWriteItems": 1, "PutItem": 2} {
+		f.plan.Next(operation, faults.LostAnswer, faults.LostAnswer, faults.LostAnswer, faults.LostAnswer)
+		err := f.commit(write("a", version))
+		for _, sentinel := range []error{nil, port.ErrExists, port.ErrConflict, port.ErrNotFound, port.ErrUnavailable} {
+			if errors.Is(err, sentinel) {
+				t.Errorf("%s: %v says %v, which nobody knows", operation, err, sentinel)
+			}
+		}
+		if err := f.commit(write("a", version)); !errors.Is(err, port.ErrExists) && !errors.Is(err, port.ErrConflict) {
+			t.Errorf("%s again: %v, want a refusal: another write, for all that DynamoDB knows", operation, err)
+		}
+	}
+}
+
+// A write of another is never taken for one's own, however it looks.
+func TestAnothersWriteIsNoneOfOurs(t *testing.T) {
+	f := newFaulty(t)
+	other := dynamo.New(f.clean, f.names.Tables, dynamo.Options{Shards: 4})
+	for version, want := range map[int64]error{1: port.ErrExists, 2: port.ErrConflict} {
+		id := fmt.Sprint("task-", version)
+		for v := int64(1); v <= version; v++ {
+			if err := other.Commit(context.Background(), []port.Write{write(id, v)})[0]; err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, operation := range []string{"TransactWriteItems", "PutItem"} {
+			f.plan.Next(operation, faults.LostAnswer)
+		}
+		if err := f.commit(write(id, version)); !errors.Is(err, want) {
+			t.Errorf("version %d: %v, want %v", version, err, want)
+		}
+	}
+}
+
+// A ledger whose answer is lost must not forget that the call was started (P31).
+func TestLostAnswerOfALedger(t *testing.T) {
+	f := newFaulty(t)
+	for version, state := range []string{"started", "done"} {
+		f.plan.Next("PutItem", faults.LostAnswer, faults.LostAnswer)
+		if err := f.ledger.Move(context.Background(), port.LedgerEntry{Key: "k", State: state, Version: int64(version)}); err != nil {
+			t.Errorf("%s: %v", state, err)
+		}
+	}
+	if err := f.ledger.Move(context.Background(), port.LedgerEntry{Key: "k", State: "done", Version: 1}); !errors.Is(err, port.ErrConflict) {
+		t.Errorf("an old move: %v", err)
+	}
+}
+
+// Reads are repeated, and past that unavailable.
+func TestFaultsInReads(t *testing.T) {
+	f := newFaulty(t)
+	if err := f.commit(write("a", 1)); err != nil {
+		t.Fatal(err)
+	}
+	f.plan.Next("GetItem", faults.Throttled, faults.LostAnswer, faults.Unsent)
+	if records, err := f.Load(context.Background(), []string{"a"}); err != nil || records[0] == nil {
+		t.Errorf("Load: %v, %v", records, err)
+	}
+	for operation, read := range map[string]func() error{
+		"GetItem": func() error { _, err := f.Load(context.Background(), []string{"a"}); return err },
+		"Query": func() error {
+			_, err := f.Due(context.Background(), port.DueBucket, 0, created, nil, 10)
+			return err
+		},
+	} {
+		f.plan.Next(operation, faults.Throttled, faults.Throttled, faults.Throttled, faults.Unsent)
+		if err := read(); !errors.Is(err, port.ErrUnavailable) {
+			t.Errorf("%s: %v", operation, err)
+		}
+	}
+}
+
+// Rule 23: with one answer in ten lost, and one call in ten sent twice, no write that has landed is
+// answered as refused, and none is made twice.
+func TestManyLostAnswers(t *testing.T) {
+	f := newFaulty(t)
+	dice := rand.New(rand.NewPCG(4, 23))
+	f.plan.Always(func(string) faults.Fault {
+		switch dice.IntN(10) {
+		case 0:
+			return faults.LostAnswer
+		case 1:
+			return faults.Twice
+		}
+		return faults.None
+	})
+	const tasks, versions = 40, 10
+	refused, doubt := 0, 0
+	for v := int64(1); v <= versions; v++ {
+		var writes []port.Write
+		for i := range tasks {
+			writes = append(writes, write(fmt.Sprint("task-", i), v))
+		}
+		for i, err := range f.Commit(context.Background(), writes) {
+			switch {
+			case err == nil:
+			case errors.Is(err, port.ErrConflict), errors.Is(err, port.ErrExists):
+				refused++
+				t.Errorf("%s, version %d: %v", writes[i].Record.ID, v, err)
+			default:
+				doubt++
+			}
+		}
+		if t.Failed() {
+			break
+		}
+	}
+	t.Logf("%d writes, %d answers lost, %d sent twice: %d refused, %d in doubt", tasks*versions, f.plan.Met(faults.LostAnswer), f.plan.Met(faults.Twice), refused, doubt)
+	if f.plan.Met(faults.LostAnswer) < 20 {
+		t.Error("too few answers were lost to show anything")
+	}
+}
+
+// The suite once more, with the cases of lost answers.
+func TestContractWithLostAnswers(t *testing.T) {
+	storetest.Run(t, options(false), func(t *testing.T) storetest.Backends {
+		f := newFaulty(t)
+		return storetest.Backends{Store: f.Store, LoseAnswer: func() {
+			f.plan.Next("PutItem", faults.LostAnswer)
+			f.plan.Next("TransactWriteItems", faults.LostAnswer)
+		}}
+	})
+}

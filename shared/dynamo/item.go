@@ -1,0 +1,167 @@
+package dynamo
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// attrs is an item, or a key.
+type attrs = map[string]types.AttributeValue
+
+const (
+	timeLayout     = "2006-01-02T15:04:05.000Z"
+	finishedPrefix = "finished#"
+)
+
+func str(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
+func num(n int64) types.AttributeValue {
+	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
+}
+func blob(b []byte) types.AttributeValue      { return &types.AttributeValueMemberB{Value: b} }
+func moment(t time.Time) types.AttributeValue { return str(t.UTC().Format(timeLayout)) }
+
+// bytesOrText keeps text as text, so that people can read it.
+func bytesOrText(b []byte) types.AttributeValue {
+	if utf8.Valid(b) {
+		return str(string(b))
+	}
+	return blob(b)
+}
+
+func textOf(v types.AttributeValue) string {
+	switch v := v.(type) {
+	case *types.AttributeValueMemberS:
+		return v.Value
+	case *types.AttributeValueMemberB:
+		return string(v.Value)
+	}
+	return ""
+}
+
+func bytesOf(v types.AttributeValue) []byte {
+	if s := textOf(v); s != "" {
+		return []byte(s)
+	}
+	return nil
+}
+
+func numberOf(v types.AttributeValue) int64 {
+	if n, ok := v.(*types.AttributeValueMemberN); ok {
+		i, _ := strconv.ParseInt(n.Value, 10, 64)
+		return i
+	}
+	return 0
+}
+
+func timeOf(v types.AttributeValue) time.Time {
+	t, _ := time.Parse(timeLayout, textOf(v))
+	return t
+}
+
+// reserved are attributes that are no members of the document.
+var reserved = []string{IndexBucket, IndexSort, TTLAttribute, writerAttribute, documentAttribute}
+
+// item is the record as it is stored. Where the document is a task's, its members are the item's;
+// any other document is kept as it is, beside the record's own fields.
+func (s *Store) item(r *port.Record, writer []byte) (attrs, error) {
+	extra := attrs{writerAttribute: blob(writer)}
+	s.index(r, extra)
+	a, shown := shownItem(r)
+	if shown {
+		for name, v := range extra {
+			a[name] = v
+		}
+		shown = Size(a) <= maxItem
+	}
+	if !shown {
+		a = attrs{
+			OrderKey: str(r.ID), "Version": num(r.Version), "ProcessState": str(r.State), "Workflow": str(r.Workflow),
+			"Created": moment(r.Created), documentAttribute: bytesOrText(r.Document),
+		}
+		for name, v := range extra {
+			a[name] = v
+		}
+	}
+	if n := Size(a); n > maxItem {
+		return nil, fmt.Errorf("task %q: its item has %d bytes, DynamoDB's limit is %d: %w", r.ID, n, maxItem, port.ErrTooLarge)
+	}
+	return a, nil
+}
+
+// shownItem gives the document's members, if they say of the record what the record says itself and
+// take no name of ours.
+func shownItem(r *port.Record) (attrs, bool) {
+	a, err := attributesOf(r.Document)
+	if err != nil {
+		return nil, false
+	}
+	for _, name := range reserved {
+		if a[name] != nil {
+			return nil, false
+		}
+	}
+	same := isText(a[OrderKey], r.ID) && isText(a["ProcessState"], r.State) && isText(a["Workflow"], r.Workflow) &&
+		isText(a["Created"], r.Created.UTC().Format(timeLayout)) && isNumber(a["Version"], r.Version)
+	return a, same
+}
+
+func isText(v types.AttributeValue, want string) bool {
+	s, ok := v.(*types.AttributeValueMemberS)
+	return ok && s.Value == want
+}
+
+func isNumber(v types.AttributeValue, want int64) bool {
+	n, ok := v.(*types.AttributeValueMemberN)
+	return ok && n.Value == strconv.FormatInt(want, 10)
+}
+
+// index adds the attributes of the index, and the time to live of an ended task.
+func (s *Store) index(r *port.Record, a attrs) {
+	shard := strconv.Itoa(port.ShardOf(r.ID, s.options.Shards))
+	switch {
+	case r.Bucket != port.NoBucket:
+		a[IndexBucket], a[IndexSort] = str(string(r.Bucket)+"#"+shard), str(sortKey(r.IndexAt))
+	case s.options.FinishedIndex:
+		a[IndexBucket] = str(finishedPrefix + r.Created.UTC().Format(time.DateOnly) + "#" + shard)
+		a[IndexSort] = str(sortKey(r.Created))
+	}
+	if r.Bucket == port.NoBucket && s.options.TTL > 0 {
+		a[TTLAttribute] = num(s.options.Clock.Now().Add(s.options.TTL).Unix())
+	}
+}
+
+// sortKey sorts by time, in whole milliseconds.
+func sortKey(t time.Time) string { return t.UTC().Format(timeLayout) }
+
+// record reads an item. Of one that is damaged it answers what it can, without a document: whoever
+// decodes that says so, and its neighbours are not harmed.
+func record(a attrs) *port.Record {
+	r := &port.Record{
+		ID: textOf(a[OrderKey]), Version: numberOf(a["Version"]), State: textOf(a["ProcessState"]),
+		Workflow: textOf(a["Workflow"]), Created: timeOf(a["Created"]),
+	}
+	if bucket := textOf(a[IndexBucket]); bucket != "" && !strings.HasPrefix(bucket, finishedPrefix) {
+		name, _, _ := strings.Cut(bucket, "#")
+		r.Bucket = port.Bucket(name)
+		r.IndexAt = timeOf(a[IndexSort])
+	}
+	if raw := a[documentAttribute]; raw != nil {
+		r.Document = bytesOf(raw)
+		return r
+	}
+	for _, name := range reserved {
+		delete(a, name)
+	}
+	document, err := appendObject(make([]byte, 0, 2*Size(a)), a, place{})
+	if err == nil {
+		r.Document = document
+	}
+	return r
+}

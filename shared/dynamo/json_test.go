@@ -1,0 +1,316 @@
+package dynamo
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"pgregory.net/rapid"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// back writes an item's members again.
+func back(t testing.TB, a attrs) string {
+	b, err := appendObject(nil, a, place{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// What stands in an item for a JSON value, and that it comes back byte for byte.
+func TestValues(t *testing.T) {
+	for _, tt := range []struct{ value, want string }{
+		{`null`, `NULL`}, {`true`, `true`}, {`false`, `false`}, {`""`, `S()`}, {`"ä☃😀"`, `S(ä☃😀)`}, {`"a\"b\\c\u0007"`, "S(a\"b\\c\a)"},
+		{`0`, `N(0)`}, {`-7`, `N(-7)`}, {`12345678901234567`, `N(12345678901234567)`}, {`0.5`, `N(0.5)`}, {`-19.99`, `N(-19.99)`},
+		// What DynamoDB would write in another way, or cut, is kept as text.
+		{`1.0`, `#1.0`}, {`1e3`, `#1e3`}, {`-0`, `#-0`}, {`0.0001`, `#0.0001`}, {`123456789012345678`, `#123456789012345678`},
+		{`1234567890123456789012345678901234567890123456789`, `#1234567890123456789012345678901234567890123456789`},
+		{`"\n"`, `#"\n"`}, {`"\u003c"`, `#"\u003c"`}, {`"\/"`, `#"\/"`},
+		{`[]`, `[]`}, {`{}`, `{}`}, {`[1,[null,{"a":1}]]`, `[N(1) [NULL {a:N(1)}]]`},
+		{`{"b":1,"a":{"d":2,"c":3}}`, `{#order:S(b` + "\n" + `a) a:{#order:S(d` + "\n" + `c) c:N(3) d:N(2)} b:N(1)}`},
+		{`{"a":1,"a":2}`, `#{"a":1,"a":2}`}, {`{"":1}`, `#{"":1}`}, {`{"#json":"1"}`, `#{"#json":"1"}`}, {`{"#order":"1"}`, `#{"#order":"1"}`},
+		{`{"a": 1}`, `#{"a": 1}`}, {`{ "a":1}`, `#{ "a":1}`}, {`[1, 2]`, `#[1, 2]`}, {`[ ]`, `#[ ]`}, {`{"a":{"b":[1 ]}}`, `{a:{b:#[1 ]}}`},
+	} {
+		document := `{"v":` + tt.value + `}`
+		a, err := attributesOf([]byte(document))
+		if err != nil {
+			t.Errorf("%s: %v", tt.value, err)
+			continue
+		}
+		if got := sketch(a["v"]); got != tt.want {
+			t.Errorf("%s is kept as %s, want %s", tt.value, got, tt.want)
+		}
+		if got := back(t, a); got != document {
+			t.Errorf("%s comes back as %s", document, got)
+		}
+	}
+}
+
+// sketch writes an attribute shortly.
+func sketch(v types.AttributeValue) string {
+	switch v := v.(type) {
+	case *types.AttributeValueMemberNULL:
+		return "NULL"
+	case *types.AttributeValueMemberBOOL:
+		return fmt.Sprint(v.Value)
+	case *types.AttributeValueMemberS:
+		return "S(" + v.Value + ")"
+	case *types.AttributeValueMemberN:
+		return "N(" + v.Value + ")"
+	case *types.AttributeValueMemberL:
+		var parts []string
+		for _, e := range v.Value {
+			parts = append(parts, sketch(e))
+		}
+		return "[" + strings.Join(parts, " ") + "]"
+	case *types.AttributeValueMemberM:
+		if raw, ok := v.Value[textMember].(*types.AttributeValueMemberS); ok {
+			return "#" + raw.Value
+		}
+		var parts []string
+		for _, name := range sortedNames(v.Value) {
+			parts = append(parts, name+":"+sketch(v.Value[name]))
+		}
+		return "{" + strings.Join(parts, " ") + "}"
+	}
+	return fmt.Sprintf("%T", v)
+}
+
+func sortedNames(a attrs) []string { return place{depth: 9}.order(a) }
+
+// What is no JSON object cannot be shown.
+func TestNoObject(t *testing.T) {
+	deep := strings.Repeat(`{"a":`, 40) + `1` + strings.Repeat(`}`, 40)
+	for _, document := range []string{``, `1`, `[]`, ` {}`, `{} `, `{`, "{\"a\":\"\x00\"}", "{\"a\":\"\xff\"}", `{"":1}`, `{"#json":1}`} {
+		if a, err := attributesOf([]byte(document)); err == nil {
+			t.Errorf("%q is shown as %v", document, a)
+		}
+	}
+	a, err := attributesOf([]byte(deep))
+	if err != nil || back(t, a) != deep {
+		t.Errorf("a deep document: %v", err)
+	}
+}
+
+func anyJSON(depth int) *rapid.Generator[string] {
+	leaf := rapid.OneOf(
+		rapid.SampledFrom([]string{"null", "true", "0", "-1", "1.50", "1e400", "0.1", `"x"`, `"\u0041"`, `" "`, "12345678901234567890"}),
+		rapid.Map(rapid.String(), func(s string) string { b, _ := json.Marshal(s); return string(b) }),
+		rapid.Map(rapid.Float64(), func(f float64) string { b, _ := json.Marshal(f); return string(b) }),
+		rapid.Map(rapid.Int64(), func(n int64) string { return fmt.Sprint(n) }),
+	)
+	if depth == 0 {
+		return leaf
+	}
+	inner := anyJSON(depth - 1)
+	return rapid.OneOf(leaf,
+		rapid.Map(rapid.SliceOfN(inner, 0, 4), func(v []string) string { return "[" + strings.Join(v, ",") + "]" }),
+		rapid.Custom(func(t *rapid.T) string { return anyObject(t, inner) }))
+}
+
+func anyObject(t *rapid.T, inner *rapid.Generator[string]) string {
+	var members []string
+	for i := range rapid.IntRange(0, 5).Draw(t, "members") {
+		name, _ := json.Marshal(rapid.OneOf(rapid.SampledFrom([]string{"a", "b", "N", "Steps", "ProcessState", "#x", ""}), rapid.String()).Draw(t, "name"))
+		members = append(members, string(name)+rapid.SampledFrom([]string{":", ":", ":", " : "}).Draw(t, "colon")+inner.Draw(t, fmt.Sprint("value ", i)))
+	}
+	return "{" + strings.Join(members, ",") + "}"
+}
+
+// Whatever can be shown comes back byte for byte.
+func TestEveryDocumentComesBack(t *testing.T) {
+	shown := 0
+	rapid.Check(t, func(t *rapid.T) {
+		document := anyObject(t, anyJSON(4))
+		a, err := attributesOf([]byte(document))
+		if err != nil {
+			return
+		}
+		shown++
+		b, err := appendObject(nil, a, place{})
+		if err != nil || string(b) != document {
+			t.Fatalf("%s comes back as %s (%v)", document, b, err)
+		}
+	})
+	if shown < 10 {
+		t.Errorf("only %d documents were shown", shown)
+	}
+}
+
+// fill sets every field that it can reach to something.
+func fill(v reflect.Value, n *int) {
+	*n++
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(fmt.Sprint("text ", *n))
+	case reflect.Int, reflect.Int64:
+		v.SetInt(1_795_000_000_000 + int64(*n))
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(v.Elem(), n)
+	case reflect.Struct:
+		for i := range v.NumField() {
+			fill(v.Field(i), n)
+		}
+	case reflect.Slice:
+		if v.Type() == reflect.TypeFor[json.RawMessage]() {
+			v.SetBytes([]byte(`{"id":"x","n":1}`))
+			return
+		}
+		v.Set(reflect.MakeSlice(v.Type(), 2, 2))
+		fill(v.Index(0), n)
+		fill(v.Index(1), n)
+	case reflect.Map:
+		v.Set(reflect.ValueOf(map[string]json.RawMessage{"zNew": json.RawMessage(`1`), "aNew": json.RawMessage(`[2]`)}))
+	}
+}
+
+// fullTask has every field set.
+func fullTask() *core.Task {
+	t, n := &core.Task{}, 0
+	fill(reflect.ValueOf(t).Elem(), &n)
+	t.Schema, t.Steps[0].Name, t.Steps[1].Name = 1, "second-by-name", "first-by-name"
+	t.Steps[0].Error.Message = "no money left"
+	return t
+}
+
+// The members of a task stand in the orders that write.go lists: no item of a task has to carry an
+// order along. If this fails, core.EncodeTask has a new member: add it there.
+func TestTasksNeedNoOrder(t *testing.T) {
+	for name, task := range map[string]*core.Task{"full": fullTask(), "empty": {OrderID: "a", Created: core.TimeOf(time.Now())}} {
+		document, err := core.EncodeTask(task)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := attributesOf(document)
+		if err != nil {
+			t.Fatal(err)
+		}
+		steps := a["Steps"].(*types.AttributeValueMemberM).Value
+		for where, members := range map[string]attrs{"task": a, "Steps": steps} {
+			if order := members[orderMember]; order != nil {
+				t.Errorf("%s, %s: carries its order %q", name, where, textOf(order))
+			}
+		}
+		for step, v := range steps {
+			if order := v.(*types.AttributeValueMemberM).Value[orderMember]; order != nil {
+				t.Errorf("%s, step %s: carries its order %q", name, step, textOf(order))
+			}
+		}
+		if got := back(t, a); got != string(document) {
+			t.Errorf("%s:\n%s\ncomes back as\n%s", name, document, got)
+		}
+	}
+}
+
+// recordOf is the record that package state makes of a task.
+func recordOf(t *testing.T, task *core.Task) *port.Record {
+	t.Helper()
+	document, err := core.EncodeTask(task)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &port.Record{ID: task.OrderID, Version: task.Version, State: string(task.ProcessState), Workflow: task.Workflow,
+		Created: task.Created.Std(), Bucket: port.DueBucket, IndexAt: time.Date(2026, 11, 21, 10, 0, 40, 123e6, time.UTC), Document: document}
+}
+
+// An item of a task shows what the pattern names, at the top and in each step.
+func TestItemShowsThePattern(t *testing.T) {
+	created := core.TimeOf(time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC))
+	task := &core.Task{OrderID: "order-1", Version: 3, Workflow: "order", ProcessState: core.Processing, Created: created, Steps: []core.Step{
+		{Name: "reserve", State: core.Processing, LockedBy: "scheduler-7", CompleteBy: created + 40_000, Attempt: 2, FailureCount: 1},
+		{Name: "charge", State: core.Pending},
+	}}
+	s := New(nil, Tables{}, Options{})
+	a, err := s.item(recordOf(t, task), []byte("12345678"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	steps := a["Steps"].(*types.AttributeValueMemberM).Value
+	for where, tt := range map[string]struct {
+		members attrs
+		want    map[string]string
+	}{
+		"order": {a, map[string]string{"OrderID": "S(order-1)", "ProcessState": "S(Processing)", "LockedBy": "S(scheduler-7)",
+			"CompleteBy": "S(2026-11-21T10:00:40.000Z)", "FailureCount": "N(1)", "Version": "N(3)",
+			"bucket": fmt.Sprintf("S(due#%d)", port.ShardOf("order-1", DefaultShards)), "dueAt": "S(2026-11-21T10:00:40.123Z)"}},
+		"claimed": {steps["reserve"].(*types.AttributeValueMemberM).Value, map[string]string{"ProcessState": "S(Processing)",
+			"LockedBy": "S(scheduler-7)", "CompleteBy": "S(2026-11-21T10:00:40.000Z)", "FailureCount": "N(1)"}},
+		"pending": {steps["charge"].(*types.AttributeValueMemberM).Value, map[string]string{"ProcessState": "S(Pending)",
+			"LockedBy": "NULL", "CompleteBy": "NULL", "FailureCount": "N(0)"}},
+	} {
+		for name, want := range tt.want {
+			if got := sketch(tt.members[name]); got != want {
+				t.Errorf("%s: %s is %s, want %s", where, name, got, want)
+			}
+		}
+	}
+	r := record(a)
+	want := recordOf(t, task)
+	if !bytes.Equal(r.Document, want.Document) || r.Version != 3 || r.Bucket != port.DueBucket || !r.IndexAt.Equal(want.IndexAt) || !r.Created.Equal(want.Created) {
+		t.Errorf("record is %+v", r)
+	}
+}
+
+// A document that takes one of our names, or contradicts its record, is kept as it is.
+func TestStrangeDocumentsAreKept(t *testing.T) {
+	task := &core.Task{OrderID: "a", Version: 1, Workflow: "order", ProcessState: core.Processing, Created: 1_795_000_000_000}
+	for name, change := range map[string]func(*port.Record){
+		"a name of ours": func(r *port.Record) {
+			r.Document = bytes.Replace(r.Document, []byte(`"Steps"`), []byte(`"bucket":"due#0","Steps"`), 1)
+		},
+		"another version":   func(r *port.Record) { r.Version = 2 },
+		"another state":     func(r *port.Record) { r.State = "Error" },
+		"another creation":  func(r *port.Record) { r.Created = r.Created.Add(time.Second) },
+		"no object":         func(r *port.Record) { r.Document = []byte(`[1]`) },
+		"no text":           func(r *port.Record) { r.Document = []byte{0xff, 0} },
+		"too large as such": func(r *port.Record) { r.Document = lists(r.Document) },
+	} {
+		r := recordOf(t, task)
+		change(r)
+		want := *r
+		a, err := New(nil, Tables{}, Options{}).item(r, []byte("12345678"))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		got := record(a)
+		if a[documentAttribute] == nil || !bytes.Equal(got.Document, want.Document) || got.Version != want.Version || got.State != want.State || !got.Created.Equal(want.Created) {
+			t.Errorf("%s: kept as %+v", name, got)
+		}
+	}
+}
+
+// lists puts a list into the document that takes more room as attributes than as text.
+func lists(document []byte) []byte {
+	big := `"output":[` + strings.Repeat("1,", 150_000) + `1],"Steps"`
+	return bytes.Replace(document, []byte(`"Steps"`), []byte(big), 1)
+}
+
+func TestSize(t *testing.T) {
+	for _, tt := range []struct {
+		document string
+		want     int
+	}{
+		{`{"a":"xyz"}`, 1 + 3}, {`{"ab":null}`, 2 + 1}, {`{"a":1234}`, 1 + 3}, {`{"a":40000}`, 1 + 2}, {`{"a":0}`, 1 + 1}, {`{"a":-7}`, 1 + 3}, {`{"a":10.5}`, 1 + 3}, {`{"a":true}`, 1 + 1},
+		{`{"a":["x","y"]}`, 1 + 3 + 2*(1+1)}, {`{"a":{"k":"v"}}`, 1 + 3 + 1 + 1 + 1},
+	} {
+		a, err := attributesOf([]byte(tt.document))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := Size(a); got != tt.want {
+			t.Errorf("%s has size %d, want %d", tt.document, got, tt.want)
+		}
+	}
+}

@@ -1,0 +1,73 @@
+package dynamo
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// Ledger is a port.Ledger: the small table of an agent of a plain service (P31). Safe for
+// concurrent use.
+type Ledger struct {
+	client calls
+	table  string
+}
+
+// NewLedger makes a Ledger on the table, by name or ARN.
+func NewLedger(client *dynamodb.Client, table string) *Ledger { return &Ledger{callsOf(client), table} }
+
+// Entry answers the entry, strongly consistent; Version 0 where there is none.
+func (l *Ledger) Entry(ctx context.Context, key string) (port.LedgerEntry, error) {
+	item, err := get(ctx, l.client, l.table, LedgerKey, key, true)
+	if err != nil {
+		return port.LedgerEntry{}, fmt.Errorf("ledger: %w", err)
+	}
+	return port.LedgerEntry{
+		Key: key, State: textOf(item["State"]), Attempt: int(numberOf(item["Attempt"])), Command: int(numberOf(item["Command"])),
+		Output: bytesOf(item["Output"]), Code: textOf(item["Code"]), Message: textOf(item["Message"]), Version: numberOf(item["Version"]),
+	}, nil
+}
+
+// Move stores the entry with its version raised by one, if the stored version is e.Version. A move
+// that is refused by its own earlier try, whose answer was lost, has succeeded (rule 9).
+func (l *Ledger) Move(ctx context.Context, e port.LedgerEntry) error {
+	writer := token()
+	in := &dynamodb.PutItemInput{
+		TableName: &l.table, Item: entryItem(e, writer), ExpressionAttributeNames: map[string]string{"#version": "Version"},
+		ConditionExpression: aws.String("attribute_not_exists(#version)"),
+	}
+	if e.Version > 0 {
+		in.ConditionExpression = aws.String("#version = :expected")
+		in.ExpressionAttributeValues = attrs{":expected": num(e.Version)}
+	}
+	if n := Size(in.Item); n > maxItem {
+		return fmt.Errorf("ledger entry %q has %d bytes, DynamoDB's limit is %d: %w", e.Key, n, maxItem, port.ErrTooLarge)
+	}
+	there, err := put(ctx, l.client, in)
+	if err != nil {
+		return fmt.Errorf("ledger entry %q: %w", e.Key, err)
+	}
+	if there == nil || mine(there, writer) {
+		return nil
+	}
+	return fmt.Errorf("ledger entry %q has version %d, expected was %d: %w", e.Key, numberOf(there["Version"]), e.Version, port.ErrConflict)
+}
+
+func entryItem(e port.LedgerEntry, writer []byte) attrs {
+	item := attrs{LedgerKey: str(e.Key), "State": str(e.State), "Version": num(e.Version + 1), writerAttribute: blob(writer)}
+	for name, text := range map[string]string{"Code": e.Code, "Message": e.Message, "Output": string(e.Output)} {
+		if text != "" {
+			item[name] = bytesOrText([]byte(text))
+		}
+	}
+	for name, n := range map[string]int{"Attempt": e.Attempt, "Command": e.Command} {
+		if n != 0 {
+			item[name] = num(int64(n))
+		}
+	}
+	return item
+}

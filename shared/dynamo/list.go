@@ -1,0 +1,185 @@
+package dynamo
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// ErrNotListed: a listing was asked for tasks that are in no index.
+var ErrNotListed = errors.New("finished orders are not in the index: ask for one by its ID, or deploy with the index of finished orders, which costs two writes an order")
+
+var finishedStates = []string{"Processed", "Compensated", "Cancelled"}
+
+// List answers the tasks that are open or wait for the operator, newest first, and with
+// Options.FinishedIndex the finished ones too; without it, asking for a finished state is
+// ErrNotListed. There is no index by time of creation: every page looks through all that is open,
+// each time, and fails past Options.ListLimit of them. Finished ones are read day by day.
+func (s *Store) List(ctx context.Context, q port.Query) (port.Page, error) {
+	var page port.Page
+	if q.Limit < 1 || q.Limit > 1000 {
+		return page, fmt.Errorf("listing with limit %d: give 1 to 1000", q.Limit)
+	}
+	finished := slices.Contains(finishedStates, q.State)
+	if finished && !s.options.FinishedIndex {
+		return page, fmt.Errorf("listing state %s: %w", q.State, ErrNotListed)
+	}
+	from, err := parseCursor(q.Cursor)
+	if err != nil {
+		return page, err
+	}
+	l := listing{Store: s, query: q, from: from}
+	found, err := l.open(ctx)
+	if err != nil {
+		return page, fmt.Errorf("listing: %w", err)
+	}
+	if s.options.FinishedIndex {
+		if found, err = l.finished(ctx, found); err != nil {
+			return page, fmt.Errorf("listing: %w", err)
+		}
+	}
+	if len(found) > q.Limit {
+		last := found[q.Limit-1]
+		page.Next = sortKey(last.Created) + "#" + last.ID
+		found = found[:q.Limit]
+	}
+	for _, r := range found {
+		page.Records = append(page.Records, *r)
+	}
+	return page, nil
+}
+
+// listing is one List.
+type listing struct {
+	*Store
+	query port.Query
+	from  *port.Due // the last record of the page before
+}
+
+func parseCursor(text string) (*port.Due, error) {
+	if text == "" {
+		return nil, nil
+	}
+	at, id, _ := strings.Cut(text, "#")
+	created, err := time.Parse(timeLayout, at)
+	if err != nil || id == "" {
+		return nil, fmt.Errorf("%w: %.40q is not one of a page of this store; start again without a cursor", port.ErrCursor, text)
+	}
+	return &port.Due{ID: id, At: created}, nil
+}
+
+// newestFirst sorts by creation; what was created in the same millisecond by ID, backwards.
+func newestFirst(a, b *port.Record) int {
+	return cmp.Or(b.Created.Compare(a.Created), strings.Compare(b.ID, a.ID))
+}
+
+// open loads what stands in the buckets due and attention.
+func (l *listing) open(ctx context.Context) ([]*port.Record, error) {
+	var partitions []string
+	for shard := range l.options.Shards {
+		partitions = append(partitions, fmt.Sprintf("%s#%d", port.DueBucket, shard), fmt.Sprintf("%s#%d", port.AttentionBucket, shard))
+	}
+	entries, err := l.entries(ctx, partitions, l.options.ListLimit+1)
+	if err != nil {
+		return nil, err
+	}
+	if len(entries) > l.options.ListLimit {
+		return nil, fmt.Errorf("more than %d orders are open, too many to be listed by their age; ask for one by its ID", l.options.ListLimit)
+	}
+	return l.selected(ctx, entries)
+}
+
+// entries reads several partitions at the same time, at most limit entries of each.
+func (l *listing) entries(ctx context.Context, partitions []string, limit int) ([]port.Due, error) {
+	found := make([][]port.Due, len(partitions))
+	calls, ctx := errgroup.WithContext(ctx)
+	calls.SetLimit(l.options.Parallel)
+	for i, p := range partitions {
+		calls.Go(func() (err error) {
+			found[i], _, err = partition{l.Store, p}.entries(ctx, earliestKey, latestKey, limit)
+			return err
+		})
+	}
+	err := calls.Wait()
+	return slices.Concat(found...), err
+}
+
+// selected loads the entries' records and keeps those that the query asks for, each once.
+func (l *listing) selected(ctx context.Context, entries []port.Due) ([]*port.Record, error) {
+	ids := make([]string, len(entries))
+	for i := range entries {
+		ids[i] = entries[i].ID
+	}
+	slices.Sort(ids) // a stale index may name one twice
+	records, err := l.load(ctx, slices.Compact(ids), false)
+	if err != nil {
+		return nil, err
+	}
+	records = slices.DeleteFunc(records, func(r *port.Record) bool { return r == nil || !l.selects(r) })
+	slices.SortFunc(records, newestFirst)
+	return records, nil
+}
+
+func (l *listing) selects(r *port.Record) bool {
+	q := &l.query
+	return (q.State == "" || q.State == r.State) && (q.Workflow == "" || q.Workflow == r.Workflow) &&
+		(q.Before.IsZero() || r.Created.Before(q.Before)) && (q.After.IsZero() || !r.Created.Before(q.After)) &&
+		(l.from == nil || newestFirst(&port.Record{ID: l.from.ID, Created: l.from.At}, r) < 0)
+}
+
+// finished adds finished tasks, day after day back from the newest that is asked for, until the
+// page is full.
+func (l *listing) finished(ctx context.Context, found []*port.Record) ([]*port.Record, error) {
+	newest, oldest := l.days()
+	for day := newest; !day.Before(oldest); day = day.AddDate(0, 0, -1) {
+		var partitions []string
+		for shard := range l.options.Shards {
+			partitions = append(partitions, fmt.Sprintf("%s%s#%d", finishedPrefix, day.Format(time.DateOnly), shard))
+		}
+		entries, err := l.entries(ctx, partitions, l.options.ListLimit+1)
+		if err != nil {
+			return nil, err
+		}
+		entries = slices.DeleteFunc(entries, func(d port.Due) bool { return !l.selects(l.like(d)) })
+		more, err := l.selected(ctx, entries)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, more...)
+		slices.SortFunc(found, newestFirst)
+		found = slices.CompactFunc(found, func(a, b *port.Record) bool { return a.ID == b.ID })
+		if n := len(found); n > l.query.Limit && !found[l.query.Limit].Created.Before(day) {
+			break
+		}
+	}
+	return found, nil
+}
+
+// like is what the index knows of a finished task: enough to tell by its time whether to load it.
+func (l *listing) like(d port.Due) *port.Record {
+	return &port.Record{ID: d.ID, Created: d.At, State: l.query.State, Workflow: l.query.Workflow}
+}
+
+// days are the first and the last day to look for finished tasks in.
+func (l *listing) days() (newest, oldest time.Time) {
+	newest = l.options.Clock.Now().Add(24 * time.Hour) // clocks differ
+	oldest = newest.AddDate(0, 0, -l.options.FinishedDays)
+	if b := l.query.Before; !b.IsZero() && b.Before(newest) {
+		newest = b
+	}
+	if l.from != nil && l.from.At.Before(newest) {
+		newest = l.from.At
+	}
+	if a := l.query.After; !a.IsZero() {
+		oldest = a
+	}
+	return newest.UTC().Truncate(24 * time.Hour), oldest.UTC().Truncate(24 * time.Hour)
+}

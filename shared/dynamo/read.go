@@ -1,0 +1,156 @@
+package dynamo
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// Load answers the records, several reads at a time, each strongly consistent.
+func (s *Store) Load(ctx context.Context, ids []string) ([]*port.Record, error) {
+	records, err := s.load(ctx, ids, true)
+	if err != nil {
+		return nil, fmt.Errorf("load %d tasks: %w", len(ids), err)
+	}
+	return records, nil
+}
+
+func (s *Store) load(ctx context.Context, ids []string, consistent bool) ([]*port.Record, error) {
+	records := make([]*port.Record, len(ids))
+	calls, ctx := errgroup.WithContext(ctx)
+	calls.SetLimit(s.options.Parallel)
+	for i, id := range ids {
+		calls.Go(func() error {
+			item, err := get(ctx, s.client, s.tables.Tasks, OrderKey, id, consistent)
+			if err == nil && len(item) > 0 {
+				records[i] = record(item)
+			}
+			return err
+		})
+	}
+	return records, calls.Wait()
+}
+
+func get(ctx context.Context, client calls, table, key, value string, consistent bool) (attrs, error) {
+	out, err := client.GetItem(ctx, &dynamodb.GetItemInput{
+		TableName: &table, Key: attrs{key: str(value)}, ConsistentRead: &consistent,
+	})
+	if err != nil {
+		return nil, unread(ctx, fmt.Sprintf("read %q", value), err)
+	}
+	return out.Item, nil
+}
+
+// LoadOrder answers the order. It never changes, so that a cheaper, eventually consistent read is
+// right if it finds it; only where it finds nothing a strongly consistent one decides.
+func (s *Store) LoadOrder(ctx context.Context, id string) (*port.Order, error) {
+	var item attrs
+	for _, consistent := range []bool{false, true} {
+		var err error
+		if item, err = get(ctx, s.client, s.tables.Orders, OrderKey, id, consistent); err != nil {
+			return nil, fmt.Errorf("order: %w", err)
+		}
+		if len(item) > 0 {
+			return &port.Order{
+				ID: id, ContentHash: textOf(item["ContentHash"]), Body: bytesOf(item["Order"]), Created: timeOf(item["Created"]),
+			}, nil
+		}
+	}
+	return nil, fmt.Errorf("order %q: %w", id, port.ErrNotFound)
+}
+
+// Due asks the index; the answer may be stale (rule 11). The index sorts by time only, so that items
+// stay small: entries of one millisecond are read together and sorted by their IDs here.
+func (s *Store) Due(ctx context.Context, bucket port.Bucket, shard int, before time.Time, after *port.Due, limit int) ([]port.Due, error) {
+	if limit < 1 {
+		return nil, nil
+	}
+	q := partition{Store: s, name: string(bucket) + "#" + strconv.Itoa(shard)}
+	start := earliestKey
+	var found []port.Due
+	if after != nil {
+		if after.At.After(before) {
+			return nil, nil
+		}
+		same, err := q.moment(ctx, after.At)
+		if err != nil {
+			return nil, err
+		}
+		found = slices.DeleteFunc(same, func(d port.Due) bool { return d.ID <= after.ID })
+		start = sortKey(after.At.Add(time.Millisecond))
+	}
+	if len(found) < limit {
+		further, complete, err := q.entries(ctx, start, sortKey(before), limit-len(found))
+		if err != nil {
+			return nil, err
+		}
+		if !complete { // the last moment may go on
+			last := further[len(further)-1].At
+			same, err := q.moment(ctx, last)
+			if err != nil {
+				return nil, err
+			}
+			further = append(slices.DeleteFunc(further, func(d port.Due) bool { return d.At.Equal(last) }), same...)
+		}
+		found = append(found, further...)
+	}
+	slices.SortFunc(found, func(a, b port.Due) int { return cmp.Or(a.At.Compare(b.At), strings.Compare(a.ID, b.ID)) })
+	return found[:min(limit, len(found))], nil
+}
+
+// earliestKey is before every sort key; a key must not be empty.
+const earliestKey = "0"
+
+// latestKey is after every sort key.
+const latestKey = "~"
+
+// partition is one partition of the index.
+type partition struct {
+	*Store
+	name string
+}
+
+// moment reads all entries of one time.
+func (p partition) moment(ctx context.Context, at time.Time) ([]port.Due, error) {
+	found, _, err := p.entries(ctx, sortKey(at), sortKey(at), math.MaxInt32)
+	return found, err
+}
+
+// entries reads from start to end, both included, at most limit entries; complete says that there
+// are no more.
+func (p partition) entries(ctx context.Context, start, end string, limit int) (found []port.Due, complete bool, err error) {
+	if start > end {
+		return nil, true, nil
+	}
+	in := &dynamodb.QueryInput{
+		TableName: &p.tables.Tasks, IndexName: aws.String(IndexName),
+		KeyConditionExpression:    aws.String("#bucket = :bucket AND #at BETWEEN :start AND :end"),
+		ExpressionAttributeNames:  map[string]string{"#bucket": IndexBucket, "#at": IndexSort},
+		ExpressionAttributeValues: attrs{":bucket": str(p.name), ":start": str(start), ":end": str(end)},
+	}
+	for {
+		in.Limit = aws.Int32(int32(min(limit-len(found), 10_000))) //nolint:gosec // at most 10,000
+		out, err := p.client.Query(ctx, in)
+		if err != nil {
+			return nil, false, unread(ctx, "index "+p.name, err)
+		}
+		for _, item := range out.Items {
+			found = append(found, port.Due{ID: textOf(item[OrderKey]), At: timeOf(item[IndexSort])})
+		}
+		if complete = len(out.LastEvaluatedKey) == 0; complete || len(found) >= limit {
+			return found, complete, nil
+		}
+		in.ExclusiveStartKey = out.LastEvaluatedKey
+	}
+}

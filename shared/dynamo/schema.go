@@ -1,0 +1,94 @@
+package dynamo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// Names of keys and of the index, for those who make the tables. All keys are strings.
+const (
+	OrderKey      = "OrderID"     // partition key of Orders and of Tasks
+	DefinitionKey = "Hash"        // partition key of Definitions
+	LedgerKey     = "Key"         // partition key of a ledger
+	IndexName     = "complete-by" // the index of Tasks; KEYS_ONLY
+	IndexBucket   = "bucket"      // its partition key
+	IndexSort     = "dueAt"       // its sort key
+	TTLAttribute  = "expiresAt"   // of Tasks: seconds since the epoch; on ended tasks, only if asked for
+)
+
+// LeasePrefix begins the keys of leases in Tasks. No order's ID holds a '#'.
+const LeasePrefix = "#lease/"
+
+// Further attributes of an item in Tasks. The rest of it is the task's document, member by member.
+const (
+	writerAttribute   = "Writer"   // token of the write that made this version
+	documentAttribute = "Document" // a document that cannot be shown member by member, as it is
+)
+
+// DefaultShards is the number of shards of the index: enough for 4,000 index writes a second (rule 11).
+const DefaultShards = 8
+
+// CreateTables makes the tables that are named, on demand, and waits until they can be used: for
+// emulators and tests. Deployments make their own, with recovery and protection. A table that is
+// there already is left as it is.
+func CreateTables(ctx context.Context, client *dynamodb.Client, t Tables, ledgers ...string) error {
+	inputs := []*dynamodb.CreateTableInput{table(t.Orders, OrderKey), table(t.Definitions, DefinitionKey)}
+	for _, name := range ledgers {
+		inputs = append(inputs, table(name, LedgerKey))
+	}
+	if t.Tasks != "" {
+		tasks := table(t.Tasks, OrderKey)
+		tasks.AttributeDefinitions = append(tasks.AttributeDefinitions, text(IndexBucket), text(IndexSort))
+		tasks.GlobalSecondaryIndexes = []types.GlobalSecondaryIndex{{
+			IndexName: aws.String(IndexName),
+			KeySchema: []types.KeySchemaElement{
+				{AttributeName: aws.String(IndexBucket), KeyType: types.KeyTypeHash},
+				{AttributeName: aws.String(IndexSort), KeyType: types.KeyTypeRange},
+			},
+			Projection: &types.Projection{ProjectionType: types.ProjectionTypeKeysOnly},
+		}}
+		inputs = append(inputs, tasks)
+	}
+	for _, in := range inputs {
+		if aws.ToString(in.TableName) == "" {
+			continue
+		}
+		_, err := client.CreateTable(ctx, in)
+		if there := (*types.ResourceInUseException)(nil); err != nil && !errors.As(err, &there) {
+			return fmt.Errorf("create table %q: %w", *in.TableName, err)
+		}
+	}
+	waiter := dynamodb.NewTableExistsWaiter(client, func(o *dynamodb.TableExistsWaiterOptions) { o.MinDelay = 50 * time.Millisecond })
+	for _, in := range inputs {
+		if aws.ToString(in.TableName) == "" {
+			continue
+		}
+		if err := waiter.Wait(ctx, &dynamodb.DescribeTableInput{TableName: in.TableName}, 2*time.Minute); err != nil {
+			return fmt.Errorf("create table %q: %w", *in.TableName, err)
+		}
+	}
+	return nil
+}
+
+func table(name, key string) *dynamodb.CreateTableInput {
+	return &dynamodb.CreateTableInput{
+		TableName: aws.String(name), BillingMode: types.BillingModePayPerRequest,
+		AttributeDefinitions: []types.AttributeDefinition{text(key)},
+		KeySchema:            []types.KeySchemaElement{{AttributeName: aws.String(key), KeyType: types.KeyTypeHash}},
+	}
+}
+
+func text(name string) types.AttributeDefinition {
+	return types.AttributeDefinition{AttributeName: aws.String(name), AttributeType: types.ScalarAttributeTypeS}
+}
+
+// Key is the key of an item.
+func Key(name, value string) map[string]types.AttributeValue {
+	return map[string]types.AttributeValue{name: str(value)}
+}

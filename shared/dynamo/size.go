@@ -1,0 +1,50 @@
+package dynamo
+
+import (
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// maxItem is the largest item that DynamoDB takes, in bytes, names included.
+const maxItem = 400 << 10
+
+// Size is how large DynamoDB counts an item, in bytes: what a write is billed by, in started KiB,
+// and a read, in started 4 KiB.
+func Size(item map[string]types.AttributeValue) int {
+	n := 0
+	for name, v := range item {
+		n += len(name) + sizeOf(v)
+	}
+	return n
+}
+
+func sizeOf(v types.AttributeValue) int {
+	switch v := v.(type) {
+	case *types.AttributeValueMemberS:
+		return len(v.Value)
+	case *types.AttributeValueMemberN:
+		return sizeOfNumber(v.Value)
+	case *types.AttributeValueMemberB:
+		return len(v.Value)
+	case *types.AttributeValueMemberL:
+		n := 3 + len(v.Value)
+		for _, e := range v.Value {
+			n += sizeOf(e)
+		}
+		return n
+	case *types.AttributeValueMemberM:
+		return 3 + len(v.Value) + Size(v.Value)
+	}
+	return 1 // null, true, false
+}
+
+// sizeOfNumber: a byte for two digits, zeros at both ends left out, one more, and one for the sign.
+func sizeOfNumber(n string) int {
+	size := 1
+	if strings.HasPrefix(n, "-") {
+		size++
+	}
+	digits := strings.Trim(strings.ReplaceAll(strings.TrimPrefix(n, "-"), ".", ""), "0")
+	return size + (len(digits)+1)/2
+}

@@ -1,0 +1,212 @@
+package dynamo
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// Tables are names or ARNs. One that is not used may be left out.
+type Tables struct {
+	Orders, Tasks, Definitions string
+}
+
+// Options of a Store.
+type Options struct {
+	// Shards of the index; 0: DefaultShards. It may grow while tasks are under way, all actors
+	// together; it must not shrink before the tasks of the shards that go have ended.
+	Shards int
+	// FinishedIndex keeps tasks at rest in the index too, so that List knows them. It costs two
+	// more index writes an order: one to leave the due bucket was paid anyway, one to come in.
+	FinishedIndex bool
+	// FinishedDays is how far back List looks for finished tasks when its query does not say since
+	// when; 0: 30.
+	FinishedDays int
+	// TTL is how long a task at rest is kept; 0: for ever. Orders are kept for ever (P26). DynamoDB
+	// removes items hours or days late, so nothing may depend on when (rule 15).
+	TTL time.Duration
+	// ListLimit is how many open tasks List looks through before it gives up; 0: 20,000.
+	ListLimit int
+	// Parallel is how many calls one Commit or Load has under way; 0: 16.
+	Parallel int
+	Clock    port.Clock // for the TTL and for listings; nil: the system's
+}
+
+// Store is a port.Store, port.Definitions and port.Leases. Safe for concurrent use.
+type Store struct {
+	client  calls
+	tables  Tables
+	options Options
+}
+
+// New makes a Store. The client should be NewClient's, of a configuration of awsclient or wire, which
+// limits the time of each call (rule 13) and does not make landed writes look failed (rule 23).
+func New(client *dynamodb.Client, tables Tables, o Options) *Store {
+	orElse(&o.Shards, DefaultShards)
+	orElse(&o.FinishedDays, 30)
+	orElse(&o.ListLimit, 20_000)
+	orElse(&o.Parallel, 16)
+	if o.Clock == nil {
+		o.Clock = port.ClockFunc(time.Now)
+	}
+	return &Store{client: callsOf(client), tables: tables, options: o}
+}
+
+func orElse(value *int, otherwise int) {
+	if *value <= 0 {
+		*value = otherwise
+	}
+}
+
+// Shards is how many shards the index has.
+func (s *Store) Shards() int { return s.options.Shards }
+
+// Commit carries out the writes, several at a time and each on its own.
+func (s *Store) Commit(ctx context.Context, writes []port.Write) []error {
+	errs := make([]error, len(writes))
+	var calls errgroup.Group
+	calls.SetLimit(s.options.Parallel)
+	for i := range writes {
+		if errs[i] = ctx.Err(); errs[i] != nil {
+			continue
+		}
+		calls.Go(func() error {
+			errs[i] = s.commit(ctx, &writes[i])
+			return nil
+		})
+	}
+	_ = calls.Wait() // the errors are in errs
+	return errs
+}
+
+func (s *Store) commit(ctx context.Context, w *port.Write) error {
+	if err := port.CheckWrite(w); err != nil {
+		return err
+	}
+	writer := token()
+	item, err := s.item(&w.Record, writer)
+	if err != nil {
+		return err
+	}
+	switch {
+	case w.Expected > 0:
+		err = s.replace(ctx, w, item, writer)
+	case w.Order != nil:
+		err = s.create(ctx, w, item, writer)
+	default:
+		err = s.createAlone(ctx, w, item, writer)
+	}
+	if err != nil {
+		return fmt.Errorf("task %q: %w", w.Record.ID, err)
+	}
+	return nil
+}
+
+// token marks one write, so that it knows its own earlier try again (rule 9).
+func token() []byte {
+	b := make([]byte, 8)
+	_, _ = rand.Read(b) // it never fails
+	return b
+}
+
+func mine(item attrs, writer []byte) bool {
+	b, ok := item[writerAttribute].(*types.AttributeValueMemberB)
+	return ok && slices.Equal(b.Value, writer)
+}
+
+// replace is one conditional Put (P8).
+func (s *Store) replace(ctx context.Context, w *port.Write, item attrs, writer []byte) error {
+	there, err := s.put(ctx, s.tables.Tasks, item, "#version = :expected", map[string]string{"#version": "Version"}, attrs{":expected": num(w.Expected)})
+	switch {
+	case err != nil || there == nil:
+		return err
+	case mine(there, writer):
+		return nil // rules 9 and 23
+	case len(there) == 0:
+		return port.ErrNotFound
+	}
+	return fmt.Errorf("version %d is stored, expected was %d: %w", numberOf(there["Version"]), w.Expected, port.ErrConflict)
+}
+
+// createAlone stores a record without an order.
+func (s *Store) createAlone(ctx context.Context, _ *port.Write, item attrs, writer []byte) error {
+	there, err := s.put(ctx, s.tables.Tasks, item, "attribute_not_exists(#id)", map[string]string{"#id": OrderKey}, nil)
+	if err != nil || there == nil || mine(there, writer) {
+		return err
+	}
+	return port.ErrExists
+}
+
+// put writes an item on a condition. If that does not hold, it answers the item that is there,
+// which is empty where there is none (rule 8); nil where the item was written.
+func (s *Store) put(ctx context.Context, table string, item attrs, condition string, names map[string]string, values attrs) (there attrs, err error) {
+	return put(ctx, s.client, &dynamodb.PutItemInput{
+		TableName: &table, Item: item, ConditionExpression: &condition, ExpressionAttributeNames: names, ExpressionAttributeValues: values,
+	})
+}
+
+func put(ctx context.Context, client calls, in *dynamodb.PutItemInput) (there attrs, err error) {
+	in.ReturnValuesOnConditionCheckFailure = types.ReturnValuesOnConditionCheckFailureAllOld
+	err = patiently(ctx, func() error {
+		_, err := client.PutItem(ctx, in)
+		return err
+	})
+	if failed := (*types.ConditionalCheckFailedException)(nil); errors.As(err, &failed) {
+		if failed.Item == nil {
+			return attrs{}, nil
+		}
+		return failed.Item, nil
+	}
+	return nil, meaning("write", err)
+}
+
+// create stores order and task in one transaction: both, or none of them.
+func (s *Store) create(ctx context.Context, w *port.Write, item attrs, writer []byte) error {
+	order := attrs{
+		OrderKey: str(w.Order.ID), "ContentHash": str(w.Order.ContentHash), "Created": moment(w.Order.Created),
+		writerAttribute: blob(writer),
+	}
+	if len(w.Order.Body) > 0 {
+		order["Order"] = bytesOrText(w.Order.Body)
+	}
+	once := func(table string, item attrs) types.TransactWriteItem {
+		return types.TransactWriteItem{Put: &types.Put{
+			TableName: aws.String(table), Item: item,
+			ConditionExpression: aws.String("attribute_not_exists(#id)"), ExpressionAttributeNames: map[string]string{"#id": OrderKey},
+			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+		}}
+	}
+	in := &dynamodb.TransactWriteItemsInput{
+		// Repeats within ten minutes are answered as the first one was; after that, and for other
+		// submissions of the order, the conditions hold (rule 10).
+		ClientRequestToken: aws.String(fmt.Sprintf("%x", writer)),
+		TransactItems:      []types.TransactWriteItem{once(s.tables.Orders, order), once(s.tables.Tasks, item)},
+	}
+	err := patiently(ctx, func() error {
+		_, err := s.client.TransactWriteItems(ctx, in)
+		return err
+	})
+	if refused := (*types.TransactionCanceledException)(nil); errors.As(err, &refused) {
+		for _, reason := range refused.CancellationReasons {
+			if mine(reason.Item, writer) {
+				return nil // rules 9 and 23
+			}
+		}
+		for _, reason := range refused.CancellationReasons {
+			if aws.ToString(reason.Code) == "ConditionalCheckFailed" {
+				return port.ErrExists
+			}
+		}
+	}
+	return meaning("create", err)
+}

@@ -1,0 +1,42 @@
+package dynamo_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/awsclient"
+	"github.com/stepkeeper/stepkeeper/shared/dynamo"
+	"github.com/stepkeeper/stepkeeper/shared/dynamo/dynamotest"
+	"github.com/stepkeeper/stepkeeper/shared/memory"
+	"github.com/stepkeeper/stepkeeper/shared/port/storetest"
+)
+
+// now is a little after the suite's tasks were created.
+var now = time.Date(2026, 11, 21, 11, 0, 0, 0, time.UTC)
+
+func backends(t *testing.T, o dynamo.Options) storetest.Backends {
+	t.Helper()
+	client := dynamo.NewClient(dynamotest.Config(t, awsclient.Options{}))
+	names := dynamotest.Tables(t, client)
+	o.Clock = memory.NewClock(now)
+	s := dynamo.New(client, names.Tables, o)
+	return storetest.Backends{
+		Store: s, Definitions: s, Leases: s, Ledger: dynamo.NewLedger(client, names.Ledger),
+		Forget: dynamotest.Forget(client, names.Tasks),
+	}
+}
+
+func options(finished bool) storetest.Options {
+	return storetest.Options{StaleIndex: !dynamotest.Emulated(), ListsFinished: finished}
+}
+
+// The contract of stores, with and without the index of finished orders.
+func TestContract(t *testing.T) {
+	for name, finished := range map[string]bool{"finished orders listed": true, "open orders listed": false} {
+		t.Run(name, func(t *testing.T) {
+			storetest.Run(t, options(finished), func(t *testing.T) storetest.Backends {
+				return backends(t, dynamo.Options{FinishedIndex: finished, Shards: 4})
+			})
+		})
+	}
+}

@@ -1,0 +1,126 @@
+package sqs
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// Gatherer is a queue that sends together what several goroutines send at the same time: of five
+// requests that an agent works on at once, the replies cost one request of SQS and not five.
+//
+// A sender waits until every goroutine that has begun and not ended waits too, until a batch is
+// full, or for the linger at most; a single one does not wait at all.
+type Gatherer struct {
+	port.Queue
+	linger time.Duration
+
+	mu      sync.Mutex
+	active  int
+	letters []letter
+	waiting int // senders of the letters
+	round   int
+}
+
+// letter is one message with the place of its error.
+type letter struct {
+	ctx     context.Context
+	message port.Message
+	err     *error
+	done    *sync.WaitGroup
+}
+
+// Gather makes a Gatherer.
+func Gather(queue port.Queue, linger time.Duration) *Gatherer {
+	return &Gatherer{Queue: queue, linger: linger}
+}
+
+// Begin says that a goroutine is at work that may send soon.
+func (g *Gatherer) Begin() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.active++
+}
+
+// End says that it will not send any more.
+func (g *Gatherer) End() {
+	g.mu.Lock()
+	g.active--
+	batch := g.ready()
+	g.mu.Unlock()
+	g.send(batch)
+}
+
+// Send sends with others. What is sent outlives the end of one sender's context, since it is sent
+// for all of them: the first one's deadline counts.
+func (g *Gatherer) Send(ctx context.Context, messages []port.Message) []error {
+	errs := make([]error, len(messages))
+	if len(messages) == 0 {
+		return errs
+	}
+	var done sync.WaitGroup
+	done.Add(len(messages))
+	g.mu.Lock()
+	for i := range messages {
+		g.letters = append(g.letters, letter{ctx, messages[i], &errs[i], &done})
+	}
+	g.waiting++
+	batch := g.ready()
+	if batch == nil && g.waiting == 1 {
+		round := g.round
+		time.AfterFunc(g.linger, func() { g.late(round) })
+	}
+	g.mu.Unlock()
+	g.send(batch)
+	done.Wait()
+	return errs
+}
+
+// ready takes the letters if nobody is worth waiting for. The lock is held.
+func (g *Gatherer) ready() []letter {
+	if len(g.letters) == 0 || g.waiting < g.active && len(g.letters) < port.MaxBatch {
+		return nil
+	}
+	return g.take()
+}
+
+func (g *Gatherer) take() []letter {
+	batch := g.letters
+	g.letters, g.waiting = nil, 0
+	g.round++
+	return batch
+}
+
+// late sends what has waited for the linger.
+func (g *Gatherer) late(round int) {
+	g.mu.Lock()
+	var batch []letter
+	if g.round == round {
+		batch = g.take()
+	}
+	g.mu.Unlock()
+	g.send(batch)
+}
+
+func (g *Gatherer) send(batch []letter) {
+	if len(batch) == 0 {
+		return
+	}
+	ctx := context.WithoutCancel(batch[0].ctx)
+	if deadline, ok := batch[0].ctx.Deadline(); ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, deadline)
+		defer cancel()
+	}
+	messages := make([]port.Message, len(batch))
+	for i := range batch {
+		messages[i] = batch[i].message
+	}
+	errs := g.Queue.Send(ctx, messages)
+	for i := range batch {
+		*batch[i].err = errs[i]
+		batch[i].done.Done()
+	}
+}

@@ -1,0 +1,115 @@
+package sqs_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/sqs"
+)
+
+// counted is a queue that counts sends, and refuses the body "bad".
+type counted struct {
+	port.Queue
+	mu    sync.Mutex
+	sends [][]port.Message
+}
+
+var errBad = errors.New("refused")
+
+func (q *counted) Send(_ context.Context, messages []port.Message) []error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.sends = append(q.sends, messages)
+	errs := make([]error, len(messages))
+	for i := range messages {
+		if string(messages[i].Body) == "bad" {
+			errs[i] = errBad
+		}
+	}
+	return errs
+}
+
+// long is a linger that no test waits for.
+const long = time.Hour
+
+func text(body string) []port.Message { return []port.Message{{Body: []byte(body)}} }
+
+func TestGatherSendsTogether(t *testing.T) {
+	q := &counted{}
+	g := sqs.Gather(q, long)
+	var all sync.WaitGroup
+	bodies := []string{"a", "b", "bad", "c"}
+	for range len(bodies) + 1 { // one of them will have nothing to send
+		g.Begin()
+	}
+	all.Go(g.End)
+	for _, body := range bodies {
+		all.Go(func() {
+			defer g.End()
+			if err := g.Send(t.Context(), text(body))[0]; errors.Is(err, errBad) != (body == "bad") {
+				t.Errorf("%s: %v", body, err)
+			}
+		})
+	}
+	all.Wait()
+	if len(q.sends) != 1 || len(q.sends[0]) != len(bodies) {
+		t.Errorf("sent as %v", q.sends)
+	}
+}
+
+func TestGatherDoesNotWaitInVain(t *testing.T) {
+	q := &counted{}
+	g := sqs.Gather(q, long)
+	g.Begin()
+	g.Send(t.Context(), text("alone"))
+	g.End()
+	g.Send(t.Context(), text("without a beginning"))
+	if len(q.sends) != 2 {
+		t.Errorf("sent as %v", q.sends)
+	}
+	if errs := g.Send(t.Context(), nil); len(errs) != 0 {
+		t.Errorf("nothing: %v", errs)
+	}
+}
+
+func TestGatherSendsAFullBatch(t *testing.T) {
+	q := &counted{}
+	g := sqs.Gather(q, long)
+	g.Begin()
+	g.Begin() // it never comes
+	var messages []port.Message
+	for range port.MaxBatch {
+		messages = append(messages, text("x")...)
+	}
+	g.Send(t.Context(), messages)
+	if len(q.sends) != 1 {
+		t.Errorf("sent as %v", q.sends)
+	}
+}
+
+func TestGatherLingersNoLonger(t *testing.T) {
+	q := &counted{}
+	g := sqs.Gather(q, time.Millisecond)
+	g.Begin()
+	g.Begin() // it is slow
+	g.Send(t.Context(), text("first"))
+	g.Send(t.Context(), text("second"))
+	if len(q.sends) != 2 {
+		t.Errorf("sent as %v", q.sends)
+	}
+}
+
+// What is sent for several does not end with the context of one.
+func TestGatherOutlivesOneSender(t *testing.T) {
+	q := &counted{}
+	g := sqs.Gather(q, long)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := g.Send(ctx, text("x"))[0]; err != nil || len(q.sends) != 1 {
+		t.Errorf("%v, sent as %v", err, q.sends)
+	}
+}

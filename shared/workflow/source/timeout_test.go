@@ -1,0 +1,38 @@
+package source_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
+)
+
+// A step must end before its agent is ended; on Lambda that is two seconds before the function's
+// own timeout.
+func TestMaxTimeout(t *testing.T) {
+	const file = `workflow: test
+steps:
+  long: {agent: slow, operation: run, timeout: 61s, grade: fenced, onFailure: undo, undo: back}
+  fits: {agent: slow, operation: run, timeout: 58s, grade: fenced, onFailure: undo, undo: {operation: back, timeout: 59s}}
+  free: {agent: other, operation: run, timeout: 2h, grade: fenced, onFailure: undo, undo: none}
+`
+	most := func(agent string) core.Duration {
+		if agent == "slow" {
+			return 58 * core.Second
+		}
+		return 0
+	}
+	if d, problems := source.Parse("t.yaml", []byte(file), source.Options{}); d == nil {
+		t.Fatalf("without a limit: %v", problems)
+	}
+	d, problems := source.Parse("t.yaml", []byte(file), source.Options{MaxTimeout: most})
+	want := `t.yaml:3:48: the timeout of step long, 1m1s, is longer than agent slow can work at a time, 58s; mend: shorten it, or deploy the agent with a longer timeout
+t.yaml:4:118: the timeout of the undo of step fits, 59s, is longer than agent slow can work at a time, 58s; mend: shorten it, or deploy the agent with a longer timeout`
+	if d != nil || problems.Error() != want {
+		t.Errorf("got\n%s\nwant\n%s", problems.Error(), want)
+	}
+	if d, problems := source.Parse("t.yaml", []byte(strings.NewReplacer("61s", "58s", "59s", "58s").Replace(file)), source.Options{MaxTimeout: most}); d == nil {
+		t.Errorf("at the limit: %v", problems)
+	}
+}
