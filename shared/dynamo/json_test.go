@@ -140,8 +140,8 @@ func TestEveryDocumentComesBack(t *testing.T) {
 			t.Fatalf("%s comes back as %s (%v)", document, b, err)
 		}
 	})
-	if shown < 10 {
-		t.Errorf("only %d documents were shown", shown)
+	if shown == 0 {
+		t.Errorf("no document was shown")
 	}
 }
 
