@@ -34,6 +34,10 @@ race: ## Run the tests with the race detector (needs a C compiler)
 fuzz: ## Fuzz each target for FUZZTIME (default 10s)
 	@GO="$(GO)" FUZZTIME="$(FUZZTIME)" bash internal/ci/fuzz.sh
 
+.PHONY: mutants
+mutants: ## Break each rule of the protocol in turn; the tests must notice
+	$(GO) run ./internal/mutants/run -json mutants.json
+
 .PHONY: demo
 demo: build ## The main job: 1,000 orders, failing services, SIGKILL, audit
 	$(BIN)/stepkeeper demo
@@ -53,4 +57,4 @@ fmt: ## Format the code
 
 .PHONY: clean
 clean: ## Remove what the targets above have made
-	rm -rf $(BIN) bench.json demo-report.json coverage.out
+	rm -rf $(BIN) bench.json mutants.json demo-report.json coverage.out
