@@ -33,6 +33,6 @@ var ofCommands = []Mutant{
 	{Name: "P11-left-end-is-told-later", File: tell, Func: "deciding.left", Old: `t.Phase, t.Ended, t.EndCause, t.EndSeq, t.EndCommand, t.Tell, t.Attention = "", 0, "", 0, 0, 0, false`,
 		New: `t.Phase, t.Ended, t.EndCause, t.EndSeq, t.EndCommand, t.Attention = "", 0, "", 0, 0, false`},
 	{Name: "P18-resolve-while-the-agent-may-act", File: command, Func: "deciding.unresolvable", Old: "case r.at.Now <= s.LastStopBy.Add(skew):", New: "case false:"},
-	{Name: "P18-resolve-of-a-step-that-is-not-in-doubt", File: command, Func: "deciding.unresolvable", Old: "case s.State != Failed && s.State != UndoWait:", New: "case false:"},
+	{Name: "P18-resolve-of-a-step-that-is-not-in-doubt", File: command, Func: "deciding.unresolvable", Old: "switch {\n\tcase fact != Happened", New: "if s.State == Processed || s.State == Processing {\n\t\tdoubtful := *s\n\t\tdoubtful.State = Failed\n\t\ts = &doubtful\n\t}\n\tswitch {\n\tcase fact != Happened"},
 	{Name: "P18-resolved-effect-is-not-undone", File: command, Func: "deciding.resolved", Old: "r.t.Phase == Undoing && e.Fact == Happened:\n\t\ts.State = UndoWait", New: "r.t.Phase == Undoing && e.Fact == Happened:\n\t\tr.undone(i)"},
 }

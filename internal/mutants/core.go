@@ -17,8 +17,7 @@ const cell = "stepTable[k][s][m] = row.rule"
 var ofCore = []Mutant{
 	// Which event counts.
 	{Name: "I4-reply-of-an-earlier-run-counts", File: decide, Func: "deciding.guard",
-		Old: "case run < r.t.Run:\n\t\treturn i, earlierRun, nil", New: "case run < r.t.Run && kind > undoLater:\n\t\treturn i, earlierRun, nil\n\tcase run < r.t.Run && attempt > s.Attempt:\n\t\treturn i, earlierRun, nil",
-		Killers: []string{"core"}},
+		Old: "case run < r.t.Run:\n\t\treturn i, earlierRun, nil", New: "case run < r.t.Run && kind > undoLater:\n\t\treturn i, earlierRun, nil\n\tcase run < r.t.Run && attempt > s.Attempt:\n\t\treturn i, earlierRun, nil"},
 	{Name: "I4-failure-of-a-stale-attempt-counts", File: decide, Func: "deciding.guard", Old: "attempt < s.Attempt && kind != doDone:", New: "attempt < s.Attempt && kind != doDone && kind != doFailed && kind != doLater:"},
 	{Name: "P15-undo-of-a-stale-attempt-counts", File: decide, Func: "deciding.guard", Old: "kind != doDone:", New: "kind != doDone && kind != undoDone:"},
 	{Name: "P15-done-of-an-older-attempt-ignored", File: decide, Func: "deciding.guard", Old: "attempt < s.Attempt && kind != doDone:", New: "attempt < s.Attempt:"},

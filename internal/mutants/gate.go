@@ -103,9 +103,10 @@ func (r Result) String() string {
 	return fmt.Sprintf("killed      %s  by %s: %s, %.1f s", r.Name, r.By, r.Test, r.Secs)
 }
 
-// compile builds the test binaries that the mutants need.
+// compile builds the test binaries that the mutants need, one for each package.
 func (g *Gate) compile(ctx context.Context, overlay string, all []Mutant) (map[string]*binary, error) {
 	killers := map[string]*binary{}
+	built := map[string]string{} // by package
 	for _, k := range Killers {
 		needed := slices.ContainsFunc(all, func(m Mutant) bool { return slices.Contains(m.killers(), k.Name) })
 		if !needed {
@@ -114,20 +115,30 @@ func (g *Gate) compile(ctx context.Context, overlay string, all []Mutant) (map[s
 		if _, err := os.Stat(filepath.Join(g.Root, filepath.FromSlash(k.Package))); k.Optional && errors.Is(err, os.ErrNotExist) {
 			continue
 		}
-		path, err := filepath.Abs(filepath.Join(g.Folder, k.Name+".test"))
-		if err != nil {
-			return nil, err
+		if built[k.Package] == "" {
+			path, err := g.build(ctx, overlay, k)
+			if err != nil {
+				return nil, err
+			}
+			built[k.Package] = path
 		}
-		began := time.Now()
-		build := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-overlay", overlay, "-o", path, "./"+k.Package)
-		build.Dir = g.Root
-		if out, err := build.CombinedOutput(); err != nil {
-			return nil, fmt.Errorf("compile the mutants for %s: %w\n%s", k.Name, err, out)
-		}
-		g.Log("compiled %s in %.1f s", k.Name, time.Since(began).Seconds())
-		killers[k.Name] = &binary{Killer: k, path: path, limit: time.Hour}
+		killers[k.Name] = &binary{Killer: k, path: built[k.Package], limit: time.Hour}
 	}
 	return killers, nil
+}
+
+func (g *Gate) build(ctx context.Context, overlay string, k Killer) (path string, err error) {
+	if path, err = filepath.Abs(filepath.Join(g.Folder, k.Name+".test")); err != nil {
+		return "", err
+	}
+	began := time.Now()
+	build := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-overlay", overlay, "-o", path, "./"+k.Package)
+	build.Dir = g.Root
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("compile the mutants for %s: %w\n%s", k.Name, err, out)
+	}
+	g.Log("compiled %s in %.1f s", k.Package, time.Since(began).Seconds())
+	return path, nil
 }
 
 // unmutated runs every killer without a mutant: it has to pass, and shows how long it takes.

@@ -18,9 +18,13 @@ type Killer struct {
 // is all that matters here.
 var rapid = []string{"-rapid.seed=1", "-rapid.nofailfile", "-rapid.shrinktime=0s"}
 
+const worlds = "^Test(Invariants|Liveness|CalmOrdersEndProcessed)$"
+
 // Killers are all of them.
 var Killers = []Killer{
-	{Name: "core", Package: "shared/core", Args: slices.Concat([]string{"-test.run=^Test", "-test.short"}, rapid)},
+	// The stories and traces are quick, the worlds take a second.
+	{Name: "core", Package: "shared/core", Args: slices.Concat([]string{"-test.run=^Test", "-test.skip=" + worlds}, rapid)},
+	{Name: "worlds", Package: "shared/core", Args: slices.Concat([]string{"-test.run=" + worlds, "-test.short"}, rapid)},
 	{Name: "scheduler", Package: "functions/scheduler", Args: []string{"-test.run=^Test", "-test.short"}},
 	{Name: "supervisor", Package: "functions/supervisor", Args: []string{"-test.run=^Test"}},
 	{Name: "worker", Package: "functions/agent/worker", Args: []string{"-test.run=^Test"}},
@@ -34,7 +38,7 @@ var Killers = []Killer{
 
 // killersOf a package, where a mutant names none.
 var killersOf = map[string][]string{
-	"shared/core":            {"core", "scheduler", "supervisor"},
+	"shared/core":            {"core", "worlds", "scheduler", "supervisor"},
 	"shared/dispatch":        {"scheduler", "supervisor"},
 	"functions/scheduler":    {"scheduler"},
 	"functions/supervisor":   {"supervisor", "scheduler"},
