@@ -26,7 +26,7 @@ func newWorld(sc Scenario, c Chooser) *World {
 	w := &World{
 		sc: sc, chooser: c, def: sc.Definition, queues: map[string]*queue{}, services: map[string]*service{},
 		ledgers: map[string]*ledger{}, byID: map[string]*order{}, leases: map[string]lease{}, nth: map[Point]int{},
-		hash: 14695981039346656037, checks: newChecks(),
+		hash: 14695981039346656037, checks: newChecks(), often: &often, newer: sc.newer(),
 	}
 	w.Cells, w.Ends = map[Cell]int{}, map[core.State]int{}
 	w.store = &store{w: w, rows: map[string]*row{}, defs: map[string][]byte{}}
@@ -241,10 +241,9 @@ func (w *World) handle(iv *invocation, q *queue, letters []*letter, ds []port.De
 		}
 		return done, nil
 	}
+	iv.letters = letters
+	w.checks.did("4")
 	failed := p.scheduler.Handle(ctx, q.name, ds)
-	if !iv.dead {
-		w.handled(iv, letters)
-	}
 	for i := range ds {
 		if slices.Contains(failed, ds[i].Receipt) {
 			back = append(back, again{receipt: ds[i].Receipt})
@@ -331,4 +330,17 @@ func (w *World) statusWaits() func(string, int, int) bool {
 			return s != nil && s.OrderID == id && s.Run == run && s.Seq == seq
 		})
 	}
+}
+
+// newer is the workflow as it is deployed later: it differs in what no order notices.
+func (sc *Scenario) newer() *core.Definition {
+	if sc.later == nil && sc.Definition.Expr != nil {
+		d := *sc.Definition
+		d.Grace++
+		d.Steps = slices.Clone(d.Steps)
+		if workflow.Seal(&d) == nil {
+			sc.later = &d
+		}
+	}
+	return sc.later
 }

@@ -75,9 +75,6 @@ func (w *World) committed(before, after *core.Task, record *port.Record) {
 	}
 	if w.cur != nil {
 		m.supervisor = w.cur.p.role == aSupervisor
-		if settles := before != nil && before.Tell != 0 && after.Tell == 0 && before.ProcessState == after.ProcessState; !settles {
-			w.cur.commits++
-		}
 	}
 	if w.telling {
 		w.tell(w.cur.p.name, "store", summary(after))
@@ -89,6 +86,7 @@ func (w *World) committed(before, after *core.Task, record *port.Record) {
 	m.index()
 	m.ends()
 	m.settled()
+	m.replies()
 	for i := range after.Steps {
 		m.step(i)
 	}
@@ -467,17 +465,33 @@ func (w *World) alerted(p *process, a core.RaiseAlert) {
 	}
 }
 
-// handled: what nobody should have sent must change nothing (4).
-func (w *World) handled(iv *invocation, letters []*letter) {
-	for _, l := range letters {
-		if !l.forged {
+// replies: one of another run or operation, or of a stale attempt other than done, changes nothing (4).
+func (m *move) replies() {
+	if m.w.cur == nil || m.before == nil || len(m.w.cur.letters) == 0 || m.o.settling(m) {
+		return
+	}
+	for _, l := range m.w.cur.letters {
+		if aboutOrder(l.message) != m.after.OrderID {
+			continue
+		}
+		r, ok := l.message.Value.(*message.Reply)
+		if !ok || !stale(r, m.before) {
 			return
 		}
 	}
-	w.checks.did("4")
-	if iv.commits > 0 {
-		w.violate("4", "a reply that nobody should have sent changed the task: %s", describe(letters[0].message))
-	}
+	m.did("4")
+	m.fail("4", "it was changed by %s, of run %d", describe(m.w.cur.letters[0].message), m.w.cur.letters[0].message.Value.(*message.Reply).Run)
+}
+
+// settling is a commit that only says that an end has been told.
+func (o *order) settling(m *move) bool {
+	return m.before.Tell != 0 && m.after.Tell == 0 && m.before.ProcessState == m.after.ProcessState && m.before.Ended == m.after.Ended
+}
+
+func stale(r *message.Reply, t *core.Task) bool {
+	s := t.Step(r.Step)
+	done := r.Outcome == core.OutcomeDone && r.Operation == core.Do
+	return s == nil || r.Run != t.Run || r.Attempt < s.Attempt && !done || r.Attempt == s.Attempt && s.Undo != (r.Operation == core.UndoOp)
 }
 
 // audit is the last look at everything.

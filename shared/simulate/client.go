@@ -220,7 +220,7 @@ func (w *World) fact(t *core.Task) (string, core.Fact) {
 		s := &t.Steps[i]
 		d := &w.def.Steps[w.def.Index(s.Name)]
 		svc := w.services[core.Key(t.OrderID, t.Run, s.Name)]
-		doubtful := (s.State == core.Failed || s.State == core.UndoWait) && s.Attempted()
+		doubtful := inDoubt(s)
 		// What was stated since the last claim needs no repetition.
 		stated := s.Resolved != nil && s.Resolved.At > s.ClaimedAt
 		if !doubtful || stated || svc != nil && svc.pending > 0 || now <= s.LastStopBy.Add(w.def.Agents[d.Agent].ClockSkew) {
@@ -252,7 +252,7 @@ func (w *World) operate() {
 			continue
 		}
 		kind := message.Resubmit
-		if step, _ := w.doubt(t); step {
+		if w.doubt(t) {
 			kind = message.Resolve
 		} else if w.choose("decides", o.id, 2, 0.4) == 1 && !w.past(t) {
 			kind = message.Undo
@@ -264,17 +264,22 @@ func (w *World) operate() {
 	w.after(30_000, w.operate)
 }
 
+// inDoubt: somebody was asked, and nobody knows what came of it.
+func inDoubt(s *core.Step) bool {
+	return s.Attempted() && (s.State == core.Failed || s.State == core.UndoWait || s.State == core.Pending)
+}
+
 // doubt reports a step that the operator has to look at before he lets the task go on.
-func (w *World) doubt(t *core.Task) (doubtful, ready bool) {
+func (w *World) doubt(t *core.Task) bool {
 	for i := range t.Steps {
 		s := &t.Steps[i]
 		d := &w.def.Steps[w.def.Index(s.Name)]
-		if (s.State == core.Failed || s.State == core.UndoWait) && s.Attempted() && (s.Resolved == nil || s.Resolved.At <= s.ClaimedAt) &&
+		if inDoubt(s) && (s.Resolved == nil || s.Resolved.At <= s.ClaimedAt) &&
 			(d.Grade == core.Plain || w.sc.Services[d.Agent].NoUndo && t.Phase == core.Undoing || w.def.Agents[d.Agent].KeyRetention > 0) {
-			return true, true
+			return true
 		}
 	}
-	return false, false
+	return false
 }
 
 // past reports a task that was claimed past its point of no return.
@@ -389,7 +394,7 @@ func (w *World) forge() {
 	if t := w.store.task(o.id); t != nil {
 		if r := w.forged(t, v); r != nil {
 			w.tell("world", q.name, "a reply that nobody should send: "+describe(port.Message{Value: r}))
-			q.put(port.Message{Value: r}, 0).forged = true
+			q.put(port.Message{Value: r}, 0)
 		}
 	}
 }

@@ -166,6 +166,18 @@ var actsAt = [callCount][]act{
 	callDeploy:  {{MixedCode, false}},
 }
 
+// often is by how much more is to go wrong at a call than at others: some calls are rare, and some
+// are there for nothing else.
+var often = func() (n [callCount]float64) {
+	for c := range n {
+		n[c] = 1
+	}
+	n[callDo], n[callUndo], n[callTick], n[callDue], n[callAlert], n[callDepth] = 8, 8, 5, 4, 3, 3
+	n[callClock], n[callForge], n[callExpire], n[callDeploy] = 100, 100, 100, 100
+	n[callPoll] = 0.3
+	return n
+}()
+
 // sites are the names of the calls of each role.
 var sites = func() (s [roleCount][callCount]string) {
 	for r := range s {

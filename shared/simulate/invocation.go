@@ -20,7 +20,7 @@ type invocation struct {
 	yield   func(int64) bool
 	next    func() (int64, bool)
 	stop    func()
-	commits int // of this handling
+	letters []*letter // that it handles
 }
 
 // invoke starts a handler in a process.

@@ -33,7 +33,6 @@ type letter struct {
 	visible  int64
 	received int
 	receipt  int
-	forged   bool // nobody should have sent it: it must change nothing
 }
 
 // put makes a message visible after a while.

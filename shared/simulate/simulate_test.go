@@ -1,6 +1,7 @@
 package simulate_test
 
 import (
+	"path/filepath"
 	"testing"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -32,7 +33,7 @@ var order = []byte(`{"items":[{"sku":"a","quantity":1,"unitPrice":5,"physical":t
 
 func TestTheSameSeedGivesTheSameRun(t *testing.T) {
 	sc := simulate.Scenario{Definition: load(t, "../../workflows/order.yaml"), Order: order}
-	n := uint64(300)
+	n := uint64(200)
 	for seed := range n {
 		a, b := simulate.Run(sc, simulate.NewSeeded(seed), simulate.Options{}), simulate.Run(sc, simulate.NewSeeded(seed), simulate.Options{})
 		if a.Hash != b.Hash || a.Steps != b.Steps {
@@ -41,25 +42,52 @@ func TestTheSameSeedGivesTheSameRun(t *testing.T) {
 	}
 }
 
-func TestSeeds(t *testing.T) {
-	sc := simulate.Scenario{Definition: load(t, "../../workflows/order.yaml"), Order: order}
-	n, orders := 2000, 0
-	hits := map[string]int{}
-	bad := map[string]int{}
-	shown := 0
-	for seed := range uint64(n) {
-		r := simulate.Run(sc, simulate.NewSeeded(seed), simulate.Options{})
-		orders += r.Orders
-		for f, h := range r.Hits {
-			hits[simulate.Fault(f).String()] += h
-		}
-		if r.Violation != nil {
-			bad[r.Violation.Invariant]++
-			if shown < 6 {
-				shown++
-				t.Errorf("seed %d: %v", seed, r.Violation)
+// TestDrawnWorkflows runs many small workflows, each with some seeds.
+func TestDrawnWorkflows(t *testing.T) {
+	n := uint64(600)
+	if testing.Short() {
+		n = 200
+	}
+	var total simulate.Stats
+	bad := 0
+	for seed := range n {
+		sc := simulate.Scenario{Definition: simulate.Drawn(seed)}
+		sc.Prepare()
+		for k := range uint64(4) {
+			r := simulate.Run(sc, simulate.NewSeeded(seed<<8|k), simulate.Options{})
+			total.Orders += r.Orders
+			for f, h := range r.Hits {
+				total.Hits[f] += h
+			}
+			if r.Violation != nil {
+				if bad++; bad < 10 {
+					t.Errorf("workflow %d, seed %d: %v", seed, seed<<8|k, r.Violation)
+				}
 			}
 		}
 	}
-	t.Logf("%d orders, %v, hits %v", orders, bad, hits)
+	for _, f := range simulate.Faults() {
+		if total.Hits[f] == 0 {
+			t.Errorf("fault %s never happened", f)
+		}
+	}
+	t.Logf("%d orders, %d violations", total.Orders, bad)
+}
+
+// TestCorpus plays every tape that once showed a fault of the product.
+func TestCorpus(t *testing.T) {
+	files, err := filepath.Glob("testdata/corpus/*.json")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d tapes, %v", len(files), err)
+	}
+	for _, file := range files {
+		tape, err := simulate.ReadTape(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := tape.Play(simulate.Options{})
+		if err != nil || r.Violation != nil {
+			t.Errorf("%s: %v, %v", file, err, r.Violation)
+		}
+	}
 }

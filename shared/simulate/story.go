@@ -85,6 +85,8 @@ func summary(t *core.Task) string {
 // possible reports that an act can happen at that call in this world.
 func (w *World) possible(r role, c call, a act) bool {
 	switch {
+	case a.fault == KeyForgotten && !w.forgets():
+		return false
 	case r == aClient && c == callMessage:
 		return true
 	case (a.fault == CrashBefore || a.fault == CrashAfter || a.fault == TimeoutAfter || a.fault == Frozen || a.fault == Zombie) && r == aClient:
@@ -93,4 +95,14 @@ func (w *World) possible(r role, c call, a act) bool {
 		return a.fault == Duplicate || a.fault == LongDelay
 	}
 	return true
+}
+
+// forgets: is there a service that may forget keys?
+func (w *World) forgets() bool {
+	for name, a := range w.def.Agents {
+		if a.KeyRetention > 0 || w.sc.Services[name].Forgets > 0 {
+			return true
+		}
+	}
+	return false
 }

@@ -23,6 +23,7 @@ type Tape struct {
 	Note      string          `json:"note,omitempty"`
 	Workflow  json.RawMessage `json:"workflow,omitempty"` // the compiled definition
 	Services  Services        `json:"services,omitempty"`
+	Order     json.RawMessage `json:"order,omitempty"`     // the content of every order
 	Invariant string          `json:"invariant,omitempty"` // that it broke when it was recorded
 	Choices   []Choice        `json:"choices"`
 }

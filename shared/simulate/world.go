@@ -28,7 +28,12 @@ type Scenario struct {
 	Orders     int             // most orders of a run; 0: 4
 	// Base sets a scene: a plain course other than "all goes well".
 	Base func(p Point) int
+
+	later *core.Definition
 }
+
+// Prepare does once what every run of the scenario needs.
+func (sc *Scenario) Prepare() { sc.newer() }
 
 // World is one run.
 type World struct {
@@ -60,6 +65,7 @@ type World struct {
 
 	rate    float64
 	enabled [faultCount]bool
+	often   *[callCount]float64
 	nth     map[Point]int
 	choices []Choice
 	points  []Seen // where a choice was to be made, when they are asked for
@@ -155,7 +161,7 @@ func (w *World) strike(r role, c call, subject string) act {
 		return act{}
 	}
 	acts, site := actsAt[c], sites[r][c]
-	v := w.choose(site, subject, len(acts)+1, w.rate)
+	v := w.choose(site, subject, len(acts)+1, min(0.5, w.rate*w.often[c]))
 	if v == 0 {
 		return act{}
 	}
