@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -38,3 +39,20 @@ func Diagram(story []Line) string {
 	}
 	return b.String()
 }
+
+// About keeps of a story what concerns the order that a violation names, and the deployment.
+func About(story []Line, v *Violation) []Line {
+	id := orderName.FindString(v.Text)
+	if id == "" {
+		return story
+	}
+	var kept []Line
+	for _, l := range story {
+		if other := orderName.FindString(l.Text); other == "" || other == id {
+			kept = append(kept, l)
+		}
+	}
+	return kept
+}
+
+var orderName = regexp.MustCompile(`\bo[0-9]+\b`)

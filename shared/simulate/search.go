@@ -51,7 +51,8 @@ type Search struct {
 	Time     time.Duration // how long; 0: no limit but the seeds
 	Workers  int           // 0: one for each core
 	Progress func(seeds, orders int)
-	Shrink   int // how many runs to shrink with; 0: 3,000
+	Stop     func() bool // asked after each seed; nil: never
+	Shrink   int         // how many runs to shrink with; 0: 3,000
 }
 
 // Find runs seeds until one breaks an invariant, or the seeds or the time are used up.
@@ -91,7 +92,7 @@ type finding struct {
 }
 
 func (f *finding) work() {
-	for !f.stop.Load() {
+	for !f.stop.Load() && (f.search.Stop == nil || !f.search.Stop()) {
 		seed := f.next.Add(1) - 1
 		if f.search.Seeds > 0 && seed >= f.search.First+uint64(f.search.Seeds) || f.search.Time > 0 && time.Since(f.began) > f.search.Time { //nolint:gosec // positive
 			return
