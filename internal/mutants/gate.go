@@ -2,7 +2,6 @@ package mutants
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -26,8 +25,10 @@ type Result struct {
 	Name       string `json:"name"`
 	Equivalent bool   `json:"equivalent,omitempty"`
 	// By is the killer, "" for a survivor; Test its first test that failed, or what else ended it.
-	By   string  `json:"by,omitempty"`
-	Test string  `json:"test,omitempty"`
+	By   string `json:"by,omitempty"`
+	Test string `json:"test,omitempty"`
+	// Calm: noticed with all faults off as well, which does not count for a simulator.
+	Calm bool    `json:"calm,omitempty"`
 	Secs float64 `json:"seconds"`
 }
 
@@ -95,6 +96,8 @@ func (r Result) String() string {
 	switch {
 	case r.By == "" && r.Equivalent:
 		return fmt.Sprintf("equivalent  %s", r.Name)
+	case r.Calm:
+		return fmt.Sprintf("calm        %s  is noticed with all faults off as well", r.Name)
 	case r.By == "":
 		return fmt.Sprintf("SURVIVED    %s", r.Name)
 	case r.Equivalent:
@@ -110,9 +113,6 @@ func (g *Gate) compile(ctx context.Context, overlay string, all []Mutant) (map[s
 	for _, k := range Killers {
 		needed := slices.ContainsFunc(all, func(m Mutant) bool { return slices.Contains(m.killers(), k.Name) })
 		if !needed {
-			continue
-		}
-		if _, err := os.Stat(filepath.Join(g.Root, filepath.FromSlash(k.Package))); k.Optional && errors.Is(err, os.ErrNotExist) {
 			continue
 		}
 		if built[k.Package] == "" {
@@ -171,7 +171,7 @@ func (g *Gate) try(ctx context.Context, killers map[string]*binary, m *Mutant) R
 		test, _ := g.run(ctx, b, b.Args, m.Name)
 		if test != "" && b.Calm != nil {
 			if calm, _ := g.run(ctx, b, b.Calm, m.Name); calm != "" {
-				test = "" // noticed with all faults off too: that does not count for a simulator
+				r.Calm, test = true, ""
 			}
 		}
 		if test != "" {

@@ -10,8 +10,6 @@ type Killer struct {
 	// Calm are the arguments of the same tests with all faults off, for a simulator: what is noticed
 	// with faults off does not count for it. nil: no such tests.
 	Calm []string
-	// Optional: passed over while its folder does not exist.
-	Optional bool
 }
 
 // rapid's choices are the same each time, and a failure is neither shrunk nor kept: that it fails
@@ -20,28 +18,31 @@ var rapid = []string{"-rapid.seed=1", "-rapid.nofailfile", "-rapid.shrinktime=0s
 
 const worlds = "^Test(Invariants|Liveness|CalmOrdersEndProcessed)$"
 
+const cuts = "^Test(EveryCutIsHealed|TwoCutsAreHealed)$"
+
 // Killers are all of them.
 var Killers = []Killer{
-	// The stories and traces are quick, the worlds take a second.
+	// The stories and traces are quick; the worlds, and the cuts of the Scheduler, take a second.
 	{Name: "core", Package: "shared/core", Args: slices.Concat([]string{"-test.run=^Test", "-test.skip=" + worlds}, rapid)},
 	{Name: "worlds", Package: "shared/core", Args: slices.Concat([]string{"-test.run=" + worlds, "-test.short"}, rapid)},
-	{Name: "scheduler", Package: "functions/scheduler", Args: []string{"-test.run=^Test", "-test.short"}},
+	{Name: "scheduler", Package: "functions/scheduler", Args: []string{"-test.run=^Test", "-test.skip=" + cuts, "-test.short"}},
+	{Name: "cuts", Package: "functions/scheduler", Args: []string{"-test.run=" + cuts, "-test.short"}},
 	{Name: "supervisor", Package: "functions/supervisor", Args: []string{"-test.run=^Test"}},
 	{Name: "worker", Package: "functions/agent/worker", Args: []string{"-test.run=^Test"}},
 	{Name: "state", Package: "shared/state", Args: []string{"-test.run=^Test"}},
 	{Name: "memory", Package: "shared/memory", Args: []string{"-test.run=^Test(Store|Queue|Queues.*|Gone|Dead.*|Ledger|Leases)$"}},
 	{Name: "sqlite", Package: "shared/sqlite", Args: []string{"-test.run=^Test(Store|StoreWithoutCache|Queue|Group.*|Forgotten.*|Reopened.*|DeadLetters.*)$"}},
 	{Name: "workflowtest", Package: "workflowtest", Args: []string{"-test.run=^Test"}},
-	// The simulator, over the real core and actors.
-	{Name: "simulate", Package: "shared/simulate", Args: []string{"-test.run=^TestMutant$"}, Calm: []string{"-test.run=^TestMutantInCalm$"}, Optional: true},
+	// The simulator, over the real core and actors: no mutant's own killer, tried with -by simulate.
+	{Name: "simulate", Package: "internal/mutants/simulated", Args: []string{"-test.run=^TestMutant$"}, Calm: []string{"-test.run=^TestMutantInCalm$"}},
 }
 
 // killersOf a package, where a mutant names none.
 var killersOf = map[string][]string{
-	"shared/core":            {"core", "worlds", "scheduler", "supervisor"},
-	"shared/dispatch":        {"scheduler", "supervisor"},
-	"functions/scheduler":    {"scheduler"},
-	"functions/supervisor":   {"supervisor", "scheduler"},
+	"shared/core":            {"core", "worlds", "scheduler", "supervisor", "cuts"},
+	"shared/dispatch":        {"scheduler", "cuts", "supervisor"},
+	"functions/scheduler":    {"scheduler", "cuts"},
+	"functions/supervisor":   {"supervisor", "scheduler", "cuts"},
 	"functions/agent/worker": {"worker"},
 	"shared/state":           {"state", "scheduler"},
 	"shared/memory":          {"memory"},
