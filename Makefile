@@ -12,7 +12,7 @@ FUZZTIME ?= 10s
 
 .PHONY: help
 help: ## List the targets
-	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: build
 build: ## Build bin/stepkeeper
@@ -37,6 +37,10 @@ fuzz: ## Fuzz each target for FUZZTIME (default 10s)
 .PHONY: mutants
 mutants: ## Break each rule of the protocol in turn; the tests must notice
 	$(GO) run ./internal/mutants/run -json mutants.json
+
+.PHONY: mutants-simulated
+mutants-simulated: ## Which mutants the simulator notices alone, and not with all faults off
+	$(GO) run ./internal/mutants/run -by simulate
 
 .PHONY: demo
 demo: build ## The main job: 1,000 orders, failing services, SIGKILL, audit

@@ -16,7 +16,7 @@ type Killer struct {
 // is all that matters here.
 var rapid = []string{"-rapid.seed=1", "-rapid.nofailfile", "-rapid.shrinktime=0s"}
 
-const worlds = "^Test(Invariants|Liveness|CalmOrdersEndProcessed)$"
+const worlds = "^Test(Invariants|Liveness|CalmOrdersEndProcessed|WorldsReachEveryEnd)$"
 
 const cuts = "^Test(EveryCutIsHealed|TwoCutsAreHealed)$"
 

@@ -1,9 +1,12 @@
 package mutants_test
 
 import (
+	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -121,4 +124,64 @@ func write(t *testing.T, file, text string) {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
+}
+
+var (
+	testName   = regexp.MustCompile("`(Test[A-Za-z0-9]+)`")
+	mutantName = regexp.MustCompile(`\b[PI][0-9]+a?(?:-[a-z0-9]+)+`)
+)
+
+// What docs/reliability.md names must be there: its tests, its mutants, and how many there are.
+func TestReliabilityNamesWhatExists(t *testing.T) {
+	text, err := os.ReadFile(root + "/docs/reliability.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := testsOf(t)
+	for _, m := range testName.FindAllStringSubmatch(string(text), -1) {
+		if !tests[m[1]] {
+			t.Errorf("there is no test %s", m[1])
+		}
+	}
+	counted, equivalent := 0, 0
+	known := map[string]bool{}
+	for _, m := range mutants.All() {
+		known[m.Name] = true
+		if m.Equivalent != "" {
+			equivalent++
+		} else {
+			counted++
+		}
+	}
+	for _, name := range mutantName.FindAllString(string(text), -1) {
+		if !known[name] {
+			t.Errorf("there is no mutant %s", name)
+		}
+	}
+	for _, want := range []string{fmt.Sprintf("in %d ways", counted), fmt.Sprintf("noticed. %d more", equivalent)} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("it does not say %q", want)
+		}
+	}
+}
+
+// testsOf are the names of all tests of the module.
+func testsOf(t *testing.T) map[string]bool {
+	t.Helper()
+	names := map[string]bool{}
+	declared := regexp.MustCompile(`(?m)^func (Test[A-Za-z0-9]+)\(`)
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		for _, m := range declared.FindAllSubmatch(text, -1) {
+			names[string(m[1])] = true
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
 }
