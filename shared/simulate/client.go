@@ -53,7 +53,7 @@ func (w *World) people() {
 			w.after(100+w.spread("other", id, 100_000), func() { w.otherContent(o) })
 		}
 	}
-	for range w.choose("world", "disturbances", 4, 0.4) {
+	for range w.choose("world", "disturbances", 5, 0.4) {
 		w.after(w.spread("disturbance", "world", 120_000), w.disturb)
 	}
 }

@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -71,6 +72,9 @@ func (d *drawing) step(i int) core.StepDefinition {
 	}
 	if d.chance(5) {
 		s.When = []string{"true", "false"}[d.IntN(2)]
+	}
+	if d.chance(3) { // then the order has to be read
+		s.Input = json.RawMessage(`{"for":"${ orderId }"}`)
 	}
 	for j := range i {
 		if d.chance(2) {
