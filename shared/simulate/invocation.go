@@ -21,6 +21,7 @@ type invocation struct {
 	next    func() (int64, bool)
 	stop    func()
 	letters []*letter // that it handles
+	trail   digest    // of the answers that its calls have got
 }
 
 // invoke starts a handler in a process.
@@ -97,6 +98,11 @@ func (iv *invocation) io(c call, subject string, apply func(Fault) error) error 
 	}
 	w.note(c, subject, iv.p, a.fault)
 	err := apply(a.fault)
+	if w.hashing {
+		iv.trail.number(int(c))
+		iv.trail.text(subject)
+		iv.trail.yes(err == nil)
+	}
 	w.check()
 	if a.after {
 		if e, cut := iv.suffer(a.fault, subject); cut {

@@ -70,6 +70,7 @@ type World struct {
 	choices []Choice
 	points  []Seen // where a choice was to be made, when they are asked for
 	listing bool
+	hashing bool
 
 	Stats
 	checks    checks
@@ -82,7 +83,8 @@ type World struct {
 // Seen is a choice that was to be made, and among how many.
 type Seen struct {
 	Point
-	N int
+	N     int
+	State uint64 // of the world, with Options.States
 }
 
 // Stats counts what a run did.
@@ -122,12 +124,13 @@ type Result struct {
 type Options struct {
 	Story  bool // tell what happens, for people
 	Points bool // list all choices
+	States bool // with a hash of the world at each
 }
 
 // Run simulates the scenario with the choices given.
 func Run(sc Scenario, c Chooser, o Options) Result {
 	w := newWorld(sc, c)
-	w.telling, w.listing = o.Story, o.Points
+	w.telling, w.listing, w.hashing = o.Story, o.Points, o.States
 	w.setUp()
 	w.play()
 	w.Stats.Steps = w.steps
@@ -147,7 +150,11 @@ func (w *World) choose(site, subject string, n int, odds float64) int {
 		v = min(w.sc.Base(p), n-1)
 	}
 	if w.listing {
-		w.points = append(w.points, Seen{p, n})
+		seen := Seen{Point: p, N: n}
+		if w.hashing {
+			seen.State = w.state()
+		}
+		w.points = append(w.points, seen)
 	}
 	if v > 0 {
 		w.choices = append(w.choices, Choice{At: site, Of: subject, Nth: p.Nth, Value: v})
