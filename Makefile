@@ -12,7 +12,7 @@ FUZZTIME ?= 10s
 
 .PHONY: help
 help: ## List the targets
-	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: build
 build: ## Build bin/stepkeeper
@@ -38,6 +38,14 @@ race: ## Run the tests with the race detector (needs a C compiler)
 fuzz: ## Fuzz each target for FUZZTIME (default 10s)
 	@GO="$(GO)" FUZZTIME="$(FUZZTIME)" bash internal/ci/fuzz.sh
 
+.PHONY: mutants
+mutants: ## Break each rule of the protocol in turn; the tests must notice
+	$(GO) run ./internal/mutants/run -json mutants.json
+
+.PHONY: mutants-simulated
+mutants-simulated: ## Which mutants the simulator notices alone, and not with all faults off
+	$(GO) run ./internal/mutants/run -by simulate
+
 .PHONY: demo
 demo: build ## The main job: 1,000 orders, failing services, SIGKILL, audit
 	$(BIN)/stepkeeper demo
@@ -61,7 +69,7 @@ fmt: ## Format the code
 
 .PHONY: clean
 clean: ## Remove what the targets above have made
-	rm -rf $(BIN) bench.json demo-report.json coverage.out
+	rm -rf $(BIN) bench.json mutants.json demo-report.json coverage.out
 
 # The app on AWS. ARGS goes to the CDK: make deploy ARGS="-c stack=Shop -c email=ops@example.com";
 # infra/app/main.go lists what there is. Paths in it are from the folder infra.

@@ -272,8 +272,8 @@ func (r *deciding) unresolvable(i int, fact Fact) string {
 	switch {
 	case fact != Happened && fact != NotHappened && fact != Undone:
 		return "the fact must be happened, not-happened or undone"
-	case s.State != Failed && s.State != UndoWait:
-		return "the step is " + string(s.State) + "; only one that is Failed or UndoWait is in doubt"
+	case s.State != Pending && !waiting(s): // one that was handed back too: its key may be forgotten (P18), and then nothing else would help
+		return "the step is " + string(s.State) + "; only one that is Failed, UndoWait, or handed back is in doubt"
 	case !s.Attempted():
 		return "the step was never asked for, so there is nothing in doubt; mend the workflow or the order"
 	case r.at.Now <= s.LastStopBy.Add(skew):

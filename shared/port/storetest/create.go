@@ -36,6 +36,14 @@ var createCases = append([]testCase{
 			s.Errorf("order is %+v (%v), want the first one", o, err)
 		}
 	}},
+	{name: "a record without an order exists too", run: func(s *suite) {
+		s.must(creation("a"))
+		w := creation("a")
+		w.Order = nil
+		w.Record.Document = []byte(`{"other":true}`)
+		s.is("create without an order", s.commit1(w), port.ErrExists)
+		s.holds(record("a", 1))
+	}},
 	{name: "a replaced record exists too", run: func(s *suite) {
 		s.must(creation("a"))
 		s.must(replacement("a", 1))

@@ -38,6 +38,15 @@ var ledgerCases = need(hasLedger, []testCase{
 		}
 		s.entryIs(port.LedgerEntry{Key: "k", State: "started", Version: 1})
 	}},
+	{name: "a move on an older version conflicts", run: func(s *suite) {
+		s.move(port.LedgerEntry{Key: "k", State: "started"})
+		s.move(port.LedgerEntry{Key: "k", State: "done", Version: 1})
+		s.move(port.LedgerEntry{Key: "k", State: "undo-started", Version: 2})
+		for _, version := range []int64{1, 2} {
+			s.is(fmt.Sprint("version ", version), s.Ledger.Move(s.ctx, port.LedgerEntry{Key: "k", State: "none", Version: version}), port.ErrConflict)
+		}
+		s.entryIs(port.LedgerEntry{Key: "k", State: "undo-started", Version: 3})
+	}},
 	{name: "an absent entry has no version 1", run: func(s *suite) {
 		s.is("move", s.Ledger.Move(s.ctx, port.LedgerEntry{Key: "k", State: "done", Version: 1}), port.ErrConflict)
 		s.entryIs(port.LedgerEntry{Key: "k"})

@@ -1,0 +1,34 @@
+package wrongworkflows_test
+
+import (
+	"testing"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/simulate"
+	"github.com/stepkeeper/stepkeeper/shared/simulate/sim"
+	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
+)
+
+// The simulator is told what the service truly offers: then an effect comes after its undo.
+func TestWhatSimulationFinds(t *testing.T) {
+	hotel := sim.With(sim.Services{"hotel": {Grade: core.Idempotent}})
+	sim.Check(t, "cannot-fence.yaml", hotel, sim.Seeds(3000), sim.Breaks("11"))
+	sim.Check(t, "cannot-fence-mended.yaml", hotel, sim.Corpus(""))
+}
+
+// With all faults off, and services as slow as the real ones, every order ends Processed: but not
+// where the timeout is shorter than that.
+func TestCalmSimulations(t *testing.T) {
+	for file, clean := range map[string]bool{"impatient.yaml": false, "impatient-mended.yaml": true} {
+		def, problems := source.LoadFile(file, source.Options{})
+		if def == nil {
+			t.Fatal(problems)
+		}
+		sc := simulate.Scenario{Definition: def, Services: sim.Services{"warehouse": {Latency: 4 * core.Second}}}
+		sc.Prepare()
+		r := simulate.Run(sc, simulate.Plain{}, simulate.Options{})
+		if (r.Violation == nil && r.Orders > 0 && r.Ends[core.Processed] == r.Orders) != clean {
+			t.Errorf("%s: %v, ends %v of %d orders", file, r.Violation, r.Ends, r.Orders)
+		}
+	}
+}

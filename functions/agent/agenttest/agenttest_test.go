@@ -1,0 +1,172 @@
+package agenttest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/functions/agent/agenttest"
+	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+// shop is a remote service whose manners can be spoilt one by one.
+type shop struct {
+	ignoresKeys, keysRace, countsAnew        bool // do
+	noFence, undoesNothing, undoTwice        bool // undo
+	failsOnNothing, needsOutput, undoIsNoop  bool
+	ignoresTime, remembersRefusals, liesNone bool
+
+	mu       sync.Mutex
+	refusing bool
+	done     map[string]int
+	undone   map[string]int
+	refused  map[string]bool
+	counter  int
+}
+
+func (s *shop) effects(key string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.done[key] - s.undone[key]
+}
+
+func (s *shop) refuse(yes bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refusing = yes
+}
+
+func (s *shop) buy(ctx context.Context, c worker.Call) (any, error) {
+	if ctx.Err() != nil && !s.ignoresTime {
+		return nil, ctx.Err()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, closed := s.undone[c.Key]
+	switch {
+	case s.refusing || s.refused[c.Key]:
+		s.refused[c.Key] = s.remembersRefusals
+		return nil, worker.NoEffect(worker.Permanent(errors.New("sold out")))
+	case closed && !s.noFence:
+		return nil, worker.NoEffect(worker.Permanent(errors.New("cancelled before")))
+	case s.done[c.Key] == 0 || s.ignoresKeys || closed && s.done[c.Key] == s.undone[c.Key]:
+		if s.keysRace { // looks, waits, then acts
+			s.mu.Unlock()
+			time.Sleep(5 * time.Millisecond)
+			s.mu.Lock()
+		}
+		s.done[c.Key]++
+	}
+	if s.liesNone {
+		return nil, worker.NoEffect(errors.New("I think not"))
+	}
+	s.counter++
+	out := map[string]any{"key": c.Key}
+	if s.countsAnew {
+		out["ticket"] = s.counter
+	}
+	return out, nil
+}
+
+func (s *shop) giveBack(_ context.Context, c worker.Call) (any, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	stands := s.done[c.Key] - s.undone[c.Key]
+	switch {
+	case s.undoIsNoop:
+	case stands == 0 && s.failsOnNothing:
+		return nil, worker.Permanent(errors.New("there is no such purchase"))
+	case stands > 0 || s.undoTwice || s.undoesNothing && s.done[c.Key] == 0:
+		s.undone[c.Key]++
+	default:
+		s.undone[c.Key] += 0 // fenced
+	}
+	return nil, nil
+}
+
+func (s *shop) operations() worker.Operations {
+	s.done, s.undone, s.refused = map[string]int{}, map[string]int{}, map[string]bool{}
+	return worker.Operations{"buy": {Run: s.buy}, "give-back": {Run: s.giveBack}}
+}
+
+func (s *shop) probe() agenttest.Probe {
+	return agenttest.Probe{Do: "buy", Undo: "give-back", Effects: s.effects, Refuse: s.refuse, Timeout: time.Second}
+}
+
+func TestEachGradeIsFound(t *testing.T) {
+	for name, tt := range map[string]struct {
+		shop  *shop
+		grade core.Grade
+		why   string // a trial that keeps it from the next grade
+	}{
+		"a perfect one":                 {&shop{}, agenttest.Fenced, ""},
+		"a fence needs no clock":        {&shop{ignoresTime: true}, agenttest.Fenced, ""},
+		"no fence":                      {&shop{noFence: true}, agenttest.Idempotent, "do after undo (P20)"},
+		"no fence and no sense of time": {&shop{noFence: true, ignoresTime: true}, agenttest.Plain, "time over before the call (P25)"},
+		"keys are ignored":              {&shop{ignoresKeys: true}, agenttest.Plain, "duplicate (P2): after a do and its duplicate there are 2 effects, not 1"},
+		"keys race":                     {&shop{keysRace: true}, agenttest.Plain, "duplicates at the same time (P2)"},
+		"another answer each time":      {&shop{countsAnew: true}, agenttest.Plain, "asked for again with the same key"},
+		"undo fails on nothing":         {&shop{failsOnNothing: true}, agenttest.Plain, "undo before do (P20)"},
+		"undo undoes nothing":           {&shop{undoesNothing: true}, agenttest.Plain, "there are -1 effects, not 0"},
+		"undo counts each time":         {&shop{undoTwice: true}, agenttest.Plain, "duplicate undo (P2)"},
+		"refusals are remembered":       {&shop{remembersRefusals: true}, agenttest.Plain, "a refusal is not remembered (P18)"},
+		"undo does nothing at all":      {&shop{undoIsNoop: true}, "", "an undo (P24)"},
+		"says NoEffect of an effect":    {&shop{liesNone: true}, "", "says NoEffect"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := agenttest.Find(t, tt.shop.operations(), tt.shop.probe())
+			if r.Grade != tt.grade || !strings.Contains(r.String(), tt.why) {
+				t.Errorf("found %s", r)
+			}
+		})
+	}
+}
+
+// A step without an undo is idempotent at best.
+func TestWithoutAnUndo(t *testing.T) {
+	s := &shop{}
+	ops, probe := s.operations(), s.probe()
+	probe.Undo, probe.Refuse = "", nil
+	if r := agenttest.Find(t, ops, probe); r.Grade != agenttest.Idempotent || !strings.Contains(r.String(), "no undo") {
+		t.Errorf("found %s", r)
+	}
+}
+
+// recorder is a test that fails without harm.
+type recorder struct {
+	testing.TB
+	failed string
+	logged string
+}
+
+func (r *recorder) Helper()                      {}
+func (r *recorder) Errorf(f string, args ...any) { r.failed = fmt.Sprintf(f, args...) }
+func (r *recorder) Logf(f string, args ...any)   { r.logged = fmt.Sprintf(f, args...) }
+
+func TestEarns(t *testing.T) {
+	for name, tt := range map[string]struct {
+		shop *shop
+		want core.Grade
+		says string // in the failure; "" where it passes
+	}{
+		"as declared":     {&shop{noFence: true}, agenttest.Idempotent, ""},
+		"better":          {&shop{}, agenttest.Plain, ""},
+		"worse":           {&shop{noFence: true}, agenttest.Fenced, "buy with give-back is not fenced:\n  do after undo (P20): after an undo and then its do, which came late, there are 1 effects, not 0"},
+		"no such grade":   {&shop{}, "perfect", "no grade"},
+		"not worth a try": {&shop{undoIsNoop: true}, agenttest.Plain, "is not plain"},
+	} {
+		r := &recorder{TB: t}
+		agenttest.Earns(r, tt.shop.operations(), tt.shop.probe(), tt.want)
+		if (r.failed == "") != (tt.says == "") || !strings.Contains(r.failed, tt.says) {
+			t.Errorf("%s: %s", name, r.failed)
+		}
+		if tt.says == "" && !strings.Contains(r.logged, "earns") {
+			t.Errorf("%s: logged %q", name, r.logged)
+		}
+	}
+}

@@ -1,0 +1,162 @@
+package agenttest
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+// Grades of a remote service, as workflows declare them.
+const (
+	Fenced     = core.Fenced
+	Idempotent = core.Idempotent
+	Plain      = core.Plain
+)
+
+// Probe says what to ask of the operations, and how to look at what came of it.
+type Probe struct {
+	Do    string          // operation that has the effect; required
+	Undo  string          // operation that reverses it; "" where there is none
+	Input json.RawMessage // of the do
+	// UndoInput is that of the undo; nil: the do's. It cannot hold what the do answered: an undo has
+	// to work although that answer was lost (P24).
+	UndoInput json.RawMessage
+	// Effects looks at the service past the agent, and answers how many effects stand for the key: 1
+	// after a do, 0 before it and once it is undone, 2 where it was done twice, -1 where something was
+	// undone that never was. Required. It is called while no call is under way.
+	Effects func(key string) int
+	// Refuse makes the service refuse what is asked, without any effect, until it is called with
+	// false. nil: it is not tried whether a refusal is remembered.
+	Refuse func(refuse bool)
+	// Timeout of one call; 0: 5 s.
+	Timeout time.Duration
+	// Together is how many calls are made at the same time; 0: 8.
+	Together int
+}
+
+// Trial is one thing that was tried.
+type Trial struct {
+	Name  string
+	Rule  string // of docs/protocol.md
+	For   []core.Grade
+	Wrong string // "" where it went well
+}
+
+// Report is what was found.
+type Report struct {
+	// Grade is the highest that is earned; "" where not even plain is: then the operations do not do
+	// what they are there for, or say what is not true.
+	Grade  core.Grade
+	Trials []Trial
+}
+
+// Earns fails the test unless the operations earn the grade, or a higher one, and says why they do
+// not. It answers what was found.
+func Earns(t testing.TB, ops worker.Operations, probe Probe, want core.Grade) Report {
+	t.Helper()
+	r := Find(t, ops, probe)
+	switch {
+	case rank(want) == 0:
+		t.Errorf("there is no grade %q; it is fenced, idempotent or plain", want)
+	case rank(r.Grade) < rank(want):
+		t.Errorf("%s %s", title(probe), r.WhyNot(want))
+	default:
+		t.Logf("%s earns %s", title(probe), r)
+	}
+	return r
+}
+
+// Find tries everything and answers the grade; what is wrong with the probe itself ends the test.
+func Find(t testing.TB, ops worker.Operations, probe Probe) Report {
+	t.Helper()
+	if probe.Do == "" || probe.Effects == nil {
+		t.Fatal("agenttest: the probe needs Do and Effects")
+	}
+	if probe.UndoInput == nil {
+		probe.UndoInput = probe.Input
+	}
+	if probe.Timeout <= 0 {
+		probe.Timeout = 5 * time.Second
+	}
+	if probe.Together <= 0 {
+		probe.Together = 8
+	}
+	var r Report
+	for i := range trials {
+		tr := &trials[i]
+		if tr.needsUndo && probe.Undo == "" || tr.needsRefusal && probe.Refuse == nil {
+			continue
+		}
+		b, err := newBench(t, ops, probe, tr.with)
+		if err != nil {
+			t.Fatalf("agenttest: %v", err)
+		}
+		tr.run(b)
+		r.Trials = append(r.Trials, Trial{Name: tr.name, Rule: tr.rule, For: tr.grades, Wrong: b.wrong})
+	}
+	if probe.Undo == "" {
+		r.Trials = append(r.Trials, Trial{Name: "has an undo", Rule: "P20", For: []core.Grade{Fenced}, Wrong: "there is no undo that could fence; a step without one is idempotent at best"})
+	}
+	for _, g := range []core.Grade{Fenced, Idempotent, Plain} {
+		if len(r.failed(g)) == 0 {
+			r.Grade = g
+			break
+		}
+	}
+	return r
+}
+
+func title(p Probe) string {
+	if p.Undo == "" {
+		return p.Do
+	}
+	return p.Do + " with " + p.Undo
+}
+
+func rank(g core.Grade) int {
+	return map[core.Grade]int{Plain: 1, Idempotent: 2, Fenced: 3}[g]
+}
+
+// failed lists the trials that the grade asks for and that went wrong.
+func (r Report) failed(g core.Grade) (all []Trial) {
+	for _, t := range r.Trials {
+		for _, f := range t.For {
+			if f == g && t.Wrong != "" {
+				all = append(all, t)
+			}
+		}
+	}
+	return all
+}
+
+// WhyNot says, line by line, what keeps the operations from that grade; "" where nothing does.
+func (r Report) WhyNot(g core.Grade) string {
+	failed := r.failed(g)
+	if len(failed) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "is not %s:", g)
+	for _, t := range failed {
+		fmt.Fprintf(&b, "\n  %s (%s): %s", t.Name, t.Rule, t.Wrong)
+	}
+	return b.String()
+}
+
+// String is the grade, and why it is not the one above.
+func (r Report) String() string {
+	switch r.Grade {
+	case Fenced:
+		return string(Fenced)
+	case Idempotent:
+		return string(r.Grade) + "; it " + r.WhyNot(Fenced)
+	case Plain:
+		return string(r.Grade) + "; it " + r.WhyNot(Idempotent)
+	}
+	return "no grade; it " + r.WhyNot(Plain)
+}

@@ -1,0 +1,80 @@
+package worker_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/memory"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// P25: an environment that was frozen in the wait before an own retry wakes up too late for it.
+func TestFrozenBetweenTwoTries(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asleep := time.Duration(0)
+		clock := port.ClockFunc(func() time.Time { return time.Now().Add(asleep) })
+		calls := 0
+		b := newBench(t, clock, worker.Config{Retry: worker.Retry{Tries: 3, Initial: time.Second, Max: time.Second, Jitter: -1},
+			Operations: charge(func(context.Context, worker.Call) (any, error) {
+				calls++
+				time.AfterFunc(500*time.Millisecond, func() { asleep = time.Hour })
+				return nil, errors.New("reset")
+			})})
+		v := b.worker.Handle(context.Background(), delivery(request(time.Now())))
+		if n := len(b.replies()); !v.Delete || calls != 1 || n > 0 {
+			t.Errorf("verdict %+v, %d calls, %d replies", v, calls, n)
+		}
+	})
+}
+
+// slowLedger takes its time over a write.
+type slowLedger struct {
+	port.Ledger
+	clock *memory.Clock
+	takes time.Duration
+}
+
+func (l *slowLedger) Move(ctx context.Context, e port.LedgerEntry) error {
+	err := l.Ledger.Move(ctx, e)
+	l.clock.Advance(l.takes)
+	l.takes = 0
+	return err
+}
+
+// P25, P31: time may have run out while the ledger was written; then nothing is called, and the
+// ledger does not say that it was.
+func TestLateAfterTheLedger(t *testing.T) {
+	clock := memory.NewClock(noon)
+	ledger := memory.NewLedger()
+	calls := 0
+	b := newBench(t, clock, worker.Config{Ledger: &slowLedger{ledger, clock, 2 * time.Minute},
+		Operations: charge(func(context.Context, worker.Call) (any, error) { calls++; return nil, nil })})
+	req := request(noon)
+	req.Grade = core.Plain
+	b.worker.Handle(context.Background(), delivery(req))
+	e, err := ledger.Entry(context.Background(), req.Key)
+	if n := len(b.replies()); err != nil || calls > 0 || n > 0 || e.State != worker.StateNone {
+		t.Errorf("%d calls, %d replies, the ledger says %q (%v)", calls, n, e.State, err)
+	}
+}
+
+// P31: a plain call in doubt is over at once where nobody can be asked, and its reply says why.
+func TestPlainInDoubtIsNotTriedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		calls := 0
+		b := newBench(t, port.ClockFunc(time.Now), worker.Config{Retry: worker.Retry{Tries: 3}, Ledger: memory.NewLedger(),
+			Operations: charge(func(context.Context, worker.Call) (any, error) { calls++; return nil, errors.New("reset") })})
+		began := time.Now()
+		req := request(began)
+		req.Grade = core.Plain
+		b.worker.Handle(context.Background(), delivery(req))
+		if r := b.reply(); calls != 1 || r.Outcome != core.OutcomeRetryLater || r.Error.Code != "failed" || time.Since(began) > 0 {
+			t.Errorf("%d calls, reply %+v %+v after %s", calls, r, r.Error, time.Since(began))
+		}
+	})
+}

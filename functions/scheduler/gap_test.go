@@ -1,0 +1,115 @@
+package scheduler_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/stepkeeper/stepkeeper/functions/internal/world"
+	"github.com/stepkeeper/stepkeeper/functions/scheduler"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/memory"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// full takes no write.
+type full struct{ *memory.Store }
+
+func (full) Commit(_ context.Context, writes []port.Write) []error {
+	errs := make([]error, len(writes))
+	for i := range errs {
+		errs[i] = fmt.Errorf("disk full: %w", port.ErrUnavailable)
+	}
+	return errs
+}
+
+// Invariant 1: what could not be stored is neither sent nor deleted.
+func TestWhatIsNotStoredComesBack(t *testing.T) {
+	w, asked := begun(t)
+	sick := w.SchedulerOn(full{w.Store}, 0, "sick")
+	if failed := sick.Handle(ctx, port.Intake, deliver(world.Order("o-2"))); len(failed) != 1 {
+		t.Error("a submission was deleted")
+	}
+	if failed := sick.Handle(ctx, port.Replies, deliver(world.Done(asked["o-1 a/1 do"]), world.Done(asked["o-1 b/1 do"]))); len(failed) != 2 {
+		t.Error("replies were deleted")
+	}
+	if got := requests(t, w); len(got) > 0 {
+		t.Errorf("asked for what is not stored: %v", got)
+	}
+	if r := sick.Submit(ctx, []message.SubmitOrder{*world.Order("o-2")}); r[0].Answer != scheduler.Unavailable {
+		t.Errorf("%+v", r[0])
+	}
+}
+
+// P8, H21: what a cached task does not know yet is looked up, and not put off for ever.
+func TestCachedTaskIsLoadedAgain(t *testing.T) {
+	w, asked := begun(t)
+	cached := w.SchedulerOn(w.Store, 10, "cached")
+	if failed := cached.Handle(ctx, port.Control, deliver(&message.Control{Schema: 1, Kind: message.Settle, OrderID: "o-1"})); len(failed) > 0 {
+		t.Fatal("not loaded")
+	}
+	w.Scheduler.Handle(ctx, port.Replies, deliver(world.Later(asked["o-1 a/1 do"])))
+	w.Clock.Advance(core.Minute.Std())
+	w.Handle(port.Control) // the wake claims a again
+	again := requests(t, w)["o-1 a/2 do"]
+	if again == nil {
+		t.Fatal("not claimed again")
+	}
+	if failed := cached.Handle(ctx, port.Replies, deliver(world.Done(again))); len(failed) > 0 {
+		t.Error("given back, though the store knows the attempt")
+	}
+	if s := w.Task("o-1").Step("a"); s.State != core.Processed {
+		t.Errorf("a is %s", s.State)
+	}
+}
+
+// silent raises no alert.
+type silent struct{}
+
+func (silent) Raise(context.Context, core.RaiseAlert) error { return errors.New("nobody listens") }
+
+// P11: whoever has the status of an Error has had its alert.
+func TestNoStatusBeforeItsAlert(t *testing.T) {
+	def := world.Definition()
+	def.Steps[0].OnFailure = core.OnFailureStop
+	w := world.New(t, def)
+	w.Config = func(c *scheduler.Config) { c.Alerts = silent{} }
+	w.Boot()
+	w.Scheduler.Handle(ctx, port.Intake, deliver(world.Order("o-1")))
+	asked := requests(t, w)
+	failed := w.Scheduler.Handle(ctx, port.Replies, deliver(world.Failed(asked["o-1 a/1 do"], "no")))
+	w.Listen()
+	if task := w.Task("o-1"); len(failed) != 1 || task.ProcessState != core.Error || task.Tell == 0 || w.Told("o-1") != "" {
+		t.Errorf("given back %v, %s, tell %s, told %q", failed, task.ProcessState, task.Tell, w.Told("o-1"))
+	}
+}
+
+// P13: all that a decision asks for is sent, also more than one batch of a queue takes.
+func TestMoreThanABatchIsSent(t *testing.T) {
+	const orders = 2*port.MaxBatch + 3
+	w := world.New(t, world.Definition()).Boot()
+	values := make([]port.Value, orders)
+	for i := range values {
+		values[i] = world.Order(fmt.Sprintf("o-%d", i))
+	}
+	if failed := w.Scheduler.Handle(ctx, port.Intake, deliver(values...)); len(failed) > 0 {
+		t.Fatal("given back")
+	}
+	if n := len(requests(t, w)); n != 2*orders {
+		t.Errorf("%d requests of %d", n, 2*orders)
+	}
+}
+
+// P27: a restart takes up all tasks, however many there are.
+func TestRestartTakesAllPages(t *testing.T) {
+	const orders = 900 // of 4 shards, 200 to a page
+	w := world.New(t, world.Definition()).Boot()
+	for i := range orders {
+		w.Scheduler.Handle(ctx, port.Intake, deliver(world.Order(fmt.Sprintf("o-%d", i))))
+	}
+	if n, err := w.Boot().Scheduler.Restart(ctx); n != orders || err != nil {
+		t.Errorf("%d of %d tasks, %v", n, orders, err)
+	}
+}

@@ -1,0 +1,117 @@
+package supervisor_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/functions/internal/world"
+	"github.com/stepkeeper/stepkeeper/functions/supervisor"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/memory"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// P16: a sweep that lost its commit sends nothing: somebody else decided.
+func TestLostSweepSendsNothing(t *testing.T) {
+	w := begun(t, world.Definition(), 1, nil)
+	w.Clock.Advance(31 * time.Second)
+	store := &racing{Store: w.Store, leases: memory.NewLeases()}
+	slow := w.SupervisorWith(store, store.leases, "slow")
+	store.before = func() {
+		sweep(t, w)
+		w.Clock.Advance(3 * time.Second)
+		if n := len(controls(w)); n != 2 {
+			t.Errorf("%d wakes of the winner", n)
+		}
+	}
+	if r, err := slow.Sweep(ctx); err != nil || r.Lost != 1 {
+		t.Fatalf("%s, %v", r, err)
+	}
+	w.Clock.Advance(3 * time.Second)
+	if got := controls(w); len(got) > 0 {
+		t.Errorf("the loser sent %v", got)
+	}
+}
+
+// silent raises no alert.
+type silent struct{}
+
+func (silent) Raise(context.Context, core.RaiseAlert) error { return errors.New("nobody listens") }
+
+// P11: an alert that could not be raised is raised by a later sweep.
+func TestFailedAlertIsNotSettled(t *testing.T) {
+	def := world.Definition()
+	def.Steps[0].OnFailure, def.Steps[0].Retry.MaxFailures = core.OnFailureStop, 1
+	w := world.New(t, def)
+	w.Sweeping = func(c *supervisor.Config) { c.Alerts = silent{} }
+	w.Boot()
+	o := world.Order("o-1")
+	o.ReplyTo = ""
+	w.Send(port.Intake, o)
+	w.Handle(port.Intake)
+	w.Clock.Advance(31 * time.Second)
+	if r := sweep(t, w); r.Errors != 1 || r.Failed != 1 {
+		t.Errorf("%s", r)
+	}
+	if task := w.Task("o-1"); task.ProcessState != core.Error || task.Tell == 0 || task.Due == 0 {
+		t.Errorf("%s, tell %s, due %s", task.ProcessState, task.Tell, task.Due)
+	}
+}
+
+// P32: what an agent has in hand is its work and no backlog.
+func TestWorkInHandIsNoBacklog(t *testing.T) {
+	w := begun(t, world.Definition(), 1, func(w *world.World) {
+		w.Sweeping = func(c *supervisor.Config) { c.Capacity = func(string) int { return 2 } }
+	})
+	w.Clock.Advance(31 * time.Second)
+	q, err := w.Queues.Queue(port.Requests("agent-a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 5 {
+		w.Send(port.Requests("agent-a"), &message.Request{Schema: 1})
+	}
+	if ds, err := q.Receive(ctx, 5, 0, time.Minute); len(ds) != 5 || err != nil {
+		t.Fatal(len(ds), err)
+	}
+	if r := sweep(t, w); r.Uncounted > 0 || r.HandedBack != 2 {
+		t.Errorf("%s", r)
+	}
+}
+
+// One sweep takes all pages of a shard, and one that ends early is continued at another shard.
+func TestSweepStarvesNothing(t *testing.T) {
+	w := begun(t, world.Definition(), 40, func(w *world.World) {
+		w.Sweeping = func(c *supervisor.Config) { c.PageSize = 3 }
+	})
+	w.Clock.Advance(31 * time.Second)
+	if r := sweep(t, w); r.HandedBack != 80 {
+		t.Errorf("%s", r)
+	}
+
+	w = begun(t, world.Definition(), 0, nil)
+	leases := &noted{}
+	s := w.SupervisorWith(w.Store, leases, "other")
+	begins := map[string]bool{}
+	for range w.Store.Shards() {
+		leases.asked = nil
+		if _, err := s.Sweep(ctx); err != nil {
+			t.Fatal(err)
+		}
+		begins[leases.asked[0]] = true
+	}
+	if len(begins) != w.Store.Shards() {
+		t.Errorf("the sweeps began at %v", begins)
+	}
+}
+
+// noted are leases that others hold; it is noted which were asked for.
+type noted struct{ asked []string }
+
+func (l *noted) Acquire(_ context.Context, name, _ string, _ time.Time, _ time.Duration) (bool, error) {
+	l.asked = append(l.asked, name)
+	return false, nil
+}

@@ -1,0 +1,67 @@
+package mutants
+
+const (
+	handle     = "functions/scheduler/handle.go"
+	intake     = "functions/scheduler/intake.go"
+	jobs       = "functions/scheduler/job.go"
+	schedule   = "functions/scheduler/scheduler.go"
+	storing    = "functions/scheduler/store.go"
+	restart    = "functions/scheduler/restart.go"
+	sending    = "shared/dispatch/dispatch.go"
+	sweeping   = "functions/supervisor/supervisor.go"
+	supervised = "functions/supervisor/decide.go"
+)
+
+// ofActors are mutants of Scheduler and Supervisor, and of how both send.
+var ofActors = []Mutant{
+	// Scheduler: load, decide, commit, send, settle, delete.
+	{Name: "P13-deleted-although-not-sent", File: storing, Func: "Scheduler.deliver", Old: "j.fail(j.parcel.Err) // P12: they emit it again", New: ""},
+	{Name: "I1-deleted-although-not-stored", File: storing, Func: "Scheduler.uncommitted", Old: "j.fail(err)\n\t\treturn false\n\tcase !errors.Is", New: "return false\n\tcase !errors.Is"},
+	{Name: "P12-doubtful-commit-counts-as-stored", File: storing, Func: "Scheduler.uncommitted", Old: `s.log.Warn("perhaps stored; looking", "task", j.id, "error", err)`, New: "return false"},
+	{Name: "P8-lost-commit-is-sent-all-the-same", File: storing, Func: "Scheduler.uncommitted", Old: "case !errors.Is(err, port.ErrConflict):", New: "case errors.Is(err, port.ErrConflict):\n\t\treturn false\n\tdefault:"},
+	{Name: "P13-sent-before-the-commit", File: storing, Func: "Scheduler.attempt", Old: "for i, err := range s.cfg.State.Commit(ctx, changes) {", New: "s.deliver(ctx, changing)\n\tfor i, err := range s.cfg.State.Commit(ctx, changes) {"},
+	{Name: "P13-later-messages-of-a-batch-are-dropped", File: jobs, Func: "Scheduler.accept", Old: "j.effects = append(j.effects, d.Effects...)", New: "j.effects = d.Effects"},
+	{Name: "P11-settles-what-others-told", File: storing, Func: "Scheduler.settle", Old: "j.failed || !j.settles {", New: "j.failed || j.next == nil || j.next.Tell == 0 {"},
+	{Name: "P11-settles-although-not-sent", File: storing, Func: "Scheduler.settle", Old: "j.failed || !j.settles", New: "!j.settles"},
+	{Name: "P11-never-settles", File: schedule, Func: "Scheduler.run", Old: "s.settle(ctx, jobs)", New: ""},
+	{Name: "P27-restart-takes-one-page", File: restart, Func: "Scheduler.Restart", Old: "if len(due) < restartPage {", New: "if true {"},
+	{Name: "P27-restart-takes-one-shard", File: restart, Func: "Scheduler.Restart", Old: "range store.Shards()", New: "range min(1, store.Shards())"},
+	{Name: "P8-message-ahead-of-the-document-is-deleted", File: jobs, Func: "Scheduler.fold", Old: "it.err = err\n\t\tcase err != nil:", New: "\n\t\tcase err != nil:"},
+	{Name: "P8-stale-load-is-not-loaded-again", File: jobs, Func: "Scheduler.fold", Old: "errors.Is(err, core.ErrStale) && !j.reread:", New: "false:"},
+	{Name: "P28-document-too-large-comes-back-for-ever", File: storing, Func: "Scheduler.uncommitted", Old: "return s.shrink(j, err)", New: "j.fail(err)\n\t\treturn false"},
+	{Name: "P28-request-too-large-comes-back-for-ever", File: storing, Func: "Scheduler.deliver", Old: "if len(j.parcel.TooLarge) > 0 {", New: "if false {"},
+	{Name: "P28-cut-output-is-not-cut-again", File: jobs, Func: "Scheduler.event", Old: "it.tooLarge = true", New: ""},
+	{Name: "I19-unreadable-message-is-dropped", File: handle, Func: "Scheduler.unreadable", Old: "it.err = s.quarantine(ctx, queueName, d, err.Error())", New: ""},
+	{Name: "I19-refusal-is-told-to-nobody", File: handle, Func: "Scheduler.Handle", Old: "it.err == nil && it.refusal != nil && !s.canTell(it)", New: "false"},
+	{Name: "P14-expired-order-is-answered-unavailable", File: intake, Func: "Scheduler.first", Old: "if j.ended {", New: "if false {"},
+	{Name: "P26-order-without-a-task-is-not-noticed", File: storing, Func: "Scheduler.load", Old: "err == nil && j.task == nil && j.existed", New: "false"},
+	{Name: "P14-unknown-reply-to-is-taken", File: intake, Func: "Scheduler.first", Old: `if o.ReplyTo != "" {`, New: "if false {"},
+	{Name: "P32-waits-are-not-remembered", File: jobs, Func: "Scheduler.learn", Old: "s.waits.learn(j.def.Steps[i].Agent, it.waited)", New: "_ = i"},
+	{Name: "I1-lost-create-is-refused", File: storing, Func: "Scheduler.uncommitted", Old: "j.existed = true\n\t\treturn true", New: "j.fail(err)\n\t\treturn false"},
+
+	// Sending.
+	{Name: "I19-failed-alert-is-forgotten", File: sending, Func: "post.alert", Old: `p.fail(i, fmt.Errorf("raise the alert of task %q: %w", a.OrderID, err))`, New: "_ = fmt.Errorf"},
+	{Name: "P13-failed-send-is-forgotten", File: sending, Func: "post.unsent", Old: `p.fail(l.parcel, fmt.Errorf("send: %w", err))`, New: "_ = fmt.Errorf"},
+	{Name: "P11-status-goes-before-its-alert", File: sending, Func: "post.add", Old: "if p.parcels[i].Err == nil {", New: "if true {"},
+	{Name: "P9a-wake-of-a-long-wait-is-sent", File: sending, Func: "post.delay", Old: "d <= port.MaxDelay", New: "true"},
+	{Name: "P9a-wake-comes-at-once", File: sending, Func: "post.delay", Old: "return d, d <= port.MaxDelay", New: "return 0, d <= port.MaxDelay"},
+	{Name: "P9a-wake-comes-before-its-time", File: sending, Func: "post.delay", Old: " + p.sender.WakeSlack", New: ""},
+	{Name: "P13-second-batch-is-not-sent", File: sending, Func: "post.send", Old: "start += port.MaxBatch", New: "start += len(r.messages)"},
+	{Name: "P28-status-too-large-comes-back-for-ever", File: sending, Func: "post.unsent", Old: "err = sendShort(ctx, r.queue, e.Status); err == nil", New: "_ = e; false"},
+
+	// Supervisor: look, decide, commit, send, settle or push.
+	{Name: "P16-lost-commit-of-a-sweep-is-sent", File: supervised, Func: "sweep.carryOut", Old: "w.report.Lost++", New: "w.report.Lost++\n\t\t\tparcels = append(parcels, &c.parcel)"},
+	{Name: "P11-sweep-settles-what-it-did-not-tell", File: supervised, Func: "sweep.carryOut", Old: "case c.settles:", New: "case c.next.Tell != 0:"},
+	{Name: "P11-sweep-settles-although-not-sent", File: supervised, Func: "sweep.carryOut", Old: "case c.parcel.Err != nil:", New: "case c.parcel.Err != nil && !c.settles:"},
+	{Name: "P11-sweep-never-settles", File: supervised, Func: "sweep.fold", Old: "c.settles = core.ToldBy(def, c.next, c.parcel.Effects)", New: "c.settles = false"},
+	{Name: "P10-due-is-never-pushed", File: supervised, Func: "sweep.decide", Old: "if !moved {", New: "if true {\n\t\t\t_, _ = pushed, moved"},
+	{Name: "P32-no-backlog-is-seen", File: supervised, Func: "sweep.backlog", Old: "depth.Visible > capacity", New: "depth.Visible > capacity && false"},
+	{Name: "P32-every-queue-is-a-backlog", File: supervised, Func: "sweep.backlog", Old: "depth.Visible > capacity", New: "depth.Visible >= 0"},
+	{Name: "P32-what-the-agent-has-in-hand-is-a-backlog", File: supervised, Func: "sweep.backlog", Old: "depth.Visible > capacity", New: "depth.Visible+depth.InFlight > capacity"},
+	{Name: "P16-first-overdue-step-only", File: supervised, Func: "sweep.fold", Old: "for _, ev := range events {", New: "for _, ev := range events[:1] {"},
+	{Name: "I5-sweep-looks-at-one-page", File: sweeping, Func: "sweep.shard", Old: "if len(due) < w.cfg.PageSize {", New: "if true {"},
+	{Name: "I5-sweep-looks-at-one-shard", File: sweeping, Func: "Supervisor.Sweep", Old: "shard := (first + i) % shards", New: "shard := (first + i - i) % shards"},
+	{Name: "I5-sweep-begins-at-the-same-shard", File: sweeping, Func: "Supervisor.Sweep", Old: "int((s.sweeps.Add(1) - 1) % int64(shards))", New: "0"},
+	{Name: "P16-leases-are-not-looked-at", File: sweeping, Func: "sweep.shard", Old: "if !ours {", New: "if false {\n\t\t_ = ours"},
+	{Name: "I5-a-bad-neighbour-ends-the-sweep", File: sweeping, Func: "sweep.page", Old: "w.fault(ids[i], l.Err)", New: "_ = i\n\t\t\treturn l.Err"},
+}

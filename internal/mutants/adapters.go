@@ -1,0 +1,65 @@
+package mutants
+
+const (
+	memoryStore  = "shared/memory/store.go"
+	memoryQueue  = "shared/memory/queue.go"
+	memoryLedger = "shared/memory/ledger.go"
+	memoryLeases = "shared/memory/leases.go"
+	sqlCommit    = "shared/sqlite/commit.go"
+	sqlCommitter = "shared/sqlite/committer.go"
+	sqlLedger    = "shared/sqlite/ledger.go"
+	sqlQueue     = "shared/sqlite/queue.go"
+	sqlReads     = "shared/sqlite/read.go"
+	sqlWriter    = "shared/sqlite/writer.go"
+	stateStore   = "shared/state/store.go"
+	stateCache   = "shared/state/cache.go"
+)
+
+// ofAdapters are mutants of the stores, the queues, and the state store above them.
+var ofAdapters = []Mutant{
+	{Name: "P8-memory-writes-without-condition", File: memoryStore, Func: "Store.commit", Old: "stored.record.Version != w.Expected", New: "false"},
+	{Name: "P8-memory-takes-newer-writes-only", File: memoryStore, Func: "Store.commit", Old: "stored.record.Version != w.Expected", New: "stored.record.Version > w.Expected"},
+	{Name: "P14-memory-creates-twice", File: memoryStore, Func: "Store.create", Old: "if _, there := s.rows[id]; there {", New: "if false {"},
+	{Name: "P26-memory-runs-an-expired-order-again", File: memoryStore, Func: "Store.create", Old: "if _, there := s.orders[id]; there {", New: "if false {"},
+	{Name: "P26-memory-forgets-the-order-too", File: memoryStore, Func: "Store.Forget", Old: "delete(s.rows, id)", New: "delete(s.rows, id); delete(s.orders, id)"},
+	{Name: "I2-memory-keeps-the-order-of-a-refused-create", File: memoryStore, Func: "Store.create", Old: "id := w.Record.ID", New: "id := w.Record.ID\n\tif _, there := s.orders[id]; w.Order != nil && !there { defer func(o port.Order) { s.orders[id] = &o }(*w.Order) }"},
+	{Name: "P9-memory-keeps-old-index-entries", File: memoryStore, Func: "Store.commit", Old: "s.unindex(&stored.record)", New: ""},
+	{Name: "I21-memory-finds-due-a-tick-late", File: memoryStore, Func: "Store.Due", Old: "d.At.After(before)", New: "!d.At.Before(before)"},
+	{Name: "I15-memory-hands-out-its-own-record", File: memoryStore, Func: "Store.Load", Old: "copyRecord(&r.record)", New: "&r.record"},
+	{Name: "P31-memory-ledger-without-condition", File: memoryLedger, Func: "Ledger.Move", Old: "stored != e.Version", New: "false"},
+	{Name: "P31-memory-ledger-keeps-the-version", File: memoryLedger, Func: "Ledger.Move", Old: "e.Version++", New: ""},
+	{Name: "P16-memory-lease-of-anybody", File: memoryLeases, Func: "Leases.Acquire", Old: "now.Before(h.until)", New: "false"},
+	{Name: "P16-memory-lease-for-ever", File: memoryLeases, Func: "Leases.Acquire", Old: " && now.Before(h.until)", New: ""},
+	{Name: "I19-memory-old-receipt-deletes", File: memoryQueue, Func: "Queue.Delete", Old: "case e.received != received:", New: "case false:"},
+	{Name: "I19-memory-dead-letter-is-lost", File: memoryQueue, Func: "Queue.settle", Old: "q.dead.inherit(b.message, b.sent)", New: ""},
+	{Name: "I19-memory-taken-is-gone", File: memoryQueue, Func: "Queue.promote", Old: "q.stand(slot, e)", New: "if e.received > 0 { q.slab.release(slot) } else { q.stand(slot, e) }"},
+	{Name: "P9a-memory-delay-is-ignored", File: memoryQueue, Func: "Queue.Send", Old: "now.Add(messages[i].Delay)", New: "now"},
+
+	{Name: "P8-sqlite-writes-without-condition", File: sqlCommit, Func: "commit.replace", Old: "if h.record.Version != w.Expected {", New: "w.Expected = h.record.Version\n\tif false {"},
+	{Name: "P8-sqlite-trusts-its-memory", File: sqlCommit, Func: "commit.replace", Old: "if n != 1 {", New: "if false {\n\t\t_ = n",
+		Equivalent: "The update's own condition is a second guard: the heads in memory are changed by this one writer only, after its transaction was stored, and a folder has one process (its lock); so the first comparison has found every other version before. It is kept against a mistake in that reasoning."},
+	{Name: "P26-sqlite-runs-an-expired-order-again", File: sqlCommit, Func: "commit.knownRow", Old: "hasTask || hasOrder && w.Order != nil", New: "hasTask || hasOrder && false"},
+	{Name: "P14-sqlite-known-order-is-created-again", File: sqlCommit, Func: "commit.knownRow", Old: "hasTask || hasOrder && w.Order != nil", New: "hasOrder && w.Order != nil && !hasTask"},
+	{Name: "P9-sqlite-index-is-not-moved", File: sqlCommit, Func: "commit.replace", Old: "moved := h.record.Bucket != r.Bucket || !h.record.IndexAt.Equal(r.IndexAt)", New: "moved := h.record.Bucket != r.Bucket"},
+	{Name: "I1-sqlite-answers-before-the-commit", File: sqlCommitter, Func: "committer.carryOut", Old: "err := c.transact(group)", New: "for _, j := range group {\n\t\tclose(j.answered)\n\t\tj.answered = make(chan struct{})\n\t}\n\terr := c.transact(group)"},
+	{Name: "I1-sqlite-failed-group-counts-as-stored", File: sqlCommitter, Func: "committer.carryOut", Old: "j.err = err", New: "_ = err"},
+	{Name: "I1-sqlite-one-harms-its-group", File: sqlCommitter, Func: "committer.carryOut", Old: "if err != nil && len(group) > 1 {", New: "if false {"},
+	{Name: "P26-sqlite-forgets-the-order-too", File: sqlCommit, Func: "forget.apply", Old: "tx.heads[id] = nil", New: "tx.heads[id] = nil\n\t\ttx.stored = append(tx.stored, func() { _ = tx.run(\"DELETE FROM orders WHERE id='\" + id + \"'\") })"},
+	{Name: "P31-sqlite-ledger-lost-move-is-no-conflict", File: sqlLedger, Func: "move.apply", Old: "o.moved = n == 1", New: "o.moved = n <= 1"},
+	{Name: "P31-sqlite-ledger-without-condition", File: sqlWriter, Func: "writer.prepareAll", Old: "output=? WHERE key=? AND version=?", New: "output=? WHERE key=? AND version>=?"},
+	{Name: "P31-sqlite-ledger-first-entry-is-replaced", File: sqlWriter, Func: "writer.prepareAll", Old: "VALUES(?,?,?,?,?,?,?,?) ON CONFLICT(key) DO NOTHING", New: "VALUES(?,?,?,?,?,?,?,?) ON CONFLICT(key) DO UPDATE SET state=excluded.state"},
+	{Name: "P16-sqlite-lease-of-anybody", File: sqlWriter, Func: "writer.prepareAll", Old: "WHERE owner=excluded.owner OR until<=?", New: "WHERE owner=excluded.owner OR until<=? OR 1=1"},
+	{Name: "I19-sqlite-old-receipt-deletes", File: sqlWriter, Func: "writer.prepareAll", Old: "DELETE FROM messages WHERE row=? AND queue=? AND received=?", New: "DELETE FROM messages WHERE row=? AND queue=? AND received>=?"},
+	{Name: "I21-sqlite-finds-due-a-tick-late", File: sqlReads, Func: "prepareReads", Old: "index_at<=? ORDER BY", New: "index_at<? ORDER BY"},
+	{Name: "P8-sqlite-answers-a-stale-record", File: sqlCommit, Func: "transaction.remember", Old: "tx.stored = append(tx.stored, func() { s.cache.put(h) })", New: "if s.cache.get(h.record.ID) == nil { tx.stored = append(tx.stored, func() { s.cache.put(h) }) }"},
+	{Name: "I19-sqlite-dead-letter-is-lost", File: sqlQueue, Func: "receive.apply", Old: "tx.buryMessage.exec(o.queue.dead.config.Name, now, row)", New: "tx.buryMessage.exec(\"nowhere\", now, row)"},
+
+	{Name: "P8-cache-keeps-what-was-not-stored", File: stateStore, Func: "Store.Commit", Old: "gens[j], err == nil)", New: "gens[j], true)"},
+	{Name: "P8-cache-keeps-an-overtaken-load", File: stateCache, Func: "cache.loaded", Old: "*c.stripe(t.OrderID) == gen && ", New: "gen >= 0 && "},
+	{Name: "P8-cache-keeps-one-of-two-commits", File: stateCache, Func: "cache.committed", Old: "!stored || !alone ||", New: "!stored || alone && false ||"},
+	{Name: "P12-definition-is-pinned-before-it-is-stored", File: stateStore, Func: "Store.Current", Old: "err := s.cfg.Definitions.PutDefinition(ctx, def.Hash, data); err != nil", New: "err := error(nil); data == nil"},
+	{Name: "P8-record-of-another-version-is-believed", File: stateStore, Func: "taskOf", Old: "t.Version != r.Version || t.OrderID != r.ID", New: "false"},
+	{Name: "P28-document-of-any-size-is-sent", File: stateStore, Func: "writeOf", Old: "len(doc) > port.MaxDocument", New: "false"},
+	{Name: "P9-index-is-not-written", File: stateStore, Func: "writeOf", Old: "bucket, at := core.Index(t)", New: "bucket, at := core.Index(t)\n\tif t.Version > 1 { bucket, at = \"\", 0 }"},
+	{Name: "I15-version-goes-on-by-two", File: stateStore, Func: "writeOf", Old: "Expected: t.Version - 1", New: "Expected: max(0, t.Version-2)"},
+}

@@ -1,0 +1,207 @@
+package mutants
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Gate runs the mutants against their killers.
+type Gate struct {
+	Root    string // of the module
+	Folder  string // for patched sources and test binaries
+	Workers int    // mutants tried at the same time; at least 1
+	Log     func(format string, args ...any)
+}
+
+// Result is what became of one mutant.
+type Result struct {
+	Name       string `json:"name"`
+	Equivalent bool   `json:"equivalent,omitempty"`
+	// By is the killer, "" for a survivor; Test its first test that failed, or what else ended it.
+	By   string `json:"by,omitempty"`
+	Test string `json:"test,omitempty"`
+	// Calm: noticed with all faults off as well, which does not count for a simulator.
+	Calm bool    `json:"calm,omitempty"`
+	Secs float64 `json:"seconds"`
+}
+
+// Wrong reports a survivor, or a mutant that is argued to be equivalent and was killed.
+func (r Result) Wrong() bool { return (r.By == "") != r.Equivalent }
+
+// binary is a compiled killer.
+type binary struct {
+	Killer
+	path  string
+	limit time.Duration
+}
+
+const (
+	// leastTime is what a killer gets in any case; otherwise slowdown times what it takes unmutated.
+	leastTime = 20 * time.Second
+	slowdown  = 10
+)
+
+// Run compiles the killers once, sees that they pass unmutated, and tries every mutant. The results
+// stand in the order of the list. An error: nothing can be said of the mutants.
+func (g *Gate) Run(ctx context.Context, all []Mutant) ([]Result, error) {
+	if err := Check(all); err != nil {
+		return nil, err
+	}
+	overlay, err := Weave(g.Root, g.Folder, all)
+	if err != nil {
+		return nil, err
+	}
+	killers, err := g.compile(ctx, overlay, all)
+	if err != nil {
+		return nil, err
+	}
+	if err := g.unmutated(ctx, killers); err != nil {
+		return nil, err
+	}
+	results := make([]Result, len(all))
+	g.each(len(all), func(i int) {
+		results[i] = g.try(ctx, killers, &all[i])
+		g.Log("%s", results[i])
+	})
+	return results, ctx.Err()
+}
+
+// each does the work of all places with the gate's workers.
+func (g *Gate) each(n int, work func(i int)) {
+	places := make(chan int)
+	var workers sync.WaitGroup
+	for range max(1, g.Workers) {
+		workers.Go(func() {
+			for i := range places {
+				work(i)
+			}
+		})
+	}
+	for i := range n {
+		places <- i
+	}
+	close(places)
+	workers.Wait()
+}
+
+// String is one line about the mutant.
+func (r Result) String() string {
+	switch {
+	case r.By == "" && r.Equivalent:
+		return fmt.Sprintf("equivalent  %s", r.Name)
+	case r.Calm:
+		return fmt.Sprintf("calm        %s  is noticed with all faults off as well", r.Name)
+	case r.By == "":
+		return fmt.Sprintf("SURVIVED    %s", r.Name)
+	case r.Equivalent:
+		return fmt.Sprintf("KILLED, though argued to be equivalent  %s  by %s: %s", r.Name, r.By, r.Test)
+	}
+	return fmt.Sprintf("killed      %s  by %s: %s, %.1f s", r.Name, r.By, r.Test, r.Secs)
+}
+
+// compile builds the test binaries that the mutants need, one for each package.
+func (g *Gate) compile(ctx context.Context, overlay string, all []Mutant) (map[string]*binary, error) {
+	killers := map[string]*binary{}
+	built := map[string]string{} // by package
+	for _, k := range Killers {
+		needed := slices.ContainsFunc(all, func(m Mutant) bool { return slices.Contains(m.killers(), k.Name) })
+		if !needed {
+			continue
+		}
+		if built[k.Package] == "" {
+			path, err := g.build(ctx, overlay, k)
+			if err != nil {
+				return nil, err
+			}
+			built[k.Package] = path
+		}
+		killers[k.Name] = &binary{Killer: k, path: built[k.Package], limit: time.Hour}
+	}
+	return killers, nil
+}
+
+func (g *Gate) build(ctx context.Context, overlay string, k Killer) (path string, err error) {
+	if path, err = filepath.Abs(filepath.Join(g.Folder, k.Name+".test")); err != nil {
+		return "", err
+	}
+	began := time.Now()
+	build := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-overlay", overlay, "-o", path, "./"+k.Package)
+	build.Dir = g.Root
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("compile the mutants for %s: %w\n%s", k.Name, err, out)
+	}
+	g.Log("compiled %s in %.1f s", k.Package, time.Since(began).Seconds())
+	return path, nil
+}
+
+// unmutated runs every killer without a mutant: it has to pass, and shows how long it takes.
+func (g *Gate) unmutated(ctx context.Context, killers map[string]*binary) error {
+	for _, k := range Killers {
+		b := killers[k.Name]
+		if b == nil {
+			continue
+		}
+		began := time.Now()
+		if test, out := g.run(ctx, b, b.Args, ""); test != "" {
+			return fmt.Errorf("%s fails without a mutant, at %s:\n%s", b.Name, test, out)
+		}
+		took := time.Since(began)
+		b.limit = max(leastTime, slowdown*took)
+		g.Log("%s passes unmutated in %.1f s", b.Name, took.Seconds())
+	}
+	return nil
+}
+
+// try runs one mutant's killers until one notices it.
+func (g *Gate) try(ctx context.Context, killers map[string]*binary, m *Mutant) Result {
+	began := time.Now()
+	r := Result{Name: m.Name, Equivalent: m.Equivalent != ""}
+	for _, name := range m.killers() {
+		b := killers[name]
+		if b == nil || ctx.Err() != nil {
+			continue
+		}
+		test, _ := g.run(ctx, b, b.Args, m.Name)
+		if test != "" && b.Calm != nil {
+			if calm, _ := g.run(ctx, b, b.Calm, m.Name); calm != "" {
+				r.Calm, test = true, ""
+			}
+		}
+		if test != "" {
+			r.By, r.Test = b.Name, test
+			break
+		}
+	}
+	r.Secs = time.Since(began).Seconds()
+	return r
+}
+
+var failed = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`)
+
+// run runs a test binary; the answer is the first test that failed, "" where all passed.
+func (g *Gate) run(ctx context.Context, b *binary, args []string, mutant string) (test, output string) {
+	limited, cancel := context.WithTimeout(ctx, b.limit)
+	defer cancel()
+	c := exec.CommandContext(limited, b.path, append(slices.Clone(args), "-test.failfast", "-test.timeout=0")...)
+	c.Dir = filepath.Join(g.Root, filepath.FromSlash(b.Package))
+	c.Env = append(os.Environ(), Variable+"="+mutant)
+	c.WaitDelay = time.Second
+	out, err := c.CombinedOutput()
+	switch {
+	case err == nil:
+		return "", ""
+	case limited.Err() != nil:
+		return "no end within its time", string(out)
+	}
+	if found := failed.FindSubmatch(out); found != nil {
+		return string(found[1]), string(out)
+	}
+	return "a panic, or an early end", string(out)
+}

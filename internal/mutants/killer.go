@@ -1,0 +1,65 @@
+package mutants
+
+import "slices"
+
+// Killer is a set of tests that can notice mutants: one test binary, with its arguments.
+type Killer struct {
+	Name    string
+	Package string   // folder, "shared/core"
+	Args    []string // of the test binary
+	// Calm are the arguments of the same tests with all faults off, for a simulator: what is noticed
+	// with faults off does not count for it. nil: no such tests.
+	Calm []string
+}
+
+// rapid's choices are the same each time, and a failure is neither shrunk nor kept: that it fails
+// is all that matters here.
+var rapid = []string{"-rapid.seed=1", "-rapid.nofailfile", "-rapid.shrinktime=0s"}
+
+const worlds = "^Test(Invariants|Liveness|CalmOrdersEndProcessed|WorldsReachEveryEnd)$"
+
+const cuts = "^Test(EveryCutIsHealed|TwoCutsAreHealed)$"
+
+// Killers are all of them.
+var Killers = []Killer{
+	// The stories and traces are quick; the worlds, and the cuts of the Scheduler, take a second.
+	{Name: "core", Package: "shared/core", Args: slices.Concat([]string{"-test.run=^Test", "-test.skip=" + worlds}, rapid)},
+	{Name: "worlds", Package: "shared/core", Args: slices.Concat([]string{"-test.run=" + worlds, "-test.short"}, rapid)},
+	{Name: "scheduler", Package: "functions/scheduler", Args: []string{"-test.run=^Test", "-test.skip=" + cuts, "-test.short"}},
+	{Name: "cuts", Package: "functions/scheduler", Args: []string{"-test.run=" + cuts, "-test.short"}},
+	{Name: "supervisor", Package: "functions/supervisor", Args: []string{"-test.run=^Test"}},
+	{Name: "worker", Package: "functions/agent/worker", Args: []string{"-test.run=^Test"}},
+	{Name: "state", Package: "shared/state", Args: []string{"-test.run=^Test"}},
+	{Name: "memory", Package: "shared/memory", Args: []string{"-test.run=^Test(Store|Queue|Queues.*|Gone|Dead.*|Ledger|Leases)$"}},
+	{Name: "sqlite", Package: "shared/sqlite", Args: []string{"-test.run=^Test(Store|StoreWithoutCache|Queue|Group.*|Forgotten.*|Reopened.*|DeadLetters.*)$"}},
+	{Name: "workflowtest", Package: "workflowtest", Args: []string{"-test.run=^Test"}},
+	// The simulator, over the real core and actors: no mutant's own killer, tried with -by simulate.
+	{Name: "simulate", Package: "internal/mutants/simulated", Args: []string{"-test.run=^TestMutant$"}, Calm: []string{"-test.run=^TestMutantInCalm$"}},
+}
+
+// killersOf a package, where a mutant names none.
+var killersOf = map[string][]string{
+	"shared/core":            {"core", "worlds", "scheduler", "supervisor", "cuts"},
+	"shared/dispatch":        {"scheduler", "cuts", "supervisor"},
+	"functions/scheduler":    {"scheduler", "cuts"},
+	"functions/supervisor":   {"supervisor", "scheduler", "cuts"},
+	"functions/agent/worker": {"worker"},
+	"shared/state":           {"state", "scheduler"},
+	"shared/memory":          {"memory"},
+	"shared/sqlite":          {"sqlite"},
+}
+
+func killer(name string) (Killer, bool) {
+	i := slices.IndexFunc(Killers, func(k Killer) bool { return k.Name == name })
+	if i < 0 {
+		return Killer{}, false
+	}
+	return Killers[i], true
+}
+
+func (m *Mutant) killers() []string {
+	if len(m.Killers) > 0 {
+		return m.Killers
+	}
+	return killersOf[m.Package()]
+}

@@ -1,0 +1,115 @@
+// Command run is the gate of the mutants: it ends with an error unless every one of them is killed.
+//
+//	go run ./internal/mutants/run [-only TEXT] [-json FILE] [-by KILLER]
+//
+// With -by only that killer is tried, on the mutants of the core and of the actors, and a survivor
+// is no error: it shows what that killer notices alone.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/internal/mutants"
+)
+
+func main() {
+	only := flag.String("only", "", "run only the mutants whose name or file holds this text")
+	file := flag.String("json", "", "write the results to this file")
+	by := flag.String("by", "", "try this killer only, as in -by simulate")
+	root := flag.String("root", ".", "folder of the module")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, *root, *only, *by, *file); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// report is what the file gets.
+type report struct {
+	Mutants    int              `json:"mutants"` // those argued to be equivalent left out
+	Killed     int              `json:"mutants_killed"`
+	Equivalent int              `json:"mutants_equivalent"`
+	Seconds    float64          `json:"seconds"`
+	Results    []mutants.Result `json:"results"`
+}
+
+func run(ctx context.Context, root, only, by, file string) error {
+	began := time.Now()
+	folder, err := os.MkdirTemp("", "mutants")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(folder)
+	all := chosen(only, by)
+	gate := mutants.Gate{Root: root, Folder: folder, Workers: runtime.NumCPU(), Log: func(format string, args ...any) {
+		fmt.Printf(format+"\n", args...)
+	}}
+	results, err := gate.Run(ctx, all)
+	if err != nil {
+		return err
+	}
+	r := report{Results: results, Seconds: time.Since(began).Seconds()}
+	wrong := r.count()
+	fmt.Printf("\n%d of %d mutants killed, %d argued to be equivalent, in %.0f s\n", r.Killed, r.Mutants, r.Equivalent, r.Seconds)
+	if file != "" {
+		text, err := json.MarshalIndent(r, "", "  ")
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(file, append(text, '\n'), 0o600); err != nil {
+			return err
+		}
+	}
+	if len(wrong) > 0 && by == "" {
+		return errors.New("the tests let these pass; write the test that notices, or argue why none can:\n" + strings.Join(wrong, "\n"))
+	}
+	return nil
+}
+
+// chosen are the mutants to try.
+func chosen(only, by string) []mutants.Mutant {
+	all := slices.DeleteFunc(mutants.All(), func(m mutants.Mutant) bool {
+		return !strings.Contains(m.Name, only) && !strings.Contains(m.File, only)
+	})
+	if by == "" {
+		return all
+	}
+	all = slices.DeleteFunc(all, func(m mutants.Mutant) bool {
+		return strings.HasPrefix(m.File, "shared/memory/") || strings.HasPrefix(m.File, "shared/sqlite/")
+	})
+	for i := range all {
+		all[i].Killers = []string{by}
+	}
+	return all
+}
+
+// count sums the results up; the answer is what is wrong.
+func (r *report) count() (wrong []string) {
+	for _, m := range r.Results {
+		switch {
+		case m.Equivalent:
+			r.Equivalent++
+		case m.By != "":
+			r.Killed++
+			r.Mutants++
+		default:
+			r.Mutants++
+		}
+		if m.Wrong() {
+			wrong = append(wrong, "  "+m.String())
+		}
+	}
+	return wrong
+}

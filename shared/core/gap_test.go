@@ -1,0 +1,158 @@
+package core_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+// P16, P23a. What the Supervisor decides holds now, not only when its sweep began.
+// Broken by: guard lets an older attempt through; a time is not looked at again.
+func TestOverdueIsLookedAtAgain(t *testing.T) {
+	d := begun(t, step("a", grade(core.Idempotent)))
+	d.ignored(overdue("a", 1)) // its time has not come
+	d.decide(later("a", 1))
+	d.wait(core.Minute)
+	d.decide(wake("a", 1))
+	d.wait(core.Minute)
+	d.ignored(overdue("a", 1)) // the present attempt is overdue, that one is past
+	d.expect(nil, "Processing: a Processing/2", "")
+	d.ignored(core.DeadlinePassed{Run: 0}) // it has none
+
+	undo := begun(t, step("a"))
+	undo.decide(cancel("c1"))
+	undo.ignored(overdue("a", 2))
+	undo.expect(nil, "Compensating: a Compensating/2", "")
+}
+
+// P23a. Broken by: deadline does not compare the run.
+func TestDeadlineOfAnEarlierRun(t *testing.T) {
+	d := newDesk(t, workflow(step("a")))
+	d.def.OnDeadline = core.OnFailureUndo
+	d.submit.Deadline = d.now.Add(core.Hour)
+	d.decide(d.submit)
+	d.decideAll(failed("a", 1), undone("a", 2), core.Resubmit{ID: "r1", Deadline: d.now.Add(core.Minute)})
+	d.wait(core.Hour)
+	d.ignored(core.DeadlinePassed{Run: 0})
+	d.expect(nil, "Processing: a Processing/3", "")
+	d.decide(core.DeadlinePassed{Run: 1})
+	if d.task.ProcessState != core.Compensating {
+		t.Errorf("it is %s", d.task.ProcessState)
+	}
+}
+
+// P23a, P18. Broken by: renewDeadline keeps the old one.
+func TestResubmitRemovesTheDeadline(t *testing.T) {
+	d := newDesk(t, workflow(step("a")))
+	d.def.OnDeadline = core.OnFailureStop
+	d.submit.Deadline = d.now.Add(core.Minute)
+	d.decide(d.submit)
+	d.wait(core.Minute)
+	d.decide(core.DeadlinePassed{})
+	d.decide(core.Resubmit{ID: "r1"})
+	if d.task.Deadline != 0 || d.task.ProcessState != core.Processing {
+		t.Errorf("it is %s with the deadline %s", d.task.ProcessState, d.task.Deadline)
+	}
+}
+
+// P11. An end that was left is not told any more. Broken by: left keeps the tell time.
+func TestEndThatWasLeftIsNotTold(t *testing.T) {
+	for name, leave := range map[string]core.Event{"resubmit": core.Resubmit{ID: "r1"}, "undo": core.UndoCommand{ID: "u1"}, "cancel": cancel("c1")} {
+		d := begun(t, step("a", stopping))
+		d.decide(failed("a", 1)) // untold
+		d.decide(leave)
+		if d.task.Tell != 0 {
+			t.Errorf("%s: to be told at %s", name, d.task.Tell)
+		}
+	}
+}
+
+// P19, P22. A point of no return that was claimed binds every step, whatever its own policy says.
+// Broken by: mustStop looks at the step's policy only.
+func TestPastNoReturnNothingIsUndone(t *testing.T) {
+	for name, events := range map[string][]core.Event{
+		"failed":  {failed("beside", 1)},
+		"overdue": {overdue("beside", 1)},
+	} {
+		d := begun(t, step("beside", failures(1)), step("final", noReturn))
+		d.wait(core.Hour)
+		d.decideAll(events...)
+		if d.task.ProcessState != core.Error || d.task.Phase != core.Forward {
+			t.Errorf("%s: %s", name, states(d.task))
+		}
+	}
+}
+
+// P19. A step that fails while the order is undone lets the undo go on: the quiet time of its own,
+// and then those before it. Broken by: policy does not advance.
+func TestFailureDuringUndo(t *testing.T) {
+	for name, end := range map[string]core.Reply{"failed": failed("b", 1), "retry later": later("b", 1)} {
+		d := begun(t, step("a"), step("b", grade(core.Idempotent)))
+		d.decide(cancel("c1"))
+		d.expect(nil, "Compensating: a Processing/1, b Processing/1", "")
+		dec := d.decide(end)
+		if s := d.task.Step("b"); s.State != core.UndoWait || len(dec.Effects) == 0 {
+			t.Errorf("%s: %s, %s", name, states(d.task), brief(dec.Effects))
+		}
+	}
+}
+
+// P20, P22. A step without an effect is passed over once nobody is at work on it, not before.
+// Broken by: undoNext does not look whether it is Processing.
+func TestUndoNoneWaitsForItsAgent(t *testing.T) {
+	d := begun(t, step("look", func(s *core.StepDefinition) { s.Undo = nil }))
+	d.decide(cancel("c1"))
+	d.expect(nil, "Compensating: look Processing/1", "")
+	d.decide(done("look", 1))
+	d.expect(nil, "Cancelled: look Compensated/1", "")
+}
+
+// P32. Time in a queue counts neither against an undo nor against the hop budget.
+// Broken by: undoOverdue does not look at the backlog; backlog keeps the hop.
+func TestBacklogIsNotCounted(t *testing.T) {
+	d := begun(t, step("a"))
+	d.decide(failed("a", 1))
+	d.wait(core.Minute)
+	d.sweep("a")
+	if s := d.task.Step("a"); s.State != core.UndoWait || s.UndoFailures != 0 || s.Queued == 0 {
+		t.Errorf("%s, %d failures, queued %s", states(d.task), s.UndoFailures, s.Queued)
+	}
+
+	d = begun(t, step("a"))
+	hops := d.task.Hops
+	d.wait(30 * core.Second)
+	d.sweep("a")
+	if s := d.task.Step("a"); d.task.Hops != hops-1 || s.FailureCount != 0 || s.State != core.Pending {
+		t.Errorf("%s, %d failures, %d hops after %d", states(d.task), s.FailureCount, d.task.Hops, hops)
+	}
+}
+
+// P18. An operator's fact is only for what is in doubt. Broken by: unresolvable does not look at the step's state.
+func TestResolveOnlyWhatIsInDoubt(t *testing.T) {
+	d := begun(t, step("a"), step("b", stopping, after("a")), step("c"))
+	d.decideAll(done("a", 1), failed("b", 1))
+	d.wait(core.Hour)
+	for _, name := range []string{"a", "c", "nobody"} { // Processed, in flight, unknown
+		d.refused(core.Resolve{ID: "x-" + name, Command: d.task.Command, Step: name, Fact: core.NotHappened})
+	}
+	if dec := d.decide(core.Resolve{ID: "x-b", Command: d.task.Command, Step: "b", Fact: core.NotHappened}); !dec.Verdict.Accepted {
+		t.Errorf("refused: %s", dec.Verdict.Reason)
+	}
+}
+
+// P12, I18. Broken by: an event finishes two steps (then the order of their statuses would matter).
+func TestOneEventFinishesOneStep(t *testing.T) {
+	d := newDesk(t, workflow(step("a"), step("b")))
+	d.def.Notify = append(d.def.Notify, core.StatusStepFinished)
+	d.decide(d.submit)
+	for _, name := range []string{"b", "a"} {
+		dec := d.decide(done(name, 1))
+		if n := len(slices.DeleteFunc(slices.Clone(dec.Effects), func(e core.Effect) bool {
+			s, ok := e.(core.SendStatus)
+			return !ok || s.Status.Kind != core.StatusStepFinished
+		})); n != 1 {
+			t.Errorf("%s: %s", name, brief(dec.Effects))
+		}
+	}
+}

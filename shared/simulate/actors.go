@@ -1,0 +1,331 @@
+package simulate
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
+	"github.com/stepkeeper/stepkeeper/functions/scheduler"
+	"github.com/stepkeeper/stepkeeper/functions/supervisor"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/state"
+	"github.com/stepkeeper/stepkeeper/shared/workflow"
+)
+
+var (
+	ctx   = context.Background()
+	quiet = slog.New(slog.DiscardHandler)
+)
+
+func newWorld(sc Scenario, c Chooser) *World {
+	w := &World{
+		sc: sc, chooser: c, def: sc.Definition, queues: map[string]*queue{}, services: map[string]*service{},
+		ledgers: map[string]*ledger{}, byID: map[string]*order{}, leases: map[string]lease{}, nth: map[Point]int{},
+		hash: 14695981039346656037, checks: newChecks(), often: &often, newer: sc.newer(),
+	}
+	w.Cells, w.Ends = map[Cell]int{}, map[core.State]int{}
+	w.store = &store{w: w, rows: map[string]*row{}, defs: map[string][]byte{}}
+	return w
+}
+
+// setUp draws the deployment and its orders.
+func (w *World) setUp() {
+	w.swarm()
+	for i := range w.def.Steps {
+		if a := w.def.Steps[i].Agent; !slices.Contains(w.agents, a) {
+			w.agents = append(w.agents, a)
+		}
+	}
+	slices.Sort(w.agents)
+	w.embedded = w.choose("world", "embedded", 2, 0.25) == 1
+	instances := 1
+	if !w.embedded {
+		instances += w.choose("world", "instances", 2, 0.5)
+	}
+	for _, name := range []string{port.Intake, port.Replies, port.Control, port.Quarantine, shop} {
+		w.open(name, port.MaxBatch)
+	}
+	for _, a := range w.agents {
+		w.open(port.Requests(a), 1)
+		w.ledgers[a] = &ledger{entries: map[string]port.LedgerEntry{}}
+	}
+	for i := 1; i <= instances; i++ {
+		w.process("scheduler-"+strconv.Itoa(i), aScheduler, "", port.Intake, port.Replies, port.Control)
+		w.process("supervisor-"+strconv.Itoa(i), aSupervisor, "")
+		for _, a := range w.agents {
+			w.process(a+"-"+strconv.Itoa(i), anAgent, a, port.Requests(a))
+		}
+	}
+	w.process("application", aClient, "", shop, port.Quarantine)
+	for _, p := range w.procs {
+		p.boot()
+	}
+	w.people()
+}
+
+// swarm draws which faults may happen at all, and how often: a run with few kinds of them goes
+// deeper than one with all.
+func (w *World) swarm() {
+	rates := [...]float64{0.004, 0.001, 0.01, 0.02, 0.05, 0}
+	w.rate = rates[w.unrecorded("rate", len(rates))]
+	for f := NoFault + 1; f < faultCount; f++ {
+		w.enabled[f] = w.unrecorded("swarm", 2) == 0 && (w.sc.Only == nil || slices.Contains(w.sc.Only, f))
+	}
+}
+
+// unrecorded is a choice that a tape need not hold: what it leads to stands there by itself.
+func (w *World) unrecorded(site string, n int) int {
+	if _, seeded := w.chooser.(*Seeded); !seeded {
+		return 0
+	}
+	return w.chooser.Choose(Point{Site: site}, n, 1-1/float64(n))
+}
+
+func (w *World) open(name string, batch int) {
+	w.queues[name] = &queue{w: w, name: name, batch: batch, pollAt: -1}
+	w.names = append(w.names, name)
+}
+
+func (w *World) process(name string, r role, agent string, queues ...string) {
+	p := &process{w: w, name: name, role: r, agent: agent}
+	if r != aClient {
+		p.offset = w.skewed(name)
+	}
+	w.procs = append(w.procs, p)
+	for _, q := range queues {
+		w.queues[q].consumers = append(w.queues[q].consumers, p)
+	}
+}
+
+// skew is the most that two clocks may differ by: the least that any agent declares.
+func (w *World) skew() int64 {
+	least := int64(-1)
+	for _, a := range w.def.Agents {
+		if s := int64(a.ClockSkew); least < 0 || s < least {
+			least = s
+		}
+	}
+	return max(least, 0)
+}
+
+// skewed draws how far a clock is off: half of the skew at most, in either direction.
+func (w *World) skewed(name string) int64 {
+	const grid = 9
+	v := w.choose("skew", name, grid, 0.5)
+	if v%2 == 0 {
+		v = -v
+	}
+	return int64(v) * w.skew() / (2 * grid)
+}
+
+// boot starts a process anew: it remembers nothing.
+func (p *process) boot() {
+	w := p.w
+	p.up = true
+	if w.embedded && p.role != aClient && p.scheduler == nil && w.now > 0 {
+		w.tell(p.name, "", "is there again")
+	}
+	switch p.role {
+	case aScheduler:
+		p.scheduler = scheduler.New(scheduler.Config{
+			State: p.state(), Queues: queuesPort{p}, Alerts: alarm{p}, Clock: p, Name: p.name,
+			WakeSlack: time.Second, Logger: quiet,
+		})
+		if w.embedded {
+			w.invoke(p, "restart", func(*invocation) { _, _ = p.scheduler.Restart(ctx) })
+		}
+	case aSupervisor:
+		p.supervisor = supervisor.New(supervisor.Config{
+			State: p.state(), Queues: queuesPort{p}, Alerts: alarm{p}, Leases: leases{p}, Clock: p, Owner: p.name,
+			WakeSlack: time.Second, Logger: quiet,
+		})
+		w.planSweep()
+	case anAgent:
+		p.worker = w.newWorker(p)
+	}
+	for _, name := range w.names {
+		if q := w.queues[name]; slices.Contains(q.consumers, p) {
+			q.replan()
+		}
+	}
+}
+
+func (p *process) state() *state.Store {
+	w := p.w
+	return state.New(state.Config{
+		Store: storePort{p}, Definitions: w.store, Compile: w.compile, Encode: workflow.Encode,
+		Current: func(name string) *core.Definition {
+			switch {
+			case name != w.def.Name:
+				return nil
+			case p.deploy > 0:
+				return w.newer
+			}
+			return w.def
+		},
+	})
+}
+
+// compile spares the work of reading a definition again: its bytes are those of its hash.
+func (w *World) compile(hash string, data []byte) (*core.Definition, error) {
+	switch {
+	case hash == w.def.Hash:
+		return w.def, nil
+	case w.newer != nil && hash == w.newer.Hash:
+		return w.newer, nil
+	}
+	return workflow.Decode(hash, data)
+}
+
+func (w *World) newWorker(p *process) *worker.Worker {
+	made, err := worker.New(worker.Config{
+		Agent: p.agent, Replies: queuePort{p, w.queues[port.Replies]}, Quarantine: queuePort{p, w.queues[port.Quarantine]},
+		Operations: worker.Operations{worker.AnyOperation: w.operation(p)}, Ledger: ledgerPort{p, w.ledgers[p.agent]},
+		Clock: p, Retry: worker.Retry{Tries: 1}, Breaker: worker.Breaker{Off: true},
+	})
+	if err != nil {
+		panic(fmt.Sprintf("simulate: %v", err)) // the configuration above is complete
+	}
+	return made
+}
+
+// deliver lets a process handle what it has received, and deletes what it is done with.
+func (w *World) deliver(p *process, q *queue, letters []*letter) {
+	ds := make([]port.Delivery, len(letters))
+	for i, l := range letters {
+		ds[i] = l.delivery()
+		if w.telling {
+			w.tell(q.name, p.name, describe(l.message))
+		}
+	}
+	back := int64(1000 + 4000*min(letters[0].received-1, 6))
+	w.invoke(p, q.name, func(iv *invocation) {
+		receipts, again := w.handle(iv, q, letters, ds)
+		if iv.dead {
+			return
+		}
+		port := queuePort{p, q}
+		for _, r := range again {
+			_ = port.Extend(ctx, r.receipt, max(r.after, time.Duration(back)*time.Millisecond))
+		}
+		if len(receipts) > 0 {
+			port.Delete(ctx, receipts)
+		}
+	})
+}
+
+// again is a delivery that comes again after a while.
+type again struct {
+	receipt string
+	after   time.Duration
+}
+
+func (w *World) handle(iv *invocation, q *queue, letters []*letter, ds []port.Delivery) (done []string, back []again) {
+	p := iv.p
+	switch p.role {
+	case anAgent:
+		v := p.worker.Handle(ctx, ds[0])
+		if v.Delete {
+			return []string{ds[0].Receipt}, nil
+		}
+		return nil, []again{{ds[0].Receipt, v.After}}
+	case aClient:
+		for i := range ds {
+			w.heard(iv, q, letters[i], ds[i])
+			done = append(done, ds[i].Receipt)
+		}
+		return done, nil
+	}
+	iv.letters = letters
+	w.checks.did("4")
+	failed := p.scheduler.Handle(ctx, q.name, ds)
+	for i := range ds {
+		if slices.Contains(failed, ds[i].Receipt) {
+			back = append(back, again{receipt: ds[i].Receipt})
+		} else {
+			done = append(done, ds[i].Receipt)
+		}
+	}
+	return done, back
+}
+
+// planSweep plans the Supervisor's next look. Ticks at which nothing is due are left out: they
+// would change nothing.
+func (w *World) planSweep() {
+	first, any := w.store.earliest()
+	if !any {
+		return
+	}
+	t := max(first.UnixMilli()-start, w.now)
+	t = (t/tick + 1) * tick
+	if w.sweepAt != 0 && w.sweepAt <= t {
+		return
+	}
+	w.sweepAt = t
+	w.at(t, func() {
+		if w.sweepAt == t {
+			w.sweepAt = 0
+			w.sweep()
+			w.after(tick-1, w.planSweep)
+		}
+	})
+}
+
+func (w *World) sweep() {
+	var up []*process
+	for _, p := range w.procs {
+		if p.role == aSupervisor && p.up && p.paused <= w.now {
+			up = append(up, p)
+		}
+	}
+	if len(up) == 0 {
+		return
+	}
+	p := up[w.choose("supervisor", "tick", len(up), 0.4)]
+	switch w.strike(aSupervisor, callTick, "tick").fault {
+	case TickMissed:
+		w.tell("world", "", "a tick of the Supervisor is missed")
+		return
+	case TicksOverlap:
+		w.tell("world", "", "two ticks at once")
+		clear(w.leases)
+		w.invoke(up[len(up)-1], "sweep", func(iv *invocation) { _, _ = iv.p.supervisor.Sweep(ctx) })
+		clear(w.leases)
+	}
+	if p.up {
+		w.invoke(p, "sweep", func(iv *invocation) { _, _ = iv.p.supervisor.Sweep(ctx) })
+	}
+}
+
+// blackout is the death of the one process of embedded mode: all actors with it, and all queues but
+// the application's, which is on the disk (P27).
+func (w *World) blackout(first *process) {
+	for _, name := range w.names {
+		if q := w.queues[name]; name != shop {
+			q.messages, q.dead = nil, nil
+		}
+	}
+	for _, p := range w.procs {
+		if p != first && p.role != aClient {
+			p.kill()
+		}
+	}
+}
+
+// newer is the workflow as it is deployed later: it differs in what no order notices.
+func (sc *Scenario) newer() *core.Definition {
+	if sc.later == nil && sc.Definition.Expr != nil {
+		d := *sc.Definition
+		d.Grace++
+		d.Steps = slices.Clone(d.Steps)
+		if workflow.Seal(&d) == nil {
+			sc.later = &d
+		}
+	}
+	return sc.later
+}

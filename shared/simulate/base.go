@@ -1,0 +1,127 @@
+package simulate
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/workflow"
+)
+
+// Scene is a base scenario: one course of one small workflow, on which every single fault is tried
+// at every place.
+type Scene struct {
+	Name string
+	Scenario
+}
+
+// plot changes the plain course at some points.
+type plot map[Point]int
+
+func (p plot) base(at Point) int { return p[at] }
+
+// fault puts a fault at a place of the plot.
+func (p plot) fault(r role, c call, subject string, nth int, what Fault) plot {
+	i := slices.IndexFunc(actsAt[c], func(a act) bool { return a.fault == what })
+	p[Point{sites[r][c], subject, nth}] = i + 1
+	return p
+}
+
+// also sets any other choice.
+func (p plot) also(site, subject string, nth, value int) plot {
+	p[Point{site, subject, nth}] = value
+	return p
+}
+
+// command has somebody give a command at a time (in 12.5 s): 0 cancel, 1 resubmit, 2 undo, 3 resolve.
+func (p plot) command(at, kind int) plot {
+	return p.also("commands", "o1", 1, 1).also("command", "o1", 1, at).also("kind", "o1", 1, kind)
+}
+
+// Scenes lists the base scenarios.
+func Scenes() []Scene {
+	var all []Scene
+	add := func(name string, d *core.Definition, p plot) {
+		for i := range 4 { // every run has its share of what happens to the deployment itself
+			p.also("disturbance", "world", i+1, min(15, 2*i+1)).also("disturb", "world", i+1, i)
+		}
+		p.also("world", "disturbances", 1, 4).also("whose", "clock", 1, len(all)%4)
+		s := Scene{name, Scenario{Definition: d, Base: p.base}}
+		s.Prepare()
+		all = append(all, s)
+	}
+	for _, g := range []core.Grade{core.Fenced, core.Idempotent, core.Plain} {
+		n := string(g) + ": "
+		add(n+"all goes well", small(g, false), plot{})
+		add(n+"the second step fails for good", small(g, false), plot{}.fault(anAgent, callDo, "o1/0/b", 1, PermanentFailure))
+		add(n+"one of two at once fails for good", small(g, true), plot{}.fault(anAgent, callDo, "o1/0/b", 1, PermanentFailure))
+		add(n+"a reply is lost", small(g, false), plot{}.fault(anAgent, callDo, "o1/0/a", 1, ReplyLost))
+		add(n+"it is cancelled under way", small(g, false), plot{}.command(1, 0))
+		add(n+"the undo fails once", small(g, false), plot{}.fault(anAgent, callDo, "o1/0/b", 1, PermanentFailure).fault(anAgent, callUndo, "o1/0/a", 1, PermanentFailure))
+		add(n+"the budget is spent", small(g, false), plot{}.fault(anAgent, callDo, "o1/0/b", 1, Hang).fault(anAgent, callDo, "o1/0/b", 2, Hang))
+		add(n+"it stops and is resubmitted", stops(small(g, false)), plot{}.fault(anAgent, callDo, "o1/0/b", 1, PermanentFailure).command(8, 1))
+	}
+	add("a point of no return stops", noReturn(small(core.Idempotent, false)), plot{}.fault(anAgent, callDo, "o1/0/b", 1, PermanentFailure).command(8, 1))
+	add("a deadline passes", deadline(small(core.Fenced, false)), plot{}.fault(anAgent, callDo, "o1/0/b", 1, Hang))
+	add("in one process: all goes well", small(core.Idempotent, false), plot{}.also("world", "embedded", 1, 1))
+	add("in one process: the second step fails for good", small(core.Fenced, false),
+		plot{}.also("world", "embedded", 1, 1).fault(anAgent, callDo, "o1/0/b", 1, PermanentFailure))
+	add("two instances, two orders", small(core.Fenced, false), plot{}.also("world", "instances", 1, 1).also("world", "orders", 1, 1))
+	add("a service forgets keys, and it stops for a long time", forgetful(stops(small(core.Idempotent, false))),
+		plot{}.fault(anAgent, callDo, "o1/0/b", 1, ReplyLost).fault(anAgent, callDo, "o1/0/b", 2, PermanentFailure).command(15, 1))
+	add("a service forgets keys, and the second step fails for good", forgetful(small(core.Fenced, false)),
+		plot{}.fault(anAgent, callDo, "o1/0/b", 1, PermanentFailure))
+	add("nobody listens, and it stops", stops(small(core.Idempotent, false)),
+		plot{}.also("silent", "o1", 1, 1).fault(anAgent, callMessage, port.Replies, 2, Retention).fault(anAgent, callMessage, port.Replies, 3, Retention))
+	add("a request is not taken at first", small(core.Fenced, false), plot{}.fault(aScheduler, callSend, "requests-b-agent", 1, Throttle))
+	add("a reply is not taken at first", small(core.Plain, false), plot{}.fault(anAgent, callSend, "replies", 1, Throttle))
+	return all
+}
+
+// small is a then b, or both at once.
+func small(g core.Grade, parallel bool) *core.Definition {
+	retry := core.Retry{MaxFailures: 2, Backoff: core.Backoff{Initial: core.Second, Max: 4 * core.Second, Multiplier: 2, Jitter: 0.2}}
+	d := &core.Definition{Name: "small", Agents: map[string]core.AgentDefinition{}, Grace: 3 * core.Second, TellAfter: 20 * core.Second, HopBudget: 20,
+		Notify: []core.StatusKind{core.StatusReceived, core.StatusStarted, core.StatusStepFinished, core.StatusCompleted, core.StatusFailed, core.StatusUndone, core.StatusCancelled}}
+	for _, n := range []string{"a", "b"} {
+		d.Agents[n+"-agent"] = core.AgentDefinition{QueueAllowance: 5 * core.Second, ClockSkew: core.Second}
+		d.Steps = append(d.Steps, core.StepDefinition{Name: n, Agent: n + "-agent", Operation: "do-" + n, Timeout: 4 * core.Second, MaxQueueTime: core.Minute,
+			Retry: retry, OnFailure: core.OnFailureUndo, Undo: &core.Undo{Operation: "undo-" + n, Timeout: 4 * core.Second, Retry: retry}, Grade: g,
+			Input: json.RawMessage(`{"for":"${ orderId }"}`)})
+	}
+	if !parallel {
+		d.Steps[1].After = []string{"a"}
+	}
+	return sealed(d)
+}
+
+func sealed(d *core.Definition) *core.Definition {
+	if err := workflow.Seal(d); err != nil {
+		panic("simulate: " + err.Error()) // its expressions are constants
+	}
+	return d
+}
+
+func stops(d *core.Definition) *core.Definition {
+	d.Steps[1].OnFailure = core.OnFailureStop
+	return sealed(d)
+}
+
+func noReturn(d *core.Definition) *core.Definition {
+	d.Steps[1].PointOfNoReturn, d.Steps[1].Undo = true, nil
+	return stops(d)
+}
+
+func deadline(d *core.Definition) *core.Definition {
+	d.Deadline, d.OnDeadline = 6*core.Second, core.OnFailureUndo
+	return sealed(d)
+}
+
+func forgetful(d *core.Definition) *core.Definition {
+	for n, a := range d.Agents {
+		a.KeyRetention = core.Minute
+		d.Agents[n] = a
+	}
+	return sealed(d)
+}

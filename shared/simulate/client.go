@@ -1,0 +1,421 @@
+package simulate
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/stepkeeper/stepkeeper/functions/scheduler"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// order is one order as the application and the operator know it.
+type order struct {
+	id       string
+	submit   message.SubmitOrder
+	api      bool // submitted through the edge, and not through the intake queue
+	acked    bool // somebody said that it is stored
+	refused  bool
+	early    bool // cancelled before it was submitted
+	commands int
+	seen     history
+}
+
+var noContent = json.RawMessage(`{}`)
+
+// people sets the application and the operator to work.
+func (w *World) people() {
+	most := w.sc.Orders
+	if most == 0 {
+		most = 4
+	}
+	n := 1 + w.choose("world", "orders", most, 0.6)
+	for i := 1; i <= n; i++ {
+		id := "o" + strconv.Itoa(i)
+		o := &order{id: id, seen: newHistory(), submit: message.SubmitOrder{Schema: message.Schema, OrderID: id, Workflow: w.def.Name, Order: w.sc.Order}}
+		if o.submit.Order == nil {
+			o.submit.Order = noContent
+		}
+		o.api = w.embedded || w.choose("api", id, 2, 0.4) == 1
+		if w.choose("silent", id, 2, 0.2) == 0 {
+			o.submit.ReplyTo = shop
+		}
+		w.orders, w.byID[id] = append(w.orders, o), o
+		w.Orders++
+		w.after(w.spread("submit", id, 4000), func() { w.submit(o) })
+		for range w.choose("commands", id, 3, 0.15) {
+			w.after(500+w.spread("command", id, 200_000), func() { w.interfere(o) })
+		}
+		if w.choose("other-content", id, 2, 0.05) == 1 {
+			w.after(100+w.spread("other", id, 100_000), func() { w.otherContent(o) })
+		}
+	}
+	for range w.choose("world", "disturbances", 5, 0.4) {
+		w.after(w.spread("disturbance", "world", 120_000), w.disturb)
+	}
+}
+
+// client is the process of the application.
+func (w *World) client() *process { return w.procs[len(w.procs)-1] }
+
+// anyScheduler is one that is there, nil where none is.
+func (w *World) anyScheduler(why string) *process {
+	var up []*process
+	for _, p := range w.procs {
+		if p.role == aScheduler && p.up {
+			up = append(up, p)
+		}
+	}
+	if len(up) == 0 {
+		return nil
+	}
+	return up[w.choose("edge", why, len(up), 0.4)]
+}
+
+// submit sends an order, again and again until somebody says that it is stored.
+func (w *World) submit(o *order) {
+	if o.acked || o.refused {
+		return
+	}
+	if o.submit.ReplyTo == "" && !o.api && w.store.rows[o.id] != nil && w.store.rows[o.id].order != nil {
+		o.acked = true // it looked the order up
+		return
+	}
+	w.after(60_000, func() { w.submit(o) })
+	if !o.api {
+		m := o.submit
+		w.tell("application", port.Intake, "submits "+o.id)
+		_ = w.send(w.client(), w.queues[port.Intake], port.Message{Value: &m})
+		return
+	}
+	p := w.anyScheduler(o.id)
+	if p == nil {
+		return
+	}
+	w.tell("application", p.name, "submits "+o.id)
+	w.invoke(p, "submit", func(iv *invocation) {
+		r := p.scheduler.Submit(ctx, []message.SubmitOrder{o.submit})[0]
+		if iv.dead {
+			return
+		}
+		switch r.Answer {
+		case scheduler.Stored, scheduler.Known:
+			w.acknowledged(o)
+		case scheduler.Refused:
+			o.refused = true
+		}
+	})
+}
+
+// otherContent submits something else under the same ID: it must be refused, or be first (P14).
+func (w *World) otherContent(o *order) {
+	if w.store.task(o.id) == nil {
+		return
+	}
+	m := o.submit
+	m.Order = json.RawMessage(`{"other":true}`)
+	if string(o.submit.Order) == string(m.Order) {
+		return
+	}
+	w.tell("application", port.Intake, "submits "+o.id+" with other content")
+	_ = w.send(w.client(), w.queues[port.Intake], port.Message{Value: &m})
+}
+
+// acknowledged: whoever was told that an order is stored must find it there (invariant 1).
+func (w *World) acknowledged(o *order) {
+	o.acked = true
+	w.checks.did("1")
+	if r := w.store.rows[o.id]; r == nil || r.order == nil {
+		w.violate("1", "order %s was acknowledged and is not stored", o.id)
+	}
+}
+
+// heard is what the application hears.
+func (w *World) heard(iv *invocation, q *queue, l *letter, d port.Delivery) {
+	if q.name != shop {
+		return
+	}
+	s, err := message.StatusOf(d)
+	if err != nil {
+		w.violate("18", "the application cannot read a status: %v", err)
+		return
+	}
+	o := w.byID[s.OrderID]
+	if o == nil {
+		return
+	}
+	switch {
+	case s.Kind == core.StatusRefused && !o.acked && s.Code != "other-content":
+		o.refused = true
+	case s.Kind != core.StatusRefused:
+		w.acknowledged(o)
+	}
+	o.seen.heard[s.Seq] = true
+}
+
+// interfere is a person who gives a command, or tries to.
+func (w *World) interfere(o *order) {
+	if w.healing {
+		return
+	}
+	t := w.store.task(o.id)
+	kinds := []message.ControlKind{message.Cancel, message.Resubmit, message.Undo, message.Resolve}
+	kind := kinds[w.choose("kind", o.id, len(kinds), 0.5)]
+	if t == nil {
+		o.early = true
+	}
+	if c := w.command(o, t, kind); c != nil {
+		w.instruct(o, *c, w.choose("by", o.id, 2, 0.5) == 1 || w.embedded)
+	}
+}
+
+// command makes a command of what the person sees.
+func (w *World) command(o *order, t *core.Task, kind message.ControlKind) *message.Control {
+	o.commands++
+	c := &message.Control{Schema: message.Schema, Kind: kind, OrderID: o.id, ID: fmt.Sprintf("%s-c%d", o.id, o.commands)}
+	if t != nil {
+		c.Run, c.Command = t.Run, t.Command
+	}
+	switch kind {
+	case message.Cancel:
+		c.Command = 0
+	case message.Resolve:
+		c.Run = 0
+		if c.Step, c.Fact = w.fact(t); c.Step == "" {
+			return nil
+		}
+	default:
+		c.Run = 0
+	}
+	return c
+}
+
+// instruct sends a command.
+func (w *World) instruct(o *order, c message.Control, direct bool) {
+	w.tell("operator", "", fmt.Sprintf("%s %s %s %s", c.Kind, c.OrderID, c.Step, c.Fact))
+	if p := w.anyScheduler(o.id); direct && p != nil {
+		w.invoke(p, string(c.Kind), func(*invocation) { _, _ = p.scheduler.Command(ctx, c) })
+		return
+	}
+	if !w.embedded {
+		_ = w.send(w.client(), w.queues[port.Control], port.Message{Value: &c})
+	}
+}
+
+// fact is the truth about the first step in doubt: the operator asks the service before he speaks.
+func (w *World) fact(t *core.Task) (string, core.Fact) {
+	if t == nil || t.ProcessState != core.Error {
+		return "", ""
+	}
+	now := core.Time(start + w.now - w.skew())
+	for i := range t.Steps {
+		s := &t.Steps[i]
+		d := &w.def.Steps[w.def.Index(s.Name)]
+		svc := w.services[core.Key(t.OrderID, t.Run, s.Name)]
+		doubtful := inDoubt(s)
+		// What was stated since the last claim needs no repetition.
+		stated := s.Resolved != nil && s.Resolved.At > s.ClaimedAt
+		if !doubtful || stated || svc != nil && svc.pending > 0 || now <= s.LastStopBy.Add(w.def.Agents[d.Agent].ClockSkew) {
+			continue
+		}
+		switch {
+		case svc != nil && svc.net > 0 && t.Phase == core.Undoing && w.sc.Services[d.Agent].NoUndo:
+			w.tell("operator", "", "undoes "+svc.key+" by hand")
+			svc.net, svc.undone = 0, true
+			return s.Name, core.Undone
+		case svc != nil && (svc.net > 0 || w.noEffect(s.Name) && svc.applied > 0):
+			return s.Name, core.Happened
+		case t.Phase == core.Undoing:
+			return s.Name, core.Undone
+		}
+		return s.Name, core.NotHappened
+	}
+	return "", ""
+}
+
+// operate is the operator after the faults: every little while he looks after what has stopped.
+func (w *World) operate() {
+	if !w.restless() {
+		return
+	}
+	for _, o := range w.orders {
+		t := w.store.task(o.id)
+		if t == nil || t.ProcessState != core.Error || !t.AtRest() || t.Tell != 0 {
+			continue
+		}
+		kind := message.Resubmit
+		if w.doubt(t) {
+			kind = message.Resolve
+		} else if w.choose("decides", o.id, 2, 0.4) == 1 && !w.past(t) {
+			kind = message.Undo
+		}
+		if c := w.command(o, t, kind); c != nil {
+			w.instruct(o, *c, w.embedded || w.choose("by", o.id, 2, 0.5) == 1)
+		}
+	}
+	w.after(30_000, w.operate)
+}
+
+// inDoubt: somebody was asked, and nobody knows what came of it.
+func inDoubt(s *core.Step) bool {
+	return s.Attempted() && (s.State == core.Failed || s.State == core.UndoWait || s.State == core.Pending)
+}
+
+// doubt reports a step that the operator has to look at before he lets the task go on.
+func (w *World) doubt(t *core.Task) bool {
+	for i := range t.Steps {
+		s := &t.Steps[i]
+		d := &w.def.Steps[w.def.Index(s.Name)]
+		if inDoubt(s) && (s.Resolved == nil || s.Resolved.At <= s.ClaimedAt) &&
+			(d.Grade == core.Plain || w.sc.Services[d.Agent].NoUndo && t.Phase == core.Undoing || w.def.Agents[d.Agent].KeyRetention > 0) {
+			return true
+		}
+	}
+	return false
+}
+
+// past reports a task that was claimed past its point of no return.
+func (w *World) past(t *core.Task) bool {
+	return slices.ContainsFunc(t.Steps, func(s core.Step) bool {
+		return s.Attempted() && w.def.Steps[w.def.Index(s.Name)].PointOfNoReturn
+	})
+}
+
+// restless reports an order that has not come to its end.
+func (w *World) restless() bool {
+	return slices.ContainsFunc(w.orders, func(o *order) bool { return !w.rests(o) })
+}
+
+func (w *World) rests(o *order) bool {
+	t := w.store.task(o.id)
+	switch {
+	case t == nil:
+		r := w.store.rows[o.id]
+		return o.refused || r != nil && r.order != nil // expired after its end
+	case !o.acked && !o.refused:
+		return false
+	}
+	return t.Terminal() && t.AtRest()
+}
+
+// unended lists the orders that have not come to their end, for a report.
+func (w *World) unended() string {
+	text := ""
+	for _, o := range w.orders {
+		if w.rests(o) {
+			continue
+		}
+		t := w.store.task(o.id)
+		if t == nil {
+			text += fmt.Sprintf("%s is not stored (acknowledged %v, refused %v); ", o.id, o.acked, o.refused)
+			continue
+		}
+		text += fmt.Sprintf("%s is %s %s (told %v)", o.id, t.ProcessState, t.Phase, t.Tell == 0)
+		for i := range t.Steps {
+			text += fmt.Sprintf(" %s=%s/%d", t.Steps[i].Name, t.Steps[i].State, t.Steps[i].Attempt)
+		}
+		text += "; "
+	}
+	return text
+}
+
+// disturb is what happens to the deployment itself.
+func (w *World) disturb() {
+	if w.healing {
+		return
+	}
+	switch w.choose("disturb", "world", 4, 0.75) {
+	case 0:
+		w.jump()
+	case 1:
+		w.forge()
+	case 2:
+		w.expire()
+	case 3:
+		w.redeploy()
+	}
+}
+
+// jump moves a clock, within what the workflow declares.
+func (w *World) jump() {
+	p := w.procs[w.choose("whose", "clock", len(w.procs)-1, 0.9)]
+	if w.strike(p.role, callClock, p.name).fault == ClockJump {
+		p.offset = w.skewed(p.name)
+		w.tell("world", p.name, "its clock jumps")
+	}
+}
+
+// expire is the TTL of a record, early or late.
+func (w *World) expire() {
+	for _, id := range w.store.ids {
+		r := w.store.rows[id]
+		if r.record == nil || !r.task.Terminal() || !r.task.AtRest() || r.order == nil {
+			continue
+		}
+		if w.strike(aClient, callExpire, id).fault == TTL {
+			w.tell("world", "", "the record of "+id+" expires; its order stays (P26)")
+			r.record, r.task, r.wasDue = nil, nil, nil
+		}
+	}
+}
+
+// redeploy gives one instance a newer version of the workflow: old and new run side by side.
+func (w *World) redeploy() {
+	p := w.procs[0]
+	if w.newer == nil || w.strike(aScheduler, callDeploy, p.name).fault != MixedCode {
+		return
+	}
+	w.tell("world", p.name, "runs a newer version of the workflow")
+	p.deploy = 1
+}
+
+// forge is a message that nobody should send, or nobody can read.
+func (w *World) forge() {
+	if w.strike(aClient, callForge, "replies").fault != Poison {
+		return
+	}
+	q := w.queues[port.Replies]
+	bodies := []string{"{", `{"schema":9,"task":"o1","run":0,"step":"x","attempt":1,"operation":"do","outcome":"done","waited":0}`}
+	v := w.choose("forged", "replies", 5, 0.9)
+	if v < 2 {
+		w.tell("world", q.name, "a message that nobody can read")
+		q.put(port.Message{Body: []byte(bodies[v])}, 0)
+		return
+	}
+	o := w.orders[w.choose("forged", "order", len(w.orders), 0.7)]
+	if t := w.store.task(o.id); t != nil {
+		if r := w.forged(t, v); r != nil {
+			w.tell("world", q.name, "a reply that nobody should send: "+describe(port.Message{Value: r}))
+			q.put(port.Message{Value: r}, 0)
+		}
+	}
+}
+
+// forged is a reply of the other operation, of an older attempt that says failed, or of an earlier run.
+func (w *World) forged(t *core.Task, v int) *message.Reply {
+	if len(t.Steps) == 0 {
+		return nil
+	}
+	s := &t.Steps[w.choose("forged", "step", len(t.Steps), 0.7)]
+	r := &message.Reply{Schema: message.Schema, OrderID: t.OrderID, Run: t.Run, Step: s.Name, Attempt: s.Attempt, Operation: core.UndoOp, Outcome: core.OutcomeDone}
+	if s.Undo {
+		r.Operation = core.Do
+	}
+	switch {
+	case s.Attempt == 0 || s.First == 0:
+		return nil
+	case v == 3 && s.Attempt > 1:
+		r.Operation, r.Outcome, r.Attempt = core.Do, core.OutcomeFailed, s.Attempt-1
+	case v == 4 && t.Run > 0:
+		r.Operation, r.Run = core.Do, t.Run-1
+	case s.Undo:
+		return nil // a late "done" of the do may count
+	}
+	if r.Outcome != core.OutcomeDone {
+		r.Error = &message.ReplyError{Code: "forged", Message: "nobody said so"}
+	}
+	return r
+}

@@ -1,0 +1,83 @@
+package simulate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Invariant is something that must be true after every step.
+type Invariant struct {
+	Name string // a number is that of docs/simulation.md, P… a rule of the protocol, anything else is named in words
+	Text string
+}
+
+// Invariants lists all that a run checks.
+func Invariants() []Invariant { return slices.Clone(invariants) }
+
+var invariants = []Invariant{
+	{"1", "every acknowledged order is stored"},
+	{"2", "order and task both exist or neither, but for a task that has expired"},
+	{"3", "at most one effect per idempotency key"},
+	{"4", "a reply of another run or operation, or of a stale attempt other than done, changes nothing"},
+	{"5", "without faults every order reaches an end within a bound"},
+	{"6", "terminal states never change but by a command"},
+	{"7", "Processed: every step's effect exactly once"},
+	{"8", "Compensated or Cancelled: no net effect anywhere"},
+	{"9", "undo runs in the reverse order of the first claims"},
+	{"10", "every step ever attempted is undone before the task counts as undone"},
+	{"11", "no forward effect after its undo"},
+	{"12", "failure counts only grow between commands, and are bounded"},
+	{"13", "each counted failure belongs to one distinct attempt"},
+	{"14", "attempts only grow, and one attempt is one claim"},
+	{"15", "the version grows by exactly one"},
+	{"16", "a step in flight has one lock holder, any other none"},
+	{"17", "the Supervisor never changes a finished step"},
+	{"18", "statuses match committed states and are numbered in their order"},
+	{"19", "nothing is dropped in silence"},
+	{"20", "work per order is bounded"},
+	{"21", "the index's due time is never later than the earliest live time"},
+	{"P2", "the run grows only when a Compensated task is resubmitted"},
+	{"P5", "commands are numbered; one ID has one verdict"},
+	{"P9", "every task that is not at rest has a due time"},
+	{"P11", "no end is settled untold"},
+	{"P12", "what is emitted again is the same, byte for byte"},
+	{"P14", "the content of an order never changes"},
+	{"P16", "the Supervisor claims nothing and sends no request"},
+	{"P17", "a refused Cancel is never accepted later, and a Cancelled task stays so"},
+	{"P20", "nothing forward is claimed while the task compensates"},
+	{"P21", "the undo of a service without a fence waits until no call can be under way"},
+	{"P22", "past a claimed point of no return nothing is undone"},
+	{"P23", "forward claims stay within the hop budget"},
+	{"P25", "the agent sends nothing after stopBy"},
+	{"P26", "the order's row is never removed or changed"},
+	{"P32", "time in a queue is not counted beyond the step's maxQueueTime"},
+	{"bug", "no handler panics, no document is unreadable"},
+}
+
+// checks counts how often each invariant was looked at.
+type checks struct{ n map[string]int }
+
+func newChecks() checks { return checks{map[string]int{}} }
+
+func (c *checks) did(name string) { c.n[name]++ }
+
+func (c *checks) counted() map[string]int { return c.n }
+
+// violate ends the run: something is not as it must be.
+func (w *World) violate(name, format string, args ...any) {
+	if w.violation != nil {
+		return
+	}
+	w.violation = &Violation{Invariant: name, Text: fmt.Sprintf(format, args...), At: w.now}
+	w.tell("world", "", "VIOLATION of "+w.violation.String())
+}
+
+// Text is what an invariant says.
+func (v *Violation) Rule() string {
+	i := slices.IndexFunc(invariants, func(i Invariant) bool { return i.Name == v.Invariant })
+	if i < 0 {
+		return strings.TrimSpace(v.Invariant)
+	}
+	return invariants[i].Text
+}

@@ -1,0 +1,57 @@
+package simulate
+
+import (
+	"slices"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
+	"github.com/stepkeeper/stepkeeper/functions/scheduler"
+	"github.com/stepkeeper/stepkeeper/functions/supervisor"
+)
+
+// process is one instance of an actor, with a clock of its own.
+type process struct {
+	w       *World
+	name    string
+	role    role
+	agent   string // of an agent
+	up      bool
+	offset  int64 // of its clock, milliseconds
+	deploy  int   // which version of the workflow it gives to new orders
+	running []*invocation
+
+	scheduler  *scheduler.Scheduler
+	supervisor *supervisor.Supervisor
+	worker     *worker.Worker
+	paused     int64 // it takes nothing before this time
+}
+
+// Now is what the process's clock shows.
+func (p *process) Now() time.Time {
+	return time.UnixMilli(start + p.w.now + p.offset).UTC()
+}
+
+func (p *process) ended(iv *invocation) {
+	if i := slices.Index(p.running, iv); i >= 0 {
+		p.running = slices.Delete(p.running, i, i+1)
+	}
+}
+
+// kill ends the process with all that it has in hand; another one comes up after a while.
+func (p *process) kill() {
+	if !p.up {
+		return
+	}
+	p.up = false
+	for _, iv := range p.running {
+		iv.dead = true
+		if iv.parked {
+			p.w.corpses = append(p.w.corpses, iv)
+		}
+	}
+	p.running = nil
+	if p.w.embedded {
+		p.w.blackout(p)
+	}
+	p.w.after(1000*(1+p.w.spread("restart", p.name, 30)), p.boot)
+}

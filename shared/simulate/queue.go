@@ -1,0 +1,326 @@
+package simulate
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// queue is a simulated queue: at least once, in any order.
+type queue struct {
+	w         *World
+	name      string
+	messages  []*letter // in the order of their sending
+	consumers []*process
+	next      int
+	turn      int
+	batch     int
+	dead      []*letter
+	pollAt    int64 // of the poll that is planned; -1: none
+}
+
+// letter is a message in a queue.
+type letter struct {
+	id       int
+	message  port.Message
+	sent     int64
+	visible  int64
+	received int
+	receipt  int
+}
+
+// put makes a message visible after a while.
+func (q *queue) put(m port.Message, delay int64) *letter {
+	q.next++
+	l := &letter{id: q.next, message: m, sent: q.w.now, visible: q.w.now + delay}
+	q.messages = append(q.messages, l)
+	q.plan(l.visible)
+	return l
+}
+
+// plan has the queue looked at, at that time.
+func (q *queue) plan(t int64) {
+	t = max(t, q.w.now)
+	if q.pollAt >= 0 && q.pollAt <= t {
+		return
+	}
+	q.pollAt = t
+	q.w.at(t, func() {
+		if q.pollAt == t {
+			q.pollAt = -1
+			q.poll()
+		}
+	})
+}
+
+// replan plans the look at the first message that is not visible yet.
+func (q *queue) replan() {
+	first := int64(-1)
+	for _, l := range q.messages {
+		if first < 0 || l.visible < first {
+			first = l.visible
+		}
+	}
+	if first >= 0 {
+		q.plan(first)
+	}
+}
+
+// poll gives what is visible to a consumer.
+func (q *queue) poll() {
+	w := q.w
+	defer q.replan()
+	for {
+		if !q.any() {
+			return
+		}
+		p := q.consumer()
+		if p == nil { // they come back, and look then
+			q.hide(1000)
+			return
+		}
+		if a := w.strike(p.role, callPoll, q.name); a.fault == Concurrency {
+			w.tell(p.name, "", "takes nothing for a while: throttled")
+			q.hide(5000 + w.spread("throttled", q.name, 60_000))
+			return
+		}
+		most := q.batch
+		if most > 1 && !w.healing {
+			most = max(1, most-w.choose("batch", q.name, most, 0.3))
+		}
+		ds := q.receive(most)
+		if len(ds) == 0 {
+			return
+		}
+		w.deliver(p, q, ds)
+	}
+}
+
+func (q *queue) any() bool {
+	return slices.ContainsFunc(q.messages, func(l *letter) bool { return l.visible <= q.w.now })
+}
+
+// hide puts off what is visible: nobody takes it now.
+func (q *queue) hide(d int64) {
+	for _, l := range q.messages {
+		if l.visible <= q.w.now {
+			l.visible = q.w.now + d
+		}
+	}
+}
+
+// consumer takes turns between those that are there.
+func (q *queue) consumer() *process {
+	n := len(q.consumers)
+	first := q.turn + q.w.choose("consumer", q.name, n, 0.2)
+	for i := range n {
+		p := q.consumers[(first+i)%n]
+		if p.up && p.paused <= q.w.now {
+			q.turn = (first + i) % n
+			return p
+		}
+	}
+	return nil
+}
+
+// receive takes what is visible; a message that was taken too often goes to the dead letters.
+func (q *queue) receive(most int) []*letter {
+	var taken []*letter
+	for i := 0; i < len(q.messages) && len(taken) < most; {
+		l := q.messages[i]
+		if l.visible > q.w.now {
+			i++
+			continue
+		}
+		if l.received++; l.received > maxReceive {
+			q.messages = slices.Delete(q.messages, i, i+1)
+			q.dead = append(q.dead, l)
+			q.w.tell(q.name, "", "a message goes to the dead letters: "+describe(l.message))
+			continue
+		}
+		l.receipt++
+		l.visible = q.w.now + visibility
+		taken = append(taken, l)
+		i++
+	}
+	return taken
+}
+
+func (l *letter) delivery() port.Delivery {
+	return port.Delivery{
+		Message: l.message, ID: strconv.Itoa(l.id), Receipt: strconv.Itoa(l.id) + "/" + strconv.Itoa(l.receipt),
+		Received: l.received, SentAt: time.UnixMilli(start + l.sent).UTC(),
+	}
+}
+
+// find answers the place of the message whose receipt is still good.
+func (q *queue) find(receipt string) int {
+	id, n, _ := strings.Cut(receipt, "/")
+	for i, l := range q.messages {
+		if strconv.Itoa(l.id) == id && strconv.Itoa(l.receipt) == n {
+			return i
+		}
+	}
+	return -1
+}
+
+// queuePort is a queue as one process sees it.
+type queuePort struct {
+	p *process
+	q *queue
+}
+
+func (q queuePort) Name() string { return q.q.name }
+
+func (q queuePort) Receive(context.Context, int, time.Duration, time.Duration) ([]port.Delivery, error) {
+	return nil, fmt.Errorf("in a simulation messages are brought")
+}
+
+func (q queuePort) Send(_ context.Context, messages []port.Message) []error {
+	w := q.p.w
+	errs := make([]error, len(messages))
+	for i := range messages {
+		w.answering(q.p, messages[i])
+	}
+	err := w.cur.io(callSend, q.q.name, func(f Fault) error {
+		if f == Throttle {
+			return port.ErrUnavailable
+		}
+		for i := range messages {
+			if f == PartialBatch && i == len(messages)/2 {
+				errs[i] = port.ErrUnavailable
+				continue
+			}
+			errs[i] = w.send(q.p, q.q, messages[i])
+		}
+		if f == SendAnswerLost {
+			return errAnswer
+		}
+		return nil
+	})
+	if err != nil {
+		for i := range errs {
+			errs[i] = err
+		}
+	}
+	return errs
+}
+
+// send puts one message into a queue; on its way it can be doubled, delayed or lost.
+func (w *World) send(p *process, q *queue, m port.Message) error {
+	if err := port.CheckMessage(&m); err != nil {
+		return err
+	}
+	w.sent(p, q, m)
+	delay := m.Delay.Milliseconds()
+	switch w.strike(p.role, callMessage, q.name).fault {
+	case Duplicate:
+		w.tell("world", q.name, "doubled: "+describe(m))
+		q.put(m, delay+1+w.spread("copy", q.name, 40_000))
+	case Reorder:
+		delay += 5 + w.spread("overtaken", q.name, 1000)
+	case LongDelay:
+		w.tell("world", q.name, "late: "+describe(m))
+		delay += 20_000 + w.spread("late", q.name, 15*60_000)
+	case Redriven:
+		w.tell("world", q.name, "will be redriven days later: "+describe(m))
+		q.put(m, delay+day+w.spread("redriven", q.name, 12*day))
+	case Retention:
+		w.tell("world", q.name, "expires unread: "+describe(m))
+		return nil
+	}
+	q.put(m, delay)
+	return nil
+}
+
+func (q queuePort) Delete(_ context.Context, receipts []string) []error {
+	errs := make([]error, len(receipts))
+	for i, r := range receipts {
+		errs[i] = q.p.w.cur.io(callDelete, q.q.name, func(f Fault) error {
+			at := q.q.find(r)
+			switch {
+			case f == DeleteLost:
+				return errAnswer
+			case at < 0:
+				return port.ErrReceipt
+			}
+			q.q.messages = slices.Delete(q.q.messages, at, at+1)
+			return nil
+		})
+	}
+	return errs
+}
+
+func (q queuePort) Extend(_ context.Context, receipt string, d time.Duration) error {
+	return q.p.w.cur.io(callExtend, q.q.name, func(f Fault) error {
+		at := q.q.find(receipt)
+		switch {
+		case f == Throttle:
+			return port.ErrUnavailable
+		case at < 0:
+			return port.ErrReceipt
+		}
+		l := q.q.messages[at]
+		l.visible = q.p.w.now + d.Milliseconds()
+		q.q.plan(l.visible)
+		return nil
+	})
+}
+
+func (q queuePort) Depth(context.Context) (d port.Depth, err error) {
+	err = q.p.w.cur.io(callDepth, q.q.name, func(f Fault) error {
+		if f == Throttle {
+			return port.ErrUnavailable
+		}
+		for _, l := range q.q.messages {
+			if l.visible <= q.p.w.now {
+				d.Visible++
+			}
+		}
+		return nil
+	})
+	return d, err
+}
+
+// queuesPort finds queues for one process.
+type queuesPort struct{ p *process }
+
+func (q queuesPort) Queue(name string) (port.Queue, error) {
+	if found := q.p.w.queues[name]; found != nil {
+		return queuePort{q.p, found}, nil
+	}
+	return nil, fmt.Errorf("queue %s: %w", name, port.ErrNotFound)
+}
+
+func (q queuesPort) ReplyTo(name string) (port.Queue, error) {
+	if name != shop {
+		return nil, fmt.Errorf("reply-to %s: %w", name, port.ErrNotFound)
+	}
+	return q.Queue(name)
+}
+
+// shop is the application's queue.
+const shop = "shop"
+
+// alarm tells the operator.
+type alarm struct{ p *process }
+
+func (a alarm) Raise(_ context.Context, alert core.RaiseAlert) error {
+	w := a.p.w
+	return w.cur.io(callAlert, alert.OrderID, func(f Fault) error {
+		if f == Throttle {
+			return port.ErrUnavailable
+		}
+		w.alerted(a.p, alert)
+		if f == SendAnswerLost {
+			return errAnswer
+		}
+		return nil
+	})
+}

@@ -1,0 +1,184 @@
+package simulate
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/workflow"
+)
+
+// Report is what a search has found.
+type Report struct {
+	Workflow     string             `json:"workflow"`
+	Seeds        int                `json:"seeds"`
+	Orders       int                `json:"orders"`
+	Events       int                `json:"events"`
+	Seconds      float64            `json:"seconds"`
+	OrdersPerS   float64            `json:"orders_per_s"` // per core
+	FaultsByKind map[string]int     `json:"faults"`       // injected
+	Cells        map[string]int     `json:"cells"`        // site × fault: how often
+	Invariants   map[string]int     `json:"invariants"`   // how often each was looked at
+	Ends         map[core.State]int `json:"ends"`         // of the orders
+	Violation    *Violation         `json:"violation,omitempty"`
+	Seed         uint64             `json:"seed,omitempty"` // that found it
+	Tape         *Tape              `json:"tape,omitempty"` // shrunk
+	Story        []Line             `json:"-"`
+}
+
+// Statement says what the search allows to conclude, and no more.
+func (r *Report) Statement() string {
+	if r.Violation != nil {
+		return fmt.Sprintf("invariant %s is broken: %s", r.Violation.Invariant, r.Violation.Text)
+	}
+	if r.Seeds == 0 {
+		return "nothing was run"
+	}
+	return fmt.Sprintf("No violation in %d seeds. With 95 %% confidence fewer than %.2g of such seeds would show one (rule of three): "+
+		"this says something of the faults that were injected, at the rates at which they were, and nothing of others.", r.Seeds, 3/float64(r.Seeds))
+}
+
+// Search is how long to look, and how.
+type Search struct {
+	Seeds    int           // how many; 0: no limit but the time
+	First    uint64        // the first seed
+	Time     time.Duration // how long; 0: no limit but the seeds
+	Workers  int           // 0: one for each core
+	Progress func(seeds, orders int)
+	Stop     func() bool // asked after each seed; nil: never
+	Shrink   int         // how many runs to shrink with; 0: 3,000
+}
+
+// Find runs seeds until one breaks an invariant, or the seeds or the time are used up.
+func Find(sc Scenario, s Search) *Report {
+	sc.Prepare()
+	if s.Workers == 0 {
+		s.Workers = runtime.GOMAXPROCS(0)
+	}
+	f := &finding{sc: sc, search: s, began: time.Now(), report: &Report{
+		Workflow: sc.Definition.Name, FaultsByKind: map[string]int{}, Cells: map[string]int{}, Invariants: map[string]int{}, Ends: map[core.State]int{},
+	}}
+	f.next.Store(s.First)
+	var all sync.WaitGroup
+	for range s.Workers {
+		all.Go(f.work)
+	}
+	all.Wait()
+	r := f.report
+	r.Seconds = time.Since(f.began).Seconds()
+	r.OrdersPerS = float64(r.Orders) / r.Seconds / float64(s.Workers)
+	if f.found != nil {
+		f.conclude()
+	}
+	return r
+}
+
+type finding struct {
+	sc     Scenario
+	search Search
+	began  time.Time
+	next   atomic.Uint64
+	stop   atomic.Bool
+
+	mu     sync.Mutex
+	report *Report
+	found  []Choice
+}
+
+func (f *finding) work() {
+	for !f.stop.Load() && (f.search.Stop == nil || !f.search.Stop()) {
+		seed := f.next.Add(1) - 1
+		if f.search.Seeds > 0 && seed >= f.search.First+uint64(f.search.Seeds) || f.search.Time > 0 && time.Since(f.began) > f.search.Time { //nolint:gosec // positive
+			return
+		}
+		r := Run(f.sc, NewSeeded(seed), Options{})
+		f.mu.Lock()
+		f.report.add(&r)
+		if r.Violation != nil && (f.found == nil || seed < f.report.Seed) {
+			f.report.Violation, f.report.Seed, f.found = r.Violation, seed, r.Choices
+			f.stop.Store(true)
+		}
+		seeds, orders := f.report.Seeds, f.report.Orders
+		f.mu.Unlock()
+		if f.search.Progress != nil {
+			f.search.Progress(seeds, orders)
+		}
+	}
+}
+
+func (r *Report) add(one *Result) {
+	r.Seeds++
+	r.Orders += one.Orders
+	r.Events += one.Steps
+	for f, n := range one.Hits {
+		if n > 0 {
+			r.FaultsByKind[faultNames[f]] += n
+		}
+	}
+	for c, n := range one.Cells {
+		r.Cells[c.Site+" × "+c.Act] += n
+	}
+	for name, n := range one.Checks {
+		r.Invariants[name] += n
+	}
+	for state, n := range one.Ends {
+		r.Ends[state] += n
+	}
+}
+
+// conclude shrinks what was found and tells its story.
+func (f *finding) conclude() {
+	tries := f.search.Shrink
+	if tries == 0 {
+		tries = 3000
+	}
+	choices, result := Shrink(f.sc, f.found, tries)
+	if result.Violation != nil {
+		f.report.Violation = result.Violation
+	}
+	f.report.Tape = NewTape(f.sc, choices, f.report.Violation)
+	f.report.Story = Run(f.sc, NewPlayer(choices), Options{Story: true}).Story
+}
+
+// NewTape records a run.
+func NewTape(sc Scenario, choices []Choice, v *Violation) *Tape {
+	t := &Tape{Schema: 1, Services: sc.Services, Order: sc.Order, Choices: choices}
+	if data, err := workflow.Encode(sc.Definition); err == nil {
+		t.Workflow = data
+	}
+	if v != nil {
+		t.Invariant, t.Note = v.Invariant, v.Text
+	}
+	return t
+}
+
+// Scenario is what the tape was recorded of.
+func (t *Tape) Scenario() (Scenario, error) {
+	// Encoding the definition again makes it canonical, whatever white space the file was given.
+	d := &core.Definition{}
+	if err := json.Unmarshal(t.Workflow, d); err != nil {
+		return Scenario{}, fmt.Errorf("the workflow of the tape: %w", err)
+	}
+	if err := workflow.Seal(d); err != nil {
+		return Scenario{}, fmt.Errorf("the workflow of the tape: %w", err)
+	}
+	return Scenario{Definition: d, Services: t.Services, Order: t.Order}, nil
+}
+
+// Play runs a tape.
+func (t *Tape) Play(o Options) (Result, error) {
+	sc, err := t.Scenario()
+	if err != nil {
+		return Result{}, err
+	}
+	return Run(sc, NewPlayer(t.Choices), o), nil
+}
+
+// Sorted lists the keys of a count.
+func Sorted(m map[string]int) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,0 +1,251 @@
+package simulate
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+// Service says what the remote service behind an agent truly is. What is left out is as the
+// workflow declares it.
+type Service struct {
+	// Grade is what it offers: fenced, idempotent or plain; "": what each step declares.
+	Grade core.Grade `json:"grade,omitempty"`
+	// NoUndo: it refuses every undo, so that the operator has to do it by hand.
+	NoUndo bool `json:"noUndo,omitempty"`
+	// Latency is how long a call takes at least, SlowLatency now and then; milliseconds.
+	Latency     core.Duration `json:"latency,omitempty"`
+	SlowLatency core.Duration `json:"slowLatency,omitempty"`
+	// Failures is the share of calls that fail for a while, Refusals those that fail for good; 0 to 1.
+	Failures float64 `json:"failures,omitempty"`
+	Refusals float64 `json:"refusals,omitempty"`
+	// Forgets is how long it remembers keys; 0: what the agent declares.
+	Forgets core.Duration `json:"forgets,omitempty"`
+	// Check: it can be asked whether an operation has happened.
+	Check bool `json:"check,omitempty"`
+}
+
+// Services are the services by agent.
+type Services map[string]Service
+
+// service is what a remote service knows of one key, and what is true of it.
+type service struct {
+	key     string
+	order   string
+	run     int
+	step    string
+	grade   core.Grade
+	applied int   // effects that began
+	net     int   // effects that stand
+	known   bool  // it remembers that it did the key
+	fenced  bool  // it refuses a later do
+	undone  bool  // an undo has happened, or was answered
+	first   int64 // when the key was seen first
+	pending int   // calls that may still land
+}
+
+func (w *World) service(c worker.Call, agent string) *service {
+	s := w.services[c.Key]
+	if s == nil {
+		s = &service{key: c.Key, order: c.OrderID, run: c.Run, step: c.Step, grade: c.Grade, first: w.now}
+		if g := w.sc.Services[agent].Grade; g != "" {
+			s.grade = g
+		}
+		w.services[c.Key] = s
+	}
+	return s
+}
+
+var errGone = errors.New("the connection broke; nobody knows what happened")
+
+// operation is how an agent calls its service.
+func (w *World) operation(p *process) worker.Operation {
+	op := worker.Operation{Run: func(_ context.Context, c worker.Call) (any, error) { return w.cur.callService(c) }}
+	if w.sc.Services[p.agent].Check {
+		op.Check = func(_ context.Context, c worker.Call) (bool, any, error) {
+			s := w.service(c, p.agent)
+			happened := s.net > 0
+			if c.Operation == core.UndoOp {
+				happened = s.undone && s.net == 0
+			}
+			return happened, output(c), nil
+		}
+	}
+	return op
+}
+
+func output(c worker.Call) any {
+	if c.Operation == core.UndoOp {
+		return nil
+	}
+	return json.RawMessage(`{"key":"` + c.Key + `"}`)
+}
+
+// callService is one call over the network.
+func (iv *invocation) callService(c worker.Call) (out any, err error) {
+	w := iv.w
+	s, conf := w.service(c, iv.p.agent), w.sc.Services[iv.p.agent]
+	site := callDo
+	if c.Operation == core.UndoOp {
+		site = callUndo
+	}
+	left := c.Deadline.Sub(iv.p.Now()).Milliseconds()
+	takes := w.takes(conf, c.Key, left)
+	if takes > left && !w.healing || int64(conf.Latency) > left {
+		return w.tooLong(iv, s, c, left, takes)
+	}
+	s.pending++
+	iv.pause(takes)
+	cut := iv.io(site, c.Key, func(f Fault) error {
+		out, err = w.land(iv, s, c, conf, f)
+		return nil
+	})
+	s.pending--
+	if cut != nil {
+		return nil, cut
+	}
+	return out, err
+}
+
+// takes is how long a call is under way.
+func (w *World) takes(conf Service, key string, left int64) int64 {
+	d := int64(conf.Latency)
+	if d == 0 {
+		d = min(20, left/2)
+	}
+	if conf.SlowLatency > 0 && !w.healing && w.choose("slow", key, 2, 0.1) == 1 {
+		d = int64(conf.SlowLatency)
+	}
+	return d
+}
+
+// tooLong is a call that the caller gives up: of a service with a fence it may land later, any
+// other one is cut at its end (the longest call that its author declares).
+func (w *World) tooLong(iv *invocation, s *service, c worker.Call, left, takes int64) (any, error) {
+	w.landLater(s, c, takes)
+	iv.pause(max(left, 0) + 1)
+	return nil, worker.WithCode(context.DeadlineExceeded, "timeout")
+}
+
+// landLater lets a call of a service with a fence land at any time.
+func (w *World) landLater(s *service, c worker.Call, d int64) {
+	if s.grade != core.Fenced || c.Grade != core.Fenced {
+		return
+	}
+	s.pending++
+	w.after(d, func() {
+		s.pending--
+		w.tell("service", "", "a call that nobody waits for lands: "+string(c.Operation)+" "+c.Key)
+		w.effect(s, c)
+	})
+}
+
+// land is the call at the service.
+func (w *World) land(iv *invocation, s *service, c worker.Call, conf Service, f Fault) (any, error) {
+	if c.Grade != core.Fenced && !iv.p.Now().Before(c.Deadline) {
+		return nil, worker.WithCode(context.DeadlineExceeded, "timeout") // the connection was closed before
+	}
+	w.forget(s, c, conf, f)
+	switch {
+	case f == Hang:
+		w.tell("service", iv.p.name, "hangs: "+c.Key)
+		w.landLater(s, c, 1000+w.spread("lands", c.Key, 30*60_000))
+		iv.pause(max(c.Deadline.Sub(iv.p.Now()).Milliseconds(), 0) + 1)
+		return nil, worker.WithCode(context.DeadlineExceeded, "timeout")
+	case f == PermanentFailure, conf.Refusals > 0 && !w.healing && w.choose("refuses", c.Key, 2, conf.Refusals) == 1,
+		conf.NoUndo && c.Operation == core.UndoOp:
+		w.tell("service", iv.p.name, "refuses "+string(c.Operation)+" "+c.Key)
+		return nil, worker.NoEffect(worker.Permanent(errors.New("refused")))
+	case conf.Failures > 0 && !w.healing && w.choose("fails", c.Key, 2, conf.Failures) == 1:
+		w.tell("service", iv.p.name, "fails for a while: "+c.Key)
+		return nil, worker.NoEffect(worker.Transient(errors.New("overloaded")))
+	}
+	err := w.effect(s, c)
+	if err != nil {
+		return nil, err
+	}
+	switch f {
+	case ReplyLost:
+		w.tell("service", iv.p.name, "does it, and the reply is lost: "+c.Key)
+		return nil, errGone
+	case Contradictory:
+		w.tell("service", iv.p.name, "does it, and says that it failed: "+c.Key)
+		return nil, worker.Permanent(errors.New("failed"))
+	}
+	return output(c), nil
+}
+
+// forget takes a key out of the service's memory, once it may.
+func (w *World) forget(s *service, c worker.Call, conf Service, f Fault) {
+	d := w.def.Index(c.Step)
+	kept := w.def.Agents[w.def.Steps[d].Agent].KeyRetention
+	if conf.Forgets > 0 {
+		kept = conf.Forgets
+	}
+	old := kept > 0 && w.now-s.first > int64(kept)
+	if old && (f == KeyForgotten || conf.Forgets > 0) {
+		s.known, s.fenced = false, false
+	}
+}
+
+// effect carries out a call that has arrived.
+func (w *World) effect(s *service, c worker.Call) error {
+	if c.Operation == core.UndoOp {
+		w.undoing(s, c)
+		if s.grade == core.Plain && s.net == 0 {
+			return worker.NoEffect(worker.Permanent(errors.New("there is nothing to undo")))
+		}
+		s.net, s.undone = 0, true
+		s.fenced = s.fenced || s.grade == core.Fenced
+		w.tell("service", "", "undone: "+c.Key)
+		w.check()
+		return nil
+	}
+	switch {
+	case s.fenced:
+		return worker.NoEffect(worker.Permanent(errors.New("fenced")))
+	case s.known && s.grade != core.Plain:
+		return nil
+	}
+	s.applied++
+	s.known = true
+	w.checks.did("3")
+	w.checks.did("11")
+	if !w.noEffect(c.Step) {
+		s.net++
+	}
+	w.tell("service", "", "done: "+c.Key)
+	switch {
+	case s.undone:
+		w.violate("11", "an effect of %s began after its undo", s.key)
+	case s.applied > 1:
+		w.violate("3", "key %s had %d effects", s.key, s.applied)
+	}
+	w.dirty(s.order)
+	return nil
+}
+
+// noEffect is a step that says "undo: none", without being behind a point of no return: it has
+// nothing that could stand.
+func (w *World) noEffect(step string) bool {
+	d := &w.def.Steps[w.def.Index(step)]
+	return d.Undo == nil && !w.behind(step)
+}
+
+func (s *service) String() string {
+	return fmt.Sprintf("%s: %d effects, %d stand, undone %v", s.key, s.applied, s.net, s.undone)
+}
+
+// behind reports a point of no return, or a step that comes after one.
+func (w *World) behind(step string) bool {
+	d := &w.def.Steps[w.def.Index(step)]
+	return d.PointOfNoReturn || slices.ContainsFunc(d.After, w.behind)
+}
+
+func seconds(ms int64) time.Duration { return time.Duration(ms) * time.Millisecond }

@@ -1,0 +1,70 @@
+package simulate
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/goccy/go-yaml"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+// serviceFile is how people write services: by agent, times as "200ms".
+type serviceFile struct {
+	Services map[string]struct {
+		Grade       string   `yaml:"grade"`
+		NoUndo      bool     `yaml:"noUndo"`
+		Latency     duration `yaml:"latency"`
+		SlowLatency duration `yaml:"slowLatency"`
+		Failures    float64  `yaml:"failures"`
+		Refusals    float64  `yaml:"refusals"`
+		Forgets     duration `yaml:"forgets"`
+		Check       bool     `yaml:"check"`
+	} `yaml:"services"`
+}
+
+type duration core.Duration
+
+// UnmarshalYAML reads a span of time as Go writes it.
+func (d *duration) UnmarshalYAML(data []byte) error {
+	var text string
+	if err := yaml.Unmarshal(data, &text); err != nil {
+		return err
+	}
+	v, err := time.ParseDuration(text)
+	if err != nil || v < 0 {
+		return fmt.Errorf("%q is no span of time; write it like 200ms, 3s or 10m", text)
+	}
+	*d = duration(core.DurationOf(v))
+	return nil
+}
+
+// ParseServices reads what the services behind the agents of a workflow truly offer (YAML). The
+// error names every problem.
+func ParseServices(data []byte, def *core.Definition) (Services, error) {
+	var file serviceFile
+	if err := yaml.NewDecoder(bytes.NewReader(data), yaml.DisallowUnknownField()).Decode(&file); err != nil {
+		return nil, fmt.Errorf("the services cannot be read: %w", err)
+	}
+	services := Services{}
+	var problems []error
+	for name, s := range file.Services {
+		if _, known := def.Agents[name]; !known {
+			problems = append(problems, fmt.Errorf("services: the workflow %s has no agent %q", def.Name, name))
+		}
+		g := core.Grade(s.Grade)
+		if !slices.Contains([]core.Grade{"", core.Fenced, core.Idempotent, core.Plain}, g) {
+			problems = append(problems, fmt.Errorf("services: %s: grade %q must be fenced, idempotent or plain", name, s.Grade))
+		}
+		if s.Failures < 0 || s.Failures > 1 || s.Refusals < 0 || s.Refusals > 1 {
+			problems = append(problems, fmt.Errorf("services: %s: failures and refusals are shares of the calls, 0 to 1", name))
+		}
+		services[name] = Service{Grade: g, NoUndo: s.NoUndo, Latency: core.Duration(s.Latency), SlowLatency: core.Duration(s.SlowLatency),
+			Failures: s.Failures, Refusals: s.Refusals, Forgets: core.Duration(s.Forgets), Check: s.Check}
+	}
+	slices.SortFunc(problems, func(a, b error) int { return bytes.Compare([]byte(a.Error()), []byte(b.Error())) })
+	return services, errors.Join(problems...)
+}

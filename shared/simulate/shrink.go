@@ -1,0 +1,80 @@
+package simulate
+
+import "slices"
+
+// Shrink looks for a shorter run that breaks the same invariant: fewer faults, orders and delays.
+// It tries at most `tries` runs, and answers the tape and the last result.
+func Shrink(sc Scenario, choices []Choice, tries int) ([]Choice, Result) {
+	s := &shrinking{sc: sc, left: tries}
+	best := s.run(choices)
+	if best.Violation == nil {
+		return choices, best
+	}
+	s.want = best.Violation.Invariant
+	s.best, s.result = choices, best
+	for again := true; again && s.left > 0; {
+		again = s.drop() || s.lower()
+	}
+	return s.best, s.result
+}
+
+type shrinking struct {
+	sc     Scenario
+	want   string
+	left   int
+	best   []Choice
+	result Result
+}
+
+func (s *shrinking) run(choices []Choice) Result {
+	s.left--
+	return Run(s.sc, NewPlayer(choices), Options{})
+}
+
+// try keeps the choices if the same invariant still breaks. Of what the run has chosen only that
+// stays which it came to.
+func (s *shrinking) try(choices []Choice) bool {
+	if s.left <= 0 {
+		return false
+	}
+	r := s.run(choices)
+	if r.Violation == nil || r.Violation.Invariant != s.want {
+		return false
+	}
+	s.best, s.result = r.Choices, r
+	return true
+}
+
+// drop leaves out runs of choices, long ones first.
+func (s *shrinking) drop() (shorter bool) {
+	for size := max(1, len(s.best)/2); size > 0; size /= 2 {
+		for from := 0; from < len(s.best) && s.left > 0; {
+			to := min(from+size, len(s.best))
+			before := len(s.best)
+			if s.try(slices.Concat(s.best[:from], s.best[to:])) && len(s.best) < before {
+				shorter = true
+				continue
+			}
+			from += size
+		}
+	}
+	return shorter
+}
+
+// lower makes the numbers of choices smaller; a fault keeps its name.
+func (s *shrinking) lower() (lower bool) {
+	for i := 0; i < len(s.best) && s.left > 0; i++ {
+		if s.best[i].What != "" {
+			continue
+		}
+		for v := 1; i < len(s.best) && v < s.best[i].Value && s.left > 0; v++ {
+			next := slices.Clone(s.best)
+			next[i].Value = v
+			if s.try(next) {
+				lower = true
+				break
+			}
+		}
+	}
+	return lower
+}

@@ -1,0 +1,306 @@
+package simulate
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// store is the simulated state store: one shard, strongly consistent, its index a hint.
+type store struct {
+	w     *World
+	rows  map[string]*row
+	ids   []string // in the order of their making
+	defs  map[string][]byte
+	forms map[string]*core.Definition
+}
+
+// row is what the store holds of one order.
+type row struct {
+	order  *port.Order
+	record *port.Record // nil: none, or expired
+	task   *core.Task   // of the record
+	wasDue []time.Time  // earlier places in the index
+}
+
+func (s *store) row(id string) *row {
+	r := s.rows[id]
+	if r == nil {
+		r = &row{}
+		s.rows[id] = r
+		s.ids = append(s.ids, id)
+	}
+	return r
+}
+
+// task is what stands in the store, nil where there is none.
+func (s *store) task(id string) *core.Task {
+	if r := s.rows[id]; r != nil {
+		return r.task
+	}
+	return nil
+}
+
+// write is one conditional write (P8).
+func (s *store) write(wr *port.Write) error {
+	if err := port.CheckWrite(wr); err != nil {
+		return err
+	}
+	id := wr.Record.ID
+	r := s.row(id)
+	switch {
+	case wr.Expected == 0 && (r.record != nil || wr.Order != nil && r.order != nil):
+		return fmt.Errorf("order %s: %w", id, port.ErrExists)
+	case wr.Expected > 0 && r.record == nil:
+		return fmt.Errorf("order %s: %w", id, port.ErrNotFound)
+	case wr.Expected > 0 && r.record.Version != wr.Expected:
+		return fmt.Errorf("order %s: %w", id, port.ErrConflict)
+	}
+	after, err := core.DecodeTask(wr.Record.Document)
+	if err != nil {
+		return err
+	}
+	before := r.task
+	if r.record != nil && r.record.Bucket == port.DueBucket {
+		r.wasDue = append(r.wasDue[max(0, len(r.wasDue)-3):], r.record.IndexAt)
+	}
+	record := wr.Record
+	r.record, r.task = &record, after
+	if wr.Order != nil {
+		r.order = wr.Order
+	}
+	s.w.committed(before, after, &record)
+	return nil
+}
+
+// due lists what is due, earliest first.
+func (s *store) due(bucket port.Bucket, before time.Time, after *port.Due, limit int) []port.Due {
+	var found []port.Due
+	for _, id := range s.ids {
+		r := s.rows[id].record
+		if r != nil && r.Bucket == bucket && !r.IndexAt.After(before) {
+			d := port.Due{ID: id, At: r.IndexAt}
+			if after == nil || compareDue(d, *after) > 0 {
+				found = append(found, d)
+			}
+		}
+	}
+	slices.SortFunc(found, compareDue)
+	return found[:min(limit, len(found))]
+}
+
+func compareDue(a, b port.Due) int {
+	if c := a.At.Compare(b.At); c != 0 {
+		return c
+	}
+	switch {
+	case a.ID < b.ID:
+		return -1
+	case a.ID > b.ID:
+		return 1
+	}
+	return 0
+}
+
+// earliest is the first time in the index.
+func (s *store) earliest() (first time.Time, any bool) {
+	for _, id := range s.ids {
+		if r := s.rows[id].record; r != nil && r.Bucket == port.DueBucket && (!any || r.IndexAt.Before(first)) {
+			first, any = r.IndexAt, true
+		}
+	}
+	return first, any
+}
+
+// storePort is the store as one process sees it.
+type storePort struct{ p *process }
+
+func (s storePort) Shards() int { return 1 }
+
+func (s storePort) Commit(_ context.Context, writes []port.Write) []error {
+	errs := make([]error, len(writes))
+	iv, st := s.p.w.cur, s.p.w.store
+	for i := range writes {
+		wr := &writes[i]
+		errs[i] = iv.io(callCommit, wr.Record.ID, func(f Fault) error {
+			switch f {
+			case Throttle:
+				return port.ErrUnavailable
+			case TransactionConflict:
+				return port.ErrConflict
+			case ItemTooLarge:
+				return port.ErrTooLarge
+			}
+			err := st.write(wr)
+			switch {
+			case err != nil:
+				return err
+			case f == AppliedButError:
+				return errAnswer
+			case f == OwnAsCondition, f == TokenExpired:
+				if wr.Expected == 0 {
+					return port.ErrExists
+				}
+				return port.ErrConflict
+			}
+			return nil
+		})
+	}
+	return errs
+}
+
+var errAnswer = fmt.Errorf("the answer was lost on its way")
+
+func (s storePort) Load(_ context.Context, ids []string) ([]*port.Record, error) {
+	records := make([]*port.Record, len(ids))
+	err := s.p.w.cur.io(callLoad, ids[0], func(f Fault) error {
+		if f == Throttle {
+			return port.ErrUnavailable
+		}
+		for i, id := range ids {
+			if r := s.p.w.store.rows[id]; r != nil {
+				records[i] = r.record
+			}
+		}
+		return nil
+	})
+	return records, err
+}
+
+func (s storePort) LoadOrder(_ context.Context, id string) (*port.Order, error) {
+	var found *port.Order
+	err := s.p.w.cur.io(callLoadOrder, id, func(f Fault) error {
+		if f == Throttle {
+			return port.ErrUnavailable
+		}
+		if r := s.p.w.store.rows[id]; r != nil && r.order != nil {
+			found = r.order
+			return nil
+		}
+		return fmt.Errorf("order %s: %w", id, port.ErrNotFound)
+	})
+	return found, err
+}
+
+func (s storePort) Due(_ context.Context, bucket port.Bucket, _ int, before time.Time, after *port.Due, limit int) ([]port.Due, error) {
+	st := s.p.w.store
+	var found []port.Due
+	err := s.p.w.cur.io(callDue, "index", func(f Fault) error {
+		if f == Throttle {
+			return port.ErrUnavailable
+		}
+		found = st.due(bucket, before, after, limit)
+		switch f {
+		case MissingIndex:
+			found = found[:len(found)/2]
+		case StaleIndex, TerminalAsDue:
+			found = st.hallucinate(found, f, limit)
+		}
+		return nil
+	})
+	return found, err
+}
+
+// hallucinate adds rows that stood in the index before, or never.
+func (s *store) hallucinate(found []port.Due, f Fault, limit int) []port.Due {
+	for _, id := range s.ids {
+		r := s.rows[id]
+		there := slices.ContainsFunc(found, func(d port.Due) bool { return d.ID == id })
+		switch {
+		case there || len(found) == limit:
+		case f == StaleIndex && len(r.wasDue) > 0:
+			found = append(found, port.Due{ID: id, At: r.wasDue[len(r.wasDue)-1]})
+		case f == TerminalAsDue && r.task != nil && r.task.Terminal():
+			found = append(found, port.Due{ID: id, At: r.record.Created})
+		}
+	}
+	slices.SortFunc(found, compareDue)
+	return found
+}
+
+func (s storePort) List(context.Context, port.Query) (port.Page, error) {
+	return port.Page{}, fmt.Errorf("the simulated store lists nothing")
+}
+
+// Definition and PutDefinition keep compiled workflows; nothing goes wrong with them that a retry
+// would not mend at once.
+func (s *store) Definition(_ context.Context, hash string) ([]byte, error) {
+	if d, ok := s.defs[hash]; ok {
+		return d, nil
+	}
+	return nil, port.ErrNotFound
+}
+
+func (s *store) PutDefinition(_ context.Context, hash string, data []byte) error {
+	s.defs[hash] = data
+	return nil
+}
+
+// lease is who works on the index until when.
+type lease struct {
+	owner string
+	until time.Time
+}
+
+// leases keep Supervisors from doing the same work twice, mostly.
+type leases struct{ p *process }
+
+func (l leases) Acquire(_ context.Context, name, owner string, now time.Time, ttl time.Duration) (ours bool, err error) {
+	w := l.p.w
+	err = w.cur.io(callLease, name, func(f Fault) error {
+		if f == Throttle {
+			return port.ErrUnavailable
+		}
+		held, there := w.leases[name]
+		if ours = !there || held.owner == owner || !now.Before(held.until); ours {
+			w.leases[name] = lease{owner, now.Add(ttl)}
+		}
+		return nil
+	})
+	return ours, err
+}
+
+// ledger is the table of one agent (P31); all its instances share it.
+type ledger struct{ entries map[string]port.LedgerEntry }
+
+// ledgerPort is the ledger as one instance sees it.
+type ledgerPort struct {
+	p *process
+	l *ledger
+}
+
+func (l ledgerPort) Entry(_ context.Context, key string) (e port.LedgerEntry, err error) {
+	err = l.p.w.cur.io(callEntry, key, func(f Fault) error {
+		if f == Throttle {
+			return port.ErrUnavailable
+		}
+		e = l.l.entries[key]
+		e.Key = key
+		return nil
+	})
+	return e, err
+}
+
+func (l ledgerPort) Move(_ context.Context, e port.LedgerEntry) error {
+	return l.p.w.cur.io(callMove, e.Key, func(f Fault) error {
+		if f == Throttle {
+			return port.ErrUnavailable
+		}
+		if l.l.entries[e.Key].Version != e.Version {
+			return port.ErrConflict
+		}
+		e.Version++
+		l.l.entries[e.Key] = e
+		switch f {
+		case AppliedButError:
+			return errAnswer
+		case OwnAsCondition:
+			return port.ErrConflict
+		}
+		return nil
+	})
+}

@@ -1,0 +1,78 @@
+package simulate
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+)
+
+// Choice is one choice that was not the plain course.
+type Choice struct {
+	At    string `json:"at"` // site
+	Of    string `json:"of,omitempty"`
+	Nth   int    `json:"nth"`
+	Value int    `json:"value"`
+	What  string `json:"what,omitempty"` // for people; of a fault its name, which counts instead of the number
+}
+
+// Tape is a run as a list of the choices that matter; all others are the plain course. It outlives
+// changes of the code, which a seed does not.
+type Tape struct {
+	Schema    int             `json:"schema"` // 1
+	Note      string          `json:"note,omitempty"`
+	Workflow  json.RawMessage `json:"workflow,omitempty"` // the compiled definition
+	Services  Services        `json:"services,omitempty"`
+	Order     json.RawMessage `json:"order,omitempty"`     // the content of every order
+	Invariant string          `json:"invariant,omitempty"` // that it broke when it was recorded
+	Choices   []Choice        `json:"choices"`
+}
+
+// ReadTape reads a tape from a file.
+func ReadTape(file string) (*Tape, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("read the tape: %w", err)
+	}
+	t := &Tape{}
+	if err := json.Unmarshal(data, t); err != nil {
+		return nil, fmt.Errorf("the tape %s is not one: %w", file, err)
+	}
+	if t.Schema != 1 {
+		return nil, fmt.Errorf("the tape %s has schema %d; this program reads schema 1", file, t.Schema)
+	}
+	return t, nil
+}
+
+// Write writes the tape to a file.
+func (t *Tape) Write(file string) error {
+	data, err := json.MarshalIndent(t, "", " ")
+	if err != nil {
+		return fmt.Errorf("write the tape: %w", err)
+	}
+	return os.WriteFile(file, append(data, '\n'), 0o600)
+}
+
+// Player plays a tape's choices.
+type Player struct{ at map[Point]Choice }
+
+// NewPlayer gives the chooser of some choices.
+func NewPlayer(choices []Choice) *Player {
+	p := &Player{at: make(map[Point]Choice, len(choices))}
+	for _, c := range choices {
+		p.at[Point{c.At, c.Of, c.Nth}] = c
+	}
+	return p
+}
+
+// Choose looks the choice up.
+func (p *Player) Choose(at Point, n int, _ float64) int {
+	c, ok := p.at[at]
+	if !ok {
+		return 0
+	}
+	if i := slices.Index(actNames(at.Site), c.What); i >= 0 {
+		return min(i+1, n-1)
+	}
+	return min(c.Value, n-1)
+}

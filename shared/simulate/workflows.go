@@ -1,0 +1,113 @@
+package simulate
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/workflow"
+)
+
+// Drawn gives a small workflow that validation would accept, drawn by a seed: 1 to 4 steps of any
+// grade in any order, with retries, conditions, deadlines and a point of no return.
+func Drawn(seed uint64) *core.Definition {
+	d := &drawing{rand.New(rand.NewPCG(seed, 0xd4a3))} //nolint:gosec // not for secrets
+	return d.definition()
+}
+
+type drawing struct{ *rand.Rand }
+
+func (d *drawing) chance(n int) bool { return d.IntN(n) == 0 }
+
+func (d *drawing) definition() *core.Definition {
+	def := &core.Definition{
+		Name: "drawn", Agents: map[string]core.AgentDefinition{}, Grace: 5 * core.Second, TellAfter: 20 * core.Second, HopBudget: 4 + d.IntN(20),
+		Notify: []core.StatusKind{core.StatusReceived, core.StatusCompleted, core.StatusFailed, core.StatusUndone, core.StatusCancelled},
+	}
+	if d.chance(2) {
+		def.Notify = append(def.Notify, core.StatusStarted, core.StatusStepFinished)
+	}
+	n := 1 + d.IntN(4)
+	for i := range n {
+		def.Steps = append(def.Steps, d.step(i))
+		agent := core.AgentDefinition{QueueAllowance: core.Duration(2+d.IntN(20)) * core.Second, ClockSkew: core.Second}
+		if d.chance(4) {
+			agent.KeyRetention = 10 * core.Minute
+		}
+		def.Agents[def.Steps[i].Agent] = agent
+	}
+	if n > 1 && d.chance(3) {
+		d.noReturn(def)
+	}
+	if d.chance(4) {
+		def.Deadline, def.OnDeadline = core.Duration(20+d.IntN(60))*core.Second, core.OnFailureUndo
+		if d.chance(2) {
+			def.OnDeadline = core.OnFailureStop
+		}
+	}
+	if err := workflow.Seal(def); err != nil {
+		panic(fmt.Sprintf("simulate: a drawn workflow is not one: %v", err)) // its expressions are constants
+	}
+	return def
+}
+
+func (d *drawing) step(i int) core.StepDefinition {
+	name := string(rune('a' + i))
+	retry := core.Retry{MaxFailures: 1 + d.IntN(3), Backoff: core.Backoff{Initial: 2 * core.Second, Max: 10 * core.Second, Multiplier: 2, Jitter: 0.3}}
+	s := core.StepDefinition{
+		Name: name, Agent: name + "-agent", Operation: "do-" + name, Timeout: core.Duration(2+d.IntN(10)) * core.Second, MaxQueueTime: 5 * core.Minute,
+		Retry: retry, OnFailure: core.OnFailureUndo, Grade: []core.Grade{core.Fenced, core.Idempotent, core.Plain}[d.IntN(3)],
+	}
+	if d.chance(4) {
+		s.Retry.ExtendedRounds, s.Retry.ExtendedInterval = 1, 20*core.Second
+	}
+	if d.chance(4) {
+		s.OnFailure = core.OnFailureStop
+	}
+	if !d.chance(6) {
+		retry.MaxFailures = 1 + d.IntN(3)
+		s.Undo = &core.Undo{Operation: "undo-" + name, Timeout: s.Timeout, Retry: retry}
+	}
+	if d.chance(5) {
+		s.When = []string{"true", "false"}[d.IntN(2)]
+	}
+	if d.chance(3) { // then the order has to be read
+		s.Input = json.RawMessage(`{"for":"${ orderId }"}`)
+	}
+	for j := range i {
+		if d.chance(2) {
+			s.After = append(s.After, string(rune('a'+j)))
+		}
+	}
+	return s
+}
+
+// noReturn puts a point of no return where P22 permits it: it, and all that can run beside or after
+// it, stops; what comes after it has no undo.
+func (d *drawing) noReturn(def *core.Definition) {
+	at := d.IntN(len(def.Steps))
+	before := map[string]bool{}
+	for i := at; i >= 0; i-- {
+		if i == at || before[def.Steps[i].Name] {
+			for _, a := range def.Steps[i].After {
+				before[a] = true
+			}
+		}
+	}
+	behind := map[string]bool{def.Steps[at].Name: true}
+	for i := range def.Steps {
+		s := &def.Steps[i]
+		if !before[s.Name] {
+			s.OnFailure = core.OnFailureStop
+		}
+		if i > at && slices.ContainsFunc(s.After, func(a string) bool { return behind[a] }) {
+			behind[s.Name] = true
+		}
+		if behind[s.Name] {
+			s.Undo = nil
+		}
+	}
+	def.Steps[at].PointOfNoReturn, def.Steps[at].When = true, ""
+}

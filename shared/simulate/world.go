@@ -1,0 +1,275 @@
+package simulate
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+// start is when every simulation begins, in Unix milliseconds.
+var start = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC).UnixMilli()
+
+// Times of the simulated deployment, in milliseconds.
+const (
+	visibility = 30_000
+	tick       = 10_000
+	day        = 86_400_000
+	maxReceive = 8
+)
+
+// Scenario is what is run.
+type Scenario struct {
+	Definition *core.Definition
+	Services   Services        // by agent; an agent without an entry offers what the workflow says
+	Order      json.RawMessage // content of every order; nil: {}
+	Only       []Fault         // the faults that may happen; nil: all
+	Orders     int             // most orders of a run; 0: 4
+	// Base sets a scene: a plain course other than "all goes well".
+	Base func(p Point) int
+
+	later *core.Definition
+}
+
+// Prepare does once what every run of the scenario needs.
+func (sc *Scenario) Prepare() { sc.newer() }
+
+// World is one run.
+type World struct {
+	sc      Scenario
+	chooser Chooser
+	def     *core.Definition
+	newer   *core.Definition // the same workflow, deployed later
+
+	now         int64
+	heap        heap
+	cur         *invocation
+	corpses     []*invocation
+	invocations int
+	steps       int
+
+	store    *store
+	queues   map[string]*queue
+	names    []string // of the queues, in a fixed order
+	procs    []*process
+	services map[string]*service
+	agents   []string
+	ledgers  map[string]*ledger
+	orders   []*order
+	byID     map[string]*order
+	embedded bool
+	healing  bool
+	sweepAt  int64 // of the next sweep that is planned; 0: none
+	leases   map[string]lease
+
+	rate    float64
+	enabled [faultCount]bool
+	often   *[callCount]float64
+	nth     map[Point]int
+	choices []Choice
+	points  []Seen // where a choice was to be made, when they are asked for
+	listing bool
+	hashing bool
+
+	Stats
+	checks    checks
+	violation *Violation
+	story     []Line
+	telling   bool
+	hash      uint64
+}
+
+// Seen is a choice that was to be made, and among how many.
+type Seen struct {
+	Point
+	N     int
+	State uint64 // of the world, with Options.States
+}
+
+// Stats counts what a run did.
+type Stats struct {
+	Orders  int
+	Steps   int // events
+	Commits int
+	Hits    [faultCount]int
+	Cells   map[Cell]int
+	Ends    map[core.State]int
+}
+
+// Cell is one place where one thing can go wrong.
+type Cell struct{ Site, Act string }
+
+// Violation is a broken invariant.
+type Violation struct {
+	Invariant string
+	Text      string
+	At        int64 // milliseconds since the start
+}
+
+func (v *Violation) String() string { return fmt.Sprintf("%s: %s", v.Invariant, v.Text) }
+
+// Result is what came of a run.
+type Result struct {
+	Stats
+	Violation *Violation
+	Hash      uint64 // of the trace: equal for equal runs
+	Choices   []Choice
+	Points    []Seen // with Options.Points
+	Story     []Line // with Options.Story
+	Checks    map[string]int
+}
+
+// Options of a run.
+type Options struct {
+	Story  bool // tell what happens, for people
+	Points bool // list all choices
+	States bool // with a hash of the world at each
+}
+
+// Run simulates the scenario with the choices given.
+func Run(sc Scenario, c Chooser, o Options) Result {
+	w := newWorld(sc, c)
+	w.telling, w.listing, w.hashing = o.Story, o.Points, o.States
+	w.setUp()
+	w.play()
+	w.Stats.Steps = w.steps
+	return Result{Stats: w.Stats, Violation: w.violation, Hash: w.hash, Choices: w.choices, Points: w.points, Story: w.story, Checks: w.checks.counted()}
+}
+
+// choose makes a choice and remembers it where it is not the plain course.
+func (w *World) choose(site, subject string, n int, odds float64) int {
+	if n < 2 {
+		return 0
+	}
+	p := Point{Site: site, Subject: subject}
+	w.nth[p]++
+	p.Nth = w.nth[p] // the key of nth has none
+	v := w.chooser.Choose(p, n, odds)
+	if v == 0 && w.sc.Base != nil {
+		v = min(w.sc.Base(p), n-1)
+	}
+	if w.listing {
+		seen := Seen{Point: p, N: n}
+		if w.hashing {
+			seen.State = w.state()
+		}
+		w.points = append(w.points, seen)
+	}
+	if v > 0 {
+		w.choices = append(w.choices, Choice{At: site, Of: subject, Nth: p.Nth, Value: v})
+	}
+	return v
+}
+
+// strike chooses what goes wrong at a call, mostly nothing.
+func (w *World) strike(r role, c call, subject string) act {
+	if w.healing {
+		return act{}
+	}
+	acts, site := actsAt[c], sites[r][c]
+	v := w.choose(site, subject, len(acts)+1, min(0.5, w.rate*w.often[c]))
+	if v == 0 {
+		return act{}
+	}
+	a := acts[v-1]
+	last := &w.choices[len(w.choices)-1]
+	if !w.enabled[a.fault] || !w.possible(r, c, a) {
+		w.choices = w.choices[:len(w.choices)-1]
+		return act{}
+	}
+	last.What = a.String()
+	w.Hits[a.fault]++
+	w.Cells[Cell{site, a.String()}]++
+	return a
+}
+
+// latency is how long one half of a call takes.
+func (w *World) latency(c call, subject string) int64 {
+	if w.healing {
+		return 1
+	}
+	return 1 + delays[w.choose("latency", subject, len(delays), 0.15)]
+}
+
+// spread is a number below n; 0 is the plain course.
+func (w *World) spread(site, subject string, n int64) int64 {
+	const grid = 16
+	return int64(w.choose(site, subject, grid, 0.9)) * n / grid
+}
+
+func (w *World) at(t int64, do func()) {
+	w.heap.push(event{at: max(t, w.now), do: do})
+}
+
+func (w *World) after(d int64, do func()) { w.at(w.now+d, do) }
+
+// Bounds of a run.
+const (
+	maxSteps  = 200_000
+	faultTime = 30 * 60_000 // faults happen until then
+	maxTime   = 400 * day
+)
+
+// play lets everything happen: first with faults, then without until all is at its end.
+func (w *World) play() {
+	for w.violation == nil {
+		if len(w.heap.events) == 0 {
+			if !w.healing {
+				w.heal()
+				continue
+			}
+			if !w.restless() {
+				break
+			}
+		}
+		if w.steps++; w.steps > maxSteps || w.now > maxTime {
+			w.violate("5", "after %d events and %s without faults there are orders without an end: %s", w.steps, time.Duration(w.now)*time.Millisecond, w.unended())
+			break
+		}
+		e := w.heap.pop()
+		w.now = max(w.now, e.at)
+		if !w.healing && w.now > faultTime {
+			w.heal()
+		}
+		switch {
+		case e.iv == nil:
+			e.do()
+		case !e.iv.dead:
+			w.resume(e.iv)
+		}
+		w.bury()
+		w.check()
+	}
+	for _, p := range w.procs {
+		for _, iv := range p.running {
+			iv.dead = true
+			w.corpses = append(w.corpses, iv)
+		}
+	}
+	w.bury()
+	if w.violation == nil {
+		w.audit()
+	}
+}
+
+// heal ends the faults.
+func (w *World) heal() {
+	w.healing = true
+	w.tell("world", "", "the faults are over")
+	w.operate()
+}
+
+// note adds to the trace's hash.
+func (w *World) note(c call, subject string, p *process, f Fault) {
+	const prime = 1099511628211
+	h := w.hash ^ uint64(w.now) //nolint:gosec // a hash
+	h = (h*prime ^ uint64(c)<<8 ^ uint64(f)) * prime
+	for i := 0; i < len(subject); i++ {
+		h = (h ^ uint64(subject[i])) * prime
+	}
+	for i := 0; i < len(p.name); i++ {
+		h = (h ^ uint64(p.name[i])) * prime
+	}
+	w.hash = h
+}

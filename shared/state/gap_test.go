@@ -1,0 +1,64 @@
+package state_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/memory"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/state"
+)
+
+// overtaken lets others commit between a write and its answer.
+type overtaken struct {
+	*memory.Store
+	after func()
+	asked int
+}
+
+func (s *overtaken) Commit(ctx context.Context, writes []port.Write) []error {
+	s.asked += len(writes)
+	errs := s.Store.Commit(ctx, writes)
+	if f := s.after; f != nil {
+		s.after = nil
+		f()
+	}
+	return errs
+}
+
+// P8: a commit whose answer comes after that of a newer one puts nothing old into the cache, also
+// where the newer one, an end, was let go.
+func TestOvertakenCommitLeavesNothing(t *testing.T) {
+	under := &overtaken{Store: memory.NewStore(1)}
+	s := state.New(state.Config{Store: under, Definitions: memory.NewDefinitions(), CacheTasks: 10})
+	create(t, s, "o-1")
+	end := task("o-1", 3)
+	end.ProcessState, end.Due = core.Processed, 0
+	under.after = func() {
+		if err := s.Commit(ctx, []state.Change{{Task: end}})[0]; err != nil {
+			t.Error(err)
+		}
+	}
+	if err := s.Commit(ctx, []state.Change{{Task: task("o-1", 2)}})[0]; err != nil {
+		t.Fatal(err)
+	}
+	if got := load(t, s, "o-1"); got.Version != 3 {
+		t.Errorf("version %d, the store has 3", got.Version)
+	}
+}
+
+// P28: a document that is too large is not even sent to the store.
+func TestDocumentTooLargeStaysHere(t *testing.T) {
+	under := &overtaken{Store: memory.NewStore(1)}
+	s := state.New(state.Config{Store: under, Definitions: memory.NewDefinitions()})
+	create(t, s, "o-1")
+	huge := task("o-1", 2)
+	huge.Output = json.RawMessage(`"` + strings.Repeat("x", port.MaxDocument) + `"`)
+	if err := s.Commit(ctx, []state.Change{{Task: huge}})[0]; !errors.Is(err, port.ErrTooLarge) || under.asked != 1 {
+		t.Errorf("%v, %d writes", err, under.asked)
+	}
+}
