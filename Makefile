@@ -114,3 +114,20 @@ test-infra: need-node ## Test the templates (needs Node)
 .PHONY: lambda-size
 lambda-size: ## Build the functions, and measure size, start and memory
 	$(GO) run ./infra/measure
+
+# The app in an emulator on this machine; docs/localstack.md. Nothing listens but on 127.0.0.1.
+.PHONY: local-up
+local-up: ## Start LocalStack: in Docker where an engine answers, as a process otherwise
+	@localstack/start.sh
+
+.PHONY: local-deploy
+local-deploy: need-node ## Deploy the app into LocalStack (after local-up)
+	$(GO) run ./localstack/deploy -endpoint http://127.0.0.1:$(or $(LOCALSTACK_PORT),4566) $(ARGS)
+
+.PHONY: local-down
+local-down: ## Stop LocalStack, and MiniStack
+	@localstack/stop.sh
+
+.PHONY: integration
+integration: ## Test the deployed stack on LocalStack; BACKEND=ministack: with IAM enforced
+	@GO="$(GO)" BACKEND="$(BACKEND)" ARGS="$(ARGS)" localstack/integration.sh

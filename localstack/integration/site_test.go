@@ -70,6 +70,9 @@ func deploy(ctx context.Context, endpoint, backend string) (*site, error) {
 		s.proxy = newProxy(endpoint)
 		s.proxy.putBetween(s.assembly.Template)
 	}
+	if backend == ministack {
+		spellOut(s.assembly.Template)
+	}
 	began = time.Now()
 	if s.outputs, err = stack.Deploy(ctx, c, s.assembly); err != nil {
 		return nil, errors.Join(err, s.close())
@@ -81,14 +84,14 @@ func deploy(ctx context.Context, endpoint, backend string) (*site, error) {
 	return s, nil
 }
 
-// synthesise runs the CDK app with the example's workflow and two of the test's own.
+// synthesise runs the CDK app with the example's workflow and the test's own.
 func (s *site) synthesise(ctx context.Context) error {
 	agents := filepath.Join(s.dir, "agents.yaml")
 	if err := os.WriteFile(agents, []byte(s.remote.agentsFile()), 0o600); err != nil {
 		return err
 	}
 	workflows := []string{"../workflows/order.yaml"}
-	for name, text := range map[string]string{"stopping.yaml": stopping, "thirty.yaml": thirty()} {
+	for name, text := range map[string]string{"stopping.yaml": stopping, "thirty.yaml": chain("thirty", links, "undo"), "tight.yaml": chain("tight", tightBudget+2, "stop")} {
 		path := filepath.Join(s.dir, name)
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			return err
@@ -102,7 +105,10 @@ func (s *site) synthesise(ctx context.Context) error {
 	name := "it-" + strconv.FormatInt(time.Now().UnixMilli(), 36)
 	var err error
 	s.assembly, err = stack.Synthesise(ctx, filepath.Join("..", ".."), filepath.Join(s.dir, "cdk.out"), name, settings)
-	return err
+	if err != nil {
+		return err
+	}
+	return tighten(s.assembly.Dir)
 }
 
 func (s *site) shorten() {

@@ -1,7 +1,11 @@
 package integration
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 )
 
@@ -26,16 +30,46 @@ steps:
 // function (rule 1).
 const links = 30
 
-// thirty is a chain of steps, one after the other.
-func thirty() string {
+// chain is a workflow of steps, one after the other.
+func chain(name string, links int, onFailure string) string {
 	var b strings.Builder
-	b.WriteString("workflow: thirty\ngrace: 2s\ntellAfter: 2s\nagents:\n  inventory: {queueAllowance: 5s, clockSkew: 100ms}\nsteps:\n")
+	fmt.Fprintf(&b, "workflow: %s\ngrace: 2s\ntellAfter: 2s\nagents:\n  inventory: {queueAllowance: 5s, clockSkew: 100ms}\nsteps:\n", name)
 	for n := 1; n <= links; n++ {
 		fmt.Fprintf(&b, "  link-%d:\n    agent: inventory\n    operation: forge\n", n)
 		if n > 1 {
 			fmt.Fprintf(&b, "    after: [link-%d]\n", n-1)
 		}
-		b.WriteString("    timeout: 2s\n    retry: {maxFailures: 4, backoff: {initial: 50ms, max: 100ms}}\n    onFailure: undo\n    undo: none\n    grade: idempotent\n")
+		fmt.Fprintf(&b, "    timeout: 2s\n    retry: {maxFailures: 4, backoff: {initial: 50ms, max: 100ms}}\n    onFailure: %s\n    undo: none\n    grade: idempotent\n", onFailure)
 	}
 	return b.String()
+}
+
+// tightBudget is the hop budget of the workflow "tight", which has more steps than that. A compiled
+// definition has a budget that its own retries cannot use up, so this one is lowered by hand.
+const tightBudget = 3
+
+// tighten lowers the budget in what the Scheduler is deployed with.
+func tighten(assembly string) error {
+	files, err := filepath.Glob(filepath.Join(assembly, "asset.*", "workflows", "tight.json"))
+	if err == nil && len(files) == 0 {
+		err = errors.New("no function has the compiled workflow tight.json")
+	}
+	for _, file := range files {
+		var definition map[string]any
+		data, errRead := os.ReadFile(file)
+		if err = errors.Join(err, errRead); err != nil {
+			return err
+		}
+		if err = json.Unmarshal(data, &definition); err != nil {
+			return err
+		}
+		definition["hopBudget"] = tightBudget
+		if data, err = json.Marshal(definition); err != nil {
+			return err
+		}
+		if err = os.WriteFile(file, data, 0o600); err != nil {
+			return err
+		}
+	}
+	return err
 }

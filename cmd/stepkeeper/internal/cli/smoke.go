@@ -211,7 +211,11 @@ func (s *smoke) one(ctx context.Context, i int) {
 	defer s.mu.Unlock()
 	if err != nil {
 		s.report.Open++
-		s.problem(i, "no end: "+err.Error())
+		what := "no end: " + err.Error()
+		if errors.Is(err, context.DeadlineExceeded) {
+			what = "no end within " + s.within.String()
+		}
+		s.problem(i, what)
 		return
 	}
 	s.report.Ends[task.State]++
@@ -306,8 +310,12 @@ func (s *smoke) show() {
 		ends = append(ends, fmt.Sprintf("%d without an end", r.Open))
 	}
 	fmt.Fprintf(out, "%d orders (%s-…): %s\n", r.Orders, r.Prefix, strings.Join(ends, ", "))
-	fmt.Fprintf(out, "submitted in %.2f s, all ended after %.2f s; one order took %.2f s (median), %.2f s (95 %%), %.2f s (longest)\n",
-		r.Submit, r.Total, r.TookP50, r.TookP95, r.TookMax)
+	until := "all ended"
+	if r.Open > 0 {
+		until = "given up"
+	}
+	fmt.Fprintf(out, "submitted in %.2f s, %s after %.2f s; one order took %.2f s (median), %.2f s (95 %%), %.2f s (longest)\n",
+		r.Submit, until, r.Total, r.TookP50, r.TookP95, r.TookMax)
 	fmt.Fprintf(out, "%d claims of steps, %d failed or timed out\n", r.Attempts, r.Failures)
 	if len(r.Problems) == 0 {
 		fmt.Fprintf(out, "audit: %s\n", style.Good("nothing found"))

@@ -24,7 +24,7 @@ func TestSmoke(t *testing.T) {
 		t.Errorf("%v", d)
 	}
 	run("--orders", "1", "--order", write(t, "never.json", `{"end":"never"}`), "--within", "300ms").
-		want(t, failure.General, "1 without an end", "audit: 1 problems")
+		want(t, failure.General, "no end within 300ms", "1 without an end", "given up after", "audit: 1 problems")
 	run("--orders", "0").want(t, failure.Usage, "out of range")
 	run("--within", "0s").want(t, failure.Usage, "no time to wait")
 	run("--workflow", "booking").want(t, failure.Usage, "add --order FILE")

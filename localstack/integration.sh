@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# `make integration`: bring up an emulator unless it runs already, deploy the app into it, test, and stop what was started.
+#
+# BACKEND   localstack (default) or ministack, which enforces IAM
+# KEEP=1    leaves the emulator running
+# ARGS      for go test: ARGS="-run TestPoison -v"
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+cd "$here/.."
+
+say() { echo "integration: $*" >&2; }
+began=$SECONDS
+for tool in go node; do
+	command -v "$tool" >/dev/null || {
+		say "$tool is missing. Install Go (the version in go.mod) and Node 20 or later"
+		exit 1
+	}
+done
+
+BACKEND=${BACKEND:-localstack}
+case $BACKEND in
+localstack)
+	endpoint=http://127.0.0.1:${LOCALSTACK_PORT:-4566}
+	health=$endpoint/_localstack/health
+	start=("$here/start.sh")
+	;;
+ministack)
+	endpoint=https://127.0.0.1:${MINISTACK_PORT:-4577}
+	health=$endpoint/_ministack/health
+	start=("$here/ministack/start.sh")
+	export AWS_CA_BUNDLE=${STATE:-$here/.state/ministack}/tmp/ministack-tls/server.crt
+	;;
+*)
+	say "BACKEND is '$BACKEND'; localstack or ministack is meant"
+	exit 1
+	;;
+esac
+
+if curl -fsS ${AWS_CA_BUNDLE:+--cacert "$AWS_CA_BUNDLE"} "$health" >/dev/null 2>&1; then
+	say "uses the $BACKEND that answers at $endpoint"
+else
+	"${start[@]}"
+	[[ -n ${KEEP:-} ]] || trap '"$here/stop.sh" "$BACKEND"' EXIT
+fi
+say "the emulator was there after $((SECONDS - began)) s; tests against $endpoint"
+
+# The user's own AWS settings must neither be used nor reach what is tested.
+for name in $(compgen -e AWS_ || true); do [[ $name == AWS_CA_BUNDLE ]] || unset "$name"; done
+export STEPKEEPER_INTEGRATION=$endpoint STEPKEEPER_BACKEND=$BACKEND AWS_EC2_METADATA_DISABLED=true
+export AWS_REGION=eu-central-1 AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test # both emulators' own administrator
+# shellcheck disable=SC2086 # ARGS are several words
+"${GO:-go}" test -count=1 -timeout 20m ./localstack/integration ${ARGS:-}
+say "passed in $((SECONDS - began)) s"
