@@ -18,7 +18,7 @@ import (
 type shop struct {
 	ignoresKeys, keysRace, countsAnew        bool // do
 	noFence, undoesNothing, undoTwice        bool // undo
-	failsOnNothing, needsOutput, undoIsNoop  bool
+	failsOnNothing, undoIsNoop               bool
 	ignoresTime, remembersRefusals, liesNone bool
 
 	mu       sync.Mutex

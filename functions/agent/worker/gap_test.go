@@ -3,6 +3,7 @@ package worker_test
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,13 +17,13 @@ import (
 // P25: an environment that was frozen in the wait before an own retry wakes up too late for it.
 func TestFrozenBetweenTwoTries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		asleep := time.Duration(0)
-		clock := port.ClockFunc(func() time.Time { return time.Now().Add(asleep) })
+		var asleep atomic.Int64
+		clock := port.ClockFunc(func() time.Time { return time.Now().Add(time.Duration(asleep.Load())) })
 		calls := 0
 		b := newBench(t, clock, worker.Config{Retry: worker.Retry{Tries: 3, Initial: time.Second, Max: time.Second, Jitter: -1},
 			Operations: charge(func(context.Context, worker.Call) (any, error) {
 				calls++
-				time.AfterFunc(500*time.Millisecond, func() { asleep = time.Hour })
+				time.AfterFunc(500*time.Millisecond, func() { asleep.Store(int64(time.Hour)) })
 				return nil, errors.New("reset")
 			})})
 		v := b.worker.Handle(context.Background(), delivery(request(time.Now())))

@@ -51,7 +51,7 @@ func run(ctx context.Context, root, only, by, file string) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(folder)
+	defer func() { _ = os.RemoveAll(folder) }() // a temporary folder; the system removes what is left
 	all := chosen(only, by)
 	gate := mutants.Gate{Root: root, Folder: folder, Workers: runtime.NumCPU(), Log: func(format string, args ...any) {
 		fmt.Printf(format+"\n", args...)

@@ -1,0 +1,68 @@
+package mutants_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stepkeeper/stepkeeper/internal/mutants"
+)
+
+const (
+	adder     = "package state\n\nfunc add(a, b int) int { return a + b }\n"
+	adderTest = "package state\n\nimport \"testing\"\n\nfunc TestAdd(t *testing.T) {\n\tif add(2, 2) != 4 {\n\t\tt.Error(\"wrong\")\n\t}\n}\n"
+)
+
+// module is one with a package that has a killer.
+func module(t *testing.T, test string) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, "shared", "state"), 0o750); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, "go.mod"), "module sample\n\ngo 1.26\n")
+	write(t, filepath.Join(dir, "shared", "state", "add.go"), adder)
+	write(t, filepath.Join(dir, "shared", "state", "add_test.go"), test)
+	return dir
+}
+
+func TestGate(t *testing.T) {
+	of := func(name, put, why string) mutants.Mutant {
+		return mutants.Mutant{Name: name, File: "shared/state/add.go", Func: "add", Old: "a + b", New: put, Equivalent: why, Killers: []string{"state"}}
+	}
+	gate := mutants.Gate{Root: module(t, adderTest), Folder: t.TempDir(), Workers: 2, Log: t.Logf}
+	results, err := gate.Run(context.Background(), []mutants.Mutant{
+		of("P1-killed", "a - b", ""), of("P1-survivor", "a * b", ""), of("P1-equivalent", "b + a", "addition commutes"),
+		of("P1-argued-wrongly", "a", "b is always 0"), of("P1-panic", "a / (b - 2)", ""),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []struct {
+		by    string
+		wrong bool
+	}{{"state", false}, {"", true}, {"", false}, {"state", true}, {"state", false}} {
+		if r := results[i]; r.By != want.by || r.Wrong() != want.wrong {
+			t.Errorf("%+v, want %+v", r, want)
+		}
+	}
+	if results[0].Test != "TestAdd" {
+		t.Errorf("killed by %q", results[0].Test)
+	}
+}
+
+// Tests that fail by themselves say nothing of mutants, nor does code that does not compile.
+func TestGateThatProvesNothing(t *testing.T) {
+	m := mutants.Mutant{Name: "P1-x", File: "shared/state/add.go", Func: "add", Old: "a + b", New: "a - b", Killers: []string{"state"}}
+	gate := mutants.Gate{Root: module(t, strings.Replace(adderTest, "!= 4", "!= 5", 1)), Folder: t.TempDir(), Log: t.Logf}
+	if _, err := gate.Run(context.Background(), []mutants.Mutant{m}); err == nil || !strings.Contains(err.Error(), "fails without a mutant, at TestAdd") {
+		t.Errorf("%v", err)
+	}
+	m.New = "nothing"
+	gate = mutants.Gate{Root: module(t, adderTest), Folder: t.TempDir(), Log: t.Logf}
+	if _, err := gate.Run(context.Background(), []mutants.Mutant{m}); err == nil || !strings.Contains(err.Error(), "undefined: nothing") {
+		t.Errorf("%v", err)
+	}
+}
