@@ -53,7 +53,7 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	// LocalStack never fires EventBridge Scheduler (rule 24), and there is nothing to keep.
 	settings := map[string]string{"rule": "true", "keep": "false", "sweep": "5s"}
 	for key, value := range map[string]string{"agents": *agents, "workflows": *workflows} {

@@ -14,11 +14,11 @@ var agentNames = []string{"inventory", "notification", "payment", "shipping"}
 
 // call is one call of the deployed HTTP agent.
 type call struct {
-	agent, name    string // of the operation
-	operation      string // do or undo
-	task, step     string
-	key            string
-	attempt, trace string
+	agent, name string // of the operation
+	operation   string // do or undo
+	task, step  string
+	key         string
+	attempt     string
 }
 
 // answer says what a service answers to the n-th call, from 1, of a step.

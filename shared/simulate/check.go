@@ -20,7 +20,6 @@ type history struct {
 	cancels  map[int]bool      // runs whose Cancel was refused
 	dirty    bool              // its effects have changed since the last look
 	writes   int
-	queued   map[string]core.Duration
 }
 
 func newHistory() history {

@@ -142,7 +142,7 @@ func (w *World) landLater(s *service, c worker.Call, d int64) {
 	w.after(d, func() {
 		s.pending--
 		w.tell("service", "", "a call that nobody waits for lands: "+string(c.Operation)+" "+c.Key)
-		w.effect(s, c)
+		_ = w.effect(s, c) // nobody hears of it
 	})
 }
 

@@ -12,11 +12,10 @@ import (
 
 // store is the simulated state store: one shard, strongly consistent, its index a hint.
 type store struct {
-	w     *World
-	rows  map[string]*row
-	ids   []string // in the order of their making
-	defs  map[string][]byte
-	forms map[string]*core.Definition
+	w    *World
+	rows map[string]*row
+	ids  []string // in the order of their making
+	defs map[string][]byte
 }
 
 // row is what the store holds of one order.

@@ -32,11 +32,6 @@ func (w *World) tell(from, to, text string) {
 	}
 }
 
-func statusOf(m port.Message) *message.Status {
-	s, _ := m.Value.(*message.Status)
-	return s
-}
-
 // aboutOrder is the order that a message is about, "" where nobody can tell.
 func aboutOrder(m port.Message) string {
 	switch v := m.Value.(type) {
