@@ -166,7 +166,7 @@ func TestProps(t *testing.T) {
 		text := fmt.Sprint(recover())
 		for _, want := range []string{
 			"Shards is 5000", "SweepInterval is 45s", "TaskTTL is 1m0s", "Workflows names no file", "Tuning.MaxReceives is 2",
-			"Tuning.Intake.Batch is 11", "Tuning.Replies.MaxConcurrency is 1", `agent "Pay": the name must be`, "exactly one of HTTP, Folder, Function and External must be set, not 2",
+			"Tuning.Intake.Batch is 11", "Tuning.Replies.MaxConcurrency is 1", `agent "Pay": the name must be`, `agent "supervisor": that name is the engine's own`, "exactly one of HTTP, Folder, Function and External must be set, not 2",
 			"exactly one of HTTP, Folder, Function and External must be set, not 0", "Timeout is 1s", "Memory is 64", "secret TOKEN must be made with",
 			"Replicas[0]", `ReplyTo "control"`,
 		} {
@@ -179,8 +179,9 @@ func TestProps(t *testing.T) {
 		Shards: 5000, SweepInterval: 45 * time.Second, TaskTTL: time.Minute, Replicas: []infra.Replica{{Region: "eu-west-1", KeyARN: "arn"}},
 		Tuning: infra.Tuning{MaxReceives: 2, Intake: infra.Mapping{Batch: 11}, Replies: infra.Mapping{MaxConcurrency: 1}},
 		Agents: map[string]infra.Agent{
-			"Pay":  {HTTP: "a.yaml", External: true},
-			"mail": {Timeout: time.Second, Memory: 64, Secrets: map[string]infra.Secret{"TOKEN": {}}},
+			"Pay":        {HTTP: "a.yaml", External: true},
+			"supervisor": {External: true},
+			"mail":       {Timeout: time.Second, Memory: 64, Secrets: map[string]infra.Secret{"TOKEN": {}}},
 		},
 		ReplyTo: map[string]awssqs.IQueue{"control": nil},
 	})

@@ -129,6 +129,9 @@ func (c *checker) agent(name string, a *Agent) {
 	if !agentName.MatchString(name) {
 		c.wrong("%s: the name must be small letters, digits and -, at most 40, a letter first", what)
 	}
+	if name == "scheduler" || name == "supervisor" { // their functions and alarms bear these names
+		c.wrong("%s: that name is the engine's own; call the agent otherwise", what)
+	}
 	kinds := 0
 	for _, set := range []bool{a.HTTP != "", a.Folder != "", a.Function != nil, a.External} {
 		if set {

@@ -30,7 +30,7 @@ var ofAdapters = []Mutant{
 	{Name: "P31-memory-ledger-keeps-the-version", File: memoryLedger, Func: "Ledger.Move", Old: "e.Version++", New: ""},
 	{Name: "P16-memory-lease-of-anybody", File: memoryLeases, Func: "Leases.Acquire", Old: "now.Before(h.until)", New: "false"},
 	{Name: "P16-memory-lease-for-ever", File: memoryLeases, Func: "Leases.Acquire", Old: " && now.Before(h.until)", New: ""},
-	{Name: "I19-memory-old-receipt-deletes", File: memoryQueue, Func: "Queue.Delete", Old: "case e.received != received:", New: "case false:"},
+	{Name: "I19-memory-old-receipt-deletes", File: memoryQueue, Func: "Queue.Delete", Old: "case e.received != received:", New: "case received < 0:"},
 	{Name: "I19-memory-dead-letter-is-lost", File: memoryQueue, Func: "Queue.settle", Old: "q.dead.inherit(b.message, b.sent)", New: ""},
 	{Name: "I19-memory-taken-is-gone", File: memoryQueue, Func: "Queue.promote", Old: "q.stand(slot, e)", New: "if e.received > 0 { q.slab.release(slot) } else { q.stand(slot, e) }"},
 	{Name: "P9a-memory-delay-is-ignored", File: memoryQueue, Func: "Queue.Send", Old: "now.Add(messages[i].Delay)", New: "now"},
