@@ -95,12 +95,14 @@ func Check(t testing.TB, workflow string, options ...Option) *Report {
 func CheckDefinition(t testing.TB, def *core.Definition, options ...Option) *Report {
 	t.Helper()
 	c := &check{scenario: simulate.Scenario{Definition: def}, corpus: filepath.Join("testdata", "simulate")}
-	c.search.Seeds = 1000
-	if testing.Short() {
-		c.search.Seeds = 100
-	}
 	for _, set := range options {
 		set(c)
+	}
+	if c.search.Seeds == 0 {
+		c.search.Seeds = 1000
+		if testing.Short() && c.wanted == "" { // what has to be found needs its seeds
+			c.search.Seeds = 100
+		}
 	}
 	c.replay(t)
 	r := simulate.Find(c.scenario, c.search)
