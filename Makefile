@@ -50,6 +50,14 @@ demo: build ## The main job: 1,000 orders, failing services, SIGKILL, audit
 bench: build ## Measure; prints the figures and writes bench.json
 	$(GO) run ./bench --out bench.json --binary $(BIN)/stepkeeper
 
+.PHONY: simulate-report
+simulate-report: ## The simulator's gate of every change; writes simulate-report.json
+	$(GO) run ./shared/simulate/report
+
+.PHONY: simulate-nightly
+simulate-nightly: ## The same, deeper: pairs of faults, a million seeds, three faults on a path
+	$(GO) run ./shared/simulate/report --seeds 1000000 --pairs 3000 --faults 3 --explore 2h
+
 .PHONY: lint
 lint: ## Lint with the pinned golangci-lint
 	$(GO) vet ./...
@@ -61,4 +69,4 @@ fmt: ## Format the code
 
 .PHONY: clean
 clean: ## Remove what the targets above have made
-	rm -rf $(BIN) bench.json mutants.json demo-report.json coverage.out
+	rm -rf $(BIN) bench.json mutants.json demo-report.json simulate-report.json coverage.out
