@@ -58,6 +58,14 @@ bench: build ## Measure; prints the figures and writes bench.json
 cost: ## Measure what an order consumes on AWS, and what that costs (needs npm and a JDK)
 	shared/dynamo/dynamotest/local.sh $(GO) run ./bench/cost --out shared/cost/units.json
 
+.PHONY: simulate-report
+simulate-report: ## The simulator's gate of every change; writes simulate-report.json
+	$(GO) run ./shared/simulate/report
+
+.PHONY: simulate-nightly
+simulate-nightly: ## The same, deeper: pairs of faults, a million seeds, three faults on a path
+	$(GO) run ./shared/simulate/report --seeds 1000000 --pairs 3000 --faults 3 --explore 2h
+
 .PHONY: lint
 lint: ## Lint with the pinned golangci-lint
 	$(GO) vet ./...
@@ -69,7 +77,7 @@ fmt: ## Format the code
 
 .PHONY: clean
 clean: ## Remove what the targets above have made
-	rm -rf $(BIN) bench.json mutants.json demo-report.json coverage.out
+	rm -rf $(BIN) bench.json mutants.json simulate-report.json demo-report.json coverage.out
 
 # The app on AWS. ARGS goes to the CDK: make deploy ARGS="-c stack=Shop -c email=ops@example.com";
 # infra/app/main.go lists what there is. Paths in it are from the folder infra.

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
@@ -17,10 +18,28 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
 
-var (
-	ctx   = context.Background()
-	quiet = slog.New(slog.DiscardHandler)
-)
+var ctx = context.Background()
+
+// ear listens to what the actors log: a handler that panics has a fault, whatever it did about it.
+type ear struct{ w *World }
+
+func (e ear) Enabled(_ context.Context, l slog.Level) bool { return l >= slog.LevelError }
+
+func (e ear) Handle(_ context.Context, r slog.Record) error {
+	e.w.checks.did("bug")
+	if strings.Contains(r.Message, "panicked") {
+		text := r.Message
+		r.Attrs(func(a slog.Attr) bool {
+			text += " " + a.String()
+			return true
+		})
+		e.w.violate("bug", "%s", text)
+	}
+	return nil
+}
+
+func (e ear) WithAttrs([]slog.Attr) slog.Handler { return e }
+func (e ear) WithGroup(string) slog.Handler      { return e }
 
 func newWorld(sc Scenario, c Chooser) *World {
 	w := &World{
@@ -53,6 +72,10 @@ func (w *World) setUp() {
 	for _, a := range w.agents {
 		w.open(port.Requests(a), 1)
 		w.ledgers[a] = &ledger{entries: map[string]port.LedgerEntry{}}
+	}
+	w.capacity = port.MaxBatch
+	if w.choose("world", "capacity", 2, 0.3) == 1 {
+		w.capacity = 1
 	}
 	for i := 1; i <= instances; i++ {
 		w.process("scheduler-"+strconv.Itoa(i), aScheduler, "", port.Intake, port.Replies, port.Control)
@@ -134,7 +157,7 @@ func (p *process) boot() {
 	case aScheduler:
 		p.scheduler = scheduler.New(scheduler.Config{
 			State: p.state(), Queues: queuesPort{p}, Alerts: alarm{p}, Clock: p, Name: p.name,
-			WakeSlack: time.Second, Logger: quiet,
+			WakeSlack: time.Second, Logger: slog.New(ear{w}),
 		})
 		if w.embedded {
 			w.invoke(p, "restart", func(*invocation) { _, _ = p.scheduler.Restart(ctx) })
@@ -142,7 +165,8 @@ func (p *process) boot() {
 	case aSupervisor:
 		p.supervisor = supervisor.New(supervisor.Config{
 			State: p.state(), Queues: queuesPort{p}, Alerts: alarm{p}, Leases: leases{p}, Clock: p, Owner: p.name,
-			WakeSlack: time.Second, Logger: quiet,
+			WakeSlack: time.Second, Logger: slog.New(ear{w}),
+			Capacity: func(string) int { return w.capacity },
 		})
 		w.planSweep()
 	case anAgent:
@@ -187,6 +211,7 @@ func (w *World) newWorker(p *process) *worker.Worker {
 		Agent: p.agent, Replies: queuePort{p, w.queues[port.Replies]}, Quarantine: queuePort{p, w.queues[port.Quarantine]},
 		Operations: worker.Operations{worker.AnyOperation: w.operation(p)}, Ledger: ledgerPort{p, w.ledgers[p.agent]},
 		Clock: p, Retry: worker.Retry{Tries: 1}, Breaker: worker.Breaker{Off: true},
+		Log: slog.New(ear{w}),
 	})
 	if err != nil {
 		panic(fmt.Sprintf("simulate: %v", err)) // the configuration above is complete

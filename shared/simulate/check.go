@@ -143,9 +143,6 @@ const oldRun = "the order was started again since; look at it and cancel the new
 // identity: what never changes, and what only grows.
 func (m *move) identity() {
 	m.did("2", "15", "20", "P2", "P14")
-	if m.w.store.rows[m.after.OrderID].order == nil && (m.before != nil || m.record.Version == 1) && m.before == nil {
-		m.w.checks.did("P26")
-	}
 	if m.o.seen.writes > most {
 		m.fail("20", "it has been written %d times", m.o.seen.writes)
 	}
@@ -268,6 +265,10 @@ func (m *move) step(i int) {
 	m.o.seen.counted[s.Name] += max(0, s.FailureCount-was.FailureCount) + max(0, s.UndoFailures-was.UndoFailures)
 	if n := m.o.seen.counted[s.Name]; n > s.Attempt {
 		m.fail("13", "step %s has counted %d failures in %d attempts", s.Name, n, s.Attempt)
+	}
+	m.did("P32")
+	if s.Queued > was.Queued && s.Queued >= d.MaxQueueTime && m.after.ProcessState != core.Error {
+		m.fail("P32", "step %s has waited for %s in queues, %s is the most, and nobody was called", s.Name, s.Queued, d.MaxQueueTime)
 	}
 	if s.Attempt < was.Attempt {
 		m.fail("14", "the attempt of step %s went from %d to %d", s.Name, was.Attempt, s.Attempt)
@@ -495,6 +496,10 @@ func (w *World) audit() {
 	for _, o := range w.orders {
 		w.checks.did("5")
 		w.checks.did("19")
+		w.checks.did("P26")
+		if r := w.store.rows[o.id]; o.acked && (r == nil || r.order == nil) {
+			w.violate("P26", "order %s was acknowledged, and its row is gone", o.id)
+		}
 		o.seen.dirty = true
 		if t := w.store.task(o.id); t != nil {
 			w.Ends[t.ProcessState]++

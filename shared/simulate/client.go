@@ -46,6 +46,9 @@ func (w *World) people() {
 		w.orders, w.byID[id] = append(w.orders, o), o
 		w.Orders++
 		w.after(w.spread("submit", id, 4000), func() { w.submit(o) })
+		if w.sc.Alone {
+			continue
+		}
 		for range w.choose("commands", id, 3, 0.15) {
 			w.after(500+w.spread("command", id, 200_000), func() { w.interfere(o) })
 		}

@@ -23,6 +23,7 @@ type queue struct {
 	batch     int
 	dead      []*letter
 	pollAt    int64 // of the poll that is planned; -1: none
+	stopped   int64 // nobody takes anything before this time, although it is visible
 }
 
 // letter is a message in a queue.
@@ -46,7 +47,7 @@ func (q *queue) put(m port.Message, delay int64) *letter {
 
 // plan has the queue looked at, at that time.
 func (q *queue) plan(t int64) {
-	t = max(t, q.w.now)
+	t = max(t, q.w.now, q.stopped)
 	if q.pollAt >= 0 && q.pollAt <= t {
 		return
 	}
@@ -77,17 +78,17 @@ func (q *queue) poll() {
 	w := q.w
 	defer q.replan()
 	for {
-		if !q.any() {
+		if !q.any() || w.now < q.stopped {
 			return
 		}
 		p := q.consumer()
 		if p == nil { // they come back, and look then
-			q.hide(1000)
+			q.stopped = w.now + 1000
 			return
 		}
 		if a := w.strike(p.role, callPoll, q.name); a.fault == Concurrency {
 			w.tell(p.name, "", "takes nothing for a while: throttled")
-			q.hide(5000 + w.spread("throttled", q.name, 60_000))
+			q.stopped = w.now + 5000 + w.spread("throttled", q.name, 60_000)
 			return
 		}
 		most := q.batch
@@ -104,15 +105,6 @@ func (q *queue) poll() {
 
 func (q *queue) any() bool {
 	return slices.ContainsFunc(q.messages, func(l *letter) bool { return l.visible <= q.w.now })
-}
-
-// hide puts off what is visible: nobody takes it now.
-func (q *queue) hide(d int64) {
-	for _, l := range q.messages {
-		if l.visible <= q.w.now {
-			l.visible = q.w.now + d
-		}
-	}
 }
 
 // consumer takes turns between those that are there.

@@ -61,8 +61,10 @@ func (s *store) write(wr *port.Write) error {
 	}
 	after, err := core.DecodeTask(wr.Record.Document)
 	if err != nil {
+		s.w.violate("bug", "a document of %s that was written cannot be read: %v", id, err)
 		return err
 	}
+	s.w.checks.did("bug")
 	before := r.task
 	if r.record != nil && r.record.Bucket == port.DueBucket {
 		r.wasDue = append(r.wasDue[max(0, len(r.wasDue)-3):], r.record.IndexAt)

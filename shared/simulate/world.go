@@ -26,6 +26,8 @@ type Scenario struct {
 	Order      json.RawMessage // content of every order; nil: {}
 	Only       []Fault         // the faults that may happen; nil: all
 	Orders     int             // most orders of a run; 0: 4
+	// Alone: nobody gives commands.
+	Alone bool
 	// Base sets a scene: a plain course other than "all goes well".
 	Base func(p Point) int
 
@@ -59,6 +61,7 @@ type World struct {
 	orders   []*order
 	byID     map[string]*order
 	embedded bool
+	capacity int // of an agent: more requests than that in its queue are a backlog (P32)
 	healing  bool
 	sweepAt  int64 // of the next sweep that is planned; 0: none
 	leases   map[string]lease

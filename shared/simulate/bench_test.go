@@ -1,0 +1,24 @@
+package simulate_test
+
+import (
+	"testing"
+
+	"github.com/stepkeeper/stepkeeper/shared/simulate"
+)
+
+// BenchmarkOrders measures simulated orders with all checks on; the goal is 2,000 a second on a core.
+func BenchmarkOrders(b *testing.B) {
+	var all []simulate.Scenario
+	for n := range uint64(200) {
+		sc := simulate.Scenario{Definition: simulate.Drawn(n)}
+		sc.Prepare()
+		all = append(all, sc)
+	}
+	orders := 0
+	seed := uint64(0)
+	for b.Loop() {
+		orders += simulate.Run(all[seed%200], simulate.NewSeeded(seed), simulate.Options{}).Orders
+		seed++
+	}
+	b.ReportMetric(float64(orders)/b.Elapsed().Seconds(), "orders/s")
+}

@@ -1,0 +1,88 @@
+package simulate_test
+
+import (
+	"path/filepath"
+	"reflect"
+	"testing"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/simulate"
+)
+
+// TestEveryInvariantIsChecked: what is listed is looked at.
+func TestEveryInvariantIsChecked(t *testing.T) {
+	seen := map[string]int{}
+	for seed := range uint64(300) {
+		r := simulate.Run(simulate.Scenario{Definition: simulate.Drawn(seed)}, simulate.NewSeeded(seed), simulate.Options{})
+		for name, n := range r.Checks {
+			seen[name] += n
+		}
+	}
+	for _, i := range simulate.Invariants() {
+		if seen[i.Name] == 0 {
+			t.Errorf("invariant %s is never checked: %s", i.Name, i.Text)
+		}
+		delete(seen, i.Name)
+	}
+	for name := range seen {
+		t.Errorf("%s is checked and not listed", name)
+	}
+}
+
+// TestATapeGivesTheSameRun: what a seed has chosen is all on its tape, also after a turn through a file.
+func TestATapeGivesTheSameRun(t *testing.T) {
+	for seed := range uint64(200) {
+		sc := simulate.Scenario{Definition: simulate.Drawn(seed)}
+		first := simulate.Run(sc, simulate.NewSeeded(seed), simulate.Options{})
+		file := filepath.Join(t.TempDir(), "tape.json")
+		if err := simulate.NewTape(sc, first.Choices, nil).Write(file); err != nil {
+			t.Fatal(err)
+		}
+		tape, err := simulate.ReadTape(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := tape.Play(simulate.Options{})
+		if err != nil || again.Hash != first.Hash || !reflect.DeepEqual(again.Ends, first.Ends) {
+			t.Fatalf("seed %d: %x, and from its tape %x, %v", seed, first.Hash, again.Hash, err)
+		}
+	}
+}
+
+// TestShrink: the counterexample of a wrong service comes down to a few choices.
+func TestShrink(t *testing.T) {
+	sc := simulate.Scenario{Definition: load(t, "../../examples/simulate/transfer.yaml"),
+		Services: simulate.Services{"creditor": {Forgets: 2 * core.Second}}}
+	r := simulate.Find(sc, simulate.Search{Seeds: 2000, Workers: 1})
+	if r.Violation == nil || r.Violation.Invariant != "3" || len(r.Tape.Choices) > 10 {
+		t.Fatalf("%v, tape %+v", r.Violation, r.Tape)
+	}
+}
+
+// TestOnlyRestarts: where nothing but processes fail, and nobody interferes, every order is done.
+func TestOnlyRestarts(t *testing.T) {
+	for seed := range uint64(300) {
+		d := simulate.Drawn(seed)
+		d.Deadline, d.OnDeadline, d.HopBudget = 0, "", 10_000
+		for i := range d.Steps {
+			d.Steps[i].Retry.MaxFailures, d.Steps[i].Grade = 1000, core.Idempotent
+		}
+		r := simulate.Run(simulate.Scenario{Definition: d, Alone: true, Only: []simulate.Fault{simulate.CrashBefore, simulate.CrashAfter,
+			simulate.TimeoutAfter, simulate.Frozen, simulate.Zombie, simulate.Duplicate}}, simulate.NewSeeded(seed), simulate.Options{})
+		if r.Violation != nil || r.Ends[core.Processed] != r.Orders {
+			t.Fatalf("seed %d: %v, %v of %d orders", seed, r.Violation, r.Ends, r.Orders)
+		}
+	}
+}
+
+// FuzzRun lets a fuzzer choose.
+func FuzzRun(f *testing.F) {
+	f.Add([]byte{}, uint64(1))
+	f.Add([]byte("0000000010000000030000000"), uint64(3))
+	f.Fuzz(func(t *testing.T, data []byte, workflow uint64) {
+		r := simulate.Run(simulate.Scenario{Definition: simulate.Drawn(workflow)}, simulate.NewBytes(data), simulate.Options{})
+		if r.Violation != nil {
+			t.Fatal(r.Violation)
+		}
+	})
+}
