@@ -37,6 +37,8 @@ func TestCommandsOnAStack(t *testing.T) {
 	run(line("o-1", "order", ""), "submit", "--wait", "-").want(t, failure.OK, "o-1: accepted, Processed\n")
 	run(line("o-1", "order", "fail"), "submit", "--wait", "-").want(t, failure.Refused, "with the ID \"o-1\" and other content")
 	run(line("o-2", "order", "fail")+"nonsense\n", "submit", "-").want(t, failure.Usage, "standard input:2: not sent")
+	// Queued is not there yet: submitting it again, which is harmless, waits until it is.
+	run(line("o-2", "order", "fail"), "submit", "--wait", "-").want(t, failure.NotProcessed, "o-2: Compensated")
 	run("", "watch", "o-2").want(t, failure.NotProcessed, "o-2  Compensated")
 	run(line("o-3", "order", "fail"), "submit", "--wait", "-").want(t, failure.NotProcessed, "o-3: Compensated")
 
