@@ -123,8 +123,10 @@ func (q *Queue) Receive(ctx context.Context, max int, wait, visibility time.Dura
 			return nil, err
 		}
 		if !next.IsZero() && !next.After(now) {
+			// Waiting can be given up, taking cannot: what is taken would stay invisible, and while the
+			// committer has the operation nobody may look at it.
 			o := &receive{queue: q, now: now, max: max, visibility: visibility}
-			if err := q.store.committer.do(ctx, o); err != nil || len(o.deliveries) > 0 {
+			if err := q.store.committer.do(context.WithoutCancel(ctx), o); err != nil || len(o.deliveries) > 0 {
 				return o.deliveries, err
 			}
 			if now.Before(until) {

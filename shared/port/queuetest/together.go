@@ -3,6 +3,7 @@ package queuetest
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -63,7 +64,9 @@ var togetherCases = []testCase{
 			polls = append(polls, s.poll(ctx, q, 20*s.unit))
 		}
 		s.send(q, "a")
-		time.Sleep(20 * time.Millisecond)
+		for !slices.ContainsFunc(polls, func(p <-chan answer) bool { return len(p) > 0 }) {
+			time.Sleep(time.Millisecond)
+		}
 		cancel()
 		received := 0
 		for _, p := range polls {
