@@ -22,9 +22,11 @@ type Config struct {
 	WakeSlack time.Duration
 	// Tries is how often a task is loaded and decided again in one handling before its messages
 	// are given back; 0: 8.
-	Tries  int
-	Logger *slog.Logger           // nil: slog.Default
-	Count  func(what, why string) // counts what was ignored, refused, quarantined; may be nil
+	Tries int
+	// FairQueues puts the order's tenant on each request, see dispatch.Tenant (rule 4).
+	FairQueues bool
+	Logger     *slog.Logger           // nil: slog.Default
+	Count      func(what, why string) // counts what was ignored, refused, quarantined; may be nil
 }
 
 // Scheduler is safe for concurrent use. It keeps nothing but how long requests last waited in the
@@ -45,7 +47,8 @@ func New(cfg Config) *Scheduler {
 		cfg.Tries = 8
 	}
 	return &Scheduler{cfg: cfg, log: cfg.Logger, send: dispatch.Sender{
-		Queues: cfg.Queues, Alerts: cfg.Alerts, Clock: cfg.Clock, WakeSlack: cfg.WakeSlack, Logger: cfg.Logger, Count: cfg.Count,
+		Queues: cfg.Queues, Alerts: cfg.Alerts, Clock: cfg.Clock, WakeSlack: cfg.WakeSlack, FairQueues: cfg.FairQueues,
+		Logger: cfg.Logger, Count: cfg.Count,
 	}}
 }
 

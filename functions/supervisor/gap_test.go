@@ -1,8 +1,10 @@
 package supervisor_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -82,7 +84,7 @@ func TestWorkInHandIsNoBacklog(t *testing.T) {
 	}
 }
 
-// One sweep takes all pages of a shard, and one that ends early is continued at another shard.
+// One sweep takes all pages of a shard.
 func TestSweepStarvesNothing(t *testing.T) {
 	w := begun(t, world.Definition(), 40, func(w *world.World) {
 		w.Sweeping = func(c *supervisor.Config) { c.PageSize = 3 }
@@ -91,20 +93,44 @@ func TestSweepStarvesNothing(t *testing.T) {
 	if r := sweep(t, w); r.HandedBack != 80 {
 		t.Errorf("%s", r)
 	}
+}
 
-	w = begun(t, world.Definition(), 0, nil)
-	leases := &noted{}
-	s := w.SupervisorWith(w.Store, leases, "other")
-	begins := map[string]bool{}
-	for range w.Store.Shards() {
-		leases.asked = nil
-		if _, err := s.Sweep(ctx); err != nil {
-			t.Fatal(err)
+// Rule 17: each tick begins at the next shard, whichever process serves it: on Lambda each may be a
+// new one.
+func TestEachSweepBeginsElsewhere(t *testing.T) {
+	for _, interval := range []time.Duration{0, 10 * time.Second} {
+		w := begun(t, world.Definition(), 0, func(w *world.World) {
+			w.Sweeping = func(c *supervisor.Config) { c.Interval = interval }
+		})
+		leases := &noted{}
+		var begins []string
+		for range w.Store.Shards() {
+			leases.asked = nil
+			if _, err := w.SupervisorWith(w.Store, leases, "new").Sweep(ctx); err != nil {
+				t.Fatal(err)
+			}
+			if n := len(leases.asked); n != w.Store.Shards() {
+				t.Errorf("%d of %d shards were looked at", n, w.Store.Shards())
+			}
+			begins = append(begins, leases.asked[0])
+			w.Clock.Advance(cmp.Or(interval, time.Minute))
 		}
-		begins[leases.asked[0]] = true
+		slices.Sort(begins)
+		if n := len(slices.Compact(begins)); n != w.Store.Shards() || n < 2 {
+			t.Errorf("every %s: the sweeps began at %v", interval, begins)
+		}
 	}
-	if len(begins) != w.Store.Shards() {
-		t.Errorf("the sweeps began at %v", begins)
+}
+
+// Rule 17: a sweep ends when its pages are used up, and says so.
+func TestPagesBoundASweep(t *testing.T) {
+	w := begun(t, world.Definition(), 40, func(w *world.World) {
+		w.Sweeping = func(c *supervisor.Config) { c.PageSize, c.PagesPerSweep = 3, 2 }
+	})
+	w.Clock.Advance(31 * time.Second)
+	r := sweep(t, w)
+	if !r.Truncated || r.Scanned == 0 || r.Scanned > 6 {
+		t.Errorf("%s, truncated %t", r, r.Truncated)
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync/atomic"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/dispatch"
@@ -24,7 +23,8 @@ type Config struct {
 	// Capacity is how many requests the agent takes at a time, its concurrency × batch. More
 	// visible messages than that are a backlog (P32). nil, or an answer of 0 or less: 10.
 	Capacity      func(agent string) int
-	PagesPerSweep int                    // bounds the work of one sweep; 0: 50
+	PagesPerSweep int                    // bounds the work of one sweep (rule 17); 0: 50
+	Interval      time.Duration          // between two sweeps; each begins at the next shard; 0: 1 m
 	PageSize      int                    // entries of the index per page; 0: 100
 	LeaseTTL      time.Duration          // how long a shard stays ours without a renewal; 0: 60 s
 	WakeSlack     time.Duration          // added to the delay of a Wake
@@ -34,10 +34,9 @@ type Config struct {
 
 // Supervisor is safe for concurrent use.
 type Supervisor struct {
-	cfg    Config
-	send   dispatch.Sender
-	log    *slog.Logger
-	sweeps atomic.Int64
+	cfg  Config
+	send dispatch.Sender
+	log  *slog.Logger
 }
 
 // New makes a Supervisor.
@@ -50,6 +49,9 @@ func New(cfg Config) *Supervisor {
 	}
 	if cfg.PageSize == 0 {
 		cfg.PageSize = 100
+	}
+	if cfg.Interval == 0 {
+		cfg.Interval = time.Minute
 	}
 	if cfg.LeaseTTL == 0 {
 		cfg.LeaseTTL = time.Minute
@@ -81,12 +83,12 @@ type Report struct {
 }
 
 // Sweep looks once through what is due. The first shard is another one each time, so that a sweep
-// that ends early starves none. The error joins the faults of single shards; the Report is valid
+// that ends early starves none (rule 17). The error joins the faults of single shards; the Report is valid
 // with it.
 func (s *Supervisor) Sweep(ctx context.Context) (Report, error) {
 	w := sweep{Supervisor: s, pages: s.cfg.PagesPerSweep, backlogs: map[string]bool{}}
 	shards := s.cfg.State.Port().Shards()
-	first := int((s.sweeps.Add(1) - 1) % int64(shards))
+	first := s.first(shards)
 	var errs []error
 	for i := range shards {
 		shard := (first + i) % shards
@@ -103,6 +105,13 @@ func (s *Supervisor) Sweep(ctx context.Context) (Report, error) {
 		}
 	}
 	return w.report, errors.Join(errs...)
+}
+
+// first is the shard that a sweep begins at. It is told by the clock alone: a process on Lambda may
+// have been started for this one sweep, so that a count of its own would begin at 0 each time.
+func (s *Supervisor) first(shards int) int {
+	n := s.cfg.Clock.Now().UnixNano() / int64(s.cfg.Interval) % int64(shards)
+	return int((n + int64(shards)) % int64(shards)) // clocks of tests may stand before 1970
 }
 
 // sweep is one Sweep.

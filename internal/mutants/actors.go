@@ -61,7 +61,7 @@ var ofActors = []Mutant{
 	{Name: "P16-first-overdue-step-only", File: supervised, Func: "sweep.fold", Old: "for _, ev := range events {", New: "for _, ev := range events[:1] {"},
 	{Name: "I5-sweep-looks-at-one-page", File: sweeping, Func: "sweep.shard", Old: "if len(due) < w.cfg.PageSize {", New: "if true {"},
 	{Name: "I5-sweep-looks-at-one-shard", File: sweeping, Func: "Supervisor.Sweep", Old: "shard := (first + i) % shards", New: "shard := (first + i - i) % shards"},
-	{Name: "I5-sweep-begins-at-the-same-shard", File: sweeping, Func: "Supervisor.Sweep", Old: "int((s.sweeps.Add(1) - 1) % int64(shards))", New: "0"},
+	{Name: "I5-sweep-begins-at-the-same-shard", File: sweeping, Func: "Supervisor.first", Old: "int((n + int64(shards)) % int64(shards))", New: "int(n * 0)"},
 	{Name: "P16-leases-are-not-looked-at", File: sweeping, Func: "sweep.shard", Old: "if !ours {", New: "if false {\n\t\t_ = ours"},
 	{Name: "I5-a-bad-neighbour-ends-the-sweep", File: sweeping, Func: "sweep.page", Old: "w.fault(ids[i], l.Err)", New: "_ = i\n\t\t\treturn l.Err"},
 }

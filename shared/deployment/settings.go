@@ -30,15 +30,17 @@ type Engine struct {
 // Scheduler is what the Scheduler is told.
 type Scheduler struct {
 	Engine
-	Workflows string // folder of compiled workflows, *.json
+	Workflows  string // folder of compiled workflows, *.json
+	FairQueues bool   // requests bear the tenant of their order
 }
 
 // Supervisor is what the Supervisor is told.
 type Supervisor struct {
 	Engine
-	Name       string         // of the deployment, for metrics
-	Capacity   map[string]int // requests that an agent takes at a time (P32)
-	SweepEvery time.Duration  // within one invocation; 0: once
+	Name          string         // of the deployment, for metrics
+	Capacity      map[string]int // requests that an agent takes at a time (P32)
+	SweepEvery    time.Duration  // within one invocation; 0: once
+	PagesPerSweep int            // of the index, at most in one sweep (rule 17); 0: the Supervisor's default
 }
 
 // Agent is what an agent is told.
@@ -81,9 +83,12 @@ func (r *reader) engine() Engine {
 // ReadScheduler reads the Scheduler's variables. The error lists all that is wrong.
 func ReadScheduler(lookup Lookup) (Scheduler, error) {
 	r := &reader{lookup: lookup}
-	s := Scheduler{Engine: r.engine(), Workflows: r.beside(VarWorkflows, WorkflowsFolder)}
+	s := Scheduler{Engine: r.engine(), Workflows: r.beside(VarWorkflows, WorkflowsFolder), FairQueues: r.truth(VarFairQueues)}
 	return s, r.err()
 }
+
+// MaxSweepPages is the most pages that one sweep may take.
+const MaxSweepPages = 10_000
 
 // MaxSweepEvery keeps several sweeps inside one invocation of less than a minute (rule 16).
 const MaxSweepEvery = 30 * time.Second
@@ -92,6 +97,9 @@ const MaxSweepEvery = 30 * time.Second
 func ReadSupervisor(lookup Lookup) (Supervisor, error) {
 	r := &reader{lookup: lookup}
 	s := Supervisor{Engine: r.engine(), Name: r.required(VarName), SweepEvery: r.duration(VarSweepEvery, time.Second, MaxSweepEvery)}
+	if r.optional(VarSweepPages) != "" {
+		s.PagesPerSweep = r.whole(VarSweepPages, 1, MaxSweepPages)
+	}
 	r.object(VarCapacity, false, &s.Capacity)
 	return s, r.err()
 }

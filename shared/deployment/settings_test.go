@@ -23,6 +23,8 @@ func good() map[string]string {
 		deployment.VarName:        "Shop",
 		deployment.VarCapacity:    `{"payment":50}`,
 		deployment.VarSweepEvery:  "20s",
+		deployment.VarSweepPages:  "70",
+		deployment.VarFairQueues:  "true",
 		deployment.VarTaskTTL:     "720h",
 		deployment.VarFinished:    "true",
 		deployment.VarAgent:       "payment",
@@ -39,11 +41,11 @@ func lookup(env map[string]string) deployment.Lookup {
 
 func TestGood(t *testing.T) {
 	sch, err := deployment.ReadScheduler(lookup(good()))
-	if err != nil || sch.Instance != "89abcdef" || sch.Workflows != "/var/task/workflows" || sch.Shards != 8 || !sch.Finished || sch.TaskTTL != 720*time.Hour || sch.ReplyTo["shop"] == "" {
+	if err != nil || sch.Instance != "89abcdef" || sch.Workflows != "/var/task/workflows" || sch.Shards != 8 || !sch.Finished || sch.TaskTTL != 720*time.Hour || sch.ReplyTo["shop"] == "" || !sch.FairQueues {
 		t.Errorf("%+v %v", sch, err)
 	}
 	sup, err := deployment.ReadSupervisor(lookup(good()))
-	if err != nil || sup.Capacity["payment"] != 50 || sup.SweepEvery != 20*time.Second || sup.Name != "Shop" {
+	if err != nil || sup.Capacity["payment"] != 50 || sup.SweepEvery != 20*time.Second || sup.PagesPerSweep != 70 || sup.Name != "Shop" {
 		t.Errorf("%+v %v", sup, err)
 	}
 	a, err := deployment.ReadAgent(lookup(good()), true)
@@ -75,6 +77,8 @@ func TestEachProblem(t *testing.T) {
 		{deployment.VarReplyTo, `{"shop":"shop-queue"}`, "its URL is meant"},
 		{deployment.VarReplyTo, `{"control":"https://sqs/1/shop"}`, `has "control"`},
 		{deployment.VarSweepEvery, "45s", "from 1s to 30s"},
+		{deployment.VarSweepPages, "0", "from 1 to 10000"},
+		{deployment.VarFairQueues, "perhaps", "true or false"},
 		{deployment.VarTaskTTL, "soon", "a time from"},
 		{deployment.VarFinished, "yes", "true or false"},
 		{deployment.VarCapacity, `{"payment":"much"}`, "no JSON object"},

@@ -13,6 +13,8 @@ const (
 	VarAlerts      = "STEPKEEPER_ALERTS"       // ARN of the topic
 	VarCapacity    = "STEPKEEPER_CAPACITY"     // {"payment": 50}: requests an agent takes at a time (P32)
 	VarSweepEvery  = "STEPKEEPER_SWEEP_EVERY"  // within one invocation, "20s"; absent: once
+	VarSweepPages  = "STEPKEEPER_SWEEP_PAGES"  // of the index, at most in one sweep; absent: 50
+	VarFairQueues  = "STEPKEEPER_FAIR_QUEUES"  // "true": requests bear the tenant of their order
 	VarName        = "STEPKEEPER_NAME"         // of the deployment, for metrics
 	VarAgent       = "STEPKEEPER_AGENT"        // the agent's name
 	VarLedger      = "STEPKEEPER_LEDGER"       // table, of agents of plain services only (P31)

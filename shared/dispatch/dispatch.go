@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -24,8 +25,21 @@ type Sender struct {
 	// WakeSlack is added to the delay of a Wake, so that it does not come before its time by
 	// another clock: 1 s between machines, some milliseconds inside a process.
 	WakeSlack time.Duration
-	Logger    *slog.Logger
-	Count     func(what, why string) // counts what people should know of; may be nil
+	// FairQueues puts the order's tenant on each request (rule 4). Replies and control messages have
+	// none: the Scheduler does not let them wait.
+	FairQueues bool
+	Logger     *slog.Logger
+	Count      func(what, why string) // counts what people should know of; may be nil
+}
+
+// Tenant is whose order it is, as its ID tells: what stands before the first colon, as in
+// "acme:1001"; "" where there is none.
+func Tenant(orderID string) string {
+	tenant, _, found := strings.Cut(orderID, ":")
+	if !found {
+		return ""
+	}
+	return tenant
 }
 
 // Parcel is what one decision asks to be sent, and how that went.
@@ -94,7 +108,11 @@ func (p *post) fail(i int, err error) {
 func (p *post) add(i int, effect core.Effect) {
 	switch e := effect.(type) {
 	case core.SendRequest:
-		p.put(port.Requests(e.Agent), i, e, port.Message{Value: &message.Request{Schema: message.Schema, SendRequest: e}})
+		m := port.Message{Value: &message.Request{Schema: message.Schema, SendRequest: e}}
+		if p.sender.FairQueues {
+			m.Group = Tenant(e.OrderID)
+		}
+		p.put(port.Requests(e.Agent), i, e, m)
 	case core.SendWake:
 		if delay, ok := p.delay(e); ok {
 			p.put(port.Control, i, e, port.Message{Delay: delay, Value: &message.Control{

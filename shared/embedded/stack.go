@@ -99,7 +99,7 @@ func (s *Stack) wire(ctx context.Context) (err error) {
 	})
 	s.sweeper = supervisor.New(supervisor.Config{
 		State: s.state, Queues: s.queues, Alerts: alerts{s.log}, Leases: memory.NewLeases(), Clock: s.clock, Owner: name,
-		Capacity: s.capacity, WakeSlack: wakeSlack, Logger: s.log, Count: s.count,
+		Capacity: s.capacity, Interval: s.options.SweepEvery, WakeSlack: wakeSlack, Logger: s.log, Count: s.count,
 	})
 	return s.wireAgents()
 }

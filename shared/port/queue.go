@@ -29,6 +29,9 @@ type Message struct {
 	Body  []byte
 	Value Value
 	Delay time.Duration // 0 to MaxDelay
+	// Group is whose message it is: a queue that knows groups keeps a flood of one from delaying the
+	// others'. A hint; a queue may ignore it. At most 128 letters, digits and punctuation; "": nobody's.
+	Group string
 }
 
 // Bytes is the body, encoding the value where there is only that.

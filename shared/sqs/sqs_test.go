@@ -2,6 +2,7 @@ package sqs_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -107,5 +108,31 @@ func TestOnlyTheDeployedQueues(t *testing.T) {
 	}
 	if _, err := queues.Queue("control"); !errors.Is(err, port.ErrNotFound) {
 		t.Error(err)
+	}
+}
+
+// Rule 4: the group goes over the wire, and a message without one has none, which would be billed.
+func TestGroup(t *testing.T) {
+	local(t)
+	var sent struct {
+		Entries []map[string]any
+	}
+	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := json.NewDecoder(r.Body).Decode(&sent); err != nil {
+			t.Error(err)
+		}
+		w.Header().Set("Content-Type", "application/x-amz-json-1.0")
+		_, _ = w.Write([]byte(`{"Successful":[{"Id":"0","MessageId":"m"},{"Id":"1","MessageId":"n"}]}`))
+	})
+	q, err := connect(t, h, sqs.Config{URLs: map[string]string{"requests-payment": "http://127.0.0.1/1/pay"}}).Queue("requests-payment")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = q.Send(context.Background(), []port.Message{{Body: []byte("{}"), Group: "acme"}, {Body: []byte("{}")}})
+	if len(sent.Entries) != 2 || sent.Entries[0]["MessageGroupId"] != "acme" {
+		t.Fatalf("%v", sent.Entries)
+	}
+	if group, there := sent.Entries[1]["MessageGroupId"]; there {
+		t.Errorf("a message of nobody's has the group %v", group)
 	}
 }

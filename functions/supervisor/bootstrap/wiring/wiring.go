@@ -31,7 +31,8 @@ func New(lookup deployment.Lookup, out io.Writer, log *slog.Logger) (Function, e
 	s := supervisor.New(supervisor.Config{
 		State: engine.State, Queues: engine.Queues, Alerts: engine.Alerts, Leases: engine.Leases, Clock: engine.Clock,
 		Owner: settings.Instance, LeaseTTL: leaseTTL, WakeSlack: cloud.WakeSlack, Logger: log,
-		Capacity: func(agent string) int { return settings.Capacity[agent] },
+		Capacity:      func(agent string) int { return settings.Capacity[agent] },
+		PagesPerSweep: settings.PagesPerSweep, Interval: settings.SweepEvery,
 	})
 	schedule := Schedule{
 		Sweep: s.Sweep, Every: settings.SweepEvery, Now: engine.Clock.Now, Wait: wait, Log: log,

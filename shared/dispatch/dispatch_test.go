@@ -1,0 +1,48 @@
+package dispatch_test
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/dispatch"
+	"github.com/stepkeeper/stepkeeper/shared/memory"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// Rule 4: requests bear the tenant of their order, where the deployment asks for it, and nothing
+// else does.
+func TestFairQueues(t *testing.T) {
+	for _, c := range []struct {
+		fair       bool
+		order      string
+		want, wake string
+	}{
+		{true, "acme:1001", "acme", ""}, {true, "acme:eu:1001", "acme", ""}, {true, "1001", "", ""}, {true, ":1001", "", ""},
+		{false, "acme:1001", "", ""},
+	} {
+		clock := memory.NewClock(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))
+		queues, err := memory.NewQueues(clock, []memory.QueueConfig{{Name: "requests-payment"}, {Name: port.Control}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := dispatch.Sender{Queues: queues, Clock: clock, FairQueues: c.fair, Logger: slog.New(slog.DiscardHandler)}
+		p := &dispatch.Parcel{Effects: []core.Effect{
+			core.SendRequest{Agent: "payment", OrderID: c.order}, core.SendWake{OrderID: c.order},
+		}}
+		if s.Send(context.Background(), []*dispatch.Parcel{p}); p.Err != nil {
+			t.Fatal(p.Err)
+		}
+		for name, want := range map[string]string{"requests-payment": c.want, port.Control: c.wake} {
+			q, err := queues.Queue(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if ds, err := q.Receive(context.Background(), 1, 0, time.Minute); err != nil || len(ds) != 1 || ds[0].Group != want {
+				t.Errorf("order %s, fair %t, queue %s: %+v %v; want the group %q", c.order, c.fair, name, ds, err, want)
+			}
+		}
+	}
+}
