@@ -1,7 +1,6 @@
 package infra
 
 import (
-	"errors"
 	"fmt"
 	"path/filepath"
 
@@ -30,10 +29,8 @@ func (s *Stepkeeper) addAgent(name string, a Agent) error {
 	}
 	id := "Agent" + pascal(name)
 	if a.Function != nil {
-		role, err := s.adoptFunction(name, a)
-		if err != nil {
-			return err
-		}
+		role := s.adoptFunction(name, a)
+		s.functions[name] = a.Function
 		senders(role.RoleArn())
 		s.addMapping(id+"Mapping", a.Function, queue)
 		return nil
@@ -44,7 +41,7 @@ func (s *Stepkeeper) addAgent(name string, a Agent) error {
 	}
 	f, role := s.addFunction(function{
 		id: id, folder: folder, description: fmt.Sprintf("agent of the %s service", name),
-		memory: a.Memory, timeout: a.Timeout, environment: s.agentEnvironment(name, a),
+		memory: a.Memory, timeout: a.Timeout, reserved: a.Reserved, environment: s.agentEnvironment(name, a),
 		access: s.agentAccess(name, a), loops: true, vpc: a.VPC, subnets: a.Subnets, groups: a.SecurityGroups,
 	})
 	s.functions[name], s.roles[name] = f, role
@@ -62,11 +59,7 @@ func (s *Stepkeeper) agentFolder(name string, a Agent) (string, error) {
 		}
 		return s.assets.folder("agent-"+name, folder, nil)
 	}
-	settings, err := httpAgent(name, a)
-	if err != nil {
-		return "", err
-	}
-	return s.assets.folder("agent-"+name, build.HTTPAgent, map[string][]byte{deployment.AgentFile: settings})
+	return s.assets.folder("agent-"+name, build.HTTPAgent, map[string][]byte{deployment.AgentFile: s.assets.settings[name]})
 }
 
 func (s *Stepkeeper) agentEnvironment(name string, a Agent) map[string]*string {
@@ -99,29 +92,22 @@ func (s *Stepkeeper) agentEnvironment(name string, a Agent) map[string]*string {
 
 // adoptFunction gives a function of the app's own its permissions and settings. Of an imported one
 // only its role is known, and CDK adds the permissions to that role if it may.
-func (s *Stepkeeper) adoptFunction(name string, a Agent) (awsiam.IRole, error) {
+func (s *Stepkeeper) adoptFunction(name string, a Agent) awsiam.IRole {
 	role := a.Function.Role()
-	if role == nil {
-		return nil, fmt.Errorf("agent %q: its function was imported without its role; import it with FunctionAttributes.Role", name)
-	}
 	for _, statement := range s.agentAccess(name, a) {
 		role.AddToPrincipalPolicy(statement)
 	}
 	if own, made := a.Function.(awslambda.Function); made {
-		var errs []error
 		environment := s.agentEnvironment(name, a)
 		for _, variable := range sorted(environment) {
 			own.AddEnvironment(str(variable), environment[variable], nil)
 		}
-		if timeout := own.Timeout(); timeout == nil || *timeout.ToSeconds(nil) < a.Timeout.Seconds() {
-			errs = append(errs, fmt.Errorf("agent %q: Timeout is %s, which is more than its function's own; give both the same", name, a.Timeout))
-		}
 		if resource, is := own.Node().DefaultChild().(awslambda.CfnFunction); is {
 			resource.AddPropertyOverride(str("RecursiveLoop"), str("Allow")) // rule 1
 		}
-		return role, errors.Join(errs...)
+		return role
 	}
 	awscdk.Annotations_Of(s.Construct).AddInfo(jsii.Sprintf(
 		"agent %s: its function was made elsewhere; set its variables and RecursiveLoop: Allow there", name))
-	return role, nil
+	return role
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatchactions"
+	"github.com/aws/jsii-runtime-go"
 
 	"github.com/stepkeeper/stepkeeper/functions/supervisor/bootstrap/wiring"
 )
@@ -17,6 +18,7 @@ type alarm struct {
 	threshold float64
 	minutes   int
 	below     bool // alarms below the threshold, and where nothing is reported at all
+	silent    bool // tells nobody
 }
 
 func (s *Stepkeeper) addAlarms() {
@@ -42,6 +44,7 @@ func (s *Stepkeeper) addAlarms() {
 	s.addAlarm(alarm{
 		id: "NoSweeps", text: "the Supervisor is not started by its schedule, so nothing that fails is noticed",
 		metric: s.functions["supervisor"].MetricInvocations(minute("Sum")), threshold: 1, minutes: 5, below: true,
+		silent: s.props.Paused,
 	})
 	for _, name := range sorted(s.functions) {
 		f := s.functions[name]
@@ -63,6 +66,9 @@ func (s *Stepkeeper) addAlarm(a alarm) {
 		Threshold: &a.threshold, EvaluationPeriods: num(a.minutes),
 		ComparisonOperator: awscloudwatch.ComparisonOperator_GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
 		TreatMissingData:   awscloudwatch.TreatMissingData_NOT_BREACHING,
+	}
+	if a.silent {
+		props.ActionsEnabled = jsii.Bool(false)
 	}
 	if a.below {
 		props.ComparisonOperator = awscloudwatch.ComparisonOperator_LESS_THAN_THRESHOLD

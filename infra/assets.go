@@ -29,6 +29,8 @@ type assets struct {
 	warnings []string
 	plain    map[string]bool // agents with a plain operation, which need a ledger (P31)
 	flows    map[string][]byte
+	hashes   map[string]string // of workflows, by name
+	settings map[string][]byte // of HTTP agents, by name
 }
 
 func newAssets(p Props) (*assets, error) {
@@ -36,10 +38,33 @@ func newAssets(p Props) (*assets, error) {
 	if err != nil {
 		return nil, fmt.Errorf("folder for the functions: %w", err)
 	}
-	return &assets{props: p, dir: dir, built: map[string]string{}, plain: map[string]bool{}, flows: map[string][]byte{}}, nil
+	return &assets{props: p, dir: dir, built: map[string]string{}, plain: map[string]bool{}, flows: map[string][]byte{},
+		hashes: map[string]string{}, settings: map[string][]byte{}}, nil
 }
 
 func (a *assets) close() { _ = os.RemoveAll(a.dir) }
+
+// compile reads the workflows and what the agents are made of, before anything is built. The error
+// lists every problem of every file.
+func (a *assets) compile() error {
+	var errs []error
+	if len(a.props.Agents) > 0 { // without any, each step of each workflow would be wrong
+		errs = append(errs, a.workflows())
+	}
+	for _, name := range slices.Sorted(maps.Keys(a.props.Agents)) {
+		var err error
+		switch agent := a.props.Agents[name]; {
+		case agent.HTTP != "":
+			a.settings[name], err = httpAgent(name, agent)
+		case agent.Folder != "":
+			if sources, _ := filepath.Glob(filepath.Join(agent.Folder, "*.go")); len(sources) == 0 {
+				err = fmt.Errorf("agent %q: Folder %s holds no Go program; a main package that calls agent.Serve is meant", name, agent.Folder)
+			}
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
 
 // folder builds a package and puts files beside it.
 func (a *assets) folder(name, pkg string, files map[string][]byte) (string, error) {
@@ -101,6 +126,16 @@ func (a *assets) workflows() error {
 			failed = append(failed, a.add(d))
 		}
 	}
+	if len(a.hashes) > maxWorkflows {
+		failed = append(failed, fmt.Errorf("there are %d workflows; %d are possible, make a second deployment", len(a.hashes), maxWorkflows))
+	}
+	ids := map[string]string{}
+	for _, name := range slices.Sorted(maps.Keys(a.hashes)) {
+		if other, taken := ids[pascal(name)]; taken {
+			failed = append(failed, fmt.Errorf("workflows %s and %s: their names are too much alike, both would own the output Workflow%s; call one of them otherwise", other, name, pascal(name)))
+		}
+		ids[pascal(name)] = name
+	}
 	return errors.Join(failed...)
 }
 
@@ -109,7 +144,7 @@ func (a *assets) workflows() error {
 // external agent runs as long as it likes.
 func (a *assets) maxTimeout(agent string) core.Duration {
 	settings := a.props.Agents[agent]
-	if settings.External {
+	if settings.External || settings.Timeout < leastTimeout { // which is told by itself
 		return 0
 	}
 	return core.DurationOf(settings.Timeout - lambdaevent.Reserve - time.Second)
@@ -121,6 +156,7 @@ func (a *assets) add(d *core.Definition) error {
 		return err
 	}
 	a.flows[filepath.Join(deployment.WorkflowsFolder, d.Name+".json")] = data
+	a.hashes[d.Name] = workflow.Hash(data)
 	for i := range d.Steps {
 		if d.Steps[i].Grade == core.Plain {
 			a.plain[d.Steps[i].Agent] = true

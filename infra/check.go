@@ -9,9 +9,12 @@ import (
 	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 
 	"github.com/stepkeeper/stepkeeper/infra/build"
+	"github.com/stepkeeper/stepkeeper/shared/deployment"
 	"github.com/stepkeeper/stepkeeper/shared/dynamo"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
@@ -21,8 +24,14 @@ var (
 	replyToName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$`)
 )
 
-// maxFunction is Lambda's own limit.
-const maxFunction = 15 * time.Minute
+// Times of a function: Lambda's own limit, and what a batch needs at least.
+const (
+	maxFunction  = 15 * time.Minute
+	leastTimeout = 5 * time.Second
+)
+
+// maxWorkflows of one deployment: a template has 200 outputs, and each workflow is one.
+const maxWorkflows = 100
 
 // maxAgents of one deployment: an address of a queue takes some 130 bytes.
 const maxAgents = 20
@@ -41,6 +50,9 @@ func (p Props) withDefaults() (Props, error) {
 	c.spanning("SweepInterval", p.SweepInterval, time.Second, time.Minute, time.Second)
 	if p.SweepInterval > 30*time.Second && p.SweepInterval < time.Minute {
 		c.wrong("SweepInterval is %s; it must be 1 m, or 1 s to 30 s", p.SweepInterval)
+	}
+	if p.PagesPerSweep != 0 {
+		c.within("PagesPerSweep", p.PagesPerSweep, 1, deployment.MaxSweepPages)
 	}
 	if p.TaskTTL != 0 {
 		c.spanning("TaskTTL", p.TaskTTL, time.Hour, 10*365*24*time.Hour, time.Second)
@@ -68,13 +80,45 @@ func (p Props) withDefaults() (Props, error) {
 		agents[name] = a
 	}
 	p.Agents = agents
+	c.clashes(p.Agents)
+	c.tables(p)
+	c.replyTo(p.ReplyTo)
+	return p, errors.Join(c.problems...)
+}
+
+func (c *checker) replyTo(queues map[string]awssqs.IQueue) {
 	own := []string{port.Intake, port.Replies, port.Control, port.Quarantine}
-	for _, name := range slices.Sorted(maps.Keys(p.ReplyTo)) {
-		if !replyToName.MatchString(name) || slices.Contains(own, name) || p.ReplyTo[name] == nil {
+	for _, name := range slices.Sorted(maps.Keys(queues)) {
+		q := queues[name]
+		switch {
+		case !replyToName.MatchString(name) || slices.Contains(own, name) || q == nil:
 			c.wrong("ReplyTo %.90q must be letters, digits, '.', '_' and '-', must not be a queue of the deployment's own, and must name a queue", name)
+		case *q.Fifo():
+			c.wrong("ReplyTo %q is a FIFO queue; a standard one is meant", name)
 		}
 	}
-	return p, errors.Join(c.problems...)
+}
+
+// clashes: the IDs of constructs are made of the agents' names, and two agents must not want the same.
+func (c *checker) clashes(agents map[string]Agent) {
+	owner := map[string]string{}
+	for _, name := range slices.Sorted(maps.Keys(agents)) {
+		id := pascal(name)
+		for _, made := range []string{"Requests" + id, "Requests" + id + "Dead", "Agent" + id, "Agent" + id + "Logs", "Agent" + id + "Role", "Agent" + id + "Mapping"} {
+			if other, taken := owner[made]; taken && other != name {
+				c.wrong("agents %q and %q: their names are too much alike, both would own the resource %s; call one of them otherwise", other, name, made)
+				break
+			}
+			owner[made] = name
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(agents)) {
+		for _, other := range slices.Sorted(maps.Keys(agents)) {
+			if f := agents[name].Function; f != nil && name < other && f == agents[other].Function {
+				c.wrong("agents %q and %q have the same Function; a function serves one agent", name, other)
+			}
+		}
+	}
 }
 
 type checker struct{ problems []error }
@@ -108,11 +152,20 @@ func (c *checker) tuning(t *Tuning) {
 	orElse(&t.OldestOverdue, 5*time.Minute)
 	c.within("Tuning.SchedulerMemory", t.SchedulerMemory, 128, 10_240)
 	c.within("Tuning.SupervisorMemory", t.SupervisorMemory, 128, 10_240)
-	c.spanning("Tuning.SchedulerTimeout", t.SchedulerTimeout, 5*time.Second, maxFunction, time.Second)
+	c.spanning("Tuning.SchedulerTimeout", t.SchedulerTimeout, leastTimeout, maxFunction, time.Second)
 	c.within("Tuning.MaxReceives", t.MaxReceives, 5, 1000) // rule 3
 	c.within("Tuning.ReservedSupervisors", t.ReservedSupervisors, 0, 1000)
+	c.reserved("Tuning.ReservedSchedulers", t.ReservedSchedulers, t.Intake.MaxConcurrency+t.Replies.MaxConcurrency+t.Control.MaxConcurrency)
+	orElse(&t.SystemLogLevel, awslambda.SystemLogLevel_WARN)
 	for name, d := range map[string]time.Duration{"OldestMessage": t.OldestMessage, "OldestRequest": t.OldestRequest, "OldestOverdue": t.OldestOverdue} {
 		c.spanning("Tuning."+name, d, time.Minute, 4*24*time.Hour, time.Second)
+	}
+}
+
+// reserved: a mapping that starts more than may run is throttled, and its messages count receives.
+func (c *checker) reserved(what string, n, mapped int) {
+	if n != 0 {
+		c.within(what, n, mapped, 1000)
 	}
 }
 
@@ -148,12 +201,32 @@ func (c *checker) agent(name string, a *Agent) {
 	orElse(&a.Memory, 128)
 	c.mapping(what, &a.Mapping, 5)
 	c.within(what+": Memory", a.Memory, 128, 10_240)
-	c.spanning(what+": Timeout", a.Timeout, 5*time.Second, maxFunction, time.Second)
+	c.spanning(what+": Timeout", a.Timeout, leastTimeout, maxFunction, time.Second)
+	c.reserved(what+": Reserved", a.Reserved, a.MaxConcurrency)
+	c.adopted(what, *a)
 	for variable, s := range a.Secrets {
 		if (s.secret == nil) == (s.parameter == nil) {
 			c.wrong("%s: secret %s must be made with SecretValue or ParameterValue", what, variable)
 		} else if s.secret != nil && s.secret.SecretFullArn() == nil {
 			c.wrong("%s: secret %s must be known by its complete ARN, for a permission without wildcards", what, variable)
+		}
+	}
+}
+
+// adopted checks a function that was made elsewhere.
+func (c *checker) adopted(what string, a Agent) {
+	if a.Function == nil {
+		return
+	}
+	if a.Function.Role() == nil {
+		c.wrong("%s: its function was imported without its role; import it with FunctionAttributes.Role", what)
+	}
+	if a.Reserved != 0 || a.VPC != nil {
+		c.wrong("%s: Reserved and VPC of a function of your own are set where it is made", what)
+	}
+	if own, made := a.Function.(awslambda.Function); made {
+		if timeout := own.Timeout(); timeout == nil || *timeout.ToSeconds(nil) < a.Timeout.Seconds() {
+			c.wrong("%s: Timeout is %s, which is more than its function's own; give both the same", what, a.Timeout)
 		}
 	}
 }

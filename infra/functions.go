@@ -54,7 +54,8 @@ func (s *Stepkeeper) addFunction(f function) (awslambda.Function, awsiam.Role) {
 		Description: str("Stepkeeper: " + f.description),
 		Runtime:     awslambda.Runtime_PROVIDED_AL2023(), Handler: str("bootstrap"), Architecture: awslambda.Architecture_ARM_64(),
 		Code: awslambda.Code_FromAsset(str(f.folder), nil), Role: role, LogGroup: logs, LoggingFormat: awslambda.LoggingFormat_JSON,
-		MemorySize: num(f.memory), Timeout: seconds(f.timeout), Environment: &f.environment,
+		SystemLogLevelV2: s.props.Tuning.SystemLogLevel, // a line of ours costs as much as one of Lambda's
+		MemorySize:       num(f.memory), Timeout: seconds(f.timeout), Environment: &f.environment,
 		EnvironmentEncryption: s.key,
 		Vpc:                   f.vpc, VpcSubnets: f.subnets,
 	}
@@ -79,6 +80,9 @@ func (s *Stepkeeper) addMapping(id string, f awslambda.IFunction, q *queue) {
 	props := &awslambda.EventSourceMappingProps{
 		Target: f, EventSourceArn: q.queue.QueueArn(), BatchSize: num(q.mapping.Batch),
 		MaxConcurrency: num(q.mapping.MaxConcurrency), ReportBatchItemFailures: jsii.Bool(true),
+	}
+	if s.props.Paused {
+		props.Enabled = jsii.Bool(false)
 	}
 	if q.mapping.Window > 0 {
 		props.MaxBatchingWindow = seconds(q.mapping.Window)

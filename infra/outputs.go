@@ -9,7 +9,8 @@ import (
 const OutputVersion = "1"
 
 // addOutputs writes what programs outside must know. The keys are the construct's ID and a name:
-// ShopIntakeUrl. An agent's queue is Requests<Agent>Url, with the logical name as its description.
+// ShopIntakeUrl. An agent's queue is Requests<Agent>Url and its function Agent<Agent>Function, a
+// workflow's hash is Workflow<Workflow>; their descriptions are the logical names.
 func (s *Stepkeeper) addOutputs() {
 	s.output("Version", OutputVersion, "version of these outputs")
 	s.output("OrdersTable", *s.orders.TableName(), "orders as received")
@@ -17,6 +18,16 @@ func (s *Stepkeeper) addOutputs() {
 	s.output("DefinitionsTable", *s.definitions.TableName(), "compiled workflows")
 	s.output("Shards", *jsii.Sprintf("%d", s.props.Shards), "shards of the index")
 	s.output("Finished", *jsii.Sprintf("%t", s.props.FinishedOrders), "whether ended orders are in the index")
+	s.output("FairQueues", *jsii.Sprintf("%t", s.props.FairQueues), "whether messages bear the tenant of their order")
+	s.output("Paused", *jsii.Sprintf("%t", s.props.Paused), "whether nothing is started")
+	for _, name := range sorted(s.assets.hashes) {
+		s.output("Workflow"+pascal(name), s.assets.hashes[name], name)
+	}
+	for _, name := range s.agentNames() {
+		if f := s.functions[name]; f != nil {
+			s.output("Agent"+pascal(name)+"Function", *f.FunctionName(), name)
+		}
+	}
 	for _, name := range sorted(s.queues) {
 		q := s.queues[name]
 		s.output(pascal(name)+"Url", *q.queue.QueueUrl(), name)
@@ -27,6 +38,9 @@ func (s *Stepkeeper) addOutputs() {
 	s.output("AlertsTopic", *s.alerts.TopicArn(), "alerts and alarms")
 	s.output("SupervisorFunction", *s.functions["supervisor"].FunctionName(), "Supervisor")
 	s.output("SchedulerFunction", *s.functions["scheduler"].FunctionName(), "Scheduler")
+	if s.key != nil {
+		s.output("KeyArn", *s.key.KeyArn(), "the key that encrypts everything")
+	}
 	s.output("ApplicationPolicy", *s.application.ManagedPolicyArn(), "attach to roles of applications")
 	s.output("OperatorPolicy", *s.operator.ManagedPolicyArn(), "attach to roles of operators")
 }

@@ -31,7 +31,7 @@ var (
 	useKey     = []string{"kms:Decrypt", "kms:GenerateDataKey"}
 )
 
-func index(t awsdynamodb.TableV2) *string {
+func index(t awsdynamodb.ITableV2) *string {
 	return awscdk.Fn_Join(str(""), &[]*string{t.TableArn(), str("/index/" + dynamo.IndexName)})
 }
 
@@ -64,7 +64,15 @@ func (s *Stepkeeper) schedulerAccess() []awsiam.PolicyStatement {
 		statements = append(statements, allow("Status", send, queues...))
 		statements = append(statements, s.replyToKeys()...)
 	}
-	return statements
+	return append(statements, s.tablesKey()...)
+}
+
+// tablesKey is for tables that are there already and have a key which is not the deployment's.
+func (s *Stepkeeper) tablesKey() []awsiam.PolicyStatement {
+	if s.props.Tables.KeyARN == "" {
+		return nil
+	}
+	return []awsiam.PolicyStatement{allow("TablesKey", useKey, str(s.props.Tables.KeyARN))}
 }
 
 // replyToKeys lets the Scheduler encrypt for the applications' queues that have keys of their own.
@@ -88,14 +96,14 @@ func (s *Stepkeeper) supervisorAccess() []awsiam.PolicyStatement {
 	for _, agent := range s.agentNames() {
 		requests = append(requests, s.Requests(agent).QueueArn())
 	}
-	return []awsiam.PolicyStatement{
+	return append([]awsiam.PolicyStatement{
 		allow("Due", query, index(s.tasks)),
 		allow("Tasks", getAndPut, s.tasks.TableArn()),
 		allow("OrdersAndDefinitions", get, s.orders.TableArn(), s.definitions.TableArn()),
 		allow("Backlog", attributes, requests...),
 		allow("Send", send, s.queues["control"].queue.QueueArn()),
 		allow("Alert", []string{"sns:Publish"}, s.alerts.TopicArn()),
-	}
+	}, s.tablesKey()...)
 }
 
 // agentAccess is all that an agent may: nothing of the engine's tables.
@@ -106,6 +114,9 @@ func (s *Stepkeeper) agentAccess(name string, a Agent) []awsiam.PolicyStatement 
 	}
 	if ledger := s.ledgers[name]; ledger != nil {
 		statements = append(statements, allow("Ledger", getAndPut, ledger.TableArn()))
+		if s.props.Tables.Ledgers[name] != "" {
+			statements = append(statements, s.tablesKey()...)
+		}
 	}
 	return append(statements, secretAccess(a)...)
 }

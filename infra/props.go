@@ -38,6 +38,9 @@ type Props struct {
 	// SweepInterval is how often the Supervisor looks for what is overdue: 1 m (default), or 1 s to
 	// 30 s, which takes several sweeps within one invocation (rule 16).
 	SweepInterval time.Duration
+	// PagesPerSweep bounds one sweep, in pages of 100 tasks of the index: 1 to 10,000, default 50. What
+	// is left is the next sweep's, which begins at another shard (rule 17).
+	PagesPerSweep int
 	// EventBridgeRule uses a rule for the Supervisor's schedule, in place of EventBridge Scheduler,
 	// which some emulators do not fire.
 	EventBridgeRule bool
@@ -50,9 +53,19 @@ type Props struct {
 	// TaskTTL is how long an ended task is kept, 1 h to 10 years; 0: for ever. The order itself
 	// stays (P26).
 	TaskTTL time.Duration
+	// FairQueues puts a MessageGroupId on each request: the tenant of the order, which is the part of
+	// its ID before the first colon, as in "acme:1001". Then a flood of one tenant does not delay the
+	// others' steps (rule 4). AWS bills such requests higher.
+	FairQueues bool
 	// Replicas are Regions that get copies of the tables, for disaster recovery only: one Region is
 	// active (rule 14). The stack must have an explicit Region.
 	Replicas []Replica
+	// Tables are there already, restored ones or replicas, and used in place of new ones.
+	Tables Tables
+	// Paused deploys everything and starts nothing: the mappings take no message, the schedule does
+	// not tick. For a second Region that waits (rule 14), and to stop while tables are restored.
+	// External agents are not stopped by it.
+	Paused bool
 
 	// CustomerManagedKey encrypts everything with a key of the deployment's own, in place of the
 	// keys of the services (rule 22). Key is used if given.
@@ -74,7 +87,25 @@ type Replica struct {
 	KeyARN string // of a key there; required with a customer-managed key, and only with one
 }
 
-// Tuning has good defaults. See docs/aws-rules.md for what each figure bounds.
+// Tables are ARNs of tables of the deployment's own account and Region, with the keys and the index
+// that the construct's own have. One that is not named is made, or stays. Orders and Tasks belong
+// together: both or neither.
+type Tables struct {
+	Orders, Tasks, Definitions string
+	Ledgers                    map[string]string // by agent
+	// KeyARN is of the key that encrypts them, where it is not the deployment's own.
+	KeyARN string
+}
+
+// Warm is what new tables serve from their first second on. It may be raised later, never lowered,
+// and what is above AWS's own is billed once. Not for tables that are there already.
+type Warm struct{ Orders, Tasks, Index Throughput }
+
+// Throughput is in units a second. 0 is AWS's own: 4,000 writes and 12,000 reads, which are also the
+// least.
+type Throughput struct{ Writes, Reads int }
+
+// Tuning has good defaults. See docs/aws-tuning.md for what each figure bounds.
 type Tuning struct {
 	// Intake, Replies and Control are the three mappings of the Scheduler.
 	Intake, Replies, Control Mapping
@@ -84,9 +115,16 @@ type Tuning struct {
 	SchedulerTimeout time.Duration
 	// MaxReceives before a message goes to its dead-letter queue, 5 to 1000; default 10 (rule 3).
 	MaxReceives int
-	// ReservedSupervisors is a reserved concurrency; 0: none, because in a new account it fails the
-	// deploy (rule 16). Two at once do no harm.
-	ReservedSupervisors int
+	// ReservedSchedulers and ReservedSupervisors are reserved concurrencies; 0: none, because in a new
+	// account they fail the deploy (rule 16). The Scheduler's must carry its three mappings. Two
+	// Supervisors at once do no harm.
+	ReservedSchedulers, ReservedSupervisors int
+	// SystemLogLevel of Lambda's own lines; default WARN, which leaves START, END and REPORT out. They
+	// are the larger part of a healthy function's log, and what they say is in its metrics too, but
+	// for the memory used: INFO brings them back.
+	SystemLogLevel awslambda.SystemLogLevel
+	// Warm is for a busy first day.
+	Warm Warm
 	// OldestMessage is the age of a message in intake, replies or control that alarms; default 5 m.
 	OldestMessage time.Duration
 	// OldestRequest is the same for the agents' queues; default 15 m: a flood may wait (P32).
@@ -123,6 +161,7 @@ type Agent struct {
 	Mapping
 	Timeout     time.Duration     // of one batch, 5 s to 15 m; default 1 m. A step's timeout must be 3 s less, or shorter (rule 3)
 	Memory      int               // MB; default 128
+	Reserved    int               // concurrency, at least MaxConcurrency; 0: none. Not for Function
 	Environment map[string]string // further variables; never secrets
 	// Secrets by the variable that stands for them, as in ${env:TOKEN} of an agents file. They are
 	// read at run time and never stand in the template or in the function's settings.

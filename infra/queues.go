@@ -72,28 +72,42 @@ func (s *Stepkeeper) nameSenders() {
 	for _, name := range slices.Sorted(maps.Keys(s.queues)) {
 		q := s.queues[name].queue
 		if name == port.Intake || name == port.Control {
-			refuseSenders(q, "OnlyFromThisAccount", map[string]any{
+			refuse(q, "OnlyFromThisAccount", map[string]any{
 				"StringNotEquals": map[string]any{"aws:PrincipalAccount": awscdk.Stack_Of(s.Construct).Account()},
 			})
 			continue
 		}
-		s.onlyFrom(q, s.senders[name])
+		s.onlyFrom(name, q)
 	}
-	s.onlyFrom(s.quarantine, s.senders[port.Quarantine])
+	s.onlyFrom(port.Quarantine, s.quarantine)
 }
 
-func (s *Stepkeeper) onlyFrom(q awssqs.Queue, arns []*string) {
+func (s *Stepkeeper) onlyFrom(name string, q awssqs.Queue) {
 	for _, arn := range s.props.Operators {
-		arns = append(arns, str(arn))
+		s.senders[name] = append(s.senders[name], str(arn))
 	}
-	refuseSenders(q, "OnlyKnownSenders", map[string]any{"ArnNotEquals": map[string]any{"aws:PrincipalArn": arns}})
+	s.refusals[name] = refuse(q, "OnlyKnownSenders", knownSenders(s.senders[name]))
 }
 
-func refuseSenders(q awssqs.Queue, sid string, unless map[string]any) {
-	q.AddToResourcePolicy(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
+// letSend adds a sender to those that the policy of a queue names already.
+func (s *Stepkeeper) letSend(name string, arn *string) {
+	s.senders[name] = append(s.senders[name], arn)
+	for operator, condition := range knownSenders(s.senders[name]) {
+		s.refusals[name].AddCondition(&operator, condition)
+	}
+}
+
+func knownSenders(arns []*string) map[string]any {
+	return map[string]any{"ArnNotEquals": map[string]any{"aws:PrincipalArn": arns}}
+}
+
+func refuse(q awssqs.Queue, sid string, unless map[string]any) awsiam.PolicyStatement {
+	statement := awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
 		Sid: str(sid), Effect: awsiam.Effect_DENY, Principals: &[]awsiam.IPrincipal{awsiam.NewAnyPrincipal()},
 		Actions: jsii.Strings("sqs:SendMessage"), Resources: &[]*string{q.QueueArn()}, Conditions: &unless,
-	}))
+	})
+	q.AddToResourcePolicy(statement)
+	return statement
 }
 
 // urls is the JSON object of queue addresses that a function reads; the addresses are only known at

@@ -24,10 +24,13 @@ func (s *Stepkeeper) addScheduler() error {
 		}
 		environment[deployment.VarReplyTo] = awscdk.Stack_Of(s.Construct).ToJsonString(object, nil)
 	}
+	if s.props.FairQueues {
+		environment[deployment.VarFairQueues] = str("true")
+	}
 	f, role := s.addFunction(function{
 		id: "Scheduler", folder: folder, description: "claims steps in their order, sends requests, takes replies",
 		memory: s.props.Tuning.SchedulerMemory, timeout: s.props.Tuning.SchedulerTimeout,
-		environment: environment, access: s.schedulerAccess(), loops: true,
+		environment: environment, access: s.schedulerAccess(), loops: true, reserved: s.props.Tuning.ReservedSchedulers,
 	})
 	s.functions["scheduler"], s.roles["scheduler"] = f, role
 	for _, name := range []string{port.Intake, port.Replies, port.Control} {

@@ -42,6 +42,9 @@ func (s *Stepkeeper) addSupervisor() error {
 	if s.props.SweepInterval < time.Minute {
 		environment[deployment.VarSweepEvery] = str(s.props.SweepInterval.String())
 	}
+	if s.props.PagesPerSweep > 0 {
+		environment[deployment.VarSweepPages] = jsii.Sprintf("%d", s.props.PagesPerSweep)
+	}
 	// What Lambda could not deliver goes to the queue of missed ticks, by the function's own role.
 	access := append(s.supervisorAccess(), allow("Missed", send, s.missed.QueueArn()))
 	f, role := s.addFunction(function{
@@ -82,9 +85,14 @@ func (s *Stepkeeper) addSchedule(f awslambda.Function) {
 			"Access": awsiam.NewPolicyDocument(&awsiam.PolicyDocumentProps{Statements: &statements}),
 		},
 	})
+	state := "ENABLED"
+	if s.props.Paused {
+		state = "DISABLED"
+	}
 	awsscheduler.NewCfnSchedule(s.Construct, str("Schedule"), &awsscheduler.CfnScheduleProps{
 		Description:        str("Stepkeeper: the Supervisor's sweeps"),
 		ScheduleExpression: str("rate(1 minute)"),
+		State:              str(state),
 		FlexibleTimeWindow: &awsscheduler.CfnSchedule_FlexibleTimeWindowProperty{Mode: str("OFF")},
 		Target: &awsscheduler.CfnSchedule_TargetProperty{
 			Arn: f.FunctionArn(), RoleArn: role.RoleArn(), Input: str(`{"from":"schedule"}`),
@@ -98,6 +106,7 @@ func (s *Stepkeeper) addRule(f awslambda.Function) {
 	awsevents.NewRule(s.Construct, str("Rule"), &awsevents.RuleProps{
 		Description: str("Stepkeeper: the Supervisor's sweeps"),
 		Schedule:    awsevents.Schedule_Rate(awscdk.Duration_Minutes(jsii.Number(1))),
+		Enabled:     jsii.Bool(!s.props.Paused),
 		Targets: &[]awsevents.IRuleTarget{awseventstargets.NewLambdaFunction(f, &awseventstargets.LambdaFunctionProps{
 			DeadLetterQueue: s.missed, MaxEventAge: seconds(tickAge * time.Second), RetryAttempts: num(tickRetries),
 			Event: awsevents.RuleTargetInput_FromObject(map[string]string{"from": "rule"}),

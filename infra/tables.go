@@ -1,6 +1,8 @@
 package infra
 
 import (
+	"strings"
+
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
 	"github.com/aws/jsii-runtime-go"
@@ -8,34 +10,79 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/dynamo"
 )
 
-// addTables: Orders never expires (P26), Definitions is kept whatever the removal policy, because
-// tasks pin what is in it.
+// addTables: Orders never expires (P26). Definitions stays as long as Tasks does, whose tasks pin
+// what is in it: always, unless the removal policy lets all of them go.
 func (s *Stepkeeper) addTables() {
-	s.orders = s.table("Orders", dynamo.OrderKey, nil, false)
-	s.tasks = s.table("Tasks", dynamo.OrderKey, &[]*awsdynamodb.GlobalSecondaryIndexPropsV2{{
+	there, warm := s.props.Tables, s.props.Tuning.Warm
+	s.orders = s.table(table{id: "Orders", key: dynamo.OrderKey, there: there.Orders, warm: warm.Orders})
+	s.tasks = s.table(table{id: "Tasks", key: dynamo.OrderKey, there: there.Tasks, warm: warm.Tasks, indexes: &[]*awsdynamodb.GlobalSecondaryIndexPropsV2{{
 		IndexName:      str(dynamo.IndexName),
 		PartitionKey:   key(dynamo.IndexBucket),
 		SortKey:        key(dynamo.IndexSort),
 		ProjectionType: awsdynamodb.ProjectionType_KEYS_ONLY, // a hint needs no more (rule 11)
-	}}, s.props.TaskTTL > 0)
-	s.definitions = s.table("Definitions", dynamo.DefinitionKey, nil, false)
+		WarmThroughput: warm.Index.units(),
+	}}, ttl: s.props.TaskTTL > 0})
+	s.definitions = s.table(table{id: "Definitions", key: dynamo.DefinitionKey, there: there.Definitions})
 	for _, name := range s.agentNames() {
 		if s.assets.plain[name] { // P31
-			s.ledgers[name] = s.table("Ledger"+pascal(name), dynamo.LedgerKey, nil, false)
+			s.ledgers[name] = s.table(table{id: "Ledger" + pascal(name), key: dynamo.LedgerKey, there: there.Ledgers[name]})
 		}
 	}
+	s.warnOfEmptyTables()
+}
+
+// warnOfEmptyTables: a new stack that is given some tables and makes others anew has lost what stood
+// in them; in the stack that they were made by they stay.
+func (s *Stepkeeper) warnOfEmptyTables() {
+	there := s.props.Tables
+	if there.Tasks == "" {
+		return
+	}
+	var made []string
+	if there.Definitions == "" {
+		made = append(made, "Definitions")
+	}
+	for _, name := range sorted(s.ledgers) {
+		if there.Ledgers[name] == "" {
+			made = append(made, "Ledgers["+name+"]")
+		}
+	}
+	if len(made) > 0 {
+		awscdk.Annotations_Of(s.Construct).AddWarningV2(str("stepkeeper:tables"), jsii.Sprintf(
+			"Tables does not name %s: right in the stack that has them; in a new stack they begin empty, and tasks under way need them", strings.Join(made, ", ")))
+	}
+}
+
+// units is nil where AWS's own are enough.
+func (t Throughput) units() *awsdynamodb.WarmThroughput {
+	if t == (Throughput{}) {
+		return nil
+	}
+	return &awsdynamodb.WarmThroughput{WriteUnitsPerSecond: num(max(t.Writes, leastWarmWrites)), ReadUnitsPerSecond: num(max(t.Reads, leastWarmReads))}
 }
 
 func key(name string) *awsdynamodb.Attribute {
 	return &awsdynamodb.Attribute{Name: str(name), Type: awsdynamodb.AttributeType_STRING}
 }
 
-// table is a global table with one Region, so that replicas can be added later without a new table
+// table is one table to make, or, with an ARN, one that is there.
+type table struct {
+	id, key, there string
+	indexes        *[]*awsdynamodb.GlobalSecondaryIndexPropsV2
+	ttl            bool
+	warm           Throughput
+}
+
+// table makes a global table with one Region, so that replicas can be added later without a new table
 // (rule 14). Tables of the strong kind refuse transactions, so the kind stays eventual.
-func (s *Stepkeeper) table(id, partition string, indexes *[]*awsdynamodb.GlobalSecondaryIndexPropsV2, ttl bool) awsdynamodb.TableV2 {
+func (s *Stepkeeper) table(t table) awsdynamodb.ITableV2 {
+	if t.there != "" {
+		return awsdynamodb.TableV2_FromTableArn(s.Construct, str(t.id), str(t.there))
+	}
 	props := &awsdynamodb.TablePropsV2{
-		PartitionKey:           key(partition),
-		GlobalSecondaryIndexes: indexes,
+		PartitionKey:           key(t.key),
+		GlobalSecondaryIndexes: t.indexes,
+		WarmThroughput:         t.warm.units(),
 		Billing:                awsdynamodb.Billing_OnDemand(nil),
 		Encryption:             awsdynamodb.TableEncryptionV2_DynamoOwnedKey(), // rule 22
 		RemovalPolicy:          s.props.RemovalPolicy,
@@ -51,7 +98,7 @@ func (s *Stepkeeper) table(id, partition string, indexes *[]*awsdynamodb.GlobalS
 		}
 		props.Encryption = awsdynamodb.TableEncryptionV2_CustomerManagedKey(s.key, &keys)
 	}
-	if ttl {
+	if t.ttl {
 		props.TimeToLiveAttribute = str(dynamo.TTLAttribute) // days late: never a timer (rule 15)
 	}
 	if len(s.props.Replicas) > 0 {
@@ -61,5 +108,5 @@ func (s *Stepkeeper) table(id, partition string, indexes *[]*awsdynamodb.GlobalS
 		}
 		props.Replicas = &replicas
 	}
-	return awsdynamodb.NewTableV2(s.Construct, str(id), props)
+	return awsdynamodb.NewTableV2(s.Construct, str(t.id), props)
 }

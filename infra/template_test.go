@@ -15,7 +15,10 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/assertions"
 
+	"github.com/stepkeeper/stepkeeper/client/stack"
 	"github.com/stepkeeper/stepkeeper/infra"
+	"github.com/stepkeeper/stepkeeper/shared/workflow"
+	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 )
 
 var assetHash = regexp.MustCompile(`[0-9a-f]{64}`)
@@ -69,7 +72,7 @@ func TestFunctions(t *testing.T) {
 		for what, c := range map[string][2]any{
 			"RecursiveLoop": {p["RecursiveLoop"], loop}, "runtime": {p["Runtime"], "provided.al2023"}, "handler": {p["Handler"], "bootstrap"},
 			"architecture": {at(p, "Architectures", 0), "arm64"}, "log format": {at(p, "LoggingConfig", "LogFormat"), "JSON"},
-			"log group": {target(at(p, "LoggingConfig", "LogGroup")), id + "Logs"}, "reserved concurrency": {p["ReservedConcurrentExecutions"], nil},
+			"system log level": {at(p, "LoggingConfig", "SystemLogLevel"), "WARN"}, "log group": {target(at(p, "LoggingConfig", "LogGroup")), id + "Logs"}, "reserved concurrency": {p["ReservedConcurrentExecutions"], nil},
 			"retention": {logs[id+"Logs"].Properties["RetentionInDays"], 30}, "role": {target(p["Role"]), id + "Role"},
 		} {
 			same(t, id+": "+what, c[0], c[1])
@@ -93,6 +96,7 @@ func TestMappings(t *testing.T) {
 		window, _ := p["MaximumBatchingWindowInSeconds"].(float64)
 		timeout := function.Properties["Timeout"].(float64)
 		same(t, id+": visibility", queue.Properties["VisibilityTimeout"], 6*timeout+window)
+		same(t, id+": not paused", p["Enabled"], nil)
 		same(t, id+": response types", p["FunctionResponseTypes"], "[ReportBatchItemFailures]")
 		batch, most := 5.0, 10.0
 		if target(p["FunctionName"]) == "Scheduler" {
@@ -208,7 +212,7 @@ func TestSchedule(t *testing.T) {
 		"expression": {s["ScheduleExpression"], "rate(1 minute)"}, "window": {at(s, "FlexibleTimeWindow", "Mode"), "OFF"},
 		"target": {target(at(s, "Target", "Arn")), "Supervisor"}, "dead letters": {target(at(s, "Target", "DeadLetterConfig", "Arn")), "MissedSweeps"},
 		"retries": {at(s, "Target", "RetryPolicy", "MaximumRetryAttempts"), 2}, "age": {at(s, "Target", "RetryPolicy", "MaximumEventAgeInSeconds"), 60},
-		"rules": {len(x.of("AWS::Events::Rule")), 0},
+		"rules": {len(x.of("AWS::Events::Rule")), 0}, "state": {s["State"], "ENABLED"},
 	} {
 		same(t, what, c[0], c[1])
 	}
@@ -263,11 +267,33 @@ func TestOutputs(t *testing.T) {
 		"EngineRequestsPaymentUrl": "RequestsPayment", "EngineRequestsPaymentDeadUrl": "RequestsPaymentDead",
 		"EngineOrdersTable": "Orders", "EngineTasksTable": "Tasks", "EngineDefinitionsTable": "Definitions", "EngineAlertsTopic": "Alerts",
 		"EngineShards": "8", "EngineFinished": "false", "EngineVersion": "1",
+		"EngineAgentPaymentFunction": "AgentPayment", "EngineSchedulerFunction": "Scheduler", "EngineFairQueues": "false", "EnginePaused": "false",
 		"EngineApplicationPolicy": "Application", "EngineOperatorPolicy": "Operator", "EngineSupervisorFunction": "Supervisor",
 	} {
 		same(t, "output "+name, target(x.Outputs[name].Value), want)
 	}
 	same(t, "logical name", x.Outputs["EngineRequestsPaymentUrl"].Description, "requests-payment")
+	same(t, "agent's name", x.Outputs["EngineAgentPaymentFunction"].Description, "payment")
+	d, problems := source.LoadFile("../workflows/order.yaml", source.Options{KnownAgents: []string{"inventory", "payment", "shipping", "notification"}})
+	if err := problems.Err(); err != nil {
+		t.Fatal(err)
+	}
+	stored, err := workflow.Encode(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "workflow's hash", x.Outputs["EngineWorkflowOrder"].Value, workflow.Hash(stored))
+	same(t, "workflow's name", x.Outputs["EngineWorkflowOrder"].Description, "order")
+
+	// The command line finds its way with them.
+	values := map[string]string{}
+	for name, o := range x.Outputs {
+		values[name] = target(o.Value)
+	}
+	outputs, err := stack.ReadOutputs(values, "")
+	if err != nil || outputs.Intake != "Intake" || outputs.Control != "Control" || outputs.Quarantine != "Quarantine" || outputs.Tasks != "Tasks" || outputs.Shards != 8 {
+		t.Errorf("read as %+v, %v", outputs, err)
+	}
 }
 
 // Nothing has a physical name, so that two stacks live in one account, and two engines in one stack.

@@ -1,12 +1,14 @@
 // Command app is the CDK app that deploys the example: orders of goods, done by the ready HTTP
-// agent. `make deploy` runs it; see docs/aws-rules.md and infra for an app of your own.
+// agent. `make deploy` runs it; docs/aws.md has an app of your own.
 //
 // Its settings are CDK context, `-c name=value`, with paths from the folder infra; each has a default:
 //
 //	stack      name of the stack; several may live in one account            Stepkeeper
-//	agents     file of HTTP agents                                           app/agents.yaml
+//	agents     file of HTTP agents, external ones among them                 app/agents.yaml
+//	secrets    where secrets are kept, see below, with commas between them   none
+//	senders    roles of external agents, agent=ARN with commas between them  none
 //	workflows  files and folders, with commas between them                   ../workflows/order.yaml
-//	email      who gets alerts and alarms                                    nobody
+//	email      who gets alerts and alarms                                    nobody, with a warning
 //	operators  ARNs that may redrive dead letters, with commas               none
 //	reply-to   status queues, name=ARN with commas between them              a queue "shop" of the stack's own
 //	keep       false deletes tables and queues with the stack                true
@@ -14,28 +16,27 @@
 //	rule       schedule by an EventBridge rule                               false
 //	key        encrypt everything with a key of the stack's own              false
 //	finished   list ended orders too                                         false
+//	fair       fair queues: an order's tenant stands before the first colon  false
+//	           of its ID
 //	sweep      interval of the Supervisor: 1m, or 1s to 30s                  1m
+//	pages      of the index, at most in one sweep                            50
+//	replicas   Regions that get copies of the tables, with commas            none
+//	tables     tables that are there already, see below                      new ones
+//	paused     start nothing: no mapping, no schedule                        false
 //	nag        check with cdk-nag                                            false
 //	prebuilt   folder with built functions: scheduler, supervisor, agent     built here
+//
+// A secret is agent.VARIABLE=PLACE, as in payment.TOKEN=arn:aws:secretsmanager:…:secret:pay-AbCdEf#token,
+// where #token is a field of a secret that is a JSON object, or payment.TOKEN=/pay/token, the name of a
+// SecureString of the Parameter Store. Only the place is in the template. A secret that is encrypted
+// with a key of its own asks for an app of your own.
+//
+// A table is orders=ARN, tasks=ARN, definitions=ARN, or ledger.AGENT=ARN; docs/aws-recovery.md says when.
 package main
 
 import (
-	"fmt"
-	"os"
-
-	"github.com/aws/aws-cdk-go/awscdk/v2"
-	"github.com/aws/jsii-runtime-go"
-
+	"github.com/stepkeeper/stepkeeper/infra"
 	"github.com/stepkeeper/stepkeeper/infra/app/example"
 )
 
-func main() {
-	defer jsii.Close()
-	app := awscdk.NewApp(nil)
-	if err := example.Add(app); err != nil {
-		fmt.Fprintln(os.Stderr, "infra/app:", err)
-		jsii.Close()
-		os.Exit(1)
-	}
-	app.Synth(nil)
-}
+func main() { infra.Main(example.Add) }

@@ -2,11 +2,13 @@
 package example
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
-	"strings"
+	"slices"
 	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
@@ -21,19 +23,11 @@ import (
 
 // Add adds the stack to the app, told by its context.
 func Add(app awscdk.App) (err error) {
-	defer func() { // constructs panic; people read errors
-		if p := recover(); p != nil {
-			err = fmt.Errorf("%v", p)
-		}
-	}()
+	defer func() { err = infra.Explain(recover(), err) }() // constructs panic; people read errors
 	c := &settings{app: app}
-	sweep, err := time.ParseDuration(c.text("sweep", "1m"))
-	if err != nil {
-		return fmt.Errorf("context sweep: %w", err)
-	}
 	agents, err := agentsOf(c.text("agents", filepath.Join("app", "agents.yaml")))
 	if err != nil {
-		return err
+		c.problems = append(c.problems, err)
 	}
 	stack := awscdk.NewStack(app, jsii.String(c.text("stack", "Stepkeeper")), &awscdk.StackProps{
 		Description: jsii.String("Stepkeeper: orders that end done or undone"),
@@ -43,7 +37,11 @@ func Add(app awscdk.App) (err error) {
 		Workflows: c.list("workflows", filepath.Join("..", "workflows", "order.yaml")), Agents: agents,
 		AlarmEmail: c.text("email", ""), Operators: c.list("operators", ""),
 		EventBridgeRule: c.truth("rule", false), X86: c.truth("x86", false), CustomerManagedKey: c.truth("key", false),
-		FinishedOrders: c.truth("finished", false), SweepInterval: sweep,
+		FinishedOrders: c.truth("finished", false), FairQueues: c.truth("fair", false), Paused: c.truth("paused", false),
+		SweepInterval: c.duration("sweep", time.Minute), PagesPerSweep: c.number("pages", 0), Tables: c.tables(),
+	}
+	for _, region := range c.list("replicas", "") {
+		props.Replicas = append(props.Replicas, infra.Replica{Region: region})
 	}
 	if !c.truth("keep", true) {
 		props.RemovalPolicy = awscdk.RemovalPolicy_DESTROY
@@ -52,14 +50,33 @@ func Add(app awscdk.App) (err error) {
 		props.Build = prebuilt(folder)
 	}
 	replyTo(stack, c, props)
-	if c.err != nil {
-		return c.err
+	c.secrets(stack, agents)
+	c.senders(agents)
+	nag := c.truth("nag", false)
+	if len(c.problems) > 0 {
+		return errors.Join(c.problems...)
 	}
 	infra.NewStepkeeper(stack, "Engine", props)
-	if c.truth("nag", false) {
+	warn(stack, props)
+	if nag {
 		awscdk.Aspects_Of(stack).Add(cdknag.NewAwsSolutionsChecks(&cdknag.NagPackProps{Verbose: jsii.Bool(true)}), nil)
 	}
-	return c.err
+	return nil
+}
+
+// warn tells of what deploys well and fails later in silence.
+func warn(stack awscdk.Stack, props *infra.Props) {
+	notes := awscdk.Annotations_Of(stack)
+	if props.AlarmEmail == "" {
+		notes.AddWarningV2(jsii.String("stepkeeper:nobody-is-told"), jsii.String(
+			"nobody is told of alarms and of orders that need a person: add -c email=ADDRESS, or subscribe to the topic of the output EngineAlertsTopic"))
+	}
+	for _, name := range slices.Sorted(maps.Keys(props.Agents)) {
+		if a := props.Agents[name]; a.External && len(a.SenderARNs) == 0 {
+			notes.AddWarningV2(jsii.String("stepkeeper:silent-agent-"+name), jsii.Sprintf(
+				"the replies of the external agent %s are refused until its role is named: add -c senders=%s=ARN", name, name))
+		}
+	}
 }
 
 // environment is the account and Region of the user's credentials, where CDK knows them.
@@ -95,9 +112,8 @@ func agentsOf(file string) (map[string]infra.Agent, error) {
 // replyTo is where the example's application reads how its orders are going.
 func replyTo(stack awscdk.Stack, c *settings, props *infra.Props) {
 	props.ReplyTo = map[string]awssqs.IQueue{}
-	given := c.list("reply-to", "")
-	for _, pair := range given {
-		name, arn, _ := strings.Cut(pair, "=")
+	given := c.pairs("reply-to", "name=ARN of a queue", arnOf("sqs", ""))
+	for name, arn := range given {
 		props.ReplyTo[name] = awssqs.Queue_FromQueueArn(stack, jsii.String("ReplyTo"+name), &arn)
 	}
 	if len(given) > 0 {
@@ -129,37 +145,5 @@ func prebuilt(folder string) build.Builder {
 			err = closed
 		}
 		return err
-	}
-}
-
-// settings reads the context.
-type settings struct {
-	app awscdk.App
-	err error
-}
-
-func (c *settings) text(name, otherwise string) string {
-	switch v := c.app.Node().TryGetContext(jsii.String(name)).(type) {
-	case string:
-		return v
-	case bool:
-		return fmt.Sprint(v)
-	}
-	return otherwise
-}
-
-func (c *settings) list(name, otherwise string) []string {
-	return strings.FieldsFunc(c.text(name, otherwise), func(r rune) bool { return r == ',' })
-}
-
-func (c *settings) truth(name string, otherwise bool) bool {
-	switch text := c.text(name, fmt.Sprint(otherwise)); text {
-	case "true":
-		return true
-	case "false":
-		return false
-	default:
-		c.err = fmt.Errorf("context %s is %.40q; true or false is meant", name, text)
-		return otherwise
 	}
 }

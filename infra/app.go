@@ -1,0 +1,51 @@
+package infra
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/jsii-runtime-go"
+)
+
+// Main is the main function of a CDK app: add adds its stacks, and they are synthesised. What is wrong
+// goes to standard error as people read it, without the stack traces of Go and of the CDK, and the
+// process ends with status 1.
+func Main(add func(app awscdk.App) error) {
+	err := synthesise(add)
+	jsii.Close()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func synthesise(add func(app awscdk.App) error) (err error) {
+	defer func() { err = Explain(recover(), err) }()
+	app := awscdk.NewApp(nil)
+	if err := add(app); err != nil {
+		return err
+	}
+	app.Synth(nil)
+	return nil
+}
+
+// Explain makes an error of what a construct panicked with, without the CDK's stack trace; it answers
+// err where there was no panic. A mistake in the program itself panics on.
+func Explain(panicked any, err error) error {
+	switch p := panicked.(type) {
+	case nil:
+		return err
+	case runtime.Error:
+		panic(p)
+	}
+	var told []string
+	for line := range strings.Lines(fmt.Sprint(panicked)) {
+		if !strings.HasPrefix(strings.TrimSpace(line), "at ") { // JavaScript's frames
+			told = append(told, line)
+		}
+	}
+	return fmt.Errorf("%s", strings.TrimSpace(strings.Join(told, "")))
+}

@@ -1,0 +1,90 @@
+package infra
+
+import (
+	"errors"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/constructs-go/constructs/v10"
+)
+
+// What a table on demand serves from its beginning, units a second.
+const (
+	leastWarmWrites = 4_000
+	leastWarmReads  = 12_000
+)
+
+// tableARN is of a table, with its Region, account and name.
+var tableARN = regexp.MustCompile(`^arn:[a-z-]+:dynamodb:([a-z0-9-]+):([0-9]{12}):table/([A-Za-z0-9_.-]{3,255})$`)
+
+// given lists the ARNs of tables that are there already.
+func (t Tables) given() map[string]string {
+	given := map[string]string{"Orders": t.Orders, "Tasks": t.Tasks, "Definitions": t.Definitions}
+	for agent, arn := range t.Ledgers {
+		given["Ledgers["+agent+"]"] = arn
+	}
+	maps.DeleteFunc(given, func(_, arn string) bool { return arn == "" })
+	return given
+}
+
+func (c *checker) tables(p Props) {
+	given, t, warm := p.Tables.given(), p.Tables, p.Tuning.Warm
+	for _, what := range slices.Sorted(maps.Keys(given)) {
+		if arn := given[what]; !strings.Contains(arn, "${Token[") && !tableARN.MatchString(arn) {
+			c.wrong("Tables.%s is %.300q; the ARN of a table is meant", what, arn)
+		}
+	}
+	if (t.Orders == "") != (t.Tasks == "") {
+		c.wrong("Tables names one of Orders and Tasks; they belong together")
+	}
+	for _, agent := range slices.Sorted(maps.Keys(t.Ledgers)) {
+		if _, there := p.Agents[agent]; !there {
+			c.wrong("Tables.Ledgers: there is no agent %q", agent)
+		}
+	}
+	if t.KeyARN != "" && len(given) == 0 {
+		c.wrong("Tables.KeyARN is for tables that are there already, and none is named")
+	}
+	for what, w := range map[string]Throughput{"Orders": warm.Orders, "Tasks": warm.Tasks, "Index": warm.Index} {
+		if w.Writes != 0 && w.Writes < leastWarmWrites || w.Reads != 0 && w.Reads < leastWarmReads {
+			c.wrong("Tuning.Warm.%s is %d writes and %d reads; %d and %d are the least, which every table has", what, w.Writes, w.Reads, leastWarmWrites, leastWarmReads)
+		}
+		if w != (Throughput{}) && (what == "Orders" && t.Orders != "" || what != "Orders" && t.Tasks != "") {
+			c.wrong("Tuning.Warm.%s is for a table that the deployment makes; warm the one that is there by hand", what)
+		}
+	}
+}
+
+// placed checks what depends on where the stack is, as far as that is known.
+func (p Props) placed(scope constructs.Construct) error {
+	if scope == nil {
+		return errors.New("there is no scope; a stack is meant")
+	}
+	c, stack := &checker{}, awscdk.Stack_Of(scope)
+	unresolved := func(text *string) bool { return *awscdk.Token_IsUnresolved(text) }
+	given := p.Tables.given()
+	for _, what := range slices.Sorted(maps.Keys(given)) {
+		parts := tableARN.FindStringSubmatch(given[what])
+		if parts == nil {
+			continue
+		}
+		if region := stack.Region(); !unresolved(region) && *region != parts[1] {
+			c.wrong("Tables.%s is in %s and the stack in %s; a deployment uses the copies of its own Region", what, parts[1], *region)
+		}
+		if account := stack.Account(); !unresolved(account) && *account != parts[2] {
+			c.wrong("Tables.%s is of account %s and the stack of %s; they must be the same", what, parts[2], *account)
+		}
+	}
+	if len(p.Replicas) > 0 && unresolved(stack.Region()) {
+		c.wrong("Replicas asks for a stack with an explicit Region: set StackProps.Env")
+	}
+	for i, r := range p.Replicas {
+		if region := stack.Region(); !unresolved(region) && r.Region == *region {
+			c.wrong("Replicas[%d] is the stack's own Region, %s", i, r.Region)
+		}
+	}
+	return errors.Join(c.problems...)
+}

@@ -1,0 +1,93 @@
+package infra
+
+import (
+	"fmt"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
+
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// GrantSubmit lets a role or user of the app submit orders, follow and cancel them. Whoever is not of
+// the app gets the policy Application.
+func (s *Stepkeeper) GrantSubmit(to awsiam.IGrantable) {
+	grant(to, s.applicationAccess())
+}
+
+// GrantOperate lets a role do all that an operator does, putting dead letters back included. Whoever
+// is not of the app gets the policy Operator, and stands among Props.Operators.
+func (s *Stepkeeper) GrantOperate(role awsiam.IRole) {
+	grant(role, s.operatorAccess())
+	for _, queue := range sorted(s.refusals) {
+		s.letSend(queue, role.RoleArn())
+	}
+}
+
+// GrantAgent lets the role of an external agent take its requests and answer them. It panics for an
+// agent that is not external: those have their rights already. Whoever is not of the app stands among
+// Agent.SenderARNs, and gets the rights where it is made.
+func (s *Stepkeeper) GrantAgent(agent string, role awsiam.IRole) {
+	a, there := s.props.Agents[agent]
+	if !there || !a.External {
+		panic(fmt.Errorf("stepkeeper %s: GrantAgent: %q is no external agent of it", *s.Construct.Node().Id(), agent))
+	}
+	statements := s.agentAccess(agent, a)
+	if s.key != nil {
+		statements = append(statements, allow("Key", useKey, s.key.KeyArn()))
+	}
+	grant(role, statements)
+	for _, queue := range []string{port.Replies, port.Quarantine} {
+		s.letSend(queue, role.RoleArn())
+	}
+}
+
+func grant(to awsiam.IGrantable, statements []awsiam.PolicyStatement) {
+	for _, statement := range statements {
+		to.GrantPrincipal().AddToPrincipalPolicy(statement)
+	}
+}
+
+// Scheduler is who sends statuses: the policy of a reply-to queue elsewhere, or of its key, may have
+// to name it.
+func (s *Stepkeeper) Scheduler() awsiam.IGrantable { return s.roles["scheduler"] }
+
+// Agent is the function of an agent, for what it may do besides: table.GrantReadData(engine.Agent("shipping")).
+// nil for an external agent, and for an unknown name.
+func (s *Stepkeeper) Agent(name string) awslambda.IFunction {
+	if _, there := s.props.Agents[name]; !there {
+		return nil
+	}
+	return s.functions[name]
+}
+
+// Intake is where applications send their orders.
+func (s *Stepkeeper) Intake() awssqs.IQueue { return s.queues[port.Intake].queue }
+
+// Control is where commands go: cancel, undo, resubmit, resolve.
+func (s *Stepkeeper) Control() awssqs.IQueue { return s.queues[port.Control].queue }
+
+// Requests is the queue of an agent; nil for an unknown name.
+func (s *Stepkeeper) Requests(agent string) awssqs.IQueue {
+	if q := s.queues[port.Requests(agent)]; q != nil {
+		return q.queue
+	}
+	return nil
+}
+
+// Replies is where external agents send their replies.
+func (s *Stepkeeper) Replies() awssqs.IQueue { return s.queues[port.Replies].queue }
+
+// Quarantine is where messages end that nobody can read.
+func (s *Stepkeeper) Quarantine() awssqs.IQueue { return s.quarantine }
+
+// Alerts is the topic of alerts and alarms.
+func (s *Stepkeeper) Alerts() awssns.ITopic { return s.alerts }
+
+// Application is the policy for roles of applications: submit, follow, cancel.
+func (s *Stepkeeper) Application() awsiam.IManagedPolicy { return s.application }
+
+// Operator is the policy for people: all commands, listings, dead-letter queues.
+func (s *Stepkeeper) Operator() awsiam.IManagedPolicy { return s.operator }

@@ -1,0 +1,193 @@
+package infra_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/assertions"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+
+	"github.com/stepkeeper/stepkeeper/infra"
+)
+
+const tableOf = "arn:aws:dynamodb:" + region + ":" + account + ":table/"
+
+// warnings of the construct itself.
+func warnings(stack awscdk.Stack) (all []string) {
+	for _, m := range *assertions.Annotations_FromStack(stack).FindWarning(str("*"), assertions.Match_StringLikeRegexp(str("stepkeeper:.*"))) {
+		all = append(all, fmt.Sprint(m.Entry.Data))
+	}
+	return all
+}
+
+// Rule 14: a stack in the second Region uses the replicas, and does nothing until it is told to.
+func TestStandby(t *testing.T) {
+	var in awscdk.Stack
+	x := template(t, func(stack awscdk.Stack, p *infra.Props) {
+		in = stack
+		p.Paused = true
+		p.Tables = infra.Tables{
+			Orders: tableOf + "Shop-Orders", Tasks: tableOf + "Shop-Tasks", Definitions: tableOf + "Shop-Definitions",
+			Ledgers: map[string]string{"shipping": tableOf + "Shop-Ledger"},
+			KeyARN:  "arn:aws:kms:" + region + ":" + account + ":key/k",
+		}
+	})
+	same(t, "tables made", len(x.of("AWS::DynamoDB::GlobalTable")), 0)
+	same(t, "warnings", warnings(in), "[]")
+	for _, function := range []string{"Scheduler", "Supervisor"} {
+		for variable, want := range map[string]string{"ORDERS": "Shop-Orders", "TASKS": "Shop-Tasks", "DEFINITIONS": "Shop-Definitions"} {
+			same(t, function+": "+variable, at(variables(x, function), "STEPKEEPER_"+variable), want)
+		}
+	}
+	same(t, "ledger", at(variables(x, "AgentShipping"), "STEPKEEPER_LEDGER"), "Shop-Ledger")
+	same(t, "output", x.Outputs["EngineTasksTable"].Value, "Shop-Tasks")
+	same(t, "output paused", x.Outputs["EnginePaused"].Value, "true")
+
+	got := map[string][]string{}
+	for _, s := range allowed(x) {
+		if strings.HasPrefix(s.actions[0], "dynamodb:") || strings.HasPrefix(s.actions[0], "kms:") {
+			got[s.where] = append(got[s.where], s.sid)
+			for _, r := range s.resources {
+				if !strings.HasPrefix(r, tableOf+"Shop-") && !strings.HasSuffix(r, ":key/k") {
+					t.Errorf("%s, %s: %s", s.where, s.sid, r)
+				}
+			}
+		}
+	}
+	same(t, "who may use them", got, "map[AgentShippingRole:[Ledger TablesKey] Application:[Read TablesKey] Operator:[Read TablesKey List] "+
+		"SchedulerRole:[OrdersAndTasks Definitions TablesKey] SupervisorRole:[Due Tasks OrdersAndDefinitions TablesKey]]")
+	for _, p := range loose(x) {
+		t.Error(p)
+	}
+
+	for id, m := range x.of("AWS::Lambda::EventSourceMapping") {
+		same(t, id+": takes messages", m.Properties["Enabled"], false)
+	}
+	same(t, "schedule", x.of("AWS::Scheduler::Schedule")["Schedule"].Properties["State"], "DISABLED")
+	for id, a := range x.of("AWS::CloudWatch::Alarm") { // what is paused is not missed
+		want := any(nil)
+		if id == "NoSweepsAlarm" {
+			want = false
+		}
+		same(t, id+": tells", a.Properties["ActionsEnabled"], want)
+	}
+	x = template(t, func(_ awscdk.Stack, p *infra.Props) { p.Paused, p.EventBridgeRule = true, true })
+	same(t, "rule", x.of("AWS::Events::Rule")["Rule"].Properties["State"], "DISABLED")
+}
+
+// After a restore, only what was restored is another table. What a new stack would lack is told.
+func TestRestoredTables(t *testing.T) {
+	var in awscdk.Stack
+	x := template(t, func(stack awscdk.Stack, p *infra.Props) {
+		in = stack
+		p.Tables = infra.Tables{Orders: tableOf + "Orders-2", Tasks: tableOf + "Tasks-2"}
+	})
+	same(t, "tables made", slices.Sorted(maps.Keys(x.of("AWS::DynamoDB::GlobalTable"))), "[Definitions LedgerShipping]")
+	if w := strings.Join(warnings(in), " "); !strings.Contains(w, "does not name Definitions, Ledgers[shipping]") {
+		t.Errorf("warned of %q", w)
+	}
+}
+
+// Settings that reach the functions and the tables.
+func TestTuning(t *testing.T) {
+	x := template(t, func(_ awscdk.Stack, p *infra.Props) {
+		p.PagesPerSweep, p.FairQueues = 200, true
+		p.Tuning.SystemLogLevel, p.Tuning.ReservedSchedulers = awslambda.SystemLogLevel_INFO, 60
+		p.Tuning.Warm = infra.Warm{Tasks: infra.Throughput{Writes: 20_000}, Index: infra.Throughput{Writes: 8_000, Reads: 15_000}}
+		a := p.Agents["payment"]
+		a.Reserved = 10
+		p.Agents["payment"] = a
+	})
+	functions, tables := x.of("AWS::Lambda::Function"), x.of("AWS::DynamoDB::GlobalTable")
+	same(t, "pages", at(variables(x, "Supervisor"), "STEPKEEPER_SWEEP_PAGES"), 200)
+	same(t, "fair queues", at(variables(x, "Scheduler"), "STEPKEEPER_FAIR_QUEUES"), "true")
+	same(t, "output", x.Outputs["EngineFairQueues"].Value, "true")
+	same(t, "system log level", at(functions["AgentPayment"].Properties, "LoggingConfig", "SystemLogLevel"), "INFO")
+	same(t, "reserved Schedulers", functions["Scheduler"].Properties["ReservedConcurrentExecutions"], 60)
+	same(t, "reserved agents", functions["AgentPayment"].Properties["ReservedConcurrentExecutions"], 10)
+	same(t, "other agents", functions["AgentShipping"].Properties["ReservedConcurrentExecutions"], nil)
+	same(t, "warm Tasks", tables["Tasks"].Properties["WarmThroughput"], "map[ReadUnitsPerSecond:12000 WriteUnitsPerSecond:20000]")
+	same(t, "warm index", at(tables["Tasks"].Properties, "GlobalSecondaryIndexes", 0, "WarmThroughput"), "map[ReadUnitsPerSecond:15000 WriteUnitsPerSecond:8000]")
+	same(t, "Orders", tables["Orders"].Properties["WarmThroughput"], nil)
+
+	x = template(t, nil)
+	for _, variable := range []string{"STEPKEEPER_SWEEP_PAGES", "STEPKEEPER_FAIR_QUEUES"} {
+		same(t, variable+" by default", fmt.Sprint(at(variables(x, "Supervisor"), variable), at(variables(x, "Scheduler"), variable)), "<nil> <nil>")
+	}
+}
+
+// Grants name what is allowed, and let the queues know.
+func TestGrants(t *testing.T) {
+	needNode(t)
+	_, stack := newStack("Test")
+	p := shop(stack)
+	p.CustomerManagedKey = true
+	p.Agents["notification"] = infra.Agent{External: true, SenderARNs: []string{"arn:aws:iam::123456789012:role/first"}}
+	engine := infra.NewStepkeeper(stack, "Engine", p)
+	role := func(id string) awsiam.Role {
+		return awsiam.NewRole(stack, &id, &awsiam.RoleProps{AssumedBy: awsiam.NewServicePrincipal(str("ecs-tasks.amazonaws.com"), nil)})
+	}
+	engine.GrantSubmit(role("Web"))
+	engine.GrantOperate(role("Ops"))
+	engine.GrantAgent("notification", role("Mailer"))
+	table := awsdynamodb.NewTableV2(stack, str("Parcels"), &awsdynamodb.TablePropsV2{PartitionKey: &awsdynamodb.Attribute{Name: str("id"), Type: awsdynamodb.AttributeType_STRING}})
+	table.Grant(engine.Agent("shipping"), str("dynamodb:GetItem"))
+	if engine.Agent("notification") != nil || engine.Agent("scheduler") != nil || engine.Requests("nobody") != nil {
+		t.Error("there is a function of an external agent, of no agent, or a queue of nobody")
+	}
+	x := read(t, stack)
+	who := map[string][]string{}
+	for _, s := range allowed(x) {
+		if s.sid == "<nil>" { // of the app's own
+			same(t, "the agent's own right", fmt.Sprint(s.actions, s.resources), "[dynamodb:GetItem] [Parcels]")
+			continue
+		}
+		for _, id := range []string{"Web", "Ops", "Mailer"} {
+			if strings.HasPrefix(s.where, id) {
+				who[id] = append(who[id], s.sid)
+			}
+		}
+	}
+	same(t, "grants", who, "map[Mailer:[Take Send Key] Ops:[Send Read Outputs Key List Depths DeadLetters Redrive] Web:[Send Read Outputs Key]]")
+	senders := map[string]string{}
+	for _, policy := range x.of("AWS::SQS::QueuePolicy") {
+		for _, s := range list(at(policy.Properties, "PolicyDocument", "Statement")) {
+			var names []string
+			for _, arn := range list(at(s, "Condition", "ArnNotEquals", "aws:PrincipalArn")) {
+				names = append(names, strings.TrimSuffix(target(arn), "Role"))
+			}
+			if len(names) > 0 {
+				senders[target(at(policy.Properties, "Queues", 0))] = strings.Join(names, " ")
+			}
+		}
+	}
+	const first = "arn:aws:iam::123456789012:role/first"
+	agents := "AgentInventory " + first + " AgentPayment AgentShipping Ops Mailer"
+	for queue, want := range map[string]string{
+		"Replies": agents, "Quarantine": "Scheduler " + agents, "RequestsPayment": "Scheduler Ops", "RequestsNotification": "Scheduler Ops",
+	} {
+		same(t, queue+": senders", senders[queue], want)
+	}
+	defer func() {
+		if text := fmt.Sprint(recover()); !strings.Contains(text, `"payment" is no external agent`) {
+			t.Errorf("an agent of the deployment's own was granted: %s", text)
+		}
+	}()
+	engine.GrantAgent("payment", role("Other"))
+}
+
+// Rule 22: a key of the app's own serves as one that is made.
+func TestOwnKey(t *testing.T) {
+	x := template(t, func(stack awscdk.Stack, p *infra.Props) {
+		p.CustomerManagedKey = true
+	})
+	same(t, "output", target(x.Outputs["EngineKeyArn"].Value), "Key")
+	_, told := template(t, nil).Outputs["EngineKeyArn"]
+	same(t, "output without a key", told, false)
+}
