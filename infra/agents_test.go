@@ -1,6 +1,7 @@
 package infra_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -131,9 +132,24 @@ func TestRefused(t *testing.T) {
 		{"wrong in the file", func(p *infra.Props) {
 			p.Agents["payment"] = infra.Agent{HTTP: write("a.yaml", "agents: {payment: {url: 'ftp://p.example', batch: 50}}")}
 		}, []string{"begins with https", "batch is 50"}},
+		{"everything at once", func(p *infra.Props) {
+			p.SweepInterval, p.Agents["payment"] = 45*time.Second, infra.Agent{Folder: filepath.Join(t.TempDir(), "nowhere")}
+			p.Agents["mail"] = infra.Agent{HTTP: "nowhere.yaml"}
+			delete(p.Agents, "inventory")
+			p.Workflows = append(p.Workflows, write("bad.yaml", "workflow: bad\nsteps:\n  a: "+strings.Replace(step, "payment", "nobody", 1)+"\n"))
+		}, []string{"Engine cannot be deployed:", "SweepInterval is 45s", `agent "payment": Folder`, "holds no Go program", "open nowhere.yaml", "there is no agent inventory", "there is no agent nobody"}},
+		{"names that would clash", func(p *infra.Props) {
+			p.Agents["pay-1"], p.Agents["pay1"] = infra.Agent{External: true}, infra.Agent{External: true}
+			p.Agents["payment-dead"] = infra.Agent{External: true}
+			p.Workflows = append(p.Workflows, write("a.yaml", "workflow: order-1\nsteps:\n  a: "+strings.Replace(step, "58s", "1s", 1)+"\n"),
+				write("b.yaml", "workflow: order1\nsteps:\n  a: "+strings.Replace(step, "58s", "1s", 1)+"\n"))
+		}, []string{`agents "pay-1" and "pay1"`, `agents "payment" and "payment-dead"`, "workflows order-1 and order1"}},
+		{"tables elsewhere", func(p *infra.Props) {
+			p.Tables = infra.Tables{Orders: "arn:aws:dynamodb:eu-west-1:123456789012:table/Orders", Tasks: "arn:aws:dynamodb:eu-central-1:999999999999:table/Tasks"}
+			p.Replicas = []infra.Replica{{Region: region}}
+		}, []string{"Tables.Orders is in eu-west-1 and the stack in eu-central-1", "Tables.Tasks is of account 999999999999", "Replicas[0] is the stack's own Region"}},
 		{"build that fails", func(p *infra.Props) {
-			p.Build = nil
-			p.Agents["payment"] = infra.Agent{Folder: t.TempDir()}
+			p.Agents["payment"] = infra.Agent{Folder: filepath.Dir(write("main.go", "package main\n\nfunc main() { nothing() }\n"))}
 			p.Build = func(b build.Binary) error {
 				if filepath.IsAbs(b.Package) {
 					return build.Go(b)
@@ -168,7 +184,8 @@ func TestProps(t *testing.T) {
 			"Shards is 5000", "SweepInterval is 45s", "TaskTTL is 1m0s", "Workflows names no file", "Tuning.MaxReceives is 2",
 			"Tuning.Intake.Batch is 11", "Tuning.Replies.MaxConcurrency is 1", `agent "Pay": the name must be`, `agent "supervisor": that name is the engine's own`, "exactly one of HTTP, Folder, Function and External must be set, not 2",
 			"exactly one of HTTP, Folder, Function and External must be set, not 0", "Timeout is 1s", "Memory is 64", "secret TOKEN must be made with",
-			"Replicas[0]", `ReplyTo "control"`,
+			"Replicas[0]", `ReplyTo "control"`, "there is no scope", "PagesPerSweep is 10001", "Tuning.ReservedSchedulers is 5; 21 to 1000", `agent "mail": Reserved is 3; 10 to 1000`,
+			`Tables.Orders is "orders"`, "one of Orders and Tasks", `Tables.Ledgers: there is no agent "nobody"`, "Tuning.Warm.Index is 100 writes", "Tuning.Warm.Orders is for a table that the deployment makes",
 		} {
 			if !strings.Contains(text, want) {
 				t.Errorf("%q is not told in\n%s", want, text)
@@ -177,12 +194,72 @@ func TestProps(t *testing.T) {
 	}()
 	infra.NewStepkeeper(nil, "Engine", &infra.Props{
 		Shards: 5000, SweepInterval: 45 * time.Second, TaskTTL: time.Minute, Replicas: []infra.Replica{{Region: "eu-west-1", KeyARN: "arn"}},
-		Tuning: infra.Tuning{MaxReceives: 2, Intake: infra.Mapping{Batch: 11}, Replies: infra.Mapping{MaxConcurrency: 1}},
+		PagesPerSweep: 10_001, Tables: infra.Tables{Orders: "orders", Ledgers: map[string]string{"nobody": tableOf + "L"}},
+		Tuning: infra.Tuning{MaxReceives: 2, ReservedSchedulers: 5, Warm: infra.Warm{Orders: infra.Throughput{Writes: 5000}, Index: infra.Throughput{Writes: 100}}, Intake: infra.Mapping{Batch: 11}, Replies: infra.Mapping{MaxConcurrency: 1}},
 		Agents: map[string]infra.Agent{
 			"Pay":        {HTTP: "a.yaml", External: true},
 			"supervisor": {External: true},
-			"mail":       {Timeout: time.Second, Memory: 64, Secrets: map[string]infra.Secret{"TOKEN": {}}},
+			"mail":       {Timeout: time.Second, Memory: 64, Reserved: 3, Secrets: map[string]infra.Secret{"TOKEN": {}}},
 		},
 		ReplyTo: map[string]awssqs.IQueue{"control": nil},
 	})
+}
+
+// A function of the app's own, and a queue, that cannot serve.
+func TestAdoptedIsChecked(t *testing.T) {
+	needNode(t)
+	_, stack := newStack("Adopted")
+	code := t.TempDir()
+	if err := os.WriteFile(filepath.Join(code, "bootstrap"), []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	short := awslambda.NewFunction(stack, str("Short"), &awslambda.FunctionProps{
+		Runtime: awslambda.Runtime_PROVIDED_AL2023(), Handler: str("bootstrap"), Code: awslambda.Code_FromAsset(str(code), nil),
+	})
+	foreign := awslambda.Function_FromFunctionArn(stack, str("Foreign"), str("arn:aws:lambda:eu-central-1:123456789012:function:f"))
+	p := shop(stack)
+	p.Agents["payment"], p.Agents["inventory"] = infra.Agent{Function: short}, infra.Agent{Function: short}
+	p.Agents["shipping"] = infra.Agent{Function: foreign, Reserved: 20}
+	p.ReplyTo["fifo"] = awssqs.Queue_FromQueueArn(stack, str("Fifo"), str("arn:aws:sqs:eu-central-1:123456789012:status.fifo"))
+	defer func() {
+		text := fmt.Sprint(recover())
+		for _, want := range []string{
+			`agent "payment": Timeout is 1m0s, which is more than its function's own`, `"shipping": its function was imported without its role`,
+			`agents "inventory" and "payment" have the same Function`, `"shipping": Reserved and VPC`, `ReplyTo "fifo" is a FIFO queue`,
+		} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%q is not told in\n%s", want, text)
+			}
+		}
+	}()
+	infra.NewStepkeeper(stack, "Engine", p)
+}
+
+// What the CDK itself refuses is told without its stack trace; a mistake in the program is no message.
+func TestExplain(t *testing.T) {
+	needNode(t)
+	_, stack := newStack("Twice")
+	func() {
+		defer func() {
+			err := infra.Explain(recover(), nil)
+			if err == nil || !strings.Contains(err.Error(), "already a Construct with name 'Same'") || strings.Contains(err.Error(), "\n    at ") {
+				t.Errorf("told as %v", err)
+			}
+		}()
+		awssqs.NewQueue(stack, str("Same"), nil)
+		awssqs.NewQueue(stack, str("Same"), nil)
+	}()
+	if err := infra.Explain(nil, os.ErrClosed); !errors.Is(err, os.ErrClosed) {
+		t.Errorf("an error became %v", err)
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("a mistake in the program was told as a message")
+		}
+	}()
+	func() {
+		defer func() { _ = infra.Explain(recover(), nil) }()
+		var none *infra.Props
+		_ = none.Shards
+	}()
 }

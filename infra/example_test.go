@@ -1,6 +1,7 @@
 package infra_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -46,6 +47,9 @@ func TestExample(t *testing.T) {
 	for _, p := range loose(x) {
 		t.Error(p)
 	}
+	if w := strings.Join(warnings(a.Node().FindChild(str("Stepkeeper")).(awscdk.Stack)), " "); !strings.Contains(w, "nobody is told") {
+		t.Errorf("an app that tells nobody warns of %q", w)
+	}
 
 	a, err = app(t, map[string]any{
 		"stack": "Shop", "email": "ops@example.com", "keep": "false", "x86": "true", "rule": "true", "sweep": "10s", "finished": "true",
@@ -67,6 +71,60 @@ func TestExample(t *testing.T) {
 	for _, f := range findings(stack) {
 		t.Error(f)
 	}
+	same(t, "warnings", warnings(stack), "[]")
+}
+
+// Secrets by reference, external agents by their roles, a second Region by its tables.
+func TestExampleSettings(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "agents.yaml")
+	if err := os.WriteFile(file, []byte(`agents:
+  inventory: {url: "https://i.example"}
+  payment: {url: "${env:URL}", headers: {Authorization: "Bearer ${env:TOKEN}"}}
+  shipping: {external: true}
+  notification: {external: true}
+`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const secret, role = "arn:aws:secretsmanager:eu-central-1:123456789012:secret:pay-AbCdEf", "arn:aws:iam::123456789012:role/shipper"
+	a, err := app(t, map[string]any{
+		"agents": file, "secrets": "payment.TOKEN=" + secret + "#token,payment.URL=/pay/url",
+		"senders": "shipping=" + role + ",shipping=" + role + "2", "fair": "true", "pages": "70", "paused": "true", "email": "ops@example.com",
+		"tables": "orders=" + tableOf + "O-1,tasks=" + tableOf + "T-1,definitions=" + tableOf + "D-1,ledger.shipping=" + tableOf + "L-1",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stack := a.Node().FindChild(str("Stepkeeper")).(awscdk.Stack)
+	x := read(t, stack)
+	same(t, "secrets", at(variables(x, "AgentPayment"), "STEPKEEPER_SECRETS"), `{"TOKEN":{"field":"token","secret":"`+secret+`"},"URL":{"parameter":"/pay/url"}}`)
+	same(t, "fair", at(variables(x, "Scheduler"), "STEPKEEPER_FAIR_QUEUES"), "true")
+	same(t, "pages", at(variables(x, "Supervisor"), "STEPKEEPER_SWEEP_PAGES"), "70")
+	same(t, "paused", x.of("AWS::Scheduler::Schedule")["Schedule"].Properties["State"], "DISABLED")
+	same(t, "tasks", at(variables(x, "Scheduler"), "STEPKEEPER_TASKS"), "T-1")
+	same(t, "tables made", len(x.of("AWS::DynamoDB::GlobalTable")), 0)
+	var replies string
+	for _, p := range x.of("AWS::SQS::QueuePolicy") {
+		if target(at(p.Properties, "Queues", 0)) == "Replies" {
+			replies = fmt.Sprint(p.Properties)
+		}
+	}
+	if !strings.Contains(replies, role+" "+role+"2") {
+		t.Errorf("the external agent's roles are not in %s", replies)
+	}
+	if w := strings.Join(warnings(stack), " "); !strings.Contains(w, "external agent notification are refused") || strings.Contains(w, "agent shipping") || strings.Contains(w, "nobody") {
+		t.Errorf("warned of %q", w)
+	}
+	for _, p := range loose(x) {
+		t.Error(p)
+	}
+
+	t.Setenv("CDK_DEFAULT_ACCOUNT", account)
+	t.Setenv("CDK_DEFAULT_REGION", region)
+	if a, err = app(t, map[string]any{"replicas": "eu-west-1"}); err != nil {
+		t.Fatal(err)
+	}
+	x = read(t, a.Node().FindChild(str("Stepkeeper")).(awscdk.Stack))
+	same(t, "Regions", len(list(x.of("AWS::DynamoDB::GlobalTable")["Tasks"].Properties["Replicas"])), 2)
 }
 
 // A mistake in the context is an error of one line, not a stack trace.
@@ -76,6 +134,14 @@ func TestExampleRefuses(t *testing.T) {
 		want    string
 	}{
 		"no truth":        {map[string]any{"rule": "perhaps"}, "context rule is"},
+		"no number":       {map[string]any{"pages": "many"}, "context pages is"},
+		"no secret":       {map[string]any{"secrets": "payment.TOKEN=arn:aws:secretsmanager:eu-central-1:123456789012:secret:pay"}, "context secrets is"},
+		"nobody's secret": {map[string]any{"secrets": "mail.TOKEN=/mail/token"}, "the name of an HTTP agent"},
+		"no role":         {map[string]any{"senders": "payment=arn:aws:iam::123456789012:role/x"}, "the name of an external agent"},
+		"no queue":        {map[string]any{"reply-to": "shop=https://sqs.eu-central-1.amazonaws.com/123456789012/shop"}, "context reply-to is"},
+		"no table":        {map[string]any{"tables": "orders=Shop-Orders"}, "context tables is"},
+		"strange table":   {map[string]any{"tables": "others=" + tableOf + "Shop-Orders"}, "context tables is"},
+		"two mistakes":    {map[string]any{"rule": "perhaps", "pages": "many"}, "context pages is"},
 		"no interval":     {map[string]any{"sweep": "often"}, "context sweep"},
 		"no file":         {map[string]any{"agents": "nowhere.yaml"}, "nowhere.yaml"},
 		"no workflow":     {map[string]any{"workflows": "nowhere"}, "nowhere"},

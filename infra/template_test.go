@@ -21,7 +21,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 )
 
-var assetHash = regexp.MustCompile(`[0-9a-f]{64}`)
+// Hashes of functions and workflows.
+var assetHash = regexp.MustCompile(`[0-9a-f]{64}|\b[0-9a-f]{32}\b`)
 
 // The whole template of the example, so that no change to it goes unseen: `go test ./infra -update`.
 func TestGolden(t *testing.T) {

@@ -18,6 +18,7 @@ type Outputs struct {
 	Intake, Control, Quarantine string // addresses of queues
 	Shards                      int    // of the index
 	Finished                    bool   // ended orders are in the index
+	FairQueues                  bool   // messages bear the tenant of their order
 	Application, Operator       string // ARNs of the managed policies
 }
 
@@ -45,7 +46,7 @@ func ReadOutputs(values map[string]string, construct string) (Outputs, error) {
 	o := Outputs{
 		Orders: value("OrdersTable"), Tasks: value("TasksTable"), Definitions: value("DefinitionsTable"),
 		Intake: value("IntakeUrl"), Control: value("ControlUrl"), Quarantine: value("QuarantineUrl"),
-		Finished: value("Finished") == "true", Application: value("ApplicationPolicy"), Operator: value("OperatorPolicy"),
+		Finished: value("Finished") == "true", FairQueues: values[prefix+"FairQueues"] == "true", Application: value("ApplicationPolicy"), Operator: value("OperatorPolicy"),
 	}
 	shards := value("Shards")
 	if len(missing) > 0 {

@@ -53,7 +53,11 @@ func (t *transport) batch(ctx context.Context, orders [][]byte) ([]client.Answer
 			answers[i].Err = unreadable(err)
 			continue
 		}
-		messages = append(messages, port.Message{Body: text})
+		m := port.Message{Body: text}
+		if t.Outputs.FairQueues {
+			m.Group = message.Tenant(o.OrderID)
+		}
+		messages = append(messages, m)
 		hashes = append(hashes, message.ContentHash(o))
 		places = append(places, i)
 	}

@@ -23,7 +23,7 @@ type Config struct {
 	// Tries is how often a task is loaded and decided again in one handling before its messages
 	// are given back; 0: 8.
 	Tries int
-	// FairQueues puts the order's tenant on each request, see dispatch.Tenant (rule 4).
+	// FairQueues puts the order's tenant on each request, see message.Tenant (rule 4).
 	FairQueues bool
 	Logger     *slog.Logger           // nil: slog.Default
 	Count      func(what, why string) // counts what was ignored, refused, quarantined; may be nil

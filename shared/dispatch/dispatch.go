@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -30,16 +29,6 @@ type Sender struct {
 	FairQueues bool
 	Logger     *slog.Logger
 	Count      func(what, why string) // counts what people should know of; may be nil
-}
-
-// Tenant is whose order it is, as its ID tells: what stands before the first colon, as in
-// "acme:1001"; "" where there is none.
-func Tenant(orderID string) string {
-	tenant, _, found := strings.Cut(orderID, ":")
-	if !found {
-		return ""
-	}
-	return tenant
 }
 
 // Parcel is what one decision asks to be sent, and how that went.
@@ -110,7 +99,7 @@ func (p *post) add(i int, effect core.Effect) {
 	case core.SendRequest:
 		m := port.Message{Value: &message.Request{Schema: message.Schema, SendRequest: e}}
 		if p.sender.FairQueues {
-			m.Group = Tenant(e.OrderID)
+			m.Group = message.Tenant(e.OrderID)
 		}
 		p.put(port.Requests(e.Agent), i, e, m)
 	case core.SendWake:

@@ -182,3 +182,13 @@ func (o *SubmitOrder) Known() (orderID, replyTo string) {
 	}
 	return orderID, replyTo
 }
+
+// Tenant is whose order it is, as its ID tells: what stands before the first colon, as in
+// "acme:1001"; "" where there is none. Fair queues know tenants (rule 4 of docs/aws-rules.md).
+func Tenant(orderID string) string {
+	tenant, _, found := strings.Cut(orderID, ":")
+	if !found {
+		return ""
+	}
+	return tenant
+}
