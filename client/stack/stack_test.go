@@ -374,3 +374,25 @@ func TestPriorityAndDeadlineTravel(t *testing.T) {
 		t.Errorf("%+v %v", x, err)
 	}
 }
+
+// Where the deployment asks for it, an order bears its tenant already in the intake queue (rule 4).
+func TestSubmittedOrdersBearTheirTenant(t *testing.T) {
+	for _, fair := range []bool{true, false} {
+		w := stacktest.New(t, stacktest.Memory())
+		w.Held.Store(true)
+		parts := w.Parts
+		parts.Outputs.FairQueues, parts.Queues = fair, w.Queues
+		submit(t, stack.Over(parts), order("acme:1001", "order", "good"))
+		q, err := w.Queues.Queue(port.Intake)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := ""
+		if fair {
+			want = "acme"
+		}
+		if ds, err := q.Receive(t.Context(), 1, 0, time.Minute); err != nil || len(ds) != 1 || ds[0].Group != want {
+			t.Errorf("fair %t: %+v %v", fair, ds, err)
+		}
+	}
+}
