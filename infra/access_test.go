@@ -221,6 +221,9 @@ func TestNag(t *testing.T) {
 		"all options": func(p *infra.Props) {
 			p.CustomerManagedKey, p.EventBridgeRule, p.RemovalPolicy = true, true, awscdk.RemovalPolicy_DESTROY
 		},
+		"waiting": func(p *infra.Props) {
+			p.Paused, p.Tables = true, infra.Tables{Orders: tableOf + "Orders", Tasks: tableOf + "Tasks", Definitions: tableOf + "Definitions"}
+		},
 	} {
 		_, stack := newStack("Nag")
 		p := shop(stack)

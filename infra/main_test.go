@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
@@ -25,6 +26,9 @@ var update = flag.Bool("update", false, "write the golden template")
 func TestMain(m *testing.M) {
 	flag.Parse()
 	code := m.Run()
+	if testing.Verbose() {
+		fmt.Println("properties compared:", compared.Load())
+	}
 	jsii.Close()
 	os.Exit(code)
 }
@@ -104,6 +108,7 @@ type tmpl struct {
 	Outputs   map[string]struct {
 		Value       any
 		Description string
+		Export      any
 	}
 }
 
@@ -186,8 +191,12 @@ func target(v any) string {
 	return fmt.Sprint(v)
 }
 
+// compared counts what same looked at.
+var compared atomic.Int64
+
 func same(t *testing.T, what string, got, want any) {
 	t.Helper()
+	compared.Add(1)
 	if g, w := shown(got), shown(want); g != w {
 		t.Errorf("%s is %s, want %s", what, g, w)
 	}

@@ -181,6 +181,23 @@ func TestSenders(t *testing.T) {
 	same(t, "queues without named senders", want, "map[]")
 }
 
+// Rule 20: nobody speaks plain HTTP to the topic, and nobody but the account's alarms and our roles
+// publish.
+func TestTopic(t *testing.T) {
+	x := template(t, nil)
+	var secure bool
+	for _, s := range list(at(x.of("AWS::SNS::TopicPolicy")["AlertsPolicy"].Properties, "PolicyDocument", "Statement")) {
+		switch at(s, "Effect") {
+		case "Deny":
+			secure = secure || at(s, "Condition", "Bool", "aws:SecureTransport") == "false"
+		case "Allow":
+			same(t, "who may publish", at(s, "Principal", "Service"), "cloudwatch.amazonaws.com")
+			same(t, "of which account", at(s, "Condition", "StringEquals", "aws:SourceAccount"), account)
+		}
+	}
+	same(t, "in transit", secure, true)
+}
+
 // Section 3 of the design: tables, their keys, what is kept.
 func TestTables(t *testing.T) {
 	x := template(t, nil)
@@ -195,6 +212,8 @@ func TestTables(t *testing.T) {
 		same(t, id+": protection", at(p, "Replicas", 0, "DeletionProtectionEnabled"), true)
 		same(t, id+": TTL", p["TimeToLiveSpecification"], nil)
 		same(t, id+": stream", p["StreamSpecification"], nil)
+		same(t, id+": kind", p["MultiRegionConsistency"], nil) // rule 14: the strong kind refuses transactions
+		same(t, id+": encrypted with the service's key", at(p, "SSESpecification", "SSEEnabled"), false)
 		if id != "Tasks" {
 			same(t, id+": indexes", p["GlobalSecondaryIndexes"], nil)
 		}
@@ -252,6 +271,28 @@ func TestAlarms(t *testing.T) {
 		same(t, id+": missing data", a.Properties["TreatMissingData"], missing)
 		same(t, id+": told to", target(at(a.Properties, "AlarmActions", 0)), "Alerts")
 	}
+	for id, q := range x.of("AWS::SQS::Queue") { // rule 6: no queue that is an end goes unwatched
+		dead := q.Properties["RedrivePolicy"] == nil
+		a := alarms[id+"Alarm"].Properties
+		if !dead {
+			a = alarms[id+"AgeAlarm"].Properties
+			same(t, id+": metric of its age", a["MetricName"], "ApproximateAgeOfOldestMessage")
+			oldest := 300
+			if strings.HasPrefix(id, "Requests") {
+				oldest = 900 // a flood may wait (P32)
+			}
+			same(t, id+": age that alarms", a["Threshold"], oldest)
+		}
+		same(t, id+": watched", target(at(a, "Dimensions", 0, "Value")), id)
+		same(t, id+": is an end", dead, a["MetricName"] == "ApproximateNumberOfMessagesVisible" && a["Threshold"] == 1.0)
+	}
+	for id, want := range map[string]string{
+		"NoSweepsAlarm": "Invocations LessThanThreshold 1", "OldestOverdueAlarm": "OldestOverdue GreaterThanOrEqualToThreshold 300",
+		"SchedulerErrorsAlarm": "Errors GreaterThanOrEqualToThreshold 1", "PaymentThrottlesAlarm": "Throttles GreaterThanOrEqualToThreshold 1",
+	} {
+		p := alarms[id].Properties
+		same(t, id, fmt.Sprint(p["MetricName"], " ", p["ComparisonOperator"], " ", p["Threshold"]), want)
+	}
 	dead := alarms["RequestsPaymentDeadAlarm"].Properties
 	same(t, "threshold of dead letters", dead["Threshold"], 1)
 	same(t, "metric of dead letters", dead["MetricName"], "ApproximateNumberOfMessagesVisible")
@@ -307,7 +348,11 @@ func TestSideBySide(t *testing.T) {
 	second := awscdk.NewStack(app, str("Second"), &awscdk.StackProps{Env: &awscdk.Environment{Account: str(account), Region: str(region)}})
 	infra.NewStepkeeper(second, "Engine", shop(second))
 	for _, stack := range []awscdk.Stack{first, second} {
-		for id, r := range read(t, stack).Resources {
+		x := read(t, stack)
+		for id, o := range x.Outputs {
+			same(t, id+": exported under a name of its own", o.Export, nil)
+		}
+		for id, r := range x.Resources {
 			for property, value := range r.Properties {
 				name := strings.TrimPrefix(r.Type[strings.LastIndex(r.Type, ":")+1:], "Global") + "Name"
 				if (property == name || property == "Name") && r.Type != "AWS::Lambda::Permission" {

@@ -1,0 +1,171 @@
+package infra_test
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// The app of docs/aws.md, and one with the other kinds of agents, in a module of their own.
+const otherKinds = `package main
+
+import (
+	"os"
+	"time"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsec2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsssm"
+	"github.com/aws/jsii-runtime-go"
+
+	"github.com/stepkeeper/stepkeeper/infra"
+)
+
+func main() { infra.Main(add) }
+
+func add(app awscdk.App) error {
+	stack := awscdk.NewStack(app, jsii.String("Other"), nil)
+	function := awslambda.NewFunction(stack, jsii.String("Mine"), &awslambda.FunctionProps{
+		Runtime: awslambda.Runtime_PROVIDED_AL2023(), Handler: jsii.String("bootstrap"), Timeout: awscdk.Duration_Minutes(jsii.Number(1)),
+		Code: awslambda.Code_FromAsset(jsii.String("mine"), nil),
+	})
+	url := awsssm.StringParameter_FromSecureStringParameterAttributes(stack, jsii.String("Url"), &awsssm.SecureStringParameterAttributes{ParameterName: jsii.String("/pay/url")})
+	agents := map[string]infra.Agent{
+		"inventory":    {Folder: "./shipping"},
+		"shipping":     {Folder: "./shipping"},
+		"notification": {Function: function},
+		"payment": {HTTP: "agents.yaml", Secrets: map[string]infra.Secret{"PAYMENT_TOKEN": infra.ParameterValue(url, nil)},
+			VPC: awsec2.Vpc_FromVpcAttributes(stack, jsii.String("Vpc"), &awsec2.VpcAttributes{
+				VpcId: jsii.String("vpc-1"), AvailabilityZones: jsii.Strings("eu-central-1a"), PrivateSubnetIds: jsii.Strings("subnet-1"),
+			})},
+	}
+	props := &infra.Props{Workflows: []string{"workflows"}, Agents: agents}
+	if os.Getenv("WRONG") != "" {
+		props.SweepInterval = 45 * time.Second
+		delete(agents, "inventory")
+		agents["shipping"] = infra.Agent{Folder: "./nowhere"}
+	}
+	infra.NewStepkeeper(stack, "Engine", props)
+	return nil
+}
+`
+
+const shippingAgent = `package main
+
+import (
+	"context"
+	"os"
+
+	"github.com/stepkeeper/stepkeeper/functions/agent"
+)
+
+func book(context.Context, map[string]any, agent.Call) (map[string]string, error) {
+	return map[string]string{"tracking": "t-1"}, nil
+}
+
+func main() {
+	if err := agent.Serve(context.Background(), os.Getenv("STEPKEEPER_AGENT"), agent.Operations{"book": agent.Typed(book)}); err != nil {
+		os.Exit(1)
+	}
+}
+`
+
+var goBlock = regexp.MustCompile("(?s)```go\n(// Command deploy.*?)```")
+
+// userModule is a folder as a user of the construct has it.
+func userModule(t *testing.T) string {
+	t.Helper()
+	root, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := func(file string) string {
+		data, err := os.ReadFile(filepath.Join(root, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	page := goBlock.FindStringSubmatch(text("docs/aws.md"))
+	if page == nil {
+		t.Fatal("docs/aws.md shows no app")
+	}
+	requires := strings.Replace(text("go.mod"), "module github.com/stepkeeper/stepkeeper\n", "module example.com/shop\n", 1)
+	dir := t.TempDir()
+	for file, content := range map[string]string{
+		"go.mod": requires + "\nrequire github.com/stepkeeper/stepkeeper v0.0.0\n\nreplace github.com/stepkeeper/stepkeeper => " + root + "\n",
+		"go.sum": text("go.sum"), "main.go": page[1], "other/main.go": otherKinds, "shipping/main.go": shippingAgent,
+		"workflows/order.yaml": text("workflows/order.yaml"), "mine/bootstrap": "a function of the user's own",
+		"agents.yaml": strings.Replace(text("infra/app/agents.yaml"), "    url: https://payment.example\n",
+			"    url: https://payment.example\n    headers: {Authorization: \"Bearer ${env:PAYMENT_TOKEN}\"}\n", 1),
+	} {
+		path := filepath.Join(dir, file)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// An app of a user's own, in another module, compiles, builds its functions and synthesises.
+func TestUsersOwnApp(t *testing.T) {
+	needNode(t)
+	dir := userModule(t)
+	run := func(pkg, out string, environment ...string) (string, error) {
+		binary := filepath.Join(dir, "app")
+		build := exec.Command("go", "build", "-mod=mod", "-o", binary, pkg)
+		build.Dir, build.Env = dir, append(os.Environ(), "GOFLAGS=", "GOWORK=off")
+		if text, err := build.CombinedOutput(); err != nil {
+			t.Fatalf("go build %s: %v\n%s", pkg, err, text)
+		}
+		app := exec.Command(binary)
+		app.Dir, app.Env = dir, append(append(os.Environ(), "CDK_OUTDIR="+out, "GOFLAGS=", "GOWORK=off"), environment...)
+		text, err := app.CombinedOutput()
+		return string(text), err
+	}
+	synthesised := func(pkg, stack string) tmpl {
+		out := t.TempDir()
+		if text, err := run(pkg, out); err != nil {
+			t.Fatalf("%s: %v\n%s", pkg, err, text)
+		}
+		data, err := os.ReadFile(filepath.Join(out, stack+".template.json"))
+		var x tmpl
+		if err == nil {
+			err = json.Unmarshal(data, &x)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return x
+	}
+
+	x := synthesised(".", "Shop")
+	same(t, "functions", len(x.of("AWS::Lambda::Function")), 5) // the fourth agent is external
+	same(t, "secret", at(variables(x, "AgentPayment"), "STEPKEEPER_SECRETS"), `{"PAYMENT_TOKEN":{"field":"token","secret":"arn:aws:secretsmanager:eu-central-1:111122223333:secret:payment-AbCdEf"}}`)
+
+	x = synthesised("./other", "Other")
+	same(t, "functions", len(x.of("AWS::Lambda::Function")), 6)
+	same(t, "mappings", len(x.of("AWS::Lambda::EventSourceMapping")), 7)
+	same(t, "in the VPC", at(x.of("AWS::Lambda::Function")["AgentPayment"].Properties, "VpcConfig", "SubnetIds", 0), "subnet-1")
+
+	text, err := run("./other", t.TempDir(), "WRONG=1")
+	if err == nil {
+		t.Error("an app that is wrong was synthesised")
+	}
+	for _, want := range []string{"stepkeeper Engine cannot be deployed:", "SweepInterval is 45s", "there is no agent inventory", `agent "shipping": Folder ./nowhere holds no Go program`} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not told in\n%s", want, text)
+		}
+	}
+	if strings.Contains(text, "goroutine ") || strings.Contains(text, "\n    at ") || strings.Contains(text, "panic:") {
+		t.Errorf("it is told with a stack trace:\n%s", text)
+	}
+}
