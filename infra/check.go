@@ -6,6 +6,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
@@ -80,6 +81,10 @@ func (p Props) withDefaults() (Props, error) {
 		agents[name] = a
 	}
 	p.Agents = agents
+	if p.AlarmEmail != "" && !strings.Contains(p.AlarmEmail, "@") {
+		c.wrong("AlarmEmail is %.100q; an address of mail is meant", p.AlarmEmail)
+	}
+	c.principals("Operators", p.Operators)
 	c.clashes(p.Agents)
 	c.tables(p)
 	c.replyTo(p.ReplyTo)
@@ -95,6 +100,17 @@ func (c *checker) replyTo(queues map[string]awssqs.IQueue) {
 			c.wrong("ReplyTo %.90q must be letters, digits, '.', '_' and '-', must not be a queue of the deployment's own, and must name a queue", name)
 		case *q.Fifo():
 			c.wrong("ReplyTo %q is a FIFO queue; a standard one is meant", name)
+		}
+	}
+}
+
+// principal is a role or user. A condition with anything else would refuse everybody, in silence.
+var principal = regexp.MustCompile(`^arn:[a-z-]+:(iam::[0-9]{12}:(role|user)|sts::[0-9]{12}:assumed-role)/[^\s*?]+$`)
+
+func (c *checker) principals(what string, arns []string) {
+	for _, arn := range arns {
+		if !strings.Contains(arn, "${Token[") && !principal.MatchString(arn) {
+			c.wrong("%s has %.200q; the ARN of a role or user is meant, without wildcards", what, arn)
 		}
 	}
 }
@@ -196,6 +212,16 @@ func (c *checker) agent(name string, a *Agent) {
 	}
 	if len(a.SenderARNs) > 0 && !a.External {
 		c.wrong("%s: SenderARNs is for external agents", what)
+	}
+	c.principals(what+": SenderARNs", a.SenderARNs)
+	if a.VPC == nil && (a.Subnets != nil || len(a.SecurityGroups) > 0) {
+		c.wrong("%s: Subnets and SecurityGroups are for a function in a VPC, and none is set", what)
+	}
+	for _, variable := range slices.Sorted(maps.Keys(a.Environment)) {
+		_, secret := a.Secrets[variable]
+		if secret || strings.HasPrefix(variable, "STEPKEEPER_") || strings.HasPrefix(variable, "AWS_") || strings.HasPrefix(variable, "LAMBDA_") {
+			c.wrong("%s: Environment must not set %s, which is a secret's, ours, or Lambda's", what, variable)
+		}
 	}
 	orElse(&a.Timeout, time.Minute)
 	orElse(&a.Memory, 128)

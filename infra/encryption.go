@@ -9,34 +9,38 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// addKey makes the one key that encrypts everything, where one is asked for (rule 22).
+// addKey makes the one key that encrypts everything, where one is asked for (rule 22), and lets the
+// services use it that do so on their own behalf: alarms publish, logs are written.
 func (s *Stepkeeper) addKey() {
-	if s.key = s.props.Key; s.key != nil || !s.props.CustomerManagedKey {
+	if s.key = s.props.Key; s.key == nil && !s.props.CustomerManagedKey {
 		return
 	}
-	k := awskms.NewKey(s.Construct, str("Key"), &awskms.KeyProps{
-		Description: str("Stepkeeper: orders, tasks, queues, alerts, logs"), EnableKeyRotation: jsii.Bool(true), RemovalPolicy: s.props.RemovalPolicy,
-	})
+	if s.key == nil {
+		s.key = awskms.NewKey(s.Construct, str("Key"), &awskms.KeyProps{
+			Description: str("Stepkeeper: orders, tasks, queues, alerts, logs"), EnableKeyRotation: jsii.Bool(true), RemovalPolicy: s.props.RemovalPolicy,
+		})
+	}
 	stack := awscdk.Stack_Of(s.Construct)
-	// Services that use the key on their own behalf: alarms publish, logs are written.
-	letService(k, "Alarms", "cloudwatch.amazonaws.com", map[string]any{
-		"StringEquals": map[string]any{"aws:SourceAccount": stack.Account()},
-	}, "kms:Decrypt", "kms:GenerateDataKey")
-	letService(k, "Events", "events.amazonaws.com", map[string]any{
-		"StringEquals": map[string]any{"aws:SourceAccount": stack.Account()},
-	}, "kms:Decrypt", "kms:GenerateDataKey")
-	logs := stack.FormatArn(&awscdk.ArnComponents{Service: str("logs"), Resource: str("log-group"), ResourceName: str("*"), ArnFormat: awscdk.ArnFormat_COLON_RESOURCE_NAME})
-	letService(k, "Logs", "logs."+*stack.Region()+".amazonaws.com", map[string]any{
-		"ArnLike": map[string]any{"kms:EncryptionContext:aws:logs:arn": logs},
+	account := map[string]any{"StringEquals": map[string]any{"aws:SourceAccount": stack.Account()}}
+	group := stack.FormatArn(&awscdk.ArnComponents{Service: str("logs"), Resource: str("log-group"), ResourceName: str("*"), ArnFormat: awscdk.ArnFormat_COLON_RESOURCE_NAME})
+	ours := letService(s.key, "Alarms", "cloudwatch.amazonaws.com", account, "kms:Decrypt", "kms:GenerateDataKey")
+	letService(s.key, "Events", "events.amazonaws.com", account, "kms:Decrypt", "kms:GenerateDataKey")
+	letService(s.key, "Logs", "logs."+*stack.Region()+".amazonaws.com", map[string]any{
+		"ArnLike": map[string]any{"kms:EncryptionContext:aws:logs:arn": group},
 	}, "kms:Decrypt", "kms:DescribeKey", "kms:Encrypt", "kms:GenerateDataKey", "kms:GenerateDataKeyWithoutPlaintext", "kms:ReEncryptFrom", "kms:ReEncryptTo")
-	s.key = k
+	if !ours {
+		awscdk.Annotations_Of(s.Construct).AddWarningV2(str("stepkeeper:key"), str(
+			"Key was made elsewhere, where its policy has to let cloudwatch.amazonaws.com, events.amazonaws.com and the logs service of the Region use it; else alarms tell nobody"))
+	}
 }
 
-func letService(k awskms.Key, sid, service string, conditions map[string]any, actions ...string) {
-	k.AddToResourcePolicy(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
+// letService answers whether the key's policy can be changed here.
+func letService(k awskms.IKey, sid, service string, conditions map[string]any, actions ...string) bool {
+	result := k.AddToResourcePolicy(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
 		Sid: str(sid), Principals: &[]awsiam.IPrincipal{awsiam.NewServicePrincipal(str(service), nil)},
 		Actions: jsii.Strings(actions...), Resources: jsii.Strings("*"), Conditions: &conditions,
-	}), nil)
+	}), jsii.Bool(true))
+	return *result.StatementAdded
 }
 
 // addTopic makes the topic of alerts and alarms.

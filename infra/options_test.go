@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/assertions"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awskms"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 
 	"github.com/stepkeeper/stepkeeper/infra"
@@ -182,12 +183,37 @@ func TestGrants(t *testing.T) {
 	engine.GrantAgent("payment", role("Other"))
 }
 
-// Rule 22: a key of the app's own serves as one that is made.
-func TestOwnKey(t *testing.T) {
-	x := template(t, func(stack awscdk.Stack, p *infra.Props) {
-		p.CustomerManagedKey = true
-	})
-	same(t, "output", target(x.Outputs["EngineKeyArn"].Value), "Key")
-	_, told := template(t, nil).Outputs["EngineKeyArn"]
-	same(t, "output without a key", told, false)
+// Rule 22: a key of the app's own serves as one that is made does: alarms may publish with it. Of one
+// that was made elsewhere it is told that they cannot be let here.
+func TestKeys(t *testing.T) {
+	for name, key := range map[string]func(awscdk.Stack) awskms.IKey{
+		"made":   func(awscdk.Stack) awskms.IKey { return nil },
+		"of app": func(s awscdk.Stack) awskms.IKey { return awskms.NewKey(s, str("Own"), nil) },
+		"imported": func(s awscdk.Stack) awskms.IKey {
+			return awskms.Key_FromKeyArn(s, str("Own"), str("arn:aws:kms:eu-central-1:123456789012:key/k"))
+		},
+	} {
+		var in awscdk.Stack
+		x := template(t, func(stack awscdk.Stack, p *infra.Props) {
+			in = stack
+			p.CustomerManagedKey, p.Key = true, key(stack)
+		})
+		var services []string
+		for _, k := range x.of("AWS::KMS::Key") {
+			for _, s := range list(at(k.Properties, "KeyPolicy", "Statement")) {
+				if service := at(s, "Principal", "Service"); service != nil {
+					services = append(services, fmt.Sprint(service))
+				}
+			}
+		}
+		want, told := "[cloudwatch.amazonaws.com events.amazonaws.com logs.eu-central-1.amazonaws.com]", 0
+		if name == "imported" {
+			want, told = "[]", 1
+		}
+		same(t, name+": services that may use it", services, want)
+		same(t, name+": warnings", len(warnings(in)), told)
+		same(t, name+": output", x.Outputs["EngineKeyArn"].Value != nil, true)
+	}
+	_, there := template(t, nil).Outputs["EngineKeyArn"]
+	same(t, "output without a key", there, false)
 }

@@ -68,7 +68,8 @@ type Props struct {
 	Paused bool
 
 	// CustomerManagedKey encrypts everything with a key of the deployment's own, in place of the
-	// keys of the services (rule 22). Key is used if given.
+	// keys of the services (rule 22). Key is used if given; the policy of one that was made
+	// elsewhere has to let CloudWatch, EventBridge and CloudWatch Logs use it.
 	CustomerManagedKey bool
 	Key                awskms.IKey
 	// X86 builds for x86-64; default arm64.
