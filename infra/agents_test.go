@@ -185,7 +185,7 @@ func TestProps(t *testing.T) {
 			"Shards is 5000", "SweepInterval is 45s", "TaskTTL is 1m0s", "Workflows names no file", "Tuning.MaxReceives is 2",
 			"Tuning.Intake.Batch is 11", "Tuning.Replies.MaxConcurrency is 1", `agent "Pay": the name must be`, `agent "supervisor": that name is the engine's own`, "exactly one of HTTP, Folder, Function and External must be set, not 2",
 			"exactly one of HTTP, Folder, Function and External must be set, not 0", "Timeout is 1s", "Memory is 64", "secret TOKEN must be made with",
-			"Replicas[0]", `ReplyTo "control"`, "there is no scope", `AlarmEmail is "ops"`, `Operators has "ops"`, `SenderARNs has "arn:aws:iam::123456789012:role/*"`,
+			"Replicas[0]", `ReplyTo "control"`, "there is no scope", `AlarmEmail is "ops"`, `Operators has "ops"`, `Operators has "arn:aws:sts`, `SenderARNs has "arn:aws:iam::123456789012:role/*"`,
 			"Subnets and SecurityGroups are for", "Environment must not set AWS_REGION", "Environment must not set TOKEN", "PagesPerSweep is 10001", "Tuning.ReservedSchedulers is 5; 21 to 1000", `agent "mail": Reserved is 3; 10 to 1000`,
 			`Tables.Orders is "orders"`, "one of Orders and Tasks", `Tables.Ledgers: there is no agent "nobody"`, "Tuning.Warm.Index is 100 writes", "Tuning.Warm.Orders is for a table that the deployment makes",
 		} {
@@ -196,7 +196,7 @@ func TestProps(t *testing.T) {
 	}()
 	infra.NewStepkeeper(nil, "Engine", &infra.Props{
 		Shards: 5000, SweepInterval: 45 * time.Second, TaskTTL: time.Minute, Replicas: []infra.Replica{{Region: "eu-west-1", KeyARN: "arn"}},
-		AlarmEmail: "ops", Operators: []string{"ops"}, PagesPerSweep: 10_001, Tables: infra.Tables{Orders: "orders", Ledgers: map[string]string{"nobody": tableOf + "L"}},
+		AlarmEmail: "ops", Operators: []string{"ops", "arn:aws:sts::123456789012:assumed-role/ops/me"}, PagesPerSweep: 10_001, Tables: infra.Tables{Orders: "orders", Ledgers: map[string]string{"nobody": tableOf + "L"}},
 		Tuning: infra.Tuning{MaxReceives: 2, ReservedSchedulers: 5, Warm: infra.Warm{Orders: infra.Throughput{Writes: 5000}, Index: infra.Throughput{Writes: 100}}, Intake: infra.Mapping{Batch: 11}, Replies: infra.Mapping{MaxConcurrency: 1}},
 		Agents: map[string]infra.Agent{
 			"Pay":        {HTTP: "a.yaml", External: true},

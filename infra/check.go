@@ -104,8 +104,9 @@ func (c *checker) replyTo(queues map[string]awssqs.IQueue) {
 	}
 }
 
-// principal is a role or user. A condition with anything else would refuse everybody, in silence.
-var principal = regexp.MustCompile(`^arn:[a-z-]+:(iam::[0-9]{12}:(role|user)|sts::[0-9]{12}:assumed-role)/[^\s*?]+$`)
+// principal is a role or user. A condition with anything else, a role's session for instance, would
+// refuse everybody, in silence.
+var principal = regexp.MustCompile(`^arn:[a-z-]+:iam::[0-9]{12}:(role|user)/[^\s*?]+$`)
 
 func (c *checker) principals(what string, arns []string) {
 	for _, arn := range arns {
@@ -156,9 +157,9 @@ func (c *checker) spanning(what string, d, least, most, unit time.Duration) {
 }
 
 func (c *checker) tuning(t *Tuning) {
-	for name, m := range map[string]*Mapping{"Tuning.Intake": &t.Intake, "Tuning.Replies": &t.Replies, "Tuning.Control": &t.Control} {
-		c.mapping(name, m, port.MaxBatch)
-	}
+	c.mapping("Tuning.Intake", &t.Intake, port.MaxBatch)
+	c.mapping("Tuning.Replies", &t.Replies, port.MaxBatch)
+	c.mapping("Tuning.Control", &t.Control, port.MaxBatch)
 	orElse(&t.SchedulerMemory, 256)
 	orElse(&t.SupervisorMemory, 256)
 	orElse(&t.SchedulerTimeout, 30*time.Second)
@@ -173,9 +174,9 @@ func (c *checker) tuning(t *Tuning) {
 	c.within("Tuning.ReservedSupervisors", t.ReservedSupervisors, 0, 1000)
 	c.reserved("Tuning.ReservedSchedulers", t.ReservedSchedulers, t.Intake.MaxConcurrency+t.Replies.MaxConcurrency+t.Control.MaxConcurrency)
 	orElse(&t.SystemLogLevel, awslambda.SystemLogLevel_WARN)
-	for name, d := range map[string]time.Duration{"OldestMessage": t.OldestMessage, "OldestRequest": t.OldestRequest, "OldestOverdue": t.OldestOverdue} {
-		c.spanning("Tuning."+name, d, time.Minute, 4*24*time.Hour, time.Second)
-	}
+	c.spanning("Tuning.OldestMessage", t.OldestMessage, time.Minute, 4*24*time.Hour, time.Second)
+	c.spanning("Tuning.OldestRequest", t.OldestRequest, time.Minute, 4*24*time.Hour, time.Second)
+	c.spanning("Tuning.OldestOverdue", t.OldestOverdue, time.Minute, 4*24*time.Hour, time.Second)
 }
 
 // reserved: a mapping that starts more than may run is throttled, and its messages count receives.

@@ -48,7 +48,9 @@ func (c *checker) tables(p Props) {
 	if t.KeyARN != "" && len(given) == 0 {
 		c.wrong("Tables.KeyARN is for tables that are there already, and none is named")
 	}
-	for what, w := range map[string]Throughput{"Orders": warm.Orders, "Tasks": warm.Tasks, "Index": warm.Index} {
+	warmed := map[string]Throughput{"Orders": warm.Orders, "Tasks": warm.Tasks, "Index": warm.Index}
+	for _, what := range slices.Sorted(maps.Keys(warmed)) {
+		w := warmed[what]
 		if w.Writes != 0 && w.Writes < leastWarmWrites || w.Reads != 0 && w.Reads < leastWarmReads {
 			c.wrong("Tuning.Warm.%s is %d writes and %d reads; %d and %d are the least, which every table has", what, w.Writes, w.Reads, leastWarmWrites, leastWarmReads)
 		}

@@ -12,6 +12,9 @@
 //		AlarmEmail: "ops@example.com",
 //	})
 //
+// Main runs the app and tells what is wrong as people read it; methods that begin with Grant let others
+// submit, operate, and be an agent.
+//
 // All defaults are meant for production: tables and queues are encrypted and stay when the stack
 // goes, tables are protected and can be restored to any second of the last 35 days. Nothing has a
 // name of its own, so that several may live in one account. Every permission names its actions and
