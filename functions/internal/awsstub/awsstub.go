@@ -39,7 +39,7 @@ func (s *Stub) Fail(target string) {
 	s.down[target] = true
 }
 
-// Calls lists the calls so far, as "SendMessageBatch replies", sorted, and forgets them.
+// Calls lists the calls so far, as "SendMessageBatch replies", or "SendMessageBatch replies of GROUP", sorted, and forgets them.
 func (s *Stub) Calls() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -77,13 +77,22 @@ func (s *Stub) serve(w http.ResponseWriter, r *http.Request) {
 		QueueURL  string `json:"QueueUrl"`
 		TableName string
 		SecretID  string `json:"SecretId"`
-		Entries   []struct{ ID, MessageBody string }
+		Entries   []struct {
+			ID, MessageBody string
+			Group           string `json:"MessageGroupId"`
+		}
 	}
 	_ = json.Unmarshal(body, &in)
 	target := r.Header.Get("X-Amz-Target")
 	s.mu.Lock()
 	down := s.down[target]
-	s.calls = append(s.calls, strings.TrimSpace(target[strings.LastIndexByte(target, '.')+1:]+" "+in.QueueURL[strings.LastIndexByte(in.QueueURL, '/')+1:]+in.TableName+in.SecretID))
+	call := target[strings.LastIndexByte(target, '.')+1:] + " " + in.QueueURL[strings.LastIndexByte(in.QueueURL, '/')+1:] + in.TableName + in.SecretID
+	for _, e := range in.Entries {
+		if e.Group != "" {
+			call += " of " + e.Group
+		}
+	}
+	s.calls = append(s.calls, strings.TrimSpace(call))
 	s.mu.Unlock()
 	w.Header().Set("Content-Type", "application/x-amz-json-1.0")
 	switch {

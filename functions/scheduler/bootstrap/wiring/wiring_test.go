@@ -82,6 +82,24 @@ func TestAnOrderComesIn(t *testing.T) {
 	}
 }
 
+// Rule 4: where the deployment says so, requests bear the tenant; status and quarantine do not.
+func TestFairQueues(t *testing.T) {
+	s := awsstub.New(t)
+	settings := variables(s, compiled(t))
+	settings[deployment.VarFairQueues] = "true"
+	f, err := wiring.New(s.Environment(settings), quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if answer, err := f(context.Background(), event("intake", strings.Replace(order, "o-1", "acme:1", 1), "{poison")); err != nil || len(answer.BatchItemFailures) > 0 {
+		t.Errorf("%+v %v", answer, err)
+	}
+	got := strings.Join(s.Calls(), ", ")
+	if want := "SendMessageBatch quarantine, SendMessageBatch requests-inventory of acme, SendMessageBatch requests-payment of acme, SendMessageBatch shop, TransactWriteItems"; !strings.HasSuffix(got, want) {
+		t.Errorf("calls: %s; want %s", got, want)
+	}
+}
+
 // What a fault of AWS's keeps from being done comes again; so does what came from a queue that is
 // not ours.
 func TestGivenBack(t *testing.T) {
