@@ -18,15 +18,16 @@ import (
 // Stub is one. Its address is the endpoint of all services.
 type Stub struct {
 	*httptest.Server
-	mu    sync.Mutex
-	calls []string
-	down  map[string]bool
+	mu      sync.Mutex
+	calls   []string
+	down    map[string]bool
+	answers map[string]string
 }
 
 // New starts a stub for the test.
 func New(t *testing.T) *Stub {
 	t.Helper()
-	s := &Stub{down: map[string]bool{}}
+	s := &Stub{down: map[string]bool{}, answers: map[string]string{}}
 	s.Server = httptest.NewServer(http.HandlerFunc(s.serve))
 	t.Cleanup(s.Server.Close)
 	return s
@@ -37,6 +38,13 @@ func (s *Stub) Fail(target string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.down[target] = true
+}
+
+// Answer makes an operation answer a JSON text, as "DynamoDB_20120810.Query".
+func (s *Stub) Answer(target, text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.answers[target] = text
 }
 
 // Calls lists the calls so far, as "SendMessageBatch replies", or "SendMessageBatch replies of GROUP", sorted, and forgets them.
@@ -85,7 +93,7 @@ func (s *Stub) serve(w http.ResponseWriter, r *http.Request) {
 	_ = json.Unmarshal(body, &in)
 	target := r.Header.Get("X-Amz-Target")
 	s.mu.Lock()
-	down := s.down[target]
+	down, answer := s.down[target], s.answers[target]
 	call := target[strings.LastIndexByte(target, '.')+1:] + " " + in.QueueURL[strings.LastIndexByte(in.QueueURL, '/')+1:] + in.TableName + in.SecretID
 	for _, e := range in.Entries {
 		if e.Group != "" {
@@ -99,6 +107,8 @@ func (s *Stub) serve(w http.ResponseWriter, r *http.Request) {
 	case down:
 		w.WriteHeader(http.StatusBadRequest)
 		_, _ = io.WriteString(w, `{"__type":"AccessDeniedException","message":"told to fail"}`)
+	case answer != "":
+		_, _ = io.WriteString(w, answer)
 	case strings.HasSuffix(target, ".SendMessageBatch"):
 		taken := []any{}
 		for _, e := range in.Entries {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/functions/internal/awsstub"
 	"github.com/stepkeeper/stepkeeper/functions/supervisor"
 	"github.com/stepkeeper/stepkeeper/functions/supervisor/bootstrap/wiring"
 )
@@ -103,5 +104,33 @@ func TestPutTogether(t *testing.T) {
 	}
 	if _, err := wiring.New(func(string) (string, bool) { return "", false }, &out, nil); err == nil || !strings.Contains(err.Error(), "AWS_REGION") || !strings.Contains(err.Error(), "STEPKEEPER_TASKS") {
 		t.Error("what is missing is not told at once: " + fmt.Sprint(err))
+	}
+}
+
+// Rule 17: the pages of a sweep are bounded as the deployment says. Each shard has a page here.
+func TestPagesOfASweep(t *testing.T) {
+	for pages, want := range map[string]int{"": 2, "1": 1} {
+		s := awsstub.New(t)
+		s.Answer("DynamoDB_20120810.Query", `{"Count":1,"Items":[{"OrderID":{"S":"gone"},"bucket":{"S":"due#0"},"dueAt":{"S":"2026-11-21T12:00:00.000Z"}}]}`)
+		var out bytes.Buffer
+		f, err := wiring.New(func(name string) (string, bool) {
+			switch name {
+			case "AWS_ENDPOINT_URL":
+				return s.URL, true
+			case "STEPKEEPER_SWEEP_PAGES":
+				return pages, pages != ""
+			}
+			return environment(name)
+		}, &out, slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := f(context.Background(), nil); err != nil {
+			t.Fatal(err)
+		}
+		var line struct{ Scanned int }
+		if err := json.Unmarshal(out.Bytes(), &line); err != nil || line.Scanned != want {
+			t.Errorf("pages %q: %d looked at, want %d; %v", pages, line.Scanned, want, err)
+		}
 	}
 }
