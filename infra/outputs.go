@@ -9,8 +9,9 @@ import (
 const OutputVersion = "1"
 
 // addOutputs writes what programs outside must know. The keys are the construct's ID and a name:
-// ShopIntakeUrl. An agent's queue is Requests<Agent>Url and its function Agent<Agent>Function, a
-// workflow's hash is Workflow<Workflow>; their descriptions are the logical names.
+// ShopIntakeUrl. An agent's queue is Requests<Agent>Url and its function Agent<Agent>Function,
+// its ledger, if it has one, Ledger<Agent>Table; a workflow's hash is Workflow<Workflow>. Their
+// descriptions are the logical names.
 func (s *Stepkeeper) addOutputs() {
 	s.output("Version", OutputVersion, "version of these outputs")
 	s.output("OrdersTable", *s.orders.TableName(), "orders as received")
@@ -22,6 +23,9 @@ func (s *Stepkeeper) addOutputs() {
 	s.output("Paused", *jsii.Sprintf("%t", s.props.Paused), "whether nothing is started")
 	for _, name := range sorted(s.assets.hashes) {
 		s.output("Workflow"+pascal(name), s.assets.hashes[name], name)
+	}
+	for _, name := range sorted(s.ledgers) {
+		s.output("Ledger"+pascal(name)+"Table", *s.ledgers[name].TableName(), name)
 	}
 	for _, name := range s.agentNames() {
 		if f := s.functions[name]; f != nil {

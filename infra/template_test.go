@@ -309,7 +309,7 @@ func TestOutputs(t *testing.T) {
 		"EngineRequestsPaymentUrl": "RequestsPayment", "EngineRequestsPaymentDeadUrl": "RequestsPaymentDead",
 		"EngineOrdersTable": "Orders", "EngineTasksTable": "Tasks", "EngineDefinitionsTable": "Definitions", "EngineAlertsTopic": "Alerts",
 		"EngineShards": "8", "EngineFinished": "false", "EngineVersion": "1",
-		"EngineAgentPaymentFunction": "AgentPayment", "EngineSchedulerFunction": "Scheduler", "EngineFairQueues": "false", "EnginePaused": "false",
+		"EngineAgentPaymentFunction": "AgentPayment", "EngineLedgerShippingTable": "LedgerShipping", "EngineSchedulerFunction": "Scheduler", "EngineFairQueues": "false", "EnginePaused": "false",
 		"EngineApplicationPolicy": "Application", "EngineOperatorPolicy": "Operator", "EngineSupervisorFunction": "Supervisor",
 	} {
 		same(t, "output "+name, target(x.Outputs[name].Value), want)

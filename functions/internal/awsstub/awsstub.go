@@ -18,16 +18,15 @@ import (
 // Stub is one. Its address is the endpoint of all services.
 type Stub struct {
 	*httptest.Server
-	mu      sync.Mutex
-	calls   []string
-	down    map[string]bool
-	answers map[string]string
+	mu    sync.Mutex
+	calls []string
+	down  map[string]bool
 }
 
 // New starts a stub for the test.
 func New(t *testing.T) *Stub {
 	t.Helper()
-	s := &Stub{down: map[string]bool{}, answers: map[string]string{}}
+	s := &Stub{down: map[string]bool{}}
 	s.Server = httptest.NewServer(http.HandlerFunc(s.serve))
 	t.Cleanup(s.Server.Close)
 	return s
@@ -40,14 +39,7 @@ func (s *Stub) Fail(target string) {
 	s.down[target] = true
 }
 
-// Answer makes an operation answer a JSON text, as "DynamoDB_20120810.Query".
-func (s *Stub) Answer(target, text string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.answers[target] = text
-}
-
-// Calls lists the calls so far, as "SendMessageBatch replies", or "SendMessageBatch replies of GROUP", sorted, and forgets them.
+// Calls lists the calls so far, as "SendMessageBatch replies", sorted, and forgets them.
 func (s *Stub) Calls() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -85,30 +77,19 @@ func (s *Stub) serve(w http.ResponseWriter, r *http.Request) {
 		QueueURL  string `json:"QueueUrl"`
 		TableName string
 		SecretID  string `json:"SecretId"`
-		Entries   []struct {
-			ID, MessageBody string
-			Group           string `json:"MessageGroupId"`
-		}
+		Entries   []struct{ ID, MessageBody string }
 	}
 	_ = json.Unmarshal(body, &in)
 	target := r.Header.Get("X-Amz-Target")
 	s.mu.Lock()
-	down, answer := s.down[target], s.answers[target]
-	call := target[strings.LastIndexByte(target, '.')+1:] + " " + in.QueueURL[strings.LastIndexByte(in.QueueURL, '/')+1:] + in.TableName + in.SecretID
-	for _, e := range in.Entries {
-		if e.Group != "" {
-			call += " of " + e.Group
-		}
-	}
-	s.calls = append(s.calls, strings.TrimSpace(call))
+	down := s.down[target]
+	s.calls = append(s.calls, strings.TrimSpace(target[strings.LastIndexByte(target, '.')+1:]+" "+in.QueueURL[strings.LastIndexByte(in.QueueURL, '/')+1:]+in.TableName+in.SecretID))
 	s.mu.Unlock()
 	w.Header().Set("Content-Type", "application/x-amz-json-1.0")
 	switch {
 	case down:
 		w.WriteHeader(http.StatusBadRequest)
 		_, _ = io.WriteString(w, `{"__type":"AccessDeniedException","message":"told to fail"}`)
-	case answer != "":
-		_, _ = io.WriteString(w, answer)
 	case strings.HasSuffix(target, ".SendMessageBatch"):
 		taken := []any{}
 		for _, e := range in.Entries {

@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -111,7 +113,14 @@ func TestPutTogether(t *testing.T) {
 func TestPagesOfASweep(t *testing.T) {
 	for pages, want := range map[string]int{"": 2, "1": 1} {
 		s := awsstub.New(t)
-		s.Answer("DynamoDB_20120810.Query", `{"Count":1,"Items":[{"OrderID":{"S":"gone"},"bucket":{"S":"due#0"},"dueAt":{"S":"2026-11-21T12:00:00.000Z"}}]}`)
+		inner := s.Config.Handler
+		s.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if !strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".Query") {
+				inner.ServeHTTP(w, r)
+				return
+			}
+			_, _ = io.WriteString(w, `{"Count":1,"Items":[{"OrderID":{"S":"gone"},"bucket":{"S":"due#0"},"dueAt":{"S":"2026-11-21T12:00:00.000Z"}}]}`)
+		})
 		var out bytes.Buffer
 		f, err := wiring.New(func(name string) (string, bool) {
 			switch name {
