@@ -65,8 +65,10 @@ func TestSecrets(t *testing.T) {
 func TestKindsOfAgents(t *testing.T) {
 	var built []build.Binary
 	folder, code := t.TempDir(), t.TempDir()
-	if err := os.WriteFile(filepath.Join(code, "bootstrap"), []byte("mine"), 0o600); err != nil {
-		t.Fatal(err)
+	for _, place := range []string{filepath.Join(code, "bootstrap"), filepath.Join(folder, "main.go")} {
+		if err := os.WriteFile(place, []byte("mine"), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	x := template(t, func(stack awscdk.Stack, p *infra.Props) {
 		p.Build = func(b build.Binary) error { built = append(built, b); return fake(b) }
