@@ -106,16 +106,28 @@ func ReadAgent(lookup Lookup, config bool) (Agent, error) {
 		needed = append(needed, port.Requests(a.Name))
 	}
 	a.Queues = r.urls(VarQueues, true, needed...)
-	r.object(VarSecrets, false, &a.Secrets)
-	for _, name := range slices.Sorted(maps.Keys(a.Secrets)) {
-		if s := a.Secrets[name]; (s.Secret == "") == (s.Parameter == "") || s.Field != "" && s.Secret == "" {
-			r.wrong(VarSecrets, "has %q, which must name either a secret, perhaps with a field, or a parameter", name)
-		}
-	}
+	a.Secrets = r.secrets()
 	if config {
 		a.Config = r.beside(VarAgentConfig, AgentFile)
 	}
 	return a, r.err()
+}
+
+// ReadSecrets reads where an agent's secrets are kept. The error lists all that is wrong.
+func ReadSecrets(lookup Lookup) (map[string]Secret, error) {
+	r := &reader{lookup: lookup}
+	secrets := r.secrets()
+	return secrets, r.err()
+}
+
+func (r *reader) secrets() (secrets map[string]Secret) {
+	r.object(VarSecrets, false, &secrets)
+	for _, name := range slices.Sorted(maps.Keys(secrets)) {
+		if s := secrets[name]; (s.Secret == "") == (s.Parameter == "") || s.Field != "" && s.Secret == "" {
+			r.wrong(VarSecrets, "has %q, which must name either a secret, perhaps with a field, or a parameter", name)
+		}
+	}
+	return secrets
 }
 
 // Process is what an agent is told that is a process of its own.
