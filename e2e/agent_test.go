@@ -79,7 +79,7 @@ func startCourier(t *testing.T, p *process, dir string) *courierProcess {
 	log := &buffer{}
 	c.cmd.Stderr = log
 	c.cmd.Env = append(os.Environ(), journalVariable+"="+c.journal, "STEPKEEPER_ENDPOINT="+p.url,
-		"STEPKEEPER_LEDGER="+filepath.Join(dir, "ledger"), "AWS_REGION=eu-central-1", "AWS_ACCESS_KEY_ID=any", "AWS_SECRET_ACCESS_KEY=thing")
+		"STEPKEEPER_LEDGER_FOLDER="+filepath.Join(dir, "ledger"), "AWS_REGION=eu-central-1", "AWS_ACCESS_KEY_ID=any", "AWS_SECRET_ACCESS_KEY=thing")
 	if err := c.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

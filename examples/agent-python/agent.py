@@ -52,17 +52,30 @@ def _now():
     return int(time.time() * 1000)
 
 
+# The addresses of the queues of a deployed stack, whose names nobody can guess.
+ADDRESSES = ("STEPKEEPER_REQUESTS_URL", "STEPKEEPER_REPLIES_URL", "STEPKEEPER_QUARANTINE_URL")
+
+
+def queue_urls(sqs, agent, env=os.environ):
+    """The addresses of requests-<agent>, replies and quarantine: as the environment says, or looked
+    up by their names, as beside `stepkeeper dev`."""
+    given = {name: env.get(name, "").strip() for name in ADDRESSES}
+    missing = [name for name in ADDRESSES if not given[name]]
+    if not missing:
+        return tuple(given.values())
+    if len(missing) < len(ADDRESSES):
+        raise SystemExit(f"{', '.join(missing)} not set, and others are; take all three from the outputs of the stack")
+    prefix = env.get("STEPKEEPER_QUEUE_PREFIX", "")
+    return tuple(sqs.get_queue_url(QueueName=prefix + q)["QueueUrl"] for q in ("requests-" + agent, "replies", "quarantine"))
+
+
 class Agent:
     """operations: name -> function(input, key, deadline). The deadline is in seconds since 1970."""
 
     def __init__(self, name, operations, sqs=None, now=_now):
         self.name, self.operations, self.now = name, operations, now
         self.sqs = sqs or boto3.client("sqs")
-        prefix = os.environ.get("STEPKEEPER_QUEUE_PREFIX", "")
-        self.requests, self.replies, self.quarantine = (
-            self.sqs.get_queue_url(QueueName=prefix + q)["QueueUrl"]
-            for q in ("requests-" + name, "replies", "quarantine")
-        )
+        self.requests, self.replies, self.quarantine = queue_urls(self.sqs, name)
         self.stopping = False
 
     def run(self):

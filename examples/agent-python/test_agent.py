@@ -77,6 +77,16 @@ class AgentTest(unittest.TestCase):
         self.assertFalse(self.agent.handle(request(schema=2)))
         self.assertEqual(len(self.queues.sent["quarantine"]), 2)
 
+    def test_finds_its_queues(self):
+        stack = {"STEPKEEPER_REQUESTS_URL": "https://sqs/1/Shop-EngineRequests5D21",
+                 "STEPKEEPER_REPLIES_URL": "https://sqs/1/Shop-EngineReplies77F0",
+                 "STEPKEEPER_QUARANTINE_URL": "https://sqs/1/Shop-EngineQuarantine0C3B"}
+        self.assertEqual(agent.queue_urls(None, "coats", stack), tuple(stack.values()))
+        self.assertEqual(agent.queue_urls(self.queues, "coats", {"STEPKEEPER_QUEUE_PREFIX": "x-"}), ("x-requests-coats", "x-replies", "x-quarantine"))
+        del stack["STEPKEEPER_REPLIES_URL"]
+        with self.assertRaisesRegex(SystemExit, "STEPKEEPER_REPLIES_URL not set"):
+            agent.queue_urls(self.queues, "coats", stack)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -7,14 +7,17 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/functions/agent"
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
+	"github.com/stepkeeper/stepkeeper/functions/internal/awsstub"
 	"github.com/stepkeeper/stepkeeper/shared/api/sqsproto"
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/deployment"
 	"github.com/stepkeeper/stepkeeper/shared/memory"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -61,26 +64,54 @@ type named struct{ *memory.Queues }
 
 func (n named) QueueNames() []string { return n.Names() }
 
-// dev serves queues as `stepkeeper dev` does, and points the environment there.
-func dev(t *testing.T) *memory.Queues {
+// site are the queues of a site, by their names there.
+type site struct {
+	*memory.Queues
+	url, requests, replies, quarantine string
+}
+
+// serve serves queues in SQS's protocol. The environment names none of them, and nothing of AWS.
+func serve(t *testing.T, requests, replies, quarantine string) site {
 	t.Helper()
-	queues, err := memory.NewQueues(port.ClockFunc(time.Now), []memory.QueueConfig{{Name: "requests-payment"}, {Name: port.Replies}, {Name: port.Quarantine}})
+	queues, err := memory.NewQueues(port.ClockFunc(time.Now), []memory.QueueConfig{{Name: requests}, {Name: replies}, {Name: quarantine}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	srv := httptest.NewServer(sqsproto.New(sqsproto.Config{Queues: named{queues}}))
 	t.Cleanup(srv.Close)
-	for _, name := range []string{"AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ACCESS_KEY_ID", "AWS_PROFILE", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_SQS", "AWS_LAMBDA_RUNTIME_API", "STEPKEEPER_LEDGER"} {
+	for _, name := range []string{
+		"AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ACCESS_KEY_ID", "AWS_PROFILE", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_SQS", "STEPKEEPER_ENDPOINT", deployment.VarRuntimeAPI,
+		deployment.VarLedger, deployment.VarLedgerFolder, deployment.VarQueuePrefix, deployment.VarRequestsURL, deployment.VarRepliesURL, deployment.VarQuarantineURL,
+	} {
 		t.Setenv(name, "")
 	}
-	t.Setenv("STEPKEEPER_ENDPOINT", srv.URL)
-	return queues
+	return site{queues, srv.URL, requests, replies, quarantine}
 }
 
-func ask(t *testing.T, queues port.Queues, grade core.Grade, attempt int) {
+// dev serves queues as `stepkeeper dev` does, and points the environment there.
+func dev(t *testing.T) site {
+	t.Helper()
+	s := serve(t, "requests-payment", port.Replies, port.Quarantine)
+	t.Setenv("STEPKEEPER_ENDPOINT", s.url)
+	return s
+}
+
+// stack serves queues with the names that CloudFormation makes, and points the environment there, as
+// docs/aws.md says.
+func stack(t *testing.T) site {
+	t.Helper()
+	s := serve(t, "Shop-EngineRequestspayment5D21-aZ", "Shop-EngineReplies77F0-bY", "Shop-EngineQuarantine0C3B-cX")
+	for variable, queue := range map[string]string{deployment.VarRequestsURL: s.requests, deployment.VarRepliesURL: s.replies, deployment.VarQuarantineURL: s.quarantine} {
+		t.Setenv(variable, s.url+"/111122223333/"+queue)
+	}
+	t.Setenv("AWS_ENDPOINT_URL_SQS", s.url)
+	return s
+}
+
+func ask(t *testing.T, s site, grade core.Grade, attempt int) {
 	t.Helper()
 	now := core.TimeOf(time.Now())
-	q, err := queues.Queue("requests-payment")
+	q, err := s.Queue(s.requests)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,9 +124,9 @@ func ask(t *testing.T, queues port.Queues, grade core.Grade, attempt int) {
 	}
 }
 
-func answer(t *testing.T, queues port.Queues) *message.Reply {
+func answer(t *testing.T, s site) *message.Reply {
 	t.Helper()
-	q, err := queues.Queue(port.Replies)
+	q, err := s.Queue(s.replies)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,14 +182,57 @@ func TestServeThatCannotStart(t *testing.T) {
 	for want, start := range map[string]func() error{
 		"no operations": func() error { return agent.Serve(t.Context(), "payment", nil) },
 		"requests-shipping": func() error {
-			return agent.Serve(t.Context(), "shipping", agent.Operations{"book": run}, agent.WithQueues(queues))
+			return agent.Serve(t.Context(), "shipping", agent.Operations{"book": run}, agent.WithQueues(queues.Queues))
 		},
+		deployment.VarRequestsURL: func() error { return agent.Serve(t.Context(), "shipping", agent.Operations{"book": run}) },
 		"opening its ledger": func() error {
 			return agent.Serve(t.Context(), "payment", agent.Operations{"charge": run}, agent.WithLedgerFolder("/dev/null/x"))
 		},
 	} {
 		if err := start(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
+
+// An agent of a deployed stack that runs elsewhere gets the addresses of its queues, and a table.
+func TestServeForAStack(t *testing.T) {
+	queues := stack(t)
+	aws := awsstub.New(t)
+	aws.Keep("ledger", "Key")
+	t.Setenv("AWS_ENDPOINT_URL_DYNAMODB", aws.URL)
+	t.Setenv(deployment.VarLedger, "ledger")
+	calls := 0
+	run := agent.Operation{Run: func(context.Context, agent.Call) (any, error) { calls++; return receipt{ID: "c-1"}, nil }}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() {
+		ended <- agent.Serve(ctx, "payment", agent.Operations{"charge": run}, agent.WithLedgerFolder("/dev/null/x"), agent.WithLog(slog.New(slog.DiscardHandler)))
+	}()
+	for attempt := 1; attempt <= 2; attempt++ {
+		ask(t, queues, core.Plain, attempt)
+		if r := answer(t, queues); r.Outcome != core.OutcomeDone || r.Attempt != attempt {
+			t.Errorf("%+v", r)
+		}
+	}
+	cancel()
+	if err := <-ended; err != nil || calls != 1 || !slices.Contains(aws.Calls(), "PutItem ledger") {
+		t.Errorf("%v, %d calls of a plain service", err, calls)
+	}
+}
+
+// One error lists everything.
+func TestEverythingWrongAtOnce(t *testing.T) {
+	dev(t)
+	t.Setenv(deployment.VarRepliesURL, "replies")
+	t.Setenv(deployment.VarLedger, "./ledger")
+	err := agent.Serve(t.Context(), "payment", agent.Operations{"charge": {}}, agent.WithRetry(agent.Retry{Tries: 100}), agent.WithBreaker(agent.Breaker{Failures: -1}))
+	for _, want := range []string{
+		deployment.VarRequestsURL + " is not set", deployment.VarQuarantineURL + " is not set", deployment.VarRepliesURL + ` is "replies"`, deployment.VarLedgerFolder,
+		`operation "charge" has no function`, "100 tries", "breaker",
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q is not told of in %v", want, err)
 		}
 	}
 }

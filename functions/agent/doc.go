@@ -14,13 +14,25 @@
 //   - as an undo, succeed where nothing was done: it names the key of the do that it reverses;
 //   - say what an error means: Permanent, RetryAfter, NoEffect. Any other is tried again.
 //
-// On Lambda (AWS_LAMBDA_RUNTIME_API is set) the messages come with the invocation; everywhere else
-// they are polled from SQS, or from `stepkeeper dev`, by these variables:
+// Package agenttest finds out which grade the operations and their service earn together, and is how
+// an author tests them.
+//
+// The same program runs on Lambda and as a process of its own, beside `stepkeeper dev` or anywhere
+// else. On Lambda (AWS_LAMBDA_RUNTIME_API is set) the messages come with the invocation, and the
+// deployment sets all that is needed: STEPKEEPER_AGENT, STEPKEEPER_QUEUES, STEPKEEPER_LEDGER. A
+// process polls its queues, by these variables:
 //
 //	STEPKEEPER_ENDPOINT        the endpoint, as in http://127.0.0.1:8377; else AWS_ENDPOINT_URL_SQS
 //	                           or AWS_ENDPOINT_URL; else AWS
-//	STEPKEEPER_QUEUE_PREFIX    put before the names requests-<agent>, replies and quarantine
-//	STEPKEEPER_REPLIES_URL     the addresses of the two queues, where a deployment knows them
+//	STEPKEEPER_REQUESTS_URL    the addresses of the three queues, from the outputs of a deployed
+//	STEPKEEPER_REPLIES_URL     stack, whose queues have names that nobody can guess
 //	STEPKEEPER_QUARANTINE_URL
-//	STEPKEEPER_LEDGER          folder of the ledger for plain services (not on Lambda)
+//	STEPKEEPER_QUEUE_PREFIX    without addresses: put before the names requests-<agent>, replies and
+//	                           quarantine, which are looked up
+//	STEPKEEPER_LEDGER          table of the ledger for plain services, by name or ARN
+//	STEPKEEPER_LEDGER_FOLDER   folder of that ledger on this machine, instead
+//
+// The build tag lambda.norpc, which is AWS's own and which the construct sets, leaves out what Lambda
+// does not need: SQLite, the poller, the search for credentials. A program that was built without it
+// works on Lambda too; it is twice as large.
 package agent

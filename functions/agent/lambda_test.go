@@ -1,62 +1,164 @@
-package agent
+package agent_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 
-	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
+	"github.com/stepkeeper/stepkeeper/functions/internal/awsstub"
 	"github.com/stepkeeper/stepkeeper/shared/core"
-	"github.com/stepkeeper/stepkeeper/shared/memory"
+	"github.com/stepkeeper/stepkeeper/shared/deployment"
 	"github.com/stepkeeper/stepkeeper/shared/message"
-	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// On Lambda bad messages never fail their neighbours, failures of the business are replies, and a
-// call ends two seconds before Lambda does.
-func TestLambdaHandler(t *testing.T) {
-	queues, err := memory.NewQueues(port.ClockFunc(time.Now), []memory.QueueConfig{{Name: port.Replies}, {Name: port.Quarantine}})
+// example builds examples/agent-go with the tag of Lambda, once, for this machine.
+var example = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "stepkeeper-agent-")
+	if err != nil {
+		return "", err
+	}
+	out := filepath.Join(dir, "bootstrap")
+	build := exec.Command("go", "build", "-tags", "lambda.norpc", "-o", out, "../../examples/agent-go")
+	if text, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go build: %w\n%s", err, text)
+	}
+	return out, nil
+})
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if built {
+		if program, err := example(); err == nil {
+			_ = os.RemoveAll(filepath.Dir(program))
+		}
+	}
+	os.Exit(code)
+}
+
+// built says that example was asked for.
+var built bool
+
+func exampleAgent(t *testing.T) string {
+	t.Helper()
+	built = true
+	program, err := example()
 	if err != nil {
 		t.Fatal(err)
 	}
-	end := time.Now().Add(time.Minute)
-	s := settings{queues: queues, retry: Retry{Tries: 1}}
-	w, err := s.worker(context.Background(), "payment", Operations{
-		"charge": {Run: func(ctx context.Context, _ Call) (any, error) {
-			if d, bounded := ctx.Deadline(); !bounded || d.After(end.Add(-2*time.Second).Add(100*time.Millisecond)) {
-				t.Errorf("the call ends at %s, Lambda at %s", d, end)
-			}
-			return nil, nil
-		}},
-		"refuse": {Run: func(context.Context, Call) (any, error) { return nil, worker.Permanent(fmt.Errorf("no")) }},
-	})
+	return program
+}
+
+// coats is the example on Lambda, as a deployment sets it up, with a ledger that outlives it.
+func coats(t *testing.T, aws *awsstub.Stub) *awsstub.Function {
+	t.Helper()
+	return awsstub.Start(t, exampleAgent(t), aws.Variables(map[string]string{
+		deployment.VarAgent: "coats", deployment.VarQueues: aws.Queues("requests-coats", "replies", "quarantine"), deployment.VarLedger: "ledger",
+	}))
+}
+
+func batch(records ...events.SQSMessage) events.SQSEvent { return events.SQSEvent{Records: records} }
+
+// hang is a request to hang a coat.
+func hang(t *testing.T, order string, change func(*core.SendRequest)) events.SQSMessage {
+	t.Helper()
+	stopBy := core.TimeOf(time.Now().Add(5 * time.Minute))
+	r := core.SendRequest{Agent: "coats", OrderID: order, Step: "hang", Attempt: 1, Operation: core.Do, Name: "hang", Grade: core.Idempotent,
+		Key: order + "/0/hang", Timeout: 10 * core.Second, StopBy: stopBy, CompleteBy: stopBy, Input: json.RawMessage(`{"coat":"red"}`)}
+	if change != nil {
+		change(&r)
+	}
+	body, err := json.Marshal(message.Request{Schema: message.Schema, SendRequest: r})
 	if err != nil {
 		t.Fatal(err)
 	}
-	record := func(id, name string) events.SQSMessage {
-		now := core.TimeOf(time.Now())
-		body, err := json.Marshal(&message.Request{Schema: 1, SendRequest: core.SendRequest{
-			OrderID: id, Step: "pay", Attempt: 1, Operation: core.Do, Name: name, Key: id, Timeout: core.Hour,
-			ClaimedAt: now, StopBy: now.Add(core.Hour),
-		}})
-		if err != nil {
+	return events.SQSMessage{MessageId: order, ReceiptHandle: order, Body: string(body), EventSourceARN: "arn:aws:sqs:eu-central-1:1:requests-coats"}
+}
+
+// said are the replies that came, in short.
+func said(t *testing.T, aws *awsstub.Stub) string {
+	t.Helper()
+	var all []string
+	for _, body := range aws.Sent("replies") {
+		var r message.Reply
+		if err := json.Unmarshal([]byte(body), &r); err != nil {
 			t.Fatal(err)
 		}
-		return events.SQSMessage{MessageId: id, Body: string(body)}
+		all = append(all, strings.TrimSpace(fmt.Sprintf("%s/%d %s %s", r.OrderID, r.Attempt, r.Outcome, r.Output)))
 	}
-	ctx, cancel := context.WithDeadline(context.Background(), end)
-	defer cancel()
-	res, err := handler(w)(ctx, events.SQSEvent{Records: []events.SQSMessage{
-		record("a", "charge"), {MessageId: "poison", Body: "?"}, {MessageId: "newer", Body: `{"schema":2}`}, record("b", "refuse"),
-	}})
-	if err != nil || len(res.BatchItemFailures) != 1 || res.BatchItemFailures[0].ItemIdentifier != "newer" {
-		t.Errorf("%+v, %v", res, err)
+	slices.Sort(all)
+	return strings.Join(all, ", ")
+}
+
+func plain(attempt int) func(*core.SendRequest) {
+	return func(r *core.SendRequest) { r.Grade, r.Attempt = core.Plain, attempt }
+}
+
+// The program that runs beside `dev` runs on Lambda unchanged.
+func TestExampleOnLambda(t *testing.T) {
+	aws := awsstub.New(t)
+	aws.Keep("ledger", "Key")
+	f := coats(t, aws)
+	check := func(what string, again []string, wantAgain, wantSaid string) {
+		t.Helper()
+		if got := strings.Join(again, " "); got != wantAgain {
+			t.Errorf("%s: come again: %q, want %q", what, got, wantAgain)
+		}
+		if got := said(t, aws); got != wantSaid {
+			t.Errorf("%s: replies %q, want %q", what, got, wantSaid)
+		}
 	}
-	if st := w.Stats(); st.Done != 1 || st.Failed != 1 || st.Quarantined != 1 || st.GivenBack != 1 {
-		t.Errorf("%+v", st)
+	check("one request", f.Invoke(batch(hang(t, "a", nil))), "", `a/1 done {"ticket":1}`)
+	check("its duplicate", f.Invoke(batch(hang(t, "a", nil))), "", `a/1 done {"ticket":1}`)
+
+	poison, newer := hang(t, "poison", nil), hang(t, "newer", nil)
+	poison.Body, newer.Body = "{", `{"schema":2}`
+	check("bad ones beside good ones", f.Invoke(batch(poison, hang(t, "a", nil), newer,
+		hang(t, "bare", func(r *core.SendRequest) { r.Input = json.RawMessage(`{}`) }))), "newer", `a/1 done {"ticket":1}, bare/1 failed`)
+	if got := aws.Sent("quarantine"); len(got) != 1 || !strings.Contains(got[0], `"id":"poison"`) {
+		t.Errorf("quarantined: %q", got)
+	}
+
+	aws.Calls()
+	check("too late (P25)", f.Invoke(batch(hang(t, "late", func(r *core.SendRequest) { r.StopBy = core.TimeOf(time.Now()) }))), "", "")
+	if calls := aws.Calls(); len(calls) > 0 {
+		t.Errorf("after stopBy it was not silent: %q", calls)
+	}
+
+	// A plain service: the ledger answers the second attempt, also of another process (P31).
+	check("plain", f.Invoke(batch(hang(t, "p", plain(1)))), "", `p/1 done {"ticket":2}`)
+	f.Kill()
+	f = coats(t, aws)
+	check("plain, after a crash", f.Invoke(batch(hang(t, "p", plain(2)))), "", `p/2 done {"ticket":2}`)
+}
+
+// A function without its settings says in one error all that is missing, and ends.
+func TestExampleWithoutSettings(t *testing.T) {
+	f := awsstub.Start(t, exampleAgent(t), map[string]string{deployment.VarAgent: "cloaks"})
+	if code := f.Ends(); code != 1 {
+		t.Errorf("it ended with %d", code)
+	}
+	for _, want := range []string{deployment.VarQueues, "AWS_REGION", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", `deployed as agent \"cloaks\"`} {
+		if !strings.Contains(f.Output(), want) {
+			t.Errorf("%s is not told of in:\n%s", want, f.Output())
+		}
+	}
+}
+
+// A program that was built for Lambda says so where it is started elsewhere.
+func TestExampleElsewhere(t *testing.T) {
+	run := exec.Command(exampleAgent(t))
+	run.Env = []string{}
+	out, err := run.CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "lambda.norpc") {
+		t.Errorf("%v:\n%s", err, out)
 	}
 }

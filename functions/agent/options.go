@@ -14,7 +14,8 @@ type Retry = worker.Retry
 // Breaker is the circuit breaker, one for each operation.
 type Breaker = worker.Breaker
 
-// Option changes how Serve works.
+// Option changes how Serve works. What the deployment decides on Lambda is left to it there, so that
+// one program serves both: batch and concurrency, queues, and the folder of a ledger.
 type Option func(*settings)
 
 type settings struct {
@@ -30,13 +31,15 @@ type settings struct {
 }
 
 // WithConcurrency sets how many requests are handled at the same time; default 10. On Lambda an
-// event's messages are all handled at the same time.
+// event's messages are all handled at the same time, and the mapping says how many events.
 func WithConcurrency(n int) Option { return func(s *settings) { s.concurrency = n } }
 
-// WithBatch sets how many requests are taken at once, 1 to 10; default 5.
+// WithBatch sets how many requests are taken at once, 1 to 10; default 5. On Lambda
+// the mapping says it.
 func WithBatch(n int) Option { return func(s *settings) { s.batch = n } }
 
-// WithDrain sets how long requests in hand may take once the context has ended; default 3 s.
+// WithDrain sets how long requests in hand may take once the context has ended; default 3 s. On
+// Lambda every invocation comes to its end.
 func WithDrain(d time.Duration) Option { return func(s *settings) { s.drain = d } }
 
 // WithRetry sets the agent's own retries.
@@ -45,19 +48,20 @@ func WithRetry(r Retry) Option { return func(s *settings) { s.retry = r } }
 // WithBreaker sets the circuit breaker.
 func WithBreaker(b Breaker) Option { return func(s *settings) { s.breaker = b } }
 
-// WithLedger gives a ledger for plain services. Without one their requests are answered
-// retry-later.
+// WithLedger gives a ledger for plain services, which comes before all others. Without any ledger
+// their requests are answered retry-later.
 func WithLedger(l port.Ledger) Option { return func(s *settings) { s.ledger = l } }
 
 // WithLedgerFolder keeps the ledger in an SQLite file in that folder. One process may use it at a
-// time; it must survive the process.
+// time; it must survive the process. Where STEPKEEPER_LEDGER names a table, as it does on Lambda, the
+// table is used instead: a function's folders do not last.
 func WithLedgerFolder(folder string) Option { return func(s *settings) { s.ledgerFolder = folder } }
 
-// WithQueues takes the queues from there and not from the environment: for tests.
+// WithQueues takes the queues from there and not from the environment: for tests, not on Lambda.
 func WithQueues(q port.Queues) Option { return func(s *settings) { s.queues = q } }
 
-// WithLog sets the logger; default slog.Default. IDs are logged, never bodies.
+// WithLog sets the logger; default slog.Default, on Lambda JSON with the invocation's ID. IDs are logged, never bodies.
 func WithLog(l *slog.Logger) Option { return func(s *settings) { s.log = l } }
 
-// WithStats calls f with the final counts when Serve ends.
+// WithStats calls f with the final counts when Serve ends, which it does not on Lambda.
 func WithStats(f func(worker.Stats)) Option { return func(s *settings) { s.stats = f } }

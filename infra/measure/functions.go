@@ -59,6 +59,9 @@ func functionsOf(world *stubs) ([]function, error) {
 		{"agent", build.HTTPAgent, map[string][]byte{deployment.AgentFile: settings},
 			map[string]string{deployment.VarAgent: "payment", deployment.VarQueues: world.queues()},
 			func(n int) any { return batch("requests-payment", 5, n, request) }},
+		{"agent in Go", "github.com/stepkeeper/stepkeeper/examples/agent-go", nil,
+			map[string]string{deployment.VarAgent: "coats", deployment.VarQueues: world.queues(), deployment.VarLedger: "ledger"},
+			func(n int) any { return batch("requests-coats", 5, n, coat) }},
 		{"supervisor", build.Supervisor, nil, engine, func(int) any { return map[string]string{"from": "schedule"} }},
 	}, nil
 }
@@ -89,6 +92,14 @@ func request(id string) any {
 	return message.Request{Schema: message.Schema, SendRequest: core.SendRequest{
 		Agent: "payment", OrderID: id, Step: "charge-payment", Attempt: 1, Operation: core.Do, Name: "charge", Grade: core.Idempotent,
 		Key: id + "/0/charge-payment", Timeout: 10 * core.Second, StopBy: farFuture, CompleteBy: farFuture, Input: json.RawMessage(`{"amount":1980}`),
+	}}
+}
+
+// coat is a request of the example that an author's own agent is measured by.
+func coat(id string) any {
+	return message.Request{Schema: message.Schema, SendRequest: core.SendRequest{
+		Agent: "coats", OrderID: id, Step: "hang", Attempt: 1, Operation: core.Do, Name: "hang", Grade: core.Idempotent,
+		Key: id + "/0/hang", Timeout: 10 * core.Second, StopBy: farFuture, CompleteBy: farFuture, Input: json.RawMessage(`{"coat":"red"}`),
 	}}
 }
 

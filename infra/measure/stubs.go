@@ -53,7 +53,7 @@ func (s *stubs) address() string { return "http://" + s.listener.Addr().String()
 
 func (s *stubs) queues() string {
 	urls := map[string]string{}
-	for _, name := range []string{"intake", "replies", "control", "quarantine", "requests-inventory", "requests-payment", "requests-shipping", "requests-notification"} {
+	for _, name := range []string{"intake", "replies", "control", "quarantine", "requests-inventory", "requests-payment", "requests-shipping", "requests-notification", "requests-coats"} {
 		urls[name] = s.address() + "/1/" + name
 	}
 	text, err := json.Marshal(urls)

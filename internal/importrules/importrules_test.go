@@ -8,10 +8,11 @@ import (
 	"testing"
 )
 
-// list asks the go command for every package of the module and all that each depends on.
-func list(t *testing.T) []Package {
+// list asks the go command for every package of the module and all that each depends on, with the
+// build tags given.
+func list(t *testing.T, tags string) []Package {
 	t.Helper()
-	cmd := exec.Command("go", "list", "-f", `{{.ImportPath}}{{"\t"}}{{join .Deps " "}}`, Module+"/...")
+	cmd := exec.Command("go", "list", "-tags", tags, "-f", `{{.ImportPath}}{{"\t"}}{{join .Deps " "}}`, Module+"/...")
 	out, err := cmd.Output()
 	if err != nil {
 		var stderr []byte
@@ -32,8 +33,27 @@ func list(t *testing.T) []Package {
 }
 
 func TestImportRules(t *testing.T) {
-	for _, breach := range Check(list(t), Rules()) {
+	for _, breach := range Check(list(t, ""), Rules()) {
 		t.Error(breach)
+	}
+}
+
+func TestWhatIsDeployed(t *testing.T) {
+	packages := list(t, LambdaTag)
+	for _, breach := range Check(packages, Deployed()) {
+		t.Error(breach)
+	}
+	for _, room := range Deployed()[0].Rooms {
+		if !slices.ContainsFunc(packages, func(p Package) bool { return p.Path == Module+"/"+room }) {
+			t.Errorf("there is no package %s; the rule would be kept by nothing", room)
+		}
+	}
+}
+
+// Without the tag the same agent has its ledger on SQLite: what keeps it small is the tag.
+func TestTheTagLeavesOut(t *testing.T) {
+	if breaches := Check(list(t, ""), Deployed()); !slices.ContainsFunc(breaches, func(b string) bool { return strings.Contains(b, "examples/agent-go depends on modernc.org/sqlite") }) {
+		t.Errorf("without the tag: %q", breaches)
 	}
 }
 
@@ -61,10 +81,19 @@ func TestRulesCatch(t *testing.T) {
 		{"SQLite has its driver", m + "shared/sqlite", "modernc.org/sqlite", false},
 		{"audit trusts the engine", m + "shared/audit", m + "shared/core", true},
 		{"audit reads ledgers", m + "shared/audit", "modernc.org/sqlite", false},
+		{"the worker knows the construct", m + "functions/agent/worker", m + "infra", true},
+		{"a function's wiring knows the CDK", m + "functions/scheduler/bootstrap/wiring", "github.com/aws/aws-cdk-go/awscdk/v2/awslambda", true},
+		{"settings know jsii", m + "shared/deployment", "github.com/aws/jsii-runtime-go", true},
+		{"the construct knows the settings", m + "infra", m + "shared/deployment", false},
+		{"a function reads YAML", m + "functions/agent/bootstrap", "github.com/goccy/go-yaml/parser", true},
+		{"a function checks schemas", m + "functions/scheduler/bootstrap/wiring", "github.com/santhosh-tekuri/jsonschema/v6", true},
+		{"a function traces", m + "functions/supervisor/bootstrap", "go.opentelemetry.io/otel/sdk/trace", true},
+		{"an agent's folder brings SQLite", m + "examples/agent-go", "modernc.org/sqlite/lib", true},
+		{"an agent's folder speaks SQS", m + "examples/agent-go", "github.com/aws/aws-sdk-go-v2/service/sqs", false},
 		{"a name that only starts alike", m + "shared/corecheck", m + "shared/port", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := Check([]Package{{Path: c.from, Deps: []string{c.dep}}}, Rules())
+			got := Check([]Package{{Path: c.from, Deps: []string{c.dep}}}, append(Rules(), Deployed()...))
 			if (len(got) > 0) != c.breach {
 				t.Errorf("%s -> %s: breaches %q, want a breach: %v", c.from, c.dep, got, c.breach)
 			}

@@ -18,6 +18,7 @@ type Lookup func(name string) (value string, set bool)
 // reader reads variables and gathers what is wrong with them.
 type reader struct {
 	lookup   Lookup
+	process  bool // its author sets the variables, and not the construct
 	problems []error
 }
 
@@ -29,6 +30,9 @@ func (r *reader) wrong(name, format string, args ...any) {
 func (r *reader) err() error {
 	if len(r.problems) == 0 {
 		return nil
+	}
+	if r.process {
+		return fmt.Errorf("the environment does not say where the agent belongs; set:\n%w", errors.Join(r.problems...))
 	}
 	return fmt.Errorf("the environment is not as the deployment writes it; deploy again, or set:\n%w", errors.Join(r.problems...))
 }
@@ -110,11 +114,25 @@ func (r *reader) urls(name string, required bool, needed ...string) map[string]s
 		}
 	}
 	for _, logical := range slices.Sorted(maps.Keys(urls)) {
-		if u := urls[logical]; u != "" && !strings.HasPrefix(u, "https://") && !strings.HasPrefix(u, "http://") || strings.HasSuffix(u, "/") {
+		if u := urls[logical]; u != "" && !isURL(u) {
 			r.wrong(name, "has %.200q for the queue %q; its URL is meant", u, logical)
 		}
 	}
 	return urls
+}
+
+// isURL reports what can be the address of a queue.
+func isURL(text string) bool {
+	return (strings.HasPrefix(text, "https://") || strings.HasPrefix(text, "http://")) && !strings.HasSuffix(text, "/")
+}
+
+// ledger is a table, by its name or ARN. It is not the folder of a ledger on this machine.
+func (r *reader) ledger() string {
+	table := r.optional(VarLedger)
+	if strings.ContainsAny(table, `/\`) && !strings.HasPrefix(table, "arn:") {
+		r.wrong(VarLedger, "is %.200q, and a table of DynamoDB is meant; for a folder on this machine set %s", table, VarLedgerFolder)
+	}
+	return table
 }
 
 // beside is a place in the function's own folder, unless a variable names another.

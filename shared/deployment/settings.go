@@ -108,22 +108,73 @@ func ReadSupervisor(lookup Lookup) (Supervisor, error) {
 // agent does. The error lists all that is wrong.
 func ReadAgent(lookup Lookup, config bool) (Agent, error) {
 	r := &reader{lookup: lookup}
-	a := Agent{Name: r.required(VarAgent), Ledger: r.optional(VarLedger)}
+	a := Agent{Name: r.required(VarAgent), Ledger: r.ledger()}
 	needed := []string{port.Replies, port.Quarantine}
 	if a.Name != "" {
 		needed = append(needed, port.Requests(a.Name))
 	}
 	a.Queues = r.urls(VarQueues, true, needed...)
-	r.object(VarSecrets, false, &a.Secrets)
-	for _, name := range slices.Sorted(maps.Keys(a.Secrets)) {
-		if s := a.Secrets[name]; (s.Secret == "") == (s.Parameter == "") || s.Field != "" && s.Secret == "" {
-			r.wrong(VarSecrets, "has %q, which must name either a secret, perhaps with a field, or a parameter", name)
-		}
-	}
+	a.Secrets = r.secrets()
 	if config {
 		a.Config = r.beside(VarAgentConfig, AgentFile)
 	}
 	return a, r.err()
+}
+
+// ReadSecrets reads where an agent's secrets are kept. The error lists all that is wrong.
+func ReadSecrets(lookup Lookup) (map[string]Secret, error) {
+	r := &reader{lookup: lookup}
+	secrets := r.secrets()
+	return secrets, r.err()
+}
+
+func (r *reader) secrets() (secrets map[string]Secret) {
+	r.object(VarSecrets, false, &secrets)
+	for _, name := range slices.Sorted(maps.Keys(secrets)) {
+		if s := secrets[name]; (s.Secret == "") == (s.Parameter == "") || s.Field != "" && s.Secret == "" {
+			r.wrong(VarSecrets, "has %q, which must name either a secret, perhaps with a field, or a parameter", name)
+		}
+	}
+	return secrets
+}
+
+// Process is what an agent is told that is a process of its own.
+type Process struct {
+	Queues       map[string]string // URLs: its own, replies, quarantine; nil: they are looked up by their names
+	Prefix       string            // of those names
+	Ledger       string            // table
+	LedgerFolder string            // on this machine; at most one of the two is set
+}
+
+// ReadProcess reads the variables of the agent of that name. The error lists all that is wrong.
+func ReadProcess(lookup Lookup, agent string) (Process, error) {
+	r := &reader{lookup: lookup, process: true}
+	p := Process{Prefix: r.optional(VarQueuePrefix), Ledger: r.ledger(), LedgerFolder: r.optional(VarLedgerFolder)}
+	variables := map[string]string{VarRequestsURL: port.Requests(agent), VarRepliesURL: port.Replies, VarQuarantineURL: port.Quarantine}
+	for variable, queue := range variables {
+		if url := r.optional(variable); url != "" {
+			if p.Queues == nil {
+				p.Queues = map[string]string{}
+			}
+			p.Queues[queue] = url
+		}
+	}
+	for _, variable := range slices.Sorted(maps.Keys(variables)) {
+		switch url := p.Queues[variables[variable]]; {
+		case p.Queues == nil:
+		case url == "":
+			r.wrong(variable, "is not set, and others are; the address of the queue %s belongs there, from the outputs of the stack", variables[variable])
+		case !isURL(url):
+			r.wrong(variable, "is %.200q; the URL of the queue %s is meant", url, variables[variable])
+		}
+	}
+	if p.Queues != nil && p.Prefix != "" {
+		r.wrong(VarQueuePrefix, "is set, and so are addresses of queues, which need no names; leave one of them out")
+	}
+	if p.Ledger != "" && p.LedgerFolder != "" {
+		r.wrong(VarLedgerFolder, "is set, and so is %s; there is one ledger, leave one of them out", VarLedger)
+	}
+	return p, r.err()
 }
 
 // QueueOf finds the logical name of the queue that an event came from, by its ARN.

@@ -82,6 +82,7 @@ func TestEachProblem(t *testing.T) {
 		{deployment.VarTaskTTL, "soon", "a time from"},
 		{deployment.VarFinished, "yes", "true or false"},
 		{deployment.VarCapacity, `{"payment":"much"}`, "no JSON object"},
+		{deployment.VarLedger, "./ledger", deployment.VarLedgerFolder},
 		{deployment.VarSecrets, `{"T":{}}`, `has "T"`},
 		{deployment.VarSecrets, `{"T":{"secret":"a","parameter":"b"}}`, `has "T"`},
 		{deployment.VarSecrets, `{"T":{"parameter":"b","field":"x"}}`, `has "T"`},
@@ -93,6 +94,44 @@ func TestEachProblem(t *testing.T) {
 		_, e3 := deployment.ReadAgent(lookup(env), true)
 		if err := errors.Join(e1, e2, e3); err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), c.name) {
 			t.Errorf("%s=%s: %v; want %q", c.name, c.value, err, c.want)
+		}
+	}
+}
+
+// An agent elsewhere gets the addresses of its three queues, or none.
+func TestProcess(t *testing.T) {
+	urls := map[string]string{
+		deployment.VarRequestsURL: "https://sqs/1/S-pay", deployment.VarRepliesURL: "https://sqs/1/S-replies", deployment.VarQuarantineURL: "https://sqs/1/S-q",
+	}
+	with := func(env map[string]string, more ...string) map[string]string {
+		env = maps.Clone(env)
+		for i := 0; i < len(more); i += 2 {
+			env[more[i]] = more[i+1]
+		}
+		return env
+	}
+	p, err := deployment.ReadProcess(lookup(with(urls, deployment.VarLedger, "arn:aws:dynamodb:eu-central-1:1:table/ledger")), "payment")
+	if err != nil || p.Queues[port.Requests("payment")] != "https://sqs/1/S-pay" || len(p.Queues) != 3 || !strings.HasSuffix(p.Ledger, "/ledger") {
+		t.Errorf("%+v %v", p, err)
+	}
+	p, err = deployment.ReadProcess(lookup(map[string]string{deployment.VarQueuePrefix: "test-", deployment.VarLedgerFolder: "./ledger"}), "payment")
+	if err != nil || p.Queues != nil || p.Prefix != "test-" || p.LedgerFolder != "./ledger" {
+		t.Errorf("%+v %v", p, err)
+	}
+	for name, c := range map[string]struct {
+		env  map[string]string
+		want []string
+	}{
+		"two are missing":         {map[string]string{deployment.VarRepliesURL: "https://sqs/1/r"}, []string{deployment.VarQuarantineURL + " is not set", deployment.VarRequestsURL + " is not set"}},
+		"a name, and two ledgers": {with(urls, deployment.VarRepliesURL, "replies", deployment.VarLedger, "t", deployment.VarLedgerFolder, "f"), []string{deployment.VarRepliesURL + ` is "replies"`, "there is one ledger"}},
+		"names and addresses":     {with(urls, deployment.VarQueuePrefix, "S-"), []string{deployment.VarQueuePrefix}},
+		"a folder for a table":    {map[string]string{deployment.VarLedger: "/var/ledger"}, []string{deployment.VarLedgerFolder}},
+	} {
+		_, err := deployment.ReadProcess(lookup(c.env), "payment")
+		for _, want := range c.want {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v; want %q", name, err, want)
+			}
 		}
 	}
 }

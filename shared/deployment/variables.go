@@ -23,6 +23,16 @@ const (
 	VarAgentConfig = "STEPKEEPER_AGENT_CONFIG" // compiled settings of the HTTP agent; absent: beside the binary
 )
 
+// Variables of an agent that is a process of its own, in a container or on any machine. It takes its
+// queues by their addresses, all three, or looks them up by name.
+const (
+	VarRequestsURL   = "STEPKEEPER_REQUESTS_URL"   // "https://sqs…", of the agent's own queue
+	VarRepliesURL    = "STEPKEEPER_REPLIES_URL"    // "https://sqs…"
+	VarQuarantineURL = "STEPKEEPER_QUARANTINE_URL" // "https://sqs…"
+	VarQueuePrefix   = "STEPKEEPER_QUEUE_PREFIX"   // before the names that are looked up
+	VarLedgerFolder  = "STEPKEEPER_LEDGER_FOLDER"  // of a ledger on this machine, instead of VarLedger's table
+)
+
 // Places beside the binary, where no variable says otherwise.
 const (
 	WorkflowsFolder = "workflows"

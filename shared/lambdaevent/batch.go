@@ -80,11 +80,13 @@ func batches(records []events.SQSMessage) []*batch {
 	return all
 }
 
-// delivery is the record as the port knows it. Attributes that are absent or strange leave their
-// fields zero: nothing depends on them but what people read.
+// delivery is the record as the port knows it. Where attributes are absent or strange it is the
+// first delivery, sent at an unknown time: nothing depends on them but what people read.
 func delivery(r *events.SQSMessage) port.Delivery {
-	d := port.Delivery{Message: port.Message{Body: []byte(r.Body)}, ID: r.MessageId, Receipt: r.ReceiptHandle}
-	d.Received, _ = strconv.Atoi(r.Attributes["ApproximateReceiveCount"])
+	d := port.Delivery{Message: port.Message{Body: []byte(r.Body)}, ID: r.MessageId, Receipt: r.ReceiptHandle, Received: 1}
+	if n, err := strconv.Atoi(r.Attributes["ApproximateReceiveCount"]); err == nil {
+		d.Received = n
+	}
 	if ms, err := strconv.ParseInt(r.Attributes["SentTimestamp"], 10, 64); err == nil {
 		d.SentAt = time.UnixMilli(ms).UTC()
 	}

@@ -95,7 +95,7 @@ func TestRecordsBecomeDeliveries(t *testing.T) {
 	if _, err := lambdaevent.Batch(handle, slog.New(slog.DiscardHandler))(context.Background(), event); err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"a m0 r0 x 3 2026-11-21T03:00:00.123Z", "a m1 r1 y 3 2026-11-21T03:00:00.123Z", "b m2 r2 z 0 0001-01-01T00:00:00Z"}
+	want := []string{"a m0 r0 x 3 2026-11-21T03:00:00.123Z", "a m1 r1 y 3 2026-11-21T03:00:00.123Z", "b m2 r2 z 1 0001-01-01T00:00:00Z"}
 	if !slices.Equal(seen, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(seen, "\n"), strings.Join(want, "\n"))
 	}

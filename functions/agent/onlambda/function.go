@@ -25,6 +25,7 @@ type Agent struct {
 	Operations worker.Operations
 	Retry      worker.Retry
 	Breaker    worker.Breaker
+	Ledger     port.Ledger // nil: the table that the deployment names, if it names one
 }
 
 // New reads the settings, and makes the clients once. It asks nobody (rule 13). The error lists all
@@ -32,7 +33,7 @@ type Agent struct {
 func New(lookup deployment.Lookup, agent Agent, log *slog.Logger) (lambdaevent.Function, error) {
 	settings, err := deployment.ReadAgent(lookup, false)
 	c, errClient := wire.Environment(lookup, wire.Options{})
-	if err := errors.Join(err, errClient); err != nil {
+	if err := errors.Join(err, errClient, agent.validate(settings.Name)); err != nil {
 		return nil, err
 	}
 	w, err := NewWorker(c, settings, agent, log)
@@ -46,11 +47,21 @@ func New(lookup deployment.Lookup, agent Agent, log *slog.Logger) (lambdaevent.F
 	return lambdaevent.Batch(Handle(func(context.Context) (*worker.Worker, error) { return w, nil }, own, log), log), nil
 }
 
+// validate says what is wrong with the program itself. deployed is the name that it was deployed as,
+// "" where that is not known.
+func (a Agent) validate(deployed string) error {
+	var named error
+	if deployed != "" && a.Name != deployed {
+		named = fmt.Errorf("the program is agent %q, and was deployed as agent %q; give both the same name", a.Name, deployed)
+	}
+	return errors.Join(named, a.Operations.Validate(), worker.Validate(a.Retry, a.Breaker))
+}
+
 // NewWorker puts a worker together with the deployment's queues and, where it has one, its ledger
 // (P31).
 func NewWorker(c aws.Config, settings deployment.Agent, agent Agent, log *slog.Logger) (*worker.Worker, error) {
-	if agent.Name != settings.Name {
-		return nil, fmt.Errorf("the program is agent %q, and was deployed as agent %q; give both the same name", agent.Name, settings.Name)
+	if err := agent.validate(settings.Name); err != nil {
+		return nil, err
 	}
 	queues := sqs.New(c, sqs.Config{URLs: settings.Queues})
 	replies, err := queues.Queue(port.Replies)
@@ -62,14 +73,18 @@ func NewWorker(c aws.Config, settings deployment.Agent, agent Agent, log *slog.L
 		return nil, err
 	}
 	config := worker.Config{
-		Agent: agent.Name, Operations: agent.Operations, Retry: agent.Retry, Breaker: agent.Breaker,
-		Replies: sqs.Gather(replies, linger), Quarantine: quarantine, Clock: port.ClockFunc(time.Now), Log: log,
+		Agent: agent.Name, Operations: agent.Operations, Retry: agent.Retry, Breaker: agent.Breaker, Ledger: agent.Ledger,
+		Replies: sqs.Gather(replies, linger), Quarantine: quarantine, Clock: port.ClockFunc(time.Now), Log: log, SendTimeout: sendTimeout,
 	}
-	if settings.Ledger != "" {
+	if config.Ledger == nil && settings.Ledger != "" {
 		config.Ledger = dynamo.NewLedger(dynamo.NewClient(c), settings.Ledger)
 	}
 	return worker.New(config)
 }
+
+// sendTimeout bounds the sending of a reply, so that what is known when the handler's context ends is
+// told before Lambda ends the process.
+const sendTimeout = lambdaevent.Reserve * 3 / 4
 
 // linger is how long a reply waits for those of the same batch: they are sent, and billed, together.
 const linger = 50 * time.Millisecond

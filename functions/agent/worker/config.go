@@ -86,18 +86,12 @@ func (c *Config) complete() error {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	problems := []error{c.Retry.complete(), c.Breaker.complete()}
+	problems := []error{c.Retry.complete(), c.Breaker.complete(), c.Operations.Validate()}
 	for what, missing := range map[string]bool{
-		"a name": c.Agent == "", "operations": len(c.Operations) == 0, "the queue of replies": c.Replies == nil,
-		"the quarantine": c.Quarantine == nil, "a clock": c.Clock == nil,
+		"name": c.Agent == "", "queue of replies": c.Replies == nil, "quarantine": c.Quarantine == nil, "clock": c.Clock == nil,
 	} {
 		if missing {
 			problems = append(problems, fmt.Errorf("it has no %s", what))
-		}
-	}
-	for name, op := range c.Operations {
-		if op.Run == nil {
-			problems = append(problems, fmt.Errorf("operation %q has no function", name))
 		}
 	}
 	if err := errors.Join(problems...); err != nil {

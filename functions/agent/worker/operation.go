@@ -3,6 +3,10 @@ package worker
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -52,6 +56,20 @@ const AnyOperation = "*"
 
 // Operations are an agent's operations by name.
 type Operations map[string]Operation
+
+// Validate says what is wrong with the operations, nil if nothing is.
+func (o Operations) Validate() error {
+	if len(o) == 0 {
+		return errors.New("it has no operations")
+	}
+	var problems []error
+	for _, name := range slices.Sorted(maps.Keys(o)) {
+		if o[name].Run == nil {
+			problems = append(problems, fmt.Errorf("operation %q has no function", name))
+		}
+	}
+	return errors.Join(problems...)
+}
 
 func (o Operations) find(name string) (Operation, bool) {
 	if op, ok := o[name]; ok && name != AnyOperation {

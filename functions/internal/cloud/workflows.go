@@ -1,6 +1,7 @@
 package cloud
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -21,22 +22,41 @@ func Workflows(folder string) (map[string]*core.Definition, error) {
 		return nil, err
 	}
 	definitions := make(map[string]*core.Definition, len(files))
+	from := make(map[string]string, len(files))
 	var problems []error
 	for _, file := range files {
-		data, err := os.ReadFile(file) //nolint:gosec // of the function's own package
-		if err != nil {
+		d, err := compiled(file)
+		switch {
+		case err != nil:
 			problems = append(problems, err)
-			continue
+		case from[d.Name] != "":
+			problems = append(problems, fmt.Errorf("%s: workflow %s is in %s already; deploy one of them", file, d.Name, from[d.Name]))
+		default:
+			definitions[d.Name], from[d.Name] = d, file
 		}
-		d, err := workflow.Decode(workflow.Hash(data), data)
-		if err != nil {
-			problems = append(problems, fmt.Errorf("%s: %w", file, err))
-			continue
-		}
-		if definitions[d.Name] != nil {
-			problems = append(problems, fmt.Errorf("%s: workflow %s is there twice", file, d.Name))
-		}
-		definitions[d.Name] = d
 	}
 	return definitions, errors.Join(problems...)
+}
+
+// compiled reads one file. It must hold what Encode writes, byte for byte: tasks name their
+// definition by the hash of the file, while the Scheduler stores what Encode makes of it. A text
+// under a hash that is not its own could never be read again.
+func compiled(file string) (*core.Definition, error) {
+	data, err := os.ReadFile(file) //nolint:gosec // of the function's own package
+	if err != nil {
+		return nil, fmt.Errorf("compiled workflow: %w; deploy again", err)
+	}
+	d, err := workflow.Decode(workflow.Hash(data), data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	canonical, err := workflow.Encode(d)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	if !bytes.Equal(data, canonical) {
+		return nil, fmt.Errorf("%s: workflow %s is not in the form that it is compiled to (hash %s, compiled %s): the file was changed by hand, or by another version; deploy again",
+			file, d.Name, d.Hash, workflow.Hash(canonical))
+	}
+	return d, nil
 }

@@ -6,11 +6,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/functions/agent/secrets"
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 )
-
-// renewAfter is how old secrets may grow in a process: a rotated one is in use within that time.
-const renewAfter = 15 * time.Minute
 
 // Lazy makes the worker with the first batch, and again when its secrets are old. Safe for
 // concurrent use.
@@ -30,7 +28,7 @@ type Lazy struct {
 func (l *Lazy) Worker(ctx context.Context) (*worker.Worker, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.made != nil && (!l.Renew || l.Now().Sub(l.at) < renewAfter) {
+	if l.made != nil && (!l.Renew || l.Now().Sub(l.at) < secrets.RenewAfter) {
 		return l.made, nil
 	}
 	made, err := l.Make(ctx)

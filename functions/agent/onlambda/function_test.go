@@ -1,0 +1,227 @@
+package onlambda_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/stepkeeper/stepkeeper/functions/agent/onlambda"
+	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
+	"github.com/stepkeeper/stepkeeper/functions/internal/awsstub"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/deployment"
+	"github.com/stepkeeper/stepkeeper/shared/memory"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+var quiet = slog.New(slog.DiscardHandler)
+
+func variables(s *awsstub.Stub) map[string]string {
+	return map[string]string{deployment.VarAgent: "payment", deployment.VarQueues: s.Queues("requests-payment", "replies", "quarantine")}
+}
+
+// payment is an agent that counts its charges.
+func payment(charges *atomic.Int32) onlambda.Agent {
+	return onlambda.Agent{Name: "payment", Retry: worker.Retry{Tries: 1}, Operations: worker.Operations{
+		"charge": {Run: func(context.Context, worker.Call) (any, error) { charges.Add(1); return "c-1", nil }},
+		"refuse": {Run: func(context.Context, worker.Call) (any, error) {
+			return nil, worker.Permanent(errors.New("no"))
+		}},
+		"panic": {Run: func(context.Context, worker.Call) (any, error) { panic("poison") }},
+	}}
+}
+
+// request is a record of the agent's queue.
+func request(t *testing.T, id, name string, change func(*core.SendRequest)) events.SQSMessage {
+	t.Helper()
+	stopBy := core.TimeOf(time.Now().Add(time.Minute))
+	r := core.SendRequest{Agent: "payment", OrderID: id, Step: "pay", Attempt: 1, Operation: core.Do, Name: name, Grade: core.Idempotent,
+		Key: id + "/0/pay", Timeout: 5 * core.Second, StopBy: stopBy, CompleteBy: stopBy}
+	if change != nil {
+		change(&r)
+	}
+	body, err := json.Marshal(message.Request{Schema: message.Schema, SendRequest: r})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return events.SQSMessage{MessageId: id, ReceiptHandle: id, Body: string(body), EventSourceARN: "arn:aws:sqs:eu-central-1:1:requests-payment"}
+}
+
+func again(t *testing.T, answer events.SQSEventResponse, err error) string {
+	t.Helper()
+	if err != nil || answer.BatchItemFailures == nil {
+		t.Fatalf("%+v, %v", answer, err)
+	}
+	ids := make([]string, len(answer.BatchItemFailures))
+	for i, f := range answer.BatchItemFailures {
+		ids[i] = f.ItemIdentifier
+	}
+	return strings.Join(ids, " ")
+}
+
+func outcomes(t *testing.T, replies []string) string {
+	t.Helper()
+	var all []string
+	for _, body := range replies {
+		var r message.Reply
+		if err := json.Unmarshal([]byte(body), &r); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, fmt.Sprint(r.OrderID, " ", r.Outcome))
+	}
+	slices.Sort(all)
+	return strings.Join(all, ", ")
+}
+
+// Of one batch: what is done and what is refused are replies in one request of SQS (rule 4), what is
+// too late is deleted in silence, what cannot be read goes to quarantine, and only what panics or is
+// too new comes again (rule 2).
+func TestABatch(t *testing.T) {
+	s := awsstub.New(t)
+	var charges atomic.Int32
+	f, err := onlambda.New(s.Environment(variables(s)), payment(&charges), quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if calls := s.Calls(); len(calls) > 0 {
+		t.Errorf("asked before there was work (rule 13): %q", calls)
+	}
+	unreadable, newer := request(t, "unreadable", "charge", nil), request(t, "newer", "charge", nil)
+	unreadable.Body, newer.Body = "{", `{"schema":2}`
+	answer, err := f(context.Background(), events.SQSEvent{Records: []events.SQSMessage{
+		request(t, "good", "charge", nil), request(t, "refused", "refuse", nil), unreadable, newer,
+		request(t, "late", "charge", func(r *core.SendRequest) { r.StopBy = core.TimeOf(time.Now()) }),
+		request(t, "plain", "charge", func(r *core.SendRequest) { r.Grade = core.Plain }), // there is no ledger
+	}})
+	if got := again(t, answer, err); got != "newer" {
+		t.Errorf("come again: %s", got)
+	}
+	if got := outcomes(t, s.Sent("replies")); got != "good done, plain retry-later, refused failed" {
+		t.Errorf("replies: %s", got)
+	}
+	if got := strings.Join(s.Calls(), ", "); charges.Load() != 1 || got != "ChangeMessageVisibility requests-payment, SendMessageBatch quarantine, SendMessageBatch replies" {
+		t.Errorf("%d charges, calls: %s", charges.Load(), got)
+	}
+	answer, err = f(context.Background(), events.SQSEvent{Records: []events.SQSMessage{request(t, "panics", "panic", nil), request(t, "beside", "charge", nil)}})
+	if got := again(t, answer, err); got != "" {
+		t.Errorf("come again: %s", got)
+	}
+	if got := outcomes(t, s.Sent("replies")); got != "beside done, panics retry-later" {
+		t.Errorf("replies: %s", got)
+	}
+}
+
+// Rule 3: a call ends two seconds before Lambda ends the process, however long the step may take.
+func TestACallEndsBeforeLambdaDoes(t *testing.T) {
+	s := awsstub.New(t)
+	end := time.Now().Add(time.Minute)
+	ctx, cancel := context.WithDeadline(context.Background(), end)
+	defer cancel()
+	var ends time.Time
+	a := onlambda.Agent{Name: "payment", Operations: worker.Operations{"charge": {Run: func(ctx context.Context, _ worker.Call) (any, error) {
+		ends, _ = ctx.Deadline()
+		return nil, nil
+	}}}}
+	f, err := onlambda.New(s.Environment(variables(s)), a, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := f(ctx, events.SQSEvent{Records: []events.SQSMessage{request(t, "long", "charge", func(r *core.SendRequest) {
+		r.Timeout, r.StopBy = core.Hour, core.TimeOf(end.Add(time.Hour))
+	})}})
+	if got := again(t, answer, err); got != "" || ends.IsZero() || ends.After(end.Add(-2*time.Second)) {
+		t.Errorf("come again: %q; the call ends at %s, Lambda at %s", got, ends, end)
+	}
+}
+
+// A reply that cannot be sent makes its request come again, and does not use up Lambda's time.
+func TestRepliesThatCannotBeSent(t *testing.T) {
+	s := awsstub.New(t)
+	s.Fail("AmazonSQS.SendMessageBatch")
+	var charges atomic.Int32
+	f, err := onlambda.New(s.Environment(variables(s)), payment(&charges), quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := f(context.Background(), events.SQSEvent{Records: []events.SQSMessage{request(t, "a", "charge", nil), request(t, "b", "refuse", nil)}})
+	if got := again(t, answer, err); got != "a b" {
+		t.Errorf("come again: %s", got)
+	}
+}
+
+// A plain service is called once for a key: by the deployment's table, or by a ledger of the
+// program's own, which comes first.
+func TestLedgers(t *testing.T) {
+	plain := func(r *core.SendRequest) { r.Grade = core.Plain }
+	for name, own := range map[string]port.Ledger{"the table": nil, "its own": memory.NewLedger()} {
+		s := awsstub.New(t)
+		s.Keep("ledger", "Key")
+		env := variables(s)
+		env[deployment.VarLedger] = "ledger"
+		var charges atomic.Int32
+		a := payment(&charges)
+		a.Ledger = own
+		f, err := onlambda.New(s.Environment(env), a, quiet)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			answer, err := f(context.Background(), events.SQSEvent{Records: []events.SQSMessage{request(t, "p", "charge", plain)}})
+			if got := again(t, answer, err); got != "" {
+				t.Errorf("%s: come again: %s", name, got)
+			}
+			if got := outcomes(t, s.Sent("replies")); got != "p done" {
+				t.Errorf("%s: replies: %s", name, got)
+			}
+		}
+		asked := slices.Contains(s.Calls(), "PutItem ledger")
+		if charges.Load() != 1 || asked != (own == nil) {
+			t.Errorf("%s: %d charges, the table was asked: %v", name, charges.Load(), asked)
+		}
+	}
+}
+
+// While there is no worker, as when a secret cannot be read, everything comes again.
+func TestNoWorker(t *testing.T) {
+	s := awsstub.New(t)
+	var charges atomic.Int32
+	if _, err := onlambda.New(s.Environment(variables(s)), payment(&charges), quiet); err != nil {
+		t.Fatal(err)
+	}
+	handle := onlambda.Handle(func(context.Context) (*worker.Worker, error) { return nil, errors.New("throttled") }, nil, quiet)
+	if got := handle(context.Background(), "", []port.Delivery{{Receipt: "a"}, {Receipt: "b"}}); !slices.Equal(got, []string{"a", "b"}) {
+		t.Errorf("given back: %q", got)
+	}
+}
+
+// One error lists what is wrong with the deployment and with the program.
+func TestEverythingWrongAtOnce(t *testing.T) {
+	s := awsstub.New(t)
+	env := variables(s)
+	env[deployment.VarQueues], env[deployment.VarLedger], env["AWS_REGION"] = `{"replies":"replies"}`, "./ledger", ""
+	_, err := onlambda.New(s.Environment(env), onlambda.Agent{Name: "shipping", Operations: worker.Operations{"book": {}}, Retry: worker.Retry{Tries: 100}}, quiet)
+	for _, want := range []string{
+		`lacks the queue "quarantine"`, `lacks the queue "requests-payment"`, "its URL is meant", deployment.VarLedgerFolder, "AWS_REGION is not set",
+		`the program is agent "shipping", and was deployed as agent "payment"`, `operation "book" has no function`, "100 tries",
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q is not told of in %v", want, err)
+		}
+	}
+	none := maps.Clone(env)
+	clear(none)
+	if _, err := onlambda.New(func(string) (string, bool) { return "", false }, onlambda.Agent{Name: "payment"}, quiet); err == nil || !strings.Contains(err.Error(), "it has no operations") || !strings.Contains(err.Error(), deployment.VarAgent) {
+		t.Errorf("nothing at all: %v", err)
+	}
+}

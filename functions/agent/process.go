@@ -1,0 +1,99 @@
+//go:build !lambda.norpc
+
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
+	"github.com/stepkeeper/stepkeeper/shared/awsclient"
+	"github.com/stepkeeper/stepkeeper/shared/deployment"
+	"github.com/stepkeeper/stepkeeper/shared/dynamo"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/sqlite"
+	"github.com/stepkeeper/stepkeeper/shared/sqs"
+)
+
+// process serves as a process of its own: it polls its queue.
+func (s *settings) process(ctx context.Context, name string, operations Operations) (err error) {
+	if s.log == nil {
+		s.log = slog.Default()
+	}
+	told, err := deployment.ReadProcess(os.LookupEnv, name)
+	if err := errors.Join(err, operations.Validate(), worker.Validate(s.retry, s.breaker)); err != nil {
+		return fmt.Errorf("agent %q: %w", name, err)
+	}
+	closeLedger, err := s.openLedger(ctx, told)
+	if err != nil {
+		return fmt.Errorf("agent %q: opening its ledger: %w", name, err)
+	}
+	defer closeLedger()
+	requests, w, err := s.connect(ctx, name, operations, told)
+	if err != nil {
+		return fmt.Errorf("agent %q: %w", name, err)
+	}
+	if s.stats != nil {
+		defer func() { s.stats(w.Stats()) }()
+	}
+	s.log.Info("the agent takes requests", "agent", name, "queue", requests.Name(), "ledger", s.ledger != nil)
+	pump := worker.Pump{Queue: requests, Worker: w, Concurrency: s.concurrency, Batch: s.batch, Drain: s.drain}
+	return pump.Run(ctx)
+}
+
+// openLedger opens the ledger that the environment or the program names, where the program has not
+// brought one.
+func (s *settings) openLedger(ctx context.Context, told deployment.Process) (closeIt func(), err error) {
+	none := func() {}
+	folder := s.ledgerFolder
+	if folder == "" {
+		folder = told.LedgerFolder
+	}
+	switch {
+	case s.ledger != nil:
+	case told.Ledger != "": // the table of a deployment comes before the program's own folder, as on Lambda
+		sdk, err := awsclient.Load(ctx, awsclient.Options{Endpoint: awsclient.Endpoint("dynamodb")})
+		if err != nil {
+			return none, err
+		}
+		s.ledger = dynamo.NewLedger(dynamo.NewClient(sdk), told.Ledger)
+	case folder != "":
+		store, err := sqlite.Open(ctx, folder, sqlite.Options{})
+		if err != nil {
+			return none, err
+		}
+		s.ledger = store
+		return func() { _ = store.Close() }, nil
+	}
+	return none, nil
+}
+
+// connect wires the engine to its queues.
+func (s *settings) connect(ctx context.Context, name string, operations Operations, told deployment.Process) (port.Queue, *worker.Worker, error) {
+	queues := s.queues
+	if queues == nil {
+		sdk, err := awsclient.Load(ctx, awsclient.Options{Endpoint: awsclient.Endpoint("sqs")})
+		if err != nil {
+			return nil, nil, err
+		}
+		queues = sqs.New(sdk, sqs.Config{URLs: told.Queues, Prefix: told.Prefix, LookUp: told.Queues == nil})
+	}
+	requests, errRequests := queues.Queue(port.Requests(name))
+	replies, errReplies := queues.Queue(port.Replies)
+	quarantine, errQuarantine := queues.Queue(port.Quarantine)
+	if err := errors.Join(errRequests, errReplies, errQuarantine); errors.Is(err, port.ErrNotFound) {
+		return nil, nil, fmt.Errorf("%w\nof a deployed stack set %s, %s and %s to the addresses in its outputs; `stepkeeper dev` has the queue of an agent that its file of agents names",
+			err, deployment.VarRequestsURL, deployment.VarRepliesURL, deployment.VarQuarantineURL)
+	} else if err != nil {
+		return nil, nil, err
+	}
+	w, err := worker.New(worker.Config{
+		Agent: name, Operations: operations, Replies: replies, Quarantine: quarantine, Ledger: s.ledger,
+		Clock: port.ClockFunc(time.Now), Log: s.log, Retry: s.retry, Breaker: s.breaker,
+	})
+	return requests, w, err
+}

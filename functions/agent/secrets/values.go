@@ -1,0 +1,78 @@
+package secrets
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
+	"github.com/stepkeeper/stepkeeper/shared/deployment"
+)
+
+// RenewAfter is how old values may grow in a process: a rotated secret is in use within that time.
+const RenewAfter = 15 * time.Minute
+
+// Values are the secrets of an agent in Go, by the names of the variables that stand for them. Those
+// that the deployment lists are read from Secrets Manager and the Parameter Store; any other is the
+// variable itself, as beside `stepkeeper dev`. Make it once, in main:
+//
+//	values, err := secrets.Environment(os.LookupEnv, time.Now)
+//	…
+//	token, err := values.Get(ctx, "PAYMENT_TOKEN")
+//
+// Safe for concurrent use.
+type Values struct {
+	lookup deployment.Lookup
+	where  map[string]deployment.Secret
+	reader *Reader
+	now    func() time.Time
+
+	mu     sync.Mutex
+	values map[string]string
+	at     time.Time
+}
+
+// Environment makes Values of what the environment says. It asks nobody: secrets are read when they
+// are first asked for (rule 13 of docs/aws-rules.md). The error lists all that is wrong.
+func Environment(lookup deployment.Lookup, now func() time.Time) (*Values, error) {
+	where, err := deployment.ReadSecrets(lookup)
+	if err != nil {
+		return nil, err
+	}
+	v := &Values{lookup: lookup, where: where, now: now}
+	if len(where) > 0 {
+		c, err := wire.Environment(lookup, wire.Options{})
+		if err != nil {
+			return nil, err
+		}
+		v.reader = New(c)
+	}
+	return v, nil
+}
+
+// Get answers a value. Where secrets grew old and cannot be read again, those that were read before
+// stay. Its error names the secret and never its value; an operation may answer it as it is, and is
+// then tried again.
+func (v *Values) Get(ctx context.Context, name string) (string, error) {
+	if _, kept := v.where[name]; !kept {
+		value, _ := v.lookup(name)
+		if value == "" {
+			return "", fmt.Errorf("secret %s is neither among those that were deployed (%s) nor a variable", name, deployment.VarSecrets)
+		}
+		return value, nil
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.values == nil || v.now().Sub(v.at) >= RenewAfter {
+		values, err := v.reader.Read(ctx, v.where)
+		if err != nil && v.values == nil {
+			return "", err
+		}
+		if err == nil {
+			v.values = values
+		}
+		v.at = v.now()
+	}
+	return v.values[name], nil
+}

@@ -1,0 +1,73 @@
+package secrets_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/functions/agent/secrets"
+	"github.com/stepkeeper/stepkeeper/functions/internal/awsstub"
+	"github.com/stepkeeper/stepkeeper/shared/deployment"
+)
+
+// A program asks for its secret by one name: on Lambda it is kept elsewhere, beside dev it is the
+// variable.
+func TestValues(t *testing.T) {
+	s := awsstub.New(t)
+	now := time.Now()
+	v, err := secrets.Environment(s.Environment(map[string]string{
+		deployment.VarSecrets: `{"TOKEN":{"secret":"arn:token"},"KEY":{"parameter":"/pay/key"}}`, "PLAIN": "as it is",
+	}), func() time.Time { return now })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if calls := s.Calls(); len(calls) > 0 {
+		t.Errorf("asked before there was work (rule 13): %q", calls)
+	}
+	get := func(name, want string) {
+		t.Helper()
+		if got, err := v.Get(context.Background(), name); err != nil || got != want {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+	}
+	asked := func(want string) {
+		t.Helper()
+		if got := strings.Join(s.Calls(), ", "); got != want {
+			t.Errorf("calls: %s; want %s", got, want)
+		}
+	}
+	get("TOKEN", "s3cret")
+	get("KEY", "p4ram")
+	get("PLAIN", "as it is")
+	asked("GetParameter /pay/key, GetSecretValue arn:token")
+	now = now.Add(secrets.RenewAfter)
+	get("TOKEN", "s3cret")
+	asked("GetParameter /pay/key, GetSecretValue arn:token")
+	s.Fail("secretsmanager.GetSecretValue")
+	now = now.Add(secrets.RenewAfter)
+	get("TOKEN", "s3cret") // what was read before stays
+	if _, err := v.Get(context.Background(), "OTHER"); err == nil || !strings.Contains(err.Error(), "OTHER") {
+		t.Errorf("a secret that is nowhere: %v", err)
+	}
+}
+
+func TestValuesThatCannotBeRead(t *testing.T) {
+	s := awsstub.New(t)
+	s.Fail("secretsmanager.GetSecretValue")
+	v, err := secrets.Environment(s.Environment(map[string]string{deployment.VarSecrets: `{"TOKEN":{"secret":"arn:token"}}`}), time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := v.Get(context.Background(), "TOKEN"); err == nil || !strings.Contains(err.Error(), "secret TOKEN") {
+		t.Errorf("%v", err)
+	}
+	for name, env := range map[string]map[string]string{
+		deployment.VarSecrets: {deployment.VarSecrets: `{"TOKEN":{}}`},
+		"AWS_REGION":          {deployment.VarSecrets: `{"TOKEN":{"secret":"arn:token"}}`, "AWS_REGION": ""},
+	} {
+		if _, err := secrets.Environment(s.Environment(env), time.Now); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%v; want %s", err, name)
+		}
+	}
+}

@@ -1,0 +1,168 @@
+package cloud_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/functions/internal/awsstub"
+	"github.com/stepkeeper/stepkeeper/functions/internal/cloud"
+	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/deployment"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/state"
+	"github.com/stepkeeper/stepkeeper/shared/workflow"
+	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
+)
+
+// order is the example's workflow, compiled.
+func order(t *testing.T) (*core.Definition, []byte) {
+	t.Helper()
+	d, problems := source.LoadFile("../../../workflows/order.yaml", source.Options{})
+	if err := problems.Err(); err != nil {
+		t.Fatal(err)
+	}
+	data, err := workflow.Encode(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d, data
+}
+
+func folder(t *testing.T, files map[string][]byte) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, data := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func TestWorkflows(t *testing.T) {
+	d, data := order(t)
+	got, err := cloud.Workflows(folder(t, map[string][]byte{"order.json": data, "README.md": nil}))
+	if err != nil || len(got) != 1 || got["order"] == nil || got["order"].Hash != d.Hash {
+		t.Fatalf("%v, %v", got, err)
+	}
+	// What the Scheduler stores under the hash is what the hash names.
+	if again, err := workflow.Encode(got["order"]); err != nil || workflow.Hash(again) != got["order"].Hash {
+		t.Errorf("it would be stored under %s with a text of another hash, %v", got["order"].Hash, err)
+	}
+}
+
+// Every file that is wrong is named in one error, with what to do about it.
+func TestWorkflowsThatCannotBeUsed(t *testing.T) {
+	_, data := order(t)
+	var spaced bytes.Buffer
+	if err := json.Indent(&spaced, data, "", "  "); err != nil {
+		t.Fatal(err)
+	}
+	newline := append(bytes.Clone(data), '\n')
+	newer := bytes.Replace(data, []byte(`"schema":1`), []byte(`"schema":2`), 1)
+	unknown := append([]byte(`{"later":true,`), data[1:]...)
+	for name, c := range map[string]struct {
+		files map[string][]byte
+		want  []string
+	}{
+		"none":                  {nil, []string{"no compiled workflow", "deploy again"}},
+		"spaces":                {map[string][]byte{"order.json": spaced.Bytes()}, []string{"order.json", "not in the form that it is compiled to", workflow.Hash(spaced.Bytes()), workflow.Hash(data), "deploy again"}},
+		"an end of line":        {map[string][]byte{"order.json": newline}, []string{"not in the form"}},
+		"a field not known":     {map[string][]byte{"order.json": unknown}, []string{"not in the form"}},
+		"a newer schema":        {map[string][]byte{"order.json": newer}, []string{"newer schema"}},
+		"twice, and a torn one": {map[string][]byte{"a.json": data, "b.json": data, "c.json": data[:40]}, []string{"b.json: workflow order is in", "a.json already", "c.json: definition"}},
+	} {
+		_, err := cloud.Workflows(folder(t, c.files))
+		if err == nil {
+			t.Errorf("%s: no error", name)
+			continue
+		}
+		for _, want := range c.want {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v; want %q", name, err, want)
+			}
+		}
+	}
+	if _, err := cloud.Workflows(folder(t, map[string][]byte{"order.json": newer})); !errors.Is(err, workflow.ErrNewer) {
+		t.Errorf("a newer schema: %v", err)
+	}
+}
+
+// open is the engine of a deployment whose AWS is a stub.
+func open(t *testing.T, current map[string]*core.Definition) (*awsstub.Stub, cloud.Engine) {
+	t.Helper()
+	s := awsstub.New(t)
+	lookup := s.Environment(map[string]string{
+		deployment.VarOrders: "orders", deployment.VarTasks: "tasks", deployment.VarDefinitions: "definitions", deployment.VarShards: "8",
+		deployment.VarAlerts: "arn:aws:sns:eu-central-1:1:alerts", deployment.VarReplyTo: s.Queues("shop"), "LAMBDA_TASK_ROOT": "/var/task",
+		deployment.VarQueues: s.Queues(port.Intake, port.Replies, port.Control, port.Quarantine, port.Requests("payment")),
+	})
+	settings, err := deployment.ReadScheduler(lookup)
+	c, errClient := wire.Environment(lookup, wire.Options{})
+	if err := errors.Join(err, errClient); err != nil {
+		t.Fatal(err)
+	}
+	return s, cloud.Open(c, settings.Engine, current)
+}
+
+// What is put together uses the deployment's own tables, queues and topic, and asks nobody before
+// there is work (rule 13).
+func TestOpen(t *testing.T) {
+	d, _ := order(t)
+	s, engine := open(t, map[string]*core.Definition{d.Name: d})
+	if calls := s.Calls(); len(calls) > 0 {
+		t.Errorf("asked before there was work: %q", calls)
+	}
+	ctx := context.Background()
+	if got, err := engine.State.Current(ctx, d.Name); err != nil || got != d {
+		t.Errorf("the definition of new orders is %v, %v", got, err)
+	}
+	if _, err := engine.State.Current(ctx, "other"); !errors.Is(err, state.ErrUnknownWorkflow) {
+		t.Errorf("a workflow that was not deployed: %v", err)
+	}
+	q, err := engine.Queues.Queue(port.Requests("payment"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := q.Send(ctx, []port.Message{{Body: []byte("{}")}})[0]; err != nil {
+		t.Error(err)
+	}
+	if err := engine.Alerts.Raise(ctx, core.RaiseAlert{OrderID: "o-1"}); err != nil {
+		t.Error(err)
+	}
+	if held, err := engine.Leases.Acquire(ctx, "3", "me", engine.Clock.Now(), time.Minute); err != nil || !held {
+		t.Errorf("lease: %v, %v", held, err)
+	}
+	if _, err := engine.State.LoadOrder(ctx, "o-1"); !errors.Is(err, port.ErrNotFound) {
+		t.Errorf("an order that is not there: %v", err)
+	}
+	got := strings.Join(s.Calls(), ", ")
+	const want = "GetItem orders, GetItem orders, Publish arn:aws:sns:eu-central-1:1:alerts, PutItem definitions, PutItem tasks, SendMessageBatch requests-payment"
+	if got != want {
+		t.Errorf("calls: %s; want %s", got, want)
+	}
+}
+
+// An order can name the queues of the list, and none of the deployment's own.
+func TestQueues(t *testing.T) {
+	_, engine := open(t, nil)
+	if q, err := engine.Queues.ReplyTo("shop"); err != nil || q.Name() != "shop" {
+		t.Errorf("%v, %v", q, err)
+	}
+	for _, name := range []string{port.Control, "http://127.0.0.1/1/other", ""} {
+		if _, err := engine.Queues.ReplyTo(name); !errors.Is(err, port.ErrNotFound) {
+			t.Errorf("reply-to %q: %v", name, err)
+		}
+	}
+	if _, err := engine.Queues.Queue(port.Requests("other")); !errors.Is(err, port.ErrNotFound) {
+		t.Errorf("a queue that was not deployed: %v", err)
+	}
+}
