@@ -111,7 +111,8 @@ func TestFaultsInWrites(t *testing.T) {
 // An answer that stays lost leaves the caller in doubt, never with a wrong answer.
 func TestAnswersThatStayLost(t *testing.T) {
 	f := newFaulty(t, dynamo.Options{Shards: 4})
-	for operation, version := range map[string]int64{"TransactWriteItems": 1, "PutItem": 2} {
+	for i, operation := range []string{"TransactWriteItems", "PutItem"} {
+		version := int64(i + 1)
 		f.plan.Next(operation, faults.LostAnswer, faults.LostAnswer, faults.LostAnswer, faults.LostAnswer)
 		err := f.commit(write("a", version))
 		for _, sentinel := range []error{nil, port.ErrExists, port.ErrConflict, port.ErrNotFound, port.ErrUnavailable} {

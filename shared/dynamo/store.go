@@ -26,8 +26,8 @@ type Options struct {
 	// Shards of the index; 0: DefaultShards. It may grow while tasks are under way, all actors
 	// together; it must not shrink before the tasks of the shards that go have ended.
 	Shards int
-	// FinishedIndex keeps tasks at rest in the index too, so that List knows them. It costs two
-	// more index writes an order: one to leave the due bucket was paid anyway, one to come in.
+	// FinishedIndex keeps tasks at rest in the index too, so that List knows them. It costs one more
+	// index write an order: the one that leaves the due bucket is paid anyway, one more comes in.
 	FinishedIndex bool
 	// FinishedDays is how far back List looks for finished tasks when its query does not say since
 	// when; 0: 30.
