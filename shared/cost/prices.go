@@ -41,8 +41,14 @@ type Peer struct {
 	Upper      float64 `json:"upper,omitempty"` // of a range
 	Arithmetic string  `json:"arithmetic"`
 	Beside     string  `json:"beside"` // what comes on top
-	Source     string  `json:"source"`
-	Date       string  `json:"date"`
+	// The same for other numbers of steps: a million sagas cost UnitDollars for each of FixedUnits
+	// and of UnitsPerStep × steps; at the upper end of a range FurtherUnits more.
+	UnitDollars  float64 `json:"unit_dollars"`
+	FixedUnits   float64 `json:"fixed_units"`
+	UnitsPerStep float64 `json:"units_per_step"`
+	FurtherUnits float64 `json:"further_units,omitempty"`
+	Source       string  `json:"source"`
+	Date         string  `json:"date"`
 }
 
 // Prices are all that is known, as of the day that they were checked.
