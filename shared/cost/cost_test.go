@@ -119,3 +119,27 @@ func TestWrite(t *testing.T) {
 		}
 	}
 }
+
+// One's own prices lie over the published ones, by name; what is wrong with them is said.
+func TestPricesOfOnesOwn(t *testing.T) {
+	p := published(t)
+	own, err := p.With([]byte(`{"region":"eu-west-1","prices":{"dynamodb-write":{"dollars":1.25,"per":1000000}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if own.Region != "eu-west-1" || own.Prices[DynamoWrite].Dollars != 1.25 || own.Prices[DynamoRead] != p.Prices[DynamoRead] || p.Prices[DynamoWrite].Dollars == 1.25 {
+		t.Errorf("%+v", own.Prices)
+	}
+	u, err := Measured()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if twice := Calculate(u, own).PerMillion[Load][0].Dollars; !near(twice, 2*Calculate(u, p).PerMillion[Load][0].Dollars) {
+		t.Errorf("writes cost %v", twice)
+	}
+	for _, wrong := range []string{``, `[]`, `{"price":{}}`, `{"prices":{"dynamo":{"dollars":1,"per":1}}}`, `{"prices":{"alarm":{"dollars":1}}}`, `{"prices":{"alarm":{"dollars":-1,"per":1}}}`} {
+		if _, err := p.With([]byte(wrong)); err == nil || !strings.HasPrefix(err.Error(), "prices: ") {
+			t.Errorf("%s: %v", wrong, err)
+		}
+	}
+}

@@ -18,6 +18,7 @@ type costOptions struct {
 	steps  int    // instead of a file
 	agents int    // that are deployed; 0: those of the workflow
 	orders int    // a month
+	prices string // file of prices that differ
 }
 
 func newCost(a *App) *cobra.Command {
@@ -29,7 +30,8 @@ func newCost(a *App) *cobra.Command {
 			"nothing happens, and what others publish for the same work. Units are those of the last measurement\n" +
 			"(`make cost`), prices are published ones with their sources and dates; nothing is asked over the network.\n\n" +
 			"With a workflow file, or --steps, the same is estimated for that many steps, and with\n" +
-			"--orders-per-month for a month of yours.",
+			"--orders-per-month for a month of yours. --prices lays your Region's or your contract's prices over\n" +
+			"the published ones: {\"region\": \"eu-west-1\", \"prices\": {\"dynamodb-write\": {\"dollars\": 0.7, \"per\": 1000000}}}.",
 		Example: "  stepkeeper cost\n  stepkeeper cost workflows/order.yaml --orders-per-month 3000000\n" +
 			"  stepkeeper cost --output json | jq .dollars_per_million.load",
 		Args: cobra.MaximumNArgs(1),
@@ -45,6 +47,8 @@ func newCost(a *App) *cobra.Command {
 	f.IntVar(&o.steps, "steps", 0, "`number` of steps of an order, instead of a file")
 	f.IntVar(&o.agents, "agents", 0, "`number` of agents deployed; without it those of the file, or as many as steps")
 	f.IntVar(&o.orders, "orders-per-month", 0, "`number` of orders a month, for a monthly bill")
+	f.StringVar(&o.prices, "prices", "", "JSON `file` of the prices that you pay, where they differ from the published ones")
+	_ = cmd.MarkFlagFilename("prices", "json")
 	return cmd
 }
 
@@ -56,6 +60,15 @@ func runCost(o *costOptions) error {
 	prices, err := cost.Published()
 	if err != nil {
 		return failure.Wrap(err, failure.General, "build the program again from a clean checkout", "the prices cannot be read")
+	}
+	if o.prices != "" {
+		file, err := os.ReadFile(o.prices)
+		if err != nil {
+			return failure.Wrap(err, failure.Usage, "give a file of prices that can be read", "%s cannot be read", o.prices)
+		}
+		if prices, err = prices.With(file); err != nil {
+			return failure.Wrap(err, failure.Usage, "mend the file; shared/cost/prices.json is one", "%s is no file of prices", o.prices)
+		}
 	}
 	report := cost.Calculate(units, prices)
 	workload, asked, err := o.workload()
