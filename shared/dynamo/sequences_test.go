@@ -9,6 +9,7 @@ import (
 
 // Random sequences of operations, through faults of the backend, answer as the model does.
 func TestSequences(t *testing.T) {
+	t.Parallel()
 	storetest.Sequences(t, options(true), func(t *testing.T) storetest.Backends {
 		return newFaulty(t, dynamo.Options{FinishedIndex: true, Shards: 5}).backends()
 	})
@@ -16,6 +17,7 @@ func TestSequences(t *testing.T) {
 
 // Many clients at once, through faults of the backend: each history is linearizable.
 func TestLinearizable(t *testing.T) {
+	t.Parallel()
 	storetest.Linearizable(t, func(t *testing.T) storetest.Backends {
 		return newFaulty(t, dynamo.Options{Shards: 2}).backends()
 	})

@@ -33,11 +33,13 @@ func options(finished bool) storetest.Options {
 // The contract of stores, with and without the index of finished orders; faults are injected with it.
 func TestContract(t *testing.T) {
 	t.Run("finished orders listed", func(t *testing.T) {
+		t.Parallel() // it waits for the SDK's repeats, mostly
 		storetest.Run(t, options(true), func(t *testing.T) storetest.Backends {
 			return newFaulty(t, dynamo.Options{FinishedIndex: true, Shards: 4}).backends()
 		})
 	})
 	t.Run("open orders listed", func(t *testing.T) {
+		t.Parallel()
 		storetest.Run(t, options(false), func(t *testing.T) storetest.Backends {
 			return backends(t, dynamo.Options{Shards: 4})
 		})

@@ -197,12 +197,14 @@ func chronicle(ctx context.Context, b Backends, seed uint64) []porcupine.Operati
 	return r.history
 }
 
-// fault lets one call in six meet a fault, and one in forty so many that it stays in doubt.
+// fault lets one call in six meet a fault, and one in twenty so many that it stays in doubt.
 func (r *recorder) fault(dice *rand.Rand) {
 	switch {
 	case r.Inject == nil:
 	case dice.IntN(40) == 0:
 		r.Inject(slices.Repeat([]Fault{LostAnswer}, 4)...)
+	case dice.IntN(40) == 0: // the last answer is a refusal, the first try has landed
+		r.Inject(append([]Fault{LostAnswer}, slices.Repeat([]Fault{Throttle}, 6)...)...)
 	case dice.IntN(6) == 0:
 		r.Inject(allFaults[dice.IntN(len(allFaults))])
 	}
