@@ -104,6 +104,18 @@ func TestTheFiguresHold(t *testing.T) {
 	}
 }
 
+// What the docs, the construct and the adapter say of the index of finished orders.
+func TestTheIndexOfFinishedOrdersCostsOneWrite(t *testing.T) {
+	u, err := Measured()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := Calculate(u, published(t))
+	if more := r.PerOrder[Finished].WRU - r.PerOrder[Load].WRU; !near(more, 1) {
+		t.Errorf("it costs %v WRU more an order, docs/cost.md, infra.Props and dynamo.Options say 1", more)
+	}
+}
+
 func TestWrite(t *testing.T) {
 	u, err := Measured()
 	if err != nil {
