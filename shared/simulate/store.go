@@ -305,9 +305,10 @@ func (l ledgerPort) Entry(_ context.Context, key string) (e port.LedgerEntry, er
 			return port.ErrUnavailable
 		}
 		e = l.l.entries[key]
-		e.Key, e.Output = key, bytes.Clone(e.Output)
+		e.Key = key
 		return nil
 	})
+	e.Output = bytes.Clone(e.Output)
 	return e, err
 }
 
