@@ -28,7 +28,7 @@ test: ## Run all tests (needs nothing but Go)
 
 .PHONY: test-dynamo
 test-dynamo: ## Run the tests that need a DynamoDB against DynamoDB Local (needs npm and a JDK)
-	shared/dynamo/dynamotest/local.sh $(GO) test -count=1 ./shared/dynamo/... ./shared/cost/...
+	shared/dynamo/dynamotest/local.sh $(GO) test -count=1 -timeout 20m -parallel 8 ./shared/dynamo/... ./shared/cost/... ./bench/cost
 
 .PHONY: race
 race: ## Run the tests with the race detector (needs a C compiler)

@@ -22,6 +22,7 @@ type options struct {
 	told                     bool // the orders name a reply-to
 	finished                 bool // finished orders stand in the index
 	agents                   bool // an agent for each step, and not one for all
+	eight                    bool // eight steps, and not four
 }
 
 // body is an order of about 300 bytes, as in the bench.

@@ -28,26 +28,10 @@ func run(ctx context.Context, out string) error {
 	if err := dynamotest.Check(endpoint); err != nil || !dynamotest.Emulated() {
 		return fmt.Errorf("%s=%q: this is measured on this machine only; run `make cost`", dynamotest.Variable, endpoint)
 	}
-	units := cost.Units{Measured: time.Now().UTC().Format(time.DateOnly), Shapes: map[string]cost.Shape{},
-		How: "bench/cost: the bench's order of 4 steps, Scheduler and agents as they run on Lambda, DynamoDB Local 3.3.1, SQS's protocol on loopback"}
-	for name, o := range map[string]options{
-		cost.Load:     {orders: 500, scheduler: 10, agent: 5, told: true},
-		cost.Trickle:  {orders: 60, scheduler: 1, agent: 1, told: true},
-		cost.Untold:   {orders: 500, scheduler: 10, agent: 5},
-		cost.Finished: {orders: 500, scheduler: 10, agent: 5, told: true, finished: true},
-		cost.Sequence: {orders: 500, scheduler: 10, agent: 5, told: true, agents: true},
-	} {
-		shape, err := measure(ctx, endpoint, o)
-		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-		units.Shapes[name] = shape
-	}
-	idle, err := sweep(ctx, endpoint)
+	units, err := measureAll(ctx, endpoint, shapes)
 	if err != nil {
-		return fmt.Errorf("sweep: %w", err)
+		return err
 	}
-	units.Shapes[cost.Sweep] = idle
 	prices, err := cost.Published()
 	if err != nil {
 		return err
@@ -64,4 +48,33 @@ func run(ctx context.Context, out string) error {
 		return err
 	}
 	return os.WriteFile(out, append(b, '\n'), 0o644) //nolint:gosec // it is committed
+}
+
+// shapes are all that is measured, by their names in the units.
+var shapes = map[string]options{
+	cost.Load:         {orders: 500, scheduler: 10, agent: 5, told: true},
+	cost.Trickle:      {orders: 60, scheduler: 1, agent: 1, told: true},
+	cost.Untold:       {orders: 500, scheduler: 10, agent: 5},
+	cost.Finished:     {orders: 500, scheduler: 10, agent: 5, told: true, finished: true},
+	cost.Sequence:     {orders: 500, scheduler: 10, agent: 5, told: true, agents: true},
+	cost.EightLoad:    {orders: 500, scheduler: 10, agent: 5, told: true, eight: true},
+	cost.EightTrickle: {orders: 60, scheduler: 1, agent: 1, told: true, eight: true},
+}
+
+func measureAll(ctx context.Context, endpoint string, shapes map[string]options) (cost.Units, error) {
+	units := cost.Units{Measured: time.Now().UTC().Format(time.DateOnly), Shapes: map[string]cost.Shape{},
+		How: "bench/cost: the bench's order of 4 steps, Scheduler and agents as they run on Lambda, DynamoDB Local 3.3.1, SQS's protocol on loopback"}
+	for name, o := range shapes {
+		shape, err := measure(ctx, endpoint, o)
+		if err != nil {
+			return units, fmt.Errorf("%s: %w", name, err)
+		}
+		units.Shapes[name] = shape
+	}
+	idle, err := sweep(ctx, endpoint)
+	if err != nil {
+		return units, fmt.Errorf("sweep: %w", err)
+	}
+	units.Shapes[cost.Sweep] = idle
+	return units, nil
 }

@@ -45,6 +45,13 @@ steps:
   notify: {agent: AGENT-4, operation: notify, after: [book], input: {order: "${ order }"}, timeout: 10s, onFailure: undo, undo: none, grade: idempotent}
 `
 
+// further are four more of the kind, to see what a step adds.
+const further = `  pack: {agent: AGENT-1, operation: pack, after: [notify], input: {order: "${ order }"}, timeout: 10s, onFailure: undo, undo: unpack, grade: idempotent}
+  label: {agent: AGENT-2, operation: label, after: [pack], input: {order: "${ order }"}, timeout: 10s, onFailure: undo, undo: unlabel, grade: idempotent}
+  ship: {agent: AGENT-3, operation: ship, after: [label], input: {order: "${ order }"}, timeout: 10s, onFailure: undo, undo: recall, grade: idempotent}
+  thank: {agent: AGENT-4, operation: thank, after: [ship], input: {order: "${ order }"}, timeout: 10s, onFailure: undo, undo: none, grade: idempotent}
+`
+
 const (
 	application = "shop"                                   // its reply-to
 	instance    = "scheduler-0123456789abcdef0123456789ab" // as long as the name of a Lambda's log stream is made to be
@@ -81,9 +88,14 @@ type tally struct{ n *atomic.Int64 }
 func (t tally) Write(p []byte) (int, error) { t.n.Add(int64(len(p))); return len(p), nil }
 
 func (o options) definition() (*core.Definition, error) {
-	text := strings.NewReplacer("AGENT-1", "shop-1", "AGENT-2", "shop-1", "AGENT-3", "shop-1", "AGENT-4", "shop-1").Replace(saga)
+	text := saga
+	if o.eight {
+		text += further
+	}
 	if o.agents {
-		text = strings.ReplaceAll(saga, "AGENT-", "shop-")
+		text = strings.ReplaceAll(text, "AGENT-", "shop-")
+	} else {
+		text = strings.NewReplacer("AGENT-1", "shop-1", "AGENT-2", "shop-1", "AGENT-3", "shop-1", "AGENT-4", "shop-1").Replace(text)
 	}
 	def, problems := source.Parse("saga.yaml", []byte(text), source.Options{})
 	if len(problems) > 0 {

@@ -11,6 +11,8 @@ const (
 	sqlQueue     = "shared/sqlite/queue.go"
 	sqlReads     = "shared/sqlite/read.go"
 	sqlWriter    = "shared/sqlite/writer.go"
+	tablesStore  = "shared/dynamo/store.go"
+	tablesErrors = "shared/dynamo/errors.go"
 	stateStore   = "shared/state/store.go"
 	stateCache   = "shared/state/cache.go"
 )
@@ -53,6 +55,15 @@ var ofAdapters = []Mutant{
 	{Name: "I21-sqlite-finds-due-a-tick-late", File: sqlReads, Func: "prepareReads", Old: "index_at<=? ORDER BY", New: "index_at<? ORDER BY"},
 	{Name: "P8-sqlite-answers-a-stale-record", File: sqlCommit, Func: "transaction.remember", Old: "tx.stored = append(tx.stored, func() { s.cache.put(h) })", New: "if s.cache.get(h.record.ID) == nil { tx.stored = append(tx.stored, func() { s.cache.put(h) }) }"},
 	{Name: "I19-sqlite-dead-letter-is-lost", File: sqlQueue, Func: "receive.apply", Old: "tx.buryMessage.exec(o.queue.dead.config.Name, now, row)", New: "tx.buryMessage.exec(\"nowhere\", now, row)"},
+
+	{Name: "P8-dynamo-writes-without-condition", File: tablesStore, Func: "Store.replace", Old: `"#version = :expected"`, New: `"#version <= :expected"`},
+	{Name: "P14-dynamo-creates-twice", File: tablesStore, Func: "Store.create", Old: `ConditionExpression: aws.String("attribute_not_exists(#id)")`, New: `ConditionExpression: aws.String("attribute_exists(#id) OR attribute_not_exists(#id)")`},
+	{Name: "P8-dynamo-own-write-is-anothers", File: tablesStore, Func: "Store.replace", Old: "case mine(there, writer):", New: "case false:"},
+	{Name: "P8-dynamo-overtaken-counts-as-refused", File: tablesErrors, Func: "refusal", Old: "doubt && stored > version", New: "false && stored > version && doubt"},
+	{Name: "P8-dynamo-conflict-counts-as-doubt", File: tablesErrors, Func: "refusal", Old: "doubt && stored > version", New: "stored > version || doubt && false"},
+	{Name: "P8-dynamo-lost-then-throttled-counts-as-refused", File: tablesErrors, Func: "meaning", Old: "case doubt:", New: "case doubt && false:"},
+	{Name: "P8-dynamo-throttle-by-a-5xx-counts-as-refused", File: tablesErrors, Func: "refused", Old: " && answer.HTTPStatusCode() < http.StatusInternalServerError", New: " && http.StatusOK > 0"},
+	{Name: "I19-dynamo-bad-gateway-is-final", File: tablesErrors, Func: "unread", Old: "ctx.Err() != nil || final", New: "ctx.Err() != nil || final || errors.As(err, &api) && api.ErrorFault() != smithy.FaultServer && !slices.Contains(throttles, api.ErrorCode())"},
 
 	{Name: "P8-cache-keeps-what-was-not-stored", File: stateStore, Func: "Store.Commit", Old: "gens[j], err == nil)", New: "gens[j], true)"},
 	{Name: "P8-cache-keeps-an-overtaken-load", File: stateCache, Func: "cache.loaded", Old: "*c.stripe(t.OrderID) == gen && ", New: "gen >= 0 && "},

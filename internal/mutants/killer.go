@@ -32,6 +32,8 @@ var Killers = []Killer{
 	{Name: "state", Package: "shared/state", Args: []string{"-test.run=^Test"}},
 	{Name: "memory", Package: "shared/memory", Args: []string{"-test.run=^Test(Store|Queue|Queues.*|Gone|Dead.*|Ledger|Leases)$"}},
 	{Name: "sqlite", Package: "shared/sqlite", Args: []string{"-test.run=^Test(Store|StoreWithoutCache|Queue|Group.*|Forgotten.*|Reopened.*|DeadLetters.*)$"}},
+	// Those that need no DynamoDB.
+	{Name: "dynamo", Package: "shared/dynamo", Args: []string{"-test.run=^Test(What.*Mean|TooLarge.*|EveryWrite.*)$"}},
 	{Name: "workflowtest", Package: "workflowtest", Args: []string{"-test.run=^Test"}},
 	// The simulator, over the real core and actors: no mutant's own killer, tried with -by simulate.
 	{Name: "simulate", Package: "internal/mutants/simulated", Args: []string{"-test.run=^TestMutant$"}, Calm: []string{"-test.run=^TestMutantInCalm$"}},
@@ -47,6 +49,7 @@ var killersOf = map[string][]string{
 	"shared/state":           {"state", "scheduler"},
 	"shared/memory":          {"memory"},
 	"shared/sqlite":          {"sqlite"},
+	"shared/dynamo":          {"dynamo"},
 }
 
 func killer(name string) (Killer, bool) {

@@ -104,6 +104,18 @@ func TestTheFiguresHold(t *testing.T) {
 	}
 }
 
+// What the docs, the construct and the adapter say of the index of finished orders.
+func TestTheIndexOfFinishedOrdersCostsOneWrite(t *testing.T) {
+	u, err := Measured()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := Calculate(u, published(t))
+	if more := r.PerOrder[Finished].WRU - r.PerOrder[Load].WRU; !near(more, 1) {
+		t.Errorf("it costs %v WRU more an order, docs/cost.md, infra.Props and dynamo.Options say 1", more)
+	}
+}
+
 func TestWrite(t *testing.T) {
 	u, err := Measured()
 	if err != nil {
@@ -116,6 +128,30 @@ func TestWrite(t *testing.T) {
 	for _, want := range []string{"WRU of the index", "Long polls", "TransactWriteItems Tasks", "as published", "finished orders in the index: $"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q is not in\n%s", want, b.String())
+		}
+	}
+}
+
+// One's own prices lie over the published ones, by name; what is wrong with them is said.
+func TestPricesOfOnesOwn(t *testing.T) {
+	p := published(t)
+	own, err := p.With([]byte(`{"region":"eu-west-1","prices":{"dynamodb-write":{"dollars":1.25,"per":1000000}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if own.Region != "eu-west-1" || own.Prices[DynamoWrite].Dollars != 1.25 || own.Prices[DynamoRead] != p.Prices[DynamoRead] || p.Prices[DynamoWrite].Dollars == 1.25 {
+		t.Errorf("%+v", own.Prices)
+	}
+	u, err := Measured()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if twice := Calculate(u, own).PerMillion[Load][0].Dollars; !near(twice, 2*Calculate(u, p).PerMillion[Load][0].Dollars) {
+		t.Errorf("writes cost %v", twice)
+	}
+	for _, wrong := range []string{``, `[]`, `{"price":{}}`, `{"prices":{"dynamo":{"dollars":1,"per":1}}}`, `{"prices":{"alarm":{"dollars":1}}}`, `{"prices":{"alarm":{"dollars":-1,"per":1}}}`} {
+		if _, err := p.With([]byte(wrong)); err == nil || !strings.HasPrefix(err.Error(), "prices: ") {
+			t.Errorf("%s: %v", wrong, err)
 		}
 	}
 }

@@ -26,6 +26,8 @@ type Report struct {
 	PerOrder   map[string]Totals  `json:"per_order"`
 	Prices     Prices             `json:"prices"`
 	Notes      []string           `json:"notes"`
+	// Yours is the estimate for a workload of one's own, where one was asked for.
+	Yours *Estimate `json:"yours,omitempty"`
 }
 
 // Totals are the units of one order.
@@ -55,11 +57,14 @@ const (
 
 // The deployment that idles: the example with four agents, as its template has it.
 const (
-	mappings = 7 // intake, replies, control, four agents
-	pollers  = 5 // of a mapping that waits
-	pollsMin = 3 // long polls of 20 s in a minute
-	alarms   = 30
-	metrics  = 1
+	mappingsFixed = 3 // of event sources: intake, replies, control
+	mappingsAgent = 1 // more for each agent
+	alarmsFixed   = 14
+	alarmsAgent   = 4
+	agentsExample = 4
+	pollers       = 5 // of a mapping that waits
+	pollsMin      = 3 // long polls of 20 s in a minute
+	metrics       = 1
 )
 
 // Calculate does the sums.
@@ -74,7 +79,7 @@ func Calculate(u Units, p Prices) Report {
 		r.PerMillion[name] = entries(t, p)
 		r.DollarsPerMillion[name] = sum(r.PerMillion[name])
 	}
-	r.Idle = idle(u.Shapes[Sweep], p)
+	r.Idle = idle(u.Shapes[Sweep], p, agentsExample)
 	r.IdlePerMonth = sum(r.Idle)
 	load := r.PerOrder[Load]
 	r.Notes = []string{
@@ -137,16 +142,17 @@ func each(p Price) string {
 	}
 }
 
-func idle(sweep Shape, p Prices) []Entry {
+func idle(sweep Shape, p Prices, agents int) []Entry {
 	t := totals(sweep)
 	line := func(what string, units float64, of, price, how string) Entry {
 		return Entry{What: what, Units: units, Of: of, Dollars: p.Prices[price].Of(units), How: how}
 	}
-	polls := mappings * pollers * pollsMin * minutesPerMonth
+	mappings, alarms := mappingsFixed+mappingsAgent*agents, alarmsFixed+alarmsAgent*agents
+	polls := float64(mappings*pollers*pollsMin) * minutesPerMonth
 	return []Entry{
 		line("Long polls of the event source mappings", polls, "requests", SQSRequest,
 			fmt.Sprintf("%d mappings × %d pollers × %d polls of 20 s a minute × 43,800 minutes", mappings, pollers, pollsMin)),
-		line("Alarms", alarms, "alarms", Alarm, "of the example with four agents"),
+		line("Alarms", float64(alarms), "alarms", Alarm, fmt.Sprintf("%d, and %d for each of %d agents", alarmsFixed, alarmsAgent, agents)),
 		line("Metric of the oldest overdue task", metrics, "metric", Metric, "one a deployment"),
 		line("Schedule of the Supervisor", minutesPerMonth, "invocations", Schedule, "one a minute"),
 		line("Supervisor, invocations", minutesPerMonth, "invocations", LambdaRequest, "one a minute"),

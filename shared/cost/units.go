@@ -21,6 +21,9 @@ const (
 	Finished = "load-finished"    // load, with the index of finished orders
 	Sequence = "load-four-agents" // load, with an agent for each step
 	Sweep    = "sweep"            // of the Supervisor over an empty index; no orders
+	// Eight steps instead of four, to know what a step adds.
+	EightLoad    = "load-eight-steps"
+	EightTrickle = "trickle-eight-steps"
 )
 
 // Shape is one way for orders to arrive, and what one order consumed then.

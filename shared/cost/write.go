@@ -39,6 +39,9 @@ func Write(w io.Writer, r Report) error {
 		t.AppendRow(table.Row{e.What, dollars(e.Dollars), e.How})
 	}
 	b.render(t)
+	if r.Yours != nil {
+		b.yours(r.Yours)
+	}
 	b.line("")
 	b.line("The same saga elsewhere, dollars per million, as published")
 	t = b.table("", "dollars", "arithmetic")
@@ -59,6 +62,41 @@ func Write(w io.Writer, r Report) error {
 		b.line("- %s", n)
 	}
 	return b.err
+}
+
+// yours writes the estimate for a workload of the user's.
+func (b *printer) yours(e *Estimate) {
+	name := ""
+	if e.Name != "" {
+		name = ", workflow " + e.Name
+	}
+	b.line("")
+	b.line("Yours%s: %d steps in a row, %d agents, an item of about %d bytes (an estimate, from what 4 and 8 steps consumed)", name, e.Steps, e.Agents, e.ItemBytes)
+	load, trickle := e.PerMillion[Load], e.PerMillion[Trickle]
+	t := b.table("dollars per million orders", "load", "trickle", "one order under load", "one order at trickle")
+	for i := range load {
+		t.AppendRow(table.Row{load[i].What, dollars(load[i].Dollars), dollars(trickle[i].Dollars), load[i].How, trickle[i].How})
+	}
+	t.AppendSeparator()
+	t.AppendRow(table.Row{"All in", dollars(e.DollarsPerMillion[Load]), dollars(e.DollarsPerMillion[Trickle])})
+	b.render(t)
+	b.line("")
+	b.line("Your month of %d orders, in dollars, what idles ($%s) included", e.Orders, dollars(e.IdlePerMonth))
+	t = b.table("", "a million orders", "a month")
+	t.AppendRow(table.Row{"Stepkeeper, load to trickle", span(e.DollarsPerMillion[Load], e.DollarsPerMillion[Trickle]), span(e.DollarsPerMonth[Load], e.DollarsPerMonth[Trickle])})
+	for _, p := range e.Peers {
+		t.AppendRow(table.Row{p.Name, span(p.PerMillion, p.PerMillionUpper), span(p.PerMonth, p.PerMonthUpper)})
+	}
+	b.render(t)
+	b.line("Without what comes on top of each, named below. Steps that wait, run in parallel or are skipped cost less; retries and undo cost more.")
+}
+
+// span writes a range; upper 0: there is none.
+func span(low, upper float64) string {
+	if upper > low {
+		return dollars(low) + " to " + dollars(upper)
+	}
+	return dollars(low)
 }
 
 // operations lists what one order consumes of DynamoDB, operation by operation.

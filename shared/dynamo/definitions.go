@@ -30,7 +30,7 @@ func (s *Store) PutDefinition(ctx context.Context, hash string, data []byte) err
 	if n := Size(item); n > maxItem {
 		return fmt.Errorf("definition %q has %d bytes, DynamoDB's limit is %d: %w", hash, n, maxItem, port.ErrTooLarge)
 	}
-	_, err := s.put(ctx, s.tables.Definitions, item, "attribute_not_exists(#hash)", map[string]string{"#hash": DefinitionKey}, nil)
+	_, _, err := s.put(ctx, s.tables.Definitions, item, "attribute_not_exists(#hash)", map[string]string{"#hash": DefinitionKey}, nil)
 	if err != nil {
 		return fmt.Errorf("definition %q: %w", hash, err)
 	}

@@ -5,13 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
+	"github.com/aws/smithy-go/middleware"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
@@ -20,21 +24,50 @@ import (
 // of throttled calls and lost connections are inside each of them.
 const maxTries = 4
 
+// tries watches all tries of one write, the SDK's own repeats among them.
+type tries struct {
+	doubt bool // one of them got no answer that says it was refused: it may have landed
+}
+
+// watch is an option of a call.
+func (t *tries) watch(o *dynamodb.Options) {
+	each := middleware.FinalizeMiddlewareFunc("StepkeeperTries",
+		func(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (middleware.FinalizeOutput, middleware.Metadata, error) {
+			out, metadata, err := next.HandleFinalize(ctx, in)
+			t.doubt = t.doubt || err != nil && !refused(err)
+			return out, metadata, err
+		})
+	o.APIOptions = append(o.APIOptions, func(stack *middleware.Stack) error {
+		return stack.Finalize.Insert(each, "Retry", middleware.After)
+	})
+}
+
+// refused reports an answer of DynamoDB's that says: this request was not carried out. One of 5xx
+// does not say that, whatever its code, and one that runs into its own earlier try does not either.
+func refused(err error) bool {
+	var answer *smithyhttp.ResponseError
+	if inProgress := (*types.TransactionInProgressException)(nil); errors.As(err, &inProgress) || !errors.As(err, &answer) {
+		return false
+	}
+	return answer.HTTPStatusCode() >= http.StatusBadRequest && answer.HTTPStatusCode() < http.StatusInternalServerError
+}
+
 // patiently sends a write again, after a random wait, that was refused only because another
 // transaction was under way at the same item, or because a part of the transaction was throttled:
 // the SDK repeats neither (rule 10).
-func patiently(ctx context.Context, send func() error) error {
+func patiently(ctx context.Context, send func(watch func(*dynamodb.Options)) error) (doubt bool, err error) {
+	seen := &tries{}
 	for try := 1; ; try++ {
-		err := send()
+		err := send(seen.watch)
 		if err == nil || try == maxTries || !passing(err) {
-			return err
+			return seen.doubt, err
 		}
 		wait := time.NewTimer(time.Duration(rand.Int64N(int64(25*time.Millisecond) << try)))
 		select {
 		case <-wait.C:
 		case <-ctx.Done():
 			wait.Stop()
-			return fmt.Errorf("%w; it was refused before: %w", ctx.Err(), err)
+			return seen.doubt, fmt.Errorf("%w; it was refused before: %w", ctx.Err(), err)
 		}
 	}
 }
@@ -64,19 +97,20 @@ func passing(err error) bool {
 
 var throttles = []string{
 	"ProvisionedThroughputExceededException", "ThrottlingException", "Throttling", "RequestLimitExceeded",
-	"TransactionInProgressException", "LimitExceededException",
+	"LimitExceededException",
 }
 
 // meaning gives the port's meaning to an error of the SDK: what was certainly not stored because
 // DynamoDB had no room for it is unavailable; what is too large will never fit. Anything else,
-// lost answers above all, means "perhaps stored".
-func meaning(what string, err error) error {
+// lost answers above all, means "perhaps stored"; so does a throttle after a try that got no answer.
+func meaning(what string, doubt bool, err error) error {
 	if err == nil {
 		return nil
 	}
 	var api smithy.APIError
 	switch {
 	case !errors.As(err, &api):
+	case doubt:
 	case passing(err) || slices.Contains(throttles, api.ErrorCode()):
 		return fmt.Errorf("%s: throttled, try again later: %w: %w", what, port.ErrUnavailable, err)
 	case api.ErrorCode() == "ValidationException" && strings.Contains(api.ErrorMessage(), "tem size"):
@@ -85,11 +119,26 @@ func meaning(what string, err error) error {
 	return fmt.Errorf("%s: %w", what, err)
 }
 
+// errOvertaken: a try of this write got no answer, and what is stored by now is newer than what it
+// would have written. Others may have written on top of it, or instead of it: nobody can tell.
+var errOvertaken = errors.New("an answer was lost, and newer versions are stored: perhaps they stand on this one")
+
+// refusal is what the caller hears of a write of this version, whose last try was refused, and which
+// is not the one that stands there: otherwise, unless an earlier try may have landed below.
+func refusal(there attrs, version int64, doubt bool, otherwise error) error {
+	if stored := numberOf(there["Version"]); doubt && stored > version {
+		return fmt.Errorf("version %d of now %d: %w", version, stored, errOvertaken)
+	}
+	return otherwise
+}
+
 // unread is meaning for reads, after which nothing is in doubt: whatever kept DynamoDB from
-// answering may pass, unless it said that it never will, or the caller gave up.
+// answering may pass, a 502 or 503 without a code of DynamoDB's too, unless it said that it never
+// will, or the caller gave up.
 func unread(ctx context.Context, what string, err error) error {
 	var api smithy.APIError
-	if ctx.Err() != nil || errors.As(err, &api) && api.ErrorFault() != smithy.FaultServer && !slices.Contains(throttles, api.ErrorCode()) {
+	final := refused(err) && !(errors.As(err, &api) && slices.Contains(throttles, api.ErrorCode()))
+	if ctx.Err() != nil || final {
 		return fmt.Errorf("%s: %w", what, err)
 	}
 	return fmt.Errorf("%s: %w: %w", what, port.ErrUnavailable, err)

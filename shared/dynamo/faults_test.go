@@ -14,6 +14,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/awsclient/faults"
 	"github.com/stepkeeper/stepkeeper/shared/dynamo"
 	"github.com/stepkeeper/stepkeeper/shared/dynamo/dynamotest"
+	"github.com/stepkeeper/stepkeeper/shared/memory"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/port/storetest"
 )
@@ -27,14 +28,15 @@ type faulty struct {
 	names  dynamotest.Names
 }
 
-func newFaulty(t *testing.T) faulty {
+func newFaulty(t *testing.T, o dynamo.Options) faulty {
 	t.Helper()
 	c := dynamotest.Config(t, awsclient.Options{})
 	f := faulty{plan: &faults.Plan{}, clean: dynamo.NewClient(c)}
 	f.names = dynamotest.Tables(t, f.clean)
 	f.plan.Into(&c)
+	o.Clock = memory.NewClock(now)
 	client := dynamo.NewClient(c)
-	f.Store, f.ledger = dynamo.New(client, f.names.Tables, dynamo.Options{Shards: 4}), dynamo.NewLedger(client, f.names.Ledger)
+	f.Store, f.ledger = dynamo.New(client, f.names.Tables, o), dynamo.NewLedger(client, f.names.Ledger)
 	return f
 }
 
@@ -57,7 +59,7 @@ func (f faulty) commit(w port.Write) error {
 // those of which nobody heard an answer may be either.
 func TestFaultsInWrites(t *testing.T) {
 	const l, u, h, w, x = faults.LostAnswer, faults.Unsent, faults.Throttled, faults.Twice, faults.Conflict
-	f := newFaulty(t)
+	f := newFaulty(t, dynamo.Options{Shards: 4})
 	for i, tt := range []struct {
 		name    string
 		version int64
@@ -108,8 +110,9 @@ func TestFaultsInWrites(t *testing.T) {
 
 // An answer that stays lost leaves the caller in doubt, never with a wrong answer.
 func TestAnswersThatStayLost(t *testing.T) {
-	f := newFaulty(t)
-	for operation, version := range map[string]int64{"TransactWriteItems": 1, "PutItem": 2} {
+	f := newFaulty(t, dynamo.Options{Shards: 4})
+	for i, operation := range []string{"TransactWriteItems", "PutItem"} {
+		version := int64(i + 1)
 		f.plan.Next(operation, faults.LostAnswer, faults.LostAnswer, faults.LostAnswer, faults.LostAnswer)
 		err := f.commit(write("a", version))
 		for _, sentinel := range []error{nil, port.ErrExists, port.ErrConflict, port.ErrNotFound, port.ErrUnavailable} {
@@ -125,7 +128,7 @@ func TestAnswersThatStayLost(t *testing.T) {
 
 // A write of another is never taken for one's own, however it looks.
 func TestAnothersWriteIsNoneOfOurs(t *testing.T) {
-	f := newFaulty(t)
+	f := newFaulty(t, dynamo.Options{Shards: 4})
 	other := dynamo.New(f.clean, f.names.Tables, dynamo.Options{Shards: 4})
 	for version, want := range map[int64]error{1: port.ErrExists, 2: port.ErrConflict} {
 		id := fmt.Sprint("task-", version)
@@ -143,9 +146,47 @@ func TestAnothersWriteIsNoneOfOurs(t *testing.T) {
 	}
 }
 
+// A write whose answer was lost and on top of which others have written is neither theirs nor
+// refused: nobody can tell, and the caller hears that.
+func TestAnOvertakenWriteIsInDoubt(t *testing.T) {
+	f := newFaulty(t, dynamo.Options{Shards: 4})
+	other := dynamo.New(f.clean, f.names.Tables, dynamo.Options{Shards: 4})
+	for _, id := range []string{"a", "b"} {
+		if err := f.commit(write(id, 1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tries := 0
+	f.plan.Always(func(string) faults.Fault {
+		if tries++; tries == 1 {
+			return faults.LostAnswer
+		}
+		if err := other.Commit(context.Background(), []port.Write{write("a", 3)})[0]; err != nil {
+			t.Error(err)
+		}
+		return faults.None
+	})
+	err := f.commit(write("a", 2))
+	f.plan.Always(nil)
+	for _, sentinel := range []error{nil, port.ErrConflict, port.ErrNotFound, port.ErrUnavailable} {
+		if errors.Is(err, sentinel) {
+			t.Errorf("overtaken: %v says %v", err, sentinel)
+		}
+	}
+	// With no answer lost it is a plain conflict, however far the others are.
+	for v := int64(2); v < 5; v++ {
+		if err := other.Commit(context.Background(), []port.Write{write("b", v)})[0]; err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := f.commit(write("b", 2)); !errors.Is(err, port.ErrConflict) {
+		t.Errorf("a plain conflict: %v", err)
+	}
+}
+
 // A ledger whose answer is lost must not forget that the call was started (P31).
 func TestLostAnswerOfALedger(t *testing.T) {
-	f := newFaulty(t)
+	f := newFaulty(t, dynamo.Options{Shards: 4})
 	for version, state := range []string{"started", "done"} {
 		f.plan.Next("PutItem", faults.LostAnswer, faults.LostAnswer)
 		if err := f.ledger.Move(context.Background(), port.LedgerEntry{Key: "k", State: state, Version: int64(version)}); err != nil {
@@ -159,7 +200,7 @@ func TestLostAnswerOfALedger(t *testing.T) {
 
 // Reads are repeated, and past that unavailable.
 func TestFaultsInReads(t *testing.T) {
-	f := newFaulty(t)
+	f := newFaulty(t, dynamo.Options{Shards: 4})
 	if err := f.commit(write("a", 1)); err != nil {
 		t.Fatal(err)
 	}
@@ -184,7 +225,7 @@ func TestFaultsInReads(t *testing.T) {
 // Rule 23: with one answer in ten lost, and one call in ten sent twice, no write that has landed is
 // answered as refused, and none is made twice.
 func TestManyLostAnswers(t *testing.T) {
-	f := newFaulty(t)
+	f := newFaulty(t, dynamo.Options{Shards: 4})
 	dice := rand.New(rand.NewPCG(4, 23))
 	f.plan.Always(func(string) faults.Fault {
 		switch dice.IntN(10) {
@@ -222,13 +263,21 @@ func TestManyLostAnswers(t *testing.T) {
 	}
 }
 
-// The suite once more, with the cases of lost answers.
-func TestContractWithLostAnswers(t *testing.T) {
-	storetest.Run(t, options(false), func(t *testing.T) storetest.Backends {
-		f := newFaulty(t)
-		return storetest.Backends{Store: f.Store, LoseAnswer: func() {
-			f.plan.Next("PutItem", faults.LostAnswer)
-			f.plan.Next("TransactWriteItems", faults.LostAnswer)
-		}}
-	})
+// backends are the ports of the suite, whose faults are the plan's.
+func (f faulty) backends() storetest.Backends {
+	meant := map[storetest.Fault]faults.Fault{
+		storetest.LostAnswer: faults.LostAnswer, storetest.LostRequest: faults.Unsent, storetest.Throttle: faults.Throttled,
+		storetest.Repeat: faults.Twice, storetest.Contention: faults.Conflict,
+	}
+	return storetest.Backends{
+		Store: f.Store, Definitions: f.Store, Leases: f.Store, Ledger: f.ledger, Forget: dynamotest.Forget(f.clean, f.names.Tasks),
+		Inject: func(of ...storetest.Fault) {
+			next := make([]faults.Fault, len(of))
+			for i := range of {
+				next[i] = meant[of[i]]
+			}
+			f.plan.Drop(faults.Any)
+			f.plan.Next(faults.Any, next...)
+		},
+	}
 }

@@ -9,7 +9,7 @@ import (
 // Acquire takes a lease that is free, expired at now, or the owner's own. Its item stands in Tasks.
 // The times are the Supervisors' own: nothing but cost depends on them.
 func (s *Store) Acquire(ctx context.Context, name, owner string, now time.Time, ttl time.Duration) (bool, error) {
-	there, err := s.put(ctx, s.tables.Tasks,
+	there, _, err := s.put(ctx, s.tables.Tasks,
 		attrs{OrderKey: str(LeasePrefix + name), "Owner": str(owner), "Until": num(now.Add(ttl).UnixMilli())},
 		"attribute_not_exists(#id) OR #owner = :owner OR #until <= :now",
 		map[string]string{"#id": OrderKey, "#owner": "Owner", "#until": "Until"},

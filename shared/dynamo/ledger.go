@@ -47,14 +47,15 @@ func (l *Ledger) Move(ctx context.Context, e port.LedgerEntry) error {
 	if n := Size(in.Item); n > maxItem {
 		return fmt.Errorf("ledger entry %q has %d bytes, DynamoDB's limit is %d: %w", e.Key, n, maxItem, port.ErrTooLarge)
 	}
-	there, err := put(ctx, l.client, in)
+	there, doubt, err := put(ctx, l.client, in)
 	if err != nil {
 		return fmt.Errorf("ledger entry %q: %w", e.Key, err)
 	}
 	if there == nil || mine(there, writer) {
 		return nil
 	}
-	return fmt.Errorf("ledger entry %q has version %d, expected was %d: %w", e.Key, numberOf(there["Version"]), e.Version, port.ErrConflict)
+	return refusal(there, e.Version+1, doubt,
+		fmt.Errorf("ledger entry %q has version %d, expected was %d: %w", e.Key, numberOf(there["Version"]), e.Version, port.ErrConflict))
 }
 
 func entryItem(e port.LedgerEntry, writer []byte) attrs {

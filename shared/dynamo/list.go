@@ -15,7 +15,7 @@ import (
 )
 
 // ErrNotListed: a listing was asked for tasks that are in no index.
-var ErrNotListed = errors.New("finished orders are not in the index: ask for one by its ID, or deploy with the index of finished orders, which costs two writes an order")
+var ErrNotListed = errors.New("finished orders are not in the index: ask for one by its ID, or deploy with the index of finished orders, which costs one more write an order")
 
 var finishedStates = []string{"Processed", "Compensated", "Cancelled"}
 

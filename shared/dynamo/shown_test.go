@@ -17,6 +17,7 @@ import (
 // The suite's documents are no tasks', so that they are kept as they are. Here each is put into a
 // task's document, as it is written in real life: member by member.
 func TestContractMemberByMember(t *testing.T) {
+	t.Parallel()
 	storetest.Run(t, options(false), func(t *testing.T) storetest.Backends {
 		b := backends(t, dynamo.Options{Shards: 3})
 		b.Store = tasks{b.Store}

@@ -26,8 +26,8 @@ type Options struct {
 	// Shards of the index; 0: DefaultShards. It may grow while tasks are under way, all actors
 	// together; it must not shrink before the tasks of the shards that go have ended.
 	Shards int
-	// FinishedIndex keeps tasks at rest in the index too, so that List knows them. It costs two
-	// more index writes an order: one to leave the due bucket was paid anyway, one to come in.
+	// FinishedIndex keeps tasks at rest in the index too, so that List knows them. It costs one more
+	// index write an order: the one that leaves the due bucket is paid anyway, one more comes in.
 	FinishedIndex bool
 	// FinishedDays is how far back List looks for finished tasks when its query does not say since
 	// when; 0: 30.
@@ -126,7 +126,7 @@ func mine(item attrs, writer []byte) bool {
 
 // replace is one conditional Put (P8).
 func (s *Store) replace(ctx context.Context, w *port.Write, item attrs, writer []byte) error {
-	there, err := s.put(ctx, s.tables.Tasks, item, "#version = :expected", map[string]string{"#version": "Version"}, attrs{":expected": num(w.Expected)})
+	there, doubt, err := s.put(ctx, s.tables.Tasks, item, "#version = :expected", map[string]string{"#version": "Version"}, attrs{":expected": num(w.Expected)})
 	switch {
 	case err != nil || there == nil:
 		return err
@@ -135,39 +135,41 @@ func (s *Store) replace(ctx context.Context, w *port.Write, item attrs, writer [
 	case len(there) == 0:
 		return port.ErrNotFound
 	}
-	return fmt.Errorf("version %d is stored, expected was %d: %w", numberOf(there["Version"]), w.Expected, port.ErrConflict)
+	return refusal(there, w.Record.Version, doubt,
+		fmt.Errorf("version %d is stored, expected was %d: %w", numberOf(there["Version"]), w.Expected, port.ErrConflict))
 }
 
 // createAlone stores a record without an order.
-func (s *Store) createAlone(ctx context.Context, _ *port.Write, item attrs, writer []byte) error {
-	there, err := s.put(ctx, s.tables.Tasks, item, "attribute_not_exists(#id)", map[string]string{"#id": OrderKey}, nil)
+func (s *Store) createAlone(ctx context.Context, w *port.Write, item attrs, writer []byte) error {
+	there, doubt, err := s.put(ctx, s.tables.Tasks, item, "attribute_not_exists(#id)", map[string]string{"#id": OrderKey}, nil)
 	if err != nil || there == nil || mine(there, writer) {
 		return err
 	}
-	return port.ErrExists
+	return refusal(there, w.Record.Version, doubt, port.ErrExists)
 }
 
 // put writes an item on a condition. If that does not hold, it answers the item that is there,
-// which is empty where there is none (rule 8); nil where the item was written.
-func (s *Store) put(ctx context.Context, table string, item attrs, condition string, names map[string]string, values attrs) (there attrs, err error) {
+// which is empty where there is none (rule 8); nil where the item was written. doubt says that an
+// earlier try of it got no answer.
+func (s *Store) put(ctx context.Context, table string, item attrs, condition string, names map[string]string, values attrs) (there attrs, doubt bool, err error) {
 	return put(ctx, s.client, &dynamodb.PutItemInput{
 		TableName: &table, Item: item, ConditionExpression: &condition, ExpressionAttributeNames: names, ExpressionAttributeValues: values,
 	})
 }
 
-func put(ctx context.Context, client calls, in *dynamodb.PutItemInput) (there attrs, err error) {
+func put(ctx context.Context, client calls, in *dynamodb.PutItemInput) (there attrs, doubt bool, err error) {
 	in.ReturnValuesOnConditionCheckFailure = types.ReturnValuesOnConditionCheckFailureAllOld
-	err = patiently(ctx, func() error {
-		_, err := client.PutItem(ctx, in)
+	doubt, err = patiently(ctx, func(watch func(*dynamodb.Options)) error {
+		_, err := client.PutItem(ctx, in, watch)
 		return err
 	})
 	if failed := (*types.ConditionalCheckFailedException)(nil); errors.As(err, &failed) {
 		if failed.Item == nil {
-			return attrs{}, nil
+			return attrs{}, doubt, nil
 		}
-		return failed.Item, nil
+		return failed.Item, doubt, nil
 	}
-	return nil, meaning("write", err)
+	return nil, doubt, meaning("write", doubt, err)
 }
 
 // create stores order and task in one transaction: both, or none of them.
@@ -192,8 +194,8 @@ func (s *Store) create(ctx context.Context, w *port.Write, item attrs, writer []
 		ClientRequestToken: aws.String(fmt.Sprintf("%x", writer)),
 		TransactItems:      []types.TransactWriteItem{once(s.tables.Orders, order), once(s.tables.Tasks, item)},
 	}
-	err := patiently(ctx, func() error {
-		_, err := s.client.TransactWriteItems(ctx, in)
+	doubt, err := patiently(ctx, func(watch func(*dynamodb.Options)) error {
+		_, err := s.client.TransactWriteItems(ctx, in, watch)
 		return err
 	})
 	if refused := (*types.TransactionCanceledException)(nil); errors.As(err, &refused) {
@@ -208,5 +210,5 @@ func (s *Store) create(ctx context.Context, w *port.Write, item attrs, writer []
 			}
 		}
 	}
-	return meaning("create", err)
+	return meaning("create", doubt, err)
 }

@@ -30,13 +30,18 @@ func options(finished bool) storetest.Options {
 	return storetest.Options{StaleIndex: !dynamotest.Emulated(), ListsFinished: finished}
 }
 
-// The contract of stores, with and without the index of finished orders.
+// The contract of stores, with and without the index of finished orders; faults are injected with it.
 func TestContract(t *testing.T) {
-	for name, finished := range map[string]bool{"finished orders listed": true, "open orders listed": false} {
-		t.Run(name, func(t *testing.T) {
-			storetest.Run(t, options(finished), func(t *testing.T) storetest.Backends {
-				return backends(t, dynamo.Options{FinishedIndex: finished, Shards: 4})
-			})
+	t.Run("finished orders listed", func(t *testing.T) {
+		t.Parallel() // it waits for the SDK's repeats, mostly
+		storetest.Run(t, options(true), func(t *testing.T) storetest.Backends {
+			return newFaulty(t, dynamo.Options{FinishedIndex: true, Shards: 4}).backends()
 		})
-	}
+	})
+	t.Run("open orders listed", func(t *testing.T) {
+		t.Parallel()
+		storetest.Run(t, options(false), func(t *testing.T) storetest.Backends {
+			return backends(t, dynamo.Options{Shards: 4})
+		})
+	})
 }

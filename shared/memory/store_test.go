@@ -18,3 +18,10 @@ func backends(*testing.T) storetest.Backends {
 func TestStore(t *testing.T) {
 	storetest.Run(t, storetest.Options{ListsFinished: true}, backends)
 }
+
+// Random sequences of operations answer as the model does.
+func TestStoreInSequences(t *testing.T) {
+	storetest.Sequences(t, storetest.Options{ListsFinished: true}, backends)
+}
+
+func TestStoreIsLinearizable(t *testing.T) { storetest.Linearizable(t, backends) }

@@ -3,7 +3,6 @@ package sqlite_test
 import (
 	"testing"
 
-	"github.com/stepkeeper/stepkeeper/shared/memory"
 	"github.com/stepkeeper/stepkeeper/shared/port/storetest"
 	"github.com/stepkeeper/stepkeeper/shared/sqlite"
 )
@@ -42,16 +41,14 @@ func TestStoreWithoutCache(t *testing.T) {
 	})
 }
 
-// TestStoreIsLikeTheOneInMemory compares the two adapters step by step.
-func TestStoreIsLikeTheOneInMemory(t *testing.T) {
-	inMemory := func(*testing.T) storetest.Backends {
-		s := memory.NewStore(2)
-		return storetest.Backends{
-			Store: s, Forget: s.Forget,
-			Definitions: memory.NewDefinitions(), Leases: memory.NewLeases(), Ledger: memory.NewLedger(),
-		}
-	}
-	storetest.Parity(t, storetest.Options{ListsFinished: true}, inMemory, func(t *testing.T) storetest.Backends {
-		return backendsOf(t, sqlite.Options{Shards: 3, CacheBytes: 8 << 10}) // so small that records come and go
-	})
+// few has a cache so small that records come and go.
+func few(t *testing.T) storetest.Backends {
+	return backendsOf(t, sqlite.Options{Shards: 3, CacheBytes: 8 << 10})
 }
+
+// Random sequences of operations answer as the model does.
+func TestStoreInSequences(t *testing.T) {
+	storetest.Sequences(t, storetest.Options{ListsFinished: true}, few)
+}
+
+func TestStoreIsLinearizable(t *testing.T) { storetest.Linearizable(t, few) }

@@ -42,6 +42,10 @@ type Plan struct {
 	met    map[Fault]int
 }
 
+// Any stands for every operation; what is planned for one by its name goes before it. A Conflict
+// waits for a write: reads meet none.
+const Any = ""
+
 // Next lets the next tries of the operation ("PutItem") meet these faults, in this order; None
 // lets one through.
 func (p *Plan) Next(operation string, faults ...Fault) {
@@ -79,8 +83,11 @@ func (p *Plan) draw(operation string) Fault {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	f := None
+	read := operation == "GetItem" || operation == "Query"
 	if waiting := p.next[operation]; len(waiting) > 0 {
 		f, p.next[operation] = waiting[0], waiting[1:]
+	} else if waiting := p.next[Any]; len(waiting) > 0 && (waiting[0] != Conflict || !read) {
+		f, p.next[Any] = waiting[0], waiting[1:]
 	} else if p.decide != nil {
 		f = p.decide(operation)
 	}

@@ -146,12 +146,23 @@ func ask(in any) {
 
 // dynamo counts a call of DynamoDB. A repeat of the SDK's may have consumed as much as the try that
 // was answered; a refused condition consumes a write, of which DynamoDB tells nothing: one is
-// counted.
+// counted, and two for each item of a refused transaction.
 func (m *Meter) dynamo(key Key, in, out any, tries float64, err error) {
 	var refused *dynamotypes.ConditionalCheckFailedException
 	if put, ok := in.(*dynamodb.PutItemInput); ok && errors.As(err, &refused) {
 		key.Resource, key.Operation = aws.ToString(put.TableName), key.Operation+" (refused)"
 		m.Add(key, Count{Calls: tries, Writes: tries})
+		return
+	}
+	var canceled *dynamotypes.TransactionCanceledException
+	if transaction, ok := in.(*dynamodb.TransactWriteItemsInput); ok && errors.As(err, &canceled) {
+		key.Operation += " (refused)"
+		for _, item := range transaction.TransactItems {
+			if item.Put != nil {
+				key.Resource = aws.ToString(item.Put.TableName)
+				m.Add(key, Count{Calls: tries, Writes: 2 * tries})
+			}
+		}
 		return
 	}
 	var consumed []dynamotypes.ConsumedCapacity

@@ -111,6 +111,22 @@ func TestARefusedWriteCounts(t *testing.T) {
 	}
 }
 
+// So does a refused transaction, two for each of its items.
+func TestARefusedTransactionCounts(t *testing.T) {
+	c, m, _ := service(t, map[string]string{"TransactWriteItems": `{"__type":"com.amazonaws.dynamodb.v20120810#TransactionCanceledException","message":"no","CancellationReasons":[{"Code":"ConditionalCheckFailed"},{"Code":"None"}]}`})
+	item := func(table string) dynamotypes.TransactWriteItem {
+		return dynamotypes.TransactWriteItem{Put: &dynamotypes.Put{TableName: aws.String(table), Item: map[string]dynamotypes.AttributeValue{"OrderID": &dynamotypes.AttributeValueMemberS{Value: "a"}}}}
+	}
+	if _, err := dynamodb.NewFromConfig(c).TransactWriteItems(t.Context(), &dynamodb.TransactWriteItemsInput{
+		TransactItems: []dynamotypes.TransactWriteItem{item("Orders"), item("Tasks")}}); err == nil {
+		t.Fatal("the condition held")
+	}
+	lines := m.Lines()
+	if len(lines) != 2 || lines[0].Writes != 2 || lines[1].Writes != 2 || lines[1].Operation != "TransactWriteItems (refused)" {
+		t.Errorf("%+v", lines)
+	}
+}
+
 // SQS bills started 64 KiB of a request, not messages.
 func TestSQS(t *testing.T) {
 	c, m, _ := service(t, map[string]string{

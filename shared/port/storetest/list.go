@@ -129,7 +129,7 @@ var listCases = []testCase{
 		s.lists(port.Query{State: "Processed"}, "c")
 		s.lists(port.Query{}, "f", "e", "d", "c", "b", "a")
 	}},
-	{name: "a forgotten task is not listed", needs: hasForget, run: func(s *suite) {
+	{name: "a forgotten task is not listed", needs: func(s *suite) bool { return hasForget(s) && hasList(s) }, run: func(s *suite) {
 		s.gallery()
 		if err := s.Forget(s.ctx, []string{"d"}); err != nil {
 			s.Fatal(err)

@@ -226,26 +226,6 @@ var lostCases = []testCase{
 			}
 		}
 	}},
-	{name: "a lost answer of a create is no error of another's", needs: hasLoseAnswer, run: func(s *suite) {
-		s.LoseAnswer()
-		s.ownWrite(creation("a"))
-		s.holds(record("a", 1))
-	}},
-	{name: "a lost answer of a replace is no conflict", needs: hasLoseAnswer, run: func(s *suite) {
-		s.must(creation("a"))
-		s.LoseAnswer()
-		s.ownWrite(replacement("a", 1))
-		s.holds(record("a", 2))
-	}},
-	{name: "a lost answer in a batch", needs: hasLoseAnswer, run: func(s *suite) {
-		s.must(creation("a"), creation("b"))
-		s.LoseAnswer()
-		for _, err := range s.commit(replacement("a", 1), replacement("b", 1)) {
-			s.notRefused(err)
-		}
-		s.holds(record("a", 2))
-		s.holds(record("b", 2))
-	}},
 }
 
 // settleLost commits under a context that may end, and again while the answer is unknown. The
@@ -260,20 +240,5 @@ func (s *suite) settleLost(ctx context.Context, w port.Write, refusal error) {
 	}
 	if err := s.Store.Commit(s.ctx, []port.Write{w})[0]; err != nil {
 		s.is(w.Record.ID+", again", err, refusal)
-	}
-}
-
-// ownWrite commits a write whose answer gets lost: it is stored, so no sentinel may deny it.
-func (s *suite) ownWrite(w port.Write) {
-	s.Helper()
-	s.notRefused(s.commit1(w))
-}
-
-func (s *suite) notRefused(err error) {
-	s.Helper()
-	for _, sentinel := range []error{port.ErrExists, port.ErrConflict, port.ErrNotFound, port.ErrTooLarge} {
-		if errors.Is(err, sentinel) {
-			s.Errorf("a write that is stored is answered %v", err)
-		}
 	}
 }

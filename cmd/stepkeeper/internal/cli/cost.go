@@ -1,26 +1,58 @@
 package cli
 
 import (
+	"fmt"
+	"os"
+
 	"github.com/spf13/cobra"
 
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
+	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/cost"
+	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 )
 
+type costOptions struct {
+	app    *App
+	file   string // a workflow of the user's
+	steps  int    // instead of a file
+	agents int    // that are deployed; 0: those of the workflow
+	orders int    // a month
+	prices string // file of prices that differ
+}
+
 func newCost(a *App) *cobra.Command {
-	return &cobra.Command{
-		Use:   "cost",
+	o := &costOptions{app: a}
+	cmd := &cobra.Command{
+		Use:   "cost [FILE]",
 		Short: "Tell what an order costs on AWS, with the arithmetic",
 		Long: "What an order of four steps costs on AWS, under load and one by one, what a deployment costs while\n" +
 			"nothing happens, and what others publish for the same work. Units are those of the last measurement\n" +
-			"(`make cost`), prices are published ones with their sources and dates; nothing is asked over the network.",
-		Example: "  stepkeeper cost\n  stepkeeper cost --output json | jq .dollars_per_million.load",
-		Args:    cobra.NoArgs,
-		RunE:    func(*cobra.Command, []string) error { return runCost(a) },
+			"(`make cost`), prices are published ones with their sources and dates; nothing is asked over the network.\n\n" +
+			"With a workflow file, or --steps, the same is estimated for that many steps, and with\n" +
+			"--orders-per-month for a month of yours. --prices lays your Region's or your contract's prices over\n" +
+			"the published ones: {\"region\": \"eu-west-1\", \"prices\": {\"dynamodb-write\": {\"dollars\": 0.7, \"per\": 1000000}}}.",
+		Example: "  stepkeeper cost\n  stepkeeper cost workflows/order.yaml --orders-per-month 3000000\n" +
+			"  stepkeeper cost --output json | jq .dollars_per_million.load",
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, given []string) error {
+			if len(given) == 1 {
+				o.file = given[0]
+			}
+			return runCost(o)
+		},
+		ValidArgsFunction: completeWorkflowFiles,
 	}
+	f := cmd.Flags()
+	f.IntVar(&o.steps, "steps", 0, "`number` of steps of an order, instead of a file")
+	f.IntVar(&o.agents, "agents", 0, "`number` of agents deployed; without it those of the file, or as many as steps")
+	f.IntVar(&o.orders, "orders-per-month", 0, "`number` of orders a month, for a monthly bill")
+	f.StringVar(&o.prices, "prices", "", "JSON `file` of the prices that you pay, where they differ from the published ones")
+	_ = cmd.MarkFlagFilename("prices", "json")
+	return cmd
 }
 
-func runCost(a *App) error {
+func runCost(o *costOptions) error {
 	units, err := cost.Measured()
 	if err != nil {
 		return failure.Wrap(err, failure.General, "build the program again from a clean checkout", "the measured units cannot be read")
@@ -29,9 +61,68 @@ func runCost(a *App) error {
 	if err != nil {
 		return failure.Wrap(err, failure.General, "build the program again from a clean checkout", "the prices cannot be read")
 	}
-	report := cost.Calculate(units, prices)
-	if a.JSON() {
-		return a.printJSON(report)
+	if o.prices != "" {
+		file, err := os.ReadFile(o.prices)
+		if err != nil {
+			return failure.Wrap(err, failure.Usage, "give a file of prices that can be read", "%s cannot be read", o.prices)
+		}
+		if prices, err = prices.With(file); err != nil {
+			return failure.Wrap(err, failure.Usage, "mend the file; shared/cost/prices.json is one", "%s is no file of prices", o.prices)
+		}
 	}
-	return cost.Write(a.Streams.Out, report)
+	report := cost.Calculate(units, prices)
+	workload, asked, err := o.workload()
+	if err != nil {
+		return err
+	}
+	if asked {
+		if report.Yours, err = report.Estimate(workload); err != nil {
+			return failure.Wrap(err, failure.Usage, "give numbers within these bounds", "the cost cannot be estimated")
+		}
+	}
+	if o.app.JSON() {
+		return o.app.printJSON(report)
+	}
+	return cost.Write(o.app.Streams.Out, report)
+}
+
+// workload is what the user asks about; asked is false where they asked for nothing of their own.
+func (o *costOptions) workload() (w cost.Workload, asked bool, err error) {
+	w = cost.Workload{Steps: 4, Agents: o.agents, Orders: o.orders}
+	switch {
+	case o.file != "" && o.steps != 0:
+		return w, false, failure.New(failure.Usage, "give one of them", "a workflow file and --steps were given")
+	case o.file != "":
+		def, err := definitionOf(o.file)
+		if err != nil {
+			return w, false, err
+		}
+		w.Name, w.Steps = def.Name, len(def.Steps)
+		if w.Agents == 0 {
+			agents := map[string]bool{}
+			for i := range def.Steps {
+				agents[def.Steps[i].Agent] = true
+			}
+			w.Agents = len(agents)
+		}
+	case o.steps != 0:
+		w.Steps = o.steps
+	}
+	if w.Agents == 0 {
+		w.Agents = w.Steps
+	}
+	return w, o.file != "" || o.steps != 0 || o.agents != 0 || o.orders != 0, nil
+}
+
+// definitionOf reads a workflow file that has to be right.
+func definitionOf(file string) (*core.Definition, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, failure.Wrap(err, failure.Usage, "give a workflow file that can be read", "%s cannot be read", file)
+	}
+	def, problems := source.Parse(file, text, source.Options{})
+	if err := problems.Err(); def == nil || err != nil {
+		return nil, failure.Wrap(err, failure.Usage, fmt.Sprintf("see `stepkeeper workflow validate %s`", file), "%s is no workflow that could run", file)
+	}
+	return def, nil
 }

@@ -25,3 +25,26 @@ func TestCost(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// With a workflow, or a number of steps, the same is estimated for it and for a month of it.
+func TestCostOfOnesOwn(t *testing.T) {
+	r := call{}.run(t, "cost", "../../../../workflows/order.yaml", "--orders-per-month", "3000000")
+	r.want(t, failure.OK, "Yours, workflow order:", "Your month of 3000000 orders", "Stepkeeper, load to trickle")
+	r = call{}.run(t, "cost", "--steps", "12", "--agents", "3", "--output", "json")
+	r.want(t, failure.OK)
+	var got struct {
+		Yours *cost.Estimate `json:"yours"`
+	}
+	if err := json.Unmarshal([]byte(r.out), &got); err != nil {
+		t.Fatal(err)
+	}
+	if e := got.Yours; e == nil || e.Steps != 12 || e.Agents != 3 || e.DollarsPerMillion["load"] <= 11 || e.DollarsPerMonth["load"] != e.IdlePerMonth {
+		t.Errorf("%+v", e)
+	}
+	for _, wrong := range [][]string{
+		{"cost", "none.yaml"}, {"cost", "testdata"}, {"cost", "--steps", "0x"}, {"cost", "--steps", "101"}, {"cost", "--steps", "-1"},
+		{"cost", "--orders-per-month", "-1"}, {"cost", "--agents", "-1"}, {"cost", "--prices", "none.json"}, {"cost", "../../../../workflows/order.yaml", "--steps", "3"},
+	} {
+		call{}.run(t, wrong...).want(t, failure.Usage)
+	}
+}

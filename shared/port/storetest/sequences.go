@@ -14,28 +14,30 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Parity runs random sequences of operations against two adapters, each time fresh ones, and
-// compares their answers step by step. A failure is shrunk to a short sequence. Options are those
-// that hold for both.
-func Parity(t *testing.T, options Options, a, b Make) {
+// Sequences runs random sequences of operations against a fresh adapter and against a small model,
+// and compares their answers step by step, while single faults of the backend pass by where the
+// adapter lets them be injected. A failure is shrunk to a short sequence. RAPID_CHECKS is how many
+// sequences there are (default 100), RAPID_STEPS how long they are on average (30).
+func Sequences(t *testing.T, options Options, make Make) {
 	if options.Settle == 0 {
 		options.Settle = 10 * time.Second
 	}
 	rapid.Check(t, func(r *rapid.T) {
-		p := &pair{T: r, a: a(t), b: b(t), options: options, ctx: t.Context(), versions: map[string]int64{}, moves: map[string]int64{}}
+		p := &pair{T: r, a: newModel(), b: make(t), options: options, ctx: t.Context(), versions: map[string]int64{}, moves: map[string]int64{}}
 		defer p.close()
 		steps := map[string]func(*rapid.T){
-			"commit": p.commit, "load": p.load, "order": p.order, "": func(*rapid.T) {},
+			"commit": p.commit, "load": p.load, "order": p.order, "due": p.due, "": func(*rapid.T) { p.inject() },
 		}
 		for name, step := range map[string]struct {
 			run   func(*rapid.T)
 			there bool
 		}{
-			"due": {p.due, true}, "list": {p.list, options.ListsFinished},
-			"forget":     {p.forget, p.a.Forget != nil && p.b.Forget != nil},
-			"definition": {p.definition, p.a.Definitions != nil && p.b.Definitions != nil},
-			"lease":      {p.lease, p.a.Leases != nil && p.b.Leases != nil},
-			"move":       {p.move, p.a.Ledger != nil && p.b.Ledger != nil},
+			"list":       {p.list, options.ListsFinished && !options.ListsNothing},
+			"fault":      {p.fault, p.b.Inject != nil},
+			"forget":     {p.forget, p.b.Forget != nil},
+			"definition": {p.definition, p.b.Definitions != nil},
+			"lease":      {p.lease, p.b.Leases != nil},
+			"move":       {p.move, p.b.Ledger != nil},
 		} {
 			if step.there {
 				steps[name] = step.run
@@ -45,7 +47,7 @@ func Parity(t *testing.T, options Options, a, b Make) {
 	})
 }
 
-// pair is two adapters that have to behave alike.
+// pair is the model and the adapter that has to behave like it.
 type pair struct {
 	*rapid.T
 	a, b     Backends
@@ -53,14 +55,24 @@ type pair struct {
 	ctx      context.Context
 	versions map[string]int64 // stored, as far as the answers told
 	moves    map[string]int64
-	created  int // so that no two tasks are of one millisecond, where the order is anybody's
+	created  int     // so that no two tasks are of one millisecond, where the order is anybody's
+	faults   []Fault // that the next operation meets
+}
+
+// fault lets the next operation meet one.
+func (p *pair) fault(r *rapid.T) { p.faults = []Fault{rapid.SampledFrom(allFaults).Draw(r, "fault")} }
+
+// inject runs between two operations: a fault that was met by none is none of the next one's.
+func (p *pair) inject() {
+	if p.b.Inject != nil {
+		p.b.Inject(p.faults...)
+		p.faults = nil
+	}
 }
 
 func (p *pair) close() {
-	for _, b := range []Backends{p.a, p.b} {
-		if b.Close != nil {
-			b.Close()
-		}
+	if p.b.Close != nil {
+		p.b.Close()
 	}
 }
 
@@ -80,7 +92,7 @@ func class(err error) string {
 func (p *pair) same(what string, a, b any) {
 	p.Helper()
 	if x, y := fmt.Sprint(a), fmt.Sprint(b); x != y {
-		p.Fatalf("%s:\n  first  %s\n  second %s", what, x, y)
+		p.Fatalf("%s:\n  the model   %s\n  the adapter %s", what, x, y)
 	}
 }
 
@@ -117,6 +129,12 @@ func (p *pair) write(r *rapid.T) port.Write {
 	}}
 	if expected == 0 {
 		w.Order = &port.Order{ID: id, ContentHash: fmt.Sprint(p.created), Body: []byte("{}"), Created: w.Record.Created}
+		switch rapid.IntRange(0, 5).Draw(r, "kind") {
+		case 0:
+			w.Order = nil
+		case 1:
+			w.Order.Body = nil // a tombstone (P17)
+		}
 		return w
 	}
 	if stored, err := p.a.Store.Load(p.ctx, []string{id}); err == nil && stored[0] != nil {
@@ -154,7 +172,7 @@ func (p *pair) load(r *rapid.T) {
 		}
 		if a[i] != nil {
 			if diff := difference(*b[i], *a[i]); diff != "" {
-				p.Fatalf("load of %q: the second's %s", list[i], diff)
+				p.Fatalf("load of %q: the adapter's %s", list[i], diff)
 			}
 		}
 	}

@@ -1,0 +1,205 @@
+package dynamo_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stepkeeper/stepkeeper/shared/awsclient"
+	"github.com/stepkeeper/stepkeeper/shared/dynamo"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// answering is a store whose DynamoDB gives one answer to everything.
+func answering(t *testing.T, status int, body string) *dynamo.Store {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/x-amz-json-1.0")
+		w.WriteHeader(status)
+		fmt.Fprint(w, body)
+	}))
+	t.Cleanup(server.Close)
+	c, err := awsclient.Load(t.Context(), awsclient.Options{Endpoint: server.URL, Region: "us-east-1", MaxAttempts: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dynamo.New(dynamo.NewClient(c), dynamo.Tables{Orders: "o", Tasks: "t", Definitions: "d"}, dynamo.Options{})
+}
+
+func coded(code, message string) string {
+	return fmt.Sprintf(`{"__type":"com.amazonaws.dynamodb.v20120810#%s","message":%q}`, code, message)
+}
+
+// What each kind of answer means: a write is "perhaps stored" unless DynamoDB said that it was not
+// carried out; a read may pass later unless DynamoDB said that it never will (rules 8 to 10, 13).
+func TestWhatAnswersMean(t *testing.T) {
+	const passes, never = "unavailable", "another error"
+	for _, tt := range []struct {
+		name        string
+		status      int
+		body        string
+		write, read string
+	}{
+		{"throttled", 400, coded("ProvisionedThroughputExceededException", "slow down"), passes, passes},
+		{"throttled by the account", 400, coded("ThrottlingException", "slow down"), passes, passes},
+		{"too many requests", 400, coded("RequestLimitExceeded", "slow down"), passes, passes},
+		{"another transaction", 400, coded("TransactionConflictException", "ongoing"), passes, never},
+		{"an error of DynamoDB's", 500, coded("InternalServerError", "sorry"), never, passes},
+		{"a throttle that is a 5xx says nothing of the write", 503, coded("ThrottlingException", "slow down"), never, passes},
+		{"502 without a code", 502, "<html>bad gateway</html>", never, passes},
+		{"503 without a code", 503, "", never, passes},
+		{"503 with JSON of somebody else's", 503, `{"message":"Service Unavailable"}`, never, passes},
+		{"504 without a code", 504, "", never, passes},
+		{"its own earlier try is in progress", 400, coded("TransactionInProgressException", "in progress"), never, passes},
+		{"denied", 400, coded("AccessDeniedException", "not authorized"), never, never},
+		{"no such table", 400, coded("ResourceNotFoundException", "no table"), never, never},
+		{"nonsense", 400, coded("ValidationException", "no such attribute"), never, never},
+		{"half an answer", 200, `{"Item":`, never, passes},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := answering(t, tt.status, tt.body)
+			check := func(what string, err error, want string) {
+				t.Helper()
+				if err == nil || errors.Is(err, port.ErrUnavailable) != (want == passes) {
+					t.Errorf("%s: %v, want %s", what, err, want)
+				}
+				for _, wrong := range []error{port.ErrExists, port.ErrConflict, port.ErrNotFound, port.ErrTooLarge} {
+					if errors.Is(err, wrong) {
+						t.Errorf("%s: %v says %v", what, err, wrong)
+					}
+				}
+			}
+			if !strings.HasPrefix(tt.name, "half") { // a PutItem needs nothing of its answer
+				check("replace", s.Commit(t.Context(), []port.Write{write("a", 2)})[0], tt.write)
+			}
+			_, err := s.Load(t.Context(), []string{"a"})
+			check("load", err, tt.read)
+			_, err = s.LoadOrder(t.Context(), "a")
+			check("order", err, tt.read)
+			_, err = s.Due(t.Context(), port.DueBucket, 0, created, nil, 1)
+			check("due", err, tt.read)
+		})
+	}
+}
+
+// An item that is too large by DynamoDB's own count will never fit.
+func TestTooLargeForDynamoDB(t *testing.T) {
+	s := answering(t, 400, coded("ValidationException", "Item size has exceeded the maximum allowed size"))
+	if err := s.Commit(t.Context(), []port.Write{write("a", 2)})[0]; !errors.Is(err, port.ErrTooLarge) {
+		t.Error(err)
+	}
+}
+
+// scripted is a store whose DynamoDB answers its calls one after the other, the last answer for ever.
+// An answer is made of the request, its item above all.
+func scripted(t *testing.T, answers ...func(request) (int, string)) *dynamo.Store {
+	t.Helper()
+	n := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var in request
+		if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
+			t.Error(err)
+		}
+		status, body := answers[min(n, len(answers)-1)](in)
+		n++
+		w.Header().Set("Content-Type", "application/x-amz-json-1.0")
+		w.WriteHeader(status)
+		fmt.Fprint(w, body)
+	}))
+	t.Cleanup(server.Close)
+	c, err := awsclient.Load(t.Context(), awsclient.Options{Endpoint: server.URL, Region: "us-east-1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dynamo.New(dynamo.NewClient(c), dynamo.Tables{Orders: "o", Tasks: "t", Definitions: "d"}, dynamo.Options{})
+}
+
+// request is what is looked at of a PutItem or a TransactWriteItems.
+type request struct {
+	Item                                map[string]map[string]any
+	ConditionExpression                 string
+	ReturnValuesOnConditionCheckFailure string
+	TransactItems                       []struct{ Put request }
+}
+
+func lost(request) (int, string)      { return 500, coded("InternalServerError", "sorry") }
+func throttled(request) (int, string) { return 400, coded("ThrottlingException", "slow down") }
+
+// standing refuses the condition: this version stands there, of this write itself or of another.
+func standing(version int, own bool) func(request) (int, string) {
+	return func(in request) (int, string) {
+		writer := "b3RoZXI="
+		if own {
+			writer = fmt.Sprint(in.Item["Writer"]["B"])
+		}
+		return 400, fmt.Sprintf(`{"__type":"com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException","message":"no","Item":{"Version":{"N":"%d"},"Writer":{"B":%q}}}`, version, writer)
+	}
+}
+
+// What a replace of version 1 by version 2 answers after each course of its tries (rules 8, 9, 23).
+func TestWhatTriesMean(t *testing.T) {
+	doubt := errors.New("in doubt")
+	for _, tt := range []struct {
+		name    string
+		answers []func(request) (int, string)
+		want    error
+	}{
+		{"its own write stands there", []func(request) (int, string){lost, standing(2, true)}, nil},
+		{"another's stands there", []func(request) (int, string){standing(2, false)}, port.ErrConflict},
+		{"an answer lost, and another's of the same version stands there", []func(request) (int, string){lost, standing(2, false)}, port.ErrConflict},
+		{"an answer lost, and a newer one stands there", []func(request) (int, string){lost, standing(3, false)}, doubt},
+		{"a newer one stands there", []func(request) (int, string){standing(3, false)}, port.ErrConflict},
+		{"throttled, and a newer one stands there", []func(request) (int, string){throttled, standing(3, false)}, port.ErrConflict},
+		{"throttled for long", []func(request) (int, string){throttled}, port.ErrUnavailable},
+		{"an answer lost, then throttled for long", []func(request) (int, string){lost, throttled}, doubt},
+		{"throttled, then an answer lost, then throttled for long", []func(request) (int, string){throttled, lost, throttled}, doubt},
+		{"all answers lost", []func(request) (int, string){lost}, doubt},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			err := scripted(t, tt.answers...).Commit(t.Context(), []port.Write{write("a", 2)})[0]
+			if tt.want != doubt { //nolint:errorlint // it stands for no sentinel at all
+				if !errors.Is(err, tt.want) {
+					t.Errorf("%v, want %v", err, tt.want)
+				}
+				return
+			}
+			for _, sentinel := range []error{nil, port.ErrConflict, port.ErrExists, port.ErrNotFound, port.ErrUnavailable} {
+				if errors.Is(err, sentinel) {
+					t.Errorf("%v says %v, which nobody knows", err, sentinel)
+				}
+			}
+		})
+	}
+}
+
+// Every write states its condition and asks for what stands there (P8, rule 8).
+func TestEveryWriteHasACondition(t *testing.T) {
+	var seen []string
+	s := scripted(t, func(in request) (int, string) {
+		for _, put := range append([]struct{ Put request }{{in}}, in.TransactItems...) {
+			if put.Put.Item != nil {
+				seen = append(seen, put.Put.ConditionExpression+" "+put.Put.ReturnValuesOnConditionCheckFailure)
+			}
+		}
+		return 200, "{}"
+	})
+	alone := write("b", 1)
+	alone.Order = nil
+	for _, err := range []error{
+		s.Commit(t.Context(), []port.Write{write("a", 1)})[0], s.Commit(t.Context(), []port.Write{write("a", 2)})[0],
+		s.Commit(t.Context(), []port.Write{alone})[0], s.PutDefinition(t.Context(), "h", []byte("{}")),
+	} {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	want := []string{"attribute_not_exists(#id) ALL_OLD", "attribute_not_exists(#id) ALL_OLD", "#version = :expected ALL_OLD", "attribute_not_exists(#id) ALL_OLD", "attribute_not_exists(#hash) ALL_OLD"}
+	if !slices.Equal(seen, want) {
+		t.Errorf("conditions %q, want %q", seen, want)
+	}
+}

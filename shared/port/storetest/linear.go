@@ -1,0 +1,262 @@
+package storetest
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// HistoriesVariable names how many histories Linearizable records; default 20.
+const HistoriesVariable = "STEPKEEPER_HISTORIES"
+
+// Linearizable lets several clients create, replace and load the same few tasks at the same time,
+// and checks each history with porcupine: there must be one order of all calls, each at some moment
+// between its begin and its end, in which the model gives the same answers. Where the adapter lets
+// faults of its backend be injected, they fall at random; a write in doubt may have happened at any
+// moment since its begin, or never.
+func Linearizable(t *testing.T, make Make) {
+	histories := 20
+	if text := os.Getenv(HistoriesVariable); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 {
+			t.Fatalf("%s=%q: give a number of histories, 1 or more", HistoriesVariable, text)
+		}
+		histories = n
+	}
+	calls, doubts := 0, 0
+	for seed := range histories {
+		b := make(t)
+		h := chronicle(t.Context(), b, uint64(seed)) //nolint:gosec // not negative
+		if b.Close != nil {
+			b.Close()
+		}
+		calls += len(h)
+		for i := range h {
+			if h[i].Output.(answer).doubt() {
+				doubts++
+			}
+		}
+		if wrong := judge(h); wrong != "" {
+			t.Fatalf("history %d: %s", seed, wrong)
+		}
+	}
+	t.Logf("%d histories of %d calls in all, %d writes in doubt: each is linearizable", histories, calls, doubts)
+}
+
+// question is one call: a write, or a load of the record or of the order.
+type question struct {
+	id    string
+	write *port.Write
+	order bool
+}
+
+// answer is what a caller can tell of it: the class of its error, and what was loaded.
+type answer struct{ class, found string }
+
+// doubt says that nobody knows whether it happened.
+func (a answer) doubt() bool { return a.class == class(errDoubt) }
+
+var errDoubt = fmt.Errorf("perhaps stored")
+
+// show is a stored record or order, as far as it matters: each write has its own document.
+func (r row) show(order bool) string {
+	switch {
+	case order && r.order != nil:
+		return r.order.ContentHash
+	case !order && r.record != nil:
+		return fmt.Sprintf("version %d, %s", r.record.Version, r.record.Document)
+	}
+	return ""
+}
+
+// step is all that the row may be after the call, if the call may give that answer at all.
+func (r row) step(q question, a answer) []any {
+	if q.write == nil {
+		if a.doubt() || a.class == class(port.ErrUnavailable) || a.found == r.show(q.order) {
+			return []any{r}
+		}
+		return nil
+	}
+	next, err := r.commit(*q.write)
+	switch {
+	case a.doubt() && err == nil:
+		return []any{r, next}
+	case a.doubt() || a.class == class(port.ErrUnavailable):
+		return []any{r}
+	case a.class == class(err):
+		return []any{next}
+	}
+	return nil
+}
+
+// linear is the model for porcupine, of one task.
+var linear = (&porcupine.NondeterministicModel{
+	Init: func() []any { return []any{row{}} },
+	Step: func(state, input, output any) []any { return state.(row).step(input.(question), output.(answer)) },
+	Equal: func(a, b any) bool {
+		return a.(row).show(true) == b.(row).show(true) && a.(row).show(false) == b.(row).show(false)
+	},
+}).ToModel()
+
+// judge says what is wrong with a history, and shows the shortest beginning of it that is wrong.
+func judge(history []porcupine.Operation) string {
+	tasks := map[string][]porcupine.Operation{}
+	for _, op := range history {
+		id := op.Input.(question).id
+		tasks[id] = append(tasks[id], op)
+	}
+	for id, ops := range tasks {
+		slices.SortFunc(ops, func(a, b porcupine.Operation) int { return cmp.Compare(a.Return, b.Return) })
+		switch porcupine.CheckOperationsTimeout(linear, ops, time.Minute) {
+		case porcupine.Ok:
+			continue
+		case porcupine.Unknown:
+			return fmt.Sprintf("task %q: not decided within a minute, %d calls", id, len(ops))
+		}
+		n := 1
+		for n < len(ops) && porcupine.CheckOperations(linear, ops[:n]) {
+			n++
+		}
+		var b strings.Builder
+		fmt.Fprintf(&b, "task %q: no order of these calls gives these answers (begin, end, client)", id)
+		for _, op := range ops[:n] {
+			fmt.Fprintf(&b, "\n  %9d %9d  %d  %s", op.Call, op.Return, op.ClientId, describe(op.Input.(question), op.Output.(answer)))
+		}
+		return b.String()
+	}
+	return ""
+}
+
+func describe(q question, a answer) string {
+	switch {
+	case q.write != nil:
+		return fmt.Sprintf("write %s on version %d: %s", q.write.Record.Document, q.write.Expected, a.class)
+	case q.order:
+		return fmt.Sprintf("load the order: %s %q", a.class, a.found)
+	}
+	return fmt.Sprintf("load: %s %q", a.class, a.found)
+}
+
+// recorder is a history under way.
+type recorder struct {
+	Backends
+	start   time.Time
+	mu      sync.Mutex
+	history []porcupine.Operation
+}
+
+// Of a history.
+const (
+	linearClients = 6
+	linearCalls   = 15
+	linearTasks   = 3
+)
+
+// chronicle runs the clients and answers the history.
+func chronicle(ctx context.Context, b Backends, seed uint64) []porcupine.Operation {
+	r := &recorder{Backends: b, start: time.Now()}
+	together(linearClients, func(client int) {
+		dice := rand.New(rand.NewPCG(seed, uint64(client))) //nolint:gosec // reproducible
+		known := map[string]int64{}
+		for n := range linearCalls {
+			runtime.Gosched() // adapters in memory answer before the others have begun
+			r.fault(dice)
+			q := ask(dice, client, n, known)
+			a, version := r.put(ctx, client, q)
+			if version > 0 {
+				known[q.id] = version
+			}
+			if a.class == class(port.ErrConflict) || a.class == class(port.ErrExists) {
+				if _, version := r.put(ctx, client, question{id: q.id}); version > 0 {
+					known[q.id] = version
+				}
+			}
+		}
+	})
+	if b.Inject != nil {
+		b.Inject()
+	}
+	for i := range r.history {
+		if r.history[i].Output.(answer).doubt() {
+			r.history[i].Return = int64(time.Since(r.start)) // it may happen as late as that
+		}
+	}
+	return r.history
+}
+
+// fault lets one call in six meet a fault, and one in twenty so many that it stays in doubt.
+func (r *recorder) fault(dice *rand.Rand) {
+	switch {
+	case r.Inject == nil:
+	case dice.IntN(40) == 0:
+		r.Inject(slices.Repeat([]Fault{LostAnswer}, 4)...)
+	case dice.IntN(40) == 0: // the last answer is a refusal, the first try has landed
+		r.Inject(append([]Fault{LostAnswer}, slices.Repeat([]Fault{Throttle}, 6)...)...)
+	case dice.IntN(6) == 0:
+		r.Inject(allFaults[dice.IntN(len(allFaults))])
+	}
+}
+
+// ask draws a call: mostly writes on the version that the client knows of.
+func ask(dice *rand.Rand, client, n int, known map[string]int64) question {
+	q := question{id: fmt.Sprint("task-", dice.IntN(linearTasks))}
+	switch expected := known[q.id]; dice.IntN(8) {
+	case 0:
+		q.order = true
+	case 1, 2:
+	case 3:
+		expected = int64(dice.IntN(6))
+		fallthrough
+	default:
+		w := replacement(q.id, expected)
+		if expected == 0 {
+			w.Order = order(q.id)
+			w.Order.ContentHash = fmt.Sprintf("%d.%d", client, n)
+		}
+		w.Record.Document = fmt.Appendf(nil, `"%d.%d"`, client, n)
+		q.write = &w
+	}
+	return q
+}
+
+// put makes the call, writes it down, and answers the version that the client now knows of.
+func (r *recorder) put(ctx context.Context, client int, q question) (a answer, version int64) {
+	begin := time.Since(r.start)
+	var stored row
+	var err error
+	switch {
+	case q.write != nil:
+		err = r.Store.Commit(ctx, []port.Write{*q.write})[0]
+		if err == nil {
+			version = q.write.Record.Version
+		}
+	case q.order:
+		if stored.order, err = r.Store.LoadOrder(ctx, q.id); class(err) == class(port.ErrNotFound) {
+			err = nil
+		}
+	default:
+		var records []*port.Record
+		if records, err = r.Store.Load(ctx, []string{q.id}); err == nil && records[0] != nil {
+			stored.record, version = records[0], records[0].Version
+		}
+	}
+	a = answer{class: class(err), found: stored.show(q.order)}
+	end := time.Since(r.start)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.history = append(r.history, porcupine.Operation{ClientId: client, Input: q, Call: int64(begin), Output: a, Return: int64(end)})
+	return a, version
+}

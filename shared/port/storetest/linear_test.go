@@ -1,0 +1,134 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/anishathalye/porcupine"
+
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// broken is a store with a fault of its own: wrong changes what it does with a call now and then.
+type broken struct {
+	port.Store // the model
+	mu         sync.Mutex
+	dice       *rand.Rand
+	wrong      func(b *broken, w *port.Write) (error, bool)
+	before     map[string]*port.Record // of the last replace
+	stale      bool
+}
+
+func (b *broken) Commit(ctx context.Context, writes []port.Write) []error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.wrong != nil && b.dice.IntN(4) == 0 {
+		if err, done := b.wrong(b, &writes[0]); done {
+			return []error{err}
+		}
+	}
+	there, _ := b.Store.Load(ctx, []string{writes[0].Record.ID})
+	errs := b.Store.Commit(ctx, writes)
+	if errs[0] == nil {
+		b.before[writes[0].Record.ID] = there[0]
+	}
+	return errs
+}
+
+func (b *broken) Load(ctx context.Context, ids []string) ([]*port.Record, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.stale && b.before[ids[0]] != nil && b.dice.IntN(4) == 0 {
+		return []*port.Record{b.before[ids[0]]}, nil
+	}
+	return b.Store.Load(ctx, ids)
+}
+
+func (b *broken) LoadOrder(ctx context.Context, id string) (*port.Order, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.Store.LoadOrder(ctx, id)
+}
+
+// The checker finds what is wrong with stores that are, and nothing with one that is not.
+func TestTheCheckerCanFail(t *testing.T) {
+	forced := func(b *broken, w *port.Write) error { // stores it whatever is there
+		rows := b.Store.(*model).rows
+		r := rows[w.Record.ID]
+		r.record = &w.Record
+		rows[w.Record.ID] = r
+		return nil
+	}
+	for _, tt := range []struct {
+		name  string
+		wrong func(*broken, *port.Write) (error, bool)
+		stale bool
+		good  bool
+	}{
+		{name: "nothing is wrong", good: true},
+		{name: "it says stored and forgets", wrong: func(*broken, *port.Write) (error, bool) { return nil, true }},
+		{name: "it stores without the condition", wrong: func(b *broken, w *port.Write) (error, bool) { return forced(b, w), true }},
+		{name: "it says conflict and stores", wrong: func(b *broken, w *port.Write) (error, bool) {
+			_ = forced(b, w)
+			return port.ErrConflict, w.Expected > 0
+		}},
+		{name: "it says unavailable and stores", wrong: func(b *broken, w *port.Write) (error, bool) {
+			if err := b.Store.Commit(context.Background(), []port.Write{*w})[0]; err != nil {
+				return err, true
+			}
+			return port.ErrUnavailable, true
+		}},
+		{name: "it says in doubt, and truly so", good: true, wrong: func(b *broken, w *port.Write) (error, bool) {
+			if b.dice.IntN(2) == 0 {
+				_ = b.Store.Commit(context.Background(), []port.Write{*w})
+			}
+			return errors.New("lost"), true
+		}},
+		{name: "it loads what was there before", stale: true},
+		{name: "the order of a refused create stays", wrong: func(b *broken, w *port.Write) (error, bool) {
+			rows := b.Store.(*model).rows
+			r := rows[w.Record.ID]
+			if w.Order == nil || r.record == nil {
+				return nil, false
+			}
+			r.order = w.Order
+			rows[w.Record.ID] = r
+			return port.ErrExists, true
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			found := ""
+			for seed := uint64(0); seed < 20 && found == ""; seed++ {
+				b := &broken{Store: newModel().Store, dice: rand.New(rand.NewPCG(seed, 1)), wrong: tt.wrong, stale: tt.stale, before: map[string]*port.Record{}}
+				found = judge(chronicle(t.Context(), Backends{Store: b}, seed))
+			}
+			if tt.good != (found == "") {
+				t.Errorf("found: %q", found)
+			}
+			t.Log(found)
+		})
+	}
+}
+
+// What is found is shown by its shortest beginning.
+func TestWhatIsWrongIsShownShortly(t *testing.T) {
+	w := creation("a")
+	ops := []porcupine.Operation{
+		{ClientId: 1, Input: question{id: "a", write: &w}, Call: 0, Output: answer{class: "success"}, Return: 10},
+		{ClientId: 2, Input: question{id: "a"}, Call: 20, Output: answer{class: "success"}, Return: 30},
+		{ClientId: 3, Input: question{id: "a", order: true}, Call: 40, Output: answer{class: "success", found: w.Order.ContentHash}, Return: 50},
+	}
+	got := judge(ops)
+	if !strings.Contains(got, "write") || !strings.Contains(got, "load: success") || strings.Contains(got, "load the order") {
+		t.Errorf("%s", got)
+	}
+}
+
+// A model that is like itself passes, and one that is broken is caught, by a sequence as well.
+func TestSequencesOfTheModel(t *testing.T) {
+	Sequences(t, Options{ListsFinished: true}, func(*testing.T) Backends { return newModel() })
+}
