@@ -33,6 +33,8 @@ type Process struct {
 	Args   []string
 	Env    []string // beside that of this process
 	Log    string   // file that takes its output
+	// Patience is how long it may take to be ready; 0: 15 s.
+	Patience time.Duration
 
 	mu     sync.Mutex
 	cmd    *exec.Cmd
@@ -81,7 +83,11 @@ func (s *Process) Start(ctx context.Context) (time.Duration, error) {
 }
 
 func (s *Process) await(ctx context.Context, began time.Time, ready <-chan string, exited <-chan struct{}) (time.Duration, error) {
-	patience := time.NewTimer(readyPatience)
+	limit := s.Patience
+	if limit <= 0 {
+		limit = readyPatience
+	}
+	patience := time.NewTimer(limit)
 	defer patience.Stop()
 	select {
 	case url := <-ready:
@@ -97,7 +103,7 @@ func (s *Process) await(ctx context.Context, began time.Time, ready <-chan strin
 	case <-exited:
 		return 0, fmt.Errorf("%w: it ended before it was ready; it said:\n%s", s.err(), s.LastWords())
 	case <-patience.C:
-		return 0, errors.Join(fmt.Errorf("%w: not ready after %s; it said:\n%s", s.err(), readyPatience, s.LastWords()), s.Kill())
+		return 0, errors.Join(fmt.Errorf("%w: not ready after %s; it said:\n%s", s.err(), limit, s.LastWords()), s.Kill())
 	case <-ctx.Done():
 		return 0, ctx.Err()
 	}
@@ -126,22 +132,6 @@ func (s *Process) Pid() int {
 		return 0
 	}
 	return s.cmd.Process.Pid
-}
-
-// Freeze stops the process in the middle of whatever it does (SIGSTOP), until Thaw.
-func (s *Process) Freeze() error { return s.signal(syscall.SIGSTOP) }
-
-// Thaw lets a frozen process go on (SIGCONT).
-func (s *Process) Thaw() error { return s.signal(syscall.SIGCONT) }
-
-func (s *Process) signal(sig syscall.Signal) error {
-	s.mu.Lock()
-	cmd := s.cmd
-	s.mu.Unlock()
-	if err := cmd.Process.Signal(sig); err != nil {
-		return fmt.Errorf("%w: %s: %w", s.err(), sig, err)
-	}
-	return nil
 }
 
 // Client talks to the present process; each has an address of its own.

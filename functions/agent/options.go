@@ -26,6 +26,7 @@ type settings struct {
 	ledgerFolder       string
 	queues             port.Queues
 	log                *slog.Logger
+	clock              port.Clock
 	stats              func(worker.Stats)
 }
 
@@ -58,6 +59,9 @@ func WithQueues(q port.Queues) Option { return func(s *settings) { s.queues = q 
 
 // WithLog sets the logger; default slog.Default. IDs are logged, never bodies.
 func WithLog(l *slog.Logger) Option { return func(s *settings) { s.log = l } }
+
+// WithClock sets the clock that stopBy is compared with: for tests.
+func WithClock(c port.Clock) Option { return func(s *settings) { s.clock = c } }
 
 // WithStats calls f with the final counts when Serve ends.
 func WithStats(f func(worker.Stats)) Option { return func(s *settings) { s.stats = f } }

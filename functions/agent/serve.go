@@ -23,7 +23,7 @@ import (
 // to its end, and answers nil. An error means that it could not start, or not drain. On Lambda it
 // does not return.
 func Serve(ctx context.Context, name string, operations Operations, options ...Option) (err error) {
-	s := settings{log: slog.Default(), ledgerFolder: os.Getenv("STEPKEEPER_LEDGER")}
+	s := settings{log: slog.Default(), clock: port.ClockFunc(time.Now), ledgerFolder: os.Getenv("STEPKEEPER_LEDGER")}
 	for _, o := range options {
 		o(&s)
 	}
@@ -72,7 +72,7 @@ func (s *settings) worker(ctx context.Context, name string, operations Operation
 	}
 	return worker.New(worker.Config{
 		Agent: name, Operations: operations, Replies: replies, Quarantine: quarantine, Ledger: s.ledger,
-		Clock: port.ClockFunc(time.Now), Log: s.log, Retry: s.retry, Breaker: s.breaker,
+		Clock: s.clock, Log: s.log, Retry: s.retry, Breaker: s.breaker,
 	})
 }
 
