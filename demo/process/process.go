@@ -40,6 +40,7 @@ type Process struct {
 	cmd    *exec.Cmd
 	exited chan struct{} // closed when the present process has ended
 	api    *client.Client
+	url    string
 }
 
 // Calls are repeated a few times only: whoever makes them looks again soon, at a process that may
@@ -97,7 +98,7 @@ func (s *Process) await(ctx context.Context, began time.Time, ready <-chan strin
 			return 0, errors.Join(fmt.Errorf("%w: its address: %w", s.err(), err), s.Kill())
 		}
 		s.mu.Lock()
-		s.api = api
+		s.api, s.url = api, url
 		s.mu.Unlock()
 		return up, nil
 	case <-exited:
@@ -132,6 +133,13 @@ func (s *Process) Pid() int {
 		return 0
 	}
 	return s.cmd.Process.Pid
+}
+
+// URL is the address that the present process has told.
+func (s *Process) URL() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.url
 }
 
 // Client talks to the present process; each has an address of its own.
