@@ -125,7 +125,7 @@ func (o *Outside) takeQuarantine(_ context.Context, bodies [][]byte) []error {
 
 // handle puts the requests into the queue and waits until the agent has deleted them all; a reply is
 // sent before that.
-func (o *Outside) handle(_ *bench, requests []*message.Request) ([]*message.Reply, error) {
+func (o *Outside) handle(b *bench, requests []*message.Request) ([]*message.Reply, error) {
 	messages := make([]port.Message, len(requests))
 	latest := time.Now()
 	for i, r := range requests {
@@ -141,12 +141,12 @@ func (o *Outside) handle(_ *bench, requests []*message.Request) ([]*message.Repl
 	o.mu.Lock()
 	o.replies, o.lost = nil, nil
 	o.mu.Unlock()
-	ctx, cancel := context.WithDeadline(context.Background(), latest.Add(o.Patience))
+	ctx, cancel := context.WithDeadline(b.ctx, latest.Add(o.Patience))
 	defer cancel()
 	for len(messages) > 0 {
 		n := min(len(messages), port.MaxBatch)
 		if err := errors.Join(o.queue.Send(ctx, messages[:n])...); err != nil {
-			return nil, err
+			return nil, errors.Join(context.Cause(b.ctx), err)
 		}
 		messages = messages[n:]
 	}
@@ -154,6 +154,9 @@ func (o *Outside) handle(_ *bench, requests []*message.Request) ([]*message.Repl
 	defer tick.Stop()
 	for {
 		depth, err := o.queue.Depth(ctx)
+		if b.ctx.Err() != nil {
+			return nil, context.Cause(b.ctx)
+		}
 		if ctx.Err() != nil {
 			return nil, fmt.Errorf("%w within %s after their time: is %s attached to %s, and does it delete what it has handled?", ErrSilent, o.Patience, o.name, o.url)
 		}
