@@ -98,15 +98,18 @@ func (g *growth) lives() []Life {
 // At rest nothing is under way, so an engine holds no more than it did before the first order, but for
 // connections that were not closed yet. What is over this is a leak.
 const (
-	moreGoroutines = 100
-	moreFiles      = 100
+	moreGoroutines = 30
+	moreFiles      = 25
 )
+
+// restPatience is how long connections may take to close.
+const restPatience = 30 * time.Second
 
 // rest waits until the engine holds about what it held before the first order, and answers the last
 // look and whether it came to that.
 func (g *growth) rest(ctx context.Context, before Size) (Size, bool) {
 	var last Size
-	for end := time.Now().Add(15 * time.Second); ; {
+	for end := time.Now().Add(restPatience); ; {
 		s, ok := g.look(ctx)
 		if ok {
 			last = s

@@ -16,9 +16,12 @@ type till struct {
 	paid map[string]bool
 }
 
-func (s *till) charge(_ context.Context, c agent.Call) (any, error) {
+func (s *till) charge(ctx context.Context, c agent.Call) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if ctx.Err() != nil { // without a fence, nothing may begin when the time is over (P25)
+		return nil, ctx.Err()
+	}
 	s.paid[c.Key] = true
 	return nil, nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -133,7 +134,7 @@ func serveKiosk(k kiosk) int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
 	err := agent.Serve(ctx, "kiosk", agent.Operations{"sell": {Run: k.sell}, "take-back": {Run: k.takeBack}},
-		agent.WithRetry(agent.Retry{Tries: 1}), agent.WithBreaker(agent.Breaker{Off: true}))
+		agent.WithRetry(agent.Retry{Tries: 1}), agent.WithBreaker(agent.Breaker{Off: true}), agent.WithLog(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
