@@ -54,7 +54,7 @@ type caller struct {
 
 func newCaller(t *testing.T, what string) *caller {
 	t.Helper()
-	c := &caller{t: t, http: http.Client{Transport: &http.Transport{}, Timeout: time.Second}}
+	c := &caller{t: t, http: http.Client{Transport: &http.Transport{}, Timeout: 30 * time.Second}}
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
@@ -108,6 +108,9 @@ func TestNetworkFaults(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			c := newCaller(t, what)
+			if what == held || what == lateCall { // only the caller's patience ends those
+				c.http.Timeout = time.Second
+			}
 			for n := range int64(2) { // the next call gets a connection that works
 				text, err := c.call()
 				if (err == nil) != want.answered || want.answered && text != right {
@@ -129,6 +132,7 @@ func TestNetworkFaults(t *testing.T) {
 				t.Errorf("counted %v", c.proxy.did())
 			}
 			c.proxy.calm.Store(true)
+			c.http.Timeout = 30 * time.Second
 			if text, err := c.call(); err != nil || text != right {
 				t.Errorf("in calm it answered %q, %v", text, err)
 			}
@@ -139,6 +143,7 @@ func TestNetworkFaults(t *testing.T) {
 // TestDelayedCallOfNobody: a service without a fence must not be called for a caller who has gone.
 func TestDelayedCallOfNobody(t *testing.T) {
 	c := newCaller(t, delayed)
+	c.proxy.longest = 24 * time.Hour
 	c.http.Timeout = time.Millisecond
 	if _, err := c.call(); err == nil {
 		t.Fatal("the call was not late")

@@ -74,6 +74,7 @@ type proxy struct {
 	name    string
 	seed    uint64
 	weather []share
+	longest time.Duration // of a delay
 	calm    atomic.Bool
 	ctx     context.Context
 	behind  sync.WaitGroup // calls that nobody waits for
@@ -89,7 +90,7 @@ func newProxy(ctx context.Context, name, service string, seed uint64, w []share)
 	if err != nil {
 		return nil, err
 	}
-	p := &proxy{service: u.Host, name: name, seed: seed, weather: w, ctx: ctx, calls: map[string]int{}, counts: map[string]int{}}
+	p := &proxy{service: u.Host, name: name, seed: seed, weather: w, longest: longestDelay, ctx: ctx, calls: map[string]int{}, counts: map[string]int{}}
 	p.door, err = openDoor(ctx, p.serve)
 	return p, err
 }
@@ -168,7 +169,7 @@ func (p *proxy) handle(c net.Conn, text []byte, what string, much float64, gone 
 		sever(c)
 		return false
 	case delayed:
-		if !p.wait(time.Duration(much*float64(longestDelay)), gone) {
+		if !p.wait(time.Duration(much*float64(p.longest)), gone) {
 			return false
 		}
 	case lateCall:

@@ -60,7 +60,7 @@ func WithQueues(q port.Queues) Option { return func(s *settings) { s.queues = q 
 // WithLog sets the logger; default slog.Default. IDs are logged, never bodies.
 func WithLog(l *slog.Logger) Option { return func(s *settings) { s.log = l } }
 
-// WithClock sets the clock that stopBy is compared with: for tests.
+// WithClock sets the clock that stopBy is compared with; default the machine's: for tests.
 func WithClock(c port.Clock) Option { return func(s *settings) { s.clock = c } }
 
 // WithStats calls f with the final counts when Serve ends.

@@ -23,7 +23,7 @@ import (
 // to its end, and answers nil. An error means that it could not start, or not drain. On Lambda it
 // does not return.
 func Serve(ctx context.Context, name string, operations Operations, options ...Option) (err error) {
-	s := settings{log: slog.Default(), clock: port.ClockFunc(time.Now), ledgerFolder: os.Getenv("STEPKEEPER_LEDGER")}
+	s := settings{log: slog.Default(), ledgerFolder: os.Getenv("STEPKEEPER_LEDGER")}
 	for _, o := range options {
 		o(&s)
 	}
@@ -65,6 +65,10 @@ func (s *settings) worker(ctx context.Context, name string, operations Operation
 			return nil, fmt.Errorf("agent %q: %w", name, err)
 		}
 	}
+	clock := s.clock
+	if clock == nil {
+		clock = port.ClockFunc(time.Now)
+	}
 	replies, errReplies := s.queues.Queue(port.Replies)
 	quarantine, errQuarantine := s.queues.Queue(port.Quarantine)
 	if err := errors.Join(errReplies, errQuarantine); err != nil {
@@ -72,7 +76,7 @@ func (s *settings) worker(ctx context.Context, name string, operations Operation
 	}
 	return worker.New(worker.Config{
 		Agent: name, Operations: operations, Replies: replies, Quarantine: quarantine, Ledger: s.ledger,
-		Clock: s.clock, Log: s.log, Retry: s.retry, Breaker: s.breaker,
+		Clock: clock, Log: s.log, Retry: s.retry, Breaker: s.breaker,
 	})
 }
 
