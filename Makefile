@@ -50,6 +50,14 @@ mutants-simulated: ## Which mutants the simulator notices alone, and not with al
 demo: build ## The main job: 1,000 orders, failing services, SIGKILL, audit
 	$(BIN)/stepkeeper demo
 
+MINUTES ?= 5
+SEED    ?= 1
+
+.PHONY: soak
+soak: build ## The long run: real processes killed, frozen, cut off, audited (MINUTES=5 SEED=1)
+	$(GO) build -trimpath -o $(BIN)/soak ./demo/soak/run
+	$(BIN)/soak -minutes $(MINUTES) -seed $(SEED) -binary $(BIN)/stepkeeper -report soak.json
+
 .PHONY: bench
 bench: build ## Measure; prints the figures and writes bench.json
 	$(GO) run ./bench --out bench.json --binary $(BIN)/stepkeeper
@@ -77,7 +85,7 @@ fmt: ## Format the code
 
 .PHONY: clean
 clean: ## Remove what the targets above have made
-	rm -rf $(BIN) bench.json mutants.json simulate-report.json demo-report.json coverage.out
+	rm -rf $(BIN) bench.json mutants.json simulate-report.json demo-report.json soak.json coverage.out
 
 # The app on AWS. ARGS goes to the CDK: make deploy ARGS="-c stack=Shop -c email=ops@example.com";
 # infra/app/main.go lists what there is. Paths in it are from the folder infra.

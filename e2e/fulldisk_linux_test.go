@@ -9,14 +9,13 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
+	limited "github.com/stepkeeper/stepkeeper/demo/process"
 )
 
 // limitFiles bounds the size of the files that the process can write.
 func (p *process) limitFiles(bytes uint64) {
 	p.t.Helper()
-	limit := unix.Rlimit{Cur: bytes, Max: unix.RLIM_INFINITY}
-	if err := unix.Prlimit(p.cmd.Process.Pid, unix.RLIMIT_FSIZE, &limit, nil); err != nil {
+	if err := limited.LimitFiles(p.cmd.Process.Pid, bytes); err != nil {
 		p.t.Skipf("SKIPPED: the limit of another process cannot be set here: %v", err)
 	}
 }
@@ -81,7 +80,7 @@ func TestFullDisk(t *testing.T) {
 	}
 	t.Logf("%d orders acknowledged, %d refused for the full disk", len(ids), refused)
 
-	p.limitFiles(unix.RLIM_INFINITY)
+	p.limitFiles(limited.NoLimit)
 	began := time.Now()
 	eventually(t, "orders are taken again", func() bool {
 		code := submit("after").StatusCode

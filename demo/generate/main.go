@@ -5,6 +5,8 @@ import (
 	"flag"
 	"fmt"
 	"os"
+
+	"github.com/stepkeeper/stepkeeper/demo/shop"
 )
 
 func main() {
@@ -16,7 +18,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "generate: at least 200 lines are needed to hold every kind of broken line")
 		os.Exit(2)
 	}
-	if err := os.WriteFile(*out, File(*seed, *lines), 0o644); err != nil {
+	if err := os.WriteFile(*out, shop.File(*seed, *lines), 0o644); err != nil {
 		fmt.Fprintln(os.Stderr, "generate:", err)
 		os.Exit(1)
 	}

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/demo/operator"
+	"github.com/stepkeeper/stepkeeper/demo/process"
 	"github.com/stepkeeper/stepkeeper/demo/services"
 )
 
@@ -25,9 +27,9 @@ const pageSize = 1000
 type director struct {
 	o        Options
 	fleet    *services.Fleet
-	stack    *stack
+	stack    *process.Process
 	book     *book
-	operator *operator
+	operator *operator.Operator
 	screen   screen
 	rng      *rand.Rand
 	began    time.Time
@@ -45,7 +47,7 @@ func (d *director) direct(ctx context.Context) error {
 	d.cast()
 	limited, cancel := context.WithTimeout(ctx, d.o.Limit)
 	defer cancel()
-	up, err := d.stack.start(limited)
+	up, err := d.stack.Start(limited)
 	if err != nil {
 		return err
 	}
@@ -87,7 +89,7 @@ func (d *director) watch(ctx context.Context) error {
 		took := time.Since(asked)
 		p := d.book.progress()
 		d.screen.update(p)
-		over := p.answered == p.lines && p.open == 0 && p.stopped == d.operator.helpless(d.book.stopped())
+		over := p.answered == p.lines && p.open == 0 && p.stopped == d.operator.Helpless(d.book.stopped())
 		if !d.outage && d.o.Outage > 0 && p.ends() >= d.outageAt && !over {
 			d.outage = true
 			outages.Go(func() { d.strike(ctx) })
@@ -127,7 +129,7 @@ func (d *director) look(ctx context.Context) error {
 	d.clock()
 	var list []client.Summary
 	var err error
-	for s, failed := range d.stack.client().List(ctx, client.Query{PageSize: pageSize}) {
+	for s, failed := range d.stack.Client().List(ctx, client.Query{PageSize: pageSize}) {
 		if err = failed; err == nil {
 			list = append(list, s)
 		}
@@ -141,8 +143,8 @@ func (d *director) look(ctx context.Context) error {
 		return ctx.Err()
 	}
 	select {
-	case <-d.stack.running():
-		return fmt.Errorf("%w: it ended by itself; it said:\n%s", ErrStack, d.stack.lastWords())
+	case <-d.stack.Running():
+		return fmt.Errorf("%w: it ended by itself; it said:\n%s", ErrStack, d.stack.LastWords())
 	default:
 	}
 	d.screen.event("no list of orders: %v", err)
@@ -173,12 +175,12 @@ func (d *director) strike(ctx context.Context) {
 // powerCut kills Stepkeeper and starts it again on the same data.
 func (d *director) powerCut(ctx context.Context) error {
 	p := d.book.progress()
-	if err := d.stack.kill(); err != nil {
+	if err := d.stack.Kill(); err != nil {
 		return err
 	}
 	d.fleet.Mark()
 	d.screen.event("kill -9 with %d orders in flight", p.open)
-	up, err := d.stack.start(ctx)
+	up, err := d.stack.Start(ctx)
 	if err != nil {
 		return err
 	}
@@ -192,11 +194,11 @@ func (d *director) powerCut(ctx context.Context) error {
 // order is still stopped at the next look.
 func (d *director) attend(ctx context.Context) error {
 	for _, id := range d.book.stopped() {
-		before := d.operator.resubmits[id]
-		if err := d.operator.attend(ctx, id); err != nil && ctx.Err() == nil {
+		before := d.operator.Resubmits[id]
+		if err := d.operator.Attend(ctx, id); err != nil && ctx.Err() == nil {
 			d.screen.event("operator, order %s: %v", id, err)
 		}
-		if d.operator.resubmits[id] > before {
+		if d.operator.Resubmits[id] > before {
 			d.screen.event("operator: order %s was in doubt, looked up and resubmitted", id)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/demo/process"
 )
 
 // pauseAfterBreak is how long the feeder waits before it sends again.
@@ -15,7 +16,7 @@ const pauseAfterBreak = 50 * time.Millisecond
 // feeder submits the lines at an even pace until each is answered. When the stream breaks it
 // sends again what was not answered: that is harmless, and the only way to know.
 type feeder struct {
-	stack  *stack
+	stack  *process.Process
 	book   *book
 	perSec int
 	began  time.Time
@@ -40,7 +41,7 @@ func (f *feeder) run(ctx context.Context) {
 func (f *feeder) stream(ctx context.Context, places []int) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	api, exited := f.stack.client(), f.stack.running()
+	api, exited := f.stack.Client(), f.stack.Running()
 	go func() {
 		select {
 		case <-exited:

@@ -2,14 +2,11 @@ package runner
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
-	"math"
-	"math/big"
 	"os"
-	"strings"
 
 	"github.com/stepkeeper/stepkeeper/demo"
+	"github.com/stepkeeper/stepkeeper/demo/shop"
 	"github.com/stepkeeper/stepkeeper/shared/audit"
 )
 
@@ -45,67 +42,8 @@ func parseLines(text []byte) []line {
 			continue
 		}
 		l := line{number: number, text: part}
-		l.id, l.expect = expectation(part)
+		l.id, l.expect = shop.Expectation(part)
 		lines = append(lines, l)
 	}
 	return lines
-}
-
-// expectation reads from an order what the services should be asked for. What is not a shop's
-// order gives zeros: it will not be processed, and if it is, the audit says so.
-func expectation(text []byte) (string, audit.Order) {
-	var head struct {
-		OrderID string          `json:"orderId"`
-		Order   json.RawMessage `json:"order"`
-	}
-	if json.Unmarshal(text, &head) != nil {
-		return "", audit.Order{}
-	}
-	var order struct {
-		Currency string `json:"currency"`
-		Items    []struct {
-			Quantity  json.Number `json:"quantity"`
-			UnitPrice json.Number `json:"unitPrice"`
-			Physical  bool        `json:"physical"`
-		} `json:"items"`
-	}
-	expect := audit.Order{ID: head.OrderID}
-	if json.Unmarshal(head.Order, &order) != nil {
-		return head.OrderID, expect
-	}
-	expect.Currency = order.Currency
-	units, amount := new(big.Rat), new(big.Rat)
-	for _, i := range order.Items {
-		quantity := exact(i.Quantity)
-		units.Add(units, quantity)
-		amount.Add(amount, quantity.Mul(quantity, exact(i.UnitPrice)))
-		expect.Physical = expect.Physical || i.Physical
-	}
-	expect.Units, expect.Amount = whole(units), whole(amount)
-	return head.OrderID, expect
-}
-
-// exact reads a number of an order, prices with decimals too. What is no number, or beyond all
-// reason, is 0.
-func exact(n json.Number) *big.Rat {
-	f, err := n.Float64()
-	if err != nil || math.Abs(f) > 1e15 {
-		return new(big.Rat)
-	}
-	if strings.ContainsAny(n.String(), "eE") { // exact, it could have a million digits
-		return new(big.Rat).SetFloat64(f)
-	}
-	r, ok := new(big.Rat).SetString(n.String())
-	if !ok {
-		return new(big.Rat)
-	}
-	return r
-}
-
-// whole is the number if it is whole and small enough, else 0: no service takes such an amount.
-func whole(r *big.Rat) int64 {
-	if r.IsInt() && r.Num().IsInt64() {
-		return r.Num().Int64()
-	}
-	return 0
 }

@@ -71,7 +71,7 @@ func (d *director) report() Report {
 		r.Services[name] = c
 		r.Retries += c.Repeats
 	}
-	for _, n := range d.operator.resubmits {
+	for _, n := range d.operator.Resubmits {
 		if n > 0 {
 			r.ResolvedByOperator++
 		}
@@ -88,7 +88,7 @@ const auditPatience = 15 * time.Second
 
 // audit stops everything that could still change a ledger, and has the ledgers read.
 func (r *Report) audit(ctx context.Context, d *director) error {
-	if err := d.stack.stop(); err != nil {
+	if err := d.stack.Stop(); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, auditPatience)

@@ -10,6 +10,9 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/demo/agents"
+	"github.com/stepkeeper/stepkeeper/demo/operator"
+	"github.com/stepkeeper/stepkeeper/demo/process"
 	"github.com/stepkeeper/stepkeeper/demo/services"
 )
 
@@ -18,7 +21,7 @@ var (
 	// The report says which.
 	ErrNotProven = errors.New("the demo did not prove its point")
 	// ErrStack: the process under test did not start, or ended without being killed.
-	ErrStack = errors.New("stepkeeper dev")
+	ErrStack = process.ErrProcess
 )
 
 // Options of a demo. Only Binary and Workflows must be set.
@@ -107,20 +110,20 @@ func run(ctx context.Context, o Options, dir string, lines []line) (report Repor
 		return report, fmt.Errorf("start the remote services (is %s left from another run?): %w", dir, err)
 	}
 	defer func() { err = errors.Join(err, fleet.Close()) }()
-	agents := filepath.Join(dir, "agents.yaml")
-	if err := os.WriteFile(agents, agentsFile(fleet), 0o600); err != nil {
+	file := filepath.Join(dir, "agents.yaml")
+	if err := os.WriteFile(file, agents.File(fleet.URL, nil), 0o600); err != nil {
 		return report, err
 	}
-	st := &stack{binary: o.Binary, args: []string{
+	st := &process.Process{Name: "stepkeeper dev", Binary: o.Binary, Args: []string{
 		"dev", "--data", filepath.Join(dir, "data"), "--listen", "127.0.0.1:0",
-		"--workflows", o.Workflows, "--agents", agents,
-	}, log: filepath.Join(dir, "stepkeeper.log")}
-	defer func() { err = errors.Join(err, st.stop()) }()
+		"--workflows", o.Workflows, "--agents", file,
+	}, Log: filepath.Join(dir, "stepkeeper.log")}
+	defer func() { err = errors.Join(err, st.Stop()) }()
 
 	d := &director{
 		o: o, fleet: fleet, stack: st, book: newBook(lines), began: began,
 		rng:      rand.New(rand.NewPCG(o.Seed, 0x6b696c6c)),
-		operator: &operator{fleet: fleet, stack: st, resubmits: map[string]int{}},
+		operator: operator.New(fleet, st.Client),
 		screen:   newScreen(o.Out, o.Terminal, len(lines)),
 	}
 	err = d.direct(ctx)

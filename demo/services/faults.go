@@ -18,6 +18,7 @@ type Rates struct {
 	Hang    float64 // no answer for HangFor; half of them after the effect
 	Cut     float64 // the effect, then the connection is cut
 	Late    float64 // fenced services only: no answer, and the effect lands after HangFor
+	Lie     float64 // answers as if it were done, without effect: what no audit may overlook
 
 	SlowFor time.Duration
 	HangFor time.Duration // longer than the timeout of a step
@@ -54,6 +55,7 @@ const (
 	hang
 	cut
 	late
+	lie
 )
 
 // fault is the fate of one call.
@@ -78,7 +80,7 @@ func (r Rates) fate(seed uint64, service, operation, key string, call int) fault
 	for _, c := range []struct {
 		share float64
 		kind  kind
-	}{{r.Before, before}, {r.After, after}, {r.TooMany, tooMany}, {r.Hang, hang}, {r.Cut, cut}, {r.Late, late}} {
+	}{{r.Before, before}, {r.After, after}, {r.TooMany, tooMany}, {r.Hang, hang}, {r.Cut, cut}, {r.Late, late}, {r.Lie, lie}} {
 		if u < c.share {
 			f.kind = c.kind
 			return f

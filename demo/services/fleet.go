@@ -105,6 +105,16 @@ func (f *Fleet) EndOutage(name string) {
 	s.down.Store(false)
 }
 
+// Calm ends all misbehaviour: from now on calls take a few milliseconds, and none is spoilt.
+func (f *Fleet) Calm() {
+	for _, s := range f.servers {
+		s.calm.Store(true)
+	}
+}
+
+// Busy is how many calls of a service are under way.
+func (f *Fleet) Busy(name string) int64 { return f.servers[name].busy.Load() }
+
 // Recovery is the time from the end of a service's outage to its first effect after it; false
 // while there was none.
 func (f *Fleet) Recovery(name string) (time.Duration, bool) {

@@ -26,6 +26,8 @@ type server struct {
 	clock  func() time.Time
 	ctx    context.Context // of the fleet: an effect does not stop because its caller has gone
 
+	calm       atomic.Bool
+	busy       atomic.Int64
 	down       atomic.Bool
 	upSince    atomic.Int64 // Unix nanoseconds of the end of the outage; 0: none yet
 	firstAfter atomic.Int64 // Unix nanoseconds of the first effect after it
@@ -33,6 +35,8 @@ type server struct {
 }
 
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.busy.Add(1)
+	defer s.busy.Add(-1)
 	operation := strings.TrimPrefix(r.URL.Path, "/")
 	if operation == "" || operation != s.do && operation != s.undo {
 		answerError(w, &refusal{http.StatusNotFound, "no-operation", "this service has no such operation"})
@@ -57,7 +61,7 @@ func (s *server) call(w http.ResponseWriter, r *http.Request, operation string) 
 		return
 	}
 	s.arrival()
-	f := s.rates.fate(s.seed, s.name, operation, key, s.tally.call(operation, key))
+	f := s.fate(operation, key, s.tally.call(operation, key))
 	s.pause(r.Context(), f.latency)
 	if s.down.Load() {
 		s.tally.add(func(c *Counts) { c.Outage++ })
@@ -66,6 +70,15 @@ func (s *server) call(w http.ResponseWriter, r *http.Request, operation string) 
 	}
 	s.tally.fault(f)
 	s.carryOut(w, r, operation, key, input, f)
+}
+
+// fate is what happens to the call of that number.
+func (s *server) fate(operation, key string, call int) fault {
+	rates := s.rates
+	if s.calm.Load() {
+		rates = Rates{Lie: rates.Lie}
+	}
+	return rates.fate(s.seed, s.name, operation, key, call)
 }
 
 func (s *server) carryOut(w http.ResponseWriter, r *http.Request, operation, key string, input []byte, f fault) {
@@ -83,6 +96,9 @@ func (s *server) carryOut(w http.ResponseWriter, r *http.Request, operation, key
 	case f.kind == hang && f.coin:
 		s.pause(r.Context(), s.rates.HangFor)
 		panic(http.ErrAbortHandler)
+	case f.kind == lie:
+		answer(w, http.StatusOK, "{}")
+		return
 	case f.kind == late:
 		s.pause(s.ctx, s.rates.HangFor) // on purpose not the caller's context: it has long gone
 	}
@@ -131,7 +147,7 @@ func (s *server) fail(w http.ResponseWriter, err error) {
 func (s *server) check(w http.ResponseWriter, r *http.Request, operation string) {
 	key := r.URL.Query().Get("key")
 	s.tally.add(func(c *Counts) { c.Checks++ })
-	f := s.rates.fate(s.seed, s.name, "check "+operation, key, s.tally.next("check "+operation+" "+key))
+	f := s.fate("check "+operation, key, s.tally.next("check "+operation+" "+key))
 	s.pause(r.Context(), f.latency)
 	if s.down.Load() {
 		s.tally.add(func(c *Counts) { c.Outage++ })

@@ -27,6 +27,7 @@ type settings struct {
 	ledgerFolder       string
 	queues             port.Queues
 	log                *slog.Logger
+	clock              port.Clock
 	stats              func(worker.Stats)
 }
 
@@ -62,6 +63,9 @@ func WithQueues(q port.Queues) Option { return func(s *settings) { s.queues = q 
 
 // WithLog sets the logger; default slog.Default, on Lambda JSON with the invocation's ID. IDs are logged, never bodies.
 func WithLog(l *slog.Logger) Option { return func(s *settings) { s.log = l } }
+
+// WithClock sets the clock that stopBy is compared with; default the machine's: for tests, not on Lambda.
+func WithClock(c port.Clock) Option { return func(s *settings) { s.clock = c } }
 
 // WithStats calls f with the final counts when Serve ends, which it does not on Lambda.
 func WithStats(f func(worker.Stats)) Option { return func(s *settings) { s.stats = f } }

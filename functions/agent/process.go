@@ -83,6 +83,10 @@ func (s *settings) connect(ctx context.Context, name string, operations Operatio
 		queues = sqs.New(sdk, sqs.Config{URLs: told.Queues, Prefix: told.Prefix, LookUp: told.Queues == nil})
 	}
 	requests, errRequests := queues.Queue(port.Requests(name))
+	clock := s.clock
+	if clock == nil {
+		clock = port.ClockFunc(time.Now)
+	}
 	replies, errReplies := queues.Queue(port.Replies)
 	quarantine, errQuarantine := queues.Queue(port.Quarantine)
 	if err := errors.Join(errRequests, errReplies, errQuarantine); errors.Is(err, port.ErrNotFound) {
@@ -93,7 +97,7 @@ func (s *settings) connect(ctx context.Context, name string, operations Operatio
 	}
 	w, err := worker.New(worker.Config{
 		Agent: name, Operations: operations, Replies: replies, Quarantine: quarantine, Ledger: s.ledger,
-		Clock: port.ClockFunc(time.Now), Log: s.log, Retry: s.retry, Breaker: s.breaker,
+		Clock: clock, Log: s.log, Retry: s.retry, Breaker: s.breaker,
 	})
 	return requests, w, err
 }

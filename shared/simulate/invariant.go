@@ -8,7 +8,7 @@ import (
 
 // Invariant is something that must be true after every step.
 type Invariant struct {
-	Name string // a number is that of docs/simulation.md, P… a rule of the protocol, anything else is named in words
+	Name string // a number is that of docs/reliability.md, P… a rule of the protocol, anything else is named in words
 	Text string
 }
 

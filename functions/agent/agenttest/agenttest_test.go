@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -20,6 +21,7 @@ type shop struct {
 	noFence, undoesNothing, undoTwice        bool // undo
 	failsOnNothing, undoIsNoop               bool
 	ignoresTime, remembersRefusals, liesNone bool
+	remembers                                int // keys; 0: all of them
 
 	mu       sync.Mutex
 	refusing bool
@@ -27,12 +29,13 @@ type shop struct {
 	undone   map[string]int
 	refused  map[string]bool
 	counter  int
+	latest   []string // keys, as they came
 }
 
 func (s *shop) effects(key string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.done[key] - s.undone[key]
+	return s.done[key] + s.done[key+" "] - s.undone[key]
 }
 
 func (s *shop) refuse(yes bool) {
@@ -47,6 +50,7 @@ func (s *shop) buy(ctx context.Context, c worker.Call) (any, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.forget(c.Key)
 	_, closed := s.undone[c.Key]
 	switch {
 	case s.refusing || s.refused[c.Key]:
@@ -71,6 +75,14 @@ func (s *shop) buy(ctx context.Context, c worker.Call) (any, error) {
 		out["ticket"] = s.counter
 	}
 	return out, nil
+}
+
+// forget lets go of the keys that came before the last ones that it remembers.
+func (s *shop) forget(key string) {
+	if s.remembers > 0 && slices.Contains(s.latest, key) && !slices.Contains(s.latest[max(0, len(s.latest)-s.remembers):], key) {
+		s.done[key+" "], s.done[key] = s.done[key], 0
+	}
+	s.latest = append(s.latest, key)
 }
 
 func (s *shop) giveBack(_ context.Context, c worker.Call) (any, error) {
@@ -115,6 +127,7 @@ func TestEachGradeIsFound(t *testing.T) {
 		"undo undoes nothing":           {&shop{undoesNothing: true}, agenttest.Plain, "there are -1 effects, not 0"},
 		"undo counts each time":         {&shop{undoTwice: true}, agenttest.Plain, "duplicate undo (P2)"},
 		"refusals are remembered":       {&shop{remembersRefusals: true}, agenttest.Plain, "a refusal is not remembered (P18)"},
+		"keys are forgotten":            {&shop{remembers: 20}, agenttest.Plain, "key after many others (P18)"},
 		"undo does nothing at all":      {&shop{undoIsNoop: true}, "", "an undo (P24)"},
 		"says NoEffect of an effect":    {&shop{liesNone: true}, "", "says NoEffect"},
 	} {

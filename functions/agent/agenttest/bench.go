@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strings"
 	"sync"
-	"testing"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
@@ -17,36 +16,82 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// bench is one trial: a worker with the operations, and a key of its own.
-type bench struct {
-	t      testing.TB
-	probe  Probe
-	grade  core.Grade // that the requests carry
-	key    string
-	order  string
-	worker *worker.Worker
-	wrong  string // what was found first
-
-	mu      sync.Mutex
-	calls   int
-	replies []*message.Reply
-	hide    bool // the service's answers are lost on their way to the agent
-	lose    bool // the agent's replies are not taken
-	stall   bool // the agent is so slow that its time is over before it calls
-	alone   bool // one call at a time: the probe can be asked around it
+// subject is the agent that is tried.
+type subject interface {
+	// handle has it handle requests, all at the same time as far as it can, and answers the replies when
+	// it is done with all of them.
+	handle(b *bench, requests []*message.Request) ([]*message.Reply, error)
 }
 
-const agentName = "agent-under-test"
+// bench is one trial: an agent, and a key of its own.
+type bench struct {
+	ctx     context.Context
+	probe   Probe
+	agent   string
+	grade   core.Grade // that the requests carry
+	key     string
+	order   string
+	subject subject
+	wrong   string // what was found first
+	broken  error  // it could not be tried
 
-func newBench(t testing.TB, ops worker.Operations, probe Probe, grade core.Grade) (*bench, error) {
+	mu        sync.Mutex
+	calls     int
+	replies   []*message.Reply
+	hide      bool // the service's answers are lost on their way to the agent
+	lose      bool // the agent's replies are not taken
+	stall     bool // the agent is so slow that its time is over before it calls
+	unwatched bool // the probe is not asked around calls
+	alone     bool // one call at a time: the probe can be asked around it
+}
+
+func newBench(ctx context.Context, agent string, sub subject, probe Probe, grade core.Grade) *bench {
 	order := "agenttest-" + strings.ToLower(rand.Text())
-	b := &bench{t: t, probe: probe, grade: grade, order: order, key: core.Key(order, 0, "step"), alone: true}
-	var err error
-	b.worker, err = worker.New(worker.Config{
-		Agent: agentName, Operations: b.around(ops), Replies: outbox{b: b}, Quarantine: outbox{b: b},
+	return &bench{ctx: ctx, probe: probe, agent: agent, grade: grade, order: order, key: core.Key(order, 0, "step"), subject: sub, alone: true}
+}
+
+// insideName is the agent's name where its operations are in this process.
+const insideName = "agent-under-test"
+
+// inside is an agent in this process: its operations, run by the product's own worker.
+type inside struct {
+	operations worker.Operations
+	workers    map[*bench]*worker.Worker
+}
+
+// worker is that of the trial: each has a ledger of its own.
+func (i *inside) worker(b *bench) (*worker.Worker, error) {
+	if w := i.workers[b]; w != nil {
+		return w, nil
+	}
+	w, err := worker.New(worker.Config{
+		Agent: insideName, Operations: b.around(i.operations), Replies: outbox{b: b}, Quarantine: outbox{b: b},
 		Ledger: memory.NewLedger(), Clock: port.ClockFunc(time.Now), Retry: worker.Retry{Tries: 1}, Breaker: worker.Breaker{Off: true},
 	})
-	return b, err
+	i.workers = map[*bench]*worker.Worker{b: w} // those of earlier trials are not needed again
+	return w, err
+}
+
+func (i *inside) handle(b *bench, requests []*message.Request) ([]*message.Reply, error) {
+	w, err := i.worker(b)
+	if err != nil {
+		return nil, err
+	}
+	deliveries := make([]port.Delivery, len(requests))
+	for n, r := range requests {
+		body, err := r.Encode()
+		if err != nil {
+			return nil, err
+		}
+		deliveries[n] = port.Delivery{Message: port.Message{Body: body}, ID: fmt.Sprint("m", n), Receipt: fmt.Sprint("r", n), Received: 1}
+	}
+	b.mu.Lock()
+	b.replies, b.alone = nil, len(requests) == 1
+	b.mu.Unlock()
+	w.Batch(b.ctx, deliveries)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.replies, nil
 }
 
 // around puts the trial's faults between the worker and the operations.
@@ -65,7 +110,7 @@ var errLost = errors.New("agenttest: the service's answer was lost")
 func (b *bench) call(ctx context.Context, run worker.Func, c worker.Call) (any, error) {
 	b.mu.Lock()
 	b.calls++
-	hide, stall, alone := b.hide, b.stall, b.alone
+	hide, stall, alone := b.hide, b.stall, b.alone && !b.unwatched
 	b.mu.Unlock()
 	if stall {
 		<-ctx.Done()
@@ -96,7 +141,7 @@ func (b *bench) fail(format string, args ...any) {
 func (b *bench) request(op core.Operation, attempt int) *message.Request {
 	now := core.TimeOf(time.Now())
 	r := &message.Request{Schema: message.Schema, SendRequest: core.SendRequest{
-		Agent: agentName, OrderID: b.order, Step: "step", Attempt: attempt, Operation: op, Name: b.probe.Do, Grade: b.grade, Key: b.key,
+		Agent: b.agent, OrderID: b.order, Step: "step", Attempt: attempt, Operation: op, Name: b.probe.Do, Grade: b.grade, Key: b.key,
 		Timeout: core.DurationOf(b.probe.Timeout), ClaimedAt: now, Input: b.probe.Input,
 	}}
 	if op == core.UndoOp {
@@ -107,23 +152,16 @@ func (b *bench) request(op core.Operation, attempt int) *message.Request {
 	return r
 }
 
-// send lets the worker handle requests, all at the same time, and answers the replies.
+// send has the agent handle requests and answers the replies. Where it cannot be tried, nothing more is.
 func (b *bench) send(requests ...*message.Request) []*message.Reply {
-	deliveries := make([]port.Delivery, len(requests))
-	for i, r := range requests {
-		body, err := r.Encode()
-		if err != nil {
-			b.t.Fatalf("agenttest: %v", err)
-		}
-		deliveries[i] = port.Delivery{Message: port.Message{Body: body}, ID: fmt.Sprint("m", i), Receipt: fmt.Sprint("r", i), Received: 1}
+	if b.broken != nil {
+		return nil
 	}
-	b.mu.Lock()
-	b.replies, b.alone = nil, len(requests) == 1
-	b.mu.Unlock()
-	b.worker.Batch(b.t.Context(), deliveries)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.replies
+	replies, err := b.subject.handle(b, requests)
+	if b.broken = err; err != nil || b.lose {
+		return nil
+	}
+	return replies
 }
 
 // do and undo send one request; the answer is its reply, nil for silence.
@@ -157,6 +195,16 @@ func (b *bench) done(r *message.Reply, what string) {
 		b.fail("%s was not answered", what)
 	case r.Outcome != core.OutcomeDone:
 		b.fail("%s was answered %s: %s: %s", what, r.Outcome, r.Error.Code, r.Error.Message)
+	}
+}
+
+// between has the agent do the same for other keys.
+func (b *bench) between() {
+	for n := range b.probe.Between {
+		r := b.request(core.Do, 1)
+		r.OrderID = fmt.Sprintf("%s-%d", b.order, n)
+		r.Key = core.Key(r.OrderID, 0, "step")
+		b.done(first(b.send(r)), "a do of another key")
 	}
 }
 

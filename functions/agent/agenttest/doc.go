@@ -13,9 +13,20 @@
 // services, against what happens in production: duplicates, one after the other and at the same
 // time; answers that are lost between service and agent, and between agent and Scheduler; further
 // attempts; requests that come too late; an undo that comes before its do, and a do that comes
-// after its undo. Every trial has a key of its own, which the service cannot have seen before.
+// after its undo; calls that take longer than their time; keys and fences that come again after many
+// others. Every trial has a key of its own, which the service cannot have seen before.
 //
-// What a trial cannot see is told by nobody: how long the service remembers keys, and how long a
+// An agent that is a process of its own, in whatever language, is tried through the queues that it takes
+// its requests from:
+//
+//	o, err := agenttest.Attach(t.Context(), "payment")
+//	defer o.Close()
+//	// start the agent with o.URL() as its endpoint
+//	o.Earns(t, probe, agenttest.Idempotent)
+//
+// `stepkeeper agent test` does that without a line of Go. See docs/testing-agents.md.
+//
+// What a trial cannot see is told by nobody: how long the service remembers keys (only how many), and how long a
 // call can be under way before it lands. Those remain for the author to declare (keyRetention, the
 // step's timeout).
 package agenttest

@@ -1,7 +1,9 @@
 package agenttest
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -33,6 +35,13 @@ type Probe struct {
 	// Refuse makes the service refuse what is asked, without any effect, until it is called with
 	// false. nil: it is not tried whether a refusal is remembered.
 	Refuse func(refuse bool)
+	// Delay makes the service take that long for a call before it has its effect, until it is called with
+	// 0. nil: it is not tried whether calls land when their time is over. Effects is then called while
+	// a call is under way.
+	Delay func(d time.Duration)
+	// Between is how many other keys the service is asked for before a key comes again; 0: 50. A service
+	// that remembers fewer is found.
+	Between int
 	// Timeout of one call; 0: 5 s.
 	Timeout time.Duration
 	// Together is how many calls are made at the same time; 0: 8.
@@ -59,7 +68,11 @@ type Report struct {
 // not. It answers what was found.
 func Earns(t testing.TB, ops worker.Operations, probe Probe, want core.Grade) Report {
 	t.Helper()
-	r := Find(t, ops, probe)
+	return judge(t, Find(t, ops, probe), probe, want)
+}
+
+func judge(t testing.TB, r Report, probe Probe, want core.Grade) Report {
+	t.Helper()
 	switch {
 	case rank(want) == 0:
 		t.Errorf("there is no grade %q; it is fenced, idempotent or plain", want)
@@ -74,29 +87,51 @@ func Earns(t testing.TB, ops worker.Operations, probe Probe, want core.Grade) Re
 // Find tries everything and answers the grade; what is wrong with the probe itself ends the test.
 func Find(t testing.TB, ops worker.Operations, probe Probe) Report {
 	t.Helper()
-	if probe.Do == "" || probe.Effects == nil {
-		t.Fatal("agenttest: the probe needs Do and Effects")
+	r, err := find(t.Context(), insideName, &inside{operations: ops}, probe)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if probe.UndoInput == nil {
-		probe.UndoInput = probe.Input
+	return r
+}
+
+// ErrProbe: the probe lacks what it cannot do without.
+var ErrProbe = errors.New("agenttest: the probe needs Do and Effects")
+
+func (p Probe) complete() (Probe, error) {
+	if p.Do == "" || p.Effects == nil {
+		return p, ErrProbe
 	}
-	if probe.Timeout <= 0 {
-		probe.Timeout = 5 * time.Second
+	if p.UndoInput == nil {
+		p.UndoInput = p.Input
 	}
-	if probe.Together <= 0 {
-		probe.Together = 8
+	if p.Timeout <= 0 {
+		p.Timeout = 5 * time.Second
 	}
-	var r Report
+	if p.Together <= 0 {
+		p.Together = 8
+	}
+	if p.Between <= 0 {
+		p.Between = 50
+	}
+	return p, nil
+}
+
+// find makes all the trials that can be made of this agent.
+func find(ctx context.Context, name string, sub subject, probe Probe) (r Report, err error) {
+	if probe, err = probe.complete(); err != nil {
+		return r, err
+	}
+	_, here := sub.(*inside)
 	for i := range trials {
 		tr := &trials[i]
-		if tr.needsUndo && probe.Undo == "" || tr.needsRefusal && probe.Refuse == nil {
+		if tr.needsUndo && probe.Undo == "" || tr.needsRefusal && probe.Refuse == nil || tr.needsDelay && probe.Delay == nil || tr.inside && !here {
 			continue
 		}
-		b, err := newBench(t, ops, probe, tr.with)
-		if err != nil {
-			t.Fatalf("agenttest: %v", err)
-		}
+		b := newBench(ctx, name, sub, probe, tr.with)
 		tr.run(b)
+		if b.broken != nil {
+			return r, fmt.Errorf("agenttest: %s: %w", tr.name, b.broken)
+		}
 		r.Trials = append(r.Trials, Trial{Name: tr.name, Rule: tr.rule, For: tr.grades, Wrong: b.wrong})
 	}
 	if probe.Undo == "" {
@@ -108,7 +143,7 @@ func Find(t testing.TB, ops worker.Operations, probe Probe) Report {
 			break
 		}
 	}
-	return r
+	return r, nil
 }
 
 func title(p Probe) string {

@@ -2,6 +2,7 @@ package agenttest
 
 import (
 	"bytes"
+	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
@@ -15,6 +16,8 @@ type trial struct {
 	with         core.Grade   // that the requests carry; plain ones go by the ledger
 	needsUndo    bool
 	needsRefusal bool
+	needsDelay   bool
+	inside       bool // something is put between the worker and the operations: not where the agent is another process
 	run          func(b *bench)
 }
 
@@ -43,7 +46,7 @@ var trials = []trial{
 		b.done(b.do(1), "the do, asked for again,")
 		b.effects(1, "after duplicates of a do")
 	}},
-	{name: "by the ledger: answer lost", rule: "P31", grades: []core.Grade{Plain}, with: Plain, run: func(b *bench) {
+	{name: "by the ledger: answer lost", rule: "P31", grades: []core.Grade{Plain}, with: Plain, inside: true, run: func(b *bench) {
 		b.hide = true
 		b.do(1)
 		b.hide = false
@@ -94,14 +97,14 @@ var trials = []trial{
 		b.done(b.do(1), "the do, whose reply was lost and which came again,")
 		b.effects(1, "after a do that was handled twice, because its reply was lost,")
 	}},
-	{name: "answer lost", rule: "P7", grades: byKey, with: Idempotent, run: func(b *bench) {
+	{name: "answer lost", rule: "P7", grades: byKey, with: Idempotent, inside: true, run: func(b *bench) {
 		b.hide = true
 		b.do(1)
 		b.hide = false
 		b.done(b.do(2), "the do, after an attempt whose answer was lost,")
 		b.effects(1, "after two attempts, the answer of the first lost,")
 	}},
-	{name: "undo after an answer was lost", rule: "P24", grades: byKey, with: Idempotent, needsUndo: true, run: func(b *bench) {
+	{name: "undo after an answer was lost", rule: "P24", grades: byKey, with: Idempotent, needsUndo: true, inside: true, run: func(b *bench) {
 		b.hide = true
 		b.do(1)
 		b.hide = false
@@ -119,7 +122,7 @@ var trials = []trial{
 		b.done(b.undo(3), "another attempt of it")
 		b.effects(0, "after a do and three undos")
 	}},
-	{name: "answer of an undo lost", rule: "P7", grades: byKey, with: Idempotent, needsUndo: true, run: func(b *bench) {
+	{name: "answer of an undo lost", rule: "P7", grades: byKey, with: Idempotent, needsUndo: true, inside: true, run: func(b *bench) {
 		b.done(b.do(1), "the do")
 		b.hide = true
 		b.undo(2)
@@ -145,16 +148,29 @@ var trials = []trial{
 		b.effects(1, "after a refusal and another attempt")
 	}},
 
-	{name: "time over before the call", rule: "P25", grades: inTime, with: Idempotent, run: func(b *bench) {
+	{name: "time over before the call", rule: "P25", grades: inTime, with: Idempotent, inside: true, run: func(b *bench) {
 		b.stall, b.probe.Timeout = true, b.probe.Timeout/50
 		b.do(1)
 		b.effects(0, "after a do whose context had ended before it was called")
+	}},
+	{name: "call past stopBy", rule: "P25", grades: inTime, with: Idempotent, needsDelay: true, run: (*bench).pastStopBy},
+	{name: "key after many others", rule: "P18", grades: byKey, with: Idempotent, run: func(b *bench) {
+		b.done(b.do(1), "the do")
+		b.between()
+		b.done(b.do(2), "the do, asked for again after others,")
+		b.effects(1, "after a do, others, and the do again,")
 	}},
 
 	{name: "do after undo", rule: "P20", grades: fenced, with: Fenced, needsUndo: true, run: func(b *bench) {
 		b.done(b.undo(2), "the undo of what was never done")
 		b.do(1)
 		b.effects(0, "after an undo and then its do, which came late,")
+	}},
+	{name: "fence after many others", rule: "P20", grades: fenced, with: Fenced, needsUndo: true, run: func(b *bench) {
+		b.done(b.undo(2), "the undo of what was never done")
+		b.between()
+		b.do(1)
+		b.effects(0, "after an undo, dos of other keys, and then its do,")
 	}},
 	{name: "late copy of what was undone", rule: "P20", grades: fenced, with: Fenced, needsUndo: true, run: func(b *bench) {
 		b.done(b.do(1), "the do")
@@ -183,5 +199,28 @@ var trials = []trial{
 func (b *bench) same(one, two *message.Reply) {
 	if one != nil && two != nil && !bytes.Equal(one.Output, two.Output) {
 		b.fail("it was answered %.80s, and asked for again with the same key %.80s", one.Output, two.Output)
+	}
+}
+
+// pastStopBy makes the service so slow that the call's time is over before it has its effect, which must
+// not land then: the undo may have been there already (P21).
+func (b *bench) pastStopBy() {
+	short := b.probe.Timeout / 10
+	b.probe.Delay(4 * short)
+	r := b.request(core.Do, 1)
+	r.Timeout, r.StopBy = core.DurationOf(short), r.ClaimedAt.Add(core.DurationOf(short))
+	r.CompleteBy = r.StopBy
+	b.mu.Lock()
+	b.unwatched = true
+	b.mu.Unlock()
+	over := make(chan struct{})
+	go func() { defer close(over); b.send(r) }()
+	time.Sleep(time.Until(r.StopBy.Std()))
+	then := b.probe.Effects(b.key)
+	<-over
+	time.Sleep(time.Until(r.StopBy.Std().Add(6 * short))) // whatever was still on its way has landed
+	b.probe.Delay(0)
+	if later := b.probe.Effects(b.key); later != then {
+		b.fail("at its stopBy there were %d effects of a slow call, and later %d", then, later)
 	}
 }

@@ -17,11 +17,11 @@ import (
 func newAgent(a *App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "agent",
-		Short: "Write agents of your own",
+		Short: "Write agents of your own, and test them",
 		Args:  cobra.ArbitraryArgs,
 		RunE:  group,
 	}
-	cmd.AddCommand(newAgentNew(a))
+	cmd.AddCommand(newAgentNew(a), newAgentTry(a))
 	return cmd
 }
 

@@ -15,7 +15,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
+	"github.com/stepkeeper/stepkeeper/demo/shifted"
 	"github.com/stepkeeper/stepkeeper/shared/embedded"
+	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
 // drainTime is how long `dev` may take to end after a signal.
@@ -33,6 +35,7 @@ type devOptions struct {
 	replyTo   []string
 	logLevel  string
 	logFormat string
+	clockFile string
 }
 
 // devReady is the ready line with --output json.
@@ -67,6 +70,8 @@ func newDev(a *App) *cobra.Command {
 	f.DurationVar(&o.sweep, "sweep-every", 500*time.Millisecond, "how often the Supervisor looks for overdue steps")
 	f.StringVar(&o.logLevel, "log-level", "warn", "debug, info, warn or error")
 	f.StringVar(&o.logFormat, "log-format", "text", "text or json")
+	f.StringVar(&o.clockFile, "clock-offset", "", "`file` that says by how much the clock is off, read again and again; for tests that step the clock")
+	_ = f.MarkHidden("clock-offset")
 	_ = cmd.MarkFlagDirname("data")
 	_ = cmd.MarkFlagDirname("workflows")
 	_ = cmd.MarkFlagFilename("agents", "yaml", "yml")
@@ -121,12 +126,16 @@ func runDev(ctx context.Context, o *devOptions) error {
 	if err := o.check(); err != nil {
 		return err
 	}
+	clock, err := o.clock()
+	if err != nil {
+		return err
+	}
 	ended := make(chan error, 1)
 	go func() {
 		ended <- o.run(ctx, embedded.Options{
 			Data: o.data, Listen: o.listen, Workflows: o.workflows, Agents: o.agents,
 			ReplyTo: o.replyTo, MaxOpen: o.maxOpen, SweepEvery: o.sweep,
-			Log: log, Version: ReadVersion().Version, Ready: o.ready,
+			Log: log, Clock: clock, Version: ReadVersion().Version, Ready: o.ready,
 		})
 	}()
 	select {
@@ -146,6 +155,18 @@ func runDev(ctx context.Context, o *devOptions) error {
 		do = "another program listens there, perhaps another `stepkeeper dev`; choose a port with --listen, 0 takes a free one"
 	}
 	return failure.Wrap(err, failure.General, do, "stepkeeper dev ended")
+}
+
+// clock is the machine's, nil, unless a test moves it.
+func (o *devOptions) clock() (port.Clock, error) {
+	if o.clockFile == "" {
+		return nil, nil
+	}
+	c, err := shifted.Open(o.clockFile)
+	if err != nil {
+		return nil, failure.Wrap(err, failure.Usage, "leave --clock-offset out: it is for tests", "the clock")
+	}
+	return c, nil
 }
 
 // ready prints the one line that scripts wait for.

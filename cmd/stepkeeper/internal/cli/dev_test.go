@@ -139,3 +139,26 @@ func TestDemo(t *testing.T) {
 		}
 	}
 }
+
+// TestDevClock: the clock is the machine's, unless a test's file says by how much it is off.
+func TestDevClock(t *testing.T) {
+	var got embedded.Options
+	keep := func(_ context.Context, o embedded.Options) error { got = o; return nil }
+	o, _ := devOf(t, keep)
+	if err := runDev(t.Context(), o); err != nil || got.Clock != nil {
+		t.Fatalf("clock %v, %v; want the machine's", got.Clock, err)
+	}
+	o, _ = devOf(t, keep)
+	o.clockFile = write(t, "offset", "2h\n")
+	if err := runDev(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	if off := time.Until(got.Clock.Now()); off < time.Hour || off > 3*time.Hour {
+		t.Errorf("the clock is off by %s, want 2h", off)
+	}
+	o, _ = devOf(t, keep)
+	o.clockFile = write(t, "offset", "later\n")
+	if err := runDev(t.Context(), o); failure.Of(err) != failure.Usage || !strings.Contains(err.Error(), "duration") {
+		t.Errorf("%v", err)
+	}
+}

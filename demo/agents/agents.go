@@ -1,4 +1,5 @@
-package runner
+// Package agents is what `stepkeeper dev` and agents of the user's own must know of the demo's services.
+package agents
 
 import (
 	"bytes"
@@ -27,12 +28,17 @@ const settings = `    concurrency: 32
     breaker: {failures: 10, window: 20, delay: 2s}
 `
 
-// agentsFile tells `dev` where the services are.
-func agentsFile(fleet *services.Fleet) []byte {
+// File is an agents' file: it tells where the services are. Those for which external says yes have an
+// agent outside, which attaches to its queue; nil: none has.
+func File(url func(name string) string, external func(name string) bool) []byte {
 	var b bytes.Buffer
 	b.WriteString("agents:\n")
 	for _, a := range operations {
-		fmt.Fprintf(&b, "  %s:\n    url: %q\n%s    operations:\n", a.agent, fleet.URL(a.agent), settings)
+		if external != nil && external(a.agent) {
+			fmt.Fprintf(&b, "  %s: {external: true}\n", a.agent)
+			continue
+		}
+		fmt.Fprintf(&b, "  %s:\n    url: %q\n%s    operations:\n", a.agent, url(a.agent), settings)
 		for _, op := range a.operations {
 			if a.check {
 				fmt.Fprintf(&b, "      %s: {check: {method: GET, path: %q}}\n", op, "/"+op+"?key={key}")

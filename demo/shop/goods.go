@@ -1,4 +1,4 @@
-package main
+package shop
 
 // country is where customers live.
 type country struct {

@@ -1,9 +1,10 @@
-package main
+package shop
 
 import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"math/rand/v2"
 )
 
@@ -52,13 +53,24 @@ const (
 	unservedShare = 15
 )
 
+// Good makes good orders without end, each as a line of such a file.
+func Good(seed uint64) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		rng := rand.New(rand.NewPCG(seed, 0x5374657063))
+		for n := 1; yield(encode(submit(rng, n))); n++ {
+		}
+	}
+}
+
 // File makes the whole file: good lines with the broken ones spread among them.
 func File(seed uint64, lines int) []byte {
-	rng := rand.New(rand.NewPCG(seed, 0x5374657063))
 	bad := broken()
 	good := make([][]byte, 0, lines)
-	for n := range lines - len(bad) {
-		good = append(good, encode(submit(rng, n+1)))
+	for line := range Good(seed) {
+		if len(good) == lines-len(bad) {
+			break
+		}
+		good = append(good, line)
 	}
 	var file bytes.Buffer
 	next := 0

@@ -1,0 +1,92 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
+	"github.com/stepkeeper/stepkeeper/functions/agent"
+)
+
+// deskVariable makes TestDeskAgent the agent "desk", with its books in that folder.
+const deskVariable = "STEPKEEPER_TEST_DESK"
+
+// TestDeskAgent is no test but the agent that TestAgentTry starts: it knows keys, and has no fence.
+func TestDeskAgent(t *testing.T) {
+	folder := os.Getenv(deskVariable)
+	if folder == "" {
+		t.Skip("it is started by TestAgentTry")
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	var mu sync.Mutex
+	lend := func(_ context.Context, c agent.Call) (any, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if strings.Contains(string(c.Input), "careless") {
+			c.Key += fmt.Sprint("-", c.Attempt)
+		}
+		return nil, os.WriteFile(filepath.Join(folder, strings.ReplaceAll(c.Key, "/", "~")), nil, 0o600)
+	}
+	takeBack := func(_ context.Context, c agent.Call) (any, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		lent, err := filepath.Glob(filepath.Join(folder, strings.ReplaceAll(c.Key, "/", "~")+"*"))
+		for _, one := range lent {
+			err = errors.Join(err, os.Remove(one))
+		}
+		return nil, err
+	}
+	if err := agent.Serve(ctx, "desk", agent.Operations{"lend": {Run: lend}, "take-back": {Run: takeBack}}, agent.WithLedgerFolder(filepath.Join(folder, "ledger"))); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAgentTry(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	t.Setenv(deskVariable, folder)
+	try := func(flags ...string) result {
+		t.Helper()
+		all := append([]string{"agent", "test", "desk", "--do", "lend", "--undo", "take-back", "--between", "5",
+			"--effects", `ls "` + folder + `" | grep -c "^$(echo "$KEY" | tr / "~")" || true`}, flags...)
+		return call{}.run(t, append(all, "--", self, "-test.run=^TestDeskAgent$")...)
+	}
+	try("--earns", "idempotent").want(t, failure.OK, "desk earns idempotent; it is not fenced", "do after undo (P20)", "ok     duplicate (P2)")
+	try("--earns", "fenced").want(t, failure.General, "agent desk is not fenced", "declare idempotent in the workflow")
+	r := try("--input", `{"how":"careless"}`, "--output", "json")
+	if r.want(t, failure.OK); !strings.Contains(r.out, `"grade": "plain"`) && !strings.Contains(r.out, `"grade":"plain"`) {
+		t.Errorf("%s", r.out)
+	}
+}
+
+func TestAgentTryRefusals(t *testing.T) {
+	for _, c := range []struct {
+		flags string
+		code  failure.Code
+		says  string
+	}{
+		{"--effects=x", failure.Usage, "--do charge"},
+		{"--do=lend", failure.Usage, "--effects"},
+		{"--do=lend --effects=x --input={", failure.Usage, "is no JSON"},
+		{"--do=lend --effects=x --earns=best", failure.Usage, `no grade "best"`},
+		{"--do=lend --effects=false -- sleep 60", failure.General, "the line of --effects failed"},
+		{"--do=lend --effects=pwd -- sleep 60", failure.General, "must print a number"},
+		{"--do=lend --effects=:;echo${IFS}0 -- true", failure.General, "process has ended"},
+		{"--do=lend --effects=x -- no-such-program-at-all", failure.Usage, "cannot be started"},
+		{"--do=lend --wait=10ms --timeout=1ms --effects=echo${IFS}0", failure.General, "did not finish with its requests"},
+	} {
+		call{}.run(t, append([]string{"agent", "test", "desk"}, strings.Fields(c.flags)...)...).want(t, c.code, c.says)
+	}
+}

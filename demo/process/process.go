@@ -1,0 +1,199 @@
+// Package process runs a program of the project as a process of its own, and does to it what
+// happens to processes: it is killed, frozen, and finds its disk full.
+package process
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"regexp"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/client"
+)
+
+const (
+	readyPatience = 15 * time.Second
+	drainPatience = 8 * time.Second // SIGTERM ends it within 5 s
+)
+
+// ErrProcess: the process did not start, or did not end as it was told.
+var ErrProcess = errors.New("process")
+
+// Process is one program, run again and again. It says that it is ready by a line with an address.
+type Process struct {
+	Name   string // for errors: "stepkeeper dev"
+	Binary string
+	Args   []string
+	Env    []string // beside that of this process
+	Log    string   // file that takes its output
+	// Patience is how long it may take to be ready; 0: 15 s.
+	Patience time.Duration
+
+	mu     sync.Mutex
+	cmd    *exec.Cmd
+	exited chan struct{} // closed when the present process has ended
+	api    *client.Client
+	url    string
+}
+
+// Calls are repeated a few times only: whoever makes them looks again soon, at a process that may
+// be another one by then.
+const (
+	callAttempts = 3
+	callPatience = 2 * time.Second
+)
+
+var address = regexp.MustCompile(`https?://[0-9A-Za-z.:\[\]-]+`)
+
+// Start runs the process and waits until it says that it is ready. It answers how long that took.
+func (s *Process) Start(ctx context.Context) (time.Duration, error) {
+	log, err := os.OpenFile(s.Log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return 0, err
+	}
+	began := time.Now()
+	cmd := exec.Command(s.Binary, s.Args...) // not CommandContext: stop ends it, in order
+	cmd.Stderr = log
+	cmd.Env = append(os.Environ(), s.Env...)
+	stdout, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		_ = log.Close()
+		return 0, fmt.Errorf("%w: start %s: %w", s.err(), s.Binary, err)
+	}
+	ready, exited := make(chan string, 1), make(chan struct{})
+	go func() {
+		defer close(exited)
+		follow(io.TeeReader(stdout, log), ready)
+		_ = cmd.Wait() // it is killed, as a rule
+		_ = log.Close()
+	}()
+	s.mu.Lock()
+	s.cmd, s.exited = cmd, exited
+	s.mu.Unlock()
+	return s.await(ctx, began, ready, exited)
+}
+
+func (s *Process) await(ctx context.Context, began time.Time, ready <-chan string, exited <-chan struct{}) (time.Duration, error) {
+	limit := s.Patience
+	if limit <= 0 {
+		limit = readyPatience
+	}
+	patience := time.NewTimer(limit)
+	defer patience.Stop()
+	select {
+	case url := <-ready:
+		up := time.Since(began)
+		api, err := client.New(url, client.WithRetry(callAttempts, callPatience))
+		if err != nil {
+			return 0, errors.Join(fmt.Errorf("%w: its address: %w", s.err(), err), s.Kill())
+		}
+		s.mu.Lock()
+		s.api, s.url = api, url
+		s.mu.Unlock()
+		return up, nil
+	case <-exited:
+		return 0, fmt.Errorf("%w: it ended before it was ready; it said:\n%s", s.err(), s.LastWords())
+	case <-patience.C:
+		return 0, errors.Join(fmt.Errorf("%w: not ready after %s; it said:\n%s", s.err(), limit, s.LastWords()), s.Kill())
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
+}
+
+// follow reads the output to its end; the first line with an address in it says "ready".
+func follow(stdout io.Reader, ready chan<- string) {
+	lines := bufio.NewScanner(stdout)
+	for found := false; lines.Scan(); {
+		if url := address.FindString(lines.Text()); url != "" && !found {
+			found = true
+			ready <- url
+		}
+	}
+	_, _ = io.Copy(io.Discard, stdout) // a line too long must not block the process
+}
+
+// err names the process in an error.
+func (s *Process) err() error { return fmt.Errorf("%w %s", ErrProcess, s.Name) }
+
+// Pid is the present process's; 0 before the first start.
+func (s *Process) Pid() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.cmd == nil {
+		return 0
+	}
+	return s.cmd.Process.Pid
+}
+
+// URL is the address that the present process has told.
+func (s *Process) URL() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.url
+}
+
+// Client talks to the present process; each has an address of its own.
+func (s *Process) Client() *client.Client {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.api
+}
+
+// Running is closed when the present process has ended.
+func (s *Process) Running() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.exited
+}
+
+// Kill ends the process as a power cut would (SIGKILL), and waits until it is gone.
+func (s *Process) Kill() error {
+	s.mu.Lock()
+	cmd, exited := s.cmd, s.exited
+	s.mu.Unlock()
+	if err := cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("%w: kill: %w", s.err(), err)
+	}
+	<-exited
+	return nil
+}
+
+// Stop asks the process to end (SIGTERM) and kills it if it does not.
+func (s *Process) Stop() error {
+	s.mu.Lock()
+	cmd, exited := s.cmd, s.exited
+	s.mu.Unlock()
+	if cmd == nil {
+		return nil
+	}
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		return s.Kill()
+	}
+	patience := time.NewTimer(drainPatience)
+	defer patience.Stop()
+	select {
+	case <-exited:
+		return nil
+	case <-patience.C:
+		return errors.Join(fmt.Errorf("%w: still running %s after SIGTERM", s.err(), drainPatience), s.Kill())
+	}
+}
+
+// LastWords is the end of the log, for an error.
+func (s *Process) LastWords() string {
+	text, err := os.ReadFile(s.Log)
+	if err != nil {
+		return err.Error()
+	}
+	return string(text[max(0, len(text)-2000):])
+}

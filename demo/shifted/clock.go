@@ -1,0 +1,63 @@
+// Package shifted is a clock that a test moves from outside while programs run: a file says by how
+// much it is off. Real clocks are stepped by a time service or an administrator; whoever tests that
+// cannot step the machine's.
+package shifted
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// readEvery is how long a clock goes on unmoved after its file was written. It must be short beside
+// any clockSkew: clocks that share a file are stepped together.
+const readEvery = 10 * time.Millisecond
+
+// Clock is the machine's clock, off by what its file says. It is a port.Clock.
+type Clock struct {
+	path string
+	off  atomic.Int64 // nanoseconds
+}
+
+// Open reads the file, a duration as "1h" or "-700ms", and goes on reading it for as long as the
+// program runs. An error means that it cannot be read now; later on, what cannot be read changes
+// nothing.
+func Open(path string) (*Clock, error) {
+	c := &Clock{path: path}
+	if err := c.read(); err != nil {
+		return nil, err
+	}
+	go func() {
+		for range time.Tick(readEvery) {
+			_ = c.read() // it is being written
+		}
+	}()
+	return c, nil
+}
+
+func (c *Clock) read() error {
+	text, err := os.ReadFile(c.path)
+	if err != nil {
+		return fmt.Errorf("read how far the clock is off: %w", err)
+	}
+	d, err := time.ParseDuration(strings.TrimSpace(string(text)))
+	if err != nil {
+		return fmt.Errorf("%s must hold a duration, as 1h or -700ms: %w", c.path, err)
+	}
+	c.off.Store(int64(d))
+	return nil
+}
+
+// Now is the time by this clock.
+func (c *Clock) Now() time.Time { return time.Now().Add(time.Duration(c.off.Load())) }
+
+// Set has all clocks of the file be off by d.
+func Set(path string, d time.Duration) error {
+	beside := path + ".new"
+	if err := os.WriteFile(beside, []byte(d.String()+"\n"), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(beside, path)
+}

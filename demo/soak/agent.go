@@ -1,0 +1,71 @@
+package soak
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/demo/shifted"
+	"github.com/stepkeeper/stepkeeper/functions/agent"
+	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent"
+	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent/agentsfile"
+)
+
+// Variables that make a process an agent of the soak.
+const (
+	agentVariable = "STEPKEEPER_SOAK_AGENT" // its name
+	fileVariable  = "STEPKEEPER_SOAK_AGENTS"
+	clockVariable = "STEPKEEPER_SOAK_CLOCK"
+)
+
+// IsAgent reports that this process was started to be an agent.
+func IsAgent() bool { return os.Getenv(agentVariable) != "" }
+
+// ServeAgent is an agent as its author would write one: agent.Serve, found by the endpoint's URL, with
+// a ledger in a folder. It works until ctx ends, also while there is no engine to be reached.
+func ServeAgent(ctx context.Context, out io.Writer) error {
+	name := os.Getenv(agentVariable)
+	clock, err := shifted.Open(os.Getenv(clockVariable))
+	if err != nil {
+		return err
+	}
+	cfg, err := agentsfile.Load(os.Getenv(fileVariable))
+	if err != nil {
+		return err
+	}
+	settings := cfg.Agents[name]
+	service, err := httpagent.New(name, settings, httpagent.Options{Clock: clock})
+	if err != nil {
+		return err
+	}
+	defer service.Close()
+	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	fmt.Fprintln(out, "the agent", name, "attaches to", os.Getenv("STEPKEEPER_ENDPOINT"))
+	for ctx.Err() == nil {
+		err := agent.Serve(ctx, name, service.Operations(), agent.WithConcurrency(settings.Concurrency), agent.WithClock(clock),
+			agent.WithRetry(settings.WorkerRetry()), agent.WithBreaker(settings.WorkerBreaker()), agent.WithLog(log))
+		if err != nil && ctx.Err() == nil {
+			log.Error("the agent ended; it begins again", "agent", name, "error", err)
+			_ = sleep(ctx, 200*time.Millisecond)
+		}
+	}
+	return nil
+}
+
+// sleep waits; it ends early, with an error, when the context does.
+func sleep(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return ctx.Err()
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

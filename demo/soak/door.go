@@ -1,0 +1,139 @@
+package soak
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+)
+
+// door is a loopback address whose connections can all be cut, and that can be shut.
+type door struct {
+	listener net.Listener
+	mu       sync.Mutex
+	open     map[net.Conn]struct{}
+	shut     bool
+	serving  sync.WaitGroup
+}
+
+// openDoor listens on a free port; serve is run for each connection, which is closed after it.
+func openDoor(ctx context.Context, serve func(c net.Conn)) (*door, error) {
+	var lc net.ListenConfig
+	listener, err := lc.Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("listen: %w", err)
+	}
+	d := &door{listener: listener, open: map[net.Conn]struct{}{}}
+	d.serving.Go(func() {
+		for {
+			c, err := listener.Accept()
+			if err != nil {
+				return // closed
+			}
+			if !d.enter(c) {
+				sever(c)
+				continue
+			}
+			d.serving.Go(func() {
+				defer d.leave(c)
+				serve(c)
+			})
+		}
+	})
+	return d, nil
+}
+
+// url is the door's address.
+func (d *door) url() string { return "http://" + d.listener.Addr().String() }
+
+// enter keeps a connection to cut it; false where the door is shut.
+func (d *door) enter(c net.Conn) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.shut {
+		return false
+	}
+	d.open[c] = struct{}{}
+	return true
+}
+
+func (d *door) leave(c net.Conn) {
+	d.mu.Lock()
+	delete(d.open, c)
+	d.mu.Unlock()
+	_ = c.Close()
+}
+
+// cut severs every connection.
+func (d *door) cut() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for c := range d.open {
+		sever(c)
+	}
+}
+
+// close severs every connection and takes no new ones until reopen.
+func (d *door) close() {
+	d.mu.Lock()
+	d.shut = true
+	d.mu.Unlock()
+	d.cut()
+}
+
+func (d *door) reopen() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.shut = false
+}
+
+// end closes the door for good, and waits for those who are inside.
+func (d *door) end() {
+	_ = d.listener.Close()
+	d.close()
+	d.serving.Wait()
+}
+
+// sever ends a connection with a reset, as a router does that has lost its tables.
+func sever(c net.Conn) {
+	if t, ok := c.(*net.TCPConn); ok {
+		_ = t.SetLinger(0)
+	}
+	_ = c.Close()
+}
+
+// dial reaches the same address through the same door.
+func (d *door) dial(ctx context.Context, address string) (net.Conn, error) {
+	var dialer net.Dialer
+	return dialer.DialContext(ctx, "tcp", address)
+}
+
+// passage is a door that carries bytes to whoever stands behind it just now, unchanged: the engine,
+// which has another address after each restart.
+func passage(ctx context.Context, behind func() string) (*door, error) {
+	var d *door
+	d, err := openDoor(ctx, func(c net.Conn) {
+		up, err := d.dial(ctx, behind())
+		if err != nil || !d.enter(up) {
+			if err == nil {
+				sever(up)
+			}
+			sever(c)
+			return
+		}
+		defer d.leave(up)
+		done := make(chan struct{}, 2)
+		go carry(up, c, done)
+		go carry(c, up, done)
+		<-done // one side has ended: what the other still has to say nobody waits for
+		_, _ = c.Close(), up.Close()
+		<-done
+	})
+	return d, err
+}
+
+func carry(to, from net.Conn, done chan<- struct{}) {
+	_, _ = io.Copy(to, from)
+	done <- struct{}{}
+}

@@ -1,0 +1,122 @@
+package soak
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/demo/process"
+)
+
+// Size is what the engine held at one moment.
+type Size struct {
+	At         float64 `json:"at_s"` // since the first order
+	Pid        int     `json:"pid"`
+	Goroutines int64   `json:"goroutines"`
+	HeapBytes  int64   `json:"heap_bytes"`
+	DataBytes  int64   `json:"data_bytes"` // of its files
+	process.Sample
+}
+
+// growth looks at the engine again and again.
+type growth struct {
+	site  *site
+	began time.Time
+	mu    sync.Mutex
+	sizes []Size
+}
+
+// run looks until ctx ends.
+func (g *growth) run(ctx context.Context, every time.Duration) {
+	for sleep(ctx, every) == nil {
+		if s, ok := g.look(ctx); ok {
+			g.mu.Lock()
+			g.sizes = append(g.sizes, s)
+			g.mu.Unlock()
+		}
+	}
+}
+
+// look is one look; false where the engine does not answer just now.
+func (g *growth) look(ctx context.Context) (Size, bool) {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	s := Size{At: tenths(time.Since(g.began)), Pid: g.site.engine.Pid(), Sample: g.site.engine.Sample()}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, g.site.engine.URL()+"/healthz", nil)
+	if err != nil {
+		return s, false
+	}
+	req.Close = true
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return s, false
+	}
+	defer func() { _ = res.Body.Close() }()
+	var health struct{ Counts map[string]int64 }
+	if json.NewDecoder(res.Body).Decode(&health) != nil {
+		return s, false
+	}
+	s.Goroutines, s.HeapBytes = health.Counts["process-goroutines"], health.Counts["process-heap-bytes"]
+	files, _ := filepath.Glob(g.site.file(filepath.Join("data", "*"))) // the pattern is well formed
+	for _, f := range files {
+		if info, err := os.Stat(f); err == nil {
+			s.DataBytes += info.Size()
+		}
+	}
+	return s, s.Goroutines > 0
+}
+
+// Life is what one process of the engine held, from its first look to its last.
+type Life struct {
+	First Size `json:"first"`
+	Last  Size `json:"last"`
+	Most  Size `json:"most"` // of each number for itself
+}
+
+// lives are the processes that were looked at twice or more.
+func (g *growth) lives() []Life {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var all []Life
+	for i, s := range g.sizes {
+		if i == 0 || g.sizes[i-1].Pid != s.Pid {
+			all = append(all, Life{First: s, Most: s})
+		}
+		l := &all[len(all)-1]
+		l.Last = s
+		l.Most.Goroutines, l.Most.HeapBytes = max(l.Most.Goroutines, s.Goroutines), max(l.Most.HeapBytes, s.HeapBytes)
+		l.Most.RSS, l.Most.Files, l.Most.Threads = max(l.Most.RSS, s.RSS), max(l.Most.Files, s.Files), max(l.Most.Threads, s.Threads)
+		l.Most.DataBytes = max(l.Most.DataBytes, s.DataBytes)
+	}
+	return all
+}
+
+// At rest nothing is under way, so an engine holds no more than it did before the first order, but for
+// connections that were not closed yet. What is over this is a leak.
+const (
+	moreGoroutines = 30
+	moreFiles      = 25
+)
+
+// restPatience is how long connections may take to close.
+const restPatience = 30 * time.Second
+
+// rest waits until the engine holds about what it held before the first order, and answers the last
+// look and whether it came to that.
+func (g *growth) rest(ctx context.Context, before Size) (Size, bool) {
+	var last Size
+	for end := time.Now().Add(restPatience); ; {
+		s, ok := g.look(ctx)
+		if ok {
+			last = s
+		}
+		small := last.Goroutines > 0 && last.Goroutines <= before.Goroutines+moreGoroutines && last.Files <= before.Files+moreFiles
+		if small || time.Now().After(end) || sleep(ctx, 500*time.Millisecond) != nil {
+			return last, small
+		}
+	}
+}

@@ -1,0 +1,174 @@
+package agenttest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/api/sqsproto"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/memory"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// ErrSilent: the agent did not finish with a request: it is not attached, or it does not delete what it
+// has handled, or hands back what it should.
+var ErrSilent = errors.New("the agent did not finish with its requests")
+
+// Outside is an agent that is a process of its own, in whatever language: it takes its requests from the
+// queue requests-<name> and answers to replies, as it would beside `stepkeeper dev` or on AWS. The
+// queues are served here, in SQS's own protocol. Safe for one trial after the other.
+type Outside struct {
+	// Patience is how long the agent may take to be attached, and to delete a request when its time is
+	// over; Attach sets 30 s.
+	Patience time.Duration
+
+	name   string
+	queue  port.Queue
+	server *http.Server
+	url    string
+	served sync.WaitGroup
+
+	mu      sync.Mutex
+	replies []*message.Reply
+	lost    error // a message that should not be
+}
+
+const usualPatience = 30 * time.Second
+
+// Attach serves the queues of an agent on a free port of 127.0.0.1 until Close. Start the agent with
+// URL as its endpoint.
+func Attach(ctx context.Context, name string) (*Outside, error) {
+	requests := port.Requests(name)
+	queues, err := memory.NewQueues(port.ClockFunc(time.Now), []memory.QueueConfig{{Name: requests}})
+	if err != nil {
+		return nil, err
+	}
+	o := &Outside{name: name, Patience: usualPatience}
+	if o.queue, err = queues.Queue(requests); err != nil {
+		return nil, err
+	}
+	var lc net.ListenConfig
+	listener, err := lc.Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("agenttest: listen: %w", err)
+	}
+	o.url = "http://" + listener.Addr().String()
+	o.server = &http.Server{ReadHeaderTimeout: 5 * time.Second, Handler: sqsproto.New(sqsproto.Config{
+		Queues: served{queues, requests},
+		Sinks:  map[string]sqsproto.Sink{port.Replies: o.takeReplies, port.Quarantine: o.takeQuarantine},
+	})}
+	o.served.Go(func() { _ = o.server.Serve(listener) })
+	return o, nil
+}
+
+// served are the queues by name.
+type served struct {
+	*memory.Queues
+	name string
+}
+
+func (s served) QueueNames() []string { return []string{s.name, port.Replies, port.Quarantine} }
+
+// URL is the endpoint for the agent: STEPKEEPER_ENDPOINT of one in Go, AWS_ENDPOINT_URL_SQS of others.
+// Any credentials and any region will do.
+func (o *Outside) URL() string { return o.url }
+
+// Close ends the serving.
+func (o *Outside) Close() {
+	_ = o.server.Close()
+	o.served.Wait()
+}
+
+// Find makes every trial that can be made from outside and answers the grade. What can only be done
+// between an agent and its service is not tried: answers that are lost there.
+func (o *Outside) Find(ctx context.Context, probe Probe) (Report, error) {
+	return find(ctx, o.name, o, probe)
+}
+
+// Earns fails the test unless the agent earns the grade, or a higher one, and says why it does not.
+func (o *Outside) Earns(t testing.TB, probe Probe, want core.Grade) Report {
+	t.Helper()
+	r, err := o.Find(t.Context(), probe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return judge(t, r, probe, want)
+}
+
+func (o *Outside) takeReplies(_ context.Context, bodies [][]byte) []error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, body := range bodies {
+		r, err := message.DecodeReply(body)
+		if err != nil {
+			o.lost = errors.Join(o.lost, fmt.Errorf("a reply of the agent cannot be read: %w", err))
+			continue
+		}
+		o.replies = append(o.replies, r)
+	}
+	return make([]error, len(bodies))
+}
+
+func (o *Outside) takeQuarantine(_ context.Context, bodies [][]byte) []error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.lost = errors.Join(o.lost, fmt.Errorf("the agent could not read its request: %.500s", bodies[0]))
+	return make([]error, len(bodies))
+}
+
+// handle puts the requests into the queue and waits until the agent has deleted them all; a reply is
+// sent before that.
+func (o *Outside) handle(b *bench, requests []*message.Request) ([]*message.Reply, error) {
+	messages := make([]port.Message, len(requests))
+	latest := time.Now()
+	for i, r := range requests {
+		body, err := r.Encode()
+		if err != nil {
+			return nil, err
+		}
+		messages[i] = port.Message{Body: body}
+		if r.StopBy.Std().After(latest) {
+			latest = r.StopBy.Std()
+		}
+	}
+	o.mu.Lock()
+	o.replies, o.lost = nil, nil
+	o.mu.Unlock()
+	ctx, cancel := context.WithDeadline(b.ctx, latest.Add(o.Patience))
+	defer cancel()
+	for len(messages) > 0 {
+		n := min(len(messages), port.MaxBatch)
+		if err := errors.Join(o.queue.Send(ctx, messages[:n])...); err != nil {
+			return nil, errors.Join(context.Cause(b.ctx), err)
+		}
+		messages = messages[n:]
+	}
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		depth, err := o.queue.Depth(ctx)
+		if b.ctx.Err() != nil {
+			return nil, context.Cause(b.ctx)
+		}
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("%w within %s after their time: is %s attached to %s, and does it delete what it has handled?", ErrSilent, o.Patience, o.name, o.url)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if depth.Visible+depth.InFlight+depth.Delayed == 0 {
+			break
+		}
+		<-tick.C
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.replies, o.lost
+}

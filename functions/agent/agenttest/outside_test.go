@@ -1,0 +1,263 @@
+package agenttest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/functions/agent"
+	"github.com/stepkeeper/stepkeeper/functions/agent/agenttest"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+// folderVariable makes this test's binary the agent "kiosk": its service keeps its books in that folder,
+// and has the manners of manners.
+const folderVariable = "STEPKEEPER_AGENTTEST_FOLDER"
+
+func TestMain(m *testing.M) {
+	if folder := os.Getenv(folderVariable); folder != "" {
+		os.Exit(serveKiosk(kiosk{folder: folder, manners: os.Getenv("STEPKEEPER_AGENTTEST_MANNERS")}))
+	}
+	os.Exit(m.Run())
+}
+
+// kiosk is a remote service whose books are files: <key>.do, <key>.undo, and switches that the test sets.
+type kiosk struct {
+	folder  string
+	manners string // "", or how it is spoilt
+}
+
+var books sync.Mutex // the service carries out one thing after the other
+
+func (k kiosk) path(name string) string {
+	return filepath.Join(k.folder, strings.ReplaceAll(name, "/", "~"))
+}
+
+func (k kiosk) count(key, kind string) int {
+	text, err := os.ReadFile(k.path(key) + "." + kind)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		panic(err)
+	}
+	return len(text)
+}
+
+func (k kiosk) effects(key string) int { return k.count(key, "do") - k.count(key, "undo") }
+
+func (k kiosk) note(key, kind, what string) error {
+	f, err := os.OpenFile(k.path(key)+"."+kind, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(what)
+	return errors.Join(err, f.Close())
+}
+
+// set and get are switches of the service.
+func (k kiosk) set(name, value string) {
+	if err := os.WriteFile(k.path("switch-"+name), []byte(value), 0o600); err != nil {
+		panic(err)
+	}
+}
+
+func (k kiosk) get(name string) string {
+	text, _ := os.ReadFile(k.path("switch-" + name)) // absent: off
+	return string(text)
+}
+
+func (k kiosk) sell(ctx context.Context, call agent.Call) (any, error) {
+	if d, err := time.ParseDuration(k.get("delay")); err == nil && d > 0 {
+		wait := ctx
+		if k.manners == "lands late" {
+			wait = context.WithoutCancel(ctx)
+		}
+		select {
+		case <-time.After(d):
+		case <-wait.Done():
+			return nil, wait.Err()
+		}
+	}
+	books.Lock()
+	defer books.Unlock()
+	fence := k.count(call.Key, "fence") > 0 || k.count(call.Key, "undo") > 0
+	switch {
+	case k.get("refuse") != "":
+		return nil, agent.NoEffect(agent.Permanent(errors.New("sold out")))
+	case fence && k.manners != "no fence" && k.manners != "knows no keys":
+		return nil, agent.NoEffect(agent.Permanent(errors.New("given back before")))
+	case k.manners == "forgets keys" && k.forgotten(call.Key), k.manners == "knows no keys", k.count(call.Key, "do") == 0, fence && k.effects(call.Key) == 0:
+		return map[string]string{"ticket": call.Key}, k.note(call.Key, "do", "+")
+	}
+	return map[string]string{"ticket": call.Key}, nil
+}
+
+// forgotten: 20 other keys came since.
+func (k kiosk) forgotten(key string) bool {
+	own, err := os.Stat(k.path(key) + ".do")
+	if err != nil {
+		return false
+	}
+	files, _ := filepath.Glob(filepath.Join(k.folder, "*.do"))
+	later := 0
+	for _, f := range files {
+		if info, err := os.Stat(f); err == nil && info.ModTime().After(own.ModTime()) {
+			later++
+		}
+	}
+	return later >= 20
+}
+
+func (k kiosk) takeBack(_ context.Context, call agent.Call) (any, error) {
+	books.Lock()
+	defer books.Unlock()
+	switch {
+	case k.effects(call.Key) > 0, k.manners == "undoes twice" && k.count(call.Key, "do") > 0:
+		return nil, k.note(call.Key, "undo", "-")
+	case k.manners == "no fence", k.manners == "knows no keys":
+		return nil, nil
+	}
+	return nil, k.note(call.Key, "fence", "#")
+}
+
+func serveKiosk(k kiosk) int {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	err := agent.Serve(ctx, "kiosk", agent.Operations{"sell": {Run: k.sell}, "take-back": {Run: k.takeBack}},
+		agent.WithRetry(agent.Retry{Tries: 1}), agent.WithBreaker(agent.Breaker{Off: true}), agent.WithLog(slog.New(slog.DiscardHandler)))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+func (k kiosk) probe() agenttest.Probe {
+	return agenttest.Probe{
+		Do: "sell", Undo: "take-back", Effects: k.effects, Timeout: 5 * time.Second,
+		Refuse: func(yes bool) { k.set("refuse", map[bool]string{true: "yes"}[yes]) },
+		Delay:  func(d time.Duration) { k.set("delay", d.String()) },
+	}
+}
+
+// start runs the kiosk as a process of its own, attached to o.
+func (k kiosk) start(t *testing.T, o *agenttest.Outside) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self)
+	cmd.Stderr = os.Stderr
+	cmd.Env = append(os.Environ(), folderVariable+"="+k.folder, "STEPKEEPER_AGENTTEST_MANNERS="+k.manners, "STEPKEEPER_ENDPOINT="+o.URL(),
+		"STEPKEEPER_LEDGER="+filepath.Join(k.folder, "ledger"), "AWS_REGION=eu-central-1", "AWS_ACCESS_KEY_ID=any", "AWS_SECRET_ACCESS_KEY=thing")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait() // it was killed
+	})
+}
+
+// TestProcessesOfEachGrade: agents as processes of their own are told apart as those in this process
+// are, the wrong ones too.
+func TestProcessesOfEachGrade(t *testing.T) {
+	for manners, tt := range map[string]struct {
+		grade core.Grade
+		why   string
+	}{
+		"":              {agenttest.Fenced, ""},
+		"no fence":      {agenttest.Idempotent, "do after undo (P20)"},
+		"knows no keys": {agenttest.Plain, "duplicate (P2)"},
+		"forgets keys":  {agenttest.Plain, "key after many others (P18): after a do, others, and the do again, there are 2 effects, not 1"},
+		"undoes twice":  {agenttest.Plain, "duplicate undo (P2)"},
+		"lands late":    {agenttest.Fenced, ""}, // a fence stops such calls; see TestLateCalls
+	} {
+		t.Run("manners "+strconv.Quote(manners), func(t *testing.T) {
+			t.Parallel()
+			k := kiosk{folder: t.TempDir(), manners: manners}
+			o, err := agenttest.Attach(t.Context(), "kiosk")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer o.Close()
+			k.start(t, o)
+			r, err := o.Find(t.Context(), k.probe())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Grade != tt.grade || !strings.Contains(r.String(), tt.why) {
+				t.Errorf("found %s", r)
+			}
+			if len(r.Trials) < 17 {
+				t.Errorf("only %d trials were made", len(r.Trials))
+			}
+		})
+	}
+}
+
+// TestLateCalls: an idempotent service whose calls land after their time is plain.
+func TestLateCalls(t *testing.T) {
+	for name, tt := range map[string]struct {
+		late  bool
+		grade core.Grade
+		why   string
+	}{
+		"ends in time": {false, agenttest.Idempotent, "do after undo"},
+		"lands late":   {true, agenttest.Plain, "call past stopBy (P25): at its stopBy there were 0 effects of a slow call, and later 1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := &shop{noFence: true}
+			ops, probe := s.operations(), s.probe()
+			var mu sync.Mutex
+			var delay time.Duration
+			probe.Delay = func(d time.Duration) { mu.Lock(); defer mu.Unlock(); delay = d }
+			buy := ops["buy"].Run
+			ops["buy"] = agent.Operation{Run: func(ctx context.Context, c agent.Call) (any, error) {
+				mu.Lock()
+				d := delay
+				mu.Unlock()
+				if tt.late && d > 0 { // the service goes on, and nobody waits for it
+					time.AfterFunc(d, func() { _, _ = buy(context.WithoutCancel(ctx), c) })
+					<-ctx.Done()
+					return nil, ctx.Err()
+				}
+				select {
+				case <-time.After(d):
+				case <-ctx.Done():
+				}
+				return buy(ctx, c)
+			}}
+			if r := agenttest.Find(t, ops, probe); r.Grade != tt.grade || !strings.Contains(r.String(), tt.why) {
+				t.Errorf("found %s", r)
+			}
+		})
+	}
+}
+
+// TestNobodyIsAttached tells so, instead of a grade.
+func TestNobodyIsAttached(t *testing.T) {
+	t.Parallel()
+	o, err := agenttest.Attach(t.Context(), "kiosk")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer o.Close()
+	probe := kiosk{folder: t.TempDir()}.probe()
+	probe.Timeout, o.Patience = time.Millisecond, 50*time.Millisecond
+	if _, err := o.Find(t.Context(), probe); !errors.Is(err, agenttest.ErrSilent) || !strings.Contains(err.Error(), "attached to "+o.URL()) {
+		t.Errorf("error %v, want one that says that nobody is attached", err)
+	}
+}
