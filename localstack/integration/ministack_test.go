@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -228,6 +229,25 @@ func silent(workflow, agent string, attempts int32, end func(o *order) func() bo
 	}
 }
 
+// unwoken loses the Scheduler's wake-up of a step that waits, so that the Supervisor asks again.
+func unwoken(s *site, t *testing.T) func() bool {
+	o := s.newOrder(t, "stopping")
+	s.remote.on(o.id, "settle", "do", func(n int, _ call) (int, string) {
+		if n == 1 {
+			return down()
+		}
+		return done()
+	})
+	control := path.Base(s.url(t, "Control"))
+	t.Cleanup(s.proxy.hook(func(r request) verdict {
+		if strings.HasPrefix(r.function, "Scheduler") && r.sends() && r.concerns(o.id) && strings.Contains(r.body, control) {
+			return refuse
+		}
+		return pass
+	}))
+	return told(o.submit(), "completed")
+}
+
 func completed(o *order) func() bool { return told(o, "completed") }
 
 // need is a grant, and what cannot be without it.
@@ -269,6 +289,8 @@ func needs() []need {
 		all = append(all, supervisor("sqs:GetQueueAttributes", "Requests"+agent, silent("order", "Agent"+agent, 1, completed)))
 	}
 	return append(all,
+		supervisor("sqs:GetQueueAttributes", "Replies", late),
+		supervisor("sqs:GetQueueAttributes", "Control", unwoken),
 		supervisor("dynamodb:Query", "Tasks/index/complete-by", late),
 		supervisor("dynamodb:GetItem", "Tasks", late),
 		supervisor("dynamodb:PutItem", "Tasks", late),
@@ -308,7 +330,14 @@ func TestNeeded(t *testing.T) {
 }
 
 func (s *site) isFor(d denial, g grant) bool {
-	return strings.HasPrefix(d.function, g.actor) && strings.Contains(d.answer, "perform: "+g.action)
+	id, _, _ := strings.Cut(g.resource, "/")
+	physical := s.secret
+	for logical, name := range s.resources {
+		if strings.TrimPrefix(logical[:max(0, len(logical)-8)], "Engine") == id {
+			physical = name
+		}
+	}
+	return strings.HasPrefix(d.function, g.actor) && strings.Contains(d.answer, "perform: "+g.action) && strings.Contains(d.call, physical)
 }
 
 // unseen are the grants that MiniStack cannot show to be needed, with the reason; docs/localstack.md

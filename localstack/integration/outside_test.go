@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
@@ -15,7 +16,7 @@ import (
 
 // The policies for people and programs outside, each held by a user who has nothing else.
 
-// call is something that a program does with package client, and the grants that it needs.
+// outside is something that a program does with package client, and the grants that it needs.
 type outside struct {
 	name  string
 	needs []grant
@@ -31,7 +32,7 @@ func outsideCalls(actor string) []outside {
 		}
 		return do(c)
 	}
-	describe, task, definition := on("cloudformation:DescribeStacks", "Stack"), on("dynamodb:GetItem", "Tasks"), on("dynamodb:GetItem", "Definitions")
+	describe, task, definition := on("cloudformation:DescribeStacks", anywhere), on("dynamodb:GetItem", "Tasks"), on("dynamodb:GetItem", "Definitions")
 	calls := []outside{
 		{"submit", []grant{describe, on("sqs:SendMessage", "Intake")}, func(t *testing.T, u *user, o *order) error {
 			return with(t, u, func(c *client.Client) error {
@@ -42,6 +43,9 @@ func outsideCalls(actor string) []outside {
 		{"wait", []grant{task, definition}, func(t *testing.T, u *user, o *order) error {
 			return with(t, u, func(c *client.Client) error {
 				_, err := c.Wait(t.Context(), o.id)
+				for end := time.Now().Add(soon); errors.Is(err, client.ErrNotFound) && time.Now().Before(end); time.Sleep(look) {
+					_, err = c.Wait(t.Context(), o.id) // it was queued by another client, and is on its way
+				}
 				return err
 			})
 		}},
@@ -85,7 +89,7 @@ func TestOutside(t *testing.T) {
 	s := on(t, ministack)
 	for actor, output := range map[string]string{"Application": "EngineApplicationPolicy", "Operator": "EngineOperatorPolicy"} {
 		t.Run(actor, func(t *testing.T) {
-			u, whole := s.newUser(t, actor), s.managedPolicy(t, output)
+			u, whole := s.newUser(t, actor), s.managedPolicy(t, output).spelledOut()
 			o := s.newOrder(t, "order")
 			shown := map[grant]bool{}
 			for _, c := range outsideCalls(actor) {
@@ -113,7 +117,11 @@ func TestOutside(t *testing.T) {
 // byHand does what an operator does in the console, without the grant and with it.
 func (s *site) byHand(t *testing.T, u *user, whole policy, g grant) {
 	t.Helper()
-	url := s.outputs["Engine"+g.resource+"Url"]
+	resource := g.resource
+	if resource == anywhere {
+		resource = "IntakeDead"
+	}
+	url := s.outputs["Engine"+resource+"Url"]
 	client := sqs.NewFromConfig(u.Config)
 	arn, err := s.arn(t.Context(), url)
 	if err != nil {

@@ -95,6 +95,28 @@ func (p policy) without(s *site, g grant) policy {
 	return less
 }
 
+// unplaced are actions for which MiniStack looks at no resource.
+var unplaced = []string{"cloudformation:DescribeStacks", "sqs:ListMessageMoveTasks", "sqs:StartMessageMoveTask"}
+
+const anywhere = "*"
+
+// spelledOut says for MiniStack that such actions are allowed anywhere.
+func (p policy) spelledOut() policy {
+	all := policy{Version: p.Version}
+	for _, st := range p.Statement {
+		isUnplaced := func(a string) bool { return slices.Contains(unplaced, a) }
+		for _, action := range st.Action {
+			if isUnplaced(action) {
+				all.Statement = append(all.Statement, statement{Sid: st.Sid + "Anywhere", Effect: st.Effect, Action: many{action}, Resource: many{anywhere}})
+			}
+		}
+		if st.Action = slices.DeleteFunc(slices.Clone(st.Action), isUnplaced); len(st.Action) > 0 {
+			all.Statement = append(all.Statement, st)
+		}
+	}
+	return all
+}
+
 // grants lists what a policy allows, pair by pair.
 func (p policy) grants(s *site, actor string) []grant {
 	var all []grant
