@@ -140,6 +140,10 @@ local-up: ## Start LocalStack: in Docker where an engine answers, as a process o
 local-deploy: need-node ## Deploy the app into LocalStack (after local-up)
 	$(GO) run ./localstack/deploy -endpoint http://127.0.0.1:$(or $(LOCALSTACK_PORT),4566) $(ARGS)
 
+.PHONY: local-services
+local-services: ## Run the example's remote services on this machine, for local-deploy; until Ctrl-C
+	$(GO) run ./localstack/services
+
 .PHONY: local-down
 local-down: ## Stop LocalStack, and MiniStack
 	@localstack/stop.sh

@@ -92,15 +92,15 @@ func (s *Stepkeeper) replyToKeys() []awsiam.PolicyStatement {
 // supervisorAccess is all that the Supervisor may. It claims nothing and sends no request (P16), so
 // that it may not send to an agent's queue either.
 func (s *Stepkeeper) supervisorAccess() []awsiam.PolicyStatement {
-	var requests []*string
+	waiting := arns(s.queues["replies"].queue, s.queues["control"].queue) // for the Scheduler (P32)
 	for _, agent := range s.agentNames() {
-		requests = append(requests, s.Requests(agent).QueueArn())
+		waiting = append(waiting, s.Requests(agent).QueueArn())
 	}
 	return append([]awsiam.PolicyStatement{
 		allow("Due", query, index(s.tasks)),
 		allow("Tasks", getAndPut, s.tasks.TableArn()),
 		allow("OrdersAndDefinitions", get, s.orders.TableArn(), s.definitions.TableArn()),
-		allow("Backlog", attributes, requests...),
+		allow("Backlog", attributes, waiting...),
 		allow("Send", send, s.queues["control"].queue.QueueArn()),
 		allow("Alert", []string{"sns:Publish"}, s.alerts.TopicArn()),
 	}, s.tablesKey()...)

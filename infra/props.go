@@ -142,6 +142,9 @@ type Mapping struct {
 	MaxConcurrency int           // functions at the same time, 2 to 1000; default 10
 }
 
+// taken is how many messages are taken at a time; more that wait are a backlog (P32).
+func (m Mapping) taken() int { return m.MaxConcurrency * m.Batch }
+
 // Agent is one remote service. Exactly one of HTTP, Folder, Function and External is set.
 type Agent struct {
 	// HTTP is a file of agents, YAML, as `stepkeeper dev --agents` reads it; the entry of the

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/infra/build"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
+	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
 // Rule 16: a tick that could not be delivered within a minute is the next one's business.
@@ -29,10 +30,10 @@ func (s *Stepkeeper) addSupervisor() error {
 	}
 	environment := s.engineEnvironment()
 	environment[deployment.VarName] = s.Construct.Node().Path()
-	capacity := map[string]int{}
+	capacity := map[string]int{deployment.SchedulerCapacity: min(s.queues[port.Replies].mapping.taken(), s.queues[port.Control].mapping.taken())}
 	for _, name := range s.agentNames() {
 		a := s.props.Agents[name]
-		capacity[name] = a.MaxConcurrency * a.Batch // P32
+		capacity[name] = a.taken() // P32
 	}
 	object, err := json.Marshal(capacity)
 	if err != nil {

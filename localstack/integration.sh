@@ -50,4 +50,8 @@ export STEPKEEPER_INTEGRATION=$endpoint STEPKEEPER_BACKEND=$BACKEND AWS_EC2_META
 export AWS_REGION=eu-central-1 AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test # both emulators' own administrator
 # shellcheck disable=SC2086 # ARGS are several words
 "${GO:-go}" test -count=1 -timeout 20m ./localstack/integration ${ARGS:-}
+if [[ $BACKEND == localstack && -z ${ARGS:-} ]]; then # the contracts of the ports on it
+	STEPKEEPER_DYNAMODB=$endpoint STEPKEEPER_SQS=$endpoint \
+		"${GO:-go}" test -count=1 -timeout 20m -run 'TestContract' ./shared/dynamo ./shared/sqs
+fi
 say "passed in $((SECONDS - began)) s"

@@ -87,7 +87,7 @@ func (s *Scheduler) decode(queueName string, d *port.Delivery, it *item) (id str
 		if err != nil {
 			return "", err
 		}
-		it.ev, it.waited = replied(r), r.Waited
+		it.ev, it.waited = replied(r), r.Waited+s.lay(d)
 		return r.OrderID, nil
 	case port.Control:
 		c, err := message.ControlOf(*d)
@@ -98,6 +98,15 @@ func (s *Scheduler) decode(queueName string, d *port.Delivery, it *item) (id str
 		return c.OrderID, nil
 	}
 	return "", fmt.Errorf("queue %q is not one of the Scheduler's", queueName)
+}
+
+// lay is how long a reply has waited for the Scheduler, which is time in a queue too (P32). One that
+// comes again was given back, and says nothing of the queue.
+func (s *Scheduler) lay(d *port.Delivery) core.Duration {
+	if d.SentAt.IsZero() || d.Received > 1 {
+		return 0
+	}
+	return max(0, s.now().Sub(core.TimeOf(d.SentAt)))
 }
 
 func submitted(o *message.SubmitOrder) core.Submitted {

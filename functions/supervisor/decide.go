@@ -71,6 +71,12 @@ func (w *sweep) fold(ctx context.Context, c *found) error {
 	}
 	for _, ev := range events {
 		if o, ok := ev.(core.Overdue); ok {
+			if asked, err := w.asked(ctx, c.next, o); err != nil || asked {
+				if err != nil {
+					return err
+				}
+				continue
+			}
 			if o.Backlog, err = w.backlog(ctx, def, c.next, o); err != nil {
 				return err
 			}
@@ -143,20 +149,37 @@ func (c *found) note(ev core.Event, before, after *core.Task) {
 	}
 }
 
-// backlog asks once per agent and sweep whether more requests wait than the agent takes at a time
-// (P32). Only a step in flight can be late because of its agent's queue.
+// backlog tells whether a step in flight may be late because of a queue (P32): more requests wait
+// than its agent takes at a time, or more replies than the Scheduler does.
 func (w *sweep) backlog(ctx context.Context, def *core.Definition, t *core.Task, o core.Overdue) (bool, error) {
 	i, st := def.Index(o.Step), t.Step(o.Step)
 	if i < 0 || st == nil || !st.InFlight() {
 		return false, nil
 	}
 	agent := def.Steps[i].Agent
-	if known, ok := w.backlogs[agent]; ok {
+	if late, err := w.waiting(ctx, port.Requests(agent), agent); late || err != nil {
+		return late, err
+	}
+	return w.waiting(ctx, port.Replies, Scheduler)
+}
+
+// asked tells whether a Wake for a step that waits would only lengthen the control queue, where the
+// one before it most likely is. The step stays due: a later sweep asks.
+func (w *sweep) asked(ctx context.Context, t *core.Task, o core.Overdue) (bool, error) {
+	if st := t.Step(o.Step); st == nil || st.InFlight() {
+		return false, nil
+	}
+	return w.waiting(ctx, port.Control, Scheduler)
+}
+
+// waiting asks once per queue and sweep whether more messages wait in it than are taken at a time.
+func (w *sweep) waiting(ctx context.Context, queue, taker string) (bool, error) {
+	if known, ok := w.backlogs[queue]; ok {
 		return known, nil
 	}
-	q, err := w.cfg.Queues.Queue(port.Requests(agent))
+	q, err := w.cfg.Queues.Queue(queue)
 	if errors.Is(err, port.ErrNotFound) { // no queue, no backlog: the failure counts
-		w.backlogs[agent] = false
+		w.backlogs[queue] = false
 		return false, nil
 	}
 	if err != nil {
@@ -164,17 +187,17 @@ func (w *sweep) backlog(ctx context.Context, def *core.Definition, t *core.Task,
 	}
 	depth, err := q.Depth(ctx)
 	if err != nil {
-		return false, fmt.Errorf("depth of the queue of agent %q: %w", agent, err)
+		return false, fmt.Errorf("depth of queue %q: %w", queue, err)
 	}
 	capacity := 0
 	if w.cfg.Capacity != nil {
-		capacity = w.cfg.Capacity(agent)
+		capacity = w.cfg.Capacity(taker)
 	}
 	if capacity <= 0 {
 		capacity = port.MaxBatch
 	}
-	w.backlogs[agent] = depth.Visible > capacity
-	return w.backlogs[agent], nil
+	w.backlogs[queue] = depth.Visible > capacity
+	return w.backlogs[queue], nil
 }
 
 // carryOut commits, then sends, then settles what it told itself (P11). A lost commit is left to

@@ -84,6 +84,34 @@ func TestWorkInHandIsNoBacklog(t *testing.T) {
 	}
 }
 
+// P32: a reply that waits for the Scheduler is no failure of its step, and a control queue that is
+// too long is not made longer by asking again.
+func TestBacklogOfTheScheduler(t *testing.T) {
+	w := begun(t, world.Definition(), 1, func(w *world.World) {
+		w.Sweeping = func(c *supervisor.Config) {
+			c.Capacity = func(taker string) int { return map[string]int{supervisor.Scheduler: 2}[taker] }
+		}
+	})
+	w.Clock.Advance(31 * time.Second)
+	for range 3 {
+		w.Send(port.Replies, &message.Reply{Schema: 1})
+	}
+	if r := sweep(t, w); r.Uncounted != 2 || r.HandedBack > 0 {
+		t.Errorf("%s", r)
+	}
+	w.Send(port.Control, &message.Control{Schema: 1})
+	w.Clock.Advance(time.Hour)
+	if r := sweep(t, w); r.Asked > 0 || r.Overdue != 1 {
+		t.Errorf("%s", r)
+	}
+	if n := len(controls(w)); n != 3 {
+		t.Errorf("%d messages in the control queue", n)
+	}
+	if r := sweep(t, w); r.Asked != 2 {
+		t.Errorf("the Scheduler is not asked once it has caught up: %s", r)
+	}
+}
+
 // One sweep takes all pages of a shard.
 func TestSweepStarvesNothing(t *testing.T) {
 	w := begun(t, world.Definition(), 40, func(w *world.World) {

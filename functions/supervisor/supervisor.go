@@ -20,9 +20,10 @@ type Config struct {
 	Leases port.Leases
 	Clock  port.Clock
 	Owner  string // of the leases
-	// Capacity is how many requests the agent takes at a time, its concurrency × batch. More
-	// visible messages than that are a backlog (P32). nil, or an answer of 0 or less: 10.
-	Capacity      func(agent string) int
+	// Capacity is how many messages are taken at a time, concurrency × batch: requests by an agent,
+	// and by Scheduler the replies, and the control messages. More visible ones than that are a
+	// backlog (P32). nil, or an answer of 0 or less: 10.
+	Capacity      func(taker string) int
 	PagesPerSweep int                    // bounds the work of one sweep (rule 17); 0: 50
 	Interval      time.Duration          // between two sweeps; each begins at the next shard; 0: 1 m
 	PageSize      int                    // entries of the index per page; 0: 100
@@ -114,12 +115,15 @@ func (s *Supervisor) first(shards int) int {
 	return int((n + int64(shards)) % int64(shards)) // clocks of tests may stand before 1970
 }
 
+// Scheduler is asked for at Capacity. No agent has that name where functions are deployed.
+const Scheduler = "scheduler"
+
 // sweep is one Sweep.
 type sweep struct {
 	*Supervisor
 	report   Report
 	pages    int
-	backlogs map[string]bool // by agent; asked once per agent and sweep
+	backlogs map[string]bool // by queue; asked once per queue and sweep
 }
 
 func (w *sweep) shard(ctx context.Context, shard int) error {

@@ -31,3 +31,13 @@ func TestMiniStack(t *testing.T) {
 		t.Errorf("%v; %d sessions", err, bytes.Count(got, []byte("assumed-role")))
 	}
 }
+
+// P32: a mapping polls one batch at a time, so that this is what a queue's reader takes.
+func TestLocalStack(t *testing.T) {
+	in := `{"Resources":{"F":{"Properties":{"Environment":{"Variables":{"A":"b","STEPKEEPER_CAPACITY":"{\"payment\":50,\"scheduler\":100}"}}}},"Q":{"Type":"AWS::SQS::Queue"}}}`
+	want := `{"Resources":{"F":{"Properties":{"Environment":{"Variables":{"A":"b","STEPKEEPER_CAPACITY":"{\"payment\":5,\"scheduler\":5}"}}}},"Q":{"Type":"AWS::SQS::Queue"}}}`
+	got, err := emulate.LocalStack([]byte(in))
+	if err != nil || string(got) != want {
+		t.Errorf("got %s %v\nwant %s", got, err, want)
+	}
+}

@@ -16,6 +16,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/infra/emulate"
 	"github.com/stepkeeper/stepkeeper/localstack/stack"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient"
 )
@@ -33,7 +34,7 @@ func run(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("deploy", flag.ContinueOnError)
 	endpoint := flags.String("endpoint", "http://127.0.0.1:4566", "where LocalStack answers")
 	name := flags.String("stack", "Stepkeeper", "name of the stack")
-	agents := flags.String("agents", "", "file of HTTP agents, from the folder infra; default: the example's")
+	agents := flags.String("agents", "../localstack/services/agents.yaml", "file of HTTP agents, from the folder infra")
 	workflows := flags.String("workflows", "", "workflow files, from the folder infra, with commas between them")
 	remove := flags.Bool("delete", false, "delete the stack in place of deploying it")
 	if err := flags.Parse(args); err != nil {
@@ -67,6 +68,9 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	if err := a.Template.Rewrite(emulate.LocalStack); err != nil {
+		return err
+	}
 	fmt.Printf("synthesised after %.1f s; deploying …\n", time.Since(began).Seconds())
 	outputs, err := stack.Deploy(ctx, c, a)
 	if err != nil {
@@ -76,5 +80,11 @@ func run(ctx context.Context, args []string) error {
 	for _, key := range slices.Sorted(maps.Keys(outputs)) {
 		fmt.Printf("  %-36s %s\n", key, outputs[key])
 	}
+	fmt.Printf(`
+The services that the agents call:  make local-services   (in another terminal)
+The command line, after
+  export AWS_ENDPOINT_URL=%s AWS_REGION=%s AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test
+  stepkeeper --stack %s list
+`, *endpoint, c.Region, *name)
 	return nil
 }

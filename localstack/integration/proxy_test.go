@@ -2,9 +2,14 @@ package integration
 
 import (
 	"bytes"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"slices"
 	"strings"
 	"sync"
 
@@ -36,7 +41,10 @@ func (r request) concerns(task string) bool { return strings.Contains(r.body, ta
 // sends tells a call that sends messages.
 func (r request) sends() bool { return strings.HasPrefix(r.operation, "SendMessage") }
 
-// proxy stands between the functions and LocalStack. Without hooks it changes nothing.
+// denial is a call that was refused for want of a permission.
+type denial struct{ function, call, answer string }
+
+// proxy stands between the functions and the emulator. Without hooks it changes nothing.
 type proxy struct {
 	target  string
 	client  *http.Client
@@ -45,13 +53,27 @@ type proxy struct {
 	mu    sync.Mutex
 	hooks map[int]func(request) verdict
 	next  int
+	// denials are all since the start.
+	denials []denial
 }
 
-func newProxy(target string) *proxy {
-	return &proxy{
-		target: strings.TrimRight(target, "/"), hooks: map[int]func(request) verdict{},
-		client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}},
+// newProxy trusts whom AWS_CA_BUNDLE names, as the SDK does: MiniStack makes a certificate of its own.
+func newProxy(target string) (*proxy, error) {
+	transport := &http.Transport{MaxIdleConnsPerHost: 64}
+	if file := os.Getenv("AWS_CA_BUNDLE"); file != "" {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		trusted := x509.NewCertPool()
+		if !trusted.AppendCertsFromPEM(data) {
+			return nil, fmt.Errorf("AWS_CA_BUNDLE: %s holds no certificate", file)
+		}
+		transport.TLSClientConfig = &tls.Config{RootCAs: trusted, MinVersion: tls.VersionTLS12}
 	}
+	return &proxy{
+		target: strings.TrimRight(target, "/"), hooks: map[int]func(request) verdict{}, client: &http.Client{Transport: transport},
+	}, nil
 }
 
 func (p *proxy) close() {
@@ -61,7 +83,12 @@ func (p *proxy) close() {
 	}
 }
 
-// putBetween gives each function an address of the proxy in place of LocalStack's.
+// endpoints are the variables by which functions are led here. MiniStack sets AWS_ENDPOINT_URL itself.
+var endpoints = []string{
+	"AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL_SQS", "AWS_ENDPOINT_URL_SNS", "AWS_ENDPOINT_URL_SECRETS_MANAGER",
+}
+
+// putBetween gives each function an address of the proxy in place of the emulator's.
 func (p *proxy) putBetween(t stack.Template) {
 	t.Each("AWS::Lambda::Function", func(id string, properties map[string]any) {
 		name := strings.TrimPrefix(id, "Engine")
@@ -69,7 +96,9 @@ func (p *proxy) putBetween(t stack.Template) {
 		p.servers = append(p.servers, server)
 		environment, _ := properties["Environment"].(map[string]any)
 		variables, _ := environment["Variables"].(map[string]any)
-		variables["AWS_ENDPOINT_URL"] = server.URL
+		for _, name := range endpoints {
+			variables[name] = server.URL
+		}
 	})
 }
 
@@ -141,7 +170,29 @@ func (p *proxy) serve(w http.ResponseWriter, in *http.Request, function string) 
 		w.Header()[name] = values
 	}
 	w.WriteHeader(out.StatusCode)
-	_, _ = io.Copy(w, out.Body)
+	answer := io.Reader(out.Body)
+	if out.StatusCode >= http.StatusBadRequest {
+		answer = p.noteDenial(function, string(body), out.Body)
+	}
+	_, _ = io.Copy(w, answer)
+}
+
+// noteDenial reads a refusal, and gives it back.
+func (p *proxy) noteDenial(function, call string, body io.Reader) io.Reader {
+	answer, err := io.ReadAll(body)
+	if err == nil && bytes.Contains(answer, []byte("not authorized to perform")) {
+		p.mu.Lock()
+		p.denials = append(p.denials, denial{function: function, call: call, answer: string(answer)})
+		p.mu.Unlock()
+	}
+	return bytes.NewReader(answer)
+}
+
+// denied lists the refusals from the n-th on.
+func (p *proxy) denied(n int) []denial {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.denials[n:])
 }
 
 func (p *proxy) forward(in *http.Request, body []byte) (*http.Response, error) {

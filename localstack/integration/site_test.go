@@ -12,10 +12,12 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/iam"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	"github.com/aws/aws-sdk-go-v2/service/sns"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
+	"github.com/stepkeeper/stepkeeper/infra/emulate"
 	"github.com/stepkeeper/stepkeeper/localstack/stack"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient"
 )
@@ -32,20 +34,28 @@ type site struct {
 	dynamo *dynamodb.Client
 	lambda *lambda.Client
 	sns    *sns.Client
+	iam    *iam.Client
 
-	remote   *remote
-	proxy    *proxy // nil with MiniStack, whose functions call where it says
-	statuses *inbox
-	alerts   *inbox
-	stop     context.CancelFunc
+	resources map[string]string // by their IDs in the template
+	secret    string            // its ARN; MiniStack only
+	remote    *remote
+	proxy     *proxy
+	statuses  *inbox
+	alerts    *inbox
+	stop      context.CancelFunc
 }
 
 // How the deployed queues are shortened, so that a message that comes back does so within the
 // test's time. Everything else is as synthesised.
-const (
-	visibility  = 6 // seconds
-	maxReceives = 3
-)
+//
+// On MiniStack messages come back again and again while a permission is missing: soon, and without
+// end. A request comes back later than its step is overdue there, so that the Supervisor is needed.
+const visibility = 6 // seconds
+
+var maxReceives = map[string]int{localstack: 3, ministack: 100}
+
+// rewrite changes the template where an emulator is unlike AWS.
+var rewrite = map[string]func([]byte) ([]byte, error){localstack: emulate.LocalStack, ministack: emulate.MiniStack}
 
 func deploy(ctx context.Context, endpoint, backend string) (*site, error) {
 	c, err := awsclient.Load(ctx, awsclient.Options{Endpoint: endpoint, CallTimeout: time.Minute})
@@ -58,7 +68,7 @@ func deploy(ctx context.Context, endpoint, backend string) (*site, error) {
 	}
 	s := &site{
 		backend: backend, config: c, dir: dir, remote: newRemote(),
-		sqs: sqs.NewFromConfig(c), dynamo: dynamodb.NewFromConfig(c), lambda: lambda.NewFromConfig(c), sns: sns.NewFromConfig(c),
+		sqs: sqs.NewFromConfig(c), dynamo: dynamodb.NewFromConfig(c), lambda: lambda.NewFromConfig(c), sns: sns.NewFromConfig(c), iam: iam.NewFromConfig(c),
 	}
 	began := time.Now()
 	if err := s.synthesise(ctx); err != nil {
@@ -66,19 +76,24 @@ func deploy(ctx context.Context, endpoint, backend string) (*site, error) {
 	}
 	fmt.Fprintf(os.Stderr, "integration: synthesised in %.1f s\n", time.Since(began).Seconds())
 	s.shorten()
-	if backend == localstack {
-		s.proxy = newProxy(endpoint)
-		s.proxy.putBetween(s.assembly.Template)
+	if s.proxy, err = newProxy(endpoint); err != nil {
+		return nil, errors.Join(err, s.close())
 	}
 	if backend == ministack {
-		spellOut(s.assembly.Template)
+		if err := s.keepSecret(ctx); err != nil {
+			return nil, errors.Join(err, s.close())
+		}
+	}
+	s.proxy.putBetween(s.assembly.Template)
+	if err := s.assembly.Template.Rewrite(rewrite[backend]); err != nil {
+		return nil, errors.Join(err, s.close())
 	}
 	began = time.Now()
 	if s.outputs, err = stack.Deploy(ctx, c, s.assembly); err != nil {
 		return nil, errors.Join(err, s.close())
 	}
 	fmt.Fprintf(os.Stderr, "integration: stack %s deployed to %s in %.1f s\n", s.assembly.Stack, backend, time.Since(began).Seconds())
-	if err := s.listen(ctx); err != nil {
+	if err := errors.Join(s.readResources(ctx), s.listen(ctx)); err != nil {
 		return nil, errors.Join(err, s.close())
 	}
 	return s, nil
@@ -112,10 +127,13 @@ func (s *site) synthesise(ctx context.Context) error {
 }
 
 func (s *site) shorten() {
-	s.assembly.Template.Each("AWS::SQS::Queue", func(_ string, p map[string]any) {
+	s.assembly.Template.Each("AWS::SQS::Queue", func(id string, p map[string]any) {
 		if redrive, is := p["RedrivePolicy"].(map[string]any); is {
-			redrive["maxReceiveCount"] = maxReceives
+			redrive["maxReceiveCount"] = maxReceives[s.backend]
 			p["VisibilityTimeout"] = visibility
+			if s.backend == ministack && !strings.HasPrefix(id, "EngineRequests") {
+				p["VisibilityTimeout"] = visibility / 3
+			}
 		}
 	})
 }

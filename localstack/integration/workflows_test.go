@@ -1,12 +1,12 @@
 package integration
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
 
 // stopping stops for the operator where a step fails for good.
@@ -51,25 +51,25 @@ const tightBudget = 3
 // tighten lowers the budget in what the Scheduler is deployed with.
 func tighten(assembly string) error {
 	files, err := filepath.Glob(filepath.Join(assembly, "asset.*", "workflows", "tight.json"))
-	if err == nil && len(files) == 0 {
-		err = errors.New("no function has the compiled workflow tight.json")
+	if err != nil || len(files) == 0 {
+		return fmt.Errorf("no function has the compiled workflow tight.json: %w", err)
 	}
 	for _, file := range files {
-		var definition map[string]any
-		data, errRead := os.ReadFile(file)
-		if err = errors.Join(err, errRead); err != nil {
+		data, err := os.ReadFile(file)
+		if err != nil {
 			return err
 		}
-		if err = json.Unmarshal(data, &definition); err != nil {
+		definition, err := workflow.Decode(workflow.Hash(data), data)
+		if err != nil {
 			return err
 		}
-		definition["hopBudget"] = tightBudget
-		if data, err = json.Marshal(definition); err != nil {
+		definition.HopBudget = tightBudget
+		if data, err = workflow.Encode(definition); err != nil { // its bytes are what a hash is made of
 			return err
 		}
-		if err = os.WriteFile(file, data, 0o600); err != nil {
+		if err := os.WriteFile(file, data, 0o600); err != nil {
 			return err
 		}
 	}
-	return err
+	return nil
 }

@@ -64,16 +64,15 @@ find_python() {
 	fail "no Python 3.13 found. Install it (pyenv install 3.13) or name one: PYTHON=/path/to/python3.13"
 }
 
-# Older Pythons are admitted by the package and cannot import it (`Lock | None` in packages/api.py). Its requirements
-# have no upper bound and have moved on since (cbor2 6 breaks it): constraints.txt holds what was current at its release.
+# Older Pythons are admitted by the package and cannot import it (`Lock | None` in packages/api.py).
 install_python() {
 	local stamp python
-	stamp=$(cat "$here"/constraints.txt "$here"/plugin/pyproject.toml "$here"/plugin/localstack_process/*.py | sha256sum)
+	stamp=$(cat "$here"/requirements.txt "$here"/plugin/pyproject.toml "$here"/plugin/localstack_process/*.py | sha256sum)
 	[[ $(cat "$venv/stamp" 2>/dev/null) != "$stamp" ]] || return 0
 	python=$(find_python)
-	say "installing LocalStack 4.14.0 from PyPI into $venv (about a minute, once)"
+	say "installing LocalStack 4.14.0 from PyPI into $venv (some minutes, once)"
 	[[ -x $venv/bin/python ]] || "$python" -m venv "$venv"
-	"$venv/bin/pip" install -q --disable-pip-version-check -c "$here/constraints.txt" "localstack-core[runtime]==4.14.0"
+	"$venv/bin/pip" install -q --disable-pip-version-check --no-deps --require-hashes -r "$here/requirements.txt"
 	"$venv/bin/pip" install -q --disable-pip-version-check --no-deps --force-reinstall "$here/plugin"
 	echo "$stamp" >"$venv/stamp"
 }

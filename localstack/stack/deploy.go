@@ -31,6 +31,11 @@ const pause = 200 * time.Millisecond
 // Deploy creates the stack, or updates it, and answers its outputs. The error tells which resources
 // failed and why.
 func Deploy(ctx context.Context, c aws.Config, a *Assembly) (map[string]string, error) {
+	return DeployAs(ctx, c, a, a.Stack)
+}
+
+// DeployAs is Deploy under another name: nothing in a template of ours has a name of its own.
+func DeployAs(ctx context.Context, c aws.Config, a *Assembly, name string) (map[string]string, error) {
 	if err := upload(ctx, c, a); err != nil {
 		return nil, err
 	}
@@ -39,23 +44,23 @@ func Deploy(ctx context.Context, c aws.Config, a *Assembly) (map[string]string, 
 		return nil, err
 	}
 	// A template is larger than CloudFormation takes in a call; it reads it from the bucket.
-	where, err := put(ctx, c, bucket(c), a.Stack+".template.json", []byte(body))
+	where, err := put(ctx, c, bucket(c), name+".template.json", []byte(body))
 	if err != nil {
 		return nil, err
 	}
 	client := cloudformation.NewFromConfig(c)
 	capabilities := []cftypes.Capability{cftypes.CapabilityCapabilityNamedIam}
-	_, err = describe(ctx, client, a.Stack)
+	_, err = describe(ctx, client, name)
 	switch {
 	case err == nil:
-		_, err = client.UpdateStack(ctx, &cloudformation.UpdateStackInput{StackName: &a.Stack, TemplateURL: &where, Capabilities: capabilities})
+		_, err = client.UpdateStack(ctx, &cloudformation.UpdateStackInput{StackName: &name, TemplateURL: &where, Capabilities: capabilities})
 	case errors.Is(err, errNoStack):
-		_, err = client.CreateStack(ctx, &cloudformation.CreateStackInput{StackName: &a.Stack, TemplateURL: &where, Capabilities: capabilities})
+		_, err = client.CreateStack(ctx, &cloudformation.CreateStackInput{StackName: &name, TemplateURL: &where, Capabilities: capabilities})
 	}
 	if err != nil && !strings.Contains(err.Error(), "No updates are to be performed") {
-		return nil, fmt.Errorf("stack %s: %w", a.Stack, err)
+		return nil, fmt.Errorf("stack %s: %w", name, err)
 	}
-	return settled(ctx, client, a.Stack)
+	return settled(ctx, client, name)
 }
 
 // Delete deletes the stack; one that is not there is deleted.

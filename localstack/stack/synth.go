@@ -3,14 +3,12 @@ package stack
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"strings"
 )
 
 // Assembly is what the CDK app has written: a folder with a template and what the functions are
@@ -66,17 +64,17 @@ func Open(dir, name string) (*Assembly, error) {
 	return a, nil
 }
 
-// Clone is a copy that can be changed by itself.
-func (t Template) Clone() Template {
+// Rewrite passes the whole document through a function.
+func (t *Template) Rewrite(f func(template []byte) ([]byte, error)) error {
 	data, err := json.Marshal(t.document)
 	if err == nil {
-		t.document = nil
-		err = json.Unmarshal(data, &t.document)
+		data, err = f(data)
 	}
 	if err != nil {
-		panic("a template that was JSON is none any more: " + err.Error())
+		return err
 	}
-	return t
+	t.document = nil
+	return json.Unmarshal(data, &t.document)
 }
 
 // Body is the template for CloudFormation.
@@ -101,37 +99,4 @@ func (t Template) Each(kind string, f func(id string, properties map[string]any)
 		}
 		f(id, properties)
 	}
-}
-
-// ErrNoGrant is answered for a statement that no policy of the template has.
-var ErrNoGrant = errors.New("no such grant")
-
-// Revoke takes a statement, by its Sid, out of the inline policies of the role whose ID in the
-// template contains a text, and answers the actions that were allowed.
-func (t Template) Revoke(role, sid string) ([]any, error) {
-	var revoked []any
-	t.Each("AWS::IAM::Role", func(id string, properties map[string]any) {
-		if !strings.Contains(id, role) {
-			return
-		}
-		policies, _ := properties["Policies"].([]any)
-		for _, p := range policies {
-			policy, _ := p.(map[string]any)
-			document, _ := policy["PolicyDocument"].(map[string]any)
-			statements, _ := document["Statement"].([]any)
-			kept := make([]any, 0, len(statements))
-			for _, s := range statements {
-				if statement, _ := s.(map[string]any); statement["Sid"] == sid {
-					revoked = append(revoked, statement["Action"])
-					continue
-				}
-				kept = append(kept, s)
-			}
-			document["Statement"] = kept
-		}
-	})
-	if revoked == nil {
-		return nil, fmt.Errorf("statement %s of role %s: %w", sid, role, ErrNoGrant)
-	}
-	return revoked, nil
 }

@@ -11,7 +11,7 @@ const (
 	VarFinished    = "STEPKEEPER_FINISHED"     // "true": finished orders stand in the index
 	VarTaskTTL     = "STEPKEEPER_TASK_TTL"     // how long an ended task is kept, "2160h"; absent: for ever
 	VarAlerts      = "STEPKEEPER_ALERTS"       // ARN of the topic
-	VarCapacity    = "STEPKEEPER_CAPACITY"     // {"payment": 50}: requests an agent takes at a time (P32)
+	VarCapacity    = "STEPKEEPER_CAPACITY"     // {"payment": 50}: requests an agent, or messages the Scheduler, takes at a time (P32)
 	VarSweepEvery  = "STEPKEEPER_SWEEP_EVERY"  // within one invocation, "20s"; absent: once
 	VarSweepPages  = "STEPKEEPER_SWEEP_PAGES"  // of the index, at most in one sweep; absent: 50
 	VarFairQueues  = "STEPKEEPER_FAIR_QUEUES"  // "true": requests bear the tenant of their order
@@ -38,6 +38,9 @@ const (
 	WorkflowsFolder = "workflows"
 	AgentFile       = "agent.json"
 )
+
+// SchedulerCapacity stands for the Scheduler among the agents of VarCapacity. No agent may have that name.
+const SchedulerCapacity = "scheduler"
 
 // Set by Lambda itself.
 const (

@@ -9,6 +9,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent"
 	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent/agentsfile"
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
+	"github.com/stepkeeper/stepkeeper/functions/supervisor"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
@@ -80,8 +81,11 @@ func (s *Stack) agentNames() []string {
 	return names
 }
 
-// capacity is supervisor.Config.Capacity: more visible requests than that are a backlog (P32).
+// capacity is supervisor.Config.Capacity: more visible messages than that are a backlog (P32).
 func (s *Stack) capacity(name string) int {
+	if name == supervisor.Scheduler {
+		return min(replyPumps, controlPumps) * port.MaxBatch
+	}
 	for _, a := range s.agents {
 		if a.name == name {
 			return a.concurrency * a.batch

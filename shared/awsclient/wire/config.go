@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -30,8 +31,8 @@ type Options struct {
 }
 
 // Environment makes the configuration of a function out of what Lambda sets: AWS_REGION and the
-// credentials of its role; AWS_ENDPOINT_URL, and AWS_ENDPOINT_URL_<SERVICE> of the SDK itself, lead
-// to an emulator. It asks nobody (rule 13). The error lists what is missing.
+// credentials of its role; AWS_ENDPOINT_URL, and AWS_ENDPOINT_URL_<SERVICE> before it, lead to an
+// emulator. It asks nobody (rule 13). The error lists what is missing.
 func Environment(lookup func(name string) (value string, set bool), o Options) (aws.Config, error) {
 	value := func(name string) string { v, _ := lookup(name); return v }
 	creds := aws.Credentials{
@@ -64,12 +65,22 @@ func Environment(lookup func(name string) (value string, set bool), o Options) (
 		Retryer: func() aws.Retryer {
 			return retry.NewStandard(func(r *retry.StandardOptions) { r.MaxAttempts = attempts })
 		},
-		APIOptions: []func(*middleware.Stack) error{LimitTime(limit)},
+		APIOptions: []func(*middleware.Stack) error{LimitTime(limit)}, ConfigSources: []any{endpoints(value)},
 	}
 	if endpoint := value("AWS_ENDPOINT_URL"); endpoint != "" {
 		c.BaseEndpoint = &endpoint
 	}
 	return c, nil
+}
+
+// endpoints finds AWS_ENDPOINT_URL_<SERVICE>: clients of the SDK look for it in the sources that a
+// configuration was made of, and ours is made of the environment by hand.
+type endpoints func(name string) string
+
+// GetServiceBaseEndpoint is what clients ask; id is like "Secrets Manager".
+func (e endpoints) GetServiceBaseEndpoint(_ context.Context, id string) (endpoint string, found bool, err error) {
+	endpoint = e("AWS_ENDPOINT_URL_" + strings.ToUpper(strings.ReplaceAll(id, " ", "_")))
+	return endpoint, endpoint != "", nil
 }
 
 // BuildableClient is the kind of client that the SDK can still change, as it does for AWS_CA_BUNDLE.

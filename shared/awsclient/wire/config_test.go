@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
 	"github.com/aws/aws-sdk-go-v2/service/sns"
 
 	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
@@ -43,6 +44,45 @@ func TestEnvironment(t *testing.T) {
 	}
 	if !strings.Contains(authorization, "Credential=AKID/") || !strings.Contains(authorization, "/eu-central-1/") || token != "token" {
 		t.Errorf("signed as %q with token %q", authorization, token)
+	}
+}
+
+// AWS_ENDPOINT_URL_<SERVICE> goes before AWS_ENDPOINT_URL, for that service alone.
+func TestEndpointOfOneService(t *testing.T) {
+	var asked atomic.Value
+	answer := func(who string) *httptest.Server {
+		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			asked.Store(who)
+			w.WriteHeader(http.StatusForbidden)
+		}))
+		t.Cleanup(srv.Close)
+		return srv
+	}
+	general, special := answer("all").URL, answer("one").URL
+	for _, secrets := range []string{"", special} {
+		more := map[string]string{"AWS_ENDPOINT_URL": general}
+		if secrets != "" {
+			more["AWS_ENDPOINT_URL_SECRETS_MANAGER"] = secrets
+		}
+		for name, value := range more { // the SDK looks whether they are there
+			t.Setenv(name, value)
+		}
+		c, err := wire.Environment(environment(more), wire.Options{MaxAttempts: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := "all"
+		if secrets != "" {
+			want = "one"
+		}
+		_, _ = secretsmanager.NewFromConfig(c).GetSecretValue(t.Context(), &secretsmanager.GetSecretValueInput{SecretId: aws.String("s")})
+		if got := asked.Load(); got != want {
+			t.Errorf("the secrets were asked for at %q, want %q", got, want)
+		}
+		_, _ = sns.NewFromConfig(c).Publish(t.Context(), &sns.PublishInput{TopicArn: aws.String("t"), Message: aws.String("m")})
+		if got := asked.Load(); got != "all" {
+			t.Errorf("the topic was asked for at %q", got)
+		}
 	}
 }
 

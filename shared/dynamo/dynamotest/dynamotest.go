@@ -10,81 +10,33 @@ package dynamotest
 import (
 	"context"
 	"fmt"
-	"net/netip"
-	"net/url"
 	"os"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/sts"
 
 	"github.com/stepkeeper/stepkeeper/shared/awsclient"
+	"github.com/stepkeeper/stepkeeper/shared/awsclient/awstest"
 	"github.com/stepkeeper/stepkeeper/shared/dynamo"
 )
 
 // Variable names what the tests run against.
 const Variable = "STEPKEEPER_DYNAMODB"
 
-const accountPrefix = "account:"
-
 // Config answers the SDK's configuration, or skips the test. It may be changed before clients are made.
 func Config(t testing.TB, o awsclient.Options) aws.Config {
 	t.Helper()
-	target := os.Getenv(Variable)
-	if target == "" {
-		t.Skipf("NOT RUN: this test needs a DynamoDB; `make test-dynamo` starts one on this machine, or set %s", Variable)
-	}
-	endpoint, account, err := parse(target)
-	if err != nil {
-		t.Fatal(err)
-	}
-	o.Endpoint = endpoint
-	c, err := awsclient.Load(context.Background(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if account != "" {
-		who, err := sts.NewFromConfig(c).GetCallerIdentity(context.Background(), &sts.GetCallerIdentityInput{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := aws.ToString(who.Account); got != account {
-			t.Fatalf("the credentials are of account %s, %s asks for %s; nothing was touched", got, Variable, account)
-		}
-	}
-	return c
+	return awstest.Config(t, Variable, "this test needs a DynamoDB; `make test-dynamo` starts one on this machine", o)
 }
 
 // Emulated reports whether the tests run against an emulator, whose index is never stale.
-func Emulated() bool { return !strings.HasPrefix(os.Getenv(Variable), accountPrefix) }
+func Emulated() bool { return awstest.Emulated(Variable) }
 
 // Check says what is wrong with a value of the variable.
-func Check(target string) error {
-	_, _, err := parse(target)
-	return err
-}
-
-// parse refuses what is neither on this machine nor an account asked for by name (rule 27).
-func parse(target string) (endpoint, account string, err error) {
-	if account, ok := strings.CutPrefix(target, accountPrefix); ok {
-		if len(account) != 12 || strings.Trim(account, "0123456789") != "" {
-			return "", "", fmt.Errorf("%s=%s: an account has twelve digits", Variable, target)
-		}
-		return "", account, nil
-	}
-	u, err := url.Parse(target)
-	if err == nil && (u.Scheme == "http" || u.Scheme == "https") {
-		ip, err := netip.ParseAddr(u.Hostname())
-		if u.Hostname() == "localhost" || err == nil && ip.IsLoopback() {
-			return target, "", nil
-		}
-	}
-	return "", "", fmt.Errorf("%s=%s is not on this machine: give http://127.0.0.1:PORT, or %s<number> for a real account", Variable, target, accountPrefix)
-}
+func Check(target string) error { return awstest.Check(Variable, target) }
 
 // Names of fresh tables and a fresh ledger.
 type Names struct {

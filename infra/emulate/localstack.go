@@ -1,0 +1,52 @@
+package emulate
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/stepkeeper/stepkeeper/shared/deployment"
+)
+
+// oneBatch is the smallest batch of the mappings by default (rule 4).
+const oneBatch = 5
+
+// LocalStack changes a template for LocalStack 4.14.0. There a mapping polls one batch at a time,
+// whatever its MaximumConcurrency. What is taken at a time, beyond which a queue holds a backlog
+// (P32), is therefore one batch; otherwise the wait in a short queue would be counted as failures.
+func LocalStack(template []byte) ([]byte, error) {
+	var t map[string]any
+	if err := json.Unmarshal(template, &t); err != nil {
+		return nil, fmt.Errorf("template for LocalStack: %w", err)
+	}
+	resources, _ := t["Resources"].(map[string]any)
+	for id, r := range resources {
+		variables := inside(r, "Properties", "Environment", "Variables")
+		text, is := variables[deployment.VarCapacity].(string)
+		if !is {
+			continue
+		}
+		capacity := map[string]int{}
+		if err := json.Unmarshal([]byte(text), &capacity); err != nil {
+			return nil, fmt.Errorf("template for LocalStack: %s of %s: %w", deployment.VarCapacity, id, err)
+		}
+		for taker := range capacity {
+			capacity[taker] = oneBatch
+		}
+		object, err := json.Marshal(capacity)
+		if err != nil {
+			return nil, err
+		}
+		variables[deployment.VarCapacity] = string(object)
+	}
+	return json.Marshal(t)
+}
+
+// inside follows a path of objects; nil where one is missing.
+func inside(v any, path ...string) map[string]any {
+	for _, name := range path {
+		m, _ := v.(map[string]any)
+		v = m[name]
+	}
+	m, _ := v.(map[string]any)
+	return m
+}

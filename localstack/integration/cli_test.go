@@ -1,0 +1,173 @@
+package integration
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/client"
+	clientstack "github.com/stepkeeper/stepkeeper/client/stack"
+	"github.com/stepkeeper/stepkeeper/localstack/stack"
+)
+
+var build = sync.OnceValues(func() (string, error) {
+	file := filepath.Join(deployed.dir, "stepkeeper")
+	out, err := exec.Command("go", "build", "-o", file, "../../cmd/stepkeeper").CombinedOutput()
+	if err != nil {
+		return "", errors.New(string(out))
+	}
+	return file, nil
+})
+
+// cli runs the program against the deployed stack, and checks its exit code and what it says.
+func (s *site) cli(t *testing.T, in string, code int, args []string, wants ...string) {
+	t.Helper()
+	program, err := build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), rescued)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, append(args, "--stack", s.assembly.Stack, "--region", s.config.Region)...)
+	cmd.Env = append(os.Environ(), "AWS_ENDPOINT_URL="+*s.config.BaseEndpoint)
+	cmd.Stdin = strings.NewReader(in)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	_ = cmd.Run() // the code is looked at
+	if got := cmd.ProcessState.ExitCode(); got != code {
+		t.Fatalf("stepkeeper %s: code %d, not %d\n%s", strings.Join(args, " "), got, code, out.String())
+	}
+	for _, want := range wants {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("stepkeeper %s does not say %q:\n%s", strings.Join(args, " "), want, out.String())
+		}
+	}
+}
+
+func (o *order) line() string { return strings.ReplaceAll(o.body, "\n", " ") + "\n" }
+
+// The exit codes that docs/command-line.md promises.
+const (
+	ok           = 0
+	refusedByIt  = 3
+	notFound     = 4
+	notProcessed = 6
+)
+
+// The commands of the command line, each one with an order of its own.
+func TestCommandLine(t *testing.T) {
+	s := on(t, localstack)
+	t.Parallel()
+	submit := []string{"submit", "--wait", "-"}
+	failing := func(t *testing.T, attempts int) *order {
+		o := s.newOrder(t, "stopping")
+		s.remote.on(o.id, "settle", "do", func(n int, _ call) (int, string) {
+			if n <= attempts {
+				return refused()
+			}
+			return done()
+		})
+		s.cli(t, o.line(), notProcessed, submit, o.id+": Error")
+		return o
+	}
+	for name, test := range map[string]func(t *testing.T){
+		"submit": func(t *testing.T) {
+			o := s.newOrder(t, "order")
+			s.cli(t, o.line(), ok, submit, o.id+": accepted, Processed")
+			s.cli(t, o.line(), ok, submit, "Processed") // again is harmless
+			s.cli(t, strings.Replace(o.line(), "MUG-01", "MUG-02", 1), refusedByIt, submit, "other content")
+			s.cli(t, "", ok, []string{"show", o.id}, "book-shipment", "Processed")
+			s.cli(t, "", ok, []string{"watch", o.id}, "Processed")
+			s.cli(t, "", notFound, []string{"show", "tpyo"}, "there is no order tpyo")
+			s.cli(t, "", refusedByIt, []string{"cancel", o.id}, "cancel refused")
+		},
+		"resubmit": func(t *testing.T) {
+			o := failing(t, 1)
+			s.cli(t, "", ok, []string{"list", "--state", "Error"}, o.id)
+			s.cli(t, "", ok, []string{"resubmit", o.id}, "resubmit accepted")
+			s.cli(t, "", ok, []string{"watch", o.id}, "Processed")
+		},
+		"undo": func(t *testing.T) {
+			o := failing(t, 9)
+			s.cli(t, "", ok, []string{"undo", o.id}, "undo accepted")
+			s.cli(t, "", notProcessed, []string{"watch", o.id}, "Compensated")
+		},
+		"resolve": func(t *testing.T) {
+			o := failing(t, 9)
+			time.Sleep(5 * time.Second) // the facts are the operator's only when no call can be on its way any more
+			s.cli(t, "", ok, []string{"resolve", o.id, "settle", "happened"}, "resolve accepted")
+			s.cli(t, "", ok, []string{"resubmit", o.id}, "resubmit accepted")
+			s.cli(t, "", ok, []string{"watch", o.id}, "Processed")
+		},
+		"cancel": func(t *testing.T) {
+			o := s.newOrder(t, "stopping")
+			s.remote.on(o.id, "settle", "do", func(int, call) (int, string) { return down() })
+			s.cli(t, o.line(), ok, []string{"submit", "-"}, "accepted (queued)")
+			o.until(soon, "call", func() bool { return len(s.remote.of(o.id, "")) > 0 })
+			s.cli(t, "", ok, []string{"cancel", o.id}, "cancel accepted")
+			s.cli(t, "", notProcessed, []string{"watch", o.id}, "Cancelled")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t)
+		})
+	}
+}
+
+// Two stacks of the same template live side by side: an ID of an order is known in each by itself,
+// and each tells its own application.
+func TestTwoStacks(t *testing.T) {
+	s := on(t, localstack)
+	second := s.assembly.Stack + "-b"
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	outputs, err := stack.DeployAs(ctx, s.config, s.assembly, second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := stack.Delete(context.WithoutCancel(ctx), s.config, second); err != nil {
+			t.Error(err)
+		}
+	})
+	o := s.newOrder(t, "order").submit()
+	o.told("completed", soon)
+	for name, value := range outputs {
+		if value == s.outputs[name] && !strings.HasSuffix(name, "Shards") && !strings.HasSuffix(name, "Finished") && !strings.HasSuffix(name, "Version") {
+			t.Errorf("both have the %s %s", name, value)
+		}
+	}
+	c, err := clientstack.OpenWith(ctx, s.config, second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Get(ctx, o.id); !errors.Is(err, client.ErrNotFound) {
+		t.Fatalf("the order of the one is known to the other: %v", err)
+	}
+	if _, err := c.Submit(ctx, client.Order{ID: o.id, Workflow: "order", ReplyTo: "shop", Content: []byte(strings.Replace(o.content(), "MUG-01", "MUG-02", 1))}); err != nil {
+		t.Fatal(err)
+	}
+	task, err := c.Wait(ctx, o.id)
+	if err != nil || task.State != "Processed" {
+		shown, _ := json.Marshal(task)
+		t.Fatalf("%s %v", shown, err)
+	}
+	receiveOne := func() bool {
+		for _, m := range receive(ctx, s.sqs, outputs["ShopStatusUrl"], 1) {
+			if strings.Contains(*m.Body, o.id) {
+				return true
+			}
+		}
+		return false
+	}
+	waitFor(t, "status on the other's queue", receiveOne)
+}

@@ -1,0 +1,174 @@
+package integration
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/smithy-go"
+
+	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/client/stack"
+)
+
+// The policies for people and programs outside, each held by a user who has nothing else.
+
+// outside is something that a program does with package client, and the grants that it needs.
+type outside struct {
+	name  string
+	needs []grant
+	do    func(t *testing.T, u *user, o *order) error
+}
+
+func outsideCalls(actor string) []outside {
+	on := func(action, resource string) grant { return grant{actor, action, resource} }
+	with := func(t *testing.T, u *user, do func(c *client.Client) error) error {
+		c, err := stack.OpenWith(t.Context(), u.Config, u.s.assembly.Stack)
+		if err != nil {
+			return err
+		}
+		return do(c)
+	}
+	describe, task, definition := on("cloudformation:DescribeStacks", anywhere), on("dynamodb:GetItem", "Tasks"), on("dynamodb:GetItem", "Definitions")
+	calls := []outside{
+		{"submit", []grant{describe, on("sqs:SendMessage", "Intake")}, func(t *testing.T, u *user, o *order) error {
+			return with(t, u, func(c *client.Client) error {
+				_, err := c.Submit(t.Context(), client.Order{ID: o.id, Workflow: "order", Content: []byte(o.content())})
+				return err
+			})
+		}},
+		{"wait", []grant{task, definition}, func(t *testing.T, u *user, o *order) error {
+			return with(t, u, func(c *client.Client) error {
+				_, err := c.Wait(t.Context(), o.id)
+				for end := time.Now().Add(soon); errors.Is(err, client.ErrNotFound) && time.Now().Before(end); time.Sleep(look) {
+					_, err = c.Wait(t.Context(), o.id) // it was queued by another client, and is on its way
+				}
+				return err
+			})
+		}},
+		{"read the order", []grant{on("dynamodb:GetItem", "Orders")}, func(t *testing.T, u *user, o *order) error {
+			return with(t, u, func(c *client.Client) error {
+				_, err := c.Submitted(t.Context(), o.id)
+				return err
+			})
+		}},
+		{"cancel", []grant{on("sqs:SendMessage", "Control")}, func(t *testing.T, u *user, o *order) error {
+			return with(t, u, func(c *client.Client) error {
+				_, err := c.Cancel(t.Context(), o.id)
+				if errors.Is(err, client.ErrRefused) && !errors.Is(err, client.ErrForbidden) {
+					return nil // a processed order cannot be cancelled: the command came through
+				}
+				return err
+			})
+		}},
+	}
+	if actor == "Operator" {
+		calls = append(calls, outside{"list", []grant{on("dynamodb:Query", "Tasks/index/complete-by")}, func(t *testing.T, u *user, _ *order) error {
+			return with(t, u, func(c *client.Client) error {
+				for _, err := range c.List(t.Context(), client.Query{}) {
+					return err
+				}
+				return nil
+			})
+		}})
+	}
+	return calls
+}
+
+func (o *order) content() string {
+	_, content, _ := strings.Cut(o.body, `"order":{`)
+	return "{" + strings.TrimSuffix(strings.TrimSpace(content), "}")
+}
+
+// An application does all its calls with its policy, and none of them without one of its grants; an
+// operator too, who may list in addition, look at every queue, and handle the dead letters.
+func TestOutside(t *testing.T) {
+	s := on(t, ministack)
+	for actor, output := range map[string]string{"Application": "EngineApplicationPolicy", "Operator": "EngineOperatorPolicy"} {
+		t.Run(actor, func(t *testing.T) {
+			u, whole := s.newUser(t, actor), s.managedPolicy(t, output).spelledOut()
+			o := s.newOrder(t, "order")
+			shown := map[grant]bool{}
+			for _, c := range outsideCalls(actor) {
+				for _, g := range c.needs {
+					u.may(t, whole.without(s, g))
+					if err := c.do(t, u, o); !errors.Is(err, client.ErrForbidden) {
+						t.Errorf("%s without %s: %v", c.name, g, err)
+					}
+					shown[g] = true
+				}
+				u.may(t, whole)
+				if err := c.do(t, u, o); err != nil {
+					t.Errorf("%s with all that it may: %v", c.name, err)
+				}
+			}
+			for _, g := range whole.grants(s, actor) {
+				if !shown[g] {
+					s.byHand(t, u, whole, g)
+				}
+			}
+		})
+	}
+}
+
+// byHand does what an operator does in the console, without the grant and with it.
+func (s *site) byHand(t *testing.T, u *user, whole policy, g grant) {
+	t.Helper()
+	resource := g.resource
+	if resource == anywhere {
+		resource = "IntakeDead"
+	}
+	url := s.outputs["Engine"+resource+"Url"]
+	client := sqs.NewFromConfig(u.Config)
+	arn, err := s.arn(t.Context(), url)
+	if err != nil {
+		t.Fatalf("%s: %v", g, err)
+	}
+	try := map[string]func() error{
+		"sqs:GetQueueAttributes": func() error {
+			_, err := client.GetQueueAttributes(t.Context(), &sqs.GetQueueAttributesInput{QueueUrl: &url, AttributeNames: attributeNames("All")})
+			return err
+		},
+		"sqs:ReceiveMessage": func() error {
+			_, err := client.ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{QueueUrl: &url})
+			return err
+		},
+		"sqs:DeleteMessage": func() error {
+			_, err := client.DeleteMessage(t.Context(), &sqs.DeleteMessageInput{QueueUrl: &url, ReceiptHandle: aws.String("none")})
+			return err
+		},
+		"sqs:ListMessageMoveTasks": func() error {
+			_, err := client.ListMessageMoveTasks(t.Context(), &sqs.ListMessageMoveTasksInput{SourceArn: &arn})
+			return err
+		},
+		"sqs:StartMessageMoveTask": func() error {
+			_, err := client.StartMessageMoveTask(t.Context(), &sqs.StartMessageMoveTaskInput{SourceArn: &arn})
+			return err
+		},
+		// What follows has reasons: see docs/localstack.md.
+		"sqs:CancelMessageMoveTask": nil, // its queue stands inside a handle that only a redrive under way has
+		"sqs:SendMessage":           nil, // a redrive sends with it, and MiniStack's does so without asking
+	}
+	call, known := try[g.action]
+	if call == nil {
+		if !known {
+			t.Errorf("%s: nothing shows that it is needed", g)
+		}
+		return
+	}
+	for _, may := range []bool{false, true} {
+		p := whole
+		if !may {
+			p = whole.without(s, g)
+		}
+		u.may(t, p)
+		var api smithy.APIError
+		denied := errors.As(call(), &api) && strings.HasPrefix(api.ErrorCode(), "AccessDenied")
+		if denied == may {
+			t.Errorf("%s: granted: %t, refused: %t (%v)", g, may, denied, api)
+		}
+	}
+}

@@ -1,0 +1,70 @@
+// Command services runs the four remote services of the order example on this machine, without
+// their faults, for orders that are tried out on an emulator:
+//
+//	go run ./localstack/services        # what make local-services does; until Ctrl-C
+//
+// They answer below http://127.0.0.1:8470, where agents.yaml beside this file leads the deployed
+// agents to. Their ledgers go with them.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"os/signal"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/demo/services"
+)
+
+// address is that of agents.yaml.
+const address = "127.0.0.1:8470"
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "localstack/services:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context) (err error) {
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return fmt.Errorf("%w; do they run already?", err)
+	}
+	dir, err := os.MkdirTemp("", "stepkeeper-services-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	fleet, err := services.Start(context.WithoutCancel(ctx), services.Options{Dir: dir})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, fleet.Close()) }()
+	mux := http.NewServeMux()
+	for _, name := range services.Names() {
+		target, err := url.Parse(fleet.URL(name))
+		if err != nil {
+			return err
+		}
+		mux.Handle("/"+name+"/", http.StripPrefix("/"+name, httputil.NewSingleHostReverseProxy(target)))
+	}
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
+	go func() {
+		<-ctx.Done()
+		_ = server.Close()
+	}()
+	fmt.Printf("inventory, payment, shipping and notification answer at http://%s; Ctrl-C ends them\n", address)
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,79 @@
+// Package awstest leads tests to an emulator on this machine or, only if it is asked for by the
+// number of the account, to a real one (rule 27). What they run against stands in a variable:
+//
+//	http://127.0.0.1:4566     an emulator on this machine
+//	account:123456789012      what the tests need is made, used and removed there
+package awstest
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/sts"
+
+	"github.com/stepkeeper/stepkeeper/shared/awsclient"
+)
+
+const accountPrefix = "account:"
+
+// Config answers the SDK's configuration for what the variable names, or skips the test, and says
+// so; how tells what sets the variable. It may be changed before clients are made.
+func Config(t testing.TB, variable, how string, o awsclient.Options) aws.Config {
+	t.Helper()
+	target := os.Getenv(variable)
+	if target == "" {
+		t.Skipf("NOT RUN: %s, or set %s", how, variable)
+	}
+	endpoint, account, err := parse(variable, target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Endpoint = endpoint
+	c, err := awsclient.Load(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if account != "" {
+		who, err := sts.NewFromConfig(c).GetCallerIdentity(context.Background(), &sts.GetCallerIdentityInput{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := aws.ToString(who.Account); got != account {
+			t.Fatalf("the credentials are of account %s, %s asks for %s; nothing was touched", got, variable, account)
+		}
+	}
+	return c
+}
+
+// Emulated reports whether the variable does not name a real account.
+func Emulated(variable string) bool { return !strings.HasPrefix(os.Getenv(variable), accountPrefix) }
+
+// Check says what is wrong with a value of the variable.
+func Check(variable, target string) error {
+	_, _, err := parse(variable, target)
+	return err
+}
+
+// parse refuses what is neither on this machine nor an account asked for by name (rule 27).
+func parse(variable, target string) (endpoint, account string, err error) {
+	if account, ok := strings.CutPrefix(target, accountPrefix); ok {
+		if len(account) != 12 || strings.Trim(account, "0123456789") != "" {
+			return "", "", fmt.Errorf("%s=%s: an account has twelve digits", variable, target)
+		}
+		return "", account, nil
+	}
+	u, err := url.Parse(target)
+	if err == nil && (u.Scheme == "http" || u.Scheme == "https") {
+		ip, err := netip.ParseAddr(u.Hostname())
+		if u.Hostname() == "localhost" || err == nil && ip.IsLoopback() {
+			return target, "", nil
+		}
+	}
+	return "", "", fmt.Errorf("%s=%s is not on this machine: give http://127.0.0.1:PORT, or %s<number> for a real account", variable, target, accountPrefix)
+}
