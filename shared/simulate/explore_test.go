@@ -8,21 +8,36 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/simulate"
 )
 
-// TestSmallScope goes through every run of a few scenes with one thing going wrong, and as many
-// with two as there is time for; `make simulate-report` gives it more.
+// TestSmallScope goes through everything that can happen in the small worlds with one thing going
+// wrong, as far as there is time; `make simulate-report` gives it more.
 func TestSmallScope(t *testing.T) {
 	most := 10 * time.Second
 	if testing.Short() {
 		most = time.Second
 	}
-	e := simulate.Explore(simulate.SmallScope()[:3], 2, runtime.GOMAXPROCS(0), most)
-	for i, b := range e.Broken {
+	e := simulate.Explore(simulate.SmallScopes(), 1, runtime.GOMAXPROCS(0), most, nil)
+	for i, f := range e.Found {
 		if i < 5 {
-			t.Errorf("%s, %+v: %v", b.Scene, b.Choices, b.Violation)
+			t.Errorf("%s: %v", f.Scope, f.Violation)
+			for _, l := range f.Path {
+				t.Log(l)
+			}
 		}
 	}
 	if e.States < 1000 {
 		t.Errorf("only %d states", e.States)
 	}
-	t.Logf("%d states, %d runs with up to %d faults, whole %v, %d paths left", e.States, e.Runs, e.Faults, e.Whole, e.Left)
+	for _, s := range e.Scopes {
+		t.Logf("%+v", s)
+	}
+	t.Logf("%d states, %d steps, %d runs with up to %d faults, whole %v, %d branches left", e.States, e.Steps, e.Runs, e.Faults, e.Whole, e.Left)
+}
+
+func BenchmarkExplore(b *testing.B) {
+	for b.Loop() {
+		e := simulate.Explore(simulate.SmallScopes()[:1], 1, 1, 8*time.Second, nil)
+		b.ReportMetric(float64(e.Runs), "runs")
+		b.ReportMetric(float64(e.States), "states")
+		b.Logf("%+v %d edges", e.Scopes, e.Steps)
+	}
 }

@@ -23,7 +23,8 @@ type process struct {
 	scheduler  *scheduler.Scheduler
 	supervisor *supervisor.Supervisor
 	worker     *worker.Worker
-	paused     int64 // it takes nothing before this time
+	paused     int64  // it takes nothing before this time
+	memory     memory // of an exploration: what it has learnt
 }
 
 // Now is what the process's clock shows.
