@@ -3,6 +3,7 @@ package simulate
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
@@ -14,8 +15,8 @@ import (
 // at which anything could be different.
 type driver struct {
 	w        *World
-	since    int64     // something has stood still since then; -1: nothing does
-	people   []people  // what somebody does at any time, in this order
+	since    int64 // something has stood still since then; -1: nothing does
+	scope    *Scope
 	done     int       // how many of them were done
 	chosen   act       // what goes wrong at the call that goes on
 	call     call      // which that is
@@ -29,9 +30,6 @@ type driver struct {
 	input uint64    // of the handler that begins
 	mine  []*letter // those that it was given
 }
-
-// people is one thing that an application or an operator does.
-type people = message.ControlKind
 
 // driven is what an exploration knows of a handler at work.
 type driven struct {
@@ -116,8 +114,13 @@ func (d *driver) turn(iv *invocation, c call, subject string) bool {
 	return !iv.dead
 }
 
-func (d *driver) strike(r role, c call) act {
-	if d.chosen.fault == NoFault || c != d.call {
+// strike is what goes wrong at a call: what was chosen, and what the scope is about.
+func (d *driver) strike(r role, c call, subject string) act {
+	switch {
+	case d.chosen.fault != NoFault && c == d.call:
+	case c == callDo && d.scope.Refuses != "" && strings.HasSuffix(subject, "/"+d.scope.Refuses):
+		return act{PermanentFailure, false}
+	default:
 		return act{}
 	}
 	a := d.chosen
@@ -129,8 +132,13 @@ func (d *driver) strike(r role, c call) act {
 
 // newDriver sets a world up that does nothing by itself.
 func newDriver(w *World, s *Scope) *driver {
-	w.driver = &driver{w: w, since: -1, people: s.People}
+	w.driver = &driver{w: w, scope: s, since: -1}
 	w.setUp()
+	for _, p := range w.procs {
+		if slices.Contains(s.Down, p.name) {
+			p.up, w.driver.since = false, 0
+		}
+	}
 	w.driver.marks = make([]int, len(w.names))
 	return w.driver
 }
@@ -293,13 +301,13 @@ func (d *driver) actors() {
 			d.can(submits, 0, i)
 		}
 	}
-	if d.done < len(d.people) && d.sensible(d.people[d.done]) {
+	if d.done < len(d.scope.People) && d.sensible(d.scope.People[d.done]) {
 		d.can(orders, 0, 0)
 	}
 }
 
 // sensible: a command that would be refused whatever the course is not tried at every moment.
-func (d *driver) sensible(k people) bool {
+func (d *driver) sensible(k message.ControlKind) bool {
 	if k == message.Cancel {
 		return true
 	}
@@ -363,6 +371,13 @@ func (d *driver) next() int64 {
 		for _, iv := range p.running {
 			if iv.driven.turn == nil && !iv.frozen {
 				at(iv.until)
+			}
+		}
+	}
+	if d.done < len(d.scope.People) && d.scope.People[d.done] == message.Resolve { // which is refused before
+		if t := w.store.task(w.orders[0].id); t != nil && t.ProcessState == core.Error {
+			for i := range t.Steps {
+				at(int64(t.Steps[i].LastStopBy) - start + 2*w.skew() + 1)
 			}
 		}
 	}
@@ -508,7 +523,7 @@ func (d *driver) deliver(q *queue, letters []*letter) {
 // command gives the next command of the people; it counts as done once it was given.
 func (d *driver) command() {
 	o := d.w.orders[0]
-	if c := d.w.command(o, d.w.store.task(o.id), d.people[d.done]); c != nil {
+	if c := d.w.command(o, d.w.store.task(o.id), d.scope.People[d.done]); c != nil {
 		d.w.instruct(o, *c, false)
 	}
 	d.done++

@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 )
 
@@ -14,7 +13,9 @@ import (
 type Scope struct {
 	Name string
 	Scenario
-	People []message.ControlKind // commands that somebody gives at any time, in this order
+	People  []message.ControlKind // commands that somebody gives at any time, in this order
+	Refuses string                // a step whose do its service refuses each time; "": none
+	Down    []string              // processes that come up at any time, and not at the beginning
 }
 
 // Exploration is what an exhaustive search has covered.
@@ -322,22 +323,4 @@ func (d *driver) end() {
 		}
 	}
 	d.w.bury()
-}
-
-// SmallScopes lists the worlds of the exploration: one task of two steps, in a row and at once, for
-// each grade of service, with two instances of each actor and a Supervisor; with a step that is
-// skipped, a Cancel, a Resubmit, an Undo, a deadline, a point of no return, and two tasks.
-func SmallScopes() []Scope {
-	var all []Scope
-	two := plot{}.also("world", "instances", 1, 1)
-	add := func(name string, d *core.Definition, p plot, people ...message.ControlKind) {
-		all = append(all, Scope{name, Scenario{Definition: d, Base: p.base, Orders: 2}, people})
-	}
-	for _, g := range []core.Grade{core.Fenced, core.Idempotent, core.Plain} {
-		n := string(g) + ": "
-		add(n+"in a row", small(g, false), two)
-		add(n+"at once", small(g, true), two)
-		add(n+"cancelled", small(g, false), two, message.Cancel)
-	}
-	return all
 }

@@ -163,7 +163,7 @@ func (w *World) choose(site, subject string, n int, odds float64) int {
 func (w *World) strike(r role, c call, subject string) act {
 	switch {
 	case w.driver != nil:
-		return w.driver.strike(r, c)
+		return w.driver.strike(r, c, subject)
 	case w.healing:
 		return act{}
 	}
