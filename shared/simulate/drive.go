@@ -555,7 +555,7 @@ func (w *World) handler(id int32) *invocation {
 func (d *driver) atEnd() bool {
 	for _, o := range d.w.orders {
 		t := d.w.store.task(o.id)
-		if t == nil || !t.AtRest() || t.Tell != 0 {
+		if t == nil && !o.refused || t != nil && (!t.AtRest() || t.Tell != 0) {
 			return false
 		}
 	}

@@ -148,7 +148,7 @@ func (x *exploring) level(extend bool, until time.Time) {
 		all.Go(x.work)
 	}
 	all.Wait()
-	if x.cut {
+	if x.cut || len(x.found) > 0 {
 		return
 	}
 	x.whole++

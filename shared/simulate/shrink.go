@@ -3,9 +3,10 @@ package simulate
 import "slices"
 
 // Shrink looks for a shorter run that breaks the same invariant: fewer faults, orders and delays.
-// It tries at most `tries` runs, and answers the tape and the last result.
-func Shrink(sc Scenario, choices []Choice, tries int) ([]Choice, Result) {
-	s := &shrinking{sc: sc, left: tries}
+// It tries at most `tries` runs, fewer when stop says so (nil: never), and answers the choices and
+// the last result.
+func Shrink(sc Scenario, choices []Choice, tries int, stop func() bool) ([]Choice, Result) {
+	s := &shrinking{sc: sc, left: tries, stop: stop}
 	best := s.run(choices)
 	if best.Violation == nil {
 		return choices, best
@@ -22,6 +23,7 @@ type shrinking struct {
 	sc     Scenario
 	want   string
 	left   int
+	stop   func() bool
 	best   []Choice
 	result Result
 }
@@ -34,6 +36,9 @@ func (s *shrinking) run(choices []Choice) Result {
 // try keeps the choices if the same invariant still breaks. Of what the run has chosen only that
 // stays which it came to.
 func (s *shrinking) try(choices []Choice) bool {
+	if s.stop != nil && s.stop() {
+		s.left = 0
+	}
 	if s.left <= 0 {
 		return false
 	}

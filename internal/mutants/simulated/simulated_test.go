@@ -4,6 +4,7 @@ package simulated_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/simulate"
 )
@@ -24,6 +25,17 @@ func TestMutant(t *testing.T) {
 				t.Fatalf("workflow %d, seed %d: %v", n, n<<8|k, v)
 			}
 		}
+	}
+}
+
+// TestMutantExplored goes through small worlds, with one thing going wrong, as far as it comes.
+func TestMutantExplored(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the simulator's own tests explore; this one is for mutants")
+	}
+	e := simulate.Explore(simulate.SmallScopes(), 1, 1, 20*time.Second, nil)
+	for _, f := range e.Found {
+		t.Fatalf("%s: %v", f.Scope, f.Violation)
 	}
 }
 
