@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/simulate"
 )
 
@@ -40,4 +41,40 @@ func BenchmarkExplore(b *testing.B) {
 		states += simulate.Explore(simulate.SmallScopes()[:1], 1, 1, time.Minute, nil).States
 	}
 	b.ReportMetric(float64(states)/b.Elapsed().Seconds(), "states/s")
+}
+
+// TestExplorationFinds: the exploration sees services that are not what their workflow says, with
+// as many faults on a path as it takes.
+func TestExplorationFinds(t *testing.T) {
+	for _, x := range []struct {
+		scope, invariant string
+		faults           int
+		is               simulate.Service
+	}{
+		{"fenced: in a row, cancelled", "11", 1, simulate.Service{Grade: core.Idempotent}},
+		{"fenced: in a row", "3", 1, simulate.Service{Grade: core.Plain}},
+		{"fenced: in a row", "3", 1, simulate.Service{Forgets: 2 * core.Second}},
+		{"idempotent: in a row", "3", 1, simulate.Service{Grade: core.Plain}},
+	} {
+		for _, s := range simulate.SmallScopes() {
+			if s.Name != x.scope {
+				continue
+			}
+			s.Services = simulate.Services{"a-agent": x.is}
+			e := simulate.Explore([]simulate.Scope{s}, x.faults, runtime.GOMAXPROCS(0), time.Minute, nil)
+			if len(e.Found) == 0 || e.Found[0].Violation.Invariant != x.invariant || len(e.Found[0].Path) == 0 {
+				t.Errorf("%s with %+v: %+v", x.scope, x.is, e.Found)
+			}
+		}
+	}
+}
+
+// TestExplorationIsTheSame: the states are those of the world, and not of the way in which it was searched.
+func TestExplorationIsTheSame(t *testing.T) {
+	s := simulate.SmallScopes()[:2]
+	one := simulate.Explore(s, 0, 1, time.Minute, nil)
+	four := simulate.Explore(s, 0, 4, time.Minute, nil)
+	if one.States != four.States || one.Ends != four.Ends || !one.Whole || !four.Whole || one.States < 100 {
+		t.Errorf("%d states and %d ends with one worker, %d and %d with four", one.States, one.Ends, four.States, four.Ends)
+	}
 }
