@@ -60,19 +60,41 @@ func Explore(scopes []Scope, faults, workers int, most time.Duration, progress f
 	for i := range scopes {
 		all[i] = newExploring(&scopes[i], workers)
 	}
+	told := func() {
+		if progress != nil {
+			progress(summed(e, all))
+		}
+	}
 	for n := 0; n <= faults; n++ {
-		for i, x := range all {
-			left := time.Until(until)
-			x.level(n < faults, time.Now().Add(left/time.Duration(len(all)-i)))
-			if progress != nil {
-				progress(summed(e, all))
-			}
+		pass(all, n, faults, until, told)
+	}
+	for again := true; again && time.Now().Before(until); { // what was not done in its share of the time
+		again = false
+		for n := 0; n <= faults; n++ {
+			again = pass(all, n, faults, until, told) || again
 		}
 	}
 	for _, x := range all {
 		x.unending()
 	}
 	return summed(e, all)
+}
+
+// pass gives every scope that has come so far its share of the time for one more fault, small ones
+// first: what they leave is for the others.
+func pass(all []*exploring, n, faults int, until time.Time, told func()) (any bool) {
+	var ready []*exploring
+	for _, x := range all {
+		if x.whole == n-1 && len(x.found) == 0 {
+			ready = append(ready, x)
+		}
+	}
+	slices.SortStableFunc(ready, func(a, b *exploring) int { return len(a.seen) - len(b.seen) })
+	for i, x := range ready {
+		x.level(n < faults, time.Now().Add(time.Until(until)/time.Duration(len(ready)-i)))
+		told()
+	}
+	return len(ready) > 0
 }
 
 func summed(e *Exploration, all []*exploring) *Exploration {
@@ -139,10 +161,7 @@ func newExploring(s *Scope, workers int) *exploring {
 
 // level goes through everything with one number of faults.
 func (x *exploring) level(extend bool, until time.Time) {
-	if x.cut {
-		return
-	}
-	x.extend, x.until = extend, until
+	x.extend, x.until, x.cut = extend, until, false
 	var all sync.WaitGroup
 	for range x.workers {
 		all.Go(x.work)

@@ -188,6 +188,30 @@ var calls = [roleCount][]call{
 	aClient:     {callDelete, callMessage, callPoll, callForge, callExpire},
 }
 
+// who makes a call, for those that do not.
+var who = [callCount]string{
+	callLoad:      "only the Scheduler and the Supervisor read the state store; agents and applications know messages alone",
+	callLoadOrder: "only the Scheduler reads orders: it alone evaluates expressions",
+	callCommit:    "only the Scheduler and the Supervisor write the state store",
+	callDue:       "only the Supervisor looks through the index, and a Scheduler that starts in one process (P27)",
+	callLease:     "only the Supervisor holds a lease: Schedulers may always work at the same time",
+	callSend:      "an application's sends have no answer that the protocol could use; what happens to its messages is client.message",
+	callDelete:    "the Supervisor takes from no queue",
+	callExtend:    "it takes from no queue, or gives nothing back: an application that does not delete gets it again",
+	callDepth:     "only the Supervisor looks for backlogs (P32)",
+	callAlert:     "only the Scheduler and the Supervisor raise alerts",
+	callEntry:     "only agents keep a ledger (P31)",
+	callMove:      "only agents keep a ledger (P31)",
+	callDo:        "only agents call services",
+	callUndo:      "only agents call services",
+	callPoll:      "the Supervisor takes from no queue: its schedule starts it",
+	callTick:      "only the Supervisor is started by a schedule",
+	callClock:     "the application's clock decides nothing",
+	callForge:     "forged and unreadable messages come from outside of the actors",
+	callExpire:    "expiry is the store's own, whoever works",
+	callDeploy:    "only the Scheduler picks the version of a workflow for an order",
+}
+
 // absent says why a cell cannot exist; "" where it can.
 func absent(r role, c call, a act) string {
 	_, isCompute := find(compute, a)
@@ -195,7 +219,7 @@ func absent(r role, c call, a act) string {
 	case !slices.Contains(calls[r], c) && r == aSupervisor && c == callLoadOrder:
 		return "the Supervisor claims nothing (P16), so that it never evaluates an expression and needs no order"
 	case !slices.Contains(calls[r], c):
-		return "the " + roleNames[r] + " makes no such call"
+		return who[c]
 	case r == aClient && isCompute:
 		return "the application is its owner's, and no part of the protocol"
 	}

@@ -30,6 +30,11 @@ func TestSingleFaults(t *testing.T) {
 	for _, a := range m.Wrong {
 		t.Errorf("%s at %s was hit, and cannot exist: %s", a.Act, a.Site, a.Why)
 	}
+	for _, a := range m.Absent {
+		if a.Why == "" {
+			t.Errorf("%s at %s cannot exist, and nobody says why", a.Act, a.Site)
+		}
+	}
 	if !testing.Short() {
 		for _, c := range m.Missing {
 			t.Errorf("never hit: %s at %s", c.Act, c.Site)

@@ -99,21 +99,28 @@ func run(o options) error {
 	}
 	f := &figures{FaultKinds: len(simulate.Faults()), Invariants: len(simulate.Invariants()), Faults: map[string]int{},
 		InvariantsSeen: map[string]int{}, PlacesCannot: map[string]int{}, Pairs: o.pairs}
+	doing := func(what string) { fmt.Fprintf(os.Stderr, "%4.0f s: %s\n", time.Since(began).Seconds(), what) }
+	doing(fmt.Sprintf("%d seeds", o.seeds))
 	f.seedsOver(o.seeds)
 	fmt.Printf("%d seeds, %d orders, %.0f orders/s on each core, %d of %d kinds of faults\n", f.Seeds, f.Orders, f.OrdersPerS, f.FaultsKindsHit, f.FaultKinds)
+	doing("the same seeds twice")
 	f.twice(min(1000, o.seeds))
 	fmt.Printf("%d seeds run twice, %d traces differed\n", f.Reproduced, f.Different)
+	doing("every single fault of the base scenarios")
 	if err := f.singles(o); err != nil {
 		return err
 	}
 	fmt.Printf("%d base scenarios, %d runs, %d of %d cells (call × fault) hit, %d cannot exist; %d of %d places (scenario × call × fault) hit\n",
 		f.Scenes, f.Singles, f.CellsHit, f.Cells, f.CellsAbsent, f.PlacesHit, f.Places)
+	doing("the tapes")
 	if err := f.replay(o.corpus); err != nil {
 		return err
 	}
 	fmt.Printf("%d tapes of the corpus\n", f.Tapes)
+	doing("wrong services, to shrink what they break")
 	f.shrink()
 	fmt.Printf("%d wrong services found; after shrinking a median of %d choices\n", len(f.Shrunk), f.ShrunkMedian)
+	doing(fmt.Sprintf("exploration, for %s", o.explore))
 	f.explore(o)
 	fmt.Printf("%d states explored (%d steps, %d ends, %d runs): everything with up to %d faults on a path, %s\n",
 		f.StatesExplored, f.ExploredSteps, f.ExploredEnds, f.ExploredRuns, f.FaultsPerPath, f.bounds())
