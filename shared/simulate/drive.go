@@ -153,8 +153,9 @@ func (d *driver) enabled() []action {
 	d.handlers()
 	d.messages()
 	d.actors()
-	quiet := !slices.ContainsFunc(d.acts, func(a action) bool { return !a.costs() && !a.lazy() })
-	if quiet {
+	// What goes wrong, what ends it and what people do can wait; everything else happens before time passes.
+	quiet := !slices.ContainsFunc(d.acts, func(a action) bool { return !a.costs() && !a.lazy() && a.kind != orders })
+	if quiet && len(d.w.queues[port.Intake].messages) == 0 {
 		for i, o := range d.w.orders {
 			if !o.acked && !o.refused && o.seen.submitted { // it has heard nothing for a long time
 				d.can(submits, 0, i)

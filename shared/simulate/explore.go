@@ -1,7 +1,6 @@
 package simulate
 
 import (
-	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -52,7 +51,8 @@ type Found struct {
 // handler or a message stands still for any time, a message comes twice or never, a call goes wrong
 // in any way that it can. A state that was seen is not gone through twice. A state in which nothing
 // can happen and orders have no end is a violation, and so is one from which no end can be reached.
-// It stops when the time is over. progress may be nil.
+// What happens without faults is gone through in any case; for the rest it stops when the time is
+// over. progress may be nil.
 func Explore(scopes []Scope, faults, workers int, most time.Duration, progress func(*Exploration)) *Exploration {
 	e := &Exploration{Faults: faults, Whole: true}
 	until := time.Now().Add(most)
@@ -91,7 +91,11 @@ func pass(all []*exploring, n, faults int, until time.Time, told func()) (any bo
 	}
 	slices.SortStableFunc(ready, func(a, b *exploring) int { return len(a.seen) - len(b.seen) })
 	for i, x := range ready {
-		x.level(n < faults, time.Now().Add(time.Until(until)/time.Duration(len(ready)-i)))
+		share := time.Now().Add(time.Until(until) / time.Duration(len(ready)-i))
+		if n == 0 {
+			share = time.Time{}
+		}
+		x.level(n < faults, share)
 		told()
 	}
 	return len(ready) > 0
@@ -101,7 +105,7 @@ func summed(e *Exploration, all []*exploring) *Exploration {
 	sum := &Exploration{Faults: e.Faults, Whole: true}
 	for _, x := range all {
 		sum.States += len(x.seen)
-		sum.Steps += len(x.edges)
+		sum.Steps += x.steps
 		sum.Runs += x.runs
 		sum.Ends += len(x.ends)
 		sum.Left += len(x.open) + len(x.wrong)
@@ -120,9 +124,10 @@ type exploring struct {
 	mu     sync.Mutex
 	wait   *sync.Cond
 	busy   int
-	seen   map[uint64]struct{}
+	seen   map[uint64]*place
 	ends   map[uint64]struct{}
-	edges  []edge
+	steps  int
+	edges  []edge   // those without a fault: an end has to be reached without more of them
 	open   []branch // of this level
 	wrong  []branch // of the next one, with one fault more
 	runs   int
@@ -150,12 +155,11 @@ type branch struct {
 
 func newExploring(s *Scope, workers int) *exploring {
 	s.Prepare()
-	x := &exploring{scope: s, workers: max(1, workers), seen: map[uint64]struct{}{}, ends: map[uint64]struct{}{}, whole: -1}
+	x := &exploring{scope: s, workers: max(1, workers), seen: map[uint64]*place{}, ends: map[uint64]struct{}{}, whole: -1}
 	x.wait = sync.NewCond(&x.mu)
 	d := newDriver(newWorld(s.Scenario, Plain{}), s)
 	first := &place{state: d.state()}
 	x.visit(d, first)
-	x.open, x.wrong = append(x.open, x.wrong...), nil
 	return x
 }
 
@@ -187,7 +191,7 @@ func (x *exploring) work() {
 			x.wait.Broadcast()
 			return
 		}
-		if time.Now().After(x.until) {
+		if !x.until.IsZero() && time.Now().After(x.until) {
 			x.cut = true
 			continue
 		}
@@ -236,7 +240,7 @@ func (x *exploring) visit(d *driver, at *place) (first action, ok bool) {
 	acts := d.enabled()
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if at.before != nil {
+	if x.steps++; at.before != nil && !at.by.costs() {
 		x.edges = append(x.edges, edge{at.before.state, at.state})
 	}
 	if d.w.violation != nil {
@@ -246,7 +250,7 @@ func (x *exploring) visit(d *driver, at *place) (first action, ok bool) {
 	if _, known := x.seen[at.state]; known {
 		return first, false
 	}
-	x.seen[at.state] = struct{}{}
+	x.seen[at.state] = at
 	if d.atEnd() {
 		x.ends[at.state] = struct{}{}
 	}
@@ -300,8 +304,10 @@ func (x *exploring) unending() {
 	for s := range x.ends {
 		reached(s)
 	}
-	for _, b := range x.open { // nobody has looked where that goes
-		reached(b.at.state)
+	for _, b := range x.open {
+		if !b.by.costs() { // nobody has looked where that goes
+			reached(b.at.state)
+		}
 	}
 	for len(todo) > 0 {
 		s := todo[len(todo)-1]
@@ -310,13 +316,9 @@ func (x *exploring) unending() {
 			reached(from)
 		}
 	}
-	if len(x.found) > 0 {
-		return
-	}
-	for s := range x.seen {
-		if _, ok := good[s]; !ok {
-			x.found = append(x.found, Found{Scope: x.scope.Name, Violation: &Violation{Invariant: "5", Text: fmt.Sprintf("from state %x no end can be reached", s)}})
-			return
+	for s, at := range x.seen {
+		if _, ok := good[s]; !ok && len(x.found) == 0 {
+			x.broken(at, &Violation{Invariant: "5", Text: "from here no end can be reached, however long nothing more goes wrong"})
 		}
 	}
 }

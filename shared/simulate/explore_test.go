@@ -16,7 +16,8 @@ func TestSmallScope(t *testing.T) {
 	if testing.Short() {
 		most = time.Second
 	}
-	e := simulate.Explore(simulate.SmallScopes(), 1, runtime.GOMAXPROCS(0), most, nil)
+	all := simulate.SmallScopes()
+	e := simulate.Explore(append(all[:3], all[30:34]...), 1, runtime.GOMAXPROCS(0), most, nil)
 	for i, f := range e.Found {
 		if i < 5 {
 			t.Errorf("%s: %v", f.Scope, f.Violation)
@@ -29,7 +30,9 @@ func TestSmallScope(t *testing.T) {
 		t.Errorf("only %d states", e.States)
 	}
 	for _, s := range e.Scopes {
-		t.Logf("%+v", s)
+		if s.Whole < 0 {
+			t.Errorf("%s: not even what happens without faults was covered", s.Name)
+		}
 	}
 	t.Logf("%d states, %d steps, %d runs with up to %d faults, whole %v, %d branches left", e.States, e.Steps, e.Runs, e.Faults, e.Whole, e.Left)
 }

@@ -3,6 +3,8 @@
 package simulated_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -33,7 +35,10 @@ func TestMutantExplored(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the simulator's own tests explore; this one is for mutants")
 	}
-	e := simulate.Explore(simulate.SmallScopes(), 1, 1, 20*time.Second, nil)
+	all := slices.DeleteFunc(simulate.SmallScopes(), func(s simulate.Scope) bool { // those take minutes
+		return strings.Contains(s.Name, "at once, cancelled") || strings.Contains(s.Name, "late") || strings.Contains(s.Name, "deadline")
+	})
+	e := simulate.Explore(all, 1, 1, 20*time.Second, nil)
 	for _, f := range e.Found {
 		t.Fatalf("%s: %v", f.Scope, f.Violation)
 	}
