@@ -19,12 +19,12 @@ type process struct {
 	offset  int64 // of its clock, milliseconds
 	deploy  int   // which version of the workflow it gives to new orders
 	running []*invocation
+	memory  memory // of an exploration: what it has learnt
 
 	scheduler  *scheduler.Scheduler
 	supervisor *supervisor.Supervisor
 	worker     *worker.Worker
-	paused     int64  // it takes nothing before this time
-	memory     memory // of an exploration: what it has learnt
+	paused     int64 // it takes nothing before this time
 }
 
 // Now is what the process's clock shows.
