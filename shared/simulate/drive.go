@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -282,6 +283,7 @@ func (d *driver) messages() {
 		}
 		if ready > 1 && q.batch > 1 && idle {
 			d.can(bringAll, n, 0)
+			d.can(bringAll, n, 1)
 		}
 	}
 }
@@ -483,7 +485,7 @@ func (d *driver) mail(a action) {
 		}
 	case bringAll:
 		var all []*letter
-		for _, l := range slices.Clone(q.messages) {
+		for _, l := range d.ordered(q, a.id == 1) {
 			if !l.late && l.visible <= d.w.now && len(all) < q.batch && q.take(l) {
 				all = append(all, l)
 			}
@@ -501,6 +503,17 @@ func (d *driver) mail(a action) {
 	case loses:
 		q.messages = slices.Delete(q.messages, i, i+1)
 	}
+}
+
+// ordered lists the messages of a queue by what they are, and not by when they were sent: states that
+// differ in that count as one. Two messages come in both orders.
+func (d *driver) ordered(q *queue, backwards bool) []*letter {
+	all := slices.Clone(q.messages)
+	slices.SortStableFunc(all, func(a, b *letter) int { return cmp.Compare(d.letter(a, false), d.letter(b, false)) })
+	if backwards {
+		slices.Reverse(all)
+	}
+	return all
 }
 
 func (d *driver) deliver(q *queue, letters []*letter) {
