@@ -19,6 +19,7 @@ type process struct {
 	offset  int64 // of its clock, milliseconds
 	deploy  int   // which version of the workflow it gives to new orders
 	running []*invocation
+	memory  memory // of an exploration: what it has learnt
 
 	scheduler  *scheduler.Scheduler
 	supervisor *supervisor.Supervisor
