@@ -112,7 +112,7 @@ func TestBacklogOfTheScheduler(t *testing.T) {
 	}
 }
 
-// One sweep takes all pages of a shard.
+// One sweep takes all pages of a shard, and one that ends early is continued at another shard.
 func TestSweepStarvesNothing(t *testing.T) {
 	w := begun(t, world.Definition(), 40, func(w *world.World) {
 		w.Sweeping = func(c *supervisor.Config) { c.PageSize = 3 }

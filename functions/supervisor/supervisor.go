@@ -24,10 +24,10 @@ type Config struct {
 	// and by Scheduler the replies, and the control messages. More visible ones than that are a
 	// backlog (P32). nil, or an answer of 0 or less: 10.
 	Capacity      func(taker string) int
-	PagesPerSweep int                    // bounds the work of one sweep (rule 17); 0: 50
-	Interval      time.Duration          // between two sweeps; each begins at the next shard; 0: 1 m
+	PagesPerSweep int                    // bounds the work of one sweep; 0: 50
 	PageSize      int                    // entries of the index per page; 0: 100
 	LeaseTTL      time.Duration          // how long a shard stays ours without a renewal; 0: 60 s
+	Interval      time.Duration          // between two sweeps; each begins at the next shard (rule 17); 0: 1 m
 	WakeSlack     time.Duration          // added to the delay of a Wake
 	Logger        *slog.Logger           // nil: slog.Default
 	Count         func(what, why string) // may be nil
@@ -60,6 +60,13 @@ func New(cfg Config) *Supervisor {
 	return &Supervisor{cfg: cfg, log: cfg.Logger, send: dispatch.Sender{
 		Queues: cfg.Queues, Alerts: cfg.Alerts, Clock: cfg.Clock, WakeSlack: cfg.WakeSlack, Logger: cfg.Logger, Count: cfg.Count,
 	}}
+}
+
+// first is the shard that a sweep begins at. It is told by the clock alone: a process on Lambda may
+// have been started for this one sweep, so that a count of its own would begin at 0 each time.
+func (s *Supervisor) first(shards int) int {
+	n := s.cfg.Clock.Now().UnixNano() / int64(s.cfg.Interval) % int64(shards)
+	return int((n + int64(shards)) % int64(shards)) // clocks of tests may stand before 1970
 }
 
 // Report is what one sweep did.
@@ -106,13 +113,6 @@ func (s *Supervisor) Sweep(ctx context.Context) (Report, error) {
 		}
 	}
 	return w.report, errors.Join(errs...)
-}
-
-// first is the shard that a sweep begins at. It is told by the clock alone: a process on Lambda may
-// have been started for this one sweep, so that a count of its own would begin at 0 each time.
-func (s *Supervisor) first(shards int) int {
-	n := s.cfg.Clock.Now().UnixNano() / int64(s.cfg.Interval) % int64(shards)
-	return int((n + int64(shards)) % int64(shards)) // clocks of tests may stand before 1970
 }
 
 // Scheduler is asked for at Capacity. No agent has that name where functions are deployed.
