@@ -3,6 +3,7 @@ package storetest
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -69,7 +70,7 @@ type answer struct{ class, found string }
 // doubt says that nobody knows whether it happened.
 func (a answer) doubt() bool { return a.class == class(errDoubt) }
 
-var errDoubt = fmt.Errorf("perhaps stored")
+var errDoubt = errors.New("perhaps stored")
 
 // show is a stored record or order, as far as it matters: each write has its own document.
 func (r row) show(order bool) string {

@@ -18,7 +18,7 @@ type broken struct {
 	port.Store // the model
 	mu         sync.Mutex
 	dice       *rand.Rand
-	wrong      func(b *broken, w *port.Write) (error, bool)
+	wrong      func(b *broken, w *port.Write) (done bool, err error)
 	before     map[string]*port.Record // of the last replace
 	stale      bool
 }
@@ -27,7 +27,7 @@ func (b *broken) Commit(ctx context.Context, writes []port.Write) []error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.wrong != nil && b.dice.IntN(4) == 0 {
-		if err, done := b.wrong(b, &writes[0]); done {
+		if done, err := b.wrong(b, &writes[0]); done {
 			return []error{err}
 		}
 	}
@@ -65,39 +65,39 @@ func TestTheCheckerCanFail(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name  string
-		wrong func(*broken, *port.Write) (error, bool)
+		wrong func(*broken, *port.Write) (done bool, err error)
 		stale bool
 		good  bool
 	}{
 		{name: "nothing is wrong", good: true},
-		{name: "it says stored and forgets", wrong: func(*broken, *port.Write) (error, bool) { return nil, true }},
-		{name: "it stores without the condition", wrong: func(b *broken, w *port.Write) (error, bool) { return forced(b, w), true }},
-		{name: "it says conflict and stores", wrong: func(b *broken, w *port.Write) (error, bool) {
+		{name: "it says stored and forgets", wrong: func(*broken, *port.Write) (done bool, err error) { return true, nil }},
+		{name: "it stores without the condition", wrong: func(b *broken, w *port.Write) (done bool, err error) { return true, forced(b, w) }},
+		{name: "it says conflict and stores", wrong: func(b *broken, w *port.Write) (done bool, err error) {
 			_ = forced(b, w)
-			return port.ErrConflict, w.Expected > 0
+			return w.Expected > 0, port.ErrConflict
 		}},
-		{name: "it says unavailable and stores", wrong: func(b *broken, w *port.Write) (error, bool) {
+		{name: "it says unavailable and stores", wrong: func(b *broken, w *port.Write) (done bool, err error) {
 			if err := b.Store.Commit(context.Background(), []port.Write{*w})[0]; err != nil {
-				return err, true
+				return true, err
 			}
-			return port.ErrUnavailable, true
+			return true, port.ErrUnavailable
 		}},
-		{name: "it says in doubt, and truly so", good: true, wrong: func(b *broken, w *port.Write) (error, bool) {
+		{name: "it says in doubt, and truly so", good: true, wrong: func(b *broken, w *port.Write) (done bool, err error) {
 			if b.dice.IntN(2) == 0 {
 				_ = b.Store.Commit(context.Background(), []port.Write{*w})
 			}
-			return errors.New("lost"), true
+			return true, errors.New("lost")
 		}},
 		{name: "it loads what was there before", stale: true},
-		{name: "the order of a refused create stays", wrong: func(b *broken, w *port.Write) (error, bool) {
+		{name: "the order of a refused create stays", wrong: func(b *broken, w *port.Write) (done bool, err error) {
 			rows := b.Store.(*model).rows
 			r := rows[w.Record.ID]
 			if w.Order == nil || r.record == nil {
-				return nil, false
+				return false, nil
 			}
 			r.order = w.Order
 			rows[w.Record.ID] = r
-			return port.ErrExists, true
+			return true, port.ErrExists
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
