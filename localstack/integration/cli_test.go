@@ -153,7 +153,7 @@ func TestTwoStacks(t *testing.T) {
 	if _, err := c.Get(ctx, o.id); !errors.Is(err, client.ErrNotFound) {
 		t.Fatalf("the order of the one is known to the other: %v", err)
 	}
-	if _, err := c.Submit(ctx, client.Order{ID: o.id, Workflow: "order", ReplyTo: "shop", Content: []byte(strings.Replace(o.content(), "MUG-01", "MUG-02", 1))}); err != nil {
+	if _, err := c.Submit(ctx, client.Order{ID: o.id, Workflow: "order", ReplyTo: "shop", Content: json.RawMessage(strings.Replace(o.content(), "MUG-01", "MUG-02", 1))}); err != nil {
 		t.Fatal(err)
 	}
 	task, err := c.Wait(ctx, o.id)

@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -36,7 +37,7 @@ func outsideCalls(actor string) []outside {
 	calls := []outside{
 		{"submit", []grant{describe, on("sqs:SendMessage", "Intake")}, func(t *testing.T, u *user, o *order) error {
 			return with(t, u, func(c *client.Client) error {
-				_, err := c.Submit(t.Context(), client.Order{ID: o.id, Workflow: "order", Content: []byte(o.content())})
+				_, err := c.Submit(t.Context(), client.Order{ID: o.id, Workflow: "order", Content: json.RawMessage(o.content())})
 				return err
 			})
 		}},
