@@ -92,6 +92,19 @@ type action struct {
 	id   int32 // handler, message, or place in a list
 }
 
+// MarshalText writes an action for a tape.
+func (a action) MarshalText() ([]byte, error) {
+	return fmt.Appendf(nil, "%d/%d/%d", a.kind, a.nth, a.id), nil
+}
+
+// UnmarshalText reads one.
+func (a *action) UnmarshalText(text []byte) error {
+	if n, err := fmt.Sscanf(string(text), "%d/%d/%d", &a.kind, &a.nth, &a.id); n != 3 || a.kind > loses {
+		return fmt.Errorf("%q is no step of a path: %w", text, err)
+	}
+	return nil
+}
+
 // costs: it is something that goes wrong. What is wrong is bounded on each path.
 func (a action) costs() bool { return a.kind >= wrong }
 
