@@ -178,7 +178,7 @@ func (d *driver) enabled() []action {
 		}
 	}
 	waits := d.still()
-	if t := d.next(); t >= 0 && (!waits || t <= d.since+standstill) {
+	if t := d.next(); t >= 0 && (!waits || t <= d.since+d.standstill()) {
 		if quiet {
 			d.can(passes, 0, 0)
 		}
@@ -465,9 +465,15 @@ func (d *driver) do(a action) {
 	}
 }
 
-// standstill is for how long anything stands still at most, in milliseconds. All that it could be too
-// late for has happened by then.
-const standstill = 120_000
+// standstill is for how long anything stands still at most, in milliseconds: all that it could be too
+// late for has happened by then. A process that comes late comes sooner, after a message that was
+// taken is there again.
+func (d *driver) standstill() int64 {
+	if len(d.scope.Down) > 0 {
+		return visibility + 5_000
+	}
+	return 4 * visibility
+}
 
 // still: a process is down, a handler or a message stands still, or a call is under way for ever.
 func (d *driver) still() bool {
