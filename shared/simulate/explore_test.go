@@ -66,7 +66,7 @@ func TestExplorationFinds(t *testing.T) {
 				continue
 			}
 			s.Services = simulate.Services{"a-agent": x.is}
-			e := simulate.Explore([]simulate.Scope{s}, x.faults, runtime.GOMAXPROCS(0), time.Minute, nil)
+			e := simulate.Explore([]simulate.Scope{s}, x.faults, runtime.GOMAXPROCS(0), 5*time.Minute, nil)
 			if len(e.Found) == 0 || e.Found[0].Violation.Invariant != x.invariant || len(e.Found[0].Path) == 0 {
 				t.Errorf("%s with %+v: %+v", x.scope, x.is, e.Found)
 			}
@@ -78,7 +78,7 @@ func TestExplorationFinds(t *testing.T) {
 func TestTapeOfAnExploration(t *testing.T) {
 	s := simulate.SmallScopes()[:1]
 	s[0].Services = simulate.Services{"a-agent": {Grade: core.Plain}}
-	e := simulate.Explore(s, 1, runtime.GOMAXPROCS(0), time.Minute, nil)
+	e := simulate.Explore(s, 1, runtime.GOMAXPROCS(0), 5*time.Minute, nil)
 	if len(e.Found) == 0 {
 		t.Fatal("nothing was found")
 	}
