@@ -342,9 +342,13 @@ func (f *figures) explore(o options) {
 	for _, s := range e.Scopes {
 		f.FaultsPerPath, f.MostFaults = min(f.FaultsPerPath, s.Whole), max(f.MostFaults, s.Whole)
 	}
-	for _, b := range e.Found {
+	for i, b := range e.Found {
 		f.broke(b.Scope, b.Violation)
 		fmt.Println(strings.Join(b.Path, "\n"))
+		file := fmt.Sprintf("explored-%d.json", i+1)
+		if err := b.Tape().Write(file); err == nil {
+			fmt.Printf("replay: stepkeeper simulate --replay %s\n", file)
+		}
 	}
 }
 
