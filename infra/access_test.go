@@ -158,7 +158,7 @@ func TestWhoMayWhat(t *testing.T) {
 			each("dynamodb:PutItem", "Orders", "Tasks", "Definitions"), each("sqs:SendMessage", append(requests, "Control", "Quarantine", status)...),
 			each("sns:Publish", "Alerts"), logs("Scheduler")),
 		"SupervisorRole": slices.Concat(each("dynamodb:Query", "Tasks/index/complete-by"), each("dynamodb:GetItem", "Orders", "Tasks", "Definitions"),
-			each("dynamodb:PutItem", "Tasks"), each("sqs:GetQueueAttributes", requests...), each("sqs:SendMessage", "Control", "MissedSweeps"),
+			each("dynamodb:PutItem", "Tasks"), each("sqs:GetQueueAttributes", append([]string{"Replies", "Control"}, requests...)...), each("sqs:SendMessage", "Control", "MissedSweeps"),
 			each("sns:Publish", "Alerts"), logs("Supervisor")),
 		"AgentPaymentRole": slices.Concat(take("RequestsPayment"), each("sqs:ChangeMessageVisibility", "RequestsPayment"),
 			each("sqs:SendMessage", "Replies", "Quarantine"), logs("AgentPayment")),

@@ -139,8 +139,8 @@ func TestTwoStacks(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	o := s.newOrder(t, "order").submit()
-	o.told("completed", soon)
+	o := s.newOrder(t, "calm").submit()
+	o.told("completed", rescued)
 	for name, value := range outputs {
 		if value == s.outputs[name] && !strings.HasSuffix(name, "Shards") && !strings.HasSuffix(name, "Finished") && !strings.HasSuffix(name, "Version") {
 			t.Errorf("both have the %s %s", name, value)
@@ -153,7 +153,7 @@ func TestTwoStacks(t *testing.T) {
 	if _, err := c.Get(ctx, o.id); !errors.Is(err, client.ErrNotFound) {
 		t.Fatalf("the order of the one is known to the other: %v", err)
 	}
-	if _, err := c.Submit(ctx, client.Order{ID: o.id, Workflow: "order", ReplyTo: "shop", Content: json.RawMessage(strings.Replace(o.content(), "MUG-01", "MUG-02", 1))}); err != nil {
+	if _, err := c.Submit(ctx, client.Order{ID: o.id, Workflow: "calm", ReplyTo: "shop", Content: json.RawMessage(strings.Replace(o.content(), "MUG-01", "MUG-02", 1))}); err != nil {
 		t.Fatal(err)
 	}
 	task, err := c.Wait(ctx, o.id)

@@ -250,6 +250,16 @@ func unwoken(s *site, t *testing.T) func() bool {
 
 func completed(o *order) func() bool { return told(o, "completed") }
 
+// forgetful ends the Supervisor's process before; the next tick starts another.
+func forgetful(u use) use {
+	return func(s *site, t *testing.T) func() bool {
+		if _, err := kill(s.function(t, "Supervisor")); err != nil {
+			t.Fatal(err)
+		}
+		return u(s, t)
+	}
+}
+
 // need is a grant, and what cannot be without it.
 type need struct {
 	grant
@@ -294,8 +304,7 @@ func needs() []need {
 		supervisor("dynamodb:Query", "Tasks/index/complete-by", late),
 		supervisor("dynamodb:GetItem", "Tasks", late),
 		supervisor("dynamodb:PutItem", "Tasks", late),
-		// A workflow of which it has seen no order yet: what it has read it remembers.
-		supervisor("dynamodb:GetItem", "Definitions", silent("thirty", "AgentInventory", 1, completed)),
+		supervisor("dynamodb:GetItem", "Definitions", forgetful(late)), // what it has read it remembers
 		supervisor("sqs:SendMessage", "Control", late),
 		supervisor("sns:Publish", "Alerts", silent("stopping", "AgentPayment", 9, func(o *order) func() bool { return o.alertCame })),
 	)

@@ -41,7 +41,7 @@ stop() {
 	local pid
 	pid=$(cat "$pidfile")
 	kill "$pid"
-	for _ in $(seq 150); do
+	for _ in $(seq 600); do # it ends its functions and databases first
 		alive || {
 			rm -f "$pidfile"
 			say "stopped process $pid"

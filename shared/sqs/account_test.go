@@ -25,8 +25,8 @@ func TestContractOfAService(t *testing.T) {
 	c := awstest.Config(t, target, "the same contract runs above against the project's own server; `make integration` runs it against LocalStack", awsclient.Options{})
 	emulated := awstest.Emulated(target)
 	o := queuetest.Options{Unit: 3 * time.Second, Once: emulated, LosesPolls: true, ExactDepth: emulated, Messages: 200}
-	if emulated { // their times are the emulator's own; what passes is a matter of its code, not of ours
-		o.Groups = []string{"names", "send", "receive", "delete", "visibility", "dead", "limits", "depth", "together"}
+	if emulated { // LocalStack 4.14.0 lets an old receipt act, and moves dead letters late
+		o.Groups = []string{"names", "send", "receive", "limits", "depth", "together"}
 	}
 	queuetest.Run(t, o, func(t *testing.T, queues []queuetest.Config, replyTo []string) queuetest.Backends {
 		prefix := fmt.Sprintf("stepkeeper-test-%d-", time.Now().UnixNano())
