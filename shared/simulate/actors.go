@@ -155,12 +155,16 @@ func (p *process) boot() {
 	}
 	switch p.role {
 	case aScheduler:
+		p.waits = nil
 		p.scheduler = scheduler.New(scheduler.Config{
 			State: p.state(), Queues: queuesPort{p}, Alerts: alarm{p}, Clock: p, Name: p.name,
 			WakeSlack: time.Second, Logger: slog.New(ear{w}),
 		})
 		if w.embedded {
-			w.invoke(p, "restart", func(*invocation) { _, _ = p.scheduler.Restart(ctx) })
+			w.invoke(p, "restart", func(iv *invocation) {
+				_, _ = p.scheduler.Restart(ctx)
+				iv.restarted()
+			})
 		}
 	case aSupervisor:
 		p.supervisor = supervisor.New(supervisor.Config{
@@ -276,6 +280,14 @@ func (w *World) handle(iv *invocation, q *queue, letters []*letter, ds []port.De
 			done = append(done, ds[i].Receipt)
 		}
 	}
+	iv.finished(func(id string) bool {
+		for i, l := range letters {
+			if aboutOrder(l.message) == id && slices.Contains(failed, ds[i].Receipt) {
+				return false
+			}
+		}
+		return true
+	})
 	return done, back
 }
 
@@ -319,12 +331,17 @@ func (w *World) sweep() {
 	case TicksOverlap:
 		w.tell("world", "", "two ticks at once")
 		clear(w.leases)
-		w.invoke(up[len(up)-1], "sweep", func(iv *invocation) { _, _ = iv.p.supervisor.Sweep(ctx) })
+		w.invoke(up[len(up)-1], "sweep", sweep)
 		clear(w.leases)
 	}
 	if p.up {
-		w.invoke(p, "sweep", func(iv *invocation) { _, _ = iv.p.supervisor.Sweep(ctx) })
+		w.invoke(p, "sweep", sweep)
 	}
+}
+
+func sweep(iv *invocation) {
+	_, _ = iv.p.supervisor.Sweep(ctx)
+	iv.swept()
 }
 
 // blackout is the death of the one process of embedded mode: all actors with it, and all queues but

@@ -89,6 +89,7 @@ func (w *World) committed(before, after *core.Task, record *port.Record) {
 	for i := range after.Steps {
 		m.step(i)
 	}
+	m.decided()
 	w.planSweep()
 }
 
@@ -371,6 +372,11 @@ func (w *World) undoing(s *service, undo any) {
 
 // sent holds every message to the rules of sending.
 func (w *World) sent(p *process, q *queue, m port.Message) {
+	if iv := w.cur; iv != nil && iv.p == p {
+		if id, letter, ok := mailOf(m.Value); ok {
+			iv.sentBy(id, letter)
+		}
+	}
 	switch v := m.Value.(type) {
 	case *message.Request:
 		w.sentRequest(p, v)
@@ -456,6 +462,9 @@ func (w *World) answering(p *process, m port.Message) {
 func (w *World) alerted(p *process, a core.RaiseAlert) {
 	if o := w.byID[a.OrderID]; o != nil {
 		o.seen.alerts[alertID(a.At, a.Run, a.Command)] = true
+		if w.cur != nil {
+			w.cur.sentBy(a.OrderID, mail{kind: 'a', wakeAt: a.At})
+		}
 		if w.telling {
 			w.tell(p.name, "operator", "alert: "+a.OrderID+" "+a.Step+" "+a.Code)
 		}

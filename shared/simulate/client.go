@@ -100,6 +100,8 @@ func (w *World) submit(o *order) {
 	}
 	w.tell("application", p.name, "submits "+o.id)
 	w.invoke(p, "submit", func(iv *invocation) {
+		m := o.submit
+		iv.direct, iv.about = &m, o.id
 		r := p.scheduler.Submit(ctx, []message.SubmitOrder{o.submit})[0]
 		if iv.dead {
 			return
@@ -107,6 +109,7 @@ func (w *World) submit(o *order) {
 		switch r.Answer {
 		case scheduler.Stored, scheduler.Known:
 			w.acknowledged(o)
+			iv.finished(func(string) bool { return true })
 		case scheduler.Refused:
 			o.refused = true
 		}
@@ -200,7 +203,12 @@ func (w *World) command(o *order, t *core.Task, kind message.ControlKind) *messa
 func (w *World) instruct(o *order, c message.Control, direct bool) {
 	w.tell("operator", "", fmt.Sprintf("%s %s %s %s", c.Kind, c.OrderID, c.Step, c.Fact))
 	if p := w.anyScheduler(o.id); direct && p != nil {
-		w.invoke(p, string(c.Kind), func(*invocation) { _, _ = p.scheduler.Command(ctx, c) })
+		w.invoke(p, string(c.Kind), func(iv *invocation) {
+			iv.direct, iv.about = &c, c.OrderID
+			if _, err := p.scheduler.Command(ctx, c); err == nil {
+				iv.finished(func(string) bool { return true })
+			}
+		})
 		return
 	}
 	if !w.embedded {

@@ -21,7 +21,13 @@ type invocation struct {
 	next    func() (int64, bool)
 	stop    func()
 	letters []*letter // that it handles
-	trail   digest    // of the answers that its calls have got
+	direct  any       // or what it was asked for without a queue
+	about   string    // the order of that
+	sights  []*sight
+	clock   []reading      // readings since its last load
+	depths  map[string]int // of agents' queues, as it saw them
+	trouble bool           // a call has failed
+	trail   digest         // of the answers that its calls have got
 }
 
 // invoke starts a handler in a process.
@@ -98,6 +104,7 @@ func (iv *invocation) io(c call, subject string, apply func(Fault) error) error 
 	}
 	w.note(c, subject, iv.p, a.fault)
 	err := apply(a.fault)
+	iv.trouble = iv.trouble || err != nil
 	if w.hashing {
 		iv.trail.number(int(c))
 		iv.trail.text(subject)

@@ -186,6 +186,7 @@ func (q queuePort) Send(_ context.Context, messages []port.Message) []error {
 		}
 		for i := range messages {
 			if f == PartialBatch && i == len(messages)/2 {
+				w.cur.trouble = true
 				errs[i] = port.ErrUnavailable
 				continue
 			}
@@ -275,6 +276,7 @@ func (q queuePort) Depth(context.Context) (d port.Depth, err error) {
 				d.Visible++
 			}
 		}
+		q.p.w.cur.counted(q.q.name, d.Visible)
 		return nil
 	})
 	return d, err

@@ -134,6 +134,7 @@ func (s storePort) Commit(_ context.Context, writes []port.Write) []error {
 			case TransactionConflict:
 				return port.ErrConflict
 			case ItemTooLarge:
+				iv.sight(wr.Record.ID).cut = true
 				return port.ErrTooLarge
 			}
 			err := st.write(wr)
@@ -166,6 +167,7 @@ func (s storePort) Load(_ context.Context, ids []string) ([]*port.Record, error)
 			if r := s.p.w.store.rows[id]; r != nil {
 				records[i] = r.record
 			}
+			s.p.w.cur.loaded(id, s.p.w.store.task(id))
 		}
 		return nil
 	})

@@ -1,0 +1,516 @@
+package simulate
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+// reading is what the clock showed, and what the instance knew then of the agents' queues.
+type reading struct {
+	now   core.Time
+	waits map[string]core.Duration
+}
+
+// sight is what one handling has seen of one order, and done to it.
+type sight struct {
+	id     string
+	base   *core.Task // as loaded last; nil: there was none, or it was not loaded
+	after  *core.Task // as committed by this handling since then; nil: nothing was
+	must   []mail     // what the commit has to send
+	sent   []mail     // what was sent, by this handling
+	doubt  bool       // a call that is about it failed
+	learns bool       // at its next decision
+	learnt bool
+	cut    bool // the document did not fit: its largest output is taken out (P28)
+	extra  []any
+	orders int // how many orders the handling is about
+}
+
+func (iv *invocation) sight(id string) *sight {
+	for _, s := range iv.sights {
+		if s.id == id {
+			return s
+		}
+	}
+	s := &sight{id: id}
+	iv.sights = append(iv.sights, s)
+	return s
+}
+
+// read remembers what the process's clock has shown since the last load.
+func (iv *invocation) read(now core.Time) {
+	for _, s := range iv.sights {
+		if s.learns {
+			iv.learn(s)
+		}
+	}
+	if n := len(iv.clock); n == 0 || iv.clock[n-1].now != now {
+		iv.clock = append(iv.clock, reading{now, iv.p.waits})
+	}
+}
+
+// loaded: the handling decides on this from now on.
+func (iv *invocation) loaded(id string, t *core.Task) {
+	s := iv.sight(id)
+	s.base, s.after, s.must = t, nil, nil
+	iv.clock = iv.clock[:0]
+	s.learns = t != nil && !s.learnt
+}
+
+// learn is what the Scheduler does before it decides: its clock is read right after.
+func (iv *invocation) learn(s *sight) {
+	s.learns, s.learnt = false, true
+	t := s.base
+	for _, ev := range iv.events(s.id) { // P32: what the replies say of their queues
+		if r, ok := ev.(*message.Reply); ok {
+			if i := iv.w.defOf(t).Index(r.Step); i >= 0 {
+				learnt := maps.Clone(iv.p.waits)
+				if learnt == nil {
+					learnt = map[string]core.Duration{}
+				}
+				learnt[iv.w.def.Steps[i].Agent] = r.Waited
+				iv.p.waits = learnt
+			}
+		}
+	}
+}
+
+// events are the messages of one order that the handling is about.
+func (iv *invocation) events(id string) (all []any) {
+	for _, l := range iv.letters {
+		if aboutOrder(l.message) == id {
+			all = append(all, l.message.Value)
+		}
+	}
+	if iv.direct != nil && iv.about == id {
+		all = append(all, iv.direct)
+	}
+	return all
+}
+
+// orders is how many orders the handling is about.
+func (iv *invocation) orders() int {
+	n, last := 0, ""
+	for _, l := range iv.letters {
+		if id := aboutOrder(l.message); id != last {
+			n, last = n+1, id
+		}
+	}
+	return n
+}
+
+func (w *World) defOf(t *core.Task) *core.Definition {
+	if w.newer != nil && t.Definition == w.newer.Hash {
+		return w.newer
+	}
+	return w.def
+}
+
+// sentBy remembers what a handling has sent of an order.
+func (iv *invocation) sentBy(id string, m mail) {
+	s := iv.sight(id)
+	if !slices.Contains(s.sent, m) {
+		s.sent = append(s.sent, m)
+	}
+}
+
+// mailOf is what a message is, for the rules of sending.
+func mailOf(v port.Value) (id string, m mail, ok bool) {
+	switch v := v.(type) {
+	case *message.Request:
+		return v.OrderID, mail{kind: 'r', step: v.Step, attempt: v.Attempt}, true
+	case *message.Status:
+		return v.OrderID, mail{kind: 't', attempt: v.Seq}, v.Seq > 0
+	case *message.Control:
+		switch v.Kind {
+		case message.Wake:
+			return v.OrderID, mail{kind: 'w', step: v.Step, attempt: v.Attempt}, true
+		case message.Settle:
+			return v.OrderID, mail{kind: 's'}, true
+		}
+	}
+	return "", mail{}, false
+}
+
+// has: was it sent by this handling? Of an alert the time of its Error counts, of a Wake the step.
+func (s *sight) has(want mail) bool {
+	return slices.ContainsFunc(s.sent, func(m mail) bool {
+		return m.kind == want.kind && m.step == want.step && m.attempt == want.attempt && (want.kind != 'a' || m.wakeAt == want.wakeAt)
+	})
+}
+
+// modelFor prepares the model for a decision that a handling makes at a time.
+func (iv *invocation) modelFor(s *sight, t *core.Task, at reading) *model {
+	w := iv.w
+	m := &model{def: w.def, t: copyOf(t), now: at.now, by: iv.p.name, waits: at.waits, loose: iv.orders() > 1}
+	switch {
+	case t != nil:
+		m.def = w.defOf(t)
+	case iv.p.deploy > 0:
+		m.def = w.newer
+	}
+	if r := w.store.rows[s.id]; r != nil && r.order != nil {
+		m.content = r.order.Body
+	}
+	m.backlog = func(agent string) bool { return iv.depths[agent] > w.capacity }
+	return m
+}
+
+// decided holds a commit against the model. settling commits have their own rule.
+func (m *move) decided() {
+	iv := m.w.cur
+	if iv == nil {
+		return
+	}
+	s := iv.sight(m.after.OrderID)
+	if m.before != nil && m.o.settling(m) {
+		m.settledHere(s)
+		return
+	}
+	times := iv.clockOrNow()
+	rule, diff := "", ""
+	for _, now := range times {
+		model := iv.modelFor(s, m.before, now)
+		model.real = m.after
+		if rule, diff = m.predict(iv, s, model); diff == "" {
+			s.after, s.must = m.after, append(s.must, model.mails...)
+			m.did(rule)
+			return
+		}
+	}
+	if rule == "" || len(times) > 1 && len(s.events(iv)) > 1 {
+		s.after = m.after
+		return // each event had a time of its own
+	}
+	m.fail(rule, "%s", diff)
+}
+
+// predict runs the model, and answers how what was committed differs from it.
+func (m *move) predict(iv *invocation, s *sight, model *model) (rule, diff string) {
+	if m.supervisor {
+		rule = model.sweep()
+		if rule == "" {
+			rule = "P10"
+			if live := core.Live(m.after); m.after.Due != live {
+				return rule, fmt.Sprintf("the Supervisor pushed it to %s, and its earliest live time is %s", m.after.Due, live)
+			}
+		}
+		return rule, model.differs(m.after)
+	}
+	events := s.events(iv)
+	if len(events) == 0 {
+		return "P8", "nobody knows what led to this commit"
+	}
+	for _, ev := range events {
+		before := model.changed
+		model.changed = false
+		if r := model.take(ev); model.changed || rule == "" {
+			rule = r
+		}
+		model.changed = model.changed || before
+		model.ahead = false
+	}
+	return rule, model.differs(m.after)
+}
+
+// events are those of the handling, as the Scheduler has to take them: an output that does not fit
+// is a failure (P28).
+func (s *sight) events(iv *invocation) []any {
+	all := iv.events(s.id)
+	if len(s.extra) > 0 {
+		return s.extra // requests that no queue takes: a decision of their own
+	}
+	if !s.cut {
+		return all
+	}
+	all = slices.Clone(all)
+	largest, size := -1, 0
+	for i, ev := range all {
+		if r, ok := ev.(*message.Reply); ok && r.Outcome == core.OutcomeDone && len(r.Output) > size {
+			largest, size = i, len(r.Output)
+		}
+	}
+	if largest >= 0 {
+		r := *all[largest].(*message.Reply)
+		r.Outcome, r.Output = core.OutcomeFailed, nil
+		all[largest] = &r
+	}
+	return all
+}
+
+// differs says how a task is other than the model's, "" where it is not.
+func (m *model) differs(real *core.Task) string {
+	if m.t == nil {
+		return "it was stored, and the event makes no task"
+	}
+	t := m.t
+	type field struct {
+		name      string
+		want, got any
+	}
+	for _, f := range [...]field{
+		{"ProcessState", t.ProcessState, real.ProcessState}, {"Phase", t.Phase, real.Phase}, {"Why", t.Why, real.Why}, {"Run", t.Run, real.Run},
+	} {
+		if f.want != f.got {
+			return fmt.Sprintf("its %s is %v and must be %v", f.name, f.got, f.want)
+		}
+	}
+	for _, f := range [...]struct {
+		name      string
+		want, got int64
+	}{
+		{"Command", int64(t.Command), int64(real.Command)}, {"Hops", int64(t.Hops), int64(real.Hops)}, {"Claims", int64(t.Claims), int64(real.Claims)},
+		{"StatusSeq", int64(t.StatusSeq), int64(real.StatusSeq)}, {"EndSeq", int64(t.EndSeq), int64(real.EndSeq)},
+		{"EndCommand", int64(t.EndCommand), int64(real.EndCommand)}, {"Ended", int64(t.Ended), int64(real.Ended)}, {"Tell", int64(t.Tell), int64(real.Tell)},
+		{"Deadline", int64(t.Deadline), int64(real.Deadline)}, {"DeadlineSeq", int64(t.DeadlineSeq), int64(real.DeadlineSeq)},
+	} {
+		if f.want != f.got {
+			return fmt.Sprintf("its %s is %d and must be %d", f.name, f.got, f.want)
+		}
+	}
+	if t.CancelAsked != real.CancelAsked {
+		return fmt.Sprintf("that a Cancel was asked for is %v", real.CancelAsked)
+	}
+	if text := differVerdicts(t.Verdicts, real.Verdicts); text != "" {
+		return text
+	}
+	if len(t.Steps) != len(real.Steps) {
+		return fmt.Sprintf("it has %d steps, and must have %d", len(real.Steps), len(t.Steps))
+	}
+	for i := range t.Steps {
+		if text := differStep(&t.Steps[i], &real.Steps[i]); text != "" {
+			return "step " + t.Steps[i].Name + ": " + text
+		}
+	}
+	return ""
+}
+
+func differVerdicts(want, got []core.Verdict) string {
+	if len(want) != len(got) {
+		return fmt.Sprintf("it keeps %d verdicts, not %d", len(got), len(want))
+	}
+	for i := range want {
+		if want[i].ID != got[i].ID || want[i].Accepted != got[i].Accepted || want[i].Command != got[i].Command {
+			return fmt.Sprintf("command %s %s: accepted is %v (%s) and must be %v", got[i].Command, got[i].ID, got[i].Accepted, got[i].Reason, want[i].Accepted)
+		}
+	}
+	return ""
+}
+
+func differStep(want, got *core.Step) string {
+	switch {
+	case want.State != got.State:
+		return fmt.Sprintf("it is %s and must be %s", got.State, want.State)
+	case want.LockedBy != got.LockedBy:
+		return fmt.Sprintf("it is locked by %q and must be by %q", got.LockedBy, want.LockedBy)
+	case want.Undo != got.Undo:
+		return fmt.Sprintf("that it is being undone is %v", got.Undo)
+	case want.Cause != got.Cause:
+		return fmt.Sprintf("its cause is %q and must be %q", got.Cause, want.Cause)
+	case string(want.Output) != string(got.Output):
+		return fmt.Sprintf("its output is %.80s and must be %.80s", got.Output, want.Output)
+	case (want.Resolved == nil) != (got.Resolved == nil) || want.Resolved != nil && *want.Resolved != *got.Resolved:
+		return "the operator's fact is another one"
+	}
+	for _, f := range [...]struct {
+		name      string
+		want, got int64
+	}{
+		{"Attempt", int64(want.Attempt), int64(got.Attempt)}, {"First", int64(want.First), int64(got.First)},
+		{"FailureCount", int64(want.FailureCount), int64(got.FailureCount)}, {"UndoFailures", int64(want.UndoFailures), int64(got.UndoFailures)},
+		{"ClaimedAt", int64(want.ClaimedAt), int64(got.ClaimedAt)}, {"CompleteBy", int64(want.CompleteBy), int64(got.CompleteBy)},
+		{"StopBy", int64(want.StopBy), int64(got.StopBy)}, {"WakeAt", int64(want.WakeAt), int64(got.WakeAt)},
+		{"QuietBy", int64(want.QuietBy), int64(got.QuietBy)}, {"LastStopBy", int64(want.LastStopBy), int64(got.LastStopBy)},
+		{"Allowance", int64(want.Allowance), int64(got.Allowance)}, {"Queued", int64(want.Queued), int64(got.Queued)},
+		{"FirstAt", int64(want.FirstAt), int64(got.FirstAt)}, {"FinishSeq", int64(want.FinishSeq), int64(got.FinishSeq)},
+	} {
+		if f.want != f.got {
+			return fmt.Sprintf("its %s is %d and must be %d", f.name, f.got, f.want)
+		}
+	}
+	return ""
+}
+
+// settledHere: only a handling that itself sent all of it settles an end (P11).
+func (m *move) settledHere(s *sight) {
+	m.did("P11")
+	t := m.after
+	if t.EndSeq > 0 && !s.has(mail{kind: 't', attempt: t.EndSeq}) {
+		m.fail("P11", "%s is settled by a handling that did not send its status %d", t.ProcessState, t.EndSeq)
+	}
+	if t.ProcessState == core.Error && !s.has(mail{kind: 'a', wakeAt: t.Ended}) {
+		m.fail("P11", "its Error is settled by a handling that did not raise its alert")
+	}
+}
+
+// finished holds a handling to what it left undone: a message that is deleted has nothing more to
+// say (P8, P15), and all that its commit led to was sent (P12, P13).
+func (iv *invocation) finished(gone func(id string) bool) {
+	if iv.dead {
+		return
+	}
+	for _, s := range iv.sights {
+		if s.doubt || iv.w.byID[s.id] == nil || !gone(s.id) || iv.w.violation != nil {
+			continue
+		}
+		iv.concluded(s)
+	}
+}
+
+func (iv *invocation) concluded(s *sight) {
+	w := iv.w
+	must := s.must
+	if s.after == nil && s.base != nil {
+		var broken string
+		for _, now := range iv.clockOrNow() {
+			m := iv.modelFor(s, s.base, now)
+			broken = ""
+			for _, ev := range s.events(iv) {
+				m.changed = false
+				rule := m.take(ev)
+				if m.ahead {
+					w.violate("P8", "order %s: %s is ahead of the document, and was deleted", s.id, say(ev))
+					return
+				}
+				if m.changed && broken == "" {
+					broken = rule
+				}
+			}
+			must = m.mails
+			if broken == "" {
+				break
+			}
+		}
+		if broken != "" {
+			w.violate(broken, "order %s, version %d: %s changes it, and was deleted without a commit", s.id, s.base.Version, say(s.events(iv)[0]))
+			return
+		}
+	}
+	w.checks.did("P8")
+	w.checks.did("P13")
+	for _, want := range must {
+		if want.kind == 'w' && want.wakeAt != 0 && want.wakeAt.Sub(core.TimeOf(iv.p.Now())) > 890*core.Second {
+			continue // the Supervisor sends it
+		}
+		if !s.has(want) {
+			w.violate("P13", "order %s: a handling is over, and did not send %s", s.id, want)
+			return
+		}
+	}
+}
+
+func (iv *invocation) clockOrNow() []reading {
+	if len(iv.clock) == 0 {
+		iv.p.Now()
+	}
+	return iv.clock
+}
+
+func (m mail) String() string {
+	switch m.kind {
+	case 'r':
+		return fmt.Sprintf("the request of attempt %d of step %s", m.attempt, m.step)
+	case 'w':
+		return fmt.Sprintf("a Wake of step %q, attempt %d", m.step, m.attempt)
+	case 's':
+		return "a Settle"
+	case 't':
+		return fmt.Sprintf("status %d", m.attempt)
+	}
+	return "the alert"
+}
+
+func say(ev any) string {
+	if v, ok := ev.(port.Value); ok {
+		return describe(port.Message{Value: v})
+	}
+	return "a message"
+}
+
+// counted remembers how long an agent's queue was, as the handling saw it.
+func (iv *invocation) counted(queue string, visible int) {
+	if iv.depths == nil {
+		iv.depths = map[string]int{}
+	}
+	for _, a := range iv.w.agents {
+		if port.Requests(a) == queue {
+			iv.depths[a] = visible
+		}
+	}
+}
+
+// swept holds a sweep to what it left undone: all that was overdue in what it loaded is decided, and
+// a due time that was early is pushed (P10, P16).
+func (iv *invocation) swept() {
+	w := iv.w
+	if iv.dead || iv.trouble {
+		return
+	}
+	for _, s := range iv.sights {
+		if s.after != nil {
+			iv.concluded(s)
+			continue
+		}
+		if s.base == nil || s.base.AtRest() || len(iv.clock) == 0 {
+			continue
+		}
+		w.checks.did("P16")
+		rule := ""
+		for _, now := range iv.clock {
+			m := iv.modelFor(s, s.base, now)
+			if rule = m.sweep(); rule == "" && s.base.Due != core.Live(s.base) {
+				rule = "P10"
+			}
+			if rule == "" {
+				break
+			}
+		}
+		if rule != "" {
+			w.violate(rule, "order %s, version %d: a sweep has looked at it and left it as it was", s.id, s.base.Version)
+		}
+	}
+}
+
+// restarted holds a restart to P27: all that is under way is emitted again.
+func (iv *invocation) restarted() {
+	w := iv.w
+	if iv.dead || iv.trouble {
+		return
+	}
+	for _, s := range iv.sights {
+		t := s.base
+		if t == nil || t.AtRest() {
+			continue
+		}
+		w.checks.did("P27")
+		for i := range t.Steps {
+			st := &t.Steps[i]
+			going := t.ProcessState == core.Processing || t.ProcessState == core.Compensating
+			switch {
+			case stands(t, st):
+				s.must = append(s.must, mail{kind: 'r', step: st.Name, attempt: st.Attempt})
+			case going && waits(st) && st.CompleteBy != 0:
+				s.must = append(s.must, mail{kind: 'w', step: st.Name, attempt: st.Attempt, wakeAt: st.WakeAt})
+			}
+		}
+		if t.Tell != 0 && t.EndSeq > 0 {
+			s.must = append(s.must, mail{kind: 't', attempt: t.EndSeq})
+		}
+		if t.Tell != 0 && t.ProcessState == core.Error {
+			s.must = append(s.must, mail{kind: 'a', wakeAt: t.Ended})
+		}
+		for _, want := range s.must {
+			if !(want.kind == 'w' && want.wakeAt.Sub(core.TimeOf(iv.p.Now())) > 890*core.Second) && !s.has(want) {
+				w.violate("P27", "order %s: the restart did not send %s", s.id, want)
+			}
+		}
+	}
+}
