@@ -44,7 +44,7 @@ func (e ear) WithGroup(string) slog.Handler      { return e }
 func newWorld(sc Scenario, c Chooser) *World {
 	w := &World{
 		sc: sc, chooser: c, def: sc.Definition, queues: map[string]*queue{}, services: map[string]*service{},
-		ledgers: map[string]*ledger{}, byID: map[string]*order{}, leases: map[string]lease{}, nth: map[Point]int{},
+		ledgers: map[string]*ledger{}, byID: map[string]*order{}, leases: map[string]lease{}, traits: map[string]trait{}, outages: map[string]int64{}, nth: map[Point]int{},
 		hash: 14695981039346656037, checks: newChecks(), often: &often, newer: sc.newer(),
 	}
 	w.Cells, w.Ends = map[Cell]int{}, map[core.State]int{}
@@ -70,9 +70,12 @@ func (w *World) setUp() {
 		w.open(name, port.MaxBatch)
 	}
 	for _, a := range w.agents {
+		w.character(a)
 		w.open(port.Requests(a), 1)
 		w.ledgers[a] = &ledger{entries: map[string]port.LedgerEntry{}}
 	}
+	w.shards = 1 + w.choose("world", "shards", 3, 0.2)
+	w.pages = w.choose("world", "pages", 3, 0.2)
 	w.capacity = port.MaxBatch
 	if w.choose("world", "capacity", 2, 0.3) == 1 {
 		w.capacity = 1
@@ -170,7 +173,7 @@ func (p *process) boot() {
 		p.supervisor = supervisor.New(supervisor.Config{
 			State: p.state(), Queues: queuesPort{p}, Alerts: alarm{p}, Leases: leases{p}, Clock: p, Owner: p.name,
 			WakeSlack: time.Second, Logger: slog.New(ear{w}),
-			Capacity: func(string) int { return w.capacity },
+			Capacity: func(string) int { return w.capacity }, PageSize: w.pages,
 		})
 		w.planSweep()
 	case anAgent:
@@ -256,9 +259,12 @@ type again struct {
 
 func (w *World) handle(iv *invocation, q *queue, letters []*letter, ds []port.Delivery) (done []string, back []again) {
 	p := iv.p
+	iv.letters = letters
 	switch p.role {
 	case anAgent:
+		iv.begins(ds[0])
 		v := p.worker.Handle(ctx, ds[0])
+		iv.ends(v.Delete)
 		if v.Delete {
 			return []string{ds[0].Receipt}, nil
 		}
@@ -270,7 +276,6 @@ func (w *World) handle(iv *invocation, q *queue, letters []*letter, ds []port.De
 		}
 		return done, nil
 	}
-	iv.letters = letters
 	w.checks.did("4")
 	failed := p.scheduler.Handle(ctx, q.name, ds)
 	for i := range ds {
@@ -340,8 +345,10 @@ func (w *World) sweep() {
 }
 
 func sweep(iv *invocation) {
-	_, _ = iv.p.supervisor.Sweep(ctx)
-	iv.swept()
+	due := iv.w.dueNow(iv.p)
+	if r, _ := iv.p.supervisor.Sweep(ctx); !r.Truncated {
+		iv.swept(due)
+	}
 }
 
 // blackout is the death of the one process of embedded mode: all actors with it, and all queues but

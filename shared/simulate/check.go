@@ -445,20 +445,6 @@ func (w *World) sentStatus(s *message.Status) {
 	}
 }
 
-// answering: an agent begins to send nothing after stopBy, by its own clock (P25).
-func (w *World) answering(p *process, m port.Message) {
-	r, ok := m.Value.(*message.Reply)
-	if !ok || p.role != anAgent || w.cur.dead {
-		return
-	}
-	w.checks.did("P25")
-	if t := w.store.task(r.OrderID); t != nil && t.Run == r.Run {
-		if s := t.Step(r.Step); s != nil && s.Attempt == r.Attempt && s.StopBy != 0 && core.TimeOf(p.Now()) > s.StopBy {
-			w.violate("P25", "the agent of %s answered attempt %d after its stopBy", r.Step, r.Attempt)
-		}
-	}
-}
-
 func (w *World) alerted(p *process, a core.RaiseAlert) {
 	if o := w.byID[a.OrderID]; o != nil {
 		o.seen.alerts[alertID(a.At, a.Run, a.Command)] = true

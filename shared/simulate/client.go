@@ -233,7 +233,7 @@ func (w *World) fact(t *core.Task) (string, core.Fact) {
 			continue
 		}
 		switch {
-		case svc != nil && svc.net > 0 && t.Phase == core.Undoing && w.sc.Services[d.Agent].NoUndo:
+		case svc != nil && svc.net > 0 && t.Phase == core.Undoing && w.conf(d.Agent).NoUndo:
 			w.tell("operator", "", "undoes "+svc.key+" by hand")
 			svc.net, svc.undone = 0, true
 			return s.Name, core.Undone
@@ -281,7 +281,7 @@ func (w *World) doubt(t *core.Task) bool {
 		s := &t.Steps[i]
 		d := &w.def.Steps[w.def.Index(s.Name)]
 		if inDoubt(s) && (s.Resolved == nil || s.Resolved.At <= s.ClaimedAt) &&
-			(d.Grade == core.Plain || w.sc.Services[d.Agent].NoUndo && t.Phase == core.Undoing || w.def.Agents[d.Agent].KeyRetention > 0) {
+			(d.Grade == core.Plain || w.conf(d.Agent).NoUndo && t.Phase == core.Undoing || w.def.Agents[d.Agent].KeyRetention > 0) {
 			return true
 		}
 	}

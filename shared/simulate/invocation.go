@@ -24,10 +24,12 @@ type invocation struct {
 	direct  any       // or what it was asked for without a queue
 	about   string    // the order of that
 	sights  []*sight
-	clock   []reading      // readings since its last load
-	depths  map[string]int // of agents' queues, as it saw them
-	trouble bool           // a call has failed
-	trail   digest         // of the answers that its calls have got
+	clock   []reading       // readings since its last load
+	depths  map[string]int  // of agents' queues, as it saw them
+	agency  agency          // of an agent
+	shards  map[string]bool // whose sweep is ours, and whose is not
+	trouble bool            // a call has failed
+	trail   digest          // of the answers that its calls have got
 }
 
 // invoke starts a handler in a process.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
@@ -113,7 +114,7 @@ func (q *queue) consumer() *process {
 	first := q.turn + q.w.choose("consumer", q.name, n, 0.2)
 	for i := range n {
 		p := q.consumers[(first+i)%n]
-		if p.up && p.paused <= q.w.now {
+		if p.up && p.paused <= q.w.now && !(q.w.traits[p.agent].serial && len(p.running) > 0) {
 			q.turn = (first + i) % n
 			return p
 		}
@@ -177,8 +178,8 @@ func (q queuePort) Receive(context.Context, int, time.Duration, time.Duration) (
 func (q queuePort) Send(_ context.Context, messages []port.Message) []error {
 	w := q.p.w
 	errs := make([]error, len(messages))
-	for i := range messages {
-		w.answering(q.p, messages[i])
+	if r, ok := messages[0].Value.(*message.Reply); ok && q.p.role == anAgent {
+		w.cur.answers(r)
 	}
 	err := w.cur.io(callSend, q.q.name, func(f Fault) error {
 		if f == Throttle {
@@ -198,6 +199,7 @@ func (q queuePort) Send(_ context.Context, messages []port.Message) []error {
 		return nil
 	})
 	if err != nil {
+		w.cur.agency.unsent = true
 		for i := range errs {
 			errs[i] = err
 		}

@@ -447,13 +447,62 @@ func (iv *invocation) counted(queue string, visible int) {
 	}
 }
 
+// leased notes whether a shard is this Supervisor's; looks holds it to that.
+func (iv *invocation) leased(name string, ours bool) {
+	if iv.shards == nil {
+		iv.shards = map[string]bool{}
+	}
+	iv.shards[name] = ours
+}
+
+func (iv *invocation) looks(shard int) {
+	if ours, asked := iv.shards["sweep/"+itoa(shard)]; asked && !ours {
+		iv.w.violate("P16", "a Supervisor sweeps shard %d, which another one has", shard)
+	}
+}
+
+// overlooked finds what stood in the index all the time, and was not looked at: with no shard left to
+// others, and all pages taken, there is nothing.
+func (iv *invocation) overlooked(due []dueAt) {
+	for _, ours := range iv.shards {
+		if !ours {
+			return
+		}
+	}
+	for _, d := range due {
+		r := iv.w.store.rows[d.id]
+		if r.record == nil || r.record.Version != d.version || slices.ContainsFunc(iv.sights, func(s *sight) bool { return s.id == d.id }) {
+			continue
+		}
+		iv.w.violate("5", "order %s is due, and a sweep over all has not looked at it", d.id)
+	}
+}
+
+// dueAt is a task that stood in the index at some version.
+type dueAt struct {
+	id      string
+	version int64
+}
+
+// dueNow lists what a Supervisor must find.
+func (w *World) dueNow(p *process) (all []dueAt) {
+	now := p.Now()
+	for _, id := range w.store.ids {
+		if r := w.store.rows[id].record; r != nil && r.Bucket == port.DueBucket && !r.IndexAt.After(now) {
+			all = append(all, dueAt{id, r.Version})
+		}
+	}
+	return all
+}
+
 // swept holds a sweep to what it left undone: all that was overdue in what it loaded is decided, and
 // a due time that was early is pushed (P10, P16).
-func (iv *invocation) swept() {
+func (iv *invocation) swept(due []dueAt) {
 	w := iv.w
 	if iv.dead || iv.trouble {
 		return
 	}
+	iv.overlooked(due)
 	for _, s := range iv.sights {
 		if s.after != nil {
 			iv.concluded(s)

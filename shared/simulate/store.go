@@ -79,11 +79,11 @@ func (s *store) write(wr *port.Write) error {
 }
 
 // due lists what is due, earliest first.
-func (s *store) due(bucket port.Bucket, before time.Time, after *port.Due, limit int) []port.Due {
+func (s *store) due(bucket port.Bucket, shard int, before time.Time, after *port.Due, limit int) []port.Due {
 	var found []port.Due
 	for _, id := range s.ids {
 		r := s.rows[id].record
-		if r != nil && r.Bucket == bucket && !r.IndexAt.After(before) {
+		if r != nil && r.Bucket == bucket && !r.IndexAt.After(before) && s.shard(id) == shard {
 			d := port.Due{ID: id, At: r.IndexAt}
 			if after == nil || compareDue(d, *after) > 0 {
 				found = append(found, d)
@@ -107,6 +107,13 @@ func compareDue(a, b port.Due) int {
 	return 0
 }
 
+func (s *store) shard(id string) int {
+	if s.w.shards == 1 {
+		return 0
+	}
+	return port.ShardOf(id, s.w.shards)
+}
+
 // earliest is the first time in the index.
 func (s *store) earliest() (first time.Time, any bool) {
 	for _, id := range s.ids {
@@ -120,7 +127,7 @@ func (s *store) earliest() (first time.Time, any bool) {
 // storePort is the store as one process sees it.
 type storePort struct{ p *process }
 
-func (s storePort) Shards() int { return 1 }
+func (s storePort) Shards() int { return s.p.w.shards }
 
 func (s storePort) Commit(_ context.Context, writes []port.Write) []error {
 	errs := make([]error, len(writes))
@@ -189,19 +196,21 @@ func (s storePort) LoadOrder(_ context.Context, id string) (*port.Order, error) 
 	return found, err
 }
 
-func (s storePort) Due(_ context.Context, bucket port.Bucket, _ int, before time.Time, after *port.Due, limit int) ([]port.Due, error) {
+func (s storePort) Due(_ context.Context, bucket port.Bucket, shard int, before time.Time, after *port.Due, limit int) ([]port.Due, error) {
 	st := s.p.w.store
 	var found []port.Due
 	err := s.p.w.cur.io(callDue, "index", func(f Fault) error {
 		if f == Throttle {
 			return port.ErrUnavailable
 		}
-		found = st.due(bucket, before, after, limit)
+		s.p.w.cur.looks(shard)
+		found = st.due(bucket, shard, before, after, limit)
 		switch f {
 		case MissingIndex:
+			s.p.w.cur.trouble = true
 			found = found[:len(found)/2]
 		case StaleIndex, TerminalAsDue:
-			found = st.hallucinate(found, f, limit)
+			found = st.hallucinate(found, f, shard, limit)
 		}
 		return nil
 	})
@@ -209,12 +218,12 @@ func (s storePort) Due(_ context.Context, bucket port.Bucket, _ int, before time
 }
 
 // hallucinate adds rows that stood in the index before, or never.
-func (s *store) hallucinate(found []port.Due, f Fault, limit int) []port.Due {
+func (s *store) hallucinate(found []port.Due, f Fault, shard, limit int) []port.Due {
 	for _, id := range s.ids {
 		r := s.rows[id]
 		there := slices.ContainsFunc(found, func(d port.Due) bool { return d.ID == id })
 		switch {
-		case there || len(found) == limit:
+		case there || len(found) == limit || s.shard(id) != shard:
 		case f == StaleIndex && len(r.wasDue) > 0:
 			found = append(found, port.Due{ID: id, At: r.wasDue[len(r.wasDue)-1]})
 		case f == TerminalAsDue && r.task != nil && r.task.Terminal():
@@ -259,6 +268,7 @@ func (l leases) Acquire(_ context.Context, name, owner string, now time.Time, tt
 			return port.ErrUnavailable
 		}
 		held, there := w.leases[name]
+		defer func() { w.cur.leased(name, ours) }()
 		if ours = !there || held.owner == owner || !now.Before(held.until); ours {
 			w.leases[name] = lease{owner, now.Add(ttl)}
 		}
@@ -283,6 +293,9 @@ func (l ledgerPort) Entry(_ context.Context, key string) (e port.LedgerEntry, er
 		}
 		e = l.l.entries[key]
 		e.Key = key
+		if a := &l.p.w.cur.agency; !a.entered && !a.called {
+			a.first, a.read = e, true
+		}
 		return nil
 	})
 	return e, err
@@ -293,9 +306,13 @@ func (l ledgerPort) Move(_ context.Context, e port.LedgerEntry) error {
 		if f == Throttle {
 			return port.ErrUnavailable
 		}
-		if l.l.entries[e.Key].Version != e.Version {
+		before := l.l.entries[e.Key]
+		if before.Version != e.Version {
 			return port.ErrConflict
 		}
+		iv := l.p.w.cur
+		iv.moves(before, e)
+		iv.agency.entered, iv.agency.state = true, e.State
 		e.Version++
 		l.l.entries[e.Key] = e
 		switch f {

@@ -65,6 +65,10 @@ type World struct {
 	healing  bool
 	sweepAt  int64 // of the next sweep that is planned; 0: none
 	leases   map[string]lease
+	traits   map[string]trait
+	outages  map[string]int64 // until when the service behind an agent hangs for everybody
+	shards   int
+	pages    int // how many rows of the index the Supervisor takes at a time; 0: as it likes
 
 	rate    float64
 	enabled [faultCount]bool
