@@ -23,10 +23,20 @@ var ctx = context.Background()
 // ear listens to what the actors log: a handler that panics has a fault, whatever it did about it.
 type ear struct{ w *World }
 
-func (e ear) Enabled(_ context.Context, l slog.Level) bool { return l >= slog.LevelError }
+func (e ear) Enabled(_ context.Context, l slog.Level) bool {
+	return l >= slog.LevelError || e.w.telling
+}
 
 func (e ear) Handle(_ context.Context, r slog.Record) error {
 	e.w.checks.did("bug")
+	if e.w.telling {
+		text := r.Message
+		r.Attrs(func(a slog.Attr) bool {
+			text += " " + a.String()
+			return true
+		})
+		e.w.tell("log", "", text)
+	}
 	if strings.Contains(r.Message, "panicked") {
 		text := r.Message
 		r.Attrs(func(a slog.Attr) bool {
@@ -165,8 +175,9 @@ func (p *process) boot() {
 		})
 		if w.embedded {
 			w.invoke(p, "restart", func(iv *invocation) {
+				due := w.dueBy(p.Now().AddDate(100, 0, 0))
 				_, _ = p.scheduler.Restart(ctx)
-				iv.restarted()
+				iv.restarted(due)
 			})
 		}
 	case aSupervisor:
@@ -278,7 +289,9 @@ func (w *World) handle(iv *invocation, q *queue, letters []*letter, ds []port.De
 	}
 	w.checks.did("4")
 	failed := p.scheduler.Handle(ctx, q.name, ds)
+	iv.gone = make([]bool, len(ds))
 	for i := range ds {
+		iv.gone[i] = !slices.Contains(failed, ds[i].Receipt)
 		if slices.Contains(failed, ds[i].Receipt) {
 			back = append(back, again{receipt: ds[i].Receipt})
 		} else {
@@ -345,7 +358,7 @@ func (w *World) sweep() {
 }
 
 func sweep(iv *invocation) {
-	due := iv.w.dueNow(iv.p)
+	due := iv.w.dueBy(iv.p.Now())
 	if r, _ := iv.p.supervisor.Sweep(ctx); !r.Truncated {
 		iv.swept(due)
 	}

@@ -27,6 +27,8 @@ type model struct {
 	waits    map[string]core.Duration
 	loose    bool // another order of the same batch may have taught the instance a wait meanwhile
 	backlog  func(agent string) bool
+	direct   bool // it was asked without a queue, and hears the answer
+	expired  bool // the order is there, and its task is not (P26)
 
 	mails   []mail
 	changed bool

@@ -11,10 +11,15 @@ import (
 func (m *model) submit(o *message.SubmitOrder) {
 	if m.t != nil {
 		if !m.t.IsTombstone() && message.ContentHash(*o) != m.t.ContentHash {
-			m.refused = true
+			m.refuse(o.ReplyTo)
 			return
 		}
+		m.received()
 		m.again()
+		return
+	}
+	if m.expired { // its order is the tombstone of a task that has expired (P26)
+		m.refuse(o.ReplyTo)
 		return
 	}
 	m.changed, m.content = true, o.Order
@@ -26,6 +31,7 @@ func (m *model) submit(o *message.SubmitOrder) {
 		t.Steps[i] = core.Step{Name: m.def.Steps[i].Name, State: core.Pending}
 	}
 	m.t = t
+	m.received()
 	switch {
 	case o.Deadline != 0:
 		m.deadline(o.Deadline)
@@ -34,6 +40,25 @@ func (m *model) submit(o *message.SubmitOrder) {
 	}
 	m.started()
 	m.advance()
+}
+
+// received tells that the order is there, each time somebody asks (P14).
+func (m *model) received() {
+	if !m.t.IsTombstone() && m.notifies(core.StatusReceived) {
+		m.post('c', "", 0, 0)
+	}
+}
+
+// refuse tells the sender, or, where nobody can be told, the operator.
+func (m *model) refuse(replyTo string) {
+	m.refused = true
+	switch {
+	case m.direct: // the sender has its answer
+	case replyTo == shop:
+		m.post('f', "", 0, 0)
+	default:
+		m.post('q', "", 0, 0)
+	}
 }
 
 func (m *model) deadline(at core.Time) {
@@ -53,8 +78,8 @@ func (m *model) started() {
 // command: P5, then P17 and P18.
 func (m *model) command(c *message.Control) {
 	if m.t == nil {
-		if c.Kind != message.Cancel {
-			m.refused = true
+		if c.Kind != message.Cancel || m.expired {
+			m.refuse(c.ReplyTo)
 			return
 		}
 		m.changed = true

@@ -187,7 +187,7 @@ func (q queuePort) Send(_ context.Context, messages []port.Message) []error {
 		}
 		for i := range messages {
 			if f == PartialBatch && i == len(messages)/2 {
-				w.cur.trouble = true
+				w.cur.trouble, w.cur.broken = true, true
 				errs[i] = port.ErrUnavailable
 				continue
 			}

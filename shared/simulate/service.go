@@ -266,7 +266,7 @@ func (w *World) refusal(key string) error {
 	case 0:
 		return worker.NoEffect(worker.Transient(err))
 	case 1:
-		return worker.NoEffect(worker.RetryAfter(err, time.Duration(1+w.spread("retry-after", key, 100))*time.Second))
+		return worker.NoEffect(worker.RetryAfter(err, time.Duration(1+w.spread("retry-after", key, 2400))*time.Second))
 	}
 	return worker.Permanent(err) // it proves nothing
 }

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
@@ -12,6 +13,14 @@ import (
 )
 
 func itoa(n int) string { return strconv.Itoa(n) }
+
+// now is the task as the handling knows it.
+func (s *sight) now() *core.Task {
+	if s.after != nil {
+		return s.after
+	}
+	return s.base
+}
 
 // reading is what the clock showed, and what the instance knew then of the agents' queues.
 type reading struct {
@@ -31,7 +40,9 @@ type sight struct {
 	learnt bool
 	cut    bool // the document did not fit: its largest output is taken out (P28)
 	extra  []any
-	orders int // how many orders the handling is about
+	looked bool // it was loaded
+	told   bool // it settled the end itself
+	orders int  // how many orders the handling is about
 }
 
 func (iv *invocation) sight(id string) *sight {
@@ -60,7 +71,7 @@ func (iv *invocation) read(now core.Time) {
 // loaded: the handling decides on this from now on.
 func (iv *invocation) loaded(id string, t *core.Task) {
 	s := iv.sight(id)
-	s.base, s.after, s.must = t, nil, nil
+	s.base, s.after, s.must, s.looked = t, nil, nil, true
 	iv.clock = iv.clock[:0]
 	s.learns = t != nil && !s.learnt
 }
@@ -128,7 +139,15 @@ func mailOf(v port.Value) (id string, m mail, ok bool) {
 	case *message.Request:
 		return v.OrderID, mail{kind: 'r', step: v.Step, attempt: v.Attempt}, true
 	case *message.Status:
+		switch v.Kind {
+		case core.StatusReceived:
+			return v.OrderID, mail{kind: 'c'}, true
+		case core.StatusRefused:
+			return v.OrderID, mail{kind: 'f'}, true
+		}
 		return v.OrderID, mail{kind: 't', attempt: v.Seq}, v.Seq > 0
+	case *message.Quarantined:
+		return "", mail{kind: 'q'}, true
 	case *message.Control:
 		switch v.Kind {
 		case message.Wake:
@@ -159,7 +178,9 @@ func (iv *invocation) modelFor(s *sight, t *core.Task, at reading) *model {
 	}
 	if r := w.store.rows[s.id]; r != nil && r.order != nil {
 		m.content = r.order.Body
+		m.expired = r.task == nil
 	}
+	m.direct = iv.direct != nil
 	m.backlog = func(agent string) bool { return iv.depths[agent] > w.capacity }
 	return m
 }
@@ -199,8 +220,8 @@ func (m *move) predict(iv *invocation, s *sight, model *model) (rule, diff strin
 		rule = model.sweep()
 		if rule == "" {
 			rule = "P10"
-			if live := core.Live(m.after); m.after.Due != live {
-				return rule, fmt.Sprintf("the Supervisor pushed it to %s, and its earliest live time is %s", m.after.Due, live)
+			if first := live(m.after); m.after.Due != first {
+				return rule, fmt.Sprintf("the Supervisor pushed it to %s, and its earliest live time is %s", m.after.Due, first)
 			}
 		}
 		return rule, model.differs(m.after)
@@ -342,6 +363,7 @@ func differStep(want, got *core.Step) string {
 // settledHere: only a handling that itself sent all of it settles an end (P11).
 func (m *move) settledHere(s *sight) {
 	m.did("P11")
+	s.told = true
 	t := m.after
 	if t.EndSeq > 0 && !s.has(mail{kind: 't', attempt: t.EndSeq}) {
 		m.fail("P11", "%s is settled by a handling that did not send its status %d", t.ProcessState, t.EndSeq)
@@ -357,6 +379,7 @@ func (iv *invocation) finished(gone func(id string) bool) {
 	if iv.dead {
 		return
 	}
+	iv.unreadable(gone)
 	for _, s := range iv.sights {
 		if s.doubt || iv.w.byID[s.id] == nil || !gone(s.id) || iv.w.violation != nil {
 			continue
@@ -368,29 +391,9 @@ func (iv *invocation) finished(gone func(id string) bool) {
 func (iv *invocation) concluded(s *sight) {
 	w := iv.w
 	must := s.must
-	if s.after == nil && s.base != nil {
-		var broken string
-		for _, now := range iv.clockOrNow() {
-			m := iv.modelFor(s, s.base, now)
-			broken = ""
-			for _, ev := range s.events(iv) {
-				m.changed = false
-				rule := m.take(ev)
-				if m.ahead {
-					w.violate("P8", "order %s: %s is ahead of the document, and was deleted", s.id, say(ev))
-					return
-				}
-				if m.changed && broken == "" {
-					broken = rule
-				}
-			}
-			must = m.mails
-			if broken == "" {
-				break
-			}
-		}
-		if broken != "" {
-			w.violate(broken, "order %s, version %d: %s changes it, and was deleted without a commit", s.id, s.base.Version, say(s.events(iv)[0]))
+	if s.after == nil && s.looked && !s.cut {
+		var ok bool
+		if must, ok = iv.spent(s); !ok {
 			return
 		}
 	}
@@ -400,11 +403,97 @@ func (iv *invocation) concluded(s *sight) {
 		if want.kind == 'w' && want.wakeAt != 0 && want.wakeAt.Sub(core.TimeOf(iv.p.Now())) > 890*core.Second {
 			continue // the Supervisor sends it
 		}
-		if !s.has(want) {
+		from := s
+		if want.kind == 'q' {
+			from = iv.sight("")
+		}
+		if !from.has(want) {
 			w.violate("P13", "order %s: a handling is over, and did not send %s", s.id, want)
 			return
 		}
 	}
+	if t := s.after; t != nil && t.Tell != 0 && !s.told && !iv.trouble && s.toldAll(t) {
+		w.violate("P11", "order %s is %s, and who told it has not settled it", s.id, t.ProcessState)
+	}
+}
+
+// toldAll: the handling itself has sent all that the end has to tell.
+func (s *sight) toldAll(t *core.Task) bool {
+	return (t.EndSeq == 0 || s.has(mail{kind: 't', attempt: t.EndSeq})) && (t.ProcessState != core.Error || s.has(mail{kind: 'a', wakeAt: t.Ended}))
+}
+
+// spent: the messages of an order that are deleted, although nothing was committed for them, change
+// nothing. It answers what they have to send again.
+func (iv *invocation) spent(s *sight) (must []mail, ok bool) {
+	w := iv.w
+	var broken string
+	version := int64(0)
+	if s.base != nil {
+		version = s.base.Version
+	}
+	for _, at := range iv.clockOrNow() {
+		m := iv.modelFor(s, s.base, at)
+		broken = ""
+		for _, ev := range s.events(iv) {
+			m.changed = false
+			rule := m.take(ev)
+			if m.ahead {
+				w.violate("P8", "order %s: %s is ahead of the document, and was deleted", s.id, say(ev))
+				return nil, false
+			}
+			if m.changed && broken == "" {
+				broken = rule
+			}
+		}
+		must = m.mails
+		if broken == "" {
+			return must, true
+		}
+	}
+	w.violate(broken, "order %s, version %d: %s changes it, and was deleted without a commit", s.id, version, say(s.events(iv)[0]))
+	return nil, false
+}
+
+// unreadable: what nobody can read goes to quarantine, what is of a newer schema stays, and nothing
+// is given back without a reason (19).
+func (iv *invocation) unreadable(gone func(id string) bool) {
+	w := iv.w
+	lost := iv.gone == nil
+	for i, l := range iv.letters {
+		if lost {
+			break
+		}
+		id := aboutOrder(l.message)
+		switch {
+		case l.message.Value == nil && iv.gone[i] && string(l.message.Body) == newerBody:
+			w.violate("19", "a message of a newer schema was deleted")
+		case l.message.Value == nil && iv.gone[i] && !iv.sight("").has(mail{kind: 'q'}):
+			w.violate("19", "a message that nobody can read was deleted, and is not in quarantine")
+		case !iv.gone[i] && !iv.broken && iv.large == 1 && len(iv.letters) == 1 && hasOutput(l.message):
+			w.violate("P28", "%s was given back, because its output does not fit", describe(l.message))
+		case id != "" && !iv.gone[i] && !iv.trouble && !iv.stays(id):
+			w.violate("19", "%s was given back, and nothing had failed", describe(l.message))
+		}
+	}
+}
+
+// hasOutput: a reply whose output could be cut out.
+func hasOutput(m port.Message) bool {
+	r, ok := m.Value.(*message.Reply)
+	return ok && r.Outcome == core.OutcomeDone && len(r.Output) > 0
+}
+
+// stays: one of the messages of the order is ahead of the document (P8).
+func (iv *invocation) stays(id string) bool {
+	s := iv.sight(id)
+	m := iv.modelFor(s, s.base, iv.clockOrNow()[0])
+	for _, ev := range s.events(iv) {
+		m.take(ev)
+		if m.ahead {
+			return true
+		}
+	}
+	return false
 }
 
 func (iv *invocation) clockOrNow() []reading {
@@ -424,6 +513,12 @@ func (m mail) String() string {
 		return "a Settle"
 	case 't':
 		return fmt.Sprintf("status %d", m.attempt)
+	case 'c':
+		return "that the order is there"
+	case 'f':
+		return "that it is refused"
+	case 'q':
+		return "it to the quarantine"
 	}
 	return "the alert"
 }
@@ -484,9 +579,8 @@ type dueAt struct {
 	version int64
 }
 
-// dueNow lists what a Supervisor must find.
-func (w *World) dueNow(p *process) (all []dueAt) {
-	now := p.Now()
+// dueBy lists what stands in the index up to a time.
+func (w *World) dueBy(now time.Time) (all []dueAt) {
 	for _, id := range w.store.ids {
 		if r := w.store.rows[id].record; r != nil && r.Bucket == port.DueBucket && !r.IndexAt.After(now) {
 			all = append(all, dueAt{id, r.Version})
@@ -515,7 +609,7 @@ func (iv *invocation) swept(due []dueAt) {
 		rule := ""
 		for _, now := range iv.clock {
 			m := iv.modelFor(s, s.base, now)
-			if rule = m.sweep(); rule == "" && s.base.Due != core.Live(s.base) {
+			if rule = m.sweep(); rule == "" && s.base.Due != live(s.base) {
 				rule = "P10"
 			}
 			if rule == "" {
@@ -529,11 +623,12 @@ func (iv *invocation) swept(due []dueAt) {
 }
 
 // restarted holds a restart to P27: all that is under way is emitted again.
-func (iv *invocation) restarted() {
+func (iv *invocation) restarted(due []dueAt) {
 	w := iv.w
 	if iv.dead || iv.trouble {
 		return
 	}
+	iv.overlooked(due)
 	for _, s := range iv.sights {
 		t := s.base
 		if t == nil || t.AtRest() {

@@ -207,7 +207,7 @@ func (s storePort) Due(_ context.Context, bucket port.Bucket, shard int, before 
 		found = st.due(bucket, shard, before, after, limit)
 		switch f {
 		case MissingIndex:
-			s.p.w.cur.trouble = true
+			s.p.w.cur.trouble, s.p.w.cur.broken = true, true
 			found = found[:len(found)/2]
 		case StaleIndex, TerminalAsDue:
 			found = st.hallucinate(found, f, shard, limit)
