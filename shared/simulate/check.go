@@ -93,6 +93,10 @@ func (w *World) committed(before, after *core.Task, record *port.Record) {
 	}
 	m.decided()
 	w.planSweep()
+	if w.healing && !w.operating { // a late command has taken an order up again
+		w.operating = true
+		w.after(30_000, w.operate)
+	}
 }
 
 func (m *move) fail(name, format string, args ...any) {
@@ -432,7 +436,7 @@ func (w *World) sentRequest(p *process, r *message.Request) {
 	}
 	if iv := w.cur; iv != nil && iv.p == p && r.Operation == core.Do {
 		if seen := iv.sight(r.OrderID).now(); seen != nil && (seen.ProcessState != core.Processing || seen.Run != r.Run) &&
-			!slices.Contains(iv.sight(r.OrderID).must, mail{kind: 'r', step: r.Step, attempt: r.Attempt}) { // what was claimed before the task stopped, in one batch, is under way
+			!slices.Contains(iv.sight(r.OrderID).claims, mail{kind: 'r', step: r.Step, attempt: r.Attempt}) { // what was claimed before the task stopped, in one batch, is under way
 			w.violate("P12", "the do of step %s of %s, attempt %d, was sent while the task is %s", r.Step, r.OrderID, r.Attempt, seen.ProcessState)
 		}
 	}

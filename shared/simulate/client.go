@@ -301,7 +301,7 @@ func (w *World) fact(t *core.Task) (string, core.Fact) {
 
 // operate is the operator after the faults: every little while he looks after what has stopped.
 func (w *World) operate() {
-	if !w.restless() {
+	if w.operating = w.restless(); !w.operating {
 		return
 	}
 	for _, o := range w.orders {

@@ -26,7 +26,8 @@ type invocation struct {
 	direct  any       // or what it was asked for without a queue
 	about   string    // the order of that
 	sights  []*sight
-	clock   []reading       // readings since its last load
+	clock   []reading       // of its process
+	anew    bool            // something was loaded since the last reading
 	depths  map[string]int  // of agents' queues, as it saw them
 	agency  agency          // of an agent
 	shards  map[string]bool // whose sweep is ours, and whose is not

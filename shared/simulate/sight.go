@@ -33,6 +33,7 @@ type sight struct {
 	id     string
 	base   *core.Task // as loaded last; nil: there was none, or it was not loaded
 	after  *core.Task // as committed by this handling since then; nil: nothing was
+	claims []mail     // of that commit
 	must   []mail     // what the commit has to send
 	sent   []mail     // what was sent, by this handling
 	doubt  bool       // a call that is about it failed
@@ -41,6 +42,7 @@ type sight struct {
 	cut    bool // the document did not fit: its largest output is taken out (P28)
 	extra  []any
 	looked bool // it was loaded
+	from   int  // its first reading of the clock
 	told   bool // it settled the end itself
 	orders int  // how many orders the handling is about
 }
@@ -63,8 +65,8 @@ func (iv *invocation) read(now core.Time) {
 			iv.learn(s)
 		}
 	}
-	if n := len(iv.clock); n == 0 || iv.clock[n-1].now != now {
-		iv.clock = append(iv.clock, reading{now, iv.p.waits})
+	if n := len(iv.clock); n == 0 || iv.anew || iv.clock[n-1].now != now {
+		iv.clock, iv.anew = append(iv.clock, reading{now, iv.p.waits}), false
 	}
 }
 
@@ -72,7 +74,7 @@ func (iv *invocation) read(now core.Time) {
 func (iv *invocation) loaded(id string, t *core.Task) {
 	s := iv.sight(id)
 	s.base, s.after, s.must, s.looked = t, nil, nil, true
-	iv.clock = iv.clock[:0]
+	s.from, iv.anew = len(iv.clock), true
 	s.learns = t != nil && !s.learnt
 }
 
@@ -196,7 +198,13 @@ func (m *move) decided() {
 		m.settledHere(s)
 		return
 	}
-	times := iv.clockOrNow()
+	s.claims = s.claims[:0]
+	for i := range m.after.Steps {
+		if st := &m.after.Steps[i]; m.before == nil && st.Attempt > 0 || m.before != nil && st.Attempt > m.before.Steps[i].Attempt {
+			s.claims = append(s.claims, mail{kind: 'r', step: st.Name, attempt: st.Attempt})
+		}
+	}
+	times := iv.times(s)
 	rule, diff := "", ""
 	for _, now := range times {
 		model := iv.modelFor(s, m.before, now)
@@ -431,7 +439,7 @@ func (iv *invocation) spent(s *sight) (must []mail, ok bool) {
 	if s.base != nil {
 		version = s.base.Version
 	}
-	for _, at := range iv.clockOrNow() {
+	for _, at := range iv.times(s) {
 		m := iv.modelFor(s, s.base, at)
 		broken = ""
 		for _, ev := range s.events(iv) {
@@ -486,7 +494,7 @@ func hasOutput(m port.Message) bool {
 // stays: one of the messages of the order is ahead of the document (P8).
 func (iv *invocation) stays(id string) bool {
 	s := iv.sight(id)
-	m := iv.modelFor(s, s.base, iv.clockOrNow()[0])
+	m := iv.modelFor(s, s.base, iv.times(s)[0])
 	for _, ev := range s.events(iv) {
 		m.take(ev)
 		if m.ahead {
@@ -496,11 +504,12 @@ func (iv *invocation) stays(id string) bool {
 	return false
 }
 
-func (iv *invocation) clockOrNow() []reading {
-	if len(iv.clock) == 0 {
+// times are the readings since the order was loaded.
+func (iv *invocation) times(s *sight) []reading {
+	if len(iv.clock) == s.from {
 		iv.p.Now()
 	}
-	return iv.clock
+	return iv.clock[s.from:]
 }
 
 func (m mail) String() string {
@@ -602,12 +611,12 @@ func (iv *invocation) swept(due []dueAt) {
 			iv.concluded(s)
 			continue
 		}
-		if s.base == nil || s.base.AtRest() || len(iv.clock) == 0 {
+		if s.base == nil || s.base.AtRest() || len(iv.clock) == s.from {
 			continue
 		}
 		w.checks.did("P16")
 		rule := ""
-		for _, now := range iv.clock {
+		for _, now := range iv.times(s) {
 			m := iv.modelFor(s, s.base, now)
 			if rule = m.sweep(); rule == "" && s.base.Due != live(s.base) {
 				rule = "P10"

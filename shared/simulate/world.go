@@ -51,24 +51,25 @@ type World struct {
 	invocations int
 	steps       int
 
-	store    *store
-	queues   map[string]*queue
-	names    []string // of the queues, in a fixed order
-	procs    []*process
-	services map[string]*service
-	agents   []string
-	ledgers  map[string]*ledger
-	orders   []*order
-	byID     map[string]*order
-	embedded bool
-	capacity int // of an agent: more requests than that in its queue are a backlog (P32)
-	healing  bool
-	sweepAt  int64 // of the next sweep that is planned; 0: none
-	leases   map[string]lease
-	traits   map[string]trait
-	outages  map[string]int64 // until when the service behind an agent hangs for everybody
-	shards   int
-	pages    int // how many rows of the index the Supervisor takes at a time; 0: as it likes
+	store     *store
+	queues    map[string]*queue
+	names     []string // of the queues, in a fixed order
+	procs     []*process
+	services  map[string]*service
+	agents    []string
+	ledgers   map[string]*ledger
+	orders    []*order
+	byID      map[string]*order
+	embedded  bool
+	capacity  int // of an agent: more requests than that in its queue are a backlog (P32)
+	healing   bool
+	operating bool  // somebody looks after what has stopped
+	sweepAt   int64 // of the next sweep that is planned; 0: none
+	leases    map[string]lease
+	traits    map[string]trait
+	outages   map[string]int64 // until when the service behind an agent hangs for everybody
+	shards    int
+	pages     int // how many rows of the index the Supervisor takes at a time; 0: as it likes
 
 	rate    float64
 	enabled [faultCount]bool
@@ -226,9 +227,10 @@ func (w *World) play() {
 				w.heal()
 				continue
 			}
-			if !w.restless() {
-				break
+			if w.restless() {
+				w.violate("5", "nothing happens any more, and there are orders without an end: %s", w.unended())
 			}
+			break
 		}
 		if w.steps++; w.steps > maxSteps || w.now > maxTime {
 			w.violate("5", "after %d events and %s without faults there are orders without an end: %s", w.steps, time.Duration(w.now)*time.Millisecond, w.unended())
