@@ -84,6 +84,10 @@ func (w *World) setUp() {
 		w.open(port.Requests(a), 1)
 		w.ledgers[a] = &ledger{entries: map[string]port.LedgerEntry{}}
 	}
+	w.until = faultTime
+	if kept := w.kept(); kept > 0 && w.enabled[KeyForgotten] && w.choose("world", "long", 2, 0.5) == 1 {
+		w.until, w.long = max(faultTime, 4*kept), true
+	}
 	w.shards = 1 + w.choose("world", "shards", 3, 0.2)
 	w.pages = w.choose("world", "pages", 3, 0.2)
 	w.capacity = port.MaxBatch

@@ -159,6 +159,10 @@ func (m *move) identity() {
 		}
 		return
 	}
+	m.did("mixed")
+	if m.before.Unknown[laterField] != nil && m.after.Unknown[laterField] == nil {
+		m.fail("mixed", "an older version of the program has dropped a field that it does not know")
+	}
 	if m.after.Version != m.before.Version+1 {
 		m.fail("15", "it follows version %d", m.before.Version)
 	}
@@ -495,7 +499,9 @@ func (w *World) sentStatus(s *message.Status) {
 	if was, known := o.seen.told[s.Seq]; known && was != string(b) && s.Code != "output-too-large" {
 		w.violate("P12", "status %d of %s was sent again with other bytes:\n%s\n%s", s.Seq, s.OrderID, was, b)
 	}
-	o.seen.told[s.Seq] = string(b)
+	if o.seen.told[s.Seq] == "" || s.Code != "output-too-large" {
+		o.seen.told[s.Seq] = string(b)
+	}
 	if t != nil && s.Kind == core.StatusFailed && s.Seq == t.EndSeq && t.ProcessState == core.Error && !o.seen.alerts[alertID(t.Ended, t.Run, t.EndCommand)] {
 		w.violate("P11", "status %d of %s says that an operator is needed, and no alert was raised", s.Seq, s.OrderID)
 	}

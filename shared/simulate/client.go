@@ -310,7 +310,7 @@ func (w *World) operate() {
 			continue
 		}
 		kind := message.Resubmit
-		if w.doubt(t) {
+		if w.doubt(t) && w.choose("careless", o.id, 2, 0.1) == 0 {
 			kind = message.Resolve
 		} else if w.choose("decides", o.id, 2, 0.4) == 1 && !w.past(t) {
 			kind = message.Undo
@@ -421,6 +421,10 @@ func (w *World) expire() {
 		if w.strike(aClient, callExpire, id).fault == TTL {
 			w.tell("world", "", "the record of "+id+" expires; its order stays (P26)")
 			r.record, r.task, r.wasDue = nil, nil, nil
+			if o := w.byID[id]; o != nil && w.choose("resubmits", id, 2, 0.5) == 1 { // an old copy of the order comes
+				m := o.submit
+				w.after(w.spread("resubmits", id+"/when", 60_000), func() { _ = w.send(w.client(), w.queues[port.Intake], port.Message{Value: &m}) })
+			}
 		}
 	}
 }

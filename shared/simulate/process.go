@@ -26,6 +26,7 @@ type process struct {
 	worker     *worker.Worker
 	paused     int64                    // it takes nothing before this time
 	waits      map[string]core.Duration // what it has learnt of the agents' queues (P32)
+	vague      bool                     // of that nobody is sure
 }
 
 // Now is what the process's clock shows.

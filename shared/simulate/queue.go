@@ -191,6 +191,10 @@ func (q queuePort) Send(_ context.Context, messages []port.Message) []error {
 				errs[i] = port.ErrUnavailable
 				continue
 			}
+			if f == ItemTooLarge && i == 0 && w.tooLarge(messages[i]) {
+				errs[i] = port.ErrTooLarge
+				continue
+			}
 			errs[i] = w.send(q.p, q.q, messages[i])
 		}
 		if f == SendAnswerLost {
@@ -205,6 +209,21 @@ func (q queuePort) Send(_ context.Context, messages []port.Message) []error {
 		}
 	}
 	return errs
+}
+
+// tooLarge: a request or a status may be more than a message can hold (P28). A request that no queue
+// takes is a failure of its step, decided in the same handling.
+func (w *World) tooLarge(m port.Message) bool {
+	switch v := m.Value.(type) {
+	case *message.Request:
+		s := w.cur.sight(v.OrderID)
+		s.extra = append(s.extra, &message.Reply{Schema: message.Schema, OrderID: v.OrderID, Run: v.Run, Step: v.Step, Attempt: v.Attempt,
+			Operation: v.Operation, Outcome: core.OutcomeFailed})
+		return true
+	case *message.Status:
+		return v.Seq > 0 && v.Code != "output-too-large"
+	}
+	return false
 }
 
 // send puts one message into a queue; on its way it can be doubled, delayed or lost.
@@ -274,8 +293,13 @@ func (q queuePort) Depth(context.Context) (d port.Depth, err error) {
 			return port.ErrUnavailable
 		}
 		for _, l := range q.q.messages {
-			if l.visible <= q.p.w.now {
+			switch {
+			case l.visible <= q.p.w.now:
 				d.Visible++
+			case l.received > 0:
+				d.InFlight++
+			default:
+				d.Delayed++
 			}
 		}
 		q.p.w.cur.counted(q.q.name, d.Visible)

@@ -88,9 +88,10 @@ func (w *World) conf(agent string) Service { return w.traits[agent].Service }
 // trait is what a world draws for a service that its user says nothing of.
 type trait struct {
 	Service
-	drawn  bool
-	output int  // 1: none; 2, 3: now and then too large, or no JSON (P28)
-	serial bool // its agent takes one request at a time (P32)
+	drawn     bool
+	output    int  // 1: none; 2, 3: now and then too large, or no JSON (P28)
+	forgetful bool // it forgets keys as soon as it may
+	serial    bool // its agent takes one request at a time (P32)
 }
 
 // character draws what the services are like.
@@ -99,6 +100,9 @@ func (w *World) character(agent string) {
 	t := trait{Service: s}
 	if !said {
 		t.drawn = true
+		if w.enabled[KeyForgotten] && w.def.Agents[agent].KeyRetention > 0 {
+			t.forgetful = w.choose("forgetful", agent, 2, 0.6) == 1
+		}
 		t.Check = w.choose("check", agent, 2, 0.15) == 1
 		if w.enabled[Contradictory] {
 			t.output = w.choose("output", agent, 4, 0.15)
@@ -234,6 +238,9 @@ func (w *World) land(iv *invocation, s *service, c worker.Call, conf Service, f 
 	switch f {
 	case ReplyLost:
 		w.tell("service", iv.p.name, "does it, and the reply is lost: "+c.Key)
+		if w.long {
+			w.outage(iv.p.agent)
+		}
 		return nil, errGone
 	case Contradictory:
 		w.tell("service", iv.p.name, "does it, and says that it failed: "+c.Key)
@@ -247,9 +254,8 @@ func (w *World) land(iv *invocation, s *service, c worker.Call, conf Service, f 
 // everybody, for hours.
 func (w *World) hang(iv *invocation, s *service, c worker.Call, begins bool) {
 	w.tell("service", iv.p.name, "hangs: "+c.Key)
-	if begins && w.choose("outage", iv.p.agent, 2, 0.1) == 1 {
-		w.outages[iv.p.agent] = w.now + 60_000*(1+w.spread("outage", iv.p.agent+"/long", 240))
-		w.tell("service", "", "the service behind "+iv.p.agent+" hangs for everybody")
+	if begins {
+		w.outage(iv.p.agent)
 	}
 	if !begins || w.choose("lands", c.Key, 2, 0.5) == 0 {
 		w.landLater(s, c, 1000+w.spread("lands", c.Key+"/late", 30*60_000))
@@ -257,6 +263,18 @@ func (w *World) hang(iv *invocation, s *service, c worker.Call, begins bool) {
 		_ = w.effect(s, c)
 	}
 	iv.pause(max(c.Deadline.Sub(iv.p.Now()).Milliseconds(), 0) + 1)
+}
+
+// outage: now and then a service hangs for everybody, for a while or for hours.
+func (w *World) outage(agent string) {
+	odds := 0.1
+	if w.long {
+		odds = 0.5
+	}
+	if w.choose("outage", agent, 2, odds) == 1 {
+		w.outages[agent] = w.now + 60_000*(1+w.spread("outage", agent+"/long", 240))
+		w.tell("service", "", "the service behind "+agent+" hangs for everybody, for "+seconds(w.outages[agent]-w.now).String())
+	}
 }
 
 // refusal is a failure without effect, said in one of the ways that services have.
@@ -271,16 +289,35 @@ func (w *World) refusal(key string) error {
 	return worker.Permanent(err) // it proves nothing
 }
 
-// forget takes a key out of the service's memory, once it may.
-func (w *World) forget(s *service, c worker.Call, conf Service, f Fault) {
-	d := w.def.Index(c.Step)
-	kept := w.def.Agents[w.def.Steps[d].Agent].KeyRetention
-	if conf.Forgets > 0 {
-		kept = conf.Forgets
+// retention is how long the service of a step remembers keys, 0: for ever.
+func (w *World) retention(agent string) int64 {
+	if f := w.conf(agent).Forgets; f > 0 {
+		return int64(f)
 	}
-	old := kept > 0 && w.now-s.first > int64(kept)
-	if old && (f == KeyForgotten || conf.Forgets > 0) {
+	return int64(w.def.Agents[agent].KeyRetention)
+}
+
+// kept is the longest retention there is.
+func (w *World) kept() (most int64) {
+	for _, a := range w.agents {
+		most = max(most, w.retention(a))
+	}
+	return most
+}
+
+// forget takes a key out of the service's memory, once it may. A call that lands after its caller has
+// given it up finds the key all the same: keys and fences are kept for longer than any call lasts,
+// which is what their author declares (docs/protocol.md, section 6).
+func (w *World) forget(s *service, c worker.Call, conf Service, f Fault) {
+	agent := w.def.Steps[w.def.Index(c.Step)].Agent
+	kept := w.retention(agent)
+	if late := !w.cur.p.Now().Before(c.Deadline); late || kept == 0 || w.now-s.first <= kept || !s.known && !s.fenced {
+		return
+	}
+	if f == KeyForgotten || conf.Forgets > 0 || w.traits[agent].forgetful {
 		s.known, s.fenced = false, false
+		w.Hits[KeyForgotten]++
+		w.tell("service", "", "has forgotten the key: "+c.Key)
 	}
 }
 

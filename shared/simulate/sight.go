@@ -60,11 +60,14 @@ func (iv *invocation) sight(id string) *sight {
 
 // read remembers what the process's clock has shown since the last load.
 func (iv *invocation) read(now core.Time) {
+	learning := 0
 	for _, s := range iv.sights {
 		if s.learns {
 			iv.learn(s)
+			learning++
 		}
 	}
+	iv.p.vague = iv.p.vague || learning > 1 // which of them it has learnt of first nobody sees
 	if n := len(iv.clock); n == 0 || iv.anew || iv.clock[n-1].now != now {
 		iv.clock, iv.anew = append(iv.clock, reading{now, iv.p.waits}), false
 	}
@@ -171,7 +174,7 @@ func (s *sight) has(want mail) bool {
 // modelFor prepares the model for a decision that a handling makes at a time.
 func (iv *invocation) modelFor(s *sight, t *core.Task, at reading) *model {
 	w := iv.w
-	m := &model{def: w.def, t: copyOf(t), now: at.now, by: iv.p.name, waits: at.waits, loose: iv.orders() > 1}
+	m := &model{def: w.def, t: copyOf(t), now: at.now, by: iv.p.name, waits: at.waits, loose: iv.orders() > 1 || iv.p.vague}
 	switch {
 	case t != nil:
 		m.def = w.defOf(t)

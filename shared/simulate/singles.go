@@ -144,6 +144,8 @@ func absent(r role, c call, a act) string {
 		return "the application is its owner's, and no part of the protocol"
 	case c == callUndo && a.fault == Contradictory:
 		return ""
+	case a.fault == ItemTooLarge && c == callSend && r != aScheduler:
+		return "what the " + roleNames[r] + " sends is small, or was cut before"
 	case a.fault == PartialBatch && r == anAgent:
 		return "an agent sends one reply at a time"
 	case a.fault == TokenExpired && r == aSupervisor:

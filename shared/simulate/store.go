@@ -2,7 +2,9 @@ package simulate
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -144,7 +146,13 @@ func (s storePort) Commit(_ context.Context, writes []port.Write) []error {
 				iv.sight(wr.Record.ID).cut = true
 				return port.ErrTooLarge
 			}
-			err := st.write(wr)
+			if f == AppliedButError && s.p.w.choose("lost", wr.Record.ID, 2, 0.3) == 1 {
+				return errAnswer // it never arrived, and nobody knows that either
+			}
+			err := st.write(s.p.later(wr))
+			if f == TokenExpired && wr.Order != nil && err == nil {
+				iv.pause(tokenTime + s.p.w.spread("token", wr.Record.ID, 60_000)) // the transaction is repeated, and finds itself
+			}
 			switch {
 			case err != nil:
 				return err
@@ -161,6 +169,34 @@ func (s storePort) Commit(_ context.Context, writes []port.Write) []error {
 	}
 	return errs
 }
+
+// tokenTime is for how long a transaction with the same token is known to be the same.
+const tokenTime = 10 * 60_000
+
+// later is a write as a newer version of the program makes it: with a field that older ones do not
+// know, and have to keep.
+func (p *process) later(wr *port.Write) *port.Write {
+	if p.deploy == 0 {
+		return wr
+	}
+	t, err := core.DecodeTask(wr.Record.Document)
+	if err != nil || t.Unknown[laterField] != nil {
+		return wr
+	}
+	c := *t
+	c.Unknown = maps.Clone(t.Unknown)
+	if c.Unknown == nil {
+		c.Unknown = map[string]json.RawMessage{}
+	}
+	c.Unknown[laterField] = json.RawMessage(`"1"`)
+	w := *wr
+	if w.Record.Document, err = core.EncodeTask(&c); err != nil {
+		return wr
+	}
+	return &w
+}
+
+const laterField = "laterField"
 
 var errAnswer = fmt.Errorf("the answer was lost on its way")
 

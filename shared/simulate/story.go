@@ -82,6 +82,8 @@ func (w *World) possible(r role, c call, a act) bool {
 	switch {
 	case a.fault == KeyForgotten && !w.forgets():
 		return false
+	case a.fault == ItemTooLarge && c == callSend:
+		return r == aScheduler
 	case r == aClient && c == callMessage:
 		return true
 	case (a.fault == CrashBefore || a.fault == CrashAfter || a.fault == TimeoutAfter || a.fault == Frozen || a.fault == Zombie) && r == aClient:

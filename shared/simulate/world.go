@@ -61,7 +61,9 @@ type World struct {
 	orders    []*order
 	byID      map[string]*order
 	embedded  bool
-	capacity  int // of an agent: more requests than that in its queue are a backlog (P32)
+	capacity  int   // of an agent: more requests than that in its queue are a backlog (P32)
+	long      bool  // faults go on for so long that keys are forgotten
+	until     int64 // faults happen until then
 	healing   bool
 	operating bool  // somebody looks after what has stopped
 	sweepAt   int64 // of the next sweep that is planned; 0: none
@@ -215,7 +217,7 @@ func (w *World) after(d int64, do func()) { w.at(w.now+d, do) }
 // Bounds of a run.
 const (
 	maxSteps  = 200_000
-	faultTime = 30 * 60_000 // faults happen until then
+	faultTime = 30 * 60_000 // faults happen until then, or for as long as keys are remembered, several times
 	maxTime   = 400 * day
 )
 
@@ -238,7 +240,7 @@ func (w *World) play() {
 		}
 		e := w.heap.pop()
 		w.now = max(w.now, e.at)
-		if !w.healing && w.now > faultTime {
+		if !w.healing && w.now > w.until {
 			w.heal()
 		}
 		switch {
