@@ -70,6 +70,10 @@ func (iv *invocation) calls(c worker.Call) {
 	}
 	if r.Grade == core.Plain {
 		w.checks.did("P31")
+		w.checks.did("P32")
+		if allowed := r.StopBy.Sub(r.ClaimedAt) - r.Timeout; allowed > 2*r.ClockSkew && now.Add(r.Timeout) > r.StopBy {
+			w.violate("P32", "the plain service of %s is called at %s, when its timeout does not fit any more: it would be in doubt because of time in a queue", c.Key, now)
+		}
 		want := worker.StateStarted
 		if r.Operation == core.UndoOp {
 			want = worker.StateUndoStarted

@@ -221,7 +221,7 @@ func (w *World) tooLarge(m port.Message) bool {
 			Operation: v.Operation, Outcome: core.OutcomeFailed})
 		return true
 	case *message.Status:
-		return v.Seq > 0 && v.Code != "output-too-large"
+		return v.Seq > 0 && v.Code != short
 	}
 	return false
 }
