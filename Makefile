@@ -59,12 +59,12 @@ cost: ## Measure what an order consumes on AWS, and what that costs (needs npm a
 	shared/dynamo/dynamotest/local.sh $(GO) run ./bench/cost --out shared/cost/units.json
 
 .PHONY: simulate-report
-simulate-report: ## The simulator's gate of every change; writes simulate-report.json
+simulate-report: ## The simulator's gate of every change, after `make mutants`; writes simulate-report.json
 	$(GO) run ./shared/simulate/report
 
 .PHONY: simulate-nightly
-simulate-nightly: ## The same, deeper: pairs of faults, a million seeds, three faults on a path
-	$(GO) run ./shared/simulate/report --seeds 1000000 --pairs 3000 --faults 3 --explore 2h
+simulate-nightly: ## The same, deeper: pairs of faults, a million seeds, up to three faults on a path
+	$(GO) run ./shared/simulate/report --seeds 1000000 --pairs 3000 --faults 3 --explore 3h --cells simulate-cells.tsv
 
 .PHONY: lint
 lint: ## Lint with the pinned golangci-lint

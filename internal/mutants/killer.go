@@ -35,6 +35,8 @@ var Killers = []Killer{
 	{Name: "workflowtest", Package: "workflowtest", Args: []string{"-test.run=^Test"}},
 	// The simulator, over the real core and actors: no mutant's own killer, tried with -by simulate.
 	{Name: "simulate", Package: "internal/mutants/simulated", Args: []string{"-test.run=^TestMutant$"}, Calm: []string{"-test.run=^TestMutantInCalm$"}},
+	// The exhaustive exploration at small scope, tried with -by explore.
+	{Name: "explore", Package: "internal/mutants/simulated", Args: []string{"-test.run=^TestMutantExplored$"}},
 }
 
 // killersOf a package, where a mutant names none.

@@ -13,16 +13,17 @@ import (
 
 // history is what the checks remember of an order.
 type history struct {
-	heard    map[int]bool      // numbers of statuses that the application has taken
-	told     map[int]string    // statuses that were sent, by number: their bytes
-	alerts   map[string]bool   // alerts that were raised
-	requests map[string]string // requests that were sent, by step and attempt: their bytes
-	holders  map[string]string // of a claim, by step and attempt
-	counted  map[string]int    // failures by step
-	verdicts map[string]bool   // by command ID
-	cancels  map[int]bool      // runs whose Cancel was refused
-	dirty    bool              // its effects have changed since the last look
-	writes   int
+	heard     map[int]bool      // numbers of statuses that the application has taken
+	told      map[int]string    // statuses that were sent, by number: their bytes
+	alerts    map[string]bool   // alerts that were raised
+	requests  map[string]string // requests that were sent, by step and attempt: their bytes
+	holders   map[string]string // of a claim, by step and attempt
+	counted   map[string]int    // failures by step
+	verdicts  map[string]bool   // by command ID
+	cancels   map[int]bool      // runs whose Cancel was refused
+	dirty     bool              // its effects have changed since the last look
+	writes    int
+	submitted bool // of an exploration: at least once
 }
 
 func newHistory() history {

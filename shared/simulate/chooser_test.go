@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/simulate"
 )
@@ -83,6 +85,30 @@ func FuzzRun(f *testing.F) {
 		r := simulate.Run(simulate.Scenario{Definition: simulate.Drawn(workflow)}, simulate.NewBytes(data), simulate.Options{})
 		if r.Violation != nil {
 			t.Fatal(r.Violation)
+		}
+	})
+}
+
+// rapidly lets rapid choose: anything but the plain course as often as asked for.
+type rapidly struct{ t *rapid.T }
+
+func (r rapidly) Choose(p simulate.Point, n int, odds float64) int {
+	if odds < 0.5 && rapid.IntRange(0, 99).Draw(r.t, p.Site+"?") < 100-max(1, int(100*odds)) {
+		return 0
+	}
+	return rapid.IntRange(0, n-1).Draw(r.t, p.Site)
+}
+
+// TestRapidChooses: what rapid draws, with its shrinking, breaks nothing, and gives a tape like any other.
+func TestRapidChooses(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		sc := simulate.Scenario{Definition: simulate.Drawn(rapid.Uint64Range(0, 500).Draw(t, "workflow")), Orders: 1}
+		r := simulate.Run(sc, rapidly{t}, simulate.Options{})
+		if r.Violation != nil {
+			t.Fatal(r.Violation)
+		}
+		if again := simulate.Run(sc, simulate.NewPlayer(r.Choices), simulate.Options{}); again.Hash != r.Hash {
+			t.Fatalf("%x, and from its tape %x", r.Hash, again.Hash)
 		}
 	})
 }

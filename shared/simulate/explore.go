@@ -1,129 +1,347 @@
 package simulate
 
 import (
-	"hash/maphash"
+	"slices"
 	"sync"
 	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/message"
 )
+
+// Scope is a small world that an exploration goes through as a whole.
+type Scope struct {
+	Name string
+	Scenario
+	People  []message.ControlKind // commands that somebody gives at any time, in this order
+	Refuses string                // a step whose do its service refuses each time; "": none
+	Down    []string              // processes that come up at any time, and not at the beginning
+}
 
 // Exploration is what an exhaustive search has covered.
 type Exploration struct {
-	States int // distinct, at the calls where something can go wrong
-	Runs   int
-	Faults int  // bound: most faults and delays on one path
-	Whole  bool // the bound was reached: every path with so many faults was covered
-	Left   int  // paths that were left out because the time was over
-	Broken []Broken
+	States int // distinct
+	Steps  int // from one state to another
+	Runs   int // a state cannot be copied: each branch is run again from its beginning
+	Ends   int // states in which every order rests
+	Faults int // bound: most things that go wrong on one path
+	Whole  bool
+	Left   int // branches that were left out because the time was over
+	Scopes []Explored
+	Found  []Found
 }
 
-// Explore goes through all runs of the scenes with up to `faults` things going wrong on one path:
-// each act at each call, in each state of the world once. States that differ in nothing but the times
-// that have not come count as one. It stops when the time is over.
-func Explore(scenes []Scene, faults, workers int, most time.Duration) *Exploration {
-	x := &exploring{e: Exploration{Faults: faults, Whole: true}, seen: map[uint64]bool{}, seed: maphash.MakeSeed(), until: time.Now().Add(most), workers: max(1, workers)}
-	for i := range scenes {
-		x.scene = &scenes[i]
-		x.salt = uint64(i) * 0x9e3779b97f4a7c15 //nolint:gosec // a hash
-		level := [][]Choice{nil}
-		for n := 0; n <= faults && len(level) > 0; n++ {
-			level = x.level(level, n < faults)
+// Explored is what was covered of one scope.
+type Explored struct {
+	Name   string `json:"name"`
+	States int    `json:"states"`
+	Ends   int    `json:"ends"`
+	Whole  int    `json:"faults"` // every path with so many faults was covered; -1: not even those without
+}
+
+// Found is a path that breaks an invariant, as short in faults as there is one.
+type Found struct {
+	Scope     string
+	Path      []string
+	Violation *Violation
+	path      []action
+}
+
+// Explore goes through all that can happen in the scopes: every order of calls and messages, at every
+// place, with up to `faults` things going wrong on a path: a process dies between two calls, a
+// handler or a message stands still for any time, a message comes twice or never, a call goes wrong
+// in any way that it can. A state that was seen is not gone through twice. A state in which nothing
+// can happen and orders have no end is a violation, and so is one from which no end can be reached.
+// What happens without faults is gone through in any case; for the rest it stops when the time is
+// over. progress may be nil.
+func Explore(scopes []Scope, faults, workers int, most time.Duration, progress func(*Exploration)) *Exploration {
+	e := &Exploration{Faults: faults, Whole: true}
+	until := time.Now().Add(most)
+	all := make([]*exploring, len(scopes))
+	for i := range scopes {
+		all[i] = newExploring(&scopes[i], workers)
+	}
+	told := func() {
+		if progress != nil {
+			progress(summed(e, all))
 		}
 	}
-	x.e.States = len(x.seen)
-	return &x.e
+	for n := 0; n <= faults; n++ {
+		pass(all, n, faults, until, told)
+	}
+	for again := true; again && time.Now().Before(until); { // what was not done in its share of the time
+		again = false
+		for n := 0; n <= faults; n++ {
+			again = pass(all, n, faults, until, told) || again
+		}
+	}
+	for _, x := range all {
+		x.unending()
+	}
+	return summed(e, all)
 }
 
+// pass gives every scope that has come so far its share of the time for one more fault, small ones
+// first: what they leave is for the others.
+func pass(all []*exploring, n, faults int, until time.Time, told func()) (any bool) {
+	var ready []*exploring
+	for _, x := range all {
+		if x.whole == n-1 && len(x.found) == 0 {
+			ready = append(ready, x)
+		}
+	}
+	slices.SortStableFunc(ready, func(a, b *exploring) int { return len(a.seen) - len(b.seen) })
+	for i, x := range ready {
+		share := time.Now().Add(time.Until(until) / time.Duration(len(ready)-i))
+		if n == 0 {
+			share = time.Time{}
+		}
+		x.level(n < faults, share)
+		told()
+	}
+	return len(ready) > 0
+}
+
+func summed(e *Exploration, all []*exploring) *Exploration {
+	sum := &Exploration{Faults: e.Faults, Whole: true}
+	for _, x := range all {
+		sum.States += len(x.seen)
+		sum.Steps += x.steps
+		sum.Runs += x.runs
+		sum.Ends += len(x.ends)
+		sum.Left += len(x.open) + len(x.wrong)
+		sum.Whole = sum.Whole && x.whole >= e.Faults
+		sum.Scopes = append(sum.Scopes, Explored{x.scope.Name, len(x.seen), len(x.ends), x.whole})
+		sum.Found = append(sum.Found, x.found...)
+	}
+	return sum
+}
+
+// exploring is the search through one scope.
 type exploring struct {
-	mu      sync.Mutex
-	e       Exploration
-	scene   *Scene
-	salt    uint64
-	seen    map[uint64]bool
-	seed    maphash.Seed
-	until   time.Time
+	scope   *Scope
 	workers int
+
+	mu     sync.Mutex
+	wait   *sync.Cond
+	busy   int
+	seen   map[uint64]*place
+	ends   map[uint64]struct{}
+	steps  int
+	edges  []edge   // those without a fault: an end has to be reached without more of them
+	open   []branch // of this level
+	wrong  []branch // of the next one, with one fault more
+	runs   int
+	whole  int // levels that were covered, less one
+	cut    bool
+	found  []Found
+	extend bool
+	until  time.Time
 }
 
-// level runs all paths of one length, and answers those that are one fault longer and lead from
-// states that were not seen.
-func (x *exploring) level(paths [][]Choice, extend bool) (next [][]Choice) {
-	jobs := make(chan []Choice, 64)
+type edge struct{ from, to uint64 }
+
+// place is a way to a state.
+type place struct {
+	before *place
+	by     action
+	state  uint64
+}
+
+// branch is something that can happen in a state, and was not looked at.
+type branch struct {
+	at *place
+	by action
+}
+
+func newExploring(s *Scope, workers int) *exploring {
+	s.Prepare()
+	x := &exploring{scope: s, workers: max(1, workers), seen: map[uint64]*place{}, ends: map[uint64]struct{}{}, whole: -1}
+	x.wait = sync.NewCond(&x.mu)
+	d := newDriver(newWorld(s.Scenario, Plain{}), s)
+	first := &place{state: d.state()}
+	x.visit(d, first)
+	return x
+}
+
+// level goes through everything with one number of faults.
+func (x *exploring) level(extend bool, until time.Time) {
+	x.extend, x.until, x.cut = extend, until, false
 	var all sync.WaitGroup
 	for range x.workers {
-		all.Go(func() {
-			for path := range jobs {
-				r := Run(x.scene.Scenario, NewPlayer(path), Options{Points: true, States: true})
-				longer := x.took(path, &r, extend)
-				x.mu.Lock()
-				next = append(next, longer...)
-				x.mu.Unlock()
-			}
-		})
+		all.Go(x.work)
 	}
-	for i, path := range paths {
-		if time.Now().After(x.until) {
-			x.e.Whole = false
-			x.e.Left += len(paths) - i
-			break
-		}
-		jobs <- path
-	}
-	close(jobs)
 	all.Wait()
-	return next
+	if x.cut || len(x.found) > 0 {
+		return
+	}
+	x.whole++
+	if extend {
+		x.open, x.wrong = x.wrong, nil
+	}
 }
 
-func (x *exploring) took(path []Choice, r *Result, extend bool) (longer [][]Choice) {
+func (x *exploring) work() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.e.Runs++
-	if r.Violation != nil {
-		x.e.Broken = append(x.e.Broken, Broken{x.scene.Name, path, r.Violation})
-		return nil
+	for {
+		for len(x.open) == 0 && x.busy > 0 {
+			x.wait.Wait()
+		}
+		if len(x.open) == 0 || x.cut || len(x.found) > 0 {
+			x.wait.Broadcast()
+			return
+		}
+		if !x.until.IsZero() && time.Now().After(x.until) {
+			x.cut = true
+			continue
+		}
+		b := x.open[len(x.open)-1]
+		x.open = x.open[:len(x.open)-1]
+		x.busy++
+		x.runs++
+		x.mu.Unlock()
+		x.run(b)
+		x.mu.Lock()
+		x.busy--
+		x.wait.Broadcast()
 	}
-	for _, p := range r.Points {
-		acts := actNames(p.Site)
-		if acts == nil && p.Site != "latency" {
-			continue
-		}
-		key := p.State ^ x.salt ^ maphash.String(x.seed, p.Site) ^ maphash.String(x.seed, p.Subject)<<1
-		if x.seen[key] {
-			continue
-		}
-		x.seen[key] = true
-		if !extend || x.scene.Base(p.Point) > 0 {
-			continue
-		}
-		if acts == nil {
-			longer = append(longer, extended(path, Choice{At: p.Site, Of: p.Subject, Nth: p.Nth, Value: len(delays) - 2}))
-		}
-		for v, name := range acts {
-			longer = append(longer, extended(path, Choice{At: p.Site, Of: p.Subject, Nth: p.Nth, Value: v + 1, What: name}))
-		}
-	}
-	return longer
 }
 
-func extended(path []Choice, c Choice) []Choice {
-	return append(append(make([]Choice, 0, len(path)+1), path...), c)
+// run goes to a branch and on from there, up to a state that was seen or to the end.
+func (x *exploring) run(b branch) {
+	d := newDriver(newWorld(x.scope.Scenario, Plain{}), x.scope)
+	defer d.end()
+	for _, a := range b.at.path() {
+		d.do(a)
+	}
+	at, by := b.at, b.by
+	for {
+		d.do(by)
+		next := &place{at, by, d.state()}
+		more, ok := x.visit(d, next)
+		if !ok {
+			return
+		}
+		at, by = next, more
+	}
 }
 
-// SmallScope lists the scenes of an exhaustive search: two steps in a row and at once, for each grade
-// of service, with two Schedulers and a Supervisor; all well, one failing for good, a Cancel.
-func SmallScope() []Scene {
-	var all []Scene
-	for _, s := range Scenes() {
-		base := s.Base
-		s.Base = func(p Point) int {
-			switch {
-			case p.Site == "world" && p.Subject == "instances":
-				return 1
-			case p.Site == "world" && p.Subject == "disturbances":
-				return 0
-			}
-			return base(p)
-		}
-		all = append(all, s)
+func (p *place) path() []action {
+	var all []action
+	for ; p.before != nil; p = p.before {
+		all = append(all, p.by)
 	}
+	slices.Reverse(all)
 	return all
+}
+
+// visit notes a state, and all that can happen in it but the first, which it answers.
+func (x *exploring) visit(d *driver, at *place) (first action, ok bool) {
+	acts := d.enabled()
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.steps++; at.before != nil && !at.by.costs() {
+		x.edges = append(x.edges, edge{at.before.state, at.state})
+	}
+	if d.w.violation != nil {
+		x.broken(at, d.w.violation)
+		return first, false
+	}
+	if _, known := x.seen[at.state]; known {
+		return first, false
+	}
+	x.seen[at.state] = at
+	if d.atEnd() {
+		x.ends[at.state] = struct{}{}
+	}
+	for _, a := range acts {
+		switch {
+		case a.costs() && (x.extend || at.before == nil):
+			x.wrong = append(x.wrong, branch{at, a})
+		case a.costs():
+		case !ok && at.before != nil:
+			first, ok = a, true
+		default:
+			x.open = append(x.open, branch{at, a})
+		}
+	}
+	if !ok && at.before != nil {
+		if d.w.letters(); d.w.violation == nil && !d.atEnd() {
+			d.w.violate("5", "nothing can happen any more, and there are orders without an end: %s", d.w.unended())
+		}
+		if d.w.violation != nil {
+			x.broken(at, d.w.violation)
+		}
+	}
+	if len(x.open) > 0 {
+		x.wait.Broadcast()
+	}
+	return first, ok
+}
+
+func (x *exploring) broken(at *place, v *Violation) {
+	x.found = append(x.found, Found{Scope: x.scope.Name, Violation: v, path: at.path()})
+	f := &x.found[len(x.found)-1]
+	for _, l := range x.scope.story(f.path) {
+		f.Path = append(f.Path, l.String())
+	}
+}
+
+// unending looks for states from which no end can be reached.
+func (x *exploring) unending() {
+	before := make(map[uint64][]uint64, len(x.seen))
+	for _, e := range x.edges {
+		before[e.to] = append(before[e.to], e.from)
+	}
+	good := make(map[uint64]struct{}, len(x.seen))
+	var todo []uint64
+	reached := func(s uint64) {
+		if _, known := good[s]; !known {
+			good[s] = struct{}{}
+			todo = append(todo, s)
+		}
+	}
+	for s := range x.ends {
+		reached(s)
+	}
+	for _, b := range x.open {
+		if !b.by.costs() { // nobody has looked where that goes
+			reached(b.at.state)
+		}
+	}
+	for len(todo) > 0 {
+		s := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		for _, from := range before[s] {
+			reached(from)
+		}
+	}
+	for s, at := range x.seen {
+		if _, ok := good[s]; !ok && len(x.found) == 0 {
+			x.broken(at, &Violation{Invariant: "5", Text: "from here no end can be reached, however long nothing more goes wrong"})
+		}
+	}
+}
+
+// story runs a path again and tells what happens.
+func (s *Scope) story(path []action) []Line {
+	w := newWorld(s.Scenario, Plain{})
+	w.telling = true
+	d := newDriver(w, s)
+	defer d.end()
+	for _, a := range path {
+		d.do(a)
+	}
+	return w.story
+}
+
+// end lets no coroutine behind.
+func (d *driver) end() {
+	for _, p := range d.w.procs {
+		for _, iv := range p.running {
+			iv.dead = true
+			d.w.corpses = append(d.w.corpses, iv)
+		}
+	}
+	d.w.bury()
 }

@@ -5,24 +5,79 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/simulate"
 )
 
-// TestSmallScope goes through every run of a few scenes with one thing going wrong, and as many
-// with two as there is time for; `make simulate-report` gives it more.
+// TestSmallScope goes through everything that can happen in the small worlds with one thing going
+// wrong, as far as there is time; `make simulate-report` gives it more.
 func TestSmallScope(t *testing.T) {
 	most := 10 * time.Second
 	if testing.Short() {
 		most = time.Second
 	}
-	e := simulate.Explore(simulate.SmallScope()[:3], 2, runtime.GOMAXPROCS(0), most)
-	for i, b := range e.Broken {
+	all := simulate.SmallScopes()
+	e := simulate.Explore(append(all[:3], all[30:34]...), 1, runtime.GOMAXPROCS(0), most, nil)
+	for i, f := range e.Found {
 		if i < 5 {
-			t.Errorf("%s, %+v: %v", b.Scene, b.Choices, b.Violation)
+			t.Errorf("%s: %v", f.Scope, f.Violation)
+			for _, l := range f.Path {
+				t.Log(l)
+			}
 		}
 	}
 	if e.States < 1000 {
 		t.Errorf("only %d states", e.States)
 	}
-	t.Logf("%d states, %d runs with up to %d faults, whole %v, %d paths left", e.States, e.Runs, e.Faults, e.Whole, e.Left)
+	for _, s := range e.Scopes {
+		if s.Whole < 0 {
+			t.Errorf("%s: not even what happens without faults was covered", s.Name)
+		}
+	}
+	t.Logf("%d states, %d steps, %d runs with up to %d faults, whole %v, %d branches left", e.States, e.Steps, e.Runs, e.Faults, e.Whole, e.Left)
+}
+
+// BenchmarkExplore measures how many states are visited in a second.
+func BenchmarkExplore(b *testing.B) {
+	states := 0
+	for b.Loop() {
+		states += simulate.Explore(simulate.SmallScopes()[:1], 1, 1, time.Minute, nil).States
+	}
+	b.ReportMetric(float64(states)/b.Elapsed().Seconds(), "states/s")
+}
+
+// TestExplorationFinds: the exploration sees services that are not what their workflow says, with
+// as many faults on a path as it takes.
+func TestExplorationFinds(t *testing.T) {
+	for _, x := range []struct {
+		scope, invariant string
+		faults           int
+		is               simulate.Service
+	}{
+		{"fenced: in a row, cancelled", "11", 1, simulate.Service{Grade: core.Idempotent}},
+		{"fenced: in a row", "3", 1, simulate.Service{Grade: core.Plain}},
+		{"fenced: in a row", "3", 1, simulate.Service{Forgets: 2 * core.Second}},
+		{"idempotent: in a row", "3", 1, simulate.Service{Grade: core.Plain}},
+	} {
+		for _, s := range simulate.SmallScopes() {
+			if s.Name != x.scope {
+				continue
+			}
+			s.Services = simulate.Services{"a-agent": x.is}
+			e := simulate.Explore([]simulate.Scope{s}, x.faults, runtime.GOMAXPROCS(0), time.Minute, nil)
+			if len(e.Found) == 0 || e.Found[0].Violation.Invariant != x.invariant || len(e.Found[0].Path) == 0 {
+				t.Errorf("%s with %+v: %+v", x.scope, x.is, e.Found)
+			}
+		}
+	}
+}
+
+// TestExplorationIsTheSame: the states are those of the world, and not of the way in which it was searched.
+func TestExplorationIsTheSame(t *testing.T) {
+	s := simulate.SmallScopes()[:2]
+	one := simulate.Explore(s, 0, 1, time.Minute, nil)
+	four := simulate.Explore(s, 0, 4, time.Minute, nil)
+	if one.States != four.States || one.Ends != four.Ends || !one.Whole || !four.Whole || one.States < 100 {
+		t.Errorf("%d states and %d ends with one worker, %d and %d with four", one.States, one.Ends, four.States, four.Ends)
+	}
 }

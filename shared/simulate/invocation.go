@@ -35,7 +35,7 @@ type invocation struct {
 	large   int             // commits that did not fit
 	broken  bool            // a call has failed in another way
 	trouble bool            // a call has failed
-	trail   digest          // of the answers that its calls have got
+	driven                  // of an exploration
 }
 
 // invoke starts a handler in a process.
@@ -58,7 +58,9 @@ func (w *World) resume(iv *invocation) {
 	w.cur = before
 	if more {
 		iv.parked = true
-		w.heap.push(event{at: until, iv: iv})
+		if iv.until = until; w.driver == nil {
+			w.heap.push(event{at: until, iv: iv})
+		}
 		return
 	}
 	iv.p.ended(iv)
@@ -70,7 +72,7 @@ func (iv *invocation) pause(d int64) {
 		return
 	}
 	until := iv.w.now + d
-	if iv.w.heap.none(until) {
+	if iv.w.driver == nil && iv.w.heap.none(until) {
 		iv.w.now = until
 		return
 	}
@@ -100,6 +102,9 @@ func (iv *invocation) io(c call, subject string, apply func(Fault) error) error 
 	if iv.dead {
 		return errCut
 	}
+	if w.driver != nil && !w.driver.turn(iv, c, subject) {
+		return errCut
+	}
 	a := w.strike(iv.p.role, c, subject)
 	iv.pause(w.latency(c, subject))
 	if !a.after {
@@ -113,10 +118,8 @@ func (iv *invocation) io(c call, subject string, apply func(Fault) error) error 
 	w.note(c, subject, iv.p, a.fault)
 	err := apply(a.fault)
 	iv.failed(c, err)
-	if w.hashing {
-		iv.trail.number(int(c))
-		iv.trail.text(subject)
-		iv.trail.yes(err == nil)
+	if w.driver != nil {
+		w.driver.answered(iv, c, subject, err)
 	}
 	w.check()
 	if a.after {

@@ -27,6 +27,7 @@ type process struct {
 	paused     int64                    // it takes nothing before this time
 	waits      map[string]core.Duration // what it has learnt of the agents' queues (P32)
 	vague      bool                     // of that nobody is sure
+	memory     memory                   // of an exploration: what it has learnt
 }
 
 // Now is what the process's clock shows.

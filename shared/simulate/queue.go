@@ -35,6 +35,8 @@ type letter struct {
 	visible  int64
 	received int
 	receipt  int
+	late     bool // of an exploration: it is not there until it is released
+	copied   bool // of an exploration: there is another one like it
 }
 
 // put makes a message visible after a while.
@@ -131,18 +133,26 @@ func (q *queue) receive(most int) []*letter {
 			i++
 			continue
 		}
-		if l.received++; l.received > maxReceive {
-			q.messages = slices.Delete(q.messages, i, i+1)
-			q.dead = append(q.dead, l)
-			q.w.tell(q.name, "", "a message goes to the dead letters: "+describe(l.message))
+		if !q.take(l) {
 			continue
 		}
-		l.receipt++
-		l.visible = q.w.now + visibility
 		taken = append(taken, l)
 		i++
 	}
 	return taken
+}
+
+// take makes a message invisible for a while, or buries it.
+func (q *queue) take(l *letter) bool {
+	if l.received++; l.received > maxReceive {
+		q.messages = slices.DeleteFunc(q.messages, func(o *letter) bool { return o == l })
+		q.dead = append(q.dead, l)
+		q.w.tell(q.name, "", "a message goes to the dead letters: "+describe(l.message))
+		return false
+	}
+	l.receipt++
+	l.visible = q.w.now + visibility
+	return true
 }
 
 func (l *letter) delivery() port.Delivery {

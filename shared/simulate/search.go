@@ -24,6 +24,7 @@ type Report struct {
 	OrdersPerS   float64            `json:"orders_per_s"` // per core
 	FaultsByKind map[string]int     `json:"faults"`       // injected
 	Cells        map[string]int     `json:"cells"`        // site × fault: how often
+	CellCount    int                `json:"cells_in_all"` // that can exist with these faults
 	Invariants   map[string]int     `json:"invariants"`   // how often each was looked at
 	Ends         map[core.State]int `json:"ends"`         // of the orders
 	Violation    *Violation         `json:"violation,omitempty"`
@@ -38,10 +39,13 @@ func (r *Report) Statement() string {
 		return fmt.Sprintf("invariant %s is broken: %s", r.Violation.Invariant, r.Violation.Text)
 	}
 	if r.Seeds == 0 {
-		return "nothing was run"
+		return "nothing was run, so that nothing can be said"
 	}
-	return fmt.Sprintf("No violation in %d seeds. With 95 %% confidence fewer than %.2g of such seeds would show one (rule of three): "+
-		"this says something of the faults that were injected, at the rates at which they were, and nothing of others.", r.Seeds, 3/float64(r.Seeds))
+	if r.Seeds < 30 {
+		return fmt.Sprintf("No violation in %d seeds; that is too few to say anything of the next one.", r.Seeds)
+	}
+	return fmt.Sprintf("No violation in %d seeds. With 95 %% confidence fewer than %.2g of such seeds would show one (rule of three, 3/%d): "+
+		"this says something of the faults that were injected, at the rates at which they were, and nothing of others.", r.Seeds, 3/float64(r.Seeds), r.Seeds)
 }
 
 // Search is how long to look, and how.
@@ -62,7 +66,7 @@ func Find(sc Scenario, s Search) *Report {
 		s.Workers = runtime.GOMAXPROCS(0)
 	}
 	f := &finding{sc: sc, search: s, began: time.Now(), report: &Report{
-		Workflow: sc.Definition.Name, FaultsByKind: map[string]int{}, Cells: map[string]int{}, Invariants: map[string]int{}, Ends: map[core.State]int{},
+		Workflow: sc.Definition.Name, FaultsByKind: map[string]int{}, Cells: map[string]int{}, Invariants: map[string]int{}, Ends: map[core.State]int{}, CellCount: cellCount(sc.Only),
 	}}
 	f.next.Store(s.First)
 	var all sync.WaitGroup
@@ -138,7 +142,7 @@ func (f *finding) conclude() {
 	if tries == 0 {
 		tries = 3000
 	}
-	choices, result := Shrink(f.sc, f.found, tries)
+	choices, result := Shrink(f.sc, f.found, tries, f.search.Stop)
 	if result.Violation != nil {
 		f.report.Violation = result.Violation
 	}

@@ -181,6 +181,9 @@ func shown(err error) outcome {
 // takes is how long a call is under way.
 func (w *World) takes(conf Service, key string, left int64) int64 {
 	d := int64(conf.Latency)
+	if d == 0 && w.driver != nil {
+		return 0
+	}
 	if d == 0 {
 		d = min(20, left/2)
 	}
@@ -204,11 +207,16 @@ func (w *World) landLater(s *service, c worker.Call, d int64) {
 		return
 	}
 	s.pending++
-	w.after(d, func() {
+	land := func() {
 		s.pending--
 		w.tell("service", "", "a call that nobody waits for lands: "+string(c.Operation)+" "+c.Key)
 		_ = w.effect(s, c) // nobody hears of it
-	})
+	}
+	if w.driver != nil {
+		w.driver.landings = append(w.driver.landings, landing{string(c.Operation) + " " + c.Key, land})
+		return
+	}
+	w.after(d, land)
 }
 
 // land is the call at the service.

@@ -1,17 +1,22 @@
 package simulate
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Shrink looks for a shorter run that breaks the same invariant: fewer faults, orders and delays.
-// It tries at most `tries` runs, and answers the tape and the last result.
-func Shrink(sc Scenario, choices []Choice, tries int) ([]Choice, Result) {
-	s := &shrinking{sc: sc, left: tries}
+// It tries at most `tries` runs, fewer when stop says so (nil: never), and answers the choices and
+// the last result.
+func Shrink(sc Scenario, choices []Choice, tries int, stop func() bool) ([]Choice, Result) {
+	s := &shrinking{sc: sc, left: tries, stop: stop}
 	best := s.run(choices)
 	if best.Violation == nil {
 		return choices, best
 	}
 	s.want = best.Violation.Invariant
 	s.best, s.result = choices, best
+	s.first()
 	for again := true; again && s.left > 0; {
 		again = s.drop() || s.lower()
 	}
@@ -22,6 +27,7 @@ type shrinking struct {
 	sc     Scenario
 	want   string
 	left   int
+	stop   func() bool
 	best   []Choice
 	result Result
 }
@@ -34,6 +40,9 @@ func (s *shrinking) run(choices []Choice) Result {
 // try keeps the choices if the same invariant still breaks. Of what the run has chosen only that
 // stays which it came to.
 func (s *shrinking) try(choices []Choice) bool {
+	if s.stop != nil && s.stop() {
+		s.left = 0
+	}
 	if s.left <= 0 {
 		return false
 	}
@@ -43,6 +52,24 @@ func (s *shrinking) try(choices []Choice) bool {
 	}
 	s.best, s.result = r.Choices, r
 	return true
+}
+
+// first tells of another order as if it were the first, so that no other is needed.
+func (s *shrinking) first() {
+	for _, other := range []string{"o2", "o3", "o4"} {
+		var next []Choice
+		for _, c := range s.best {
+			if !strings.HasPrefix(c.Of, "o1") {
+				if strings.HasPrefix(c.Of, other) {
+					c.Of = "o1" + c.Of[len(other):]
+				}
+				next = append(next, c)
+			}
+		}
+		if s.try(next) {
+			return
+		}
+	}
 }
 
 // drop leaves out runs of choices, long ones first.

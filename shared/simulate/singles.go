@@ -12,6 +12,8 @@ type Matrix struct {
 	Cells   map[Cell]int // how often each was hit
 	Missing []Cell       // that can exist and were not hit
 	Absent  []Absent     // that cannot exist
+	Wrong   []Absent     // that cannot exist, and were hit
+	Places  []Place      // every fault at every single call of every scenario
 	Broken  []Broken
 	Hits    [faultCount]int
 }
@@ -20,6 +22,14 @@ type Matrix struct {
 type Absent struct {
 	Cell
 	Why string
+}
+
+// Place is one fault at one call of one scenario.
+type Place struct {
+	Scene  string
+	Choice Choice
+	Hits   int
+	Why    string // it was not hit: why it cannot be
 }
 
 // Broken is a run that broke an invariant.
@@ -45,14 +55,15 @@ func Singles(scenes []Scene, workers, pairs int) *Matrix {
 			for j := range jobs {
 				r := Run(j.scene.Scenario, NewPlayer(j.choices), Options{})
 				mu.Lock()
-				m.add(j.scene.Name, j.choices, &r)
+				m.add(j.scene, j.choices, &r)
 				mu.Unlock()
 			}
 		})
 	}
 	for i := range scenes {
 		s := &scenes[i]
-		places := s.places()
+		places, cannot := s.places()
+		m.Places = append(m.Places, cannot...)
 		for _, c := range places {
 			jobs <- job{s, []Choice{c}}
 		}
@@ -68,23 +79,50 @@ func Singles(scenes []Scene, workers, pairs int) *Matrix {
 	return m
 }
 
-// places lists every fault that can be put anywhere on the scene's plain course.
-func (s *Scene) places() []Choice {
-	r := Run(s.Scenario, Plain{}, Options{Points: true})
-	var all []Choice
-	for _, p := range r.Points {
-		if s.Base(p.Point) > 0 {
-			continue // what the scene is about
-		}
+// places lists every fault that can be put anywhere on the scene's plain course, and those that
+// cannot.
+func (s *Scene) places() (all []Choice, cannot []Place) {
+	w := newWorld(s.Scenario, Plain{})
+	w.listing = true
+	w.setUp()
+	w.play()
+	for _, p := range w.points {
 		for v, name := range actNames(p.Site) {
-			all = append(all, Choice{At: p.Site, Of: p.Subject, Nth: p.Nth, Value: v + 1, What: name})
+			c := Choice{At: p.Site, Of: p.Subject, Nth: p.Nth, Value: v + 1, What: name}
+			r, site := siteOf(p.Site)
+			switch why := w.impossible(r, site, actsAt[site][v]); {
+			case s.Base(p.Point) > 0:
+				cannot = append(cannot, Place{s.Name, c, 0, "another fault happens there, which the scenario is about"})
+			case why != "":
+				cannot = append(cannot, Place{s.Name, c, 0, why})
+			default:
+				all = append(all, c)
+			}
 		}
 	}
-	return all
+	return all, cannot
 }
 
-func (m *Matrix) add(scene string, choices []Choice, r *Result) {
+// siteOf is the opposite of sites.
+func siteOf(name string) (role, call) {
+	for r := range sites {
+		if c := slices.Index(sites[r][:], name); c >= 0 {
+			return role(r), call(c) //nolint:gosec // small
+		}
+	}
+	return roleCount, callCount
+}
+
+func (m *Matrix) add(s *Scene, choices []Choice, r *Result) {
+	scene := s.Name
 	m.Runs++
+	if len(choices) == 1 {
+		p := Place{Scene: scene, Choice: choices[0]}
+		if slices.ContainsFunc(r.Choices, func(c Choice) bool { c.Value = choices[0].Value; return c == choices[0] }) {
+			p.Hits = 1
+		}
+		m.Places = append(m.Places, p)
+	}
 	for c, n := range r.Cells {
 		m.Cells[c] += n
 	}
@@ -103,6 +141,8 @@ func (m *Matrix) conclude() {
 			for _, a := range actsAt[c] {
 				cell := Cell{sites[r][c], a.String()}
 				switch why := absent(role(r), call(c), a); { //nolint:gosec // small
+				case why != "" && m.Cells[cell] > 0:
+					m.Wrong = append(m.Wrong, Absent{cell, why})
 				case why != "":
 					m.Absent = append(m.Absent, Absent{cell, why})
 				case m.Cells[cell] == 0:
@@ -113,15 +153,31 @@ func (m *Matrix) conclude() {
 	}
 }
 
-// Count is how many cells can exist.
-func (m *Matrix) Count() int {
-	n := 0
-	for r := range sites {
-		for c := range sites[r] {
-			n += len(actsAt[c])
+// Unhit lists the places that were not hit although nothing says why.
+func (m *Matrix) Unhit() (all []Place) {
+	for _, p := range m.Places {
+		if p.Hits == 0 && p.Why == "" {
+			all = append(all, p)
 		}
 	}
-	return n - len(m.Absent)
+	return all
+}
+
+// Count is how many cells can exist.
+func (m *Matrix) Count() int { return cellCount(nil) }
+
+// cellCount is how many cells can exist with some kinds of faults; nil: with all.
+func cellCount(only []Fault) (n int) {
+	for r := range sites {
+		for c := range sites[r] {
+			for _, a := range actsAt[c] {
+				if (only == nil || slices.Contains(only, a.fault)) && absent(role(r), call(c), a) == "" { //nolint:gosec // small
+					n++
+				}
+			}
+		}
+	}
+	return n
 }
 
 // calls lists whose calls there are at all.
@@ -132,6 +188,30 @@ var calls = [roleCount][]call{
 	aClient:     {callDelete, callMessage, callPoll, callForge, callExpire},
 }
 
+// who makes a call, for those that do not.
+var who = [callCount]string{
+	callLoad:      "only the Scheduler and the Supervisor read the state store; agents and applications know messages alone",
+	callLoadOrder: "only the Scheduler reads orders: it alone evaluates expressions",
+	callCommit:    "only the Scheduler and the Supervisor write the state store",
+	callDue:       "only the Supervisor looks through the index, and a Scheduler that starts in one process (P27)",
+	callLease:     "only the Supervisor holds a lease: Schedulers may always work at the same time",
+	callSend:      "an application's sends have no answer that the protocol could use; what happens to its messages is client.message",
+	callDelete:    "the Supervisor takes from no queue",
+	callExtend:    "it takes from no queue, or gives nothing back: an application that does not delete gets it again",
+	callDepth:     "only the Supervisor looks for backlogs (P32)",
+	callAlert:     "only the Scheduler and the Supervisor raise alerts",
+	callEntry:     "only agents keep a ledger (P31)",
+	callMove:      "only agents keep a ledger (P31)",
+	callDo:        "only agents call services",
+	callUndo:      "only agents call services",
+	callPoll:      "the Supervisor takes from no queue: its schedule starts it",
+	callTick:      "only the Supervisor is started by a schedule",
+	callClock:     "the application's clock decides nothing",
+	callForge:     "forged and unreadable messages come from outside of the actors",
+	callExpire:    "expiry is the store's own, whoever works",
+	callDeploy:    "only the Scheduler picks the version of a workflow for an order",
+}
+
 // absent says why a cell cannot exist; "" where it can.
 func absent(r role, c call, a act) string {
 	_, isCompute := find(compute, a)
@@ -139,17 +219,11 @@ func absent(r role, c call, a act) string {
 	case !slices.Contains(calls[r], c) && r == aSupervisor && c == callLoadOrder:
 		return "the Supervisor claims nothing (P16), so that it never evaluates an expression and needs no order"
 	case !slices.Contains(calls[r], c):
-		return "the " + roleNames[r] + " makes no such call"
+		return who[c]
 	case r == aClient && isCompute:
 		return "the application is its owner's, and no part of the protocol"
-	case c == callUndo && a.fault == Contradictory:
-		return ""
 	case a.fault == ItemTooLarge && c == callSend && r != aScheduler:
 		return "what the " + roleNames[r] + " sends is small, or was cut before"
-	case a.fault == PartialBatch && r == anAgent:
-		return "an agent sends one reply at a time"
-	case a.fault == TokenExpired && r == aSupervisor:
-		return "" // a replacement can be repeated too
 	}
 	return ""
 }

@@ -22,10 +22,23 @@ func TestSingleFaults(t *testing.T) {
 			t.Errorf("%s, %+v: %v", b.Scene, b.Choices, b.Violation)
 		}
 	}
+	for i, p := range m.Unhit() {
+		if i < 10 {
+			t.Errorf("%s: never hit, and nothing says why: %+v", p.Scene, p.Choice)
+		}
+	}
+	for _, a := range m.Wrong {
+		t.Errorf("%s at %s was hit, and cannot exist: %s", a.Act, a.Site, a.Why)
+	}
+	for _, a := range m.Absent {
+		if a.Why == "" {
+			t.Errorf("%s at %s cannot exist, and nobody says why", a.Act, a.Site)
+		}
+	}
 	if !testing.Short() {
 		for _, c := range m.Missing {
 			t.Errorf("never hit: %s at %s", c.Act, c.Site)
 		}
 	}
-	t.Logf("%d scenes, %d runs, %d of %d cells, %d cannot exist, %d broken", m.Scenes, m.Runs, m.Count()-len(m.Missing), m.Count(), len(m.Absent), len(m.Broken))
+	t.Logf("%d places; %d scenes, %d runs, %d of %d cells, %d cannot exist, %d broken", len(m.Places), m.Scenes, m.Runs, m.Count()-len(m.Missing), m.Count(), len(m.Absent), len(m.Broken))
 }

@@ -1,112 +1,260 @@
 package simulate
 
 import (
+	"encoding/binary"
+	"reflect"
+	"time"
+
 	"github.com/stepkeeper/stepkeeper/shared/core"
-	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// digest hashes what the world is like, but for its times: of those only what has come and what has not.
+// digest hashes what decides what can happen next. Moments are hashed as they lie to the present
+// one: two worlds that differ in nothing but the date go on in the same way.
 type digest uint64
 
-func (d *digest) number(n int) {
-	const prime = 1099511628211
-	*d = (*d ^ digest(uint32(n))) * prime //nolint:gosec // a hash
+const emptyDigest digest = 14695981039346656037
+
+func (d *digest) number(n int64) {
+	const prime = 0x9e3779b97f4a7c15
+	*d = (*d ^ digest(n)) * prime //nolint:gosec // a hash
 	*d ^= *d >> 29
 }
 
 func (d *digest) text(s string) {
+	d.number(int64(len(s)))
+	for ; len(s) >= 8; s = s[8:] {
+		d.number(int64(binary.LittleEndian.Uint64([]byte(s[:8])))) //nolint:gosec // a hash
+	}
 	for i := 0; i < len(s); i++ {
-		d.number(int(s[i]))
+		d.number(int64(s[i]))
 	}
-	d.number(-1)
 }
 
-func (d *digest) yes(b bool) {
-	if b {
-		d.number(1)
-		return
+func (d *digest) yes(all ...bool) {
+	n := int64(1)
+	for _, b := range all {
+		n <<= 1
+		if b {
+			n++
+		}
 	}
-	d.number(0)
+	d.number(n)
 }
 
-// state is the hash of everything that decides what can happen next. A handler at work is its input
-// and the answers that its calls have got so far.
-func (w *World) state() uint64 {
-	d := digest(14695981039346656037)
-	now := core.Time(start + w.now)
+var (
+	timeType     = reflect.TypeFor[core.Time]()
+	standardTime = reflect.TypeFor[time.Time]()
+)
+
+// value hashes anything, field by field, so that none is forgotten. now is in milliseconds.
+func (d *digest) value(v reflect.Value, now int64) {
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		d.yes(v.IsNil())
+		if !v.IsNil() {
+			d.value(v.Elem(), now)
+		}
+	case reflect.Struct:
+		if v.Type() == standardTime {
+			if t, ok := v.Interface().(time.Time); ok && !t.IsZero() {
+				d.number(t.UnixMilli() - now)
+			}
+			return
+		}
+		for i := range v.NumField() {
+			d.value(v.Field(i), now)
+		}
+	case reflect.Slice, reflect.Array:
+		d.number(int64(v.Len()))
+		if v.Type().Elem().Kind() == reflect.Uint8 {
+			d.text(string(v.Bytes()))
+			return
+		}
+		for i := range v.Len() {
+			d.value(v.Index(i), now)
+		}
+	case reflect.Map:
+		sum := digest(0)
+		for it := v.MapRange(); it.Next(); {
+			one := emptyDigest
+			one.value(it.Key(), now)
+			one.value(it.Value(), now)
+			sum += one // in any order
+		}
+		d.number(int64(sum)) //nolint:gosec // a hash
+	case reflect.String:
+		d.text(v.String())
+	case reflect.Bool:
+		d.yes(v.Bool())
+	case reflect.Float32, reflect.Float64:
+		d.number(int64(v.Float() * 1e6))
+	case reflect.Int64:
+		n := v.Int()
+		if v.Type() == timeType && n != 0 {
+			n -= now
+		}
+		d.number(n)
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32:
+		d.number(v.Int())
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		d.number(int64(v.Uint())) //nolint:gosec // a hash
+	default:
+		panic("simulate: " + v.Type().String() + " is no part of a state")
+	}
+}
+
+// memory is what a Scheduler has learnt: how long the last request of a step had waited (P32).
+type memory map[string]int64
+
+// state is the hash of everything that decides what can happen next: the store with its index, the
+// queues, the services and ledgers, the processes, the handlers at work, the people, and what the
+// checks remember. A handler is its input and the answers that its calls have got so far.
+func (d *driver) state() uint64 {
+	w, h := d.w, emptyDigest
+	now := start + w.now
 	for _, id := range w.store.ids {
-		r := w.store.rows[id]
-		d.text(id)
-		d.yes(r.order != nil)
-		if r.task != nil {
-			d.task(r.task, now)
-		}
+		h.text(id)
+		h.row(w.store.rows[id], now)
 	}
-	for _, name := range w.names {
-		q := w.queues[name]
-		d.text(name)
-		for _, l := range q.messages {
-			d.letter(l, w.now)
+	for n, name := range w.names {
+		sum := digest(0)
+		for _, l := range w.queues[name].messages {
+			sum += d.letter(l, l.id > d.marks[n]) // whatever their order: any of them can be brought
 		}
+		h.number(int64(sum)) //nolint:gosec // a hash
+		h.number(int64(len(w.queues[name].dead)))
 	}
 	for _, o := range w.orders {
-		d.yes(o.acked)
-		for i := range w.def.Steps {
-			key := core.Key(o.id, 0, w.def.Steps[i].Name)
-			if s := w.services[key]; s != nil {
-				d.number(s.applied<<8 | s.net<<4 | s.pending)
-				d.yes(s.fenced)
-				d.yes(s.undone)
-			}
-			if e, ok := w.ledgers[w.def.Steps[i].Agent].entries[key]; ok {
-				d.text(e.State)
-				d.number(e.Attempt)
-			}
+		h.yes(o.acked, o.refused, o.early, o.seen.submitted)
+		s := &o.seen
+		for _, n := range []int{o.commands, len(s.told), len(s.alerts), len(s.requests), len(s.verdicts), len(s.cancels)} {
+			h.number(int64(n))
 		}
+		h.value(reflect.ValueOf(s.counted), 0)
 	}
+	h.books(w, now)
 	for _, p := range w.procs {
-		d.yes(p.up)
+		h.yes(p.up)
+		h.value(reflect.ValueOf(p.memory), 0)
+		sum := digest(0)
 		for _, iv := range p.running {
-			d.text(iv.what)
-			d.number(int(iv.trail)) //nolint:gosec // a hash
+			sum += d.handler(iv)
 		}
+		h.number(int64(sum)) //nolint:gosec // a hash
 	}
-	return uint64(d)
+	for name, l := range w.leases { // there is one shard
+		h.text(name)
+		h.text(l.owner)
+		h.number(max(l.until.UnixMilli()-now, 0))
+	}
+	sum := digest(0)
+	for _, l := range d.landings {
+		one := emptyDigest
+		one.text(l.what)
+		sum += one
+	}
+	h.number(int64(sum)) //nolint:gosec // a hash
+	h.number(int64(d.done))
+	h.yes(d.looked == d.looking())
+	if d.since >= 0 {
+		h.number(w.now - d.since) // it goes on in time
+	}
+	return uint64(h)
 }
 
-func (d *digest) task(t *core.Task, now core.Time) {
-	d.text(string(t.ProcessState))
-	d.text(string(t.Phase))
-	d.number(t.Run<<16 | t.Command<<8 | t.StatusSeq)
-	d.yes(t.CancelAsked)
-	d.yes(t.Tell != 0)
-	for i := range t.Steps {
-		s := &t.Steps[i]
-		d.text(string(s.State))
-		d.number(s.Attempt<<16 | s.FailureCount<<8 | s.UndoFailures)
-		d.yes(s.Undo)
-		d.yes(s.WakeAt > now)
-		d.yes(s.CompleteBy > now)
-		d.yes(s.StopBy > now)
+func (h *digest) row(r *row, now int64) {
+	h.yes(r.order != nil, r.record != nil)
+	if r.record == nil {
+		return
+	}
+	h.value(reflect.ValueOf(r.task), now)
+	h.text(string(r.record.Bucket))
+	h.number(r.record.IndexAt.UnixMilli() - now)
+	if n := len(r.wasDue); n > 0 {
+		h.number(r.wasDue[n-1].UnixMilli() - now)
 	}
 }
 
-func (d *digest) letter(l *letter, now int64) {
-	d.yes(l.visible <= now)
-	d.number(min(l.received, 2))
-	switch v := l.message.Value.(type) {
-	case *message.Request:
-		d.text(v.Step)
-		d.number(v.Attempt<<1 | len(v.Operation)&1)
-	case *message.Reply:
-		d.text(v.Step)
-		d.text(string(v.Outcome))
-		d.number(v.Attempt)
-	case *message.Control:
-		d.text(string(v.Kind))
-		d.text(v.Step)
-		d.number(v.Attempt)
-	case *message.Status:
-		d.number(v.Seq)
+// books are those of the services, and the agents' ledgers.
+func (h *digest) books(w *World, now int64) {
+	sum := digest(0)
+	for key, s := range w.services {
+		one := emptyDigest
+		one.text(key)
+		one.number(int64(s.applied<<8 | s.net<<4 | s.pending))
+		one.yes(s.known, s.fenced, s.undone)
+		if w.forgets() {
+			one.number(start + s.first - now)
+		}
+		sum += one
+	}
+	h.number(int64(sum)) //nolint:gosec // a hash
+	for _, a := range w.agents {
+		h.value(reflect.ValueOf(w.ledgers[a].entries), now)
+	}
+}
+
+func (d *driver) letter(l *letter, fresh bool) digest {
+	h := emptyDigest
+	h.number(max(l.visible-d.w.now, 0))
+	h.number(int64(l.received))
+	h.yes(l.late, l.copied, fresh)
+	h.content(l.message, start+d.w.now)
+	return h
+}
+
+func (h *digest) content(m port.Message, now int64) {
+	if m.Value == nil {
+		h.text(string(m.Body))
+		return
+	}
+	v := reflect.ValueOf(m.Value)
+	h.text(v.Type().String())
+	h.value(v, now)
+}
+
+// handler is one at work. Its answers were hashed with the times at which they came, as they lie to
+// its beginning; so lies the present.
+func (d *driver) handler(iv *invocation) digest {
+	h := emptyDigest
+	h.text(iv.what)
+	h.number(int64(iv.input)) //nolint:gosec // a hash
+	h.number(int64(iv.trail)) //nolint:gosec // a hash
+	h.number(d.w.now - iv.began)
+	h.yes(iv.frozen, iv.driven.turn == nil, iv.id == d.moved)
+	if iv.driven.turn == nil {
+		h.number(max(iv.until-d.w.now, 0))
+	}
+	for i, l := range iv.mine {
+		h.yes(l.receipt == iv.receipts[i], l.late)
+	}
+	return h
+}
+
+// answered adds what a call has told its handler.
+func (d *driver) answered(iv *invocation, c call, subject string, err error) {
+	w, t := d.w, &iv.trail
+	t.number(int64(c))
+	t.text(subject)
+	t.number(w.now - iv.began)
+	t.number(int64(d.last.fault))
+	d.last = act{}
+	if err != nil {
+		t.text(err.Error())
+	}
+	began := start + iv.began
+	switch c {
+	case callLoad, callDue:
+		for _, id := range w.store.ids {
+			t.row(w.store.rows[id], began)
+		}
+	case callEntry, callDo, callUndo:
+		t.books(w, began)
+	case callDepth:
+		for _, l := range w.queues[subject].messages {
+			t.yes(l.visible <= w.now)
+		}
+	default: // these answer nothing but whether they went well
 	}
 }

@@ -78,20 +78,23 @@ func summary(t *core.Task) string {
 }
 
 // possible reports that an act can happen at that call in this world.
-func (w *World) possible(r role, c call, a act) bool {
-	switch {
+func (w *World) possible(r role, c call, a act) bool { return w.impossible(r, c, a) == "" }
+
+// impossible says why an act cannot happen at that call in this world, "" where it can.
+func (w *World) impossible(r role, c call, a act) string {
+	switch _, isCompute := find(compute, a); {
 	case a.fault == KeyForgotten && !w.forgets():
-		return false
-	case a.fault == ItemTooLarge && c == callSend:
-		return r == aScheduler
+		return "no service of this scenario may forget a key: none declares a keyRetention"
+	case a.fault == ItemTooLarge && c == callSend && r != aScheduler:
+		return "what the " + roleNames[r] + " sends is small, or was cut before"
 	case r == aClient && c == callMessage:
-		return true
-	case (a.fault == CrashBefore || a.fault == CrashAfter || a.fault == TimeoutAfter || a.fault == Frozen || a.fault == Zombie) && r == aClient:
-		return false // the application is not ours
-	case w.embedded && (a.fault == Redriven || a.fault == Retention || a.fault == LongDelay || a.fault == Duplicate) && c == callMessage:
-		return a.fault == Duplicate || a.fault == LongDelay
+		return ""
+	case isCompute && r == aClient:
+		return "the application is its owner's, and no part of the protocol"
+	case w.embedded && (a.fault == Redriven || a.fault == Retention) && c == callMessage:
+		return "the queues of one process die with it: nothing is redriven, and nothing expires, days later"
 	}
-	return true
+	return ""
 }
 
 // forgets: is there a service that may forget keys?

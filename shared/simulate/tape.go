@@ -34,12 +34,26 @@ func ReadTape(file string) (*Tape, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the tape: %w", err)
 	}
+	t, err := ParseTape(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return t, nil
+}
+
+// ParseTape reads a tape.
+func ParseTape(data []byte) (*Tape, error) {
 	t := &Tape{}
 	if err := json.Unmarshal(data, t); err != nil {
-		return nil, fmt.Errorf("the tape %s is not one: %w", file, err)
+		return nil, fmt.Errorf("this is no tape, or a damaged one: %w", err)
 	}
 	if t.Schema != 1 {
-		return nil, fmt.Errorf("the tape %s has schema %d; this program reads schema 1", file, t.Schema)
+		return nil, fmt.Errorf("the tape has schema %d; this program reads schema 1", t.Schema)
+	}
+	for _, c := range t.Choices {
+		if c.At == "" || c.Nth < 1 || c.Value < 1 {
+			return nil, fmt.Errorf("the tape is damaged: a choice %+v is none", c)
+		}
 	}
 	return t, nil
 }

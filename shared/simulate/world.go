@@ -80,7 +80,7 @@ type World struct {
 	choices []Choice
 	points  []Seen // where a choice was to be made, when they are asked for
 	listing bool
-	hashing bool
+	driver  *driver // of an exploration; nil: time and the chooser decide what is next
 
 	Stats
 	checks    checks
@@ -93,8 +93,7 @@ type World struct {
 // Seen is a choice that was to be made, and among how many.
 type Seen struct {
 	Point
-	N     int
-	State uint64 // of the world, with Options.States
+	N int
 }
 
 // Stats counts what a run did.
@@ -134,13 +133,12 @@ type Result struct {
 type Options struct {
 	Story  bool // tell what happens, for people
 	Points bool // list all choices
-	States bool // with a hash of the world at each
 }
 
 // Run simulates the scenario with the choices given.
 func Run(sc Scenario, c Chooser, o Options) Result {
 	w := newWorld(sc, c)
-	w.telling, w.listing, w.hashing = o.Story, o.Points, o.States
+	w.telling, w.listing = o.Story, o.Points
 	w.setUp()
 	w.play()
 	w.Stats.Steps = w.steps
@@ -160,11 +158,7 @@ func (w *World) choose(site, subject string, n int, odds float64) int {
 		v = min(w.sc.Base(p), n-1)
 	}
 	if w.listing {
-		seen := Seen{Point: p, N: n}
-		if w.hashing {
-			seen.State = w.state()
-		}
-		w.points = append(w.points, seen)
+		w.points = append(w.points, Seen{Point: p, N: n})
 	}
 	if v > 0 {
 		w.choices = append(w.choices, Choice{At: site, Of: subject, Nth: p.Nth, Value: v})
@@ -174,7 +168,10 @@ func (w *World) choose(site, subject string, n int, odds float64) int {
 
 // strike chooses what goes wrong at a call, mostly nothing.
 func (w *World) strike(r role, c call, subject string) act {
-	if w.healing {
+	switch {
+	case w.driver != nil:
+		return w.driver.strike(r, c, subject)
+	case w.healing:
 		return act{}
 	}
 	acts, site := actsAt[c], sites[r][c]
@@ -196,7 +193,10 @@ func (w *World) strike(r role, c call, subject string) act {
 
 // latency is how long one half of a call takes.
 func (w *World) latency(c call, subject string) int64 {
-	if w.healing {
+	switch {
+	case w.driver != nil:
+		return 0
+	case w.healing:
 		return 1
 	}
 	return 1 + delays[w.choose("latency", subject, len(delays), 0.15)]
@@ -209,6 +209,9 @@ func (w *World) spread(site, subject string, n int64) int64 {
 }
 
 func (w *World) at(t int64, do func()) {
+	if w.driver != nil { // which decides itself what happens next
+		return
+	}
 	w.heap.push(event{at: max(t, w.now), do: do})
 }
 

@@ -3,7 +3,10 @@
 package simulated_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/simulate"
 )
@@ -24,6 +27,20 @@ func TestMutant(t *testing.T) {
 				t.Fatalf("workflow %d, seed %d: %v", n, n<<8|k, v)
 			}
 		}
+	}
+}
+
+// TestMutantExplored goes through small worlds, with one thing going wrong, as far as it comes.
+func TestMutantExplored(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the simulator's own tests explore; this one is for mutants")
+	}
+	all := slices.DeleteFunc(simulate.SmallScopes(), func(s simulate.Scope) bool { // those take minutes
+		return strings.Contains(s.Name, "at once, cancelled") || strings.Contains(s.Name, "late") || strings.Contains(s.Name, "deadline")
+	})
+	e := simulate.Explore(all, 1, 1, 20*time.Second, nil)
+	for _, f := range e.Found {
+		t.Fatalf("%s: %v", f.Scope, f.Violation)
 	}
 }
 

@@ -12,6 +12,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -21,50 +23,67 @@ import (
 
 // figures is the report. Its names are promised to scripts.
 type figures struct {
-	Seeds          int            `json:"seeds"`
-	Orders         int            `json:"orders"`
-	OrdersPerS     float64        `json:"orders_per_s"` // per core, all checks on
-	FaultKinds     int            `json:"faults_kinds"`
-	FaultsKindsHit int            `json:"faults_kinds_hit"`
-	Faults         map[string]int `json:"faults"`
-	Invariants     int            `json:"invariants"`
-	InvariantsSeen map[string]int `json:"invariants_checked"`
-	Reproduced     int            `json:"seeds_run_twice"`
-	Different      int            `json:"traces_that_differed"`
-	Scenes         int            `json:"base_scenarios"`
-	Singles        int            `json:"single_fault_runs"`
-	Pairs          int            `json:"pairs_per_scenario"`
-	Cells          int            `json:"cells"`
-	CellsHit       int            `json:"cells_hit"`
-	CellsAbsent    int            `json:"cells_that_cannot_exist"`
-	Absent         map[string]int `json:"cells_absent_because"`
-	StatesExplored int            `json:"states_explored"`
-	ExploredRuns   int            `json:"explored_runs"`
-	FaultsPerPath  int            `json:"faults_per_path"`
-	ExploredWhole  bool           `json:"explored_whole"`
-	PathsLeft      int            `json:"paths_left"`
-	Tapes          int            `json:"tapes"`
-	Violations     int            `json:"violations"`
-	Mutants        int            `json:"mutants"`
-	MutantsKilled  int            `json:"mutants_killed"`
-	Seconds        float64        `json:"seconds"`
+	Seeds          int                 `json:"seeds"`
+	Orders         int                 `json:"orders"`
+	OrdersPerS     float64             `json:"orders_per_s"` // per core, all checks on
+	FaultKinds     int                 `json:"faults_kinds"`
+	FaultsKindsHit int                 `json:"faults_kinds_hit"`
+	Faults         map[string]int      `json:"faults"`
+	Invariants     int                 `json:"invariants"`
+	InvariantsSeen map[string]int      `json:"invariants_checked"`
+	Reproduced     int                 `json:"seeds_run_twice"`
+	Different      int                 `json:"traces_that_differed"`
+	Scenes         int                 `json:"base_scenarios"`
+	Singles        int                 `json:"single_fault_runs"`
+	Pairs          int                 `json:"pairs_per_scenario"`
+	Cells          int                 `json:"cells"`
+	CellsHit       int                 `json:"cells_hit"`
+	CellsAbsent    int                 `json:"cells_that_cannot_exist"`
+	Absent         []absent            `json:"cells_absent"`
+	Places         int                 `json:"places"` // scenario × call × fault
+	PlacesHit      int                 `json:"places_hit"`
+	PlacesCannot   map[string]int      `json:"places_that_cannot_be_hit_because"`
+	StatesExplored int                 `json:"states_explored"`
+	ExploredSteps  int                 `json:"explored_steps"`
+	ExploredRuns   int                 `json:"explored_runs"`
+	ExploredEnds   int                 `json:"explored_ends"`
+	FaultsPerPath  int                 `json:"faults_per_path"` // covered whole in every scope
+	MostFaults     int                 `json:"most_faults_per_path"`
+	PathsLeft      int                 `json:"paths_left"`
+	Scopes         []simulate.Explored `json:"explored"`
+	Shrunk         []shrunk            `json:"shrunk"`
+	ShrunkMedian   int                 `json:"shrunk_median"` // choices on the tape
+	Tapes          int                 `json:"tapes"`
+	Violations     int                 `json:"violations"`
+	Mutants        int                 `json:"mutants"`
+	MutantsKilled  int                 `json:"mutants_killed"`
+	Seconds        float64             `json:"seconds"`
 	violations     []string
+}
+
+// absent is a cell that cannot exist.
+type absent struct {
+	Site  string `json:"site"`
+	Fault string `json:"fault"`
+	Why   string `json:"why"`
 }
 
 type options struct {
 	seeds, pairs, faults int
 	explore              time.Duration
 	out, mutants, corpus string
+	cells                string
 }
 
 func main() {
 	var o options
 	flag.IntVar(&o.seeds, "seeds", 20_000, "`number` of seeds")
 	flag.IntVar(&o.pairs, "pairs", 0, "`number` of pairs of faults tried in each base scenario, beside all single ones")
-	flag.IntVar(&o.faults, "faults", 2, "most faults on one path of the exhaustive search")
-	flag.DurationVar(&o.explore, "explore", 2*time.Minute, "how long the exhaustive search may take")
+	flag.IntVar(&o.faults, "faults", 2, "most faults on one path of the exploration")
+	flag.StringVar(&o.cells, "cells", "", "`file` for all cells and places with their hits, one on a line (default: none)")
+	flag.DurationVar(&o.explore, "explore", 150*time.Second, "how long the exhaustive search may take")
 	flag.StringVar(&o.out, "out", "simulate-report.json", "`file` for the figures")
-	flag.StringVar(&o.mutants, "mutants", "mutants.json", "`file` with the figures of the mutants, where there is one")
+	flag.StringVar(&o.mutants, "mutants", "mutants.json", "`file` with the figures of the mutants, from make mutants")
 	flag.StringVar(&o.corpus, "corpus", "shared/simulate/testdata/corpus", "`folder` of tapes")
 	flag.Parse()
 	if err := run(o); err != nil {
@@ -75,24 +94,40 @@ func main() {
 
 func run(o options) error {
 	began := time.Now()
+	if _, err := os.Stat(o.mutants); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("there is no %s: run `make mutants` first, which writes it, or name another file with --mutants", o.mutants)
+	}
 	f := &figures{FaultKinds: len(simulate.Faults()), Invariants: len(simulate.Invariants()), Faults: map[string]int{},
-		InvariantsSeen: map[string]int{}, Absent: map[string]int{}, Pairs: o.pairs}
+		InvariantsSeen: map[string]int{}, PlacesCannot: map[string]int{}, Pairs: o.pairs}
+	doing := func(what string) { fmt.Fprintf(os.Stderr, "%4.0f s: %s\n", time.Since(began).Seconds(), what) }
+	doing(fmt.Sprintf("%d seeds", o.seeds))
 	f.seedsOver(o.seeds)
 	fmt.Printf("%d seeds, %d orders, %.0f orders/s on each core, %d of %d kinds of faults\n", f.Seeds, f.Orders, f.OrdersPerS, f.FaultsKindsHit, f.FaultKinds)
+	doing("the same seeds twice")
 	f.twice(min(1000, o.seeds))
 	fmt.Printf("%d seeds run twice, %d traces differed\n", f.Reproduced, f.Different)
-	f.singles(o.pairs)
-	fmt.Printf("%d base scenarios, %d runs, %d of %d cells hit, %d cannot exist\n", f.Scenes, f.Singles, f.CellsHit, f.Cells, f.CellsAbsent)
+	doing("every single fault of the base scenarios")
+	if err := f.singles(o); err != nil {
+		return err
+	}
+	fmt.Printf("%d base scenarios, %d runs, %d of %d cells (call × fault) hit, %d cannot exist; %d of %d places (scenario × call × fault) hit\n",
+		f.Scenes, f.Singles, f.CellsHit, f.Cells, f.CellsAbsent, f.PlacesHit, f.Places)
+	doing("the tapes")
 	if err := f.replay(o.corpus); err != nil {
 		return err
 	}
 	fmt.Printf("%d tapes of the corpus\n", f.Tapes)
-	f.search(o)
-	fmt.Printf("%d states explored in %d runs with up to %d faults on a path, whole: %v, paths left: %d\n",
-		f.StatesExplored, f.ExploredRuns, f.FaultsPerPath, f.ExploredWhole, f.PathsLeft)
+	doing("wrong services, to shrink what they break")
+	f.shrink()
+	fmt.Printf("%d wrong services found; after shrinking a median of %d choices\n", len(f.Shrunk), f.ShrunkMedian)
+	doing(fmt.Sprintf("exploration, for %s", o.explore))
+	f.explore(o)
+	fmt.Printf("%d states explored (%d steps, %d ends, %d runs): everything with up to %d faults on a path, %s\n",
+		f.StatesExplored, f.ExploredSteps, f.ExploredEnds, f.ExploredRuns, f.FaultsPerPath, f.bounds())
 	if err := f.readMutants(o.mutants); err != nil {
 		return err
 	}
+	fmt.Printf("%d of %d mutants killed\n", f.MutantsKilled, f.Mutants)
 	f.Seconds = time.Since(began).Seconds()
 	data, err := json.MarshalIndent(f, "", "  ")
 	if err != nil {
@@ -101,6 +136,7 @@ func run(o options) error {
 	if err := os.WriteFile(o.out, append(data, '\n'), 0o600); err != nil {
 		return err
 	}
+	fmt.Printf("%d violations, in %.0f s; all figures are in %s\n", f.Violations, f.Seconds, o.out)
 	return f.verdict()
 }
 
@@ -114,6 +150,18 @@ func (f *figures) verdict() error {
 	}
 	if f.CellsHit < f.Cells {
 		problems = append(problems, fmt.Errorf("%d cells were never hit", f.Cells-f.CellsHit))
+	}
+	if f.PlacesHit < f.Places {
+		problems = append(problems, fmt.Errorf("%d places were never hit, and nothing says why", f.Places-f.PlacesHit))
+	}
+	if f.FaultsPerPath < 0 {
+		problems = append(problems, errors.New("the exploration did not even cover what happens without faults; give it more time with --explore"))
+	}
+	if f.ShrunkMedian > 10 {
+		problems = append(problems, fmt.Errorf("counterexamples shrink to %d choices, 10 are the most", f.ShrunkMedian))
+	}
+	if f.Mutants == 0 {
+		problems = append(problems, errors.New("no mutant was tried"))
 	}
 	if f.FaultsKindsHit < f.FaultKinds {
 		problems = append(problems, fmt.Errorf("%d kinds of faults never happened", f.FaultKinds-f.FaultsKindsHit))
@@ -211,18 +259,51 @@ func (f *figures) twice(n int) {
 	}
 }
 
-func (f *figures) singles(pairs int) {
-	m := simulate.Singles(simulate.Scenes(), runtime.GOMAXPROCS(0), pairs)
+func (f *figures) singles(o options) error {
+	m := simulate.Singles(simulate.Scenes(), runtime.GOMAXPROCS(0), o.pairs)
 	f.Scenes, f.Singles, f.Cells, f.CellsHit, f.CellsAbsent = m.Scenes, m.Runs, m.Count(), m.Count()-len(m.Missing), len(m.Absent)
 	for _, c := range m.Missing {
 		fmt.Printf("never hit: %s at %s\n", c.Act, c.Site)
 	}
 	for _, a := range m.Absent {
-		f.Absent[a.Why]++
+		f.Absent = append(f.Absent, absent{a.Site, a.Act, a.Why})
+	}
+	for _, a := range m.Wrong {
+		f.broke("base scenarios", &simulate.Violation{Invariant: "cells", Text: fmt.Sprintf("%s at %s was hit, and cannot exist: %s", a.Act, a.Site, a.Why)})
+	}
+	for _, p := range m.Places {
+		switch {
+		case p.Why != "":
+			f.PlacesCannot[p.Why]++
+			continue
+		case p.Hits > 0:
+			f.PlacesHit++
+		}
+		f.Places++
 	}
 	for _, b := range m.Broken {
 		f.broke(fmt.Sprintf("%s, %+v", b.Scene, b.Choices), b.Violation)
 	}
+	if o.cells == "" {
+		return nil
+	}
+	return writeCells(o.cells, m)
+}
+
+// writeCells lists everything that was tried, and why the rest cannot be: columns with tabs between.
+func writeCells(file string, m *simulate.Matrix) error {
+	var lines []string
+	for c, n := range m.Cells {
+		lines = append(lines, fmt.Sprintf("cell\t%s\t%s\t%d\t", c.Site, c.Act, n))
+	}
+	for _, a := range m.Absent {
+		lines = append(lines, fmt.Sprintf("cell\t%s\t%s\t0\t%s", a.Site, a.Act, a.Why))
+	}
+	for _, p := range m.Places {
+		lines = append(lines, fmt.Sprintf("place\t%s\t%s %s %d\t%s\t%d\t%s", p.Scene, p.Choice.At, p.Choice.Of, p.Choice.Nth, p.Choice.What, p.Hits, p.Why))
+	}
+	slices.Sort(lines)
+	return os.WriteFile(file, []byte(strings.Join(lines, "\n")+"\n"), 0o600)
 }
 
 func (f *figures) replay(folder string) error {
@@ -247,20 +328,40 @@ func (f *figures) replay(folder string) error {
 	return nil
 }
 
-func (f *figures) search(o options) {
-	e := simulate.Explore(simulate.SmallScope(), o.faults, runtime.GOMAXPROCS(0), o.explore)
-	f.StatesExplored, f.ExploredRuns, f.FaultsPerPath, f.ExploredWhole, f.PathsLeft = e.States, e.Runs, e.Faults, e.Whole, e.Left
-	for _, b := range e.Broken {
-		f.broke(fmt.Sprintf("%s, %+v", b.Scene, b.Choices), b.Violation)
+func (f *figures) explore(o options) {
+	e := simulate.Explore(simulate.SmallScopes(), o.faults, runtime.GOMAXPROCS(0), o.explore, func(e *simulate.Exploration) {
+		fmt.Fprintf(os.Stderr, "\r%d states explored so far ", e.States)
+	})
+	fmt.Fprintln(os.Stderr)
+	f.StatesExplored, f.ExploredSteps, f.ExploredRuns, f.ExploredEnds, f.PathsLeft, f.Scopes = e.States, e.Steps, e.Runs, e.Ends, e.Left, e.Scopes
+	f.FaultsPerPath, f.MostFaults = o.faults, -1
+	for _, s := range e.Scopes {
+		f.FaultsPerPath, f.MostFaults = min(f.FaultsPerPath, s.Whole), max(f.MostFaults, s.Whole)
 	}
+	for _, b := range e.Found {
+		f.broke(b.Scope, b.Violation)
+		fmt.Println(strings.Join(b.Path, "\n"))
+	}
+}
+
+// bounds says how many scopes were covered with how many faults.
+func (f *figures) bounds() string {
+	count := map[int]int{}
+	for _, s := range f.Scopes {
+		count[s.Whole]++
+	}
+	var parts []string
+	for n := -1; n <= f.MostFaults; n++ {
+		if count[n] > 0 {
+			parts = append(parts, fmt.Sprintf("with %d in %d", n, count[n]))
+		}
+	}
+	return fmt.Sprintf("of %d small worlds %s; %d branches left", len(f.Scopes), strings.Join(parts, ", "), f.PathsLeft)
 }
 
 // readMutants takes over the figures of the mutants, which are made by a run of their own.
 func (f *figures) readMutants(file string) error {
 	data, err := os.ReadFile(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
 	if err != nil {
 		return err
 	}

@@ -119,6 +119,32 @@ func CheckDefinition(t testing.TB, def *core.Definition, options ...Option) *Rep
 	return r
 }
 
+// Replay plays one tape, given as its JSON, with the workflow as its file is now: it fails while that
+// still breaks an invariant. `stepkeeper simulate --regression-test` writes such tests.
+func Replay(t testing.TB, workflow, tape string) {
+	t.Helper()
+	def, problems := source.LoadFile(workflow, source.Options{})
+	if def == nil {
+		t.Fatalf("the workflow %s cannot be used:\n%s", workflow, problems.Error())
+	}
+	recorded, err := simulate.ParseTape([]byte(tape))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sc, err := recorded.Scenario()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if sc.Definition.Name != def.Name {
+		t.Fatalf("the tape was recorded of the workflow %s, and %s is %s", sc.Definition.Name, workflow, def.Name)
+	}
+	sc.Definition = def
+	r := simulate.Run(sc, simulate.NewPlayer(recorded.Choices), simulate.Options{Story: true})
+	if r.Violation != nil {
+		t.Errorf("invariant %v\nThe rule: %s.\n%s", r.Violation, r.Violation.Rule(), told(&Report{Story: r.Story, Violation: r.Violation}))
+	}
+}
+
 // replay plays what was found before.
 func (c *check) replay(t testing.TB) {
 	t.Helper()

@@ -3,7 +3,9 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -30,6 +32,8 @@ type simulateOptions struct {
 	minutes  float64
 	replay   string
 	tape     string
+	test     string
+	given    func(flag string) bool
 }
 
 func newSimulate(a *App) *cobra.Command {
@@ -42,7 +46,9 @@ func newSimulate(a *App) *cobra.Command {
 			"that jump, services that hang, refuse or contradict themselves. Every invariant is checked after every step;\n" +
 			"then the faults stop, and every order must come to its end.\n\n" +
 			"What breaks an invariant is shrunk, drawn as a sequence diagram, and written as a tape that --replay plays\n" +
-			"again. The exit code is 6 then. A seed gives the same run each time.\n\n" +
+			"again, also with the mended FILE. A seed gives the same run each time. ^C ends the search and tells what was\n" +
+			"done so far.\n\n" +
+			"Exit codes: 0 nothing was broken, 6 an invariant is broken, 2 wrong input, 4 no such file, 1 interrupted.\n\n" +
 			"--services says what the services truly offer, where that is not what the workflow declares:\n\n" +
 			"  services:\n" +
 			"    payment: {grade: idempotent, latency: 200ms, slowLatency: 5s, failures: 0.05, forgets: 10m}\n" +
@@ -51,12 +57,14 @@ func newSimulate(a *App) *cobra.Command {
 		Example: "  stepkeeper simulate workflows/order.yaml --order order.json\n" +
 			"  stepkeeper simulate workflows/order.yaml --services services.yaml --minutes 5\n" +
 			"  stepkeeper simulate workflows/order.yaml --faults crash-after,duplicate --seeds 50000\n" +
-			"  stepkeeper simulate --replay counterexample.json",
+			"  stepkeeper simulate --replay counterexample.json\n" +
+			"  stepkeeper simulate mended.yaml --replay counterexample.json",
 		Args: args(cobra.MaximumNArgs(1), "one workflow file"),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			if len(given) > 0 {
 				o.file = given[0]
 			}
+			o.given = cmd.Flags().Changed
 			return runSimulate(cmd.Context(), o)
 		},
 		ValidArgsFunction: completeWorkflowFiles,
@@ -71,6 +79,7 @@ func newSimulate(a *App) *cobra.Command {
 	f.Float64Var(&o.minutes, "minutes", 0, "how long to look (default: until the seeds are used up)")
 	f.StringVar(&o.replay, "replay", "", "play this `tape` instead, and tell what happens")
 	f.StringVar(&o.tape, "tape", "counterexample.json", "`file` for the tape of what was found")
+	f.StringVar(&o.test, "regression-test", "", "`file` for a Go test of what was found, with its tape in it")
 	_ = cmd.MarkFlagFilename("services", "yaml", "yml")
 	_ = cmd.MarkFlagFilename("order", "json")
 	_ = cmd.MarkFlagFilename("replay", "json")
@@ -99,10 +108,25 @@ func runSimulate(ctx context.Context, o *simulateOptions) error {
 		search.Seeds = 20_000
 	}
 	report := o.find(ctx, sc, search)
-	if ctx.Err() != nil {
-		return ctx.Err()
+	if err := o.tell(report, ctx.Err() != nil); err != nil {
+		return err
 	}
-	return o.tell(report)
+	if ctx.Err() != nil {
+		return failure.Silent(failure.General, "interrupted")
+	}
+	return nil
+}
+
+// numbers looks at what counts things: 0 is no answer to how many, where it was given.
+func (o *simulateOptions) numbers() error {
+	const year = 365 * 24 * 60
+	switch {
+	case o.seeds < 0, o.seeds == 0 && o.given("seeds"), o.orders < 1:
+		return failure.New(failure.Usage, "give positive numbers", "--seeds and --orders count things, from 1")
+	case o.minutes < 0, o.minutes == 0 && o.given("minutes"), o.minutes != o.minutes, o.minutes > year:
+		return failure.New(failure.Usage, "give a positive number, 0.5 for half a minute", "--minutes says how long to look, up to a year")
+	}
+	return nil
 }
 
 // scenario reads what is to be run.
@@ -111,12 +135,12 @@ func (o *simulateOptions) scenario() (simulate.Scenario, error) {
 	if o.file == "" {
 		return sc, failure.New(failure.Usage, "name one, or a tape with --replay", "there is no workflow file to simulate")
 	}
-	if o.seeds < 0 || o.minutes < 0 || o.orders < 1 {
-		return sc, failure.New(failure.Usage, "give positive numbers", "--seeds, --minutes and --orders count things")
+	if err := o.numbers(); err != nil {
+		return sc, err
 	}
-	def, problems := source.LoadFile(o.file, source.Options{})
-	if def == nil {
-		return sc, failure.New(failure.Usage, problems.Error(), "%s is no valid workflow", o.file)
+	def, err := o.definition()
+	if err != nil {
+		return sc, err
 	}
 	sc = simulate.Scenario{Definition: def, Orders: o.orders}
 	if o.order != "" {
@@ -141,37 +165,86 @@ func (o *simulateOptions) scenario() (simulate.Scenario, error) {
 	for _, name := range o.faults {
 		f := simulate.FaultNamed(strings.TrimSpace(name))
 		if f == simulate.NoFault {
-			return sc, failure.New(failure.Usage, "there are "+strings.Join(faultNames(), ", "), "there is no fault %q", name)
+			return sc, failure.New(failure.Usage, nearest(name)+"there are "+strings.Join(faultNames(), ", "), "there is no fault %q", name)
 		}
 		sc.Only = append(sc.Only, f)
 	}
 	return sc, nil
 }
 
-// find searches with a bar that shows how far it is.
+// definition reads the workflow.
+func (o *simulateOptions) definition() (*core.Definition, error) {
+	if _, err := os.Stat(o.file); err != nil {
+		return nil, failure.Wrap(err, failure.NotFound, "name the file of a workflow", "the workflow cannot be read")
+	}
+	def, problems := source.LoadFile(o.file, source.Options{})
+	if def == nil {
+		return nil, failure.New(failure.Usage, problems.Error(), "%s is no valid workflow", o.file)
+	}
+	return def, nil
+}
+
+// nearest suggests the fault whose name shares the longest beginning with what was written.
+func nearest(name string) string {
+	best, length := "", 2
+	for _, f := range faultNames() {
+		n := 0
+		for n < min(len(f), len(name)) && f[n] == name[n] {
+			n++
+		}
+		if strings.Contains(f, name) && len(name) > length {
+			n = len(name)
+		}
+		if n > length {
+			best, length = f, n
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return fmt.Sprintf("did you mean %q? ", best)
+}
+
+// find searches, and shows how far it is: with a bar on a terminal, else with a line now and then.
 func (o *simulateOptions) find(ctx context.Context, sc simulate.Scenario, search simulate.Search) *simulate.Report {
-	bar := o.app.Streams.Progress("seeds", int64(search.Seeds))
+	label, total := "seeds", int64(search.Seeds)
+	if total == 0 {
+		label, total = "seconds", int64(search.Time/time.Second)
+	}
+	s := o.app.Streams
+	bar := s.Progress(label, total)
 	defer bar.Done()
 	var mu sync.Mutex
-	done := 0
+	began, done, told := time.Now(), 0, time.Now()
 	search.Stop = func() bool { return ctx.Err() != nil }
-	search.Progress = func(seeds, _ int) {
+	search.Progress = func(seeds, orders int) {
 		mu.Lock()
 		defer mu.Unlock()
-		if seeds > done {
-			bar.Add(seeds - done)
-			done = seeds
+		at := seeds
+		if search.Seeds == 0 {
+			at = int(time.Since(began) / time.Second)
+		}
+		if at > done {
+			bar.Add(at - done)
+			done = at
+		}
+		if !s.ErrIsTerminal() && time.Since(told) > 10*time.Second {
+			told = time.Now()
+			fmt.Fprintf(s.Err, "%d seeds, %d orders, nothing broken so far\n", seeds, orders)
 		}
 	}
 	return simulate.Find(sc, search)
 }
 
 // tell is the ending: what was done, and what may be concluded.
-func (o *simulateOptions) tell(r *simulate.Report) error {
+func (o *simulateOptions) tell(r *simulate.Report, stopped bool) error {
 	a := o.app
 	if r.Tape != nil {
 		if err := r.Tape.Write(o.tape); err != nil {
 			return failure.Wrap(err, failure.General, "give --tape a file that can be written", "the tape cannot be kept")
+		}
+		if err := o.keepTest(r); err != nil {
+			return err
 		}
 	}
 	if a.JSON() {
@@ -181,35 +254,77 @@ func (o *simulateOptions) tell(r *simulate.Report) error {
 		return broken(r.Violation)
 	}
 	out, style := a.Streams.Out, a.Streams.Style()
+	if stopped {
+		fmt.Fprintln(out, "stopped early; this is what was done so far")
+	}
 	fmt.Fprintf(out, "%s: %d seeds, %d orders, %d events in %.1f s (%.0f orders/s on each core)\n",
 		style.Bold(r.Workflow), r.Seeds, r.Orders, r.Events, r.Seconds, r.OrdersPerS)
+	looks := 0
+	for _, n := range r.Invariants {
+		looks += n
+	}
 	fmt.Fprintf(out, "ends: %s\n", counts(ends(r.Ends)))
 	fmt.Fprintf(out, "faults injected: %s\n", counts(r.FaultsByKind))
-	fmt.Fprintf(out, "cells (place × fault) hit: %d\n", len(r.Cells))
-	fmt.Fprintf(out, "invariants checked: %d, %s\n", len(r.Invariants), counts(r.Invariants))
+	fmt.Fprintf(out, "cells (place × fault) hit: %d of %d\n", len(r.Cells), r.CellCount)
+	fmt.Fprintf(out, "invariants checked: %d of %d, %d times in all\n", len(r.Invariants), len(simulate.Invariants()), looks)
 	if r.Violation == nil {
 		fmt.Fprintln(out, style.Good(r.Statement()))
 		return nil
 	}
-	fmt.Fprintf(out, "%s\n", style.Bad(r.Statement()))
-	fmt.Fprintf(out, "found by seed %d, shrunk to %d choices:\n\n", r.Seed, len(r.Tape.Choices))
+	fmt.Fprintf(out, "\n%s\nThe rule: %s.\n", style.Bold(style.Bad(r.Statement())), r.Violation.Rule())
+	fmt.Fprintf(out, "Found by seed %d, shrunk to %d choices; what happens then:\n\n", r.Seed, len(r.Tape.Choices))
 	fmt.Fprintln(out, simulate.Diagram(simulate.About(r.Story, r.Violation)))
+	if o.test != "" {
+		fmt.Fprintf(out, "regression test: %s\n", o.test)
+	}
 	fmt.Fprintf(out, "replay: stepkeeper simulate --replay %s\n", o.tape)
 	return broken(r.Violation)
 }
 
-// play runs a tape and tells its story.
+// keepTest writes the regression test, where one was asked for.
+func (o *simulateOptions) keepTest(r *simulate.Report) error {
+	if o.test == "" {
+		return nil
+	}
+	text, err := regressionTest(o.test, o.file, r)
+	if err == nil {
+		err = os.WriteFile(o.test, text, 0o600)
+	}
+	if err != nil {
+		return failure.Wrap(err, failure.General, "give --regression-test a file that can be written", "the regression test cannot be kept")
+	}
+	return nil
+}
+
+// play runs a tape, with the workflow that it was recorded of or with the one given, and tells its story.
 func (o *simulateOptions) play() error {
 	tape, err := simulate.ReadTape(o.replay)
 	if err != nil {
-		return failure.Wrap(err, failure.NotFound, "give --replay a tape that `stepkeeper simulate` has written", "there is nothing to replay")
+		code := failure.Usage
+		if errors.Is(err, fs.ErrNotExist) {
+			code = failure.NotFound
+		}
+		return failure.Wrap(err, code, "give --replay a tape that `stepkeeper simulate` has written", "there is nothing to replay")
 	}
-	r, err := tape.Play(simulate.Options{Story: true})
+	sc, err := tape.Scenario()
 	if err != nil {
-		return failure.Wrap(err, failure.Usage, "the tape was written for another version; simulate the workflow again", "the tape cannot be played")
+		return failure.Wrap(err, failure.Usage, "the tape is damaged, or of another version; simulate the workflow again", "the tape cannot be played")
 	}
+	if o.file != "" {
+		def, err := o.definition()
+		if err != nil {
+			return err
+		}
+		if def.Name != sc.Definition.Name {
+			return failure.New(failure.Usage, "play it without a file, or with a file of "+sc.Definition.Name,
+				"the tape %s was recorded of the workflow %s, and %s is %s", o.replay, sc.Definition.Name, o.file, def.Name)
+		}
+		sc.Definition = def
+	}
+	r := simulate.Run(sc, simulate.NewPlayer(tape.Choices), simulate.Options{Story: true})
+	missed := len(tape.Choices) - len(r.Choices)
 	if o.app.JSON() {
-		if err := o.app.printJSON(map[string]any{"story": r.Story, "violation": r.Violation, "ends": r.Ends}); err != nil {
+		if err := o.app.printJSON(map[string]any{"story": r.Story, "violation": r.Violation, "ends": r.Ends, "choices_missed": max(0, missed)}); err != nil {
 			return err
 		}
 		return broken(r.Violation)
@@ -218,11 +333,14 @@ func (o *simulateOptions) play() error {
 	for _, l := range r.Story {
 		fmt.Fprintln(out, l)
 	}
+	if missed > 0 {
+		fmt.Fprintf(out, "%d of the %d choices of the tape were never come to: the workflow or the program has changed since\n", missed, len(tape.Choices))
+	}
 	if r.Violation == nil {
 		fmt.Fprintln(out, style.Good("no violation; ends: "+counts(ends(r.Ends))))
 		return nil
 	}
-	fmt.Fprintf(out, "\n%s\n%s\n", style.Bad("invariant "+r.Violation.String()), r.Violation.Rule())
+	fmt.Fprintf(out, "\n%s\nThe rule: %s.\n", style.Bad("invariant "+r.Violation.String()), r.Violation.Rule())
 	return broken(r.Violation)
 }
 

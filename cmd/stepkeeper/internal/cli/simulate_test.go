@@ -1,9 +1,14 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
+	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 )
@@ -31,6 +36,85 @@ func TestSimulateFindsAndReplays(t *testing.T) {
 	}
 }
 
+// TestSimulateTellsWhatWasDone: whoever interrupts a search hears of what was done so far.
+func TestSimulateTellsWhatWasDone(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	r := call{ctx: ctx}.run(t, "simulate", transfer, "--minutes", "60")
+	r.want(t, failure.General, "stopped early", "transfer: ", "invariants checked")
+}
+
+// TestReplayWithAnotherWorkflow: a tape is played with the mended file, and not with another workflow.
+func TestReplayWithAnotherWorkflow(t *testing.T) {
+	folder := t.TempDir()
+	tape, mended := filepath.Join(folder, "tape.json"), filepath.Join(folder, "mended.yaml")
+	unfenced := filepath.Join(filepath.Dir(transfer), "unfenced.yaml")
+	call{}.run(t, "simulate", transfer, "--services", unfenced, "--tape", tape).want(t, failure.NotProcessed, "invariant 11")
+	put(t, mended, strings.Replace(read(t, transfer), "grade: fenced", "grade: idempotent", 1))
+	call{}.run(t, "simulate", mended, "--replay", tape).want(t, failure.OK, "no violation")
+	call{}.run(t, "simulate", "../../../../workflows/order.yaml", "--replay", tape).want(t, failure.Usage, "recorded of the workflow transfer")
+	put(t, tape, read(t, tape)[:200])
+	call{}.run(t, "simulate", "--replay", tape).want(t, failure.Usage, "damaged")
+}
+
+// TestRegressionTest: the test that is written compiles, fails with the workflow that it was made
+// of, and passes with the mended one.
+func TestRegressionTest(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles a test")
+	}
+	folder := t.TempDir()
+	bad, test, binary := filepath.Join(folder, "transfer.yaml"), filepath.Join(folder, "regression_test.go"), filepath.Join(folder, "regression.test")
+	put(t, bad, read(t, transfer))
+	call{}.run(t, "simulate", bad, "--services", filepath.Join(filepath.Dir(transfer), "unfenced.yaml"), "--tape", filepath.Join(folder, "tape.json"),
+		"--regression-test", test).want(t, failure.NotProcessed, "regression test: "+test)
+	// It belongs to a package of this module; nothing is written there.
+	put(t, test, strings.Replace(read(t, test), "package "+packageOf(folder), "package simulate_test", 1))
+	there, err := filepath.Abs(filepath.Join(filepath.Dir(transfer), "written_regression_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	overlay, err := json.Marshal(map[string]map[string]string{"Replace": {there: test}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, filepath.Join(folder, "overlay.json"), string(overlay))
+	compile := exec.Command("go", "test", "-c", "-o", binary, "-overlay", filepath.Join(folder, "overlay.json"), ".")
+	compile.Dir = filepath.Dir(there)
+	if out, err := compile.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	run := func() (string, error) {
+		c := exec.Command(binary, "-test.run=^TestTransferInvariant11$", "-test.v")
+		c.Dir = folder
+		out, err := c.CombinedOutput()
+		return string(out), err
+	}
+	if out, err := run(); err == nil || !strings.Contains(out, "invariant 11") {
+		t.Errorf("the bad workflow passes: %v\n%s", err, out)
+	}
+	put(t, bad, strings.Replace(read(t, bad), "grade: fenced", "grade: idempotent", 1))
+	if out, err := run(); err != nil || !strings.Contains(out, "--- PASS: TestTransferInvariant11") {
+		t.Errorf("the mended workflow fails: %v\n%s", err, out)
+	}
+}
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+func put(t *testing.T, file, text string) {
+	t.Helper()
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestSimulateRefuses(t *testing.T) {
 	for _, x := range []struct {
 		args []string
@@ -43,6 +127,14 @@ func TestSimulateRefuses(t *testing.T) {
 		{[]string{"simulate", transfer, "--services", "nowhere.yaml"}, failure.NotFound, "services"},
 		{[]string{"simulate", transfer, "--order", transfer}, failure.Usage, "not JSON"},
 		{[]string{"simulate", "--replay", "nowhere.json"}, failure.NotFound, "nothing to replay"},
+		{[]string{"simulate", "--replay", transfer}, failure.Usage, "no tape, or a damaged one"},
+		{[]string{"simulate", "nowhere.yaml"}, failure.NotFound, "cannot be read"},
+		{[]string{"simulate", transfer, "--faults", "crash-befor"}, failure.Usage, "did you mean \"crash-before\"?"},
+		{[]string{"simulate", transfer, "--seeds", "0"}, failure.Usage, "positive"},
+		{[]string{"simulate", transfer, "--seeds", "99999999999999999999"}, failure.Usage, "out of range"},
+		{[]string{"simulate", transfer, "--minutes", "0"}, failure.Usage, "positive"},
+		{[]string{"simulate", transfer, "--minutes", "NaN"}, failure.Usage, "positive"},
+		{[]string{"simulate", transfer, "--minutes", "1e300"}, failure.Usage, "up to a year"},
 	} {
 		call{}.run(t, x.args...).want(t, x.code, x.want)
 	}

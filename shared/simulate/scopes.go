@@ -1,0 +1,63 @@
+package simulate
+
+import (
+	"encoding/json"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+)
+
+// SmallScopes lists the worlds of the exploration: one task of two steps, in a row and at once, for
+// each grade of service, with two instances of each actor: all well, a step that fails for good and
+// an undo, a Cancel, what an operator can do with a task that has stopped. Then steps that are
+// skipped, a deadline, a point of no return, two tasks, and more requests than agents (P32).
+func SmallScopes() []Scope {
+	var all []Scope
+	add := func(name string, d *core.Definition, s Scope) {
+		p := plot{}.also("world", "instances", 1, 1)
+		if s.Orders > 1 {
+			p.also("world", "orders", 1, s.Orders-1)
+		}
+		if len(s.Down) > 0 { // of one instance of each
+			p = plot{}.also("world", "orders", 1, max(s.Orders, 1)-1).also("world", "capacity", 1, 1)
+		}
+		s.Name, s.Scenario = name, Scenario{Definition: d, Base: p.base, Orders: max(s.Orders, 1) + 1, Order: s.Order}
+		all = append(all, s)
+	}
+	people := func(k ...message.ControlKind) Scope { return Scope{People: k} }
+	fails := func(k ...message.ControlKind) Scope { return Scope{People: k, Refuses: "b"} }
+	for _, g := range []core.Grade{core.Fenced, core.Idempotent, core.Plain} {
+		n := string(g) + ": "
+		add(n+"in a row", small(g, false), Scope{})
+		add(n+"at once", small(g, true), Scope{})
+		add(n+"in a row, the second fails for good", small(g, false), fails())
+		add(n+"at once, one fails for good", small(g, true), fails())
+		add(n+"in a row, cancelled", small(g, false), people(message.Cancel))
+		add(n+"at once, cancelled", small(g, true), people(message.Cancel))
+		add(n+"stopped, resubmitted, cancelled", stops(small(g, false)), fails(message.Resubmit, message.Cancel))
+		add(n+"stopped, undone, resubmitted", stops(small(g, false)), fails(message.Undo, message.Resubmit))
+		add(n+"stopped, resolved, resubmitted", stops(small(g, false)), fails(message.Resolve, message.Resubmit))
+		add(n+"a deadline passes", deadline(small(g, false)), Scope{Down: []string{"b-agent-1"}})
+	}
+	add("the first is skipped", when(small(core.Fenced, false), 0, "false"), fails(message.Cancel))
+	add("the second is skipped", when(small(core.Idempotent, true), 1, "false"), people(message.Cancel))
+	add("a condition on the order", when(small(core.Fenced, true), 1, "order.wanted"), Scope{Scenario: Scenario{Order: json.RawMessage(`{"wanted":true}`)}})
+	add("a condition that cannot be evaluated", when(small(core.Fenced, false), 1, "order.missing.field > 1"), Scope{})
+	add("a point of no return", noReturn(small(core.Idempotent, false)), fails(message.Resubmit, message.Cancel))
+	add("two tasks", small(core.Fenced, false), Scope{Scenario: Scenario{Orders: 2}})
+	add("two tasks on an agent that comes late", one(small(core.Idempotent, false)), Scope{Scenario: Scenario{Orders: 2}, Down: []string{"a-agent-1"}})
+	return all
+}
+
+// when puts a condition on a step.
+func when(d *core.Definition, step int, condition string) *core.Definition {
+	d.Steps[step].When = condition
+	return sealed(d)
+}
+
+// one leaves the first step only.
+func one(d *core.Definition) *core.Definition {
+	d.Steps = d.Steps[:1]
+	delete(d.Agents, "b-agent")
+	return sealed(d)
+}
