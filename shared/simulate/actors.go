@@ -24,19 +24,11 @@ var ctx = context.Background()
 type ear struct{ w *World }
 
 func (e ear) Enabled(_ context.Context, l slog.Level) bool {
-	return l >= slog.LevelError || e.w.telling
+	return l >= slog.LevelError
 }
 
 func (e ear) Handle(_ context.Context, r slog.Record) error {
 	e.w.checks.did("bug")
-	if e.w.telling {
-		text := r.Message
-		r.Attrs(func(a slog.Attr) bool {
-			text += " " + a.String()
-			return true
-		})
-		e.w.tell("log", "", text)
-	}
 	if strings.Contains(r.Message, "panicked") {
 		text := r.Message
 		r.Attrs(func(a slog.Attr) bool {
