@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -87,16 +89,19 @@ func (c *Config) complete() error {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	problems := []error{c.Retry.complete(), c.Breaker.complete()}
-	for what, missing := range map[string]bool{
-		"a name": c.Agent == "", "operations": len(c.Operations) == 0, "the queue of replies": c.Replies == nil,
-		"the quarantine": c.Quarantine == nil, "a clock": c.Clock == nil,
+	for _, part := range [...]struct {
+		what    string
+		missing bool
+	}{
+		{"name", c.Agent == ""}, {"operations", len(c.Operations) == 0}, {"queue of replies", c.Replies == nil},
+		{"quarantine", c.Quarantine == nil}, {"clock", c.Clock == nil},
 	} {
-		if missing {
-			problems = append(problems, fmt.Errorf("it has no %s", what))
+		if part.missing {
+			problems = append(problems, fmt.Errorf("it has no %s", part.what))
 		}
 	}
-	for name, op := range c.Operations {
-		if op.Run == nil {
+	for _, name := range slices.Sorted(maps.Keys(c.Operations)) {
+		if c.Operations[name].Run == nil {
 			problems = append(problems, fmt.Errorf("operation %q has no function", name))
 		}
 	}
