@@ -534,7 +534,7 @@ func (w *World) alerted(p *process, a core.RaiseAlert) {
 
 // replies: one of another run or operation, or of a stale attempt other than done, changes nothing (4).
 func (m *move) replies() {
-	if m.w.cur == nil || m.before == nil || len(m.w.cur.letters) == 0 || m.o.settling(m) {
+	if m.w.cur == nil || m.before == nil || len(m.w.cur.letters) == 0 || m.o.settling(m) || len(m.w.cur.sight(m.after.OrderID).extra) > 0 {
 		return
 	}
 	for _, l := range m.w.cur.letters {
