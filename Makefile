@@ -77,7 +77,7 @@ fmt: ## Format the code
 
 .PHONY: clean
 clean: ## Remove what the targets above have made
-	rm -rf $(BIN) bench.json mutants.json simulate-report.json demo-report.json coverage.out
+	rm -rf $(BIN) bench.json mutants.json simulate-report.json simulate-cells.tsv explored-*.json demo-report.json coverage.out
 
 # The app on AWS. ARGS goes to the CDK: make deploy ARGS="-c stack=Shop -c email=ops@example.com";
 # infra/app/main.go lists what there is. Paths in it are from the folder infra.

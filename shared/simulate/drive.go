@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -91,6 +92,19 @@ type action struct {
 	id   int32 // handler, message, or place in a list
 }
 
+// MarshalText writes an action for a tape.
+func (a action) MarshalText() ([]byte, error) {
+	return fmt.Appendf(nil, "%d/%d/%d", a.kind, a.nth, a.id), nil
+}
+
+// UnmarshalText reads one.
+func (a *action) UnmarshalText(text []byte) error {
+	if n, err := fmt.Sscanf(string(text), "%d/%d/%d", &a.kind, &a.nth, &a.id); n != 3 || a.kind > loses {
+		return fmt.Errorf("%q is no step of a path: %w", text, err)
+	}
+	return nil
+}
+
 // costs: it is something that goes wrong. What is wrong is bounded on each path.
 func (a action) costs() bool { return a.kind >= wrong }
 
@@ -164,7 +178,7 @@ func (d *driver) enabled() []action {
 		}
 	}
 	waits := d.still()
-	if t := d.next(); t >= 0 && (!waits || t <= d.since+standstill) {
+	if t := d.next(); t >= 0 && (!waits || t <= d.since+d.standstill()) {
 		if quiet {
 			d.can(passes, 0, 0)
 		}
@@ -282,6 +296,7 @@ func (d *driver) messages() {
 		}
 		if ready > 1 && q.batch > 1 && idle {
 			d.can(bringAll, n, 0)
+			d.can(bringAll, n, 1)
 		}
 	}
 }
@@ -450,9 +465,15 @@ func (d *driver) do(a action) {
 	}
 }
 
-// standstill is for how long anything stands still at most, in milliseconds. All that it could be too
-// late for has happened by then.
-const standstill = 120_000
+// standstill is for how long anything stands still at most, in milliseconds: all that it could be too
+// late for has happened by then. A process that comes late comes sooner, after a message that was
+// taken is there again.
+func (d *driver) standstill() int64 {
+	if len(d.scope.Down) > 0 {
+		return visibility + 5_000
+	}
+	return 4 * visibility
+}
 
 // still: a process is down, a handler or a message stands still, or a call is under way for ever.
 func (d *driver) still() bool {
@@ -483,7 +504,7 @@ func (d *driver) mail(a action) {
 		}
 	case bringAll:
 		var all []*letter
-		for _, l := range slices.Clone(q.messages) {
+		for _, l := range d.ordered(q, a.id == 1) {
 			if !l.late && l.visible <= d.w.now && len(all) < q.batch && q.take(l) {
 				all = append(all, l)
 			}
@@ -501,6 +522,17 @@ func (d *driver) mail(a action) {
 	case loses:
 		q.messages = slices.Delete(q.messages, i, i+1)
 	}
+}
+
+// ordered lists the messages of a queue by what they are, and not by when they were sent: states that
+// differ in that count as one. Two messages come in both orders.
+func (d *driver) ordered(q *queue, backwards bool) []*letter {
+	all := slices.Clone(q.messages)
+	slices.SortStableFunc(all, func(a, b *letter) int { return cmp.Compare(d.letter(a, false), d.letter(b, false)) })
+	if backwards {
+		slices.Reverse(all)
+	}
+	return all
 }
 
 func (d *driver) deliver(q *queue, letters []*letter) {

@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -321,6 +322,33 @@ func (x *exploring) unending() {
 			x.broken(at, &Violation{Invariant: "5", Text: "from here no end can be reached, however long nothing more goes wrong"})
 		}
 	}
+}
+
+// Tape records the path, for --replay and for the corpus.
+func (f *Found) Tape() *Tape {
+	return &Tape{Schema: 1, Note: f.Violation.Text, Invariant: f.Violation.Invariant, Choices: []Choice{}, Scope: f.Scope, Path: f.path}
+}
+
+// follow goes a path through a small world. It ends early where the path cannot go on: the program
+// has changed.
+func (t *Tape) follow(o Options) (Result, error) {
+	all := SmallScopes()
+	i := slices.IndexFunc(all, func(s Scope) bool { return s.Name == t.Scope })
+	if i < 0 {
+		return Result{}, fmt.Errorf("there is no small world %q; the tape was recorded by another version", t.Scope)
+	}
+	all[i].Prepare()
+	w := newWorld(all[i].Scenario, Plain{})
+	w.telling = o.Story
+	d := newDriver(w, &all[i])
+	defer d.end()
+	for _, a := range t.Path {
+		if w.violation != nil || !slices.Contains(d.enabled(), a) {
+			break
+		}
+		d.do(a)
+	}
+	return Result{Stats: w.Stats, Violation: w.violation, Story: w.story, Checks: w.checks.counted()}, nil
 }
 
 // story runs a path again and tells what happens.

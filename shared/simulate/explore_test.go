@@ -1,7 +1,9 @@
 package simulate_test
 
 import (
+	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -64,11 +66,38 @@ func TestExplorationFinds(t *testing.T) {
 				continue
 			}
 			s.Services = simulate.Services{"a-agent": x.is}
-			e := simulate.Explore([]simulate.Scope{s}, x.faults, runtime.GOMAXPROCS(0), time.Minute, nil)
+			e := simulate.Explore([]simulate.Scope{s}, x.faults, runtime.GOMAXPROCS(0), 5*time.Minute, nil)
 			if len(e.Found) == 0 || e.Found[0].Violation.Invariant != x.invariant || len(e.Found[0].Path) == 0 {
 				t.Errorf("%s with %+v: %+v", x.scope, x.is, e.Found)
 			}
 		}
+	}
+}
+
+// TestTapeOfAnExploration: a path is kept and goes the same way again.
+func TestTapeOfAnExploration(t *testing.T) {
+	s := simulate.SmallScopes()[:1]
+	s[0].Services = simulate.Services{"a-agent": {Grade: core.Plain}}
+	e := simulate.Explore(s, 1, runtime.GOMAXPROCS(0), 5*time.Minute, nil)
+	if len(e.Found) == 0 {
+		t.Fatal("nothing was found")
+	}
+	file := filepath.Join(t.TempDir(), "tape.json")
+	if err := e.Found[0].Tape().Write(file); err != nil {
+		t.Fatal(err)
+	}
+	tape, err := simulate.ReadTape(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The world of that name has the right service: the same happens, and breaks nothing.
+	r, err := tape.Play(simulate.Options{Story: true})
+	if err != nil || r.Violation != nil || len(r.Story) < 10 {
+		t.Errorf("%v, %v, %d lines", err, r.Violation, len(r.Story))
+	}
+	tape.Scope = "elsewhere"
+	if _, err := tape.Play(simulate.Options{}); err == nil || !strings.Contains(err.Error(), "no small world") {
+		t.Errorf("in a world that is not there: %v", err)
 	}
 }
 

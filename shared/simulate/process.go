@@ -20,6 +20,7 @@ type process struct {
 	offset  int64 // of its clock, milliseconds
 	deploy  int   // which version of the workflow it gives to new orders
 	running []*invocation
+	memory  memory // of an exploration: what it has learnt
 
 	scheduler  *scheduler.Scheduler
 	supervisor *supervisor.Supervisor
@@ -27,7 +28,6 @@ type process struct {
 	paused     int64                    // it takes nothing before this time
 	waits      map[string]core.Duration // what it has learnt of the agents' queues (P32)
 	vague      bool                     // of that nobody is sure
-	memory     memory                   // of an exploration: what it has learnt
 }
 
 // Now is what the process's clock shows.

@@ -55,9 +55,10 @@ func when(d *core.Definition, step int, condition string) *core.Definition {
 	return sealed(d)
 }
 
-// one leaves the first step only.
+// one leaves the first step only, which waits a short while for its agent.
 func one(d *core.Definition) *core.Definition {
 	d.Steps = d.Steps[:1]
+	d.Steps[0].MaxQueueTime = 20 * core.Second
 	delete(d.Agents, "b-agent")
 	return sealed(d)
 }

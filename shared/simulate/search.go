@@ -177,6 +177,9 @@ func (t *Tape) Scenario() (Scenario, error) {
 
 // Play runs a tape.
 func (t *Tape) Play(o Options) (Result, error) {
+	if t.Scope != "" {
+		return t.follow(o)
+	}
 	sc, err := t.Scenario()
 	if err != nil {
 		return Result{}, err

@@ -170,9 +170,9 @@ func (h *digest) row(r *row, now int64) {
 	}
 	h.value(reflect.ValueOf(r.task), now)
 	h.text(string(r.record.Bucket))
-	h.number(r.record.IndexAt.UnixMilli() - now)
+	h.value(reflect.ValueOf(r.record.IndexAt), now)
 	if n := len(r.wasDue); n > 0 {
-		h.number(r.wasDue[n-1].UnixMilli() - now)
+		h.value(reflect.ValueOf(r.wasDue[n-1]), now)
 	}
 }
 

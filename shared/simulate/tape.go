@@ -26,6 +26,9 @@ type Tape struct {
 	Order     json.RawMessage `json:"order,omitempty"`     // the content of every order
 	Invariant string          `json:"invariant,omitempty"` // that it broke when it was recorded
 	Choices   []Choice        `json:"choices"`
+	// Scope is the small world of an exploration, and Path what happens there, step by step, instead.
+	Scope string   `json:"scope,omitempty"`
+	Path  []action `json:"path,omitempty"`
 }
 
 // ReadTape reads a tape from a file.

@@ -18,6 +18,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/internal/mutants"
 	"github.com/stepkeeper/stepkeeper/shared/simulate"
 )
 
@@ -96,6 +97,9 @@ func run(o options) error {
 	began := time.Now()
 	if _, err := os.Stat(o.mutants); errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("there is no %s: run `make mutants` first, which writes it, or name another file with --mutants", o.mutants)
+	}
+	if err := (&figures{}).readMutants(o.mutants); err != nil { // rather now than at the end
+		return err
 	}
 	f := &figures{FaultKinds: len(simulate.Faults()), Invariants: len(simulate.Invariants()), Faults: map[string]int{},
 		InvariantsSeen: map[string]int{}, PlacesCannot: map[string]int{}, Pairs: o.pairs}
@@ -338,9 +342,13 @@ func (f *figures) explore(o options) {
 	for _, s := range e.Scopes {
 		f.FaultsPerPath, f.MostFaults = min(f.FaultsPerPath, s.Whole), max(f.MostFaults, s.Whole)
 	}
-	for _, b := range e.Found {
+	for i, b := range e.Found {
 		f.broke(b.Scope, b.Violation)
 		fmt.Println(strings.Join(b.Path, "\n"))
+		file := fmt.Sprintf("explored-%d.json", i+1)
+		if err := b.Tape().Write(file); err == nil {
+			fmt.Printf("replay: stepkeeper simulate --replay %s\n", file)
+		}
 	}
 }
 
@@ -368,9 +376,13 @@ func (f *figures) readMutants(file string) error {
 	var m struct {
 		Mutants       int `json:"mutants"`
 		MutantsKilled int `json:"mutants_killed"`
+		Equivalent    int `json:"mutants_equivalent"`
 	}
 	if err := json.Unmarshal(data, &m); err != nil {
 		return fmt.Errorf("the figures of the mutants in %s: %w", file, err)
+	}
+	if all := len(mutants.All()); m.Mutants+m.Equivalent != all {
+		return fmt.Errorf("%s tells of %d mutants, and there are %d: run `make mutants`, all of them", file, m.Mutants+m.Equivalent, all)
 	}
 	f.Mutants, f.MutantsKilled = m.Mutants, m.MutantsKilled
 	return nil

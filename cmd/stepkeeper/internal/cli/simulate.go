@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -130,7 +131,7 @@ func (o *simulateOptions) numbers() error {
 	switch {
 	case o.seeds < 0, o.seeds == 0 && o.given("seeds"), o.orders < 1:
 		return failure.New(failure.Usage, "give positive numbers", "--seeds and --orders count things, from 1")
-	case o.minutes < 0, o.minutes == 0 && o.given("minutes"), o.minutes != o.minutes, o.minutes > year:
+	case o.minutes < 0, o.minutes == 0 && o.given("minutes"), math.IsNaN(o.minutes), o.minutes > year:
 		return failure.New(failure.Usage, "give a positive number, 0.5 for half a minute", "--minutes says how long to look, up to a year")
 	}
 	return nil
@@ -332,6 +333,9 @@ func (o *simulateOptions) play() error {
 		}
 		return failure.Wrap(err, code, "give --replay a tape that `stepkeeper simulate` has written", "there is nothing to replay")
 	}
+	if tape.Scope != "" {
+		return o.follow(tape)
+	}
 	sc, err := tape.Scenario()
 	if err != nil {
 		return failure.Wrap(err, failure.Usage, "the tape is damaged, or of another version; simulate the workflow again", "the tape cannot be played")
@@ -348,7 +352,20 @@ func (o *simulateOptions) play() error {
 		sc.Definition = def
 	}
 	r := simulate.Run(sc, simulate.NewPlayer(tape.Choices), simulate.Options{Story: true})
-	missed := len(tape.Choices) - len(r.Choices)
+	return o.played(&r, len(tape.Choices), len(tape.Choices)-len(r.Choices))
+}
+
+// follow plays a tape of the exploration: it has a small world of its own, and no workflow file.
+func (o *simulateOptions) follow(tape *simulate.Tape) error {
+	r, err := tape.Play(simulate.Options{Story: true})
+	if err != nil {
+		return failure.Wrap(err, failure.Usage, "play it with the version that has recorded it", "the tape cannot be played")
+	}
+	return o.played(&r, len(tape.Path), 0)
+}
+
+// played tells the story of a tape, missed being the choices that were never come to.
+func (o *simulateOptions) played(r *simulate.Result, choices, missed int) error {
 	if o.app.JSON() {
 		if err := o.app.printJSON(map[string]any{"story": r.Story, "violation": r.Violation, "ends": r.Ends, "choices_missed": max(0, missed)}); err != nil {
 			return err
@@ -360,7 +377,7 @@ func (o *simulateOptions) play() error {
 		fmt.Fprintln(out, l)
 	}
 	if missed > 0 {
-		fmt.Fprintf(out, "%d of the %d choices of the tape were never come to: the workflow or the program has changed since\n", missed, len(tape.Choices))
+		fmt.Fprintf(out, "%d of the %d choices of the tape were never come to: the workflow or the program has changed since\n", missed, choices)
 	}
 	if r.Violation == nil {
 		fmt.Fprintln(out, style.Good("no violation; ends: "+counts(ends(r.Ends))))
