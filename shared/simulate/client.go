@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/functions/scheduler"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
@@ -71,6 +72,10 @@ func (w *World) people() {
 		if w.choose("other-content", id, 2, 0.05) == 1 {
 			w.after(100+w.spread("other", id, 100_000), func() { w.otherContent(o) })
 		}
+	}
+	if !w.sc.Alone && w.choose("world", "operator", 2, 0.3) == 1 { // he is there while faults happen, too
+		w.operating = true
+		w.after(40_000, w.operate)
 	}
 	for range w.choose("world", "disturbances", 5, 0.4) {
 		w.after(w.spread("disturbance", "world", 120_000), w.disturb)
@@ -319,7 +324,11 @@ func (w *World) operate() {
 			w.instruct(o, *c, w.embedded || w.choose("by", o.id, 2, 0.5) == 1)
 		}
 	}
-	w.after(30_000, w.operate)
+	if w.healing {
+		w.after(30_000, w.operate)
+	} else {
+		w.after(10*60_000, w.operate)
+	}
 }
 
 // inDoubt: somebody was asked, and nobody knows what came of it.
@@ -332,6 +341,9 @@ func (w *World) doubt(t *core.Task) bool {
 	for i := range t.Steps {
 		s := &t.Steps[i]
 		d := &w.def.Steps[w.def.Index(s.Name)]
+		if d.Grade == core.Plain && w.ledgers[d.Agent].entries[core.Key(t.OrderID, t.Run, s.Name)].State == worker.StateFailed {
+			continue // refused, and proven without effect: it can be tried again
+		}
 		if inDoubt(s) && (s.Resolved == nil || s.Resolved.At <= s.ClaimedAt) &&
 			(d.Grade == core.Plain || w.conf(d.Agent).NoUndo && t.Phase == core.Undoing || w.def.Agents[d.Agent].KeyRetention > 0) {
 			return true

@@ -643,7 +643,7 @@ func (iv *invocation) restarted(due []dueAt) {
 	iv.overlooked(due)
 	for _, s := range iv.sights {
 		t := s.base
-		if t == nil || t.AtRest() {
+		if t == nil || t.AtRest() || len(s.extra) > 0 {
 			continue
 		}
 		w.checks.did("P27")

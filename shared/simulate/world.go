@@ -271,7 +271,9 @@ func (w *World) play() {
 func (w *World) heal() {
 	w.healing = true
 	w.tell("world", "", "the faults are over")
-	w.operate()
+	if !w.operating {
+		w.operate()
+	}
 }
 
 // note adds to the trace's hash.
