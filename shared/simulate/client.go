@@ -341,7 +341,7 @@ func (w *World) doubt(t *core.Task) bool {
 	for i := range t.Steps {
 		s := &t.Steps[i]
 		d := &w.def.Steps[w.def.Index(s.Name)]
-		if d.Grade == core.Plain && w.ledgers[d.Agent].entries[core.Key(t.OrderID, t.Run, s.Name)].State == worker.StateFailed {
+		if d.Grade == core.Plain && w.def.Agents[d.Agent].KeyRetention == 0 && w.ledgers[d.Agent].entries[core.Key(t.OrderID, t.Run, s.Name)].State == worker.StateFailed {
 			continue // refused, and proven without effect: it can be tried again
 		}
 		if inDoubt(s) && (s.Resolved == nil || s.Resolved.At <= s.ClaimedAt) &&

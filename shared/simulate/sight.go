@@ -44,7 +44,6 @@ type sight struct {
 	looked bool // it was loaded
 	from   int  // its first reading of the clock
 	told   bool // it settled the end itself
-	orders int  // how many orders the handling is about
 }
 
 func (iv *invocation) sight(id string) *sight {
