@@ -163,21 +163,21 @@ func (d *driver) state() uint64 {
 	return uint64(h)
 }
 
-func (h *digest) row(r *row, now int64) {
-	h.yes(r.order != nil, r.record != nil)
+func (d *digest) row(r *row, now int64) {
+	d.yes(r.order != nil, r.record != nil)
 	if r.record == nil {
 		return
 	}
-	h.value(reflect.ValueOf(r.task), now)
-	h.text(string(r.record.Bucket))
-	h.value(reflect.ValueOf(r.record.IndexAt), now)
+	d.value(reflect.ValueOf(r.task), now)
+	d.text(string(r.record.Bucket))
+	d.value(reflect.ValueOf(r.record.IndexAt), now)
 	if n := len(r.wasDue); n > 0 {
-		h.value(reflect.ValueOf(r.wasDue[n-1]), now)
+		d.value(reflect.ValueOf(r.wasDue[n-1]), now)
 	}
 }
 
 // books are those of the services, and the agents' ledgers.
-func (h *digest) books(w *World, now int64) {
+func (d *digest) books(w *World, now int64) {
 	sum := digest(0)
 	for key, s := range w.services {
 		one := emptyDigest
@@ -189,9 +189,9 @@ func (h *digest) books(w *World, now int64) {
 		}
 		sum += one
 	}
-	h.number(int64(sum)) //nolint:gosec // a hash
+	d.number(int64(sum)) //nolint:gosec // a hash
 	for _, a := range w.agents {
-		h.value(reflect.ValueOf(w.ledgers[a].entries), now)
+		d.value(reflect.ValueOf(w.ledgers[a].entries), now)
 	}
 }
 
@@ -204,14 +204,14 @@ func (d *driver) letter(l *letter, fresh bool) digest {
 	return h
 }
 
-func (h *digest) content(m port.Message, now int64) {
+func (d *digest) content(m port.Message, now int64) {
 	if m.Value == nil {
-		h.text(string(m.Body))
+		d.text(string(m.Body))
 		return
 	}
 	v := reflect.ValueOf(m.Value)
-	h.text(v.Type().String())
-	h.value(v, now)
+	d.text(v.Type().String())
+	d.value(v, now)
 }
 
 // handler is one at work. Its answers were hashed with the times at which they came, as they lie to

@@ -38,7 +38,7 @@ func TestMutantExplored(t *testing.T) {
 	all := slices.DeleteFunc(simulate.SmallScopes(), func(s simulate.Scope) bool { // those take minutes
 		return strings.Contains(s.Name, "at once, cancelled") || strings.Contains(s.Name, "late") || strings.Contains(s.Name, "deadline")
 	})
-	e := simulate.Explore(all, 1, 1, 20*time.Second, nil)
+	e := simulate.Explore(all, 1, 2, time.Minute, nil)
 	for _, f := range e.Found {
 		t.Fatalf("%s: %v", f.Scope, f.Violation)
 	}

@@ -84,11 +84,16 @@ func Breaks(invariant string) Option {
 // with its story.
 func Check(t testing.TB, workflow string, options ...Option) *Report {
 	t.Helper()
+	return CheckDefinition(t, load(t, workflow), options...)
+}
+
+func load(t testing.TB, workflow string) *core.Definition {
+	t.Helper()
 	def, problems := source.LoadFile(workflow, source.Options{})
 	if def == nil {
 		t.Fatalf("the workflow %s cannot be used:\n%s", workflow, problems.Error())
 	}
-	return CheckDefinition(t, def, options...)
+	return def
 }
 
 // CheckDefinition is Check for a workflow that is compiled already.
@@ -123,10 +128,7 @@ func CheckDefinition(t testing.TB, def *core.Definition, options ...Option) *Rep
 // still breaks an invariant. `stepkeeper simulate --regression-test` writes such tests.
 func Replay(t testing.TB, workflow, tape string) {
 	t.Helper()
-	def, problems := source.LoadFile(workflow, source.Options{})
-	if def == nil {
-		t.Fatalf("the workflow %s cannot be used:\n%s", workflow, problems.Error())
-	}
+	def := load(t, workflow)
 	recorded, err := simulate.ParseTape([]byte(tape))
 	if err != nil {
 		t.Fatal(err)
