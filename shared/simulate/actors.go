@@ -266,7 +266,7 @@ type again struct {
 
 func (w *World) handle(iv *invocation, q *queue, letters []*letter, ds []port.Delivery) (done []string, back []again) {
 	p := iv.p
-	iv.letters = letters
+	iv.letters, iv.handed = letters, ds
 	switch p.role {
 	case anAgent:
 		iv.begins(ds[0])

@@ -22,13 +22,14 @@ type invocation struct {
 	yield   func(int64) bool
 	next    func() (int64, bool)
 	stop    func()
-	letters []*letter // that it handles
-	direct  any       // or what it was asked for without a queue
-	about   string    // the order of that
+	letters []*letter       // that it handles
+	handed  []port.Delivery // as they came
+	direct  any             // or what it was asked for without a queue
+	about   string          // the order of that
 	sights  []*sight
 	clock   []reading       // of its process
 	anew    bool            // something was loaded since the last reading
-	depths  map[string]int  // of agents' queues, as it saw them
+	depths  map[string]int  // of queues, as it saw them
 	agency  agency          // of an agent
 	shards  map[string]bool // whose sweep is ours, and whose is not
 	gone    []bool          // of its messages: it lets go of them

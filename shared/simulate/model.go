@@ -25,10 +25,10 @@ type model struct {
 	content  []byte // of the order
 	sweeping bool   // the Supervisor decides: it claims nothing
 	waits    map[string]core.Duration
-	loose    bool // another order of the same batch may have taught the instance a wait meanwhile
-	backlog  func(agent string) bool
-	direct   bool // it was asked without a queue, and hears the answer
-	expired  bool // the order is there, and its task is not (P26)
+	loose    bool                    // another order of the same batch may have taught the instance a wait meanwhile
+	backlog  func(queue string) bool // more waits in it than is taken at a time
+	direct   bool                    // it was asked without a queue, and hears the answer
+	expired  bool                    // the order is there, and its task is not (P26)
 
 	mails   []mail
 	changed bool

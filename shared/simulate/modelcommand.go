@@ -5,6 +5,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
 // submit: P14.
@@ -277,6 +278,9 @@ func (m *model) sweep() (rule string) {
 	late := t.ProcessState == core.Processing && t.Deadline != 0 && t.Deadline <= m.now
 	untold := t.Tell != 0 && t.Tell <= m.now
 	for _, i := range steps {
+		if !t.Steps[i].InFlight() && m.backlog(port.Control) {
+			continue // its Wake waits there (P32)
+		}
 		m.overdue(i)
 		rule = "P16"
 	}
@@ -301,8 +305,8 @@ func (m *model) overdue(i int) {
 	m.cause = "overdue/" + s.Name + "/" + itoa(s.Attempt)
 	state := m.t.ProcessState
 	switch {
-	case s.State == core.Processing && state == core.Processing && m.backlog(d.Agent),
-		s.State == core.Compensating && state == core.Compensating && m.backlog(d.Agent):
+	case s.State == core.Processing && state == core.Processing && m.queueing(d.Agent),
+		s.State == core.Compensating && state == core.Compensating && m.queueing(d.Agent):
 		m.queued(i)
 	case s.State == core.Processing && state != core.Processing:
 		m.end(s, core.Failed)
@@ -333,6 +337,11 @@ func (m *model) overdue(i int) {
 func (m *model) ask(s *core.Step) {
 	s.CompleteBy = m.now.Add(m.def.Grace)
 	m.post('w', s.Name, s.Attempt, 0)
+}
+
+// queueing: the request, or its reply, may still wait (P32).
+func (m *model) queueing(agent string) bool {
+	return m.backlog(port.Requests(agent)) || m.backlog(port.Replies)
 }
 
 // queued: P32, handed back uncounted.

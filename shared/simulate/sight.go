@@ -84,18 +84,29 @@ func (iv *invocation) loaded(id string, t *core.Task) {
 func (iv *invocation) learn(s *sight) {
 	s.learns, s.learnt = false, true
 	t := s.base
-	for _, ev := range iv.events(s.id) { // P32: what the replies say of their queues
-		if r, ok := ev.(*message.Reply); ok {
-			if i := iv.w.defOf(t).Index(r.Step); i >= 0 {
-				learnt := maps.Clone(iv.p.waits)
-				if learnt == nil {
-					learnt = map[string]core.Duration{}
-				}
-				learnt[iv.w.def.Steps[i].Agent] = r.Waited
-				iv.p.waits = learnt
+	for i, l := range iv.letters { // P32: what the replies say of their queues
+		r, ok := l.message.Value.(*message.Reply)
+		if !ok || r.OrderID != s.id {
+			continue
+		}
+		if at := iv.w.defOf(t).Index(r.Step); at >= 0 {
+			learnt := maps.Clone(iv.p.waits)
+			if learnt == nil {
+				learnt = map[string]core.Duration{}
 			}
+			learnt[iv.w.def.Steps[at].Agent] = r.Waited + iv.lay(i)
+			iv.p.waits = learnt
 		}
 	}
+}
+
+// lay is how long a message has waited for the handler, by the clock that it read when it was begun;
+// one that comes again was given back, and says nothing of its queue.
+func (iv *invocation) lay(i int) core.Duration {
+	if iv.handed[i].Received > 1 || len(iv.clock) == 0 {
+		return 0
+	}
+	return max(0, iv.clock[0].now.Sub(core.TimeOf(iv.handed[i].SentAt)))
 }
 
 // events are the messages of one order that the handling is about.
@@ -185,7 +196,7 @@ func (iv *invocation) modelFor(s *sight, t *core.Task, at reading) *model {
 		m.expired = r.task == nil
 	}
 	m.direct = iv.direct != nil
-	m.backlog = func(agent string) bool { return iv.depths[agent] > w.capacity }
+	m.backlog = func(queue string) bool { return iv.depths[queue] > w.capacity }
 	return m
 }
 
@@ -541,16 +552,12 @@ func say(ev any) string {
 	return "a message"
 }
 
-// counted remembers how long an agent's queue was, as the handling saw it.
+// counted remembers how long a queue was, as the handling saw it.
 func (iv *invocation) counted(queue string, visible int) {
 	if iv.depths == nil {
 		iv.depths = map[string]int{}
 	}
-	for _, a := range iv.w.agents {
-		if port.Requests(a) == queue {
-			iv.depths[a] = visible
-		}
-	}
+	iv.depths[queue] = visible
 }
 
 // leased notes whether a shard is this Supervisor's; looks holds it to that.
