@@ -2,7 +2,6 @@ package simulate
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -440,11 +439,8 @@ func (w *World) sentRequest(p *process, r *message.Request) {
 			w.violate("P12", "the request of attempt %d of step %s of %s was sent before the claim was stored", r.Attempt, r.Step, r.OrderID)
 		}
 	}
-	if iv := w.cur; iv != nil && iv.p == p && r.Operation == core.Do {
-		if seen := iv.sight(r.OrderID).now(); seen != nil && (seen.ProcessState != core.Processing || seen.Run != r.Run) &&
-			!slices.Contains(iv.sight(r.OrderID).claims, mail{kind: 'r', step: r.Step, attempt: r.Attempt}) { // what was claimed before the task stopped, in one batch, is under way
-			w.violate("P12", "the do of step %s of %s, attempt %d, was sent while the task is %s", r.Step, r.OrderID, r.Attempt, seen.ProcessState)
-		}
+	if iv := w.cur; iv != nil && iv.p == p && r.Operation == core.Do && !iv.mayDo(r) {
+		w.violate("P12", "the do of step %s of %s, attempt %d, was sent while the task is %s", r.Step, r.OrderID, r.Attempt, iv.sight(r.OrderID).now().ProcessState)
 	}
 	w.same("P12", o.seen.requests, fmt.Sprintf("%s/%d", r.Step, r.Attempt), r)
 	if bound := 100 + 20*len(w.def.Steps)*w.def.HopBudget; len(o.seen.requests) > bound {

@@ -22,6 +22,16 @@ func (s *sight) now() *core.Task {
 	return s.base
 }
 
+// mayDo: a do is sent while its task goes forward, or by a batch in which it did so before its last
+// message: what that claimed is under way, and what it met in hand may be sent again (P12, P13).
+func (iv *invocation) mayDo(r *message.Request) bool {
+	s := iv.sight(r.OrderID)
+	forward := func(t *core.Task) bool { return t.ProcessState == core.Processing && t.Run == r.Run }
+	seen := s.now()
+	return seen == nil || forward(seen) || slices.Contains(s.claims, mail{kind: 'r', step: r.Step, attempt: r.Attempt}) ||
+		s.base != nil && forward(s.base) && len(iv.events(r.OrderID)) > 1
+}
+
 // reading is what the clock showed, and what the instance knew then of the agents' queues.
 type reading struct {
 	now   core.Time
@@ -213,8 +223,13 @@ func (m *move) decided() {
 	}
 	s.claims = s.claims[:0]
 	for i := range m.after.Steps {
-		if st := &m.after.Steps[i]; m.before == nil && st.Attempt > 0 || m.before != nil && st.Attempt > m.before.Steps[i].Attempt {
-			s.claims = append(s.claims, mail{kind: 'r', step: st.Name, attempt: st.Attempt})
+		st, attempt := &m.after.Steps[i], 0
+		if m.before != nil {
+			attempt = m.before.Steps[i].Attempt
+		}
+		for attempt < st.Attempt { // a batch may claim a step, and then its undo
+			attempt++
+			s.claims = append(s.claims, mail{kind: 'r', step: st.Name, attempt: attempt})
 		}
 	}
 	times := iv.times(s)
