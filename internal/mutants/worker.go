@@ -49,5 +49,6 @@ var ofWorker = []Mutant{
 	{Name: "P31-lost-move-calls-all-the-same", File: plain, Func: "handling.enter", Old: "err = h.w.Ledger.Move(ctx, next)", New: "if err = h.w.Ledger.Move(ctx, next); errors.Is(err, port.ErrConflict) { err = nil }"},
 	{Name: "P31-outcome-is-not-written", File: plain, Func: "handling.plain", Old: "h.leave(ctx, happened, out, Failure{})", New: ""},
 	{Name: "P31-check-is-believed-of-what-never-began", File: plain, Func: "handling.inDoubt", Old: "(do == sayNothing || h.undoBegun(ctx))", New: "true"},
-	{Name: "P25-plain-call-after-a-slow-ledger", File: plain, Func: "handling.plain", Old: "if !h.inTime() {", New: "if false {"},
+	{Name: "P25-plain-call-after-a-slow-ledger", File: plain, Func: "handling.plain", Old: "if !h.inTime() || h.hurried() {", New: "if false {"},
+	{Name: "P32-plain-call-without-its-time", File: plain, Func: "handling.plain", Old: "if !h.inTime() || h.hurried() {", New: "if !h.inTime() {"},
 }

@@ -280,6 +280,7 @@ func (w *writer) unknown(fields map[string]json.RawMessage) {
 		return
 	}
 	names := make([]string, 0, len(fields))
+	// in any order: they are sorted below
 	for name := range fields {
 		names = append(names, name)
 	}

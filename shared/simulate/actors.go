@@ -23,7 +23,9 @@ var ctx = context.Background()
 // ear listens to what the actors log: a handler that panics has a fault, whatever it did about it.
 type ear struct{ w *World }
 
-func (e ear) Enabled(_ context.Context, l slog.Level) bool { return l >= slog.LevelError }
+func (e ear) Enabled(_ context.Context, l slog.Level) bool {
+	return l >= slog.LevelError
+}
 
 func (e ear) Handle(_ context.Context, r slog.Record) error {
 	e.w.checks.did("bug")
@@ -44,7 +46,7 @@ func (e ear) WithGroup(string) slog.Handler      { return e }
 func newWorld(sc Scenario, c Chooser) *World {
 	w := &World{
 		sc: sc, chooser: c, def: sc.Definition, queues: map[string]*queue{}, services: map[string]*service{},
-		ledgers: map[string]*ledger{}, byID: map[string]*order{}, leases: map[string]lease{}, nth: map[Point]int{},
+		ledgers: map[string]*ledger{}, byID: map[string]*order{}, leases: map[string]lease{}, traits: map[string]trait{}, outages: map[string]int64{}, nth: map[Point]int{},
 		hash: 14695981039346656037, checks: newChecks(), often: &often, newer: sc.newer(),
 	}
 	w.Cells, w.Ends = map[Cell]int{}, map[core.State]int{}
@@ -70,9 +72,16 @@ func (w *World) setUp() {
 		w.open(name, port.MaxBatch)
 	}
 	for _, a := range w.agents {
+		w.character(a)
 		w.open(port.Requests(a), 1)
 		w.ledgers[a] = &ledger{entries: map[string]port.LedgerEntry{}}
 	}
+	w.until = faultTime
+	if kept := w.kept(); kept > 0 && w.enabled[KeyForgotten] && w.choose("world", "long", 2, 0.5) == 1 {
+		w.until, w.long = max(faultTime, 4*kept), true
+	}
+	w.shards = 1 + w.choose("world", "shards", 3, 0.2)
+	w.pages = w.choose("world", "pages", 3, 0.2)
 	w.capacity = port.MaxBatch
 	if w.choose("world", "capacity", 2, 0.3) == 1 {
 		w.capacity = 1
@@ -155,18 +164,23 @@ func (p *process) boot() {
 	}
 	switch p.role {
 	case aScheduler:
+		p.waits = nil
 		p.scheduler = scheduler.New(scheduler.Config{
 			State: p.state(), Queues: queuesPort{p}, Alerts: alarm{p}, Clock: p, Name: p.name,
 			WakeSlack: time.Second, Logger: slog.New(ear{w}),
 		})
 		if w.embedded {
-			w.invoke(p, "restart", func(*invocation) { _, _ = p.scheduler.Restart(ctx) })
+			w.invoke(p, "restart", func(iv *invocation) {
+				due := w.dueBy(p.Now().AddDate(100, 0, 0))
+				_, _ = p.scheduler.Restart(ctx)
+				iv.restarted(due)
+			})
 		}
 	case aSupervisor:
 		p.supervisor = supervisor.New(supervisor.Config{
 			State: p.state(), Queues: queuesPort{p}, Alerts: alarm{p}, Leases: leases{p}, Clock: p, Owner: p.name,
 			WakeSlack: time.Second, Logger: slog.New(ear{w}),
-			Capacity: func(string) int { return w.capacity },
+			Capacity: func(string) int { return w.capacity }, PageSize: w.pages,
 		})
 		w.planSweep()
 	case anAgent:
@@ -252,9 +266,12 @@ type again struct {
 
 func (w *World) handle(iv *invocation, q *queue, letters []*letter, ds []port.Delivery) (done []string, back []again) {
 	p := iv.p
+	iv.letters, iv.handed = letters, ds
 	switch p.role {
 	case anAgent:
+		iv.begins(ds[0])
 		v := p.worker.Handle(ctx, ds[0])
+		iv.ends(v.Delete)
 		if v.Delete {
 			return []string{ds[0].Receipt}, nil
 		}
@@ -266,16 +283,25 @@ func (w *World) handle(iv *invocation, q *queue, letters []*letter, ds []port.De
 		}
 		return done, nil
 	}
-	iv.letters = letters
 	w.checks.did("4")
 	failed := p.scheduler.Handle(ctx, q.name, ds)
+	iv.gone = make([]bool, len(ds))
 	for i := range ds {
+		iv.gone[i] = !slices.Contains(failed, ds[i].Receipt)
 		if slices.Contains(failed, ds[i].Receipt) {
 			back = append(back, again{receipt: ds[i].Receipt})
 		} else {
 			done = append(done, ds[i].Receipt)
 		}
 	}
+	iv.finished(func(id string) bool {
+		for i, l := range letters {
+			if aboutOrder(l.message) == id && slices.Contains(failed, ds[i].Receipt) {
+				return false
+			}
+		}
+		return true
+	})
 	return done, back
 }
 
@@ -319,11 +345,18 @@ func (w *World) sweep() {
 	case TicksOverlap:
 		w.tell("world", "", "two ticks at once")
 		clear(w.leases)
-		w.invoke(up[len(up)-1], "sweep", func(iv *invocation) { _, _ = iv.p.supervisor.Sweep(ctx) })
+		w.invoke(up[len(up)-1], "sweep", sweep)
 		clear(w.leases)
 	}
 	if p.up {
-		w.invoke(p, "sweep", func(iv *invocation) { _, _ = iv.p.supervisor.Sweep(ctx) })
+		w.invoke(p, "sweep", sweep)
+	}
+}
+
+func sweep(iv *invocation) {
+	due := iv.w.dueBy(iv.p.Now())
+	if r, _ := iv.p.supervisor.Sweep(ctx); !r.Truncated {
+		iv.swept(due)
 	}
 }
 

@@ -2,6 +2,8 @@ package simulate
 
 import (
 	"fmt"
+	"strings"
+	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
@@ -90,7 +92,12 @@ func (w *World) committed(before, after *core.Task, record *port.Record) {
 	for i := range after.Steps {
 		m.step(i)
 	}
+	m.decided()
 	w.planSweep()
+	if w.healing && !w.operating { // a late command has taken an order up again
+		w.operating = true
+		w.after(30_000, w.operate)
+	}
 }
 
 func (m *move) fail(name, format string, args ...any) {
@@ -153,6 +160,10 @@ func (m *move) identity() {
 		}
 		return
 	}
+	m.did("mixed")
+	if m.before.Unknown[laterField] != nil && m.after.Unknown[laterField] == nil {
+		m.fail("mixed", "an older version of the program has dropped a field that it does not know")
+	}
 	if m.after.Version != m.before.Version+1 {
 		m.fail("15", "it follows version %d", m.before.Version)
 	}
@@ -167,7 +178,10 @@ func (m *move) identity() {
 // index: due is never late, and never missing (21, P9).
 func (m *move) index() {
 	m.did("21", "P9")
-	live := core.Live(m.after)
+	live := live(m.after)
+	if rests := live == 0 && m.after.ProcessState == core.Error; rests != (m.record.Bucket == port.AttentionBucket) {
+		m.fail("P9", "it is %s, its earliest live time is %s, and it stands in the index as %q", m.after.ProcessState, live, m.record.Bucket)
+	}
 	switch {
 	case live != 0 && m.record.Bucket != port.DueBucket:
 		m.fail("P9", "it has a live time, %s, and stands in the index as %q", live, m.record.Bucket)
@@ -205,6 +219,26 @@ func (m *move) ends() {
 			}
 		}
 	}
+}
+
+// live is the earliest live time of a task (P9); 0: none.
+func live(t *core.Task) core.Time {
+	first := t.Tell
+	add := func(at core.Time) {
+		if at != 0 && (first == 0 || at < first) {
+			first = at
+		}
+	}
+	going := t.ProcessState == core.Processing || t.ProcessState == core.Compensating
+	if t.ProcessState == core.Processing {
+		add(t.Deadline)
+	}
+	for i := range t.Steps {
+		if s := &t.Steps[i]; s.InFlight() || going && waits(s) {
+			add(s.CompleteBy)
+		}
+	}
+	return first
 }
 
 func (m *move) pastReturn(t *core.Task) bool {
@@ -372,11 +406,18 @@ func (w *World) undoing(s *service, undo any) {
 
 // sent holds every message to the rules of sending.
 func (w *World) sent(p *process, q *queue, m port.Message) {
+	if iv := w.cur; iv != nil && iv.p == p {
+		if id, letter, ok := mailOf(m.Value); ok {
+			iv.sentBy(id, letter)
+		}
+	}
 	switch v := m.Value.(type) {
 	case *message.Request:
 		w.sentRequest(p, v)
 	case *message.Status:
 		w.sentStatus(v)
+	case *message.Control:
+		w.sentControl(p, v, m.Delay)
 	}
 	if w.telling {
 		w.tell(p.name, q.name, "sends "+describe(m))
@@ -398,9 +439,39 @@ func (w *World) sentRequest(p *process, r *message.Request) {
 			w.violate("P12", "the request of attempt %d of step %s of %s was sent before the claim was stored", r.Attempt, r.Step, r.OrderID)
 		}
 	}
+	if iv := w.cur; iv != nil && iv.p == p && r.Operation == core.Do && !iv.mayDo(r) {
+		w.violate("P12", "the do of step %s of %s, attempt %d, was sent while the task is %s", r.Step, r.OrderID, r.Attempt, iv.sight(r.OrderID).now().ProcessState)
+	}
 	w.same("P12", o.seen.requests, fmt.Sprintf("%s/%d", r.Step, r.Attempt), r)
 	if bound := 100 + 20*len(w.def.Steps)*w.def.HopBudget; len(o.seen.requests) > bound {
 		w.violate("20", "order %s has made %d requests", o.id, len(o.seen.requests))
+	}
+}
+
+// short is the code of a status that is sent without its output, which was too large (P28).
+const short = "output-too-large"
+
+// sentControl: the Supervisor sends what it has committed, and a Wake does not come before its time
+// by its sender's clock (P9a, P16).
+func (w *World) sentControl(p *process, c *message.Control, delay time.Duration) {
+	iv := w.cur
+	if iv == nil || iv.p != p || p.role == aClient {
+		return
+	}
+	s := iv.sight(c.OrderID)
+	if p.role == aSupervisor && s.after == nil {
+		w.violate("P16", "the Supervisor sent a %s of %s and has committed nothing", c.Kind, c.OrderID)
+	}
+	t := s.now()
+	if t == nil || c.Kind != message.Wake || c.Step == "" {
+		return
+	}
+	w.checks.did("P9a")
+	step := t.Step(c.Step)
+	waits := step.State == core.Pending && t.ProcessState == core.Processing || step.State == core.UndoWait
+	left := step.WakeAt.Sub(core.TimeOf(p.Now()))
+	if waits && step.Attempt == c.Attempt && left > 0 && core.DurationOf(delay) < left+core.Second {
+		w.violate("P9a", "the Wake of step %s of %s comes after %s, and its wait has %s to go", c.Step, c.OrderID, delay, left)
 	}
 }
 
@@ -426,10 +497,15 @@ func (w *World) sentStatus(s *message.Status) {
 	if err != nil {
 		w.violate("bug", "a status cannot be encoded: %v", err)
 	}
-	if was, known := o.seen.told[s.Seq]; known && was != string(b) {
+	if was, known := o.seen.told[s.Seq]; known && was != string(b) && s.Code != short && !strings.Contains(was, short) {
 		w.violate("P12", "status %d of %s was sent again with other bytes:\n%s\n%s", s.Seq, s.OrderID, was, b)
 	}
-	o.seen.told[s.Seq] = string(b)
+	if o.seen.told[s.Seq] == "" || s.Code != short {
+		o.seen.told[s.Seq] = string(b)
+	}
+	if t != nil && s.Kind == core.StatusFailed && s.Seq == t.EndSeq && t.ProcessState == core.Error && !o.seen.alerts[alertID(t.Ended, t.Run, t.EndCommand)] {
+		w.violate("P11", "status %d of %s says that an operator is needed, and no alert was raised", s.Seq, s.OrderID)
+	}
 	if t == nil {
 		return
 	}
@@ -440,23 +516,12 @@ func (w *World) sentStatus(s *message.Status) {
 	}
 }
 
-// answering: an agent begins to send nothing after stopBy, by its own clock (P25).
-func (w *World) answering(p *process, m port.Message) {
-	r, ok := m.Value.(*message.Reply)
-	if !ok || p.role != anAgent || w.cur.dead {
-		return
-	}
-	w.checks.did("P25")
-	if t := w.store.task(r.OrderID); t != nil && t.Run == r.Run {
-		if s := t.Step(r.Step); s != nil && s.Attempt == r.Attempt && s.StopBy != 0 && core.TimeOf(p.Now()) > s.StopBy {
-			w.violate("P25", "the agent of %s answered attempt %d after its stopBy", r.Step, r.Attempt)
-		}
-	}
-}
-
 func (w *World) alerted(p *process, a core.RaiseAlert) {
 	if o := w.byID[a.OrderID]; o != nil {
 		o.seen.alerts[alertID(a.At, a.Run, a.Command)] = true
+		if w.cur != nil {
+			w.cur.sentBy(a.OrderID, mail{kind: 'a', wakeAt: a.At})
+		}
 		if w.telling {
 			w.tell(p.name, "operator", "alert: "+a.OrderID+" "+a.Step+" "+a.Code)
 		}
@@ -465,7 +530,7 @@ func (w *World) alerted(p *process, a core.RaiseAlert) {
 
 // replies: one of another run or operation, or of a stale attempt other than done, changes nothing (4).
 func (m *move) replies() {
-	if m.w.cur == nil || m.before == nil || len(m.w.cur.letters) == 0 || m.o.settling(m) {
+	if m.w.cur == nil || m.before == nil || len(m.w.cur.letters) == 0 || m.o.settling(m) || len(m.w.cur.sight(m.after.OrderID).extra) > 0 {
 		return
 	}
 	for _, l := range m.w.cur.letters {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/functions/scheduler"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
@@ -33,6 +34,10 @@ func (w *World) people() {
 		most = 4
 	}
 	n := 1 + w.choose("world", "orders", most, 0.6)
+	burst := w.sc.Orders == 0 && w.choose("world", "burst", 2, 0.04) == 1
+	if burst {
+		n += 8 // more than a batch of messages at once (P13), and a flood for who is slow (P32)
+	}
 	for i := 1; i <= n; i++ {
 		id := "o" + strconv.Itoa(i)
 		o := &order{id: id, seen: newHistory(), submit: message.SubmitOrder{Schema: message.Schema, OrderID: id, Workflow: w.def.Name, Order: w.sc.Order}}
@@ -45,16 +50,32 @@ func (w *World) people() {
 		}
 		w.orders, w.byID[id] = append(w.orders, o), o
 		w.Orders++
-		w.after(w.spread("submit", id, 4000), func() { w.submit(o) })
+		if !w.sc.Alone && w.choose("deadline", id, 2, 0.08) == 1 {
+			o.submit.Deadline = core.Time(start + w.now + 1000 + w.spread("deadline", id+"/at", 120_000))
+		}
+		if burst {
+			o.api = w.embedded
+			w.submit(o)
+		} else {
+			w.after(w.spread("submit", id, 4000), func() { w.submit(o) })
+		}
 		if w.sc.Alone {
 			continue
 		}
 		for range w.choose("commands", id, 3, 0.15) {
 			w.after(500+w.spread("command", id, 200_000), func() { w.interfere(o) })
 		}
+		if w.choose("late-command", id, 2, 0.06) == 1 { // minutes later, or days
+			late := []int64{25 * 60_000, 5 * day, 11 * 60_000}[w.choose("late-command", id+"/when", 3, 0.6)]
+			w.after(late+w.spread("command", id+"/late", 200_000), func() { w.interfere(o) })
+		}
 		if w.choose("other-content", id, 2, 0.05) == 1 {
 			w.after(100+w.spread("other", id, 100_000), func() { w.otherContent(o) })
 		}
+	}
+	if !w.sc.Alone && w.choose("world", "operator", 2, 0.3) == 1 { // he is there while faults happen, too
+		w.operating = true
+		w.after(40_000, w.operate)
 	}
 	for range w.choose("world", "disturbances", 5, 0.4) {
 		w.after(w.spread("disturbance", "world", 120_000), w.disturb)
@@ -100,6 +121,8 @@ func (w *World) submit(o *order) {
 	}
 	w.tell("application", p.name, "submits "+o.id)
 	w.invoke(p, "submit", func(iv *invocation) {
+		m := o.submit
+		iv.direct, iv.about = &m, o.id
 		r := p.scheduler.Submit(ctx, []message.SubmitOrder{o.submit})[0]
 		if iv.dead {
 			return
@@ -107,6 +130,7 @@ func (w *World) submit(o *order) {
 		switch r.Answer {
 		case scheduler.Stored, scheduler.Known:
 			w.acknowledged(o)
+			iv.finished(func(string) bool { return true })
 		case scheduler.Refused:
 			o.refused = true
 		}
@@ -159,20 +183,43 @@ func (w *World) heard(iv *invocation, q *queue, l *letter, d port.Delivery) {
 	o.seen.heard[s.Seq] = true
 }
 
-// interfere is a person who gives a command, or tries to.
+// interfere is a person who gives a command, or tries to: mostly one that fits, and now and then one
+// with a number that is none any more, or with the ID of another.
 func (w *World) interfere(o *order) {
-	if w.healing {
-		return
-	}
 	t := w.store.task(o.id)
 	kinds := []message.ControlKind{message.Cancel, message.Resubmit, message.Undo, message.Resolve}
 	kind := kinds[w.choose("kind", o.id, len(kinds), 0.5)]
+	if t != nil && t.ProcessState == core.Compensated && kind != message.Cancel {
+		kind = message.Resubmit // what else is there to do with it
+	}
 	if t == nil {
 		o.early = true
 	}
-	if c := w.command(o, t, kind); c != nil {
-		w.instruct(o, *c, w.choose("by", o.id, 2, 0.5) == 1 || w.embedded)
+	c := w.command(o, t, kind)
+	if c == nil {
+		return
 	}
+	switch w.choose("variation", o.id, 7, 0.35) {
+	case 1:
+		c.Command = max(0, c.Command-1)
+	case 2:
+		c.Command++
+	case 3: // the same command a second time, or another one with its ID
+		c.ID = fmt.Sprintf("%s-c%d", o.id, max(1, o.commands-1))
+	case 4:
+		c.Run = max(0, c.Run-1)
+	case 5:
+		if kind == message.Resubmit {
+			c.Deadline = core.Time(start + w.now + 1000 + w.spread("deadline", o.id, 120_000))
+		}
+	case 6:
+		if kind == message.Resolve && t != nil && len(t.Steps) > 0 {
+			if step := t.Steps[w.choose("wrong", o.id, len(t.Steps), 0.7)].Name; !w.believed(t, step) {
+				c.Step = step
+			}
+		}
+	}
+	w.instruct(o, *c, w.choose("by", o.id, 2, 0.5) == 1 || w.embedded)
 }
 
 // command makes a command of what the person sees.
@@ -188,7 +235,14 @@ func (w *World) command(o *order, t *core.Task, kind message.ControlKind) *messa
 	case message.Resolve:
 		c.Run = 0
 		if c.Step, c.Fact = w.fact(t); c.Step == "" {
-			return nil
+			if w.healing || t == nil || len(t.Steps) == 0 || w.choose("hasty", o.id, 2, 0.5) == 0 {
+				return nil
+			}
+			// Nothing is in doubt, or somebody may still be at work: it must be refused.
+			c.Step, c.Fact = t.Steps[w.choose("hasty", o.id+"/step", len(t.Steps), 0.7)].Name, core.Happened
+			if w.believed(t, c.Step) {
+				return nil // that would be a lie
+			}
 		}
 	default:
 		c.Run = 0
@@ -196,11 +250,22 @@ func (w *World) command(o *order, t *core.Task, kind message.ControlKind) *messa
 	return c
 }
 
+// believed: a fact about the step may be taken, so that it must be true.
+func (w *World) believed(t *core.Task, step string) bool {
+	s := t.Step(step)
+	return t.ProcessState == core.Error && s.Attempted() && waits(s) && core.Time(start+w.now+w.skew()) > s.LastStopBy
+}
+
 // instruct sends a command.
 func (w *World) instruct(o *order, c message.Control, direct bool) {
 	w.tell("operator", "", fmt.Sprintf("%s %s %s %s", c.Kind, c.OrderID, c.Step, c.Fact))
 	if p := w.anyScheduler(o.id); direct && p != nil {
-		w.invoke(p, string(c.Kind), func(*invocation) { _, _ = p.scheduler.Command(ctx, c) })
+		w.invoke(p, string(c.Kind), func(iv *invocation) {
+			iv.direct, iv.about = &c, c.OrderID
+			if _, err := p.scheduler.Command(ctx, c); err == nil {
+				iv.finished(func(string) bool { return true })
+			}
+		})
 		return
 	}
 	if !w.embedded {
@@ -225,7 +290,7 @@ func (w *World) fact(t *core.Task) (string, core.Fact) {
 			continue
 		}
 		switch {
-		case svc != nil && svc.net > 0 && t.Phase == core.Undoing && w.sc.Services[d.Agent].NoUndo:
+		case svc != nil && svc.net > 0 && t.Phase == core.Undoing && w.conf(d.Agent).NoUndo:
 			w.tell("operator", "", "undoes "+svc.key+" by hand")
 			svc.net, svc.undone = 0, true
 			return s.Name, core.Undone
@@ -241,7 +306,7 @@ func (w *World) fact(t *core.Task) (string, core.Fact) {
 
 // operate is the operator after the faults: every little while he looks after what has stopped.
 func (w *World) operate() {
-	if !w.restless() {
+	if w.operating = w.restless(); !w.operating {
 		return
 	}
 	for _, o := range w.orders {
@@ -250,7 +315,7 @@ func (w *World) operate() {
 			continue
 		}
 		kind := message.Resubmit
-		if w.doubt(t) {
+		if w.doubt(t) && w.choose("careless", o.id, 2, 0.1) == 0 {
 			kind = message.Resolve
 		} else if w.choose("decides", o.id, 2, 0.4) == 1 && !w.past(t) {
 			kind = message.Undo
@@ -259,7 +324,11 @@ func (w *World) operate() {
 			w.instruct(o, *c, w.embedded || w.choose("by", o.id, 2, 0.5) == 1)
 		}
 	}
-	w.after(30_000, w.operate)
+	if w.healing {
+		w.after(30_000, w.operate)
+	} else {
+		w.after(10*60_000, w.operate)
+	}
 }
 
 // inDoubt: somebody was asked, and nobody knows what came of it.
@@ -272,8 +341,11 @@ func (w *World) doubt(t *core.Task) bool {
 	for i := range t.Steps {
 		s := &t.Steps[i]
 		d := &w.def.Steps[w.def.Index(s.Name)]
+		if d.Grade == core.Plain && w.def.Agents[d.Agent].KeyRetention == 0 && w.ledgers[d.Agent].entries[core.Key(t.OrderID, t.Run, s.Name)].State == worker.StateFailed {
+			continue // refused, and proven without effect: it can be tried again
+		}
 		if inDoubt(s) && (s.Resolved == nil || s.Resolved.At <= s.ClaimedAt) &&
-			(d.Grade == core.Plain || w.sc.Services[d.Agent].NoUndo && t.Phase == core.Undoing || w.def.Agents[d.Agent].KeyRetention > 0) {
+			(d.Grade == core.Plain || w.conf(d.Agent).NoUndo && t.Phase == core.Undoing || w.def.Agents[d.Agent].KeyRetention > 0) {
 			return true
 		}
 	}
@@ -361,6 +433,10 @@ func (w *World) expire() {
 		if w.strike(aClient, callExpire, id).fault == TTL {
 			w.tell("world", "", "the record of "+id+" expires; its order stays (P26)")
 			r.record, r.task, r.wasDue = nil, nil, nil
+			if o := w.byID[id]; o != nil && w.choose("resubmits", id, 2, 0.5) == 1 { // an old copy of the order comes
+				m := o.submit
+				w.after(w.spread("resubmits", id+"/when", 60_000), func() { _ = w.send(w.client(), w.queues[port.Intake], port.Message{Value: &m}) })
+			}
 		}
 	}
 }
@@ -375,34 +451,58 @@ func (w *World) redeploy() {
 	p.deploy = 1
 }
 
+// newerBody is a message of a version of the program that is not deployed here.
+const newerBody = `{"schema":9,"task":"o1","run":0,"step":"x","attempt":1,"operation":"do","outcome":"done","waited":0}`
+
 // forge is a message that nobody should send, or nobody can read.
 func (w *World) forge() {
 	if w.strike(aClient, callForge, "replies").fault != Poison {
 		return
 	}
-	q := w.queues[port.Replies]
-	bodies := []string{"{", `{"schema":9,"task":"o1","run":0,"step":"x","attempt":1,"operation":"do","outcome":"done","waited":0}`}
-	v := w.choose("forged", "replies", 5, 0.9)
+	v := w.choose("forged", "replies", 12, 0.9)
 	if v < 2 {
+		q := w.queues[w.names[w.choose("forged", "queue", len(w.names), 0.6)]]
+		if q.name == shop || q.name == port.Quarantine {
+			return // the application's own
+		}
 		w.tell("world", q.name, "a message that nobody can read")
-		q.put(port.Message{Body: []byte(bodies[v])}, 0)
+		q.put(port.Message{Body: []byte([]string{"{", newerBody}[v])}, 0)
+		return
+	}
+	if v == 11 { // to a queue that nobody has deployed (P14)
+		w.tell("world", port.Intake, "an order that is to be answered to a queue that is not there")
+		w.queues[port.Intake].put(port.Message{Value: &message.SubmitOrder{Schema: message.Schema, OrderID: "stray", Workflow: w.def.Name, Order: noContent, ReplyTo: "nowhere"}}, 0)
 		return
 	}
 	o := w.orders[w.choose("forged", "order", len(w.orders), 0.7)]
-	if t := w.store.task(o.id); t != nil {
-		if r := w.forged(t, v); r != nil {
-			w.tell("world", q.name, "a reply that nobody should send: "+describe(port.Message{Value: r}))
-			q.put(port.Message{Value: r}, 0)
+	t := w.store.task(o.id)
+	if t == nil || len(t.Steps) == 0 {
+		return
+	}
+	s := &t.Steps[w.choose("forged", "step", len(t.Steps), 0.7)]
+	if v > 7 {
+		c := &message.Control{Schema: message.Schema, Kind: message.Wake, OrderID: o.id, Run: t.Run, Step: s.Name, Attempt: s.Attempt}
+		switch {
+		case v == 9:
+			c.Step, c.Attempt = "", 0
+		case v == 10:
+			c = &message.Control{Schema: message.Schema, Kind: message.Settle, OrderID: o.id}
+		case s.Attempt == 0:
+			return
 		}
+		w.tell("world", port.Control, "nobody should send this: "+describe(port.Message{Value: c}))
+		w.queues[port.Control].put(port.Message{Value: c}, 0)
+		return
+	}
+	if r := w.forged(t, s, v); r != nil {
+		w.tell("world", port.Replies, "a reply that nobody should send: "+describe(port.Message{Value: r}))
+		w.queues[port.Replies].put(port.Message{Value: r}, 0)
 	}
 }
 
-// forged is a reply of the other operation, of an older attempt that says failed, or of an earlier run.
-func (w *World) forged(t *core.Task, v int) *message.Reply {
-	if len(t.Steps) == 0 {
-		return nil
-	}
-	s := &t.Steps[w.choose("forged", "step", len(t.Steps), 0.7)]
+// forged is a reply of the other operation, of an older attempt that says failed, of an earlier run,
+// of an attempt that has not been made yet, or one that contradicts what was answered before.
+func (w *World) forged(t *core.Task, s *core.Step, v int) *message.Reply {
 	r := &message.Reply{Schema: message.Schema, OrderID: t.OrderID, Run: t.Run, Step: s.Name, Attempt: s.Attempt, Operation: core.UndoOp, Outcome: core.OutcomeDone}
 	if s.Undo {
 		r.Operation = core.Do
@@ -414,6 +514,15 @@ func (w *World) forged(t *core.Task, v int) *message.Reply {
 		r.Operation, r.Outcome, r.Attempt = core.Do, core.OutcomeFailed, s.Attempt-1
 	case v == 4 && t.Run > 0:
 		r.Operation, r.Run = core.Do, t.Run-1
+	case v == 5:
+		r.Outcome, r.Attempt = core.OutcomeFailed, s.Attempt+1
+	case v == 6 && s.State != core.Processing:
+		r.Outcome, r.Operation = core.OutcomeFailed, core.Do
+		if s.Undo {
+			r.Operation = core.UndoOp
+		}
+	case v == 7 && t.Run > 0:
+		r.Outcome, r.Run, r.Operation, r.Attempt = core.OutcomeFailed, t.Run-1, core.UndoOp, max(1, s.Attempt-1)
 	case s.Undo:
 		return nil // a late "done" of the do may count
 	}

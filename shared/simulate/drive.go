@@ -539,11 +539,12 @@ func (d *driver) deliver(q *queue, letters []*letter) {
 	p := d.idle(q.consumers)
 	h := emptyDigest
 	for _, l := range letters {
-		if r, ok := l.message.Value.(*message.Reply); ok && p.role == aScheduler && r.Waited > 0 {
+		if r, ok := l.message.Value.(*message.Reply); ok && p.role == aScheduler {
 			if p.memory == nil {
 				p.memory = memory{}
 			}
-			p.memory[r.Step] = int64(r.Waited)
+			p.memory[r.Step] = int64(r.Waited) + d.age(l, 1)
+			h.number(p.memory[r.Step])
 		}
 		h.content(l.message, start+d.w.now)
 		h.number(int64(l.received))

@@ -148,7 +148,7 @@ var actsAt = [callCount][]act{
 		act{TransactionConflict, false}, act{TokenExpired, true}, act{ItemTooLarge, false}),
 	callDue:     with(act{Throttle, false}, act{StaleIndex, true}, act{MissingIndex, true}, act{TerminalAsDue, true}),
 	callLease:   with(act{Throttle, false}),
-	callSend:    with(act{Throttle, false}, act{SendAnswerLost, true}, act{PartialBatch, true}),
+	callSend:    with(act{Throttle, false}, act{SendAnswerLost, true}, act{PartialBatch, true}, act{ItemTooLarge, true}),
 	callDelete:  with(act{DeleteLost, false}),
 	callExtend:  with(act{Throttle, false}),
 	callDepth:   with(act{Throttle, false}),
@@ -172,7 +172,7 @@ var often = func() (n [callCount]float64) {
 	for c := range n {
 		n[c] = 1
 	}
-	n[callDo], n[callUndo], n[callTick], n[callDue], n[callAlert], n[callDepth] = 8, 8, 5, 4, 3, 3
+	n[callDo], n[callUndo], n[callTick], n[callDue], n[callAlert], n[callDepth] = 8, 8, 5, 4, 8, 3
 	n[callClock], n[callForge], n[callExpire], n[callDeploy] = 100, 100, 100, 100
 	n[callPoll] = 0.3
 	return n

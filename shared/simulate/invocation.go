@@ -3,6 +3,8 @@ package simulate
 import (
 	"errors"
 	"iter"
+
+	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
 // errCut is what a handler sees once its process has died, or its time was over: nothing that it
@@ -20,8 +22,21 @@ type invocation struct {
 	yield   func(int64) bool
 	next    func() (int64, bool)
 	stop    func()
-	letters []*letter // that it handles
-	driven            // of an exploration
+	letters []*letter       // that it handles
+	handed  []port.Delivery // as they came
+	direct  any             // or what it was asked for without a queue
+	about   string          // the order of that
+	sights  []*sight
+	clock   []reading       // of its process
+	anew    bool            // something was loaded since the last reading
+	depths  map[string]int  // of queues, as it saw them
+	agency  agency          // of an agent
+	shards  map[string]bool // whose sweep is ours, and whose is not
+	gone    []bool          // of its messages: it lets go of them
+	large   int             // commits that did not fit
+	broken  bool            // a call has failed in another way
+	trouble bool            // a call has failed
+	driven                  // of an exploration
 }
 
 // invoke starts a handler in a process.
@@ -103,6 +118,7 @@ func (iv *invocation) io(c call, subject string, apply func(Fault) error) error 
 	}
 	w.note(c, subject, iv.p, a.fault)
 	err := apply(a.fault)
+	iv.failed(c, err)
 	if w.driver != nil {
 		w.driver.answered(iv, c, subject, err)
 	}
@@ -117,6 +133,18 @@ func (iv *invocation) io(c call, subject string, apply func(Fault) error) error 
 		return errCut
 	}
 	return err
+}
+
+// failed notes what went wrong with a call. That something is there already, or is not, is an answer.
+func (iv *invocation) failed(c call, err error) {
+	switch {
+	case err == nil, errors.Is(err, port.ErrExists), errors.Is(err, port.ErrNotFound) && c != callCommit:
+	case errors.Is(err, port.ErrTooLarge) && c == callCommit:
+		iv.trouble = true
+		iv.large++
+	default:
+		iv.trouble, iv.broken = true, true
+	}
 }
 
 // suffer carries out the faults that are the same at every call; cut says that the call is over.

@@ -7,6 +7,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/functions/scheduler"
 	"github.com/stepkeeper/stepkeeper/functions/supervisor"
+	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
 // process is one instance of an actor, with a clock of its own.
@@ -24,12 +25,18 @@ type process struct {
 	scheduler  *scheduler.Scheduler
 	supervisor *supervisor.Supervisor
 	worker     *worker.Worker
-	paused     int64 // it takes nothing before this time
+	paused     int64                    // it takes nothing before this time
+	waits      map[string]core.Duration // what it has learnt of the agents' queues (P32)
+	vague      bool                     // of that nobody is sure
 }
 
 // Now is what the process's clock shows.
 func (p *process) Now() time.Time {
-	return time.UnixMilli(start + p.w.now + p.offset).UTC()
+	now := start + p.w.now + p.offset
+	if iv := p.w.cur; iv != nil && iv.p == p {
+		iv.read(core.Time(now))
+	}
+	return time.UnixMilli(now).UTC()
 }
 
 func (p *process) ended(iv *invocation) {

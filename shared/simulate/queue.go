@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
@@ -115,7 +116,7 @@ func (q *queue) consumer() *process {
 	first := q.turn + q.w.choose("consumer", q.name, n, 0.2)
 	for i := range n {
 		p := q.consumers[(first+i)%n]
-		if p.up && p.paused <= q.w.now {
+		if p.up && p.paused <= q.w.now && !(q.w.traits[p.agent].serial && len(p.running) > 0) {
 			q.turn = (first + i) % n
 			return p
 		}
@@ -187,8 +188,8 @@ func (q queuePort) Receive(context.Context, int, time.Duration, time.Duration) (
 func (q queuePort) Send(_ context.Context, messages []port.Message) []error {
 	w := q.p.w
 	errs := make([]error, len(messages))
-	for i := range messages {
-		w.answering(q.p, messages[i])
+	if r, ok := messages[0].Value.(*message.Reply); ok && q.p.role == anAgent {
+		w.cur.answers(r)
 	}
 	err := w.cur.io(callSend, q.q.name, func(f Fault) error {
 		if f == Throttle {
@@ -196,7 +197,12 @@ func (q queuePort) Send(_ context.Context, messages []port.Message) []error {
 		}
 		for i := range messages {
 			if f == PartialBatch && i == len(messages)/2 {
+				w.cur.trouble, w.cur.broken = true, true
 				errs[i] = port.ErrUnavailable
+				continue
+			}
+			if f == ItemTooLarge && i == 0 && w.tooLarge(messages[i]) {
+				errs[i] = port.ErrTooLarge
 				continue
 			}
 			errs[i] = w.send(q.p, q.q, messages[i])
@@ -207,11 +213,27 @@ func (q queuePort) Send(_ context.Context, messages []port.Message) []error {
 		return nil
 	})
 	if err != nil {
+		w.cur.agency.unsent = true
 		for i := range errs {
 			errs[i] = err
 		}
 	}
 	return errs
+}
+
+// tooLarge: a request or a status may be more than a message can hold (P28). A request that no queue
+// takes is a failure of its step, decided in the same handling.
+func (w *World) tooLarge(m port.Message) bool {
+	switch v := m.Value.(type) {
+	case *message.Request:
+		s := w.cur.sight(v.OrderID)
+		s.extra = append(s.extra, &message.Reply{Schema: message.Schema, OrderID: v.OrderID, Run: v.Run, Step: v.Step, Attempt: v.Attempt,
+			Operation: v.Operation, Outcome: core.OutcomeFailed})
+		return true
+	case *message.Status:
+		return v.Seq > 0 && v.Code != short
+	}
+	return false
 }
 
 // send puts one message into a queue; on its way it can be doubled, delayed or lost.
@@ -281,10 +303,16 @@ func (q queuePort) Depth(context.Context) (d port.Depth, err error) {
 			return port.ErrUnavailable
 		}
 		for _, l := range q.q.messages {
-			if l.visible <= q.p.w.now {
+			switch {
+			case l.visible <= q.p.w.now:
 				d.Visible++
+			case l.received > 0:
+				d.InFlight++
+			default:
+				d.Delayed++
 			}
 		}
+		q.p.w.cur.counted(q.q.name, d.Visible)
 		return nil
 	})
 	return d, err

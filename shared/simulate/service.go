@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
@@ -67,22 +68,70 @@ var errGone = errors.New("the connection broke; nobody knows what happened")
 // operation is how an agent calls its service.
 func (w *World) operation(p *process) worker.Operation {
 	op := worker.Operation{Run: func(_ context.Context, c worker.Call) (any, error) { return w.cur.callService(c) }}
-	if w.sc.Services[p.agent].Check {
+	if w.conf(p.agent).Check {
 		op.Check = func(_ context.Context, c worker.Call) (bool, any, error) {
-			s := w.service(c, p.agent)
-			happened := s.net > 0
+			w.cur.pause(2)
+			s, a := w.service(c, p.agent), &w.cur.agency
+			a.checked, a.happened = true, s.applied > 0
 			if c.Operation == core.UndoOp {
-				happened = s.undone && s.net == 0
+				a.happened = s.undone
 			}
-			return happened, output(c), nil
+			return a.happened, w.output(p.agent, c), nil
 		}
 	}
 	return op
 }
 
-func output(c worker.Call) any {
+// conf is what the service behind an agent is in this world: as its user says, or as drawn.
+func (w *World) conf(agent string) Service { return w.traits[agent].Service }
+
+// trait is what a world draws for a service that its user says nothing of.
+type trait struct {
+	Service
+	drawn     bool
+	output    int  // 1: none; 2, 3: now and then too large, or no JSON (P28)
+	forgetful bool // it forgets keys as soon as it may
+	serial    bool // its agent takes one request at a time (P32)
+}
+
+// character draws what the services are like.
+func (w *World) character(agent string) {
+	s, said := w.sc.Services[agent]
+	t := trait{Service: s}
+	if !said {
+		t.drawn = true
+		if w.enabled[KeyForgotten] && w.def.Agents[agent].KeyRetention > 0 {
+			t.forgetful = w.choose("forgetful", agent, 2, 0.6) == 1
+		}
+		t.Check = w.choose("check", agent, 2, 0.15) == 1
+		if w.enabled[Contradictory] {
+			t.output = w.choose("output", agent, 4, 0.15)
+		}
+		if w.enabled[Concurrency] && w.choose("slow", agent, 2, 0.1) == 1 {
+			t.serial, t.Latency = true, core.Day
+			for i := range w.def.Steps {
+				if d := &w.def.Steps[i]; d.Agent == agent {
+					t.Latency = min(t.Latency, d.Timeout/2)
+				}
+			}
+		}
+	}
+	w.traits[agent] = t
+}
+
+var huge = json.RawMessage(`"` + strings.Repeat("x", worker.MaxOutput) + `"`)
+
+func (w *World) output(agent string, c worker.Call) any {
 	if c.Operation == core.UndoOp {
 		return nil
+	}
+	if o := w.traits[agent].output; o == 1 {
+		return nil
+	} else if o > 1 && w.choose("unusable", c.Key, 2, 0.2) == 1 {
+		if o == 2 {
+			return huge
+		}
+		return json.RawMessage("{")
 	}
 	return json.RawMessage(`{"key":"` + c.Key + `"}`)
 }
@@ -90,7 +139,9 @@ func output(c worker.Call) any {
 // callService is one call over the network.
 func (iv *invocation) callService(c worker.Call) (out any, err error) {
 	w := iv.w
-	s, conf := w.service(c, iv.p.agent), w.sc.Services[iv.p.agent]
+	s, conf := w.service(c, iv.p.agent), w.conf(iv.p.agent)
+	iv.calls(c)
+	defer func() { iv.agency.outcome = shown(err) }()
 	site := callDo
 	if c.Operation == core.UndoOp {
 		site = callUndo
@@ -111,6 +162,20 @@ func (iv *invocation) callService(c worker.Call) (out any, err error) {
 		return nil, cut
 	}
 	return out, err
+}
+
+// shown is what the caller knows after a call.
+func shown(err error) outcome {
+	f := (*worker.Failure)(nil)
+	switch {
+	case err == nil:
+		return happenedIt
+	case !errors.As(err, &f) || !f.NoEffect:
+		return inTheDark
+	case f.Permanent:
+		return refusedIt
+	}
+	return laterIt
 }
 
 // takes is how long a call is under way.
@@ -161,11 +226,11 @@ func (w *World) land(iv *invocation, s *service, c worker.Call, conf Service, f 
 	}
 	w.forget(s, c, conf, f)
 	switch {
-	case f == Hang:
-		w.tell("service", iv.p.name, "hangs: "+c.Key)
-		w.landLater(s, c, 1000+w.spread("lands", c.Key, 30*60_000))
-		iv.pause(max(c.Deadline.Sub(iv.p.Now()).Milliseconds(), 0) + 1)
+	case f == Hang || w.now < w.outages[iv.p.agent] && !w.healing:
+		w.hang(iv, s, c, f == Hang)
 		return nil, worker.WithCode(context.DeadlineExceeded, "timeout")
+	case f == PermanentFailure && w.choose("refusal", c.Key, 4, 0.5) > 0:
+		return nil, w.refusal(c.Key)
 	case f == PermanentFailure, conf.Refusals > 0 && !w.healing && w.choose("refuses", c.Key, 2, conf.Refusals) == 1,
 		conf.NoUndo && c.Operation == core.UndoOp:
 		w.tell("service", iv.p.name, "refuses "+string(c.Operation)+" "+c.Key)
@@ -181,24 +246,86 @@ func (w *World) land(iv *invocation, s *service, c worker.Call, conf Service, f 
 	switch f {
 	case ReplyLost:
 		w.tell("service", iv.p.name, "does it, and the reply is lost: "+c.Key)
+		if w.long {
+			w.outage(iv.p.agent)
+		}
 		return nil, errGone
 	case Contradictory:
 		w.tell("service", iv.p.name, "does it, and says that it failed: "+c.Key)
 		return nil, worker.Permanent(errors.New("failed"))
 	}
-	return output(c), nil
+	return w.output(iv.p.agent, c), nil
 }
 
-// forget takes a key out of the service's memory, once it may.
-func (w *World) forget(s *service, c worker.Call, conf Service, f Fault) {
-	d := w.def.Index(c.Step)
-	kept := w.def.Agents[w.def.Steps[d].Agent].KeyRetention
-	if conf.Forgets > 0 {
-		kept = conf.Forgets
+// hang is a call that does not end while its caller waits. It may land all the same: before the
+// caller gives up, or, at a service with a fence, at any time. Now and then the service hangs for
+// everybody, for hours.
+func (w *World) hang(iv *invocation, s *service, c worker.Call, begins bool) {
+	w.tell("service", iv.p.name, "hangs: "+c.Key)
+	if begins {
+		w.outage(iv.p.agent)
 	}
-	old := kept > 0 && w.now-s.first > int64(kept)
-	if old && (f == KeyForgotten || conf.Forgets > 0) {
+	if !begins || w.choose("lands", c.Key, 2, 0.5) == 0 {
+		w.landLater(s, c, 1000+w.spread("lands", c.Key+"/late", 30*60_000))
+	} else {
+		_ = w.effect(s, c)
+	}
+	iv.pause(max(c.Deadline.Sub(iv.p.Now()).Milliseconds(), 0) + 1)
+}
+
+// outage: now and then a service hangs for everybody, for a while or for hours.
+func (w *World) outage(agent string) {
+	odds := 0.1
+	if w.long {
+		odds = 0.5
+	}
+	if w.choose("outage", agent, 2, odds) == 1 {
+		w.outages[agent] = w.now + 60_000*(1+w.spread("outage", agent+"/long", 240))
+		w.tell("service", "", "the service behind "+agent+" hangs for everybody, for "+seconds(w.outages[agent]-w.now).String())
+	}
+}
+
+// refusal is a failure without effect, said in one of the ways that services have.
+func (w *World) refusal(key string) error {
+	err := errors.New("not now")
+	switch w.choose("refusal", key+"/how", 3, 0.6) {
+	case 0:
+		return worker.NoEffect(worker.Transient(err))
+	case 1:
+		return worker.NoEffect(worker.RetryAfter(err, time.Duration(1+w.spread("retry-after", key, 2400))*time.Second))
+	}
+	return worker.Permanent(err) // it proves nothing
+}
+
+// retention is how long the service of a step remembers keys, 0: for ever.
+func (w *World) retention(agent string) int64 {
+	if f := w.conf(agent).Forgets; f > 0 {
+		return int64(f)
+	}
+	return int64(w.def.Agents[agent].KeyRetention)
+}
+
+// kept is the longest retention there is.
+func (w *World) kept() (most int64) {
+	for _, a := range w.agents {
+		most = max(most, w.retention(a))
+	}
+	return most
+}
+
+// forget takes a key out of the service's memory, once it may. A call that lands after its caller has
+// given it up finds the key all the same: keys and fences are kept for longer than any call lasts,
+// which is what their author declares (docs/protocol.md, section 6).
+func (w *World) forget(s *service, c worker.Call, conf Service, f Fault) {
+	agent := w.def.Steps[w.def.Index(c.Step)].Agent
+	kept := w.retention(agent)
+	if late := !w.cur.p.Now().Before(c.Deadline); late || kept == 0 || w.now-s.first <= kept || !s.known && !s.fenced {
+		return
+	}
+	if f == KeyForgotten || conf.Forgets > 0 || w.traits[agent].forgetful {
 		s.known, s.fenced = false, false
+		w.Hits[KeyForgotten]++
+		w.tell("service", "", "has forgotten the key: "+c.Key)
 	}
 }
 

@@ -222,6 +222,8 @@ func absent(r role, c call, a act) string {
 		return who[c]
 	case r == aClient && isCompute:
 		return "the application is its owner's, and no part of the protocol"
+	case a.fault == ItemTooLarge && c == callSend && r != aScheduler:
+		return "what the " + roleNames[r] + " sends is small, or was cut before"
 	}
 	return ""
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
@@ -201,7 +202,17 @@ func (d *driver) letter(l *letter, fresh bool) digest {
 	h.number(int64(l.received))
 	h.yes(l.late, l.copied, fresh)
 	h.content(l.message, start+d.w.now)
+	h.number(d.age(l, 0))
 	return h
+}
+
+// age is how long a reply that was taken so many times has waited: the Scheduler learns from one that
+// it takes for the first time (P32).
+func (d *driver) age(l *letter, taken int) int64 {
+	if _, ok := l.message.Value.(*message.Reply); !ok || l.received != taken {
+		return 0
+	}
+	return d.w.now - l.sent
 }
 
 func (d *digest) content(m port.Message, now int64) {

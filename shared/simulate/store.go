@@ -3,7 +3,9 @@ package simulate
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -99,11 +101,11 @@ func ownOrder(o *port.Order) *port.Order {
 }
 
 // due lists what is due, earliest first.
-func (s *store) due(bucket port.Bucket, before time.Time, after *port.Due, limit int) []port.Due {
+func (s *store) due(bucket port.Bucket, shard int, before time.Time, after *port.Due, limit int) []port.Due {
 	var found []port.Due
 	for _, id := range s.ids {
 		r := s.rows[id].record
-		if r != nil && r.Bucket == bucket && !r.IndexAt.After(before) {
+		if r != nil && r.Bucket == bucket && !r.IndexAt.After(before) && s.shard(id) == shard {
 			d := port.Due{ID: id, At: r.IndexAt}
 			if after == nil || compareDue(d, *after) > 0 {
 				found = append(found, d)
@@ -127,6 +129,13 @@ func compareDue(a, b port.Due) int {
 	return 0
 }
 
+func (s *store) shard(id string) int {
+	if s.w.shards == 1 {
+		return 0
+	}
+	return port.ShardOf(id, s.w.shards)
+}
+
 // earliest is the first time in the index.
 func (s *store) earliest() (first time.Time, any bool) {
 	for _, id := range s.ids {
@@ -140,7 +149,7 @@ func (s *store) earliest() (first time.Time, any bool) {
 // storePort is the store as one process sees it.
 type storePort struct{ p *process }
 
-func (s storePort) Shards() int { return 1 }
+func (s storePort) Shards() int { return s.p.w.shards }
 
 func (s storePort) Commit(_ context.Context, writes []port.Write) []error {
 	errs := make([]error, len(writes))
@@ -154,9 +163,16 @@ func (s storePort) Commit(_ context.Context, writes []port.Write) []error {
 			case TransactionConflict:
 				return port.ErrConflict
 			case ItemTooLarge:
+				iv.sight(wr.Record.ID).cut = true
 				return port.ErrTooLarge
 			}
-			err := st.write(wr)
+			if f == AppliedButError && s.p.w.choose("lost", wr.Record.ID, 2, 0.3) == 1 {
+				return errAnswer // it never arrived, and nobody knows that either
+			}
+			err := st.write(s.p.later(wr))
+			if f == TokenExpired && wr.Order != nil && err == nil {
+				iv.pause(tokenTime + s.p.w.spread("token", wr.Record.ID, 60_000)) // the transaction is repeated, and finds itself
+			}
 			switch {
 			case err != nil:
 				return err
@@ -174,6 +190,34 @@ func (s storePort) Commit(_ context.Context, writes []port.Write) []error {
 	return errs
 }
 
+// tokenTime is for how long a transaction with the same token is known to be the same.
+const tokenTime = 10 * 60_000
+
+// later is a write as a newer version of the program makes it: with a field that older ones do not
+// know, and have to keep.
+func (p *process) later(wr *port.Write) *port.Write {
+	if p.deploy == 0 {
+		return wr
+	}
+	t, err := core.DecodeTask(wr.Record.Document)
+	if err != nil || t.Unknown[laterField] != nil {
+		return wr
+	}
+	c := *t
+	c.Unknown = maps.Clone(t.Unknown)
+	if c.Unknown == nil {
+		c.Unknown = map[string]json.RawMessage{}
+	}
+	c.Unknown[laterField] = json.RawMessage(`"1"`)
+	w := *wr
+	if w.Record.Document, err = core.EncodeTask(&c); err != nil {
+		return wr
+	}
+	return &w
+}
+
+const laterField = "laterField"
+
 var errAnswer = fmt.Errorf("the answer was lost on its way")
 
 func (s storePort) Load(_ context.Context, ids []string) ([]*port.Record, error) {
@@ -189,6 +233,7 @@ func (s storePort) Load(_ context.Context, ids []string) ([]*port.Record, error)
 			if r := s.p.w.store.rows[id]; r != nil && r.record != nil {
 				records[i] = ownRecord(r.record)
 			}
+			s.p.w.cur.loaded(id, s.p.w.store.task(id))
 		}
 		return nil
 	})
@@ -210,19 +255,21 @@ func (s storePort) LoadOrder(_ context.Context, id string) (*port.Order, error) 
 	return found, err
 }
 
-func (s storePort) Due(_ context.Context, bucket port.Bucket, _ int, before time.Time, after *port.Due, limit int) ([]port.Due, error) {
+func (s storePort) Due(_ context.Context, bucket port.Bucket, shard int, before time.Time, after *port.Due, limit int) ([]port.Due, error) {
 	st := s.p.w.store
 	var found []port.Due
 	err := s.p.w.cur.io(callDue, "index", func(f Fault) error {
 		if f == Throttle {
 			return port.ErrUnavailable
 		}
-		found = st.due(bucket, before, after, limit)
+		s.p.w.cur.looks(shard)
+		found = st.due(bucket, shard, before, after, limit)
 		switch f {
 		case MissingIndex:
+			s.p.w.cur.trouble, s.p.w.cur.broken = true, true
 			found = found[:len(found)/2]
 		case StaleIndex, TerminalAsDue:
-			found = st.hallucinate(found, f, limit)
+			found = st.hallucinate(found, f, shard, limit)
 		}
 		return nil
 	})
@@ -230,12 +277,12 @@ func (s storePort) Due(_ context.Context, bucket port.Bucket, _ int, before time
 }
 
 // hallucinate adds rows that stood in the index before, or never.
-func (s *store) hallucinate(found []port.Due, f Fault, limit int) []port.Due {
+func (s *store) hallucinate(found []port.Due, f Fault, shard, limit int) []port.Due {
 	for _, id := range s.ids {
 		r := s.rows[id]
 		there := slices.ContainsFunc(found, func(d port.Due) bool { return d.ID == id })
 		switch {
-		case there || len(found) == limit:
+		case there || len(found) == limit || s.shard(id) != shard:
 		case f == StaleIndex && len(r.wasDue) > 0:
 			found = append(found, port.Due{ID: id, At: r.wasDue[len(r.wasDue)-1]})
 		case f == TerminalAsDue && r.task != nil && r.task.Terminal():
@@ -285,6 +332,7 @@ func (l leases) Acquire(_ context.Context, name, owner string, now time.Time, tt
 			return port.ErrUnavailable
 		}
 		held, there := w.leases[name]
+		defer func() { w.cur.leased(name, ours) }()
 		if ours = !there || held.owner == owner || !now.Before(held.until); ours {
 			w.leases[name] = lease{owner, now.Add(ttl)}
 		}
@@ -309,6 +357,9 @@ func (l ledgerPort) Entry(_ context.Context, key string) (e port.LedgerEntry, er
 		}
 		e = l.l.entries[key]
 		e.Key = key
+		if a := &l.p.w.cur.agency; !a.entered && !a.called {
+			a.first, a.read = e, true
+		}
 		return nil
 	})
 	e.Output = bytes.Clone(e.Output)
@@ -320,9 +371,13 @@ func (l ledgerPort) Move(_ context.Context, e port.LedgerEntry) error {
 		if f == Throttle {
 			return port.ErrUnavailable
 		}
-		if l.l.entries[e.Key].Version != e.Version {
+		before := l.l.entries[e.Key]
+		if before.Version != e.Version {
 			return port.ErrConflict
 		}
+		iv := l.p.w.cur
+		iv.moves(before, e)
+		iv.agency.entered, iv.agency.state = true, e.State
 		e.Version++
 		e.Output = bytes.Clone(e.Output)
 		l.l.entries[e.Key] = e

@@ -85,6 +85,8 @@ func (w *World) impossible(r role, c call, a act) string {
 	switch _, isCompute := find(compute, a); {
 	case a.fault == KeyForgotten && !w.forgets():
 		return "no service of this scenario may forget a key: none declares a keyRetention"
+	case a.fault == ItemTooLarge && c == callSend && r != aScheduler:
+		return "what the " + roleNames[r] + " sends is small, or was cut before"
 	case r == aClient && c == callMessage:
 		return ""
 	case isCompute && r == aClient:

@@ -51,20 +51,27 @@ type World struct {
 	invocations int
 	steps       int
 
-	store    *store
-	queues   map[string]*queue
-	names    []string // of the queues, in a fixed order
-	procs    []*process
-	services map[string]*service
-	agents   []string
-	ledgers  map[string]*ledger
-	orders   []*order
-	byID     map[string]*order
-	embedded bool
-	capacity int // of an agent: more requests than that in its queue are a backlog (P32)
-	healing  bool
-	sweepAt  int64 // of the next sweep that is planned; 0: none
-	leases   map[string]lease
+	store     *store
+	queues    map[string]*queue
+	names     []string // of the queues, in a fixed order
+	procs     []*process
+	services  map[string]*service
+	agents    []string
+	ledgers   map[string]*ledger
+	orders    []*order
+	byID      map[string]*order
+	embedded  bool
+	capacity  int   // of agents and Schedulers: more messages than that in a queue are a backlog (P32)
+	long      bool  // faults go on for so long that keys are forgotten
+	until     int64 // faults happen until then
+	healing   bool
+	operating bool  // somebody looks after what has stopped
+	sweepAt   int64 // of the next sweep that is planned; 0: none
+	leases    map[string]lease
+	traits    map[string]trait
+	outages   map[string]int64 // until when the service behind an agent hangs for everybody
+	shards    int
+	pages     int // how many rows of the index the Supervisor takes at a time; 0: as it likes
 
 	rate    float64
 	enabled [faultCount]bool
@@ -213,7 +220,7 @@ func (w *World) after(d int64, do func()) { w.at(w.now+d, do) }
 // Bounds of a run.
 const (
 	maxSteps  = 200_000
-	faultTime = 30 * 60_000 // faults happen until then
+	faultTime = 30 * 60_000 // faults happen until then, or for as long as keys are remembered, several times
 	maxTime   = 400 * day
 )
 
@@ -225,9 +232,10 @@ func (w *World) play() {
 				w.heal()
 				continue
 			}
-			if !w.restless() {
-				break
+			if w.restless() {
+				w.violate("5", "nothing happens any more, and there are orders without an end: %s", w.unended())
 			}
+			break
 		}
 		if w.steps++; w.steps > maxSteps || w.now > maxTime {
 			w.violate("5", "after %d events and %s without faults there are orders without an end: %s", w.steps, time.Duration(w.now)*time.Millisecond, w.unended())
@@ -235,7 +243,7 @@ func (w *World) play() {
 		}
 		e := w.heap.pop()
 		w.now = max(w.now, e.at)
-		if !w.healing && w.now > faultTime {
+		if !w.healing && w.now > w.until {
 			w.heal()
 		}
 		switch {
@@ -263,7 +271,9 @@ func (w *World) play() {
 func (w *World) heal() {
 	w.healing = true
 	w.tell("world", "", "the faults are over")
-	w.operate()
+	if !w.operating {
+		w.operate()
+	}
 }
 
 // note adds to the trace's hash.

@@ -160,7 +160,7 @@ func (k kiosk) start(t *testing.T, o *agenttest.Outside) {
 	cmd := exec.Command(self)
 	cmd.Stderr = os.Stderr
 	cmd.Env = append(os.Environ(), folderVariable+"="+k.folder, "STEPKEEPER_AGENTTEST_MANNERS="+k.manners, "STEPKEEPER_ENDPOINT="+o.URL(),
-		"STEPKEEPER_LEDGER="+filepath.Join(k.folder, "ledger"), "AWS_REGION=eu-central-1", "AWS_ACCESS_KEY_ID=any", "AWS_SECRET_ACCESS_KEY=thing")
+		"STEPKEEPER_LEDGER_FOLDER="+filepath.Join(k.folder, "ledger"), "AWS_REGION=eu-central-1", "AWS_ACCESS_KEY_ID=any", "AWS_SECRET_ACCESS_KEY=thing")
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

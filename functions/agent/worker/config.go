@@ -87,11 +87,14 @@ func (c *Config) complete() error {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	problems := []error{c.Retry.complete(), c.Breaker.complete(), c.Operations.Validate()}
-	for what, missing := range map[string]bool{
-		"name": c.Agent == "", "queue of replies": c.Replies == nil, "quarantine": c.Quarantine == nil, "clock": c.Clock == nil,
+	for _, part := range [...]struct {
+		what    string
+		missing bool
+	}{
+		{"name", c.Agent == ""}, {"queue of replies", c.Replies == nil}, {"quarantine", c.Quarantine == nil}, {"clock", c.Clock == nil},
 	} {
-		if missing {
-			problems = append(problems, fmt.Errorf("it has no %s", what))
+		if part.missing {
+			problems = append(problems, fmt.Errorf("it has no %s", part.what))
 		}
 	}
 	if err := errors.Join(problems...); err != nil {

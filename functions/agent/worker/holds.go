@@ -69,6 +69,7 @@ func (h *holds) due() []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	var receipts []string
+	// in any order: each is renewed by itself
 	for receipt := range h.held {
 		if h.held[receipt]++; h.held[receipt] > 1 {
 			receipts = append(receipts, receipt)

@@ -36,7 +36,7 @@ func (h *handling) plain(ctx context.Context) (json.RawMessage, error) {
 	case sayNothing, sayInDoubt:
 		return h.inDoubt(ctx, do)
 	}
-	if !h.inTime() {
+	if !h.inTime() || h.hurried() {
 		h.leave(ctx, withdrawn, nil, Failure{})
 		return nil, errSilent
 	}
@@ -48,6 +48,17 @@ func (h *handling) plain(ctx context.Context) (json.RawMessage, error) {
 	f := classify(err)
 	h.leave(ctx, outcomeOf(f), nil, f)
 	return nil, &f
+}
+
+// hurried: the request has waited in its queue for longer than it was allowed, so that the call could
+// not take the time that its author declared. A plain service is not called then: cut short it would
+// be in doubt, and that for no fault of its own (P32). The copy that comes next has its full time.
+func (h *handling) hurried() bool {
+	allowed := h.req.StopBy.Sub(h.req.ClaimedAt) - h.req.Timeout
+	if h.req.ClaimedAt == 0 || allowed <= 2*h.req.ClockSkew {
+		return false // no time to speak of was allowed: it would never be called
+	}
+	return h.w.Clock.Now().Add(h.req.Timeout.Std()).After(h.req.StopBy.Std())
 }
 
 func outcomeOf(f Failure) outcome {

@@ -167,3 +167,36 @@ func TestASickLedger(t *testing.T) {
 		}
 	}
 }
+
+// P32: a plain service is not called when the request has waited for so long that the call could not
+// take its time: cut short it would be in doubt. Its ledger says that nothing was sent.
+func TestAPlainServiceIsNotCalledInAHurry(t *testing.T) {
+	for name, tt := range map[string]struct {
+		grade   core.Grade
+		waited  time.Duration // in the queue
+		allowed core.Duration // beyond the timeout
+		calls   int
+	}{
+		"within its allowance":     {core.Plain, 19 * time.Second, 20 * core.Second, 1},
+		"longer than its allowed":  {core.Plain, 21 * time.Second, 20 * core.Second, 0},
+		"a fence needs no hurry":   {core.Fenced, 21 * time.Second, 20 * core.Second, 1},
+		"nothing was ever allowed": {core.Plain, time.Second, 0, 1},
+	} {
+		calls := 0
+		ledger, clock := memory.NewLedger(), memory.NewClock(noon)
+		b := newBench(t, clock, worker.Config{Ledger: ledger, Operations: charge(func(context.Context, worker.Call) (any, error) { calls++; return nil, nil })})
+		req := request(noon)
+		req.Grade = tt.grade
+		req.StopBy = req.ClaimedAt.Add(req.Timeout + tt.allowed)
+		req.CompleteBy = req.StopBy
+		clock.Advance(tt.waited)
+		v := b.worker.Handle(context.Background(), delivery(req))
+		e, err := ledger.Entry(context.Background(), req.Key)
+		if calls != tt.calls || !v.Delete || err != nil || tt.calls == 0 && e.State != worker.StateNone {
+			t.Errorf("%s: %d calls, want %d; %+v, ledger %q, %v", name, calls, tt.calls, v, e.State, err)
+		}
+		if n := len(b.taken(port.Replies)); n != tt.calls {
+			t.Errorf("%s: %d replies", name, n)
+		}
+	}
+}

@@ -558,7 +558,7 @@ func TestBreaker(t *testing.T) {
 
 func TestConfigurationsThatAreRefused(t *testing.T) {
 	_, err := worker.New(worker.Config{Retry: worker.Retry{Tries: 50}, Breaker: worker.Breaker{Failures: -1}, Operations: worker.Operations{"charge": {}}})
-	for _, want := range []string{"no name", "replies", "quarantine", "no clock", "50 tries", "-1 failures", `"charge" has no function`} {
+	for _, want := range []string{"no name", "no queue of replies", "no quarantine", "no clock", "50 tries", "-1 failures", `"charge" has no function`} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("nothing of %q in: %v", want, err)
 		}

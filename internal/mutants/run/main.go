@@ -63,6 +63,9 @@ func run(ctx context.Context, root, only, by, file string) error {
 	r := report{Results: results, Seconds: time.Since(began).Seconds()}
 	wrong := r.count()
 	fmt.Printf("\n%d of %d mutants killed, %d argued to be equivalent, in %.0f s\n", r.Killed, r.Mutants, r.Equivalent, r.Seconds)
+	if by == "simulate" {
+		r.simulated()
+	}
 	if file != "" {
 		text, err := json.MarshalIndent(r, "", "  ")
 		if err != nil {
@@ -93,6 +96,27 @@ func chosen(only, by string) []mutants.Mutant {
 		all[i].Killers = []string{by}
 	}
 	return all
+}
+
+// simulated says what the simulator notices alone: with faults, also without any, and not at all.
+func (r *report) simulated() {
+	calm, argued := 0, 0
+	var open []string
+	for _, m := range r.Results {
+		switch {
+		case m.Equivalent || m.By != "":
+		case m.Calm:
+			calm++
+		case mutants.Unsimulated[m.Name] != "":
+			argued++
+		default:
+			open = append(open, "  "+m.Name)
+		}
+	}
+	fmt.Printf("the simulator notices %d of them with faults only, and %d with all faults off as well; %d are argued to be out of its reach\n", r.Killed, calm, argued)
+	if len(open) > 0 {
+		fmt.Printf("not noticed by these seeds, and not argued:\n%s\n", strings.Join(open, "\n"))
+	}
 }
 
 // count sums the results up; the answer is what is wrong.

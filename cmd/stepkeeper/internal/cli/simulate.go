@@ -35,6 +35,9 @@ type simulateOptions struct {
 	tape     string
 	test     string
 	given    func(flag string) bool
+
+	scene    simulate.Scenario
+	findings []simulate.Finding // that need no seed
 }
 
 func newSimulate(a *App) *cobra.Command {
@@ -107,6 +110,10 @@ func runSimulate(ctx context.Context, o *simulateOptions) error {
 	search := simulate.Search{Seeds: o.seeds, First: o.first, Time: time.Duration(o.minutes * float64(time.Minute))}
 	if search.Seeds == 0 && search.Time == 0 {
 		search.Seeds = 20_000
+	}
+	o.scene, o.findings = sc, simulate.Diagnose(sc)
+	if !o.app.JSON() && slices.ContainsFunc(o.findings, func(f simulate.Finding) bool { return !f.Advice }) {
+		return o.tellFindings() // what goes wrong without any fault needs no search
 	}
 	report := o.find(ctx, sc, search)
 	if err := o.tell(report, ctx.Err() != nil); err != nil {
@@ -268,11 +275,15 @@ func (o *simulateOptions) tell(r *simulate.Report, stopped bool) error {
 	fmt.Fprintf(out, "faults injected: %s\n", counts(r.FaultsByKind))
 	fmt.Fprintf(out, "cells (place × fault) hit: %d of %d\n", len(r.Cells), r.CellCount)
 	fmt.Fprintf(out, "invariants checked: %d of %d, %d times in all\n", len(r.Invariants), len(simulate.Invariants()), looks)
+	wrong := o.tellFindings()
 	if r.Violation == nil {
 		fmt.Fprintln(out, style.Good(r.Statement()))
-		return nil
+		return wrong
 	}
 	fmt.Fprintf(out, "\n%s\nThe rule: %s.\n", style.Bold(style.Bad(r.Statement())), r.Violation.Rule())
+	if text, mend := r.Violation.Explain(o.scene); text != "" {
+		fmt.Fprintf(out, "%s\nMend: %s.\n", text, mend)
+	}
 	fmt.Fprintf(out, "Found by seed %d, shrunk to %d choices; what happens then:\n\n", r.Seed, len(r.Tape.Choices))
 	fmt.Fprintln(out, simulate.Diagram(simulate.About(r.Story, r.Violation)))
 	if o.test != "" {
@@ -280,6 +291,21 @@ func (o *simulateOptions) tell(r *simulate.Report, stopped bool) error {
 	}
 	fmt.Fprintf(out, "replay: stepkeeper simulate --replay %s\n", o.tape)
 	return broken(r.Violation)
+}
+
+// tellFindings tells what is wrong with the workflow without any seed.
+func (o *simulateOptions) tellFindings() (wrong error) {
+	out, style := o.app.Streams.Out, o.app.Streams.Style()
+	for _, f := range o.findings {
+		if f.Advice {
+			fmt.Fprintf(out, "advice: %s\n", f.Text)
+		} else {
+			fmt.Fprintln(out, style.Bold(style.Bad("wrong: "+f.Text)))
+			wrong = failure.Silent(failure.NotProcessed, "without faults an order does not end Processed")
+		}
+		fmt.Fprintf(out, "Mend: %s.\n", f.Mend)
+	}
+	return wrong
 }
 
 // keepTest writes the regression test, where one was asked for.

@@ -1,0 +1,384 @@
+package simulate
+
+import (
+	"slices"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// submit: P14.
+func (m *model) submit(o *message.SubmitOrder) {
+	if m.t != nil {
+		if !m.t.IsTombstone() && message.ContentHash(*o) != m.t.ContentHash {
+			m.refuse(o.ReplyTo)
+			return
+		}
+		m.received()
+		m.again()
+		return
+	}
+	if m.expired { // its order is the tombstone of a task that has expired (P26)
+		m.refuse(o.ReplyTo)
+		return
+	}
+	m.changed, m.content = true, o.Order
+	t := &core.Task{
+		OrderID: o.OrderID, Workflow: m.def.Name, Definition: m.def.Hash, ContentHash: message.ContentHash(*o),
+		ReplyTo: o.ReplyTo, ProcessState: core.Processing, Steps: make([]core.Step, len(m.def.Steps)),
+	}
+	for i := range t.Steps {
+		t.Steps[i] = core.Step{Name: m.def.Steps[i].Name, State: core.Pending}
+	}
+	m.t = t
+	m.received()
+	switch {
+	case o.Deadline != 0:
+		m.deadline(o.Deadline)
+	case m.def.Deadline != 0:
+		m.deadline(m.now.Add(m.def.Deadline))
+	}
+	m.started()
+	m.advance()
+}
+
+// received tells that the order is there, each time somebody asks (P14).
+func (m *model) received() {
+	if !m.t.IsTombstone() && m.notifies(core.StatusReceived) {
+		m.post('c', "", 0, 0)
+	}
+}
+
+// refuse tells the sender, or, where nobody can be told, the operator.
+func (m *model) refuse(replyTo string) {
+	m.refused = true
+	switch {
+	case m.direct: // the sender has its answer
+	case replyTo == shop:
+		m.post('f', "", 0, 0)
+	default:
+		m.post('q', "", 0, 0)
+	}
+}
+
+func (m *model) deadline(at core.Time) {
+	m.t.Deadline = at
+	m.t.DeadlineSeq++
+}
+
+func (m *model) started() {
+	m.t.StartSeq, m.t.StartCause = 0, ""
+	if m.notifies(core.StatusStarted) {
+		m.t.StatusSeq++
+		m.t.StartSeq, m.t.StartCause = m.t.StatusSeq, m.cause
+		m.post('t', "", m.t.StartSeq, 0)
+	}
+}
+
+// command: P5, then P17 and P18.
+func (m *model) command(c *message.Control) {
+	if m.t == nil {
+		if c.Kind != message.Cancel || m.expired {
+			m.refuse(c.ReplyTo)
+			return
+		}
+		m.changed = true
+		m.t = &core.Task{OrderID: c.OrderID, ProcessState: core.Cancelled, Why: core.WhyCancel, CancelAsked: true, Command: 1,
+			Ended: m.now, EndCause: "cancel/0", Verdicts: []core.Verdict{{ID: c.ID, Command: "cancel", Accepted: true}}}
+		return
+	}
+	if slices.ContainsFunc(m.t.Verdicts, func(v core.Verdict) bool { return v.ID == c.ID }) {
+		m.again()
+		return
+	}
+	yes, act := m.judge(c)
+	if m.ahead {
+		return
+	}
+	m.changed = true
+	all := append(slices.Clone(m.t.Verdicts), core.Verdict{ID: c.ID, Command: string(c.Kind), Accepted: yes})
+	m.t.Verdicts = all[max(0, len(all)-8):]
+	if yes && act != nil {
+		m.t.Command++
+		act()
+	}
+}
+
+// judge answers whether a command is accepted, and what it does then.
+func (m *model) judge(c *message.Control) (yes bool, act func()) {
+	t := m.t
+	if c.Kind == message.Cancel {
+		return m.judgeCancel(c)
+	}
+	if c.Command != t.Command {
+		return false, nil
+	}
+	inError := t.ProcessState == core.Error
+	switch c.Kind {
+	case message.Undo:
+		why := core.WhyOperator
+		if t.Phase == core.Undoing {
+			why = t.Why
+		}
+		return inError && !m.pastReturn(), func() { m.turn(why) }
+	case message.Resubmit:
+		switch {
+		case t.ProcessState == core.Compensated:
+			return true, func() { m.restart(c) }
+		case !inError || m.forgotten():
+			return false, nil
+		case t.Phase == core.Undoing:
+			return true, func() { m.turn(t.Why) }
+		}
+		return true, func() { m.resume(c) }
+	}
+	i := slices.IndexFunc(t.Steps, func(s core.Step) bool { return s.Name == c.Step })
+	if !inError || i < 0 || !m.resolvable(i) {
+		return false, nil
+	}
+	return true, func() { m.resolve(i, c.Fact) }
+}
+
+// judgeCancel: P17.
+func (m *model) judgeCancel(c *message.Control) (yes bool, act func()) {
+	t := m.t
+	switch {
+	case c.Run > t.Run:
+		m.ahead = true
+		return false, nil
+	case c.Run < t.Run:
+		return false, nil
+	case t.ProcessState == core.Cancelled || t.CancelAsked:
+		return true, nil
+	case t.ProcessState == core.Processed || m.pastReturn():
+		return false, nil
+	}
+	return true, func() {
+		t.CancelAsked = true
+		switch {
+		case t.ProcessState == core.Processing:
+			t.ProcessState, t.Why = core.Compensating, core.WhyCancel
+			m.advance()
+		case t.ProcessState == core.Error && t.Phase == core.Forward:
+			m.turn(core.WhyCancel)
+		case t.ProcessState == core.Compensated:
+			t.Why = core.WhyCancel
+			m.enter(core.Cancelled, "")
+		}
+	}
+}
+
+// leave takes the task out of its end.
+func (m *model) leave(state core.State, why core.Why) {
+	t := m.t
+	t.ProcessState, t.Phase, t.Why, t.Ended, t.EndCause, t.EndSeq, t.EndCommand, t.Tell = state, "", why, 0, "", 0, 0, 0
+}
+
+// turn goes on with the undo: every wait ends (P9a), undo failures count anew.
+func (m *model) turn(why core.Why) {
+	m.leave(core.Compensating, why)
+	for i := range m.t.Steps {
+		s := &m.t.Steps[i]
+		s.UndoFailures, s.Queued = 0, 0
+		if waits(s) {
+			s.WakeAt, s.CompleteBy = 0, 0
+		}
+	}
+	m.advance()
+}
+
+// forgotten: P18, a step in doubt whose key its service may have forgotten.
+func (m *model) forgotten() bool {
+	for i := range m.t.Steps {
+		s := &m.t.Steps[i]
+		kept := m.def.Agents[m.def.Steps[i].Agent].KeyRetention
+		stated := s.Resolved != nil && s.Resolved.At > s.ClaimedAt
+		if kept > 0 && waits(s) && s.Attempted() && !stated && m.now.Sub(s.FirstAt) > kept {
+			return true
+		}
+	}
+	return false
+}
+
+// resume: Resubmit of an Error (forward). The same run, the same keys.
+func (m *model) resume(c *message.Control) {
+	m.leave(core.Processing, m.t.Why)
+	m.t.Hops = 0
+	m.renew(c)
+	m.started()
+	var again []int
+	for i := range m.t.Steps {
+		s := &m.t.Steps[i]
+		s.FailureCount, s.UndoFailures, s.Queued = 0, 0, 0
+		if s.State == core.Failed && !s.Attempted() {
+			s.State = core.Pending
+		}
+		if s.Attempted() && (s.State == core.Failed || s.State == core.Pending) {
+			again = append(again, i)
+		}
+	}
+	m.forward(again...)
+}
+
+// restart: Resubmit of a Compensated order. A new run, new keys, and the attempts go on (P1, P2).
+func (m *model) restart(c *message.Control) {
+	m.leave(core.Processing, "")
+	t := m.t
+	t.Run++
+	t.Hops, t.Claims, t.DeadlineSeq = 0, 0, 0
+	for i := range t.Steps {
+		t.Steps[i] = core.Step{Name: t.Steps[i].Name, State: core.Pending, Attempt: t.Steps[i].Attempt}
+	}
+	m.renew(c)
+	m.started()
+	m.advance()
+}
+
+// renew: P23a, a new deadline or none.
+func (m *model) renew(c *message.Control) {
+	m.t.Deadline = 0
+	if c.Deadline != 0 {
+		m.deadline(c.Deadline)
+	}
+}
+
+// resolvable: in doubt, and nobody can be at work on it.
+func (m *model) resolvable(i int) bool {
+	s := &m.t.Steps[i]
+	return s.Attempted() && waits(s) && m.now > s.LastStopBy.Add(m.def.Agents[m.def.Steps[i].Agent].ClockSkew)
+}
+
+func (m *model) resolve(i int, fact core.Fact) {
+	s := &m.t.Steps[i]
+	s.Resolved = &core.Resolved{Fact: fact, Command: m.t.Command, At: m.now}
+	switch {
+	case m.t.Phase == core.Forward && fact == core.Happened:
+		m.finish(i, nil)
+	case m.t.Phase == core.Undoing && fact == core.Happened:
+		s.State = core.UndoWait
+	case m.t.Phase == core.Undoing:
+		m.end(s, core.Compensated)
+	}
+}
+
+// sweep is all that the Supervisor has to decide about a task that it has loaded (P16, P23a, P11).
+// It answers the rule of the last event that counted, "" where nothing is overdue.
+func (m *model) sweep() (rule string) {
+	m.sweeping = true
+	t := m.t
+	going := t.ProcessState == core.Processing || t.ProcessState == core.Compensating
+	var steps []int
+	for i := range t.Steps {
+		s := &t.Steps[i]
+		if s.CompleteBy != 0 && s.CompleteBy <= m.now && (s.InFlight() || going && waits(s)) {
+			steps = append(steps, i)
+		}
+	}
+	late := t.ProcessState == core.Processing && t.Deadline != 0 && t.Deadline <= m.now
+	untold := t.Tell != 0 && t.Tell <= m.now
+	for _, i := range steps {
+		if !t.Steps[i].InFlight() && m.backlog(port.Control) {
+			continue // its Wake waits there (P32)
+		}
+		m.overdue(i)
+		rule = "P16"
+	}
+	if late && t.ProcessState == core.Processing {
+		m.tooLate()
+		rule = "P23a"
+	}
+	if untold && t.Tell != 0 && t.Tell <= m.now {
+		t.Tell = m.now.Add(m.def.TellAfter)
+		m.post('s', "", 0, 0)
+		rule = "P11"
+	}
+	m.changed = rule != ""
+	return rule
+}
+
+func (m *model) overdue(i int) {
+	s, d := &m.t.Steps[i], &m.def.Steps[i]
+	if s.CompleteBy == 0 || s.CompleteBy > m.now {
+		return // what came before has renewed it
+	}
+	m.cause = "overdue/" + s.Name + "/" + itoa(s.Attempt)
+	state := m.t.ProcessState
+	switch {
+	case s.State == core.Processing && state == core.Processing && m.queueing(d.Agent),
+		s.State == core.Compensating && state == core.Compensating && m.queueing(d.Agent):
+		m.queued(i)
+	case s.State == core.Processing && state != core.Processing:
+		m.end(s, core.Failed)
+		if state == core.Compensating {
+			m.ask(s)
+		}
+	case s.State == core.Processing:
+		s.FailureCount++
+		if s.FailureCount < d.Retry.Budget() {
+			m.handBack(i, 0)
+			return
+		}
+		m.end(s, core.Failed)
+		if d.OnFailure == core.OnFailureStop || m.pastReturn() {
+			m.stop(core.Forward)
+			return
+		}
+		m.t.ProcessState, m.t.Why = core.Compensating, core.WhyFailure
+		m.ask(s)
+	case s.State == core.Compensating:
+		m.undoFailed(i, 0)
+	case state == core.Processing || state == core.Compensating:
+		m.ask(s)
+	}
+}
+
+// ask leaves a time and wakes the Scheduler at once.
+func (m *model) ask(s *core.Step) {
+	s.CompleteBy = m.now.Add(m.def.Grace)
+	m.post('w', s.Name, s.Attempt, 0)
+}
+
+// queueing: the request, or its reply, may still wait (P32).
+func (m *model) queueing(agent string) bool {
+	return m.backlog(port.Requests(agent)) || m.backlog(port.Replies)
+}
+
+// queued: P32, handed back uncounted.
+func (m *model) queued(i int) {
+	s, d := &m.t.Steps[i], &m.def.Steps[i]
+	undo := s.State == core.Compensating
+	s.Queued += m.now.Sub(s.ClaimedAt)
+	s.Allowance = min(max(s.Allowance, 1)*2, d.MaxQueueTime)
+	if s.Queued >= d.MaxQueueTime {
+		state, phase := core.Failed, core.Forward
+		if undo {
+			state, phase = core.UndoWait, core.Undoing
+		}
+		m.end(s, state)
+		m.stop(phase)
+		return
+	}
+	if undo {
+		m.wait(i, core.UndoWait, 0, 0)
+		return
+	}
+	m.t.Hops = max(0, m.t.Hops-1)
+	m.wait(i, core.Pending, 0, 0)
+}
+
+// tooLate: P23a.
+func (m *model) tooLate() {
+	m.cause = "deadline/" + itoa(m.t.Run) + "/" + itoa(m.t.DeadlineSeq)
+	if m.def.OnDeadline != core.OnFailureUndo || m.pastReturn() {
+		m.stop(core.Forward)
+		return
+	}
+	m.t.ProcessState, m.t.Why = core.Compensating, core.WhyDeadline
+	for i := range m.t.Steps {
+		if s := &m.t.Steps[i]; s.State == core.Pending && s.Attempted() {
+			m.ask(s)
+		}
+	}
+	m.post('w', "", 0, 0)
+}

@@ -1,0 +1,693 @@
+package simulate
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+// now is the task as the handling knows it.
+func (s *sight) now() *core.Task {
+	if s.after != nil {
+		return s.after
+	}
+	return s.base
+}
+
+// mayDo: a do is sent while its task goes forward, or by a batch in which it did so before its last
+// message: what that claimed is under way, and what it met in hand may be sent again (P12, P13).
+func (iv *invocation) mayDo(r *message.Request) bool {
+	s := iv.sight(r.OrderID)
+	forward := func(t *core.Task) bool { return t.ProcessState == core.Processing && t.Run == r.Run }
+	seen := s.now()
+	return seen == nil || forward(seen) || slices.Contains(s.claims, mail{kind: 'r', step: r.Step, attempt: r.Attempt}) ||
+		s.base != nil && forward(s.base) && len(iv.events(r.OrderID)) > 1
+}
+
+// reading is what the clock showed, and what the instance knew then of the agents' queues.
+type reading struct {
+	now   core.Time
+	waits map[string]core.Duration
+}
+
+// sight is what one handling has seen of one order, and done to it.
+type sight struct {
+	id     string
+	base   *core.Task // as loaded last; nil: there was none, or it was not loaded
+	after  *core.Task // as committed by this handling since then; nil: nothing was
+	claims []mail     // of that commit
+	must   []mail     // what the commit has to send
+	sent   []mail     // what was sent, by this handling
+	doubt  bool       // a call that is about it failed
+	learns bool       // at its next decision
+	learnt bool
+	cut    bool // the document did not fit: its largest output is taken out (P28)
+	extra  []any
+	looked bool // it was loaded
+	from   int  // its first reading of the clock
+	told   bool // it settled the end itself
+}
+
+func (iv *invocation) sight(id string) *sight {
+	for _, s := range iv.sights {
+		if s.id == id {
+			return s
+		}
+	}
+	s := &sight{id: id}
+	iv.sights = append(iv.sights, s)
+	return s
+}
+
+// read remembers what the process's clock has shown since the last load.
+func (iv *invocation) read(now core.Time) {
+	learning := 0
+	for _, s := range iv.sights {
+		if s.learns {
+			iv.learn(s)
+			learning++
+		}
+	}
+	iv.p.vague = iv.p.vague || learning > 1 // which of them it has learnt of first nobody sees
+	if n := len(iv.clock); n == 0 || iv.anew || iv.clock[n-1].now != now {
+		iv.clock, iv.anew = append(iv.clock, reading{now, iv.p.waits}), false
+	}
+}
+
+// loaded: the handling decides on this from now on.
+func (iv *invocation) loaded(id string, t *core.Task) {
+	s := iv.sight(id)
+	s.base, s.after, s.must, s.looked = t, nil, nil, true
+	s.from, iv.anew = len(iv.clock), true
+	s.learns = t != nil && !s.learnt
+}
+
+// learn is what the Scheduler does before it decides: its clock is read right after.
+func (iv *invocation) learn(s *sight) {
+	s.learns, s.learnt = false, true
+	t := s.base
+	for i, l := range iv.letters { // P32: what the replies say of their queues
+		r, ok := l.message.Value.(*message.Reply)
+		if !ok || r.OrderID != s.id {
+			continue
+		}
+		if at := iv.w.defOf(t).Index(r.Step); at >= 0 {
+			learnt := maps.Clone(iv.p.waits)
+			if learnt == nil {
+				learnt = map[string]core.Duration{}
+			}
+			learnt[iv.w.def.Steps[at].Agent] = r.Waited + iv.lay(i)
+			iv.p.waits = learnt
+		}
+	}
+}
+
+// lay is how long a message has waited for the handler, by the clock that it read when it was begun;
+// one that comes again was given back, and says nothing of its queue.
+func (iv *invocation) lay(i int) core.Duration {
+	if iv.handed[i].Received > 1 || len(iv.clock) == 0 {
+		return 0
+	}
+	return max(0, iv.clock[0].now.Sub(core.TimeOf(iv.handed[i].SentAt)))
+}
+
+// events are the messages of one order that the handling is about.
+func (iv *invocation) events(id string) (all []any) {
+	for _, l := range iv.letters {
+		if aboutOrder(l.message) == id {
+			all = append(all, l.message.Value)
+		}
+	}
+	if iv.direct != nil && iv.about == id {
+		all = append(all, iv.direct)
+	}
+	return all
+}
+
+// orders is how many orders the handling is about.
+func (iv *invocation) orders() int {
+	n, last := 0, ""
+	for _, l := range iv.letters {
+		if id := aboutOrder(l.message); id != last {
+			n, last = n+1, id
+		}
+	}
+	return n
+}
+
+func (w *World) defOf(t *core.Task) *core.Definition {
+	if w.newer != nil && t.Definition == w.newer.Hash {
+		return w.newer
+	}
+	return w.def
+}
+
+// sentBy remembers what a handling has sent of an order.
+func (iv *invocation) sentBy(id string, m mail) {
+	s := iv.sight(id)
+	if !slices.Contains(s.sent, m) {
+		s.sent = append(s.sent, m)
+	}
+}
+
+// mailOf is what a message is, for the rules of sending.
+func mailOf(v port.Value) (id string, m mail, ok bool) {
+	switch v := v.(type) {
+	case *message.Request:
+		return v.OrderID, mail{kind: 'r', step: v.Step, attempt: v.Attempt}, true
+	case *message.Status:
+		switch v.Kind {
+		case core.StatusReceived:
+			return v.OrderID, mail{kind: 'c'}, true
+		case core.StatusRefused:
+			return v.OrderID, mail{kind: 'f'}, true
+		}
+		return v.OrderID, mail{kind: 't', attempt: v.Seq}, v.Seq > 0
+	case *message.Quarantined:
+		return "", mail{kind: 'q'}, true
+	case *message.Control:
+		switch v.Kind {
+		case message.Wake:
+			return v.OrderID, mail{kind: 'w', step: v.Step, attempt: v.Attempt}, true
+		case message.Settle:
+			return v.OrderID, mail{kind: 's'}, true
+		}
+	}
+	return "", mail{}, false
+}
+
+// has: was it sent by this handling? Of an alert the time of its Error counts, of a Wake the step.
+func (s *sight) has(want mail) bool {
+	return slices.ContainsFunc(s.sent, func(m mail) bool {
+		return m.kind == want.kind && m.step == want.step && m.attempt == want.attempt && (want.kind != 'a' || m.wakeAt == want.wakeAt)
+	})
+}
+
+// modelFor prepares the model for a decision that a handling makes at a time.
+func (iv *invocation) modelFor(s *sight, t *core.Task, at reading) *model {
+	w := iv.w
+	m := &model{def: w.def, t: copyOf(t), now: at.now, by: iv.p.name, waits: at.waits, loose: iv.orders() > 1 || iv.p.vague}
+	switch {
+	case t != nil:
+		m.def = w.defOf(t)
+	case iv.p.deploy > 0:
+		m.def = w.newer
+	}
+	if r := w.store.rows[s.id]; r != nil && r.order != nil {
+		m.content = r.order.Body
+		m.expired = r.task == nil
+	}
+	m.direct = iv.direct != nil
+	m.backlog = func(queue string) bool { return iv.depths[queue] > w.capacity }
+	return m
+}
+
+// decided holds a commit against the model. settling commits have their own rule.
+func (m *move) decided() {
+	iv := m.w.cur
+	if iv == nil {
+		return
+	}
+	s := iv.sight(m.after.OrderID)
+	if m.before != nil && m.o.settling(m) {
+		m.settledHere(s)
+		return
+	}
+	s.claims = s.claims[:0]
+	for i := range m.after.Steps {
+		st, attempt := &m.after.Steps[i], 0
+		if m.before != nil {
+			attempt = m.before.Steps[i].Attempt
+		}
+		for attempt < st.Attempt { // a batch may claim a step, and then its undo
+			attempt++
+			s.claims = append(s.claims, mail{kind: 'r', step: st.Name, attempt: attempt})
+		}
+	}
+	times := iv.times(s)
+	rule, diff := "", ""
+	for _, now := range times {
+		model := iv.modelFor(s, m.before, now)
+		model.real = m.after
+		if rule, diff = m.predict(iv, s, model); diff == "" {
+			s.after, s.must = m.after, append(s.must, model.mails...)
+			m.did(rule)
+			return
+		}
+	}
+	if rule == "" || len(times) > 1 && len(s.events(iv)) > 1 {
+		s.after = m.after
+		return // each event had a time of its own
+	}
+	m.fail(rule, "%s", diff)
+}
+
+// predict runs the model, and answers how what was committed differs from it.
+func (m *move) predict(iv *invocation, s *sight, model *model) (rule, diff string) {
+	if m.supervisor {
+		rule = model.sweep()
+		if rule == "" {
+			rule = "P10"
+			if first := live(m.after); m.after.Due != first {
+				return rule, fmt.Sprintf("the Supervisor pushed it to %s, and its earliest live time is %s", m.after.Due, first)
+			}
+		}
+		return rule, model.differs(m.after)
+	}
+	events := s.events(iv)
+	if len(events) == 0 {
+		return "P8", "nobody knows what led to this commit"
+	}
+	for _, ev := range events {
+		before := model.changed
+		model.changed = false
+		if r := model.take(ev); model.changed || rule == "" {
+			rule = r
+		}
+		model.changed = model.changed || before
+		model.ahead = false
+	}
+	return rule, model.differs(m.after)
+}
+
+// events are those of the handling, as the Scheduler has to take them: an output that does not fit
+// is a failure (P28).
+func (s *sight) events(iv *invocation) []any {
+	all := iv.events(s.id)
+	if len(s.extra) > 0 {
+		return s.extra // requests that no queue takes: a decision of their own
+	}
+	if !s.cut {
+		return all
+	}
+	all = slices.Clone(all)
+	largest, size := -1, 0
+	for i, ev := range all {
+		if r, ok := ev.(*message.Reply); ok && r.Outcome == core.OutcomeDone && len(r.Output) > size {
+			largest, size = i, len(r.Output)
+		}
+	}
+	if largest >= 0 {
+		r := *all[largest].(*message.Reply)
+		r.Outcome, r.Output = core.OutcomeFailed, nil
+		all[largest] = &r
+	}
+	return all
+}
+
+// differs says how a task is other than the model's, "" where it is not.
+func (m *model) differs(real *core.Task) string {
+	if m.t == nil {
+		return "it was stored, and the event makes no task"
+	}
+	t := m.t
+	type field struct {
+		name      string
+		want, got any
+	}
+	for _, f := range [...]field{
+		{"ProcessState", t.ProcessState, real.ProcessState}, {"Phase", t.Phase, real.Phase}, {"Why", t.Why, real.Why}, {"Run", t.Run, real.Run},
+	} {
+		if f.want != f.got {
+			return fmt.Sprintf("its %s is %v and must be %v", f.name, f.got, f.want)
+		}
+	}
+	for _, f := range [...]struct {
+		name      string
+		want, got int64
+	}{
+		{"Command", int64(t.Command), int64(real.Command)}, {"Hops", int64(t.Hops), int64(real.Hops)}, {"Claims", int64(t.Claims), int64(real.Claims)},
+		{"StatusSeq", int64(t.StatusSeq), int64(real.StatusSeq)}, {"EndSeq", int64(t.EndSeq), int64(real.EndSeq)},
+		{"EndCommand", int64(t.EndCommand), int64(real.EndCommand)}, {"Ended", int64(t.Ended), int64(real.Ended)}, {"Tell", int64(t.Tell), int64(real.Tell)},
+		{"Deadline", int64(t.Deadline), int64(real.Deadline)}, {"DeadlineSeq", int64(t.DeadlineSeq), int64(real.DeadlineSeq)},
+	} {
+		if f.want != f.got {
+			return fmt.Sprintf("its %s is %d and must be %d", f.name, f.got, f.want)
+		}
+	}
+	if t.CancelAsked != real.CancelAsked {
+		return fmt.Sprintf("that a Cancel was asked for is %v", real.CancelAsked)
+	}
+	if text := differVerdicts(t.Verdicts, real.Verdicts); text != "" {
+		return text
+	}
+	if len(t.Steps) != len(real.Steps) {
+		return fmt.Sprintf("it has %d steps, and must have %d", len(real.Steps), len(t.Steps))
+	}
+	for i := range t.Steps {
+		if text := differStep(&t.Steps[i], &real.Steps[i]); text != "" {
+			return "step " + t.Steps[i].Name + ": " + text
+		}
+	}
+	return ""
+}
+
+func differVerdicts(want, got []core.Verdict) string {
+	if len(want) != len(got) {
+		return fmt.Sprintf("it keeps %d verdicts, not %d", len(got), len(want))
+	}
+	for i := range want {
+		if want[i].ID != got[i].ID || want[i].Accepted != got[i].Accepted || want[i].Command != got[i].Command {
+			return fmt.Sprintf("command %s %s: accepted is %v (%s) and must be %v", got[i].Command, got[i].ID, got[i].Accepted, got[i].Reason, want[i].Accepted)
+		}
+	}
+	return ""
+}
+
+func differStep(want, got *core.Step) string {
+	switch {
+	case want.State != got.State:
+		return fmt.Sprintf("it is %s and must be %s", got.State, want.State)
+	case want.LockedBy != got.LockedBy:
+		return fmt.Sprintf("it is locked by %q and must be by %q", got.LockedBy, want.LockedBy)
+	case want.Undo != got.Undo:
+		return fmt.Sprintf("that it is being undone is %v", got.Undo)
+	case want.Cause != got.Cause:
+		return fmt.Sprintf("its cause is %q and must be %q", got.Cause, want.Cause)
+	case string(want.Output) != string(got.Output):
+		return fmt.Sprintf("its output is %.80s and must be %.80s", got.Output, want.Output)
+	case (want.Resolved == nil) != (got.Resolved == nil) || want.Resolved != nil && *want.Resolved != *got.Resolved:
+		return "the operator's fact is another one"
+	}
+	for _, f := range [...]struct {
+		name      string
+		want, got int64
+	}{
+		{"Attempt", int64(want.Attempt), int64(got.Attempt)}, {"First", int64(want.First), int64(got.First)},
+		{"FailureCount", int64(want.FailureCount), int64(got.FailureCount)}, {"UndoFailures", int64(want.UndoFailures), int64(got.UndoFailures)},
+		{"ClaimedAt", int64(want.ClaimedAt), int64(got.ClaimedAt)}, {"CompleteBy", int64(want.CompleteBy), int64(got.CompleteBy)},
+		{"StopBy", int64(want.StopBy), int64(got.StopBy)}, {"WakeAt", int64(want.WakeAt), int64(got.WakeAt)},
+		{"QuietBy", int64(want.QuietBy), int64(got.QuietBy)}, {"LastStopBy", int64(want.LastStopBy), int64(got.LastStopBy)},
+		{"Allowance", int64(want.Allowance), int64(got.Allowance)}, {"Queued", int64(want.Queued), int64(got.Queued)},
+		{"FirstAt", int64(want.FirstAt), int64(got.FirstAt)}, {"FinishSeq", int64(want.FinishSeq), int64(got.FinishSeq)},
+	} {
+		if f.want != f.got {
+			return fmt.Sprintf("its %s is %d and must be %d", f.name, f.got, f.want)
+		}
+	}
+	return ""
+}
+
+// settledHere: only a handling that itself sent all of it settles an end (P11).
+func (m *move) settledHere(s *sight) {
+	m.did("P11")
+	s.told = true
+	t := m.after
+	if t.EndSeq > 0 && !s.has(mail{kind: 't', attempt: t.EndSeq}) {
+		m.fail("P11", "%s is settled by a handling that did not send its status %d", t.ProcessState, t.EndSeq)
+	}
+	if t.ProcessState == core.Error && !s.has(mail{kind: 'a', wakeAt: t.Ended}) {
+		m.fail("P11", "its Error is settled by a handling that did not raise its alert")
+	}
+}
+
+// finished holds a handling to what it left undone: a message that is deleted has nothing more to
+// say (P8, P15), and all that its commit led to was sent (P12, P13).
+func (iv *invocation) finished(gone func(id string) bool) {
+	if iv.dead {
+		return
+	}
+	iv.unreadable(gone)
+	for _, s := range iv.sights {
+		if s.doubt || iv.w.byID[s.id] == nil || !gone(s.id) || iv.w.violation != nil {
+			continue
+		}
+		iv.concluded(s)
+	}
+}
+
+func (iv *invocation) concluded(s *sight) {
+	w := iv.w
+	must := s.must
+	if s.after == nil && s.looked && !s.cut {
+		var ok bool
+		if must, ok = iv.spent(s); !ok {
+			return
+		}
+	}
+	w.checks.did("P8")
+	w.checks.did("P13")
+	for _, want := range must {
+		if want.kind == 'w' && want.wakeAt != 0 && want.wakeAt.Sub(core.TimeOf(iv.p.Now())) > 890*core.Second {
+			continue // the Supervisor sends it
+		}
+		from := s
+		if want.kind == 'q' {
+			from = iv.sight("")
+		}
+		if !from.has(want) {
+			w.violate("P13", "order %s: a handling is over, and did not send %s", s.id, want)
+			return
+		}
+	}
+	if t := s.after; t != nil && t.Tell != 0 && !s.told && !iv.trouble && s.toldAll(t) {
+		w.violate("P11", "order %s is %s, and who told it has not settled it", s.id, t.ProcessState)
+	}
+}
+
+// toldAll: the handling itself has sent all that the end has to tell.
+func (s *sight) toldAll(t *core.Task) bool {
+	return (t.EndSeq == 0 || s.has(mail{kind: 't', attempt: t.EndSeq})) && (t.ProcessState != core.Error || s.has(mail{kind: 'a', wakeAt: t.Ended}))
+}
+
+// spent: the messages of an order that are deleted, although nothing was committed for them, change
+// nothing. It answers what they have to send again.
+func (iv *invocation) spent(s *sight) (must []mail, ok bool) {
+	w := iv.w
+	var broken string
+	version := int64(0)
+	if s.base != nil {
+		version = s.base.Version
+	}
+	for _, at := range iv.times(s) {
+		m := iv.modelFor(s, s.base, at)
+		broken = ""
+		for _, ev := range s.events(iv) {
+			m.changed = false
+			rule := m.take(ev)
+			if m.ahead {
+				w.violate("P8", "order %s: %s is ahead of the document, and was deleted", s.id, say(ev))
+				return nil, false
+			}
+			if m.changed && broken == "" {
+				broken = rule
+			}
+		}
+		must = m.mails
+		if broken == "" {
+			return must, true
+		}
+	}
+	w.violate(broken, "order %s, version %d: %s changes it, and was deleted without a commit", s.id, version, say(s.events(iv)[0]))
+	return nil, false
+}
+
+// unreadable: what nobody can read goes to quarantine, what is of a newer schema stays, and nothing
+// is given back without a reason (19).
+func (iv *invocation) unreadable(gone func(id string) bool) {
+	w := iv.w
+	lost := iv.gone == nil
+	for i, l := range iv.letters {
+		if lost {
+			break
+		}
+		id := aboutOrder(l.message)
+		switch {
+		case l.message.Value == nil && iv.gone[i] && string(l.message.Body) == newerBody:
+			w.violate("19", "a message of a newer schema was deleted")
+		case l.message.Value == nil && iv.gone[i] && !iv.sight("").has(mail{kind: 'q'}):
+			w.violate("19", "a message that nobody can read was deleted, and is not in quarantine")
+		case !iv.gone[i] && !iv.broken && iv.large == 1 && len(iv.letters) == 1 && hasOutput(l.message):
+			w.violate("P28", "%s was given back, because its output does not fit", describe(l.message))
+		case id != "" && !iv.gone[i] && !iv.trouble && !iv.stays(id):
+			w.violate("19", "%s was given back, and nothing had failed", describe(l.message))
+		}
+	}
+}
+
+// hasOutput: a reply whose output could be cut out.
+func hasOutput(m port.Message) bool {
+	r, ok := m.Value.(*message.Reply)
+	return ok && r.Outcome == core.OutcomeDone && len(r.Output) > 0
+}
+
+// stays: one of the messages of the order is ahead of the document (P8).
+func (iv *invocation) stays(id string) bool {
+	s := iv.sight(id)
+	m := iv.modelFor(s, s.base, iv.times(s)[0])
+	for _, ev := range s.events(iv) {
+		m.take(ev)
+		if m.ahead {
+			return true
+		}
+	}
+	return false
+}
+
+// times are the readings since the order was loaded.
+func (iv *invocation) times(s *sight) []reading {
+	if len(iv.clock) == s.from {
+		iv.p.Now()
+	}
+	return iv.clock[s.from:]
+}
+
+func (m mail) String() string {
+	switch m.kind {
+	case 'r':
+		return fmt.Sprintf("the request of attempt %d of step %s", m.attempt, m.step)
+	case 'w':
+		return fmt.Sprintf("a Wake of step %q, attempt %d", m.step, m.attempt)
+	case 's':
+		return "a Settle"
+	case 't':
+		return fmt.Sprintf("status %d", m.attempt)
+	case 'c':
+		return "that the order is there"
+	case 'f':
+		return "that it is refused"
+	case 'q':
+		return "it to the quarantine"
+	}
+	return "the alert"
+}
+
+func say(ev any) string {
+	if v, ok := ev.(port.Value); ok {
+		return describe(port.Message{Value: v})
+	}
+	return "a message"
+}
+
+// counted remembers how long a queue was, as the handling saw it.
+func (iv *invocation) counted(queue string, visible int) {
+	if iv.depths == nil {
+		iv.depths = map[string]int{}
+	}
+	iv.depths[queue] = visible
+}
+
+// leased notes whether a shard is this Supervisor's; looks holds it to that.
+func (iv *invocation) leased(name string, ours bool) {
+	if iv.shards == nil {
+		iv.shards = map[string]bool{}
+	}
+	iv.shards[name] = ours
+}
+
+func (iv *invocation) looks(shard int) {
+	if ours, asked := iv.shards["sweep/"+itoa(shard)]; asked && !ours {
+		iv.w.violate("P16", "a Supervisor sweeps shard %d, which another one has", shard)
+	}
+}
+
+// overlooked finds what stood in the index all the time, and was not looked at: with no shard left to
+// others, and all pages taken, there is nothing.
+func (iv *invocation) overlooked(due []dueAt) {
+	for _, ours := range iv.shards {
+		if !ours {
+			return
+		}
+	}
+	for _, d := range due {
+		r := iv.w.store.rows[d.id]
+		if r.record == nil || r.record.Version != d.version || slices.ContainsFunc(iv.sights, func(s *sight) bool { return s.id == d.id }) {
+			continue
+		}
+		iv.w.violate("5", "order %s is due, and a sweep over all has not looked at it", d.id)
+	}
+}
+
+// dueAt is a task that stood in the index at some version.
+type dueAt struct {
+	id      string
+	version int64
+}
+
+// dueBy lists what stands in the index up to a time.
+func (w *World) dueBy(now time.Time) (all []dueAt) {
+	for _, id := range w.store.ids {
+		if r := w.store.rows[id].record; r != nil && r.Bucket == port.DueBucket && !r.IndexAt.After(now) {
+			all = append(all, dueAt{id, r.Version})
+		}
+	}
+	return all
+}
+
+// swept holds a sweep to what it left undone: all that was overdue in what it loaded is decided, and
+// a due time that was early is pushed (P10, P16).
+func (iv *invocation) swept(due []dueAt) {
+	w := iv.w
+	if iv.dead || iv.trouble {
+		return
+	}
+	iv.overlooked(due)
+	for _, s := range iv.sights {
+		if s.after != nil {
+			iv.concluded(s)
+			continue
+		}
+		if s.base == nil || s.base.AtRest() || len(iv.clock) == s.from {
+			continue
+		}
+		w.checks.did("P16")
+		rule := ""
+		for _, now := range iv.times(s) {
+			m := iv.modelFor(s, s.base, now)
+			if rule = m.sweep(); rule == "" && s.base.Due != live(s.base) {
+				rule = "P10"
+			}
+			if rule == "" {
+				break
+			}
+		}
+		if rule != "" {
+			w.violate(rule, "order %s, version %d: a sweep has looked at it and left it as it was", s.id, s.base.Version)
+		}
+	}
+}
+
+// restarted holds a restart to P27: all that is under way is emitted again.
+func (iv *invocation) restarted(due []dueAt) {
+	w := iv.w
+	if iv.dead || iv.trouble {
+		return
+	}
+	iv.overlooked(due)
+	for _, s := range iv.sights {
+		t := s.base
+		if t == nil || t.AtRest() || len(s.extra) > 0 {
+			continue
+		}
+		w.checks.did("P27")
+		for i := range t.Steps {
+			st := &t.Steps[i]
+			going := t.ProcessState == core.Processing || t.ProcessState == core.Compensating
+			switch {
+			case stands(t, st):
+				s.must = append(s.must, mail{kind: 'r', step: st.Name, attempt: st.Attempt})
+			case going && waits(st) && st.CompleteBy != 0:
+				s.must = append(s.must, mail{kind: 'w', step: st.Name, attempt: st.Attempt, wakeAt: st.WakeAt})
+			}
+		}
+		if t.Tell != 0 && t.EndSeq > 0 {
+			s.must = append(s.must, mail{kind: 't', attempt: t.EndSeq})
+		}
+		if t.Tell != 0 && t.ProcessState == core.Error {
+			s.must = append(s.must, mail{kind: 'a', wakeAt: t.Ended})
+		}
+		for _, want := range s.must {
+			if !(want.kind == 'w' && want.wakeAt.Sub(core.TimeOf(iv.p.Now())) > 890*core.Second) && !s.has(want) {
+				w.violate("P27", "order %s: the restart did not send %s", s.id, want)
+			}
+		}
+	}
+}
