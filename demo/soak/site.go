@@ -110,7 +110,7 @@ func (s *site) files(o Options) error {
 			Name: "agent " + name, Binary: o.Self, Patience: readyPatience, Log: s.file("agent-" + name + ".log"),
 			Env: []string{
 				agentVariable + "=" + name, fileVariable + "=" + s.file("agents.yaml"), clockVariable + "=" + s.file("agents.clock"),
-				"STEPKEEPER_ENDPOINT=" + s.front.url(), "STEPKEEPER_LEDGER=" + s.file("ledger-"+name),
+				"STEPKEEPER_ENDPOINT=" + s.front.url(), "STEPKEEPER_LEDGER_FOLDER=" + s.file("ledger-"+name),
 				"AWS_REGION=eu-central-1", "AWS_ACCESS_KEY_ID=any", "AWS_SECRET_ACCESS_KEY=thing",
 			},
 		}

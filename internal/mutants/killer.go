@@ -48,6 +48,7 @@ var killersOf = map[string][]string{
 	"functions/scheduler":    {"scheduler", "cuts"},
 	"functions/supervisor":   {"supervisor", "scheduler", "cuts"},
 	"functions/agent/worker": {"worker"},
+	"shared/port":            {"memory", "sqlite"},
 	"shared/state":           {"state", "scheduler"},
 	"shared/memory":          {"memory"},
 	"shared/sqlite":          {"sqlite"},

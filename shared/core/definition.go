@@ -1,6 +1,10 @@
 package core
 
-import "encoding/json"
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+)
 
 // Grade says what a remote service's operation offers (protocol.md, section 6).
 type Grade string
@@ -22,13 +26,19 @@ const (
 	OnFailureStop Policy = "stop" // set Error and alert the operator
 )
 
+// DefinitionHash names the stored form of a definition: hex of the first 16 bytes of its SHA-256.
+func DefinitionHash(stored []byte) string {
+	sum := sha256.Sum256(stored)
+	return hex.EncodeToString(sum[:16])
+}
+
 // Definition is a compiled workflow: data only, stored by its hash and pinned by tasks, so that a
 // deploy never disturbs a running task. Package workflow makes it from YAML and validates it;
 // Decide trusts it.
 type Definition struct {
 	Schema     int                        `json:"schema"` // 1
 	Name       string                     `json:"name"`
-	Hash       string                     `json:"-"` // hex of the first 16 bytes of SHA-256 of the JSON form
+	Hash       string                     `json:"-"` // DefinitionHash of the JSON form
 	Steps      []StepDefinition           `json:"steps"`
 	Agents     map[string]AgentDefinition `json:"agents"`               // every agent that a step names
 	Output     json.RawMessage            `json:"output,omitempty"`     // template, see Expressions

@@ -2,7 +2,9 @@ package cost
 
 import (
 	"bytes"
+	"encoding/json"
 	"math"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -64,8 +66,8 @@ func TestCalculate(t *testing.T) {
 		Invocations: map[string]float64{"scheduler": 0.5, "agent": 4}, Milliseconds: map[string]float64{"scheduler": 7.2, "agent": 900}, LogBytes: 60,
 	}, Sweep: {Lines: []Line{{Service: "dynamodb", Operation: "PutItem", Resource: "Tasks", WRU: 8}, {Service: "dynamodb", Operation: "Query", Resource: "Tasks", IndexRRU: 4}}}}}
 	r := Calculate(u, p)
-	// 8 WRU, 4 RRU, 2 and 0.1 requests, half an invocation of 8 ms × 0.25 GB, 60 + 240 bytes.
-	want := 8*0.625 + 4*0.125 + 2*0.4 + 0.1*0.4 + 0.5*0.2 + 0.5*8*0.25/1000*1e-5*1e6 + 300e6/1e9*0.5
+	// 8 WRU, 4 RRU, 2 and 0.1 requests, half an invocation of 8 ms × 0.25 GB, 60 bytes: Lambda's own lines are off.
+	want := 8*0.625 + 4*0.125 + 2*0.4 + 0.1*0.4 + 0.5*0.2 + 0.5*8*0.25/1000*1e-5*1e6 + 60e6/1e9*0.5
 	if got := r.DollarsPerMillion[Load]; !near(got, want) {
 		t.Errorf("an order costs %v, want %v", got, want)
 	}
@@ -73,12 +75,46 @@ func TestCalculate(t *testing.T) {
 	if o.WRU != 8 || o.RRU != 4 || o.StrongReads != 4 || o.SQSRequests != 2 || o.AppRequests != 0.1 || o.Invocations != 0.5 {
 		t.Errorf("%+v", o)
 	}
-	idle := 7*5*3*43_800*0.4/1e6 + 3 + 0.3 + 43_800/1e6 + 43_800*0.2/1e6 + 43_800*0.1*0.25*1e-5 + 8*43_800*0.625/1e6 + 4*43_800*0.125/1e6 + 980*43_800/1e9*0.5
+	idle := 7*5*3*43_800*0.4/1e6 + 3 + 0.3 + 43_800/1e6 + 43_800*0.2/1e6 + 43_800*0.1*0.25*1e-5 + 8*43_800*0.625/1e6 + 4*43_800*0.125/1e6 + 500*43_800/1e9*0.5
 	if !near(r.IdlePerMonth, idle) {
 		t.Errorf("idle costs %v, want %v", r.IdlePerMonth, idle)
 	}
 	if _, there := r.DollarsPerMillion[Sweep]; there {
 		t.Error("a sweep is no order")
+	}
+}
+
+// The level is that of the template, for every function whose logs are counted.
+func TestSystemLogLevelIsTheTemplates(t *testing.T) {
+	text, err := os.ReadFile("../../infra/testdata/shop.template.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var template struct {
+		Resources map[string]struct {
+			Type       string
+			Properties struct {
+				LoggingConfig struct{ SystemLogLevel string }
+			}
+		}
+	}
+	if err := json.Unmarshal(text, &template); err != nil {
+		t.Fatal(err)
+	}
+	functions := 0
+	for name, r := range template.Resources {
+		if r.Type == "AWS::Lambda::Function" && r.Properties.LoggingConfig.SystemLogLevel != "" {
+			functions++
+			if r.Properties.LoggingConfig.SystemLogLevel != SystemLogLevel {
+				t.Errorf("%s logs at %s, the cost is calculated for %s", name, r.Properties.LoggingConfig.SystemLogLevel, SystemLogLevel)
+			}
+		}
+	}
+	if functions < 3 {
+		t.Errorf("%d functions have a level: Scheduler, Supervisor and agents must", functions)
+	}
+	if platformLog("WARN") != 0 || platformLog("INFO") != platformLines || platformLog("DEBUG") != platformLines {
+		t.Error("Lambda's own lines are of level INFO")
 	}
 }
 
@@ -96,7 +132,7 @@ func TestTheFiguresHold(t *testing.T) {
 	}{
 		{"WRU", o.WRU, 12}, {"strongly consistent reads", o.StrongReads, 5}, {"SQS requests", o.SQSRequests, 5},
 		{"bytes of the largest item", float64(o.ItemBytes), 1024},
-		{"dollars per million under load", r.DollarsPerMillion[Load], 11}, {"dollars per million at trickle", r.DollarsPerMillion[Trickle], 24},
+		{"dollars per million under load", r.DollarsPerMillion[Load], 11}, {"dollars per million at trickle", r.DollarsPerMillion[Trickle], 23},
 	} {
 		if c.got <= 0 || c.got > c.most+1e-9 {
 			t.Errorf("%s: %.3f, at most %v", c.what, c.got, c.most)
@@ -125,7 +161,7 @@ func TestWrite(t *testing.T) {
 	if err := Write(&b, Calculate(u, published(t))); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"WRU of the index", "Long polls", "TransactWriteItems Tasks", "as published", "finished orders in the index: $"} {
+	for _, want := range []string{"WRU of the index", "Long polls", "TransactWriteItems Tasks", "as published", "finished orders in the index: $", "With Tuning.SystemLogLevel INFO they cost $0.12 a million orders under load and $1.20 at trickle"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q is not in\n%s", want, b.String())
 		}

@@ -34,14 +34,14 @@ type Report struct {
 type Totals struct {
 	WRU           float64 `json:"wru"`
 	RRU           float64 `json:"rru"`
-	StrongReads   float64 `json:"strong_reads"`        // of tasks
-	SQSRequests   float64 `json:"sqs_requests"`        // the deployment's
-	AppRequests   float64 `json:"application_sqs"`     // the application's own
-	Invocations   float64 `json:"lambda_invocations"`  // Scheduler
-	AgentInvoked  float64 `json:"agent_invocations"`   // not in the total: the work is the user's
-	SchedulerGBms float64 `json:"scheduler_gb_ms"`     // as measured
-	ItemBytes     int     `json:"largest_item_bytes"`  // of Tasks
-	LogBytes      float64 `json:"log_bytes,omitempty"` // with the platform's
+	StrongReads   float64 `json:"strong_reads"`       // of tasks
+	SQSRequests   float64 `json:"sqs_requests"`       // the deployment's
+	AppRequests   float64 `json:"application_sqs"`    // the application's own
+	Invocations   float64 `json:"lambda_invocations"` // Scheduler
+	AgentInvoked  float64 `json:"agent_invocations"`  // not in the total: the work is the user's
+	SchedulerGBms float64 `json:"scheduler_gb_ms"`    // as measured
+	ItemBytes     int     `json:"largest_item_bytes"` // of Tasks
+	LogBytes      float64 `json:"log_bytes"`          // with the platform's
 }
 
 // What is assumed, because nothing here can measure it.
@@ -49,11 +49,23 @@ const (
 	million         = 1e6
 	minutesPerMonth = 43_800.0 // 730 hours
 	schedulerGB     = 0.25     // memory of the Scheduler and the Supervisor, as deployed by default
-	platformLog     = 480.0    // bytes that Lambda itself logs of an invocation: platform.start and platform.report, in JSON
+	platformLines   = 480.0    // bytes of platform.start and platform.report, which Lambda logs of an invocation, in JSON, at level INFO
 	gigabyte        = 1e9
 	sweepLog        = 500.0 // bytes that a sweep logs, metric included
 	sweepSeconds    = 0.1
 )
+
+// SystemLogLevel of Lambda's own lines in the template, by default.
+const SystemLogLevel = "WARN"
+
+// platformLog is how many bytes Lambda itself logs of an invocation that goes well, at a system log
+// level: its lines are of level INFO.
+func platformLog(level string) float64 {
+	if level == "INFO" || level == "DEBUG" {
+		return platformLines
+	}
+	return 0
+}
 
 // The deployment that idles: the example with four agents, as its template has it.
 const (
@@ -81,10 +93,13 @@ func Calculate(u Units, p Prices) Report {
 	}
 	r.Idle = idle(u.Shapes[Sweep], p, agentsExample)
 	r.IdlePerMonth = sum(r.Idle)
-	load := r.PerOrder[Load]
+	load, trickle := r.PerOrder[Load], r.PerOrder[Trickle]
+	info := p.Prices[LogsGB].Of((platformLog("INFO") - platformLog(SystemLogLevel)) * million / gigabyte)
 	r.Notes = []string{
 		"Agents' own compute is not in the totals: it is the work itself. Their messages are.",
 		fmt.Sprintf("Lambda's time is what the Scheduler took on the machine that measured, %.0f ms a batch under load, with emulators beside it.", u.Shapes[Load].Milliseconds["scheduler"]),
+		fmt.Sprintf("Lambda's own log lines are left out by the level %s. With Tuning.SystemLogLevel INFO they cost $%.2f a million orders under load and $%.2f at trickle, assumed to be %.0f bytes an invocation.",
+			SystemLogLevel, info*load.Invocations, info*trickle.Invocations, platformLines),
 		fmt.Sprintf("Storage is apart: a million orders and their tasks, about %.1f GB, cost $%.2f a month for as long as they are kept.",
 			float64(load.ItemBytes+600)*million/gigabyte, p.Prices[DynamoStorage].Of(float64(load.ItemBytes+600)*million/gigabyte)),
 		"Full batches need enough traffic: agents whose answers come more than 50 ms apart send them one by one, which costs up to 3.2 requests an order, $1.28 a million, more.",
@@ -96,7 +111,7 @@ func Calculate(u Units, p Prices) Report {
 func totals(s Shape) Totals {
 	t := Totals{Invocations: s.Invocations["scheduler"], AgentInvoked: s.Invocations["agent"], ItemBytes: s.ItemBytes}
 	t.SchedulerGBms = t.Invocations * math.Max(1, math.Ceil(s.Milliseconds["scheduler"])) * schedulerGB
-	t.LogBytes = s.LogBytes + platformLog*t.Invocations
+	t.LogBytes = s.LogBytes + platformLog(SystemLogLevel)*t.Invocations
 	for _, l := range s.Lines {
 		t.WRU += l.WRU + l.IndexWRU
 		t.RRU += l.RRU + l.IndexRRU
@@ -119,7 +134,7 @@ func entries(t Totals, p Prices) []Entry {
 	}
 	logs := line("CloudWatch Logs", t.LogBytes/gigabyte, "GB", LogsGB)
 	logs.How = fmt.Sprintf("%.0f bytes at $%s a GB", t.LogBytes, each(p.Prices[LogsGB]))
-	logs.Assumed = true
+	logs.Assumed = platformLog(SystemLogLevel) > 0 // what the functions themselves log is measured
 	time := line("Lambda, Scheduler, time", t.SchedulerGBms/1000, "GB-s", LambdaTime)
 	time.How = fmt.Sprintf("%.2f GB-ms at $%s a GB-s", t.SchedulerGBms, each(p.Prices[LambdaTime]))
 	return []Entry{
@@ -159,7 +174,8 @@ func idle(sweep Shape, p Prices, agents int) []Entry {
 		line("Supervisor, time", minutesPerMonth*sweepSeconds*schedulerGB, "GB-s", LambdaTime, "0.1 s × 0.25 GB a minute, assumed"),
 		line("Supervisor, leases on shards", t.WRU*minutesPerMonth, "WRU", DynamoWrite, fmt.Sprintf("%.0f WRU a sweep", t.WRU)),
 		line("Supervisor, queries of the index", t.RRU*minutesPerMonth, "RRU", DynamoRead, fmt.Sprintf("%.1f RRU a sweep", t.RRU)),
-		line("Logs of the sweeps", (platformLog+sweepLog)*minutesPerMonth/gigabyte, "GB", LogsGB, "980 bytes a sweep, assumed"),
+		line("Logs of the sweeps", (platformLog(SystemLogLevel)+sweepLog)*minutesPerMonth/gigabyte, "GB", LogsGB,
+			fmt.Sprintf("%.0f bytes a sweep, assumed", platformLog(SystemLogLevel)+sweepLog)),
 	}
 }
 

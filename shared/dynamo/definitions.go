@@ -26,6 +26,9 @@ func (s *Store) Definition(ctx context.Context, hash string) ([]byte, error) {
 
 // PutDefinition stores the definition if there is none with that hash.
 func (s *Store) PutDefinition(ctx context.Context, hash string, data []byte) error {
+	if err := port.CheckDefinition(hash, data); err != nil {
+		return err
+	}
 	item := attrs{DefinitionKey: str(hash), definitionAttribute: bytesOrText(data)}
 	if n := Size(item); n > maxItem {
 		return fmt.Errorf("definition %q has %d bytes, DynamoDB's limit is %d: %w", hash, n, maxItem, port.ErrTooLarge)

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/stepkeeper/stepkeeper/shared/awsclient"
+	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/dynamo"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
@@ -192,11 +193,14 @@ func TestEveryWriteHasACondition(t *testing.T) {
 	alone.Order = nil
 	for _, err := range []error{
 		s.Commit(t.Context(), []port.Write{write("a", 1)})[0], s.Commit(t.Context(), []port.Write{write("a", 2)})[0],
-		s.Commit(t.Context(), []port.Write{alone})[0], s.PutDefinition(t.Context(), "h", []byte("{}")),
+		s.Commit(t.Context(), []port.Write{alone})[0], s.PutDefinition(t.Context(), core.DefinitionHash([]byte("{}")), []byte("{}")),
 	} {
 		if err != nil {
 			t.Error(err)
 		}
+	}
+	if err := s.PutDefinition(t.Context(), "h", []byte("{}")); !errors.Is(err, port.ErrHash) {
+		t.Errorf("bytes of another hash: %v, want %v, and no write", err, port.ErrHash)
 	}
 	want := []string{"attribute_not_exists(#id) ALL_OLD", "attribute_not_exists(#id) ALL_OLD", "#version = :expected ALL_OLD", "attribute_not_exists(#id) ALL_OLD", "attribute_not_exists(#hash) ALL_OLD"}
 	if !slices.Equal(seen, want) {

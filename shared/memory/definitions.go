@@ -34,6 +34,9 @@ func (d *Definitions) Definition(ctx context.Context, hash string) ([]byte, erro
 
 // PutDefinition stores the definition if there is none with that hash.
 func (d *Definitions) PutDefinition(ctx context.Context, hash string, data []byte) error {
+	if err := port.CheckDefinition(hash, data); err != nil {
+		return err
+	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}

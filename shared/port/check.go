@@ -3,6 +3,8 @@ package port
 import (
 	"fmt"
 	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
 // CheckWrite says what is wrong with a write whatever is stored: ErrTooLarge, or an error without
@@ -22,6 +24,15 @@ func CheckWrite(w *Write) error {
 		return fmt.Errorf("task %q: its document has %d bytes, the limit is %d: %w", id, len(w.Record.Document), MaxDocument, ErrTooLarge)
 	case w.Order != nil && len(w.Order.Body) > MaxOrder:
 		return fmt.Errorf("order %q has %d bytes, the limit is %d: %w", id, len(w.Order.Body), MaxOrder, ErrTooLarge)
+	}
+	return nil
+}
+
+// CheckDefinition says that the bytes are not those that the hash names, whatever is stored. Every
+// Definitions calls it first: nobody could read such a definition, and what is stored stays for ever.
+func CheckDefinition(hash string, data []byte) error {
+	if of := core.DefinitionHash(data); of != hash {
+		return fmt.Errorf("definition %q: the %d bytes are not those that it was compiled to, their hash is %q; deploy the workflow again: %w", hash, len(data), of, ErrHash)
 	}
 	return nil
 }

@@ -18,6 +18,8 @@ var (
 	ErrUnavailable = errors.New("unavailable")
 	// ErrReceipt: the receipt is not valid any more: the message was deleted or received again.
 	ErrReceipt = errors.New("receipt expired")
+	// ErrHash: the bytes of a definition are not those that its hash names.
+	ErrHash = errors.New("not the bytes of that hash")
 	// ErrCursor: a listing was asked to go on from a place that is none of its own; begin without a cursor.
 	ErrCursor = errors.New("strange cursor")
 )

@@ -98,7 +98,7 @@ type Store interface {
 type Definitions interface {
 	// Definition: ErrNotFound if there is none.
 	Definition(ctx context.Context, hash string) ([]byte, error)
-	// PutDefinition stores it if absent.
+	// PutDefinition stores it if absent. ErrHash if core.DefinitionHash of the bytes is another hash.
 	PutDefinition(ctx context.Context, hash string, data []byte) error
 }
 

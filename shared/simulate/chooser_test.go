@@ -9,6 +9,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/simulate"
+	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
 
 // TestEveryInvariantIsChecked: what is listed is looked at.
@@ -68,6 +69,9 @@ func TestOnlyRestarts(t *testing.T) {
 		d.Deadline, d.OnDeadline, d.HopBudget = 0, "", 10_000
 		for i := range d.Steps {
 			d.Steps[i].Retry.MaxFailures, d.Steps[i].Grade = 1000, core.Idempotent
+		}
+		if err := workflow.Seal(d); err != nil {
+			t.Fatal(err)
 		}
 		r := simulate.Run(simulate.Scenario{Definition: d, Alone: true, Only: []simulate.Fault{simulate.CrashBefore, simulate.CrashAfter,
 			simulate.TimeoutAfter, simulate.Frozen, simulate.Zombie, simulate.Duplicate}}, simulate.NewSeeded(seed), simulate.Options{})

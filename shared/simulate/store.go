@@ -307,6 +307,9 @@ func (s *store) Definition(_ context.Context, hash string) ([]byte, error) {
 }
 
 func (s *store) PutDefinition(_ context.Context, hash string, data []byte) error {
+	if err := port.CheckDefinition(hash, data); err != nil {
+		return err
+	}
 	if _, ok := s.defs[hash]; !ok {
 		s.defs[hash] = bytes.Clone(data)
 	}

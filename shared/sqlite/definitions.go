@@ -24,6 +24,9 @@ func (s *Store) Definition(ctx context.Context, hash string) ([]byte, error) {
 
 // PutDefinition stores the definition if there is none with that hash.
 func (s *Store) PutDefinition(ctx context.Context, hash string, data []byte) error {
+	if err := port.CheckDefinition(hash, data); err != nil {
+		return err
+	}
 	return s.committer.do(ctx, &putDefinition{hash, append([]byte{}, data...)})
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/sqlite"
 )
@@ -35,7 +36,7 @@ func TestFullDisk(t *testing.T) {
 			t.Fatalf("on a full disk: %v, want %v", err, port.ErrUnavailable)
 		}
 	}
-	if err := s.PutDefinition(t.Context(), "hash", make([]byte, 100_000)); !errors.Is(err, port.ErrUnavailable) {
+	if err := s.PutDefinition(t.Context(), core.DefinitionHash(make([]byte, 100_000)), make([]byte, 100_000)); !errors.Is(err, port.ErrUnavailable) {
 		t.Errorf("a definition on a full disk: %v, want %v", err, port.ErrUnavailable)
 	}
 	small := replacement("task-0", 1) // this one needs no room, and finds its place

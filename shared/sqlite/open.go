@@ -119,7 +119,7 @@ func (s *Store) open(ctx context.Context, file string, o Options) error {
 		return err
 	}
 	s.committer.start()
-	s.queues = &Queues{store: s, clock: o.Clock, queues: map[string]*Queue{}, replyTo: map[string]bool{}}
+	s.queues = &Queues{store: s, clock: o.Clock}
 	if err := s.queues.Add(o.Queues...); err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/sqlite"
 )
@@ -57,7 +58,7 @@ func TestReopenedStoreHoldsEverything(t *testing.T) {
 	s := open(t, folder, queues)
 	must(t, s.Commit(t.Context(), []port.Write{creation("a"), creation("b")}))
 	must(t, s.Commit(t.Context(), []port.Write{replacement("a", 1)}))
-	if err := s.PutDefinition(t.Context(), "hash", []byte("{}")); err != nil {
+	if err := s.PutDefinition(t.Context(), core.DefinitionHash([]byte("{}")), []byte("{}")); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Move(t.Context(), port.LedgerEntry{Key: "k", State: "started"}); err != nil {
@@ -79,7 +80,7 @@ func TestReopenedStoreHoldsEverything(t *testing.T) {
 	if _, err := s.LoadOrder(t.Context(), "b"); err != nil {
 		t.Error(err)
 	}
-	if _, err := s.Definition(t.Context(), "hash"); err != nil {
+	if _, err := s.Definition(t.Context(), core.DefinitionHash([]byte("{}"))); err != nil {
 		t.Error(err)
 	}
 	if e, err := s.Entry(t.Context(), "k"); err != nil || e.Version != 1 {

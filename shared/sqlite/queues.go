@@ -1,12 +1,10 @@
 package sqlite
 
 import (
-	"fmt"
-	"sort"
-	"sync"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/port/queueset"
 )
 
 // QueueConfig describes one durable queue.
@@ -20,90 +18,19 @@ type QueueConfig struct {
 
 // Queues is a port.Queues whose messages survive. Safe for concurrent use.
 type Queues struct {
+	queueset.Set[*Queue]
 	store *Store
 	clock port.Clock
-
-	mu      sync.RWMutex
-	queues  map[string]*Queue
-	replyTo map[string]bool
 }
 
 // Add makes further queues while the others are in use. On an error none is added. Messages of an
 // earlier process are in them.
 func (q *Queues) Add(queues ...QueueConfig) error {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	made := make(map[string]*Queue, len(queues))
-	for _, c := range queues {
-		if c.Name == "" {
-			return fmt.Errorf("a queue without a name")
-		}
-		if q.queues[c.Name] != nil || made[c.Name] != nil {
-			return fmt.Errorf("queue %q is configured twice", c.Name)
-		}
-		if c.MaxReceives < 0 || c.Capacity < 0 || c.Retention < 0 {
-			return fmt.Errorf("queue %q: its limits must not be negative", c.Name)
-		}
-		made[c.Name] = newQueue(q.store, q.clock, c)
+	configs := make([]queueset.Config, len(queues))
+	for i, c := range queues {
+		configs[i] = queueset.Config{Name: c.Name, MaxReceives: c.MaxReceives, DeadLetter: c.DeadLetter, Capacity: c.Capacity, Retention: c.Retention}
 	}
-	for _, c := range queues {
-		if c.MaxReceives == 0 {
-			continue
-		}
-		dead := made[c.DeadLetter]
-		if dead == nil {
-			dead = q.queues[c.DeadLetter]
-		}
-		if dead == nil || c.DeadLetter == c.Name {
-			return fmt.Errorf("queue %q: its dead-letter queue %q is no other queue", c.Name, c.DeadLetter)
-		}
-		made[c.Name].dead = dead
-	}
-	for _, c := range queues {
-		q.queues[c.Name] = made[c.Name]
-	}
-	return nil
-}
-
-// AllowReplyTo lets orders name that queue as their reply-to. ErrNotFound where there is none.
-func (q *Queues) AllowReplyTo(name string) error {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.queues[name] == nil {
-		return fmt.Errorf("reply-to %q: %w", name, port.ErrNotFound)
-	}
-	q.replyTo[name] = true
-	return nil
-}
-
-// Queue answers a *Queue.
-func (q *Queues) Queue(name string) (port.Queue, error) {
-	q.mu.RLock()
-	defer q.mu.RUnlock()
-	if found := q.queues[name]; found != nil {
-		return found, nil
-	}
-	return nil, fmt.Errorf("queue %q: %w", name, port.ErrNotFound)
-}
-
-// ReplyTo answers a *Queue that orders may name.
-func (q *Queues) ReplyTo(name string) (port.Queue, error) {
-	q.mu.RLock()
-	defer q.mu.RUnlock()
-	if q.replyTo[name] {
-		return q.queues[name], nil
-	}
-	return nil, fmt.Errorf("reply-to %q is not in the list that was deployed: %w", name, port.ErrNotFound)
-}
-
-// Names lists the queues, sorted.
-func (q *Queues) Names() []string {
-	q.mu.RLock()
-	defer q.mu.RUnlock()
-	names := make([]string, 0, len(q.queues))
-	for name := range q.queues {
-		names = append(names, name)
-	}
-	sort.Strings(names)
-	return names
+	return q.Set.Add(configs,
+		func(i int) *Queue { return newQueue(q.store, q.clock, queues[i]) },
+		func(queue, dead *Queue) { queue.dead = dead })
 }

@@ -154,15 +154,20 @@ func TestLoadTellsTheBadFromTheGood(t *testing.T) {
 func TestDefinitionsAreStoredBeforeTheyArePinned(t *testing.T) {
 	defs := memory.NewDefinitions()
 	compiled := 0
-	current := &core.Definition{Name: "order", Hash: "h1"}
+	encode := func(d *core.Definition) ([]byte, error) { return json.Marshal(d) }
+	current := &core.Definition{Name: "order"}
+	data, _ := encode(current)
+	current.Hash = core.DefinitionHash(data)
 	s := state.New(state.Config{Store: memory.NewStore(1), Definitions: defs,
 		Compile: func(hash string, data []byte) (*core.Definition, error) {
 			compiled++
 			d := &core.Definition{Hash: hash}
 			return d, json.Unmarshal(data, d)
 		},
-		Encode:  func(d *core.Definition) ([]byte, error) { return json.Marshal(d) },
-		Current: func(name string) *core.Definition { return map[string]*core.Definition{"order": current}[name] },
+		Encode: encode,
+		Current: func(name string) *core.Definition {
+			return map[string]*core.Definition{"order": current, "changed": {Name: "changed", Hash: "h1"}}[name]
+		},
 	})
 	if _, err := s.Current(ctx, "nobody"); !errors.Is(err, state.ErrUnknownWorkflow) {
 		t.Errorf("%v", err)
@@ -171,15 +176,21 @@ func TestDefinitionsAreStoredBeforeTheyArePinned(t *testing.T) {
 	if err != nil || d != current {
 		t.Fatalf("%v %v", d, err)
 	}
-	if _, err := defs.Definition(ctx, "h1"); err != nil {
+	if _, err := defs.Definition(ctx, current.Hash); err != nil {
 		t.Errorf("it is not stored: %v", err)
 	}
-	if d, _ := s.Definition(ctx, "h1"); d != current || compiled != 0 {
+	if d, _ := s.Definition(ctx, current.Hash); d != current || compiled != 0 {
 		t.Error("what it has just stored was compiled again")
 	}
-	_ = defs.PutDefinition(ctx, "h0", []byte(`{"name":"old"}`))
+	if _, err := s.Current(ctx, "changed"); !errors.Is(err, port.ErrHash) {
+		t.Errorf("bytes of another hash: %v, want %v", err, port.ErrHash)
+	}
+	old := []byte(`{"name":"old"}`)
+	if err := defs.PutDefinition(ctx, core.DefinitionHash(old), old); err != nil {
+		t.Fatal(err)
+	}
 	for range 2 {
-		if d, err := s.Definition(ctx, "h0"); err != nil || d.Name != "old" || compiled != 1 {
+		if d, err := s.Definition(ctx, core.DefinitionHash(old)); err != nil || d.Name != "old" || compiled != 1 {
 			t.Errorf("%+v %v, compiled %d times", d, err, compiled)
 		}
 	}

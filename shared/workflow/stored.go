@@ -2,8 +2,6 @@ package workflow
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -22,11 +20,8 @@ var (
 	ErrNewer = errors.New("stored definition has a newer schema; deploy the newer version everywhere")
 )
 
-// Hash names stored bytes: hex of the first 16 bytes of their SHA-256.
-func Hash(data []byte) string {
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:16])
-}
+// Hash names stored bytes, see core.DefinitionHash.
+func Hash(data []byte) string { return core.DefinitionHash(data) }
 
 // Encode gives the stored form. It is canonical: fields in the order of the struct, map keys sorted,
 // templates without white space, so that equal definitions have equal bytes and hashes.

@@ -9,7 +9,6 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"strings"
 	"testing"
 	"time"
 
@@ -69,6 +68,11 @@ type Entry struct {
 func New(t testing.TB, def *core.Definition) *World {
 	t.Helper()
 	def.Link()
+	stored, err := json.Marshal(def)
+	if err != nil {
+		t.Fatal(err)
+	}
+	def.Hash = core.DefinitionHash(stored)
 	w := &World{
 		t: t, Clock: memory.NewClock(Start), Store: memory.NewStore(4), Defs: memory.NewDefinitions(), Leases: memory.NewLeases(),
 		Def: def, Power: &Power{}, Asked: map[string]string{}, Ledger: map[string]*Entry{}, Statuses: map[string]string{}, Counts: map[string]int{},
@@ -77,7 +81,6 @@ func New(t testing.TB, def *core.Definition) *World {
 	for _, name := range agents(def) {
 		configs = append(configs, memory.QueueConfig{Name: port.Requests(name)})
 	}
-	var err error
 	if w.Queues, err = memory.NewQueues(w.Clock, configs, "shop"); err != nil {
 		t.Fatal(err)
 	}
@@ -418,7 +421,7 @@ func (Expressions) Output(env core.Environment) (json.RawMessage, error) {
 func Definition() *core.Definition {
 	retry := core.Retry{MaxFailures: 3, Backoff: core.Backoff{Initial: 2 * core.Second, Max: 10 * core.Second, Multiplier: 2, Jitter: 0.5}}
 	def := &core.Definition{
-		Schema: 1, Name: "order", Hash: strings.Repeat("ab", 16), Agents: map[string]core.AgentDefinition{}, Expr: Expressions{},
+		Schema: 1, Name: "order", Agents: map[string]core.AgentDefinition{}, Expr: Expressions{},
 		Output: json.RawMessage(`{}`), Grace: 5 * core.Second, TellAfter: 30 * core.Second, HopBudget: 100,
 		Notify: []core.StatusKind{core.StatusReceived, core.StatusStarted, core.StatusStepFinished, core.StatusCompleted,
 			core.StatusFailed, core.StatusUndone, core.StatusCancelled},

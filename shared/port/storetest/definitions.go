@@ -3,6 +3,7 @@ package storetest
 import (
 	"bytes"
 
+	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
@@ -12,34 +13,45 @@ var definitionCases = need(hasDefinitions, []testCase{
 		s.is("Definition", err, port.ErrNotFound)
 	}},
 	{name: "stored and read back", run: func(s *suite) {
-		s.putDefinition("h1", document(70_000))
-		s.putDefinition("h2", []byte("{}"))
-		s.definitionIs("h1", document(70_000))
-		s.definitionIs("h2", []byte("{}"))
+		s.putDefinition(document(70_000))
+		s.putDefinition([]byte("{}"))
+		s.definitionIs(document(70_000))
+		s.definitionIs([]byte("{}"))
 	}},
-	{name: "the first one stays", run: func(s *suite) {
-		s.putDefinition("h", []byte(`{"n":1}`))
-		s.putDefinition("h", []byte(`{"n":2}`))
-		s.definitionIs("h", []byte(`{"n":1}`))
+	{name: "stored once more", run: func(s *suite) {
+		s.putDefinition([]byte(`{"n":1}`))
+		s.putDefinition([]byte(`{"n":1}`))
+		s.definitionIs([]byte(`{"n":1}`))
+	}},
+	{name: "bytes of another hash are refused", run: func(s *suite) {
+		hash := core.DefinitionHash([]byte(`{"n":1}`))
+		other := []byte(`{ "n": 1 }`) // the same, in another encoding
+		s.is("PutDefinition", s.Definitions.PutDefinition(s.ctx, hash, other), port.ErrHash)
+		_, err := s.Definitions.Definition(s.ctx, hash)
+		s.is("Definition", err, port.ErrNotFound)
+		s.putDefinition([]byte(`{"n":1}`))
+		s.is("PutDefinition of what is there", s.Definitions.PutDefinition(s.ctx, hash, other), port.ErrHash)
+		s.definitionIs([]byte(`{"n":1}`))
 	}},
 	{name: "the bytes are apart", run: func(s *suite) {
 		data := []byte(`{"n":1}`)
-		s.putDefinition("h", data)
+		s.putDefinition(data)
 		data[0] = 'X'
-		got, err := s.Definitions.Definition(s.ctx, "h")
+		got, err := s.Definitions.Definition(s.ctx, core.DefinitionHash([]byte(`{"n":1}`)))
 		if err != nil {
 			s.Fatal(err)
 		}
 		got[1] = 'X'
-		s.definitionIs("h", []byte(`{"n":1}`))
+		s.definitionIs([]byte(`{"n":1}`))
 	}},
 	{name: "many put the same at once", run: func(s *suite) {
+		data := []byte(`{"n":1}`)
 		together(s.options.Races, func(i int) {
-			if err := s.Definitions.PutDefinition(s.ctx, "h", []byte(`{"n":1}`)); err != nil {
+			if err := s.Definitions.PutDefinition(s.ctx, core.DefinitionHash(data), data); err != nil {
 				s.Errorf("writer %d: %v", i, err)
 			}
 		})
-		s.definitionIs("h", []byte(`{"n":1}`))
+		s.definitionIs(data)
 	}},
 })
 
@@ -53,15 +65,16 @@ func need(condition func(*suite) bool, cases []testCase) []testCase {
 	return cases
 }
 
-func (s *suite) putDefinition(hash string, data []byte) {
+func (s *suite) putDefinition(data []byte) {
 	s.Helper()
-	if err := s.Definitions.PutDefinition(s.ctx, hash, data); err != nil {
+	if err := s.Definitions.PutDefinition(s.ctx, core.DefinitionHash(data), data); err != nil {
 		s.Fatal(err)
 	}
 }
 
-func (s *suite) definitionIs(hash string, want []byte) {
+func (s *suite) definitionIs(want []byte) {
 	s.Helper()
+	hash := core.DefinitionHash(want)
 	if got, err := s.Definitions.Definition(s.ctx, hash); err != nil || !bytes.Equal(got, want) {
 		s.Errorf("definition %q has %d bytes (%v), want %d others", hash, len(got), err, len(want))
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
@@ -79,10 +80,15 @@ var storeOperations = []operation{
 
 // sideOperations are those of the smaller ports.
 var sideOperations = []operation{
-	{name: "put of a definition", needs: hasDefinitions, do: func(s *suite) error { return s.Definitions.PutDefinition(s.ctx, "h", []byte("{}")) },
-		after: func(s *suite) { s.definitionIs("h", []byte("{}")) }},
-	{name: "definition", needs: hasDefinitions, before: func(s *suite) { s.putDefinition("h", []byte("{}")) },
-		do: func(s *suite) error { _, err := s.Definitions.Definition(s.ctx, "h"); return err }},
+	{name: "put of a definition", needs: hasDefinitions, do: func(s *suite) error {
+		return s.Definitions.PutDefinition(s.ctx, core.DefinitionHash([]byte("{}")), []byte("{}"))
+	},
+		after: func(s *suite) { s.definitionIs([]byte("{}")) }},
+	{name: "definition", needs: hasDefinitions, before: func(s *suite) { s.putDefinition([]byte("{}")) },
+		do: func(s *suite) error {
+			_, err := s.Definitions.Definition(s.ctx, core.DefinitionHash([]byte("{}")))
+			return err
+		}},
 	{name: "lease", needs: hasLeases, do: func(s *suite) error { return acquires(s, "x", 0, true) }},
 	{name: "lease that another holds", needs: hasLeases, before: func(s *suite) { s.acquire("l", "y", at(0), time.Minute, true) },
 		do: func(s *suite) error { return acquires(s, "x", 1, false) }},

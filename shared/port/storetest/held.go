@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
@@ -138,18 +139,19 @@ func furtherDefinitionCases() []testCase {
 	for _, c := range []struct {
 		name string
 		data []byte
-	}{{"two bytes", []byte("{}")}, {"350 KB", document(350_000)}, {"no text", []byte("\xff\x00\x80")}, {"quotes", []byte(`{"a":"'; --"}`)}} {
+	}{{"two bytes", []byte("{}")}, {"350 KB", document(350_000)}, {"no text", []byte("\xff\x00\x80")}, {"quotes", []byte(`{"a":"'; --"}`)}, {"no bytes", nil}} {
 		cases = append(cases, testCase{name: "a definition of " + c.name, run: func(s *suite) {
-			s.putDefinition("h", c.data)
-			s.definitionIs("h", c.data)
+			s.putDefinition(c.data)
+			s.definitionIs(c.data)
 		}})
 	}
-	for _, hash := range []string{strings.Repeat("f", 64), "sha256:0a", "A", "größe"} {
-		cases = append(cases, testCase{name: fmt.Sprintf("hash %.12s", hash), run: func(s *suite) {
-			s.putDefinition(hash, []byte(hash))
-			s.definitionIs(hash, []byte(hash))
-			_, err := s.Definitions.Definition(s.ctx, hash+"0")
-			s.is("another hash", err, port.ErrNotFound)
+	named := core.DefinitionHash([]byte("{}"))
+	for _, hash := range []string{"", named + "0", named[:31], strings.ToUpper(named), strings.Repeat("f", 64), "sha256:0a", "größe"} {
+		cases = append(cases, testCase{name: fmt.Sprintf("hash %.40q is not one of those bytes", hash), run: func(s *suite) {
+			s.is("PutDefinition", s.Definitions.PutDefinition(s.ctx, hash, []byte("{}")), port.ErrHash)
+			s.putDefinition([]byte("{}"))
+			_, err := s.Definitions.Definition(s.ctx, hash)
+			s.is("Definition", err, port.ErrNotFound)
 		}})
 	}
 	return need(hasDefinitions, append(cases, testCase{name: "the empty hash is not found", run: func(s *suite) {

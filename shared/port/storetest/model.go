@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
@@ -156,6 +157,9 @@ func (m *model) Definition(_ context.Context, hash string) ([]byte, error) {
 }
 
 func (m *model) PutDefinition(_ context.Context, hash string, data []byte) error {
+	if core.DefinitionHash(data) != hash {
+		return port.ErrHash
+	}
 	if _, there := m.definitions[hash]; !there {
 		m.definitions[hash] = bytes.Clone(data)
 	}

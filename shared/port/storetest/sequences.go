@@ -11,6 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
@@ -81,7 +82,7 @@ func class(err error) string {
 	if err == nil {
 		return "success"
 	}
-	for _, sentinel := range []error{port.ErrExists, port.ErrNotFound, port.ErrConflict, port.ErrTooLarge, port.ErrUnavailable, port.ErrReceipt} {
+	for _, sentinel := range []error{port.ErrExists, port.ErrNotFound, port.ErrConflict, port.ErrTooLarge, port.ErrUnavailable, port.ErrReceipt, port.ErrHash} {
 		if errors.Is(err, sentinel) {
 			return sentinel.Error()
 		}
@@ -248,9 +249,12 @@ func (p *pair) forget(r *rapid.T) {
 }
 
 func (p *pair) definition(r *rapid.T) {
-	hash := ids.Draw(r, "hash")
+	data := []byte(states.Draw(r, "data"))
+	hash := core.DefinitionHash(data)
+	if rapid.IntRange(0, 4).Draw(r, "another hash") == 0 {
+		hash = ids.Draw(r, "hash")
+	}
 	if rapid.Bool().Draw(r, "put") {
-		data := []byte(states.Draw(r, "data"))
 		p.same("put definition", class(p.a.Definitions.PutDefinition(p.ctx, hash, data)), class(p.b.Definitions.PutDefinition(p.ctx, hash, data)))
 	}
 	a, errA := p.a.Definitions.Definition(p.ctx, hash)

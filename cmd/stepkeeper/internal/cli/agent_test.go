@@ -57,6 +57,15 @@ func TestAgentNew(t *testing.T) {
 			t.Errorf("%s: %v\n%s", f, err, text)
 		}
 	}
+	readme, err := os.ReadFile(filepath.Join("payment", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`infra.Agent{"payment": {`, "stepkeeper agent test payment --do create --undo remove --input", "agenttest.Earns"} {
+		if !strings.Contains(string(readme), want) {
+			t.Errorf("README.md does not tell of %q", want)
+		}
+	}
 	call{}.run(t, "agent", "new", "payment").want(t, failure.Usage, "is not empty", "--dir")
 	call{}.run(t, "agent", "new", "payment", "--dir", "p2", "--undo", "create").want(t, failure.Usage, "names of their own")
 	call{}.run(t, "agent", "new", "payment", "--dir", "p2", "--undo", "re fund").want(t, failure.Usage, "is no operation's name")

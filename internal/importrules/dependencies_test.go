@@ -1,0 +1,96 @@
+package importrules
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Every library that go.mod asks for has its reason in docs/dependencies.md, and no reason outlives
+// its library.
+func TestDependenciesHaveTheirReasons(t *testing.T) {
+	text, err := os.ReadFile("../../docs/dependencies.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, problem := range reasons(string(text), direct(t)) {
+		t.Error("docs/dependencies.md: " + problem)
+	}
+}
+
+func TestMissingAndStaleReasonsAreFound(t *testing.T) {
+	const text = "| module | why |\n|---|---|\n| a.org/x, a.org/y | sums |\n| b.org/z | none |\n| a.org/w | |\n"
+	got := reasons(text, []string{"a.org/x/v2", "a.org/y", "a.org/w", "a.org/xy"})
+	want := []string{"no reason for a.org/xy", "no reason for a.org/w", "b.org/z is no requirement of go.mod"}
+	for _, w := range want {
+		if !slices.Contains(got, w) {
+			t.Errorf("%q lacks %q", got, w)
+		}
+	}
+	if len(got) != len(want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+var reasonLine = regexp.MustCompile(`(?m)^\| ([^|]*\.[^|]*) \|([^|]*)\|$`)
+
+// reasons lists the modules without a line, and the lines without a module. A line names modules by
+// their first elements, so that one line stands for all services of an SDK.
+func reasons(text string, modules []string) []string {
+	var problems []string
+	used := map[string]bool{}
+	for _, m := range modules {
+		covered := false
+		for _, line := range reasonLine.FindAllStringSubmatch(text, -1) {
+			for name := range strings.SplitSeq(line[1], ", ") {
+				if m == name || strings.HasPrefix(m, name+"/") {
+					used[name], covered = true, covered || strings.TrimSpace(line[2]) != ""
+				}
+			}
+		}
+		if !covered {
+			problems = append(problems, "no reason for "+m)
+		}
+	}
+	for _, line := range reasonLine.FindAllStringSubmatch(text, -1) {
+		for name := range strings.SplitSeq(line[1], ", ") {
+			if !used[name] {
+				problems = append(problems, fmt.Sprintf("%s is no requirement of go.mod", name))
+			}
+		}
+	}
+	return problems
+}
+
+// direct are the modules that go.mod requires for this module's own packages.
+func direct(t *testing.T) []string {
+	t.Helper()
+	out, err := exec.Command("go", "mod", "edit", "-json", "../../go.mod").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file struct {
+		Require []struct {
+			Path     string
+			Indirect bool
+		}
+	}
+	if err := json.Unmarshal(out, &file); err != nil {
+		t.Fatal(err)
+	}
+	var modules []string
+	for _, r := range file.Require {
+		if !r.Indirect {
+			modules = append(modules, r.Path)
+		}
+	}
+	if len(modules) < 10 {
+		t.Fatalf("%d requirements are found; the rule would be kept by nothing", len(modules))
+	}
+	return modules
+}
