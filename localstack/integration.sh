@@ -49,7 +49,7 @@ for name in $(compgen -e AWS_ || true); do [[ $name == AWS_CA_BUNDLE ]] || unset
 export STEPKEEPER_INTEGRATION=$endpoint STEPKEEPER_BACKEND=$BACKEND AWS_EC2_METADATA_DISABLED=true
 export AWS_REGION=eu-central-1 AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test # both emulators' own administrator
 # shellcheck disable=SC2086 # ARGS are several words
-"${GO:-go}" test -count=1 -timeout 20m ./localstack/integration ${ARGS:-}
+"${GO:-go}" test -count=1 -timeout 20m -parallel 4 ./localstack/integration ${ARGS:-}
 if [[ $BACKEND == localstack && -z ${ARGS:-} ]]; then # the contracts of the ports on it
 	STEPKEEPER_DYNAMODB=$endpoint STEPKEEPER_SQS=$endpoint \
 		"${GO:-go}" test -count=1 -timeout 20m -run 'TestContract' ./shared/dynamo ./shared/sqs

@@ -250,10 +250,15 @@ func unwoken(s *site, t *testing.T) func() bool {
 
 func completed(o *order) func() bool { return told(o, "completed") }
 
-// forgetful ends the Supervisor's process before; the next tick starts another.
+// forgetful ends the Supervisor's process before, and starts another: its next tick may be a minute
+// away.
 func forgetful(u use) use {
 	return func(s *site, t *testing.T) func() bool {
-		if _, err := kill(s.function(t, "Supervisor")); err != nil {
+		supervisor := s.function(t, "Supervisor")
+		if _, err := kill(supervisor); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.invoke(t.Context(), supervisor); err != nil {
 			t.Fatal(err)
 		}
 		return u(s, t)
