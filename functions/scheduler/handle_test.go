@@ -372,6 +372,38 @@ func TestWaitsAreLearnt(t *testing.T) {
 	}
 }
 
+// P32: the time that a reply waits for the Scheduler is time in a queue too; that of one which was
+// given back before says nothing of the queue, and neither does a queue that tells no time.
+func TestWaitsOfRepliesAreLearnt(t *testing.T) {
+	for name, c := range map[string]struct {
+		received int
+		sent     bool
+		want     core.Duration
+	}{
+		"once":         {1, true, 2 * 150 * core.Second},
+		"given back":   {2, true, 2 * 100 * core.Second},
+		"without time": {1, false, 2 * 100 * core.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, asked := begun(t)
+			r := world.Later(asked["o-1 a/1 do"])
+			r.Waited = 100 * core.Second
+			ds := deliver(r)
+			ds[0].Received = c.received
+			if c.sent {
+				ds[0].SentAt = w.Clock.Now()
+			}
+			w.Clock.Advance(50 * time.Second)
+			w.Scheduler.Handle(ctx, port.Replies, ds)
+			w.Send(port.Intake, world.Order("o-2"))
+			w.Handle(port.Intake)
+			if a, b := w.Task("o-2").Step("a").Allowance, w.Task("o-2").Step("b").Allowance; a != c.want || b != 20*core.Second {
+				t.Errorf("allowances %s and %s, not %s and 20s", a, b, c.want)
+			}
+		})
+	}
+}
+
 // end brings o-1 to Processed.
 func end(t *testing.T, w *world.World, asked map[string]*message.Request) []string {
 	t.Helper()

@@ -37,6 +37,8 @@ var ofActors = []Mutant{
 	{Name: "P26-order-without-a-task-is-not-noticed", File: storing, Func: "Scheduler.load", Old: "err == nil && j.task == nil && j.existed", New: "false"},
 	{Name: "P14-unknown-reply-to-is-taken", File: intake, Func: "Scheduler.first", Old: `if o.ReplyTo != "" {`, New: "if false {"},
 	{Name: "P32-waits-are-not-remembered", File: jobs, Func: "Scheduler.learn", Old: "s.waits.learn(j.def.Steps[i].Agent, it.waited)", New: "_ = i"},
+	{Name: "P32-waits-of-replies-are-not-learnt", File: handle, Func: "Scheduler.decode", Old: "r.Waited+s.lay(d)", New: "r.Waited"},
+	{Name: "P32-a-reply-that-was-given-back-is-learnt-from", File: handle, Func: "Scheduler.lay", Old: " || d.Received > 1", New: ""},
 	{Name: "I1-lost-create-is-refused", File: storing, Func: "Scheduler.uncommitted", Old: "j.existed = true\n\t\treturn true", New: "j.fail(err)\n\t\treturn false"},
 
 	// Sending.

@@ -203,7 +203,8 @@ func TestTwoSupervisors(t *testing.T) {
 		}
 	}
 	o.told("completed", rescued)
-	if k := o.task(); k.Steps["settle"].FailureCount != 1 || k.Steps["settle"].Attempt != 2 || held.Load() == 0 {
+	// Where other tests have filled a queue, it was handed back uncounted too (P32): another attempt.
+	if k := o.task(); k.Steps["settle"].FailureCount != 1 || k.Steps["settle"].Attempt < 2 || held.Load() == 0 {
 		t.Errorf("%d replies held back; %+v", held.Load(), k)
 	}
 }

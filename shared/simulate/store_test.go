@@ -20,7 +20,7 @@ type oneByOne struct {
 
 // simulated gives the ports of a world without faults in which nothing else happens.
 func simulated(*testing.T) storetest.Backends {
-	w := &World{healing: true, leases: map[string]lease{}, checks: newChecks()}
+	w := &World{healing: true, shards: 3, leases: map[string]lease{}, checks: newChecks()}
 	w.store = &store{w: w, rows: map[string]*row{}, defs: map[string][]byte{}, bare: true}
 	p := &process{w: w, name: "suite", up: true}
 	w.cur = &invocation{w: w, p: p}

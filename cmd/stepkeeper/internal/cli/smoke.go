@@ -70,13 +70,18 @@ func newSmoke(a *App) *cobra.Command {
 			"ended otherwise, 1 if the audit found something or an order has no end.",
 		Example: "  stepkeeper smoke --stack Shop\n  stepkeeper smoke --stack Shop --orders 200 --workflow booking --order booking.json",
 		Args:    args(cobra.NoArgs, "no arguments, only flags"),
-		RunE:    func(cmd *cobra.Command, _ []string) error { return runSmoke(cmd.Context(), o) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if !cmd.Flags().Changed("within") { // an emulator on one machine ends a few orders in a second
+				o.within = 5*time.Minute + time.Duration(o.orders)*time.Second
+			}
+			return runSmoke(cmd.Context(), o)
+		},
 	}
 	f := cmd.Flags()
 	f.IntVar(&o.orders, "orders", 20, "how `many` to send")
 	f.StringVar(&o.workflow, "workflow", "order", "the workflow's `name`")
 	f.StringVar(&o.file, "order", "", "`file` with the bare orders to send, by turns; needed for any workflow but order")
-	f.DurationVar(&o.within, "within", 5*time.Minute, "how long to wait for the last end")
+	f.DurationVar(&o.within, "within", 0, "how long to wait for the last end (default 5m, and 1s for each order)")
 	_ = cmd.MarkFlagFilename("order", "json", "jsonl")
 	return cmd
 }
