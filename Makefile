@@ -28,7 +28,9 @@ test: ## Run all tests (needs nothing but Go)
 
 .PHONY: test-dynamo
 test-dynamo: ## Run the tests that need a DynamoDB against DynamoDB Local (needs npm and a JDK)
-	shared/dynamo/dynamotest/local.sh $(GO) test -count=1 -timeout 20m -parallel 8 ./shared/dynamo/... ./shared/cost/... ./bench/cost
+	shared/dynamo/dynamotest/local.sh bash -c '\
+		$(GO) test -count=1 -timeout 20m -parallel 8 ./shared/dynamo/... ./shared/cost/... ./bench/cost && \
+		$(GO) test -count=1 -v -run "^TestUnitsOfEachOperation$$" ./shared/dynamo'
 
 .PHONY: race
 race: ## Run the tests with the race detector (needs a C compiler)

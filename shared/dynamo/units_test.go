@@ -2,6 +2,7 @@ package dynamo_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -33,6 +34,8 @@ func TestUnitsOfEachOperation(t *testing.T) {
 			return s.Commit(t.Context(), []port.Write{w})[0]
 		}
 	}
+	var figures strings.Builder // `make test-dynamo` shows them at its end
+	fmt.Fprintf(&figures, "\n%-62s %4s %4s\n", "", "WRU", "RRU")
 	rest := func(r *port.Record) { r.State, r.Bucket, r.IndexAt = "Processed", port.NoBucket, time.Time{} }
 	load := func() error { _, err := s.Load(t.Context(), []string{"a"}); return err }
 	for _, tt := range []struct {
@@ -69,9 +72,10 @@ func TestUnitsOfEachOperation(t *testing.T) {
 			writes += l.Writes + l.IndexWrites
 			reads += l.Reads + l.IndexReads
 		}
-		t.Logf("%-62s %4.1f WRU %4.1f RRU", tt.name, writes, reads)
+		fmt.Fprintf(&figures, "%-62s %4.1f %4.1f\n", tt.name, writes, reads)
 		if writes != tt.writes || reads != tt.reads {
 			t.Errorf("%s: %v WRU, %v RRU, want %v and %v", tt.name, writes, reads, tt.writes, tt.reads)
 		}
 	}
+	t.Log(figures.String())
 }
