@@ -5,6 +5,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/simulate"
+	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
 
 // TestAFloodEndsLateAndNothingIsUndone: time in a queue is not a failure (P32). Nine orders come at
@@ -19,6 +20,9 @@ func TestAFloodEndsLateAndNothingIsUndone(t *testing.T) {
 			s := &d.Steps[i]
 			s.MaxQueueTime, s.Retry.MaxFailures = core.Day, 3
 			d.Agents[s.Agent] = core.AgentDefinition{QueueAllowance: 30 * core.Second, ClockSkew: core.Second}
+		}
+		if err := workflow.Seal(d); err != nil {
+			t.Fatal(err)
 		}
 		flood := func(p simulate.Point) int {
 			if p.Site == "slow" || p.Site == "world" && (p.Subject == "burst" || p.Subject == "capacity") {
