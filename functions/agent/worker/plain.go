@@ -11,8 +11,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// ledgerTime bounds the writing of an outcome: it is tried even when the handler's time is over,
-// because what is not written stays in doubt.
+// ledgerTime bounds a write to the ledger. Its answer is waited for even when the handling's time is
+// over: an outcome that is not written stays in doubt, and so does a call that was never made,
+// where nobody knows that its beginning was stored.
 const ledgerTime = 2 * time.Second
 
 // maxMoves bounds how often a lost conditional write is decided again.
@@ -36,8 +37,11 @@ func (h *handling) plain(ctx context.Context) (json.RawMessage, error) {
 	case sayNothing, sayInDoubt:
 		return h.inDoubt(ctx, do)
 	}
-	if !h.inTime() || h.hurried() {
+	if !h.inTime() || h.hurried() || ctx.Err() != nil { // the ledger took all the time: nothing was called
 		h.leave(ctx, withdrawn, nil, Failure{})
+		if h.inTime() && !h.hurried() {
+			return nil, h.ledgerFailed("write", context.Cause(ctx))
+		}
 		return nil, errSilent
 	}
 	out, err := h.call(ctx)
@@ -87,7 +91,7 @@ func (h *handling) enter(ctx context.Context) (port.LedgerEntry, act, error) {
 		if !move {
 			return next, do, nil
 		}
-		err = h.w.Ledger.Move(ctx, next)
+		err = h.store(ctx, next)
 		if err == nil {
 			return next, do, nil
 		}
@@ -96,6 +100,13 @@ func (h *handling) enter(ctx context.Context) (port.LedgerEntry, act, error) {
 		}
 	}
 	return port.LedgerEntry{}, 0, h.ledgerFailed("write", fmt.Errorf("lost %d times in a row: %w", maxMoves, port.ErrConflict))
+}
+
+// store writes an entry, and waits for the answer.
+func (h *handling) store(ctx context.Context, e port.LedgerEntry) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ledgerTime)
+	defer cancel()
+	return h.w.Ledger.Move(ctx, e)
 }
 
 // ledgerFailed: nothing was called.

@@ -200,3 +200,39 @@ func TestAPlainServiceIsNotCalledInAHurry(t *testing.T) {
 		}
 	}
 }
+
+// lateLedger stores, and answers later than the first handling has time.
+type lateLedger struct {
+	port.Ledger
+	wait time.Duration
+}
+
+func (l *lateLedger) Move(ctx context.Context, e port.LedgerEntry) error {
+	err := l.Ledger.Move(ctx, e)
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(l.wait):
+		return err
+	}
+}
+
+// P31: what was begun in the ledger and not called is not in doubt, however slow the ledger was: the
+// next attempt calls.
+func TestASlowLedgerLeavesNoDoubt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ledger, calls := &lateLedger{memory.NewLedger(), 1500 * time.Millisecond}, 0
+		b := newBench(t, memory.NewClock(noon), worker.Config{Ledger: ledger, Operations: charge(func(context.Context, worker.Call) (any, error) { calls++; return nil, nil })})
+		req := request(noon)
+		req.Grade, req.Timeout = core.Plain, core.Second
+		b.worker.Handle(t.Context(), delivery(req))
+		if r := b.reply(); calls != 0 || r.Outcome != core.OutcomeRetryLater || r.Error.Code != "ledger" {
+			t.Fatalf("%d calls, reply %+v %+v", calls, r, r.Error)
+		}
+		ledger.wait, req.Attempt = 0, 2
+		b.worker.Handle(t.Context(), delivery(req))
+		if r := b.reply(); calls != 1 || r.Outcome != core.OutcomeDone {
+			t.Errorf("%d calls, reply %+v %+v", calls, r, r.Error)
+		}
+	})
+}
