@@ -47,12 +47,15 @@ type report struct {
 
 func run(ctx context.Context, root, only, by, file string) error {
 	began := time.Now()
+	all := chosen(only, by)
+	if len(all) == 0 {
+		return fmt.Errorf("no mutant's name or file holds %q; nothing was tried", only)
+	}
 	folder, err := os.MkdirTemp("", "mutants")
 	if err != nil {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(folder) }() // a temporary folder; the system removes what is left
-	all := chosen(only, by)
 	gate := mutants.Gate{Root: root, Folder: folder, Workers: runtime.NumCPU(), Log: func(format string, args ...any) {
 		fmt.Printf(format+"\n", args...)
 	}}
