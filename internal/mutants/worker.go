@@ -47,8 +47,10 @@ var ofWorker = []Mutant{
 	{Name: "P31-refusal-without-proof-is-kept", File: plain, Func: "outcomeOf", Old: "return unknown", New: "return refused"},
 	{Name: "P31-called-before-the-ledger-has-it", File: plain, Func: "handling.enter", Old: "if !errors.Is(err, port.ErrConflict) {", New: "if !errors.Is(err, port.ErrConflict) {\n\t\t\treturn next, do, nil"},
 	{Name: "P31-lost-move-calls-all-the-same", File: plain, Func: "handling.enter", Old: "err = h.store(ctx, next)", New: "if err = h.store(ctx, next); errors.Is(err, port.ErrConflict) { err = nil }"},
+	{Name: "P31-a-slow-ledger-leaves-doubt", File: plain, Func: "handling.store", Old: "context.WithoutCancel(ctx)", New: "ctx"},
+	{Name: "P31-called-when-the-time-is-over", File: plain, Func: "handling.plain", Old: " || ctx.Err() != nil", New: ""},
 	{Name: "P31-outcome-is-not-written", File: plain, Func: "handling.plain", Old: "h.leave(ctx, happened, out, Failure{})", New: ""},
 	{Name: "P31-check-is-believed-of-what-never-began", File: plain, Func: "handling.inDoubt", Old: "(do == sayNothing || h.undoBegun(ctx))", New: "true"},
-	{Name: "P25-plain-call-after-a-slow-ledger", File: plain, Func: "handling.plain", Old: "if !h.inTime() || h.hurried() || ctx.Err() != nil {", New: "if false {"},
-	{Name: "P32-plain-call-without-its-time", File: plain, Func: "handling.plain", Old: "if !h.inTime() || h.hurried() || ctx.Err() != nil {", New: "if !h.inTime() || ctx.Err() != nil {"},
+	{Name: "P25-plain-call-after-a-slow-ledger", File: plain, Func: "handling.plain", Old: "if !h.inTime() || h.hurried() || ctx.Err() != nil {", New: "if ctx.Err() != nil {"},
+	{Name: "P32-plain-call-without-its-time", File: plain, Func: "handling.plain", Old: " || h.hurried() || ctx.Err() != nil", New: " || ctx.Err() != nil"},
 }

@@ -27,20 +27,31 @@ func Diagnose(sc Scenario) []Finding {
 }
 
 func diagnoseCalm(sc Scenario) []Finding {
-	r := Run(sc, Plain{}, Options{})
-	if r.Violation == nil && r.Ends[core.Processed] == r.Orders {
+	w := newWorld(sc, Plain{})
+	w.setUp()
+	w.play()
+	if w.violation == nil && w.Ends[core.Processed] == w.Orders {
 		return nil
 	}
-	f := Finding{Text: "with nothing going wrong an order does not end Processed", Mend: "play it in a test (workflowtest) and look at its story"}
+	const what = "with nothing going wrong an order does not end Processed"
 	for i := range sc.Definition.Steps {
 		d := &sc.Definition.Steps[i]
 		if l := sc.Services[d.Agent].Latency; l >= d.Timeout {
-			f.Text = fmt.Sprintf("with nothing going wrong an order does not end Processed: the service behind %s takes %s, and the timeout of step %s is %s", d.Agent, l, d.Name, d.Timeout)
-			f.Mend = fmt.Sprintf("give step %s a timeout that a slow day of its service fits into", d.Name)
-			break
+			return []Finding{{
+				Text: fmt.Sprintf("%s: the service behind %s takes %s, and the timeout of step %s is %s", what, d.Agent, l, d.Name, d.Timeout),
+				Mend: fmt.Sprintf("give step %s a timeout that a slow day of its service fits into", d.Name),
+			}}
 		}
 	}
-	return []Finding{f}
+	if t := w.store.task("o1"); t != nil {
+		for i := range t.Steps {
+			if e := t.Steps[i].Error; e != nil {
+				return []Finding{{Text: fmt.Sprintf("%s: step %s failed: %s", what, t.Steps[i].Name, e.Message),
+					Mend: "if the order lacks what the workflow asks for, give one that has it (--order FILE, or sim.Order in a test); otherwise mend the step"}}
+			}
+		}
+	}
+	return []Finding{{Text: what, Mend: "play it in a test (workflowtest) and look at its story"}}
 }
 
 // diagnosePlain loses the first answer of each plain service in turn, and counts what comes then.
