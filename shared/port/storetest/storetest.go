@@ -61,6 +61,7 @@ func Run(t *testing.T, options Options, make Make) {
 		options.Races = 16
 	}
 	ran, skipped := 0, 0
+	var offers *Backends // what the adapter has, once it has shown it, so that no backends are made in vain
 	for _, group := range []struct {
 		name  string
 		cases []testCase
@@ -83,7 +84,7 @@ func Run(t *testing.T, options Options, make Make) {
 			for _, c := range group.cases {
 				t.Run(c.name, func(t *testing.T) {
 					skipped++ // until it is over
-					runCase(t, options, make, c)
+					offers = runCase(t, options, make, c, offers)
 					ran, skipped = ran+1, skipped-1
 				})
 			}
@@ -92,16 +93,20 @@ func Run(t *testing.T, options Options, make Make) {
 	t.Logf("%d cases of the contract; %d further ones broke off, or ask for what the adapter does not offer", ran, skipped)
 }
 
-func runCase(t *testing.T, options Options, make Make, c testCase) {
+func runCase(t *testing.T, options Options, make Make, c testCase, offers *Backends) *Backends {
+	offered := func(b Backends) bool { return c.needs == nil || c.needs(&suite{T: t, Backends: b, options: options}) }
+	if offers != nil && !offered(*offers) {
+		t.Skip("the adapter does not offer this")
+	}
 	backends := make(t)
 	if backends.Close != nil {
 		t.Cleanup(backends.Close)
 	}
-	s := &suite{T: t, Backends: backends, options: options, ctx: t.Context()}
-	if c.needs != nil && !c.needs(s) {
+	if !offered(backends) {
 		t.Skip("the adapter does not offer this")
 	}
-	c.run(s)
+	c.run(&suite{T: t, Backends: backends, options: options, ctx: t.Context()})
+	return &backends
 }
 
 // testCase is one promise. needs says whether the adapter makes it; nil: it is a Store.
