@@ -17,17 +17,21 @@ type door struct {
 	serving  sync.WaitGroup
 }
 
-// openDoor listens on a free port; serve is run for each connection, which is closed after it.
-func openDoor(ctx context.Context, serve func(c net.Conn)) (*door, error) {
+// openDoor listens on a free port; attend begins to serve.
+func openDoor(ctx context.Context) (*door, error) {
 	var lc net.ListenConfig
 	listener, err := lc.Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("listen: %w", err)
 	}
-	d := &door{listener: listener, open: map[net.Conn]struct{}{}}
+	return &door{listener: listener, open: map[net.Conn]struct{}{}}, nil
+}
+
+// attend runs serve for each connection, which is closed after it.
+func (d *door) attend(serve func(c net.Conn)) {
 	d.serving.Go(func() {
 		for {
-			c, err := listener.Accept()
+			c, err := d.listener.Accept()
 			if err != nil {
 				return // closed
 			}
@@ -41,7 +45,6 @@ func openDoor(ctx context.Context, serve func(c net.Conn)) (*door, error) {
 			})
 		}
 	})
-	return d, nil
 }
 
 // url is the door's address.
@@ -112,8 +115,11 @@ func (d *door) dial(ctx context.Context, address string) (net.Conn, error) {
 // passage is a door that carries bytes to whoever stands behind it just now, unchanged: the engine,
 // which has another address after each restart.
 func passage(ctx context.Context, behind func() string) (*door, error) {
-	var d *door
-	d, err := openDoor(ctx, func(c net.Conn) {
+	d, err := openDoor(ctx)
+	if err != nil {
+		return nil, err
+	}
+	d.attend(func(c net.Conn) {
 		up, err := d.dial(ctx, behind())
 		if err != nil || !d.enter(up) {
 			if err == nil {
@@ -130,7 +136,7 @@ func passage(ctx context.Context, behind func() string) (*door, error) {
 		_, _ = c.Close(), up.Close()
 		<-done
 	})
-	return d, err
+	return d, nil
 }
 
 func carry(to, from net.Conn, done chan<- struct{}) {

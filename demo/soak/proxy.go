@@ -91,7 +91,9 @@ func newProxy(ctx context.Context, name, service string, seed uint64, w []share)
 		return nil, err
 	}
 	p := &proxy{service: u.Host, name: name, seed: seed, weather: w, longest: longestDelay, ctx: ctx, calls: map[string]int{}, counts: map[string]int{}}
-	p.door, err = openDoor(ctx, p.serve)
+	if p.door, err = openDoor(ctx); err == nil {
+		p.door.attend(p.serve)
+	}
 	return p, err
 }
 

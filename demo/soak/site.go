@@ -64,6 +64,10 @@ func build(ctx context.Context, o Options, dir string) (*site, error) {
 			return s, err
 		}
 	}
+	s.engine = &process.Process{Name: "stepkeeper dev", Binary: o.Binary, Patience: readyPatience, Log: s.file("engine.log"), Args: []string{
+		"dev", "--data", s.file("data"), "--listen", "127.0.0.1:0", "--workflows", s.file("workflows"),
+		"--agents", s.file("engine-agents.yaml"), "--clock-offset", s.file("engine.clock"),
+	}}
 	if s.front, err = passage(ctx, s.address); err != nil {
 		return s, err
 	}
@@ -76,7 +80,7 @@ func build(ctx context.Context, o Options, dir string) (*site, error) {
 	return s, s.files(o)
 }
 
-// files writes the files of engine and agents, and says how each is started.
+// files writes the files of engine and agents, and says how the agents are started.
 func (s *site) files(o Options) error {
 	text, err := workflows.Files.ReadFile("order.yaml")
 	if err != nil {
@@ -101,10 +105,6 @@ func (s *site) files(o Options) error {
 	if err := errors.Join(shifted.Set(s.file("engine.clock"), 0), shifted.Set(s.file("agents.clock"), 0)); err != nil {
 		return err
 	}
-	s.engine = &process.Process{Name: "stepkeeper dev", Binary: o.Binary, Patience: readyPatience, Log: s.file("engine.log"), Args: []string{
-		"dev", "--data", s.file("data"), "--listen", "127.0.0.1:0", "--workflows", s.file("workflows"),
-		"--agents", s.file("engine-agents.yaml"), "--clock-offset", s.file("engine.clock"),
-	}}
 	for _, name := range outside {
 		s.agents[name] = &process.Process{
 			Name: "agent " + name, Binary: o.Self, Patience: readyPatience, Log: s.file("agent-" + name + ".log"),

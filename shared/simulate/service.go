@@ -47,14 +47,15 @@ type service struct {
 	known   bool  // it remembers that it did the key
 	fenced  bool  // it refuses a later do
 	undone  bool  // an undo has happened, or was answered
-	first   int64 // when the key was seen first
+	since   int64 // when it did last what it remembers of the key
 	pending int   // calls that may still land
+	adrift  int   // those of them that nobody waits for
 }
 
 func (w *World) service(c worker.Call, agent string) *service {
 	s := w.services[c.Key]
 	if s == nil {
-		s = &service{key: c.Key, order: c.OrderID, run: c.Run, step: c.Step, grade: c.Grade, first: w.now}
+		s = &service{key: c.Key, order: c.OrderID, run: c.Run, step: c.Step, grade: c.Grade}
 		if g := w.sc.Services[agent].Grade; g != "" {
 			s.grade = g
 		}
@@ -207,8 +208,10 @@ func (w *World) landLater(s *service, c worker.Call, d int64) {
 		return
 	}
 	s.pending++
+	s.adrift++
 	land := func() {
 		s.pending--
+		s.adrift--
 		w.tell("service", "", "a call that nobody waits for lands: "+string(c.Operation)+" "+c.Key)
 		_ = w.effect(s, c) // nobody hears of it
 	}
@@ -313,13 +316,14 @@ func (w *World) kept() (most int64) {
 	return most
 }
 
-// forget takes a key out of the service's memory, once it may. A call that lands after its caller has
-// given it up finds the key all the same: keys and fences are kept for longer than any call lasts,
-// which is what their author declares (docs/protocol.md, section 6).
+// forget takes a key out of the service's memory, once it may: its retention counts from what it did
+// last, since a refusal is not remembered. A call that lands after its caller has given it up finds the
+// key all the same: keys and fences are kept for longer than any call lasts, which is what their
+// author declares (docs/protocol.md, section 7).
 func (w *World) forget(s *service, c worker.Call, conf Service, f Fault) {
 	agent := w.def.Steps[w.def.Index(c.Step)].Agent
 	kept := w.retention(agent)
-	if late := !w.cur.p.Now().Before(c.Deadline); late || kept == 0 || w.now-s.first <= kept || !s.known && !s.fenced {
+	if late := !w.cur.p.Now().Before(c.Deadline); late || kept == 0 || w.now-s.since <= kept || s.adrift > 0 || !s.known && !s.fenced {
 		return
 	}
 	if f == KeyForgotten || conf.Forgets > 0 || w.traits[agent].forgetful {
@@ -336,7 +340,7 @@ func (w *World) effect(s *service, c worker.Call) error {
 		if s.grade == core.Plain && s.net == 0 {
 			return worker.NoEffect(worker.Permanent(errors.New("there is nothing to undo")))
 		}
-		s.net, s.undone = 0, true
+		s.net, s.undone, s.since = 0, true, w.now
 		s.fenced = s.fenced || s.grade == core.Fenced
 		w.tell("service", "", "undone: "+c.Key)
 		w.check()
@@ -349,7 +353,7 @@ func (w *World) effect(s *service, c worker.Call) error {
 		return nil
 	}
 	s.applied++
-	s.known = true
+	s.known, s.since = true, w.now
 	w.checks.did("3")
 	w.checks.did("11")
 	if !w.noEffect(c.Step) {

@@ -186,7 +186,7 @@ func (d *digest) books(w *World, now int64) {
 		one.number(int64(s.applied<<8 | s.net<<4 | s.pending))
 		one.yes(s.known, s.fenced, s.undone)
 		if w.forgets() {
-			one.number(start + s.first - now)
+			one.number(start + s.since - now)
 		}
 		sum += one
 	}
