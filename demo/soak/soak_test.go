@@ -98,8 +98,8 @@ func TestHonestServicesPass(t *testing.T) {
 // TestCheatingServiceIsNoticed: the whole chain, services to verdict, can fail.
 func TestCheatingServiceIsNoticed(t *testing.T) {
 	for service, what := range map[string]string{
-		services.Payment:      "net charges of a processed order",
-		services.Notification: "net confirmations of a processed order",
+		services.Payment:      "net charges of ",
+		services.Notification: "net confirmations of ",
 	} {
 		if testing.Short() && service != services.Payment {
 			continue
@@ -115,7 +115,7 @@ func TestCheatingServiceIsNoticed(t *testing.T) {
 			t.Fatalf("%s answers calls that it never does, and the soak says %v: %+v", service, err, r.Violations)
 		}
 		for _, v := range r.Violations {
-			if v.Service != service || v.What != what {
+			if v.Service != service || !strings.HasPrefix(v.What, what) {
 				t.Errorf("violation %s, want only %s of %s", v, what, service)
 			}
 		}

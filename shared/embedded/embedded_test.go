@@ -282,15 +282,16 @@ func TestIntakeIsBusyBeforeMemorySuffers(t *testing.T) {
 	}
 }
 
-// P32: a flood of twenty times what the agents can do in a step's time ends late, and nothing
-// fails. Without the rule every request would time out in its queue.
+// P32: a flood of many times what the agents can do in a step's time ends late, and nothing fails.
+// Without the rule every request would time out in its queue. The agents are so slow that orders come
+// faster on any machine.
 func TestAFloodEndsLateWithNothingFailed(t *testing.T) {
 	w := newWorld(t, "250ms")
-	w.shop.delay = 10 * time.Millisecond
-	w.options.Inside.Concurrency = 2 // 200 steps a second, 100 in the time that a step may take
+	w.shop.delay = 50 * time.Millisecond
+	w.options.Inside.Concurrency = 2 // 40 steps a second, 10 in the time that a step may take
 	s := w.open()
 	defer closeStack(t, s)
-	const n = 1000
+	const n = 200
 	for i := range n {
 		submit(t, s, fmt.Sprintf("o-%d", i), "")
 	}

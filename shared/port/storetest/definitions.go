@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -57,6 +58,7 @@ var definitionCases = need(hasDefinitions, []testCase{
 
 // need gives every case that has none a condition.
 func need(condition func(*suite) bool, cases []testCase) []testCase {
+	cases = slices.Clone(cases) // they are shared by suites that run at the same time
 	for i := range cases {
 		if cases[i].needs == nil {
 			cases[i].needs = condition

@@ -14,6 +14,7 @@ package storetest
 import (
 	"context"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -60,8 +61,10 @@ func Run(t *testing.T, options Options, make Make) {
 	if options.Races == 0 {
 		options.Races = 16
 	}
-	ran, skipped := 0, 0
-	var offers *Backends // what the adapter has, once it has shown it, so that no backends are made in vain
+	var done tally
+	t.Cleanup(func() { // the cases may run in parallel, until t is over
+		t.Logf("%d cases of the contract; %d further ones broke off, or ask for what the adapter does not offer", done.ran, done.tried-done.ran)
+	})
 	for _, group := range []struct {
 		name  string
 		cases []testCase
@@ -82,31 +85,56 @@ func Run(t *testing.T, options Options, make Make) {
 	} {
 		t.Run(group.name, func(t *testing.T) {
 			for _, c := range group.cases {
-				t.Run(c.name, func(t *testing.T) {
-					skipped++ // until it is over
-					offers = runCase(t, options, make, c, offers)
-					ran, skipped = ran+1, skipped-1
-				})
+				t.Run(c.name, func(t *testing.T) { runCase(t, options, make, c, &done) })
 			}
 		})
 	}
-	t.Logf("%d cases of the contract; %d further ones broke off, or ask for what the adapter does not offer", ran, skipped)
 }
 
-func runCase(t *testing.T, options Options, make Make, c testCase, offers *Backends) *Backends {
-	offered := func(b Backends) bool { return c.needs == nil || c.needs(&suite{T: t, Backends: b, options: options}) }
-	if offers != nil && !offered(*offers) {
+// tally counts cases, and remembers what the adapter has, once it has shown it, so that no backends
+// are made in vain.
+type tally struct {
+	mu         sync.Mutex
+	ran, tried int
+	offers     *Backends
+}
+
+func (d *tally) begin() *Backends {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.tried++
+	return d.offers
+}
+
+func (d *tally) made(b *Backends) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.offers = b
+}
+
+func (d *tally) end() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.ran++
+}
+
+func runCase(t *testing.T, options Options, make Make, c testCase, done *tally) {
+	offered := func(b *Backends) bool {
+		return c.needs == nil || c.needs(&suite{T: t, Backends: *b, options: options})
+	}
+	if shown := done.begin(); shown != nil && !offered(shown) {
 		t.Skip("the adapter does not offer this")
 	}
 	backends := make(t)
+	done.made(&backends)
 	if backends.Close != nil {
 		t.Cleanup(backends.Close)
 	}
-	if !offered(backends) {
+	if !offered(&backends) {
 		t.Skip("the adapter does not offer this")
 	}
 	c.run(&suite{T: t, Backends: backends, options: options, ctx: t.Context()})
-	return &backends
+	done.end()
 }
 
 // testCase is one promise. needs says whether the adapter makes it; nil: it is a Store.
