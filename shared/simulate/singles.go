@@ -63,7 +63,9 @@ func Singles(scenes []Scene, workers, pairs int) *Matrix {
 	for i := range scenes {
 		s := &scenes[i]
 		places, cannot := s.places()
+		mu.Lock()
 		m.Places = append(m.Places, cannot...)
+		mu.Unlock()
 		for _, c := range places {
 			jobs <- job{s, []Choice{c}}
 		}
