@@ -128,17 +128,28 @@ func judge(history []porcupine.Operation) string {
 			return fmt.Sprintf("task %q: not decided within a minute, %d calls", id, len(ops))
 		}
 		n := 1
-		for n < len(ops) && porcupine.CheckOperations(linear, ops[:n]) {
+		for n < len(ops) && porcupine.CheckOperations(linear, beginning(ops, n)) {
 			n++
 		}
 		var b strings.Builder
 		fmt.Fprintf(&b, "task %q: no order of these calls gives these answers (begin, end, client)", id)
-		for _, op := range ops[:n] {
+		for _, op := range beginning(ops, n) {
 			fmt.Fprintf(&b, "\n  %9d %9d  %d  %s", op.Call, op.Return, op.ClientId, describe(op.Input.(question), op.Output.(answer)))
 		}
 		return b.String()
 	}
 	return ""
+}
+
+// beginning is the first n calls, and what others had begun by then that stays in doubt.
+func beginning(ops []porcupine.Operation, n int) []porcupine.Operation {
+	part := slices.Clone(ops[:n])
+	for _, op := range ops[n:] {
+		if op.Output.(answer).doubt() && op.Call < ops[n-1].Return {
+			part = append(part, op)
+		}
+	}
+	return part
 }
 
 func describe(q question, a answer) string {
@@ -198,6 +209,11 @@ func chronicle(ctx context.Context, b Backends, seed uint64) []porcupine.Operati
 	return r.history
 }
 
+// foreseen are the faults that a client can know of. A write that is carried out twice behind its
+// back, with another one in between, answers a conflict although it was stored; its writer loads
+// again and finds its own cause (P12).
+var foreseen = []Fault{LostAnswer, LostRequest, Throttle, Contention}
+
 // fault lets one call in six meet a fault, and one in twenty so many that it stays in doubt.
 func (r *recorder) fault(dice *rand.Rand) {
 	switch {
@@ -207,7 +223,7 @@ func (r *recorder) fault(dice *rand.Rand) {
 	case dice.IntN(40) == 0: // the last answer is a refusal, the first try has landed
 		r.Inject(append([]Fault{LostAnswer}, slices.Repeat([]Fault{Throttle}, 6)...)...)
 	case dice.IntN(6) == 0:
-		r.Inject(allFaults[dice.IntN(len(allFaults))])
+		r.Inject(foreseen[dice.IntN(len(foreseen))])
 	}
 }
 
