@@ -81,8 +81,8 @@ func Explore(scopes []Scope, faults, workers int, most time.Duration, progress f
 	return summed(e, all)
 }
 
-// pass gives every scope that has come so far its share of the time for one more fault, small ones
-// first: what they leave is for the others.
+// pass takes every scope that has come so far one fault further, small ones first: each may take half
+// of the time that is left, so that some are gone through as a whole.
 func pass(all []*exploring, n, faults int, until time.Time, told func()) (any bool) {
 	var ready []*exploring
 	for _, x := range all {
@@ -91,8 +91,8 @@ func pass(all []*exploring, n, faults int, until time.Time, told func()) (any bo
 		}
 	}
 	slices.SortStableFunc(ready, func(a, b *exploring) int { return len(a.seen) - len(b.seen) })
-	for i, x := range ready {
-		share := time.Now().Add(time.Until(until) / time.Duration(len(ready)-i))
+	for _, x := range ready {
+		share := time.Now().Add(time.Until(until) / 2)
 		if n == 0 {
 			share = time.Time{}
 		}
