@@ -53,4 +53,5 @@ var ofWorker = []Mutant{
 	{Name: "P31-check-is-believed-of-what-never-began", File: plain, Func: "handling.inDoubt", Old: "(do == sayNothing || h.undoBegun(ctx))", New: "true"},
 	{Name: "P25-plain-call-after-a-slow-ledger", File: plain, Func: "handling.plain", Old: "if !h.inTime() || h.hurried() || ctx.Err() != nil {", New: "if ctx.Err() != nil {"},
 	{Name: "P32-plain-call-without-its-time", File: plain, Func: "handling.plain", Old: " || h.hurried() || ctx.Err() != nil", New: " || ctx.Err() != nil"},
+	{Name: "P31-the-ledger-takes-the-time-of-the-call", File: handling, Func: "handling.limit", Old: "limit += ledgerTime", New: "_ = 0"},
 }

@@ -71,10 +71,15 @@ func (h *handling) inTime() bool { return h.w.Clock.Now().Before(h.stop()) }
 func (h *handling) stop() time.Time { return h.req.StopBy.Add(-h.req.ClockSkew).Std() }
 
 // limit is the time of one handling: the step's timeout, what is left until stopBy, and what is
-// left to the handler itself, whichever ends first.
+// left to the handler itself, whichever ends first. What the ledger of a plain service takes is not
+// taken from the service: a call that is cut short is in doubt.
 func (h *handling) limit(ctx context.Context) time.Duration {
 	now := h.w.Clock.Now()
-	limit := min(h.req.Timeout.Std(), h.stop().Sub(now))
+	limit := h.req.Timeout.Std()
+	if h.req.Grade == core.Plain {
+		limit += ledgerTime
+	}
+	limit = min(limit, h.stop().Sub(now))
 	if end, bounded := ctx.Deadline(); bounded {
 		limit = min(limit, end.Sub(now))
 	}

@@ -44,7 +44,7 @@ func (h *handling) plain(ctx context.Context) (json.RawMessage, error) {
 		}
 		return nil, errSilent
 	}
-	out, err := h.call(ctx)
+	out, err := h.timedCall(ctx)
 	if err == nil {
 		h.leave(ctx, happened, out, Failure{})
 		return out, nil
@@ -52,6 +52,15 @@ func (h *handling) plain(ctx context.Context) (json.RawMessage, error) {
 	f := classify(err)
 	h.leave(ctx, outcomeOf(f), nil, f)
 	return nil, &f
+}
+
+// timedCall gives the call the step's timeout, counted from here: the ledger has had its own time.
+func (h *handling) timedCall(ctx context.Context) (json.RawMessage, error) {
+	limit := min(h.limit(ctx), h.req.Timeout.Std())
+	h.deadline = h.w.Clock.Now().Add(limit)
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	return h.call(ctx)
 }
 
 // hurried: the request has waited in its queue for longer than it was allowed, so that the call could

@@ -201,27 +201,40 @@ func TestAPlainServiceIsNotCalledInAHurry(t *testing.T) {
 	}
 }
 
-// lateLedger stores, and answers later than the first handling has time.
+// lateLedger does what it is asked, and answers late: the first calls take so long, later ones nothing.
 type lateLedger struct {
 	port.Ledger
-	wait time.Duration
+	waits []time.Duration
 }
 
-func (l *lateLedger) Move(ctx context.Context, e port.LedgerEntry) error {
-	err := l.Ledger.Move(ctx, e)
+func (l *lateLedger) late(ctx context.Context, err error) error {
+	if len(l.waits) == 0 {
+		return err
+	}
+	wait := l.waits[0]
+	l.waits = l.waits[1:]
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-time.After(l.wait):
+	case <-time.After(wait):
 		return err
 	}
+}
+
+func (l *lateLedger) Entry(ctx context.Context, key string) (port.LedgerEntry, error) {
+	e, err := l.Ledger.Entry(ctx, key)
+	return e, l.late(ctx, err)
+}
+
+func (l *lateLedger) Move(ctx context.Context, e port.LedgerEntry) error {
+	return l.late(ctx, l.Ledger.Move(ctx, e))
 }
 
 // P31: what was begun in the ledger and not called is not in doubt, however slow the ledger was: the
 // next attempt calls.
 func TestASlowLedgerLeavesNoDoubt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ledger, calls := &lateLedger{memory.NewLedger(), 1500 * time.Millisecond}, 0
+		ledger, calls := &lateLedger{memory.NewLedger(), []time.Duration{1900 * time.Millisecond, 1900 * time.Millisecond}}, 0
 		b := newBench(t, memory.NewClock(noon), worker.Config{Ledger: ledger, Operations: charge(func(context.Context, worker.Call) (any, error) { calls++; return nil, nil })})
 		req := request(noon)
 		req.Grade, req.Timeout = core.Plain, core.Second
@@ -229,10 +242,34 @@ func TestASlowLedgerLeavesNoDoubt(t *testing.T) {
 		if r := b.reply(); calls != 0 || r.Outcome != core.OutcomeRetryLater || r.Error.Code != "ledger" {
 			t.Fatalf("%d calls, reply %+v %+v", calls, r, r.Error)
 		}
-		ledger.wait, req.Attempt = 0, 2
+		req.Attempt = 2
 		b.worker.Handle(t.Context(), delivery(req))
 		if r := b.reply(); calls != 1 || r.Outcome != core.OutcomeDone {
 			t.Errorf("%d calls, reply %+v %+v", calls, r, r.Error)
+		}
+	})
+}
+
+// The time that the ledger takes is not taken from the service: cut short, its call would be in doubt.
+func TestASlowLedgerTakesNoTimeFromTheCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ledger := &lateLedger{memory.NewLedger(), []time.Duration{400 * time.Millisecond, 1100 * time.Millisecond}}
+		b := newBench(t, port.ClockFunc(time.Now), worker.Config{Ledger: ledger, Operations: charge(func(ctx context.Context, c worker.Call) (any, error) {
+			if left := time.Until(c.Deadline); left != time.Second {
+				t.Errorf("the call is told that it has %s, want 1s", left)
+			}
+			select {
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			case <-time.After(950 * time.Millisecond):
+				return nil, nil
+			}
+		})})
+		req := request(time.Now())
+		req.Grade, req.Timeout = core.Plain, core.Second
+		b.worker.Handle(t.Context(), delivery(req))
+		if r := b.reply(); r.Outcome != core.OutcomeDone {
+			t.Errorf("reply %+v %+v", r, r.Error)
 		}
 	})
 }
