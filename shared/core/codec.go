@@ -109,7 +109,7 @@ func (w *writer) header(t *Task) {
 }
 
 func (w *writer) step(n int, s *Step) {
-	w.key(s.Name)
+	w.name(s.Name)
 	w.b = append(w.b, '{')
 	w.integer("N", int64(n))
 	w.text("ProcessState", string(s.State))
@@ -158,6 +158,16 @@ type writer struct {
 }
 
 func (w *writer) key(name string) {
+	if c := w.b[len(w.b)-1]; c != '{' {
+		w.b = append(w.b, ',')
+	}
+	w.b = append(w.b, '"')
+	w.b = append(w.b, name...)
+	w.b = append(w.b, '"', ':')
+}
+
+// name begins a member whose name is not one of the codec's own.
+func (w *writer) name(name string) {
 	if c := w.b[len(w.b)-1]; c != '{' {
 		w.b = append(w.b, ',')
 	}
@@ -249,11 +259,11 @@ func (w *writer) optRaw(name string, v json.RawMessage) {
 	if len(v) == 0 {
 		return
 	}
-	if !json.Valid(v) {
+	if !ValidJSON(v) {
 		w.fail(fmt.Errorf("encode task: %s is not JSON; the agent must answer JSON", name))
 		return
 	}
-	w.key(name)
+	w.name(name)
 	if utf8.Valid(v) {
 		w.b = append(w.b, v...)
 		return

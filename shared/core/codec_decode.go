@@ -1,6 +1,7 @@
 package core
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -12,23 +13,13 @@ import (
 // DecodeTask reads a stored document. Fields that it does not know are kept in Unknown and
 // written again, so that old and new code can run side by side. ErrNewerTask: a newer major.
 func DecodeTask(data []byte) (*Task, error) {
-	if !utf8.Valid(data) || !json.Valid(data) {
+	if !utf8.Valid(data) || !ValidJSON(data) {
 		return nil, fmt.Errorf("decode task: the stored document (%d bytes) is not JSON in UTF-8; restore it from a backup", len(data))
 	}
 	t := &Task{}
-	d := decoder{task: t}
-	var steps []byte
-	r := reader{b: data}
-	err := r.object(func(name string, value []byte) error {
-		switch name {
-		case "Steps":
-			steps = value
-			return nil
-		case "Created":
-			return t.Created.UnmarshalJSON(value)
-		}
-		return d.header(name, value)
-	})
+	var room [8]lateTime // more than a task has, so that none is allocated
+	d := decoder{task: t, times: room[:0]}
+	steps, err := d.document(data)
 	if err == nil && t.Schema > TaskSchema {
 		return nil, fmt.Errorf("decode task %q: schema %d: %w", t.OrderID, t.Schema, ErrNewerTask)
 	}
@@ -53,6 +44,25 @@ type lateTime struct {
 	after int64
 }
 
+// document reads all but the steps, which it answers as they stand.
+func (d *decoder) document(data []byte) (steps []byte, err error) {
+	r, err := open(data)
+	for err == nil && r.next() {
+		switch string(r.name) {
+		case "Steps":
+			steps = r.value
+		case "Created":
+			err = d.task.Created.UnmarshalJSON(r.value)
+		default:
+			err = d.header(r.name, r.value)
+		}
+		if err != nil {
+			err = fmt.Errorf("%s: %w", r.name, err)
+		}
+	}
+	return steps, cmp.Or(err, r.err)
+}
+
 func (d *decoder) finish(steps []byte) error {
 	t := d.task
 	if !inRange(t.Created) {
@@ -73,33 +83,48 @@ func (d *decoder) finish(steps []byte) error {
 	if steps == nil {
 		return nil
 	}
-	type placed struct {
-		n    int64
-		step Step
-	}
-	var all []placed
-	r := reader{b: steps}
-	err := r.object(func(name string, value []byte) error {
-		n, s, err := d.step(name, value)
-		if err != nil {
-			return fmt.Errorf("step %q: %w", name, err)
-		}
-		for i := range all {
-			if all[i].step.Name == name {
-				return fmt.Errorf("step %q stands there twice", name)
-			}
-		}
-		all = append(all, placed{n, s})
-		return nil
-	})
+	return d.steps(steps)
+}
+
+// place is where a step stands in the definition, and where in the document.
+type place struct {
+	n  int64
+	at int
+}
+
+// steps reads the steps, and puts them into the order of the definition.
+func (d *decoder) steps(data []byte) error {
+	t := d.task
+	r, err := open(data)
 	if err != nil {
 		return err
 	}
-	slices.SortStableFunc(all, func(a, b placed) int { return cmp.Compare(a.n, b.n) })
-	t.Steps = make([]Step, len(all))
-	for i := range all {
-		t.Steps[i] = all[i].step
+	const most = 64                                                         // an output may hold anything
+	t.Steps = make([]Step, 0, min(most, bytes.Count(data, []byte(`"N":`)))) // a guess: each of them has one
+	var room [16]place
+	places, ordered := room[:0], true
+	for r.next() {
+		name := string(r.name)
+		if t.index(name) >= 0 {
+			return fmt.Errorf("%s: step %q stands there twice", name, name)
+		}
+		t.Steps = append(t.Steps, Step{Name: name})
+		p := place{at: len(places)}
+		if p.n, err = d.step(&t.Steps[p.at], r.value); err != nil {
+			return fmt.Errorf("%s: step %q: %w", name, name, err)
+		}
+		ordered = ordered && (p.at == 0 || places[p.at-1].n <= p.n)
+		places = append(places, p)
 	}
+	if r.err != nil || ordered {
+		return r.err
+	}
+	slices.SortStableFunc(places, func(a, b place) int { return cmp.Compare(a.n, b.n) })
+	sorted := make([]Step, len(places))
+	for i, p := range places {
+		sorted[i] = t.Steps[p.at]
+	}
+	t.Steps = sorted
 	return nil
 }
 
@@ -114,15 +139,15 @@ func (d *decoder) absolute(after int64) (Time, error) {
 	return v, nil
 }
 
-func (d *decoder) header(name string, v []byte) error {
+func (d *decoder) header(name, v []byte) error {
 	t := d.task
-	switch name {
+	switch string(name) {
 	case "Schema":
 		return readInt(&t.Schema, v)
 	case "OrderID":
 		return readText(&t.OrderID, v)
 	case "ProcessState":
-		return readText(&t.ProcessState, v)
+		return readState(&t.ProcessState, v)
 	case "LockedBy", "CompleteBy", "FailureCount": // derived when written
 		return nil
 	case "Version":
@@ -158,9 +183,9 @@ func (d *decoder) header(name string, v []byte) error {
 }
 
 // end reads what a task says of its statuses, its end and its times.
-func (d *decoder) end(name string, v []byte) error {
+func (d *decoder) end(name, v []byte) error {
 	t := d.task
-	switch name {
+	switch string(name) {
 	case "seq":
 		return readInt(&t.StatusSeq, v)
 	case "startSeq":
@@ -213,53 +238,58 @@ func (d *decoder) late(to *Time, v []byte) error {
 	return nil
 }
 
-// step reads one step; Created is known by now.
-func (d *decoder) step(name string, data []byte) (n int64, s Step, err error) {
-	s.Name = name
+// step reads one step, and its place; Created is known by now.
+func (d *decoder) step(s *Step, data []byte) (n int64, err error) {
 	var firstAt, stop, quiet, last given
 	endCause := false
-	r := reader{b: data}
-	err = r.object(func(key string, v []byte) error {
-		switch key {
+	r, err := open(data)
+	for err == nil && r.next() {
+		v := r.value
+		switch string(r.name) {
 		case "N":
-			return readInt(&n, v)
+			err = readInt(&n, v)
 		case "at":
-			return d.now(&s.ClaimedAt, v)
+			err = d.now(&s.ClaimedAt, v)
 		case "firstAt":
-			return d.given(&firstAt, v)
+			err = d.given(&firstAt, v)
 		case "stop":
-			return d.given(&stop, v)
+			err = d.given(&stop, v)
 		case "quiet":
-			return d.given(&quiet, v)
+			err = d.given(&quiet, v)
 		case "last":
-			return d.given(&last, v)
+			err = d.given(&last, v)
 		case "wake":
-			return d.now(&s.WakeAt, v)
+			err = d.now(&s.WakeAt, v)
 		case "end":
-			return d.now(&s.FinishedAt, v)
+			err = d.now(&s.FinishedAt, v)
 		case "endCause":
 			endCause = true
+			err = readText(&s.FinishCause, v)
+		default:
+			err = readStep(s, r.name, v)
 		}
-		return readStep(&s, key, v)
-	})
+		if err != nil {
+			err = fmt.Errorf("%s: %w", r.name, err)
+		}
+	}
 	if !inRange(s.CompleteBy) || s.Error != nil && !inRange(s.Error.At) {
-		return n, s, errRange
+		return n, errRange
 	}
 	s.FirstAt = firstAt.or(s.ClaimedAt)
 	s.StopBy = stop.or(s.CompleteBy)
 	s.QuietBy = quiet.or(s.StopBy)
 	s.LastStopBy = last.or(s.QuietBy)
 	if !endCause {
-		s.FinishCause = finishCause(&s)
+		s.FinishCause = finishCause(s)
 	}
-	return n, s, err
+	return n, cmp.Or(err, r.err)
 }
 
 // readStep reads the members that are no relative times.
-func readStep(s *Step, key string, v []byte) error {
-	switch key {
+func readStep(s *Step, key, v []byte) error {
+	switch string(key) {
 	case "ProcessState":
-		return readText(&s.State, v)
+		return readState(&s.State, v)
 	case "LockedBy":
 		return readText(&s.LockedBy, v)
 	case "CompleteBy":
@@ -283,9 +313,7 @@ func readStep(s *Step, key string, v []byte) error {
 	case "endSeq":
 		return readInt(&s.FinishSeq, v)
 	case "endState":
-		return readText(&s.EndState, v)
-	case "endCause":
-		return readText(&s.FinishCause, v)
+		return readState(&s.EndState, v)
 	case "output":
 		s.Output = clip(v)
 	case "error":
@@ -329,11 +357,11 @@ func (d *decoder) now(to *Time, v []byte) error {
 	return err
 }
 
-func keep(to *map[string]json.RawMessage, name string, v []byte) {
+func keep(to *map[string]json.RawMessage, name, v []byte) {
 	if *to == nil {
 		*to = map[string]json.RawMessage{}
 	}
-	(*to)[name] = clip(v)
+	(*to)[string(name)] = clip(v)
 }
 
 // clip keeps an append by a reader of v from writing into its neighbours.
@@ -367,6 +395,19 @@ func readText[T ~string](to *T, v []byte) error {
 	return err
 }
 
+// readState spares the states that are known their own copies.
+func readState(to *State, v []byte) error {
+	for _, s := range stateNames {
+		if len(v) == len(s)+2 && string(v[1:len(v)-1]) == string(s) && v[0] == '"' {
+			*to = s
+			return nil
+		}
+	}
+	return readText(to, v)
+}
+
+var stateNames = [...]State{Pending, Processed, Processing, Skipped, Failed, UndoWait, Compensating, Compensated, Cancelled, Error}
+
 // unquote reads a JSON string; only one with escapes needs the standard library.
 func unquote(v []byte) (string, error) {
 	if len(v) < 2 || v[0] != '"' {
@@ -382,40 +423,47 @@ func unquote(v []byte) (string, error) {
 	return string(v[1 : len(v)-1]), nil
 }
 
-// reader walks JSON that is known to be valid.
+// reader walks the members of an object in JSON that is known to be valid.
 type reader struct {
-	b []byte
-	i int
+	b           []byte
+	i           int
+	name, value []byte // of the member: its name without quotes and escapes
+	err         error  // of a name that cannot be read
 }
 
-// object calls f for each member of the object.
-func (r *reader) object(f func(name string, value []byte) error) error {
-	r.space()
-	if r.b[r.i] != '{' {
-		return fmt.Errorf("%.40q is not an object", r.b[r.i:])
+// open stands before the first member of an object.
+func open(b []byte) (reader, error) {
+	r := reader{b: b}
+	if r.space(); r.b[r.i] != '{' {
+		return r, fmt.Errorf("%.40q is not an object", r.b[r.i:])
 	}
 	r.i++
-	for {
+	return r, nil
+}
+
+// next goes to the next member, if there is one.
+func (r *reader) next() bool {
+	if r.space(); r.b[r.i] == ',' {
+		r.i++
 		r.space()
-		switch r.b[r.i] {
-		case '}':
-			r.i++
-			return nil
-		case ',':
-			r.i++
-			continue
-		}
-		name, err := unquote(r.value())
-		if err != nil {
-			return err
-		}
-		r.space()
-		r.i++ // the colon
-		r.space()
-		if err := f(name, r.value()); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
 	}
+	if r.b[r.i] == '}' {
+		return false
+	}
+	start := r.i
+	escaped := r.quoted()
+	if r.name = r.b[start+1 : r.i-1]; escaped {
+		var name string
+		if name, r.err = unquote(r.b[start:r.i]); r.err != nil {
+			return false
+		}
+		r.name = []byte(name)
+	}
+	r.space()
+	r.i++ // the colon
+	r.space()
+	r.value = r.one()
+	return true
 }
 
 func (r *reader) space() {
@@ -429,11 +477,11 @@ func (r *reader) space() {
 	}
 }
 
-// value skips one value and returns it.
-func (r *reader) value() []byte {
+// one skips one value and returns it.
+func (r *reader) one() []byte {
 	start, depth := r.i, 0
 	for r.i < len(r.b) {
-		switch c := r.b[r.i]; c {
+		switch r.b[r.i] {
 		case '"':
 			r.quoted()
 		case '{', '[':
@@ -462,11 +510,14 @@ func (r *reader) value() []byte {
 	return r.b[start:r.i]
 }
 
-func (r *reader) quoted() {
+// quoted skips a string, and answers whether anything in it is escaped.
+func (r *reader) quoted() (escaped bool) {
 	for r.i++; r.b[r.i] != '"'; r.i++ {
 		if r.b[r.i] == '\\' {
 			r.i++
+			escaped = true
 		}
 	}
 	r.i++
+	return escaped
 }
