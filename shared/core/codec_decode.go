@@ -1,7 +1,6 @@
 package core
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -19,12 +18,12 @@ func DecodeTask(data []byte) (*Task, error) {
 	t := &Task{}
 	var room [8]lateTime // more than a task has, so that none is allocated
 	d := decoder{task: t, times: room[:0]}
-	steps, err := d.document(data)
+	err := d.document(data)
 	if err == nil && t.Schema > TaskSchema {
 		return nil, fmt.Errorf("decode task %q: schema %d: %w", t.OrderID, t.Schema, ErrNewerTask)
 	}
 	if err == nil {
-		err = d.finish(steps)
+		err = d.finish()
 	}
 	if err != nil {
 		return nil, fmt.Errorf("decode task %q: %w", t.OrderID, err)
@@ -32,11 +31,13 @@ func DecodeTask(data []byte) (*Task, error) {
 	return t, nil
 }
 
-// decoder fills a task; times relative to Created wait until that is known, because the order
-// of the members may be lost in a store.
+// decoder fills a task; times relative to Created, and those of the steps, wait until that is
+// known, because the order of the members may be lost in a store.
 type decoder struct {
-	task  *Task
-	times []lateTime
+	task    *Task
+	times   []lateTime
+	created bool
+	later   []byte // the steps, where they came before Created
 }
 
 type lateTime struct {
@@ -44,26 +45,35 @@ type lateTime struct {
 	after int64
 }
 
-// document reads all but the steps, which it answers as they stand.
-func (d *decoder) document(data []byte) (steps []byte, err error) {
-	r, err := open(data)
+// document reads all that does not have to wait.
+func (d *decoder) document(data []byte) error {
+	r := reader{b: data}
+	err := r.open()
 	for err == nil && r.next() {
 		switch string(r.name) {
 		case "Steps":
-			steps = r.value
+			if !d.created || d.task.Schema == 0 || d.task.Schema > TaskSchema {
+				d.later = r.value()
+				continue
+			}
+			d.later = nil
+			if err := d.steps(&r); err != nil {
+				return err
+			}
 		case "Created":
-			err = d.task.Created.UnmarshalJSON(r.value)
+			d.created = true
+			err = d.task.Created.UnmarshalJSON(r.value())
 		default:
-			err = d.header(r.name, r.value)
+			err = d.header(r.name, r.value())
 		}
 		if err != nil {
 			err = fmt.Errorf("%s: %w", r.name, err)
 		}
 	}
-	return steps, cmp.Or(err, r.err)
+	return cmp.Or(err, r.err)
 }
 
-func (d *decoder) finish(steps []byte) error {
+func (d *decoder) finish() error {
 	t := d.task
 	if !inRange(t.Created) {
 		return errRange
@@ -80,10 +90,10 @@ func (d *decoder) finish(steps []byte) error {
 		}
 		*l.to = v
 	}
-	if steps == nil {
+	if d.later == nil {
 		return nil
 	}
-	return d.steps(steps)
+	return d.steps(&reader{b: d.later})
 }
 
 // place is where a step stands in the definition, and where in the document.
@@ -93,38 +103,34 @@ type place struct {
 }
 
 // steps reads the steps, and puts them into the order of the definition.
-func (d *decoder) steps(data []byte) error {
-	t := d.task
-	r, err := open(data)
-	if err != nil {
-		return err
-	}
-	const most = 64                                                         // an output may hold anything
-	t.Steps = make([]Step, 0, min(most, bytes.Count(data, []byte(`"N":`)))) // a guess: each of them has one
-	var room [16]place
-	places, ordered := room[:0], true
-	for r.next() {
+func (d *decoder) steps(r *reader) error {
+	var room [8]Step // and as many places: as many as most workflows have
+	var seats [len(room)]place
+	steps, places, ordered := room[:0], seats[:0], true
+	err := r.open()
+	for err == nil && r.next() {
 		name := string(r.name)
-		if t.index(name) >= 0 {
+		if slices.ContainsFunc(steps, func(s Step) bool { return s.Name == name }) {
 			return fmt.Errorf("%s: step %q stands there twice", name, name)
 		}
-		t.Steps = append(t.Steps, Step{Name: name})
-		p := place{at: len(places)}
-		if p.n, err = d.step(&t.Steps[p.at], r.value); err != nil {
-			return fmt.Errorf("%s: step %q: %w", name, name, err)
+		p := place{at: len(steps)}
+		steps = append(steps, Step{Name: name})
+		if p.n, err = d.step(&steps[p.at], r); err != nil {
+			err = fmt.Errorf("%s: step %q: %w", name, name, err)
 		}
 		ordered = ordered && (p.at == 0 || places[p.at-1].n <= p.n)
 		places = append(places, p)
 	}
-	if r.err != nil || ordered {
-		return r.err
+	if err = cmp.Or(err, r.err); err != nil {
+		return err
 	}
-	slices.SortStableFunc(places, func(a, b place) int { return cmp.Compare(a.n, b.n) })
-	sorted := make([]Step, len(places))
+	if !ordered {
+		slices.SortStableFunc(places, func(a, b place) int { return cmp.Compare(a.n, b.n) })
+	}
+	d.task.Steps = make([]Step, len(steps))
 	for i, p := range places {
-		sorted[i] = t.Steps[p.at]
+		d.task.Steps[i] = steps[p.at]
 	}
-	t.Steps = sorted
 	return nil
 }
 
@@ -239,12 +245,12 @@ func (d *decoder) late(to *Time, v []byte) error {
 }
 
 // step reads one step, and its place; Created is known by now.
-func (d *decoder) step(s *Step, data []byte) (n int64, err error) {
+func (d *decoder) step(s *Step, r *reader) (n int64, err error) {
 	var firstAt, stop, quiet, last given
 	endCause := false
-	r, err := open(data)
+	err = r.open()
 	for err == nil && r.next() {
-		v := r.value
+		v := r.value()
 		switch string(r.name) {
 		case "N":
 			err = readInt(&n, v)
@@ -317,13 +323,21 @@ func readStep(s *Step, key, v []byte) error {
 	case "output":
 		s.Output = clip(v)
 	case "error":
-		return json.Unmarshal(v, &s.Error)
+		return readPart(&s.Error, v)
 	case "resolved":
-		return json.Unmarshal(v, &s.Resolved)
+		return readPart(&s.Resolved, v)
 	default:
 		keep(&s.Unknown, key, v)
 	}
 	return nil
+}
+
+// readPart reads a rare part; the step itself does not leave the stack for it.
+func readPart[T any](to *T, v []byte) error {
+	var part T
+	err := json.Unmarshal(v, &part)
+	*to = part
+	return err
 }
 
 // given is a time that may be left out.
@@ -423,31 +437,31 @@ func unquote(v []byte) (string, error) {
 	return string(v[1 : len(v)-1]), nil
 }
 
-// reader walks the members of an object in JSON that is known to be valid.
+// reader walks the members of objects in JSON that is known to be valid.
 type reader struct {
-	b           []byte
-	i           int
-	name, value []byte // of the member: its name without quotes and escapes
-	err         error  // of a name that cannot be read
+	b    []byte
+	i    int
+	name []byte // of the member, without quotes and escapes
+	err  error  // of a name that cannot be read
 }
 
-// open stands before the first member of an object.
-func open(b []byte) (reader, error) {
-	r := reader{b: b}
+// open enters the object that stands here.
+func (r *reader) open() error {
 	if r.space(); r.b[r.i] != '{' {
-		return r, fmt.Errorf("%.40q is not an object", r.b[r.i:])
+		return fmt.Errorf("%.40q is not an object", r.value())
 	}
 	r.i++
-	return r, nil
+	return nil
 }
 
-// next goes to the next member, if there is one.
+// next reads the name of the next member and stands before its value, or leaves the object.
 func (r *reader) next() bool {
 	if r.space(); r.b[r.i] == ',' {
 		r.i++
 		r.space()
 	}
 	if r.b[r.i] == '}' {
+		r.i++
 		return false
 	}
 	start := r.i
@@ -462,7 +476,6 @@ func (r *reader) next() bool {
 	r.space()
 	r.i++ // the colon
 	r.space()
-	r.value = r.one()
 	return true
 }
 
@@ -477,37 +490,41 @@ func (r *reader) space() {
 	}
 }
 
-// one skips one value and returns it.
-func (r *reader) one() []byte {
-	start, depth := r.i, 0
-	for r.i < len(r.b) {
-		switch r.b[r.i] {
-		case '"':
-			r.quoted()
-		case '{', '[':
-			depth++
-			r.i++
-		case '}', ']':
-			if depth == 0 {
-				return r.b[start:r.i]
-			}
-			depth--
-			r.i++
-		case ',', ':', ' ', '\t', '\n', '\r':
-			if depth == 0 {
-				return r.b[start:r.i]
-			}
-			r.i++
-			continue
-		default:
-			r.i++
-			continue
-		}
-		if depth == 0 {
-			return r.b[start:r.i]
+// value skips one value and returns it.
+func (r *reader) value() []byte {
+	start := r.i
+	switch r.b[start] {
+	case '"':
+		r.quoted()
+	case '{', '[':
+		r.nested()
+	default:
+		for r.i++; r.i < len(r.b) && !ends(r.b[r.i]); r.i++ {
 		}
 	}
 	return r.b[start:r.i]
+}
+
+// ends: a number or a word is over.
+func ends(c byte) bool {
+	return c == ',' || c == '}' || c == ']' || c == ' ' || c == '\t' || c == '\n' || c == '\r'
+}
+
+func (r *reader) nested() {
+	for depth := 0; ; {
+		switch r.b[r.i] {
+		case '"':
+			r.quoted()
+			continue
+		case '{', '[':
+			depth++
+		case '}', ']':
+			depth--
+		}
+		if r.i++; depth == 0 {
+			return
+		}
+	}
 }
 
 // quoted skips a string, and answers whether anything in it is escaped.
