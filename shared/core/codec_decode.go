@@ -177,7 +177,7 @@ func (d *decoder) header(name, v []byte) error {
 	case "command":
 		return readInt(&t.Command, v)
 	case "verdicts":
-		return json.Unmarshal(v, &t.Verdicts)
+		return readVerdicts(&t.Verdicts, v)
 	case "cancelAsked":
 		return readBool(&t.CancelAsked, v)
 	case "hops":
@@ -323,21 +323,100 @@ func readStep(s *Step, key, v []byte) error {
 	case "output":
 		s.Output = clip(v)
 	case "error":
-		return readPart(&s.Error, v)
+		return readFailure(&s.Error, v)
 	case "resolved":
-		return readPart(&s.Resolved, v)
+		return readResolved(&s.Resolved, v)
 	default:
 		keep(&s.Unknown, key, v)
 	}
 	return nil
 }
 
-// readPart reads a rare part; the step itself does not leave the stack for it.
-func readPart[T any](to *T, v []byte) error {
-	var part T
-	err := json.Unmarshal(v, &part)
-	*to = part
-	return err
+func readFailure(to **StepError, v []byte) error {
+	if *to = nil; string(v) == "null" {
+		return nil
+	}
+	e := &StepError{}
+	*to = e
+	return eachMember(v, func(name, v []byte) error {
+		switch string(name) {
+		case "code":
+			return readText(&e.Code, v)
+		case "message":
+			return readText(&e.Message, v)
+		case "at":
+			return e.At.UnmarshalJSON(v)
+		case "attempt":
+			return readInt(&e.Attempt, v)
+		}
+		return nil
+	})
+}
+
+func readResolved(to **Resolved, v []byte) error {
+	if *to = nil; string(v) == "null" {
+		return nil
+	}
+	f := &Resolved{}
+	*to = f
+	return eachMember(v, func(name, v []byte) error {
+		switch string(name) {
+		case "fact":
+			return readText(&f.Fact, v)
+		case "command":
+			return readInt(&f.Command, v)
+		case "at":
+			return f.At.UnmarshalJSON(v)
+		}
+		return nil
+	})
+}
+
+func readVerdicts(to *[]Verdict, v []byte) error {
+	if *to = nil; string(v) == "null" {
+		return nil
+	}
+	r := reader{b: v}
+	if r.b[0] != '[' {
+		return fmt.Errorf("%.40q is not a list", v)
+	}
+	for r.i++; r.element(); {
+		*to = append(*to, Verdict{})
+		if err := readVerdict(&(*to)[len(*to)-1], r.value()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func readVerdict(to *Verdict, v []byte) error {
+	return eachMember(v, func(name, v []byte) error {
+		switch string(name) {
+		case "id":
+			return readText(&to.ID, v)
+		case "command":
+			return readText(&to.Command, v)
+		case "accepted":
+			return readBool(&to.Accepted, v)
+		case "reason":
+			return readText(&to.Reason, v)
+		case "at":
+			return to.At.UnmarshalJSON(v)
+		}
+		return nil
+	})
+}
+
+// eachMember reads the members of a small object; those that read does not know are passed over.
+func eachMember(v []byte, read func(name, v []byte) error) error {
+	r := reader{b: v}
+	err := r.open()
+	for err == nil && r.next() {
+		if err = read(r.name, r.value()); err != nil {
+			err = fmt.Errorf("%s: %w", r.name, err)
+		}
+	}
+	return cmp.Or(err, r.err)
 }
 
 // given is a time that may be left out.
@@ -477,6 +556,15 @@ func (r *reader) next() bool {
 	r.i++ // the colon
 	r.space()
 	return true
+}
+
+// element stands before the next element of a list, or leaves the list.
+func (r *reader) element() bool {
+	if r.space(); r.b[r.i] == ',' {
+		r.i++
+		r.space()
+	}
+	return r.b[r.i] != ']'
 }
 
 func (r *reader) space() {
