@@ -1,8 +1,10 @@
 package core
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -12,20 +14,20 @@ import (
 // DecodeTask reads a stored document. Fields that it does not know are kept in Unknown and
 // written again, so that old and new code can run side by side. ErrNewerTask: a newer major.
 func DecodeTask(data []byte) (*Task, error) {
-	if !utf8.Valid(data) || !ValidJSON(data) {
-		return nil, fmt.Errorf("decode task: the stored document (%d bytes) is not JSON in UTF-8; restore it from a backup", len(data))
-	}
 	t := &Task{}
 	var room [8]lateTime // more than a task has, so that none is allocated
 	d := decoder{task: t, times: room[:0]}
 	err := d.document(data)
 	if err == nil && t.Schema > TaskSchema {
-		return nil, fmt.Errorf("decode task %q: schema %d: %w", t.OrderID, t.Schema, ErrNewerTask)
+		err = fmt.Errorf("schema %d: %w", t.Schema, ErrNewerTask)
 	}
 	if err == nil {
 		err = d.finish()
 	}
-	if err != nil {
+	switch {
+	case !utf8.Valid(data) || err != nil && !ValidJSON(data):
+		return nil, fmt.Errorf("decode task: the stored document (%d bytes) is not JSON in UTF-8; restore it from a backup", len(data))
+	case err != nil:
 		return nil, fmt.Errorf("decode task %q: %w", t.OrderID, err)
 	}
 	return t, nil
@@ -69,6 +71,9 @@ func (d *decoder) document(data []byte) error {
 		if err != nil {
 			err = fmt.Errorf("%s: %w", r.name, err)
 		}
+	}
+	if r.space(); r.err == nil && r.i != len(data) {
+		r.err = errNoJSON
 	}
 	return cmp.Or(err, r.err)
 }
@@ -407,12 +412,20 @@ func readVerdict(to *Verdict, v []byte) error {
 	})
 }
 
-// eachMember reads the members of a small object; those that read does not know are passed over.
+// eachMember reads the members of a small object; those that read does not know are passed over, and
+// null says nothing.
 func eachMember(v []byte, read func(name, v []byte) error) error {
+	if string(v) == "null" {
+		return nil
+	}
 	r := reader{b: v}
 	err := r.open()
 	for err == nil && r.next() {
-		if err = read(r.name, r.value()); err != nil {
+		v := r.value()
+		if string(v) == "null" {
+			continue
+		}
+		if err = read(r.name, v); err != nil {
 			err = fmt.Errorf("%s: %w", r.name, err)
 		}
 	}
@@ -516,49 +529,79 @@ func unquote(v []byte) (string, error) {
 	return string(v[1 : len(v)-1]), nil
 }
 
-// reader walks the members of objects in JSON that is known to be valid.
+// reader walks the members of objects. It refuses whatever is no JSON.
 type reader struct {
-	b    []byte
-	i    int
-	name []byte // of the member, without quotes and escapes
-	err  error  // of a name that cannot be read
+	b     []byte
+	i     int
+	depth int
+	first bool   // no member of the object was read
+	name  []byte // of the member, without quotes and escapes
+	err   error
 }
+
+var errNoJSON = errors.New("it is not JSON")
+
+// at reports whether that byte stands here.
+func (r *reader) at(c byte) bool { return r.i < len(r.b) && r.b[r.i] == c }
+
+func (r *reader) space() { r.i = skipSpace(r.b, r.i) }
 
 // open enters the object that stands here.
 func (r *reader) open() error {
-	if r.space(); r.b[r.i] != '{' {
+	if r.space(); !r.at('{') {
 		return fmt.Errorf("%.40q is not an object", r.value())
 	}
 	r.i++
+	r.depth++
+	r.first = true
 	return nil
 }
 
 // next reads the name of the next member and stands before its value, or leaves the object.
 func (r *reader) next() bool {
-	if r.space(); r.b[r.i] == ',' {
+	first := r.first
+	r.first = false
+	if r.space(); r.at('}') && r.err == nil {
+		r.i++
+		r.depth--
+		return false
+	}
+	if !first {
+		if !r.at(',') {
+			return r.fail()
+		}
 		r.i++
 		r.space()
 	}
-	if r.b[r.i] == '}' {
-		r.i++
-		return false
+	start, end := r.i, -1
+	if r.at('"') {
+		end = skipText(r.b, start)
 	}
-	start := r.i
-	escaped := r.quoted()
-	if r.name = r.b[start+1 : r.i-1]; escaped {
+	if end < 0 || r.err != nil {
+		return r.fail()
+	}
+	if r.name = r.b[start+1 : end-1]; bytes.IndexByte(r.name, '\\') >= 0 {
 		var name string
-		if name, r.err = unquote(r.b[start:r.i]); r.err != nil {
+		if name, r.err = unquote(r.b[start:end]); r.err != nil {
 			return false
 		}
 		r.name = []byte(name)
 	}
-	r.space()
-	r.i++ // the colon
+	r.i = end
+	if r.space(); !r.at(':') {
+		return r.fail()
+	}
+	r.i++
 	r.space()
 	return true
 }
 
-// element stands before the next element of a list, or leaves the list.
+func (r *reader) fail() bool {
+	r.err = cmp.Or(r.err, errNoJSON)
+	return false
+}
+
+// element stands before the next element of a list that is known to be valid, or leaves the list.
 func (r *reader) element() bool {
 	if r.space(); r.b[r.i] == ',' {
 		r.i++
@@ -567,62 +610,13 @@ func (r *reader) element() bool {
 	return r.b[r.i] != ']'
 }
 
-func (r *reader) space() {
-	for r.i < len(r.b) {
-		switch r.b[r.i] {
-		case ' ', '\t', '\n', '\r':
-			r.i++
-		default:
-			return
-		}
-	}
-}
-
-// value skips one value and returns it.
+// value skips one value and returns it; null where there is none.
 func (r *reader) value() []byte {
-	start := r.i
-	switch r.b[start] {
-	case '"':
-		r.quoted()
-	case '{', '[':
-		r.nested()
-	default:
-		for r.i++; r.i < len(r.b) && !ends(r.b[r.i]); r.i++ {
-		}
+	start, end := r.i, skipValue(r.b, r.i, r.depth)
+	if end < 0 {
+		r.fail()
+		return []byte("null")
 	}
-	return r.b[start:r.i]
-}
-
-// ends: a number or a word is over.
-func ends(c byte) bool {
-	return c == ',' || c == '}' || c == ']' || c == ' ' || c == '\t' || c == '\n' || c == '\r'
-}
-
-func (r *reader) nested() {
-	for depth := 0; ; {
-		switch r.b[r.i] {
-		case '"':
-			r.quoted()
-			continue
-		case '{', '[':
-			depth++
-		case '}', ']':
-			depth--
-		}
-		if r.i++; depth == 0 {
-			return
-		}
-	}
-}
-
-// quoted skips a string, and answers whether anything in it is escaped.
-func (r *reader) quoted() (escaped bool) {
-	for r.i++; r.b[r.i] != '"'; r.i++ {
-		if r.b[r.i] == '\\' {
-			r.i++
-			escaped = true
-		}
-	}
-	r.i++
-	return escaped
+	r.i = end
+	return r.b[start:end]
 }

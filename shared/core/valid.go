@@ -89,19 +89,32 @@ func skipMembers(b []byte, i, depth int) int {
 // skipText skips the string that begins at i.
 func skipText(b []byte, i int) int {
 	for i++; i < len(b); i++ {
-		switch c := b[i]; {
-		case c == '"':
+		c := b[i]
+		if !special[c] {
+			continue
+		}
+		switch c {
+		case '"':
 			return i + 1
-		case c < ' ':
-			return -1
-		case c == '\\':
+		case '\\':
 			if i = skipEscape(b, i+1); i < 0 {
 				return -1
 			}
+		default:
+			return -1
 		}
 	}
 	return -1
 }
+
+// special are the bytes that do not stand for themselves in a string.
+var special = func() (s [256]bool) {
+	for c := range ' ' {
+		s[c] = true
+	}
+	s['"'], s['\\'] = true, true
+	return s
+}()
 
 // skipEscape answers the place of the last byte of an escape.
 func skipEscape(b []byte, i int) int {
