@@ -85,7 +85,7 @@ func (w *writer) header(t *Task) {
 	w.optText("why", string(t.Why))
 	w.optInt("run", int64(t.Run))
 	w.optInt("command", int64(t.Command))
-	w.optJSON("verdicts", t.Verdicts, len(t.Verdicts) > 0)
+	w.verdicts(t.Verdicts)
 	w.optBool("cancelAsked", t.CancelAsked)
 	w.optInt("hops", int64(t.Hops))
 	w.optInt("claims", int64(t.Claims))
@@ -109,7 +109,7 @@ func (w *writer) header(t *Task) {
 }
 
 func (w *writer) step(n int, s *Step) {
-	w.key(s.Name)
+	w.name(s.Name)
 	w.b = append(w.b, '{')
 	w.integer("N", int64(n))
 	w.text("ProcessState", string(s.State))
@@ -136,8 +136,8 @@ func (w *writer) step(n int, s *Step) {
 	}
 	w.optText("endState", string(s.EndState))
 	w.optRaw("output", s.Output)
-	w.optJSON("error", s.Error, s.Error != nil)
-	w.optJSON("resolved", s.Resolved, s.Resolved != nil)
+	w.failure(s.Error)
+	w.resolved(s.Resolved)
 	w.unknown(s.Unknown)
 	w.b = append(w.b, '}')
 }
@@ -158,6 +158,16 @@ type writer struct {
 }
 
 func (w *writer) key(name string) {
+	if c := w.b[len(w.b)-1]; c != '{' {
+		w.b = append(w.b, ',')
+	}
+	w.b = append(w.b, '"')
+	w.b = append(w.b, name...)
+	w.b = append(w.b, '"', ':')
+}
+
+// name begins a member whose name is not one of the codec's own.
+func (w *writer) name(name string) {
 	if c := w.b[len(w.b)-1]; c != '{' {
 		w.b = append(w.b, ',')
 	}
@@ -249,11 +259,11 @@ func (w *writer) optRaw(name string, v json.RawMessage) {
 	if len(v) == 0 {
 		return
 	}
-	if !json.Valid(v) {
+	if !ValidJSON(v) {
 		w.fail(fmt.Errorf("encode task: %s is not JSON; the agent must answer JSON", name))
 		return
 	}
-	w.key(name)
+	w.name(name)
 	if utf8.Valid(v) {
 		w.b = append(w.b, v...)
 		return
@@ -261,17 +271,52 @@ func (w *writer) optRaw(name string, v json.RawMessage) {
 	w.b = append(w.b, bytes.ToValidUTF8(v, []byte("\ufffd"))...)
 }
 
-func (w *writer) optJSON(name string, v any, present bool) {
-	if !present {
+// The parts of a document below its steps are written as their JSON tags say.
+
+func (w *writer) verdicts(all []Verdict) {
+	if len(all) == 0 {
 		return
 	}
-	b, err := json.Marshal(v)
-	if err != nil {
-		w.fail(fmt.Errorf("encode task: %s: %w", name, err))
+	w.key("verdicts")
+	for i := range all {
+		v := &all[i]
+		w.b = append(w.b, "[,"[min(i, 1)], '{')
+		w.text("id", v.ID)
+		w.text("command", v.Command)
+		w.key("accepted")
+		w.b = strconv.AppendBool(w.b, v.Accepted)
+		w.optText("reason", v.Reason)
+		w.momentOrNull("at", v.At)
+		w.b = append(w.b, '}')
+	}
+	w.b = append(w.b, ']')
+}
+
+func (w *writer) failure(e *StepError) {
+	if e == nil {
 		return
 	}
-	w.key(name)
-	w.b = append(w.b, b...)
+	w.key("error")
+	w.b = append(w.b, '{')
+	w.text("code", e.Code)
+	w.text("message", e.Message)
+	w.momentOrNull("at", e.At)
+	w.optInt("attempt", int64(e.Attempt))
+	w.b = append(w.b, '}')
+}
+
+func (w *writer) resolved(r *Resolved) {
+	if r == nil {
+		return
+	}
+	w.key("resolved")
+	w.b = append(w.b, '{')
+	w.text("fact", string(r.Fact))
+	w.integer("command", int64(r.Command))
+	if r.At != 0 {
+		w.moment("at", r.At)
+	}
+	w.b = append(w.b, '}')
 }
 
 // unknown writes the fields of a newer minor version again, in a fixed order.

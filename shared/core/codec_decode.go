@@ -1,8 +1,10 @@
 package core
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -12,40 +14,32 @@ import (
 // DecodeTask reads a stored document. Fields that it does not know are kept in Unknown and
 // written again, so that old and new code can run side by side. ErrNewerTask: a newer major.
 func DecodeTask(data []byte) (*Task, error) {
-	if !utf8.Valid(data) || !json.Valid(data) {
-		return nil, fmt.Errorf("decode task: the stored document (%d bytes) is not JSON in UTF-8; restore it from a backup", len(data))
-	}
 	t := &Task{}
-	d := decoder{task: t}
-	var steps []byte
-	r := reader{b: data}
-	err := r.object(func(name string, value []byte) error {
-		switch name {
-		case "Steps":
-			steps = value
-			return nil
-		case "Created":
-			return t.Created.UnmarshalJSON(value)
-		}
-		return d.header(name, value)
-	})
+	var room [8]lateTime // more than a task has, so that none is allocated
+	d := decoder{task: t, times: room[:0]}
+	err := d.document(data)
 	if err == nil && t.Schema > TaskSchema {
-		return nil, fmt.Errorf("decode task %q: schema %d: %w", t.OrderID, t.Schema, ErrNewerTask)
+		err = fmt.Errorf("schema %d: %w", t.Schema, ErrNewerTask)
 	}
 	if err == nil {
-		err = d.finish(steps)
+		err = d.finish()
 	}
-	if err != nil {
+	switch {
+	case !utf8.Valid(data) || err != nil && !ValidJSON(data):
+		return nil, fmt.Errorf("decode task: the stored document (%d bytes) is not JSON in UTF-8; restore it from a backup", len(data))
+	case err != nil:
 		return nil, fmt.Errorf("decode task %q: %w", t.OrderID, err)
 	}
 	return t, nil
 }
 
-// decoder fills a task; times relative to Created wait until that is known, because the order
-// of the members may be lost in a store.
+// decoder fills a task; times relative to Created, and those of the steps, wait until that is
+// known, because the order of the members may be lost in a store.
 type decoder struct {
-	task  *Task
-	times []lateTime
+	task    *Task
+	times   []lateTime
+	created bool
+	later   []byte // the steps, where they came before Created
 }
 
 type lateTime struct {
@@ -53,7 +47,38 @@ type lateTime struct {
 	after int64
 }
 
-func (d *decoder) finish(steps []byte) error {
+// document reads all that does not have to wait.
+func (d *decoder) document(data []byte) error {
+	r := reader{b: data}
+	err := r.open()
+	for err == nil && r.next() {
+		switch string(r.name) {
+		case "Steps":
+			if !d.created || d.task.Schema == 0 || d.task.Schema > TaskSchema {
+				d.later = r.value()
+				continue
+			}
+			d.later = nil
+			if err := d.steps(&r); err != nil {
+				return err
+			}
+		case "Created":
+			d.created = true
+			err = d.task.Created.UnmarshalJSON(r.value())
+		default:
+			err = d.header(r.name, r.value())
+		}
+		if err != nil {
+			err = fmt.Errorf("%s: %w", r.name, err)
+		}
+	}
+	if r.space(); r.err == nil && r.i != len(data) {
+		r.err = errNoJSON
+	}
+	return cmp.Or(err, r.err)
+}
+
+func (d *decoder) finish() error {
 	t := d.task
 	if !inRange(t.Created) {
 		return errRange
@@ -70,35 +95,46 @@ func (d *decoder) finish(steps []byte) error {
 		}
 		*l.to = v
 	}
-	if steps == nil {
+	if d.later == nil {
 		return nil
 	}
-	type placed struct {
-		n    int64
-		step Step
+	return d.steps(&reader{b: d.later})
+}
+
+// place is where a step stands in the definition, and where in the document.
+type place struct {
+	n  int64
+	at int
+}
+
+// steps reads the steps, and puts them into the order of the definition.
+func (d *decoder) steps(r *reader) error {
+	var room [8]Step // and as many places: as many as most workflows have
+	var seats [len(room)]place
+	steps, places, ordered := room[:0], seats[:0], true
+	err := r.open()
+	for err == nil && r.next() {
+		name := string(r.name)
+		if slices.ContainsFunc(steps, func(s Step) bool { return s.Name == name }) {
+			return fmt.Errorf("%s: step %q stands there twice", name, name)
+		}
+		p := place{at: len(steps)}
+		steps = append(steps, Step{Name: name})
+		if p.n, err = d.step(&steps[p.at], r); err != nil {
+			err = fmt.Errorf("%s: step %q: %w", name, name, err)
+		}
+		ordered = ordered && (p.at == 0 || places[p.at-1].n <= p.n)
+		places = append(places, p)
 	}
-	var all []placed
-	r := reader{b: steps}
-	err := r.object(func(name string, value []byte) error {
-		n, s, err := d.step(name, value)
-		if err != nil {
-			return fmt.Errorf("step %q: %w", name, err)
-		}
-		for i := range all {
-			if all[i].step.Name == name {
-				return fmt.Errorf("step %q stands there twice", name)
-			}
-		}
-		all = append(all, placed{n, s})
-		return nil
-	})
-	if err != nil {
+	if err = cmp.Or(err, r.err); err != nil {
 		return err
 	}
-	slices.SortStableFunc(all, func(a, b placed) int { return cmp.Compare(a.n, b.n) })
-	t.Steps = make([]Step, len(all))
-	for i := range all {
-		t.Steps[i] = all[i].step
+	if !ordered {
+		slices.SortStableFunc(places, func(a, b place) int { return cmp.Compare(a.n, b.n) })
+	}
+	d.task.Steps = make([]Step, len(steps))
+	for i, p := range places {
+		d.task.Steps[i] = steps[p.at]
 	}
 	return nil
 }
@@ -114,15 +150,15 @@ func (d *decoder) absolute(after int64) (Time, error) {
 	return v, nil
 }
 
-func (d *decoder) header(name string, v []byte) error {
+func (d *decoder) header(name, v []byte) error {
 	t := d.task
-	switch name {
+	switch string(name) {
 	case "Schema":
 		return readInt(&t.Schema, v)
 	case "OrderID":
 		return readText(&t.OrderID, v)
 	case "ProcessState":
-		return readText(&t.ProcessState, v)
+		return readState(&t.ProcessState, v)
 	case "LockedBy", "CompleteBy", "FailureCount": // derived when written
 		return nil
 	case "Version":
@@ -146,7 +182,7 @@ func (d *decoder) header(name string, v []byte) error {
 	case "command":
 		return readInt(&t.Command, v)
 	case "verdicts":
-		return json.Unmarshal(v, &t.Verdicts)
+		return readVerdicts(&t.Verdicts, v)
 	case "cancelAsked":
 		return readBool(&t.CancelAsked, v)
 	case "hops":
@@ -158,9 +194,9 @@ func (d *decoder) header(name string, v []byte) error {
 }
 
 // end reads what a task says of its statuses, its end and its times.
-func (d *decoder) end(name string, v []byte) error {
+func (d *decoder) end(name, v []byte) error {
 	t := d.task
-	switch name {
+	switch string(name) {
 	case "seq":
 		return readInt(&t.StatusSeq, v)
 	case "startSeq":
@@ -213,53 +249,58 @@ func (d *decoder) late(to *Time, v []byte) error {
 	return nil
 }
 
-// step reads one step; Created is known by now.
-func (d *decoder) step(name string, data []byte) (n int64, s Step, err error) {
-	s.Name = name
+// step reads one step, and its place; Created is known by now.
+func (d *decoder) step(s *Step, r *reader) (n int64, err error) {
 	var firstAt, stop, quiet, last given
 	endCause := false
-	r := reader{b: data}
-	err = r.object(func(key string, v []byte) error {
-		switch key {
+	err = r.open()
+	for err == nil && r.next() {
+		v := r.value()
+		switch string(r.name) {
 		case "N":
-			return readInt(&n, v)
+			err = readInt(&n, v)
 		case "at":
-			return d.now(&s.ClaimedAt, v)
+			err = d.now(&s.ClaimedAt, v)
 		case "firstAt":
-			return d.given(&firstAt, v)
+			err = d.given(&firstAt, v)
 		case "stop":
-			return d.given(&stop, v)
+			err = d.given(&stop, v)
 		case "quiet":
-			return d.given(&quiet, v)
+			err = d.given(&quiet, v)
 		case "last":
-			return d.given(&last, v)
+			err = d.given(&last, v)
 		case "wake":
-			return d.now(&s.WakeAt, v)
+			err = d.now(&s.WakeAt, v)
 		case "end":
-			return d.now(&s.FinishedAt, v)
+			err = d.now(&s.FinishedAt, v)
 		case "endCause":
 			endCause = true
+			err = readText(&s.FinishCause, v)
+		default:
+			err = readStep(s, r.name, v)
 		}
-		return readStep(&s, key, v)
-	})
+		if err != nil {
+			err = fmt.Errorf("%s: %w", r.name, err)
+		}
+	}
 	if !inRange(s.CompleteBy) || s.Error != nil && !inRange(s.Error.At) {
-		return n, s, errRange
+		return n, errRange
 	}
 	s.FirstAt = firstAt.or(s.ClaimedAt)
 	s.StopBy = stop.or(s.CompleteBy)
 	s.QuietBy = quiet.or(s.StopBy)
 	s.LastStopBy = last.or(s.QuietBy)
 	if !endCause {
-		s.FinishCause = finishCause(&s)
+		s.FinishCause = finishCause(s)
 	}
-	return n, s, err
+	return n, cmp.Or(err, r.err)
 }
 
 // readStep reads the members that are no relative times.
-func readStep(s *Step, key string, v []byte) error {
-	switch key {
+func readStep(s *Step, key, v []byte) error {
+	switch string(key) {
 	case "ProcessState":
-		return readText(&s.State, v)
+		return readState(&s.State, v)
 	case "LockedBy":
 		return readText(&s.LockedBy, v)
 	case "CompleteBy":
@@ -283,19 +324,112 @@ func readStep(s *Step, key string, v []byte) error {
 	case "endSeq":
 		return readInt(&s.FinishSeq, v)
 	case "endState":
-		return readText(&s.EndState, v)
-	case "endCause":
-		return readText(&s.FinishCause, v)
+		return readState(&s.EndState, v)
 	case "output":
 		s.Output = clip(v)
 	case "error":
-		return json.Unmarshal(v, &s.Error)
+		return readFailure(&s.Error, v)
 	case "resolved":
-		return json.Unmarshal(v, &s.Resolved)
+		return readResolved(&s.Resolved, v)
 	default:
 		keep(&s.Unknown, key, v)
 	}
 	return nil
+}
+
+func readFailure(to **StepError, v []byte) error {
+	if *to = nil; string(v) == "null" {
+		return nil
+	}
+	e := &StepError{}
+	*to = e
+	return eachMember(v, func(name, v []byte) error {
+		switch string(name) {
+		case "code":
+			return readText(&e.Code, v)
+		case "message":
+			return readText(&e.Message, v)
+		case "at":
+			return e.At.UnmarshalJSON(v)
+		case "attempt":
+			return readInt(&e.Attempt, v)
+		}
+		return nil
+	})
+}
+
+func readResolved(to **Resolved, v []byte) error {
+	if *to = nil; string(v) == "null" {
+		return nil
+	}
+	f := &Resolved{}
+	*to = f
+	return eachMember(v, func(name, v []byte) error {
+		switch string(name) {
+		case "fact":
+			return readText(&f.Fact, v)
+		case "command":
+			return readInt(&f.Command, v)
+		case "at":
+			return f.At.UnmarshalJSON(v)
+		}
+		return nil
+	})
+}
+
+func readVerdicts(to *[]Verdict, v []byte) error {
+	if *to = nil; string(v) == "null" {
+		return nil
+	}
+	r := reader{b: v}
+	if r.b[0] != '[' {
+		return fmt.Errorf("%.40q is not a list", v)
+	}
+	for r.i++; r.element(); {
+		*to = append(*to, Verdict{})
+		if err := readVerdict(&(*to)[len(*to)-1], r.value()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func readVerdict(to *Verdict, v []byte) error {
+	return eachMember(v, func(name, v []byte) error {
+		switch string(name) {
+		case "id":
+			return readText(&to.ID, v)
+		case "command":
+			return readText(&to.Command, v)
+		case "accepted":
+			return readBool(&to.Accepted, v)
+		case "reason":
+			return readText(&to.Reason, v)
+		case "at":
+			return to.At.UnmarshalJSON(v)
+		}
+		return nil
+	})
+}
+
+// eachMember reads the members of a small object; those that read does not know are passed over, and
+// null says nothing.
+func eachMember(v []byte, read func(name, v []byte) error) error {
+	if string(v) == "null" {
+		return nil
+	}
+	r := reader{b: v}
+	err := r.open()
+	for err == nil && r.next() {
+		v := r.value()
+		if string(v) == "null" {
+			continue
+		}
+		if err = read(r.name, v); err != nil {
+			err = fmt.Errorf("%s: %w", r.name, err)
+		}
+	}
+	return cmp.Or(err, r.err)
 }
 
 // given is a time that may be left out.
@@ -329,11 +463,11 @@ func (d *decoder) now(to *Time, v []byte) error {
 	return err
 }
 
-func keep(to *map[string]json.RawMessage, name string, v []byte) {
+func keep(to *map[string]json.RawMessage, name, v []byte) {
 	if *to == nil {
 		*to = map[string]json.RawMessage{}
 	}
-	(*to)[name] = clip(v)
+	(*to)[string(name)] = clip(v)
 }
 
 // clip keeps an append by a reader of v from writing into its neighbours.
@@ -367,6 +501,19 @@ func readText[T ~string](to *T, v []byte) error {
 	return err
 }
 
+// readState spares the states that are known their own copies.
+func readState(to *State, v []byte) error {
+	for _, s := range stateNames {
+		if len(v) == len(s)+2 && string(v[1:len(v)-1]) == string(s) && v[0] == '"' {
+			*to = s
+			return nil
+		}
+	}
+	return readText(to, v)
+}
+
+var stateNames = [...]State{Pending, Processed, Processing, Skipped, Failed, UndoWait, Compensating, Compensated, Cancelled, Error}
+
 // unquote reads a JSON string; only one with escapes needs the standard library.
 func unquote(v []byte) (string, error) {
 	if len(v) < 2 || v[0] != '"' {
@@ -382,91 +529,94 @@ func unquote(v []byte) (string, error) {
 	return string(v[1 : len(v)-1]), nil
 }
 
-// reader walks JSON that is known to be valid.
+// reader walks the members of objects. It refuses whatever is no JSON.
 type reader struct {
-	b []byte
-	i int
+	b     []byte
+	i     int
+	depth int
+	first bool   // no member of the object was read
+	name  []byte // of the member, without quotes and escapes
+	err   error
 }
 
-// object calls f for each member of the object.
-func (r *reader) object(f func(name string, value []byte) error) error {
+var errNoJSON = errors.New("it is not JSON")
+
+// at reports whether that byte stands here.
+func (r *reader) at(c byte) bool { return r.i < len(r.b) && r.b[r.i] == c }
+
+func (r *reader) space() { r.i = skipSpace(r.b, r.i) }
+
+// open enters the object that stands here.
+func (r *reader) open() error {
+	if r.space(); !r.at('{') {
+		return fmt.Errorf("%.40q is not an object", r.value())
+	}
+	r.i++
+	r.depth++
+	r.first = true
+	return nil
+}
+
+// next reads the name of the next member and stands before its value, or leaves the object.
+func (r *reader) next() bool {
+	first := r.first
+	r.first = false
+	if r.space(); r.at('}') && r.err == nil {
+		r.i++
+		r.depth--
+		return false
+	}
+	if !first {
+		if !r.at(',') {
+			return r.fail()
+		}
+		r.i++
+		r.space()
+	}
+	start, end := r.i, -1
+	if r.at('"') {
+		end = skipText(r.b, start)
+	}
+	if end < 0 || r.err != nil {
+		return r.fail()
+	}
+	if r.name = r.b[start+1 : end-1]; bytes.IndexByte(r.name, '\\') >= 0 {
+		var name string
+		if name, r.err = unquote(r.b[start:end]); r.err != nil {
+			return false
+		}
+		r.name = []byte(name)
+	}
+	r.i = end
+	if r.space(); !r.at(':') {
+		return r.fail()
+	}
+	r.i++
 	r.space()
-	if r.b[r.i] != '{' {
-		return fmt.Errorf("%.40q is not an object", r.b[r.i:])
-	}
-	r.i++
-	for {
-		r.space()
-		switch r.b[r.i] {
-		case '}':
-			r.i++
-			return nil
-		case ',':
-			r.i++
-			continue
-		}
-		name, err := unquote(r.value())
-		if err != nil {
-			return err
-		}
-		r.space()
-		r.i++ // the colon
-		r.space()
-		if err := f(name, r.value()); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-	}
+	return true
 }
 
-func (r *reader) space() {
-	for r.i < len(r.b) {
-		switch r.b[r.i] {
-		case ' ', '\t', '\n', '\r':
-			r.i++
-		default:
-			return
-		}
-	}
+func (r *reader) fail() bool {
+	r.err = cmp.Or(r.err, errNoJSON)
+	return false
 }
 
-// value skips one value and returns it.
+// element stands before the next element of a list that is known to be valid, or leaves the list.
+func (r *reader) element() bool {
+	if r.space(); r.b[r.i] == ',' {
+		r.i++
+		r.space()
+	}
+	return r.b[r.i] != ']'
+}
+
+// value skips one value and returns it; null where there is none.
 func (r *reader) value() []byte {
-	start, depth := r.i, 0
-	for r.i < len(r.b) {
-		switch c := r.b[r.i]; c {
-		case '"':
-			r.quoted()
-		case '{', '[':
-			depth++
-			r.i++
-		case '}', ']':
-			if depth == 0 {
-				return r.b[start:r.i]
-			}
-			depth--
-			r.i++
-		case ',', ':', ' ', '\t', '\n', '\r':
-			if depth == 0 {
-				return r.b[start:r.i]
-			}
-			r.i++
-			continue
-		default:
-			r.i++
-			continue
-		}
-		if depth == 0 {
-			return r.b[start:r.i]
-		}
+	start, end := r.i, skipValue(r.b, r.i, r.depth)
+	if end < 0 {
+		r.fail()
+		return []byte("null")
 	}
-	return r.b[start:r.i]
-}
-
-func (r *reader) quoted() {
-	for r.i++; r.b[r.i] != '"'; r.i++ {
-		if r.b[r.i] == '\\' {
-			r.i++
-		}
-	}
-	r.i++
+	r.i = end
+	return r.b[start:end]
 }

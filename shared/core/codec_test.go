@@ -293,3 +293,23 @@ func BenchmarkDecodeTask(b *testing.B) {
 		}
 	}
 }
+
+// TestDamagedDocumentsAreRefused: what is read was JSON, whatever was cut out of it or put into it.
+func TestDamagedDocumentsAreRefused(t *testing.T) {
+	doc := string(encode(t, usualTask()))
+	for i := range doc {
+		for _, put := range []string{"", "{", "}", "[", "]", ",", ":", `"`, `\`, "0", "n", "\x01", "\xff", " x"} {
+			for _, cut := range []int{0, 1} {
+				text := doc[:i] + put + doc[i+cut:]
+				if _, err := core.DecodeTask([]byte(text)); err == nil && !json.Valid([]byte(text)) {
+					t.Fatalf("read, and it is no JSON: %s", text)
+				}
+			}
+		}
+		for _, end := range []string{doc[:i], doc + doc[i:], doc + " " + doc[i:i+1]} {
+			if _, err := core.DecodeTask([]byte(end)); err == nil {
+				t.Fatalf("read, and it is cut off, or goes on: %s", end)
+			}
+		}
+	}
+}

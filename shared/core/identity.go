@@ -1,7 +1,8 @@
 package core
 
 import (
-	"fmt"
+	"encoding/binary"
+	"encoding/hex"
 	"hash/fnv"
 	"math"
 	"strconv"
@@ -23,7 +24,7 @@ func causeOf(ev Event, t *Task) string {
 	case Wake:
 		return "wake/" + e.Step + "/" + strconv.Itoa(e.Attempt)
 	case DeadlinePassed:
-		return fmt.Sprintf("deadline/%d/%d", e.Run, t.DeadlineSeq)
+		return "deadline/" + strconv.Itoa(e.Run) + "/" + strconv.Itoa(t.DeadlineSeq)
 	case Cancel:
 		return "cancel/" + strconv.Itoa(e.Run)
 	case UndoCommand:
@@ -44,19 +45,33 @@ func Key(orderID string, run int, step string) string {
 // trace derives a W3C traceparent: one trace for a run, one span for an attempt. It is derived
 // so that a re-emission is the same, byte for byte (P12).
 func trace(orderID string, run int, step string, attempt int) string {
-	h := fnv.New128a()
-	fmt.Fprintf(h, "%s/%d", orderID, run)
-	id := h.Sum(nil)
-	s := fnv.New64a()
-	fmt.Fprintf(s, "%s/%d/%s/%d", orderID, run, step, attempt)
-	return fmt.Sprintf("00-%x-%016x-01", id, s.Sum64()|1)
+	var room [128]byte
+	name := append(append(room[:0], orderID...), '/')
+	name = strconv.AppendInt(name, int64(run), 10)
+	id := fnv.New128a()
+	_, _ = id.Write(name)
+	span := fnv.New64a()
+	_, _ = span.Write(appendAttempt(name, step, attempt))
+	b := append(make([]byte, 0, len("00-0123456789abcdef0123456789abcdef-0123456789abcdef-01")), "00-"...)
+	b = hex.AppendEncode(b, id.Sum(room[:0]))
+	b = append(b, '-')
+	b = hex.AppendEncode(b, binary.BigEndian.AppendUint64(room[:0], span.Sum64()|1))
+	return string(append(b, "-01"...))
+}
+
+// appendAttempt names an attempt after the name of its run.
+func appendAttempt(b []byte, step string, attempt int) []byte {
+	b = append(append(b, '/'), step...)
+	return strconv.AppendInt(append(b, '/'), int64(attempt), 10)
 }
 
 // jitter is a number in [0, 1) that belongs to one attempt: random enough to spread retries,
 // and the same on every instance.
 func jitter(orderID string, run int, step string, attempt int) float64 {
+	var room [128]byte
+	name := strconv.AppendInt(append(append(room[:0], orderID...), '/'), int64(run), 10)
 	h := fnv.New64a()
-	fmt.Fprintf(h, "%s/%d/%s/%d", orderID, run, step, attempt)
+	_, _ = h.Write(appendAttempt(name, step, attempt))
 	x := h.Sum64()
 	// FNV's high bits change little between short inputs: mix once more (the finaliser of MurmurHash3).
 	x ^= x >> 33

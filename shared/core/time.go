@@ -56,16 +56,32 @@ func (t Time) String() string {
 	if t == 0 {
 		return ""
 	}
-	return t.Std().Format(timeLayout)
+	b, _ := t.AppendText(make([]byte, 0, len(timeLayout)))
+	return string(b)
 }
 
-// AppendText writes RFC 3339 with milliseconds, without the allocation of Format.
+// AppendText writes RFC 3339 with milliseconds, without the allocation of Format and its reading of
+// the layout.
 func (t Time) AppendText(b []byte) ([]byte, error) {
-	if t == 0 {
+	switch {
+	case t == 0:
 		return b, nil
+	case !inRange(t):
+		return t.Std().AppendFormat(b, timeLayout), nil
 	}
-	return t.Std().AppendFormat(b, timeLayout), nil
+	year, month, day := t.Std().Date()
+	ms := int(t % Time(Day))
+	b = append(digits(digits(b, year/100), year%100), '-')
+	b = append(digits(b, int(month)), '-')
+	b = append(digits(b, day), 'T')
+	b = append(digits(b, ms/3_600_000), ':')
+	b = append(digits(b, ms/60_000%60), ':')
+	b = append(digits(b, ms/1000%60), '.', byte('0'+ms/100%10))
+	return append(digits(b, ms%100), 'Z'), nil
 }
+
+// digits appends a number of two digits.
+func digits(b []byte, n int) []byte { return append(b, byte('0'+n/10), byte('0'+n%10)) }
 
 // MarshalJSON writes RFC 3339 with milliseconds in quotes, or null.
 func (t Time) MarshalJSON() ([]byte, error) {

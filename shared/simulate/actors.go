@@ -46,7 +46,7 @@ func (e ear) WithGroup(string) slog.Handler      { return e }
 func newWorld(sc Scenario, c Chooser) *World {
 	w := &World{
 		sc: sc, chooser: c, def: sc.Definition, queues: map[string]*queue{}, services: map[string]*service{},
-		ledgers: map[string]*ledger{}, byID: map[string]*order{}, leases: map[string]lease{}, traits: map[string]trait{}, outages: map[string]int64{}, nth: map[Point]int{},
+		ledgers: map[string]*ledger{}, byID: map[string]*order{}, leases: map[string]lease{}, traits: map[string]trait{}, outages: map[string]int64{}, nth: counters.Get().(map[point]int),
 		hash: 14695981039346656037, checks: newChecks(), often: &often, newer: sc.newer(),
 	}
 	w.Cells, w.Ends = map[Cell]int{}, map[core.State]int{}
@@ -196,7 +196,7 @@ func (p *process) boot() {
 func (p *process) state() *state.Store {
 	w := p.w
 	return state.New(state.Config{
-		Store: storePort{p}, Definitions: w.store, Compile: w.compile, Encode: workflow.Encode,
+		Store: storePort{p}, Definitions: w.store, Compile: w.compile, Encode: w.encode,
 		Current: func(name string) *core.Definition {
 			switch {
 			case name != w.def.Name:
@@ -207,6 +207,14 @@ func (p *process) state() *state.Store {
 			return w.def
 		},
 	})
+}
+
+// encode spares the work of writing a definition again: nobody changes one once it has its hash.
+func (w *World) encode(d *core.Definition) ([]byte, error) {
+	if data := w.sc.forms[d.Hash]; data != nil {
+		return data, nil
+	}
+	return workflow.Encode(d)
 }
 
 // compile spares the work of reading a definition again: its bytes are those of its hash.

@@ -2,7 +2,6 @@ package simulate
 
 import (
 	"errors"
-	"iter"
 
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
@@ -20,8 +19,7 @@ type invocation struct {
 	dead    bool
 	parked  bool
 	yield   func(int64) bool
-	next    func() (int64, bool)
-	stop    func()
+	routine *coroutine
 	letters []*letter       // that it handles
 	handed  []port.Delivery // as they came
 	direct  any             // or what it was asked for without a queue
@@ -43,10 +41,7 @@ type invocation struct {
 func (w *World) invoke(p *process, what string, body func(*invocation)) {
 	w.invocations++
 	iv := &invocation{w: w, p: p, what: what, id: w.invocations}
-	iv.next, iv.stop = iter.Pull(func(yield func(int64) bool) {
-		iv.yield = yield
-		body(iv)
-	})
+	iv.routine = hire(iv, body)
 	p.running = append(p.running, iv)
 	w.resume(iv)
 }
@@ -55,7 +50,7 @@ func (w *World) invoke(p *process, what string, body func(*invocation)) {
 func (w *World) resume(iv *invocation) {
 	before := w.cur
 	w.cur, iv.parked = iv, false
-	until, more := iv.next()
+	until, more := iv.routine.resume()
 	w.cur = before
 	if more {
 		iv.parked = true
@@ -88,7 +83,9 @@ func (w *World) bury() {
 		iv := w.corpses[0]
 		w.corpses = w.corpses[1:]
 		w.cur = iv
-		iv.stop()
+		if _, more := iv.routine.resume(); more {
+			panic("simulate: a dead handler waits")
+		}
 		w.cur = nil
 	}
 }

@@ -3,9 +3,11 @@ package simulate
 import (
 	"encoding/json"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
 
 // start is when every simulation begins, in Unix milliseconds.
@@ -32,10 +34,22 @@ type Scenario struct {
 	Base func(p Point) int
 
 	later *core.Definition
+	forms map[string][]byte // the definitions as they are stored, by hash
 }
 
 // Prepare does once what every run of the scenario needs.
-func (sc *Scenario) Prepare() { sc.newer() }
+func (sc *Scenario) Prepare() {
+	sc.newer()
+	sc.forms = map[string][]byte{}
+	for _, d := range []*core.Definition{sc.Definition, sc.later} {
+		if d == nil {
+			continue
+		}
+		if data, err := workflow.Encode(d); err == nil { // else the run itself says what is wrong
+			sc.forms[d.Hash] = data
+		}
+	}
+}
 
 // World is one run.
 type World struct {
@@ -76,7 +90,7 @@ type World struct {
 	rate    float64
 	enabled [faultCount]bool
 	often   *[callCount]float64
-	nth     map[Point]int
+	nth     map[point]int
 	choices []Choice
 	points  []Seen // where a choice was to be made, when they are asked for
 	listing bool
@@ -142,17 +156,26 @@ func Run(sc Scenario, c Chooser, o Options) Result {
 	w.setUp()
 	w.play()
 	w.Stats.Steps = w.steps
+	clear(w.nth)
+	counters.Put(w.nth)
+	w.nth = nil
 	return Result{Stats: w.Stats, Violation: w.violation, Hash: w.hash, Choices: w.choices, Points: w.points, Story: w.story, Checks: w.checks.counted()}
 }
+
+// point is where choices are made, and about what.
+type point struct{ site, subject string }
+
+// counters are maps for World.nth that another world has left: they have grown already.
+var counters = sync.Pool{New: func() any { return map[point]int{} }}
 
 // choose makes a choice and remembers it where it is not the plain course.
 func (w *World) choose(site, subject string, n int, odds float64) int {
 	if n < 2 {
 		return 0
 	}
-	p := Point{Site: site, Subject: subject}
-	w.nth[p]++
-	p.Nth = w.nth[p] // the key of nth has none
+	nth := w.nth[point{site, subject}] + 1
+	w.nth[point{site, subject}] = nth
+	p := Point{Site: site, Subject: subject, Nth: nth}
 	v := w.chooser.Choose(p, n, odds)
 	if v == 0 && w.sc.Base != nil {
 		v = min(w.sc.Base(p), n-1)

@@ -115,6 +115,7 @@ func runSimulate(ctx context.Context, o *simulateOptions) error {
 	if !o.app.JSON() && slices.ContainsFunc(o.findings, func(f simulate.Finding) bool { return !f.Advice }) {
 		return o.tellFindings() // what goes wrong without any fault needs no search
 	}
+	defer simulate.Spacious()()
 	report := o.find(ctx, sc, search)
 	if err := o.tell(report, ctx.Err() != nil); err != nil {
 		return err

@@ -1,0 +1,60 @@
+package core_test
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+var pieces = []string{
+	"{", "}", "[", "]", ",", ":", `"`, `"a"`, `"b":`, `"\u00e9"`, `"\u00G9"`, `"\x"`, `"\"`, "\"\x1f\"", "\"\xff\"", "\x7f", " ", "\n", "\t", "\r", "\v", "0", "-", "01", "12",
+	"1.5", "1.", ".5", "1e9", "1E+9", "1e-", "-0", "-0.0e0", "true", "false", "null", "nul", "truE", "tru", `{"a":1}`, `[1,2]`, `{"a":[{}]}`, "[]", "{}", "é", "\u2028", "\x00",
+}
+
+// TestValidJSON: the standard library is the oracle, for well-formed texts and for damaged ones.
+func TestValidJSON(t *testing.T) {
+	agree := func(text string) {
+		t.Helper()
+		if got, want := core.ValidJSON([]byte(text)), json.Valid([]byte(text)); got != want {
+			t.Fatalf("%.200q: valid is %v, and the standard library says %v", text, got, want)
+		}
+	}
+	for _, a := range append(pieces, "") {
+		for _, b := range append(pieces, "") {
+			for _, c := range append(pieces, "") {
+				agree(a + b + c)
+				agree("[" + a + "," + b + c + "]")
+				agree(`{"k":` + a + b + `,"l":` + c + "}")
+			}
+		}
+	}
+	for _, n := range []int{9_998, 9_999, 10_000, 10_001, 10_002} {
+		agree(strings.Repeat("[", n) + strings.Repeat("]", n))
+		agree(strings.Repeat(`{"a":`, n) + "1" + strings.Repeat("}", n))
+		agree(strings.Repeat("[", n))
+	}
+	doc := string(encode(t, fullTask(t)))
+	agree(doc)
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 5_000 { // one byte of a document is another one, or missing
+		i := r.IntN(len(doc))
+		agree(doc[:i] + pieces[r.IntN(len(pieces))] + doc[i+1:])
+		agree(doc[:i] + doc[i+1:])
+		agree(doc[:i])
+	}
+}
+
+// FuzzValidJSON holds it against the standard library.
+func FuzzValidJSON(f *testing.F) {
+	for _, p := range pieces {
+		f.Add([]byte(p))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if got, want := core.ValidJSON(data), json.Valid(data); got != want {
+			t.Fatalf("%q: valid is %v, and the standard library says %v", data, got, want)
+		}
+	})
+}
