@@ -12,6 +12,18 @@ import (
 func (m *SubmitOrder) Encode() ([]byte, error) { return json.Marshal(m) }
 
 // Encode writes the message's JSON.
+func (m *Request) Encode() ([]byte, error) { return json.Marshal(m) }
+
+// Encode writes the message's JSON.
+func (m *Reply) Encode() ([]byte, error) { return json.Marshal(m) }
+
+// Encode writes the message's JSON.
+func (m *Control) Encode() ([]byte, error) { return json.Marshal(m) }
+
+// Encode writes the message's JSON.
+func (m *Status) Encode() ([]byte, error) { return json.Marshal(m) }
+
+// Encode writes the message's JSON.
 func (m *Quarantined) Encode() ([]byte, error) { return json.Marshal(m) }
 
 // DecodeRequest reads a request, for agents. ErrNewer, or ErrUnreadable with the reason.
