@@ -191,13 +191,18 @@ func judge(history []porcupine.Operation) string {
 	return ""
 }
 
-// beginning is the first n calls, and what others had begun by then that stays in doubt.
+// beginning is the first n calls to end, and those that others had begun by then: of these nobody
+// had heard an answer, so that a write among them may have happened or not.
 func beginning(ops []porcupine.Operation, n int) []porcupine.Operation {
 	part := slices.Clone(ops[:n])
 	for _, op := range ops[n:] {
-		if op.Output.(answer).doubt() && op.Call < ops[n-1].Return {
-			part = append(part, op)
+		if q := op.Input.(question); q.write == nil || op.Call >= ops[n-1].Return {
+			continue
 		}
+		if a := op.Output.(answer); !a.doubt() {
+			op.Output = answer{class: class(errDoubt), found: "later: " + a.class}
+		}
+		part = append(part, op)
 	}
 	return part
 }
@@ -207,7 +212,7 @@ func describe(q question, a answer) string {
 	case q.landing:
 		return fmt.Sprintf("first time, if any, of the write %s on version %d", q.write.Record.Document, q.write.Expected)
 	case q.write != nil:
-		return fmt.Sprintf("write %s on version %d: %s", q.write.Record.Document, q.write.Expected, a.class)
+		return fmt.Sprintf("write %s on version %d: %s %s", q.write.Record.Document, q.write.Expected, a.class, a.found)
 	case q.order:
 		return fmt.Sprintf("load the order: %s %q", a.class, a.found)
 	}

@@ -156,7 +156,12 @@ func TestWhatIsWrongIsShownShortly(t *testing.T) {
 		{ClientId: 2, Input: question{id: "a"}, Call: 20, Output: answer{class: "success"}, Return: 30},
 		{ClientId: 3, Input: question{id: "a", order: true}, Call: 40, Output: answer{class: "success", found: w.Order.ContentHash}, Return: 50},
 	}
+	w2 := replacement("a", 1) // under way all the time: it explains nothing, and is shown
+	ops = append(ops, porcupine.Operation{ClientId: 4, Input: question{id: "a", write: &w2}, Call: 5, Output: answer{class: class(port.ErrUnavailable)}, Return: 90})
 	got := judge(ops)
+	if !strings.Contains(got, "later: "+class(port.ErrUnavailable)) {
+		t.Errorf("what is under way is not shown: %s", got)
+	}
 	if !strings.Contains(got, "write") || !strings.Contains(got, "load: success") || strings.Contains(got, "load the order") {
 		t.Errorf("%s", got)
 	}
