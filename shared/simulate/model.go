@@ -27,6 +27,7 @@ type model struct {
 	waits    map[string]core.Duration
 	loose    bool                    // another order of the same batch may have taught the instance a wait meanwhile
 	backlog  func(queue string) bool // more waits in it than is taken at a time
+	unasked  string                  // a queue that nobody has asked for that
 	direct   bool                    // it was asked without a queue, and hears the answer
 	expired  bool                    // the order is there, and its task is not (P26)
 
