@@ -17,7 +17,7 @@ func TestWrongWorkflows(t *testing.T) {
 		code     failure.Code
 		says     []string
 	}{
-		"forgets-keys":          {false, failure.NotProcessed, []string{"invariant 3 is broken", "had forgotten the idempotency key", "Mend: let all attempts end while the key is remembered"}},
+		"forgets-keys":          {true, failure.NotProcessed, []string{"invariant 3 is broken", "had forgotten the idempotency key", "Mend: let all attempts end while the key is remembered"}},
 		"cannot-fence":          {true, failure.NotProcessed, []string{"invariant 11 is broken", "leaves no fence", "Mend: declare the grade that the service earns"}},
 		"impatient":             {true, failure.NotProcessed, []string{"takes 4s, and the timeout of step reserve is 1s", "Mend: give step reserve a timeout"}},
 		"asks-in-vain":          {false, failure.OK, []string{"advice: when one answer of the plain service behind carrier is lost", "asks again in vain", "Mend: give the agent carrier a check, or step book-parcel maxFailures: 1"}},
@@ -87,7 +87,7 @@ func TestWrongWorkflowsForPrograms(t *testing.T) {
 		}
 	})
 	t.Run("a broken invariant", func(t *testing.T) {
-		r := of(t, failure.NotProcessed, "forgets-keys")
+		r := of(t, failure.NotProcessed, "forgets-keys", "--services", "../../../../examples/wrong-workflows/services/forgets-keys.yaml")
 		if v := r.Violation; v == nil || v.Invariant != "3" || v.Text == "" || v.Rule != "at most one effect per idempotency key" ||
 			!strings.HasPrefix(v.Explanation, "A service had forgotten") || !strings.HasPrefix(v.Mend, "let all attempts end while the key") {
 			t.Errorf("violation %+v", v)
