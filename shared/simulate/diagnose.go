@@ -97,7 +97,7 @@ func (v *Violation) Explain(sc Scenario) (text, mend string) {
 	switch {
 	case v.Invariant == "3" && forgets:
 		return "A service had forgotten the idempotency key when its step was tried again, and did the work a second time.",
-			"let all attempts end while the key is remembered: fewer failures, shorter waits or fewer rounds of the extended wait, or a service that keeps keys for longer (keyRetention)"
+			"let all attempts end while the key is remembered: fewer failures, shorter waits or fewer rounds of the extended wait, or a service that keeps keys for longer; and declare its keyRetention, so that a step in doubt stops for the operator instead (P18)"
 	case v.Invariant == "3":
 		return "A service did the work of one idempotency key twice.", "declare the grade that the service earns: one that does not know keys is plain"
 	case v.Invariant == "11" || v.Invariant == "8":
