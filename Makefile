@@ -45,7 +45,7 @@ mutants: ## Break each rule of the protocol in turn; the tests must notice
 	$(GO) run ./internal/mutants/run -json mutants.json
 
 .PHONY: mutants-simulated
-mutants-simulated: ## Which mutants the simulator notices alone, and not with all faults off
+mutants-simulated: ## Which mutants the simulator notices alone; it must notice all but those argued to be out of its reach
 	$(GO) run ./internal/mutants/run -by simulate
 
 .PHONY: demo

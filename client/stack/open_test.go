@@ -362,9 +362,7 @@ func TestOpenOnDynamoDB(t *testing.T) {
 	if x, err := s.Wait(t.Context(), "o"); err != nil || x.State != core.Processed || x.Steps[0].Agent != "shop" {
 		t.Fatalf("%+v %v", x, err)
 	}
-	for get(s, "never") != nil {
-		time.Sleep(10 * time.Millisecond)
-	}
+	started(t, s, "never")
 	var open []string
 	for o, err := range s.List(t.Context(), client.Query{}) {
 		if err != nil {

@@ -45,6 +45,18 @@ func submit(t *testing.T, c *client.Client, o client.Order) {
 	}
 }
 
+// started waits until the order is stored: what was sent to a queue takes a moment.
+func started(t *testing.T, c *client.Client, id string) {
+	t.Helper()
+	for _, err := range c.Follow(t.Context(), id) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	t.Fatalf("the order %s never was there", id)
+}
+
 func TestSubmitWaitGet(t *testing.T) {
 	stores(t, func(t *testing.T, w *stacktest.World) {
 		c := w.Client()
@@ -303,10 +315,9 @@ func (f forgetful) Load(context.Context, []string) ([]*port.Record, error) {
 
 func TestCancelOfAnExpiredOrder(t *testing.T) {
 	w := stacktest.New(t, stacktest.Memory())
-	submit(t, w.Client(), order("o", "order", ""))
-	for c := w.Client(); submitted(c, "o") != nil; {
-		time.Sleep(time.Millisecond)
-	}
+	c := w.Client()
+	submit(t, c, order("o", "order", ""))
+	started(t, c, "o")
 	w.Parts.Tasks = forgetful{w.Store}
 	var e *client.Error
 	if _, err := w.Client().Cancel(t.Context(), "o"); !errors.As(err, &e) || e.Code != "expired" || !errors.Is(err, client.ErrRefused) {
@@ -317,12 +328,11 @@ func TestCancelOfAnExpiredOrder(t *testing.T) {
 // A command that nobody answers ends as an error that says so, and can be repeated with its ID.
 func TestNoVerdict(t *testing.T) {
 	w := stacktest.New(t, stacktest.Memory())
+	patient := w.Client()
+	submit(t, patient, order("o", "order", "never"))
+	started(t, patient, "o")
 	w.Parts.Patience = 40 * time.Millisecond
-	submit(t, w.Client(), order("o", "order", "never"))
 	c := w.Client()
-	for get(c, "o") != nil {
-		time.Sleep(time.Millisecond)
-	}
 	w.Held.Store(true)
 	var e *client.Error
 	if _, err := c.Cancel(t.Context(), "o", client.CommandID("x")); !errors.As(err, &e) || e.Code != "no-verdict" {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/demo/operator"
+	"github.com/stepkeeper/stepkeeper/demo/pace"
 	"github.com/stepkeeper/stepkeeper/demo/process"
 	"github.com/stepkeeper/stepkeeper/demo/services"
 )
@@ -112,7 +113,7 @@ func (d *director) watch(ctx context.Context) error {
 		if len(d.killsAt) > 0 {
 			wait = pollEvery // on a slow machine the moment would pass unseen
 		}
-		if err := sleep(ctx, wait); err != nil {
+		if err := pace.Sleep(ctx, wait); err != nil {
 			return err
 		}
 	}
@@ -167,7 +168,7 @@ func (d *director) clock() {
 func (d *director) strike(ctx context.Context) {
 	d.screen.event("the payment service goes down for %s", d.o.Outage)
 	d.fleet.BeginOutage(services.Payment)
-	_ = sleep(ctx, d.o.Outage) // at the end of the demo, whichever way, it comes back too
+	_ = pace.Sleep(ctx, d.o.Outage) // at the end of the demo, whichever way, it comes back too
 	d.fleet.EndOutage(services.Payment)
 	d.screen.event("the payment service is back")
 }

@@ -36,8 +36,13 @@ type fakeOrder struct {
 	Reason  string          `json:"reason"`
 }
 
-// fakeQuiet is how long a call that was under way at a kill may take to land.
+// fakeQuiet is how long a call that was under way at a kill may take to land. The calls are those of a
+// process that is gone, and services of the grade plain tell nobody what is under way: only time helps.
 const fakeQuiet = 300 * time.Millisecond
+
+// askAgain is the pace of the engine's retries. Nothing tells when a service is well again, but the
+// answer to the next call.
+const askAgain = 20 * time.Millisecond
 
 const faultVariable = "STEPKEEPER_TEST_FAULT"
 
@@ -247,7 +252,7 @@ func (f *fake) insist(service, operation, key, input string) string {
 				return a.Error.Code
 			}
 		}
-		time.Sleep(20 * time.Millisecond)
+		time.Sleep(askAgain)
 	}
 }
 
@@ -261,6 +266,6 @@ func happened(client *http.Client, address string) bool {
 				return res.StatusCode == 200
 			}
 		}
-		time.Sleep(20 * time.Millisecond)
+		time.Sleep(askAgain)
 	}
 }

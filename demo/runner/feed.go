@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/demo/pace"
 	"github.com/stepkeeper/stepkeeper/demo/process"
 )
 
@@ -31,7 +32,7 @@ func (f *feeder) run(ctx context.Context) {
 			return
 		}
 		_ = f.stream(ctx, places) // an error shows in the lines that stay open
-		if sleep(ctx, pauseAfterBreak) != nil {
+		if pace.Sleep(ctx, pauseAfterBreak) != nil {
 			return
 		}
 	}
@@ -74,7 +75,7 @@ func forGood(e *client.Error) bool {
 func (f *feeder) write(ctx context.Context, to io.Writer, places []int) error {
 	for _, place := range places {
 		due := f.began.Add(time.Duration(place) * time.Second / time.Duration(f.perSec))
-		if err := sleep(ctx, time.Until(due)); err != nil {
+		if err := pace.Sleep(ctx, time.Until(due)); err != nil {
 			return err
 		}
 		text := f.book.lines[place].text
@@ -83,19 +84,4 @@ func (f *feeder) write(ctx context.Context, to io.Writer, places []int) error {
 		}
 	}
 	return nil
-}
-
-// sleep waits; it ends early, with an error, when the context does.
-func sleep(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return ctx.Err()
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/demo/pace"
 	"github.com/stepkeeper/stepkeeper/demo/shifted"
 	"github.com/stepkeeper/stepkeeper/functions/agent"
 	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent"
@@ -49,23 +50,8 @@ func ServeAgent(ctx context.Context, out io.Writer) error {
 			agent.WithRetry(settings.WorkerRetry()), agent.WithBreaker(settings.WorkerBreaker()), agent.WithLog(log))
 		if err != nil && ctx.Err() == nil {
 			log.Error("the agent ended; it begins again", "agent", name, "error", err)
-			_ = sleep(ctx, 200*time.Millisecond)
+			_ = pace.Sleep(ctx, 200*time.Millisecond)
 		}
 	}
 	return nil
-}
-
-// sleep waits; it ends early, with an error, when the context does.
-func sleep(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return ctx.Err()
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

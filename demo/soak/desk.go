@@ -8,6 +8,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/demo/operator"
+	"github.com/stepkeeper/stepkeeper/demo/pace"
 	"github.com/stepkeeper/stepkeeper/shared/audit"
 )
 
@@ -53,7 +54,7 @@ func (d *desk) run(ctx context.Context) {
 			reviewed = time.Now()
 		}
 		d.attendAll(ctx)
-		_ = sleep(ctx, attendEvery)
+		_ = pace.Sleep(ctx, attendEvery)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/demo/pace"
 	"github.com/stepkeeper/stepkeeper/demo/process"
 	"github.com/stepkeeper/stepkeeper/demo/services"
 )
@@ -35,7 +36,7 @@ type troubles struct {
 func (t *troubles) run(ctx context.Context, all []happening) error {
 	began := time.Now()
 	for _, h := range all {
-		if err := sleep(ctx, time.Until(began.Add(h.At))); err != nil {
+		if err := pace.Sleep(ctx, time.Until(began.Add(h.At))); err != nil {
 			return err
 		}
 		t.clock()
@@ -116,7 +117,7 @@ func (t *troubles) freeze(ctx context.Context, p *process.Process, d time.Durati
 	if err := p.Freeze(); err != nil {
 		return err
 	}
-	return errors.Join(sleep(ctx, d), p.Thaw())
+	return errors.Join(pace.Sleep(ctx, d), p.Thaw())
 }
 
 // freezeAgent freezes an agent. What it had in hand when it was frozen, it may send when it goes on: too
@@ -130,8 +131,8 @@ func (t *troubles) freezeAgent(ctx context.Context, h happening) error {
 	if err := p.Freeze(); err != nil {
 		return err
 	}
-	err := sleep(ctx, h.For)
-	return errors.Join(err, t.quietly(ctx, []string{h.Who}, func() error { return errors.Join(p.Thaw(), sleep(ctx, settleTime)) }))
+	err := pace.Sleep(ctx, h.For)
+	return errors.Join(err, t.quietly(ctx, []string{h.Who}, func() error { return errors.Join(p.Thaw(), pace.Sleep(ctx, settleTime)) }))
 }
 
 // quietly does something while no call reaches these services, nor is under way there.
@@ -149,7 +150,7 @@ func (t *troubles) quietly(ctx context.Context, names []string, do func() error)
 			if time.Now().After(end) {
 				return fmt.Errorf("calls of %s do not end", name)
 			}
-			if err := sleep(ctx, 5*time.Millisecond); err != nil {
+			if err := pace.Sleep(ctx, 5*time.Millisecond); err != nil {
 				return err
 			}
 		}
@@ -172,7 +173,7 @@ func (t *troubles) fullDisk(ctx context.Context, p *process.Process, d time.Dura
 		err = felt(ctx)
 	}
 	if err == nil {
-		err = sleep(ctx, d)
+		err = pace.Sleep(ctx, d)
 	}
 	return errors.Join(err, p.LimitFiles(process.NoLimit))
 }
@@ -191,7 +192,7 @@ func (t *troubles) felt(ctx context.Context) error {
 		if errors.Is(err, client.ErrUnavailable) {
 			return nil
 		}
-		if err := sleep(ctx, 50*time.Millisecond); err != nil {
+		if err := pace.Sleep(ctx, 50*time.Millisecond); err != nil {
 			return err
 		}
 	}
@@ -200,7 +201,7 @@ func (t *troubles) felt(ctx context.Context) error {
 
 // skew has the engine's clock differ from all others', within what is declared.
 func (t *troubles) skew(ctx context.Context, by, d time.Duration) error {
-	return errors.Join(t.setClocks(by), sleep(ctx, d), t.setClocks(0))
+	return errors.Join(t.setClocks(by), pace.Sleep(ctx, d), t.setClocks(0))
 }
 
 // leap steps all clocks at once. For whoever has no fence the time after which no call can land is over
@@ -208,6 +209,6 @@ func (t *troubles) skew(ctx context.Context, by, d time.Duration) error {
 func (t *troubles) leap(ctx context.Context, by time.Duration) error {
 	return t.quietly(ctx, []string{services.Payment, services.Shipping}, func() error {
 		t.base.Add(int64(by))
-		return errors.Join(t.setClocks(0), sleep(ctx, settleTime+time.Second))
+		return errors.Join(t.setClocks(0), pace.Sleep(ctx, settleTime+time.Second))
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/demo/pace"
 	"github.com/stepkeeper/stepkeeper/demo/process"
 )
 
@@ -32,7 +33,7 @@ type growth struct {
 
 // run looks until ctx ends.
 func (g *growth) run(ctx context.Context, every time.Duration) {
-	for sleep(ctx, every) == nil {
+	for pace.Sleep(ctx, every) == nil {
 		if s, ok := g.look(ctx); ok {
 			g.mu.Lock()
 			g.sizes = append(g.sizes, s)
@@ -115,7 +116,7 @@ func (g *growth) rest(ctx context.Context, before Size) (Size, bool) {
 			last = s
 		}
 		small := last.Goroutines > 0 && last.Goroutines <= before.Goroutines+moreGoroutines && last.Files <= before.Files+moreFiles
-		if small || time.Now().After(end) || sleep(ctx, 500*time.Millisecond) != nil {
+		if small || time.Now().After(end) || pace.Sleep(ctx, 500*time.Millisecond) != nil {
 			return last, small
 		}
 	}

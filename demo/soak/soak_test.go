@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -95,29 +96,54 @@ func TestHonestServicesPass(t *testing.T) {
 	}
 }
 
-// TestCheatingServiceIsNoticed: the whole chain, services to verdict, can fail.
+// finding is a violation without its order.
+type finding struct{ what, expected, found string }
+
+// What a lie leads to. An order is Processed without the effect; or it is Compensated with it, because
+// the reversal was the lie. Where such an order is resubmitted, its new run has the effect once more.
+var (
+	neverCharged  = finding{"net charges of a processed order", "1", "0"}
+	neverRefunded = finding{"net charges of an undone order", "0", "1"}
+	chargedAgain  = finding{"net charges of a processed order", "1", "2"}
+	refundedHalf  = finding{"net charges of an undone order", "0", "2"}
+	neverMailed   = finding{"net confirmations of a processed order", "1", "0"}
+)
+
+// TestCheatingServiceIsNoticed: the whole chain, services to verdict, can fail. What is found is the
+// lie, and nothing else.
 func TestCheatingServiceIsNoticed(t *testing.T) {
-	for service, what := range map[string]string{
-		services.Payment:      "net charges of ",
-		services.Notification: "net confirmations of ",
+	for service, lie := range map[string]struct {
+		sure    finding   // comes in any run
+		perhaps []finding // where an order was undone
+	}{
+		services.Payment:      {neverCharged, []finding{neverRefunded, chargedAgain, refundedHalf}},
+		services.Notification: {neverMailed, nil},
 	} {
-		if testing.Short() && service != services.Payment {
-			continue
-		}
-		o := short(t)
-		o.Dir += service
-		o.Lie = map[string]float64{service: 0.2}
-		if err := os.MkdirAll(o.Dir, 0o700); err != nil {
-			t.Fatal(err)
-		}
-		r, err := soak.Run(t.Context(), o)
-		if !errors.Is(err, soak.ErrFailed) || r.Passed || len(r.Violations) == 0 {
-			t.Fatalf("%s answers calls that it never does, and the soak says %v: %+v", service, err, r.Violations)
-		}
-		for _, v := range r.Violations {
-			if v.Service != service || !strings.HasPrefix(v.What, what) {
-				t.Errorf("violation %s, want only %s of %s", v, what, service)
+		t.Run(service, func(t *testing.T) {
+			if testing.Short() && service != services.Payment {
+				t.Skip("one service is enough for a short run")
 			}
-		}
+			o := short(t)
+			o.Lie = map[string]float64{service: 0.2}
+			if err := os.MkdirAll(o.Dir, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			r, err := soak.Run(t.Context(), o)
+			if !errors.Is(err, soak.ErrFailed) || r.Passed {
+				t.Fatalf("%s answers calls that it never does, and the soak says %v: %+v", service, err, r.Violations)
+			}
+			met := map[finding]int{}
+			for _, v := range r.Violations {
+				f := finding{v.What, v.Expected, v.Found}
+				met[f]++
+				if v.Service != service || v.Order == "" || f != lie.sure && !slices.Contains(lie.perhaps, f) {
+					t.Errorf("violation %s: that is not what %s lies about", v, service)
+				}
+			}
+			if met[lie.sure] == 0 {
+				t.Errorf("none of %v is %v, although one call in five is a lie", r.Violations, lie.sure)
+			}
+			t.Logf("found %v", met)
+		})
 	}
 }

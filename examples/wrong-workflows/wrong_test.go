@@ -19,7 +19,7 @@ import (
 
 // found is what validation says of each wrong file; "" where it cannot know.
 var found = map[string]string{
-	"forgets-keys":          "remembers keys for 1h only (P18)",
+	"forgets-keys":          "",
 	"outlives-its-deadline": "longer than the deadline of 5m",
 	"no-way-back":           "step reserve declares no undo (P22)",
 	"cannot-fence":          "",

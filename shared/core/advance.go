@@ -143,9 +143,13 @@ func (r *deciding) take(i int, op Operation) {
 	// P32: what this task granted before, what the agent is granted by the definition, and twice
 	// what the last request of that agent was seen to wait.
 	s.Allowance = min(max(s.Allowance, agent.QueueAllowance, 2*r.at.Waits[d.Agent]), max(d.MaxQueueTime, agent.QueueAllowance))
+	until := r.knownUntil(i)
 	s.ClaimedAt = r.at.Now
 	s.WakeAt = 0
 	s.StopBy = r.at.Now.Add(r.timeout(i) + s.Allowance)
+	if until != 0 && !s.Undo { // P18: a copy that comes later could be done a second time
+		s.StopBy = min(s.StopBy, latest(until, r.at.Now.Add(r.timeout(i))))
+	}
 	s.CompleteBy = s.StopBy
 	s.LastStopBy = latest(s.LastStopBy, s.StopBy)
 }

@@ -172,14 +172,36 @@ func (r *deciding) resubmitted(_ int, ev Event) (string, error) {
 // it twice (H12).
 func (r *deciding) forgotten() string {
 	for i := range r.t.Steps {
-		s := &r.t.Steps[i]
-		kept := r.def.Agents[r.def.Steps[i].Agent].KeyRetention
-		known := s.Resolved != nil && s.Resolved.At > s.ClaimedAt // since then nobody was asked again
-		if waiting(s) && s.Attempted() && !known && kept > 0 && r.at.Now.Sub(s.FirstAt) > kept {
+		if s := &r.t.Steps[i]; r.mayForget(i) {
 			return "step " + s.Name + " is in doubt and its service may have forgotten the key (keyRetention has passed); find out what happened and resolve it first"
 		}
 	}
 	return ""
+}
+
+// mayForget: the step is in doubt, and a call that is asked for now could land when its service does
+// not know the key any more (P18).
+func (r *deciding) mayForget(i int) bool {
+	s, until := &r.t.Steps[i], r.knownUntil(i)
+	return waiting(s) && s.Attempted() && until != 0 && r.at.Now.Add(r.timeout(i)) > until
+}
+
+// knownUntil is until when the service surely knows what it has done of a step: that was done since
+// the first claim or, where the operator has stated a fact, since then. 0: for ever.
+func (r *deciding) knownUntil(i int) Time {
+	s, agent := &r.t.Steps[i], r.def.Agents[r.def.Steps[i].Agent]
+	if agent.KeyRetention == 0 {
+		return 0
+	}
+	since := s.FirstAt
+	switch {
+	case s.Resolved == nil:
+	case s.Resolved.At > s.ClaimedAt: // since then nobody was asked again
+		since = r.at.Now
+	default:
+		since = latest(since, s.Resolved.At)
+	}
+	return since.Add(agent.KeyRetention - agent.ClockSkew)
 }
 
 // resume goes on forward in the same run, with the same keys (H4), counters and hops renewed.

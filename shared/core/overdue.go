@@ -160,6 +160,11 @@ func (r *deciding) wakeForward(i int, _ Event) (string, error) {
 		return notClaims, nil
 	case r.at.Now < s.WakeAt:
 		return "its wait is not over", nil
+	case r.mayForget(i): // P18: nobody but the operator can find out
+		r.blame(i, "key-forgotten", "it is in doubt, and its service may not know the idempotency key any more (keyRetention): find out what happened and resolve it", s.Attempt)
+		r.giveUp(i)
+		r.enterError(Forward, i)
+		return "", nil
 	}
 	r.claim(i)
 	return "", nil

@@ -87,6 +87,7 @@ func tell(t *testing.T, text string) string {
 
 // story is a desk that is led by lines of text.
 type story struct {
+	kept core.Duration // how long the services remember keys; 0: for ever
 	*desk
 	def  *core.Definition
 	expr *expressions
@@ -178,6 +179,8 @@ func (s *story) step(name string, opts map[string]string) {
 			d.Undo.Retry.MaxFailures = s.number(v)
 		case "rounds":
 			d.Retry.ExtendedRounds, d.Retry.ExtendedInterval = s.number(v), 5*core.Minute
+		case "kept":
+			s.kept = s.span(v)
 		case "queue":
 			d.MaxQueueTime = s.span(v)
 		case "stop":
@@ -214,6 +217,10 @@ func (s *story) ready() {
 	}
 	full := workflow(s.def.Steps...)
 	s.def.Agents, s.def.Expr = full.Agents, s.expr
+	for name, a := range s.def.Agents {
+		a.KeyRetention = s.kept
+		s.def.Agents[name] = a
+	}
 	s.def.Link()
 	s.desk.def = s.def
 	s.submit = core.Submitted{OrderID: orderID, Workflow: "test", ContentHash: "c0ffee", ReplyTo: "shop"}

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+
+	"github.com/stepkeeper/stepkeeper/shared/nesting"
 )
 
 var (
@@ -14,21 +16,8 @@ var (
 
 // checkDepth refuses JSON that is nested too deep, before anything recursive sees it.
 func checkDepth(data []byte) error {
-	depth, quoted := 0, false
-	for i := 0; i < len(data); i++ {
-		switch c := data[i]; {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '{' || c == '[':
-			if depth++; depth > MaxDepth {
-				return errDepth
-			}
-		case c == '}' || c == ']':
-			depth--
-		}
+	if nesting.TooDeep(data, MaxDepth) >= 0 {
+		return errDepth
 	}
 	return nil
 }

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/stepkeeper/stepkeeper/shared/nesting"
 )
 
 // MaxNesting is how deep arrays and objects may stand in each other.
@@ -59,24 +61,10 @@ func firstBadByte(data []byte) int {
 	return -1
 }
 
-// checkNesting counts brackets outside of strings; it needs no valid JSON, so that a bomb is
-// refused before anything recursive sees it.
+// checkNesting refuses a bomb before anything recursive sees it.
 func checkNesting(data []byte) error {
-	depth, quoted := 0, false
-	for i := 0; i < len(data); i++ {
-		switch c := data[i]; {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '{' || c == '[':
-			if depth++; depth > MaxNesting {
-				return fmt.Errorf("arrays and objects are nested deeper than %d at byte %d; flatten it", MaxNesting, i)
-			}
-		case c == '}' || c == ']':
-			depth--
-		}
+	if at := nesting.TooDeep(data, MaxNesting); at >= 0 {
+		return fmt.Errorf("arrays and objects are nested deeper than %d at byte %d; flatten it", MaxNesting, at)
 	}
 	return nil
 }

@@ -190,9 +190,9 @@ func (iv *invocation) answersPlain(r *message.Reply) {
 	case a.called && a.outcome == happenedIt && e.State == worker.StateStarted,
 		a.called && a.outcome == happenedIt && isUndo && e.State == worker.StateUndoStarted:
 		w.violate("P31", "%s was called and answered, and its ledger still says %q", a.req.Key, e.State)
-	case a.called || a.happened || a.checked:
-	case isUndo && done && e.State != worker.StateFenced:
+	case isUndo && done && !a.called && e.State != worker.StateFenced: // whatever a check has said: nothing was begun
 		w.violate("P31", "the undo of %s is answered done, and its ledger says %q", a.req.Key, e.State)
+	case a.called || a.happened || a.checked:
 	case !isUndo && done && a.first.State != worker.StateDone && !(a.entered && a.state == worker.StateDone):
 		w.violate("P31", "%s is answered done, and its ledger said %q", a.req.Key, a.first.State)
 	case !isUndo && !a.entered && a.first.State == worker.StateStarted:

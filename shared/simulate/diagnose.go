@@ -13,6 +13,9 @@ import (
 type Finding struct {
 	Text string `json:"text"`
 	Mend string `json:"mend"`
+	// Step and Agent say whose service it is about; "" where it cannot be said.
+	Step  string `json:"step,omitempty"`
+	Agent string `json:"agent,omitempty"`
 	// Advice: it costs time, and no order its end.
 	Advice bool `json:"advice,omitempty"`
 }
@@ -40,6 +43,7 @@ func diagnoseCalm(sc Scenario) []Finding {
 			return []Finding{{
 				Text: fmt.Sprintf("%s: the service behind %s takes %s, and the timeout of step %s is %s", what, d.Agent, l, d.Name, d.Timeout),
 				Mend: fmt.Sprintf("give step %s a timeout that a slow day of its service fits into", d.Name),
+				Step: d.Name, Agent: d.Agent,
 			}}
 		}
 	}
@@ -47,7 +51,8 @@ func diagnoseCalm(sc Scenario) []Finding {
 		for i := range t.Steps {
 			if e := t.Steps[i].Error; e != nil {
 				return []Finding{{Text: fmt.Sprintf("%s: step %s failed: %s", what, t.Steps[i].Name, e.Message),
-					Mend: "if the order lacks what the workflow asks for, give one that has it (--order FILE, or sim.Order in a test); otherwise mend the step"}}
+					Mend: "if the order lacks what the workflow asks for, give one that has it (--order FILE, or sim.Order in a test); otherwise mend the step",
+					Step: t.Steps[i].Name, Agent: sc.Definition.Steps[i].Agent}}
 			}
 		}
 	}
@@ -73,7 +78,7 @@ func diagnosePlain(sc Scenario) (all []Finding) {
 			}
 		}
 		if s := w.services[core.Key("o1", 0, d.Name)]; attempts > 2 && s != nil && s.applied == 1 {
-			all = append(all, Finding{Advice: true,
+			all = append(all, Finding{Advice: true, Step: d.Name, Agent: d.Agent,
 				Text: fmt.Sprintf("when one answer of the plain service behind %s is lost, step %s asks again in vain: it may neither be called a second time nor answered while its ledger says %q, and only after %d attempts somebody is called",
 					d.Agent, d.Name, worker.StateStarted, attempts-1),
 				Mend: fmt.Sprintf("give the agent %s a check, or step %s maxFailures: 1, so that the operator hears of it at once", d.Agent, d.Name)})
@@ -92,7 +97,7 @@ func (v *Violation) Explain(sc Scenario) (text, mend string) {
 	switch {
 	case v.Invariant == "3" && forgets:
 		return "A service had forgotten the idempotency key when its step was tried again, and did the work a second time.",
-			"let all attempts end while the key is remembered: fewer failures, shorter waits or fewer rounds of the extended wait, or a service that keeps keys for longer (keyRetention)"
+			"let all attempts end while the key is remembered: fewer failures, shorter waits or fewer rounds of the extended wait, or a service that keeps keys for longer; and declare its keyRetention, so that a step in doubt stops for the operator instead (P18)"
 	case v.Invariant == "3":
 		return "A service did the work of one idempotency key twice.", "declare the grade that the service earns: one that does not know keys is plain"
 	case v.Invariant == "11" || v.Invariant == "8":

@@ -27,6 +27,7 @@ type model struct {
 	waits    map[string]core.Duration
 	loose    bool                    // another order of the same batch may have taught the instance a wait meanwhile
 	backlog  func(queue string) bool // more waits in it than is taken at a time
+	unasked  string                  // a queue that nobody has asked for that
 	direct   bool                    // it was asked without a queue, and hears the answer
 	expired  bool                    // the order is there, and its task is not (P26)
 
@@ -284,6 +285,11 @@ func (m *model) wake(c *message.Control) {
 	switch {
 	case m.t.ProcessState == core.Processing && s.State == core.Pending && s.Attempted() && m.now >= s.WakeAt:
 		m.changed = true
+		if m.mayForget(i) {
+			m.end(s, core.Failed)
+			m.stop(core.Forward)
+			return
+		}
 		m.claim(i)
 	case m.t.ProcessState == core.Compensating && (s.State == core.Pending || s.State == core.Failed || s.State == core.UndoWait):
 		m.changed = m.advance()
@@ -420,8 +426,12 @@ func (m *model) claimOne(i int, undo bool) {
 		s.First, s.FirstAt = m.t.Claims, m.now
 	}
 	s.Allowance = m.allowance(i)
+	known := m.knownUntil(i)
 	s.ClaimedAt, s.WakeAt = m.now, 0
 	s.StopBy = m.now.Add(timeout + s.Allowance)
+	if !undo {
+		s.StopBy = min(s.StopBy, max(known, m.now.Add(timeout)))
+	}
 	s.CompleteBy = s.StopBy
 	s.LastStopBy = max(s.LastStopBy, s.StopBy)
 	m.post('r', s.Name, s.Attempt, 0)

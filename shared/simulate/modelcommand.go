@@ -191,14 +191,38 @@ func (m *model) turn(why core.Why) {
 // forgotten: P18, a step in doubt whose key its service may have forgotten.
 func (m *model) forgotten() bool {
 	for i := range m.t.Steps {
-		s := &m.t.Steps[i]
-		kept := m.def.Agents[m.def.Steps[i].Agent].KeyRetention
-		stated := s.Resolved != nil && s.Resolved.At > s.ClaimedAt
-		if kept > 0 && waits(s) && s.Attempted() && !stated && m.now.Sub(s.FirstAt) > kept {
+		if m.mayForget(i) {
 			return true
 		}
 	}
 	return false
+}
+
+func (m *model) mayForget(i int) bool {
+	s, d := &m.t.Steps[i], &m.def.Steps[i]
+	if !waits(s) || !s.Attempted() {
+		return false
+	}
+	timeout := d.Timeout
+	if s.Undo {
+		timeout = d.Undo.Timeout
+	}
+	return m.now.Add(timeout) > m.knownUntil(i)
+}
+
+// knownUntil is the last moment at which the service of a step knows its key for sure.
+func (m *model) knownUntil(i int) core.Time {
+	s, agent := &m.t.Steps[i], m.def.Agents[m.def.Steps[i].Agent]
+	if agent.KeyRetention == 0 {
+		return 1 << 62
+	}
+	from := s.FirstAt
+	if s.Resolved != nil {
+		if from = max(from, s.Resolved.At); s.Resolved.At > s.ClaimedAt {
+			from = m.now
+		}
+	}
+	return from.Add(agent.KeyRetention - agent.ClockSkew)
 }
 
 // resume: Resubmit of an Error (forward). The same run, the same keys.

@@ -75,7 +75,7 @@ func (w *World) operation(p *process) worker.Operation {
 			s, a := w.service(c, p.agent), &w.cur.agency
 			a.checked, a.happened = true, s.applied > 0
 			if c.Operation == core.UndoOp {
-				a.happened = s.undone
+				a.happened = s.undone || w.traits[p.agent].standing && s.grade == core.Plain && s.net == 0
 			}
 			return a.happened, w.output(p.agent, c), nil
 		}
@@ -93,6 +93,7 @@ type trait struct {
 	output    int  // 1: none; 2, 3: now and then too large, or no JSON (P28)
 	forgetful bool // it forgets keys as soon as it may
 	serial    bool // its agent takes one request at a time (P32)
+	standing  bool // a plain one that, asked about an undo, only knows whether anything stands
 }
 
 // character draws what the services are like.
@@ -105,6 +106,7 @@ func (w *World) character(agent string) {
 			t.forgetful = w.choose("forgetful", agent, 2, 0.6) == 1
 		}
 		t.Check = w.choose("check", agent, 2, 0.15) == 1
+		t.standing = t.Check && w.choose("standing", agent, 2, 0.5) == 1
 		if w.enabled[Contradictory] {
 			t.output = w.choose("output", agent, 4, 0.15)
 		}

@@ -110,13 +110,17 @@ func (iv *invocation) learn(s *sight) {
 	}
 }
 
-// lay is how long a message has waited for the handler, by the clock that it read when it was begun;
-// one that comes again was given back, and says nothing of its queue.
+// lay is how long a message has waited for the handler, by the clock that it read when it was begun,
+// or should have read; one that comes again was given back, and says nothing of its queue.
 func (iv *invocation) lay(i int) core.Duration {
-	if iv.handed[i].Received > 1 || len(iv.clock) == 0 {
+	if iv.handed[i].Received > 1 {
 		return 0
 	}
-	return max(0, iv.clock[0].now.Sub(core.TimeOf(iv.handed[i].SentAt)))
+	now := core.Time(start + iv.w.now + iv.p.offset)
+	if len(iv.clock) > 0 {
+		now = iv.clock[0].now
+	}
+	return max(0, now.Sub(core.TimeOf(iv.handed[i].SentAt)))
 }
 
 // events are the messages of one order that the handling is about.
@@ -206,7 +210,13 @@ func (iv *invocation) modelFor(s *sight, t *core.Task, at reading) *model {
 		m.expired = r.task == nil
 	}
 	m.direct = iv.direct != nil
-	m.backlog = func(queue string) bool { return iv.depths[queue] > w.capacity }
+	m.backlog = func(queue string) bool {
+		visible, asked := iv.depths[queue]
+		if !asked {
+			m.unasked = queue
+		}
+		return visible > w.capacity
+	}
 	return m
 }
 
@@ -254,11 +264,14 @@ func (m *move) decided() {
 func (m *move) predict(iv *invocation, s *sight, model *model) (rule, diff string) {
 	if m.supervisor {
 		rule = model.sweep()
-		if rule == "" {
+		switch {
+		case rule == "":
 			rule = "P10"
 			if first := live(m.after); m.after.Due != first {
 				return rule, fmt.Sprintf("the Supervisor pushed it to %s, and its earliest live time is %s", m.after.Due, first)
 			}
+		case model.unasked != "":
+			return "P32", "the Supervisor never asked how much waits in the queue " + model.unasked
 		}
 		return rule, model.differs(m.after)
 	}

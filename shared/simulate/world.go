@@ -125,9 +125,9 @@ type Cell struct{ Site, Act string }
 
 // Violation is a broken invariant.
 type Violation struct {
-	Invariant string
-	Text      string
-	At        int64 // milliseconds since the start
+	Invariant string `json:"invariant"`
+	Text      string `json:"text"`
+	At        int64  `json:"at"` // milliseconds since the start
 }
 
 func (v *Violation) String() string { return fmt.Sprintf("%s: %s", v.Invariant, v.Text) }

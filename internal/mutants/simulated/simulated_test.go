@@ -3,11 +3,13 @@
 package simulated_test
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/internal/mutants"
 	"github.com/stepkeeper/stepkeeper/shared/simulate"
 )
 
@@ -16,10 +18,47 @@ const (
 	seeds     = 3 // of each
 )
 
-// TestMutant runs seeds with all faults on, up to the first invariant that is broken.
+// tapes are runs that show what seeds come to too rarely, each named after the mutant that it shows.
+func tapes(t *testing.T) []string {
+	t.Helper()
+	all, err := filepath.Glob("testdata/*.json")
+	if err != nil || len(all) == 0 {
+		t.Fatalf("there are no tapes: %v", err)
+	}
+	return all
+}
+
+// TestTapesAreOfMutants: each tape is of a mutant that exists and changes the core or an actor.
+func TestTapesAreOfMutants(t *testing.T) {
+	known := map[string]bool{}
+	for _, m := range mutants.All() {
+		known[m.Name] = m.Equivalent == "" && mutants.Unsimulated[m.Name] == ""
+	}
+	for _, file := range tapes(t) {
+		if name := strings.TrimSuffix(filepath.Base(file), ".json"); !known[name] {
+			t.Errorf("%s shows no mutant that can be noticed in a simulation", file)
+		}
+	}
+}
+
+// TestMutant plays the tapes and then runs seeds with all faults on, up to the first invariant that is
+// broken.
 func TestMutant(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the simulator's own tests run seeds; this one is for mutants")
+	}
+	for _, file := range tapes(t) {
+		tape, err := simulate.ReadTape(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := tape.Play(simulate.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Violation != nil {
+			t.Fatalf("%s: %v", file, r.Violation)
+		}
 	}
 	for k := range uint64(seeds) {
 		for n := range uint64(workflows) {

@@ -196,12 +196,9 @@ type done struct {
 
 func deleteMessage(c *call) (any, error) {
 	var in receiptInput
-	q, err := c.readReceipt(&in)
+	q, err := c.readOneReceipt(&in)
 	if err != nil {
 		return nil, err
-	}
-	if in.ReceiptHandle == "" {
-		return nil, missing("ReceiptHandle")
 	}
 	// SQS answers success for a message that is gone already.
 	if err := q.Delete(c.ctx, []string{in.ReceiptHandle})[0]; err != nil {
@@ -217,6 +214,15 @@ func (c *call) readReceipt(in *receiptInput) (port.Queue, error) {
 	return c.queue(in.QueueURL)
 }
 
+// readOneReceipt is for the operations that take one message.
+func (c *call) readOneReceipt(in *receiptInput) (port.Queue, error) {
+	q, err := c.readReceipt(in)
+	if err == nil && in.ReceiptHandle == "" {
+		err = missing("ReceiptHandle")
+	}
+	return q, err
+}
+
 func deleteMessageBatch(c *call) (any, error) {
 	return receiptBatch(c, func(q port.Queue, entries []receiptEntry) []error {
 		receipts := make([]string, len(entries))
@@ -229,12 +235,9 @@ func deleteMessageBatch(c *call) (any, error) {
 
 func changeVisibility(c *call) (any, error) {
 	var in receiptInput
-	q, err := c.readReceipt(&in)
+	q, err := c.readOneReceipt(&in)
 	if err != nil {
 		return nil, err
-	}
-	if in.ReceiptHandle == "" {
-		return nil, missing("ReceiptHandle")
 	}
 	if err := c.extend(q, in.receiptEntry); err != nil {
 		return nil, err

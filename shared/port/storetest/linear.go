@@ -46,7 +46,10 @@ func Linearizable(t *testing.T, make Make) {
 		}
 		calls += len(h)
 		for i := range h {
-			if h[i].Output.(answer).doubt() {
+			switch {
+			case h[i].Input.(question).landing:
+				calls--
+			case h[i].Output.(answer).doubt():
 				doubts++
 			}
 		}
@@ -62,6 +65,8 @@ type question struct {
 	id    string
 	write *port.Write
 	order bool
+	// landing: the first time of a write that was carried out twice, if it was (see doubled).
+	landing bool
 }
 
 // answer is what a caller can tell of it: the class of its error, and what was loaded.
@@ -85,6 +90,9 @@ func (r row) show(order bool) string {
 
 // step is all that the row may be after the call, if the call may give that answer at all.
 func (r row) step(q question, a answer) []any {
+	if q.landing {
+		return r.land(q.write)
+	}
 	if q.write == nil {
 		if a.doubt() || a.class == class(port.ErrUnavailable) || a.found == r.show(q.order) {
 			return []any{r}
@@ -97,10 +105,52 @@ func (r row) step(q question, a answer) []any {
 		return []any{r, next}
 	case a.doubt() || a.class == class(port.ErrUnavailable):
 		return []any{r}
+	case a.class == class(err) && errors.Is(err, port.ErrConflict):
+		return r.refuse(q.write)
 	case a.class == class(err):
 		return []any{next}
 	}
 	return nil
+}
+
+// land is what the row may be after a write of which nobody knows whether it took place: never after
+// its refusal.
+func (r row) land(w *port.Write) []any {
+	next, err := r.commit(*w)
+	if err != nil || slices.Contains(r.refused, string(w.Record.Document)) {
+		return []any{r}
+	}
+	return []any{r, next}
+}
+
+// refuse is a conflict. Nobody is told of one with himself: what he wrote must not be there.
+func (r row) refuse(w *port.Write) []any {
+	own := string(w.Record.Document)
+	if string(r.record.Document) == own {
+		return nil
+	}
+	r.refused = append(slices.Clip(r.refused), own)
+	return []any{r}
+}
+
+// doubled makes two of each write that was answered with a conflict, where requests can be carried
+// out twice behind their sender's back: its landing, if there was one, and the refusal, both while
+// it was under way. For the second time of a write fails at its condition. If what it finds there
+// is its own, the adapter says "stored". If others have overtaken it meanwhile, it finds the work
+// of those, and a conflict is all that the adapter can know: the write was stored, and
+// is a version of the past. That harms nobody. Whoever is told of a conflict loads and decides
+// again, and finds his cause in what is there now (P12), as after a crash between commit and delete.
+func doubled(history []porcupine.Operation) []porcupine.Operation {
+	for _, op := range history {
+		q := op.Input.(question)
+		if q.write == nil || op.Output.(answer).class != class(port.ErrConflict) {
+			continue
+		}
+		q.landing = true
+		op.Input, op.Output = q, answer{class: class(errDoubt)}
+		history = append(history, op)
+	}
+	return history
 }
 
 // linear is the model for porcupine, of one task.
@@ -141,21 +191,28 @@ func judge(history []porcupine.Operation) string {
 	return ""
 }
 
-// beginning is the first n calls, and what others had begun by then that stays in doubt.
+// beginning is the first n calls to end, and those that others had begun by then: of these nobody
+// had heard an answer, so that a write among them may have happened or not.
 func beginning(ops []porcupine.Operation, n int) []porcupine.Operation {
 	part := slices.Clone(ops[:n])
 	for _, op := range ops[n:] {
-		if op.Output.(answer).doubt() && op.Call < ops[n-1].Return {
-			part = append(part, op)
+		if q := op.Input.(question); q.write == nil || op.Call >= ops[n-1].Return {
+			continue
 		}
+		if a := op.Output.(answer); !a.doubt() {
+			op.Output = answer{class: class(errDoubt), found: "later: " + a.class}
+		}
+		part = append(part, op)
 	}
 	return part
 }
 
 func describe(q question, a answer) string {
 	switch {
+	case q.landing:
+		return fmt.Sprintf("first time, if any, of the write %s on version %d", q.write.Record.Document, q.write.Expected)
 	case q.write != nil:
-		return fmt.Sprintf("write %s on version %d: %s", q.write.Record.Document, q.write.Expected, a.class)
+		return fmt.Sprintf("write %s on version %d: %s %s", q.write.Record.Document, q.write.Expected, a.class, a.found)
 	case q.order:
 		return fmt.Sprintf("load the order: %s %q", a.class, a.found)
 	}
@@ -206,13 +263,11 @@ func chronicle(ctx context.Context, b Backends, seed uint64) []porcupine.Operati
 			r.history[i].Return = int64(time.Since(r.start)) // it may happen as late as that
 		}
 	}
+	if b.Inject != nil {
+		return doubled(r.history)
+	}
 	return r.history
 }
-
-// foreseen are the faults that a client can know of. A write that is carried out twice behind its
-// back, with another one in between, answers a conflict although it was stored; its writer loads
-// again and finds its own cause (P12).
-var foreseen = []Fault{LostAnswer, LostRequest, Throttle, Contention}
 
 // fault lets one call in six meet a fault, and one in twenty so many that it stays in doubt.
 func (r *recorder) fault(dice *rand.Rand) {
@@ -223,7 +278,7 @@ func (r *recorder) fault(dice *rand.Rand) {
 	case dice.IntN(40) == 0: // the last answer is a refusal, the first try has landed
 		r.Inject(append([]Fault{LostAnswer}, slices.Repeat([]Fault{Throttle}, 6)...)...)
 	case dice.IntN(6) == 0:
-		r.Inject(foreseen[dice.IntN(len(foreseen))])
+		r.Inject(allFaults[dice.IntN(len(allFaults))])
 	}
 }
 

@@ -1,9 +1,11 @@
 package storetest
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"math/rand/v2"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -54,6 +56,26 @@ func (b *broken) LoadOrder(ctx context.Context, id string) (*port.Order, error) 
 	return b.Store.LoadOrder(ctx, id)
 }
 
+// again carries a write out a second time, with room for others between. If it knows itself, it says
+// stored where its own is still there.
+func again(knows bool) func(*broken, *port.Write) (done bool, err error) {
+	return func(b *broken, w *port.Write) (done bool, err error) {
+		if err := b.Store.Commit(context.Background(), []port.Write{*w})[0]; err != nil || w.Expected == 0 {
+			return true, err
+		}
+		b.mu.Unlock()
+		for range 50 {
+			runtime.Gosched()
+		}
+		b.mu.Lock()
+		there, err := b.Store.Load(context.Background(), []string{w.Record.ID})
+		if err != nil || knows && bytes.Equal(there[0].Document, w.Record.Document) {
+			return true, err
+		}
+		return true, b.Store.Commit(context.Background(), []port.Write{*w})[0]
+	}
+}
+
 // The checker finds what is wrong with stores that are, and nothing with one that is not.
 func TestTheCheckerCanFail(t *testing.T) {
 	forced := func(b *broken, w *port.Write) error { // stores it whatever is there
@@ -67,6 +89,7 @@ func TestTheCheckerCanFail(t *testing.T) {
 		name  string
 		wrong func(*broken, *port.Write) (done bool, err error)
 		stale bool
+		twice bool // requests can be carried out twice
 		good  bool
 	}{
 		{name: "nothing is wrong", good: true},
@@ -88,6 +111,13 @@ func TestTheCheckerCanFail(t *testing.T) {
 			}
 			return true, errors.New("lost")
 		}},
+		{name: "it carries out twice, and says conflict where it was overtaken", twice: true, good: true, wrong: again(true)},
+		{name: "it carries out twice, and says conflict with itself", twice: true, wrong: again(false)},
+		{name: "it can carry out twice, and says conflict and stores", twice: true, wrong: func(b *broken, w *port.Write) (done bool, err error) {
+			_ = forced(b, w)
+			return w.Expected > 0, port.ErrConflict
+		}},
+		{name: "it can carry out twice, and stores without the condition", twice: true, wrong: func(b *broken, w *port.Write) (done bool, err error) { return true, forced(b, w) }},
 		{name: "it loads what was there before", stale: true},
 		{name: "the order of a refused create stays", wrong: func(b *broken, w *port.Write) (done bool, err error) {
 			rows := b.Store.(*model).rows
@@ -104,7 +134,11 @@ func TestTheCheckerCanFail(t *testing.T) {
 			found := ""
 			for seed := uint64(0); seed < 20 && found == ""; seed++ {
 				b := &broken{Store: newModel().Store, dice: rand.New(rand.NewPCG(seed, 1)), wrong: tt.wrong, stale: tt.stale, before: map[string]*port.Record{}}
-				found = judge(chronicle(t.Context(), Backends{Store: b}, seed))
+				backends := Backends{Store: b}
+				if tt.twice {
+					backends.Inject = func(...Fault) {} // its faults are its own
+				}
+				found = judge(chronicle(t.Context(), backends, seed))
 			}
 			if tt.good != (found == "") {
 				t.Errorf("found: %q", found)
@@ -122,7 +156,12 @@ func TestWhatIsWrongIsShownShortly(t *testing.T) {
 		{ClientId: 2, Input: question{id: "a"}, Call: 20, Output: answer{class: "success"}, Return: 30},
 		{ClientId: 3, Input: question{id: "a", order: true}, Call: 40, Output: answer{class: "success", found: w.Order.ContentHash}, Return: 50},
 	}
+	w2 := replacement("a", 1) // under way all the time: it explains nothing, and is shown
+	ops = append(ops, porcupine.Operation{ClientId: 4, Input: question{id: "a", write: &w2}, Call: 5, Output: answer{class: class(port.ErrUnavailable)}, Return: 90})
 	got := judge(ops)
+	if !strings.Contains(got, "later: "+class(port.ErrUnavailable)) {
+		t.Errorf("what is under way is not shown: %s", got)
+	}
 	if !strings.Contains(got, "write") || !strings.Contains(got, "load: success") || strings.Contains(got, "load the order") {
 		t.Errorf("%s", got)
 	}

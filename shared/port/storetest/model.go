@@ -17,6 +17,9 @@ import (
 type row struct {
 	order  *port.Order
 	record *port.Record
+	// refused are the documents of writes that a history says were refused; empty but there. It
+	// follows from which calls have been, so that rows after the same calls need not be told apart by it.
+	refused []string
 }
 
 // commit is what a Commit of one write does (P8, P26).
@@ -40,7 +43,7 @@ func (r row) commit(w port.Write) (row, error) {
 }
 
 // forget is what a TTL does (P26).
-func (r row) forget() row { return row{order: r.order} }
+func (r row) forget() row { return row{order: r.order, refused: r.refused} }
 
 // acquire is what Leases.Acquire does.
 func (l held) acquire(owner string, now time.Time, ttl time.Duration) (held, bool) {

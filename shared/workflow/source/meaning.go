@@ -132,7 +132,7 @@ func (b *builder) times() {
 				s.Name, short(span), short(b.def.Deadline)), "lower maxFailures, the waits or the rounds, or make the deadline longer")
 		}
 		if kept := b.def.Agents[s.Agent].KeyRetention; kept > 0 && span > kept {
-			b.report.warn(where, fmt.Sprintf("the attempts of step %s take up to %s, but agent %s remembers keys for %s only (P18)",
+			b.report.warn(where, fmt.Sprintf("the attempts of step %s take up to %s, but agent %s remembers keys for %s only: a step in doubt stops for the operator then (P18)",
 				s.Name, short(span), s.Agent, short(kept)), "lower the waits or the rounds")
 		}
 	}

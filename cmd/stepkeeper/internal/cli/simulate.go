@@ -112,8 +112,12 @@ func runSimulate(ctx context.Context, o *simulateOptions) error {
 		search.Seeds = 20_000
 	}
 	o.scene, o.findings = sc, simulate.Diagnose(sc)
-	if !o.app.JSON() && slices.ContainsFunc(o.findings, func(f simulate.Finding) bool { return !f.Advice }) {
-		return o.tellFindings() // what goes wrong without any fault needs no search
+	if o.wrong() != nil { // what goes wrong without any fault needs no search
+		if o.app.JSON() {
+			return o.printReport(simulate.Find(sc, simulate.Search{Stop: func() bool { return true }}))
+		}
+		o.tellFindings()
+		return o.wrong()
 	}
 	defer simulate.Spacious()()
 	report := o.find(ctx, sc, search)
@@ -257,10 +261,7 @@ func (o *simulateOptions) tell(r *simulate.Report, stopped bool) error {
 		}
 	}
 	if a.JSON() {
-		if err := a.printJSON(r); err != nil {
-			return err
-		}
-		return broken(r.Violation)
+		return o.printReport(r)
 	}
 	out, style := a.Streams.Out, a.Streams.Style()
 	if stopped {
@@ -276,10 +277,10 @@ func (o *simulateOptions) tell(r *simulate.Report, stopped bool) error {
 	fmt.Fprintf(out, "faults injected: %s\n", counts(r.FaultsByKind))
 	fmt.Fprintf(out, "cells (place × fault) hit: %d of %d\n", len(r.Cells), r.CellCount)
 	fmt.Fprintf(out, "invariants checked: %d of %d, %d times in all\n", len(r.Invariants), len(simulate.Invariants()), looks)
-	wrong := o.tellFindings()
+	o.tellFindings()
 	if r.Violation == nil {
 		fmt.Fprintln(out, style.Good(r.Statement()))
-		return wrong
+		return nil
 	}
 	fmt.Fprintf(out, "\n%s\nThe rule: %s.\n", style.Bold(style.Bad(r.Statement())), r.Violation.Rule())
 	if text, mend := r.Violation.Explain(o.scene); text != "" {
@@ -295,18 +296,60 @@ func (o *simulateOptions) tell(r *simulate.Report, stopped bool) error {
 }
 
 // tellFindings tells what is wrong with the workflow without any seed.
-func (o *simulateOptions) tellFindings() (wrong error) {
+func (o *simulateOptions) tellFindings() {
 	out, style := o.app.Streams.Out, o.app.Streams.Style()
 	for _, f := range o.findings {
 		if f.Advice {
 			fmt.Fprintf(out, "advice: %s\n", f.Text)
 		} else {
 			fmt.Fprintln(out, style.Bold(style.Bad("wrong: "+f.Text)))
-			wrong = failure.Silent(failure.NotProcessed, "without faults an order does not end Processed")
 		}
 		fmt.Fprintf(out, "Mend: %s.\n", f.Mend)
 	}
-	return wrong
+}
+
+// wrong is the ending where an order does not end Processed although nothing goes wrong.
+func (o *simulateOptions) wrong() error {
+	if !slices.ContainsFunc(o.findings, func(f simulate.Finding) bool { return !f.Advice }) {
+		return nil
+	}
+	return failure.Silent(failure.NotProcessed, "without faults an order does not end Processed")
+}
+
+// simulated is the report for programs: all that people are told, but for the diagram, which the
+// tape tells again.
+type simulated struct {
+	*simulate.Report
+	Statement string             `json:"statement,omitempty"` // absent where no seed was run
+	Findings  []simulate.Finding `json:"findings"`            // never null
+	Violation *brokenRule        `json:"violation,omitempty"`
+}
+
+// brokenRule is a violation, with what it means for the workflow.
+type brokenRule struct {
+	*simulate.Violation
+	Rule        string `json:"rule"`
+	Explanation string `json:"explanation,omitempty"`
+	Mend        string `json:"mend,omitempty"`
+}
+
+// printReport writes the report as one document.
+func (o *simulateOptions) printReport(r *simulate.Report) error {
+	all := simulated{Report: r, Findings: append([]simulate.Finding{}, o.findings...)}
+	if r.Seeds > 0 {
+		all.Statement = r.Statement()
+	}
+	if v := r.Violation; v != nil {
+		all.Violation = &brokenRule{Violation: v, Rule: v.Rule()}
+		all.Violation.Explanation, all.Violation.Mend = v.Explain(o.scene)
+	}
+	if err := o.app.printJSON(all); err != nil {
+		return err
+	}
+	if err := o.wrong(); err != nil {
+		return err
+	}
+	return broken(r.Violation)
 }
 
 // keepTest writes the regression test, where one was asked for.
@@ -368,7 +411,11 @@ func (o *simulateOptions) follow(tape *simulate.Tape) error {
 // played tells the story of a tape, missed being the choices that were never come to.
 func (o *simulateOptions) played(r *simulate.Result, choices, missed int) error {
 	if o.app.JSON() {
-		if err := o.app.printJSON(map[string]any{"story": r.Story, "violation": r.Violation, "ends": r.Ends, "choices_missed": max(0, missed)}); err != nil {
+		var v *brokenRule
+		if r.Violation != nil {
+			v = &brokenRule{Violation: r.Violation, Rule: r.Violation.Rule()}
+		}
+		if err := o.app.printJSON(map[string]any{"story": r.Story, "violation": v, "ends": r.Ends, "choices_missed": max(0, missed)}); err != nil {
 			return err
 		}
 		return broken(r.Violation)

@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"encoding/json"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
@@ -15,7 +17,7 @@ func TestWrongWorkflows(t *testing.T) {
 		code     failure.Code
 		says     []string
 	}{
-		"forgets-keys":          {false, failure.NotProcessed, []string{"invariant 3 is broken", "had forgotten the idempotency key", "Mend: let all attempts end while the key is remembered"}},
+		"forgets-keys":          {true, failure.NotProcessed, []string{"invariant 3 is broken", "had forgotten the idempotency key", "Mend: let all attempts end while the key is remembered"}},
 		"cannot-fence":          {true, failure.NotProcessed, []string{"invariant 11 is broken", "leaves no fence", "Mend: declare the grade that the service earns"}},
 		"impatient":             {true, failure.NotProcessed, []string{"takes 4s, and the timeout of step reserve is 1s", "Mend: give step reserve a timeout"}},
 		"asks-in-vain":          {false, failure.OK, []string{"advice: when one answer of the plain service behind carrier is lost", "asks again in vain", "Mend: give the agent carrier a check, or step book-parcel maxFailures: 1"}},
@@ -38,4 +40,60 @@ func TestWrongWorkflows(t *testing.T) {
 			call{}.run(t, args...).want(t, failure.OK, "No violation in 500 seeds")
 		})
 	}
+}
+
+// TestWrongWorkflowsForPrograms: the JSON report says the same as the text, in fields that stay.
+func TestWrongWorkflowsForPrograms(t *testing.T) {
+	type finding struct {
+		Text, Mend, Step, Agent string
+		Advice                  bool
+	}
+	type report struct {
+		Workflow, Statement string
+		Seeds               int
+		Findings            []finding
+		Violation           *struct{ Invariant, Text, Rule, Explanation, Mend string }
+		Tape                *struct{ Choices []any }
+	}
+	of := func(t *testing.T, code failure.Code, name string, more ...string) (r report) {
+		t.Helper()
+		folder := "../../../../examples/wrong-workflows"
+		args := []string{"simulate", filepath.Join(folder, name+".yaml"), "--tape", filepath.Join(t.TempDir(), "tape.json"), "--output", "json"}
+		got := call{}.run(t, append(args, more...)...)
+		got.want(t, code, `"findings": [`)
+		if err := json.Unmarshal([]byte(got.out), &r); err != nil || r.Workflow == "" {
+			t.Fatalf("%v: %s", err, got.out)
+		}
+		return r
+	}
+	t.Run("what is wrong without any fault", func(t *testing.T) {
+		r := of(t, failure.NotProcessed, "impatient", "--services", "../../../../examples/wrong-workflows/services/impatient.yaml")
+		if len(r.Findings) != 1 || r.Seeds != 0 || r.Statement != "" || r.Violation != nil {
+			t.Fatalf("%+v, want one finding and no search", r)
+		}
+		f := r.Findings[0]
+		if f.Step != "reserve" || f.Agent != "warehouse" || f.Advice || !strings.Contains(f.Text, "takes 4s, and the timeout of step reserve is 1s") ||
+			!strings.HasPrefix(f.Mend, "give step reserve a timeout") {
+			t.Errorf("finding %+v", f)
+		}
+	})
+	t.Run("advice", func(t *testing.T) {
+		r := of(t, failure.OK, "asks-in-vain", "--seeds", "30")
+		if len(r.Findings) != 1 || r.Seeds != 30 || !strings.HasPrefix(r.Statement, "No violation in 30 seeds") || r.Violation != nil {
+			t.Fatalf("%+v, want one finding and a search", r)
+		}
+		if f := r.Findings[0]; f.Step != "book-parcel" || f.Agent != "carrier" || !f.Advice || !strings.HasPrefix(f.Mend, "give the agent carrier a check") {
+			t.Errorf("finding %+v", f)
+		}
+	})
+	t.Run("a broken invariant", func(t *testing.T) {
+		r := of(t, failure.NotProcessed, "forgets-keys", "--services", "../../../../examples/wrong-workflows/services/forgets-keys.yaml")
+		if v := r.Violation; v == nil || v.Invariant != "3" || v.Text == "" || v.Rule != "at most one effect per idempotency key" ||
+			!strings.HasPrefix(v.Explanation, "A service had forgotten") || !strings.HasPrefix(v.Mend, "let all attempts end while the key") {
+			t.Errorf("violation %+v", v)
+		}
+		if len(r.Findings) != 0 || r.Seeds == 0 || r.Tape == nil || len(r.Tape.Choices) == 0 {
+			t.Errorf("report %+v", r)
+		}
+	})
 }
