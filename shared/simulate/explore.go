@@ -16,6 +16,8 @@ type Scope struct {
 	People  []message.ControlKind // commands that somebody gives at any time, in this order
 	Refuses string                // a step whose do its service refuses each time; "": none
 	Down    []string              // processes that come up at any time, and not at the beginning
+
+	entangled bool // every call is interleaved with every other: to hold the reductions against
 }
 
 // Exploration is what an exhaustive search has covered.
@@ -126,6 +128,7 @@ type exploring struct {
 	wait   *sync.Cond
 	busy   int
 	seen   map[uint64]*place
+	spoilt map[uint64]struct{} // what goes wrong in a state, and was noted
 	ends   map[uint64]struct{}
 	steps  int
 	edges  []edge   // those without a fault: an end has to be reached without more of them
@@ -156,7 +159,7 @@ type branch struct {
 
 func newExploring(s *Scope, workers int) *exploring {
 	s.Prepare()
-	x := &exploring{scope: s, workers: max(1, workers), seen: map[uint64]*place{}, ends: map[uint64]struct{}{}, whole: -1}
+	x := &exploring{scope: s, workers: max(1, workers), seen: map[uint64]*place{}, spoilt: map[uint64]struct{}{}, ends: map[uint64]struct{}{}, whole: -1}
 	x.wait = sync.NewCond(&x.mu)
 	d := newDriver(newWorld(s.Scenario, Plain{}), s)
 	first := &place{state: d.state()}
@@ -236,9 +239,11 @@ func (p *place) path() []action {
 	return all
 }
 
-// visit notes a state, and all that can happen in it but the first, which it answers.
+// visit notes a state, and all that can happen in it but the first, which it answers. What can go wrong
+// is looked at where it makes a difference first, right after the action that led there (see
+// driver.steps and driver.fresh), so that a state that is met again can have more of it.
 func (x *exploring) visit(d *driver, at *place) (first action, ok bool) {
-	acts := d.enabled()
+	acts, labels := d.enabled(), x.labels(d, at)
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.steps++; at.before != nil && !at.by.costs() {
@@ -247,6 +252,12 @@ func (x *exploring) visit(d *driver, at *place) (first action, ok bool) {
 	if d.w.violation != nil {
 		x.broken(at, d.w.violation)
 		return first, false
+	}
+	for i, l := range labels {
+		if _, known := x.spoilt[l]; !known && l != 0 {
+			x.spoilt[l] = struct{}{}
+			x.wrong = append(x.wrong, branch{at, acts[i]})
+		}
 	}
 	if _, known := x.seen[at.state]; known {
 		return first, false
@@ -257,8 +268,6 @@ func (x *exploring) visit(d *driver, at *place) (first action, ok bool) {
 	}
 	for _, a := range acts {
 		switch {
-		case a.costs() && (x.extend || at.before == nil):
-			x.wrong = append(x.wrong, branch{at, a})
 		case a.costs():
 		case !ok && at.before != nil:
 			first, ok = a, true
@@ -278,6 +287,20 @@ func (x *exploring) visit(d *driver, at *place) (first action, ok bool) {
 		x.wait.Broadcast()
 	}
 	return first, ok
+}
+
+// labels names what can go wrong next, in whatever path; 0 where nothing does, or it is not looked at any more.
+func (x *exploring) labels(d *driver, at *place) []uint64 {
+	if !x.extend && at.before != nil {
+		return nil
+	}
+	all := make([]uint64, len(d.acts))
+	for i, a := range d.acts {
+		if a.costs() {
+			all[i] = d.label(at.state, a)
+		}
+	}
+	return all
 }
 
 func (x *exploring) broken(at *place, v *Violation) {
