@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -59,7 +60,7 @@ type turn struct {
 // landing is a call that is still under way to its service.
 type landing struct {
 	what string
-	land func()
+	call worker.Call
 }
 
 // look is the state of the index at a sweep.
@@ -563,6 +564,7 @@ func (d *driver) do(a action) {
 		w.procs[a.nth].boot()
 	case sweeps:
 		d.looked = d.looking()
+		w.procs[a.nth].equip()
 		w.invoke(w.procs[a.nth], "sweep", func(iv *invocation) { _, _ = iv.p.supervisor.Sweep(ctx) })
 	case submits:
 		o := w.orders[a.id]
@@ -575,7 +577,7 @@ func (d *driver) do(a action) {
 	case lands:
 		l := d.landings[a.id]
 		d.landings = slices.Delete(slices.Clone(d.landings), int(a.id), int(a.id)+1)
-		l.land()
+		w.lands(w.services[l.call.Key], l.call)
 	default:
 		d.mail(a)
 	}
@@ -686,6 +688,7 @@ func (d *driver) deliver(q *queue, letters []*letter) {
 		d.content(&h, l, 1)
 		h.number(int64(l.received))
 	}
+	p.equip()
 	d.input, d.mine = uint64(h), letters
 	d.w.deliver(p, q, letters)
 	d.input, d.mine = 0, nil

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/message"
@@ -130,6 +131,8 @@ type exploring struct {
 	seen   map[uint64]*place
 	spoilt map[uint64]struct{} // what goes wrong in a state, and was noted
 	ends   map[uint64]struct{}
+	kept   []*place // that have a snapshot
+	turn   int      // the oldest of them
 	steps  int
 	edges  []edge   // those without a fault: an end has to be reached without more of them
 	open   []branch // of this level
@@ -149,6 +152,7 @@ type place struct {
 	before *place
 	by     action
 	state  uint64
+	world  atomic.Pointer[World] // a snapshot; nil: none, or not any more
 }
 
 // branch is something that can happen in a state, and was not looked at.
@@ -213,21 +217,63 @@ func (x *exploring) work() {
 
 // run goes to a branch and on from there, up to a state that was seen or to the end.
 func (x *exploring) run(b branch) {
-	d := newDriver(newWorld(x.scope.Scenario, Plain{}), x.scope)
+	d := x.reach(b.at)
 	defer d.end()
-	for _, a := range b.at.path() {
-		d.do(a)
-	}
 	at, by := b.at, b.by
 	for {
 		d.do(by)
-		next := &place{at, by, d.state()}
+		next := &place{before: at, by: by, state: d.state()}
 		more, ok := x.visit(d, next)
 		if !ok {
 			return
 		}
+		x.keep(next, d)
 		at, by = next, more
 	}
+}
+
+// reach makes the world of a place anew, from the last snapshot before it.
+func (x *exploring) reach(at *place) *driver {
+	var way []*place
+	var from *World
+	for p := at; ; p = p.before {
+		if from = p.world.Load(); from != nil || p.before == nil {
+			break
+		}
+		way = append(way, p)
+	}
+	var d *driver
+	if from != nil {
+		d = from.snapshot().driver
+	} else {
+		d = newDriver(newWorld(x.scope.Scenario, Plain{}), x.scope)
+	}
+	for i := len(way) - 1; i >= 0; i-- {
+		d.do(way[i].by)
+		x.keep(way[i], d)
+	}
+	return d
+}
+
+// maxKept is how many snapshots are kept at a time of one scope. Each takes some kilobytes; a place
+// whose snapshot is gone is reached from an earlier one, or from the beginning.
+const maxKept = 20_000
+
+// keep takes a snapshot where the world can be copied, in place of the oldest one if there are many.
+func (x *exploring) keep(at *place, d *driver) {
+	if !d.w.quiescent() || d.w.violation != nil {
+		return
+	}
+	at.world.Store(d.w.snapshot())
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if len(x.kept) < maxKept {
+		x.kept = append(x.kept, at)
+		return
+	}
+	x.kept[x.turn].world.Store(nil)
+	x.kept[x.turn] = at
+	x.turn = (x.turn + 1) % maxKept
 }
 
 func (p *place) path() []action {

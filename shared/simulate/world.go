@@ -147,7 +147,7 @@ func Run(sc Scenario, c Chooser, o Options) Result {
 
 // choose makes a choice and remembers it where it is not the plain course.
 func (w *World) choose(site, subject string, n int, odds float64) int {
-	if n < 2 {
+	if n < 2 || w.driver != nil && w.driver.marks != nil { // which does the rest, once the world is set up
 		return 0
 	}
 	p := Point{Site: site, Subject: subject}
