@@ -153,6 +153,7 @@ type place struct {
 	by     action
 	state  uint64
 	world  atomic.Pointer[World] // a snapshot; nil: none, or not any more
+	frozen *place                // where the last of its handlers came to stand still, if there are any
 }
 
 // branch is something that can happen in a state, and was not looked at.
@@ -236,17 +237,21 @@ func (x *exploring) run(b branch) {
 func (x *exploring) reach(at *place) *driver {
 	var way []*place
 	var from *World
-	for p := at; ; p = p.before {
-		if from = p.world.Load(); from != nil || p.before == nil {
+	for ; ; at = at.before {
+		if from = at.world.Load(); from != nil || at.before == nil {
 			break
 		}
-		way = append(way, p)
+		way = append(way, at)
 	}
 	var d *driver
-	if from != nil {
-		d = from.snapshot().driver
-	} else {
+	switch {
+	case from == nil:
 		d = newDriver(newWorld(x.scope.Scenario, Plain{}), x.scope)
+	case len(from.held) == 0:
+		d = from.snapshot().driver
+	default:
+		d = x.reach(at.frozen)
+		d.w.become(from)
 	}
 	for i := len(way) - 1; i >= 0; i-- {
 		d.do(way[i].by)
@@ -255,18 +260,33 @@ func (x *exploring) reach(at *place) *driver {
 	return d
 }
 
+// lastFrozen is where a handler came to stand still last.
+func (p *place) lastFrozen() *place {
+	for p.by.kind != freezes {
+		p = p.before
+	}
+	return p
+}
+
 // maxKept is how many snapshots are kept at a time of one scope. Each takes some kilobytes; a place
 // whose snapshot is gone is reached from an earlier one, or from the beginning.
 const maxKept = 20_000
 
 // keep takes a snapshot where the world can be copied, in place of the oldest one if there are many.
 func (x *exploring) keep(at *place, d *driver) {
-	if !d.w.quiescent() || d.w.violation != nil {
+	all, any := d.w.standing()
+	if !all || d.w.violation != nil {
+		return
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if any && at.frozen == nil {
+		at.frozen = at.lastFrozen()
+	}
+	if at.frozen == at || at.world.Load() != nil {
 		return
 	}
 	at.world.Store(d.w.snapshot())
-	x.mu.Lock()
-	defer x.mu.Unlock()
 	if len(x.kept) < maxKept {
 		x.kept = append(x.kept, at)
 		return

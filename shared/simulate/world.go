@@ -80,7 +80,8 @@ type World struct {
 	choices []Choice
 	points  []Seen // where a choice was to be made, when they are asked for
 	listing bool
-	driver  *driver // of an exploration; nil: time and the chooser decide what is next
+	driver  *driver           // of an exploration; nil: time and the chooser decide what is next
+	held    map[int][]*letter // of a snapshot: what the handlers hold that stood still, by their number
 
 	Stats
 	checks    checks
