@@ -39,7 +39,20 @@ type Explored struct {
 	Name   string `json:"name"`
 	States int    `json:"states"`
 	Ends   int    `json:"ends"`
+	Left   int    `json:"left"`   // branches with one fault more that were left out
 	Whole  int    `json:"faults"` // every path with so many faults was covered; -1: not even those without
+}
+
+func (e Explored) String() string {
+	whole := "not even whole without faults"
+	if e.Whole >= 0 {
+		whole = fmt.Sprintf("whole with %d faults on a path", e.Whole)
+	}
+	cut := ""
+	if e.Left > 0 {
+		cut = fmt.Sprintf(", cut at %d (%d branches left)", e.Whole+1, e.Left)
+	}
+	return fmt.Sprintf("%-45s %8d states, %6d ends, %s%s", e.Name, e.States, e.Ends, whole, cut)
 }
 
 // Found is a path that breaks an invariant, as short in faults as there is one.
@@ -56,13 +69,14 @@ type Found struct {
 // in any way that it can. A state that was seen is not gone through twice. A state in which nothing
 // can happen and orders have no end is a violation, and so is one from which no end can be reached.
 // What happens without faults is gone through in any case; for the rest it stops when the time is
-// over. progress may be nil.
+// over, which is counted as by a stopwatch: a busy machine takes up to twice as long. progress may be nil.
 func Explore(scopes []Scope, faults, workers int, most time.Duration, progress func(*Exploration)) *Exploration {
 	e := &Exploration{Faults: faults, Whole: true}
-	until := time.Now().Add(most)
+	watch := newStopwatch(workers)
 	all := make([]*exploring, len(scopes))
 	for i := range scopes {
 		all[i] = newExploring(&scopes[i], workers)
+		all[i].watch = watch
 	}
 	told := func() {
 		if progress != nil {
@@ -70,12 +84,12 @@ func Explore(scopes []Scope, faults, workers int, most time.Duration, progress f
 		}
 	}
 	for n := 0; n <= faults; n++ {
-		pass(all, n, faults, until, told)
+		pass(all, n, faults, most, told)
 	}
-	for again := true; again && time.Now().Before(until); { // what was not done in its share of the time
+	for again := true; again && watch.passed() < most; { // what was not done in its share of the time
 		again = false
 		for n := 0; n <= faults; n++ {
-			again = pass(all, n, faults, until, told) || again
+			again = pass(all, n, faults, most, told) || again
 		}
 	}
 	for _, x := range all {
@@ -84,9 +98,9 @@ func Explore(scopes []Scope, faults, workers int, most time.Duration, progress f
 	return summed(e, all)
 }
 
-// pass takes every scope that has come so far one fault further, small ones first: each may take half
-// of the time that is left, so that some are gone through as a whole.
-func pass(all []*exploring, n, faults int, until time.Time, told func()) (any bool) {
+// pass takes every scope that has come so far one fault further, small ones first: each may take twice
+// its share of the time that is left, so that what the small ones leave is for the large ones.
+func pass(all []*exploring, n, faults int, most time.Duration, told func()) (any bool) {
 	var ready []*exploring
 	for _, x := range all {
 		if x.whole == n-1 && len(x.found) == 0 {
@@ -94,12 +108,16 @@ func pass(all []*exploring, n, faults int, until time.Time, told func()) (any bo
 		}
 	}
 	slices.SortStableFunc(ready, func(a, b *exploring) int { return len(a.seen) - len(b.seen) })
-	for _, x := range ready {
-		share := time.Now().Add(time.Until(until) / 2)
-		if n == 0 {
-			share = time.Time{}
+	for i, x := range ready {
+		passed := x.watch.passed()
+		if n > 0 && passed >= most {
+			break
 		}
-		x.level(n < faults, share)
+		until := passed + (most-passed)*2/time.Duration(len(ready)-i+1)
+		if n == 0 {
+			until = 0
+		}
+		x.level(n < faults, until)
 		told()
 	}
 	return len(ready) > 0
@@ -114,7 +132,7 @@ func summed(e *Exploration, all []*exploring) *Exploration {
 		sum.Ends += len(x.ends)
 		sum.Left += len(x.open) + len(x.wrong)
 		sum.Whole = sum.Whole && x.whole >= e.Faults
-		sum.Scopes = append(sum.Scopes, Explored{x.scope.Name, len(x.seen), len(x.ends), x.whole})
+		sum.Scopes = append(sum.Scopes, Explored{x.scope.Name, len(x.seen), len(x.ends), len(x.open) + len(x.wrong), x.whole})
 		sum.Found = append(sum.Found, x.found...)
 	}
 	return sum
@@ -142,7 +160,8 @@ type exploring struct {
 	cut    bool
 	found  []Found
 	extend bool
-	until  time.Time
+	watch  *stopwatch
+	until  time.Duration // 0: without end
 }
 
 type edge struct{ from, to uint64 }
@@ -173,13 +192,17 @@ func newExploring(s *Scope, workers int) *exploring {
 }
 
 // level goes through everything with one number of faults.
-func (x *exploring) level(extend bool, until time.Time) {
+func (x *exploring) level(extend bool, until time.Duration) {
 	x.extend, x.until, x.cut = extend, until, false
 	var all sync.WaitGroup
 	for range x.workers {
 		all.Go(x.work)
 	}
 	all.Wait()
+	for _, p := range x.kept { // others need the memory
+		p.world.Store(nil)
+	}
+	x.kept, x.turn = nil, 0
 	if x.cut || len(x.found) > 0 {
 		return
 	}
@@ -200,7 +223,7 @@ func (x *exploring) work() {
 			x.wait.Broadcast()
 			return
 		}
-		if !x.until.IsZero() && time.Now().After(x.until) {
+		if x.runs%64 == 0 && x.until > 0 && x.watch.passed() > x.until {
 			x.cut = true
 			continue
 		}
