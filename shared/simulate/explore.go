@@ -18,7 +18,8 @@ type Scope struct {
 	Refuses string                // a step whose do its service refuses each time; "": none
 	Down    []string              // processes that come up at any time, and not at the beginning
 
-	entangled bool // every call is interleaved with every other: to hold the reductions against
+	entangled bool                 // every call is interleaved with every other: to hold the reductions against
+	watching  func(*World, *place) // sees every state
 }
 
 // Exploration is what an exhaustive search has covered.
@@ -69,7 +70,7 @@ type Found struct {
 // in any way that it can. A state that was seen is not gone through twice. A state in which nothing
 // can happen and orders have no end is a violation, and so is one from which no end can be reached.
 // What happens without faults is gone through in any case; for the rest it stops when the time is
-// over, which is counted as by a stopwatch: a busy machine takes up to twice as long. progress may be nil.
+// over, or something was found. Time is counted as by a stopwatch: a busy machine takes up to twice as long. progress may be nil.
 func Explore(scopes []Scope, faults, workers int, most time.Duration, progress func(*Exploration)) *Exploration {
 	e := &Exploration{Faults: faults, Whole: true}
 	watch := newStopwatch(workers)
@@ -83,12 +84,15 @@ func Explore(scopes []Scope, faults, workers int, most time.Duration, progress f
 			progress(summed(e, all))
 		}
 	}
-	for n := 0; n <= faults; n++ {
+	found := func() bool {
+		return slices.ContainsFunc(all, func(x *exploring) bool { return len(x.found) > 0 })
+	}
+	for n := 0; n <= faults && !found(); n++ {
 		pass(all, n, faults, most, told)
 	}
 	for again := true; again && watch.passed() < most; { // what was not done in its share of the time
 		again = false
-		for n := 0; n <= faults; n++ {
+		for n := 0; n <= faults && !found(); n++ {
 			again = pass(all, n, faults, most, told) || again
 		}
 	}
@@ -118,7 +122,9 @@ func pass(all []*exploring, n, faults int, most time.Duration, told func()) (any
 			until = 0
 		}
 		x.level(n < faults, until)
-		told()
+		if told(); len(x.found) > 0 {
+			return false
+		}
 	}
 	return len(ready) > 0
 }
@@ -352,6 +358,9 @@ func (x *exploring) visit(d *driver, at *place) (first action, ok bool) {
 		return first, false
 	}
 	x.seen[at.state] = at
+	if x.scope.watching != nil {
+		x.scope.watching(d.w, at)
+	}
 	if d.atEnd() {
 		x.ends[at.state] = struct{}{}
 	}

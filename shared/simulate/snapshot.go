@@ -24,7 +24,7 @@ func (w *World) standing() (all, any bool) {
 // at a time, if nobody lets it go on. TestSnapshot looks for anything else that is shared.
 func (w *World) snapshot() *World {
 	c := *w
-	c.nth, c.checks, c.Cells, c.story = map[Point]int{}, newChecks(), map[Cell]int{}, nil
+	c.nth, c.checks, c.Cells, c.choices, c.story = map[Point]int{}, newChecks(), map[Cell]int{}, nil, nil
 	c.Ends, c.corpses, c.heap = maps.Clone(w.Ends), nil, heap{}
 	c.leases, c.outages = maps.Clone(w.leases), maps.Clone(w.outages)
 	c.store = w.store.snapshot(&c)
