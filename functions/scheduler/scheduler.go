@@ -23,6 +23,9 @@ type Config struct {
 	// Tries is how often a task is loaded and decided again in one handling before its messages
 	// are given back; 0: 8.
 	Tries int
+	// Waits is how long requests have last waited in the agents' queues, by agent, for an instance that begins
+	// with what another one has learnt; it must not be changed any more. nil: nothing (P32).
+	Waits map[string]core.Duration
 	// FairQueues puts the order's tenant on each request, see message.Tenant (rule 4).
 	FairQueues bool
 	Logger     *slog.Logger           // nil: slog.Default
@@ -46,7 +49,7 @@ func New(cfg Config) *Scheduler {
 	if cfg.Tries == 0 {
 		cfg.Tries = 8
 	}
-	return &Scheduler{cfg: cfg, log: cfg.Logger, send: dispatch.Sender{
+	return &Scheduler{cfg: cfg, log: cfg.Logger, waits: waits{last: cfg.Waits}, send: dispatch.Sender{
 		Queues: cfg.Queues, Alerts: cfg.Alerts, Clock: cfg.Clock, WakeSlack: cfg.WakeSlack, FairQueues: cfg.FairQueues,
 		Logger: cfg.Logger, Count: cfg.Count,
 	}}

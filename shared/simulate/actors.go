@@ -162,13 +162,10 @@ func (p *process) boot() {
 	if w.embedded && p.role != aClient && p.scheduler == nil && w.now > 0 {
 		w.tell(p.name, "", "is there again")
 	}
+	p.scheduler, p.supervisor, p.worker, p.waits = nil, nil, nil, nil
+	p.equip()
 	switch p.role {
 	case aScheduler:
-		p.waits = nil
-		p.scheduler = scheduler.New(scheduler.Config{
-			State: p.state(), Queues: queuesPort{p}, Alerts: alarm{p}, Clock: p, Name: p.name,
-			WakeSlack: time.Second, Logger: slog.New(ear{w}),
-		})
 		if w.embedded {
 			w.invoke(p, "restart", func(iv *invocation) {
 				due := w.dueBy(p.Now().AddDate(100, 0, 0))
@@ -177,19 +174,32 @@ func (p *process) boot() {
 			})
 		}
 	case aSupervisor:
-		p.supervisor = supervisor.New(supervisor.Config{
-			State: p.state(), Queues: queuesPort{p}, Alerts: alarm{p}, Leases: leases{p}, Clock: p, Owner: p.name,
-			WakeSlack: time.Second, Logger: slog.New(ear{w}),
-			Capacity: func(string) int { return w.capacity }, PageSize: w.pages,
-		})
 		w.planSweep()
-	case anAgent:
-		p.worker = w.newWorker(p)
 	}
 	for _, name := range w.names {
 		if q := w.queues[name]; slices.Contains(q.consumers, p) {
 			q.replan()
 		}
+	}
+}
+
+// equip makes the actor of a process that has none: it is new, or one of a snapshot, with what that one knew.
+func (p *process) equip() {
+	w := p.w
+	switch {
+	case p.role == aScheduler && p.scheduler == nil:
+		p.scheduler = scheduler.New(scheduler.Config{
+			State: p.state(), Queues: queuesPort{p}, Alerts: alarm{p}, Clock: p, Name: p.name, Waits: p.waits,
+			WakeSlack: time.Second, Logger: slog.New(ear{w}),
+		})
+	case p.role == aSupervisor && p.supervisor == nil:
+		p.supervisor = supervisor.New(supervisor.Config{
+			State: p.state(), Queues: queuesPort{p}, Alerts: alarm{p}, Leases: leases{p}, Clock: p, Owner: p.name,
+			WakeSlack: time.Second, Logger: slog.New(ear{w}),
+			Capacity: func(string) int { return w.capacity }, PageSize: w.pages,
+		})
+	case p.role == anAgent && p.worker == nil:
+		p.worker = w.newWorker(p)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -25,6 +26,7 @@ type driver struct {
 	looked   look      // the last sweep that found nothing to do
 	acts     []action  // reused
 	moved    int       // the handler that came to its call by the last action
+	thawed   int       // the handler that was frozen until the last action
 	marks    []int     // by queue: the last message before that action
 
 	last  act       // what went wrong at the call that was made last
@@ -42,7 +44,11 @@ type driven struct {
 	mine     []*letter // that it handles
 	receipts []int     // and their receipts
 	trail    digest    // of the answers that its calls have got, with the times at which they came
+	course   digest    // of whether its calls went well
 	frozen   bool
+	made     int              // calls
+	wrote    bool             // it has stored or sent anything
+	versions map[string]int64 // of the documents, as it has loaded or stored them
 }
 
 // turn is a call that a handler is about to make.
@@ -54,7 +60,7 @@ type turn struct {
 // landing is a call that is still under way to its service.
 type landing struct {
 	what string
-	land func()
+	call worker.Call
 }
 
 // look is the state of the index at a sweep.
@@ -75,7 +81,7 @@ const (
 	passes                // nothing happens until the next time that means anything
 	boots                 // a process is there again
 	thaws                 // a frozen handler goes on
-	releases              // a message that was late is there
+	releases              // a message that was late is there at last, and is brought: alone, or (0, -1) with all others
 	lands                 // a call that nobody waits for arrives
 	wrong                 // a handler's call goes wrong
 	dies                  // a process dies, between two calls of its handler
@@ -186,34 +192,135 @@ func (d *driver) enabled() []action {
 	return d.acts
 }
 
-// alone looks for a call that changes nothing of what anybody else does now, nor that by what
-// anybody else does: an order that is read never changes, a message that is sent can be brought at
-// any later time, one that is deleted was in hand. Where there is one it is made first; what can go
-// wrong with it, and with the messages of the last action, is all that has to be looked at here.
+// alone looks for a handler that goes on by itself: what it does next changes nothing of what anybody
+// else could do now, nor that by what anybody else does, or the others could have done it before it began.
+// Where there is one it goes first; what can go wrong with it, and with the messages of the last
+// action, is all that has to be looked at here. See driver.apart for the argument.
 func (d *driver) alone() bool {
-	w := d.w
-	for n, p := range w.procs {
+	if d.scope.entangled {
+		return false
+	}
+	for n, p := range d.w.procs {
 		for _, iv := range p.running {
-			if iv.frozen || iv.driven.turn == nil {
-				continue
-			}
-			switch iv.driven.turn.call {
-			case callSend:
-				if w.capacity == 1 { // a Supervisor may count what waits (P32)
-					continue
-				}
-			case callLoadOrder, callDelete, callExtend, callAlert:
-			default:
+			if iv.frozen || iv.driven.turn == nil || !d.apart(iv) {
 				continue
 			}
 			d.steps(n, p, iv)
-			for n := range w.names {
+			for n := range d.w.names {
 				d.fresh(n)
 			}
 			return true
 		}
 	}
 	return false
+}
+
+// apart: the next call of a handler need not be interleaved with what others do.
+//
+// Handlers are taken as blocks of calls (Lipton's reduction). To take a message, to begin a sweep and to
+// go on after standing still are right movers: they touch nothing that anybody else looks at, so that
+// they may as well come just before the first call. An order never changes, a message that is sent can be brought
+// at any later time, one that is deleted was in hand: such calls may as well come just after the call before.
+//
+// What is left are the calls to the state store, and those of an agent to its service and its ledger.
+// Each touches one order, or one key. While nobody else who is at work touches the same, and no message that
+// could be brought now leads to somebody who does, the handler goes on by itself. Whoever comes later comes of
+// an action that does not depend on this handler, which it has told nothing yet: so that action can as
+// well come before the handler begins, and there it is interleaved with it, call by call. A handler that
+// has stored or sent something may have led to that action itself; then nobody may be left who could act on it.
+func (d *driver) apart(iv *invocation) bool {
+	t := iv.driven.turn
+	if iv.made == 0 || iv.id == d.thawed {
+		return true
+	}
+	switch t.call {
+	case callLoadOrder, callDelete, callExtend, callAlert:
+		return true
+	case callSend, callDepth:
+		return d.w.capacity > 1 // else a Supervisor may count what waits (P32)
+	case callEntry, callMove, callDo, callUndo:
+		return !d.shared(iv)
+	case callLoad, callCommit, callDue, callLease:
+		return !d.contended(iv)
+	}
+	return false
+}
+
+// shared: somebody else touches the key of an agent's handler, or is about to.
+func (d *driver) shared(iv *invocation) bool {
+	w, key := d.w, iv.agency.req.Key
+	for _, p := range w.procs {
+		if p.role != anAgent || p.agent != iv.p.agent {
+			continue
+		}
+		for _, other := range p.running {
+			if other != iv && other.agency.req != nil && other.agency.req.Key == key {
+				return true
+			}
+		}
+	}
+	for _, l := range w.queues[port.Requests(iv.p.agent)].messages {
+		if r, ok := l.message.Value.(*message.Request); ok && r.Key == key && d.there(l) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(d.landings, func(l landing) bool { return strings.HasSuffix(l.what, " "+key) })
+}
+
+// there: the message can be brought without time passing.
+func (d *driver) there(l *letter) bool { return l.late || l.visible <= d.w.now }
+
+// contended: somebody else is at work on the orders of a handler, or could begin to be.
+func (d *driver) contended(iv *invocation) bool {
+	w := d.w
+	if d.sweeper() >= 0 || iv.wrote && d.done < len(d.scope.People) {
+		return true
+	}
+	about := func(l *letter) bool {
+		return iv.p.role == aSupervisor || slices.ContainsFunc(iv.mine, func(own *letter) bool {
+			return aboutOrder(own.message) == aboutOrder(l.message)
+		})
+	}
+	for _, p := range w.procs {
+		if p.role == anAgent && !iv.wrote {
+			continue
+		}
+		for _, other := range p.running {
+			if other != iv && (other.p.role == aSupervisor || slices.ContainsFunc(other.mine, about)) {
+				return true
+			}
+		}
+	}
+	for _, name := range w.names {
+		q := w.queues[name]
+		if slices.ContainsFunc(w.agents, func(a string) bool { return name == port.Requests(a) }) && !iv.wrote || d.idle(q.consumers) == nil {
+			continue
+		}
+		if slices.ContainsFunc(q.messages, func(l *letter) bool { return d.there(l) && about(l) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// label names an action that goes wrong, by what it happens to.
+func (d *driver) label(state uint64, a action) uint64 {
+	h := digest(state)
+	h.number(int64(a.kind))
+	h.number(int64(a.nth))
+	switch w := d.w; a.kind {
+	case dies:
+		h = digest(state)
+		h.number(int64(a.kind))
+		h.number(int64(d.process(w.procs[a.nth], start+w.now))) //nolint:gosec // a hash
+	case wrong, freezes:
+		h.number(int64(d.handler(w.handler(a.id)))) //nolint:gosec // a hash
+	default:
+		q := w.queues[w.names[a.nth]]
+		i := slices.IndexFunc(q.messages, func(l *letter) bool { return l.id == int(a.id) })
+		h.number(int64(d.letter(q.messages[i]))) //nolint:gosec // a hash
+	}
+	return uint64(h)
 }
 
 func (d *driver) can(k kind, nth, id int) {
@@ -280,23 +387,29 @@ func (d *driver) messages() {
 		q := w.queues[name]
 		idle := d.idle(q.consumers) != nil
 		d.fresh(n)
-		ready := 0
+		ready, late := 0, 0
 		for _, l := range q.messages {
 			switch {
-			case l.late:
+			case l.late && idle:
 				d.can(releases, n, l.id)
-				continue
-			case l.visible > w.now:
-				continue
-			}
-			ready++
-			if idle {
-				d.can(bring, n, l.id)
+				late++
+			case l.visible <= w.now && !l.late:
+				ready++
+				if idle {
+					d.can(bring, n, l.id)
+				}
 			}
 		}
-		if ready > 1 && q.batch > 1 && idle {
+		if q.batch == 1 || !idle {
+			continue
+		}
+		if ready > 1 {
 			d.can(bringAll, n, 0)
 			d.can(bringAll, n, 1)
+		}
+		if late > 0 && ready+late > 1 {
+			d.can(releases, n, 0)
+			d.can(releases, n, -1)
 		}
 	}
 }
@@ -304,13 +417,8 @@ func (d *driver) messages() {
 // actors: a Supervisor sweeps where there is anything to find; people do what they have to do.
 func (d *driver) actors() {
 	w := d.w
-	if first, any := w.store.earliest(); any && first.UnixMilli()-start <= w.now && d.looked != d.looking() {
-		for n, p := range w.procs {
-			if p.role == aSupervisor && p.up && len(p.running) == 0 && w.mayHold(p) {
-				d.can(sweeps, n, 0)
-				break
-			}
-		}
+	if n := d.sweeper(); n >= 0 {
+		d.can(sweeps, n, 0)
 	}
 	for i, o := range w.orders {
 		if !o.seen.submitted {
@@ -320,6 +428,17 @@ func (d *driver) actors() {
 	if d.done < len(d.scope.People) && d.sensible(d.scope.People[d.done]) {
 		d.can(orders, 0, 0)
 	}
+}
+
+// sweeper is a Supervisor that would find something to do in the index; -1: there is none.
+func (d *driver) sweeper() int {
+	w := d.w
+	if first, any := w.store.earliest(); !any || first.UnixMilli()-start > w.now || d.looked == d.looking() {
+		return -1
+	}
+	return slices.IndexFunc(w.procs, func(p *process) bool {
+		return p.role == aSupervisor && p.up && len(p.running) == 0 && w.mayHold(p)
+	})
 }
 
 // sensible: a command that would be refused whatever the course is not tried at every moment.
@@ -358,14 +477,19 @@ func (w *World) mayHold(p *process) bool {
 	return true
 }
 
-// idle is the first consumer that is there and has nothing to do.
-func (d *driver) idle(consumers []*process) *process {
+// idle is a consumer that is there and has nothing to do. Of several it is one that does not depend on
+// their names, which are no part of a state.
+func (d *driver) idle(consumers []*process) (found *process) {
+	least := digest(0)
 	for _, p := range consumers {
-		if p.up && len(p.running) == 0 {
-			return p
+		if !p.up || len(p.running) > 0 {
+			continue
+		}
+		if k := d.knows(p); found == nil || k < least {
+			found, least = p, k
 		}
 	}
-	return nil
+	return found
 }
 
 // next is the next time at which anything can be different; -1: none.
@@ -416,7 +540,7 @@ func (d *driver) do(a action) {
 	if w.telling {
 		d.say(a)
 	}
-	d.moved = 0
+	d.moved, d.thawed = 0, 0
 	for n, name := range w.names {
 		d.marks[n] = w.queues[name].next
 	}
@@ -429,15 +553,18 @@ func (d *driver) do(a action) {
 		d.chosen = actsAt[d.call][a.nth]
 		w.resume(iv)
 		d.chosen = act{}
-	case freezes, thaws:
-		w.handler(a.id).frozen = a.kind == freezes
+	case freezes:
+		w.handler(a.id).frozen = true
+	case thaws:
+		w.handler(a.id).frozen = false
+		d.thawed = int(a.id)
 	case dies:
 		w.procs[a.nth].kill()
-		w.procs[a.nth].memory = nil
 	case boots:
 		w.procs[a.nth].boot()
 	case sweeps:
 		d.looked = d.looking()
+		w.procs[a.nth].equip()
 		w.invoke(w.procs[a.nth], "sweep", func(iv *invocation) { _, _ = iv.p.supervisor.Sweep(ctx) })
 	case submits:
 		o := w.orders[a.id]
@@ -450,7 +577,7 @@ func (d *driver) do(a action) {
 	case lands:
 		l := d.landings[a.id]
 		d.landings = slices.Delete(slices.Clone(d.landings), int(a.id), int(a.id)+1)
-		l.land()
+		w.lands(w.services[l.call.Key], l.call)
 	default:
 		d.mail(a)
 	}
@@ -465,7 +592,7 @@ func (d *driver) do(a action) {
 	}
 }
 
-// standstill is for how long anything stands still at most, in milliseconds: all that it could be too
+// standstill is for how long nobody may be there to do some work, in milliseconds: all that it could be too
 // late for has happened by then. A process that comes late comes sooner, after a message that was
 // taken is there again.
 func (d *driver) standstill() int64 {
@@ -475,22 +602,23 @@ func (d *driver) standstill() int64 {
 	return 4 * visibility
 }
 
-// still: a process is down, a handler or a message stands still, or a call is under way for ever.
+// still: some work is done by nobody, since all who could do it are down or stand still. That is bounded,
+// for what waits for them could grow for ever. A message that is late, or a handler that stands still
+// while others work, needs no bound: the others come to a rest.
 func (d *driver) still() bool {
-	if len(d.landings) > 0 {
-		return true
-	}
-	for _, p := range d.w.procs {
-		if !p.up || slices.ContainsFunc(p.running, func(iv *invocation) bool { return iv.frozen }) {
-			return true
+	for i, p := range d.w.procs {
+		if p.role == aClient || slices.ContainsFunc(d.w.procs[:i], func(o *process) bool { return o.role == p.role && o.agent == p.agent }) {
+			continue
 		}
-	}
-	for _, name := range d.w.names {
-		if slices.ContainsFunc(d.w.queues[name].messages, func(l *letter) bool { return l.late }) {
+		if !slices.ContainsFunc(d.w.procs, func(o *process) bool { return o.role == p.role && o.agent == p.agent && o.up && !o.frozen() }) {
 			return true
 		}
 	}
 	return false
+}
+
+func (p *process) frozen() bool {
+	return slices.ContainsFunc(p.running, func(iv *invocation) bool { return iv.frozen })
 }
 
 // mail is what happens to messages.
@@ -498,29 +626,47 @@ func (d *driver) mail(a action) {
 	q := d.w.queues[d.w.names[a.nth]]
 	i := slices.IndexFunc(q.messages, func(l *letter) bool { return l.id == int(a.id) })
 	switch a.kind {
-	case bring:
-		if l := q.messages[i]; q.take(l) {
-			d.deliver(q, []*letter{l})
-		}
 	case bringAll:
-		var all []*letter
-		for _, l := range d.ordered(q, a.id == 1) {
-			if !l.late && l.visible <= d.w.now && len(all) < q.batch && q.take(l) {
-				all = append(all, l)
+		d.batch(q, a.id == 1)
+	case bring, releases:
+		if a.id <= 0 {
+			for _, l := range q.messages {
+				l.release(d.w.now)
 			}
+			d.batch(q, a.id < 0)
+			return
 		}
-		if len(all) > 0 {
-			d.deliver(q, all)
+		l := q.messages[i]
+		if l.release(d.w.now); q.take(l) {
+			d.deliver(q, []*letter{l})
 		}
 	case copies:
 		q.messages[i].copied = true
 		q.put(q.messages[i].message, 0).copied = true
 	case comesLate:
 		q.messages[i].late = true
-	case releases:
-		q.messages[i].late = false
 	case loses:
 		q.messages = slices.Delete(q.messages, i, i+1)
+	}
+}
+
+// release: a message that was late is there.
+func (l *letter) release(now int64) {
+	if l.late {
+		l.late, l.visible = false, min(l.visible, now)
+	}
+}
+
+// batch brings all that is visible.
+func (d *driver) batch(q *queue, backwards bool) {
+	var all []*letter
+	for _, l := range d.ordered(q, backwards) {
+		if !l.late && l.visible <= d.w.now && len(all) < q.batch && q.take(l) {
+			all = append(all, l)
+		}
+	}
+	if len(all) > 0 {
+		d.deliver(q, all)
 	}
 }
 
@@ -528,7 +674,7 @@ func (d *driver) mail(a action) {
 // differ in that count as one. Two messages come in both orders.
 func (d *driver) ordered(q *queue, backwards bool) []*letter {
 	all := slices.Clone(q.messages)
-	slices.SortStableFunc(all, func(a, b *letter) int { return cmp.Compare(d.letter(a, false), d.letter(b, false)) })
+	slices.SortStableFunc(all, func(a, b *letter) int { return cmp.Compare(d.letter(a), d.letter(b)) })
 	if backwards {
 		slices.Reverse(all)
 	}
@@ -539,16 +685,10 @@ func (d *driver) deliver(q *queue, letters []*letter) {
 	p := d.idle(q.consumers)
 	h := emptyDigest
 	for _, l := range letters {
-		if r, ok := l.message.Value.(*message.Reply); ok && p.role == aScheduler {
-			if p.memory == nil {
-				p.memory = memory{}
-			}
-			p.memory[r.Step] = int64(r.Waited) + d.age(l, 1)
-			h.number(p.memory[r.Step])
-		}
-		h.content(l.message, start+d.w.now)
+		d.content(&h, l, 1)
 		h.number(int64(l.received))
 	}
+	p.equip()
 	d.input, d.mine = uint64(h), letters
 	d.w.deliver(p, q, letters)
 	d.input, d.mine = 0, nil
@@ -614,6 +754,10 @@ func (d *driver) say(a action) {
 		w.tell("world", "", fmt.Sprintf("time passes, %s", seconds(d.next()-w.now)))
 	case copies, comesLate, releases, loses:
 		q := w.queues[w.names[a.nth]]
+		if a.id <= 0 {
+			w.tell("world", q.name, "all late messages are there at last")
+			return
+		}
 		i := slices.IndexFunc(q.messages, func(l *letter) bool { return l.id == int(a.id) })
 		word := map[kind]string{copies: "comes twice: ", comesLate: "is late: ", releases: "is there at last: ", loses: "is lost: "}[a.kind]
 		w.tell("world", q.name, word+describe(q.messages[i].message))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/message"
@@ -16,6 +17,9 @@ type Scope struct {
 	People  []message.ControlKind // commands that somebody gives at any time, in this order
 	Refuses string                // a step whose do its service refuses each time; "": none
 	Down    []string              // processes that come up at any time, and not at the beginning
+
+	entangled bool                 // every call is interleaved with every other: to hold the reductions against
+	watching  func(*World, *place) // sees every state
 }
 
 // Exploration is what an exhaustive search has covered.
@@ -36,7 +40,20 @@ type Explored struct {
 	Name   string `json:"name"`
 	States int    `json:"states"`
 	Ends   int    `json:"ends"`
+	Left   int    `json:"left"`   // branches with one fault more that were left out
 	Whole  int    `json:"faults"` // every path with so many faults was covered; -1: not even those without
+}
+
+func (e Explored) String() string {
+	whole := "not even whole without faults"
+	if e.Whole >= 0 {
+		whole = fmt.Sprintf("whole with %d faults on a path", e.Whole)
+	}
+	cut := ""
+	if e.Left > 0 {
+		cut = fmt.Sprintf(", cut at %d (%d branches left)", e.Whole+1, e.Left)
+	}
+	return fmt.Sprintf("%-45s %8d states, %6d ends, %s%s", e.Name, e.States, e.Ends, whole, cut)
 }
 
 // Found is a path that breaks an invariant, as short in faults as there is one.
@@ -53,26 +70,30 @@ type Found struct {
 // in any way that it can. A state that was seen is not gone through twice. A state in which nothing
 // can happen and orders have no end is a violation, and so is one from which no end can be reached.
 // What happens without faults is gone through in any case; for the rest it stops when the time is
-// over. progress may be nil.
+// over, or something was found. Time is counted as by a stopwatch: a busy machine takes up to twice as long. progress may be nil.
 func Explore(scopes []Scope, faults, workers int, most time.Duration, progress func(*Exploration)) *Exploration {
 	e := &Exploration{Faults: faults, Whole: true}
-	until := time.Now().Add(most)
+	watch := newStopwatch(workers)
 	all := make([]*exploring, len(scopes))
 	for i := range scopes {
 		all[i] = newExploring(&scopes[i], workers)
+		all[i].watch = watch
 	}
 	told := func() {
 		if progress != nil {
 			progress(summed(e, all))
 		}
 	}
-	for n := 0; n <= faults; n++ {
-		pass(all, n, faults, until, told)
+	found := func() bool {
+		return slices.ContainsFunc(all, func(x *exploring) bool { return len(x.found) > 0 })
 	}
-	for again := true; again && time.Now().Before(until); { // what was not done in its share of the time
+	for n := 0; n <= faults && !found(); n++ {
+		pass(all, n, faults, most, told)
+	}
+	for again := true; again && watch.passed() < most; { // what was not done in its share of the time
 		again = false
-		for n := 0; n <= faults; n++ {
-			again = pass(all, n, faults, until, told) || again
+		for n := 0; n <= faults && !found(); n++ {
+			again = pass(all, n, faults, most, told) || again
 		}
 	}
 	for _, x := range all {
@@ -81,9 +102,9 @@ func Explore(scopes []Scope, faults, workers int, most time.Duration, progress f
 	return summed(e, all)
 }
 
-// pass takes every scope that has come so far one fault further, small ones first: each may take half
-// of the time that is left, so that some are gone through as a whole.
-func pass(all []*exploring, n, faults int, until time.Time, told func()) (any bool) {
+// pass takes every scope that has come so far one fault further, small ones first: each may take twice
+// its share of the time that is left, so that what the small ones leave is for the large ones.
+func pass(all []*exploring, n, faults int, most time.Duration, told func()) (any bool) {
 	var ready []*exploring
 	for _, x := range all {
 		if x.whole == n-1 && len(x.found) == 0 {
@@ -91,13 +112,19 @@ func pass(all []*exploring, n, faults int, until time.Time, told func()) (any bo
 		}
 	}
 	slices.SortStableFunc(ready, func(a, b *exploring) int { return len(a.seen) - len(b.seen) })
-	for _, x := range ready {
-		share := time.Now().Add(time.Until(until) / 2)
-		if n == 0 {
-			share = time.Time{}
+	for i, x := range ready {
+		passed := x.watch.passed()
+		if n > 0 && passed >= most {
+			break
 		}
-		x.level(n < faults, share)
-		told()
+		until := passed + (most-passed)*2/time.Duration(len(ready)-i+1)
+		if n == 0 {
+			until = 0
+		}
+		x.level(n < faults, until)
+		if told(); len(x.found) > 0 {
+			return false
+		}
 	}
 	return len(ready) > 0
 }
@@ -111,7 +138,7 @@ func summed(e *Exploration, all []*exploring) *Exploration {
 		sum.Ends += len(x.ends)
 		sum.Left += len(x.open) + len(x.wrong)
 		sum.Whole = sum.Whole && x.whole >= e.Faults
-		sum.Scopes = append(sum.Scopes, Explored{x.scope.Name, len(x.seen), len(x.ends), x.whole})
+		sum.Scopes = append(sum.Scopes, Explored{x.scope.Name, len(x.seen), len(x.ends), len(x.open) + len(x.wrong), x.whole})
 		sum.Found = append(sum.Found, x.found...)
 	}
 	return sum
@@ -126,7 +153,10 @@ type exploring struct {
 	wait   *sync.Cond
 	busy   int
 	seen   map[uint64]*place
+	spoilt map[uint64]struct{} // what goes wrong in a state, and was noted
 	ends   map[uint64]struct{}
+	kept   []*place // that have a snapshot
+	turn   int      // the oldest of them
 	steps  int
 	edges  []edge   // those without a fault: an end has to be reached without more of them
 	open   []branch // of this level
@@ -136,7 +166,8 @@ type exploring struct {
 	cut    bool
 	found  []Found
 	extend bool
-	until  time.Time
+	watch  *stopwatch
+	until  time.Duration // 0: without end
 }
 
 type edge struct{ from, to uint64 }
@@ -146,6 +177,8 @@ type place struct {
 	before *place
 	by     action
 	state  uint64
+	world  atomic.Pointer[World] // a snapshot; nil: none, or not any more
+	frozen *place                // where the last of its handlers came to stand still, if there are any
 }
 
 // branch is something that can happen in a state, and was not looked at.
@@ -156,7 +189,7 @@ type branch struct {
 
 func newExploring(s *Scope, workers int) *exploring {
 	s.Prepare()
-	x := &exploring{scope: s, workers: max(1, workers), seen: map[uint64]*place{}, ends: map[uint64]struct{}{}, whole: -1}
+	x := &exploring{scope: s, workers: max(1, workers), seen: map[uint64]*place{}, spoilt: map[uint64]struct{}{}, ends: map[uint64]struct{}{}, whole: -1}
 	x.wait = sync.NewCond(&x.mu)
 	d := newDriver(newWorld(s.Scenario, Plain{}), s)
 	first := &place{state: d.state()}
@@ -165,13 +198,17 @@ func newExploring(s *Scope, workers int) *exploring {
 }
 
 // level goes through everything with one number of faults.
-func (x *exploring) level(extend bool, until time.Time) {
+func (x *exploring) level(extend bool, until time.Duration) {
 	x.extend, x.until, x.cut = extend, until, false
 	var all sync.WaitGroup
 	for range x.workers {
 		all.Go(x.work)
 	}
 	all.Wait()
+	for _, p := range x.kept { // others need the memory
+		p.world.Store(nil)
+	}
+	x.kept, x.turn = nil, 0
 	if x.cut || len(x.found) > 0 {
 		return
 	}
@@ -192,7 +229,7 @@ func (x *exploring) work() {
 			x.wait.Broadcast()
 			return
 		}
-		if !x.until.IsZero() && time.Now().After(x.until) {
+		if x.runs%64 == 0 && x.until > 0 && x.watch.passed() > x.until {
 			x.cut = true
 			continue
 		}
@@ -210,21 +247,82 @@ func (x *exploring) work() {
 
 // run goes to a branch and on from there, up to a state that was seen or to the end.
 func (x *exploring) run(b branch) {
-	d := newDriver(newWorld(x.scope.Scenario, Plain{}), x.scope)
+	d := x.reach(b.at)
 	defer d.end()
-	for _, a := range b.at.path() {
-		d.do(a)
-	}
 	at, by := b.at, b.by
 	for {
 		d.do(by)
-		next := &place{at, by, d.state()}
+		next := &place{before: at, by: by, state: d.state()}
 		more, ok := x.visit(d, next)
 		if !ok {
 			return
 		}
+		x.keep(next, d)
 		at, by = next, more
 	}
+}
+
+// reach makes the world of a place anew, from the last snapshot before it.
+func (x *exploring) reach(at *place) *driver {
+	var way []*place
+	var from *World
+	for ; ; at = at.before {
+		if from = at.world.Load(); from != nil || at.before == nil {
+			break
+		}
+		way = append(way, at)
+	}
+	var d *driver
+	switch {
+	case from == nil:
+		d = newDriver(newWorld(x.scope.Scenario, Plain{}), x.scope)
+	case len(from.held) == 0:
+		d = from.snapshot().driver
+	default:
+		d = x.reach(at.frozen)
+		d.w.become(from)
+	}
+	for i := len(way) - 1; i >= 0; i-- {
+		d.do(way[i].by)
+		x.keep(way[i], d)
+	}
+	return d
+}
+
+// lastFrozen is where a handler came to stand still last.
+func (p *place) lastFrozen() *place {
+	for p.by.kind != freezes {
+		p = p.before
+	}
+	return p
+}
+
+// maxKept is how many snapshots are kept at a time of one scope. Each takes some kilobytes; a place
+// whose snapshot is gone is reached from an earlier one, or from the beginning.
+const maxKept = 20_000
+
+// keep takes a snapshot where the world can be copied, in place of the oldest one if there are many.
+func (x *exploring) keep(at *place, d *driver) {
+	all, any := d.w.standing()
+	if !all || d.w.violation != nil {
+		return
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if any && at.frozen == nil {
+		at.frozen = at.lastFrozen()
+	}
+	if at.frozen == at || at.world.Load() != nil {
+		return
+	}
+	at.world.Store(d.w.snapshot())
+	if len(x.kept) < maxKept {
+		x.kept = append(x.kept, at)
+		return
+	}
+	x.kept[x.turn].world.Store(nil)
+	x.kept[x.turn] = at
+	x.turn = (x.turn + 1) % maxKept
 }
 
 func (p *place) path() []action {
@@ -236,9 +334,11 @@ func (p *place) path() []action {
 	return all
 }
 
-// visit notes a state, and all that can happen in it but the first, which it answers.
+// visit notes a state, and all that can happen in it but the first, which it answers. What can go wrong
+// is looked at where it makes a difference first, right after the action that led there (see
+// driver.steps and driver.fresh), so that a state that is met again can have more of it.
 func (x *exploring) visit(d *driver, at *place) (first action, ok bool) {
-	acts := d.enabled()
+	acts, labels := d.enabled(), x.labels(d, at)
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.steps++; at.before != nil && !at.by.costs() {
@@ -248,17 +348,24 @@ func (x *exploring) visit(d *driver, at *place) (first action, ok bool) {
 		x.broken(at, d.w.violation)
 		return first, false
 	}
+	for i, l := range labels {
+		if _, known := x.spoilt[l]; !known && l != 0 {
+			x.spoilt[l] = struct{}{}
+			x.wrong = append(x.wrong, branch{at, acts[i]})
+		}
+	}
 	if _, known := x.seen[at.state]; known {
 		return first, false
 	}
 	x.seen[at.state] = at
+	if x.scope.watching != nil {
+		x.scope.watching(d.w, at)
+	}
 	if d.atEnd() {
 		x.ends[at.state] = struct{}{}
 	}
 	for _, a := range acts {
 		switch {
-		case a.costs() && (x.extend || at.before == nil):
-			x.wrong = append(x.wrong, branch{at, a})
 		case a.costs():
 		case !ok && at.before != nil:
 			first, ok = a, true
@@ -278,6 +385,20 @@ func (x *exploring) visit(d *driver, at *place) (first action, ok bool) {
 		x.wait.Broadcast()
 	}
 	return first, ok
+}
+
+// labels names what can go wrong next, in whatever path; 0 where nothing does, or it is not looked at any more.
+func (x *exploring) labels(d *driver, at *place) []uint64 {
+	if !x.extend && at.before != nil {
+		return nil
+	}
+	all := make([]uint64, len(d.acts))
+	for i, a := range d.acts {
+		if a.costs() {
+			all[i] = d.label(at.state, a)
+		}
+	}
+	return all
 }
 
 func (x *exploring) broken(at *place, v *Violation) {

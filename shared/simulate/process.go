@@ -20,7 +20,6 @@ type process struct {
 	offset  int64 // of its clock, milliseconds
 	deploy  int   // which version of the workflow it gives to new orders
 	running []*invocation
-	memory  memory // of an exploration: what it has learnt
 
 	scheduler  *scheduler.Scheduler
 	supervisor *supervisor.Supervisor

@@ -211,17 +211,19 @@ func (w *World) landLater(s *service, c worker.Call, d int64) {
 	}
 	s.pending++
 	s.adrift++
-	land := func() {
-		s.pending--
-		s.adrift--
-		w.tell("service", "", "a call that nobody waits for lands: "+string(c.Operation)+" "+c.Key)
-		_ = w.effect(s, c) // nobody hears of it
-	}
 	if w.driver != nil {
-		w.driver.landings = append(w.driver.landings, landing{string(c.Operation) + " " + c.Key, land})
+		w.driver.landings = append(w.driver.landings, landing{string(c.Operation) + " " + c.Key, c})
 		return
 	}
-	w.after(d, land)
+	w.after(d, func() { w.lands(s, c) })
+}
+
+// lands is such a call that arrives.
+func (w *World) lands(s *service, c worker.Call) {
+	s.pending--
+	s.adrift--
+	w.tell("service", "", "a call that nobody waits for lands: "+string(c.Operation)+" "+c.Key)
+	_ = w.effect(s, c) // nobody hears of it
 }
 
 // land is the call at the service.

@@ -2,7 +2,9 @@ package simulate
 
 import (
 	"encoding/binary"
+	"maps"
 	"reflect"
+	"strconv"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -105,51 +107,47 @@ func (d *digest) value(v reflect.Value, now int64) {
 	}
 }
 
-// memory is what a Scheduler has learnt: how long the last request of a step had waited (P32).
-type memory map[string]int64
-
 // state is the hash of everything that decides what can happen next: the store with its index, the
 // queues, the services and ledgers, the processes, the handlers at work, the people, and what the
 // checks remember. A handler is its input and the answers that its calls have got so far.
+//
+// What decides nothing any more is left out, so that paths meet again after a fault:
+//   - when something happened, where no rule asks for it; of a moment that has passed, how long ago
+//     that was (see digest.moment);
+//   - the version of a document: it is only compared with the version that a handler has loaded, and
+//     of each handler it is hashed whether that is the one that is stored;
+//   - the names of processes: two of one kind are the same but for what they know, hold and do, and
+//     the driver picks between them by that alone (see driver.idle);
+//   - texts for people, and what was sent before and cannot be sent again (see driver.history).
+//
+// TestStatesWithOneHashGoOnAlike holds states of one hash against each other.
 func (d *driver) state() uint64 {
 	w, h := d.w, emptyDigest
 	now := start + w.now
-	for _, id := range w.store.ids {
-		h.text(id)
-		h.row(w.store.rows[id], now)
-	}
-	for n, name := range w.names {
+	h.number(int64(d.rows(now))) //nolint:gosec // a hash
+	for _, name := range w.names {
+		q := w.queues[name]
+		if len(q.messages)+len(q.dead) == 0 {
+			h.number(0)
+			continue
+		}
 		sum := digest(0)
-		for _, l := range w.queues[name].messages {
-			sum += d.letter(l, l.id > d.marks[n]) // whatever their order: any of them can be brought
+		for _, l := range q.messages {
+			sum += d.letter(l) // whatever their order: any of them can be brought
 		}
 		h.number(int64(sum)) //nolint:gosec // a hash
-		h.number(int64(len(w.queues[name].dead)))
+		h.number(int64(len(q.dead)))
 	}
 	for _, o := range w.orders {
 		h.yes(o.acked, o.refused, o.early, o.seen.submitted)
-		s := &o.seen
-		for _, n := range []int{o.commands, len(s.told), len(s.alerts), len(s.requests), len(s.verdicts), len(s.cancels)} {
-			h.number(int64(n))
-		}
-		h.value(reflect.ValueOf(s.counted), 0)
+		h.number(int64(o.commands))
+		d.history(&h, o)
 	}
-	h.books(w, now)
-	for _, p := range w.procs {
-		h.yes(p.up)
-		h.value(reflect.ValueOf(p.memory), 0)
-		sum := digest(0)
-		for _, iv := range p.running {
-			sum += d.handler(iv)
-		}
-		h.number(int64(sum)) //nolint:gosec // a hash
-	}
-	for name, l := range w.leases { // there is one shard
-		h.text(name)
-		h.text(l.owner)
-		h.number(max(l.until.UnixMilli()-now, 0))
-	}
+	h.number(int64(d.books(now, ""))) //nolint:gosec // a hash
 	sum := digest(0)
+	for _, p := range w.procs {
+		sum += d.process(p, now)
+	}
 	for _, l := range d.landings {
 		one := emptyDigest
 		one.text(l.what)
@@ -164,23 +162,231 @@ func (d *driver) state() uint64 {
 	return uint64(h)
 }
 
-func (d *digest) row(r *row, now int64) {
-	d.yes(r.order != nil, r.record != nil)
+// process is one instance, whatever its name.
+func (d *driver) process(p *process, now int64) digest {
+	h := emptyDigest
+	h.number(int64(p.role))
+	h.text(p.agent)
+	h.yes(p.up, p.vague)
+	h.number(int64(d.knows(p)))    //nolint:gosec // a hash
+	for _, l := range d.w.leases { // there is one shard
+		if l.owner == p.name {
+			h.number(max(l.until.UnixMilli()-now, 0))
+		}
+	}
+	sum := digest(0)
+	for _, iv := range p.running {
+		sum += d.handler(iv)
+	}
+	h.number(int64(sum)) //nolint:gosec // a hash
+	return h
+}
+
+// knows is what a Scheduler has learnt of the agents' queues, as far as it makes a difference.
+func (d *driver) knows(p *process) (sum digest) {
+	if !p.up {
+		return 0
+	}
+	for agent, waited := range p.waits {
+		if n := d.weight(agent, waited); n != 0 {
+			one := emptyDigest
+			one.text(agent)
+			one.number(int64(n))
+			sum += one
+		}
+	}
+	return sum
+}
+
+// weight is how long a request has waited, as far as it makes a difference: twice that is allowed to
+// the next one, but no less than its agent's allowance and no more than the step's maxQueueTime (P32).
+func (d *driver) weight(agent string, waited core.Duration) core.Duration {
+	least, most := d.w.def.Agents[agent].QueueAllowance, core.Duration(0)
+	for i := range d.w.def.Steps {
+		if s := &d.w.def.Steps[i]; s.Agent == agent {
+			most = max(most, s.MaxQueueTime, least)
+		}
+	}
+	if 2*waited <= least {
+		return 0
+	}
+	return min(waited, most)
+}
+
+// moment hashes a time as it lies to the present one. One that has passed, and by more than slack,
+// is hashed as that: whoever asks for it asks whether it has passed.
+func (d *digest) moment(t core.Time, now, slack int64) {
+	if t == 0 {
+		d.number(0)
+		return
+	}
+	d.number(max(int64(t)-now, -slack-1) + 1<<40)
+}
+
+func (d *driver) rows(now int64) (sum digest) {
+	for _, id := range d.w.store.ids {
+		one := emptyDigest
+		one.text(id)
+		d.row(&one, d.w.store.rows[id], now)
+		sum += one // in whatever order they were made
+	}
+	return sum
+}
+
+func (d *driver) row(h *digest, r *row, now int64) {
+	h.yes(r.order != nil, r.record != nil, len(r.wasDue) > 0)
 	if r.record == nil {
 		return
 	}
-	d.value(reflect.ValueOf(r.task), now)
-	d.text(string(r.record.Bucket))
-	d.value(reflect.ValueOf(r.record.IndexAt), now)
-	if n := len(r.wasDue); n > 0 {
-		d.value(reflect.ValueOf(r.wasDue[n-1]), now)
+	t := r.task
+	slack := 2*d.w.skew() + 2
+	h.text(string(t.ProcessState))
+	if (t.ProcessState == core.Processed || t.ProcessState == core.Cancelled) && t.AtRest() {
+		d.final(h, t)
+		return
+	}
+	h.text(string(t.Phase))
+	h.text(string(t.Why))
+	h.yes(t.CancelAsked, t.Attention, t.Definition != "", t.ReplyTo != "", t.Output != nil)
+	for _, n := range [...]int{t.Run, t.Command, t.Hops, t.Claims, t.StatusSeq, t.StartSeq, t.EndSeq, t.EndCommand, t.DeadlineSeq, len(t.Steps), len(t.Verdicts)} {
+		h.number(int64(n))
+	}
+	for i := range t.Verdicts {
+		h.text(t.Verdicts[i].ID)
+		h.yes(t.Verdicts[i].Accepted)
+	}
+	h.text(t.StartCause)
+	h.text(t.EndCause)
+	h.moment(t.Deadline, now, 0)
+	h.moment(t.Tell, now, 0)
+	if len(d.w.store.ids) > 1 { // which of them stands first in the index
+		h.number(int64(t.Due) - now)
+	} else {
+		h.moment(t.Due, now, 0)
+	}
+	for i := range t.Steps {
+		d.step(h, &t.Steps[i], now, slack)
 	}
 }
 
-// books are those of the services, and the agents' ledgers.
-func (d *digest) books(w *World, now int64) {
-	sum := digest(0)
+// final is a task that nothing changes any more: messages about it may be ahead of it, have it send something
+// again, or be refused.
+func (d *driver) final(h *digest, t *core.Task) {
+	h.yes(t.Definition != "")
+	h.number(int64(t.Run))
+	h.text(t.StartCause)
+	h.text(t.EndCause)
+	for i := range t.Verdicts {
+		h.text(t.Verdicts[i].ID)
+		h.yes(t.Verdicts[i].Accepted)
+	}
+	for i := range t.Steps {
+		h.text(string(t.Steps[i].State))
+		h.number(int64(t.Steps[i].Attempt))
+		h.text(t.Steps[i].FinishCause)
+	}
+}
+
+// step leaves out what no rule asks for: LockedBy (the name of a process), FirstAt but for services that
+// forget keys, FinishedAt, EndState and the error's text; ClaimedAt counts while the claim stands (P32).
+func (d *driver) step(h *digest, s *core.Step, now, slack int64) {
+	h.text(string(s.State))
+	h.yes(s.Undo, s.Output != nil, s.Resolved != nil, s.Resolved != nil && s.Resolved.At > s.ClaimedAt)
+	for _, n := range [...]int64{int64(s.Attempt), int64(s.First), int64(s.FailureCount), int64(s.UndoFailures), int64(s.FinishSeq),
+		int64(s.Allowance), int64(s.Queued)} {
+		h.number(n)
+	}
+	h.text(s.Cause)
+	h.text(s.FinishCause)
+	h.moment(s.CompleteBy, now, 0)
+	h.moment(s.WakeAt, now, 0)
+	h.moment(s.StopBy, now, slack)
+	h.moment(s.QuietBy, now, slack)
+	h.moment(s.LastStopBy, now, slack)
+	if s.InFlight() {
+		h.number(int64(s.ClaimedAt) - now)
+	}
+	if d.w.kept() > 0 && s.First > 0 {
+		h.number(int64(s.FirstAt) - now)
+	}
+	if s.Error != nil {
+		h.text(s.Error.Code)
+		h.number(int64(s.Error.Attempt))
+	}
+	if s.Resolved != nil {
+		h.text(string(s.Resolved.Fact))
+		h.number(int64(s.Resolved.Command))
+	}
+}
+
+// history is what the checks remember of an order and will ask for again: what was sent for the claims that
+// stand and for the present end, and the statuses of what a message that is still there has led to (P12).
+func (d *driver) history(h *digest, o *order) {
+	s, t := &o.seen, d.w.store.task(o.id)
+	h.number(int64(len(s.cancels)))
+	for i := range d.w.def.Steps {
+		h.number(int64(s.counted[d.w.def.Steps[i].Name]))
+	}
+	if t == nil {
+		return
+	}
+	h.yes(t.EndSeq > 0 && s.told[t.EndSeq] != "", t.ProcessState == core.Error && s.alerts[alertID(t.Ended, t.Run, t.EndCommand)])
+	if t.StartSeq > 0 && s.told[t.StartSeq] == "" {
+		h.yes(d.around(func(v port.Value) bool {
+			switch m := v.(type) {
+			case *message.SubmitOrder:
+				return m.OrderID == o.id
+			case *message.Control:
+				return m.OrderID == o.id && m.Kind != message.Wake && m.Kind != message.Settle
+			}
+			return false
+		}))
+	}
+	for i := range t.Steps {
+		st := &t.Steps[i]
+		h.yes(st.InFlight() && s.requests[st.Name+"/"+strconv.Itoa(st.Attempt)] != "")
+		if st.FinishSeq > 0 && s.told[st.FinishSeq] == "" {
+			h.yes(d.around(func(v port.Value) bool {
+				switch m := v.(type) {
+				case *message.Request:
+					return m.OrderID == o.id && m.Step == st.Name
+				case *message.Reply:
+					return m.OrderID == o.id && m.Step == st.Name
+				}
+				return false
+			}))
+		}
+	}
+}
+
+// around: such a message is in a queue, or in somebody's hands.
+func (d *driver) around(is func(port.Value) bool) bool {
+	for _, name := range d.w.names {
+		for _, l := range d.w.queues[name].messages {
+			if is(l.message.Value) {
+				return true
+			}
+		}
+	}
+	for _, p := range d.w.procs {
+		for _, iv := range p.running {
+			for _, l := range iv.mine {
+				if is(l.message.Value) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// books are those of the services, and the agents' ledgers: of one key, or of all.
+func (d *driver) books(now int64, only string) (sum digest) {
+	w := d.w
 	for key, s := range w.services {
+		if only != "" && key != only {
+			continue
+		}
 		one := emptyDigest
 		one.text(key)
 		one.number(int64(s.applied<<8 | s.net<<4 | s.pending))
@@ -190,78 +396,198 @@ func (d *digest) books(w *World, now int64) {
 		}
 		sum += one
 	}
-	d.number(int64(sum)) //nolint:gosec // a hash
 	for _, a := range w.agents {
-		d.value(reflect.ValueOf(w.ledgers[a].entries), now)
+		for key, e := range w.ledgers[a].entries {
+			if only != "" && key != only {
+				continue
+			}
+			one := emptyDigest
+			one.text(key)
+			one.text(e.State)
+			one.number(int64(e.Attempt))
+			one.number(int64(e.Command))
+			one.number(e.Version)
+			sum += one
+		}
 	}
+	return sum
 }
 
-func (d *driver) letter(l *letter, fresh bool) digest {
+func (d *driver) letter(l *letter) digest {
 	h := emptyDigest
-	h.number(max(l.visible-d.w.now, 0))
+	if !l.late {
+		h.number(max(l.visible-d.w.now, 0))
+	}
 	h.number(int64(l.received))
-	h.yes(l.late, l.copied, fresh)
-	h.content(l.message, start+d.w.now)
-	h.number(d.age(l, 0))
+	h.yes(l.late)
+	d.content(&h, l, 0)
 	return h
 }
 
-// age is how long a reply that was taken so many times has waited: the Scheduler learns from one that
-// it takes for the first time (P32).
-func (d *driver) age(l *letter, taken int) int64 {
-	if _, ok := l.message.Value.(*message.Reply); !ok || l.received != taken {
-		return 0
+// content is what a message says. taken is how often it was taken when the Scheduler could learn from
+// a reply: it does from one that it takes for the first time (P32).
+func (d *driver) content(h *digest, l *letter, taken int) {
+	now := start + d.w.now
+	switch m := l.message.Value.(type) {
+	case *message.Request:
+		h.text(m.OrderID)
+		h.text(m.Step)
+		if now >= int64(m.StopBy.Add(-m.ClockSkew)) {
+			h.text("late") // its agent drops it, whatever else it says (P25)
+			return
+		}
+		for _, n := range [...]int64{int64(m.Run), int64(m.Attempt), int64(m.StopBy) - now, int64(m.ClaimedAt) - now, int64(m.Timeout)} {
+			h.number(n)
+		}
+		h.text(string(m.Operation))
+		h.text(string(m.Input))
+		if m.Resolved != nil {
+			h.text(string(m.Resolved.Fact))
+			h.number(int64(m.Resolved.Command))
+		}
+	case *message.Reply:
+		h.text(m.OrderID)
+		h.text(m.Step)
+		h.text(string(m.Operation))
+		h.text(string(m.Outcome))
+		h.text(string(m.Output))
+		waited, agent := m.Waited, ""
+		if l.received == taken {
+			waited += core.Duration(d.w.now - l.sent)
+		}
+		if i := d.w.def.Index(m.Step); i >= 0 {
+			agent = d.w.def.Steps[i].Agent
+		}
+		for _, n := range [...]int64{int64(m.Run), int64(m.Attempt), int64(m.RetryAfter), int64(d.weight(agent, waited))} {
+			h.number(n)
+		}
+		if m.Error != nil {
+			h.text(m.Error.Code)
+		}
+	case *message.Control:
+		h.text(m.OrderID)
+		h.text(string(m.Kind))
+		h.text(m.Step)
+		h.text(m.ID)
+		h.text(string(m.Fact))
+		for _, n := range [...]int{m.Run, m.Attempt, m.Command} {
+			h.number(int64(n))
+		}
+		h.moment(m.Deadline, now, 0)
+	case *message.SubmitOrder: // of one ID there is one content
+		h.text(m.OrderID)
+	case nil:
+		h.text(string(l.message.Body))
+	default:
+		v := reflect.ValueOf(m)
+		h.text(v.Type().String())
+		h.value(v, now)
 	}
-	return d.w.now - l.sent
-}
-
-func (d *digest) content(m port.Message, now int64) {
-	if m.Value == nil {
-		d.text(string(m.Body))
-		return
-	}
-	v := reflect.ValueOf(m.Value)
-	d.text(v.Type().String())
-	d.value(v, now)
 }
 
 // handler is one at work. Its answers were hashed with the times at which they came, as they lie to
-// its beginning; so lies the present.
+// its beginning; so lies the present. What it will not ask for again is left out.
 func (d *driver) handler(iv *invocation) digest {
 	h := emptyDigest
 	h.text(iv.what)
 	h.number(int64(iv.input)) //nolint:gosec // a hash
-	h.number(int64(iv.trail)) //nolint:gosec // a hash
-	h.number(d.w.now - iv.began)
-	h.yes(iv.frozen, iv.driven.turn == nil, iv.id == d.moved)
-	if iv.driven.turn == nil {
+	trail, age := d.remembers(iv)
+	h.number(int64(trail)) //nolint:gosec // a hash
+	h.number(age)
+	h.yes(iv.frozen, iv.driven.turn == nil, iv.id == d.thawed, iv.wrote)
+	if t := iv.driven.turn; t != nil {
+		h.number(int64(t.call))
+		h.text(t.subject)
+	} else {
 		h.number(max(iv.until-d.w.now, 0))
 	}
 	for i, l := range iv.mine {
 		h.yes(l.receipt == iv.receipts[i], l.late)
 	}
+	sum := digest(0)
+	for id, v := range iv.versions {
+		if d.w.store.version(id) != v {
+			one := emptyDigest
+			one.text(id)
+			sum += one
+		}
+	}
+	h.number(int64(sum)) //nolint:gosec // a hash
 	return h
+}
+
+// remembers is what a handler knows of what it was told, and of how long ago that was:
+//   - one that deletes its message, or gives it back, asks for nothing more than its receipt;
+//   - a Scheduler that loads, or whose commit will fail for its document is not the one that is stored
+//     any more, decides anew, by the clock as it is then;
+//   - an agent that sends its answer asks for no time, and to one that is too late it is all the same by how much.
+func (d *driver) remembers(iv *invocation) (trail digest, age int64) {
+	trail, age = iv.trail, d.w.now-iv.began
+	t := iv.driven.turn
+	switch {
+	case t == nil:
+		return trail, age
+	case t.call == callDelete, t.call == callExtend,
+		iv.p.role == aScheduler && (t.call == callLoad || t.call == callCommit && d.doomed(iv, t.subject)):
+		return iv.course, 0
+	case iv.p.role == anAgent && t.call == callSend:
+		return trail, 0
+	case iv.p.role == anAgent && iv.agency.req != nil && start+d.w.now >= int64(iv.agency.req.StopBy):
+		return trail, -1
+	}
+	return trail, age
+}
+
+// doomed: what a handler stores next follows a version that is not the last one any more.
+func (d *driver) doomed(iv *invocation, id string) bool {
+	v, loaded := iv.versions[id]
+	return loaded && v != d.w.store.version(id)
+}
+
+// version is that of the record that is stored; 0: there is none.
+func (s *store) version(id string) int64 {
+	if r := s.rows[id]; r != nil && r.record != nil {
+		return r.record.Version
+	}
+	return 0
 }
 
 // answered adds what a call has told its handler.
 func (d *driver) answered(iv *invocation, c call, subject string, err error) {
 	w, t := d.w, &iv.trail
-	t.number(int64(c))
-	t.text(subject)
-	t.number(w.now - iv.began)
-	t.number(int64(d.last.fault))
-	d.last = act{}
-	if err != nil {
-		t.text(err.Error())
+	iv.made++
+	for _, t := range []*digest{&iv.trail, &iv.course} {
+		t.number(int64(c))
+		t.text(subject)
+		t.number(int64(d.last.fault))
+		if err != nil {
+			t.text(err.Error())
+		}
 	}
+	t.number(w.now - iv.began)
+	d.last = act{}
 	began := start + iv.began
 	switch c {
-	case callLoad, callDue:
+	case callLoad:
+		t.number(int64(d.rows(began))) //nolint:gosec // a hash
+		iv.versions = map[string]int64{}
 		for _, id := range w.store.ids {
-			t.row(w.store.rows[id], began)
+			iv.versions[id] = w.store.version(id)
 		}
-	case callEntry, callDo, callUndo:
-		t.books(w, began)
+	case callDue:
+		t.number(int64(len(w.dueBy(iv.p.Now()))))
+		for _, due := range w.dueBy(iv.p.Now()) {
+			t.text(due.id)
+		}
+	case callCommit:
+		if iv.wrote = true; err == nil && iv.versions != nil {
+			iv.versions = maps.Clone(iv.versions) // of a snapshot
+			iv.versions[subject] = w.store.version(subject)
+		}
+	case callSend:
+		iv.wrote = true
+	case callEntry, callMove, callDo, callUndo:
+		t.number(int64(d.books(began, subject))) //nolint:gosec // a hash
 	case callDepth:
 		for _, l := range w.queues[subject].messages {
 			t.yes(l.visible <= w.now)

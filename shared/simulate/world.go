@@ -94,7 +94,8 @@ type World struct {
 	choices []Choice
 	points  []Seen // where a choice was to be made, when they are asked for
 	listing bool
-	driver  *driver // of an exploration; nil: time and the chooser decide what is next
+	driver  *driver           // of an exploration; nil: time and the chooser decide what is next
+	held    map[int][]*letter // of a snapshot: what the handlers hold that stood still, by their number
 
 	Stats
 	checks    checks
@@ -170,7 +171,7 @@ var counters = sync.Pool{New: func() any { return map[point]int{} }}
 
 // choose makes a choice and remembers it where it is not the plain course.
 func (w *World) choose(site, subject string, n int, odds float64) int {
-	if n < 2 {
+	if n < 2 || w.driver != nil && w.driver.marks != nil { // which does the rest, once the world is set up
 		return 0
 	}
 	nth := w.nth[point{site, subject}] + 1

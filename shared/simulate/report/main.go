@@ -53,6 +53,8 @@ type figures struct {
 	FaultsPerPath  int                 `json:"faults_per_path"` // covered whole in every scope
 	MostFaults     int                 `json:"most_faults_per_path"`
 	PathsLeft      int                 `json:"paths_left"`
+	Worlds         int                 `json:"small_worlds"`
+	WorldsWhole    map[int]int         `json:"small_worlds_whole"` // by faults on a path: everything with so many was covered
 	Scopes         []simulate.Explored `json:"explored"`
 	Shrunk         []shrunk            `json:"shrunk"`
 	ShrunkMedian   int                 `json:"shrunk_median"` // choices on the tape
@@ -84,7 +86,7 @@ func main() {
 	flag.IntVar(&o.pairs, "pairs", 0, "`number` of pairs of faults tried in each base scenario, beside all single ones")
 	flag.IntVar(&o.faults, "faults", 2, "most faults on one path of the exploration")
 	flag.StringVar(&o.cells, "cells", "", "`file` for all cells and places with their hits, one on a line (default: none)")
-	flag.DurationVar(&o.explore, "explore", 150*time.Second, "how long the exhaustive search may take")
+	flag.DurationVar(&o.explore, "explore", 150*time.Second, "how long the exhaustive search may take; twice that on a busy machine")
 	flag.StringVar(&o.out, "out", "simulate-report.json", "`file` for the figures")
 	flag.StringVar(&o.mutants, "mutants", "mutants.json", "`file` with the figures of the mutants, from make mutants")
 	flag.StringVar(&o.corpus, "corpus", "shared/simulate/testdata/corpus", "`folder` of tapes")
@@ -350,9 +352,16 @@ func (f *figures) explore(o options) {
 	})
 	fmt.Fprintln(os.Stderr)
 	f.StatesExplored, f.ExploredSteps, f.ExploredRuns, f.ExploredEnds, f.PathsLeft, f.Scopes = e.States, e.Steps, e.Runs, e.Ends, e.Left, e.Scopes
-	f.FaultsPerPath, f.MostFaults = o.faults, -1
+	f.FaultsPerPath, f.MostFaults, f.Worlds, f.WorldsWhole = o.faults, -1, len(e.Scopes), map[int]int{}
+	for n := range o.faults + 1 {
+		f.WorldsWhole[n] = 0
+	}
 	for _, s := range e.Scopes {
 		f.FaultsPerPath, f.MostFaults = min(f.FaultsPerPath, s.Whole), max(f.MostFaults, s.Whole)
+		for n := range s.Whole + 1 {
+			f.WorldsWhole[n]++
+		}
+		fmt.Println(s)
 	}
 	for i, b := range e.Found {
 		f.broke(b.Scope, b.Violation)
@@ -366,17 +375,11 @@ func (f *figures) explore(o options) {
 
 // bounds says how many scopes were covered with how many faults.
 func (f *figures) bounds() string {
-	count := map[int]int{}
-	for _, s := range f.Scopes {
-		count[s.Whole]++
-	}
 	var parts []string
-	for n := -1; n <= f.MostFaults; n++ {
-		if count[n] > 0 {
-			parts = append(parts, fmt.Sprintf("with %d in %d", n, count[n]))
-		}
+	for n := range f.MostFaults + 1 {
+		parts = append(parts, fmt.Sprintf("%d with %d", f.WorldsWhole[n], n))
 	}
-	return fmt.Sprintf("of %d small worlds %s; %d branches left", len(f.Scopes), strings.Join(parts, ", "), f.PathsLeft)
+	return fmt.Sprintf("of %d small worlds %s; %d branches left", f.Worlds, strings.Join(parts, ", "), f.PathsLeft)
 }
 
 // readMutants takes over the figures of the mutants, which are made by a run of their own.
