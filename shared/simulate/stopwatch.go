@@ -2,12 +2,12 @@ package simulate
 
 import "time"
 
-// stopwatch measures how long a search has worked, so that a machine that does something else meanwhile lets it
-// come as far: the processor time of this process over its workers, or, where that is more or is not
-// known, half of the time that has passed.
 // patience is by how much longer than on a machine of its own a search may take.
-var patience = time.Duration(2)
+const patience = 2
 
+// stopwatch measures how long a search has worked, so that a machine that does something else meanwhile
+// lets it come as far: the processor time of this process over its workers or, where that is more,
+// the time that has passed, over patience. Where nobody knows the former it is the time itself.
 type stopwatch struct {
 	workers int
 	began   time.Time
@@ -15,11 +15,11 @@ type stopwatch struct {
 }
 
 func newStopwatch(workers int) *stopwatch {
-	return &stopwatch{workers: max(1, workers), began: time.Now(), used: processorTime()}
+	return &stopwatch{workers: max(1, workers), began: time.Now(), used: CPUTime()}
 }
 
 func (s *stopwatch) passed() time.Duration {
-	used := processorTime()
+	used := CPUTime()
 	if used == 0 {
 		return time.Since(s.began)
 	}
