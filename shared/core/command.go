@@ -173,7 +173,7 @@ func (r *deciding) resubmitted(_ int, ev Event) (string, error) {
 func (r *deciding) forgotten() string {
 	for i := range r.t.Steps {
 		if s := &r.t.Steps[i]; r.mayForget(i) {
-			return "step " + s.Name + " is in doubt and its service may have forgotten the key (keyRetention has passed); find out what happened and resolve it first"
+			return "step " + s.Name + " is in doubt and its service may have forgotten the key by the time a call lands (keyRetention); find out at the service whether it happened, and resolve it first"
 		}
 	}
 	return ""

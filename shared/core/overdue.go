@@ -161,7 +161,7 @@ func (r *deciding) wakeForward(i int, _ Event) (string, error) {
 	case r.at.Now < s.WakeAt:
 		return "its wait is not over", nil
 	case r.mayForget(i): // P18: nobody but the operator can find out
-		r.blame(i, "key-forgotten", "it is in doubt, and its service may not know the idempotency key any more (keyRetention): find out what happened and resolve it", s.Attempt)
+		r.blame(i, "key-forgotten", "it is in doubt, and was not asked again, because its service may not know the idempotency key any more (keyRetention): find out at the service whether it happened, and resolve it", s.Attempt)
 		r.giveUp(i)
 		r.enterError(Forward, i)
 		return "", nil

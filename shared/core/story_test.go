@@ -87,10 +87,10 @@ func tell(t *testing.T, text string) string {
 
 // story is a desk that is led by lines of text.
 type story struct {
-	kept core.Duration // how long the services remember keys; 0: for ever
 	*desk
 	def  *core.Definition
 	expr *expressions
+	kept core.Duration // how long the services remember keys; 0: for ever
 	out  strings.Builder
 }
 

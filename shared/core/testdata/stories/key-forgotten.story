@@ -52,15 +52,15 @@ event wake pay/3
 12:10:01
   Error (forward)
     pay Failed, attempt 3, 3 failed
-  -> shop: failed, number 1, pay key-forgotten it is in doubt, and its service may not know the idempotency key any more (keyRetention): find out what happened and resolve it
+  -> shop: failed, number 1, pay key-forgotten it is in doubt, and was not asked again, because its service may not know the idempotency key any more (keyRetention): find out at the service whether it happened, and resolve it
        pay Failed, attempt 3
-  -> operator: forward of step "pay", key-forgotten: it is in doubt, and its service may not know the idempotency key any more (keyRetention): find out what happened and resolve it (answer to command 0)
+  -> operator: forward of step "pay", key-forgotten: it is in doubt, and was not asked again, because its service may not know the idempotency key any more (keyRetention): find out at the service whether it happened, and resolve it (answer to command 0)
   told
   attention 12:10:01
 
 event resubmit x1 command=0
 ----
-  resubmit x1 refused: step pay is in doubt and its service may have forgotten the key (keyRetention has passed); find out what happened and resolve it first
+  resubmit x1 refused: step pay is in doubt and its service may have forgotten the key by the time a call lands (keyRetention); find out at the service whether it happened, and resolve it first
   attention 12:10:01
 
 # The operator asks the service. It has not happened; from now on the key counts as new.
