@@ -85,7 +85,7 @@ func (w *writer) header(t *Task) {
 	w.optText("why", string(t.Why))
 	w.optInt("run", int64(t.Run))
 	w.optInt("command", int64(t.Command))
-	w.verdicts(t.Verdicts)
+	w.optJSON("verdicts", t.Verdicts, len(t.Verdicts) > 0)
 	w.optBool("cancelAsked", t.CancelAsked)
 	w.optInt("hops", int64(t.Hops))
 	w.optInt("claims", int64(t.Claims))
@@ -136,8 +136,8 @@ func (w *writer) step(n int, s *Step) {
 	}
 	w.optText("endState", string(s.EndState))
 	w.optRaw("output", s.Output)
-	w.failure(s.Error)
-	w.resolved(s.Resolved)
+	w.optJSON("error", s.Error, s.Error != nil)
+	w.optJSON("resolved", s.Resolved, s.Resolved != nil)
 	w.unknown(s.Unknown)
 	w.b = append(w.b, '}')
 }
@@ -259,7 +259,7 @@ func (w *writer) optRaw(name string, v json.RawMessage) {
 	if len(v) == 0 {
 		return
 	}
-	if !ValidJSON(v) {
+	if !validJSON(v) {
 		w.fail(fmt.Errorf("encode task: %s is not JSON; the agent must answer JSON", name))
 		return
 	}
@@ -271,52 +271,18 @@ func (w *writer) optRaw(name string, v json.RawMessage) {
 	w.b = append(w.b, bytes.ToValidUTF8(v, []byte("\ufffd"))...)
 }
 
-// The parts of a document below its steps are written as their JSON tags say.
-
-func (w *writer) verdicts(all []Verdict) {
-	if len(all) == 0 {
+// optJSON writes a part below the steps, which is rare, as its JSON tags say.
+func (w *writer) optJSON(name string, v any, present bool) {
+	if !present {
 		return
 	}
-	w.key("verdicts")
-	for i := range all {
-		v := &all[i]
-		w.b = append(w.b, "[,"[min(i, 1)], '{')
-		w.text("id", v.ID)
-		w.text("command", v.Command)
-		w.key("accepted")
-		w.b = strconv.AppendBool(w.b, v.Accepted)
-		w.optText("reason", v.Reason)
-		w.momentOrNull("at", v.At)
-		w.b = append(w.b, '}')
-	}
-	w.b = append(w.b, ']')
-}
-
-func (w *writer) failure(e *StepError) {
-	if e == nil {
+	b, err := json.Marshal(v)
+	if err != nil {
+		w.fail(fmt.Errorf("encode task: %s: %w", name, err))
 		return
 	}
-	w.key("error")
-	w.b = append(w.b, '{')
-	w.text("code", e.Code)
-	w.text("message", e.Message)
-	w.momentOrNull("at", e.At)
-	w.optInt("attempt", int64(e.Attempt))
-	w.b = append(w.b, '}')
-}
-
-func (w *writer) resolved(r *Resolved) {
-	if r == nil {
-		return
-	}
-	w.key("resolved")
-	w.b = append(w.b, '{')
-	w.text("fact", string(r.Fact))
-	w.integer("command", int64(r.Command))
-	if r.At != 0 {
-		w.moment("at", r.At)
-	}
-	w.b = append(w.b, '}')
+	w.key(name)
+	w.b = append(w.b, b...)
 }
 
 // unknown writes the fields of a newer minor version again, in a fixed order.

@@ -25,7 +25,7 @@ func DecodeTask(data []byte) (*Task, error) {
 		err = d.finish()
 	}
 	switch {
-	case !utf8.Valid(data) || err != nil && !ValidJSON(data):
+	case !utf8.Valid(data) || err != nil && !validJSON(data):
 		return nil, fmt.Errorf("decode task: the stored document (%d bytes) is not JSON in UTF-8; restore it from a backup", len(data))
 	case err != nil:
 		return nil, fmt.Errorf("decode task %q: %w", t.OrderID, err)
@@ -182,7 +182,7 @@ func (d *decoder) header(name, v []byte) error {
 	case "command":
 		return readInt(&t.Command, v)
 	case "verdicts":
-		return readVerdicts(&t.Verdicts, v)
+		return readPart(&t.Verdicts, v)
 	case "cancelAsked":
 		return readBool(&t.CancelAsked, v)
 	case "hops":
@@ -328,108 +328,21 @@ func readStep(s *Step, key, v []byte) error {
 	case "output":
 		s.Output = clip(v)
 	case "error":
-		return readFailure(&s.Error, v)
+		return readPart(&s.Error, v)
 	case "resolved":
-		return readResolved(&s.Resolved, v)
+		return readPart(&s.Resolved, v)
 	default:
 		keep(&s.Unknown, key, v)
 	}
 	return nil
 }
 
-func readFailure(to **StepError, v []byte) error {
-	if *to = nil; string(v) == "null" {
-		return nil
-	}
-	e := &StepError{}
-	*to = e
-	return eachMember(v, func(name, v []byte) error {
-		switch string(name) {
-		case "code":
-			return readText(&e.Code, v)
-		case "message":
-			return readText(&e.Message, v)
-		case "at":
-			return e.At.UnmarshalJSON(v)
-		case "attempt":
-			return readInt(&e.Attempt, v)
-		}
-		return nil
-	})
-}
-
-func readResolved(to **Resolved, v []byte) error {
-	if *to = nil; string(v) == "null" {
-		return nil
-	}
-	f := &Resolved{}
-	*to = f
-	return eachMember(v, func(name, v []byte) error {
-		switch string(name) {
-		case "fact":
-			return readText(&f.Fact, v)
-		case "command":
-			return readInt(&f.Command, v)
-		case "at":
-			return f.At.UnmarshalJSON(v)
-		}
-		return nil
-	})
-}
-
-func readVerdicts(to *[]Verdict, v []byte) error {
-	if *to = nil; string(v) == "null" {
-		return nil
-	}
-	r := reader{b: v}
-	if r.b[0] != '[' {
-		return fmt.Errorf("%.40q is not a list", v)
-	}
-	for r.i++; r.element(); {
-		*to = append(*to, Verdict{})
-		if err := readVerdict(&(*to)[len(*to)-1], r.value()); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func readVerdict(to *Verdict, v []byte) error {
-	return eachMember(v, func(name, v []byte) error {
-		switch string(name) {
-		case "id":
-			return readText(&to.ID, v)
-		case "command":
-			return readText(&to.Command, v)
-		case "accepted":
-			return readBool(&to.Accepted, v)
-		case "reason":
-			return readText(&to.Reason, v)
-		case "at":
-			return to.At.UnmarshalJSON(v)
-		}
-		return nil
-	})
-}
-
-// eachMember reads the members of a small object; those that read does not know are passed over, and
-// null says nothing.
-func eachMember(v []byte, read func(name, v []byte) error) error {
-	if string(v) == "null" {
-		return nil
-	}
-	r := reader{b: v}
-	err := r.open()
-	for err == nil && r.next() {
-		v := r.value()
-		if string(v) == "null" {
-			continue
-		}
-		if err = read(r.name, v); err != nil {
-			err = fmt.Errorf("%s: %w", r.name, err)
-		}
-	}
-	return cmp.Or(err, r.err)
+// readPart reads a rare part; the step itself does not leave the stack for it.
+func readPart[T any](to *T, v []byte) error {
+	var part T
+	err := json.Unmarshal(v, &part)
+	*to = part
+	return err
 }
 
 // given is a time that may be left out.
@@ -599,15 +512,6 @@ func (r *reader) next() bool {
 func (r *reader) fail() bool {
 	r.err = cmp.Or(r.err, errNoJSON)
 	return false
-}
-
-// element stands before the next element of a list that is known to be valid, or leaves the list.
-func (r *reader) element() bool {
-	if r.space(); r.b[r.i] == ',' {
-		r.i++
-		r.space()
-	}
-	return r.b[r.i] != ']'
 }
 
 // value skips one value and returns it; null where there is none.

@@ -1,8 +1,8 @@
 package core
 
-// ValidJSON reports whether data is one JSON value, exactly as json.Valid does, in a fraction of the
-// time: documents are looked at with each load, outputs with each reply.
-func ValidJSON(data []byte) bool {
+// validJSON reports whether data is one JSON value, exactly as json.Valid does. It is made of what the
+// reader of documents walks with, so that a document is read and checked in one pass.
+func validJSON(data []byte) bool {
 	i := skipValue(data, skipSpace(data, 0), 0)
 	return i >= 0 && skipSpace(data, i) == len(data)
 }

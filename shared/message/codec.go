@@ -152,7 +152,7 @@ func (m *Reply) Check() error {
 		return unreadable("outcome is %.40q; it must be done, failed or retry-later", m.Outcome)
 	case m.Waited < 0 || m.RetryAfter < 0:
 		return unreadable("waited and retryAfter are milliseconds from 0")
-	case len(m.Output) > 0 && !core.ValidJSON(m.Output):
+	case len(m.Output) > 0 && !json.Valid(m.Output):
 		return unreadable("output is not JSON")
 	case m.Error != nil && len(m.Error.Code) > maxCode:
 		return unreadable("error.code has %d bytes; a short word of at most %d is meant", len(m.Error.Code), maxCode)

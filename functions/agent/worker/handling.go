@@ -250,7 +250,7 @@ func encode(value any) (json.RawMessage, error) {
 	case nil:
 		return nil, nil
 	case json.RawMessage:
-		if len(v) > 0 && !core.ValidJSON(v) {
+		if len(v) > 0 && !json.Valid(v) {
 			return nil, &Failure{Permanent: true, Code: codeOutput, Err: errors.New("the operation was done, but its output is not JSON")}
 		}
 		out = v
