@@ -8,8 +8,9 @@
 // STEPKEEPER_MUTANT names that mutant. So each test binary is compiled once for all mutants.
 //
 // `make mutants` (internal/mutants/run) runs all of it. To add a mutant, add it to one of the lists
-// (core.go, actors.go, adapters.go): a name that begins with the rule or the invariant, the
-// function, a text that occurs in it exactly once, and what stands there instead. A mutant that
+// (a file for each room): a name that begins with the rule, the invariant, the rule of
+// docs/aws-rules.md (A1 …) or the room, the function, a text that occurs in it exactly once, and what
+// stands there instead. A mutant that
 // survives fails the gate: write the test that kills it, in the room of the code that it changes.
 // One that no test could kill, because what it changes is held by something else too, gets an
 // argument in Equivalent; such a mutant is not counted, but it is run, and must survive.

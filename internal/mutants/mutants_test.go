@@ -141,7 +141,7 @@ func write(t *testing.T, file, text string) {
 
 var (
 	testName   = regexp.MustCompile("`(Test[A-Za-z0-9]+)`")
-	mutantName = regexp.MustCompile(`\b[PI][0-9]+a?(?:-[a-z0-9]+)+`)
+	mutantName = regexp.MustCompile(`\b[API][0-9]+a?(?:-[a-z0-9]+)+`)
 )
 
 // What docs/reliability.md names must be there: its tests, its mutants, and how many there are.

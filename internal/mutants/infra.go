@@ -1,0 +1,4 @@
+package mutants
+
+// ofInfra are mutants of the infrastructure.
+var ofInfra = []Mutant{}

@@ -1,0 +1,4 @@
+package mutants
+
+// ofSNS are mutants of the alerts on SNS.
+var ofSNS = []Mutant{}

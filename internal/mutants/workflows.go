@@ -1,0 +1,4 @@
+package mutants
+
+// ofWorkflows are mutants of workflow files and expressions.
+var ofWorkflows = []Mutant{}
