@@ -32,6 +32,9 @@ type Scheduler struct {
 	Engine
 	Workflows  string // folder of compiled workflows, *.json
 	FairQueues bool   // requests bear the tenant of their order
+	// Senders are the role IDs that each agent's replies come from, as SQS names them in a message's
+	// SenderId before the ":". Replies of an agent that is absent are not checked.
+	Senders map[string][]string
 }
 
 // Supervisor is what the Supervisor is told.
@@ -84,6 +87,7 @@ func (r *reader) engine() Engine {
 func ReadScheduler(lookup Lookup) (Scheduler, error) {
 	r := &reader{lookup: lookup}
 	s := Scheduler{Engine: r.engine(), Workflows: r.beside(VarWorkflows, WorkflowsFolder), FairQueues: r.truth(VarFairQueues)}
+	r.object(VarSenders, false, &s.Senders)
 	return s, r.err()
 }
 

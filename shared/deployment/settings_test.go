@@ -3,6 +3,7 @@ package deployment_test
 import (
 	"errors"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -25,6 +26,7 @@ func good() map[string]string {
 		deployment.VarSweepEvery:  "20s",
 		deployment.VarSweepPages:  "70",
 		deployment.VarFairQueues:  "true",
+		deployment.VarSenders:     `{"payment": ["AROAPAYMENT"]}`,
 		deployment.VarTaskTTL:     "720h",
 		deployment.VarFinished:    "true",
 		deployment.VarAgent:       "payment",
@@ -41,7 +43,7 @@ func lookup(env map[string]string) deployment.Lookup {
 
 func TestGood(t *testing.T) {
 	sch, err := deployment.ReadScheduler(lookup(good()))
-	if err != nil || sch.Instance != "89abcdef" || sch.Workflows != "/var/task/workflows" || sch.Shards != 8 || !sch.Finished || sch.TaskTTL != 720*time.Hour || sch.ReplyTo["shop"] == "" || !sch.FairQueues {
+	if err != nil || sch.Instance != "89abcdef" || sch.Workflows != "/var/task/workflows" || sch.Shards != 8 || !sch.Finished || sch.TaskTTL != 720*time.Hour || sch.ReplyTo["shop"] == "" || !sch.FairQueues || !slices.Equal(sch.Senders["payment"], []string{"AROAPAYMENT"}) {
 		t.Errorf("%+v %v", sch, err)
 	}
 	sup, err := deployment.ReadSupervisor(lookup(good()))

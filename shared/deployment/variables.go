@@ -15,6 +15,7 @@ const (
 	VarSweepEvery  = "STEPKEEPER_SWEEP_EVERY"  // within one invocation, "20s"; absent: once
 	VarSweepPages  = "STEPKEEPER_SWEEP_PAGES"  // of the index, at most in one sweep; absent: 50
 	VarFairQueues  = "STEPKEEPER_FAIR_QUEUES"  // "true": requests bear the tenant of their order
+	VarSenders     = "STEPKEEPER_SENDERS"      // {"payment": ["AROA…"]}: role IDs that an agent replies with; an agent that is absent is not checked
 	VarName        = "STEPKEEPER_NAME"         // of the deployment, for metrics
 	VarAgent       = "STEPKEEPER_AGENT"        // the agent's name
 	VarLedger      = "STEPKEEPER_LEDGER"       // table, of agents of plain services only (P31)

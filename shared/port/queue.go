@@ -49,6 +49,8 @@ type Delivery struct {
 	Receipt  string // of this delivery
 	Received int    // how often it was received, this time included
 	SentAt   time.Time
+	// Sender is who sent it, where the queue vouches for that: SQS's SenderId. "": unknown.
+	Sender string
 }
 
 // Depth is how full a queue is; approximate.
