@@ -195,7 +195,8 @@ func (g *Gate) run(ctx context.Context, b *binary, args []string, mutant string)
 func (g *Gate) Test(ctx context.Context, path, pkg string, limit time.Duration, mutant string, args ...string) (test, output string) {
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	c := exec.CommandContext(limited, path, append(slices.Clone(args), "-test.failfast", "-test.timeout=0")...)
+	// A mutant may loop and take all memory: 4 GiB are enough for the tests.
+	c := exec.CommandContext(limited, "sh", slices.Concat([]string{"-c", `ulimit -d 4194304; exec "$0" "$@"`, path}, args, []string{"-test.failfast", "-test.timeout=0"})...)
 	c.Dir = filepath.Join(g.Root, filepath.FromSlash(pkg))
 	c.Env = append(os.Environ(), Variable+"="+mutant)
 	c.WaitDelay = time.Second
