@@ -34,6 +34,7 @@ type options struct {
 	n      int
 	seed   uint64
 	rooms  string
+	only   string
 	floor  int
 	json   string
 	root   string
@@ -45,6 +46,7 @@ func main() {
 	flag.IntVar(&o.n, "n", 10, "mutants in each room")
 	flag.Uint64Var(&o.seed, "seed", 1, "the same seed draws the same mutants from the same sources")
 	flag.StringVar(&o.rooms, "room", "", "only these rooms, with commas between: "+roomNames())
+	flag.StringVar(&o.only, "only", "", "of what is drawn, only what holds this text in place, function or operator, as in reply.go:118")
 	flag.IntVar(&o.floor, "floor", 60, "percentage of a room that must be noticed")
 	flag.StringVar(&o.json, "json", "", "write the results to this file")
 	flag.StringVar(&o.root, "root", ".", "folder of the module")
@@ -69,6 +71,9 @@ func run(ctx context.Context, o options) error {
 	drawn, err := draw(o, chosen)
 	if err != nil || o.listed {
 		return err
+	}
+	if len(drawn) == 0 {
+		return fmt.Errorf("nothing that is drawn holds %q; nothing was tried", o.only)
 	}
 	folder, err := os.MkdirTemp("", "mutants-sampled")
 	if err != nil {
@@ -115,6 +120,9 @@ func draw(o options, chosen []room) ([]sampled, error) {
 	for _, r := range chosen {
 		drawn = append(drawn, s.draw(r, o.n, o.seed)...)
 	}
+	drawn = slices.DeleteFunc(drawn, func(m sampled) bool {
+		return !strings.Contains(fmt.Sprintf("%s:%d %s, %s", m.File, m.Line, m.Func, m.Operator), o.only)
+	})
 	if o.listed {
 		for _, m := range drawn {
 			fmt.Printf("%-10s %s:%d %s, %s\n    - %s\n    + %s\n", m.Room, m.File, m.Line, m.Func, m.Operator, m.Before, m.After)
