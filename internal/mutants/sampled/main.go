@@ -10,7 +10,7 @@
 // survived. It exits with 1 where a room notices less than the floor.
 //
 // Bounds: constants and variables of a package are not changed, only functions. Tests run with -short.
-// Of a mutant's tests the fastest are taken that run for 15 s in all.
+// Of a mutant's tests the fastest are taken that run for 10 s in all.
 package main
 
 import (

@@ -14,7 +14,7 @@ import (
 const (
 	// enough is how many seconds of covering tests, measured without a mutant, a mutant is tried with;
 	// the slowest beyond are left out.
-	enough = 15.0
+	enough = 10.0
 	// quick is how many of these seconds are run first, of each package.
 	quick = 2.0
 	// longestTry is the time of one mutant, whatever its tests take.
