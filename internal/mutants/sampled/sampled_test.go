@@ -65,6 +65,16 @@ func Max[T int | string](a, b T) T {
 	return b
 }
 
+func Kind(n int) string {
+	switch {
+	case n < 0:
+		return "negative"
+	case n > 3:
+		return "large"
+	}
+	return ""
+}
+
 func Unused() int { return 3 }
 `
 
@@ -87,6 +97,12 @@ func TestAdd(t *testing.T) {
 
 func TestMax(t *testing.T) {
 	if Max(1, 2) != 2 || Max("b", "a") != "b" {
+		t.Error("wrong")
+	}
+}
+
+func TestKind(t *testing.T) {
+	if Kind(9) != "large" {
 		t.Error("wrong")
 	}
 }
