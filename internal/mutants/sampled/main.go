@@ -25,6 +25,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/stepkeeper/stepkeeper/internal/mutants"
 )
@@ -52,7 +53,7 @@ func main() {
 	flag.StringVar(&o.root, "root", ".", "folder of the module")
 	flag.BoolVar(&o.listed, "list", false, "only list what is drawn")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := run(ctx, o); err != nil {
 		fmt.Fprintln(os.Stderr, err)
