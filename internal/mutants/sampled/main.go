@@ -242,7 +242,7 @@ func (r result) String() string {
 	case r.Covered == 0:
 		return "UNCOVERED   " + what
 	}
-	return fmt.Sprintf("SURVIVED    %s  %d covering tests, %.1f s", what, r.Covered, r.Secs)
+	return fmt.Sprintf("SURVIVED    %s  %d of %d covering tests, %.1f s", what, r.Tried, r.Covered, r.Secs)
 }
 
 // below is an error that names the rooms below the floor.
