@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -157,7 +158,10 @@ type candidate struct {
 	file string
 }
 
-// draw draws n mutants of the room: of an operator at random, where that operator applies at random.
+// families are operators of one kind. Each is drawn as often as the others, however many places it has.
+var families = map[string]string{"boundary": "condition", "logic": "condition", "arithmetic": "constant", "lock": "context"}
+
+// draw draws n mutants of the room: of a family of operators at random, at one of its places at random.
 // The same seed and sources give the same mutants, whatever other rooms are drawn from. What does not
 // compile is drawn again; a room that has less gives less.
 func (s *sources) draw(r room, n int, seed uint64) []sampled {
@@ -166,7 +170,8 @@ func (s *sources) draw(r room, n int, seed uint64) []sampled {
 		p := s.packages[folder]
 		for _, file := range sorted(p.files) {
 			for _, at := range sitesOf(s.fset, p.files[file], p.texts[file], p.info) {
-				pool[at.operator] = append(pool[at.operator], candidate{at, p, file})
+				family := cmp.Or(families[at.operator], at.operator)
+				pool[family] = append(pool[family], candidate{at, p, file})
 			}
 		}
 	}
@@ -175,12 +180,12 @@ func (s *sources) draw(r room, n int, seed uint64) []sampled {
 	random := rand.New(rand.NewPCG(seed, name.Sum64()))
 	var drawn []sampled
 	for len(drawn) < n && len(pool) > 0 {
-		operators := sorted(pool)
-		operator := operators[random.IntN(len(operators))]
-		i := random.IntN(len(pool[operator]))
-		c := pool[operator][i]
-		if pool[operator] = slices.Delete(pool[operator], i, i+1); len(pool[operator]) == 0 {
-			delete(pool, operator)
+		names := sorted(pool)
+		family := names[random.IntN(len(names))]
+		i := random.IntN(len(pool[family]))
+		c := pool[family][i]
+		if pool[family] = slices.Delete(pool[family], i, i+1); len(pool[family]) == 0 {
+			delete(pool, family)
 		}
 		if m := s.sample(r, c); s.fits(c.pkg, m.Mutant) == nil {
 			drawn = append(drawn, m)

@@ -10,7 +10,7 @@
 // survived. It exits with 1 where a room notices less than the floor.
 //
 // Bounds: constants and variables of a package are not changed, only functions. Tests run with -short.
-// Of a mutant's tests the fastest are taken that run for 15 s in all.
+// Of a mutant's tests the fastest are taken that run for 10 s in all.
 package main
 
 import (
@@ -25,6 +25,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/stepkeeper/stepkeeper/internal/mutants"
 )
@@ -52,7 +53,7 @@ func main() {
 	flag.StringVar(&o.root, "root", ".", "folder of the module")
 	flag.BoolVar(&o.listed, "list", false, "only list what is drawn")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := run(ctx, o); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -241,7 +242,7 @@ func (r result) String() string {
 	case r.Covered == 0:
 		return "UNCOVERED   " + what
 	}
-	return fmt.Sprintf("SURVIVED    %s  %d covering tests, %.1f s", what, r.Covered, r.Secs)
+	return fmt.Sprintf("SURVIVED    %s  %d of %d covering tests, %.1f s", what, r.Tried, r.Covered, r.Secs)
 }
 
 // below is an error that names the rooms below the floor.

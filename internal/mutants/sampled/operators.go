@@ -163,7 +163,8 @@ func (f *finder) constant(n *ast.BasicLit) {
 
 // arguments swaps neighbours of one type, and drops contexts.
 func (f *finder) arguments(call *ast.CallExpr) {
-	if f.wording(call) || f.info.Types[call.Fun].IsType() {
+	commutes := f.info.Types[call.Fun].IsBuiltin() && (f.of(call.Fun) == "max" || f.of(call.Fun) == "min")
+	if f.wording(call) || commutes || f.info.Types[call.Fun].IsType() {
 		return
 	}
 	for i, a := range call.Args {

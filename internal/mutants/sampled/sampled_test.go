@@ -65,7 +65,19 @@ func Max[T int | string](a, b T) T {
 	return b
 }
 
+func Kind(n int) string {
+	switch {
+	case n < 0:
+		return "negative"
+	case n > 3:
+		return "large"
+	}
+	return ""
+}
+
 func Unused() int { return 3 }
+
+func Least(a, b int) int { return min(a, b) }
 `
 
 const sampleTest = `package box
@@ -87,6 +99,12 @@ func TestAdd(t *testing.T) {
 
 func TestMax(t *testing.T) {
 	if Max(1, 2) != 2 || Max("b", "a") != "b" {
+		t.Error("wrong")
+	}
+}
+
+func TestKind(t *testing.T) {
+	if Kind(9) != "large" {
 		t.Error("wrong")
 	}
 }
@@ -123,8 +141,8 @@ func TestOperators(t *testing.T) {
 		if at := sample[m.At:]; !strings.HasPrefix(at, m.Old) || strings.Count(sample[:m.At], "\n")+1 != m.Line {
 			t.Errorf("%s: %q does not stand at byte %d", m.Name, m.Old, m.At)
 		}
-		if m.Func == "Calm" {
-			t.Errorf("%s: recover has no effect in a copy", m.Name)
+		if m.Func == "Calm" || m.Func == "Least" {
+			t.Errorf("%s: recover has no effect in a copy, and min commutes", m.Name)
 		}
 	}
 	for operator, want := range map[string]string{

@@ -14,7 +14,7 @@ import (
 const (
 	// enough is how many seconds of covering tests, measured without a mutant, a mutant is tried with;
 	// the slowest beyond are left out.
-	enough = 15.0
+	enough = 10.0
 	// quick is how many of these seconds are run first, of each package.
 	quick = 2.0
 	// longestTry is the time of one mutant, whatever its tests take.
@@ -32,6 +32,7 @@ type result struct {
 	After      string  `json:"after"`
 	By         string  `json:"by,omitempty"` // the test that noticed; "": none
 	Covered    int     `json:"covering_tests"`
+	Tried      int     `json:"tried_tests"`
 	Equivalent string  `json:"equivalent,omitempty"`
 	Secs       float64 `json:"seconds"`
 }
@@ -156,6 +157,7 @@ func (t *trial) try(ctx context.Context, m *sampled) result {
 		if left <= 0 || ctx.Err() != nil {
 			break // a slow machine: neither noticed nor all tried
 		}
+		r.Tried += len(b.names)
 		if failed, _ := t.run(ctx, b.pkg, m.Name, left, b.names); failed != "" && t.passes(ctx, b, failed, left) {
 			r.By = b.pkg + " " + failed
 			break
