@@ -87,7 +87,7 @@ func (s *Scheduler) decode(queueName string, d *port.Delivery, it *item) (id str
 		if err != nil {
 			return "", err
 		}
-		it.ev, it.waited = replied(r), r.Waited+s.lay(d)
+		it.ev, it.waited, it.from = replied(r), r.Waited+s.lay(d), senderOf(r, d)
 		return r.OrderID, nil
 	case port.Control:
 		c, err := message.ControlOf(*d)

@@ -83,7 +83,7 @@ func batches(records []events.SQSMessage) []*batch {
 // delivery is the record as the port knows it. Where attributes are absent or strange it is the
 // first delivery, sent at an unknown time: nothing depends on them but what people read.
 func delivery(r *events.SQSMessage) port.Delivery {
-	d := port.Delivery{Message: port.Message{Body: []byte(r.Body)}, ID: r.MessageId, Receipt: r.ReceiptHandle, Received: 1}
+	d := port.Delivery{Message: port.Message{Body: []byte(r.Body)}, ID: r.MessageId, Receipt: r.ReceiptHandle, Received: 1, Sender: r.Attributes["SenderId"]}
 	if n, err := strconv.Atoi(r.Attributes["ApproximateReceiveCount"]); err == nil {
 		d.Received = n
 	}
