@@ -68,7 +68,8 @@ func TestValues(t *testing.T) {
 		// Arithmetic.
 		{`order.n + 1`, `4`}, {`order.total * 2`, `2.2`}, {`7 / 2`, `3.5`}, {`8 / 2`, `4`}, {`7 % 3`, `1`}, {`2 ** 3`, `8`}, {`-order.n`, `-3`}, {`-order.total`, `-1.1`},
 		{`sum(order.items, .quantity * .unitPrice)`, `399`}, {`sum(order.items, #.quantity)`, `3`}, {`sum([])`, `0`}, {`sum([0.1, 0.2])`, `0.30000000000000004`},
-		{`9007199254740993 + 0`, `9007199254740993`}, {`int(order.total)`, `1`}, {`int("42")`, `42`}, {`float(1) / 3`, `0.3333333333333333`},
+		{`9007199254740993 + 0`, `9007199254740993`}, {`order.n - 0`, `3`}, {`3 - 5`, `-2`}, {`-9223372036854775807 - 1`, `-9223372036854775808`}, {`9223372036854775806 + 1`, `9223372036854775807`},
+		{`0 - -9223372036854775807`, `9223372036854775807`}, {`-1 - (-9223372036854775807 - 1)`, `9223372036854775807`}, {`3037000499 * 3037000499`, `9223372030926249001`}, {`int(-9223372036854775808.0)`, `-9223372036854775808`}, {`int(9223372036854774784.0)`, `9223372036854774784`}, {`int(" -42 ")`, `-42`}, {`int(order.total)`, `1`}, {`int("42")`, `42`}, {`float(1) / 3`, `0.3333333333333333`},
 		{`round(2.5)`, `3`}, {`floor(-1.5)`, `-2`}, {`ceil(1.2)`, `2`}, {`abs(-3)`, `3`}, {`max(order.items | map(.unitPrice))`, `150`}, {`min([])`, `null`},
 		// Comparisons are exact even where float64 is not.
 		{`order.big == 1234567890123456789`, `false`}, {`order.total == 1.1`, `true`}, {`order.n == 3.0`, `true`}, {`order.zero == 0`, `true`},
@@ -120,6 +121,9 @@ func TestFailures(t *testing.T) {
 		{`order.none ? 1 : 2`, `a condition needs true or false, got null; mend: give a default with ??, as in (order.discount ?? 0)`}, {`!order.n`, `! needs true or false, got a number`},
 		{`filter(order.list, #)`, `the condition of filter needs true or false, got a text`}, {`map(order.name, #)`, `map needs a list, got a text`}, {`sum(order.list)`, `sum needs numbers, got a text`},
 		{`int(order.name)`, `int is given a text that is no whole number`}, {`float(order.name)`, `float is given a text that is no number`}, {`1 / (order.n - order.n)`, `it divides by zero`}, {`1 % 0`, `it divides by zero`},
+		{`order.max - -1`, `the result does not fit into a 64-bit integer; mend: compute with float(…) if its last digits do not matter`}, {`-order.max - 2`, `the result does not fit into a 64-bit integer; mend: compute with float(…) if its last digits do not matter`},
+		{`0 - (-order.max - 1)`, `the result does not fit into a 64-bit integer; mend: compute with float(…) if its last digits do not matter`}, {`abs(-order.max - 1)`, `the result does not fit into a 64-bit integer; mend: compute with float(…) if its last digits do not matter`}, {`-order.max + -2`, `the result does not fit into a 64-bit integer; mend: compute with float(…) if its last digits do not matter`},
+		{`int(9223372036854775808.0)`, `the number does not fit into a 64-bit integer`}, {`int(-9223372036854777856.0)`, `the number does not fit into a 64-bit integer`}, {`int("9223372036854775808")`, `int is given a text that is no whole number`},
 		{`order.max + 1`, `the result does not fit into a 64-bit integer; mend: compute with float(…) if its last digits do not matter`}, {`order.max * -2`, `the result does not fit into a 64-bit integer; mend: compute with float(…) if its last digits do not matter`},
 		{`order.huge * 1`, `the result is not a finite number`}, {`int(order.huge)`, `the number does not fit into a 64-bit integer`}, {`1.5 % 2`, `% needs whole numbers; mend: round with int(…) first`},
 		{`len(order.n)`, `len needs a text, a list or an object, got a number`}, {`order.name[1:order.name]`, `[from:to] needs a whole number, got a text`}, {`{(order.n): 1}`, `a key needs a text, got a number`},
