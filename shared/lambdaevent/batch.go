@@ -104,7 +104,7 @@ func (b *batch) handle(ctx context.Context, handle Handle, log *slog.Logger) []s
 		d := b.deliveries[i : i+1]
 		again, err := b.guarded(ctx, handle, d)
 		if err != nil {
-			log.ErrorContext(ctx, "handling a message panicked; it is given back", "queue", b.queueARN, "message", d[0].ID, "error", err)
+			log.ErrorContext(ctx, "handling a message panicked; it is given back", "queue", b.queueARN, "messageId", d[0].ID, "error", err)
 			again = []string{d[0].Receipt}
 		}
 		failed = append(failed, again...)

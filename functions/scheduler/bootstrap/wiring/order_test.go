@@ -3,7 +3,6 @@ package wiring_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -32,7 +31,14 @@ steps:
   print: {agent: shipping, operation: print, after: [seat], timeout: 5s, onFailure: undo, undo: none, grade: fenced}
 `
 
-// trips is a deployment of the workflow trip, whose tables are kept.
+// pivot has one step, past which nothing is undone.
+const pivot = `
+workflow: pivot
+steps:
+  pay: {agent: payment, operation: charge, timeout: 1s, onFailure: stop, pointOfNoReturn: true, grade: fenced}
+`
+
+// trips is a deployment of these workflows, whose tables are kept.
 type trips struct {
 	t *testing.T
 	*awsstub.Stub
@@ -42,20 +48,26 @@ type trips struct {
 func tripping(t *testing.T) *trips {
 	t.Helper()
 	root := t.TempDir()
-	file := filepath.Join(root, "trip.yaml")
-	if err := errors.Join(os.Mkdir(filepath.Join(root, "workflows"), 0o700), os.WriteFile(file, []byte(trip), 0o600)); err != nil {
+	folder := filepath.Join(root, "workflows")
+	if err := os.Mkdir(folder, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	d, problems := source.LoadFile(file, source.Options{})
-	if err := problems.Err(); err != nil {
-		t.Fatal(err)
-	}
-	data, err := workflow.Encode(d)
-	if err == nil {
-		err = os.WriteFile(filepath.Join(root, "workflows", "trip.json"), data, 0o600)
-	}
-	if err != nil {
-		t.Fatal(err)
+	for name, text := range map[string]string{"trip": trip, "pivot": pivot} {
+		file := filepath.Join(root, name+".yaml")
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		d, problems := source.LoadFile(file, source.Options{})
+		if err := problems.Err(); err != nil {
+			t.Fatal(err)
+		}
+		data, err := workflow.Encode(d)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(folder, name+".json"), data, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 	s := awsstub.New(t)
 	for table, key := range map[string]string{"orders": "OrderID", "tasks": "OrderID", "definitions": "Hash"} {
@@ -229,5 +241,47 @@ func TestReplyOfAnotherRole(t *testing.T) {
 	}
 	if again := d.take(f, "replies", "AROAINVENTORY:function", reply("seat", "inventory", core.OutcomeDone)); len(again) > 0 || state() != "Processed " {
 		t.Errorf("%q come again, the step is %s", again, state())
+	}
+}
+
+// An order that stops raises an alert that says all that is known of it, and the commands that it
+// accepts, for this very stack.
+func TestAlertOfADeployment(t *testing.T) {
+	d := tripping(t)
+	d.settings[deployment.VarStack] = "Shop/Engine"
+	f := d.instance("instance-1")
+	d.take(f, "intake", "AIDASHOP", strings.Replace(submission("o-1"), "trip", "pivot", 1))
+	began := core.TimeOf(time.Now())
+	d.take(f, "replies", "AROAAGENT:x", reply("pay", "payment", core.OutcomeFailed))
+	published := d.Published()
+	if len(published) != 1 {
+		t.Fatalf("published %q", published)
+	}
+	var byProtocol struct{ Default, Email string }
+	var got struct {
+		core.RaiseAlert
+		Commands []string `json:"commands"`
+	}
+	err := json.Unmarshal([]byte(published[0]), &byProtocol)
+	if err == nil {
+		err = json.Unmarshal([]byte(byProtocol.Default), &got)
+	}
+	if err != nil || got.At < began || got.At > core.TimeOf(time.Now()) {
+		t.Errorf("since %s, %v", got.At, err)
+	}
+	got.At = 0
+	want := core.RaiseAlert{OrderID: "o-1", Workflow: "pivot", Phase: core.Forward, Step: "pay", Attempts: 1, Key: "o-1/0/pay",
+		Code: "busy", Message: "try later", Accepts: core.Accepted{Resubmit: true}} // past its point of no return: no undo
+	if got.RaiseAlert != want {
+		t.Errorf("raised\n%+v\nwant\n%+v", got.RaiseAlert, want)
+	}
+	commands := []string{"stepkeeper --stack Shop/Engine show o-1", "stepkeeper --stack Shop/Engine resubmit o-1"}
+	if !slices.Equal(got.Commands, commands) {
+		t.Errorf("commands %q", got.Commands)
+	}
+	for _, want := range append(commands, "pivot", "phase    forward", "code     busy") {
+		if !strings.Contains(byProtocol.Email, want) {
+			t.Errorf("the mail lacks %q:\n%s", want, byProtocol.Email)
+		}
 	}
 }
