@@ -55,6 +55,13 @@ func (s *Stub) Fail(target string) {
 	s.down[target] = true
 }
 
+// Allow ends Fail.
+func (s *Stub) Allow(target string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.down, target)
+}
+
 // Refuse makes entries of SendMessageBatch fail, while the others of their batch are taken; nil: none.
 func (s *Stub) Refuse(entry func(queue, body string) (failed, senderFault bool)) {
 	s.mu.Lock()
