@@ -285,3 +285,23 @@ func TestAlertOfADeployment(t *testing.T) {
 		}
 	}
 }
+
+// The definition of a workflow is written once: a further process finds it, and writes nothing that
+// would be refused.
+func TestDefinitionIsWrittenOnce(t *testing.T) {
+	d := tripping(t)
+	put := func(id string) bool {
+		d.Calls()
+		if again := d.take(d.instance("instance-1"), "intake", "AIDASHOP", submission(id)); len(again) > 0 {
+			t.Errorf("%q come again", again)
+		}
+		return slices.Contains(d.Calls(), "PutItem definitions")
+	}
+	if !put("o-1") || put("o-2") {
+		t.Error("the first process has to write the definition, and the second must not")
+	}
+	d.Fail("DynamoDB_20120810.GetItem") // it cannot look
+	if !put("o-3") {
+		t.Error("a process that cannot look has to write it")
+	}
+}
