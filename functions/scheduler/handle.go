@@ -65,7 +65,7 @@ func (s *Scheduler) read(ctx context.Context, queueName string, d *port.Delivery
 		s.unreadable(ctx, queueName, d, it, err)
 		id = ""
 	default: // a newer schema waits for a newer program; a queue that is not ours is a mistake in wiring
-		s.log.Warn("message given back", "queue", queueName, "message", d.ID, "error", err)
+		s.log.Warn("message given back", "queue", queueName, "messageId", d.ID, "error", err)
 		s.count("given back", queueName)
 		it.err, id = err, ""
 	}
@@ -87,7 +87,7 @@ func (s *Scheduler) decode(queueName string, d *port.Delivery, it *item) (id str
 		if err != nil {
 			return "", err
 		}
-		it.ev, it.waited = replied(r), r.Waited+s.lay(d)
+		it.ev, it.waited, it.from = replied(r), r.Waited+s.lay(d), senderOf(r, d)
 		return r.OrderID, nil
 	case port.Control:
 		c, err := message.ControlOf(*d)
@@ -178,7 +178,7 @@ func (s *Scheduler) quarantine(ctx context.Context, queueName string, d *port.De
 		body = nil
 	}
 	sum := sha256.Sum256(body)
-	s.log.Warn("message put into quarantine", "queue", queueName, "message", d.ID, "reason", reason)
+	s.log.Warn("message put into quarantine", "queue", queueName, "messageId", d.ID, "reason", reason)
 	q, err := s.cfg.Queues.Queue(port.Quarantine)
 	if err != nil {
 		return err

@@ -27,6 +27,7 @@ type item struct {
 	submit  *message.SubmitOrder // with core.Submitted
 	replyTo string               // of a command that may come before its order
 	waited  core.Duration        // of a reply
+	from    sender               // of a reply
 
 	err      error // not deletable: it has to come again
 	known    bool  // a submission of an order that was there
@@ -116,7 +117,7 @@ func (s *Scheduler) learn(j *job) {
 	}
 	j.learnt = true
 	for _, it := range j.items {
-		if r, ok := it.ev.(core.Reply); ok {
+		if r, ok := it.ev.(core.Reply); ok && s.notAsked(j.def, it) == nil {
 			if i := j.def.Index(r.Step); i >= 0 {
 				s.waits.learn(j.def.Steps[i].Agent, it.waited)
 			}
@@ -141,6 +142,9 @@ func (s *Scheduler) decide(ctx context.Context, j *job, it *item) (d core.Decisi
 		return core.Decision{Ignored: "no such task"}, nil
 	case j.next == nil && j.ended && isCancel(it.ev):
 		return d, expired(j.id)
+	}
+	if err := s.notAsked(j.def, it); err != nil {
+		return d, err
 	}
 	d, err = s.ask(j, it, at)
 	if !errors.Is(err, core.ErrOrderNeeded) || j.order != nil {

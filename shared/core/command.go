@@ -119,11 +119,8 @@ func (r *deciding) undoAsked(_ int, ev Event) (string, error) {
 	if reason := r.seen(e.Command); reason != "" {
 		return r.reject(e.ID, "undo", reason)
 	}
-	switch {
-	case r.t.ProcessState != Error:
-		return r.reject(e.ID, "undo", "only a task in Error can be undone by the operator; this one is "+string(r.t.ProcessState))
-	case r.pastNoReturn():
-		return r.reject(e.ID, "undo", "the order is past its point of no return")
+	if reason := r.unundoable(); reason != "" {
+		return r.reject(e.ID, "undo", reason)
 	}
 	r.t.Command++
 	r.accept(e.ID, "undo", "")
@@ -133,6 +130,17 @@ func (r *deciding) undoAsked(_ int, ev Event) (string, error) {
 	}
 	r.turnAround(why)
 	return "", nil
+}
+
+// unundoable says why the operator cannot undo the task; "" where that is possible.
+func (r *deciding) unundoable() string {
+	switch {
+	case r.t.ProcessState != Error:
+		return "only a task in Error can be undone by the operator; this one is " + string(r.t.ProcessState)
+	case r.pastNoReturn():
+		return "the order is past its point of no return"
+	}
+	return ""
 }
 
 // resubmitted is the operator's decision to go on (P18).

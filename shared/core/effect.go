@@ -83,15 +83,25 @@ type SendStatus struct {
 
 // RaiseAlert tells the operator that a task stopped in Error.
 type RaiseAlert struct {
-	OrderID  string `json:"orderId"`
-	Workflow string `json:"workflow"`
-	Run      int    `json:"run"`
-	Command  int    `json:"command"` // the number to send back with Resubmit, Undo or Resolve
-	Phase    Phase  `json:"phase"`
-	Step     string `json:"step,omitempty"`
-	Code     string `json:"code,omitempty"`
-	Message  string `json:"message"`
-	At       Time   `json:"at"`
+	OrderID  string   `json:"orderId"`
+	Workflow string   `json:"workflow"`
+	Run      int      `json:"run"`
+	Command  int      `json:"command"` // the number to send back with Resubmit, Undo or Resolve
+	Phase    Phase    `json:"phase"`
+	Step     string   `json:"step,omitempty"`
+	Attempts int      `json:"attempts,omitempty"` // of the step
+	Key      string   `json:"key,omitempty"`      // by which the step's service knows it (P2)
+	Code     string   `json:"code,omitempty"`
+	Message  string   `json:"message"`
+	At       Time     `json:"at"`
+	Accepts  Accepted `json:"accepts"`
+}
+
+// Accepted says which of the operator's commands a task in Error accepts when it has just stopped.
+type Accepted struct {
+	Resubmit bool `json:"resubmit"`
+	Undo     bool `json:"undo"`
+	Resolve  bool `json:"resolve"` // of the step to blame
 }
 
 func (SendRequest) effect() {}

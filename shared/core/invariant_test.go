@@ -58,6 +58,7 @@ func (w *world) check(m move) {
 		w.violate("pure", "%v", err)
 	}
 	w.checkStatuses(m)
+	w.checkAlert(m)
 	if !m.dec.Changed {
 		w.checkReemitted(m.dec.Effects, name(m.ev))
 		return

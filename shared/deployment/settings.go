@@ -25,6 +25,7 @@ type Engine struct {
 	Queues      map[string]string // URLs by logical name
 	ReplyTo     map[string]string // URLs by logical name
 	Alerts      string            // ARN of the topic
+	Stack       string            // as the command line is told it, for the commands in alerts; "": not known
 }
 
 // Scheduler is what the Scheduler is told.
@@ -74,6 +75,7 @@ func (r *reader) engine() Engine {
 		Queues:      r.urls(VarQueues, true, port.Intake, port.Replies, port.Control, port.Quarantine),
 		ReplyTo:     r.urls(VarReplyTo, false),
 		Alerts:      r.required(VarAlerts),
+		Stack:       r.optional(VarStack),
 	}
 	for _, name := range slices.Sorted(maps.Keys(e.ReplyTo)) {
 		if e.Queues[name] != "" { // an order could have its status put among our own messages

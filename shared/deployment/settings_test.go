@@ -26,6 +26,7 @@ func good() map[string]string {
 		deployment.VarSweepEvery:  "20s",
 		deployment.VarSweepPages:  "70",
 		deployment.VarFairQueues:  "true",
+		deployment.VarStack:       "Shop/Engine",
 		deployment.VarSenders:     `{"payment": ["AROAPAYMENT"]}`,
 		deployment.VarTaskTTL:     "720h",
 		deployment.VarFinished:    "true",
@@ -47,7 +48,7 @@ func TestGood(t *testing.T) {
 		t.Errorf("%+v %v", sch, err)
 	}
 	sup, err := deployment.ReadSupervisor(lookup(good()))
-	if err != nil || sup.Capacity["payment"] != 50 || sup.SweepEvery != 20*time.Second || sup.PagesPerSweep != 70 || sup.Name != "Shop" {
+	if err != nil || sup.Capacity["payment"] != 50 || sup.SweepEvery != 20*time.Second || sup.PagesPerSweep != 70 || sup.Name != "Shop" || sup.Stack != "Shop/Engine" {
 		t.Errorf("%+v %v", sup, err)
 	}
 	a, err := deployment.ReadAgent(lookup(good()), true)

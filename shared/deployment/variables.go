@@ -11,6 +11,7 @@ const (
 	VarFinished    = "STEPKEEPER_FINISHED"     // "true": finished orders stand in the index
 	VarTaskTTL     = "STEPKEEPER_TASK_TTL"     // how long an ended task is kept, "2160h"; absent: for ever
 	VarAlerts      = "STEPKEEPER_ALERTS"       // ARN of the topic
+	VarStack       = "STEPKEEPER_STACK"        // "Shop", or "Shop/Engine": what --stack is given in the commands of alerts; may be absent
 	VarCapacity    = "STEPKEEPER_CAPACITY"     // {"payment": 50}: requests an agent, or messages the Scheduler, takes at a time (P32)
 	VarSweepEvery  = "STEPKEEPER_SWEEP_EVERY"  // within one invocation, "20s"; absent: once
 	VarSweepPages  = "STEPKEEPER_SWEEP_PAGES"  // of the index, at most in one sweep; absent: 50

@@ -13,6 +13,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/functions/supervisor"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/memory"
+	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/sqlite"
 	"github.com/stepkeeper/stepkeeper/shared/state"
@@ -92,13 +93,13 @@ func (s *Stack) wire(ctx context.Context) (err error) {
 		Store: s.store, Definitions: s.store, Compile: workflow.Decode, Encode: workflow.Encode,
 		Current: s.workflows.current, OnCommit: s.hub.committed, CacheTasks: cachedTasks,
 	})
-	name := instanceName()
+	name, alert := instanceName(), alerts{s.log, s.options.commandLine}
 	s.scheduler = scheduler.New(scheduler.Config{
-		State: s.state, Queues: s.queues, Alerts: alerts{s.log}, Clock: s.clock, Name: name,
+		State: s.state, Queues: s.queues, Alerts: alert, Clock: s.clock, Name: name,
 		WakeSlack: wakeSlack, Logger: s.log, Count: s.count,
 	})
 	s.sweeper = supervisor.New(supervisor.Config{
-		State: s.state, Queues: s.queues, Alerts: alerts{s.log}, Leases: memory.NewLeases(), Clock: s.clock, Owner: name,
+		State: s.state, Queues: s.queues, Alerts: alert, Leases: memory.NewLeases(), Clock: s.clock, Owner: name,
 		Capacity: s.capacity, Interval: s.options.SweepEvery, WakeSlack: wakeSlack, Logger: s.log, Count: s.count,
 	})
 	return s.wireAgents()
@@ -189,11 +190,18 @@ func (s *Stack) count(what, why string) {
 }
 
 // alerts are told by the log; the task stands in the operator's list (P27).
-type alerts struct{ log *slog.Logger }
+type alerts struct {
+	log     *slog.Logger
+	options string // of the command line, which reach this process
+}
 
 // Raise logs the alert.
 func (a alerts) Raise(_ context.Context, x core.RaiseAlert) error {
-	a.log.Error("ALERT: a task needs the operator", "task", x.OrderID, "workflow", x.Workflow, "phase", x.Phase,
-		"step", x.Step, "code", x.Code, "message", x.Message, "next", "stepkeeper show "+x.OrderID)
+	alert := message.AlertOf(x, a.options)
+	attributes := []any{"task", x.OrderID, "workflow", x.Workflow}
+	for _, f := range alert.Facts() {
+		attributes = append(attributes, f.Name, f.Value)
+	}
+	a.log.Error("ALERT: a task needs the operator", append(attributes, "commands", alert.Commands)...)
 	return nil
 }
