@@ -136,6 +136,10 @@ func decideUnknown(def *Definition, order []byte, ev Event, at At) (Decision, er
 
 // start creates the task with its first claims (P14).
 func start(def *Definition, order []byte, e Submitted, at At) (Decision, error) {
+	if passed(e.Deadline, at.Now) {
+		return Decision{}, refuse("deadline-passed",
+			"the order's deadline %s has passed, it is %s here; nothing was done: submit it with a later deadline, or set the sender's clock", e.Deadline, at.Now)
+	}
 	t := &Task{
 		Schema: 1, OrderID: e.OrderID, Workflow: def.Name, Definition: def.Hash,
 		ContentHash: e.ContentHash, Priority: e.Priority, ReplyTo: e.ReplyTo,
