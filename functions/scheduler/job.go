@@ -120,7 +120,7 @@ func refusalOf(err error) *message.Refusal {
 	var unfit *message.Refusal
 	switch {
 	case errors.As(err, &decided):
-		return &message.Refusal{Code: decided.Code, Text: decided.Text}
+		return &message.Refusal{Code: decided.Code, Field: decided.Field, Text: decided.Text}
 	case errors.As(err, &unfit):
 		return unfit
 	}

@@ -137,8 +137,9 @@ func decideUnknown(def *Definition, order []byte, ev Event, at At) (Decision, er
 // start creates the task with its first claims (P14).
 func start(def *Definition, order []byte, e Submitted, at At) (Decision, error) {
 	if passed(e.Deadline, at.Now) {
-		return Decision{}, refuse("deadline-passed",
-			"the order's deadline %s has passed, it is %s here; nothing was done: submit it with a later deadline, or set the sender's clock", e.Deadline, at.Now)
+		r := refuse("deadline-passed", "the deadline %s has passed, it is %s here; nothing was done: submit the order with a later deadline, or without one, and compare the clocks", e.Deadline, at.Now)
+		r.Field = "deadline"
+		return Decision{}, r
 	}
 	t := &Task{
 		Schema: 1, OrderID: e.OrderID, Workflow: def.Name, Definition: def.Hash,

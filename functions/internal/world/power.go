@@ -95,11 +95,17 @@ type cutQueues struct {
 }
 
 func (q cutQueues) Queue(name string) (port.Queue, error) {
+	if q.world.Outage {
+		return nil, port.ErrUnavailable
+	}
 	inner, err := q.Queues.Queue(name)
 	return cutQueue{inner, q.world}, err
 }
 
 func (q cutQueues) ReplyTo(name string) (port.Queue, error) {
+	if q.world.Outage {
+		return nil, port.ErrUnavailable
+	}
 	if name == q.world.Gone {
 		return nil, port.ErrNotFound
 	}
@@ -137,6 +143,8 @@ func (q cutQueue) send(ctx context.Context, messages []port.Message) []error {
 			errs[i] = port.ErrUnavailable
 		case q.world.Limit > 0 && len(body) > q.world.Limit:
 			errs[i] = port.ErrTooLarge
+		case q.world.Fail != nil && q.world.Fail(q.Name(), m) != nil:
+			errs[i] = q.world.Fail(q.Name(), m)
 		default:
 			errs[i] = q.Queue.Send(ctx, messages[i:i+1])[0]
 		}

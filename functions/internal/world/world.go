@@ -51,10 +51,12 @@ type World struct {
 	Counts   map[string]int
 	Config   func(*scheduler.Config) // changes the Scheduler's before it starts
 	Sweeping func(*supervisor.Config)
-	CacheFor int    // tasks cached
-	Limit    int    // of a message, in bytes; 0: none
-	Refuse   string // the reply-to queue that takes nothing
-	Gone     string // the reply-to name that is off the list
+	CacheFor int                                      // tasks cached
+	Limit    int                                      // of a message, in bytes; 0: none
+	Refuse   string                                   // the reply-to queue that takes nothing
+	Gone     string                                   // the reply-to name that is off the list
+	Outage   bool                                     // the names of queues cannot be looked up
+	Fail     func(queue string, m port.Message) error // what a queue answers to a message; nil: takes it
 	instance int
 }
 
@@ -64,7 +66,8 @@ type Entry struct {
 	Calls           int
 }
 
-// New makes a world with the definition; its queues are those of the definition's agents and "shop".
+// New makes a world with the definition; its queues are those of the definition's agents, and the
+// reply-tos "shop" and "desk".
 func New(t testing.TB, def *core.Definition) *World {
 	t.Helper()
 	def.Link()
@@ -77,11 +80,11 @@ func New(t testing.TB, def *core.Definition) *World {
 		t: t, Clock: memory.NewClock(Start), Store: memory.NewStore(4), Defs: memory.NewDefinitions(), Leases: memory.NewLeases(),
 		Def: def, Power: &Power{}, Asked: map[string]string{}, Ledger: map[string]*Entry{}, Statuses: map[string]string{}, Counts: map[string]int{},
 	}
-	configs := []memory.QueueConfig{{Name: port.Intake}, {Name: port.Replies}, {Name: port.Control}, {Name: port.Quarantine}, {Name: "shop"}}
+	configs := []memory.QueueConfig{{Name: port.Intake}, {Name: port.Replies}, {Name: port.Control}, {Name: port.Quarantine}, {Name: "shop"}, {Name: "desk"}}
 	for _, name := range agents(def) {
 		configs = append(configs, memory.QueueConfig{Name: port.Requests(name)})
 	}
-	if w.Queues, err = memory.NewQueues(w.Clock, configs, "shop"); err != nil {
+	if w.Queues, err = memory.NewQueues(w.Clock, configs, "shop", "desk"); err != nil {
 		t.Fatal(err)
 	}
 	return w
