@@ -143,6 +143,9 @@ func TestOutageIsNoUnknownReplyTo(t *testing.T) {
 			if failed := w.Scheduler.Handle(ctx, c.queue, []port.Delivery{body(c.body)}); len(failed) != 1 {
 				t.Error("its message was deleted")
 			}
+			if n := w.Counts["refused: unknown-reply-to"] + len(w.Take(port.Quarantine)); n > 0 {
+				t.Error("an outage is taken for a reply-to that is not deployed")
+			}
 			w.Outage = false
 			if failed := w.Scheduler.Handle(ctx, c.queue, []port.Delivery{body(c.body)}); len(failed) > 0 {
 				t.Errorf("given back: %v", failed)

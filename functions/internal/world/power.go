@@ -95,9 +95,6 @@ type cutQueues struct {
 }
 
 func (q cutQueues) Queue(name string) (port.Queue, error) {
-	if q.world.Outage {
-		return nil, port.ErrUnavailable
-	}
 	inner, err := q.Queues.Queue(name)
 	return cutQueue{inner, q.world}, err
 }

@@ -55,7 +55,7 @@ type World struct {
 	Limit    int                                      // of a message, in bytes; 0: none
 	Refuse   string                                   // the reply-to queue that takes nothing
 	Gone     string                                   // the reply-to name that is off the list
-	Outage   bool                                     // the names of queues cannot be looked up
+	Outage   bool                                     // the names of reply-tos cannot be looked up
 	Fail     func(queue string, m port.Message) error // what a queue answers to a message; nil: takes it
 	instance int
 }
