@@ -364,3 +364,82 @@ func TestCommandThatCannotBeStored(t *testing.T) {
 		t.Errorf("%d commands", n)
 	}
 }
+
+// Every call of a handling bears the handling's context, which ends before the function does.
+func TestEveryCallBearsTheContext(t *testing.T) {
+	def := world.Definition()
+	def.Steps[2].OnFailure = core.OnFailureStop
+	w := world.New(t, def).Boot()
+	marked := w.Marked()
+	handle := func(queue string, ds ...port.Delivery) {
+		t.Helper()
+		if failed := w.Scheduler.Handle(marked, queue, ds); len(failed) > 0 {
+			t.Errorf("%s: given back %v", queue, failed)
+		}
+		w.Boot() // which remembers no definition
+	}
+	w.Scheduler.Submit(marked, []message.SubmitOrder{*world.Order("o-1")})
+	handle(port.Intake, deliver(world.Order("o-2"))...)
+	asked := requests(t, w)
+	handle(port.Replies, deliver(world.Done(asked["o-1 a/1 do"]), world.Done(asked["o-1 b/1 do"]))...)
+	w.Limit = 4000
+	last := world.Failed(requests(t, w)["o-1 c/1 do"], "no")
+	handle(port.Replies, deliver(last)...) // an alert, a status, a settle
+	large := world.Done(asked["o-2 a/1 do"])
+	large.Output = json.RawMessage(`"` + strings.Repeat("x", 5000) + `"`)
+	handle(port.Replies, deliver(large)...) // a status that is sent again without its output
+	handle(port.Intake, body(`{`))
+	handle(port.Intake, body(`{"schema":1,"orderId":"o-x","replyTo":"shop","workflow":"order","order":1,"extra":1}`))
+	if _, err := w.Scheduler.Command(marked, message.Control{Schema: 1, Kind: message.Cancel, OrderID: "o-2", ID: "c-1"}); err != nil {
+		t.Error(err)
+	}
+	if n, err := w.Boot().Scheduler.Restart(marked); n != 1 || err != nil {
+		t.Errorf("%d tasks, %v", n, err)
+	}
+	w.Limit = 4000
+	o := world.Order("o-3")
+	o.Order = json.RawMessage(`"` + strings.Repeat("x", 5000) + `"`)
+	handle(port.Intake, deliver(o)...) // a follow-up
+	if err := w.Store.Forget(ctx, []string{"o-1"}); err != nil {
+		t.Fatal(err)
+	}
+	handle(port.Intake, deliver(world.Order("o-1"))...) // its order alone is there
+}
+
+// A refusal names the field to blame.
+func TestRefusalsNameTheField(t *testing.T) {
+	w, _ := begun(t)
+	if err := w.Store.Forget(ctx, []string{"o-1"}); err != nil {
+		t.Fatal(err)
+	}
+	for want, change := range map[string]func(*message.SubmitOrder){
+		"workflow unknown-workflow": func(o *message.SubmitOrder) { o.Workflow = "nobody" },
+		"replyTo unknown-reply-to":  func(o *message.SubmitOrder) { o.ReplyTo = "elsewhere" },
+		"orderId expired":           func(o *message.SubmitOrder) { o.OrderID = "o-1" },
+		"deadline deadline-passed":  func(o *message.SubmitOrder) { o.Deadline = core.TimeOf(w.Clock.Now()) },
+		" other-content":            func(o *message.SubmitOrder) { o.OrderID, o.Order = "o-2", json.RawMessage(`2`) },
+		"orderId invalid-field":     func(o *message.SubmitOrder) { o.OrderID = "../o" },
+	} {
+		w.Scheduler.Submit(ctx, []message.SubmitOrder{*world.Order("o-2")})
+		o := world.Order("o-9")
+		change(o)
+		r := w.Boot().Scheduler.Submit(ctx, []message.SubmitOrder{*o})[0]
+		if r.Answer != scheduler.Refused || r.Refusal.Field+" "+r.Refusal.Code != want || len(r.Refusal.Text) < 40 {
+			t.Errorf("%+v, want %s", r.Refusal, want)
+		}
+	}
+}
+
+// P32: what is learnt of one agent is kept when something is learnt of another.
+func TestWaitsOfSeveralAgents(t *testing.T) {
+	w, asked := begun(t)
+	for _, step := range []string{"a", "b"} {
+		r := world.Later(asked["o-1 "+step+"/1 do"])
+		r.Waited = map[string]core.Duration{"a": 100 * core.Second, "b": 30 * core.Second}[step]
+		w.Scheduler.Handle(ctx, port.Replies, deliver(r))
+	}
+	w.Scheduler.Submit(ctx, []message.SubmitOrder{*world.Order("o-2")})
+	if a, b := w.Task("o-2").Step("a").Allowance, w.Task("o-2").Step("b").Allowance; a != 200*core.Second || b != 60*core.Second {
+		t.Errorf("allowances %s and %s", a, b)
+	}
+}

@@ -360,3 +360,88 @@ func TestWakesComeAfterTheirTime(t *testing.T) {
 		}
 	}
 }
+
+// bearing are leases that look at the context.
+type bearing struct {
+	port.Leases
+	seen []context.Context
+}
+
+func (l *bearing) Acquire(ctx context.Context, name, owner string, now time.Time, ttl time.Duration) (bool, error) {
+	l.seen = append(l.seen, ctx)
+	return l.Leases.Acquire(ctx, name, owner, now, ttl)
+}
+
+// Every call of a sweep bears its context, which ends before the function does.
+func TestEveryCallBearsTheContext(t *testing.T) {
+	def := world.Definition()
+	def.Steps[1].OnFailure, def.Steps[1].Retry.MaxFailures = core.OnFailureStop, 2
+	leases := &bearing{Leases: memory.NewLeases()}
+	w := world.New(t, def)
+	w.Sweeping = func(c *supervisor.Config) { c.Leases = leases }
+	w.Boot()
+	o := world.Order("o-1")
+	o.ReplyTo = ""
+	w.Send(port.Intake, o)
+	w.Handle(port.Intake)
+	marked := w.Marked()
+	for range 4 { // handed back, asked again, stopped with its alert, and settled
+		w.Clock.Advance(31 * time.Second)
+		if _, err := w.Supervisor.Sweep(marked); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range controls(w) {
+			if c == "wake b/1" && w.Task("o-1").Step("b").Attempt == 1 {
+				w.Send(port.Control, &message.Control{Schema: 1, Kind: message.Wake, OrderID: "o-1", Step: "b", Attempt: 1})
+			}
+		}
+		for _, d := range w.Take(port.Control) { // outside of a sweep
+			w.Scheduler.Handle(marked, port.Control, []port.Delivery{d})
+		}
+	}
+	if task := w.Task("o-1"); task.ProcessState != core.Error || task.Tell != 0 || len(w.Alerts) == 0 {
+		t.Errorf("%s, tell %s, %d alerts", task.ProcessState, task.Tell, len(w.Alerts))
+	}
+	for _, c := range leases.seen {
+		if c != marked {
+			t.Error("a lease was taken with another context")
+		}
+	}
+}
+
+// unfit shows a task that its definition does not fit.
+type unfit struct {
+	*memory.Store
+	id string
+}
+
+func (s unfit) Load(ctx context.Context, ids []string) ([]*port.Record, error) {
+	records, err := s.Store.Load(ctx, ids)
+	for i, id := range ids {
+		if id == s.id && records[i] != nil {
+			task, err := core.DecodeTask(records[i].Document)
+			if err != nil {
+				return nil, err
+			}
+			task.Steps[0].Name = "another"
+			record := *records[i]
+			if record.Document, err = core.EncodeTask(task); err != nil {
+				return nil, err
+			}
+			records[i] = &record
+		}
+	}
+	return records, err
+}
+
+// A task that cannot be decided on is left as it is, and reported; the others are decided.
+func TestUnfitTaskIsLeft(t *testing.T) {
+	w, _ := late(t, 3, nil)
+	r, err := w.SupervisorOn(unfit{w.Store, "o-2"}, "other").Sweep(ctx)
+	if err != nil || r.Failed != 1 || r.HandedBack != 4 {
+		t.Errorf("%s, %v", r, err)
+	}
+	if v := w.Task("o-2").Version; v != 1 {
+		t.Errorf("it was changed: version %d", v)
+	}
+}

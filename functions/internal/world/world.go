@@ -58,6 +58,7 @@ type World struct {
 	Outage   bool                                     // the names of reply-tos cannot be looked up
 	Fail     func(queue string, m port.Message) error // what a queue answers to a message; nil: takes it
 	instance int
+	marked   bool
 }
 
 // Entry is what a fenced service knows of one key.
@@ -105,7 +106,7 @@ func agents(def *core.Definition) []string {
 // Boot starts a new process: new actors that remember nothing.
 func (w *World) Boot() *World {
 	w.instance++
-	w.State = w.NewState(cutStore{w.Store, w.Power}, w.CacheFor)
+	w.State = w.NewState(cutStore{w.Store, w, w.Power}, w.CacheFor)
 	c := w.SchedulerConfig(w.State, fmt.Sprintf("scheduler-%d", w.instance))
 	if w.Config != nil {
 		w.Config(&c)
@@ -147,7 +148,7 @@ func (w *World) Control() port.Queue { return w.queue(port.Control) }
 // NewState is another view of a store.
 func (w *World) NewState(store port.Store, cached int) *state.Store {
 	return state.New(state.Config{
-		Store: store, Definitions: w.Defs, CacheTasks: cached,
+		Store: store, Definitions: definitions{w.Defs, w}, CacheTasks: cached,
 		Encode: func(d *core.Definition) ([]byte, error) { return json.Marshal(d) },
 		Compile: func(hash string, data []byte) (*core.Definition, error) {
 			d := &core.Definition{}
@@ -183,7 +184,8 @@ func quiet() *slog.Logger {
 }
 
 // Raise keeps the alert.
-func (w *World) Raise(_ context.Context, a core.RaiseAlert) error {
+func (w *World) Raise(ctx context.Context, a core.RaiseAlert) error {
+	w.passed(ctx, "Raise")
 	return w.Power.io(func() { w.Alerts = append(w.Alerts, a) })
 }
 
