@@ -146,6 +146,6 @@ func giveBack(ctx context.Context, own port.Queue, d port.Delivery, after time.D
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lambdaevent.Reserve/2)
 	defer cancel()
 	if err := own.Extend(ctx, d.Receipt, after); err != nil && !errors.Is(err, port.ErrReceipt) {
-		log.WarnContext(ctx, "a request comes again only when its visibility timeout has passed", "message", d.ID, "error", err)
+		log.WarnContext(ctx, "a request comes again only when its visibility timeout has passed", "messageId", d.ID, "error", err)
 	}
 }
