@@ -11,6 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/nesting"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
@@ -40,11 +41,21 @@ func configOf(version string) huma.Config {
 			},
 			Components: &huma.Components{Schemas: registry},
 		},
-		Formats:       map[string]huma.Format{jsonType: huma.DefaultJSONFormat, "json": huma.DefaultJSONFormat},
+		Formats:       map[string]huma.Format{jsonType: jsonFormat, "json": jsonFormat},
 		DefaultFormat: jsonType,
 	}
 	c.RejectUnknownQueryParameters = true
 	return c
+}
+
+var jsonFormat = huma.Format{Marshal: huma.DefaultJSONFormat.Marshal, Unmarshal: readFormat}
+
+// readFormat reads a body that is nested within the limit.
+func readFormat(data []byte, to any) error {
+	if err := nesting.Check(data); err != nil {
+		return err
+	}
+	return huma.DefaultJSONFormat.Unmarshal(data, to)
 }
 
 // serveDocument publishes the OpenAPI document, which is complete by now.

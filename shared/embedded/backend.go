@@ -14,6 +14,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
 var _ api.Backend = (*Stack)(nil)
@@ -57,7 +58,7 @@ func resultOf(r scheduler.SubmitResult) api.SubmitResult {
 		out.Err = r.Refusal
 	case scheduler.Unavailable:
 		out.Err = r.Err
-		if !errors.Is(r.Err, port.ErrUnavailable) {
+		if !errors.Is(r.Err, port.ErrUnavailable) && !errors.Is(r.Err, port.ErrDamaged) {
 			out.Err = fmt.Errorf("%w: %w", port.ErrUnavailable, r.Err)
 		}
 	}
@@ -170,21 +171,17 @@ func (s *Stack) Follow(ctx context.Context, id string, after int64) (<-chan *cor
 	return out, nil
 }
 
-// List selects tasks for people.
-func (s *Stack) List(ctx context.Context, q port.Query) ([]*core.Task, string, error) {
+// List selects tasks for people. One that cannot be read is shown as such among the others.
+func (s *Stack) List(ctx context.Context, q port.Query) ([]view.Summary, string, error) {
 	page, err := s.store.List(ctx, q)
 	if err != nil {
 		return nil, "", err
 	}
-	tasks := make([]*core.Task, 0, len(page.Records))
+	orders := make([]view.Summary, len(page.Records))
 	for i := range page.Records {
-		t, err := core.DecodeTask(page.Records[i].Document)
-		if err != nil {
-			return nil, "", fmt.Errorf("order %q: %w", page.Records[i].ID, err)
-		}
-		tasks = append(tasks, t)
+		orders[i] = view.Listed(&page.Records[i])
 	}
-	return tasks, page.Next, nil
+	return orders, page.Next, nil
 }
 
 // Queue finds a queue for the SQS edge.
