@@ -43,7 +43,7 @@ var ofAdapters = []Mutant{
 		Equivalent: "The update's own condition is a second guard: the heads in memory are changed by this one writer only, after its transaction was stored, and a folder has one process (its lock); so the first comparison has found every other version before. It is kept against a mistake in that reasoning."},
 	{Name: "P26-sqlite-runs-an-expired-order-again", File: sqlCommit, Func: "commit.knownRow", Old: "hasTask || hasOrder && w.Order != nil", New: "hasTask || hasOrder && false"},
 	{Name: "P14-sqlite-known-order-is-created-again", File: sqlCommit, Func: "commit.knownRow", Old: "hasTask || hasOrder && w.Order != nil", New: "hasOrder && w.Order != nil && !hasTask"},
-	{Name: "P9-sqlite-index-is-not-moved", File: sqlCommit, Func: "commit.replace", Old: "moved := h.record.Bucket != r.Bucket || !h.record.IndexAt.Equal(r.IndexAt)", New: "moved := h.record.Bucket != r.Bucket"},
+	{Name: "P9-sqlite-index-is-not-moved", File: sqlCommit, Func: "commit.replace", Old: " || !h.record.IndexAt.Equal(r.IndexAt)", New: ""},
 	{Name: "I1-sqlite-answers-before-the-commit", File: sqlCommitter, Func: "committer.carryOut", Old: "err := c.transact(group)", New: "for _, j := range group {\n\t\tclose(j.answered)\n\t\tj.answered = make(chan struct{})\n\t}\n\terr := c.transact(group)"},
 	{Name: "I1-sqlite-failed-group-counts-as-stored", File: sqlCommitter, Func: "committer.carryOut", Old: "j.err = err", New: "_ = err"},
 	{Name: "I1-sqlite-one-harms-its-group", File: sqlCommitter, Func: "committer.carryOut", Old: "if err != nil && len(group) > 1 {", New: "if false {"},
