@@ -13,7 +13,8 @@ import (
 )
 
 // Backend is what the edge stands in front of: the embedded runtime. All methods may be called
-// at once from many goroutines. An error that is none of those named is an internal failure.
+// at once from many goroutines. An error that is none of those named is an internal failure. Submit,
+// Reject and Command finish what they began whatever becomes of ctx: no queue stands behind them (P12a).
 type Backend interface {
 	// Submit stores and starts orders; the answers stand at the places of the submissions. It is
 	// called with what message.DecodeSubmit accepted, and answers only after the commit (P27).
@@ -24,7 +25,7 @@ type Backend interface {
 	// send again.
 	Reject(ctx context.Context, r Rejected) error
 	// Command carries out a cancel, undo, resubmit or resolve; the verdict of a repeated ID is the
-	// stored one (P5). port.ErrNotFound for an unknown order.
+	// stored one (P5). port.ErrNotFound for an unknown order, core.ErrStale where it is ahead of it.
 	Command(ctx context.Context, c message.Control) (core.Verdict, error)
 	// Task: port.ErrNotFound, port.ErrDamaged. The definition is nil for the tombstone of a Cancel (P17).
 	Task(ctx context.Context, id string) (*core.Task, *core.Definition, error)

@@ -1,8 +1,10 @@
 package api
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"reflect"
 	"strconv"
@@ -48,7 +50,18 @@ func configOf(version string) huma.Config {
 	return c
 }
 
-var jsonFormat = huma.Format{Marshal: huma.DefaultJSONFormat.Marshal, Unmarshal: readFormat}
+var jsonFormat = huma.Format{Marshal: writeFormat, Unmarshal: readFormat}
+
+// writeFormat writes all or nothing. What cannot be written is a panic, which is answered as one:
+// huma itself would write a text after the status 200.
+func writeFormat(w io.Writer, v any) error {
+	var b bytes.Buffer
+	if err := huma.DefaultJSONFormat.Marshal(&b, v); err != nil {
+		panic(err)
+	}
+	_, _ = w.Write(b.Bytes()) // the client is gone if this fails
+	return nil
+}
 
 // readFormat reads a body that is nested within the limit.
 func readFormat(data []byte, to any) error {

@@ -2,7 +2,9 @@ package api_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -269,6 +271,19 @@ func TestMethodsAndPanics(t *testing.T) {
 	a = r.get("/v1/orders/boom")
 	if v := a.json(t); a.status != 500 || v["requestId"] == "" || strings.Contains(string(a.body), "asked for it") {
 		t.Errorf("a panic: %d %s", a.status, a.body)
+	}
+	r.submit("unwritable") // no valid document holds that: it stands for any failure to write an answer
+	r.backend.Change("unwritable", func(x *core.Task) { x.Output = json.RawMessage("{") })
+	if a := r.get("/v1/orders/unwritable"); a.status != 500 || a.json(t)["code"] != "internal" {
+		t.Errorf("an answer that cannot be written: %d %s", a.status, a.body)
+	}
+	resp, err := http.Get(r.url + "/v1/orders/unwritable/events")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if text, err := io.ReadAll(resp.Body); err == nil || strings.Contains(string(text), "internal") {
+		t.Errorf("a stream that broke ended as if it were whole: %v, %s", err, text)
 	}
 	r.backend.Failing = map[string]error{"odd": fmt.Errorf("a secret of the inside")}
 	if a := r.post("/v1/orders", orderJSON("odd")); a.status != 500 || strings.Contains(string(a.body), "secret") {

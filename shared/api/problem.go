@@ -111,6 +111,9 @@ func problemOf(err error) *Problem {
 		p := problem(http.StatusTooManyRequests, CodeBusy, "%v", ErrBusy)
 		p.RetryAfter = 1
 		return p
+	case errors.Is(err, core.ErrStale):
+		return problem(http.StatusConflict, CodeRefused,
+			"the command names a run that the order has not begun; read the order again and send it with the run that it has")
 	case errors.Is(err, port.ErrCursor):
 		return problem(http.StatusBadRequest, CodeInvalid, "query.cursor: %v", err)
 	case errors.Is(err, port.ErrUnavailable), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):

@@ -27,6 +27,14 @@ const busyRetry = 2 * time.Second
 // already is answered all the same.
 func (s *Stack) Submit(ctx context.Context, orders []message.SubmitOrder) []api.SubmitResult {
 	results := make([]api.SubmitResult, len(orders))
+	ctx, done, err := s.carry(ctx)
+	if err != nil {
+		for i := range orders {
+			results[i] = api.SubmitResult{OrderID: orders[i].OrderID, Err: err}
+		}
+		return results
+	}
+	defer done()
 	room := s.options.MaxOpen - s.hub.running()
 	if room < len(orders) {
 		for i := range orders {
@@ -65,6 +73,26 @@ func resultOf(r scheduler.SubmitResult) api.SubmitResult {
 	return out
 }
 
+// carryTime bounds what is carried.
+const carryTime = 30 * time.Second
+
+// carry is for what comes from outside: no queue stands behind it that would send it again, so it goes
+// on under a context of its own when its client goes away, and Close waits for it (P12a).
+func (s *Stack) carry(ctx context.Context) (_ context.Context, done func(), err error) {
+	s.gate.RLock()
+	if s.closed {
+		s.gate.RUnlock()
+		return nil, nil, fmt.Errorf("%w: shutting down", port.ErrUnavailable)
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), carryTime)
+	stop := context.AfterFunc(s.work, cancel)
+	return ctx, func() {
+		stop()
+		cancel()
+		s.gate.RUnlock()
+	}, nil
+}
+
 // Reject deals with a message of the SQS edge that is not carried out, as the Scheduler does with
 // one from a queue: the application is told, or the message goes to quarantine.
 func (s *Stack) Reject(ctx context.Context, r api.Rejected) error {
@@ -77,6 +105,11 @@ func (s *Stack) Reject(ctx context.Context, r api.Rejected) error {
 	if r.Queue == port.Intake && s.told(r.Body) {
 		return nil
 	}
+	ctx, done, err := s.carry(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
 	id := r.Queue + "-" + strconv.FormatInt(s.rejects.Add(1), 10)
 	failed := s.scheduler.Handle(ctx, r.Queue, []port.Delivery{{
 		Message: port.Message{Body: r.Body}, ID: id, Receipt: id, Received: 1, SentAt: s.clock.Now(),
@@ -99,6 +132,11 @@ func (s *Stack) told(body []byte) bool {
 
 // Command carries out a command; only a Cancel may come before its order.
 func (s *Stack) Command(ctx context.Context, c message.Control) (core.Verdict, error) {
+	ctx, done, err := s.carry(ctx)
+	if err != nil {
+		return core.Verdict{}, err
+	}
+	defer done()
 	v, err := s.scheduler.Command(ctx, c)
 	var refused *message.Refusal
 	if errors.As(err, &refused) && refused.Code == "unknown-task" {
