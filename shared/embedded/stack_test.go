@@ -253,6 +253,64 @@ func TestEndedOrdersExpire(t *testing.T) {
 	}
 }
 
+// An order expires in a process that has it in memory too.
+func TestEndedOrdersExpireMeanwhile(t *testing.T) {
+	t.Parallel() // it waits for the next round
+	w := newWorld(t, "30s")
+	clock := memory.NewClock(time.Now())
+	w.options.Clock, w.options.Keep = clock, 18*24*time.Hour
+	s := w.open()
+	defer closeStack(t, s)
+	submit(t, s, "one", "")
+	wait(t, s, "one")
+	clock.Advance(19 * 24 * time.Hour)
+	eventually(t, "the order has expired", func() bool {
+		_, _, err := s.Task(t.Context(), "one")
+		return errors.Is(err, port.ErrNotFound)
+	})
+}
+
+// A file that is damaged while it is in use ends readiness as soon as a read finds it, and the next
+// start is refused: nothing is "ready" on it.
+func TestADamagedFileIsNotReady(t *testing.T) {
+	w := newWorld(t, "30s")
+	s := w.open()
+	for i := range 300 { // more than a reader keeps of the file
+		submit(t, s, fmt.Sprintf("o-%d", i), "")
+		wait(t, s, fmt.Sprintf("o-%d", i))
+	}
+	closeStack(t, s)
+	s = w.open()
+	if h := s.Health(t.Context()); !h.Ready || h.Checks["store"] != "ok" {
+		t.Errorf("before: %+v", h)
+	}
+	file := filepath.Join(w.options.Data, "stepkeeper.db")
+	info, err := os.Stat(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(file, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteAt([]byte(strings.Repeat("\xff", int(info.Size()-8192))), 8192); err != nil {
+		t.Fatal(err)
+	}
+	_ = f.Close()
+	eventually(t, "the damage is found", func() bool {
+		_, _, err := s.List(t.Context(), port.Query{Limit: 1000})
+		return errors.Is(err, sqlite.ErrDamaged)
+	})
+	eventually(t, "it is not ready", func() bool {
+		h := s.Health(t.Context())
+		return !h.Ready && strings.Contains(h.Checks["store"], "damaged") && strings.Contains(h.Checks["store"], "backup")
+	})
+	_ = s.Close() // it may fail on such a file
+	if _, err := embedded.Open(t.Context(), w.options); err == nil {
+		t.Error("the damaged file is opened")
+	}
+}
+
 func TestCommandsAndReads(t *testing.T) {
 	w := newWorld(t, "30s")
 	w.shop.gate = make(chan struct{})

@@ -80,6 +80,16 @@ var visibilityCases = []testCase{
 		s.pass(s.unit)
 		s.one(q, long)
 	}},
+	{name: "one that is visible again cannot be extended", run: func(s *suite) {
+		q := s.queue(plain)
+		s.send(q, "a")
+		d := s.one(q, s.unit)
+		s.pass(s.unit)
+		s.is("extend", q.Extend(s.ctx, d.Receipt, long), port.ErrReceipt)
+		if again := s.one(q, long); again.ID != d.ID || again.Received != 2 {
+			s.Errorf("the delivery is %+v, the first was %+v", again, d)
+		}
+	}},
 	{name: "a deleted message cannot be extended", run: func(s *suite) {
 		q := s.queue(plain)
 		s.send(q, "a")
@@ -103,6 +113,19 @@ var visibilityCases = []testCase{
 }
 
 var delayCases = []testCase{
+	{name: "it tells when it was sent", run: func(s *suite) {
+		q := s.queue(plain)
+		s.send(q, "first")
+		s.pass(5 * s.unit)
+		s.send(q, "second")
+		sent := map[string]time.Time{}
+		for _, d := range s.take(q, 2, long) {
+			sent[s.bodies([]port.Delivery{d})[0]] = d.SentAt
+		}
+		if apart := sent["second"].Sub(sent["first"]); apart < 5*s.unit || s.Advance != nil && apart != 5*s.unit {
+			s.Errorf("sent %s apart, want %s", apart, 5*s.unit)
+		}
+	}},
 	{name: "invisible until its delay has passed", run: func(s *suite) {
 		q := s.queue(plain)
 		s.sendMessage(q, port.Message{Body: []byte("late"), Delay: 3 * s.unit}, text("now"))
