@@ -32,7 +32,7 @@ var ofSQS = []Mutant{
 	{Name: "sqs-names-are-looked-up-always", File: queuesSQS, Func: "Queues.address", Old: "!q.config.LookUp || ", New: ""},
 	{Name: "sqs-gathered-ends-with-its-first-sender", File: gathererSQS, Func: "Gatherer.send", Old: "context.WithoutCancel(batch[0].ctx)", New: "batch[0].ctx"},
 	{Name: "sqs-gathered-without-a-deadline", File: gathererSQS, Func: "Gatherer.send", Old: "; ok {", New: "; ok && false {"},
-	{Name: "sqs-gathered-errors-are-dropped", File: gathererSQS, Func: "Gatherer.send", Old: "*batch[i].err = errs[i]", New: ""},
+	{Name: "sqs-gathered-errors-are-dropped", File: gathererSQS, Func: "Gatherer.send", Old: "*batch[i].err = errs[i]", New: "_ = errs"},
 	{Name: "sqs-gathers-one-by-one", File: gathererSQS, Func: "Gatherer.ready", Old: "g.waiting < g.active && ", New: "false && "},
 	{Name: "sqs-gathers-more-than-a-batch", File: gathererSQS, Func: "Gatherer.ready", Old: " && len(g.letters) < port.MaxBatch", New: ""},
 	{Name: "client-answers-land-behind-bad-lines", File: stackSubmit, Func: "transport.batch", Old: "a := &answers[places[n]]", New: "_ = places\n\t\ta := &answers[n]"},
