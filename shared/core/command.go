@@ -149,6 +149,9 @@ func (r *deciding) resubmitted(_ int, ev Event) (string, error) {
 	if reason := r.seen(e.Command); reason != "" {
 		return r.reject(e.ID, "resubmit", reason)
 	}
+	if passed(e.Deadline, r.at.Now) {
+		return r.reject(e.ID, "resubmit", "the new deadline "+e.Deadline.String()+" has passed, it is "+r.at.Now.String()+" here; give a later one, or none")
+	}
 	switch modeOf(r.t) {
 	case errForward:
 		if reason := r.forgotten(); reason != "" {
@@ -222,6 +225,9 @@ func (r *deciding) resume(e Resubmit) {
 	r.started()
 	for i := range t.Steps {
 		s := &t.Steps[i]
+		if s.State == Processed && s.FinishSeq == 0 { // while the order was in Error
+			r.tellFinished(s)
+		}
 		s.FailureCount, s.UndoFailures, s.Queued = 0, 0, 0
 		if s.State == Failed && !s.Attempted() { // its expression failed; advance tries it again
 			s.State, s.Error = Pending, nil

@@ -50,22 +50,27 @@ const (
 	StatusFailed       StatusKind = "failed" // Error: an operator is needed
 	StatusUndone       StatusKind = "undone"
 	StatusCancelled    StatusKind = "cancelled"
+	// StatusCommandRefused: a command that came through the control queue was refused; the order goes on as it was.
+	StatusCommandRefused StatusKind = "command-refused"
 )
 
 // Status is a message to the application's own queue. The one for an end is a complete summary,
 // so that lost earlier ones cost nothing (P11).
 type Status struct {
-	Kind     StatusKind      `json:"status"`
-	OrderID  string          `json:"orderId"`
-	Seq      int             `json:"seq,omitempty"` // received and refused have none
-	Run      int             `json:"run"`
-	Workflow string          `json:"workflow,omitempty"`
-	At       Time            `json:"at"`
-	Step     string          `json:"step,omitempty"`
-	Output   json.RawMessage `json:"output,omitempty"` // of the step, or the workflow
-	Code     string          `json:"code,omitempty"`
-	Message  string          `json:"message,omitempty"`
-	Steps    []StepSummary   `json:"steps,omitempty"` // at an end
+	Kind      StatusKind      `json:"status"`
+	OrderID   string          `json:"orderId"`
+	Seq       int             `json:"seq,omitempty"` // received, refused and command-refused have none
+	Run       int             `json:"run"`
+	Workflow  string          `json:"workflow,omitempty"`
+	At        Time            `json:"at"`
+	Step      string          `json:"step,omitempty"`
+	Output    json.RawMessage `json:"output,omitempty"` // of the step, or the workflow
+	Code      string          `json:"code,omitempty"`
+	Message   string          `json:"message,omitempty"`
+	Notes     []string        `json:"notes,omitempty"`     // received: what of the submission has no effect
+	Command   string          `json:"command,omitempty"`   // command-refused: "cancel", "undo", "resubmit", "resolve"
+	CommandID string          `json:"commandId,omitempty"` // command-refused
+	Steps     []StepSummary   `json:"steps,omitempty"`     // at an end
 }
 
 // StepSummary is one step in a final status.

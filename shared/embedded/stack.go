@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -64,9 +65,12 @@ func Open(ctx context.Context, o Options) (*Stack, error) {
 		return nil, err
 	}
 	tasks, err := s.scheduler.Restart(ctx)
-	if err != nil {
+	switch {
+	case ctx.Err() != nil || errors.Is(err, sqlite.ErrDamaged):
 		_ = s.store.Close()
-		return nil, fmt.Errorf("taking up the tasks under way: %w", err)
+		return nil, fmt.Errorf("taking up the tasks under way: %w", errors.Join(err, ctx.Err()))
+	case err != nil: // one task that cannot be read must not keep all others from going on
+		s.log.Error("some tasks are not taken up again; the Supervisor tries when they are due", "error", err)
 	}
 	if tasks > 0 {
 		s.log.Info("taken up again", "tasks", tasks)
@@ -83,7 +87,7 @@ func (s *Stack) wire(ctx context.Context) (err error) {
 	if s.workflows, err = newWorkflows(s.options.Workflows, s.loadFiles, s.log); err != nil {
 		return err
 	}
-	if s.store, err = sqlite.Open(ctx, s.options.Data, sqlite.Options{Clock: s.clock}); err != nil {
+	if s.store, err = sqlite.Open(ctx, s.options.Data, sqlite.Options{Clock: s.clock, Keep: s.options.Keep}); err != nil {
 		return err
 	}
 	if s.queues, err = newQueues(s.store.Queues(), s.clock, s.agentNames(), s.options.ReplyTo); err != nil {
@@ -132,6 +136,7 @@ func (s *Stack) start() {
 		a.start(receiving, s, &s.pumps)
 	}
 	s.rest.Go(func() { s.sweep(work) })
+	s.rest.Go(func() { s.expire(work) })
 	s.rest.Go(func() { s.workflows.watch(work) })
 }
 
@@ -147,6 +152,30 @@ func (s *Stack) sweep(ctx context.Context) {
 		}
 		if _, err := s.sweeper.Sweep(ctx); err != nil && ctx.Err() == nil {
 			s.log.Error("sweep; the next one tries again", "error", err)
+		}
+	}
+}
+
+const (
+	expireEvery = 10 * time.Second
+	expirePause = 10 * time.Millisecond // between two steps, for other writers
+)
+
+// expire removes, step by step, what is older than it is kept.
+func (s *Stack) expire(ctx context.Context) {
+	for ctx.Err() == nil {
+		x, err := s.store.Expire(ctx)
+		for _, id := range x.Tasks {
+			s.state.Forget(id)
+		}
+		switch {
+		case err != nil && ctx.Err() == nil:
+			s.log.Error("cannot remove what has expired; trying again", "error", err)
+			pause(ctx, expireEvery)
+		case x.More:
+			pause(ctx, expirePause)
+		default:
+			pause(ctx, expireEvery)
 		}
 	}
 }

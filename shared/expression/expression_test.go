@@ -68,7 +68,7 @@ func TestValues(t *testing.T) {
 		// Arithmetic.
 		{`order.n + 1`, `4`}, {`order.total * 2`, `2.2`}, {`7 / 2`, `3.5`}, {`8 / 2`, `4`}, {`7 % 3`, `1`}, {`2 ** 3`, `8`}, {`-order.n`, `-3`}, {`-order.total`, `-1.1`},
 		{`sum(order.items, .quantity * .unitPrice)`, `399`}, {`sum(order.items, #.quantity)`, `3`}, {`sum([])`, `0`}, {`sum([0.1, 0.2])`, `0.30000000000000004`},
-		{`9007199254740993 + 0`, `9007199254740993`}, {`order.n - 0`, `3`}, {`3 - 5`, `-2`}, {`-9223372036854775807 - 1`, `-9223372036854775808`}, {`9223372036854775806 + 1`, `9223372036854775807`},
+		{`9007199254740993 + 0`, `9007199254740993`}, {`order.n - 0`, `3`}, {`3 - 5`, `-2`}, {`9223372036854775807 - 1`, `9223372036854775806`}, {`+order.total`, `1.10`}, {`abs(0)`, `0`}, {`abs(order.total)`, `1.10`}, {`-9223372036854775807 - 1`, `-9223372036854775808`}, {`9223372036854775806 + 1`, `9223372036854775807`},
 		{`0 - -9223372036854775807`, `9223372036854775807`}, {`-1 - (-9223372036854775807 - 1)`, `9223372036854775807`}, {`3037000499 * 3037000499`, `9223372030926249001`}, {`int(-9223372036854775808.0)`, `-9223372036854775808`}, {`int(9223372036854774784.0)`, `9223372036854774784`}, {`int(" -42 ")`, `-42`}, {`int(order.total)`, `1`}, {`int("42")`, `42`}, {`float(1) / 3`, `0.3333333333333333`},
 		{`round(2.5)`, `3`}, {`floor(-1.5)`, `-2`}, {`ceil(1.2)`, `2`}, {`abs(-3)`, `3`}, {`max(order.items | map(.unitPrice))`, `150`}, {`min([])`, `null`},
 		// Comparisons are exact even where float64 is not.
@@ -110,13 +110,14 @@ func TestFailures(t *testing.T) {
 	for _, c := range []struct{ source, want string }{
 		{`order.none.x`, `.x is read from null; mend: write ?. where the part before it may be absent`},
 		{`order.none[3]`, `[3] is read from null; mend: write ?. where the part before it may be absent`},
-		{`order.name.x`, `.x is read from a text`}, {`order.n.x`, `.x is read from a number`}, {`order.list.x`, `.x is read from a list`}, {`order.nested[0]`, `[0] is read from an object`},
+		{`order.name.x`, `.x is read from a text`}, {`order.n.x`, `.x is read from a number`}, {`order.list.x`, `.x is read from a list`}, {`(order.n + 1).x`, `a member is read from a number`}, {`order.nested[0]`, `[0] is read from an object`},
 		{`order.list[7]`, `[7] is outside of the list`}, {`order.list[-7]`, `the index is outside of the list`},
 		{`upper(order.none.x)`, `a member is read from null; mend: write ?. where the part before it may be absent`},
 		{`order[order.name].x`, `a member is read from null; mend: write ?. where the part before it may be absent`},
 		{`order.list[order.name]`, `an element of a list is chosen by a text, not by a whole number`}, {`order.nested[order.n]`, `a field of an object is named by a number, not by a text`},
 		{`order.name + 1`, `+ joins a text and a number; mend: convert with string(…)`}, {`order.name * 2`, `* needs numbers, got a text`},
 		{`order.discount * 2`, `* needs numbers, got null; mend: give a default with ??, as in (order.discount ?? 0)`},
+		{`-order.name`, `- needs a number, got a text`}, {`+order.none`, `+ needs a number, got null; mend: give a default with ??, as in (order.discount ?? 0)`},
 		{`order.name > 2`, `> compares a text with a number; mend: it needs two numbers or two texts`}, {`order.name && true`, `&& needs true or false, got a text`},
 		{`order.none ? 1 : 2`, `a condition needs true or false, got null; mend: give a default with ??, as in (order.discount ?? 0)`}, {`!order.n`, `! needs true or false, got a number`},
 		{`filter(order.list, #)`, `the condition of filter needs true or false, got a text`}, {`map(order.name, #)`, `map needs a list, got a text`}, {`sum(order.list)`, `sum needs numbers, got a text`},
