@@ -106,18 +106,23 @@ func (o *demoOptions) workflowFolder() (dir string, remove func(), err error) {
 	if o.workflows != "" {
 		return o.workflows, func() {}, nil
 	}
-	text, err := workflows.Files.ReadFile(shippedWorkflow)
-	if err != nil {
-		return "", nil, err
-	}
 	dir, err = os.MkdirTemp("", "stepkeeper-workflows-")
 	if err != nil {
 		return "", nil, err
 	}
 	remove = func() { _ = os.RemoveAll(dir) } // one small file in the temporary folder
-	if err := os.WriteFile(filepath.Join(dir, shippedWorkflow), text, 0o600); err != nil {
+	if err := writeShipped(dir); err != nil {
 		remove()
 		return "", nil, err
 	}
 	return dir, remove, nil
+}
+
+// writeShipped writes the built-in workflow into a folder.
+func writeShipped(dir string) error {
+	text, err := workflows.Files.ReadFile(shippedWorkflow)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, shippedWorkflow), text, 0o600)
 }
