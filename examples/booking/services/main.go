@@ -1,6 +1,6 @@
 // Command services stands in for two remote services while you try the workflow: seats and payments.
-// An idempotency key acts only once, and an undo succeeds also where nothing was done. What was done is
-// kept in memory: a restart forgets it, which a real service must not.
+// An idempotency key acts only once, an undo succeeds also where nothing was done, and what was undone is
+// never done again. The books are kept in memory: a restart forgets them, which a real service must not.
 package main
 
 import (
@@ -33,7 +33,7 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	key := r.Header.Get("Idempotency-Key")
 	var in input
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<16)).Decode(&in); err != nil || key == "" {
-		answer(w, http.StatusBadRequest, "code", "bad-request")
+		refuse(w, http.StatusBadRequest, "bad-request")
 		return
 	}
 	operation := r.PathValue("operation")
@@ -42,10 +42,10 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Unlock()
 	log.Printf("%s %s: %d", r.URL.Path, key, status)
 	if code != "" {
-		answer(w, status, "code", code)
+		refuse(w, status, code)
 		return
 	}
-	answer(w, status, operation+"Id", key)
+	answer(w, status, map[string]string{operation + "Id": key})
 }
 
 // act does an operation or undoes one. A 4xx says that nothing was done and that no repetition helps.
@@ -58,12 +58,14 @@ func (s *service) act(operation, key string, in input) (status int, code string)
 		delete(s.done, key)
 		s.undone[key] = true
 	case "reserve":
-		if holder := s.taken[in.Seat]; holder != "" && holder != key {
+		holder := s.taken[in.Seat]
+		switch {
+		case s.undone[key]:
+			return http.StatusConflict, "released-before" // the fence
+		case holder != "" && holder != key:
 			return http.StatusConflict, "seat-taken"
 		}
-		if !s.undone[key] {
-			s.taken[in.Seat], s.done[key] = key, true
-		}
+		s.taken[in.Seat], s.done[key] = key, true
 	case "charge":
 		if strings.Contains(in.Card, "declined") {
 			return http.StatusUnprocessableEntity, "card-declined"
@@ -75,10 +77,14 @@ func (s *service) act(operation, key string, in input) (status int, code string)
 	return http.StatusOK, ""
 }
 
-func answer(w http.ResponseWriter, status int, name, value string) {
+func refuse(w http.ResponseWriter, status int, code string) {
+	answer(w, status, map[string]any{"error": map[string]string{"code": code, "message": "it was refused"}})
+}
+
+func answer(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(map[string]string{name: value})
+	_ = json.NewEncoder(w).Encode(body)
 }
 
 func main() {

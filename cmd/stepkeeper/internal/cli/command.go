@@ -163,9 +163,7 @@ func runCommand(ctx context.Context, o *commandOptions) error {
 		if err != nil {
 			return err
 		}
-		if worst == failure.OK {
-			worst = code
-		}
+		worst = failure.Worst(worst, code)
 	}
 	if worst != failure.OK {
 		return failure.Silent(worst, o.name+" was not accepted for every order")

@@ -25,7 +25,6 @@ const drainTime = 5 * time.Second
 
 type devOptions struct {
 	app       *App
-	run       func(context.Context, embedded.Options) error // embedded.Run, or a test's
 	listen    string
 	data      string
 	workflows string
@@ -51,7 +50,7 @@ type devReady struct {
 }
 
 func newDev(a *App) *cobra.Command {
-	o := &devOptions{app: a, run: embedded.Run}
+	o := &devOptions{app: a}
 	cmd := &cobra.Command{
 		Use:   "dev",
 		Short: "Run everything in this process: intake, Scheduler, Agents, Supervisor, store",
@@ -157,7 +156,7 @@ func runDev(ctx context.Context, o *devOptions) error {
 	}
 	ended := make(chan error, 1)
 	go func() {
-		ended <- o.run(ctx, embedded.Options{
+		ended <- o.app.runtime(ctx, embedded.Options{
 			Data: o.data, Listen: o.listen, Workflows: o.workflows, Agents: o.agents,
 			ReplyTo: o.replyTo, MaxOpen: o.maxOpen, SweepEvery: o.sweep,
 			Log: log, Clock: clock, Version: ReadVersion().Version, Ready: o.ready,
