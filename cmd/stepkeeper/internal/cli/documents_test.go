@@ -359,7 +359,7 @@ var alternatives = regexp.MustCompile(`(\w+)(\|\w+)+`)
 var pathName = regexp.MustCompile(`^(cmd|client|demo|docs|e2e|examples|functions|infra|internal|localstack|shared|workflows|workflowtest)/[a-z0-9_./-]+\.(go|ya?ml|jsonl?|md|sh|py)$`)
 
 func knownFlags(t *testing.T) map[string]bool {
-	known := map[string]bool{"help": true}
+	known := map[string]bool{"help": true, "version": true} // cobra's own
 	for _, c := range commands(t) {
 		for _, m := range regexp.MustCompile(`--([a-z-]+)`).FindAllStringSubmatch(c.LocalFlags().FlagUsages()+c.PersistentFlags().FlagUsages(), -1) {
 			known[m[1]] = true

@@ -63,6 +63,9 @@ func (a *App) Root() *cobra.Command {
 		SilenceErrors: true,
 		RunE:          group,
 	}
+	version := ReadVersion()
+	root.Version = version.Version
+	root.SetVersionTemplate(version.String())
 	root.SetIn(a.Streams.In)
 	root.SetOut(a.Streams.Out)
 	root.SetErr(a.Streams.Err)
