@@ -24,7 +24,7 @@ func stopped(keyRetention core.Duration) (*core.Task, *core.Definition) {
 	d.Link()
 	return &core.Task{OrderID: "o-1", Version: 4, Workflow: "order", Definition: "abc", ProcessState: core.Error, Phase: core.Forward, Command: 2, Created: t0, Ended: t0 + 5000,
 		EndStep: "charge", EndCode: "timeout", EndText: "no answer",
-		Steps: []core.Step{{Name: "charge", State: core.Failed, Attempt: 1, First: 1, FirstAt: t0, ClaimedAt: t0, StopBy: t0 + 60_000, QuietBy: t0 + 60_000, FailureCount: 1}}}, d
+		Steps: []core.Step{{Name: "charge", State: core.Failed, Attempt: 1, First: 1, FirstAt: t0, ClaimedAt: t0, LastStopBy: t0 + 60_000, QuietBy: t0 + 60_000, FailureCount: 1}}}, d
 }
 
 // What a task accepts is what the decision says, at that time: not a rule of this package.
@@ -44,6 +44,8 @@ func TestAccepts(t *testing.T) {
 		{"the service may have forgotten the key (P18)", core.Minute, t0 + 70_000, nil,
 			[]view.Command{{Command: "undo"}, resolve(core.Happened)}, []view.Command{{Command: "resubmit"}}},
 		{"it was cancelled already", 0, t0 + 70_000, func(t *core.Task) { t.CancelAsked = true }, nil, []view.Command{{Command: "cancel"}}},
+		{"handed back, and in doubt all the same", 0, t0 + 70_000, func(t *core.Task) { t.Steps[0].State = core.Pending },
+			[]view.Command{resolve(core.Happened)}, nil},
 		{"no step was asked", 0, t0 + 70_000, func(t *core.Task) { t.Steps[0] = core.Step{Name: "charge", State: core.Failed, FailureCount: 1} },
 			[]view.Command{{Command: "resubmit"}}, []view.Command{resolve(core.Happened)}},
 	} {

@@ -37,7 +37,7 @@ func Next(t view.Task, program string) []Advice {
 	for _, s := range t.Steps {
 		for _, fact := range []core.Fact{core.Happened, core.NotHappened, core.Undone} {
 			why := whatIf(t, fact)
-			if why == "" || s.State != core.Failed && s.State != core.UndoWait || !accepts(t, view.Command{Command: "resolve", Step: s.Name, Fact: fact}) {
+			if why == "" || !accepts(t, view.Command{Command: "resolve", Step: s.Name, Fact: fact}) {
 				continue
 			}
 			plain = plain || s.Grade == core.Plain && s.Resolved == nil

@@ -190,9 +190,6 @@ func (p Page) note(s view.Step) string {
 	case s.State == core.Failed:
 		notes = append(notes, "in doubt whether it happened")
 	}
-	if s.State == core.Failed && s.FirstAt != 0 && p.Now.Before(s.StopBy.Std()) {
-		notes = append(notes, "its last attempt may take effect until "+clock(s.StopBy))
-	}
 	if s.Resolved != nil {
 		notes = append(notes, "operator: "+string(s.Resolved.Fact))
 	}
