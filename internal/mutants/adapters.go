@@ -41,6 +41,7 @@ var ofAdapters = []Mutant{
 	{Name: "P16-memory-lease-of-anybody", File: memoryLeases, Func: "Leases.Acquire", Old: "now.Before(h.until)", New: "false"},
 	{Name: "P16-memory-lease-for-ever", File: memoryLeases, Func: "Leases.Acquire", Old: " && now.Before(h.until)", New: ""},
 	{Name: "I19-memory-old-receipt-deletes", File: memoryQueue, Func: "Queue.Delete", Old: "case e.received != received:", New: "case received < 0:"},
+	{Name: "I19-memory-visible-message-is-extended", File: memoryQueue, Func: "Queue.Extend", Old: "e.received != received || e.state != inFlight", New: "e.received != received"},
 	{Name: "I19-memory-dead-letter-is-lost", File: memoryQueue, Func: "Queue.settle", Old: "q.dead.inherit(b.message, b.sent)", New: ""},
 	{Name: "I19-memory-taken-is-gone", File: memoryQueue, Func: "Queue.promote", Old: "q.stand(slot, e)", New: "if e.received > 0 { q.slab.release(slot) } else { q.stand(slot, e) }"},
 	{Name: "P9a-memory-delay-is-ignored", File: memoryQueue, Func: "Queue.Send", Old: "now.Add(messages[i].Delay)", New: "now"},
@@ -101,6 +102,7 @@ var ofAdapters = []Mutant{
 
 	{Name: "P8-cache-keeps-what-was-not-stored", File: stateStore, Func: "Store.Commit", Old: "gens[j], err == nil)", New: "gens[j], true)"},
 	{Name: "P8-cache-keeps-an-overtaken-load", File: stateCache, Func: "cache.loaded", Old: "*c.stripe(t.OrderID) == gen && ", New: "gen >= 0 && "},
+	{Name: "P8-cache-lets-an-older-version-back", File: stateCache, Func: "cache.set", Old: "if e.task.Version > t.Version {", New: "if false {"},
 	{Name: "P8-cache-keeps-one-of-two-commits", File: stateCache, Func: "cache.committed", Old: "!stored || !alone ||", New: "!stored || alone && false ||"},
 	{Name: "P12-definition-is-pinned-before-it-is-stored", File: stateStore, Func: "Store.Current", Old: "err := s.cfg.Definitions.PutDefinition(ctx, def.Hash, data); err != nil", New: "err := error(nil); data == nil"},
 	{Name: "P12-definition-of-other-bytes-is-stored", File: portCheck, Func: "CheckDefinition", Old: "of != hash", New: "of == \"\""},

@@ -23,6 +23,7 @@ var Unsimulated = map[string]string{
 	"P31-the-ledger-takes-the-time-of-the-call":     realTime,
 	"P8-cache-keeps-what-was-not-stored":            noCache,
 	"P8-cache-keeps-an-overtaken-load":              noCache,
+	"P8-cache-lets-an-older-version-back":           noCache,
 	"P8-cache-keeps-one-of-two-commits":             noCache,
 	"P12-definition-of-other-bytes-is-stored":       "The Scheduler puts a definition under the hash that it was compiled with, so that the condition is always false there. It guards the stores against another caller.",
 	"P8-record-of-another-version-is-believed":      "The simulated store shows what was written, or nothing: never a document under the version or the ID of another one. It guards against a damaged row.",
