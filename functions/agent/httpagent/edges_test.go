@@ -70,7 +70,7 @@ func TestEdgesOfAnAgent(t *testing.T) {
 }
 
 func TestDefaultsAndSizes(t *testing.T) {
-	c, err := Parse([]byte(`agents: {a: {url: "https://a.example"}, b: {url: "https://a.example", maxResponse: 4096}, c: {url: "https://a.example", maxResponse: "2 KiB"}, d: {url: "https://a.example", maxResponse: '3MiB'}}`), env())
+	c, err := Parse([]byte(`agents: {a: {url: "https://a.example"}, b: {url: "https://a.example", maxResponse: 4096}, c: {url: "https://a.example", maxResponse: "2 KiB"}, e: {url: "https://a.example", maxResponse: 0}, d: {url: "https://a.example", maxResponse: '3MiB'}}`), env())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func TestDefaultsAndSizes(t *testing.T) {
 	if a.Concurrency != 10 || a.Batch != 5 || a.MaxResponse != 64<<10 || a.Timeout != 0 || a.Allow.Loopback || a.Operations["*"] != (Operation{Method: "POST", Path: "/{operation}"}) {
 		t.Errorf("%+v", a)
 	}
-	for name, want := range map[string]Size{"b": 4096, "c": 2048, "d": 3 << 20} {
+	for name, want := range map[string]Size{"e": 64 << 10, "b": 4096, "c": 2048, "d": 3 << 20} {
 		if got := c.Agents[name].MaxResponse; got != want {
 			t.Errorf("%s: %d, want %d", name, got, want)
 		}
@@ -230,6 +230,39 @@ func TestARefusalEndsWithItsCall(t *testing.T) {
 	})
 }
 
+// Whatever is waited for ends with the caller's context, however long the agent's own times are.
+func TestEverythingEndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := serviceOf(t, "agents: {payment: {url: 'http://127.0.0.1', timeout: 1h, operations: {charge: {check: {path: /x}}}}}", Options{})
+		ended := make(chan struct{})
+		defer close(ended)
+		piped(s, func(net.Conn, string) { <-ended })
+		op := s.Operations()["charge"]
+		resolve := resolver(func(ctx context.Context, _, _ string) ([]netip.Addr, error) { <-ctx.Done(); return nil, ctx.Err() })
+		dial := func(ctx context.Context, _, _ string) (net.Conn, error) { <-ctx.Done(); return nil, ctx.Err() }
+		for name, wait := range map[string]func(ctx context.Context) error{
+			"a call":  func(ctx context.Context) error { _, err := op.Run(ctx, call()); return err },
+			"a check": func(ctx context.Context) error { _, _, err := op.Check(ctx, call()); return err },
+			"a dial": func(ctx context.Context) error {
+				_, err := guardedDial(Allow{}, nil, dial)(ctx, "tcp", "93.184.216.34:1")
+				return err
+			},
+			"a resolver": func(ctx context.Context) error {
+				_, err := guardedDial(Allow{}, resolve, dial)(ctx, "tcp", "a.example:1")
+				return err
+			},
+		} {
+			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+			start := time.Now()
+			if err := wait(ctx); err == nil || time.Since(start) != 3*time.Second {
+				t.Errorf("%s: %v after %s", name, err, time.Since(start))
+			}
+			cancel()
+		}
+		s.Close()
+	})
+}
+
 // A handshake that does not go on was no call.
 func TestAHandshakeWithoutEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -266,6 +299,13 @@ func TestWhatTheResolverIsAsked(t *testing.T) {
 	_, err := run(serviceOf(t, simple("https://a.example"), Options{Resolver: resolve}), call())
 	if f := failureOf(t, err); asked != "ip a.example" || f.Code != "dns" || !f.NoEffect || f.Permanent {
 		t.Errorf("asked for %q, %+v", asked, f)
+	}
+	down := resolver(func(context.Context, string, string) ([]netip.Addr, error) {
+		return nil, errors.New("the resolver is down")
+	})
+	_, err = run(serviceOf(t, simple("https://a.example"), Options{Resolver: down}), call())
+	if f := failureOf(t, err); f.Code != "unreachable" || !f.NoEffect || !strings.Contains(f.Error(), "resolver is down") {
+		t.Errorf("%+v", f)
 	}
 	var tried []time.Duration
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
