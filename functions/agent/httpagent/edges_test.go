@@ -52,6 +52,7 @@ func TestEdgesOfAnAgent(t *testing.T) {
 		"payment: {url: 'https://a.example', headers: {cookie: b}}":                                 "is a secret",
 		"payment: {url: 'https://a.example', headers: {proxy-authorization: b}}":                    "is a secret",
 		"payment: {url: 'https://a.example', headers: {authorization: 'Bearer ${env:NO}'}}":         "variable NO is not set",
+		"payment: {url: 'https://a.example', headers: {authorization: 'Bearer ${env:EMPTY}'}}":      "variable EMPTY is not set",
 		"payment: {url: 'https://a.example', headers: {authorization: '${TOKEN}'}}":                 "write ${env:NAME}",
 		"payment: {url: '${env:NO}'}":                                                               "url: the environment variable NO is not set",
 		"payment: {url: 'https://a.example/?b=c'}":                                                  "a query or a fragment",
@@ -62,7 +63,7 @@ func TestEdgesOfAnAgent(t *testing.T) {
 		"payment: {url: 'http://a.example', insecure: true}":                                        "",
 		"payment: {url: 'https://10.0.0.1', allow: {privateAddresses: true}}":                       "",
 	} {
-		_, err := Parse([]byte("agents: {"+file+"}"), env("TOKEN", "t0ken"))
+		_, err := Parse([]byte("agents: {"+file+"}"), env("TOKEN", "t0ken", "EMPTY", ""))
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s:\n%v\nwant %q", file, err, want)
 		}
@@ -196,6 +197,7 @@ func TestTextsOfFailures(t *testing.T) {
 		"control codes": {422, `{"message":"a\nb\u0007c"}`, "POST /charge answered 422, refused: a b c"},
 		"all forms":     {422, `{"title":"t","detail":"d","message":"m","error":"e"}`, "POST /charge answered 422, refused: t: d: m: e"},
 		"an object":     {422, `{"title":"t","error":{"code":"c","message":"n"}}`, "POST /charge answered 422, refused: t: c: n"},
+		"not JSON":      {200, "OK", "POST /charge was done, but its answer is not JSON; let the service answer JSON, or say output: ignore"},
 		"200 letters":   {422, `{"message":"` + strings.Repeat("é", 200) + `"}`, "POST /charge answered 422, refused: " + strings.Repeat("é", 200)},
 		"201 letters":   {422, `{"message":"` + strings.Repeat("é", 201) + `"}`, "POST /charge answered 422, refused: " + strings.Repeat("é", 200) + "…"},
 	} {
