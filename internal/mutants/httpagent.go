@@ -35,7 +35,7 @@ var ofHTTPAgent = []Mutant{
 	{Name: "httpagent-6to4-hides-an-address", File: httpAddress, Func: "embedded", Old: "if e.network.Contains(ip) {", New: "if e.at != 2 && e.network.Contains(ip) {"},
 	{Name: "httpagent-nat64-hides-an-address", File: httpAddress, Func: "embedded", Old: "if e.network.Contains(ip) {", New: "if e.at != 12 && e.network.Contains(ip) {"},
 	{Name: "httpagent-mapped-address-hides-another", File: httpAddress, Func: "embedded", Old: `ip = ip.Unmap().WithZone("")`, New: `ip = ip.WithZone("")`},
-	{Name: "httpagent-zone-hides-an-address", File: httpAddress, Func: "embedded", Old: `ip = ip.Unmap().WithZone("")`, New: `ip = ip.Unmap()`, Equivalent: "net/netip ignores the zone of link-local and multicast addresses, and a Prefix contains no address with a zone: nothing that is refused is allowed by it but a metadata address with a zone, which no network has"},
+	{Name: "httpagent-zone-hides-an-address", File: httpAddress, Func: "embedded", Old: `ip = ip.Unmap().WithZone("")`, New: `ip = ip.Unmap()`},
 	{Name: "httpagent-carrier-nat-is-public", File: httpAddress, Func: "Allow.check", Old: "ip.IsPrivate() || morePrivate.contain(ip)", New: "ip.IsPrivate()"},
 	{Name: "httpagent-private-is-public", File: httpAddress, Func: "Allow.check", Old: "ip.IsPrivate() || morePrivate.contain(ip)", New: "morePrivate.contain(ip)"},
 	{Name: "httpagent-metadata-is-called", File: httpAddress, Func: "Allow.check", Old: "ip.IsLinkLocalUnicast() || metadata.contain(ip)", New: "ip.IsLinkLocalUnicast()"},

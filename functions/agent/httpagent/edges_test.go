@@ -52,6 +52,7 @@ func TestEdgesOfAnAgent(t *testing.T) {
 		"payment: {url: 'https://a.example', headers: {cookie: b}}":                                 "is a secret",
 		"payment: {url: 'https://a.example', headers: {proxy-authorization: b}}":                    "is a secret",
 		"payment: {url: 'https://a.example', headers: {authorization: 'Bearer ${env:NO}'}}":         "variable NO is not set",
+		"payment: {url: 'https://a.example', headers: {authorization: 'Bearer ${env:EMPTY}'}}":      "variable EMPTY is not set",
 		"payment: {url: 'https://a.example', headers: {authorization: '${TOKEN}'}}":                 "write ${env:NAME}",
 		"payment: {url: '${env:NO}'}":                                                               "url: the environment variable NO is not set",
 		"payment: {url: 'https://a.example/?b=c'}":                                                  "a query or a fragment",
@@ -62,7 +63,7 @@ func TestEdgesOfAnAgent(t *testing.T) {
 		"payment: {url: 'http://a.example', insecure: true}":                                        "",
 		"payment: {url: 'https://10.0.0.1', allow: {privateAddresses: true}}":                       "",
 	} {
-		_, err := Parse([]byte("agents: {"+file+"}"), env("TOKEN", "t0ken"))
+		_, err := Parse([]byte("agents: {"+file+"}"), env("TOKEN", "t0ken", "EMPTY", ""))
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s:\n%v\nwant %q", file, err, want)
 		}
@@ -70,7 +71,7 @@ func TestEdgesOfAnAgent(t *testing.T) {
 }
 
 func TestDefaultsAndSizes(t *testing.T) {
-	c, err := Parse([]byte(`agents: {a: {url: "https://a.example"}, b: {url: "https://a.example", maxResponse: 4096}, c: {url: "https://a.example", maxResponse: "2 KiB"}, d: {url: "https://a.example", maxResponse: '3MiB'}}`), env())
+	c, err := Parse([]byte(`agents: {a: {url: "https://a.example"}, b: {url: "https://a.example", maxResponse: 4096}, c: {url: "https://a.example", maxResponse: "2 KiB"}, e: {url: "https://a.example", maxResponse: 0}, d: {url: "https://a.example", maxResponse: '3MiB'}}`), env())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +79,7 @@ func TestDefaultsAndSizes(t *testing.T) {
 	if a.Concurrency != 10 || a.Batch != 5 || a.MaxResponse != 64<<10 || a.Timeout != 0 || a.Allow.Loopback || a.Operations["*"] != (Operation{Method: "POST", Path: "/{operation}"}) {
 		t.Errorf("%+v", a)
 	}
-	for name, want := range map[string]Size{"b": 4096, "c": 2048, "d": 3 << 20} {
+	for name, want := range map[string]Size{"e": 64 << 10, "b": 4096, "c": 2048, "d": 3 << 20} {
 		if got := c.Agents[name].MaxResponse; got != want {
 			t.Errorf("%s: %d, want %d", name, got, want)
 		}
@@ -196,6 +197,7 @@ func TestTextsOfFailures(t *testing.T) {
 		"control codes": {422, `{"message":"a\nb\u0007c"}`, "POST /charge answered 422, refused: a b c"},
 		"all forms":     {422, `{"title":"t","detail":"d","message":"m","error":"e"}`, "POST /charge answered 422, refused: t: d: m: e"},
 		"an object":     {422, `{"title":"t","error":{"code":"c","message":"n"}}`, "POST /charge answered 422, refused: t: c: n"},
+		"not JSON":      {200, "OK", "POST /charge was done, but its answer is not JSON; let the service answer JSON, or say output: ignore"},
 		"200 letters":   {422, `{"message":"` + strings.Repeat("é", 200) + `"}`, "POST /charge answered 422, refused: " + strings.Repeat("é", 200)},
 		"201 letters":   {422, `{"message":"` + strings.Repeat("é", 201) + `"}`, "POST /charge answered 422, refused: " + strings.Repeat("é", 200) + "…"},
 	} {
@@ -225,6 +227,39 @@ func TestARefusalEndsWithItsCall(t *testing.T) {
 		_, err := run(s, call())
 		if f := failureOf(t, err); f.Code != "http-503" || f.RetryAfter != 3*time.Second || time.Since(start) != 2*time.Second {
 			t.Errorf("%+v after %s", f, time.Since(start))
+		}
+		s.Close()
+	})
+}
+
+// Whatever is waited for ends with the caller's context, however long the agent's own times are.
+func TestEverythingEndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := serviceOf(t, "agents: {payment: {url: 'http://127.0.0.1', timeout: 1h, operations: {charge: {check: {path: /x}}}}}", Options{})
+		ended := make(chan struct{})
+		defer close(ended)
+		piped(s, func(net.Conn, string) { <-ended })
+		op := s.Operations()["charge"]
+		resolve := resolver(func(ctx context.Context, _, _ string) ([]netip.Addr, error) { <-ctx.Done(); return nil, ctx.Err() })
+		dial := func(ctx context.Context, _, _ string) (net.Conn, error) { <-ctx.Done(); return nil, ctx.Err() }
+		for name, wait := range map[string]func(ctx context.Context) error{
+			"a call":  func(ctx context.Context) error { _, err := op.Run(ctx, call()); return err },
+			"a check": func(ctx context.Context) error { _, _, err := op.Check(ctx, call()); return err },
+			"a dial": func(ctx context.Context) error {
+				_, err := guardedDial(Allow{}, nil, dial)(ctx, "tcp", "93.184.216.34:1")
+				return err
+			},
+			"a resolver": func(ctx context.Context) error {
+				_, err := guardedDial(Allow{}, resolve, dial)(ctx, "tcp", "a.example:1")
+				return err
+			},
+		} {
+			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+			start := time.Now()
+			if err := wait(ctx); err == nil || time.Since(start) != 3*time.Second {
+				t.Errorf("%s: %v after %s", name, err, time.Since(start))
+			}
+			cancel()
 		}
 		s.Close()
 	})
@@ -266,6 +301,13 @@ func TestWhatTheResolverIsAsked(t *testing.T) {
 	_, err := run(serviceOf(t, simple("https://a.example"), Options{Resolver: resolve}), call())
 	if f := failureOf(t, err); asked != "ip a.example" || f.Code != "dns" || !f.NoEffect || f.Permanent {
 		t.Errorf("asked for %q, %+v", asked, f)
+	}
+	down := resolver(func(context.Context, string, string) ([]netip.Addr, error) {
+		return nil, errors.New("the resolver is down")
+	})
+	_, err = run(serviceOf(t, simple("https://a.example"), Options{Resolver: down}), call())
+	if f := failureOf(t, err); f.Code != "unreachable" || !f.NoEffect || !strings.Contains(f.Error(), "resolver is down") {
+		t.Errorf("%+v", f)
 	}
 	var tried []time.Duration
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -58,6 +59,27 @@ func TestValues(t *testing.T) {
 	get("TOKEN", "s3cret") // what was read before stays
 	if _, err := v.Get(context.Background(), "OTHER"); err == nil || !strings.Contains(err.Error(), "OTHER") {
 		t.Errorf("a secret that is nowhere: %v", err)
+	}
+}
+
+// Operations that ask at the same time have the secrets read once.
+func TestValuesAreReadOnce(t *testing.T) {
+	s := awsstub.New(t)
+	v, err := secrets.Environment(s.Environment(map[string]string{deployment.VarSecrets: `{"TOKEN":{"secret":"arn:token"}}`}), time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	for range 20 {
+		all.Go(func() {
+			if got, err := v.Get(context.Background(), "TOKEN"); err != nil || got != "s3cret" {
+				t.Errorf("%q, %v", got, err)
+			}
+		})
+	}
+	all.Wait()
+	if calls := s.Calls(); len(calls) != 1 {
+		t.Errorf("calls: %q", calls)
 	}
 }
 
