@@ -20,7 +20,6 @@ var ofWiring = []Mutant{
 	{Name: "wiring-overdue-in-milliseconds", File: supervisorMetrics, Func: "writeMetrics", Old: "r.OldestOverdue.Seconds()", New: "r.OldestOverdue.Milliseconds()"},
 	{Name: "wiring-metrics-of-nobody", File: supervisorMetrics, Func: "writeMetrics", Old: "Dimension:     deployment,", New: "Dimension: \"\","},
 	{Name: "A17-metric-of-the-last-task", File: "functions/supervisor/decide.go", Func: "sweep.fold", Old: "max(w.report.OldestOverdue, now.Sub(t.Due).Std())", New: "now.Sub(t.Due).Std()", Killers: []string{"supervisor-wiring"}},
-	{Name: "P32-missing-queue-stops-handing-back", File: "functions/supervisor/decide.go", Func: "sweep.waiting", Old: "case errors.Is(err, port.ErrNotFound):", New: "case false:", Killers: []string{"supervisor-wiring"}},
 	{Name: "wiring-task-ttl-is-dropped", File: engineWiring, Func: "Open", Old: ", TTL: d.TaskTTL", New: "", Killers: []string{"scheduler-wiring"}},
 	{Name: "wiring-shards-are-dropped", File: engineWiring, Func: "Open", Old: "Shards: d.Shards, ", New: "", Killers: []string{"scheduler-wiring", "supervisor-wiring"}},
 	{Name: "wiring-commands-without-stack", File: engineWiring, Func: "options", Old: `return "--stack " + stack`, New: `return ""`, Killers: []string{"scheduler-wiring"}},
