@@ -31,7 +31,7 @@ var Killers = []Killer{
 	{Name: "worker", Package: "functions/agent/worker", Args: []string{"-test.run=^Test"}},
 	{Name: "state", Package: "shared/state", Args: []string{"-test.run=^Test"}},
 	{Name: "memory", Package: "shared/memory", Args: []string{"-test.run=^Test(Store|Queue|Queues.*|Gone|Dead.*|Ledger|Leases)$"}},
-	{Name: "sqlite", Package: "shared/sqlite", Args: []string{"-test.run=^Test(Store|StoreWithoutCache|Queue|Group.*|Forgotten.*|Reopened.*|DeadLetters.*)$"}},
+	{Name: "sqlite", Package: "shared/sqlite", Args: []string{"-test.run=^Test(Store|StoreWithoutCache|Queue|Group.*|Forgotten.*|Reopened.*|DeadLetters.*|AnOperation.*|Damage.*|Missing.*|File.*|Newer.*|Probe.*|.*Expire.*|Tasks.*)$"}},
 	// Those that need no DynamoDB.
 	{Name: "dynamo", Package: "shared/dynamo", Args: []string{"-test.run=^Test(What.*Mean|TooLarge.*|EveryWrite.*)$"}},
 	{Name: "workflowtest", Package: "workflowtest", Args: []string{"-test.run=^Test"}},
@@ -87,6 +87,7 @@ var killersOf = map[string][]string{
 	"shared/sqs":                            {"sqs"},
 	"shared/sns":                            {"sns"},
 	"shared/embedded":                       {"embedded"},
+	"shared/regularfile":                    {"embedded"},
 	"functions/agent/bootstrap/wiring":      {"agent-wiring"},
 	"functions/scheduler/bootstrap/wiring":  {"scheduler-wiring"},
 	"functions/supervisor/bootstrap/wiring": {"supervisor-wiring"},

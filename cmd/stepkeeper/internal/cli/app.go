@@ -35,6 +35,9 @@ type App struct {
 	// openStack connects to a deployed stack; tests put their own in its place.
 	openStack func(ctx context.Context, name string, o stack.Options, opts ...client.Option) (*client.Client, error)
 
+	// stackRoom asks whether the functions of a stack fit into the account.
+	stackRoom func(ctx context.Context, name string, o stack.Options) (stack.Room, error)
+
 	server   string // flag; "" means the environment or the default
 	stack    string // flag; set: a deployed stack and not a server
 	region   string // of the stack; "" means the environment or the profile
@@ -45,7 +48,7 @@ type App struct {
 
 // New makes an App over the process's clock.
 func New(s *streams.Streams, getenv func(string) string) *App {
-	return &App{Streams: s, Getenv: getenv, Now: time.Now, openStack: stack.Open, output: outputText}
+	return &App{Streams: s, Getenv: getenv, Now: time.Now, openStack: stack.Open, stackRoom: stack.RoomOf, output: outputText}
 }
 
 const (

@@ -31,6 +31,7 @@ type call struct {
 	ctx      context.Context
 
 	openStack func(context.Context, string, stack.Options, ...client.Option) (*client.Client, error)
+	room      func() (stack.Room, error) // nil: there is plenty
 }
 
 type result struct {
@@ -54,6 +55,12 @@ func (c call) run(t *testing.T, args ...string) result {
 		a.openStack = func(context.Context, string, stack.Options, ...client.Option) (*client.Client, error) {
 			return nil, errors.New("no test goes to AWS")
 		}
+	}
+	a.stackRoom = func(context.Context, string, stack.Options) (stack.Room, error) {
+		if c.room == nil {
+			return stack.Room{Needs: 10, Limit: 10}, nil
+		}
+		return c.room()
 	}
 	a.Now = func() time.Time { return noon.Add(time.Minute) }
 	ctx := c.ctx
