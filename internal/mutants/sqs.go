@@ -34,7 +34,6 @@ var ofSQS = []Mutant{
 	{Name: "sqs-gathered-without-a-deadline", File: gathererSQS, Func: "Gatherer.send", Old: "; ok {", New: "; ok && false {"},
 	{Name: "sqs-gathered-errors-are-dropped", File: gathererSQS, Func: "Gatherer.send", Old: "*batch[i].err = errs[i]", New: "_ = errs"},
 	{Name: "sqs-gathers-one-by-one", File: gathererSQS, Func: "Gatherer.ready", Old: "g.waiting < g.active && ", New: "false && "},
-	{Name: "sqs-gathers-more-than-a-batch", File: gathererSQS, Func: "Gatherer.ready", Old: " && len(g.letters) < port.MaxBatch", New: ""},
 	{Name: "client-answers-land-behind-bad-lines", File: stackSubmit, Func: "transport.batch", Old: "a := &answers[places[n]]", New: "_ = places\n\t\ta := &answers[n]"},
 	{Name: "client-refused-entry-counts-as-queued", File: stackSubmit, Func: "transport.batch", Old: "if err == nil {\n\t\t\ta.Accepted", New: "if err == nil || n >= 0 {\n\t\t\ta.Accepted"},
 	{Name: "client-bad-line-is-sent", File: stackSubmit, Func: "transport.batch", Old: "answers[i].Err = unreadable(err)\n\t\t\tcontinue", New: "answers[i].Err = unreadable(err)"},

@@ -45,7 +45,7 @@ var ofWiring = []Mutant{
 	{Name: "wiring-lease-of-ten-minutes", File: supervisorWiring, Func: "New", Old: "LeaseTTL: leaseTTL", New: "LeaseTTL: 10 * time.Minute"},
 	{Name: "wiring-nothing-is-ever-overdue", File: supervisorMetrics, Func: "writeMetrics", Old: "r.OldestOverdue.Seconds()", New: "0"},
 	{Name: "wiring-overdue-in-milliseconds", File: supervisorMetrics, Func: "writeMetrics", Old: "r.OldestOverdue.Seconds()", New: "r.OldestOverdue.Milliseconds()"},
-	{Name: "wiring-metrics-of-nobody", File: supervisorMetrics, Func: "writeMetrics", Old: "Dimension:     deployment,", New: "Dimension: \"\","},
+	{Name: "wiring-metrics-without-deployment", File: supervisorMetrics, Func: "writeMetrics", Old: "Dimension:     deployment,", New: "Dimension: \"\","},
 	{Name: "A17-metric-of-the-last-task", File: "functions/supervisor/decide.go", Func: "sweep.fold", Old: "max(w.report.OldestOverdue, now.Sub(t.Due).Std())", New: "now.Sub(t.Due).Std()", Killers: []string{"supervisor-wiring"}},
 	{Name: "wiring-task-ttl-is-dropped", File: engineWiring, Func: "Open", Old: ", TTL: d.TaskTTL", New: "", Killers: []string{"scheduler-wiring"}},
 	{Name: "wiring-shards-are-dropped", File: engineWiring, Func: "Open", Old: "Shards: d.Shards, ", New: "", Killers: []string{"scheduler-wiring", "supervisor-wiring"}},

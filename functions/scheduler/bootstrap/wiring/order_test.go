@@ -230,8 +230,8 @@ func TestEntriesThatAreNotTaken(t *testing.T) {
 func TestReplyOfAnotherRole(t *testing.T) {
 	d := tripping(t)
 	d.settings[deployment.VarAgents] = deployment.Peers("", []deployment.Peer{
-		{Name: "inventory", Queue: "requests-inventory", Senders: []string{"AROAINVENTORY"}},
-		{Name: "payment", Queue: "requests-payment", Senders: []string{"AROAPAYMENT"}},
+		{Name: "inventory", Queue: d.URL + "/1/requests-inventory", Senders: []string{"AROAINVENTORY"}},
+		{Name: "payment", Queue: d.URL + "/1/requests-payment", Senders: []string{"AROAPAYMENT"}},
 	})
 	f := d.instance("instance-1")
 	d.take(f, "intake", "AIDASHOP", submission("o-1"))
