@@ -67,7 +67,8 @@ func newSmoke(a *App) *cobra.Command {
 		Long: "Send real orders through a deployment and wait for their ends; then check each one: it has an end,\n" +
 			"its steps agree with that end, it holds what was sent. The agents do their work: let their services\n" +
 			"be ones for tests. The code is 0 if all orders were Processed and the audit found nothing, 6 if some\n" +
-			"ended otherwise, 1 if the audit found something or an order has no end.",
+			"ended otherwise, 1 if the audit found something or an order has no end.\n" +
+			"Of a stack it says first whether its functions fit into the account's limit of concurrent executions.",
 		Example: "  stepkeeper smoke --stack Shop\n  stepkeeper smoke --stack Shop --orders 200 --workflow booking --order booking.json",
 		Args:    args(cobra.NoArgs, "no arguments, only flags"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
