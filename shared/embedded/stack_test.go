@@ -270,6 +270,94 @@ func TestEndedOrdersExpireMeanwhile(t *testing.T) {
 	})
 }
 
+// damage overwrites the file from the offset on.
+func damage(t *testing.T, w *world, from func(size int64) int64) {
+	t.Helper()
+	f, err := os.OpenFile(filepath.Join(w.options.Data, "stepkeeper.db"), os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := from(info.Size())
+	if _, err := f.WriteAt([]byte(strings.Repeat("\xff", int(info.Size()-start))), start); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A start that finds the tasks under way damaged is refused, though the last end was a clean one.
+func TestDamagedTasksUnderWayStopTheStart(t *testing.T) {
+	w := newWorld(t, "30s")
+	w.shop.hang.Store(true)
+	s := w.open()
+	for i := range 300 {
+		submit(t, s, fmt.Sprintf("o-%d", i), "")
+	}
+	closeStack(t, s)
+	damage(t, w, func(size int64) int64 { return size / 3 * 2 })
+	if _, err := embedded.Open(t.Context(), w.options); !errors.Is(err, sqlite.ErrDamaged) {
+		t.Errorf("opened: %v, want %v", err, sqlite.ErrDamaged)
+	}
+}
+
+func TestAStartThatIsCalledOff(t *testing.T) {
+	w := newWorld(t, "30s")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := embedded.Open(ctx, w.options); !errors.Is(err, context.Canceled) {
+		t.Errorf("opened: %v, want %v", err, context.Canceled)
+	}
+	closeStack(t, w.open()) // the folder is free
+}
+
+// Many may wait for one order, and go, at once.
+func TestManyWaitForOneOrder(t *testing.T) {
+	w := newWorld(t, "30s")
+	w.shop.gate = make(chan struct{})
+	s := w.open()
+	defer closeStack(t, s)
+	submit(t, s, "one", "")
+	var all sync.WaitGroup
+	for range 32 {
+		all.Go(func() {
+			for range 100 { // they come and go
+				if _, err := s.Wait(t.Context(), "one", func(*core.Task) bool { return true }); err != nil {
+					t.Error(err)
+				}
+			}
+			if task, err := s.Wait(t.Context(), "one", atEnd); err != nil || task.ProcessState != core.Processed {
+				t.Errorf("%+v, %v", task, err)
+			}
+		})
+	}
+	close(w.shop.gate)
+	all.Wait()
+}
+
+// What Health counts has these names, which dashboards rely on.
+func TestNamesOfCounts(t *testing.T) {
+	w := newWorld(t, "30s")
+	s := w.open()
+	defer closeStack(t, s)
+	submit(t, s, "one", "")
+	wait(t, s, "one")
+	var names []string
+	for name := range s.Health(t.Context()).Counts {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	want := []string{
+		"agent-shop-done", "agent-shop-dropped-late", "agent-shop-failed", "agent-shop-in-doubt", "agent-shop-in-flight", "agent-shop-retried", "agent-shop-retry-later",
+		"ended-Cancelled", "ended-Compensated", "ended-Error", "ended-Processed", "process-goroutines", "process-heap-bytes", "running",
+	}
+	if !slices.Equal(names, want) {
+		t.Errorf("counts of %v, want %v", names, want)
+	}
+}
+
 // A file that is damaged while it is in use ends readiness as soon as a read finds it, and the next
 // start is refused: nothing is "ready" on it.
 func TestADamagedFileIsNotReady(t *testing.T) {
@@ -284,19 +372,7 @@ func TestADamagedFileIsNotReady(t *testing.T) {
 	if h := s.Health(t.Context()); !h.Ready || h.Checks["store"] != "ok" {
 		t.Errorf("before: %+v", h)
 	}
-	file := filepath.Join(w.options.Data, "stepkeeper.db")
-	info, err := os.Stat(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := os.OpenFile(file, os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := f.WriteAt([]byte(strings.Repeat("\xff", int(info.Size()-8192))), 8192); err != nil {
-		t.Fatal(err)
-	}
-	_ = f.Close()
+	damage(t, w, func(int64) int64 { return 8192 })
 	eventually(t, "the damage is found", func() bool {
 		_, _, err := s.List(t.Context(), port.Query{Limit: 1000})
 		return errors.Is(err, sqlite.ErrDamaged)
