@@ -30,7 +30,9 @@ var ofWiring = []Mutant{
 	{Name: "wiring-open-orders-are-not-counted", File: devHub, Func: "hub.committed", Old: "h.open[t.OrderID] = struct{}{}", New: ""},
 	{Name: "wiring-broken-file-drops-its-workflow", File: devFlows, Func: "workflows.refused", Old: "next.byName[name], next.fileOf[name] = old.byName[name], file", New: "_ = name"},
 	{Name: "wiring-second-file-replaces-a-workflow", File: devFlows, Func: "workflows.reload", Old: "taken := next.fileOf[name]; taken", New: "taken := next.fileOf[name]; taken && other == \"\""},
-	{Name: "wiring-dead-letters-are-lost", File: devQueues, Func: "newQueues", Old: "DeadLetterTo: dead, ", New: "DeadLetterTo: nil, "},
+	{Name: "wiring-messages-die-after-three-receives", File: devQueues, Func: "newQueues", Old: "MaxReceives: maxReceives", New: "MaxReceives: 3"},
+	{Name: "wiring-failed-messages-come-back-at-once", File: devPump, Func: "giveBack", Old: "return min(d, maxPause)", New: "return min(d, maxPause) * 0"},
+	{Name: "wiring-handled-messages-are-not-deleted", File: devPump, Func: "pump.finish", Old: "if len(done) == 0 {", New: "if len(done) >= 0 {"},
 	{Name: "wiring-links-out-of-the-folder-are-followed", File: regular, Func: "ReadIn", Old: "read(name, limit, dir.Stat, dir.OpenFile)", New: "Read(dir.Name()+\"/\"+name, limit)"},
 	{Name: "wiring-pipes-are-read", File: regular, Func: "check", Old: "case mode.IsRegular():", New: "case mode.IsRegular(), mode&fs.ModeNamedPipe != 0:"},
 }

@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"errors"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -80,7 +81,7 @@ func TestOrdersThatCannotBeStoredAreRefused(t *testing.T) {
 	defer closeStack(t, s)
 	end := w.refuseWrites("INSERT", "orders")
 	r := s.Submit(t.Context(), []message.SubmitOrder{order(t, "one", "")})[0]
-	if !errors.Is(r.Err, port.ErrUnavailable) || r.OrderID != "one" {
+	if !errors.Is(r.Err, port.ErrUnavailable) || r.OrderID != "one" || strings.Count(r.Err.Error(), port.ErrUnavailable.Error()) != 1 {
 		t.Errorf("submitted: %+v, want %v", r, port.ErrUnavailable)
 	}
 	if _, err := s.Order(t.Context(), "one"); !errors.Is(err, port.ErrNotFound) {

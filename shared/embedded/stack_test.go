@@ -426,8 +426,11 @@ func TestCommandsAndReads(t *testing.T) {
 	if task := wait(t, s, "one"); task.ProcessState != core.Cancelled {
 		t.Errorf("ended %s", task.ProcessState)
 	}
+	if v, err := s.Command(t.Context(), message.Control{Schema: 1, Kind: message.Cancel, OrderID: "coming", ID: "c-3"}); err != nil || !v.Accepted {
+		t.Errorf("cancel of an order that comes later: %+v, %v", v, err)
+	}
 	counts := s.Health(t.Context()).Counts
-	if counts["running"] != 0 || counts["ended-Cancelled"] != 1 || counts["ended-Processed"] != 0 || counts["process-goroutines"] < 5 || counts["process-heap-bytes"] < 1<<16 {
+	if counts["running"] != 0 || counts["ended-Cancelled"] != 2 || counts["ended-Processed"] != 0 || counts["process-goroutines"] < 5 || counts["process-heap-bytes"] < 1<<16 {
 		t.Errorf("counts are %v", counts)
 	}
 }
