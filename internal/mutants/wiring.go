@@ -19,7 +19,7 @@ var ofWiring = []Mutant{
 	{Name: "P14-embedded-refuses-known-orders-while-busy", File: devBackend, Func: "Stack.knownOrBusy", Old: "err == nil && loaded[0].Task != nil", New: "err == nil && loaded == nil"},
 	{Name: "P27-embedded-takes-nothing-up-again", File: devStack, Func: "Open", Old: "s.scheduler.Restart(ctx)", New: "0, error(nil)"},
 	{Name: "wiring-one-bad-task-stops-the-start", File: devStack, Func: "Open", Old: `s.log.Error("some tasks are not taken up again; the Supervisor tries when they are due", "error", err)`, New: "return nil, err"},
-	{Name: "wiring-close-does-not-wait", File: devStack, Func: "Stack.Close", Old: "<-done\n\ts.rest.Wait()", New: "s.rest.Wait()"},
+	{Name: "wiring-close-cuts-calls-off", File: devAgents, Func: "Stack.wireAgents", Old: "Drain: drainTime", New: "Drain: 1"},
 	{Name: "wiring-ready-while-it-closes", File: devStack, Func: "Stack.Close", Old: "s.ready.Store(false)", New: ""},
 	{Name: "wiring-nothing-expires", File: devStack, Func: "Stack.start", Old: "s.rest.Go(func() { s.expire(work) })", New: ""},
 	{Name: "wiring-expired-orders-stay-in-memory", File: devStack, Func: "Stack.expire", Old: "s.state.Forget(id)", New: "_ = id"},

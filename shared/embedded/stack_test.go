@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -559,6 +560,10 @@ func TestQueuesOfTheStack(t *testing.T) {
 // Messages outlive the process where nobody could rebuild them, for as long as the docs say.
 func TestHowLongMessagesAreKept(t *testing.T) {
 	w := newWorld(t, "30s")
+	w.options.Agents = filepath.Join(w.dir, "agents.yaml")
+	if err := os.WriteFile(w.options.Agents, []byte("agents: {courier: {external: true}}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	clock := memory.NewClock(time.Now())
 	w.options.Clock = clock
 	s := w.open()
@@ -579,14 +584,21 @@ func TestHowLongMessagesAreKept(t *testing.T) {
 	const day = 24 * time.Hour
 	s = w.open()
 	defer closeStack(t, s)
+	send("requests-courier") // in memory
 	for _, c := range []struct {
-		after                 time.Duration
-		status, quarantine, n int
-	}{{0, 1, 1, 1}, {4*day - time.Minute, 1, 1, 1}, {time.Hour, 0, 1, 1}, {10*day - 2*time.Hour, 0, 1, 1}, {2 * time.Hour, 0, 0, 0}} {
+		after time.Duration
+		want  []int
+	}{
+		{0, []int{1, 1, 1, 1}}, {4*day - time.Minute, []int{1, 1, 1, 1}}, {time.Hour, []int{0, 0, 1, 1}},
+		{10*day - 2*time.Hour, []int{0, 0, 1, 1}}, {2 * time.Hour, []int{0, 0, 0, 0}},
+	} {
 		clock.Advance(c.after)
-		got := []int{depth(t, s, "status-shop").Visible, depth(t, s, "quarantine").Visible, depth(t, s, "dead-letters").Visible}
-		if !slices.Equal(got, []int{c.status, c.quarantine, c.n}) {
-			t.Errorf("after %s more: %v", c.after, got)
+		var got []int
+		for _, name := range []string{"requests-courier", "status-shop", "quarantine", "dead-letters"} {
+			got = append(got, depth(t, s, name).Visible)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("after %s more: %v, want %v", c.after, got, c.want)
 		}
 	}
 }
@@ -713,6 +725,72 @@ func TestFilesOfOneWorkflow(t *testing.T) {
 	if r := s.Submit(t.Context(), []message.SubmitOrder{order(t, "one", "")})[0]; r.Err == nil {
 		t.Error("an order of a workflow that is gone is taken")
 	}
+}
+
+// logged is the log, as text.
+type logged struct {
+	mu sync.Mutex
+	b  strings.Builder
+}
+
+func (l *logged) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *logged) line(with string) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for line := range strings.Lines(l.b.String()) {
+		if strings.Contains(line, with) {
+			return line
+		}
+	}
+	return ""
+}
+
+// An order that needs the operator is told by one line of the log, with what it takes to find it.
+func TestAnAlertIsLogged(t *testing.T) {
+	w := newWorld(t, "5s")
+	log := &logged{}
+	w.options.Log = slog.New(slog.NewTextHandler(log, nil))
+	w.write(strings.Replace(fmt.Sprintf(pair, "5s"), "onFailure: undo, undo: unsecond", "onFailure: stop", 1))
+	w.shop.refuse.Store(true)
+	s := w.open()
+	defer closeStack(t, s)
+	submit(t, s, "one", "")
+	if task := wait(t, s, "one"); task.ProcessState != core.Error {
+		t.Fatalf("ended %s", task.ProcessState)
+	}
+	eventually(t, "the alert", func() bool { return log.line("ALERT") != "" })
+	for _, want := range []string{"level=ERROR", "task=one", "workflow=pair", "phase=forward", "step=second", "code=", "no such thing", "stepkeeper show one"} {
+		if line := log.line("ALERT"); !strings.Contains(line, want) {
+			t.Errorf("the alert does not say %s: %s", want, line)
+		}
+	}
+	eventually(t, "it is settled", func() bool {
+		tasks, _, err := s.List(t.Context(), port.Query{State: string(core.Error), Limit: 10})
+		return err == nil && len(tasks) == 1 && s.Health(t.Context()).Counts["running"] == 0
+	})
+}
+
+// The workflows in force stay while their folder cannot be read.
+func TestAFolderOfWorkflowsThatGoes(t *testing.T) {
+	w := newWorld(t, "30s")
+	log := &logged{}
+	w.options.Log = slog.New(slog.NewTextHandler(log, nil))
+	s := w.open()
+	defer closeStack(t, s)
+	if log.line("workflow in force") == "" {
+		t.Error("the log does not say which workflow is in force")
+	}
+	if err := os.Rename(w.options.Workflows, w.options.Workflows+"-away"); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "it is noticed", func() bool { return log.line("cannot read the workflows") != "" })
+	submit(t, s, "one", "")
+	wait(t, s, "one")
 }
 
 func TestAFolderOfWorkflowsThatIsMissing(t *testing.T) {
