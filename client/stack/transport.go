@@ -90,18 +90,22 @@ func (t *transport) load(ctx context.Context, id string) (*core.Task, error) {
 func decode(r *port.Record) (*core.Task, error) {
 	task, err := core.DecodeTask(r.Document)
 	if err != nil {
-		return nil, fmt.Errorf("%w: the task of order %q: %w", client.ErrAnswer, r.ID, err)
+		return nil, refusal(http.StatusInternalServerError, codeDamaged,
+			"order %q: its stored document cannot be read, other orders are not affected (%v)", r.ID, err)
 	}
 	return task, nil
 }
 
-// show adds what only the definition knows.
-func (t *transport) show(ctx context.Context, task *core.Task) (*client.Task, error) {
+// show adds what only the definition knows. Inputs are not shown: expressions are not for clients.
+func (t *transport) show(ctx context.Context, task *core.Task, detailed bool) (*client.Task, error) {
 	def, err := t.definition(ctx, task.Definition)
 	if err != nil {
 		return nil, err
 	}
 	shown := view.Of(task, def)
+	if detailed {
+		shown = view.Detailed(task, def, nil, time.Now())
+	}
 	return &shown, nil
 }
 
@@ -177,7 +181,7 @@ func (t *transport) Task(ctx context.Context, id string, wait time.Duration) (*c
 		case task == nil && left <= 0:
 			return nil, nil
 		case task != nil && (left <= 0 || view.Ended(task)):
-			return t.show(ctx, task)
+			return t.show(ctx, task, wait <= 0)
 		}
 		if err := p.wait(ctx, left); err != nil {
 			return nil, err
@@ -223,11 +227,7 @@ func (t *transport) Page(ctx context.Context, q client.Query, cursor string) (*v
 	}
 	page := &view.Page{Orders: make([]view.Summary, 0, len(found.Records)), Next: found.Next}
 	for i := range found.Records {
-		task, err := decode(&found.Records[i])
-		if err != nil {
-			return nil, err
-		}
-		page.Orders = append(page.Orders, view.SummaryOf(task))
+		page.Orders = append(page.Orders, view.Listed(&found.Records[i]))
 	}
 	return page, nil
 }

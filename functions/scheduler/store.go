@@ -80,7 +80,7 @@ func (s *Scheduler) load(ctx context.Context, jobs []*job) []*job {
 		return good
 	}
 	for i, j := range loading {
-		j.task = loaded[i].Task
+		j.task, j.looked = loaded[i].Task, true
 		err := loaded[i].Err
 		if err == nil && j.task == nil && j.existed {
 			j.ended, err = s.orderAlone(ctx, j.id)
@@ -123,7 +123,7 @@ func (s *Scheduler) uncommitted(ctx context.Context, j *job, err error) (again b
 	case errors.Is(err, port.ErrTooLarge):
 		return s.shrink(j, err)
 	case errors.Is(err, port.ErrUnavailable), ctx.Err() != nil:
-		s.log.Warn("not stored; the messages are given back", "task", j.id, "error", err)
+		s.log.Warn("not known to be stored; the messages are given back", "task", j.id, "error", err)
 		j.fail(err)
 		return false
 	case !errors.Is(err, port.ErrConflict):

@@ -18,6 +18,7 @@ const (
 	sqlAdmit     = "shared/sqlite/admit.go"
 	sqlExpire    = "shared/sqlite/expire.go"
 	tablesStore  = "shared/dynamo/store.go"
+	tablesItem   = "shared/dynamo/item.go"
 	tablesErrors = "shared/dynamo/errors.go"
 	stateStore   = "shared/state/store.go"
 	stateCache   = "shared/state/cache.go"
@@ -84,6 +85,13 @@ var ofAdapters = []Mutant{
 	{Name: "sqlite-damage-is-forgotten", File: sqlTrouble, Func: "Store.explained", Old: "s.damage.CompareAndSwap(nil, &err)", New: ""},
 
 	{Name: "P8-dynamo-writes-without-condition", File: tablesStore, Func: "Store.replace", Old: `"#version = :expected"`, New: `"#version <= :expected"`},
+	{Name: "P8-dynamo-older-version-reopens-a-task", File: tablesStore, Func: "Store.replace", Old: `"#version = :expected"`, New: `"#version >= :expected"`},
+	{Name: "A15-task-under-way-expires", File: tablesItem, Func: "Store.index", Old: "r.Bucket == port.NoBucket && s.options.TTL > 0", New: "s.options.TTL > 0", Killers: []string{"scheduler-wiring"}},
+	{Name: "A15-ended-task-never-expires", File: tablesItem, Func: "Store.index", Old: "r.Bucket == port.NoBucket && s.options.TTL > 0", New: "r.Bucket != port.NoBucket && s.options.TTL > 0", Killers: []string{"scheduler-wiring"}},
+	{Name: "A15-expiry-in-milliseconds", File: tablesItem, Func: "Store.index", Old: "Add(s.options.TTL).Unix()", New: "Add(s.options.TTL).UnixMilli()", Killers: []string{"scheduler-wiring"}},
+	{Name: "A16-lease-in-seconds", File: "shared/dynamo/leases.go", Func: "Store.Acquire", Old: "now.Add(ttl).UnixMilli()", New: "now.Add(ttl).Unix()", Killers: []string{"supervisor-wiring"}},
+	{Name: "A12-definition-is-written-each-time", File: "shared/dynamo/definitions.go", Func: "Store.PutDefinition", Old: "err == nil && len(there) > 0 {", New: "err == nil && len(there) < 0 {", Killers: []string{"scheduler-wiring"}},
+	{Name: "P12-definition-that-cannot-be-looked-for", File: "shared/dynamo/definitions.go", Func: "Store.PutDefinition", Old: "err == nil && len(there) > 0 {", New: "err != nil || len(there) > 0 {", Killers: []string{"scheduler-wiring"}},
 	{Name: "P14-dynamo-creates-twice", File: tablesStore, Func: "Store.create", Old: `ConditionExpression: aws.String("attribute_not_exists(#id)")`, New: `ConditionExpression: aws.String("attribute_exists(#id) OR attribute_not_exists(#id)")`},
 	{Name: "P8-dynamo-own-write-is-anothers", File: tablesStore, Func: "Store.replace", Old: "case mine(there, writer):", New: "case false:"},
 	{Name: "P8-dynamo-overtaken-counts-as-refused", File: tablesErrors, Func: "refusal", Old: "doubt && stored > version", New: "false && stored > version && doubt"},

@@ -93,7 +93,7 @@ var killersOf = map[string][]string{
 	"functions/supervisor/bootstrap/wiring": {"supervisor-wiring"},
 	"shared/view":                           {"view"},
 	"shared/workflow/source":                {"source"},
-	"shared/expression":                     {"expression"},
+	"shared/expression":                     {"expression", "source"},
 	"infra":                                 {"infra"},
 }
 

@@ -78,7 +78,14 @@ func (e *edge) getTask(ctx context.Context, in *taskInput) (*taskOutput, error) 
 	if err != nil {
 		return nil, ofOrder(in.ID, err)
 	}
-	return &taskOutput{Body: view.Of(t, def)}, nil
+	if wait > 0 {
+		return &taskOutput{Body: view.Of(t, def)}, nil
+	}
+	var order json.RawMessage
+	if o, err := e.backend.Order(ctx, in.ID); err == nil { // without it the inputs are not shown
+		order = o.Body
+	}
+	return &taskOutput{Body: view.Detailed(t, def, order, e.clock.Now())}, nil
 }
 
 func (e *edge) getOrder(ctx context.Context, in *OrderPath) (*orderOutput, error) {
@@ -101,15 +108,14 @@ func (e *edge) list(ctx context.Context, in *listInput) (*pageOutput, error) {
 		}
 		q.Before = e.clock.Now().Add(-age)
 	}
-	tasks, next, err := e.backend.List(ctx, q)
+	orders, next, err := e.backend.List(ctx, q)
 	if err != nil {
 		return nil, problemOf(err)
 	}
-	page := view.Page{Orders: make([]view.Summary, len(tasks)), Next: next}
-	for i, t := range tasks {
-		page.Orders[i] = view.SummaryOf(t)
+	if orders == nil {
+		orders = []view.Summary{}
 	}
-	return &pageOutput{Body: page}, nil
+	return &pageOutput{Body: view.Page{Orders: orders, Next: next}}, nil
 }
 
 // parseAge knows the durations of the standard library, and days.
@@ -126,8 +132,11 @@ func parseAge(text string) (time.Duration, bool) {
 // ofOrder makes the problem name the order.
 func ofOrder(id string, err error) *Problem {
 	p := problemOf(err)
-	if p.Status == http.StatusNotFound {
+	switch p.Code {
+	case CodeNotFound:
 		p.Detail = "no order " + strconv.Quote(id) + " is known; check the ID, or look for it with GET /v1/orders"
+	case CodeDamaged:
+		p.Detail = "order " + strconv.Quote(id) + ": " + p.Detail
 	}
 	return p
 }

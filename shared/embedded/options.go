@@ -30,6 +30,8 @@ type Options struct {
 	Version string // of the program, for the OpenAPI document
 	// Ready is called once, with the address, when orders may be submitted.
 	Ready func(Started)
+
+	commandLine string // options by which the command line reaches this process, for alerts
 }
 
 // Inside says how an agent inside the process runs.

@@ -14,6 +14,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/functions/supervisor"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/memory"
+	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/sqlite"
 	"github.com/stepkeeper/stepkeeper/shared/state"
@@ -47,7 +48,10 @@ type Stack struct {
 	ready     atomic.Bool
 
 	receiving context.CancelFunc // ends the taking of messages
-	working   context.CancelFunc // ends the handling of them
+	work      context.Context    // of the handling of them
+	working   context.CancelFunc // ends it
+	gate      sync.RWMutex       // held, for reading, by what is carried for a client, see carry
+	closed    bool
 	pumps     sync.WaitGroup
 	rest      sync.WaitGroup
 }
@@ -97,13 +101,13 @@ func (s *Stack) wire(ctx context.Context) (err error) {
 		Store: s.store, Definitions: s.store, Compile: workflow.Decode, Encode: workflow.Encode,
 		Current: s.workflows.current, OnCommit: s.hub.committed, CacheTasks: cachedTasks,
 	})
-	name := instanceName()
+	name, alert := instanceName(), alerts{s.log, s.options.commandLine}
 	s.scheduler = scheduler.New(scheduler.Config{
-		State: s.state, Queues: s.queues, Alerts: alerts{s.log}, Clock: s.clock, Name: name,
+		State: s.state, Queues: s.queues, Alerts: alert, Clock: s.clock, Name: name,
 		WakeSlack: wakeSlack, Logger: s.log, Count: s.count,
 	})
 	s.sweeper = supervisor.New(supervisor.Config{
-		State: s.state, Queues: s.queues, Alerts: alerts{s.log}, Leases: memory.NewLeases(), Clock: s.clock, Owner: name,
+		State: s.state, Queues: s.queues, Alerts: alert, Leases: memory.NewLeases(), Clock: s.clock, Owner: name,
 		Capacity: s.capacity, Interval: s.options.SweepEvery, WakeSlack: wakeSlack, Logger: s.log, Count: s.count,
 	})
 	return s.wireAgents()
@@ -120,7 +124,7 @@ func instanceName() string {
 func (s *Stack) start() {
 	receiving, stopReceiving := context.WithCancel(context.Background())
 	work, stopWork := context.WithCancel(context.Background())
-	s.receiving, s.working = stopReceiving, stopWork
+	s.receiving, s.work, s.working = stopReceiving, work, stopWork
 	pumps := map[string]int{port.Replies: replyPumps, port.Control: controlPumps}
 	for name, n := range pumps {
 		p := &pump{queue: s.queues.ours(name), handle: s.scheduler.Handle, log: s.log}
@@ -179,13 +183,19 @@ func (s *Stack) expire(ctx context.Context) {
 // drainTime is how long handlings under way may take to end, of the 5 s that a SIGTERM is given.
 const drainTime = 1500 * time.Millisecond
 
-// Close stops taking messages, lets the handlings under way end, and closes the store. What is
-// left in the queues is emitted again at the next start.
+// Close stops taking messages, lets the handlings under way and what is carried for clients end, and
+// closes the store. What is left in the queues is emitted again at the next start.
 func (s *Stack) Close() error {
 	s.ready.Store(false)
 	s.receiving()
 	done := make(chan struct{})
-	go func() { s.pumps.Wait(); close(done) }()
+	go func() {
+		s.pumps.Wait()
+		s.gate.Lock()
+		s.closed = true
+		s.gate.Unlock()
+		close(done)
+	}()
 	select {
 	case <-done:
 	case <-time.After(drainTime):
@@ -215,11 +225,18 @@ func (s *Stack) count(what, why string) {
 }
 
 // alerts are told by the log; the task stands in the operator's list (P27).
-type alerts struct{ log *slog.Logger }
+type alerts struct {
+	log     *slog.Logger
+	options string // of the command line, which reach this process
+}
 
 // Raise logs the alert.
 func (a alerts) Raise(_ context.Context, x core.RaiseAlert) error {
-	a.log.Error("ALERT: a task needs the operator", "task", x.OrderID, "workflow", x.Workflow, "phase", x.Phase,
-		"step", x.Step, "code", x.Code, "message", x.Message, "next", "stepkeeper show "+x.OrderID)
+	alert := message.AlertOf(x, a.options)
+	attributes := []any{"task", x.OrderID, "workflow", x.Workflow}
+	for _, f := range alert.Facts() {
+		attributes = append(attributes, f.Name, f.Value)
+	}
+	a.log.Error("ALERT: a task needs the operator", append(attributes, "commands", alert.Commands)...)
 	return nil
 }

@@ -755,7 +755,7 @@ func TestAnAlertIsLogged(t *testing.T) {
 	w := newWorld(t, "5s")
 	log := &logged{}
 	w.options.Log = slog.New(slog.NewTextHandler(log, nil))
-	w.write(strings.Replace(fmt.Sprintf(pair, "5s"), "onFailure: undo, undo: unsecond", "onFailure: stop", 1))
+	w.write(strings.Replace(fmt.Sprintf(pair, "5s"), "onFailure: undo, undo: unsecond, grade: fenced", "onFailure: stop, undo: unsecond, grade: fenced", 1))
 	w.shop.refuse.Store(true)
 	s := w.open()
 	defer closeStack(t, s)
@@ -764,7 +764,7 @@ func TestAnAlertIsLogged(t *testing.T) {
 		t.Fatalf("ended %s", task.ProcessState)
 	}
 	eventually(t, "the alert", func() bool { return log.line("ALERT") != "" })
-	for _, want := range []string{"level=ERROR", "task=one", "workflow=pair", "phase=forward", "step=second", "code=", "no such thing", "stepkeeper show one"} {
+	for _, want := range []string{"level=ERROR", "task=one", "workflow=pair", "phase=forward", "step=second", "code=", "run=0", "attempts=1", "one/0/second", "no such thing", "stepkeeper show one"} {
 		if line := log.line("ALERT"); !strings.Contains(line, want) {
 			t.Errorf("the alert does not say %s: %s", want, line)
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/nesting"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
@@ -61,7 +62,7 @@ var (
 // ours is ErrNewer.
 func DecodeSubmit(data []byte) (SubmitOrder, error) {
 	if len(data) > port.MaxOrder {
-		return SubmitOrder{}, refuse(CodeTooLarge, "",
+		return senderOf(data), refuse(CodeTooLarge, "",
 			"the submission has %d bytes, the limit is %d; store large data elsewhere and send a reference", len(data), port.MaxOrder)
 	}
 	if err := strictJSON(data); err != nil {
@@ -79,6 +80,16 @@ func DecodeSubmit(data []byte) (SubmitOrder, error) {
 		return o, err
 	}
 	return o, o.Check()
+}
+
+// senderOf reads the ID and the reply-to of a submission that is too large, and nothing else.
+func senderOf(data []byte) SubmitOrder {
+	var fields map[string]json.RawMessage
+	if strictJSON(data) != nil || json.Unmarshal(data, &fields) != nil {
+		return SubmitOrder{}
+	}
+	o, _ := submitOf(fields)
+	return SubmitOrder{OrderID: o.OrderID, ReplyTo: o.ReplyTo}
 }
 
 // submitOf fills the submission; the first field that has the wrong type is answered at the end,
@@ -164,6 +175,9 @@ func (o *SubmitOrder) Check() error {
 		return refuse(CodeInvalid, "replyTo", "replyTo %.100q must be the logical name of a deployed queue, never an address", o.ReplyTo)
 	case o.Deadline != 0 && (o.Deadline < 0 || o.Deadline > maxDeadline):
 		return refuse(CodeInvalid, "deadline", "deadline must be between the years 1970 and 9999")
+	}
+	if err := nesting.Check(o.Order); err != nil {
+		return refuse(CodeInvalid, "order", "order: %v", err)
 	}
 	return nil
 }

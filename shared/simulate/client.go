@@ -108,6 +108,10 @@ func (w *World) submit(o *order) {
 		o.acked = true // it looked the order up
 		return
 	}
+	if o.submit.Deadline != 0 && core.Time(start+w.now-w.skew()) > o.submit.Deadline && w.store.rows[o.id] == nil {
+		o.refused = true // it gives up: what of it still lies in the queue is refused too
+		return
+	}
 	w.after(60_000, func() { w.submit(o) })
 	if !o.api {
 		m := o.submit
@@ -211,6 +215,9 @@ func (w *World) interfere(o *order) {
 	case 5:
 		if kind == message.Resubmit {
 			c.Deadline = core.Time(start + w.now + 1000 + w.spread("deadline", o.id, 120_000))
+			if w.choose("deadline", o.id+"/passed", 2, 0.3) == 1 {
+				c.Deadline -= 121_000
+			}
 		}
 	case 6:
 		if kind == message.Resolve && t != nil && len(t.Steps) > 0 {

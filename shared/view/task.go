@@ -5,8 +5,10 @@ package view
 
 import (
 	"encoding/json"
+	"fmt"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
 // Task is one order's run of a workflow.
@@ -31,6 +33,7 @@ type Task struct {
 	Error      *TaskError      `json:"error,omitempty" doc:"why it stopped, was undone, or has no output"`
 	Steps      []Step          `json:"steps" nullable:"false" doc:"in the order of the definition"`
 	Verdicts   []core.Verdict  `json:"verdicts,omitempty" nullable:"false" doc:"answers to the last commands, oldest first"`
+	Accepts    []Command       `json:"accepts,omitempty" nullable:"false" doc:"commands that would be accepted now; absent also where the answer was waited for"`
 }
 
 // TaskError says why a task ended as it did.
@@ -58,6 +61,7 @@ type Step struct {
 	StopBy     core.Time       `json:"stopBy,omitzero" doc:"no side effect of the present attempt begins later"`
 	WakeAt     core.Time       `json:"wakeAt,omitzero" doc:"it waits until then"`
 	FinishedAt core.Time       `json:"finishedAt,omitzero" doc:"when it became Processed"`
+	Input      json.RawMessage `json:"input,omitempty" doc:"what its agent is given, once it was attempted; only where a single order was asked for, without waiting"`
 	Output     json.RawMessage `json:"output,omitempty"`
 	Error      *core.StepError `json:"error,omitempty" doc:"the last failure"`
 	Undo       *Undo           `json:"undo,omitempty" doc:"absent where the step has none"`
@@ -84,6 +88,7 @@ type Summary struct {
 	Created  core.Time  `json:"created"`
 	EndedAt  core.Time  `json:"endedAt,omitzero"`
 	Error    *TaskError `json:"error,omitempty"`
+	Damaged  string     `json:"damaged,omitempty" doc:"why the stored document cannot be read, and what to do; all but ID, workflow, state and created is unknown then"`
 }
 
 // Page is one page of a listing, newest first.
@@ -121,6 +126,21 @@ func SummaryOf(t *core.Task) Summary {
 		Ended: Ended(t), Run: t.Run, Command: t.Command,
 		Created: t.Created, EndedAt: t.Ended, Error: errorOf(t),
 	}
+}
+
+// Listed shows a stored record in a listing. One whose document cannot be read is shown as damaged,
+// with what the store itself knows of it.
+func Listed(r *port.Record) Summary {
+	t, err := core.DecodeTask(r.Document)
+	if err == nil && t.OrderID != r.ID {
+		err = fmt.Errorf("the document is of order %q; restore it from a backup", t.OrderID)
+	}
+	if err != nil {
+		return Summary{
+			OrderID: r.ID, Workflow: r.Workflow, State: core.State(r.State), Created: core.TimeOf(r.Created), Damaged: err.Error(),
+		}
+	}
+	return SummaryOf(t)
 }
 
 func definitionOf(def *core.Definition, step string) *core.StepDefinition {

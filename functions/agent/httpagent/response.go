@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
+	"github.com/stepkeeper/stepkeeper/shared/nesting"
 )
 
 // class is what a status means.
@@ -23,13 +24,14 @@ type class struct {
 
 // answers is the whole table; the first line that fits counts. 2xx is done: 202 too, so a service
 // that answers before it has done its work must be asked by a check, or answer later. An empty
-// body is an empty output. A body that is no JSON is a permanent failure (what comes after the
-// step could not read it) unless the operation says output: ignore.
+// body is an empty output. A body that is no JSON, or nested too deep, is a permanent failure (what
+// comes after the step could not read it) unless the operation says output: ignore.
 //
 // A refusal (4xx) is taken as proof that nothing was done: a service that refuses after its effect
 // must not be declared plain. A redirect is none, since it is also the answer to a form that was
 // taken. Retry-After, in seconds or as a date, is honoured with every transient status.
 var answers = []class{
+	{101, 101, true, false, "the service switched to another protocol, which it was not asked for"},
 	{408, 408, false, false, "the service says it waited too long for the request"},
 	{423, 423, false, true, "what it is about is locked"},
 	{425, 425, false, true, "too early"},
@@ -73,13 +75,21 @@ func (a *answer) output(ignore bool) (json.RawMessage, error) {
 	case ignore, len(body) == 0:
 		return nil, nil
 	case len(a.body) > limit:
-		return nil, permanent("response-too-large", false,
-			"%s was done, but its answer has more than %d bytes; let the service answer less, or raise maxResponse", a.what, limit)
+		return nil, done("response-too-large", "%s was done, but its answer has more than %d bytes; let the service answer less, or raise maxResponse", a.what, limit)
 	case !json.Valid(body):
-		return nil, permanent("response-not-json", false,
-			"%s was done, but its answer is not JSON; let the service answer JSON, or say output: ignore", a.what)
+		return nil, done("response-not-json", "%s was done, but its answer is not JSON; let the service answer JSON, or say output: ignore", a.what)
 	}
-	return body, nil
+	if err := nesting.Check(body); err != nil { // "output" as in package worker: done, and of no use
+		return nil, done("output", "%s was done, but its answer cannot be kept: %w; or say output: ignore", a.what, err)
+	}
+	return a.service.agent.redact.output(body), nil
+}
+
+// done is a failure of an operation that was done, and whose output cannot be used.
+func done(code, format string, args ...any) *worker.Failure {
+	f := permanent(code, false, format, args...)
+	f.Happened = true
+	return f
 }
 
 func (a *answer) failure() *worker.Failure {
@@ -127,7 +137,7 @@ func (a *answer) said() string {
 			return ' '
 		}
 		return r
-	}, a.service.agent.redact(strings.Join(words, ": ")))
+	}, a.service.agent.redact.text(strings.Join(words, ": ")))
 	if cut := []rune(text); len(cut) > maxSaid {
 		text = string(cut[:maxSaid]) + "…"
 	}

@@ -1,10 +1,13 @@
 package cli
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
@@ -21,25 +24,50 @@ func TestAgentNewCompiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := filepath.Join(t.TempDir(), "card-payment")
-	call{}.run(t, "agent", "new", "card-payment", "--operation", "charge", "--undo", "refund", "--dir", dir, "--replace", root).
-		want(t, failure.OK, "wrote the agent card-payment", "go mod tidy")
+	call{}.run(t, "agent", "new", "card-payment", "--operation", "charge", "--undo", "refund", "--dir", dir, "--module-dir", root).
+		want(t, failure.OK, "wrote the agent card-payment", "go test ./...")
 	call{}.run(t, "workflow", "validate", filepath.Join(dir, "workflow.yaml"), "--agents", filepath.Join(dir, "agents.yaml")).
 		want(t, failure.OK, "valid, workflow card-payment-example, 1 steps")
-	// The sums of all dependencies are known here already: nothing has to be fetched.
-	sums, err := os.ReadFile(filepath.Join(root, "go.sum"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "go.sum"), sums, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for _, args := range [][]string{{"vet", "./..."}, {"test", "./..."}, {"build", "-o", os.DevNull, "."}} {
+	program := filepath.Join(t.TempDir(), "agent")
+	for _, args := range [][]string{{"vet", "./..."}, {"test", "./..."}, {"build", "-o", program, "."}} {
 		cmd := exec.Command("go", args...)
 		cmd.Dir = dir
-		cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
+		cmd.Env = append(os.Environ(), "GOFLAGS=-mod=readonly", "GOWORK=off", "GOPROXY=off")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("go %v: %v\n%s", args, err, out)
 		}
+	}
+	// Its grade, as its README tells: without a ledger of its own.
+	service := &booksInFiles{folder: t.TempDir()}
+	server := httptest.NewServer(service)
+	defer server.Close()
+	t.Setenv("CARD_PAYMENT_URL", server.URL)
+	call{}.run(t, "agent", "test", "card-payment", "--do", "charge", "--undo", "refund", "--input", `{"amount":1}`, "--between", "3",
+		"--effects", `ls "`+service.folder+`" | grep -c "^$(echo "$KEY" | tr / "~")$" || true`, "--earns", "idempotent", "--", program).
+		want(t, failure.OK, "card-payment earns idempotent")
+}
+
+// booksInFiles is a service that knows keys, and has a file for each that was charged.
+type booksInFiles struct {
+	mu     sync.Mutex
+	folder string
+}
+
+func (s *booksInFiles) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	file := func(key string) string { return filepath.Join(s.folder, strings.ReplaceAll(key, "/", "~")) }
+	var err error
+	switch key := r.Header.Get("Idempotency-Key"); {
+	case r.Method == http.MethodGet:
+		_, err = os.Stat(file(r.FormValue("key")))
+	case r.URL.Path == "/charge":
+		err = os.WriteFile(file(key), nil, 0o600)
+	default:
+		err = os.RemoveAll(file(key))
+	}
+	if err != nil {
+		w.WriteHeader(http.StatusNotFound)
 	}
 }
 
@@ -61,12 +89,13 @@ func TestAgentNew(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`infra.Agent{"payment": {`, "stepkeeper agent test payment --do create --undo remove --input", "agenttest.Earns"} {
+	for _, want := range []string{`infra.Agent{"payment": {`, "stepkeeper agent test payment --do create --undo remove --input", "TestEarnsItsGrade"} {
 		if !strings.Contains(string(readme), want) {
 			t.Errorf("README.md does not tell of %q", want)
 		}
 	}
 	call{}.run(t, "agent", "new", "payment").want(t, failure.Usage, "is not empty", "--dir")
+	call{}.run(t, "agent", "new", "payment", "--dir", "p2", "--module-dir", ".").want(t, failure.Usage, "is no working copy", "--module-dir FOLDER")
 	call{}.run(t, "agent", "new", "payment", "--dir", "p2", "--undo", "create").want(t, failure.Usage, "names of their own")
 	call{}.run(t, "agent", "new", "payment", "--dir", "p2", "--undo", "re fund").want(t, failure.Usage, "is no operation's name")
 	call{}.run(t, "agent", "new", "payment", "--dir", "p2", "--module", "a b").want(t, failure.Usage, "is no module path")

@@ -13,6 +13,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
 // backend stands behind the real HTTP edge and the real client: only the engine is a fake. An
@@ -23,6 +24,7 @@ type backend struct {
 	order    []string
 	tasks    map[string]*core.Task
 	commands []message.Control
+	damaged  string // ID of an order whose document cannot be read
 	refuse   string // reason that every command is refused with
 	changed  chan struct{}
 }
@@ -103,12 +105,28 @@ func (b *backend) Task(_ context.Context, id string) (*core.Task, *core.Definiti
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if t := b.tasks[id]; t != nil {
-		return t, nil, nil
+		return t, definitionFor(t), nil
 	}
 	return nil, nil, port.ErrNotFound
 }
 
-func (b *backend) Order(context.Context, string) (*port.Order, error) { return nil, port.ErrNotFound }
+// definitionFor makes up the definition that a task pins.
+func definitionFor(t *core.Task) *core.Definition {
+	d := &core.Definition{Name: t.Workflow, HopBudget: 100, Agents: map[string]core.AgentDefinition{"payment": {}}}
+	for _, s := range t.Steps {
+		d.Steps = append(d.Steps, core.StepDefinition{Name: s.Name, Agent: "payment", Operation: s.Name, Grade: core.Idempotent,
+			Timeout: core.Second, OnFailure: core.OnFailureStop, Retry: core.Retry{MaxFailures: 1}, Undo: &core.Undo{Operation: "undo", Timeout: core.Second, Retry: core.Retry{MaxFailures: 1}}})
+	}
+	d.Link()
+	return d
+}
+
+func (b *backend) Order(_ context.Context, id string) (*port.Order, error) {
+	if id == "stopped" {
+		return &port.Order{ID: id, Body: []byte(`{"zone": "z-1"}`)}, nil
+	}
+	return nil, port.ErrNotFound
+}
 
 func (b *backend) Wait(ctx context.Context, id string, done func(*core.Task) bool) (*core.Task, error) {
 	for {
@@ -152,7 +170,7 @@ func (b *backend) Follow(ctx context.Context, id string, after int64) (<-chan *c
 	return out, nil
 }
 
-func (b *backend) List(_ context.Context, q port.Query) (tasks []*core.Task, next string, err error) {
+func (b *backend) List(_ context.Context, q port.Query) (orders []view.Summary, next string, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	skip := q.Cursor != ""
@@ -166,12 +184,15 @@ func (b *backend) List(_ context.Context, q port.Query) (tasks []*core.Task, nex
 			!q.Before.IsZero() && !t.Created.Std().Before(q.Before) {
 			continue
 		}
-		if len(tasks) == q.Limit {
-			return tasks, tasks[len(tasks)-1].OrderID, nil
+		if len(orders) == q.Limit {
+			return orders, orders[len(orders)-1].OrderID, nil
 		}
-		tasks = append(tasks, t)
+		orders = append(orders, view.SummaryOf(t))
+		if b.damaged == id {
+			orders[len(orders)-1] = view.Listed(&port.Record{ID: id, Workflow: t.Workflow, State: string(t.ProcessState), Created: t.Created.Std()})
+		}
 	}
-	return tasks, "", nil
+	return orders, "", nil
 }
 
 func (b *backend) Queue(string) (port.Queue, error)  { return nil, port.ErrNotFound }
