@@ -79,9 +79,10 @@ var ofAdapters = []Mutant{
 	{Name: "sqlite-missing-log-is-not-noticed", File: sqlAdmit, Func: "admit", Old: "if unclean != 1 {", New: "if unclean != 1 || !f.log {"},
 	{Name: "sqlite-unclean-end-is-not-checked", File: sqlAdmit, Func: "admit", Old: "return check(w)", New: "return nil"},
 	{Name: "sqlite-takes-the-tables-of-another-program", File: sqlAdmit, Func: "admit", Old: "tables != 3", New: "tables < 0"},
-	{Name: "sqlite-takes-an-empty-file", File: sqlAdmit, Func: "inspect", Old: "case n == 0 && errors.Is(err, io.EOF):", New: "case n == 0 && errors.Is(err, io.EOF):\n\t\tf.file = false\n\t\treturn f, os.Remove(file)\n\tcase n < 0:"},
+	{Name: "sqlite-takes-an-empty-file", File: sqlAdmit, Func: "inspect", Old: "if len(header) == 0 {", New: "if len(header) == 0 {\n\t\tf.file = false\n\t\treturn f, os.Remove(file)\n\t}\n\tif false {"},
 	{Name: "sqlite-opens-a-newer-file", File: sqlSchema, Func: "migrate", Old: "if version > int64(len(migrations)) {", New: "if false {"},
 	{Name: "sqlite-probe-writes-nothing", File: sqlProbe, Func: "probe.apply", Old: "_, err = tx.addProbe.exec(o.bytes)", New: "err = nil"},
+	{Name: "sqlite-lists-by-the-commoner", File: sqlReads, Func: "Store.rarer", Old: ")) < (SELECT", New: ")) > (SELECT"},
 	{Name: "sqlite-damage-is-forgotten", File: sqlTrouble, Func: "Store.explained", Old: "s.damage.CompareAndSwap(nil, &err)", New: ""},
 
 	{Name: "P8-dynamo-writes-without-condition", File: tablesStore, Func: "Store.replace", Old: `"#version = :expected"`, New: `"#version <= :expected"`},

@@ -31,7 +31,7 @@ var Killers = []Killer{
 	{Name: "worker", Package: "functions/agent/worker", Args: []string{"-test.run=^Test"}},
 	{Name: "state", Package: "shared/state", Args: []string{"-test.run=^Test"}},
 	{Name: "memory", Package: "shared/memory", Args: []string{"-test.run=^Test(Store|Queue|Queues.*|Gone|Dead.*|Ledger|Leases)$"}},
-	{Name: "sqlite", Package: "shared/sqlite", Args: []string{"-test.run=^Test(Store|StoreWithoutCache|Queue|Group.*|Forgotten.*|Reopened.*|DeadLetters.*|AnOperation.*|Damage.*|Missing.*|File.*|Newer.*|Probe.*|.*Expire.*|Tasks.*)$"}},
+	{Name: "sqlite", Package: "shared/sqlite", Args: []string{"-test.run=^Test(Store|StoreWithoutCache|Queue|Group.*|Forgotten.*|Reopened.*|DeadLetters.*|AnOperation.*|Damage.*|Missing.*|File.*|Newer.*|Probe.*|.*Expire.*|Tasks.*|List.*)$"}},
 	// Those that need no DynamoDB.
 	{Name: "dynamo", Package: "shared/dynamo", Args: []string{"-test.run=^Test(What.*Mean|TooLarge.*|EveryWrite.*)$"}},
 	{Name: "workflowtest", Package: "workflowtest", Args: []string{"-test.run=^Test"}},

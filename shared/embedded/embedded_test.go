@@ -179,6 +179,7 @@ func TestAnOrderIsDoneAndTold(t *testing.T) {
 	if got := statuses(t, s, len(want)); fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Fatalf("the application was told %v, want %v", got, want)
 	}
+	eventually(t, "what was handled is deleted", func() bool { return !busy(t, s) && depth(t, s, port.Requests("shop")) == port.Depth{} })
 }
 
 // statuses takes n messages from the application's queue, in the order of their numbers.
@@ -295,6 +296,14 @@ func TestIntakeIsBusyBeforeMemorySuffers(t *testing.T) {
 	}
 	if r := s.Submit(t.Context(), orders[:1])[0]; r.Err != nil || !r.Known {
 		t.Fatalf("an order that is there, while busy: %+v", r)
+	}
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if r := s.Submit(gone, orders[:1])[0]; r.Err == nil {
+		t.Errorf("a sender that went away is answered %+v", r)
+	}
+	if n := s.Health(t.Context()).Counts["busy: intake"]; n < 2 {
+		t.Errorf("%d orders were refused as busy", n)
 	}
 }
 

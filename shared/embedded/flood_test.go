@@ -133,7 +133,7 @@ func flood(t *testing.T, s *embedded.Stack, room int) (taken int) {
 // concurrency times batch, and no more past that.
 func TestABacklogIsMoreThanAnAgentTakesAtATime(t *testing.T) {
 	for _, c := range []struct{ concurrency, orders, failures int }{
-		{3, 15, 1}, {3, 16, 0}, {1, 5, 1}, {1, 6, 0},
+		{3, 15, 1}, {3, 16, 0}, {1, 5, 1}, {1, 6, 0}, {0, 50, 1}, {0, 51, 0}, // 0: 10, unless asked otherwise
 	} {
 		t.Run(fmt.Sprint(c), func(t *testing.T) {
 			w, clock := onItsOwnClock(t, "7m30s")
@@ -144,9 +144,7 @@ func TestABacklogIsMoreThanAnAgentTakesAtATime(t *testing.T) {
 			for i := range c.orders {
 				submit(t, s, fmt.Sprintf("o-%d", i), "")
 			}
-			for depth(t, s, port.Requests("shop")).InFlight < c.concurrency {
-				time.Sleep(time.Millisecond)
-			}
+			eventually(t, "calls are made", func() bool { return depth(t, s, port.Requests("shop")).InFlight >= max(c.concurrency, 1) })
 			clock.Advance(2 * time.Hour) // the requests in hand are visible again too
 			for i := range c.orders {
 				task, err := s.Wait(t.Context(), fmt.Sprintf("o-%d", i), func(task *core.Task) bool { return task.Version > 1 })

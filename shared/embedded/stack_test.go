@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -270,6 +271,94 @@ func TestEndedOrdersExpireMeanwhile(t *testing.T) {
 	})
 }
 
+// damage overwrites the file from the offset on.
+func damage(t *testing.T, w *world, from func(size int64) int64) {
+	t.Helper()
+	f, err := os.OpenFile(filepath.Join(w.options.Data, "stepkeeper.db"), os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := from(info.Size())
+	if _, err := f.WriteAt([]byte(strings.Repeat("\xff", int(info.Size()-start))), start); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A start that finds the tasks under way damaged is refused, though the last end was a clean one.
+func TestDamagedTasksUnderWayStopTheStart(t *testing.T) {
+	w := newWorld(t, "30s")
+	w.shop.hang.Store(true)
+	s := w.open()
+	for i := range 300 {
+		submit(t, s, fmt.Sprintf("o-%d", i), "")
+	}
+	closeStack(t, s)
+	damage(t, w, func(size int64) int64 { return size / 3 * 2 })
+	if _, err := embedded.Open(t.Context(), w.options); !errors.Is(err, sqlite.ErrDamaged) || !strings.Contains(err.Error(), "taking up") {
+		t.Errorf("opened: %v, want %v", err, sqlite.ErrDamaged)
+	}
+}
+
+func TestAStartThatIsCalledOff(t *testing.T) {
+	w := newWorld(t, "30s")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := embedded.Open(ctx, w.options); !errors.Is(err, context.Canceled) {
+		t.Errorf("opened: %v, want %v", err, context.Canceled)
+	}
+	closeStack(t, w.open()) // the folder is free
+}
+
+// Many may wait for one order, and go, at once.
+func TestManyWaitForOneOrder(t *testing.T) {
+	w := newWorld(t, "30s")
+	w.shop.gate = make(chan struct{})
+	s := w.open()
+	defer closeStack(t, s)
+	submit(t, s, "one", "")
+	var all sync.WaitGroup
+	for range 32 {
+		all.Go(func() {
+			for range 100 { // they come and go
+				if _, err := s.Wait(t.Context(), "one", func(*core.Task) bool { return true }); err != nil {
+					t.Error(err)
+				}
+			}
+			if task, err := s.Wait(t.Context(), "one", atEnd); err != nil || task.ProcessState != core.Processed {
+				t.Errorf("%+v, %v", task, err)
+			}
+		})
+	}
+	close(w.shop.gate)
+	all.Wait()
+}
+
+// What Health counts has these names, which dashboards rely on.
+func TestNamesOfCounts(t *testing.T) {
+	w := newWorld(t, "30s")
+	s := w.open()
+	defer closeStack(t, s)
+	submit(t, s, "one", "")
+	wait(t, s, "one")
+	var names []string
+	for name := range s.Health(t.Context()).Counts {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	want := []string{
+		"agent-shop-done", "agent-shop-dropped-late", "agent-shop-failed", "agent-shop-in-doubt", "agent-shop-in-flight", "agent-shop-retried", "agent-shop-retry-later",
+		"ended-Cancelled", "ended-Compensated", "ended-Error", "ended-Processed", "process-goroutines", "process-heap-bytes", "running",
+	}
+	if !slices.Equal(names, want) {
+		t.Errorf("counts of %v, want %v", names, want)
+	}
+}
+
 // A file that is damaged while it is in use ends readiness as soon as a read finds it, and the next
 // start is refused: nothing is "ready" on it.
 func TestADamagedFileIsNotReady(t *testing.T) {
@@ -284,19 +373,7 @@ func TestADamagedFileIsNotReady(t *testing.T) {
 	if h := s.Health(t.Context()); !h.Ready || h.Checks["store"] != "ok" {
 		t.Errorf("before: %+v", h)
 	}
-	file := filepath.Join(w.options.Data, "stepkeeper.db")
-	info, err := os.Stat(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := os.OpenFile(file, os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := f.WriteAt([]byte(strings.Repeat("\xff", int(info.Size()-8192))), 8192); err != nil {
-		t.Fatal(err)
-	}
-	_ = f.Close()
+	damage(t, w, func(int64) int64 { return 8192 })
 	eventually(t, "the damage is found", func() bool {
 		_, _, err := s.List(t.Context(), port.Query{Limit: 1000})
 		return errors.Is(err, sqlite.ErrDamaged)
@@ -350,8 +427,11 @@ func TestCommandsAndReads(t *testing.T) {
 	if task := wait(t, s, "one"); task.ProcessState != core.Cancelled {
 		t.Errorf("ended %s", task.ProcessState)
 	}
+	if v, err := s.Command(t.Context(), message.Control{Schema: 1, Kind: message.Cancel, OrderID: "coming", ID: "c-3"}); err != nil || !v.Accepted {
+		t.Errorf("cancel of an order that comes later: %+v, %v", v, err)
+	}
 	counts := s.Health(t.Context()).Counts
-	if counts["running"] != 0 || counts["ended-Cancelled"] != 1 || counts["ended-Processed"] != 0 || counts["process-goroutines"] < 5 || counts["process-heap-bytes"] < 1<<16 {
+	if counts["running"] != 0 || counts["ended-Cancelled"] != 2 || counts["ended-Processed"] != 0 || counts["process-goroutines"] < 5 || counts["process-heap-bytes"] < 1<<16 {
 		t.Errorf("counts are %v", counts)
 	}
 }
@@ -480,6 +560,10 @@ func TestQueuesOfTheStack(t *testing.T) {
 // Messages outlive the process where nobody could rebuild them, for as long as the docs say.
 func TestHowLongMessagesAreKept(t *testing.T) {
 	w := newWorld(t, "30s")
+	w.options.Agents = filepath.Join(w.dir, "agents.yaml")
+	if err := os.WriteFile(w.options.Agents, []byte("agents: {courier: {external: true}}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	clock := memory.NewClock(time.Now())
 	w.options.Clock = clock
 	s := w.open()
@@ -500,14 +584,21 @@ func TestHowLongMessagesAreKept(t *testing.T) {
 	const day = 24 * time.Hour
 	s = w.open()
 	defer closeStack(t, s)
+	send("requests-courier") // in memory
 	for _, c := range []struct {
-		after                 time.Duration
-		status, quarantine, n int
-	}{{0, 1, 1, 1}, {4*day - time.Minute, 1, 1, 1}, {time.Hour, 0, 1, 1}, {10*day - 2*time.Hour, 0, 1, 1}, {2 * time.Hour, 0, 0, 0}} {
+		after time.Duration
+		want  []int
+	}{
+		{0, []int{1, 1, 1, 1}}, {4*day - time.Minute, []int{1, 1, 1, 1}}, {time.Hour, []int{0, 0, 1, 1}},
+		{10*day - 2*time.Hour, []int{0, 0, 1, 1}}, {2 * time.Hour, []int{0, 0, 0, 0}},
+	} {
 		clock.Advance(c.after)
-		got := []int{depth(t, s, "status-shop").Visible, depth(t, s, "quarantine").Visible, depth(t, s, "dead-letters").Visible}
-		if !slices.Equal(got, []int{c.status, c.quarantine, c.n}) {
-			t.Errorf("after %s more: %v", c.after, got)
+		var got []int
+		for _, name := range []string{"requests-courier", "status-shop", "quarantine", "dead-letters"} {
+			got = append(got, depth(t, s, name).Visible)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("after %s more: %v, want %v", c.after, got, c.want)
 		}
 	}
 }
@@ -634,6 +725,72 @@ func TestFilesOfOneWorkflow(t *testing.T) {
 	if r := s.Submit(t.Context(), []message.SubmitOrder{order(t, "one", "")})[0]; r.Err == nil {
 		t.Error("an order of a workflow that is gone is taken")
 	}
+}
+
+// logged is the log, as text.
+type logged struct {
+	mu sync.Mutex
+	b  strings.Builder
+}
+
+func (l *logged) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *logged) line(with string) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for line := range strings.Lines(l.b.String()) {
+		if strings.Contains(line, with) {
+			return line
+		}
+	}
+	return ""
+}
+
+// An order that needs the operator is told by one line of the log, with what it takes to find it.
+func TestAnAlertIsLogged(t *testing.T) {
+	w := newWorld(t, "5s")
+	log := &logged{}
+	w.options.Log = slog.New(slog.NewTextHandler(log, nil))
+	w.write(strings.Replace(fmt.Sprintf(pair, "5s"), "onFailure: undo, undo: unsecond, grade: fenced", "onFailure: stop, undo: unsecond, grade: fenced", 1))
+	w.shop.refuse.Store(true)
+	s := w.open()
+	defer closeStack(t, s)
+	submit(t, s, "one", "")
+	if task := wait(t, s, "one"); task.ProcessState != core.Error {
+		t.Fatalf("ended %s", task.ProcessState)
+	}
+	eventually(t, "the alert", func() bool { return log.line("ALERT") != "" })
+	for _, want := range []string{"level=ERROR", "task=one", "workflow=pair", "phase=forward", "step=second", "code=", "run=0", "attempts=1", "one/0/second", "no such thing", "stepkeeper show one"} {
+		if line := log.line("ALERT"); !strings.Contains(line, want) {
+			t.Errorf("the alert does not say %s: %s", want, line)
+		}
+	}
+	eventually(t, "it is settled", func() bool {
+		tasks, _, err := s.List(t.Context(), port.Query{State: string(core.Error), Limit: 10})
+		return err == nil && len(tasks) == 1 && s.Health(t.Context()).Counts["running"] == 0
+	})
+}
+
+// The workflows in force stay while their folder cannot be read.
+func TestAFolderOfWorkflowsThatGoes(t *testing.T) {
+	w := newWorld(t, "30s")
+	log := &logged{}
+	w.options.Log = slog.New(slog.NewTextHandler(log, nil))
+	s := w.open()
+	defer closeStack(t, s)
+	if log.line("workflow in force") == "" {
+		t.Error("the log does not say which workflow is in force")
+	}
+	if err := os.Rename(w.options.Workflows, w.options.Workflows+"-away"); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "it is noticed", func() bool { return log.line("cannot read the workflows") != "" })
+	submit(t, s, "one", "")
+	wait(t, s, "one")
 }
 
 func TestAFolderOfWorkflowsThatIsMissing(t *testing.T) {

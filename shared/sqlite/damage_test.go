@@ -180,6 +180,7 @@ func TestFileThatIsNotOursIsRefused(t *testing.T) {
 	}{
 		"empty":                        {file(""), "is empty"},
 		"a text":                       {file("hello"), "not a database"},
+		"a folder":                     {func(t *testing.T, folder string) { mkdir(t, filepath.Join(folder, database)) }, "a directory"},
 		"the log alone":                {func(t *testing.T, folder string) { write(t, filepath.Join(folder, writeLog), []byte("log")) }, "stepkeeper.db is missing"},
 		"tables of another program":    {script("CREATE TABLE settings(a)"), "another program"},
 		"no tables":                    {script("PRAGMA user_version=1"), "another program"},
@@ -191,6 +192,13 @@ func TestFileThatIsNotOursIsRefused(t *testing.T) {
 			c.make(t, folder)
 			refused(t, folder, c.want)
 		})
+	}
+}
+
+func mkdir(t *testing.T, folder string) {
+	t.Helper()
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		t.Fatal(err)
 	}
 }
 

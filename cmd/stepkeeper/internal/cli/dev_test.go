@@ -128,6 +128,17 @@ func TestDevAddressInUse(t *testing.T) {
 		want(t, failure.General, "already in use", "choose a port with --listen")
 }
 
+// What stands in the data folder is not replaced in silence.
+func TestDevOnAFileThatIsNotItsOwn(t *testing.T) {
+	data := t.TempDir()
+	if err := os.WriteFile(filepath.Join(data, "stepkeeper.db"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	agents := write(t, "agents.yaml", "agents:\n  inventory: {external: true}\n  payment: {external: true}\n  shipping: {external: true}\n  notification: {external: true}\n  cloud: {external: true}\n  network: {external: true}\n  dns: {external: true}\n")
+	call{}.run(t, "dev", "--data", data, "--listen", "127.0.0.1:0", "--workflows", shipped, "--agents", agents).
+		want(t, failure.General, "stepkeeper.db is empty", data, "restore a backup")
+}
+
 func TestDevRunsForReal(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
