@@ -43,7 +43,7 @@ func (w *world) damage(id string) {
 func TestADamagedDocumentAffectsNoOther(t *testing.T) {
 	w := newWorld(t, "300ms")
 	w.shop.hang.Store(true)
-	log := &lines{}
+	log := &heard{}
 	w.options.Log = slog.New(slog.NewTextHandler(log, nil))
 	s := w.open()
 	for _, id := range []string{"good", "bad", "fine"} {
@@ -93,20 +93,20 @@ func TestADamagedDocumentAffectsNoOther(t *testing.T) {
 	}
 }
 
-// lines is a log that can be asked.
-type lines struct {
+// heard is a log that can be asked.
+type heard struct {
 	mu  sync.Mutex
 	all []string
 }
 
-func (l *lines) Write(b []byte) (int, error) {
+func (l *heard) Write(b []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.all = append(l.all, string(b))
 	return len(b), nil
 }
 
-func (l *lines) count(text string) (n int) {
+func (l *heard) count(text string) (n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, line := range l.all {

@@ -45,6 +45,24 @@ func TestDevSaysOneLine(t *testing.T) {
 	}
 }
 
+func TestDevKeeps(t *testing.T) {
+	for keep, want := range map[string]time.Duration{"": 0, "30d": 30 * 24 * time.Hour, "18d": 18 * 24 * time.Hour} {
+		got := time.Duration(-1)
+		o, _ := devOf(t, func(_ context.Context, o embedded.Options) error { got = o.Keep; return nil })
+		o.keep = keep
+		if err := runDev(t.Context(), o); err != nil || got != want {
+			t.Errorf("--keep %q: %v, %v; want %v", keep, got, err, want)
+		}
+	}
+	for _, keep := range []string{"17d", "0d", "-30d", "30", "720h", "d", "1000000d"} {
+		o, _ := devOf(t, func(context.Context, embedded.Options) error { t.Error("it runs"); return nil })
+		o.keep = keep
+		if err := runDev(t.Context(), o); failure.Of(err) != failure.Usage || !strings.Contains(err.Error(), keep) {
+			t.Errorf("--keep %s: %v, want it refused", keep, err)
+		}
+	}
+}
+
 func TestDevEnds(t *testing.T) {
 	o, _ := devOf(t, func(context.Context, embedded.Options) error { return errors.New("the folder is in use") })
 	if err := runDev(t.Context(), o); failure.Of(err) != failure.General || !strings.Contains(err.Error(), "in use") {
