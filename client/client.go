@@ -66,6 +66,8 @@ type Receipt struct {
 	Known   bool   `json:"known"`            // the same order was there before
 	Queued  bool   `json:"queued,omitempty"` // it is durably in the intake queue (on AWS); what becomes of it shows in its task
 	State   State  `json:"state"`            // "" while it is queued
+	// Notes say what of the order has no effect where it is handled, for people.
+	Notes []string `json:"notes,omitempty"`
 }
 
 // Client is safe for use by many goroutines.

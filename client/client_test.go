@@ -120,6 +120,29 @@ func TestSubmitGetWait(t *testing.T) {
 	}
 }
 
+// What of an order has no effect is said by every way that it is submitted.
+func TestNotes(t *testing.T) {
+	r := newRig(t)
+	high := order("o")
+	high.Priority = "high"
+	receipt, err := r.client.Submit(r.ctx, high)
+	if err != nil || len(receipt.Notes) != 1 || !strings.Contains(receipt.Notes[0], `priority "high"`) {
+		t.Errorf("%+v %v", receipt, err)
+	}
+	if got := r.submit("normal"); len(got.Notes) != 0 {
+		t.Errorf("%+v", got)
+	}
+	n := 0
+	err = r.client.SubmitAll(r.ctx, func(yield func(client.Order) bool) { _ = yield(high) && yield(order("normal")) }, func(x client.Result) {
+		if n++; x.Err != nil || len(x.Notes) != 2-n {
+			t.Errorf("%+v", x)
+		}
+	})
+	if err != nil || n != 2 {
+		t.Errorf("%d answers, %v", n, err)
+	}
+}
+
 func TestOddIDs(t *testing.T) {
 	r := newRig(t)
 	for _, id := range []string{".", "..", "...", "a:b", "-", "order", strings.Repeat("x", 128)} {

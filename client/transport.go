@@ -40,5 +40,6 @@ type Answer struct {
 	Accepted bool   // stored and started, or Queued
 	Known    bool   // the same order was there before
 	Queued   bool   // it is in the intake queue
+	Notes    []string
 	Err      *Error // why it was not accepted; with a RetryAfter it is sent again
 }

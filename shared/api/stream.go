@@ -30,6 +30,7 @@ type LineResult struct {
 	Accepted bool       `json:"accepted" doc:"stored and started"`
 	Known    bool       `json:"known" doc:"the same order was there before; nothing was started twice"`
 	State    core.State `json:"state,omitempty"`
+	Notes    []string   `json:"notes,omitempty" nullable:"false" doc:"what of the order has no effect here, for people"`
 	Error    *LineError `json:"error,omitempty" doc:"why it was not accepted"`
 }
 
@@ -295,7 +296,7 @@ func answerOf(number int, r SubmitResult, orderID string) LineResult {
 	if r.Err != nil {
 		return LineResult{Line: number, OrderID: orderID, Error: lineError(r.Err)}
 	}
-	return LineResult{Line: number, OrderID: orderID, Accepted: true, Known: r.Known, State: r.State}
+	return LineResult{Line: number, OrderID: orderID, Accepted: true, Known: r.Known, State: r.State, Notes: r.Notes}
 }
 
 func lineError(err error) *LineError {

@@ -24,6 +24,7 @@ type Receipt struct {
 	OrderID string     `json:"orderId"`
 	Known   bool       `json:"known" doc:"the same order was there before; nothing was started twice"`
 	State   core.State `json:"state"`
+	Notes   []string   `json:"notes,omitempty" nullable:"false" doc:"what of the order has no effect here, for people"`
 }
 
 // submit is POST /v1/orders: the hot path, so it does no more than it must.
@@ -106,7 +107,7 @@ func (e *edge) submitOne(w http.ResponseWriter, r *http.Request, wait time.Durat
 		}
 	}
 	w.Header().Set("Location", "/v1/orders/"+order.OrderID)
-	writeJSON(w, http.StatusAccepted, Receipt{result.OrderID, result.Known, result.State})
+	writeJSON(w, http.StatusAccepted, Receipt{result.OrderID, result.Known, result.State, result.Notes})
 }
 
 // waitForEnd answers the task if it ends in time.

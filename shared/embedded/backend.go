@@ -60,7 +60,7 @@ func (s *Stack) knownOrBusy(ctx context.Context, o *message.SubmitOrder) api.Sub
 }
 
 func resultOf(r scheduler.SubmitResult) api.SubmitResult {
-	out := api.SubmitResult{OrderID: r.OrderID, Known: r.Answer == scheduler.Known, State: r.State}
+	out := api.SubmitResult{OrderID: r.OrderID, Known: r.Answer == scheduler.Known, State: r.State, Notes: r.Notes}
 	switch r.Answer {
 	case scheduler.Refused:
 		out.Err = r.Refusal
