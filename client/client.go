@@ -8,6 +8,7 @@ package client
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -141,13 +142,13 @@ func executor(limit retryLimit) failsafe.Executor[any] {
 // again calls f until it succeeds, fails for good, or the limits are reached.
 func again[T any](ctx context.Context, c *Client, f func(context.Context) (T, error)) (T, error) {
 	var got T
+	var last error // kept here: at the end of ctx the library answers that alone
 	err := c.retry.WithContext(ctx).RunWithExecution(func(failsafe.Execution[any]) error {
-		var err error
-		got, err = f(ctx)
-		return err
+		got, last = f(ctx)
+		return last
 	})
-	if err != nil && ctx.Err() != nil {
-		err = fmt.Errorf("%w (last: %w)", ctx.Err(), err)
+	if end := ctx.Err(); err != nil && end != nil && last != nil && !errors.Is(end, last) {
+		err = fmt.Errorf("%w (last: %w)", end, last)
 	}
 	return got, err
 }

@@ -265,6 +265,39 @@ func TestCommandsFillInNumberAndID(t *testing.T) {
 	}
 }
 
+// A command whose answer does not come is told with its ID: it may have been carried out, and asks for
+// its verdict under that ID. One that was refused, or that the server cannot take, is no such thing.
+func TestUndecidedCommand(t *testing.T) {
+	r := newRig(t, client.WithRetry(1, time.Second))
+	r.submit("o")
+	ctx, cancel := context.WithCancel(r.ctx)
+	r.backend.Verdict = func(c message.Control) (core.Verdict, error) {
+		cancel()
+		return core.Verdict{ID: c.ID, Accepted: true}, nil
+	}
+	var u *client.Undecided
+	if _, err := r.client.Undo(ctx, "o"); !errors.As(err, &u) || u.OrderID != "o" || u.ID == "" || u.Queued || !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), u.ID) {
+		t.Fatalf("%v", err)
+	}
+	if v, err := r.client.Undo(r.ctx, "o", client.CommandID(u.ID)); err != nil || v.ID != u.ID || !v.Accepted {
+		t.Errorf("asked again: %+v %v", v, err)
+	}
+	first := u.ID
+	r.backend.Verdict = func(c message.Control) (core.Verdict, error) {
+		r.cut.left.Store(1)
+		return core.Verdict{ID: c.ID, Accepted: true}, nil
+	}
+	if _, err := r.client.Cancel(r.ctx, "o"); !errors.As(err, &u) || u.ID == first || !errors.Is(err, client.ErrConnection) {
+		t.Errorf("a lost answer: %v", err)
+	}
+	for _, answer := range []error{port.ErrNotFound, port.ErrUnavailable, core.ErrStale} {
+		r.backend.Verdict = func(message.Control) (core.Verdict, error) { return core.Verdict{}, answer }
+		if _, err := r.client.Undo(r.ctx, "o"); err == nil || errors.As(err, &u) {
+			t.Errorf("%v: %v", answer, err)
+		}
+	}
+}
+
 func TestListGoesThroughPages(t *testing.T) {
 	r := newRig(t)
 	var want, got []string

@@ -51,7 +51,7 @@ var ofActors = []Mutant{
 	{Name: "P5-accepted-command-is-told-as-refused", File: jobs, Func: "Scheduler.accept", Old: "!v.Accepted && it.control", New: "it.control"},
 	{Name: "P8-message-ahead-of-the-document-is-silent", File: jobs, Func: "Scheduler.fold", Old: "s.ahead(j, it)", New: ""},
 	{Name: "P27-restart-swallows-what-failed", File: restart, Func: "Scheduler.Restart", Old: "errs = append(errs, err)\n\t\t\t}\n", New: "_ = errs\n\t\t\t}\n"},
-	{Name: "P27-restart-counts-what-failed", File: restart, Func: "Scheduler.restart", Old: "if j.failed {", New: "if false {"},
+	{Name: "P27-restart-counts-what-failed", File: restart, Func: "Scheduler.restart", Old: "case !j.failed:", New: "case true:"},
 	{Name: "I18-step-finished-outnumbers-failed", File: reply, Func: "deciding.finish", Old: "if r.t.ProcessState != Error {", New: "if true {"},
 	{Name: "I18-step-finished-in-error-is-never-told", File: command, Func: "deciding.resume", Old: "s.State == Processed && s.FinishSeq == 0", New: "false"},
 	{Name: "P14-priority-is-taken-in-silence", File: "shared/message/submit.go", Func: "Notes", Old: "if priority != PriorityHigh {", New: "if true {", Killers: []string{"scheduler"}},
