@@ -8,6 +8,7 @@ package client
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -66,7 +67,7 @@ type Receipt struct {
 	Known   bool   `json:"known"`            // the same order was there before
 	Queued  bool   `json:"queued,omitempty"` // it is durably in the intake queue (on AWS); what becomes of it shows in its task
 	State   State  `json:"state"`            // "" while it is queued
-	// Notes say what of the order was accepted and has no effect, for people; on AWS the status "received" does.
+	// Notes say what of the order has no effect where it is handled, for people.
 	Notes []string `json:"notes,omitempty"`
 }
 
@@ -141,13 +142,13 @@ func executor(limit retryLimit) failsafe.Executor[any] {
 // again calls f until it succeeds, fails for good, or the limits are reached.
 func again[T any](ctx context.Context, c *Client, f func(context.Context) (T, error)) (T, error) {
 	var got T
+	var last error // kept here: at the end of ctx the library answers that alone
 	err := c.retry.WithContext(ctx).RunWithExecution(func(failsafe.Execution[any]) error {
-		var err error
-		got, err = f(ctx)
-		return err
+		got, last = f(ctx)
+		return last
 	})
-	if err != nil && ctx.Err() != nil {
-		err = fmt.Errorf("%w (last: %w)", ctx.Err(), err)
+	if end := ctx.Err(); err != nil && end != nil && last != nil && !errors.Is(end, last) {
+		err = fmt.Errorf("%w (last: %w)", end, last)
 	}
 	return got, err
 }

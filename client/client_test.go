@@ -120,6 +120,29 @@ func TestSubmitGetWait(t *testing.T) {
 	}
 }
 
+// What of an order has no effect is said by every way that it is submitted.
+func TestNotes(t *testing.T) {
+	r := newRig(t)
+	high := order("o")
+	high.Priority = "high"
+	receipt, err := r.client.Submit(r.ctx, high)
+	if err != nil || len(receipt.Notes) != 1 || !strings.Contains(receipt.Notes[0], `priority "high"`) {
+		t.Errorf("%+v %v", receipt, err)
+	}
+	if got := r.submit("normal"); len(got.Notes) != 0 {
+		t.Errorf("%+v", got)
+	}
+	n := 0
+	err = r.client.SubmitAll(r.ctx, func(yield func(client.Order) bool) { _ = yield(high) && yield(order("normal")) }, func(x client.Result) {
+		if n++; x.Err != nil || len(x.Notes) != 2-n {
+			t.Errorf("%+v", x)
+		}
+	})
+	if err != nil || n != 2 {
+		t.Errorf("%d answers, %v", n, err)
+	}
+}
+
 func TestOddIDs(t *testing.T) {
 	r := newRig(t)
 	for _, id := range []string{".", "..", "...", "a:b", "-", "order", strings.Repeat("x", 128)} {
@@ -239,6 +262,39 @@ func TestCommandsFillInNumberAndID(t *testing.T) {
 	}
 	if v, err := r.client.Cancel(r.ctx, "not-there-yet"); err != nil || v.Command != "cancel" {
 		t.Errorf("a cancel before its order: %+v %v", v, err)
+	}
+}
+
+// A command whose answer does not come is told with its ID: it may have been carried out, and asks for
+// its verdict under that ID. One that was refused, or that the server cannot take, is no such thing.
+func TestUndecidedCommand(t *testing.T) {
+	r := newRig(t, client.WithRetry(1, time.Second))
+	r.submit("o")
+	ctx, cancel := context.WithCancel(r.ctx)
+	r.backend.Verdict = func(c message.Control) (core.Verdict, error) {
+		cancel()
+		return core.Verdict{ID: c.ID, Accepted: true}, nil
+	}
+	var u *client.Undecided
+	if _, err := r.client.Undo(ctx, "o"); !errors.As(err, &u) || u.OrderID != "o" || u.ID == "" || u.Queued || !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), u.ID) {
+		t.Fatalf("%v", err)
+	}
+	if v, err := r.client.Undo(r.ctx, "o", client.CommandID(u.ID)); err != nil || v.ID != u.ID || !v.Accepted {
+		t.Errorf("asked again: %+v %v", v, err)
+	}
+	first := u.ID
+	r.backend.Verdict = func(c message.Control) (core.Verdict, error) {
+		r.cut.left.Store(1)
+		return core.Verdict{ID: c.ID, Accepted: true}, nil
+	}
+	if _, err := r.client.Cancel(r.ctx, "o"); !errors.As(err, &u) || u.ID == first || !errors.Is(err, client.ErrConnection) {
+		t.Errorf("a lost answer: %v", err)
+	}
+	for _, answer := range []error{port.ErrNotFound, port.ErrUnavailable, core.ErrStale} {
+		r.backend.Verdict = func(message.Control) (core.Verdict, error) { return core.Verdict{}, answer }
+		if _, err := r.client.Undo(r.ctx, "o"); err == nil || errors.As(err, &u) {
+			t.Errorf("%v: %v", answer, err)
+		}
 	}
 }
 

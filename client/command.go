@@ -37,7 +37,8 @@ func NewDeadline(t time.Time) CommandOption {
 }
 
 // Cancel stops an order and undoes what was done. An order that has not arrived yet will not run.
-// The verdict says whether it was accepted, and why not: a refusal is no error.
+// The verdict says whether it was accepted, and why not: a refusal is no error. An *Undecided is a
+// command, of any kind, whose verdict did not come.
 func (c *Client) Cancel(ctx context.Context, id string, opts ...CommandOption) (Verdict, error) {
 	t, err := c.Get(ctx, id)
 	run := 0
@@ -83,5 +84,9 @@ func (c *Client) command(ctx context.Context, cmd command, opts []CommandOption)
 		}
 		cmd.Command = t.Command
 	}
-	return again(ctx, c, func(ctx context.Context) (Verdict, error) { return c.via.Command(ctx, cmd.Control) })
+	v, err := again(ctx, c, func(ctx context.Context) (Verdict, error) { return c.via.Command(ctx, cmd.Control) })
+	if u := (*Undecided)(nil); err != nil && !errors.As(err, &u) && doubtful(err) {
+		err = &Undecided{OrderID: cmd.OrderID, ID: cmd.ID, Err: err}
+	}
+	return v, err
 }

@@ -42,6 +42,37 @@ func (e *Error) Error() string {
 // Is makes errors.Is work with the kinds.
 func (e *Error) Is(target error) bool { return target == e.kind() }
 
+// Undecided is a command whose verdict did not come: it was sent, or perhaps sent, and may still be
+// carried out. Sent again with the same ID (CommandID) it is carried out once, and its verdict comes.
+type Undecided struct {
+	OrderID string
+	ID      string // of the command
+	Queued  bool   // it is known to be in the queue that leads to its verdict
+	Err     error  // why the verdict did not come
+}
+
+func (u *Undecided) Error() string {
+	how := "was perhaps sent"
+	if u.Queued {
+		how = "is queued"
+	}
+	return fmt.Sprintf("command %s of order %q %s, and no verdict of it is known: %v; ask again with the same ID, it is carried out once",
+		u.ID, u.OrderID, how, u.Err)
+}
+
+// Unwrap gives the reason.
+func (u *Undecided) Unwrap() error { return u.Err }
+
+// doubtful: after that error of a command it may have been taken all the same.
+func doubtful(err error) bool {
+	for _, kind := range []error{ErrConnection, ErrAnswer, context.Canceled, context.DeadlineExceeded} {
+		if errors.Is(err, kind) {
+			return true
+		}
+	}
+	return false
+}
+
 func (e *Error) kind() error {
 	switch {
 	case e.Status == http.StatusNotFound:

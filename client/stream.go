@@ -17,12 +17,13 @@ import (
 
 // Result answers one order of SubmitMany.
 type Result struct {
-	Line     int    // number of the line, or of the order, from 1
-	OrderID  string // "" where it could not be read
-	Accepted bool   // stored and started, or Queued
-	Known    bool   // the same order was there before
-	Queued   bool   // it is in the intake queue, as on AWS: its task shows what becomes of it
-	Err      error  // why it was not accepted, an *Error; nil where it was
+	Line     int      // number of the line, or of the order, from 1
+	OrderID  string   // "" where it could not be read
+	Accepted bool     // stored and started, or Queued
+	Known    bool     // the same order was there before
+	Queued   bool     // it is in the intake queue, as on AWS: its task shows what becomes of it
+	Notes    []string // what of the order has no effect where it is handled, for people
+	Err      error    // why it was not accepted, an *Error; nil where it was
 }
 
 // SubmitMany submits orders from a stream of JSON Lines, each in the form that the OpenAPI document
@@ -115,11 +116,12 @@ type lineAnswer struct {
 	OrderID  string   `json:"orderId"`
 	Accepted bool     `json:"accepted"`
 	Known    bool     `json:"known"`
+	Notes    []string `json:"notes"`
 	Error    *problem `json:"error"`
 }
 
 func (l *lineAnswer) answer() Answer {
-	a := Answer{OrderID: l.OrderID, Accepted: l.Accepted, Known: l.Known}
+	a := Answer{OrderID: l.OrderID, Accepted: l.Accepted, Known: l.Known, Notes: l.Notes}
 	if p := l.Error; p != nil {
 		a.Err = &Error{Status: p.Status, Code: p.Code, Title: p.Title, Detail: p.Detail, Field: p.Field,
 			RetryAfter: time.Duration(p.RetryAfter) * time.Second}

@@ -28,7 +28,8 @@ type Transport interface {
 	Page(ctx context.Context, q Query, cursor string) (*view.Page, error)
 	// Follow answers the versions of a task after the given one. An error is the last element.
 	Follow(ctx context.Context, id string, after int64) iter.Seq2[*Task, error]
-	// Command carries a command out and answers its verdict, which may be a refusal.
+	// Command carries a command out and answers its verdict, which may be a refusal; *Undecided where
+	// it is sure to have been sent and the verdict did not come.
 	Command(ctx context.Context, c message.Control) (Verdict, error)
 	// Workflows lists what orders can name.
 	Workflows(ctx context.Context) ([]Workflow, error)
@@ -40,5 +41,6 @@ type Answer struct {
 	Accepted bool   // stored and started, or Queued
 	Known    bool   // the same order was there before
 	Queued   bool   // it is in the intake queue
+	Notes    []string
 	Err      *Error // why it was not accepted; with a RetryAfter it is sent again
 }

@@ -338,6 +338,12 @@ func TestNoVerdict(t *testing.T) {
 	if _, err := c.Cancel(t.Context(), "o", client.CommandID("x")); !errors.As(err, &e) || e.Code != "no-verdict" {
 		t.Error(err)
 	}
+	var u *client.Undecided
+	short, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if _, err := patient.Cancel(short, "o", client.CommandID("x")); !errors.As(err, &u) || !u.Queued || u.ID != "x" || u.OrderID != "o" || !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("cut short: %v", err)
+	}
 	w.Held.Store(false)
 	w.Parts.Patience = 0
 	if v, err := w.Client().Cancel(t.Context(), "o", client.CommandID("x")); err != nil || !v.Accepted || v.ID != "x" {

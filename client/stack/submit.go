@@ -36,7 +36,7 @@ func (t *transport) Submit(ctx context.Context, order []byte) (client.Receipt, e
 	case answers[0].Err != nil:
 		return client.Receipt{}, answers[0].Err
 	}
-	return client.Receipt{OrderID: answers[0].OrderID, Queued: true}, nil
+	return client.Receipt{OrderID: answers[0].OrderID, Queued: true, Notes: answers[0].Notes}, nil
 }
 
 // batch sends at most port.MaxBatch orders with one request. What the queue never takes from anybody,
@@ -49,6 +49,7 @@ func (t *transport) batch(ctx context.Context, orders [][]byte) ([]client.Answer
 	for i, text := range orders {
 		o, err := message.DecodeSubmit(text) // bad input gets its error at once, and costs nothing
 		answers[i].OrderID, _ = o.Known()
+		answers[i].Notes = message.Notes(o.Priority)
 		if err != nil {
 			answers[i].Err = unreadable(err)
 			continue

@@ -296,23 +296,26 @@ func (t *transport) absent(ctx context.Context, c message.Control) (*core.Task, 
 	return task, err
 }
 
+// verdict waits until it stands in the task. Whatever keeps it from coming, the command is queued.
 func (t *transport) verdict(ctx context.Context, c message.Control) (client.Verdict, error) {
+	undecided := func(err error) (client.Verdict, error) {
+		return client.Verdict{}, &client.Undecided{OrderID: c.OrderID, ID: c.ID, Queued: true, Err: err}
+	}
 	until := time.Now().Add(t.Patience)
 	for p := t.pauses(); ; {
 		if err := p.wait(ctx, time.Until(until)); err != nil {
-			return client.Verdict{}, err
+			return undecided(err)
 		}
 		task, err := t.load(ctx, c.OrderID)
 		if err != nil {
-			return client.Verdict{}, err
+			return undecided(err)
 		}
 		if v, ok := verdictOf(task, c.ID); ok {
 			return v, nil
 		}
 		if time.Now().After(until) {
-			return client.Verdict{}, refusal(http.StatusGatewayTimeout, codeNoVerdict,
-				"the command %s %s of order %q is in the control queue, and no verdict stands in the task after %s; it may still be carried out: look at the order again, and at the queue %s",
-				c.Kind, c.ID, c.OrderID, t.Patience, t.Outputs.Control)
+			return undecided(refusal(http.StatusGatewayTimeout, codeNoVerdict,
+				"no verdict stands in the task after %s; look at the order, and at the queue %s", t.Patience, t.Outputs.Control))
 		}
 	}
 }

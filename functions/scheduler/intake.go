@@ -65,16 +65,8 @@ func (s *Scheduler) answer(j *job, it *item, d core.Decision) {
 			Message: "the order was cancelled before it came; it does not run"})
 	case t.ReplyTo != "" && j.def != nil && j.def.Notifies(core.StatusReceived):
 		j.effects = append(j.effects, core.SendStatus{ReplyTo: t.ReplyTo, Status: core.Status{
-			Kind: core.StatusReceived, OrderID: t.OrderID, Workflow: t.Workflow, At: t.Created, Notes: notes(t.Priority)}})
+			Kind: core.StatusReceived, OrderID: t.OrderID, Workflow: t.Workflow, At: t.Created, Notes: message.Notes(t.Priority)}})
 	}
-}
-
-// notes says what of an accepted submission has no effect.
-func notes(priority string) []string {
-	if priority != message.PriorityHigh {
-		return nil
-	}
-	return []string{`priority "high" is stored with the order and has no effect: orders are handled as they come`}
 }
 
 // refuse tells the sender why; where there is no way to tell it, the operator finds the message in

@@ -76,7 +76,7 @@ func resultOf(id string, it *item, j *job) SubmitResult {
 		r.State = j.next.ProcessState
 	}
 	if r.Refusal == nil {
-		r.Notes = notes(it.submit.Priority)
+		r.Notes = message.Notes(it.submit.Priority)
 	}
 	return r
 }

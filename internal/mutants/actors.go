@@ -54,7 +54,7 @@ var ofActors = []Mutant{
 	{Name: "P27-restart-counts-what-failed", File: restart, Func: "Scheduler.restart", Old: "case !j.failed:", New: "case true:"},
 	{Name: "I18-step-finished-outnumbers-failed", File: reply, Func: "deciding.finish", Old: "if r.t.ProcessState != Error {", New: "if true {"},
 	{Name: "I18-step-finished-in-error-is-never-told", File: command, Func: "deciding.resume", Old: "s.State == Processed && s.FinishSeq == 0", New: "false"},
-	{Name: "P14-priority-is-taken-in-silence", File: intake, Func: "notes", Old: "if priority != message.PriorityHigh {", New: "if true {"},
+	{Name: "P14-priority-is-taken-in-silence", File: "shared/message/submit.go", Func: "Notes", Old: "if priority != PriorityHigh {", New: "if true {", Killers: []string{"scheduler"}},
 	{Name: "P14-expired-order-is-answered-unavailable", File: intake, Func: "Scheduler.first", Old: "if j.ended {", New: "if false {"},
 	{Name: "P26-order-without-a-task-is-not-noticed", File: storing, Func: "Scheduler.load", Old: "err == nil && j.task == nil && j.existed", New: "false"},
 	{Name: "P14-unknown-reply-to-is-taken", File: intake, Func: "Scheduler.first", Old: `if o.ReplyTo != "" {`, New: "if false {"},

@@ -2,6 +2,16 @@ package mutants
 
 // ofClient are mutants of the client, and the command line above it.
 var ofClient = []Mutant{
+	// Commands whose verdict does not come.
+	{Name: "client-lost-verdict-has-no-id", File: "client/command.go", Func: "Client.command", Old: "doubtful(err)", New: "doubtful(nil)"},
+	{Name: "client-queued-command-is-unreachable", File: "client/stack/transport.go", Func: "transport.verdict", Old: "Queued: true", New: "Queued: false"},
+	{Name: "client-end-of-the-time-hides-the-reason", File: "client/client.go", Func: "again", Old: "last != nil", New: "last == nil", Killers: []string{"stack"}},
+	{Name: "client-command-id-is-not-sent", File: "cmd/stepkeeper/internal/cli/command.go", Func: "commandOptions.send", Old: "return c.Cancel(ctx, id, named)", New: "return c.Cancel(ctx, id)"},
+
+	// Notes.
+	{Name: "P14-receipt-without-its-notes", File: "shared/api/submit.go", Func: "edge.submitOne", Old: "result.State, result.Notes}", New: "result.State, nil}", Killers: []string{"client"}},
+	{Name: "P14-line-without-its-notes", File: "shared/api/stream.go", Func: "answerOf", Old: "Notes: r.Notes", New: "Notes: nil", Killers: []string{"client"}},
+
 	// Streams.
 	{Name: "client-half-a-line-is-an-answer", File: "client/follow.go", Func: "wholeLines", Old: "bufio.ScanLines(data, false)", New: "bufio.ScanLines(data, true)"},
 }

@@ -54,7 +54,7 @@ type SubmitResult struct {
 	OrderID string
 	Known   bool       // the same order with the same content was there before
 	State   core.State // of the task, after the commit
-	Notes   []string   // what of an accepted order has no effect, for people
+	Notes   []string   // what of the order has no effect, for people
 	// Err is nil where the order is stored and started. A refusal, *message.Refusal or
 	// *core.Refusal; port.ErrUnavailable; or *BusyError.
 	Err error

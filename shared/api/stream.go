@@ -30,7 +30,7 @@ type LineResult struct {
 	Accepted bool       `json:"accepted" doc:"stored and started"`
 	Known    bool       `json:"known" doc:"the same order was there before; nothing was started twice"`
 	State    core.State `json:"state,omitempty"`
-	Notes    []string   `json:"notes,omitempty" nullable:"false" doc:"what of the order was accepted and has no effect, for people"`
+	Notes    []string   `json:"notes,omitempty" nullable:"false" doc:"what of the order has no effect here, for people"`
 	Error    *LineError `json:"error,omitempty" doc:"why it was not accepted"`
 }
 

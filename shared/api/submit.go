@@ -24,7 +24,7 @@ type Receipt struct {
 	OrderID string     `json:"orderId"`
 	Known   bool       `json:"known" doc:"the same order was there before; nothing was started twice"`
 	State   core.State `json:"state"`
-	Notes   []string   `json:"notes,omitempty" nullable:"false" doc:"what of the order was accepted and has no effect, for people"`
+	Notes   []string   `json:"notes,omitempty" nullable:"false" doc:"what of the order has no effect here, for people"`
 }
 
 // submit is POST /v1/orders: the hot path, so it does no more than it must.

@@ -185,6 +185,14 @@ func (o *SubmitOrder) Check() error {
 // maxDeadline is the last millisecond of the year 9999, the end of RFC 3339.
 const maxDeadline = core.Time(253402300799999)
 
+// Notes says what of an accepted submission has no effect, for people.
+func Notes(priority string) []string {
+	if priority != PriorityHigh {
+		return nil
+	}
+	return []string{`priority "high" is stored with the order and has no effect: orders are handled as they come`}
+}
+
 // Known answers the reply-to and the ID only where they have the right form, so that whoever
 // refuses a submission never uses a name that was made up to do harm.
 func (o *SubmitOrder) Known() (orderID, replyTo string) {

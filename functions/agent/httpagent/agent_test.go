@@ -560,7 +560,7 @@ func TestAnswersNestedTooDeep(t *testing.T) {
 			}
 			continue
 		}
-		if f := failureOf(t, err); !f.Permanent || f.NoEffect || f.Code != "output" || !strings.Contains(f.Error(), "deeper than 64 levels") {
+		if f := failureOf(t, err); !f.Permanent || f.NoEffect || f.Code != "response-too-deep" || !f.Happened || !strings.Contains(f.Error(), "deeper than 64 levels") {
 			t.Errorf("%d levels: %+v", depth, f)
 		}
 		happened, out, err := s.Operations()["charge"].Check(context.Background(), call())

@@ -79,8 +79,8 @@ func (a *answer) output(ignore bool) (json.RawMessage, error) {
 	case !json.Valid(body):
 		return nil, done("response-not-json", "%s was done, but its answer is not JSON; let the service answer JSON, or say output: ignore", a.what)
 	}
-	if err := nesting.Check(body); err != nil { // "output" as in package worker: done, and of no use
-		return nil, done("output", "%s was done, but its answer cannot be kept: %w; or say output: ignore", a.what, err)
+	if err := nesting.Check(body); err != nil {
+		return nil, done("response-too-deep", "%s was done, but its answer cannot be kept: %w; or say output: ignore", a.what, err)
 	}
 	return a.service.agent.redact.output(body), nil
 }

@@ -145,8 +145,8 @@ func (b *Backend) submit(o message.SubmitOrder) api.SubmitResult {
 		b.orders[o.OrderID] = &port.Order{ID: o.OrderID, ContentHash: hash, Body: o.Order, Created: Now.Std()}
 		b.put(NewTask(o.OrderID))
 	}
-	if r.Err == nil && o.Priority == message.PriorityHigh {
-		r.Notes = []string{"priority has no effect"}
+	if r.Err == nil {
+		r.Notes = message.Notes(o.Priority)
 	}
 	return r
 }

@@ -50,6 +50,7 @@ func (b *backend) Submit(_ context.Context, orders []message.SubmitOrder) []api.
 	results := make([]api.SubmitResult, len(orders))
 	for i, o := range orders {
 		results[i] = b.submit(o)
+		results[i].Notes = message.Notes(o.Priority)
 	}
 	return results
 }

@@ -22,9 +22,10 @@ type commandOptions struct {
 	app      *App
 	name     string // "resubmit" …
 	ids      []string
-	number   int  // command number to send; -1: the one that the order has now (P5)
-	yes      bool // undo: do not ask
-	unknown  bool // cancel: also where no order is known yet
+	id       string // of the command; "" makes one (P5)
+	number   int    // command number to send; -1: the one that the order has now (P5)
+	yes      bool   // undo: do not ask
+	unknown  bool   // cancel: also where no order is known yet
 	deadline string
 	step     string
 	fact     core.Fact
@@ -116,6 +117,7 @@ func newResolve(a *App) *cobra.Command {
 		},
 	}
 	o.numberFlag(cmd)
+	o.idFlag(cmd)
 	return cmd
 }
 
@@ -124,7 +126,7 @@ func facts() []string {
 }
 
 func (o *commandOptions) command(use, short, long, example string) *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use: use, Short: short, Long: long, Example: example,
 		Args:              args(cobra.MinimumNArgs(1), "the ID of an order, or several"),
 		ValidArgsFunction: o.app.completeOrders(-1),
@@ -133,6 +135,12 @@ func (o *commandOptions) command(use, short, long, example string) *cobra.Comman
 			return runCommand(cmd.Context(), o)
 		},
 	}
+	o.idFlag(cmd)
+	return cmd
+}
+
+func (o *commandOptions) idFlag(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&o.id, "command-id", "", "send the command under this `ID`: one that was sent before is carried out once, and answers its verdict")
 }
 
 func (o *commandOptions) numberFlag(cmd *cobra.Command) {
@@ -189,6 +197,9 @@ func (o *commandOptions) check(now time.Time) (deadline time.Time, err error) {
 	}
 	if o.number >= 0 && len(o.ids) > 1 {
 		return deadline, failure.New(failure.Usage, "give one order, or leave --command out", "--command belongs to one order, not to %d", len(o.ids))
+	}
+	if o.id != "" && len(o.ids) != 1 {
+		return deadline, failure.New(failure.Usage, "give one order, or leave --command-id out", "--command-id belongs to one command of one order")
 	}
 	if o.name == "resolve" && !slices.Contains(facts(), string(o.fact)) {
 		return deadline, failure.New(failure.Usage, "say one of "+strings.Join(facts(), ", "), "%q is not what can happen to a step", o.fact)
@@ -287,7 +298,7 @@ func (o *commandOptions) one(ctx context.Context, c *client.Client, id string, d
 // send looks the order up, for its command number, and sends the command with it (P5).
 func (o *commandOptions) send(ctx context.Context, c *client.Client, id string, deadline time.Time) (core.Verdict, error) {
 	if o.name == "cancel" && o.unknown {
-		return c.Cancel(ctx, id)
+		return c.Cancel(ctx, id, client.CommandID(o.id))
 	}
 	task, err := c.Get(ctx, id)
 	if err != nil {
@@ -304,19 +315,19 @@ func (o *commandOptions) send(ctx context.Context, c *client.Client, id string, 
 	if number < 0 {
 		number = task.Command
 	}
-	seen := client.IfCommand(number)
+	seen, named := client.IfCommand(number), client.CommandID(o.id)
 	switch o.name {
 	case "cancel":
-		return c.Cancel(ctx, id)
+		return c.Cancel(ctx, id, named)
 	case "undo":
-		return c.Undo(ctx, id, seen)
+		return c.Undo(ctx, id, seen, named)
 	case "resubmit":
-		return c.Resubmit(ctx, id, seen, client.NewDeadline(deadline))
+		return c.Resubmit(ctx, id, seen, named, client.NewDeadline(deadline))
 	}
 	if err := hasStep(task, o.step); err != nil {
 		return core.Verdict{}, err
 	}
-	return c.Resolve(ctx, id, o.step, o.fact, seen)
+	return c.Resolve(ctx, id, o.step, o.fact, seen, named)
 }
 
 // trial is the verdict that a command would have, as the task says.

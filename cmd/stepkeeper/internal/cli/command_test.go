@@ -42,6 +42,19 @@ func TestCommandsAreSentWithTheirNumber(t *testing.T) {
 	}
 }
 
+// Each kind is sent under the ID that is asked for.
+func TestCommandsAreSentUnderTheirID(t *testing.T) {
+	b := newBackend(noon)
+	fill(b)
+	c := call{server: serve(t, b).URL}
+	for i, args := range [][]string{{"resubmit", "stopped"}, {"undo", "stopped"}, {"cancel", "running"}, {"cancel", "none", "--unknown"}, {"resolve", "stopped", "zone", "happened"}} {
+		c.run(t, append(args, "--command-id", "mine")...).want(t, failure.OK)
+		if len(b.commands) != i+1 || b.commands[i].ID != "mine" {
+			t.Errorf("%v: %+v", args, b.commands)
+		}
+	}
+}
+
 func TestCommandsRefused(t *testing.T) {
 	b := newBackend(noon)
 	fill(b)

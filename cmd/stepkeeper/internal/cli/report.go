@@ -23,6 +23,7 @@ type submitLine struct {
 	Accepted bool         `json:"accepted"`         // the server has it
 	Known    bool         `json:"known"`            // it was there before
 	Queued   bool         `json:"queued,omitempty"` // of a stack: it is in the intake queue
+	Notes    []string     `json:"notes,omitempty"`  // what of the order has no effect
 	State    core.State   `json:"state,omitempty"`  // its end; only with --wait
 	Ended    bool         `json:"ended"`            // only with --wait
 	Error    *submitError `json:"error,omitempty"`
@@ -226,6 +227,7 @@ func (r *report) finish() error {
 	}
 	if !r.app.JSON() {
 		r.sum()
+		r.notes()
 	}
 	var codes []failure.Code
 	if r.bad > 0 {
@@ -241,6 +243,22 @@ func (r *report) finish() error {
 		return nil
 	}
 	return failure.Silent(failure.Worst(codes...), "some orders were not sent, refused or not processed")
+}
+
+// notes tells each note once, with how many orders have it.
+func (r *report) notes() {
+	count := map[string]int{}
+	var texts []string
+	for _, l := range r.taken {
+		for _, text := range l.Notes {
+			if count[text]++; count[text] == 1 {
+				texts = append(texts, text)
+			}
+		}
+	}
+	for _, text := range texts {
+		fmt.Fprintf(r.app.Streams.Err, "note (%d of %d orders): %s\n", count[text], len(r.taken), render.Clean(text))
+	}
 }
 
 func (r *report) sum() {

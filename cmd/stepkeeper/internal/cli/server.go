@@ -91,7 +91,10 @@ func (a *App) explain(err error, what string) *failure.Error {
 		retry = "try again in " + answer.RetryAfter.String()
 	}
 	name, silent, slow := a.reached()
+	var undecided *client.Undecided
 	switch {
+	case errors.As(err, &undecided):
+		return a.undecided(undecided)
 	case errors.Is(err, context.Canceled):
 		return failure.New(failure.General, "", "interrupted")
 	case errors.Is(err, client.ErrConnection):
@@ -112,6 +115,16 @@ func (a *App) explain(err error, what string) *failure.Error {
 		return failure.Wrap(err, failure.General, a.log(), "%s", what)
 	}
 	return failure.Wrap(err, failure.General, "", "%s", what)
+}
+
+// undecided tells of a command that was sent, and how to ask for its verdict.
+func (a *App) undecided(u *client.Undecided) *failure.Error {
+	code, what := failure.Unreachable, "was sent, and it is not known whether it arrived"
+	if u.Queued {
+		code, what = failure.General, "is queued, and its verdict has not come yet"
+	}
+	return failure.Wrap(u.Err, code, "ask again: the same command with --command-id "+u.ID+" is carried out once and answers its verdict",
+		"order %s: command %s %s", u.OrderID, u.ID, what)
 }
 
 func (a *App) kind() string {

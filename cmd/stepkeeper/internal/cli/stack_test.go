@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/client/stack"
@@ -100,4 +101,33 @@ func TestStackFlags(t *testing.T) {
 	w.Held.Store(true)
 	onStack(w, `{"schema":1,"orderId":"o","workflow":"order","order":{}}`).run(t, "submit", "--wait", "-", "--timeout", "100ms", "--stack", "Shop", "--region", "eu-central-1").
 		want(t, failure.Unreachable, "the stack Shop did not answer in time", "1 orders were acknowledged before this")
+}
+
+// A command whose verdict is late is queued, not unreachable: it is told with its ID, and that ID
+// asks for the verdict again.
+func TestCommandWithoutAVerdictOnAStack(t *testing.T) {
+	w := stacktest.New(t, stacktest.Memory())
+	run := func(args ...string) result {
+		return onStack(w, "").run(t, append(args, "--stack", "Shop", "--region", "eu-central-1")...)
+	}
+	onStack(w, `{"schema":1,"orderId":"o","workflow":"order","order":{"end":"never"}}`).run(t, "submit", "-", "--stack", "Shop", "--region", "eu-central-1").want(t, failure.OK)
+	if _, err := w.Client().Wait(ended(t), "o"); !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatal(err)
+	}
+	w.Held.Store(true)
+	r := run("cancel", "o", "--timeout", "100ms")
+	r.want(t, failure.General, "order o: command ", "is queued, and its verdict has not come yet", "--command-id ")
+	_, rest, _ := strings.Cut(r.err, "--command-id ")
+	id := strings.Fields(rest)[0]
+	w.Held.Store(false)
+	run("cancel", "o", "--command-id", id).want(t, failure.OK, "o: cancel accepted")
+	run("show", "o", "--output", "json").want(t, failure.OK, `"id": "`+id+`"`)
+	run("cancel", "o", "p", "--command-id", id).want(t, failure.Usage, "--command-id belongs to one command of one order")
+}
+
+// ended is a short while: long enough for an order to begin.
+func ended(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+	t.Cleanup(cancel)
+	return ctx
 }

@@ -45,6 +45,17 @@ func TestSubmitFile(t *testing.T) {
 	}
 }
 
+func TestSubmitTellsWhatHasNoEffect(t *testing.T) {
+	c := call{server: serve(t, newBackend(noon)).URL}
+	high := strings.Replace(orderLine("h-1", ""), `"workflow"`, `"priority":"high","workflow"`, 1)
+	c.in = high + orderLine("h-2", "")
+	c.run(t, "submit", "-").want(t, failure.OK, "2 orders: 2 accepted\n", `note (1 of 2 orders): priority "high" is stored with the order and has no effect`)
+	c.in = high
+	if r := c.run(t, "submit", "-", "--output", "json"); !strings.Contains(r.out, `"notes":["priority`) {
+		t.Errorf("%s", r.out)
+	}
+}
+
 func TestSubmitWait(t *testing.T) {
 	c := call{server: serve(t, newBackend(noon)).URL}
 	good := write(t, "good.jsonl", orderLine("w-1", "Processed")+orderLine("w-2", "Processed"))
