@@ -50,6 +50,13 @@ mutants: ## Break each rule of the protocol in turn; the tests must notice
 mutants-simulated: ## Which mutants the simulator notices alone; it must notice all but those argued to be out of its reach
 	$(GO) run ./internal/mutants/run -by simulate
 
+N     ?= 10
+FLOOR ?= 60
+
+.PHONY: mutants-sampled
+mutants-sampled: ## Mutants drawn at random in each room (N=10 SEED=1 ROOM=core,api FLOOR=60)
+	$(GO) run ./internal/mutants/sampled -n $(N) -seed $(SEED) -room "$(ROOM)" -floor $(FLOOR) -json mutants-sampled.json
+
 .PHONY: demo
 demo: build ## The main job: 1,000 orders, failing services, SIGKILL, audit
 	$(BIN)/stepkeeper demo
@@ -90,7 +97,7 @@ fmt: ## Format the code
 
 .PHONY: clean
 clean: ## Remove what the targets above have made
-	rm -rf $(BIN) bench.json mutants.json simulate-report.json simulate-cells.tsv explored-*.json demo-report.json soak.json coverage.out
+	rm -rf $(BIN) bench.json mutants.json mutants-sampled.json simulate-report.json simulate-cells.tsv explored-*.json demo-report.json soak.json coverage.out
 
 # The app on AWS. ARGS goes to the CDK: make deploy ARGS="-c stack=Shop -c email=ops@example.com";
 # infra/app/main.go lists what there is. Paths in it are from the folder infra.

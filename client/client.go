@@ -26,9 +26,11 @@ type (
 	Summary   = view.Summary
 	TaskError = view.TaskError
 	Moment    = view.Moment
-	State     = core.State
-	Verdict   = core.Verdict
-	Fact      = core.Fact
+
+	Unattended = view.Unattended
+	State      = core.State
+	Verdict    = core.Verdict
+	Fact       = core.Fact
 )
 
 // Facts that Resolve can state.
@@ -66,6 +68,9 @@ type Receipt struct {
 	Known   bool   `json:"known"`            // the same order was there before
 	Queued  bool   `json:"queued,omitempty"` // it is durably in the intake queue (on AWS); what becomes of it shows in its task
 	State   State  `json:"state"`            // "" while it is queued
+	// Unattended are the queues of requests that its workflow needs and nothing takes from; a stack does
+	// not tell.
+	Unattended []Unattended `json:"unattended,omitempty"`
 }
 
 // Client is safe for use by many goroutines.

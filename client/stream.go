@@ -22,7 +22,9 @@ type Result struct {
 	Accepted bool   // stored and started, or Queued
 	Known    bool   // the same order was there before
 	Queued   bool   // it is in the intake queue, as on AWS: its task shows what becomes of it
-	Err      error  // why it was not accepted, an *Error; nil where it was
+	// Unattended is as in a Receipt.
+	Unattended []Unattended
+	Err        error // why it was not accepted, an *Error; nil where it was
 }
 
 // SubmitMany submits orders from a stream of JSON Lines, each in the form that the OpenAPI document
@@ -116,10 +118,12 @@ type lineAnswer struct {
 	Accepted bool     `json:"accepted"`
 	Known    bool     `json:"known"`
 	Error    *problem `json:"error"`
+
+	Unattended []Unattended `json:"unattended"`
 }
 
 func (l *lineAnswer) answer() Answer {
-	a := Answer{OrderID: l.OrderID, Accepted: l.Accepted, Known: l.Known}
+	a := Answer{OrderID: l.OrderID, Accepted: l.Accepted, Known: l.Known, Unattended: l.Unattended}
 	if p := l.Error; p != nil {
 		a.Err = &Error{Status: p.Status, Code: p.Code, Title: p.Title, Detail: p.Detail, Field: p.Field,
 			RetryAfter: time.Duration(p.RetryAfter) * time.Second}

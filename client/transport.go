@@ -40,5 +40,7 @@ type Answer struct {
 	Accepted bool   // stored and started, or Queued
 	Known    bool   // the same order was there before
 	Queued   bool   // it is in the intake queue
-	Err      *Error // why it was not accepted; with a RetryAfter it is sent again
+	// Unattended is as in a Receipt.
+	Unattended []Unattended
+	Err        *Error // why it was not accepted; with a RetryAfter it is sent again
 }

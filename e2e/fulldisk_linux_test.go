@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -34,6 +35,21 @@ func (s *site) largest() uint64 {
 		}
 	}
 	return uint64(largest) //nolint:gosec // sizes are not negative
+}
+
+// readiness asks for it, and answers whether it has that status, and what it says.
+func (p *process) readiness(status int) (is bool, text string) {
+	p.t.Helper()
+	res, err := http.Get(p.url + "/readyz")
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return res.StatusCode == status, string(body)
 }
 
 // A disk that is full stops the acknowledging of orders, loses nothing that was acknowledged, and
@@ -75,6 +91,14 @@ func TestFullDisk(t *testing.T) {
 	if res, err := http.Get(p.url + "/healthz"); err != nil || res.StatusCode != http.StatusOK {
 		t.Errorf("the process does not answer with a full disk: %v", err)
 	}
+	var text string
+	eventually(t, "readiness is taken back", func() (unready bool) {
+		unready, text = p.readiness(http.StatusServiceUnavailable)
+		return unready
+	})
+	if !strings.Contains(text, "disk") || !strings.Contains(text, "room") && !strings.Contains(text, "space") {
+		t.Errorf("readiness does not say what is wrong: %s", text)
+	}
 	for _, id := range ids { // what was acknowledged can be read
 		p.get(id)
 	}
@@ -87,6 +111,10 @@ func TestFullDisk(t *testing.T) {
 		return code/100 == 2
 	})
 	taken := time.Since(began)
+	eventually(t, "it is ready again", func() bool {
+		ready, _ := p.readiness(http.StatusOK)
+		return ready
+	})
 	for _, id := range append(ids, "after") {
 		p.end(id, "Processed")
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+	"github.com/aws/constructs-go/constructs/v10"
 	"github.com/aws/jsii-runtime-go"
 
 	"github.com/stepkeeper/stepkeeper/infra/build"
@@ -25,14 +26,16 @@ func (s *Stepkeeper) addAgent(name string, a Agent) error {
 		for _, arn := range a.SenderARNs {
 			senders(str(arn))
 		}
+		s.sendsAs(name, a, nil)
 		return nil
 	}
 	id := "Agent" + pascal(name)
 	if a.Function != nil {
-		role := s.adoptFunction(name, a)
+		role, policies := s.adoptFunction(name, a)
 		s.functions[name] = a.Function
 		senders(role.RoleArn())
-		s.addMapping(id+"Mapping", a.Function, queue)
+		s.sendsAs(name, a, role)
+		s.addMapping(id+"Mapping", a.Function, queue).Node().AddDependency(policies...)
 		return nil
 	}
 	folder, err := s.agentFolder(name, a)
@@ -46,8 +49,23 @@ func (s *Stepkeeper) addAgent(name string, a Agent) error {
 	})
 	s.functions[name], s.roles[name] = f, role
 	senders(role.RoleArn())
+	s.sendsAs(name, a, role)
 	s.addMapping(id+"Mapping", f, queue)
 	return nil
+}
+
+// sendsAs notes the ID of the role that an agent's replies come from, by which the Scheduler tells one
+// agent from another (rule 32). Of a role that was not made in this app only its author knows the ID.
+func (s *Stepkeeper) sendsAs(name string, a Agent, role awsiam.IRole) {
+	own, made := role.(awsiam.Role)
+	switch {
+	case len(a.SenderIDs) > 0:
+		s.senderIDs[name] = a.SenderIDs
+	case made:
+		s.senderIDs[name] = []string{*own.RoleId()}
+	case !a.External || len(a.SenderARNs) > 0: // an external one without any waits for GrantAgent
+		s.warn("unchecked-replies-"+name, "whether replies of agent %s come from it is not checked: set its SenderIDs to what `aws iam get-role --role-name ROLE --query Role.RoleId` answers", name)
+	}
 }
 
 // agentFolder builds the agent's function.
@@ -92,10 +110,13 @@ func (s *Stepkeeper) agentEnvironment(name string, a Agent) map[string]*string {
 
 // adoptFunction gives a function of the app's own its permissions and settings. Of an imported one
 // only its role is known, and CDK adds the permissions to that role if it may.
-func (s *Stepkeeper) adoptFunction(name string, a Agent) awsiam.IRole {
-	role := a.Function.Role()
-	for _, statement := range s.agentAccess(name, a) {
-		role.AddToPrincipalPolicy(statement)
+// The answer is its role, and what must be there before its mapping takes a message.
+func (s *Stepkeeper) adoptFunction(name string, a Agent) (role awsiam.IRole, policies []constructs.IDependable) {
+	role = a.Function.Role()
+	for _, statement := range s.roleAccess(name, a) {
+		if added := role.AddToPrincipalPolicy(statement); added.PolicyDependable != nil {
+			policies = append(policies, added.PolicyDependable)
+		}
 	}
 	if own, made := a.Function.(awslambda.Function); made {
 		environment := s.agentEnvironment(name, a)
@@ -105,9 +126,18 @@ func (s *Stepkeeper) adoptFunction(name string, a Agent) awsiam.IRole {
 		if resource, is := own.Node().DefaultChild().(awslambda.CfnFunction); is {
 			resource.AddPropertyOverride(str("RecursiveLoop"), str("Allow")) // rule 1
 		}
-		return role
+		return role, policies
 	}
 	awscdk.Annotations_Of(s.Construct).AddInfo(jsii.Sprintf(
 		"agent %s: its function was made elsewhere; set its variables and RecursiveLoop: Allow there", name))
-	return role
+	return role, policies
+}
+
+// roleAccess is what a role needs that the construct does not make: an agent's access, and the key.
+func (s *Stepkeeper) roleAccess(name string, a Agent) []awsiam.PolicyStatement {
+	statements := s.agentAccess(name, a)
+	if s.key != nil {
+		statements = append(statements, allow("Key", useKey, s.key.KeyArn()))
+	}
+	return statements
 }

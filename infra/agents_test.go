@@ -125,6 +125,7 @@ func TestRefused(t *testing.T) {
 			delete(p.Agents, "payment")
 			p.Workflows = append(p.Workflows, t.TempDir())
 		}, []string{"there is no agent payment", "holds no *.yaml"}},
+		{"half a minute", func(p *infra.Props) { p.SweepInterval = 90 * time.Second }, []string{"SweepInterval is 1m30s; 1m0s to 1h0m0s are possible"}},
 		{"workflow twice", func(p *infra.Props) { p.Workflows = append(p.Workflows, p.Workflows[0]) }, []string{"workflow order is already defined"}},
 		{"secret that nobody gives", func(p *infra.Props) {
 			p.Agents["payment"] = infra.Agent{HTTP: write("a.yaml", "agents: {payment: {url: 'https://p.example', headers: {Authorization: '${env:TOKEN}'}}}")}
@@ -187,8 +188,8 @@ func TestProps(t *testing.T) {
 			"Shards is 5000", "SweepInterval is 45s", "TaskTTL is 1m0s", "Workflows names no file", "Tuning.MaxReceives is 2",
 			"Tuning.Intake.Batch is 11", "Tuning.Replies.MaxConcurrency is 1", `agent "Pay": the name must be`, `agent "supervisor": that name is the engine's own`, "exactly one of HTTP, Folder, Function and External must be set, not 2",
 			"exactly one of HTTP, Folder, Function and External must be set, not 0", "Timeout is 1s", "Memory is 64", "secret TOKEN must be made with",
-			"Replicas[0]", `ReplyTo "control"`, "there is no scope", `AlarmEmail is "ops"`, `Operators has "ops"`, `Operators has "arn:aws:sts`, `SenderARNs has "arn:aws:iam::123456789012:role/*"`,
-			"Subnets and SecurityGroups are for", "Environment must not set AWS_REGION", "Environment must not set TOKEN", "PagesPerSweep is 10001", "Tuning.ReservedSchedulers is 5; 21 to 1000", `agent "mail": Reserved is 3; 10 to 1000`,
+			"Replicas[0]", `ReplyTo "control"`, "there is no scope", `AlarmEmail is "ops"`, `Operators has "ops"`, `Operators has "arn:aws:sts`, `SenderARNs has "arn:aws:iam::123456789012:role/*"`, `SenderIDs has "mailer"`,
+			"Subnets and SecurityGroups are for", "Environment must not set AWS_REGION", "Environment must not set TOKEN", "PagesPerSweep is 10001", "Tuning.ReservedSchedulers is 5; 11 to 1000", `agent "mail": Reserved is 3; 5 to 1000`,
 			`Tables.Orders is "orders"`, "one of Orders and Tasks", `Tables.Ledgers: there is no agent "nobody"`, "Tuning.Warm.Index is 100 writes", "Tuning.Warm.Orders is for a table that the deployment makes",
 		} {
 			if !strings.Contains(text, want) {
@@ -202,7 +203,7 @@ func TestProps(t *testing.T) {
 		Tuning: infra.Tuning{MaxReceives: 2, ReservedSchedulers: 5, Warm: infra.Warm{Orders: infra.Throughput{Writes: 5000}, Index: infra.Throughput{Writes: 100}}, Intake: infra.Mapping{Batch: 11}, Replies: infra.Mapping{MaxConcurrency: 1}},
 		Agents: map[string]infra.Agent{
 			"Pay":        {HTTP: "a.yaml", External: true},
-			"supervisor": {External: true, SenderARNs: []string{"arn:aws:iam::123456789012:role/*"}},
+			"supervisor": {External: true, SenderARNs: []string{"arn:aws:iam::123456789012:role/*"}, SenderIDs: []string{"mailer"}},
 			"mail":       {Timeout: time.Second, Memory: 64, Reserved: 3, Subnets: &awsec2.SubnetSelection{}, Environment: map[string]string{"AWS_REGION": "x", "TOKEN": "x"}, Secrets: map[string]infra.Secret{"TOKEN": {}}},
 		},
 		ReplyTo: map[string]awssqs.IQueue{"control": nil},

@@ -6,17 +6,19 @@ import (
 
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatchactions"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
 	"github.com/aws/jsii-runtime-go"
 
 	"github.com/stepkeeper/stepkeeper/functions/supervisor/bootstrap/wiring"
+	"github.com/stepkeeper/stepkeeper/shared/dynamo"
 )
 
-// alarm is one alarm: of the metric, over one minute each, for some minutes.
+// alarm is one alarm: of the metric, over some of its periods.
 type alarm struct {
 	id, text  string
 	metric    awscloudwatch.IMetric
 	threshold float64
-	minutes   int
+	periods   int
 	below     bool // alarms below the threshold, and where nothing is reported at all
 	silent    bool // tells nobody
 }
@@ -27,7 +29,7 @@ func (s *Stepkeeper) addAlarms() {
 		s.deadAlarm(pascal(name)+"Dead", fmt.Sprintf("messages of queue %s were given up", name), q.dead)
 		s.addAlarm(alarm{
 			id: pascal(name) + "Age", text: fmt.Sprintf("queue %s is not worked off: its oldest message is too old", name),
-			metric: q.queue.MetricApproximateAgeOfOldestMessage(minute("Maximum")), threshold: q.oldest.Seconds(), minutes: 3,
+			metric: q.queue.MetricApproximateAgeOfOldestMessage(minute("Maximum")), threshold: q.oldest.Seconds(), periods: 3,
 		})
 	}
 	s.deadAlarm("Quarantine", "messages came that nobody can read", s.quarantine)
@@ -36,20 +38,27 @@ func (s *Stepkeeper) addAlarms() {
 	s.addAlarm(alarm{
 		id: "OldestOverdue", text: "a task has been overdue for long, so the Supervisor or the Scheduler does not get through",
 		metric: awscloudwatch.NewMetric(&awscloudwatch.MetricProps{
-			Namespace: str(wiring.Namespace), MetricName: str(wiring.OldestOverdue), Statistic: str("Maximum"), Period: seconds(time.Minute),
+			Namespace: str(wiring.Namespace), MetricName: str(wiring.OldestOverdue), Statistic: str("Maximum"), Period: seconds(s.props.SweepInterval),
 			DimensionsMap: &map[string]*string{wiring.Dimension: s.Construct.Node().Path()},
 		}),
-		threshold: s.props.Tuning.OldestOverdue.Seconds(), minutes: 3,
+		threshold: s.props.Tuning.OldestOverdue.Seconds(), periods: 3,
 	})
 	s.addAlarm(alarm{
 		id: "NoSweeps", text: "the Supervisor is not started by its schedule, so nothing that fails is noticed",
-		metric: s.functions["supervisor"].MetricInvocations(minute("Sum")), threshold: 1, minutes: 5, below: true,
+		metric: s.functions["supervisor"].MetricInvocations(every(s.props.SweepInterval, "Sum")), threshold: 1, periods: 5, below: true,
 		silent: s.props.Paused,
 	})
+	s.throttleAlarm("Orders", "table Orders", s.orders, "")
+	s.throttleAlarm("Tasks", "table Tasks", s.tasks, "")
+	s.throttleAlarm("Definitions", "table Definitions", s.definitions, "")
+	s.throttleAlarm("Index", "the index of table Tasks", s.tasks, dynamo.IndexName)
+	for _, name := range sorted(s.ledgers) {
+		s.throttleAlarm("Ledger"+pascal(name), "the ledger of agent "+name, s.ledgers[name], "")
+	}
 	for _, name := range sorted(s.functions) {
 		f := s.functions[name]
-		s.addAlarm(alarm{id: pascal(name) + "Errors", text: fmt.Sprintf("function %s fails", name), metric: f.MetricErrors(minute("Sum")), threshold: 1, minutes: 3})
-		s.addAlarm(alarm{id: pascal(name) + "Throttles", text: fmt.Sprintf("function %s is throttled", name), metric: f.MetricThrottles(minute("Sum")), threshold: 1, minutes: 3})
+		s.addAlarm(alarm{id: pascal(name) + "Errors", text: fmt.Sprintf("function %s fails", name), metric: f.MetricErrors(minute("Sum")), threshold: 1, periods: 3})
+		s.addAlarm(alarm{id: pascal(name) + "Throttles", text: fmt.Sprintf("function %s is throttled", name), metric: f.MetricThrottles(minute("Sum")), threshold: 1, periods: 3})
 	}
 }
 
@@ -57,13 +66,13 @@ func (s *Stepkeeper) addAlarms() {
 func (s *Stepkeeper) deadAlarm(id, text string, q interface {
 	MetricApproximateNumberOfMessagesVisible(*awscloudwatch.MetricOptions) awscloudwatch.Metric
 }) {
-	s.addAlarm(alarm{id: id, text: text, metric: q.MetricApproximateNumberOfMessagesVisible(minute("Maximum")), threshold: 1, minutes: 1})
+	s.addAlarm(alarm{id: id, text: text, metric: q.MetricApproximateNumberOfMessagesVisible(minute("Maximum")), threshold: 1, periods: 1})
 }
 
 func (s *Stepkeeper) addAlarm(a alarm) {
 	props := &awscloudwatch.AlarmProps{
 		AlarmDescription: str("Stepkeeper " + *s.Construct.Node().Path() + ": " + a.text), Metric: a.metric,
-		Threshold: &a.threshold, EvaluationPeriods: num(a.minutes),
+		Threshold: &a.threshold, EvaluationPeriods: num(a.periods),
 		ComparisonOperator: awscloudwatch.ComparisonOperator_GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
 		TreatMissingData:   awscloudwatch.TreatMissingData_NOT_BREACHING,
 	}
@@ -78,6 +87,26 @@ func (s *Stepkeeper) addAlarm(a alarm) {
 	made.AddAlarmAction(awscloudwatchactions.NewSnsAction(s.alerts))
 }
 
-func minute(statistic string) *awscloudwatch.MetricOptions {
-	return &awscloudwatch.MetricOptions{Period: seconds(time.Minute), Statistic: str(statistic)}
+// throttleAlarm watches a table, or its index, for requests that DynamoDB refused: a hot partition, or a
+// table that grows faster than it is scaled. The SDK repeats them, so that nothing else shows at first.
+func (s *Stepkeeper) throttleAlarm(id, text string, t awsdynamodb.ITableV2, index string) {
+	dimensions := map[string]*string{"TableName": t.TableName()}
+	if index != "" {
+		dimensions["GlobalSecondaryIndexName"] = str(index)
+	}
+	throttled := func(name string) awscloudwatch.IMetric {
+		return awscloudwatch.NewMetric(&awscloudwatch.MetricProps{
+			Namespace: str("AWS/DynamoDB"), MetricName: str(name), Statistic: str("Sum"), Period: seconds(time.Minute), DimensionsMap: &dimensions,
+		})
+	}
+	s.addAlarm(alarm{id: id + "Throttles", text: text + " is throttled", threshold: 1, periods: 3, metric: awscloudwatch.NewMathExpression(&awscloudwatch.MathExpressionProps{
+		Expression: str("FILL(reads, 0) + FILL(writes, 0)"), Period: seconds(time.Minute), Label: str("throttled requests"),
+		UsingMetrics: &map[string]awscloudwatch.IMetric{"reads": throttled("ReadThrottleEvents"), "writes": throttled("WriteThrottleEvents")},
+	})})
+}
+
+func minute(statistic string) *awscloudwatch.MetricOptions { return every(time.Minute, statistic) }
+
+func every(period time.Duration, statistic string) *awscloudwatch.MetricOptions {
+	return &awscloudwatch.MetricOptions{Period: seconds(period), Statistic: str(statistic)}
 }

@@ -123,6 +123,7 @@ func (a *assets) workflows() error {
 				continue
 			}
 			from[d.Name] = file
+			a.hasty(file, d)
 			failed = append(failed, a.add(d))
 		}
 	}
@@ -148,6 +149,24 @@ func (a *assets) maxTimeout(agent string) core.Duration {
 		return 0
 	}
 	return core.DurationOf(settings.Timeout - lambdaevent.Reserve - time.Second)
+}
+
+// leastPatience is how long an agent may be away before its step fails for good: a function's start, a
+// throttled minute, a service's restart take that.
+const leastPatience = 30 * core.Second
+
+// hasty warns of steps that a short wait in their queue alone can bring to failure: with the times of a
+// demo, on a busy or throttled account, orders would be undone of which nothing is wrong.
+func (a *assets) hasty(file string, d *core.Definition) {
+	for i := range d.Steps {
+		s := &d.Steps[i]
+		allowance, failures := d.Agents[s.Agent].QueueAllowance, s.Retry.MaxFailures
+		if patience := allowance * core.Duration(failures); patience < leastPatience {
+			a.warnings = append(a.warnings, fmt.Sprintf(
+				"%s: step %s fails after %d waits of %s in the queue of agent %s, %s in all; on AWS let it be %s or more: raise queueAllowance or maxFailures",
+				file, s.Name, failures, allowance, s.Agent, patience, leastPatience))
+		}
+	}
 }
 
 func (a *assets) add(d *core.Definition) error {

@@ -34,7 +34,8 @@ const (
 // maxWorkflows of one deployment: a template has 200 outputs, and each workflow is one.
 const maxWorkflows = 100
 
-// maxAgents of one deployment: an address of a queue takes some 130 bytes.
+// maxAgents of one deployment, whose queues and roles fit into a function's environment, and their
+// resources into a template.
 const maxAgents = 20
 
 // withDefaults answers a copy that is complete. The error lists all that is wrong.
@@ -48,10 +49,8 @@ func (p Props) withDefaults() (Props, error) {
 		p.Build = build.Go
 	}
 	c.within("Shards", p.Shards, 1, 1024)
-	c.spanning("SweepInterval", p.SweepInterval, time.Second, time.Minute, time.Second)
-	if p.SweepInterval > 30*time.Second && p.SweepInterval < time.Minute {
-		c.wrong("SweepInterval is %s; it must be 1 m, or 1 s to 30 s", p.SweepInterval)
-	}
+	c.spanning("SweepInterval", p.SweepInterval, deployment.MinSweepEvery, deployment.MaxSweepEvery, time.Minute)
+	orElse(&p.Tuning.OldestOverdue, 4*time.Minute+p.SweepInterval)
 	if p.PagesPerSweep != 0 {
 		c.within("PagesPerSweep", p.PagesPerSweep, 1, deployment.MaxSweepPages)
 	}
@@ -65,7 +64,7 @@ func (p Props) withDefaults() (Props, error) {
 		c.wrong("Agents is empty; every step of a workflow needs one")
 	}
 	if len(p.Agents) > maxAgents {
-		c.wrong("Agents has %d; %d are possible, because their queues must fit into the 4 KB of a function's environment; make a second deployment", len(p.Agents), maxAgents)
+		c.wrong("Agents has %d; %d are possible, because their queues and roles must fit into the 4 KB of a function's environment; make a second deployment", len(p.Agents), maxAgents)
 	}
 	c.tuning(&p.Tuning)
 	managed := p.CustomerManagedKey || p.Key != nil
@@ -107,6 +106,9 @@ func (c *checker) replyTo(queues map[string]awssqs.IQueue) {
 // principal is a role or user. A condition with anything else, a role's session for instance, would
 // refuse everybody, in silence.
 var principal = regexp.MustCompile(`^arn:[a-z-]+:iam::[0-9]{12}:(role|user)/[^\s*?]+$`)
+
+// principalID is what IAM gives roles (AROA…) and users (AIDA…).
+var principalID = regexp.MustCompile(`^A[A-Z0-9]{15,127}$`)
 
 func (c *checker) principals(what string, arns []string) {
 	for _, arn := range arns {
@@ -166,7 +168,6 @@ func (c *checker) tuning(t *Tuning) {
 	orElse(&t.MaxReceives, 10)
 	orElse(&t.OldestMessage, 5*time.Minute)
 	orElse(&t.OldestRequest, 15*time.Minute)
-	orElse(&t.OldestOverdue, 5*time.Minute)
 	c.within("Tuning.SchedulerMemory", t.SchedulerMemory, 128, 10_240)
 	c.within("Tuning.SupervisorMemory", t.SupervisorMemory, 128, 10_240)
 	c.spanning("Tuning.SchedulerTimeout", t.SchedulerTimeout, leastTimeout, maxFunction, time.Second)
@@ -188,7 +189,7 @@ func (c *checker) reserved(what string, n, mapped int) {
 
 func (c *checker) mapping(what string, m *Mapping, batch int) {
 	orElse(&m.Batch, batch)
-	orElse(&m.MaxConcurrency, 10)
+	orElse(&m.MaxConcurrency, 5)
 	c.within(what+".Batch", m.Batch, 1, port.MaxBatch)
 	c.within(what+".MaxConcurrency", m.MaxConcurrency, 2, 1000) // rule 2: never without
 	c.spanning(what+".Window", m.Window, 0, 5*time.Minute, time.Second)
@@ -215,6 +216,11 @@ func (c *checker) agent(name string, a *Agent) {
 		c.wrong("%s: SenderARNs is for external agents", what)
 	}
 	c.principals(what+": SenderARNs", a.SenderARNs)
+	for _, id := range a.SenderIDs {
+		if !strings.Contains(id, "${Token[") && !principalID.MatchString(id) {
+			c.wrong("%s: SenderIDs has %.100q; the ID of a role or user is meant, as in AROAEXAMPLEEXAMPLE12", what, id)
+		}
+	}
 	if a.VPC == nil && (a.Subnets != nil || len(a.SecurityGroups) > 0) {
 		c.wrong("%s: Subnets and SecurityGroups are for a function in a VPC, and none is set", what)
 	}

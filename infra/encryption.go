@@ -29,8 +29,7 @@ func (s *Stepkeeper) addKey() {
 		"ArnLike": map[string]any{"kms:EncryptionContext:aws:logs:arn": group},
 	}, "kms:Decrypt", "kms:DescribeKey", "kms:Encrypt", "kms:GenerateDataKey", "kms:GenerateDataKeyWithoutPlaintext", "kms:ReEncryptFrom", "kms:ReEncryptTo")
 	if !ours {
-		awscdk.Annotations_Of(s.Construct).AddWarningV2(str("stepkeeper:key"), str(
-			"Key was made elsewhere, where its policy has to let cloudwatch.amazonaws.com, events.amazonaws.com and the logs service of the Region use it; else alarms tell nobody"))
+		s.warn("key", "Key was made elsewhere, where its policy has to let cloudwatch.amazonaws.com, events.amazonaws.com and the logs service of the Region use it; else alarms tell nobody")
 	}
 }
 

@@ -52,7 +52,7 @@ func TestExample(t *testing.T) {
 	}
 
 	a, err = app(t, map[string]any{
-		"stack": "Shop", "email": "ops@example.com", "keep": "false", "x86": "true", "rule": "true", "sweep": "10s", "finished": "true",
+		"stack": "Shop", "email": "ops@example.com", "keep": "false", "x86": "true", "rule": "true", "sweep": "5m", "finished": "true",
 		"reply-to": "web=arn:aws:sqs:eu-central-1:123456789012:web", "nag": "true",
 		"operators": "arn:aws:iam::123456789012:role/a,arn:aws:iam::123456789012:role/b",
 	})
@@ -63,7 +63,7 @@ func TestExample(t *testing.T) {
 	x = read(t, stack)
 	same(t, "tables go", x.of("AWS::DynamoDB::GlobalTable")["Orders"].DeletionPolicy, "Delete")
 	same(t, "architecture", at(x.of("AWS::Lambda::Function")["Scheduler"].Properties, "Architectures", 0), "x86_64")
-	same(t, "sweep", at(variables(x, "Supervisor"), "STEPKEEPER_SWEEP_EVERY"), "10s")
+	same(t, "sweep", at(variables(x, "Supervisor"), "STEPKEEPER_SWEEP_EVERY"), "5m0s")
 	same(t, "finished", at(variables(x, "Scheduler"), "STEPKEEPER_FINISHED"), "true")
 	same(t, "mail", x.of("AWS::SNS::Subscription")["Alertsopsexamplecom"].Properties["Endpoint"], "ops@example.com")
 	same(t, "rule", len(x.of("AWS::Events::Rule")), 1)
@@ -88,7 +88,7 @@ func TestExampleSettings(t *testing.T) {
 	const secret, role = "arn:aws:secretsmanager:eu-central-1:123456789012:secret:pay-AbCdEf", "arn:aws:iam::123456789012:role/shipper"
 	a, err := app(t, map[string]any{
 		"agents": file, "secrets": "payment.TOKEN=" + secret + "#token,payment.URL=/pay/url",
-		"senders": "shipping=" + role + ",shipping=" + role + "2", "fair": "true", "pages": "70", "paused": "true", "email": "ops@example.com",
+		"senders": "shipping=" + role + ",shipping=" + role + "2", "sender-ids": "shipping=AROAEXAMPLEEXAMPLE12", "fair": "true", "pages": "70", "paused": "true", "email": "ops@example.com",
 		"tables": "orders=" + tableOf + "O-1,tasks=" + tableOf + "T-1,definitions=" + tableOf + "D-1,ledger.shipping=" + tableOf + "L-1",
 	})
 	if err != nil {
@@ -147,6 +147,7 @@ func TestExampleRefuses(t *testing.T) {
 		"no workflow":     {map[string]any{"workflows": "nowhere"}, "nowhere"},
 		"nothing built":   {map[string]any{"prebuilt": t.TempDir()}, "prebuilt functions"},
 		"strange sweep":   {map[string]any{"sweep": "45s"}, "SweepInterval is 45s"},
+		"nobody's ID":     {map[string]any{"sender-ids": "payment=AROAEXAMPLEEXAMPLE12"}, "context sender-ids is"},
 		"missing service": {map[string]any{"workflows": "../workflows"}, "there is no agent accounts"},
 	} {
 		_, err := app(t, c.context)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsec2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
@@ -30,7 +31,7 @@ type function struct {
 // addFunction makes a function with a role and a log group of its own (rules 18, 20).
 func (s *Stepkeeper) addFunction(f function) (awslambda.Function, awsiam.Role) {
 	logs := awslogs.NewLogGroup(s.Construct, str(f.id+"Logs"), &awslogs.LogGroupProps{
-		Retention: s.props.LogRetention, RemovalPolicy: s.props.RemovalPolicy, EncryptionKey: s.key,
+		Retention: s.props.LogRetention, RemovalPolicy: s.removal(), EncryptionKey: s.key,
 	})
 	// The ARN of a log group stands for the group with its streams.
 	statements := append(f.access, allow("Logs", []string{"logs:CreateLogStream", "logs:PutLogEvents"}, logs.LogGroupArn()))
@@ -71,12 +72,16 @@ func (s *Stepkeeper) addFunction(f function) (awslambda.Function, awsiam.Role) {
 	if f.reserved > 0 {
 		props.ReservedConcurrentExecutions = num(f.reserved)
 	}
-	return awslambda.NewFunction(s.Construct, str(f.id), props), role
+	made := awslambda.NewFunction(s.Construct, str(f.id), props)
+	s.environments[f.id] = func() any {
+		return awscdk.Stack_Of(s.Construct).Resolve(made.Node().DefaultChild().(awslambda.CfnFunction).Environment())
+	}
+	return made, role
 }
 
 // addMapping makes a function take from a queue (rules 2 to 4). It is not an event source of CDK's,
 // which would grant more than is used.
-func (s *Stepkeeper) addMapping(id string, f awslambda.IFunction, q *queue) {
+func (s *Stepkeeper) addMapping(id string, f awslambda.IFunction, q *queue) awslambda.EventSourceMapping {
 	props := &awslambda.EventSourceMappingProps{
 		Target: f, EventSourceArn: q.queue.QueueArn(), BatchSize: num(q.mapping.Batch),
 		MaxConcurrency: num(q.mapping.MaxConcurrency), ReportBatchItemFailures: jsii.Bool(true),
@@ -87,7 +92,8 @@ func (s *Stepkeeper) addMapping(id string, f awslambda.IFunction, q *queue) {
 	if q.mapping.Window > 0 {
 		props.MaxBatchingWindow = seconds(q.mapping.Window)
 	}
-	awslambda.NewEventSourceMapping(s.Construct, str(id), props)
+	s.concurrency += q.mapping.MaxConcurrency
+	return awslambda.NewEventSourceMapping(s.Construct, str(id), props)
 }
 
 func sorted[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }

@@ -18,9 +18,11 @@ func (s *Stepkeeper) GrantSubmit(to awsiam.IGrantable) {
 }
 
 // GrantOperate lets a role do all that an operator does, putting dead letters back included. Whoever
-// is not of the app gets the policy Operator, and stands among Props.Operators.
+// is not of the app gets the policies Operator, and stands among Props.Operators.
 func (s *Stepkeeper) GrantOperate(role awsiam.IRole) {
-	grant(role, s.operatorAccess())
+	for _, policy := range s.operator { // as statements they would be more than a role holds inline
+		role.AddManagedPolicy(policy)
+	}
 	for _, queue := range sorted(s.refusals) {
 		s.letSend(queue, role.RoleArn())
 	}
@@ -34,11 +36,11 @@ func (s *Stepkeeper) GrantAgent(agent string, role awsiam.IRole) {
 	if !there || !a.External {
 		panic(fmt.Errorf("stepkeeper %s: GrantAgent: %q is no external agent of it", *s.Construct.Node().Id(), agent))
 	}
-	statements := s.agentAccess(agent, a)
-	if s.key != nil {
-		statements = append(statements, allow("Key", useKey, s.key.KeyArn()))
+	grant(role, s.roleAccess(agent, a))
+	if own, made := role.(awsiam.Role); made && (len(a.SenderARNs) == 0 || len(a.SenderIDs) > 0) {
+		s.senderIDs[agent] = append(s.senderIDs[agent], *own.RoleId())
+		s.namePeers()
 	}
-	grant(role, statements)
 	for _, queue := range []string{port.Replies, port.Quarantine} {
 		s.letSend(queue, role.RoleArn())
 	}
@@ -89,5 +91,12 @@ func (s *Stepkeeper) Alerts() awssns.ITopic { return s.alerts }
 // Application is the policy for roles of applications: submit, follow, cancel.
 func (s *Stepkeeper) Application() awsiam.IManagedPolicy { return s.application }
 
-// Operator is the policy for people: all commands, listings, dead-letter queues.
-func (s *Stepkeeper) Operator() awsiam.IManagedPolicy { return s.operator }
+// Operator are the policies for people: all commands, listings, dead-letter queues. It takes all of them;
+// they are several where one would be longer than IAM takes.
+func (s *Stepkeeper) Operator() []awsiam.IManagedPolicy {
+	all := make([]awsiam.IManagedPolicy, len(s.operator))
+	for i, policy := range s.operator {
+		all[i] = policy
+	}
+	return all
+}

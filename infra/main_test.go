@@ -66,7 +66,7 @@ func newStack(id string) (awscdk.App, awscdk.Stack) {
 // shop is the order example.
 func shop(stack awscdk.Stack) *infra.Props {
 	p := &infra.Props{
-		Workflows: []string{"../workflows/order.yaml"}, Agents: map[string]infra.Agent{}, Build: fake, AlarmEmail: "ops@example.com",
+		Workflows: []string{"app/order.yaml"}, Agents: map[string]infra.Agent{}, Build: fake, AlarmEmail: "ops@example.com",
 		ReplyTo: map[string]awssqs.IQueue{
 			"shop": awssqs.Queue_FromQueueArn(stack, jsii.String("Shop"), jsii.String("arn:aws:sqs:"+region+":"+account+":shop-status")),
 		},
@@ -117,6 +117,7 @@ type resource struct {
 	Properties     map[string]any
 	Metadata       map[string]any
 	DeletionPolicy string
+	DependsOn      any
 }
 
 // of lists the resources of a type by the readable part of their IDs.

@@ -1,6 +1,8 @@
 package infra
 
 import (
+	"strconv"
+
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/jsii-runtime-go"
 )
@@ -10,8 +12,8 @@ const OutputVersion = "1"
 
 // addOutputs writes what programs outside must know. The keys are the construct's ID and a name:
 // ShopIntakeUrl. An agent's queue is Requests<Agent>Url and its function Agent<Agent>Function,
-// its ledger, if it has one, Ledger<Agent>Table; a workflow's hash is Workflow<Workflow>. Their
-// descriptions are the logical names.
+// the ledger of an external one Ledger<Agent>Table; a workflow's hash is Workflow<Workflow>. Their
+// descriptions are the logical names. There are 200 at most (rule 28).
 func (s *Stepkeeper) addOutputs() {
 	s.output("Version", OutputVersion, "version of these outputs")
 	s.output("OrdersTable", *s.orders.TableName(), "orders as received")
@@ -20,16 +22,16 @@ func (s *Stepkeeper) addOutputs() {
 	s.output("Shards", *jsii.Sprintf("%d", s.props.Shards), "shards of the index")
 	s.output("Finished", *jsii.Sprintf("%t", s.props.FinishedOrders), "whether ended orders are in the index")
 	s.output("FairQueues", *jsii.Sprintf("%t", s.props.FairQueues), "whether messages bear the tenant of their order")
+	s.output("Concurrency", strconv.Itoa(s.concurrency+1), "functions that may run at once: of all mappings, and the Supervisor")
 	s.output("Paused", *jsii.Sprintf("%t", s.props.Paused), "whether nothing is started")
 	for _, name := range sorted(s.assets.hashes) {
 		s.output("Workflow"+pascal(name), s.assets.hashes[name], name)
 	}
-	for _, name := range sorted(s.ledgers) {
-		s.output("Ledger"+pascal(name)+"Table", *s.ledgers[name].TableName(), name)
-	}
 	for _, name := range s.agentNames() {
 		if f := s.functions[name]; f != nil {
 			s.output("Agent"+pascal(name)+"Function", *f.FunctionName(), name)
+		} else if ledger := s.ledgers[name]; ledger != nil {
+			s.output("Ledger"+pascal(name)+"Table", *ledger.TableName(), name)
 		}
 	}
 	for _, name := range sorted(s.queues) {
@@ -46,7 +48,13 @@ func (s *Stepkeeper) addOutputs() {
 		s.output("KeyArn", *s.key.KeyArn(), "the key that encrypts everything")
 	}
 	s.output("ApplicationPolicy", *s.application.ManagedPolicyArn(), "attach to roles of applications")
-	s.output("OperatorPolicy", *s.operator.ManagedPolicyArn(), "attach to roles of operators")
+	for i, policy := range s.operator {
+		name := "OperatorPolicy"
+		if i > 0 {
+			name += strconv.Itoa(i + 1)
+		}
+		s.output(name, *policy.ManagedPolicyArn(), "attach to roles of operators")
+	}
 }
 
 func (s *Stepkeeper) output(name, value, description string) {

@@ -1,6 +1,9 @@
 package infra
 
 import (
+	"strconv"
+	"strings"
+
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
 )
@@ -9,7 +12,48 @@ import (
 // you attach them.
 func (s *Stepkeeper) addPolicies() {
 	s.application = s.policy("Application", "submit orders, follow and cancel them", s.applicationAccess())
-	s.operator = s.policy("Operator", "all commands, listings, dead letters", s.operatorAccess())
+	for i, statements := range s.split(s.operatorAccess()) {
+		id := "Operator"
+		if i > 0 {
+			id += strconv.Itoa(i + 1)
+		}
+		s.operator = append(s.operator, s.policy(id, "all commands, listings, dead letters", statements))
+	}
+}
+
+// Rule 28: a managed policy has 6,144 characters at most. An ARN of a queue or a table has some 120, with
+// the longest names that CloudFormation makes; the rest is for what is around it.
+const (
+	policySize = 6_000
+	arnSize    = 130
+)
+
+// split divides statements among as many policies as they need; each action and resource stays named.
+func (s *Stepkeeper) split(statements []awsiam.PolicyStatement) [][]awsiam.PolicyStatement {
+	var policies [][]awsiam.PolicyStatement
+	room := 0
+	for _, statement := range statements {
+		actions, resources := texts(statement.Actions()), *statement.Resources()
+		frame := len(strings.Join(actions, `","`)) + len(*statement.Sid()) + 80
+		for len(resources) > 0 {
+			if room < frame+arnSize {
+				policies, room = append(policies, nil), policySize
+			}
+			n := min(len(resources), (room-frame)/arnSize)
+			last := &policies[len(policies)-1]
+			*last = append(*last, allow(*statement.Sid(), actions, resources[:n]...))
+			resources, room = resources[n:], room-frame-n*arnSize
+		}
+	}
+	return policies
+}
+
+func texts(list *[]*string) []string {
+	all := make([]string, len(*list))
+	for i, text := range *list {
+		all[i] = *text
+	}
+	return all
 }
 
 // applicationAccess is all that an application may.

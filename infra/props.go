@@ -35,8 +35,8 @@ type Props struct {
 	// they came from. Nobody else but the functions may send to the internal queues.
 	Operators []string
 
-	// SweepInterval is how often the Supervisor looks for what is overdue: 1 m (default), or 1 s to
-	// 30 s, which takes several sweeps within one invocation (rule 16).
+	// SweepInterval is how often the Supervisor looks for what is overdue: whole minutes, 1 m (default) to
+	// 1 h (rule 16). A step whose agent has died is handed back by that much later.
 	SweepInterval time.Duration
 	// PagesPerSweep bounds one sweep, in pages of 100 tasks of the index: 1 to 10,000, default 50. What
 	// is left is the next sweep's, which begins at another shard (rule 17).
@@ -130,7 +130,7 @@ type Tuning struct {
 	OldestMessage time.Duration
 	// OldestRequest is the same for the agents' queues; default 15 m: a flood may wait (P32).
 	OldestRequest time.Duration
-	// OldestOverdue is the age of the most overdue task that alarms; default 5 m.
+	// OldestOverdue is the age of the most overdue task that alarms; default 4 m and SweepInterval.
 	OldestOverdue time.Duration
 }
 
@@ -139,7 +139,7 @@ type Tuning struct {
 type Mapping struct {
 	Batch          int           // messages at once, 1 to 10; default 10 for the Scheduler, 5 for agents (rule 4)
 	Window         time.Duration // wait for a fuller batch, up to 5 m in whole seconds; default 0
-	MaxConcurrency int           // functions at the same time, 2 to 1000; default 10
+	MaxConcurrency int           // functions at the same time, 2 to 1000; default 5 (rule 33)
 }
 
 // taken is how many messages are taken at a time; more that wait are a backlog (P32).
@@ -161,6 +161,10 @@ type Agent struct {
 	// permission to do so, and its role must be among SenderARNs.
 	External   bool
 	SenderARNs []string
+	// SenderIDs are the IDs of the roles that it replies with, AROA…, as `aws iam get-role` answers them.
+	// Replies in its name from another agent's role are refused. Needed where the role is not made in
+	// this app; without them its replies are not checked, and synthesis warns.
+	SenderIDs []string
 
 	Mapping
 	Timeout     time.Duration     // of one batch, 5 s to 15 m; default 1 m. A step's timeout must be 3 s less, or shorter (rule 3)

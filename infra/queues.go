@@ -58,12 +58,21 @@ func (s *Stepkeeper) deadQueue(id, why string) awssqs.Queue {
 func (s *Stepkeeper) queueProps(keep time.Duration) *awssqs.QueueProps {
 	props := &awssqs.QueueProps{
 		Encryption: awssqs.QueueEncryption_SQS_MANAGED, EnforceSSL: jsii.Bool(true),
-		RetentionPeriod: seconds(keep), RemovalPolicy: s.props.RemovalPolicy,
+		RetentionPeriod: seconds(keep), RemovalPolicy: s.removal(),
 	}
 	if s.key != nil {
 		props.Encryption, props.EncryptionMasterKey = awssqs.QueueEncryption_KMS, s.key
 	}
 	return props
+}
+
+// removal keeps queues and logs as RemovalPolicy says, but not those of a first deploy that failed: what
+// is rolled back then holds nothing, and would stand in the account under a name that is used by no stack.
+func (s *Stepkeeper) removal() awscdk.RemovalPolicy {
+	if s.props.RemovalPolicy == awscdk.RemovalPolicy_RETAIN {
+		return awscdk.RemovalPolicy_RETAIN_ON_UPDATE_OR_DELETE
+	}
+	return s.props.RemovalPolicy
 }
 
 // nameSenders says on each queue who may send to it (rules 20, 21), whatever other policies in the
@@ -72,14 +81,29 @@ func (s *Stepkeeper) nameSenders() {
 	for _, name := range slices.Sorted(maps.Keys(s.queues)) {
 		q := s.queues[name].queue
 		if name == port.Intake || name == port.Control {
-			refuse(q, "OnlyFromThisAccount", map[string]any{
-				"StringNotEquals": map[string]any{"aws:PrincipalAccount": awscdk.Stack_Of(s.Construct).Account()},
-			})
+			s.onlyThisAccount(q)
 			continue
 		}
 		s.onlyFrom(name, q)
 	}
 	s.onlyFrom(port.Quarantine, s.quarantine)
+}
+
+// onlyThisAccount refuses principals of other accounts, and services that act for other accounts. A
+// service has no account of its own (rule 29): it names the one that it acts for, or, as SNS does, the
+// resource.
+func (s *Stepkeeper) onlyThisAccount(q awssqs.Queue) {
+	account := awscdk.Stack_Of(s.Construct).Account()
+	ours := awscdk.Fn_Join(str(""), &[]*string{str("arn:*:*:*:"), account, str(":*")})
+	refuse(q, "OnlyFromThisAccount", map[string]any{
+		"StringNotEquals": map[string]any{"aws:PrincipalAccount": account},
+		"Bool":            map[string]any{"aws:PrincipalIsAWSService": "false"},
+	})
+	refuse(q, "OnlyServicesForThisAccount", map[string]any{
+		"Bool":            map[string]any{"aws:PrincipalIsAWSService": "true"},
+		"StringNotEquals": map[string]any{"aws:SourceAccount": account},
+		"ArnNotLike":      map[string]any{"aws:SourceArn": ours},
+	})
 }
 
 func (s *Stepkeeper) onlyFrom(name string, q awssqs.Queue) {

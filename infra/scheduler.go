@@ -1,6 +1,8 @@
 package infra
 
 import (
+	"strings"
+
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/jsii-runtime-go"
 
@@ -18,11 +20,7 @@ func (s *Stepkeeper) addScheduler() error {
 	}
 	environment := s.engineEnvironment()
 	if len(s.props.ReplyTo) > 0 {
-		object := map[string]*string{}
-		for _, name := range s.replyToNames() {
-			object[name] = s.props.ReplyTo[name].QueueUrl()
-		}
-		environment[deployment.VarReplyTo] = awscdk.Stack_Of(s.Construct).ToJsonString(object, nil)
+		environment[deployment.VarReplyTo] = s.replyToPlaces()
 	}
 	if s.props.FairQueues {
 		environment[deployment.VarFairQueues] = str("true")
@@ -32,7 +30,7 @@ func (s *Stepkeeper) addScheduler() error {
 		memory: s.props.Tuning.SchedulerMemory, timeout: s.props.Tuning.SchedulerTimeout,
 		environment: environment, access: s.schedulerAccess(), loops: true, reserved: s.props.Tuning.ReservedSchedulers,
 	})
-	s.functions["scheduler"], s.roles["scheduler"] = f, role
+	s.scheduler, s.functions["scheduler"], s.roles["scheduler"] = f, f, role
 	for _, name := range []string{port.Intake, port.Replies, port.Control} {
 		s.addMapping(pascal(name)+"Mapping", f, s.queues[name])
 	}
@@ -45,9 +43,9 @@ func (s *Stepkeeper) addScheduler() error {
 
 // engineEnvironment is what Scheduler and Supervisor are both told.
 func (s *Stepkeeper) engineEnvironment() map[string]*string {
-	names := []string{port.Intake, port.Replies, port.Control, port.Quarantine}
-	for _, agent := range s.agentNames() {
-		names = append(names, port.Requests(agent))
+	queues := map[string]*string{ // the others are beside the intake's
+		port.Intake:  s.queues[port.Intake].queue.QueueUrl(),
+		port.Replies: s.queues[port.Replies].queue.QueueName(), port.Control: s.queues[port.Control].queue.QueueName(), port.Quarantine: s.quarantine.QueueName(),
 	}
 	environment := map[string]*string{
 		deployment.VarOrders:      s.orders.TableName(),
@@ -55,7 +53,7 @@ func (s *Stepkeeper) engineEnvironment() map[string]*string {
 		deployment.VarDefinitions: s.definitions.TableName(),
 		deployment.VarShards:      jsii.Sprintf("%d", s.props.Shards),
 		deployment.VarAlerts:      s.alerts.TopicArn(),
-		deployment.VarQueues:      s.urls(names...),
+		deployment.VarQueues:      awscdk.Stack_Of(s.Construct).ToJsonString(queues, nil),
 	}
 	if s.props.FinishedOrders {
 		environment[deployment.VarFinished] = str("true")
@@ -64,6 +62,54 @@ func (s *Stepkeeper) engineEnvironment() map[string]*string {
 		environment[deployment.VarTaskTTL] = str(s.props.TaskTTL.String())
 	}
 	return environment
+}
+
+// namePeers tells the Scheduler its agents, whose roles are made after it.
+func (s *Stepkeeper) namePeers() {
+	s.scheduler.AddEnvironment(str(deployment.VarAgents), s.peers(true), nil)
+}
+
+// peers are the agents' queues and, for the Scheduler, the roles that they reply with. The names that
+// CloudFormation makes begin with the stack's and with an ID that is known here; what of them was cut off
+// stands there whole.
+func (s *Stepkeeper) peers(senders bool) *string {
+	stack := awscdk.Stack_Of(s.Construct)
+	var start string
+	var all []deployment.Peer
+	for _, name := range s.agentNames() {
+		q := s.queues[port.Requests(name)].queue
+		id, _ := stack.Resolve(stack.GetLogicalId(q.Node().DefaultChild().(awscdk.CfnElement))).(string)
+		if i := strings.Index(id, requestsID+pascal(name)); start == "" && i >= 0 && !*awscdk.Token_IsUnresolved(stack.StackName()) {
+			start = *stack.StackName() + "-" + id[:i+len(requestsID)]
+		}
+		p := deployment.Peer{Name: name, Queue: *q.QueueName()}
+		if start != "" {
+			p.Queue = *awscdk.Fn_Join(str(deployment.Start), awscdk.Fn_Split(&start, q.QueueName(), nil))
+		}
+		if senders {
+			p.Senders = s.senderIDs[name]
+		}
+		all = append(all, p)
+	}
+	text := deployment.Peers(start, all)
+	return &text
+}
+
+// requestsID begins the IDs of the agents' queues.
+const requestsID = "Requests"
+
+// replyToPlaces are the applications' queues: a name is enough of one that is beside the intake.
+func (s *Stepkeeper) replyToPlaces() *string {
+	stack := awscdk.Stack_Of(s.Construct)
+	places := map[string]*string{}
+	for _, name := range s.replyToNames() {
+		q := s.props.ReplyTo[name]
+		places[name] = q.QueueUrl()
+		if env := q.Env(); *env.Account == *stack.Account() && *env.Region == *stack.Region() {
+			places[name] = q.QueueName()
+		}
+	}
+	return stack.ToJsonString(places, nil)
 }
 
 func (s *Stepkeeper) replyToNames() []string { return sorted(s.props.ReplyTo) }

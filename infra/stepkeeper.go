@@ -31,9 +31,14 @@ type Stepkeeper struct {
 	alerts                     awssns.Topic
 	roles                      map[string]awsiam.IRole // of our functions, by logical name
 	functions                  map[string]awslambda.IFunction
+	scheduler                  awslambda.Function
 	senders                    map[string][]*string // ARNs of who sends, by the queue's logical name
+	concurrency                int                  // of all mappings
+	environments               map[string]func() any
+	senderIDs                  map[string][]string // IDs of the roles that an agent replies with; absent: unknown
 	refusals                   map[string]awsiam.PolicyStatement
-	application, operator      awsiam.ManagedPolicy
+	application                awsiam.ManagedPolicy
+	operator                   []awsiam.ManagedPolicy
 }
 
 // NewStepkeeper adds a deployment to a scope. It panics with one error that lists everything wrong
@@ -55,6 +60,7 @@ func NewStepkeeper(scope constructs.Construct, id string, props *Props) *Stepkee
 		Construct: constructs.NewConstruct(scope, jsii.String(id)), props: complete, assets: assets,
 		ledgers: map[string]awsdynamodb.ITableV2{}, queues: map[string]*queue{}, roles: map[string]awsiam.IRole{},
 		functions: map[string]awslambda.IFunction{}, senders: map[string][]*string{}, refusals: map[string]awsiam.PolicyStatement{},
+		senderIDs: map[string][]string{}, environments: map[string]func() any{},
 	}
 	if err := s.build(); err != nil {
 		panic(refused(id, err))
@@ -68,7 +74,7 @@ func refused(id string, err error) error {
 
 func (s *Stepkeeper) build() error {
 	for _, w := range s.assets.warnings {
-		awscdk.Annotations_Of(s.Construct).AddWarningV2(jsii.String("stepkeeper:workflow"), jsii.String(w))
+		s.warn("workflow", "%s", w)
 	}
 	s.addKey()
 	s.addTables()
@@ -81,6 +87,10 @@ func (s *Stepkeeper) build() error {
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
+	s.namePeers()
+	if err := s.environmentsFit(); err != nil {
+		return err
+	}
 	s.nameSenders()
 	s.addPolicies()
 	s.addAlarms()
@@ -90,6 +100,11 @@ func (s *Stepkeeper) build() error {
 
 // agentNames is sorted: a template must not change by itself.
 func (s *Stepkeeper) agentNames() []string { return slices.Sorted(maps.Keys(s.props.Agents)) }
+
+// warn tells at synthesis what deploys well and fails later. Warnings of one ID and text are told once.
+func (s *Stepkeeper) warn(id, format string, args ...any) {
+	awscdk.Annotations_Of(s.Construct).AddWarningV2(str("stepkeeper:"+id), jsii.Sprintf(format, args...))
+}
 
 func str(text string) *string { return jsii.String(text) }
 

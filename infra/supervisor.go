@@ -40,7 +40,8 @@ func (s *Stepkeeper) addSupervisor() error {
 		return err
 	}
 	environment[deployment.VarCapacity] = str(string(object))
-	if s.props.SweepInterval < time.Minute {
+	environment[deployment.VarAgents] = s.peers(false)
+	if s.props.SweepInterval > deployment.MinSweepEvery {
 		environment[deployment.VarSweepEvery] = str(s.props.SweepInterval.String())
 	}
 	if s.props.PagesPerSweep > 0 {
@@ -92,7 +93,7 @@ func (s *Stepkeeper) addSchedule(f awslambda.Function) {
 	}
 	awsscheduler.NewCfnSchedule(s.Construct, str("Schedule"), &awsscheduler.CfnScheduleProps{
 		Description:        str("Stepkeeper: the Supervisor's sweeps"),
-		ScheduleExpression: str("rate(1 minute)"),
+		ScheduleExpression: s.sweepRate().ExpressionString(),
 		State:              str(state),
 		FlexibleTimeWindow: &awsscheduler.CfnSchedule_FlexibleTimeWindowProperty{Mode: str("OFF")},
 		Target: &awsscheduler.CfnSchedule_TargetProperty{
@@ -103,10 +104,15 @@ func (s *Stepkeeper) addSchedule(f awslambda.Function) {
 	})
 }
 
+// sweepRate is rate(1 minute), or slower (rule 16).
+func (s *Stepkeeper) sweepRate() awsevents.Schedule {
+	return awsevents.Schedule_Rate(seconds(s.props.SweepInterval))
+}
+
 func (s *Stepkeeper) addRule(f awslambda.Function) {
 	awsevents.NewRule(s.Construct, str("Rule"), &awsevents.RuleProps{
 		Description: str("Stepkeeper: the Supervisor's sweeps"),
-		Schedule:    awsevents.Schedule_Rate(awscdk.Duration_Minutes(jsii.Number(1))),
+		Schedule:    s.sweepRate(),
 		Enabled:     jsii.Bool(!s.props.Paused),
 		Targets: &[]awsevents.IRuleTarget{awseventstargets.NewLambdaFunction(f, &awseventstargets.LambdaFunctionProps{
 			DeadLetterQueue: s.missed, MaxEventAge: seconds(tickAge * time.Second), RetryAttempts: num(tickRetries),

@@ -48,8 +48,7 @@ func (s *Stepkeeper) warnOfEmptyTables() {
 		}
 	}
 	if len(made) > 0 {
-		awscdk.Annotations_Of(s.Construct).AddWarningV2(str("stepkeeper:tables"), jsii.Sprintf(
-			"Tables does not name %s: right in the stack that has them; in a new stack they begin empty, and tasks under way need them", strings.Join(made, ", ")))
+		s.warn("tables", "Tables does not name %s: right in the stack that has them; in a new stack they begin empty, and tasks under way need them", strings.Join(made, ", "))
 	}
 }
 

@@ -99,7 +99,7 @@ func TestMappings(t *testing.T) {
 		same(t, id+": visibility", queue.Properties["VisibilityTimeout"], 6*timeout+window)
 		same(t, id+": not paused", p["Enabled"], nil)
 		same(t, id+": response types", p["FunctionResponseTypes"], "[ReportBatchItemFailures]")
-		batch, most := 5.0, 10.0
+		batch, most := 5.0, 5.0
 		if target(p["FunctionName"]) == "Scheduler" {
 			batch = 10
 		}
@@ -136,7 +136,7 @@ func TestQueues(t *testing.T) {
 		same(t, id+": retention", p["MessageRetentionPeriod"], days*86400)
 		same(t, id+": SSE-SQS", p["SqsManagedSseEnabled"], true)
 		same(t, id+": in transit", encrypted[id], true)
-		same(t, id+": stays", q.DeletionPolicy, "Retain")
+		same(t, id+": stays, unless its own deploy fails", q.DeletionPolicy, "RetainExceptOnCreate")
 		if dead {
 			same(t, id+": dead letters of dead letters", p["RedrivePolicy"], nil)
 			continue
@@ -162,7 +162,7 @@ func TestSenders(t *testing.T) {
 		queue := target(at(p.Properties, "Queues", 0))
 		got := ""
 		for _, s := range list(at(p.Properties, "PolicyDocument", "Statement")) {
-			if at(s, "Effect") != "Deny" || at(s, "Action") != "sqs:SendMessage" {
+			if at(s, "Effect") != "Deny" || at(s, "Action") != "sqs:SendMessage" || at(s, "Sid") == "OnlyServicesForThisAccount" {
 				continue
 			}
 			if at(s, "Condition", "StringNotEquals", "aws:PrincipalAccount") == account {
@@ -241,12 +241,22 @@ func TestSchedule(t *testing.T) {
 	same(t, "age of the invocation", a["MaximumEventAgeInSeconds"], 60)
 	same(t, "dead letters of the invocation", target(at(a, "DestinationConfig", "OnFailure", "Destination")), "MissedSweeps")
 
-	x = template(t, func(_ awscdk.Stack, p *infra.Props) { p.EventBridgeRule, p.SweepInterval = true, 20*time.Second })
+	same(t, "interval that is told", at(variables(x, "Supervisor"), "STEPKEEPER_SWEEP_EVERY"), nil)
+
+	x = template(t, func(_ awscdk.Stack, p *infra.Props) { p.SweepInterval = time.Hour })
+	same(t, "hourly", x.of("AWS::Scheduler::Schedule")["Schedule"].Properties["ScheduleExpression"], "rate(1 hour)")
+
+	x = template(t, func(_ awscdk.Stack, p *infra.Props) { p.EventBridgeRule, p.SweepInterval = true, 5*time.Minute })
 	same(t, "schedules beside a rule", len(x.of("AWS::Scheduler::Schedule")), 0)
 	rule := x.of("AWS::Events::Rule")["Rule"].Properties
-	same(t, "rule", rule["ScheduleExpression"], "rate(1 minute)")
+	same(t, "rule", rule["ScheduleExpression"], "rate(5 minutes)")
+	// An alarm whose periods are shorter than the interval finds most of them empty, and never rings.
+	for id, want := range map[string]string{"NoSweepsAlarm": "300 5 1", "OldestOverdueAlarm": "300 3 540"} {
+		a := x.of("AWS::CloudWatch::Alarm")[id].Properties
+		same(t, id, fmt.Sprint(a["Period"], " ", a["EvaluationPeriods"], " ", a["Threshold"]), want)
+	}
 	same(t, "rule's target", target(at(rule, "Targets", 0, "Arn")), "Supervisor")
-	same(t, "interval", at(x.of("AWS::Lambda::Function")["Supervisor"].Properties, "Environment", "Variables", "STEPKEEPER_SWEEP_EVERY"), "20s")
+	same(t, "interval", at(x.of("AWS::Lambda::Function")["Supervisor"].Properties, "Environment", "Variables", "STEPKEEPER_SWEEP_EVERY"), "5m0s")
 }
 
 // Rules 6 and 17.
@@ -259,6 +269,9 @@ func TestAlarms(t *testing.T) {
 	}
 	for _, f := range []string{"Scheduler", "Supervisor", "Inventory", "Payment", "Shipping", "Notification"} {
 		want = append(want, f+"ErrorsAlarm", f+"ThrottlesAlarm")
+	}
+	for _, table := range []string{"Orders", "Tasks", "Index", "Definitions", "LedgerShipping"} {
+		want = append(want, table+"ThrottlesAlarm")
 	}
 	want = append(want, "QuarantineAlarm", "MissedSweepsAlarm", "OldestOverdueAlarm", "NoSweepsAlarm")
 	slices.Sort(want)
@@ -297,6 +310,21 @@ func TestAlarms(t *testing.T) {
 	same(t, "threshold of dead letters", dead["Threshold"], 1)
 	same(t, "metric of dead letters", dead["MetricName"], "ApproximateNumberOfMessagesVisible")
 	same(t, "queue of dead letters", target(at(dead, "Dimensions", 0, "Value")), "RequestsPaymentDead")
+	for id, table := range map[string]string{"Orders": "Orders", "Tasks": "Tasks", "Index": "Tasks", "Definitions": "Definitions", "LedgerShipping": "LedgerShipping"} {
+		a := alarms[id+"ThrottlesAlarm"].Properties
+		var watched []string
+		for _, m := range list(a["Metrics"]) {
+			if metric := at(m, "MetricStat", "Metric"); metric != nil {
+				watched = append(watched, fmt.Sprint(at(metric, "MetricName")))
+				dimensions := list(at(metric, "Dimensions"))
+				same(t, id+": table watched", target(at(dimensions[len(dimensions)-1], "Value")), table)
+				same(t, id+": index watched", len(dimensions) == 2 && at(dimensions[0], "Value") == "complete-by", id == "Index")
+			}
+		}
+		slices.Sort(watched)
+		same(t, id+": throttles watched", watched, "[ReadThrottleEvents WriteThrottleEvents]")
+		same(t, id+": threshold", fmt.Sprint(a["Threshold"], a["EvaluationPeriods"]), "1 3")
+	}
 	overdue := alarms["OldestOverdueAlarm"].Properties
 	same(t, "dimension", at(overdue, "Dimensions", 0, "Value"), at(x.of("AWS::Lambda::Function")["Supervisor"].Properties, "Environment", "Variables", "STEPKEEPER_NAME"))
 }
@@ -309,14 +337,14 @@ func TestOutputs(t *testing.T) {
 		"EngineRequestsPaymentUrl": "RequestsPayment", "EngineRequestsPaymentDeadUrl": "RequestsPaymentDead",
 		"EngineOrdersTable": "Orders", "EngineTasksTable": "Tasks", "EngineDefinitionsTable": "Definitions", "EngineAlertsTopic": "Alerts",
 		"EngineShards": "8", "EngineFinished": "false", "EngineVersion": "1",
-		"EngineAgentPaymentFunction": "AgentPayment", "EngineLedgerShippingTable": "LedgerShipping", "EngineSchedulerFunction": "Scheduler", "EngineFairQueues": "false", "EnginePaused": "false",
+		"EngineAgentPaymentFunction": "AgentPayment", "EngineConcurrency": "36", "EngineSchedulerFunction": "Scheduler", "EngineFairQueues": "false", "EnginePaused": "false",
 		"EngineApplicationPolicy": "Application", "EngineOperatorPolicy": "Operator", "EngineSupervisorFunction": "Supervisor",
 	} {
 		same(t, "output "+name, target(x.Outputs[name].Value), want)
 	}
 	same(t, "logical name", x.Outputs["EngineRequestsPaymentUrl"].Description, "requests-payment")
 	same(t, "agent's name", x.Outputs["EngineAgentPaymentFunction"].Description, "payment")
-	d, problems := source.LoadFile("../workflows/order.yaml", source.Options{KnownAgents: []string{"inventory", "payment", "shipping", "notification"}})
+	d, problems := source.LoadFile("app/order.yaml", source.Options{KnownAgents: []string{"inventory", "payment", "shipping", "notification"}})
 	if err := problems.Err(); err != nil {
 		t.Fatal(err)
 	}

@@ -173,7 +173,7 @@ func (w *world) open(ctx context.Context, endpoint string, sdk aws.Config, def *
 		return err
 	}
 	w.store = dynamo.New(dynamo.NewClient(sdk), w.tables, dynamo.Options{FinishedIndex: w.finished})
-	raise := alerts.New(sns.NewFromConfig(sdk).Publish, "arn:aws:sns:us-east-1:000000000000:alerts", 0)
+	raise := alerts.New(sns.NewFromConfig(sdk).Publish, "arn:aws:sns:us-east-1:000000000000:alerts", "", 0)
 	tasks := state.New(state.Config{Store: w.store, Definitions: w.store, Compile: workflow.Decode, Encode: workflow.Encode,
 		Current: func(name string) *core.Definition {
 			if name != def.Name {

@@ -13,13 +13,14 @@ const outputVersion = "1"
 
 // Outputs is what a program outside must know of a deployed Stepkeeper.
 type Outputs struct {
-	Stack, Region               string // for messages
-	Orders, Tasks, Definitions  string // tables
-	Intake, Control, Quarantine string // addresses of queues
-	Shards                      int    // of the index
-	Finished                    bool   // ended orders are in the index
-	FairQueues                  bool   // messages bear the tenant of their order
-	Application, Operator       string // ARNs of the managed policies
+	Stack, Region               string            // for messages
+	Orders, Tasks, Definitions  string            // tables
+	Intake, Control, Quarantine string            // addresses of queues
+	Shards                      int               // of the index
+	Finished                    bool              // ended orders are in the index
+	FairQueues                  bool              // messages bear the tenant of their order
+	Application, Operator       string            // ARNs of the managed policies
+	Requests                    map[string]string // by agent: the address of its queue of requests
 }
 
 // ErrNoStack: there is nothing of Stepkeeper's at that name.
@@ -48,6 +49,7 @@ func ReadOutputs(values map[string]string, construct string) (Outputs, error) {
 		Intake: value("IntakeUrl"), Control: value("ControlUrl"), Quarantine: value("QuarantineUrl"),
 		Finished: value("Finished") == "true", FairQueues: values[prefix+"FairQueues"] == "true", Application: value("ApplicationPolicy"), Operator: value("OperatorPolicy"),
 	}
+	o.Requests = agentsOf(values, prefix)
 	shards := value("Shards")
 	if len(missing) > 0 {
 		return Outputs{}, fmt.Errorf("its outputs %s are missing; deploy it again", strings.Join(missing, ", "))

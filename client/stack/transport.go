@@ -30,7 +30,7 @@ type Definitions interface {
 	Definition(ctx context.Context, hash string) ([]byte, error)
 }
 
-// Queues finds the queues "intake" and "control".
+// Queues finds the queues "intake" and "control", and those of the agents' requests, which are only looked at.
 type Queues interface {
 	Queue(name string) (port.Queue, error)
 }
@@ -104,6 +104,7 @@ func (t *transport) show(ctx context.Context, task *core.Task, detailed bool) (*
 	shown := view.Of(task, def)
 	if detailed {
 		shown = view.Detailed(task, def, nil, time.Now())
+		t.await(ctx, &shown, time.Now())
 	}
 	return &shown, nil
 }

@@ -6,18 +6,19 @@ It keeps the agent's side of the protocol (docs/protocol.md):
 - every attempt hands the same key to the service, which must act once for it (P2);
 - the reply echoes task, run, step, attempt and operation, and says how long the request waited
   in the queue (P3, P32);
-- the request is deleted only after the reply was taken.
+- the request is deleted only after the reply was taken, and stays invisible while it is in hand.
 
 It is for services of the grades "fenced" and "idempotent". One that knows no keys needs a ledger
 besides, as functions/agent keeps one (P31).
 """
 
-import hashlib
 import base64
+import hashlib
 import json
 import logging
 import os
 import signal
+import threading
 import time
 from datetime import datetime, timezone
 
@@ -28,6 +29,8 @@ log = logging.getLogger("agent")
 SCHEMA = 1
 MAX_OUTPUT = 48 * 1024  # bytes; a reply must fit into one message
 MAX_TEXT = 500  # characters of an error
+MAX_BATCH = 10  # messages of one receive, a limit of SQS
+PAUSE = 1  # seconds after a failed receive
 
 
 class Permanent(Exception):
@@ -70,27 +73,74 @@ def queue_urls(sqs, agent, env=os.environ):
 
 
 class Agent:
-    """operations: name -> function(input, key, deadline). The deadline is in seconds since 1970."""
+    """operations: name -> function(input, key, deadline). The deadline is in seconds since 1970; a
+    function is called by several threads at once. concurrency: requests in hand at the same time.
+    visibility: how long one stays invisible, in seconds, renewed while it is in hand."""
 
-    def __init__(self, name, operations, sqs=None, now=_now):
+    def __init__(self, name, operations, sqs=None, now=_now, concurrency=10, visibility=60):
         self.name, self.operations, self.now = name, operations, now
-        self.sqs = sqs or boto3.client("sqs")
+        self.sqs = sqs or boto3.client("sqs")  # a client is safe for threads
         self.requests, self.replies, self.quarantine = queue_urls(self.sqs, name)
-        self.stopping = False
+        self.concurrency, self.visibility = concurrency, visibility
+        self.stopping = False  # set by a signal, which must take no lock
+        self.lock = threading.Condition()
+        self.in_hand = set()  # receipts
 
     def run(self):
-        """Works until stop() was called, by a signal for instance."""
-        while not self.stopping:
-            got = self.sqs.receive_message(QueueUrl=self.requests, MaxNumberOfMessages=5, WaitTimeSeconds=5, VisibilityTimeout=60)
-            for message in got.get("Messages", []):
-                try:
-                    if self.handle(message):
-                        self.sqs.delete_message(QueueUrl=self.requests, ReceiptHandle=message["ReceiptHandle"])
-                except Exception:  # one bad message never harms its neighbours; this one comes again
-                    log.exception("message %s was not handled", message["MessageId"])
+        """Works until stop() was called, by a signal for instance, and ends what is in hand."""
+        ended = threading.Event()
+        keeper = threading.Thread(target=self._keep, args=(ended,))
+        keeper.start()
+        try:
+            while not self.stopping:
+                self._receive()
+            with self.lock:
+                self.lock.wait_for(lambda: not self.in_hand)
+        finally:
+            ended.set()
+            keeper.join()
 
     def stop(self, *_):
         self.stopping = True
+
+    def _receive(self):
+        """Takes as many requests as there is room for, and hands each to a thread of its own."""
+        with self.lock:
+            if not self.lock.wait_for(lambda: len(self.in_hand) < self.concurrency, timeout=1):
+                return
+            room = self.concurrency - len(self.in_hand)
+        try:
+            got = self.sqs.receive_message(QueueUrl=self.requests, MaxNumberOfMessages=min(room, MAX_BATCH), WaitTimeSeconds=5, VisibilityTimeout=self.visibility)
+        except Exception:
+            log.exception("receiving failed; trying again")
+            time.sleep(PAUSE)
+            return
+        for message in got.get("Messages", []):
+            with self.lock:
+                self.in_hand.add(message["ReceiptHandle"])
+            threading.Thread(target=self._work, args=(message,)).start()
+
+    def _work(self, message):
+        try:
+            if self.handle(message):
+                self.sqs.delete_message(QueueUrl=self.requests, ReceiptHandle=message["ReceiptHandle"])
+        except Exception:  # one bad message never harms its neighbours; this one comes again
+            log.exception("message %s was not handled", message["MessageId"])
+        finally:
+            with self.lock:
+                self.in_hand.discard(message["ReceiptHandle"])
+                self.lock.notify_all()
+
+    def _keep(self, ended):
+        """Renews the visibility timeout of what is in hand."""
+        while not ended.wait(self.visibility / 3):
+            with self.lock:
+                receipts = list(self.in_hand)
+            for receipt in receipts:
+                try:
+                    self.sqs.change_message_visibility(QueueUrl=self.requests, ReceiptHandle=receipt, VisibilityTimeout=self.visibility)
+                except Exception:  # it was finished meanwhile, or comes a second time, with the same key
+                    log.warning("a request in hand could not be kept invisible", exc_info=True)
 
     def handle(self, message):
         """True when the message may be deleted."""
@@ -151,18 +201,21 @@ class Agent:
 # behind an agent has to. A real agent would call it over the network, with a timeout that ends at
 # the deadline.
 _coats = {}
+_desk = threading.Lock()
 
 
 def hang(data, key, deadline):
     """do: one ticket for each key, however often it is asked for."""
     if not isinstance(data, dict) or "coat" not in data:
         raise Permanent("there is no coat in the input")
-    return {"ticket": _coats.setdefault(key, len(_coats) + 1)}
+    with _desk:
+        return {"ticket": _coats.setdefault(key, len(_coats) + 1)}
 
 
 def give_back(data, key, deadline):
     """undo: succeeds also where nothing was hung."""
-    _coats.pop(key, None)
+    with _desk:
+        _coats.pop(key, None)
 
 
 def main():

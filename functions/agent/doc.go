@@ -22,8 +22,8 @@
 // deployment sets all that is needed: STEPKEEPER_AGENT, STEPKEEPER_QUEUES, STEPKEEPER_LEDGER. A
 // process polls its queues, by these variables:
 //
-//	STEPKEEPER_ENDPOINT        the endpoint, as in http://127.0.0.1:8377; else AWS_ENDPOINT_URL_SQS
-//	                           or AWS_ENDPOINT_URL; else AWS
+//	AWS_ENDPOINT_URL_SQS       the endpoint, as in http://127.0.0.1:8377, by the name that every SDK
+//	                           of AWS knows; AWS otherwise
 //	STEPKEEPER_REQUESTS_URL    the addresses of the three queues, from the outputs of a deployed
 //	STEPKEEPER_REPLIES_URL     stack, whose queues have names that nobody can guess
 //	STEPKEEPER_QUARANTINE_URL

@@ -36,7 +36,7 @@ func (s *Scheduler) Handle(ctx context.Context, queueName string, deliveries []p
 	}
 	s.run(ctx, jobs)
 	for i, it := range items {
-		if it.err == nil && it.refusal != nil && !s.canTell(it) {
+		if it.err == nil && it.refusal != nil && !it.told {
 			it.err = s.quarantine(ctx, queueName, &deliveries[i], it.refusal.Text)
 		}
 		if it.err != nil {
@@ -65,7 +65,7 @@ func (s *Scheduler) read(ctx context.Context, queueName string, d *port.Delivery
 		s.unreadable(ctx, queueName, d, it, err)
 		id = ""
 	default: // a newer schema waits for a newer program; a queue that is not ours is a mistake in wiring
-		s.log.Warn("message given back", "queue", queueName, "message", d.ID, "error", err)
+		s.log.Warn("message given back", "queue", queueName, "messageId", d.ID, "error", err)
 		s.count("given back", queueName)
 		it.err, id = err, ""
 	}
@@ -87,14 +87,14 @@ func (s *Scheduler) decode(queueName string, d *port.Delivery, it *item) (id str
 		if err != nil {
 			return "", err
 		}
-		it.ev, it.waited = replied(r), r.Waited+s.lay(d)
+		it.ev, it.waited, it.from = replied(r), r.Waited+s.lay(d), senderOf(r, d)
 		return r.OrderID, nil
 	case port.Control:
 		c, err := message.ControlOf(*d)
 		if err != nil {
 			return "", err
 		}
-		it.ev, it.replyTo = controlled(c), c.ReplyTo
+		it.ev, it.control = controlled(c), c
 		return c.OrderID, nil
 	}
 	return "", fmt.Errorf("queue %q is not one of the Scheduler's", queueName)
@@ -152,20 +152,23 @@ func controlled(c *message.Control) core.Event {
 	}
 }
 
-// unreadable refuses a submission whose sender is known, and puts everything else into quarantine.
+// unreadable refuses a submission whose sender is known, and puts everything else into quarantine;
+// a submission that is too large both, since no one else has kept its hash.
 func (s *Scheduler) unreadable(ctx context.Context, queueName string, d *port.Delivery, it *item, err error) {
 	var r *message.Refusal
 	if errors.As(err, &r) && it.submit != nil {
-		if id, _ := it.submit.Known(); id != "" && s.canTell(it) {
+		if id, _ := it.submit.Known(); id != "" {
 			j := &job{id: id, items: []*item{it}}
 			s.refuse(j, it, r)
 			s.deliver(ctx, []*job{j})
-			return
 		}
+	}
+	if it.err != nil || it.told && r.Code != message.CodeTooLarge {
+		return
 	}
 	s.count("quarantined", queueName)
 	it.err = s.quarantine(ctx, queueName, d, err.Error())
-	it.submit = nil
+	it.refusal = nil
 }
 
 // maxQuarantined is how much of a body the quarantine keeps, in bytes.
@@ -178,7 +181,7 @@ func (s *Scheduler) quarantine(ctx context.Context, queueName string, d *port.De
 		body = nil
 	}
 	sum := sha256.Sum256(body)
-	s.log.Warn("message put into quarantine", "queue", queueName, "message", d.ID, "reason", reason)
+	s.log.Warn("message put into quarantine", "queue", queueName, "messageId", d.ID, "reason", reason)
 	q, err := s.cfg.Queues.Queue(port.Quarantine)
 	if err != nil {
 		return err

@@ -14,6 +14,7 @@ import (
 // Codes of refusals at intake, beside those of package message and of the core.
 const (
 	CodeUnknownWorkflow = "unknown-workflow"
+	CodeBrokenWorkflow  = "broken-workflow"
 	CodeUnknownReplyTo  = "unknown-reply-to"
 	CodeExpired         = "expired"
 	CodeTooLarge        = message.CodeTooLarge
@@ -27,6 +28,11 @@ func (s *Scheduler) first(ctx context.Context, j *job, it *item, at core.At) (co
 		return core.Decision{}, expired(j.id)
 	}
 	def, err := s.cfg.State.Current(ctx, o.Workflow)
+	var broken *state.BrokenWorkflow
+	if errors.As(err, &broken) {
+		return core.Decision{}, &message.Refusal{Code: CodeBrokenWorkflow, Field: "workflow",
+			Text: fmt.Sprintf("the workflow %q is there, and its file cannot be used: %s; fix the file, then send the order again", o.Workflow, broken.Problem)}
+	}
 	if errors.Is(err, state.ErrUnknownWorkflow) {
 		return core.Decision{}, &message.Refusal{Code: CodeUnknownWorkflow, Field: "workflow",
 			Text: fmt.Sprintf("no workflow %q is deployed; check the name, or deploy it first", o.Workflow)}
@@ -61,12 +67,20 @@ func (s *Scheduler) answer(j *job, it *item, d core.Decision) {
 	t := d.Task
 	switch {
 	case t.IsTombstone():
-		s.reply(j, it.submit.ReplyTo, core.Status{Kind: core.StatusCancelled, OrderID: j.id, At: t.Ended,
+		s.reply(j, it, it.submit.ReplyTo, core.Status{Kind: core.StatusCancelled, OrderID: j.id, At: t.Ended,
 			Message: "the order was cancelled before it came; it does not run"})
 	case t.ReplyTo != "" && j.def != nil && j.def.Notifies(core.StatusReceived):
 		j.effects = append(j.effects, core.SendStatus{ReplyTo: t.ReplyTo, Status: core.Status{
-			Kind: core.StatusReceived, OrderID: t.OrderID, Workflow: t.Workflow, At: t.Created}})
+			Kind: core.StatusReceived, OrderID: t.OrderID, Workflow: t.Workflow, At: t.Created, Notes: notes(t.Priority)}})
 	}
+}
+
+// notes says what of an accepted submission has no effect.
+func notes(priority string) []string {
+	if priority != message.PriorityHigh {
+		return nil
+	}
+	return []string{`priority "high" is stored with the order and has no effect: orders are handled as they come`}
 }
 
 // refuse tells the sender why; where there is no way to tell it, the operator finds the message in
@@ -75,33 +89,41 @@ func (s *Scheduler) refuse(j *job, it *item, r *message.Refusal) {
 	it.refusal = r
 	s.count("refused", r.Code)
 	s.log.Info("refused", "task", j.id, "code", r.Code)
-	replyTo := it.replyTo
-	if it.submit != nil {
-		_, replyTo = it.submit.Known()
+	status := core.Status{Kind: core.StatusRefused, OrderID: j.id, At: s.now(), Code: r.Code, Message: r.Text}
+	switch {
+	case it.submit != nil:
+		_, replyTo := it.submit.Known()
+		s.reply(j, it, replyTo, status)
+	case it.control != nil:
+		status.Kind, status.Command, status.CommandID = core.StatusCommandRefused, string(it.control.Kind), it.control.ID
+		s.reply(j, it, it.control.ReplyTo, status)
 	}
-	s.reply(j, replyTo, core.Status{Kind: core.StatusRefused, OrderID: j.id, At: s.now(), Code: r.Code, Message: r.Text})
 }
 
-// reply adds a status to a name that nobody has checked yet.
-func (s *Scheduler) reply(j *job, replyTo string, status core.Status) {
+// refuseCommand tells the verdict of a command that came through the queue and was refused: to the
+// reply-to that it names, else to that of the order. The verdict stands in the task all the same (P5).
+func (s *Scheduler) refuseCommand(j *job, it *item, t *core.Task, v *core.Verdict) {
+	replyTo := it.control.ReplyTo
+	if replyTo == "" {
+		replyTo = t.ReplyTo
+	}
+	s.reply(j, it, replyTo, core.Status{Kind: core.StatusCommandRefused, OrderID: j.id, Run: t.Run, Workflow: t.Workflow, At: v.At,
+		Command: v.Command, CommandID: v.ID, Code: "refused", Message: v.Reason})
+}
+
+// reply adds a status to a name that was not checked before. Where it cannot be found out now
+// whether there is such a queue, the message comes again.
+func (s *Scheduler) reply(j *job, it *item, replyTo string, status core.Status) {
 	if replyTo == "" || status.OrderID == "" {
 		return
 	}
-	if _, err := s.cfg.Queues.ReplyTo(replyTo); err != nil {
-		return
+	switch _, err := s.cfg.Queues.ReplyTo(replyTo); {
+	case errors.Is(err, port.ErrNotFound):
+	case err != nil:
+		s.log.Warn("its sender cannot be told now; the message is given back", "task", j.id, "replyTo", replyTo, "error", err)
+		it.err = err
+	default:
+		it.told = true
+		j.effects = append(j.effects, core.SendStatus{ReplyTo: replyTo, Status: status})
 	}
-	j.effects = append(j.effects, core.SendStatus{ReplyTo: replyTo, Status: status})
-}
-
-// canTell reports whether the sender of a refused message has a queue to be told through.
-func (s *Scheduler) canTell(it *item) bool {
-	replyTo := it.replyTo
-	if it.submit != nil {
-		_, replyTo = it.submit.Known()
-	}
-	if replyTo == "" {
-		return false
-	}
-	_, err := s.cfg.Queues.ReplyTo(replyTo)
-	return err == nil
 }

@@ -25,10 +25,12 @@ type item struct {
 	receipt string
 	ev      core.Event           // nil for a restart
 	submit  *message.SubmitOrder // with core.Submitted
-	replyTo string               // of a command that may come before its order
+	control *message.Control     // a command or a wake that came through the queue
 	waited  core.Duration        // of a reply
+	from    sender               // of a reply
 
 	err      error // not deletable: it has to come again
+	told     bool  // its sender was sent an answer
 	known    bool  // a submission of an order that was there
 	refusal  *message.Refusal
 	verdict  *core.Verdict
@@ -50,6 +52,7 @@ type job struct {
 	settles bool
 	effects []core.Effect
 
+	looked  bool // the store was asked for the task
 	learnt  bool // what its replies say of their queues
 	reread  bool // it was loaded past the cache
 	existed bool // a create found something there
@@ -84,18 +87,21 @@ func (s *Scheduler) fold(ctx context.Context, j *job) error {
 	}
 	s.learn(j)
 	for _, it := range j.items {
-		it.err, it.known, it.refusal, it.verdict = nil, false, nil, nil
+		it.err, it.known, it.told, it.refusal, it.verdict = nil, false, false, nil, nil
 		d, err := s.decide(ctx, j, it)
-		var refused *core.Refusal
-		var unfit *message.Refusal
+		refusal := refusalOf(err)
 		switch {
-		case errors.As(err, &refused):
-			s.refuse(j, it, &message.Refusal{Code: refused.Code, Text: refused.Text})
-		case errors.As(err, &unfit):
-			s.refuse(j, it, unfit)
+		case refusal != nil && it.submit != nil && !j.looked: // P14: an order that is there stays accepted
+			j.existed = true
+			return errReload
+		case refusal != nil:
+			s.refuse(j, it, refusal)
 		case errors.Is(err, core.ErrStale) && !j.reread:
 			return errReload
-		case errors.Is(err, core.ErrStale), errors.Is(err, errPanic): // P8: it stays
+		case errors.Is(err, core.ErrStale): // P8: it stays
+			s.ahead(j, it)
+			it.err = err
+		case errors.Is(err, errPanic):
 			it.err = err
 		case err != nil:
 			return err
@@ -109,6 +115,35 @@ func (s *Scheduler) fold(ctx context.Context, j *job) error {
 	return nil
 }
 
+// refusalOf is the refusal that its sender has to be told, nil where the error is none.
+func refusalOf(err error) *message.Refusal {
+	var decided *core.Refusal
+	var unfit *message.Refusal
+	switch {
+	case errors.As(err, &decided):
+		return &message.Refusal{Code: decided.Code, Field: decided.Field, Text: decided.Text}
+	case errors.As(err, &unfit):
+		return unfit
+	}
+	return nil
+}
+
+// ahead makes a message known that knows more than the document, also when it was read again: a
+// forged one, or one of a store that was set back, comes again until it is a dead letter (P8).
+func (s *Scheduler) ahead(j *job, it *item) {
+	about := []any{"task", j.id}
+	switch e := it.ev.(type) {
+	case core.Reply:
+		about = append(about, "step", e.Step, "run", e.Run, "attempt", e.Attempt)
+	case core.Wake:
+		about = append(about, "step", e.Step, "run", e.Run, "attempt", e.Attempt)
+	case core.Cancel:
+		about = append(about, "run", e.Run)
+	}
+	s.log.Warn("a message is ahead of the stored task and is given back; if it comes for ever it was forged, or the store was set back", about...)
+	s.count("given back", "ahead of the document")
+}
+
 // learn remembers how long the requests had waited, before the decisions that use it (P32).
 func (s *Scheduler) learn(j *job) {
 	if j.def == nil || j.learnt {
@@ -116,7 +151,7 @@ func (s *Scheduler) learn(j *job) {
 	}
 	j.learnt = true
 	for _, it := range j.items {
-		if r, ok := it.ev.(core.Reply); ok {
+		if r, ok := it.ev.(core.Reply); ok && s.notAsked(j.def, it) == nil {
 			if i := j.def.Index(r.Step); i >= 0 {
 				s.waits.learn(j.def.Steps[i].Agent, it.waited)
 			}
@@ -141,6 +176,9 @@ func (s *Scheduler) decide(ctx context.Context, j *job, it *item) (d core.Decisi
 		return core.Decision{Ignored: "no such task"}, nil
 	case j.next == nil && j.ended && isCancel(it.ev):
 		return d, expired(j.id)
+	}
+	if err := s.notAsked(j.def, it); err != nil {
+		return d, err
 	}
 	d, err = s.ask(j, it, at)
 	if !errors.Is(err, core.ErrOrderNeeded) || j.order != nil {
@@ -191,6 +229,9 @@ func (s *Scheduler) accept(j *job, it *item, d core.Decision) {
 		s.answer(j, it, d)
 	}
 	it.verdict = d.Verdict
+	if v := d.Verdict; v != nil && !v.Accepted && it.control != nil {
+		s.refuseCommand(j, it, d.Task, v)
+	}
 	if d.Ignored != "" {
 		s.count("ignored", d.Ignored)
 		s.log.Debug("event changed nothing", "task", j.id, "why", d.Ignored)

@@ -28,8 +28,11 @@ type Config struct {
 	Waits map[string]core.Duration
 	// FairQueues puts the order's tenant on each request, see message.Tenant (rule 4).
 	FairQueues bool
-	Logger     *slog.Logger           // nil: slog.Default
-	Count      func(what, why string) // counts what was ignored, refused, quarantined; may be nil
+	// Senders are the role IDs that the replies of an agent come from, by agent (P3). Those of an agent
+	// that is absent are compared by the name that they bear only.
+	Senders map[string][]string
+	Logger  *slog.Logger           // nil: slog.Default
+	Count   func(what, why string) // counts what was ignored, refused, quarantined; may be nil
 }
 
 // Scheduler is safe for concurrent use. It keeps nothing but how long requests last waited in the

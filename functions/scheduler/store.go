@@ -80,7 +80,7 @@ func (s *Scheduler) load(ctx context.Context, jobs []*job) []*job {
 		return good
 	}
 	for i, j := range loading {
-		j.task = loaded[i].Task
+		j.task, j.looked = loaded[i].Task, true
 		err := loaded[i].Err
 		if err == nil && j.task == nil && j.existed {
 			j.ended, err = s.orderAlone(ctx, j.id)

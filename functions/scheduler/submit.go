@@ -24,6 +24,7 @@ type SubmitResult struct {
 	Answer  Answer
 	State   core.State       // of the order's task, where it is there
 	Refusal *message.Refusal // why it was refused
+	Notes   []string         // what of an order that is stored has no effect, for people
 	Err     error            // why it is unavailable
 }
 
@@ -73,6 +74,9 @@ func resultOf(id string, it *item, j *job) SubmitResult {
 	}
 	if j != nil && j.next != nil {
 		r.State = j.next.ProcessState
+	}
+	if r.Refusal == nil {
+		r.Notes = notes(it.submit.Priority)
 	}
 	return r
 }

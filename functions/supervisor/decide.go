@@ -177,16 +177,16 @@ func (w *sweep) waiting(ctx context.Context, queue, taker string) (bool, error) 
 	if known, ok := w.backlogs[queue]; ok {
 		return known, nil
 	}
+	var depth port.Depth
 	q, err := w.cfg.Queues.Queue(queue)
-	if errors.Is(err, port.ErrNotFound) { // no queue, no backlog: the failure counts
+	if err == nil {
+		depth, err = q.Depth(ctx)
+	}
+	switch {
+	case errors.Is(err, port.ErrNotFound): // not deployed, or deleted: no queue, no backlog, and the failure counts
 		w.backlogs[queue] = false
 		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	depth, err := q.Depth(ctx)
-	if err != nil {
+	case err != nil:
 		return false, fmt.Errorf("depth of queue %q: %w", queue, err)
 	}
 	capacity := 0

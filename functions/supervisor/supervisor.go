@@ -24,13 +24,15 @@ type Config struct {
 	// and by Scheduler the replies, and the control messages. More visible ones than that are a
 	// backlog (P32). nil, or an answer of 0 or less: 10.
 	Capacity      func(taker string) int
-	PagesPerSweep int                    // bounds the work of one sweep; 0: 50
-	PageSize      int                    // entries of the index per page; 0: 100
-	LeaseTTL      time.Duration          // how long a shard stays ours without a renewal; 0: 60 s
-	Interval      time.Duration          // between two sweeps; each begins at the next shard (rule 17); 0: 1 m
-	WakeSlack     time.Duration          // added to the delay of a Wake
-	Logger        *slog.Logger           // nil: slog.Default
-	Count         func(what, why string) // may be nil
+	PagesPerSweep int // bounds the work of one sweep; 0: 50
+	PageSize      int // entries of the index per page; 0: 100
+	// LeaseTTL is how long a shard stays ours without a renewal. The next tick may be served by another
+	// process, so it is shorter than Interval: 0, or as long and longer, is half of it.
+	LeaseTTL  time.Duration
+	Interval  time.Duration          // between two sweeps; each begins at the next shard (rule 17); 0: 1 m
+	WakeSlack time.Duration          // added to the delay of a Wake
+	Logger    *slog.Logger           // nil: slog.Default
+	Count     func(what, why string) // may be nil
 }
 
 // Supervisor is safe for concurrent use.
@@ -54,8 +56,8 @@ func New(cfg Config) *Supervisor {
 	if cfg.Interval == 0 {
 		cfg.Interval = time.Minute
 	}
-	if cfg.LeaseTTL == 0 {
-		cfg.LeaseTTL = time.Minute
+	if cfg.LeaseTTL == 0 || cfg.LeaseTTL >= cfg.Interval {
+		cfg.LeaseTTL = cfg.Interval / 2
 	}
 	return &Supervisor{cfg: cfg, log: cfg.Logger, send: dispatch.Sender{
 		Queues: cfg.Queues, Alerts: cfg.Alerts, Clock: cfg.Clock, WakeSlack: cfg.WakeSlack, Logger: cfg.Logger, Count: cfg.Count,

@@ -7,7 +7,8 @@
 //	agents     file of HTTP agents, external ones among them                 app/agents.yaml
 //	secrets    where secrets are kept, see below, with commas between them   none
 //	senders    roles of external agents, agent=ARN with commas between them  none
-//	workflows  files and folders, with commas between them                   ../workflows/order.yaml
+//	sender-ids IDs of those roles, agent=AROA… with commas between them      none, with a warning
+//	workflows  files and folders, with commas between them                   app/order.yaml
 //	email      who gets alerts and alarms                                    nobody, with a warning
 //	operators  ARNs that may redrive dead letters, with commas               none
 //	reply-to   status queues, name=ARN with commas between them              a queue "shop" of the stack's own
@@ -18,7 +19,7 @@
 //	finished   list ended orders too                                         false
 //	fair       fair queues: an order's tenant stands before the first colon  false
 //	           of its ID
-//	sweep      interval of the Supervisor: 1m, or 1s to 30s                  1m
+//	sweep      interval of the Supervisor, whole minutes up to 1h            1m
 //	pages      of the index, at most in one sweep                            50
 //	replicas   Regions that get copies of the tables, with commas            none
 //	tables     tables that are there already, see below                      new ones

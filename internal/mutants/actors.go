@@ -7,6 +7,8 @@ const (
 	schedule   = "functions/scheduler/scheduler.go"
 	storing    = "functions/scheduler/store.go"
 	restart    = "functions/scheduler/restart.go"
+	submitting = "functions/scheduler/submit.go"
+	submission = "shared/message/submit.go"
 	sending    = "shared/dispatch/dispatch.go"
 	sweeping   = "functions/supervisor/supervisor.go"
 	supervised = "functions/supervisor/decide.go"
@@ -32,7 +34,27 @@ var ofActors = []Mutant{
 	{Name: "P28-request-too-large-comes-back-for-ever", File: storing, Func: "Scheduler.deliver", Old: "if len(j.parcel.TooLarge) > 0 {", New: "if false {"},
 	{Name: "P28-cut-output-is-not-cut-again", File: jobs, Func: "Scheduler.event", Old: "it.tooLarge = true", New: ""},
 	{Name: "I19-unreadable-message-is-dropped", File: handle, Func: "Scheduler.unreadable", Old: "it.err = s.quarantine(ctx, queueName, d, err.Error())", New: ""},
-	{Name: "I19-refusal-is-told-to-nobody", File: handle, Func: "Scheduler.Handle", Old: "it.err == nil && it.refusal != nil && !s.canTell(it)", New: "false"},
+	{Name: "I19-refusal-is-told-to-nobody", File: handle, Func: "Scheduler.Handle", Old: "it.err == nil && it.refusal != nil && !it.told", New: "false"},
+	{Name: "I19-refusal-that-was-not-sent-is-dropped", File: handle, Func: "Scheduler.unreadable", Old: "if it.err != nil || it.told", New: "if it.told {\n\t\tit.err = nil\n\t}\n\tif it.told"},
+	{Name: "I19-outage-is-an-unknown-reply-to", File: intake, Func: "Scheduler.reply", Old: "case errors.Is(err, port.ErrNotFound):", New: "case err != nil && it != nil:"},
+	{Name: "I19-outage-refuses-an-order", File: intake, Func: "Scheduler.first", Old: "errors.Is(err, port.ErrNotFound) {", New: "err != nil {"},
+	{Name: "I19-order-that-is-too-large-is-told-to-nobody", File: submission, Func: "DecodeSubmit", Old: "return senderOf(data), refuse(CodeTooLarge", New: "return SubmitOrder{}, refuse(CodeTooLarge", Killers: []string{"scheduler"}},
+	{Name: "I19-order-that-is-too-large-is-not-kept", File: handle, Func: "Scheduler.unreadable", Old: "it.told && r.Code != message.CodeTooLarge", New: "it.told"},
+	{Name: "P13-message-is-deleted-although-its-follow-up-failed", File: jobs, Func: "job.fail", Old: "for ; j != nil; j = j.parent {", New: "for ; j != nil; j = nil {"},
+	{Name: "P13-answers-stand-at-other-places", File: submitting, Func: "Scheduler.Submit", Old: "of[i] = j", New: "of[len(jobs)-1] = j"},
+	{Name: "P13-failed-send-is-that-of-another-order", File: sending, Func: "post.send", Old: "errs[j-start]", New: "errs[end-1-j]"},
+	{Name: "P14-deadline-that-has-passed-is-taken", File: decide, Func: "start", Old: "if passed(e.Deadline, at.Now) {", New: "if false {", Killers: []string{"scheduler"}},
+	{Name: "P14-accepted-order-is-refused-later", File: jobs, Func: "Scheduler.fold", Old: "case refusal != nil && it.submit != nil && !j.looked:", New: "case false:"},
+	{Name: "P14-expired-order-is-refused-for-its-deadline", File: jobs, Func: "Scheduler.fold", Old: "j.existed = true\n", New: "\n"},
+	{Name: "P18-resubmit-takes-a-deadline-that-has-passed", File: command, Func: "deciding.resubmitted", Old: "if passed(e.Deadline, r.at.Now) {", New: "if false {"},
+	{Name: "P5-refused-command-is-told-to-nobody", File: jobs, Func: "Scheduler.accept", Old: "s.refuseCommand(j, it, d.Task, v)", New: ""},
+	{Name: "P5-accepted-command-is-told-as-refused", File: jobs, Func: "Scheduler.accept", Old: "!v.Accepted && it.control", New: "it.control"},
+	{Name: "P8-message-ahead-of-the-document-is-silent", File: jobs, Func: "Scheduler.fold", Old: "s.ahead(j, it)", New: ""},
+	{Name: "P27-restart-swallows-what-failed", File: restart, Func: "Scheduler.Restart", Old: "errs = append(errs, err)\n\t\t\t}\n", New: "_ = errs\n\t\t\t}\n"},
+	{Name: "P27-restart-counts-what-failed", File: restart, Func: "Scheduler.restart", Old: "if j.failed {", New: "if false {"},
+	{Name: "I18-step-finished-outnumbers-failed", File: reply, Func: "deciding.finish", Old: "if r.t.ProcessState != Error {", New: "if true {"},
+	{Name: "I18-step-finished-in-error-is-never-told", File: command, Func: "deciding.resume", Old: "s.State == Processed && s.FinishSeq == 0", New: "false"},
+	{Name: "P14-priority-is-taken-in-silence", File: intake, Func: "notes", Old: "if priority != message.PriorityHigh {", New: "if true {"},
 	{Name: "P14-expired-order-is-answered-unavailable", File: intake, Func: "Scheduler.first", Old: "if j.ended {", New: "if false {"},
 	{Name: "P26-order-without-a-task-is-not-noticed", File: storing, Func: "Scheduler.load", Old: "err == nil && j.task == nil && j.existed", New: "false"},
 	{Name: "P14-unknown-reply-to-is-taken", File: intake, Func: "Scheduler.first", Old: `if o.ReplyTo != "" {`, New: "if false {"},
@@ -67,5 +89,10 @@ var ofActors = []Mutant{
 	{Name: "I5-sweep-looks-at-one-shard", File: sweeping, Func: "Supervisor.Sweep", Old: "shard := (first + i) % shards", New: "shard := (first + i - i) % shards"},
 	{Name: "I5-sweep-begins-at-the-same-shard", File: sweeping, Func: "Supervisor.first", Old: "int((n + int64(shards)) % int64(shards))", New: "int(n * 0)"},
 	{Name: "P16-leases-are-not-looked-at", File: sweeping, Func: "sweep.shard", Old: "if !ours {", New: "if false {\n\t\t_ = ours"},
+	{Name: "P32-missing-queue-stops-handing-back", File: supervised, Func: "sweep.waiting", Old: "errors.Is(err, port.ErrNotFound) {", New: "errors.Is(err, port.ErrNotFound) && w == nil {"},
+	{Name: "I5-oldest-overdue-is-the-last", File: supervised, Func: "sweep.fold", Old: "max(w.report.OldestOverdue, now.Sub(t.Due).Std())", New: "now.Sub(t.Due).Std()"},
+	{Name: "P16-lease-outlives-its-tick", File: sweeping, Func: "New", Old: " || cfg.LeaseTTL >= cfg.Interval", New: ""},
+	{Name: "P16-lease-lasts-a-whole-tick", File: sweeping, Func: "New", Old: "cfg.LeaseTTL = cfg.Interval / 2", New: "cfg.LeaseTTL = cfg.Interval"},
+	{Name: "P16-lost-commit-of-a-sweep-is-a-fault", File: supervised, Func: "sweep.carryOut", Old: "errors.Is(err, port.ErrConflict), errors.Is(err, port.ErrNotFound):", New: "errors.Is(err, port.ErrNotFound):"},
 	{Name: "I5-a-bad-neighbour-ends-the-sweep", File: sweeping, Func: "sweep.page", Old: "w.fault(ids[i], l.Err)", New: "_ = i\n\t\t\treturn l.Err"},
 }

@@ -14,4 +14,6 @@
 // survives fails the gate: write the test that kills it, in the room of the code that it changes.
 // One that no test could kill, because what it changes is held by something else too, gets an
 // argument in Equivalent; such a mutant is not counted, but it is run, and must survive.
+//
+// internal/mutants/sampled tries mutants that are drawn at random instead.
 package mutants

@@ -66,15 +66,15 @@ func (g *Gate) Run(ctx context.Context, all []Mutant) ([]Result, error) {
 		return nil, err
 	}
 	results := make([]Result, len(all))
-	g.each(len(all), func(i int) {
+	g.Each(len(all), func(i int) {
 		results[i] = g.try(ctx, killers, &all[i])
 		g.Log("%s", results[i])
 	})
 	return results, ctx.Err()
 }
 
-// each does the work of all places with the gate's workers.
-func (g *Gate) each(n int, work func(i int)) {
+// Each does the work of all places with the gate's workers.
+func (g *Gate) Each(n int, work func(i int)) {
 	places := make(chan int)
 	var workers sync.WaitGroup
 	for range max(1, g.Workers) {
@@ -116,7 +116,7 @@ func (g *Gate) compile(ctx context.Context, overlay string, all []Mutant) (map[s
 			continue
 		}
 		if built[k.Package] == "" {
-			path, err := g.build(ctx, overlay, k)
+			path, err := g.Build(ctx, k.Name, k.Package, "-overlay", overlay)
 			if err != nil {
 				return nil, err
 			}
@@ -127,17 +127,18 @@ func (g *Gate) compile(ctx context.Context, overlay string, all []Mutant) (map[s
 	return killers, nil
 }
 
-func (g *Gate) build(ctx context.Context, overlay string, k Killer) (path string, err error) {
-	if path, err = filepath.Abs(filepath.Join(g.Folder, k.Name+".test")); err != nil {
+// Build compiles a package's test binary with these flags of go test, and answers its path.
+func (g *Gate) Build(ctx context.Context, name, pkg string, flags ...string) (path string, err error) {
+	if path, err = filepath.Abs(filepath.Join(g.Folder, name+".test")); err != nil {
 		return "", err
 	}
 	began := time.Now()
-	build := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-overlay", overlay, "-o", path, "./"+k.Package)
+	build := exec.CommandContext(ctx, "go", slices.Concat([]string{"test", "-c", "-vet=off", "-o", path}, flags, []string{"./" + pkg})...)
 	build.Dir = g.Root
 	if out, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("compile the mutants for %s: %w\n%s", k.Name, err, out)
+		return "", fmt.Errorf("compile the mutants for %s: %w\n%s", name, err, out)
 	}
-	g.Log("compiled %s in %.1f s", k.Package, time.Since(began).Seconds())
+	g.Log("compiled %s in %.1f s", pkg, time.Since(began).Seconds())
 	return path, nil
 }
 
@@ -185,23 +186,35 @@ func (g *Gate) try(ctx context.Context, killers map[string]*binary, m *Mutant) R
 
 var failed = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`)
 
-// run runs a test binary; the answer is the first test that failed, "" where all passed.
+// run runs a killer.
 func (g *Gate) run(ctx context.Context, b *binary, args []string, mutant string) (test, output string) {
-	limited, cancel := context.WithTimeout(ctx, b.limit)
+	return g.Test(ctx, b.path, b.Package, b.limit, mutant, args...)
+}
+
+// Test runs a package's test binary; the answer is the first test that failed, "" where all passed.
+func (g *Gate) Test(ctx context.Context, path, pkg string, limit time.Duration, mutant string, args ...string) (test, output string) {
+	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	c := exec.CommandContext(limited, b.path, append(slices.Clone(args), "-test.failfast", "-test.timeout=0")...)
-	c.Dir = filepath.Join(g.Root, filepath.FromSlash(b.Package))
+	// A mutant may loop and take all memory: 4 GiB are enough for the tests.
+	c := exec.CommandContext(limited, "sh", slices.Concat([]string{"-c", `ulimit -d 4194304; exec "$0" "$@"`, path}, args, []string{"-test.failfast", "-test.timeout=0"})...)
+	c.Dir = filepath.Join(g.Root, filepath.FromSlash(pkg))
 	c.Env = append(os.Environ(), Variable+"="+mutant)
 	c.WaitDelay = time.Second
 	out, err := c.CombinedOutput()
 	switch {
 	case err == nil:
-		return "", ""
+		return "", string(out)
 	case limited.Err() != nil:
-		return "no end within its time", string(out)
+		return NoEnd, string(out)
 	}
 	if found := failed.FindSubmatch(out); found != nil {
 		return string(found[1]), string(out)
 	}
-	return "a panic, or an early end", string(out)
+	return EarlyEnd, string(out)
 }
+
+// What else than a failed test ends a run.
+const (
+	NoEnd    = "no end within its time"
+	EarlyEnd = "a panic, or an early end"
+)

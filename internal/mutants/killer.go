@@ -12,9 +12,9 @@ type Killer struct {
 	Calm []string
 }
 
-// rapid's choices are the same each time, and a failure is neither shrunk nor kept: that it fails
-// is all that matters here.
-var rapid = []string{"-rapid.seed=1", "-rapid.nofailfile", "-rapid.shrinktime=0s"}
+// Rapid are arguments for tests that use the library of that name: its choices are the same each
+// time, and a failure is neither shrunk nor kept; that it fails is all that matters here.
+var Rapid = []string{"-rapid.seed=1", "-rapid.nofailfile", "-rapid.shrinktime=0s"}
 
 const worlds = "^Test(Invariants|Liveness|CalmOrdersEndProcessed|WorldsReachEveryEnd)$"
 
@@ -23,8 +23,8 @@ const cuts = "^Test(EveryCutIsHealed|TwoCutsAreHealed)$"
 // Killers are all of them.
 var Killers = []Killer{
 	// The stories and traces are quick; the worlds, and the cuts of the Scheduler, take a second.
-	{Name: "core", Package: "shared/core", Args: slices.Concat([]string{"-test.run=^Test", "-test.skip=" + worlds}, rapid)},
-	{Name: "worlds", Package: "shared/core", Args: slices.Concat([]string{"-test.run=" + worlds, "-test.short"}, rapid)},
+	{Name: "core", Package: "shared/core", Args: slices.Concat([]string{"-test.run=^Test", "-test.skip=" + worlds}, Rapid)},
+	{Name: "worlds", Package: "shared/core", Args: slices.Concat([]string{"-test.run=" + worlds, "-test.short"}, Rapid)},
 	{Name: "scheduler", Package: "functions/scheduler", Args: []string{"-test.run=^Test", "-test.skip=" + cuts, "-test.short"}},
 	{Name: "cuts", Package: "functions/scheduler", Args: []string{"-test.run=" + cuts, "-test.short"}},
 	{Name: "supervisor", Package: "functions/supervisor", Args: []string{"-test.run=^Test"}},
@@ -92,7 +92,7 @@ var killersOf = map[string][]string{
 	"functions/supervisor/bootstrap/wiring": {"supervisor-wiring"},
 	"shared/view":                           {"view"},
 	"shared/workflow/source":                {"source"},
-	"shared/expression":                     {"expression"},
+	"shared/expression":                     {"expression", "source"},
 	"infra":                                 {"infra"},
 }
 

@@ -19,6 +19,9 @@ type Mutant struct {
 	Func string
 	Old  string
 	New  string
+	// At is the byte of the file where Old begins, for a mutant that a program has found; it need not
+	// occur once then. 0: it is looked for.
+	At int
 	// Killers are those that are tried, in this order; none: those of its package, see killersOf.
 	Killers []string
 	// Equivalent is the argument why no test can see the change; "" mostly.

@@ -35,16 +35,13 @@ func Weave(root, folder string, all []Mutant) (overlay string, err error) {
 		if err != nil {
 			return "", err
 		}
-		p, err := newPatch(file, source)
-		if err == nil {
-			err = p.mutate(all)
-		}
+		text, name, err := Patched(file, source, all)
 		if err != nil {
 			problems = append(problems, err)
 			continue
 		}
-		packages[filepath.ToSlash(filepath.Dir(file))] = p.file.Name.Name
-		if err := put(file, p.text()); err != nil {
+		packages[filepath.ToSlash(filepath.Dir(file))] = name
+		if err := put(file, text); err != nil {
 			return "", err
 		}
 	}
@@ -52,7 +49,7 @@ func Weave(root, folder string, all []Mutant) (overlay string, err error) {
 		return "", err
 	}
 	for dir, name := range packages {
-		if err := put(dir+"/mutant_switch.go", switchOf(name, all)); err != nil {
+		if err := put(dir+"/mutant_switch.go", Switch(name, all)); err != nil {
 			return "", err
 		}
 	}
@@ -73,9 +70,21 @@ func filesOf(all []Mutant) []string {
 	return slices.Compact(files)
 }
 
-// switchOf is a package's own switch, which looks at the variable once. A name that is not in the
+// Patched is one file with those mutants that are of it, and the name of its package.
+func Patched(file string, source []byte, all []Mutant) (text []byte, name string, err error) {
+	p, err := newPatch(file, source)
+	if err == nil {
+		err = p.mutate(all)
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	return p.text(), p.file.Name.Name, nil
+}
+
+// Switch is a package's own switch, which looks at the variable once. A name that is not in the
 // list ends the program: a test run that says "survived" of no mutant at all would lie.
-func switchOf(name string, all []Mutant) []byte {
+func Switch(name string, all []Mutant) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "package %s\n\nimport \"os\"\n\nvar mutantOn = func() int {\n\tswitch name := os.Getenv(%q); name {\n\tcase \"\":\n\t\treturn -1\n", name, Variable)
 	for n := range all {
@@ -120,13 +129,13 @@ func (p *patch) mutate(all []Mutant) error {
 		if m.File != p.path {
 			continue
 		}
-		f, err := p.find(m)
+		f, from, err := p.find(m)
 		if err != nil {
 			problems = append(problems, err)
 			continue
 		}
 		name := fmt.Sprintf("%s_mutant%d", f.Name.Name, n)
-		body := strings.Replace(p.between(f.Body.Pos(), f.Body.End()), m.Old, m.New, 1)
+		body := p.source[p.offset(f.Body.Pos()):from] + m.New + p.source[from+len(m.Old):p.offset(f.Body.End())]
 		p.copies = append(p.copies, fmt.Sprintf("// %s\n%s%s%s%s\n", m.Name, p.between(f.Pos(), f.Name.Pos()), name, p.between(f.Name.End(), f.Body.Pos()), body))
 		ways[f] = append(ways[f], fmt.Sprintf("case %d: %s", n, p.call(f, name)))
 	}
@@ -138,29 +147,47 @@ func (p *patch) mutate(all []Mutant) error {
 	return errors.Join(problems...)
 }
 
-// find finds the one function whose body holds the old text exactly once.
-func (p *patch) find(m *Mutant) (*ast.FuncDecl, error) {
+// find finds the one function whose body holds the old text, at the mutant's place or else exactly
+// once, and where the text begins.
+func (p *patch) find(m *Mutant) (f *ast.FuncDecl, from int, err error) {
 	for _, d := range p.file.Decls {
 		f, ok := d.(*ast.FuncDecl)
-		if !ok || f.Body == nil || nameOf(f) != m.Func {
+		if !ok || f.Body == nil || NameOf(f) != m.Func {
 			continue
 		}
-		if n := strings.Count(p.between(f.Body.Pos(), f.Body.End()), m.Old); n != 1 {
-			return nil, fmt.Errorf("mutant %s: its old text occurs %d times in %s of %s, and must occur once; the code has changed: change the mutant with it", m.Name, n, m.Func, m.File)
+		begin, end := p.offset(f.Body.Pos()), p.offset(f.Body.End())
+		if m.At > 0 {
+			if m.At < begin || m.At+len(m.Old) > end {
+				continue // several functions may be called init
+			}
+			if p.source[m.At:m.At+len(m.Old)] != m.Old {
+				return nil, 0, fmt.Errorf("mutant %s: its old text does not stand at byte %d of %s; draw the mutant again", m.Name, m.At, m.File)
+			}
+			return f, m.At, nil
 		}
-		return f, nil
+		body := p.source[begin:end]
+		if n := strings.Count(body, m.Old); n != 1 {
+			return nil, 0, fmt.Errorf("mutant %s: its old text occurs %d times in %s of %s, and must occur once; the code has changed: change the mutant with it", m.Name, n, m.Func, m.File)
+		}
+		return f, begin + strings.Index(body, m.Old), nil
 	}
-	return nil, fmt.Errorf("mutant %s: %s has no function %s", m.Name, m.File, m.Func)
+	return nil, 0, fmt.Errorf("mutant %s: %s has no function %s", m.Name, m.File, m.Func)
 }
 
-// nameOf is "function" or "Type.method".
-func nameOf(f *ast.FuncDecl) string {
+// NameOf is "function" or "Type.method".
+func NameOf(f *ast.FuncDecl) string {
 	if f.Recv == nil {
 		return f.Name.Name
 	}
 	t := f.Recv.List[0].Type
 	if star, ok := t.(*ast.StarExpr); ok {
 		t = star.X
+	}
+	switch generic := t.(type) {
+	case *ast.IndexExpr:
+		t = generic.X
+	case *ast.IndexListExpr:
+		t = generic.X
 	}
 	if id, ok := t.(*ast.Ident); ok {
 		return id.Name + "." + f.Name.Name

@@ -6,6 +6,9 @@ const (
 	engine   = "functions/agent/worker/worker.go"
 	ledger   = "functions/agent/worker/ledger.go"
 	plain    = "functions/agent/worker/plain.go"
+	pump     = "functions/agent/worker/pump.go"
+	holds    = "functions/agent/worker/holds.go"
+	guard    = "functions/agent/worker/guard.go"
 )
 
 // ofWorker are mutants of the agents' engine.
@@ -27,6 +30,39 @@ var ofWorker = []Mutant{
 	{Name: "I13-a-shutdown-is-a-failure", File: handling, Func: "handling.run", Old: "h.failed != nil && errors.Is(ctx.Err(), context.Canceled) && !h.failed.Permanent", New: "false"},
 	{Name: "P31-plain-without-a-ledger", File: handling, Func: "handling.run", Old: "h.req.Grade == core.Plain && w.Ledger == nil", New: "false"},
 	{Name: "P31-plain-own-retry-without-proof", File: handling, Func: "handling.judge", Old: "t.again = false // nobody can be asked, and it must not be called again", New: "_ = 0"},
+	{Name: "P13-refusal-is-deleted-without-its-reply", File: handling, Func: "handling.refuse", Old: "return h.answer(ctx)", New: "h.answer(ctx)\n\treturn gone"},
+	{Name: "P25-a-reply-is-sent-past-stop-by", File: answer, Func: "handling.answer", Old: "min(w.SendTimeout, left)", New: "w.SendTimeout"},
+	{Name: "P13-a-reply-is-not-sent-when-ending", File: engine, Func: "Worker.send", Old: "context.WithoutCancel(ctx)", New: "ctx"},
+	{Name: "P24-output-of-an-undo-is-sent", File: handling, Func: "handling.once", Old: "case h.req.Operation == core.UndoOp && (err == nil || classify(err).Happened):", New: "case h.req.Operation == core.UndoOp && err != nil && classify(err).Happened:"},
+	{Name: "P24-undo-fails-by-its-output", File: handling, Func: "handling.once", Old: "(err == nil || classify(err).Happened)", New: "err == nil"},
+	{Name: "P28-do-is-done-without-its-output", File: handling, Func: "handling.once", Old: "h.req.Operation == core.UndoOp && (err == nil || classify(err).Happened)", New: "err == nil && h.req.Operation == core.UndoOp || err != nil && classify(err).Happened"},
+	{Name: "P31-done-with-a-bad-output-stays-in-doubt", File: plain, Func: "outcomeOf", Old: "case f.Happened:", New: "case false:"},
+	{Name: "P25-called-after-a-long-check", File: handling, Func: "handling.checked", Old: "case !h.inTime():", New: "case false:"},
+	{Name: "I13-called-without-time", File: handling, Func: "handling.run", Old: "limit <= 0 || ctx.Err() != nil", New: "false"},
+	{Name: "I13-a-shutdown-opens-the-breaker", File: handling, Func: "handling.judge", Old: " && !errors.Is(context.Cause(ctx), context.Canceled)", New: ""},
+	{Name: "P31-a-sick-ledger-opens-the-breaker", File: handling, Func: "handling.judge", Old: " && f.Code != codeLedger", New: ""},
+	{Name: "P6-an-own-retry-that-does-not-fit", File: handling, Func: "handling.judge", Old: "h.w.Retry.longest(h.try, f.RetryAfter) < left", New: "left > 0"},
+	{Name: "P32-held-back-until-the-queue-gives-up", File: handling, Func: "handling.heldBack", Old: " || h.times > maxHeldBack", New: ""},
+	{Name: "P32-held-back-past-its-time", File: handling, Func: "handling.heldBack", Old: "return wait, back.Before(h.stop())", New: "return wait, true || back.IsZero()"},
+	{Name: "P32-held-back-all-to-one-moment", File: handling, Func: "handling.heldBack", Old: "h.spread()*", New: "0*"},
+	{Name: "P7-held-back-after-a-call", File: handling, Func: "handling.heldBack", Old: " || h.try > 0", New: ""},
+	{Name: "P6-a-wait-asked-for-is-cut-short", File: guard, Func: "retryPolicy", Old: "return longerBy(t.wait, r.Jitter)", New: "return t.wait"},
+	{Name: "P31-outcome-is-written-once", File: plain, Func: "handling.leave", Old: "if err = h.w.Ledger.Move(ctx, next); err == nil {", New: "if err = h.w.Ledger.Move(ctx, next); true {"},
+
+	// The pump.
+	{Name: "I13-drain-does-not-wait", File: pump, Func: "running.drain", Old: "if within(ended, r.Drain) {", New: "if within(ended, 0) {"},
+	{Name: "I13-drain-waits-for-ever", File: pump, Func: "running.drain", Old: "if within(ended, r.Drain) {", New: "if <-ended; true {"},
+	{Name: "I13-drain-says-nothing-of-the-rest", File: pump, Func: "running.drain", Old: "if within(ended, time.Second) {", New: "if within(ended, time.Second) || true {"},
+	{Name: "I13-ends-before-it-has-deleted", File: pump, Func: "Pump.Run", Old: "attendants.Wait()", New: "_ = 0"},
+	{Name: "I13-given-back-at-once", File: pump, Func: "running.handle", Old: "r.Queue.Extend(ctx, d.Receipt, v.After)", New: "r.Queue.Extend(ctx, d.Receipt, 0)"},
+	{Name: "I13-given-back-and-still-held", File: pump, Func: "running.handle", Old: "r.held.remove(d.Receipt)", New: "_ = 0"},
+	{Name: "I13-taken-and-not-held", File: pump, Func: "running.receive", Old: "r.held.add(deliveries[i].Receipt)", New: "_ = 0"},
+	{Name: "I13-a-failed-receive-takes-room", File: pump, Func: "running.receive", Old: "for range free - len(deliveries) {", New: "for range min(free-len(deliveries), len(deliveries)) {"},
+	{Name: "I13-more-at-a-time-than-allowed", File: pump, Func: "running.receive", Old: "defer func() { <-room }()", New: "<-room"},
+	{Name: "I13-held-by-less-than-its-timeout", File: holds, Func: "holds.keep", Old: "h.queue.Extend(ctx, receipt, h.visibility)", New: "h.queue.Extend(ctx, receipt, h.visibility/3)"},
+	{Name: "I13-extended-too-late", File: holds, Func: "holds.keep", Old: "pause(ctx, h.visibility/3)", New: "pause(ctx, h.visibility)"},
+	{Name: "I13-extended-at-once", File: holds, Func: "holds.due", Old: "> 1 {", New: "> 0 {"},
+	{Name: "I13-a-lost-request-is-extended-again", File: holds, Func: "holds.keep", Old: "h.remove(receipt)", New: "_ = 0"},
 
 	// The ledger.
 	{Name: "P31-a-duplicate-calls-again", File: ledger, Func: "enterDo", Old: "return e, move, sayNothing", New: "return start(e, attempt), true, callService"},

@@ -9,6 +9,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
 // Backend is what the edge stands in front of: the embedded runtime. All methods may be called
@@ -43,6 +44,8 @@ type Backend interface {
 	// QueueNames lists the names that Queue knows.
 	QueueNames() []string
 	Health(ctx context.Context) Health
+	// Unattended are the queues of requests that nothing takes from.
+	Unattended(ctx context.Context) []view.Unattended
 	Workflows(ctx context.Context) []WorkflowInfo
 }
 
@@ -51,6 +54,8 @@ type SubmitResult struct {
 	OrderID string
 	Known   bool       // the same order with the same content was there before
 	State   core.State // of the task, after the commit
+	// Unattended are the queues of requests that the order's workflow needs and nothing takes from.
+	Unattended []view.Unattended
 	// Err is nil where the order is stored and started. A refusal, *message.Refusal or
 	// *core.Refusal; port.ErrUnavailable; or *BusyError.
 	Err error
@@ -82,6 +87,8 @@ type Health struct {
 	Ready  bool              `json:"ready"`            // takes orders
 	Checks map[string]string `json:"checks,omitempty"` // by part: "ok", or what is wrong
 	Counts map[string]int64  `json:"counts,omitempty"` // by name: "running", "refused" …
+	// Unattended are queues of requests that nothing takes from: agents that do not run.
+	Unattended []view.Unattended `json:"unattended,omitempty" nullable:"false"`
 }
 
 // WorkflowInfo is one workflow that orders can name.

@@ -24,6 +24,8 @@ type Receipt struct {
 	OrderID string     `json:"orderId"`
 	Known   bool       `json:"known" doc:"the same order was there before; nothing was started twice"`
 	State   core.State `json:"state"`
+	// Unattended says which of its agents do not seem to run.
+	Unattended []view.Unattended `json:"unattended,omitempty" nullable:"false" doc:"queues of requests that its workflow needs and nothing takes from"`
 }
 
 // submit is POST /v1/orders: the hot path, so it does no more than it must.
@@ -106,7 +108,7 @@ func (e *edge) submitOne(w http.ResponseWriter, r *http.Request, wait time.Durat
 		}
 	}
 	w.Header().Set("Location", "/v1/orders/"+order.OrderID)
-	writeJSON(w, http.StatusAccepted, Receipt{result.OrderID, result.Known, result.State})
+	writeJSON(w, http.StatusAccepted, Receipt{result.OrderID, result.Known, result.State, result.Unattended})
 }
 
 // waitForEnd answers the task if it ends in time.

@@ -119,11 +119,8 @@ func (r *deciding) undoAsked(_ int, ev Event) (string, error) {
 	if reason := r.seen(e.Command); reason != "" {
 		return r.reject(e.ID, "undo", reason)
 	}
-	switch {
-	case r.t.ProcessState != Error:
-		return r.reject(e.ID, "undo", "only a task in Error can be undone by the operator; this one is "+string(r.t.ProcessState))
-	case r.pastNoReturn():
-		return r.reject(e.ID, "undo", "the order is past its point of no return")
+	if reason := r.unundoable(); reason != "" {
+		return r.reject(e.ID, "undo", reason)
 	}
 	r.t.Command++
 	r.accept(e.ID, "undo", "")
@@ -135,11 +132,25 @@ func (r *deciding) undoAsked(_ int, ev Event) (string, error) {
 	return "", nil
 }
 
+// unundoable says why the operator cannot undo the task; "" where that is possible.
+func (r *deciding) unundoable() string {
+	switch {
+	case r.t.ProcessState != Error:
+		return "only a task in Error can be undone by the operator; this one is " + string(r.t.ProcessState)
+	case r.pastNoReturn():
+		return "the order is past its point of no return"
+	}
+	return ""
+}
+
 // resubmitted is the operator's decision to go on (P18).
 func (r *deciding) resubmitted(_ int, ev Event) (string, error) {
 	e := ev.(Resubmit)
 	if reason := r.seen(e.Command); reason != "" {
 		return r.reject(e.ID, "resubmit", reason)
+	}
+	if passed(e.Deadline, r.at.Now) {
+		return r.reject(e.ID, "resubmit", "the new deadline "+e.Deadline.String()+" has passed, it is "+r.at.Now.String()+" here; give a later one, or none")
 	}
 	switch modeOf(r.t) {
 	case errForward:
@@ -214,6 +225,9 @@ func (r *deciding) resume(e Resubmit) {
 	r.started()
 	for i := range t.Steps {
 		s := &t.Steps[i]
+		if s.State == Processed && s.FinishSeq == 0 { // while the order was in Error
+			r.tellFinished(s)
+		}
 		s.FailureCount, s.UndoFailures, s.Queued = 0, 0, 0
 		if s.State == Failed && !s.Attempted() { // its expression failed; advance tries it again
 			s.State, s.Error = Pending, nil

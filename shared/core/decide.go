@@ -136,6 +136,11 @@ func decideUnknown(def *Definition, order []byte, ev Event, at At) (Decision, er
 
 // start creates the task with its first claims (P14).
 func start(def *Definition, order []byte, e Submitted, at At) (Decision, error) {
+	if passed(e.Deadline, at.Now) {
+		r := refuse("deadline-passed", "the deadline %s has passed, it is %s here; nothing was done: submit the order with a later deadline, or without one, and compare the clocks", e.Deadline, at.Now)
+		r.Field = "deadline"
+		return Decision{}, r
+	}
 	t := &Task{
 		Schema: 1, OrderID: e.OrderID, Workflow: def.Name, Definition: def.Hash,
 		ContentHash: e.ContentHash, Priority: e.Priority, ReplyTo: e.ReplyTo,

@@ -50,22 +50,27 @@ const (
 	StatusFailed       StatusKind = "failed" // Error: an operator is needed
 	StatusUndone       StatusKind = "undone"
 	StatusCancelled    StatusKind = "cancelled"
+	// StatusCommandRefused: a command that came through the control queue was refused; the order goes on as it was.
+	StatusCommandRefused StatusKind = "command-refused"
 )
 
 // Status is a message to the application's own queue. The one for an end is a complete summary,
 // so that lost earlier ones cost nothing (P11).
 type Status struct {
-	Kind     StatusKind      `json:"status"`
-	OrderID  string          `json:"orderId"`
-	Seq      int             `json:"seq,omitempty"` // received and refused have none
-	Run      int             `json:"run"`
-	Workflow string          `json:"workflow,omitempty"`
-	At       Time            `json:"at"`
-	Step     string          `json:"step,omitempty"`
-	Output   json.RawMessage `json:"output,omitempty"` // of the step, or the workflow
-	Code     string          `json:"code,omitempty"`
-	Message  string          `json:"message,omitempty"`
-	Steps    []StepSummary   `json:"steps,omitempty"` // at an end
+	Kind      StatusKind      `json:"status"`
+	OrderID   string          `json:"orderId"`
+	Seq       int             `json:"seq,omitempty"` // received, refused and command-refused have none
+	Run       int             `json:"run"`
+	Workflow  string          `json:"workflow,omitempty"`
+	At        Time            `json:"at"`
+	Step      string          `json:"step,omitempty"`
+	Output    json.RawMessage `json:"output,omitempty"` // of the step, or the workflow
+	Code      string          `json:"code,omitempty"`
+	Message   string          `json:"message,omitempty"`
+	Notes     []string        `json:"notes,omitempty"`     // received: what of the submission has no effect
+	Command   string          `json:"command,omitempty"`   // command-refused: "cancel", "undo", "resubmit", "resolve"
+	CommandID string          `json:"commandId,omitempty"` // command-refused
+	Steps     []StepSummary   `json:"steps,omitempty"`     // at an end
 }
 
 // StepSummary is one step in a final status.
@@ -83,15 +88,25 @@ type SendStatus struct {
 
 // RaiseAlert tells the operator that a task stopped in Error.
 type RaiseAlert struct {
-	OrderID  string `json:"orderId"`
-	Workflow string `json:"workflow"`
-	Run      int    `json:"run"`
-	Command  int    `json:"command"` // the number to send back with Resubmit, Undo or Resolve
-	Phase    Phase  `json:"phase"`
-	Step     string `json:"step,omitempty"`
-	Code     string `json:"code,omitempty"`
-	Message  string `json:"message"`
-	At       Time   `json:"at"`
+	OrderID  string   `json:"orderId"`
+	Workflow string   `json:"workflow"`
+	Run      int      `json:"run"`
+	Command  int      `json:"command"` // the number to send back with Resubmit, Undo or Resolve
+	Phase    Phase    `json:"phase"`
+	Step     string   `json:"step,omitempty"`
+	Attempts int      `json:"attempts,omitempty"` // of the step
+	Key      string   `json:"key,omitempty"`      // by which the step's service knows it (P2)
+	Code     string   `json:"code,omitempty"`
+	Message  string   `json:"message"`
+	At       Time     `json:"at"`
+	Accepts  Accepted `json:"accepts"`
+}
+
+// Accepted says which of the operator's commands a task in Error accepts when it has just stopped.
+type Accepted struct {
+	Resubmit bool `json:"resubmit"`
+	Undo     bool `json:"undo"`
+	Resolve  bool `json:"resolve"` // of the step to blame
 }
 
 func (SendRequest) effect() {}

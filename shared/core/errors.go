@@ -18,8 +18,9 @@ var (
 
 // Refusal is an event that must not be carried out, told to its sender.
 type Refusal struct {
-	Code string // short and stable: "other-content", "unknown-task" …
-	Text string // what happened, to what, what to do
+	Code  string // short and stable: "other-content", "unknown-task" …
+	Field string // of the submission, "" where it is none of them
+	Text  string // what happened, to what, what to do
 }
 
 func (r *Refusal) Error() string { return r.Text }

@@ -2,6 +2,7 @@ package core_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -141,8 +142,8 @@ func TestResolveOnlyWhatIsInDoubt(t *testing.T) {
 	}
 }
 
-// P12, I18. Broken by: an event finishes two steps (then the order of their statuses would matter).
-func TestOneEventFinishesOneStep(t *testing.T) {
+// P12, I18. Broken by: a reply finishes two steps.
+func TestOneReplyFinishesOneStep(t *testing.T) {
 	d := newDesk(t, workflow(step("a"), step("b")))
 	d.def.Notify = append(d.def.Notify, core.StatusStepFinished)
 	d.decide(d.submit)
@@ -153,6 +154,61 @@ func TestOneEventFinishesOneStep(t *testing.T) {
 			return !ok || s.Status.Kind != core.StatusStepFinished
 		})); n != 1 {
 			t.Errorf("%s: %s", name, brief(dec.Effects))
+		}
+	}
+}
+
+// P12, I18. Steps that were done while the order was in Error are told by the Resubmit, after its
+// "started", and a redelivered one tells them in the same order, byte for byte.
+func TestStepsDoneInErrorAreToldByTheResubmit(t *testing.T) {
+	d := newDesk(t, workflow(step("a", stopping), step("b"), step("c")))
+	d.def.Notify = append(d.def.Notify, core.StatusStarted, core.StatusStepFinished)
+	d.decideAll(d.submit, failed("a", 1))
+	for _, name := range []string{"c", "b"} {
+		if effects := d.decide(done(name, 1)).Effects; len(effects) > 0 {
+			t.Errorf("in Error %s was told: %s", name, brief(effects))
+		}
+	}
+	if d.task.StatusSeq != d.task.EndSeq {
+		t.Errorf("the last number is %d, that of the end %d", d.task.StatusSeq, d.task.EndSeq)
+	}
+	resubmit := core.Resubmit{ID: "r1", Command: d.task.Command}
+	first := d.decide(resubmit)
+	var told []string
+	last := 0
+	for _, e := range first.Effects {
+		if s, ok := e.(core.SendStatus); ok {
+			told = append(told, string(s.Status.Kind)+s.Status.Step)
+			if s.Status.Seq != last+1 && last > 0 {
+				t.Errorf("%s has number %d after %d", s.Status.Kind, s.Status.Seq, last)
+			}
+			last = s.Status.Seq
+		}
+	}
+	if got := strings.Join(told, " "); got != "started step-finishedb step-finishedc" {
+		t.Errorf("told %s", got)
+	}
+	if again := d.ignored(resubmit); snapshot(again) != snapshot(first.Effects) {
+		t.Errorf("told again as\n%s, first as\n%s", snapshot(again), snapshot(first.Effects))
+	}
+	for _, e := range d.decide(done("a", 2)).Effects {
+		if s, ok := e.(core.SendStatus); ok && (s.Status.Step == "b" || s.Status.Step == "c") {
+			t.Errorf("told once more: %+v", s.Status)
+		}
+	}
+}
+
+// P18, P23a. A deadline that has passed takes up nothing; the refusal changes nothing but its verdict.
+func TestResubmitWithADeadlineThatHasPassed(t *testing.T) {
+	for _, in := range []core.Duration{-core.Hour, 0, 1} {
+		d := begun(t, step("a", stopping))
+		d.decide(failed("a", 1))
+		dec := d.decide(core.Resubmit{ID: "r1", Command: 0, Deadline: d.now.Add(in)})
+		if dec.Verdict.Accepted != (in > 0) || (d.task.ProcessState == core.Processing) != (in > 0) {
+			t.Errorf("deadline in %s: %+v, %s", in, dec.Verdict, d.task.ProcessState)
+		}
+		if in <= 0 && (d.task.Command != 0 || d.task.Deadline != 0 || !strings.Contains(dec.Verdict.Reason, d.now.String())) {
+			t.Errorf("deadline in %s: command %d, deadline %s, %q", in, d.task.Command, d.task.Deadline, dec.Verdict.Reason)
 		}
 	}
 }

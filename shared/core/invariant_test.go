@@ -58,6 +58,7 @@ func (w *world) check(m move) {
 		w.violate("pure", "%v", err)
 	}
 	w.checkStatuses(m)
+	w.checkAlert(m)
 	if !m.dec.Changed {
 		w.checkReemitted(m.dec.Effects, name(m.ev))
 		return
@@ -269,6 +270,9 @@ func (w *world) checkStatuses(m move) {
 	}
 	if m.supervisor() && m.after.EndSeq == last+1 && m.after.ProcessState == core.Error {
 		last++ // the Scheduler will send it
+	}
+	if m.after.EndSeq > 0 && m.after.EndSeq != m.after.StatusSeq {
+		w.violate("18", "the end is told as number %d, and a later status has number %d", m.after.EndSeq, m.after.StatusSeq)
 	}
 	if m.after.StatusSeq != last {
 		w.violate("18", "the last number is %d and the document says %d", last, m.after.StatusSeq)

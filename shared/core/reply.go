@@ -16,11 +16,19 @@ func (r *deciding) stepDone(i int, ev Event) (string, error) {
 	return "", nil
 }
 
-// finish makes a step Processed and tells so where that is wanted.
+// finish makes a step Processed and tells so where that is wanted. An order in Error tells no more
+// until a command takes it up: its "failed" has the highest number of all, so that whoever goes by
+// the numbers sees that it has stopped.
 func (r *deciding) finish(i int, output json.RawMessage) {
 	s := &r.t.Steps[i]
 	s.State, s.Output, s.FinishedAt = Processed, output, r.at.Now
 	s.release()
+	if r.t.ProcessState != Error {
+		r.tellFinished(s)
+	}
+}
+
+func (r *deciding) tellFinished(s *Step) {
 	if r.notifies(StatusStepFinished) {
 		r.t.StatusSeq++
 		s.FinishSeq, s.FinishCause = r.t.StatusSeq, r.cause

@@ -193,9 +193,34 @@ func (r *deciding) tell() {
 		r.emit(r.status(s))
 	}
 	if t.ProcessState == Error {
-		r.emit(RaiseAlert{OrderID: t.OrderID, Workflow: t.Workflow, Run: t.Run, Command: t.EndCommand, Phase: t.Phase,
-			Step: t.EndStep, Code: t.EndCode, Message: t.EndText, At: t.Ended})
+		r.emit(r.alert())
 	}
+}
+
+// alert is computed from what stood there when the task stopped, so that it is the same each time (P12).
+func (r *deciding) alert() RaiseAlert {
+	t := r.t.clone()
+	for i := range t.Steps {
+		s := &t.Steps[i]
+		if s.EndState != "" {
+			s.State = s.EndState
+		}
+		if s.Resolved != nil && s.Resolved.Command > t.EndCommand {
+			s.Resolved = nil
+		}
+	}
+	a := RaiseAlert{OrderID: t.OrderID, Workflow: t.Workflow, Run: t.Run, Command: t.EndCommand, Phase: t.Phase,
+		Step: t.EndStep, Code: t.EndCode, Message: t.EndText, At: t.Ended}
+	then := &deciding{def: r.def, t: t, at: At{Now: t.Ended}}
+	a.Accepts = Accepted{Resubmit: then.forgotten() == "", Undo: then.unundoable() == ""}
+	if i := t.index(t.EndStep); i >= 0 {
+		a.Attempts = t.Steps[i].Attempt
+		a.Accepts.Resolve = then.unresolvable(i, NotHappened) == ""
+		if t.Steps[i].Attempted() {
+			a.Key = Key(t.OrderID, t.Run, t.EndStep)
+		}
+	}
+	return a
 }
 
 // ToldBy reports whether the effects hold all that the task's present end has to tell and has not

@@ -1,15 +1,19 @@
 package deployment
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
 // Lookup finds a variable, as os.LookupEnv does.
@@ -100,8 +104,9 @@ func (r *reader) object(name string, required bool, into any) {
 	}
 }
 
-// urls reads queue addresses by logical name; needed are those that must be among them.
-func (r *reader) urls(name string, required bool, needed ...string) map[string]string {
+// urls reads queue addresses by logical name; needed are those that must be among them. beside is the
+// address of a queue that names are beside; "" is that of the intake, among those read.
+func (r *reader) urls(name string, required bool, beside string, needed ...string) map[string]string {
 	urls := map[string]string{}
 	before := len(r.problems)
 	r.object(name, required, &urls)
@@ -114,11 +119,26 @@ func (r *reader) urls(name string, required bool, needed ...string) map[string]s
 		}
 	}
 	for _, logical := range slices.Sorted(maps.Keys(urls)) {
-		if u := urls[logical]; u != "" && !isURL(u) {
-			r.wrong(name, "has %.200q for the queue %q; its URL is meant", u, logical)
+		if urls[logical] != "" {
+			urls[logical] = r.place(name, logical, urls[logical], cmp.Or(beside, urls[port.Intake]))
 		}
 	}
 	return urls
+}
+
+// queueName is what SQS allows.
+var queueName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,80}$`)
+
+// place is the URL of a queue: as given, or, of a name, in the place of the queue that it is beside.
+func (r *reader) place(variable, logical, given, beside string) string {
+	switch {
+	case isURL(given):
+		return given
+	case queueName.MatchString(given) && isURL(beside):
+		return beside[:strings.LastIndexByte(beside, '/')+1] + given
+	}
+	r.wrong(variable, "has %.200q for the queue %q; its URL is meant", given, logical)
+	return given
 }
 
 // isURL reports what can be the address of a queue.

@@ -1,6 +1,7 @@
 package deployment
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -25,6 +26,9 @@ type Engine struct {
 	Queues      map[string]string // URLs by logical name
 	ReplyTo     map[string]string // URLs by logical name
 	Alerts      string            // ARN of the topic
+	Stack       string            // as the command line is told it, for the commands in alerts; "": not known
+
+	senders map[string][]string
 }
 
 // Scheduler is what the Scheduler is told.
@@ -42,7 +46,7 @@ type Supervisor struct {
 	Engine
 	Name          string         // of the deployment, for metrics
 	Capacity      map[string]int // requests that an agent takes at a time (P32)
-	SweepEvery    time.Duration  // within one invocation; 0: once
+	SweepEvery    time.Duration  // the schedule's interval
 	PagesPerSweep int            // of the index, at most in one sweep (rule 17); 0: the Supervisor's default
 }
 
@@ -69,11 +73,19 @@ func (r *reader) engine() Engine {
 		Tasks:       r.required(VarTasks),
 		Definitions: r.required(VarDefinitions),
 		Shards:      r.whole(VarShards, 1, MaxShards),
+		senders:     map[string][]string{},
 		Finished:    r.truth(VarFinished),
 		TaskTTL:     r.duration(VarTaskTTL, time.Hour, 10*365*24*time.Hour),
-		Queues:      r.urls(VarQueues, true, port.Intake, port.Replies, port.Control, port.Quarantine),
-		ReplyTo:     r.urls(VarReplyTo, false),
 		Alerts:      r.required(VarAlerts),
+		Stack:       r.optional(VarStack),
+	}
+	e.Queues = r.urls(VarQueues, true, "", port.Intake, port.Replies, port.Control, port.Quarantine)
+	e.ReplyTo = r.urls(VarReplyTo, false, e.Queues[port.Intake])
+	for _, p := range r.peers() {
+		e.Queues[port.Requests(p.Name)] = r.place(VarAgents, port.Requests(p.Name), p.Queue, e.Queues[port.Intake])
+		if len(p.Senders) > 0 {
+			e.senders[p.Name] = p.Senders
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(e.ReplyTo)) {
 		if e.Queues[name] != "" { // an order could have its status put among our own messages
@@ -87,20 +99,24 @@ func (r *reader) engine() Engine {
 func ReadScheduler(lookup Lookup) (Scheduler, error) {
 	r := &reader{lookup: lookup}
 	s := Scheduler{Engine: r.engine(), Workflows: r.beside(VarWorkflows, WorkflowsFolder), FairQueues: r.truth(VarFairQueues)}
-	r.object(VarSenders, false, &s.Senders)
+	s.Senders = s.senders
 	return s, r.err()
 }
 
 // MaxSweepPages is the most pages that one sweep may take.
 const MaxSweepPages = 10_000
 
-// MaxSweepEvery keeps several sweeps inside one invocation of less than a minute (rule 16).
-const MaxSweepEvery = 30 * time.Second
+// The schedule's interval: EventBridge knows none below a minute (rule 16), and an overdue task waits for
+// the next sweep.
+const (
+	MinSweepEvery = time.Minute
+	MaxSweepEvery = time.Hour
+)
 
 // ReadSupervisor reads the Supervisor's variables. The error lists all that is wrong.
 func ReadSupervisor(lookup Lookup) (Supervisor, error) {
 	r := &reader{lookup: lookup}
-	s := Supervisor{Engine: r.engine(), Name: r.required(VarName), SweepEvery: r.duration(VarSweepEvery, time.Second, MaxSweepEvery)}
+	s := Supervisor{Engine: r.engine(), Name: r.required(VarName), SweepEvery: cmp.Or(r.duration(VarSweepEvery, MinSweepEvery, MaxSweepEvery), MinSweepEvery)}
 	if r.optional(VarSweepPages) != "" {
 		s.PagesPerSweep = r.whole(VarSweepPages, 1, MaxSweepPages)
 	}
@@ -117,7 +133,7 @@ func ReadAgent(lookup Lookup, config bool) (Agent, error) {
 	if a.Name != "" {
 		needed = append(needed, port.Requests(a.Name))
 	}
-	a.Queues = r.urls(VarQueues, true, needed...)
+	a.Queues = r.urls(VarQueues, true, "", needed...)
 	a.Secrets = r.secrets()
 	if config {
 		a.Config = r.beside(VarAgentConfig, AgentFile)

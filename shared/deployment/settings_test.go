@@ -23,10 +23,11 @@ func good() map[string]string {
 		deployment.VarAlerts:      "arn:aws:sns:eu-central-1:1:alerts",
 		deployment.VarName:        "Shop",
 		deployment.VarCapacity:    `{"payment":50}`,
-		deployment.VarSweepEvery:  "20s",
+		deployment.VarSweepEvery:  "5m",
 		deployment.VarSweepPages:  "70",
 		deployment.VarFairQueues:  "true",
-		deployment.VarSenders:     `{"payment": ["AROAPAYMENT"]}`,
+		deployment.VarStack:       "Shop/Engine",
+		deployment.VarAgents:      "~=S-Requests,shipping=~Ship-1=AROASHIP+AROASHIP2,mail=Cut-off-X,far=https://sqs/2/far",
 		deployment.VarTaskTTL:     "720h",
 		deployment.VarFinished:    "true",
 		deployment.VarAgent:       "payment",
@@ -43,11 +44,11 @@ func lookup(env map[string]string) deployment.Lookup {
 
 func TestGood(t *testing.T) {
 	sch, err := deployment.ReadScheduler(lookup(good()))
-	if err != nil || sch.Instance != "89abcdef" || sch.Workflows != "/var/task/workflows" || sch.Shards != 8 || !sch.Finished || sch.TaskTTL != 720*time.Hour || sch.ReplyTo["shop"] == "" || !sch.FairQueues || !slices.Equal(sch.Senders["payment"], []string{"AROAPAYMENT"}) {
+	if err != nil || sch.Instance != "89abcdef" || sch.Workflows != "/var/task/workflows" || sch.Shards != 8 || !sch.Finished || sch.TaskTTL != 720*time.Hour || sch.ReplyTo["shop"] == "" || !sch.FairQueues {
 		t.Errorf("%+v %v", sch, err)
 	}
 	sup, err := deployment.ReadSupervisor(lookup(good()))
-	if err != nil || sup.Capacity["payment"] != 50 || sup.SweepEvery != 20*time.Second || sup.PagesPerSweep != 70 || sup.Name != "Shop" {
+	if err != nil || sup.Capacity["payment"] != 50 || sup.SweepEvery != 5*time.Minute || sup.PagesPerSweep != 70 || sup.Name != "Shop" || sup.Stack != "Shop/Engine" {
 		t.Errorf("%+v %v", sup, err)
 	}
 	a, err := deployment.ReadAgent(lookup(good()), true)
@@ -76,9 +77,13 @@ func TestEachProblem(t *testing.T) {
 		{deployment.VarShards, "many", "from 1 to 1024"},
 		{deployment.VarQueues, "intake", "no JSON object"},
 		{deployment.VarQueues, `{"intake":"https://sqs/1/i"}`, `lacks the queue "replies"`},
-		{deployment.VarReplyTo, `{"shop":"shop-queue"}`, "its URL is meant"},
+		{deployment.VarReplyTo, `{"shop":"shop queue"}`, "its URL is meant"},
+		{deployment.VarAgents, "payment", `has the entry "payment"`},
+		{deployment.VarAgents, "mail=q=AROA=B", `has the entry "mail=q=AROA=B"`},
+		{deployment.VarAgents, "mail=q,mail=r", `has the entry "mail=r"`},
+		{deployment.VarAgents, "mail=", `for the queue "requests-mail"`},
 		{deployment.VarReplyTo, `{"control":"https://sqs/1/shop"}`, `has "control"`},
-		{deployment.VarSweepEvery, "45s", "from 1s to 30s"},
+		{deployment.VarSweepEvery, "45s", "from 1m0s to 1h0m0s"},
 		{deployment.VarSweepPages, "0", "from 1 to 10000"},
 		{deployment.VarFairQueues, "perhaps", "true or false"},
 		{deployment.VarTaskTTL, "soon", "a time from"},
@@ -150,5 +155,40 @@ func TestQueueOf(t *testing.T) {
 		if _, err := deployment.QueueOf(s.Queues, arn); !errors.Is(err, port.ErrNotFound) {
 			t.Errorf("%q: %v", arn, err)
 		}
+	}
+}
+
+// What the construct writes of its agents is read as it was meant, whatever names CloudFormation gives.
+func TestPeers(t *testing.T) {
+	env := maps.Clone(good())
+	env[deployment.VarQueues] = `{"intake":"https://sqs.x/1/S-Intake","replies":"S-Replies","control":"S-Control","quarantine":"S-q"}`
+	env[deployment.VarReplyTo] = `{"web":"web-status","far":"https://sqs.y/2/far-status"}`
+	env[deployment.VarAgents] = deployment.Peers("S-Requests", []deployment.Peer{
+		{Name: "shipping", Queue: "~Ship-1", Senders: []string{"AROASHIP", "AROASHIP2"}}, {Name: "mail", Queue: "Cut-off-X"}, {Name: "far", Queue: "https://sqs.y/2/far"},
+	})
+	s, err := deployment.ReadScheduler(lookup(env))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for queue, want := range map[string]string{
+		port.Replies: "https://sqs.x/1/S-Replies", port.Requests("shipping"): "https://sqs.x/1/S-RequestsShip-1",
+		port.Requests("mail"): "https://sqs.x/1/Cut-off-X", port.Requests("far"): "https://sqs.y/2/far",
+	} {
+		if s.Queues[queue] != want {
+			t.Errorf("%s is at %q, want %q", queue, s.Queues[queue], want)
+		}
+	}
+	if s.ReplyTo["web"] != "https://sqs.x/1/web-status" || s.ReplyTo["far"] != "https://sqs.y/2/far-status" {
+		t.Errorf("statuses go to %v", s.ReplyTo)
+	}
+	if len(s.Senders) != 1 || !slices.Equal(s.Senders["shipping"], []string{"AROASHIP", "AROASHIP2"}) {
+		t.Errorf("replies come from %v", s.Senders)
+	}
+	if name, err := deployment.QueueOf(s.Queues, "arn:aws:sqs:eu-central-1:1:Cut-off-X"); name != port.Requests("mail") || err != nil {
+		t.Errorf("%q %v", name, err)
+	}
+	delete(env, deployment.VarSweepEvery)
+	if s, err := deployment.ReadSupervisor(lookup(env)); err != nil || s.SweepEvery != time.Minute || s.Queues[port.Requests("far")] == "" {
+		t.Errorf("%+v %v", s, err)
 	}
 }

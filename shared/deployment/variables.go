@@ -1,9 +1,11 @@
 package deployment
 
-// Names of the variables. Lists are JSON objects, by logical name.
+// Names of the variables. Lists are JSON objects, by logical name; but Lambda gives a function 4,096 bytes
+// for all of its variables, so that the longest one, VarAgents, has a form of its own.
 const (
-	VarQueues      = "STEPKEEPER_QUEUES"       // {"intake": "https://sqs…", "requests-payment": …}
-	VarReplyTo     = "STEPKEEPER_REPLY_TO"     // {"shop": "https://sqs…"}; may be absent
+	VarQueues      = "STEPKEEPER_QUEUES"       // {"intake": "https://sqs…", "replies": …}; of the engine, a name stands for a queue beside intake
+	VarAgents      = "STEPKEEPER_AGENTS"       // "~=Shop-EngineRequests,payment=~Payment1A2B-X=AROA…": see Peers
+	VarReplyTo     = "STEPKEEPER_REPLY_TO"     // {"shop": "https://sqs…"}, or its name if it is beside intake; may be absent
 	VarOrders      = "STEPKEEPER_ORDERS"       // table
 	VarTasks       = "STEPKEEPER_TASKS"        // table
 	VarDefinitions = "STEPKEEPER_DEFINITIONS"  // table
@@ -11,11 +13,11 @@ const (
 	VarFinished    = "STEPKEEPER_FINISHED"     // "true": finished orders stand in the index
 	VarTaskTTL     = "STEPKEEPER_TASK_TTL"     // how long an ended task is kept, "2160h"; absent: for ever
 	VarAlerts      = "STEPKEEPER_ALERTS"       // ARN of the topic
+	VarStack       = "STEPKEEPER_STACK"        // "Shop", or "Shop/Engine": what --stack is given in the commands of alerts; may be absent
 	VarCapacity    = "STEPKEEPER_CAPACITY"     // {"payment": 50}: requests an agent, or messages the Scheduler, takes at a time (P32)
-	VarSweepEvery  = "STEPKEEPER_SWEEP_EVERY"  // within one invocation, "20s"; absent: once
+	VarSweepEvery  = "STEPKEEPER_SWEEP_EVERY"  // the schedule's interval, "5m"; absent: 1m
 	VarSweepPages  = "STEPKEEPER_SWEEP_PAGES"  // of the index, at most in one sweep; absent: 50
 	VarFairQueues  = "STEPKEEPER_FAIR_QUEUES"  // "true": requests bear the tenant of their order
-	VarSenders     = "STEPKEEPER_SENDERS"      // {"payment": ["AROA…"]}: role IDs that an agent replies with; an agent that is absent is not checked
 	VarName        = "STEPKEEPER_NAME"         // of the deployment, for metrics
 	VarAgent       = "STEPKEEPER_AGENT"        // the agent's name
 	VarLedger      = "STEPKEEPER_LEDGER"       // table, of agents of plain services only (P31)

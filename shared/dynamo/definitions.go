@@ -24,7 +24,9 @@ func (s *Store) Definition(ctx context.Context, hash string) ([]byte, error) {
 	return bytesOf(item[definitionAttribute]), nil
 }
 
-// PutDefinition stores the definition if there is none with that hash.
+// PutDefinition stores the definition if there is none with that hash. It looks first: each process puts
+// its definitions once, and all but the first would pay for a write that is refused, which also counts as
+// a failed condition in the table's metrics.
 func (s *Store) PutDefinition(ctx context.Context, hash string, data []byte) error {
 	if err := port.CheckDefinition(hash, data); err != nil {
 		return err
@@ -32,6 +34,9 @@ func (s *Store) PutDefinition(ctx context.Context, hash string, data []byte) err
 	item := attrs{DefinitionKey: str(hash), definitionAttribute: bytesOrText(data)}
 	if n := Size(item); n > maxItem {
 		return fmt.Errorf("definition %q has %d bytes, DynamoDB's limit is %d: %w", hash, n, maxItem, port.ErrTooLarge)
+	}
+	if there, err := get(ctx, s.client, s.tables.Definitions, DefinitionKey, hash, false); err == nil && len(there) > 0 {
+		return nil
 	}
 	_, _, err := s.put(ctx, s.tables.Definitions, item, "attribute_not_exists(#hash)", map[string]string{"#hash": DefinitionKey}, nil)
 	if err != nil {

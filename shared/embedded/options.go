@@ -22,11 +22,16 @@ type Options struct {
 	// MaxOpen is how many tasks may be under way before intake answers 429; default 20,000.
 	MaxOpen    int
 	SweepEvery time.Duration // of the Supervisor; default 500 ms
-	Log        *slog.Logger
-	Clock      port.Clock
-	Version    string // of the program, for the OpenAPI document
+	// Keep is how long an order that has come to rest stays readable; 0: for ever. Of an expired one
+	// the ID and the hash stay, so that it never runs again (P26). At least sqlite.MinKeep.
+	Keep    time.Duration
+	Log     *slog.Logger
+	Clock   port.Clock
+	Version string // of the program, for the OpenAPI document
 	// Ready is called once, with the address, when orders may be submitted.
 	Ready func(Started)
+
+	commandLine string // options by which the command line reaches this process, for alerts
 }
 
 // Inside says how an agent inside the process runs.

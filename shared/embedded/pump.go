@@ -54,7 +54,7 @@ func (p *pump) finish(ctx context.Context, deliveries []port.Delivery, failed []
 			continue
 		}
 		if err := p.queue.Extend(ctx, d.Receipt, giveBack(d.Received)); err != nil {
-			p.log.Debug("not given back; it comes again by itself", "queue", p.queue.Name(), "message", d.ID, "error", err)
+			p.log.Debug("not given back; it comes again by itself", "queue", p.queue.Name(), "messageId", d.ID, "error", err)
 		}
 	}
 	if len(done) == 0 {

@@ -14,6 +14,7 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
+	o.commandLine = "--server http://" + listener.Addr().String()
 	s, err := Open(ctx, o)
 	if err != nil {
 		return errors.Join(err, listener.Close())

@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/functions/supervisor"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/memory"
+	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/sqlite"
 	"github.com/stepkeeper/stepkeeper/shared/state"
@@ -63,9 +65,12 @@ func Open(ctx context.Context, o Options) (*Stack, error) {
 		return nil, err
 	}
 	tasks, err := s.scheduler.Restart(ctx)
-	if err != nil {
+	switch {
+	case ctx.Err() != nil || errors.Is(err, sqlite.ErrDamaged):
 		_ = s.store.Close()
-		return nil, fmt.Errorf("taking up the tasks under way: %w", err)
+		return nil, fmt.Errorf("taking up the tasks under way: %w", errors.Join(err, ctx.Err()))
+	case err != nil: // one task that cannot be read must not keep all others from going on
+		s.log.Error("some tasks are not taken up again; the Supervisor tries when they are due", "error", err)
 	}
 	if tasks > 0 {
 		s.log.Info("taken up again", "tasks", tasks)
@@ -82,23 +87,23 @@ func (s *Stack) wire(ctx context.Context) (err error) {
 	if s.workflows, err = newWorkflows(s.options.Workflows, s.loadFiles, s.log); err != nil {
 		return err
 	}
-	if s.store, err = sqlite.Open(ctx, s.options.Data, sqlite.Options{Clock: s.clock}); err != nil {
+	if s.store, err = sqlite.Open(ctx, s.options.Data, sqlite.Options{Clock: s.clock, Keep: s.options.Keep}); err != nil {
 		return err
 	}
-	if s.queues, err = newQueues(s.store.Queues(), s.clock, s.agentNames(), s.options.ReplyTo); err != nil {
+	if s.queues, err = newQueues(s.store.Queues(), s.clock, s.agents, s.options.ReplyTo); err != nil {
 		return err
 	}
 	s.state = state.New(state.Config{
 		Store: s.store, Definitions: s.store, Compile: workflow.Decode, Encode: workflow.Encode,
-		Current: s.workflows.current, OnCommit: s.hub.committed, CacheTasks: cachedTasks,
+		Current: s.workflows.current, Broken: s.workflows.broken, OnCommit: s.hub.committed, CacheTasks: cachedTasks,
 	})
-	name := instanceName()
+	name, alert := instanceName(), alerts{s.log, s.options.commandLine}
 	s.scheduler = scheduler.New(scheduler.Config{
-		State: s.state, Queues: s.queues, Alerts: alerts{s.log}, Clock: s.clock, Name: name,
+		State: s.state, Queues: s.queues, Alerts: alert, Clock: s.clock, Name: name,
 		WakeSlack: wakeSlack, Logger: s.log, Count: s.count,
 	})
 	s.sweeper = supervisor.New(supervisor.Config{
-		State: s.state, Queues: s.queues, Alerts: alerts{s.log}, Leases: memory.NewLeases(), Clock: s.clock, Owner: name,
+		State: s.state, Queues: s.queues, Alerts: alert, Leases: memory.NewLeases(), Clock: s.clock, Owner: name,
 		Capacity: s.capacity, Interval: s.options.SweepEvery, WakeSlack: wakeSlack, Logger: s.log, Count: s.count,
 	})
 	return s.wireAgents()
@@ -131,6 +136,7 @@ func (s *Stack) start() {
 		a.start(receiving, s, &s.pumps)
 	}
 	s.rest.Go(func() { s.sweep(work) })
+	s.rest.Go(func() { s.expire(work) })
 	s.rest.Go(func() { s.workflows.watch(work) })
 }
 
@@ -146,6 +152,30 @@ func (s *Stack) sweep(ctx context.Context) {
 		}
 		if _, err := s.sweeper.Sweep(ctx); err != nil && ctx.Err() == nil {
 			s.log.Error("sweep; the next one tries again", "error", err)
+		}
+	}
+}
+
+const (
+	expireEvery = 10 * time.Second
+	expirePause = 10 * time.Millisecond // between two steps, for other writers
+)
+
+// expire removes, step by step, what is older than it is kept.
+func (s *Stack) expire(ctx context.Context) {
+	for ctx.Err() == nil {
+		x, err := s.store.Expire(ctx)
+		for _, id := range x.Tasks {
+			s.state.Forget(id)
+		}
+		switch {
+		case err != nil && ctx.Err() == nil:
+			s.log.Error("cannot remove what has expired; trying again", "error", err)
+			pause(ctx, expireEvery)
+		case x.More:
+			pause(ctx, expirePause)
+		default:
+			pause(ctx, expireEvery)
 		}
 	}
 }
@@ -189,11 +219,18 @@ func (s *Stack) count(what, why string) {
 }
 
 // alerts are told by the log; the task stands in the operator's list (P27).
-type alerts struct{ log *slog.Logger }
+type alerts struct {
+	log     *slog.Logger
+	options string // of the command line, which reach this process
+}
 
 // Raise logs the alert.
 func (a alerts) Raise(_ context.Context, x core.RaiseAlert) error {
-	a.log.Error("ALERT: a task needs the operator", "task", x.OrderID, "workflow", x.Workflow, "phase", x.Phase,
-		"step", x.Step, "code", x.Code, "message", x.Message, "next", "stepkeeper show "+x.OrderID)
+	alert := message.AlertOf(x, a.options)
+	attributes := []any{"task", x.OrderID, "workflow", x.Workflow}
+	for _, f := range alert.Facts() {
+		attributes = append(attributes, f.Name, f.Value)
+	}
+	a.log.Error("ALERT: a task needs the operator", append(attributes, "commands", alert.Commands)...)
 	return nil
 }

@@ -2,9 +2,7 @@ package embedded
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"sort"
 	"strings"
@@ -23,51 +21,24 @@ type deployed struct {
 	byName   map[string]*core.Definition
 	fileOf   map[string]string   // of a name
 	problems map[string][]string // by file: why its newest version is not in force
-}
-
-// loaded is one workflow file.
-type loaded struct {
-	file     string
-	def      *core.Definition // nil where the file has errors
-	problems []string
+	broken   map[string]string   // by workflow: the file with problems that declares it
 }
 
 // workflows keeps the definitions for new orders in step with a folder. A broken file is refused
 // and the version before it stays; running tasks pin theirs by hash and never notice.
 type workflows struct {
 	dir  string
-	load func(dir string) ([]loaded, error)
+	load func(dir string) ([]source.File, error)
 	log  *slog.Logger
 	now  atomic.Pointer[deployed]
 }
 
 // loadFiles reads every workflow file of the folder, against the agents that exist.
-func (s *Stack) loadFiles(dir string) ([]loaded, error) {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return nil, fmt.Errorf("workflows: %w", err)
-	}
-	var all []loaded
-	for _, e := range entries {
-		if e.IsDir() || strings.HasPrefix(e.Name(), ".") || !isYAML(e.Name()) {
-			continue
-		}
-		f := loaded{file: e.Name()}
-		var problems source.Problems
-		f.def, problems = source.LoadFile(filepath.Join(dir, e.Name()), source.Options{KnownAgents: s.agentNames()})
-		for _, p := range problems {
-			f.problems = append(f.problems, p.String())
-		}
-		all = append(all, f)
-	}
-	return all, nil
+func (s *Stack) loadFiles(dir string) ([]source.File, error) {
+	return source.LoadDir(dir, source.Options{KnownAgents: s.agentNames()})
 }
 
-func isYAML(name string) bool {
-	return filepath.Ext(name) == ".yaml" || filepath.Ext(name) == ".yml"
-}
-
-func newWorkflows(dir string, load func(string) ([]loaded, error), log *slog.Logger) (*workflows, error) {
+func newWorkflows(dir string, load func(string) ([]source.File, error), log *slog.Logger) (*workflows, error) {
 	w := &workflows{dir: dir, load: load, log: log}
 	w.now.Store(&deployed{byName: map[string]*core.Definition{}})
 	return w, w.reload()
@@ -75,6 +46,16 @@ func newWorkflows(dir string, load func(string) ([]loaded, error), log *slog.Log
 
 // current is state.Config.Current.
 func (w *workflows) current(name string) *core.Definition { return w.now.Load().byName[name] }
+
+// broken is state.Config.Broken.
+func (w *workflows) broken(name string) string {
+	d := w.now.Load()
+	file, known := d.broken[name]
+	if !known || len(d.problems[file]) == 0 {
+		return ""
+	}
+	return d.problems[file][0]
+}
 
 // reload reads the folder. The error is that of the folder; what is wrong with a file stands in
 // its problems.
@@ -84,34 +65,41 @@ func (w *workflows) reload() error {
 		return err
 	}
 	old := w.now.Load()
-	next := &deployed{byName: map[string]*core.Definition{}, fileOf: map[string]string{}, problems: map[string][]string{}}
+	next := &deployed{byName: map[string]*core.Definition{}, fileOf: map[string]string{}, problems: map[string][]string{}, broken: map[string]string{}}
 	for _, f := range files {
-		if f.def == nil {
-			w.refused(old, next, f)
+		var problems []string
+		for _, p := range f.Problems {
+			problems = append(problems, p.String())
+		}
+		if f.Definition == nil {
+			if f.Workflow != "" {
+				next.broken[f.Workflow] = f.Name
+			}
+			w.refused(old, next, f.Name, problems)
 			continue
 		}
-		if other, taken := next.fileOf[f.def.Name]; taken {
-			f.problems = []string{f.file + ": workflow " + f.def.Name + " is defined in " + other + " already; give one of them another name"}
-			w.refused(old, next, f)
+		name, hash := f.Definition.Name, f.Definition.Hash
+		if other, taken := next.fileOf[name]; taken {
+			w.refused(old, next, f.Name, []string{f.Name + ": workflow " + name + " is defined in " + other + " already; give one of them another name"})
 			continue
 		}
-		if was := old.byName[f.def.Name]; was == nil || was.Hash != f.def.Hash {
-			w.log.Info("workflow in force", "workflow", f.def.Name, "hash", f.def.Hash, "file", f.file)
+		if was := old.byName[name]; was == nil || was.Hash != hash {
+			w.log.Info("workflow in force", "workflow", name, "hash", hash, "file", f.Name)
 		}
-		next.byName[f.def.Name], next.fileOf[f.def.Name] = f.def, f.file
+		next.byName[name], next.fileOf[name] = f.Definition, f.Name
 	}
 	w.now.Store(next)
 	return nil
 }
 
 // refused keeps the versions that came from a file whose newest one is broken.
-func (w *workflows) refused(old, next *deployed, f loaded) {
-	next.problems[f.file] = f.problems
-	for _, p := range f.problems {
+func (w *workflows) refused(old, next *deployed, file string, problems []string) {
+	next.problems[file] = problems
+	for _, p := range problems {
 		w.log.Error("workflow file refused; new orders get the version before it", "problem", p)
 	}
-	for name, file := range old.fileOf {
-		if _, taken := next.fileOf[name]; file == f.file && !taken {
+	for name, from := range old.fileOf {
+		if _, taken := next.fileOf[name]; from == file && !taken {
 			next.byName[name], next.fileOf[name] = old.byName[name], file
 		}
 	}
@@ -130,6 +118,11 @@ func (w *workflows) infos() []api.WorkflowInfo {
 	for file, problems := range d.problems {
 		if !told[file] {
 			name := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
+			for workflow, from := range d.broken {
+				if from == file {
+					name = workflow
+				}
+			}
 			all = append(all, api.WorkflowInfo{Name: name, Problems: problems})
 		}
 	}

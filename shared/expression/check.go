@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/expr-lang/expr/ast"
+
+	"github.com/stepkeeper/stepkeeper/shared/suggest"
 )
 
 // check walks a syntax tree once and refuses what the language does not have, or what could not be
@@ -16,6 +18,7 @@ type check struct {
 	scope   Scope
 	program *program
 	names   []string // of let, innermost last
+	done    []string // steps that were not skipped, as far as the conditions around a node say
 }
 
 // node checks n; inside counts the predicates around it.
@@ -49,7 +52,7 @@ func (c *check) node(n ast.Node, inside int) error {
 	case *ast.SliceNode:
 		return c.all(inside, n.Node, n.From, n.To)
 	case *ast.ConditionalNode:
-		return c.all(inside, n.Cond, n.Exp1, n.Exp2)
+		return c.conditional(n, inside)
 	case *ast.ArrayNode:
 		return c.all(inside, n.Nodes...)
 	case *ast.MapNode:
@@ -78,9 +81,11 @@ func (c *check) identifier(n *ast.IdentifierNode) error {
 		return nil
 	case "steps":
 		return fail("steps stands alone", "name a step and its output, as in steps.charge_payment.output")
+	case "null", "undefined", "None":
+		return fail("unknown name "+n.Value, "write nil, as in order.discount == nil; or give a default with ??")
 	}
-	return fail("unknown name "+n.Value, "there are order, orderId, run and steps.<name>.output; "+
-		"dashes in a step's name are written as underscores, a text stands in quotes")
+	return fail("unknown name "+n.Value, suggest.DidYouMean(n.Value, []string{"order", "orderId", "steps"},
+		"there are order, orderId, run and steps.<name>.output; a field of the order is order."+n.Value+", a text stands in quotes"))
 }
 
 func (c *check) let(n *ast.VariableDeclaratorNode, inside int) error {
@@ -115,7 +120,8 @@ func (c *check) call(n *ast.CallNode) error {
 }
 
 func noFunction(name string) error {
-	return fail("there is no function "+name, "these functions exist: "+functionNames())
+	names := functionNames()
+	return fail("there is no function "+name, suggest.DidYouMean(name, names, "these functions exist: "+strings.Join(names, ", ")))
 }
 
 // member recognises steps.<name>.output and checks all other accesses.
@@ -133,6 +139,9 @@ func (c *check) member(n *ast.MemberNode, inside int) error {
 		return fail("the undo relies on the output of its own step, which may be lost (P24)",
 			"write output?. and let the agent undo by the key alone where it is null")
 	}
+	if err := c.skipped(n); err != nil {
+		return err
+	}
 	return c.node(n.Property, inside)
 }
 
@@ -140,6 +149,9 @@ func (c *check) stepAlone(n *ast.MemberNode) error {
 	name := "<name>"
 	if s, ok := n.Property.(*ast.StringNode); ok {
 		name = s.Value
+	}
+	if !slices.Contains(underscored(c.scope.Steps), strings.ReplaceAll(name, "-", "_")) {
+		return noStep(name, c.scope.Steps)
 	}
 	return fail("steps."+name+" is read without its output", "write steps."+name+".output")
 }
@@ -188,7 +200,12 @@ func (c *check) step(n *ast.MemberNode, written string) error {
 		c.program.steps[n] = step
 		return nil
 	}
-	return fail("there is no step "+written, "write the name of a step, its dashes as underscores")
+	return noStep(written, c.scope.Steps)
+}
+
+func noStep(written string, steps []string) error {
+	names := underscored(steps)
+	return fail("there is no step "+written, suggest.DidYouMean(written, names, "write steps.<name>.output; the steps are "+strings.Join(names, ", ")))
 }
 
 // builtin checks the arguments of a function, and that a loop inside a predicate only goes over the
@@ -200,7 +217,7 @@ func (c *check) builtin(n *ast.BuiltinNode, inside int) error {
 			return noFunction(n.Name)
 		}
 		if len(n.Arguments) < f.min || len(n.Arguments) > f.max {
-			return fail(fmt.Sprintf("%s has %d arguments, it takes %s", n.Name, len(n.Arguments), f.arity()), "")
+			return fail(fmt.Sprintf("%s has %d arguments, it takes %s", n.Name, len(n.Arguments), f.arity()), "correct their number; docs/workflows.md shows each function")
 		}
 		return c.all(inside, n.Arguments...)
 	}
@@ -237,14 +254,23 @@ func ofElement(n ast.Node) bool {
 
 func (c *check) binary(n *ast.BinaryNode, inside int) error {
 	if _, ok := operators[n.Operator]; !ok && !lazyOperators[n.Operator] {
-		return fail("the operator "+n.Operator+" does not exist here", "")
+		return fail("the operator "+n.Operator+" does not exist here", mendSyntax)
 	}
 	if n.Operator == "matches" {
 		if err := c.pattern(n.Right); err != nil {
 			return err
 		}
 	}
-	return c.all(inside, n.Left, n.Right)
+	if err := c.node(n.Left, inside); err != nil {
+		return err
+	}
+	switch n.Operator {
+	case "&&", "and":
+		return c.given(c.program.notSkipped(n.Left, true), n.Right, inside)
+	case "||", "or":
+		return c.given(c.program.notSkipped(n.Left, false), n.Right, inside)
+	}
+	return c.node(n.Right, inside)
 }
 
 // pattern wants patterns to be written out, so that their cost is known before they run.
@@ -255,7 +281,8 @@ func (c *check) pattern(n ast.Node) error {
 	}
 	re, err := regexp.Compile(pattern.Value)
 	if err != nil {
-		return fail("the pattern of matches is not valid: "+strings.TrimPrefix(err.Error(), "error parsing regexp: "), "")
+		return fail("the pattern of matches is not valid: "+strings.TrimPrefix(err.Error(), "error parsing regexp: "),
+			`correct it; it is written as Go's regexp has it, a literal ( as \\(`)
 	}
 	size := patternSize(pattern.Value)
 	if size > maxRegexp {

@@ -47,7 +47,7 @@ var functions = map[string]function{
 }
 
 // functionNames lists all functions for an error text.
-func functionNames() string {
+func functionNames() []string {
 	names := make([]string, 0, len(functions)+len(iterators))
 	for name := range functions {
 		names = append(names, name)
@@ -56,7 +56,7 @@ func functionNames() string {
 		names = append(names, name)
 	}
 	slices.Sort(names)
-	return strings.Join(names, ", ")
+	return names
 }
 
 func (e *evaluation) builtin(n *ast.BuiltinNode) (any, error) {

@@ -24,6 +24,12 @@ type Scope struct {
 	// Undo: the expression is in the input of the step's undo. It may read the step's own output,
 	// but not rely on it: it may be lost (P24).
 	Undo bool
+	// Skippable are the steps that may be skipped, whose output is null then, with their conditions. A
+	// member of such an output has to be asked for with ?., unless When, or the expression itself, says
+	// that the step was not skipped.
+	Skippable map[string]string
+	// When is the condition that held where the expression is evaluated; "": none.
+	When string
 }
 
 // program is a checked expression. It is immutable.
@@ -34,6 +40,11 @@ type program struct {
 	steps  map[ast.Node]string // nodes that stand for a step's output, and the step
 
 	patterns map[string]*compiledPattern // of matches
+}
+
+// newProgram is what a check of the tree then fills.
+func newProgram(source string, root ast.Node) *program {
+	return &program{source: source, root: root, steps: map[ast.Node]string{}, patterns: map[string]*compiledPattern{}}
 }
 
 // iterators are the functions that run a predicate for each element of a list.
@@ -77,27 +88,27 @@ func parseProgram(source string, scope Scope) (*program, error) {
 	if err != nil {
 		return nil, syntaxFailure(err)
 	}
-	c := &check{scope: scope, program: &program{
-		source:   source,
-		root:     tree.Node,
-		steps:    map[ast.Node]string{},
-		patterns: map[string]*compiledPattern{},
-	}}
+	c := &check{scope: scope, program: newProgram(source, tree.Node)}
 	if err := c.node(tree.Node, 0); err != nil {
+		if dashed := dashedName(source, scope.Steps); dashed != nil {
+			return nil, dashed
+		}
 		return nil, err
 	}
 	c.program.path = pathOf(c.program, tree.Node)
 	return c.program, nil
 }
 
-// mendComment names what happens to nearly everybody once: the # of a predicate.
+// mendComment names the most frequent cause: the # of a predicate.
 const mendComment = "complete it; in YAML, put it in quotes if it holds a # after a blank, which starts a comment"
+
+const mendSyntax = "write one expression, as in order.total * 2; a text stands in quotes, == compares, docs/workflows.md has the language"
 
 // syntaxFailure keeps the library's reason and drops the picture of the source below it.
 func syntaxFailure(err error) error {
 	var f *file.Error
 	if !errors.As(err, &f) {
-		return fail("it cannot be read", "")
+		return fail("it cannot be read", mendSyntax)
 	}
 	if strings.Contains(f.Message, "exceeds maximum allowed nodes") {
 		return fail(fmt.Sprintf("it has more than %d parts", MaxNodes), "let the agent compute it")
@@ -109,5 +120,5 @@ func syntaxFailure(err error) error {
 	if strings.Contains(f.Message, `Operator(":")`) {
 		return fail(what, "an object that a predicate gives stands in parentheses, as in map(order.items, ({sku: .sku}))")
 	}
-	return fail(what, "")
+	return fail(what, mendSyntax)
 }

@@ -83,7 +83,7 @@ func batches(records []events.SQSMessage) []*batch {
 // delivery is the record as the port knows it. Where attributes are absent or strange it is the
 // first delivery, sent at an unknown time: nothing depends on them but what people read.
 func delivery(r *events.SQSMessage) port.Delivery {
-	d := port.Delivery{Message: port.Message{Body: []byte(r.Body)}, ID: r.MessageId, Receipt: r.ReceiptHandle, Received: 1}
+	d := port.Delivery{Message: port.Message{Body: []byte(r.Body)}, ID: r.MessageId, Receipt: r.ReceiptHandle, Received: 1, Sender: r.Attributes["SenderId"]}
 	if n, err := strconv.Atoi(r.Attributes["ApproximateReceiveCount"]); err == nil {
 		d.Received = n
 	}
@@ -104,7 +104,7 @@ func (b *batch) handle(ctx context.Context, handle Handle, log *slog.Logger) []s
 		d := b.deliveries[i : i+1]
 		again, err := b.guarded(ctx, handle, d)
 		if err != nil {
-			log.ErrorContext(ctx, "handling a message panicked; it is given back", "queue", b.queueARN, "message", d[0].ID, "error", err)
+			log.ErrorContext(ctx, "handling a message panicked; it is given back", "queue", b.queueARN, "messageId", d[0].ID, "error", err)
 			again = []string{d[0].Receipt}
 		}
 		failed = append(failed, again...)

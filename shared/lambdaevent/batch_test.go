@@ -126,7 +126,7 @@ func TestPanicIsLoggedByID(t *testing.T) {
 	if _, err := lambdaevent.Batch(handle, slog.New(slog.NewTextHandler(&log, nil)))(context.Background(), event); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(log.String(), "message=m7") || strings.Contains(log.String(), "4111") {
+	if !strings.Contains(log.String(), "messageId=m7") || strings.Contains(log.String(), "4111") {
 		t.Errorf("logged:\n%s", log.String())
 	}
 }

@@ -70,7 +70,7 @@ type Control struct {
 	Command  int         `json:"command,omitempty"` // number seen; undo, resubmit, resolve
 	Deadline core.Time   `json:"deadline,omitzero"` // resubmit
 	Fact     core.Fact   `json:"fact,omitempty"`    // resolve
-	ReplyTo  string      `json:"replyTo,omitempty"` // cancel of an order not seen yet
+	ReplyTo  string      `json:"replyTo,omitempty"` // where a refusal is told; "": at the reply-to of the order
 }
 
 // Status is what the application receives.

@@ -61,7 +61,7 @@ var (
 // ours is ErrNewer.
 func DecodeSubmit(data []byte) (SubmitOrder, error) {
 	if len(data) > port.MaxOrder {
-		return SubmitOrder{}, refuse(CodeTooLarge, "",
+		return senderOf(data), refuse(CodeTooLarge, "",
 			"the submission has %d bytes, the limit is %d; store large data elsewhere and send a reference", len(data), port.MaxOrder)
 	}
 	if err := strictJSON(data); err != nil {
@@ -79,6 +79,16 @@ func DecodeSubmit(data []byte) (SubmitOrder, error) {
 		return o, err
 	}
 	return o, o.Check()
+}
+
+// senderOf reads the ID and the reply-to of a submission that is too large, and nothing else.
+func senderOf(data []byte) SubmitOrder {
+	var fields map[string]json.RawMessage
+	if strictJSON(data) != nil || json.Unmarshal(data, &fields) != nil {
+		return SubmitOrder{}
+	}
+	o, _ := submitOf(fields)
+	return SubmitOrder{OrderID: o.OrderID, ReplyTo: o.ReplyTo}
 }
 
 // submitOf fills the submission; the first field that has the wrong type is answered at the end,

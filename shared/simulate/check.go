@@ -202,6 +202,10 @@ func (m *move) ends() {
 	if b == nil {
 		return
 	}
+	m.did("18")
+	if t.EndSeq > 0 && t.StatusSeq != t.EndSeq {
+		m.fail("18", "its end is told as number %d, and a later status has number %d", t.EndSeq, t.StatusSeq)
+	}
 	if b.Terminal() && !m.commanded && (t.ProcessState != b.ProcessState || t.Ended != b.Ended) {
 		m.fail("6", "%s became %s without a command", b.ProcessState, t.ProcessState)
 	}

@@ -108,6 +108,10 @@ func (w *World) submit(o *order) {
 		o.acked = true // it looked the order up
 		return
 	}
+	if o.submit.Deadline != 0 && core.Time(start+w.now-w.skew()) > o.submit.Deadline && w.store.rows[o.id] == nil {
+		o.refused = true // it gives up: what of it still lies in the queue is refused too
+		return
+	}
 	w.after(60_000, func() { w.submit(o) })
 	if !o.api {
 		m := o.submit

@@ -201,6 +201,12 @@ func (m *model) finish(i int, output json.RawMessage) {
 	s := &m.t.Steps[i]
 	m.end(s, core.Processed)
 	s.Output, s.FinishedAt = output, m.now
+	if m.t.ProcessState != core.Error { // the number of "failed" stays the highest
+		m.tellFinished(s)
+	}
+}
+
+func (m *model) tellFinished(s *core.Step) {
 	if m.notifies(core.StatusStepFinished) {
 		m.t.StatusSeq++
 		s.FinishSeq, s.FinishCause = m.t.StatusSeq, m.cause

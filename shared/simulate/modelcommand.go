@@ -23,6 +23,10 @@ func (m *model) submit(o *message.SubmitOrder) {
 		m.refuse(o.ReplyTo)
 		return
 	}
+	if o.Deadline != 0 && o.Deadline <= m.now { // nothing is begun that has no time left
+		m.refuse(o.ReplyTo)
+		return
+	}
 	m.changed, m.content = true, o.Order
 	t := &core.Task{
 		OrderID: o.OrderID, Workflow: m.def.Name, Definition: m.def.Hash, ContentHash: message.ContentHash(*o),
@@ -88,7 +92,8 @@ func (m *model) command(c *message.Control) {
 			Ended: m.now, EndCause: "cancel/0", Verdicts: []core.Verdict{{ID: c.ID, Command: "cancel", Accepted: true}}}
 		return
 	}
-	if slices.ContainsFunc(m.t.Verdicts, func(v core.Verdict) bool { return v.ID == c.ID }) {
+	if i := slices.IndexFunc(m.t.Verdicts, func(v core.Verdict) bool { return v.ID == c.ID }); i >= 0 {
+		m.told(m.t.Verdicts[i].Accepted)
 		m.again()
 		return
 	}
@@ -99,9 +104,17 @@ func (m *model) command(c *message.Control) {
 	m.changed = true
 	all := append(slices.Clone(m.t.Verdicts), core.Verdict{ID: c.ID, Command: string(c.Kind), Accepted: yes})
 	m.t.Verdicts = all[max(0, len(all)-8):]
+	m.told(yes)
 	if yes && act != nil {
 		m.t.Command++
 		act()
+	}
+}
+
+// told: P5, whoever sent a command through the queue is told that it was refused.
+func (m *model) told(yes bool) {
+	if !yes && !m.direct && m.t.ReplyTo == shop {
+		m.post('v', "", 0, 0)
 	}
 }
 
@@ -111,7 +124,7 @@ func (m *model) judge(c *message.Control) (yes bool, act func()) {
 	if c.Kind == message.Cancel {
 		return m.judgeCancel(c)
 	}
-	if c.Command != t.Command {
+	if c.Command != t.Command || c.Kind == message.Resubmit && c.Deadline != 0 && c.Deadline <= m.now {
 		return false, nil
 	}
 	inError := t.ProcessState == core.Error
@@ -234,6 +247,9 @@ func (m *model) resume(c *message.Control) {
 	var again []int
 	for i := range m.t.Steps {
 		s := &m.t.Steps[i]
+		if s.State == core.Processed && s.FinishSeq == 0 {
+			m.tellFinished(s)
+		}
 		s.FailureCount, s.UndoFailures, s.Queued = 0, 0, 0
 		if s.State == core.Failed && !s.Attempted() {
 			s.State = core.Pending

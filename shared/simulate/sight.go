@@ -173,6 +173,8 @@ func mailOf(v port.Value) (id string, m mail, ok bool) {
 			return v.OrderID, mail{kind: 'c'}, true
 		case core.StatusRefused:
 			return v.OrderID, mail{kind: 'f'}, true
+		case core.StatusCommandRefused:
+			return v.OrderID, mail{kind: 'v'}, true
 		}
 		return v.OrderID, mail{kind: 't', attempt: v.Seq}, v.Seq > 0
 	case *message.Quarantined:
@@ -567,6 +569,8 @@ func (m mail) String() string {
 		return "that the order is there"
 	case 'f':
 		return "that it is refused"
+	case 'v':
+		return "that the command is refused"
 	case 'q':
 		return "it to the quarantine"
 	}

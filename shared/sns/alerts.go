@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sns"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
@@ -27,25 +28,28 @@ const DefaultTimeout = 10 * time.Second
 type Alerts struct {
 	publish Publish
 	topic   string
+	options string
 	timeout time.Duration
 }
 
-// New raises alerts on the topic, named by its ARN, with a client's Publish. A timeout of 0 is DefaultTimeout.
-func New(publish Publish, topicARN string, timeout time.Duration) *Alerts {
+// New raises alerts on the topic, named by its ARN, with a client's Publish. options are those by which
+// the command line reaches the deployment. A timeout of 0 is DefaultTimeout.
+func New(publish Publish, topicARN, options string, timeout time.Duration) *Alerts {
 	if timeout == 0 {
 		timeout = DefaultTimeout
 	}
-	return &Alerts{publish, topicARN, timeout}
+	return &Alerts{publish, topicARN, options, timeout}
 }
 
 // Raise is done when SNS has taken the alert. Its error wraps port.ErrUnavailable: the alert may
 // have been taken all the same, and raising it again does no harm.
 func (a *Alerts) Raise(ctx context.Context, alert core.RaiseAlert) error {
-	machine, err := json.Marshal(alert)
+	full := message.AlertOf(alert, a.options)
+	machine, err := json.Marshal(full)
 	if err != nil {
 		return fmt.Errorf("alert of task %q: %w", alert.OrderID, err)
 	}
-	body, err := json.Marshal(map[string]string{"default": string(machine), "email": text(alert)})
+	body, err := json.Marshal(map[string]string{"default": string(machine), "email": full.Text()})
 	if err != nil {
 		return fmt.Errorf("alert of task %q: %w", alert.OrderID, err)
 	}
@@ -71,19 +75,4 @@ func subject(a core.RaiseAlert) string {
 		return r
 	}, "Stepkeeper: order "+a.OrderID+" needs you")
 	return s[:min(len(s), maxSubject)]
-}
-
-// text is what an operator reads at 3 a.m.: what happened, to what, and what to do.
-func text(a core.RaiseAlert) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "Order %s of workflow %s has stopped and waits for an operator.\n\n", a.OrderID, a.Workflow)
-	for _, line := range []struct{ name, value string }{
-		{"phase", string(a.Phase)}, {"step", a.Step}, {"code", a.Code}, {"reason", a.Message}, {"run", fmt.Sprint(a.Run)}, {"since", a.At.String()},
-	} {
-		if line.value != "" {
-			fmt.Fprintf(&b, "%-7s %s\n", line.name, line.value)
-		}
-	}
-	fmt.Fprintf(&b, "\nLook at it:            stepkeeper show %s\nWhen it is mended:     stepkeeper resubmit %s\nTo reverse all of it:  stepkeeper undo %s\n", a.OrderID, a.OrderID, a.OrderID)
-	return b.String()
 }

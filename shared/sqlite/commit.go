@@ -138,7 +138,8 @@ func (o *commit) replace(tx *transaction, w *port.Write) (refusal, err error) {
 		return conflict(w, h.record.Version), nil
 	}
 	bucket, shard, at := o.store.place(r)
-	moved := h.record.Bucket != r.Bucket || !h.record.IndexAt.Equal(r.IndexAt)
+	// A task at rest is moved by each commit: it is kept from the last one.
+	moved := h.record.Bucket != r.Bucket || r.Bucket == port.NoBucket || !h.record.IndexAt.Equal(r.IndexAt)
 	var n int64
 	switch {
 	case moved && h.record.State != r.State:
@@ -193,10 +194,10 @@ func (tx *transaction) remember(s *Store, h *head) {
 	tx.stored = append(tx.stored, func() { s.cache.put(h) })
 }
 
-// place is where the record stands in the due index.
+// place is where the record stands in the due index; at rest in none, since now.
 func (s *Store) place(r *port.Record) (bucket, shard, at any) {
 	if r.Bucket == port.NoBucket {
-		return nil, nil, nil
+		return nil, nil, millis(s.clock.Now())
 	}
 	return string(r.Bucket), port.ShardOf(r.ID, s.shards), millis(r.IndexAt)
 }

@@ -2,12 +2,8 @@ package sqlite
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
-
-	engine "modernc.org/sqlite"
-	code "modernc.org/sqlite/lib"
 
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
@@ -32,6 +28,7 @@ const maxGroup = 1024
 
 // committer carries out operations in groups.
 type committer struct {
+	store  *Store
 	writer *writer
 
 	mu      sync.Mutex
@@ -133,7 +130,7 @@ func (c *committer) carryOut(group []*job) {
 func (c *committer) transact(group []*job) error {
 	tx := &transaction{writer: c.writer, heads: make(map[string]*head, len(group))}
 	if _, err := c.writer.begin.exec(); err != nil {
-		return unavailable(err)
+		return c.store.unavailable(err)
 	}
 	for _, j := range group {
 		if err := j.operation.apply(tx); err != nil {
@@ -152,20 +149,5 @@ func (c *committer) transact(group []*job) error {
 // abort rolls back. SQLite has done so itself after some errors and then refuses; that is as good.
 func (c *committer) abort(cause error) error {
 	_, _ = c.writer.rollback.exec()
-	return unavailable(cause)
-}
-
-// unavailable says what to do about an error of SQLite.
-func unavailable(cause error) error {
-	advice := "look at the data folder"
-	var e *engine.Error
-	if errors.As(cause, &e) {
-		switch e.Code() & 0xff {
-		case code.SQLITE_FULL:
-			advice = "the disk is full: make room in the data folder, writing goes on by itself then"
-		case code.SQLITE_IOERR, code.SQLITE_CANTOPEN, code.SQLITE_READONLY:
-			advice = "the data folder cannot be written: look at the disk and its permissions"
-		}
-	}
-	return fmt.Errorf("not stored: %w (%s; %w)", cause, advice, port.ErrUnavailable)
+	return c.store.unavailable(cause)
 }

@@ -75,6 +75,27 @@ func (s *Store) Plan(query string, args ...any) (string, error) {
 // Listing is the query of List.
 var Listing = listing
 
+// Queries are the other ones over tables that grow, with how many arguments they take.
+var Queries = map[string]struct {
+	Text string
+	Args int
+}{"due": {dueQuery, 4}, "due after": {dueAfterQuery, 6}, "rested": {restedTasks, 2}}
+
+// Number is the answer of a query to one number.
+func (s *Store) Number(query string) (n int64, err error) {
+	err = s.readers.QueryRow(query).Scan(&n)
+	return n, err
+}
+
+// Schema is all that the file declares.
+func (s *Store) Schema() (all string, err error) {
+	err = s.readers.QueryRow("SELECT group_concat(sql, ';') FROM (SELECT sql FROM sqlite_schema ORDER BY name)").Scan(&all)
+	return all, err
+}
+
+// ExpiresAtOnce is how many messages and tasks one transaction removes at most.
+const ExpiresAtOnce = max(expiresMessages, expiresTasks)
+
 // Setting is a pragma of the connection that writes.
 func (s *Store) Setting(name string) (n int64, err error) {
 	o := &setting{name: name}

@@ -106,12 +106,14 @@ func TestNoQueryReadsFinishedTasks(t *testing.T) {
 		text string
 		args []any
 	}
-	queries := map[string]query{
-		"due": {"SELECT id, index_at FROM tasks WHERE bucket=? AND shard=? AND index_at<=? ORDER BY index_at, id LIMIT ?", []any{"due", 1, 2, 3}},
+	queries := map[string]query{}
+	for name, q := range sqlite.Queries {
+		queries[name] = query{q.Text, make([]any, q.Args)}
 	}
 	for name, q := range map[string]port.Query{
 		"all": {}, "state": {State: "Error"}, "workflow": {Workflow: "order"}, "time": {Before: created, After: created},
 		"state and time": {State: "Error", Before: created}, "next page": {Cursor: "1.1"}, "next page of a state": {State: "Error", Cursor: "1.1"},
+		"workflow and time": {Workflow: "order", After: created}, "next page of a workflow": {Workflow: "order", Cursor: "1.1"},
 	} {
 		q.Limit = 10
 		text, args, err := sqlite.Listing(q)
@@ -126,13 +128,30 @@ func TestNoQueryReadsFinishedTasks(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		index := "tasks_created"
-		if strings.Contains(name, "state") {
+		switch {
+		case strings.Contains(name, "state"):
 			index = "tasks_state"
-		} else if name == "due" {
+		case strings.Contains(name, "workflow"):
+			index = "tasks_workflow"
+		case strings.HasPrefix(name, "due"):
 			index = "tasks_due"
 		}
 		if !strings.Contains(plan, index) || strings.Contains(plan, "TEMP B-TREE") {
 			t.Errorf("%s does not go by %s:\n%s%s", name, index, q.text, fmt.Sprint("\n", plan))
 		}
+	}
+}
+
+// TestAnOperationThatFailsLeavesNothing: what was written before the failure is rolled back, also
+// where SQLite does not do so by itself, and the next operation finds the writer free.
+func TestAnOperationThatFailsLeavesNothing(t *testing.T) {
+	s := open(t, t.TempDir(), sqlite.Options{})
+	defer closed(t, s)
+	if err := s.Script("INSERT INTO definitions VALUES('half', x''); INSERT INTO nowhere VALUES(1)"); !errors.Is(err, port.ErrUnavailable) {
+		t.Fatalf("error is %v, want %v", err, port.ErrUnavailable)
+	}
+	must(t, s.Commit(t.Context(), []port.Write{creation("a")}))
+	if _, err := s.Definition(t.Context(), "half"); !errors.Is(err, port.ErrNotFound) {
+		t.Errorf("half of an operation: %v, want %v", err, port.ErrNotFound)
 	}
 }

@@ -5,9 +5,12 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
+	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -29,13 +32,17 @@ const walPages = "wal_autocheckpoint(2000)"
 // ErrLocked: another process uses the data folder.
 var ErrLocked = errors.New("data folder in use")
 
+// ErrDamaged: the file is not what SQLite wrote.
+var ErrDamaged = errors.New("the database file is damaged")
+
 // Options of a store. Zero fields take the defaults.
 type Options struct {
 	Shards     int           // of the due index; default 16. It may change between two starts.
 	MaxReaders int           // connections that read; default 4
 	CacheBytes int           // memory for the newest records of running tasks; default 16 MiB, below 0: none
 	PageBytes  int           // memory for SQLite's pages; default 16 MiB
-	Clock      port.Clock    // for the queues; default the machine's
+	Keep       time.Duration // how long a task is kept once it is at rest, see Expire; 0: for ever
+	Clock      port.Clock    // for the queues, and for Keep; default the machine's
 	Queues     []QueueConfig // more can be added later
 	ReplyTo    []string      // queues that an order may name as its reply-to
 }
@@ -64,12 +71,17 @@ func (o Options) withDefaults() Options {
 // use.
 type Store struct {
 	shards    int
+	keep      time.Duration
+	clock     port.Clock
 	lock      *flock.Flock
 	readers   *sql.DB
 	reads     reads
 	committer *committer
 	cache     *cache
 	queues    *Queues
+	marked    bool // the file says that a process has it open
+	damage    atomic.Pointer[error]
+	probing   probing
 }
 
 // Open opens the store in a data folder, which it creates where there is none. ErrLocked where
@@ -79,36 +91,60 @@ func Open(ctx context.Context, folder string, options Options) (*Store, error) {
 	if o.Shards < 1 || o.MaxReaders < 1 || o.PageBytes < 0 {
 		return nil, fmt.Errorf("opening %s: shards, readers and page memory must be positive", folder)
 	}
-	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return nil, fmt.Errorf("data folder: %w", err)
+	if o.Keep != 0 && o.Keep < MinKeep {
+		return nil, fmt.Errorf("opening %s: tasks cannot be kept for %s only: requests and orders may be in queues for up to %s", folder, o.Keep, MinKeep)
 	}
-	lock := flock.New(filepath.Join(folder, lockName))
-	got, err := lock.TryLock()
+	lock, err := lockFolder(folder)
 	if err != nil {
-		return nil, fmt.Errorf("locking data folder %s: %w", folder, err)
+		return nil, err
 	}
-	if !got {
-		return nil, fmt.Errorf("%w: another process is running on %s; stop it, or choose another folder", ErrLocked, folder)
-	}
-	s := &Store{shards: o.Shards, lock: lock, cache: newCache(o.CacheBytes)}
+	s := &Store{shards: o.Shards, keep: o.Keep, clock: o.Clock, lock: lock, cache: newCache(o.CacheBytes)}
 	if err := s.open(ctx, filepath.Join(folder, fileName), o); err != nil {
-		return nil, errors.Join(fmt.Errorf("opening the store in %s: %w", folder, err), s.Close())
+		return nil, errors.Join(fmt.Errorf("opening the store in %s: %w", folder, s.explained(err)), s.Close())
 	}
 	return s, nil
 }
 
+func lockFolder(folder string) (*flock.Flock, error) {
+	const advice = "give the user that runs this the right to write there, or choose another folder"
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return nil, fmt.Errorf("data folder %s cannot be made: %w; %s", folder, err, advice)
+	}
+	lock := flock.New(filepath.Join(folder, lockName))
+	got, err := lock.TryLock()
+	switch {
+	case errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS):
+		return nil, fmt.Errorf("data folder %s cannot be written: %w; %s", folder, err, advice)
+	case err != nil:
+		return nil, fmt.Errorf("locking data folder %s: %w", folder, err)
+	case !got:
+		return nil, fmt.Errorf("%w: another process is running on %s; stop it, or choose another folder", ErrLocked, folder)
+	}
+	return lock, nil
+}
+
 func (s *Store) open(ctx context.Context, file string, o Options) error {
-	w, err := openWriter(source(file, o.PageBytes,
-		"journal_mode(wal)", "synchronous(full)", walPages, "journal_size_limit(67108864)"))
+	found, err := inspect(file)
 	if err != nil {
 		return err
 	}
-	s.committer = &committer{writer: w}
-	if err := s.prepareSchema(w); err != nil {
+	if found.file {
+		err = admit(file, found)
+	} else {
+		err = create(file)
+	}
+	if err != nil {
 		return err
 	}
-	if err := w.prepareAll(); err != nil {
+	w, err := openWriter(source(file, o.PageBytes, "synchronous(full)", walPages, "journal_size_limit(67108864)"))
+	if err != nil {
 		return err
+	}
+	s.committer = &committer{store: s, writer: w}
+	for _, step := range []func(*writer) error{useLog, migrate, s.prepareShards, s.mark, (*writer).prepareAll} {
+		if err := step(w); err != nil {
+			return err
+		}
 	}
 	if s.readers, err = sql.Open("sqlite", source(file, 2<<20, "query_only(1)")); err != nil {
 		return err
@@ -148,7 +184,7 @@ func (s *Store) Close() error {
 		errs = append(errs, s.readers.Close())
 	}
 	if s.committer != nil {
-		errs = append(errs, s.committer.writer.close())
+		errs = append(errs, s.unmark(s.committer.writer), s.committer.writer.close())
 	}
 	return errors.Join(append(errs, s.lock.Unlock())...)
 }

@@ -93,6 +93,9 @@ type send struct {
 func (o *send) apply(tx *transaction) error {
 	o.taken = len(o.bodies)
 	if capacity := o.queue.config.Capacity; capacity > 0 {
+		if _, err := tx.expireOld(o.queue.config.Name, o.queue.config.Retention, time.Unix(0, o.now), expiresMessages); err != nil {
+			return err
+		}
 		v, err := tx.countMessages.first(o.queue.config.Name)
 		if err != nil {
 			return err
@@ -129,8 +132,11 @@ func (q *Queue) Receive(ctx context.Context, max int, wait, visibility time.Dura
 			if err := q.store.committer.do(context.WithoutCancel(ctx), o); err != nil || len(o.deliveries) > 0 {
 				return o.deliveries, err
 			}
-			if now.Before(until) {
-				continue // another was faster, or all of it had died
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			if o.more || now.Before(until) {
+				continue // some expired, another was faster, or all of it had died
 			}
 		}
 		if !now.Before(until) {
@@ -190,16 +196,16 @@ type receive struct {
 	max        int
 	visibility time.Duration
 	deliveries []port.Delivery
+	more       bool // there were so many expired messages that nothing was taken
 }
 
 func (o *receive) apply(tx *transaction) error {
 	c := &o.queue.config
 	o.deliveries = nil
 	now := o.now.UnixNano()
-	if c.Retention > 0 {
-		if _, err := tx.expireMessages.exec(c.Name, o.now.Add(-c.Retention).UnixNano()); err != nil {
-			return err
-		}
+	expired, err := tx.expireOld(c.Name, c.Retention, o.now, expiresMessages)
+	if o.more = expired == expiresMessages; err != nil || o.more {
+		return err
 	}
 	var dead []int64
 	for more := true; more && len(o.deliveries) == 0; {
@@ -337,12 +343,16 @@ func (o *extend) apply(tx *transaction) error {
 	return err
 }
 
-// Depth counts the queue's messages, all of them: meant for queues that people look at.
+// Depth counts the queue's messages, all that have not expired: meant for queues that people look at.
 func (q *Queue) Depth(ctx context.Context) (port.Depth, error) {
 	var d port.Depth
 	var oldest int64
 	now := q.clock.Now()
-	err := q.store.reads.depth.QueryRowContext(ctx, now.UnixNano(), q.config.Name).Scan(&d.Visible, &d.InFlight, &d.Delayed, &oldest)
+	var expired int64
+	if q.config.Retention > 0 {
+		expired = now.Add(-q.config.Retention).UnixNano()
+	}
+	err := q.store.reads.depth.QueryRowContext(ctx, now.UnixNano(), q.config.Name, expired).Scan(&d.Visible, &d.InFlight, &d.Delayed, &oldest)
 	if err != nil {
 		return port.Depth{}, fmt.Errorf("queue %q: %w", q.config.Name, err)
 	}

@@ -18,6 +18,11 @@ type reads struct {
 	load, order, due, dueAfter, definition, entry, depth, nextMessage *sql.Stmt
 }
 
+const (
+	dueQuery      = "SELECT id, index_at FROM tasks WHERE bucket=? AND shard=? AND index_at<=? ORDER BY index_at, id LIMIT ?"
+	dueAfterQuery = "SELECT id, index_at FROM tasks WHERE bucket=? AND shard=? AND index_at<=? AND (index_at, id) > (?, ?) ORDER BY index_at, id LIMIT ?"
+)
+
 const recordColumns = "t.id, t.version, t.state, t.workflow, t.created, t.bucket, t.index_at, t.document"
 
 func prepareReads(ctx context.Context, db *sql.DB) (reads, error) {
@@ -28,11 +33,11 @@ func prepareReads(ctx context.Context, db *sql.DB) (reads, error) {
 	}{
 		{&r.load, "SELECT " + recordColumns + " FROM orders o JOIN tasks t ON t.row = o.row WHERE o.id IN (SELECT value FROM json_each(?))"},
 		{&r.order, "SELECT hash, created, body FROM orders WHERE id=? AND hash IS NOT NULL"},
-		{&r.due, "SELECT id, index_at FROM tasks WHERE bucket=? AND shard=? AND index_at<=? ORDER BY index_at, id LIMIT ?"},
-		{&r.dueAfter, "SELECT id, index_at FROM tasks WHERE bucket=? AND shard=? AND index_at<=? AND (index_at, id) > (?, ?) ORDER BY index_at, id LIMIT ?"},
+		{&r.due, dueQuery},
+		{&r.dueAfter, dueAfterQuery},
 		{&r.definition, "SELECT data FROM definitions WHERE hash=?"},
 		{&r.entry, "SELECT version, state, attempt, command, code, message, output FROM ledger WHERE key=?"},
-		{&r.depth, "SELECT count(*) FILTER (WHERE visible_at<=?1), count(*) FILTER (WHERE visible_at>?1 AND received>0), count(*) FILTER (WHERE visible_at>?1 AND received=0), coalesce(min(sent_at) FILTER (WHERE visible_at<=?1), 0) FROM messages WHERE queue=?2"},
+		{&r.depth, "SELECT count(*) FILTER (WHERE visible_at<=?1), count(*) FILTER (WHERE visible_at>?1 AND received>0), count(*) FILTER (WHERE visible_at>?1 AND received=0), coalesce(min(sent_at) FILTER (WHERE visible_at<=?1), 0) FROM messages WHERE queue=?2 AND sent_at>?3"},
 		{&r.nextMessage, "SELECT visible_at FROM messages WHERE queue=? ORDER BY visible_at LIMIT 1"},
 	} {
 		s, err := db.PrepareContext(ctx, p.text)
@@ -63,7 +68,7 @@ func (s *Store) Load(ctx context.Context, ids []string) ([]*port.Record, error) 
 	}
 	found, err := s.loadRows(ctx, missing)
 	if err != nil {
-		return nil, fmt.Errorf("loading %d tasks: %w", len(missing), err)
+		return nil, fmt.Errorf("loading %d tasks: %w", len(missing), s.explained(err))
 	}
 	for i, id := range ids {
 		if records[i] != nil {
@@ -105,7 +110,10 @@ func scanRecord(rows *sql.Rows, extra ...any) (port.Record, error) {
 	var bucket sql.NullString
 	var at sql.NullInt64
 	err := rows.Scan(append([]any{&r.ID, &r.Version, &r.State, &r.Workflow, &created, &bucket, &at, &r.Document}, extra...)...)
-	r.Created, r.Bucket, r.IndexAt = fromMillis(created), port.Bucket(bucket.String), fromMillis(at.Int64)
+	r.Created, r.Bucket = fromMillis(created), port.Bucket(bucket.String)
+	if bucket.Valid {
+		r.IndexAt = fromMillis(at.Int64)
+	}
 	return r, err
 }
 
@@ -118,7 +126,7 @@ func (s *Store) LoadOrder(ctx context.Context, id string) (*port.Order, error) {
 		return nil, fmt.Errorf("order %q: %w", id, port.ErrNotFound)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("loading order %q: %w", id, err)
+		return nil, fmt.Errorf("loading order %q: %w", id, s.explained(err))
 	}
 	o.Created = fromMillis(created)
 	return &o, nil
@@ -137,7 +145,7 @@ func (s *Store) Due(ctx context.Context, bucket port.Bucket, shard int, before t
 		rows, err = s.reads.dueAfter.QueryContext(ctx, string(bucket), shard, before.UnixMilli(), millis(after.At), after.ID, limit)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("index %s, shard %d: %w", bucket, shard, err)
+		return nil, fmt.Errorf("index %s, shard %d: %w", bucket, shard, s.explained(err))
 	}
 	defer rows.Close()
 	var found []port.Due
@@ -150,11 +158,11 @@ func (s *Store) Due(ctx context.Context, bucket port.Bucket, shard int, before t
 		d.At = fromMillis(at)
 		found = append(found, d)
 	}
-	return found, rows.Err()
+	return found, s.explained(rows.Err())
 }
 
-// List answers every query. By state, or without a filter, it reads what it answers; by workflow
-// it passes over the tasks of others.
+// List answers every query. It reads what it answers, except by state and workflow together: then it
+// passes over the tasks of that state in other workflows.
 func (s *Store) List(ctx context.Context, q port.Query) (port.Page, error) {
 	var page port.Page
 	query, args, err := listing(q)
@@ -163,7 +171,7 @@ func (s *Store) List(ctx context.Context, q port.Query) (port.Page, error) {
 	}
 	rows, err := s.readers.QueryContext(ctx, query, args...)
 	if err != nil {
-		return page, fmt.Errorf("listing: %w", err)
+		return page, fmt.Errorf("listing: %w", s.explained(err))
 	}
 	defer rows.Close()
 	var row int64
@@ -174,11 +182,11 @@ func (s *Store) List(ctx context.Context, q port.Query) (port.Page, error) {
 		}
 		r, err := scanRecord(rows, &row)
 		if err != nil {
-			return port.Page{}, err
+			return port.Page{}, fmt.Errorf("listing: %w", s.explained(err))
 		}
 		page.Records = append(page.Records, r)
 	}
-	return page, rows.Err()
+	return page, s.explained(rows.Err())
 }
 
 func listing(q port.Query) (query string, args []any, err error) {

@@ -7,9 +7,25 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-const schemaVersion = 1
+// applicationID marks the file as ours for `file` and for other programs: "Stpk" in ASCII.
+const applicationID = 0x5374706b
 
-// schema: an order's row number is its task's row number too, so that one unique index on the ID
+// migrations lead to each version of the schema from the one before, the first one from an empty
+// file. What stands here was released: a change of the schema is a further entry.
+var migrations = []string{schema, expiry}
+
+// expiry is version 2: what keeps a long history cheap, and tells how the last process ended.
+// index_at of a task at rest is the time when it came to rest, since then; NULL: before the upgrade.
+// running is 1 while a process has the file open.
+const expiry = `
+CREATE INDEX tasks_workflow ON tasks(workflow, created);
+CREATE INDEX messages_sent ON messages(queue, sent_at);
+CREATE TABLE probe(row INTEGER PRIMARY KEY, body BLOB NOT NULL) STRICT;
+INSERT INTO settings VALUES('running', 0);
+INSERT INTO settings VALUES('upgraded', CAST(unixepoch('subsec') * 1000 AS INTEGER));
+`
+
+// schema is version 1. An order's row number is its task's row number too, so that one unique index on the ID
 // serves both. A finished task stands in no partial index. The document is the last column, so
 // that a listing can pass over rows without reading their overflow pages.
 const schema = `
@@ -59,23 +75,33 @@ CREATE TABLE messages(
 CREATE INDEX messages_visible ON messages(queue, visible_at, row);
 `
 
-// prepareSchema makes the tables of a new file, refuses a newer file, and sorts the due index
-// into another number of shards where the option has changed.
-func (s *Store) prepareSchema(w *writer) error {
+// migrate brings the file to the newest version, each step in a transaction of its own, and refuses a
+// newer file.
+func migrate(w *writer) error {
 	version, err := w.number("PRAGMA user_version")
 	if err != nil {
 		return err
 	}
-	switch {
-	case version == 0:
-		script := fmt.Sprintf("BEGIN IMMEDIATE; %s INSERT INTO settings VALUES('shards', %d); PRAGMA user_version=%d; COMMIT", schema, s.shards, schemaVersion)
-		return w.run(script)
-	case version > schemaVersion:
-		return fmt.Errorf("the file has schema %d, this program knows %d; run the newer program", version, schemaVersion)
+	if version > int64(len(migrations)) {
+		return fmt.Errorf("the file has schema version %d, this program knows versions up to %d: a newer program wrote it; run that one, or choose another folder", version, len(migrations))
 	}
-	shards, err := w.number("SELECT value FROM settings WHERE name='shards'")
-	if err != nil || shards == int64(s.shards) {
+	for ; version < int64(len(migrations)); version++ {
+		script := fmt.Sprintf("BEGIN IMMEDIATE; %s PRAGMA application_id=%d; PRAGMA user_version=%d; COMMIT", migrations[version], applicationID, version+1)
+		if err := w.run(script); err != nil {
+			return fmt.Errorf("bringing the file from schema version %d to %d: %w", version, version+1, err)
+		}
+	}
+	return nil
+}
+
+// prepareShards sorts the due index into another number of shards where the option has changed.
+func (s *Store) prepareShards(w *writer) error {
+	const stored = "SELECT coalesce((SELECT value FROM settings WHERE name='shards'), 0)"
+	switch shards, err := w.number(stored); {
+	case err != nil || shards == int64(s.shards):
 		return err
+	case shards == 0: // a new file
+		return w.run(fmt.Sprintf("INSERT INTO settings VALUES('shards', %d)", s.shards))
 	}
 	return s.reshard(w)
 }

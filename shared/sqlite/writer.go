@@ -22,7 +22,8 @@ type writer struct {
 	putDocument, putState, putIndex, putAll                                             *statement
 	addDefinition, takeLease, addEntry, moveEntry                                       *statement
 	addMessage, dueMessages, receiveMessage, buryMessage, expireMessages, countMessages *statement
-	deleteMessage, findMessage, extendMessage                                           *statement
+	deleteMessage, findMessage, extendMessage, nextQueue                                *statement
+	restedTasks, expireTask, expireOrder, expireLedger, addProbe, dropProbe             *statement
 }
 
 func openWriter(source string) (*writer, error) {
@@ -59,7 +60,14 @@ func (w *writer) prepareAll() error {
 		{&w.receiveMessage, "UPDATE messages SET visible_at=?, received=received+1 WHERE row=?"},
 		{&w.buryMessage, "UPDATE messages SET queue=?, visible_at=?, received=0 WHERE row=?"},
 		{&w.countMessages, "SELECT count(*) FROM messages WHERE queue=?"},
-		{&w.expireMessages, "DELETE FROM messages WHERE queue=? AND sent_at<=?"},
+		{&w.expireMessages, "DELETE FROM messages WHERE row IN (SELECT row FROM messages WHERE queue=? AND sent_at<=? LIMIT ?)"},
+		{&w.nextQueue, "SELECT queue FROM messages WHERE queue>? ORDER BY queue LIMIT 1"},
+		{&w.restedTasks, restedTasks},
+		{&w.expireTask, "DELETE FROM tasks WHERE row=?"},
+		{&w.expireOrder, "UPDATE orders SET body=NULL WHERE row=?"},
+		{&w.expireLedger, "DELETE FROM ledger WHERE key>=? AND key<?"},
+		{&w.addProbe, "INSERT OR REPLACE INTO probe VALUES(1, zeroblob(?))"},
+		{&w.dropProbe, "DELETE FROM probe"},
 		{&w.deleteMessage, "DELETE FROM messages WHERE row=? AND queue=? AND received=?"},
 		{&w.findMessage, "SELECT received FROM messages WHERE row=? AND queue=?"},
 		{&w.extendMessage, "UPDATE messages SET visible_at=? WHERE row=? AND queue=? AND received=? AND visible_at>?"},
@@ -88,20 +96,33 @@ func (w *writer) run(script string) error {
 }
 
 // number runs a query that answers one number.
-func (w *writer) number(query string) (int64, error) {
+func (w *writer) number(query string) (n int64, err error) {
+	return only[int64](w, query)
+}
+
+// text runs a query that answers one text.
+func (w *writer) text(query string) (string, error) {
+	return only[string](w, query)
+}
+
+func only[T any](w *writer, query string) (value T, err error) {
 	s, err := w.prepare(query)
 	if err != nil {
-		return 0, err
+		return value, err
 	}
 	defer s.close()
 	row, err := s.first()
 	if err != nil {
-		return 0, err
+		return value, err
 	}
-	if row == nil {
-		return 0, fmt.Errorf("no answer to %s", query)
+	if len(row) == 0 {
+		return value, fmt.Errorf("no answer to %s", query)
 	}
-	return row[0].(int64), nil
+	value, ok := row[0].(T)
+	if !ok {
+		return value, fmt.Errorf("unexpected answer %v to %s", row[0], query)
+	}
+	return value, nil
 }
 
 // statement is a prepared statement of the writer.

@@ -11,21 +11,25 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/sqs"
 )
 
-// counted is a queue that counts sends, and refuses the body "bad".
+// counted is a queue that counts sends, and refuses the body "bad", and everything once its context has ended.
 type counted struct {
 	port.Queue
-	mu    sync.Mutex
-	sends [][]port.Message
+	mu        sync.Mutex
+	sends     [][]port.Message
+	deadlines []time.Time
 }
 
 var errBad = errors.New("refused")
 
-func (q *counted) Send(_ context.Context, messages []port.Message) []error {
+func (q *counted) Send(ctx context.Context, messages []port.Message) []error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.sends = append(q.sends, messages)
+	deadline, _ := ctx.Deadline()
+	q.deadlines = append(q.deadlines, deadline)
 	errs := make([]error, len(messages))
 	for i := range messages {
+		errs[i] = ctx.Err()
 		if string(messages[i].Body) == "bad" {
 			errs[i] = errBad
 		}
@@ -103,13 +107,22 @@ func TestGatherLingersNoLonger(t *testing.T) {
 	}
 }
 
-// What is sent for several does not end with the context of one.
+// What is sent for several does not end with the context of one; the first one's deadline counts.
 func TestGatherOutlivesOneSender(t *testing.T) {
 	q := &counted{}
 	g := sqs.Gather(q, long)
-	ctx, cancel := context.WithCancel(t.Context())
+	deadline := time.Now().Add(time.Hour)
+	ctx, cancel := context.WithDeadline(t.Context(), deadline)
 	cancel()
-	if err := g.Send(ctx, text("x"))[0]; err != nil || len(q.sends) != 1 {
-		t.Errorf("%v, sent as %v", err, q.sends)
+	if err := g.Send(ctx, text("x"))[0]; err != nil || len(q.sends) != 1 || !q.deadlines[0].Equal(deadline) {
+		t.Errorf("%v, sent as %v until %v", err, q.sends, q.deadlines)
+	}
+	if err := g.Send(t.Context(), text("x"))[0]; err != nil || !q.deadlines[1].IsZero() {
+		t.Errorf("%v, until %v", err, q.deadlines)
+	}
+	past, cancel := context.WithDeadline(t.Context(), time.Now().Add(-time.Second))
+	defer cancel()
+	if err := g.Send(past, text("x"))[0]; !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("after the deadline: %v", err)
 	}
 }

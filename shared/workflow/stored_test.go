@@ -40,6 +40,9 @@ func TestStored(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if got.Hash != d.Hash {
+		t.Errorf("it came back under the hash %q, and not %s", got.Hash, d.Hash)
+	}
 	input, err := got.Expr.Input(0, core.Environment{Order: json.RawMessage(`{"x":1.50}`)})
 	if err != nil || string(input) != `{"b":1.50,"a":"<&>"}` {
 		t.Errorf("input %s, %v", input, err)

@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -35,8 +34,9 @@ func TestMain(m *testing.M) {
 
 // kiosk is a remote service whose books are files: <key>.do, <key>.undo, and switches that the test sets.
 type kiosk struct {
-	folder  string
-	manners string // "", or how it is spoilt
+	folder   string
+	manners  string // "", or how it is spoilt
+	noLedger bool   // of its agent
 }
 
 var books sync.Mutex // the service carries out one thing after the other
@@ -159,8 +159,11 @@ func (k kiosk) start(t *testing.T, o *agenttest.Outside) {
 	}
 	cmd := exec.Command(self)
 	cmd.Stderr = os.Stderr
-	cmd.Env = append(os.Environ(), folderVariable+"="+k.folder, "STEPKEEPER_AGENTTEST_MANNERS="+k.manners, "STEPKEEPER_ENDPOINT="+o.URL(),
-		"STEPKEEPER_LEDGER_FOLDER="+filepath.Join(k.folder, "ledger"), "AWS_REGION=eu-central-1", "AWS_ACCESS_KEY_ID=any", "AWS_SECRET_ACCESS_KEY=thing")
+	cmd.Env = append(os.Environ(), folderVariable+"="+k.folder, "STEPKEEPER_AGENTTEST_MANNERS="+k.manners, "AWS_ENDPOINT_URL_SQS="+o.URL(),
+		"AWS_REGION=eu-central-1", "AWS_ACCESS_KEY_ID=any", "AWS_SECRET_ACCESS_KEY=thing")
+	if !k.noLedger {
+		cmd.Env = append(cmd.Env, "STEPKEEPER_LEDGER_FOLDER="+filepath.Join(k.folder, "ledger"))
+	}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -173,20 +176,26 @@ func (k kiosk) start(t *testing.T, o *agenttest.Outside) {
 // TestProcessesOfEachGrade: agents as processes of their own are told apart as those in this process
 // are, the wrong ones too.
 func TestProcessesOfEachGrade(t *testing.T) {
-	for manners, tt := range map[string]struct {
+	for _, tt := range []struct {
+		kiosk kiosk
 		grade core.Grade
 		why   string
 	}{
-		"":              {agenttest.Fenced, ""},
-		"no fence":      {agenttest.Idempotent, "do after undo (P20)"},
-		"knows no keys": {agenttest.Plain, "duplicate (P2)"},
-		"forgets keys":  {agenttest.Plain, "key after many others (P18): after a do, others, and the do again, there are 2 effects, not 1"},
-		"undoes twice":  {agenttest.Plain, "duplicate undo (P2)"},
-		"lands late":    {agenttest.Fenced, ""}, // a fence stops such calls; see TestLateCalls
+		{kiosk{manners: ""}, agenttest.Fenced, ""},
+		{kiosk{manners: "no fence"}, agenttest.Idempotent, "do after undo (P20)"},
+		{kiosk{manners: "knows no keys"}, agenttest.Plain, "duplicate (P2)"},
+		{kiosk{manners: "forgets keys"}, agenttest.Plain, "key after many others (P18): after a do, others, and the do again, there are 2 effects, not 1"},
+		{kiosk{manners: "undoes twice"}, agenttest.Plain, "duplicate undo (P2)"},
+		{kiosk{manners: "lands late"}, agenttest.Fenced, ""}, // a fence stops such calls; see TestLateCalls
+		// A ledger is for plain services alone.
+		{kiosk{manners: "", noLedger: true}, agenttest.Fenced, ""},
+		{kiosk{manners: "no fence", noLedger: true}, agenttest.Idempotent, "do after undo (P20)"},
+		{kiosk{manners: "knows no keys", noLedger: true}, "", "was started without a ledger"},
 	} {
-		t.Run("manners "+strconv.Quote(manners), func(t *testing.T) {
+		t.Run(fmt.Sprintf("manners %q, no ledger %v", tt.kiosk.manners, tt.kiosk.noLedger), func(t *testing.T) {
 			t.Parallel()
-			k := kiosk{folder: t.TempDir(), manners: manners}
+			k := tt.kiosk
+			k.folder = t.TempDir()
 			o, err := agenttest.Attach(t.Context(), "kiosk")
 			if err != nil {
 				t.Fatal(err)

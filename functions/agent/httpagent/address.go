@@ -6,37 +6,79 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 	"time"
 )
 
 // ErrAddress: the service's address must not be called.
 var ErrAddress = errors.New("address refused")
 
-// Networks that need a word of their own; net/netip knows the others.
+// networks is a list of address ranges.
+type networks []netip.Prefix
+
+func networksOf(texts ...string) networks {
+	n := make(networks, len(texts))
+	for i, text := range texts {
+		n[i] = netip.MustParsePrefix(text)
+	}
+	return n
+}
+
+func (n networks) contain(ip netip.Addr) bool {
+	return slices.ContainsFunc(n, func(p netip.Prefix) bool { return p.Contains(ip) })
+}
+
+// Networks that net/netip does not classify.
 var (
-	metadataV6  = netip.MustParseAddr("fd00:ec2::254") // of EC2; it lies among the private ones
-	carrierNAT  = netip.MustParsePrefix("100.64.0.0/10")
-	thisNetwork = netip.MustParsePrefix("0.0.0.0/8")
-	reserved    = netip.MustParsePrefix("240.0.0.0/4")  // the broadcast address too
-	translated  = netip.MustParsePrefix("64:ff9b::/96") // the last four bytes are an IPv4 address
+	// Metadata services of EC2, EKS and Google; they lie among the private addresses.
+	metadata = networksOf("fd00:ec2::/32", "fd20:ce::/32")
+	// Shared by a carrier's customers (RFC 6598), protocol assignments, benchmarks, site-local.
+	morePrivate = networksOf("100.64.0.0/10", "192.0.0.0/24", "198.18.0.0/15", "fec0::/10")
+	// This network, and the reserved ones with the broadcast address.
+	noMachine = networksOf("0.0.0.0/8", "240.0.0.0/4")
+	// A translator's own prefix (RFC 8215) and Teredo: which IPv4 address they lead to cannot be told.
+	untold = networksOf("64:ff9b:1::/48", "2001::/32")
 )
 
-// check holds an address to the rules: link-local and multicast never, this machine and private
+// Networks whose addresses hold an IPv4 address, from that byte on: NAT64, 6to4, IPv4-compatible.
+var embedding = []struct {
+	network netip.Prefix
+	at      int
+}{
+	{netip.MustParsePrefix("64:ff9b::/96"), 12},
+	{netip.MustParsePrefix("2002::/16"), 2},
+	{netip.MustParsePrefix("::/96"), 12},
+}
+
+// embedded is the IPv4 address that an IPv6 address leads to; any other address is itself.
+func embedded(ip netip.Addr) netip.Addr {
+	ip = ip.Unmap().WithZone("")
+	if ip.IsUnspecified() || ip.IsLoopback() {
+		return ip
+	}
+	for _, e := range embedding {
+		if e.network.Contains(ip) {
+			b := ip.As16()
+			return netip.AddrFrom4([4]byte(b[e.at : e.at+4]))
+		}
+	}
+	return ip
+}
+
+// check applies the rules to an address: link-local and multicast never, this machine and private
 // networks on demand.
 func (a Allow) check(ip netip.Addr) error {
-	ip = ip.Unmap().WithZone("")
-	if translated.Contains(ip) {
-		b := ip.As16()
-		ip = netip.AddrFrom4([4]byte(b[12:]))
-	}
+	ip = embedded(ip)
 	switch {
-	case ip.IsLinkLocalUnicast() || ip == metadataV6:
+	case ip.IsLinkLocalUnicast() || metadata.contain(ip):
 		return fmt.Errorf("%s is link-local or a cloud's metadata, which is never called: %w", ip, ErrAddress)
-	case !ip.IsValid() || ip.IsMulticast() || ip.IsUnspecified() || thisNetwork.Contains(ip) || reserved.Contains(ip):
+	case !ip.IsValid() || ip.IsMulticast() || ip.IsUnspecified() || noMachine.contain(ip):
 		return fmt.Errorf("%s is no address of one machine: %w", ip, ErrAddress)
+	case untold.contain(ip):
+		return fmt.Errorf("%s leads through a translator to an address that cannot be checked: %w", ip, ErrAddress)
 	case ip.IsLoopback() && !a.Loopback:
 		return fmt.Errorf("%s is this machine; say allow: {loopback: true} if that is meant: %w", ip, ErrAddress)
-	case (ip.IsPrivate() || carrierNAT.Contains(ip)) && !a.PrivateAddresses:
+	case (ip.IsPrivate() || morePrivate.contain(ip)) && !a.PrivateAddresses:
 		return fmt.Errorf("%s is private; say allow: {privateAddresses: true} if that is meant: %w", ip, ErrAddress)
 	}
 	return nil

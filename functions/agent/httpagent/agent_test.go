@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -26,7 +27,15 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// TestMain sets a proxy that does not exist: no test, and no call of the product, may use it.
+func TestMain(m *testing.M) {
+	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"} {
+		if err := os.Setenv(name, "http://127.0.0.1:1"); err != nil {
+			panic(err)
+		}
+	}
+	goleak.VerifyTestMain(m)
+}
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
@@ -228,11 +237,6 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 // Each way in which a network fails.
 func TestNetworkFailures(t *testing.T) {
 	abort := func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
-	half := func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Length", "100")
-		_, _ = io.WriteString(w, `{"a":`)
-		panic(http.ErrAbortHandler)
-	}
 	hang := func(_ http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		<-r.Context().Done()
@@ -262,9 +266,8 @@ func TestNetworkFailures(t *testing.T) {
 			resolver: names{ips: []netip.Addr{netip.MustParseAddr("169.254.169.254")}}},
 		"a name that leads to this machine": {url: func(*testing.T) string { return "https://rebound.example" }, permanent: true, noEffect: true, code: "address-refused",
 			resolver: names{ips: []netip.Addr{netip.MustParseAddr("127.0.0.1")}}},
-		"reset after sending":       {url: server(abort), code: "network"},
-		"an answer that breaks off": {url: server(half), code: "network"},
-		"no answer in time":         {url: server(hang), extra: "timeout: 50ms", code: "timeout"},
+		"reset after sending": {url: server(abort), code: "network"},
+		"no answer in time":   {url: server(hang), extra: "timeout: 50ms", code: "timeout"},
 		"an unknown authority": {permanent: true, noEffect: true, code: "tls", url: func(t *testing.T) string {
 			srv := httptest.NewUnstartedServer(http.NotFoundHandler())
 			srv.Config.ErrorLog = quiet
@@ -337,6 +340,14 @@ func TestAddresses(t *testing.T) {
 		"169.254.169.254": {}, "169.254.0.1": {}, "::ffff:169.254.169.254": {}, "64:ff9b::a9fe:a9fe": {}, "fe80::1": {}, "fe80::1%eth0": {}, "fd00:ec2::254": {},
 		"224.0.0.1": {}, "ff02::1": {}, "0.0.0.0": {}, "::": {}, "0.1.2.3": {}, "255.255.255.255": {}, "240.0.0.1": {},
 		"64:ff9b::7f00:1": {false, true}, "64:ff9b::5db8:d822": {true, true},
+		// IPv4 addresses in other clothes: mapped, 6to4, NAT64, IPv4-compatible.
+		"::ffff:10.0.0.1": {false, true}, "::ffff:100.64.0.1": {false, true}, "::ffff:93.184.216.34": {true, true}, "::ffff:0.0.0.0": {}, "::ffff:224.0.0.1": {},
+		"2002:7f00:1::": {false, true}, "2002:a00:1::1": {false, true}, "2002:a9fe:a9fe::": {}, "2002:6440:1::": {false, true}, "2002:5db8:d822::1": {true, true},
+		"64:ff9b::6440:1": {false, true}, "64:ff9b::a00:1": {false, true}, "::10.0.0.1": {false, true}, "::169.254.169.254": {}, "::5db8:d822": {true, true},
+		"64:ff9b:1::a9fe:a9fe": {}, "2001:0:5db8:d822::1": {},
+		// Edges of networks.
+		"100.64.0.0": {false, true}, "100.127.255.255": {false, true}, "100.63.255.255": {true, true}, "100.128.0.0": {true, true}, "192.0.0.192": {false, true},
+		"198.18.0.1": {false, true}, "198.20.0.1": {true, true}, "fec0::1": {false, true}, "fd00:ec2::23": {}, "fd20:ce::254": {}, "239.255.255.255": {}, "1.0.0.0": {true, true},
 	}
 	for text, want := range tests {
 		ip := netip.MustParseAddr(text)

@@ -11,6 +11,7 @@ import (
 	"net/http/httptrace"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -44,19 +45,26 @@ func expand(path string, call worker.Call) string {
 			}
 		})
 	}
-	way = fill(way, pathEscape)
+	way = fill(way, url.PathEscape)
 	if !asked {
 		return way
 	}
 	return way + "?" + fill(query, url.QueryEscape)
 }
 
-// pathEscape leaves no segment that means another directory.
-func pathEscape(s string) string {
-	if s == "." || s == ".." {
-		return strings.ReplaceAll(s, ".", "%2E")
+// leavesFolder reports that a part of the path is . or .., in whatever way it is written: a server may
+// decode it before it looks for what is meant.
+func leavesFolder(path string) bool {
+	path, _, _ = strings.Cut(path, "?")
+	for {
+		decoded, err := url.PathUnescape(path)
+		if err != nil || decoded == path {
+			break
+		}
+		path = decoded
 	}
-	return url.PathEscape(s)
+	return slices.ContainsFunc(strings.FieldsFunc(path, func(r rune) bool { return r == '/' || r == '\\' }),
+		func(part string) bool { return part == "." || part == ".." })
 }
 
 // do calls an operation. The error is a *worker.Failure.
@@ -64,12 +72,11 @@ func (s *Service) do(ctx context.Context, o Operation, call worker.Call) (json.R
 	if !operationName.MatchString(call.Name) {
 		return nil, permanent("operation-name", true, "%.90q is no operation's name", call.Name)
 	}
-	path := expand(o.Path, call)
 	var body []byte
 	if o.Method != http.MethodGet {
 		body = call.Input
 	}
-	a, err := s.exchange(ctx, o.Method, path, body, call)
+	a, err := s.exchange(ctx, o.Method, o.Path, body, call)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +85,7 @@ func (s *Service) do(ctx context.Context, o Operation, call worker.Call) (json.R
 
 // check asks whether an operation has happened.
 func (s *Service) check(ctx context.Context, c Check, call worker.Call) (bool, json.RawMessage, error) {
-	a, err := s.exchange(ctx, c.Method, expand(c.Path, call), nil, call)
+	a, err := s.exchange(ctx, c.Method, c.Path, nil, call)
 	switch {
 	case err != nil:
 		return false, nil, err
@@ -96,6 +103,11 @@ func (s *Service) check(ctx context.Context, c Check, call worker.Call) (bool, j
 
 // exchange sends one request and reads its answer. The error is a *worker.Failure.
 func (s *Service) exchange(ctx context.Context, method, path string, body []byte, call worker.Call) (*answer, error) {
+	path = expand(path, call)
+	if leavesFolder(path) {
+		return nil, permanent("request", true, "the call's path %.200q has a part that is . or .., which leads elsewhere; give the order another ID, or the path no such place", path)
+	}
+	guardStandardLog()
 	if s.agent.Timeout > 0 {
 		var cancel func()
 		ctx, cancel = context.WithTimeout(ctx, s.agent.Timeout)
@@ -111,13 +123,13 @@ func (s *Service) exchange(ctx context.Context, method, path string, body []byte
 	if call.Grade == core.Plain {
 		client = s.fresh
 	}
-	what := s.agent.redact(method + " " + path)
+	what := s.agent.redact.text(method + " " + path)
 	res, err := client.Do(req) //nolint:bodyclose // closed below
 	if err != nil {
 		return nil, s.networkFailure(what, err, sent.Load())
 	}
 	defer func() { _ = res.Body.Close() }()
-	data, err := io.ReadAll(io.LimitReader(res.Body, int64(s.agent.MaxResponse)+1))
+	data, err := s.read(ctx, res)
 	a := &answer{service: s, what: what, status: res.StatusCode, header: res.Header, body: data}
 	if err != nil && res.StatusCode/100 == 2 { // the answer broke off
 		return nil, s.networkFailure(what, err, true)
@@ -125,12 +137,36 @@ func (s *Service) exchange(ctx context.Context, method, path string, body []byte
 	return a, nil
 }
 
+// wordsTime bounds the wait for what a service says about its refusal: the status has said enough.
+const wordsTime = 5 * time.Second
+
+// read reads the body, as far as it may be read, and not past the end of the context, which net/http
+// does not promise of a connection that changed its protocol.
+func (s *Service) read(ctx context.Context, res *http.Response) ([]byte, error) {
+	switch res.StatusCode / 100 {
+	case 2:
+	case 1:
+		return nil, nil // it switched protocols: what comes now is no answer
+	default:
+		var cancel func()
+		ctx, cancel = context.WithTimeout(ctx, wordsTime)
+		defer cancel()
+	}
+	stop := context.AfterFunc(ctx, func() { _ = res.Body.Close() })
+	defer stop()
+	data, err := io.ReadAll(io.LimitReader(res.Body, int64(s.agent.MaxResponse)+1))
+	if err != nil && ctx.Err() != nil {
+		err = ctx.Err()
+	}
+	return data, err
+}
+
 // request builds the request. It cannot be repeated by net/http on its own (which it would do,
 // seeing an Idempotency-Key): that would be a second call that nobody has decided.
 func (s *Service) request(ctx context.Context, method, path string, body []byte, call worker.Call) (*http.Request, error) {
 	req, err := http.NewRequestWithContext(ctx, method, strings.TrimRight(string(s.agent.URL), "/")+path, http.NoBody)
 	if err != nil {
-		return nil, permanent("request", true, "the request cannot be built: %s", s.agent.redact(bare(err).Error()))
+		return nil, permanent("request", true, "the request cannot be built: %s", s.agent.redact.text(bare(err).Error()))
 	}
 	if method != http.MethodGet {
 		req.Body, req.GetBody, req.ContentLength = io.NopCloser(bytes.NewReader(body)), nil, int64(len(body))

@@ -29,9 +29,7 @@ type Agent struct {
 	Retry       Retry                `yaml:"retry" json:"retry,omitzero"`
 	Breaker     Breaker              `yaml:"breaker" json:"breaker,omitzero"`
 
-	// redact cuts the values from the environment out of a text. A function, because fmt prints
-	// unexported fields past all their methods.
-	redact func(text string) string
+	redact *redactor // nil: not completed yet
 }
 
 // Operation is how one operation is called.

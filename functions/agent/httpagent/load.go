@@ -104,7 +104,7 @@ func (a *Agent) fill(lookup func(string) (string, bool)) (problems []error) {
 		problems = append(problems, fmt.Errorf("url: %w", err))
 	}
 	a.URL = filled
-	secrets := values
+	secrets := secretsOfURL(filled, values)
 	headers := make(map[string]Secret, len(a.Headers))
 	for _, key := range slices.Sorted(maps.Keys(a.Headers)) {
 		canonical := http.CanonicalHeaderKey(key)
@@ -121,7 +121,8 @@ func (a *Agent) fill(lookup func(string) (string, bool)) (problems []error) {
 		}
 		headers[canonical], secrets = value, append(secrets, values...)
 	}
-	a.Headers, a.redact = headers, redactor(secrets)
+	redact := newRedactor(secrets)
+	a.Headers, a.redact = headers, &redact
 	return problems
 }
 
@@ -228,6 +229,9 @@ func checkCall(method, path string) (problems []error) {
 	}
 	if !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") || !printable(path) || strings.ContainsAny(path, " #\\") {
 		problems = append(problems, fmt.Errorf("path %.80q must begin with one / and hold no space, # or backslash", path))
+	}
+	if leavesFolder(path) {
+		problems = append(problems, fmt.Errorf("path %.80q has a part that is . or .., which leads elsewhere; write the path out", path))
 	}
 	for _, place := range placeholder.FindAllString(path, -1) {
 		if !slices.Contains(placeholders, place) {

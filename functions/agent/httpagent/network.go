@@ -41,7 +41,7 @@ func (s *Service) networkFailure(what string, err error, sent bool) *worker.Fail
 		f.Code, text = "unreachable", "was not sent, the service could not be reached"
 	}
 	// The text only: nothing of the error may be recognised further up.
-	f.Err = fmt.Errorf("%s %s: %s", what, text, s.agent.redact(err.Error()))
+	f.Err = fmt.Errorf("%s %s: %s", what, text, s.agent.redact.text(err.Error()))
 	return f
 }
 

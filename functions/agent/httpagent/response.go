@@ -30,6 +30,7 @@ type class struct {
 // must not be declared plain. A redirect is none, since it is also the answer to a form that was
 // taken. Retry-After, in seconds or as a date, is honoured with every transient status.
 var answers = []class{
+	{101, 101, true, false, "the service switched to another protocol, which it was not asked for"},
 	{408, 408, false, false, "the service says it waited too long for the request"},
 	{423, 423, false, true, "what it is about is locked"},
 	{425, 425, false, true, "too early"},
@@ -73,13 +74,18 @@ func (a *answer) output(ignore bool) (json.RawMessage, error) {
 	case ignore, len(body) == 0:
 		return nil, nil
 	case len(a.body) > limit:
-		return nil, permanent("response-too-large", false,
-			"%s was done, but its answer has more than %d bytes; let the service answer less, or raise maxResponse", a.what, limit)
+		return nil, done("response-too-large", "%s was done, but its answer has more than %d bytes; let the service answer less, or raise maxResponse", a.what, limit)
 	case !json.Valid(body):
-		return nil, permanent("response-not-json", false,
-			"%s was done, but its answer is not JSON; let the service answer JSON, or say output: ignore", a.what)
+		return nil, done("response-not-json", "%s was done, but its answer is not JSON; let the service answer JSON, or say output: ignore", a.what)
 	}
-	return body, nil
+	return a.service.agent.redact.output(body), nil
+}
+
+// done is a failure of an operation that was done, and whose output cannot be used.
+func done(code, format string, args ...any) *worker.Failure {
+	f := permanent(code, false, format, args...)
+	f.Happened = true
+	return f
 }
 
 func (a *answer) failure() *worker.Failure {
@@ -127,7 +133,7 @@ func (a *answer) said() string {
 			return ' '
 		}
 		return r
-	}, a.service.agent.redact(strings.Join(words, ": ")))
+	}, a.service.agent.redact.text(strings.Join(words, ": ")))
 	if cut := []rune(text); len(cut) > maxSaid {
 		text = string(cut[:maxSaid]) + "…"
 	}

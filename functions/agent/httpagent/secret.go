@@ -1,9 +1,16 @@
 package httpagent
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
+	"io"
+	"log"
 	"log/slog"
+	"net/url"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -45,17 +52,118 @@ func (s Secret) fill(lookup func(string) (string, bool)) (filled Secret, values 
 	return Secret(text), values, err
 }
 
-// minSecret is the shortest value worth cutting out: shorter ones stand in any text by chance.
-const minSecret = 4
+// Shorter values are not cut out: they stand in any text by chance. In outputs, which are data of the
+// workflow, the limit is higher.
+const (
+	minSecret       = 4
+	minOutputSecret = 6
+)
 
-// redactor cuts the secrets out of texts.
-func redactor(secrets []Secret) func(text string) string {
-	return func(text string) string {
-		for _, s := range secrets {
-			if len(s) >= minSecret {
-				text = strings.ReplaceAll(text, string(s), hidden)
-			}
+// redactor cuts the values of secrets out of what comes from a service. Its fields are functions,
+// because fmt prints unexported fields past all their methods.
+type redactor struct {
+	text   func(text string) string
+	output func(output json.RawMessage) json.RawMessage
+}
+
+func newRedactor(secrets []Secret) redactor {
+	var values []string
+	for _, s := range secrets {
+		if len(s) >= minSecret {
+			values = append(values, string(s))
 		}
-		return text
+	}
+	// The longest first: one value may hold another.
+	slices.SortFunc(values, func(a, b string) int { return len(b) - len(a) })
+	inOutput := slices.DeleteFunc(slices.Clone(values), func(v string) bool { return len(v) < minOutputSecret })
+	// An error of net/http quotes what a service sent, as Go or as JSON does.
+	var written []string
+	for _, v := range values {
+		quoted := strconv.Quote(v)
+		escaped, _ := json.Marshal(v) // a text is always JSON
+		written = append(written, v, quoted[1:len(quoted)-1], string(escaped[1:len(escaped)-1]))
+	}
+	return redactor{
+		text:   func(text string) string { return cut(text, written) },
+		output: func(output json.RawMessage) json.RawMessage { return cutFromJSON(output, inOutput) },
+	}
+}
+
+func cut(text string, values []string) string {
+	for _, v := range values {
+		text = strings.ReplaceAll(text, v, hidden)
+	}
+	return text
+}
+
+// jsonToken is a string, or a word outside of strings: a number, true, false, null.
+var jsonToken = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|[-+.0-9A-Za-z]+`)
+
+// cutFromJSON cuts the values out of every string of a valid document, keys too, however its
+// characters are escaped, and replaces a number that is a value. Without a hit the document stays byte
+// for byte.
+func cutFromJSON(document json.RawMessage, values []string) json.RawMessage {
+	written := func(v string) bool { return bytes.Contains(document, []byte(v)) }
+	if len(values) == 0 || !written(`\`) && !slices.ContainsFunc(values, written) {
+		return document
+	}
+	return jsonToken.ReplaceAllFunc(document, func(token []byte) []byte {
+		text := string(token)
+		if token[0] == '"' && json.Unmarshal(token, &text) != nil {
+			return token
+		}
+		clean := cut(text, values)
+		if clean == text || token[0] != '"' && clean != hidden {
+			return token
+		}
+		escaped, err := json.Marshal(clean)
+		if err != nil {
+			return token
+		}
+		return escaped
+	})
+}
+
+// secretsOfURL are those values that are not its scheme and host, which messages may name: of a whole
+// address what follows the host.
+func secretsOfURL(filled Secret, values []Secret) (secrets []Secret) {
+	host := ""
+	if u, err := url.Parse(string(filled)); err == nil {
+		host = u.Scheme + "://" + u.Host
+	}
+	for _, v := range values {
+		if _, after, whole := strings.Cut(string(v), "://"); whole {
+			_, path, _ := strings.Cut(after, "/")
+			v = Secret(strings.Trim(path, "/"))
+		}
+		if !strings.Contains(host, string(v)) {
+			secrets = append(secrets, v)
+		}
+	}
+	return secrets
+}
+
+// unsolicited is how net/http begins a line about bytes that a service sent without a request. It
+// shows them, and a Transport has no logger of its own.
+const unsolicited = "Unsolicited response received on idle HTTP channel"
+
+// standardLog takes the content out of those lines of the standard logger.
+type standardLog struct{ next io.Writer }
+
+// Write writes one line.
+func (l standardLog) Write(line []byte) (int, error) {
+	before, _, found := bytes.Cut(line, []byte(unsolicited))
+	if !found {
+		return l.next.Write(line)
+	}
+	_, err := l.next.Write(slices.Concat(before, []byte(unsolicited+"; its content is not shown\n")))
+	return len(line), err
+}
+
+// guardStandardLog puts standardLog before what the process has set as the output of the standard
+// logger, be it a file or slog's default handler.
+func guardStandardLog() {
+	if _, guarded := log.Writer().(standardLog); !guarded {
+		log.SetOutput(standardLog{log.Writer()})
 	}
 }

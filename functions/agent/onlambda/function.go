@@ -116,19 +116,19 @@ func Own(c aws.Config, settings deployment.Agent) (port.Queue, error) {
 }
 
 // Handle works on a batch at the same time. get answers the worker; while it cannot, everything is
-// given back. own is where requests are given back to.
+// given back, and comes again after a wait that grows with each time. own is where requests are given
+// back to.
 func Handle(get func(ctx context.Context) (*worker.Worker, error), own port.Queue, log *slog.Logger) lambdaevent.Handle {
 	return func(ctx context.Context, _ string, deliveries []port.Delivery) (failed []string) {
-		w, err := get(ctx)
-		if err != nil {
-			log.ErrorContext(ctx, "requests are given back", "messages", len(deliveries), "error", err)
-			for i := range deliveries {
-				failed = append(failed, deliveries[i].Receipt)
-			}
-			return failed
+		var verdicts []worker.Verdict
+		if w, err := get(ctx); err != nil {
+			log.ErrorContext(ctx, "the agent is not ready; its requests are given back and come again in some seconds", "messages", len(deliveries), "error", err)
+			verdicts = notReady(deliveries)
+		} else {
+			verdicts = batch(ctx, w, deliveries)
 		}
 		var extending sync.WaitGroup
-		for i, v := range batch(ctx, w, deliveries) {
+		for i, v := range verdicts {
 			if v.Delete {
 				continue
 			}
@@ -140,12 +140,28 @@ func Handle(get func(ctx context.Context) (*worker.Worker, error), own port.Queu
 	}
 }
 
+// Waits of requests that found no worker, by how often they were received: a queue gives up on one
+// that comes too often (rule 3), so that the last wait is long.
+const (
+	firstWait = 2 * time.Second
+	lastWait  = time.Minute
+)
+
+func notReady(deliveries []port.Delivery) []worker.Verdict {
+	verdicts := make([]worker.Verdict, len(deliveries))
+	for i := range deliveries {
+		times := min(max(deliveries[i].Received, 1), 10)
+		verdicts[i].After = min(firstWait<<(times-1), lastWait)
+	}
+	return verdicts
+}
+
 // giveBack makes a request come again when the worker asks for it, and not only when the
 // visibility timeout of six times the function's has passed.
 func giveBack(ctx context.Context, own port.Queue, d port.Delivery, after time.Duration, log *slog.Logger) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lambdaevent.Reserve/2)
 	defer cancel()
 	if err := own.Extend(ctx, d.Receipt, after); err != nil && !errors.Is(err, port.ErrReceipt) {
-		log.WarnContext(ctx, "a request comes again only when its visibility timeout has passed", "message", d.ID, "error", err)
+		log.WarnContext(ctx, "a request comes again only when its visibility timeout has passed", "messageId", d.ID, "error", err)
 	}
 }

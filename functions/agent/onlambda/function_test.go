@@ -18,6 +18,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/functions/agent/onlambda"
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/functions/internal/awsstub"
+	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
 	"github.com/stepkeeper/stepkeeper/shared/memory"
@@ -195,13 +196,19 @@ func TestLedgers(t *testing.T) {
 // While there is no worker, as when a secret cannot be read, everything comes again.
 func TestNoWorker(t *testing.T) {
 	s := awsstub.New(t)
-	var charges atomic.Int32
-	if _, err := onlambda.New(s.Environment(variables(s)), payment(&charges), quiet); err != nil {
+	lookup := s.Environment(variables(s))
+	settings, err := deployment.ReadAgent(lookup, false)
+	c, errClient := wire.Environment(lookup, wire.Options{})
+	own, errOwn := onlambda.Own(c, settings)
+	if err := errors.Join(err, errClient, errOwn); err != nil {
 		t.Fatal(err)
 	}
-	handle := onlambda.Handle(func(context.Context) (*worker.Worker, error) { return nil, errors.New("throttled") }, nil, quiet)
+	handle := onlambda.Handle(func(context.Context) (*worker.Worker, error) { return nil, errors.New("throttled") }, own, quiet)
 	if got := handle(context.Background(), "", []port.Delivery{{Receipt: "a"}, {Receipt: "b"}}); !slices.Equal(got, []string{"a", "b"}) {
 		t.Errorf("given back: %q", got)
+	}
+	if got := s.Extended(); len(got) != 2 || got[0].Seconds != 2 || got[1].Seconds != 2 {
+		t.Errorf("they come again: %+v", got)
 	}
 }
 

@@ -14,6 +14,9 @@ type Failure struct {
 	// NoEffect: it is proven that this call has had no effect and will have none, because it was
 	// never sent, or was refused. The ledger of plain services needs that proof (P31).
 	NoEffect bool
+	// Happened: the operation was done, and only its output cannot be used. The output of an undo is
+	// not used: there it is no failure.
+	Happened bool
 	// RetryAfter is the wait that the service asked for; 0: none.
 	RetryAfter time.Duration
 	// Code is a short stable word: "http-422", "card-declined". At most 64 bytes are kept.

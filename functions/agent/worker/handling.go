@@ -161,6 +161,8 @@ func (h *handling) once(ctx context.Context) error {
 	case errors.Is(err, errSilent):
 		h.silent = true
 		return err
+	case h.req.Operation == core.UndoOp && (err == nil || classify(err).Happened):
+		return nil // its output is not used (P24)
 	case err != nil:
 		h.failed = h.judge(ctx, classify(err))
 		return h.failed
@@ -251,17 +253,17 @@ func encode(value any) (json.RawMessage, error) {
 		return nil, nil
 	case json.RawMessage:
 		if len(v) > 0 && !json.Valid(v) {
-			return nil, &Failure{Permanent: true, Code: codeOutput, Err: errors.New("the operation was done, but its output is not JSON")}
+			return nil, &Failure{Permanent: true, Happened: true, Code: codeOutput, Err: errors.New("the operation was done, but its output is not JSON")}
 		}
 		out = v
 	default:
 		var err error
 		if out, err = json.Marshal(v); err != nil {
-			return nil, &Failure{Permanent: true, Code: codeOutput, Err: fmt.Errorf("the operation was done, but its output cannot be written as JSON: %w", err)}
+			return nil, &Failure{Permanent: true, Happened: true, Code: codeOutput, Err: fmt.Errorf("the operation was done, but its output cannot be written as JSON: %w", err)}
 		}
 	}
 	if len(out) > MaxOutput {
-		return nil, &Failure{Permanent: true, Code: codeTooLarge,
+		return nil, &Failure{Permanent: true, Happened: true, Code: codeTooLarge,
 			Err: fmt.Errorf("the operation was done, but its output has %d bytes and the limit is %d; store it elsewhere and answer a reference", len(out), MaxOutput)}
 	}
 	return out, nil

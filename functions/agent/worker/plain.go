@@ -76,8 +76,8 @@ func (h *handling) hurried() bool {
 
 func outcomeOf(f Failure) outcome {
 	switch {
-	case f.Code == codeOutput || f.Code == codeTooLarge:
-		return happened // only its output is of no use
+	case f.Happened:
+		return happened
 	case !f.NoEffect:
 		return unknown
 	case f.Permanent:

@@ -126,7 +126,7 @@ func (r *running) handle(work context.Context, d port.Delivery) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(work), r.Worker.SendTimeout)
 	defer cancel()
 	if err := r.Queue.Extend(ctx, d.Receipt, v.After); err != nil && !errors.Is(err, port.ErrReceipt) {
-		r.Log.Warn("a request could not be given back; it comes again when its visibility timeout has passed", "queue", r.Queue.Name(), "message", d.ID, "error", err)
+		r.Log.Warn("a request could not be given back; it comes again when its visibility timeout has passed", "queue", r.Queue.Name(), "messageId", d.ID, "error", err)
 	}
 }
 

@@ -3,6 +3,9 @@ package worker_test
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -166,16 +169,232 @@ func TestPumpGoesOnAfterFailedReceives(t *testing.T) {
 	})
 }
 
+// watchedQueue keeps what a pump asks of its queue, and can be slow to delete or refuse to extend.
+type watchedQueue struct {
+	port.Queue
+	mu       sync.Mutex
+	wanted   []int           // how many messages each receive wanted
+	extended []time.Duration // by which each message was kept, or given back
+	deleted  []int           // how many receipts each delete had
+	slow     time.Duration   // each delete
+	refuses  error           // each extend
+}
+
+func (q *watchedQueue) Receive(ctx context.Context, n int, wait, visibility time.Duration) ([]port.Delivery, error) {
+	q.mu.Lock()
+	q.wanted = append(q.wanted, n)
+	q.mu.Unlock()
+	return q.Queue.Receive(ctx, n, wait, visibility)
+}
+
+func (q *watchedQueue) Extend(ctx context.Context, receipt string, d time.Duration) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.extended = append(q.extended, d)
+	if q.refuses != nil {
+		return q.refuses
+	}
+	return q.Queue.Extend(ctx, receipt, d)
+}
+
+func (q *watchedQueue) Delete(ctx context.Context, receipts []string) []error {
+	time.Sleep(q.slow)
+	q.mu.Lock()
+	q.deleted = append(q.deleted, len(receipts))
+	q.mu.Unlock()
+	return q.Queue.Delete(ctx, receipts)
+}
+
+// watching runs a pump over a watched queue; stop ends it and answers its error.
+func watching(b *bench, q *watchedQueue, p worker.Pump) (stop func() error) {
+	q.Queue, p.Queue, p.Worker = b.queue("requests-payment"), q, b.worker
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- p.Run(ctx) }()
+	return func() error {
+		cancel()
+		return <-ended
+	}
+}
+
+// sleeping is an operation that takes so long, and heeds no context.
+func sleeping(d time.Duration) worker.Func {
+	return func(context.Context, worker.Call) (any, error) {
+		time.Sleep(d)
+		return nil, nil
+	}
+}
+
+// A request is kept invisible from when it has been in hand for a whole third of its visibility
+// timeout until it is finished, and not afterwards.
+func TestWhatAPumpExtends(t *testing.T) {
+	for name, tt := range map[string]struct {
+		takes   time.Duration
+		extends int
+	}{
+		"shorter than a round": {9 * time.Second, 0},
+		"into the second":      {19 * time.Second, 0},
+		"into the third":       {25 * time.Second, 1},
+		"for a long time":      {55 * time.Second, 4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBench(t, port.ClockFunc(time.Now), worker.Config{Operations: charge(sleeping(tt.takes))})
+				q := &watchedQueue{}
+				stop := watching(b, q, worker.Pump{Visibility: 30 * time.Second})
+				synctest.Wait()
+				b.ask(1, time.Hour)
+				time.Sleep(5 * time.Minute)
+				if err := stop(); err != nil || len(q.extended) != tt.extends || strings.Contains(b.log.String(), "WARN") {
+					t.Errorf("extended by %v, want %d times; %v; log:\n%s", q.extended, tt.extends, err, b.log)
+				}
+				for _, d := range q.extended {
+					if d != 30*time.Second {
+						t.Errorf("extended by %s", d)
+					}
+				}
+			})
+		})
+	}
+}
+
+// Where a request cannot be kept invisible that is said, and it is finished all the same.
+func TestAPumpThatCannotExtend(t *testing.T) {
+	for refuses, times := range map[error]int{port.ErrReceipt: 1, port.ErrUnavailable: 2} { // a receipt that is lost stays so
+		synctest.Test(t, func(t *testing.T) {
+			b := newBench(t, port.ClockFunc(time.Now), worker.Config{Operations: charge(sleeping(39 * time.Second))})
+			q := &watchedQueue{refuses: refuses}
+			stop := watching(b, q, worker.Pump{Concurrency: 1, Visibility: 30 * time.Second, Drain: 10 * time.Second})
+			b.ask(1, time.Hour)
+			time.Sleep(35 * time.Second)
+			err := stop()
+			if warned := strings.Count(b.log.String(), "may be handled twice"); err != nil || warned != times || len(q.extended) != times || len(b.replies()) != 1 {
+				t.Errorf("%v: %v, warned %d times:\n%s", refuses, err, warned, b.log)
+			}
+		})
+	}
+}
+
+// What is given back comes again when the worker said, not before.
+func TestAPumpGivesBackForAsLongAsSaid(t *testing.T) {
+	for _, refuses := range []error{nil, port.ErrReceipt, port.ErrUnavailable} {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBench(t, port.ClockFunc(time.Now), worker.Config{Operations: charge(always(nil, nil))})
+			q := &watchedQueue{refuses: refuses}
+			stop := watching(b, q, worker.Pump{Visibility: 20 * time.Second})
+			if err := b.queue("requests-payment").Send(context.Background(), []port.Message{{Body: []byte(`{"schema":2}`)}})[0]; err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(29 * time.Second)
+			want := int64(1)
+			if refuses != nil {
+				want = 2 // its visibility timeout has passed
+			}
+			if n := b.worker.Stats().GivenBack; n != want || q.extended[0] != 30*time.Second {
+				t.Errorf("%v: given back %d times, by %v", refuses, n, q.extended)
+			}
+			time.Sleep(2 * time.Second)
+			if n := b.worker.Stats().GivenBack; n != 2 {
+				t.Errorf("%v: given back %d times after 31 s", refuses, n)
+			}
+			if err := stop(); err != nil || strings.Contains(b.log.String(), "could not be given back") != errors.Is(refuses, port.ErrUnavailable) {
+				t.Errorf("%v: %v; log:\n%s", refuses, err, b.log)
+			}
+		})
+	}
+}
+
+// Run ends when all that was handled is deleted too.
+func TestAPumpDeletesBeforeItEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, port.ClockFunc(time.Now), worker.Config{Operations: charge(sleeping(time.Second))})
+		q := &watchedQueue{slow: 2 * time.Second}
+		stop := watching(b, q, worker.Pump{Concurrency: 30, Batch: 10})
+		b.ask(25, time.Hour)
+		synctest.Wait()
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+		if d := b.depth(); d.Visible+d.InFlight != 0 || len(q.deleted) < 3 || len(q.deleted) > 6 {
+			t.Errorf("left %+v, deleted %v", d, q.deleted)
+		}
+		for _, n := range q.deleted {
+			if n > port.MaxBatch {
+				t.Errorf("%d are deleted at once", n)
+			}
+		}
+	})
+}
+
+// A pump wants no more messages than it has room for, and at most a batch of them.
+func TestHowManyAPumpWants(t *testing.T) {
+	for name, tt := range map[string]struct {
+		concurrency, batch, most int
+	}{
+		"room for two batches and a half": {5, 2, 2},
+		"room for less than a batch":      {3, 10, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBench(t, port.ClockFunc(time.Now), worker.Config{Operations: charge(sleeping(time.Second))})
+				q := &watchedQueue{}
+				b.ask(2*tt.concurrency, time.Hour)
+				stop := watching(b, q, worker.Pump{Concurrency: tt.concurrency, Batch: tt.batch})
+				time.Sleep(1500 * time.Millisecond)
+				if n := b.worker.Stats().InFlight; n != int64(tt.concurrency) || slices.Max(q.wanted) != tt.most || slices.Min(q.wanted) < 1 {
+					t.Errorf("%d in hand, %d are allowed; wanted %v, want at most %d", n, tt.concurrency, q.wanted, tt.most)
+				}
+				if err := stop(); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+// After a failed receive a pump waits for its pause, and says so; when it is told to end it does not
+// wait.
+func TestAPumpThatCannotReceive(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, port.ClockFunc(time.Now), worker.Config{Operations: charge(always(nil, nil))})
+		q := &sickQueue{Queue: b.queue("requests-payment")}
+		q.fails.Store(1 << 20)
+		ctx, cancel := context.WithCancel(context.Background())
+		ended := make(chan error, 1)
+		go func() { ended <- (&worker.Pump{Queue: q, Worker: b.worker, Pause: 2 * time.Second}).Run(ctx) }()
+		time.Sleep(9 * time.Second)
+		cancel()
+		start := time.Now()
+		if err := <-ended; err != nil || time.Since(start) > 0 {
+			t.Errorf("%v after %s", err, time.Since(start))
+		}
+		if n := strings.Count(b.log.String(), "receiving failed"); n != 5 {
+			t.Errorf("it tried %d times in 9 s, want 5", n)
+		}
+	})
+}
+
 func TestPumpsThatAreRefused(t *testing.T) {
 	b := newBench(t, port.ClockFunc(time.Now), worker.Config{Operations: charge(always(nil, nil))})
 	q := b.queue("requests-payment")
 	for name, p := range map[string]worker.Pump{
 		"no queue": {Worker: b.worker}, "batch": {Queue: q, Worker: b.worker, Batch: 11}, "concurrency": {Queue: q, Worker: b.worker, Concurrency: -1},
-		"visibility": {Queue: q, Worker: b.worker, Visibility: time.Millisecond},
+		"visibility": {Queue: q, Worker: b.worker, Visibility: time.Second - 1}, "batch of none": {Queue: q, Worker: b.worker, Batch: -1},
+		"no worker": {Queue: q}, "wait": {Queue: q, Worker: b.worker, Wait: -1}, "drain": {Queue: q, Worker: b.worker, Drain: -1}, "pause": {Queue: q, Worker: b.worker, Pause: -1},
 	} {
 		if err := p.Run(context.Background()); err == nil {
 			t.Errorf("%s: accepted", name)
 		}
+	}
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	edge := worker.Pump{Queue: q, Worker: b.worker, Concurrency: 1, Batch: port.MaxBatch, Visibility: time.Second}
+	if err := edge.Run(ended); err != nil || edge.Wait != 20*time.Second || edge.Drain != 3*time.Second || edge.Pause != time.Second {
+		t.Errorf("%v, %+v", err, edge)
+	}
+	usual := worker.Pump{Queue: q, Worker: b.worker}
+	if err := usual.Run(ended); err != nil || usual.Concurrency != 10 || usual.Batch != 5 || usual.Visibility != 30*time.Second {
+		t.Errorf("%v, %+v", err, usual)
 	}
 }
 

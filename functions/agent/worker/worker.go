@@ -67,7 +67,7 @@ func (w *Worker) Handle(ctx context.Context, d port.Delivery) (v Verdict) {
 	defer func() {
 		if p := recover(); p != nil {
 			w.counters.panics.Add(1)
-			w.Log.Error("handling a request panicked; it is given back", "agent", w.Agent, "message", d.ID,
+			w.Log.Error("handling a request panicked; it is given back", "agent", w.Agent, "messageId", d.ID,
 				"panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 			v = w.giveBack(afterPanic)
 		}
@@ -76,7 +76,7 @@ func (w *Worker) Handle(ctx context.Context, d port.Delivery) (v Verdict) {
 	req, err := message.RequestOf(d)
 	switch {
 	case errors.Is(err, message.ErrNewer):
-		w.Log.Warn("a request of a newer schema is given back; deploy the newer agent", "agent", w.Agent, "message", d.ID)
+		w.Log.Warn("a request of a newer schema is given back; deploy the newer agent", "agent", w.Agent, "messageId", d.ID)
 		return w.giveBack(afterNewer)
 	case err != nil:
 		return w.quarantine(ctx, d, err)
@@ -105,11 +105,11 @@ func (w *Worker) quarantine(ctx context.Context, d port.Delivery, why error) Ver
 		At: core.TimeOf(w.Clock.Now()), SHA256: hex.EncodeToString(sum[:]), Body: body[:min(len(body), maxQuarantined)],
 	}
 	if err := w.send(ctx, w.Quarantine, q, w.SendTimeout); err != nil {
-		w.Log.Error("an unreadable request could not be sent to quarantine; it is given back", "agent", w.Agent, "message", d.ID, "error", err)
+		w.Log.Error("an unreadable request could not be sent to quarantine; it is given back", "agent", w.Agent, "messageId", d.ID, "error", err)
 		return w.giveBack(afterUnsent)
 	}
 	w.counters.quarantined.Add(1)
-	w.Log.Warn("an unreadable request went to quarantine", "agent", w.Agent, "message", d.ID, "sha256", q.SHA256, "reason", q.Reason)
+	w.Log.Warn("an unreadable request went to quarantine", "agent", w.Agent, "messageId", d.ID, "sha256", q.SHA256, "reason", q.Reason)
 	return gone
 }
 

@@ -1,6 +1,6 @@
-// Package awsstub is as much of AWS as a test of wiring needs, on loopback: it takes everything,
-// tells which calls came and what was sent, and stores nothing but the tables that it is told to
-// keep. Runtime is the other side of a function: Lambda's runtime API.
+// Package awsstub is as much of AWS as a test of wiring needs, on loopback: it takes everything but what
+// it is told to fail, tells which calls came and what was sent, and stores nothing but the tables that it
+// is told to keep. Runtime is the other side of a function: Lambda's runtime API.
 package awsstub
 
 import (
@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -25,12 +26,23 @@ type Stub struct {
 	down  map[string]bool
 	sent  map[string][]string // bodies by queue
 	kept  map[string]*table   // by name
+
+	refused   func(queue, body string) (failed, senderFault bool)
+	depths    map[string]int // visible messages by queue; below 0: there is no such queue
+	published []string
+	extended  []Extension
+}
+
+// Extension is one ChangeMessageVisibility.
+type Extension struct {
+	Receipt string `json:"ReceiptHandle"`
+	Seconds int    `json:"VisibilityTimeout"`
 }
 
 // New starts a stub for the test.
 func New(t *testing.T) *Stub {
 	t.Helper()
-	s := &Stub{down: map[string]bool{}, sent: map[string][]string{}, kept: map[string]*table{}}
+	s := &Stub{down: map[string]bool{}, sent: map[string][]string{}, kept: map[string]*table{}, depths: map[string]int{}}
 	s.Server = httptest.NewServer(http.HandlerFunc(s.serve))
 	t.Cleanup(s.Server.Close)
 	return s
@@ -43,11 +55,57 @@ func (s *Stub) Fail(target string) {
 	s.down[target] = true
 }
 
+// Allow ends Fail.
+func (s *Stub) Allow(target string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.down, target)
+}
+
+// Refuse makes entries of SendMessageBatch fail, while the others of their batch are taken; nil: none.
+func (s *Stub) Refuse(entry func(queue, body string) (failed, senderFault bool)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refused = entry
+}
+
+// Holds says how many messages are visible in a queue; below 0, SQS knows no such queue.
+func (s *Stub) Holds(queue string, visible int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.depths[queue] = visible
+}
+
+// Published are the messages of SNS so far; it forgets them.
+func (s *Stub) Published() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	published := s.published
+	s.published = nil
+	return published
+}
+
+// Extended are the changes of visibility so far; it forgets them.
+func (s *Stub) Extended() []Extension {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	extended := s.extended
+	s.extended = nil
+	return extended
+}
+
+// Item is what a table that is kept has under a key; nil for nothing.
+func (s *Stub) Item(table, key string) Item {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.kept[table].items[key]
+}
+
 // Keep makes a table store what is put, by its partition key.
 func (s *Stub) Keep(name, key string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.kept[name] = &table{key: key, items: map[string]item{}}
+	s.kept[name] = &table{key: key, items: map[string]Item{}}
 }
 
 // Calls lists the calls so far, as "SendMessageBatch replies", sorted, and forgets them.
@@ -104,10 +162,12 @@ type call struct {
 	SecretID                  string `json:"SecretId"`
 	Name                      string // of a parameter
 	Entries                   []struct{ ID, MessageBody string }
-	Key, Item                 item
+	Key, Item                 Item
 	ConditionExpression       string
-	ExpressionAttributeValues item
-	topic                     string
+	ExpressionAttributeValues Item
+	TransactItems             []struct{ Put *call }
+	Extension
+	topic, published string
 }
 
 func (c *call) queue() string { return c.QueueURL[strings.LastIndexByte(c.QueueURL, '/')+1:] }
@@ -118,7 +178,7 @@ func (s *Stub) serve(w http.ResponseWriter, r *http.Request) {
 	var in call
 	if target == "" { // the query protocol, of SNS
 		form, _ := url.ParseQuery(string(body))
-		target, in.topic = "SNS."+form.Get("Action"), form.Get("TopicArn")
+		target, in.topic, in.published = "SNS."+form.Get("Action"), form.Get("TopicArn"), form.Get("Message")
 	} else {
 		_ = json.Unmarshal(body, &in)
 	}
@@ -139,27 +199,58 @@ func (s *Stub) answer(w http.ResponseWriter, operation string, in *call) {
 	kept := s.kept[in.TableName]
 	switch {
 	case operation == "SendMessageBatch":
-		taken := []any{}
-		for _, e := range in.Entries {
-			s.sent[in.queue()] = append(s.sent[in.queue()], e.MessageBody)
-			sum := md5.Sum([]byte(e.MessageBody)) //nolint:gosec // as SQS does
-			taken = append(taken, map[string]string{"Id": e.ID, "MessageId": e.ID, "MD5OfMessageBody": hex.EncodeToString(sum[:])})
-		}
-		_ = json.NewEncoder(w).Encode(map[string]any{"Successful": taken, "Failed": []any{}})
+		s.send(w, in)
+	case operation == "ChangeMessageVisibility":
+		s.extended = append(s.extended, in.Extension)
+		_, _ = io.WriteString(w, `{}`)
+	case operation == "GetQueueAttributes":
+		s.depth(w, in.queue())
 	case operation == "Publish":
+		s.published = append(s.published, in.published)
 		w.Header().Set("Content-Type", "text/xml")
 		_, _ = io.WriteString(w, `<PublishResponse><PublishResult><MessageId>m</MessageId></PublishResult></PublishResponse>`)
 	case operation == "GetSecretValue":
 		_, _ = io.WriteString(w, `{"SecretString":"s3cret"}`)
 	case operation == "GetParameter":
 		_, _ = io.WriteString(w, `{"Parameter":{"Value":"p4ram"}}`)
+	case operation == "TransactWriteItems":
+		s.transact(w, in)
 	case operation == "GetItem" && kept != nil:
 		kept.get(w, in)
 	case operation == "PutItem" && kept != nil:
 		kept.put(w, in)
+	case operation == "Query" && kept != nil:
+		kept.query(w, in)
 	default:
 		_, _ = io.WriteString(w, `{}`)
 	}
+}
+
+// send takes all entries but those that are to be refused.
+func (s *Stub) send(w http.ResponseWriter, in *call) {
+	taken, failed := []any{}, []any{}
+	for _, e := range in.Entries {
+		if s.refused != nil {
+			if no, senderFault := s.refused(in.queue(), e.MessageBody); no {
+				failed = append(failed, map[string]any{"Id": e.ID, "SenderFault": senderFault, "Code": "InternalFailure", "Message": "told to fail"})
+				continue
+			}
+		}
+		s.sent[in.queue()] = append(s.sent[in.queue()], e.MessageBody)
+		sum := md5.Sum([]byte(e.MessageBody)) //nolint:gosec // as SQS does
+		taken = append(taken, map[string]string{"Id": e.ID, "MessageId": e.ID, "MD5OfMessageBody": hex.EncodeToString(sum[:])})
+	}
+	_ = json.NewEncoder(w).Encode(map[string]any{"Successful": taken, "Failed": failed})
+}
+
+func (s *Stub) depth(w http.ResponseWriter, queue string) {
+	visible := s.depths[queue]
+	if visible < 0 {
+		fail(w, "com.amazonaws.sqs#QueueDoesNotExist", map[string]any{"message": "told that there is none"})
+		return
+	}
+	_ = json.NewEncoder(w).Encode(map[string]any{"Attributes": map[string]string{
+		"ApproximateNumberOfMessages": strconv.Itoa(visible), "ApproximateNumberOfMessagesNotVisible": "0", "ApproximateNumberOfMessagesDelayed": "0"}})
 }
 
 func fail(w http.ResponseWriter, kind string, more map[string]any) {

@@ -3,43 +3,95 @@ package awsstub
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 )
 
-// item is one as the protocol carries it: {"Key": {"S": "…"}}.
-type item map[string]map[string]any
+// Item is one as the protocol carries it: {"Key": {"S": "…"}}.
+type Item map[string]map[string]any
 
-// table keeps items, as much of DynamoDB as a ledger needs: get by key, and put on the condition that
-// the item is new or its version is the one expected.
+// text is an attribute that is a string or a number.
+func (i Item) text(name string) string {
+	for _, kind := range []string{"S", "N"} {
+		if s, ok := i[name][kind].(string); ok {
+			return s
+		}
+	}
+	return ""
+}
+
+const conditionFailed = "com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException"
+
+// table keeps items, as much of DynamoDB as a ledger and the state store need: get by key, put on the
+// condition that the item is new, has the version expected, or is a lease that may be taken, and the
+// query of the index.
 type table struct {
 	key   string
-	items map[string]item
+	items map[string]Item
 }
 
 func (t *table) get(w http.ResponseWriter, in *call) {
-	key, _ := in.Key[t.key]["S"].(string)
 	out := map[string]any{}
-	if there := t.items[key]; there != nil {
+	if there := t.items[in.Key.text(t.key)]; there != nil {
 		out["Item"] = there
 	}
 	_ = json.NewEncoder(w).Encode(out)
 }
 
 func (t *table) put(w http.ResponseWriter, in *call) {
-	key, _ := in.Item[t.key]["S"].(string)
-	there := t.items[key]
+	there := t.items[in.Item.text(t.key)]
 	if !met(there, in) {
-		fail(w, "com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException", map[string]any{"message": "The conditional request failed", "Item": there})
+		fail(w, conditionFailed, map[string]any{"message": "The conditional request failed", "Item": there})
 		return
 	}
-	t.items[key] = in.Item
+	t.items[in.Item.text(t.key)] = in.Item
 	_ = json.NewEncoder(w).Encode(map[string]any{})
 }
 
 // met says whether the put's condition holds.
-func met(there item, in *call) bool {
-	if strings.HasPrefix(in.ConditionExpression, "attribute_not_exists") {
-		return there == nil
+func met(there Item, in *call) bool {
+	switch {
+	case there == nil:
+		return strings.HasPrefix(in.ConditionExpression, "attribute_not_exists")
+	case strings.Contains(in.ConditionExpression, "#owner = :owner"):
+		return there.text("Owner") == in.ExpressionAttributeValues.text(":owner") || there.text("Until") <= in.ExpressionAttributeValues.text(":now")
+	case strings.HasPrefix(in.ConditionExpression, "attribute_not_exists"):
+		return false
 	}
-	return there != nil && there["Version"]["N"] == in.ExpressionAttributeValues[":expected"]["N"]
+	return there.text("Version") == in.ExpressionAttributeValues.text(":expected")
+}
+
+// transact puts all items, or none. Tables that are not kept take everything.
+func (s *Stub) transact(w http.ResponseWriter, in *call) {
+	reasons := make([]map[string]any, len(in.TransactItems))
+	refused := false
+	for i, put := range in.TransactItems {
+		reasons[i] = map[string]any{"Code": "None"}
+		if t := s.kept[put.Put.TableName]; t != nil && !met(t.items[put.Put.Item.text(t.key)], put.Put) {
+			reasons[i], refused = map[string]any{"Code": "ConditionalCheckFailed", "Item": t.items[put.Put.Item.text(t.key)]}, true
+		}
+	}
+	if refused {
+		fail(w, "com.amazonaws.dynamodb.v20120810#TransactionCanceledException", map[string]any{"message": "Transaction cancelled", "CancellationReasons": reasons})
+		return
+	}
+	for _, put := range in.TransactItems {
+		if t := s.kept[put.Put.TableName]; t != nil {
+			t.items[put.Put.Item.text(t.key)] = put.Put.Item
+		}
+	}
+	_ = json.NewEncoder(w).Encode(map[string]any{})
+}
+
+// query answers what stands in a partition of the index, between two times.
+func (t *table) query(w http.ResponseWriter, in *call) {
+	v := in.ExpressionAttributeValues
+	items := []Item{}
+	for _, i := range t.items {
+		if i.text("bucket") == v.text(":bucket") && i.text("dueAt") >= v.text(":start") && i.text("dueAt") <= v.text(":end") {
+			items = append(items, Item{t.key: i[t.key], "bucket": i["bucket"], "dueAt": i["dueAt"]})
+		}
+	}
+	slices.SortFunc(items, func(a, b Item) int { return strings.Compare(a.text("dueAt"), b.text("dueAt")) })
+	_ = json.NewEncoder(w).Encode(map[string]any{"Count": len(items), "Items": items})
 }

@@ -145,7 +145,7 @@ func TestOpen(t *testing.T) {
 		t.Errorf("an order that is not there: %v", err)
 	}
 	got := strings.Join(s.Calls(), ", ")
-	const want = "GetItem orders, GetItem orders, Publish arn:aws:sns:eu-central-1:1:alerts, PutItem definitions, PutItem tasks, SendMessageBatch requests-payment"
+	const want = "GetItem definitions, GetItem orders, GetItem orders, Publish arn:aws:sns:eu-central-1:1:alerts, PutItem definitions, PutItem tasks, SendMessageBatch requests-payment"
 	if got != want {
 		t.Errorf("calls: %s; want %s", got, want)
 	}

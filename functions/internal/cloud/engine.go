@@ -41,9 +41,17 @@ func Open(c aws.Config, d deployment.Engine, current map[string]*core.Definition
 		}),
 		Leases: store,
 		Queues: Queues(c, d.Queues, d.ReplyTo),
-		Alerts: sns.New(sdk.NewFromConfig(c).Publish, d.Alerts, 0),
+		Alerts: sns.New(sdk.NewFromConfig(c).Publish, d.Alerts, options(d.Stack), 0),
 		Clock:  port.ClockFunc(time.Now),
 	}
+}
+
+// options are those by which the command line reaches the deployment.
+func options(stack string) string {
+	if stack == "" {
+		return ""
+	}
+	return "--stack " + stack
 }
 
 // Queues are the deployment's and, by the names of the list, the applications' (their names are

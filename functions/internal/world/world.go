@@ -51,11 +51,14 @@ type World struct {
 	Counts   map[string]int
 	Config   func(*scheduler.Config) // changes the Scheduler's before it starts
 	Sweeping func(*supervisor.Config)
-	CacheFor int    // tasks cached
-	Limit    int    // of a message, in bytes; 0: none
-	Refuse   string // the reply-to queue that takes nothing
-	Gone     string // the reply-to name that is off the list
+	CacheFor int                                      // tasks cached
+	Limit    int                                      // of a message, in bytes; 0: none
+	Refuse   string                                   // the reply-to queue that takes nothing
+	Gone     string                                   // the reply-to name that is off the list
+	Outage   bool                                     // the names of reply-tos cannot be looked up
+	Fail     func(queue string, m port.Message) error // what a queue answers to a message; nil: takes it
 	instance int
+	marked   bool
 }
 
 // Entry is what a fenced service knows of one key.
@@ -64,7 +67,8 @@ type Entry struct {
 	Calls           int
 }
 
-// New makes a world with the definition; its queues are those of the definition's agents and "shop".
+// New makes a world with the definition; its queues are those of the definition's agents, and the
+// reply-tos "shop" and "desk".
 func New(t testing.TB, def *core.Definition) *World {
 	t.Helper()
 	def.Link()
@@ -77,11 +81,11 @@ func New(t testing.TB, def *core.Definition) *World {
 		t: t, Clock: memory.NewClock(Start), Store: memory.NewStore(4), Defs: memory.NewDefinitions(), Leases: memory.NewLeases(),
 		Def: def, Power: &Power{}, Asked: map[string]string{}, Ledger: map[string]*Entry{}, Statuses: map[string]string{}, Counts: map[string]int{},
 	}
-	configs := []memory.QueueConfig{{Name: port.Intake}, {Name: port.Replies}, {Name: port.Control}, {Name: port.Quarantine}, {Name: "shop"}}
+	configs := []memory.QueueConfig{{Name: port.Intake}, {Name: port.Replies}, {Name: port.Control}, {Name: port.Quarantine}, {Name: "shop"}, {Name: "desk"}}
 	for _, name := range agents(def) {
 		configs = append(configs, memory.QueueConfig{Name: port.Requests(name)})
 	}
-	if w.Queues, err = memory.NewQueues(w.Clock, configs, "shop"); err != nil {
+	if w.Queues, err = memory.NewQueues(w.Clock, configs, "shop", "desk"); err != nil {
 		t.Fatal(err)
 	}
 	return w
@@ -102,7 +106,7 @@ func agents(def *core.Definition) []string {
 // Boot starts a new process: new actors that remember nothing.
 func (w *World) Boot() *World {
 	w.instance++
-	w.State = w.NewState(cutStore{w.Store, w.Power}, w.CacheFor)
+	w.State = w.NewState(cutStore{w.Store, w, w.Power}, w.CacheFor)
 	c := w.SchedulerConfig(w.State, fmt.Sprintf("scheduler-%d", w.instance))
 	if w.Config != nil {
 		w.Config(&c)
@@ -144,7 +148,7 @@ func (w *World) Control() port.Queue { return w.queue(port.Control) }
 // NewState is another view of a store.
 func (w *World) NewState(store port.Store, cached int) *state.Store {
 	return state.New(state.Config{
-		Store: store, Definitions: w.Defs, CacheTasks: cached,
+		Store: store, Definitions: definitions{w.Defs, w}, CacheTasks: cached,
 		Encode: func(d *core.Definition) ([]byte, error) { return json.Marshal(d) },
 		Compile: func(hash string, data []byte) (*core.Definition, error) {
 			d := &core.Definition{}
@@ -180,7 +184,8 @@ func quiet() *slog.Logger {
 }
 
 // Raise keeps the alert.
-func (w *World) Raise(_ context.Context, a core.RaiseAlert) error {
+func (w *World) Raise(ctx context.Context, a core.RaiseAlert) error {
+	w.passed(ctx, "Raise")
 	return w.Power.io(func() { w.Alerts = append(w.Alerts, a) })
 }
 

@@ -34,7 +34,7 @@ func Add(app awscdk.App) (err error) {
 		Env:         environment(),
 	})
 	props := &infra.Props{
-		Workflows: c.list("workflows", filepath.Join("..", "workflows", "order.yaml")), Agents: agents,
+		Workflows: c.list("workflows", filepath.Join("app", "order.yaml")), Agents: agents,
 		AlarmEmail: c.text("email", ""), Operators: c.list("operators", ""),
 		EventBridgeRule: c.truth("rule", false), X86: c.truth("x86", false), CustomerManagedKey: c.truth("key", false),
 		FinishedOrders: c.truth("finished", false), FairQueues: c.truth("fair", false), Paused: c.truth("paused", false),
@@ -52,6 +52,7 @@ func Add(app awscdk.App) (err error) {
 	replyTo(stack, c, props)
 	c.secrets(stack, agents)
 	c.senders(agents)
+	c.senderIDs(agents)
 	nag := c.truth("nag", false)
 	if len(c.problems) > 0 {
 		return errors.Join(c.problems...)

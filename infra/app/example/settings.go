@@ -62,7 +62,7 @@ func (c *settings) duration(name string, otherwise time.Duration) time.Duration 
 	text := c.text(name, otherwise.String())
 	d, err := time.ParseDuration(text)
 	if err != nil {
-		c.wrong(name, text, "a time as in 1m or 10s")
+		c.wrong(name, text, "a time as in 1m or 5m")
 	}
 	return d
 }
@@ -129,6 +129,20 @@ func (c *settings) senders(agents map[string]infra.Agent) {
 			continue
 		}
 		a.SenderARNs = append(a.SenderARNs, arn)
+		agents[name] = a
+	}
+}
+
+// senderIDs tells the external agents' roles by their IDs, as the queues vouch for them.
+func (c *settings) senderIDs(agents map[string]infra.Agent) {
+	for _, text := range c.list("sender-ids", "") {
+		name, id, _ := strings.Cut(text, "=")
+		a, there := agents[name]
+		if !there || !a.External || id == "" {
+			c.wrong("sender-ids", text, "agent=ID of its role, with the name of an external agent of the agents file,")
+			continue
+		}
+		a.SenderIDs = append(a.SenderIDs, id)
 		agents[name] = a
 	}
 }

@@ -80,6 +80,24 @@ var visibilityCases = []testCase{
 		s.pass(s.unit)
 		s.one(q, long)
 	}},
+	{name: "a message that is visible again cannot be extended", run: func(s *suite) {
+		q := s.queue(plain)
+		s.send(q, "a")
+		for i := range 2 {
+			d := s.one(q, s.unit)
+			s.pass(s.unit)
+			if i > 0 { // whether or not the queue has looked at it since
+				if _, err := q.Depth(s.ctx); err != nil {
+					s.Fatal(err)
+				}
+			}
+			s.is("extend", q.Extend(s.ctx, d.Receipt, long), port.ErrReceipt)
+			if d.Received != i+1 {
+				s.Errorf("the message is received for time %d, not %d", d.Received, i+1)
+			}
+		}
+		s.one(q, long)
+	}},
 	{name: "a deleted message cannot be extended", run: func(s *suite) {
 		q := s.queue(plain)
 		s.send(q, "a")

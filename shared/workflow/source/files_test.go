@@ -51,7 +51,7 @@ func TestBadFiles(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			d, problems := source.Parse(name+".yaml", data, source.Options{KnownAgents: []string{"b", "a"}})
+			d, problems := source.Parse(name+".yaml", data, source.Options{KnownAgents: []string{"b", "a", "payment"}})
 			if d != nil || problems.Err() == nil {
 				t.Errorf("accepted, with %v", problems)
 			}

@@ -1,6 +1,10 @@
 package source
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/stepkeeper/stepkeeper/shared/suggest"
+)
 
 // graph holds, for each step, which steps run before it for certain.
 type graph struct {
@@ -8,7 +12,9 @@ type graph struct {
 	index  map[string]int
 	after  [][]int  // direct, known names only
 	sorted []int    // every step behind those that it comes after; nil if there is a cycle
-	before []bitset // all that a step comes after, directly or not; nil if there is a cycle
+	before []bitset // all that a step comes after, directly or not; nil if there is a cycle, or if partial
+
+	partial bool // an `after` is wrong: what depends on the order of the steps cannot be checked
 }
 
 // bitset of step numbers.
@@ -35,12 +41,18 @@ func newGraph(b *builder) *graph {
 		if after == nil {
 			continue
 		}
+		if after.shape != isList {
+			g.partial = true // the schema reports it
+		}
 		for _, e := range after.list {
 			j, known := g.index[e.text]
 			switch {
 			case e.shape != isText:
+				g.partial = true // the schema reports it
 			case !known:
-				b.report.error(e.at, "step "+f.key+" comes after "+e.text+", which is no step", "correct the name, or define the step")
+				g.partial = true
+				b.report.error(e.at, "step "+f.key+" comes after "+e.text+", which is no step",
+					suggest.DidYouMean(e.text, g.names, "the steps are "+strings.Join(g.names, ", ")))
 			case j == i:
 				b.report.error(e.at, "step "+f.key+" comes after itself", "remove it from after")
 			default:
@@ -48,7 +60,11 @@ func newGraph(b *builder) *graph {
 			}
 		}
 	}
-	if cycle := g.sort(); cycle != nil {
+	cycle := g.sort()
+	if g.partial {
+		g.sorted, g.before = nil, nil
+	}
+	if cycle != nil {
 		b.report.error(b.steps[cycle[0]].at, "the steps wait for each other: "+g.path(cycle), "remove one of them from an after")
 	}
 	return g

@@ -1,77 +1,73 @@
 package source
 
 import (
+	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/regularfile"
 )
 
-// LoadDir reads every *.yaml and *.yml file of a directory, in the order of their names, and not
-// those of directories in it. The definitions are those of the files without errors, so that one
-// broken file stops no other workflow; two files that define the same workflow are both an error.
-func LoadDir(dir string, opts Options) ([]*core.Definition, Problems) {
-	entries, err := os.ReadDir(dir)
+// File is one workflow file of a directory. Definition is nil where the file has errors.
+type File struct {
+	Name       string // in the directory
+	Workflow   string // the name that orders give, also where the file has errors; "" where it has none
+	Definition *core.Definition
+	Problems   Problems
+}
+
+// LoadDir reads every *.yaml and *.yml file of a directory, in the order of their names. It reads
+// regular files that lie in it; any other entry of such a name is a file with a problem. The error is
+// that of the directory. Two files may define the same workflow.
+func LoadDir(dir string, opts Options) ([]File, error) {
+	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, Problems{{File: filepath.ToSlash(dir), What: reason(err), Mend: "name a directory with workflow files"}}
+		return nil, fmt.Errorf("workflows: %w", err)
 	}
-	var definitions []*core.Definition
-	var problems Problems
-	files := map[string]string{}
+	defer root.Close()
+	entries, err := fs.ReadDir(root.FS(), ".")
+	if err != nil {
+		return nil, fmt.Errorf("workflows: %w", err)
+	}
+	var files []File
 	for _, e := range entries {
 		ext := filepath.Ext(e.Name())
-		if e.IsDir() || ext != ".yaml" && ext != ".yml" || strings.HasPrefix(e.Name(), ".") {
+		if ext != ".yaml" && ext != ".yml" || strings.HasPrefix(e.Name(), ".") {
 			continue
 		}
-		file := filepath.Join(dir, e.Name())
-		d, ps := LoadFile(file, opts)
-		problems = append(problems, ps...)
-		if d == nil {
-			continue
+		data, err := regularfile.ReadIn(root, e.Name(), MaxFile+1)
+		f := File{Name: e.Name()}
+		f.Definition, f.Problems = parsed(filepath.Join(dir, e.Name()), data, err, opts)
+		if m := declared.FindSubmatch(data); m != nil {
+			f.Workflow = string(m[1])
 		}
-		if first, twice := files[d.Name]; twice {
-			problems = append(problems, Problem{File: filepath.ToSlash(file),
-				What: fmt.Sprintf("workflow %s is already defined in %s", d.Name, filepath.ToSlash(first)), Mend: "rename one of them"})
-			definitions = without(definitions, d.Name)
-			continue
-		}
-		files[d.Name] = file
-		definitions = append(definitions, d)
+		files = append(files, f)
 	}
-	return definitions, problems
+	return files, nil
 }
 
-func without(definitions []*core.Definition, name string) []*core.Definition {
-	var rest []*core.Definition
-	for _, d := range definitions {
-		if d.Name != name {
-			rest = append(rest, d)
-		}
-	}
-	return rest
-}
+// declared finds the name in a file that may not be YAML.
+var declared = regexp.MustCompile(`(?m)^workflow:[ \t]*["']?([a-z][a-z0-9-]{0,63})\b`)
 
-// LoadFile reads one workflow file.
+// LoadFile reads one workflow file, which must be a regular one. A link is followed.
 func LoadFile(file string, opts Options) (*core.Definition, Problems) {
-	data, err := readFile(file)
-	if err != nil {
+	data, err := regularfile.Read(file, MaxFile+1) // one byte more than a workflow may have
+	return parsed(file, data, err, opts)
+}
+
+func parsed(file string, data []byte, err error, opts Options) (*core.Definition, Problems) {
+	switch {
+	case errors.Is(err, regularfile.ErrNotRegular), errors.Is(err, regularfile.ErrOutside):
+		return nil, Problems{{File: filepath.ToSlash(file), What: "it is not read: " + err.Error(), Mend: "put the file itself here, or rename this entry so that it does not end in .yaml or .yml"}}
+	case err != nil:
 		return nil, Problems{{File: filepath.ToSlash(file), What: reason(err), Mend: "check its name and that it may be read"}}
 	}
 	return Parse(file, data, opts)
-}
-
-// readFile reads at most one byte more than a workflow may have, so that a huge file costs nothing.
-func readFile(file string) ([]byte, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, MaxFile+1))
 }
 
 // reason drops the path, which the problem shows already.

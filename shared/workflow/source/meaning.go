@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/suggest"
 )
 
 // meaning checks what no schema can say.
@@ -37,7 +38,8 @@ func (b *builder) knownAgents() {
 	for i, f := range b.steps {
 		agent := b.def.Steps[i].Agent
 		if agent != "" && !slices.Contains(known, agent) {
-			b.report.error(f.value.get("agent").at, "there is no agent "+agent, "known agents: "+strings.Join(known, ", "))
+			b.report.error(f.value.get("agent").at, "there is no agent "+agent,
+				suggest.DidYouMean(agent, known, "known agents: "+strings.Join(known, ", ")))
 		}
 	}
 }
@@ -180,6 +182,9 @@ func (b *builder) queueTime(i int) {
 		s.Name, short(s.MaxQueueTime), s.Agent, short(allowance)), "make it at least as long")
 }
 
+// ledgerTime is what an agent needs, besides the call, to record a plain service's step (P31).
+const ledgerTime = 2 * core.Second
+
 // holds refuses a timeout that the agent's surroundings would cut off: the call would be in doubt
 // each time.
 func (b *builder) holds(i int) {
@@ -191,6 +196,12 @@ func (b *builder) holds(i int) {
 	if most <= 0 {
 		return
 	}
+	reserved := ""
+	if s.Grade == core.Plain {
+		// The ledger is written before the call and after it (P31): a call that took the whole time would
+		// end with nothing recorded, and be in doubt.
+		most, reserved = most-ledgerTime, fmt.Sprintf(" (%s of its time are kept for the ledger of a plain service)", short(ledgerTime))
+	}
 	told := func(what string, where *value, timeout core.Duration) {
 		if timeout <= most {
 			return
@@ -199,7 +210,7 @@ func (b *builder) holds(i int) {
 		if f := where.field("timeout"); f != nil {
 			at = f.value.at
 		}
-		b.report.error(at, fmt.Sprintf("the timeout of %s, %s, is longer than agent %s can work at a time, %s", what, short(timeout), s.Agent, short(most)),
+		b.report.error(at, fmt.Sprintf("the timeout of %s, %s, is longer than agent %s can work at a time, %s%s", what, short(timeout), s.Agent, short(most), reserved),
 			"shorten it, or deploy the agent with a longer timeout")
 	}
 	told("step "+s.Name, b.steps[i].value, s.Timeout)

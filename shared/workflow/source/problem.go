@@ -82,7 +82,14 @@ type report struct {
 	problems Problems
 }
 
+// maxWhat bounds what one problem says, in bytes: what is served to others quotes no more of the file
+// than is needed to find the place.
+const maxWhat = 400
+
 func (r *report) add(at position, severity Severity, what, mend string) {
+	if len(what) > maxWhat {
+		what = strings.ToValidUTF8(what[:maxWhat], "") + "…"
+	}
 	if len(r.problems) < maxProblems {
 		r.problems = append(r.problems, Problem{r.file, at.line, at.column, severity, what, mend})
 	}

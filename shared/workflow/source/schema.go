@@ -10,6 +10,8 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+
+	"github.com/stepkeeper/stepkeeper/shared/suggest"
 )
 
 // Schema is the JSON Schema of a workflow file, for editors.
@@ -69,9 +71,10 @@ func explain(e *jsonschema.ValidationError, root *value, r *report) {
 			r.error(v.at, fmt.Sprintf("%s has no %s", name, missing), mendMissing(missing))
 		}
 	case *kind.Type:
-		r.error(v.at, fmt.Sprintf("%s is %s, it should be %s", name, article(k.Got), wanted(k.Want)), mendType(e.SchemaURL))
+		r.error(v.at, fmt.Sprintf("%s is %s, it should be %s", name, article(k.Got), wanted(k.Want)), mendType(e.SchemaURL, name, v, k.Want))
 	case *kind.Enum:
-		r.error(v.at, fmt.Sprintf("%s is %s", name, quoted(v)), "write one of "+list(k.Want))
+		words := words(k.Want)
+		r.error(v.at, fmt.Sprintf("%s is %s", name, quoted(v)), suggest.DidYouMean(v.text, words, "write one of "+strings.Join(words, ", ")))
 	case *kind.Pattern:
 		r.error(v.at, fmt.Sprintf("%s is %s", name, quoted(v)), mendPattern(e.SchemaURL))
 	case *kind.UniqueItems:
@@ -139,7 +142,8 @@ func unknownFields(keys []string, v *value, path []string, r *report) {
 		}
 		mend, ok := later[key]
 		if !ok {
-			mend = "known here: " + strings.Join(knownFields(path), ", ")
+			known := knownFields(path)
+			mend = suggest.DidYouMean(key, known, "known here: "+strings.Join(known, ", "))
 		}
 		r.error(where, "unknown field "+key, mend)
 	}
@@ -192,11 +196,24 @@ func mendMissing(field string) string {
 	return "add " + field
 }
 
-func mendType(schema string) string {
-	if strings.HasSuffix(schema, "/duration") {
+func mendType(schema, name string, v *value, want []string) string {
+	switch {
+	case strings.HasSuffix(schema, "/duration"):
 		return mendDuration
+	case slices.Contains(want, "array") && v.shape == isText:
+		return fmt.Sprintf("write it in brackets: %s: [%s]", name, v.text)
+	case slices.Contains(want, "array"):
+		return fmt.Sprintf("write a list, as in %s: [a, b]", name)
+	case slices.Contains(want, "object"):
+		return "write fields below it, indented, each as name: value"
+	case slices.Contains(want, "string"):
+		return "write a text; put it in quotes if it looks like a number, true, false or null"
+	case slices.Contains(want, "number"):
+		return "write a number, without quotes"
+	case slices.Contains(want, "boolean"):
+		return "write true or false, without quotes"
 	}
-	return ""
+	return "write a whole number, without quotes"
 }
 
 func mendPattern(schema string) string {
@@ -253,10 +270,10 @@ func quoted(v *value) string {
 	return "a mapping"
 }
 
-func list(values []any) string {
+func words(values []any) []string {
 	words := make([]string, len(values))
 	for i, v := range values {
 		words[i] = fmt.Sprint(v)
 	}
-	return strings.Join(words, ", ")
+	return words
 }

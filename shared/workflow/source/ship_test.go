@@ -9,16 +9,17 @@ import (
 
 // The workflows that ship have no problems, not even warnings, and survive being stored.
 func TestShippedWorkflows(t *testing.T) {
-	definitions, problems := source.LoadDir("../../../workflows", source.Options{KnownAgents: []string{
+	files, err := source.LoadDir("../../../workflows", source.Options{KnownAgents: []string{
 		"inventory", "payment", "shipping", "notification", "accounts", "databases", "dns",
 	}})
-	if len(problems) > 0 {
-		t.Fatal(problems)
+	if err != nil || len(files) != 2 {
+		t.Fatalf("got %d files, want those of order and provision (%v)", len(files), err)
 	}
-	if len(definitions) != 2 {
-		t.Fatalf("got %d definitions, want order and provision", len(definitions))
-	}
-	for _, d := range definitions {
+	for _, f := range files {
+		if len(f.Problems) > 0 {
+			t.Fatal(f.Problems)
+		}
+		d := f.Definition
 		data, err := workflow.Encode(d)
 		if err != nil {
 			t.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/stepkeeper/stepkeeper/shared/expression"
@@ -16,17 +17,30 @@ func (b *builder) templates() {
 	for i := range b.def.Steps {
 		names[i] = b.def.Steps[i].Name
 	}
+	skippable := b.conditions()
 	for i, f := range b.steps {
 		s := &b.def.Steps[i]
-		scope := expression.Scope{Steps: names, Visible: b.order.visible(i), Step: s.Name}
-		s.Input = b.template(f.value.get("input"), "input", scope)
+		scope := expression.Scope{Steps: names, Visible: b.order.visible(i), Step: s.Name, Skippable: skippable}
 		s.When = b.when(f.value.get("when"), scope)
+		scope.When = s.When
+		s.Input = b.template(f.value.get("input"), "input", scope)
 		if s.Undo != nil {
 			scope.Undo = true
 			s.Undo.Input = b.template(f.value.get("undo").get("input"), "input", scope)
 		}
 	}
-	b.def.Output = b.template(b.root.get("output"), "output", expression.Scope{Steps: names})
+	b.def.Output = b.template(b.root.get("output"), "output", expression.Scope{Steps: names, Skippable: skippable})
+}
+
+// conditions are those of the steps that may be skipped.
+func (b *builder) conditions() map[string]string {
+	conditions := map[string]string{}
+	for _, f := range b.steps {
+		if v := f.value.get("when"); v != nil && v.shape == isText {
+			conditions[f.key] = strings.TrimSpace(v.text)
+		}
+	}
+	return conditions
 }
 
 func (b *builder) when(v *value, scope expression.Scope) string {
@@ -35,7 +49,7 @@ func (b *builder) when(v *value, scope expression.Scope) string {
 	}
 	text := strings.TrimSpace(v.text)
 	if strings.HasPrefix(text, "${") {
-		b.report.error(v.at, "when is written with ${ }", "write the bare expression")
+		b.report.error(v.at, "when is written with ${ }", "write the bare expression, as in when: order.total > 0")
 		return ""
 	}
 	b.expression(v.at, text, scope)
@@ -56,7 +70,7 @@ func (b *builder) faulty(where position, err error) {
 		e = &expression.Error{Expression: e.Expression, What: e.What}
 		b.report.error(where, e.Error(), mend)
 	default:
-		b.report.error(where, err.Error(), "")
+		b.report.error(where, err.Error(), "correct the expression; docs/workflows.md has the language")
 	}
 }
 
@@ -91,6 +105,8 @@ func (b *builder) appendTemplate(data []byte, v *value, scope expression.Scope, 
 		if isExpression {
 			*holes++
 			b.expression(v.at, text, scope)
+		} else if err == nil {
+			b.literal(v)
 		}
 		return appendText(data, v.text)
 	case isList:
@@ -117,6 +133,20 @@ func (b *builder) appendTemplate(data []byte, v *value, scope expression.Scope, 
 		return append(data, '}')
 	}
 	return append(data, "null"...)
+}
+
+// path is a text that reads like an expression.
+var path = regexp.MustCompile(`^(order|steps)(\??\.[A-Za-z_][A-Za-z0-9_]*|\[[0-9]+\])+$`)
+
+// literal warns of a text that was probably meant to be an expression.
+func (b *builder) literal(v *value) {
+	switch {
+	case strings.Contains(v.text, "{{") && strings.Contains(v.text, "}}"):
+		b.report.warn(v.at, quoted(v)+" is sent as it stands: {{ }} is no expression here",
+			"write ${ … } as the whole text, as in ${ order.name }; leave it where the agent fills it in")
+	case path.MatchString(v.text):
+		b.report.warn(v.at, quoted(v)+" is sent as it stands: a text without ${ } is no expression", "write ${ "+v.text+" }")
+	}
 }
 
 func appendText(data []byte, s string) []byte {

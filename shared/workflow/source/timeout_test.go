@@ -32,6 +32,17 @@ t.yaml:4:118: the timeout of the undo of step fits, 59s, is longer than agent sl
 	if d != nil || problems.Error() != want {
 		t.Errorf("got\n%s\nwant\n%s", problems.Error(), want)
 	}
+	// A plain service's step keeps two seconds for the ledger, before the call and after it (P31).
+	plain := `workflow: test
+steps:
+  call: {agent: slow, operation: run, timeout: TIMEOUT, grade: plain, onFailure: undo, undo: {operation: back, timeout: 1s}}
+`
+	for timeout, good := range map[string]bool{"56s": true, "57s": false} {
+		d, problems := source.Parse("t.yaml", []byte(strings.ReplaceAll(plain, "TIMEOUT", timeout)), source.Options{MaxTimeout: most})
+		if (d != nil) != good || !good && !strings.Contains(problems.Error(), "longer than agent slow can work at a time, 56s (2s of its time are kept for the ledger of a plain service)") {
+			t.Errorf("%s: %v", timeout, problems)
+		}
+	}
 	if d, problems := source.Parse("t.yaml", []byte(strings.NewReplacer("61s", "58s", "59s", "58s").Replace(file)), source.Options{MaxTimeout: most}); d == nil {
 		t.Errorf("at the limit: %v", problems)
 	}

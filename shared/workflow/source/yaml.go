@@ -47,7 +47,8 @@ func read(data []byte, r *report) (root *value) {
 	}
 	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
-		r.error(yamlPosition(err), "YAML: "+yamlMessage(err), "")
+		r.error(yamlPosition(err), "YAML: "+yamlMessage(err),
+			"check the indentation and the brackets here and in the line before; put a text in quotes if it holds a colon, a # or begins with one of {[*&!|>%@")
 		return nil
 	}
 	var documents []*ast.DocumentNode

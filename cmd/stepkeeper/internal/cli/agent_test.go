@@ -1,10 +1,13 @@
 package cli
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
@@ -25,13 +28,46 @@ func TestAgentNewCompiles(t *testing.T) {
 		want(t, failure.OK, "wrote the agent card-payment", "go test ./...")
 	call{}.run(t, "workflow", "validate", filepath.Join(dir, "workflow.yaml"), "--agents", filepath.Join(dir, "agents.yaml")).
 		want(t, failure.OK, "valid, workflow card-payment-example, 1 steps")
-	for _, args := range [][]string{{"vet", "./..."}, {"test", "./..."}, {"build", "-o", os.DevNull, "."}} {
+	program := filepath.Join(t.TempDir(), "agent")
+	for _, args := range [][]string{{"vet", "./..."}, {"test", "./..."}, {"build", "-o", program, "."}} {
 		cmd := exec.Command("go", args...)
 		cmd.Dir = dir
 		cmd.Env = append(os.Environ(), "GOFLAGS=-mod=readonly", "GOWORK=off", "GOPROXY=off")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("go %v: %v\n%s", args, err, out)
 		}
+	}
+	// Its grade, as its README tells: without a ledger of its own.
+	service := &booksInFiles{folder: t.TempDir()}
+	server := httptest.NewServer(service)
+	defer server.Close()
+	t.Setenv("CARD_PAYMENT_URL", server.URL)
+	call{}.run(t, "agent", "test", "card-payment", "--do", "charge", "--undo", "refund", "--input", `{"amount":1}`, "--between", "3",
+		"--effects", `ls "`+service.folder+`" | grep -c "^$(echo "$KEY" | tr / "~")$" || true`, "--earns", "idempotent", "--", program).
+		want(t, failure.OK, "card-payment earns idempotent")
+}
+
+// booksInFiles is a service that knows keys, and has a file for each that was charged.
+type booksInFiles struct {
+	mu     sync.Mutex
+	folder string
+}
+
+func (s *booksInFiles) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	file := func(key string) string { return filepath.Join(s.folder, strings.ReplaceAll(key, "/", "~")) }
+	var err error
+	switch key := r.Header.Get("Idempotency-Key"); {
+	case r.Method == http.MethodGet:
+		_, err = os.Stat(file(r.FormValue("key")))
+	case r.URL.Path == "/charge":
+		err = os.WriteFile(file(key), nil, 0o600)
+	default:
+		err = os.RemoveAll(file(key))
+	}
+	if err != nil {
+		w.WriteHeader(http.StatusNotFound)
 	}
 }
 
@@ -53,7 +89,7 @@ func TestAgentNew(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`infra.Agent{"payment": {`, "stepkeeper agent test payment --do create --undo remove --input", "agenttest.Earns"} {
+	for _, want := range []string{`infra.Agent{"payment": {`, "stepkeeper agent test payment --do create --undo remove --input", "TestEarnsItsGrade"} {
 		if !strings.Contains(string(readme), want) {
 			t.Errorf("README.md does not tell of %q", want)
 		}

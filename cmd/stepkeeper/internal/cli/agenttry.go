@@ -18,6 +18,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/functions/agent/agenttest"
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/deployment"
 )
 
 type agentTryOptions struct {
@@ -55,8 +56,9 @@ func newAgentTry(a *App) *cobra.Command {
 			"production: duplicates, further attempts, lost replies, requests that come too late, an undo before its do, a\n" +
 			"do after its undo, keys and fences that are forgotten. Each trial has keys of its own; the service is called\n" +
 			"for real, so give it a test account. Without COMMAND, start the agent yourself with the endpoint that is shown.\n\n" +
-			"COMMAND gets AWS_ENDPOINT_URL_SQS and STEPKEEPER_ENDPOINT, and credentials that nobody checks. --effects,\n" +
-			"--refuse and --delay are lines for sh that look at the service past the agent, with the key in $KEY.",
+			"COMMAND gets AWS_ENDPOINT_URL_SQS, credentials that are not checked and, where the environment names no ledger for\n" +
+			"plain services, STEPKEEPER_LEDGER_FOLDER. --effects, --refuse and --delay are lines for sh that look at the service\n" +
+			"past the agent, with the key in $KEY.",
 		Example: "  stepkeeper agent test coats --do hang --undo give-back --input '{\"coat\":\"red\"}' \\\n" +
 			"    --effects 'curl -s localhost:9000/count?key=$KEY' --earns idempotent -- python agent.py",
 		Args: args(cobra.MinimumNArgs(1), "the agent's name, and after -- the command that starts it"),
@@ -158,15 +160,24 @@ const killAfter = 5 * time.Second
 // start runs the agent's command; end ends it. Without a command the endpoint is shown.
 func (o *agentTryOptions) start(url string, stop context.CancelCauseFunc) (end func(), err error) {
 	if len(o.command) == 0 {
-		fmt.Fprintf(o.app.Streams.Err, "start agent %s now, with AWS_ENDPOINT_URL_SQS=%s\n", o.name, url)
+		fmt.Fprintf(o.app.Streams.Err, "start agent %s now, with AWS_ENDPOINT_URL_SQS=%s (and, where its service is plain, with its ledger)\n", o.name, url)
 		return func() {}, nil
 	}
+	folder, err := os.MkdirTemp("", "stepkeeper-agent-test")
+	if err != nil {
+		return nil, err
+	}
+	forget := func() { _ = os.RemoveAll(folder) }       // the system removes what is left
 	cmd := exec.Command(o.command[0], o.command[1:]...) //nolint:gosec // the user's own
 	cmd.Stdout, cmd.Stderr = o.app.Streams.Err, o.app.Streams.Err
 	cmd.Env = []string{"AWS_REGION=us-east-1", "AWS_DEFAULT_REGION=us-east-1"}
 	cmd.Env = append(append(cmd.Env, os.Environ()...), "AWS_ENDPOINT_URL_SQS="+url, "STEPKEEPER_ENDPOINT="+url, "STEPKEEPER_QUEUE_PREFIX=",
 		"AWS_ACCESS_KEY_ID=any", "AWS_SECRET_ACCESS_KEY=thing", "AWS_SESSION_TOKEN=")
+	if os.Getenv(deployment.VarLedger) == "" && os.Getenv(deployment.VarLedgerFolder) == "" {
+		cmd.Env = append(cmd.Env, deployment.VarLedgerFolder+"="+folder)
+	}
 	if err := cmd.Start(); err != nil {
+		forget()
 		return nil, err
 	}
 	exited := make(chan struct{})
@@ -182,6 +193,7 @@ func (o *agentTryOptions) start(url string, stop context.CancelCauseFunc) (end f
 			_ = cmd.Process.Kill()
 			<-exited
 		}
+		forget()
 	}, nil
 }
 

@@ -45,7 +45,7 @@ func TestDeskAgent(t *testing.T) {
 		}
 		return nil, err
 	}
-	if err := agent.Serve(ctx, "desk", agent.Operations{"lend": {Run: lend}, "take-back": {Run: takeBack}}, agent.WithLedgerFolder(filepath.Join(folder, "ledger"))); err != nil {
+	if err := agent.Serve(ctx, "desk", agent.Operations{"lend": {Run: lend}, "take-back": {Run: takeBack}}); err != nil {
 		t.Fatal(err)
 	}
 }

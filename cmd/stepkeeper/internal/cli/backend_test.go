@@ -13,6 +13,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
 // backend stands behind the real HTTP edge and the real client: only the engine is a fake. An
@@ -25,6 +26,8 @@ type backend struct {
 	commands []message.Control
 	refuse   string // reason that every command is refused with
 	changed  chan struct{}
+
+	unattended []view.Unattended
 }
 
 func newBackend(now time.Time) *backend {
@@ -79,7 +82,7 @@ func (b *backend) submit(o message.SubmitOrder) api.SubmitResult {
 		}
 	}
 	b.put(t)
-	return api.SubmitResult{OrderID: o.OrderID, State: t.ProcessState}
+	return api.SubmitResult{OrderID: o.OrderID, State: t.ProcessState, Unattended: b.Unattended(context.Background())}
 }
 
 func (b *backend) Reject(context.Context, api.Rejected) error { return nil }
@@ -193,6 +196,11 @@ func (b *backend) List(_ context.Context, q port.Query) (tasks []*core.Task, nex
 func (b *backend) Queue(string) (port.Queue, error)  { return nil, port.ErrNotFound }
 func (b *backend) QueueNames() []string              { return nil }
 func (b *backend) Health(context.Context) api.Health { return api.Health{Ready: true} }
+func (b *backend) Unattended(context.Context) []view.Unattended {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.unattended
+}
 func (b *backend) Workflows(context.Context) []api.WorkflowInfo {
 	return []api.WorkflowInfo{{Name: "order", Hash: "0123456789abcdef0123456789abcdef"},
 		{Name: "provision", Problems: []string{"provision.yaml:3:1: steps is empty; mend: define at least one"}}}

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -18,6 +19,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/demo/shifted"
 	"github.com/stepkeeper/stepkeeper/shared/embedded"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/sqlite"
 )
 
 // drainTime is how long `dev` may take to end after a signal.
@@ -31,6 +33,7 @@ type devOptions struct {
 	agents    string
 	maxOpen   int
 	sweep     time.Duration
+	keep      string
 	replyTo   []string
 	example   bool
 	orders    string // of the example
@@ -81,6 +84,7 @@ func newDev(a *App) *cobra.Command {
 	f.StringSliceVar(&o.replyTo, "reply-to", nil, "`names` that orders may have as replyTo; each gets a queue status-NAME")
 	f.IntVar(&o.maxOpen, "max-open", 20000, "most orders that may be under way at once; past that intake answers \"busy\"")
 	f.DurationVar(&o.sweep, "sweep-every", 500*time.Millisecond, "how often the Supervisor looks for overdue steps")
+	f.StringVar(&o.keep, "keep", "", "how `long` an order that has come to rest stays readable, like 30d; without it for ever")
 	f.StringVar(&o.logLevel, "log-level", "warn", "debug, info, warn or error")
 	f.StringVar(&o.logFormat, "log-format", "text", "text or json")
 	f.StringVar(&o.clockFile, "clock-offset", "", "`file` that says by how much the clock is off, read again and again; for tests that step the clock")
@@ -121,6 +125,22 @@ func (o *devOptions) check() error {
 	return nil
 }
 
+// keeping reads --keep: days, since less than the shortest time makes no sense.
+func (o *devOptions) keeping() (time.Duration, error) {
+	if o.keep == "" {
+		return 0, nil
+	}
+	const day = 24 * time.Hour
+	least := int(sqlite.MinKeep / day)
+	text, inDays := strings.CutSuffix(o.keep, "d")
+	days, err := strconv.Atoi(text)
+	if !inDays || err != nil || days < least || days > 36500 {
+		return 0, failure.New(failure.Usage, fmt.Sprintf("give days, like --keep 30d, at least %dd: so long a request or a repeated order can be under way", least),
+			"--keep %q is refused", o.keep)
+	}
+	return time.Duration(days) * day, nil
+}
+
 // checkLoopback refuses to serve the world: there are no users and no passwords here.
 func checkLoopback(listen string) error {
 	const do = "listen on the loopback interface, like --listen 127.0.0.1:8377: whoever reaches the port may submit and undo orders"
@@ -154,11 +174,15 @@ func runDev(ctx context.Context, o *devOptions) error {
 	if err != nil {
 		return err
 	}
+	keep, err := o.keeping()
+	if err != nil {
+		return err
+	}
 	ended := make(chan error, 1)
 	go func() {
 		ended <- o.app.runtime(ctx, embedded.Options{
 			Data: o.data, Listen: o.listen, Workflows: o.workflows, Agents: o.agents,
-			ReplyTo: o.replyTo, MaxOpen: o.maxOpen, SweepEvery: o.sweep,
+			ReplyTo: o.replyTo, MaxOpen: o.maxOpen, SweepEvery: o.sweep, Keep: keep,
 			Log: log, Clock: clock, Version: ReadVersion().Version, Ready: o.ready,
 		})
 	}()

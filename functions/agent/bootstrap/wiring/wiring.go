@@ -44,7 +44,7 @@ func New(lookup deployment.Lookup, log *slog.Logger) (lambdaevent.Function, erro
 		Make: func(ctx context.Context) (*worker.Worker, error) {
 			values, err := reader.Read(ctx, settings.Secrets)
 			if err != nil {
-				return nil, fmt.Errorf("agent %q: %w", settings.Name, err)
+				return nil, fmt.Errorf("agent %q cannot read its secrets; check that they are there, and that the function's role may read them: %w", settings.Name, err)
 			}
 			agent, err := agentOf(data, settings.Name, with(values, lookup))
 			if err != nil {

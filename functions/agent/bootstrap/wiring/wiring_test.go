@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -88,7 +89,7 @@ func TestARequest(t *testing.T) {
 		{"plain without a ledger", "", request(t, core.Plain, future), "GetSecretValue arn:token, SendMessageBatch replies", 0},
 		{"too late (P25)", "", request(t, core.Idempotent, time.Now().Add(-time.Second)), "GetSecretValue arn:token", 0},
 		{"reply cannot be sent", "AmazonSQS.SendMessageBatch", request(t, core.Idempotent, future), "ChangeMessageVisibility requests-payment, GetSecretValue arn:token, SendMessageBatch replies", 1},
-		{"secret cannot be read", "secretsmanager.GetSecretValue", request(t, core.Idempotent, future), "GetSecretValue arn:token", 1},
+		{"secret cannot be read", "secretsmanager.GetSecretValue", request(t, core.Idempotent, future), "ChangeMessageVisibility requests-payment, GetSecretValue arn:token", 1},
 		{"unreadable", "", events.SQSEvent{Records: []events.SQSMessage{{MessageId: "m0", ReceiptHandle: "r0", Body: "{", EventSourceARN: "arn:aws:sqs:eu-central-1:1:requests-payment"}}},
 			"GetSecretValue arn:token, SendMessageBatch quarantine", 0},
 	} {
@@ -112,6 +113,44 @@ func TestARequest(t *testing.T) {
 				t.Errorf("calls: %s; want %s", got, c.calls)
 			}
 		})
+	}
+}
+
+// Requests that come while a secret cannot be read come again soon, each time a little later, and not
+// only when the visibility timeout of six times the function's has passed; the log says which secret.
+func TestSecretThatCannotBeRead(t *testing.T) {
+	s, log := awsstub.New(t), awsstub.NewLog(t)
+	f, err := wiring.New(s.Environment(variables(s, folder(t, payment(t).URL))), log.Logger)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Fail("secretsmanager.GetSecretValue")
+	future := time.Now().Add(time.Minute)
+	var e events.SQSEvent
+	for i, received := range []string{"1", "2", "4", "9", ""} {
+		r := request(t, core.Idempotent, future).Records[0]
+		r.MessageId, r.ReceiptHandle = fmt.Sprint("m", i), fmt.Sprint("r", i)
+		r.Attributes = map[string]string{"ApproximateReceiveCount": received}
+		e.Records = append(e.Records, r)
+	}
+	answer, err := f(context.Background(), e)
+	if err != nil || len(answer.BatchItemFailures) != len(e.Records) {
+		t.Errorf("%+v %v", answer, err)
+	}
+	after := map[string]int{}
+	for _, x := range s.Extended() {
+		after[x.Receipt] = x.Seconds
+	}
+	if want := map[string]int{"r0": 2, "r1": 4, "r2": 16, "r3": 60, "r4": 2}; !maps.Equal(after, want) {
+		t.Errorf("they come again after %v s, want %v", after, want)
+	}
+	line := awsstub.About(t, log.Lines(), "the agent is not ready")
+	if why, _ := line["error"].(string); !strings.Contains(why, `agent "payment"`) || !strings.Contains(why, "secret TOKEN: arn:token") || !strings.Contains(why, "role may read") || line["messages"] != 5.0 {
+		t.Errorf("the log says %v", line)
+	}
+	s.Allow("secretsmanager.GetSecretValue")
+	if answer, err := f(context.Background(), e); err != nil || len(answer.BatchItemFailures) > 0 {
+		t.Errorf("once it can be read: %+v %v", answer, err)
 	}
 }
 

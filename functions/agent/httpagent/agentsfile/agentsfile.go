@@ -12,14 +12,21 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent"
+	"github.com/stepkeeper/stepkeeper/shared/regularfile"
 )
+
+// maxFile is far above what agents need, in bytes.
+const maxFile = 1 << 20
 
 // Load reads a file of agents and fills in secrets from the environment. The error lists every
 // problem of the file at once.
 func Load(file string) (httpagent.Config, error) {
-	data, err := os.ReadFile(file) //nolint:gosec // the operator names it
-	if err != nil {
-		return httpagent.Config{}, fmt.Errorf("agents: %w", err)
+	data, err := regularfile.Read(file, maxFile+1)
+	switch {
+	case err != nil:
+		return httpagent.Config{}, fmt.Errorf("agents file %s: %w", file, err)
+	case len(data) > maxFile:
+		return httpagent.Config{}, fmt.Errorf("agents file %s is larger than %d bytes", file, maxFile)
 	}
 	c, err := Parse(data, os.LookupEnv)
 	if err != nil {

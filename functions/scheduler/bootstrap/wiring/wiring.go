@@ -26,7 +26,7 @@ func New(lookup deployment.Lookup, log *slog.Logger) (lambdaevent.Function, erro
 	engine := cloud.Open(c, settings.Engine, workflows)
 	s := scheduler.New(scheduler.Config{
 		State: engine.State, Queues: engine.Queues, Alerts: engine.Alerts, Clock: engine.Clock,
-		Name: settings.Instance, WakeSlack: cloud.WakeSlack, FairQueues: settings.FairQueues, Logger: log, Count: counted(log),
+		Name: settings.Instance, WakeSlack: cloud.WakeSlack, FairQueues: settings.FairQueues, Senders: settings.Senders, Logger: log, Count: counted(log),
 	})
 	return lambdaevent.Batch(Handle(s.Handle, settings.Queues, log), log), nil
 }

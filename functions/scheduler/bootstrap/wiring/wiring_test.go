@@ -82,7 +82,7 @@ func TestAnOrderComesIn(t *testing.T) {
 		t.Errorf("%+v %v", answer, err)
 	}
 	got := strings.Join(s.Calls(), ", ")
-	want := "PutItem definitions, SendMessageBatch quarantine, SendMessageBatch requests-inventory, SendMessageBatch requests-payment, SendMessageBatch shop, TransactWriteItems"
+	want := "GetItem definitions, PutItem definitions, SendMessageBatch quarantine, SendMessageBatch requests-inventory, SendMessageBatch requests-payment, SendMessageBatch shop, TransactWriteItems"
 	if got != want {
 		t.Errorf("calls: %s; want %s", got, want)
 	}

@@ -18,56 +18,32 @@ import (
 	"github.com/stepkeeper/stepkeeper/functions/supervisor/bootstrap/wiring"
 )
 
-// Rule 16: several sweeps within one tick of the schedule, none into the next.
-func TestSweepsWithinATick(t *testing.T) {
-	for _, c := range []struct {
-		every, takes, deadline time.Duration
-		want                   string
-	}{
-		{0, time.Second, time.Minute, "0s"},
-		{20 * time.Second, time.Second, time.Minute, "0s 20s 40s"},
-		{20 * time.Second, 25 * time.Second, time.Minute, "0s 25s 50s"},
-		{20 * time.Second, time.Second, 30 * time.Second, "0s 20s"},
-		{20 * time.Second, time.Second, 22 * time.Second, "0s"}, // two seconds are kept for the end
-		{30 * time.Second, time.Second, 5 * time.Minute, "0s 30s"},
-	} {
-		began := time.Now()
-		now := began
-		var at []string
-		s := wiring.Schedule{
-			Every: c.every, Now: func() time.Time { return now }, Log: slog.New(slog.DiscardHandler),
-			Wait: func(_ context.Context, d time.Duration) { now = now.Add(d) },
-			Sweep: func(context.Context) (supervisor.Report, error) {
-				at = append(at, now.Sub(began).String())
-				now = now.Add(c.takes)
-				return supervisor.Report{}, nil
-			},
-			Report: func(supervisor.Report, time.Time) error { return nil },
-		}
-		ctx, cancel := context.WithDeadline(context.Background(), began.Add(c.deadline))
-		if err := s.Run(ctx, nil); err != nil {
-			t.Error(err)
-		}
-		cancel()
-		if got := strings.Join(at, " "); got != c.want {
-			t.Errorf("every %s, taking %s, of %s: %s; want %s", c.every, c.takes, c.deadline, got, c.want)
-		}
-	}
-}
-
-// A sweep that failed is told to Lambda, and the ones after it are made all the same.
-func TestFailedSweep(t *testing.T) {
+// Rule 16: one sweep for each tick, which keeps time for its report; what failed is told to Lambda, and
+// reported all the same.
+func TestTick(t *testing.T) {
 	broken := errors.New("throttled")
+	sweeps, reports := 0, 0
 	now := time.Now()
-	sweeps := 0
-	s := wiring.Schedule{
-		Every: 30 * time.Second, Now: func() time.Time { return now }, Log: slog.New(slog.DiscardHandler),
-		Wait:   func(_ context.Context, d time.Duration) { now = now.Add(d) },
-		Sweep:  func(context.Context) (supervisor.Report, error) { sweeps++; return supervisor.Report{}, broken },
-		Report: func(supervisor.Report, time.Time) error { return nil },
+	tick := wiring.Tick{
+		Now: func() time.Time { return now }, Log: slog.New(slog.DiscardHandler),
+		Sweep: func(ctx context.Context) (supervisor.Report, error) {
+			if end, bounded := ctx.Deadline(); !bounded || time.Until(end) > 59*time.Second {
+				t.Errorf("the sweep may last until %v", end)
+			}
+			sweeps++
+			return supervisor.Report{Overdue: 3}, broken
+		},
+		Report: func(r supervisor.Report, at time.Time) error {
+			if r.Overdue == 3 && at.Equal(now) {
+				reports++
+			}
+			return nil
+		},
 	}
-	if err := s.Run(context.Background(), nil); !errors.Is(err, broken) || sweeps != 2 {
-		t.Errorf("%d sweeps, %v", sweeps, err)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	if err := tick.Run(ctx, nil); !errors.Is(err, broken) || sweeps != 1 || reports != 1 {
+		t.Errorf("%d sweeps, %d reports, %v", sweeps, reports, err)
 	}
 }
 

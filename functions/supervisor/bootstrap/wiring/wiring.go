@@ -1,9 +1,8 @@
-// Package wiring puts the Supervisor together as it runs on Lambda: some sweeps for each tick of
-// the schedule (rule 16).
+// Package wiring puts the Supervisor together as it runs on Lambda: one sweep for each tick of the
+// schedule (rule 16).
 package wiring
 
 import (
-	"context"
 	"errors"
 	"io"
 	"log/slog"
@@ -34,16 +33,9 @@ func New(lookup deployment.Lookup, out io.Writer, log *slog.Logger) (Function, e
 		Capacity:      func(agent string) int { return settings.Capacity[agent] },
 		PagesPerSweep: settings.PagesPerSweep, Interval: settings.SweepEvery,
 	})
-	schedule := Schedule{
-		Sweep: s.Sweep, Every: settings.SweepEvery, Now: engine.Clock.Now, Wait: wait, Log: log,
+	tick := Tick{
+		Sweep: s.Sweep, Now: engine.Clock.Now, Log: log,
 		Report: func(r supervisor.Report, now time.Time) error { return writeMetrics(out, settings.Name, r, now) },
 	}
-	return schedule.Run, nil
-}
-
-// wait ends early with the context.
-func wait(ctx context.Context, d time.Duration) {
-	ctx, cancel := context.WithTimeout(ctx, d)
-	defer cancel()
-	<-ctx.Done()
+	return tick.Run, nil
 }

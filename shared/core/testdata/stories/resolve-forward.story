@@ -38,7 +38,6 @@ event resolve x1 a happened
 12:00:32
   resolve x1 accepted: 
     a Processed, attempt 1, 1 failed
-  -> shop: step-finished, number 3, a
   attention 12:00:30
 
 event resubmit r1
@@ -47,7 +46,8 @@ event resubmit r1
   Processing
     a Processed, attempt 1
     b Processing, attempt 1, locked by scheduler-1, complete by 12:01:02
-  -> shop: started, number 4, 
+  -> shop: started, number 3, 
+  -> shop: step-finished, number 4, a
   -> b-agent: do-b (do/1), key o1/0/b, stop by 12:01:02 {"order":{"n":1}}
   due 12:01:02
 

@@ -1,0 +1,525 @@
+package httpagent
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/memory"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// serving is a service on a free port that answers each request as written, byte for byte.
+func serving(t *testing.T, answer func(conn *net.TCPConn, r *http.Request)) (url string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	all.Go(func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			all.Go(func() {
+				defer func() { _ = conn.Close() }()
+				if r, err := http.ReadRequest(bufio.NewReader(conn)); err == nil {
+					_, _ = io.Copy(io.Discard, r.Body)
+					answer(conn.(*net.TCPConn), r)
+				}
+			})
+		}
+	})
+	t.Cleanup(func() { _ = l.Close(); all.Wait() })
+	return "http://" + l.Addr().String()
+}
+
+// engine is a worker of the service's operations between queues in memory.
+type engine struct {
+	queues *memory.Queues
+	worker *worker.Worker
+	ledger port.Ledger
+}
+
+func engineOf(t *testing.T, s *Service) *engine {
+	t.Helper()
+	clock := port.ClockFunc(time.Now)
+	queues, err := memory.NewQueues(clock, []memory.QueueConfig{{Name: "requests-payment"}, {Name: port.Replies}, {Name: port.Quarantine}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := &engine{queues: queues, ledger: memory.NewLedger()}
+	e.worker, err = worker.New(worker.Config{Agent: "payment", Operations: s.Operations(), Replies: e.queue(t, port.Replies), Quarantine: e.queue(t, port.Quarantine),
+		Ledger: e.ledger, Clock: clock, Retry: worker.Retry{Tries: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+func (e *engine) queue(t *testing.T, name string) port.Queue {
+	t.Helper()
+	q, err := e.queues.Queue(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return q
+}
+
+func (e *engine) replies(t *testing.T) (all []*message.Reply) {
+	t.Helper()
+	ds, err := e.queue(t, port.Replies).Receive(context.Background(), 100, 0, time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range ds {
+		body, err := d.Bytes()
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := message.DecodeReply(body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, r)
+	}
+	return all
+}
+
+func requestOf(name string, grade core.Grade, op core.Operation, attempt int) *message.Request {
+	now := core.TimeOf(time.Now())
+	return &message.Request{Schema: message.Schema, SendRequest: core.SendRequest{
+		Agent: "payment", OrderID: "o-1", Step: "pay", Attempt: attempt, Operation: op, Name: name, Grade: grade, Key: "o-1/0/pay",
+		Timeout: 30 * core.Second, ClaimedAt: now, CompleteBy: now.Add(10 * core.Minute), StopBy: now.Add(10 * core.Minute), Input: json.RawMessage(`{}`),
+	}}
+}
+
+// The ways in which an answer 200 can break off after its status has arrived.
+var brokenOff = map[string]func(conn *net.TCPConn){
+	"shorter than its length": func(conn *net.TCPConn) {
+		_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"id\":1}")
+	},
+	"nothing of its length": func(conn *net.TCPConn) {
+		_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n")
+	},
+	"between two chunks": func(conn *net.TCPConn) {
+		_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n8\r\n{\"id\":1}\r\n")
+	},
+	"within a chunk": func(conn *net.TCPConn) {
+		_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n20\r\n{\"id\":1}")
+	},
+	"a reset": func(conn *net.TCPConn) {
+		_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"id\":1}")
+		_ = conn.SetLinger(0)
+	},
+}
+
+// P31: an answer 2xx that broke off is neither done nor proof that nothing happened. A plain service
+// is not called again, one that knows keys is.
+func TestAnswersThatBreakOff(t *testing.T) {
+	for name, send := range brokenOff {
+		for _, output := range []string{"json", "ignore"} {
+			t.Run(name+", "+output, func(t *testing.T) {
+				var calls atomic.Int32
+				url := serving(t, func(conn *net.TCPConn, _ *http.Request) { calls.Add(1); send(conn) })
+				s := serviceOf(t, "agents: {payment: {url: '"+url+"', operations: {charge: {output: "+output+", check: {path: /charge}}}}}", Options{})
+				for _, grade := range []core.Grade{core.Plain, core.Idempotent} {
+					c := call()
+					c.Grade = grade
+					_, err := run(s, c)
+					if f := failureOf(t, err); f.Permanent || f.NoEffect || f.Happened || f.Code != "network" {
+						t.Errorf("%s: %+v", grade, f)
+					}
+				}
+				if happened, _, err := s.Operations()["charge"].Check(t.Context(), call()); happened || err == nil {
+					t.Errorf("the check says happened %v, %v", happened, err)
+				}
+			})
+		}
+		t.Run(name+", by the ledger", func(t *testing.T) {
+			var calls atomic.Int32
+			url := serving(t, func(conn *net.TCPConn, _ *http.Request) { calls.Add(1); send(conn) })
+			e := engineOf(t, serviceOf(t, simple(url), Options{}))
+			for attempt := range 3 {
+				e.worker.Handle(t.Context(), port.Delivery{Message: port.Message{Value: requestOf("charge", core.Plain, core.Do, 1+attempt)}, Received: 1})
+			}
+			replies := e.replies(t)
+			entry, err := e.ledger.Entry(t.Context(), "o-1/0/pay")
+			if calls.Load() != 1 || len(replies) != 1 || replies[0].Outcome != core.OutcomeRetryLater || err != nil || entry.State != worker.StateStarted {
+				t.Errorf("%d calls, replies %+v, ledger %q, %v", calls.Load(), replies, entry.State, err)
+			}
+		})
+	}
+}
+
+// piped leads the service's connections to a function, inside a synctest bubble. Each connection is
+// answered by the path of its first request.
+func piped(s *Service, answer func(conn net.Conn, path string)) {
+	dial := func(context.Context, string, string) (net.Conn, error) {
+		near, far := net.Pipe()
+		go func() {
+			defer func() { _ = far.Close() }()
+			if r, err := http.ReadRequest(bufio.NewReader(far)); err == nil {
+				_, _ = io.Copy(io.Discard, r.Body)
+				answer(far, r.URL.Path)
+			}
+		}()
+		return near, nil
+	}
+	for _, client := range []*http.Client{s.kept, s.fresh} {
+		client.Transport.(*http.Transport).DialContext = dial
+	}
+}
+
+// No answer outlives its time: whatever the status, a body that never ends is left, the request is
+// answered, and the agent's only slot is free for the next one.
+func TestNoAnswerOutlivesItsTime(t *testing.T) {
+	const closing, chunked = "Connection: close\r\n", "Transfer-Encoding: chunked\r\n\r\n"
+	done, failed, later := core.OutcomeDone, core.OutcomeFailed, core.OutcomeRetryLater
+	type want struct {
+		outcome core.Outcome
+		code    string
+		within  time.Duration
+	}
+	const whole = 30 * time.Second // the step's timeout
+	tests := map[string]want{
+		"100 Continue": {later, "timeout", whole}, "102 Processing": {later, "timeout", whole}, "103 Early Hints": {later, "timeout", whole},
+		"101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: nothing": {failed, "http-101", 0},
+		"101 Switching Protocols": {failed, "http-101", 0},
+		"200 OK":                  {later, "timeout", whole}, "201 Created": {later, "timeout", whole}, "202 Accepted": {later, "timeout", whole},
+		"204 No Content": {done, "", 0}, "205 Reset Content": {later, "timeout", whole}, "206 Partial Content": {later, "timeout", whole},
+		"301 Moved": {failed, "http-301", wordsTime}, "302 Found": {failed, "http-302", wordsTime}, "304 Not Modified": {failed, "http-304", 0},
+		"307 Temporary Redirect": {failed, "http-307", wordsTime},
+		"400 Bad Request":        {failed, "http-400", wordsTime}, "401 Unauthorized": {failed, "http-401", wordsTime}, "403 Forbidden": {failed, "http-403", wordsTime},
+		"404 Not Found": {failed, "http-404", wordsTime}, "408 Request Timeout": {later, "http-408", wordsTime}, "409 Conflict": {failed, "http-409", wordsTime},
+		"422 No": {failed, "http-422", wordsTime}, "429 Too Many": {later, "http-429", wordsTime},
+		"500 Internal": {later, "http-500", wordsTime}, "501 Not Implemented": {failed, "http-501", wordsTime}, "502 Bad Gateway": {later, "http-502", wordsTime},
+		"503 Unavailable": {later, "http-503", wordsTime}, "504 Gateway Timeout": {later, "http-504", wordsTime}, "599 Odd": {later, "http-599", wordsTime},
+	}
+	for status, want := range tests {
+		for _, body := range []string{"silent", "a trickle"} {
+			t.Run(strings.Fields(status)[0]+" "+body, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					s := serviceOf(t, "agents: {payment: {url: 'http://127.0.0.1'}}", Options{})
+					ended := make(chan struct{})
+					defer close(ended)
+					piped(s, func(conn net.Conn, path string) {
+						if path == "/good" {
+							_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
+							<-ended
+							return
+						}
+						endless, more := closing+chunked, "1\r\n \r\n"
+						if strings.Contains(status, "Upgrade:") {
+							endless = chunked // the switch of a protocol says Connection: Upgrade
+						}
+						if strings.HasPrefix(status, "10") {
+							more = "HTTP/1.1 103 Early Hints\r\n\r\n"
+						}
+						_, err := io.WriteString(conn, "HTTP/1.1 "+status+"\r\n"+endless)
+						for err == nil && body == "a trickle" {
+							select {
+							case <-ended:
+								return
+							case <-time.After(time.Second):
+								_, err = io.WriteString(conn, more)
+							}
+						}
+						<-ended
+					})
+					slotIsFreeAfter(t, s, want.outcome, want.code, want.within)
+					s.Close()
+				})
+			})
+		}
+	}
+}
+
+// slotIsFreeAfter sends a request for "bad" and one for "good" to a pump that handles one at a time.
+func slotIsFreeAfter(t *testing.T, s *Service, outcome core.Outcome, code string, within time.Duration) {
+	t.Helper()
+	e := engineOf(t, s)
+	ctx, cancel := context.WithCancel(t.Context())
+	stopped := make(chan error, 1)
+	go func() {
+		stopped <- (&worker.Pump{Queue: e.queue(t, "requests-payment"), Worker: e.worker, Concurrency: 1, Batch: 1}).Run(ctx)
+	}()
+	start := time.Now()
+	for _, name := range []string{"bad", "good"} {
+		if err := e.queue(t, "requests-payment").Send(ctx, []port.Message{{Value: requestOf(name, core.Idempotent, core.Do, 1)}})[0]; err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+	}
+	time.Sleep(within + time.Second)
+	cancel()
+	if err := <-stopped; err != nil {
+		t.Error(err)
+	}
+	replies := e.replies(t)
+	if len(replies) != 2 || time.Since(start) > within+5*time.Second {
+		t.Fatalf("%d of 2 requests are answered after %s", len(replies), time.Since(start))
+	}
+	if r := replies[0]; r.Outcome != outcome || (r.Error == nil) != (code == "") || r.Error != nil && r.Error.Code != code {
+		t.Errorf("the endless answer means %s %+v", r.Outcome, r.Error)
+	}
+	if r := replies[1]; r.Outcome != core.OutcomeDone {
+		t.Errorf("the one after it: %+v %+v", r, r.Error)
+	}
+}
+
+// A body is read as far as it may be, not further: however fast and long it is.
+func TestBodiesWithoutEndAreNotRead(t *testing.T) {
+	for status, code := range map[string]string{"200 OK": "response-too-large", "422 No": "http-422"} {
+		synctest.Test(t, func(t *testing.T) {
+			s := serviceOf(t, "agents: {payment: {url: 'http://127.0.0.1', maxResponse: 64KiB}}", Options{})
+			var taken atomic.Int64
+			piped(s, func(conn net.Conn, _ string) {
+				_, err := io.WriteString(conn, "HTTP/1.1 "+status+"\r\nContent-Length: 9000000000\r\n\r\n")
+				for err == nil && taken.Load() < 8<<20 {
+					var n int
+					n, err = conn.Write(bytes.Repeat([]byte("x"), 4096))
+					taken.Add(int64(n))
+				}
+			})
+			_, err := run(s, call())
+			if f := failureOf(t, err); f.Code != code || f.Happened != (code == "response-too-large") {
+				t.Errorf("%s: %+v", status, f)
+			}
+			s.Close()
+			synctest.Wait()
+			if n := taken.Load(); n > 128<<10 {
+				t.Errorf("%s: %d bytes were read, 65536 are allowed", status, n)
+			}
+		})
+	}
+}
+
+// What was done stays done, whatever its answer: in the ledger of a plain service, so that its undo
+// is called; and an undo needs no output at all.
+func TestDoneWithAnAnswerThatCannotBeUsed(t *testing.T) {
+	for name, body := range map[string]string{"too large": `"` + strings.Repeat("x", 100<<10) + `"`, "too large for a message": `"` + strings.Repeat("x", 60<<10) + `"`, "no JSON": "OK"} {
+		for _, grade := range []core.Grade{core.Plain, core.Idempotent} {
+			t.Run(name+", "+string(grade), func(t *testing.T) {
+				var called []string
+				srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					called = append(called, r.URL.Path)
+					_, _ = io.WriteString(w, body)
+				}))
+				defer srv.Close()
+				e := engineOf(t, serviceOf(t, simple(srv.URL), Options{}))
+				for i, name := range []string{"charge", "refund"} {
+					op := []core.Operation{core.Do, core.UndoOp}[i]
+					e.worker.Handle(t.Context(), port.Delivery{Message: port.Message{Value: requestOf(name, grade, op, 1+i)}, Received: 1})
+				}
+				replies := e.replies(t)
+				if len(replies) != 2 || strings.Join(called, " ") != "/charge /refund" {
+					t.Fatalf("%d replies, called %q", len(replies), called)
+				}
+				if r := replies[0]; r.Outcome != core.OutcomeFailed || len(r.Output) > 0 {
+					t.Errorf("the do: %s, output %.40s, %+v", r.Outcome, r.Output, r.Error)
+				}
+				if r := replies[1]; r.Outcome != core.OutcomeDone || len(r.Output) > 0 || r.Error != nil {
+					t.Errorf("the undo: %s, output %.40s, %+v", r.Outcome, r.Output, r.Error)
+				}
+			})
+		}
+	}
+}
+
+// Only this machine's own names are this machine: others need TLS, and may not lead to it.
+func TestNamesThatLookLikeThisMachine(t *testing.T) {
+	for _, host := range []string{"localhost.evil.example", "127.0.0.1.evil.example", "evil-localhost", "localhost.", "127.0.0.1.", "xn--localhost"} {
+		if _, err := Parse([]byte(simple("http://"+host)), env()); err == nil || !strings.Contains(err.Error(), "plain http to "+host) {
+			t.Errorf("http://%s: %v", host, err)
+		}
+		s := serviceOf(t, simple("https://"+host), Options{Resolver: names{ips: []netip.Addr{netip.MustParseAddr("127.0.0.1")}}})
+		_, err := run(s, call())
+		if f := failureOf(t, err); f.Code != "address-refused" || !f.NoEffect || !f.Permanent {
+			t.Errorf("https://%s: %+v", host, f)
+		}
+	}
+	for _, host := range []string{"localhost", "LOCALHOST", "127.0.0.1", "[::1]", "127.1.2.3", "[::ffff:127.0.0.1]"} {
+		if _, err := Parse([]byte(simple("'http://"+host+"'")), env()); err != nil {
+			t.Errorf("http://%s: %v", host, err)
+		}
+	}
+}
+
+// The environment's proxy is not used, see TestMain: it would dial in place of the checked addresses.
+func TestNoProxyIsUsed(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = fmt.Fprintf(w, `{"host":%q}`, r.Host)
+	}))
+	defer srv.Close()
+	_, socket, err := net.SplitHostPort(srv.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := "agents: {payment: {url: 'http://shop.example:" + socket + "', insecure: true, allow: {loopback: true}}}"
+	out, err := run(serviceOf(t, file, Options{Resolver: names{ips: []netip.Addr{netip.MustParseAddr("127.0.0.1")}}}), call())
+	if got, _ := out.(json.RawMessage); err != nil || string(got) != `{"host":"shop.example:`+socket+`"}` {
+		t.Errorf("%s, %v", got, err)
+	}
+}
+
+// No call leaves the folder that its operation names, whatever the IDs in its path are.
+func TestPathsStayWhereTheyBelong(t *testing.T) {
+	for _, path := range []string{"/..", "/a/../b", "/a/./b", "/%2e%2e/b", "/a/.%2E", "/a/%252e%252e/b", "/a%2f..%2fb", "/a/..%5cb", "//evil.example/a", "a", "/a#b", "/a b", `/a\b`} {
+		file := "agents: {payment: {url: 'https://a.example', operations: {charge: {path: '" + path + "'}, other: {path: /x, check: {path: '" + path + "'}}}}}"
+		_, err := Parse([]byte(file), env())
+		if err == nil || !strings.Contains(err.Error(), `operation "charge": path`) || !strings.Contains(err.Error(), `operation "other": check: path`) {
+			t.Errorf("%s was accepted: %v", path, err)
+		}
+	}
+	var called []string
+	srv := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { called = append(called, r.RequestURI) }))
+	defer srv.Close()
+	ask := func(path, task string) error {
+		c := call()
+		c.OrderID, c.Key = task, core.Key(task, 2, "pay")
+		_, err := run(serviceOf(t, "agents: {payment: {url: '"+srv.URL+"/base', operations: {charge: {path: '"+path+"'}}}}", Options{}), c)
+		return err
+	}
+	for path, task := range map[string]string{"/x/{task}": "..", "/x/{task}/y": ".", "/{key}": "..", "/.{task}": ".", "/x/{task}.": "."} {
+		if f := failureOf(t, ask(path, task)); !f.Permanent || !f.NoEffect || f.Code != "request" || len(called) > 0 {
+			t.Errorf("%s with order %s: %+v, called %q", path, task, f, called)
+		}
+	}
+	for path, want := range map[string]string{"/x/{task}?k={task}": "/base/x/a..b%3Fc=%23d%2F%2Fe?k=a..b%3Fc%3D%23d%2F%2Fe", "/x/{step}/{run}/{operation}": "/base/x/pay/2/charge"} {
+		called = nil
+		if err := ask(path, "a..b?c=#d//e"); err != nil || len(called) != 1 || called[0] != want {
+			t.Errorf("%s: called %q, want %s; %v", path, called, want, err)
+		}
+	}
+}
+
+// Secrets are cut out of what a service answers, in whatever way its JSON writes them.
+func TestSecretsInOutputs(t *testing.T) {
+	const secret = `hunter2<"é\x`
+	escaped := ""
+	for _, r := range secret {
+		escaped += fmt.Sprintf(`\u%04X`, r)
+	}
+	plain, err := json.Marshal(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inside := string(plain[1 : len(plain)-1])
+	const longer = "12345678-and-more"
+	for name, tt := range map[string]struct{ body, want string }{
+		"the whole text":         {string(plain), `"[hidden]"`},
+		"among other words":      {`{"a":["as Bearer ` + inside + ` was sent"]}`, `{"a":["as Bearer [hidden] was sent"]}`},
+		"a key":                  {`{"` + inside + `":1}`, `{"[hidden]":1}`},
+		"every character a code": {`{"a": "` + escaped + `", "b":2}`, `{"a": "[hidden]", "b":2}`},
+		"one character a code":   {`{"a":"\u0068` + inside[1:] + `"}`, `{"a":"[hidden]"}`},
+		"with escapes beside it": {`{"a":"\n` + inside + `\/"}`, `{"a":"\n[hidden]/"}`},
+		"a number":               {`{"pin":12345678,"other":123456789}`, `{"pin":"[hidden]","other":123456789}`},
+		"one within another":     {`{"a":"` + longer + `"}`, `{"a":"[hidden]"}`},
+		"nothing of it":          {`{"a" : "\u0041\/<" , "b":1.50}`, `{"a" : "\u0041\/<" , "b":1.50}`},
+		"the service's host":     {`{"link":"https://a.example/r/1"}`, `{"link":"https://a.example/r/1"}`},
+		"a short one":            {`{"mode":"test"}`, `{"mode":"test"}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, tt.body) }))
+			defer srv.Close()
+			r := newRedactor([]Secret{secret, "12345678", longer, "test"})
+			s := serviceOf(t, "agents: {payment: {url: '"+srv.URL+"', operations: {'*': {check: {path: /x}}}}}", Options{})
+			s.agent.redact = &r
+			out, err := run(s, call())
+			if got, _ := out.(json.RawMessage); err != nil || string(got) != tt.want {
+				t.Errorf("output %s, %v; want %s", got, err, tt.want)
+			}
+			_, out, err = s.Operations()[worker.AnyOperation].Check(t.Context(), call())
+			if got, _ := out.(json.RawMessage); err != nil || string(got) != tt.want {
+				t.Errorf("output of the check %s, %v; want %s", got, err, tt.want)
+			}
+		})
+	}
+}
+
+// A whole address from the environment is no secret but for what follows the host.
+func TestWhichPartOfTheAddressIsSecret(t *testing.T) {
+	for name, tt := range map[string]struct{ url, value, body, want string }{
+		"the whole address":  {"${env:V}", "https://a.example", `"https://a.example/x"`, `"https://a.example/x"`},
+		"the host":           {"https://${env:V}/b", "a.example", `"a.example"`, `"a.example"`},
+		"a path, whole":      {"${env:V}", "https://a.example/hook/T0KEN-1", `"/hook/T0KEN-1 at a.example"`, `"/[hidden] at a.example"`},
+		"a part of the path": {"https://a.example/${env:V}/x", "T0KEN-1", `"T0KEN-1"`, `"[hidden]"`},
+	} {
+		c := Config{Agents: map[string]Agent{"payment": {URL: Secret(tt.url)}}}
+		c, err := Complete(c, env("V", tt.value))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := c.Agents["payment"].redact.output(json.RawMessage(tt.body)); string(got) != tt.want {
+			t.Errorf("%s: %s, want %s", name, got, tt.want)
+		}
+	}
+}
+
+// What a service sends without being asked stays out of the log of the process.
+func TestUnsolicitedBytesAreNotLogged(t *testing.T) {
+	const secret = "hunter2-hunter2"
+	lines := make(lineWriter, 10)
+	before := log.Writer()
+	log.SetOutput(lines)
+	defer log.SetOutput(before)
+	url := serving(t, func(conn *net.TCPConn, r *http.Request) {
+		_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}HTTP/1.1 200 OK\r\nX-Echo: "+r.Header.Get("Authorization")+"\r\n\r\n")
+	})
+	s := serviceOf(t, `agents: {payment: {url: "`+url+`", headers: {Authorization: "Bearer ${env:TOKEN}"}}}`, Options{}, "TOKEN", secret)
+	if _, err := run(s, call()); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case line := <-lines:
+		if strings.Contains(line, secret) || !strings.Contains(line, unsolicited) || !strings.HasSuffix(line, "\n") {
+			t.Errorf("logged %q", line)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("net/http logs nothing of it any more: standardLog is not needed")
+	}
+	log.Print("another line")
+	if line := <-lines; !strings.HasSuffix(line, "another line\n") {
+		t.Errorf("logged %q", line)
+	}
+}
+
+type lineWriter chan string
+
+func (l lineWriter) Write(line []byte) (int, error) {
+	l <- string(line)
+	return len(line), nil
+}
+
+// An error of net/http quotes what the service sent: the secret in it is cut out in that form too.
+func TestSecretsInQuotedErrors(t *testing.T) {
+	const secret = `hun"ter\2`
+	url := serving(t, func(conn *net.TCPConn, r *http.Request) {
+		_, _ = io.WriteString(conn, "HTTP/9.9x "+r.Header.Get("Authorization")+"\r\n\r\n")
+	})
+	s := serviceOf(t, `agents: {payment: {url: "`+url+`", headers: {Authorization: "${env:TOKEN}"}}}`, Options{}, "TOKEN", secret)
+	_, err := run(s, call())
+	if f := failureOf(t, err); strings.Contains(f.Error(), "ter") || !strings.Contains(f.Error(), hidden) {
+		t.Errorf("%v", f)
+	}
+}

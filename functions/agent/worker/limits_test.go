@@ -1,0 +1,495 @@
+package worker_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/memory"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// P13: whatever the answer says, its request comes again while it cannot be sent.
+func TestAnyAnswerThatCannotBeSentComesAgain(t *testing.T) {
+	boom := errors.New("boom")
+	for name, tt := range map[string]struct {
+		run    worker.Func
+		change func(*message.Request)
+	}{
+		"done":              {always(nil, nil), nil},
+		"failed":            {always(nil, worker.Permanent(boom)), nil},
+		"retry later":       {always(nil, boom), nil},
+		"unknown operation": {always(nil, nil), func(r *message.Request) { r.Name = "chrage" }},
+		"no ledger":         {always(nil, nil), func(r *message.Request) { r.Grade = core.Plain }},
+	} {
+		b := newBench(t, memory.NewClock(noon), worker.Config{Operations: charge(tt.run), Replies: failing{err: port.ErrUnavailable}})
+		req := request(noon)
+		if tt.change != nil {
+			tt.change(req)
+		}
+		v := b.worker.Handle(context.Background(), delivery(req))
+		s := b.worker.Stats()
+		if v.Delete || v.After != time.Second || s.GivenBack != 1 || s.Done+s.Failed+s.RetryLater != 0 {
+			t.Errorf("%s: verdict %+v, %+v", name, v, s)
+		}
+	}
+}
+
+// A message that cannot be handled now waits before it comes again.
+func TestWhatIsGivenBackWaits(t *testing.T) {
+	b := newBench(t, memory.NewClock(noon), worker.Config{Operations: charge(always(nil, nil)), Quarantine: failing{err: port.ErrUnavailable}})
+	for body, want := range map[string]time.Duration{`{"schema":2}`: 30 * time.Second, "{": time.Second} {
+		if v := b.worker.Handle(context.Background(), port.Delivery{Message: port.Message{Body: []byte(body)}}); v.Delete || v.After != want {
+			t.Errorf("%s: %+v, want %s", body, v, want)
+		}
+	}
+	p := newBench(t, memory.NewClock(noon), worker.Config{Operations: charge(always(nil, nil)), Replies: panicking{}})
+	v := p.worker.Handle(context.Background(), delivery(request(noon)))
+	if s := p.worker.Stats(); v.Delete || v.After != 5*time.Second || s.Panics != 1 || s.GivenBack != 1 || s.InFlight != 0 {
+		t.Errorf("a panic outside of the operation: %+v, %+v", v, s)
+	}
+}
+
+type panicking struct{ port.Queue }
+
+func (panicking) Send(context.Context, []port.Message) []error { panic("no") }
+
+// Of an unreadable message the beginning is kept, and the sum of the whole.
+func TestWhatQuarantineKeeps(t *testing.T) {
+	b := newBench(t, memory.NewClock(noon), worker.Config{Operations: charge(always(nil, nil))})
+	body := []byte("{" + strings.Repeat("x", 50_000))
+	b.worker.Handle(context.Background(), port.Delivery{Message: port.Message{Body: body}, ID: "m-7"})
+	taken := b.taken(port.Quarantine)
+	if len(taken) != 1 {
+		t.Fatalf("%d in quarantine", len(taken))
+	}
+	data, err := taken[0].Bytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	q, err := message.DecodeQuarantined(data)
+	sum := sha256.Sum256(body)
+	if err != nil || q.ID != "m-7" || string(q.Body) != string(body[:40_000]) || q.SHA256 != hex.EncodeToString(sum[:]) || !q.At.Std().Equal(noon) {
+		t.Errorf("kept %d bytes of %s, sum %s at %s; %v", len(q.Body), q.ID, q.SHA256, q.At.Std(), err)
+	}
+	if n := b.worker.Stats().Quarantined; n != 1 {
+		t.Errorf("%d quarantined", n)
+	}
+}
+
+// hanging is a queue that takes a message only when the sender gives up.
+type hanging struct{ port.Queue }
+
+func (hanging) Send(ctx context.Context, _ []port.Message) []error {
+	<-ctx.Done()
+	return []error{ctx.Err()}
+}
+
+// P25: a reply is sent within its own time, and not past stopBy, also when the handler's has ended.
+func TestHowLongAReplyIsSent(t *testing.T) {
+	for name, tt := range map[string]struct {
+		left time.Duration // until stopBy
+		own  time.Duration // SendTimeout; 0: the default
+		want time.Duration
+	}{
+		"its own time":         {time.Minute, 2 * time.Second, 2 * time.Second},
+		"the default":          {time.Minute, 0, 5 * time.Second},
+		"what stopBy has left": {1500 * time.Millisecond, 0, 1500 * time.Millisecond},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBench(t, port.ClockFunc(time.Now), worker.Config{Operations: charge(always(nil, nil)), Replies: hanging{}, SendTimeout: tt.own})
+			ctx, cancel := context.WithCancel(context.Background())
+			defer cancel()
+			req := request(time.Now())
+			req.StopBy = req.ClaimedAt.Add(core.DurationOf(tt.left))
+			start := time.Now()
+			time.AfterFunc(time.Second, cancel)
+			v := b.worker.Handle(ctx, delivery(req))
+			if took := time.Since(start); took != tt.want || v.Delete {
+				t.Errorf("%s: %s, want %s; %+v", name, took, tt.want, v)
+			}
+		})
+	}
+}
+
+// Where there is no time left, or the handler is shutting down, nothing is called: it comes again.
+func TestNothingIsCalledWithoutTime(t *testing.T) {
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	over, cancel := context.WithDeadline(context.Background(), noon)
+	defer cancel()
+	for name, ctx := range map[string]context.Context{"shutting down": ended, "the handler's time is over": over} {
+		calls := 0
+		b := newBench(t, memory.NewClock(noon), worker.Config{Operations: charge(func(context.Context, worker.Call) (any, error) { calls++; return nil, nil })})
+		v := b.worker.Handle(ctx, delivery(request(noon)))
+		if n := len(b.replies()); v != (worker.Verdict{}) || calls+n > 0 {
+			t.Errorf("%s: %+v, %d calls, %d replies", name, v, calls, n)
+		}
+	}
+}
+
+// The waits between own retries double up to the longest, and none begins that would not fit.
+func TestWaitsBetweenOwnRetries(t *testing.T) {
+	busy := errors.New("busy")
+	asked := func(d time.Duration) error { return worker.RetryAfter(busy, d) }
+	for name, tt := range map[string]struct {
+		retry worker.Retry
+		err   error
+		calls int
+		took  time.Duration
+	}{
+		"doubling":                  {worker.Retry{Tries: 6, Initial: 100 * time.Millisecond, Max: 300 * time.Millisecond, Jitter: -1}, busy, 6, 1200 * time.Millisecond},
+		"one try":                   {worker.Retry{Tries: 1}, busy, 1, 0},
+		"the last does not fit":     {worker.Retry{Tries: 20, Initial: 4 * time.Second, Max: 4 * time.Second, Jitter: -1}, busy, 3, 8 * time.Second},
+		"the doubled does not fit":  {worker.Retry{Tries: 20, Initial: 4 * time.Second, Max: 8 * time.Second, Jitter: -1}, busy, 2, 4 * time.Second},
+		"asked for and fits":        {worker.Retry{Tries: 2, Jitter: -1}, asked(9900 * time.Millisecond), 2, 9900 * time.Millisecond},
+		"asked for all of the time": {worker.Retry{Tries: 2, Jitter: -1}, asked(10 * time.Second), 1, 0},
+		"too long with its jitter":  {worker.Retry{Tries: 2, Jitter: 0.25}, asked(6100 * time.Millisecond), 1, 0},
+		"the jitter alone too long": {worker.Retry{Tries: 2, Initial: 9 * time.Second, Max: 9 * time.Second, Jitter: 0.25}, busy, 1, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				calls := 0
+				b := newBench(t, port.ClockFunc(time.Now), worker.Config{Retry: tt.retry, Breaker: worker.Breaker{Off: true},
+					Operations: charge(func(context.Context, worker.Call) (any, error) { calls++; return nil, tt.err })})
+				start := time.Now()
+				b.worker.Handle(context.Background(), delivery(request(start)))
+				if took := time.Since(start); calls != tt.calls || took != tt.took {
+					t.Errorf("%d calls in %s, want %d in %s", calls, took, tt.calls, tt.took)
+				}
+				if n := len(b.worker.Stats().Breakers); n != 0 {
+					t.Error("a breaker that is off is shown")
+				}
+			})
+		})
+	}
+}
+
+// A wait that the service asked for is never cut short by the jitter.
+func TestAskedWaitsAreKept(t *testing.T) {
+	for n := range 30 {
+		synctest.Test(t, func(t *testing.T) {
+			var calls []time.Time
+			b := newBench(t, port.ClockFunc(time.Now), worker.Config{Retry: worker.Retry{Tries: 2, Jitter: 0.5}, Operations: charge(func(context.Context, worker.Call) (any, error) {
+				calls = append(calls, time.Now())
+				return nil, worker.RetryAfter(errors.New("busy"), 2*time.Second)
+			})})
+			b.worker.Handle(context.Background(), delivery(request(time.Now())))
+			if len(calls) != 2 || calls[1].Sub(calls[0]) < 2*time.Second {
+				t.Errorf("%d: called at %v", n, calls)
+			}
+		})
+	}
+}
+
+// What opens a breaker: failures of the service that a repetition may heal, and those alone.
+func TestWhatOpensABreaker(t *testing.T) {
+	boom := errors.New("boom")
+	ended, cancel := context.WithCancel(context.Background())
+	for name, tt := range map[string]struct {
+		ctx   context.Context
+		run   worker.Func
+		plain port.Ledger
+		state string
+	}{
+		"transient failures":  {context.Background(), always(nil, boom), nil, "open"},
+		"never sent":          {context.Background(), always(nil, worker.NoEffect(boom)), nil, "open"},
+		"refusals":            {context.Background(), always(nil, worker.Permanent(boom)), nil, "closed"},
+		"successes":           {context.Background(), always(nil, nil), nil, "closed"},
+		"a sick ledger":       {context.Background(), always(nil, nil), &sickLedger{entry: port.ErrUnavailable}, "closed"},
+		"cut short by ending": {ended, func(ctx context.Context, _ worker.Call) (any, error) { cancel(); return nil, ctx.Err() }, nil, "closed"},
+	} {
+		b := newBench(t, memory.NewClock(noon), worker.Config{Breaker: worker.Breaker{Failures: 1, Window: 1}, Ledger: tt.plain, Operations: charge(tt.run)})
+		req := request(noon)
+		if tt.plain != nil {
+			req.Grade = core.Plain
+		}
+		b.worker.Handle(tt.ctx, delivery(req))
+		if got := b.worker.Stats().Breakers["charge"]; got != tt.state {
+			t.Errorf("%s: the breaker is %s, want %s", name, got, tt.state)
+		}
+	}
+}
+
+// A request that meets an open breaker waits in its queue, where that serves it: it was not called,
+// was not received too often, and has the time.
+func TestWhatAnOpenBreakerHoldsBack(t *testing.T) {
+	for name, tt := range map[string]struct {
+		received int
+		left     time.Duration // until stopBy
+		back     bool
+	}{
+		"the first time":        {1, time.Minute, true},
+		"the third":             {3, time.Minute, true},
+		"the fourth":            {4, time.Minute, false},
+		"time for half a call":  {1, 16 * time.Second, true}, // at most 7.5 s of waiting and 5 s of a call
+		"too little time":       {1, 9 * time.Second, false},
+		"the wait and no call":  {1, 9900 * time.Millisecond, false},
+		"not even for the wait": {1, 4 * time.Second, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				calls := 0
+				b := newBench(t, port.ClockFunc(time.Now), worker.Config{Breaker: worker.Breaker{Failures: 1, Window: 1, Delay: 5 * time.Second},
+					Operations: charge(func(context.Context, worker.Call) (any, error) { calls++; return nil, errors.New("down") })})
+				b.worker.Handle(context.Background(), delivery(request(time.Now())))
+				_ = b.reply()
+				d, req := delivery(request(time.Now())), request(time.Now())
+				req.StopBy = req.ClaimedAt.Add(core.DurationOf(tt.left))
+				d.Value, d.Received = req, tt.received
+				v := b.worker.Handle(context.Background(), d)
+				if replies := b.replies(); calls != 1 || v.Delete == tt.back || (len(replies) == 0) != tt.back {
+					t.Fatalf("%+v, %d calls, %d replies", v, calls, len(replies))
+				} else if !tt.back && (replies[0].Error.Code != "breaker-open" || replies[0].RetryAfter != 5000) {
+					t.Errorf("%+v %+v", replies[0], replies[0].Error)
+				}
+				if tt.back && (v.After < 5*time.Second || v.After > 7500*time.Millisecond) {
+					t.Errorf("it waits %s", v.After)
+				}
+			})
+		})
+	}
+}
+
+// The waits differ from request to request, so that not all of them come back to the one probe.
+func TestWaitsAtAnOpenBreakerAreSpread(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, port.ClockFunc(time.Now), worker.Config{Breaker: worker.Breaker{Failures: 1, Window: 1, Delay: 10 * time.Second}, Operations: charge(always(nil, errors.New("down")))})
+		b.worker.Handle(context.Background(), delivery(request(time.Now())))
+		waits := map[time.Duration]bool{}
+		for n := range 100 {
+			req := request(time.Now())
+			req.Key = fmt.Sprintf("o-%d/0/pay", n)
+			waits[b.worker.Handle(context.Background(), delivery(req)).After.Truncate(100*time.Millisecond)] = true
+		}
+		if len(waits) < 30 {
+			t.Errorf("100 requests come back at %d different times within 5 s", len(waits))
+		}
+	})
+}
+
+// A call that was made and then met an open breaker is answered: it is no matter of waiting.
+func TestABreakerThatOpensBetweenTwoTries(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, port.ClockFunc(time.Now), worker.Config{Retry: worker.Retry{Tries: 3}, Breaker: worker.Breaker{Failures: 1, Window: 1}, Operations: charge(always(nil, errors.New("down")))})
+		v := b.worker.Handle(context.Background(), delivery(request(time.Now())))
+		if r := b.reply(); !v.Delete || r.Error.Code != "breaker-open" || !strings.Contains(r.Error.Message, "; before: down") {
+			t.Errorf("%+v, %+v", v, r.Error)
+		}
+	})
+}
+
+// P25: a check can take so long that the call must not begin any more.
+func TestTheCheckTookAllTheTime(t *testing.T) {
+	clock := memory.NewClock(noon)
+	calls := 0
+	b := newBench(t, clock, worker.Config{Operations: worker.Operations{"charge": {
+		Run: func(context.Context, worker.Call) (any, error) { calls++; return nil, nil },
+		Check: func(context.Context, worker.Call) (bool, any, error) {
+			clock.Advance(2 * time.Minute)
+			return false, nil, nil
+		},
+	}}})
+	req := request(noon)
+	req.Attempt = 2
+	v := b.worker.Handle(context.Background(), delivery(req))
+	if n := len(b.replies()); !v.Delete || calls+n > 0 {
+		t.Errorf("%+v, %d calls, %d replies", v, calls, n)
+	}
+}
+
+// What a check says reaches the reply: the wait that it asked for, and that it was the check.
+func TestAFailedCheckIsSaid(t *testing.T) {
+	b := newBench(t, memory.NewClock(noon), worker.Config{Operations: worker.Operations{"charge": {
+		Run: always(nil, nil),
+		Check: func(context.Context, worker.Call) (bool, any, error) {
+			return false, nil, worker.WithCode(worker.RetryAfter(errors.New("busy"), 7*time.Second), "http-429")
+		},
+	}}})
+	req := request(noon)
+	req.Attempt = 2
+	b.worker.Handle(context.Background(), delivery(req))
+	if r := b.reply(); r.Error.Code != "check-http-429" || r.RetryAfter != 7000 || !strings.Contains(r.Error.Message, "busy") {
+		t.Errorf("%+v %+v", r, r.Error)
+	}
+	if n := b.worker.Stats().Checked; n != 0 {
+		t.Errorf("%d calls spared", n)
+	}
+}
+
+// P24: the output of an undo is not used: whatever it is, the undo is done, and the reply holds none.
+func TestTheOutputOfAnUndoIsDropped(t *testing.T) {
+	for name, output := range map[string]any{"usual": map[string]int{"id": 1}, "too large": strings.Repeat("x", worker.MaxOutput), "not JSON": json.RawMessage("{"), "cannot be JSON": make(chan int)} {
+		for _, grade := range []core.Grade{core.Idempotent, core.Plain} {
+			calls := 0
+			b := newBench(t, memory.NewClock(noon), worker.Config{Ledger: memory.NewLedger(), Operations: worker.Operations{
+				"charge": {Run: always(nil, nil)},
+				"refund": {Run: func(context.Context, worker.Call) (any, error) { calls++; return output, nil }},
+			}})
+			do, undo := request(noon), request(noon)
+			do.Grade, undo.Grade = grade, grade
+			undo.Operation, undo.Name, undo.Attempt = core.UndoOp, "refund", 2
+			for _, req := range []*message.Request{do, undo, undo} {
+				b.worker.Handle(context.Background(), delivery(req))
+				if r := b.reply(); r.Outcome != core.OutcomeDone || len(r.Output) > 0 {
+					t.Errorf("%s, %s: %+v %+v", name, grade, r, r.Error)
+				}
+			}
+			if grade == core.Plain && calls != 1 {
+				t.Errorf("%s: undone %d times", name, calls)
+			}
+		}
+	}
+}
+
+// An undo whose answer says that it failed has failed, output or not.
+func TestAnUndoThatFails(t *testing.T) {
+	b := newBench(t, memory.NewClock(noon), worker.Config{Operations: worker.Operations{"refund": {Run: always("out", worker.Permanent(errors.New("no")))}}})
+	req := request(noon)
+	req.Operation, req.Name = core.UndoOp, "refund"
+	b.worker.Handle(context.Background(), delivery(req))
+	if r := b.reply(); r.Outcome != core.OutcomeFailed {
+		t.Errorf("%+v", r)
+	}
+}
+
+// What was done is done, though its output cannot be used: a plain service is not called again, and
+// its undo is.
+func TestDoneWithAnOutputThatCannotBeUsed(t *testing.T) {
+	calls, undos := 0, 0
+	b := newBench(t, memory.NewClock(noon), worker.Config{Ledger: memory.NewLedger(), Operations: worker.Operations{
+		"charge": {Run: func(context.Context, worker.Call) (any, error) {
+			calls++
+			return nil, &worker.Failure{Permanent: true, Happened: true, Code: "unreadable", Err: errors.New("what did it say")}
+		}},
+		"refund": {Run: func(context.Context, worker.Call) (any, error) { undos++; return nil, nil }},
+	}})
+	do, undo := request(noon), request(noon)
+	do.Grade, undo.Grade = core.Plain, core.Plain
+	undo.Operation, undo.Name, undo.Attempt = core.UndoOp, "refund", 2
+	for _, want := range []core.Outcome{core.OutcomeFailed, core.OutcomeDone} { // P28, and the ledger
+		b.worker.Handle(context.Background(), delivery(do))
+		if r := b.reply(); r.Outcome != want {
+			t.Errorf("%+v %+v", r, r.Error)
+		}
+	}
+	b.worker.Handle(context.Background(), delivery(undo))
+	if r := b.reply(); r.Outcome != core.OutcomeDone || calls != 1 || undos != 1 {
+		t.Errorf("%+v, %d calls, %d undone", r, calls, undos)
+	}
+}
+
+// P31: what a call has shown is written, however often the write loses first, as far as that is
+// bounded; where it cannot be written the answer is true all the same.
+func TestTheOutcomeIsWrittenAgain(t *testing.T) {
+	for conflicts, want := range map[int]string{0: worker.StateDone, 3: worker.StateDone, 7: worker.StateDone, 8: worker.StateStarted} {
+		ledger := &sickLedger{Ledger: memory.NewLedger()}
+		b := newBench(t, memory.NewClock(noon), worker.Config{Ledger: ledger, Operations: charge(func(context.Context, worker.Call) (any, error) {
+			ledger.conflicts = conflicts
+			return "out", nil
+		})})
+		req := request(noon)
+		req.Grade = core.Plain
+		b.worker.Handle(context.Background(), delivery(req))
+		e, err := ledger.Ledger.Entry(context.Background(), req.Key)
+		if r := b.reply(); r.Outcome != core.OutcomeDone || string(r.Output) != `"out"` || err != nil || e.State != want || (string(e.Output) == `"out"`) != (want == worker.StateDone) {
+			t.Errorf("%d conflicts: %+v, ledger %+v, %v", conflicts, r, e, err)
+		}
+		if logged := strings.Contains(b.log.String(), "could not be written"); logged != (want == worker.StateStarted) {
+			t.Errorf("%d conflicts: logged %v", conflicts, logged)
+		}
+	}
+}
+
+// Defaults, and the edges of what a configuration may say.
+func TestEdgesOfTheConfiguration(t *testing.T) {
+	complete := func(r worker.Retry, b worker.Breaker) (*worker.Worker, error) {
+		return worker.New(worker.Config{Agent: "a", Operations: charge(always(nil, nil)), Replies: discard{}, Quarantine: discard{}, Clock: memory.NewClock(noon), Retry: r, Breaker: b})
+	}
+	w, err := complete(worker.Retry{}, worker.Breaker{})
+	if err != nil || w.Retry != (worker.Retry{Tries: 3, Initial: 200 * time.Millisecond, Max: 5 * time.Second, Jitter: 0.25}) ||
+		w.Breaker != (worker.Breaker{Failures: 5, Window: 10, Delay: 5 * time.Second, Probes: 1}) || w.SendTimeout != 5*time.Second {
+		t.Fatalf("%+v, %v", w.Config, err)
+	}
+	if w, err = complete(worker.Retry{Initial: time.Minute}, worker.Breaker{Failures: 30}); err != nil || w.Retry.Max != time.Minute || w.Breaker.Window != 30 {
+		t.Errorf("the longest wait %s, the window %d; %v", w.Retry.Max, w.Breaker.Window, err)
+	}
+	second := time.Second
+	for name, tt := range map[string]struct {
+		retry   worker.Retry
+		breaker worker.Breaker
+		ok      bool
+	}{
+		"1 try":                   {worker.Retry{Tries: 1}, worker.Breaker{}, true},
+		"20 tries":                {worker.Retry{Tries: 20}, worker.Breaker{}, true},
+		"21 tries":                {worker.Retry{Tries: 21}, worker.Breaker{}, false},
+		"-1 tries":                {worker.Retry{Tries: -1}, worker.Breaker{}, false},
+		"equal waits":             {worker.Retry{Initial: second, Max: second}, worker.Breaker{}, true},
+		"longest shorter":         {worker.Retry{Initial: second, Max: second - 1}, worker.Breaker{}, false},
+		"negative wait":           {worker.Retry{Initial: -1}, worker.Breaker{}, false},
+		"jitter 0.9":              {worker.Retry{Jitter: 0.9}, worker.Breaker{}, true},
+		"jitter 0.91":             {worker.Retry{Jitter: 0.91}, worker.Breaker{}, false},
+		"no jitter":               {worker.Retry{Jitter: -5}, worker.Breaker{}, true},
+		"as many failures":        {worker.Retry{}, worker.Breaker{Failures: 4, Window: 4}, true},
+		"more failures":           {worker.Retry{}, worker.Breaker{Failures: 5, Window: 4}, false},
+		"negative failures":       {worker.Retry{}, worker.Breaker{Failures: -1}, false},
+		"negative delay":          {worker.Retry{}, worker.Breaker{Delay: -1}, false},
+		"negative probes":         {worker.Retry{}, worker.Breaker{Probes: -1}, false},
+		"one failure, one of one": {worker.Retry{}, worker.Breaker{Failures: 1, Window: 1, Probes: 1}, true},
+	} {
+		w, err := complete(tt.retry, tt.breaker)
+		if (err == nil) != tt.ok || (worker.Validate(tt.retry, tt.breaker) == nil) != tt.ok {
+			t.Errorf("%s: %v", name, err)
+		}
+		if name == "no jitter" && err == nil && w.Retry.Jitter != 0 {
+			t.Errorf("a jitter of %g", w.Retry.Jitter)
+		}
+	}
+}
+
+// Operations by name: "*" answers for the names that have none of their own, and is none itself.
+func TestWhichOperationIsFound(t *testing.T) {
+	b := newBench(t, memory.NewClock(noon), worker.Config{Operations: worker.Operations{"charge": {Run: always("own", nil)}, worker.AnyOperation: {Run: always("any", nil)}}})
+	for name, want := range map[string]string{"charge": `"own"`, "refund": `"any"`, "charge2": `"any"`} {
+		req := request(noon)
+		req.Name = name
+		b.worker.Handle(context.Background(), delivery(req))
+		if r := b.reply(); string(r.Output) != want {
+			t.Errorf("%s: %s", name, r.Output)
+		}
+	}
+}
+
+// A code is cut to its longest, and one that says nothing gets a word.
+func TestCodes(t *testing.T) {
+	boom := errors.New("boom")
+	for name, tt := range map[string]struct {
+		err  error
+		want string
+	}{
+		"64 bytes":              {worker.WithCode(boom, strings.Repeat("c", 64)), strings.Repeat("c", 64)},
+		"65 bytes":              {worker.WithCode(boom, strings.Repeat("c", 65)), strings.Repeat("c", 64)},
+		"empty":                 {worker.WithCode(boom, ""), "failed"},
+		"a deadline, no code":   {&worker.Failure{Err: context.DeadlineExceeded}, "timeout"},
+		"a deadline and a code": {worker.WithCode(context.DeadlineExceeded, "slow"), "slow"},
+	} {
+		b := newBench(t, memory.NewClock(noon), worker.Config{Operations: charge(always(nil, tt.err))})
+		b.worker.Handle(context.Background(), delivery(request(noon)))
+		if r := b.reply(); r.Error == nil || r.Error.Code != tt.want {
+			t.Errorf("%s: %+v", name, r.Error)
+		}
+	}
+	if err := worker.RetryAfter(boom, -time.Second); err.(*worker.Failure).RetryAfter != 0 || !errors.Is(err, boom) {
+		t.Errorf("%+v", err)
+	}
+}

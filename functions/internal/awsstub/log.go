@@ -1,0 +1,81 @@
+package awsstub
+
+import (
+	"bytes"
+	"encoding/json"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/aws/aws-lambda-go/lambdacontext"
+)
+
+// Log takes what a function logs, in the form that Lambda's logs have.
+type Log struct {
+	*slog.Logger
+	t   *testing.T
+	mu  sync.Mutex
+	out bytes.Buffer
+}
+
+// NewLog makes a log for the test.
+func NewLog(t *testing.T) *Log {
+	l := &Log{t: t}
+	l.Logger = slog.New(slog.NewJSONHandler(l, &slog.HandlerOptions{ReplaceAttr: lambdacontext.ReplaceAttr}))
+	return l
+}
+
+// Write takes a line.
+func (l *Log) Write(line []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.out.Write(line)
+}
+
+// Lines are the lines so far, oldest first; it forgets them. A key that a line has twice is an error:
+// a reader of JSON sees one of the two values only.
+func (l *Log) Lines() []map[string]any {
+	l.t.Helper()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var lines []map[string]any
+	for line := range strings.Lines(l.out.String()) {
+		values := map[string]any{}
+		d := json.NewDecoder(strings.NewReader(line))
+		_, err := d.Token()
+		for err == nil && d.More() {
+			var key json.Token
+			var value any
+			if key, err = d.Token(); err == nil {
+				err = d.Decode(&value)
+			}
+			name, _ := key.(string)
+			if _, twice := values[name]; twice {
+				l.t.Errorf("the key %s stands twice in the line %s", name, line)
+			}
+			values[name] = value
+		}
+		if err != nil {
+			l.t.Errorf("%v: %s", err, line)
+		}
+		lines = append(lines, values)
+	}
+	l.out.Reset()
+	return lines
+}
+
+// About finds the one line whose message holds the text.
+func About(t *testing.T, lines []map[string]any, text string) map[string]any {
+	t.Helper()
+	var found []map[string]any
+	for _, line := range lines {
+		if message, _ := line["message"].(string); strings.Contains(message, text) {
+			found = append(found, line)
+		}
+	}
+	if len(found) != 1 {
+		t.Fatalf("%d lines say %q: %v", len(found), text, lines)
+	}
+	return found[0]
+}

@@ -1,0 +1,89 @@
+package world
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/memory"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// Faulty is a store that counts its calls and fails where it is told to.
+type Faulty struct {
+	*memory.Store
+	Commits, Loads, Orders, Dues int
+	FailCommit, FailLoad         func(call int) error
+	FailOrder                    func(call int) error
+	FailDue                      func(shard int) error
+	Damaged                      string // the task whose document cannot be read
+}
+
+// Commit fails for all writes, or none.
+func (s *Faulty) Commit(ctx context.Context, writes []port.Write) []error {
+	s.Commits++
+	if s.FailCommit != nil {
+		if err := s.FailCommit(s.Commits); err != nil {
+			errs := make([]error, len(writes))
+			for i := range errs {
+				errs[i] = err
+			}
+			return errs
+		}
+	}
+	return s.Store.Commit(ctx, writes)
+}
+
+// Load shows one document damaged.
+func (s *Faulty) Load(ctx context.Context, ids []string) ([]*port.Record, error) {
+	s.Loads++
+	if s.FailLoad != nil {
+		if err := s.FailLoad(s.Loads); err != nil {
+			return nil, err
+		}
+	}
+	records, err := s.Store.Load(ctx, ids)
+	for i := range records {
+		if records[i] != nil && records[i].ID == s.Damaged {
+			damaged := *records[i]
+			damaged.Document = []byte(`{"schema":1`)
+			records[i] = &damaged
+		}
+	}
+	return records, err
+}
+
+// LoadOrder of port.Store.
+func (s *Faulty) LoadOrder(ctx context.Context, id string) (*port.Order, error) {
+	s.Orders++
+	if s.FailOrder != nil {
+		if err := s.FailOrder(s.Orders); err != nil {
+			return nil, err
+		}
+	}
+	return s.Store.LoadOrder(ctx, id)
+}
+
+// Due of port.Store.
+func (s *Faulty) Due(ctx context.Context, b port.Bucket, shard int, before time.Time, after *port.Due, limit int) ([]port.Due, error) {
+	s.Dues++
+	if s.FailDue != nil {
+		if err := s.FailDue(shard); err != nil {
+			return nil, err
+		}
+	}
+	return s.Store.Due(ctx, b, shard, before, after, limit)
+}
+
+// ErrSick is a fault that will pass.
+var ErrSick = fmt.Errorf("the store is sick: %w", port.ErrUnavailable)
+
+// OnCall fails the n-th call, n from 1.
+func OnCall(n int, err error) func(int) error {
+	return func(call int) error {
+		if call == n {
+			return err
+		}
+		return nil
+	}
+}

@@ -1,0 +1,40 @@
+package wiring_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stepkeeper/stepkeeper/functions/internal/awsstub"
+	"github.com/stepkeeper/stepkeeper/functions/scheduler/bootstrap/wiring"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+// A line of Lambda's log names the message by a key of its own: "message" is what the line says.
+func TestLinesOfTheLog(t *testing.T) {
+	d := tripping(t)
+	log := awsstub.NewLog(t)
+	f, err := wiring.New(d.Environment(d.settings), log.Logger)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.take(f, "intake", "AIDASHOP", submission("o-1"))
+	d.take(f, "replies", "AROAAGENT:x", "{poison", `{"schema":9}`, reply("seat", "shipping", core.OutcomeDone))
+	if _, err := f(context.Background(), event("elsewhere", "{}")); err != nil {
+		t.Fatal(err)
+	}
+	lines := log.Lines()
+	for text, want := range map[string]string{"message given back": "m1"} {
+		if got := awsstub.About(t, lines, text)["messageId"]; got != want {
+			t.Errorf("%s: of message %v, want %s", text, got, want)
+		}
+	}
+	quarantined := map[any]bool{}
+	for _, line := range lines {
+		if line["message"] == "message put into quarantine" {
+			quarantined[line["messageId"]] = true
+		}
+	}
+	if len(quarantined) != 2 || !quarantined["m0"] || !quarantined["m2"] {
+		t.Errorf("in quarantine: %v", quarantined)
+	}
+}

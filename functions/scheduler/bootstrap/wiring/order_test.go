@@ -1,0 +1,307 @@
+package wiring_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/functions/internal/awsstub"
+	"github.com/stepkeeper/stepkeeper/functions/scheduler/bootstrap/wiring"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/deployment"
+	"github.com/stepkeeper/stepkeeper/shared/lambdaevent"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/workflow"
+	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
+)
+
+// trip has two steps beside each other, the second of them slow, and one after the first.
+const trip = `
+workflow: trip
+steps:
+  seat: {agent: inventory, operation: reserve, timeout: 1s, onFailure: undo, undo: release, grade: fenced}
+  pay: {agent: payment, operation: charge, timeout: 30s, onFailure: undo, undo: refund, grade: fenced}
+  print: {agent: shipping, operation: print, after: [seat], timeout: 5s, onFailure: undo, undo: none, grade: fenced}
+`
+
+// pivot has one step, past which nothing is undone.
+const pivot = `
+workflow: pivot
+steps:
+  pay: {agent: payment, operation: charge, timeout: 1s, onFailure: stop, pointOfNoReturn: true, grade: fenced}
+`
+
+// trips is a deployment of these workflows, whose tables are kept.
+type trips struct {
+	t *testing.T
+	*awsstub.Stub
+	settings map[string]string
+}
+
+func tripping(t *testing.T) *trips {
+	t.Helper()
+	root := t.TempDir()
+	folder := filepath.Join(root, "workflows")
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"trip": trip, "pivot": pivot} {
+		file := filepath.Join(root, name+".yaml")
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		d, problems := source.LoadFile(file, source.Options{})
+		if err := problems.Err(); err != nil {
+			t.Fatal(err)
+		}
+		data, err := workflow.Encode(d)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(folder, name+".json"), data, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := awsstub.New(t)
+	for table, key := range map[string]string{"orders": "OrderID", "tasks": "OrderID", "definitions": "Hash"} {
+		s.Keep(table, key)
+	}
+	settings := variables(s, root)
+	settings[deployment.VarTaskTTL] = "720h"
+	return &trips{t, s, settings}
+}
+
+// instance starts one process, known by the end of its log stream's name.
+func (d *trips) instance(name string) lambdaevent.Function {
+	d.t.Helper()
+	settings := map[string]string{"AWS_LAMBDA_LOG_STREAM_NAME": "2026/11/21/[$LATEST]" + name}
+	for k, v := range d.settings {
+		settings[k] = v
+	}
+	f, err := wiring.New(d.Environment(settings), quiet)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return f
+}
+
+// take hands messages of one queue to an instance; sender is SQS's SenderId. It answers those that come again.
+func (d *trips) take(f lambdaevent.Function, queue, sender string, bodies ...string) (again []string) {
+	d.t.Helper()
+	e := event(queue, bodies...)
+	for i := range e.Records {
+		e.Records[i].Attributes = map[string]string{"SenderId": sender, "ApproximateReceiveCount": "1"}
+	}
+	answer, err := f(context.Background(), e)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	for _, failed := range answer.BatchItemFailures {
+		again = append(again, failed.ItemIdentifier)
+	}
+	return again
+}
+
+func submission(id string) string {
+	return fmt.Sprintf(`{"schema":1,"orderId":%q,"workflow":"trip","replyTo":"shop","order":{}}`, id)
+}
+
+// reply answers a step's first attempt.
+func reply(step, agent string, outcome core.Outcome) string {
+	text, _ := json.Marshal(message.Reply{Schema: 1, OrderID: "o-1", Step: step, Agent: agent, Attempt: 1, Operation: core.Do, Outcome: outcome,
+		Error: &message.ReplyError{Code: "busy", Message: "try later"}})
+	return string(text)
+}
+
+// shown is what a person sees of an item: of the order, or of one step.
+func shown(item map[string]map[string]any, step string) string {
+	if step != "" {
+		member := func(in map[string]any, name string) map[string]any {
+			v, _ := in[name].(map[string]any)
+			return v
+		}
+		text, _ := json.Marshal(member(member(member(item["Steps"], "M"), step), "M"))
+		item = nil
+		_ = json.Unmarshal(text, &item)
+	}
+	value := func(name string) string {
+		for _, kind := range []string{"S", "N"} {
+			if v, ok := item[name][kind].(string); ok {
+				return v
+			}
+		}
+		if item[name]["NULL"] == true {
+			return "-"
+		}
+		return "?"
+	}
+	return strings.Join([]string{value("ProcessState"), value("LockedBy"), value("CompleteBy"), value("FailureCount")}, " ")
+}
+
+// The item of an order as a person sees it in the console: state, who claimed last, until when the
+// first of the claims is to be done, and all failures; an ended one has its time to live, in seconds.
+func TestItemOfAnOrder(t *testing.T) {
+	d := tripping(t)
+	one, two := d.instance("instance-1"), d.instance("instance-2")
+	began := time.Now()
+	if again := d.take(one, "intake", "AIDASHOP", submission("o-1")); len(again) > 0 {
+		t.Fatalf("given back: %q", again)
+	}
+	item := d.Item("tasks", "o-1")
+	times := func(step string) string { return strings.Fields(shown(item, step))[2] }
+	expect := func(what, got, want string) {
+		t.Helper()
+		if got != want {
+			t.Errorf("%s: %q, want %q", what, got, want)
+		}
+	}
+	running := func() {
+		t.Helper()
+		if at := item[ttl]; at != nil {
+			t.Errorf("an order under way would be deleted at %v", at)
+		}
+	}
+	expect("the order", shown(item, ""), "Processing stance-1 "+times("seat")+" 0")
+	expect("pay", shown(item, "pay"), "Processing stance-1 "+times("pay")+" 0")
+	if times("seat") >= times("pay") {
+		t.Errorf("the quick step is to be done by %s, the slow one by %s", times("seat"), times("pay"))
+	}
+	expect("print", shown(item, "print"), "Pending - - 0")
+	running()
+
+	d.take(two, "replies", "AROAAGENT:x", reply("seat", "inventory", core.OutcomeDone))
+	item = d.Item("tasks", "o-1")
+	expect("the order, claimed by two", shown(item, ""), "Processing stance-2 "+times("print")+" 0")
+	expect("pay, unchanged", shown(item, "pay"), "Processing stance-1 "+times("pay")+" 0")
+	expect("seat", shown(item, "seat"), "Processed - - 0")
+
+	d.take(two, "replies", "AROAAGENT:x", reply("pay", "payment", core.OutcomeRetryLater))
+	item = d.Item("tasks", "o-1")
+	expect("the order, with a failure", shown(item, ""), "Processing stance-2 "+times("print")+" 1")
+	expect("pay, handed back", shown(item, "pay"), "Pending - "+times("pay")+" 1")
+	running()
+
+	d.take(one, "replies", "AROAAGENT:x", reply("pay", "payment", core.OutcomeDone), reply("print", "shipping", core.OutcomeDone))
+	item = d.Item("tasks", "o-1")
+	expect("the order, ended", shown(item, ""), "Processed - - 1")
+	expires, err := strconv.ParseInt(fmt.Sprint(item[ttl]["N"]), 10, 64)
+	kept := time.Unix(expires, 0).Sub(began)
+	if err != nil || kept < 720*time.Hour-time.Second || kept > 721*time.Hour || item["bucket"] != nil {
+		t.Errorf("it is kept for %s (%v), in the bucket %v", kept, err, item["bucket"])
+	}
+}
+
+const ttl = "expiresAt"
+
+// An entry that SQS did not take, while it took the others of its batch, makes its own message come
+// again, and no other.
+func TestEntriesThatAreNotTaken(t *testing.T) {
+	for _, senderFault := range []bool{false, true} {
+		d := tripping(t)
+		f := d.instance("instance-1")
+		d.Refuse(func(queue, body string) (bool, bool) {
+			return queue == "requests-payment" && strings.Contains(body, `"task":"o-2"`), senderFault
+		})
+		bodies := []string{submission("o-1"), "{poison", submission("o-2"), submission("o-3")}
+		if again := d.take(f, "intake", "AIDASHOP", bodies...); !slices.Equal(again, []string{"m2"}) {
+			t.Errorf("sender's fault %v: %q come again", senderFault, again)
+		}
+		if sent := d.Sent("requests-payment"); len(sent) != 2 {
+			t.Errorf("sender's fault %v: %d requests were taken", senderFault, len(sent))
+		}
+		d.Refuse(nil)
+		if again := d.take(f, "intake", "AIDASHOP", submission("o-2")); len(again) > 0 {
+			t.Errorf("the redelivery: %q", again)
+		}
+		if sent := d.Sent("requests-payment"); len(sent) != 1 || !strings.Contains(sent[0], `"task":"o-2"`) {
+			t.Errorf("the redelivery sent %q (P12)", sent)
+		}
+	}
+}
+
+// P3: SQS says which role sent a reply, and the deployment which role each agent has.
+func TestReplyOfAnotherRole(t *testing.T) {
+	d := tripping(t)
+	d.settings[deployment.VarSenders] = `{"inventory":["AROAINVENTORY"],"payment":["AROAPAYMENT"]}`
+	f := d.instance("instance-1")
+	d.take(f, "intake", "AIDASHOP", submission("o-1"))
+	state := func() string { return shown(d.Item("tasks", "o-1"), "seat")[:10] }
+	if again := d.take(f, "replies", "AROAPAYMENT:function", reply("seat", "inventory", core.OutcomeDone)); len(again) > 0 || state() != "Processing" {
+		t.Errorf("%q come again, the step is %s", again, state())
+	}
+	if quarantined := d.Sent("quarantine"); len(quarantined) != 1 || !strings.Contains(quarantined[0], "AROAPAYMENT") {
+		t.Errorf("in quarantine: %q", quarantined)
+	}
+	if again := d.take(f, "replies", "AROAINVENTORY:function", reply("seat", "inventory", core.OutcomeDone)); len(again) > 0 || state() != "Processed " {
+		t.Errorf("%q come again, the step is %s", again, state())
+	}
+}
+
+// An order that stops raises an alert that says all that is known of it, and the commands that it
+// accepts, for this very stack.
+func TestAlertOfADeployment(t *testing.T) {
+	d := tripping(t)
+	d.settings[deployment.VarStack] = "Shop/Engine"
+	f := d.instance("instance-1")
+	d.take(f, "intake", "AIDASHOP", strings.Replace(submission("o-1"), "trip", "pivot", 1))
+	began := core.TimeOf(time.Now())
+	d.take(f, "replies", "AROAAGENT:x", reply("pay", "payment", core.OutcomeFailed))
+	published := d.Published()
+	if len(published) != 1 {
+		t.Fatalf("published %q", published)
+	}
+	var byProtocol struct{ Default, Email string }
+	var got struct {
+		core.RaiseAlert
+		Commands []string `json:"commands"`
+	}
+	err := json.Unmarshal([]byte(published[0]), &byProtocol)
+	if err == nil {
+		err = json.Unmarshal([]byte(byProtocol.Default), &got)
+	}
+	if err != nil || got.At < began || got.At > core.TimeOf(time.Now()) {
+		t.Errorf("since %s, %v", got.At, err)
+	}
+	got.At = 0
+	want := core.RaiseAlert{OrderID: "o-1", Workflow: "pivot", Phase: core.Forward, Step: "pay", Attempts: 1, Key: "o-1/0/pay",
+		Code: "busy", Message: "try later", Accepts: core.Accepted{Resubmit: true}} // past its point of no return: no undo
+	if got.RaiseAlert != want {
+		t.Errorf("raised\n%+v\nwant\n%+v", got.RaiseAlert, want)
+	}
+	commands := []string{"stepkeeper --stack Shop/Engine show o-1", "stepkeeper --stack Shop/Engine resubmit o-1"}
+	if !slices.Equal(got.Commands, commands) {
+		t.Errorf("commands %q", got.Commands)
+	}
+	for _, want := range append(commands, "pivot", "phase    forward", "code     busy") {
+		if !strings.Contains(byProtocol.Email, want) {
+			t.Errorf("the mail lacks %q:\n%s", want, byProtocol.Email)
+		}
+	}
+}
+
+// The definition of a workflow is written once: a further process finds it, and writes nothing that
+// would be refused.
+func TestDefinitionIsWrittenOnce(t *testing.T) {
+	d := tripping(t)
+	put := func(id string) bool {
+		d.Calls()
+		if again := d.take(d.instance("instance-1"), "intake", "AIDASHOP", submission(id)); len(again) > 0 {
+			t.Errorf("%q come again", again)
+		}
+		return slices.Contains(d.Calls(), "PutItem definitions")
+	}
+	if !put("o-1") || put("o-2") {
+		t.Error("the first process has to write the definition, and the second must not")
+	}
+	d.Fail("DynamoDB_20120810.GetItem") // it cannot look
+	if !put("o-3") {
+		t.Error("a process that cannot look has to write it")
+	}
+}

@@ -1,0 +1,445 @@
+package scheduler_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/functions/internal/world"
+	"github.com/stepkeeper/stepkeeper/functions/scheduler"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/memory"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// P13, P28: a message whose request is too large leads to a further decision; it stays until that
+// one is stored and sent too.
+func TestMessageStaysUntilItsFollowUpIsDone(t *testing.T) {
+	large := func() *message.SubmitOrder {
+		o := world.Order("o-1")
+		o.Order = json.RawMessage(`"` + strings.Repeat("x", 5000) + `"`)
+		return o
+	}
+	toOperator := func(string, port.Message) error { return nil }
+	for name, c := range map[string]struct {
+		store world.Faulty
+		fail  func(queue string, m port.Message) error
+	}{
+		"its commit fails": {store: world.Faulty{FailCommit: world.OnCall(2, world.ErrSick)}},
+		"its load fails":   {store: world.Faulty{FailLoad: world.OnCall(1, world.ErrSick)}},
+		"its effect fails": {fail: func(queue string, m port.Message) error {
+			if s, ok := m.Value.(*message.Status); ok && s.Kind == core.StatusUndone {
+				return port.ErrUnavailable
+			}
+			return toOperator(queue, m)
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			def := world.Definition()
+			def.Steps = def.Steps[:1] // so that there is nothing else to undo than what has no effect
+			def.Steps[0].Undo = nil
+			w := world.New(t, def).Boot()
+			w.Limit, w.Fail = 4000, c.fail
+			store := c.store
+			store.Store = w.Store
+			sick := w.SchedulerOn(&store, 0, "sick")
+			if failed := sick.Handle(ctx, port.Intake, deliver(large())); len(failed) != 1 || failed[0] != "r0" {
+				t.Errorf("given back: %v", failed)
+			}
+			w.Fail = nil
+			if failed := w.Scheduler.Handle(ctx, port.Intake, deliver(large())); len(failed) > 0 {
+				t.Errorf("given back again: %v", failed)
+			}
+			task := w.Task("o-1")
+			if e := task.Step("a").Error; task.ProcessState != core.Compensated || e == nil || e.Code != "input-too-large" || e.Attempt != 1 {
+				t.Errorf("%s, %+v", task.ProcessState, e)
+			}
+			if name == "its effect fails" {
+				return // Settle tells the end: the redelivered submission did not lead to it (P11)
+			}
+			if w.Listen(); w.Told("o-1") == "" || task.Tell != 0 {
+				t.Errorf("told %q, tell %s", w.Told("o-1"), task.Tell)
+			}
+		})
+	}
+}
+
+// A batch answers each order at its place, also behind one that cannot be read, and with faults.
+func TestAnswersStandAtTheirPlaces(t *testing.T) {
+	w := world.New(t, world.Definition()).Boot()
+	if r := w.Scheduler.Submit(ctx, []message.SubmitOrder{*world.Order("o-1"), *world.Order("o-2")}); r[0].Answer != scheduler.Stored || r[1].Answer != scheduler.Stored {
+		t.Fatalf("%+v", r)
+	}
+	w.Send(port.Replies, failure("o-2"))
+	w.Handle(port.Replies) // o-2 is being undone
+	bad, nobody, other := *world.Order("../o"), *world.Order("o-4"), *world.Order("o-1")
+	nobody.Workflow, other.Order = "nobody", json.RawMessage(`1`)
+	orders := []message.SubmitOrder{bad, *world.Order("o-3"), nobody, *world.Order("o-2"), bad, other, *world.Order("o-1"), *world.Order("o-3"), *world.Order("o-5")}
+	want := []string{"../o refused invalid-field", "o-3 stored Processing", "o-4 refused unknown-workflow", "o-2 known Compensating", "../o refused invalid-field",
+		"o-1 refused Processing other-content", "o-1 known Processing", "o-3 known Processing", "o-5 unavailable"}
+	store := &world.Faulty{Store: w.Store}
+	w.Fail = func(_ string, m port.Message) error {
+		if r, ok := m.Value.(*message.Request); ok && r.OrderID == "o-5" {
+			return port.ErrUnavailable
+		}
+		return nil
+	}
+	for i, r := range w.SchedulerOn(store, 0, "other").Submit(ctx, orders) {
+		words := []string{r.OrderID, string(r.Answer)}
+		if r.State != "" {
+			words = append(words, string(r.State))
+		}
+		if r.Refusal != nil {
+			words = append(words, r.Refusal.Code)
+		}
+		if got := strings.Join(words, " "); got != want[i] || (r.Err != nil) != (r.Answer == scheduler.Unavailable) {
+			t.Errorf("%d: %q, want %q (%v)", i, got, want[i], r.Err)
+		}
+	}
+	if w.Counts["refused: invalid-field"] != 2 || w.Counts["refused: unknown-workflow"] != 1 || w.Counts["refused: other-content"] != 1 {
+		t.Errorf("counts %v", w.Counts)
+	}
+}
+
+func failure(order string) *message.Reply {
+	return world.Failed(&message.Request{Schema: 1, SendRequest: core.SendRequest{OrderID: order, Step: "a", Attempt: 1, Operation: core.Do}}, "no")
+}
+
+// P13: of a batch only those messages come back whose own effects were not sent, whatever the place
+// of the failure in the queue's batches.
+func TestOnlyWhatWasNotSentComesBack(t *testing.T) {
+	const orders = 25
+	for _, sick := range []int{0, 9, 10, 13, 24} {
+		w := world.New(t, world.Definition()).Boot()
+		w.Fail = func(queue string, m port.Message) error {
+			if r, ok := m.Value.(*message.Request); ok && r.OrderID == fmt.Sprintf("o-%d", sick) && queue == "requests-agent-b" {
+				return port.ErrUnavailable
+			}
+			return nil
+		}
+		values := make([]port.Value, orders)
+		for i := range values {
+			values[i] = world.Order(fmt.Sprintf("o-%d", i))
+		}
+		if failed := w.Scheduler.Handle(ctx, port.Intake, deliver(values...)); len(failed) != 1 || failed[0] != fmt.Sprintf("r%d", sick) {
+			t.Errorf("order %d: given back %v", sick, failed)
+		}
+		if n := len(w.Take("requests-agent-b")); n != orders-1 {
+			t.Errorf("order %d: %d requests of %d", sick, n, orders-1)
+		}
+	}
+}
+
+// P27: what a restart cannot take up is reported, by its name, and the rest is taken up.
+func TestRestartReportsWhatItCannotTakeUp(t *testing.T) {
+	fill := func() *world.World {
+		w := world.New(t, world.Definition()).Boot()
+		for i := range 12 {
+			w.Scheduler.Handle(ctx, port.Intake, deliver(world.Order(fmt.Sprintf("o-%d", i))))
+		}
+		w.Take("requests-agent-a")
+		w.Take("requests-agent-b")
+		return w
+	}
+	t.Run("an index", func(t *testing.T) {
+		w := fill()
+		first, err := w.Store.Due(ctx, port.DueBucket, 0, world.Start.Add(time.Hour), nil, 100)
+		if err != nil || len(first) == 0 || len(first) == 12 {
+			t.Fatal(len(first), err)
+		}
+		store := &world.Faulty{Store: w.Store, FailDue: func(shard int) error {
+			if shard == 1 {
+				return world.ErrSick
+			}
+			return nil
+		}}
+		n, err := w.SchedulerOn(store, 0, "sick").Restart(ctx)
+		if !errors.Is(err, port.ErrUnavailable) || !strings.Contains(err.Error(), "shard 1") || n != len(first) {
+			t.Errorf("%d of %d tasks, %v", n, len(first), err)
+		}
+	})
+	t.Run("one document", func(t *testing.T) {
+		w := fill()
+		n, err := w.SchedulerOn(&world.Faulty{Store: w.Store, Damaged: "o-3"}, 0, "sick").Restart(ctx)
+		if err == nil || !strings.Contains(err.Error(), `"o-3"`) || n != 11 {
+			t.Errorf("%d tasks, %v", n, err)
+		}
+		if a := len(w.Take("requests-agent-a")); a != 11 {
+			t.Errorf("%d requests", a)
+		}
+	})
+	t.Run("all", func(t *testing.T) {
+		w := fill()
+		n, err := w.SchedulerOn(&world.Faulty{Store: w.Store, FailLoad: func(int) error { return world.ErrSick }}, 0, "sick").Restart(ctx)
+		if !errors.Is(err, port.ErrUnavailable) || n != 0 {
+			t.Errorf("%d tasks, %v", n, err)
+		}
+	})
+	t.Run("a queue", func(t *testing.T) {
+		w := fill()
+		w.Fail = func(_ string, m port.Message) error {
+			if r, ok := m.Value.(*message.Request); ok && r.OrderID == "o-7" {
+				return port.ErrUnavailable
+			}
+			return nil
+		}
+		n, err := w.Scheduler.Restart(ctx)
+		if !errors.Is(err, port.ErrUnavailable) || !strings.Contains(err.Error(), `"o-7"`) || n != 11 {
+			t.Errorf("%d tasks, %v", n, err)
+		}
+	})
+}
+
+// What could not be read now comes again, each fault with its own messages only.
+func TestFaultsOfReading(t *testing.T) {
+	t.Run("no task is loaded", func(t *testing.T) {
+		w, asked := begun(t)
+		sick := w.SchedulerOn(&world.Faulty{Store: w.Store, FailLoad: world.OnCall(1, world.ErrSick)}, 0, "sick")
+		ds := deliver(world.Done(asked["o-1 a/1 do"]), world.Done(asked["o-1 b/1 do"]))
+		if failed := sick.Handle(ctx, port.Replies, ds); len(failed) != 2 {
+			t.Errorf("given back %v", failed)
+		}
+		if failed := sick.Handle(ctx, port.Replies, ds); len(failed) > 0 || w.Task("o-1").Step("c").State != core.Processing {
+			t.Errorf("given back %v", failed)
+		}
+	})
+	t.Run("a new order needs no load", func(t *testing.T) {
+		w := world.New(t, world.Definition()).Boot()
+		store := &world.Faulty{Store: w.Store}
+		if failed := w.SchedulerOn(store, 0, "new").Handle(ctx, port.Intake, deliver(world.Order("o-1"), world.Order("o-2"))); len(failed) > 0 || store.Loads+store.Orders > 0 || store.Commits != 1 {
+			t.Errorf("given back %v, %d loads, %d commits", failed, store.Loads+store.Orders, store.Commits)
+		}
+	})
+	t.Run("one document is damaged", func(t *testing.T) {
+		w, asked := begun(t)
+		w.Scheduler.Handle(ctx, port.Intake, deliver(world.Order("o-2")))
+		other := requests(t, w)["o-2 a/1 do"]
+		sick := w.SchedulerOn(&world.Faulty{Store: w.Store, Damaged: "o-2"}, 0, "sick")
+		failed := sick.Handle(ctx, port.Replies, deliver(world.Done(other), world.Done(asked["o-1 a/1 do"])))
+		if len(failed) != 1 || failed[0] != "r0" || w.Task("o-1").Step("a").State != core.Processed {
+			t.Errorf("given back %v, a is %s", failed, w.Task("o-1").Step("a").State)
+		}
+	})
+	t.Run("the order is not loaded", func(t *testing.T) {
+		w, asked := begun(t)
+		sick := w.SchedulerOn(&world.Faulty{Store: w.Store, FailOrder: world.OnCall(1, world.ErrSick)}, 0, "sick")
+		ds := deliver(world.Done(asked["o-1 a/1 do"]), world.Done(asked["o-1 b/1 do"]))
+		if failed := sick.Handle(ctx, port.Replies, ds); len(failed) != 2 {
+			t.Errorf("given back %v", failed)
+		}
+		if failed := sick.Handle(ctx, port.Replies, ds); len(failed) > 0 || w.Task("o-1").Step("c").State != core.Processing {
+			t.Errorf("given back %v", failed)
+		}
+	})
+	t.Run("whether an order has expired is not known", func(t *testing.T) {
+		w, _ := begun(t)
+		if err := w.Store.Forget(ctx, []string{"o-1"}); err != nil {
+			t.Fatal(err)
+		}
+		sick := w.SchedulerOn(&world.Faulty{Store: w.Store, FailOrder: world.OnCall(1, world.ErrSick)}, 0, "sick")
+		if r := sick.Submit(ctx, []message.SubmitOrder{*world.Order("o-1")})[0]; r.Answer != scheduler.Unavailable || !errors.Is(r.Err, port.ErrUnavailable) {
+			t.Errorf("%+v", r)
+		}
+		if r := sick.Submit(ctx, []message.SubmitOrder{*world.Order("o-1")})[0]; r.Answer != scheduler.Refused || r.Refusal.Code != scheduler.CodeExpired {
+			t.Errorf("%+v", r)
+		}
+	})
+	t.Run("the definition is not there", func(t *testing.T) {
+		w, asked := begun(t)
+		w.Defs = memory.NewDefinitions()
+		sick := w.SchedulerOn(w.Store, 0, "sick")
+		failed := sick.Handle(ctx, port.Replies, deliver(world.Done(asked["o-1 a/1 do"])))
+		if len(failed) != 1 || w.Task("o-1").Version != 1 {
+			t.Errorf("given back %v", failed)
+		}
+		if _, err := sick.Command(ctx, message.Control{Schema: 1, Kind: message.Cancel, OrderID: "o-1", ID: "c"}); !errors.Is(err, port.ErrNotFound) || !strings.Contains(err.Error(), `cancel task "o-1"`) {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
+// P8: conflicts are decided again up to a bound, which is not reached by a few other writers.
+func TestConflictsAreDecidedAgain(t *testing.T) {
+	for _, c := range []struct {
+		tries, conflicts int
+		failed           int
+	}{{0, 7, 0}, {0, 8, 1}, {3, 2, 0}, {3, 3, 1}} {
+		w, asked := begun(t)
+		store := &world.Faulty{Store: w.Store, FailCommit: func(call int) error {
+			if call <= c.conflicts {
+				return port.ErrConflict
+			}
+			return nil
+		}}
+		w.Config = func(s *scheduler.Config) { s.State, s.Tries = w.NewState(store, 0), c.tries }
+		w.Boot()
+		if failed := w.Scheduler.Handle(ctx, port.Replies, deliver(world.Done(asked["o-1 a/1 do"]))); len(failed) != c.failed {
+			t.Errorf("%+v: given back %v", c, failed)
+		}
+		if done := w.Task("o-1").Step("a").State == core.Processed; done != (c.failed == 0) {
+			t.Errorf("%+v: stored %t", c, done)
+		}
+	}
+}
+
+// P12: an answer that was lost is no reason to give a message back, and nothing is done twice.
+func TestDoubtfulCommitIsLookedAt(t *testing.T) {
+	for _, cached := range []int{0, 10} {
+		w, asked := begun(t)
+		store := &forgetful{Store: w.Store}
+		s := w.SchedulerOn(store, cached, "other")
+		if failed := s.Handle(ctx, port.Replies, deliver(world.Done(asked["o-1 a/1 do"]), world.Done(asked["o-1 b/1 do"]))); len(failed) > 0 {
+			t.Errorf("given back %v", failed)
+		}
+		if got := names(requests(t, w)); got != "c/1 do" || w.Task("o-1").Version != 2 {
+			t.Errorf("asked %q, version %d", got, w.Task("o-1").Version)
+		}
+		if failed := s.Handle(ctx, port.Intake, deliver(world.Order("o-2"))); len(failed) > 0 || len(requests(t, w)) != 2 || w.Task("o-2").Version != 1 {
+			t.Errorf("a new order: given back %v, version %d", failed, w.Task("o-2").Version)
+		}
+	}
+}
+
+// forgetful stores, and loses every other answer.
+type forgetful struct {
+	*memory.Store
+	calls int
+}
+
+func (s *forgetful) Commit(ctx context.Context, writes []port.Write) []error {
+	errs := s.Store.Commit(ctx, writes)
+	if s.calls++; s.calls%2 == 1 {
+		for i := range errs {
+			errs[i] = errors.New("connection lost")
+		}
+	}
+	return errs
+}
+
+// P28: an order whose task does not fit into the store is refused, and so are its copies in the
+// batch; what is already there is not.
+func TestTaskThatDoesNotFitIsRefused(t *testing.T) {
+	w := world.New(t, world.Definition()).Boot()
+	store := &world.Faulty{Store: w.Store, FailCommit: func(int) error { return port.ErrTooLarge }}
+	s := w.SchedulerOn(store, 0, "other")
+	if failed := s.Handle(ctx, port.Intake, deliver(world.Order("o-1"), world.Order("o-1"))); len(failed) > 0 {
+		t.Errorf("given back: %v", failed)
+	}
+	told := heard(t, w, "shop")
+	if len(told) != 2 || told[0].Kind != core.StatusRefused || told[1].Code != scheduler.CodeTooLarge || !strings.Contains(told[0].Message, "reference") {
+		t.Errorf("told %+v", told)
+	}
+	if len(requests(t, w)) > 0 || w.Task("o-1") != nil {
+		t.Error("it runs")
+	}
+	w, asked := begun(t)
+	s = w.SchedulerOn(&world.Faulty{Store: w.Store, FailCommit: func(int) error { return port.ErrTooLarge }}, 0, "other")
+	if failed := s.Handle(ctx, port.Replies, deliver(world.Failed(asked["o-1 a/1 do"], "no"))); len(failed) != 1 {
+		t.Errorf("a reply without an output was deleted: %v", failed)
+	}
+	if told := heard(t, w, "shop"); len(told) != 2 { // received and started, when it began
+		t.Errorf("told %+v", told)
+	}
+}
+
+// A command answers what was stored, and an error that says what was asked for.
+func TestCommandThatCannotBeStored(t *testing.T) {
+	w, _ := begun(t)
+	cancel := message.Control{Schema: 1, Kind: message.Cancel, OrderID: "o-1", ID: "c-1"}
+	sick := w.SchedulerOn(full{w.Store}, 0, "sick")
+	if v, err := sick.Command(ctx, cancel); !errors.Is(err, port.ErrUnavailable) || v != (core.Verdict{}) || !strings.Contains(err.Error(), `cancel task "o-1"`) {
+		t.Errorf("%+v %v", v, err)
+	}
+	for range 2 {
+		if v, err := w.Scheduler.Command(ctx, cancel); err != nil || !v.Accepted || v.Command != "cancel" {
+			t.Errorf("%+v %v", v, err)
+		}
+	}
+	if n := w.Task("o-1").Command; n != 1 {
+		t.Errorf("%d commands", n)
+	}
+}
+
+// Every call of a handling bears the handling's context, which ends before the function does.
+func TestEveryCallBearsTheContext(t *testing.T) {
+	def := world.Definition()
+	def.Steps[2].OnFailure = core.OnFailureStop
+	w := world.New(t, def).Boot()
+	marked := w.Marked()
+	handle := func(queue string, ds ...port.Delivery) {
+		t.Helper()
+		if failed := w.Scheduler.Handle(marked, queue, ds); len(failed) > 0 {
+			t.Errorf("%s: given back %v", queue, failed)
+		}
+		w.Boot() // which remembers no definition
+	}
+	w.Scheduler.Submit(marked, []message.SubmitOrder{*world.Order("o-1")})
+	handle(port.Intake, deliver(world.Order("o-2"))...)
+	asked := requests(t, w)
+	handle(port.Replies, deliver(world.Done(asked["o-1 a/1 do"]), world.Done(asked["o-1 b/1 do"]))...)
+	w.Limit = 4000
+	last := world.Failed(requests(t, w)["o-1 c/1 do"], "no")
+	handle(port.Replies, deliver(last)...) // an alert, a status, a settle
+	large := world.Done(asked["o-2 a/1 do"])
+	large.Output = json.RawMessage(`"` + strings.Repeat("x", 5000) + `"`)
+	handle(port.Replies, deliver(large)...) // a status that is sent again without its output
+	handle(port.Intake, body(`{`))
+	handle(port.Intake, body(`{"schema":1,"orderId":"o-x","replyTo":"shop","workflow":"order","order":1,"extra":1}`))
+	if _, err := w.Scheduler.Command(marked, message.Control{Schema: 1, Kind: message.Cancel, OrderID: "o-2", ID: "c-1"}); err != nil {
+		t.Error(err)
+	}
+	if n, err := w.Boot().Scheduler.Restart(marked); n != 1 || err != nil {
+		t.Errorf("%d tasks, %v", n, err)
+	}
+	w.Limit = 4000
+	o := world.Order("o-3")
+	o.Order = json.RawMessage(`"` + strings.Repeat("x", 5000) + `"`)
+	handle(port.Intake, deliver(o)...) // a follow-up
+	if err := w.Store.Forget(ctx, []string{"o-1"}); err != nil {
+		t.Fatal(err)
+	}
+	handle(port.Intake, deliver(world.Order("o-1"))...) // its order alone is there
+}
+
+// A refusal names the field to blame.
+func TestRefusalsNameTheField(t *testing.T) {
+	w, _ := begun(t)
+	if err := w.Store.Forget(ctx, []string{"o-1"}); err != nil {
+		t.Fatal(err)
+	}
+	for want, change := range map[string]func(*message.SubmitOrder){
+		"workflow unknown-workflow": func(o *message.SubmitOrder) { o.Workflow = "nobody" },
+		"replyTo unknown-reply-to":  func(o *message.SubmitOrder) { o.ReplyTo = "elsewhere" },
+		"orderId expired":           func(o *message.SubmitOrder) { o.OrderID = "o-1" },
+		"deadline deadline-passed":  func(o *message.SubmitOrder) { o.Deadline = core.TimeOf(w.Clock.Now()) },
+		" other-content":            func(o *message.SubmitOrder) { o.OrderID, o.Order = "o-2", json.RawMessage(`2`) },
+		"orderId invalid-field":     func(o *message.SubmitOrder) { o.OrderID = "../o" },
+	} {
+		w.Scheduler.Submit(ctx, []message.SubmitOrder{*world.Order("o-2")})
+		o := world.Order("o-9")
+		change(o)
+		r := w.Boot().Scheduler.Submit(ctx, []message.SubmitOrder{*o})[0]
+		if r.Answer != scheduler.Refused || r.Refusal.Field+" "+r.Refusal.Code != want || len(r.Refusal.Text) < 40 {
+			t.Errorf("%+v, want %s", r.Refusal, want)
+		}
+	}
+}
+
+// P32: what is learnt of one agent is kept when something is learnt of another.
+func TestWaitsOfSeveralAgents(t *testing.T) {
+	w, asked := begun(t)
+	for _, step := range []string{"a", "b"} {
+		r := world.Later(asked["o-1 "+step+"/1 do"])
+		r.Waited = map[string]core.Duration{"a": 100 * core.Second, "b": 30 * core.Second}[step]
+		w.Scheduler.Handle(ctx, port.Replies, deliver(r))
+	}
+	w.Scheduler.Submit(ctx, []message.SubmitOrder{*world.Order("o-2")})
+	if a, b := w.Task("o-2").Step("a").Allowance, w.Task("o-2").Step("b").Allowance; a != 200*core.Second || b != 60*core.Second {
+		t.Errorf("allowances %s and %s", a, b)
+	}
+}

@@ -1,0 +1,60 @@
+package scheduler
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// CodeOtherAgent counts replies of an agent that the step did not ask (P3).
+const CodeOtherAgent = "other-agent"
+
+// sender is what is known of who sent a reply.
+type sender struct {
+	agent string // that the reply names; "": none
+	role  string // that the queue vouches for; "": unknown
+}
+
+// senderOf takes the role ID out of SQS's SenderId, "AROA…:session".
+func senderOf(r *message.Reply, d *port.Delivery) sender {
+	role, _, _ := strings.Cut(d.Sender, ":")
+	return sender{agent: r.Agent, role: role}
+}
+
+// notAsked refuses a reply of another agent than the one that its step asked (P3): its refusal puts it
+// into quarantine. A role that no agent is known by passes, since an operator may have redriven the
+// message; SQS does not say whose SenderId a redriven message bears.
+func (s *Scheduler) notAsked(def *core.Definition, it *item) error {
+	r, ok := it.ev.(core.Reply)
+	if !ok || def == nil || def.Index(r.Step) < 0 {
+		return nil
+	}
+	asked := def.Steps[def.Index(r.Step)].Agent
+	switch {
+	case it.from.agent != "" && it.from.agent != asked:
+	case s.anothers(asked, it.from.role):
+	default:
+		return nil
+	}
+	return &message.Refusal{Code: CodeOtherAgent, Field: "agent", Text: fmt.Sprintf(
+		"a reply for step %q came from agent %.60q, role %.60q; this step asked agent %q, so the reply was not counted: look for a mistake in that agent, or for one that answers in another's name",
+		r.Step, it.from.agent, it.from.role, asked)}
+}
+
+// anothers reports a role that other agents reply with, and this one does not.
+func (s *Scheduler) anothers(agent, role string) bool {
+	own := s.cfg.Senders[agent]
+	if role == "" || len(own) == 0 || slices.Contains(own, role) {
+		return false
+	}
+	for _, roles := range s.cfg.Senders {
+		if slices.Contains(roles, role) {
+			return true
+		}
+	}
+	return false
+}

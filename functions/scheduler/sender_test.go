@@ -1,0 +1,84 @@
+package scheduler_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stepkeeper/stepkeeper/functions/internal/world"
+	"github.com/stepkeeper/stepkeeper/functions/scheduler"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// P3: a reply counts only if it is of the agent that its step asked, by the role that the queue vouches
+// for and by the name that the reply bears, as far as they are known.
+func TestReplyOfAnotherAgent(t *testing.T) {
+	const a, shared = "AROAAAAA", "AROASHARED"
+	known := map[string][]string{"agent-a": {a}, "agent-b": {"AROABBBB", shared}, "agent-c": {shared}}
+	for name, c := range map[string]struct {
+		agent, sender string
+		senders       map[string][]string
+		counts        bool
+	}{
+		"the agent itself":                 {"agent-a", a + ":payment", known, true},
+		"another's name":                   {"agent-b", a + ":payment", known, false},
+		"another's role":                   {"agent-a", "AROABBBB:shipping", known, false},
+		"another's role, without a name":   {"", shared + ":both", known, false},
+		"no name, its own role":            {"", a + ":payment", known, true},
+		"a role that only begins alike":    {"agent-a", a + "X:payment", known, true},
+		"redriven by an operator":          {"agent-a", "AROAOPERATOR:ann", known, true},
+		"an operator's, in another's name": {"agent-c", "AIDAOPERATOR", known, false},
+		"nothing is known of the sender":   {"", "", known, true},
+		"the agent's roles are not known":  {"agent-a", "AROABBBB:shipping", map[string][]string{"agent-b": {"AROABBBB"}}, true},
+		"no roles are known at all":        {"agent-b", "", nil, false},
+		"no roles, its own name":           {"agent-a", "AROABBBB:x", nil, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, asked := begun(t)
+			config := w.SchedulerConfig(w.NewState(w.Store, 0), "s")
+			config.Senders = c.senders
+			s := scheduler.New(config)
+			replies := deliver(&message.Reply{Schema: 1, OrderID: "o-1", Step: "a", Attempt: 1, Operation: core.Do, Outcome: core.OutcomeDone,
+				Agent: c.agent, Waited: 400 * core.Second}, &message.Reply{Schema: 1, OrderID: "o-1", Step: "b", Attempt: 1, Operation: core.Do, Outcome: core.OutcomeDone, Agent: "agent-b"})
+			replies[0].Sender = c.sender
+			if failed := s.Handle(ctx, port.Replies, replies); len(failed) > 0 {
+				t.Errorf("given back: %v", failed)
+			}
+			task, quarantined := w.Task("o-1"), w.Take(port.Quarantine)
+			if got := task.Step("a").State == core.Processed; got != c.counts || asked["o-1 a/1 do"] == nil {
+				t.Errorf("the step is %s", task.Step("a").State)
+			}
+			if task.Step("b").State != core.Processed {
+				t.Error("the good reply beside it was lost")
+			}
+			if (len(quarantined) == 0) != c.counts || (w.Counts["refused: "+scheduler.CodeOtherAgent] == 0) != c.counts {
+				t.Errorf("%d in quarantine, counts %v", len(quarantined), w.Counts)
+			}
+			for _, d := range quarantined {
+				q, ok := d.Value.(*message.Quarantined)
+				if !ok || q.Queue != port.Replies || !strings.Contains(q.Reason, `step "a"`) || !strings.Contains(q.Reason, `asked agent "agent-a"`) {
+					t.Errorf("quarantined as %+v", d.Value)
+				}
+			}
+		})
+	}
+}
+
+// P3, P32: what another agent says of its wait is not learnt either.
+func TestWaitOfAnotherAgentIsNotLearnt(t *testing.T) {
+	w, asked := begun(t)
+	forged := world.Done(asked["o-1 a/1 do"])
+	forged.Agent, forged.Waited = "agent-c", 400*core.Second
+	if failed := w.Scheduler.Handle(ctx, port.Replies, deliver(forged)); len(failed) > 0 {
+		t.Errorf("given back: %v", failed)
+	}
+	again := w.Scheduler.Handle(ctx, port.Intake, deliver(world.Order("o-2")))
+	r := requests(t, w)["o-2 a/1 do"]
+	if len(again) > 0 || r == nil {
+		t.Fatalf("given back %v, asked %v", again, r)
+	}
+	if allowed := r.StopBy.Sub(r.ClaimedAt); allowed > 60*core.Second {
+		t.Errorf("the next request may take %s", allowed.Std())
+	}
+}

@@ -1,0 +1,453 @@
+package scheduler_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambdacontext"
+
+	"github.com/stepkeeper/stepkeeper/functions/internal/world"
+	"github.com/stepkeeper/stepkeeper/functions/scheduler"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+func body(text string) port.Delivery {
+	return port.Delivery{Message: port.Message{Body: []byte(text)}, ID: "m0", Receipt: "r0", Received: 1}
+}
+
+// heard takes the statuses of a reply-to.
+func heard(t *testing.T, w *world.World, queue string) (all []core.Status) {
+	t.Helper()
+	for _, d := range w.Take(queue) {
+		s, err := message.StatusOf(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, s.Status)
+	}
+	return all
+}
+
+// logged lets the world's Scheduler write its log as it does on Lambda.
+func logged(t *testing.T, w *world.World) *bytes.Buffer {
+	t.Helper()
+	var log bytes.Buffer
+	w.Config = func(c *scheduler.Config) {
+		c.Logger = slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{ReplaceAttr: lambdacontext.ReplaceAttr, Level: slog.LevelDebug}))
+	}
+	w.Boot()
+	return &log
+}
+
+// lines are the log's, each with its keys in order.
+func lines(t *testing.T, log *bytes.Buffer) (all []map[string]any) {
+	t.Helper()
+	for _, line := range strings.Split(strings.TrimSpace(log.String()), "\n") {
+		d := json.NewDecoder(strings.NewReader(line))
+		if _, err := d.Token(); err != nil {
+			t.Fatalf("%q: %v", line, err)
+		}
+		fields := map[string]any{}
+		for d.More() {
+			key, err := d.Token()
+			if err != nil {
+				t.Fatal(err)
+			}
+			var v any
+			if err := d.Decode(&v); err != nil {
+				t.Fatal(err)
+			}
+			if _, twice := fields[key.(string)]; twice {
+				t.Errorf("the key %s stands twice in %s", key, line)
+			}
+			fields[key.(string)] = v
+		}
+		all = append(all, fields)
+	}
+	return all
+}
+
+// Invariant 19: whoever has to be told of a refusal is told, or its message comes again.
+func TestRefusalThatCannotBeSentComesBack(t *testing.T) {
+	const unknownField = `{"schema":1,"orderId":"o-x","replyTo":"shop","workflow":"order","order":1,"extra":1}`
+	const nobody = `{"schema":1,"orderId":"o-x","workflow":"nobody","order":1}`
+	for _, c := range []struct {
+		name, queue, body, full, want string
+	}{
+		{"unreadable", port.Intake, unknownField, "shop", "refused unknown-field"},
+		{"readable", port.Intake, strings.Replace(nobody, `"schema"`, `"replyTo":"shop","schema"`, 1), "shop", "refused unknown-workflow"},
+		{"other content", port.Intake, `{"schema":1,"orderId":"o-1","replyTo":"shop","workflow":"order","order":1}`, "shop", "refused other-content"},
+		{"readable, nobody to tell", port.Intake, nobody, port.Quarantine, "quarantined m0"},
+		{"unreadable, nobody to tell", port.Intake, `{`, port.Quarantine, "quarantined m0"},
+		{"reply", port.Replies, `{`, port.Quarantine, "quarantined m0"},
+		{"command of no order", port.Control, `{"schema":1,"kind":"undo","task":"o-9","id":"c-1","replyTo":"desk"}`, "desk", "command-refused unknown-task"},
+		{"command of no order, nobody to tell", port.Control, `{"schema":1,"kind":"undo","task":"o-9","id":"c-1"}`, port.Quarantine, "quarantined m0"},
+		{"command", port.Control, `{"schema":1,"kind":"undo","task":"o-1","id":"c-1"}`, "shop", "command-refused refused"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w, _ := begun(t)
+			w.Take("shop")
+			w.Refuse = c.full
+			if failed := w.Scheduler.Handle(ctx, c.queue, []port.Delivery{body(c.body)}); len(failed) != 1 || failed[0] != "r0" {
+				t.Errorf("given back: %v", failed)
+			}
+			w.Refuse = ""
+			for range 2 { // a redelivery is told again
+				if failed := w.Scheduler.Handle(ctx, c.queue, []port.Delivery{body(c.body)}); len(failed) > 0 {
+					t.Errorf("given back although it was told: %v", failed)
+				}
+			}
+			var got []string
+			for _, name := range []string{"shop", "desk"} {
+				for _, s := range heard(t, w, name) {
+					got = append(got, fmt.Sprintf("%s %s", s.Kind, s.Code))
+				}
+			}
+			for _, d := range w.Take(port.Quarantine) {
+				q := d.Value.(*message.Quarantined)
+				got = append(got, "quarantined "+q.ID)
+			}
+			if len(got) != 2 || got[0] != c.want || got[1] != c.want {
+				t.Errorf("told %q, want %q twice", got, c.want)
+			}
+		})
+	}
+}
+
+// An outage is not the answer that no such reply-to is deployed.
+func TestOutageIsNoUnknownReplyTo(t *testing.T) {
+	for _, c := range []struct{ name, queue, body, want string }{
+		{"new order", port.Intake, `{"schema":1,"orderId":"o-2","replyTo":"shop","workflow":"order","order":1}`, "received"},
+		{"unreadable order", port.Intake, `{"schema":1,"orderId":"o-2","replyTo":"shop","workflow":"order","order":1,"extra":1}`, "refused"},
+		{"refused order", port.Intake, `{"schema":1,"orderId":"o-2","replyTo":"shop","workflow":"nobody","order":1}`, "refused"},
+		{"order that was cancelled before", port.Intake, `{"schema":1,"orderId":"o-0","replyTo":"shop","workflow":"order","order":1}`, "cancelled"},
+		{"refused command", port.Control, `{"schema":1,"kind":"undo","task":"o-1","id":"c-1"}`, "command-refused"},
+		{"command of no order", port.Control, `{"schema":1,"kind":"undo","task":"o-9","id":"c-1","replyTo":"shop"}`, "command-refused"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w, _ := begun(t)
+			if v, err := w.Scheduler.Command(ctx, message.Control{Schema: 1, Kind: message.Cancel, OrderID: "o-0", ID: "c-0"}); err != nil || !v.Accepted {
+				t.Fatalf("%+v %v", v, err)
+			}
+			w.Take("shop")
+			w.Outage = true
+			if failed := w.Scheduler.Handle(ctx, c.queue, []port.Delivery{body(c.body)}); len(failed) != 1 {
+				t.Error("its message was deleted")
+			}
+			if n := w.Counts["refused: unknown-reply-to"] + len(w.Take(port.Quarantine)); n > 0 {
+				t.Error("an outage is taken for a reply-to that is not deployed")
+			}
+			w.Outage = false
+			if failed := w.Scheduler.Handle(ctx, c.queue, []port.Delivery{body(c.body)}); len(failed) > 0 {
+				t.Errorf("given back: %v", failed)
+			}
+			if all := heard(t, w, "shop"); len(all) == 0 || string(all[0].Kind) != c.want {
+				t.Errorf("told %+v, want %s", all, c.want)
+			}
+			if n := len(w.Take(port.Quarantine)); n > 0 {
+				t.Errorf("%d in quarantine", n)
+			}
+		})
+	}
+	t.Run("end", func(t *testing.T) {
+		w, asked := begun(t)
+		w.Scheduler.Handle(ctx, port.Replies, deliver(world.Done(asked["o-1 a/1 do"]), world.Done(asked["o-1 b/1 do"])))
+		last := deliver(world.Done(requests(t, w)["o-1 c/1 do"]))
+		w.Outage = true
+		if failed := w.Scheduler.Handle(ctx, port.Replies, last); len(failed) != 1 || w.Task("o-1").Tell == 0 {
+			t.Errorf("given back %v, settled %t", failed, w.Task("o-1").Tell == 0)
+		}
+		w.Outage = false
+		if failed := w.Scheduler.Handle(ctx, port.Replies, last); len(failed) > 0 || w.Task("o-1").Tell != 0 || w.Counts["status not sent: unknown reply-to"] > 0 {
+			t.Errorf("given back %v, settled %t, counts %v", failed, w.Task("o-1").Tell == 0, w.Counts)
+		}
+	})
+}
+
+// An order over 64 KiB is answered as far as its sender can be read; the quarantine has its hash.
+func TestOrderThatIsTooLargeIsAnswered(t *testing.T) {
+	content := `"` + strings.Repeat("x", port.MaxOrder) + `"`
+	for _, c := range []struct {
+		name, body string
+		told       bool
+	}{
+		{"with a reply-to", `{"schema":1,"workflow":"order","order":` + content + `,"orderId":"o-2","replyTo":"shop"}`, true},
+		{"without one", `{"schema":1,"workflow":"order","order":` + content + `,"orderId":"o-2"}`, false},
+		{"with one that is not deployed", `{"schema":1,"workflow":"order","order":` + content + `,"orderId":"o-2","replyTo":"elsewhere"}`, false},
+		{"without an ID", `{"schema":1,"workflow":"order","order":` + content + `,"replyTo":"shop"}`, false},
+		{"no JSON", `{"orderId":"o-2","replyTo":"shop","order":` + content, false},
+		{"nested deep", `{"orderId":"o-2","replyTo":"shop","order":` + strings.Repeat("[", port.MaxOrder) + strings.Repeat("]", port.MaxOrder) + `}`, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := world.New(t, world.Definition()).Boot()
+			if failed := w.Scheduler.Handle(ctx, port.Intake, []port.Delivery{body(c.body)}); len(failed) > 0 {
+				t.Fatal("given back")
+			}
+			all := heard(t, w, "shop")
+			if told := len(all) == 1 && all[0].Kind == core.StatusRefused && all[0].Code == message.CodeTooLarge && all[0].OrderID == "o-2"; told != c.told || !c.told && len(all) > 0 {
+				t.Errorf("told: %+v", all)
+			}
+			kept := w.Take(port.Quarantine)
+			if len(kept) != 1 {
+				t.Fatalf("%d in quarantine", len(kept))
+			}
+			sum := sha256.Sum256([]byte(c.body))
+			q := kept[0].Value.(*message.Quarantined)
+			if q.SHA256 != hex.EncodeToString(sum[:]) || string(q.Body) != c.body[:40_000] || q.ID != "m0" || q.At != core.TimeOf(w.Clock.Now()) {
+				t.Errorf("%s with %d bytes, ID %s at %s", q.SHA256, len(q.Body), q.ID, q.At)
+			}
+			if w.Task("o-2") != nil {
+				t.Error("it runs")
+			}
+		})
+	}
+}
+
+// P5: the refusal of a command that came through the queue is told to the reply-to that it names,
+// else to that of its order; a direct one has its answer.
+func TestRefusedCommandIsTold(t *testing.T) {
+	stale := message.Control{Schema: 1, Kind: message.Resolve, OrderID: "o-1", ID: "c-1", Command: 7, Step: "a", Fact: core.Happened}
+	for name, c := range map[string]struct {
+		change     func(*message.Control)
+		shop, desk int
+	}{
+		"to the order's reply-to":   {func(*message.Control) {}, 1, 0},
+		"to its own":                {func(c *message.Control) { c.ReplyTo = "desk" }, 0, 1},
+		"to one that is not there":  {func(c *message.Control) { c.ReplyTo = "elsewhere" }, 0, 0},
+		"an accepted one is silent": {func(c *message.Control) { c.Kind, c.Run, c.Command, c.Step, c.Fact = message.Cancel, 0, 0, "", "" }, 0, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, _ := begun(t)
+			w.Take("shop")
+			command := stale
+			c.change(&command)
+			if failed := w.Scheduler.Handle(ctx, port.Control, deliver(&command)); len(failed) > 0 {
+				t.Fatal("given back")
+			}
+			for queue, want := range map[string]int{"shop": c.shop, "desk": c.desk} {
+				all := heard(t, w, queue)
+				refused := all[:0]
+				for _, s := range all {
+					if s.Kind == core.StatusCommandRefused {
+						refused = append(refused, s)
+					}
+				}
+				if len(refused) != want {
+					t.Errorf("%s: told %+v, want %d", queue, all, want)
+				}
+				for _, s := range refused {
+					at := core.TimeOf(w.Clock.Now())
+					if want := w.Task("o-1").Verdicts[0].Reason; s.Message != want || want == "" || s.CommandID != "c-1" || s.Command != "resolve" ||
+						s.OrderID != "o-1" || s.Workflow != "order" || s.Seq != 0 || s.At != at || s.Code != "refused" {
+						t.Errorf("%+v", s)
+					}
+				}
+			}
+			if n := len(w.Take(port.Quarantine)); n > 0 {
+				t.Errorf("%d in quarantine, although the verdict stands in the task", n)
+			}
+		})
+	}
+	w, _ := begun(t)
+	w.Take("shop")
+	if v, err := w.Scheduler.Command(ctx, stale); err != nil || v.Accepted {
+		t.Fatalf("%+v %v", v, err)
+	}
+	if all := heard(t, w, "shop"); len(all) > 0 {
+		t.Errorf("a direct command was answered at the reply-to too: %+v", all)
+	}
+}
+
+// A deadline that has passed begins nothing: neither through the queue nor at once.
+func TestDeadlineThatHasPassed(t *testing.T) {
+	for name, c := range map[string]struct {
+		in       time.Duration
+		accepted bool
+	}{"long ago": {-time.Hour, false}, "now": {0, false}, "in a moment": {time.Millisecond, true}} {
+		t.Run(name, func(t *testing.T) {
+			w := world.New(t, world.Definition()).Boot()
+			at := func(id string) *message.SubmitOrder {
+				o := world.Order(id)
+				o.Deadline = core.TimeOf(w.Clock.Now().Add(c.in))
+				return o
+			}
+			r := w.Scheduler.Submit(ctx, []message.SubmitOrder{*at("o-1")})[0]
+			if failed := w.Scheduler.Handle(ctx, port.Intake, deliver(at("o-2"))); len(failed) > 0 {
+				t.Fatal("given back")
+			}
+			asked, told := requests(t, w), heard(t, w, "shop")
+			if c.accepted {
+				if r.Answer != scheduler.Stored || len(asked) != 4 || w.Task("o-1").Deadline != at("").Deadline {
+					t.Errorf("%+v, %d requests", r, len(asked))
+				}
+				return
+			}
+			if r.Answer != scheduler.Refused || r.Refusal.Code != "deadline-passed" || r.Refusal.Field != "deadline" || !strings.Contains(r.Refusal.Text, core.TimeOf(w.Clock.Now()).String()) {
+				t.Errorf("%+v", r)
+			}
+			if len(asked) > 0 || w.Task("o-1") != nil || w.Task("o-2") != nil {
+				t.Errorf("it was begun: %v", asked)
+			}
+			if last := told[len(told)-1]; last.OrderID != "o-2" || last.Kind != core.StatusRefused || last.Code != "deadline-passed" {
+				t.Errorf("told %+v", told)
+			}
+		})
+	}
+}
+
+// P14: an order that was accepted stays accepted, whatever has become of its deadline, its workflow
+// and its reply-to; also by an instance that has never seen it.
+func TestAcceptedOrderStaysAccepted(t *testing.T) {
+	for name, change := range map[string]func(*world.World, *message.SubmitOrder){
+		"the deadline passes":        func(w *world.World, _ *message.SubmitOrder) { w.Clock.Advance(2 * time.Hour) },
+		"the workflow is taken away": func(w *world.World, _ *message.SubmitOrder) { w.Def.Name = "another" },
+		"the reply-to is taken away": func(w *world.World, _ *message.SubmitOrder) { w.Gone = "shop" },
+	} {
+		for _, cached := range []int{0, 10} {
+			t.Run(fmt.Sprintf("%s, cache %d", name, cached), func(t *testing.T) {
+				w := world.New(t, world.Definition())
+				w.CacheFor = cached
+				w.Boot()
+				o := world.Order("o-1")
+				o.Deadline = core.TimeOf(w.Clock.Now().Add(time.Hour))
+				if r := w.Scheduler.Submit(ctx, []message.SubmitOrder{*o})[0]; r.Answer != scheduler.Stored {
+					t.Fatalf("%+v", r)
+				}
+				first := requests(t, w)
+				change(w, o)
+				for range 2 {
+					if r := w.Scheduler.Submit(ctx, []message.SubmitOrder{*o})[0]; r.Answer != scheduler.Known || r.State != core.Processing {
+						t.Errorf("%+v", r)
+					}
+					if failed := w.Scheduler.Handle(ctx, port.Intake, deliver(o)); len(failed) > 0 {
+						t.Error("given back")
+					}
+					w.Boot()
+				}
+				if again := requests(t, w); len(again) != len(first) {
+					t.Errorf("%d requests are emitted again, %d at first (P12)", len(again), len(first))
+				}
+				for _, s := range heard(t, w, "shop") {
+					if s.Kind == core.StatusRefused {
+						t.Errorf("told %+v", s)
+					}
+				}
+			})
+		}
+	}
+	t.Run("what has expired says so", func(t *testing.T) {
+		w, _ := begun(t)
+		if err := w.Store.Forget(ctx, []string{"o-1"}); err != nil {
+			t.Fatal(err)
+		}
+		o := world.Order("o-1")
+		o.Deadline = core.TimeOf(w.Clock.Now())
+		w.Clock.Advance(time.Hour)
+		if r := w.Boot().Scheduler.Submit(ctx, []message.SubmitOrder{*o})[0]; r.Answer != scheduler.Refused || r.Refusal.Code != scheduler.CodeExpired {
+			t.Errorf("%+v", r)
+		}
+	})
+}
+
+// A priority has no effect, and whoever gives one is told.
+func TestPriorityHasNoEffectAndSaysSo(t *testing.T) {
+	for priority, want := range map[string]bool{"": false, "normal": false, "high": true} {
+		w := world.New(t, world.Definition()).Boot()
+		o := world.Order("o-1")
+		o.Priority = priority
+		r := w.Scheduler.Submit(ctx, []message.SubmitOrder{*o, *o})
+		status := heard(t, w, "shop")[0]
+		for _, notes := range [][]string{r[0].Notes, r[1].Notes, status.Notes} {
+			if said := len(notes) == 1 && strings.Contains(notes[0], "priority"); said != want {
+				t.Errorf("priority %q: %q", priority, notes)
+			}
+		}
+		if status.Kind != core.StatusReceived || w.Task("o-1").Priority == "normal" {
+			t.Errorf("%+v, stored %q", status, w.Task("o-1").Priority)
+		}
+	}
+	w := world.New(t, world.Definition()).Boot()
+	o := world.Order("o-1")
+	o.Priority, o.Workflow = "high", "nobody"
+	if r := w.Scheduler.Submit(ctx, []message.SubmitOrder{*o})[0]; r.Answer != scheduler.Refused || r.Notes != nil {
+		t.Errorf("%+v", r)
+	}
+}
+
+// P8: what is ahead of the document stays in its queue; people can see that, and of which step it is.
+func TestWhatIsAheadIsLoggedAndCounted(t *testing.T) {
+	w, asked := begun(t)
+	log := logged(t, w)
+	reply := world.Done(asked["o-1 a/1 do"])
+	reply.Attempt = 9
+	later := world.Done(asked["o-1 a/1 do"])
+	later.Run = 3
+	for i, d := range []struct {
+		queue string
+		value port.Value
+		want  map[string]any
+	}{
+		{port.Replies, reply, map[string]any{"step": "a", "run": 0.0, "attempt": 9.0}},
+		{port.Replies, later, map[string]any{"step": "a", "run": 3.0, "attempt": 1.0}},
+		{port.Control, &message.Control{Schema: 1, Kind: message.Wake, OrderID: "o-1", Step: "b", Attempt: 5}, map[string]any{"step": "b", "run": 0.0, "attempt": 5.0}},
+		{port.Control, &message.Control{Schema: 1, Kind: message.Cancel, OrderID: "o-1", ID: "c", Run: 2}, map[string]any{"run": 2.0}},
+	} {
+		log.Reset()
+		if failed := w.Scheduler.Handle(ctx, d.queue, deliver(d.value)); len(failed) != 1 {
+			t.Fatal("deleted")
+		}
+		if n := w.Counts["given back: ahead of the document"]; n != i+1 {
+			t.Errorf("%d: counted %d times", i, n)
+		}
+		found := false
+		for _, line := range lines(t, log) {
+			if strings.Contains(line["message"].(string), "ahead of the stored task") {
+				found = line["task"] == "o-1" && line["level"] == "WARN"
+				for k, v := range d.want {
+					found = found && line[k] == v
+				}
+			}
+		}
+		if !found {
+			t.Errorf("%d: not in the log: %s", i, log)
+		}
+	}
+}
+
+// A line of the log has each key once, whatever happens; "message" is its text.
+func TestLogLinesHaveEachKeyOnce(t *testing.T) {
+	w := world.New(t, world.Definition())
+	log := logged(t, w)
+	ds := []port.Delivery{
+		body(`{`), body(`{"schema":2,"orderId":"o-9"}`), body(`{"schema":1,"orderId":"o-x","replyTo":"shop","workflow":"order","order":1,"extra":1}`),
+		body(`{"schema":1,"orderId":"o-z","workflow":"nobody","order":1}`), deliver(world.Order("o-1"))[0],
+	}
+	w.Scheduler.Handle(ctx, port.Intake, ds)
+	w.Scheduler.Handle(ctx, "elsewhere", ds)
+	w.Scheduler.Handle(ctx, port.Replies, ds)
+	w.Refuse = "shop"
+	w.Scheduler.Handle(ctx, port.Intake, ds[4:])
+	*w.Power = world.Power{Dead: true}
+	w.Scheduler.Handle(ctx, port.Intake, ds)
+	named := 0
+	for _, line := range lines(t, log) {
+		if line["messageId"] == "m0" {
+			named++
+		}
+		if text, _ := line["message"].(string); !strings.Contains(text, " ") && text != "refused" {
+			t.Errorf("its text is %q: %v", text, line)
+		}
+	}
+	if named < 4 {
+		t.Errorf("%d lines name a message", named)
+	}
+}

@@ -1,0 +1,237 @@
+package wiring_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/functions/internal/awsstub"
+	"github.com/stepkeeper/stepkeeper/functions/internal/cloud"
+	"github.com/stepkeeper/stepkeeper/functions/scheduler"
+	"github.com/stepkeeper/stepkeeper/functions/supervisor/bootstrap/wiring"
+	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/deployment"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
+)
+
+// quiet drops the log.
+var quiet = slog.New(slog.DiscardHandler)
+
+// charge is a workflow of one step, which stops for the operator at its first failure or its second.
+const charge = `
+workflow: charge
+steps:
+  pay: {agent: payment, operation: charge, timeout: 1s, onFailure: stop, undo: refund, grade: fenced, retry: {maxFailures: %d}}
+`
+
+// sweeps is a deployment whose tables are kept.
+type sweeps struct {
+	t *testing.T
+	*awsstub.Stub
+	settings map[string]string
+	out      bytes.Buffer
+}
+
+func sweeping(t *testing.T) *sweeps {
+	t.Helper()
+	d := &sweeps{t: t, Stub: awsstub.New(t)}
+	for table, key := range map[string]string{"orders": "OrderID", "tasks": "OrderID", "definitions": "Hash"} {
+		d.Keep(table, key)
+	}
+	d.settings = map[string]string{
+		deployment.VarOrders: "orders", deployment.VarTasks: "tasks", deployment.VarDefinitions: "definitions", deployment.VarShards: "1",
+		deployment.VarAlerts: "arn:aws:sns:eu-central-1:1:alerts", deployment.VarName: "Shop/Engine", "LAMBDA_TASK_ROOT": "/var/task",
+		deployment.VarQueues: d.Queues(port.Intake, port.Replies, port.Control, port.Quarantine, port.Requests("payment")),
+	}
+	return d
+}
+
+// submit lets a Scheduler take orders at a time in the past; none of their requests is ever answered.
+func (d *sweeps) submit(at time.Time, maxFailures int, ids ...string) {
+	d.t.Helper()
+	file := filepath.Join(d.t.TempDir(), "charge.yaml")
+	if err := os.WriteFile(file, fmt.Appendf(nil, charge, maxFailures), 0o600); err != nil {
+		d.t.Fatal(err)
+	}
+	def, problems := source.LoadFile(file, source.Options{})
+	lookup := d.Environment(d.settings)
+	settings, err := deployment.ReadScheduler(lookup)
+	c, errClient := wire.Environment(lookup, wire.Options{})
+	if err := errors.Join(problems.Err(), err, errClient); err != nil {
+		d.t.Fatal(err)
+	}
+	engine := cloud.Open(c, settings.Engine, map[string]*core.Definition{def.Name: def})
+	s := scheduler.New(scheduler.Config{State: engine.State, Queues: engine.Queues, Alerts: engine.Alerts,
+		Clock: port.ClockFunc(func() time.Time { return at }), Name: "s", Logger: quiet})
+	for _, id := range ids {
+		answer := s.Submit(context.Background(), []message.SubmitOrder{{Schema: 1, OrderID: id, Workflow: "charge", Order: []byte("{}")}})[0]
+		if answer.Answer != scheduler.Stored {
+			d.t.Fatalf("%+v", answer)
+		}
+	}
+}
+
+// sweep lets the function handle a tick. It answers the lines of metrics.
+func (d *sweeps) sweep(ctx context.Context) (metrics []map[string]any) {
+	d.t.Helper()
+	d.out.Reset()
+	f, err := wiring.New(d.Environment(d.settings), &d.out, quiet)
+	if err == nil {
+		err = f(ctx, nil)
+	}
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	for line := range strings.Lines(d.out.String()) {
+		m := map[string]any{}
+		if err := json.Unmarshal([]byte(line), &m); err != nil {
+			d.t.Fatal(err)
+		}
+		metrics = append(metrics, m)
+	}
+	return metrics
+}
+
+// pay is a step's state and its failures, as its item shows them.
+func (d *sweeps) pay(id string) string {
+	d.t.Helper()
+	steps, _ := d.Item("tasks", id)["Steps"]["M"].(map[string]any)
+	text, _ := json.Marshal(steps["pay"])
+	var pay struct {
+		M struct {
+			ProcessState struct{ S string }
+			FailureCount struct{ N string }
+		}
+	}
+	if err := json.Unmarshal(text, &pay); err != nil {
+		d.t.Fatal(err)
+	}
+	return pay.M.ProcessState.S + " " + pay.M.FailureCount.N
+}
+
+// One sweep: what is overdue is handed back; the metric is the oldest of them, in seconds; the lease
+// has ended when the next tick comes.
+func TestASweep(t *testing.T) {
+	d := sweeping(t)
+	now := time.Now()
+	d.submit(now.Add(-3*time.Hour), 2, "oldest")
+	d.submit(now.Add(-2*time.Hour), 2, "older")
+	d.submit(now.Add(time.Hour), 2, "not-yet") // of a Scheduler whose clock is ahead
+	due, err := time.Parse("2006-01-02T15:04:05.000Z", fmt.Sprint(d.Item("tasks", "oldest")["dueAt"]["S"]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	least := time.Since(due).Seconds()
+	metrics := d.sweep(t.Context())
+	most := time.Since(due).Seconds()
+	if got, _ := metrics[0]["OldestOverdue"].(float64); len(metrics) != 1 || got < least-0.01 || got > most+0.01 || got < 10_000 || got > 11_000 {
+		t.Errorf("the oldest is overdue by %v s; it is %f to %f: %v", metrics[0]["OldestOverdue"], least, most, metrics)
+	}
+	if metrics[0]["HandedBack"] != 2.0 || metrics[0]["Deployment"] != "Shop/Engine" {
+		t.Errorf("metrics %v", metrics)
+	}
+	for id, want := range map[string]string{"oldest": "Pending 1", "older": "Pending 1", "not-yet": "Processing 0"} {
+		if got := d.pay(id); got != want {
+			t.Errorf("%s: the step is %s, want %s", id, got, want)
+		}
+	}
+	until, err := strconv.ParseInt(fmt.Sprint(d.Item("tasks", "#lease/sweep/0")["Until"]["N"]), 10, 64)
+	if left := time.UnixMilli(until).Sub(now); err != nil || left <= 0 || left > time.Minute {
+		t.Errorf("the lease ends %s after the tick began (%v); the next one begins after a minute", left, err)
+	}
+	if d.sweep(t.Context())[0]["OldestOverdue"] != 0.0 {
+		t.Error("nothing is overdue any more, and the metric says otherwise")
+	}
+}
+
+// P32: what an agent takes at a time is what the deployment says; more than that waiting is a backlog.
+// A queue that is not there holds none.
+func TestBacklogs(t *testing.T) {
+	for name, c := range map[string]struct {
+		capacity string
+		waiting  int
+		deployed bool
+		want     string
+	}{
+		"a backlog for a small agent": {`{"payment":3}`, 5, true, "Pending 0"},
+		"none for a larger one":       {`{"payment":50}`, 40, true, "Pending 1"},
+		"another agent's capacity":    {`{"shipping":50}`, 40, true, "Pending 0"},
+		"none where nothing is said":  {"", 5, true, "Pending 1"},
+		"SQS knows no such queue":     {`{"payment":3}`, -1, true, "Pending 1"},
+		"no such queue is deployed":   {`{"payment":3}`, 5, false, "Pending 1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := sweeping(t)
+			d.submit(time.Now().Add(-time.Hour), 5, "o-1")
+			d.settings[deployment.VarCapacity] = c.capacity
+			d.Holds("requests-payment", c.waiting)
+			if !c.deployed {
+				d.settings[deployment.VarQueues] = d.Queues(port.Intake, port.Replies, port.Control, port.Quarantine)
+			}
+			d.sweep(t.Context())
+			if got := d.pay("o-1"); got != c.want {
+				t.Errorf("the step is %s, want %s", got, c.want)
+			}
+		})
+	}
+}
+
+// Rule 16: sweeps follow each other within a tick as often as the deployment says.
+func TestSweepsOfATick(t *testing.T) {
+	d := sweeping(t)
+	d.settings[deployment.VarSweepEvery] = "1s"
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second+1500*time.Millisecond) // 2 s are kept for the end
+	defer cancel()
+	if metrics := d.sweep(ctx); len(metrics) != 2 {
+		t.Errorf("%d sweeps in 1.5 s, one a second", len(metrics))
+	}
+}
+
+// Rule 17: the sweep begins at the shard that is the turn of its interval, by the clock.
+func TestFirstShardOfASweep(t *testing.T) {
+	const shards = 997
+	for every, interval := range map[string]time.Duration{"": time.Minute, "20s": 20 * time.Second} {
+		d := sweeping(t)
+		var lock sync.Mutex
+		var asked []string
+		inner := d.Config.Handler
+		d.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if !strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".Query") {
+				inner.ServeHTTP(w, r)
+				return
+			}
+			var in struct {
+				ExpressionAttributeValues awsstub.Item
+			}
+			_ = json.NewDecoder(r.Body).Decode(&in)
+			lock.Lock()
+			asked = append(asked, fmt.Sprint(in.ExpressionAttributeValues[":bucket"]["S"]))
+			lock.Unlock()
+			_, _ = io.WriteString(w, `{"Count":1,"Items":[{"OrderID":{"S":"gone"},"bucket":{"S":"due#0"},"dueAt":{"S":"2026-11-21T12:00:00.000Z"}}]}`)
+		})
+		d.settings[deployment.VarShards], d.settings[deployment.VarSweepPages], d.settings[deployment.VarSweepEvery] = strconv.Itoa(shards), "1", every
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // for one sweep
+		turn := func() string { return fmt.Sprintf("due#%d", time.Now().UnixNano()/int64(interval)%shards) }
+		before := turn()
+		d.sweep(ctx)
+		cancel()
+		if after := turn(); len(asked) != 1 || asked[0] != before && asked[0] != after {
+			t.Errorf("every %q: the shards %q; it is the turn of %s", every, asked, before)
+		}
+	}
+}

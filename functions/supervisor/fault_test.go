@@ -1,0 +1,447 @@
+package supervisor_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/functions/internal/world"
+	"github.com/stepkeeper/stepkeeper/functions/supervisor"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/memory"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// watched are queues that count how often each is asked for its depth, and fail where they are told to.
+type watched struct {
+	port.Queues
+	depths  map[string]int
+	missing string // not there
+	lost    string // whether it is there is not known
+	silent  string // does not tell its depth
+}
+
+func (q *watched) Queue(name string) (port.Queue, error) {
+	switch name {
+	case q.missing:
+		return nil, fmt.Errorf("queue %q: %w", name, port.ErrNotFound)
+	case q.lost:
+		return nil, fmt.Errorf("queue %q: %w", name, port.ErrUnavailable)
+	}
+	inner, err := q.Queues.Queue(name)
+	return watchedQueue{inner, q}, err
+}
+
+type watchedQueue struct {
+	port.Queue
+	all *watched
+}
+
+func (q watchedQueue) Depth(ctx context.Context) (port.Depth, error) {
+	q.all.depths[q.Name()]++
+	if q.Name() == q.all.silent {
+		return port.Depth{}, port.ErrUnavailable
+	}
+	return q.Queue.Depth(ctx)
+}
+
+// late is a world with n orders whose steps are overdue by a second, and its watched queues.
+func late(t *testing.T, n int, change func(*watched)) (*world.World, *watched) {
+	t.Helper()
+	q := &watched{depths: map[string]int{}}
+	w := begun(t, world.Definition(), n, func(w *world.World) {
+		w.Sweeping = func(c *supervisor.Config) {
+			q.Queues = c.Queues
+			c.Queues = q
+		}
+	})
+	if change != nil {
+		change(q)
+	}
+	w.Clock.Advance(31 * time.Second)
+	return w, q
+}
+
+// A queue that is not there holds no backlog: what is overdue is counted and handed back. One that
+// cannot be asked leaves its tasks for the next sweep, and no others.
+func TestQueuesThatCannotBeAsked(t *testing.T) {
+	for name, c := range map[string]struct {
+		change     func(*watched)
+		handedBack int
+		failed     int
+	}{
+		"all are there":              {nil, 8, 0},
+		"the agent's is missing":     {func(q *watched) { q.missing = "requests-agent-a" }, 8, 0},
+		"replies are missing":        {func(q *watched) { q.missing = port.Replies }, 8, 0},
+		"the agent's is not known":   {func(q *watched) { q.lost = "requests-agent-b" }, 0, 4},
+		"the agent's does not tell":  {func(q *watched) { q.silent = "requests-agent-a" }, 0, 4},
+		"another agent's is missing": {func(q *watched) { q.missing = "requests-agent-c" }, 8, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, q := late(t, 4, c.change)
+			r := sweep(t, w)
+			if r.HandedBack != c.handedBack || r.Failed != c.failed || r.Uncounted > 0 || r.Overdue != 4 {
+				t.Errorf("%s", r)
+			}
+			for name, n := range q.depths {
+				if n > 1 && c.failed == 0 {
+					t.Errorf("%s was asked %d times in one sweep", name, n)
+				}
+			}
+			if a := w.Task("o-1").Step("a"); c.failed > 0 && (a.State != core.Processing || a.FailureCount > 0) {
+				t.Errorf("half of a decision was stored: %+v", a)
+			}
+			if *q = (watched{Queues: q.Queues, depths: map[string]int{}}); c.failed > 0 {
+				if r := sweep(t, w); r.HandedBack != 8 || r.Failed > 0 {
+					t.Errorf("the next sweep: %s", r)
+				}
+			}
+		})
+	}
+	t.Run("the control queue does not tell", func(t *testing.T) {
+		w, q := late(t, 1, nil)
+		sweep(t, w)
+		w.Clock.Advance(time.Hour)
+		q.silent = port.Control
+		if r := sweep(t, w); r.Failed != 1 || r.Asked > 0 {
+			t.Errorf("%s", r)
+		}
+		q.silent, q.missing = "", port.Control // and nothing can be sent to it
+		if r := sweep(t, w); r.Asked != 2 || r.Failed != 1 {
+			t.Errorf("%s", r)
+		}
+	})
+}
+
+// The report tells how long the most overdue task has been due, wherever it stands in the index.
+func TestOldestOverdue(t *testing.T) {
+	for _, first := range []int{0, 1, 2, 3, 4, 5} {
+		w := world.New(t, world.Definition()).Boot()
+		for i := range 6 {
+			if i == 5 { // five at once, one a little later
+				w.Clock.Advance(7 * time.Second)
+			}
+			w.Send(port.Intake, world.Order(fmt.Sprintf("o-%d", (i+first)%6)))
+			w.Handle(port.Intake)
+		}
+		w.Clock.Advance(40 * time.Second)
+		if r := sweep(t, w); r.Overdue != 6 || r.OldestOverdue != 17*time.Second {
+			t.Errorf("%d: %s", first, r)
+		}
+	}
+	w := begun(t, world.Definition(), 3, nil)
+	if r := sweep(t, w); r.OldestOverdue != 0 || r.Overdue > 0 {
+		t.Errorf("nothing is overdue: %s", r)
+	}
+}
+
+// A lease binds within a tick and never past it: the next one may be served by another process.
+func TestLeaseEndsBeforeTheNextTick(t *testing.T) {
+	for _, c := range []struct{ interval, ttl, held time.Duration }{
+		{0, 0, 30 * time.Second}, {0, 10 * time.Minute, 30 * time.Second}, {0, time.Minute, 30 * time.Second}, {0, 50 * time.Second, 50 * time.Second},
+		{10 * time.Second, 0, 5 * time.Second}, {10 * time.Second, 30 * time.Second, 5 * time.Second},
+	} {
+		w := begun(t, world.Definition(), 0, func(w *world.World) {
+			w.Sweeping = func(s *supervisor.Config) { s.Interval, s.LeaseTTL = c.interval, c.ttl }
+		})
+		sweep(t, w)
+		other := w.SupervisorOn(w.Store, "other")
+		w.Clock.Advance(c.held - time.Millisecond)
+		if r, err := other.Sweep(ctx); err != nil || r.Skipped != w.Store.Shards() || r.Shards > 0 {
+			t.Errorf("%+v: the shards of another were swept: %s, %v", c, r, err)
+		}
+		w.Clock.Advance(time.Millisecond)
+		if r, err := other.Sweep(ctx); err != nil || r.Shards != w.Store.Shards() || r.Skipped > 0 {
+			t.Errorf("%+v: the lease outlives its tick: %s, %v", c, r, err)
+		}
+	}
+}
+
+// failing are leases that cannot be taken for one shard.
+type failing struct{ name string }
+
+func (l failing) Acquire(_ context.Context, name, _ string, _ time.Time, _ time.Duration) (bool, error) {
+	if name == l.name {
+		return false, port.ErrUnavailable
+	}
+	return true, nil
+}
+
+// A fault of one shard is reported and ends no other; a task that cannot be stored, decided or told
+// is left for the next sweep, alone.
+func TestFaultsOfOneShardAndOneTask(t *testing.T) {
+	t.Run("a lease", func(t *testing.T) {
+		w, _ := late(t, 12, nil)
+		r, err := w.SupervisorWith(w.Store, failing{"sweep/2"}, "other").Sweep(ctx)
+		if !errors.Is(err, port.ErrUnavailable) || !strings.Contains(err.Error(), "shard 2") || r.Shards != w.Store.Shards()-1 || r.HandedBack == 0 {
+			t.Errorf("%s, %v", r, err)
+		}
+	})
+	t.Run("a load", func(t *testing.T) {
+		w, _ := late(t, 12, nil)
+		r, err := w.SupervisorOn(&world.Faulty{Store: w.Store, FailLoad: world.OnCall(1, world.ErrSick)}, "other").Sweep(ctx)
+		if !errors.Is(err, port.ErrUnavailable) || r.HandedBack == 0 || r.HandedBack == 24 {
+			t.Errorf("%s, %v", r, err)
+		}
+	})
+	t.Run("a document", func(t *testing.T) {
+		w, _ := late(t, 12, nil)
+		r, err := w.SupervisorOn(&world.Faulty{Store: w.Store, Damaged: "o-5"}, "other").Sweep(ctx)
+		if err != nil || r.Failed != 1 || r.HandedBack != 22 || r.Scanned != 12 {
+			t.Errorf("%s, %v", r, err)
+		}
+	})
+	t.Run("a commit", func(t *testing.T) {
+		for _, c := range []struct {
+			err          error
+			lost, failed int
+		}{{port.ErrConflict, 1, 0}, {port.ErrNotFound, 1, 0}, {world.ErrSick, 0, 1}} {
+			w, _ := late(t, 1, nil)
+			r, err := w.SupervisorOn(&world.Faulty{Store: w.Store, FailCommit: world.OnCall(1, c.err)}, "other").Sweep(ctx)
+			if err != nil || r.Lost != c.lost || r.Failed != c.failed || r.HandedBack > 0 {
+				t.Errorf("%v: %s, %v", c.err, r, err)
+			}
+			w.Clock.Advance(3 * time.Second)
+			if got := controls(w); len(got) > 0 {
+				t.Errorf("%v: sent %v of what is not stored", c.err, got)
+			}
+		}
+	})
+	t.Run("a definition", func(t *testing.T) {
+		w, _ := late(t, 2, nil)
+		w.Defs = memory.NewDefinitions()
+		if r, err := w.SupervisorOn(w.Store, "other").Sweep(ctx); err != nil || r.Failed != 2 || r.HandedBack > 0 {
+			t.Errorf("%s, %v", r, err)
+		}
+	})
+	t.Run("a send", func(t *testing.T) {
+		w, _ := late(t, 3, nil)
+		w.Fail = func(_ string, m port.Message) error {
+			if c, ok := m.Value.(*message.Control); ok && c.OrderID == "o-2" {
+				return port.ErrUnavailable
+			}
+			return nil
+		}
+		if r := sweep(t, w); r.Failed != 1 || r.HandedBack != 6 {
+			t.Errorf("%s", r)
+		}
+		w.Clock.Advance(3 * time.Second)
+		if got := controls(w); len(got) != 4 {
+			t.Errorf("sent %v", got)
+		}
+		w.Fail = nil
+		w.Clock.Advance(6 * time.Second)
+		if r := sweep(t, w); r.Asked != 6 || r.Failed > 0 { // the due time that the commit left brings it back
+			t.Errorf("%s", r)
+		}
+	})
+}
+
+// A context that ends is the sweep's error, and no further shard is begun.
+func TestSweepEndsWithItsContext(t *testing.T) {
+	w, _ := late(t, 3, nil)
+	ended, cancel := context.WithCancel(ctx)
+	cancel()
+	leases := &noted{}
+	if _, err := w.SupervisorWith(w.Store, leases, "other").Sweep(ended); !errors.Is(err, context.Canceled) || len(leases.asked) != 1 {
+		t.Errorf("%v after %v", err, leases.asked)
+	}
+}
+
+// What was decided is counted by what it did.
+func TestReportCountsWhatWasDone(t *testing.T) {
+	give := func(change func(*core.Definition)) (*world.World, supervisor.Report) {
+		def := world.Definition()
+		if change != nil {
+			change(def)
+		}
+		w := begun(t, def, 1, nil)
+		w.Clock.Advance(31 * time.Second)
+		return w, sweep(t, w)
+	}
+	w, r := give(func(d *core.Definition) { d.Steps[0].Retry.MaxFailures = 1 })
+	if r.GivenUp != 1 || r.HandedBack > 0 || r.Errors > 0 || w.Task("o-1").ProcessState != core.Compensating {
+		t.Errorf("given up: %s", r)
+	}
+	_, r = give(func(d *core.Definition) { d.Steps[1].Retry.MaxFailures = 1 })
+	if r.GivenUp != 1 || r.HandedBack != 1 || r.Errors > 0 {
+		t.Errorf("one is handed back, then the other is given up: %s", r)
+	}
+	_, r = give(func(d *core.Definition) { d.Steps[0].Retry.MaxFailures, d.Steps[0].OnFailure = 1, core.OnFailureStop })
+	if r.Errors != 1 || r.GivenUp > 0 || r.HandedBack > 0 {
+		t.Errorf("stopped: %s", r)
+	}
+	w, _ = give(func(d *core.Definition) { d.Steps[0].Retry.MaxFailures = 1 })
+	w.Clock.Advance(6 * time.Second)
+	w.Handle(port.Control) // the undo of a, and of b, is asked for
+	w.Clock.Advance(31 * time.Second)
+	if r = sweep(t, w); r.HandedBack != 1 || r.Uncounted > 0 || w.Task("o-1").Step("b").UndoFailures+w.Task("o-1").Step("a").UndoFailures != 1 {
+		t.Errorf("an undo is overdue: %s", r)
+	}
+}
+
+// The line that a sweep leaves in the log says all that happened, and nothing that did not.
+func TestReportInOneLine(t *testing.T) {
+	for want, r := range map[string]supervisor.Report{
+		"0 scanned in 0 shards": {},
+		"7 scanned in 4 shards, 1 shards of others, 2 overdue, 3 handed back, 4 handed back uncounted, 5 asked again, 6 given up, 8 in Error, " +
+			"9 to be told, 10 pushed, 11 stale, 12 lost to another writer, 13 failed, the oldest by 1.235s": {
+			Shards: 4, Skipped: 1, Scanned: 7, Overdue: 2, HandedBack: 3, Uncounted: 4, Asked: 5, GivenUp: 6, Errors: 8, Told: 9, Pushed: 10,
+			Stale: 11, Lost: 12, Failed: 13, Truncated: true, OldestOverdue: 1234567 * time.Microsecond,
+		},
+	} {
+		if got := r.String(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// limits notes how much of the index is asked for at a time.
+type limits struct {
+	world.Faulty
+	asked []int
+}
+
+func (s *limits) Due(ctx context.Context, b port.Bucket, shard int, before time.Time, after *port.Due, limit int) ([]port.Due, error) {
+	s.asked = append(s.asked, limit)
+	return s.Store.Due(ctx, b, shard, before, after, limit)
+}
+
+// Rule 17: a sweep takes 50 pages of 100 unless it is told otherwise, and says where it was cut short.
+func TestBoundsOfASweep(t *testing.T) {
+	w, _ := late(t, 1, nil)
+	store := &limits{Faulty: world.Faulty{Store: w.Store}}
+	r, err := w.SupervisorWith(store, failing{}, "other").Sweep(ctx)
+	if err != nil || len(store.asked) != w.Store.Shards() || store.asked[0] != 100 || r.Truncated {
+		t.Errorf("asked for %v, truncated %t, %v", store.asked, r.Truncated, err)
+	}
+
+	w = begun(t, world.Definition(), 60, func(w *world.World) {
+		w.Sweeping = func(c *supervisor.Config) { c.PageSize = 1 }
+	})
+	w.Clock.Advance(31 * time.Second)
+	if r := sweep(t, w); r.Scanned != 50 || !r.Truncated {
+		t.Errorf("%s, truncated %t", r, r.Truncated)
+	}
+	if r := sweep(t, w); r.Scanned != 10 || r.Truncated {
+		t.Errorf("%s, truncated %t", r, r.Truncated)
+	}
+}
+
+// Rule 17: also a clock that stands before 1970 names a shard.
+func TestSweepBeforeTheEpoch(t *testing.T) {
+	w := begun(t, world.Definition(), 0, nil)
+	for _, year := range []int{1969, 1950} {
+		w.Clock.Set(time.Date(year, 12, 31, 23, 58, 30, 0, time.UTC))
+		if r := sweep(t, w); r.Shards != w.Store.Shards() {
+			t.Errorf("%d: %s", year, r)
+		}
+	}
+}
+
+// P9a: a Wake of the Supervisor comes the slack after its time.
+func TestWakesComeAfterTheirTime(t *testing.T) {
+	w, _ := late(t, 1, nil)
+	sweep(t, w)
+	for _, s := range w.Task("o-1").Steps[:2] {
+		w.Clock.Set(s.WakeAt.Std().Add(time.Second - time.Millisecond))
+		for _, c := range controls(w) {
+			if strings.HasPrefix(c, "wake "+s.Name) {
+				t.Errorf("%s came before its time", c)
+			}
+		}
+		w.Clock.Advance(time.Millisecond)
+		if got := controls(w); len(got) != 1 || got[0] != fmt.Sprintf("wake %s/1", s.Name) {
+			t.Errorf("%v", got)
+		}
+	}
+}
+
+// bearing are leases that look at the context.
+type bearing struct {
+	port.Leases
+	seen []context.Context
+}
+
+func (l *bearing) Acquire(ctx context.Context, name, owner string, now time.Time, ttl time.Duration) (bool, error) {
+	l.seen = append(l.seen, ctx)
+	return l.Leases.Acquire(ctx, name, owner, now, ttl)
+}
+
+// Every call of a sweep bears its context, which ends before the function does.
+func TestEveryCallBearsTheContext(t *testing.T) {
+	def := world.Definition()
+	def.Steps[1].OnFailure, def.Steps[1].Retry.MaxFailures = core.OnFailureStop, 2
+	leases := &bearing{Leases: memory.NewLeases()}
+	w := world.New(t, def)
+	w.Sweeping = func(c *supervisor.Config) { c.Leases = leases }
+	w.Boot()
+	o := world.Order("o-1")
+	o.ReplyTo = ""
+	w.Send(port.Intake, o)
+	w.Handle(port.Intake)
+	marked := w.Marked()
+	for range 4 { // handed back, asked again, stopped with its alert, and settled
+		w.Clock.Advance(31 * time.Second)
+		if _, err := w.Supervisor.Sweep(marked); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range controls(w) {
+			if c == "wake b/1" && w.Task("o-1").Step("b").Attempt == 1 {
+				w.Send(port.Control, &message.Control{Schema: 1, Kind: message.Wake, OrderID: "o-1", Step: "b", Attempt: 1})
+			}
+		}
+		for _, d := range w.Take(port.Control) { // outside of a sweep
+			w.Scheduler.Handle(marked, port.Control, []port.Delivery{d})
+		}
+	}
+	if task := w.Task("o-1"); task.ProcessState != core.Error || task.Tell != 0 || len(w.Alerts) == 0 {
+		t.Errorf("%s, tell %s, %d alerts", task.ProcessState, task.Tell, len(w.Alerts))
+	}
+	for _, c := range leases.seen {
+		if c != marked {
+			t.Error("a lease was taken with another context")
+		}
+	}
+}
+
+// unfit shows a task that its definition does not fit.
+type unfit struct {
+	*memory.Store
+	id string
+}
+
+func (s unfit) Load(ctx context.Context, ids []string) ([]*port.Record, error) {
+	records, err := s.Store.Load(ctx, ids)
+	for i, id := range ids {
+		if id == s.id && records[i] != nil {
+			task, err := core.DecodeTask(records[i].Document)
+			if err != nil {
+				return nil, err
+			}
+			task.Steps[0].Name = "another"
+			record := *records[i]
+			if record.Document, err = core.EncodeTask(task); err != nil {
+				return nil, err
+			}
+			records[i] = &record
+		}
+	}
+	return records, err
+}
+
+// A task that cannot be decided on is left as it is, and reported; the others are decided.
+func TestUnfitTaskIsLeft(t *testing.T) {
+	w, _ := late(t, 3, nil)
+	r, err := w.SupervisorOn(unfit{w.Store, "o-2"}, "other").Sweep(ctx)
+	if err != nil || r.Failed != 1 || r.HandedBack != 4 {
+		t.Errorf("%s, %v", r, err)
+	}
+	if v := w.Task("o-2").Version; v != 1 {
+		t.Errorf("it was changed: version %d", v)
+	}
+}

@@ -1,0 +1,231 @@
+package infra_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsevents"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awseventstargets"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssnssubscriptions"
+	"github.com/aws/jsii-runtime-go"
+
+	"github.com/stepkeeper/stepkeeper/infra"
+)
+
+// request is who sends to a queue, with the keys of IAM's condition context; a key that is absent is
+// absent for IAM too.
+type request struct {
+	service string // "": no service, but a role or user
+	keys    map[string]string
+}
+
+func role(arn string) request {
+	return request{keys: map[string]string{"aws:PrincipalArn": arn, "aws:PrincipalAccount": strings.Split(arn, ":")[4], "aws:PrincipalIsAWSService": "false", "aws:SecureTransport": "true"}}
+}
+
+func service(name string, keys ...string) request {
+	r := request{service: name, keys: map[string]string{"aws:PrincipalIsAWSService": "true", "aws:SecureTransport": "true"}}
+	for i := 0; i < len(keys); i += 2 {
+		r.keys[keys[i]] = keys[i+1]
+	}
+	return r
+}
+
+// decide is what a queue's policy says of sqs:SendMessage, as IAM evaluates it: Deny before Allow, all
+// conditions of a statement together; "" is no word, which leaves it to the sender's own policy.
+func decide(t *testing.T, policy any, r request) string {
+	t.Helper()
+	answer := ""
+	for _, s := range list(at(policy, "Statement")) {
+		if !slices.ContainsFunc(list(at(s, "Action")), func(a any) bool { return a == "sqs:SendMessage" || a == "sqs:*" }) || !meant(at(s, "Principal"), r) {
+			continue
+		}
+		fits := true
+		conditions, _ := at(s, "Condition").(map[string]any)
+		for operator, keys := range conditions {
+			for key, values := range keys.(map[string]any) {
+				fits = fits && holds(t, operator, r.keys, key, list(values))
+			}
+		}
+		if effect := at(s, "Effect").(string); fits && answer != "Deny" {
+			answer = effect
+		}
+	}
+	return answer
+}
+
+func meant(principal any, r request) bool {
+	if principal == "*" || at(principal, "AWS") == "*" {
+		return true
+	}
+	return r.service != "" && slices.Contains(list(at(principal, "Service")), any(r.service))
+}
+
+// holds evaluates one condition. The negated operators hold for a key that is absent, the others do not.
+func holds(t *testing.T, operator string, keys map[string]string, key string, values []any) bool {
+	t.Helper()
+	is, there := keys[key]
+	any := slices.ContainsFunc(values, func(v any) bool {
+		text := target(v)
+		return text == is || strings.HasPrefix(operator, "Arn") && like(text, is)
+	})
+	switch operator {
+	case "StringEquals", "Bool", "ArnEquals", "ArnLike":
+		return there && any
+	case "StringNotEquals", "ArnNotEquals", "ArnNotLike":
+		return !there || !any
+	}
+	t.Fatalf("this test does not know the operator %s", operator)
+	return false
+}
+
+// Rules 20, 21 and 29: who may send to which queue; a service of AWS has no account, and names the one
+// that it acts for.
+func TestQueuePolicies(t *testing.T) {
+	const (
+		ours   = "arn:aws:sns:" + region + ":" + account + ":orders"
+		rule   = "arn:aws:events:" + region + ":" + account + ":rule/nightly"
+		others = "arn:aws:sns:" + region + ":999999999999:orders"
+	)
+	needNode(t)
+	_, stack := newStack("Test")
+	p := shop(stack)
+	p.Operators = []string{"arn:aws:iam::" + account + ":role/ops"}
+	engine := infra.NewStepkeeper(stack, "Engine", p)
+	topic := awssns.Topic_FromTopicArn(stack, str("Orders"), str(ours))
+	foreign := awssns.Topic_FromTopicArn(stack, str("Foreign"), str(others))
+	for _, from := range []awssns.ITopic{topic, foreign} {
+		from.AddSubscription(awssnssubscriptions.NewSqsSubscription(engine.Intake(), &awssnssubscriptions.SqsSubscriptionProps{RawMessageDelivery: jsii.Bool(true)}))
+	}
+	awsevents.NewRule(stack, str("Nightly"), &awsevents.RuleProps{
+		Schedule: awsevents.Schedule_Rate(awscdk.Duration_Days(jsii.Number(1))),
+		Targets:  &[]awsevents.IRuleTarget{awseventstargets.NewSqsQueue(engine.Intake(), nil)},
+	})
+	x := read(t, stack)
+	policies := map[string]any{}
+	for _, q := range x.of("AWS::SQS::QueuePolicy") {
+		policies[target(at(q.Properties, "Queues", 0))] = q.Properties["PolicyDocument"]
+	}
+	var nightly string
+	for id, r := range x.Resources {
+		if r.Type == "AWS::Events::Rule" && strings.HasPrefix(id, "Nightly") {
+			nightly = plainID(id) // as the policy names it
+		}
+	}
+	mine, strange := role("arn:aws:iam::"+account+":role/web"), role("arn:aws:iam::999999999999:role/web")
+	plain := role("arn:aws:iam::" + account + ":role/web")
+	plain.keys["aws:SecureTransport"] = "false"
+	sns := service("sns.amazonaws.com", "aws:SourceArn", ours)
+	stranger := service("sns.amazonaws.com", "aws:SourceArn", others, "aws:SourceAccount", "999999999999")
+	for _, c := range []struct {
+		queue, who string
+		r          request
+		want       string
+	}{
+		{"Intake", "a role of the account", mine, ""},
+		{"Intake", "a role of another account", strange, "Deny"},
+		{"Intake", "plain HTTP", plain, "Deny"},
+		{"Intake", "our topic", sns, "Allow"},
+		{"Intake", "another account's topic, though it is subscribed", stranger, "Deny"},
+		{"Intake", "our rule", service("events.amazonaws.com", "aws:SourceArn", nightly, "aws:SourceAccount", account), "Allow"},
+		{"Intake", "another rule of ours", service("events.amazonaws.com", "aws:SourceArn", rule, "aws:SourceAccount", account), ""},
+		{"Intake", "a bucket, whose ARN has no account", service("s3.amazonaws.com", "aws:SourceArn", "arn:aws:s3:::uploads", "aws:SourceAccount", account), ""},
+		{"Intake", "another account's bucket", service("s3.amazonaws.com", "aws:SourceArn", "arn:aws:s3:::uploads", "aws:SourceAccount", "999999999999"), "Deny"},
+		{"Intake", "a service that acts for no account", service("sns.amazonaws.com"), "Deny"},
+		{"Control", "a role of the account", mine, ""},
+		{"Control", "a service for us", sns, ""},
+		{"Control", "a service for others", stranger, "Deny"},
+		{"Replies", "an agent", role("AgentPaymentRole:::: "), ""},
+		{"Replies", "an operator", role("arn:aws:iam::" + account + ":role/ops"), ""},
+		{"Replies", "another role of the account", mine, "Deny"},
+		{"Replies", "a service for us", sns, "Deny"},
+		{"RequestsPayment", "the Scheduler", role("SchedulerRole:::: "), ""},
+		{"RequestsPayment", "an agent", role("AgentPaymentRole:::: "), "Deny"},
+		{"RequestsPayment", "a service for us", sns, "Deny"},
+		{"Quarantine", "an agent", role("AgentPaymentRole:::: "), ""},
+		{"Quarantine", "a service for us", sns, "Deny"},
+	} {
+		if arn, cut := strings.CutSuffix(c.r.keys["aws:PrincipalArn"], ":::: "); cut { // a role of the template
+			c.r.keys["aws:PrincipalArn"], c.r.keys["aws:PrincipalAccount"] = arn, account
+		}
+		if policies[c.queue] == nil {
+			t.Fatalf("%s has no policy", c.queue)
+		}
+		same(t, c.queue+": "+c.who, decide(t, policies[c.queue], c.r), c.want)
+	}
+}
+
+// Rule 32: which roles an agent's replies come from, as far as it is known, and what is said where it is not.
+func TestReplySenders(t *testing.T) {
+	code := t.TempDir()
+	if err := os.WriteFile(filepath.Join(code, "bootstrap"), []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var in awscdk.Stack
+	const mailer = "arn:aws:iam::" + account + ":role/mailer"
+	of := func(notification func(awscdk.Stack) infra.Agent) (peers string) {
+		x := template(t, func(stack awscdk.Stack, p *infra.Props) {
+			in = stack
+			p.Agents["shipping"] = infra.Agent{Function: awslambda.NewFunction(stack, str("Mine"), &awslambda.FunctionProps{
+				Runtime: awslambda.Runtime_PROVIDED_AL2023(), Handler: str("bootstrap"), Timeout: awscdk.Duration_Minutes(jsii.Number(1)), Code: awslambda.Code_FromAsset(str(code), nil),
+			})}
+			p.Agents["notification"] = notification(stack)
+		})
+		for _, part := range list(at(variables(x, "Scheduler"), "STEPKEEPER_AGENTS", "Fn::Join", 1)) {
+			if attribute := at(part, "Fn::GetAtt", 1); attribute != nil {
+				part = fmt.Sprint(target(part), ".", attribute)
+			} else if at(part, "Fn::Join") != nil {
+				part = "QUEUE"
+			}
+			peers += fmt.Sprint(part)
+		}
+		return peers
+	}
+	const others = "~=Test-EngineRequests,inventory=QUEUE=AgentInventoryRole.RoleId,notification=%s,payment=QUEUE=AgentPaymentRole.RoleId,shipping=QUEUE=MineServiceRole.RoleId"
+	for name, c := range map[string]struct {
+		agent  func(awscdk.Stack) infra.Agent
+		want   string
+		warned bool
+	}{
+		"external": {func(awscdk.Stack) infra.Agent { return infra.Agent{External: true, SenderARNs: []string{mailer}} }, "QUEUE", true},
+		"external and declared": {func(awscdk.Stack) infra.Agent {
+			return infra.Agent{External: true, SenderARNs: []string{mailer}, SenderIDs: []string{"AROAMAILERMAILERMAIL1", "AROAMAILERMAILERMAIL2"}}
+		}, "QUEUE=AROAMAILERMAILERMAIL1+AROAMAILERMAILERMAIL2", false},
+		"imported": {func(s awscdk.Stack) infra.Agent {
+			return infra.Agent{Function: awslambda.Function_FromFunctionAttributes(s, str("Far"), &awslambda.FunctionAttributes{
+				FunctionArn: str("arn:aws:lambda:" + region + ":" + account + ":function:far"), Role: awsiam.Role_FromRoleArn(s, str("FarRole"), str(mailer), nil),
+			})}
+		}, "QUEUE", true},
+	} {
+		got, want := of(c.agent), fmt.Sprintf(others, c.want)
+		if i := strings.Index(got, "MineServiceRole"); i >= 0 && !strings.HasSuffix(got, "MineServiceRole.RoleId") { // CDK's hash is not cut off a resource of the app's own
+			got = got[:i] + "MineServiceRole.RoleId"
+		}
+		same(t, name, got, want)
+		told := slices.ContainsFunc(warnings(in), func(w string) bool { return strings.Contains(w, "replies of agent notification") })
+		same(t, name+": warned", told, c.warned)
+	}
+}
+
+// An external agent that is granted its rights is known by that role.
+func TestGrantedAgentIsKnown(t *testing.T) {
+	needNode(t)
+	_, stack := newStack("Test")
+	p := shop(stack)
+	p.Agents["notification"] = infra.Agent{External: true}
+	engine := infra.NewStepkeeper(stack, "Engine", p)
+	engine.GrantAgent("notification", awsiam.NewRole(stack, str("Mailer"), &awsiam.RoleProps{AssumedBy: awsiam.NewServicePrincipal(str("ecs-tasks.amazonaws.com"), nil)}))
+	x := read(t, stack)
+	if text := fmt.Sprint(at(variables(x, "Scheduler"), "STEPKEEPER_AGENTS")); !strings.Contains(text, "Mailer") {
+		t.Errorf("its role is not in %s", text)
+	}
+	same(t, "warnings", warnings(stack), "[]")
+}

@@ -1,0 +1,82 @@
+package infra
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// What AWS puts in the place of a reference, at the longest. Names of queues end at 80 characters; those
+// of other resources are longer only with an ID that is.
+const (
+	environmentSize = 4_096
+	roleIDSize      = 21
+	referenceSize   = 80
+	urlSize         = 140
+	arnLongest      = 160
+)
+
+// environmentsFit refuses at synthesis what Lambda refuses in the middle of a deployment (rule 28).
+func (s *Stepkeeper) environmentsFit() error {
+	var errs []error
+	for _, id := range sorted(s.environments) {
+		if n := size(s.environments[id]()); n > environmentSize {
+			errs = append(errs, fmt.Errorf("function %s: its environment would have some %d bytes, and Lambda takes %d; give the stack, the agents or the reply-to queues shorter names, or make a second deployment", id, n, environmentSize))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// size is about what a resolved value becomes, with its quotation marks.
+func size(v any) int {
+	switch x := v.(type) {
+	case string:
+		return len(x)
+	case []any:
+		n := 0
+		for _, e := range x {
+			n += size(e)
+		}
+		return n
+	case map[string]any:
+		if len(x) == 1 {
+			for name, argument := range x {
+				if n, reference := sizeOfReference(name, argument); reference {
+					return n
+				}
+			}
+		}
+		n := 0
+		for key, e := range x {
+			n += len(key) + size(e) + len(`"":"",`)
+		}
+		return n
+	}
+	return 0
+}
+
+// sizeOfReference is of Ref, Fn::GetAtt and Fn::Join.
+func sizeOfReference(name string, argument any) (n int, is bool) {
+	list, _ := argument.([]any)
+	switch {
+	case name == "Ref" && strings.HasPrefix(fmt.Sprint(argument), "AWS::"):
+		return len("ap-southeast-2"), true
+	case name == "Ref": // of a queue it is the URL
+		return urlSize, true
+	case name == "Fn::GetAtt" && len(list) == 2:
+		switch list[1] {
+		case "RoleId":
+			return roleIDSize, true
+		case "QueueName":
+			return referenceSize, true
+		}
+		return arnLongest, true
+	case name == "Fn::Join" && len(list) == 2:
+		if split, is := list[1].(map[string]any); is { // a start that is cut out, see peers
+			parts, _ := split["Fn::Split"].([]any)
+			return max(0, referenceSize-len(fmt.Sprint(parts[0]))) + 1, true
+		}
+		return size(list[1]), true
+	}
+	return 0, false
+}

@@ -1,0 +1,260 @@
+// Sampled tries mutants that were drawn at random, over all of the product's code, to say how many
+// of them the tests notice: what the list in internal/mutants, which people have written, cannot say.
+//
+//	go run ./internal/mutants/sampled -n 10 -seed 1 -room core,scheduler
+//
+// It draws the usual changes (operators.go) in each room (rooms.go), leaves out what does not compile,
+// and weaves the rest as internal/mutants does: each test binary is compiled once. A map of what each
+// test covers, kept in bin/ until a source changes, says which tests can notice a mutant. They run
+// fastest first, for a minute at most; without an end counts as noticed. What no test covers has
+// survived. It exits with 1 where a room notices less than the floor.
+//
+// Bounds: constants and variables of a package are not changed, only functions. Tests run with -short.
+// Of a mutant's tests the fastest are taken that run for 10 s in all.
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/stepkeeper/stepkeeper/internal/mutants"
+)
+
+// options are the command line.
+type options struct {
+	n      int
+	seed   uint64
+	rooms  string
+	only   string
+	floor  int
+	json   string
+	root   string
+	listed bool
+}
+
+func main() {
+	var o options
+	flag.IntVar(&o.n, "n", 10, "mutants in each room")
+	flag.Uint64Var(&o.seed, "seed", 1, "the same seed draws the same mutants from the same sources")
+	flag.StringVar(&o.rooms, "room", "", "only these rooms, with commas between: "+roomNames())
+	flag.StringVar(&o.only, "only", "", "of what is drawn, only what holds this text in place, function or operator, as in reply.go:118")
+	flag.IntVar(&o.floor, "floor", 60, "percentage of a room that must be noticed")
+	flag.StringVar(&o.json, "json", "", "write the results to this file")
+	flag.StringVar(&o.root, "root", ".", "folder of the module")
+	flag.BoolVar(&o.listed, "list", false, "only list what is drawn")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, o); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, o options) error {
+	chosen, err := choose(o.rooms)
+	if err != nil {
+		return err
+	}
+	if o.root, err = filepath.Abs(o.root); err != nil {
+		return err
+	}
+	drawn, err := draw(o, chosen)
+	if err != nil || o.listed {
+		return err
+	}
+	if len(drawn) == 0 {
+		return fmt.Errorf("nothing that is drawn holds %q; nothing was tried", o.only)
+	}
+	folder, err := os.MkdirTemp("", "mutants-sampled")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(folder) }() // a temporary folder; the system removes what is left
+	t, err := prepare(ctx, o.root, folder, chosen, drawn)
+	if err != nil {
+		return err
+	}
+	results := make([]result, len(drawn))
+	t.gate.Each(len(drawn), func(i int) {
+		results[i] = t.try(ctx, &drawn[i])
+		t.gate.Log("%s", results[i])
+	})
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	counts := count(chosen, results)
+	fmt.Print(summary(counts, results))
+	if o.json != "" {
+		text, err := json.MarshalIndent(map[string]any{"seed": o.seed, "rooms": counts, "results": results}, "", "  ")
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(o.json, append(text, '\n'), 0o600); err != nil {
+			return err
+		}
+	}
+	return below(counts, o.floor)
+}
+
+// draw draws the mutants of all these rooms.
+func draw(o options, chosen []room) ([]sampled, error) {
+	var folders []string
+	for _, r := range chosen {
+		folders = append(folders, r.Packages...)
+	}
+	s, err := load(o.root, folders)
+	if err != nil {
+		return nil, err
+	}
+	var drawn []sampled
+	for _, r := range chosen {
+		drawn = append(drawn, s.draw(r, o.n, o.seed)...)
+	}
+	drawn = slices.DeleteFunc(drawn, func(m sampled) bool {
+		return !strings.Contains(fmt.Sprintf("%s:%d %s, %s", m.File, m.Line, m.Func, m.Operator), o.only)
+	})
+	if o.listed {
+		for _, m := range drawn {
+			fmt.Printf("%-10s %s:%d %s, %s\n    - %s\n    + %s\n", m.Room, m.File, m.Line, m.Func, m.Operator, m.Before, m.After)
+		}
+	}
+	return drawn, nil
+}
+
+// prepare maps the tests, weaves the mutants, compiles the tests that cover one, and runs them unmutated.
+func prepare(ctx context.Context, root, folder string, chosen []room, drawn []sampled) (*trial, error) {
+	t := &trial{coverage: map[string]*coverage{}, rooms: map[string]room{}, binaries: map[string]string{}, broken: map[string]string{}}
+	t.gate = mutants.Gate{Root: root, Folder: folder, Workers: runtime.NumCPU(), Log: func(format string, args ...any) {
+		fmt.Printf(format+"\n", args...)
+	}}
+	var folders []string
+	for _, r := range chosen {
+		t.rooms[r.Name] = r
+		folders = append(folders, r.tests()...)
+	}
+	slices.Sort(folders)
+	folders = slices.Compact(folders)
+	m, err := newMapper(t.gate, filepath.Join(root, "bin", "mutants-coverage"), folders)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range folders {
+		if t.coverage[f], err = m.of(ctx, f); err != nil {
+			return nil, err
+		}
+		if c := t.coverage[f]; c != nil {
+			for _, why := range sorted(c.Skipped) {
+				t.gate.Log("SKIP %s: %d tests do not run here, %q: %s", f, len(c.Skipped[why]), why, strings.Join(c.Skipped[why], " "))
+			}
+		}
+	}
+	var all []mutants.Mutant
+	needed := map[string]bool{}
+	for i := range drawn {
+		all = append(all, drawn[i].Mutant)
+		batches, _ := t.batches(&drawn[i])
+		for _, b := range batches {
+			needed[b.pkg] = true
+		}
+	}
+	overlay, err := mutants.Weave(root, folder, all)
+	if err != nil {
+		return nil, err
+	}
+	for _, pkg := range sorted(needed) {
+		if t.binaries[pkg], err = t.gate.Build(ctx, strings.ReplaceAll(pkg, "/", "-"), pkg, "-overlay", overlay); err != nil {
+			return nil, err
+		}
+	}
+	t.unmutated(ctx, drawn)
+	return t, ctx.Err()
+}
+
+// counted is what became of a room.
+type counted struct {
+	Room       string `json:"room"`
+	Killed     int    `json:"killed"`
+	Total      int    `json:"total"` // those that are equivalent left out
+	Equivalent int    `json:"equivalent"`
+	Uncovered  int    `json:"uncovered"`
+	Percent    int    `json:"percent"`
+}
+
+func count(chosen []room, results []result) []counted {
+	var counts []counted
+	for _, r := range chosen {
+		c := counted{Room: r.Name}
+		for _, m := range results {
+			switch {
+			case m.Room != r.Name:
+				continue
+			case m.Equivalent != "":
+				c.Equivalent++
+				continue
+			case m.By != "":
+				c.Killed++
+			case m.Covered == 0:
+				c.Uncovered++
+			}
+			c.Total++
+		}
+		c.Percent = 100 * c.Killed / max(1, c.Total)
+		counts = append(counts, c)
+	}
+	return counts
+}
+
+// summary is what a person reads at the end.
+func summary(counts []counted, results []result) string {
+	var b strings.Builder
+	b.WriteString("\nsurvivors:\n")
+	for _, m := range slices.SortedFunc(slices.Values(results), func(a, b result) int { return cmp.Or(cmp.Compare(a.File, b.File), a.Line-b.Line) }) {
+		if m.By == "" && m.Equivalent == "" {
+			fmt.Fprintf(&b, "  %s\n      - %.200s\n      + %.200s\n", m, m.Before, m.After)
+		}
+	}
+	b.WriteString("\nroom        killed  total      %  uncovered  equivalent\n")
+	for _, c := range counts {
+		fmt.Fprintf(&b, "%-10s  %6d  %5d  %4d%%  %9d  %10d\n", c.Room, c.Killed, c.Total, c.Percent, c.Uncovered, c.Equivalent)
+	}
+	return b.String()
+}
+
+// String is one line about the mutant.
+func (r result) String() string {
+	what := fmt.Sprintf("%s:%d %s, %s", r.File, r.Line, r.Func, r.Operator)
+	switch {
+	case r.Equivalent != "":
+		return "equivalent  " + what
+	case r.By != "":
+		return fmt.Sprintf("killed      %s  by %s, %.1f s", what, r.By, r.Secs)
+	case r.Covered == 0:
+		return "UNCOVERED   " + what
+	}
+	return fmt.Sprintf("SURVIVED    %s  %d of %d covering tests, %.1f s", what, r.Tried, r.Covered, r.Secs)
+}
+
+// below is an error that names the rooms below the floor.
+func below(counts []counted, floor int) error {
+	var rooms []string
+	for _, c := range counts {
+		if c.Total > 0 && c.Percent < floor {
+			rooms = append(rooms, fmt.Sprintf("%s (%d %%)", c.Room, c.Percent))
+		}
+	}
+	if len(rooms) == 0 {
+		return nil
+	}
+	return fmt.Errorf("the tests of these rooms notice less than %d %% of their mutants: %s; write the tests that the survivors lack, or argue in equivalents.go why none can notice", floor, strings.Join(rooms, ", "))
+}

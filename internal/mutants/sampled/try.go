@@ -1,0 +1,178 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/internal/mutants"
+)
+
+const (
+	// enough is how many seconds of covering tests, measured without a mutant, a mutant is tried with;
+	// the slowest beyond are left out.
+	enough = 10.0
+	// quick is how many of these seconds are run first, of each package.
+	quick = 2.0
+	// longestTry is the time of one mutant, whatever its tests take.
+	longestTry = time.Minute
+)
+
+// result is what became of a mutant.
+type result struct {
+	Room       string  `json:"room"`
+	File       string  `json:"file"`
+	Line       int     `json:"line"`
+	Func       string  `json:"function"`
+	Operator   string  `json:"operator"`
+	Before     string  `json:"before"`
+	After      string  `json:"after"`
+	By         string  `json:"by,omitempty"` // the test that noticed; "": none
+	Covered    int     `json:"covering_tests"`
+	Tried      int     `json:"tried_tests"`
+	Equivalent string  `json:"equivalent,omitempty"`
+	Secs       float64 `json:"seconds"`
+}
+
+// batch are tests of one package that run in one process.
+type batch struct {
+	pkg   string
+	names []string
+	secs  float64
+}
+
+// trial runs mutants against the tests that cover them.
+type trial struct {
+	gate     mutants.Gate
+	coverage map[string]*coverage
+	rooms    map[string]room
+	binaries map[string]string // by folder
+	mu       sync.Mutex
+	broken   map[string]string // "folder TestX" → how it fails without a mutant
+}
+
+// batches are the tests that cover the mutant, in the order in which they are to run.
+func (t *trial) batches(m *sampled) (all []batch, covering int) {
+	type owned struct {
+		test
+		pkg string
+	}
+	var tests []owned
+	r := t.rooms[m.Room]
+	for _, pkg := range r.tests() {
+		if c := t.coverage[pkg]; c != nil {
+			for _, covers := range c.covering(m) {
+				if t.brokenBy(pkg, covers.Name) == "" {
+					tests = append(tests, owned{covers, pkg})
+				}
+			}
+		}
+	}
+	slices.SortStableFunc(tests, func(a, b owned) int { return cmp.Compare(a.Secs, b.Secs) })
+	total, open := 0.0, map[string]int{}
+	for i, o := range tests {
+		if total += o.Secs; total > enough && i > 0 {
+			break
+		}
+		at, ok := open[o.pkg]
+		if !ok || all[at].secs+o.Secs > quick && all[at].secs < quick {
+			at = len(all)
+			open[o.pkg] = at
+			all = append(all, batch{pkg: o.pkg})
+		}
+		all[at].names = append(all[at].names, o.Name)
+		all[at].secs += o.Secs
+	}
+	slices.SortStableFunc(all, func(a, b batch) int { return cmp.Compare(a.secs, b.secs) })
+	return all, len(tests)
+}
+
+func (t *trial) brokenBy(pkg, name string) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.broken[pkg+" "+name]
+}
+
+// run runs tests of a package with a mutant, or "" for none.
+func (t *trial) run(ctx context.Context, pkg, mutant string, limit time.Duration, names []string) (failed, output string) {
+	args := append(slices.Clone(t.coverage[pkg].Args), only(names...))
+	return t.gate.Test(ctx, t.binaries[pkg], pkg, limit, mutant, args...)
+}
+
+// unmutated runs all tests that the mutants need in the woven binaries, without a mutant. Those that
+// fail twice are left out.
+func (t *trial) unmutated(ctx context.Context, drawn []sampled) {
+	needed := map[string]map[string]bool{}
+	for i := range drawn {
+		batches, _ := t.batches(&drawn[i])
+		for _, b := range batches {
+			for _, name := range b.names {
+				if needed[b.pkg] == nil {
+					needed[b.pkg] = map[string]bool{}
+				}
+				needed[b.pkg][name] = true
+			}
+		}
+	}
+	packages := sorted(needed)
+	t.gate.Each(len(packages), func(i int) {
+		pkg := packages[i]
+		names := sorted(needed[pkg])
+		if failed, _ := t.run(ctx, pkg, "", 10*longestTry, names); failed == "" {
+			return
+		}
+		for _, name := range names {
+			failed, out := t.run(ctx, pkg, "", longestTry, []string{name})
+			if failed != "" {
+				failed, out = t.run(ctx, pkg, "", longestTry, []string{name})
+			}
+			if failed != "" && ctx.Err() == nil {
+				t.leaveOut(pkg, name, failed+"\n"+out)
+			}
+		}
+	})
+}
+
+func (t *trial) leaveOut(pkg, name, why string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.broken[pkg+" "+name] = why
+	t.gate.Log("LEFT OUT %s %s: it fails without a mutant: %.400s", pkg, name, why)
+}
+
+// try runs a mutant's tests until one notices it.
+func (t *trial) try(ctx context.Context, m *sampled) result {
+	began := time.Now()
+	r := result{Room: m.Room, File: m.File, Line: m.Line, Func: m.Func, Operator: m.Operator, Before: m.Before, After: m.After, Equivalent: m.Equivalent}
+	if r.Equivalent != "" {
+		return r
+	}
+	var batches []batch
+	batches, r.Covered = t.batches(m)
+	for _, b := range batches {
+		left := longestTry - time.Since(began)
+		if left <= 0 || ctx.Err() != nil {
+			break // a slow machine: neither noticed nor all tried
+		}
+		r.Tried += len(b.names)
+		if failed, _ := t.run(ctx, b.pkg, m.Name, left, b.names); failed != "" && t.passes(ctx, b, failed, left) {
+			r.By = b.pkg + " " + failed
+			break
+		}
+	}
+	r.Secs = time.Since(began).Seconds()
+	return r
+}
+
+// passes reports that what failed with a mutant passes without, so that the mutant is the cause.
+func (t *trial) passes(ctx context.Context, b batch, failed string, limit time.Duration) bool {
+	names := b.names
+	if name, _, _ := strings.Cut(failed, "/"); slices.Contains(names, name) {
+		names = []string{name}
+	}
+	again, _ := t.run(ctx, b.pkg, "", limit, names)
+	return again == ""
+}

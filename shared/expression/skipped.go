@@ -1,0 +1,154 @@
+package expression
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/expr-lang/expr/ast"
+	"github.com/expr-lang/expr/parser"
+)
+
+// skipped refuses a member of an output that is null where its step was skipped: the expression would
+// fail, and with it its step, for just those orders.
+func (c *check) skipped(n *ast.MemberNode) error {
+	step, reads := c.program.steps[unchain(n.Node)]
+	condition, skippable := c.scope.Skippable[step]
+	if !reads || n.Optional || !skippable || slices.Contains(c.done, step) || c.follows(step, condition) {
+		return nil
+	}
+	output := "steps." + strings.ReplaceAll(step, "-", "_") + ".output"
+	member, optional := "[…]", "?.[…]"
+	if s, ok := n.Property.(*ast.StringNode); ok {
+		member, optional = "."+s.Value, "?."+s.Value
+	}
+	return fail(fmt.Sprintf("it reads %s of the output of step %s, which is null where that step is skipped (when: %s)",
+		member, step, shorten(condition, maxQuoted)),
+		"write "+output+optional+", with ?? for a default, or give this step the same when")
+}
+
+// follows reports whether the condition that held here says that the step was not skipped: because it
+// asks for all that the step's own condition asks for, or for its output.
+func (c *check) follows(step, condition string) bool {
+	here, p := conjunction(c.scope.When, c.scope)
+	if p == nil {
+		return false
+	}
+	if slices.Contains(p.notSkipped(p.root, true), step) {
+		return true
+	}
+	there, _ := conjunction(condition, c.scope)
+	return len(there) > 0 && !slices.ContainsFunc(there, func(part string) bool { return !slices.Contains(here, part) })
+}
+
+// conjunction takes a condition apart into what && joins; nil where it is no condition, which is
+// reported where it stands.
+func conjunction(condition string, scope Scope) (parts []string, p *program) {
+	if condition == "" {
+		return nil, nil
+	}
+	tree, err := parser.ParseWithConfig(condition, settings())
+	if err != nil {
+		return nil, nil
+	}
+	scope.When, scope.Skippable = "", nil
+	c := &check{scope: scope, program: newProgram(condition, tree.Node)}
+	_ = c.node(tree.Node, 0) // only for the outputs that it names
+	var split func(n ast.Node)
+	split = func(n ast.Node) {
+		if b, ok := n.(*ast.BinaryNode); ok && (b.Operator == "&&" || b.Operator == "and") {
+			split(b.Left)
+			split(b.Right)
+			return
+		}
+		parts = append(parts, n.String())
+	}
+	split(tree.Node)
+	return parts, c.program
+}
+
+// notSkipped are the steps whose output is not null where a condition is as given.
+func (p *program) notSkipped(n ast.Node, holds bool) []string {
+	switch n := n.(type) {
+	case *ast.UnaryNode:
+		if n.Operator == "!" || n.Operator == "not" {
+			return p.notSkipped(n.Node, !holds)
+		}
+	case *ast.BinaryNode:
+		switch n.Operator {
+		case "&&", "and", "||", "or":
+			if holds == (n.Operator == "&&" || n.Operator == "and") {
+				return append(p.notSkipped(n.Left, holds), p.notSkipped(n.Right, holds)...)
+			}
+		case "==", "!=":
+			step := p.comparedToNull(n.Left, n.Right)
+			if step == "" {
+				step = p.comparedToNull(n.Right, n.Left)
+			}
+			if step != "" && holds == (n.Operator == "!=") {
+				return []string{step}
+			}
+		}
+	}
+	return nil
+}
+
+func (p *program) comparedToNull(output, null ast.Node) string {
+	if _, ok := null.(*ast.NilNode); !ok {
+		return ""
+	}
+	return p.steps[unchain(output)]
+}
+
+// given checks a node that is evaluated only where some steps were not skipped.
+func (c *check) given(steps []string, n ast.Node, inside int) error {
+	before := len(c.done)
+	c.done = append(c.done, steps...)
+	defer func() { c.done = c.done[:before] }()
+	return c.node(n, inside)
+}
+
+func (c *check) conditional(n *ast.ConditionalNode, inside int) error {
+	if err := c.node(n.Cond, inside); err != nil {
+		return err
+	}
+	if err := c.given(c.program.notSkipped(n.Cond, true), n.Exp1, inside); err != nil {
+		return err
+	}
+	return c.given(c.program.notSkipped(n.Cond, false), n.Exp2, inside)
+}
+
+func underscored(steps []string) []string {
+	names := make([]string, len(steps))
+	for i, s := range steps {
+		names[i] = strings.ReplaceAll(s, "-", "_")
+	}
+	return names
+}
+
+// dashed is a path with a dash in it, which the language reads as a subtraction.
+var dashed = regexp.MustCompile(`\b(order|steps)((?:\??\.[A-Za-z_][A-Za-z0-9_]*)*\??\.)([A-Za-z_][A-Za-z0-9_]*(?:-[A-Za-z_][A-Za-z0-9_]*)+)`)
+
+func isRoot(name string) bool {
+	return name == "order" || name == "orderId" || name == "run" || name == "steps"
+}
+
+// dashedName says how a name with dashes is written; nil where the source has none, or a subtraction.
+func dashedName(source string, steps []string) error {
+	m := dashed.FindStringSubmatch(source)
+	switch {
+	case m == nil || strings.Contains(source, m[0]+"(") || slices.ContainsFunc(strings.Split(m[3], "-")[1:], isRoot):
+		return nil
+	case m[1] == "steps" && slices.Contains(steps, m[3]):
+		return fail(fmt.Sprintf("the dashes of step %s are read as minus", m[3]),
+			"write them as underscores: steps."+strings.ReplaceAll(m[3], "-", "_")+".output")
+	case m[1] == "steps" && m[2] == ".":
+		return noStep(m[3], steps)
+	}
+	holder, optional := strings.CutSuffix(m[1]+strings.TrimSuffix(m[2], "."), "?")
+	if optional {
+		holder += "?."
+	}
+	return fail(fmt.Sprintf("the dashes of %s are read as minus", m[3]), fmt.Sprintf("write %s[%q]", holder, m[3]))
+}

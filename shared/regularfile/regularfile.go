@@ -1,0 +1,75 @@
+// Package regularfile reads regular files of a bounded size, and nothing else: a named pipe would
+// block its reader, a device may never end, and a link can lead to a file that is not meant.
+package regularfile
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// ErrNotRegular: it is a directory, a named pipe, a socket or a device.
+var ErrNotRegular = errors.New("not a regular file")
+
+// ErrOutside: it is a link that leads out of its directory, or to nothing that can be read there.
+var ErrOutside = errors.New("it is a link that leads out of its directory, or to nothing that can be read")
+
+// Read reads a file that the operator named, at most limit bytes of it. Links are followed.
+func Read(file string, limit int64) ([]byte, error) {
+	return read(file, limit, os.Stat, os.OpenFile)
+}
+
+// ReadIn reads a file of a directory, at most limit bytes of it. A link is followed as long as it
+// stays within the directory.
+func ReadIn(dir *os.Root, name string, limit int64) ([]byte, error) {
+	data, err := read(name, limit, dir.Stat, dir.OpenFile)
+	if info, gone := dir.Lstat(name); err != nil && gone == nil && info.Mode()&fs.ModeSymlink != 0 && !errors.Is(err, ErrNotRegular) {
+		return nil, ErrOutside // the error of os.Root would name the target
+	}
+	return data, err
+}
+
+func read(name string, limit int64, stat func(string) (os.FileInfo, error), open func(string, int, os.FileMode) (*os.File, error)) ([]byte, error) {
+	// Looked at before it is opened, since opening a device can already do something.
+	info, err := stat(name)
+	if err != nil {
+		return nil, err
+	}
+	if err := check(info); err != nil {
+		return nil, err
+	}
+	f, err := open(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe that took its place does not block
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if info, err = f.Stat(); err != nil {
+		return nil, err
+	}
+	if err := check(info); err != nil {
+		return nil, err
+	}
+	return io.ReadAll(io.LimitReader(f, limit))
+}
+
+func check(info fs.FileInfo) error {
+	kind := ""
+	switch mode := info.Mode(); {
+	case mode.IsRegular():
+		return nil
+	case mode.IsDir():
+		kind = "a directory"
+	case mode&fs.ModeNamedPipe != 0:
+		kind = "a named pipe"
+	case mode&fs.ModeSocket != 0:
+		kind = "a socket"
+	case mode&fs.ModeDevice != 0:
+		kind = "a device"
+	default:
+		kind = "a special file"
+	}
+	return fmt.Errorf("it is %s, %w", kind, ErrNotRegular)
+}

@@ -1,0 +1,156 @@
+package sqlite
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// found is what stands in the folder before SQLite touches it.
+type found struct {
+	file bool
+	log  bool  // the write-ahead log, in which the newest commits are
+	rest int64 // bytes in the log
+}
+
+const restore = "restore a backup, or, if there are no orders that matter, remove the file"
+
+// inspect refuses what is certainly no database of ours, without changing it. A file of ours always
+// has its tables: see create.
+func inspect(file string) (f found, err error) {
+	if info, err := os.Stat(file + "-wal"); err == nil {
+		f.log, f.rest = true, info.Size()
+	}
+	header := make([]byte, 100)
+	data, err := os.Open(file) //nolint:gosec // in the data folder
+	if errors.Is(err, fs.ErrNotExist) {
+		if f.rest > 0 {
+			return f, fmt.Errorf("%s is missing, yet its write-ahead log is there: put the file back beside it, or remove %s-wal if there are no orders that matter", filepath.Base(file), filepath.Base(file))
+		}
+		return f, nil
+	}
+	if err != nil {
+		return f, err
+	}
+	defer data.Close()
+	f.file = true
+	n, err := io.ReadFull(data, header)
+	switch id := binary.BigEndian.Uint32(header[68:]); {
+	case n == 0 && errors.Is(err, io.EOF):
+		return f, fmt.Errorf("%s is empty: it was cut off or replaced; %s", filepath.Base(file), restore)
+	case err != nil && !errors.Is(err, io.ErrUnexpectedEOF):
+		return f, err
+	case !bytes.HasPrefix(header, []byte("SQLite format 3\x00")):
+		return f, fmt.Errorf("%s is not a database of SQLite; %s", filepath.Base(file), restore)
+	case id != 0 && id != applicationID:
+		return f, foreign(file)
+	}
+	return f, nil
+}
+
+func foreign(file string) error {
+	return fmt.Errorf("%s is the database of another program; choose another folder, or put your own file in its place", filepath.Base(file))
+}
+
+// create makes a new file with all its tables under another name first, so that a process killed
+// meanwhile leaves none that is incomplete.
+func create(file string) error {
+	unfinished := file + ".new"
+	for _, name := range []string{unfinished, unfinished + "-journal"} {
+		if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	w, err := openWriter(source(unfinished, 1<<20, "synchronous(full)"))
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(migrate(w), w.close()); err != nil {
+		return err
+	}
+	return os.Rename(unfinished, file)
+}
+
+// admit refuses a file that is not ours, that is damaged, or that lacks the log with its newest
+// commits. Its connection only reads, so that what is refused stays as it is.
+func admit(file string, f found) error {
+	mode := "&mode=ro"
+	if !f.log {
+		mode += "&immutable=1" // or SQLite would make an empty log
+	}
+	w, err := openWriter(source(file, 1<<20) + mode)
+	if err != nil {
+		return err
+	}
+	defer w.conn.Close()
+	id, err := w.number("PRAGMA application_id")
+	if err != nil {
+		return err
+	}
+	tables, err := w.number("SELECT count(*) FROM sqlite_schema WHERE type='table' AND name IN ('settings', 'orders', 'tasks')")
+	if err != nil {
+		return err
+	}
+	if id != applicationID && id != 0 || tables != 3 {
+		return foreign(fileName)
+	}
+	unclean, err := w.number("SELECT coalesce((SELECT value FROM settings WHERE name='running'), -1)")
+	if err != nil {
+		return err
+	}
+	if unclean == -1 && f.rest > 0 { // version 1 kept no mark, but a clean end leaves no log
+		unclean = 1
+	}
+	if unclean != 1 {
+		return nil
+	}
+	if !f.log {
+		return fmt.Errorf("the last process did not close the file, and its write-ahead log %[1]s-wal is missing: orders that were acknowledged last may be lost. "+
+			"Put the log back beside %[1]s (a copy needs both), or restore a backup; to go on with what %[1]s holds, create an empty file %[1]s-wal. "+
+			"(Looking at the file with another program removes the log too; nothing is lost then.)", fileName)
+	}
+	return check(w)
+}
+
+// check looks through the whole file, as after a power cut or a kill.
+func check(w *writer) error {
+	verdict, err := w.text("PRAGMA quick_check(1)")
+	if err != nil {
+		return err
+	}
+	if verdict != "ok" {
+		return fmt.Errorf("%w: %s", ErrDamaged, verdict)
+	}
+	return nil
+}
+
+func useLog(w *writer) error {
+	mode, err := w.text("PRAGMA journal_mode=wal")
+	if err == nil && mode != "wal" {
+		err = fmt.Errorf("the write-ahead log cannot be used here, SQLite answers %q; choose a folder on a local disk", mode)
+	}
+	return err
+}
+
+// mark notes in the file itself, not only in its log, that a process has it open: when that process is
+// killed and its log gets lost, the next one sees it. It is taken back by the last commit of a clean
+// end, which is in the log until SQLite has moved it into the file.
+func (s *Store) mark(w *writer) error {
+	if err := w.run("UPDATE settings SET value=1 WHERE name='running'; DELETE FROM probe; PRAGMA wal_checkpoint(TRUNCATE)"); err != nil {
+		return err
+	}
+	s.marked = true
+	return nil
+}
+
+func (s *Store) unmark(w *writer) error {
+	if !s.marked {
+		return nil
+	}
+	return w.run("UPDATE settings SET value=0 WHERE name='running'")
+}

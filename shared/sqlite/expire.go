@@ -1,0 +1,116 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql/driver"
+	"time"
+)
+
+// MinKeep is the shortest time that tasks at rest can be kept for: longer than any queue, ours or SQS,
+// keeps a message, so that no request of an expired task can still come (P26).
+const MinKeep = 18 * 24 * time.Hour
+
+// What one transaction removes at most, so that no other write waits long for it.
+const (
+	expiresTasks    = 50
+	expiresMessages = 250
+)
+
+// strayRetention is the age at which messages expire whose queue is not among those of this process.
+const strayRetention = 14 * 24 * time.Hour
+
+// restedTasks finds tasks at rest in the order of their creation: what has not come to rest by then is
+// passed over, and is little.
+const restedTasks = `SELECT row, id FROM tasks WHERE created<=?1 AND bucket IS NULL AND
+	coalesce(index_at, (SELECT value FROM settings WHERE name='upgraded'))<=?1 ORDER BY created LIMIT ?2`
+
+// Expired is what one call of Expire removed.
+type Expired struct {
+	Tasks    []string // IDs
+	Messages int
+	More     bool // there is more to remove
+}
+
+// Expire removes, in one short transaction, messages past the retention of their queues and, with
+// Options.Keep, tasks that have been at rest for that long, with their entries in the ledger and the
+// contents of their orders. Of an order its ID and hash stay, so that it never runs again (P26).
+// Call it again, after a pause for other writers, while there is more.
+func (s *Store) Expire(ctx context.Context) (Expired, error) {
+	o := &expire{store: s, now: s.clock.Now()}
+	err := s.committer.do(ctx, o)
+	return o.Expired, err
+}
+
+type expire struct {
+	store *Store
+	now   time.Time
+	Expired
+}
+
+func (o *expire) apply(tx *transaction) error {
+	o.Expired = Expired{}
+	if err := o.messages(tx); err != nil {
+		return err
+	}
+	if o.store.keep == 0 {
+		return nil
+	}
+	return o.tasks(tx)
+}
+
+// messages goes through the queues that hold any, those of earlier processes too.
+func (o *expire) messages(tx *transaction) error {
+	for last := ""; o.Messages < expiresMessages; {
+		v, err := tx.nextQueue.first(last)
+		if err != nil || v == nil {
+			return err
+		}
+		last = v[0].(string)
+		retention := strayRetention
+		if q, err := o.store.queues.Queue(last); err == nil {
+			retention = q.(*Queue).config.Retention
+		}
+		n, err := tx.expireOld(last, retention, o.now, expiresMessages-o.Messages)
+		if err != nil {
+			return err
+		}
+		o.Messages += n
+	}
+	o.More = true
+	return nil
+}
+
+// expireOld removes at most limit messages of a queue that are past its retention.
+func (tx *transaction) expireOld(queue string, retention time.Duration, now time.Time, limit int) (int, error) {
+	if retention == 0 {
+		return 0, nil
+	}
+	n, err := tx.expireMessages.exec(queue, now.Add(-retention).UnixNano(), limit)
+	return int(n), err
+}
+
+func (o *expire) tasks(tx *transaction) error {
+	var rows []int64
+	err := tx.restedTasks.each(func(v []driver.Value) {
+		rows, o.Tasks = append(rows, v[0].(int64)), append(o.Tasks, v[1].(string))
+	}, millis(o.now.Add(-o.store.keep)), expiresTasks)
+	if err != nil {
+		return err
+	}
+	o.More = o.More || len(rows) == expiresTasks
+	for i, id := range o.Tasks {
+		if _, err := tx.expireTask.exec(rows[i]); err != nil {
+			return err
+		}
+		if _, err := tx.expireOrder.exec(rows[i]); err != nil {
+			return err
+		}
+		// The keys of its requests are ID/run/step (P2), and "0" follows "/".
+		if _, err := tx.expireLedger.exec(id+"/", id+"0"); err != nil {
+			return err
+		}
+		tx.heads[id] = nil
+		tx.stored = append(tx.stored, func() { o.store.cache.drop(id) })
+	}
+	return nil
+}

@@ -1,0 +1,134 @@
+package sqs_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/api/sqsproto"
+	"github.com/stepkeeper/stepkeeper/shared/memory"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/sqs"
+)
+
+// picky is SQS for batches: an entry whose body or receipt holds "theirs" is refused as the sender's
+// fault, one that holds "ours" as SQS's own; a batch that holds "down" as a whole.
+type picky struct {
+	t       *testing.T
+	batches []int
+}
+
+func (p *picky) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var in struct {
+		Entries []struct{ ID, MessageBody, ReceiptHandle string }
+	}
+	if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
+		p.t.Error(err)
+	}
+	p.batches = append(p.batches, len(in.Entries))
+	good, failed := []any{}, []any{}
+	for _, e := range in.Entries {
+		switch text := e.MessageBody + e.ReceiptHandle; {
+		case strings.Contains(text, "down"):
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		case strings.Contains(text, "theirs"), strings.Contains(text, "ours"):
+			failed = append(failed, map[string]any{"Id": e.ID, "Code": "Refused", "Message": "told to fail", "SenderFault": strings.Contains(text, "theirs")})
+		default:
+			good = append(good, map[string]any{"Id": e.ID, "MessageId": e.ID})
+		}
+	}
+	w.Header().Set("Content-Type", "application/x-amz-json-1.0")
+	_ = json.NewEncoder(w).Encode(map[string]any{"Successful": good, "Failed": failed})
+}
+
+// outcome is what an entry's error means.
+func outcome(err error) string {
+	switch {
+	case err == nil:
+		return "ok"
+	case errors.Is(err, port.ErrUnavailable):
+		return "unavailable"
+	case errors.Is(err, port.ErrTooLarge):
+		return "too large"
+	}
+	return "refused"
+}
+
+// Each entry of a batch has an outcome of its own, at its place, whatever became of the others and
+// wherever they stood: in another request, or in none because of what they are.
+func TestOutcomesOfABatch(t *testing.T) {
+	local(t)
+	bodies := []string{`"a"`, "", `"theirs"`, `"b"`, `"ours"`, strings.Repeat("x", port.MaxMessage+1), `"c"`, `"d"`, `"e"`, `"f"`, `"g"`, `"h"`, `"i"`, `"theirs too"`, `"j"`}
+	want := []string{"ok", "refused", "refused", "ok", "unavailable", "too large", "ok", "ok", "ok", "ok", "ok", "ok", "ok", "refused", "ok"}
+	p := &picky{t: t}
+	q, err := connect(t, p, sqs.Config{URLs: map[string]string{"replies": "http://127.0.0.1/1/replies"}}).Queue("replies")
+	if err != nil {
+		t.Fatal(err)
+	}
+	messages := make([]port.Message, len(bodies))
+	for i, body := range bodies {
+		messages[i].Body = []byte(body)
+	}
+	check := func(what string, errs []error, want []string) {
+		t.Helper()
+		got := make([]string, len(errs))
+		for i, err := range errs {
+			if got[i] = outcome(err); err != nil && !strings.Contains(err.Error(), `queue "replies": `) {
+				t.Errorf("%s: %v does not name its queue", what, err)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s:\n%q, want\n%q", what, got, want)
+		}
+	}
+	check("send", q.Send(context.Background(), messages), want)
+	check("delete", q.Delete(context.Background(), []string{"a", "ours", "theirs", "b"}), []string{"ok", "unavailable", "refused", "ok"})
+	if !slices.Equal(p.batches, []int{10, 3, 4}) {
+		t.Errorf("batches of %v", p.batches)
+	}
+	check("one request of two fails", q.Send(context.Background(), slices.Concat(messages[:1], []port.Message{{Body: []byte(`"down"`)}}, messages[6:13], messages[6:8])),
+		slices.Concat(slices.Repeat([]string{"unavailable"}, 10), []string{"ok"}))
+	check("deleting fails", q.Delete(context.Background(), []string{"down", "a"}), []string{"unavailable", "unavailable"})
+}
+
+// SQS takes the characters of XML 1.0 only; what JSON may hold besides is escaped, and arrives as it was.
+func TestCharactersThatSQSRefuses(t *testing.T) {
+	local(t)
+	clock := memory.NewClock(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))
+	inner, err := memory.NewQueues(clock, []memory.QueueConfig{{Name: "requests-payment"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	q, err := connect(t, sqsproto.New(sqsproto.Config{Queues: named{inner}, Clock: clock}), sqs.Config{LookUp: true}).Queue("requests-payment")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const name = "a\uFFFE\uFFFFb\uFFFDc\uFDD0\U0001FFFE\x7f\\\uFFFE\"\n\u0001"
+	body, _ := json.Marshal(map[string]string{name: name})
+	if err := q.Send(context.Background(), []port.Message{{Body: body}})[0]; err != nil {
+		t.Fatal(err)
+	}
+	got, err := q.Receive(context.Background(), 1, 0, time.Minute)
+	if err != nil || len(got) != 1 {
+		t.Fatalf("%v, %v", got, err)
+	}
+	var back map[string]string
+	if err := json.Unmarshal(got[0].Body, &back); err != nil || back[name] != name {
+		t.Errorf("%v: %s", err, got[0].Body)
+	}
+	// What grows beyond the limit by that is refused before it is sent.
+	long := fmt.Appendf(nil, "\"%s\"", strings.Repeat("x", port.MaxMessage-5)+"\uFFFF")
+	if len(long) != port.MaxMessage {
+		t.Fatalf("%d bytes", len(long))
+	}
+	if err := q.Send(context.Background(), []port.Message{{Body: long}})[0]; !errors.Is(err, port.ErrTooLarge) {
+		t.Errorf("%d bytes, with what is escaped more: %v", len(long), err)
+	}
+}

@@ -1,0 +1,89 @@
+package source_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
+)
+
+const skippable = `workflow: test
+steps:
+  quote-price: {agent: a, operation: run, timeout: 1s, onFailure: undo, undo: none, grade: plain, when: "order.total > 5 && order.quote"}
+  last:
+    agent: a
+    operation: run
+    timeout: 1s
+    onFailure: undo
+    undo: none
+    grade: plain
+    after: [quote-price]
+    when: WHEN
+    input: {id: INPUT}
+`
+
+// The output of a step that may be skipped is read with ?., or where a condition says that the step
+// was not skipped.
+func TestOutputsOfSkippableSteps(t *testing.T) {
+	for _, c := range []struct {
+		when, input string
+		good        bool
+	}{
+		{`order.x`, `steps.quote_price.output?.id`, true},
+		{`order.x`, `steps.quote_price.output`, true},
+		{`order.x`, `steps.quote_price.output.id`, false},
+		{`order.x`, `steps.quote_price?.output.id`, false},
+		{`order.x`, `steps.quote_price.output["id"]`, false},
+		{`order.x`, `upper(steps.quote_price.output.id)`, false},
+		// The same condition, its parts in any order and more besides.
+		{`order.total > 5 && order.quote`, `steps.quote_price.output.id`, true},
+		{`order.quote and order.x && order.total>5`, `steps.quote_price.output.id`, true},
+		{`order.total > 5`, `steps.quote_price.output.id`, false},
+		{`order.total > 5 || order.quote`, `steps.quote_price.output.id`, false},
+		// The output itself asked for, in the condition or in the expression.
+		{`steps.quote_price.output != nil`, `steps.quote_price.output.id`, true},
+		{`not (nil == steps.quote_price.output) && order.x`, `steps.quote_price.output.id`, true},
+		{`steps.quote_price.output == nil`, `steps.quote_price.output.id`, false},
+		{`not (steps.quote_price.output == nil && order.x)`, `steps.quote_price.output.id`, false},
+		{`order.x`, `steps.quote_price.output != nil ? steps.quote_price.output.id : 0`, true},
+		{`order.x`, `steps.quote_price.output == nil ? 0 : steps.quote_price.output.id`, true},
+		{`order.x`, `steps.quote_price.output != nil ? 0 : steps.quote_price.output.id`, false},
+		{`order.x`, `steps.quote_price.output != nil && steps.quote_price.output.ok`, true},
+		{`order.x`, `steps.quote_price.output == nil or steps.quote_price.output.ok`, true},
+		{`order.x`, `steps.quote_price.output != nil or steps.quote_price.output.ok`, false},
+		{`order.x`, `(steps.quote_price.output != nil && true) == steps.quote_price.output.ok`, false},
+	} {
+		file := strings.NewReplacer("WHEN", quote(c.when), "INPUT", quote("${ "+c.input+" }")).Replace(skippable)
+		d, problems := source.Parse("t.yaml", []byte(file), source.Options{})
+		switch {
+		case c.good && d == nil:
+			t.Errorf("when %s, input %s: %v", c.when, c.input, problems)
+		case !c.good && (d != nil || !strings.Contains(problems.Error(), "of the output of step quote-price, which is null where that step is skipped") ||
+			!strings.Contains(problems.Error(), "write steps.quote_price.output?")):
+			t.Errorf("when %s, input %s: accepted, or with another reason: %v", c.when, c.input, problems)
+		}
+	}
+}
+
+func quote(s string) string { return `'` + strings.ReplaceAll(s, `'`, `''`) + `'` }
+
+// A text that looks like an expression, and would be sent as it stands, is warned of.
+func TestLiteralsThatLookLikeExpressions(t *testing.T) {
+	for text, want := range map[string]string{
+		"{{ order.name }}":  "{{ }} is no expression here",
+		"Dear {{name}}":     "{{ }} is no expression here",
+		"order.total":       "write ${ order.total }",
+		"order.items[0].id": "write ${ order.items[0].id }",
+		"an order.":         "",
+		"order":             "",
+		"order.":            "",
+		"{ order.name }":    "",
+		"${ order.name }":   "",
+	} {
+		file := strings.NewReplacer("WHEN", "order.x", "INPUT", quote(text)).Replace(skippable)
+		d, problems := source.Parse("t.yaml", []byte(file), source.Options{})
+		if d == nil || (want == "") != (len(problems) == 0) || !strings.Contains(problems.Error(), want) {
+			t.Errorf("%s: %v, want a warning with %q", text, problems, want)
+		}
+	}
+}
