@@ -13,8 +13,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// unattendedAfter is how long a request may wait before the queue is looked at: a poller takes it within
-// seconds, and SQS counts with some delay.
+// unattendedAfter: a poller takes a request within seconds, and SQS counts with some delay.
 const unattendedAfter = 10 * time.Second
 
 // agentsOf reads the names of the agents from the outputs with the addresses of their queues, with these
@@ -74,7 +73,7 @@ func (t *transport) await(ctx context.Context, shown *client.Task, now time.Time
 	since := map[string]core.Time{}
 	for i := range shown.Steps {
 		s := &shown.Steps[i]
-		if !s.InFlight() || now.Sub(s.ClaimedAt.Std()) < unattendedAfter {
+		if !s.InFlight() || now.Sub(s.ClaimedAt.Std()) < t.Parts.Unattended {
 			continue
 		}
 		if was, seen := since[s.Agent]; !seen || s.ClaimedAt < was {
