@@ -27,6 +27,7 @@ type rig struct {
 	ctx     context.Context
 	backend *apitest.Backend
 	client  *client.Client
+	url     string
 	cut     *cutter
 }
 
@@ -72,7 +73,7 @@ func newRig(t *testing.T, opts ...client.Option) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &rig{T: t, ctx: t.Context(), backend: b, client: c, cut: cut}
+	return &rig{T: t, ctx: t.Context(), backend: b, client: c, url: s.URL, cut: cut}
 }
 
 func order(id string) client.Order {

@@ -2,6 +2,7 @@ package client
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,7 +11,6 @@ import (
 	"iter"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -65,30 +65,47 @@ func (h *overHTTP) Follow(ctx context.Context, id string, after int64) iter.Seq2
 			return
 		}
 		defer resp.Body.Close()
-		in := bufio.NewScanner(resp.Body)
-		in.Buffer(nil, maxEvent)
-		for in.Scan() {
-			data, ok := strings.CutPrefix(in.Text(), "data: ")
-			if !ok {
+		for line, err := range wholeLines(ctx, resp.Body, maxEvent) {
+			data, ok := bytes.CutPrefix(line, []byte("data: "))
+			if err == nil && !ok {
 				continue
 			}
 			t := new(Task)
-			if err := json.Unmarshal([]byte(data), t); err != nil {
-				yield(nil, fmt.Errorf("%w in the stream of order %q: %w", ErrAnswer, id, err))
+			if err == nil {
+				if err = json.Unmarshal(data, t); err != nil {
+					err = fmt.Errorf("%w: %w", ErrAnswer, err)
+				}
+			}
+			if err != nil {
+				yield(nil, fmt.Errorf("stream of order %q: %w", id, err))
 				return
 			}
 			if !yield(t, nil) {
 				return
 			}
 		}
-		err = in.Err()
-		if err == nil {
-			err = io.ErrUnexpectedEOF
+		yield(nil, broken(ctx, io.ErrUnexpectedEOF)) // a server ends it only with its process
+	}
+}
+
+// wholeLines reads a stream line by line, without the line ends, until it ends or breaks. A last line
+// without its end is left out: it was cut off. A line is valid until the next one; an error is the
+// last element.
+func wholeLines(ctx context.Context, body io.Reader, longest int) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		in := bufio.NewScanner(body)
+		in.Buffer(nil, longest)
+		in.Split(func(data []byte, _ bool) (int, []byte, error) { return bufio.ScanLines(data, false) })
+		for in.Scan() {
+			if !yield(in.Bytes(), nil) {
+				return
+			}
 		}
-		if errors.Is(err, bufio.ErrTooLong) {
-			yield(nil, fmt.Errorf("%w in the stream of order %q: %w", ErrAnswer, id, err))
-			return
+		switch err := in.Err(); {
+		case errors.Is(err, bufio.ErrTooLong):
+			yield(nil, fmt.Errorf("%w: a line is longer than %d bytes", ErrAnswer, longest))
+		case err != nil:
+			yield(nil, broken(ctx, err))
 		}
-		yield(nil, broken(ctx, err))
 	}
 }

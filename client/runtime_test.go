@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -44,6 +45,7 @@ type realRig struct {
 	*testing.T
 	client *client.Client
 	sdk    *sqs.Client
+	url    string
 	broken atomic.Bool // the agent's service refuses
 }
 
@@ -80,6 +82,7 @@ func newRealRig(t *testing.T) *realRig {
 	if r.client, err = client.New(s.URL); err != nil {
 		t.Fatal(err)
 	}
+	r.url = s.URL
 	r.sdk = sqs.New(sqs.Options{Region: "local", BaseEndpoint: &s.URL,
 		Credentials: credentials.NewStaticCredentialsProvider("any", "thing", "")})
 	return r
@@ -141,6 +144,16 @@ func TestOperatorsCommandsOnTheRealRuntime(t *testing.T) {
 	}
 	if v, err := r.client.Undo(t.Context(), "o"); err != nil || v.Accepted || v.Reason == "" {
 		t.Errorf("undo of a processed order: %+v %v", v, err)
+	}
+	for run, want := range map[string]int{"0": 409, "7": 409} { // Processed, and a run that has not begun
+		resp, err := http.Post(r.url+"/v1/orders/o/cancel", "application/json", strings.NewReader(`{"run":`+run+`}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != want {
+			t.Errorf("cancel of run %s: %d", run, resp.StatusCode)
+		}
 	}
 	if _, err := r.client.Undo(t.Context(), "none"); !errors.Is(err, client.ErrNotFound) {
 		t.Error(err)

@@ -158,19 +158,17 @@ func (h *overHTTP) Stream(ctx context.Context, next func() ([]byte, bool), answe
 		return err
 	}
 	defer resp.Body.Close()
-	in := bufio.NewScanner(resp.Body)
-	in.Buffer(nil, maxAnswerLine)
-	for in.Scan() {
+	for line, err := range wholeLines(ctx, resp.Body, maxAnswerLine) {
+		if err != nil {
+			return fmt.Errorf("stream of orders: %w", err)
+		}
 		var l lineAnswer
-		if err := json.Unmarshal(in.Bytes(), &l); err != nil {
+		if err := json.Unmarshal(line, &l); err != nil {
 			return fmt.Errorf("%w in the stream of orders: %w", ErrAnswer, err)
 		}
 		if err := answer(l.answer()); err != nil {
 			return err
 		}
-	}
-	if err := in.Err(); err != nil {
-		return broken(ctx, err)
 	}
 	return nil
 }

@@ -22,6 +22,7 @@ const (
 	codeCredentials = "no-credentials" // there are none, or AWS does not take them
 	codeNotStarted  = "not-started"    // queued, and no task after Patience
 	codeNoVerdict   = "no-verdict"     // a command was sent, and no verdict stands in the task
+	codeDamaged     = "damaged"        // the stored document of one order cannot be read
 	codeNotListed   = "not-listed"     // the index does not hold that
 	codeNotOnStack  = "not-on-a-stack"
 	codeGone        = "not-deployed" // a table or queue of the outputs is not there

@@ -19,7 +19,8 @@ type Outputs struct {
 	Shards                      int               // of the index
 	Finished                    bool              // ended orders are in the index
 	FairQueues                  bool              // messages bear the tenant of their order
-	Application, Operator       string            // ARNs of the managed policies
+	Application, Operator       string            // ARNs of the managed policies, of Operator the first
+	Concurrency                 int               // functions that may run at once; 0: unknown
 	Requests                    map[string]string // by agent: the address of its queue of requests
 }
 
@@ -50,6 +51,7 @@ func ReadOutputs(values map[string]string, construct string) (Outputs, error) {
 		Finished: value("Finished") == "true", FairQueues: values[prefix+"FairQueues"] == "true", Application: value("ApplicationPolicy"), Operator: value("OperatorPolicy"),
 	}
 	o.Requests = agentsOf(values, prefix)
+	o.Concurrency, _ = strconv.Atoi(values[prefix+"Concurrency"]) // absent before it was told
 	shards := value("Shards")
 	if len(missing) > 0 {
 		return Outputs{}, fmt.Errorf("its outputs %s are missing; deploy it again", strings.Join(missing, ", "))

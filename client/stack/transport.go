@@ -95,7 +95,8 @@ func (t *transport) load(ctx context.Context, id string) (*core.Task, error) {
 func decode(r *port.Record) (*core.Task, error) {
 	task, err := core.DecodeTask(r.Document)
 	if err != nil {
-		return nil, fmt.Errorf("%w: the task of order %q: %w", client.ErrAnswer, r.ID, err)
+		return nil, refusal(http.StatusInternalServerError, codeDamaged,
+			"order %q: its stored document cannot be read, other orders are not affected (%v)", r.ID, err)
 	}
 	return task, nil
 }
@@ -232,11 +233,7 @@ func (t *transport) Page(ctx context.Context, q client.Query, cursor string) (*v
 	}
 	page := &view.Page{Orders: make([]view.Summary, 0, len(found.Records)), Next: found.Next}
 	for i := range found.Records {
-		task, err := decode(&found.Records[i])
-		if err != nil {
-			return nil, err
-		}
-		page.Orders = append(page.Orders, view.SummaryOf(task))
+		page.Orders = append(page.Orders, view.Listed(&found.Records[i]))
 	}
 	return page, nil
 }

@@ -92,7 +92,7 @@ func serve(t *testing.T, requests, replies, quarantine string) site {
 func dev(t *testing.T) site {
 	t.Helper()
 	s := serve(t, "requests-payment", port.Replies, port.Quarantine)
-	t.Setenv("STEPKEEPER_ENDPOINT", s.url)
+	t.Setenv("AWS_ENDPOINT_URL_SQS", s.url)
 	return s
 }
 

@@ -51,6 +51,7 @@ func (s *Scheduler) anothers(agent, role string) bool {
 	if role == "" || len(own) == 0 || slices.Contains(own, role) {
 		return false
 	}
+	// in any order: one that has it is enough
 	for _, roles := range s.cfg.Senders {
 		if slices.Contains(roles, role) {
 			return true

@@ -123,7 +123,7 @@ func (s *Scheduler) uncommitted(ctx context.Context, j *job, err error) (again b
 	case errors.Is(err, port.ErrTooLarge):
 		return s.shrink(j, err)
 	case errors.Is(err, port.ErrUnavailable), ctx.Err() != nil:
-		s.log.Warn("not stored; the messages are given back", "task", j.id, "error", err)
+		s.log.Warn("not known to be stored; the messages are given back", "task", j.id, "error", err)
 		j.fail(err)
 		return false
 	case !errors.Is(err, port.ErrConflict):

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/dispatch"
@@ -40,6 +41,9 @@ type Supervisor struct {
 	cfg  Config
 	send dispatch.Sender
 	log  *slog.Logger
+	// damaged are the tasks whose documents were found unreadable: each sweep meets them again, and
+	// one line of the log is enough.
+	damaged sync.Map
 }
 
 // New makes a Supervisor.
@@ -190,5 +194,10 @@ func (w *sweep) page(ctx context.Context, due []port.Due) error {
 
 func (w *sweep) fault(id string, err error) {
 	w.report.Failed++
+	if errors.Is(err, port.ErrDamaged) {
+		if _, said := w.damaged.LoadOrStore(id, true); said {
+			return
+		}
+	}
 	w.log.Error("left for the next sweep", "task", id, "error", err)
 }

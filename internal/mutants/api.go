@@ -1,4 +1,26 @@
 package mutants
 
 // ofAPI are mutants of the HTTP edge of embedded mode.
-var ofAPI = []Mutant{}
+var ofAPI = []Mutant{
+	// What comes in.
+	{Name: "api-command-of-any-depth", File: "shared/api/document.go", Func: "readFormat", Old: "nesting.Check(data)", New: "nesting.Check(nil)"},
+	{Name: "api-queue-request-of-any-depth", File: "shared/api/sqsproto/handler.go", Func: "call.read", Old: "nesting.Check(c.body)", New: "nesting.Check(nil)"},
+
+	// A document that cannot be read.
+	{Name: "P27-damage-stops-the-start", File: "functions/scheduler/restart.go", Func: "Scheduler.restart", Old: "case errors.Is(failed, port.ErrDamaged):", New: "case false:", Killers: []string{"embedded"}},
+	{Name: "api-damage-is-sent-again-for-ever", File: "shared/embedded/backend.go", Func: "resultOf", Old: " && !errors.Is(r.Err, port.ErrDamaged)", New: ""},
+	{Name: "api-damage-is-logged-at-each-sweep", File: "functions/supervisor/supervisor.go", Func: "sweep.fault", Old: "said {", New: "said && id == \"\" {", Killers: []string{"embedded"}},
+	{Name: "api-damage-is-an-internal-failure", File: "shared/api/problem.go", Func: "problemOf", Old: "case errors.Is(err, port.ErrDamaged):", New: "case false:"},
+
+	// Mistakes of a client, and failures after an answer has begun.
+	{Name: "api-run-ahead-is-an-internal-failure", File: "shared/api/problem.go", Func: "problemOf", Old: "case errors.Is(err, core.ErrStale):", New: "case false:"},
+	{Name: "api-newer-order-comes-again-for-ever", File: "shared/api/queues.go", Func: "edge.intake", Old: "errors.Is(err, message.ErrNewer)", New: "false"},
+	{Name: "api-newer-command-comes-again-for-ever", File: "shared/api/queues.go", Func: "edge.control", Old: "errors.Is(err, message.ErrNewer)", New: "false"},
+	{Name: "api-command-ahead-comes-again-for-ever", File: "shared/api/queues.go", Func: "edge.control", Old: "errors.Is(err, core.ErrStale)", New: "false"},
+	{Name: "api-text-after-a-status-200", File: "shared/api/document.go", Func: "writeFormat", Old: "panic(err)", New: "return err"},
+	{Name: "api-status-before-the-answer", File: "shared/api/guard.go", Func: "response.WriteHeader", Old: "w.status = status", New: "w.status = status; w.begin()"},
+	{Name: "api-problem-inside-a-stream", File: "shared/api/guard.go", Func: "recovered", Old: "if w.begun {", New: "if false {"},
+	{Name: "api-broken-stream-ends-well", File: "shared/api/events.go", Func: "edge.writeEvents", Old: "panic(err) // cut off: the client sees that it was not the end", New: "return"},
+	{Name: "P12a-gone-client-ends-its-order", File: "shared/embedded/backend.go", Func: "Stack.carry", Old: "context.WithoutCancel(ctx)", New: "ctx", Killers: []string{"embedded"}},
+	{Name: "P12a-shutdown-cuts-a-submission", File: "shared/embedded/stack.go", Func: "Stack.Close", Old: "s.gate.Lock()\n\t\ts.closed = true\n\t\ts.gate.Unlock()", New: "s.closed = true", Killers: []string{"embedded"}},
+}

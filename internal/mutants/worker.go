@@ -27,6 +27,7 @@ var ofWorker = []Mutant{
 	{Name: "P24-no-check-before-a-second-attempt", File: handling, Func: "handling.checked", Old: "(h.req.Attempt > 1 || h.doubt != nil)", New: "h.doubt != nil"},
 	{Name: "P24-no-check-before-an-own-retry", File: handling, Func: "handling.checked", Old: "(h.req.Attempt > 1 || h.doubt != nil)", New: "h.req.Attempt > 1"},
 	{Name: "P28-output-of-any-size", File: handling, Func: "encode", Old: "if len(out) > MaxOutput {", New: "if false {"},
+	{Name: "P28-output-of-any-depth", File: handling, Func: "encode", Old: "nesting.Check(out)", New: "nesting.Check(nil)"},
 	{Name: "I13-a-shutdown-is-a-failure", File: handling, Func: "handling.run", Old: "h.failed != nil && errors.Is(ctx.Err(), context.Canceled) && !h.failed.Permanent", New: "false"},
 	{Name: "P31-plain-without-a-ledger", File: handling, Func: "handling.run", Old: "h.req.Grade == core.Plain && w.Ledger == nil", New: "false"},
 	{Name: "P31-plain-own-retry-without-proof", File: handling, Func: "handling.judge", Old: "t.again = false // nobody can be asked, and it must not be called again", New: "_ = 0"},

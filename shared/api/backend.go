@@ -13,7 +13,8 @@ import (
 )
 
 // Backend is what the edge stands in front of: the embedded runtime. All methods may be called
-// at once from many goroutines. An error that is none of those named is an internal failure.
+// at once from many goroutines. An error that is none of those named is an internal failure. Submit,
+// Reject and Command finish what they began whatever becomes of ctx: no queue stands behind them (P12a).
 type Backend interface {
 	// Submit stores and starts orders; the answers stand at the places of the submissions. It is
 	// called with what message.DecodeSubmit accepted, and answers only after the commit (P27).
@@ -24,9 +25,9 @@ type Backend interface {
 	// send again.
 	Reject(ctx context.Context, r Rejected) error
 	// Command carries out a cancel, undo, resubmit or resolve; the verdict of a repeated ID is the
-	// stored one (P5). port.ErrNotFound for an unknown order.
+	// stored one (P5). port.ErrNotFound for an unknown order, core.ErrStale where it is ahead of it.
 	Command(ctx context.Context, c message.Control) (core.Verdict, error)
-	// Task: port.ErrNotFound. The definition is nil for the tombstone of a Cancel (P17).
+	// Task: port.ErrNotFound, port.ErrDamaged. The definition is nil for the tombstone of a Cancel (P17).
 	Task(ctx context.Context, id string) (*core.Task, *core.Definition, error)
 	// Order: port.ErrNotFound.
 	Order(ctx context.Context, id string) (*port.Order, error)
@@ -36,8 +37,9 @@ type Backend interface {
 	// Follow sends every committed version newer than after, the present one first; a slow reader
 	// misses some but never the last. The channel is closed when ctx ends. port.ErrNotFound.
 	Follow(ctx context.Context, id string, after int64) (<-chan *core.Task, error)
-	// List selects tasks, newest first; next is "" at the end. Query.Limit is set.
-	List(ctx context.Context, q port.Query) (tasks []*core.Task, next string, err error)
+	// List selects tasks, newest first; next is "" at the end. Query.Limit is set. A task whose
+	// document cannot be read is listed as damaged.
+	List(ctx context.Context, q port.Query) (orders []view.Summary, next string, err error)
 	// Queue finds a queue for the SQS edge: port.ErrNotFound. "intake" and "control" are never
 	// asked for: the edge hands their messages to Submit and Command.
 	Queue(name string) (port.Queue, error)

@@ -1,8 +1,10 @@
 package api
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"reflect"
 	"strconv"
@@ -11,6 +13,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/nesting"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
@@ -40,11 +43,32 @@ func configOf(version string) huma.Config {
 			},
 			Components: &huma.Components{Schemas: registry},
 		},
-		Formats:       map[string]huma.Format{jsonType: huma.DefaultJSONFormat, "json": huma.DefaultJSONFormat},
+		Formats:       map[string]huma.Format{jsonType: jsonFormat, "json": jsonFormat},
 		DefaultFormat: jsonType,
 	}
 	c.RejectUnknownQueryParameters = true
 	return c
+}
+
+var jsonFormat = huma.Format{Marshal: writeFormat, Unmarshal: readFormat}
+
+// writeFormat writes all or nothing. What cannot be written is a panic, which is answered as one:
+// huma itself would write a text after the status 200.
+func writeFormat(w io.Writer, v any) error {
+	var b bytes.Buffer
+	if err := huma.DefaultJSONFormat.Marshal(&b, v); err != nil {
+		panic(err)
+	}
+	_, _ = w.Write(b.Bytes()) // the client is gone if this fails
+	return nil
+}
+
+// readFormat reads a body that is nested within the limit.
+func readFormat(data []byte, to any) error {
+	if err := nesting.Check(data); err != nil {
+		return err
+	}
+	return huma.DefaultJSONFormat.Unmarshal(data, to)
 }
 
 // serveDocument publishes the OpenAPI document, which is complete by now.

@@ -84,7 +84,10 @@ func (e *edge) writeEvents(ctx context.Context, w http.ResponseWriter, def *core
 				}
 			}
 			b, err := event(t, def)
-			ok = err == nil && send(b)
+			if err != nil {
+				panic(err) // cut off: the client sees that it was not the end
+			}
+			ok = send(b)
 		case <-alive.C:
 			ok = send([]byte(": alive\n\n"))
 		case <-ctx.Done():

@@ -14,7 +14,9 @@ import (
 // Every page in a browser may send requests to the loopback interface. What gives such a request
 // away is its Origin, its Sec-Fetch-Site, or, where a name was rebound to 127.0.0.1, its Host.
 func guard(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return http.HandlerFunc(func(under http.ResponseWriter, r *http.Request) {
+		w := &response{ResponseWriter: under}
+		defer w.finish()
 		defer recovered(w)
 		if p := stranger(r); p != nil {
 			writeProblem(w, p)
@@ -23,6 +25,48 @@ func guard(next http.Handler) http.Handler {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		next.ServeHTTP(w, r)
 	})
+}
+
+// response holds the status back until there is something of the body, so that a failure to make the
+// body is still answered with its own status.
+type response struct {
+	http.ResponseWriter
+	status int // 0: none was given yet
+	begun  bool
+}
+
+func (w *response) WriteHeader(status int) {
+	if !w.begun {
+		w.status = status
+	}
+}
+
+func (w *response) Write(b []byte) (int, error) {
+	w.begin()
+	return w.ResponseWriter.Write(b)
+}
+
+// FlushError is what http.ResponseController looks for.
+func (w *response) FlushError() error {
+	w.begin()
+	return http.NewResponseController(w.ResponseWriter).Flush()
+}
+
+// Unwrap leads http.ResponseController to everything else.
+func (w *response) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+func (w *response) begin() {
+	if !w.begun && w.status != 0 {
+		w.ResponseWriter.WriteHeader(w.status)
+	}
+	w.begun = true
+}
+
+// finish sends the status of an answer without a body.
+func (w *response) finish() {
+	if w.status != 0 {
+		w.begin()
+	}
 }
 
 func stranger(r *http.Request) *Problem {
@@ -58,8 +102,9 @@ func loopbackHost(host string) bool {
 	return err == nil && a.Unmap().IsLoopback()
 }
 
-// recovered answers a panic with a problem; the log gets the stack, never the body.
-func recovered(w http.ResponseWriter) {
+// recovered answers a panic with a problem; the log gets the stack, never the body. An answer that
+// has begun is cut off instead: text in the middle of it could be taken for a part of it.
+func recovered(w *response) {
 	v := recover()
 	if v == nil {
 		return
@@ -67,5 +112,9 @@ func recovered(w http.ResponseWriter) {
 	if err, ok := v.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 		panic(v) // the standard library's way to drop a connection
 	}
-	writeProblem(w, internalProblem(fmt.Errorf("panic: %v\n%s", v, debug.Stack())))
+	p := internalProblem(fmt.Errorf("panic: %v\n%s", v, debug.Stack()))
+	if w.begun {
+		panic(http.ErrAbortHandler)
+	}
+	writeProblem(w, p)
 }

@@ -110,15 +110,14 @@ func (e *edge) list(ctx context.Context, in *listInput) (*pageOutput, error) {
 		}
 		q.Before = e.clock.Now().Add(-age)
 	}
-	tasks, next, err := e.backend.List(ctx, q)
+	orders, next, err := e.backend.List(ctx, q)
 	if err != nil {
 		return nil, problemOf(err)
 	}
-	page := view.Page{Orders: make([]view.Summary, len(tasks)), Next: next}
-	for i, t := range tasks {
-		page.Orders[i] = view.SummaryOf(t)
+	if orders == nil {
+		orders = []view.Summary{}
 	}
-	return &pageOutput{Body: page}, nil
+	return &pageOutput{Body: view.Page{Orders: orders, Next: next}}, nil
 }
 
 // parseAge knows the durations of the standard library, and days.
@@ -135,8 +134,11 @@ func parseAge(text string) (time.Duration, bool) {
 // ofOrder makes the problem name the order.
 func ofOrder(id string, err error) *Problem {
 	p := problemOf(err)
-	if p.Status == http.StatusNotFound {
+	switch p.Code {
+	case CodeNotFound:
 		p.Detail = "no order " + strconv.Quote(id) + " is known; check the ID, or look for it with GET /v1/orders"
+	case CodeDamaged:
+		p.Detail = "order " + strconv.Quote(id) + ": " + p.Detail
 	}
 	return p
 }

@@ -2,7 +2,9 @@ package api_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -57,6 +59,7 @@ func TestSubmitRefusals(t *testing.T) {
 		{"control character in ID", orderJSON(`a\u0000b`), 400, "invalid-field"},
 		{"too large", with(`"` + strings.Repeat("x", port.MaxOrder) + `"`), 413, "too-large"},
 		{"nested deep", with(deep), 400, "not-json"},
+		{"one level too deep", with(strings.Repeat("[", 65) + strings.Repeat("]", 65)), 400, "not-json"},
 		{"newer schema", strings.Replace(orderJSON("x"), `"schema":1`, `"schema":2`, 1), 400, "newer-schema"},
 		{"other content", strings.Replace(orderJSON("there"), "12.50", "99", 1), 409, "other-content"},
 	}
@@ -72,6 +75,12 @@ func TestSubmitRefusals(t *testing.T) {
 		})
 	}
 	r.submit("neighbour")
+	if a := r.post("/v1/orders", with(strings.Repeat("[", 64)+strings.Repeat("]", 64))); a.status != 202 {
+		t.Errorf("64 levels: %d %s", a.status, a.body)
+	}
+	if a := r.post("/v1/orders/there/undo", `{"command":0,"more":`+deep[:3000]+deep[len(deep)-3000:]+`}`); a.status != 400 || !strings.Contains(string(a.body), "deeper than 64 levels") {
+		t.Errorf("a deep command: %d %.200s", a.status, a.body)
+	}
 }
 
 func TestSubmitBodyOfUnknownLength(t *testing.T) {
@@ -263,6 +272,19 @@ func TestMethodsAndPanics(t *testing.T) {
 	if v := a.json(t); a.status != 500 || v["requestId"] == "" || strings.Contains(string(a.body), "asked for it") {
 		t.Errorf("a panic: %d %s", a.status, a.body)
 	}
+	r.submit("unwritable") // no valid document holds that: it stands for any failure to write an answer
+	r.backend.Change("unwritable", func(x *core.Task) { x.Output = json.RawMessage("{") })
+	if a := r.get("/v1/orders/unwritable"); a.status != 500 || a.json(t)["code"] != "internal" {
+		t.Errorf("an answer that cannot be written: %d %s", a.status, a.body)
+	}
+	resp, err := http.Get(r.url + "/v1/orders/unwritable/events")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if text, err := io.ReadAll(resp.Body); err == nil || strings.Contains(string(text), "internal") {
+		t.Errorf("a stream that broke ended as if it were whole: %v, %s", err, text)
+	}
 	r.backend.Failing = map[string]error{"odd": fmt.Errorf("a secret of the inside")}
 	if a := r.post("/v1/orders", orderJSON("odd")); a.status != 500 || strings.Contains(string(a.body), "secret") {
 		t.Errorf("an internal failure: %d %s", a.status, a.body)
@@ -317,5 +339,35 @@ func TestListenOnlyOnLoopback(t *testing.T) {
 		if ln != nil {
 			ln.Close()
 		}
+	}
+}
+
+// One document that cannot be read is shown as damaged, with its ID; all others are as they were.
+func TestDamagedDocument(t *testing.T) {
+	r := newRig(t)
+	for _, id := range []string{"a", "b", "c"} {
+		r.submit(id)
+	}
+	r.backend.Damaged = "b"
+	page := r.get("/v1/orders")
+	orders, _ := page.json(t)["orders"].([]any)
+	if page.status != 200 || len(orders) != 3 {
+		t.Fatalf("%d %s", page.status, page.body)
+	}
+	for _, o := range orders {
+		o := o.(map[string]any)
+		damaged, _ := o["damaged"].(string)
+		if (o["orderId"] == "b") != strings.Contains(damaged, "restore it") || o["state"] != "Processing" || o["workflow"] != "order" {
+			t.Errorf("%v", o)
+		}
+	}
+	for _, path := range []string{"/v1/orders/b", "/v1/orders/b/events", "/v1/orders/b?wait=10s"} {
+		a := r.get(path)
+		if v := a.json(t); a.status != 500 || v["code"] != "damaged" || !strings.Contains(v["detail"].(string), `order "b"`) {
+			t.Errorf("%s: %d %s", path, a.status, a.body)
+		}
+	}
+	if a := r.get("/v1/orders/b/order"); a.status != 200 {
+		t.Errorf("the order as submitted: %d %s", a.status, a.body)
 	}
 }

@@ -32,6 +32,7 @@ const (
 	CodeUnavailable = "unavailable"
 	CodeRefused     = "command-refused"
 	CodeInternal    = "internal"
+	CodeDamaged     = "damaged" // a stored document cannot be read; no other one is affected
 
 	codeUnknownTask    = "unknown-task"
 	codeUnknownFlow    = "unknown-workflow"
@@ -110,6 +111,9 @@ func problemOf(err error) *Problem {
 		p := problem(http.StatusTooManyRequests, CodeBusy, "%v", ErrBusy)
 		p.RetryAfter = 1
 		return p
+	case errors.Is(err, core.ErrStale):
+		return problem(http.StatusConflict, CodeRefused,
+			"the command names a run that the order has not begun; read the order again and send it with the run that it has")
 	case errors.Is(err, port.ErrCursor):
 		return problem(http.StatusBadRequest, CodeInvalid, "query.cursor: %v", err)
 	case errors.Is(err, port.ErrUnavailable), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
@@ -117,6 +121,9 @@ func problemOf(err error) *Problem {
 			"nothing is known to be stored (%v); send it again later, that is harmless", err)
 		p.RetryAfter = seconds(unavailableRetry)
 		return p
+	case errors.Is(err, port.ErrDamaged):
+		return problem(http.StatusInternalServerError, CodeDamaged,
+			"its stored document cannot be read, other orders are not affected (%v); the order as submitted is at /v1/orders/{id}/order", err)
 	case errors.Is(err, port.ErrNotFound):
 		return problem(http.StatusNotFound, CodeNotFound, "%v; check the ID, or look for it with GET /v1/orders", err)
 	}

@@ -94,3 +94,31 @@ func TestQueueURLsAreThoseOfTheRequest(t *testing.T) {
 		t.Errorf("at the queue's own path: %d %s", a.status, a.body)
 	}
 }
+
+// What its sender must not send again as it is answered so, and is neither carried out nor kept: a
+// newer schema, of which nothing is known here, and a command ahead of its order.
+func TestQueuesRefuseWhatIsAhead(t *testing.T) {
+	r := newRig(t)
+	r.submit("o")
+	r.backend.Verdict = func(c message.Control) (core.Verdict, error) {
+		return core.Verdict{}, fmt.Errorf("task %q: %w", c.OrderID, core.ErrStale)
+	}
+	for queue, body := range map[string]string{
+		"intake":  strings.Replace(orderJSON("x"), `"schema":1`, `"schema":2`, 1),
+		"control": `{"schema":2,"kind":"cancel","task":"o","id":"c-1"}`,
+	} {
+		if status, typ := r.sendTo(queue, body, ""); status != 400 || typ != "InvalidParameterValue" {
+			t.Errorf("schema 2 to %s: %d %s", queue, status, typ)
+		}
+	}
+	if status, typ := r.sendTo("control", `{"schema":1,"kind":"cancel","task":"o","run":7,"id":"c-2"}`, ""); status != 400 || typ != "InvalidParameterValue" {
+		t.Errorf("a run ahead: %d %s", status, typ)
+	}
+	if r.backend.Seen("x") != nil || len(r.backend.Rejected) != 0 {
+		t.Errorf("%+v", r.backend.Rejected)
+	}
+	a := r.post("/v1/orders/o/cancel", `{"run":7}`)
+	if v := a.json(t); a.status != 409 || v["code"] != "command-refused" || !strings.Contains(v["detail"].(string), "read the order again") {
+		t.Errorf("over HTTP: %d %s", a.status, a.body)
+	}
+}

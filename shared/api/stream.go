@@ -278,8 +278,7 @@ func (e *edge) submitGroup(ctx context.Context, g *group) {
 		}
 		var busy []int
 		pause := time.Duration(0)
-		// What was read is carried out, also when the sender hangs up.
-		for k, result := range e.backend.Submit(context.WithoutCancel(ctx), orders) {
+		for k, result := range e.backend.Submit(ctx, orders) {
 			i := open[k]
 			if errors.Is(result.Err, ErrBusy) && waited < busyPatience {
 				busy, pause = append(busy, i), max(pause, busyPause(result.Err))

@@ -313,3 +313,27 @@ func TestDamagedDocumentsAreRefused(t *testing.T) {
 		}
 	}
 }
+
+// What people and the console read on top of a document: who claimed last, until when the first of
+// those in flight may take, and all failures together.
+func TestWhatIsShownOfStepsInFlight(t *testing.T) {
+	at := core.Time(1_800_000_000_000)
+	task := &core.Task{Schema: 1, OrderID: "o", Version: 1, Workflow: "w", ProcessState: core.Processing, Created: at, Steps: []core.Step{
+		{Name: "done", State: core.Processed, Attempt: 1, LockedBy: "z", ClaimedAt: at + 9000, CompleteBy: at + 1000, FailureCount: 4},
+		{Name: "first", State: core.Processing, Attempt: 1, LockedBy: "a", ClaimedAt: at + 10, CompleteBy: at + 7000, FailureCount: 1},
+		{Name: "last", State: core.Processing, Attempt: 1, LockedBy: "b", ClaimedAt: at + 30, CompleteBy: at + 9000},
+		{Name: "middle", State: core.Processing, Attempt: 1, LockedBy: "c", ClaimedAt: at + 20, CompleteBy: at + 5000, FailureCount: 2},
+	}}
+	doc, err := core.EncodeTask(task)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var shown struct {
+		LockedBy     string
+		CompleteBy   core.Time
+		FailureCount int
+	}
+	if err := json.Unmarshal(doc, &shown); err != nil || shown.LockedBy != "b" || shown.CompleteBy != at+5000 || shown.FailureCount != 7 {
+		t.Errorf("%+v, %v", shown, err)
+	}
+}

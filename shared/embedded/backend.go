@@ -14,6 +14,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
 var _ api.Backend = (*Stack)(nil)
@@ -26,6 +27,14 @@ const busyRetry = 2 * time.Second
 // already is answered all the same.
 func (s *Stack) Submit(ctx context.Context, orders []message.SubmitOrder) []api.SubmitResult {
 	results := make([]api.SubmitResult, len(orders))
+	ctx, done, err := s.carry(ctx)
+	if err != nil {
+		for i := range orders {
+			results[i] = api.SubmitResult{OrderID: orders[i].OrderID, Err: err}
+		}
+		return results
+	}
+	defer done()
 	room := s.options.MaxOpen - s.hub.running()
 	if room < len(orders) {
 		for i := range orders {
@@ -60,11 +69,31 @@ func resultOf(r scheduler.SubmitResult) api.SubmitResult {
 		out.Err = r.Refusal
 	case scheduler.Unavailable:
 		out.Err = r.Err
-		if !errors.Is(r.Err, port.ErrUnavailable) {
+		if !errors.Is(r.Err, port.ErrUnavailable) && !errors.Is(r.Err, port.ErrDamaged) {
 			out.Err = fmt.Errorf("%w: %w", port.ErrUnavailable, r.Err)
 		}
 	}
 	return out
+}
+
+// carryTime bounds what is carried.
+const carryTime = 30 * time.Second
+
+// carry is for what comes from outside: no queue stands behind it that would send it again, so it goes
+// on under a context of its own when its client goes away, and Close waits for it (P12a).
+func (s *Stack) carry(ctx context.Context) (_ context.Context, done func(), err error) {
+	s.gate.RLock()
+	if s.closed {
+		s.gate.RUnlock()
+		return nil, nil, fmt.Errorf("%w: shutting down", port.ErrUnavailable)
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), carryTime)
+	stop := context.AfterFunc(s.work, cancel)
+	return ctx, func() {
+		stop()
+		cancel()
+		s.gate.RUnlock()
+	}, nil
 }
 
 // Reject deals with a message of the SQS edge that is not carried out, as the Scheduler does with
@@ -79,6 +108,11 @@ func (s *Stack) Reject(ctx context.Context, r api.Rejected) error {
 	if r.Queue == port.Intake && s.told(r.Body) {
 		return nil
 	}
+	ctx, done, err := s.carry(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
 	id := r.Queue + "-" + strconv.FormatInt(s.rejects.Add(1), 10)
 	failed := s.scheduler.Handle(ctx, r.Queue, []port.Delivery{{
 		Message: port.Message{Body: r.Body}, ID: id, Receipt: id, Received: 1, SentAt: s.clock.Now(),
@@ -101,6 +135,11 @@ func (s *Stack) told(body []byte) bool {
 
 // Command carries out a command; only a Cancel may come before its order.
 func (s *Stack) Command(ctx context.Context, c message.Control) (core.Verdict, error) {
+	ctx, done, err := s.carry(ctx)
+	if err != nil {
+		return core.Verdict{}, err
+	}
+	defer done()
 	v, err := s.scheduler.Command(ctx, c)
 	var refused *message.Refusal
 	if errors.As(err, &refused) && refused.Code == "unknown-task" {
@@ -173,21 +212,17 @@ func (s *Stack) Follow(ctx context.Context, id string, after int64) (<-chan *cor
 	return out, nil
 }
 
-// List selects tasks for people.
-func (s *Stack) List(ctx context.Context, q port.Query) ([]*core.Task, string, error) {
+// List selects tasks for people. One that cannot be read is shown as such among the others.
+func (s *Stack) List(ctx context.Context, q port.Query) ([]view.Summary, string, error) {
 	page, err := s.store.List(ctx, q)
 	if err != nil {
 		return nil, "", err
 	}
-	tasks := make([]*core.Task, 0, len(page.Records))
+	orders := make([]view.Summary, len(page.Records))
 	for i := range page.Records {
-		t, err := core.DecodeTask(page.Records[i].Document)
-		if err != nil {
-			return nil, "", fmt.Errorf("order %q: %w", page.Records[i].ID, err)
-		}
-		tasks = append(tasks, t)
+		orders[i] = view.Listed(&page.Records[i])
 	}
-	return tasks, page.Next, nil
+	return orders, page.Next, nil
 }
 
 // Queue finds a queue for the SQS edge.
@@ -209,7 +244,7 @@ func process() (goroutines, heapBytes int64) {
 // Health tells whether orders are taken, and how much is under way.
 func (s *Stack) Health(ctx context.Context) api.Health {
 	h := api.Health{Ready: s.ready.Load(), Checks: map[string]string{"store": "ok"}, Counts: s.hub.counts()}
-	if err := s.store.Probe(ctx); err != nil {
+	if err := s.store.Probe(); err != nil {
 		h.Checks["store"], h.Ready = err.Error(), false
 	}
 	for _, w := range s.workflows.infos() {

@@ -48,7 +48,10 @@ type Stack struct {
 	ready     atomic.Bool
 
 	receiving context.CancelFunc // ends the taking of messages
-	working   context.CancelFunc // ends the handling of them
+	work      context.Context    // of the handling of them
+	working   context.CancelFunc // ends it
+	gate      sync.RWMutex       // held, for reading, by what is carried for a client, see carry
+	closed    bool
 	pumps     sync.WaitGroup
 	rest      sync.WaitGroup
 }
@@ -120,7 +123,7 @@ func instanceName() string {
 func (s *Stack) start() {
 	receiving, stopReceiving := context.WithCancel(context.Background())
 	work, stopWork := context.WithCancel(context.Background())
-	s.receiving, s.working = stopReceiving, stopWork
+	s.receiving, s.work, s.working = stopReceiving, work, stopWork
 	pumps := map[string]int{port.Replies: replyPumps, port.Control: controlPumps}
 	for name, n := range pumps {
 		q, err := s.queues.Queue(name)
@@ -183,13 +186,19 @@ func (s *Stack) expire(ctx context.Context) {
 // drainTime is how long handlings under way may take to end, of the 5 s that a SIGTERM is given.
 const drainTime = 1500 * time.Millisecond
 
-// Close stops taking messages, lets the handlings under way end, and closes the store. What is
-// left in the queues is emitted again at the next start.
+// Close stops taking messages, lets the handlings under way and what is carried for clients end, and
+// closes the store. What is left in the queues is emitted again at the next start.
 func (s *Stack) Close() error {
 	s.ready.Store(false)
 	s.receiving()
 	done := make(chan struct{})
-	go func() { s.pumps.Wait(); close(done) }()
+	go func() {
+		s.pumps.Wait()
+		s.gate.Lock()
+		s.closed = true
+		s.gate.Unlock()
+		close(done)
+	}()
 	select {
 	case <-done:
 	case <-time.After(drainTime):

@@ -11,6 +11,7 @@ import (
 
 var (
 	errDepth   = fail(fmt.Sprintf("the JSON it reads is nested deeper than %d levels", MaxDepth), "flatten the order")
+	errResult  = fail(fmt.Sprintf("the result is nested deeper than %d levels", nesting.Limit), "pass fewer levels of the data, or a reference to it")
 	errBadJSON = fail("what it reads is not valid JSON", "")
 )
 
@@ -18,6 +19,14 @@ var (
 func checkDepth(data []byte) error {
 	if nesting.TooDeep(data, MaxDepth) >= 0 {
 		return errDepth
+	}
+	return nil
+}
+
+// checkResult holds what a template gives to the limit of all that is stored and sent.
+func checkResult(result []byte) error {
+	if nesting.Check(result) != nil {
+		return errResult
 	}
 	return nil
 }

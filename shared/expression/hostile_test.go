@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stepkeeper/stepkeeper/shared/expression"
+	"github.com/stepkeeper/stepkeeper/shared/nesting"
 )
 
 // Whatever would run long or grow without end is refused, or stopped by the counted budget. No clock
@@ -97,9 +98,30 @@ func TestDeepOrders(t *testing.T) {
 				t.Errorf("%s of depth %d: %v", source, depth, err)
 			}
 		}
-		// What does not touch the deep part does not mind it.
+		// What does not touch the deep part does not look at it.
 		if got, err := input(t, `"${order.x}"`, environment(order)); err != nil || got != "1" {
 			t.Errorf("a path beside depth %d: %s %v", depth, got, err)
+		}
+	}
+}
+
+// What is stored and sent stays within the limit of what comes in, however it was made.
+func TestDeepResults(t *testing.T) {
+	lists := func(depth int) string { return strings.Repeat("[", depth) + strings.Repeat("]", depth) }
+	order := `{"deep":` + lists(nesting.Limit-1) + `}`
+	for source, fits := range map[string]bool{
+		`"${order}"`:              true,
+		`"${[order.deep]}"`:       true,
+		`"${[order]}"`:            false,
+		`["${order}"]`:            false,
+		`["${order.deep}"]`:       true,
+		lists(nesting.Limit):      true,
+		lists(nesting.Limit + 1):  false,
+		`{"a":"${[order.deep]}"}`: false,
+	} {
+		_, err := input(t, source, environment(order))
+		if fits != (err == nil) || err != nil && !strings.Contains(err.Error(), "nested deeper than 64 levels") {
+			t.Errorf("%.40s: %v", source, err)
 		}
 	}
 }

@@ -100,7 +100,7 @@ func parseTemplate(data json.RawMessage, scope Scope) (*template, error) {
 // evaluate fills the holes. The result must not be changed: without holes it is shared.
 func (t *template) evaluate(env *core.Environment) (json.RawMessage, error) {
 	if len(t.holes) == 0 {
-		return slices.Clip(t.literals[0]), nil
+		return slices.Clip(t.literals[0]), at(string(t.literals[0]), checkResult(t.literals[0]))
 	}
 	var e *evaluation
 	var b []byte
@@ -125,7 +125,7 @@ func (t *template) evaluate(env *core.Environment) (json.RawMessage, error) {
 	if b = append(b, t.literals[len(t.holes)]...); len(b) > MaxResult {
 		return nil, at(t.holes[0].source, errLarge)
 	}
-	return b, nil
+	return b, at(t.holes[0].source, checkResult(b))
 }
 
 // splice copies the raw JSON at a path, compacted and with all digits.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/nesting"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
@@ -80,7 +81,7 @@ func decode[T any](data []byte, check func(*T) error) (*T, error) {
 	if i := firstBadByte(data); i >= 0 {
 		return nil, unreadable("byte %d is not UTF-8", i)
 	}
-	if err := checkNesting(data); err != nil {
+	if err := nesting.CheckMessage(data); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
 	m := new(T)
@@ -156,6 +157,9 @@ func (m *Reply) Check() error {
 		return unreadable("output is not JSON")
 	case m.Error != nil && len(m.Error.Code) > maxCode:
 		return unreadable("error.code has %d bytes; a short word of at most %d is meant", len(m.Error.Code), maxCode)
+	}
+	if err := nesting.Check(m.Output); err != nil {
+		return unreadable("output: %v", err)
 	}
 	return nil
 }

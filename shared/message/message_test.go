@@ -57,8 +57,8 @@ func TestRefusedSubmissions(t *testing.T) {
 		{"half a pair", with("order", `"\ud83d"`), "not-json", "", `half of a surrogate pair (\ud83d)`},
 		{"other half", with("order", `"\ude00x"`), "not-json", "", "surrogate"},
 		{"half a pair in a key", with("order", `{"\ud83d\u0041":1}`), "not-json", "", "surrogate"},
-		{"deep", with("order", deep), "not-json", "", "deeper than 100"},
-		{"deep, closed", with("order", deep[:101]+strings.Repeat("]", 101)), "not-json", "", "deeper than 100"},
+		{"deep", with("order", deep), "not-json", "", "deeper than 64 levels"},
+		{"deep, closed", with("order", deep[:65]+strings.Repeat("]", 65)), "not-json", "", "flatten it"},
 		{"key twice", strings.Replace(good, `{`, `{"orderId":"o-2",`, 1), "not-json", "", "orderId stands twice"},
 		{"key twice inside", with("order", `{"a":[{"b":1,"c":2,"b":3}]}`), "not-json", "", "order.a.b stands twice"},
 		{"key twice by escape", with("order", `{"a":1,"\u0061":1}`), "not-json", "", "order.a stands twice"},
@@ -96,9 +96,29 @@ func TestRefusedSubmissions(t *testing.T) {
 			t.Errorf("%s: it is not unreadable, or says too much: %s", c.name, r.Text)
 		}
 	}
-	for name, data := range map[string]string{"100 deep": with("order", deep[:99]+strings.Repeat("]", 99)), "pair": with("order", `"\ud83d\ude00 \\ud83d"`)} {
+	for name, data := range map[string]string{"64 deep": with("order", deep[:64]+strings.Repeat("]", 64)), "pair": with("order", `"\ud83d\ude00 \\ud83d"`)} {
 		if _, err := message.DecodeSubmit([]byte(data)); err != nil {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// One limit holds for the value of every message, whether it comes as bytes or as a value that this
+// very process made.
+func TestOneLevelTooDeep(t *testing.T) {
+	lists := func(n int) json.RawMessage { return json.RawMessage(strings.Repeat("[", n) + strings.Repeat("]", n)) }
+	for n, fits := range map[int]bool{64: true, 65: false, 9998: false} {
+		order := message.SubmitOrder{Schema: 1, OrderID: "o", Workflow: "w", Order: lists(n)}
+		reply := &message.Reply{Schema: 1, OrderID: "o", Step: "s", Attempt: 1, Operation: core.Do, Outcome: core.OutcomeDone, Output: lists(n)}
+		asBytes, _ := reply.Encode()
+		control := fmt.Sprintf(`{"schema":1,"kind":"settle","task":"o","more":%s}`, lists(n))
+		_, decoded := message.DecodeReply(asBytes)
+		_, handed := message.ReplyOf(port.Delivery{Message: port.Message{Value: reply}})
+		_, command := message.DecodeControl([]byte(control))
+		for what, err := range map[string]error{"order": order.Check(), "reply": decoded, "reply in memory": handed, "control": command} {
+			if fits != (err == nil) || err != nil && (!errors.Is(err, message.ErrUnreadable) || !strings.Contains(err.Error(), "deeper than 64 levels")) {
+				t.Errorf("%s, %d levels: %v", what, n, err)
+			}
 		}
 	}
 }

@@ -13,17 +13,14 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/nesting"
 )
 
-// MaxNesting is how deep arrays and objects may stand in each other.
-const MaxNesting = 100
-
 // strictJSON checks what the standard library lets pass: wrong UTF-8, a key that stands twice in
-// one object (which of the two was meant?), half a surrogate pair, nesting past MaxNesting. The
-// error names the place.
+// one object (which of the two was meant?), half a surrogate pair, nesting past the limit.
+// The error names the place.
 func strictJSON(data []byte) error {
 	if i := firstBadByte(data); i >= 0 {
 		return fmt.Errorf("byte %d is not UTF-8; send UTF-8", i)
 	}
-	if err := checkNesting(data); err != nil {
+	if err := nesting.CheckMessage(data); err != nil {
 		return err
 	}
 	if err := syntax(data); err != nil {
@@ -59,14 +56,6 @@ func firstBadByte(data []byte) int {
 		i += n
 	}
 	return -1
-}
-
-// checkNesting refuses a bomb before anything recursive sees it.
-func checkNesting(data []byte) error {
-	if at := nesting.TooDeep(data, MaxNesting); at >= 0 {
-		return fmt.Errorf("arrays and objects are nested deeper than %d at byte %d; flatten it", MaxNesting, at)
-	}
-	return nil
 }
 
 // walker goes through valid JSON of bounded depth.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/nesting"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
@@ -174,6 +175,9 @@ func (o *SubmitOrder) Check() error {
 		return refuse(CodeInvalid, "replyTo", "replyTo %.100q must be the logical name of a deployed queue, never an address", o.ReplyTo)
 	case o.Deadline != 0 && (o.Deadline < 0 || o.Deadline > maxDeadline):
 		return refuse(CodeInvalid, "deadline", "deadline must be between the years 1970 and 9999")
+	}
+	if err := nesting.Check(o.Order); err != nil {
+		return refuse(CodeInvalid, "order", "order: %v", err)
 	}
 	return nil
 }

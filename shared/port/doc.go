@@ -22,4 +22,6 @@ var (
 	ErrHash = errors.New("not the bytes of that hash")
 	// ErrCursor: a listing was asked to go on from a place that is none of its own; begin without a cursor.
 	ErrCursor = errors.New("strange cursor")
+	// ErrDamaged: a stored document cannot be read. It stays as it is; no other one is affected.
+	ErrDamaged = errors.New("damaged document")
 )

@@ -1,7 +1,6 @@
 package sqlite_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -116,7 +115,7 @@ func TestDamageFoundLaterEndsReadiness(t *testing.T) {
 	closed(t, filled(t, folder, 1000)) // more than the pages that readers keep
 	s := open(t, folder, sqlite.Options{CacheBytes: -1})
 	defer func() { _ = s.Close() }()
-	if err := s.Probe(t.Context()); err != nil {
+	if err := s.Probe(); err != nil {
 		t.Fatal(err)
 	}
 	spoil(t, folder)
@@ -129,7 +128,7 @@ func TestDamageFoundLaterEndsReadiness(t *testing.T) {
 	}
 	var verdict error
 	for end := time.Now().Add(10 * time.Second); verdict == nil && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-		verdict = s.Probe(t.Context())
+		verdict = s.Probe()
 	}
 	if !errors.Is(verdict, sqlite.ErrDamaged) {
 		t.Errorf("the probe says %v, want %v", verdict, sqlite.ErrDamaged)
@@ -222,7 +221,7 @@ func TestProbeTellsWhetherWritesFindRoom(t *testing.T) {
 	if err := s.LimitPages(pages + 40); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Probe(t.Context()); err != nil {
+	if err := s.Probe(); err != nil {
 		t.Fatalf("with room: %v", err)
 	}
 	for i, err := 0, error(nil); err == nil; i++ {
@@ -232,9 +231,9 @@ func TestProbeTellsWhetherWritesFindRoom(t *testing.T) {
 	}
 	becomes := func(what string, ok func(error) bool) {
 		t.Helper()
-		verdict := s.Probe(t.Context())
+		verdict := s.Probe()
 		for end := time.Now().Add(10 * time.Second); !ok(verdict) && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-			verdict = s.Probe(t.Context())
+			verdict = s.Probe()
 		}
 		if !ok(verdict) {
 			t.Fatalf("%s: the probe says %v", what, verdict)
@@ -252,20 +251,15 @@ func TestProbeTellsWhetherWritesFindRoom(t *testing.T) {
 	}
 }
 
-// TestProbesAreOneWrite: however many ask, and although the first of them goes away.
+// TestProbesAreOneWrite: however many ask.
 func TestProbesAreOneWrite(t *testing.T) {
 	s := open(t, t.TempDir(), sqlite.Options{})
 	defer closed(t, s)
 	release := s.Hold()
 	var asked sync.WaitGroup
-	gone, cancel := context.WithCancel(t.Context())
-	for i := range 50 {
-		ctx := t.Context()
-		if i == 0 {
-			ctx = gone
-		}
+	for range 50 {
 		asked.Go(func() {
-			if err := s.Probe(ctx); err != nil {
+			if err := s.Probe(); err != nil {
 				t.Errorf("probe: %v", err)
 			}
 		})
@@ -273,10 +267,21 @@ func TestProbesAreOneWrite(t *testing.T) {
 	for s.Pending() == 0 {
 		time.Sleep(time.Millisecond)
 	}
-	cancel()
 	if n := s.Pending(); n != 1 {
 		t.Errorf("%d writes wait, want one", n)
 	}
 	release()
 	asked.Wait()
+}
+
+// TestProbeOfAStoreThatIsStuck: a disk that does not answer is no readiness.
+func TestProbeOfAStoreThatIsStuck(t *testing.T) {
+	t.Parallel()
+	s := open(t, t.TempDir(), sqlite.Options{})
+	defer closed(t, s)
+	release := s.Hold()
+	defer release()
+	if err := s.Probe(); err == nil || !strings.Contains(err.Error(), "longer than") {
+		t.Errorf("the probe says %v", err)
+	}
 }

@@ -55,7 +55,7 @@ func New(cfg Config) *Store {
 func (s *Store) Port() port.Store { return s.cfg.Store }
 
 // Loaded is one answer of Load. Task is nil where there is none. Err is that of one document
-// (core.ErrNewerTask, or damage): its neighbours are not harmed.
+// (core.ErrNewerTask, port.ErrDamaged): the others are loaded all the same.
 type Loaded struct {
 	Task *core.Task
 	Err  error
@@ -102,12 +102,14 @@ func (s *Store) Load(ctx context.Context, ids []string) ([]Loaded, error) {
 
 func taskOf(r *port.Record) (*core.Task, error) {
 	t, err := core.DecodeTask(r.Document)
-	if err != nil {
+	switch {
+	case errors.Is(err, core.ErrNewerTask):
 		return nil, fmt.Errorf("load task %q: %w", r.ID, err)
-	}
-	if t.Version != r.Version || t.OrderID != r.ID {
-		return nil, fmt.Errorf("load task %q: its document is of %q, version %d, the record's version is %d; restore it from a backup",
-			r.ID, t.OrderID, t.Version, r.Version)
+	case err != nil:
+		return nil, fmt.Errorf("load task %q: %w: %w", r.ID, port.ErrDamaged, err)
+	case t.Version != r.Version || t.OrderID != r.ID:
+		return nil, fmt.Errorf("load task %q: %w: it is of %q, version %d, the record's version is %d; restore it from a backup",
+			r.ID, port.ErrDamaged, t.OrderID, t.Version, r.Version)
 	}
 	return t, nil
 }

@@ -142,11 +142,19 @@ func TestLoadTellsTheBadFromTheGood(t *testing.T) {
 	for id, doc := range map[string]string{"o-new": `{"Schema":2}`, "o-bad": `{`, "o-other": `{"Schema":1,"OrderID":"x","Version":1}`} {
 		under.Store.Commit(ctx, []port.Write{{Record: port.Record{ID: id, Version: 1, Document: []byte(doc), Created: born.Std()}, Order: &port.Order{ID: id, Created: born.Std()}}})
 	}
+	doc, err := core.EncodeTask(task("o-old", 3))
+	if err != nil {
+		t.Fatal(err)
+	}
+	under.Store.Commit(ctx, []port.Write{{Record: port.Record{ID: "o-old", Version: 1, Document: doc, Created: born.Std()}, Order: &port.Order{ID: "o-old", Created: born.Std()}}})
+	if l, err := s.Load(ctx, []string{"o-old"}); err != nil || !errors.Is(l[0].Err, port.ErrDamaged) {
+		t.Errorf("of another version: %+v %v", l, err)
+	}
 	l, err := s.Load(ctx, []string{"o-new", "o-1", "o-none", "o-bad", "o-other"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !errors.Is(l[0].Err, core.ErrNewerTask) || l[1].Task == nil || l[1].Err != nil || l[2].Task != nil || l[2].Err != nil || l[3].Err == nil || l[4].Err == nil {
+	if !errors.Is(l[0].Err, core.ErrNewerTask) || l[1].Task == nil || l[1].Err != nil || l[2].Task != nil || l[2].Err != nil || !errors.Is(l[3].Err, port.ErrDamaged) || !errors.Is(l[4].Err, port.ErrDamaged) || errors.Is(l[0].Err, port.ErrDamaged) {
 		t.Errorf("%+v", l)
 	}
 }

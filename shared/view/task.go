@@ -5,8 +5,10 @@ package view
 
 import (
 	"encoding/json"
+	"fmt"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
 // Task is one order's run of a workflow.
@@ -87,6 +89,7 @@ type Summary struct {
 	Created  core.Time  `json:"created"`
 	EndedAt  core.Time  `json:"endedAt,omitzero"`
 	Error    *TaskError `json:"error,omitempty"`
+	Damaged  string     `json:"damaged,omitempty" doc:"why the stored document cannot be read, and what to do; all but ID, workflow, state and created is unknown then"`
 }
 
 // Page is one page of a listing, newest first.
@@ -124,6 +127,21 @@ func SummaryOf(t *core.Task) Summary {
 		Ended: Ended(t), Run: t.Run, Command: t.Command,
 		Created: t.Created, EndedAt: t.Ended, Error: errorOf(t),
 	}
+}
+
+// Listed shows a stored record in a listing. One whose document cannot be read is shown as damaged,
+// with what the store itself knows of it.
+func Listed(r *port.Record) Summary {
+	t, err := core.DecodeTask(r.Document)
+	if err == nil && t.OrderID != r.ID {
+		err = fmt.Errorf("the document is of order %q; restore it from a backup", t.OrderID)
+	}
+	if err != nil {
+		return Summary{
+			OrderID: r.ID, Workflow: r.Workflow, State: core.State(r.State), Created: core.TimeOf(r.Created), Damaged: err.Error(),
+		}
+	}
+	return SummaryOf(t)
 }
 
 func definitionOf(def *core.Definition, step string) *core.StepDefinition {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
@@ -91,6 +92,33 @@ func TestEnded(t *testing.T) {
 		x := &core.Task{ProcessState: tt.state, Steps: []core.Step{{State: tt.step}}}
 		if got := view.Ended(x); got != tt.ended || view.SummaryOf(x).Ended != tt.ended {
 			t.Errorf("%s with a step %s: ended %v", tt.state, tt.step, got)
+		}
+	}
+}
+
+// A record shows what its document says; one whose document cannot be read, or is another order's,
+// shows what the store knows.
+func TestListed(t *testing.T) {
+	x := task()
+	doc, err := core.EncodeTask(x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	record := port.Record{ID: "o-1", Version: 7, Workflow: "order", State: "Compensating", Created: t0.Std(), Document: doc}
+	if got := view.Listed(&record); got != view.SummaryOf(x) || got.Damaged != "" {
+		t.Errorf("%+v", got)
+	}
+	for name, bad := range map[string]struct {
+		id  string
+		doc string
+	}{"no JSON": {"o-1", "{"}, "newer": {"o-1", `{"Schema":9}`}, "another's": {"o-2", string(doc)}, "none": {"o-1", ""}} {
+		record.ID, record.Document = bad.id, []byte(bad.doc)
+		got := view.Listed(&record)
+		if got.Damaged == "" {
+			t.Errorf("%s: not said to be damaged", name)
+		}
+		if got.Damaged = ""; got != (view.Summary{OrderID: bad.id, Workflow: "order", State: core.Compensating, Created: t0}) {
+			t.Errorf("%s: %+v", name, got)
 		}
 	}
 }

@@ -541,3 +541,36 @@ func TestTLS(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// An answer that is nested too deep is refused before it goes anywhere, with a text that says what
+// to do; where nobody reads it, it does not matter.
+func TestAnswersNestedTooDeep(t *testing.T) {
+	depth := 0
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, strings.Repeat("[", depth)+strings.Repeat("]", depth))
+	}))
+	defer srv.Close()
+	s := serviceOf(t, fmt.Sprintf(`{"agents":{"payment":{"url":%q,"operations":{
+		"charge":{"path":"/charges","check":{"path":"/charges/{key}"}}, "note":{"path":"/notes","output":"ignore"}}}}}`, srv.URL), Options{})
+	for _, depth = range []int{64, 65, 9_998} {
+		_, err := run(s, call())
+		if depth == 64 {
+			if err != nil {
+				t.Errorf("64 levels: %v", err)
+			}
+			continue
+		}
+		if f := failureOf(t, err); !f.Permanent || f.NoEffect || f.Code != "output" || !strings.Contains(f.Error(), "deeper than 64 levels") {
+			t.Errorf("%d levels: %+v", depth, f)
+		}
+		happened, out, err := s.Operations()["charge"].Check(context.Background(), call())
+		if !happened || out != nil || err != nil {
+			t.Errorf("a check, %d levels: %v %v %v", depth, happened, out, err)
+		}
+		c := call()
+		c.Name = "note"
+		if out, err := run(s, c); err != nil || out != nil {
+			t.Errorf("an answer that is ignored, %d levels: %v %v", depth, out, err)
+		}
+	}
+}

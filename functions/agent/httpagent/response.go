@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
+	"github.com/stepkeeper/stepkeeper/shared/nesting"
 )
 
 // class is what a status means.
@@ -23,8 +24,8 @@ type class struct {
 
 // answers is the whole table; the first line that fits counts. 2xx is done: 202 too, so a service
 // that answers before it has done its work must be asked by a check, or answer later. An empty
-// body is an empty output. A body that is no JSON is a permanent failure (what comes after the
-// step could not read it) unless the operation says output: ignore.
+// body is an empty output. A body that is no JSON, or nested too deep, is a permanent failure (what
+// comes after the step could not read it) unless the operation says output: ignore.
 //
 // A refusal (4xx) is taken as proof that nothing was done: a service that refuses after its effect
 // must not be declared plain. A redirect is none, since it is also the answer to a form that was
@@ -77,6 +78,9 @@ func (a *answer) output(ignore bool) (json.RawMessage, error) {
 		return nil, done("response-too-large", "%s was done, but its answer has more than %d bytes; let the service answer less, or raise maxResponse", a.what, limit)
 	case !json.Valid(body):
 		return nil, done("response-not-json", "%s was done, but its answer is not JSON; let the service answer JSON, or say output: ignore", a.what)
+	}
+	if err := nesting.Check(body); err != nil { // "output" as in package worker: done, and of no use
+		return nil, done("output", "%s was done, but its answer cannot be kept: %w; or say output: ignore", a.what, err)
 	}
 	return a.service.agent.redact.output(body), nil
 }

@@ -2,6 +2,7 @@ package secrets_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -37,11 +38,19 @@ func TestValues(t *testing.T) {
 			t.Errorf("calls: %s; want %s", got, want)
 		}
 	}
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := v.Get(ended, "TOKEN"); !errors.Is(err, context.Canceled) {
+		t.Errorf("read past the end of the context: %v", err)
+	}
 	get("TOKEN", "s3cret")
 	get("KEY", "p4ram")
 	get("PLAIN", "as it is")
 	asked("GetParameter /pay/key, GetSecretValue arn:token")
-	now = now.Add(secrets.RenewAfter)
+	now = now.Add(secrets.RenewAfter - 1)
+	get("TOKEN", "s3cret")
+	asked("")
+	now = now.Add(1)
 	get("TOKEN", "s3cret")
 	asked("GetParameter /pay/key, GetSecretValue arn:token")
 	s.Fail("secretsmanager.GetSecretValue")

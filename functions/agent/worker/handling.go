@@ -13,6 +13,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/nesting"
 )
 
 // handling is one request on its way to its reply.
@@ -244,7 +245,7 @@ func (h *handling) asCall() Call {
 	}
 }
 
-// encode makes JSON of an output. One that is no JSON, or too large, fails for good (P28): the
+// encode makes JSON of an output. One that is no JSON, too large, or nested too deep fails for good (P28): the
 // operation has happened, and would answer the same again.
 func encode(value any) (json.RawMessage, error) {
 	var out json.RawMessage
@@ -265,6 +266,9 @@ func encode(value any) (json.RawMessage, error) {
 	if len(out) > MaxOutput {
 		return nil, &Failure{Permanent: true, Happened: true, Code: codeTooLarge,
 			Err: fmt.Errorf("the operation was done, but its output has %d bytes and the limit is %d; store it elsewhere and answer a reference", len(out), MaxOutput)}
+	}
+	if err := nesting.Check(out); err != nil {
+		return nil, &Failure{Permanent: true, Code: codeOutput, Err: fmt.Errorf("the operation was done, but its output cannot be kept: %w", err)}
 	}
 	return out, nil
 }

@@ -177,6 +177,8 @@ func TestOutcomes(t *testing.T) {
 		"too large":             {always(strings.Repeat("x", worker.MaxOutput), nil), core.OutcomeFailed, "output-too-large", "49152", 0},
 		"large enough":          {always(strings.Repeat("x", worker.MaxOutput-2), nil), core.OutcomeDone, "", "", 0},
 		"no JSON":               {always(json.RawMessage("{"), nil), core.OutcomeFailed, "output", "not JSON", 0},
+		"nested too deep":       {always(json.RawMessage(strings.Repeat("[", 65)+strings.Repeat("]", 65)), nil), core.OutcomeFailed, "output", "deeper than 64 levels", 0},
+		"nested deep enough":    {always(json.RawMessage(strings.Repeat("[", 64)+strings.Repeat("]", 64)), nil), core.OutcomeDone, "", "", 0},
 		"cannot be JSON":        {always(make(chan int), nil), core.OutcomeFailed, "output", "cannot be written", 0},
 		"a very long text":      {always(nil, errors.New(strings.Repeat("é", 5000))), core.OutcomeRetryLater, "failed", "…", 0},
 		"a very long code":      {always(nil, worker.WithCode(boom, strings.Repeat("c", 500))), core.OutcomeRetryLater, strings.Repeat("c", 64), "boom", 0},

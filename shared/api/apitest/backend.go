@@ -46,10 +46,11 @@ type Backend struct {
 	Failing map[string]error                            // by order ID: what Submit, and only Submit, answers
 	Verdict func(message.Control) (core.Verdict, error) // nil: accepts
 	NotOK   bool                                        // not ready
+	HungUp  atomic.Int64                                // waits whose context was cancelled, not over
+	Damaged string                                      // order ID whose document cannot be read
+	Panic   string                                      // order ID whose task cannot be had without a panic
 	// NotTaken are queues that nothing takes from.
 	NotTaken []view.Unattended
-	HungUp   atomic.Int64 // waits whose context was cancelled, not over
-	Panic    string       // order ID whose task cannot be had without a panic
 
 	mu       sync.Mutex
 	change   chan struct{} // closed and replaced at each change
@@ -192,8 +193,11 @@ func (b *Backend) Task(_ context.Context, id string) (*core.Task, *core.Definiti
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	t := b.tasks[id]
-	if t == nil {
+	switch {
+	case t == nil:
 		return nil, nil, fmt.Errorf("task %q: %w", id, port.ErrNotFound)
+	case id == b.Damaged:
+		return nil, nil, fmt.Errorf("task %q: %w: restore it from a backup", id, port.ErrDamaged)
 	}
 	return t, Definition, nil
 }
@@ -212,8 +216,11 @@ func (b *Backend) Wait(ctx context.Context, id string, done func(*core.Task) boo
 		b.mu.Lock()
 		t, change := b.tasks[id], b.change
 		b.mu.Unlock()
-		if t == nil {
+		switch {
+		case t == nil:
 			return nil, fmt.Errorf("task %q: %w", id, port.ErrNotFound)
+		case id == b.Damaged:
+			return nil, fmt.Errorf("task %q: %w: restore it from a backup", id, port.ErrDamaged)
 		}
 		if done(t) {
 			return t, nil
@@ -267,7 +274,7 @@ func (b *Backend) Follow(ctx context.Context, id string, after int64) (<-chan *c
 }
 
 // List lists by ID.
-func (b *Backend) List(_ context.Context, q port.Query) ([]*core.Task, string, error) {
+func (b *Backend) List(_ context.Context, q port.Query) ([]view.Summary, string, error) {
 	if q.Cursor == "strange" {
 		return nil, "", fmt.Errorf("%w: %q", port.ErrCursor, q.Cursor)
 	}
@@ -281,10 +288,18 @@ func (b *Backend) List(_ context.Context, q port.Query) ([]*core.Task, string, e
 		}
 	}
 	sort.Slice(found, func(i, k int) bool { return strings.Compare(found[i].OrderID, found[k].OrderID) < 0 })
+	next := ""
 	if len(found) > q.Limit {
-		return found[:q.Limit], found[q.Limit-1].OrderID, nil
+		found, next = found[:q.Limit], found[q.Limit-1].OrderID
 	}
-	return found, "", nil
+	orders := make([]view.Summary, len(found))
+	for i, t := range found {
+		orders[i] = view.SummaryOf(t)
+		if b.Damaged == t.OrderID {
+			orders[i] = view.Listed(&port.Record{ID: t.OrderID, Workflow: t.Workflow, State: string(t.ProcessState), Created: Now.Std(), Document: []byte("{")})
+		}
+	}
+	return orders, next, nil
 }
 
 // Queue answers one of Queues.

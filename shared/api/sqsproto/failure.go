@@ -33,6 +33,9 @@ func invalid(format string, args ...any) *fail {
 	return failure(http.StatusBadRequest, "InvalidParameterValue", "InvalidParameterValue", format, args...)
 }
 
+// Invalid is for a Sink: the message is refused to its sender, which must not send it again as it is.
+func Invalid(err error) error { return invalid("%v", err) }
+
 func missing(parameter string) *fail {
 	return failure(http.StatusBadRequest, "MissingParameter", "MissingParameter",
 		"The request must contain the parameter %s.", parameter)

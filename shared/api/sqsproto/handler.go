@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/stepkeeper/stepkeeper/shared/nesting"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
@@ -126,7 +127,11 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request) (any, error) {
 
 // read decodes the input. Unknown fields are those of newer SDKs: tolerated.
 func (c *call) read(to any) error {
-	if err := json.Unmarshal(c.body, to); err != nil {
+	err := nesting.Check(c.body)
+	if err == nil {
+		err = json.Unmarshal(c.body, to)
+	}
+	if err != nil {
 		return failure(http.StatusBadRequest, "InvalidParameterValue", "InvalidParameterValue", "the request cannot be read: %v", err)
 	}
 	return nil

@@ -30,6 +30,8 @@ func TestErrorsOnTheWire(t *testing.T) {
 		{"no JSON", "AmazonSQS.SendMessage", json10, `{"QueueUrl":`, 400, "com.amazonaws.sqs#InvalidParameterValue", "InvalidParameterValue;Sender"},
 		{"wrong type", "AmazonSQS.SendMessage", json10, `{"QueueUrl":7}`, 400, "com.amazonaws.sqs#InvalidParameterValue", "InvalidParameterValue;Sender"},
 		{"nested deep", "AmazonSQS.SendMessage", json10, strings.Repeat(`[`, 10_001), 400, "com.amazonaws.sqs#InvalidParameterValue", "InvalidParameterValue;Sender"},
+		{"one level too deep", "AmazonSQS.SendMessage", json10, `{"QueueUrl":"http://x/000000000000/replies","MessageBody":"x","Later":` + strings.Repeat(`[`, 64) + strings.Repeat(`]`, 64) + `}`,
+			400, "com.amazonaws.sqs#InvalidParameterValue", "InvalidParameterValue;Sender"},
 		{"unknown operation", "AmazonSQS.CreateQueue", json10, `{}`, 400, "com.amazonaws.sqs#UnsupportedOperation", "AWS.SimpleQueueService.UnsupportedOperation;Sender"},
 		{"other service", "DynamoDB_20120810.PutItem", json10, `{}`, 400, "com.amazonaws.sqs#UnsupportedOperation", "AWS.SimpleQueueService.UnsupportedOperation;Sender"},
 		{"query protocol", "AmazonSQS.SendMessage", "application/x-www-form-urlencoded", `Action=SendMessage`, 400, "com.amazonaws.sqs#InvalidParameterValue", "InvalidParameterValue;Sender"},

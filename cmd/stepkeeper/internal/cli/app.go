@@ -39,6 +39,9 @@ type App struct {
 	runtime   func(context.Context, embedded.Options) error
 	demo      func(context.Context, runner.Options) (runner.Report, error)
 
+	// stackRoom asks whether the functions of a stack fit into the account.
+	stackRoom func(ctx context.Context, name string, o stack.Options) (stack.Room, error)
+
 	server   string // flag; "" means the environment or the default
 	stack    string // flag; set: a deployed stack and not a server
 	region   string // of the stack; "" means the environment or the profile
@@ -49,7 +52,7 @@ type App struct {
 
 // New makes an App over the process's clock.
 func New(s *streams.Streams, getenv func(string) string) *App {
-	return &App{Streams: s, Getenv: getenv, Now: time.Now, openStack: stack.Open, runtime: embedded.Run, demo: runner.Run, output: outputText}
+	return &App{Streams: s, Getenv: getenv, Now: time.Now, openStack: stack.Open, runtime: embedded.Run, demo: runner.Run, stackRoom: stack.RoomOf, output: outputText}
 }
 
 const (

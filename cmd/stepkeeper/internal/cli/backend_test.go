@@ -24,6 +24,7 @@ type backend struct {
 	order    []string
 	tasks    map[string]*core.Task
 	commands []message.Control
+	damaged  string // ID of an order whose document cannot be read
 	refuse   string // reason that every command is refused with
 	changed  chan struct{}
 
@@ -171,7 +172,7 @@ func (b *backend) Follow(ctx context.Context, id string, after int64) (<-chan *c
 	return out, nil
 }
 
-func (b *backend) List(_ context.Context, q port.Query) (tasks []*core.Task, next string, err error) {
+func (b *backend) List(_ context.Context, q port.Query) (orders []view.Summary, next string, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	skip := q.Cursor != ""
@@ -185,12 +186,15 @@ func (b *backend) List(_ context.Context, q port.Query) (tasks []*core.Task, nex
 			!q.Before.IsZero() && !t.Created.Std().Before(q.Before) {
 			continue
 		}
-		if len(tasks) == q.Limit {
-			return tasks, tasks[len(tasks)-1].OrderID, nil
+		if len(orders) == q.Limit {
+			return orders, orders[len(orders)-1].OrderID, nil
 		}
-		tasks = append(tasks, t)
+		orders = append(orders, view.SummaryOf(t))
+		if b.damaged == id {
+			orders[len(orders)-1] = view.Listed(&port.Record{ID: id, Workflow: t.Workflow, State: string(t.ProcessState), Created: t.Created.Std()})
+		}
 	}
-	return tasks, "", nil
+	return orders, "", nil
 }
 
 func (b *backend) Queue(string) (port.Queue, error)  { return nil, port.ErrNotFound }

@@ -34,6 +34,7 @@ type call struct {
 	now      func() time.Time // nil: a minute past noon
 
 	openStack func(context.Context, string, stack.Options, ...client.Option) (*client.Client, error)
+	room      func() (stack.Room, error) // nil: there is plenty
 	runtime   func(context.Context, embedded.Options) error
 	demo      func(context.Context, runner.Options) (runner.Report, error)
 }
@@ -59,6 +60,12 @@ func (c call) run(t *testing.T, args ...string) result {
 		a.openStack = func(context.Context, string, stack.Options, ...client.Option) (*client.Client, error) {
 			return nil, errors.New("no test goes to AWS")
 		}
+	}
+	a.stackRoom = func(context.Context, string, stack.Options) (stack.Room, error) {
+		if c.room == nil {
+			return stack.Room{Needs: 10, Limit: 10}, nil
+		}
+		return c.room()
 	}
 	if c.runtime != nil {
 		a.runtime = c.runtime

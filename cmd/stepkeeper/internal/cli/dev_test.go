@@ -94,13 +94,13 @@ func TestDevExample(t *testing.T) {
 func TestDevKeeps(t *testing.T) {
 	for keep, want := range map[string]time.Duration{"": 0, "30d": 30 * 24 * time.Hour, "18d": 18 * 24 * time.Hour} {
 		got := time.Duration(-1)
-		r := dev(t, t.Context(), func(_ context.Context, o embedded.Options) error { got = o.Keep; return nil }, "--keep="+keep)
-		if r.want(t, failure.OK); got != want {
-			t.Errorf("--keep %q: %v; want %v", keep, got, want)
+		dev(t, t.Context(), func(_ context.Context, o embedded.Options) error { got = o.Keep; return nil }, "--keep", keep).want(t, failure.OK)
+		if got != want {
+			t.Errorf("--keep %q: %v, want %v", keep, got, want)
 		}
 	}
 	for _, keep := range []string{"17d", "0d", "-30d", "30", "720h", "d", "1000000d"} {
-		dev(t, t.Context(), func(context.Context, embedded.Options) error { t.Error("it runs"); return nil }, "--keep="+keep).
+		dev(t, t.Context(), func(context.Context, embedded.Options) error { t.Error("it runs"); return nil }, "--keep", keep).
 			want(t, failure.Usage, keep)
 	}
 }

@@ -154,6 +154,9 @@ func summaryRows(a *App, orders []view.Summary) [][]string {
 				why = s.Error.Step + ": " + why
 			}
 		}
+		if s.Damaged != "" {
+			state, why = state+" (damaged)", "its document cannot be read; restore it from a backup"
+		}
 		rows[i] = []string{s.OrderID, s.Workflow, style.State(s.State, state), render.Age(s.Created, now), took, strconv.Itoa(s.Run), shorten(why, 60)}
 	}
 	return rows

@@ -55,6 +55,20 @@ func TestShowNamesTheServer(t *testing.T) {
 	call{}.run(t, "show", "stopped", "--server", url).want(t, failure.OK, "stepkeeper --server "+url+" resubmit stopped")
 }
 
+// A document that cannot be read is listed as such, among the others.
+func TestListShowsDamage(t *testing.T) {
+	b := newBackend(noon)
+	fill(b)
+	b.damaged = "processed"
+	r := call{server: serve(t, b).URL}.run(t, "list")
+	r.want(t, failure.OK)
+	for _, want := range []string{"Processed (damaged)", "cannot be read; restore it", "running", "no such zone"} {
+		if !strings.Contains(r.out, want) {
+			t.Errorf("%q is missing in:\n%s", want, r.out)
+		}
+	}
+}
+
 func TestList(t *testing.T) {
 	b := newBackend(noon)
 	fill(b)

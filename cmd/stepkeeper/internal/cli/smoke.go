@@ -146,6 +146,7 @@ func runSmoke(ctx context.Context, o *smokeOptions) error {
 	if err != nil {
 		return err
 	}
+	o.app.warnOfRoom(ctx)
 	s := &smoke{smokeOptions: o, client: c, contents: contents, report: smokeReport{
 		Workflow: o.workflow, Orders: o.orders, Ends: map[core.State]int{}, Problems: []smokeProblem{},
 		Prefix: "smoke-" + strconv.FormatInt(time.Now().UnixMilli(), 36),
@@ -161,6 +162,23 @@ func runSmoke(ctx context.Context, o *smokeOptions) error {
 		return o.app.explain(ctx.Err(), "smoke test")
 	}
 	return s.tell()
+}
+
+// warnOfRoom says, before the first order, where a deployment's functions cannot all run in its account:
+// throttled batches look like faults of the agents.
+func (a *App) warnOfRoom(ctx context.Context) {
+	if a.stack == "" {
+		return
+	}
+	room, err := a.stackRoom(ctx, a.stack, a.stackOptions())
+	switch {
+	case err != nil:
+		fmt.Fprintf(a.Streams.Err, "not checked whether the functions fit into the account's limit of concurrent executions: %v\n", err)
+	case !room.Fits():
+		fmt.Fprintf(a.Streams.Err, "%s: the functions of stack %s may run %d at a time, and the account allows %d in this Region. What does not fit is throttled: its messages come back late, and may become dead letters.\n"+
+			"  fix: ask for a higher quota (Service Quotas: AWS Lambda, Concurrent executions), or lower MaxConcurrency and deploy again\n",
+			a.Streams.Style().Bad("warning"), a.stack, room.Needs, room.Limit)
+	}
 }
 
 func (s *smoke) id(i int) string { return fmt.Sprintf("%s-%d", s.report.Prefix, i) }

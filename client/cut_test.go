@@ -1,0 +1,100 @@
+package client_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+// midLine cuts each of the first answers off after so many bytes, those that follow arrive whole. It
+// ends as net/http tells of a connection that is lost within a chunk; of a negative number of bytes
+// as one whose length nothing tells.
+type midLine struct {
+	http.RoundTripper
+	after []int
+	cuts  int
+}
+
+func (m *midLine) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := m.RoundTripper.RoundTrip(req)
+	if err == nil && m.cuts < len(m.after) {
+		n, end := m.after[m.cuts], io.ErrUnexpectedEOF
+		if n < 0 {
+			n, end = -n, io.EOF
+		}
+		resp.Body = &cutBody{io.LimitReader(resp.Body, int64(n)), resp.Body, end}
+		m.cuts++
+	}
+	return resp, err
+}
+
+type cutBody struct {
+	io.Reader
+	io.Closer
+	end error
+}
+
+func (c *cutBody) Read(b []byte) (int, error) {
+	n, err := c.Reader.Read(b)
+	if err == io.EOF {
+		err = c.end
+	}
+	return n, err
+}
+
+func cutting(after ...int) (*midLine, client.Option) {
+	m := &midLine{RoundTripper: http.DefaultTransport, after: after}
+	return m, client.WithHTTPClient(&http.Client{Transport: m})
+}
+
+// A connection that is lost in the middle of an answer's line is taken up again like any other.
+func TestSubmitManyCutWithinALine(t *testing.T) {
+	const n = 40
+	cut, option := cutting(1, 150, -30, -120)
+	r := newRig(t, option)
+	seen := 0
+	err := r.client.SubmitMany(r.ctx, strings.NewReader(lines(n)), func(got client.Result) {
+		if got.Line != seen+1 || got.OrderID != fmt.Sprintf("o-%d", seen) || !got.Accepted || got.Err != nil {
+			t.Errorf("answer %d: %+v", seen, got)
+		}
+		seen++
+	})
+	if err != nil || seen != n || cut.cuts != 4 {
+		t.Errorf("%d answers over %d cuts: %v", seen, cut.cuts, err)
+	}
+}
+
+func TestFollowCutWithinALine(t *testing.T) {
+	cut, option := cutting(100, -100)
+	r := newRig(t, option)
+	if _, err := over(t, r).Submit(r.ctx, order("o")); err != nil {
+		t.Fatal(err)
+	}
+	r.backend.End("o")
+	var states []core.State
+	for x, err := range r.client.Follow(r.ctx, "o") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		states = append(states, x.State)
+	}
+	if !slices.Equal(states, []core.State{core.Processed}) || cut.cuts != 2 {
+		t.Errorf("%v over %d cuts", states, cut.cuts)
+	}
+}
+
+// over is a client of the same server whose answers arrive whole.
+func over(t *testing.T, r *rig) *client.Client {
+	t.Helper()
+	c, err := client.New(r.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
