@@ -27,9 +27,11 @@ type (
 	Summary   = view.Summary
 	TaskError = view.TaskError
 	Moment    = view.Moment
-	State     = core.State
-	Verdict   = core.Verdict
-	Fact      = core.Fact
+
+	Unattended = view.Unattended
+	State      = core.State
+	Verdict    = core.Verdict
+	Fact       = core.Fact
 )
 
 // Facts that Resolve can state.
@@ -69,6 +71,9 @@ type Receipt struct {
 	State   State  `json:"state"`            // "" while it is queued
 	// Notes say what of the order has no effect where it is handled, for people.
 	Notes []string `json:"notes,omitempty"`
+	// Unattended are the queues of requests that its workflow needs and nothing takes from; a stack does
+	// not tell.
+	Unattended []Unattended `json:"unattended,omitempty"`
 }
 
 // Client is safe for use by many goroutines.

@@ -202,6 +202,13 @@ func (h *overHTTP) Workflows(ctx context.Context) ([]Workflow, error) {
 	return w.Workflows, err
 }
 
+// Unattended asks the server's health.
+func (h *overHTTP) Unattended(ctx context.Context) ([]Unattended, error) {
+	var health struct{ Unattended []Unattended }
+	err := h.call(ctx, http.MethodGet, "/healthz", "", nil, &health)
+	return health.Unattended, err
+}
+
 // Command sends what the operation's schema knows of a control message.
 func (h *overHTTP) Command(ctx context.Context, c message.Control) (Verdict, error) {
 	body := map[string]any{"id": c.ID}

@@ -47,3 +47,15 @@ func (c *Client) Unlisted() string {
 	}
 	return ""
 }
+
+// Unattended lists the queues of requests that nothing takes from: agents that do not run, mostly. On AWS
+// it is what the queues' attributes say at this moment, of the queues that the caller may look at.
+func (c *Client) Unattended(ctx context.Context) ([]Unattended, error) {
+	via, ok := c.via.(interface {
+		Unattended(ctx context.Context) ([]Unattended, error)
+	})
+	if !ok {
+		return nil, nil
+	}
+	return again(ctx, c, via.Unattended)
+}

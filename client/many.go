@@ -127,7 +127,7 @@ func (m *many) answer() {
 // resultOf reads an answer. An order that found no room, or no disk, is sent again alone, with the
 // pauses of any other call: the stream behind it waits as well, as it should.
 func (c *Client) resultOf(ctx context.Context, s sending, a Answer) Result {
-	r := Result{Line: s.number, OrderID: a.OrderID, Accepted: a.Accepted, Known: a.Known, Queued: a.Queued, Notes: a.Notes}
+	r := Result{Line: s.number, OrderID: a.OrderID, Accepted: a.Accepted, Known: a.Known, Queued: a.Queued, Notes: a.Notes, Unattended: a.Unattended}
 	if a.Err == nil {
 		return r
 	}
@@ -141,7 +141,7 @@ func (c *Client) resultOf(ctx context.Context, s sending, a Answer) Result {
 		return r
 	}
 	return Result{Line: s.number, OrderID: receipt.OrderID, Accepted: true, Known: receipt.Known,
-		Queued: receipt.Queued, Notes: receipt.Notes}
+		Queued: receipt.Queued, Notes: receipt.Notes, Unattended: receipt.Unattended}
 }
 
 func (m *many) wake() {

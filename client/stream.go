@@ -23,7 +23,9 @@ type Result struct {
 	Known    bool     // the same order was there before
 	Queued   bool     // it is in the intake queue, as on AWS: its task shows what becomes of it
 	Notes    []string // what of the order has no effect where it is handled, for people
-	Err      error    // why it was not accepted, an *Error; nil where it was
+	// Unattended is as in a Receipt.
+	Unattended []Unattended
+	Err        error // why it was not accepted, an *Error; nil where it was
 }
 
 // SubmitMany submits orders from a stream of JSON Lines, each in the form that the OpenAPI document
@@ -118,10 +120,12 @@ type lineAnswer struct {
 	Known    bool     `json:"known"`
 	Notes    []string `json:"notes"`
 	Error    *problem `json:"error"`
+
+	Unattended []Unattended `json:"unattended"`
 }
 
 func (l *lineAnswer) answer() Answer {
-	a := Answer{OrderID: l.OrderID, Accepted: l.Accepted, Known: l.Known, Notes: l.Notes}
+	a := Answer{OrderID: l.OrderID, Accepted: l.Accepted, Known: l.Known, Notes: l.Notes, Unattended: l.Unattended}
 	if p := l.Error; p != nil {
 		a.Err = &Error{Status: p.Status, Code: p.Code, Title: p.Title, Detail: p.Detail, Field: p.Field,
 			RetryAfter: time.Duration(p.RetryAfter) * time.Second}

@@ -42,5 +42,7 @@ type Answer struct {
 	Known    bool   // the same order was there before
 	Queued   bool   // it is in the intake queue
 	Notes    []string
-	Err      *Error // why it was not accepted; with a RetryAfter it is sent again
+	// Unattended is as in a Receipt.
+	Unattended []Unattended
+	Err        *Error // why it was not accepted; with a RetryAfter it is sent again
 }

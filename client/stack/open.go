@@ -86,6 +86,10 @@ func Connect(c aws.Config, o Outputs, opts ...client.Option) *client.Client {
 	store := dynamo.New(dynamo.NewClient(c),
 		dynamo.Tables{Orders: o.Orders, Tasks: o.Tasks, Definitions: o.Definitions},
 		dynamo.Options{Shards: o.Shards, FinishedIndex: o.Finished})
-	queues := sqs.New(c, sqs.Config{URLs: map[string]string{port.Intake: o.Intake, port.Control: o.Control}})
+	urls := map[string]string{port.Intake: o.Intake, port.Control: o.Control}
+	for agent, url := range o.Requests {
+		urls[port.Requests(agent)] = url
+	}
+	queues := sqs.New(c, sqs.Config{URLs: urls})
 	return Over(Parts{Outputs: o, Tasks: store, Definitions: store, Queues: queues}, opts...)
 }

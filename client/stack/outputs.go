@@ -13,14 +13,15 @@ const outputVersion = "1"
 
 // Outputs is what a program outside must know of a deployed Stepkeeper.
 type Outputs struct {
-	Stack, Region               string // for messages
-	Orders, Tasks, Definitions  string // tables
-	Intake, Control, Quarantine string // addresses of queues
-	Shards                      int    // of the index
-	Finished                    bool   // ended orders are in the index
-	FairQueues                  bool   // messages bear the tenant of their order
-	Application, Operator       string // ARNs of the managed policies, of Operator the first
-	Concurrency                 int    // functions that may run at once; 0: unknown
+	Stack, Region               string            // for messages
+	Orders, Tasks, Definitions  string            // tables
+	Intake, Control, Quarantine string            // addresses of queues
+	Shards                      int               // of the index
+	Finished                    bool              // ended orders are in the index
+	FairQueues                  bool              // messages bear the tenant of their order
+	Application, Operator       string            // ARNs of the managed policies, of Operator the first
+	Concurrency                 int               // functions that may run at once; 0: unknown
+	Requests                    map[string]string // by agent: the address of its queue of requests
 }
 
 // ErrNoStack: there is nothing of Stepkeeper's at that name.
@@ -49,6 +50,7 @@ func ReadOutputs(values map[string]string, construct string) (Outputs, error) {
 		Intake: value("IntakeUrl"), Control: value("ControlUrl"), Quarantine: value("QuarantineUrl"),
 		Finished: value("Finished") == "true", FairQueues: values[prefix+"FairQueues"] == "true", Application: value("ApplicationPolicy"), Operator: value("OperatorPolicy"),
 	}
+	o.Requests = agentsOf(values, prefix)
 	o.Concurrency, _ = strconv.Atoi(values[prefix+"Concurrency"]) // absent before it was told
 	shards := value("Shards")
 	if len(missing) > 0 {

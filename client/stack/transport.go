@@ -30,7 +30,7 @@ type Definitions interface {
 	Definition(ctx context.Context, hash string) ([]byte, error)
 }
 
-// Queues finds the queues "intake" and "control".
+// Queues finds the queues "intake" and "control", and those of the agents' requests, which are only looked at.
 type Queues interface {
 	Queue(name string) (port.Queue, error)
 }
@@ -46,6 +46,8 @@ type Parts struct {
 	// Patience is how long a queued order may be without a task, and a command without a verdict,
 	// before that is an error; 0: the constant Patience.
 	Patience time.Duration
+	// Unattended is how long a request may wait before its queue is looked at, see client.Unattended; 0: 10 s.
+	Unattended time.Duration
 }
 
 // Patience is how long a queued order may be without a task, and a command without a verdict.
@@ -58,6 +60,9 @@ func Over(p Parts, opts ...client.Option) *client.Client {
 	}
 	if p.Patience <= 0 {
 		p.Patience = Patience
+	}
+	if p.Unattended <= 0 {
+		p.Unattended = unattendedAfter
 	}
 	return client.Over(&transport{Parts: p, queued: newQueued()}, opts...)
 }
@@ -105,6 +110,7 @@ func (t *transport) show(ctx context.Context, task *core.Task, detailed bool) (*
 	shown := view.Of(task, def)
 	if detailed {
 		shown = view.Detailed(task, def, nil, time.Now())
+		t.await(ctx, &shown, time.Now())
 	}
 	return &shown, nil
 }

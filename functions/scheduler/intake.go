@@ -14,6 +14,7 @@ import (
 // Codes of refusals at intake, beside those of package message and of the core.
 const (
 	CodeUnknownWorkflow = "unknown-workflow"
+	CodeBrokenWorkflow  = "broken-workflow"
 	CodeUnknownReplyTo  = "unknown-reply-to"
 	CodeExpired         = "expired"
 	CodeTooLarge        = message.CodeTooLarge
@@ -27,6 +28,11 @@ func (s *Scheduler) first(ctx context.Context, j *job, it *item, at core.At) (co
 		return core.Decision{}, expired(j.id)
 	}
 	def, err := s.cfg.State.Current(ctx, o.Workflow)
+	var broken *state.BrokenWorkflow
+	if errors.As(err, &broken) {
+		return core.Decision{}, &message.Refusal{Code: CodeBrokenWorkflow, Field: "workflow",
+			Text: fmt.Sprintf("the workflow %q is there, and its file cannot be used: %s; fix the file, then send the order again", o.Workflow, broken.Problem)}
+	}
 	if errors.Is(err, state.ErrUnknownWorkflow) {
 		return core.Decision{}, &message.Refusal{Code: CodeUnknownWorkflow, Field: "workflow",
 			Text: fmt.Sprintf("no workflow %q is deployed; check the name, or deploy it first", o.Workflow)}

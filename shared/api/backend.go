@@ -46,6 +46,8 @@ type Backend interface {
 	// QueueNames lists the names that Queue knows.
 	QueueNames() []string
 	Health(ctx context.Context) Health
+	// Unattended are the queues of requests that nothing takes from.
+	Unattended(ctx context.Context) []view.Unattended
 	Workflows(ctx context.Context) []WorkflowInfo
 }
 
@@ -55,6 +57,8 @@ type SubmitResult struct {
 	Known   bool       // the same order with the same content was there before
 	State   core.State // of the task, after the commit
 	Notes   []string   // what of the order has no effect, for people
+	// Unattended are the queues of requests that the order's workflow needs and nothing takes from.
+	Unattended []view.Unattended
 	// Err is nil where the order is stored and started. A refusal, *message.Refusal or
 	// *core.Refusal; port.ErrUnavailable; or *BusyError.
 	Err error
@@ -86,6 +90,8 @@ type Health struct {
 	Ready  bool              `json:"ready"`            // takes orders
 	Checks map[string]string `json:"checks,omitempty"` // by part: "ok", or what is wrong
 	Counts map[string]int64  `json:"counts,omitempty"` // by name: "running", "refused" …
+	// Unattended are queues of requests that nothing takes from: agents that do not run.
+	Unattended []view.Unattended `json:"unattended,omitempty" nullable:"false"`
 }
 
 // WorkflowInfo is one workflow that orders can name.

@@ -85,7 +85,9 @@ func (e *edge) getTask(ctx context.Context, in *taskInput) (*taskOutput, error) 
 	if o, err := e.backend.Order(ctx, in.ID); err == nil { // without it the inputs are not shown
 		order = o.Body
 	}
-	return &taskOutput{Body: view.Detailed(t, def, order, e.clock.Now())}, nil
+	v := view.Detailed(t, def, order, e.clock.Now())
+	v.Await(e.backend.Unattended(ctx))
+	return &taskOutput{Body: v}, nil
 }
 
 func (e *edge) getOrder(ctx context.Context, in *OrderPath) (*orderOutput, error) {

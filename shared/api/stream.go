@@ -13,6 +13,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
 const (
@@ -32,6 +33,8 @@ type LineResult struct {
 	State    core.State `json:"state,omitempty"`
 	Notes    []string   `json:"notes,omitempty" nullable:"false" doc:"what of the order has no effect here, for people"`
 	Error    *LineError `json:"error,omitempty" doc:"why it was not accepted"`
+	// Unattended is as in a Receipt.
+	Unattended []view.Unattended `json:"unattended,omitempty" nullable:"false" doc:"queues of requests that its workflow needs and nothing takes from"`
 }
 
 // LineError is the problem of one line.
@@ -296,7 +299,7 @@ func answerOf(number int, r SubmitResult, orderID string) LineResult {
 	if r.Err != nil {
 		return LineResult{Line: number, OrderID: orderID, Error: lineError(r.Err)}
 	}
-	return LineResult{Line: number, OrderID: orderID, Accepted: true, Known: r.Known, State: r.State, Notes: r.Notes}
+	return LineResult{Line: number, OrderID: orderID, Accepted: true, Known: r.Known, State: r.State, Notes: r.Notes, Unattended: r.Unattended}
 }
 
 func lineError(err error) *LineError {

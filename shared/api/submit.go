@@ -25,6 +25,8 @@ type Receipt struct {
 	Known   bool       `json:"known" doc:"the same order was there before; nothing was started twice"`
 	State   core.State `json:"state"`
 	Notes   []string   `json:"notes,omitempty" nullable:"false" doc:"what of the order has no effect here, for people"`
+	// Unattended says which of its agents do not seem to run.
+	Unattended []view.Unattended `json:"unattended,omitempty" nullable:"false" doc:"queues of requests that its workflow needs and nothing takes from"`
 }
 
 // submit is POST /v1/orders: the hot path, so it does no more than it must.
@@ -107,7 +109,7 @@ func (e *edge) submitOne(w http.ResponseWriter, r *http.Request, wait time.Durat
 		}
 	}
 	w.Header().Set("Location", "/v1/orders/"+order.OrderID)
-	writeJSON(w, http.StatusAccepted, Receipt{result.OrderID, result.Known, result.State, result.Notes})
+	writeJSON(w, http.StatusAccepted, Receipt{result.OrderID, result.Known, result.State, result.Notes, result.Unattended})
 }
 
 // waitForEnd answers the task if it ends in time.

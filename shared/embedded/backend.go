@@ -46,6 +46,9 @@ func (s *Stack) Submit(ctx context.Context, orders []message.SubmitOrder) []api.
 	}
 	for i, r := range s.scheduler.Submit(ctx, orders) {
 		results[i] = resultOf(r)
+		if results[i].Err == nil {
+			results[i].Unattended = s.unattendedOf(ctx, orders[i].Workflow)
+		}
 	}
 	return results
 }
@@ -239,7 +242,7 @@ func process() (goroutines, heapBytes int64) {
 }
 
 // Health tells whether orders are taken, and how much is under way.
-func (s *Stack) Health(context.Context) api.Health {
+func (s *Stack) Health(ctx context.Context) api.Health {
 	h := api.Health{Ready: s.ready.Load(), Checks: map[string]string{"store": "ok"}, Counts: s.hub.counts()}
 	if err := s.store.Probe(); err != nil {
 		h.Checks["store"], h.Ready = err.Error(), false
@@ -258,6 +261,7 @@ func (s *Stack) Health(context.Context) api.Health {
 			h.Counts["agent-"+a.name+"-"+name] = n
 		}
 	}
+	h.Unattended = s.Unattended(ctx)
 	h.Counts["process-goroutines"], h.Counts["process-heap-bytes"] = process()
 	return h
 }

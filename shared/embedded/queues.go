@@ -3,6 +3,7 @@ package embedded
 import (
 	"fmt"
 	"sort"
+	"strings"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/memory"
@@ -23,8 +24,9 @@ const (
 // queues joins the ones in memory, which a restart rebuilds (P27), with the durable ones, whose
 // messages nobody could rebuild: status queues, quarantine, dead letters.
 type queues struct {
-	memory *memory.Queues
-	disk   *sqlite.Queues
+	memory  *memory.Queues
+	disk    *sqlite.Queues
+	outside map[string]*attended // by agent: the queues of those that run outside
 }
 
 // Status is the name of the queue that orders with that reply-to are told through.
@@ -43,28 +45,41 @@ func durableQueues(replyTo []string) (all []sqlite.QueueConfig, statuses []strin
 	return all, statuses
 }
 
-func newQueues(disk *sqlite.Queues, clock port.Clock, agents []string) (*queues, error) {
+func newQueues(disk *sqlite.Queues, clock port.Clock, agents []*agent) (*queues, error) {
 	dead, err := disk.Queue(deadLetters)
 	if err != nil {
 		return nil, err
 	}
 	names := []string{port.Replies, port.Control}
 	for _, a := range agents {
-		names = append(names, port.Requests(a))
+		names = append(names, port.Requests(a.name))
 	}
 	var inMemory []memory.QueueConfig
 	for _, n := range names {
 		inMemory = append(inMemory, memory.QueueConfig{Name: n, MaxReceives: maxReceives, DeadLetterTo: dead, Retention: retention})
 	}
-	q := &queues{disk: disk}
+	q := &queues{disk: disk, outside: map[string]*attended{}}
 	if q.memory, err = memory.NewQueues(clock, inMemory); err != nil {
 		return nil, fmt.Errorf("queues: %w", err)
+	}
+	for _, a := range agents {
+		if a.operations != nil {
+			continue
+		}
+		requests, err := q.memory.Queue(port.Requests(a.name))
+		if err != nil {
+			return nil, err
+		}
+		q.outside[a.name] = &attended{Queue: requests, clock: clock, last: clock.Now()}
 	}
 	return q, nil
 }
 
 // Queue finds a queue by its name.
 func (q *queues) Queue(name string) (port.Queue, error) {
+	if agent, ok := strings.CutPrefix(name, port.Requests("")); ok && q.outside[agent] != nil {
+		return q.outside[agent], nil
+	}
 	if m, err := q.memory.Queue(name); err == nil {
 		return m, nil
 	}

@@ -94,12 +94,12 @@ func (s *Stack) wire(ctx context.Context) (err error) {
 	if s.store, err = sqlite.Open(ctx, s.options.Data, sqlite.Options{Clock: s.clock, Keep: s.options.Keep, Queues: durable, ReplyTo: statuses}); err != nil {
 		return err
 	}
-	if s.queues, err = newQueues(s.store.Queues(), s.clock, s.agentNames()); err != nil {
+	if s.queues, err = newQueues(s.store.Queues(), s.clock, s.agents); err != nil {
 		return err
 	}
 	s.state = state.New(state.Config{
 		Store: s.store, Definitions: s.store, Compile: workflow.Decode, Encode: workflow.Encode,
-		Current: s.workflows.current, OnCommit: s.hub.committed, CacheTasks: cachedTasks,
+		Current: s.workflows.current, Broken: s.workflows.broken, OnCommit: s.hub.committed, CacheTasks: cachedTasks,
 	})
 	name, alert := instanceName(), alerts{s.log, s.options.commandLine}
 	s.scheduler = scheduler.New(scheduler.Config{

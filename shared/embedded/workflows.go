@@ -21,6 +21,7 @@ type deployed struct {
 	byName   map[string]*core.Definition
 	fileOf   map[string]string   // of a name
 	problems map[string][]string // by file: why its newest version is not in force
+	broken   map[string]string   // by workflow: the file with problems that declares it
 }
 
 // workflows keeps the definitions for new orders in step with a folder. A broken file is refused
@@ -46,6 +47,16 @@ func newWorkflows(dir string, load func(string) ([]source.File, error), log *slo
 // current is state.Config.Current.
 func (w *workflows) current(name string) *core.Definition { return w.now.Load().byName[name] }
 
+// broken is state.Config.Broken.
+func (w *workflows) broken(name string) string {
+	d := w.now.Load()
+	file, known := d.broken[name]
+	if !known || len(d.problems[file]) == 0 {
+		return ""
+	}
+	return d.problems[file][0]
+}
+
 // reload reads the folder. The error is that of the folder; what is wrong with a file stands in
 // its problems.
 func (w *workflows) reload() error {
@@ -54,13 +65,16 @@ func (w *workflows) reload() error {
 		return err
 	}
 	old := w.now.Load()
-	next := &deployed{byName: map[string]*core.Definition{}, fileOf: map[string]string{}, problems: map[string][]string{}}
+	next := &deployed{byName: map[string]*core.Definition{}, fileOf: map[string]string{}, problems: map[string][]string{}, broken: map[string]string{}}
 	for _, f := range files {
 		var problems []string
 		for _, p := range f.Problems {
 			problems = append(problems, p.String())
 		}
 		if f.Definition == nil {
+			if f.Workflow != "" {
+				next.broken[f.Workflow] = f.Name
+			}
 			w.refused(old, next, f.Name, problems)
 			continue
 		}
@@ -104,6 +118,11 @@ func (w *workflows) infos() []api.WorkflowInfo {
 	for file, problems := range d.problems {
 		if !told[file] {
 			name := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
+			for workflow, from := range d.broken {
+				if from == file {
+					name = workflow
+				}
+			}
 			all = append(all, api.WorkflowInfo{Name: name, Problems: problems})
 		}
 	}

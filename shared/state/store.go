@@ -20,6 +20,9 @@ type Config struct {
 	Encode func(def *core.Definition) ([]byte, error)
 	// Current is the definition that new orders of a workflow get; nil for an unknown workflow.
 	Current func(workflow string) *core.Definition
+	// Broken is what is wrong with a workflow that is there and cannot be read, "" for any other; nil
+	// where that cannot be.
+	Broken func(workflow string) string
 	// OnCommit is called after each stored task, on the goroutine that stored it.
 	OnCommit func(task *core.Task)
 	// CacheTasks is how many decoded tasks are kept; 0: none. Only for a process that is the
@@ -244,11 +247,23 @@ func (s *Store) Definition(ctx context.Context, hash string) (*core.Definition, 
 // ErrUnknownWorkflow: no workflow of that name is deployed.
 var ErrUnknownWorkflow = errors.New("unknown workflow")
 
+// BrokenWorkflow: a workflow of that name is there, and no version of it could be read.
+type BrokenWorkflow struct{ Name, Problem string }
+
+func (e *BrokenWorkflow) Error() string {
+	return fmt.Sprintf("workflow %q is broken: %s", e.Name, e.Problem)
+}
+
 // Current answers the definition for a new order, stored before any task can pin it.
 func (s *Store) Current(ctx context.Context, workflow string) (*core.Definition, error) {
 	var def *core.Definition
 	if s.cfg.Current != nil {
 		def = s.cfg.Current(workflow)
+	}
+	if def == nil && s.cfg.Broken != nil {
+		if problem := s.cfg.Broken(workflow); problem != "" {
+			return nil, &BrokenWorkflow{workflow, problem}
+		}
 	}
 	if def == nil {
 		return nil, fmt.Errorf("workflow %q: %w", workflow, ErrUnknownWorkflow)

@@ -49,6 +49,8 @@ type Backend struct {
 	HungUp  atomic.Int64                                // waits whose context was cancelled, not over
 	Damaged string                                      // order ID whose document cannot be read
 	Panic   string                                      // order ID whose task cannot be had without a panic
+	// NotTaken are queues that nothing takes from.
+	NotTaken []view.Unattended
 
 	mu       sync.Mutex
 	change   chan struct{} // closed and replaced at each change
@@ -314,12 +316,15 @@ func (b *Backend) Queue(name string) (port.Queue, error) {
 // QueueNames answers Names.
 func (b *Backend) QueueNames() []string { return b.Names }
 
+// Unattended answers NotTaken.
+func (b *Backend) Unattended(context.Context) []view.Unattended { return b.NotTaken }
+
 // Health is good unless NotOK.
 func (b *Backend) Health(context.Context) api.Health {
 	if b.NotOK {
 		return api.Health{Checks: map[string]string{"store": "the disk is full"}}
 	}
-	return api.Health{Ready: true, Checks: map[string]string{"store": "ok"}, Counts: map[string]int64{"running": 1}}
+	return api.Health{Ready: true, Checks: map[string]string{"store": "ok"}, Counts: map[string]int64{"running": 1}, Unattended: b.NotTaken}
 }
 
 // Workflows has one good one and one whose newer file is broken.

@@ -82,7 +82,7 @@ type options struct {
 
 func main() {
 	var o options
-	flag.IntVar(&o.seeds, "seeds", 20_000, "`number` of seeds")
+	flag.IntVar(&o.seeds, "seeds", gateSeeds, "`number` of seeds")
 	flag.IntVar(&o.pairs, "pairs", 0, "`number` of pairs of faults tried in each base scenario, beside all single ones")
 	flag.IntVar(&o.faults, "faults", 2, "most faults on one path of the exploration")
 	flag.StringVar(&o.cells, "cells", "", "`file` for all cells and places with their hits, one on a line (default: none)")
@@ -114,7 +114,7 @@ func run(o options) error {
 	fmt.Printf("%d seeds, %d orders, %.0f orders/s on each core (%.0f by the clock), %d of %d kinds of faults\n",
 		f.Seeds, f.Orders, f.OrdersPerS, f.OrdersPerWallS, f.FaultsKindsHit, f.FaultKinds)
 	doing("the same seeds twice")
-	f.twice(min(1000, o.seeds))
+	f.twice(min(twiceSeeds, o.seeds))
 	fmt.Printf("%d seeds run twice, %d traces differed\n", f.Reproduced, f.Different)
 	doing("every single fault of the base scenarios")
 	if err := f.singles(o); err != nil {
@@ -190,7 +190,11 @@ func (f *figures) broke(what string, v *simulate.Violation) {
 	}
 }
 
-const drawings = 2000 // different workflows
+const (
+	gateSeeds  = 20_000 // unless told otherwise
+	drawings   = 2000   // different workflows
+	twiceSeeds = 1000   // run again, to compare
+)
 
 // seedsOver runs seeds over drawn workflows.
 func (f *figures) seedsOver(n int) {

@@ -59,3 +59,29 @@ func TestVerdict(t *testing.T) {
 		}
 	}
 }
+
+// TestReliabilityShowsTheGate: docs/reliability.md names the runs that the gate makes.
+func TestReliabilityShowsTheGate(t *testing.T) {
+	text, err := os.ReadFile("../../../docs/reliability.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	makefile, err := os.ReadFile("../../../Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	thousands := func(n int) string { return fmt.Sprintf("%d,%03d", n/1000, n%1000) }
+	for _, want := range []string{
+		fmt.Sprintf("%s runs over %s drawn workflows", thousands(gateSeeds), thousands(drawings)),
+		fmt.Sprintf("%s of them twice", thousands(twiceSeeds)),
+	} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("it does not say %q", want)
+		}
+	}
+	_, pairs, _ := strings.Cut(string(makefile), "--pairs ")
+	n := 0
+	if _, err := fmt.Sscan(pairs, &n); err != nil || !strings.Contains(string(text), "The nightly run adds "+thousands(n)+" pairs") {
+		t.Errorf("it does not say that the nightly run adds %s pairs: %v", thousands(n), err)
+	}
+}

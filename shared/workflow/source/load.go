@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -15,6 +16,7 @@ import (
 // File is one workflow file of a directory. Definition is nil where the file has errors.
 type File struct {
 	Name       string // in the directory
+	Workflow   string // the name that orders give, also where the file has errors; "" where it has none
 	Definition *core.Definition
 	Problems   Problems
 }
@@ -41,10 +43,16 @@ func LoadDir(dir string, opts Options) ([]File, error) {
 		data, err := regularfile.ReadIn(root, e.Name(), MaxFile+1)
 		f := File{Name: e.Name()}
 		f.Definition, f.Problems = parsed(filepath.Join(dir, e.Name()), data, err, opts)
+		if m := declared.FindSubmatch(data); m != nil {
+			f.Workflow = string(m[1])
+		}
 		files = append(files, f)
 	}
 	return files, nil
 }
+
+// declared finds the name in a file that may not be YAML.
+var declared = regexp.MustCompile(`(?m)^workflow:[ \t]*["']?([a-z][a-z0-9-]{0,63})\b`)
 
 // LoadFile reads one workflow file, which must be a regular one. A link is followed.
 func LoadFile(file string, opts Options) (*core.Definition, Problems) {

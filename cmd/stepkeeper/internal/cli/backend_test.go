@@ -27,6 +27,8 @@ type backend struct {
 	damaged  string // ID of an order whose document cannot be read
 	refuse   string // reason that every command is refused with
 	changed  chan struct{}
+
+	unattended []view.Unattended
 }
 
 func newBackend(now time.Time) *backend {
@@ -82,7 +84,7 @@ func (b *backend) submit(o message.SubmitOrder) api.SubmitResult {
 		}
 	}
 	b.put(t)
-	return api.SubmitResult{OrderID: o.OrderID, State: t.ProcessState}
+	return api.SubmitResult{OrderID: o.OrderID, State: t.ProcessState, Unattended: b.Unattended(context.Background())}
 }
 
 func (b *backend) Reject(context.Context, api.Rejected) error { return nil }
@@ -199,6 +201,11 @@ func (b *backend) List(_ context.Context, q port.Query) (orders []view.Summary, 
 func (b *backend) Queue(string) (port.Queue, error)  { return nil, port.ErrNotFound }
 func (b *backend) QueueNames() []string              { return nil }
 func (b *backend) Health(context.Context) api.Health { return api.Health{Ready: true} }
+func (b *backend) Unattended(context.Context) []view.Unattended {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.unattended
+}
 func (b *backend) Workflows(context.Context) []api.WorkflowInfo {
 	return []api.WorkflowInfo{{Name: "order", Hash: "0123456789abcdef0123456789abcdef"},
 		{Name: "provision", Problems: []string{"provision.yaml:3:1: steps is empty; mend: define at least one"}}}

@@ -31,6 +31,7 @@ type call struct {
 	in       string
 	env      map[string]string
 	ctx      context.Context
+	now      func() time.Time // nil: a minute past noon
 
 	openStack func(context.Context, string, stack.Options, ...client.Option) (*client.Client, error)
 	room      func() (stack.Room, error) // nil: there is plenty
@@ -72,7 +73,9 @@ func (c call) run(t *testing.T, args ...string) result {
 	if c.demo != nil {
 		a.demo = c.demo
 	}
-	a.Now = func() time.Time { return noon.Add(time.Minute) }
+	if a.Now = c.now; a.Now == nil {
+		a.Now = func() time.Time { return noon.Add(time.Minute) }
+	}
 	ctx := c.ctx
 	if ctx == nil {
 		ctx = t.Context()

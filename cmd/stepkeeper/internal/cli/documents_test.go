@@ -242,6 +242,7 @@ func parseCommand(given []string, complete bool) error {
 		return err
 	}
 	cmd.InitDefaultHelpFlag()
+	cmd.InitDefaultVersionFlag()
 	if err := cmd.ParseFlags(rest); err != nil {
 		return err
 	}

@@ -99,6 +99,13 @@ func runList(ctx context.Context, o *listOptions) error {
 	}
 	if !o.app.JSON() {
 		o.show(shown, more)
+		unattended, err := c.Unattended(ctx)
+		if err != nil {
+			return o.app.explain(err, "list of orders")
+		}
+		for _, u := range unattended {
+			fmt.Fprintln(o.app.Streams.Err, o.app.Streams.Style().Warn(render.Unattended(u, o.app.Now())))
+		}
 		if left := c.Unlisted(); left != "" && o.state == "" {
 			fmt.Fprintln(o.app.Streams.Err, left)
 		}

@@ -27,6 +27,8 @@ type submitLine struct {
 	State    core.State   `json:"state,omitempty"`  // its end; only with --wait
 	Ended    bool         `json:"ended"`            // only with --wait
 	Error    *submitError `json:"error,omitempty"`
+
+	Unattended []view.Unattended `json:"unattended,omitempty"` // queues of requests that it needs and nothing takes from
 }
 
 type submitError struct {
@@ -53,6 +55,7 @@ type report struct {
 	refused   int
 	known     int
 	states    map[core.State]int // ends, with --wait
+	told      map[string]bool    // queues that nothing takes from
 	writeFail error
 }
 
@@ -63,7 +66,7 @@ type badLine struct {
 }
 
 func newReport(o *submitOptions) *report {
-	return &report{submitOptions: o, states: map[core.State]int{}, bar: &streams.Progress{}}
+	return &report{submitOptions: o, states: map[core.State]int{}, told: map[string]bool{}, bar: &streams.Progress{}}
 }
 
 // expect tells how many records are to come; 0 is unknown.
@@ -123,8 +126,19 @@ func (r *report) answered(l submitLine) {
 		if r.app.JSON() && !r.wait {
 			r.line(l)
 		}
+		r.unattended(l)
 	}
 	r.release()
+}
+
+// unattended tells once of each queue that nothing takes from.
+func (r *report) unattended(l submitLine) {
+	for _, u := range l.Unattended {
+		if !r.told[u.Queue] && !r.app.JSON() {
+			r.told[u.Queue] = true
+			fmt.Fprintln(r.app.Streams.Err, r.app.Streams.Style().Warn(render.Unattended(u, r.app.Now())))
+		}
+	}
 }
 
 func (r *report) line(l submitLine) {

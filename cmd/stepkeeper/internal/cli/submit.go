@@ -268,7 +268,7 @@ func (s *submission) answered(r client.Result) {
 	at := s.places[r.Line]
 	delete(s.places, r.Line)
 	s.mu.Unlock()
-	l := submitLine{File: at.file, Line: at.line, OrderID: r.OrderID, Accepted: r.Accepted, Known: r.Known, Queued: r.Queued, Notes: r.Notes}
+	l := submitLine{File: at.file, Line: at.line, OrderID: r.OrderID, Accepted: r.Accepted, Known: r.Known, Queued: r.Queued, Notes: r.Notes, Unattended: r.Unattended}
 	if r.Err != nil {
 		l.Error = &submitError{Code: "refused", Message: r.Err.Error()}
 		var e *client.Error

@@ -27,6 +27,9 @@ type Page struct {
 // step did, what happened when, and which command to run next.
 func (p Page) Task(w io.Writer, t view.Task) {
 	p.head(w, t)
+	for _, u := range t.Unattended {
+		fmt.Fprintf(w, "  %s\n", p.Style.Warn(Unattended(u, p.Now)))
+	}
 	p.reason(w, t)
 	p.steps(w, t)
 	p.data(w, t)
@@ -58,6 +61,15 @@ func (p Page) head(w io.Writer, t view.Task) {
 		fmt.Fprintf(w, ", %s after %s (%s)", word, Span(t.EndedAt.Sub(t.Created).Std()), Age(t.EndedAt, p.Now))
 	}
 	fmt.Fprintln(w)
+}
+
+// Unattended says that an agent does not seem to run.
+func Unattended(u view.Unattended, now time.Time) string {
+	since := ""
+	if u.Since != 0 {
+		since = " for " + Span(now.Sub(u.Since.Std()))
+	}
+	return fmt.Sprintf("nothing has taken %s%s, %d waiting: is the agent %s running?", u.Queue, since, u.Waiting, u.Agent)
 }
 
 // direction says what a state alone does not: why it is undone, what it did when it stopped.

@@ -1,0 +1,154 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
+	"github.com/stepkeeper/stepkeeper/shared/embedded"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// project is what `stepkeeper init` writes, run for real, on a clock that the test moves on.
+type project struct {
+	dir, server string
+	ahead       atomic.Int64
+}
+
+// start runs a project after edit has changed its files.
+func start(t *testing.T, edit func(dir string)) *project {
+	t.Helper()
+	p := &project{dir: t.TempDir()}
+	call{}.run(t, "init", p.dir).want(t, failure.OK)
+	if edit != nil {
+		edit(p.dir)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ready, done := make(chan string, 1), make(chan result, 1)
+	c := call{ctx: ctx, runtime: func(ctx context.Context, o embedded.Options) error {
+		tell := o.Ready
+		o.Ready = func(s embedded.Started) { tell(s); ready <- s.Address }
+		o.Clock = port.ClockFunc(p.now)
+		return embedded.Run(ctx, o)
+	}}
+	go func() {
+		done <- c.run(t, "dev", "--listen", "127.0.0.1:0", "--data", filepath.Join(p.dir, "data"),
+			"--workflows", filepath.Join(p.dir, "workflows"), "--agents", filepath.Join(p.dir, "agents.yaml"), "--log-level", "error")
+	}()
+	select {
+	case p.server = <-ready:
+	case r := <-done:
+		t.Fatalf("it ended: %+v", r)
+	}
+	t.Cleanup(func() { cancel(); <-done })
+	return p
+}
+
+func (p *project) now() time.Time { return time.Now().Add(time.Duration(p.ahead.Load())) }
+
+func (p *project) run(t *testing.T, args ...string) result {
+	t.Helper()
+	return call{server: p.server, now: p.now}.run(t, args...)
+}
+
+func overwrite(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// An agent that nothing runs is told wherever one looks; once it takes requests, no more.
+func TestUnattendedAgent(t *testing.T) {
+	p := start(t, func(dir string) {
+		overwrite(t, filepath.Join(dir, "agents.yaml"), "agents:\n  seats: {external: true}\n  payments: {external: true}\n")
+	})
+	submit := func(id string) result {
+		return p.run(t, "submit", "--workflow", "booking", "--id", id, filepath.Join(p.dir, "order.json"))
+	}
+	if r := submit("o-1"); r.err != "" {
+		t.Errorf("an agent may start a moment after the runtime: %s", r.err)
+	}
+	p.ahead.Store(int64(20 * time.Second))
+	const told = "nothing has taken requests-seats for 2" // 20 s and a little
+	submit("o-2").want(t, failure.OK, told, "o-2: accepted")
+	p.run(t, "list").want(t, failure.OK, told, "2 waiting", "nothing has taken requests-payments")
+	r := p.run(t, "show", "o-1")
+	r.want(t, failure.OK, told, "is the agent seats running?")
+	if strings.Contains(r.out, "requests-payments") {
+		t.Errorf("no step waits for payments yet:\n%s", r.out)
+	}
+	d := decodeLines(t, p.run(t, "show", "o-1", "--output", "json").out)
+	if all, _ := d[0]["unattended"].([]any); len(all) != 1 || all[0].(map[string]any)["queue"] != "requests-seats" || all[0].(map[string]any)["since"] == nil {
+		t.Errorf("%v", d[0]["unattended"])
+	}
+	if health := get(t, p.server+"/healthz"); len(health["unattended"].([]any)) != 2 {
+		t.Errorf("%v", health["unattended"])
+	}
+	receive(t, p.server, "requests-seats")
+	for _, args := range [][]string{{"show", "o-1"}, {"list"}} {
+		if r := p.run(t, args...); strings.Contains(r.out+r.err, "requests-seats") {
+			t.Errorf("%v: something takes requests-seats now:\n%s%s", args, r.out, r.err)
+		}
+	}
+	p.ahead.Store(int64(28 * time.Second)) // the agent is at its work: it holds a request
+	if r := p.run(t, "show", "o-1"); strings.Contains(r.out+r.err, "requests-seats") {
+		t.Errorf("an agent at work need not receive:\n%s", r.out)
+	}
+}
+
+func get(t *testing.T, url string) map[string]any {
+	t.Helper()
+	resp, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	var v map[string]any
+	if err := json.NewDecoder(resp.Body).Decode(&v); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// receive takes one message as an agent in any language does.
+func receive(t *testing.T, server, queue string) {
+	t.Helper()
+	body := `{"QueueUrl":"` + server + `/000000000000/` + queue + `","MaxNumberOfMessages":1,"VisibilityTimeout":600}`
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server+"/", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/x-amz-json-1.0")
+	req.Header.Set("X-Amz-Target", "AmazonSQS.ReceiveMessage")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != http.StatusOK || !strings.Contains(string(answer), "ReceiptHandle") {
+		t.Fatalf("%d %s %v", resp.StatusCode, answer, err)
+	}
+}
+
+// A workflow that is there and cannot be read is not said to be unknown.
+func TestBrokenWorkflow(t *testing.T) {
+	p := start(t, func(dir string) {
+		overwrite(t, filepath.Join(dir, "workflows/tickets.yaml"), "workflow: refunds\nsteps:\n  a: {agent: nobody}\n")
+	})
+	order := func(workflow string) result {
+		return call{server: p.server, in: `{"schema":1,"orderId":"b-1","workflow":"` + workflow + `","order":{}}`}.run(t, "submit", "-")
+	}
+	order("refunds").want(t, failure.Refused, `the workflow "refunds" is there`, "tickets.yaml:3", "fix the file")
+	order("tickets").want(t, failure.Refused, `no workflow "tickets" is deployed`)
+	p.run(t, "workflow", "list").want(t, failure.OK, "refunds", "tickets.yaml:3")
+}

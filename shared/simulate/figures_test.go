@@ -1,0 +1,36 @@
+package simulate
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+)
+
+// TestReliabilityShowsTheFigures: how many scenarios, cells and worlds docs/reliability.md names is what
+// the code has.
+func TestReliabilityShowsTheFigures(t *testing.T) {
+	text, err := os.ReadFile("../../docs/reliability.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cannot := 0
+	for r := range roleCount {
+		for c := range callCount {
+			for _, a := range actsAt[c] {
+				if absent(role(r), call(c), a) != "" { //nolint:gosec // small
+					cannot++
+				}
+			}
+		}
+	}
+	for _, want := range []string{
+		fmt.Sprintf("single call of %d base scenarios", len(Scenes())),
+		fmt.Sprintf("All places and all %d cells are hit. %d cells cannot exist", cellCount(nil), cannot),
+		fmt.Sprintf("in %d small worlds", len(SmallScopes())),
+	} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("docs/reliability.md does not say %q", want)
+		}
+	}
+}
