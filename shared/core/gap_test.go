@@ -1,6 +1,7 @@
 package core_test
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -210,5 +211,80 @@ func TestResubmitWithADeadlineThatHasPassed(t *testing.T) {
 		if in <= 0 && (d.task.Command != 0 || d.task.Deadline != 0 || !strings.Contains(dec.Verdict.Reason, d.now.String())) {
 			t.Errorf("deadline in %s: command %d, deadline %s, %q", in, d.task.Command, d.task.Deadline, dec.Verdict.Reason)
 		}
+	}
+}
+
+// P5. Every refusal names its command, and says why in words.
+func TestEveryRefusalNamesItsCommand(t *testing.T) {
+	processed := begun(t, step("a"))
+	processed.decide(done("a", 1))
+	cancelledOne := begun(t, step("a"))
+	cancelledOne.decideAll(cancel("c0"), undone("a", 2))
+	going := begun(t, step("a"))
+	stopped := begun(t, step("a", stopping))
+	stopped.decide(failed("a", 1))
+	for name, c := range map[string]struct {
+		d  *desk
+		ev core.Event
+	}{
+		"undo of one that goes on":      {going, core.UndoCommand{ID: "x", Command: going.task.Command}},
+		"undo of another number":        {stopped, core.UndoCommand{ID: "x", Command: 9}},
+		"resubmit of one that goes on":  {going, core.Resubmit{ID: "x", Command: going.task.Command}},
+		"resubmit of another number":    {stopped, core.Resubmit{ID: "x", Command: 9}},
+		"resubmit of a processed one":   {processed, core.Resubmit{ID: "x", Command: processed.task.Command}},
+		"resubmit with a past deadline": {stopped, core.Resubmit{ID: "x", Command: 0, Deadline: 1}},
+		"resubmit of a cancelled one":   {cancelledOne, core.Resubmit{ID: "x", Command: cancelledOne.task.Command}},
+		"resolve of one that goes on":   {going, core.Resolve{ID: "x", Command: going.task.Command, Step: "a", Fact: core.Happened}},
+		"resolve of another number":     {stopped, core.Resolve{ID: "x", Command: 9, Step: "a", Fact: core.Happened}},
+		"resolve of no step":            {stopped, core.Resolve{ID: "x", Command: 0, Step: "z", Fact: core.Happened}},
+		"cancel of a processed one":     {processed, core.Cancel{ID: "x"}},
+	} {
+		kind, _, _ := strings.Cut(name, " ")
+		dec, err := c.d.try(c.ev)
+		if err != nil || dec.Verdict == nil {
+			t.Errorf("%s: %+v, %v", name, dec, err)
+			continue
+		}
+		if v := dec.Verdict; v.Accepted || v.ID != "x" || v.Command != kind || len(v.Reason) < 20 || v.At != c.d.now {
+			t.Errorf("%s: %+v", name, v)
+		}
+	}
+}
+
+// An operator who goes on with an undo that stopped keeps the reason that the task had.
+func TestUndoKeepsItsReason(t *testing.T) {
+	d := begun(t, step("a", func(s *core.StepDefinition) { s.Undo.Retry.MaxFailures = 1 }))
+	d.decideAll(cancel("c1"), undoFailed("a", 2))
+	if d.task.ProcessState != core.Error || d.task.Why != core.WhyCancel {
+		t.Fatalf("%s, %s", d.task.ProcessState, d.task.Why)
+	}
+	d.decide(core.UndoCommand{ID: "u1", Command: d.task.Command})
+	if d.task.Why != core.WhyCancel {
+		t.Errorf("it compensates because of %s", d.task.Why)
+	}
+}
+
+// P3. A request's trace is a W3C traceparent: the trace is the run's, the span the attempt's.
+func TestTraceOfARequest(t *testing.T) {
+	form := regexp.MustCompile(`^00-([0-9a-f]{32})-([0-9a-f]{16})-01$`)
+	d := newDesk(t, workflow(step("a"), step("b")))
+	traces, spans := map[string]bool{}, map[string]bool{}
+	take := func(effects []core.Effect) {
+		for _, e := range effects {
+			if r, ok := e.(core.SendRequest); ok {
+				parts := form.FindStringSubmatch(r.Trace)
+				if parts == nil {
+					t.Fatalf("trace %q", r.Trace)
+				}
+				traces[parts[1]], spans[parts[2]] = true, true
+			}
+		}
+	}
+	take(d.decide(d.submit).Effects)
+	d.decide(later("a", 1))
+	d.wait(core.Minute)
+	take(d.decide(wake("a", 1)).Effects)
+	if len(traces) != 1 || len(spans) != 3 {
+		t.Errorf("%d traces, %d spans", len(traces), len(spans))
 	}
 }

@@ -221,7 +221,9 @@ func examples() map[string][]port.Value {
 			control(message.Control{Kind: message.Cancel, ID: "c-1", ReplyTo: "shop"}), control(message.Control{Kind: message.Undo, ID: "c-1", Command: 2}),
 			control(message.Control{Kind: message.Resubmit, ID: "c-1", Deadline: 1795251600500}), control(message.Control{Kind: message.Resolve, ID: "c-1", Step: "charge", Fact: core.Undone})},
 		"status": {&message.Status{Schema: 1, Status: core.Status{Kind: core.StatusCompleted, OrderID: "o-1", Seq: 3, Workflow: "order", At: 1795251600500, Output: json.RawMessage(`{}`),
-			Steps: []core.StepSummary{{Step: "charge", State: core.Processed, Attempts: 1}}}}, &message.Status{Schema: 1, Status: core.Status{Kind: core.StatusRefused, OrderID: "o-1", Code: "x", Message: "y"}}},
+			Steps: []core.StepSummary{{Step: "charge", State: core.Processed, Attempts: 1}}}}, &message.Status{Schema: 1, Status: core.Status{Kind: core.StatusRefused, OrderID: "o-1", Code: "x", Message: "y"}},
+			&message.Status{Schema: 1, Status: core.Status{Kind: core.StatusReceived, OrderID: "o-1", Notes: []string{"z"}}},
+			&message.Status{Schema: 1, Status: core.Status{Kind: core.StatusCommandRefused, OrderID: "o-1", Command: "undo", CommandID: "c-1", Code: "x", Message: "y"}}},
 		"quarantined": {&message.Quarantined{Schema: 1, Queue: "replies", ID: "m-1", Reason: "why", At: 1795251600500, SHA256: strings.Repeat("ab", 32), Body: []byte{0xff, 1}}},
 	}
 }

@@ -195,6 +195,7 @@ func (p *process) equip() {
 	case p.role == aSupervisor && p.supervisor == nil:
 		p.supervisor = supervisor.New(supervisor.Config{
 			State: p.state(), Queues: queuesPort{p}, Alerts: alarm{p}, Leases: leases{p}, Clock: p, Owner: p.name,
+			Interval:  2 * time.Minute, // so that a lease lasts for a minute, past the death of its owner
 			WakeSlack: time.Second, Logger: slog.New(ear{w}),
 			Capacity: func(string) int { return w.capacity }, PageSize: w.pages,
 		})
