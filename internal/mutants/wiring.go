@@ -28,7 +28,7 @@ var ofWiring = []Mutant{
 	{Name: "wiring-close-cuts-calls-off", File: devAgents, Func: "Stack.wireAgents", Old: "Drain: drainTime", New: "Drain: 1"},
 	{Name: "wiring-ready-while-it-closes", File: devStack, Func: "Stack.Close", Old: "s.ready.Store(false)", New: ""},
 	{Name: "wiring-nothing-expires", File: devStack, Func: "Stack.start", Old: "s.rest.Go(func() { s.expire(work) })", New: ""},
-	{Name: "wiring-expired-orders-stay-in-memory", File: devStack, Func: "Stack.expire", Old: "s.state.Forget(id)", New: "_ = id"},
+	{Name: "wiring-expires-at-the-start-alone", File: devStack, Func: "Stack.expire", Old: "default:\n\t\t\tpause(ctx, expireEvery)", New: "default:\n\t\t\treturn"},
 	{Name: "wiring-keep-is-dropped", File: devStack, Func: "Stack.wire", Old: ", Keep: s.options.Keep", New: ""},
 	{Name: "wiring-ready-on-a-damaged-file", File: devBackend, Func: "Stack.Health", Old: "err.Error(), false", New: "err.Error(), h.Ready"},
 	{Name: "wiring-readiness-asks-no-write", File: devBackend, Func: "Stack.Health", Old: "err := s.store.Probe(); err != nil", New: "_, err := s.store.Load(context.Background(), nil); err != nil"},

@@ -161,13 +161,10 @@ const (
 	expirePause = 10 * time.Millisecond // between two steps, for other writers
 )
 
-// expire removes, step by step, what is older than it is kept.
+// expire removes, step by step, what is older than it is kept. Package state keeps no task at rest.
 func (s *Stack) expire(ctx context.Context) {
 	for ctx.Err() == nil {
 		x, err := s.store.Expire(ctx)
-		for _, id := range x.Tasks {
-			s.state.Forget(id)
-		}
 		switch {
 		case err != nil && ctx.Err() == nil:
 			s.log.Error("cannot remove what has expired; trying again", "error", err)
