@@ -4,6 +4,8 @@ GO       ?= go
 BIN      := bin
 # Built from source at this version by `go run`, so that a fresh machine needs only Go.
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.12.2
+# The working copy, for `stepkeeper init` and `stepkeeper agent new`: -trimpath leaves it out everywhere else.
+LDFLAGS  := -ldflags "-X 'github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/scaffold.builtFrom=$(CURDIR)'"
 # What runs goroutines: everything but the long end-to-end tests.
 RACE_PKGS ?= $(shell $(GO) list ./... | grep -v -E '/(bench|examples|e2e)(/|$$)')
 FUZZTIME ?= 10s
@@ -16,11 +18,11 @@ help: ## List the targets
 
 .PHONY: build
 build: ## Build bin/stepkeeper
-	$(GO) build -trimpath -o $(BIN)/stepkeeper ./cmd/stepkeeper
+	$(GO) build -trimpath $(LDFLAGS) -o $(BIN)/stepkeeper ./cmd/stepkeeper
 
 .PHONY: install
-install: ## Install stepkeeper into $GOBIN
-	$(GO) install -trimpath ./cmd/stepkeeper
+install: ## Install stepkeeper into $GOBIN, or $(go env GOPATH)/bin
+	$(GO) install -trimpath $(LDFLAGS) ./cmd/stepkeeper
 
 .PHONY: test
 test: ## Run all tests (needs nothing but Go)

@@ -78,7 +78,7 @@ func startCourier(t *testing.T, p *process, dir string) *courierProcess {
 	c := &courierProcess{t: t, cmd: exec.Command(self), exited: make(chan struct{}), journal: filepath.Join(dir, "journal")}
 	log := &buffer{}
 	c.cmd.Stderr = log
-	c.cmd.Env = append(os.Environ(), journalVariable+"="+c.journal, "STEPKEEPER_ENDPOINT="+p.url,
+	c.cmd.Env = append(os.Environ(), journalVariable+"="+c.journal, "AWS_ENDPOINT_URL_SQS="+p.url,
 		"STEPKEEPER_LEDGER_FOLDER="+filepath.Join(dir, "ledger"), "AWS_REGION=eu-central-1", "AWS_ACCESS_KEY_ID=any", "AWS_SECRET_ACCESS_KEY=thing")
 	if err := c.cmd.Start(); err != nil {
 		t.Fatal(err)

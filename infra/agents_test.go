@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsec2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssecretsmanager"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
@@ -20,6 +22,8 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/infra"
 	"github.com/stepkeeper/stepkeeper/infra/build"
+	"github.com/stepkeeper/stepkeeper/shared/workflow"
+	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 )
 
 func variables(x tmpl, function string) any {
@@ -266,4 +270,74 @@ func TestExplain(t *testing.T) {
 		defer func() { _ = infra.Explain(recover(), nil) }()
 		list(nil)[len(os.Args)] = "there is no such place"
 	}()
+}
+
+// A function of the app's own decrypts with the deployment's key as ours do, and its mapping waits for its
+// rights: a mapping that comes first finds a role that may not receive, and the deploy fails.
+func TestAdoptedWithKey(t *testing.T) {
+	code := t.TempDir()
+	if err := os.WriteFile(filepath.Join(code, "bootstrap"), []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	x := template(t, func(stack awscdk.Stack, p *infra.Props) {
+		p.CustomerManagedKey = true
+		p.Agents["shipping"] = infra.Agent{Function: awslambda.NewFunction(stack, str("Mine"), &awslambda.FunctionProps{
+			Runtime: awslambda.Runtime_PROVIDED_AL2023(), Handler: str("bootstrap"), Timeout: awscdk.Duration_Minutes(jsii.Number(1)), Code: awslambda.Code_FromAsset(str(code), nil),
+		})}
+		p.Agents["notification"] = infra.Agent{Function: awslambda.Function_FromFunctionAttributes(stack, str("Far"), &awslambda.FunctionAttributes{
+			FunctionArn: str("arn:aws:lambda:" + region + ":" + account + ":function:far"), Role: awsiam.Role_FromRoleArn(stack, str("FarRole"), str("arn:aws:iam::"+account+":role/far"), nil),
+		})}
+	})
+	for agent, role := range map[string]string{"Shipping": "MineServiceRoleDefaultPolicy", "Notification": "FarRolePolicy"} {
+		policy := ""
+		for id := range x.Resources {
+			if strings.HasPrefix(id, role) && x.Resources[id].Type == "AWS::IAM::Policy" {
+				policy = id
+			}
+		}
+		var rights []string
+		for _, s := range list(at(x.Resources[policy].Properties, "PolicyDocument", "Statement")) {
+			rights = append(rights, fmt.Sprint(at(s, "Sid"), " ", target(list(at(s, "Resource"))[0])))
+		}
+		for _, want := range []string{"Take Requests" + agent, "Send Replies", "Key Key"} {
+			if !slices.Contains(rights, want) {
+				t.Errorf("%s: %q is not among the rights %q", agent, want, rights)
+			}
+		}
+		if waits := list(x.of("AWS::Lambda::EventSourceMapping")["Agent"+agent+"Mapping"].DependsOn); !slices.Contains(waits, any(policy)) {
+			t.Errorf("%s: the mapping waits for %v, and not for %s", agent, waits, policy)
+		}
+	}
+}
+
+// Orders must not be undone because a queue was busy for some seconds: the times of a demo are warned of.
+func TestHastyWorkflow(t *testing.T) {
+	for file, want := range map[string]int{"../workflows/order.yaml": 4, "app/order.yaml": 0} {
+		var in awscdk.Stack
+		template(t, func(stack awscdk.Stack, p *infra.Props) { in, p.Workflows = stack, []string{file} })
+		told := warnings(in)
+		same(t, file+": warnings", len(told), want)
+		for _, w := range told {
+			if !strings.Contains(w, "order.yaml: step ") || !strings.Contains(w, "on AWS let it be 30s or more: raise queueAllowance or maxFailures") {
+				t.Errorf("warned of %q", w)
+			}
+		}
+	}
+}
+
+// What `make deploy` deploys is the example's workflow with other times, and no other workflow.
+func TestProductionOrderIsTheExample(t *testing.T) {
+	times := regexp.MustCompile(`"(timeout|queueAllowance|clockSkew|grace|tellAfter|initial|max|extendedInterval|lifetime|deadline)":[0-9]+,?`)
+	load := func(file string) string {
+		d, problems := source.LoadFile(file, source.Options{KnownAgents: []string{"inventory", "payment", "shipping", "notification"}})
+		if err := problems.Err(); err != nil {
+			t.Fatal(err)
+		}
+		data, err := workflow.Encode(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return times.ReplaceAllString(string(data), "")
+	}
+	same(t, "app/order.yaml without its times", load("app/order.yaml"), load("../workflows/order.yaml"))
 }

@@ -3,6 +3,7 @@ package infra_test
 import (
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"reflect"
 	"regexp"
@@ -13,7 +14,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/infra"
 )
 
-var pages = []string{"aws.md", "aws-recovery.md", "aws-rules.md", "aws-tuning.md"}
+var pages = []string{"aws.md", "aws-recovery.md", "aws-rules.md", "aws-tuning.md", "localstack.md"}
 
 func file(t *testing.T, path ...string) string {
 	t.Helper()
@@ -76,6 +77,99 @@ func TestDocs(t *testing.T) {
 			t.Errorf("aws-tuning.md does not say what Tuning.%s moves", f.Name)
 		}
 	}
+}
+
+// Every command of the pages can be typed: subcommands and flags of stepkeeper, flags of localstack/deploy,
+// scripts, and the variables that those scripts and make read.
+func TestCommandsInDocs(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "stepkeeper")
+	if out, err := exec.Command("go", "build", "-o", program, "../cmd/stepkeeper").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	help := map[string]string{}
+	helpOf := func(words ...string) string {
+		key := strings.Join(words, " ")
+		if help[key] == "" {
+			out, _ := exec.Command(program, append(words, "--help")...).CombinedOutput()
+			help[key] = string(out)
+		}
+		return help[key]
+	}
+	deployFlags := firsts(`flags\.[A-Z][a-z]+\("([a-z-]+)"`, file(t, "localstack", "deploy", "main.go"))
+	scripts := file(t, "localstack", "start.sh") + file(t, "localstack", "integration.sh") + file(t, "localstack", "process", "start.sh") +
+		file(t, "localstack", "ministack", "start.sh") + file(t, "localstack", "compose.yaml") + file(t, "Makefile")
+	checked := 0
+	for _, page := range pages {
+		text := strings.ReplaceAll(file(t, "docs", page), "\\\n", " ")
+		for _, command := range firsts("(?:`|\\| |    )(?:bin/)?stepkeeper ([^`|#\n]*)", commandsOf(text)) {
+			words := strings.Fields(regexp.MustCompile(`--(stack|region|server)[ =]\S+|--stack$`).ReplaceAllString(command, ""))
+			var sub []string
+			for _, w := range words {
+				if !regexp.MustCompile(`^[a-z]+$`).MatchString(w) || len(sub) == 2 || len(sub) == 1 && !regexp.MustCompile(`(?m)^  `+w+` `).MatchString(helpOf(sub...)) {
+					break
+				}
+				sub = append(sub, w)
+			}
+			if len(sub) > 0 && !regexp.MustCompile(`(?m)^  `+sub[0]+` `).MatchString(helpOf()) {
+				t.Errorf("%s: stepkeeper has no command %s", page, sub[0])
+				continue
+			}
+			for _, flag := range firsts(`(--[a-z-]+)`, command) {
+				checked++
+				if !strings.Contains(helpOf(sub...), flag+" ") {
+					t.Errorf("%s: stepkeeper %s has no flag %s", page, strings.Join(sub, " "), flag)
+				}
+			}
+			checked++
+		}
+		for _, line := range firsts("(make smoke [^`\n]*--[^`\n]*)", text) {
+			for _, flag := range firsts(`(--[a-z-]+)`, line) {
+				checked++
+				if !strings.Contains(helpOf("smoke"), flag+" ") {
+					t.Errorf("%s: stepkeeper smoke has no flag %s", page, flag)
+				}
+			}
+		}
+		if page == "localstack.md" {
+			deploy := strings.Join(firsts("(make local-deploy ARGS=[^\n]*)", text), "\n") + between(t, text, "`ARGS` goes to", ":\n\n    make")
+			for _, flag := range firsts(`["\x60 ]-([a-z][a-z-]*)[\x60 ]`, deploy) {
+				checked++
+				if !slices.Contains(deployFlags, flag) {
+					t.Errorf("%s: localstack/deploy has no flag -%s, it has %v", page, flag, deployFlags)
+				}
+			}
+			told := firsts("-([a-z-]+)`", deploy)
+			for _, flag := range deployFlags {
+				if !slices.Contains(told, flag) {
+					t.Errorf("%s does not name the flag -%s of localstack/deploy", page, flag)
+				}
+			}
+			for _, variable := range firsts("\\b((?:LOCALSTACK|MINISTACK)_[A-Z]+|BACKEND|KEEP|STATE|PYTHON)\\b", text) {
+				checked++
+				if !strings.Contains(scripts, variable) {
+					t.Errorf("%s: nothing reads %s", page, variable)
+				}
+			}
+		}
+		for _, script := range firsts(`((?:localstack|infra|shared|internal)/[a-z/-]+\.sh)\b`, text) {
+			checked++
+			if _, err := os.Stat(filepath.Join("..", script)); err != nil {
+				t.Errorf("%s: there is no %s", page, script)
+			}
+		}
+	}
+	if checked < 30 {
+		t.Errorf("only %d commands, flags and variables were looked at", checked)
+	}
+}
+
+// commandsOf are the lines and the words of a page that are set as code.
+func commandsOf(text string) string {
+	var all []string
+	for _, m := range regexp.MustCompile("(?m)^    .*$|`[^`\n]+`").FindAllString(text, -1) {
+		all = append(all, m)
+	}
+	return strings.Join(all, "\n")
 }
 
 func between(t *testing.T, text, begin, end string) string {

@@ -88,7 +88,7 @@ func TestExampleSettings(t *testing.T) {
 	const secret, role = "arn:aws:secretsmanager:eu-central-1:123456789012:secret:pay-AbCdEf", "arn:aws:iam::123456789012:role/shipper"
 	a, err := app(t, map[string]any{
 		"agents": file, "secrets": "payment.TOKEN=" + secret + "#token,payment.URL=/pay/url",
-		"senders": "shipping=" + role + ",shipping=" + role + "2", "sender-ids": "shipping=AROAEXAMPLEEXAMPLE12", "fair": "true", "pages": "70", "paused": "true", "email": "ops@example.com",
+		"senders": "shipping=" + role + ",shipping=" + role + "2", "role-ids": "shipping=AROAEXAMPLEEXAMPLE12", "fair": "true", "pages": "70", "paused": "true", "email": "ops@example.com",
 		"tables": "orders=" + tableOf + "O-1,tasks=" + tableOf + "T-1,definitions=" + tableOf + "D-1,ledger.shipping=" + tableOf + "L-1",
 	})
 	if err != nil {
@@ -147,7 +147,7 @@ func TestExampleRefuses(t *testing.T) {
 		"no workflow":     {map[string]any{"workflows": "nowhere"}, "nowhere"},
 		"nothing built":   {map[string]any{"prebuilt": t.TempDir()}, "prebuilt functions"},
 		"strange sweep":   {map[string]any{"sweep": "45s"}, "SweepInterval is 45s"},
-		"nobody's ID":     {map[string]any{"sender-ids": "payment=AROAEXAMPLEEXAMPLE12"}, "context sender-ids is"},
+		"nobody's ID":     {map[string]any{"role-ids": "payment=AROAEXAMPLEEXAMPLE12"}, "context role-ids is"},
 		"missing service": {map[string]any{"workflows": "../workflows"}, "there is no agent accounts"},
 	} {
 		_, err := app(t, c.context)

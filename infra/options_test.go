@@ -218,3 +218,24 @@ func TestKeys(t *testing.T) {
 	_, there := template(t, nil).Outputs["EngineKeyArn"]
 	same(t, "output without a key", there, false)
 }
+
+// A stack that does not say where it goes can have a key too.
+func TestKeyAnywhere(t *testing.T) {
+	needNode(t)
+	stack := awscdk.NewStack(awscdk.NewApp(nil), str("Anywhere"), nil)
+	p := shop(stack)
+	p.CustomerManagedKey = true
+	infra.NewStepkeeper(stack, "Engine", p)
+	x := read(t, stack)
+	var services []string
+	for _, s := range list(at(x.of("AWS::KMS::Key")["Key"].Properties, "KeyPolicy", "Statement")) {
+		if service := at(s, "Principal", "Service"); service != nil {
+			services = append(services, target(service))
+		}
+	}
+	same(t, "services that may use it", services, "[cloudwatch.amazonaws.com events.amazonaws.com logs.AWS::Region.amazonaws.com]")
+	for id, r := range x.of("AWS::DynamoDB::GlobalTable") {
+		same(t, id+": key", at(r.Properties, "SSESpecification", "SSEType"), "KMS")
+		same(t, id+": key's ID", target(at(r.Properties, "Replicas", 0, "SSESpecification", "KMSMasterKeyId")), "Key")
+	}
+}

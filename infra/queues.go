@@ -97,7 +97,7 @@ func (s *Stepkeeper) onlyThisAccount(q awssqs.Queue) {
 	ours := awscdk.Fn_Join(str(""), &[]*string{str("arn:*:*:*:"), account, str(":*")})
 	refuse(q, "OnlyFromThisAccount", map[string]any{
 		"StringNotEquals": map[string]any{"aws:PrincipalAccount": account},
-		"Bool":            map[string]any{"aws:PrincipalIsAWSService": "false"},
+		"BoolIfExists":    map[string]any{"aws:PrincipalIsAWSService": "false"}, // absent from anonymous requests
 	})
 	refuse(q, "OnlyServicesForThisAccount", map[string]any{
 		"Bool":            map[string]any{"aws:PrincipalIsAWSService": "true"},

@@ -53,6 +53,7 @@ func (s *Stepkeeper) engineEnvironment() map[string]*string {
 		deployment.VarDefinitions: s.definitions.TableName(),
 		deployment.VarShards:      jsii.Sprintf("%d", s.props.Shards),
 		deployment.VarAlerts:      s.alerts.TopicArn(),
+		deployment.VarStack:       str(*awscdk.Stack_Of(s.Construct).StackName() + "/" + pascal(*s.Construct.Node().Id())),
 		deployment.VarQueues:      awscdk.Stack_Of(s.Construct).ToJsonString(queues, nil),
 	}
 	if s.props.FinishedOrders {

@@ -80,6 +80,8 @@ func holds(t *testing.T, operator string, keys map[string]string, key string, va
 	switch operator {
 	case "StringEquals", "Bool", "ArnEquals", "ArnLike":
 		return there && any
+	case "BoolIfExists":
+		return !there || any
 	case "StringNotEquals", "ArnNotEquals", "ArnNotLike":
 		return !there || !any
 	}
@@ -133,6 +135,7 @@ func TestQueuePolicies(t *testing.T) {
 		{"Intake", "a role of the account", mine, ""},
 		{"Intake", "a role of another account", strange, "Deny"},
 		{"Intake", "plain HTTP", plain, "Deny"},
+		{"Intake", "an anonymous request", request{keys: map[string]string{"aws:SecureTransport": "true"}}, "Deny"},
 		{"Intake", "our topic", sns, "Allow"},
 		{"Intake", "another account's topic, though it is subscribed", stranger, "Deny"},
 		{"Intake", "our rule", service("events.amazonaws.com", "aws:SourceArn", nightly, "aws:SourceAccount", account), "Allow"},

@@ -32,10 +32,15 @@ var longest = map[string]int{"AWS::SQS::Queue": 80, "AWS::IAM::Role": 64, "AWS::
 func (r resolved) name(id string) string {
 	name := r.stack + "-" + id
 	if most, cut := longest[r.Resources[id].Type]; cut {
-		name = name[:min(len(name), most-len("-1A2B3C4D5E6F7"))]
+		name = name[:min(len(name), most-1-randomEnd)]
 	}
-	return name + "-1A2B3C4D5E6F7"
+	return name + "-" + random(id)[:randomEnd]
 }
+
+// randomEnd is the length of what CloudFormation puts behind a name.
+const randomEnd = 13
+
+func random(id string) string { return strings.ToUpper(fmt.Sprintf("%x", sha256.Sum256([]byte(id)))) }
 
 func (r resolved) arn(id string) string {
 	kinds := map[string]string{
@@ -95,7 +100,7 @@ func (r resolved) value(v any) any {
 			id := get[0].(string)
 			switch get[1] {
 			case "RoleId": // 21 characters
-				return "AROA" + strings.ToUpper(fmt.Sprintf("%x", sha256.Sum256([]byte(id)))[:17])
+				return "AROA" + random(id)[:17]
 			case "QueueName":
 				return r.name(id)
 			}

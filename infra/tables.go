@@ -90,7 +90,8 @@ func (s *Stepkeeper) table(t table) awsdynamodb.ITableV2 {
 			PointInTimeRecoveryEnabled: jsii.Bool(true),
 		},
 	}
-	if s.key != nil {
+	anywhere := *awscdk.Token_IsUnresolved(awscdk.Stack_Of(s.Construct).Region())
+	if s.key != nil && !anywhere {
 		keys := map[string]*string{}
 		for _, r := range s.props.Replicas {
 			keys[r.Region] = str(r.KeyARN)
@@ -107,5 +108,12 @@ func (s *Stepkeeper) table(t table) awsdynamodb.ITableV2 {
 		}
 		props.Replicas = &replicas
 	}
-	return awsdynamodb.NewTableV2(s.Construct, str(t.id), props)
+	if s.key == nil || !anywhere {
+		return awsdynamodb.NewTableV2(s.Construct, str(t.id), props)
+	}
+	// The CDK writes a key only where it knows the Region.
+	props.Encryption = awsdynamodb.TableEncryptionV2_AwsManagedKey()
+	made := awsdynamodb.NewTableV2(s.Construct, str(t.id), props)
+	made.Node().DefaultChild().(awsdynamodb.CfnGlobalTable).AddPropertyOverride(str("Replicas.0.SSESpecification.KMSMasterKeyId"), s.key.KeyArn())
+	return made
 }

@@ -48,14 +48,27 @@ say "the emulator was there after $((SECONDS - began)) s; tests against $endpoin
 for name in $(compgen -e AWS_ || true); do [[ $name == AWS_CA_BUNDLE ]] || unset "$name"; done
 export STEPKEEPER_INTEGRATION=$endpoint STEPKEEPER_BACKEND=$BACKEND AWS_EC2_METADATA_DISABLED=true
 export AWS_REGION=eu-central-1 AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test # both emulators' own administrator
+# What go test -v says, without the lines of tests that begin or wait; at the end how many there were. A run of none fails.
+counted() {
+	awk -v what="$1" '
+		/^ *=== (RUN|PAUSE|CONT|NAME)/ { next }
+		/^ *--- PASS/ { passed++ }
+		/^ *--- SKIP/ { skipped++ }
+		/^ *--- FAIL/ { failed++ }
+		{ print; fflush() }
+		END {
+			printf "integration: %s: %d tests ran, %d passed, %d failed; %d were skipped\n", what, passed + failed, passed, failed, skipped
+			exit passed + failed == 0
+		}'
+}
 # shellcheck disable=SC2086 # ARGS are several words
-"${GO:-go}" test -count=1 -timeout 20m -parallel 4 ./localstack/integration ${ARGS:-}
+"${GO:-go}" test -v -count=1 -timeout 30m -parallel 4 ./localstack/integration ${ARGS:-} | counted "the deployed stack"
 if [[ $BACKEND == localstack && -z ${ARGS:-} ]]; then # the contracts of the ports on it
 	# Stores: what depends on the emulator, which hands all to the DynamoDB Local of `make test-dynamo`; that runs the whole.
-	STEPKEEPER_DYNAMODB=$endpoint "${GO:-go}" test -count=1 -timeout 10m \
-		-run 'TestContract$/open_orders_listed/(race|lost|definitions|leases)' ./shared/dynamo &
+	STEPKEEPER_DYNAMODB=$endpoint "${GO:-go}" test -v -count=1 -timeout 10m \
+		-run 'TestContract$/open_orders_listed/(race|lost|definitions|leases)' ./shared/dynamo | counted stores &
 	stores=$!
-	STEPKEEPER_SQS=$endpoint "${GO:-go}" test -count=1 -timeout 10m -run TestContractOfAService ./shared/sqs || failed=1
+	STEPKEEPER_SQS=$endpoint "${GO:-go}" test -v -count=1 -timeout 10m -run TestContractOfAService ./shared/sqs | counted queues || failed=1
 	wait "$stores" || failed=1
 	[[ -z ${failed:-} ]] || exit 1
 fi

@@ -19,7 +19,8 @@ type Outputs struct {
 	Shards                      int    // of the index
 	Finished                    bool   // ended orders are in the index
 	FairQueues                  bool   // messages bear the tenant of their order
-	Application, Operator       string // ARNs of the managed policies
+	Application, Operator       string // ARNs of the managed policies, of Operator the first
+	Concurrency                 int    // functions that may run at once; 0: unknown
 }
 
 // ErrNoStack: there is nothing of Stepkeeper's at that name.
@@ -48,6 +49,7 @@ func ReadOutputs(values map[string]string, construct string) (Outputs, error) {
 		Intake: value("IntakeUrl"), Control: value("ControlUrl"), Quarantine: value("QuarantineUrl"),
 		Finished: value("Finished") == "true", FairQueues: values[prefix+"FairQueues"] == "true", Application: value("ApplicationPolicy"), Operator: value("OperatorPolicy"),
 	}
+	o.Concurrency, _ = strconv.Atoi(values[prefix+"Concurrency"]) // absent before it was told
 	shards := value("Shards")
 	if len(missing) > 0 {
 		return Outputs{}, fmt.Errorf("its outputs %s are missing; deploy it again", strings.Join(missing, ", "))

@@ -96,13 +96,16 @@ func decode(r *port.Record) (*core.Task, error) {
 	return task, nil
 }
 
-// show adds what only the definition knows.
-func (t *transport) show(ctx context.Context, task *core.Task) (*client.Task, error) {
+// show adds what only the definition knows. Inputs are not shown: expressions are not for clients.
+func (t *transport) show(ctx context.Context, task *core.Task, detailed bool) (*client.Task, error) {
 	def, err := t.definition(ctx, task.Definition)
 	if err != nil {
 		return nil, err
 	}
 	shown := view.Of(task, def)
+	if detailed {
+		shown = view.Detailed(task, def, nil, time.Now())
+	}
 	return &shown, nil
 }
 
@@ -178,7 +181,7 @@ func (t *transport) Task(ctx context.Context, id string, wait time.Duration) (*c
 		case task == nil && left <= 0:
 			return nil, nil
 		case task != nil && (left <= 0 || view.Ended(task)):
-			return t.show(ctx, task)
+			return t.show(ctx, task, wait <= 0)
 		}
 		if err := p.wait(ctx, left); err != nil {
 			return nil, err

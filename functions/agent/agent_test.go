@@ -60,6 +60,29 @@ func TestTyped(t *testing.T) {
 	}
 }
 
+// What an author says of an error reaches the reply by the worker's own words.
+func TestWordsForErrors(t *testing.T) {
+	boom := errors.New("boom")
+	for name, tt := range map[string]struct {
+		err  error
+		want agent.Failure
+	}{
+		"permanent":   {agent.Permanent(boom), agent.Failure{Permanent: true, Code: "failed"}},
+		"transient":   {agent.Transient(agent.Permanent(boom)), agent.Failure{Code: "failed"}},
+		"retry after": {agent.RetryAfter(agent.Permanent(boom), time.Second), agent.Failure{RetryAfter: time.Second, Code: "failed"}},
+		"no effect":   {agent.NoEffect(boom), agent.Failure{NoEffect: true, Code: "failed"}},
+		"with a code": {agent.WithCode(agent.Permanent(boom), "no-funds"), agent.Failure{Permanent: true, Code: "no-funds"}},
+	} {
+		var got *agent.Failure
+		if !errors.As(tt.err, &got) || !errors.Is(tt.err, boom) {
+			t.Fatalf("%s: %v", name, tt.err)
+		}
+		if tt.want.Err = got.Err; *got != tt.want {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
 type named struct{ *memory.Queues }
 
 func (n named) QueueNames() []string { return n.Names() }
@@ -92,7 +115,7 @@ func serve(t *testing.T, requests, replies, quarantine string) site {
 func dev(t *testing.T) site {
 	t.Helper()
 	s := serve(t, "requests-payment", port.Replies, port.Quarantine)
-	t.Setenv("STEPKEEPER_ENDPOINT", s.url)
+	t.Setenv("AWS_ENDPOINT_URL_SQS", s.url)
 	return s
 }
 

@@ -443,3 +443,24 @@ func TestWaitsOfSeveralAgents(t *testing.T) {
 		t.Errorf("allowances %s and %s", a, b)
 	}
 }
+
+// What an agent says of a failure is kept for people, whatever it says.
+func TestReasonsOfAgents(t *testing.T) {
+	for _, c := range []struct {
+		given         *message.ReplyError
+		code, message string
+	}{
+		{nil, "unspecified", "the agent gave no reason"},
+		{&message.ReplyError{Code: "no-seats", Message: "none left"}, "no-seats", "none left"},
+		{&message.ReplyError{}, "", ""},
+		{&message.ReplyError{Code: "a\xffb", Message: "c\xffd"}, "a\ufffdb", "c\ufffdd"},
+	} {
+		w, asked := begun(t)
+		r := world.Failed(asked["o-1 a/1 do"], "")
+		r.Error, r.Output = c.given, json.RawMessage(`"an output of a failure"`)
+		w.Scheduler.Handle(ctx, port.Replies, deliver(r))
+		if a := w.Task("o-1").Step("a"); a.Error == nil || a.Error.Code != c.code || a.Error.Message != c.message || a.Output != nil {
+			t.Errorf("%+v: %+v, output %s", c.given, a.Error, a.Output)
+		}
+	}
+}

@@ -41,7 +41,7 @@ func (s *Scheduler) notAsked(def *core.Definition, it *item) error {
 		return nil
 	}
 	return &message.Refusal{Code: CodeOtherAgent, Field: "agent", Text: fmt.Sprintf(
-		"a reply for step %q came from agent %.60q, role %.60q; this step asked agent %q, so the reply was not counted: look for a mistake in that agent, or for one that answers in another's name",
+		"a reply for step %q came from agent %.60q, role %.60q; this step asked agent %q, so the reply was not counted; fix: the agent's name in its replies, or the role that it runs with",
 		r.Step, it.from.agent, it.from.role, asked)}
 }
 
@@ -51,6 +51,7 @@ func (s *Scheduler) anothers(agent, role string) bool {
 	if role == "" || len(own) == 0 || slices.Contains(own, role) {
 		return false
 	}
+	// in any order: one that has it is enough
 	for _, roles := range s.cfg.Senders {
 		if slices.Contains(roles, role) {
 			return true

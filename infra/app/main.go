@@ -7,7 +7,7 @@
 //	agents     file of HTTP agents, external ones among them                 app/agents.yaml
 //	secrets    where secrets are kept, see below, with commas between them   none
 //	senders    roles of external agents, agent=ARN with commas between them  none
-//	sender-ids IDs of those roles, agent=AROA… with commas between them      none, with a warning
+//	role-ids   IDs of those roles, agent=AROA… with commas between them      none, with a warning
 //	workflows  files and folders, with commas between them                   app/order.yaml
 //	email      who gets alerts and alarms                                    nobody, with a warning
 //	operators  ARNs that may redrive dead letters, with commas               none

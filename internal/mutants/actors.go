@@ -89,7 +89,7 @@ var ofActors = []Mutant{
 	{Name: "I5-sweep-looks-at-one-shard", File: sweeping, Func: "Supervisor.Sweep", Old: "shard := (first + i) % shards", New: "shard := (first + i - i) % shards"},
 	{Name: "I5-sweep-begins-at-the-same-shard", File: sweeping, Func: "Supervisor.first", Old: "int((n + int64(shards)) % int64(shards))", New: "int(n * 0)"},
 	{Name: "P16-leases-are-not-looked-at", File: sweeping, Func: "sweep.shard", Old: "if !ours {", New: "if false {\n\t\t_ = ours"},
-	{Name: "P32-missing-queue-stops-handing-back", File: supervised, Func: "sweep.waiting", Old: "errors.Is(err, port.ErrNotFound) {", New: "errors.Is(err, port.ErrNotFound) && w == nil {"},
+	{Name: "P32-missing-queue-stops-handing-back", File: supervised, Func: "sweep.waiting", Old: "errors.Is(err, port.ErrNotFound):", New: "errors.Is(err, port.ErrNotFound) && w == nil:"},
 	{Name: "I5-oldest-overdue-is-the-last", File: supervised, Func: "sweep.fold", Old: "max(w.report.OldestOverdue, now.Sub(t.Due).Std())", New: "now.Sub(t.Due).Std()"},
 	{Name: "P16-lease-outlives-its-tick", File: sweeping, Func: "New", Old: " || cfg.LeaseTTL >= cfg.Interval", New: ""},
 	{Name: "P16-lease-lasts-a-whole-tick", File: sweeping, Func: "New", Old: "cfg.LeaseTTL = cfg.Interval / 2", New: "cfg.LeaseTTL = cfg.Interval"},

@@ -205,16 +205,16 @@ func (g *Gate) Test(ctx context.Context, path, pkg string, limit time.Duration, 
 	case err == nil:
 		return "", string(out)
 	case limited.Err() != nil:
-		return NoEnd, string(out)
+		return noEnd, string(out)
 	}
 	if found := failed.FindSubmatch(out); found != nil {
 		return string(found[1]), string(out)
 	}
-	return EarlyEnd, string(out)
+	return earlyEnd, string(out)
 }
 
 // What else than a failed test ends a run.
 const (
-	NoEnd    = "no end within its time"
-	EarlyEnd = "a panic, or an early end"
+	noEnd    = "no end within its time"
+	earlyEnd = "a panic, or an early end"
 )

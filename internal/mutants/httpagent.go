@@ -12,7 +12,6 @@ const (
 
 // ofHTTPAgent are mutants of the ready agent for HTTP services.
 var ofHTTPAgent = []Mutant{
-	{Name: "httpagent-answer-of-any-depth", File: "functions/agent/httpagent/response.go", Func: "answer.output", Old: "nesting.Check(body)", New: "nesting.Check(nil)"},
 
 	// Answers that break off.
 	{Name: "P31-truncated-answer-is-done", File: httpCall, Func: "Service.exchange", Old: "if err != nil && res.StatusCode/100 == 2 {", New: "if false {"},
@@ -37,7 +36,7 @@ var ofHTTPAgent = []Mutant{
 	{Name: "httpagent-6to4-hides-an-address", File: httpAddress, Func: "embedded", Old: "if e.network.Contains(ip) {", New: "if e.at != 2 && e.network.Contains(ip) {"},
 	{Name: "httpagent-nat64-hides-an-address", File: httpAddress, Func: "embedded", Old: "if e.network.Contains(ip) {", New: "if e.at != 12 && e.network.Contains(ip) {"},
 	{Name: "httpagent-mapped-address-hides-another", File: httpAddress, Func: "embedded", Old: `ip = ip.Unmap().WithZone("")`, New: `ip = ip.WithZone("")`},
-	{Name: "httpagent-zone-hides-an-address", File: httpAddress, Func: "embedded", Old: `ip = ip.Unmap().WithZone("")`, New: `ip = ip.Unmap()`, Equivalent: "net/netip ignores the zone of link-local and multicast addresses, and a Prefix contains no address with a zone: nothing that is refused is allowed by it but a metadata address with a zone, which no network has"},
+	{Name: "httpagent-zone-hides-an-address", File: httpAddress, Func: "embedded", Old: `ip = ip.Unmap().WithZone("")`, New: `ip = ip.Unmap()`},
 	{Name: "httpagent-carrier-nat-is-public", File: httpAddress, Func: "Allow.check", Old: "ip.IsPrivate() || morePrivate.contain(ip)", New: "ip.IsPrivate()"},
 	{Name: "httpagent-private-is-public", File: httpAddress, Func: "Allow.check", Old: "ip.IsPrivate() || morePrivate.contain(ip)", New: "morePrivate.contain(ip)"},
 	{Name: "httpagent-metadata-is-called", File: httpAddress, Func: "Allow.check", Old: "ip.IsLinkLocalUnicast() || metadata.contain(ip)", New: "ip.IsLinkLocalUnicast()"},
@@ -69,4 +68,7 @@ var ofHTTPAgent = []Mutant{
 	{Name: "httpagent-host-is-taken-for-a-secret", File: httpSecret, Func: "secretsOfURL", Old: "if !strings.Contains(host, string(v)) {", New: "if len(host) >= 0 {"},
 	{Name: "httpagent-path-of-an-address-is-no-secret", File: httpSecret, Func: "secretsOfURL", Old: `v = Secret(strings.Trim(path, "/"))`, New: `_ = path`},
 	{Name: "httpagent-unsolicited-bytes-are-logged", File: httpCall, Func: "Service.exchange", Old: "guardStandardLog()", New: "_ = 0"},
+
+	// How deep.
+	{Name: "httpagent-answer-of-any-depth", File: "functions/agent/httpagent/response.go", Func: "answer.output", Old: "nesting.Check(body)", New: "nesting.Check(nil)"},
 }

@@ -4,35 +4,57 @@ package mutants
 // notice them; what stands neither here nor is noticed by `make mutants-simulated` wants another
 // world, a rule to be held to, or a tape (internal/mutants/simulated/testdata).
 var Unsimulated = map[string]string{
-	"P16-overdue-of-a-stale-attempt-counts":     madeOfTheTask,
-	"P16-overdue-before-its-time":               madeOfTheTask,
-	"P16-undo-overdue-before-its-time":          madeOfTheTask,
-	"I17-supervisor-takes-up-a-finished-step":   madeOfTheTask,
-	"P23a-deadline-of-an-earlier-run":           madeOfTheTask,
-	"P19-past-no-return-undoes-all-the-same":    "Validation lets only steps that stop run beside or behind a point of no return (P22), and a step that stops never comes to this condition. It is the second guard.",
-	"P27-restart-takes-one-page":                "A page holds 200 tasks; a simulated run has at most a dozen.",
-	"P8-stale-load-is-not-loaded-again":         "The simulated store is read strongly consistent and without a cache, so that a message ahead of the document is ahead of the store as well, and loading again shows the same.",
-	"I5-sweep-begins-at-the-same-shard":         "It costs fairness between shards while the pages of a sweep do not suffice, for which a simulated run has too few tasks.",
-	"I5-a-bad-neighbour-ends-the-sweep":         "Every document in the simulated store can be read: what the real actors write is decoded at once, and is a violation where it cannot be.",
-	"P25-late-retry-is-made":                    ownRetries,
-	"P24-no-check-before-an-own-retry":          ownRetries,
-	"P31-plain-own-retry-without-proof":         ownRetries,
-	"I13-a-shutdown-is-a-failure":               "A shutdown ends a context, in real time; a simulated process dies or lives.",
-	"P31-a-slow-ledger-leaves-doubt":            realTime,
-	"P31-called-when-the-time-is-over":          realTime,
-	"P31-the-ledger-takes-the-time-of-the-call": realTime,
-	"P8-cache-keeps-what-was-not-stored":        noCache,
-	"P8-cache-keeps-an-overtaken-load":          noCache,
-	"P8-cache-keeps-one-of-two-commits":         noCache,
-	"P12-definition-of-other-bytes-is-stored":   "The Scheduler puts a definition under the hash that it was compiled with, so that the condition is always false there. It guards the stores against another caller.",
-	"P8-record-of-another-version-is-believed":  "The simulated store shows what was written, or nothing: never a document under the version or the ID of another one. It guards against a damaged row.",
-	"P28-document-of-any-size-is-sent":          "No simulated document comes near its limit: a few steps with outputs of at most 48 KiB. What the store says to one that is too large is played, as item-too-large.",
-	"P31-plain-without-a-ledger":                "Each simulated agent has a ledger; one without is a mistake in wiring, which is answered before anything is called.",
+	"P16-overdue-of-a-stale-attempt-counts":         madeOfTheTask,
+	"P16-overdue-before-its-time":                   madeOfTheTask,
+	"P16-undo-overdue-before-its-time":              madeOfTheTask,
+	"I17-supervisor-takes-up-a-finished-step":       madeOfTheTask,
+	"P23a-deadline-of-an-earlier-run":               madeOfTheTask,
+	"P19-past-no-return-undoes-all-the-same":        "Validation lets only steps that stop run beside or behind a point of no return (P22), and a step that stops never comes to this condition. It is the second guard.",
+	"P27-restart-takes-one-page":                    "A page holds 200 tasks; a simulated run has at most a dozen.",
+	"P8-stale-load-is-not-loaded-again":             "The simulated store is read strongly consistent and without a cache, so that a message ahead of the document is ahead of the store as well, and loading again shows the same.",
+	"I5-sweep-begins-at-the-same-shard":             "It costs fairness between shards while the pages of a sweep do not suffice, for which a simulated run has too few tasks.",
+	"I5-a-bad-neighbour-ends-the-sweep":             "Every document in the simulated store can be read: what the real actors write is decoded at once, and is a violation where it cannot be.",
+	"P25-late-retry-is-made":                        ownRetries,
+	"P24-no-check-before-an-own-retry":              ownRetries,
+	"P31-plain-own-retry-without-proof":             ownRetries,
+	"I13-a-shutdown-is-a-failure":                   "A shutdown ends a context, in real time; a simulated process dies or lives.",
+	"P31-a-slow-ledger-leaves-doubt":                realTime,
+	"P31-called-when-the-time-is-over":              realTime,
+	"P31-the-ledger-takes-the-time-of-the-call":     realTime,
+	"P8-cache-keeps-what-was-not-stored":            noCache,
+	"P8-cache-keeps-an-overtaken-load":              noCache,
+	"P8-cache-lets-an-older-version-back":           noCache,
+	"P8-cache-keeps-one-of-two-commits":             noCache,
+	"P12-definition-of-other-bytes-is-stored":       "The Scheduler puts a definition under the hash that it was compiled with, so that the condition is always false there. It guards the stores against another caller.",
+	"P8-record-of-another-version-is-believed":      "The simulated store shows what was written, or nothing: never a document under the version or the ID of another one. It guards against a damaged row.",
+	"P28-document-of-any-size-is-sent":              "No simulated document comes near its limit: a few steps with outputs of at most 48 KiB. What the store says to one that is too large is played, as item-too-large.",
+	"I19-refusal-that-was-not-sent-is-dropped":      noBadSubmission,
+	"I19-order-that-is-too-large-is-told-to-nobody": noBadSubmission,
+	"I19-order-that-is-too-large-is-not-kept":       noBadSubmission,
+	"I19-outage-is-an-unknown-reply-to":             noLookUp,
+	"I19-outage-refuses-an-order":                   noLookUp,
+	"P32-missing-queue-stops-handing-back":          noLookUp,
+	"P13-answers-stand-at-other-places":             "The simulated edge submits one order at a time.",
+	"P14-accepted-order-is-refused-later":           "The model decides on what the handling has read: of an order that it did not look for, it expects what the handling does.",
+	"P14-expired-order-is-refused-for-its-deadline": "Both are refusals; the code of a refusal is no matter of the model.",
+	"P14-priority-is-taken-in-silence":              "No simulated order has a priority.",
+	"P8-message-ahead-of-the-document-is-silent":    onlySaid,
+	"P27-restart-swallows-what-failed":              onlySaid,
+	"P27-restart-counts-what-failed":                onlySaid,
+	"I5-oldest-overdue-is-the-last":                 onlySaid,
+	"P16-lost-commit-of-a-sweep-is-a-fault":         onlySaid,
+	"P16-lease-outlives-its-tick":                   noLeaseTTL,
+	"P16-lease-lasts-a-whole-tick":                  noLeaseTTL,
+	"P31-plain-without-a-ledger":                    "Each simulated agent has a ledger; one without is a mistake in wiring, which is answered before anything is called.",
 }
 
 const (
-	madeOfTheTask = "The Supervisor makes this event of the very task that it decides on, so that the condition is always true there. It guards the core against another caller."
-	realTime      = "Contexts end in real time, which does not pass in a simulated handling; what it does when its own clock says that the time is over is held to P25."
-	noCache       = "The simulated store is read without a cache, so that each run sees every load."
-	ownRetries    = "Own retries of an agent wait in real time, in the retry library; simulated agents try once."
+	madeOfTheTask   = "The Supervisor makes this event of the very task that it decides on, so that the condition is always true there. It guards the core against another caller."
+	realTime        = "Contexts end in real time, which does not pass in a simulated handling; what it does when its own clock says that the time is over is held to P25."
+	noCache         = "The simulated store is read without a cache, so that each run sees every load."
+	noBadSubmission = "Submissions that cannot be read and still say who sent them are not in the simulation: its queues hold what real senders send, and bytes that tell nothing."
+	noLookUp        = "The simulated deployment knows its queues by their names without a call, and has all of them, so that looking one up never fails."
+	onlySaid        = "It changes what is said to people, in the log or a report, and nothing that is stored or sent."
+	noLeaseTTL      = "A lease costs at most a sweep; correctness is the version of the document (P16), and that the next sweep comes is what a simulated Supervisor is given."
+	ownRetries      = "Own retries of an agent wait in real time, in the retry library; simulated agents try once."
 )

@@ -1,4 +1,69 @@
 package mutants
 
+const (
+	devStack          = "shared/embedded/stack.go"
+	devBackend        = "shared/embedded/backend.go"
+	devAgents         = "shared/embedded/agents.go"
+	devPump           = "shared/embedded/pump.go"
+	devHub            = "shared/embedded/hub.go"
+	devFlows          = "shared/embedded/workflows.go"
+	devQueues         = "shared/embedded/queues.go"
+	regular           = "shared/regularfile/regularfile.go"
+	supervisorWiring  = "functions/supervisor/bootstrap/wiring/wiring.go"
+	supervisorMetrics = "functions/supervisor/bootstrap/wiring/metrics.go"
+	schedulerWiring   = "functions/scheduler/bootstrap/wiring/wiring.go"
+	engineWiring      = "functions/internal/cloud/engine.go"
+	senderCheck       = "functions/scheduler/sender.go"
+	agentOnLambda     = "functions/agent/onlambda/function.go"
+)
+
 // ofWiring are mutants of the wiring: Lambda mains and embedded mode.
-var ofWiring = []Mutant{}
+var ofWiring = []Mutant{
+	{Name: "P32-embedded-knows-no-capacity", File: devStack, Func: "Stack.wire", Old: "Capacity: s.capacity, ", New: ""},
+	{Name: "P32-embedded-capacity-without-the-batch", File: devAgents, Func: "Stack.capacity", Old: "a.concurrency * a.batch", New: "a.concurrency"},
+	{Name: "P32-embedded-takes-more-than-it-may", File: devBackend, Func: "Stack.Submit", Old: "room < len(orders)", New: "room < 0"},
+	{Name: "P14-embedded-refuses-known-orders-while-busy", File: devBackend, Func: "Stack.knownOrBusy", Old: "err == nil && loaded[0].Task != nil", New: "err == nil && loaded == nil"},
+	{Name: "P27-embedded-takes-nothing-up-again", File: devStack, Func: "Open", Old: "s.scheduler.Restart(ctx)", New: "0, error(nil)"},
+	{Name: "wiring-one-bad-task-stops-the-start", File: devStack, Func: "Open", Old: `s.log.Error("some tasks are not taken up again; the Supervisor tries when they are due", "error", err)`, New: "return nil, err"},
+	{Name: "wiring-close-cuts-calls-off", File: devAgents, Func: "Stack.wireAgents", Old: "Drain: drainTime", New: "Drain: 1"},
+	{Name: "wiring-ready-while-it-closes", File: devStack, Func: "Stack.Close", Old: "s.ready.Store(false)", New: ""},
+	{Name: "wiring-nothing-expires", File: devStack, Func: "Stack.start", Old: "s.rest.Go(func() { s.expire(work) })", New: ""},
+	{Name: "wiring-expired-orders-stay-in-memory", File: devStack, Func: "Stack.expire", Old: "s.state.Forget(id)", New: "_ = id"},
+	{Name: "wiring-keep-is-dropped", File: devStack, Func: "Stack.wire", Old: ", Keep: s.options.Keep", New: ""},
+	{Name: "wiring-ready-on-a-damaged-file", File: devBackend, Func: "Stack.Health", Old: "err.Error(), false", New: "err.Error(), h.Ready"},
+	{Name: "wiring-readiness-asks-no-write", File: devBackend, Func: "Stack.Health", Old: "err := s.store.Probe(); err != nil", New: "_, err := s.store.Load(context.Background(), nil); err != nil"},
+	{Name: "wiring-failed-messages-are-deleted", File: devPump, Func: "pump.finish", Old: "bad[receipt] = true", New: "bad[receipt] = false"},
+	{Name: "wiring-open-orders-are-not-counted", File: devHub, Func: "hub.committed", Old: "h.open[t.OrderID] = struct{}{}", New: ""},
+	{Name: "wiring-broken-file-drops-its-workflow", File: devFlows, Func: "workflows.refused", Old: "next.byName[name], next.fileOf[name] = old.byName[name], file", New: "_ = name"},
+	{Name: "wiring-second-file-replaces-a-workflow", File: devFlows, Func: "workflows.reload", Old: "taken := next.fileOf[name]; taken", New: "taken := next.fileOf[name]; taken && other == \"\""},
+	{Name: "wiring-messages-die-after-three-receives", File: devQueues, Func: "newQueues", Old: "MaxReceives: maxReceives", New: "MaxReceives: 3"},
+	{Name: "wiring-failed-messages-come-back-at-once", File: devPump, Func: "giveBack", Old: "return min(d, maxPause)", New: "return min(d, maxPause) * 0"},
+	{Name: "wiring-handled-messages-are-not-deleted", File: devPump, Func: "pump.finish", Old: "if len(done) == 0 {", New: "if len(done) >= 0 {"},
+	{Name: "wiring-links-out-of-the-folder-are-followed", File: regular, Func: "ReadIn", Old: "read(name, limit, dir.Stat, dir.OpenFile)", New: "Read(dir.Name()+\"/\"+name, limit)"},
+	{Name: "wiring-pipes-are-read", File: regular, Func: "check", Old: "case mode.IsRegular():", New: "case mode.IsRegular(), mode&fs.ModeNamedPipe != 0:"},
+	{Name: "wiring-interval-is-dropped", File: supervisorWiring, Func: "New", Old: ", Interval: settings.SweepEvery", New: ""},
+	{Name: "wiring-pages-are-dropped", File: supervisorWiring, Func: "New", Old: "PagesPerSweep: settings.PagesPerSweep, ", New: ""},
+	{Name: "wiring-capacity-is-dropped", File: supervisorWiring, Func: "New", Old: "func(agent string) int { return settings.Capacity[agent] }", New: "nil"},
+	{Name: "wiring-lease-of-ten-minutes", File: supervisorWiring, Func: "New", Old: "LeaseTTL: leaseTTL", New: "LeaseTTL: 10 * time.Minute"},
+	{Name: "wiring-nothing-is-ever-overdue", File: supervisorMetrics, Func: "writeMetrics", Old: "r.OldestOverdue.Seconds()", New: "0"},
+	{Name: "wiring-overdue-in-milliseconds", File: supervisorMetrics, Func: "writeMetrics", Old: "r.OldestOverdue.Seconds()", New: "r.OldestOverdue.Milliseconds()"},
+	{Name: "wiring-metrics-without-deployment", File: supervisorMetrics, Func: "writeMetrics", Old: "Dimension:     deployment,", New: "Dimension: \"\","},
+	{Name: "A17-metric-of-the-last-task", File: "functions/supervisor/decide.go", Func: "sweep.fold", Old: "max(w.report.OldestOverdue, now.Sub(t.Due).Std())", New: "now.Sub(t.Due).Std()", Killers: []string{"supervisor-wiring"}},
+	{Name: "wiring-task-ttl-is-dropped", File: engineWiring, Func: "Open", Old: ", TTL: d.TaskTTL", New: "", Killers: []string{"scheduler-wiring"}},
+	{Name: "wiring-shards-are-dropped", File: engineWiring, Func: "Open", Old: "Shards: d.Shards, ", New: "", Killers: []string{"scheduler-wiring", "supervisor-wiring"}},
+	{Name: "wiring-commands-without-stack", File: engineWiring, Func: "options", Old: `return "--stack " + stack`, New: `return ""`, Killers: []string{"scheduler-wiring"}},
+	{Name: "wiring-senders-are-dropped", File: schedulerWiring, Func: "New", Old: "Senders: settings.Senders, ", New: ""},
+	{Name: "wiring-fair-queues-are-dropped", File: schedulerWiring, Func: "New", Old: "FairQueues: settings.FairQueues, ", New: ""},
+	{Name: "wiring-instance-without-name", File: schedulerWiring, Func: "New", Old: "Name: settings.Instance, ", New: ""},
+	{Name: "wiring-foreign-messages-are-deleted", File: schedulerWiring, Func: "Handle", Old: "return receipts", New: "return nil"},
+	{Name: "wiring-secrets-are-never-renewed", File: "functions/agent/bootstrap/wiring/lazy.go", Func: "Lazy.Worker", Old: "!l.Renew || ", New: "true || "},
+	{Name: "wiring-requests-without-worker-are-hidden", File: agentOnLambda, Func: "notReady", Old: "verdicts[i].After = min(firstWait<<(times-1), lastWait)", New: "verdicts[i].After = 6 * time.Minute + 0*time.Duration(times)", Killers: []string{"onlambda", "agent-wiring"}},
+	{Name: "wiring-requests-without-worker-wait-alike", File: agentOnLambda, Func: "notReady", Old: "firstWait<<(times-1)", New: "firstWait<<(times-times)", Killers: []string{"agent-wiring"}},
+	{Name: "wiring-requests-without-worker-are-deleted", File: agentOnLambda, Func: "Handle", Old: "verdicts = notReady(deliveries)", New: "verdicts = nil", Killers: []string{"onlambda"}},
+	{Name: "P3-another-agents-name", File: senderCheck, Func: "Scheduler.notAsked", Old: `case it.from.agent != "" && it.from.agent != asked:`, New: "case false:", Killers: []string{"scheduler"}},
+	{Name: "P3-another-agents-role", File: senderCheck, Func: "Scheduler.notAsked", Old: "case s.anothers(asked, it.from.role):", New: "case false:", Killers: []string{"scheduler", "scheduler-wiring"}},
+	{Name: "P3-operators-cannot-redrive", File: senderCheck, Func: "Scheduler.anothers", Old: "return false\n}", New: "return true\n}", Killers: []string{"scheduler"}},
+	{Name: "P3-unknown-roles-are-refused", File: senderCheck, Func: "Scheduler.anothers", Old: " || len(own) == 0", New: "", Killers: []string{"scheduler"}},
+	{Name: "P3-role-with-its-session", File: senderCheck, Func: "senderOf", Old: `role, _, _ := strings.Cut(d.Sender, ":")`, New: "role := strings.TrimSpace(d.Sender)", Killers: []string{"scheduler"}},
+	{Name: "P32-learns-of-other-agents", File: "functions/scheduler/job.go", Func: "Scheduler.learn", Old: " && s.notAsked(j.def, it) == nil", New: "", Killers: []string{"scheduler"}},
+}

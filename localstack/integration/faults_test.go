@@ -16,12 +16,12 @@ import (
 
 func waitFor(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	for end := time.Now().Add(soon); time.Now().Before(end); time.Sleep(look) {
+	for end := time.Now().Add(rescued); time.Now().Before(end); time.Sleep(look) {
 		if condition() {
 			return
 		}
 	}
-	t.Fatalf("no %s within %s", what, soon)
+	t.Fatalf("no %s within %s", what, rescued)
 }
 
 // The tests that kill are not parallel: their processes serve other orders too.
@@ -31,6 +31,7 @@ func waitFor(t *testing.T, what string, condition func() bool) {
 // back.
 func TestAgentKilledInMidCall(t *testing.T) {
 	s := on(t, localstack)
+	s.ticks.onSchedule(t)
 	o := s.newOrder(t, "order")
 	inside, release := make(chan struct{}), make(chan struct{})
 	t.Cleanup(func() { close(release) })

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
@@ -24,7 +25,7 @@ func TestDone(t *testing.T) {
 	}
 	o.oneKeyPerStep()
 	k := o.task()
-	if k.OrderID != o.id || k.ProcessState != "Processed" || k.Steps["book-shipment"].ProcessState != "Processed" {
+	if k.OrderID != o.id || k.ProcessState != "Processed" || k.Steps["book-shipment"].ProcessState != "Processed" || k.LockedBy != "" || k.CompleteBy != "" {
 		t.Errorf("%+v", k)
 	}
 	// Each status but the first has a number, by which the application puts them in order.
@@ -49,10 +50,48 @@ func TestRetried(t *testing.T) {
 	if end := o.told("completed", soon); end.attempts("charge-payment") < 3 {
 		t.Errorf("%+v", end)
 	}
-	if k := o.task(); k.Steps["charge-payment"].FailureCount < 2 {
+	if k := o.task(); k.Steps["charge-payment"].FailureCount < 2 || k.FailureCount < 2 {
 		t.Errorf("the failures are not counted: %+v", k)
 	}
 	o.oneKeyPerStep()
+}
+
+// What the pattern names stands in the item while an order is under way: which instance has claimed it,
+// until when it is to be complete, how often it failed. A plain client reads it.
+func TestShownWhileUnderWay(t *testing.T) {
+	s := on(t, localstack)
+	t.Parallel()
+	o := s.newOrder(t, "calm")
+	seen := make(chan struct{})
+	s.remote.on(o.id, "link-1", "do", func(n int, _ call) (int, string) {
+		if n == 1 {
+			return down()
+		}
+		<-seen
+		return done()
+	})
+	o.submit()
+	var k task
+	o.until(soon, "second claim", func() bool {
+		k = o.task()
+		return k.Steps["link-1"].Attempt >= 2 && k.Steps["link-1"].LockedBy != ""
+	})
+	close(seen)
+	st := k.Steps["link-1"]
+	by, err := time.Parse(time.RFC3339, st.CompleteBy)
+	if err != nil || time.Until(by) > time.Minute || k.CompleteBy != st.CompleteBy {
+		t.Errorf("the step is to be complete by %q, the order by %q: %v", st.CompleteBy, k.CompleteBy, err)
+	}
+	if k.ProcessState != "Processing" || st.ProcessState != "Processing" || k.LockedBy != st.LockedBy {
+		t.Errorf("it is claimed as %+v", k)
+	}
+	if st.FailureCount < 1 || k.FailureCount != st.FailureCount {
+		t.Errorf("it has failed %d times, the order %d times", st.FailureCount, k.FailureCount)
+	}
+	o.told("completed", soon)
+	if k := o.task(); k.LockedBy != "" || k.CompleteBy != "" || k.FailureCount < 1 {
+		t.Errorf("at its end it is %+v", k)
+	}
 }
 
 func TestUndone(t *testing.T) {

@@ -52,7 +52,7 @@ func run(m *testing.M) int {
 	if backend == "" {
 		backend = localstack
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Minute) // what builds and synthesises is slow on a busy machine
 	s, err := deploy(ctx, endpoint, backend)
 	cancel()
 	if err != nil {

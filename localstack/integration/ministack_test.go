@@ -86,6 +86,7 @@ func TestEnoughAlerted(t *testing.T) {
 // mid-call. All has run with the deployed policies, and nobody was refused anything.
 func TestEnoughRescued(t *testing.T) {
 	s := on(t, ministack)
+	s.ticks.onSchedule(t)
 	o := s.newOrder(t, "stopping")
 	inside, release := make(chan struct{}), make(chan struct{})
 	t.Cleanup(func() { close(release) })
@@ -256,7 +257,7 @@ type need struct {
 	use use
 }
 
-// needs lists the Supervisor's last: by then its schedule has begun to tick.
+// needs lists every grant with what shows that it is needed.
 func needs() []need {
 	scheduler := func(action, resource string, u use) need { return need{grant{"Scheduler", action, resource}, u} }
 	supervisor := func(action, resource string, u use) need { return need{grant{"Supervisor", action, resource}, u} }

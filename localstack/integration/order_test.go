@@ -14,8 +14,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 )
 
-// How long a test waits for what must come. soon needs no schedule; rescued needs the Supervisor,
-// whose first tick comes a minute after the deployment.
+// How long a test waits for the next sign of progress. soon needs no schedule; rescued needs the deployed
+// one, whose first tick comes a minute after the deployment.
 const (
 	soon     = 45 * time.Second
 	rescued  = 150 * time.Second
@@ -126,12 +126,24 @@ func (o *order) told(kind string, within time.Duration) status {
 // until waits for a condition, and says all that is known of the order where it does not come.
 func (o *order) until(within time.Duration, what string, condition func() bool) {
 	o.t.Helper()
-	for end := time.Now().Add(within); time.Now().Before(end); time.Sleep(look) {
+	began, last := time.Now(), ""
+	for progress := began; time.Since(progress) < within && time.Since(began) < longest; time.Sleep(look) {
 		if condition() {
 			return
 		}
+		if now := o.reached(); now != last {
+			progress, last = time.Now(), now
+		}
 	}
-	o.t.Fatalf("order %s: no %s within %s\nstatuses: %+v\ncalls: %+v\nitem: %s", o.id, what, within, o.statuses(), o.s.remote.of(o.id, ""), o.item())
+	o.t.Fatalf("order %s: no %s, and nothing else, within %s\nstatuses: %+v\ncalls: %+v\nitem: %s", o.id, what, within, o.statuses(), o.s.remote.of(o.id, ""), o.item())
+}
+
+// longest bounds a wait, however much progress there is.
+const longest = 10 * time.Minute
+
+// reached changes with every step forward of an order: a busy machine is slow, and no fault.
+func (o *order) reached() string {
+	return fmt.Sprint(len(o.statuses()), len(o.s.remote.of(o.id, "")), o.item())
 }
 
 // step is what an item of Tasks shows of one step.
@@ -147,6 +159,9 @@ type step struct {
 type task struct {
 	OrderID      string
 	ProcessState string
+	LockedBy     string
+	CompleteBy   string
+	FailureCount int
 	Version      int
 	Steps        map[string]step
 }

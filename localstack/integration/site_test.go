@@ -29,6 +29,7 @@ type site struct {
 	assembly *stack.Assembly
 	dir      string
 	outputs  map[string]string
+	settings map[string]string // of the CDK app
 
 	sqs    *sqs.Client
 	dynamo *dynamodb.Client
@@ -42,6 +43,7 @@ type site struct {
 	proxy     *proxy
 	statuses  *inbox
 	alerts    *inbox
+	ticks     ticker
 	stop      context.CancelFunc
 }
 
@@ -75,7 +77,6 @@ func deploy(ctx context.Context, endpoint, backend string) (*site, error) {
 		return nil, errors.Join(err, s.close())
 	}
 	fmt.Fprintf(os.Stderr, "integration: synthesised in %.1f s\n", time.Since(began).Seconds())
-	s.shorten()
 	if s.proxy, err = newProxy(endpoint); err != nil {
 		return nil, errors.Join(err, s.close())
 	}
@@ -84,8 +85,7 @@ func deploy(ctx context.Context, endpoint, backend string) (*site, error) {
 			return nil, errors.Join(err, s.close())
 		}
 	}
-	s.proxy.putBetween(s.assembly.Template)
-	if err := s.assembly.Template.Rewrite(rewrite[backend]); err != nil {
+	if err := s.prepare(s.assembly); err != nil {
 		return nil, errors.Join(err, s.close())
 	}
 	began = time.Now()
@@ -113,21 +113,28 @@ func (s *site) synthesise(ctx context.Context) error {
 		}
 		workflows = append(workflows, path)
 	}
-	settings := map[string]string{
-		"agents": agents, "workflows": strings.Join(workflows, ","), "keep": "false", "sweep": "2s",
+	s.settings = map[string]string{
+		"agents": agents, "workflows": strings.Join(workflows, ","), "keep": "false",
 		"rule": strconv.FormatBool(s.backend == localstack), // LocalStack never fires EventBridge Scheduler (rule 24)
 	}
 	name := "it-" + strconv.FormatInt(time.Now().UnixMilli(), 36)
 	var err error
-	s.assembly, err = stack.Synthesise(ctx, filepath.Join("..", ".."), filepath.Join(s.dir, "cdk.out"), name, settings)
+	s.assembly, err = stack.Synthesise(ctx, filepath.Join("..", ".."), filepath.Join(s.dir, "cdk.out"), name, s.settings)
 	if err != nil {
 		return err
 	}
 	return tighten(s.assembly.Dir)
 }
 
-func (s *site) shorten() {
-	s.assembly.Template.Each("AWS::SQS::Queue", func(id string, p map[string]any) {
+// prepare changes a template for the tests and the emulator.
+func (s *site) prepare(a *stack.Assembly) error {
+	s.shorten(a)
+	s.proxy.putBetween(a.Template)
+	return a.Template.Rewrite(rewrite[s.backend])
+}
+
+func (s *site) shorten(a *stack.Assembly) {
+	a.Template.Each("AWS::SQS::Queue", func(id string, p map[string]any) {
 		if redrive, is := p["RedrivePolicy"].(map[string]any); is {
 			redrive["maxReceiveCount"] = maxReceives[s.backend]
 			p["VisibilityTimeout"] = visibility
@@ -163,6 +170,7 @@ func (s *site) listen(ctx context.Context) error {
 	s.stop = stop
 	s.statuses = newInbox(work, s.sqs, s.outputs["ShopStatusUrl"])
 	s.alerts = newInbox(work, s.sqs, *made.QueueUrl)
+	go s.ticks.run(work, s, s.outputs["EngineSupervisorFunction"])
 	return nil
 }
 

@@ -3,8 +3,8 @@
 //
 //	go run ./localstack/services        # what make local-services does; until Ctrl-C
 //
-// They answer below http://127.0.0.1:8470, where agents.yaml beside this file leads the deployed
-// agents to. Their ledgers go with them.
+// They answer at a port of this checkout's own, where `make local-deploy` leads the deployed agents to; run
+// it at the root of the checkout. Their ledgers go with them.
 package main
 
 import (
@@ -20,10 +20,8 @@ import (
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/demo/services"
+	"github.com/stepkeeper/stepkeeper/localstack/stack"
 )
-
-// address is that of agents.yaml.
-const address = "127.0.0.1:8470"
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -35,9 +33,13 @@ func main() {
 }
 
 func run(ctx context.Context) (err error) {
+	address, err := stack.ServicesAddress(".")
+	if err != nil {
+		return err
+	}
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
-		return fmt.Errorf("%w; do they run already?", err)
+		return fmt.Errorf("%w; do they run already? If another program has the port: remove the file %s, and run make local-deploy again", err, stack.ServicesFile)
 	}
 	dir, err := os.MkdirTemp("", "stepkeeper-services-")
 	if err != nil {

@@ -78,7 +78,14 @@ func (e *edge) getTask(ctx context.Context, in *taskInput) (*taskOutput, error) 
 	if err != nil {
 		return nil, ofOrder(in.ID, err)
 	}
-	return &taskOutput{Body: view.Of(t, def)}, nil
+	if wait > 0 {
+		return &taskOutput{Body: view.Of(t, def)}, nil
+	}
+	var order json.RawMessage
+	if o, err := e.backend.Order(ctx, in.ID); err == nil { // without it the inputs are not shown
+		order = o.Body
+	}
+	return &taskOutput{Body: view.Detailed(t, def, order, e.clock.Now())}, nil
 }
 
 func (e *edge) getOrder(ctx context.Context, in *OrderPath) (*orderOutput, error) {

@@ -82,7 +82,7 @@ func Load(ctx context.Context, o Options) (aws.Config, error) {
 		return aws.Config{}, fmt.Errorf("configuration of the AWS SDK: %w", err)
 	}
 	if c.Region == "" {
-		return aws.Config{}, fmt.Errorf("no AWS region is set; set AWS_REGION, or STEPKEEPER_ENDPOINT for a local one")
+		return aws.Config{}, fmt.Errorf("no AWS region is set; set AWS_REGION, or AWS_ENDPOINT_URL for a local endpoint")
 	}
 	c.HTTPClient = wire.HTTPClient(c.HTTPClient, o.Wrap)
 	return c, nil

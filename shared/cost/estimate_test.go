@@ -78,16 +78,28 @@ func TestWhatIdlesIsWhatIsDeployed(t *testing.T) {
 		t.Fatal(err)
 	}
 	var template struct {
-		Resources map[string]struct{ Type string }
+		Resources map[string]struct {
+			Type       string
+			Properties struct {
+				Metrics []struct{ MetricStat any } // of an expression; AWS bills each
+			}
+		}
 	}
 	if err := json.Unmarshal(b, &template); err != nil {
 		t.Fatal(err)
 	}
 	count := func(kind, name string) (n int) {
 		for id, r := range template.Resources {
-			if r.Type == kind && strings.Contains(id, name) {
-				n++
+			if r.Type != kind || !strings.Contains(id, name) {
+				continue
 			}
+			billed := 0
+			for _, m := range r.Properties.Metrics {
+				if m.MetricStat != nil {
+					billed++
+				}
+			}
+			n += max(1, billed)
 		}
 		return n
 	}

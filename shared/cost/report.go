@@ -69,9 +69,9 @@ func platformLog(level string) float64 {
 
 // The deployment that idles: the example with four agents, as its template has it.
 const (
-	mappingsFixed = 3 // of event sources: intake, replies, control
-	mappingsAgent = 1 // more for each agent
-	alarmsFixed   = 14
+	mappingsFixed = 3  // of event sources: intake, replies, control
+	mappingsAgent = 1  // more for each agent
+	alarmsFixed   = 24 // metrics of alarms: one of throttles looks at two; those of the example's ledger too
 	alarmsAgent   = 4
 	agentsExample = 4
 	pollers       = 5 // of a mapping that waits

@@ -96,30 +96,18 @@ func (s *Stack) capacity(name string) int {
 
 // wireAgents gives each agent inside the process its worker and its pump.
 func (s *Stack) wireAgents() error {
-	replies, err := s.queues.Queue(port.Replies)
-	if err != nil {
-		return err
-	}
-	quarantine, err := s.queues.Queue(port.Quarantine)
-	if err != nil {
-		return err
-	}
 	for _, a := range s.agents {
 		if a.operations == nil {
 			continue
 		}
-		queue, err := s.queues.Queue(port.Requests(a.name))
-		if err != nil {
-			return err
-		}
 		w, err := worker.New(worker.Config{
-			Agent: a.name, Operations: a.operations, Replies: replies, Quarantine: quarantine, Ledger: s.store,
+			Agent: a.name, Operations: a.operations, Replies: s.queues.ours(port.Replies), Quarantine: s.queues.ours(port.Quarantine), Ledger: s.store,
 			Clock: s.clock, Log: s.log, Retry: a.retry, Breaker: a.breaker,
 		})
 		if err != nil {
 			return err
 		}
-		a.pump = &worker.Pump{Queue: queue, Worker: w, Concurrency: a.concurrency, Batch: a.batch, Drain: drainTime, Log: s.log}
+		a.pump = &worker.Pump{Queue: s.queues.ours(port.Requests(a.name)), Worker: w, Concurrency: a.concurrency, Batch: a.batch, Drain: drainTime, Log: s.log}
 	}
 	return nil
 }

@@ -16,13 +16,13 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/embedded"
 )
 
-// lines are those of a log as they are written.
-type lines struct {
+// alertLines are those of a log as they are written.
+type alertLines struct {
 	mu    sync.Mutex
 	alert chan []byte
 }
 
-func (l *lines) Write(line []byte) (int, error) {
+func (l *alertLines) Write(line []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if bytes.Contains(line, []byte("ALERT")) {
@@ -40,7 +40,7 @@ func TestAlertIsLogged(t *testing.T) {
 	w := newWorld(t, "5s")
 	w.write(strings.Replace(fmt.Sprintf(pair, "5s"), "second, after: [first], timeout: 5s, onFailure: undo", "second, after: [first], timeout: 5s, onFailure: stop", 1))
 	w.shop.refuse.Store(true)
-	log := &lines{alert: make(chan []byte, 1)}
+	log := &alertLines{alert: make(chan []byte, 1)}
 	ready := make(chan string, 1)
 	w.options.Log, w.options.Listen = slog.New(slog.NewJSONHandler(log, nil)), "127.0.0.1:0"
 	w.options.Ready = func(s embedded.Started) { ready <- s.Address }

@@ -43,7 +43,7 @@ func (w *world) damage(id string) {
 func TestADamagedDocumentAffectsNoOther(t *testing.T) {
 	w := newWorld(t, "300ms")
 	w.shop.hang.Store(true)
-	log := &heard{}
+	log := &countedLog{}
 	w.options.Log = slog.New(slog.NewTextHandler(log, nil))
 	s := w.open()
 	for _, id := range []string{"good", "bad", "fine"} {
@@ -93,20 +93,20 @@ func TestADamagedDocumentAffectsNoOther(t *testing.T) {
 	}
 }
 
-// heard is a log that can be asked.
-type heard struct {
+// countedLog is a log that can be asked.
+type countedLog struct {
 	mu  sync.Mutex
 	all []string
 }
 
-func (l *heard) Write(b []byte) (int, error) {
+func (l *countedLog) Write(b []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.all = append(l.all, string(b))
 	return len(b), nil
 }
 
-func (l *heard) count(text string) (n int) {
+func (l *countedLog) count(text string) (n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, line := range l.all {

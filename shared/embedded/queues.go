@@ -30,22 +30,20 @@ type queues struct {
 // Status is the name of the queue that orders with that reply-to are told through.
 func Status(replyTo string) string { return "status-" + replyTo }
 
-func newQueues(disk *sqlite.Queues, clock port.Clock, agents, replyTo []string) (*queues, error) {
-	durable := []sqlite.QueueConfig{
+// durableQueues are those of the store, and which of them an order may name.
+func durableQueues(replyTo []string) (all []sqlite.QueueConfig, statuses []string) {
+	all = []sqlite.QueueConfig{
 		{Name: port.Quarantine, Retention: keptLonger},
 		{Name: deadLetters, Retention: keptLonger},
 	}
 	for _, name := range replyTo {
-		durable = append(durable, sqlite.QueueConfig{Name: Status(name), Retention: retention})
+		all = append(all, sqlite.QueueConfig{Name: Status(name), Retention: retention})
+		statuses = append(statuses, Status(name))
 	}
-	if err := disk.Add(durable...); err != nil {
-		return nil, err
-	}
-	for _, name := range replyTo {
-		if err := disk.AllowReplyTo(Status(name)); err != nil {
-			return nil, err
-		}
-	}
+	return all, statuses
+}
+
+func newQueues(disk *sqlite.Queues, clock port.Clock, agents []string) (*queues, error) {
 	dead, err := disk.Queue(deadLetters)
 	if err != nil {
 		return nil, err
@@ -71,6 +69,15 @@ func (q *queues) Queue(name string) (port.Queue, error) {
 		return m, nil
 	}
 	return q.disk.Queue(name)
+}
+
+// ours is a queue that every stack has.
+func (q *queues) ours(name string) port.Queue {
+	found, err := q.Queue(name)
+	if err != nil {
+		panic("embedded: " + err.Error())
+	}
+	return found
 }
 
 // ReplyTo resolves the logical name in an order.

@@ -90,10 +90,11 @@ func (s *Stack) wire(ctx context.Context) (err error) {
 	if s.workflows, err = newWorkflows(s.options.Workflows, s.loadFiles, s.log); err != nil {
 		return err
 	}
-	if s.store, err = sqlite.Open(ctx, s.options.Data, sqlite.Options{Clock: s.clock, Keep: s.options.Keep}); err != nil {
+	durable, statuses := durableQueues(s.options.ReplyTo)
+	if s.store, err = sqlite.Open(ctx, s.options.Data, sqlite.Options{Clock: s.clock, Keep: s.options.Keep, Queues: durable, ReplyTo: statuses}); err != nil {
 		return err
 	}
-	if s.queues, err = newQueues(s.store.Queues(), s.clock, s.agentNames(), s.options.ReplyTo); err != nil {
+	if s.queues, err = newQueues(s.store.Queues(), s.clock, s.agentNames()); err != nil {
 		return err
 	}
 	s.state = state.New(state.Config{
@@ -126,11 +127,7 @@ func (s *Stack) start() {
 	s.receiving, s.work, s.working = stopReceiving, work, stopWork
 	pumps := map[string]int{port.Replies: replyPumps, port.Control: controlPumps}
 	for name, n := range pumps {
-		q, err := s.queues.Queue(name)
-		if err != nil {
-			panic("embedded: " + err.Error()) // newQueues makes both
-		}
-		p := &pump{queue: q, handle: s.scheduler.Handle, log: s.log}
+		p := &pump{queue: s.queues.ours(name), handle: s.scheduler.Handle, log: s.log}
 		for range n {
 			s.pumps.Go(func() { p.run(receiving, work) })
 		}

@@ -20,7 +20,7 @@ import (
 func record(queue string, n int, body string) events.SQSMessage {
 	return events.SQSMessage{
 		MessageId: fmt.Sprint("m", n), ReceiptHandle: fmt.Sprint("r", n), Body: body, EventSourceARN: queue,
-		Attributes: map[string]string{"ApproximateReceiveCount": "3", "SentTimestamp": "1795230000123"},
+		Attributes: map[string]string{"ApproximateReceiveCount": "3", "SentTimestamp": "1795230000123", "SenderId": "AROA:f"},
 	}
 }
 
@@ -85,7 +85,7 @@ func TestRecordsBecomeDeliveries(t *testing.T) {
 	var seen []string
 	handle := func(_ context.Context, queue string, ds []port.Delivery) []string {
 		for _, d := range ds {
-			seen = append(seen, fmt.Sprintf("%s %s %s %s %d %s", queue, d.ID, d.Receipt, d.Body, d.Received, d.SentAt.Format(time.RFC3339Nano)))
+			seen = append(seen, fmt.Sprintf("%s %s %s %s %d %q %s", queue, d.ID, d.Receipt, d.Body, d.Received, d.Sender, d.SentAt.Format(time.RFC3339Nano)))
 		}
 		return nil
 	}
@@ -95,7 +95,7 @@ func TestRecordsBecomeDeliveries(t *testing.T) {
 	if _, err := lambdaevent.Batch(handle, slog.New(slog.DiscardHandler))(context.Background(), event); err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"a m0 r0 x 3 2026-11-21T03:00:00.123Z", "a m1 r1 y 3 2026-11-21T03:00:00.123Z", "b m2 r2 z 1 0001-01-01T00:00:00Z"}
+	want := []string{`a m0 r0 x 3 "AROA:f" 2026-11-21T03:00:00.123Z`, `a m1 r1 y 3 "AROA:f" 2026-11-21T03:00:00.123Z`, `b m2 r2 z 1 "" 0001-01-01T00:00:00Z`}
 	if !slices.Equal(seen, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(seen, "\n"), strings.Join(want, "\n"))
 	}

@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -494,6 +495,12 @@ func (w *World) same(rule string, seen map[string]string, key string, v port.Val
 
 func (w *World) sentStatus(s *message.Status) {
 	o, t := w.byID[s.OrderID], w.store.task(s.OrderID)
+	if o != nil && t != nil && s.Kind == core.StatusCommandRefused {
+		w.checks.did("P5")
+		if slices.ContainsFunc(t.Verdicts, func(v core.Verdict) bool { return v.ID == s.CommandID && v.Accepted }) {
+			w.violate("P5", "command %s of %s was accepted and is told as refused", s.CommandID, s.OrderID)
+		}
+	}
 	if o == nil || s.Seq == 0 {
 		return
 	}

@@ -215,6 +215,9 @@ func (w *World) interfere(o *order) {
 	case 5:
 		if kind == message.Resubmit {
 			c.Deadline = core.Time(start + w.now + 1000 + w.spread("deadline", o.id, 120_000))
+			if w.choose("deadline", o.id+"/passed", 2, 0.3) == 1 {
+				c.Deadline -= 121_000
+			}
 		}
 	case 6:
 		if kind == message.Resolve && t != nil && len(t.Steps) > 0 {

@@ -5,10 +5,11 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/stepkeeper/stepkeeper/shared/regularfile"
 )
 
 // found is what stands in the folder before SQLite touches it.
@@ -18,6 +19,9 @@ type found struct {
 	rest int64 // bytes in the log
 }
 
+// headerBytes is the length of the header of SQLite's file; it tells the application's ID at 68.
+const headerBytes = 100
+
 const restore = "restore a backup, or, if there are no orders that matter, remove the file"
 
 // inspect refuses what is certainly no database of ours, without changing it. A file of ours always
@@ -26,25 +30,22 @@ func inspect(file string) (f found, err error) {
 	if info, err := os.Stat(file + "-wal"); err == nil {
 		f.log, f.rest = true, info.Size()
 	}
-	header := make([]byte, 100)
-	data, err := os.Open(file) //nolint:gosec // in the data folder
+	header, err := regularfile.Read(file, headerBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		if f.rest > 0 {
-			return f, fmt.Errorf("%s is missing, yet its write-ahead log is there: put the file back beside it, or remove %s-wal if there are no orders that matter", filepath.Base(file), filepath.Base(file))
+			return f, fmt.Errorf("%[1]s is missing, yet its write-ahead log is there: put the file back beside it, or remove %[1]s-wal if there are no orders that matter", filepath.Base(file))
 		}
 		return f, nil
 	}
 	if err != nil {
-		return f, err
+		return f, fmt.Errorf("%s: %w", filepath.Base(file), err)
 	}
-	defer data.Close()
 	f.file = true
-	n, err := io.ReadFull(data, header)
-	switch id := binary.BigEndian.Uint32(header[68:]); {
-	case n == 0 && errors.Is(err, io.EOF):
+	if len(header) == 0 {
 		return f, fmt.Errorf("%s is empty: it was cut off or replaced; %s", filepath.Base(file), restore)
-	case err != nil && !errors.Is(err, io.ErrUnexpectedEOF):
-		return f, err
+	}
+	header = append(header, make([]byte, headerBytes-len(header))...)
+	switch id := binary.BigEndian.Uint32(header[68:]); {
 	case !bytes.HasPrefix(header, []byte("SQLite format 3\x00")):
 		return f, fmt.Errorf("%s is not a database of SQLite; %s", filepath.Base(file), restore)
 	case id != 0 && id != applicationID:

@@ -1,7 +1,6 @@
 package sqlite_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -116,7 +115,7 @@ func TestDamageFoundLaterEndsReadiness(t *testing.T) {
 	closed(t, filled(t, folder, 1000)) // more than the pages that readers keep
 	s := open(t, folder, sqlite.Options{CacheBytes: -1})
 	defer func() { _ = s.Close() }()
-	if err := s.Probe(t.Context()); err != nil {
+	if err := s.Probe(); err != nil {
 		t.Fatal(err)
 	}
 	spoil(t, folder)
@@ -129,7 +128,7 @@ func TestDamageFoundLaterEndsReadiness(t *testing.T) {
 	}
 	var verdict error
 	for end := time.Now().Add(10 * time.Second); verdict == nil && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-		verdict = s.Probe(t.Context())
+		verdict = s.Probe()
 	}
 	if !errors.Is(verdict, sqlite.ErrDamaged) {
 		t.Errorf("the probe says %v, want %v", verdict, sqlite.ErrDamaged)
@@ -181,6 +180,7 @@ func TestFileThatIsNotOursIsRefused(t *testing.T) {
 	}{
 		"empty":                        {file(""), "is empty"},
 		"a text":                       {file("hello"), "not a database"},
+		"a folder":                     {func(t *testing.T, folder string) { mkdir(t, filepath.Join(folder, database)) }, "a directory"},
 		"the log alone":                {func(t *testing.T, folder string) { write(t, filepath.Join(folder, writeLog), []byte("log")) }, "stepkeeper.db is missing"},
 		"tables of another program":    {script("CREATE TABLE settings(a)"), "another program"},
 		"no tables":                    {script("PRAGMA user_version=1"), "another program"},
@@ -192,6 +192,13 @@ func TestFileThatIsNotOursIsRefused(t *testing.T) {
 			c.make(t, folder)
 			refused(t, folder, c.want)
 		})
+	}
+}
+
+func mkdir(t *testing.T, folder string) {
+	t.Helper()
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -222,7 +229,7 @@ func TestProbeTellsWhetherWritesFindRoom(t *testing.T) {
 	if err := s.LimitPages(pages + 40); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Probe(t.Context()); err != nil {
+	if err := s.Probe(); err != nil {
 		t.Fatalf("with room: %v", err)
 	}
 	for i, err := 0, error(nil); err == nil; i++ {
@@ -232,9 +239,9 @@ func TestProbeTellsWhetherWritesFindRoom(t *testing.T) {
 	}
 	becomes := func(what string, ok func(error) bool) {
 		t.Helper()
-		verdict := s.Probe(t.Context())
+		verdict := s.Probe()
 		for end := time.Now().Add(10 * time.Second); !ok(verdict) && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-			verdict = s.Probe(t.Context())
+			verdict = s.Probe()
 		}
 		if !ok(verdict) {
 			t.Fatalf("%s: the probe says %v", what, verdict)
@@ -252,20 +259,15 @@ func TestProbeTellsWhetherWritesFindRoom(t *testing.T) {
 	}
 }
 
-// TestProbesAreOneWrite: however many ask, and although the first of them goes away.
+// TestProbesAreOneWrite: however many ask.
 func TestProbesAreOneWrite(t *testing.T) {
 	s := open(t, t.TempDir(), sqlite.Options{})
 	defer closed(t, s)
 	release := s.Hold()
 	var asked sync.WaitGroup
-	gone, cancel := context.WithCancel(t.Context())
-	for i := range 50 {
-		ctx := t.Context()
-		if i == 0 {
-			ctx = gone
-		}
+	for range 50 {
 		asked.Go(func() {
-			if err := s.Probe(ctx); err != nil {
+			if err := s.Probe(); err != nil {
 				t.Errorf("probe: %v", err)
 			}
 		})
@@ -273,10 +275,21 @@ func TestProbesAreOneWrite(t *testing.T) {
 	for s.Pending() == 0 {
 		time.Sleep(time.Millisecond)
 	}
-	cancel()
 	if n := s.Pending(); n != 1 {
 		t.Errorf("%d writes wait, want one", n)
 	}
 	release()
 	asked.Wait()
+}
+
+// TestProbeOfAStoreThatIsStuck: a disk that does not answer is no readiness.
+func TestProbeOfAStoreThatIsStuck(t *testing.T) {
+	t.Parallel()
+	s := open(t, t.TempDir(), sqlite.Options{})
+	defer closed(t, s)
+	release := s.Hold()
+	defer release()
+	if err := s.Probe(); err == nil || !strings.Contains(err.Error(), "longer than") {
+		t.Errorf("the probe says %v", err)
+	}
 }

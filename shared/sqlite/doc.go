@@ -12,6 +12,9 @@
 // port.ErrUnavailable was rolled back. A process killed in between leaves what was answered, and
 // perhaps more.
 //
+// The file says whether a process has it open. After an unclean end it is checked as a whole, and
+// refused where its log is missing; a file of an older schema is upgraded, see migrations.
+//
 // Readers have connections of their own and never wait for the writer. Because the folder is
 // locked for one process, the store keeps the newest records of running tasks in memory and
 // answers Load from there.

@@ -112,7 +112,7 @@ func TestKeptTasksExpire(t *testing.T) {
 	c := newClock()
 	s := open(t, t.TempDir(), sqlite.Options{Clock: c, Keep: 20 * 24 * time.Hour})
 	defer closed(t, s)
-	for _, id := range []string{"done", "don", "later", "running", "stopped"} {
+	for _, id := range []string{"done", "don", "done-2", "later", "running", "stopped"} {
 		must(t, s.Commit(t.Context(), []port.Write{creation(id)}))
 		if err := s.Move(t.Context(), port.LedgerEntry{Key: id + "/0/pay", State: "done"}); err != nil {
 			t.Fatal(err)
@@ -148,7 +148,7 @@ func TestKeptTasksExpire(t *testing.T) {
 	if err := s.Commit(t.Context(), []port.Write{creation("done")})[0]; !errors.Is(err, port.ErrExists) {
 		t.Errorf("it is created again: %v, want %v", err, port.ErrExists)
 	}
-	for key, want := range map[string]int64{"done/0/pay": 0, "don/0/pay": 1, "later/0/pay": 1} {
+	for key, want := range map[string]int64{"done/0/pay": 0, "don/0/pay": 1, "done-2/0/pay": 1, "later/0/pay": 1} {
 		if e, err := s.Entry(t.Context(), key); err != nil || e.Version != want {
 			t.Errorf("ledger entry %s has version %d (%v), want %d", key, e.Version, err, want)
 		}

@@ -3,6 +3,8 @@ package sqlite
 import (
 	"context"
 	"fmt"
+
+	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
 // LimitPages lets the file grow to that many pages at most, as a full disk would. It goes through
@@ -73,7 +75,13 @@ func (s *Store) Plan(query string, args ...any) (string, error) {
 }
 
 // Listing is the query of List.
-var Listing = listing
+func (s *Store) Listing(q port.Query) (query string, args []any, err error) {
+	byState, err := s.rarer(context.Background(), q)
+	if err != nil {
+		return "", nil, err
+	}
+	return listing(q, byState)
+}
 
 // Queries are the other ones over tables that grow, with how many arguments they take.
 var Queries = map[string]struct {

@@ -116,7 +116,7 @@ func TestNoQueryReadsFinishedTasks(t *testing.T) {
 		"workflow and time": {Workflow: "order", After: created}, "next page of a workflow": {Workflow: "order", Cursor: "1.1"},
 	} {
 		q.Limit = 10
-		text, args, err := sqlite.Listing(q)
+		text, args, err := s.Listing(q)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -153,5 +153,37 @@ func TestAnOperationThatFailsLeavesNothing(t *testing.T) {
 	must(t, s.Commit(t.Context(), []port.Write{creation("a")}))
 	if _, err := s.Definition(t.Context(), "half"); !errors.Is(err, port.ErrNotFound) {
 		t.Errorf("half of an operation: %v, want %v", err, port.ErrNotFound)
+	}
+}
+
+// TestListByStateAndWorkflowGoesByTheRarer, and answers the same by either.
+func TestListByStateAndWorkflowGoesByTheRarer(t *testing.T) {
+	s := open(t, t.TempDir(), sqlite.Options{})
+	defer closed(t, s)
+	for i := range 20 {
+		w := creation(fmt.Sprint("task-", i))
+		if i%10 == 0 {
+			w.Record.State = "Error"
+		}
+		if i == 10 || i == 11 || i == 12 {
+			w.Record.Workflow = "rare"
+		}
+		must(t, s.Commit(t.Context(), []port.Write{w}))
+	}
+	for _, c := range []struct {
+		state, workflow, index string
+		found                  int
+	}{{"Error", "order", "tasks_state", 1}, {"Processing", "rare", "tasks_workflow", 2}, {"Error", "rare", "tasks_state", 1}, {"Processing", "order", "tasks_workflow", 16}} {
+		q := port.Query{State: c.state, Workflow: c.workflow, Limit: 100}
+		if page, err := s.List(t.Context(), q); err != nil || len(page.Records) != c.found {
+			t.Errorf("%s of %s: %d tasks (%v), want %d", c.state, c.workflow, len(page.Records), err, c.found)
+		}
+		text, args, err := s.Listing(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if plan, err := s.Plan(text, args...); err != nil || !strings.Contains(plan, c.index) {
+			t.Errorf("%s of %s goes by\n%s(%v), want %s", c.state, c.workflow, plan, err, c.index)
+		}
 	}
 }

@@ -23,32 +23,31 @@ type probing struct {
 
 // Probe writes as much as the largest order takes, removes it, and answers why that failed, or that
 // the file has been found to be damaged. At most one write a second is made, however often it is asked.
-func (s *Store) Probe(ctx context.Context) error {
+func (s *Store) Probe() error {
 	p := &s.probing
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.at.IsZero() && time.Since(p.at) < probeEvery {
-		return p.verdict
+	if p.at.IsZero() || time.Since(p.at) >= probeEvery {
+		p.verdict, p.at = s.probe(), time.Now()
 	}
-	p.verdict, p.at = s.probe(ctx), time.Now()
 	return p.verdict
 }
 
-func (s *Store) probe(ctx context.Context) error {
+func (s *Store) probe() error {
 	if found := s.damage.Load(); found != nil {
 		return *found
 	}
-	// A caller that goes away leaves a verdict for the others.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), probeTime)
+	ctx, cancel := context.WithTimeout(context.Background(), probeTime) // one verdict for all callers
 	defer cancel()
-	err := s.committer.do(ctx, probe{port.MaxOrder})
-	if err == nil {
-		err = s.committer.do(ctx, probe{0})
+	for _, bytes := range []int{port.MaxOrder, 0} {
+		switch err := s.committer.do(ctx, probe{bytes}); {
+		case ctx.Err() != nil:
+			return fmt.Errorf("a write has taken longer than %s: look at the disk", probeTime)
+		case err != nil:
+			return err
+		}
 	}
-	if ctx.Err() != nil {
-		return fmt.Errorf("a write has taken longer than %s: look at the disk", probeTime)
-	}
-	return err
+	return nil
 }
 
 // probe is a write of so many bytes; 0 removes it.

@@ -90,12 +90,75 @@ func TestOutcomesOfABatch(t *testing.T) {
 	}
 	check("send", q.Send(context.Background(), messages), want)
 	check("delete", q.Delete(context.Background(), []string{"a", "ours", "theirs", "b"}), []string{"ok", "unavailable", "refused", "ok"})
-	if !slices.Equal(p.batches, []int{10, 3, 4}) {
-		t.Errorf("batches of %v", p.batches)
-	}
 	check("one request of two fails", q.Send(context.Background(), slices.Concat(messages[:1], []port.Message{{Body: []byte(`"down"`)}}, messages[6:13], messages[6:8])),
 		slices.Concat(slices.Repeat([]string{"unavailable"}, 10), []string{"ok"}))
 	check("deleting fails", q.Delete(context.Background(), []string{"down", "a"}), []string{"unavailable", "unavailable"})
+	if want := []int{10, 3, 4, 10, 1, 2}; !slices.Equal(p.batches, want) { // what comes after a failed request is sent all the same
+		t.Errorf("batches of %v, want %v", p.batches, want)
+	}
+}
+
+// SQS counts in whole seconds, and a long wait is several polls.
+func TestTimes(t *testing.T) {
+	local(t)
+	var seen []string
+	q, err := connect(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var in struct {
+			DelaySeconds, WaitTimeSeconds, VisibilityTimeout *int
+			MaxNumberOfMessages                              int
+			Entries                                          []struct{ DelaySeconds *int }
+		}
+		if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
+			t.Error(err)
+		}
+		number := func(n *int) string {
+			if n == nil {
+				return "-"
+			}
+			return fmt.Sprint(*n)
+		}
+		_, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
+		switch operation {
+		case "SendMessageBatch":
+			operation += " " + number(in.Entries[0].DelaySeconds)
+		case "ReceiveMessage":
+			operation += fmt.Sprintf(" %d %s %s", in.MaxNumberOfMessages, number(in.WaitTimeSeconds), number(in.VisibilityTimeout))
+		default:
+			operation += " " + number(in.VisibilityTimeout)
+		}
+		seen = append(seen, operation)
+		w.Header().Set("Content-Type", "application/x-amz-json-1.0")
+		_, _ = w.Write([]byte(`{}`))
+	}), sqs.Config{URLs: map[string]string{"control": "http://127.0.0.1/1/control"}}).Queue("control")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := context.Background()
+	for _, d := range []time.Duration{0, time.Millisecond, 1500 * time.Millisecond, 2 * time.Second} {
+		_ = q.Send(ctx, []port.Message{{Body: []byte("{}"), Delay: d}})
+		if err := q.Extend(ctx, "r", d); err != nil {
+			t.Error(err)
+		}
+	}
+	if got, err := q.Receive(ctx, 50, 45*time.Second, 90*time.Second); err != nil || len(got) > 0 {
+		t.Errorf("%v, %v", got, err)
+	}
+	if got, err := q.Receive(ctx, 3, 0, 0); err != nil || len(got) > 0 {
+		t.Errorf("%v, %v", got, err)
+	}
+	want := []string{ // the SDK leaves a 0 out
+		"SendMessageBatch -", "ChangeMessageVisibility 0", "SendMessageBatch 1", "ChangeMessageVisibility 1",
+		"SendMessageBatch 2", "ChangeMessageVisibility 2", "SendMessageBatch 2", "ChangeMessageVisibility 2",
+		"ReceiveMessage 10 20 90", "ReceiveMessage 10 20 90", "ReceiveMessage 10 5 90", "ReceiveMessage 3 - -",
+	}
+	if !slices.Equal(seen, want) {
+		t.Errorf("asked\n%q, want\n%q", seen, want)
+	}
+	for _, d := range []time.Duration{-time.Second, port.MaxVisibility + time.Second} {
+		if err := q.Extend(ctx, "r", d); err == nil || len(seen) != len(want) {
+			t.Errorf("extended by %s: %v, asked %q", d, err, seen[len(want):])
+		}
+	}
 }
 
 // SQS takes the characters of XML 1.0 only; what JSON may hold besides is escaped, and arrives as it was.

@@ -33,6 +33,7 @@ type Task struct {
 	Error      *TaskError      `json:"error,omitempty" doc:"why it stopped, was undone, or has no output"`
 	Steps      []Step          `json:"steps" nullable:"false" doc:"in the order of the definition"`
 	Verdicts   []core.Verdict  `json:"verdicts,omitempty" nullable:"false" doc:"answers to the last commands, oldest first"`
+	Accepts    []Command       `json:"accepts,omitempty" nullable:"false" doc:"commands that would be accepted now; absent also where the answer was waited for"`
 }
 
 // TaskError says why a task ended as it did.
@@ -60,6 +61,7 @@ type Step struct {
 	StopBy     core.Time       `json:"stopBy,omitzero" doc:"no side effect of the present attempt begins later"`
 	WakeAt     core.Time       `json:"wakeAt,omitzero" doc:"it waits until then"`
 	FinishedAt core.Time       `json:"finishedAt,omitzero" doc:"when it became Processed"`
+	Input      json.RawMessage `json:"input,omitempty" doc:"what its agent is given, once it was attempted; only where a single order was asked for, without waiting"`
 	Output     json.RawMessage `json:"output,omitempty"`
 	Error      *core.StepError `json:"error,omitempty" doc:"the last failure"`
 	Undo       *Undo           `json:"undo,omitempty" doc:"absent where the step has none"`

@@ -337,7 +337,7 @@ func TestAddresses(t *testing.T) {
 		"93.184.216.34": {true, true}, "2606:2800::1": {true, true},
 		"127.0.0.1": {false, true}, "::1": {false, true}, "::ffff:127.0.0.1": {false, true},
 		"10.1.2.3": {false, true}, "192.168.0.1": {false, true}, "172.16.9.9": {false, true}, "fd12::1": {false, true}, "100.100.100.200": {false, true},
-		"169.254.169.254": {}, "169.254.0.1": {}, "::ffff:169.254.169.254": {}, "64:ff9b::a9fe:a9fe": {}, "fe80::1": {}, "fe80::1%eth0": {}, "fd00:ec2::254": {},
+		"169.254.169.254": {}, "169.254.0.1": {}, "::ffff:169.254.169.254": {}, "64:ff9b::a9fe:a9fe": {}, "fe80::1": {}, "fe80::1%eth0": {}, "fd00:ec2::254": {}, "fd00:ec2::254%eth0": {}, "2002:7f00:1::%eth0": {false, true},
 		"224.0.0.1": {}, "ff02::1": {}, "0.0.0.0": {}, "::": {}, "0.1.2.3": {}, "255.255.255.255": {}, "240.0.0.1": {},
 		"64:ff9b::7f00:1": {false, true}, "64:ff9b::5db8:d822": {true, true},
 		// IPv4 addresses in other clothes: mapped, 6to4, NAT64, IPv4-compatible.

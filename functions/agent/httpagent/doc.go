@@ -24,14 +24,26 @@
 //
 // An operation is called with its input as the body and these headers: Idempotency-Key,
 // traceparent, X-Stepkeeper-Operation (do, undo), X-Stepkeeper-Task, -Run, -Step, -Attempt and
-// -Deadline. Its JSON answer is the step's output. A check is asked whether a call with that key
+// -Deadline. Its JSON answer is the step's output; that of an undo is not used. A check is asked whether a call with that key
 // has happened: 2xx means yes, and its JSON is the output; 404 and 410 mean no.
 //
-// In a path {key}, {operation}, {task}, {run} and {step} stand for the request's, escaped. Secrets
-// come from the environment only, ${env:NAME} in url and headers; they are never logged, and cut
-// out of what services answer.
+// In a path {key}, {operation}, {task}, {run} and {step} stand for the request's, escaped. A call
+// whose path would have a part . or .. after that is refused.
 //
-// Which answer means what stands in one table, see answers in response.go. Redirects are never
-// followed. Addresses of link-local networks (where clouds keep their metadata) and multicast are
-// refused at dial time, after the name was resolved; private ones and this machine only on demand.
+// Secrets come from the environment only, ${env:NAME} in url and headers. They are never logged, and
+// their values are replaced by [hidden] in everything that comes from a service: in the texts of
+// errors from 4 characters on, in outputs from 6, in strings and keys however JSON escapes them, and a
+// number that is one. Of the url its scheme and host are no secrets. Not covered are values that a
+// service encodes (base64, percent signs), parts of a value, shorter values, secrets that it was not
+// sent as they stand here, and what agents in Go do. The package also takes the content out of the
+// lines that net/http writes to the standard logger (package log) when a service sends bytes that no
+// request asked for.
+//
+// Which answer means what stands in one table, see answers in response.go. No answer is read past its
+// time or past maxResponse, and the words of a refusal not for longer than 5 s. An answer 2xx that
+// breaks off leaves it open whether the call has had its effect. Redirects are never followed, and the
+// environment's proxies are not used. Addresses of link-local networks (where clouds keep their
+// metadata) and multicast are refused at dial time, after the name was resolved; private ones, a
+// carrier's, and this machine only on demand. An IPv6 address that holds an IPv4 address (mapped, 6to4,
+// NAT64) is judged by that.
 package httpagent

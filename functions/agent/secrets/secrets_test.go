@@ -3,6 +3,7 @@ package secrets_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -64,5 +65,12 @@ func TestRead(t *testing.T) {
 	}
 	if err != nil && strings.Contains(err.Error(), "swordfish") {
 		t.Errorf("a value is told: %v", err)
+	}
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	for name, where := range map[string]deployment.Secret{"A": {Secret: "plain"}, "C": {Parameter: "/pay/key"}} {
+		if got, err := r.Read(ended, map[string]deployment.Secret{name: where}); !errors.Is(err, context.Canceled) || got != nil {
+			t.Errorf("%s was read past the end of the context: %v", name, err)
+		}
 	}
 }

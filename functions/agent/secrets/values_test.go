@@ -2,7 +2,9 @@ package secrets_test
 
 import (
 	"context"
+	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -37,11 +39,19 @@ func TestValues(t *testing.T) {
 			t.Errorf("calls: %s; want %s", got, want)
 		}
 	}
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := v.Get(ended, "TOKEN"); !errors.Is(err, context.Canceled) {
+		t.Errorf("read past the end of the context: %v", err)
+	}
 	get("TOKEN", "s3cret")
 	get("KEY", "p4ram")
 	get("PLAIN", "as it is")
 	asked("GetParameter /pay/key, GetSecretValue arn:token")
-	now = now.Add(secrets.RenewAfter)
+	now = now.Add(secrets.RenewAfter - 1)
+	get("TOKEN", "s3cret")
+	asked("")
+	now = now.Add(1)
 	get("TOKEN", "s3cret")
 	asked("GetParameter /pay/key, GetSecretValue arn:token")
 	s.Fail("secretsmanager.GetSecretValue")
@@ -49,6 +59,27 @@ func TestValues(t *testing.T) {
 	get("TOKEN", "s3cret") // what was read before stays
 	if _, err := v.Get(context.Background(), "OTHER"); err == nil || !strings.Contains(err.Error(), "OTHER") {
 		t.Errorf("a secret that is nowhere: %v", err)
+	}
+}
+
+// Operations that ask at the same time have the secrets read once.
+func TestValuesAreReadOnce(t *testing.T) {
+	s := awsstub.New(t)
+	v, err := secrets.Environment(s.Environment(map[string]string{deployment.VarSecrets: `{"TOKEN":{"secret":"arn:token"}}`}), time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	for range 20 {
+		all.Go(func() {
+			if got, err := v.Get(context.Background(), "TOKEN"); err != nil || got != "s3cret" {
+				t.Errorf("%q, %v", got, err)
+			}
+		})
+	}
+	all.Wait()
+	if calls := s.Calls(); len(calls) != 1 {
+		t.Errorf("calls: %q", calls)
 	}
 }
 

@@ -12,5 +12,6 @@
 //   - Operations of a plain service are called at most once per key, by a ledger (P31).
 //   - What cannot be read goes to quarantine; a newer schema is given back (rule 7 of the protocol's
 //     envelopes: another instance may know it).
-//   - An output over MaxOutput is a permanent failure with a clear text (P28).
+//   - An output over MaxOutput is a permanent failure with a clear text (P28). The output of an undo is
+//     not used, whatever it is (P24).
 package worker

@@ -250,6 +250,42 @@ func TestASlowLedgerLeavesNoDoubt(t *testing.T) {
 	})
 }
 
+// stuckLedger does not answer its reads, or its writes.
+type stuckLedger struct {
+	port.Ledger
+	reads bool
+}
+
+func (l stuckLedger) Entry(ctx context.Context, key string) (port.LedgerEntry, error) {
+	if l.reads {
+		<-ctx.Done()
+		return port.LedgerEntry{}, ctx.Err()
+	}
+	return l.Ledger.Entry(ctx, key)
+}
+
+func (l stuckLedger) Move(ctx context.Context, _ port.LedgerEntry) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// A ledger that does not answer is left in time: a read with the handling's time, a write after its own.
+func TestALedgerThatDoesNotAnswer(t *testing.T) {
+	for reads, want := range map[bool]time.Duration{true: 3 * time.Second, false: 2 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			calls := 0
+			b := newBench(t, port.ClockFunc(time.Now), worker.Config{Ledger: stuckLedger{memory.NewLedger(), reads}, Operations: charge(func(context.Context, worker.Call) (any, error) { calls++; return nil, nil })})
+			start := time.Now()
+			req := request(start)
+			req.Grade, req.Timeout = core.Plain, core.Second
+			b.worker.Handle(t.Context(), delivery(req))
+			if r := b.reply(); calls > 0 || r.Outcome != core.OutcomeRetryLater || r.Error.Code != "ledger" || time.Since(start) != want {
+				t.Errorf("%d calls, reply %+v %+v after %s, want %s", calls, r, r.Error, time.Since(start), want)
+			}
+		})
+	}
+}
+
 // The time that the ledger takes is not taken from the service: cut short, its call would be in doubt.
 func TestASlowLedgerTakesNoTimeFromTheCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -3,6 +3,7 @@ package worker_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -178,6 +179,7 @@ type watchedQueue struct {
 	deleted  []int           // how many receipts each delete had
 	slow     time.Duration   // each delete
 	refuses  error           // each extend
+	keeps    error           // of each delete; nothing is deleted then
 }
 
 func (q *watchedQueue) Receive(ctx context.Context, n int, wait, visibility time.Duration) ([]port.Delivery, error) {
@@ -202,6 +204,9 @@ func (q *watchedQueue) Delete(ctx context.Context, receipts []string) []error {
 	q.mu.Lock()
 	q.deleted = append(q.deleted, len(receipts))
 	q.mu.Unlock()
+	if q.keeps != nil {
+		return slices.Repeat([]error{q.keeps}, len(receipts))
+	}
 	return q.Queue.Delete(ctx, receipts)
 }
 
@@ -260,7 +265,7 @@ func TestWhatAPumpExtends(t *testing.T) {
 
 // Where a request cannot be kept invisible that is said, and it is finished all the same.
 func TestAPumpThatCannotExtend(t *testing.T) {
-	for refuses, times := range map[error]int{port.ErrReceipt: 1, port.ErrUnavailable: 2} { // a receipt that is lost stays so
+	for refuses, times := range map[error]int{fmt.Errorf("sqs: %w", port.ErrReceipt): 1, port.ErrUnavailable: 2} { // a receipt that is lost stays so
 		synctest.Test(t, func(t *testing.T) {
 			b := newBench(t, port.ClockFunc(time.Now), worker.Config{Operations: charge(sleeping(39 * time.Second))})
 			q := &watchedQueue{refuses: refuses}
@@ -277,7 +282,7 @@ func TestAPumpThatCannotExtend(t *testing.T) {
 
 // What is given back comes again when the worker said, not before.
 func TestAPumpGivesBackForAsLongAsSaid(t *testing.T) {
-	for _, refuses := range []error{nil, port.ErrReceipt, port.ErrUnavailable} {
+	for _, refuses := range []error{nil, fmt.Errorf("sqs: %w", port.ErrReceipt), port.ErrUnavailable} {
 		synctest.Test(t, func(t *testing.T) {
 			b := newBench(t, port.ClockFunc(time.Now), worker.Config{Operations: charge(always(nil, nil))})
 			q := &watchedQueue{refuses: refuses}
@@ -324,6 +329,24 @@ func TestAPumpDeletesBeforeItEnds(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A request that was handled and cannot be deleted comes again, which is said; one whose receipt is
+// lost is in other hands already.
+func TestAPumpThatCannotDelete(t *testing.T) {
+	for keeps, said := range map[error]bool{fmt.Errorf("sqs: %w", port.ErrReceipt): false, port.ErrUnavailable: true} {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBench(t, port.ClockFunc(time.Now), worker.Config{Operations: charge(always(nil, nil))})
+			q := &watchedQueue{keeps: keeps}
+			stop := watching(b, q, worker.Pump{Visibility: 30 * time.Second})
+			b.ask(1, time.Hour)
+			time.Sleep(35 * time.Second)
+			err := stop()
+			if logged := strings.Contains(b.log.String(), "could not be deleted"); err != nil || logged != said || len(b.replies()) != 2 {
+				t.Errorf("%v: %v; log:\n%s", keeps, err, b.log)
+			}
+		})
+	}
 }
 
 // A pump wants no more messages than it has room for, and at most a batch of them.

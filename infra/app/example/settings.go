@@ -135,11 +135,11 @@ func (c *settings) senders(agents map[string]infra.Agent) {
 
 // senderIDs tells the external agents' roles by their IDs, as the queues vouch for them.
 func (c *settings) senderIDs(agents map[string]infra.Agent) {
-	for _, text := range c.list("sender-ids", "") {
+	for _, text := range c.list("role-ids", "") {
 		name, id, _ := strings.Cut(text, "=")
 		a, there := agents[name]
 		if !there || !a.External || id == "" {
-			c.wrong("sender-ids", text, "agent=ID of its role, with the name of an external agent of the agents file,")
+			c.wrong("role-ids", text, "agent=ID of its role, with the name of an external agent of the agents file,")
 			continue
 		}
 		a.SenderIDs = append(a.SenderIDs, id)

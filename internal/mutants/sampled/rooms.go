@@ -35,7 +35,7 @@ var rooms = []room{
 	{Name: "sns", Packages: []string{"shared/sns"}, Tests: []string{"functions/scheduler/bootstrap/wiring", "functions/supervisor/bootstrap/wiring"}},
 	{Name: "aws", Packages: []string{"shared/awsclient", "shared/awsclient/wire", "shared/deployment"}, Tests: []string{"shared/sqs", "shared/sns", "shared/dynamo", "client/stack"}},
 	{Name: "api", Packages: []string{"shared/api", "shared/api/sqsproto"}, Tests: []string{"client", "shared/embedded", cli + "cli"}},
-	{Name: "embedded", Packages: []string{"shared/embedded"}, Tests: []string{"client", cli + "cli"}},
+	{Name: "embedded", Packages: []string{"shared/embedded", "shared/regularfile"}, Tests: []string{"client", cli + "cli"}},
 	{Name: "client", Packages: []string{"client", "client/stack"}, Tests: []string{cli + "cli"}},
 	{Name: "cli", Packages: []string{"cmd/stepkeeper", cli + "cli", cli + "failure", cli + "render", cli + "scaffold", cli + "source", cli + "streams"}},
 	{Name: "expression", Packages: []string{"shared/expression"}, Tests: []string{"shared/workflow/source", "shared/core"}},

@@ -1,6 +1,7 @@
 package queuetest
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -124,6 +125,20 @@ var limitCases = []testCase{
 		s.bodiesAre(s.take(q, 1, long), "young")
 		s.none(q)
 	}},
+	{name: "many old messages expire", needs: retentions, run: func(s *suite) {
+		q := s.queue(flying)
+		for i := range 70 {
+			messages := make([]port.Message, port.MaxBatch)
+			for j := range messages {
+				messages[j] = text(fmt.Sprint("old ", i, j))
+			}
+			s.sendMessage(q, messages...)
+		}
+		s.pass(20 * s.unit)
+		s.none(q)
+		s.send(q, "young")
+		s.bodiesAre(s.take(q, 1, long), "young")
+	}},
 	{name: "a redelivery does not make young", needs: retentions, run: func(s *suite) {
 		q := s.queue(flying)
 		s.send(q, "old")
@@ -148,6 +163,13 @@ var depthCases = []testCase{
 		s.pass(5 * s.unit)
 		s.depthBecomes(q, port.Depth{Visible: 3})
 	}},
+	{name: "a context that has ended", run: func(s *suite) {
+		ctx, cancel := context.WithCancel(s.ctx)
+		cancel()
+		if d, err := s.queue(plain).Depth(ctx); err == nil {
+			s.Errorf("depth is %+v", d)
+		}
+	}},
 	{name: "age of the oldest", needs: exactDepth, run: func(s *suite) {
 		q := s.queue(plain)
 		s.send(q, "old")
@@ -166,7 +188,7 @@ var depthCases = []testCase{
 		s.is("delete", s.remove(q, got[0].Receipt), nil)
 		s.depthIs(q, port.Depth{Visible: 1})
 	}},
-	{name: "expired messages do not count", needs: func(o Options) bool { return o.Retentions && o.KeepsValues }, run: func(s *suite) {
+	{name: "expired messages do not count", needs: func(o Options) bool { return o.Retentions && o.ExactDepth }, run: func(s *suite) {
 		q := s.queue(flying)
 		s.send(q, "a", "b")
 		s.pass(30 * s.unit)

@@ -121,6 +121,19 @@ var visibilityCases = []testCase{
 }
 
 var delayCases = []testCase{
+	{name: "it tells when it was sent", run: func(s *suite) {
+		q := s.queue(plain)
+		s.send(q, "first")
+		s.pass(5 * s.unit)
+		s.send(q, "second")
+		sent := map[string]time.Time{}
+		for _, d := range s.take(q, 2, long) {
+			sent[s.bodies([]port.Delivery{d})[0]] = d.SentAt
+		}
+		if apart := sent["second"].Sub(sent["first"]); apart < 5*s.unit || s.Advance != nil && apart != 5*s.unit {
+			s.Errorf("sent %s apart, want %s", apart, 5*s.unit)
+		}
+	}},
 	{name: "invisible until its delay has passed", run: func(s *suite) {
 		q := s.queue(plain)
 		s.sendMessage(q, port.Message{Body: []byte("late"), Delay: 3 * s.unit}, text("now"))

@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 	"regexp"
 	"runtime"
 	"strings"
@@ -26,10 +25,10 @@ func newAgent(a *App) *cobra.Command {
 }
 
 type agentOptions struct {
-	app     *App
-	agent   scaffold.Agent
-	dir     string
-	version string // of this program
+	app       *App
+	agent     scaffold.Agent
+	dir       string
+	moduleDir string
 }
 
 // agentWritten is the answer with --output json.
@@ -40,7 +39,7 @@ type agentWritten struct {
 }
 
 func newAgentNew(a *App) *cobra.Command {
-	o := &agentOptions{app: a, version: ReadVersion().Version}
+	o := &agentOptions{app: a}
 	cmd := &cobra.Command{
 		Use:   "new NAME",
 		Short: "Write a new agent in Go, with its test, into a folder of its own",
@@ -59,9 +58,8 @@ func newAgentNew(a *App) *cobra.Command {
 	f.StringVar(&o.agent.Do, "operation", "create", "`name` of its operation")
 	f.StringVar(&o.agent.Undo, "undo", "remove", "`name` of the operation that reverses it")
 	f.StringVar(&o.agent.Module, "module", "", "`path` of the new Go module (default: example.com/agents/NAME)")
-	f.StringVar(&o.agent.Replace, "replace", "", "`folder` of a working copy of Stepkeeper to build against")
+	moduleFlag(cmd, &o.moduleDir)
 	_ = cmd.MarkFlagDirname("dir")
-	_ = cmd.MarkFlagDirname("replace")
 	return cmd
 }
 
@@ -76,9 +74,11 @@ func runAgentNew(o *agentOptions) error {
 		return failure.New(failure.Usage, "for example: stepkeeper agent new payment --operation charge --undo refund", "%v", err)
 	}
 	o.agent.Go = goRelease(runtime.Version())
-	if err := o.require(); err != nil {
-		return err
+	module, err := scaffold.FindModule(o.moduleDir)
+	if err != nil {
+		return failure.Wrap(err, failure.Usage, moduleAdvice, "the agent %s cannot be written", o.agent.Name)
 	}
+	o.agent.Stepkeeper = module
 	files, err := o.agent.Write(o.dir)
 	switch {
 	case errors.Is(err, scaffold.ErrNotEmpty):
@@ -91,28 +91,23 @@ func runAgentNew(o *agentOptions) error {
 	}
 	out := o.app.Streams.Out
 	fmt.Fprintf(out, "wrote the agent %s to %s: %s\n\nNow make service.go call your service, and try it:\n\n  cd %s\n", o.agent.Name, o.dir, strings.Join(files, ", "), o.dir)
-	if o.agent.Tidy() {
-		fmt.Fprintln(out, "  go get github.com/stepkeeper/stepkeeper@latest")
+	if module.Fetch() {
+		fmt.Fprintln(out, "  go mod tidy")
 	}
-	fmt.Fprintln(out, "  go mod tidy\n  go test ./...\n\nREADME.md tells how to run it.")
+	fmt.Fprintln(out, "  go test ./...\n\nREADME.md tells how to run it.")
 	return nil
 }
 
-// require decides what the new module builds against: a working copy, the released version that
-// this program is of, or, for a program that was built from a working copy, what the user fetches.
-func (o *agentOptions) require() error {
-	if o.agent.Replace == "" {
-		if strings.HasPrefix(o.version, "v") && !strings.Contains(o.version, "+") {
-			o.agent.Version = o.version
-		}
-		return nil
-	}
-	abs, err := filepath.Abs(o.agent.Replace)
-	if err != nil {
-		return failure.Wrap(err, failure.Usage, "", "--replace %s", o.agent.Replace)
-	}
-	o.agent.Replace, o.agent.Version = filepath.ToSlash(abs), "v0.0.0"
-	return nil
+// moduleAdvice is what to do where this program does not know where its module is.
+const moduleAdvice = "name your clone of Stepkeeper, with its go.mod: --module-dir FOLDER"
+
+// moduleFlag is for commands that write Go code which imports Stepkeeper.
+func moduleFlag(cmd *cobra.Command, dir *string) {
+	f := cmd.Flags()
+	f.StringVar(dir, "module-dir", "", "`folder` of a clone of Stepkeeper to build against (default: the one that this program was built from, or its release)")
+	f.StringVar(dir, "replace", "", "the same as --module-dir")
+	_ = f.MarkHidden("replace")
+	_ = cmd.MarkFlagDirname("module-dir")
 }
 
 var release = regexp.MustCompile(`^go(\d+\.\d+)`)

@@ -15,6 +15,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/streams"
+	"github.com/stepkeeper/stepkeeper/demo/runner"
+	"github.com/stepkeeper/stepkeeper/shared/embedded"
 )
 
 const (
@@ -32,8 +34,13 @@ type App struct {
 	Getenv  func(string) string
 	Now     func() time.Time
 
-	// openStack connects to a deployed stack; tests put their own in its place.
+	// What commands call; tests put their own in the place of these.
 	openStack func(ctx context.Context, name string, o stack.Options, opts ...client.Option) (*client.Client, error)
+	runtime   func(context.Context, embedded.Options) error
+	demo      func(context.Context, runner.Options) (runner.Report, error)
+
+	// stackRoom asks whether the functions of a stack fit into the account.
+	stackRoom func(ctx context.Context, name string, o stack.Options) (stack.Room, error)
 
 	server   string // flag; "" means the environment or the default
 	stack    string // flag; set: a deployed stack and not a server
@@ -45,7 +52,7 @@ type App struct {
 
 // New makes an App over the process's clock.
 func New(s *streams.Streams, getenv func(string) string) *App {
-	return &App{Streams: s, Getenv: getenv, Now: time.Now, openStack: stack.Open, output: outputText}
+	return &App{Streams: s, Getenv: getenv, Now: time.Now, openStack: stack.Open, runtime: embedded.Run, demo: runner.Run, stackRoom: stack.RoomOf, output: outputText}
 }
 
 const (

@@ -106,12 +106,28 @@ func (b *backend) Task(_ context.Context, id string) (*core.Task, *core.Definiti
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if t := b.tasks[id]; t != nil {
-		return t, nil, nil
+		return t, definitionFor(t), nil
 	}
 	return nil, nil, port.ErrNotFound
 }
 
-func (b *backend) Order(context.Context, string) (*port.Order, error) { return nil, port.ErrNotFound }
+// definitionFor makes up the definition that a task pins.
+func definitionFor(t *core.Task) *core.Definition {
+	d := &core.Definition{Name: t.Workflow, HopBudget: 100, Agents: map[string]core.AgentDefinition{"payment": {}}}
+	for _, s := range t.Steps {
+		d.Steps = append(d.Steps, core.StepDefinition{Name: s.Name, Agent: "payment", Operation: s.Name, Grade: core.Idempotent,
+			Timeout: core.Second, OnFailure: core.OnFailureStop, Retry: core.Retry{MaxFailures: 1}, Undo: &core.Undo{Operation: "undo", Timeout: core.Second, Retry: core.Retry{MaxFailures: 1}}})
+	}
+	d.Link()
+	return d
+}
+
+func (b *backend) Order(_ context.Context, id string) (*port.Order, error) {
+	if id == "stopped" {
+		return &port.Order{ID: id, Body: []byte(`{"zone": "z-1"}`)}, nil
+	}
+	return nil, port.ErrNotFound
+}
 
 func (b *backend) Wait(ctx context.Context, id string, done func(*core.Task) bool) (*core.Task, error) {
 	for {

@@ -16,6 +16,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/client/stack"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/streams"
+	"github.com/stepkeeper/stepkeeper/demo/runner"
+	"github.com/stepkeeper/stepkeeper/shared/embedded"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -31,6 +33,9 @@ type call struct {
 	ctx      context.Context
 
 	openStack func(context.Context, string, stack.Options, ...client.Option) (*client.Client, error)
+	room      func() (stack.Room, error) // nil: there is plenty
+	runtime   func(context.Context, embedded.Options) error
+	demo      func(context.Context, runner.Options) (runner.Report, error)
 }
 
 type result struct {
@@ -54,6 +59,18 @@ func (c call) run(t *testing.T, args ...string) result {
 		a.openStack = func(context.Context, string, stack.Options, ...client.Option) (*client.Client, error) {
 			return nil, errors.New("no test goes to AWS")
 		}
+	}
+	a.stackRoom = func(context.Context, string, stack.Options) (stack.Room, error) {
+		if c.room == nil {
+			return stack.Room{Needs: 10, Limit: 10}, nil
+		}
+		return c.room()
+	}
+	if c.runtime != nil {
+		a.runtime = c.runtime
+	}
+	if c.demo != nil {
+		a.demo = c.demo
 	}
 	a.Now = func() time.Time { return noon.Add(time.Minute) }
 	ctx := c.ctx

@@ -29,7 +29,14 @@ type commandOptions struct {
 	deadline string
 	step     string
 	fact     core.Fact
+	filter   filter // resubmit: in the place of IDs
+	dryRun   bool
 }
+
+// filter selects the orders of a command in the place of IDs.
+type filter struct{ state, step, workflow string }
+
+func (f filter) empty() bool { return f == filter{} }
 
 // verdictLine is one answer with --output json: one on each line.
 type verdictLine struct {
@@ -37,17 +44,29 @@ type verdictLine struct {
 	Command  string       `json:"command"` // cancel, undo, resubmit, resolve
 	Accepted bool         `json:"accepted"`
 	Reason   string       `json:"reason,omitempty"`
-	Exit     failure.Code `json:"exit"` // what the exit code would be for this order alone
+	DryRun   bool         `json:"dryRun,omitempty"` // nothing was sent
+	Exit     failure.Code `json:"exit"`             // what the exit code would be for this order alone
 }
 
 func newResubmit(a *App) *cobra.Command {
 	o := &commandOptions{app: a, name: "resubmit"}
-	cmd := o.command("resubmit ID...", "Go on with orders in Error, or start undone ones again",
+	cmd := o.command("resubmit [ID...]", "Go on with orders in Error, or start undone ones again",
 		"An order in Error goes on where it stopped: forward, or with its undo. A Compensated order starts\n"+
-			"again from the beginning. Mend the cause first.",
-		"  stepkeeper resubmit order-1001\n  stepkeeper resubmit order-1001 --deadline 2h")
+			"again from the beginning. Fix the cause first.\n\n"+
+			"--state, --step and --workflow select orders in the place of IDs: those in that state, that stopped\n"+
+			"at that step. --dry-run tells which these are and what would become of each, and sends nothing.",
+		"  stepkeeper resubmit order-1001\n  stepkeeper resubmit order-1001 --deadline 2h\n"+
+			"  stepkeeper resubmit --state Error --step charge-payment --dry-run")
+	cmd.Args = cobra.ArbitraryArgs
 	o.numberFlag(cmd)
-	cmd.Flags().StringVar(&o.deadline, "deadline", "", "new deadline: a `time` in RFC 3339, or a duration from now; without it the order has none any more")
+	f := cmd.Flags()
+	f.StringVar(&o.deadline, "deadline", "", "new deadline: a `time` in RFC 3339, or a duration from now; without it the order has none any more")
+	f.StringVar(&o.filter.state, "state", "", "all orders in this `state`: Error or Compensated")
+	f.StringVar(&o.filter.step, "step", "", "only those that stopped at the step of this `name`")
+	f.StringVar(&o.filter.workflow, "workflow", "", "only those of this workflow (`name`)")
+	f.BoolVar(&o.dryRun, "dry-run", false, "send nothing: tell which orders it would be, and whether each would be accepted")
+	_ = cmd.RegisterFlagCompletionFunc("state", cobra.FixedCompletions([]string{string(core.Error), string(core.Compensated)}, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("workflow", a.completeWorkflowNames)
 	return cmd
 }
 
@@ -128,7 +147,49 @@ func (o *commandOptions) numberFlag(cmd *cobra.Command) {
 	cmd.Flags().IntVar(&o.number, "command", -1, "refuse it unless the order has this command `number` (default: the number that it has now)")
 }
 
+// checkFilter: resubmit takes IDs or a filter, which must say in which state the orders are.
+func (o *commandOptions) checkFilter() error {
+	const do = "give IDs, or select orders: `stepkeeper resubmit --state Error --step STEP --dry-run`"
+	switch {
+	case o.filter.empty() && len(o.ids) == 0:
+		return failure.New(failure.Usage, do, "stepkeeper resubmit needs the ID of an order, or several, or a filter")
+	case o.filter.empty():
+		return nil
+	case len(o.ids) > 0:
+		return failure.New(failure.Usage, do, "IDs and a filter are given together")
+	case o.number >= 0:
+		return failure.New(failure.Usage, "leave it out: each order is sent the number that it has now", "--command belongs to one order, not to a filter")
+	}
+	for _, s := range []core.State{core.Error, core.Compensated} {
+		if strings.EqualFold(o.filter.state, string(s)) {
+			o.filter.state = string(s)
+			return nil
+		}
+	}
+	return failure.New(failure.Usage, "add --state Error, or --state Compensated", "orders in the state %q cannot be resubmitted", o.filter.state)
+}
+
+// selected lists the orders of the filter, oldest first.
+func (o *commandOptions) selected(ctx context.Context, c *client.Client) ([]string, error) {
+	var ids []string
+	for s, err := range c.List(ctx, client.Query{State: core.State(o.filter.state), Workflow: o.filter.workflow, PageSize: pageSize}) {
+		if err != nil {
+			return nil, o.app.explain(err, "list of orders")
+		}
+		if o.filter.step == "" || s.Error != nil && s.Error.Step == o.filter.step {
+			ids = append(ids, s.OrderID)
+		}
+	}
+	slices.Reverse(ids)
+	return ids, nil
+}
+
 func (o *commandOptions) check(now time.Time) (deadline time.Time, err error) {
+	if o.name == "resubmit" {
+		if err := o.checkFilter(); err != nil {
+			return deadline, err
+		}
+	}
 	for _, id := range o.ids {
 		if err := checkID(id); err != nil {
 			return deadline, err
@@ -168,15 +229,21 @@ func runCommand(ctx context.Context, o *commandOptions) error {
 	if err != nil {
 		return err
 	}
+	if !o.filter.empty() {
+		if o.ids, err = o.selected(ctx, c); err != nil {
+			return err
+		}
+		if len(o.ids) == 0 && !o.app.JSON() {
+			fmt.Fprintln(o.app.Streams.Err, "no such orders")
+		}
+	}
 	worst := failure.OK
 	for _, id := range o.ids {
 		code, err := o.one(ctx, c, id, deadline)
 		if err != nil {
 			return err
 		}
-		if worst == failure.OK {
-			worst = code
-		}
+		worst = failure.Worst(worst, code)
 	}
 	if worst != failure.OK {
 		return failure.Silent(worst, o.name+" was not accepted for every order")
@@ -241,6 +308,9 @@ func (o *commandOptions) send(ctx context.Context, c *client.Client, id string, 
 		}
 		return core.Verdict{}, f
 	}
+	if o.dryRun {
+		return trial(task, o.name), nil
+	}
 	number := o.number
 	if number < 0 {
 		number = task.Command
@@ -260,6 +330,24 @@ func (o *commandOptions) send(ctx context.Context, c *client.Client, id string, 
 	return c.Resolve(ctx, id, o.step, o.fact, seen, named)
 }
 
+// trial is the verdict that a command would have, as the task says.
+func trial(task *view.Task, name string) core.Verdict {
+	v := core.Verdict{Command: name, Accepted: slices.Contains(task.Accepts, view.Command{Command: name})}
+	switch {
+	case !v.Accepted:
+		v.Reason = "it would be refused as the order is now"
+	case task.State == core.Compensated:
+		v.Reason = "it would start again from the beginning"
+	case task.Phase == core.Undoing:
+		v.Reason = "its undo would go on"
+	case task.Error != nil && task.Error.Step != "":
+		v.Reason = "it would go on with " + task.Error.Step
+	default:
+		v.Reason = "it would go on"
+	}
+	return v
+}
+
 func hasStep(task *view.Task, step string) error {
 	var names []string
 	for _, s := range task.Steps {
@@ -274,16 +362,19 @@ func hasStep(task *view.Task, step string) error {
 func (o *commandOptions) tell(id string, accepted bool, reason string, code failure.Code) error {
 	a := o.app
 	if a.JSON() {
-		return a.printLine(verdictLine{OrderID: id, Command: o.name, Accepted: accepted, Reason: reason, Exit: code})
+		return a.printLine(verdictLine{OrderID: id, Command: o.name, Accepted: accepted, Reason: reason, DryRun: o.dryRun, Exit: code})
 	}
-	style, rest := a.Streams.Style(), ""
+	style, rest, name := a.Streams.Style(), "", o.name
+	if o.dryRun {
+		name = "dry run: " + name
+	}
 	if reason != "" {
 		rest = ": " + render.Clean(reason)
 	}
 	if !accepted {
-		fmt.Fprintf(a.Streams.Err, "%s: %s %s%s\n", id, o.name, style.Bad("refused"), rest)
+		fmt.Fprintf(a.Streams.Err, "%s: %s %s%s\n", id, name, style.Bad("refused"), rest)
 		return nil
 	}
-	fmt.Fprintf(a.Streams.Out, "%s: %s %s%s\n", id, o.name, style.Good("accepted"), rest)
+	fmt.Fprintf(a.Streams.Out, "%s: %s %s%s\n", id, name, style.Good("accepted"), rest)
 	return nil
 }

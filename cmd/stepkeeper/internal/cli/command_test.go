@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -65,6 +67,84 @@ func TestCommandsRefused(t *testing.T) {
 	r.want(t, failure.Refused)
 	golden(t, "cancel.jsonl", r.out)
 	call{}.run(t, "undo", "stopped").want(t, failure.Unreachable)
+}
+
+// Several reasons: the worst one decides, in whatever order they come.
+func TestWorstExitCode(t *testing.T) {
+	b := newBackend(noon)
+	fill(b)
+	b.refuse = "it is past its point of no return"
+	c := call{server: serve(t, b).URL}
+	c.run(t, "cancel", "nobody").want(t, failure.NotFound)
+	c.run(t, "cancel", "nobody", "stopped").want(t, failure.Refused)
+	c.run(t, "cancel", "stopped", "nobody").want(t, failure.Refused)
+	end := `{"schema":1,"orderId":"w-1","workflow":"order","order":{"end":"Error"}}`
+	other := `{"schema":1,"orderId":"w-2","workflow":"unknown","order":{}}`
+	for _, x := range []struct {
+		lines string
+		want  failure.Code
+	}{{end, failure.NotProcessed}, {end + "\n" + other, failure.Refused}, {other + "\n" + end, failure.Refused}, {end + "\n" + other + "\nnonsense", failure.Usage}} {
+		c.in = x.lines
+		c.run(t, "submit", "--wait", "-").want(t, x.want)
+	}
+}
+
+// resubmit of what a filter selects: a dry run tells and sends nothing.
+func TestResubmitByFilter(t *testing.T) {
+	b := newBackend(noon)
+	fill(b)
+	at := core.TimeOf(noon)
+	b.put(&core.Task{OrderID: "other", Workflow: "order", ProcessState: core.Error, Phase: core.Forward, Created: at.Add(30 * core.Second),
+		EndCode: "http-422", EndText: "declined", EndStep: "charge", Ended: at.Add(31 * core.Second),
+		Steps: []core.Step{{Name: "charge", State: core.Failed, Attempt: 1, First: 1, FirstAt: at, ClaimedAt: at}}})
+	c := call{server: serve(t, b).URL}
+	for _, x := range []struct {
+		args string
+		want []string // IDs
+	}{
+		{"--state error", []string{"stopped", "other"}},
+		{"--state Error --step zone", []string{"stopped"}},
+		{"--state Error --workflow order", []string{"other"}},
+		{"--state Error --workflow order --step zone", nil},
+		{"--state Compensated", nil},
+	} {
+		for _, dry := range []bool{true, false} {
+			b.commands = nil
+			args := append([]string{"resubmit", "--output", "json"}, strings.Fields(x.args)...)
+			if dry {
+				args = append(args, "--dry-run")
+			}
+			r := c.run(t, args...)
+			r.want(t, failure.OK)
+			var told []string
+			for _, d := range decodeLines(t, r.out) {
+				told = append(told, d["orderId"].(string))
+				if d["accepted"] != true || dry != (d["dryRun"] == true) {
+					t.Errorf("%v: %v", args, d)
+				}
+			}
+			sent := []string{}
+			for _, k := range b.commands {
+				sent = append(sent, k.OrderID)
+			}
+			if !slices.Equal(told, x.want) || dry && len(sent) > 0 || !dry && !slices.Equal(sent, append([]string{}, x.want...)) {
+				t.Errorf("%v: told %q, sent %q, want %q", args, told, sent, x.want)
+			}
+		}
+	}
+	b.commands = nil
+	c.run(t, "resubmit", "--state", "Error", "--step", "zone", "--dry-run").want(t, failure.OK, "stopped: dry run: resubmit accepted: it would go on with zone")
+	c.run(t, "resubmit", "--state", "Error", "--step", "nothing").want(t, failure.OK, "no such orders")
+	c.run(t, "resubmit", "processed", "--dry-run").want(t, failure.Refused, "dry run: resubmit refused")
+	for args, want := range map[string]string{
+		"": "needs the ID of an order", "--dry-run": "or a filter", "--step zone": "add --state Error", "--state Processing": "cannot be resubmitted",
+		"stopped --state Error": "given together", "--state Error --command 3": "--command belongs to one order",
+	} {
+		c.run(t, append([]string{"resubmit"}, strings.Fields(args)...)...).want(t, failure.Usage, want)
+	}
+	if len(b.commands) > 0 {
+		t.Errorf("sent: %+v", b.commands)
+	}
 }
 
 func TestCancelBeforeTheOrder(t *testing.T) {

@@ -16,7 +16,6 @@ import (
 
 type demoOptions struct {
 	app       *App
-	run       func(context.Context, runner.Options) (runner.Report, error) // runner.Run, or a test's
 	orders    string
 	workflows string
 	report    string
@@ -25,7 +24,7 @@ type demoOptions struct {
 }
 
 func newDemo(a *App) *cobra.Command {
-	o := &demoOptions{app: a, run: runner.Run}
+	o := &demoOptions{app: a}
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "See it at work: 1,000 orders, failing services, a crash, and an audit",
@@ -76,7 +75,7 @@ func runDemo(ctx context.Context, o *demoOptions) error {
 			return failure.Wrap(err, failure.General, "", "no folder for the demo")
 		}
 	}
-	report, err := o.run(ctx, options)
+	report, err := o.app.demo(ctx, options)
 	return o.conclude(ctx, options, report, err)
 }
 
@@ -106,18 +105,23 @@ func (o *demoOptions) workflowFolder() (dir string, remove func(), err error) {
 	if o.workflows != "" {
 		return o.workflows, func() {}, nil
 	}
-	text, err := workflows.Files.ReadFile(shippedWorkflow)
-	if err != nil {
-		return "", nil, err
-	}
 	dir, err = os.MkdirTemp("", "stepkeeper-workflows-")
 	if err != nil {
 		return "", nil, err
 	}
 	remove = func() { _ = os.RemoveAll(dir) } // one small file in the temporary folder
-	if err := os.WriteFile(filepath.Join(dir, shippedWorkflow), text, 0o600); err != nil {
+	if err := writeShipped(dir); err != nil {
 		remove()
 		return "", nil, err
 	}
 	return dir, remove, nil
+}
+
+// writeShipped writes the built-in workflow into a folder.
+func writeShipped(dir string) error {
+	text, err := workflows.Files.ReadFile(shippedWorkflow)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, shippedWorkflow), text, 0o600)
 }

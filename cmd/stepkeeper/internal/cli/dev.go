@@ -27,7 +27,6 @@ const drainTime = 5 * time.Second
 
 type devOptions struct {
 	app       *App
-	run       func(context.Context, embedded.Options) error // embedded.Run, or a test's
 	listen    string
 	data      string
 	workflows string
@@ -36,6 +35,8 @@ type devOptions struct {
 	sweep     time.Duration
 	keep      string
 	replyTo   []string
+	example   bool
+	orders    string // of the example
 	logLevel  string
 	logFormat string
 	clockFile string
@@ -48,23 +49,35 @@ type devReady struct {
 	Data      string `json:"data"`
 	Workflows int    `json:"workflows"`
 	Agents    int    `json:"agents"`
+	Orders    string `json:"orders,omitempty"` // of the example: a file with orders to submit
 }
 
 func newDev(a *App) *cobra.Command {
-	o := &devOptions{app: a, run: embedded.Run}
+	o := &devOptions{app: a}
 	cmd := &cobra.Command{
 		Use:   "dev",
 		Short: "Run everything in this process: intake, Scheduler, Agents, Supervisor, store",
 		Long: "Run Stepkeeper on this machine, durable in one folder. It prints one line when it is ready. It serves\n" +
 			"orders over HTTP (/openapi.json describes it) and its queues in SQS's JSON protocol, on the loopback\n" +
 			"interface only. A changed workflow file takes effect for new orders at once. SIGINT or SIGTERM ends it\n" +
-			"in good order within 5 seconds; it also survives kill -9.",
-		Example: "  stepkeeper dev\n  stepkeeper dev --data /var/tmp/orders --listen 127.0.0.1:9000 --workflows ./workflows --agents agents.yaml",
+			"in good order within 5 seconds; it also survives kill -9.\n\n" +
+			"Without flags it takes ./workflows, ./agents.yaml and ./data: the folder that `stepkeeper init` writes.\n" +
+			"With --example it runs the workflow that ships with it, together with the remote services of that\n" +
+			"workflow, in a folder that is deleted at the end.",
+		Example: "  stepkeeper dev\n  stepkeeper dev --example\n  stepkeeper dev --data /var/tmp/orders --listen 127.0.0.1:9000 --workflows ./workflows --agents agents.yaml",
 		Args:    args(cobra.NoArgs, "no arguments, only flags"),
-		RunE:    func(cmd *cobra.Command, _ []string) error { return runDev(cmd.Context(), o) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			for _, name := range []string{"data", "workflows", "agents"} {
+				if o.example && cmd.Flags().Changed(name) {
+					return failure.New(failure.Usage, "leave one of them out", "--example has workflows, agents and data of its own, and --%s is given", name)
+				}
+			}
+			return runDev(cmd.Context(), o)
+		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.data, "data", ".dev", "`folder` of the state; it is made if it is not there")
+	f.BoolVar(&o.example, "example", false, "run the workflow that ships with it, and its services, in this process; nothing is kept")
+	f.StringVar(&o.data, "data", "data", "`folder` of the state; it is made if it is not there")
 	f.StringVar(&o.listen, "listen", strings.TrimPrefix(DefaultServer, "http://"), "loopback `address` to serve on; port 0 takes a free one")
 	f.StringVar(&o.workflows, "workflows", "workflows", "`folder` with the workflow files")
 	f.StringVar(&o.agents, "agents", "agents.yaml", "`file` that names the agents: the HTTP services that they call, and those of your own that attach to their queues")
@@ -84,6 +97,9 @@ func newDev(a *App) *cobra.Command {
 	return cmd
 }
 
+// startAdvice is for who has no project yet.
+const startAdvice = "\nor begin with a small project: `stepkeeper init shop && cd shop && stepkeeper dev`\nor with the one that is built in: `stepkeeper dev --example`"
+
 func (o *devOptions) check() error {
 	if err := checkLoopback(o.listen); err != nil {
 		return err
@@ -97,14 +113,14 @@ func (o *devOptions) check() error {
 	info, err := os.Stat(o.workflows)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return failure.New(failure.NotFound, "name the folder with your workflow files: --workflows DIR", "there is no folder %s", o.workflows)
+		return failure.New(failure.NotFound, "name the folder with your workflow files: --workflows DIR"+startAdvice, "there is no folder %s", o.workflows)
 	case err != nil:
 		return failure.Wrap(err, failure.Usage, "name another folder with --workflows", "the folder %s cannot be read", o.workflows)
 	case !info.IsDir():
 		return failure.New(failure.Usage, "give --workflows the folder that the file is in", "%s is not a folder", o.workflows)
 	}
 	if _, err := os.Stat(o.agents); err != nil {
-		return failure.Wrap(err, failure.NotFound, "name the file that lists your agents: --agents FILE", "the agents file %s cannot be read", o.agents)
+		return failure.Wrap(err, failure.NotFound, "name the file that lists your agents: --agents FILE"+startAdvice, "the agents file %s cannot be read", o.agents)
 	}
 	return nil
 }
@@ -143,6 +159,14 @@ func runDev(ctx context.Context, o *devOptions) error {
 	if err != nil {
 		return err
 	}
+	if o.example {
+		example, err := startExample(ctx)
+		if err != nil {
+			return failure.Wrap(err, failure.General, "check the space and the permissions of "+os.TempDir(), "the example cannot be started")
+		}
+		defer example.close(log)
+		o.data, o.workflows, o.agents, o.orders = example.data(), example.workflows(), example.agents(), example.orders()
+	}
 	if err := o.check(); err != nil {
 		return err
 	}
@@ -156,7 +180,7 @@ func runDev(ctx context.Context, o *devOptions) error {
 	}
 	ended := make(chan error, 1)
 	go func() {
-		ended <- o.run(ctx, embedded.Options{
+		ended <- o.app.runtime(ctx, embedded.Options{
 			Data: o.data, Listen: o.listen, Workflows: o.workflows, Agents: o.agents,
 			ReplyTo: o.replyTo, MaxOpen: o.maxOpen, SweepEvery: o.sweep, Keep: keep,
 			Log: log, Clock: clock, Version: ReadVersion().Version, Ready: o.ready,
@@ -196,10 +220,17 @@ func (o *devOptions) clock() (port.Clock, error) {
 // ready prints the one line that scripts wait for.
 func (o *devOptions) ready(s embedded.Started) {
 	if o.app.JSON() {
-		_ = o.app.printLine(devReady{Ready: true, URL: s.Address, Data: o.data, Workflows: s.Workflows, Agents: s.Agents})
+		_ = o.app.printLine(devReady{Ready: true, URL: s.Address, Data: o.data, Workflows: s.Workflows, Agents: s.Agents, Orders: o.orders})
 		return
 	}
 	fmt.Fprintf(o.app.Streams.Out, "stepkeeper dev ready on %s (data %s, %d workflows, %d agents)\n", s.Address, o.data, s.Workflows, s.Agents)
+	if o.example {
+		server := ""
+		if s.Address != DefaultServer {
+			server = " --server " + s.Address
+		}
+		fmt.Fprintf(o.app.Streams.Out, "in another terminal: stepkeeper%s submit --wait %s\n", server, o.orders)
+	}
 }
 
 func (o *devOptions) logger() (*slog.Logger, error) {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"net"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -14,12 +16,11 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/embedded"
 )
 
-func devOf(t *testing.T, run func(context.Context, embedded.Options) error) (*devOptions, *streams.Buffers) {
+// dev calls `stepkeeper dev` over a runtime of the test's.
+func dev(t *testing.T, ctx context.Context, run func(context.Context, embedded.Options) error, args ...string) result {
 	t.Helper()
-	s, b := streams.Test(false)
-	a := New(s, func(string) string { return "" })
-	return &devOptions{app: a, run: run, listen: "127.0.0.1:0", data: "d", workflows: shipped,
-		agents: write(t, "agents.yaml", "agents: {}"), maxOpen: 1, sweep: time.Second, logLevel: "warn", logFormat: "text"}, b
+	args = append([]string{"dev", "--data", "d", "--workflows", shipped, "--agents", write(t, "agents.yaml", "agents: {}")}, args...)
+	return call{ctx: ctx, runtime: run}.run(t, args...)
 }
 
 func TestDevSaysOneLine(t *testing.T) {
@@ -28,56 +29,92 @@ func TestDevSaysOneLine(t *testing.T) {
 		o.Ready(embedded.Started{Address: "http://127.0.0.1:4711", Workflows: 2, Agents: 4})
 		return nil
 	}
-	o, b := devOf(t, ready)
-	if err := runDev(t.Context(), o); err != nil {
+	r := dev(t, t.Context(), ready)
+	r.want(t, failure.OK)
+	if want := "stepkeeper dev ready on http://127.0.0.1:4711 (data d, 2 workflows, 4 agents)\n"; r.out != want || r.err != "" {
+		t.Errorf("%q, %q; want %q", r.out, r.err, want)
+	}
+	r = dev(t, t.Context(), ready, "--output", "json")
+	if d := decodeLines(t, r.out); len(d) != 1 || d[0]["url"] != "http://127.0.0.1:4711" || d[0]["ready"] != true {
+		t.Errorf("%s", r.out)
+	}
+}
+
+// Without flags it takes what `stepkeeper init` writes.
+func TestDevTakesTheProject(t *testing.T) {
+	t.Chdir(t.TempDir())
+	call{}.run(t, "init").want(t, failure.OK)
+	var got embedded.Options
+	call{runtime: func(_ context.Context, o embedded.Options) error { got = o; return nil }}.run(t, "dev").want(t, failure.OK)
+	if got.Data != "data" || got.Workflows != "workflows" || got.Agents != "agents.yaml" || got.Listen != strings.TrimPrefix(DefaultServer, "http://") {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestDevWithoutAProject(t *testing.T) {
+	t.Chdir(t.TempDir())
+	call{}.run(t, "dev").want(t, failure.NotFound, "there is no folder workflows", "stepkeeper init shop", "stepkeeper dev --example")
+	if err := os.Mkdir("workflows", 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if want := "stepkeeper dev ready on http://127.0.0.1:4711 (data d, 2 workflows, 4 agents)\n"; b.Out.String() != want || b.Err.Len() > 0 {
-		t.Errorf("%q, %q; want %q", b.Out.String(), b.Err.String(), want)
+	call{}.run(t, "dev").want(t, failure.NotFound, "agents.yaml", "stepkeeper init shop", "stepkeeper dev --example")
+	call{}.run(t, "dev", "--example", "--data", "x").want(t, failure.Usage, "--data is given", "leave one of them out")
+}
+
+// The example runs for real, with its services: a sold-out order is undone, the others are done.
+func TestDevExample(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var folder string
+	started := make(chan [2]string, 1)
+	c := call{ctx: ctx, runtime: func(ctx context.Context, o embedded.Options) error {
+		folder = filepath.Dir(o.Data)
+		ready := o.Ready
+		o.Ready = func(s embedded.Started) {
+			ready(s)
+			started <- [2]string{s.Address, filepath.Join(folder, "orders.jsonl")}
+		}
+		return embedded.Run(ctx, o)
+	}}
+	done := make(chan result, 1)
+	go func() { done <- c.run(t, "dev", "--example", "--listen", "127.0.0.1:0") }()
+	select {
+	case s := <-started:
+		call{server: s[0]}.run(t, "submit", "--wait", s[1]).want(t, failure.NotProcessed, "40 orders: 40 accepted", "37 Processed, 3 Compensated")
+	case r := <-done:
+		t.Fatalf("it ended: %+v", r)
 	}
-	o, b = devOf(t, ready)
-	o.app.output = outputJSON
-	if err := runDev(t.Context(), o); err != nil {
-		t.Fatal(err)
-	}
-	if d := decodeLines(t, b.Out.String()); len(d) != 1 || d[0]["url"] != "http://127.0.0.1:4711" || d[0]["ready"] != true {
-		t.Errorf("%s", b.Out.String())
+	cancel()
+	(<-done).want(t, failure.OK, "in another terminal: stepkeeper --server http://127.0.0.1:")
+	if _, err := os.Stat(folder); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the folder is left: %v", err)
 	}
 }
 
 func TestDevKeeps(t *testing.T) {
 	for keep, want := range map[string]time.Duration{"": 0, "30d": 30 * 24 * time.Hour, "18d": 18 * 24 * time.Hour} {
 		got := time.Duration(-1)
-		o, _ := devOf(t, func(_ context.Context, o embedded.Options) error { got = o.Keep; return nil })
-		o.keep = keep
-		if err := runDev(t.Context(), o); err != nil || got != want {
-			t.Errorf("--keep %q: %v, %v; want %v", keep, got, err, want)
+		dev(t, t.Context(), func(_ context.Context, o embedded.Options) error { got = o.Keep; return nil }, "--keep", keep).want(t, failure.OK)
+		if got != want {
+			t.Errorf("--keep %q: %v, want %v", keep, got, want)
 		}
 	}
 	for _, keep := range []string{"17d", "0d", "-30d", "30", "720h", "d", "1000000d"} {
-		o, _ := devOf(t, func(context.Context, embedded.Options) error { t.Error("it runs"); return nil })
-		o.keep = keep
-		if err := runDev(t.Context(), o); failure.Of(err) != failure.Usage || !strings.Contains(err.Error(), keep) {
-			t.Errorf("--keep %s: %v, want it refused", keep, err)
-		}
+		dev(t, t.Context(), func(context.Context, embedded.Options) error { t.Error("it runs"); return nil }, "--keep", keep).
+			want(t, failure.Usage, keep)
 	}
 }
 
 func TestDevEnds(t *testing.T) {
-	o, _ := devOf(t, func(context.Context, embedded.Options) error { return errors.New("the folder is in use") })
-	if err := runDev(t.Context(), o); failure.Of(err) != failure.General || !strings.Contains(err.Error(), "in use") {
-		t.Errorf("%v", err)
-	}
+	dev(t, t.Context(), func(context.Context, embedded.Options) error { return errors.New("the folder is in use") }).
+		want(t, failure.General, "in use")
 	ctx, cancel := context.WithCancel(t.Context())
-	o, _ = devOf(t, func(ctx context.Context, o embedded.Options) error {
+	dev(t, ctx, func(ctx context.Context, o embedded.Options) error {
 		o.Ready(embedded.Started{})
 		cancel()
 		<-ctx.Done()
 		return ctx.Err()
-	})
-	if err := runDev(ctx, o); err != nil {
-		t.Errorf("ended by a signal: %v", err)
-	}
+	}).want(t, failure.OK)
 }
 
 func TestDevAddressInUse(t *testing.T) {
@@ -89,6 +126,17 @@ func TestDevAddressInUse(t *testing.T) {
 	agents := write(t, "agents.yaml", "agents:\n  payment: {external: true}\n")
 	call{}.run(t, "dev", "--data", t.TempDir(), "--listen", taken.Addr().String(), "--workflows", shipped, "--agents", agents).
 		want(t, failure.General, "already in use", "choose a port with --listen")
+}
+
+// What stands in the data folder is not replaced in silence.
+func TestDevOnAFileThatIsNotItsOwn(t *testing.T) {
+	data := t.TempDir()
+	if err := os.WriteFile(filepath.Join(data, "stepkeeper.db"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	agents := write(t, "agents.yaml", "agents:\n  inventory: {external: true}\n  payment: {external: true}\n  shipping: {external: true}\n  notification: {external: true}\n  cloud: {external: true}\n  network: {external: true}\n  dns: {external: true}\n")
+	call{}.run(t, "dev", "--data", data, "--listen", "127.0.0.1:0", "--workflows", shipped, "--agents", agents).
+		want(t, failure.General, "stepkeeper.db is empty", data, "restore a backup")
 }
 
 func TestDevRunsForReal(t *testing.T) {
@@ -134,26 +182,21 @@ func TestDemo(t *testing.T) {
 		err  error
 		want failure.Code
 	}{{nil, failure.OK}, {runner.ErrNotProven, failure.General}, {runner.ErrStack, failure.General}} {
-		s, b := streams.Test(false)
-		a := New(s, func(string) string { return "" })
 		var got runner.Options
-		o := &demoOptions{app: a, seed: 7, run: func(_ context.Context, o runner.Options) (runner.Report, error) {
+		x := call{demo: func(_ context.Context, o runner.Options) (runner.Report, error) {
 			got = o
 			if files, err := workflowFiles([]string{o.Workflows}); err != nil || len(files) != 1 {
 				t.Errorf("the built-in workflow is not there: %v %v", files, err)
 			}
 			return runner.Report{Submitted: 3}, c.err
 		}}
-		if err := runDemo(t.Context(), o); failure.Of(err) != c.want {
-			t.Errorf("%v: %v", c.err, err)
-		}
+		x.run(t, "demo", "--seed", "7").want(t, c.want)
 		if got.Seed != 7 || got.Binary == "" || got.Out == nil || got.Dir != "" {
 			t.Errorf("%+v", got)
 		}
-		a.output = outputJSON
-		_ = runDemo(t.Context(), o)
-		if d := decodeLines(t, b.Out.String()); !errors.Is(c.err, runner.ErrStack) && (len(d) != 1 || d[0]["submitted"] != 3.0) {
-			t.Errorf("the output is not the report alone: %s", b.Out.String())
+		r := x.run(t, "demo", "--output", "json")
+		if d := decodeLines(t, r.out); !errors.Is(c.err, runner.ErrStack) && (len(d) != 1 || d[0]["submitted"] != 3.0) {
+			t.Errorf("the output is not the report alone: %s", r.out)
 		}
 	}
 }
@@ -162,21 +205,13 @@ func TestDemo(t *testing.T) {
 func TestDevClock(t *testing.T) {
 	var got embedded.Options
 	keep := func(_ context.Context, o embedded.Options) error { got = o; return nil }
-	o, _ := devOf(t, keep)
-	if err := runDev(t.Context(), o); err != nil || got.Clock != nil {
-		t.Fatalf("clock %v, %v; want the machine's", got.Clock, err)
+	dev(t, t.Context(), keep).want(t, failure.OK)
+	if got.Clock != nil {
+		t.Fatalf("clock %v; want the machine's", got.Clock)
 	}
-	o, _ = devOf(t, keep)
-	o.clockFile = write(t, "offset", "2h\n")
-	if err := runDev(t.Context(), o); err != nil {
-		t.Fatal(err)
-	}
+	dev(t, t.Context(), keep, "--clock-offset", write(t, "offset", "2h\n")).want(t, failure.OK)
 	if off := time.Until(got.Clock.Now()); off < time.Hour || off > 3*time.Hour {
 		t.Errorf("the clock is off by %s, want 2h", off)
 	}
-	o, _ = devOf(t, keep)
-	o.clockFile = write(t, "offset", "later\n")
-	if err := runDev(t.Context(), o); failure.Of(err) != failure.Usage || !strings.Contains(err.Error(), "duration") {
-		t.Errorf("%v", err)
-	}
+	dev(t, t.Context(), keep, "--clock-offset", write(t, "offset", "later\n")).want(t, failure.Usage, "duration")
 }

@@ -229,15 +229,20 @@ func (r *report) finish() error {
 		r.sum()
 		r.notes()
 	}
-	switch {
-	case r.bad > 0:
-		return failure.Silent(failure.Usage, "some records cannot be read")
-	case r.refused > 0:
-		return failure.Silent(failure.Refused, "some orders were refused")
-	case r.wait && r.states[core.Processed] < len(r.taken):
-		return failure.Silent(failure.NotProcessed, "some orders were not processed")
+	var codes []failure.Code
+	if r.bad > 0 {
+		codes = append(codes, failure.Usage)
 	}
-	return nil
+	if r.refused > 0 {
+		codes = append(codes, failure.Refused)
+	}
+	if r.wait && r.states[core.Processed] < len(r.taken) {
+		codes = append(codes, failure.NotProcessed)
+	}
+	if len(codes) == 0 {
+		return nil
+	}
+	return failure.Silent(failure.Worst(codes...), "some orders were not sent, refused or not processed")
 }
 
 // notes tells each note once, with how many orders have it.

@@ -57,12 +57,15 @@ func (a *App) Root() *cobra.Command {
 		Short: "Carry multi-step work to done, or to undone",
 		Long: "Stepkeeper carries multi-step work (an order, a booking, a provisioning request) to one of two\n" +
 			"ends: every step done, or everything that was done undone.\n\n" +
-			"Begin with `stepkeeper demo`, or run `stepkeeper dev` and submit an order to it.",
+			"Begin with `stepkeeper demo`; then `stepkeeper init` writes a small project, which `stepkeeper dev` runs.",
 		Args:          cobra.ArbitraryArgs,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		RunE:          group,
 	}
+	version := ReadVersion()
+	root.Version = version.Version
+	root.SetVersionTemplate(version.String())
 	root.SetIn(a.Streams.In)
 	root.SetOut(a.Streams.Out)
 	root.SetErr(a.Streams.Err)
@@ -83,7 +86,7 @@ func (a *App) Root() *cobra.Command {
 			root.AddCommand(c)
 		}
 	}
-	add("run", newDev(a), newDemo(a))
+	add("run", newInit(a), newDev(a), newDemo(a))
 	add("orders", newSubmit(a), newShow(a), newList(a), newWatch(a))
 	add("operator", newResubmit(a), newUndo(a), newCancel(a), newResolve(a), newSmoke(a), newCost(a))
 	add("author", newWorkflow(a), newAgent(a), newSimulate(a))

@@ -182,7 +182,15 @@ func TestErrorsAsJSON(t *testing.T) {
 }
 
 func TestVersion(t *testing.T) {
-	call{}.run(t, "version").want(t, failure.OK, "stepkeeper ", "go1.")
+	told := call{}.run(t, "version")
+	told.want(t, failure.OK, "stepkeeper ", "go1.")
+	if flag := (call{}).run(t, "--version"); flag != told {
+		t.Errorf("--version: %+v, version: %+v", flag, told)
+	}
+	built := Version{Version: "v1.2.3", Commit: "abc", Time: "2026-01-02T03:04:05Z", Go: "go1.26", Platform: "linux/amd64"}
+	if got := built.String(); got != "stepkeeper v1.2.3\ncommit abc (2026-01-02T03:04:05Z)\ngo1.26 linux/amd64\n" {
+		t.Errorf("%q", got)
+	}
 	r := call{}.run(t, "version", "--output", "json")
 	if v := decodeLines(t, r.out); len(v) != 1 || v[0]["go"] == "" || v[0]["version"] == "" {
 		t.Errorf("%+v", r)

@@ -37,7 +37,7 @@ func (a *App) patientClient(ctx context.Context) (*client.Client, error) {
 
 func (a *App) connect(ctx context.Context, option client.Option) (*client.Client, error) {
 	if a.stack != "" {
-		c, err := a.openStack(ctx, a.stack, stack.Options{Region: a.region, Endpoint: a.Getenv(endpointVariable)}, option)
+		c, err := a.openStack(ctx, a.stack, a.stackOptions(), option)
 		if err != nil {
 			return nil, a.noStack(err)
 		}
@@ -49,6 +49,10 @@ func (a *App) connect(ctx context.Context, option client.Option) (*client.Client
 			"the server's address %q cannot be used", a.Server())
 	}
 	return c, nil
+}
+
+func (a *App) stackOptions() stack.Options {
+	return stack.Options{Region: a.region, Endpoint: a.Getenv(endpointVariable)}
 }
 
 // noStack explains why a stack cannot be used.

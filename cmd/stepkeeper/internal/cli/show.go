@@ -2,9 +2,12 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 
 	"github.com/spf13/cobra"
 
+	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
@@ -18,6 +21,7 @@ type showOptions struct {
 // can be done next.
 type shown struct {
 	view.Task
+	Order    json.RawMessage `json:"order,omitempty"` // as it was submitted
 	Timeline []view.Moment   `json:"timeline"`
 	Next     []render.Advice `json:"next"` // empty where nothing is to be done
 }
@@ -26,8 +30,9 @@ func newShow(a *App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "show ID",
 		Short: "Show an order: its steps, what happened when, and what to do next",
-		Long: "Show how an order stands: each step with its attempts, times and errors, the timeline of what\n" +
-			"happened and what is planned, why it stopped, and the commands to run next.",
+		Long: "Show how an order stands: each step with its attempts, times and errors, inputs and outputs, the\n" +
+			"timeline of what happened and what is planned, why it stopped, and the commands to run next: only\n" +
+			"those that would be accepted now.",
 		Example:           "  stepkeeper show order-1001\n  stepkeeper show order-1001 --output json",
 		Args:              args(cobra.ExactArgs(1), "the ID of an order"),
 		ValidArgsFunction: a.completeOrders(1),
@@ -42,11 +47,17 @@ func runShow(ctx context.Context, o *showOptions) error {
 	if err != nil {
 		return err
 	}
+	order, err := o.app.submitted(ctx, o.id)
+	if err != nil {
+		return err
+	}
 	if !o.app.JSON() {
-		o.app.page().Task(o.app.Streams.Out, task)
+		page := o.app.page()
+		page.Order = order
+		page.Task(o.app.Streams.Out, task)
 		return nil
 	}
-	doc := shown{Task: task, Timeline: view.Timeline(task), Next: render.Next(task, o.app.program(), o.app.Now())}
+	doc := shown{Task: task, Order: order, Timeline: view.Timeline(task), Next: render.Next(task, o.app.program())}
 	if doc.Next == nil {
 		doc.Next = []render.Advice{}
 	}
@@ -69,4 +80,22 @@ func (a *App) get(ctx context.Context, id string) (view.Task, error) {
 		return view.Task{}, a.explain(err, "order "+id)
 	}
 	return *task, nil
+}
+
+// submitted reads an order as it was submitted; nil where a cancel came before it, or its record has expired.
+func (a *App) submitted(ctx context.Context, id string) (json.RawMessage, error) {
+	ctx, cancel := a.bounded(ctx, defaultTimeout)
+	defer cancel()
+	c, err := a.client(ctx)
+	if err != nil {
+		return nil, err
+	}
+	order, err := c.Submitted(ctx, id)
+	if errors.Is(err, client.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, a.explain(err, "order "+id)
+	}
+	return order, nil
 }

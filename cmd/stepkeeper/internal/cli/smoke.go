@@ -67,7 +67,8 @@ func newSmoke(a *App) *cobra.Command {
 		Long: "Send real orders through a deployment and wait for their ends; then check each one: it has an end,\n" +
 			"its steps agree with that end, it holds what was sent. The agents do their work: let their services\n" +
 			"be ones for tests. The code is 0 if all orders were Processed and the audit found nothing, 6 if some\n" +
-			"ended otherwise, 1 if the audit found something or an order has no end.",
+			"ended otherwise, 1 if the audit found something or an order has no end.\n" +
+			"Of a stack it says first whether its functions fit into the account's limit of concurrent executions.",
 		Example: "  stepkeeper smoke --stack Shop\n  stepkeeper smoke --stack Shop --orders 200 --workflow booking --order booking.json",
 		Args:    args(cobra.NoArgs, "no arguments, only flags"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -146,6 +147,7 @@ func runSmoke(ctx context.Context, o *smokeOptions) error {
 	if err != nil {
 		return err
 	}
+	o.app.warnOfRoom(ctx)
 	s := &smoke{smokeOptions: o, client: c, contents: contents, report: smokeReport{
 		Workflow: o.workflow, Orders: o.orders, Ends: map[core.State]int{}, Problems: []smokeProblem{},
 		Prefix: "smoke-" + strconv.FormatInt(time.Now().UnixMilli(), 36),
@@ -161,6 +163,23 @@ func runSmoke(ctx context.Context, o *smokeOptions) error {
 		return o.app.explain(ctx.Err(), "smoke test")
 	}
 	return s.tell()
+}
+
+// warnOfRoom says, before the first order, where a deployment's functions cannot all run in its account:
+// throttled batches look like faults of the agents.
+func (a *App) warnOfRoom(ctx context.Context) {
+	if a.stack == "" {
+		return
+	}
+	room, err := a.stackRoom(ctx, a.stack, a.stackOptions())
+	switch {
+	case err != nil:
+		fmt.Fprintf(a.Streams.Err, "not checked whether the functions fit into the account's limit of concurrent executions: %v\n", err)
+	case !room.Fits():
+		fmt.Fprintf(a.Streams.Err, "%s: the functions of stack %s may run %d at a time, and the account allows %d in this Region. What does not fit is throttled: its messages come back late, and may become dead letters.\n"+
+			"  fix: ask for a higher quota (Service Quotas: AWS Lambda, Concurrent executions), or lower MaxConcurrency and deploy again\n",
+			a.Streams.Style().Bad("warning"), a.stack, room.Needs, room.Limit)
+	}
 }
 
 func (s *smoke) id(i int) string { return fmt.Sprintf("%s-%d", s.report.Prefix, i) }

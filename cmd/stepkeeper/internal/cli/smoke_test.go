@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
 	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/client/stack"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/internal/stacktest"
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -31,6 +33,29 @@ func TestSmoke(t *testing.T) {
 	run("--order", "no-such.json").want(t, failure.NotFound, "no-such.json")
 	run("--order", write(t, "bad.json", "nonsense")).want(t, failure.Usage, "bad.json cannot be used")
 	run("--order", write(t, "none.json", "")).want(t, failure.Usage, "holds no orders")
+}
+
+// Before the first order it is said whether the functions fit into the account; that it cannot be asked for
+// is no reason to send none.
+func TestSmokeTellsOfRoom(t *testing.T) {
+	w := stacktest.New(t, stacktest.Memory())
+	for name, c := range map[string]struct {
+		room stack.Room
+		err  error
+		want string
+	}{
+		"too little": {stack.Room{Needs: 36, Limit: 10}, nil, "may run 36 at a time, and the account allows 10"},
+		"denied":     {stack.Room{}, errors.New("the permission lambda:GetAccountSettings is missing"), "not checked whether the functions fit"},
+		"enough":     {stack.Room{Needs: 36, Limit: 36}, nil, ""},
+	} {
+		on := onStack(w, "")
+		on.room = func() (stack.Room, error) { return c.room, c.err }
+		r := on.run(t, "smoke", "--stack", "Shop", "--region", "eu-central-1", "--orders", "1")
+		r.want(t, failure.OK, "audit: nothing found", c.want)
+		if c.want == "" && strings.Contains(r.err, "fit") {
+			t.Errorf("%s: %s", name, r.err)
+		}
+	}
 }
 
 // The audit finds what does not agree.

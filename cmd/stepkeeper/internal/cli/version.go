@@ -54,14 +54,19 @@ func runVersion(a *App, v Version) error {
 	if a.JSON() {
 		return a.printJSON(v)
 	}
-	fmt.Fprintf(a.Streams.Out, "stepkeeper %s\n", v.Version)
+	_, err := fmt.Fprint(a.Streams.Out, v)
+	return written(err)
+}
+
+// String is what people are told, also by --version.
+func (v Version) String() string {
+	text := "stepkeeper " + v.Version + "\n"
 	if v.Commit != "" {
 		modified := ""
 		if v.Modified {
 			modified = ", modified"
 		}
-		fmt.Fprintf(a.Streams.Out, "commit %s (%s%s)\n", v.Commit, v.Time, modified)
+		text += fmt.Sprintf("commit %s (%s%s)\n", v.Commit, v.Time, modified)
 	}
-	fmt.Fprintf(a.Streams.Out, "%s %s\n", v.Go, v.Platform)
-	return nil
+	return text + v.Go + " " + v.Platform + "\n"
 }

@@ -3,8 +3,8 @@
 package failure
 
 import (
-	"errors"
 	"fmt"
+	"slices"
 )
 
 // Code is the exit code of the program. They are promised to scripts and never change their
@@ -94,14 +94,16 @@ func Silent(code Code, what string) *Error {
 	return &Error{Code: code, What: what, Quiet: true}
 }
 
-// Of answers the exit code of an error.
-func Of(err error) Code {
-	if err == nil {
-		return OK
+// severity orders the codes, the worst first.
+var severity = []Code{General, Unreachable, Usage, Refused, NotFound, NotProcessed, OK}
+
+// Worst answers the exit code of a command that had several orders which ended in different ways: the
+// first of 1, 5, 2, 3, 4, 6 that occurred, whatever their order.
+func Worst(codes ...Code) Code {
+	for _, c := range severity {
+		if slices.Contains(codes, c) {
+			return c
+		}
 	}
-	var e *Error
-	if errors.As(err, &e) {
-		return e.Code
-	}
-	return General
+	return OK
 }

@@ -2,7 +2,7 @@ package render
 
 import (
 	"fmt"
-	"time"
+	"slices"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/view"
@@ -14,79 +14,74 @@ type Advice struct {
 	Why     string `json:"why"`
 }
 
-// Next answers what can be done about a task in its present state, the most likely first.
-// program is how the command is called, with the flags that have to be repeated. The server
-// checks again; what it would certainly refuse is left out.
-func Next(t view.Task, program string, now time.Time) []Advice {
+// Next answers what can be done about a task now, the most likely first: of the commands that the task
+// accepts those that lead on from its state. program is how the command is called, with the flags that
+// have to be repeated.
+func Next(t view.Task, program string) []Advice {
+	var advice, resolve []Advice
 	say := func(why, format string, args ...any) Advice {
 		return Advice{Command: program + " " + fmt.Sprintf(format, args...), Why: why}
 	}
 	switch t.State {
 	case core.Processing, core.Pending:
-		advice := []Advice{say("follow it", "watch %s", t.OrderID)}
-		if !pointOfNoReturnClaimed(t) {
-			advice = append(advice, say("stop it and undo what was done", "cancel %s", t.OrderID))
-		}
-		return advice
+		advice = append(advice, say("follow it", "watch %s", t.OrderID))
 	case core.Compensating:
-		return []Advice{say("follow the undo", "watch %s", t.OrderID)}
-	case core.Compensated:
-		return []Advice{say("start it again from the beginning, once the cause is mended", "resubmit %s", t.OrderID)}
-	case core.Error:
-		return nextInError(t, say, now)
+		advice = append(advice, say("follow the undo", "watch %s", t.OrderID))
 	}
-	return nil
-}
-
-// nextInError puts first what has to come first: a plain service that left a step in doubt does
-// nothing more before the operator has looked (P31); elsewhere trying again is harmless.
-func nextInError(t view.Task, say func(why, format string, args ...any) Advice, now time.Time) []Advice {
-	resume, resolve, plain := resumeAdvice(t, say), []Advice(nil), false
-	for _, s := range t.Steps {
-		if s.FirstAt == 0 || s.State != core.Failed && s.State != core.UndoWait {
-			continue
+	for _, c := range []string{"resubmit", "undo", "cancel"} {
+		if why := purpose(t, c); why != "" && accepts(t, view.Command{Command: c}) {
+			advice = append(advice, say(why, "%s %s", c, t.OrderID))
 		}
-		plain = plain || s.Grade == core.Plain && s.Resolved == nil
-		resolve = append(resolve, resolveAdvice(t, s, say, now)...)
 	}
+	plain := false
+	for _, s := range t.Steps {
+		for _, fact := range []core.Fact{core.Happened, core.NotHappened, core.Undone} {
+			why := whatIf(t, fact)
+			if why == "" || !accepts(t, view.Command{Command: "resolve", Step: s.Name, Fact: fact}) {
+				continue
+			}
+			plain = plain || s.Grade == core.Plain && s.Resolved == nil
+			resolve = append(resolve, say(why, "resolve %s %s %s", t.OrderID, s.Name, fact))
+		}
+	}
+	// A plain service that left a step in doubt does nothing more before the operator has looked (P31);
+	// elsewhere trying again is harmless.
 	if plain {
-		return append(resolve, resume...)
+		return append(resolve, advice...)
 	}
-	return append(resume, resolve...)
+	return append(advice, resolve...)
 }
 
-func resumeAdvice(t view.Task, say func(why, format string, args ...any) Advice) []Advice {
-	if t.Phase == core.Undoing {
-		return []Advice{say("mend the cause, then go on with the undo", "resubmit %s", t.OrderID)}
+func accepts(t view.Task, c view.Command) bool { return slices.Contains(t.Accepts, c) }
+
+// purpose is what a command is for in the task's state; "" where it leads nowhere useful.
+func purpose(t view.Task, command string) string {
+	switch {
+	case command == "resubmit" && t.State == core.Compensated:
+		return "start it again from the beginning, once the cause is fixed"
+	case command == "resubmit" && t.Phase == core.Undoing:
+		return "fix the cause, then go on with the undo"
+	case command == "resubmit":
+		return "fix the cause, then try the failed step again"
+	case command == "undo" && t.Phase != core.Undoing:
+		return "give up and undo what was done"
+	case command == "cancel" && t.State == core.Processing:
+		return "stop it and undo what was done"
 	}
-	advice := []Advice{say("mend the cause, then try the failed step again", "resubmit %s", t.OrderID)}
-	if !pointOfNoReturnClaimed(t) {
-		advice = append(advice, say("give up and undo what was done", "undo %s", t.OrderID))
-	}
-	return advice
+	return ""
 }
 
-func resolveAdvice(t view.Task, s view.Step, say func(why, format string, args ...any) Advice, now time.Time) []Advice {
-	happened, not, fact := "if the service shows that it did happen", "if it shows that it did not", core.NotHappened
-	if t.Phase == core.Undoing {
-		happened, not, fact = "if it did happen; resubmit then undoes it", "if it never happened, or you have undone it by hand", core.Undone
+// whatIf is when to state a fact; "" where it does not lead on in the task's direction.
+func whatIf(t view.Task, fact core.Fact) string {
+	switch {
+	case t.Phase == core.Undoing && fact == core.Happened:
+		return "if it did happen; resubmit then undoes it"
+	case t.Phase == core.Undoing && fact == core.Undone:
+		return "if it never happened, or you have undone it by hand"
+	case t.Phase != core.Undoing && fact == core.Happened:
+		return "if the service shows that it did happen"
+	case t.Phase != core.Undoing && fact == core.NotHappened:
+		return "if it shows that it did not"
 	}
-	when := ""
-	if s.StopBy != 0 && now.Before(s.StopBy.Std()) {
-		when = ", from " + clock(s.StopBy) + " UTC"
-	}
-	return []Advice{
-		say(happened+when, "resolve %s %s %s", t.OrderID, s.Name, core.Happened),
-		say(not+when, "resolve %s %s %s", t.OrderID, s.Name, fact),
-	}
-}
-
-// pointOfNoReturnClaimed reports that undo and cancel are out of the question (P17, P22).
-func pointOfNoReturnClaimed(t view.Task) bool {
-	for _, s := range t.Steps {
-		if s.NoReturn && s.FirstAt != 0 {
-			return true
-		}
-	}
-	return false
+	return ""
 }

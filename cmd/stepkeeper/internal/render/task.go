@@ -1,6 +1,8 @@
 package render
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"strconv"
@@ -16,8 +18,9 @@ import (
 type Page struct {
 	Style   streams.Style
 	Now     time.Time
-	Program string // how the command line is called, for the commands to run next
-	Width   int    // columns; 0 does not cut
+	Program string          // how the command line is called, for the commands to run next
+	Width   int             // columns; 0 does not cut
+	Order   json.RawMessage // as it was submitted; nil where it is not known
 }
 
 // Task tells all about a task to an operator who was woken by it: how it stands, why, what each
@@ -26,6 +29,7 @@ func (p Page) Task(w io.Writer, t view.Task) {
 	p.head(w, t)
 	p.reason(w, t)
 	p.steps(w, t)
+	p.data(w, t)
 	p.timeline(w, t)
 	p.verdicts(w, t)
 	p.next(w, t)
@@ -192,6 +196,40 @@ func (p Page) note(s view.Step) string {
 	return strings.Join(notes, ", ")
 }
 
+// data shows what went in and what came out: of the order, and of each step that has either.
+func (p Page) data(w io.Writer, t view.Task) {
+	var rows [][]string
+	add := func(name string, in, out json.RawMessage) {
+		if len(in)+len(out) > 0 {
+			rows = append(rows, []string{name, p.document(in), p.document(out)})
+		}
+	}
+	add("(order)", p.Order, t.Output)
+	for _, s := range t.Steps {
+		add(s.Name, s.Input, s.Output)
+	}
+	if len(rows) == 0 {
+		return
+	}
+	p.title(w, "Data")
+	Table(w, p.Style, "  ", []string{"OF", "INPUT", "OUTPUT"}, rows)
+}
+
+// shownDocument is how much of a document is shown; --output json has all of it.
+const shownDocument = 100
+
+func (p Page) document(doc json.RawMessage) string {
+	var b bytes.Buffer
+	if len(doc) == 0 || json.Compact(&b, doc) != nil {
+		return "-"
+	}
+	runes := []rune(Clean(b.String()))
+	if len(runes) > shownDocument {
+		return string(runes[:shownDocument-1]) + "…"
+	}
+	return string(runes)
+}
+
 func (p Page) timeline(w io.Writer, t view.Task) {
 	moments := view.Timeline(t)
 	if len(moments) == 0 {
@@ -259,7 +297,7 @@ func (p Page) verdicts(w io.Writer, t view.Task) {
 }
 
 func (p Page) next(w io.Writer, t view.Task) {
-	advice := Next(t, p.Program, p.Now)
+	advice := Next(t, p.Program)
 	if len(advice) == 0 {
 		return
 	}

@@ -1,5 +1,5 @@
-// Package scaffold writes a new agent: a Go program of its own that compiles, with its test, a
-// README and a workflow to try it with.
+// Package scaffold writes what a user begins with: a small working project, or a new agent, a Go program
+// of its own that compiles, with its test, a README and a workflow to try it with.
 package scaffold
 
 import (
@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"go/format"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -23,21 +24,25 @@ var templates embed.FS
 // ErrNotEmpty: the folder holds files already; none was touched.
 var ErrNotEmpty = errors.New("the folder is not empty")
 
+// ExistsError: a file is there already; nothing was written.
+type ExistsError struct{ File string }
+
+func (e *ExistsError) Error() string { return e.File + " is there already" }
+
 // Agent is what to write.
 type Agent struct {
-	Name    string // small letters, digits and -, at most 40, a letter first
-	Do      string // the operation
-	Undo    string // the operation that reverses it
-	Module  string // path of the new Go module
-	Go      string // Go release, for go.mod
-	Version string // of Stepkeeper to require; "" leaves it to `go get`
-	Replace string // folder of a working copy of Stepkeeper to use instead; "" for none
+	Name       string // small letters, digits and -, at most 40, a letter first
+	Do         string // the operation
+	Undo       string // the operation that reverses it
+	Module     string // path of the new Go module
+	Go         string // Go release, for go.mod
+	Stepkeeper Module // to build against
 }
 
 var (
 	namePattern      = regexp.MustCompile(`^[a-z][a-z0-9-]{0,39}$`)
 	operationPattern = regexp.MustCompile(`^[a-z][a-z0-9-]{0,39}$`)
-	modulePattern    = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._~/-]*$`)
+	pathPattern      = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._~/-]*$`)
 )
 
 // Check says what is wrong with the names.
@@ -52,8 +57,13 @@ func (a Agent) Check() error {
 		return fmt.Errorf("%.60q is no operation's name: %s", a.Undo, form)
 	case a.Do == a.Undo:
 		return fmt.Errorf("the operation and its undo are both %s; give them names of their own", a.Do)
-	case !modulePattern.MatchString(a.Module):
-		return fmt.Errorf("%.60q is no module path; write one like example.com/agents/%s", a.Module, a.Name)
+	}
+	return checkPath(a.Module, "example.com/agents/"+a.Name)
+}
+
+func checkPath(module, like string) error {
+	if !pathPattern.MatchString(module) {
+		return fmt.Errorf("%.60q is no module path; write one like %s", module, like)
 	}
 	return nil
 }
@@ -62,9 +72,6 @@ func (a Agent) Check() error {
 func (a Agent) Variable() string {
 	return strings.ToUpper(strings.ReplaceAll(a.Name, "-", "_")) + "_URL"
 }
-
-// Tidy reports that the user has to fetch Stepkeeper first.
-func (a Agent) Tidy() bool { return a.Version == "" }
 
 // Write writes the files into a folder, which it makes, and answers their names. ErrNotEmpty where
 // something is in it.
@@ -79,20 +86,47 @@ func (a Agent) Write(dir string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	module, err := a.Stepkeeper.files(a.Module, a.Go)
+	if err != nil {
 		return nil, err
 	}
-	var names []string
-	for name := range files {
-		names = append(names, name)
-	}
-	slices.Sort(names)
+	maps.Copy(files, module)
+	return write(dir, files)
+}
+
+// write writes files by their names below dir, and answers the names. Nothing that exists is touched.
+func write(dir string, files map[string][]byte) ([]string, error) {
+	names := slices.Sorted(maps.Keys(files))
 	for _, name := range names {
-		if err := os.WriteFile(filepath.Join(dir, name), files[name], 0o644); err != nil {
+		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
+			return nil, &ExistsError{filepath.Join(dir, name)}
+		}
+	}
+	for _, name := range names {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return nil, err
+		}
+		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := f.Write(files[name]); err != nil {
+			return nil, errors.Join(err, f.Close())
+		}
+		if err := f.Close(); err != nil {
 			return nil, err
 		}
 	}
 	return names, nil
+}
+
+// hidden is the name of a file whose own begins with a dot, which embedding leaves out.
+func hidden(name string) string {
+	if name == "gitignore" {
+		return ".gitignore"
+	}
+	return name
 }
 
 // render fills in all templates, by the names of their files.
@@ -114,10 +148,7 @@ func (a Agent) render() (map[string][]byte, error) {
 		if err := t.Execute(&b, a); err != nil {
 			return err
 		}
-		name := strings.TrimSuffix(entry.Name(), ".tmpl")
-		if name == "gitignore" {
-			name = ".gitignore"
-		}
+		name := hidden(strings.TrimSuffix(entry.Name(), ".tmpl"))
 		data := b.Bytes()
 		if strings.HasSuffix(name, ".go") {
 			if data, err = format.Source(data); err != nil {

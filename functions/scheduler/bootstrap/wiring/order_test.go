@@ -229,7 +229,10 @@ func TestEntriesThatAreNotTaken(t *testing.T) {
 // P3: SQS says which role sent a reply, and the deployment which role each agent has.
 func TestReplyOfAnotherRole(t *testing.T) {
 	d := tripping(t)
-	d.settings[deployment.VarSenders] = `{"inventory":["AROAINVENTORY"],"payment":["AROAPAYMENT"]}`
+	d.settings[deployment.VarAgents] = deployment.Peers("", []deployment.Peer{
+		{Name: "inventory", Queue: d.URL + "/1/requests-inventory", Senders: []string{"AROAINVENTORY"}},
+		{Name: "payment", Queue: d.URL + "/1/requests-payment", Senders: []string{"AROAPAYMENT"}},
+	})
 	f := d.instance("instance-1")
 	d.take(f, "intake", "AIDASHOP", submission("o-1"))
 	state := func() string { return shown(d.Item("tasks", "o-1"), "seat")[:10] }

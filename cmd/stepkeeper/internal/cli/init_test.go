@@ -1,0 +1,48 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
+)
+
+func TestInit(t *testing.T) {
+	t.Chdir(t.TempDir())
+	r := call{}.run(t, "init", "shop", "--output", "json")
+	r.want(t, failure.OK)
+	d := decodeLines(t, r.out)
+	if len(d) != 1 || d[0]["folder"] != "shop" {
+		t.Fatalf("%s", r.out)
+	}
+	for _, name := range []string{".gitignore", "README.md", "agents.yaml", "booking_test.go", "go.mod", "go.sum", "order.json", "services/main.go", "workflows/booking.yaml"} {
+		text, err := os.ReadFile(filepath.Join("shop", name))
+		if err != nil || len(text) == 0 || !slices.Contains(d[0]["files"].([]any), any(name)) {
+			t.Errorf("%s: %d bytes, %v", name, len(text), err)
+		}
+	}
+	call{}.run(t, "workflow", "validate", "shop/workflows", "--agents", "shop/agents.yaml").want(t, failure.OK, "valid, workflow booking")
+}
+
+// Nothing that is there is touched, and nothing is written beside it.
+func TestInitOverwritesNothing(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("order.json", []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	call{}.run(t, "init").want(t, failure.Usage, "nothing was written: order.json is there already", "stepkeeper init DIR")
+	entries, err := os.ReadDir(".")
+	text, _ := os.ReadFile("order.json")
+	if err != nil || len(entries) != 1 || string(text) != "mine" {
+		t.Errorf("%v, %q, %v", entries, text, err)
+	}
+	call{}.run(t, "init", "order.json").want(t, failure.General, "cannot be written to order.json")
+	call{}.run(t, "init", "a", "b").want(t, failure.Usage, "one folder at most")
+	call{}.run(t, "init", "shop", "--module", "a b").want(t, failure.Usage, "is no module path")
+	call{}.run(t, "init", "shop", "--module-dir", ".").want(t, failure.Usage, "is no working copy", "--module-dir FOLDER")
+	if _, err := os.Stat("shop"); err == nil {
+		t.Error("a refused call has written something")
+	}
+}

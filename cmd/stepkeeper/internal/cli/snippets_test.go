@@ -1,0 +1,213 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"go/ast"
+	"go/format"
+	"go/parser"
+	"go/token"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// goSnippet is Go code of a document: a whole file, declarations, statements, or fields of infra.Props.
+type goSnippet struct {
+	snippet
+	head, tail string // what stands around it in the file that is compiled
+}
+
+var propsField = regexp.MustCompile(`(?m)^\s*[A-Z]\w+: +(map\[|\[\]|infra\.).*$`)
+
+// splitGo answers the Go code of a block, and what is left.
+func splitGo(s snippet) (code []goSnippet, rest string) {
+	if g, ok := asGo(s); ok {
+		return []goSnippet{g}, ""
+	}
+	rest = propsField.ReplaceAllStringFunc(s.text, func(line string) string {
+		if g, ok := asGo(snippet{s.file, s.line, fieldText(line)}); ok {
+			code = append(code, g)
+			return ""
+		}
+		return line
+	})
+	return code, rest
+}
+
+// fieldText ends a field with the comma that it has in a literal.
+func fieldText(line string) string {
+	code, _, _ := strings.Cut(line, "//")
+	return strings.TrimRight(strings.TrimSpace(code), ",") + ",\n"
+}
+
+func asGo(s snippet) (goSnippet, bool) {
+	if strings.HasPrefix(s.text, "{") || !strings.ContainsAny(s.text, "({") {
+		return goSnippet{}, false
+	}
+	text := s.text
+	if propsField.MatchString(text) && !strings.HasSuffix(strings.TrimSpace(text), ",") && strings.Count(text, "\n") == 1 {
+		text = fieldText(text)
+	}
+	for _, around := range [][2]string{
+		{"", ""},
+		{"package snippets\n", ""},
+		{"package snippets\nfunc _() error {\n", "return nil\n}\n"},
+		{"package snippets\nvar _ = infra.Props{\n", "}\n"},
+	} {
+		if f, err := parser.ParseFile(token.NewFileSet(), s.file, around[0]+text+around[1], 0); err == nil && calls(f) {
+			s.text = text
+			return goSnippet{s, around[0], around[1]}, true
+		}
+	}
+	return goSnippet{}, false
+}
+
+// calls: there is a name of a package in it; a line for the shell can look like Go otherwise.
+func calls(f *ast.File) (found bool) {
+	ast.Inspect(f, func(n ast.Node) bool {
+		if s, ok := n.(*ast.SelectorExpr); ok {
+			x, ok := s.X.(*ast.Ident)
+			found = found || ok && imports[x.Name] != ""
+		}
+		return true
+	})
+	return found
+}
+
+const module = "github.com/stepkeeper/stepkeeper/"
+
+// imports of the snippets, by the name of the package.
+var imports = map[string]string{
+	"context": "context", "os": "os", "signal": "os/signal", "slog": "log/slog", "syscall": "syscall", "testing": "testing", "time": "time",
+	"agent": module + "functions/agent", "agenttest": module + "functions/agent/agenttest", "client": module + "client",
+	"core": module + "shared/core", "infra": module + "infra", "sim": module + "shared/simulate/sim", "workflowtest": module + "workflowtest",
+	"awssqs": "github.com/aws/aws-cdk-go/awscdk/v2/awssqs",
+}
+
+// around are the names that the text around a snippet speaks of.
+const around = `package snippets
+
+import (
+	"context"
+	"testing"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
+
+	"github.com/stepkeeper/stepkeeper/functions/agent"
+	"github.com/stepkeeper/stepkeeper/functions/agent/agenttest"
+)
+
+type input struct{}
+
+func reserve(context.Context, input, agent.Call) (any, error) { return nil, nil }
+func release(context.Context, input, agent.Call) (any, error) { return nil, nil }
+func book(context.Context, input, agent.Call) (any, error)    { return nil, nil }
+func cancel(context.Context, input, agent.Call) (any, error)  { return nil, nil }
+
+type account struct{}
+
+func (account) Charges(string) int { return 0 }
+func (account) Refunds(string) int { return 0 }
+func (account) RefuseAll(bool)     {}
+
+var (
+	ctx        context.Context
+	t          *testing.T
+	booking    map[string]any
+	sandbox    account
+	operations agent.Operations
+	probe      agenttest.Probe
+	status     awssqs.IQueue
+)
+`
+
+// compile compiles all snippets, each as a package of its own that exists in an overlay only.
+func compile(t *testing.T, all []goSnippet) {
+	t.Helper()
+	base, err := filepath.Abs("testdata/snippets")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, replace, packages := t.TempDir(), map[string]string{}, []string{}
+	add := func(n int, name, text string) {
+		real := filepath.Join(dir, fmt.Sprintf("%d-%s", n, name))
+		if err := os.WriteFile(real, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		replace[filepath.Join(base, fmt.Sprintf("s%d", n), name)] = real
+	}
+	for n, s := range all {
+		file, err := sourceOf(s)
+		if err != nil {
+			t.Errorf("%s: %v", s, err)
+			continue
+		}
+		add(n, "snippet.go", file)
+		if strings.HasPrefix(file, "package snippets") {
+			add(n, "around.go", around)
+		}
+		packages = append(packages, fmt.Sprintf("./testdata/snippets/s%d", n))
+	}
+	overlay := filepath.Join(dir, "overlay.json")
+	text, err := json.Marshal(map[string]any{"Replace": replace})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(overlay, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command("go", append([]string{"build", "-overlay", overlay, "-gcflags=-e"}, packages...)...).CombinedOutput()
+	if err == nil {
+		return
+	}
+	told := false
+	for line := range strings.Lines(string(out)) {
+		if strings.HasPrefix(line, "#") || strings.Contains(line, "declared and not used") {
+			told = told || strings.Contains(line, "declared and not used")
+			continue
+		}
+		told = true
+		t.Error(strings.TrimSpace(line))
+	}
+	if !told {
+		t.Errorf("go build: %v\n%s", err, out)
+	}
+}
+
+// sourceOf is the file to compile, with the lines of the document.
+func sourceOf(s goSnippet) (string, error) {
+	text := s.head + s.text + s.tail
+	f, err := parser.ParseFile(token.NewFileSet(), s.file, text, 0)
+	if err != nil {
+		return "", err
+	}
+	if s.head == "" {
+		return strings.Replace(text, "package main", "package snippet", 1), nil // a main package would be linked as well
+	}
+	used := map[string]bool{}
+	ast.Inspect(f, func(n ast.Node) bool {
+		if x, ok := n.(*ast.SelectorExpr); ok {
+			if id, ok := x.X.(*ast.Ident); ok && imports[id.Name] != "" {
+				used[imports[id.Name]] = true
+			}
+		}
+		return true
+	})
+	var lines []string
+	for path := range used {
+		lines = append(lines, fmt.Sprintf("import %q", path))
+	}
+	slices.Sort(lines)
+	head := strings.Replace(s.head, "package snippets\n", "package snippets\n"+strings.Join(lines, "\n")+"\n", 1)
+	// A main function of a snippet is one of several things that the page shows, not a program.
+	body := strings.Replace(s.text, "func main()", "func _()", 1)
+	if _, err := format.Source([]byte(head + body + s.tail)); err != nil {
+		return "", err
+	}
+	return head + fmt.Sprintf("//line %s:%d\n", filepath.Join("/", s.file), s.line) + body + s.tail, nil
+}

@@ -1,0 +1,142 @@
+package scaffold
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+
+	"golang.org/x/mod/modfile"
+)
+
+// modulePath is Stepkeeper's own.
+const modulePath = "github.com/stepkeeper/stepkeeper"
+
+// builtFrom is the working copy that the program was built from. The Makefile links it in, because
+// -trimpath removes it from everywhere else.
+var builtFrom string
+
+// ErrNoModule: there is no Stepkeeper that generated Go code could build against.
+var ErrNoModule = errors.New("this program does not know where its module is")
+
+// Module is the Stepkeeper that generated Go code builds against: a working copy, or a release. The
+// zero Module is none.
+type Module struct {
+	Dir     string // a working copy; "" for a release
+	Version string // a release
+}
+
+// Known reports whether there is one.
+func (m Module) Known() bool { return m != Module{} }
+
+// Fetch reports that the go command has to fetch it, which `go mod tidy` does.
+func (m Module) Fetch() bool { return m.Known() && m.Dir == "" }
+
+// FindModule answers the working copy at dir. Where dir is "", it is the release that this program
+// is, or else the working copy that it was built from or stands in. ErrNoModule for none of these.
+func FindModule(dir string) (Module, error) {
+	if dir != "" {
+		abs, err := filepath.Abs(dir)
+		if err != nil {
+			return Module{}, err
+		}
+		if !isModule(abs) {
+			return Module{}, fmt.Errorf("%w: %s is no working copy of %s", ErrNoModule, dir, modulePath)
+		}
+		return Module{Dir: abs}, nil
+	}
+	// Only what the go command has downloaded as a module has a sum; the version of a build from a
+	// working copy is made up of its commit, and may exist nowhere else.
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Path == modulePath && info.Main.Sum != "" {
+		return Module{Version: info.Main.Version}, nil
+	}
+	for _, start := range candidates() {
+		for dir := start; ; dir = filepath.Dir(dir) {
+			if isModule(dir) {
+				return Module{Dir: dir}, nil
+			}
+			if dir == filepath.Dir(dir) {
+				break
+			}
+		}
+	}
+	return Module{}, ErrNoModule
+}
+
+// candidates are where the working copy may be, or one of the folders above: where the program was
+// built, where it is, and where it runs.
+func candidates() []string {
+	all := []string{builtFrom}
+	if _, file, _, ok := runtime.Caller(0); ok {
+		all = append(all, filepath.Dir(file))
+	}
+	if executable, err := os.Executable(); err == nil {
+		if executable, err = filepath.EvalSymlinks(executable); err == nil {
+			all = append(all, filepath.Dir(executable))
+		}
+	}
+	if dir, err := os.Getwd(); err == nil {
+		all = append(all, dir)
+	}
+	absolute := all[:0]
+	for _, dir := range all {
+		if filepath.IsAbs(dir) { // with -trimpath the names of source files are not
+			absolute = append(absolute, dir)
+		}
+	}
+	return absolute
+}
+
+func isModule(dir string) bool {
+	text, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+	return err == nil && modfile.ModulePath(text) == modulePath
+}
+
+// files are go.mod and, for a working copy, go.sum of a new module. All that the working copy
+// requires is required, with its sums, so that the go command needs no network and changes nothing.
+func (m Module) files(path, release string) (map[string][]byte, error) {
+	f := new(modfile.File)
+	if err := errors.Join(f.AddModuleStmt(path), f.AddGoStmt(release)); err != nil {
+		return nil, err
+	}
+	files := map[string][]byte{}
+	switch {
+	case m.Dir != "":
+		if err := m.replace(f); err != nil {
+			return nil, err
+		}
+		sums, err := os.ReadFile(filepath.Join(m.Dir, "go.sum"))
+		if err != nil {
+			return nil, err
+		}
+		files["go.sum"] = sums
+	case m.Version != "":
+		if err := f.AddRequire(modulePath, m.Version); err != nil {
+			return nil, err
+		}
+	}
+	text, err := f.Format()
+	files["go.mod"] = text
+	return files, err
+}
+
+func (m Module) replace(f *modfile.File) error {
+	text, err := os.ReadFile(filepath.Join(m.Dir, "go.mod"))
+	if err != nil {
+		return err
+	}
+	own, err := modfile.ParseLax(filepath.Join(m.Dir, "go.mod"), text, nil)
+	if err != nil {
+		return err
+	}
+	requires := []*modfile.Require{{}}
+	requires[0].Mod.Path, requires[0].Mod.Version = modulePath, "v0.0.0"
+	for _, r := range own.Require {
+		r.Indirect, r.Syntax = true, nil
+		requires = append(requires, r)
+	}
+	f.SetRequireSeparateIndirect(requires)
+	return f.AddReplace(modulePath, "", filepath.ToSlash(m.Dir), "")
+}

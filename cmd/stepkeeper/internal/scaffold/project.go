@@ -1,0 +1,43 @@
+package scaffold
+
+import (
+	"io/fs"
+
+	"github.com/stepkeeper/stepkeeper/examples/booking"
+)
+
+// bookingTest is the file of the project that needs Stepkeeper as a module.
+const bookingTest = "booking_test.go"
+
+// Project is a small working project: a workflow, the services that it calls, an order, a test.
+type Project struct {
+	Path       string // of its Go module
+	Go         string // Go release, for go.mod
+	Stepkeeper Module // unknown: the test of the workflow is left out, all else needs no module
+}
+
+// Check says what is wrong with the path.
+func (p Project) Check() error { return checkPath(p.Path, "example.com/shop") }
+
+// Write writes the project into a folder, which it makes, and answers the files' names. ExistsError
+// where one of them is there already: then nothing was written.
+func (p Project) Write(dir string) ([]string, error) {
+	if err := p.Check(); err != nil {
+		return nil, err
+	}
+	files, err := p.Stepkeeper.files(p.Path, p.Go)
+	if err != nil {
+		return nil, err
+	}
+	err = fs.WalkDir(booking.Files, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || name == bookingTest && !p.Stepkeeper.Known() {
+			return err
+		}
+		files[hidden(name)], err = booking.Files.ReadFile(name)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return write(dir, files)
+}

@@ -1,0 +1,388 @@
+package httpagent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+// The edges of what an agent of the file may say.
+func TestEdgesOfAnAgent(t *testing.T) {
+	long := strings.Repeat("a", 40)
+	for file, want := range map[string]string{ // "" where it is accepted
+		"payment: {url: 'https://a.example', concurrency: 1, batch: 1, maxResponse: 1}":             "",
+		"payment: {url: 'https://a.example', concurrency: 10000, batch: 10, maxResponse: 16MiB}":    "",
+		"payment: {url: 'https://a.example', concurrency: 10001}":                                   "concurrency is 10001",
+		"payment: {url: 'https://a.example', batch: -1}":                                            "batch is -1",
+		"payment: {url: 'https://a.example', maxResponse: 16777217}":                                "maxResponse is 16777217",
+		"payment: {url: 'https://a.example', maxResponse: -1}":                                      "no size",
+		"payment: {url: 'https://a.example', maxResponse: 1GiB}":                                    "no size",
+		"payment: {url: 'https://a.example', maxResponse: KiB}":                                     "no size",
+		"payment: {url: 'https://a.example', timeout: -1s}":                                         "timeout is -1s",
+		long + ": {url: 'https://a.example'}":                                                       "",
+		long + "a: {url: 'https://a.example'}":                                                      "the name must be",
+		"1a: {url: 'https://a.example'}":                                                            "the name must be",
+		"payment: {url: 'https://a.example', operations: {" + long + long + ": {}}}":                "",
+		"payment: {url: 'https://a.example', operations: {" + long + long + "a: {}}}":               "the name must be letters",
+		"payment: {url: 'https://a.example', operations: {a: {output: ignore}, b: {output: json}}}": "",
+		"payment: {external: true}":                                                                 "",
+		"payment: {external: true, operations: {a: {}}}":                                            "external means",
+		"payment: {external: true, headers: {A: b}}":                                                "external means",
+		`payment: {url: 'https://a.example', headers: {X-A: "a\tb~"}}`:                              "",
+		`payment: {url: 'https://a.example', headers: {X-A: "a\x7f"}}`:                              "characters that a header cannot have",
+		`payment: {url: 'https://a.example', headers: {X-A: "a\x1f"}}`:                              "characters that a header cannot have",
+		`payment: {url: 'https://a.example', headers: {"X A": b}}`:                                  "characters that a header cannot have",
+		"payment: {url: 'https://a.example', headers: {x-stepkeeper-task: b}}":                      "is set by the agent itself",
+		"payment: {url: 'https://a.example', headers: {traceparent: b}}":                            "is set by the agent itself",
+		"payment: {url: 'https://a.example', headers: {host: b}}":                                   "is set by the agent itself",
+		"payment: {url: 'https://a.example', headers: {content-length: '1'}}":                       "is set by the agent itself",
+		"payment: {url: 'https://a.example', headers: {cookie: b}}":                                 "is a secret",
+		"payment: {url: 'https://a.example', headers: {proxy-authorization: b}}":                    "is a secret",
+		"payment: {url: 'https://a.example', headers: {authorization: 'Bearer ${env:NO}'}}":         "variable NO is not set",
+		"payment: {url: 'https://a.example', headers: {authorization: 'Bearer ${env:EMPTY}'}}":      "variable EMPTY is not set",
+		"payment: {url: 'https://a.example', headers: {authorization: '${TOKEN}'}}":                 "write ${env:NAME}",
+		"payment: {url: '${env:NO}'}":                                                               "url: the environment variable NO is not set",
+		"payment: {url: 'https://a.example/?b=c'}":                                                  "a query or a fragment",
+		"payment: {url: 'https://a.example/#c'}":                                                    "a query or a fragment",
+		"payment: {url: 'a.example'}":                                                               "url is no address",
+		"payment: {url: 'https:///a'}":                                                              "url is no address",
+		"payment: {url: 'https://A.example', allow: {hosts: [b.example, a.EXAMPLE]}}":               "",
+		"payment: {url: 'http://a.example', insecure: true}":                                        "",
+		"payment: {url: 'https://10.0.0.1', allow: {privateAddresses: true}}":                       "",
+	} {
+		_, err := Parse([]byte("agents: {"+file+"}"), env("TOKEN", "t0ken", "EMPTY", ""))
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s:\n%v\nwant %q", file, err, want)
+		}
+	}
+}
+
+func TestDefaultsAndSizes(t *testing.T) {
+	c, err := Parse([]byte(`agents: {a: {url: "https://a.example"}, b: {url: "https://a.example", maxResponse: 4096}, c: {url: "https://a.example", maxResponse: "2 KiB"}, e: {url: "https://a.example", maxResponse: 0}, d: {url: "https://a.example", maxResponse: '3MiB'}}`), env())
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := c.Agents["a"]
+	if a.Concurrency != 10 || a.Batch != 5 || a.MaxResponse != 64<<10 || a.Timeout != 0 || a.Allow.Loopback || a.Operations["*"] != (Operation{Method: "POST", Path: "/{operation}"}) {
+		t.Errorf("%+v", a)
+	}
+	for name, want := range map[string]Size{"e": 64 << 10, "b": 4096, "c": 2048, "d": 3 << 20} {
+		if got := c.Agents[name].MaxResponse; got != want {
+			t.Errorf("%s: %d, want %d", name, got, want)
+		}
+	}
+}
+
+// What a request holds besides what the workflow says, and what it leaves out.
+func TestRequestsWithoutABody(t *testing.T) {
+	var got *http.Request
+	var body []byte
+	srv := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		got = r
+		body, _ = io.ReadAll(r.Body)
+	}))
+	defer srv.Close()
+	s := serviceOf(t, "agents: {payment: {url: '"+srv.URL+"', operations: {charge: {method: GET}, refund: {method: DELETE}}}}", Options{})
+	c := call()
+	c.Trace = ""
+	if _, err := run(s, c); err != nil {
+		t.Fatal(err)
+	}
+	if got.Method != "GET" || len(body) > 0 || got.ContentLength != 0 {
+		t.Errorf("%s with %s", got.Method, body)
+	}
+	for name, want := range map[string][]string{"Content-Type": nil, "Traceparent": nil, "Accept-Encoding": nil, "Accept": {"application/json"}, "User-Agent": {"stepkeeper"}} {
+		if fmt.Sprint(got.Header.Values(name)) != fmt.Sprint(want) {
+			t.Errorf("header %s is %q, want %q", name, got.Header.Values(name), want)
+		}
+	}
+	c.Name = "refund"
+	if _, err := run(s, c); err != nil || got.Method != "DELETE" || string(body) != `{"amount":1}` || got.Header.Get("Content-Type") != "application/json" {
+		t.Errorf("%s with %s, %v", got.Method, body, err)
+	}
+}
+
+// What no request can be made of is refused before anything is sent.
+func TestRequestsThatCannotBeMade(t *testing.T) {
+	calls := 0
+	srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { calls++ }))
+	defer srv.Close()
+	s := serviceOf(t, "agents: {payment: {url: '"+srv.URL+"', operations: {'*': {}, odd: {path: '/%zz'}}}}", Options{})
+	for name, code := range map[string]string{"a/../b": "operation-name", "": "operation-name", "-a": "operation-name", strings.Repeat("a", 81): "operation-name", "odd": "request", "key": "request"} {
+		c := call()
+		if c.Name = name; name == "key" {
+			c.Key = "a\r\nb"
+		}
+		_, err := run(s, c)
+		if f := failureOf(t, err); f.Code != code || !f.Permanent || !f.NoEffect || calls > 0 {
+			t.Errorf("%s: %+v, %d calls", name, f, calls)
+		}
+	}
+}
+
+// A plain service gets a connection of its own for each call: one that the server has just dropped
+// would leave the call in doubt. Others keep theirs.
+func TestConnections(t *testing.T) {
+	for grade, want := range map[core.Grade]int32{core.Plain: 3, core.Idempotent: 1, core.Fenced: 1} {
+		var conns atomic.Int32
+		srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "{}") }))
+		srv.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+			if state == http.StateNew {
+				conns.Add(1)
+			}
+		}
+		srv.Start()
+		s := serviceOf(t, simple(srv.URL), Options{})
+		for range 3 {
+			c := call()
+			c.Grade = grade
+			if _, err := run(s, c); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n := conns.Load(); n != want {
+			t.Errorf("%s: %d connections for 3 calls, want %d", grade, n, want)
+		}
+		s.Close()
+		srv.Close()
+	}
+}
+
+// Statuses beyond the classes are answers without a meaning, and prove nothing.
+func TestOddStatuses(t *testing.T) {
+	for _, status := range []int{600, 700, 999} {
+		url := serving(t, func(conn *net.TCPConn, _ *http.Request) {
+			_, _ = fmt.Fprintf(conn, "HTTP/1.1 %d Odd\r\nContent-Length: 0\r\n\r\n", status)
+		})
+		_, err := run(serviceOf(t, simple(url), Options{}), call())
+		if f := failureOf(t, err); !f.Permanent || f.NoEffect || f.Code != fmt.Sprintf("http-%d", status) || !strings.Contains(f.Error(), "without a meaning") {
+			t.Errorf("%d: %+v", status, f)
+		}
+	}
+}
+
+// Headers without an end are not read either.
+func TestHeadersThatAreTooLong(t *testing.T) {
+	url := serving(t, func(conn *net.TCPConn, _ *http.Request) {
+		_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX-A: "+strings.Repeat("a", 80<<10)+"\r\n\r\n{}")
+	})
+	_, err := run(serviceOf(t, simple(url), Options{}), call())
+	if f := failureOf(t, err); f.Permanent || f.NoEffect || f.Code != "network" {
+		t.Errorf("%+v", f)
+	}
+}
+
+// The texts that reach the operator, whole.
+func TestTextsOfFailures(t *testing.T) {
+	for name, tt := range map[string]struct {
+		status int
+		body   string
+		want   string
+	}{
+		"no JSON":       {500, "<h1>stack</h1>", "POST /charge answered 500, the service failed"},
+		"no words":      {500, `{"a":1}`, "POST /charge answered 500, the service failed"},
+		"control codes": {422, `{"message":"a\nb\u0007c"}`, "POST /charge answered 422, refused: a b c"},
+		"all forms":     {422, `{"title":"t","detail":"d","message":"m","error":"e"}`, "POST /charge answered 422, refused: t: d: m: e"},
+		"an object":     {422, `{"title":"t","error":{"code":"c","message":"n"}}`, "POST /charge answered 422, refused: t: c: n"},
+		"not JSON":      {200, "OK", "POST /charge was done, but its answer is not JSON; let the service answer JSON, or say output: ignore"},
+		"200 letters":   {422, `{"message":"` + strings.Repeat("é", 200) + `"}`, "POST /charge answered 422, refused: " + strings.Repeat("é", 200)},
+		"201 letters":   {422, `{"message":"` + strings.Repeat("é", 201) + `"}`, "POST /charge answered 422, refused: " + strings.Repeat("é", 200) + "…"},
+	} {
+		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(tt.status)
+			_, _ = io.WriteString(w, tt.body)
+		}))
+		_, err := run(serviceOf(t, simple(srv.URL), Options{}), call())
+		if f := failureOf(t, err); f.Error() != tt.want {
+			t.Errorf("%s: %s\nwant %s", name, f, tt.want)
+		}
+		srv.Close()
+	}
+}
+
+// The words of a refusal are waited for no longer than one call may take.
+func TestARefusalEndsWithItsCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := serviceOf(t, "agents: {payment: {url: 'http://127.0.0.1', timeout: 2s}}", Options{})
+		ended := make(chan struct{})
+		defer close(ended)
+		piped(s, func(conn net.Conn, _ string) {
+			_, _ = io.WriteString(conn, "HTTP/1.1 503 Unavailable\r\nContent-Length: 10\r\nRetry-After: 3\r\n\r\n")
+			<-ended
+		})
+		start := time.Now()
+		_, err := run(s, call())
+		if f := failureOf(t, err); f.Code != "http-503" || f.RetryAfter != 3*time.Second || time.Since(start) != 2*time.Second {
+			t.Errorf("%+v after %s", f, time.Since(start))
+		}
+		s.Close()
+	})
+}
+
+// Whatever is waited for ends with the caller's context, however long the agent's own times are.
+func TestEverythingEndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := serviceOf(t, "agents: {payment: {url: 'http://127.0.0.1', timeout: 1h, operations: {charge: {check: {path: /x}}}}}", Options{})
+		ended := make(chan struct{})
+		defer close(ended)
+		piped(s, func(net.Conn, string) { <-ended })
+		op := s.Operations()["charge"]
+		resolve := resolver(func(ctx context.Context, _, _ string) ([]netip.Addr, error) { <-ctx.Done(); return nil, ctx.Err() })
+		dial := func(ctx context.Context, _, _ string) (net.Conn, error) { <-ctx.Done(); return nil, ctx.Err() }
+		for name, wait := range map[string]func(ctx context.Context) error{
+			"a call":  func(ctx context.Context) error { _, err := op.Run(ctx, call()); return err },
+			"a check": func(ctx context.Context) error { _, _, err := op.Check(ctx, call()); return err },
+			"a dial": func(ctx context.Context) error {
+				_, err := guardedDial(Allow{}, nil, dial)(ctx, "tcp", "93.184.216.34:1")
+				return err
+			},
+			"a resolver": func(ctx context.Context) error {
+				_, err := guardedDial(Allow{}, resolve, dial)(ctx, "tcp", "a.example:1")
+				return err
+			},
+		} {
+			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+			start := time.Now()
+			if err := wait(ctx); err == nil || time.Since(start) != 3*time.Second {
+				t.Errorf("%s: %v after %s", name, err, time.Since(start))
+			}
+			cancel()
+		}
+		s.Close()
+	})
+}
+
+// A handshake that does not go on was no call.
+func TestAHandshakeWithoutEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := serviceOf(t, simple("https://a.example"), Options{})
+		ended := make(chan struct{})
+		defer close(ended)
+		for _, client := range []*http.Client{s.kept, s.fresh} {
+			client.Transport.(*http.Transport).DialContext = func(context.Context, string, string) (net.Conn, error) {
+				near, far := net.Pipe()
+				go func() {
+					_, _ = io.CopyN(io.Discard, far, 1)
+					<-ended
+					_ = far.Close()
+				}()
+				return near, nil
+			}
+		}
+		start := time.Now()
+		_, err := run(s, call())
+		if f := failureOf(t, err); f.Code != "timeout" || !f.NoEffect || f.Permanent || time.Since(start) != dialTimeout {
+			t.Errorf("%+v after %s", f, time.Since(start))
+		}
+		s.Close()
+	})
+}
+
+// A resolver is asked for the host, and for its addresses of both families.
+func TestWhatTheResolverIsAsked(t *testing.T) {
+	asked := ""
+	resolve := resolver(func(_ context.Context, network, host string) ([]netip.Addr, error) {
+		asked = network + " " + host
+		return nil, nil
+	})
+	_, err := run(serviceOf(t, simple("https://a.example"), Options{Resolver: resolve}), call())
+	if f := failureOf(t, err); asked != "ip a.example" || f.Code != "dns" || !f.NoEffect || f.Permanent {
+		t.Errorf("asked for %q, %+v", asked, f)
+	}
+	down := resolver(func(context.Context, string, string) ([]netip.Addr, error) {
+		return nil, errors.New("the resolver is down")
+	})
+	_, err = run(serviceOf(t, simple("https://a.example"), Options{Resolver: down}), call())
+	if f := failureOf(t, err); f.Code != "unreachable" || !f.NoEffect || !strings.Contains(f.Error(), "resolver is down") {
+		t.Errorf("%+v", f)
+	}
+	var tried []time.Duration
+	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
+		end, _ := ctx.Deadline()
+		tried = append(tried, time.Until(end).Round(time.Second))
+		return nil, errors.New("closed")
+	}
+	if _, err := guardedDial(Allow{}, nil, dial)(t.Context(), "tcp", "93.184.216.34:443"); err == nil || len(tried) != 1 || tried[0] != 5*time.Second {
+		t.Errorf("tried with %v, %v", tried, err)
+	}
+	if _, err := guardedDial(Allow{}, nil, dial)(t.Context(), "tcp", "93.184.216.34"); err == nil || len(tried) != 1 {
+		t.Errorf("an address without a port: %v", err)
+	}
+}
+
+type resolver func(ctx context.Context, network, host string) ([]netip.Addr, error)
+
+func (r resolver) LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error) {
+	return r(ctx, network, host)
+}
+
+// Which agents have a client, and with which clock: dates in Retry-After are held against it.
+func TestNew(t *testing.T) {
+	if _, err := New("payment", Agent{URL: "https://a.example"}, Options{}); err == nil || !strings.Contains(err.Error(), "Load or Parse") {
+		t.Errorf("%v", err)
+	}
+	if _, err := New("payment", Agent{External: true}, Options{}); err == nil || !strings.Contains(err.Error(), "requests-payment") {
+		t.Errorf("%v", err)
+	}
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", time.Now().Add(time.Minute).UTC().Format(http.TimeFormat))
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}))
+	defer srv.Close()
+	c, err := Parse([]byte(simple(srv.URL)), env())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := New("payment", c.Agents["payment"], Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	_, err = run(s, call())
+	if f := failureOf(t, err); f.RetryAfter < 50*time.Second || f.RetryAfter > time.Minute {
+		t.Errorf("%+v", f)
+	}
+}
+
+// What a check says besides its status does not matter; where it cannot be asked, nothing is known.
+func TestAnswersOfChecks(t *testing.T) {
+	for name, tt := range map[string]struct {
+		status   int
+		body     string
+		happened bool
+		code     string
+	}{
+		"no JSON":  {200, "OK", true, ""},
+		"too long": {200, `"` + strings.Repeat("a", 200) + `"`, true, ""},
+		"refused":  {403, `{"message":"who are you"}`, false, "http-403"},
+		"broken":   {500, "", false, "http-500"},
+		"moved":    {301, "", false, "http-301"},
+	} {
+		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if b, _ := io.ReadAll(r.Body); len(b) > 0 {
+				t.Errorf("%s: asked with %s", name, b)
+			}
+			w.WriteHeader(tt.status)
+			_, _ = io.WriteString(w, tt.body)
+		}))
+		s := serviceOf(t, "agents: {payment: {url: '"+srv.URL+"', maxResponse: 100, operations: {'*': {check: {method: POST, path: /x}}}}}", Options{})
+		happened, out, err := s.Operations()["*"].Check(t.Context(), call())
+		if raw, is := out.(json.RawMessage); happened != tt.happened || is && len(raw) > 0 || (err == nil) != (tt.code == "") || err != nil && failureOf(t, err).Code != tt.code {
+			t.Errorf("%s: happened %v, %v, %v", name, happened, out, err)
+		}
+		srv.Close()
+	}
+}

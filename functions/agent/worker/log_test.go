@@ -1,0 +1,104 @@
+package worker_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/memory"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// keysOf lists the keys of a JSON object, those that come twice too.
+func keysOf(t *testing.T, line []byte) (keys []string) {
+	t.Helper()
+	d := json.NewDecoder(bytes.NewReader(line))
+	for depth, key := 0, false; ; {
+		token, err := d.Token()
+		if err != nil {
+			return keys
+		}
+		switch token {
+		case json.Delim('{'), json.Delim('['):
+			depth++
+			key = depth == 1
+			continue
+		case json.Delim('}'), json.Delim(']'):
+			depth--
+		default:
+			if depth == 1 && key {
+				keys, key = append(keys, token.(string)), false
+				continue
+			}
+		}
+		key = depth == 1
+	}
+}
+
+// Lambda's logger writes the text of a line under the key "message": no line has a key twice, and the
+// ID of the queue's message stands in those that are about one.
+func TestLogLinesHaveEachKeyOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var written bytes.Buffer
+		log := slog.New(slog.NewJSONHandler(&written, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+			if a.Key == slog.MessageKey {
+				a.Key = "message"
+			}
+			return a
+		}}))
+		b := newBench(t, port.ClockFunc(time.Now), worker.Config{Operations: charge(always(nil, nil))})
+		workerOf := func(replies, quarantine port.Queue, run worker.Func) *worker.Worker {
+			w, err := worker.New(worker.Config{Agent: "payment", Clock: b.clock, Log: log, Replies: replies, Quarantine: quarantine, Operations: charge(run), Ledger: memory.NewLedger()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return w
+		}
+		usual := workerOf(discard{}, discard{}, always(nil, nil))
+		failed := workerOf(discard{}, failing{err: port.ErrUnavailable}, always(nil, errors.New("no")))
+		broken := workerOf(panicking{}, discard{}, func(context.Context, worker.Call) (any, error) { panic("no") })
+		late, plain := request(b.clock.Now()), request(b.clock.Now())
+		late.StopBy, plain.Grade = late.ClaimedAt, core.Plain
+		unreadable := func(body string) port.Delivery {
+			return port.Delivery{Message: port.Message{Body: []byte(body)}, ID: "m-1"}
+		}
+		for _, w := range []*worker.Worker{usual, failed, broken} {
+			for _, d := range []port.Delivery{delivery(request(b.clock.Now())), delivery(late), delivery(plain), delivery(plain), unreadable("{"), unreadable(`{"schema":2}`)} {
+				w.Handle(t.Context(), d)
+			}
+		}
+		q := &watchedQueue{refuses: port.ErrUnavailable}
+		b.worker = usual
+		stop := watching(b, q, worker.Pump{})
+		if err := b.queue("requests-payment").Send(t.Context(), []port.Message{{Body: []byte(`{"schema":2}`)}})[0]; err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+		lines, about := bytes.Split(bytes.TrimSpace(written.Bytes()), []byte("\n")), 0
+		for _, line := range lines {
+			seen := map[string]bool{}
+			for _, key := range keysOf(t, line) {
+				if seen[key] {
+					t.Errorf("%s is there twice: %s", key, line)
+				}
+				seen[key] = true
+			}
+			if seen["messageId"] {
+				about++
+			}
+		}
+		if len(lines) < 15 || about < 8 {
+			t.Errorf("%d lines, %d about a message:\n%s", len(lines), about, written.String())
+		}
+	})
+}

@@ -1,0 +1,194 @@
+package integration
+
+import (
+	"context"
+	"maps"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/aws-sdk-go-v2/service/lambda"
+
+	"github.com/stepkeeper/stepkeeper/localstack/stack"
+)
+
+// Restore and fail-over, as docs/aws-recovery.md has them and as far as an emulator can: the tables are
+// copied as they stand, by hand, in the place of a restore and of replication, which no emulator does. The
+// copy lacks the messages in the queues, as a replica in another Region does.
+
+// beside is another stack in the same world.
+func (s *site) beside(ctx context.Context, t *testing.T, a *stack.Assembly, name string) *site {
+	t.Helper()
+	outputs, err := stack.DeployAs(ctx, s.config, a, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := stack.Delete(context.WithoutCancel(ctx), s.config, name); err != nil {
+			t.Error(err)
+		}
+	})
+	return &site{
+		backend: s.backend, config: s.config, assembly: &stack.Assembly{Dir: a.Dir, Stack: name, Template: a.Template}, outputs: outputs,
+		sqs: s.sqs, dynamo: s.dynamo, lambda: s.lambda, remote: s.remote, proxy: s.proxy, alerts: &inbox{},
+		statuses: newInbox(ctx, s.sqs, outputs["ShopStatusUrl"]),
+	}
+}
+
+// switchMappings lets a stack's functions take messages, or not. It answers how many mappings there are.
+func (s *site) switchMappings(t *testing.T, enabled bool) int {
+	t.Helper()
+	n := 0
+	pages := lambda.NewListEventSourceMappingsPaginator(s.lambda, &lambda.ListEventSourceMappingsInput{})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range page.EventSourceMappings {
+			if !strings.Contains(aws.ToString(m.FunctionArn), ":"+s.assembly.Stack+"-Engine") {
+				continue
+			}
+			n++
+			if _, err := s.lambda.UpdateEventSourceMapping(t.Context(), &lambda.UpdateEventSourceMappingInput{UUID: m.UUID, Enabled: &enabled}); err != nil {
+				t.Fatal(err)
+			}
+			state := map[bool]string{true: "Enabled", false: "Disabled"}[enabled]
+			waitFor(t, "mapping that is "+state, func() bool {
+				now, err := s.lambda.GetEventSourceMapping(t.Context(), &lambda.GetEventSourceMappingInput{UUID: m.UUID})
+				return err == nil && aws.ToString(now.State) == state
+			})
+		}
+	}
+	return n
+}
+
+// tables of a stack, by what the setting tables calls them.
+func (s *site) tables(t *testing.T) map[string]string {
+	t.Helper()
+	all := map[string]string{"orders": s.outputs["EngineOrdersTable"], "tasks": s.outputs["EngineTasksTable"], "definitions": s.outputs["EngineDefinitionsTable"]}
+	pages := dynamodb.NewListTablesPaginator(s.dynamo, &dynamodb.ListTablesInput{})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range page.TableNames {
+			if strings.HasPrefix(name, s.assembly.Stack+"-EngineLedgerShipping") {
+				all["ledger.shipping"] = name
+			}
+		}
+	}
+	if len(all) != 4 {
+		t.Fatalf("the stack has the tables %v", all)
+	}
+	return all
+}
+
+// copyTable makes a table as another is, with all that is in it.
+func (s *site) copyTable(t *testing.T, from, to string) {
+	t.Helper()
+	d, err := s.dynamo.DescribeTable(t.Context(), &dynamodb.DescribeTableInput{TableName: &from})
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := &dynamodb.CreateTableInput{TableName: &to, KeySchema: d.Table.KeySchema, AttributeDefinitions: d.Table.AttributeDefinitions, BillingMode: types.BillingModePayPerRequest}
+	for _, index := range d.Table.GlobalSecondaryIndexes {
+		in.GlobalSecondaryIndexes = append(in.GlobalSecondaryIndexes, types.GlobalSecondaryIndex{IndexName: index.IndexName, KeySchema: index.KeySchema, Projection: index.Projection})
+	}
+	if _, err := s.dynamo.CreateTable(t.Context(), in); err != nil {
+		t.Fatal(err)
+	}
+	ctx := context.WithoutCancel(t.Context())
+	t.Cleanup(func() { _, _ = s.dynamo.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &to}) })
+	pages := dynamodb.NewScanPaginator(s.dynamo, &dynamodb.ScanInput{TableName: &from, ConsistentRead: aws.Bool(true)})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, item := range page.Items {
+			if _, err := s.dynamo.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &to, Item: item}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// A stack works, is stopped in the middle of an order, and its tables are copied. A second stack waits on
+// the copies, and does nothing; started, it takes the order up under the same keys, does nothing twice, and
+// takes again what applications send again.
+func TestOrdersGoOnWithCopiedTables(t *testing.T) {
+	s := on(t, localstack)
+	ctx, cancel := context.WithCancel(t.Context())
+	t.Cleanup(cancel)
+	first := s.beside(ctx, t, s.assembly, s.assembly.Stack+"-first")
+	ended := first.newOrder(t, "order").submit()
+	ended.told("completed", rescued)
+	half := first.newOrder(t, "calm")
+	release := make(chan struct{})
+	t.Cleanup(func() { close(release) })
+	inside := make(chan struct{})
+	first.remote.on(half.id, "link-2", "do", func(n int, _ call) (int, string) {
+		if n == 1 {
+			close(inside)
+			<-release
+		}
+		return done()
+	})
+	half.submit()
+	<-inside
+	if n := first.switchMappings(t, false); n != 7 {
+		t.Fatalf("%d mappings were stopped", n)
+	}
+	settings := maps.Clone(s.settings)
+	settings["paused"] = "true"
+	var tables []string
+	for what, name := range first.tables(t) {
+		to := s.assembly.Stack + "-copy-" + strings.ReplaceAll(what, ".", "-")
+		s.copyTable(t, name, to)
+		tables = append(tables, what+"=arn:aws:dynamodb:"+s.config.Region+":"+stack.Account+":table/"+to)
+	}
+	settings["tables"] = strings.Join(tables, ",")
+
+	name := s.assembly.Stack + "-second"
+	a, err := stack.Synthesise(ctx, filepath.Join("..", ".."), filepath.Join(s.dir, "second"), name, settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.prepare(a); err != nil {
+		t.Fatal(err)
+	}
+	second := s.beside(ctx, t, a, name)
+	if got, want := second.outputs["EngineTasksTable"], s.assembly.Stack+"-copy-tasks"; got != want {
+		t.Fatalf("the second stack works on %s, not on %s", got, want)
+	}
+	onCopy := func(o *order) *order { return &order{t: t, s: second, id: o.id, body: o.body} }
+	lost := second.newOrder(t, "calm").submit()
+	waitFor(t, "message that waits", func() bool { return second.depth(t, "Intake") == 1 })
+	if k := onCopy(half).task(); k.ProcessState != "Processing" || lost.item() != "{}" || len(second.statuses.all()) > 0 {
+		t.Errorf("the stack that waits has worked: %+v %s", k, lost.item())
+	}
+
+	calls := len(s.remote.of(ended.id, ""))
+	if n := second.switchMappings(t, true); n != 7 {
+		t.Fatalf("%d mappings were started", n)
+	}
+	go second.ticks.run(ctx, second, second.outputs["EngineSupervisorFunction"])
+	onCopy(half).told("completed", rescued)
+	lost.told("completed", rescued)
+	half.oneKeyPerStep()
+	for _, c := range s.remote.of(half.id, "link-1") {
+		if c.attempt != "1" {
+			t.Errorf("a step that was done was called again: %+v", c)
+		}
+	}
+	again := onCopy(ended).submit() // its application has lost the status
+	waitFor(t, "end of the order that is sent again", func() bool { return second.depth(t, "Intake") == 0 })
+	if k := again.task(); k.ProcessState != "Processed" || len(s.remote.of(ended.id, "")) != calls {
+		t.Errorf("an order that had ended was worked on: %+v, %d calls, before %d", k, len(s.remote.of(ended.id, "")), calls)
+	}
+}

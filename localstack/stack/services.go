@@ -1,0 +1,53 @@
+package stack
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// ServicesFile holds the address of a checkout's example services, below its root: agents that are
+// deployed from one checkout must not call another one's services.
+const ServicesFile = "localstack/.state/services"
+
+// ServicesAddress is the loopback address of the example's services of the checkout at root. The first call
+// chooses a port that is free, and later ones answer the same.
+func ServicesAddress(root string) (string, error) {
+	file := filepath.Join(root, ServicesFile)
+	data, err := os.ReadFile(file)
+	if err == nil {
+		address := strings.TrimSpace(string(data))
+		if errLoopback := Loopback("http://" + address); errLoopback != nil {
+			return "", fmt.Errorf("%s: %w", file, errLoopback)
+		}
+		return address, nil
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("address of the example's services: %w", err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", fmt.Errorf("address of the example's services: %w", err)
+	}
+	address := listener.Addr().String()
+	err = errors.Join(listener.Close(), os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(address+"\n"), 0o644))
+	return address, err
+}
+
+// AgentsFile writes the example's agents into dir, with the address of this checkout's services.
+func AgentsFile(root, dir string) (string, error) {
+	address, err := ServicesAddress(root)
+	if err != nil {
+		return "", err
+	}
+	data, err := os.ReadFile(filepath.Join(root, "localstack", "services", "agents.yaml"))
+	if err != nil {
+		return "", err
+	}
+	file := filepath.Join(dir, "agents.yaml")
+	return file, os.WriteFile(file, []byte(strings.ReplaceAll(string(data), "127.0.0.1:PORT", address)), 0o600)
+}

@@ -1,0 +1,63 @@
+package view
+
+import (
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+// Command is one that would be accepted.
+type Command struct {
+	Command string    `json:"command" enum:"cancel,undo,resubmit,resolve"`
+	Step    string    `json:"step,omitempty" doc:"of resolve"`
+	Fact    core.Fact `json:"fact,omitempty" doc:"of resolve"`
+}
+
+// Detailed is Of with what only the order and the time tell: the inputs of the steps that were attempted,
+// and the commands that would be accepted now. order may be nil: then no inputs are shown.
+func Detailed(t *core.Task, def *core.Definition, order json.RawMessage, now time.Time) Task {
+	v := Of(t, def)
+	v.Accepts = accepts(t, def, order, now)
+	if def == nil || order == nil {
+		return v
+	}
+	for i := range v.Steps {
+		if v.Steps[i].FirstAt == 0 {
+			continue
+		}
+		if input, err := core.InputOf(def, order, t, i); err == nil { // one that cannot be made is the step's error
+			v.Steps[i].Input = input
+		}
+	}
+	return v
+}
+
+// accepts asks the core's own decision about each command, with the number that the task has now.
+func accepts(t *core.Task, def *core.Definition, order json.RawMessage, now time.Time) []Command {
+	const id = "trial" // IDs of commands are longer
+	all := []Command{}
+	try := func(c Command, ev core.Event) {
+		d, err := core.Decide(def, order, t, ev, core.At{Now: core.TimeOf(now)})
+		// A decision that goes on to evaluate an expression has accepted the command.
+		if errors.Is(err, core.ErrOrderNeeded) || err == nil && d.Verdict != nil && d.Verdict.Accepted {
+			all = append(all, c)
+		}
+	}
+	if !t.CancelAsked && t.ProcessState != core.Cancelled { // a second one is accepted and changes nothing
+		try(Command{Command: "cancel"}, core.Cancel{OrderID: t.OrderID, ID: id, Run: t.Run})
+	}
+	try(Command{Command: "undo"}, core.UndoCommand{ID: id, Command: t.Command})
+	try(Command{Command: "resubmit"}, core.Resubmit{ID: id, Command: t.Command})
+	for i := range t.Steps {
+		s := &t.Steps[i]
+		if !s.Attempted() {
+			continue
+		}
+		for _, fact := range []core.Fact{core.Happened, core.NotHappened, core.Undone} {
+			try(Command{Command: "resolve", Step: s.Name, Fact: fact}, core.Resolve{ID: id, Command: t.Command, Step: s.Name, Fact: fact})
+		}
+	}
+	return all
+}

@@ -1,0 +1,88 @@
+package view_test
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/view"
+)
+
+// expressions of the definition below: the input of a step is the order.
+type expressions struct{ core.Expressions }
+
+func (expressions) Input(_ int, e core.Environment) (json.RawMessage, error) { return e.Order, nil }
+
+// stopped is a task in Error whose only step is in doubt since t0.
+func stopped(keyRetention core.Duration) (*core.Task, *core.Definition) {
+	d := &core.Definition{Name: "order", Hash: "abc", HopBudget: 100, Expr: expressions{},
+		Agents: map[string]core.AgentDefinition{"payment": {KeyRetention: keyRetention}},
+		Steps: []core.StepDefinition{{Name: "charge", Agent: "payment", Operation: "charge", Grade: core.Idempotent, Timeout: core.Second,
+			Input: json.RawMessage(`"${ order }"`), OnFailure: core.OnFailureStop, Retry: core.Retry{MaxFailures: 1},
+			Undo: &core.Undo{Operation: "refund", Timeout: core.Second, Retry: core.Retry{MaxFailures: 1}}}}}
+	d.Link()
+	return &core.Task{OrderID: "o-1", Version: 4, Workflow: "order", Definition: "abc", ProcessState: core.Error, Phase: core.Forward, Command: 2, Created: t0, Ended: t0 + 5000,
+		EndStep: "charge", EndCode: "timeout", EndText: "no answer",
+		Steps: []core.Step{{Name: "charge", State: core.Failed, Attempt: 1, First: 1, FirstAt: t0, ClaimedAt: t0, LastStopBy: t0 + 60_000, QuietBy: t0 + 60_000, FailureCount: 1}}}, d
+}
+
+// What a task accepts is what the decision says, at that time: not a rule of this package.
+func TestAccepts(t *testing.T) {
+	resolve := func(f core.Fact) view.Command { return view.Command{Command: "resolve", Step: "charge", Fact: f} }
+	for _, c := range []struct {
+		name      string
+		retention core.Duration
+		at        core.Time
+		edit      func(*core.Task)
+		yes, no   []view.Command
+	}{
+		{"while the last attempt may take effect", 0, t0 + 10_000, nil,
+			[]view.Command{{Command: "resubmit"}, {Command: "undo"}, {Command: "cancel"}}, []view.Command{resolve(core.Happened)}},
+		{"later", 0, t0 + 70_000, nil,
+			[]view.Command{{Command: "resubmit"}, {Command: "undo"}, resolve(core.Happened), resolve(core.NotHappened)}, nil},
+		{"the service may have forgotten the key (P18)", core.Minute, t0 + 70_000, nil,
+			[]view.Command{{Command: "undo"}, resolve(core.Happened)}, []view.Command{{Command: "resubmit"}}},
+		{"it was cancelled already", 0, t0 + 70_000, func(t *core.Task) { t.CancelAsked = true }, nil, []view.Command{{Command: "cancel"}}},
+		{"handed back, and in doubt all the same", 0, t0 + 70_000, func(t *core.Task) { t.Steps[0].State = core.Pending },
+			[]view.Command{resolve(core.Happened)}, nil},
+		{"no step was asked", 0, t0 + 70_000, func(t *core.Task) { t.Steps[0] = core.Step{Name: "charge", State: core.Failed, FailureCount: 1} },
+			[]view.Command{{Command: "resubmit"}}, []view.Command{resolve(core.Happened)}},
+	} {
+		task, def := stopped(c.retention)
+		if c.edit != nil {
+			c.edit(task)
+		}
+		before, _ := json.Marshal(task)
+		got := view.Detailed(task, def, json.RawMessage(`{}`), c.at.Std()).Accepts
+		for _, want := range c.yes {
+			if !slices.Contains(got, want) {
+				t.Errorf("%s: %v lacks %v", c.name, got, want)
+			}
+		}
+		for _, unwanted := range c.no {
+			if slices.Contains(got, unwanted) {
+				t.Errorf("%s: %v holds %v", c.name, got, unwanted)
+			}
+		}
+		if after, _ := json.Marshal(task); string(after) != string(before) {
+			t.Errorf("%s: the task was changed", c.name)
+		}
+		// Without the order (a stack's clients have none) the answer is the same.
+		if bare := view.Detailed(task, def, nil, c.at.Std()); !slices.Equal(bare.Accepts, got) || bare.Steps[0].Input != nil {
+			t.Errorf("%s: without the order %v, with it %v", c.name, bare.Accepts, got)
+		}
+	}
+}
+
+func TestInputs(t *testing.T) {
+	task, def := stopped(0)
+	if got := view.Detailed(task, def, json.RawMessage(`{"card":"c-1"}`), t0.Std()).Steps[0].Input; string(got) != `{"card":"c-1"}` {
+		t.Errorf("%s", got)
+	}
+	task.Steps[0] = core.Step{Name: "charge", State: core.Pending}
+	task.ProcessState, task.Phase = core.Processing, ""
+	if got := view.Detailed(task, def, json.RawMessage(`{"card":"c-1"}`), t0.Std()).Steps[0].Input; got != nil {
+		t.Errorf("no agent was asked yet: %s", got)
+	}
+}
