@@ -166,7 +166,7 @@ func TestRestartReportsWhatItCannotTakeUp(t *testing.T) {
 	t.Run("one document", func(t *testing.T) {
 		w := fill()
 		n, err := w.SchedulerOn(&world.Faulty{Store: w.Store, Damaged: "o-3"}, 0, "sick").Restart(ctx)
-		if err == nil || !strings.Contains(err.Error(), `"o-3"`) || n != 11 {
+		if err != nil || n != 11 { // it is logged and counted: it must not keep the others from going on
 			t.Errorf("%d tasks, %v", n, err)
 		}
 		if a := len(w.Take("requests-agent-a")); a != 11 {

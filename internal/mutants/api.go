@@ -23,4 +23,14 @@ var ofAPI = []Mutant{
 	{Name: "api-broken-stream-ends-well", File: "shared/api/events.go", Func: "edge.writeEvents", Old: "panic(err) // cut off: the client sees that it was not the end", New: "return"},
 	{Name: "P12a-gone-client-ends-its-order", File: "shared/embedded/backend.go", Func: "Stack.carry", Old: "context.WithoutCancel(ctx)", New: "ctx", Killers: []string{"embedded"}},
 	{Name: "P12a-shutdown-cuts-a-submission", File: "shared/embedded/stack.go", Func: "Stack.Close", Old: "s.gate.Lock()\n\t\ts.closed = true\n\t\ts.gate.Unlock()", New: "s.closed = true", Killers: []string{"embedded"}},
+
+	// Answers at their places, and limits.
+	{Name: "api-answers-of-a-stream-shift", File: "shared/api/stream.go", Func: "edge.submitGroup", Old: "i := open[k]", New: "i := k"},
+	{Name: "api-answers-of-a-batch-shift", File: "shared/api/queues.go", Func: "edge.intake", Old: "i := at[k]", New: "i := k"},
+	{Name: "api-failed-entries-shift", File: "shared/api/sqsproto/send.go", Func: "sinkAll", Old: "errs[at[k]] = err", New: "errs[k] = err", Killers: []string{"sqsproto", "api"}},
+	{Name: "api-sender-fault-is-inverted", File: "shared/api/sqsproto/send.go", Func: "batchOutput.fail", Old: "SenderFault: f.sender", New: "SenderFault: !f.sender"},
+	{Name: "api-line-over-the-limit", File: "shared/api/stream.go", Func: "readLine", Old: "port.MaxOrder+2", New: "2*port.MaxOrder", Killers: []string{"api"}, Equivalent: "message.DecodeSubmit refuses the same size with the same code; this bound is for memory only"},
+	{Name: "api-command-of-any-size", File: "shared/api/commands.go", Func: "edge.registerCommands", Old: "MaxBodyBytes: maxCommand", New: "MaxBodyBytes: 1 << 20"},
+	{Name: "api-half-a-header-is-held", File: "shared/api/server.go", Func: "Serve", Old: "ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout", New: "ReadTimeout: time.Minute"},
+	{Name: "api-header-of-any-size", File: "shared/api/server.go", Func: "Serve", Old: "MaxHeaderBytes: maxHeader", New: "MaxHeaderBytes: 1 << 20"},
 }

@@ -380,10 +380,10 @@ func TestSinkIsHandledAtOnce(t *testing.T) {
 	r.send("intake", "order 1")
 	r.sink.errs = []error{nil, fmt.Errorf("disk full: %w", port.ErrUnavailable), throttled{}}
 	var entries []types.SendMessageBatchRequestEntry
-	for i := range 4 {
+	for _, i := range []int{3, 0, 1, 2} { // the one that is refused at once stands before the others
 		entries = append(entries, types.SendMessageBatchRequestEntry{Id: aws.String(fmt.Sprint(i)), MessageBody: aws.String(fmt.Sprint("order ", i+2))})
 	}
-	entries[3].DelaySeconds = 5
+	entries[0].DelaySeconds = 5
 	out, err := r.sdk.SendMessageBatch(r.ctx, &sqs.SendMessageBatchInput{QueueUrl: &url, Entries: entries})
 	if err != nil || len(out.Successful) != 1 || len(out.Failed) != 3 {
 		t.Fatalf("%+v %v", out, err)
