@@ -93,10 +93,11 @@ func TestUnattendedAgent(t *testing.T) {
 	if health := get(t, p.server+"/healthz"); len(health["unattended"].([]any)) != 2 {
 		t.Errorf("%v", health["unattended"])
 	}
-	receive(t, p.server, "requests-seats")
+	receive(t, p.server, "requests-seats", true)
+	receive(t, p.server, "requests-payments", false) // there is none: the receiver counts
 	for _, args := range [][]string{{"show", "o-1"}, {"list"}} {
-		if r := p.run(t, args...); strings.Contains(r.out+r.err, "requests-seats") {
-			t.Errorf("%v: something takes requests-seats now:\n%s%s", args, r.out, r.err)
+		if r := p.run(t, args...); strings.Contains(r.out+r.err, "nothing has taken") {
+			t.Errorf("%v: something takes the requests now:\n%s%s", args, r.out, r.err)
 		}
 	}
 	p.ahead.Store(int64(28 * time.Second)) // the agent is at its work: it holds a request
@@ -120,7 +121,7 @@ func get(t *testing.T, url string) map[string]any {
 }
 
 // receive takes one message as an agent in any language does.
-func receive(t *testing.T, server, queue string) {
+func receive(t *testing.T, server, queue string, some bool) {
 	t.Helper()
 	body := `{"QueueUrl":"` + server + `/000000000000/` + queue + `","MaxNumberOfMessages":1,"VisibilityTimeout":600}`
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server+"/", strings.NewReader(body))
@@ -135,7 +136,7 @@ func receive(t *testing.T, server, queue string) {
 	}
 	defer resp.Body.Close()
 	answer, err := io.ReadAll(resp.Body)
-	if err != nil || resp.StatusCode != http.StatusOK || !strings.Contains(string(answer), "ReceiptHandle") {
+	if err != nil || resp.StatusCode != http.StatusOK || strings.Contains(string(answer), "ReceiptHandle") != some {
 		t.Fatalf("%d %s %v", resp.StatusCode, answer, err)
 	}
 }
