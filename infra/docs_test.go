@@ -165,11 +165,7 @@ func TestCommandsInDocs(t *testing.T) {
 
 // commandsOf are the lines and the words of a page that are set as code.
 func commandsOf(text string) string {
-	var all []string
-	for _, m := range regexp.MustCompile("(?m)^    .*$|`[^`\n]+`").FindAllString(text, -1) {
-		all = append(all, m)
-	}
-	return strings.Join(all, "\n")
+	return strings.Join(regexp.MustCompile("(?m)^    .*$|`[^`\n]+`").FindAllString(text, -1), "\n")
 }
 
 func between(t *testing.T, text, begin, end string) string {

@@ -35,7 +35,7 @@ func RoomOf(ctx context.Context, name string, o Options) (Room, error) {
 		return Room{}, failed(ctx, use{"lambda:GetAccountSettings", "the account", ""}, err)
 	}
 	if settings.AccountLimit == nil {
-		return Room{}, errors.New("Lambda did not answer the account's limit of concurrent executions")
+		return Room{}, errors.New("AWS Lambda did not answer the account's limit of concurrent executions")
 	}
 	return Room{Needs: outputs.Concurrency, Limit: int(settings.AccountLimit.ConcurrentExecutions)}, nil
 }

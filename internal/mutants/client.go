@@ -9,7 +9,7 @@ var ofClient = []Mutant{
 	{Name: "client-command-id-is-not-sent", File: "cmd/stepkeeper/internal/cli/command.go", Func: "commandOptions.send", Old: "return c.Cancel(ctx, id, named)", New: "return c.Cancel(ctx, id)"},
 
 	// Notes.
-	{Name: "P14-receipt-without-its-notes", File: "shared/api/submit.go", Func: "edge.submitOne", Old: "result.State, result.Notes}", New: "result.State, nil}", Killers: []string{"client"}},
+	{Name: "P14-receipt-without-its-notes", File: "shared/api/submit.go", Func: "edge.submitOne", Old: "result.State, result.Notes, ", New: "result.State, nil, ", Killers: []string{"client"}},
 	{Name: "P14-line-without-its-notes", File: "shared/api/stream.go", Func: "answerOf", Old: "Notes: r.Notes", New: "Notes: nil", Killers: []string{"client"}},
 
 	// Streams.

@@ -84,6 +84,12 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	fmt.Printf("stack %s stands after %.1f s:\n", *name, time.Since(began).Seconds())
+	explain(outputs, *endpoint, c.Region, *name)
+	return nil
+}
+
+// explain prints what stands and what to do next.
+func explain(outputs map[string]string, endpoint, region, name string) {
 	for _, key := range slices.Sorted(maps.Keys(outputs)) {
 		fmt.Printf("  %-36s %s\n", key, outputs[key])
 	}
@@ -92,6 +98,5 @@ The services that the agents call:  make local-services   (in another terminal)
 The command line, after
   export AWS_ENDPOINT_URL=%s AWS_REGION=%s AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test
   stepkeeper --stack %s list
-`, *endpoint, c.Region, *name)
-	return nil
+`, endpoint, region, name)
 }

@@ -88,7 +88,7 @@ func admit(file string, f found) error {
 	if err != nil {
 		return err
 	}
-	defer w.conn.Close()
+	defer func() { _ = w.conn.Close() }() // it was only read
 	id, err := w.number("PRAGMA application_id")
 	if err != nil {
 		return err

@@ -29,7 +29,7 @@ func LoadDir(dir string, opts Options) ([]File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("workflows: %w", err)
 	}
-	defer root.Close()
+	defer func() { _ = root.Close() }() // it was only read
 	entries, err := fs.ReadDir(root.FS(), ".")
 	if err != nil {
 		return nil, fmt.Errorf("workflows: %w", err)

@@ -17,7 +17,7 @@ import (
 )
 
 // dev calls `stepkeeper dev` over a runtime of the test's.
-func dev(t *testing.T, ctx context.Context, run func(context.Context, embedded.Options) error, args ...string) result {
+func dev(ctx context.Context, t *testing.T, run func(context.Context, embedded.Options) error, args ...string) result {
 	t.Helper()
 	args = append([]string{"dev", "--data", "d", "--workflows", shipped, "--agents", write(t, "agents.yaml", "agents: {}")}, args...)
 	return call{ctx: ctx, runtime: run}.run(t, args...)
@@ -29,12 +29,12 @@ func TestDevSaysOneLine(t *testing.T) {
 		o.Ready(embedded.Started{Address: "http://127.0.0.1:4711", Workflows: 2, Agents: 4})
 		return nil
 	}
-	r := dev(t, t.Context(), ready)
+	r := dev(t.Context(), t, ready)
 	r.want(t, failure.OK)
 	if want := "stepkeeper dev ready on http://127.0.0.1:4711 (data d, 2 workflows, 4 agents)\n"; r.out != want || r.err != "" {
 		t.Errorf("%q, %q; want %q", r.out, r.err, want)
 	}
-	r = dev(t, t.Context(), ready, "--output", "json")
+	r = dev(t.Context(), t, ready, "--output", "json")
 	if d := decodeLines(t, r.out); len(d) != 1 || d[0]["url"] != "http://127.0.0.1:4711" || d[0]["ready"] != true {
 		t.Errorf("%s", r.out)
 	}
@@ -94,22 +94,22 @@ func TestDevExample(t *testing.T) {
 func TestDevKeeps(t *testing.T) {
 	for keep, want := range map[string]time.Duration{"": 0, "30d": 30 * 24 * time.Hour, "18d": 18 * 24 * time.Hour} {
 		got := time.Duration(-1)
-		dev(t, t.Context(), func(_ context.Context, o embedded.Options) error { got = o.Keep; return nil }, "--keep", keep).want(t, failure.OK)
+		dev(t.Context(), t, func(_ context.Context, o embedded.Options) error { got = o.Keep; return nil }, "--keep", keep).want(t, failure.OK)
 		if got != want {
 			t.Errorf("--keep %q: %v, want %v", keep, got, want)
 		}
 	}
 	for _, keep := range []string{"17d", "0d", "-30d", "30", "720h", "d", "1000000d"} {
-		dev(t, t.Context(), func(context.Context, embedded.Options) error { t.Error("it runs"); return nil }, "--keep", keep).
+		dev(t.Context(), t, func(context.Context, embedded.Options) error { t.Error("it runs"); return nil }, "--keep", keep).
 			want(t, failure.Usage, keep)
 	}
 }
 
 func TestDevEnds(t *testing.T) {
-	dev(t, t.Context(), func(context.Context, embedded.Options) error { return errors.New("the folder is in use") }).
+	dev(t.Context(), t, func(context.Context, embedded.Options) error { return errors.New("the folder is in use") }).
 		want(t, failure.General, "in use")
 	ctx, cancel := context.WithCancel(t.Context())
-	dev(t, ctx, func(ctx context.Context, o embedded.Options) error {
+	dev(ctx, t, func(ctx context.Context, o embedded.Options) error {
 		o.Ready(embedded.Started{})
 		cancel()
 		<-ctx.Done()
@@ -205,13 +205,13 @@ func TestDemo(t *testing.T) {
 func TestDevClock(t *testing.T) {
 	var got embedded.Options
 	keep := func(_ context.Context, o embedded.Options) error { got = o; return nil }
-	dev(t, t.Context(), keep).want(t, failure.OK)
+	dev(t.Context(), t, keep).want(t, failure.OK)
 	if got.Clock != nil {
 		t.Fatalf("clock %v; want the machine's", got.Clock)
 	}
-	dev(t, t.Context(), keep, "--clock-offset", write(t, "offset", "2h\n")).want(t, failure.OK)
+	dev(t.Context(), t, keep, "--clock-offset", write(t, "offset", "2h\n")).want(t, failure.OK)
 	if off := time.Until(got.Clock.Now()); off < time.Hour || off > 3*time.Hour {
 		t.Errorf("the clock is off by %s, want 2h", off)
 	}
-	dev(t, t.Context(), keep, "--clock-offset", write(t, "offset", "later\n")).want(t, failure.Usage, "duration")
+	dev(t.Context(), t, keep, "--clock-offset", write(t, "offset", "later\n")).want(t, failure.Usage, "duration")
 }
