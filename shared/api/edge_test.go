@@ -3,10 +3,12 @@ package api_test
 import (
 	"bytes"
 	"encoding/json"
+	"flag"
 	"io"
 	"mime"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 
@@ -260,5 +262,54 @@ func TestDocumentIsServed(t *testing.T) {
 	yaml := r.get("/openapi.yaml")
 	if yaml.status != http.StatusOK || !bytes.Contains(yaml.body, []byte("operationId: submit-orders")) {
 		t.Errorf("openapi.yaml: %d %.100s", yaml.status, yaml.body)
+	}
+}
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// The document is what generated clients are made of: each change of it is meant.
+func TestDocumentIsAsPublished(t *testing.T) {
+	const golden = "testdata/openapi.json"
+	got := newRig(t).get("/openapi.json").body
+	if *update {
+		if err := os.WriteFile(golden, got, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("it has changed; if that is meant: go test ./shared/api -run %s -update", t.Name())
+	}
+}
+
+// A listener that cannot be served is an error, and names its address.
+func TestServeTellsWhatItCannotServe(t *testing.T) {
+	ln, err := api.Listen("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ln.Close()
+	if err := api.Serve(t.Context(), ln, api.New(api.Config{Backend: apitest.New()})); err == nil || !strings.Contains(err.Error(), ln.Addr().String()) {
+		t.Error(err)
+	}
+}
+
+func TestListByAge(t *testing.T) {
+	r := newRig(t)
+	for _, id := range []string{"new", "old"} {
+		r.submit(id)
+	}
+	r.backend.Change("old", func(x *core.Task) { x.Created = apitest.Now.Add(-2 * core.Hour) })
+	for age, want := range map[string]string{"1h": "old", "3h": "", "1d": ""} {
+		got := ""
+		for _, o := range r.get("/v1/orders?olderThan=" + age).json(t)["orders"].([]any) {
+			got += o.(map[string]any)["orderId"].(string)
+		}
+		if got != want {
+			t.Errorf("older than %s: %q, want %q", age, got, want)
+		}
 	}
 }

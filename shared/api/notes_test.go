@@ -12,7 +12,7 @@ func TestReceiptSaysWhatHasNoEffect(t *testing.T) {
 	high := func(id string) string {
 		return strings.Replace(orderJSON(id), `{`, `{"priority":"high",`, 1)
 	}
-	const said = `"notes":["priority has no effect"]`
+	const said = `"notes":["priority \"high\" is stored with the order and has no effect`
 	if a := r.post("/v1/orders", high("o-1")); a.status != http.StatusAccepted || !strings.Contains(string(a.body), said) {
 		t.Errorf("%d %s", a.status, a.body)
 	}

@@ -3,6 +3,7 @@ package sqsproto_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -57,6 +58,18 @@ func TestErrorsOnTheWire(t *testing.T) {
 				t.Errorf("%d %+v %q", resp.StatusCode, e, resp.Header.Get("x-amzn-query-error"))
 			}
 		})
+	}
+}
+
+// A number outside of its bounds is named with them.
+func TestBoundsAreTold(t *testing.T) {
+	r := newRig(t)
+	for n, ok := range map[int32]bool{0: false, 1: true, 1000: true, 1001: false} {
+		_, err := r.sdk.ListQueues(r.ctx, &sqs.ListQueuesInput{MaxResults: aws.Int32(n)})
+		want := fmt.Sprintf("Value %d for parameter MaxResults is invalid. Reason: Must be >= 1 and <= 1000", n)
+		if ok != (err == nil) || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%d: %v", n, err)
+		}
 	}
 }
 
