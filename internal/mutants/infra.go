@@ -17,7 +17,7 @@ var ofInfra = []Mutant{
 	{Name: "A29-services-for-anybody", File: "infra/queues.go", Func: "Stepkeeper.onlyThisAccount", Killers: []string{"infra"},
 		Old: `"aws:PrincipalIsAWSService": "true"`, New: `"aws:PrincipalIsAWSService": "never"`},
 	{Name: "A29-topics-refused", File: "infra/queues.go", Func: "Stepkeeper.onlyThisAccount", Killers: []string{"infra"},
-		Old: `"ArnNotLike":      map[string]any{"aws:SourceArn": ours},`, New: ""},
+		Old: `"ArnNotLike":      map`, New: `"ArnLike":      map`},
 	{Name: "A32-role-not-told", File: "infra/agents.go", Func: "Stepkeeper.sendsAs", Killers: []string{"infra"},
 		Old: "s.senderIDs[name] = []string{*own.RoleId()}", New: "_ = own"},
 	{Name: "A32-declared-role-ignored", File: "infra/agents.go", Func: "Stepkeeper.sendsAs", Killers: []string{"infra"},

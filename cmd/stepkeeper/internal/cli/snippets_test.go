@@ -86,7 +86,8 @@ var imports = map[string]string{
 	"context": "context", "os": "os", "signal": "os/signal", "slog": "log/slog", "syscall": "syscall", "testing": "testing", "time": "time",
 	"agent": module + "functions/agent", "agenttest": module + "functions/agent/agenttest", "client": module + "client",
 	"core": module + "shared/core", "infra": module + "infra", "sim": module + "shared/simulate/sim", "workflowtest": module + "workflowtest",
-	"awssqs": "github.com/aws/aws-cdk-go/awscdk/v2/awssqs",
+	"awssqs": "github.com/aws/aws-cdk-go/awscdk/v2/awssqs", "awssnssubscriptions": "github.com/aws/aws-cdk-go/awscdk/v2/awssnssubscriptions",
+	"jsii": "github.com/aws/jsii-runtime-go",
 }
 
 // around are the names that the text around a snippet speaks of.
@@ -96,10 +97,12 @@ import (
 	"context"
 	"testing"
 
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 
 	"github.com/stepkeeper/stepkeeper/functions/agent"
 	"github.com/stepkeeper/stepkeeper/functions/agent/agenttest"
+	"github.com/stepkeeper/stepkeeper/infra"
 )
 
 type input struct{}
@@ -123,6 +126,8 @@ var (
 	operations agent.Operations
 	probe      agenttest.Probe
 	status     awssqs.IQueue
+	topic      awssns.Topic
+	engine     *infra.Stepkeeper
 )
 `
 
