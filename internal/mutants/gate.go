@@ -199,6 +199,9 @@ func (g *Gate) Test(ctx context.Context, path, pkg string, limit time.Duration, 
 	c := exec.CommandContext(limited, "sh", slices.Concat([]string{"-c", `ulimit -d 4194304; exec "$0" "$@"`, path}, args, []string{"-test.failfast", "-test.timeout=0"})...)
 	c.Dir = filepath.Join(g.Root, filepath.FromSlash(pkg))
 	c.Env = append(os.Environ(), Variable+"="+mutant)
+	if info, err := os.Stat(inMemory); err == nil && info.IsDir() && os.Getenv("TMPDIR") == "" {
+		c.Env = append(c.Env, "TMPDIR="+inMemory)
+	}
 	c.WaitDelay = time.Second
 	out, err := c.CombinedOutput()
 	switch {
@@ -212,6 +215,9 @@ func (g *Gate) Test(ctx context.Context, path, pkg string, limit time.Duration, 
 	}
 	return earlyEnd, string(out)
 }
+
+// inMemory is a file system in memory, on Linux: most of the time of SQLite's tests is the disk's.
+const inMemory = "/dev/shm"
 
 // What else than a failed test ends a run.
 const (

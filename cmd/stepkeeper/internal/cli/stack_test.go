@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/client/stack"
@@ -125,11 +124,4 @@ func TestCommandWithoutAVerdictOnAStack(t *testing.T) {
 	run("cancel", "o", "--command-id", id).want(t, failure.OK, "o: cancel accepted")
 	run("show", "o", "--output", "json").want(t, failure.OK, `"id": "`+id+`"`)
 	run("cancel", "o", "p", "--command-id", id).want(t, failure.Usage, "--command-id belongs to one command of one order")
-}
-
-// ended is a short while: long enough for an order to begin.
-func ended(t *testing.T) context.Context {
-	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
-	t.Cleanup(cancel)
-	return ctx
 }
