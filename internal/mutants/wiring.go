@@ -44,7 +44,6 @@ var ofWiring = []Mutant{
 	{Name: "wiring-interval-is-dropped", File: supervisorWiring, Func: "New", Old: ", Interval: settings.SweepEvery", New: ""},
 	{Name: "wiring-pages-are-dropped", File: supervisorWiring, Func: "New", Old: "PagesPerSweep: settings.PagesPerSweep, ", New: ""},
 	{Name: "wiring-capacity-is-dropped", File: supervisorWiring, Func: "New", Old: "func(agent string) int { return settings.Capacity[agent] }", New: "nil"},
-	{Name: "wiring-lease-of-ten-minutes", File: supervisorWiring, Func: "New", Old: "LeaseTTL: leaseTTL", New: "LeaseTTL: 10 * time.Minute"},
 	{Name: "wiring-nothing-is-ever-overdue", File: supervisorMetrics, Func: "writeMetrics", Old: "r.OldestOverdue.Seconds()", New: "0"},
 	{Name: "wiring-overdue-in-milliseconds", File: supervisorMetrics, Func: "writeMetrics", Old: "r.OldestOverdue.Seconds()", New: "r.OldestOverdue.Milliseconds()"},
 	{Name: "wiring-metrics-without-deployment", File: supervisorMetrics, Func: "writeMetrics", Old: "Dimension:     deployment,", New: "Dimension: \"\","},

@@ -240,6 +240,7 @@ func TestRedriveAfterTheEnd(t *testing.T) {
 		t.Fatalf("no request was seen: %v %v", err, seen)
 	}
 	time.Sleep(time.Until(request.StopBy)) // it is the deployed agent's clock that has to pass it
+	waitFor(t, "settling of the end", func() bool { return !strings.HasPrefix(o.task().Bucket, "due#") })
 	settled := o.task()
 	calls := len(s.remote.of(o.id, ""))
 	late := strings.Replace(seen["Replies"], `"done"`, `"retry-later"`, 1)

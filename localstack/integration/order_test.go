@@ -163,6 +163,7 @@ type task struct {
 	CompleteBy   string
 	FailureCount int
 	Version      int
+	Bucket       string `json:"bucket"` // of the index; no longer "due#…" once the end was told
 	Steps        map[string]step
 }
 

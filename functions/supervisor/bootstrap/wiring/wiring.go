@@ -14,10 +14,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
 )
 
-// leaseTTL is shorter than the schedule's minute, so that the next tick finds no lease of this one
-// even if another process serves it.
-const leaseTTL = 30 * time.Second
-
 // New reads the settings, and makes the clients once. It asks nobody. Metrics go to out, as lines
 // of the log. The error lists all that is wrong.
 func New(lookup deployment.Lookup, out io.Writer, log *slog.Logger) (Function, error) {
@@ -29,7 +25,7 @@ func New(lookup deployment.Lookup, out io.Writer, log *slog.Logger) (Function, e
 	engine := cloud.Open(c, settings.Engine, nil)
 	s := supervisor.New(supervisor.Config{
 		State: engine.State, Queues: engine.Queues, Alerts: engine.Alerts, Leases: engine.Leases, Clock: engine.Clock,
-		Owner: settings.Instance, LeaseTTL: leaseTTL, WakeSlack: cloud.WakeSlack, Logger: log,
+		Owner: settings.Instance, WakeSlack: cloud.WakeSlack, Logger: log,
 		Capacity:      func(agent string) int { return settings.Capacity[agent] },
 		PagesPerSweep: settings.PagesPerSweep, Interval: settings.SweepEvery,
 	})
