@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// MiniStack changes a template for MiniStack 1.5.33 with policies enforced. Two things are unlike
+// MiniStack changes a template for MiniStack 1.5.33 with policies enforced. Three things are unlike
 // AWS there:
 //
 //   - A batch of SQS is an action of its own, sqs:SendMessageBatch and the like; AWS asks for
@@ -17,12 +17,19 @@ import (
 //     missing is still missing.
 //   - aws:PrincipalArn of a function is its session's; on AWS it is its role's. Conditions on roles
 //     get the sessions of those roles beside them.
+//   - It refuses alarms on a calculation over several metrics; they are left out.
 func MiniStack(template []byte) ([]byte, error) {
 	var t map[string]any
 	if err := json.Unmarshal(template, &t); err != nil {
 		return nil, fmt.Errorf("template for MiniStack: %w", err)
 	}
 	walk(t)
+	resources, _ := t["Resources"].(map[string]any)
+	for id, r := range resources {
+		if inside(r, "Properties")["Metrics"] != nil && r.(map[string]any)["Type"] == "AWS::CloudWatch::Alarm" {
+			delete(resources, id)
+		}
+	}
 	return json.Marshal(t)
 }
 

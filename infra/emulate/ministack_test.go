@@ -12,6 +12,8 @@ func TestMiniStack(t *testing.T) {
 	for _, c := range []struct{ name, in, want string }{
 		{"allowed", `{"P":{"Effect":"Allow","Action":"sqs:SendMessage","Resource":"q"}}`,
 			`{"P":{"Action":["sqs:SendMessage","sqs:SendMessageBatch"],"Effect":"Allow","Resource":"q"}}`},
+		{"an alarm on a calculation", `{"Resources":{"A":{"Properties":{"Metrics":[]},"Type":"AWS::CloudWatch::Alarm"},"B":{"Properties":{"MetricName":"m"},"Type":"AWS::CloudWatch::Alarm"}}}`,
+			`{"Resources":{"B":{"Properties":{"MetricName":"m"},"Type":"AWS::CloudWatch::Alarm"}}}`},
 		{"not allowed", `{"P":{"Effect":"Allow","Action":["sqs:ReceiveMessage"],"Resource":"q"}}`,
 			`{"P":{"Action":["sqs:ReceiveMessage"],"Effect":"Allow","Resource":"q"}}`},
 		{"refused unless known", `{"P":[{"Effect":"Deny","Action":"sqs:SendMessage","Condition":{"ArnNotEquals":{"aws:PrincipalArn":[{"Fn::GetAtt":["ARole1","Arn"]},"arn:x"]}}}]}`,

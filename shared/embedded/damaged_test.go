@@ -88,6 +88,7 @@ func TestADamagedDocumentAffectsNoOther(t *testing.T) {
 	if h := s.Health(t.Context()); !h.Ready {
 		t.Errorf("%+v", h)
 	}
+	eventually(t, "the sweep that meets the damaged document", func() bool { return log.count("left for the next sweep") > 0 })
 	if n := log.count("left for the next sweep"); n != 1 {
 		t.Errorf("the sweeps said it %d times, once is enough", n)
 	}
