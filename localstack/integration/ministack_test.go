@@ -13,9 +13,11 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
 
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
+	tables "github.com/stepkeeper/stepkeeper/shared/dynamo"
 )
 
 // MiniStack evaluates the policies of each function's role: what is seen to work here works with
@@ -140,6 +142,22 @@ func afterRestart(function string) use {
 		}
 		return shop(s, t)
 	}
+}
+
+// undefined lets a new process of the Scheduler find no definition stored: one that is there is not
+// written again.
+func undefined(s *site, t *testing.T) func() bool {
+	table := aws.String(s.outputs["EngineDefinitionsTable"])
+	all, err := s.dynamo.Scan(t.Context(), &dynamodb.ScanInput{TableName: table, ProjectionExpression: aws.String("#h"), ExpressionAttributeNames: map[string]string{"#h": tables.DefinitionKey}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range all.Items {
+		if _, err := s.dynamo.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{TableName: table, Key: key}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return afterRestart("Scheduler")(s, t)
 }
 
 // replyAfterRestart lets a new process of the Scheduler take a reply before any order.
@@ -267,7 +285,7 @@ func needs() []need {
 		scheduler("dynamodb:GetItem", "Orders", shop),
 		scheduler("dynamodb:PutItem", "Tasks", shop),
 		scheduler("dynamodb:GetItem", "Tasks", shop),
-		scheduler("dynamodb:PutItem", "Definitions", afterRestart("Scheduler")),
+		scheduler("dynamodb:PutItem", "Definitions", undefined),
 		scheduler("dynamodb:GetItem", "Definitions", replyAfterRestart),
 		scheduler("sqs:SendMessage", "Control", retried),
 		scheduler("sqs:SendMessage", "Quarantine", poisoned("Intake")),
