@@ -46,6 +46,10 @@ fuzz: ## Fuzz each target for FUZZTIME (default 10s)
 mutants: ## Break each rule of the protocol in turn; the tests must notice
 	$(GO) run ./internal/mutants/run -json mutants.json
 
+.PHONY: mutants-infra
+mutants-infra: need-node ## The mutants of the infrastructure (needs Node)
+	JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=20 $(GO) run ./internal/mutants/run -only infra/
+
 .PHONY: mutants-simulated
 mutants-simulated: ## Which mutants the simulator notices alone; it must notice all but those argued to be out of its reach
 	$(GO) run ./internal/mutants/run -by simulate
