@@ -271,10 +271,13 @@ func TestUndecidedCommand(t *testing.T) {
 	r := newRig(t, client.WithRetry(1, time.Second))
 	r.submit("o")
 	ctx, cancel := context.WithCancel(r.ctx)
-	r.backend.Verdict = func(c message.Control) (core.Verdict, error) {
+	type answer func(message.Control) (core.Verdict, error)
+	var now atomic.Value // the server may still be at an answer that its client gave up
+	r.backend.Verdict = func(c message.Control) (core.Verdict, error) { return now.Load().(answer)(c) }
+	now.Store(answer(func(c message.Control) (core.Verdict, error) {
 		cancel()
 		return core.Verdict{ID: c.ID, Accepted: true}, nil
-	}
+	}))
 	var u *client.Undecided
 	if _, err := r.client.Undo(ctx, "o"); !errors.As(err, &u) || u.OrderID != "o" || u.ID == "" || u.Queued || !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), u.ID) {
 		t.Fatalf("%v", err)
@@ -283,17 +286,17 @@ func TestUndecidedCommand(t *testing.T) {
 		t.Errorf("asked again: %+v %v", v, err)
 	}
 	first := u.ID
-	r.backend.Verdict = func(c message.Control) (core.Verdict, error) {
+	now.Store(answer(func(c message.Control) (core.Verdict, error) {
 		r.cut.left.Store(1)
 		return core.Verdict{ID: c.ID, Accepted: true}, nil
-	}
+	}))
 	if _, err := r.client.Cancel(r.ctx, "o"); !errors.As(err, &u) || u.ID == first || !errors.Is(err, client.ErrConnection) {
 		t.Errorf("a lost answer: %v", err)
 	}
-	for _, answer := range []error{port.ErrNotFound, port.ErrUnavailable, core.ErrStale} {
-		r.backend.Verdict = func(message.Control) (core.Verdict, error) { return core.Verdict{}, answer }
+	for _, refused := range []error{port.ErrNotFound, port.ErrUnavailable, core.ErrStale} {
+		now.Store(answer(func(message.Control) (core.Verdict, error) { return core.Verdict{}, refused }))
 		if _, err := r.client.Undo(r.ctx, "o"); err == nil || errors.As(err, &u) {
-			t.Errorf("%v: %v", answer, err)
+			t.Errorf("%v: %v", refused, err)
 		}
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/dynamo"
 	"github.com/stepkeeper/stepkeeper/shared/dynamo/dynamotest"
+	"github.com/stepkeeper/stepkeeper/shared/memory"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
@@ -394,12 +395,14 @@ func TestPriorityAndDeadlineTravel(t *testing.T) {
 // Where the deployment asks for it, an order bears its tenant already in the intake queue (rule 4).
 func TestSubmittedOrdersBearTheirTenant(t *testing.T) {
 	for _, fair := range []bool{true, false} {
-		w := stacktest.New(t, stacktest.Memory())
-		w.Held.Store(true)
-		parts := w.Parts
-		parts.Outputs.FairQueues, parts.Queues = fair, w.Queues
+		queues, err := memory.NewQueues(port.ClockFunc(time.Now), []memory.QueueConfig{{Name: port.Intake}, {Name: port.Control}}) // which no Scheduler takes from
+		if err != nil {
+			t.Fatal(err)
+		}
+		parts := stacktest.New(t, stacktest.Memory()).Parts
+		parts.Outputs.FairQueues, parts.Queues = fair, queues
 		submit(t, stack.Over(parts), order("acme:1001", "order", "good"))
-		q, err := w.Queues.Queue(port.Intake)
+		q, err := queues.Queue(port.Intake)
 		if err != nil {
 			t.Fatal(err)
 		}
