@@ -37,8 +37,10 @@ type Expired struct {
 // Call it again, after a pause for other writers, while there is more.
 func (s *Store) Expire(ctx context.Context) (Expired, error) {
 	o := &expire{store: s, now: s.clock.Now()}
-	err := s.committer.do(ctx, o)
-	return o.Expired, err
+	if err := s.committer.do(ctx, o); err != nil { // where the context ended, it may still be under way
+		return Expired{}, err
+	}
+	return o.Expired, nil
 }
 
 type expire struct {
