@@ -17,7 +17,7 @@ func (r *deciding) stepDone(i int, ev Event) (string, error) {
 }
 
 // finish makes a step Processed and tells so where that is wanted. An order in Error tells no more
-// until a command takes it up: its "failed" has the highest number of all, so that whoever goes by
+// until a command takes it up: its "failed" has the highest number of all, so that a receiver that goes by
 // the numbers sees that it has stopped.
 func (r *deciding) finish(i int, output json.RawMessage) {
 	s := &r.t.Steps[i]

@@ -111,7 +111,7 @@ func (m *model) command(c *message.Control) {
 	}
 }
 
-// told: P5, whoever sent a command through the queue is told that it was refused.
+// told: P5: the sender of a command that came through the queue is told that it was refused.
 func (m *model) told(yes bool) {
 	if !yes && !m.direct && m.t.ReplyTo == shop {
 		m.post('v', "", 0, 0)

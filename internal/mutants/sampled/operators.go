@@ -161,7 +161,7 @@ func (f *finder) constant(n *ast.BasicLit) {
 	}
 }
 
-// arguments swaps neighbours of one type, and drops contexts.
+// arguments swaps adjacent arguments of one type, and drops contexts.
 func (f *finder) arguments(call *ast.CallExpr) {
 	commutes := f.info.Types[call.Fun].IsBuiltin() && (f.of(call.Fun) == "max" || f.of(call.Fun) == "min")
 	if f.wording(call) || commutes || f.info.Types[call.Fun].IsType() {
