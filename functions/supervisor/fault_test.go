@@ -1,9 +1,11 @@
 package supervisor_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -190,9 +192,19 @@ func TestFaultsOfOneShardAndOneTask(t *testing.T) {
 	})
 	t.Run("a document", func(t *testing.T) {
 		w, _ := late(t, 12, nil)
-		r, err := w.SupervisorOn(&world.Faulty{Store: w.Store, Damaged: "o-5"}, "other").Sweep(ctx)
+		var log bytes.Buffer
+		w.Sweeping = func(c *supervisor.Config) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) }
+		s := w.SupervisorOn(&world.Faulty{Store: w.Store, Damaged: "o-5"}, "other")
+		r, err := s.Sweep(ctx)
 		if err != nil || r.Failed != 1 || r.HandedBack != 22 || r.Scanned != 12 {
 			t.Errorf("%s, %v", r, err)
+		}
+		w.Clock.Advance(time.Minute)
+		if r, err := s.Sweep(ctx); err != nil || r.Failed != 1 {
+			t.Errorf("%s, %v", r, err)
+		}
+		if n := strings.Count(log.String(), "left for the next sweep"); n != 1 {
+			t.Errorf("two sweeps logged the same damaged document %d times, want once", n)
 		}
 	})
 	t.Run("a commit", func(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"path/filepath"
 	"slices"
@@ -24,17 +25,23 @@ import (
 // damage makes the stored document of a task unreadable while no process has the folder.
 func (w *world) damage(id string) {
 	w.t.Helper()
+	w.execute("UPDATE tasks SET document = x'7b' WHERE id = ?", id)
+}
+
+// execute changes one row of the file while no process has the folder.
+func (w *world) execute(statement string, arguments ...any) {
+	w.t.Helper()
 	db, err := sql.Open("sqlite", filepath.Join(w.options.Data, "stepkeeper.db"))
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	defer db.Close()
-	done, err := db.ExecContext(w.t.Context(), "UPDATE tasks SET document = x'7b' WHERE id = ?", id)
+	done, err := db.ExecContext(w.t.Context(), statement, arguments...)
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	if n, err := done.RowsAffected(); n != 1 || err != nil {
-		w.t.Fatalf("%d documents damaged: %v", n, err)
+		w.t.Fatalf("%s: %d rows, %v", statement, n, err)
 	}
 }
 
@@ -91,6 +98,28 @@ func TestADamagedDocumentAffectsNoOther(t *testing.T) {
 	eventually(t, "the sweep that meets the damaged document", func() bool { return log.count("left for the next sweep") > 0 })
 	if n := log.count("left for the next sweep"); n != 1 {
 		t.Errorf("the sweeps said it %d times, once is enough", n)
+	}
+}
+
+// A task whose definition is gone is left to the operator; the start and the other tasks go on.
+func TestATaskWithoutItsDefinitionDoesNotStopTheStart(t *testing.T) {
+	w := newWorld(t, "30s")
+	w.shop.hang.Store(true)
+	s := w.open()
+	submit(t, s, "lost", "")
+	task, _, err := s.Task(t.Context(), "lost")
+	if err != nil {
+		t.Fatal(err)
+	}
+	closeStack(t, s)
+	w.write(fmt.Sprintf(pair, "31s"))
+	w.execute("DELETE FROM definitions WHERE hash = ?", task.Definition)
+	w.shop.hang.Store(false)
+	s = w.open()
+	defer closeStack(t, s)
+	submit(t, s, "fine", "")
+	if task := wait(t, s, "fine"); task.ProcessState != core.Processed {
+		t.Errorf("the other order: %s", task.ProcessState)
 	}
 }
 
