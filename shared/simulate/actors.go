@@ -261,7 +261,6 @@ func (w *World) deliver(p *process, q *queue, letters []*letter) {
 			w.tell(q.name, p.name, describe(l.message))
 		}
 	}
-	back := int64(1000 + 4000*min(letters[0].received-1, 6))
 	w.invoke(p, q.name, func(iv *invocation) {
 		receipts, again := w.handle(iv, q, letters, ds)
 		if iv.dead {
@@ -269,7 +268,7 @@ func (w *World) deliver(p *process, q *queue, letters []*letter) {
 		}
 		port := queuePort{p, q}
 		for _, r := range again {
-			_ = port.Extend(ctx, r.receipt, max(r.after, time.Duration(back)*time.Millisecond))
+			_ = port.Extend(ctx, r.receipt, r.after)
 		}
 		if len(receipts) > 0 {
 			port.Delete(ctx, receipts)
@@ -294,6 +293,9 @@ func (w *World) handle(iv *invocation, q *queue, letters []*letter, ds []port.De
 		if v.Delete {
 			return []string{ds[0].Receipt}, nil
 		}
+		if v.After <= 0 {
+			v.After = ds[0].Backoff(visibility * time.Millisecond)
+		}
 		return nil, []again{{ds[0].Receipt, v.After}}
 	case aClient:
 		for i := range ds {
@@ -308,7 +310,7 @@ func (w *World) handle(iv *invocation, q *queue, letters []*letter, ds []port.De
 	for i := range ds {
 		iv.gone[i] = !slices.Contains(failed, ds[i].Receipt)
 		if slices.Contains(failed, ds[i].Receipt) {
-			back = append(back, again{receipt: ds[i].Receipt})
+			back = append(back, again{ds[i].Receipt, ds[i].Backoff(visibility * time.Millisecond)})
 		} else {
 			done = append(done, ds[i].Receipt)
 		}

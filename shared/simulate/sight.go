@@ -217,11 +217,11 @@ func (iv *invocation) modelFor(s *sight, t *core.Task, at reading) *model {
 	}
 	m.direct = iv.direct != nil
 	m.backlog = func(queue string) bool {
-		visible, asked := iv.depths[queue]
+		messages, asked := iv.depths[queue]
 		if !asked {
 			m.unasked = queue
 		}
-		return visible > w.capacity
+		return messages > w.capacity
 	}
 	return m
 }
@@ -588,12 +588,12 @@ func say(ev any) string {
 	return "a message"
 }
 
-// counted remembers how long a queue was, as the handling saw it.
-func (iv *invocation) counted(queue string, visible int) {
+// counted remembers how many messages a queue held, visible and in flight, as the handling saw it.
+func (iv *invocation) counted(queue string, messages int) {
 	if iv.depths == nil {
 		iv.depths = map[string]int{}
 	}
-	iv.depths[queue] = visible
+	iv.depths[queue] = messages
 }
 
 // leased notes whether a shard is this Supervisor's; looks holds it to that.
