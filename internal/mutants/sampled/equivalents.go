@@ -11,4 +11,9 @@ type equivalent struct {
 }
 
 // equivalents are drawn like all others, and neither run nor counted.
-var equivalents = []equivalent{}
+var equivalents = []equivalent{
+	{"functions/agent/onlambda", "notReady", "times := min(max(deliveries[i].Received, 1), 10)", "times := min(max(deliveries[i].Received, 1), 9)",
+		"from the sixth time on the wait is the longest; the bound only keeps the shift from wrapping"},
+	{"functions/agent/onlambda", "notReady", "times := min(max(deliveries[i].Received, 1), 10)", "times := min(max(deliveries[i].Received, 1), 11)",
+		"from the sixth time on the wait is the longest; the bound only keeps the shift from wrapping"},
+}
