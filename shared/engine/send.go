@@ -1,13 +1,9 @@
-// Package dispatch sends what a decision asks for, after it was stored: it turns effects into
-// messages, batches them by queue, and says for each decision whether all of it was sent. The
-// Scheduler deletes a message, and settles an end, by that answer only (P11, P13).
-package dispatch
+package engine
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -15,40 +11,31 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Sender sends effects. All fields but WakeSlack and Count are required. It is safe for
-// concurrent use.
-type Sender struct {
-	Queues port.Queues
-	Alerts port.Alerts
-	Clock  port.Clock
-	// WakeSlack is added to the delay of a Wake, so that it does not come before its time by
-	// another clock: 1 s between machines, some milliseconds inside a process.
-	WakeSlack time.Duration
-	// FairQueues puts the order's tenant on each request (rule 4). Replies and control messages have
-	// none: the Scheduler does not let them wait.
-	FairQueues bool
-	Logger     *slog.Logger
-	Count      func(what, why string) // counts what people should know of; may be nil
+// parcel is what one job asks to be sent, and how that went.
+type parcel struct {
+	effects []core.Effect
+	// err is why not all of it was sent; what was sent may be sent again (P12).
+	err error
+	// tooLarge are the requests that no queue takes; they are not in err (P28).
+	tooLarge []core.SendRequest
 }
 
-// Parcel is what one decision asks to be sent, and how that went.
-type Parcel struct {
-	Effects []core.Effect
-	// Err is why not all of it was sent; what was sent may be sent again (P12).
-	Err error
-	// TooLarge are the requests that no queue takes; they are not in Err (P28).
-	TooLarge []core.SendRequest
+// Send sends effects of no task.
+func (e *Engine) Send(ctx context.Context, effects ...core.Effect) error {
+	p := parcel{effects: effects}
+	e.send(ctx, []*parcel{&p})
+	return p.err
 }
 
-// Send sends the parcels: alerts first, so that an end whose status was taken has had its alert,
+// send sends the parcels: alerts first, so that an end whose status was taken has had its alert,
 // then the rest in batches by queue, queues in the order of their first message.
-func (s *Sender) Send(ctx context.Context, parcels []*Parcel) {
-	p := post{sender: s, parcels: parcels, now: s.Clock.Now(), at: map[string]int{}}
+func (e *Engine) send(ctx context.Context, parcels []*parcel) {
+	p := post{sender: e, parcels: parcels, now: e.Clock.Now(), at: map[string]int{}}
 	for i := range parcels {
 		p.alert(ctx, i)
 	}
 	for i := range parcels {
-		for _, e := range parcels[i].Effects {
+		for _, e := range parcels[i].effects {
 			p.add(i, e)
 		}
 	}
@@ -57,10 +44,10 @@ func (s *Sender) Send(ctx context.Context, parcels []*Parcel) {
 	}
 }
 
-// post is one Send.
+// post is one send.
 type post struct {
-	sender  *Sender
-	parcels []*Parcel
+	sender  *Engine
+	parcels []*parcel
 	now     time.Time
 	routes  []route
 	at      map[string]int
@@ -79,7 +66,7 @@ type letter struct {
 }
 
 func (p *post) alert(ctx context.Context, i int) {
-	for _, e := range p.parcels[i].Effects {
+	for _, e := range p.parcels[i].effects {
 		if a, ok := e.(core.RaiseAlert); ok {
 			if err := p.sender.Alerts.Raise(ctx, a); err != nil {
 				p.fail(i, fmt.Errorf("raise the alert of task %q: %w", a.OrderID, err))
@@ -89,8 +76,8 @@ func (p *post) alert(ctx context.Context, i int) {
 }
 
 func (p *post) fail(i int, err error) {
-	if p.parcels[i].Err == nil {
-		p.parcels[i].Err = err
+	if p.parcels[i].err == nil {
+		p.parcels[i].err = err
 	}
 }
 
@@ -111,7 +98,7 @@ func (p *post) add(i int, effect core.Effect) {
 		p.put(port.Control, i, e, port.Message{Value: &message.Control{
 			Schema: message.Schema, Kind: message.Settle, OrderID: e.OrderID}})
 	case core.SendStatus:
-		if p.parcels[i].Err == nil { // its alert was raised
+		if p.parcels[i].err == nil { // its alert was raised
 			p.tell(i, e)
 		}
 	}
@@ -185,7 +172,7 @@ func (p *post) unsent(ctx context.Context, r *route, l letter, err error) {
 	if errors.Is(err, port.ErrTooLarge) {
 		switch e := l.effect.(type) {
 		case core.SendRequest:
-			p.parcels[l.parcel].TooLarge = append(p.parcels[l.parcel].TooLarge, e)
+			p.parcels[l.parcel].tooLarge = append(p.parcels[l.parcel].tooLarge, e)
 			return
 		case core.SendStatus:
 			if err = sendShort(ctx, r.queue, e.Status); err == nil {
@@ -202,10 +189,4 @@ func sendShort(ctx context.Context, q port.Queue, s core.Status) error {
 	s.Message = "the output is too large for a message; look the order up by its ID"
 	errs := q.Send(ctx, []port.Message{{Value: &message.Status{Schema: message.Schema, Status: s}}})
 	return errs[0]
-}
-
-func (s *Sender) count(what, why string) {
-	if s.Count != nil {
-		s.Count(what, why)
-	}
 }
