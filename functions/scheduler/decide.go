@@ -27,7 +27,7 @@ func (it *item) Decide(ctx context.Context, j *engine.Job) error {
 	it.told, it.known, it.refusal, it.verdict = false, j.Task != nil, nil, nil
 	d, err := it.decide(ctx, j)
 	switch refusal := refusalOf(err); {
-	case refusal != nil && it.submit != nil && j.Unseen(): // P14: an order that is there stays accepted
+	case refusal != nil && it.submit != nil && j.Unseen: // P14: an order that is there stays accepted
 		return engine.ErrReload
 	case refusal != nil:
 		j.Send(it.refuse(j.ID, it.replyTo(), refusal)...)
@@ -36,19 +36,19 @@ func (it *item) Decide(ctx context.Context, j *engine.Job) error {
 		return err
 	}
 	it.verdict = d.Verdict
-	j.Send(it.answer(j, d)...)
-	j.Accept(d)
+	j.Accept(d, it.answer(j, d)...)
 	return nil
 }
 
 func (it *item) decide(ctx context.Context, j *engine.Job) (core.Decision, error) {
 	it.s.learn(j)
+	j.At.Waits = it.s.waits.snapshot()
 	switch {
 	case it.ev == nil:
 		return j.Restart(ctx)
 	case j.Task == nil && it.submit != nil:
 		return it.first(ctx, j)
-	case j.Task == nil && j.Expired() && isCancel(it.ev):
+	case j.Task == nil && j.Expired && isCancel(it.ev):
 		return core.Decision{}, expired(j.ID)
 	}
 	if err := it.s.notAsked(j.Definition, it); err != nil {
@@ -79,7 +79,7 @@ func refusalOf(err error) *message.Refusal {
 // deployed. Both are checked here only, since an order that was accepted stays accepted (P14).
 func (it *item) first(ctx context.Context, j *engine.Job) (core.Decision, error) {
 	o := it.submit
-	if j.Expired() {
+	if j.Expired {
 		return core.Decision{}, expired(j.ID)
 	}
 	def, err := it.s.cfg.State.Current(ctx, o.Workflow)

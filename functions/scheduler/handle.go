@@ -44,26 +44,17 @@ func (s *Scheduler) Handle(ctx context.Context, queueName string, deliveries []p
 			batch.Add(id, items[i])
 		}
 	}
-	s.run(ctx, batch.Jobs)
+	_ = s.engine.Run(ctx, batch.Jobs) // each message has its error
 	for i, it := range items {
 		if it.Err == nil && it.refusal != nil && !it.told {
 			it.Err = s.quarantine(ctx, queueName, &deliveries[i], it.refusal.Text)
 		}
 		if it.Err != nil {
+			s.log.Warn("message given back", "queue", queueName, "messageId", deliveries[i].ID, "error", it.Err)
 			failed = append(failed, it.receipt)
 		}
 	}
 	return failed
-}
-
-// run takes the jobs to their ends, and logs what has to come again.
-func (s *Scheduler) run(ctx context.Context, jobs []*engine.Job) {
-	_ = s.engine.Run(ctx, jobs) // each message has its error
-	for _, j := range jobs {
-		if j.Err != nil {
-			s.log.Error("not carried out; the messages are given back", "task", j.ID, "error", j.Err)
-		}
-	}
 }
 
 // read decodes a delivery. The ID is "" where nothing is left to do for the message but what its
@@ -85,7 +76,6 @@ func (s *Scheduler) read(ctx context.Context, queueName string, d *port.Delivery
 		s.unreadable(ctx, queueName, d, it, err)
 		id = ""
 	default: // a newer schema waits for a newer program; a queue that is not ours is a mistake in wiring
-		s.log.Warn("message given back", "queue", queueName, "messageId", d.ID, "error", err)
 		s.count("given back", queueName)
 		it.Err, id = err, ""
 	}

@@ -55,12 +55,13 @@ func (s *Scheduler) restart(ctx context.Context, due []port.Due) (tasks int, err
 		items[i].s = s
 		batch.Add(due[i].ID, &items[i])
 	}
-	s.run(ctx, batch.Jobs)
+	_ = s.engine.Run(ctx, batch.Jobs) // each message has its error
 	for i := range items {
 		switch failed := items[i].Err; {
 		case failed == nil:
 			tasks++
 		case errors.Is(failed, port.ErrDamaged):
+			s.log.Error("left out of the restart", "task", due[i].ID, "error", failed)
 			s.count("damaged", "restart")
 		default:
 			err = errors.Join(err, fmt.Errorf("restart task %q: %w", due[i].ID, failed))

@@ -51,12 +51,10 @@ func New(cfg Config) *Scheduler {
 	if cfg.Tries == 0 {
 		cfg.Tries = 8
 	}
-	s := &Scheduler{cfg: cfg, log: cfg.Logger, waits: waits{last: cfg.Waits}}
-	s.engine = engine.Engine{Config: engine.Config{
+	return &Scheduler{cfg: cfg, log: cfg.Logger, waits: waits{last: cfg.Waits}, engine: engine.Engine{Config: engine.Config{
 		State: cfg.State, Queues: cfg.Queues, Alerts: cfg.Alerts, Clock: cfg.Clock, By: cfg.Name, Tries: cfg.Tries,
-		WakeSlack: cfg.WakeSlack, FairQueues: cfg.FairQueues, Waits: s.waits.snapshot, Logger: cfg.Logger, Count: cfg.Count,
-	}}
-	return s
+		WakeSlack: cfg.WakeSlack, FairQueues: cfg.FairQueues, Logger: cfg.Logger, Count: cfg.Count,
+	}}}
 }
 
 func (s *Scheduler) now() core.Time { return core.TimeOf(s.cfg.Clock.Now()) }

@@ -30,11 +30,11 @@ func (v *visit) Decide(ctx context.Context, j *engine.Job) error {
 		w.report.Stale++
 		return nil
 	}
-	found, events := j.Task, core.SweepEvents(j.Definition, j.Task, j.Now)
+	found, events := j.Task, core.SweepEvents(j.Definition, j.Task, j.At.Now)
 	if len(events) > 0 {
 		w.report.Overdue++
 		if found.Due != 0 {
-			w.report.OldestOverdue = max(w.report.OldestOverdue, j.Now.Sub(found.Due).Std())
+			w.report.OldestOverdue = max(w.report.OldestOverdue, j.At.Now.Sub(found.Due).Std())
 		}
 	}
 	for _, ev := range events {

@@ -8,13 +8,16 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime/debug"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/state"
 )
@@ -43,10 +46,8 @@ type Config struct {
 	// FairQueues puts the order's tenant on each request (rule 4). Replies and control messages have
 	// none: the Scheduler does not let them wait.
 	FairQueues bool
-	// Waits is what the instance has learnt of the agents' queues (P32); nil: nothing.
-	Waits  func() map[string]core.Duration
-	Logger *slog.Logger
-	Count  func(what, why string) // counts what people should know of; may be nil
+	Logger     *slog.Logger
+	Count      func(what, why string) // counts what people should know of; may be nil
 }
 
 // Engine is safe for concurrent use. It keeps nothing between two runs.
@@ -55,23 +56,19 @@ type Engine struct{ Config }
 // Run takes the jobs to their ends. A message whose Err is nil afterwards is stored and sent in whole, and
 // may be deleted (P13). A request that no queue takes makes its step fail for good, which is a decision of
 // its own (P28). The error is the store's where it loaded nothing.
-func (e *Engine) Run(ctx context.Context, jobs []*Job) error {
-	var failed error
+func (e *Engine) Run(ctx context.Context, jobs []*Job) (err error) {
 	for rounds := 0; len(jobs) > 0; rounds++ {
-		if err := e.store(ctx, jobs); failed == nil {
-			failed = err
-		}
+		err = cmp.Or(err, e.store(ctx, jobs))
 		further := e.deliver(ctx, jobs)
 		e.settle(ctx, jobs)
-		if rounds == maxFurther {
+		if jobs = further; rounds == maxFurther {
 			for _, j := range further {
 				j.fail(errTooManyRounds)
 			}
-			break
+			return err
 		}
-		jobs = further
 	}
-	return failed
+	return err
 }
 
 // maxFurther bounds how many requests in a row are too large for their queue in one run.
@@ -79,7 +76,7 @@ const maxFurther = 50
 
 // store loads, decides and commits the jobs, again and again for those that another writer was
 // faster with, or whose answer is in doubt: the cause in the document tells "mine already" (P12).
-func (e *Engine) store(ctx context.Context, jobs []*Job) error {
+func (e *Engine) store(ctx context.Context, jobs []*Job) (err error) {
 	for try := 0; len(jobs) > 0; try++ {
 		if try == e.Tries {
 			for _, j := range jobs {
@@ -87,13 +84,11 @@ func (e *Engine) store(ctx context.Context, jobs []*Job) error {
 			}
 			break
 		}
-		loaded, err := e.load(ctx, jobs)
-		if err != nil {
-			return err
-		}
+		loaded, failed := e.load(ctx, jobs)
+		err = cmp.Or(err, failed)
 		jobs = e.attempt(ctx, loaded)
 	}
-	return nil
+	return err
 }
 
 // load fills in the jobs' tasks with one call; those that cannot be loaded fail. Of an order that comes
@@ -104,7 +99,7 @@ func (e *Engine) load(ctx context.Context, jobs []*Job) ([]*Job, error) {
 	var loading []*Job
 	good := jobs[:0:0]
 	for _, j := range jobs {
-		if j.unseen && e.State.Cached(j.ID) == nil {
+		if j.Unseen && e.State.Cached(j.ID) == nil {
 			good = append(good, j)
 			continue
 		}
@@ -121,10 +116,10 @@ func (e *Engine) load(ctx context.Context, jobs []*Job) ([]*Job, error) {
 		return good, err
 	}
 	for i, j := range loading {
-		j.loaded, j.unseen = loaded[i].Task, false
+		j.loaded, j.Unseen = loaded[i].Task, false
 		err := loaded[i].Err
 		if err == nil && j.loaded == nil && j.exists {
-			j.expired, err = e.orderAlone(ctx, j.ID)
+			j.Expired, err = e.orderAlone(ctx, j.ID)
 		}
 		if err != nil {
 			j.fail(err)
@@ -151,7 +146,7 @@ func (e *Engine) attempt(ctx context.Context, jobs []*Job) (again []*Job) {
 	for _, j := range jobs {
 		switch err := e.decide(ctx, j); {
 		case errors.Is(err, ErrReload):
-			j.reread, j.exists, j.unseen, j.lost = true, j.exists || j.unseen, false, err
+			j.reread, j.exists, j.Unseen, j.lost = true, j.exists || j.Unseen, false, err
 			e.State.Forget(j.ID)
 			again = append(again, j)
 		case err != nil:
@@ -178,7 +173,7 @@ func (e *Engine) attempt(ctx context.Context, jobs []*Job) (again []*Job) {
 func (e *Engine) uncommitted(ctx context.Context, j *Job, err error) (again bool) {
 	switch {
 	case errors.Is(err, port.ErrExists):
-		j.exists, j.unseen = true, false
+		j.exists, j.Unseen = true, false
 		return true
 	case errors.Is(err, port.ErrTooLarge):
 		return e.shrink(j, err)
@@ -191,74 +186,144 @@ func (e *Engine) uncommitted(ctx context.Context, j *Job, err error) (again bool
 	return true
 }
 
-// shrink cuts the largest output out of a document that is too large (P28). A submission that is
-// too large by itself is refused.
-func (e *Engine) shrink(j *Job, err error) (again bool) {
-	if m := j.largest(); m != nil {
-		m.cut = true
-		step := m.event.(core.Reply).Step
-		e.count("output too large", step)
-		e.Logger.Warn("an output does not fit into the document; its step fails", "task", j.ID, "step", step)
-		return true
+// decide decides the job's messages one after the other, on the task as loaded. ErrReload: it was
+// read stale. Any other error concerns the whole job.
+func (e *Engine) decide(ctx context.Context, j *Job) error {
+	j.engine, j.decided = e, decided{Task: j.loaded}
+	if j.Task != nil {
+		var err error
+		if j.Definition, err = e.State.Definition(ctx, j.Task.Definition); err != nil {
+			return err
+		}
 	}
-	if j.loaded == nil && !j.tooLarge {
-		j.tooLarge = true
-		return true
+	for _, d := range j.Messages {
+		m, before := d.message(), j.decided
+		j.current, j.At, m.Err = m, core.At{Now: core.TimeOf(e.Clock.Now()), By: e.By}, nil
+		switch err := j.guarded(ctx, d); {
+		case errors.Is(err, core.ErrStale) && !j.reread:
+			return ErrReload
+		case errors.Is(err, core.ErrStale): // P8: it stays
+			j.ahead(m)
+			j.decided, m.Err = before, err
+		case errors.Is(err, errPanic):
+			j.decided, m.Err = before, err
+		case err != nil:
+			return err
+		}
 	}
-	e.Logger.Error("the document does not fit into the store", "task", j.ID, "error", err)
-	j.fail(err)
-	return false
+	if j.Task != nil { // P11: the end as it is now, by all that this run will send
+		j.settles = core.ToldBy(j.Definition, j.Task, j.effects)
+	}
+	return nil
 }
 
-// deliver sends the effects of all jobs that are stored, or had nothing to store. The answer is
-// the jobs that follow from requests which no queue takes.
-func (e *Engine) deliver(ctx context.Context, jobs []*Job) (further []*Job) {
-	var parcels []*parcel
-	var sent []*Job
-	for _, j := range jobs {
-		if j.Err != nil || len(j.effects) == 0 {
-			continue
+// guarded: a panic concerns one message only.
+func (j *Job) guarded(ctx context.Context, d Decider) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			j.engine.Logger.Error("decision panicked; the message is given back", "task", j.ID, "panic", p, "stack", string(debug.Stack()))
+			err = fmt.Errorf("task %q: %w", j.ID, errPanic)
 		}
-		j.parcel.effects = j.effects
-		parcels, sent = append(parcels, &j.parcel), append(sent, j)
-	}
-	if len(parcels) == 0 {
-		return nil
-	}
-	e.send(ctx, parcels)
-	for _, j := range sent {
-		if j.parcel.err != nil {
-			j.fail(j.parcel.err) // P12: its messages emit it again
-			continue
-		}
-		if len(j.parcel.tooLarge) > 0 {
-			j.settles = false
-			further = append(further, j.unsendable(j.parcel.tooLarge))
-		}
-	}
-	return further
+	}()
+	return d.Decide(ctx, j)
 }
 
-// settle marks the ends as told whose every status and alert this very run has sent; a refused
-// settle is dropped, since another writer went on from there (P11, H27).
-func (e *Engine) settle(ctx context.Context, jobs []*Job) {
-	var changes []state.Change
-	for _, j := range jobs {
-		if j.Err != nil || !j.settles {
-			continue
-		}
-		settled := *core.Settled(j.Task)
-		settled.Version = j.Task.Version + 1
-		changes = append(changes, state.Change{Task: &settled})
+// Start decides a submission of an order that is not there.
+func (j *Job) Start(def *core.Definition, order port.Order, ev core.Event) (core.Decision, error) {
+	if j.tooLarge {
+		return core.Decision{}, &core.Refusal{Code: message.CodeTooLarge, Field: "order",
+			Text: "the order's task does not fit into the store; store large data elsewhere and send a reference"}
 	}
-	if len(changes) == 0 {
-		return
+	d, err := core.Decide(def, order.Body, nil, ev, j.At)
+	if err == nil {
+		order.Created = j.At.Now.Std()
+		j.Definition, j.order, j.create = def, order.Body, &order
 	}
-	for i, err := range e.State.Commit(ctx, changes) {
-		if err != nil {
-			e.Logger.Debug("not settled; it will be told again", "task", changes[i].Task.OrderID, "error", err)
-		}
+	return d, err
+}
+
+// Decide lets the core decide an event on the task as it stands now. The order is loaded where the core
+// needs it only.
+func (j *Job) Decide(ctx context.Context, ev core.Event) (core.Decision, error) {
+	ev = j.fitting(ev)
+	return j.ask(ctx, func() (core.Decision, error) { return core.Decide(j.Definition, j.order, j.Task, ev, j.At) })
+}
+
+// Restart lets the core emit again all that is under way (P27).
+func (j *Job) Restart(ctx context.Context) (core.Decision, error) {
+	if j.Task == nil { // the index was stale
+		return core.Decision{Ignored: "no such task"}, nil
 	}
+	return j.ask(ctx, func() (core.Decision, error) { return core.Restart(j.Definition, j.order, j.Task, j.At.Now) })
+}
+
+func (j *Job) ask(ctx context.Context, decide func() (core.Decision, error)) (core.Decision, error) {
+	d, err := decide()
+	if !errors.Is(err, core.ErrOrderNeeded) || j.order != nil {
+		return d, err
+	}
+	if j.order, err = j.engine.State.LoadOrder(ctx, j.ID); err != nil {
+		return d, err
+	}
+	return decide()
+}
+
+// Accept makes a decision part of the job's commit, and its effects part of what is sent after it; the
+// answer to the sender goes first.
+func (j *Job) Accept(d core.Decision, answer ...core.Effect) {
+	if d.Ignored != "" {
+		j.engine.count("ignored", d.Ignored)
+		j.engine.Logger.Debug("event changed nothing", "task", j.ID, "why", d.Ignored)
+	}
+	if d.Task != nil && j.Task == nil && j.create == nil { // a Cancel before its order (P17)
+		j.create = &port.Order{ID: j.ID, Created: j.At.Now.Std()}
+	}
+	j.Task = d.Task
+	j.changed = j.changed || d.Changed
+	j.effects = append(append(j.effects, answer...), d.Effects...)
+}
+
+// Send adds what is to be sent after the commit.
+func (j *Job) Send(effects ...core.Effect) { j.effects = append(j.effects, effects...) }
+
+// Push moves the lazy due time of a task in which nothing is overdue; it reports whether there is
+// something to store (P10).
+func (j *Job) Push() bool {
+	pushed, moved := core.Push(j.Task)
+	if moved {
+		j.Task, j.changed = pushed, true
+	}
+	return moved
+}
+
+// change is the job's commit.
+func (j *Job) change() state.Change {
+	t := *j.Task
+	t.Version = 1
+	var order *port.Order
+	if j.loaded != nil {
+		t.Version = j.loaded.Version + 1
+	} else {
+		order = j.create
+	}
+	j.Task = &t
+	return state.Change{Task: &t, Order: order}
+}
+
+// ahead makes a message known that knows more than the document, also when it was read again: a
+// forged one, or one of a store that was set back, comes again until it is a dead letter (P8).
+func (j *Job) ahead(m *Message) {
+	about := []any{"task", j.ID}
+	switch ev := m.event.(type) {
+	case core.Reply:
+		about = append(about, "step", ev.Step, "run", ev.Run, "attempt", ev.Attempt)
+	case core.Wake:
+		about = append(about, "step", ev.Step, "run", ev.Run, "attempt", ev.Attempt)
+	case core.Cancel:
+		about = append(about, "run", ev.Run)
+	}
+	j.engine.Logger.Warn("a message is ahead of the stored task and is given back; if it comes for ever it was forged, or the store was set back", about...)
+	j.engine.count("given back", "ahead of the document")
 }
 
 func (e *Engine) count(what, why string) {

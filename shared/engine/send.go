@@ -9,33 +9,70 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/state"
 )
 
-// parcel is what one job asks to be sent, and how that went.
-type parcel struct {
-	effects []core.Effect
-	// err is why not all of it was sent; what was sent may be sent again (P12).
-	err error
-	// tooLarge are the requests that no queue takes; they are not in err (P28).
-	tooLarge []core.SendRequest
+// deliver sends the effects of all jobs that are stored, or had nothing to store. The answer is
+// the jobs that follow from requests which no queue takes.
+func (e *Engine) deliver(ctx context.Context, jobs []*Job) (further []*Job) {
+	var sent []*Job
+	for _, j := range jobs {
+		if !j.failed && len(j.effects) > 0 {
+			sent = append(sent, j)
+		}
+	}
+	if len(sent) > 0 {
+		e.send(ctx, sent)
+	}
+	for _, j := range sent {
+		if j.unsent != nil {
+			j.fail(j.unsent) // P12: its messages emit it again
+		} else if len(j.unsendable) > 0 {
+			j.settles = false
+			further = append(further, j.followUp())
+		}
+	}
+	return further
+}
+
+// settle marks the ends as told whose every status and alert this very run has sent; a refused
+// settle is dropped, since another writer went on from there (P11, H27).
+func (e *Engine) settle(ctx context.Context, jobs []*Job) {
+	var changes []state.Change
+	for _, j := range jobs {
+		if j.failed || !j.settles {
+			continue
+		}
+		settled := *core.Settled(j.Task)
+		settled.Version = j.Task.Version + 1
+		changes = append(changes, state.Change{Task: &settled})
+	}
+	if len(changes) == 0 {
+		return
+	}
+	for i, err := range e.State.Commit(ctx, changes) {
+		if err != nil {
+			e.Logger.Debug("not settled; it will be told again", "task", changes[i].Task.OrderID, "error", err)
+		}
+	}
 }
 
 // Send sends effects of no task.
 func (e *Engine) Send(ctx context.Context, effects ...core.Effect) error {
-	p := parcel{effects: effects}
-	e.send(ctx, []*parcel{&p})
-	return p.err
+	j := Job{decided: decided{effects: effects}}
+	e.send(ctx, []*Job{&j})
+	return j.unsent
 }
 
-// send sends the parcels: alerts first, so that an end whose status was taken has had its alert,
+// send sends the effects of jobs: alerts first, so that an end whose status was taken has had its alert,
 // then the rest in batches by queue, queues in the order of their first message.
-func (e *Engine) send(ctx context.Context, parcels []*parcel) {
-	p := post{sender: e, parcels: parcels, now: e.Clock.Now(), at: map[string]int{}}
-	for i := range parcels {
+func (e *Engine) send(ctx context.Context, jobs []*Job) {
+	p := post{sender: e, jobs: jobs, now: e.Clock.Now(), at: map[string]int{}}
+	for i := range jobs {
 		p.alert(ctx, i)
 	}
-	for i := range parcels {
-		for _, e := range parcels[i].effects {
+	for i := range jobs {
+		for _, e := range jobs[i].effects {
 			p.add(i, e)
 		}
 	}
@@ -46,11 +83,11 @@ func (e *Engine) send(ctx context.Context, parcels []*parcel) {
 
 // post is one send.
 type post struct {
-	sender  *Engine
-	parcels []*parcel
-	now     time.Time
-	routes  []route
-	at      map[string]int
+	sender *Engine
+	jobs   []*Job
+	now    time.Time
+	routes []route
+	at     map[string]int
 }
 
 type route struct {
@@ -61,12 +98,12 @@ type route struct {
 }
 
 type letter struct {
-	parcel int
+	job    int
 	effect core.Effect
 }
 
 func (p *post) alert(ctx context.Context, i int) {
-	for _, e := range p.parcels[i].effects {
+	for _, e := range p.jobs[i].effects {
 		if a, ok := e.(core.RaiseAlert); ok {
 			if err := p.sender.Alerts.Raise(ctx, a); err != nil {
 				p.fail(i, fmt.Errorf("raise the alert of task %q: %w", a.OrderID, err))
@@ -76,8 +113,8 @@ func (p *post) alert(ctx context.Context, i int) {
 }
 
 func (p *post) fail(i int, err error) {
-	if p.parcels[i].err == nil {
-		p.parcels[i].err = err
+	if p.jobs[i].unsent == nil {
+		p.jobs[i].unsent = err
 	}
 }
 
@@ -98,7 +135,7 @@ func (p *post) add(i int, effect core.Effect) {
 		p.put(port.Control, i, e, port.Message{Value: &message.Control{
 			Schema: message.Schema, Kind: message.Settle, OrderID: e.OrderID}})
 	case core.SendStatus:
-		if p.parcels[i].err == nil { // its alert was raised
+		if p.jobs[i].unsent == nil { // its alert was raised
 			p.tell(i, e)
 		}
 	}
@@ -172,7 +209,7 @@ func (p *post) unsent(ctx context.Context, r *route, l letter, err error) {
 	if errors.Is(err, port.ErrTooLarge) {
 		switch e := l.effect.(type) {
 		case core.SendRequest:
-			p.parcels[l.parcel].tooLarge = append(p.parcels[l.parcel].tooLarge, e)
+			p.jobs[l.job].unsendable = append(p.jobs[l.job].unsendable, e)
 			return
 		case core.SendStatus:
 			if err = sendShort(ctx, r.queue, e.Status); err == nil {
@@ -180,7 +217,7 @@ func (p *post) unsent(ctx context.Context, r *route, l letter, err error) {
 			}
 		}
 	}
-	p.fail(l.parcel, fmt.Errorf("send: %w", err))
+	p.fail(l.job, fmt.Errorf("send: %w", err))
 }
 
 // sendShort sends a status without its output, which is too large for a message (P28).
