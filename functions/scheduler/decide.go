@@ -23,21 +23,19 @@ const (
 )
 
 // Decide of engine.Decider.
-func (it *item) Decide(ctx context.Context, j *engine.Job) error {
+func (it *item) Decide(ctx context.Context, j *engine.Job) ([]core.Effect, error) {
 	it.told, it.known, it.refusal, it.verdict = false, j.Task != nil, nil, nil
 	d, err := it.decide(ctx, j)
 	switch refusal := refusalOf(err); {
 	case refusal != nil && it.submit != nil && j.Unseen: // P14: an order that is there stays accepted
-		return engine.ErrReload
+		return nil, engine.ErrReload
 	case refusal != nil:
-		j.Send(it.refuse(j.ID, it.replyTo(), refusal)...)
-		return nil
+		return it.refuse(j.ID, it.replyTo(), refusal), nil
 	case err != nil:
-		return err
+		return nil, err
 	}
 	it.verdict = d.Verdict
-	j.Accept(d, it.answer(j, d)...)
-	return nil
+	return it.answer(j, d), nil
 }
 
 func (it *item) decide(ctx context.Context, j *engine.Job) (core.Decision, error) {

@@ -40,7 +40,7 @@ func (s *Scheduler) learn(j *engine.Job) {
 		return
 	}
 	for _, d := range j.Messages {
-		it := d.(*item)
+		it := d.Decider.(*item)
 		if r, ok := it.ev.(core.Reply); ok && !it.learnt && s.notAsked(j.Definition, it) == nil {
 			if i := j.Definition.Index(r.Step); i >= 0 {
 				s.waits.learn(j.Definition.Steps[i].Agent, it.waited)

@@ -24,11 +24,11 @@ type visit struct {
 
 // Decide of engine.Decider: all that is overdue in the task, in the order that the core lists it. Where
 // nothing is, the due time was early, which is allowed, and is pushed (P9).
-func (v *visit) Decide(ctx context.Context, j *engine.Job) error {
+func (v *visit) Decide(ctx context.Context, j *engine.Job) ([]core.Effect, error) {
 	w := v.sweep
 	if j.Task == nil || j.Task.AtRest() { // the index is a hint
 		w.report.Stale++
-		return nil
+		return nil, nil
 	}
 	found, events := j.Task, core.SweepEvents(j.Definition, j.Task, j.At.Now)
 	if len(events) > 0 {
@@ -41,27 +41,28 @@ func (v *visit) Decide(ctx context.Context, j *engine.Job) error {
 		if o, ok := ev.(core.Overdue); ok {
 			asked, err := w.asked(ctx, j.Task, o)
 			if err != nil {
-				return err
+				return nil, err
 			}
 			if asked {
 				continue
 			}
 			if o.Backlog, err = w.backlog(ctx, j.Definition, j.Task, o); err != nil {
-				return err
+				return nil, err
 			}
 			ev = o
 		}
 		if err := v.apply(ctx, j, ev); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if j.Task == found && j.Push() {
 		v.tally.Pushed++
 	}
-	return nil
+	return nil, nil
 }
 
 func (v *visit) apply(ctx context.Context, j *engine.Job, ev core.Event) error {
+	before := j.Task
 	d, err := j.Decide(ctx, ev)
 	if err != nil || !d.Changed {
 		return err
@@ -71,8 +72,7 @@ func (v *visit) apply(ctx context.Context, j *engine.Job, ev core.Event) error {
 			return fmt.Errorf("step %q: %w", r.Step, errClaimed)
 		}
 	}
-	v.note(ev, j.Task, d.Task)
-	j.Accept(d)
+	v.note(ev, before, d.Task)
 	return nil
 }
 

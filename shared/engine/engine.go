@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -152,7 +153,13 @@ func (e *Engine) attempt(ctx context.Context, jobs []*Job) (again []*Job) {
 		case err != nil:
 			j.fail(err)
 		case j.changed:
-			changes, changing = append(changes, j.change()), append(changing, j)
+			next := *j.Task
+			next.Version = 1
+			if j.loaded != nil {
+				next.Version, j.create = j.loaded.Version+1, nil
+			}
+			j.Task = &next
+			changes, changing = append(changes, state.Change{Task: &next, Order: j.create}), append(changing, j)
 		}
 	}
 	if len(changes) == 0 {
@@ -196,19 +203,21 @@ func (e *Engine) decide(ctx context.Context, j *Job) error {
 			return err
 		}
 	}
-	for _, d := range j.Messages {
-		m, before := d.message(), j.decided
-		j.current, j.At, m.Err = m, core.At{Now: core.TimeOf(e.Clock.Now()), By: e.By}, nil
-		switch err := j.guarded(ctx, d); {
+	for _, m := range j.Messages {
+		before := j.decided
+		j.current, j.At, m.Err = m.Message, core.At{Now: core.TimeOf(e.Clock.Now()), By: e.By}, nil
+		switch answer, err := j.guarded(ctx, m.Decider); {
 		case errors.Is(err, core.ErrStale) && !j.reread:
 			return ErrReload
 		case errors.Is(err, core.ErrStale): // P8: it stays
-			j.ahead(m)
+			j.ahead(m.event)
 			j.decided, m.Err = before, err
 		case errors.Is(err, errPanic):
 			j.decided, m.Err = before, err
 		case err != nil:
 			return err
+		default:
+			j.effects = slices.Insert(j.effects, len(before.effects), answer...)
 		}
 	}
 	if j.Task != nil { // P11: the end as it is now, by all that this run will send
@@ -218,7 +227,7 @@ func (e *Engine) decide(ctx context.Context, j *Job) error {
 }
 
 // guarded: a panic concerns one message only.
-func (j *Job) guarded(ctx context.Context, d Decider) (err error) {
+func (j *Job) guarded(ctx context.Context, d Decider) (answer []core.Effect, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			j.engine.Logger.Error("decision panicked; the message is given back", "task", j.ID, "panic", p, "stack", string(debug.Stack()))
@@ -238,6 +247,7 @@ func (j *Job) Start(def *core.Definition, order port.Order, ev core.Event) (core
 	if err == nil {
 		order.Created = j.At.Now.Std()
 		j.Definition, j.order, j.create = def, order.Body, &order
+		j.accept(d)
 	}
 	return d, err
 }
@@ -259,18 +269,19 @@ func (j *Job) Restart(ctx context.Context) (core.Decision, error) {
 
 func (j *Job) ask(ctx context.Context, decide func() (core.Decision, error)) (core.Decision, error) {
 	d, err := decide()
-	if !errors.Is(err, core.ErrOrderNeeded) || j.order != nil {
-		return d, err
+	if errors.Is(err, core.ErrOrderNeeded) && j.order == nil {
+		if j.order, err = j.engine.State.LoadOrder(ctx, j.ID); err == nil {
+			d, err = decide()
+		}
 	}
-	if j.order, err = j.engine.State.LoadOrder(ctx, j.ID); err != nil {
-		return d, err
+	if err == nil {
+		j.accept(d)
 	}
-	return decide()
+	return d, err
 }
 
-// Accept makes a decision part of the job's commit, and its effects part of what is sent after it; the
-// answer to the sender goes first.
-func (j *Job) Accept(d core.Decision, answer ...core.Effect) {
+// accept makes a decision part of the job's commit, and its effects part of what is sent after it.
+func (j *Job) accept(d core.Decision) {
 	if d.Ignored != "" {
 		j.engine.count("ignored", d.Ignored)
 		j.engine.Logger.Debug("event changed nothing", "task", j.ID, "why", d.Ignored)
@@ -280,11 +291,8 @@ func (j *Job) Accept(d core.Decision, answer ...core.Effect) {
 	}
 	j.Task = d.Task
 	j.changed = j.changed || d.Changed
-	j.effects = append(append(j.effects, answer...), d.Effects...)
+	j.effects = append(j.effects, d.Effects...)
 }
-
-// Send adds what is to be sent after the commit.
-func (j *Job) Send(effects ...core.Effect) { j.effects = append(j.effects, effects...) }
 
 // Push moves the lazy due time of a task in which nothing is overdue; it reports whether there is
 // something to store (P10).
@@ -296,25 +304,11 @@ func (j *Job) Push() bool {
 	return moved
 }
 
-// change is the job's commit.
-func (j *Job) change() state.Change {
-	t := *j.Task
-	t.Version = 1
-	var order *port.Order
-	if j.loaded != nil {
-		t.Version = j.loaded.Version + 1
-	} else {
-		order = j.create
-	}
-	j.Task = &t
-	return state.Change{Task: &t, Order: order}
-}
-
 // ahead makes a message known that knows more than the document, also when it was read again: a
 // forged one, or one of a store that was set back, comes again until it is a dead letter (P8).
-func (j *Job) ahead(m *Message) {
+func (j *Job) ahead(ev core.Event) {
 	about := []any{"task", j.ID}
-	switch ev := m.event.(type) {
+	switch ev := ev.(type) {
 	case core.Reply:
 		about = append(about, "step", ev.Step, "run", ev.Run, "attempt", ev.Attempt)
 	case core.Wake:

@@ -55,8 +55,8 @@ const codeOutputTooLarge = "output-too-large"
 func (j *Job) largest() *Message {
 	var found *Message
 	size := 0
-	for _, d := range j.Messages {
-		m := d.message()
+	for _, e := range j.Messages {
+		m := e.Message
 		if r, ok := m.event.(core.Reply); ok && !m.cut && r.Outcome == core.OutcomeDone && len(r.Output) > size {
 			found, size = m, len(r.Output)
 		}
@@ -70,19 +70,16 @@ type tooLong struct {
 	reply core.Reply
 }
 
-func (u *tooLong) Decide(ctx context.Context, j *Job) error {
-	d, err := j.Decide(ctx, u.reply)
-	if err == nil {
-		j.Accept(d)
-	}
-	return err
+func (l *tooLong) Decide(ctx context.Context, j *Job) ([]core.Effect, error) {
+	_, err := j.Decide(ctx, l.reply)
+	return nil, err
 }
 
 // followUp is the job that follows from requests which no queue takes (P28).
 func (j *Job) followUp() *Job {
 	next := &Job{ID: j.ID, parent: j}
 	for _, r := range j.unsendable {
-		next.Messages = append(next.Messages, &tooLong{reply: core.Reply{
+		next.add(&tooLong{reply: core.Reply{
 			Step: r.Step, Run: r.Run, Attempt: r.Attempt, Operation: r.Operation, Outcome: core.OutcomeFailed, Code: "input-too-large",
 			Message: fmt.Sprintf("the request to agent %q is larger than a message of %d bytes; pass a reference instead of the data", r.Agent, port.MaxMessage),
 		}})

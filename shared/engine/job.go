@@ -8,10 +8,10 @@ import (
 
 // Decider is one thing that a task has to be told. It embeds Message.
 type Decider interface {
-	// Decide decides it with Job.Decide and Job.Accept. It is called again when the task was loaded again,
-	// and then forgets what it kept of the call before. An error concerns the whole job, but for a panic
-	// and for core.ErrStale, which concern this message.
-	Decide(ctx context.Context, j *Job) error
+	// Decide decides it with Job.Decide, and answers what its sender is told. It is called again when the
+	// task was loaded again, and then forgets what it kept of the call before. An error concerns the whole
+	// job, but for a panic and for core.ErrStale, which concern this message.
+	Decide(ctx context.Context, j *Job) (answer []core.Effect, err error)
 	message() *Message
 }
 
@@ -25,6 +25,12 @@ type Message struct {
 }
 
 func (m *Message) message() *Message { return m }
+
+// Entry is one of a job's messages.
+type Entry struct {
+	Decider
+	*Message
+}
 
 // Batch holds one job for each task (P13), in the order of their first messages.
 type Batch struct {
@@ -43,25 +49,24 @@ func (b *Batch) Add(id string, d Decider) *Job {
 		b.byID[id] = j
 		b.Jobs = append(b.Jobs, j)
 	}
-	j.Messages = append(j.Messages, d)
-	j.Unseen = j.Unseen && d.message().New
+	j.add(d)
 	return j
 }
 
 // Job is all that one run decides for one task: one commit (P13).
 type Job struct {
-	ID       string
-	Messages []Decider
-	At       core.At // of the message that is decided now
+	ID string
+	At core.At // of the message that is decided now
 	decided
 	Stored  bool // something was committed
 	Unseen  bool // the store was not asked yet whether the task is there
 	Expired bool // the order is there, and its task has expired (P14)
 
-	engine  *Engine
-	parent  *Job       // whose messages must not be deleted before this one has succeeded
-	loaded  *core.Task // nil where there is none
-	current *Message
+	engine   *Engine
+	Messages []Entry
+	parent   *Job       // whose messages must not be deleted before this one has succeeded
+	loaded   *core.Task // nil where there is none
+	current  *Message
 	// unsent is why not all effects were sent; what was sent may be sent again (P12). Requests that no
 	// queue takes are not in it (P28).
 	unsent     error
@@ -85,12 +90,18 @@ type decided struct {
 	effects    []core.Effect
 }
 
+func (j *Job) add(d Decider) {
+	m := d.message()
+	j.Messages = append(j.Messages, Entry{d, m})
+	j.Unseen = j.Unseen && m.New
+}
+
 // fail gives all messages of the job back.
 func (j *Job) fail(err error) {
 	for ; j != nil; j = j.parent {
 		j.failed = true
-		for _, d := range j.Messages {
-			if m := d.message(); m.Err == nil {
+		for _, m := range j.Messages {
+			if m.Err == nil {
 				m.Err = err
 			}
 		}
