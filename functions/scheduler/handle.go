@@ -44,7 +44,7 @@ func (s *Scheduler) Handle(ctx context.Context, queueName string, deliveries []p
 			batch.Add(id, items[i])
 		}
 	}
-	_ = s.engine.Run(ctx, batch.Jobs) // each message has its error
+	s.engine.Run(ctx, batch.Jobs)
 	for i, it := range items {
 		if it.Err == nil && it.refusal != nil && !it.told {
 			it.Err = s.quarantine(ctx, queueName, &deliveries[i], it.refusal.Text)

@@ -55,7 +55,7 @@ func (s *Scheduler) restart(ctx context.Context, due []port.Due) (tasks int, err
 		items[i].s = s
 		batch.Add(due[i].ID, &items[i])
 	}
-	_ = s.engine.Run(ctx, batch.Jobs) // each message has its error
+	s.engine.Run(ctx, batch.Jobs)
 	for i := range items {
 		switch failed := items[i].Err; {
 		case failed == nil:

@@ -47,7 +47,7 @@ func (s *Scheduler) Submit(ctx context.Context, orders []message.SubmitOrder) []
 		items[i].ev, items[i].New = submitted(o), true
 		of[i] = batch.Add(o.OrderID, items[i])
 	}
-	_ = s.engine.Run(ctx, batch.Jobs) // each message has its error
+	s.engine.Run(ctx, batch.Jobs)
 	for i := range orders {
 		results[i] = resultOf(orders[i].OrderID, items[i], of[i])
 	}
@@ -87,7 +87,7 @@ func (s *Scheduler) Command(ctx context.Context, c message.Control) (core.Verdic
 	it := &item{s: s, ev: controlled(&c)}
 	var batch engine.Batch
 	batch.Add(c.OrderID, it)
-	_ = s.engine.Run(ctx, batch.Jobs) // each message has its error
+	s.engine.Run(ctx, batch.Jobs)
 	switch {
 	case it.Err != nil:
 		return core.Verdict{}, fmt.Errorf("%s task %q: %w", c.Kind, c.OrderID, it.Err)

@@ -19,13 +19,15 @@ type visit struct {
 	engine.Message
 	sweep *sweep
 	job   *engine.Job
-	tally Report // what it did, if it is stored
+	read  bool   // the task was
+	tally Report // what was done, if it is stored
 }
 
 // Decide of engine.Decider: all that is overdue in the task, in the order that the core lists it. Where
 // nothing is, the due time was early, which is allowed, and is pushed (P9).
 func (v *visit) Decide(ctx context.Context, j *engine.Job) ([]core.Effect, error) {
 	w := v.sweep
+	v.read = true
 	if j.Task == nil || j.Task.AtRest() { // the index is a hint
 		w.report.Stale++
 		return nil, nil

@@ -119,7 +119,7 @@ func (s *Supervisor) Sweep(ctx context.Context) (Report, error) {
 			break
 		}
 	}
-	return w.report, errors.Join(errs...)
+	return w.report, errors.Join(append(errs, w.unread)...)
 }
 
 // Scheduler is asked for at Capacity. No agent has that name where functions are deployed.
@@ -131,6 +131,7 @@ type sweep struct {
 	report   Report
 	pages    int
 	backlogs map[string]bool // by queue; asked once per queue and sweep
+	unread   error           // of the last read that failed
 }
 
 func (w *sweep) shard(ctx context.Context, shard int) error {
@@ -152,9 +153,7 @@ func (w *sweep) shard(ctx context.Context, shard int) error {
 		}
 		if len(due) > 0 {
 			w.pages--
-			if err := w.page(ctx, due); err != nil {
-				return err
-			}
+			w.page(ctx, due)
 		}
 		if len(due) < w.cfg.PageSize {
 			return nil
@@ -167,7 +166,7 @@ func (w *sweep) shard(ctx context.Context, shard int) error {
 
 // page finds what is due in one page of the index, and counts what became of it. A lost commit is left to
 // the writer that was faster; what failed otherwise to the due time that stands there (P9).
-func (w *sweep) page(ctx context.Context, due []port.Due) error {
+func (w *sweep) page(ctx context.Context, due []port.Due) {
 	w.report.Scanned += len(due)
 	var batch engine.Batch
 	visits := make([]visit, len(due))
@@ -175,9 +174,7 @@ func (w *sweep) page(ctx context.Context, due []port.Due) error {
 		visits[i].sweep = w
 		visits[i].job = batch.Add(due[i].ID, &visits[i])
 	}
-	if err := w.engine.Run(ctx, batch.Jobs); err != nil {
-		return err
-	}
+	w.engine.Run(ctx, batch.Jobs)
 	for i := range visits {
 		v := &visits[i]
 		if v.job.Stored {
@@ -189,9 +186,11 @@ func (w *sweep) page(ctx context.Context, due []port.Due) error {
 			w.report.Lost++
 		default:
 			w.fault(due[i].ID, err)
+			if !v.read && errors.Is(err, port.ErrUnavailable) {
+				w.unread = err
+			}
 		}
 	}
-	return nil
 }
 
 func (w *sweep) fault(id string, err error) {

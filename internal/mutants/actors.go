@@ -95,5 +95,5 @@ var ofActors = []Mutant{
 	{Name: "P16-lease-outlives-its-tick", File: sweeping, Func: "New", Old: " || cfg.LeaseTTL >= cfg.Interval", New: ""},
 	{Name: "P16-lease-lasts-a-whole-tick", File: sweeping, Func: "New", Old: "cfg.LeaseTTL = cfg.Interval / 2", New: "cfg.LeaseTTL = cfg.Interval"},
 	{Name: "P16-lost-commit-of-a-sweep-is-a-fault", File: sweeping, Func: "sweep.page", Old: "errors.Is(err, port.ErrConflict) || ", New: ""},
-	{Name: "I5-a-bad-document-ends-the-sweep", File: sweeping, Func: "sweep.page", Old: "w.fault(due[i].ID, err)", New: "return err"},
+	{Name: "I5-a-bad-document-ends-the-sweep", File: sweeping, Func: "sweep.page", Old: "w.fault(due[i].ID, err)", New: "return"},
 }

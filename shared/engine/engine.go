@@ -8,7 +8,6 @@
 package engine
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -56,20 +55,19 @@ type Engine struct{ Config }
 
 // Run takes the jobs to their ends. A message whose Err is nil afterwards is stored and sent in whole, and
 // may be deleted (P13). A request that no queue takes makes its step fail for good, which is a decision of
-// its own (P28). The error is the store's where it loaded nothing.
-func (e *Engine) Run(ctx context.Context, jobs []*Job) (err error) {
+// its own (P28).
+func (e *Engine) Run(ctx context.Context, jobs []*Job) {
 	for rounds := 0; len(jobs) > 0; rounds++ {
-		err = cmp.Or(err, e.store(ctx, jobs))
+		e.store(ctx, jobs)
 		further := e.deliver(ctx, jobs)
 		e.settle(ctx, jobs)
 		if jobs = further; rounds == maxFurther {
 			for _, j := range further {
 				j.fail(errTooManyRounds)
 			}
-			return err
+			return
 		}
 	}
-	return err
 }
 
 // maxFurther bounds how many requests in a row are too large for their queue in one run.
@@ -77,25 +75,22 @@ const maxFurther = 50
 
 // store loads, decides and commits the jobs, again and again for those that another writer was
 // faster with, or whose answer is in doubt: the cause in the document tells "mine already" (P12).
-func (e *Engine) store(ctx context.Context, jobs []*Job) (err error) {
+func (e *Engine) store(ctx context.Context, jobs []*Job) {
 	for try := 0; len(jobs) > 0; try++ {
 		if try == e.Tries {
 			for _, j := range jobs {
 				j.fail(fmt.Errorf("%w: %w", ErrLost, j.lost))
 			}
-			break
+			return
 		}
-		loaded, failed := e.load(ctx, jobs)
-		err = cmp.Or(err, failed)
-		jobs = e.attempt(ctx, loaded)
+		jobs = e.attempt(ctx, e.load(ctx, jobs))
 	}
-	return err
 }
 
 // load fills in the jobs' tasks with one call; those that cannot be loaded fail. Of an order that comes
 // for the first time nothing is read: the create itself finds out whether it is there (P14), which spares
 // most submissions a load.
-func (e *Engine) load(ctx context.Context, jobs []*Job) ([]*Job, error) {
+func (e *Engine) load(ctx context.Context, jobs []*Job) []*Job {
 	var ids []string
 	var loading []*Job
 	good := jobs[:0:0]
@@ -107,15 +102,9 @@ func (e *Engine) load(ctx context.Context, jobs []*Job) ([]*Job, error) {
 		ids, loading = append(ids, j.ID), append(loading, j)
 	}
 	if len(ids) == 0 {
-		return good, nil
+		return good
 	}
-	loaded, err := e.State.Load(ctx, ids)
-	if err != nil {
-		for _, j := range loading {
-			j.fail(err)
-		}
-		return good, err
-	}
+	loaded := e.State.Load(ctx, ids)
 	for i, j := range loading {
 		j.loaded, j.Unseen = loaded[i].Task, false
 		err := loaded[i].Err
@@ -128,7 +117,7 @@ func (e *Engine) load(ctx context.Context, jobs []*Job) ([]*Job, error) {
 		}
 		good = append(good, j)
 	}
-	return good, nil
+	return good
 }
 
 // orderAlone: the task is gone, its order is the tombstone that keeps it from running twice (P26).
