@@ -241,7 +241,7 @@ func (d *driver) row(h *digest, r *row, now int64) {
 	t := r.task
 	slack := 2*d.w.skew() + 2
 	h.text(string(t.ProcessState))
-	if (t.ProcessState == core.Processed || t.ProcessState == core.Cancelled) && t.AtRest() {
+	if (t.ProcessState == core.Processed || t.ProcessState == core.Cancelled || t.ProcessState == core.Closed) && t.AtRest() {
 		d.final(h, t)
 		return
 	}
