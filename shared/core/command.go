@@ -354,7 +354,7 @@ func (r *deciding) unclosable() string {
 	for i := range r.t.Steps {
 		switch s := &r.t.Steps[i]; {
 		case s.InFlight():
-			return "step " + s.Name + " is in flight; wait for its reply, or until " + s.CompleteBy.String()
+			return "step " + s.Name + " is in flight; wait for its reply, or until its time has passed (" + s.CompleteBy.String() + ") and the Supervisor has looked at it"
 		case s.Attempted() && r.at.Now <= r.silentBy(i):
 			return "an agent may still be at work on step " + s.Name + "; wait until " + r.silentBy(i).String()
 		}

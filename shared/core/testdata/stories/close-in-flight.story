@@ -1,6 +1,6 @@
-# Two steps at once: the second is still in flight when the first stops the order, and while it is being undone.
+# Two steps at once: the second is still in flight when the first stops the order. Its time has passed, and no sweep has come.
 step a grade=idempotent stop
-step b grade=idempotent
+step b grade=idempotent undo-failures=1
 
 event submit
 ----
@@ -22,40 +22,56 @@ event failed a/1
   told
   due 12:00:30
 
+wait 41s
 event close c1
 ----
-  close c1 refused: an agent may still be at work on step a; wait until 2026-11-21T12:00:31.000Z
+12:00:41
+  close c1 refused: step b is in flight; wait for its reply, or until its time has passed (2026-11-21T12:00:30.000Z) and the Supervisor has looked at it
   due 12:00:30
 
-event later b/1
+sweep
 ----
+supervisor: Overdue{"Step":"b","Attempt":1,"Backlog":false}
     b Failed, attempt 1
   attention 12:00:00
 
-wait 5m
 event undo u1
 ----
-12:05:00
   undo u1 accepted: 
   Compensating, because of operator
-    b Compensating, attempt 2, locked by scheduler-1, complete by 12:05:30
-  -> b-agent: undo-b (undo/2), key o1/0/b, stop by 12:05:30 {"order":{"n":1}}
-  due 12:05:30
+    b Compensating, attempt 2, locked by scheduler-1, complete by 12:01:11
+  -> b-agent: undo-b (undo/2), key o1/0/b, stop by 12:01:11 {"order":{"n":1}}
+  due 12:01:11
 
 event undo-failed b/2
 ----
-    b UndoWait, attempt 2, 1 undos failed, waits until 12:05:02, complete by 12:05:07
-  -> scheduler: wake b/2, at 12:05:02
-  due 12:05:07
+  Error (undo), because of operator
+    b UndoWait, attempt 2, 1 undos failed
+  -> shop: failed, number 2, b refused the service refused
+       a Failed, attempt 1
+       b UndoWait, attempt 2
+  -> operator: undo of step "b", refused: the service refused (answer to command 1)
+  told
+  attention 12:00:41
 
 event close c2
 ----
-  close c2 refused: only a task in Error can be closed; this one is Compensating
-  due 12:05:07
+  close c2 refused: an agent may still be at work on step b; wait until 2026-11-21T12:01:12.000Z
+  attention 12:00:41
 
 wait 5m
 event close c3
 ----
-12:10:00
-  close c3 refused: only a task in Error can be closed; this one is Compensating
-  due 12:05:07
+12:05:41
+  close c3 accepted: 
+  Closed, because of operator
+  -> shop: closed, number 3, b refused the service refused, by ann: settled by hand
+       a Failed, attempt 1
+       b UndoWait, attempt 2
+  told
+  at rest
+
+event undone b/2
+----
+  ignored: the task has ended
+  at rest

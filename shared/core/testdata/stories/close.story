@@ -32,10 +32,15 @@ event close c1
   attention 12:00:00
 
 wait 41s
-event close c2 crash
+event close c2 command=3
 ----
 12:00:41
-  close c2 accepted: 
+  close c2 refused: the task has had another command since you looked; look at it again and repeat the command if it still applies
+  attention 12:00:00
+
+event close c2b crash
+----
+  close c2b accepted: 
   Closed
   -> shop: closed, number 2, a refused the service refused, by ann: settled by hand
        a Failed, attempt 1
@@ -43,19 +48,19 @@ event close c2 crash
   the process dies before it has sent anything
   due 12:01:41
 
-event close c2
+event close c2b command=0
 ----
   ignored: this command was answered before
-  close c2 accepted: 
-  due 12:01:41
-
-event settle
-----
-  ignored: told again
+  close c2b accepted: 
   -> shop: closed, number 2, a refused the service refused, by ann: settled by hand
        a Failed, attempt 1
        b Pending, attempt 0
   told
+  at rest
+
+event settle
+----
+  ignored: the end was told before
   at rest
 
 event cancel x1
