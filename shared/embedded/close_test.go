@@ -58,9 +58,6 @@ func TestAnOrderIsClosed(t *testing.T) {
 			t.Errorf("%s of a closed order: %+v", c.Kind, v)
 		}
 	}
-	if v := send(closing); !v.Accepted {
-		t.Errorf("the same command again: %+v", v)
-	}
 	eventually(t, "it is at rest", func() bool { return wait(t, s, "one").AtRest() })
 	closeStack(t, s)
 	s = w.open() // which tells again what was not told
@@ -78,6 +75,9 @@ func TestAnOrderIsClosed(t *testing.T) {
 	}
 	if told[core.StatusReceived] != 1 || told[core.StatusFailed] != 1 || told[core.StatusClosed] != 1 || depth(t, s, embedded.Status("shop")).Visible != 0 {
 		t.Errorf("told %v, left %+v", told, depth(t, s, embedded.Status("shop")))
+	}
+	if v := send(closing); !v.Accepted {
+		t.Errorf("the same command again: %+v", v)
 	}
 }
 
