@@ -21,7 +21,6 @@ type Message struct {
 	New bool  // it is a submission: only the order's create can tell whether it is there
 
 	event core.Event // as decided last
-	cut   bool       // its output does not fit; it counts as failed for good (P28)
 }
 
 func (m *Message) message() *Message { return m }
