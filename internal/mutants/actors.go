@@ -6,7 +6,6 @@ const (
 	learning   = "functions/scheduler/waits.go"
 	looping    = "shared/engine/engine.go"
 	jobs       = "shared/engine/job.go"
-	fitting    = "shared/engine/fit.go"
 	restart    = "functions/scheduler/restart.go"
 	submitting = "functions/scheduler/submit.go"
 	submission = "shared/message/submit.go"
@@ -40,9 +39,8 @@ var ofActors = []Mutant{
 	{Name: "P27-restart-takes-one-shard", File: restart, Func: "Scheduler.Restart", Old: "range store.Shards()", New: "range min(1, store.Shards())"},
 	{Name: "P8-message-ahead-of-the-document-is-deleted", File: looping, Func: "Engine.decide", Old: "j.ahead(m.event)\n\t\t\tj.decided, m.Err = before, err", New: "j.ahead(m.event)\n\t\t\tj.decided = before"},
 	{Name: "P8-stale-load-is-not-loaded-again", File: looping, Func: "Engine.decide", Old: "errors.Is(err, core.ErrStale) && !j.reread:", New: "false:"},
-	{Name: "P28-document-too-large-comes-back-for-ever", File: looping, Func: "Engine.uncommitted", Old: "return e.shrink(j, err)", New: "j.fail(err)\n\t\treturn false"},
+	{Name: "P28-document-too-large-comes-back-for-ever", File: looping, Func: "Engine.uncommitted", Old: "return e.refuseLarge(j, err)", New: "j.fail(err)\n\t\treturn false"},
 	{Name: "P28-request-too-large-comes-back-for-ever", File: sending, Func: "Engine.deliver", Old: "if len(j.unsendable) > 0 {", New: "if false {"},
-	{Name: "P28-cut-output-is-not-cut-again", File: fitting, Func: "Job.fitting", Old: "m.cut = true", New: "_ = m.cut"},
 	{Name: "I19-unreadable-message-is-dropped", File: handle, Func: "Scheduler.unreadable", Old: "it.Err = s.quarantine(ctx, queueName, d, err.Error())", New: ""},
 	{Name: "I19-refusal-is-not-told", File: handle, Func: "Scheduler.Handle", Old: "it.Err == nil && it.refusal != nil && !it.told", New: "false"},
 	{Name: "I19-refusal-that-was-not-sent-is-dropped", File: handle, Func: "Scheduler.unreadable", Old: "if it.Err != nil || it.told", New: "if it.told {\n\t\tit.Err = nil\n\t}\n\tif it.told"},

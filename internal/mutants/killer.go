@@ -69,7 +69,7 @@ var Killers = []Killer{
 
 // killersOf a package, where a mutant names none.
 var killersOf = map[string][]string{
-	"shared/core":                           {"core", "worlds", "scheduler", "supervisor", "cuts"},
+	"shared/core":                           {"core", "worlds", "state", "scheduler", "supervisor", "cuts"},
 	"shared/engine":                         {"scheduler", "supervisor", "cuts"},
 	"functions/scheduler":                   {"scheduler", "cuts"},
 	"functions/supervisor":                  {"supervisor", "scheduler", "cuts"},
