@@ -185,8 +185,7 @@ func fullTask() *core.Task {
 	return t
 }
 
-// The members of a task stand in the orders that write.go lists: no item of a task has to carry an
-// order along. If this fails, state.EncodeTask has a new member: add it there.
+// The members of a task stand in the order of their names: no item of a task has to carry an order along.
 func TestTasksNeedNoOrder(t *testing.T) {
 	for name, task := range map[string]*core.Task{"full": fullTask(), "empty": {OrderID: "a", Created: core.TimeOf(time.Now())}} {
 		document, err := state.EncodeTask(task)
@@ -248,7 +247,7 @@ func TestItemShowsThePattern(t *testing.T) {
 		"claimed": {steps["reserve"].(*types.AttributeValueMemberM).Value, map[string]string{"ProcessState": "S(Processing)",
 			"LockedBy": "S(scheduler-7)", "CompleteBy": "S(2026-11-21T10:00:40.000Z)", "FailureCount": "N(1)"}},
 		"pending": {steps["charge"].(*types.AttributeValueMemberM).Value, map[string]string{"ProcessState": "S(Pending)",
-			"LockedBy": "NULL", "CompleteBy": "NULL", "FailureCount": "N(0)"}},
+			"LockedBy": "<nil>", "CompleteBy": "<nil>", "FailureCount": "<nil>"}},
 	} {
 		for name, want := range tt.want {
 			if got := sketch(tt.members[name]); got != want {

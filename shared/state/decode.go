@@ -38,6 +38,7 @@ type decoder struct {
 	schema   int
 	ready    bool // Created and the schema are known
 	later    []waiting
+	places   []place // of the steps
 	outputOf []byte
 }
 
@@ -64,6 +65,7 @@ func (d *decoder) document() error {
 			return fmt.Errorf("%s: %w", f.name, err)
 		}
 	}
+	d.fillSteps()
 	if d.outputOf != nil {
 		if t.Output, err = outputFrom(t, d.outputOf); err != nil {
 			return err
@@ -81,8 +83,8 @@ type place struct {
 
 // steps reads the steps, and puts them into the order of the definition.
 func (d *decoder) steps() error {
-	var room [8]place // as many as most workflows have
-	steps, places, ordered := make([]core.Step, 0, len(room)), room[:0], true
+	const usual = 8 // as many as most workflows have
+	steps, places, ordered := make([]core.Step, 0, usual), make([]place, 0, usual), true
 	s := &step{task: d.task, schema: d.schema}
 	err := d.r.Open()
 	for err == nil && d.r.Next() {
@@ -110,15 +112,16 @@ func (d *decoder) steps() error {
 	for i, p := range places {
 		d.task.Steps[i] = steps[p.at]
 	}
-	d.fillSteps(s, places)
+	d.places = places
 	return nil
 }
 
 // fillSteps sets one member after the other in all steps, because what is assumed of a step may depend
 // on what stands in another.
-func (d *decoder) fillSteps(s *step, places []place) {
+func (d *decoder) fillSteps() {
+	s := &step{task: d.task, schema: d.schema}
 	for i := range stepFields.fields {
-		for at, p := range places {
+		for at, p := range d.places {
 			if stepFields.fills(i, p.seen, d.schema) {
 				s.Step, s.n = &d.task.Steps[at], at
 				stepFields.fields[i].fill(s)

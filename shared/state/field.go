@@ -205,7 +205,7 @@ func integer[T any, V ~int | ~int64](name, says string, at func(*T) *V, a ...ass
 		func(_ *decoder, v []byte) (V, error) { return readInt[V](v) })
 }
 
-func flag[T any](name, says string, at func(*T) *bool, a ...assumed[T, bool]) field[T] {
+func boolean[T any](name, says string, at func(*T) *bool, a ...assumed[T, bool]) field[T] {
 	return member(name, says, at, a, (*writer).bool, func(_ *decoder, v []byte) (bool, error) { return readBool(v) })
 }
 

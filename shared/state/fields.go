@@ -37,9 +37,10 @@ var taskFields = tableOf(
 	integer("command", "number of accepted commands", func(t *core.Task) *int { return &t.Command }),
 	part("verdicts", "answers to the last commands", func(t *core.Task) *[]core.Verdict { return &t.Verdicts },
 		func(v []core.Verdict) bool { return len(v) == 0 }, checkVerdicts),
-	flag("cancelAsked", "the caller asked to cancel it", func(t *core.Task) *bool { return &t.CancelAsked }),
+	boolean("cancelAsked", "the caller asked to cancel it", func(t *core.Task) *bool { return &t.CancelAsked }),
 	stepsField(),
-	integer("hops", "forward claims since the last command", func(t *core.Task) *int { return &t.Hops }),
+	integer("hops", "forward claims since the last command", func(t *core.Task) *int { return &t.Hops },
+		assumed[core.Task, int]{of: doClaims, says: "all claims of steps to do them"}),
 	integer("claims", "places in the order of first claims that were given out in this run", func(t *core.Task) *int { return &t.Claims },
 		assumed[core.Task, int]{of: attempted, says: "one for each step that was attempted"}),
 	integer("seq", "number of the last status message", func(t *core.Task) *int { return &t.StatusSeq }),
@@ -66,8 +67,9 @@ var taskFields = tableOf(
 	after("deadline", "by when it has to be done", func(t *core.Task) *core.Time { return &t.Deadline }),
 	integer("deadlineSeq", "how many deadlines were set in this run", func(t *core.Task) *int { return &t.DeadlineSeq }),
 	after("tell", "when an end that is untold is told again", func(t *core.Task) *core.Time { return &t.Tell }),
-	after("due", "when the Supervisor looks at it", func(t *core.Task) *core.Time { return &t.Due }),
-	flag("attention", "it stands in the operator's list", func(t *core.Task) *bool { return &t.Attention }),
+	after("due", "when the Supervisor looks at it", func(t *core.Task) *core.Time { return &t.Due },
+		assumed[core.Task, core.Time]{of: func(t *core.Task) core.Time { return t.Tell }, says: "tell"}),
+	boolean("attention", "it stands in the operator's list", func(t *core.Task) *bool { return &t.Attention }),
 )
 
 // stepFields are the members of a step.
@@ -76,28 +78,31 @@ var stepFields = tableOf(
 	state("ProcessState", "of the step", func(s *step) *core.State { return &s.State }),
 	text("LockedBy", "who claimed it", func(s *step) *string { return &s.LockedBy }),
 	moment("CompleteBy", "when the Supervisor looks at it", func(s *step) *core.Time { return &s.CompleteBy }),
-	integer("FailureCount", "how often it has failed or timed out", func(s *step) *int { return &s.FailureCount }),
+	integer("FailureCount", "how often it has failed or timed out", func(s *step) *int { return &s.FailureCount },
+		assumed[step, int]{says: "0, of one that is not in flight", shown: inFlight}),
 	integer("first", "its place in the order of first claims in this run", func(s *step) *int { return &s.First },
 		assumed[step, int]{of: firstClaim, says: "N + 1; of a Pending or Skipped one: not attempted in it"}),
-	flag("undo", "the attempt is an undo", func(s *step) *bool { return &s.Undo },
+	boolean("undo", "the attempt is an undo", func(s *step) *bool { return &s.Undo },
 		assumed[step, bool]{of: undoing, says: "true of a Compensating or Compensated one"}),
 	integer("Attempt", "number of the present or last claim", func(s *step) *int { return &s.Attempt },
-		assumed[step, int]{of: onlyAttempt, says: "1, with an undo 2, of an attempted one"}),
+		assumed[step, int]{of: attempt, shown: inFlight, says: "of one that is not in flight: one more than it has failed, while it is done and while it is undone; 0 of one that was not attempted"}),
 	after("at", "when it was claimed", func(s *step) *core.Time { return &s.ClaimedAt }),
 	after("firstAt", "when it was claimed first in this run", func(s *step) *core.Time { return &s.FirstAt },
 		assumed[step, core.Time]{of: func(s *step) core.Time { return s.ClaimedAt }, says: "at", first: true}),
 	after("stop", "no side effect of the attempt begins later", func(s *step) *core.Time { return &s.StopBy },
 		assumed[step, core.Time]{of: func(s *step) core.Time { return s.CompleteBy }, says: "CompleteBy", first: true}),
 	after("quiet", "the latest stop of all its attempts to do it in this run", func(s *step) *core.Time { return &s.QuietBy },
-		assumed[step, core.Time]{of: func(s *step) core.Time { return s.StopBy }, says: "stop", first: true}),
+		assumed[step, core.Time]{of: quietBy, says: "stop; of one that is not in flight, as long after at as that of the step before it", first: true}),
 	after("last", "the latest stop of all its attempts in this run", func(s *step) *core.Time { return &s.LastStopBy },
 		assumed[step, core.Time]{of: func(s *step) core.Time { return s.QuietBy }, says: "quiet", first: true}),
 	after("wake", "it waits until then", func(s *step) *core.Time { return &s.WakeAt }),
-	integer("allow", "milliseconds that its last request had in the queue", func(s *step) *core.Duration { return &s.Allowance }),
+	integer("allow", "milliseconds that its last request had in the queue", func(s *step) *core.Duration { return &s.Allowance },
+		assumed[step, core.Duration]{of: allowance, says: "that of the step before it, of an attempted one"}),
 	integer("queued", "milliseconds that its requests have waited in queues, uncounted", func(s *step) *core.Duration { return &s.Queued }),
 	integer("undoFailures", "how often its undo has failed or timed out", func(s *step) *int { return &s.UndoFailures }),
 	after("end", "when it became Processed", func(s *step) *core.Time { return &s.FinishedAt }),
-	integer("endSeq", `number of its status "step finished"`, func(s *step) *int { return &s.FinishSeq }),
+	integer("endSeq", `number of its status "step finished"`, func(s *step) *int { return &s.FinishSeq },
+		assumed[step, int]{of: finishSeq, says: "startSeq, and one for each step that finished up to then, where startSeq is there"}),
 	text("endCause", "what finished it", func(s *step) *string { return &s.FinishCause },
 		assumed[step, string]{of: finishCause, says: "the reply to its last attempt to do it, where endSeq is there", first: true}),
 	text("cause", "what led to the claim", func(s *step) *string { return &s.Cause },
@@ -241,14 +246,67 @@ func firstClaim(s *step) int {
 
 func undoing(s *step) bool { return s.State == core.Compensating || s.State == core.Compensated }
 
-func onlyAttempt(s *step) int {
-	switch {
-	case s.First == 0:
+// inFlight: of what is under way a document shows all that the pattern names.
+func inFlight(s *step) bool { return s.InFlight() }
+
+// attempt is the number of the claim where each failure led to one more and nothing else did.
+func attempt(s *step) int {
+	if s.First == 0 {
 		return 0
-	case s.Undo:
-		return 2
 	}
-	return 1
+	n := s.FailureCount
+	if n == 0 || s.FinishedAt != 0 || s.State == core.Processing {
+		n++ // the last one did not fail
+	}
+	if s.Undo {
+		n += 1 + s.UndoFailures
+	}
+	return n
+}
+
+// before is the step before it in the definition, nil for the first.
+func before(s *step) *core.Step {
+	if s.n == 0 || s.n > len(s.task.Steps) {
+		return nil
+	}
+	return &s.task.Steps[s.n-1]
+}
+
+func quietBy(s *step) core.Time {
+	if p := before(s); s.schema > 1 && s.StopBy == 0 && s.ClaimedAt != 0 && p != nil && p.QuietBy != 0 {
+		return s.ClaimedAt + p.QuietBy - p.ClaimedAt
+	}
+	return s.StopBy
+}
+
+func allowance(s *step) core.Duration {
+	if p := before(s); p != nil && s.First > 0 {
+		return p.Allowance
+	}
+	return 0
+}
+
+func finishSeq(s *step) int {
+	if s.task.StartSeq == 0 || s.FinishedAt == 0 {
+		return 0
+	}
+	n := s.task.StartSeq
+	for i := range s.task.Steps {
+		p := &s.task.Steps[i]
+		if p.FinishedAt != 0 && (p.FinishedAt < s.FinishedAt || p.FinishedAt == s.FinishedAt && i <= s.n) {
+			n++
+		}
+	}
+	return n
+}
+
+func doClaims(t *core.Task) (n int) {
+	for i := range t.Steps {
+		if s := &t.Steps[i]; s.Attempted() {
+			n += doneBy(s)
+		}
+	}
+	return n
 }
 
 // finishCause is the cause of a finish that was told.
