@@ -62,6 +62,8 @@ var taskFields = tableOf(
 		assumed[core.Task, string]{of: func(t *core.Task) string { return blamed(t).Message }, says: "that of endStep's error"}),
 	integer("endCommand", "command when it entered Error", func(t *core.Task) *int { return &t.EndCommand },
 		assumed[core.Task, int]{of: endCommand, says: "command, in Error"}),
+	part("closed", "who closed it, and why", func(t *core.Task) **core.Closing { return &t.Closing },
+		func(c *core.Closing) bool { return c == nil }, func(*core.Closing) error { return nil }),
 	outputField(),
 	derivedOutputField(),
 	after("deadline", "by when it has to be done", func(t *core.Task) *core.Time { return &t.Deadline }),
