@@ -203,8 +203,15 @@ func TestNoWorker(t *testing.T) {
 	if err := errors.Join(err, errClient, errOwn); err != nil {
 		t.Fatal(err)
 	}
-	f := onlambda.Function(func(context.Context) (*worker.Worker, error) { return nil, errors.New("throttled") }, own, quiet)
-	answer, err := f(context.Background(), events.SQSEvent{Records: []events.SQSMessage{request(t, "a", "charge", nil), request(t, "b", "charge", nil)}})
+	f := onlambda.Function(func(ctx context.Context) (*worker.Worker, error) {
+		if _, bounded := ctx.Deadline(); !bounded {
+			t.Error("making a worker may take longer than its batch")
+		}
+		return nil, errors.New("throttled")
+	}, own, quiet)
+	batch, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	answer, err := f(batch, events.SQSEvent{Records: []events.SQSMessage{request(t, "a", "charge", nil), request(t, "b", "charge", nil)}})
 	if got := again(t, answer, err); got != "a b" {
 		t.Errorf("come again: %s", got)
 	}
