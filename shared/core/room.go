@@ -56,7 +56,7 @@ const (
 
 	// roughHeader and roughStep are more than the document's own words take, so that most decisions
 	// need not measure.
-	roughHeader, roughStep = 12 << 10, 1 << 10
+	roughHeader, roughStep = 16 << 10, 1 << 10
 
 	longTime = 30 * 365 * Day
 )
@@ -109,6 +109,7 @@ func longest(def *Definition, t *Task) *Task {
 	cause := "reply/" + name + "/10000000/" + string(OutcomeRetryLater)
 	c.StartCause, c.EndCause, c.EndStep = cause, cause, name
 	c.EndCode, c.EndText = strings.Repeat("\x00", maxCode), strings.Repeat("\x00", MaxMessage)
+	c.Closing = &Closing{By: strings.Repeat("\x00", maxID), Reason: strings.Repeat("\x00", MaxMessage)}
 	c.Verdicts = make([]Verdict, maxVerdicts)
 	for i := range c.Verdicts {
 		c.Verdicts[i] = Verdict{ID: strings.Repeat("x", maxID), Command: "resubmit", Reason: noReason, At: far}
