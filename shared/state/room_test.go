@@ -264,7 +264,7 @@ func TestNoRoomToSpare(t *testing.T) {
 	if d := decide(begun, reply); d.Task.ProcessState != core.Processed || d.Task.Output != nil || d.Task.EndCode != "output-too-large" {
 		t.Errorf("%s, %d bytes of output, %q", d.Task.ProcessState, len(d.Task.Output), d.Task.EndCode)
 	}
-	at.Room.Limit = state.Size(begun) + 130 // a verdict fits, and a short text
+	at.Room.Limit = state.Size(begun) + 190 // a verdict fits, and a short text
 	for range 2 {
 		refused := decide(begun, core.UndoCommand{ID: "c-1", Command: 5})
 		again := decide(refused.Task, core.UndoCommand{ID: "c-1", Command: 5})
