@@ -1,8 +1,8 @@
 package wiring_test
 
 import (
-	"cmp"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
