@@ -249,7 +249,8 @@ func TestNoRoomToSpare(t *testing.T) {
 		Steps: []core.StepDefinition{{Name: "one", Agent: "a", Timeout: core.Second, Retry: core.Retry{MaxFailures: 1}, OnFailure: core.OnFailureStop}}}
 	def.Link()
 	at := core.At{Now: 1_800_000_000_000, Room: core.Room{Size: state.Size}}
-	at.Room.Limit = at.Room.Reserve(def) + 100
+	def.Hash = core.DefinitionHash(nil)
+	at.Room.Limit = at.Room.Reserve(def) + 50
 	decide := func(task *core.Task, ev core.Event) core.Decision {
 		t.Helper()
 		d, err := core.Decide(def, []byte(`{}`), task, ev, at)
@@ -297,7 +298,7 @@ func TestDoneThatDoesNotFit(t *testing.T) {
 			}
 			def.Link()
 			const now = 1_800_000_000_000
-			task := &core.Task{Schema: 1, OrderID: "o-1", Version: 4, Workflow: "full", ProcessState: c.task, Phase: c.phase, Created: now - 100_000, Claims: 2,
+			task := &core.Task{OrderID: "o-1", Version: 4, Workflow: "full", ProcessState: c.task, Phase: c.phase, Created: now - 100_000, Claims: 2,
 				Steps: []core.Step{
 					{Name: "one", State: core.Processed, Attempt: 1, First: 1, Output: text(100), FinishedAt: now - 1000},
 					{Name: "two", State: core.Processing, Attempt: 2, First: 2, FirstAt: now - 9000, ClaimedAt: now - 9000, CompleteBy: now + 9000, StopBy: now - 500, QuietBy: now - 500},

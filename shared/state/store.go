@@ -61,7 +61,7 @@ func (s *Store) Room() core.Room { return core.Room{Limit: s.cfg.Limit, Size: Si
 
 // Size is the length of a task's document; 0 where it cannot be written, which a commit reports.
 func Size(t *core.Task) int {
-	doc, err := core.EncodeTask(t)
+	doc, err := EncodeTask(t)
 	if err != nil {
 		return 0
 	}
