@@ -249,7 +249,8 @@ func TestNoRoomToSpare(t *testing.T) {
 		Steps: []core.StepDefinition{{Name: "one", Agent: "a", Timeout: core.Second, Retry: core.Retry{MaxFailures: 1}, OnFailure: core.OnFailureStop}}}
 	def.Link()
 	at := core.At{Now: 1_800_000_000_000, Room: core.Room{Size: state.Size}}
-	at.Room.Limit = at.Room.Reserve(def) + 100
+	def.Hash = core.DefinitionHash(nil)
+	at.Room.Limit = at.Room.Reserve(def) + 50
 	decide := func(task *core.Task, ev core.Event) core.Decision {
 		t.Helper()
 		d, err := core.Decide(def, []byte(`{}`), task, ev, at)
