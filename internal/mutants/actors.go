@@ -82,7 +82,7 @@ var ofActors = []Mutant{
 	{Name: "P28-status-too-large-comes-back-for-ever", File: sending, Func: "post.unsent", Old: "err = sendShort(ctx, r.queue, e.Status); err == nil", New: "_ = e; false"},
 
 	// Supervisor: look, decide, commit, send, settle or push.
-	{Name: "P16-lost-commit-of-a-sweep-is-sent", File: looping, Func: "Engine.store", Old: `j.fail(fmt.Errorf("%w: %w", ErrLost, j.lost))`, New: "_ = fmt.Errorf"},
+	{Name: "P16-lost-commit-of-a-sweep-is-sent", File: looping, Func: "Engine.store", Old: `j.fail(fmt.Errorf("%w: %w", ErrLost, j.lost))`, New: "_ = j.lost"},
 	{Name: "P11-sweep-settles-what-it-did-not-tell", File: looping, Func: "Engine.decide", Old: "j.settles = core.ToldBy(j.Definition, j.Task, j.effects)", New: "j.settles = j.Task.Tell != 0"},
 	{Name: "P11-sweep-settles-although-not-sent", File: sending, Func: "Engine.settle", Old: "if j.failed || !j.settles {", New: "if !j.settles || j.failed && !j.Stored {"},
 	{Name: "P11-sweep-never-settles", File: looping, Func: "Engine.decide", Old: "j.settles = core.ToldBy(j.Definition, j.Task, j.effects)", New: "j.settles = false"},
