@@ -32,7 +32,7 @@ var ofWiring = []Mutant{
 	{Name: "wiring-expires-at-the-start-alone", File: devStack, Func: "Stack.expire", Old: "default:\n\t\t\tpause(ctx, expireEvery)", New: "default:\n\t\t\treturn"},
 	{Name: "wiring-keep-is-dropped", File: devStack, Func: "Stack.wire", Old: ", Keep: s.options.Keep", New: ""},
 	{Name: "wiring-ready-on-a-damaged-file", File: devBackend, Func: "Stack.Health", Old: "err.Error(), false", New: "err.Error(), h.Ready"},
-	{Name: "wiring-readiness-asks-no-write", File: devBackend, Func: "Stack.Health", Old: "err := s.store.Probe(); err != nil", New: "_, err := s.store.Load(context.Background(), nil); err != nil"},
+	{Name: "wiring-readiness-asks-no-write", File: devBackend, Func: "Stack.Health", Old: "err := s.store.Probe(); err != nil", New: "err := ctx.Err(); err != nil"},
 	{Name: "wiring-failed-messages-are-deleted", File: devPump, Func: "pump.finish", Old: "bad[receipt] = true", New: "bad[receipt] = false"},
 	{Name: "wiring-open-orders-are-not-counted", File: devHub, Func: "hub.committed", Old: "h.open[t.OrderID] = struct{}{}", New: ""},
 	{Name: "wiring-broken-file-drops-its-workflow", File: devFlows, Func: "workflows.refused", Old: "next.byName[name], next.fileOf[name] = old.byName[name], file", New: "_ = name"},
