@@ -252,6 +252,15 @@ func (w *World) newWorker(p *process) *worker.Worker {
 	return made
 }
 
+// backoff is how long a delivery that is given back stays hidden. An exploration takes states for one that
+// differ in the IDs of messages alone, so that the jitter must not depend on them there.
+func (w *World) backoff(d port.Delivery) time.Duration {
+	if w.driver != nil {
+		d.ID = ""
+	}
+	return d.Backoff(visibility * time.Millisecond)
+}
+
 // deliver lets a process handle what it has received, and deletes what it is done with.
 func (w *World) deliver(p *process, q *queue, letters []*letter) {
 	ds := make([]port.Delivery, len(letters))
@@ -303,7 +312,7 @@ func (w *World) handle(iv *invocation, q *queue, letters []*letter, ds []port.De
 			return []string{ds[0].Receipt}, nil
 		}
 		if v.After <= 0 {
-			v.After = ds[0].Backoff(visibility * time.Millisecond)
+			v.After = w.backoff(ds[0])
 		}
 		return nil, []again{{ds[0].Receipt, v.After}}
 	case aClient:
@@ -319,7 +328,7 @@ func (w *World) handle(iv *invocation, q *queue, letters []*letter, ds []port.De
 	for i := range ds {
 		iv.gone[i] = !slices.Contains(failed, ds[i].Receipt)
 		if slices.Contains(failed, ds[i].Receipt) {
-			back = append(back, again{ds[i].Receipt, ds[i].Backoff(visibility * time.Millisecond)})
+			back = append(back, again{ds[i].Receipt, w.backoff(ds[i])})
 		} else {
 			done = append(done, ds[i].Receipt)
 		}

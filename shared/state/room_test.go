@@ -183,6 +183,9 @@ func (f *full) fill() {
 			d, err := core.Decide(f.def, []byte(`{}`), f.task, r, core.At{Now: f.now, Room: f.room})
 			return err != nil || d.Task.Step(s.Name).State != core.Processed
 		})
+		if n == 0 { // nothing more fits: its failure is what is stored
+			return
+		}
 		r.Output = text(n - 1)
 		f.task = f.decide(r)
 		return
