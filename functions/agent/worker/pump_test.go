@@ -291,6 +291,7 @@ func TestAPumpGivesBackForLongerEachTime(t *testing.T) {
 				t.Fatal(err)
 			}
 			time.Sleep(85 * time.Second)
+			synctest.Wait()
 			n, want := b.worker.Stats().GivenBack, []time.Duration{2, 4, 8, 16, 20, 20, 20}
 			if refuses != nil {
 				want = want[:5] // after each visibility timeout
