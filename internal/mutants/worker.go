@@ -29,6 +29,7 @@ var ofWorker = []Mutant{
 	{Name: "P28-output-of-any-size", File: handling, Func: "encode", Old: "if len(out) > MaxOutput {", New: "if false {"},
 	{Name: "P28-output-of-any-depth", File: handling, Func: "encode", Old: "nesting.Check(out)", New: "nesting.Check(nil)"},
 	{Name: "I13-a-shutdown-is-a-failure", File: handling, Func: "handling.run", Old: "h.failed != nil && errors.Is(ctx.Err(), context.Canceled) && !h.failed.Permanent", New: "false"},
+	{Name: "P31-context-ends-by-the-agents-clock", File: handling, Func: "handling.limit", Old: "time.Until(end)", New: "end.Sub(now)"},
 	{Name: "P31-plain-without-a-ledger", File: handling, Func: "handling.run", Old: "h.req.Grade == core.Plain && w.Ledger == nil", New: "false"},
 	{Name: "P31-plain-own-retry-without-proof", File: handling, Func: "handling.judge", Old: "t.again = false // nobody can be asked, and it must not be called again", New: "_ = 0"},
 	{Name: "P13-refusal-is-deleted-without-its-reply", File: handling, Func: "handling.refuse", Old: "return h.answer(ctx)", New: "h.answer(ctx)\n\treturn gone"},
