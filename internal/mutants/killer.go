@@ -29,7 +29,7 @@ var Killers = []Killer{
 	{Name: "cuts", Package: "functions/scheduler", Args: []string{"-test.run=" + cuts, "-test.short"}},
 	{Name: "supervisor", Package: "functions/supervisor", Args: []string{"-test.run=^Test"}},
 	{Name: "worker", Package: "functions/agent/worker", Args: []string{"-test.run=^Test"}},
-	{Name: "state", Package: "shared/state", Args: []string{"-test.run=^Test"}},
+	{Name: "state", Package: "shared/state", Args: slices.Concat([]string{"-test.run=^Test"}, Rapid)},
 	{Name: "memory", Package: "shared/memory", Args: []string{"-test.run=^Test(Store|Queue|Queues.*|Gone|Dead.*|Ledger|Leases)$"}},
 	{Name: "sqlite", Package: "shared/sqlite", Args: []string{"-test.run=^Test(Store|StoreWithoutCache|Queue|Group.*|Forgotten.*|Reopened.*|DeadLetters.*|AnOperation.*|Damage.*|Missing.*|File.*|Newer.*|Probe.*|.*Expire.*|Tasks.*|List.*)$"}},
 	// Those that need no DynamoDB.
