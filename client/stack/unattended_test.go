@@ -170,8 +170,8 @@ func TestMappingsThatTakeNothing(t *testing.T) {
 // A right that is missing and an answer that does not come leave the rest to be told.
 func TestQueuesThatCannotBeLookedAt(t *testing.T) {
 	c, open := stackOf(t)
-	c.sqs = depths(map[string]int{"EngineRequestsNotificationUrl": 3})
-	for action, want := range map[string]string{"lambda:GetEventSourceMapping": "requests-notification", "sqs:GetQueueAttributes": ""} {
+	c.sqs = depths(map[string]int{"EngineRequestsPaymentUrl": 3})
+	for action, want := range map[string]string{"lambda:GetEventSourceMapping": "requests-payment", "sqs:GetQueueAttributes": ""} {
 		c.failing.Store(&[2]string{action, "AccessDeniedException"})
 		all, err := open().Unattended(t.Context(), "")
 		if err == nil || !strings.Contains(err.Error(), "not known whether something takes from ") || !strings.Contains(err.Error(), "the permission "+action+" on ") ||
