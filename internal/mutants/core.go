@@ -65,6 +65,18 @@ var ofCore = []Mutant{
 	{Name: "P32-allowance-does-not-double", File: overdue, Func: "deciding.backlog", Old: "max(s.Allowance, 1)*2", New: "max(s.Allowance, 1)"},
 	{Name: "P32-a-queue-is-waited-for-for-ever", File: overdue, Func: "deciding.backlog", Old: "if s.Queued >= d.MaxQueueTime {", New: "if false {"},
 	{Name: "P32-waits-are-not-learnt", File: advance, Func: "deciding.take", Old: ", 2*r.at.Waits[d.Agent])", New: ")"},
+	{Name: "P45-no-call-is-a-failure", File: reply, Func: "deciding.stepLater", Old: "&& uncalled(e)", New: "&& uncalled(e) && false"},
+	{Name: "P45-no-call-is-a-failed-undo", File: reply, Func: "deciding.undoRefused", Old: "if uncalled(e) {", New: "if false {"},
+	{Name: "P45-expired-credentials-are-a-failure", File: reply, Func: "uncalled", Old: " || e.Code == CodeUnauthorized", New: ""},
+	{Name: "P45-a-permanent-failure-is-handed-back", File: reply, Func: "uncalled", Old: "e.Outcome == OutcomeRetryLater &&", New: "e.Outcome != OutcomeDone &&"},
+	{Name: "P45-hand-back-spends-hops", File: reply, Func: "deciding.hold", Old: "r.t.Hops = max(0, r.t.Hops-1)", New: "r.t.Hops += 0"},
+	{Name: "P45-waits-for-an-agent-for-ever", File: reply, Func: "deciding.hold", Old: "held >= d.MaxQueueTime", New: "held < 0"},
+	{Name: "P45-asks-again-at-once", File: reply, Func: "deciding.hold", Old: "min(max(held, minHold), maxHold)", New: "min(held, maxHold)"},
+	{Name: "P45-waits-do-not-grow", File: reply, Func: "deciding.hold", Old: "min(max(held, minHold), maxHold)", New: "minHold"},
+	{Name: "P45-hides-its-retry-after", File: reply, Func: "deciding.hold", Old: "max(wait, min(e.RetryAfter, maxRetryAfter))", New: "max(wait, 0)"},
+	{Name: "P45-counted-failure-keeps-the-wait", File: reply, Func: "Step.release", Old: "s.endHold()", New: ""},
+	{Name: "P45-a-resubmit-gives-no-new-time", File: command, Func: "deciding.resume", Old: "s.endHold()", New: ""},
+	{Name: "P45-an-undo-gets-no-new-time", File: command, Func: "deciding.turnAround", Old: "s.endHold()", New: ""},
 	{Name: "P32-hand-back-spends-hops", File: overdue, Func: "deciding.backlog", Old: "r.t.Hops = max(0, r.t.Hops-1)", New: "r.t.Hops += 0"},
 
 	// Claims, forward and undo.

@@ -283,7 +283,7 @@ func (d *decoder) step(s *Step, r *reader) (n int64, err error) {
 			err = fmt.Errorf("%s: %w", r.name, err)
 		}
 	}
-	if !inRange(s.CompleteBy) || s.Error != nil && !inRange(s.Error.At) {
+	if !inRange(s.CompleteBy) || s.Error != nil && (!inRange(s.Error.At) || !inRange(s.Error.Since)) {
 		return n, errRange
 	}
 	s.FirstAt = firstAt.or(s.ClaimedAt)

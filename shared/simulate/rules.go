@@ -2,7 +2,7 @@ package simulate
 
 // Covered says where a rule of docs/protocol.md is looked at.
 type Covered struct {
-	Rule string   // "P1" to "P32"
+	Rule string   // "P1" to "P32", "P45"
 	By   []string // invariants that hold runs to it, by their names
 	Why  string   // for a rule that no invariant can look at: the argument
 }
@@ -45,4 +45,5 @@ var rules = []Covered{
 	{"P30", nil, "no workflow can have child tasks: validation refuses the field"},
 	{"P31", []string{"P31"}, ""},
 	{"P32", []string{"P32", "P16"}, ""},
+	{"P45", []string{"P45", "P15"}, ""},
 }
