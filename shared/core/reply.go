@@ -11,10 +11,8 @@ const (
 	CodeUnauthorized = "unauthorized" // the service does not accept the agent's credentials
 )
 
-// uncalled reports a reply that is handed back uncounted (P45).
-func uncalled(e Reply) bool {
-	return e.Outcome == OutcomeRetryLater && (e.Code == CodeBreakerOpen || e.Code == CodeUnauthorized)
-}
+// Uncalled reports one of these codes: a retry-later that has it is handed back uncounted.
+func Uncalled(code string) bool { return code == CodeBreakerOpen || code == CodeUnauthorized }
 
 // stepDone records that a do has happened (P15). Lateness does not matter, nor which attempt says so.
 func (r *deciding) stepDone(i int, ev Event) (string, error) {
@@ -67,7 +65,7 @@ func (r *deciding) stepFailed(i int, ev Event) (string, error) {
 func (r *deciding) stepLater(i int, ev Event) (string, error) {
 	e := ev.(Reply)
 	s := &r.t.Steps[i]
-	if r.t.ProcessState == Processing && uncalled(e) {
+	if r.t.ProcessState == Processing && Uncalled(e.Code) {
 		r.hold(i, e)
 		return "", nil
 	}
@@ -188,7 +186,7 @@ func (r *deciding) undone(i int) {
 // somebody has to undo it in the end.
 func (r *deciding) undoRefused(i int, ev Event) (string, error) {
 	e := ev.(Reply)
-	if uncalled(e) {
+	if e.Outcome == OutcomeRetryLater && Uncalled(e.Code) {
 		r.hold(i, e)
 		return "", nil
 	}

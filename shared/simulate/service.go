@@ -293,7 +293,11 @@ func (w *World) unauthorized(iv *invocation, c worker.Call, begins bool) error {
 		w.tell("service", "", "the credentials of "+iv.p.agent+" have expired, for "+seconds(w.expired[iv.p.agent]-w.now).String())
 	}
 	w.tell("service", iv.p.name, "does not accept the credentials: "+c.Key)
-	return worker.Unauthorized(errors.New("the credentials are not accepted"))
+	err := worker.Unauthorized(errors.New("the credentials are not accepted"))
+	if w.choose("expired", c.Key+"/how", 2, 0.5) == 1 {
+		return worker.RetryAfter(err, time.Duration(1+w.spread("retry-after", c.Key, 2400))*time.Second)
+	}
+	return err
 }
 
 // outage: now and then a service hangs for everybody, for a while or for hours.
@@ -316,6 +320,9 @@ func (w *World) refusal(key string) error {
 		return worker.NoEffect(worker.Transient(err))
 	case 1:
 		return worker.NoEffect(worker.RetryAfter(err, time.Duration(1+w.spread("retry-after", key, 2400))*time.Second))
+	}
+	if w.choose("refusal", key+"/code", 2, 0.5) == 1 { // a permanent failure, whatever its code
+		err = worker.WithCode(err, core.CodeUnauthorized)
 	}
 	return worker.Permanent(err) // it proves nothing
 }
