@@ -175,3 +175,20 @@ func TestACheckWithRefusedCredentials(t *testing.T) {
 		})
 	}
 }
+
+// P45. A key counts once among the calls that the breaker looks at, and not once for ever: what failed
+// before them is forgotten. Broken by: the keys of all calls are kept.
+func TestAKeyCountsAgainAfterAWhile(t *testing.T) {
+	b := newBench(t, memory.NewClock(noon), worker.Config{Breaker: worker.Breaker{Failures: 2, Window: 3}, Operations: charge(func(_ context.Context, c worker.Call) (any, error) {
+		if strings.HasPrefix(c.Key, "bad") {
+			return nil, errors.New("down")
+		}
+		return nil, nil
+	})})
+	for _, order := range []string{"bad-1", "good-1", "good-2", "good-3", "bad-1", "bad-2"} {
+		b.asked(order)
+	}
+	if state := b.worker.Stats().Breakers["charge"]; state != "open" {
+		t.Errorf("two of the last three calls have failed, of two orders, and the breaker is %s", state)
+	}
+}
