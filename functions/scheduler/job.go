@@ -154,9 +154,22 @@ func (s *Scheduler) learn(j *job) {
 		if r, ok := it.ev.(core.Reply); ok && s.notAsked(j.def, it) == nil {
 			if i := j.def.Index(r.Step); i >= 0 {
 				s.waits.learn(j.def.Steps[i].Agent, it.waited)
+				s.heard(&j.def.Steps[i], r)
 			}
 		}
 	}
+}
+
+// heard tells of a reply.
+func (s *Scheduler) heard(d *core.StepDefinition, r core.Reply) {
+	if s.cfg.Replied == nil {
+		return
+	}
+	operation := d.Operation
+	if r.Operation == core.UndoOp && d.Undo != nil {
+		operation = d.Undo.Operation
+	}
+	s.cfg.Replied(d.Agent, operation, r)
 }
 
 // decide lets the core decide one message. A panic harms this message only.

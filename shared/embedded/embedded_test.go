@@ -44,6 +44,7 @@ type shop struct {
 	delay   time.Duration
 	hang    atomic.Bool
 	refuse  atomic.Bool // the second step, for good
+	expired atomic.Bool // it refuses the credentials
 	undone  atomic.Int64
 	gate    chan struct{} // a call needs one of these; nil: none
 	at      atomic.Int64  // calls at the gate
@@ -69,6 +70,9 @@ func (s *shop) run(ctx context.Context, c worker.Call) (any, error) {
 			return nil, ctx.Err()
 		case <-time.After(s.delay):
 		}
+	}
+	if s.expired.Load() {
+		return nil, worker.Unauthorized(errors.New("the token has expired"))
 	}
 	if c.Name == "second" && s.refuse.Load() {
 		return nil, worker.Permanent(errors.New("no such thing"))
