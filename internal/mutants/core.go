@@ -8,6 +8,7 @@ const (
 	tell    = "shared/core/tell.go"
 	index   = "shared/core/index.go"
 	table   = "shared/core/table.go"
+	room    = "shared/core/room.go"
 )
 
 // cell is where a mutant of the transition table stands.
@@ -78,6 +79,16 @@ var ofCore = []Mutant{
 	{Name: "P45-a-resubmit-gives-no-new-time", File: command, Func: "deciding.resume", Old: "s.endHold()", New: ""},
 	{Name: "P45-an-undo-gets-no-new-time", File: command, Func: "deciding.turnAround", Old: "s.endHold()", New: ""},
 	{Name: "P32-hand-back-spends-hops", File: overdue, Func: "deciding.backlog", Old: "r.t.Hops = max(0, r.t.Hops-1)", New: "r.t.Hops += 0"},
+
+	// Room in the document.
+	{Name: "P28-texts-are-not-cut", File: room, Func: "deciding.makeRoom", Old: "if room.fits(r.t) {\n\t\treturn\n\t}\n\tvar", New: "if true {\n\t\treturn\n\t}\n\tvar"},
+	{Name: "P28-outputs-take-the-reserve", File: room, Func: "deciding.holds", Old: "return r.at.Room.keepsReserve(r.def, c)", New: "return r.at.Room.fits(c)"},
+	{Name: "P28-output-that-does-not-fit-is-kept", File: room, Func: "deciding.holds", Old: "return r.at.Room.keepsReserve(r.def, c)", New: "return c != nil"},
+	{Name: "P24-done-that-does-not-fit-fails-during-undo", File: room, Func: "deciding.unstorable", Old: "if r.t.ProcessState != Processing {", New: "if false {"},
+	{Name: "P28-earlier-output-fails-a-later-attempt", File: room, Func: "deciding.unstorable", Old: "if e.Attempt < s.Attempt {", New: "if false {"},
+	{Name: "P28-reserve-leaves-a-member-out", File: room, Func: "longestStep", Old: ", Since: far", New: ""},
+	{Name: "P5-reasons-take-the-reserve", File: "shared/core/command.go", Func: "deciding.answer", Old: "!r.at.Room.keepsReserve(r.def, r.t)", New: "false"},
+	{Name: "P28-workflow-output-takes-the-reserve", File: tell, Func: "deciding.keepOutput", Old: "if !r.at.Room.keepsReserve(r.def, r.t) {", New: "if false {"},
 
 	// Claims, forward and undo.
 	{Name: "I14-undo-uses-the-attempt-of-the-do", File: advance, Func: "deciding.take", Old: "s.Attempt++", New: "if op == Do { s.Attempt++ }"},

@@ -30,6 +30,7 @@ type model struct {
 	unasked  string                  // a queue that nobody has asked for that
 	direct   bool                    // it was asked without a queue, and hears the answer
 	expired  bool                    // the order is there, and its task is not (P26)
+	fresh    bool                    // the event was not handled before: it has nothing to send again (P12a)
 
 	mails   []mail
 	changed bool
@@ -120,20 +121,14 @@ func (m *model) find(step string, run, attempt int) int {
 
 // reply: P15, and the rows after it.
 func (m *model) reply(r *message.Reply) {
-	outcome := r.Outcome
 	i := m.find(r.Step, r.Run, r.Attempt)
-	if i >= 0 && outcome == core.OutcomeDone {
-		if e := m.t.Steps[i].Error; e != nil && e.Code == "output-too-large" && e.Attempt == r.Attempt && m.t.Steps[i].State != core.Processed {
-			outcome = core.OutcomeFailed // P28: its redelivery means the same
-		}
-	}
-	m.cause = "reply/" + r.Step + "/" + strconv.Itoa(r.Attempt) + "/" + string(outcome)
+	m.cause = "reply/" + r.Step + "/" + strconv.Itoa(r.Attempt) + "/" + string(r.Outcome)
 	if i < 0 {
 		m.again()
 		return
 	}
 	s := &m.t.Steps[i]
-	isUndo, done := r.Operation == core.UndoOp, outcome == core.OutcomeDone
+	isUndo, done := r.Operation == core.UndoOp, r.Outcome == core.OutcomeDone
 	stale := r.Attempt < s.Attempt && (isUndo || !done) || r.Attempt == s.Attempt && s.Attempted() && s.Undo != isUndo
 	switch {
 	case !m.alive() || stale:
@@ -151,7 +146,7 @@ func (m *model) reply(r *message.Reply) {
 		m.held(i, r)
 	case !isUndo && !done && s.State == core.Processing:
 		m.changed = true
-		m.failed(i, outcome, r.RetryAfter)
+		m.failed(i, r.Outcome, r.RetryAfter)
 	case isUndo && !done && s.State == core.Compensating:
 		m.changed = true
 		m.undoFailed(i, min(r.RetryAfter, core.Hour))
@@ -373,7 +368,7 @@ func (m *model) settle() {
 	if m.t == nil || m.t.Tell == 0 {
 		return
 	}
-	m.cause = m.t.EndCause
+	m.cause, m.fresh = m.t.EndCause, false // it is what is asked for
 	m.again()
 }
 
@@ -630,7 +625,7 @@ func (m *model) announce() {
 // again is what a redelivered message emits again (P12).
 func (m *model) again() {
 	t := m.t
-	if t == nil || m.def == nil || m.cause == "" || m.ahead || t.IsTombstone() {
+	if t == nil || m.def == nil || m.cause == "" || m.ahead || t.IsTombstone() || m.fresh {
 		return
 	}
 	if t.StartSeq > 0 && t.StartCause == m.cause {

@@ -46,10 +46,11 @@ type sight struct {
 	claims  []mail     // of that commit
 	must    []mail     // what the commit has to send
 	sent    []mail     // what was sent, by this handling
-	doubt   bool       // a call that is about it failed
+	doubt   bool       // its own write may be stored, although the answer did not say so
+	wrote   bool       // it was committed by this handling
 	learns  bool       // at its next decision
 	learnt  bool
-	cut     bool  // the document did not fit: its largest output is taken out (P28)
+	cut     bool  // the order's first document did not fit: its submission is refused (P28)
 	extra   []any // requests that no queue took, which failed: what is decided after the latest load
 	refused []any // those of the commit since then
 	looked  bool  // it was loaded
@@ -217,11 +218,11 @@ func (iv *invocation) modelFor(s *sight, t *core.Task, at reading) *model {
 	}
 	m.direct = iv.direct != nil
 	m.backlog = func(queue string) bool {
-		visible, asked := iv.depths[queue]
+		messages, asked := iv.depths[queue]
 		if !asked {
 			m.unasked = queue
 		}
-		return visible > w.capacity
+		return messages > w.capacity
 	}
 	return m
 }
@@ -233,6 +234,7 @@ func (m *move) decided() {
 		return
 	}
 	s := iv.sight(m.after.OrderID)
+	s.wrote = true
 	if m.before != nil && m.o.settling(m) {
 		m.settledHere(s)
 		return
@@ -285,9 +287,9 @@ func (m *move) predict(iv *invocation, s *sight, model *model) (rule, diff strin
 	if len(events) == 0 {
 		return "P8", "nobody knows what led to this commit"
 	}
-	for _, ev := range events {
+	for i, ev := range events {
 		before := model.changed
-		model.changed = false
+		model.changed, model.fresh = false, s.fresh(iv, i)
 		if r := model.take(ev); model.changed || rule == "" {
 			rule = r
 		}
@@ -297,29 +299,29 @@ func (m *move) predict(iv *invocation, s *sight, model *model) (rule, diff strin
 	return rule, model.differs(m.after)
 }
 
-// events are those of the handling, as the Scheduler has to take them: an output that does not fit
-// is a failure (P28).
+// events are those of the handling, as the Scheduler has to take them.
 func (s *sight) events(iv *invocation) []any {
 	all := iv.events(s.id)
 	if len(s.extra) > 0 {
 		return s.extra // requests that no queue takes: a decision of their own
 	}
-	if !s.cut {
-		return all
+	return all
+}
+
+// fresh: the n-th event was not handled before, so that it has nothing to send again (P12a).
+func (s *sight) fresh(iv *invocation, n int) bool {
+	if s.doubt {
+		return false
 	}
-	all = slices.Clone(all)
-	largest, size := -1, 0
-	for i, ev := range all {
-		if r, ok := ev.(*message.Reply); ok && r.Outcome == core.OutcomeDone && len(r.Output) > size {
-			largest, size = i, len(r.Output)
+	for i, l := range iv.letters {
+		if len(s.extra) == 0 && aboutOrder(l.message) == s.id {
+			if n == 0 {
+				return iv.handed[i].Received <= 1
+			}
+			n--
 		}
 	}
-	if largest >= 0 {
-		r := *all[largest].(*message.Reply)
-		r.Outcome, r.Output = core.OutcomeFailed, nil
-		all[largest] = &r
-	}
-	return all
+	return true
 }
 
 // differs says how a task is other than the model's, "" where it is not.
@@ -440,7 +442,7 @@ func (iv *invocation) finished(gone func(id string) bool) {
 	}
 	iv.unreadable(gone)
 	for _, s := range iv.sights {
-		if s.doubt || iv.w.byID[s.id] == nil || !gone(s.id) || iv.w.violation != nil {
+		if iv.w.byID[s.id] == nil || !gone(s.id) || iv.w.violation != nil {
 			continue
 		}
 		iv.concluded(s)
@@ -493,8 +495,8 @@ func (iv *invocation) spent(s *sight) (must []mail, ok bool) {
 	for _, at := range iv.times(s) {
 		m := iv.modelFor(s, s.base, at)
 		broken = ""
-		for _, ev := range s.events(iv) {
-			m.changed = false
+		for i, ev := range s.events(iv) {
+			m.changed, m.fresh = false, s.fresh(iv, i)
 			rule := m.take(ev)
 			if m.ahead {
 				w.violate("P8", "order %s: %s is ahead of the document, and was deleted", s.id, say(ev))
@@ -506,11 +508,28 @@ func (iv *invocation) spent(s *sight) (must []mail, ok bool) {
 		}
 		must = m.mails
 		if broken == "" {
+			iv.copied(s)
 			return must, true
 		}
 	}
 	w.violate(broken, "order %s, version %d: %s changes it, and was deleted without a commit", s.id, version, say(s.events(iv)[0]))
 	return nil, false
+}
+
+// copied: what was not handled before, and changes nothing, has its sender answered and nothing else sent,
+// or copies would multiply calls (P12a).
+func (iv *invocation) copied(s *sight) {
+	for i, ev := range s.events(iv) {
+		if c, ok := ev.(*message.Control); s.wrote || !s.fresh(iv, i) || ok && c.Kind == message.Settle {
+			return
+		}
+	}
+	iv.w.checks.did("P12a")
+	for _, m := range s.sent {
+		if slices.Contains([]byte{'r', 'w', 's', 't', 'a'}, m.kind) {
+			iv.w.violate("P12a", "order %s: a fresh copy that changes nothing sent %s", s.id, m)
+		}
+	}
 }
 
 // unreadable: what nobody can read goes to quarantine, what is of a newer schema stays, and nothing
@@ -528,18 +547,10 @@ func (iv *invocation) unreadable(gone func(id string) bool) {
 			w.violate("19", "a message of a newer schema was deleted")
 		case l.message.Value == nil && iv.gone[i] && !iv.sight("").has(mail{kind: 'q'}):
 			w.violate("19", "a message that nobody can read was deleted, and is not in quarantine")
-		case !iv.gone[i] && !iv.broken && iv.large == 1 && len(iv.letters) == 1 && hasOutput(l.message) && len(iv.sight(id).extra) == 0:
-			w.violate("P28", "%s was given back, because its output does not fit", describe(l.message))
 		case id != "" && !iv.gone[i] && !iv.trouble && !iv.stays(id):
 			w.violate("19", "%s was given back, and nothing had failed", describe(l.message))
 		}
 	}
-}
-
-// hasOutput: a reply whose output could be cut out.
-func hasOutput(m port.Message) bool {
-	r, ok := m.Value.(*message.Reply)
-	return ok && r.Outcome == core.OutcomeDone && len(r.Output) > 0
 }
 
 // stays: one of the messages of the order is ahead of the document (P8).
@@ -592,12 +603,12 @@ func say(ev any) string {
 	return "a message"
 }
 
-// counted remembers how long a queue was, as the handling saw it.
-func (iv *invocation) counted(queue string, visible int) {
+// counted remembers how many messages a queue held, visible and in flight, as the handling saw it.
+func (iv *invocation) counted(queue string, messages int) {
 	if iv.depths == nil {
 		iv.depths = map[string]int{}
 	}
-	iv.depths[queue] = visible
+	iv.depths[queue] = messages
 }
 
 // leased notes whether a shard is this Supervisor's; looks holds it to that.
