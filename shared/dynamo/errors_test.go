@@ -1,9 +1,11 @@
 package dynamo_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -220,6 +222,76 @@ func TestReadsFailOneByOne(t *testing.T) {
 		case id != "" && (errs[i] != nil || records[i] == nil || records[i].ID != id):
 			t.Errorf("%s: %+v, %v", id, records[i], errs[i])
 		}
+	}
+}
+
+// patient is a store as a handler has it, whose DynamoDB answers by the number of the attempt.
+func patient(t *testing.T, answer func(attempt int64, r *http.Request) (int, string)) (*dynamo.Store, *atomic.Int64) {
+	t.Helper()
+	var n atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // the end of the connection is noticed from then on
+		status, body := answer(n.Add(1), r)
+		w.Header().Set("Content-Type", "application/x-amz-json-1.0")
+		w.WriteHeader(status)
+		fmt.Fprint(w, body)
+	}))
+	t.Cleanup(server.Close)
+	c, err := awsclient.Load(t.Context(), awsclient.Options{Endpoint: server.URL, Region: "us-east-1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dynamo.New(dynamo.NewPatientClient(c), dynamo.Tables{Orders: "o", Tasks: "t", Definitions: "d"}, dynamo.Options{}), &n
+}
+
+// A handler's calls are tried again until a second before its context ends, however often they are
+// throttled; what was refused each time is unavailable then, and not "perhaps stored".
+func TestPatienceWithThrottles(t *testing.T) {
+	for name, call := range map[string]func(ctx context.Context, s *dynamo.Store) error{
+		"load": func(ctx context.Context, s *dynamo.Store) error {
+			_, errs := s.Load(ctx, []string{"a"})
+			return errs[0]
+		},
+		"replace": func(ctx context.Context, s *dynamo.Store) error { return s.Commit(ctx, []port.Write{write("a", 2)})[0] },
+		"create":  func(ctx context.Context, s *dynamo.Store) error { return s.Commit(ctx, []port.Write{write("a", 1)})[0] },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, _ := patient(t, func(attempt int64, _ *http.Request) (int, string) {
+				if attempt <= 12 {
+					return throttled(request{})
+				}
+				return 200, "{}"
+			})
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			if err := call(ctx, s); err != nil {
+				t.Errorf("throttled twelve times: %v", err)
+			}
+			s, n := patient(t, func(int64, *http.Request) (int, string) { return throttled(request{}) })
+			ctx, cancel = context.WithTimeout(t.Context(), 4*time.Second)
+			defer cancel()
+			if err := call(ctx, s); !errors.Is(err, port.ErrUnavailable) || ctx.Err() != nil || n.Load() < 5 {
+				t.Errorf("throttled for long: %v after %d attempts, the caller's time: %v", err, n.Load(), ctx.Err())
+			}
+		})
+	}
+}
+
+// An attempt that gets no answer ends after three seconds, and is made again.
+func TestPatienceWithSilence(t *testing.T) {
+	s, n := patient(t, func(attempt int64, r *http.Request) (int, string) {
+		if attempt == 1 {
+			<-r.Context().Done()
+		}
+		return 200, `{"Item":{"OrderID":{"S":"a"},"Version":{"N":"1"}}}`
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	began := time.Now()
+	records, errs := s.Load(ctx, []string{"a"})
+	if took := time.Since(began); errs[0] != nil || records[0] == nil || n.Load() != 2 || took < 3*time.Second || took > 8*time.Second {
+		t.Errorf("%v, %v after %d attempts, %s", records, errs, n.Load(), took)
 	}
 }
 
