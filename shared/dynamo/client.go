@@ -32,10 +32,10 @@ const (
 	leftOver    = time.Second
 )
 
-// NewPatientClient is NewClient for handlers: what is throttled or gets no answer is tried again until
+// NewHandlerClient is NewClient for handlers: what is throttled or gets no answer is tried again until
 // shortly before the handler's context ends. The messages of a slow table then wait in their handler, and not
 // hidden in their queue; calls without a deadline end by the limit of the configuration.
-func NewPatientClient(c aws.Config) *dynamodb.Client {
+func NewHandlerClient(c aws.Config) *dynamodb.Client {
 	return dynamodb.NewFromConfig(c, func(o *dynamodb.Options) {
 		o.DisableValidateResponseChecksum = o.BaseEndpoint != nil
 		o.RetryMaxAttempts = 0 // no number: time ends it

@@ -43,6 +43,11 @@ func coded(code, message string) string {
 	return fmt.Sprintf(`{"__type":"com.amazonaws.dynamodb.v20120810#%s","message":%q}`, code, message)
 }
 
+// cancelled is the refusal of a transaction whose first part is at fault.
+func cancelled(reason string) string {
+	return fmt.Sprintf(`{"__type":"com.amazonaws.dynamodb.v20120810#TransactionCanceledException","message":"cancelled","CancellationReasons":[{"Code":%q},{"Code":"None"}]}`, reason)
+}
+
 // What each kind of answer means: a write is "perhaps stored" unless DynamoDB said that it was not
 // carried out; a read may pass later unless DynamoDB said that it never will (rules 8 to 10, 13).
 func TestWhatAnswersMean(t *testing.T) {
@@ -225,8 +230,8 @@ func TestReadsFailOneByOne(t *testing.T) {
 	}
 }
 
-// patient is a store as a handler has it, whose DynamoDB answers by the number of the attempt.
-func patient(t *testing.T, answer func(attempt int64, r *http.Request) (int, string)) (*dynamo.Store, *atomic.Int64) {
+// handlerStore is a store as a handler has it, whose DynamoDB answers by the number of the attempt.
+func handlerStore(t *testing.T, answer func(attempt int64, r *http.Request) (int, string)) (*dynamo.Store, *atomic.Int64) {
 	t.Helper()
 	var n atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -241,25 +246,38 @@ func patient(t *testing.T, answer func(attempt int64, r *http.Request) (int, str
 	if err != nil {
 		t.Fatal(err)
 	}
-	return dynamo.New(dynamo.NewPatientClient(c), dynamo.Tables{Orders: "o", Tasks: "t", Definitions: "d"}, dynamo.Options{}), &n
+	return dynamo.New(dynamo.NewHandlerClient(c), dynamo.Tables{Orders: "o", Tasks: "t", Definitions: "d"}, dynamo.Options{}), &n
 }
 
 // A handler's calls are tried again until a second before its context ends, however often they are
 // throttled; what was refused each time is unavailable then, and not "perhaps stored".
-func TestPatienceWithThrottles(t *testing.T) {
-	for name, call := range map[string]func(ctx context.Context, s *dynamo.Store) error{
-		"load": func(ctx context.Context, s *dynamo.Store) error {
-			_, errs := s.Load(ctx, []string{"a"})
-			return errs[0]
-		},
-		"replace": func(ctx context.Context, s *dynamo.Store) error { return s.Commit(ctx, []port.Write{write("a", 2)})[0] },
-		"create":  func(ctx context.Context, s *dynamo.Store) error { return s.Commit(ctx, []port.Write{write("a", 1)})[0] },
+func TestHandlersRetryThrottles(t *testing.T) {
+	load := func(ctx context.Context, s *dynamo.Store) error {
+		_, errs := s.Load(ctx, []string{"a"})
+		return errs[0]
+	}
+	commit := func(version int64) func(context.Context, *dynamo.Store) error {
+		return func(ctx context.Context, s *dynamo.Store) error {
+			return s.Commit(ctx, []port.Write{write("a", version)})[0]
+		}
+	}
+	for name, c := range map[string]struct {
+		call   func(context.Context, *dynamo.Store) error
+		refuse string
+	}{
+		"load":                           {load, coded("ThrottlingException", "slow down")},
+		"replace":                        {commit(2), coded("ThrottlingException", "slow down")},
+		"create":                         {commit(1), coded("ThrottlingException", "slow down")},
+		"replace beside a transaction":   {commit(2), coded("TransactionConflictException", "ongoing")},
+		"create beside a transaction":    {commit(1), cancelled("TransactionConflict")},
+		"create, a part of it throttled": {commit(1), cancelled("ThrottlingError")},
 	} {
 		t.Run(name, func(t *testing.T) {
+			call := c.call
 			t.Parallel()
-			s, _ := patient(t, func(attempt int64, _ *http.Request) (int, string) {
+			s, _ := handlerStore(t, func(attempt int64, _ *http.Request) (int, string) {
 				if attempt <= 12 {
-					return throttled(request{})
+					return 400, c.refuse
 				}
 				return 200, "{}"
 			})
@@ -268,7 +286,7 @@ func TestPatienceWithThrottles(t *testing.T) {
 			if err := call(ctx, s); err != nil {
 				t.Errorf("throttled twelve times: %v", err)
 			}
-			s, n := patient(t, func(int64, *http.Request) (int, string) { return throttled(request{}) })
+			s, n := handlerStore(t, func(int64, *http.Request) (int, string) { return 400, c.refuse })
 			ctx, cancel = context.WithTimeout(t.Context(), 4*time.Second)
 			defer cancel()
 			if err := call(ctx, s); !errors.Is(err, port.ErrUnavailable) || ctx.Err() != nil || n.Load() < 5 {
@@ -278,15 +296,40 @@ func TestPatienceWithThrottles(t *testing.T) {
 	}
 }
 
+// Many calls are throttled at once: the SDK's quota of retries, which all calls of a client share, ends none of them.
+func TestHandlersRetriesHaveNoQuota(t *testing.T) {
+	const calls, throttles = 60, 4
+	s, n := handlerStore(t, func(attempt int64, _ *http.Request) (int, string) {
+		if attempt <= calls*throttles {
+			return throttled(request{})
+		}
+		return 200, "{}"
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	failed := make(chan error, calls)
+	for range calls {
+		go func() {
+			_, errs := s.Load(ctx, []string{"a"})
+			failed <- errs[0]
+		}()
+	}
+	for range calls {
+		if err := <-failed; err != nil {
+			t.Fatalf("after %d attempts: %v", n.Load(), err)
+		}
+	}
+}
+
 // An attempt that gets no answer ends after three seconds, and is made again.
-func TestPatienceWithSilence(t *testing.T) {
-	s, n := patient(t, func(attempt int64, r *http.Request) (int, string) {
+func TestHandlersRetryAttemptsWithoutAnAnswer(t *testing.T) {
+	s, n := handlerStore(t, func(attempt int64, r *http.Request) (int, string) {
 		if attempt == 1 {
 			<-r.Context().Done()
 		}
 		return 200, `{"Item":{"OrderID":{"S":"a"},"Version":{"N":"1"}}}`
 	})
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	began := time.Now()
 	records, errs := s.Load(ctx, []string{"a"})
