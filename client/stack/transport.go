@@ -56,7 +56,7 @@ type Parts struct {
 	// before that is an error; 0: the constant Patience.
 	Patience time.Duration
 	// Unattended is how long a request may wait before its queue is looked at, see client.Unattended, and
-	// how long what was seen holds; 0: 10 s.
+	// how long what was seen holds, a failure six times as long; 0: 10 s.
 	Unattended time.Duration
 	// Glance bounds the time of such a look; 0: 3 s.
 	Glance time.Duration

@@ -24,6 +24,9 @@ const (
 	unattendedAfter = 10 * time.Second
 	// glance bounds a look at all queues: it is a courtesy of commands that are about something else.
 	glance = 3 * time.Second
+	// failureHolds is how many times as long it holds that a queue cannot be looked at: an application that
+	// has not the right, or no way to Lambda's API, must not wait for it at each order that it reads.
+	failureHolds = 6
 	// looksAtOnce keeps a deployment of many agents below what Lambda's API answers in a second.
 	looksAtOnce = 8
 )
@@ -179,7 +182,11 @@ func (t *transport) lookAt(ctx context.Context, queue string) seen {
 	t.mu.Lock()
 	last, known := t.seen[queue]
 	t.mu.Unlock()
-	if known && time.Since(last.at) < t.Parts.Unattended {
+	holds := t.Parts.Unattended
+	if last.err != nil {
+		holds *= failureHolds
+	}
+	if known && time.Since(last.at) < holds {
 		return last
 	}
 	now := seen{at: time.Now()}

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -222,6 +223,42 @@ func TestOneLookIsEnough(t *testing.T) {
 	if n := c.calls.Load() - before; n != 6+4 { // mappings, and the queues of the agents
 		t.Errorf("%d calls", n)
 	}
+}
+
+// What was seen holds for ten seconds; that a queue cannot be looked at, for a minute.
+func TestWhatWasSeenHolds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &mappings{}
+		c := stack.Over(stack.Parts{
+			Outputs: stack.Outputs{Mappings: map[string]string{port.Intake: "m"}}, Mappings: m,
+			Queues: counted{nil, map[string]func() (port.Depth, error){port.Intake: func() (port.Depth, error) { return port.Depth{}, nil }}},
+		})
+		for i, x := range []struct {
+			later  time.Duration
+			denied bool
+			calls  int
+		}{{0, false, 1}, {9 * time.Second, false, 1}, {2 * time.Second, true, 2}, {11 * time.Second, true, 2}, {48 * time.Second, false, 2}, {2 * time.Second, false, 3}} {
+			time.Sleep(x.later)
+			m.denied = x.denied
+			_, err := c.Unattended(t.Context(), "")
+			if m.calls != x.calls || (err != nil) != (x.calls == 2) {
+				t.Errorf("%d: %d calls, %v; want %d", i, m.calls, err, x.calls)
+			}
+		}
+	})
+}
+
+type mappings struct {
+	denied bool
+	calls  int
+}
+
+func (m *mappings) GetEventSourceMapping(ctx context.Context, in *lambda.GetEventSourceMappingInput, _ ...func(*lambda.Options)) (*lambda.GetEventSourceMappingOutput, error) {
+	m.calls++
+	if m.denied {
+		return nil, errors.New("AccessDenied")
+	}
+	return off{}.GetEventSourceMapping(ctx, in)
 }
 
 // An order tells of the agents that its steps wait for, and of the replies that would follow; a workflow of those
