@@ -273,6 +273,13 @@ func TestAlarms(t *testing.T) {
 	for _, table := range []string{"Orders", "Tasks", "Index", "Definitions", "LedgerShipping"} {
 		want = append(want, table+"ThrottlesAlarm")
 	}
+	for _, a := range []string{"Inventory", "Payment", "Shipping", "Notification"} {
+		want = append(want, a+"NotCalledAlarm")
+		p := alarms[a+"NotCalledAlarm"].Properties // no step waits for longer than 450 s between two tries (P45)
+		same(t, a+": not called", fmt.Sprint(p["MetricName"], " ", p["Statistic"], " ", p["Period"], " ", p["EvaluationPeriods"], " ", p["Threshold"]), "NotCalled Sum 600 2 1")
+		same(t, a+": agent", at(p, "Dimensions", 0, "Value"), strings.ToLower(a))
+		same(t, a+": deployment", at(p, "Dimensions", 1, "Value"), at(variables(x, "Scheduler"), "STEPKEEPER_STACK"))
+	}
 	want = append(want, "QuarantineAlarm", "MissedSweepsAlarm", "OldestOverdueAlarm", "NoSweepsAlarm")
 	slices.Sort(want)
 	same(t, "alarms", slices.Sorted(maps.Keys(alarms)), fmt.Sprint(want))

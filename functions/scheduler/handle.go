@@ -53,8 +53,8 @@ func (s *Scheduler) Handle(ctx context.Context, queueName string, deliveries []p
 		if it.Err != nil {
 			s.log.Warn("message given back", "queue", queueName, "messageId", deliveries[i].ID, "error", it.Err)
 			failed = append(failed, it.receipt)
-		} else if it.lesson.agent != "" {
-			s.waits.learn(it.lesson)
+		} else {
+			it.heard()
 		}
 	}
 	return failed

@@ -35,6 +35,9 @@ type Config struct {
 	Senders map[string][]string
 	Logger  *slog.Logger           // nil: slog.Default
 	Count   func(what, why string) // counts what was ignored, refused, quarantined; may be nil
+	// Replied hears of each reply of an agent that is accepted, so that it is known which ones make no calls (P45): the agent, and its
+	// operation; may be nil.
+	Replied func(agent, operation string, r core.Reply)
 }
 
 // Scheduler is safe for concurrent use. It keeps nothing but how long requests last waited in the
@@ -43,7 +46,6 @@ type Scheduler struct {
 	cfg    Config
 	engine engine.Engine
 	log    *slog.Logger
-	waits  *Waits
 }
 
 // New makes a Scheduler.
@@ -57,7 +59,7 @@ func New(cfg Config) *Scheduler {
 	if cfg.Waits == nil {
 		cfg.Waits = &Waits{}
 	}
-	return &Scheduler{cfg: cfg, log: cfg.Logger, waits: cfg.Waits, engine: engine.Engine{Config: engine.Config{
+	return &Scheduler{cfg: cfg, log: cfg.Logger, engine: engine.Engine{Config: engine.Config{
 		State: cfg.State, Queues: cfg.Queues, Alerts: cfg.Alerts, Clock: cfg.Clock, By: cfg.Name, Tries: cfg.Tries,
 		WakeSlack: cfg.WakeSlack, FairQueues: cfg.FairQueues, Logger: cfg.Logger, Count: cfg.Count,
 	}}}

@@ -52,32 +52,52 @@ func (w *Waits) Set(all map[string]Wait) {
 	w.last = maps.Clone(all)
 }
 
-func (w *Waits) learn(l lesson) {
+func (w *Waits) learn(agent string, l Wait) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.last == nil {
 		w.last = map[string]Wait{}
 	}
-	w.last[l.agent] = l.Wait
+	w.last[agent] = l
 }
 
-// lesson is what a reply teaches. agent is a name from a definition, so that replies cannot make Waits grow;
-// "": nothing.
+// lesson is what an accepted reply teaches of its step's agent.
 type lesson struct {
-	agent string
-	Wait
+	step    *core.StepDefinition // nil: nothing. The agent's name is from it, so that replies cannot make Waits grow
+	current bool                 // it is of the step's current attempt, and teaches how long requests wait now
+	wait    Wait
 }
 
-// teaches: only a reply that was accepted, of the step's current attempt, says how long requests wait now. A
-// copy, an older attempt or a claim of more than the time since the request was made says nothing of that.
+// teaches: a wait is no more than the time since the request was made, whatever the reply says.
 func (it *item) teaches(j *engine.Job, before *core.Task) lesson {
 	r, ok := it.ev.(core.Reply)
 	if !ok || before == nil {
 		return lesson{}
 	}
-	s := before.Step(r.Step)
-	if s == nil || s.Attempt != r.Attempt {
+	i := j.Definition.Index(r.Step)
+	if i < 0 {
 		return lesson{}
 	}
-	return lesson{j.Definition.Steps[j.Definition.Index(r.Step)].Agent, Wait{min(it.waited, max(0, j.At.Now.Sub(s.ClaimedAt))), j.At.Now}}
+	s, now := &before.Steps[i], j.At.Now
+	return lesson{&j.Definition.Steps[i], s.Attempt == r.Attempt, Wait{min(it.waited, max(0, now.Sub(s.ClaimedAt))), now}}
+}
+
+// heard remembers what a reply teaches, and tells of it.
+func (it *item) heard() {
+	r, ok := it.ev.(core.Reply)
+	l, s := &it.lesson, it.s
+	if !ok || l.step == nil {
+		return
+	}
+	if l.current {
+		s.cfg.Waits.learn(l.step.Agent, l.wait)
+	}
+	if s.cfg.Replied == nil {
+		return
+	}
+	operation := l.step.Operation
+	if r.Operation == core.UndoOp && l.step.Undo != nil {
+		operation = l.step.Undo.Operation
+	}
+	s.cfg.Replied(l.step.Agent, operation, r)
 }

@@ -66,6 +66,18 @@ var ofCore = []Mutant{
 	{Name: "P32-allowance-does-not-double", File: overdue, Func: "deciding.backlog", Old: "max(s.Allowance, 1)*2", New: "max(s.Allowance, 1)"},
 	{Name: "P32-a-queue-is-waited-for-for-ever", File: overdue, Func: "deciding.backlog", Old: "if s.Queued >= d.MaxQueueTime {", New: "if false {"},
 	{Name: "P32-waits-are-not-learnt", File: advance, Func: "deciding.take", Old: ", 2*r.at.Waits[d.Agent])", New: ")"},
+	{Name: "P45-no-call-is-a-failure", File: reply, Func: "deciding.stepLater", Old: "&& Uncalled(e.Code)", New: "&& Uncalled(e.Code) && false"},
+	{Name: "P45-no-call-is-a-failed-undo", File: reply, Func: "deciding.undoRefused", Old: "&& Uncalled(e.Code)", New: "&& Uncalled(e.Code) && false"},
+	{Name: "P45-expired-credentials-are-a-failure", File: reply, Func: "Uncalled", Old: " || code == CodeUnauthorized", New: ""},
+	{Name: "P45-a-permanent-failure-is-handed-back", File: reply, Func: "deciding.undoRefused", Old: "e.Outcome == OutcomeRetryLater &&", New: ""},
+	{Name: "P45-hand-back-spends-hops", File: reply, Func: "deciding.hold", Old: "r.t.Hops = max(0, r.t.Hops-1)", New: "r.t.Hops += 0"},
+	{Name: "P45-waits-for-an-agent-for-ever", File: reply, Func: "deciding.hold", Old: "held >= d.MaxQueueTime", New: "held < 0"},
+	{Name: "P45-asks-again-at-once", File: reply, Func: "deciding.hold", Old: "min(max(held, minHold), maxHold)", New: "min(held, maxHold)"},
+	{Name: "P45-waits-do-not-grow", File: reply, Func: "deciding.hold", Old: "min(max(held, minHold), maxHold)", New: "minHold"},
+	{Name: "P45-hides-its-retry-after", File: reply, Func: "deciding.hold", Old: "max(wait, min(e.RetryAfter, maxRetryAfter))", New: "max(wait, 0)"},
+	{Name: "P45-counted-failure-keeps-the-wait", File: reply, Func: "Step.release", Old: "s.endHold()", New: ""},
+	{Name: "P45-a-resubmit-gives-no-new-time", File: command, Func: "deciding.resume", Old: "s.endHold()", New: ""},
+	{Name: "P45-an-undo-gets-no-new-time", File: command, Func: "deciding.turnAround", Old: "s.endHold()", New: ""},
 	{Name: "P32-hand-back-spends-hops", File: overdue, Func: "deciding.backlog", Old: "r.t.Hops = max(0, r.t.Hops-1)", New: "r.t.Hops += 0"},
 
 	// Room in the document.
@@ -74,6 +86,7 @@ var ofCore = []Mutant{
 	{Name: "P28-output-that-does-not-fit-is-kept", File: room, Func: "deciding.holds", Old: "return r.at.Room.keepsReserve(r.def, c)", New: "return c != nil"},
 	{Name: "P24-done-that-does-not-fit-fails-during-undo", File: room, Func: "deciding.unstorable", Old: "if r.t.ProcessState != Processing {", New: "if false {"},
 	{Name: "P28-earlier-output-fails-a-later-attempt", File: room, Func: "deciding.unstorable", Old: "if e.Attempt < s.Attempt {", New: "if false {"},
+	{Name: "P28-reserve-leaves-a-member-out", File: room, Func: "longestStep", Old: ", Since: far", New: ""},
 	{Name: "P5-reasons-take-the-reserve", File: "shared/core/command.go", Func: "deciding.answer", Old: "!r.at.Room.keepsReserve(r.def, r.t)", New: "false"},
 	{Name: "P28-workflow-output-takes-the-reserve", File: tell, Func: "deciding.keepOutput", Old: "if !r.at.Room.keepsReserve(r.def, r.t) {", New: "if false {"},
 

@@ -141,6 +141,9 @@ func (m *model) reply(r *message.Reply) {
 		m.changed = true
 		m.end(s, core.Compensated)
 		m.advance()
+	case !done && uncalled(r) && (!isUndo && s.State == core.Processing && m.t.ProcessState == core.Processing || isUndo && s.State == core.Compensating):
+		m.changed = true
+		m.held(i, r)
 	case !isUndo && !done && s.State == core.Processing:
 		m.changed = true
 		m.failed(i, r.Outcome, r.RetryAfter)
@@ -149,6 +152,59 @@ func (m *model) reply(r *message.Reply) {
 		m.undoFailed(i, min(r.RetryAfter, core.Hour))
 	default:
 		m.again()
+	}
+}
+
+// uncalled is a reply of an agent that made no call which could have had an effect (P45).
+func uncalled(r *message.Reply) bool {
+	return r.Outcome == core.OutcomeRetryLater && r.Error != nil && (r.Error.Code == "breaker-open" || r.Error.Code == "unauthorized")
+}
+
+// held: P45, handed back uncounted: no failure, no hop. The jitter is free.
+func (m *model) held(i int, r *message.Reply) {
+	s, d := &m.t.Steps[i], &m.def.Steps[i]
+	since := sinceOf(s)
+	if since == 0 {
+		since = m.now
+	}
+	state, phase := core.Pending, core.Forward
+	if s.State == core.Compensating {
+		state, phase = core.UndoWait, core.Undoing
+	}
+	switch spent := m.now.Sub(since); {
+	case m.t.ProcessState == core.Error:
+		m.end(s, core.UndoWait)
+	case spent >= d.MaxQueueTime:
+		if state == core.Pending {
+			state = core.Failed
+		}
+		m.end(s, state)
+		m.stop(phase)
+	default:
+		if state == core.Pending {
+			m.t.Hops = max(0, m.t.Hops-1)
+		}
+		lo := min(max(spent, 2*core.Second), 5*core.Minute)
+		asked, left := min(r.RetryAfter, core.Hour), max(d.MaxQueueTime-spent, 2*core.Second)
+		m.wait(i, state, min(max(lo, asked), left), min(max(lo*3/2, asked), left))
+		s.Error = &core.StepError{Code: r.Error.Code, Attempt: r.Attempt, Since: since}
+	}
+}
+
+// sinceOf is since when a step has been handed back again and again because its agent made no call (P45).
+func sinceOf(s *core.Step) core.Time {
+	if s.Error == nil {
+		return 0
+	}
+	return s.Error.Since
+}
+
+// unheld ends what began with the first of those hand-backs.
+func unheld(s *core.Step) {
+	if sinceOf(s) != 0 {
+		e := *s.Error
+		e.Since = 0
+		s.Error = &e
 	}
 }
 
@@ -193,6 +249,7 @@ func (m *model) pastReturn() bool {
 // end ends a claim or a wait.
 func (m *model) end(s *core.Step, state core.State) {
 	s.State, s.LockedBy, s.Cause, s.CompleteBy, s.StopBy, s.WakeAt = state, "", "", 0, 0, 0
+	unheld(s)
 }
 
 func (m *model) finish(i int, output json.RawMessage) {

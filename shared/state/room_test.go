@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"sort"
 	"strings"
@@ -147,8 +148,10 @@ func (f *full) reply(s *core.Step, draw func(string, int) int) core.Event {
 	switch draw("outcome", 8) {
 	case 0:
 		r.Outcome, r.Code, r.Message = core.OutcomeFailed, worst, worst
-	case 1, 2:
+	case 1:
 		r.Outcome, r.Code, r.Message = core.OutcomeRetryLater, worst, worst
+	case 2:
+		r.Outcome, r.Code, r.Message = core.OutcomeRetryLater, core.CodeUnauthorized, worst
 	default:
 		left := max(0, port.MaxDocument-state.Size(f.task))
 		switch draw("size", 4) {
@@ -243,6 +246,38 @@ func TestAStoredTaskAcceptsEveryEvent(t *testing.T) {
 		}
 		f.drain()
 	})
+}
+
+// P28: the reserve counts every member that a later event may store, but for the outputs and the texts of
+// failures, which it leaves out, and what only newer versions know.
+func TestTheReserveCountsEveryMember(t *testing.T) {
+	retry := core.Retry{MaxFailures: 1}
+	def := &core.Definition{Schema: 1, Name: "full", Notify: []core.StatusKind{core.StatusStepFinished}, Steps: []core.StepDefinition{
+		{Name: "one", Agent: "a", Grade: core.Fenced, Retry: retry, Undo: &core.Undo{Operation: "u", Retry: retry}}}}
+	def.Link()
+	var longest *core.Task
+	core.Room{Size: func(task *core.Task) int { longest = task; return state.Size(task) }}.Reserve(def)
+	var zero []string
+	var look func(at string, v reflect.Value)
+	look = func(at string, v reflect.Value) {
+		switch {
+		case v.IsZero():
+			zero = append(zero, at)
+		case v.Kind() == reflect.Pointer:
+			look(at, v.Elem())
+		case v.Kind() == reflect.Slice:
+			look(at, v.Index(0))
+		case v.Kind() == reflect.Struct:
+			for i := range v.NumField() {
+				look(at+" "+v.Type().Field(i).Name, v.Field(i))
+			}
+		}
+	}
+	look("task", reflect.ValueOf(longest))
+	want := []string{"task Verdicts Accepted", "task Output", "task Steps Output", "task Steps Error Message", "task Steps Unknown", "task Unknown"}
+	if !slices.Equal(zero, want) {
+		t.Errorf("it leaves out %q, want %q", zero, want)
+	}
 }
 
 // A document with no room to spare: the workflow's output is dropped, a verdict says no reason, and

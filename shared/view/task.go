@@ -36,6 +36,7 @@ type Task struct {
 	Steps      []Step          `json:"steps" nullable:"false" doc:"in the order of the definition"`
 	Verdicts   []core.Verdict  `json:"verdicts,omitempty" nullable:"false" doc:"answers to the last commands, oldest first"`
 	Unattended []Unattended    `json:"unattended,omitempty" nullable:"false" doc:"queues of requests that its steps in flight wait for and nothing takes from"`
+	Unchecked  string          `json:"unchecked,omitempty" doc:"of a stack on AWS: why it is not known of all queues that its steps in flight wait for whether something takes from them"`
 	Accepts    []Command       `json:"accepts,omitempty" nullable:"false" doc:"commands that would be accepted now; absent also where the answer was waited for"`
 }
 
@@ -70,6 +71,10 @@ type Step struct {
 	Undo       *Undo           `json:"undo,omitempty" doc:"absent where the step has none"`
 	Resolved   *core.Resolved  `json:"resolved,omitempty" doc:"what an operator stated"`
 }
+
+// Waiting reports a step that waits, uncounted, for its agent to call its service (P45): Error says why, and
+// since when.
+func (s *Step) Waiting() bool { return s.Error != nil && s.Error.Since != 0 }
 
 // Undo is the undo part of a step.
 type Undo struct {
