@@ -15,6 +15,7 @@ type lesson struct {
 	order, agent string // agent "": of that order it is not known what was taught
 	letter       int
 	scheduler.Wait
+	vague core.Duration // it may have been decided so much earlier or later
 }
 
 // lesson is what the n-th event of an order teaches if it is accepted; nil: nothing.
@@ -29,7 +30,7 @@ func (iv *invocation) lesson(s *sight, m *model, n int, ev any) *lesson {
 		return nil
 	}
 	waited := min(r.Waited+iv.lay(i), max(0, m.now.Sub(step.ClaimedAt)))
-	return &lesson{s.id, m.def.Steps[m.def.Index(r.Step)].Agent, i, scheduler.Wait{Waited: waited, Learnt: m.now}}
+	return &lesson{order: s.id, agent: m.def.Steps[m.def.Index(r.Step)].Agent, letter: i, Wait: scheduler.Wait{Waited: waited, Learnt: m.now}}
 }
 
 // learnt holds what a Scheduler has learnt in a handling to what its replies taught. gone tells of which orders
@@ -39,22 +40,31 @@ func (iv *invocation) learnt(gone func(id string) bool) {
 	if p.waits == nil {
 		return
 	}
+	got := p.waits.All()
 	want, open := maps.Clone(p.known), false
 	if want == nil {
 		want = map[string]scheduler.Wait{}
 	}
 	for _, l := range iv.lessons() {
-		want[l.agent] = l.Wait
 		open = open || l.agent == "" || !gone(l.order)
+		if want[l.agent] = l.Wait; l.like(got[l.agent]) {
+			want[l.agent] = got[l.agent]
+		}
 	}
 	for _, s := range iv.sights {
 		open = open || s.doubt // its write may be stored, or be found to be its own
 	}
-	p.known = p.waits.All()
+	p.known = got
 	iv.w.checks.did("P32")
 	if !open && !maps.Equal(p.known, want) && len(p.known)+len(want) > 0 {
 		iv.w.violate("P32", "%s has learnt that requests wait for %v, and its replies say %v", p.name, p.known, want)
 	}
+}
+
+// like: the time of the decision is known within the readings of the clock only.
+func (l *lesson) like(w scheduler.Wait) bool {
+	near := func(d core.Duration) bool { return -l.vague <= d && d <= l.vague }
+	return near(core.Duration(w.Learnt-l.Learnt)) && near(w.Waited-l.Waited)
 }
 
 // lessons of all orders, in the order of their messages.

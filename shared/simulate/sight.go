@@ -48,12 +48,12 @@ type sight struct {
 	doubt   bool       // its own write may be stored, although the answer did not say so
 	wrote   bool       // it was committed by this handling
 	lessons []lesson   // what its replies must have taught (P32)
-	cut     bool  // the order's first document did not fit: its submission is refused (P28)
-	extra   []any // requests that no queue took, which failed: what is decided after the latest load
-	refused []any // those of the commit since then
-	looked  bool  // it was loaded
-	from    int   // its first reading of the clock
-	told    bool  // it settled the end itself
+	cut     bool       // the order's first document did not fit: its submission is refused (P28)
+	extra   []any      // requests that no queue took, which failed: what is decided after the latest load
+	refused []any      // those of the commit since then
+	looked  bool       // it was loaded
+	from    int        // its first reading of the clock
+	told    bool       // it settled the end itself
 }
 
 func (iv *invocation) sight(id string) *sight {
@@ -228,6 +228,9 @@ func (m *move) decided() {
 		model.real = m.after
 		if rule, diff = m.predict(iv, s, model); diff == "" {
 			s.after, s.must = m.after, append(s.must, model.mails...)
+			for i := range s.lessons {
+				s.lessons[i].vague = times[len(times)-1].now.Sub(times[0].now)
+			}
 			m.did(rule)
 			return
 		}
