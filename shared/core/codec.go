@@ -136,6 +136,7 @@ func (w *writer) step(n int, s *Step) {
 	}
 	w.optText("endState", string(s.EndState))
 	w.optRaw("output", s.Output)
+	w.optTime("noEffect", s.NoEffect)
 	w.optJSON("error", s.Error, s.Error != nil)
 	w.optJSON("resolved", s.Resolved, s.Resolved != nil)
 	w.unknown(s.Unknown)

@@ -273,6 +273,8 @@ func (d *decoder) step(s *Step, r *reader) (n int64, err error) {
 			err = d.now(&s.WakeAt, v)
 		case "end":
 			err = d.now(&s.FinishedAt, v)
+		case "noEffect":
+			err = d.now(&s.NoEffect, v)
 		case "endCause":
 			endCause = true
 			err = readText(&s.FinishCause, v)

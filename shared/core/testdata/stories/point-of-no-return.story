@@ -44,7 +44,7 @@ event settle
 
 event undo u1
 ----
-  undo u1 refused: the order is past its point of no return
+  undo u1 refused: the order is past its point of no return; fix: if that step has had no effect, resolve it as not-happened first
   attention 12:00:30
 
 event cancel c2
