@@ -184,8 +184,8 @@ func (m *measuring) handler(name string) func(context.Context, []port.Delivery) 
 
 // ended checks that the orders are processed, and told where they asked for it.
 func (m *measuring) ended(ctx context.Context, ids []string) error {
-	records, err := dynamo.New(m.client, m.tables, dynamo.Options{}).Load(ctx, ids)
-	if err != nil {
+	records, errs := dynamo.New(m.client, m.tables, dynamo.Options{}).Load(ctx, ids)
+	if err := errors.Join(errs...); err != nil {
 		return err
 	}
 	for i, id := range ids {

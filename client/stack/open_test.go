@@ -12,6 +12,7 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -331,9 +332,9 @@ func (e apiError) ErrorCode() string             { return e.code }
 func (e apiError) ErrorMessage() string          { return "too much" }
 func (e apiError) ErrorFault() smithy.ErrorFault { return smithy.FaultServer }
 
-func (s *stumbling) Load(ctx context.Context, ids []string) ([]*port.Record, error) {
+func (s *stumbling) Load(ctx context.Context, ids []string) ([]*port.Record, []error) {
 	if s.left.Add(-1) >= 0 {
-		return nil, fmt.Errorf("load: %w: %w", port.ErrUnavailable, apiError{s.code})
+		return make([]*port.Record, len(ids)), slices.Repeat([]error{fmt.Errorf("load: %w: %w", port.ErrUnavailable, apiError{s.code})}, len(ids))
 	}
 	return s.Tasks.Load(ctx, ids)
 }

@@ -310,8 +310,8 @@ func TestCancel(t *testing.T) {
 // forgetful is a store whose tasks have expired, orders not (P26).
 type forgetful struct{ stack.Tasks }
 
-func (f forgetful) Load(context.Context, []string) ([]*port.Record, error) {
-	return make([]*port.Record, 1), nil
+func (f forgetful) Load(context.Context, []string) ([]*port.Record, []error) {
+	return make([]*port.Record, 1), make([]error, 1)
 }
 
 func TestCancelOfAnExpiredOrder(t *testing.T) {

@@ -20,7 +20,7 @@ import (
 
 // Tasks are the reads of a port.Store that are needed.
 type Tasks interface {
-	Load(ctx context.Context, ids []string) ([]*port.Record, error)
+	Load(ctx context.Context, ids []string) ([]*port.Record, []error)
 	LoadOrder(ctx context.Context, id string) (*port.Order, error)
 	List(ctx context.Context, q port.Query) (port.Page, error)
 }
@@ -82,9 +82,9 @@ func (t *transport) readTask() use {
 
 // load answers a task, strongly consistent; nil if there is none.
 func (t *transport) load(ctx context.Context, id string) (*core.Task, error) {
-	records, err := t.Tasks.Load(ctx, []string{id})
-	if err != nil {
-		return nil, failed(ctx, t.readTask(), err)
+	records, errs := t.Tasks.Load(ctx, []string{id})
+	if errs[0] != nil {
+		return nil, failed(ctx, t.readTask(), errs[0])
 	}
 	if records[0] == nil {
 		return nil, nil

@@ -208,6 +208,16 @@ func TestFaultsOfReading(t *testing.T) {
 			t.Errorf("given back %v", failed)
 		}
 	})
+	t.Run("one of several tasks is not loaded", func(t *testing.T) {
+		w, asked := begun(t)
+		w.Scheduler.Handle(ctx, port.Intake, deliver(world.Order("o-2")))
+		other := requests(t, w)["o-2 a/1 do"]
+		sick := w.SchedulerOn(&world.Faulty{Store: w.Store, Unread: "o-2"}, 0, "sick")
+		failed := sick.Handle(ctx, port.Replies, deliver(world.Done(other), world.Done(asked["o-1 a/1 do"])))
+		if len(failed) != 1 || failed[0] != "r0" || w.Task("o-1").Step("a").State != core.Processed || w.Task("o-2").Step("a").State != core.Processing {
+			t.Errorf("given back %v, a is %s and %s", failed, w.Task("o-1").Step("a").State, w.Task("o-2").Step("a").State)
+		}
+	})
 	t.Run("a new order needs no load", func(t *testing.T) {
 		w := world.New(t, world.Definition()).Boot()
 		store := &world.Faulty{Store: w.Store}

@@ -71,14 +71,7 @@ func (s *Scheduler) load(ctx context.Context, jobs []*job) []*job {
 	if len(ids) == 0 {
 		return good
 	}
-	loaded, err := s.cfg.State.Load(ctx, ids)
-	if err != nil {
-		s.log.Error("not loaded; the messages are given back", "tasks", len(ids), "error", err)
-		for _, j := range loading {
-			j.fail(err)
-		}
-		return good
-	}
+	loaded := s.cfg.State.Load(ctx, ids)
 	for i, j := range loading {
 		j.task, j.looked = loaded[i].Task, true
 		err := loaded[i].Err

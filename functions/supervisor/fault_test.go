@@ -190,6 +190,13 @@ func TestFaultsOfOneShardAndOneTask(t *testing.T) {
 			t.Errorf("%s, %v", r, err)
 		}
 	})
+	t.Run("one of several loads", func(t *testing.T) {
+		w, _ := late(t, 12, nil)
+		r, err := w.SupervisorOn(&world.Faulty{Store: w.Store, Unread: "o-5"}, "other").Sweep(ctx)
+		if !errors.Is(err, port.ErrUnavailable) || r.Failed != 1 || r.HandedBack != 22 {
+			t.Errorf("%s, %v", r, err)
+		}
+	})
 	t.Run("a document", func(t *testing.T) {
 		w, _ := late(t, 12, nil)
 		var log bytes.Buffer
@@ -427,23 +434,25 @@ type unfit struct {
 	id string
 }
 
-func (s unfit) Load(ctx context.Context, ids []string) ([]*port.Record, error) {
-	records, err := s.Store.Load(ctx, ids)
+func (s unfit) Load(ctx context.Context, ids []string) ([]*port.Record, []error) {
+	records, errs := s.Store.Load(ctx, ids)
 	for i, id := range ids {
 		if id == s.id && records[i] != nil {
 			task, err := core.DecodeTask(records[i].Document)
 			if err != nil {
-				return nil, err
+				errs[i] = err
+				continue
 			}
 			task.Steps[0].Name = "another"
 			record := *records[i]
 			if record.Document, err = core.EncodeTask(task); err != nil {
-				return nil, err
+				errs[i] = err
+				continue
 			}
 			records[i] = &record
 		}
 	}
-	return records, err
+	return records, errs
 }
 
 // A task that cannot be decided on is left as it is, and reported; the others are decided.

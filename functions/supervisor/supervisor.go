@@ -118,7 +118,7 @@ func (s *Supervisor) Sweep(ctx context.Context) (Report, error) {
 			break
 		}
 	}
-	return w.report, errors.Join(errs...)
+	return w.report, errors.Join(append(errs, w.unread)...)
 }
 
 // Scheduler is asked for at Capacity. No agent has that name where functions are deployed.
@@ -130,6 +130,7 @@ type sweep struct {
 	report   Report
 	pages    int
 	backlogs map[string]bool // by queue; asked once per queue and sweep
+	unread   error           // of the last read that failed
 }
 
 func (w *sweep) shard(ctx context.Context, shard int) error {
@@ -171,15 +172,14 @@ func (w *sweep) page(ctx context.Context, due []port.Due) error {
 	for i := range due {
 		ids[i] = due[i].ID
 	}
-	loaded, err := w.cfg.State.Load(ctx, ids)
-	if err != nil {
-		return err
-	}
 	var cases []*found
-	for i, l := range loaded {
+	for i, l := range w.cfg.State.Load(ctx, ids) {
 		switch {
 		case l.Err != nil:
 			w.fault(ids[i], l.Err)
+			if errors.Is(l.Err, port.ErrUnavailable) {
+				w.unread = l.Err
+			}
 		case l.Task == nil || l.Task.AtRest(): // the index is a hint
 			w.report.Stale++
 		default:

@@ -314,12 +314,12 @@ func (s broken) Due(ctx context.Context, b port.Bucket, shard int, before time.T
 	return due, err
 }
 
-func (s broken) Load(ctx context.Context, ids []string) ([]*port.Record, error) {
-	rs, err := s.Store.Load(ctx, ids)
+func (s broken) Load(ctx context.Context, ids []string) ([]*port.Record, []error) {
+	rs, errs := s.Store.Load(ctx, ids)
 	for i, id := range ids {
 		if id == "o-new" {
 			rs[i] = &port.Record{ID: id, Version: 1, Document: []byte(`{"Schema":2}`)}
 		}
 	}
-	return rs, err
+	return rs, errs
 }

@@ -12,6 +12,7 @@
 // docs/aws-rules.md (A1 …) or the room, the function, a text that occurs in it exactly once, and what
 // stands there instead. A mutant that
 // survives fails the gate: write the test that kills it, in the room of the code that it changes.
+// What killed each one stands in killed.txt (-record writes it) and is tried first; that saves time alone.
 // One that no test could kill, because what it changes is held by something else too, gets an
 // argument in Equivalent; such a mutant is not counted, but it is run, and must survive.
 //

@@ -18,6 +18,9 @@ type Gate struct {
 	Folder  string // for patched sources and test binaries
 	Workers int    // mutants tried at the same time; at least 1
 	Log     func(format string, args ...any)
+
+	kills map[string]kill // what killed each mutant last time, tried first
+	alone *alone
 }
 
 // Result is what became of one mutant.
@@ -63,6 +66,10 @@ func (g *Gate) Run(ctx context.Context, all []Mutant) ([]Result, error) {
 		return nil, err
 	}
 	if err := g.unmutated(ctx, killers); err != nil {
+		return nil, err
+	}
+	g.alone = &alone{pass: map[kill]func() bool{}}
+	if g.kills, err = readKills(g.Root); err != nil {
 		return nil, err
 	}
 	results := make([]Result, len(all))
@@ -164,6 +171,10 @@ func (g *Gate) unmutated(ctx context.Context, killers map[string]*binary) error 
 func (g *Gate) try(ctx context.Context, killers map[string]*binary, m *Mutant) Result {
 	began := time.Now()
 	r := Result{Name: m.Name, Equivalent: m.Equivalent != ""}
+	if k, ok := g.kills[m.Name]; ok && slices.Contains(m.killers(), k.killer) && g.killedAgain(ctx, killers[k.killer], k, m) {
+		r.By, r.Test, r.Secs = k.killer, k.test, time.Since(began).Seconds()
+		return r
+	}
 	for _, name := range m.killers() {
 		b := killers[name]
 		if b == nil || ctx.Err() != nil {
@@ -184,7 +195,31 @@ func (g *Gate) try(ctx context.Context, killers map[string]*binary, m *Mutant) R
 	return r
 }
 
-var failed = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`)
+// killedAgain tries the test that noticed the mutant last time, by itself; it has to pass by itself
+// without a mutant.
+func (g *Gate) killedAgain(ctx context.Context, b *binary, k kill, m *Mutant) bool {
+	if b == nil || b.Calm != nil {
+		return false
+	}
+	sound := g.alone.passes(k, func() bool {
+		test, _ := g.run(ctx, b, b.only(k.test), "")
+		return test == ""
+	})
+	if !sound {
+		return false
+	}
+	test, _ := g.run(ctx, b, b.only(k.test), m.Name)
+	return test != ""
+}
+
+var (
+	failed = regexp.MustCompile(`(?m)^\s*--- FAIL: (Test[^/\s]*)`)
+	// running names the first test that ran when the binary's own time limit ended it.
+	running = regexp.MustCompile(`(?m)^\s*running tests:\s+(Test[^/\s]*)`)
+)
+
+// grace is what a binary gets to end by itself when its time is over, before it is killed.
+const grace = 5 * time.Second
 
 // run runs a killer.
 func (g *Gate) run(ctx context.Context, b *binary, args []string, mutant string) (test, output string) {
@@ -193,10 +228,10 @@ func (g *Gate) run(ctx context.Context, b *binary, args []string, mutant string)
 
 // Test runs a package's test binary; the answer is the first test that failed, "" where all passed.
 func (g *Gate) Test(ctx context.Context, path, pkg string, limit time.Duration, mutant string, args ...string) (test, output string) {
-	limited, cancel := context.WithTimeout(ctx, limit)
+	limited, cancel := context.WithTimeout(ctx, limit+grace)
 	defer cancel()
 	// A mutant may loop and take all memory: 4 GiB are enough for the tests.
-	c := exec.CommandContext(limited, "sh", slices.Concat([]string{"-c", `ulimit -d 4194304; exec "$0" "$@"`, path}, args, []string{"-test.failfast", "-test.timeout=0"})...)
+	c := exec.CommandContext(limited, "sh", slices.Concat([]string{"-c", `ulimit -d 4194304; exec "$0" "$@"`, path}, args, []string{"-test.failfast", "-test.timeout=" + limit.String()})...)
 	c.Dir = filepath.Join(g.Root, filepath.FromSlash(pkg))
 	c.Env = append(os.Environ(), Variable+"="+mutant)
 	if info, err := os.Stat(inMemory); err == nil && info.IsDir() && os.Getenv("TMPDIR") == "" {
@@ -210,8 +245,10 @@ func (g *Gate) Test(ctx context.Context, path, pkg string, limit time.Duration, 
 	case limited.Err() != nil:
 		return noEnd, string(out)
 	}
-	if found := failed.FindSubmatch(out); found != nil {
-		return string(found[1]), string(out)
+	for _, expression := range []*regexp.Regexp{failed, running} {
+		if found := expression.FindSubmatch(out); found != nil {
+			return string(found[1]), string(out)
+		}
 	}
 	return earlyEnd, string(out)
 }

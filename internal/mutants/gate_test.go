@@ -53,6 +53,29 @@ func TestGate(t *testing.T) {
 	}
 }
 
+// What killed a mutant the last time is tried first; a list that is out of date changes no result.
+func TestGateTriesFirstWhatKilledLastTime(t *testing.T) {
+	root := module(t, strings.Replace(adderTest, "func TestAdd", "func TestSlow(t *testing.T) { TestAdd(t) }\n\nfunc TestAdd", 1))
+	of := func(name, put string) mutants.Mutant {
+		return mutants.Mutant{Name: name, File: "shared/state/add.go", Func: "add", Old: "a + b", New: put, Killers: []string{"state"}}
+	}
+	all := []mutants.Mutant{of("P1-known", "a - b"), of("P1-out-of-date", "a - 2*b"), of("P1-survivor", "a * b")}
+	if err := os.MkdirAll(filepath.Join(root, "internal", "mutants"), 0o750); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(root, "internal", "mutants", "killed.txt"), "P1-known state TestAdd\nP1-out-of-date state TestGone\nP1-survivor state TestAdd\nP1-gone state TestAdd\n")
+	gate := mutants.Gate{Root: root, Folder: t.TempDir(), Workers: 2, Log: t.Logf}
+	results, err := gate.Run(context.Background(), all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []string{"TestAdd", "TestSlow", ""} {
+		if results[i].Test != want {
+			t.Errorf("%+v, want it killed by %q", results[i], want)
+		}
+	}
+}
+
 // Tests that fail by themselves say nothing of mutants, nor does code that does not compile.
 func TestGateThatProvesNothing(t *testing.T) {
 	m := mutants.Mutant{Name: "P1-x", File: "shared/state/add.go", Func: "add", Old: "a + b", New: "a - b", Killers: []string{"state"}}

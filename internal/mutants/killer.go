@@ -33,7 +33,7 @@ var Killers = []Killer{
 	{Name: "memory", Package: "shared/memory", Args: []string{"-test.run=^Test(Store|Queue|Queues.*|Gone|Dead.*|Ledger|Leases)$"}},
 	{Name: "sqlite", Package: "shared/sqlite", Args: []string{"-test.run=^Test(Store|StoreWithoutCache|Queue|Group.*|Forgotten.*|Reopened.*|DeadLetters.*|AnOperation.*|Damage.*|Missing.*|File.*|Newer.*|Probe.*|.*Expire.*|Tasks.*|List.*)$"}},
 	// Those that need no DynamoDB.
-	{Name: "dynamo", Package: "shared/dynamo", Args: []string{"-test.run=^Test(What.*Mean|TooLarge.*|EveryWrite.*)$"}},
+	{Name: "dynamo", Package: "shared/dynamo", Args: []string{"-test.run=^Test(What.*Mean|TooLarge.*|EveryWrite.*|Reads.*|Patience.*)$"}},
 	{Name: "workflowtest", Package: "workflowtest", Args: []string{"-test.run=^Test"}},
 	{Name: "httpagent", Package: "functions/agent/httpagent", Args: []string{"-test.run=^Test", "-test.short"}},
 	{Name: "secrets", Package: "functions/agent/secrets", Args: []string{"-test.run=^Test", "-test.short"}},

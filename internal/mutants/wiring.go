@@ -22,7 +22,7 @@ var ofWiring = []Mutant{
 	{Name: "P32-embedded-knows-no-capacity", File: devStack, Func: "Stack.wire", Old: "Capacity: s.capacity, ", New: ""},
 	{Name: "P32-embedded-capacity-without-the-batch", File: devAgents, Func: "Stack.capacity", Old: "a.concurrency * a.batch", New: "a.concurrency"},
 	{Name: "P32-embedded-takes-more-than-it-may", File: devBackend, Func: "Stack.Submit", Old: "room < len(orders)", New: "room < 0"},
-	{Name: "P14-embedded-refuses-known-orders-while-busy", File: devBackend, Func: "Stack.knownOrBusy", Old: "err == nil && loaded[0].Task != nil", New: "err == nil && loaded == nil"},
+	{Name: "P14-embedded-refuses-known-orders-while-busy", File: devBackend, Func: "Stack.knownOrBusy", Old: "loaded[0].Task != nil", New: "loaded == nil"},
 	{Name: "P27-embedded-takes-nothing-up-again", File: devStack, Func: "Open", Old: "s.scheduler.Restart(ctx)", New: "0, error(nil)"},
 	{Name: "wiring-one-bad-task-stops-the-start", File: devStack, Func: "Open", Old: `s.log.Error("some tasks are not taken up again; the Supervisor tries when they are due", "error", err)`, New: "return nil, err"},
 	{Name: "wiring-close-cuts-calls-off", File: devAgents, Func: "Stack.wireAgents", Old: "Drain: drainTime", New: "Drain: 1"},

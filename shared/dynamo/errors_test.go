@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stepkeeper/stepkeeper/shared/awsclient"
@@ -78,9 +79,9 @@ func TestWhatAnswersMean(t *testing.T) {
 			if !strings.HasPrefix(tt.name, "half") { // a PutItem needs nothing of its answer
 				check("replace", s.Commit(t.Context(), []port.Write{write("a", 2)})[0], tt.write)
 			}
-			_, err := s.Load(t.Context(), []string{"a"})
-			check("load", err, tt.read)
-			_, err = s.LoadOrder(t.Context(), "a")
+			_, errs := s.Load(t.Context(), []string{"a"})
+			check("load", errs[0], tt.read)
+			_, err := s.LoadOrder(t.Context(), "a")
 			check("order", err, tt.read)
 			_, err = s.Due(t.Context(), port.DueBucket, 0, created, nil, 1)
 			check("due", err, tt.read)
@@ -100,14 +101,13 @@ func TestTooLargeForDynamoDB(t *testing.T) {
 // An answer is made of the request, its item above all.
 func scripted(t *testing.T, answers ...func(request) (int, string)) *dynamo.Store {
 	t.Helper()
-	n := 0
+	var n atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var in request
 		if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
 			t.Error(err)
 		}
-		status, body := answers[min(n, len(answers)-1)](in)
-		n++
+		status, body := answers[min(int(n.Add(1)), len(answers))-1](in)
 		w.Header().Set("Content-Type", "application/x-amz-json-1.0")
 		w.WriteHeader(status)
 		fmt.Fprint(w, body)
@@ -123,6 +123,7 @@ func scripted(t *testing.T, answers ...func(request) (int, string)) *dynamo.Stor
 // request is what is looked at of a PutItem or a TransactWriteItems.
 type request struct {
 	Item                                map[string]map[string]any
+	Key                                 map[string]map[string]any
 	ConditionExpression                 string
 	ReturnValuesOnConditionCheckFailure string
 	TransactItems                       []struct{ Put request }
@@ -175,6 +176,25 @@ func TestWhatTriesMean(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A read that fails says nothing of the others: each ID has its own answer, at its place.
+func TestReadsFailOneByOne(t *testing.T) {
+	s := scripted(t, func(in request) (int, string) {
+		if in.Key["OrderID"]["S"] == "b" {
+			return throttled(in)
+		}
+		return 200, fmt.Sprintf(`{"Item":{"OrderID":{"S":%q},"Version":{"N":"1"}}}`, in.Key["OrderID"]["S"])
+	})
+	records, errs := s.Load(t.Context(), []string{"a", "b", "c", "d"})
+	for i, id := range []string{"a", "", "c", "d"} {
+		switch {
+		case id == "" && (records[i] != nil || !errors.Is(errs[i], port.ErrUnavailable)):
+			t.Errorf("the read that failed answers %+v, %v", records[i], errs[i])
+		case id != "" && (errs[i] != nil || records[i] == nil || records[i].ID != id):
+			t.Errorf("%s: %+v, %v", id, records[i], errs[i])
+		}
 	}
 }
 

@@ -96,9 +96,9 @@ func TestFaultsInWrites(t *testing.T) {
 				t.Errorf("answer %v, want %v", err, tt.want)
 			}
 			f.plan.Drop(operation) // faults that were not met are none of the next test's
-			records, err := f.Load(context.Background(), []string{id})
-			if err != nil {
-				t.Fatal(err)
+			records, errs := f.Load(context.Background(), []string{id})
+			if errs[0] != nil {
+				t.Fatal(errs[0])
 			}
 			stored := records[0] != nil && records[0].Version == tt.version
 			if want := tt.want == nil; stored != want {
@@ -205,11 +205,11 @@ func TestFaultsInReads(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.plan.Next("GetItem", faults.Throttled, faults.LostAnswer, faults.Unsent)
-	if records, err := f.Load(context.Background(), []string{"a"}); err != nil || records[0] == nil {
-		t.Errorf("Load: %v, %v", records, err)
+	if records, errs := f.Load(context.Background(), []string{"a"}); errs[0] != nil || records[0] == nil {
+		t.Errorf("Load: %v, %v", records, errs)
 	}
 	for operation, read := range map[string]func() error{
-		"GetItem": func() error { _, err := f.Load(context.Background(), []string{"a"}); return err },
+		"GetItem": func() error { _, errs := f.Load(context.Background(), []string{"a"}); return errs[0] },
 		"Query": func() error {
 			_, err := f.Due(context.Background(), port.DueBucket, 0, created, nil, 10)
 			return err

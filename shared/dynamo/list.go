@@ -119,8 +119,8 @@ func (l *listing) selected(ctx context.Context, entries []port.Due) ([]*port.Rec
 		ids[i] = entries[i].ID
 	}
 	slices.Sort(ids) // a stale index may name one twice
-	records, err := l.load(ctx, slices.Compact(ids), false)
-	if err != nil {
+	records, errs := l.load(ctx, slices.Compact(ids), false)
+	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
 	records = slices.DeleteFunc(records, func(r *port.Record) bool { return r == nil || !l.selects(r) })

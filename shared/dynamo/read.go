@@ -17,29 +17,29 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Load answers the records, several reads at a time, each strongly consistent.
-func (s *Store) Load(ctx context.Context, ids []string) ([]*port.Record, error) {
-	records, err := s.load(ctx, ids, true)
-	if err != nil {
-		return nil, fmt.Errorf("load %d tasks: %w", len(ids), err)
-	}
-	return records, nil
+// Load answers the records, several reads at a time, each strongly consistent and on its own.
+func (s *Store) Load(ctx context.Context, ids []string) ([]*port.Record, []error) {
+	return s.load(ctx, ids, true)
 }
 
-func (s *Store) load(ctx context.Context, ids []string, consistent bool) ([]*port.Record, error) {
-	records := make([]*port.Record, len(ids))
-	calls, ctx := errgroup.WithContext(ctx)
+func (s *Store) load(ctx context.Context, ids []string, consistent bool) ([]*port.Record, []error) {
+	records, errs := make([]*port.Record, len(ids)), make([]error, len(ids))
+	var calls errgroup.Group
 	calls.SetLimit(s.options.Parallel)
 	for i, id := range ids {
 		calls.Go(func() error {
 			item, err := get(ctx, s.client, s.tables.Tasks, OrderKey, id, consistent)
-			if err == nil && len(item) > 0 {
+			switch {
+			case err != nil:
+				errs[i] = fmt.Errorf("load: %w", err)
+			case len(item) > 0:
 				records[i] = record(item)
 			}
-			return err
+			return nil
 		})
 	}
-	return records, calls.Wait()
+	_ = calls.Wait() // the errors are in errs
+	return records, errs
 }
 
 func get(ctx context.Context, client calls, table, key, value string, consistent bool) (attrs, error) {

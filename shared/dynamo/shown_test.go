@@ -81,12 +81,12 @@ func unwrap(r *port.Record) {
 	}
 }
 
-func (s tasks) Load(ctx context.Context, ids []string) ([]*port.Record, error) {
-	records, err := s.Store.Load(ctx, ids)
+func (s tasks) Load(ctx context.Context, ids []string) ([]*port.Record, []error) {
+	records, errs := s.Store.Load(ctx, ids)
 	for _, r := range records {
 		unwrap(r)
 	}
-	return records, err
+	return records, errs
 }
 
 func (s tasks) List(ctx context.Context, q port.Query) (port.Page, error) {
@@ -108,9 +108,9 @@ func TestValuesSurviveTheTable(t *testing.T) {
 	if err := b.Store.Commit(t.Context(), []port.Write{w})[0]; err != nil {
 		t.Fatal(err)
 	}
-	records, err := b.Store.Load(t.Context(), []string{"a"})
-	if err != nil {
-		t.Fatal(err)
+	records, errs := b.Store.Load(t.Context(), []string{"a"})
+	if errs[0] != nil {
+		t.Fatal(errs[0])
 	}
 	if !bytes.Equal(records[0].Document, document) {
 		t.Errorf("\n%s\ncomes back as\n%s", document, records[0].Document)

@@ -37,7 +37,7 @@ func TestUnitsOfEachOperation(t *testing.T) {
 	var figures strings.Builder // `make test-dynamo` shows them at its end
 	fmt.Fprintf(&figures, "\n%-62s %4s %4s\n", "", "WRU", "RRU")
 	rest := func(r *port.Record) { r.State, r.Bucket, r.IndexAt = "Processed", port.NoBucket, time.Time{} }
-	load := func() error { _, err := s.Load(t.Context(), []string{"a"}); return err }
+	load := func() error { _, errs := s.Load(t.Context(), []string{"a"}); return errs[0] }
 	for _, tt := range []struct {
 		name   string
 		do     func() error

@@ -55,7 +55,7 @@ func (s *Stack) Submit(ctx context.Context, orders []message.SubmitOrder) []api.
 
 // knownOrBusy answers a submission while there is no room: sending an order again stays harmless.
 func (s *Stack) knownOrBusy(ctx context.Context, o *message.SubmitOrder) api.SubmitResult {
-	if loaded, err := s.state.Load(ctx, []string{o.OrderID}); err == nil && loaded[0].Task != nil {
+	if loaded := s.state.Load(ctx, []string{o.OrderID}); loaded[0].Task != nil {
 		return resultOf(s.scheduler.Submit(ctx, []message.SubmitOrder{*o})[0])
 	}
 	s.count("busy", "intake")
@@ -149,16 +149,14 @@ func (s *Stack) Command(ctx context.Context, c message.Control) (core.Verdict, e
 }
 
 func (s *Stack) load(ctx context.Context, id string) (*core.Task, error) {
-	loaded, err := s.state.Load(ctx, []string{id})
+	loaded := s.state.Load(ctx, []string{id})[0]
 	switch {
-	case err != nil:
-		return nil, err
-	case loaded[0].Err != nil:
-		return nil, loaded[0].Err
-	case loaded[0].Task == nil:
+	case loaded.Err != nil:
+		return nil, loaded.Err
+	case loaded.Task == nil:
 		return nil, fmt.Errorf("order %q: %w", id, port.ErrNotFound)
 	}
-	return loaded[0].Task, nil
+	return loaded.Task, nil
 }
 
 // Task answers the task and the definition that it pins.

@@ -44,7 +44,7 @@ func TestEndedContext(t *testing.T) {
 	other := []byte(`{"name":"y"}`)
 	for name, call := range map[string]func() error{
 		"Commit":        func() error { return store.Commit(ended, []port.Write{second})[0] },
-		"Load":          func() error { _, err := store.Load(ended, []string{"o-1"}); return err },
+		"Load":          func() error { _, errs := store.Load(ended, []string{"o-1"}); return errs[0] },
 		"LoadOrder":     func() error { _, err := store.LoadOrder(ended, "o-1"); return err },
 		"Due":           func() error { _, err := store.Due(ended, port.DueBucket, 0, start, nil, 1); return err },
 		"List":          func() error { _, err := store.List(ended, port.Query{Limit: 1}); return err },
@@ -64,9 +64,9 @@ func TestEndedContext(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	records, err := store.Load(t.Context(), []string{"o-1"})
-	if err != nil || records[0] == nil || records[0].Version != 1 {
-		t.Errorf("the store changed: %+v %v", records[0], err)
+	records, errs := store.Load(t.Context(), []string{"o-1"})
+	if errs[0] != nil || records[0] == nil || records[0].Version != 1 {
+		t.Errorf("the store changed: %+v %v", records[0], errs)
 	}
 	if _, err := defs.Definition(t.Context(), core.DefinitionHash(other)); !errors.Is(err, port.ErrNotFound) {
 		t.Errorf("the definitions changed: %v", err)

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -159,20 +160,20 @@ func (s *Store) Forget(ctx context.Context, ids []string) error {
 	return nil
 }
 
-// Load answers copies of the records; nil where there is none.
-func (s *Store) Load(ctx context.Context, ids []string) ([]*port.Record, error) {
+// Load answers copies of the records; nil where there is none. It fails for all of them, or none.
+func (s *Store) Load(ctx context.Context, ids []string) ([]*port.Record, []error) {
+	records := make([]*port.Record, len(ids))
 	if err := ctx.Err(); err != nil {
-		return nil, err
+		return records, slices.Repeat([]error{err}, len(ids))
 	}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	records := make([]*port.Record, len(ids))
 	for i, id := range ids {
 		if r, there := s.rows[id]; there {
 			records[i] = copyRecord(&r.record)
 		}
 	}
-	return records, nil
+	return records, make([]error, len(ids))
 }
 
 // LoadOrder answers a copy of the order.

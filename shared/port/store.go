@@ -81,8 +81,9 @@ type Store interface {
 	// never answered for a write that is known to be stored, and one of the caller's own that is
 	// found stored after a lost answer counts as stored.
 	Commit(ctx context.Context, writes []Write) []error
-	// Load answers the records at the places of their IDs; nil where there is none.
-	Load(ctx context.Context, ids []string) ([]*Record, error)
+	// Load answers the records at the places of their IDs, nil where there is none, and beside them what
+	// kept one from being read: a read that fails says nothing of the others.
+	Load(ctx context.Context, ids []string) ([]*Record, []error)
 	// LoadOrder: ErrNotFound if there is none.
 	LoadOrder(ctx context.Context, id string) (*Order, error)
 	// Due lists a bucket's entries of one shard, earliest first: those at or before the time

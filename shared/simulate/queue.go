@@ -227,7 +227,7 @@ func (w *World) tooLarge(m port.Message) bool {
 	switch v := m.Value.(type) {
 	case *message.Request:
 		s := w.cur.sight(v.OrderID)
-		s.extra = append(s.extra, &message.Reply{Schema: message.Schema, OrderID: v.OrderID, Run: v.Run, Step: v.Step, Attempt: v.Attempt,
+		s.refused = append(s.refused, &message.Reply{Schema: message.Schema, OrderID: v.OrderID, Run: v.Run, Step: v.Step, Attempt: v.Attempt,
 			Operation: v.Operation, Outcome: core.OutcomeFailed})
 		return true
 	case *message.Status:

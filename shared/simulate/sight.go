@@ -40,20 +40,21 @@ type reading struct {
 
 // sight is what one handling has seen of one order, and done to it.
 type sight struct {
-	id     string
-	base   *core.Task // as loaded last; nil: there was none, or it was not loaded
-	after  *core.Task // as committed by this handling since then; nil: nothing was
-	claims []mail     // of that commit
-	must   []mail     // what the commit has to send
-	sent   []mail     // what was sent, by this handling
-	doubt  bool       // a call that is about it failed
-	learns bool       // at its next decision
-	learnt bool
-	cut    bool // the document did not fit: its largest output is taken out (P28)
-	extra  []any
-	looked bool // it was loaded
-	from   int  // its first reading of the clock
-	told   bool // it settled the end itself
+	id      string
+	base    *core.Task // as loaded last; nil: there was none, or it was not loaded
+	after   *core.Task // as committed by this handling since then; nil: nothing was
+	claims  []mail     // of that commit
+	must    []mail     // what the commit has to send
+	sent    []mail     // what was sent, by this handling
+	doubt   bool       // a call that is about it failed
+	learns  bool       // at its next decision
+	learnt  bool
+	cut     bool  // the document did not fit: its largest output is taken out (P28)
+	extra   []any // requests that no queue took, which failed: what is decided after the latest load
+	refused []any // those of the commit since then
+	looked  bool  // it was loaded
+	from    int   // its first reading of the clock
+	told    bool  // it settled the end itself
 }
 
 func (iv *invocation) sight(id string) *sight {
@@ -86,6 +87,9 @@ func (iv *invocation) read(now core.Time) {
 func (iv *invocation) loaded(id string, t *core.Task) {
 	s := iv.sight(id)
 	s.base, s.after, s.must, s.looked = t, nil, nil, true
+	if len(s.refused) > 0 {
+		s.extra, s.refused = s.refused, nil
+	}
 	s.from, iv.anew = len(iv.clock), true
 	s.learns = t != nil && !s.learnt
 }
@@ -520,7 +524,7 @@ func (iv *invocation) unreadable(gone func(id string) bool) {
 			w.violate("19", "a message of a newer schema was deleted")
 		case l.message.Value == nil && iv.gone[i] && !iv.sight("").has(mail{kind: 'q'}):
 			w.violate("19", "a message that nobody can read was deleted, and is not in quarantine")
-		case !iv.gone[i] && !iv.broken && iv.large == 1 && len(iv.letters) == 1 && hasOutput(l.message):
+		case !iv.gone[i] && !iv.broken && iv.large == 1 && len(iv.letters) == 1 && hasOutput(l.message) && len(iv.sight(id).extra) == 0:
 			w.violate("P28", "%s was given back, because its output does not fit", describe(l.message))
 		case id != "" && !iv.gone[i] && !iv.trouble && !iv.stays(id):
 			w.violate("19", "%s was given back, and nothing had failed", describe(l.message))

@@ -74,7 +74,7 @@ func TestDrawnWorkflows(t *testing.T) {
 	t.Logf("%d orders, %d violations", total.Orders, bad)
 }
 
-// TestCorpus plays every tape that once showed a fault of the product.
+// TestCorpus plays every tape that once showed a fault of the product, or accused it of none.
 func TestCorpus(t *testing.T) {
 	files, err := filepath.Glob("testdata/corpus/*.json")
 	if err != nil || len(files) == 0 {

@@ -220,24 +220,37 @@ const laterField = "laterField"
 
 var errAnswer = fmt.Errorf("the answer was lost on its way")
 
-func (s storePort) Load(_ context.Context, ids []string) ([]*port.Record, error) {
-	records := make([]*port.Record, len(ids))
+// Load answers each record on its own: a throttle may strike one of them, or all.
+func (s storePort) Load(_ context.Context, ids []string) ([]*port.Record, []error) {
+	records, errs := make([]*port.Record, len(ids)), make([]error, len(ids))
 	if len(ids) == 0 {
-		return records, nil
+		return records, errs
 	}
-	err := s.p.w.cur.io(callLoad, ids[0], func(f Fault) error {
+	iv := s.p.w.cur
+	err := iv.io(callLoad, ids[0], func(f Fault) error {
+		struck := -1
 		if f == Throttle {
-			return port.ErrUnavailable
+			if struck = s.p.w.choose("struck", ids[0], len(ids), 0.5) - 1; struck < 0 {
+				return port.ErrUnavailable
+			}
+			iv.trouble, iv.broken = true, true
 		}
 		for i, id := range ids {
+			if i == struck {
+				errs[i] = port.ErrUnavailable
+				continue
+			}
 			if r := s.p.w.store.rows[id]; r != nil && r.record != nil {
 				records[i] = ownRecord(r.record)
 			}
-			s.p.w.cur.loaded(id, s.p.w.store.task(id))
+			iv.loaded(id, s.p.w.store.task(id))
 		}
 		return nil
 	})
-	return records, err
+	if err != nil {
+		return make([]*port.Record, len(ids)), slices.Repeat([]error{err}, len(ids))
+	}
+	return records, errs
 }
 
 func (s storePort) LoadOrder(_ context.Context, id string) (*port.Order, error) {

@@ -46,7 +46,7 @@ func (s *oneByOne) Commit(ctx context.Context, writes []port.Write) []error {
 	return s.storePort.Commit(ctx, writes)
 }
 
-func (s *oneByOne) Load(ctx context.Context, ids []string) ([]*port.Record, error) {
+func (s *oneByOne) Load(ctx context.Context, ids []string) ([]*port.Record, []error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.storePort.Load(ctx, ids)

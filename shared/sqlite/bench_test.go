@@ -2,6 +2,7 @@ package sqlite_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -213,8 +214,8 @@ func loadDue(tb testing.TB, s *sqlite.Store) int {
 				ids = append(ids, d.ID)
 			}
 			due = due[len(ids):]
-			records, err := s.Load(tb.Context(), ids)
-			if err != nil {
+			records, errs := s.Load(tb.Context(), ids)
+			if err := errors.Join(errs...); err != nil {
 				tb.Fatal(err)
 			}
 			for _, r := range records {
@@ -242,8 +243,8 @@ func BenchmarkLoad(b *testing.B) {
 			}
 			b.ReportAllocs()
 			for b.Loop() {
-				if r, err := s.Load(b.Context(), []string{"a"}); err != nil || r[0] == nil {
-					b.Fatal(err)
+				if r, errs := s.Load(b.Context(), []string{"a"}); errs[0] != nil || r[0] == nil {
+					b.Fatal(errs)
 				}
 			}
 			runtime.KeepAlive(s)

@@ -26,7 +26,7 @@ func TestEndedContextEndsEveryCall(t *testing.T) {
 	for name, call := range map[string]func() error{
 		"Commit":        func() error { return s.Commit(ctx, []port.Write{creation("b")})[0] },
 		"Forget":        func() error { return s.Forget(ctx, []string{"a"}) },
-		"Load":          func() error { _, err := s.Load(ctx, []string{"a"}); return err },
+		"Load":          func() error { _, errs := s.Load(ctx, []string{"a"}); return errs[0] },
 		"LoadOrder":     func() error { _, err := s.LoadOrder(ctx, "a"); return err },
 		"Due":           func() error { _, err := s.Due(ctx, port.DueBucket, 0, created, nil, 1); return err },
 		"List":          func() error { _, err := s.List(ctx, port.Query{Limit: 1}); return err },

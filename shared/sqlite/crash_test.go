@@ -3,6 +3,7 @@ package sqlite_test
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -134,9 +135,9 @@ func checkAcknowledged(t *testing.T, folder string, acknowledged map[string]int6
 	}
 	told := 0
 	for id, version := range acknowledged {
-		records, err := s.Load(t.Context(), []string{id})
-		if err != nil || records[0] == nil || records[0].Version < min(version, 3) {
-			t.Errorf("version %d of %q was acknowledged, stored is %+v (%v)", version, id, records, err)
+		records, errs := s.Load(t.Context(), []string{id})
+		if errors.Join(errs...) != nil || records[0] == nil || records[0].Version < min(version, 3) {
+			t.Errorf("version %d of %q was acknowledged, stored is %+v (%v)", version, id, records, errs)
 		}
 		if _, err := s.LoadOrder(t.Context(), id); err != nil {
 			t.Errorf("order %q: %v", id, err)

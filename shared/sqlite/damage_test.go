@@ -121,7 +121,8 @@ func TestDamageFoundLaterEndsReadiness(t *testing.T) {
 	spoil(t, folder)
 	var found error
 	for i := 0; i < 1000 && found == nil; i++ {
-		_, found = s.Load(t.Context(), []string{fmt.Sprintf("task-%d", i)})
+		_, errs := s.Load(t.Context(), []string{fmt.Sprintf("task-%d", i)})
+		found = errs[0]
 	}
 	if !errors.Is(found, sqlite.ErrDamaged) || !strings.Contains(found.Error(), "backup") {
 		t.Fatalf("loading says %v, want %v and what to do", found, sqlite.ErrDamaged)

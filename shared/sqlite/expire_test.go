@@ -137,8 +137,8 @@ func TestKeptTasksExpire(t *testing.T) {
 	if tasks, _ := expireAll(t, s); fmt.Sprint(tasks) != "[done]" {
 		t.Fatalf("expired %v, want the one at rest for so long", tasks)
 	}
-	records, err := s.Load(t.Context(), []string{"done", "don", "later", "running", "stopped"})
-	if err != nil || records[0] != nil || records[1] == nil || records[2] == nil || records[3] == nil || records[4] == nil {
+	records, errs := s.Load(t.Context(), []string{"done", "don", "later", "running", "stopped"})
+	if err := errors.Join(errs...); err != nil || records[0] != nil || records[1] == nil || records[2] == nil || records[3] == nil || records[4] == nil {
 		t.Errorf("tasks are %v, %v", records, err)
 	}
 	o, err := s.LoadOrder(t.Context(), "done")

@@ -68,16 +68,16 @@ func stored(t *testing.T, s *sqlite.Store, there map[string]bool, others ...stri
 		t.Fatal("nothing was acknowledged")
 	}
 	for id := range there {
-		if r, err := s.Load(t.Context(), []string{id}); err != nil || r[0] == nil {
-			t.Errorf("task %q was acknowledged and is not there (%v)", id, err)
+		if r, errs := s.Load(t.Context(), []string{id}); errs[0] != nil || r[0] == nil {
+			t.Errorf("task %q was acknowledged and is not there (%v)", id, errs)
 		}
 		if _, err := s.LoadOrder(t.Context(), id); err != nil {
 			t.Errorf("order %q: %v", id, err)
 		}
 	}
 	for _, id := range others {
-		if r, err := s.Load(t.Context(), []string{id}); err != nil || r[0] != nil {
-			t.Errorf("task %q was refused and is there (%v)", id, err)
+		if r, errs := s.Load(t.Context(), []string{id}); errs[0] != nil || r[0] != nil {
+			t.Errorf("task %q was refused and is there (%v)", id, errs)
 		}
 		if _, err := s.LoadOrder(t.Context(), id); !errors.Is(err, port.ErrNotFound) {
 			t.Errorf("order %q: %v, want %v", id, err, port.ErrNotFound)

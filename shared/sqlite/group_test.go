@@ -41,8 +41,8 @@ func TestGroupAnswersEachItsOwn(t *testing.T) {
 			t.Errorf("commit %d: %v, want %v", i, errs[i], want)
 		}
 	}
-	if r, err := s.Load(t.Context(), []string{"a"}); err != nil || r[0] == nil || r[0].Version != 3 {
-		t.Errorf("the task is %+v, %v", r, err)
+	if r, errs := s.Load(t.Context(), []string{"a"}); errs[0] != nil || r[0] == nil || r[0].Version != 3 {
+		t.Errorf("the task is %+v, %v", r, errs)
 	}
 }
 
@@ -66,8 +66,8 @@ func TestGroupThatFailsHarmsNoNeighbour(t *testing.T) {
 			t.Errorf("commit %d: %v, want %v", i, errs[i], want)
 		}
 	}
-	if r, err := s.Load(t.Context(), []string{"a", "b"}); err != nil || r[0] == nil || r[0].Version != 3 || r[1] == nil {
-		t.Errorf("the tasks are %+v, %v", r, err)
+	if r, errs := s.Load(t.Context(), []string{"a", "b"}); errors.Join(errs...) != nil || r[0] == nil || r[0].Version != 3 || r[1] == nil {
+		t.Errorf("the tasks are %+v, %v", r, errs)
 	}
 }
 
@@ -93,8 +93,8 @@ func TestForgottenInTheSameGroup(t *testing.T) {
 	if err := <-replaced; !errors.Is(err, port.ErrNotFound) {
 		t.Errorf("replace: %v, want %v", err, port.ErrNotFound)
 	}
-	if r, err := s.Load(t.Context(), []string{"a"}); err != nil || r[0] != nil {
-		t.Errorf("the task is %+v, %v", r, err)
+	if r, errs := s.Load(t.Context(), []string{"a"}); errs[0] != nil || r[0] != nil {
+		t.Errorf("the task is %+v, %v", r, errs)
 	}
 }
 

@@ -73,9 +73,9 @@ func TestReopenedStoreHoldsEverything(t *testing.T) {
 
 	s = open(t, folder, queues)
 	defer closed(t, s)
-	records, err := s.Load(t.Context(), []string{"a", "b"})
-	if err != nil || records[0] == nil || records[0].Version != 2 || records[1] == nil || records[1].Version != 1 {
-		t.Errorf("tasks are %+v, %v", records, err)
+	records, errs := s.Load(t.Context(), []string{"a", "b"})
+	if err := errors.Join(errs...); err != nil || records[0] == nil || records[0].Version != 2 || records[1] == nil || records[1].Version != 1 {
+		t.Errorf("tasks are %+v, %v", records, errs)
 	}
 	if _, err := s.LoadOrder(t.Context(), "b"); err != nil {
 		t.Error(err)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -49,12 +50,13 @@ func prepareReads(ctx context.Context, db *sql.DB) (reads, error) {
 	return r, nil
 }
 
-// Load answers the newest records, from memory where they are there.
-func (s *Store) Load(ctx context.Context, ids []string) ([]*port.Record, error) {
+// Load answers the newest records, from memory where they are there. The others are read at once, so
+// that they fail together.
+func (s *Store) Load(ctx context.Context, ids []string) ([]*port.Record, []error) {
+	records, errs := make([]*port.Record, len(ids)), make([]error, len(ids))
 	if err := ctx.Err(); err != nil {
-		return nil, err
+		return records, slices.Repeat([]error{err}, len(ids))
 	}
-	records := make([]*port.Record, len(ids))
 	var missing []string
 	for i, id := range ids {
 		if h := s.cache.get(id); h != nil {
@@ -64,22 +66,23 @@ func (s *Store) Load(ctx context.Context, ids []string) ([]*port.Record, error) 
 		}
 	}
 	if len(missing) == 0 {
-		return records, nil
+		return records, errs
 	}
 	found, err := s.loadRows(ctx, missing)
 	if err != nil {
-		return nil, fmt.Errorf("loading %d tasks: %w", len(missing), s.explained(err))
+		err = fmt.Errorf("loading %d tasks: %w", len(missing), s.explained(err))
 	}
 	for i, id := range ids {
 		if records[i] != nil {
 			continue
 		}
+		errs[i] = err
 		if r, there := found[id]; there {
 			c := r
 			records[i] = &c
 		}
 	}
-	return records, nil
+	return records, errs
 }
 
 func (s *Store) loadRows(ctx context.Context, ids []string) (map[string]port.Record, error) {

@@ -2,6 +2,7 @@ package sqlite_test
 
 import (
 	"database/sql"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -45,9 +46,9 @@ func TestFileOfVersionOneIsUpgraded(t *testing.T) {
 	options := sqlite.Options{Queues: []sqlite.QueueConfig{{Name: "status-shop"}}}
 	for range 2 { // upgraded, and opened again
 		s := open(t, folder, options)
-		records, err := s.Load(t.Context(), []string{"running", "stopped", "done", "gone"})
-		if err != nil || records[0] == nil || records[1] == nil || records[2] == nil || records[3] != nil {
-			t.Fatalf("tasks are %+v, %v", records, err)
+		records, errs := s.Load(t.Context(), []string{"running", "stopped", "done", "gone"})
+		if errors.Join(errs...) != nil || records[0] == nil || records[1] == nil || records[2] == nil || records[3] != nil {
+			t.Fatalf("tasks are %+v, %v", records, errs)
 		}
 		for i, want := range []port.Bucket{port.DueBucket, port.AttentionBucket, port.NoBucket} {
 			if r := records[i]; r.Version != 2 || r.Bucket != want || r.IndexAt.IsZero() != (want == port.NoBucket) {
@@ -104,8 +105,8 @@ func TestUpgradeThatIsCutOffIsRepeated(t *testing.T) {
 	run(t, folder, "DROP TABLE probe")
 	s := open(t, folder, sqlite.Options{})
 	defer closed(t, s)
-	if r, err := s.Load(t.Context(), []string{"done"}); err != nil || r[0] == nil {
-		t.Errorf("the task is %+v, %v", r, err)
+	if r, errs := s.Load(t.Context(), []string{"done"}); errs[0] != nil || r[0] == nil {
+		t.Errorf("the task is %+v, %v", r, errs)
 	}
 }
 

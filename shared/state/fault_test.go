@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -52,9 +53,9 @@ func TestOlderVersionNeverComesBack(t *testing.T) {
 			s.Forget("o-1")
 			under.during = func() { meanwhile(s, under) }
 			load(t, s, "o-1") // it began before, and may see the older one
-			want, err := under.Store.Load(ctx, []string{"o-1"})
-			if err != nil {
-				t.Fatal(err)
+			want, errs := under.Store.Load(ctx, []string{"o-1"})
+			if errs[0] != nil {
+				t.Fatal(errs[0])
 			}
 			for range 2 {
 				if got := load(t, s, "o-1"); got.Version != want[0].Version {
@@ -79,9 +80,9 @@ func TestLoadOfSome(t *testing.T) {
 	}
 	ids = append(ids, "o-none")
 	for _, loads := range []int{4, 5} { // the one that is not there is looked up each time
-		l, err := s.Load(ctx, ids)
-		if err != nil || under.loads != loads {
-			t.Fatalf("%v, %d loads", err, under.loads)
+		l := s.Load(ctx, ids)
+		if under.loads != loads {
+			t.Fatalf("%d loads", under.loads)
 		}
 		for i, id := range ids[:6] {
 			if l[i].Task == nil || l[i].Task.OrderID != id {
@@ -139,7 +140,7 @@ func TestWhatIsKept(t *testing.T) {
 // short answers fewer than it was asked for, as a broken adapter does.
 type short struct{ *memory.Store }
 
-func (s short) Load(ctx context.Context, ids []string) ([]*port.Record, error) {
+func (s short) Load(ctx context.Context, ids []string) ([]*port.Record, []error) {
 	return s.Store.Load(ctx, ids[1:])
 }
 
@@ -149,8 +150,8 @@ func (s short) Commit(ctx context.Context, writes []port.Write) []error {
 
 func TestStoreThatAnswersTooFew(t *testing.T) {
 	s := state.New(state.Config{Store: short{memory.NewStore(1)}, Definitions: memory.NewDefinitions(), CacheTasks: 10})
-	if l, err := s.Load(ctx, []string{"o-1", "o-2"}); err == nil || l != nil || !strings.Contains(err.Error(), "the store answered 1") {
-		t.Errorf("%v, %v", l, err)
+	if l := s.Load(ctx, []string{"o-1", "o-2"}); len(l) != 2 || l[0].Err != nil || l[1].Err == nil || !strings.Contains(l[1].Err.Error(), "the store answered 1") {
+		t.Errorf("%v", l)
 	}
 	first, second := task("o-1", 1), task("o-2", 1)
 	errs := s.Commit(ctx, []state.Change{
@@ -169,9 +170,9 @@ type down struct {
 	err  error
 }
 
-func (d *down) Load(ctx context.Context, _ []string) ([]*port.Record, error) {
+func (d *down) Load(ctx context.Context, ids []string) ([]*port.Record, []error) {
 	d.seen = append(d.seen, ctx)
-	return nil, d.err
+	return make([]*port.Record, len(ids)), slices.Repeat([]error{d.err}, len(ids))
 }
 
 func (d *down) LoadOrder(ctx context.Context, _ string) (*port.Order, error) {
@@ -215,7 +216,7 @@ func TestStoreThatCannotBeReached(t *testing.T) {
 			Current: func(string) *core.Definition { return &core.Definition{Name: "order", Hash: "h1"} },
 		})
 		calls := map[string]func() error{
-			"load 2 tasks":     func() error { _, err := s.Load(given, []string{"o-1", "o-2"}); return err },
+			`load task "o-2"`:  func() error { return s.Load(given, []string{"o-1", "o-2"})[1].Err },
 			`load order "o-1"`: func() error { _, err := s.LoadOrder(given, "o-1"); return err },
 			`commit task "o-1", version 2`: func() error {
 				return s.Commit(given, []state.Change{{Task: task("o-1", 2)}})[0]
@@ -256,8 +257,8 @@ func TestVersionsAndOrders(t *testing.T) {
 		if err := s.Commit(ctx, []state.Change{c})[0]; err == nil || !strings.Contains(err.Error(), "a first version comes with its order") {
 			t.Errorf("%d: %v", i, err)
 		}
-		if records, err := under.Store.Load(ctx, []string{"o-1"}); err != nil || records[0] != nil || s.Cached("o-1") != nil {
-			t.Errorf("%d: it was stored: %v %v", i, records[0], err)
+		if records, errs := under.Store.Load(ctx, []string{"o-1"}); errs[0] != nil || records[0] != nil || s.Cached("o-1") != nil {
+			t.Errorf("%d: it was stored: %v %v", i, records[0], errs)
 		}
 	}
 }

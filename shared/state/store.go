@@ -54,16 +54,16 @@ func New(cfg Config) *Store {
 // Port is the store underneath, for listings.
 func (s *Store) Port() port.Store { return s.cfg.Store }
 
-// Loaded is one answer of Load. Task is nil where there is none. Err is that of one document
-// (core.ErrNewerTask, port.ErrDamaged): the others are loaded all the same.
+// Loaded is one answer of Load. Task is nil where there is none. Err is that of one read, or of one
+// document (core.ErrNewerTask, port.ErrDamaged): the others are loaded all the same.
 type Loaded struct {
 	Task *core.Task
 	Err  error
 }
 
 // Load answers the tasks at the places of their IDs, strongly consistent (P8). The tasks must not
-// be changed. The error is the store's own: nothing was loaded.
-func (s *Store) Load(ctx context.Context, ids []string) ([]Loaded, error) {
+// be changed.
+func (s *Store) Load(ctx context.Context, ids []string) []Loaded {
 	loaded := make([]Loaded, len(ids))
 	var missing []string
 	var places []int
@@ -78,26 +78,23 @@ func (s *Store) Load(ctx context.Context, ids []string) ([]Loaded, error) {
 		missing, places = append(missing, id), append(places, i)
 	}
 	if len(missing) == 0 {
-		return loaded, nil
+		return loaded
 	}
-	records, err := s.cfg.Store.Load(ctx, missing)
-	if err != nil {
-		return nil, fmt.Errorf("load %d tasks: %w", len(missing), err)
-	}
-	if len(records) != len(missing) {
-		return nil, fmt.Errorf("load %d tasks: the store answered %d", len(missing), len(records))
-	}
-	for j, r := range records {
-		if r == nil {
-			continue
-		}
-		t, err := taskOf(r)
-		loaded[places[j]] = Loaded{t, err}
-		if s.cache != nil && err == nil {
-			s.cache.loaded(t, gens[j])
+	records, errs := s.cfg.Store.Load(ctx, missing)
+	for j, i := range places {
+		l := &loaded[i]
+		switch {
+		case j >= len(records) || j >= len(errs):
+			l.Err = fmt.Errorf("load task %q: the store answered %d of %d reads", missing[j], min(len(records), len(errs)), len(missing))
+		case errs[j] != nil:
+			l.Err = fmt.Errorf("load task %q: %w", missing[j], errs[j])
+		case records[j] != nil:
+			if l.Task, l.Err = taskOf(records[j]); s.cache != nil && l.Err == nil {
+				s.cache.loaded(l.Task, gens[j])
+			}
 		}
 	}
-	return loaded, nil
+	return loaded
 }
 
 func taskOf(r *port.Record) (*core.Task, error) {

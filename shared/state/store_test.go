@@ -32,8 +32,8 @@ type counting struct {
 	during func() // in the middle of a load, after the store answered
 }
 
-func (s *counting) Load(ctx context.Context, ids []string) ([]*port.Record, error) {
-	rs, err := s.Store.Load(ctx, ids)
+func (s *counting) Load(ctx context.Context, ids []string) ([]*port.Record, []error) {
+	rs, errs := s.Store.Load(ctx, ids)
 	s.mu.Lock()
 	s.loads += len(ids)
 	f := s.during
@@ -42,7 +42,7 @@ func (s *counting) Load(ctx context.Context, ids []string) ([]*port.Record, erro
 	if f != nil {
 		f()
 	}
-	return rs, err
+	return rs, errs
 }
 
 func (s *counting) LoadOrder(ctx context.Context, id string) (*port.Order, error) {
@@ -81,9 +81,9 @@ func create(t testing.TB, s *state.Store, id string) {
 
 func load(t testing.TB, s *state.Store, id string) *core.Task {
 	t.Helper()
-	l, err := s.Load(ctx, []string{id})
-	if err != nil || l[0].Err != nil {
-		t.Fatal(err, l[0].Err)
+	l := s.Load(ctx, []string{id})
+	if l[0].Err != nil {
+		t.Fatal(l[0].Err)
 	}
 	return l[0].Task
 }
@@ -147,13 +147,10 @@ func TestLoadTellsTheBadFromTheGood(t *testing.T) {
 		t.Fatal(err)
 	}
 	under.Store.Commit(ctx, []port.Write{{Record: port.Record{ID: "o-old", Version: 1, Document: doc, Created: born.Std()}, Order: &port.Order{ID: "o-old", Created: born.Std()}}})
-	if l, err := s.Load(ctx, []string{"o-old"}); err != nil || !errors.Is(l[0].Err, port.ErrDamaged) {
-		t.Errorf("of another version: %+v %v", l, err)
+	if l := s.Load(ctx, []string{"o-old"}); !errors.Is(l[0].Err, port.ErrDamaged) {
+		t.Errorf("of another version: %+v", l)
 	}
-	l, err := s.Load(ctx, []string{"o-new", "o-1", "o-none", "o-bad", "o-other"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := s.Load(ctx, []string{"o-new", "o-1", "o-none", "o-bad", "o-other"})
 	if !errors.Is(l[0].Err, core.ErrNewerTask) || l[1].Task == nil || l[1].Err != nil || l[2].Task != nil || l[2].Err != nil || !errors.Is(l[3].Err, port.ErrDamaged) || !errors.Is(l[4].Err, port.ErrDamaged) || errors.Is(l[0].Err, port.ErrDamaged) {
 		t.Errorf("%+v", l)
 	}
@@ -309,9 +306,9 @@ func TestCacheUnderConcurrency(t *testing.T) {
 				latest[i].Lock()
 				floor := latest[i].version
 				latest[i].Unlock()
-				l, err := s.Load(ctx, []string{fmt.Sprint("o-", i)})
-				if err != nil || l[0].Err != nil {
-					t.Error(err, l[0].Err)
+				l := s.Load(ctx, []string{fmt.Sprint("o-", i)})
+				if l[0].Err != nil {
+					t.Error(l[0].Err)
 					return
 				}
 				if l[0].Task.Version < floor {

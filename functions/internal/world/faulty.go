@@ -3,6 +3,7 @@ package world
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/memory"
@@ -17,6 +18,7 @@ type Faulty struct {
 	FailOrder                    func(call int) error
 	FailDue                      func(shard int) error
 	Damaged                      string // the task whose document cannot be read
+	Unread                       string // the task whose read fails
 }
 
 // Commit fails for all writes, or none.
@@ -34,23 +36,26 @@ func (s *Faulty) Commit(ctx context.Context, writes []port.Write) []error {
 	return s.Store.Commit(ctx, writes)
 }
 
-// Load shows one document damaged.
-func (s *Faulty) Load(ctx context.Context, ids []string) ([]*port.Record, error) {
+// Load shows one document damaged, and does not answer the records of Unread.
+func (s *Faulty) Load(ctx context.Context, ids []string) ([]*port.Record, []error) {
 	s.Loads++
 	if s.FailLoad != nil {
 		if err := s.FailLoad(s.Loads); err != nil {
-			return nil, err
+			return make([]*port.Record, len(ids)), slices.Repeat([]error{err}, len(ids))
 		}
 	}
-	records, err := s.Store.Load(ctx, ids)
+	records, errs := s.Store.Load(ctx, ids)
 	for i := range records {
+		if s.Unread != "" && ids[i] == s.Unread {
+			records[i], errs[i] = nil, ErrSick
+		}
 		if records[i] != nil && records[i].ID == s.Damaged {
 			damaged := *records[i]
 			damaged.Document = []byte(`{"schema":1`)
 			records[i] = &damaged
 		}
 	}
-	return records, err
+	return records, errs
 }
 
 // LoadOrder of port.Store.

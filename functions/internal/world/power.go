@@ -58,12 +58,12 @@ func (s cutStore) Commit(ctx context.Context, writes []port.Write) (errs []error
 	return errs
 }
 
-func (s cutStore) Load(ctx context.Context, ids []string) (rs []*port.Record, err error) {
+func (s cutStore) Load(ctx context.Context, ids []string) (rs []*port.Record, errs []error) {
 	s.world.passed(ctx, "Load")
-	if cut := s.power.io(func() { rs, err = s.Store.Load(ctx, ids) }); cut != nil {
-		return nil, cut
+	if cut := s.power.io(func() { rs, errs = s.Store.Load(ctx, ids) }); cut != nil {
+		return make([]*port.Record, len(ids)), all(len(ids), cut)
 	}
-	return rs, err
+	return rs, errs
 }
 
 func (s cutStore) LoadOrder(ctx context.Context, id string) (o *port.Order, err error) {

@@ -382,9 +382,9 @@ func (w *World) Told(id string) string {
 // Task loads a task past every cache.
 func (w *World) Task(id string) *core.Task {
 	w.t.Helper()
-	records, err := w.Store.Load(context.Background(), []string{id})
-	if err != nil {
-		w.t.Fatal(err)
+	records, errs := w.Store.Load(context.Background(), []string{id})
+	if errs[0] != nil {
+		w.t.Fatal(errs[0])
 	}
 	if records[0] == nil {
 		return nil

@@ -1,6 +1,6 @@
 // Command run is the gate of the mutants: it ends with an error unless every one of them is killed.
 //
-//	go run ./internal/mutants/run [-only TEXT] [-json FILE] [-by KILLER]
+//	go run ./internal/mutants/run [-only TEXT] [-json FILE] [-by KILLER] [-record]
 //
 // Those of the infrastructure are run by -only infra/.
 //
@@ -29,11 +29,12 @@ func main() {
 	only := flag.String("only", "", "run only the mutants whose name or file holds this text")
 	file := flag.String("json", "", "write the results to this file")
 	by := flag.String("by", "", "try this killer only, as in -by simulate")
+	record := flag.Bool("record", false, "write down which test killed each, to be tried first the next time")
 	root := flag.String("root", ".", "folder of the module")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, *root, *only, *by, *file); err != nil {
+	if err := run(ctx, *root, *only, *by, *file, *record); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -48,7 +49,7 @@ type report struct {
 	Results    []mutants.Result `json:"results"`
 }
 
-func run(ctx context.Context, root, only, by, file string) error {
+func run(ctx context.Context, root, only, by, file string, record bool) error {
 	began := time.Now()
 	all := chosen(only, by)
 	if len(all) == 0 {
@@ -75,6 +76,11 @@ func run(ctx context.Context, root, only, by, file string) error {
 			return err
 		}
 		if err := os.WriteFile(file, append(text, '\n'), 0o600); err != nil {
+			return err
+		}
+	}
+	if record && by == "" {
+		if err := mutants.Record(root, results); err != nil {
 			return err
 		}
 	}

@@ -68,12 +68,12 @@ func (s *suite) is(what string, err, sentinel error) {
 // load answers the one record, nil where there is none.
 func (s *suite) load(id string) *port.Record {
 	s.Helper()
-	records, err := s.Store.Load(s.ctx, []string{id})
-	if err != nil {
-		s.Fatalf("Load of %q: %v", id, err)
+	records, errs := s.Store.Load(s.ctx, []string{id})
+	if len(records) != 1 || len(errs) != 1 {
+		s.Fatalf("Load of one ID answers %d records, %d errors", len(records), len(errs))
 	}
-	if len(records) != 1 {
-		s.Fatalf("Load of one ID answers %d records", len(records))
+	if errs[0] != nil {
+		s.Fatalf("Load of %q: %v", id, errs[0])
 	}
 	return records[0]
 }

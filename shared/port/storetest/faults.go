@@ -63,7 +63,8 @@ var storeOperations = []operation{
 	{name: "replace of nothing", do: func(s *suite) error { return wants(s.commit1(replacement("a", 1)), port.ErrNotFound) },
 		after: func(s *suite) { s.absent("a") }},
 	{name: "load", before: createdBefore, do: func(s *suite) error {
-		records, err := s.Store.Load(s.ctx, []string{"a", "none"})
+		records, errs := s.Store.Load(s.ctx, []string{"a", "none"})
+		err := errors.Join(errs...)
 		if err == nil && (records[0] == nil || records[1] != nil || difference(*records[0], record("a", 1)) != "") {
 			err = fmt.Errorf("answers %v", records)
 		}

@@ -185,9 +185,9 @@ var furtherRaceCases = []testCase{
 			readers.Go(func() {
 				for n := reader; n < tasks; {
 					id := fmt.Sprint("task-", n)
-					records, err := s.Store.Load(s.ctx, []string{id})
-					if err != nil {
-						s.Errorf("Load: %v", err)
+					records, errs := s.Store.Load(s.ctx, []string{id})
+					if errs[0] != nil {
+						s.Errorf("Load: %v", errs[0])
 						return
 					}
 					if records[0] == nil {

@@ -320,8 +320,8 @@ func (r *recorder) put(ctx context.Context, client int, q question) (a answer, v
 			err = nil
 		}
 	default:
-		var records []*port.Record
-		if records, err = r.Store.Load(ctx, []string{q.id}); err == nil && records[0] != nil {
+		records, errs := r.Store.Load(ctx, []string{q.id})
+		if err = errs[0]; err == nil && records[0] != nil {
 			stored.record, version = records[0], records[0].Version
 		}
 	}

@@ -41,11 +41,11 @@ func (b *broken) Commit(ctx context.Context, writes []port.Write) []error {
 	return errs
 }
 
-func (b *broken) Load(ctx context.Context, ids []string) ([]*port.Record, error) {
+func (b *broken) Load(ctx context.Context, ids []string) ([]*port.Record, []error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.stale && b.before[ids[0]] != nil && b.dice.IntN(4) == 0 {
-		return []*port.Record{b.before[ids[0]]}, nil
+		return []*port.Record{b.before[ids[0]]}, []error{nil}
 	}
 	return b.Store.Load(ctx, ids)
 }
@@ -68,8 +68,8 @@ func again(knows bool) func(*broken, *port.Write) (done bool, err error) {
 			runtime.Gosched()
 		}
 		b.mu.Lock()
-		there, err := b.Store.Load(context.Background(), []string{w.Record.ID})
-		if err != nil || knows && bytes.Equal(there[0].Document, w.Record.Document) {
+		there, errs := b.Store.Load(context.Background(), []string{w.Record.ID})
+		if err := errs[0]; err != nil || knows && bytes.Equal(there[0].Document, w.Record.Document) {
 			return true, err
 		}
 		return true, b.Store.Commit(context.Background(), []port.Write{*w})[0]

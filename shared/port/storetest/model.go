@@ -94,12 +94,12 @@ func (m *model) Commit(_ context.Context, writes []port.Write) []error {
 	return errs
 }
 
-func (m *model) Load(_ context.Context, ids []string) ([]*port.Record, error) {
+func (m *model) Load(_ context.Context, ids []string) ([]*port.Record, []error) {
 	records := make([]*port.Record, len(ids))
 	for i, id := range ids {
 		records[i] = m.rows[id].record
 	}
-	return records, nil
+	return records, make([]error, len(ids))
 }
 
 func (m *model) LoadOrder(_ context.Context, id string) (*port.Order, error) {

@@ -123,9 +123,9 @@ var raceCases = []testCase{
 						return
 					default:
 					}
-					records, err := s.Store.Load(s.ctx, []string{"a"})
-					if err != nil || records[0] == nil || records[0].Version < last {
-						s.Errorf("after version %d Load answers %+v, %v", last, records, err)
+					records, errs := s.Store.Load(s.ctx, []string{"a"})
+					if errs[0] != nil || records[0] == nil || records[0].Version < last {
+						s.Errorf("after version %d Load answers %+v, %v", last, records, errs)
 						return
 					}
 					last = records[0].Version
@@ -171,9 +171,9 @@ func (s *suite) race(write func(i int) port.Write, loses error) int {
 // increment adds one to a number in a document, as every actor changes a task.
 func (s *suite) increment(id string) {
 	for {
-		records, err := s.Store.Load(s.ctx, []string{id})
-		if err != nil {
-			s.Errorf("Load: %v", err)
+		records, errs := s.Store.Load(s.ctx, []string{id})
+		if errs[0] != nil {
+			s.Errorf("Load: %v", errs[0])
 			return
 		}
 		var n int
@@ -184,7 +184,7 @@ func (s *suite) increment(id string) {
 		next := *records[0]
 		next.Version++
 		next.Document = fmt.Append(nil, n+1)
-		err = s.Store.Commit(s.ctx, []port.Write{{Record: next, Expected: next.Version - 1}})[0]
+		err := s.Store.Commit(s.ctx, []port.Write{{Record: next, Expected: next.Version - 1}})[0]
 		if err == nil {
 			return
 		}

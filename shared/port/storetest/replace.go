@@ -183,9 +183,9 @@ var batchCases = []testCase{
 	{name: "Load keeps the places", run: func(s *suite) {
 		s.must(creation("a"), creation("b"))
 		ids := []string{"b", "none", "a", "b", "nothing"}
-		records, err := s.Store.Load(s.ctx, ids)
-		if err != nil {
-			s.Fatal(err)
+		records, errs := s.Store.Load(s.ctx, ids)
+		if err := errors.Join(errs...); err != nil || len(errs) != len(ids) {
+			s.Fatalf("%d errors: %v", len(errs), err)
 		}
 		var got []string
 		for _, r := range records {
@@ -200,8 +200,8 @@ var batchCases = []testCase{
 		}
 	}},
 	{name: "Load of nothing", run: func(s *suite) {
-		if records, err := s.Store.Load(s.ctx, nil); err != nil || len(records) != 0 {
-			s.Errorf("answers %v, %v", records, err)
+		if records, errs := s.Store.Load(s.ctx, nil); len(errs) != 0 || len(records) != 0 {
+			s.Errorf("answers %v, %v", records, errs)
 		}
 	}},
 	{name: "Load of a thousand", run: func(s *suite) {
@@ -212,9 +212,9 @@ var batchCases = []testCase{
 			ids = append(ids, fmt.Sprint("t", i), fmt.Sprint("none", i))
 		}
 		s.must(writes...)
-		records, err := s.Store.Load(s.ctx, ids)
-		if err != nil || len(records) != len(ids) {
-			s.Fatalf("answers %d records, %v", len(records), err)
+		records, errs := s.Store.Load(s.ctx, ids)
+		if err := errors.Join(errs...); err != nil || len(records) != len(ids) || len(errs) != len(ids) {
+			s.Fatalf("answers %d records, %d errors: %v", len(records), len(errs), err)
 		}
 		for i, r := range records {
 			if there := i%2 == 0; (r != nil) != there || there && r.ID != ids[i] {
@@ -231,8 +231,14 @@ var batchCases = []testCase{
 				s.holds(record(id, 1))
 			}
 		}
-		if _, err := s.Store.Load(ctx, []string{"a"}); err != nil && !errors.Is(err, context.Canceled) {
-			s.Errorf("Load: %v, want the context's error", err)
+		records, errs := s.Store.Load(ctx, []string{"a", "b"})
+		if len(records) != 2 || len(errs) != 2 {
+			s.Fatalf("Load of two answers %d records, %d errors", len(records), len(errs))
+		}
+		for i, err := range errs {
+			if err != nil && (!errors.Is(err, context.Canceled) || records[i] != nil) {
+				s.Errorf("Load: %v, %v, want the context's error and no record", records[i], err)
+			}
 		}
 	}},
 }

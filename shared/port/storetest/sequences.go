@@ -138,7 +138,7 @@ func (p *pair) write(r *rapid.T) port.Write {
 		}
 		return w
 	}
-	if stored, err := p.a.Store.Load(p.ctx, []string{id}); err == nil && stored[0] != nil {
+	if stored, errs := p.a.Store.Load(p.ctx, []string{id}); errs[0] == nil && stored[0] != nil {
 		w.Record.Workflow, w.Record.Created = stored[0].Workflow, stored[0].Created // they never change
 	}
 	return w
@@ -164,10 +164,10 @@ func (p *pair) commit(r *rapid.T) {
 
 func (p *pair) load(r *rapid.T) {
 	list := rapid.SliceOfN(ids, 0, 5).Draw(r, "ids")
-	a, errA := p.a.Store.Load(p.ctx, list)
-	b, errB := p.b.Store.Load(p.ctx, list)
-	p.same("load", class(errA), class(errB))
+	a, errsA := p.a.Store.Load(p.ctx, list)
+	b, errsB := p.b.Store.Load(p.ctx, list)
 	for i := range list {
+		p.same("load", class(errsA[i]), class(errsB[i]))
 		if (a[i] == nil) != (b[i] == nil) {
 			p.Fatalf("load of %q: %v and %v", list[i], a[i], b[i])
 		}
