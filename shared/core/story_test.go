@@ -451,6 +451,9 @@ func (s *story) printEffects(effects []core.Effect) {
 			if e.Resolved != nil {
 				fact = ", resolved: " + string(e.Resolved.Fact)
 			}
+			if e.PointOfNoReturn {
+				fact += ", point of no return"
+			}
 			s.printf("  -> %s: %s (%s/%d), key %s, stop by %s%s %s", e.Agent, e.Name, e.Operation, e.Attempt, e.Key, clock(e.StopBy), fact, e.Input)
 		case core.SendWake:
 			at := "now"

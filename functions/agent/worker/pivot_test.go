@@ -45,6 +45,7 @@ func TestPointsOfNoReturnByTheLedger(t *testing.T) {
 		"in doubt, resolved, then refused":  {known, []pivotStep{{attempt: 1, answer: lost, calls: 1, outcome: later}, {attempt: 2, fact: core.NotHappened, answer: denied, calls: 1, outcome: failed, noEffect: true}}},
 		"not called at all":                 {known, []pivotStep{{attempt: 1, name: "withdraw", outcome: later, noEffect: true}, {attempt: 1, outcome: later, noEffect: true}, {attempt: 2, calls: 1, outcome: done}}},
 		"not called after one in doubt":     {known, []pivotStep{{attempt: 1, answer: lost, calls: 1, outcome: later}, {attempt: 2, name: "withdraw", outcome: later}}},
+		"a copy that cannot call":           {known, []pivotStep{{attempt: 1, answer: lost, calls: 1, outcome: later}, {attempt: 1, name: "withdraw", outcome: later}}},
 		"not called, with a fact":           {known, []pivotStep{{attempt: 1, answer: lost, calls: 1, outcome: later}, {attempt: 2, fact: core.NotHappened, name: "withdraw", outcome: later, noEffect: true}}},
 		"plain: refused":                    {plain, []pivotStep{{attempt: 1, answer: denied, calls: 1, outcome: failed, noEffect: true}, {attempt: 1, outcome: failed, noEffect: true}}},
 		"plain: refused for now, then done": {plain, []pivotStep{{attempt: 1, answer: busy, calls: 1, outcome: later, noEffect: true}, {attempt: 1, outcome: later, noEffect: true}, {attempt: 2, calls: 1, outcome: done}, {attempt: 2, outcome: done}}},
@@ -108,6 +109,39 @@ func TestOwnRetriesOfAPointOfNoReturn(t *testing.T) {
 				})
 			})
 		}
+	}
+}
+
+// A plain point of no return is not called again in doubt, by its own retries either: they ask.
+func TestOwnRetriesOfAPlainPointOfNoReturn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		calls, checks := 0, 0
+		b := newBench(t, port.ClockFunc(time.Now), worker.Config{Retry: worker.Retry{Tries: 3}, Ledger: memory.NewLedger(), Operations: worker.Operations{"charge": {
+			Run:   func(context.Context, worker.Call) (any, error) { calls++; return nil, errors.New("reset") },
+			Check: func(context.Context, worker.Call) (bool, any, error) { checks++; return false, nil, nil },
+		}}})
+		req := request(time.Now())
+		req.Grade, req.PointOfNoReturn = core.Plain, true
+		b.worker.Handle(context.Background(), delivery(req))
+		if r := b.reply(); calls != 1 || checks == 0 || r.NoEffect {
+			t.Errorf("%d calls, %d checks, noEffect %v", calls, checks, r.NoEffect)
+		}
+	})
+}
+
+// A plain point of no return whose time in the queue leaves none for the call is not called, and its
+// ledger never forgets that this attempt is over.
+func TestAPointOfNoReturnThatCameTooLateToCall(t *testing.T) {
+	ledger := memory.NewLedger()
+	b := newBench(t, memory.NewClock(noon), worker.Config{Ledger: ledger, Operations: charge(func(context.Context, worker.Call) (any, error) {
+		t.Error("it is called")
+		return nil, nil
+	})})
+	req := request(noon.Add(-55 * time.Second))
+	req.Grade, req.PointOfNoReturn = core.Plain, true
+	b.worker.Handle(context.Background(), delivery(req))
+	if e, err := ledger.Entry(context.Background(), req.Key); err != nil || e.State != worker.StateLater || e.Attempt != 1 {
+		t.Errorf("the ledger says %q of attempt %d, %v", e.State, e.Attempt, err)
 	}
 }
 

@@ -15,7 +15,7 @@ event done withdraw/1
 ----
     withdraw Processed, attempt 1
     deposit Processing, attempt 1, locked by scheduler-1, complete by 12:00:30
-  -> deposit-agent: do-deposit (do/1), key o1/0/deposit, stop by 12:00:30 {"order":{"n":1},"seen":{"withdraw":{"of":"withdraw"}}}
+  -> deposit-agent: do-deposit (do/1), key o1/0/deposit, stop by 12:00:30, point of no return {"order":{"n":1},"seen":{"withdraw":{"of":"withdraw"}}}
   due 12:00:30
 
 event failed deposit/1 no-effect

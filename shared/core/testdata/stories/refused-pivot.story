@@ -15,7 +15,7 @@ event done withdraw/1
 ----
     withdraw Processed, attempt 1
     deposit Processing, attempt 1, locked by scheduler-1, complete by 12:00:30
-  -> deposit-agent: do-deposit (do/1), key o1/0/deposit, stop by 12:00:30 {"order":{"n":1},"seen":{"withdraw":{"of":"withdraw"}}}
+  -> deposit-agent: do-deposit (do/1), key o1/0/deposit, stop by 12:00:30, point of no return {"order":{"n":1},"seen":{"withdraw":{"of":"withdraw"}}}
   due 12:00:30
 
 # In flight it is passed: nothing turns the order around.
@@ -38,7 +38,7 @@ wait 1s
 event wake deposit/1
 ----
     deposit Processing, attempt 2, 1 failed, locked by scheduler-1, complete by 12:00:31
-  -> deposit-agent: do-deposit (do/2), key o1/0/deposit, stop by 12:00:31 {"order":{"n":1},"seen":{"withdraw":{"of":"withdraw"}}}
+  -> deposit-agent: do-deposit (do/2), key o1/0/deposit, stop by 12:00:31, point of no return {"order":{"n":1},"seen":{"withdraw":{"of":"withdraw"}}}
   due 12:00:06
 
 event cancel c2
