@@ -32,5 +32,8 @@ var ofAPI = []Mutant{
 	{Name: "api-line-over-the-limit", File: "shared/api/stream.go", Func: "readLine", Old: "port.MaxOrder+2", New: "2*port.MaxOrder", Killers: []string{"api"}, Equivalent: "message.DecodeSubmit refuses the same size with the same code; this bound is for memory only"},
 	{Name: "api-command-of-any-size", File: "shared/api/commands.go", Func: "edge.registerCommands", Old: "MaxBodyBytes: maxCommand", New: "MaxBodyBytes: 1 << 20"},
 	{Name: "api-half-a-header-is-held", File: "shared/api/server.go", Func: "Serve", Old: "ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout", New: "ReadTimeout: time.Minute"},
+	{Name: "api-half-a-body-is-held", File: "shared/api/server.go", Func: "Serve", Old: "ReadTimeout: readTimeout,", New: "ReadTimeout: writeTimeout,"},
+	{Name: "api-a-line-that-never-ends-is-held", File: "shared/api/stream.go", Func: "patientReader.Read", Old: "time.Now().Add(lineTimeout)", New: "time.Time{}"},
+	{Name: "api-a-stream-ends-with-the-time-of-a-body", File: "shared/api/stream.go", Func: "patientReader.Read", Old: "_ = p.rc.SetReadDeadline(time.Now().Add(lineTimeout))", New: ""},
 	{Name: "api-header-of-any-size", File: "shared/api/server.go", Func: "Serve", Old: "MaxHeaderBytes: maxHeader", New: "MaxHeaderBytes: 1 << 20"},
 }

@@ -1,10 +1,14 @@
 package api_test
 
 import (
+	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
+	"net/http"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -96,34 +100,131 @@ func TestIntakeBatchAnswersStandAtTheirMessages(t *testing.T) {
 	}
 }
 
-// A connection that sends nothing, or half a request, is let go after its time, and a header has a limit.
-func TestSlowAndLargeHeaders(t *testing.T) {
-	t.Parallel()
+// limited lets a test see how long the server waits for what a connection sends, and lets that time pass
+// at once.
+type limited struct {
+	net.Listener
+	conns chan *limitedConn
+}
+
+func (l *limited) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	c := &limitedConn{conn, make(chan time.Time, 100)}
+	l.conns <- c
+	return c, nil
+}
+
+type limitedConn struct {
+	net.Conn
+	ends chan time.Time // what was set since the test looked last
+}
+
+func (c *limitedConn) SetReadDeadline(end time.Time) error {
+	err := c.Conn.SetReadDeadline(end)
+	c.ends <- end
+	return err
+}
+
+// waits until the server waits that long, from then or later on; any other limit is passed over.
+func (c *limitedConn) waits(t *testing.T, limit time.Duration, from time.Time) {
+	t.Helper()
+	var seen []time.Duration
+	for late := time.After(20 * time.Second); ; {
+		select {
+		case end := <-c.ends:
+			if begun := end.Add(-limit); !begun.Before(from) && !begun.After(time.Now()) {
+				return
+			}
+			seen = append(seen, end.Sub(from))
+		case <-late:
+			t.Fatalf("the server does not wait for %s; it waited for %v", limit, seen)
+		}
+	}
+}
+
+// pass lets the present wait end.
+func (c *limitedConn) pass() { _ = c.Conn.SetReadDeadline(time.Unix(1, 0)) }
+
+// serveLimited serves until the test ends.
+func serveLimited(t *testing.T) (*limited, *apitest.Backend) {
+	t.Helper()
 	ln, err := api.Listen("127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
+	l, b := &limited{ln, make(chan *limitedConn, 10)}, apitest.New()
 	ctx, stop := context.WithCancel(context.Background())
 	served := make(chan error, 1)
-	go func() { served <- api.Serve(ctx, ln, api.New(api.Config{Backend: apitest.New()})) }()
-	defer func() { stop(); <-served }()
-	for text, want := range map[string]string{
-		"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Half: ":                                             "",
-		"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Large: " + strings.Repeat("x", 64<<10) + "\r\n\r\n": "431",
+	go func() { served <- api.Serve(ctx, l, api.New(api.Config{Backend: b})) }()
+	t.Cleanup(func() { stop(); <-served })
+	return l, b
+}
+
+// dial connects and sends.
+func (l *limited) dial(t *testing.T, text string) (net.Conn, *limitedConn) {
+	t.Helper()
+	conn, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
+	_, _ = io.WriteString(conn, text) // a refusal may come while it is being sent
+	return conn, <-l.conns
+}
+
+// A connection that sends half a header is let go after 5 s, half an order after 30 s; a header has a limit.
+func TestSlowRequestsAndLargeHeaders(t *testing.T) {
+	l, b := serveLimited(t)
+	for name, c := range map[string]struct {
+		text   string
+		limit  time.Duration // 0: it is answered at once
+		answer string        // how it begins
+	}{
+		"half a header":  {"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Half: ", 5 * time.Second, ""},
+		"a large header": {"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Large: " + strings.Repeat("x", 64<<10) + "\r\n\r\n", 0, "HTTP/1.1 431 "},
+		"half an order": {"POST /v1/orders HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 4096\r\n\r\n" + orderJSON("slow"),
+			30 * time.Second, "HTTP/1.1 400 "},
 	} {
-		conn, err := net.Dial("tcp", ln.Addr().String())
-		if err != nil {
-			t.Fatal(err)
+		began := time.Now()
+		conn, served := l.dial(t, c.text)
+		if c.limit > 0 {
+			served.waits(t, c.limit, began)
+			served.pass()
 		}
-		defer conn.Close()
-		_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
-		_, _ = io.WriteString(conn, text) // a refusal may come while it is being sent
-		answer, err := io.ReadAll(conn)
-		if e, late := err.(net.Error); late && e.Timeout() {
-			t.Errorf("%.60q is still held", text)
+		if answer, err := io.ReadAll(conn); !strings.HasPrefix(string(answer), c.answer) || errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("%s: %q %v", name, answer, err)
 		}
-		if want != "" && !strings.Contains(string(answer), want) {
-			t.Errorf("%.60q: %q %v", text, answer, err)
-		}
+	}
+	if b.Seen("slow") != nil {
+		t.Error("half an order was taken")
+	}
+}
+
+// A stream may last for hours; it waits a minute for each line, and ends then.
+func TestSlowLines(t *testing.T) {
+	l, b := serveLimited(t)
+	began := time.Now()
+	conn, served := l.dial(t, "POST /v1/orders HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n")
+	for i := range 3 {
+		served.waits(t, time.Minute, began)
+		began = time.Now()
+		text := orderJSON(fmt.Sprint("o-", i)) + "\n"
+		fmt.Fprintf(conn, "%x\r\n%s\r\n", len(text), text)
+		b.Arrived(fmt.Sprint("o-", i))
+	}
+	served.waits(t, time.Minute, began)
+	served.pass()
+	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	// The answers so far are all: their sender sees which of its lines have none, and sends those again.
+	if answers, err := io.ReadAll(resp.Body); err != nil || strings.Count(string(answers), `"accepted":true`) != 3 || strings.Count(string(answers), "\n") != 3 {
+		t.Errorf("%s %v", answers, err)
 	}
 }

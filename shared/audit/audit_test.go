@@ -1,10 +1,13 @@
 package audit_test
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
+	"errors"
 	"go/parser"
 	"go/token"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -312,6 +315,61 @@ func TestCannotAudit(t *testing.T) {
 		if _, err := audit.Run(t.Context(), l, nil); err == nil {
 			t.Errorf("ledger %d is absent, and the audit held", n)
 		}
+	}
+}
+
+// TestLedgerThatCannotBeRead: a ledger that is read in part proves nothing either.
+func TestLedgerThatCannotBeRead(t *testing.T) {
+	const many = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000) INSERT INTO `
+	for name, c := range map[string]struct {
+		statements string
+		damaged    bool // a page in the middle of the file
+	}{
+		"a column is missing":           {`ALTER TABLE ledger DROP COLUMN amount`, false},
+		"an amount is no number":        {`INSERT INTO ledger (kind, key, amount, unit) VALUES ('do', 'x/0/payment', 'much', 'EUR')`, false},
+		"a balance is no number":        {`INSERT INTO accounts VALUES ('main', 10, 'much')`, false},
+		"there are no accounts":         {`DROP TABLE accounts`, false},
+		"a page of its rows is damaged": {many + `ledger (kind, key, amount, unit) SELECT 'fence', 'x/0/payment', 0, 'none' FROM n`, true},
+		"a page of accounts is damaged": {many + `accounts SELECT 'account-' || i, 0, 0 FROM n`, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.exec("payment", c.statements)
+			orders := []audit.Order{order("x", audit.Undone)}
+			if c.damaged {
+				if got, err := audit.Run(t.Context(), w.Ledgers, orders); err != nil || len(got.Violations) > 0 {
+					t.Fatalf("before the damage: %v, %v", got.Violations, err)
+				}
+				if err := w.dbs["payment"].Close(); err != nil {
+					t.Fatal(err)
+				}
+				damage(t, w.Payment)
+			}
+			if got, err := audit.Run(t.Context(), w.Ledgers, orders); err == nil || !strings.Contains(err.Error(), w.Payment) {
+				t.Errorf("audited with %d violations; the error is %v", len(got.Violations), err)
+			}
+		})
+	}
+	w := newWorld(t)
+	given, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := audit.Run(given, w.Ledgers, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("an audit that was cancelled: %v", err)
+	}
+}
+
+// damage overwrites a page in the middle of a database.
+func damage(t *testing.T, path string) {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const page = 4096
+	middle := len(data) / page / 2 * page
+	copy(data[middle:middle+page], bytes.Repeat([]byte{0xff}, page))
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
 	}
 }
 

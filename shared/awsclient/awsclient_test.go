@@ -178,19 +178,98 @@ func TestAttemptsAndTimeOfACall(t *testing.T) {
 	}
 }
 
+// A call ends with the context that it was given, however long calls may take; a limit of one call's own
+// changes nothing of that.
+func TestACancelledCallEnds(t *testing.T) {
+	arrived, release := make(chan struct{}, 2), make(chan struct{})
+	srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		arrived <- struct{}{}
+		<-release
+	}))
+	defer srv.Close()
+	defer close(release)
+	client := sqs.NewFromConfig(load(t, Options{Endpoint: srv.URL}))
+	for name, limited := range map[string]func(context.Context) context.Context{
+		"the usual limit": func(ctx context.Context) context.Context { return ctx },
+		"its own limit":   func(ctx context.Context) context.Context { return WithCallTimeout(ctx, time.Minute) },
+	} {
+		ctx, cancel := context.WithCancel(context.Background())
+		ended := make(chan error, 1)
+		go func() {
+			_, err := client.ListQueues(limited(ctx), &sqs.ListQueuesInput{})
+			ended <- err
+		}()
+		<-arrived
+		cancel()
+		select {
+		case err := <-ended:
+			if !errors.Is(err, context.Canceled) {
+				t.Errorf("%s: %v", name, err)
+			}
+		case <-time.After(5 * time.Second):
+			t.Fatalf("%s: the call goes on without its caller", name)
+		}
+	}
+}
+
 // Invented credentials are for this machine only.
 func TestLocalDefaults(t *testing.T) {
-	c := load(t, Options{Endpoint: "http://127.0.0.1:7070"})
-	if got, err := c.Credentials.Retrieve(context.Background()); err != nil || got.AccessKeyID != "local" || c.Region != "us-east-1" {
-		t.Errorf("%+v, %v, region %q", got.AccessKeyID, err, c.Region)
+	for _, endpoint := range []string{"http://127.0.0.1:7070", "https://127.0.0.2", "http://localhost:7070", "http://LocalHost", "http://[::1]:7070", "http://[::ffff:127.0.0.1]"} {
+		c := load(t, Options{Endpoint: endpoint})
+		if got, err := c.Credentials.Retrieve(context.Background()); err != nil || got.AccessKeyID != "local" || c.Region != "us-east-1" {
+			t.Errorf("%s: %+v, %v, region %q", endpoint, got.AccessKeyID, err, c.Region)
+		}
 	}
-	for _, endpoint := range []string{"", "https://sqs.example", "http://10.0.0.1", "http://127.0.0.1.example"} {
+	for _, endpoint := range []string{"", "https://sqs.example", "http://10.0.0.1", "http://127.0.0.1.example", "http://localhost.evil.example"} {
 		if c, err := Load(context.Background(), Options{Endpoint: endpoint}); err == nil {
 			t.Errorf("endpoint %q: region %q was invented", endpoint, c.Region)
 		}
 	}
-	if _, err := Load(context.Background(), Options{Endpoint: "127.0.0.1:7070"}); err == nil || !strings.Contains(err.Error(), "http://") {
-		t.Errorf("an endpoint without a scheme: %v", err)
+	for _, endpoint := range []string{"127.0.0.1:7070", "ftp://127.0.0.1", "http://", "http:127.0.0.1", "http://[::1"} {
+		if _, err := Load(context.Background(), Options{Endpoint: endpoint}); err == nil || !strings.Contains(err.Error(), "http://") {
+			t.Errorf("endpoint %q: %v", endpoint, err)
+		}
+	}
+}
+
+// Nothing is invented on this machine either where the user has set it.
+func TestLocalKeepsWhatIsSet(t *testing.T) {
+	const local = "http://127.0.0.1:7070"
+	_ = load(t, Options{Endpoint: local}) // clears the environment
+	for name, want := range map[string]string{"AWS_REGION": "eu-west-1", "AWS_DEFAULT_REGION": "eu-west-2"} {
+		t.Setenv(name, want)
+		if c, err := Load(context.Background(), Options{Endpoint: local}); err != nil || c.Region != want {
+			t.Errorf("%s: region %q, %v", name, c.Region, err)
+		}
+		if c, err := Load(context.Background(), Options{Endpoint: local, Region: "eu-west-3"}); err != nil || c.Region != "eu-west-3" {
+			t.Errorf("a region of the options beside %s: region %q, %v", name, c.Region, err)
+		}
+		t.Setenv(name, "")
+	}
+	t.Setenv("AWS_ACCESS_KEY_ID", "mine")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
+	c, err := Load(context.Background(), Options{Endpoint: local})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := c.Credentials.Retrieve(context.Background()); err != nil || got.AccessKeyID != "mine" {
+		t.Errorf("credentials %q, %v", got.AccessKeyID, err)
+	}
+}
+
+// Rule 13: attempts and connections are stated, because the SDK's defaults change.
+func TestDefaultsAreStated(t *testing.T) {
+	var wrapped int
+	c := load(t, Options{Region: "eu-central-1", Wrap: func(next http.RoundTripper) http.RoundTripper {
+		wrapped++
+		base, ok := next.(*http.Transport)
+		if !ok || base.MaxIdleConnsPerHost != 64 || base.MaxIdleConns != 128 {
+			t.Errorf("the transport is %+v", next)
+		}
+		return next
+	}})
+	if c.RetryMode != aws.RetryModeStandard || c.RetryMaxAttempts != 4 || wrapped != 1 || c.BaseEndpoint != nil {
+		t.Errorf("retries %q, %d attempts, wrapped %d times, endpoint %v", c.RetryMode, c.RetryMaxAttempts, wrapped, c.BaseEndpoint)
 	}
 }
 

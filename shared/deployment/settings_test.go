@@ -2,6 +2,7 @@ package deployment_test
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -87,6 +88,13 @@ func TestEachProblem(t *testing.T) {
 		{deployment.VarSweepPages, "0", "from 1 to 10000"},
 		{deployment.VarFairQueues, "perhaps", "true or false"},
 		{deployment.VarTaskTTL, "soon", "a time from"},
+		{deployment.VarTaskTTL, "59m", "a time from 1h0m0s to 87600h0m0s"},
+		{deployment.VarTaskTTL, "87601h", "a time from 1h0m0s to 87600h0m0s"},
+		{deployment.VarShards, "1025", "from 1 to 1024"},
+		{deployment.VarSweepPages, "10001", "from 1 to 10000"},
+		{deployment.VarSweepEvery, "61m", "from 1m0s to 1h0m0s"},
+		{deployment.VarQueues, "", "is not set"},
+		{deployment.VarAgents, "=q", `has the entry "=q"`},
 		{deployment.VarFinished, "yes", "true or false"},
 		{deployment.VarCapacity, `{"payment":"much"}`, "no JSON object"},
 		{deployment.VarLedger, "./ledger", deployment.VarLedgerFolder},
@@ -99,9 +107,43 @@ func TestEachProblem(t *testing.T) {
 		_, e1 := deployment.ReadScheduler(lookup(env))
 		_, e2 := deployment.ReadSupervisor(lookup(env))
 		_, e3 := deployment.ReadAgent(lookup(env), true)
-		if err := errors.Join(e1, e2, e3); err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), c.name) {
+		if err := errors.Join(e1, e2, e3); err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "\n"+c.name+" ") || strings.Contains(err.Error(), "%!") {
 			t.Errorf("%s=%s: %v; want %q", c.name, c.value, err, c.want)
 		}
+	}
+}
+
+// The bounds themselves can be used, and what is absent has the meaning that the docs give it.
+func TestBounds(t *testing.T) {
+	for _, c := range []map[string]string{
+		{deployment.VarShards: "1", deployment.VarSweepPages: "1", deployment.VarSweepEvery: "1m", deployment.VarTaskTTL: "1h"},
+		{deployment.VarShards: "1024", deployment.VarSweepPages: "10000", deployment.VarSweepEvery: "1h", deployment.VarTaskTTL: "87600h"},
+	} {
+		env := good()
+		maps.Copy(env, c)
+		s, err := deployment.ReadSupervisor(lookup(env))
+		if got := fmt.Sprint(s.Shards, " ", s.PagesPerSweep); err != nil || got != c[deployment.VarShards]+" "+c[deployment.VarSweepPages] ||
+			s.SweepEvery.String() != map[string]string{"1m": "1m0s", "1h": "1h0m0s"}[c[deployment.VarSweepEvery]] || s.TaskTTL < time.Hour {
+			t.Errorf("%v: %+v %v", c, s, err)
+		}
+	}
+	env := good()
+	for _, name := range []string{deployment.VarFinished, deployment.VarFairQueues, deployment.VarTaskTTL, deployment.VarSweepPages, deployment.VarCapacity, deployment.VarReplyTo, deployment.VarAgents, "AWS_LAMBDA_LOG_STREAM_NAME"} {
+		delete(env, name)
+	}
+	env[deployment.VarWorkflows], env[deployment.VarTasks] = " /elsewhere ", " tasks\n"
+	sch, err := deployment.ReadScheduler(lookup(env))
+	if err != nil || sch.Finished || sch.FairQueues || sch.TaskTTL != 0 || len(sch.ReplyTo) > 0 || sch.Instance != "local" || sch.Workflows != "/elsewhere" || sch.Tasks != "tasks" {
+		t.Errorf("%+v %v", sch, err)
+	}
+	env["AWS_LAMBDA_LOG_STREAM_NAME"] = "short"
+	sup, err := deployment.ReadSupervisor(lookup(env))
+	if err != nil || sup.PagesPerSweep != 0 || len(sup.Capacity) > 0 || sup.Instance != "short" {
+		t.Errorf("%+v %v", sup, err)
+	}
+	env[deployment.VarFinished] = "false"
+	if sch, err := deployment.ReadScheduler(lookup(env)); err != nil || sch.Finished {
+		t.Errorf("%+v %v", sch, err)
 	}
 }
 
@@ -136,7 +178,7 @@ func TestProcess(t *testing.T) {
 	} {
 		_, err := deployment.ReadProcess(lookup(c.env), "payment")
 		for _, want := range c.want {
-			if err == nil || !strings.Contains(err.Error(), want) {
+			if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "%!") {
 				t.Errorf("%s: %v; want %q", name, err, want)
 			}
 		}

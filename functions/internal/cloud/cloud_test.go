@@ -91,6 +91,13 @@ func TestWorkflowsThatCannotBeUsed(t *testing.T) {
 			}
 		}
 	}
+	unreadable := folder(t, map[string][]byte{"order.json": data})
+	if err := os.Mkdir(filepath.Join(unreadable, "folder.json"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := cloud.Workflows(unreadable); err == nil || !strings.Contains(err.Error(), "folder.json") || !strings.Contains(err.Error(), "deploy again") {
+		t.Errorf("a file that cannot be read: %v", err)
+	}
 	if _, err := cloud.Workflows(folder(t, map[string][]byte{"order.json": newer})); !errors.Is(err, workflow.ErrNewer) {
 		t.Errorf("a newer schema: %v", err)
 	}

@@ -11,4 +11,18 @@ type equivalent struct {
 }
 
 // equivalents are drawn like all others, and neither run nor counted.
-var equivalents = []equivalent{}
+var equivalents = []equivalent{
+	{"functions/agent/onlambda", "notReady", "times := min(max(deliveries[i].Received, 1), 10)", "times := min(max(deliveries[i].Received, 1), 9)",
+		"from the sixth time on the wait is the longest; the bound only keeps the shift from wrapping"},
+	{"functions/agent/onlambda", "notReady", "times := min(max(deliveries[i].Received, 1), 10)", "times := min(max(deliveries[i].Received, 1), 11)",
+		"from the sixth time on the wait is the longest; the bound only keeps the shift from wrapping"},
+	{"shared/deployment", "reader.engine", `e.Queues = r.urls(VarQueues, true, "", port.Intake, port.Replies, port.Control, port.Quarantine)`, `e.Queues = r.urls(VarQueues, true, "", port.Replies, port.Intake, port.Control, port.Quarantine)`,
+		"only the order in which missing queues are listed"},
+	{"shared/deployment", "reader.engine", `e.Queues = r.urls(VarQueues, true, "", port.Intake, port.Replies, port.Control, port.Quarantine)`, `e.Queues = r.urls(VarQueues, true, "", port.Intake, port.Control, port.Replies, port.Quarantine)`,
+		"only the order in which missing queues are listed"},
+	{"shared/deployment", "reader.engine", `e.Queues = r.urls(VarQueues, true, "", port.Intake, port.Replies, port.Control, port.Quarantine)`, `e.Queues = r.urls(VarQueues, true, "", port.Intake, port.Replies, port.Quarantine, port.Control)`,
+		"only the order in which missing queues are listed"},
+	{"shared/awsclient", "isLocal", `if strings.EqualFold(u.Hostname(), "localhost") {`, `if strings.EqualFold("localhost", u.Hostname()) {`, "the comparison is symmetric"},
+	{"shared/awsclient", "Load", "c, err := config.LoadDefaultConfig(ctx, load...)", "c, err := config.LoadDefaultConfig(context.Background(), load...)",
+		"the environment and two files are read; nothing of that waits, or looks at the context"},
+}

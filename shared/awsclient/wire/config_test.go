@@ -93,5 +93,39 @@ func TestEnvironmentMissing(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s is not in %v", want, err)
 		}
+		if _, err := wire.Environment(environment(map[string]string{want: ""}), wire.Options{}); err == nil || strings.Count(err.Error(), "is not set") != 1 || !strings.Contains(err.Error(), want) {
+			t.Errorf("without %s: %v", want, err)
+		}
+	}
+}
+
+// Rule 13: attempts, and how many connections are kept for each host, are stated, because the SDK's
+// defaults change. Nothing is wrapped unless a test asks for it.
+func TestDefaultsAreStated(t *testing.T) {
+	for _, c := range []struct{ given, attempts, connections, kept int }{{0, 4, 0, 64}, {3, 3, 8, 8}} {
+		config, err := wire.Environment(environment(nil), wire.Options{MaxAttempts: c.given})
+		if err != nil || config.RetryMode != aws.RetryModeStandard || config.RetryMaxAttempts != c.attempts || config.Retryer().MaxAttempts() != c.attempts || config.BaseEndpoint != nil {
+			t.Errorf("%+v: retries %q, %d attempts, endpoint %v, %v", c, config.RetryMode, config.RetryMaxAttempts, config.BaseEndpoint, err)
+		}
+		transport := wire.BuildableClient(c.connections).GetTransport()
+		if transport.MaxIdleConnsPerHost != c.kept || transport.MaxIdleConns != 2*c.kept {
+			t.Errorf("%+v: %d connections are kept for a host, %d in all", c, transport.MaxIdleConnsPerHost, transport.MaxIdleConns)
+		}
+	}
+}
+
+// A signed request goes where it was sent, and nowhere that the answer names.
+func TestRedirectsAreNotFollowed(t *testing.T) {
+	followed := false
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { followed = true }))
+	defer elsewhere.Close()
+	srv := httptest.NewServer(http.RedirectHandler(elsewhere.URL, http.StatusTemporaryRedirect))
+	defer srv.Close()
+	c, err := wire.Environment(environment(map[string]string{"AWS_ENDPOINT_URL": srv.URL}), wire.Options{MaxAttempts: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sns.NewFromConfig(c).Publish(t.Context(), &sns.PublishInput{TopicArn: aws.String("t"), Message: aws.String("m")}); err == nil || followed {
+		t.Errorf("followed %v, %v", followed, err)
 	}
 }

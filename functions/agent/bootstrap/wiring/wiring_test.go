@@ -157,8 +157,13 @@ func TestSecretThatCannotBeRead(t *testing.T) {
 func TestCannotStart(t *testing.T) {
 	s := awsstub.New(t)
 	good := variables(s, folder(t, "https://payment.example"))
+	other := maps.Clone(good)
+	other[deployment.VarAgent], other[deployment.VarQueues] = "shipping", s.Queues("requests-shipping", "replies", "quarantine")
+	if _, err := wiring.New(s.Environment(other), nil); err == nil || !strings.Contains(err.Error(), `no agent "shipping"`) {
+		t.Errorf("another agent's file: %v", err)
+	}
 	for name, c := range map[string]struct{ variable, value, want string }{
-		"another agent's file": {deployment.VarAgent, "shipping", `lacks the queue "requests-shipping"`},
+		"another agent's name": {deployment.VarAgent, "shipping", `lacks the queue "requests-shipping"`},
 		"no secret":            {deployment.VarSecrets, "", "TOKEN is not set"},
 		"no file":              {deployment.VarAgentConfig, "/nowhere/agent.json", "/nowhere/agent.json"},
 		"no Region":            {"AWS_REGION", "", "AWS_REGION"},

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -142,8 +143,17 @@ func TestASweep(t *testing.T) {
 	if got, _ := metrics[0]["OldestOverdue"].(float64); len(metrics) != 1 || got < least-0.01 || got > most+0.01 || got < 10_000 || got > 11_000 {
 		t.Errorf("the oldest is overdue by %v s; it is %f to %f: %v", metrics[0]["OldestOverdue"], least, most, metrics)
 	}
-	if metrics[0]["HandedBack"] != 2.0 || metrics[0]["Deployment"] != "Shop/Engine" {
+	if metrics[0]["HandedBack"] != 2.0 || metrics[0]["Failed"] != 0.0 || metrics[0]["Scanned"] != 2.0 || metrics[0]["Deployment"] != "Shop/Engine" {
 		t.Errorf("metrics %v", metrics)
+	}
+	// The embedded format, as CloudWatch documents it: without one of these members there is no metric to alarm on.
+	format, _ := metrics[0]["_aws"].(map[string]any)
+	if written, _ := format["Timestamp"].(float64); math.Abs(written-float64(now.UnixMilli())) > 60_000 {
+		t.Errorf("the metric is of %v, in milliseconds; now it is %d", format["Timestamp"], now.UnixMilli())
+	}
+	const want = `[{"Dimensions":[["Deployment"]],"Metrics":[{"Name":"OldestOverdue","Unit":"Seconds"}],"Namespace":"Stepkeeper"}]`
+	if got, _ := json.Marshal(format["CloudWatchMetrics"]); string(got) != want {
+		t.Errorf("CloudWatch is told of %s, want %s", got, want)
 	}
 	for id, want := range map[string]string{"oldest": "Pending 1", "older": "Pending 1", "not-yet": "Processing 0"} {
 		if got := d.pay(id); got != want {
