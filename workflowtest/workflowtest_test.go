@@ -173,6 +173,44 @@ func TestCommands(t *testing.T) {
 	run.UntilEnd(time.Hour).ExpectCancelled()
 }
 
+// refused is an order whose second step was refused, where its policy is undo or stop.
+func refused(t testing.TB, policy string) *workflowtest.Run {
+	w := workflowtest.NewFromYAML(t, strings.ReplaceAll(pair, "onFailure: undo", "onFailure: "+policy)).AllowUnscripted()
+	w.Agent("right").On("do-b").Fail(workflowtest.Permanent("no", "never"))
+	run := w.Submit(1).UntilEnd(time.Hour)
+	w.Advance(time.Minute) // past the time in which the agent may still be at work
+	return run
+}
+
+// An order in Error has told the operator, who states what happened and goes on; the story tells which
+// commands were refused, and why.
+func TestOperatorGoesOn(t *testing.T) {
+	run := refused(t, "stop")
+	run.ExpectError("b")
+	if a := run.Alerts(); len(a) != 1 || a[0].Step != "b" || a[0].Code != "no" || run.State() != workflowtest.Error || !run.Ended() {
+		t.Errorf("alerts %+v of an order that is %s", a, run.State())
+	}
+	if v := run.Resolve("a", workflowtest.Happened); v.Accepted || !strings.Contains(run.Timeline(), "command resolve refused: "+v.Reason) {
+		t.Errorf("a fact about a step that is done: %+v\n%s", v, run.Timeline())
+	}
+	if v := run.Resolve("b", workflowtest.Happened); !v.Accepted {
+		t.Fatal(v.Reason)
+	}
+	if v := run.Resubmit(); !v.Accepted {
+		t.Fatal(v.Reason)
+	}
+	run.UntilEnd(time.Hour).ExpectProcessed()
+	run.ExpectCalls("right.do-b", 1)
+	if story := run.Timeline(); strings.Count(story, "refused:") != 1 || !strings.Contains(story, "ALERT to the operator: b") {
+		t.Error(story)
+	}
+	again := refused(t, "stop")
+	if v := again.Undo(); !v.Accepted {
+		t.Fatal(v.Reason)
+	}
+	again.UntilEnd(time.Hour).ExpectCompensated()
+}
+
 func TestDeadline(t *testing.T) {
 	text := strings.Replace(pair, "workflow: pair\n", "workflow: pair\ndeadline: 10m\nonDeadline: undo\n", 1)
 	w := workflowtest.NewFromYAML(t, text).AllowUnscripted()
@@ -211,7 +249,10 @@ func judged(t *testing.T, test func(testing.TB)) string {
 
 // A failing test tells what is wrong, and what happened.
 func TestFailuresTell(t *testing.T) {
-	ended := func(t testing.TB) *workflowtest.Run { return both(t).Submit(1).UntilEnd(time.Hour) }
+	ended := func(t testing.TB) *workflowtest.Run {
+		text := strings.Replace(pair, "workflow: pair\n", "workflow: pair\noutput: {x: 2}\n", 1)
+		return workflowtest.NewFromYAML(t, text).AllowUnscripted().Submit(1).UntilEnd(time.Hour)
+	}
 	for _, c := range []struct {
 		name string
 		test func(testing.TB)
@@ -235,6 +276,14 @@ func TestFailuresTell(t *testing.T) {
 		{"processed", func(t testing.TB) { ended(t).ExpectCompensated() }, []string{"is Processed, expected Compensated", "b: Processed", "right answers done"}},
 		{"not in error", func(t testing.TB) { ended(t).ExpectError("b") }, []string{"expected Error at b"}},
 		{"not skipped", func(t testing.TB) { ended(t).ExpectSkipped("a") }, []string{"a Processed, expected Skipped"}},
+		{"not processed", func(t testing.TB) { refused(t, "undo").ExpectProcessed() }, []string{"is Compensated, expected Processed", "right answers failed: no, never"}},
+		{"not cancelled", func(t testing.TB) { refused(t, "undo").ExpectCancelled() }, []string{"is Compensated, expected Cancelled"}},
+		{"another step in error", func(t testing.TB) { refused(t, "stop").ExpectError("a") }, []string{`stopped at "b", expected at "a"`}},
+		{"no output", func(t testing.TB) { refused(t, "stop").Output(new(any)) }, []string{"has no output; it is Error"}},
+		{"output of another form", func(t testing.TB) { ended(t).Output(new(chan int)) }, []string{"cannot be read into *chan int"}},
+		{"no times", func(t testing.TB) { both(t).Agent("left").On("do-a").FailTimes(0, transient) }, []string{"FailTimes(0): give a number from 1"}},
+		{"late before an answer", func(t testing.TB) { both(t).Agent("left").On("do-a").ArrivesAfter(1) }, []string{"ArrivesAfter comes after an answer"}},
+		{"no such step", func(t testing.TB) { both(t).Submit(1).UntilStep("c", workflowtest.Failed, time.Minute) }, []string{`no step "c"`}},
 		{"path", func(t testing.TB) { ended(t).ExpectPath("b", "a") }, []string{"[a b], expected [b a]"}},
 		{"undone", func(t testing.TB) { ended(t).ExpectUndone("a") }, []string{"[], expected [a]"}},
 		{"calls", func(t testing.TB) { ended(t).ExpectCalls("left.do-a", 2) }, []string{"left.do-a 1 times, expected 2"}},

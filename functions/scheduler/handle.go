@@ -9,37 +9,48 @@ import (
 	"strings"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/engine"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
+
+// item is one message, and what became of it.
+type item struct {
+	engine.Message
+	s       *Scheduler
+	receipt string
+	ev      core.Event
+	submit  *message.SubmitOrder // with core.Submitted
+	control *message.Control     // a command or a wake that came through the queue
+	waited  core.Duration        // of a reply
+	from    sender               // of a reply
+	learnt  bool                 // what it says of its queue
+
+	told    bool // its sender was sent an answer
+	known   bool // a submission of an order that was there
+	refusal *message.Refusal
+	verdict *core.Verdict
+}
 
 // Handle takes deliveries of one queue: intake, replies or control. It answers the receipts of
 // those that must come again; all others may be deleted, since whatever they led to is stored and
 // sent (P13).
 func (s *Scheduler) Handle(ctx context.Context, queueName string, deliveries []port.Delivery) (failed []string) {
-	var jobs []*job
-	byID := map[string]*job{}
-	items := make([]*item, 0, len(deliveries))
+	var batch engine.Batch
+	items := make([]*item, len(deliveries))
 	for i := range deliveries {
-		id, it := s.read(ctx, queueName, &deliveries[i])
-		items = append(items, it)
-		if id == "" || it.err != nil {
-			continue
+		var id string
+		if id, items[i] = s.read(ctx, queueName, &deliveries[i]); id != "" {
+			batch.Add(id, items[i])
 		}
-		j := byID[id]
-		if j == nil {
-			j = &job{id: id}
-			byID[id] = j
-			jobs = append(jobs, j)
-		}
-		j.items = append(j.items, it)
 	}
-	s.run(ctx, jobs)
+	s.engine.Run(ctx, batch.Jobs)
 	for i, it := range items {
-		if it.err == nil && it.refusal != nil && !it.told {
-			it.err = s.quarantine(ctx, queueName, &deliveries[i], it.refusal.Text)
+		if it.Err == nil && it.refusal != nil && !it.told {
+			it.Err = s.quarantine(ctx, queueName, &deliveries[i], it.refusal.Text)
 		}
-		if it.err != nil {
+		if it.Err != nil {
+			s.log.Warn("message given back", "queue", queueName, "messageId", deliveries[i].ID, "error", it.Err)
 			failed = append(failed, it.receipt)
 		}
 	}
@@ -49,7 +60,7 @@ func (s *Scheduler) Handle(ctx context.Context, queueName string, deliveries []p
 // read decodes a delivery. The ID is "" where nothing is left to do for the message but what its
 // err says. Nothing that a message holds can harm its neighbours.
 func (s *Scheduler) read(ctx context.Context, queueName string, d *port.Delivery) (id string, it *item) {
-	it = &item{receipt: d.Receipt}
+	it = &item{s: s, receipt: d.Receipt}
 	err := func() (err error) {
 		defer func() {
 			if p := recover(); p != nil {
@@ -65,9 +76,8 @@ func (s *Scheduler) read(ctx context.Context, queueName string, d *port.Delivery
 		s.unreadable(ctx, queueName, d, it, err)
 		id = ""
 	default: // a newer schema waits for a newer program; a queue that is not ours is a mistake in wiring
-		s.log.Warn("message given back", "queue", queueName, "messageId", d.ID, "error", err)
 		s.count("given back", queueName)
-		it.err, id = err, ""
+		it.Err, id = err, ""
 	}
 	return id, it
 }
@@ -80,7 +90,7 @@ func (s *Scheduler) decode(queueName string, d *port.Delivery, it *item) (id str
 		if err != nil {
 			return "", err
 		}
-		it.ev = submitted(&o)
+		it.ev, it.New = submitted(&o), true
 		return o.OrderID, nil
 	case port.Replies:
 		r, err := message.ReplyOf(*d)
@@ -157,17 +167,18 @@ func controlled(c *message.Control) core.Event {
 func (s *Scheduler) unreadable(ctx context.Context, queueName string, d *port.Delivery, it *item, err error) {
 	var r *message.Refusal
 	if errors.As(err, &r) && it.submit != nil {
-		if id, _ := it.submit.Known(); id != "" {
-			j := &job{id: id, items: []*item{it}}
-			s.refuse(j, it, r)
-			s.deliver(ctx, []*job{j})
+		if id, replyTo := it.submit.Known(); id != "" {
+			told := it.refuse(id, replyTo, r)
+			if it.Err == nil {
+				it.Err = s.engine.Send(ctx, told...)
+			}
 		}
 	}
-	if it.err != nil || it.told && r.Code != message.CodeTooLarge {
+	if it.Err != nil || it.told && r.Code != message.CodeTooLarge {
 		return
 	}
 	s.count("quarantined", queueName)
-	it.err = s.quarantine(ctx, queueName, d, err.Error())
+	it.Err = s.quarantine(ctx, queueName, d, err.Error())
 	it.refusal = nil
 }
 

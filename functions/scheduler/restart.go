@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/shared/engine"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
@@ -48,19 +49,22 @@ func (s *Scheduler) restart(ctx context.Context, due []port.Due) (tasks int, err
 	if len(due) == 0 {
 		return 0, nil
 	}
-	jobs := make([]*job, len(due))
+	var batch engine.Batch
+	items := make([]item, len(due))
 	for i := range due {
-		jobs[i] = &job{id: due[i].ID, items: []*item{{}}}
+		items[i].s = s
+		batch.Add(due[i].ID, &items[i])
 	}
-	s.run(ctx, jobs)
-	for _, j := range jobs {
-		switch failed := j.items[0].err; {
-		case !j.failed:
+	s.engine.Run(ctx, batch.Jobs)
+	for i := range items {
+		switch failed := items[i].Err; {
+		case failed == nil:
 			tasks++
 		case errors.Is(failed, port.ErrDamaged):
+			s.log.Error("left out of the restart", "task", due[i].ID, "error", failed)
 			s.count("damaged", "restart")
 		default:
-			err = errors.Join(err, fmt.Errorf("restart task %q: %w", j.id, failed))
+			err = errors.Join(err, fmt.Errorf("restart task %q: %w", due[i].ID, failed))
 		}
 	}
 	return tasks, err

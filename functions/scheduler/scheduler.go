@@ -1,12 +1,11 @@
 package scheduler
 
 import (
-	"context"
 	"log/slog"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
-	"github.com/stepkeeper/stepkeeper/shared/dispatch"
+	"github.com/stepkeeper/stepkeeper/shared/engine"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/state"
 )
@@ -38,10 +37,10 @@ type Config struct {
 // Scheduler is safe for concurrent use. It keeps nothing but how long requests last waited in the
 // agents' queues (P32).
 type Scheduler struct {
-	cfg   Config
-	send  dispatch.Sender
-	log   *slog.Logger
-	waits waits
+	cfg    Config
+	engine engine.Engine
+	log    *slog.Logger
+	waits  waits
 }
 
 // New makes a Scheduler.
@@ -52,10 +51,10 @@ func New(cfg Config) *Scheduler {
 	if cfg.Tries == 0 {
 		cfg.Tries = 8
 	}
-	return &Scheduler{cfg: cfg, log: cfg.Logger, waits: waits{last: cfg.Waits}, send: dispatch.Sender{
-		Queues: cfg.Queues, Alerts: cfg.Alerts, Clock: cfg.Clock, WakeSlack: cfg.WakeSlack, FairQueues: cfg.FairQueues,
-		Logger: cfg.Logger, Count: cfg.Count,
-	}}
+	return &Scheduler{cfg: cfg, log: cfg.Logger, waits: waits{last: cfg.Waits}, engine: engine.Engine{Config: engine.Config{
+		State: cfg.State, Queues: cfg.Queues, Alerts: cfg.Alerts, Clock: cfg.Clock, By: cfg.Name, Tries: cfg.Tries,
+		WakeSlack: cfg.WakeSlack, FairQueues: cfg.FairQueues, Logger: cfg.Logger, Count: cfg.Count,
+	}}}
 }
 
 func (s *Scheduler) now() core.Time { return core.TimeOf(s.cfg.Clock.Now()) }
@@ -65,23 +64,3 @@ func (s *Scheduler) count(what, why string) {
 		s.cfg.Count(what, why)
 	}
 }
-
-// run takes the jobs to their ends: decide and commit, send, settle. A request that no queue takes
-// makes its step fail for good, which is a decision of its own (P28).
-func (s *Scheduler) run(ctx context.Context, jobs []*job) {
-	for rounds := 0; len(jobs) > 0; rounds++ {
-		s.store(ctx, jobs)
-		further := s.deliver(ctx, jobs)
-		s.settle(ctx, jobs)
-		if rounds == maxFurther {
-			for _, j := range further {
-				j.fail(errTooManyRounds)
-			}
-			return
-		}
-		jobs = further
-	}
-}
-
-// maxFurther bounds how many requests in a row are too large for their queue in one handling.
-const maxFurther = 50

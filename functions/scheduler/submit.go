@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/engine"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 )
 
@@ -33,38 +34,30 @@ type SubmitResult struct {
 func (s *Scheduler) Submit(ctx context.Context, orders []message.SubmitOrder) []SubmitResult {
 	results := make([]SubmitResult, len(orders))
 	items := make([]*item, len(orders))
-	of := make([]*job, len(orders))
-	var jobs []*job
-	byID := make(map[string]*job, len(orders))
+	of := make([]*engine.Job, len(orders))
+	var batch engine.Batch
 	for i := range orders {
 		o := &orders[i]
-		items[i] = &item{submit: o}
+		items[i] = &item{s: s, submit: o}
 		if err := o.Check(); err != nil {
 			items[i].refusal = err.(*message.Refusal) // Check answers nothing else
 			s.count("refused", items[i].refusal.Code)
 			continue
 		}
-		items[i].ev = submitted(o)
-		j := byID[o.OrderID]
-		if j == nil {
-			j = &job{id: o.OrderID}
-			byID[o.OrderID] = j
-			jobs = append(jobs, j)
-		}
-		j.items = append(j.items, items[i])
-		of[i] = j
+		items[i].ev, items[i].New = submitted(o), true
+		of[i] = batch.Add(o.OrderID, items[i])
 	}
-	s.run(ctx, jobs)
+	s.engine.Run(ctx, batch.Jobs)
 	for i := range orders {
 		results[i] = resultOf(orders[i].OrderID, items[i], of[i])
 	}
 	return results
 }
 
-func resultOf(id string, it *item, j *job) SubmitResult {
-	r := SubmitResult{OrderID: id, Answer: Stored, Refusal: it.refusal, Err: it.err}
+func resultOf(id string, it *item, j *engine.Job) SubmitResult {
+	r := SubmitResult{OrderID: id, Answer: Stored, Refusal: it.refusal, Err: it.Err}
 	switch {
-	case it.err != nil:
+	case it.Err != nil:
 		r.Answer = Unavailable
 		return r
 	case it.refusal != nil:
@@ -72,8 +65,8 @@ func resultOf(id string, it *item, j *job) SubmitResult {
 	case it.known:
 		r.Answer = Known
 	}
-	if j != nil && j.next != nil {
-		r.State = j.next.ProcessState
+	if j != nil && j.Task != nil {
+		r.State = j.Task.ProcessState
 	}
 	if r.Refusal == nil {
 		r.Notes = message.Notes(it.submit.Priority)
@@ -91,11 +84,13 @@ func (s *Scheduler) Command(ctx context.Context, c message.Control) (core.Verdic
 	if c.Kind == message.Wake || c.Kind == message.Settle {
 		return core.Verdict{}, &message.Refusal{Code: message.CodeInvalid, Field: "kind", Text: fmt.Sprintf("%q is no command", c.Kind)}
 	}
-	it := &item{ev: controlled(&c)}
-	s.run(ctx, []*job{{id: c.OrderID, items: []*item{it}}})
+	it := &item{s: s, ev: controlled(&c)}
+	var batch engine.Batch
+	batch.Add(c.OrderID, it)
+	s.engine.Run(ctx, batch.Jobs)
 	switch {
-	case it.err != nil:
-		return core.Verdict{}, fmt.Errorf("%s task %q: %w", c.Kind, c.OrderID, it.err)
+	case it.Err != nil:
+		return core.Verdict{}, fmt.Errorf("%s task %q: %w", c.Kind, c.OrderID, it.Err)
 	case it.refusal != nil:
 		return core.Verdict{}, it.refusal
 	case it.verdict == nil:

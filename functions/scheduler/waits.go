@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/engine"
 )
 
 // waits is what this instance has learnt of the agents' queues: how long the last request had
@@ -31,4 +32,20 @@ func (w *waits) snapshot() map[string]core.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.last
+}
+
+// learn remembers how long the requests had waited, before the decisions that use it (P32).
+func (s *Scheduler) learn(j *engine.Job) {
+	if j.Definition == nil {
+		return
+	}
+	for _, d := range j.Messages {
+		it := d.Decider.(*item)
+		if r, ok := it.ev.(core.Reply); ok && !it.learnt && s.notAsked(j.Definition, it) == nil {
+			if i := j.Definition.Index(r.Step); i >= 0 {
+				s.waits.learn(j.Definition.Steps[i].Agent, it.waited)
+			}
+		}
+		it.learnt = true
+	}
 }

@@ -4,147 +4,104 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
-	"github.com/stepkeeper/stepkeeper/shared/dispatch"
+	"github.com/stepkeeper/stepkeeper/shared/engine"
 	"github.com/stepkeeper/stepkeeper/shared/port"
-	"github.com/stepkeeper/stepkeeper/shared/state"
 )
 
 // errClaimed: the core broke P16. Nothing of such a decision is stored or sent.
 var errClaimed = errors.New("a decision of the Supervisor holds a request; it must not claim (P16)")
 
-// found is one task that has something overdue, or whose lazy due time can move.
-type found struct {
-	before  *core.Task
-	next    *core.Task
-	settles bool
-	pushed  bool
-	tally   Report
-	parcel  dispatch.Parcel
+// visit is one task that the index shows as due.
+type visit struct {
+	engine.Message
+	sweep *sweep
+	job   *engine.Job
+	read  bool   // the task was
+	tally Report // what was done, if it is stored
 }
 
-// decide answers nil where there is nothing to store.
-func (w *sweep) decide(ctx context.Context, t *core.Task) (c *found) {
-	defer func() {
-		if p := recover(); p != nil {
-			w.log.Error("decision panicked", "task", t.OrderID, "panic", p, "stack", string(debug.Stack()))
-			w.fault(t.OrderID, fmt.Errorf("the decision panicked"))
-			c = nil
+// Decide of engine.Decider: all that is overdue in the task, in the order that the core lists it. Where
+// nothing is, the due time was early, which is allowed, and is pushed (P9).
+func (v *visit) Decide(ctx context.Context, j *engine.Job) ([]core.Effect, error) {
+	w := v.sweep
+	v.read = true
+	if j.Task == nil || j.Task.AtRest() { // the index is a hint
+		w.report.Stale++
+		return nil, nil
+	}
+	found, events := j.Task, core.SweepEvents(j.Definition, j.Task, j.At.Now)
+	if len(events) > 0 {
+		w.report.Overdue++
+		if found.Due != 0 {
+			w.report.OldestOverdue = max(w.report.OldestOverdue, j.At.Now.Sub(found.Due).Std())
 		}
-	}()
-	c = &found{before: t, next: t}
-	if err := w.fold(ctx, c); err != nil {
-		w.fault(t.OrderID, err)
-		return nil
-	}
-	if c.next == t { // nothing overdue: the due time was early, which is allowed (P9)
-		pushed, moved := core.Push(t)
-		if !moved {
-			return nil
-		}
-		c.next, c.pushed = pushed, true
-	}
-	next := *c.next
-	next.Version = t.Version + 1
-	c.next = &next
-	return c
-}
-
-// fold decides all that is overdue in the task, in the order that the core lists it.
-func (w *sweep) fold(ctx context.Context, c *found) error {
-	t := c.before
-	def, err := w.cfg.State.Definition(ctx, t.Definition)
-	if err != nil {
-		return err
-	}
-	now := core.TimeOf(w.cfg.Clock.Now())
-	events := core.SweepEvents(def, t, now)
-	if len(events) == 0 {
-		return nil
-	}
-	w.report.Overdue++
-	if t.Due != 0 {
-		w.report.OldestOverdue = max(w.report.OldestOverdue, now.Sub(t.Due).Std())
 	}
 	for _, ev := range events {
 		if o, ok := ev.(core.Overdue); ok {
-			if asked, err := w.asked(ctx, c.next, o); err != nil || asked {
-				if err != nil {
-					return err
-				}
+			asked, err := w.asked(ctx, j.Task, o)
+			if err != nil {
+				return nil, err
+			}
+			if asked {
 				continue
 			}
-			if o.Backlog, err = w.backlog(ctx, def, c.next, o); err != nil {
-				return err
+			if o.Backlog, err = w.backlog(ctx, j.Definition, j.Task, o); err != nil {
+				return nil, err
 			}
 			ev = o
 		}
-		d, err := w.ask(ctx, def, c.next, ev, core.At{Now: now, By: w.cfg.Owner})
-		if err != nil {
-			return err
-		}
-		if err := c.add(w, ev, d); err != nil {
-			return err
+		if err := v.apply(ctx, j, ev); err != nil {
+			return nil, err
 		}
 	}
-	c.settles = core.ToldBy(def, c.next, c.parcel.Effects) // P11: the end as it is now
-	return nil
+	if j.Task == found && j.Push() {
+		v.tally.Pushed++
+	}
+	return nil, nil
 }
 
-// ask decides; the order is only loaded where the core needs it.
-func (w *sweep) ask(ctx context.Context, def *core.Definition, t *core.Task, ev core.Event, at core.At) (core.Decision, error) {
-	d, err := core.Decide(def, nil, t, ev, at)
-	if !errors.Is(err, core.ErrOrderNeeded) {
-		return d, err
+func (v *visit) apply(ctx context.Context, j *engine.Job, ev core.Event) error {
+	before := j.Task
+	d, err := j.Decide(ctx, ev)
+	if err != nil || !d.Changed {
+		return err
 	}
-	order, err := w.cfg.State.LoadOrder(ctx, t.OrderID)
-	if err != nil {
-		return d, err
-	}
-	return core.Decide(def, order, t, ev, at)
-}
-
-func (c *found) add(w *sweep, ev core.Event, d core.Decision) error {
 	for _, e := range d.Effects {
 		if r, ok := e.(core.SendRequest); ok {
 			return fmt.Errorf("step %q: %w", r.Step, errClaimed)
 		}
-		c.parcel.Effects = append(c.parcel.Effects, e)
 	}
-	c.note(ev, c.next, d.Task)
-	if d.Changed {
-		c.next = d.Task
-	}
+	v.note(ev, before, d.Task)
 	return nil
 }
 
 // note counts what one event did to the task.
-func (c *found) note(ev core.Event, before, after *core.Task) {
+func (v *visit) note(ev core.Event, before, after *core.Task) {
 	if before.ProcessState != after.ProcessState {
 		switch after.ProcessState {
 		case core.Error:
-			c.tally.Errors++
+			v.tally.Errors++
 		case core.Compensating:
-			c.tally.GivenUp++
+			v.tally.GivenUp++
 		}
 	}
 	switch e := ev.(type) {
 	case core.TellOverdue:
-		c.tally.Told++
+		v.tally.Told++
 	case core.Overdue:
 		was, is := before.Step(e.Step), after.Step(e.Step)
 		switch {
 		case was == nil || is == nil:
 		case !was.InFlight():
-			c.tally.Asked++
+			v.tally.Asked++
 		case is.State == core.Failed:
 		case is.FailureCount == was.FailureCount && is.UndoFailures == was.UndoFailures:
-			c.tally.Uncounted++
+			v.tally.Uncounted++
 		default:
-			c.tally.HandedBack++
+			v.tally.HandedBack++
 		}
 	}
 }
@@ -200,57 +157,6 @@ func (w *sweep) waiting(ctx context.Context, queue, taker string) (bool, error) 
 	return w.backlogs[queue], nil
 }
 
-// carryOut commits, then sends, then settles what it told itself (P11). A lost commit is left to
-// whoever was faster; a failed send to the due time that the commit left behind.
-func (w *sweep) carryOut(ctx context.Context, cases []*found) {
-	if len(cases) == 0 {
-		return
-	}
-	changes := make([]state.Change, len(cases))
-	for i, c := range cases {
-		changes[i] = state.Change{Task: c.next}
-	}
-	var parcels []*dispatch.Parcel
-	var stored []*found
-	for i, err := range w.cfg.State.Commit(ctx, changes) {
-		c := cases[i]
-		switch {
-		case errors.Is(err, port.ErrConflict), errors.Is(err, port.ErrNotFound):
-			w.report.Lost++
-		case err != nil:
-			w.fault(c.before.OrderID, err)
-		case c.pushed:
-			w.report.Pushed++
-		default:
-			w.report.add(c.tally)
-			parcels, stored = append(parcels, &c.parcel), append(stored, c)
-		}
-	}
-	if len(parcels) == 0 {
-		return
-	}
-	w.send.Send(ctx, parcels)
-	changes = changes[:0]
-	for _, c := range stored {
-		switch {
-		case c.parcel.Err != nil:
-			w.fault(c.before.OrderID, c.parcel.Err)
-		case c.settles:
-			settled := *core.Settled(c.next)
-			settled.Version = c.next.Version + 1
-			changes = append(changes, state.Change{Task: &settled})
-		}
-	}
-	if len(changes) == 0 {
-		return
-	}
-	for i, err := range w.cfg.State.Commit(ctx, changes) {
-		if err != nil { // dropped: the tell time brings it back
-			w.log.Debug("not settled; it will be told again", "task", changes[i].Task.OrderID, "error", err)
-		}
-	}
-}
-
 func (r *Report) add(o Report) {
 	r.HandedBack += o.HandedBack
 	r.Uncounted += o.Uncounted
@@ -258,6 +164,7 @@ func (r *Report) add(o Report) {
 	r.GivenUp += o.GivenUp
 	r.Errors += o.Errors
 	r.Told += o.Told
+	r.Pushed += o.Pushed
 }
 
 // String says it in one line, the zeros left out.

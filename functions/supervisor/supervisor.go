@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/stepkeeper/stepkeeper/shared/dispatch"
+	"github.com/stepkeeper/stepkeeper/shared/engine"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/state"
 )
@@ -38,9 +38,9 @@ type Config struct {
 
 // Supervisor is safe for concurrent use.
 type Supervisor struct {
-	cfg  Config
-	send dispatch.Sender
-	log  *slog.Logger
+	cfg    Config
+	engine engine.Engine
+	log    *slog.Logger
 	// damaged are the tasks whose documents were found unreadable: each sweep meets them again, and
 	// one line of the log is enough.
 	damaged sync.Map
@@ -63,9 +63,10 @@ func New(cfg Config) *Supervisor {
 	if cfg.LeaseTTL == 0 || cfg.LeaseTTL >= cfg.Interval {
 		cfg.LeaseTTL = cfg.Interval / 2
 	}
-	return &Supervisor{cfg: cfg, log: cfg.Logger, send: dispatch.Sender{
-		Queues: cfg.Queues, Alerts: cfg.Alerts, Clock: cfg.Clock, WakeSlack: cfg.WakeSlack, Logger: cfg.Logger, Count: cfg.Count,
-	}}
+	return &Supervisor{cfg: cfg, log: cfg.Logger, engine: engine.Engine{Config: engine.Config{
+		State: cfg.State, Queues: cfg.Queues, Alerts: cfg.Alerts, Clock: cfg.Clock, By: cfg.Owner, Tries: 1, // the next sweep is the second
+		WakeSlack: cfg.WakeSlack, Logger: cfg.Logger, Count: cfg.Count,
+	}}}
 }
 
 // first is the shard that a sweep begins at. It is told by the clock alone: a process on Lambda may
@@ -152,9 +153,7 @@ func (w *sweep) shard(ctx context.Context, shard int) error {
 		}
 		if len(due) > 0 {
 			w.pages--
-			if err := w.page(ctx, due); err != nil {
-				return err
-			}
+			w.page(ctx, due)
 		}
 		if len(due) < w.cfg.PageSize {
 			return nil
@@ -165,31 +164,33 @@ func (w *sweep) shard(ctx context.Context, shard int) error {
 	return nil
 }
 
-// page loads what stands in one page of the index, decides, commits, sends, settles.
-func (w *sweep) page(ctx context.Context, due []port.Due) error {
+// page finds what is due in one page of the index, and counts what became of it. A lost commit is left to
+// the writer that was faster; what failed otherwise to the due time that stands there (P9).
+func (w *sweep) page(ctx context.Context, due []port.Due) {
 	w.report.Scanned += len(due)
-	ids := make([]string, len(due))
+	var batch engine.Batch
+	visits := make([]visit, len(due))
 	for i := range due {
-		ids[i] = due[i].ID
+		visits[i].sweep = w
+		visits[i].job = batch.Add(due[i].ID, &visits[i])
 	}
-	var cases []*found
-	for i, l := range w.cfg.State.Load(ctx, ids) {
-		switch {
-		case l.Err != nil:
-			w.fault(ids[i], l.Err)
-			if errors.Is(l.Err, port.ErrUnavailable) {
-				w.unread = l.Err
-			}
-		case l.Task == nil || l.Task.AtRest(): // the index is a hint
-			w.report.Stale++
+	w.engine.Run(ctx, batch.Jobs)
+	for i := range visits {
+		v := &visits[i]
+		if v.job.Stored {
+			w.report.add(v.tally)
+		}
+		switch err := v.Err; {
+		case err == nil:
+		case errors.Is(err, engine.ErrLost) && (errors.Is(err, port.ErrConflict) || errors.Is(err, port.ErrNotFound)):
+			w.report.Lost++
 		default:
-			if c := w.decide(ctx, l.Task); c != nil {
-				cases = append(cases, c)
+			w.fault(due[i].ID, err)
+			if !v.read && errors.Is(err, port.ErrUnavailable) {
+				w.unread = err
 			}
 		}
 	}
-	w.carryOut(ctx, cases)
-	return nil
 }
 
 func (w *sweep) fault(id string, err error) {

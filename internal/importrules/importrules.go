@@ -51,6 +51,8 @@ func Rules() []Rule {
 			Why: "ports and messages are what actors and adapters have in common"},
 		{Rooms: actors, Never: append(slices.Clone(adapters), "shared/embedded", "shared/api", "client", "cmd"), Foreign: []string{"github.com/aws"},
 			Why: "actors know ports, never adapters or AWS"},
+		{Rooms: []string{"shared/engine"}, Never: slices.Concat(adapters, actors, []string{"shared/embedded", "shared/api", "client", "cmd"}), Foreign: []string{"github.com/aws"},
+			Why: "the engine lies under the actors, and knows ports only"},
 		{Rooms: adapters, Never: append(slices.Clone(actors), "functions", "shared/embedded", "shared/api", "client", "cmd"),
 			Why: "adapters never import actors, nor what wires them"},
 		{Rooms: []string{"shared/audit"}, Never: []string{""},

@@ -2,14 +2,15 @@ package mutants
 
 const (
 	handle     = "functions/scheduler/handle.go"
-	intake     = "functions/scheduler/intake.go"
-	jobs       = "functions/scheduler/job.go"
-	schedule   = "functions/scheduler/scheduler.go"
-	storing    = "functions/scheduler/store.go"
+	scheduled  = "functions/scheduler/decide.go"
+	learning   = "functions/scheduler/waits.go"
+	looping    = "shared/engine/engine.go"
+	jobs       = "shared/engine/job.go"
+	fitting    = "shared/engine/fit.go"
 	restart    = "functions/scheduler/restart.go"
 	submitting = "functions/scheduler/submit.go"
 	submission = "shared/message/submit.go"
-	sending    = "shared/dispatch/dispatch.go"
+	sending    = "shared/engine/send.go"
 	sweeping   = "functions/supervisor/supervisor.go"
 	supervised = "functions/supervisor/decide.go"
 )
@@ -17,56 +18,56 @@ const (
 // ofActors are mutants of Scheduler and Supervisor, and of how both send.
 var ofActors = []Mutant{
 	// Scheduler: load, decide, commit, send, settle, delete.
-	{Name: "P13-deleted-although-not-sent", File: storing, Func: "Scheduler.deliver", Old: "j.fail(j.parcel.Err) // P12: they emit it again", New: ""},
-	{Name: "I1-deleted-although-not-stored", File: storing, Func: "Scheduler.uncommitted", Old: "j.fail(err)\n\t\treturn false\n\tcase !errors.Is", New: "return false\n\tcase !errors.Is"},
-	{Name: "P12-doubtful-commit-counts-as-stored", File: storing, Func: "Scheduler.uncommitted", Old: `s.log.Warn("perhaps stored; looking", "task", j.id, "error", err)`, New: "return false"},
-	{Name: "P8-lost-commit-is-sent-all-the-same", File: storing, Func: "Scheduler.uncommitted", Old: "case !errors.Is(err, port.ErrConflict):", New: "case errors.Is(err, port.ErrConflict):\n\t\treturn false\n\tdefault:"},
-	{Name: "P13-sent-before-the-commit", File: storing, Func: "Scheduler.attempt", Old: "for i, err := range s.cfg.State.Commit(ctx, changes) {", New: "s.deliver(ctx, changing)\n\tfor i, err := range s.cfg.State.Commit(ctx, changes) {"},
-	{Name: "P13-later-messages-of-a-batch-are-dropped", File: jobs, Func: "Scheduler.accept", Old: "j.effects = append(j.effects, d.Effects...)", New: "j.effects = d.Effects"},
-	{Name: "P11-settles-what-others-told", File: storing, Func: "Scheduler.settle", Old: "j.failed || !j.settles {", New: "j.failed || j.next == nil || j.next.Tell == 0 {"},
-	{Name: "P11-settles-although-not-sent", File: storing, Func: "Scheduler.settle", Old: "j.failed || !j.settles", New: "!j.settles"},
-	{Name: "P11-never-settles", File: schedule, Func: "Scheduler.run", Old: "s.settle(ctx, jobs)", New: ""},
+	{Name: "P13-deleted-although-not-sent", File: sending, Func: "Engine.deliver", Old: "j.fail(j.unsent) // P12: its messages emit it again", New: "_ = j.unsent"},
+	{Name: "I1-deleted-although-not-stored", File: looping, Func: "Engine.uncommitted", Old: "j.fail(err)\n\t\treturn false", New: "return false"},
+	{Name: "P12-doubtful-commit-counts-as-stored", File: looping, Func: "Engine.uncommitted", Old: `e.Logger.Warn("perhaps stored; looking", "task", j.ID, "error", err)`, New: "return false"},
+	{Name: "P8-lost-commit-is-sent-all-the-same", File: looping, Func: "Engine.uncommitted", Old: "case !errors.Is(err, port.ErrConflict):", New: "case errors.Is(err, port.ErrConflict):\n\t\treturn false\n\tdefault:"},
+	{Name: "P13-sent-before-the-commit", File: looping, Func: "Engine.attempt", Old: "for i, err := range e.State.Commit(ctx, changes) {", New: "e.deliver(ctx, changing)\n\tfor i, err := range e.State.Commit(ctx, changes) {"},
+	{Name: "P13-later-messages-of-a-batch-are-dropped", File: looping, Func: "Job.accept", Old: "j.effects = append(j.effects, d.Effects...)", New: "j.effects = d.Effects"},
+	{Name: "P11-settles-what-others-told", File: sending, Func: "Engine.settle", Old: "j.failed || !j.settles {", New: "j.failed || j.Task == nil || j.Task.Tell == 0 {"},
+	{Name: "P11-settles-although-not-sent", File: sending, Func: "Engine.settle", Old: "j.failed || !j.settles", New: "!j.settles"},
+	{Name: "P11-never-settles", File: looping, Func: "Engine.Run", Old: "e.settle(ctx, jobs)", New: ""},
 	{Name: "P27-restart-takes-one-page", File: restart, Func: "Scheduler.Restart", Old: "if len(due) < restartPage {", New: "if true {"},
 	{Name: "P27-restart-takes-one-shard", File: restart, Func: "Scheduler.Restart", Old: "range store.Shards()", New: "range min(1, store.Shards())"},
-	{Name: "P8-message-ahead-of-the-document-is-deleted", File: jobs, Func: "Scheduler.fold", Old: "it.err = err\n\t\tcase err != nil:", New: "\n\t\tcase err != nil:"},
-	{Name: "P8-stale-load-is-not-loaded-again", File: jobs, Func: "Scheduler.fold", Old: "errors.Is(err, core.ErrStale) && !j.reread:", New: "false:"},
-	{Name: "P28-document-too-large-comes-back-for-ever", File: storing, Func: "Scheduler.uncommitted", Old: "return s.shrink(j, err)", New: "j.fail(err)\n\t\treturn false"},
-	{Name: "P28-request-too-large-comes-back-for-ever", File: storing, Func: "Scheduler.deliver", Old: "if len(j.parcel.TooLarge) > 0 {", New: "if false {"},
-	{Name: "P28-cut-output-is-not-cut-again", File: jobs, Func: "Scheduler.event", Old: "it.tooLarge = true", New: ""},
-	{Name: "I19-unreadable-message-is-dropped", File: handle, Func: "Scheduler.unreadable", Old: "it.err = s.quarantine(ctx, queueName, d, err.Error())", New: ""},
-	{Name: "I19-refusal-is-not-told", File: handle, Func: "Scheduler.Handle", Old: "it.err == nil && it.refusal != nil && !it.told", New: "false"},
-	{Name: "I19-refusal-that-was-not-sent-is-dropped", File: handle, Func: "Scheduler.unreadable", Old: "if it.err != nil || it.told", New: "if it.told {\n\t\tit.err = nil\n\t}\n\tif it.told"},
-	{Name: "I19-outage-is-an-unknown-reply-to", File: intake, Func: "Scheduler.reply", Old: "case errors.Is(err, port.ErrNotFound):", New: "case err != nil && it != nil:"},
-	{Name: "I19-outage-refuses-an-order", File: intake, Func: "Scheduler.first", Old: "errors.Is(err, port.ErrNotFound) {", New: "err != nil {"},
+	{Name: "P8-message-ahead-of-the-document-is-deleted", File: looping, Func: "Engine.decide", Old: "j.ahead(m.event)\n\t\t\tj.decided, m.Err = before, err", New: "j.ahead(m.event)\n\t\t\tj.decided = before"},
+	{Name: "P8-stale-load-is-not-loaded-again", File: looping, Func: "Engine.decide", Old: "errors.Is(err, core.ErrStale) && !j.reread:", New: "false:"},
+	{Name: "P28-document-too-large-comes-back-for-ever", File: looping, Func: "Engine.uncommitted", Old: "return e.shrink(j, err)", New: "j.fail(err)\n\t\treturn false"},
+	{Name: "P28-request-too-large-comes-back-for-ever", File: sending, Func: "Engine.deliver", Old: "if len(j.unsendable) > 0 {", New: "if false {"},
+	{Name: "P28-cut-output-is-not-cut-again", File: fitting, Func: "Job.fitting", Old: "m.cut = true", New: "_ = m.cut"},
+	{Name: "I19-unreadable-message-is-dropped", File: handle, Func: "Scheduler.unreadable", Old: "it.Err = s.quarantine(ctx, queueName, d, err.Error())", New: ""},
+	{Name: "I19-refusal-is-not-told", File: handle, Func: "Scheduler.Handle", Old: "it.Err == nil && it.refusal != nil && !it.told", New: "false"},
+	{Name: "I19-refusal-that-was-not-sent-is-dropped", File: handle, Func: "Scheduler.unreadable", Old: "if it.Err != nil || it.told", New: "if it.told {\n\t\tit.Err = nil\n\t}\n\tif it.told"},
+	{Name: "I19-outage-is-an-unknown-reply-to", File: scheduled, Func: "item.reply", Old: "case errors.Is(err, port.ErrNotFound):", New: "case err != nil && it != nil:"},
+	{Name: "I19-outage-refuses-an-order", File: scheduled, Func: "item.first", Old: "errors.Is(err, port.ErrNotFound) {", New: "err != nil {"},
 	{Name: "I19-order-that-is-too-large-is-not-told", File: submission, Func: "DecodeSubmit", Old: "return senderOf(data), refuse(CodeTooLarge", New: "return SubmitOrder{}, refuse(CodeTooLarge", Killers: []string{"scheduler"}},
 	{Name: "I19-order-that-is-too-large-is-not-kept", File: handle, Func: "Scheduler.unreadable", Old: "it.told && r.Code != message.CodeTooLarge", New: "it.told"},
-	{Name: "P13-message-is-deleted-although-its-follow-up-failed", File: jobs, Func: "job.fail", Old: "for ; j != nil; j = j.parent {", New: "for ; j != nil; j = nil {"},
-	{Name: "P13-answers-stand-at-other-places", File: submitting, Func: "Scheduler.Submit", Old: "of[i] = j", New: "of[len(jobs)-1] = j"},
+	{Name: "P13-message-is-deleted-although-its-follow-up-failed", File: jobs, Func: "Job.fail", Old: "for ; j != nil; j = j.parent {", New: "for ; j != nil; j = nil {"},
+	{Name: "P13-answers-stand-at-other-places", File: submitting, Func: "Scheduler.Submit", Old: "of[i] = batch.Add(o.OrderID, items[i])", New: "of[len(batch.Jobs)] = batch.Add(o.OrderID, items[i])"},
 	{Name: "P13-failed-send-is-that-of-another-order", File: sending, Func: "post.send", Old: "errs[j-start]", New: "errs[end-1-j]"},
 	{Name: "P14-deadline-that-has-passed-is-taken", File: decide, Func: "start", Old: "if passed(e.Deadline, at.Now) {", New: "if false {", Killers: []string{"scheduler"}},
-	{Name: "P14-accepted-order-is-refused-later", File: jobs, Func: "Scheduler.fold", Old: "case refusal != nil && it.submit != nil && !j.looked:", New: "case false:"},
-	{Name: "P14-expired-order-is-refused-for-its-deadline", File: jobs, Func: "Scheduler.fold", Old: "j.existed = true\n", New: "\n"},
+	{Name: "P14-accepted-order-is-refused-later", File: scheduled, Func: "item.Decide", Old: "case refusal != nil && it.submit != nil && j.Unseen:", New: "case false:"},
+	{Name: "P14-expired-order-is-refused-for-its-deadline", File: looping, Func: "Engine.attempt", Old: "j.exists || j.Unseen", New: "j.exists"},
 	{Name: "P18-resubmit-takes-a-deadline-that-has-passed", File: command, Func: "deciding.resubmitted", Old: "if passed(e.Deadline, r.at.Now) {", New: "if false {"},
-	{Name: "P5-refused-command-is-not-told", File: jobs, Func: "Scheduler.accept", Old: "s.refuseCommand(j, it, d.Task, v)", New: ""},
-	{Name: "P5-accepted-command-is-told-as-refused", File: jobs, Func: "Scheduler.accept", Old: "!v.Accepted && it.control", New: "it.control"},
-	{Name: "P8-message-ahead-of-the-document-is-silent", File: jobs, Func: "Scheduler.fold", Old: "s.ahead(j, it)", New: ""},
+	{Name: "P5-refused-command-is-not-told", File: scheduled, Func: "item.answer", Old: "case it.control != nil && v != nil && !v.Accepted:", New: "case false:"},
+	{Name: "P5-accepted-command-is-told-as-refused", File: scheduled, Func: "item.answer", Old: "v != nil && !v.Accepted:", New: "v != nil:"},
+	{Name: "P8-message-ahead-of-the-document-is-silent", File: looping, Func: "Engine.decide", Old: "j.ahead(m.event)", New: ""},
 	{Name: "P27-restart-swallows-what-failed", File: restart, Func: "Scheduler.Restart", Old: "errs = append(errs, err)\n\t\t\t}\n", New: "_ = errs\n\t\t\t}\n"},
-	{Name: "P27-restart-counts-what-failed", File: restart, Func: "Scheduler.restart", Old: "case !j.failed:", New: "case true:"},
+	{Name: "P27-restart-counts-what-failed", File: restart, Func: "Scheduler.restart", Old: "case failed == nil:", New: "case true:"},
 	{Name: "I18-step-finished-outnumbers-failed", File: reply, Func: "deciding.finish", Old: "if r.t.ProcessState != Error {", New: "if true {"},
 	{Name: "I18-step-finished-in-error-is-never-told", File: command, Func: "deciding.resume", Old: "s.State == Processed && s.FinishSeq == 0", New: "false"},
 	{Name: "P14-priority-is-taken-in-silence", File: "shared/message/submit.go", Func: "Notes", Old: "if priority != PriorityHigh {", New: "if true {", Killers: []string{"scheduler"}},
-	{Name: "P14-expired-order-is-answered-unavailable", File: intake, Func: "Scheduler.first", Old: "if j.ended {", New: "if false {"},
-	{Name: "P26-order-without-a-task-is-not-noticed", File: storing, Func: "Scheduler.load", Old: "err == nil && j.task == nil && j.existed", New: "false"},
-	{Name: "P14-unknown-reply-to-is-taken", File: intake, Func: "Scheduler.first", Old: `if o.ReplyTo != "" {`, New: "if false {"},
-	{Name: "P32-waits-are-not-remembered", File: jobs, Func: "Scheduler.learn", Old: "s.waits.learn(j.def.Steps[i].Agent, it.waited)", New: "_ = i"},
+	{Name: "P14-expired-order-is-answered-unavailable", File: scheduled, Func: "item.first", Old: "if j.Expired {", New: "if false {"},
+	{Name: "P26-order-without-a-task-is-not-noticed", File: looping, Func: "Engine.load", Old: "err == nil && j.loaded == nil && j.exists", New: "false"},
+	{Name: "P14-unknown-reply-to-is-taken", File: scheduled, Func: "item.first", Old: `if o.ReplyTo != "" {`, New: "if false {"},
+	{Name: "P32-waits-are-not-remembered", File: learning, Func: "Scheduler.learn", Old: "s.waits.learn(j.Definition.Steps[i].Agent, it.waited)", New: "_ = i"},
 	{Name: "P32-waits-of-replies-are-not-learnt", File: handle, Func: "Scheduler.decode", Old: "r.Waited+s.lay(d)", New: "r.Waited"},
 	{Name: "P32-a-reply-that-was-given-back-is-learnt-from", File: handle, Func: "Scheduler.lay", Old: " || d.Received > 1", New: ""},
-	{Name: "I1-lost-create-is-refused", File: storing, Func: "Scheduler.uncommitted", Old: "j.existed = true\n\t\treturn true", New: "j.fail(err)\n\t\treturn false"},
+	{Name: "I1-lost-create-is-refused", File: looping, Func: "Engine.uncommitted", Old: "j.exists, j.Unseen = true, false\n\t\treturn true", New: "j.fail(err)\n\t\treturn false"},
 
 	// Sending.
 	{Name: "I19-failed-alert-is-forgotten", File: sending, Func: "post.alert", Old: `p.fail(i, fmt.Errorf("raise the alert of task %q: %w", a.OrderID, err))`, New: "_ = fmt.Errorf"},
-	{Name: "P13-failed-send-is-forgotten", File: sending, Func: "post.unsent", Old: `p.fail(l.parcel, fmt.Errorf("send: %w", err))`, New: "_ = fmt.Errorf"},
-	{Name: "P11-status-goes-before-its-alert", File: sending, Func: "post.add", Old: "if p.parcels[i].Err == nil {", New: "if true {"},
+	{Name: "P13-failed-send-is-forgotten", File: sending, Func: "post.unsent", Old: `p.fail(l.job, fmt.Errorf("send: %w", err))`, New: "_ = fmt.Errorf"},
+	{Name: "P11-status-goes-before-its-alert", File: sending, Func: "post.add", Old: "if p.jobs[i].unsent == nil {", New: "if true {"},
 	{Name: "P9a-wake-of-a-long-wait-is-sent", File: sending, Func: "post.delay", Old: "d <= port.MaxDelay", New: "true"},
 	{Name: "P9a-wake-comes-at-once", File: sending, Func: "post.delay", Old: "return d, d <= port.MaxDelay", New: "return 0, d <= port.MaxDelay"},
 	{Name: "P9a-wake-comes-before-its-time", File: sending, Func: "post.delay", Old: " + p.sender.WakeSlack", New: ""},
@@ -74,25 +75,25 @@ var ofActors = []Mutant{
 	{Name: "P28-status-too-large-comes-back-for-ever", File: sending, Func: "post.unsent", Old: "err = sendShort(ctx, r.queue, e.Status); err == nil", New: "_ = e; false"},
 
 	// Supervisor: look, decide, commit, send, settle or push.
-	{Name: "P16-lost-commit-of-a-sweep-is-sent", File: supervised, Func: "sweep.carryOut", Old: "w.report.Lost++", New: "w.report.Lost++\n\t\t\tparcels = append(parcels, &c.parcel)"},
-	{Name: "P11-sweep-settles-what-it-did-not-tell", File: supervised, Func: "sweep.carryOut", Old: "case c.settles:", New: "case c.next.Tell != 0:"},
-	{Name: "P11-sweep-settles-although-not-sent", File: supervised, Func: "sweep.carryOut", Old: "case c.parcel.Err != nil:", New: "case c.parcel.Err != nil && !c.settles:"},
-	{Name: "P11-sweep-never-settles", File: supervised, Func: "sweep.fold", Old: "c.settles = core.ToldBy(def, c.next, c.parcel.Effects)", New: "c.settles = false"},
-	{Name: "P10-due-is-never-pushed", File: supervised, Func: "sweep.decide", Old: "if !moved {", New: "if true {\n\t\t\t_, _ = pushed, moved"},
+	{Name: "P16-lost-commit-of-a-sweep-is-sent", File: looping, Func: "Engine.store", Old: `j.fail(fmt.Errorf("%w: %w", ErrLost, j.lost))`, New: "_ = fmt.Errorf"},
+	{Name: "P11-sweep-settles-what-it-did-not-tell", File: looping, Func: "Engine.decide", Old: "j.settles = core.ToldBy(j.Definition, j.Task, j.effects)", New: "j.settles = j.Task.Tell != 0"},
+	{Name: "P11-sweep-settles-although-not-sent", File: sending, Func: "Engine.settle", Old: "if j.failed || !j.settles {", New: "if !j.settles || j.failed && !j.Stored {"},
+	{Name: "P11-sweep-never-settles", File: looping, Func: "Engine.decide", Old: "j.settles = core.ToldBy(j.Definition, j.Task, j.effects)", New: "j.settles = false"},
+	{Name: "P10-due-is-never-pushed", File: supervised, Func: "visit.Decide", Old: "if j.Task == found && j.Push() {", New: "if false {"},
 	{Name: "P32-no-backlog-is-seen", File: supervised, Func: "sweep.waiting", Old: "depth.Visible > capacity", New: "depth.Visible > capacity && false"},
 	{Name: "P32-every-queue-is-a-backlog", File: supervised, Func: "sweep.waiting", Old: "depth.Visible > capacity", New: "depth.Visible >= 0"},
 	{Name: "P32-a-reply-that-waits-is-a-failure", File: supervised, Func: "sweep.backlog", Old: "return w.waiting(ctx, port.Replies, Scheduler)", New: "return false, nil"},
 	{Name: "P32-the-scheduler-is-asked-again-and-again", File: supervised, Func: "sweep.asked", Old: "return w.waiting(ctx, port.Control, Scheduler)", New: "return false, nil"},
 	{Name: "P32-what-the-agent-has-in-hand-is-a-backlog", File: supervised, Func: "sweep.waiting", Old: "depth.Visible > capacity", New: "depth.Visible+depth.InFlight > capacity"},
-	{Name: "P16-first-overdue-step-only", File: supervised, Func: "sweep.fold", Old: "for _, ev := range events {", New: "for _, ev := range events[:1] {"},
+	{Name: "P16-first-overdue-step-only", File: supervised, Func: "visit.Decide", Old: "for _, ev := range events {", New: "for _, ev := range events[:min(1, len(events))] {"},
 	{Name: "I5-sweep-looks-at-one-page", File: sweeping, Func: "sweep.shard", Old: "if len(due) < w.cfg.PageSize {", New: "if true {"},
 	{Name: "I5-sweep-looks-at-one-shard", File: sweeping, Func: "Supervisor.Sweep", Old: "shard := (first + i) % shards", New: "shard := (first + i - i) % shards"},
 	{Name: "I5-sweep-begins-at-the-same-shard", File: sweeping, Func: "Supervisor.first", Old: "int((n + int64(shards)) % int64(shards))", New: "int(n * 0)"},
 	{Name: "P16-leases-are-not-looked-at", File: sweeping, Func: "sweep.shard", Old: "if !ours {", New: "if false {\n\t\t_ = ours"},
 	{Name: "P32-missing-queue-stops-handing-back", File: supervised, Func: "sweep.waiting", Old: "errors.Is(err, port.ErrNotFound):", New: "errors.Is(err, port.ErrNotFound) && w == nil:"},
-	{Name: "I5-oldest-overdue-is-the-last", File: supervised, Func: "sweep.fold", Old: "max(w.report.OldestOverdue, now.Sub(t.Due).Std())", New: "now.Sub(t.Due).Std()"},
+	{Name: "I5-oldest-overdue-is-the-last", File: supervised, Func: "visit.Decide", Old: "max(w.report.OldestOverdue, j.At.Now.Sub(found.Due).Std())", New: "j.At.Now.Sub(found.Due).Std()"},
 	{Name: "P16-lease-outlives-its-tick", File: sweeping, Func: "New", Old: " || cfg.LeaseTTL >= cfg.Interval", New: ""},
 	{Name: "P16-lease-lasts-a-whole-tick", File: sweeping, Func: "New", Old: "cfg.LeaseTTL = cfg.Interval / 2", New: "cfg.LeaseTTL = cfg.Interval"},
-	{Name: "P16-lost-commit-of-a-sweep-is-a-fault", File: supervised, Func: "sweep.carryOut", Old: "errors.Is(err, port.ErrConflict), errors.Is(err, port.ErrNotFound):", New: "errors.Is(err, port.ErrNotFound):"},
-	{Name: "I5-a-bad-document-ends-the-sweep", File: sweeping, Func: "sweep.page", Old: "w.fault(ids[i], l.Err)", New: "_ = i\n\t\t\treturn l.Err"},
+	{Name: "P16-lost-commit-of-a-sweep-is-a-fault", File: sweeping, Func: "sweep.page", Old: "errors.Is(err, port.ErrConflict) || ", New: ""},
+	{Name: "I5-a-bad-document-ends-the-sweep", File: sweeping, Func: "sweep.page", Old: "w.fault(due[i].ID, err)", New: "return"},
 }

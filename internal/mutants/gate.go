@@ -68,7 +68,7 @@ func (g *Gate) Run(ctx context.Context, all []Mutant) ([]Result, error) {
 	if err := g.unmutated(ctx, killers); err != nil {
 		return nil, err
 	}
-	g.alone = &alone{pass: map[kill]func() bool{}}
+	g.alone = &alone{limits: map[kill]func() time.Duration{}}
 	if g.kills, err = readKills(g.Root); err != nil {
 		return nil, err
 	}
@@ -201,14 +201,17 @@ func (g *Gate) killedAgain(ctx context.Context, b *binary, k kill, m *Mutant) bo
 	if b == nil || b.Calm != nil {
 		return false
 	}
-	sound := g.alone.passes(k, func() bool {
-		test, _ := g.run(ctx, b, b.only(k.test), "")
-		return test == ""
+	limit := g.alone.limit(k, func() time.Duration {
+		began := time.Now()
+		if test, _ := g.run(ctx, b, b.only(k.test), ""); test != "" {
+			return 0
+		}
+		return max(leastTime, slowdown*time.Since(began))
 	})
-	if !sound {
+	if limit == 0 {
 		return false
 	}
-	test, _ := g.run(ctx, b, b.only(k.test), m.Name)
+	test, _ := g.Test(ctx, b.path, b.Package, limit, m.Name, b.only(k.test)...)
 	return test != ""
 }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 )
 
 // killedFile is, from the root, the list of what killed each mutant when -record was last given: a line
@@ -63,19 +64,20 @@ func Record(root string, results []Result) error {
 	return os.WriteFile(filepath.Join(root, filepath.FromSlash(killedFile)), []byte(strings.Join(lines, "")), 0o644) //nolint:gosec // a source file
 }
 
-// alone are the tests that were run by themselves without a mutant: whether they pass then.
+// alone are the tests that were run by themselves without a mutant, with the time that each may take; 0
+// for one that fails then.
 type alone struct {
-	mu   sync.Mutex
-	pass map[kill]func() bool
+	mu     sync.Mutex
+	limits map[kill]func() time.Duration
 }
 
-// passes runs the test once, whoever asks first.
-func (a *alone) passes(k kill, run func() bool) bool {
+// limit measures once, whichever worker needs it first.
+func (a *alone) limit(k kill, measure func() time.Duration) time.Duration {
 	a.mu.Lock()
-	once := a.pass[k]
+	once := a.limits[k]
 	if once == nil {
-		once = sync.OnceValue(run)
-		a.pass[k] = once
+		once = sync.OnceValue(measure)
+		a.limits[k] = once
 	}
 	a.mu.Unlock()
 	return once()

@@ -70,7 +70,7 @@ var Killers = []Killer{
 // killersOf a package, where a mutant names none.
 var killersOf = map[string][]string{
 	"shared/core":                           {"core", "worlds", "scheduler", "supervisor", "cuts"},
-	"shared/dispatch":                       {"scheduler", "cuts", "supervisor"},
+	"shared/engine":                         {"scheduler", "supervisor", "cuts"},
 	"functions/scheduler":                   {"scheduler", "cuts"},
 	"functions/supervisor":                  {"supervisor", "scheduler", "cuts"},
 	"functions/agent/worker":                {"worker"},

@@ -47,7 +47,7 @@ var ofWiring = []Mutant{
 	{Name: "wiring-nothing-is-ever-overdue", File: supervisorMetrics, Func: "writeMetrics", Old: "r.OldestOverdue.Seconds()", New: "0"},
 	{Name: "wiring-overdue-in-milliseconds", File: supervisorMetrics, Func: "writeMetrics", Old: "r.OldestOverdue.Seconds()", New: "r.OldestOverdue.Milliseconds()"},
 	{Name: "wiring-metrics-without-deployment", File: supervisorMetrics, Func: "writeMetrics", Old: "Dimension:     deployment,", New: "Dimension: \"\","},
-	{Name: "A17-metric-of-the-last-task", File: "functions/supervisor/decide.go", Func: "sweep.fold", Old: "max(w.report.OldestOverdue, now.Sub(t.Due).Std())", New: "now.Sub(t.Due).Std()", Killers: []string{"supervisor-wiring"}},
+	{Name: "A17-metric-of-the-last-task", File: "functions/supervisor/decide.go", Func: "visit.Decide", Old: "max(w.report.OldestOverdue, j.At.Now.Sub(found.Due).Std())", New: "j.At.Now.Sub(found.Due).Std()", Killers: []string{"supervisor-wiring"}},
 	{Name: "wiring-task-ttl-is-dropped", File: engineWiring, Func: "Open", Old: ", TTL: d.TaskTTL", New: "", Killers: []string{"scheduler-wiring"}},
 	{Name: "wiring-shards-are-dropped", File: engineWiring, Func: "Open", Old: "Shards: d.Shards, ", New: "", Killers: []string{"scheduler-wiring", "supervisor-wiring"}},
 	{Name: "wiring-commands-without-stack", File: engineWiring, Func: "options", Old: `return "--stack " + stack`, New: `return ""`, Killers: []string{"scheduler-wiring"}},
@@ -64,5 +64,5 @@ var ofWiring = []Mutant{
 	{Name: "P3-operators-cannot-redrive", File: senderCheck, Func: "Scheduler.anothers", Old: "return false\n}", New: "return true\n}", Killers: []string{"scheduler"}},
 	{Name: "P3-unknown-roles-are-refused", File: senderCheck, Func: "Scheduler.anothers", Old: " || len(own) == 0", New: "", Killers: []string{"scheduler"}},
 	{Name: "P3-role-with-its-session", File: senderCheck, Func: "senderOf", Old: `role, _, _ := strings.Cut(d.Sender, ":")`, New: "role := strings.TrimSpace(d.Sender)", Killers: []string{"scheduler"}},
-	{Name: "P32-learns-of-other-agents", File: "functions/scheduler/job.go", Func: "Scheduler.learn", Old: " && s.notAsked(j.def, it) == nil", New: "", Killers: []string{"scheduler"}},
+	{Name: "P32-learns-of-other-agents", File: learning, Func: "Scheduler.learn", Old: " && s.notAsked(j.Definition, it) == nil", New: "", Killers: []string{"scheduler"}},
 }

@@ -531,6 +531,12 @@ func TestRejectedMessages(t *testing.T) {
 	inQuarantine(2)
 	reject(port.Control, `{}`, &core.Refusal{Code: api.CodeForbidden, Text: "no"})
 	inQuarantine(2)
+	if _, _, err := s.Task(t.Context(), "x"); !errors.Is(err, port.ErrNotFound) {
+		t.Errorf("what was refused is stored: %v", err)
+	}
+	// Where there is no queue that could have told of it, it is kept.
+	reject(port.Intake, fmt.Sprintf(known, `,"replyTo":"nowhere"`), refusal)
+	inQuarantine(3)
 	if counts := s.Health(t.Context()).Counts; counts["refused: "+api.CodeForbidden] != 1 {
 		t.Errorf("counts are %v", counts)
 	}

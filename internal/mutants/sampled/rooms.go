@@ -21,7 +21,8 @@ const cli = "cmd/stepkeeper/internal/"
 // rooms are all of the product's code.
 var rooms = []room{
 	{Name: "core", Packages: []string{"shared/core"}, Tests: []string{"functions/scheduler", "functions/supervisor", "workflowtest"}},
-	{Name: "scheduler", Packages: []string{"functions/scheduler", "shared/dispatch"}, Tests: []string{"functions/supervisor", "functions/scheduler/bootstrap/wiring", "shared/embedded", "workflowtest"}},
+	{Name: "engine", Packages: []string{"shared/engine"}, Tests: []string{"functions/scheduler", "functions/supervisor", "shared/embedded", "workflowtest"}},
+	{Name: "scheduler", Packages: []string{"functions/scheduler"}, Tests: []string{"functions/supervisor", "functions/scheduler/bootstrap/wiring", "shared/embedded", "workflowtest"}},
 	{Name: "supervisor", Packages: []string{"functions/supervisor"}, Tests: []string{"functions/scheduler", "functions/supervisor/bootstrap/wiring", "shared/embedded"}},
 	{Name: "worker", Packages: []string{"functions/agent", "functions/agent/worker"}, Tests: []string{"functions/agent/httpagent", "functions/agent/agenttest", "shared/embedded"}},
 	{Name: "httpagent", Packages: []string{"functions/agent/httpagent", "functions/agent/httpagent/agentsfile", "functions/agent/secrets"}, Tests: []string{"shared/embedded"}},

@@ -1,54 +1,78 @@
-// Package dispatch sends what a decision asks for, after it was stored: it turns effects into
-// messages, batches them by queue, and says for each decision whether all of it was sent. The
-// Scheduler deletes a message, and settles an end, by that answer only (P11, P13).
-package dispatch
+package engine
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/state"
 )
 
-// Sender sends effects. All fields but WakeSlack and Count are required. It is safe for
-// concurrent use.
-type Sender struct {
-	Queues port.Queues
-	Alerts port.Alerts
-	Clock  port.Clock
-	// WakeSlack is added to the delay of a Wake, so that it does not come before its time by
-	// another clock: 1 s between machines, some milliseconds inside a process.
-	WakeSlack time.Duration
-	// FairQueues puts the order's tenant on each request (rule 4). Replies and control messages have
-	// none: the Scheduler does not let them wait.
-	FairQueues bool
-	Logger     *slog.Logger
-	Count      func(what, why string) // counts what people should know of; may be nil
+// deliver sends the effects of all jobs that are stored, or had nothing to store. The answer is
+// the jobs that follow from requests which no queue takes.
+func (e *Engine) deliver(ctx context.Context, jobs []*Job) (further []*Job) {
+	var sent []*Job
+	for _, j := range jobs {
+		if !j.failed && len(j.effects) > 0 {
+			sent = append(sent, j)
+		}
+	}
+	if len(sent) > 0 {
+		e.send(ctx, sent)
+	}
+	for _, j := range sent {
+		if j.unsent != nil {
+			j.fail(j.unsent) // P12: its messages emit it again
+		} else if len(j.unsendable) > 0 {
+			j.settles = false
+			further = append(further, j.followUp())
+		}
+	}
+	return further
 }
 
-// Parcel is what one decision asks to be sent, and how that went.
-type Parcel struct {
-	Effects []core.Effect
-	// Err is why not all of it was sent; what was sent may be sent again (P12).
-	Err error
-	// TooLarge are the requests that no queue takes; they are not in Err (P28).
-	TooLarge []core.SendRequest
+// settle marks the ends as told whose every status and alert this very run has sent; a refused
+// settle is dropped, since another writer went on from there (P11, H27).
+func (e *Engine) settle(ctx context.Context, jobs []*Job) {
+	var changes []state.Change
+	for _, j := range jobs {
+		if j.failed || !j.settles {
+			continue
+		}
+		settled := *core.Settled(j.Task)
+		settled.Version = j.Task.Version + 1
+		changes = append(changes, state.Change{Task: &settled})
+	}
+	if len(changes) == 0 {
+		return
+	}
+	for i, err := range e.State.Commit(ctx, changes) {
+		if err != nil {
+			e.Logger.Debug("not settled; it will be told again", "task", changes[i].Task.OrderID, "error", err)
+		}
+	}
 }
 
-// Send sends the parcels: alerts first, so that an end whose status was taken has had its alert,
+// Send sends effects of no task.
+func (e *Engine) Send(ctx context.Context, effects ...core.Effect) error {
+	j := Job{decided: decided{effects: effects}}
+	e.send(ctx, []*Job{&j})
+	return j.unsent
+}
+
+// send sends the effects of jobs: alerts first, so that an end whose status was taken has had its alert,
 // then the rest in batches by queue, queues in the order of their first message.
-func (s *Sender) Send(ctx context.Context, parcels []*Parcel) {
-	p := post{sender: s, parcels: parcels, now: s.Clock.Now(), at: map[string]int{}}
-	for i := range parcels {
+func (e *Engine) send(ctx context.Context, jobs []*Job) {
+	p := post{sender: e, jobs: jobs, now: e.Clock.Now(), at: map[string]int{}}
+	for i := range jobs {
 		p.alert(ctx, i)
 	}
-	for i := range parcels {
-		for _, e := range parcels[i].Effects {
+	for i := range jobs {
+		for _, e := range jobs[i].effects {
 			p.add(i, e)
 		}
 	}
@@ -57,13 +81,13 @@ func (s *Sender) Send(ctx context.Context, parcels []*Parcel) {
 	}
 }
 
-// post is one Send.
+// post is one send.
 type post struct {
-	sender  *Sender
-	parcels []*Parcel
-	now     time.Time
-	routes  []route
-	at      map[string]int
+	sender *Engine
+	jobs   []*Job
+	now    time.Time
+	routes []route
+	at     map[string]int
 }
 
 type route struct {
@@ -74,12 +98,12 @@ type route struct {
 }
 
 type letter struct {
-	parcel int
+	job    int
 	effect core.Effect
 }
 
 func (p *post) alert(ctx context.Context, i int) {
-	for _, e := range p.parcels[i].Effects {
+	for _, e := range p.jobs[i].effects {
 		if a, ok := e.(core.RaiseAlert); ok {
 			if err := p.sender.Alerts.Raise(ctx, a); err != nil {
 				p.fail(i, fmt.Errorf("raise the alert of task %q: %w", a.OrderID, err))
@@ -89,8 +113,8 @@ func (p *post) alert(ctx context.Context, i int) {
 }
 
 func (p *post) fail(i int, err error) {
-	if p.parcels[i].Err == nil {
-		p.parcels[i].Err = err
+	if p.jobs[i].unsent == nil {
+		p.jobs[i].unsent = err
 	}
 }
 
@@ -111,7 +135,7 @@ func (p *post) add(i int, effect core.Effect) {
 		p.put(port.Control, i, e, port.Message{Value: &message.Control{
 			Schema: message.Schema, Kind: message.Settle, OrderID: e.OrderID}})
 	case core.SendStatus:
-		if p.parcels[i].Err == nil { // its alert was raised
+		if p.jobs[i].unsent == nil { // its alert was raised
 			p.tell(i, e)
 		}
 	}
@@ -185,7 +209,7 @@ func (p *post) unsent(ctx context.Context, r *route, l letter, err error) {
 	if errors.Is(err, port.ErrTooLarge) {
 		switch e := l.effect.(type) {
 		case core.SendRequest:
-			p.parcels[l.parcel].TooLarge = append(p.parcels[l.parcel].TooLarge, e)
+			p.jobs[l.job].unsendable = append(p.jobs[l.job].unsendable, e)
 			return
 		case core.SendStatus:
 			if err = sendShort(ctx, r.queue, e.Status); err == nil {
@@ -193,7 +217,7 @@ func (p *post) unsent(ctx context.Context, r *route, l letter, err error) {
 			}
 		}
 	}
-	p.fail(l.parcel, fmt.Errorf("send: %w", err))
+	p.fail(l.job, fmt.Errorf("send: %w", err))
 }
 
 // sendShort sends a status without its output, which is too large for a message (P28).
@@ -202,10 +226,4 @@ func sendShort(ctx context.Context, q port.Queue, s core.Status) error {
 	s.Message = "the output is too large for a message; look the order up by its ID"
 	errs := q.Send(ctx, []port.Message{{Value: &message.Status{Schema: message.Schema, Status: s}}})
 	return errs[0]
-}
-
-func (s *Sender) count(what, why string) {
-	if s.Count != nil {
-		s.Count(what, why)
-	}
 }

@@ -1,4 +1,4 @@
-package dispatch_test
+package engine_test
 
 import (
 	"context"
@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
-	"github.com/stepkeeper/stepkeeper/shared/dispatch"
+	"github.com/stepkeeper/stepkeeper/shared/engine"
 	"github.com/stepkeeper/stepkeeper/shared/memory"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
@@ -28,12 +28,9 @@ func TestFairQueues(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := dispatch.Sender{Queues: queues, Clock: clock, FairQueues: c.fair, Logger: slog.New(slog.DiscardHandler)}
-		p := &dispatch.Parcel{Effects: []core.Effect{
-			core.SendRequest{Agent: "payment", OrderID: c.order}, core.SendWake{OrderID: c.order},
-		}}
-		if s.Send(context.Background(), []*dispatch.Parcel{p}); p.Err != nil {
-			t.Fatal(p.Err)
+		e := engine.Engine{Config: engine.Config{Queues: queues, Clock: clock, FairQueues: c.fair, Logger: slog.New(slog.DiscardHandler)}}
+		if err := e.Send(context.Background(), core.SendRequest{Agent: "payment", OrderID: c.order}, core.SendWake{OrderID: c.order}); err != nil {
+			t.Fatal(err)
 		}
 		for name, want := range map[string]string{"requests-payment": c.want, port.Control: c.wake} {
 			q, err := queues.Queue(name)

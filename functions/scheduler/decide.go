@@ -1,0 +1,173 @@
+package scheduler
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/engine"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/state"
+)
+
+// Codes of refusals at intake, beside those of package message and of the core.
+const (
+	CodeUnknownWorkflow = "unknown-workflow"
+	CodeBrokenWorkflow  = "broken-workflow"
+	CodeUnknownReplyTo  = "unknown-reply-to"
+	CodeExpired         = "expired"
+	CodeTooLarge        = message.CodeTooLarge
+)
+
+// Decide of engine.Decider.
+func (it *item) Decide(ctx context.Context, j *engine.Job) ([]core.Effect, error) {
+	it.told, it.known, it.refusal, it.verdict = false, j.Task != nil, nil, nil
+	d, err := it.decide(ctx, j)
+	switch refusal := refusalOf(err); {
+	case refusal != nil && it.submit != nil && j.Unseen: // P14: an order that is there stays accepted
+		return nil, engine.ErrReload
+	case refusal != nil:
+		return it.refuse(j.ID, it.replyTo(), refusal), nil
+	case err != nil:
+		return nil, err
+	}
+	it.verdict = d.Verdict
+	return it.answer(j, d), nil
+}
+
+func (it *item) decide(ctx context.Context, j *engine.Job) (core.Decision, error) {
+	it.s.learn(j)
+	j.At.Waits = it.s.waits.snapshot()
+	switch {
+	case it.ev == nil:
+		return j.Restart(ctx)
+	case j.Task == nil && it.submit != nil:
+		return it.first(ctx, j)
+	case j.Task == nil && j.Expired && isCancel(it.ev):
+		return core.Decision{}, expired(j.ID)
+	}
+	if err := it.s.notAsked(j.Definition, it); err != nil {
+		return core.Decision{}, err
+	}
+	return j.Decide(ctx, it.ev)
+}
+
+func isCancel(ev core.Event) bool {
+	_, ok := ev.(core.Cancel)
+	return ok
+}
+
+// refusalOf is the refusal that its sender has to be told, nil where the error is none.
+func refusalOf(err error) *message.Refusal {
+	var decided *core.Refusal
+	var unfit *message.Refusal
+	switch {
+	case errors.As(err, &decided):
+		return &message.Refusal{Code: decided.Code, Field: decided.Field, Text: decided.Text}
+	case errors.As(err, &unfit):
+		return unfit
+	}
+	return nil
+}
+
+// first decides a submission of an order that is not there: its workflow and its reply-to must be
+// deployed. Both are checked here only, since an order that was accepted stays accepted (P14).
+func (it *item) first(ctx context.Context, j *engine.Job) (core.Decision, error) {
+	o := it.submit
+	if j.Expired {
+		return core.Decision{}, expired(j.ID)
+	}
+	def, err := it.s.cfg.State.Current(ctx, o.Workflow)
+	var broken *state.BrokenWorkflow
+	if errors.As(err, &broken) {
+		return core.Decision{}, &message.Refusal{Code: CodeBrokenWorkflow, Field: "workflow",
+			Text: fmt.Sprintf("the workflow %q is there, and its file cannot be used: %s; fix the file, then send the order again", o.Workflow, broken.Problem)}
+	}
+	if errors.Is(err, state.ErrUnknownWorkflow) {
+		return core.Decision{}, &message.Refusal{Code: CodeUnknownWorkflow, Field: "workflow",
+			Text: fmt.Sprintf("no workflow %q is deployed; check the name, or deploy it first", o.Workflow)}
+	}
+	if err != nil {
+		return core.Decision{}, err
+	}
+	if o.ReplyTo != "" {
+		if _, err := it.s.cfg.Queues.ReplyTo(o.ReplyTo); errors.Is(err, port.ErrNotFound) {
+			return core.Decision{}, &message.Refusal{Code: CodeUnknownReplyTo, Field: "replyTo",
+				Text: fmt.Sprintf("no reply-to %q is deployed; add the queue to the list of reply-to names, or leave it out", o.ReplyTo)}
+		} else if err != nil {
+			return core.Decision{}, err
+		}
+	}
+	ev := it.ev.(core.Submitted)
+	return j.Start(def, port.Order{ID: o.OrderID, ContentHash: ev.ContentHash, Body: o.Order}, ev)
+}
+
+func expired(id string) error {
+	return &message.Refusal{Code: CodeExpired, Field: "orderId",
+		Text: fmt.Sprintf("order %q ended long ago and its record has expired; it was not run again: submit new work under a new ID", id)}
+}
+
+// answer tells the sender that the order is there, or why its command was refused: to the reply-to that
+// the command names, else to that of the order. It has no sequence number and comes again with each
+// redelivery; the verdict stands in the task all the same (P5).
+func (it *item) answer(j *engine.Job, d core.Decision) []core.Effect {
+	t, v := d.Task, d.Verdict
+	switch {
+	case it.submit != nil && t.IsTombstone():
+		return it.reply(it.submit.ReplyTo, core.Status{Kind: core.StatusCancelled, OrderID: j.ID, At: t.Ended,
+			Message: "the order was cancelled before it came; it does not run"})
+	case it.submit != nil && t.ReplyTo != "" && j.Definition != nil && j.Definition.Notifies(core.StatusReceived):
+		return []core.Effect{core.SendStatus{ReplyTo: t.ReplyTo, Status: core.Status{
+			Kind: core.StatusReceived, OrderID: t.OrderID, Workflow: t.Workflow, At: t.Created, Notes: message.Notes(t.Priority)}}}
+	case it.control != nil && v != nil && !v.Accepted:
+		return it.reply(cmp.Or(it.control.ReplyTo, t.ReplyTo), core.Status{Kind: core.StatusCommandRefused, OrderID: j.ID, Run: t.Run,
+			Workflow: t.Workflow, At: v.At, Command: v.Command, CommandID: v.ID, Code: "refused", Message: v.Reason})
+	}
+	return nil
+}
+
+// replyTo is where the sender of a submission or a command wants to be told.
+func (it *item) replyTo() string {
+	switch {
+	case it.submit != nil:
+		_, replyTo := it.submit.Known()
+		return replyTo
+	case it.control != nil:
+		return it.control.ReplyTo
+	}
+	return ""
+}
+
+// refuse tells the sender why; where there is no way to tell it, the operator finds the message in
+// quarantine, so that nothing is dropped in silence.
+func (it *item) refuse(id, replyTo string, r *message.Refusal) []core.Effect {
+	it.refusal = r
+	it.s.count("refused", r.Code)
+	it.s.log.Info("refused", "task", id, "code", r.Code)
+	status := core.Status{Kind: core.StatusRefused, OrderID: id, At: it.s.now(), Code: r.Code, Message: r.Text}
+	if it.control != nil {
+		status.Kind, status.Command, status.CommandID = core.StatusCommandRefused, string(it.control.Kind), it.control.ID
+	}
+	return it.reply(replyTo, status)
+}
+
+// reply is a status to a name that was not checked before. Where it cannot be found out now
+// whether there is such a queue, the message comes again.
+func (it *item) reply(replyTo string, status core.Status) []core.Effect {
+	if replyTo == "" || status.OrderID == "" {
+		return nil
+	}
+	switch _, err := it.s.cfg.Queues.ReplyTo(replyTo); {
+	case errors.Is(err, port.ErrNotFound):
+		return nil
+	case err != nil:
+		it.s.log.Warn("its sender cannot be told now; the message is given back", "task", status.OrderID, "replyTo", replyTo, "error", err)
+		it.Err = err
+		return nil
+	}
+	it.told = true
+	return []core.Effect{core.SendStatus{ReplyTo: replyTo, Status: status}}
+}

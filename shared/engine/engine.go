@@ -1,0 +1,316 @@
+// Package engine is the one loop of the actors that move tasks, the Scheduler and the Supervisor: load,
+// decide, commit on the version, send the effects, settle. It has no authority of its own: any number of
+// instances may run at once, the version in the store decides (P8).
+//
+// A crash before the commit changes nothing. One after it is healed by the redelivery of the same message,
+// which emits the same effects again (P12); a message that comes no more is healed by the due time that
+// every commit leaves behind (P9).
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/state"
+)
+
+var (
+	// ErrReload is answered by a Decider that has to see the task as the store has it now.
+	ErrReload = errors.New("load again and decide again")
+	// ErrLost: other writers were faster each time. It wraps the answer to the last commit.
+	ErrLost = errors.New("not stored: other writers were faster each time")
+
+	errPanic         = errors.New("the decision panicked")
+	errTooManyRounds = errors.New("too many requests in a row were too large for their queue")
+)
+
+// Config is what an Engine needs. State, Queues, Alerts, Clock, By, Tries and Logger are required.
+type Config struct {
+	State  *state.Store
+	Queues port.Queues
+	Alerts port.Alerts
+	Clock  port.Clock
+	By     string // the instance, for LockedBy
+	Tries  int    // how often a task is decided in one run
+	// WakeSlack is added to the delay of a Wake, so that it does not come before its time by
+	// another clock: 1 s between machines, some milliseconds inside a process.
+	WakeSlack time.Duration
+	// FairQueues puts the order's tenant on each request (rule 4). Replies and control messages have
+	// none: the Scheduler does not let them wait.
+	FairQueues bool
+	Logger     *slog.Logger
+	Count      func(what, why string) // counts what people should know of; may be nil
+}
+
+// Engine is safe for concurrent use. It keeps nothing between two runs.
+type Engine struct{ Config }
+
+// Run takes the jobs to their ends. A message whose Err is nil afterwards is stored and sent in whole, and
+// may be deleted (P13). A request that no queue takes makes its step fail for good, which is a decision of
+// its own (P28).
+func (e *Engine) Run(ctx context.Context, jobs []*Job) {
+	for rounds := 0; len(jobs) > 0; rounds++ {
+		e.store(ctx, jobs)
+		further := e.deliver(ctx, jobs)
+		e.settle(ctx, jobs)
+		if jobs = further; rounds == maxFurther {
+			for _, j := range further {
+				j.fail(errTooManyRounds)
+			}
+			return
+		}
+	}
+}
+
+// maxFurther bounds how many requests in a row are too large for their queue in one run.
+const maxFurther = 50
+
+// store loads, decides and commits the jobs, again and again for those that another writer was
+// faster with, or whose answer is in doubt: the cause in the document tells "mine already" (P12).
+func (e *Engine) store(ctx context.Context, jobs []*Job) {
+	for try := 0; len(jobs) > 0; try++ {
+		if try == e.Tries {
+			for _, j := range jobs {
+				j.fail(fmt.Errorf("%w: %w", ErrLost, j.lost))
+			}
+			return
+		}
+		jobs = e.attempt(ctx, e.load(ctx, jobs))
+	}
+}
+
+// load fills in the jobs' tasks with one call; those that cannot be loaded fail. Of an order that comes
+// for the first time nothing is read: the create itself finds out whether it is there (P14), which spares
+// most submissions a load.
+func (e *Engine) load(ctx context.Context, jobs []*Job) []*Job {
+	var ids []string
+	var loading []*Job
+	good := jobs[:0:0]
+	for _, j := range jobs {
+		if j.Unseen && e.State.Cached(j.ID) == nil {
+			good = append(good, j)
+			continue
+		}
+		ids, loading = append(ids, j.ID), append(loading, j)
+	}
+	if len(ids) == 0 {
+		return good
+	}
+	loaded := e.State.Load(ctx, ids)
+	for i, j := range loading {
+		j.loaded, j.Unseen = loaded[i].Task, false
+		err := loaded[i].Err
+		if err == nil && j.loaded == nil && j.exists {
+			j.Expired, err = e.orderAlone(ctx, j.ID)
+		}
+		if err != nil {
+			j.fail(err)
+			continue
+		}
+		good = append(good, j)
+	}
+	return good
+}
+
+// orderAlone: the task is gone, its order is the tombstone that keeps it from running twice (P26).
+func (e *Engine) orderAlone(ctx context.Context, id string) (bool, error) {
+	_, err := e.State.LoadOrder(ctx, id)
+	if errors.Is(err, port.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// attempt decides and commits; it answers the jobs that have to be loaded again.
+func (e *Engine) attempt(ctx context.Context, jobs []*Job) (again []*Job) {
+	var changes []state.Change
+	var changing []*Job
+	for _, j := range jobs {
+		switch err := e.decide(ctx, j); {
+		case errors.Is(err, ErrReload):
+			j.reread, j.exists, j.Unseen, j.lost = true, j.exists || j.Unseen, false, err
+			e.State.Forget(j.ID)
+			again = append(again, j)
+		case err != nil:
+			j.fail(err)
+		case j.changed:
+			next := *j.Task
+			next.Version = 1
+			if j.loaded != nil {
+				next.Version, j.create = j.loaded.Version+1, nil
+			}
+			j.Task = &next
+			changes, changing = append(changes, state.Change{Task: &next, Order: j.create}), append(changing, j)
+		}
+	}
+	if len(changes) == 0 {
+		return again
+	}
+	for i, err := range e.State.Commit(ctx, changes) {
+		j := changing[i]
+		if j.lost = err; err == nil {
+			j.Stored = true
+		} else if e.uncommitted(ctx, j, err) {
+			again = append(again, j)
+		}
+	}
+	return again
+}
+
+// uncommitted deals with a commit that failed; it reports whether to load and decide again.
+func (e *Engine) uncommitted(ctx context.Context, j *Job, err error) (again bool) {
+	switch {
+	case errors.Is(err, port.ErrExists):
+		j.exists, j.Unseen = true, false
+		return true
+	case errors.Is(err, port.ErrTooLarge):
+		return e.shrink(j, err)
+	case errors.Is(err, port.ErrUnavailable), ctx.Err() != nil:
+		j.fail(err)
+		return false
+	case !errors.Is(err, port.ErrConflict):
+		e.Logger.Warn("perhaps stored; looking", "task", j.ID, "error", err)
+	}
+	return true
+}
+
+// decide decides the job's messages one after the other, on the task as loaded. ErrReload: it was
+// read stale. Any other error concerns the whole job.
+func (e *Engine) decide(ctx context.Context, j *Job) error {
+	j.engine, j.decided = e, decided{Task: j.loaded}
+	if j.Task != nil {
+		var err error
+		if j.Definition, err = e.State.Definition(ctx, j.Task.Definition); err != nil {
+			return err
+		}
+	}
+	for _, m := range j.Messages {
+		before := j.decided
+		j.current, j.At, m.Err = m.Message, core.At{Now: core.TimeOf(e.Clock.Now()), By: e.By}, nil
+		switch answer, err := j.guarded(ctx, m.Decider); {
+		case errors.Is(err, core.ErrStale) && !j.reread:
+			return ErrReload
+		case errors.Is(err, core.ErrStale): // P8: it stays
+			j.ahead(m.event)
+			j.decided, m.Err = before, err
+		case errors.Is(err, errPanic):
+			j.decided, m.Err = before, err
+		case err != nil:
+			return err
+		default:
+			j.effects = slices.Insert(j.effects, len(before.effects), answer...)
+		}
+	}
+	if j.Task != nil { // P11: the end as it is now, by all that this run will send
+		j.settles = core.ToldBy(j.Definition, j.Task, j.effects)
+	}
+	return nil
+}
+
+// guarded: a panic concerns one message only.
+func (j *Job) guarded(ctx context.Context, d Decider) (answer []core.Effect, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			j.engine.Logger.Error("decision panicked; the message is given back", "task", j.ID, "panic", p, "stack", string(debug.Stack()))
+			err = fmt.Errorf("task %q: %w", j.ID, errPanic)
+		}
+	}()
+	return d.Decide(ctx, j)
+}
+
+// Start decides a submission of an order that is not there.
+func (j *Job) Start(def *core.Definition, order port.Order, ev core.Event) (core.Decision, error) {
+	if j.tooLarge {
+		return core.Decision{}, &core.Refusal{Code: message.CodeTooLarge, Field: "order",
+			Text: "the order's task does not fit into the store; store large data elsewhere and send a reference"}
+	}
+	d, err := core.Decide(def, order.Body, nil, ev, j.At)
+	if err == nil {
+		order.Created = j.At.Now.Std()
+		j.Definition, j.order, j.create = def, order.Body, &order
+		j.accept(d)
+	}
+	return d, err
+}
+
+// Decide lets the core decide an event on the task as it stands now. The order is loaded where the core
+// needs it only.
+func (j *Job) Decide(ctx context.Context, ev core.Event) (core.Decision, error) {
+	ev = j.fitting(ev)
+	return j.ask(ctx, func() (core.Decision, error) { return core.Decide(j.Definition, j.order, j.Task, ev, j.At) })
+}
+
+// Restart lets the core emit again all that is under way (P27).
+func (j *Job) Restart(ctx context.Context) (core.Decision, error) {
+	if j.Task == nil { // the index was stale
+		return core.Decision{Ignored: "no such task"}, nil
+	}
+	return j.ask(ctx, func() (core.Decision, error) { return core.Restart(j.Definition, j.order, j.Task, j.At.Now) })
+}
+
+func (j *Job) ask(ctx context.Context, decide func() (core.Decision, error)) (core.Decision, error) {
+	d, err := decide()
+	if errors.Is(err, core.ErrOrderNeeded) && j.order == nil {
+		if j.order, err = j.engine.State.LoadOrder(ctx, j.ID); err == nil {
+			d, err = decide()
+		}
+	}
+	if err == nil {
+		j.accept(d)
+	}
+	return d, err
+}
+
+// accept makes a decision part of the job's commit, and its effects part of what is sent after it.
+func (j *Job) accept(d core.Decision) {
+	if d.Ignored != "" {
+		j.engine.count("ignored", d.Ignored)
+		j.engine.Logger.Debug("event changed nothing", "task", j.ID, "why", d.Ignored)
+	}
+	if d.Task != nil && j.Task == nil && j.create == nil { // a Cancel before its order (P17)
+		j.create = &port.Order{ID: j.ID, Created: j.At.Now.Std()}
+	}
+	j.Task = d.Task
+	j.changed = j.changed || d.Changed
+	j.effects = append(j.effects, d.Effects...)
+}
+
+// Push moves the lazy due time of a task in which nothing is overdue; it reports whether there is
+// something to store (P10).
+func (j *Job) Push() bool {
+	pushed, moved := core.Push(j.Task)
+	if moved {
+		j.Task, j.changed = pushed, true
+	}
+	return moved
+}
+
+// ahead makes a message known that knows more than the document, also when it was read again: a
+// forged one, or one of a store that was set back, comes again until it is a dead letter (P8).
+func (j *Job) ahead(ev core.Event) {
+	about := []any{"task", j.ID}
+	switch ev := ev.(type) {
+	case core.Reply:
+		about = append(about, "step", ev.Step, "run", ev.Run, "attempt", ev.Attempt)
+	case core.Wake:
+		about = append(about, "step", ev.Step, "run", ev.Run, "attempt", ev.Attempt)
+	case core.Cancel:
+		about = append(about, "run", ev.Run)
+	}
+	j.engine.Logger.Warn("a message is ahead of the stored task and is given back; if it comes for ever it was forged, or the store was set back", about...)
+	j.engine.count("given back", "ahead of the document")
+}
+
+func (e *Engine) count(what, why string) {
+	if e.Count != nil {
+		e.Count(what, why)
+	}
+}

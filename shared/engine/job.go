@@ -1,0 +1,109 @@
+package engine
+
+import (
+	"context"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// Decider is one thing that a task has to be told. It embeds Message.
+type Decider interface {
+	// Decide decides it with Job.Decide, and answers what its sender is told. It is called again when the
+	// task was loaded again, and then forgets what it kept of the call before. An error concerns the whole
+	// job, but for a panic and for core.ErrStale, which concern this message.
+	Decide(ctx context.Context, j *Job) (answer []core.Effect, err error)
+	message() *Message
+}
+
+// Message is what became of one thing that a task has to be told.
+type Message struct {
+	Err error // it has to come again
+	New bool  // it is a submission: only the order's create can tell whether it is there
+
+	event core.Event // as decided last
+	cut   bool       // its output does not fit; it counts as failed for good (P28)
+}
+
+func (m *Message) message() *Message { return m }
+
+// Entry is one of a job's messages.
+type Entry struct {
+	Decider
+	*Message
+}
+
+// Batch holds one job for each task (P13), in the order of their first messages.
+type Batch struct {
+	Jobs []*Job
+	byID map[string]*Job
+}
+
+// Add puts a message into the job of its task.
+func (b *Batch) Add(id string, d Decider) *Job {
+	if b.byID == nil {
+		b.byID = map[string]*Job{}
+	}
+	j := b.byID[id]
+	if j == nil {
+		j = &Job{ID: id, Unseen: true}
+		b.byID[id] = j
+		b.Jobs = append(b.Jobs, j)
+	}
+	j.add(d)
+	return j
+}
+
+// Job is all that one run decides for one task: one commit (P13).
+type Job struct {
+	ID string
+	At core.At // of the message that is decided now
+	decided
+	Stored  bool // something was committed
+	Unseen  bool // the store was not asked yet whether the task is there
+	Expired bool // the order is there, and its task has expired (P14)
+
+	engine   *Engine
+	Messages []Entry
+	parent   *Job       // whose messages must not be deleted before this one has succeeded
+	loaded   *core.Task // nil where there is none
+	current  *Message
+	// unsent is why not all effects were sent; what was sent may be sent again (P12). Requests that no
+	// queue takes are not in it (P28).
+	unsent     error
+	unsendable []core.SendRequest
+
+	exists   bool  // something is known to be there
+	reread   bool  // it was loaded past the cache
+	tooLarge bool  // its first document does not fit
+	failed   bool  // none of its messages may be deleted
+	lost     error // why it was not stored at its last try
+}
+
+// decided is what was decided since the task was loaded.
+type decided struct {
+	Task       *core.Task // nil where there is none
+	Definition *core.Definition
+	order      []byte
+	create     *port.Order
+	changed    bool
+	settles    bool
+	effects    []core.Effect
+}
+
+func (j *Job) add(d Decider) {
+	m := d.message()
+	j.Messages = append(j.Messages, Entry{d, m})
+	j.Unseen = j.Unseen && m.New
+}
+
+// fail gives all messages of the job back.
+func (j *Job) fail(err error) {
+	for ; j != nil; j = j.parent {
+		j.failed = true
+		for _, m := range j.Messages {
+			if m.Err == nil {
+				m.Err = err
+			}
+		}
+	}
+}
