@@ -67,6 +67,12 @@ func (c *Client) Resolve(ctx context.Context, id, step string, fact Fact, opts .
 	return c.command(ctx, command{Control: message.Control{Kind: message.Resolve, OrderID: id, Step: step, Fact: fact}}, opts)
 }
 
+// Close ends an order that stopped in Error as it stands: by is who closes it, reason why. A Closed order
+// takes no further command.
+func (c *Client) Close(ctx context.Context, id, by, reason string, opts ...CommandOption) (Verdict, error) {
+	return c.command(ctx, command{Control: message.Control{Kind: message.Close, OrderID: id, By: by, Reason: reason}}, opts)
+}
+
 // command fills in what the caller left out. The ID is made once, so that a repeated attempt is
 // recognised (P5).
 func (c *Client) command(ctx context.Context, cmd command, opts []CommandOption) (Verdict, error) {

@@ -221,6 +221,9 @@ func (h *overHTTP) Command(ctx context.Context, c message.Control) (Verdict, err
 	case message.Resolve:
 		body["step"], body["fact"] = c.Step, c.Fact
 		body["command"] = c.Command
+	case message.Close:
+		body["by"], body["reason"] = c.By, c.Reason
+		body["command"] = c.Command
 	case message.Resubmit:
 		if c.Deadline != 0 {
 			body["deadline"] = c.Deadline

@@ -43,6 +43,12 @@ func (r *Run) ExpectCancelled() {
 	r.expect(Cancelled)
 }
 
+// ExpectClosed fails the test unless the operator has closed the order.
+func (r *Run) ExpectClosed() {
+	r.w.t.Helper()
+	r.expect(Closed)
+}
+
 // ExpectError fails the test unless the order waits for the operator because of that step, and an
 // alert has told him.
 func (r *Run) ExpectError(step string) {

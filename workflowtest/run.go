@@ -33,6 +33,7 @@ const (
 	Compensating = core.Compensating
 	Compensated  = core.Compensated
 	Cancelled    = core.Cancelled
+	Closed       = core.Closed
 	Error        = core.Error
 )
 
@@ -65,8 +66,8 @@ func (r *Run) Task() Task { return view.Of(r.task, r.w.def) }
 // State is the task's.
 func (r *Run) State() State { return r.task.ProcessState }
 
-// Ended reports that nothing more happens without a command: the order is Processed, Compensated or
-// Cancelled, or in Error with nothing in flight.
+// Ended reports that nothing more happens without a command: the order is Processed, Compensated,
+// Cancelled or Closed, or in Error with nothing in flight.
 func (r *Run) Ended() bool { return view.Ended(r.task) }
 
 // Step answers one step; a name that the workflow does not have ends the test.
@@ -167,6 +168,12 @@ func (r *Run) Resubmit() Verdict {
 func (r *Run) Resolve(step string, fact Fact) Verdict {
 	r.w.t.Helper()
 	return r.command(message.Control{Kind: message.Resolve, Command: r.task.Command, Step: step, Fact: fact})
+}
+
+// Close is the operator's decision to end an order in Error as it stands.
+func (r *Run) Close(by, reason string) Verdict {
+	r.w.t.Helper()
+	return r.command(message.Control{Kind: message.Close, Command: r.task.Command, By: by, Reason: reason})
 }
 
 // command carries a command out at once and answers the verdict; a refused one is no error.

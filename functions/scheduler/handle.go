@@ -157,6 +157,8 @@ func controlled(c *message.Control) core.Event {
 		return core.UndoCommand{ID: c.ID, Command: c.Command}
 	case message.Resubmit:
 		return core.Resubmit{ID: c.ID, Command: c.Command, Deadline: c.Deadline}
+	case message.Close:
+		return core.Close{ID: c.ID, Command: c.Command, By: c.By, Reason: c.Reason}
 	default: // Check knows no other
 		return core.Resolve{ID: c.ID, Command: c.Command, Step: c.Step, Fact: c.Fact}
 	}

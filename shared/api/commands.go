@@ -61,6 +61,16 @@ type resolveInput struct {
 	}
 }
 
+type closeInput struct {
+	OrderPath
+	Body struct {
+		CommandID
+		CommandNumber
+		By     string `json:"by" minLength:"1" maxLength:"128" doc:"who closes it"`
+		Reason string `json:"reason" minLength:"1" maxLength:"512" doc:"why"`
+	}
+}
+
 type verdictOutput struct{ Body core.Verdict }
 
 func (e *edge) registerCommands(doc huma.API) {
@@ -94,6 +104,12 @@ func (e *edge) registerCommands(doc huma.API) {
 		func(ctx context.Context, in *resolveInput) (*verdictOutput, error) {
 			return e.command(ctx, in.ID, in.Body.CommandID,
 				message.Control{Kind: message.Resolve, Command: in.Body.Command, Step: in.Body.Step, Fact: in.Body.Fact})
+		})
+	huma.Register(doc, operation("close", "End an order that stopped in Error, as it stands",
+		"What its steps did stays as the operator found it. A Closed order takes no further command."),
+		func(ctx context.Context, in *closeInput) (*verdictOutput, error) {
+			return e.command(ctx, in.ID, in.Body.CommandID,
+				message.Control{Kind: message.Close, Command: in.Body.Command, By: in.Body.By, Reason: in.Body.Reason})
 		})
 }
 

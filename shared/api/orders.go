@@ -38,7 +38,7 @@ type OrderDocument struct {
 type orderOutput struct{ Body OrderDocument }
 
 type listInput struct {
-	State     string `query:"state" enum:"Processing,Compensating,Processed,Compensated,Cancelled,Error"`
+	State     string `query:"state" enum:"Processing,Compensating,Processed,Compensated,Cancelled,Closed,Error"`
 	Workflow  string `query:"workflow" pattern:"^[a-z][a-z0-9-]{0,63}$"`
 	OlderThan string `query:"olderThan" example:"90m" doc:"created at least so long ago: 30s, 90m, 12h, 7d"`
 	Limit     int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"orders on a page"`

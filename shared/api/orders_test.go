@@ -210,6 +210,12 @@ func TestCommands(t *testing.T) {
 	if got := r.backend.Commands[0]; got != want {
 		t.Errorf("the backend got %+v", got)
 	}
+	a = r.post("/v1/orders/o/close", `{"id":"c-9","command":3,"by":"ann","reason":"refunded by hand"}`)
+	want = message.Control{Schema: 1, Kind: message.Close, OrderID: "o", ID: "c-9", Command: 3, By: "ann", Reason: "refunded by hand"}
+	if got := r.backend.Commands[1]; a.status != 200 || got != want {
+		t.Errorf("%d, the backend got %+v", a.status, got)
+	}
+	r.backend.Commands = r.backend.Commands[:1]
 	if a := r.post("/v1/orders/o/cancel", `{}`); a.status != 200 || r.backend.Commands[1].ID == "" {
 		t.Errorf("a command without ID: %d %s", a.status, a.body)
 	}
@@ -236,6 +242,9 @@ func TestCommandBadInput(t *testing.T) {
 		{"/v1/orders/o/undo", "application/json", `{"command":0,"id":"../x"}`, 400},
 		{"/v1/orders/o/undo", "application/json", `{"command":`, 400},
 		{"/v1/orders/o/undo", "application/json", ``, 400},
+		{"/v1/orders/o/close", "application/json", `{"command":0,"by":"ann"}`, 400},
+		{"/v1/orders/o/close", "application/json", `{"command":0,"by":"ann","reason":" "}`, 400},
+		{"/v1/orders/o/close", "application/json", `{"command":0,"reason":"why"}`, 400},
 		{"/v1/orders/o/resolve", "application/json", `{"command":0,"step":"charge","fact":"maybe"}`, 400},
 		{"/v1/orders/o/resubmit", "application/json", `{"command":0,"deadline":"tomorrow"}`, 400},
 		{"/v1/orders/o/undo", "text/plain", `{"command":0}`, 415},

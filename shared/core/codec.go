@@ -99,6 +99,7 @@ func (w *writer) header(t *Task) {
 	w.optText("endText", t.EndText)
 	w.optText("endStep", t.EndStep)
 	w.optInt("endCommand", int64(t.EndCommand))
+	w.optJSON("closed", t.Closing, t.Closing != nil)
 	w.optRaw("output", t.Output)
 	w.optTime("ended", t.Ended)
 	w.optTime("deadline", t.Deadline)

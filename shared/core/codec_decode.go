@@ -217,6 +217,8 @@ func (d *decoder) end(name, v []byte) error {
 		return readText(&t.EndStep, v)
 	case "endCommand":
 		return readInt(&t.EndCommand, v)
+	case "closed":
+		return readPart(&t.Closing, v)
 	case "output":
 		t.Output = clip(v)
 	case "ended":

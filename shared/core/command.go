@@ -15,6 +15,8 @@ func (t *Task) verdictOf(ev Event) *Verdict {
 		id = e.ID
 	case Resolve:
 		id = e.ID
+	case Close:
+		id = e.ID
 	}
 	if id == "" {
 		return nil
@@ -67,6 +69,8 @@ func (r *deciding) cancelled(_ int, ev Event) (string, error) {
 		return "", ErrStale
 	case e.Run < t.Run:
 		return r.reject(e.ID, "cancel", "the order was started again since; look at it and cancel the new run")
+	case t.ProcessState == Closed:
+		return r.reject(e.ID, "cancel", "the order is Closed, which is final")
 	case t.ProcessState == Cancelled || t.CancelAsked:
 		r.accept(e.ID, "cancel", "it was cancelled before")
 		return "", nil
@@ -171,7 +175,7 @@ func (r *deciding) resubmitted(_ int, ev Event) (string, error) {
 		r.t.Command++
 		r.accept(e.ID, "resubmit", "")
 		r.restart(e)
-	case cancelled, processed:
+	case cancelled, processed, closed:
 		return r.reject(e.ID, "resubmit", "the order is "+string(r.t.ProcessState)+", which is final")
 	default:
 		return r.reject(e.ID, "resubmit", "the order is "+string(r.t.ProcessState)+"; only one in Error, or Compensated, can be resubmitted")
@@ -303,10 +307,6 @@ func (r *deciding) unresolvable(i int, fact Fact) string {
 		return "the task has no such step"
 	}
 	s := &r.t.Steps[i]
-	skew := Duration(0)
-	if r.def != nil {
-		skew = r.def.Agents[r.def.Steps[i].Agent].ClockSkew
-	}
 	switch {
 	case fact != Happened && fact != NotHappened && fact != Undone:
 		return "the fact must be happened, not-happened or undone"
@@ -316,8 +316,52 @@ func (r *deciding) unresolvable(i int, fact Fact) string {
 		return "the step was never asked for, so there is nothing in doubt; mend the workflow or the order"
 	case r.t.Phase == Undoing && fact == Happened && r.def.Steps[i].PointOfNoReturn: // P22a
 		return "the step is the point of no return, and the order is being undone because the step was proven to have had no effect; fix: reverse its effect at the service, then state undone"
-	case r.at.Now <= s.LastStopBy.Add(skew):
-		return "an agent may still be at work on the step; wait until " + s.LastStopBy.Add(skew).String()
+	case r.at.Now <= r.silentBy(i):
+		return "an agent may still be at work on the step; wait until " + r.silentBy(i).String()
+	}
+	return ""
+}
+
+// silentBy is the last moment at which an agent may be at work on a step of this run.
+func (r *deciding) silentBy(i int) Time {
+	skew := Duration(0)
+	if r.def != nil {
+		skew = r.def.Agents[r.def.Steps[i].Agent].ClockSkew
+	}
+	return r.t.Steps[i].LastStopBy.Add(skew)
+}
+
+// closeAsked is the operator's decision to end a task in Error as it stands (P48). Its steps keep their
+// states: what they did stays as the operator found it.
+func (r *deciding) closeAsked(_ int, ev Event) (string, error) {
+	e := ev.(Close)
+	if reason := r.seen(e.Command); reason != "" {
+		return r.reject(e.ID, "close", reason)
+	}
+	if reason := r.unclosable(); reason != "" {
+		return r.reject(e.ID, "close", reason)
+	}
+	r.t.Command++
+	r.accept(e.ID, "close", "")
+	r.left()
+	r.t.Closing = &Closing{By: e.By, Reason: TrimMessage(e.Reason)}
+	r.enterEnd(Closed)
+	return "", nil
+}
+
+// unclosable says why the task cannot be closed; "" where that is possible. Nothing may be able to take
+// effect afterwards, since what the operator found is what stays.
+func (r *deciding) unclosable() string {
+	if r.t.ProcessState != Error {
+		return "only a task in Error can be closed; this one is " + string(r.t.ProcessState)
+	}
+	for i := range r.t.Steps {
+		switch s := &r.t.Steps[i]; {
+		case s.InFlight():
+			return "step " + s.Name + " is in flight; wait for its reply, or until its time has passed (" + s.CompleteBy.String() + ") and the Supervisor has looked at it"
+		case s.Attempted() && r.at.Now <= r.silentBy(i):
+			return "an agent may still be at work on step " + s.Name + "; wait until " + r.silentBy(i).String()
+		}
 	}
 	return ""
 }

@@ -178,8 +178,12 @@ func (d *Definition) Index(step string) int {
 	return -1
 }
 
-// Notifies reports whether tasks of this definition send that kind of status.
+// Notifies reports whether tasks of this definition send that kind of status. "closed" is told wherever
+// "failed" is: definitions that were stored before there was a Close do not name it.
 func (d *Definition) Notifies(kind StatusKind) bool {
+	if kind == StatusClosed {
+		kind = StatusFailed
+	}
 	for _, k := range d.Notify {
 		if k == kind {
 			return true

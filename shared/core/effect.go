@@ -52,6 +52,7 @@ const (
 	StatusFailed       StatusKind = "failed" // Error: an operator is needed
 	StatusUndone       StatusKind = "undone"
 	StatusCancelled    StatusKind = "cancelled"
+	StatusClosed       StatusKind = "closed" // ended by the operator as it stood (P48)
 	// StatusCommandRefused: a command that came through the control queue was refused; the order goes on as it was.
 	StatusCommandRefused StatusKind = "command-refused"
 )
@@ -70,8 +71,10 @@ type Status struct {
 	Code      string          `json:"code,omitempty"`
 	Message   string          `json:"message,omitempty"`
 	Notes     []string        `json:"notes,omitempty"`     // received: what of the submission has no effect
-	Command   string          `json:"command,omitempty"`   // command-refused: "cancel", "undo", "resubmit", "resolve"
+	Command   string          `json:"command,omitempty"`   // command-refused: "cancel", "undo", "resubmit", "resolve", "close"
 	CommandID string          `json:"commandId,omitempty"` // command-refused
+	By        string          `json:"by,omitempty"`        // closed: who closed it
+	Reason    string          `json:"reason,omitempty"`    // closed: why
 	Steps     []StepSummary   `json:"steps,omitempty"`     // at an end
 }
 

@@ -97,6 +97,14 @@ type Resolve struct {
 	Fact    Fact
 }
 
+// Close is the operator's decision to end a task in Error as it stands (P48).
+type Close struct {
+	ID      string
+	Command int
+	By      string
+	Reason  string
+}
+
 // bySupervisor reports an event that only the Supervisor decides. It claims nothing, sends no
 // request (P16) and leaves a status to the Scheduler (P11).
 func bySupervisor(ev Event) bool {
@@ -118,6 +126,7 @@ func (Cancel) event()         {}
 func (UndoCommand) event()    {}
 func (Resubmit) event()       {}
 func (Resolve) event()        {}
+func (Close) event()          {}
 
 // At is what the deciding instance brings along: the time, its name, and what it has learnt.
 type At struct {

@@ -25,7 +25,7 @@ func unfit(def *Definition, t *Task) error {
 
 func knownTaskState(t *Task) bool {
 	switch t.ProcessState {
-	case Processing, Compensating, Processed, Compensated, Cancelled:
+	case Processing, Compensating, Processed, Compensated, Cancelled, Closed:
 		return true
 	case Error:
 		return t.Phase == Forward || t.Phase == Undoing

@@ -33,6 +33,8 @@ func causeOf(ev Event, t *Task) string {
 		return "resubmit/" + strconv.Itoa(e.Command)
 	case Resolve:
 		return "resolve/" + strconv.Itoa(e.Command)
+	case Close:
+		return "close/" + strconv.Itoa(e.Command)
 	}
 	return ""
 }

@@ -19,7 +19,7 @@ func (m move) supervisor() bool { return supervises(m.ev) }
 // command reports an event that its sender, a person, decides.
 func (m move) command() bool {
 	switch m.ev.(type) {
-	case core.Cancel, core.UndoCommand, core.Resubmit, core.Resolve:
+	case core.Cancel, core.UndoCommand, core.Resubmit, core.Resolve, core.Close:
 		return true
 	}
 	return false
@@ -241,6 +241,8 @@ func numberOf(ev core.Event) (int, bool) {
 		return e.Command, true
 	case core.Resolve:
 		return e.Command, true
+	case core.Close:
+		return e.Command, true
 	}
 	return 0, false
 }
@@ -295,7 +297,7 @@ func (w *world) checkStatuses(m move) {
 func truthful(s core.Status, t *core.Task) bool {
 	want := map[core.StatusKind]core.State{
 		core.StatusCompleted: core.Processed, core.StatusFailed: core.Error,
-		core.StatusUndone: core.Compensated, core.StatusCancelled: core.Cancelled,
+		core.StatusUndone: core.Compensated, core.StatusCancelled: core.Cancelled, core.StatusClosed: core.Closed,
 	}
 	switch s.Kind {
 	case core.StatusStarted:

@@ -288,6 +288,8 @@ func (s *story) parse(kind string, words []string, opts map[string]string) core.
 		return core.Resubmit{ID: id, Command: number, Deadline: deadline}
 	case "resolve":
 		return core.Resolve{ID: id, Command: number, Step: words[1], Fact: core.Fact(words[2])}
+	case "close":
+		return core.Close{ID: id, Command: number, By: "ann", Reason: "settled by hand"}
 	case "settle":
 		return core.Settle{}
 	}
@@ -465,7 +467,11 @@ func (s *story) printEffects(effects []core.Effect) {
 			s.printf("  -> scheduler: settle")
 		case core.SendStatus:
 			st := e.Status
-			s.printf("  -> %s: %s, number %d, %s", e.ReplyTo, st.Kind, st.Seq, strings.Trim(fmt.Sprintf("%s %s %s %s", st.Step, st.Code, st.Message, st.Output), " "))
+			text := strings.Trim(fmt.Sprintf("%s %s %s %s", st.Step, st.Code, st.Message, st.Output), " ")
+			if st.By != "" {
+				text += ", by " + st.By + ": " + st.Reason
+			}
+			s.printf("  -> %s: %s, number %d, %s", e.ReplyTo, st.Kind, st.Seq, text)
 			for _, sum := range st.Steps {
 				s.printf("       %s %s, attempt %d", sum.Step, sum.State, sum.Attempts)
 			}

@@ -1,6 +1,6 @@
 package core
 
-// mode is a task's state with the phase of an Error told apart: seven in all.
+// mode is a task's state with the phase of an Error told apart: eight in all.
 type mode uint8
 
 const (
@@ -11,6 +11,7 @@ const (
 	processed
 	compensated
 	cancelled
+	closed
 	modes
 )
 
@@ -29,6 +30,8 @@ func modeOf(t *Task) mode {
 		return processed
 	case Compensated:
 		return compensated
+	case Closed:
+		return closed
 	}
 	return cancelled
 }
@@ -56,6 +59,7 @@ const (
 	undoCommand
 	resubmit
 	resolve
+	closeCommand
 	kinds
 )
 
@@ -87,6 +91,8 @@ func kindOf(ev Event) (eventKind, string) {
 		return resubmit, ""
 	case Resolve:
 		return resolve, ""
+	case Close:
+		return closeCommand, ""
 	}
 	return submitted, ""
 }
@@ -136,7 +142,7 @@ func deed(f func(r *deciding, i int, ev Event) (string, error)) rule { return ru
 var (
 	stepStates = []State{Pending, Skipped, Processing, Processed, Failed, UndoWait, Compensating, Compensated}
 	alive      = []mode{going, undoing, errForward, errUndo}
-	ended      = []mode{processed, compensated, cancelled}
+	ended      = []mode{processed, compensated, cancelled, closed}
 	inError    = []mode{errForward, errUndo}
 
 	// stepTable is every event of a step × state of the step × state of the task. init fills it
@@ -207,7 +213,7 @@ type taskRow struct {
 }
 
 var (
-	everyMode = []mode{going, undoing, errForward, errUndo, processed, compensated, cancelled}
+	everyMode = []mode{going, undoing, errForward, errUndo, processed, compensated, cancelled, closed}
 
 	taskRows = []taskRow{
 		{submitted, everyMode, deed((*deciding).submittedAgain)},
@@ -216,9 +222,9 @@ var (
 		{deadlinePassed, []mode{undoing, errForward, errUndo}, because("a deadline binds only a task that goes forward")},
 		{deadlinePassed, ended, because(hasEnded)},
 
-		{tellOverdue, []mode{errForward, errUndo, processed, compensated, cancelled}, deed((*deciding).tellAgain)},
+		{tellOverdue, []mode{errForward, errUndo, processed, compensated, cancelled, closed}, deed((*deciding).tellAgain)},
 		{tellOverdue, []mode{going, undoing}, because("there is no end to tell")},
-		{settle, []mode{errForward, errUndo, processed, compensated, cancelled}, deed((*deciding).settle)},
+		{settle, []mode{errForward, errUndo, processed, compensated, cancelled, closed}, deed((*deciding).settle)},
 		{settle, []mode{going, undoing}, because("there is no end to tell")},
 
 		{wakeTask, []mode{undoing}, deed((*deciding).wakeUndo)},
@@ -229,6 +235,7 @@ var (
 		{undoCommand, everyMode, deed((*deciding).undoAsked)},
 		{resubmit, everyMode, deed((*deciding).resubmitted)},
 		{resolve, everyMode, deed((*deciding).resolved)},
+		{closeCommand, everyMode, deed((*deciding).closeAsked)},
 	}
 )
 

@@ -11,7 +11,7 @@ import (
 // TestEveryTransitionIsDefinedOnce: no cell of the tables is forgotten, none defined by two rows.
 func TestEveryTransitionIsDefinedOnce(t *testing.T) {
 	defined, silent := core.Definitions()
-	if want := 8*8*7 + 9*7; len(defined) != want {
+	if want := 8*8*8 + 10*8; len(defined) != want {
 		t.Errorf("%d cells, want %d", len(defined), want)
 	}
 	for cell, n := range defined {
@@ -111,20 +111,21 @@ wake         Compensated   -             -             -              -
 // where something does and the state stays, "refused" for a refusal that is kept, "error" for one
 // that only its sender is told.
 const taskTransitions = `
-event     unknown     Processing    Compensating  Error-forward  Error-undo    Processed  Compensated  Cancelled
-submit    Processing  -             -             -              -             -          -            -
-other     Processing  error         error         error          error         error      error        error
-deadline  -           Compensating  -             -              -             -          -            -
-tell      -           -             -             =              =             =          =            =
-settle    -           -             -             -              -             -          -            -
-wake      -           -             =             -              -             -          -            -
-cancel    Cancelled   Compensating  =             Compensating   =             refused    Cancelled    =
-undo      error       refused       refused       Compensating   Compensating  refused    refused      refused
-resubmit  error       refused       refused       Processing     Compensating  refused    Processing   refused
-resolve   error       refused       refused       =              =             refused    refused      refused
+event     unknown     Processing    Compensating  Error-forward  Error-undo    Processed  Compensated  Cancelled   Closed
+submit    Processing  -             -             -              -             -          -            -           -
+other     Processing  error         error         error          error         error      error        error       error
+deadline  -           Compensating  -             -              -             -          -            -           -
+tell      -           -             -             =              =             =          =            =           =
+settle    -           -             -             -              -             -          -            -           -
+wake      -           -             =             -              -             -          -            -           -
+cancel    Cancelled   Compensating  =             Compensating   =             refused    Cancelled    =           refused
+undo      error       refused       refused       Compensating   Compensating  refused    refused      refused     refused
+resubmit  error       refused       refused       Processing     Compensating  refused    Processing   refused     refused
+resolve   error       refused       refused       =              =             refused    refused      refused     refused
+close     error       refused       refused       Closed         Closed        refused    refused      refused    refused
 `
 
-var modes = []string{"Processing", "Compensating", "Error-forward", "Error-undo", "Processed", "Compensated", "Cancelled"}
+var modes = []string{"Processing", "Compensating", "Error-forward", "Error-undo", "Processed", "Compensated", "Cancelled", "Closed"}
 
 // inRun is the run of the fixtures: with one before it, a step has an attempt without being claimed.
 const inRun, inAttempt = 1, 3
@@ -201,6 +202,7 @@ func taskEvent(event string) core.Event {
 		"settle": core.Settle{}, "wake": core.Wake{Run: inRun}, "cancel": core.Cancel{OrderID: orderID, ID: "c1", Run: inRun},
 		"undo": core.UndoCommand{ID: "c1", Command: 4}, "resubmit": core.Resubmit{ID: "c1", Command: 4},
 		"resolve": core.Resolve{ID: "c1", Command: 4, Step: "a", Fact: core.NotHappened},
+		"close":   core.Close{ID: "c1", Command: 4, By: "ann", Reason: "paid by hand"},
 	}[event]
 }
 
@@ -246,7 +248,7 @@ func TestTransitionTable(t *testing.T) {
 			}
 		}
 	}
-	if want := 8 * 9 * 7; cells != want {
+	if want := 8 * 9 * 8; cells != want {
 		t.Errorf("%d cells, want %d", cells, want)
 	}
 }

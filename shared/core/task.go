@@ -15,6 +15,7 @@ const (
 	Compensating State = "Compensating" // task: being undone; step: its undo has been asked for
 	Compensated  State = "Compensated"  // undone
 	Cancelled    State = "Cancelled"    // task: stopped by the caller, and undone
+	Closed       State = "Closed"       // task: ended by the operator as it stood (P48)
 	Error        State = "Error"        // task: waits for the operator
 )
 
@@ -59,13 +60,14 @@ type Task struct {
 	StatusSeq    int // sequence number of the last status message
 	StartSeq     int // that of the last "started", 0 where none was due
 	StartCause   string
-	StartAt      Time   // when the run began, or was taken up again
-	EndSeq       int    // that of the status for the present end, or Error
-	EndCause     string // what led to it (P4)
-	EndCode      string // a short stable word
-	EndText      string // why, for people: the error, or the failure of the output expression
-	EndStep      string // the step to blame, "" for none
-	EndCommand   int    // Command when it entered Error: what the alert names, also when it is emitted again (P12)
+	StartAt      Time     // when the run began, or was taken up again
+	EndSeq       int      // that of the status for the present end, or Error
+	EndCause     string   // what led to it (P4)
+	EndCode      string   // a short stable word
+	EndText      string   // why, for people: the error, or the failure of the output expression
+	EndStep      string   // the step to blame, "" for none
+	Closing      *Closing // of a Closed task
+	EndCommand   int      // Command when it entered Error: what the alert names, also when it is emitted again (P12)
 	Output       json.RawMessage
 	Created      Time
 	Ended        Time                       // when it entered the present end, or Error; zero while it runs
@@ -117,6 +119,12 @@ type StepError struct {
 	Attempt int    `json:"attempt,omitempty"`
 }
 
+// Closing says who closed a task, and why (P48).
+type Closing struct {
+	By     string `json:"by"`
+	Reason string `json:"reason"`
+}
+
 // Fact is what an operator states about a step in doubt.
 type Fact string
 
@@ -136,7 +144,7 @@ type Resolved struct {
 // Verdict is the answer to one command, kept so that its sender can read it (P5).
 type Verdict struct {
 	ID       string `json:"id"`
-	Command  string `json:"command"` // "cancel", "undo", "resubmit", "resolve"
+	Command  string `json:"command"` // "cancel", "undo", "resubmit", "resolve", "close"
 	Accepted bool   `json:"accepted"`
 	Reason   string `json:"reason,omitempty"`
 	At       Time   `json:"at"`
@@ -165,9 +173,13 @@ func (t *Task) index(name string) int {
 	return -1
 }
 
-// Terminal reports an end that only an operator's command leaves: Processed, Compensated, Cancelled.
+// Terminal reports an end that no event but an operator's command leaves: Processed, Compensated, Cancelled, Closed.
 func (t *Task) Terminal() bool {
-	return t.ProcessState == Processed || t.ProcessState == Compensated || t.ProcessState == Cancelled
+	switch t.ProcessState {
+	case Processed, Compensated, Cancelled, Closed:
+		return true
+	}
+	return false
 }
 
 // InFlight reports whether any step is in flight.

@@ -52,6 +52,8 @@ func endKind(t *Task) StatusKind {
 		return StatusUndone
 	case Cancelled:
 		return StatusCancelled
+	case Closed:
+		return StatusClosed
 	}
 	return StatusFailed
 }
@@ -182,6 +184,9 @@ func (r *deciding) tell() {
 	t := r.t
 	if t.EndSeq > 0 {
 		s := Status{Kind: endKind(t), Seq: t.EndSeq, At: t.Ended, Step: t.EndStep, Output: t.Output, Code: t.EndCode, Message: t.EndText}
+		if t.Closing != nil {
+			s.By, s.Reason = t.Closing.By, t.Closing.Reason
+		}
 		for i := range t.Steps {
 			step := &t.Steps[i]
 			state := step.State

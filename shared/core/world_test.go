@@ -460,13 +460,15 @@ func (w *world) command() {
 		run, number = w.task.Run, w.task.Command
 	}
 	var ev core.Event
-	switch k := w.choose("command", 8); {
+	switch k := w.choose("command", 9); {
 	case k == 0:
 		ev = core.Cancel{OrderID: orderID, ID: id, Run: run}
 	case k < 5:
 		ev = core.Resubmit{ID: id, Command: number}
 	case k == 5:
 		ev = core.UndoCommand{ID: id, Command: number}
+	case k == 6:
+		ev = core.Close{ID: id, Command: number, By: "ann", Reason: "settled by hand"}
 	default:
 		facts := w.facts(id, number)
 		if len(facts) == 0 {

@@ -8,8 +8,12 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/stepkeeper/stepkeeper/shared/awsclient"
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -78,6 +82,9 @@ func TestWhatAnswersMean(t *testing.T) {
 			}
 			if !strings.HasPrefix(tt.name, "half") { // a PutItem needs nothing of its answer
 				check("replace", s.Commit(t.Context(), []port.Write{write("a", 2)})[0], tt.write)
+				_, err := s.Acquire(t.Context(), "sweep", "me", created, time.Minute)
+				check("lease", err, tt.write)
+				check("put definition", s.PutDefinition(t.Context(), core.DefinitionHash([]byte("{}")), []byte("{}")), tt.write)
 			}
 			_, errs := s.Load(t.Context(), []string{"a"})
 			check("load", errs[0], tt.read)
@@ -85,6 +92,10 @@ func TestWhatAnswersMean(t *testing.T) {
 			check("order", err, tt.read)
 			_, err = s.Due(t.Context(), port.DueBucket, 0, created, nil, 1)
 			check("due", err, tt.read)
+			_, err = s.Definition(t.Context(), "h")
+			check("definition", err, tt.read)
+			_, err = s.List(t.Context(), port.Query{Limit: 10})
+			check("list", err, tt.read)
 		})
 	}
 }
@@ -101,6 +112,12 @@ func TestTooLargeForDynamoDB(t *testing.T) {
 // An answer is made of the request, its item above all.
 func scripted(t *testing.T, answers ...func(request) (int, string)) *dynamo.Store {
 	t.Helper()
+	s, _ := scriptedWith(t, answers...)
+	return s
+}
+
+func scriptedWith(t *testing.T, answers ...func(request) (int, string)) (*dynamo.Store, *dynamodb.Client) {
+	t.Helper()
 	var n atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var in request
@@ -113,17 +130,25 @@ func scripted(t *testing.T, answers ...func(request) (int, string)) *dynamo.Stor
 		fmt.Fprint(w, body)
 	}))
 	t.Cleanup(server.Close)
-	c, err := awsclient.Load(t.Context(), awsclient.Options{Endpoint: server.URL, Region: "us-east-1"})
+	c := client(t, server.URL)
+	return dynamo.New(c, dynamo.Tables{Orders: "o", Tasks: "t", Definitions: "d"}, dynamo.Options{}), c
+}
+
+func client(t *testing.T, url string) *dynamodb.Client {
+	t.Helper()
+	c, err := awsclient.Load(t.Context(), awsclient.Options{Endpoint: url, Region: "us-east-1"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return dynamo.New(dynamo.NewClient(c), dynamo.Tables{Orders: "o", Tasks: "t", Definitions: "d"}, dynamo.Options{})
+	return dynamo.NewClient(c)
 }
 
 // request is what is looked at of a PutItem or a TransactWriteItems.
 type request struct {
 	Item                                map[string]map[string]any
 	Key                                 map[string]map[string]any
+	TableName                           string
+	ConsistentRead                      bool
 	ConditionExpression                 string
 	ReturnValuesOnConditionCheckFailure string
 	TransactItems                       []struct{ Put request }
@@ -225,5 +250,77 @@ func TestEveryWriteHasACondition(t *testing.T) {
 	want := []string{"attribute_not_exists(#id) ALL_OLD", "attribute_not_exists(#id) ALL_OLD", "#version = :expected ALL_OLD", "attribute_not_exists(#id) ALL_OLD", "attribute_not_exists(#hash) ALL_OLD"}
 	if !slices.Equal(seen, want) {
 		t.Errorf("conditions %q, want %q", seen, want)
+	}
+}
+
+// What a decision rests on is read strongly consistent (P8); an order, which never changes, is first looked
+// for at half the price, and before a definition is put it is only looked whether that can be spared.
+func TestWhichReadsAreConsistent(t *testing.T) {
+	var seen []string
+	s, c := scriptedWith(t, func(in request) (int, string) {
+		for _, key := range in.Key {
+			seen = append(seen, fmt.Sprint(in.TableName, " ", key["S"], " ", in.ConsistentRead))
+		}
+		return 200, "{}"
+	})
+	if _, errs := s.Load(t.Context(), []string{"a"}); errs[0] != nil {
+		t.Error(errs[0])
+	}
+	if _, err := s.LoadOrder(t.Context(), "b"); !errors.Is(err, port.ErrNotFound) {
+		t.Errorf("an order that is not there: %v", err)
+	}
+	if _, err := s.Definition(t.Context(), "h"); !errors.Is(err, port.ErrNotFound) {
+		t.Errorf("a definition that is not there: %v", err)
+	}
+	hash := core.DefinitionHash([]byte("{}"))
+	if err := s.PutDefinition(t.Context(), hash, []byte("{}")); err != nil {
+		t.Error(err)
+	}
+	if e, err := dynamo.NewLedger(c, "l").Entry(t.Context(), "k"); err != nil || e.Key != "k" || e.Version != 0 {
+		t.Errorf("an entry that is not there: %+v, %v", e, err)
+	}
+	want := []string{"t a true", "o b false", "o b true", "d h true", "d " + hash + " false", "l k true"}
+	if !slices.Equal(seen, want) {
+		t.Errorf("read %q, want %q", seen, want)
+	}
+}
+
+// A batch has no more calls under way than it may, and makes use of them.
+func TestParallelCallsAreBounded(t *testing.T) {
+	const parallel, batch = 3, 12
+	var lock sync.Mutex
+	at, most, joined, group := 0, 0, 0, make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		lock.Lock()
+		at++
+		most = max(most, at)
+		together := group
+		if joined++; joined == parallel { // they are answered in groups
+			close(group)
+			joined, group = 0, make(chan struct{})
+		}
+		lock.Unlock()
+		<-together
+		lock.Lock()
+		at--
+		lock.Unlock()
+		w.Header().Set("Content-Type", "application/x-amz-json-1.0")
+		fmt.Fprint(w, "{}")
+	}))
+	defer server.Close()
+	s := dynamo.New(client(t, server.URL), dynamo.Tables{Orders: "o", Tasks: "t", Definitions: "d"}, dynamo.Options{Parallel: parallel})
+	var ids []string
+	var writes []port.Write
+	for i := range batch {
+		ids, writes = append(ids, fmt.Sprint(i)), append(writes, write(fmt.Sprint(i), 2))
+	}
+	for name, all := range map[string]func() []error{
+		"load":   func() []error { _, errs := s.Load(t.Context(), ids); return errs },
+		"commit": func() []error { return s.Commit(t.Context(), writes) },
+	} {
+		most = 0
+		if err := errors.Join(all()...); err != nil || most != parallel {
+			t.Errorf("%s: %d calls at once, want %d; %v", name, most, parallel, err)
+		}
 	}
 }

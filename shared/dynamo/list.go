@@ -17,7 +17,7 @@ import (
 // ErrNotListed: a listing was asked for tasks that are in no index.
 var ErrNotListed = errors.New("finished orders are not in the index: ask for one by its ID, or deploy with the index of finished orders, which costs one more write an order")
 
-var finishedStates = []string{"Processed", "Compensated", "Cancelled"}
+var finishedStates = []string{"Processed", "Compensated", "Cancelled", "Closed"}
 
 // List answers the tasks that are open or wait for the operator, newest first, and with
 // Options.FinishedIndex the finished ones too; without it, asking for a finished state is

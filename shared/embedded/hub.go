@@ -83,7 +83,7 @@ func (h *hub) counts() map[string]int64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	c := map[string]int64{"running": int64(len(h.open))}
-	for _, s := range []core.State{core.Processed, core.Compensated, core.Cancelled, core.Error} {
+	for _, s := range []core.State{core.Processed, core.Compensated, core.Cancelled, core.Closed, core.Error} {
 		c["ended-"+string(s)] = h.ended[s]
 	}
 	return c

@@ -3,6 +3,7 @@ package message
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/nesting"
@@ -208,11 +209,14 @@ func (m *Control) Check() error {
 			return unreadable("attempt is missing; a wake names the attempt that it is for")
 		}
 		return nil
-	case Cancel, Undo, Resubmit, Resolve:
+	case Cancel, Undo, Resubmit, Resolve, Close:
 		return m.checkCommand()
 	}
 	return unreadable("kind %.40q is not known", m.Kind)
 }
+
+// MaxBy is the longest name of who closes an order, in bytes.
+const MaxBy = 128
 
 func (m *Control) checkCommand() error {
 	switch {
@@ -222,6 +226,10 @@ func (m *Control) checkCommand() error {
 		return unreadable("step is missing; a resolve names the step in doubt")
 	case m.Kind == Resolve && m.Fact != core.Happened && m.Fact != core.NotHappened && m.Fact != core.Undone:
 		return unreadable("fact %.40q must be happened, not-happened or undone", m.Fact)
+	case m.Kind == Close && (strings.TrimSpace(m.By) == "" || len(m.By) > MaxBy):
+		return unreadable("by has %d bytes; a close says who closes the order, in at most %d", len(m.By), MaxBy)
+	case m.Kind == Close && (strings.TrimSpace(m.Reason) == "" || len(m.Reason) > core.MaxMessage):
+		return unreadable("reason has %d bytes; a close says why, in at most %d", len(m.Reason), core.MaxMessage)
 	case m.Deadline < 0 || m.Deadline > maxDeadline:
 		return unreadable("deadline must be between the years 1970 and 9999")
 	}

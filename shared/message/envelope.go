@@ -56,10 +56,11 @@ const (
 	Undo     ControlKind = "undo"
 	Resubmit ControlKind = "resubmit"
 	Resolve  ControlKind = "resolve"
+	Close    ControlKind = "close"
 )
 
-// Control is a message to the control queue: Wake and Settle from inside; Cancel, Undo, Resubmit
-// and Resolve from the operator or the application. Fields that a kind does not use are absent.
+// Control is a message to the control queue: Wake and Settle from inside; Cancel, Undo, Resubmit,
+// Resolve and Close from the operator or the application. Fields that a kind does not use are absent.
 type Control struct {
 	Schema   int         `json:"schema"`
 	Kind     ControlKind `json:"kind"`
@@ -68,9 +69,11 @@ type Control struct {
 	Step     string      `json:"step,omitempty"`    // wake ("" for the task), resolve
 	Attempt  int         `json:"attempt,omitempty"` // wake
 	ID       string      `json:"id,omitempty"`      // of a command (P5)
-	Command  int         `json:"command,omitempty"` // number seen; undo, resubmit, resolve
+	Command  int         `json:"command,omitempty"` // number seen; undo, resubmit, resolve, close
 	Deadline core.Time   `json:"deadline,omitzero"` // resubmit
 	Fact     core.Fact   `json:"fact,omitempty"`    // resolve
+	By       string      `json:"by,omitempty"`      // close: who closes it
+	Reason   string      `json:"reason,omitempty"`  // close: why
 	ReplyTo  string      `json:"replyTo,omitempty"` // where a refusal is told; "": at the reply-to of the order
 }
 

@@ -34,7 +34,7 @@ func (p plot) also(site, subject string, nth, value int) plot {
 	return p
 }
 
-// command has somebody give a command at a time (in 12.5 s): 0 cancel, 1 resubmit, 2 undo, 3 resolve.
+// command has somebody give a command at a time (in 12.5 s): 0 cancel, 1 resubmit, 2 undo, 3 resolve, 4 close.
 func (p plot) command(at, kind int) plot {
 	return p.also("commands", "o1", 1, 1).also("command", "o1", 1, at).also("kind", "o1", 1, kind)
 }
@@ -62,6 +62,7 @@ func Scenes() []Scene {
 		add(n+"the budget is spent", small(g, false), plot{}.fault(anAgent, callDo, "o1/0/b", 1, Hang).fault(anAgent, callDo, "o1/0/b", 2, Hang))
 		add(n+"it stops and is resubmitted", stops(small(g, false)), plot{}.fault(anAgent, callDo, "o1/0/b", 1, PermanentFailure).command(8, 1))
 	}
+	add("it stops and is closed", stops(small(core.Idempotent, false)), plot{}.fault(anAgent, callDo, "o1/0/b", 1, PermanentFailure).command(8, 4))
 	add("a point of no return stops", noReturn(small(core.Idempotent, false)), plot{}.fault(anAgent, callDo, "o1/0/b", 1, PermanentFailure).command(8, 1))
 	for _, g := range []core.Grade{core.Idempotent, core.Plain} {
 		n := string(g) + ": a point of no return "

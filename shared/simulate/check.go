@@ -212,7 +212,7 @@ func (m *move) ends() {
 	if b.Terminal() && !m.commanded && (t.ProcessState != b.ProcessState || t.Ended != b.Ended) {
 		m.fail("6", "%s became %s without a command", b.ProcessState, t.ProcessState)
 	}
-	if (b.ProcessState == core.Processed || b.ProcessState == core.Cancelled) && t.ProcessState != b.ProcessState {
+	if (b.ProcessState == core.Processed || b.ProcessState == core.Cancelled || b.ProcessState == core.Closed) && t.ProcessState != b.ProcessState {
 		m.fail("6", "%s is final and became %s", b.ProcessState, t.ProcessState)
 	}
 	if pastReturn(m.def, t) && (t.ProcessState == core.Compensating || t.ProcessState == core.Compensated || t.ProcessState == core.Cancelled) {
@@ -357,7 +357,7 @@ func (w *World) checkEffects(o *order) {
 	if r.order == nil {
 		w.violate("2", "order %s has a task and no order", o.id)
 	}
-	if !t.Terminal() {
+	if !t.Terminal() || t.ProcessState == core.Closed { // whose effects stand as the operator found them
 		return
 	}
 	w.checks.did(map[bool]string{true: "7", false: "8"}[t.ProcessState == core.Processed])
@@ -518,7 +518,7 @@ func (w *World) sentStatus(s *message.Status) {
 		return
 	}
 	want := map[core.StatusKind]core.State{core.StatusCompleted: core.Processed, core.StatusFailed: core.Error,
-		core.StatusUndone: core.Compensated, core.StatusCancelled: core.Cancelled}[s.Kind]
+		core.StatusUndone: core.Compensated, core.StatusCancelled: core.Cancelled, core.StatusClosed: core.Closed}[s.Kind]
 	if s.Seq > t.StatusSeq || want != "" && s.Seq == t.EndSeq && t.ProcessState != want {
 		w.violate("18", "status %d of %s says %s, and the task is %s, its last number %d", s.Seq, s.OrderID, s.Kind, t.ProcessState, t.StatusSeq)
 	}

@@ -191,7 +191,7 @@ func (w *World) heard(iv *invocation, q *queue, l *letter, d port.Delivery) {
 // with a number that is none any more, or with the ID of another.
 func (w *World) interfere(o *order) {
 	t := w.store.task(o.id)
-	kinds := []message.ControlKind{message.Cancel, message.Resubmit, message.Undo, message.Resolve}
+	kinds := []message.ControlKind{message.Cancel, message.Resubmit, message.Undo, message.Resolve, message.Close}
 	kind := kinds[w.choose("kind", o.id, len(kinds), 0.5)]
 	if t != nil && t.ProcessState == core.Compensated && kind != message.Cancel {
 		kind = message.Resubmit // what else is there to do with it
@@ -239,6 +239,8 @@ func (w *World) command(o *order, t *core.Task, kind message.ControlKind) *messa
 	switch kind {
 	case message.Cancel:
 		c.Command = 0
+	case message.Close:
+		c.Run, c.By, c.Reason = 0, "ann", "settled by hand"
 	case message.Resolve:
 		c.Run = 0
 		if c.Step, c.Fact = w.fact(t); c.Step == "" {
@@ -326,6 +328,8 @@ func (w *World) operate() {
 			kind = message.Resolve
 		} else if w.choose("decides", o.id, 2, 0.4) == 1 && !w.past(t) {
 			kind = message.Undo
+		} else if w.choose("closes", o.id, 2, 0.1) == 1 {
+			kind = message.Close
 		}
 		if c := w.command(o, t, kind); c != nil {
 			w.instruct(o, *c, w.embedded || w.choose("by", o.id, 2, 0.5) == 1)

@@ -89,8 +89,11 @@ func (m *model) control(c *message.Control) string {
 		m.cause = "cancel/" + strconv.Itoa(c.Run)
 	}
 	m.command(c)
-	if c.Kind == message.Cancel {
+	switch c.Kind {
+	case message.Cancel:
 		return "P17"
+	case message.Close:
+		return "P48"
 	}
 	return "P18"
 }
@@ -233,6 +236,9 @@ func (m *model) tellFinished(s *core.Step) {
 }
 
 func (m *model) notifies(kind core.StatusKind) bool {
+	if kind == core.StatusClosed { // what ends an order that has failed is told where that was told (P48)
+		kind = core.StatusFailed
+	}
 	return m.t.ReplyTo != "" && slices.Contains(m.def.Notify, kind)
 }
 
@@ -542,7 +548,7 @@ func waits(s *core.Step) bool {
 }
 
 var endKinds = map[core.State]core.StatusKind{core.Processed: core.StatusCompleted, core.Error: core.StatusFailed,
-	core.Compensated: core.StatusUndone, core.Cancelled: core.StatusCancelled}
+	core.Compensated: core.StatusUndone, core.Cancelled: core.StatusCancelled, core.Closed: core.StatusClosed}
 
 // enter is an end, or Error: what is to be told, and by when (P11).
 func (m *model) enter(state core.State, phase core.Phase) {

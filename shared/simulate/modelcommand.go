@@ -145,6 +145,8 @@ func (m *model) judge(c *message.Control) (yes bool, act func()) {
 			return true, func() { m.turn(t.Why) }
 		}
 		return true, func() { m.resume(c) }
+	case message.Close:
+		return inError && m.silent(), func() { m.close(c) }
 	}
 	i := slices.IndexFunc(t.Steps, func(s core.Step) bool { return s.Name == c.Step })
 	if !inError || i < 0 || !m.resolvable(i) || c.Fact == core.Happened && t.Phase == core.Undoing && m.def.Steps[i].PointOfNoReturn {
@@ -161,6 +163,8 @@ func (m *model) judgeCancel(c *message.Control) (yes bool, act func()) {
 		m.ahead = true
 		return false, nil
 	case c.Run < t.Run:
+		return false, nil
+	case t.ProcessState == core.Closed:
 		return false, nil
 	case t.ProcessState == core.Cancelled || t.CancelAsked:
 		return true, nil
@@ -180,6 +184,24 @@ func (m *model) judgeCancel(c *message.Control) (yes bool, act func()) {
 			m.enter(core.Cancelled, "")
 		}
 	}
+}
+
+// silent: P48, nothing is in flight, and no call can begin any more.
+func (m *model) silent() bool {
+	for i := range m.t.Steps {
+		s := &m.t.Steps[i]
+		last := s.LastStopBy.Add(m.def.Agents[m.def.Steps[i].Agent].ClockSkew)
+		if s.InFlight() || s.Attempted() && m.now <= last {
+			return false
+		}
+	}
+	return true
+}
+
+// close: P48, an end in which the steps stay as they are.
+func (m *model) close(c *message.Control) {
+	m.t.Closing = &core.Closing{By: c.By, Reason: c.Reason}
+	m.enter(core.Closed, "")
 }
 
 // leave takes the task out of its end.

@@ -2,7 +2,7 @@ package simulate
 
 // Covered says where a rule of docs/protocol.md is looked at.
 type Covered struct {
-	Rule string   // "P1" to "P32"
+	Rule string   // "P1" to "P49"
 	By   []string // invariants that hold runs to it, by their names
 	Why  string   // for a rule that no invariant can look at: the argument
 }
@@ -46,4 +46,5 @@ var rules = []Covered{
 	{"P30", nil, "no workflow can have child tasks: validation refuses the field"},
 	{"P31", []string{"P31"}, ""},
 	{"P32", []string{"P32", "P16"}, ""},
+	{"P48", []string{"P48", "6", "18"}, ""},
 }

@@ -43,6 +43,7 @@ func SmallScopes() []Scope {
 		add(n+"stopped, resolved, resubmitted", terse(stops(small(g, false))), fails(message.Resolve, message.Resubmit))
 		add(n+"a deadline passes", terse(deadline(small(g, false))), Scope{Down: []string{"b-agent-1"}})
 	}
+	add("stopped, closed, cancelled", terse(stops(small(core.Idempotent, false))), fails(message.Close, message.Cancel))
 	add("the first is skipped", terse(when(small(core.Fenced, false), 0, "false")), fails(message.Cancel))
 	add("the second is skipped", terse(when(small(core.Idempotent, true), 1, "false")), people(message.Cancel))
 	add("a condition on the order", terse(when(small(core.Fenced, true), 1, "order.wanted")), Scope{Scenario: Scenario{Order: json.RawMessage(`{"wanted":true}`)}})

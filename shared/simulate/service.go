@@ -340,6 +340,10 @@ func (w *World) forget(s *service, c worker.Call, conf Service, f Fault) {
 
 // effect carries out a call that has arrived.
 func (w *World) effect(s *service, c worker.Call) error {
+	if t := w.store.task(s.order); t != nil && t.ProcessState == core.Closed && t.Run == s.run && s.grade != core.Fenced {
+		w.checks.did("P48")
+		w.violate("P48", "a call of %s takes effect after its order was closed", s.key)
+	}
 	if c.Operation == core.UndoOp {
 		w.undoing(s, c)
 		if s.grade == core.Plain && s.net == 0 {

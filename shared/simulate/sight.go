@@ -355,6 +355,9 @@ func (m *model) differs(real *core.Task) string {
 	if t.CancelAsked != real.CancelAsked {
 		return fmt.Sprintf("that a Cancel was asked for is %v", real.CancelAsked)
 	}
+	if (t.Closing == nil) != (real.Closing == nil) || t.Closing != nil && *t.Closing != *real.Closing {
+		return "who closed it, or why, is something else"
+	}
 	if text := differVerdicts(t.Verdicts, real.Verdicts); text != "" {
 		return text
 	}

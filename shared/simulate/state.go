@@ -238,10 +238,10 @@ func (d *driver) row(h *digest, r *row, now int64) {
 	if r.record == nil {
 		return
 	}
-	t := r.task
+	t := r.task // but for Closing, which is the same in every Close of an exploration
 	slack := 2*d.w.skew() + 2
 	h.text(string(t.ProcessState))
-	if (t.ProcessState == core.Processed || t.ProcessState == core.Cancelled) && t.AtRest() {
+	if (t.ProcessState == core.Processed || t.ProcessState == core.Cancelled || t.ProcessState == core.Closed) && t.AtRest() {
 		d.final(h, t)
 		return
 	}

@@ -10,7 +10,7 @@ import (
 
 // Command is one that would be accepted.
 type Command struct {
-	Command string    `json:"command" enum:"cancel,undo,resubmit,resolve"`
+	Command string    `json:"command" enum:"cancel,undo,resubmit,resolve,close"`
 	Step    string    `json:"step,omitempty" doc:"of resolve"`
 	Fact    core.Fact `json:"fact,omitempty" doc:"of resolve"`
 }
@@ -50,6 +50,7 @@ func accepts(t *core.Task, def *core.Definition, order json.RawMessage, now time
 	}
 	try(Command{Command: "undo"}, core.UndoCommand{ID: id, Command: t.Command})
 	try(Command{Command: "resubmit"}, core.Resubmit{ID: id, Command: t.Command})
+	try(Command{Command: "close"}, core.Close{ID: id, Command: t.Command, By: id, Reason: id})
 	for i := range t.Steps {
 		s := &t.Steps[i]
 		if !s.Attempted() {

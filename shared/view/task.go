@@ -17,12 +17,12 @@ type Task struct {
 	Version    int64           `json:"version" doc:"of the stored document; grows with each change"`
 	Workflow   string          `json:"workflow,omitempty" doc:"absent where a cancel came before the order"`
 	Definition string          `json:"definition,omitempty" doc:"hash of the definition that the task runs"`
-	State      core.State      `json:"state" enum:"Processing,Compensating,Processed,Compensated,Cancelled,Error"`
+	State      core.State      `json:"state" enum:"Processing,Compensating,Processed,Compensated,Cancelled,Closed,Error"`
 	Phase      core.Phase      `json:"phase,omitempty" enum:"forward,undo" doc:"in Error: the direction in which it was going"`
 	Why        core.Why        `json:"why,omitempty" enum:"failure,cancel,operator,deadline" doc:"why it is undone"`
 	Ended      bool            `json:"ended" doc:"nothing more happens without a command"`
 	Run        int             `json:"run" doc:"how often it was started from the beginning, from 0"`
-	Command    int             `json:"command" doc:"number to send back with undo, resubmit and resolve"`
+	Command    int             `json:"command" doc:"number to send back with undo, resubmit, resolve and close"`
 	Priority   string          `json:"priority,omitempty"`
 	ReplyTo    string          `json:"replyTo,omitempty" doc:"logical name of the queue that gets the status messages"`
 	CancelSeen bool            `json:"cancelAsked,omitempty" doc:"the caller asked to cancel it"`
@@ -31,6 +31,7 @@ type Task struct {
 	Deadline   core.Time       `json:"deadline,omitzero"`
 	Output     json.RawMessage `json:"output,omitempty" doc:"the workflow's output, of a Processed task"`
 	Error      *TaskError      `json:"error,omitempty" doc:"why it stopped, was undone, or has no output"`
+	Closed     *core.Closing   `json:"closed,omitempty" doc:"of a Closed task: who ended it as it stood, and why"`
 	Steps      []Step          `json:"steps" nullable:"false" doc:"in the order of the definition"`
 	Verdicts   []core.Verdict  `json:"verdicts,omitempty" nullable:"false" doc:"answers to the last commands, oldest first"`
 	Unattended []Unattended    `json:"unattended,omitempty" nullable:"false" doc:"queues of requests that its steps in flight wait for and nothing takes from"`
@@ -81,7 +82,7 @@ type Undo struct {
 type Summary struct {
 	OrderID  string     `json:"orderId"`
 	Workflow string     `json:"workflow,omitempty"`
-	State    core.State `json:"state" enum:"Processing,Compensating,Processed,Compensated,Cancelled,Error"`
+	State    core.State `json:"state" enum:"Processing,Compensating,Processed,Compensated,Cancelled,Closed,Error"`
 	Phase    core.Phase `json:"phase,omitempty" enum:"forward,undo"`
 	Ended    bool       `json:"ended"`
 	Run      int        `json:"run"`
@@ -99,7 +100,7 @@ type Page struct {
 }
 
 // Ended reports that nothing more happens to a task without a command: it is Processed,
-// Compensated, Cancelled, or in Error with nothing in flight.
+// Compensated, Cancelled, Closed, or in Error with nothing in flight.
 func Ended(t *core.Task) bool {
 	return t.Terminal() || t.ProcessState == core.Error && !t.InFlight()
 }
@@ -111,7 +112,7 @@ func Of(t *core.Task, def *core.Definition) Task {
 		State: t.ProcessState, Phase: t.Phase, Why: t.Why, Ended: Ended(t),
 		Run: t.Run, Command: t.Command, Priority: t.Priority, ReplyTo: t.ReplyTo,
 		CancelSeen: t.CancelAsked, Created: t.Created, EndedAt: t.Ended, Deadline: t.Deadline,
-		Output: t.Output, Error: errorOf(t), Verdicts: t.Verdicts,
+		Output: t.Output, Error: errorOf(t), Closed: t.Closing, Verdicts: t.Verdicts,
 		Steps: make([]Step, len(t.Steps)),
 	}
 	for i := range t.Steps {

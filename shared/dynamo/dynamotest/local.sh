@@ -36,12 +36,12 @@ java -Xmx512m -Djava.library.path="$folder/DynamoDBLocal_lib" -cp "$folder/Dynam
   "$here/Loopback.java" -inMemory -sharedDb -disableTelemetry >"$out" 2>&1 </dev/null &
 pid=$!
 trap 'kill "$pid" 2>/dev/null || true; wait "$pid" 2>/dev/null || true; rm -f "$out"' EXIT
-for _ in $(seq 300); do
+for _ in $(seq 1200); do
   address=$(grep -m1 '^http://127' "$out" || true)
   [[ $address ]] && break
   kill -0 "$pid" 2>/dev/null || { cat "$out" >&2; die "DynamoDB Local did not start"; }
   sleep 0.1
 done
-[[ $address ]] || die "DynamoDB Local is not ready after 30 s"
+[[ $address ]] || die "DynamoDB Local is not ready after 120 s"
 echo "DynamoDB Local at $address" >&2
 STEPKEEPER_DYNAMODB=$address "$@"

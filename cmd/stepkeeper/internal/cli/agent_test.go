@@ -94,6 +94,11 @@ func TestAgentNew(t *testing.T) {
 			t.Errorf("README.md does not tell of %q", want)
 		}
 	}
+	r = call{}.run(t, "agent", "new", "courier")
+	r.want(t, failure.OK, "wrote the agent courier to courier: ", "cd courier\n", "go test ./...")
+	if strings.Contains(r.out, "go mod tidy") {
+		t.Errorf("nothing is to be fetched for a working copy: %s", r.out)
+	}
 	call{}.run(t, "agent", "new", "payment").want(t, failure.Usage, "is not empty", "--dir")
 	call{}.run(t, "agent", "new", "payment", "--dir", "p2", "--module-dir", ".").want(t, failure.Usage, "is no working copy", "--module-dir FOLDER")
 	call{}.run(t, "agent", "new", "payment", "--dir", "p2", "--undo", "create").want(t, failure.Usage, "names of their own")

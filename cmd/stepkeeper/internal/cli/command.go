@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os/user"
 	"slices"
 	"strings"
 	"time"
@@ -14,21 +15,24 @@ import (
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// commandOptions are those of resubmit, undo, cancel and resolve.
+// commandOptions are those of resubmit, undo, cancel, resolve and close.
 type commandOptions struct {
 	app      *App
 	name     string // "resubmit" …
 	ids      []string
 	id       string // of the command; "" makes one (P5)
 	number   int    // command number to send; -1: the one that the order has now (P5)
-	yes      bool   // undo: do not ask
+	yes      bool   // undo, close: do not ask
 	unknown  bool   // cancel: also where no order is known yet
 	deadline string
 	step     string
 	fact     core.Fact
+	by       string // close
+	reason   string // close
 	filter   filter // resubmit: in the place of IDs
 	dryRun   bool
 }
@@ -41,7 +45,7 @@ func (f filter) empty() bool { return f == filter{} }
 // verdictLine is one answer with --output json: one on each line.
 type verdictLine struct {
 	OrderID  string       `json:"orderId"`
-	Command  string       `json:"command"` // cancel, undo, resubmit, resolve
+	Command  string       `json:"command"` // cancel, undo, resubmit, resolve, close
 	Accepted bool         `json:"accepted"`
 	Reason   string       `json:"reason,omitempty"`
 	DryRun   bool         `json:"dryRun,omitempty"` // nothing was sent
@@ -121,6 +125,37 @@ func newResolve(a *App) *cobra.Command {
 	return cmd
 }
 
+func newClose(a *App) *cobra.Command {
+	o := &commandOptions{app: a, name: "close"}
+	cmd := o.command("close ID... --reason TEXT", "End orders in Error as they stand",
+		"For an order that was settled by hand, or that nothing can go on with. Its steps keep their states, and\n"+
+			"what they did stays as you found it: nothing is undone. A Closed order is final: it takes no command any\n"+
+			"more. It is refused while a step is in flight, or an agent may still be at work on one.",
+		"  stepkeeper close order-1001 --reason \"refunded by hand, ticket 4711\"")
+	o.numberFlag(cmd)
+	f := cmd.Flags()
+	f.StringVar(&o.reason, "reason", "", "why: kept with the order, and told to its application (`text`)")
+	f.StringVar(&o.by, "by", "", "who closes it (`name`; default: the user of this computer)")
+	f.BoolVarP(&o.yes, "yes", "y", false, "do not ask first (it asks on a terminal only)")
+	return cmd
+}
+
+// checkClose: a Close says who, and why.
+func (o *commandOptions) checkClose() error {
+	if strings.TrimSpace(o.reason) == "" || len(o.reason) > core.MaxMessage {
+		return failure.New(failure.Usage, fmt.Sprintf("add --reason TEXT, of at most %d bytes", core.MaxMessage), "a closed order says why; --reason has %d bytes", len(o.reason))
+	}
+	if o.by == "" {
+		if u, err := user.Current(); err == nil {
+			o.by = u.Username
+		}
+	}
+	if strings.TrimSpace(o.by) == "" || len(o.by) > message.MaxBy {
+		return failure.New(failure.Usage, fmt.Sprintf("add --by NAME, of at most %d bytes", message.MaxBy), "a closed order says who closed it; the name has %d bytes", len(o.by))
+	}
+	return nil
+}
+
 func facts() []string {
 	return []string{string(core.Happened), string(core.NotHappened), string(core.Undone)}
 }
@@ -190,6 +225,11 @@ func (o *commandOptions) check(now time.Time) (deadline time.Time, err error) {
 			return deadline, err
 		}
 	}
+	if o.name == "close" {
+		if err := o.checkClose(); err != nil {
+			return deadline, err
+		}
+	}
 	for _, id := range o.ids {
 		if err := checkID(id); err != nil {
 			return deadline, err
@@ -251,21 +291,25 @@ func runCommand(ctx context.Context, o *commandOptions) error {
 	return nil
 }
 
-// confirmed asks before an undo where somebody can answer.
+// confirmed asks before what cannot be taken back, on a terminal.
 func (o *commandOptions) confirmed() (bool, error) {
-	if o.name != "undo" || o.yes || !o.app.Streams.Interactive() {
+	if o.name != "undo" && o.name != "close" || o.yes || !o.app.Streams.Interactive() {
 		return true, nil
 	}
 	what := o.ids[0]
 	if len(o.ids) > 1 {
 		what = fmt.Sprintf("%d orders (%s, …)", len(o.ids), what)
 	}
-	ok, err := o.app.Streams.Confirm("Give up " + what + " and undo all that was done?")
+	question, not := "Give up "+what+" and undo all that was done?", "nothing was undone"
+	if o.name == "close" {
+		question, not = "End "+what+" as it stands, for good?", "nothing was closed"
+	}
+	ok, err := o.app.Streams.Confirm(question)
 	if err != nil {
-		return false, failure.Wrap(err, failure.General, "", "undo")
+		return false, failure.Wrap(err, failure.General, "", "%s", o.name)
 	}
 	if !ok {
-		return false, failure.New(failure.General, "answer y, or give --yes", "nothing was undone")
+		return false, failure.New(failure.General, "answer y, or give --yes", "%s", not)
 	}
 	return true, nil
 }
@@ -321,6 +365,8 @@ func (o *commandOptions) send(ctx context.Context, c *client.Client, id string, 
 		return c.Cancel(ctx, id, named)
 	case "undo":
 		return c.Undo(ctx, id, seen, named)
+	case "close":
+		return c.Close(ctx, id, o.by, o.reason, seen, named)
 	case "resubmit":
 		return c.Resubmit(ctx, id, seen, named, client.NewDeadline(deadline))
 	}

@@ -23,6 +23,7 @@ func TestCommandsAreSentWithTheirNumber(t *testing.T) {
 		{[]string{"resubmit", "stopped", "--deadline", "2h"}, message.Control{Kind: message.Resubmit, OrderID: "stopped", Command: 4, Deadline: core.TimeOf(noon.Add(time.Minute + 2*time.Hour))}},
 		{[]string{"resubmit", "stopped", "--deadline", "2026-03-02T00:00:00Z"}, message.Control{Kind: message.Resubmit, OrderID: "stopped", Command: 4, Deadline: core.TimeOf(noon.Add(12 * time.Hour))}},
 		{[]string{"undo", "stopped"}, message.Control{Kind: message.Undo, OrderID: "stopped", Command: 4}},
+		{[]string{"close", "stopped", "--reason", "refunded", "--by", "ann"}, message.Control{Kind: message.Close, OrderID: "stopped", Command: 4, By: "ann", Reason: "refunded"}},
 		{[]string{"cancel", "running"}, message.Control{Kind: message.Cancel, OrderID: "running"}},
 		{[]string{"resolve", "stopped", "zone", "not-happened"}, message.Control{Kind: message.Resolve, OrderID: "stopped", Command: 4, Step: "zone", Fact: core.NotHappened}},
 	} {
@@ -67,6 +68,17 @@ func TestCommandsRefused(t *testing.T) {
 	r.want(t, failure.Refused)
 	golden(t, "cancel.jsonl", r.out)
 	call{}.run(t, "undo", "stopped").want(t, failure.Unreachable)
+	b.commands = nil
+	c.run(t, "close", "stopped").want(t, failure.Usage, "add --reason TEXT")
+	c.run(t, "close", "stopped", "--reason", strings.Repeat("x", 513)).want(t, failure.Usage, "at most 512 bytes")
+	c.run(t, "close", "stopped", "--reason", "why", "--by", strings.Repeat("x", 129)).want(t, failure.Usage, "at most 128 bytes")
+	if len(b.commands) > 0 {
+		t.Errorf("sent: %+v", b.commands)
+	}
+	c.run(t, "close", "stopped", "--reason", "why") // by the user of this computer
+	if len(b.commands) != 1 || b.commands[0].By == "" {
+		t.Errorf("sent: %+v", b.commands)
+	}
 }
 
 // Several reasons: the worst one decides, in whatever order they come.

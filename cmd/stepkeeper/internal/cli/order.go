@@ -35,7 +35,7 @@ func (a *App) bounded(ctx context.Context, fallback time.Duration) (context.Cont
 }
 
 // taskStates are the states that a task can be in, for --state.
-var taskStates = []core.State{core.Processing, core.Compensating, core.Processed, core.Compensated, core.Cancelled, core.Error}
+var taskStates = []core.State{core.Processing, core.Compensating, core.Processed, core.Compensated, core.Cancelled, core.Closed, core.Error}
 
 func stateNames() []string {
 	names := make([]string, len(taskStates))

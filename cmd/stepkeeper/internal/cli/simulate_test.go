@@ -26,6 +26,11 @@ func TestSimulateFindsAndReplays(t *testing.T) {
 	r := call{}.run(t, "simulate", transfer, "--services", services, "--tape", tape)
 	r.want(t, failure.NotProcessed, "invariant 3 is broken", "sequenceDiagram", "stepkeeper simulate --replay "+tape)
 	call{}.run(t, "simulate", "--replay", tape).want(t, failure.NotProcessed, "VIOLATION of 3", "at most one effect per idempotency key")
+	r = call{}.run(t, "simulate", "--replay", tape, "--output", "json")
+	r.want(t, failure.NotProcessed)
+	if v, _ := decodeLines(t, r.out)[0]["violation"].(map[string]any); v["invariant"] != "3" || v["rule"] == "" || v["rule"] == nil {
+		t.Errorf("a program is told of the violation %v", v)
+	}
 	r = call{}.run(t, "simulate", transfer, "--services", services, "--tape", tape, "--output", "json")
 	var report struct {
 		Violation struct{ Invariant string }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -27,6 +28,14 @@ func TestSmoke(t *testing.T) {
 	}
 	run("--orders", "1", "--order", write(t, "never.json", `{"end":"never"}`), "--within", "300ms").
 		want(t, failure.General, "no end within 300ms", "1 without an end", "given up after", "audit: 1 problems")
+	r = run("--orders", "5", "--order", write(t, "never.json", `{"end":"never"}`), "--within", "300ms", "--output", "json")
+	var stuck []string
+	for _, p := range decodeLines(t, r.out)[0]["problems"].([]any) {
+		stuck = append(stuck, p.(map[string]any)["orderId"].(string))
+	}
+	if len(stuck) != 5 || !slices.IsSorted(stuck) {
+		t.Errorf("problems of %q, want the 5 orders one after the other", stuck)
+	}
 	run("--orders", "0").want(t, failure.Usage, "out of range")
 	run("--within", "0s").want(t, failure.Usage, "no time to wait")
 	run("--workflow", "booking").want(t, failure.Usage, "add --order FILE")

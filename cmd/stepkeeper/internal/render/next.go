@@ -18,7 +18,7 @@ type Advice struct {
 // accepts those that lead on from its state. program is how the command is called, with the flags that
 // have to be repeated.
 func Next(t view.Task, program string) []Advice {
-	var advice, resolve []Advice
+	var advice, resolve, last []Advice
 	say := func(why, format string, args ...any) Advice {
 		return Advice{Command: program + " " + fmt.Sprintf(format, args...), Why: why}
 	}
@@ -32,6 +32,9 @@ func Next(t view.Task, program string) []Advice {
 		if why := purpose(t, c); why != "" && accepts(t, view.Command{Command: c}) {
 			advice = append(advice, say(why, "%s %s", c, t.OrderID))
 		}
+	}
+	if accepts(t, view.Command{Command: "close"}) {
+		last = append(last, say("if it was settled by hand: end it as it stands", "close %s --reason TEXT", t.OrderID))
 	}
 	plain := false
 	for _, s := range t.Steps {
@@ -47,9 +50,9 @@ func Next(t view.Task, program string) []Advice {
 	// A plain service that left a step in doubt does nothing more before the operator has looked (P31);
 	// elsewhere trying again is harmless.
 	if plain {
-		return append(resolve, advice...)
+		return slices.Concat(resolve, advice, last)
 	}
-	return append(advice, resolve...)
+	return slices.Concat(advice, resolve, last)
 }
 
 func accepts(t view.Task, c view.Command) bool { return slices.Contains(t.Accepts, c) }

@@ -79,6 +79,8 @@ func (p Page) direction(t view.Task) string {
 		return ", while being undone"
 	case t.State == core.Error && !t.Ended:
 		return ", a step is still in flight"
+	case t.State == core.Closed && t.Closed != nil:
+		return ", by " + Clean(t.Closed.By) + ": " + Clean(t.Closed.Reason)
 	case t.Why == core.WhyCancel:
 		return ", because the caller cancelled it"
 	case t.Why == core.WhyOperator:
@@ -97,7 +99,7 @@ func (p Page) reason(w io.Writer, t view.Task) {
 	}
 	title := "Why"
 	switch {
-	case t.State == core.Error:
+	case t.State == core.Error || t.State == core.Closed:
 		title = "Why it stopped"
 	case t.State == core.Processed:
 		title = "What is missing"

@@ -46,7 +46,7 @@ func (p Style) State(state core.State, text string) string {
 		return p.Good(text)
 	case core.Error, core.Failed:
 		return p.Bad(text)
-	case core.Compensating, core.UndoWait, core.Compensated, core.Cancelled:
+	case core.Compensating, core.UndoWait, core.Compensated, core.Cancelled, core.Closed:
 		return p.Warn(text)
 	case core.Processing:
 		return p.Busy(text)
