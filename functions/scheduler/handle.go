@@ -19,6 +19,7 @@ type item struct {
 	engine.Message
 	s       *Scheduler
 	receipt string
+	direct  bool // it came without a queue
 	ev      core.Event
 	submit  *message.SubmitOrder // with core.Submitted
 	control *message.Control     // a command or a wake that came through the queue
@@ -60,7 +61,7 @@ func (s *Scheduler) Handle(ctx context.Context, queueName string, deliveries []p
 // read decodes a delivery. The ID is "" where nothing is left to do for the message but what its
 // err says. Nothing that a message holds can harm its neighbours.
 func (s *Scheduler) read(ctx context.Context, queueName string, d *port.Delivery) (id string, it *item) {
-	it = &item{s: s, receipt: d.Receipt}
+	it = &item{s: s, receipt: d.Receipt, Message: engine.Message{Again: d.Received > 1}}
 	err := func() (err error) {
 		defer func() {
 			if p := recover(); p != nil {

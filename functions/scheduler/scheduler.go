@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"context"
 	"log/slog"
 	"time"
 
@@ -25,6 +26,9 @@ type Config struct {
 	// Waits is how long requests have last waited in the agents' queues, by agent, for an instance that begins
 	// with what another one has learnt; it must not be changed any more. nil: nothing (P32).
 	Waits map[string]core.Duration
+	// Pause is waited before a submission or a command that came without a queue is carried on, because not
+	// all of what it led to was sent (P12a); an error ends that. nil: it is left to its due time (P9).
+	Pause func(ctx context.Context, try int) error
 	// FairQueues puts the order's tenant on each request, see message.Tenant (rule 4).
 	FairQueues bool
 	// Senders are the role IDs that the replies of an agent come from, by agent (P3). Those of an agent

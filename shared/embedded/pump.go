@@ -20,6 +20,7 @@ const (
 type pump struct {
 	queue  port.Queue
 	handle func(ctx context.Context, queue string, deliveries []port.Delivery) (failed []string)
+	clock  port.Clock
 	log    *slog.Logger
 }
 
@@ -34,7 +35,11 @@ func (p *pump) run(receiving, work context.Context) {
 			continue
 		}
 		if len(deliveries) > 0 {
-			p.finish(work, deliveries, p.handle(work, p.queue.Name(), deliveries))
+			begun := p.clock.Now()
+			failed := p.handle(work, p.queue.Name(), deliveries)
+			if p.clock.Now().Sub(begun) < visibility { // past it they are another handler's, which may have to send (P12a)
+				p.finish(work, deliveries, failed)
+			}
 		}
 	}
 }

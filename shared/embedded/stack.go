@@ -105,6 +105,10 @@ func (s *Stack) wire(ctx context.Context) (err error) {
 	s.scheduler = scheduler.New(scheduler.Config{
 		State: s.state, Queues: s.queues, Alerts: alert, Clock: s.clock, Name: name,
 		WakeSlack: wakeSlack, Logger: s.log, Count: s.count,
+		Pause: func(ctx context.Context, try int) error {
+			pause(ctx, giveBack(try))
+			return ctx.Err()
+		},
 	})
 	s.sweeper = supervisor.New(supervisor.Config{
 		State: s.state, Queues: s.queues, Alerts: alert, Leases: memory.NewLeases(), Clock: s.clock, Owner: name,
@@ -127,7 +131,7 @@ func (s *Stack) start() {
 	s.receiving, s.work, s.working = stopReceiving, work, stopWork
 	pumps := map[string]int{port.Replies: replyPumps, port.Control: controlPumps}
 	for name, n := range pumps {
-		p := &pump{queue: s.queues.ours(name), handle: s.scheduler.Handle, log: s.log}
+		p := &pump{queue: s.queues.ours(name), handle: s.scheduler.Handle, clock: s.clock, log: s.log}
 		for range n {
 			s.pumps.Go(func() { p.run(receiving, work) })
 		}

@@ -80,9 +80,32 @@ func (j *Job) followUp() *Job {
 	next := &Job{ID: j.ID, parent: j}
 	for _, r := range j.unsendable {
 		next.add(&tooLong{reply: core.Reply{
-			Step: r.Step, Run: r.Run, Attempt: r.Attempt, Operation: r.Operation, Outcome: core.OutcomeFailed, Code: "input-too-large",
+			Step: r.Step, Run: r.Run, Attempt: r.Attempt, Operation: r.Operation, Outcome: core.OutcomeFailed, Code: codeInputTooLarge,
 			Message: fmt.Sprintf("the request to agent %q is larger than a message of %d bytes; pass a reference instead of the data", r.Agent, port.MaxMessage),
 		}})
 	}
 	return next
+}
+
+const codeInputTooLarge = "input-too-large"
+
+// followedBefore emits again what followed from requests that no queue took: the message that led to them
+// is theirs too (P12a).
+func (j *Job) followedBefore(ctx context.Context) error {
+	if j.Task == nil {
+		return nil
+	}
+	for _, st := range j.Task.Steps {
+		if st.Error == nil || st.Error.Code != codeInputTooLarge || st.Error.Attempt != st.Attempt {
+			continue
+		}
+		r := core.Reply{Step: st.Name, Run: j.Task.Run, Attempt: st.Attempt, Operation: core.Do, Outcome: core.OutcomeFailed, Code: codeInputTooLarge}
+		if st.Undo {
+			r.Operation = core.UndoOp
+		}
+		if _, err := j.decide(ctx, r); err != nil {
+			return err
+		}
+	}
+	return nil
 }

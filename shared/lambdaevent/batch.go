@@ -102,6 +102,7 @@ func (b *batch) handle(ctx context.Context, handle Handle, log *slog.Logger) []s
 	failed = nil
 	for i := range b.deliveries {
 		d := b.deliveries[i : i+1]
+		d[0].Received = max(d[0].Received, 1) + 1 // it may have been handled before (P12a)
 		again, err := b.guarded(ctx, handle, d)
 		if err != nil {
 			log.ErrorContext(ctx, "handling a message panicked; it is given back", "queue", b.queueARN, "messageId", d[0].ID, "error", err)

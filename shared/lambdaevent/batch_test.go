@@ -101,6 +101,26 @@ func TestRecordsBecomeDeliveries(t *testing.T) {
 	}
 }
 
+// P12a: what is handed over again after a panic may have been handled before.
+func TestHandedOverAgainCountsAsReceivedBefore(t *testing.T) {
+	var seen []int
+	handle := func(_ context.Context, _ string, ds []port.Delivery) []string {
+		for _, d := range ds {
+			seen = append(seen, d.Received)
+		}
+		if len(ds) > 1 {
+			panic("poison")
+		}
+		return nil
+	}
+	first, odd := record("q", 0, "x"), record("q", 1, "y")
+	first.Attributes, odd.Attributes = map[string]string{"ApproximateReceiveCount": "1"}, nil
+	event := events.SQSEvent{Records: []events.SQSMessage{first, odd}}
+	if _, err := lambdaevent.Batch(handle, slog.New(slog.DiscardHandler))(context.Background(), event); err != nil || !slices.Equal(seen, []int{1, 1, 2, 2}) {
+		t.Errorf("received %v times, %v", seen, err)
+	}
+}
+
 // Rule 3: the handler's time is over two seconds before Lambda's.
 func TestReserve(t *testing.T) {
 	deadline := time.Now().Add(time.Hour)

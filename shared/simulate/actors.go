@@ -190,7 +190,7 @@ func (p *process) equip() {
 	case p.role == aScheduler && p.scheduler == nil:
 		p.scheduler = scheduler.New(scheduler.Config{
 			State: p.state(), Queues: queuesPort{p}, Alerts: alarm{p}, Clock: p, Name: p.name, Waits: p.waits,
-			WakeSlack: time.Second, Logger: slog.New(ear{w}),
+			WakeSlack: time.Second, Logger: slog.New(ear{w}), Pause: w.carriedOn,
 		})
 	case p.role == aSupervisor && p.supervisor == nil:
 		p.supervisor = supervisor.New(supervisor.Config{
@@ -275,6 +275,15 @@ func (w *World) deliver(p *process, q *queue, letters []*letter) {
 			port.Delete(ctx, receipts)
 		}
 	})
+}
+
+// carriedOn lets a handler wait before it carries on what came to it without a queue (P12a).
+func (w *World) carriedOn(_ context.Context, try int) error {
+	iv := w.cur
+	if iv.pause(int64(1000 * try)); iv.dead || try > 10 {
+		return errCut
+	}
+	return nil
 }
 
 // again is a delivery that comes again after a while.

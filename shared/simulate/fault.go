@@ -6,7 +6,8 @@ type Fault uint8
 // The faults.
 const (
 	NoFault Fault = iota
-	Duplicate
+	FreshCopy
+	Redelivery
 	Reorder
 	LongDelay
 	Zombie
@@ -45,7 +46,7 @@ const (
 
 // faultNames are the names on tapes and in reports.
 var faultNames = [faultCount]string{
-	NoFault: "none", Duplicate: "duplicate", Reorder: "reorder", LongDelay: "long-delay", Zombie: "zombie",
+	NoFault: "none", FreshCopy: "fresh-copy", Redelivery: "redelivery", Reorder: "reorder", LongDelay: "long-delay", Zombie: "zombie",
 	DeleteLost: "delete-lost", SendAnswerLost: "send-answer-lost", PartialBatch: "partial-batch", Poison: "poison",
 	Redriven: "redriven", Retention: "retention-expired", Throttle: "throttle", AppliedButError: "applied-but-error",
 	OwnAsCondition: "own-write-as-condition-failure", StaleIndex: "stale-index", MissingIndex: "missing-index",
@@ -157,7 +158,7 @@ var actsAt = [callCount][]act{
 	callMove:    with(act{Throttle, false}, act{AppliedButError, true}, act{OwnAsCondition, true}),
 	callDo:      with(act{ReplyLost, true}, act{Contradictory, true}, act{KeyForgotten, false}, act{Hang, false}, act{PermanentFailure, false}),
 	callUndo:    with(act{ReplyLost, true}, act{Contradictory, true}, act{KeyForgotten, false}, act{Hang, false}, act{PermanentFailure, false}),
-	callMessage: {{Duplicate, true}, {Reorder, false}, {LongDelay, false}, {Redriven, true}, {Retention, false}},
+	callMessage: {{FreshCopy, true}, {Redelivery, true}, {Reorder, false}, {LongDelay, false}, {Redriven, true}, {Retention, false}},
 	callPoll:    {{Concurrency, false}},
 	callTick:    {{TickMissed, false}, {TicksOverlap, false}},
 	callClock:   {{ClockJump, false}},

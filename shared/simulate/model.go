@@ -30,6 +30,7 @@ type model struct {
 	unasked  string                  // a queue that nobody has asked for that
 	direct   bool                    // it was asked without a queue, and hears the answer
 	expired  bool                    // the order is there, and its task is not (P26)
+	fresh    bool                    // the event was not handled before: it has nothing to send again (P12a)
 
 	mails   []mail
 	changed bool
@@ -334,7 +335,7 @@ func (m *model) settle() {
 	if m.t == nil || m.t.Tell == 0 {
 		return
 	}
-	m.cause = m.t.EndCause
+	m.cause, m.fresh = m.t.EndCause, false // it is what is asked for
 	m.again()
 }
 
@@ -591,7 +592,7 @@ func (m *model) announce() {
 // again is what a redelivered message emits again (P12).
 func (m *model) again() {
 	t := m.t
-	if t == nil || m.def == nil || m.cause == "" || m.ahead || t.IsTombstone() {
+	if t == nil || m.def == nil || m.cause == "" || m.ahead || t.IsTombstone() || m.fresh {
 		return
 	}
 	if t.StartSeq > 0 && t.StartCause == m.cause {

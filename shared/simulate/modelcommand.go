@@ -15,7 +15,9 @@ func (m *model) submit(o *message.SubmitOrder) {
 			m.refuse(o.ReplyTo)
 			return
 		}
-		m.received()
+		if !m.direct { // it hears that at once
+			m.received()
+		}
 		m.again()
 		return
 	}

@@ -24,6 +24,7 @@ var rules = []Covered{
 	{"P10", []string{"P10"}, ""},
 	{"P11", []string{"P11", "5"}, ""},
 	{"P12", []string{"P12", "P13"}, ""},
+	{"P12a", []string{"P12a", "P13"}, ""},
 	{"P13", []string{"P13"}, ""},
 	{"P14", []string{"P14", "P26"}, ""},
 	{"P15", []string{"P15", "4"}, ""},

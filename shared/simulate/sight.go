@@ -46,7 +46,8 @@ type sight struct {
 	claims  []mail     // of that commit
 	must    []mail     // what the commit has to send
 	sent    []mail     // what was sent, by this handling
-	doubt   bool       // a call that is about it failed
+	doubt   bool       // its own write may be stored, although the answer did not say so
+	wrote   bool       // it was committed by this handling
 	learns  bool       // at its next decision
 	learnt  bool
 	cut     bool  // the document did not fit: its largest output is taken out (P28)
@@ -233,6 +234,7 @@ func (m *move) decided() {
 		return
 	}
 	s := iv.sight(m.after.OrderID)
+	s.wrote = true
 	if m.before != nil && m.o.settling(m) {
 		m.settledHere(s)
 		return
@@ -285,9 +287,9 @@ func (m *move) predict(iv *invocation, s *sight, model *model) (rule, diff strin
 	if len(events) == 0 {
 		return "P8", "nobody knows what led to this commit"
 	}
-	for _, ev := range events {
+	for i, ev := range events {
 		before := model.changed
-		model.changed = false
+		model.changed, model.fresh = false, s.fresh(iv, i)
 		if r := model.take(ev); model.changed || rule == "" {
 			rule = r
 		}
@@ -320,6 +322,22 @@ func (s *sight) events(iv *invocation) []any {
 		all[largest] = &r
 	}
 	return all
+}
+
+// fresh: the n-th event was not handled before, so that it has nothing to send again (P12a).
+func (s *sight) fresh(iv *invocation, n int) bool {
+	if s.doubt {
+		return false
+	}
+	for i, l := range iv.letters {
+		if len(s.extra) == 0 && aboutOrder(l.message) == s.id {
+			if n == 0 {
+				return iv.handed[i].Received <= 1
+			}
+			n--
+		}
+	}
+	return true
 }
 
 // differs says how a task is other than the model's, "" where it is not.
@@ -439,7 +457,7 @@ func (iv *invocation) finished(gone func(id string) bool) {
 	}
 	iv.unreadable(gone)
 	for _, s := range iv.sights {
-		if s.doubt || iv.w.byID[s.id] == nil || !gone(s.id) || iv.w.violation != nil {
+		if iv.w.byID[s.id] == nil || !gone(s.id) || iv.w.violation != nil {
 			continue
 		}
 		iv.concluded(s)
@@ -492,8 +510,8 @@ func (iv *invocation) spent(s *sight) (must []mail, ok bool) {
 	for _, at := range iv.times(s) {
 		m := iv.modelFor(s, s.base, at)
 		broken = ""
-		for _, ev := range s.events(iv) {
-			m.changed = false
+		for i, ev := range s.events(iv) {
+			m.changed, m.fresh = false, s.fresh(iv, i)
 			rule := m.take(ev)
 			if m.ahead {
 				w.violate("P8", "order %s: %s is ahead of the document, and was deleted", s.id, say(ev))
@@ -505,11 +523,28 @@ func (iv *invocation) spent(s *sight) (must []mail, ok bool) {
 		}
 		must = m.mails
 		if broken == "" {
+			iv.copied(s)
 			return must, true
 		}
 	}
 	w.violate(broken, "order %s, version %d: %s changes it, and was deleted without a commit", s.id, version, say(s.events(iv)[0]))
 	return nil, false
+}
+
+// copied: what was not handled before, and changes nothing, has its sender answered and nothing else sent,
+// or copies would multiply calls (P12a).
+func (iv *invocation) copied(s *sight) {
+	for i, ev := range s.events(iv) {
+		if c, ok := ev.(*message.Control); s.wrote || !s.fresh(iv, i) || ok && c.Kind == message.Settle {
+			return
+		}
+	}
+	iv.w.checks.did("P12a")
+	for _, m := range s.sent {
+		if slices.Contains([]byte{'r', 'w', 's', 't', 'a'}, m.kind) {
+			iv.w.violate("P12a", "order %s: a fresh copy that changes nothing sent %s", s.id, m)
+		}
+	}
 }
 
 // unreadable: what nobody can read goes to quarantine, what is of a newer schema stays, and nothing

@@ -95,9 +95,15 @@ func (d *trips) instance(name string) lambdaevent.Function {
 // take hands messages of one queue to an instance; sender is SQS's SenderId. It answers those that come again.
 func (d *trips) take(f lambdaevent.Function, queue, sender string, bodies ...string) (again []string) {
 	d.t.Helper()
+	return d.receive(f, queue, sender, 1, bodies...)
+}
+
+// receive hands over messages that come for the n-th time.
+func (d *trips) receive(f lambdaevent.Function, queue, sender string, n int, bodies ...string) (again []string) {
+	d.t.Helper()
 	e := event(queue, bodies...)
 	for i := range e.Records {
-		e.Records[i].Attributes = map[string]string{"SenderId": sender, "ApproximateReceiveCount": "1"}
+		e.Records[i].Attributes = map[string]string{"SenderId": sender, "ApproximateReceiveCount": strconv.Itoa(n)}
 	}
 	answer, err := f(context.Background(), e)
 	if err != nil {
@@ -217,7 +223,7 @@ func TestEntriesThatAreNotTaken(t *testing.T) {
 			t.Errorf("sender's fault %v: %d requests were taken", senderFault, len(sent))
 		}
 		d.Refuse(nil)
-		if again := d.take(f, "intake", "AIDASHOP", submission("o-2")); len(again) > 0 {
+		if again := d.receive(f, "intake", "AIDASHOP", 2, submission("o-2")); len(again) > 0 {
 			t.Errorf("the redelivery: %q", again)
 		}
 		if sent := d.Sent("requests-payment"); len(sent) != 1 || !strings.Contains(sent[0], `"task":"o-2"`) {
