@@ -15,6 +15,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/dynamo"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/state"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
@@ -93,7 +94,7 @@ func (t *transport) load(ctx context.Context, id string) (*core.Task, error) {
 }
 
 func decode(r *port.Record) (*core.Task, error) {
-	task, err := core.DecodeTask(r.Document)
+	task, err := state.DecodeTask(r.Document)
 	if err != nil {
 		return nil, refusal(http.StatusInternalServerError, codeDamaged,
 			"order %q: its stored document cannot be read, other orders are not affected (%v)", r.ID, err)

@@ -53,6 +53,7 @@ var Killers = []Killer{
 	{Name: "agent-wiring", Package: "functions/agent/bootstrap/wiring", Args: []string{"-test.run=^Test", "-test.short"}},
 	{Name: "scheduler-wiring", Package: "functions/scheduler/bootstrap/wiring", Args: []string{"-test.run=^Test", "-test.short"}},
 	{Name: "supervisor-wiring", Package: "functions/supervisor/bootstrap/wiring", Args: []string{"-test.run=^Test", "-test.short"}},
+	{Name: "cloud", Package: "functions/internal/cloud", Args: []string{"-test.run=^Test", "-test.short"}},
 	{Name: "view", Package: "shared/view", Args: []string{"-test.run=^Test", "-test.short"}},
 	{Name: "source", Package: "shared/workflow/source", Args: []string{"-test.run=^Test", "-test.short"}},
 	{Name: "expression", Package: "shared/expression", Args: []string{"-test.run=^Test", "-test.short"}},

@@ -142,7 +142,7 @@ func start(def *Definition, order []byte, e Submitted, at At) (Decision, error) 
 		return Decision{}, r
 	}
 	t := &Task{
-		Schema: 1, OrderID: e.OrderID, Workflow: def.Name, Definition: def.Hash,
+		OrderID: e.OrderID, Workflow: def.Name, Definition: def.Hash,
 		ContentHash: e.ContentHash, Priority: e.Priority, ReplyTo: e.ReplyTo,
 		ProcessState: Processing, Created: at.Now, Steps: make([]Step, len(def.Steps)),
 	}
@@ -175,7 +175,7 @@ func tombstone(e Cancel, at At) Decision {
 	v := Verdict{ID: e.ID, Command: "cancel", Accepted: true, At: at.Now,
 		Reason: "the order had not arrived; it will not run when it does"}
 	t := &Task{
-		Schema: 1, OrderID: e.OrderID, ProcessState: Cancelled, Why: WhyCancel, CancelAsked: true,
+		OrderID: e.OrderID, ProcessState: Cancelled, Why: WhyCancel, CancelAsked: true,
 		Command: 1, Created: at.Now, Ended: at.Now, EndCause: "cancel/0", Verdicts: []Verdict{v},
 	}
 	return Decision{Task: t, Changed: true, Verdict: &v}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/state"
 )
 
 // noon is when the tests begin.
@@ -225,11 +226,11 @@ func (d *desk) sweep(backlog ...string) (all []core.Effect) {
 // stored is the task after a way through the state store.
 func stored(t testing.TB, task *core.Task) *core.Task {
 	t.Helper()
-	b, err := core.EncodeTask(task)
+	b, err := state.EncodeTask(task)
 	if err != nil {
 		t.Fatalf("%v\n%+v", err, task)
 	}
-	got, err := core.DecodeTask(b)
+	got, err := state.DecodeTask(b)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, b)
 	}

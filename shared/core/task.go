@@ -40,7 +40,6 @@ const (
 // Task is one run of a workflow for one order: the whole document that one conditional write
 // replaces. Values are treated as immutable once they were returned by Decide.
 type Task struct {
-	Schema       int // 1; a newer major is refused by the codec
 	OrderID      string
 	Version      int64 // of the stored document; set by whoever commits (P8)
 	Workflow     string
@@ -110,6 +109,12 @@ type Step struct {
 	Resolved     *Resolved
 	Unknown      map[string]json.RawMessage
 }
+
+// The failure of a do whose reply did not come.
+const (
+	CodeTimeout = "timeout"
+	TimeoutText = "no reply by the complete-by time"
+)
 
 // StepError is the last failure of a step, for people.
 type StepError struct {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/state"
 )
 
 // chooser makes all choices of a world: rapid, so that a failure shrinks, or the bytes of a fuzzer.
@@ -369,9 +370,9 @@ func (w *world) checkOrderless(before *core.Task, ev core.Event, at core.At, dec
 func (w *world) commit(t *core.Task) {
 	next := *t
 	next.Version++
-	b, err := core.EncodeTask(&next)
+	b, err := state.EncodeTask(&next)
 	if err == nil {
-		w.task, err = core.DecodeTask(b)
+		w.task, err = state.DecodeTask(b)
 	}
 	if err != nil {
 		w.fail("%v", err)

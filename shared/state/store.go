@@ -55,7 +55,7 @@ func New(cfg Config) *Store {
 func (s *Store) Port() port.Store { return s.cfg.Store }
 
 // Loaded is one answer of Load. Task is nil where there is none. Err is that of one read, or of one
-// document (core.ErrNewerTask, port.ErrDamaged): the others are loaded all the same.
+// document (ErrNewerTask, port.ErrDamaged): the others are loaded all the same.
 type Loaded struct {
 	Task *core.Task
 	Err  error
@@ -98,9 +98,9 @@ func (s *Store) Load(ctx context.Context, ids []string) []Loaded {
 }
 
 func taskOf(r *port.Record) (*core.Task, error) {
-	t, err := core.DecodeTask(r.Document)
+	t, err := DecodeTask(r.Document)
 	switch {
-	case errors.Is(err, core.ErrNewerTask):
+	case errors.Is(err, ErrNewerTask):
 		return nil, fmt.Errorf("load task %q: %w", r.ID, err)
 	case err != nil:
 		return nil, fmt.Errorf("load task %q: %w: %w", r.ID, port.ErrDamaged, err)
@@ -198,7 +198,7 @@ func writeOf(c Change) (port.Write, error) {
 	if t.Version < 1 || (t.Version == 1) != (c.Order != nil) {
 		return port.Write{}, fmt.Errorf("commit task %q: version %d; a first version comes with its order, a later one without", t.OrderID, t.Version)
 	}
-	doc, err := core.EncodeTask(t)
+	doc, err := EncodeTask(t)
 	if err != nil {
 		return port.Write{}, fmt.Errorf("commit task %q: %w", t.OrderID, err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/state"
 )
 
 // Task is one order's run of a workflow.
@@ -133,7 +134,7 @@ func SummaryOf(t *core.Task) Summary {
 // Listed shows a stored record in a listing. One whose document cannot be read is shown as damaged,
 // with what the store itself knows of it.
 func Listed(r *port.Record) Summary {
-	t, err := core.DecodeTask(r.Document)
+	t, err := state.DecodeTask(r.Document)
 	if err == nil && t.OrderID != r.ID {
 		err = fmt.Errorf("the document is of order %q; restore it from a backup", t.OrderID)
 	}

@@ -203,8 +203,15 @@ func TestNoWorker(t *testing.T) {
 	if err := errors.Join(err, errClient, errOwn); err != nil {
 		t.Fatal(err)
 	}
-	handle := onlambda.Handle(func(context.Context) (*worker.Worker, error) { return nil, errors.New("throttled") }, own, quiet)
-	if got := handle(context.Background(), "", []port.Delivery{{Receipt: "a"}, {Receipt: "b"}}); !slices.Equal(got, []string{"a", "b"}) {
+	batch, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	handle := onlambda.Handle(func(ctx context.Context) (*worker.Worker, error) {
+		if _, bounded := ctx.Deadline(); !bounded {
+			t.Error("making a worker may take longer than its batch")
+		}
+		return nil, errors.New("throttled")
+	}, own, quiet)
+	if got := handle(batch, "", []port.Delivery{{Receipt: "a"}, {Receipt: "b"}}); !slices.Equal(got, []string{"a", "b"}) {
 		t.Errorf("given back: %q", got)
 	}
 	if got := s.Extended(); len(got) != 2 || got[0].Seconds != 2 || got[1].Seconds != 2 {

@@ -34,4 +34,10 @@ var equivalents = []equivalent{
 	{"shared/embedded", "pump.run", "if !errors.Is(err, context.Canceled) {", "if !errors.Is(context.Canceled, err) {", "queues in memory answer the context's error itself, which wraps nothing"},
 	{"shared/embedded", "hub.running", "h.mu.Lock() defer h.mu.Unlock()", "", "it reads the length of a map; only the race detector sees that the lock is missing"},
 	{"shared/port/queueset", "Set.AllowReplyTo", "s.mu.Lock() defer s.mu.Unlock()", "", "it is called before the queues are in use; only the race detector sees that the lock is missing"},
+	{"functions/agent/bootstrap/wiring", "New", "if err := errors.Join(err, errClient); err != nil {", "if err := errors.Join(errClient, err); err != nil {", "only the order of what is listed as wrong"},
+	{"functions/supervisor/bootstrap/wiring", "New", "if err := errors.Join(err, errClient); err != nil {", "if err := errors.Join(errClient, err); err != nil {", "only the order of what is listed as wrong"},
+	{"functions/scheduler/bootstrap/wiring", "New", "if err := errors.Join(err, errClient, errWorkflows); err != nil {", "if err := errors.Join(errClient, err, errWorkflows); err != nil {", "only the order of what is listed as wrong"},
+	{"functions/agent/onlambda", "giveBack", "ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lambdaevent.Reserve/2)", "ctx, cancel := context.WithTimeout(context.WithoutCancel(context.Background()), lambdaevent.Reserve/2)",
+		"the context keeps neither its end nor its cancellation, and nothing looks at its values"},
+	{"shared/dynamo", "plainText", "if json.Unmarshal(raw, &s) != nil || !bytes.Equal(appendText(nil, s), raw) {", "if json.Unmarshal(raw, &s) != nil || !bytes.Equal(raw, appendText(nil, s)) {", "the comparison is symmetric"},
 }

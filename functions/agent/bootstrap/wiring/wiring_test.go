@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -149,6 +150,12 @@ func TestSecretThatCannotBeRead(t *testing.T) {
 		t.Errorf("the log says %v", line)
 	}
 	s.Allow("secretsmanager.GetSecretValue")
+	_ = s.Calls()
+	over, cancel := context.WithCancel(context.Background())
+	cancel()
+	if answer, err := f(over, e); err != nil || len(answer.BatchItemFailures) != len(e.Records) || slices.Contains(s.Calls(), "GetSecretValue arn:token") {
+		t.Errorf("when its time is over: %+v %v", answer, err)
+	}
 	if answer, err := f(context.Background(), e); err != nil || len(answer.BatchItemFailures) > 0 {
 		t.Errorf("once it can be read: %+v %v", answer, err)
 	}

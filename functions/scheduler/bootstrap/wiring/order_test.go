@@ -143,7 +143,7 @@ func shown(item map[string]map[string]any, step string) string {
 				return v
 			}
 		}
-		if item[name]["NULL"] == true {
+		if item[name] == nil {
 			return "-"
 		}
 		return "?"
@@ -152,7 +152,7 @@ func shown(item map[string]map[string]any, step string) string {
 }
 
 // The item of an order as a person sees it in the console: state, who claimed last, until when the
-// first of the claims is to be done, and all failures; an ended one has its time to live, in seconds.
+// first of the claims is to be done, and all failures, "-" for none; an ended one has its time to live, in seconds.
 func TestItemOfAnOrder(t *testing.T) {
 	d := tripping(t)
 	one, two := d.instance("instance-1"), d.instance("instance-2")
@@ -174,19 +174,19 @@ func TestItemOfAnOrder(t *testing.T) {
 			t.Errorf("an order under way would be deleted at %v", at)
 		}
 	}
-	expect("the order", shown(item, ""), "Processing stance-1 "+times("seat")+" 0")
+	expect("the order", shown(item, ""), "Processing stance-1 "+times("seat")+" -")
 	expect("pay", shown(item, "pay"), "Processing stance-1 "+times("pay")+" 0")
 	if times("seat") >= times("pay") {
 		t.Errorf("the quick step is to be done by %s, the slow one by %s", times("seat"), times("pay"))
 	}
-	expect("print", shown(item, "print"), "Pending - - 0")
+	expect("print", shown(item, "print"), "Pending - - -")
 	running()
 
 	d.take(two, "replies", "AROAAGENT:x", reply("seat", "inventory", core.OutcomeDone))
 	item = d.Item("tasks", "o-1")
-	expect("the order, claimed by two", shown(item, ""), "Processing stance-2 "+times("print")+" 0")
+	expect("the order, claimed by two", shown(item, ""), "Processing stance-2 "+times("print")+" -")
 	expect("pay, unchanged", shown(item, "pay"), "Processing stance-1 "+times("pay")+" 0")
-	expect("seat", shown(item, "seat"), "Processed - - 0")
+	expect("seat", shown(item, "seat"), "Processed - - -")
 
 	d.take(two, "replies", "AROAAGENT:x", reply("pay", "payment", core.OutcomeRetryLater))
 	item = d.Item("tasks", "o-1")

@@ -193,7 +193,9 @@ func TestBacklogs(t *testing.T) {
 			if !c.deployed {
 				d.settings[deployment.VarQueues] = d.Queues(port.Intake, port.Replies, port.Control, port.Quarantine)
 			}
-			d.sweep(t.Context())
+			if n := d.sweep(t.Context())[0]["HandedBack"]; n != 1.0 {
+				t.Errorf("%v steps were handed back, counted or not; want 1", n)
+			}
 			if got := d.pay("o-1"); got != c.want {
 				t.Errorf("the step is %s, want %s", got, c.want)
 			}
