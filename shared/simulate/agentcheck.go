@@ -170,6 +170,8 @@ func (iv *invocation) moves(before, after port.LedgerEntry) {
 		if a.happened { // a check has settled what was in doubt
 			want = settledLedger(before.State, r.Operation)
 		}
+	case pivots(r) && r.Grade != core.Plain && !a.called && mine && before.State == worker.StateStarted && after.State == worker.StateRepeated:
+		want = worker.StateRepeated // its own write was reported as a conflict: it looks like another handling's
 	case a.called && a.outcome == happenedIt, a.happened:
 		want = settledLedger(before.State, r.Operation)
 	case (!a.called || a.outcome != inTheDark) && mine && r.Operation == core.UndoOp:
