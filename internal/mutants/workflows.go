@@ -20,5 +20,5 @@ var ofWorkflows = []Mutant{
 	{Name: "workflow-unknown-after-is-an-order", File: sourceGraph, Func: "newGraph", Old: "g.sorted, g.before = nil, nil", New: ""},
 	{Name: "workflow-scalar-after-is-an-order", File: sourceGraph, Func: "newGraph", Old: "if after.shape != isList {", New: "if false {"},
 	{Name: "workflow-braces-are-sent-without-warning", File: sourceTemplate, Func: "builder.literal", Old: `strings.Contains(v.text, "{{") && strings.Contains(v.text, "}}")`, New: "false"},
-	{Name: "P31-no-time-for-the-ledger", File: sourceMeaning, Func: "builder.holds", Old: "if s.Grade == core.Plain {", New: "if false {"},
+	{Name: "P31-no-time-for-the-ledger", File: sourceMeaning, Func: "builder.holds", Old: "case s.Grade == core.Plain:", New: "case false:"},
 }
