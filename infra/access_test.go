@@ -154,7 +154,7 @@ func TestWhoMayWhat(t *testing.T) {
 	requests := []string{"RequestsInventory", "RequestsNotification", "RequestsPayment", "RequestsShipping"}
 	const status = "arn:aws:sqs:eu-central-1:123456789012:shop-status"
 	want := map[string][]string{
-		"SchedulerRole": slices.Concat(take("Intake", "Replies", "Control"), each("dynamodb:GetItem", "Orders", "Tasks", "Definitions"),
+		"SchedulerRole": slices.Concat(take("Intake", "Replies", "Control"), each("sqs:ChangeMessageVisibility", "Intake", "Replies", "Control"), each("dynamodb:GetItem", "Orders", "Tasks", "Definitions"),
 			each("dynamodb:PutItem", "Orders", "Tasks", "Definitions"), each("sqs:SendMessage", append(requests, "Control", "Quarantine", status)...),
 			each("sns:Publish", "Alerts"), logs("Scheduler")),
 		"SupervisorRole": slices.Concat(each("dynamodb:Query", "Tasks/index/complete-by"), each("dynamodb:GetItem", "Orders", "Tasks", "Definitions"),

@@ -6,7 +6,6 @@ const (
 	learning   = "functions/scheduler/waits.go"
 	looping    = "shared/engine/engine.go"
 	jobs       = "shared/engine/job.go"
-	fitting    = "shared/engine/fit.go"
 	restart    = "functions/scheduler/restart.go"
 	submitting = "functions/scheduler/submit.go"
 	submission = "shared/message/submit.go"
@@ -40,9 +39,8 @@ var ofActors = []Mutant{
 	{Name: "P27-restart-takes-one-shard", File: restart, Func: "Scheduler.Restart", Old: "range store.Shards()", New: "range min(1, store.Shards())"},
 	{Name: "P8-message-ahead-of-the-document-is-deleted", File: looping, Func: "Engine.decide", Old: "j.ahead(m.event)\n\t\t\tj.decided, m.Err = before, err", New: "j.ahead(m.event)\n\t\t\tj.decided = before"},
 	{Name: "P8-stale-load-is-not-loaded-again", File: looping, Func: "Engine.decide", Old: "errors.Is(err, core.ErrStale) && !j.reread:", New: "false:"},
-	{Name: "P28-document-too-large-comes-back-for-ever", File: looping, Func: "Engine.uncommitted", Old: "return e.shrink(j, err)", New: "j.fail(err)\n\t\treturn false"},
+	{Name: "P28-document-too-large-comes-back-for-ever", File: looping, Func: "Engine.uncommitted", Old: "return e.refuseLarge(j, err)", New: "j.fail(err)\n\t\treturn false"},
 	{Name: "P28-request-too-large-comes-back-for-ever", File: sending, Func: "Engine.deliver", Old: "if len(j.unsendable) > 0 {", New: "if false {"},
-	{Name: "P28-cut-output-is-not-cut-again", File: fitting, Func: "Job.fitting", Old: "m.cut = true", New: "_ = m.cut"},
 	{Name: "I19-unreadable-message-is-dropped", File: handle, Func: "Scheduler.unreadable", Old: "it.Err = s.quarantine(ctx, queueName, d, err.Error())", New: ""},
 	{Name: "I19-refusal-is-not-told", File: handle, Func: "Scheduler.Handle", Old: "it.Err == nil && it.refusal != nil && !it.told", New: "false"},
 	{Name: "I19-refusal-that-was-not-sent-is-dropped", File: handle, Func: "Scheduler.unreadable", Old: "if it.Err != nil || it.told", New: "if it.told {\n\t\tit.Err = nil\n\t}\n\tif it.told"},
@@ -84,16 +82,18 @@ var ofActors = []Mutant{
 	{Name: "P28-status-too-large-comes-back-for-ever", File: sending, Func: "post.unsent", Old: "err = sendShort(ctx, r.queue, e.Status); err == nil", New: "_ = e; false"},
 
 	// Supervisor: look, decide, commit, send, settle or push.
-	{Name: "P16-lost-commit-of-a-sweep-is-sent", File: looping, Func: "Engine.store", Old: `j.fail(fmt.Errorf("%w: %w", ErrLost, j.lost))`, New: "_ = fmt.Errorf"},
+	{Name: "P16-lost-commit-of-a-sweep-is-sent", File: looping, Func: "Engine.store", Old: `j.fail(fmt.Errorf("%w: %w", ErrLost, j.lost))`, New: "_ = j.lost"},
 	{Name: "P11-sweep-settles-what-it-did-not-tell", File: looping, Func: "Engine.decide", Old: "j.settles = core.ToldBy(j.Definition, j.Task, j.effects)", New: "j.settles = j.Task.Tell != 0"},
 	{Name: "P11-sweep-settles-although-not-sent", File: sending, Func: "Engine.settle", Old: "if j.failed || !j.settles {", New: "if !j.settles || j.failed && !j.Stored {"},
 	{Name: "P11-sweep-never-settles", File: looping, Func: "Engine.decide", Old: "j.settles = core.ToldBy(j.Definition, j.Task, j.effects)", New: "j.settles = false"},
 	{Name: "P10-due-is-never-pushed", File: supervised, Func: "visit.Decide", Old: "if j.Task == found && j.Push() {", New: "if false {"},
-	{Name: "P32-no-backlog-is-seen", File: supervised, Func: "sweep.waiting", Old: "depth.Visible > capacity", New: "depth.Visible > capacity && false"},
-	{Name: "P32-every-queue-is-a-backlog", File: supervised, Func: "sweep.waiting", Old: "depth.Visible > capacity", New: "depth.Visible >= 0"},
+	{Name: "P32-no-backlog-is-seen", File: supervised, Func: "sweep.waiting", Old: "depth.Visible+depth.InFlight > capacity", New: "depth.Visible > capacity && false"},
+	{Name: "P32-every-queue-is-a-backlog", File: supervised, Func: "sweep.waiting", Old: "depth.Visible+depth.InFlight > capacity", New: "depth.Visible >= 0"},
 	{Name: "P32-a-reply-that-waits-is-a-failure", File: supervised, Func: "sweep.backlog", Old: "return w.waiting(ctx, port.Replies, Scheduler)", New: "return false, nil"},
 	{Name: "P32-the-scheduler-is-asked-again-and-again", File: supervised, Func: "sweep.asked", Old: "return w.waiting(ctx, port.Control, Scheduler)", New: "return false, nil"},
-	{Name: "P32-what-the-agent-has-in-hand-is-a-backlog", File: supervised, Func: "sweep.waiting", Old: "depth.Visible > capacity", New: "depth.Visible+depth.InFlight > capacity"},
+	{Name: "P32-what-the-agent-has-in-hand-is-a-backlog", File: supervised, Func: "sweep.waiting", Old: "depth.Visible+depth.InFlight > capacity", New: "depth.Visible > capacity || depth.InFlight > 0"},
+	{Name: "P32-what-is-hidden-does-not-wait", File: supervised, Func: "sweep.waiting", Old: "depth.Visible+depth.InFlight > capacity", New: "depth.Visible > capacity"},
+	{Name: "P32-what-is-delayed-waits", File: supervised, Func: "sweep.waiting", Old: "depth.Visible+depth.InFlight > capacity", New: "depth.Visible+depth.InFlight+depth.Delayed > capacity"},
 	{Name: "P16-first-overdue-step-only", File: supervised, Func: "visit.Decide", Old: "for _, ev := range events {", New: "for _, ev := range events[:min(1, len(events))] {"},
 	{Name: "I5-sweep-looks-at-one-page", File: sweeping, Func: "sweep.shard", Old: "if len(due) < w.cfg.PageSize {", New: "if true {"},
 	{Name: "I5-sweep-looks-at-one-shard", File: sweeping, Func: "Supervisor.Sweep", Old: "shard := (first + i) % shards", New: "shard := (first + i - i) % shards"},

@@ -111,7 +111,7 @@ var ofAdapters = []Mutant{
 	{Name: "P12-definition-is-pinned-before-it-is-stored", File: stateStore, Func: "Store.Current", Old: "err := s.cfg.Definitions.PutDefinition(ctx, def.Hash, data); err != nil", New: "err := error(nil); data == nil"},
 	{Name: "P12-definition-of-other-bytes-is-stored", File: portCheck, Func: "CheckDefinition", Old: "of != hash", New: "of == \"\""},
 	{Name: "P8-record-of-another-version-is-believed", File: stateStore, Func: "taskOf", Old: "t.Version != r.Version || t.OrderID != r.ID", New: "false"},
-	{Name: "P28-document-of-any-size-is-sent", File: stateStore, Func: "writeOf", Old: "len(doc) > port.MaxDocument", New: "false"},
-	{Name: "P9-index-is-not-written", File: stateStore, Func: "writeOf", Old: "bucket, at := core.Index(t)", New: "bucket, at := core.Index(t)\n\tif t.Version > 1 { bucket, at = \"\", 0 }"},
-	{Name: "I15-version-goes-on-by-two", File: stateStore, Func: "writeOf", Old: "Expected: t.Version - 1", New: "Expected: max(0, t.Version-2)"},
+	{Name: "P28-document-of-any-size-is-sent", File: stateStore, Func: "Store.writeOf", Old: "len(doc) > s.cfg.Limit", New: "false"},
+	{Name: "P9-index-is-not-written", File: stateStore, Func: "Store.writeOf", Old: "bucket, at := core.Index(t)", New: "bucket, at := core.Index(t)\n\tif t.Version > 1 { bucket, at = \"\", 0 }"},
+	{Name: "I15-version-goes-on-by-two", File: stateStore, Func: "Store.writeOf", Old: "Expected: t.Version - 1", New: "Expected: max(0, t.Version-2)"},
 }

@@ -8,6 +8,7 @@ const (
 	tell    = "shared/core/tell.go"
 	index   = "shared/core/index.go"
 	table   = "shared/core/table.go"
+	room    = "shared/core/room.go"
 )
 
 // cell is where a mutant of the transition table stands.
@@ -47,7 +48,7 @@ var ofCore = []Mutant{
 	{Name: "P22a-every-failure-is-a-proof", File: reply, Func: "deciding.refused", Old: "!e.NoEffect || ", New: ""},
 	{Name: "P22a-proof-after-overdue-is-ignored", File: reply, Func: "deciding.refusedLate", Old: "|| !r.refused(i, ev.(Reply))", New: "|| true"},
 	{Name: "P22a-proof-is-recorded-again", File: reply, Func: "deciding.refusedLate", Old: "s.NoEffect != 0 || ", New: ""},
-	{Name: "P22a-claim-keeps-the-proof", File: advance, Func: "deciding.take", Old: "s.NoEffect = Processing, r.at.By, r.cause, 0", New: "s.NoEffect = Processing, r.at.By, r.cause, s.NoEffect"},
+	{Name: "P22a-claim-keeps-the-proof", File: advance, Func: "deciding.take", Old: ", r.cause, 0", New: ", r.cause, s.NoEffect"},
 	{Name: "P22a-done-keeps-the-proof", File: reply, Func: "deciding.finish", Old: "s.NoEffect = Processed, output, r.at.Now, 0", New: "s.NoEffect = Processed, output, r.at.Now, s.NoEffect"},
 	{Name: "P22a-alert-changes-with-a-later-proof", File: tell, Func: "deciding.alert", Old: "if s.NoEffect > t.Ended {", New: "if false {"},
 	{Name: "P22a-later-proof-looks-as-old-as-the-error", File: reply, Func: "deciding.proven", Old: "at = latest(at, r.t.Ended+1)", New: "_ = 0"},
@@ -75,6 +76,18 @@ var ofCore = []Mutant{
 	{Name: "P32-a-queue-is-waited-for-for-ever", File: overdue, Func: "deciding.backlog", Old: "if s.Queued >= d.MaxQueueTime {", New: "if false {"},
 	{Name: "P32-waits-are-not-learnt", File: advance, Func: "deciding.take", Old: ", 2*r.at.Waits[d.Agent])", New: ")"},
 	{Name: "P32-hand-back-spends-hops", File: overdue, Func: "deciding.backlog", Old: "r.t.Hops = max(0, r.t.Hops-1)", New: "r.t.Hops += 0"},
+
+	// Room in the document.
+	{Name: "P28-texts-are-not-cut", File: room, Func: "deciding.makeRoom", Old: "if room.fits(r.t) {\n\t\treturn\n\t}\n\tvar", New: "if true {\n\t\treturn\n\t}\n\tvar"},
+	{Name: "P28-outputs-take-the-reserve", File: room, Func: "deciding.holds", Old: "return r.at.Room.keepsReserve(r.def, c)", New: "return r.at.Room.fits(c)"},
+	{Name: "P28-output-that-does-not-fit-is-kept", File: room, Func: "deciding.holds", Old: "return r.at.Room.keepsReserve(r.def, c)", New: "return c != nil"},
+	{Name: "P24-done-that-does-not-fit-fails-during-undo", File: room, Func: "deciding.unstorable", Old: "if r.t.ProcessState != Processing {", New: "if false {"},
+	{Name: "P28-earlier-output-fails-a-later-attempt", File: room, Func: "deciding.unstorable", Old: "if e.Attempt < s.Attempt {", New: "if false {"},
+	{Name: "P22a-done-that-does-not-fit-keeps-the-proof", File: room, Func: "deciding.unstorable", Old: "s.NoEffect = 0", New: ""},
+	{Name: "P22a-earlier-done-that-does-not-fit-is-not-recorded", File: room, Func: "deciding.unstorable", Old: "if contradicted {", New: "if false {"},
+	{Name: "P28-reserve-without-the-proof", File: room, Func: "longestStep", Old: ", NoEffect: far - 6", New: ""},
+	{Name: "P5-reasons-take-the-reserve", File: "shared/core/command.go", Func: "deciding.answer", Old: "!r.at.Room.keepsReserve(r.def, r.t)", New: "false"},
+	{Name: "P28-workflow-output-takes-the-reserve", File: tell, Func: "deciding.keepOutput", Old: "if !r.at.Room.keepsReserve(r.def, r.t) {", New: "if false {"},
 
 	// Claims, forward and undo.
 	{Name: "I14-undo-uses-the-attempt-of-the-do", File: advance, Func: "deciding.take", Old: "s.Attempt++", New: "if op == Do { s.Attempt++ }"},

@@ -29,7 +29,7 @@ var Killers = []Killer{
 	{Name: "cuts", Package: "functions/scheduler", Args: []string{"-test.run=" + cuts, "-test.short"}},
 	{Name: "supervisor", Package: "functions/supervisor", Args: []string{"-test.run=^Test"}},
 	{Name: "worker", Package: "functions/agent/worker", Args: []string{"-test.run=^Test"}},
-	{Name: "state", Package: "shared/state", Args: []string{"-test.run=^Test"}},
+	{Name: "state", Package: "shared/state", Args: slices.Concat([]string{"-test.run=^Test"}, Rapid)},
 	{Name: "memory", Package: "shared/memory", Args: []string{"-test.run=^Test(Store|Queue|Queues.*|Gone|Dead.*|Ledger|Leases)$"}},
 	{Name: "sqlite", Package: "shared/sqlite", Args: []string{"-test.run=^Test(Store|StoreWithoutCache|Queue|Group.*|Forgotten.*|Reopened.*|DeadLetters.*|AnOperation.*|Damage.*|Missing.*|File.*|Newer.*|Probe.*|.*Expire.*|Tasks.*|List.*)$"}},
 	// Those that need no DynamoDB.
@@ -70,7 +70,7 @@ var Killers = []Killer{
 
 // killersOf a package, where a mutant names none.
 var killersOf = map[string][]string{
-	"shared/core":                           {"core", "worlds", "scheduler", "supervisor", "cuts"},
+	"shared/core":                           {"core", "worlds", "state", "scheduler", "supervisor", "cuts"},
 	"shared/engine":                         {"scheduler", "supervisor", "cuts"},
 	"functions/scheduler":                   {"scheduler", "cuts"},
 	"functions/supervisor":                  {"supervisor", "scheduler", "cuts"},

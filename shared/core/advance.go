@@ -132,7 +132,7 @@ func (r *deciding) take(i int, op Operation) {
 	agent := r.def.Agents[d.Agent]
 	s.Attempt++
 	s.Undo = op == UndoOp
-	s.State, s.LockedBy, s.Cause, s.NoEffect = Processing, r.at.By, r.cause, 0
+	s.State, s.LockedBy, s.Cause, s.NoEffect = Processing, r.at.By[:min(len(r.at.By), maxName)], r.cause, 0
 	if s.Undo {
 		s.State = Compensating
 	}

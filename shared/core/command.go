@@ -45,6 +45,9 @@ func (r *deciding) reject(id, command, reason string) (string, error) {
 func (r *deciding) answer(v Verdict) {
 	all := append(append([]Verdict(nil), r.t.Verdicts...), v)
 	r.t.Verdicts = all[max(0, len(all)-maxVerdicts):]
+	if last := &all[len(all)-1]; len(v.Reason) > len(noReason) && !r.at.Room.keepsReserve(r.def, r.t) {
+		last.Reason, v.Reason = noReason, noReason
+	}
 	r.verdict = &v
 }
 

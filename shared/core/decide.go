@@ -33,6 +33,7 @@ func Decide(def *Definition, order []byte, task *Task, ev Event, at At) (Decisio
 	}
 	r.remember(task)
 	reindex(r.t, r.supervisor)
+	r.makeRoom()
 	return Decision{
 		Task: r.t, Changed: true, Effects: r.effects, Verdict: r.verdict,
 		Settles: ToldBy(r.def, r.t, r.effects),
@@ -162,6 +163,7 @@ func start(def *Definition, order []byte, e Submitted, at At) (Decision, error) 
 		return Decision{}, r.err
 	}
 	reindex(t, false)
+	r.makeRoom()
 	return Decision{Task: t, Changed: true, Effects: r.effects, Settles: ToldBy(def, t, r.effects)}, nil
 }
 

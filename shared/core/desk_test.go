@@ -304,7 +304,7 @@ func faultOfTask(def *core.Definition, t *core.Task) error {
 		if t.ProcessState == core.Error && !s.InFlight() && (s.WakeAt != 0 || s.CompleteBy != 0) {
 			return fmt.Errorf("P9: step %s, which is %s, has times in Error", s.Name, s.State)
 		}
-		if t.ProcessState != core.Error && s.Queued >= def.Steps[i].MaxQueueTime {
+		if (t.ProcessState == core.Processing || t.ProcessState == core.Compensating) && s.Queued >= def.Steps[i].MaxQueueTime {
 			return fmt.Errorf("P32: requests of step %s have waited for %s, and it goes on", s.Name, s.Queued)
 		}
 		if s.Attempted() && s.State != core.Compensated && (t.ProcessState == core.Compensated || t.ProcessState == core.Cancelled) {

@@ -44,6 +44,20 @@ func TestDeadlineOfAnEarlierRun(t *testing.T) {
 	}
 }
 
+// P23a. Broken by: the deadline undoes past a point of no return.
+func TestDeadlinePastNoReturnStops(t *testing.T) {
+	d := newDesk(t, workflow(step("a"), step("b", after("a"), noReturn)))
+	d.def.OnDeadline = core.OnFailureUndo
+	d.submit.Deadline = d.now.Add(core.Minute)
+	d.decide(d.submit)
+	d.decide(done("a", 1))
+	d.wait(core.Minute)
+	d.decide(core.DeadlinePassed{})
+	if d.task.ProcessState != core.Error || d.task.Phase != core.Forward || d.task.Step("a").State != core.Processed {
+		t.Errorf("it is %s (%s), its first step %s", d.task.ProcessState, d.task.Phase, d.task.Step("a").State)
+	}
+}
+
 // P23a, P18. Broken by: renewDeadline keeps the old one.
 func TestResubmitRemovesTheDeadline(t *testing.T) {
 	d := newDesk(t, workflow(step("a")))

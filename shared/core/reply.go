@@ -11,7 +11,11 @@ func (r *deciding) stepDone(i int, ev Event) (string, error) {
 	if !s.Attempted() {
 		return notClaims, nil
 	}
-	r.finish(i, ev.(Reply).Output)
+	e := ev.(Reply)
+	if !r.holds(i, e.Output) {
+		return r.unstorable(i, e)
+	}
+	r.finish(i, e.Output)
 	r.advance()
 	return "", nil
 }
@@ -135,7 +139,7 @@ func (r *deciding) giveUp(i int) {
 
 // blame keeps the step's last failure.
 func (r *deciding) blame(i int, code, message string, attempt int) {
-	r.t.Steps[i].Error = &StepError{Code: code, Message: TrimMessage(message), At: r.at.Now, Attempt: attempt}
+	r.t.Steps[i].Error = &StepError{Code: code[:min(len(code), maxCode)], Message: TrimMessage(message), At: r.at.Now, Attempt: attempt}
 }
 
 // policy decides what a Failed step means for the task (P19). In Error it means nothing more.

@@ -12,7 +12,6 @@ import (
 const (
 	pollWait   = 20 * time.Second
 	visibility = 30 * time.Second
-	maxPause   = 5 * time.Second
 )
 
 // pump moves messages from a queue into a handler, until receiving ends. Messages in the hands of
@@ -44,7 +43,7 @@ func (p *pump) run(receiving, work context.Context) {
 	}
 }
 
-// finish deletes what was handled and gives back what failed, after a pause that grows with each
+// finish deletes what was handled and gives back what failed, after a wait that grows with each
 // delivery: a full disk or an outage must not be hammered, nor fill the dead letters in a second.
 func (p *pump) finish(ctx context.Context, deliveries []port.Delivery, failed []string) {
 	bad := make(map[string]bool, len(failed))
@@ -58,7 +57,7 @@ func (p *pump) finish(ctx context.Context, deliveries []port.Delivery, failed []
 			done = append(done, d.Receipt)
 			continue
 		}
-		if err := p.queue.Extend(ctx, d.Receipt, giveBack(d.Received)); err != nil {
+		if err := p.queue.Extend(ctx, d.Receipt, d.Backoff(visibility)); err != nil {
 			p.log.Debug("not given back; it comes again by itself", "queue", p.queue.Name(), "messageId", d.ID, "error", err)
 		}
 	}
@@ -70,12 +69,6 @@ func (p *pump) finish(ctx context.Context, deliveries []port.Delivery, failed []
 			p.log.Debug("not deleted; it comes again, which is harmless", "queue", p.queue.Name(), "error", err)
 		}
 	}
-}
-
-// giveBack is the pause before the next delivery: 20 ms, doubling up to maxPause.
-func giveBack(received int) time.Duration {
-	d := 20 * time.Millisecond << min(max(received-1, 0), 10)
-	return min(d, maxPause)
 }
 
 // pause waits, or until ctx ends.

@@ -106,7 +106,7 @@ func (s *Stack) wire(ctx context.Context) (err error) {
 		State: s.state, Queues: s.queues, Alerts: alert, Clock: s.clock, Name: name,
 		WakeSlack: wakeSlack, Logger: s.log, Count: s.count,
 		Pause: func(ctx context.Context, try int) error {
-			pause(ctx, giveBack(try))
+			pause(ctx, min(20*time.Millisecond<<min(max(try-1, 0), 10), 5*time.Second))
 			return ctx.Err()
 		},
 	})

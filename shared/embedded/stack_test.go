@@ -352,7 +352,7 @@ func TestNamesOfCounts(t *testing.T) {
 	slices.Sort(names)
 	want := []string{
 		"agent-shop-done", "agent-shop-dropped-late", "agent-shop-failed", "agent-shop-in-doubt", "agent-shop-in-flight", "agent-shop-retried", "agent-shop-retry-later",
-		"ended-Cancelled", "ended-Compensated", "ended-Error", "ended-Processed", "process-goroutines", "process-heap-bytes", "running",
+		"ended-Cancelled", "ended-Closed", "ended-Compensated", "ended-Error", "ended-Processed", "process-goroutines", "process-heap-bytes", "running",
 	}
 	if !slices.Equal(names, want) {
 		t.Errorf("counts of %v, want %v", names, want)

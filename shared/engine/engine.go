@@ -172,7 +172,7 @@ func (e *Engine) uncommitted(ctx context.Context, j *Job, err error) (again bool
 		j.exists, j.Unseen = true, false
 		return true
 	case errors.Is(err, port.ErrTooLarge):
-		return e.shrink(j, err)
+		return e.refuseLarge(j, err)
 	case errors.Is(err, port.ErrUnavailable):
 		j.fail(err)
 		return false
@@ -200,7 +200,7 @@ func (e *Engine) decide(ctx context.Context, j *Job) error {
 	}
 	for _, m := range j.Messages {
 		before := j.decided
-		j.current, j.At, m.Err = m.Message, core.At{Now: core.TimeOf(e.Clock.Now()), By: e.By}, nil
+		j.current, j.At, m.Err = m.Message, core.At{Now: core.TimeOf(e.Clock.Now()), By: e.By, Room: e.State.Room()}, nil
 		switch answer, err := j.guarded(ctx, m.Decider); {
 		case errors.Is(err, core.ErrStale) && !j.reread:
 			return ErrReload
@@ -250,7 +250,7 @@ func (j *Job) Start(def *core.Definition, order port.Order, ev core.Event) (core
 // Decide lets the core decide an event on the task as it stands now. The order is loaded where the core
 // needs it only.
 func (j *Job) Decide(ctx context.Context, ev core.Event) (core.Decision, error) {
-	ev = j.fitting(ev)
+	j.current.event = ev
 	d, err := j.decide(ctx, ev)
 	if err == nil && d.Ignored != "" && j.emitsAgain() {
 		err = j.followedBefore(ctx)

@@ -3,20 +3,14 @@ package engine
 import (
 	"context"
 	"fmt"
+
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// shrink cuts the largest output out of a document that is too large (P28). A submission that is
-// too large by itself is refused.
-func (e *Engine) shrink(j *Job, err error) (again bool) {
-	if m := j.largest(); m != nil {
-		m.cut = true
-		step := m.event.(core.Reply).Step
-		e.count("output too large", step)
-		e.Logger.Warn("an output does not fit into the document; its step fails", "task", j.ID, "step", step)
-		return true
-	}
+// refuseLarge is a submission whose first document is too large: it is decided again, and refused
+// (P28). A task that is stored has room for what is decided on it, as long as its store keeps its limit.
+func (e *Engine) refuseLarge(j *Job, err error) (again bool) {
 	if j.loaded == nil && !j.tooLarge {
 		j.tooLarge = true
 		return true
@@ -24,44 +18,6 @@ func (e *Engine) shrink(j *Job, err error) (again bool) {
 	e.Logger.Error("the document does not fit into the store", "task", j.ID, "error", err)
 	j.fail(err)
 	return false
-}
-
-// fitting is the event; a reply whose output does not fit counts as failed for good. Its redelivery is
-// recognised by the failure that the step holds, so that it causes the same (P12, P28).
-func (j *Job) fitting(ev core.Event) core.Event {
-	m := j.current
-	m.event = ev
-	r, ok := ev.(core.Reply)
-	if !ok || r.Outcome != core.OutcomeDone || j.Task == nil {
-		return ev
-	}
-	if st := j.Task.Step(r.Step); st != nil {
-		if st.Error != nil && st.Error.Code == codeOutputTooLarge && st.Error.Attempt == r.Attempt && st.State != core.Processed {
-			m.cut = true
-		}
-	}
-	if !m.cut {
-		return ev
-	}
-	n := len(r.Output)
-	r.Outcome, r.Output, r.Code = core.OutcomeFailed, nil, codeOutputTooLarge
-	r.Message = fmt.Sprintf("the agent's output of %d bytes does not fit into the task's document of at most %d; let it store the data elsewhere and answer a reference", n, port.MaxDocument)
-	return r
-}
-
-const codeOutputTooLarge = "output-too-large"
-
-// largest finds the message with the largest output that is not cut yet; nil where there is none.
-func (j *Job) largest() *Message {
-	var found *Message
-	size := 0
-	for _, e := range j.Messages {
-		m := e.Message
-		if r, ok := m.event.(core.Reply); ok && !m.cut && r.Outcome == core.OutcomeDone && len(r.Output) > size {
-			found, size = m, len(r.Output)
-		}
-	}
-	return found
 }
 
 // tooLong is the failure of a step whose request no queue takes (P28).

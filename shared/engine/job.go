@@ -25,7 +25,6 @@ type Message struct {
 	Again bool
 
 	event core.Event // as decided last
-	cut   bool       // its output does not fit; it counts as failed for good (P28)
 }
 
 func (m *Message) message() *Message { return m }

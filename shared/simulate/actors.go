@@ -252,6 +252,15 @@ func (w *World) newWorker(p *process) *worker.Worker {
 	return made
 }
 
+// backoff is how long a delivery that is given back stays hidden. An exploration takes states for one that
+// differ in the IDs of messages alone, so that the jitter must not depend on them there.
+func (w *World) backoff(d port.Delivery) time.Duration {
+	if w.driver != nil {
+		d.ID = ""
+	}
+	return d.Backoff(visibility * time.Millisecond)
+}
+
 // deliver lets a process handle what it has received, and deletes what it is done with.
 func (w *World) deliver(p *process, q *queue, letters []*letter) {
 	ds := make([]port.Delivery, len(letters))
@@ -261,7 +270,6 @@ func (w *World) deliver(p *process, q *queue, letters []*letter) {
 			w.tell(q.name, p.name, describe(l.message))
 		}
 	}
-	back := int64(1000 + 4000*min(letters[0].received-1, 6))
 	w.invoke(p, q.name, func(iv *invocation) {
 		receipts, again := w.handle(iv, q, letters, ds)
 		if iv.dead {
@@ -269,7 +277,7 @@ func (w *World) deliver(p *process, q *queue, letters []*letter) {
 		}
 		port := queuePort{p, q}
 		for _, r := range again {
-			_ = port.Extend(ctx, r.receipt, max(r.after, time.Duration(back)*time.Millisecond))
+			_ = port.Extend(ctx, r.receipt, r.after)
 		}
 		if len(receipts) > 0 {
 			port.Delete(ctx, receipts)
@@ -303,6 +311,9 @@ func (w *World) handle(iv *invocation, q *queue, letters []*letter, ds []port.De
 		if v.Delete {
 			return []string{ds[0].Receipt}, nil
 		}
+		if v.After <= 0 {
+			v.After = w.backoff(ds[0])
+		}
 		return nil, []again{{ds[0].Receipt, v.After}}
 	case aClient:
 		for i := range ds {
@@ -317,7 +328,7 @@ func (w *World) handle(iv *invocation, q *queue, letters []*letter, ds []port.De
 	for i := range ds {
 		iv.gone[i] = !slices.Contains(failed, ds[i].Receipt)
 		if slices.Contains(failed, ds[i].Receipt) {
-			back = append(back, again{receipt: ds[i].Receipt})
+			back = append(back, again{ds[i].Receipt, w.backoff(ds[i])})
 		} else {
 			done = append(done, ds[i].Receipt)
 		}

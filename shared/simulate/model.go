@@ -121,20 +121,14 @@ func (m *model) find(step string, run, attempt int) int {
 
 // reply: P15, and the rows after it.
 func (m *model) reply(r *message.Reply) {
-	outcome := r.Outcome
 	i := m.find(r.Step, r.Run, r.Attempt)
-	if i >= 0 && outcome == core.OutcomeDone {
-		if e := m.t.Steps[i].Error; e != nil && e.Code == "output-too-large" && e.Attempt == r.Attempt && m.t.Steps[i].State != core.Processed {
-			outcome = core.OutcomeFailed // P28: its redelivery means the same
-		}
-	}
-	m.cause = "reply/" + r.Step + "/" + strconv.Itoa(r.Attempt) + "/" + string(outcome)
+	m.cause = "reply/" + r.Step + "/" + strconv.Itoa(r.Attempt) + "/" + string(r.Outcome)
 	if i < 0 {
 		m.again()
 		return
 	}
 	s := &m.t.Steps[i]
-	isUndo, done := r.Operation == core.UndoOp, outcome == core.OutcomeDone
+	isUndo, done := r.Operation == core.UndoOp, r.Outcome == core.OutcomeDone
 	stale := r.Attempt < s.Attempt && (isUndo || !done) || r.Attempt == s.Attempt && s.Attempted() && s.Undo != isUndo
 	switch {
 	case !m.alive() || stale:
@@ -152,7 +146,7 @@ func (m *model) reply(r *message.Reply) {
 		if r.NoEffect && m.def.Steps[i].PointOfNoReturn {
 			m.proven(s)
 		}
-		m.failed(i, outcome, r.RetryAfter)
+		m.failed(i, r.Outcome, r.RetryAfter)
 	case !isUndo && !done && r.NoEffect && m.def.Steps[i].PointOfNoReturn && s.Attempted() && s.NoEffect == 0 &&
 		(s.State == core.Pending || s.State == core.Failed): // P22a: after its Overdue
 		m.changed = true

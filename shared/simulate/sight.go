@@ -50,7 +50,7 @@ type sight struct {
 	wrote   bool       // it was committed by this handling
 	learns  bool       // at its next decision
 	learnt  bool
-	cut     bool  // the document did not fit: its largest output is taken out (P28)
+	cut     bool  // the order's first document did not fit: its submission is refused (P28)
 	extra   []any // requests that no queue took, which failed: what is decided after the latest load
 	refused []any // those of the commit since then
 	looked  bool  // it was loaded
@@ -218,11 +218,11 @@ func (iv *invocation) modelFor(s *sight, t *core.Task, at reading) *model {
 	}
 	m.direct = iv.direct != nil
 	m.backlog = func(queue string) bool {
-		visible, asked := iv.depths[queue]
+		messages, asked := iv.depths[queue]
 		if !asked {
 			m.unasked = queue
 		}
-		return visible > w.capacity
+		return messages > w.capacity
 	}
 	return m
 }
@@ -299,27 +299,11 @@ func (m *move) predict(iv *invocation, s *sight, model *model) (rule, diff strin
 	return rule, model.differs(m.after)
 }
 
-// events are those of the handling, as the Scheduler has to take them: an output that does not fit
-// is a failure (P28).
+// events are those of the handling, as the Scheduler has to take them.
 func (s *sight) events(iv *invocation) []any {
 	all := iv.events(s.id)
 	if len(s.extra) > 0 {
 		return s.extra // requests that no queue takes: a decision of their own
-	}
-	if !s.cut {
-		return all
-	}
-	all = slices.Clone(all)
-	largest, size := -1, 0
-	for i, ev := range all {
-		if r, ok := ev.(*message.Reply); ok && r.Outcome == core.OutcomeDone && len(r.Output) > size {
-			largest, size = i, len(r.Output)
-		}
-	}
-	if largest >= 0 {
-		r := *all[largest].(*message.Reply)
-		r.Outcome, r.Output = core.OutcomeFailed, nil
-		all[largest] = &r
 	}
 	return all
 }
@@ -562,18 +546,10 @@ func (iv *invocation) unreadable(gone func(id string) bool) {
 			w.violate("19", "a message of a newer schema was deleted")
 		case l.message.Value == nil && iv.gone[i] && !iv.sight("").has(mail{kind: 'q'}):
 			w.violate("19", "a message that nobody can read was deleted, and is not in quarantine")
-		case !iv.gone[i] && !iv.broken && iv.large == 1 && len(iv.letters) == 1 && hasOutput(l.message) && len(iv.sight(id).extra) == 0:
-			w.violate("P28", "%s was given back, because its output does not fit", describe(l.message))
 		case id != "" && !iv.gone[i] && !iv.trouble && !iv.stays(id):
 			w.violate("19", "%s was given back, and nothing had failed", describe(l.message))
 		}
 	}
-}
-
-// hasOutput: a reply whose output could be cut out.
-func hasOutput(m port.Message) bool {
-	r, ok := m.Value.(*message.Reply)
-	return ok && r.Outcome == core.OutcomeDone && len(r.Output) > 0
 }
 
 // stays: one of the messages of the order is ahead of the document (P8).
@@ -626,12 +602,12 @@ func say(ev any) string {
 	return "a message"
 }
 
-// counted remembers how long a queue was, as the handling saw it.
-func (iv *invocation) counted(queue string, visible int) {
+// counted remembers how many messages a queue held, visible and in flight, as the handling saw it.
+func (iv *invocation) counted(queue string, messages int) {
 	if iv.depths == nil {
 		iv.depths = map[string]int{}
 	}
-	iv.depths[queue] = visible
+	iv.depths[queue] = messages
 }
 
 // leased notes whether a shard is this Supervisor's; looks holds it to that.

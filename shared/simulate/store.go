@@ -164,7 +164,7 @@ func (s storePort) Commit(_ context.Context, writes []port.Write) []error {
 			case TransactionConflict:
 				return port.ErrConflict
 			case ItemTooLarge:
-				iv.sight(wr.Record.ID).cut = true
+				iv.sight(wr.Record.ID).cut = wr.Expected == 0
 				return port.ErrTooLarge
 			}
 			if f == AppliedButError && s.p.w.choose("lost", wr.Record.ID, 2, 0.3) == 1 {

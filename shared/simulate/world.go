@@ -75,7 +75,7 @@ type World struct {
 	orders    []*order
 	byID      map[string]*order
 	embedded  bool
-	capacity  int   // of agents and Schedulers: more messages than that in a queue are a backlog (P32)
+	capacity  int   // of agents and Schedulers: more messages than that in a queue, visible and in flight, are a backlog (P32)
 	long      bool  // faults go on for so long that keys are forgotten
 	until     int64 // faults happen until then
 	healing   bool

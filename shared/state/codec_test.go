@@ -106,6 +106,47 @@ func TestEveryFieldOfATaskIsStored(t *testing.T) {
 	}
 }
 
+// What the workflow's output repeats of its steps' outputs is stored once, and comes back byte for byte.
+func TestOutputOfStepsIsStoredOnce(t *testing.T) {
+	const id, other = "0123456789-0123456789-0123456789", "9876543210-9876543210-9876543210"
+	for _, tt := range []struct {
+		output string
+		once   bool // no value that a step has stands there twice
+	}{
+		{`{"chargeId":"` + id + `","shipmentId":null}`, true},
+		{`{"shipmentId":"` + other + `","chargeId":"` + id + `"}`, true},
+		{`{"of":{"a":1},"payment":"` + id + `"}`, true},
+		{`{"chargeId":"` + id + `","chargeId":"` + id + `"}`, true},
+		{`{"twice":"` + other + `"}`, false}, // of two members of that name the reader would find the first
+		{`{"chargeId": "` + id + `"}`, false},
+		{`{ "chargeId":"` + id + `"}`, false},
+		{`{"charge\u0049d":"` + id + `"}`, false},
+		{`["` + id + `"]`, false}, {`"` + id + `"`, false}, {`{}`, false}, {`null`, false}, {`{"chargeId":"another"}`, false},
+	} {
+		task := &core.Task{OrderID: "o", Workflow: "w", Created: born, ProcessState: core.Processed, Output: json.RawMessage(tt.output), Steps: []core.Step{
+			{Name: "b", State: core.Processed, Output: json.RawMessage(`{"chargeId":"` + id + `","more":[1]}`)},
+			{Name: "a", State: core.Processed, Output: json.RawMessage(`{"twice":1,"shipmentId":"` + other + `","twice":"` + other + `"}`)},
+			{Name: "c", State: core.Processed, Output: json.RawMessage(`"` + id + `"`)},
+		}}
+		if strings.Contains(tt.output, "twice") {
+			task.Steps[1].Output = json.RawMessage(`{"twice":1,"twice":"` + other + `"}`)
+		}
+		doc := encode(t, task)
+		if got, err := state.DecodeTask(doc); err != nil || string(got.Output) != tt.output {
+			t.Errorf("%s comes back as %s (%v) from %s", tt.output, got.Output, err, doc)
+		}
+		if strings.Contains(string(doc), `"outputOf"`) != tt.once {
+			t.Errorf("%s is stored as %s", tt.output, doc)
+		}
+	}
+	for _, damaged := range []string{`{"x":7}`, `{"x":"0.none"}`, `{"x":"y"}`, `{"x":true}`} {
+		doc := `{"Created":"2026-11-21T10:00:00Z","Schema":2,"Steps":{"a":{"output":{"k":1}}},"outputOf":` + damaged + `}`
+		if _, err := state.DecodeTask([]byte(doc)); err == nil || !strings.Contains(err.Error(), "outputOf") {
+			t.Errorf("%s: %v", damaged, err)
+		}
+	}
+}
+
 // What a reader assumes must not hide a zero.
 func TestZeroTimesAreToldFromAssumedOnes(t *testing.T) {
 	fields := []func(*core.Step) *core.Time{
@@ -225,17 +266,18 @@ func TestDocumentShowsWhatThePatternNames(t *testing.T) {
 		CompleteBy                      core.Time
 		FailureCount                    int
 		Steps                           map[string]struct {
-			ProcessState             string
-			LockedBy                 *string
-			CompleteBy               *core.Time
-			FailureCount, Attempt, N int
+			ProcessState string
+			LockedBy     *string
+			CompleteBy   *core.Time
+			FailureCount *int
+			Attempt, N   int
 		}
 	}
 	if err := json.Unmarshal(doc, &d); err != nil {
 		t.Fatal(err)
 	}
 	last := d.Steps["send-confirmation"]
-	if d.LockedBy != "scheduler-1" || last.LockedBy == nil || d.CompleteBy != *last.CompleteBy || last.N != 3 {
+	if d.LockedBy != "scheduler-1" || last.LockedBy == nil || d.CompleteBy != *last.CompleteBy || last.FailureCount == nil || last.Attempt != 1 || last.N != 3 {
 		t.Errorf("the step in flight is not shown: %s", doc)
 	}
 	if first := d.Steps["reserve-inventory"]; first.LockedBy != nil || first.CompleteBy != nil {

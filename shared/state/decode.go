@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -81,10 +82,18 @@ type place struct {
 	seen  uint64
 }
 
+// rooms are where steps are read to, until it is known how many there are.
+var rooms = sync.Pool{New: func() any { return new([]core.Step) }}
+
 // steps reads the steps, and puts them into the order of the definition.
 func (d *decoder) steps() error {
-	const usual = 8 // as many as most workflows have
-	steps, places, ordered := make([]core.Step, 0, usual), make([]place, 0, usual), true
+	room, _ := rooms.Get().(*[]core.Step)
+	steps, places, ordered := (*room)[:0], make([]place, 0, max(4, cap(*room))), true
+	defer func() {
+		clear(steps)
+		*room = steps
+		rooms.Put(room)
+	}()
 	s := &step{task: d.task, schema: d.schema}
 	err := d.r.Open()
 	for err == nil && d.r.Next() {

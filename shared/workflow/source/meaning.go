@@ -6,12 +6,15 @@ import (
 	"strings"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/state"
 	"github.com/stepkeeper/stepkeeper/shared/suggest"
 )
 
 // meaning checks what no schema can say.
 func (b *builder) meaning() {
 	b.knownAgents()
+	b.room()
 	if b.order.before != nil {
 		b.noReturn()
 		b.times()
@@ -27,6 +30,16 @@ func (b *builder) meaning() {
 		b.report.error(deadline.at, "there is a deadline but no onDeadline", "write onDeadline: undo or onDeadline: stop")
 	case deadline == nil && onDeadline != nil:
 		b.report.error(onDeadline.at, "there is onDeadline but no deadline", "write a deadline, as in deadline: 1h")
+	}
+}
+
+// room: what the states of all steps take at their longest has to fit into a task's document, or an
+// order could neither go on nor be undone (P28).
+func (b *builder) room() {
+	needs := core.Room{Size: state.Size}.Reserve(b.def)
+	if steps := b.root.field("steps"); steps != nil && needs > port.MaxDocument {
+		b.report.error(steps.at, fmt.Sprintf("the states of its %d steps may take %d bytes of a task's document without any output, the limit is %d",
+			len(b.def.Steps), needs, port.MaxDocument), "split the workflow, or give lists to single steps")
 	}
 }
 

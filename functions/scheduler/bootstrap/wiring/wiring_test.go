@@ -139,6 +139,10 @@ func TestGivenBack(t *testing.T) {
 		if err != nil || len(answer.BatchItemFailures) != n || answer.BatchItemFailures[0].ItemIdentifier != "m0" {
 			t.Errorf("%s: %+v %v", queue, answer, err)
 		}
+		back := s.Extended() // in no way that of a queue which is not ours
+		if queue == "intake" && (len(back) != 1 || back[0].Receipt != "r0" || back[0].Seconds < 2 || back[0].Seconds > 3) || queue != "intake" && len(back) > 0 {
+			t.Errorf("%s: it comes again %+v", queue, back)
+		}
 	}
 	answer, err := f(context.Background(), events.SQSEvent{})
 	if text, _ := json.Marshal(answer); err != nil || string(text) != `{"batchItemFailures":[]}` {

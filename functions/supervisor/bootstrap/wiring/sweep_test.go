@@ -2,6 +2,7 @@ package wiring_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -122,7 +123,7 @@ func (d *sweeps) pay(id string) string {
 	if err := json.Unmarshal(text, &pay); err != nil {
 		d.t.Fatal(err)
 	}
-	return pay.M.ProcessState.S + " " + pay.M.FailureCount.N
+	return pay.M.ProcessState.S + " " + cmp.Or(pay.M.FailureCount.N, "0") // absent where there was none
 }
 
 // One sweep: what is overdue is handed back; the metric is the oldest of them, in seconds; the lease
