@@ -84,7 +84,7 @@ var ofCore = []Mutant{
 	{Name: "P24-done-that-does-not-fit-fails-during-undo", File: room, Func: "deciding.unstorable", Old: "if r.t.ProcessState != Processing {", New: "if false {"},
 	{Name: "P28-earlier-output-fails-a-later-attempt", File: room, Func: "deciding.unstorable", Old: "if e.Attempt < s.Attempt {", New: "if false {"},
 	{Name: "P22a-done-that-does-not-fit-keeps-the-proof", File: room, Func: "deciding.unstorable", Old: "s.NoEffect = 0", New: ""},
-	{Name: "P22a-earlier-done-that-does-not-fit-is-not-recorded", File: room, Func: "deciding.unstorable", Old: "if contradicted {", New: "if false {"},
+	{Name: "P22a-earlier-done-that-does-not-fit-is-not-recorded", File: room, Func: "deciding.unstorable", Old: "if contradicted {", New: "if contradicted && false {"},
 	{Name: "P28-reserve-without-the-proof", File: room, Func: "longestStep", Old: ", NoEffect: far - 6", New: ""},
 	{Name: "P5-reasons-take-the-reserve", File: "shared/core/command.go", Func: "deciding.answer", Old: "!r.at.Room.keepsReserve(r.def, r.t)", New: "false"},
 	{Name: "P28-workflow-output-takes-the-reserve", File: tell, Func: "deciding.keepOutput", Old: "if !r.at.Room.keepsReserve(r.def, r.t) {", New: "if false {"},
