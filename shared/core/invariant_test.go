@@ -183,7 +183,7 @@ func (w *world) checkReverse(t *core.Task, s *core.Step) {
 	}
 }
 
-// checkVerdict: commands are answered and counted (P5); a Cancel's answer for a run never turns (P17).
+// checkVerdict: commands are answered and counted (P5); a Cancel's answer for a run never changes (P17).
 func (w *world) checkVerdict(m move) {
 	if !m.command() {
 		return
@@ -216,7 +216,8 @@ func (w *world) checkVerdict(m move) {
 	if !v.Accepted && m.after.ProcessState != core.Processed && w.turned(m.after) {
 		return // the refusal of the point of no return may be proven later (P22a)
 	}
-	if v.Accepted && w.refused[c.Run] || !v.Accepted && w.accepted[c.Run] {
+	closed := m.before != nil && m.before.ProcessState == core.Closed // it refuses each Cancel, an accepted one too (P48)
+	if v.Accepted && w.refused[c.Run] || !v.Accepted && w.accepted[c.Run] && !closed {
 		w.violate("P17", "%s: accepted %v, which was answered otherwise before", name(m.ev), v.Accepted)
 	}
 	w.refused[c.Run], w.accepted[c.Run] = w.refused[c.Run] || !v.Accepted, w.accepted[c.Run] || v.Accepted

@@ -2,9 +2,10 @@ package engine
 
 import (
 	"context"
+	"slices"
+
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
-	"slices"
 )
 
 // Decider is one thing that a task has to be told. It embeds Message.

@@ -137,8 +137,8 @@ func batches(records []events.SQSMessage) []*batch {
 	return all
 }
 
-// delivery is the record as the port knows it. Where attributes are absent or strange it is the
-// first delivery, sent at an unknown time: nothing depends on them but what people read.
+// delivery is the record as the port knows it. Where attributes are absent or malformed it is the first delivery, sent at an unknown
+// time. A redelivery that is taken for a first one re-emits nothing (P12a); the due time of its task makes up for that (P9).
 func delivery(r *events.SQSMessage) port.Delivery {
 	d := port.Delivery{Message: port.Message{Body: []byte(r.Body)}, ID: r.MessageId, Receipt: r.ReceiptHandle, Received: 1, Sender: r.Attributes["SenderId"]}
 	if n, err := strconv.Atoi(r.Attributes["ApproximateReceiveCount"]); err == nil {

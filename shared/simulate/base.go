@@ -34,7 +34,7 @@ func (p plot) also(site, subject string, nth, value int) plot {
 	return p
 }
 
-// command has somebody give a command at a time (in 12.5 s): 0 cancel, 1 resubmit, 2 undo, 3 resolve, 4 close.
+// command gives a command at a time (in 12.5 s): 0 cancel, 1 resubmit, 2 undo, 3 resolve, 4 close.
 func (p plot) command(at, kind int) plot {
 	return p.also("commands", "o1", 1, 1).also("command", "o1", 1, at).also("kind", "o1", 1, kind)
 }

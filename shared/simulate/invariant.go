@@ -47,7 +47,7 @@ var invariants = []Invariant{
 	{"P10", "the Supervisor pushes an early due time to the earliest live time"},
 	{"P11", "no end is settled untold"},
 	{"P12", "what is emitted again is the same, byte for byte"},
-	{"P12a", "a fresh copy that changes nothing calls nobody and tells no end: copies do not multiply calls"},
+	{"P12a", "a fresh copy that changes nothing makes no call and tells no end: copies do not multiply calls"},
 	{"P13", "what a commit led to is sent before its message is deleted"},
 	{"P14", "the content of an order never changes; a new one gets its first claims"},
 	{"P15", "a reply counts by run, operation and attempt, and leads to what the protocol says"},

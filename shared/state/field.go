@@ -144,7 +144,7 @@ func keep(to *map[string]json.RawMessage, name string, v []byte) {
 	(*to)[name] = clip(v)
 }
 
-// clip keeps an append by a reader of v from writing into its neighbours.
+// clip keeps an append by a reader of v from writing into the bytes that follow it.
 func clip(v []byte) json.RawMessage { return v[:len(v):len(v)] }
 
 // assumed are the rules by which a member may be absent. The zero value: none or zero is.

@@ -77,7 +77,7 @@ func NewWorker(c aws.Config, settings deployment.Agent, agent Agent, log *slog.L
 		Replies: sqs.Gather(replies, linger), Quarantine: quarantine, Clock: port.ClockFunc(time.Now), Log: log, SendTimeout: sendTimeout,
 	}
 	if config.Ledger == nil && settings.Ledger != "" {
-		config.Ledger = dynamo.NewLedger(dynamo.NewClient(c), settings.Ledger)
+		config.Ledger = dynamo.NewLedger(dynamo.NewHandlerClient(c), settings.Ledger)
 	}
 	return worker.New(config)
 }
