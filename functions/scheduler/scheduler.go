@@ -36,6 +36,9 @@ type Config struct {
 	Senders map[string][]string
 	Logger  *slog.Logger           // nil: slog.Default
 	Count   func(what, why string) // counts what was ignored, refused, quarantined; may be nil
+	// Replied hears of each reply of an agent, so that it is known which ones make no calls (P45): the agent, and its
+	// operation; may be nil.
+	Replied func(agent, operation string, r core.Reply)
 }
 
 // Scheduler is safe for concurrent use. It keeps nothing but how long requests last waited in the

@@ -44,8 +44,21 @@ func (s *Scheduler) learn(j *engine.Job) {
 		if r, ok := it.ev.(core.Reply); ok && !it.learnt && s.notAsked(j.Definition, it) == nil {
 			if i := j.Definition.Index(r.Step); i >= 0 {
 				s.waits.learn(j.Definition.Steps[i].Agent, it.waited)
+				s.heard(&j.Definition.Steps[i], r)
 			}
 		}
 		it.learnt = true
 	}
+}
+
+// heard tells of a reply.
+func (s *Scheduler) heard(d *core.StepDefinition, r core.Reply) {
+	if s.cfg.Replied == nil {
+		return
+	}
+	operation := d.Operation
+	if r.Operation == core.UndoOp && d.Undo != nil {
+		operation = d.Undo.Operation
+	}
+	s.cfg.Replied(d.Agent, operation, r)
 }

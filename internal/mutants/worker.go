@@ -50,6 +50,15 @@ var ofWorker = []Mutant{
 	{Name: "P7-held-back-after-a-call", File: handling, Func: "handling.heldBack", Old: " || h.try > 0", New: ""},
 	{Name: "P6-a-wait-asked-for-is-cut-short", File: guard, Func: "retryPolicy", Old: "return longerBy(t.wait, r.Jitter)", New: "return t.wait"},
 	{Name: "P31-outcome-is-written-once", File: plain, Func: "handling.leave", Old: "if err = h.w.Ledger.Move(ctx, next); err == nil {", New: "if err = h.w.Ledger.Move(ctx, next); true {"},
+	{Name: "P45-a-key-counts-each-time", File: guard, Func: "guard.record", Old: "closed && slices.Contains(g.failed, key)", New: "false"},
+	{Name: "P45-a-key-counts-once-for-ever", File: guard, Func: "guard.record", Old: "len(g.failed)+1-g.window", New: "0"},
+	{Name: "P45-own-retry-says-that-no-call-was-made", File: handling, Func: "handling.tries", Old: "h.try == 0 && errors.Is(", New: "errors.Is("},
+	{Name: "P45-refused-credentials-hide-a-call-in-doubt", File: handling, Func: "handling.tries", Old: "h.failed != nil && h.doubt != nil && core.Uncalled(h.failed.Code)", New: "false"},
+	{Name: "P45-an-open-breaker-hides-refused-credentials", File: handling, Func: "handling.notCalled", Old: "cause.Code == core.CodeUnauthorized", New: "false"},
+	{Name: "P45-refused-credentials-are-tried-again-at-once", File: handling, Func: "handling.judge", Old: " && f.Code != core.CodeUnauthorized", New: ""},
+	{Name: "P45-a-call-in-doubt-is-not-counted", File: handling, Func: "handling.judge", Old: "!f.Permanent && core.Uncalled(f.Code)", New: "false"},
+	{Name: "P45-a-check-with-refused-credentials-counts", File: handling, Func: "handling.check", Old: "f.NoEffect && f.Code == core.CodeUnauthorized", New: "false"},
+	{Name: "P45-a-plain-check-with-refused-credentials-is-silent", File: plain, Func: "handling.inDoubt", Old: " || h.doubt == nil && classify(err).Code == core.CodeUnauthorized", New: ""},
 
 	// The pump.
 	{Name: "I13-drain-does-not-wait", File: pump, Func: "running.drain", Old: "if within(ended, r.Drain) {", New: "if within(ended, 0) {"},

@@ -105,6 +105,7 @@ func (r *deciding) turnAround(why Why) {
 	for i := range r.t.Steps {
 		s := &r.t.Steps[i]
 		s.UndoFailures, s.Queued = 0, 0
+		s.endHold()
 		if waiting(s) {
 			s.WakeAt, s.CompleteBy = 0, 0
 		}
@@ -236,6 +237,7 @@ func (r *deciding) resume(e Resubmit) {
 			r.tellFinished(s)
 		}
 		s.FailureCount, s.UndoFailures, s.Queued = 0, 0, 0
+		s.endHold()
 		if s.State == Failed && !s.Attempted() { // its expression failed; advance tries it again
 			s.State, s.Error = Pending, nil
 		}

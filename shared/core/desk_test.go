@@ -467,6 +467,12 @@ func failed(step string, attempt int) core.Reply {
 func later(step string, attempt int) core.Reply {
 	return reply(step, 0, attempt, core.Do, core.OutcomeRetryLater)
 }
+
+// coded is a reply with another code.
+func coded(r core.Reply, code string) core.Reply {
+	r.Code, r.Message = code, "no call was made"
+	return r
+}
 func undone(step string, attempt int) core.Reply {
 	return reply(step, 0, attempt, core.UndoOp, core.OutcomeDone)
 }

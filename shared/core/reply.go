@@ -5,6 +5,15 @@ import "encoding/json"
 // maxRetryAfter bounds what a service may ask for.
 const maxRetryAfter = Hour
 
+// Codes of a retry-later reply by an agent that made no call which could have had an effect (P45).
+const (
+	CodeBreakerOpen  = "breaker-open" // its circuit breaker is open: the service is sick
+	CodeUnauthorized = "unauthorized" // the service does not accept the agent's credentials
+)
+
+// Uncalled reports one of these codes: a retry-later that has it is handed back uncounted.
+func Uncalled(code string) bool { return code == CodeBreakerOpen || code == CodeUnauthorized }
+
 // stepDone records that a do has happened (P15). Lateness does not matter, nor which attempt says so.
 func (r *deciding) stepDone(i int, ev Event) (string, error) {
 	s := &r.t.Steps[i]
@@ -43,6 +52,7 @@ func (r *deciding) tellFinished(s *Step) {
 // release ends a claim or a wait.
 func (s *Step) release() {
 	s.LockedBy, s.Cause, s.CompleteBy, s.StopBy, s.WakeAt = "", "", 0, 0, 0
+	s.endHold()
 }
 
 // stepFailed is the permanent failure of a do.
@@ -60,8 +70,12 @@ func (r *deciding) stepFailed(i int, ev Event) (string, error) {
 func (r *deciding) stepLater(i int, ev Event) (string, error) {
 	e := ev.(Reply)
 	s := &r.t.Steps[i]
-	r.blame(i, e.Code, e.Message, e.Attempt)
 	r.refused(i, e)
+	if r.t.ProcessState == Processing && Uncalled(e.Code) {
+		r.hold(i, e)
+		return "", nil
+	}
+	r.blame(i, e.Code, e.Message, e.Attempt)
 	if r.t.ProcessState != Processing {
 		r.giveUp(i)
 		r.policy(i)
@@ -206,9 +220,68 @@ func (r *deciding) undone(i int) {
 // somebody has to undo it in the end.
 func (r *deciding) undoRefused(i int, ev Event) (string, error) {
 	e := ev.(Reply)
+	if e.Outcome == OutcomeRetryLater && Uncalled(e.Code) {
+		r.hold(i, e)
+		return "", nil
+	}
 	r.blame(i, e.Code, e.Message, e.Attempt)
 	r.undoAgain(i, min(e.RetryAfter, maxRetryAfter))
 	return "", nil
+}
+
+// Waits between hand-backs of P45: at least minHold, then as long again as the step has waited so far, up
+// to maxHold; up to half of it is added, spread by the attempt.
+const (
+	minHold = 2 * Second
+	maxHold = 5 * Minute
+)
+
+// hold hands a step back uncounted, since its agent made no call (P45): no failure and no hop, up to
+// maxQueueTime; then the operator is needed, whatever the policy.
+func (r *deciding) hold(i int, e Reply) {
+	s, d := &r.t.Steps[i], &r.def.Steps[i]
+	since := r.at.Now
+	if s.Error != nil && s.Error.Since != 0 {
+		since = s.Error.Since
+	}
+	held := r.at.Now.Sub(since)
+	phase, state := Forward, Failed
+	if s.Undo {
+		phase, state = Undoing, UndoWait
+	}
+	message := e.Message
+	over := r.t.ProcessState != Error && held >= d.MaxQueueTime
+	if over {
+		message = "the agent has not called its service for longer than maxQueueTime: " + message
+	}
+	r.blame(i, e.Code, message, e.Attempt)
+	if over || r.t.ProcessState == Error {
+		s.State = state
+		s.release()
+		if over {
+			r.enterError(phase, i)
+		}
+		return
+	}
+	s.State = UndoWait
+	if !s.Undo {
+		s.State = Pending
+		r.t.Hops = max(0, r.t.Hops-1) // a command may have renewed it since the claim
+	}
+	wait := min(max(held, minHold), maxHold)
+	wait += Duration(float64(wait) / 2 * jitter(r.t.OrderID, r.t.Run, s.Name, s.Attempt))
+	wait = max(wait, min(e.RetryAfter, maxRetryAfter))
+	r.put(s, r.at.Now.Add(min(wait, max(d.MaxQueueTime-held, minHold))))
+	s.Error.Since = since // release ended the hold before it
+}
+
+// endHold keeps the last failure for people; a later hold begins anew.
+func (s *Step) endHold() {
+	if s.Error != nil && s.Error.Since != 0 {
+		last := *s.Error
+		last.Since = 0
+		s.Error = &last
+	}
 }
 
 // undoAgain counts a failed undo and puts it off; at its threshold the operator is needed.

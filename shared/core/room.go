@@ -25,7 +25,7 @@ func (m Room) Reserve(def *Definition) int {
 	id := strings.Repeat("x", maxID)
 	return m.Size(longest(def, &Task{
 		OrderID: id, Workflow: def.Name, Definition: DefinitionHash(nil), ContentHash: strings.Repeat("f", 64),
-		Priority: "normal", ReplyTo: id, Steps: make([]Step, len(def.Steps)),
+		Priority: "normal", ReplyTo: id, Created: 1, Steps: make([]Step, len(def.Steps)),
 	}))
 }
 
@@ -130,7 +130,7 @@ func longestStep(t *Task, d *StepDefinition, s *Step, cause string, told bool) S
 		Name: d.Name, State: Compensating, LockedBy: strings.Repeat("x", maxName), Attempt: manyOf, First: manyOf, FailureCount: manyOf,
 		Cause: cause, FirstAt: far - 1, ClaimedAt: far, CompleteBy: far - 2, StopBy: far - 3, QuietBy: far - 4, LastStopBy: far - 5,
 		WakeAt: far, Allowance: longTime, Queued: longTime, FinishedAt: far, EndState: Compensating, NoEffect: far - 6,
-		Error:    &StepError{Code: strings.Repeat("x", cutCode), At: far, Attempt: manyOf},
+		Error:    &StepError{Code: strings.Repeat("x", cutCode), At: far, Attempt: manyOf, Since: far},
 		Resolved: &Resolved{Fact: NotHappened, Command: manyOf, At: far},
 		Output:   s.Output, Unknown: s.Unknown,
 	}

@@ -122,6 +122,9 @@ type StepError struct {
 	Message string `json:"message"` // at most MaxMessage bytes, see TrimMessage
 	At      Time   `json:"at"`
 	Attempt int    `json:"attempt,omitempty"`
+	// Since is when the step was first handed back uncounted because its agent made no call, if it has been
+	// so ever since (P45); zero for every other failure.
+	Since Time `json:"since,omitzero"`
 }
 
 // Closing says who closed a task, and why (P48).

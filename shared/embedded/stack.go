@@ -43,6 +43,7 @@ type Stack struct {
 	workflows *workflows
 	agents    []*agent
 	hub       *hub
+	uncalled  *uncalled
 	counts    sync.Map // of *counter, by what was counted
 	rejects   atomic.Int64
 	ready     atomic.Bool
@@ -101,10 +102,11 @@ func (s *Stack) wire(ctx context.Context) (err error) {
 		Store: s.store, Definitions: s.store, Compile: workflow.Decode, Encode: workflow.Encode,
 		Current: s.workflows.current, Broken: s.workflows.broken, OnCommit: s.hub.committed, CacheTasks: cachedTasks,
 	})
+	s.uncalled = &uncalled{clock: s.clock, log: s.log, now: map[string]waiting{}}
 	name, alert := instanceName(), alerts{s.log, s.options.commandLine}
 	s.scheduler = scheduler.New(scheduler.Config{
 		State: s.state, Queues: s.queues, Alerts: alert, Clock: s.clock, Name: name,
-		WakeSlack: wakeSlack, Logger: s.log, Count: s.count,
+		WakeSlack: wakeSlack, Logger: s.log, Count: s.count, Replied: s.uncalled.replied,
 		Pause: func(ctx context.Context, try int) error {
 			pause(ctx, min(20*time.Millisecond<<min(max(try-1, 0), 10), 5*time.Second))
 			return ctx.Err()

@@ -46,7 +46,7 @@ func (e ear) WithGroup(string) slog.Handler      { return e }
 func newWorld(sc Scenario, c Chooser) *World {
 	w := &World{
 		sc: sc, chooser: c, def: sc.Definition, queues: map[string]*queue{}, services: map[string]*service{},
-		ledgers: map[string]*ledger{}, byID: map[string]*order{}, leases: map[string]lease{}, traits: map[string]trait{}, outages: map[string]int64{}, nth: counters.Get().(map[point]int),
+		ledgers: map[string]*ledger{}, byID: map[string]*order{}, leases: map[string]lease{}, traits: map[string]trait{}, outages: map[string]int64{}, expired: map[string]int64{}, nth: counters.Get().(map[point]int),
 		hash: 14695981039346656037, checks: newChecks(), often: &often, newer: sc.newer(),
 	}
 	w.Cells, w.Ends = map[Cell]int{}, map[core.State]int{}
@@ -290,6 +290,9 @@ func (w *World) carriedOn(_ context.Context, try int) error {
 	iv := w.cur
 	if iv.pause(int64(1000 * try)); iv.dead || try > 10 {
 		return errCut
+	}
+	for _, s := range iv.sights { // it decides on what came to it again, not on what followed from that
+		s.extra, s.refused = nil, nil
 	}
 	return nil
 }

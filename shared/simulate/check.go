@@ -303,6 +303,7 @@ func (m *move) step(i int) {
 	if s.Queued > was.Queued && s.Queued >= d.MaxQueueTime && m.after.ProcessState != core.Error {
 		m.fail("P32", "step %s has waited for %s in queues, %s is the most, and nobody was called", s.Name, s.Queued, d.MaxQueueTime)
 	}
+	m.held(was, s, d)
 	if s.Attempt < was.Attempt {
 		m.fail("14", "the attempt of step %s went from %d to %d", s.Name, was.Attempt, s.Attempt)
 	}
@@ -311,6 +312,22 @@ func (m *move) step(i int) {
 	}
 	if s.Attempt > was.Attempt {
 		m.claimed(was, s, d)
+	}
+}
+
+// held: a step is handed back uncounted, for at least 2 s, and not beyond maxQueueTime (P45).
+func (m *move) held(was, s *core.Step, d *core.StepDefinition) {
+	if sinceOf(s) == 0 || !was.InFlight() || s.InFlight() {
+		return
+	}
+	m.did("P45")
+	switch {
+	case s.FailureCount > was.FailureCount || s.UndoFailures > was.UndoFailures:
+		m.fail("P45", "step %s was not called (%s), and that counts as a failure", s.Name, s.Error.Code)
+	case s.WakeAt.Sub(s.Error.At) < 2*core.Second:
+		m.fail("P45", "step %s was not called (%s), and is asked again at %s, %s later", s.Name, s.Error.Code, s.WakeAt, s.WakeAt.Sub(s.Error.At))
+	case s.Error.At.Sub(s.Error.Since) >= d.MaxQueueTime:
+		m.fail("P45", "step %s was not called since %s, %s is the most, and no operator was called", s.Name, s.Error.Since, d.MaxQueueTime)
 	}
 }
 

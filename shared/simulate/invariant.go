@@ -67,6 +67,7 @@ var invariants = []Invariant{
 	{"P28", "no output that is too large is sent, or comes back for ever"},
 	{"P31", "the ledger of a plain service moves by its table, and nothing is called or answered against it"},
 	{"P32", "time in a queue is not counted beyond the step's maxQueueTime"},
+	{"P45", "a step whose agent made no call is handed back uncounted, and not beyond maxQueueTime"},
 	{"P48", "a task is closed when nothing can take effect any more, stays so, and tells by whom and why"},
 	{"mixed", "old and new versions of the program keep each other's fields"},
 	{"bug", "no handler panics, no document is unreadable"},

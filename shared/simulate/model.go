@@ -141,11 +141,13 @@ func (m *model) reply(r *message.Reply) {
 		m.changed = true
 		m.end(s, core.Compensated)
 		m.advance()
+	case !done && uncalled(r) && (!isUndo && s.State == core.Processing && m.t.ProcessState == core.Processing || isUndo && s.State == core.Compensating):
+		m.changed = true
+		m.noEffect(i, r)
+		m.held(i, r)
 	case !isUndo && !done && s.State == core.Processing:
 		m.changed = true
-		if r.NoEffect && m.def.Steps[i].PointOfNoReturn {
-			m.proven(s)
-		}
+		m.noEffect(i, r)
 		m.failed(i, r.Outcome, r.RetryAfter)
 	case !isUndo && !done && r.NoEffect && m.def.Steps[i].PointOfNoReturn && s.Attempted() && s.NoEffect == 0 &&
 		(s.State == core.Pending || s.State == core.Failed): // P22a: after its Overdue
@@ -156,6 +158,59 @@ func (m *model) reply(r *message.Reply) {
 		m.undoFailed(i, min(r.RetryAfter, core.Hour))
 	default:
 		m.again()
+	}
+}
+
+// uncalled is a reply of an agent that made no call which could have had an effect (P45).
+func uncalled(r *message.Reply) bool {
+	return r.Outcome == core.OutcomeRetryLater && r.Error != nil && (r.Error.Code == "breaker-open" || r.Error.Code == "unauthorized")
+}
+
+// held: P45, handed back uncounted: no failure, no hop. The jitter is free.
+func (m *model) held(i int, r *message.Reply) {
+	s, d := &m.t.Steps[i], &m.def.Steps[i]
+	since := sinceOf(s)
+	if since == 0 {
+		since = m.now
+	}
+	state, phase := core.Pending, core.Forward
+	if s.State == core.Compensating {
+		state, phase = core.UndoWait, core.Undoing
+	}
+	switch spent := m.now.Sub(since); {
+	case m.t.ProcessState == core.Error:
+		m.end(s, core.UndoWait)
+	case spent >= d.MaxQueueTime:
+		if state == core.Pending {
+			state = core.Failed
+		}
+		m.end(s, state)
+		m.stop(phase)
+	default:
+		if state == core.Pending {
+			m.t.Hops = max(0, m.t.Hops-1)
+		}
+		lo := min(max(spent, 2*core.Second), 5*core.Minute)
+		asked, left := min(r.RetryAfter, core.Hour), max(d.MaxQueueTime-spent, 2*core.Second)
+		m.wait(i, state, min(max(lo, asked), left), min(max(lo*3/2, asked), left))
+		s.Error = &core.StepError{Code: r.Error.Code, Attempt: r.Attempt, Since: since}
+	}
+}
+
+// sinceOf is since when a step has been handed back again and again because its agent made no call (P45).
+func sinceOf(s *core.Step) core.Time {
+	if s.Error == nil {
+		return 0
+	}
+	return s.Error.Since
+}
+
+// unheld ends what began with the first of those hand-backs.
+func unheld(s *core.Step) {
+	if sinceOf(s) != 0 {
+		e := *s.Error
+		e.Since = 0
+		s.Error = &e
 	}
 }
 
@@ -188,6 +243,13 @@ func (m *model) policy(i int) {
 	}
 }
 
+// noEffect: P22a.
+func (m *model) noEffect(i int, r *message.Reply) {
+	if r.NoEffect && m.def.Steps[i].PointOfNoReturn {
+		m.proven(&m.t.Steps[i])
+	}
+}
+
 // proven: P22a. What an Error was told with is told again, so that what is learnt in it is later.
 func (m *model) proven(s *core.Step) {
 	s.NoEffect = m.now
@@ -211,6 +273,7 @@ func pastReturn(def *core.Definition, t *core.Task) bool {
 // end ends a claim or a wait.
 func (m *model) end(s *core.Step, state core.State) {
 	s.State, s.LockedBy, s.Cause, s.CompleteBy, s.StopBy, s.WakeAt = state, "", "", 0, 0, 0
+	unheld(s)
 }
 
 func (m *model) finish(i int, output json.RawMessage) {

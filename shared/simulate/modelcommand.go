@@ -218,6 +218,7 @@ func (m *model) turn(why core.Why) {
 	for i := range m.t.Steps {
 		s := &m.t.Steps[i]
 		s.UndoFailures, s.Queued = 0, 0
+		unheld(s)
 		if waits(s) {
 			s.WakeAt, s.CompleteBy = 0, 0
 		}
@@ -275,6 +276,7 @@ func (m *model) resume(c *message.Control) {
 			m.tellFinished(s)
 		}
 		s.FailureCount, s.UndoFailures, s.Queued = 0, 0, 0
+		unheld(s)
 		if s.State == core.Failed && !s.Attempted() {
 			s.State = core.Pending
 		}

@@ -47,5 +47,6 @@ var rules = []Covered{
 	{"P30", nil, "no workflow can have child tasks: validation refuses the field"},
 	{"P31", []string{"P31"}, ""},
 	{"P32", []string{"P32", "P16"}, ""},
+	{"P45", []string{"P45", "P15"}, ""},
 	{"P48", []string{"P48", "6", "18"}, ""},
 }

@@ -237,6 +237,11 @@ func (w *World) land(iv *invocation, s *service, c worker.Call, conf Service, f 
 	case f == Hang || w.now < w.outages[iv.p.agent] && !w.healing:
 		w.hang(iv, s, c, f == Hang)
 		return nil, worker.WithCode(context.DeadlineExceeded, "timeout")
+	case f == BreakerOpen:
+		w.tell("service", iv.p.name, "is not called, the circuit breaker is open: "+c.Key)
+		return nil, worker.NoEffect(worker.WithCode(errors.New("the circuit breaker is open"), core.CodeBreakerOpen))
+	case f == CredentialExpired || w.now < w.expired[iv.p.agent] && !w.healing:
+		return nil, w.unauthorized(iv, c, f == CredentialExpired)
 	case f == PermanentFailure && w.choose("refusal", c.Key, 4, 0.5) > 0:
 		return nil, w.refusal(c.Key)
 	case f == PermanentFailure, conf.Refusals > 0 && !w.healing && w.choose("refuses", c.Key, 2, conf.Refusals) == 1,
@@ -281,6 +286,21 @@ func (w *World) hang(iv *invocation, s *service, c worker.Call, begins bool) {
 	iv.pause(max(c.Deadline.Sub(iv.p.Now()).Milliseconds(), 0) + 1)
 }
 
+// unauthorized is a call that the service refuses, since the agent's credentials have expired: for all of
+// its calls, until the operator has renewed them.
+func (w *World) unauthorized(iv *invocation, c worker.Call, begins bool) error {
+	if begins && w.driver == nil { // of which a state of the exploration knows nothing
+		w.expired[iv.p.agent] = w.now + 10_000*(1+w.spread("expired", iv.p.agent, 120))
+		w.tell("service", "", "the credentials of "+iv.p.agent+" have expired, for "+seconds(w.expired[iv.p.agent]-w.now).String())
+	}
+	w.tell("service", iv.p.name, "does not accept the credentials: "+c.Key)
+	err := worker.Unauthorized(errors.New("the credentials are not accepted"))
+	if w.choose("expired", c.Key+"/how", 2, 0.5) == 1 {
+		return worker.RetryAfter(err, time.Duration(1+w.spread("retry-after", c.Key, 2400))*time.Second)
+	}
+	return err
+}
+
 // outage: now and then a service hangs for everybody, for a while or for hours.
 func (w *World) outage(agent string) {
 	odds := 0.1
@@ -301,6 +321,9 @@ func (w *World) refusal(key string) error {
 		return worker.NoEffect(worker.Transient(err))
 	case 1:
 		return worker.NoEffect(worker.RetryAfter(err, time.Duration(1+w.spread("retry-after", key, 2400))*time.Second))
+	}
+	if w.choose("refusal", key+"/code", 2, 0.5) == 1 { // a permanent failure, whatever its code
+		err = worker.WithCode(err, core.CodeUnauthorized)
 	}
 	return worker.Permanent(err) // it proves nothing
 }

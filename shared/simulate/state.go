@@ -307,6 +307,9 @@ func (d *driver) step(h *digest, s *core.Step, now, slack int64) {
 	if s.InFlight() {
 		h.number(int64(s.ClaimedAt) - now)
 	}
+	if since := sinceOf(s); since != 0 {
+		h.number(int64(since) - now)
+	}
 	if d.w.kept() > 0 && s.First > 0 {
 		h.number(int64(s.FirstAt) - now)
 	}

@@ -125,6 +125,8 @@ var errorFields = tableOf(
 	after("at", "when it failed", func(e *core.StepError) *core.Time { return &e.At }),
 	integer("attempt", "the attempt that failed", func(e *core.StepError) *int { return &e.Attempt },
 		assumed[core.StepError, int]{of: func(*core.StepError) int { return 1 }, says: "1"}),
+	after("since", "when the step was first handed back uncounted because its agent made no call, if it has been so ever since",
+		func(e *core.StepError) *core.Time { return &e.Since }),
 )
 
 func usualMessage(e *core.StepError) string {

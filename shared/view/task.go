@@ -72,6 +72,10 @@ type Step struct {
 	Resolved   *core.Resolved  `json:"resolved,omitempty" doc:"what an operator stated"`
 }
 
+// Waiting reports a step that waits, uncounted, for its agent to call its service (P45): Error says why, and
+// since when.
+func (s *Step) Waiting() bool { return s.Error != nil && s.Error.Since != 0 }
+
 // Undo is the undo part of a step.
 type Undo struct {
 	Operation string    `json:"operation,omitempty"`

@@ -278,12 +278,12 @@ func TestWaitsAtAnOpenBreakerAreSpread(t *testing.T) {
 	})
 }
 
-// A call that was made and then met an open breaker is answered: it is no matter of waiting.
+// P45. A call that was made and failed is answered as that failure, which counts, whatever its own retry met.
 func TestABreakerThatOpensBetweenTwoTries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, port.ClockFunc(time.Now), worker.Config{Retry: worker.Retry{Tries: 3}, Breaker: worker.Breaker{Failures: 1, Window: 1}, Operations: charge(always(nil, errors.New("down")))})
 		v := b.worker.Handle(context.Background(), delivery(request(time.Now())))
-		if r := b.reply(); !v.Delete || r.Error.Code != "breaker-open" || !strings.Contains(r.Error.Message, "; before: down") {
+		if r := b.reply(); !v.Delete || r.Error.Code != "failed" || r.Error.Message != "down" {
 			t.Errorf("%+v, %+v", v, r.Error)
 		}
 	})

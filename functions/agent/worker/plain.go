@@ -193,8 +193,8 @@ func (h *handling) inDoubt(ctx context.Context, do act) (json.RawMessage, error)
 			h.leave(ctx, happened, out, Failure{})
 			return out, err
 		}
-		if err != nil && do == sayNothing && h.doubt != nil {
-			return nil, err // this handling's own call: the check is worth repeating
+		if err != nil && (do == sayNothing && h.doubt != nil || h.doubt == nil && classify(err).Code == core.CodeUnauthorized) {
+			return nil, err // this handling's own call, or nothing was asked: the check is worth repeating
 		}
 	}
 	if do == sayInDoubt {

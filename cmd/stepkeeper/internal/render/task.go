@@ -194,7 +194,11 @@ func (p Page) note(s view.Step) string {
 			notes = append(notes, "claimed by "+s.LockedBy)
 		}
 	case core.Pending, core.UndoWait, core.Failed:
-		if s.WakeAt != 0 {
+		switch {
+		case s.WakeAt == 0:
+		case s.Waiting(): // P45
+			notes = append(notes, fmt.Sprintf("waits for agent %s: %s for %s, next try %s", s.Agent, s.Error.Code, Span(p.Now.Sub(s.Error.Since.Std())), Age(s.WakeAt, p.Now)))
+		default:
 			notes = append(notes, "goes on "+Age(s.WakeAt, p.Now))
 		}
 	}

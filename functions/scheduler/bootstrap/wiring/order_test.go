@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -85,7 +86,7 @@ func (d *trips) instance(name string) lambdaevent.Function {
 	for k, v := range d.settings {
 		settings[k] = v
 	}
-	f, err := wiring.New(d.Environment(settings), quiet)
+	f, err := wiring.New(d.Environment(settings), io.Discard, quiet)
 	if err != nil {
 		d.t.Fatal(err)
 	}

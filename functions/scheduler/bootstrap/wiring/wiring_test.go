@@ -70,7 +70,7 @@ const order = `{"schema":1,"orderId":"o-1","workflow":"order","replyTo":"shop","
 // what cannot be read goes to quarantine and harms nobody.
 func TestAnOrderComesIn(t *testing.T) {
 	s := awsstub.New(t)
-	f, err := wiring.New(s.Environment(variables(s, compiled(t))), quiet)
+	f, err := wiring.New(s.Environment(variables(s, compiled(t))), io.Discard, quiet)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +112,7 @@ func TestFairQueues(t *testing.T) {
 		}
 		inner.ServeHTTP(w, r)
 	})
-	f, err := wiring.New(s.Environment(settings), quiet)
+	f, err := wiring.New(s.Environment(settings), io.Discard, quiet)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +129,7 @@ func TestFairQueues(t *testing.T) {
 // not ours.
 func TestGivenBack(t *testing.T) {
 	s := awsstub.New(t)
-	f, err := wiring.New(s.Environment(variables(s, compiled(t))), quiet)
+	f, err := wiring.New(s.Environment(variables(s, compiled(t))), io.Discard, quiet)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +155,7 @@ func TestCannotStart(t *testing.T) {
 	root := t.TempDir()
 	_, err := wiring.New(func(name string) (string, bool) {
 		return map[string]string{"LAMBDA_TASK_ROOT": root}[name], name == "LAMBDA_TASK_ROOT"
-	}, quiet)
+	}, io.Discard, quiet)
 	for _, want := range []string{"STEPKEEPER_QUEUES", "STEPKEEPER_TASKS", "AWS_REGION", "no compiled workflow"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is not in %v", want, err)
@@ -166,7 +166,7 @@ func TestCannotStart(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(broken, "workflows", "bad.json"), []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := wiring.New(s.Environment(variables(s, broken)), quiet); err == nil || !strings.Contains(err.Error(), "bad.json") {
+	if _, err := wiring.New(s.Environment(variables(s, broken)), io.Discard, quiet); err == nil || !strings.Contains(err.Error(), "bad.json") {
 		t.Errorf("a workflow that cannot be read: %v", err)
 	}
 }
