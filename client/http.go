@@ -203,7 +203,7 @@ func (h *overHTTP) Workflows(ctx context.Context) ([]Workflow, error) {
 }
 
 // Unattended asks the server's health.
-func (h *overHTTP) Unattended(ctx context.Context) ([]Unattended, error) {
+func (h *overHTTP) Unattended(ctx context.Context, _ string) ([]Unattended, error) {
 	var health struct{ Unattended []Unattended }
 	err := h.call(ctx, http.MethodGet, "/healthz", "", nil, &health)
 	return health.Unattended, err

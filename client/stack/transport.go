@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/lambda"
+
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/dynamo"
@@ -31,9 +33,14 @@ type Definitions interface {
 	Definition(ctx context.Context, hash string) ([]byte, error)
 }
 
-// Queues finds the queues "intake" and "control", and those of the agents' requests, which are only looked at.
+// Queues finds the queues "intake" and "control", and "replies" and those of the agents' requests, which are only looked at.
 type Queues interface {
 	Queue(name string) (port.Queue, error)
+}
+
+// Mappings tells how an event source mapping stands; *lambda.Client does.
+type Mappings interface {
+	GetEventSourceMapping(ctx context.Context, in *lambda.GetEventSourceMappingInput, o ...func(*lambda.Options)) (*lambda.GetEventSourceMappingOutput, error)
 }
 
 // Parts are what a client of a stack stands on; Outputs is for messages only.
@@ -42,13 +49,17 @@ type Parts struct {
 	Tasks       Tasks
 	Definitions Definitions
 	Queues      Queues
+	Mappings    Mappings // nil: they are not looked at
 	// Poll is the first pause between two looks at a task; 0: 100 ms. It grows up to 5 s.
 	Poll time.Duration
 	// Patience is how long a queued order may be without a task, and a command without a verdict,
 	// before that is an error; 0: the constant Patience.
 	Patience time.Duration
-	// Unattended is how long a request may wait before its queue is looked at, see client.Unattended; 0: 10 s.
+	// Unattended is how long a request may wait before its queue is looked at, see client.Unattended, and
+	// how long what was seen holds, a failure six times as long; 0: 10 s.
 	Unattended time.Duration
+	// Glance bounds the time of such a look; 0: 3 s.
+	Glance time.Duration
 }
 
 // Patience is how long a queued order may be without a task, and a command without a verdict.
@@ -65,6 +76,9 @@ func Over(p Parts, opts ...client.Option) *client.Client {
 	if p.Unattended <= 0 {
 		p.Unattended = unattendedAfter
 	}
+	if p.Glance <= 0 {
+		p.Glance = glance
+	}
 	return client.Over(&transport{Parts: p, queued: newQueued()}, opts...)
 }
 
@@ -75,6 +89,7 @@ type transport struct {
 
 	mu          sync.Mutex
 	definitions map[string]*core.Definition // by hash; they never change
+	seen        map[string]seen             // by queue: what the last look at it found
 }
 
 func (t *transport) readTask() use {

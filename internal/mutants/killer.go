@@ -45,7 +45,7 @@ var Killers = []Killer{
 	{Name: "client", Package: "client", Args: []string{"-test.run=^Test", "-test.short"}},
 	{Name: "stack", Package: "client/stack", Args: []string{"-test.run=^Test", "-test.short"}},
 	{Name: "cli-orders", Package: "cmd/stepkeeper/internal/cli",
-		Args: []string{"-test.run=^Test(WorstExitCode|CommandsRefused|Init|InitOverwritesNothing|ResubmitByFilter|UnattendedAgent|BrokenWorkflow)$"}},
+		Args: []string{"-test.run=^Test(WorstExitCode|CommandsRefused|Init|InitOverwritesNothing|ResubmitByFilter|UnattendedAgent|UnattendedAgentOnAStack|BrokenWorkflow)$"}},
 	{Name: "cli", Package: "cmd/stepkeeper/internal/cli", Args: []string{"-test.run=^Test", "-test.short"}},
 	{Name: "sqs", Package: "shared/sqs", Args: []string{"-test.run=^Test", "-test.short"}},
 	{Name: "sns", Package: "shared/sns", Args: []string{"-test.run=^Test", "-test.short"}},
@@ -59,9 +59,9 @@ var Killers = []Killer{
 	{Name: "expression", Package: "shared/expression", Args: []string{"-test.run=^Test", "-test.short"}},
 	{Name: "deployment", Package: "shared/deployment", Args: []string{"-test.run=^Test", "-test.short"}},
 	// The templates, which need Node 20; the whole takes minutes.
-	{Name: "infra", Package: "infra", Args: []string{"-test.run=^Test(Senders|QueuePolicies|Queues|Alarms|Schedule|Mappings|HastyWorkflow|ReplySenders)$"}},
+	{Name: "infra", Package: "infra", Args: []string{"-test.run=^Test(Senders|QueuePolicies|Queues|Alarms|Schedule|Mappings|HastyWorkflow|ReplySenders|WhoMayWhat|AgentThatOperates)$"}},
 	{Name: "infra-keys", Package: "infra", Args: []string{"-test.run=^Test(AdoptedWithKey|KeyAnywhere)$"}},
-	{Name: "infra-sizes", Package: "infra", Args: []string{"-test.run=^Test(Sizes|OperatorsRightsAreWhole|EnvironmentIsRead|EnvironmentTooLarge)$"}},
+	{Name: "infra-sizes", Package: "infra", Args: []string{"-test.run=^Test(Sizes|OperatorsRightsAreWhole|MappingsAreTold|EnvironmentIsRead|EnvironmentTooLarge)$"}},
 	// The simulator, over the real core and actors: no mutant's own killer, tried with -by simulate.
 	{Name: "simulate", Package: "internal/mutants/simulated", Args: []string{"-test.run=^TestMutant$"}, Calm: []string{"-test.run=^TestMutantInCalm$"}},
 	// The exhaustive exploration at small scope, tried with -by explore.

@@ -562,6 +562,9 @@ func (s *store) version(id string) int64 {
 func (d *driver) answered(iv *invocation, c call, subject string, err error) {
 	w, t := d.w, &iv.trail
 	iv.made++
+	if c == callLoad && iv.p.role == aScheduler { // what it was told before counts no more: see remembers
+		iv.trail, iv.began = iv.course, w.now
+	}
 	for _, t := range []*digest{&iv.trail, &iv.course} {
 		t.number(int64(c))
 		t.text(subject)

@@ -36,6 +36,7 @@ type Task struct {
 	Steps      []Step          `json:"steps" nullable:"false" doc:"in the order of the definition"`
 	Verdicts   []core.Verdict  `json:"verdicts,omitempty" nullable:"false" doc:"answers to the last commands, oldest first"`
 	Unattended []Unattended    `json:"unattended,omitempty" nullable:"false" doc:"queues of requests that its steps in flight wait for and nothing takes from"`
+	Unchecked  string          `json:"unchecked,omitempty" doc:"of a stack on AWS: why it is not known of all queues that its steps in flight wait for whether something takes from them"`
 	Accepts    []Command       `json:"accepts,omitempty" nullable:"false" doc:"commands that would be accepted now; absent also where the answer was waited for"`
 }
 

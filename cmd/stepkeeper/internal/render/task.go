@@ -63,13 +63,17 @@ func (p Page) head(w io.Writer, t view.Task) {
 	fmt.Fprintln(w)
 }
 
-// Unattended says that an agent does not seem to run.
+// Unattended says that an agent does not seem to run, or why nothing takes from a queue.
 func Unattended(u view.Unattended, now time.Time) string {
 	since := ""
 	if u.Since != 0 {
 		since = " for " + Span(now.Sub(u.Since.Std()))
 	}
-	return fmt.Sprintf("nothing has taken %s%s, %d waiting: is the agent %s running?", u.Queue, since, u.Waiting, u.Agent)
+	why := "is the agent " + u.Agent + " running?"
+	if u.Reason != "" {
+		why = u.Reason + "; " + u.Fix
+	}
+	return Clean(fmt.Sprintf("nothing has taken %s%s, %d waiting: %s", u.Queue, since, u.Waiting, why))
 }
 
 // direction says what a state alone does not: why it is undone, what it did when it stopped.
