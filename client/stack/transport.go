@@ -58,8 +58,8 @@ type Parts struct {
 	// Unattended is how long a request may wait before its queue is looked at, see client.Unattended, and
 	// how long what was seen holds, a failure six times as long; 0: 10 s.
 	Unattended time.Duration
-	// Glance bounds the time of such a look; 0: 3 s.
-	Glance time.Duration
+	// LookTimeout bounds the time of such a look; 0: 3 s.
+	LookTimeout time.Duration
 }
 
 // Patience is how long a queued order may be without a task, and a command without a verdict.
@@ -76,8 +76,8 @@ func Over(p Parts, opts ...client.Option) *client.Client {
 	if p.Unattended <= 0 {
 		p.Unattended = unattendedAfter
 	}
-	if p.Glance <= 0 {
-		p.Glance = glance
+	if p.LookTimeout <= 0 {
+		p.LookTimeout = lookTimeout
 	}
 	return client.Over(&transport{Parts: p, queued: newQueued()}, opts...)
 }

@@ -22,8 +22,8 @@ import (
 const (
 	// unattendedAfter: a poller takes a request within seconds, and SQS counts with some delay.
 	unattendedAfter = 10 * time.Second
-	// glance bounds a look at all queues: it is a courtesy of commands that are about something else.
-	glance = 3 * time.Second
+	// lookTimeout bounds a look at all queues: the commands that look are about something else.
+	lookTimeout = 3 * time.Second
 	// failureHolds is how many times as long it holds that a queue cannot be looked at: an application that
 	// has not the right, or no way to Lambda's API, must not wait for it at each order that it reads.
 	failureHolds = 6
@@ -133,7 +133,7 @@ func (t *transport) agentsOf(ctx context.Context, workflow string) []string {
 // that a command that asks several times, and a page that asks for each order, look once. The error says
 // what is not known, and why.
 func (t *transport) look(ctx context.Context, queues []string) ([]client.Unattended, error) {
-	within, cancel := context.WithTimeout(ctx, t.Glance)
+	within, cancel := context.WithTimeout(ctx, t.LookTimeout)
 	defer cancel()
 	looks := make([]seen, len(queues))
 	slots := make(chan struct{}, looksAtOnce)
@@ -173,7 +173,7 @@ func (t *transport) unlooked(queues []string, why error) error {
 	slices.Sort(queues)
 	reason := strings.SplitN(why.Error(), "\n", 2)[0]
 	if errors.Is(why, context.DeadlineExceeded) {
-		reason = "AWS did not answer within " + t.Glance.String()
+		reason = "AWS did not answer within " + t.LookTimeout.String()
 	}
 	return fmt.Errorf("not known whether something takes from %s: %s", strings.Join(queues, ", "), reason)
 }

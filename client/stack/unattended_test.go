@@ -184,7 +184,7 @@ func TestQueuesThatCannotBeLookedAt(t *testing.T) {
 		}
 	}
 	w := stacktest.New(t, stacktest.Memory())
-	w.Parts.Outputs.Mappings, w.Parts.Mappings, w.Parts.Glance = map[string]string{port.Intake: "m"}, silent{}, 20*time.Millisecond
+	w.Parts.Outputs.Mappings, w.Parts.Mappings, w.Parts.LookTimeout = map[string]string{port.Intake: "m"}, silent{}, 20*time.Millisecond
 	begun := time.Now()
 	all, err := w.Client().Unattended(t.Context(), "")
 	if err == nil || !strings.Contains(err.Error(), "takes from intake: AWS did not answer within 20ms") || len(all) > 0 || time.Since(begun) > 10*time.Second {

@@ -24,7 +24,8 @@ const (
 
 // Decide of engine.Decider.
 func (it *item) Decide(ctx context.Context, j *engine.Job) ([]core.Effect, error) {
-	it.told, it.known, it.refusal, it.verdict = false, j.Task != nil, nil, nil
+	it.told, it.known, it.refusal, it.verdict, it.lesson = false, j.Task != nil, nil, nil, lesson{}
+	before := j.Task
 	d, err := it.decide(ctx, j)
 	switch refusal := refusalOf(err); {
 	case refusal != nil && it.submit != nil && j.Unseen: // P14: an order that is there stays accepted
@@ -34,13 +35,14 @@ func (it *item) Decide(ctx context.Context, j *engine.Job) ([]core.Effect, error
 	case err != nil:
 		return nil, err
 	}
-	it.verdict = d.Verdict
+	if it.verdict = d.Verdict; d.Changed {
+		it.lesson = it.teaches(j, before)
+	}
 	return it.answer(j, d), nil
 }
 
 func (it *item) decide(ctx context.Context, j *engine.Job) (core.Decision, error) {
-	it.s.learn(j)
-	j.At.Waits = it.s.waits.snapshot()
+	j.At.Waits = it.s.cfg.Waits.At(j.At.Now)
 	switch {
 	case it.ev == nil:
 		return j.Restart(ctx)

@@ -440,6 +440,7 @@ func TestRefusalsNameTheField(t *testing.T) {
 // P32: what is learnt of one agent is kept when something is learnt of another.
 func TestWaitsOfSeveralAgents(t *testing.T) {
 	w, asked := begun(t)
+	w.Clock.Advance(100 * time.Second)
 	for _, step := range []string{"a", "b"} {
 		r := world.Later(asked["o-1 "+step+"/1 do"])
 		r.Waited = map[string]core.Duration{"a": 100 * core.Second, "b": 30 * core.Second}[step]

@@ -25,7 +25,7 @@ type item struct {
 	control *message.Control     // a command or a wake that came through the queue
 	waited  core.Duration        // of a reply
 	from    sender               // of a reply
-	learnt  bool                 // what it says of its queue
+	lesson  lesson               // of a reply
 
 	told    bool // its sender was sent an answer
 	known   bool // a submission of an order that was there
@@ -53,6 +53,8 @@ func (s *Scheduler) Handle(ctx context.Context, queueName string, deliveries []p
 		if it.Err != nil {
 			s.log.Warn("message given back", "queue", queueName, "messageId", deliveries[i].ID, "error", it.Err)
 			failed = append(failed, it.receipt)
+		} else {
+			it.heard()
 		}
 	}
 	return failed

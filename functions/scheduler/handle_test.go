@@ -376,6 +376,7 @@ func TestWaitsAreLearnt(t *testing.T) {
 	w, asked := begun(t)
 	r := world.Later(asked["o-1 a/1 do"])
 	r.Waited = 100 * core.Second
+	w.Clock.Advance(100 * time.Second)
 	w.Scheduler.Handle(ctx, port.Replies, deliver(r))
 	w.Send(port.Intake, world.Order("o-2"))
 	w.Handle(port.Intake)
@@ -400,6 +401,7 @@ func TestWaitsOfRepliesAreLearnt(t *testing.T) {
 			w, asked := begun(t)
 			r := world.Later(asked["o-1 a/1 do"])
 			r.Waited = 100 * core.Second
+			w.Clock.Advance(100 * time.Second)
 			ds := deliver(r)
 			ds[0].Received = c.received
 			if c.sent {
@@ -414,6 +416,66 @@ func TestWaitsOfRepliesAreLearnt(t *testing.T) {
 			}
 		})
 	}
+}
+
+// allowed submits a further order, and answers what its requests to agent-a may wait.
+func allowed(t *testing.T, w *world.World, s *scheduler.Scheduler, id string) core.Duration {
+	t.Helper()
+	if r := s.Submit(ctx, []message.SubmitOrder{*world.Order(id)})[0]; r.Answer != scheduler.Stored {
+		t.Fatalf("%+v", r)
+	}
+	return w.Task(id).Step("a").Allowance
+}
+
+// P32: only an accepted reply of the current attempt teaches, no more than the time since its request was made,
+// and half of that after each minute.
+func TestWhatTeachesWaits(t *testing.T) {
+	waited := func(r *message.Reply, d core.Duration) *message.Reply { r.Waited = d; return r }
+	send := func(t *testing.T, w *world.World, values ...port.Value) {
+		t.Helper()
+		if failed := w.Scheduler.Handle(ctx, port.Replies, deliver(values...)); len(failed) > 0 {
+			t.Fatalf("given back: %v", failed)
+		}
+	}
+	t.Run("more than is possible", func(t *testing.T) {
+		w, asked := begun(t)
+		w.Clock.Advance(100 * time.Second)
+		send(t, w, waited(world.Later(asked["o-1 a/1 do"]), core.Day))
+		for i, want := range []core.Duration{200 * core.Second, 100 * core.Second, 50 * core.Second, 25 * core.Second, 20 * core.Second} {
+			if got := allowed(t, w, w.Scheduler, fmt.Sprintf("o-1%d", i)); got != want {
+				t.Errorf("after %d minutes a request may wait for %s, want %s", i, got, want)
+			}
+			w.Clock.Advance(time.Minute)
+		}
+	})
+	t.Run("a copy, and an older attempt", func(t *testing.T) {
+		w, asked := begun(t)
+		send(t, w, waited(world.Later(asked["o-1 a/1 do"]), 0))
+		w.Clock.Advance(100 * time.Second)
+		send(t, w, waited(world.Later(asked["o-1 a/1 do"]), core.Day))
+		if got := allowed(t, w, w.Scheduler, "o-2"); got != 20*core.Second {
+			t.Errorf("after a copy a request may wait for %s", got)
+		}
+		if failed := w.Scheduler.Handle(ctx, port.Control, deliver(&message.Control{Schema: 1, Kind: message.Wake, OrderID: "o-1", Step: "a", Attempt: 1})); len(failed) > 0 || w.Task("o-1").Step("a").Attempt != 2 {
+			t.Fatalf("given back %v, and step a is %+v", failed, w.Task("o-1").Step("a"))
+		}
+		w.Clock.Advance(100 * time.Second)
+		send(t, w, waited(world.Done(asked["o-1 a/1 do"]), core.Day))
+		if got := allowed(t, w, w.Scheduler, "o-3"); got != 20*core.Second || w.Task("o-1").Step("a").State != core.Processed {
+			t.Errorf("after an older attempt a request may wait for %s; the step is %s", got, w.Task("o-1").Step("a").State)
+		}
+	})
+	t.Run("one that is given back", func(t *testing.T) {
+		w, asked := begun(t)
+		s := w.SchedulerOn(&world.Faulty{Store: w.Store, FailCommit: world.OnCall(1, port.ErrUnavailable)}, 0, "other")
+		w.Clock.Advance(100 * time.Second)
+		if failed := s.Handle(ctx, port.Replies, deliver(waited(world.Later(asked["o-1 a/1 do"]), core.Day))); len(failed) != 1 {
+			t.Fatalf("given back: %v", failed)
+		}
+		if got := allowed(t, w, s, "o-2"); got != 20*core.Second {
+			t.Errorf("a request may wait for %s", got)
+		}
+	})
 }
 
 // end brings o-1 to Processed.

@@ -36,7 +36,7 @@ var ofCLI = []Mutant{
 	{Name: "cli-stack-empty-queue-is-attended", File: "client/stack/unattended.go", Func: "transport.unattended",
 		Old: "if !off && (err", New: "if depth.Visible == 0 || !off && (err"},
 	{Name: "cli-stack-look-without-end", File: "client/stack/unattended.go", Func: "transport.look",
-		Old: "context.WithTimeout(ctx, t.Glance)", New: "context.WithTimeout(ctx, time.Hour)"},
+		Old: "context.WithTimeout(ctx, t.LookTimeout)", New: "context.WithTimeout(ctx, time.Hour)"},
 	{Name: "cli-stack-looks-each-time", File: "client/stack/unattended.go", Func: "transport.lookAt",
 		Old: "known && time.Since(last.at) < holds", New: "known && time.Since(last.at) < 0"},
 	{Name: "cli-stack-asks-in-vain-each-time", File: "client/stack/unattended.go", Func: "transport.lookAt",

@@ -71,5 +71,4 @@ var ofWiring = []Mutant{
 	{Name: "P3-operators-cannot-redrive", File: senderCheck, Func: "Scheduler.anothers", Old: "return false\n}", New: "return true\n}", Killers: []string{"scheduler"}},
 	{Name: "P3-unknown-roles-are-refused", File: senderCheck, Func: "Scheduler.anothers", Old: " || len(own) == 0", New: "", Killers: []string{"scheduler"}},
 	{Name: "P3-role-with-its-session", File: senderCheck, Func: "senderOf", Old: `role, _, _ := strings.Cut(d.Sender, ":")`, New: "role := strings.TrimSpace(d.Sender)", Killers: []string{"scheduler"}},
-	{Name: "P32-learns-of-other-agents", File: learning, Func: "Scheduler.learn", Old: " && s.notAsked(j.Definition, it) == nil", New: "", Killers: []string{"scheduler"}},
 }

@@ -132,6 +132,6 @@ func (Close) event()          {}
 type At struct {
 	Now   Time
 	By    string              // for LockedBy
-	Waits map[string]Duration // by agent: how long the last request had waited in its queue (P32)
+	Waits map[string]Duration // by agent: how long requests wait in its queue (P32)
 	Room  Room                // of the document that the decision is stored in
 }

@@ -162,7 +162,7 @@ func (p *process) boot() {
 	if w.embedded && p.role != aClient && p.scheduler == nil && w.now > 0 {
 		w.tell(p.name, "", "is there again")
 	}
-	p.scheduler, p.supervisor, p.worker, p.waits = nil, nil, nil, nil
+	p.scheduler, p.supervisor, p.worker, p.known = nil, nil, nil, nil
 	p.equip()
 	switch p.role {
 	case aScheduler:
@@ -188,6 +188,8 @@ func (p *process) equip() {
 	w := p.w
 	switch {
 	case p.role == aScheduler && p.scheduler == nil:
+		p.waits = &scheduler.Waits{}
+		p.waits.Set(p.known)
 		p.scheduler = scheduler.New(scheduler.Config{
 			State: p.state(), Queues: queuesPort{p}, Alerts: alarm{p}, Clock: p, Name: p.name, Waits: p.waits,
 			WakeSlack: time.Second, Logger: slog.New(ear{w}), Pause: w.carriedOn,

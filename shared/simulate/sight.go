@@ -2,7 +2,6 @@ package simulate
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -48,14 +47,13 @@ type sight struct {
 	sent    []mail     // what was sent, by this handling
 	doubt   bool       // its own write may be stored, although the answer did not say so
 	wrote   bool       // it was committed by this handling
-	learns  bool       // at its next decision
-	learnt  bool
-	cut     bool  // the order's first document did not fit: its submission is refused (P28)
-	extra   []any // requests that no queue took, which failed: what is decided after the latest load
-	refused []any // those of the commit since then
-	looked  bool  // it was loaded
-	from    int   // its first reading of the clock
-	told    bool  // it settled the end itself
+	lessons []lesson   // what its replies must have taught (P32)
+	cut     bool       // the order's first document did not fit: its submission is refused (P28)
+	extra   []any      // requests that no queue took, which failed: what is decided after the latest load
+	refused []any      // those of the commit since then
+	looked  bool       // it was loaded
+	from    int        // its first reading of the clock
+	told    bool       // it settled the end itself
 }
 
 func (iv *invocation) sight(id string) *sight {
@@ -71,16 +69,8 @@ func (iv *invocation) sight(id string) *sight {
 
 // read remembers what the process's clock has shown since the last load.
 func (iv *invocation) read(now core.Time) {
-	learning := 0
-	for _, s := range iv.sights {
-		if s.learns {
-			iv.learn(s)
-			learning++
-		}
-	}
-	iv.p.vague = iv.p.vague || learning > 1 // which of them it has learnt of first nobody sees
 	if n := len(iv.clock); n == 0 || iv.anew || iv.clock[n-1].now != now {
-		iv.clock, iv.anew = append(iv.clock, reading{now, iv.p.waits}), false
+		iv.clock, iv.anew = append(iv.clock, reading{now, iv.p.knows(now)}), false
 	}
 }
 
@@ -90,29 +80,10 @@ func (iv *invocation) loaded(id string, t *core.Task) {
 	s.base, s.after, s.must, s.looked = t, nil, nil, true
 	if len(s.refused) > 0 {
 		s.extra, s.refused = s.refused, nil
+	} else {
+		s.lessons = nil
 	}
 	s.from, iv.anew = len(iv.clock), true
-	s.learns = t != nil && !s.learnt
-}
-
-// learn is what the Scheduler does before it decides: its clock is read right after.
-func (iv *invocation) learn(s *sight) {
-	s.learns, s.learnt = false, true
-	t := s.base
-	for i, l := range iv.letters { // P32: what the replies say of their queues
-		r, ok := l.message.Value.(*message.Reply)
-		if !ok || r.OrderID != s.id {
-			continue
-		}
-		if at := iv.w.defOf(t).Index(r.Step); at >= 0 {
-			learnt := maps.Clone(iv.p.waits)
-			if learnt == nil {
-				learnt = map[string]core.Duration{}
-			}
-			learnt[iv.w.def.Steps[at].Agent] = r.Waited + iv.lay(i)
-			iv.p.waits = learnt
-		}
-	}
 }
 
 // lay is how long a message has waited for the handler, by the clock that it read when it was begun,
@@ -205,7 +176,7 @@ func (s *sight) has(want mail) bool {
 // modelFor prepares the model for a decision that a handling makes at a time.
 func (iv *invocation) modelFor(s *sight, t *core.Task, at reading) *model {
 	w := iv.w
-	m := &model{def: w.def, t: copyOf(t), now: at.now, by: iv.p.name, waits: at.waits, loose: iv.orders() > 1 || iv.p.vague}
+	m := &model{def: w.def, t: copyOf(t), now: at.now, by: iv.p.name, waits: at.waits, loose: iv.orders() > 1}
 	switch {
 	case t != nil:
 		m.def = w.defOf(t)
@@ -257,12 +228,15 @@ func (m *move) decided() {
 		model.real = m.after
 		if rule, diff = m.predict(iv, s, model); diff == "" {
 			s.after, s.must = m.after, append(s.must, model.mails...)
+			for i := range s.lessons {
+				s.lessons[i].vague = times[len(times)-1].now.Sub(times[0].now)
+			}
 			m.did(rule)
 			return
 		}
 	}
 	if rule == "" || len(times) > 1 && len(s.events(iv)) > 1 {
-		s.after = m.after
+		s.after, s.lessons = m.after, []lesson{{order: s.id}}
 		return // each event had a time of its own
 	}
 	m.fail(rule, "%s", diff)
@@ -287,11 +261,17 @@ func (m *move) predict(iv *invocation, s *sight, model *model) (rule, diff strin
 	if len(events) == 0 {
 		return "P8", "nobody knows what led to this commit"
 	}
+	if len(s.extra) == 0 {
+		s.lessons = nil
+	}
 	for i, ev := range events {
-		before := model.changed
+		before, taught := model.changed, iv.lesson(s, model, i, ev)
 		model.changed, model.fresh = false, s.fresh(iv, i)
 		if r := model.take(ev); model.changed || rule == "" {
 			rule = r
+		}
+		if model.changed && taught != nil {
+			s.lessons = append(s.lessons, *taught)
 		}
 		model.changed = model.changed || before
 		model.ahead = false
@@ -313,15 +293,21 @@ func (s *sight) fresh(iv *invocation, n int) bool {
 	if s.doubt {
 		return false
 	}
+	i := iv.letterOf(s, n)
+	return i < 0 || iv.handed[i].Received <= 1
+}
+
+// letterOf is the place of the n-th event among the messages; -1: it is not one of them.
+func (iv *invocation) letterOf(s *sight, n int) int {
 	for i, l := range iv.letters {
 		if len(s.extra) == 0 && aboutOrder(l.message) == s.id {
 			if n == 0 {
-				return iv.handed[i].Received <= 1
+				return i
 			}
 			n--
 		}
 	}
-	return true
+	return -1
 }
 
 // differs says how a task is other than the model's, "" where it is not.
@@ -441,6 +427,7 @@ func (iv *invocation) finished(gone func(id string) bool) {
 		return
 	}
 	iv.unreadable(gone)
+	iv.learnt(gone)
 	for _, s := range iv.sights {
 		if iv.w.byID[s.id] == nil || !gone(s.id) || iv.w.violation != nil {
 			continue

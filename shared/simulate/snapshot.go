@@ -31,7 +31,7 @@ func (w *World) snapshot() *World {
 	c.procs = make([]*process, len(w.procs))
 	for i, p := range w.procs {
 		own := *p
-		own.w, own.running, own.scheduler, own.supervisor, own.worker = &c, nil, nil, nil, nil
+		own.w, own.running, own.scheduler, own.supervisor, own.worker, own.waits = &c, nil, nil, nil, nil, nil
 		c.procs[i] = &own
 	}
 	c.queues = make(map[string]*queue, len(w.queues))
@@ -86,7 +86,10 @@ func (w *World) become(s *World) {
 		own := *c.procs[i]
 		own.w, own.running = w, p.running
 		if len(p.running) > 0 {
-			own.scheduler, own.supervisor, own.worker = p.scheduler, p.supervisor, p.worker
+			own.scheduler, own.supervisor, own.worker, own.waits = p.scheduler, p.supervisor, p.worker, p.waits
+			if own.waits != nil {
+				own.waits.Set(own.known)
+			}
 		}
 		*p = own
 	}

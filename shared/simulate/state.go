@@ -167,7 +167,7 @@ func (d *driver) process(p *process, now int64) digest {
 	h := emptyDigest
 	h.number(int64(p.role))
 	h.text(p.agent)
-	h.yes(p.up, p.vague)
+	h.yes(p.up)
 	h.number(int64(d.knows(p)))    //nolint:gosec // a hash
 	for _, l := range d.w.leases { // there is one shard
 		if l.owner == p.name {
@@ -187,11 +187,13 @@ func (d *driver) knows(p *process) (sum digest) {
 	if !p.up {
 		return 0
 	}
-	for agent, waited := range p.waits {
-		if n := d.weight(agent, waited); n != 0 {
+	now := core.Time(start + d.w.now + p.offset)
+	for agent, w := range p.known {
+		if n := d.weight(agent, w.At(now)); n != 0 {
 			one := emptyDigest
 			one.text(agent)
 			one.number(int64(n))
+			one.number(int64(now.Sub(w.Learnt) % core.Minute)) // when it is halved
 			sum += one
 		}
 	}
