@@ -80,7 +80,8 @@ func (iv *invocation) loaded(id string, t *core.Task) {
 	s.base, s.after, s.must, s.looked = t, nil, nil, true
 	if len(s.refused) > 0 {
 		s.extra, s.refused = s.refused, nil
-	} else {
+	}
+	if len(s.extra) == 0 {
 		s.lessons = nil
 	}
 	s.from, iv.anew = len(iv.clock), true
