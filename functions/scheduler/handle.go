@@ -136,7 +136,7 @@ func submitted(o *message.SubmitOrder) core.Submitted {
 func replied(r *message.Reply) core.Reply {
 	ev := core.Reply{
 		Step: r.Step, Run: r.Run, Attempt: r.Attempt, Operation: r.Operation,
-		Outcome: r.Outcome, Output: r.Output, RetryAfter: r.RetryAfter,
+		Outcome: r.Outcome, Output: r.Output, RetryAfter: r.RetryAfter, NoEffect: r.NoEffect,
 	}
 	if r.Outcome == core.OutcomeDone {
 		return ev

@@ -32,6 +32,7 @@ func (w *Waits) At(now core.Time) map[string]core.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	all := make(map[string]core.Duration, len(w.last))
+	// in any order: each agent by itself
 	for agent, l := range w.last {
 		all[agent] = l.At(now)
 	}

@@ -20,6 +20,8 @@ var ofCodec = []Mutant{
 	// The one limit of nesting.
 	{Name: "codec-order-of-any-depth", File: "shared/message/submit.go", Func: "SubmitOrder.Check", Old: "if err := nesting.Check(o.Order); err != nil {", New: "if err := nesting.Check(nil); err != nil {"},
 	{Name: "codec-reply-of-any-depth", File: "shared/message/codec.go", Func: "Reply.Check", Old: "nesting.Check(m.Output)", New: "nesting.Check(nil)"},
+	{Name: "P22a-done-without-effect-is-read", File: "shared/message/codec.go", Func: "Reply.Check", Old: "m.Outcome == core.OutcomeDone || m.Operation == core.UndoOp", New: "m.Operation == core.UndoOp"},
+	{Name: "P22a-undo-without-effect-is-read", File: "shared/message/codec.go", Func: "Reply.Check", Old: "m.Outcome == core.OutcomeDone || m.Operation == core.UndoOp", New: "m.Outcome == core.OutcomeDone"},
 	{Name: "codec-message-of-any-depth", File: "shared/message/codec.go", Func: "decode", Old: "nesting.CheckMessage(data)", New: "nesting.CheckMessage(nil)"},
 	{Name: "codec-damage-hides-a-listing", File: "shared/view/task.go", Func: "Listed", Old: "if err != nil {", New: "if err != nil && r == nil {"},
 	{Name: "codec-damage-has-no-id", File: "shared/view/task.go", Func: "Listed", Old: "OrderID: r.ID, ", New: ""},

@@ -34,6 +34,8 @@ var ofInfra = []Mutant{
 		Old: "if s.key != nil {", New: "if s.key != nil && a.External {"},
 	{Name: "infra-mapping-before-its-rights", File: "infra/agents.go", Func: "Stepkeeper.addAgent", Killers: []string{"infra-keys"},
 		Old: ".Node().AddDependency(policies...)", New: ".Node().AddDependency(policies[:0]...)"},
+	{Name: "P22a-no-ledger-on-aws", File: "infra/assets.go", Func: "assets.add", Killers: []string{"infra"},
+		Old: " || s.PointOfNoReturn", New: ""},
 	{Name: "A33-ten-by-default", File: "infra/check.go", Func: "checker.mapping", Killers: []string{"infra"},
 		Old: "orElse(&m.MaxConcurrency, 5)", New: "orElse(&m.MaxConcurrency, 10)"},
 	{Name: "A17-alarm-periods-of-a-minute", File: "infra/alarms.go", Func: "Stepkeeper.addAlarms", Killers: []string{"infra"},

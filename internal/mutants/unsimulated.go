@@ -9,7 +9,6 @@ var Unsimulated = map[string]string{
 	"P16-undo-overdue-before-its-time":              madeOfTheTask,
 	"I17-supervisor-takes-up-a-finished-step":       madeOfTheTask,
 	"P23a-deadline-of-an-earlier-run":               madeOfTheTask,
-	"P19-past-no-return-undoes-all-the-same":        "Validation lets only steps that stop run beside or behind a point of no return (P22), and a step that stops never comes to this condition. It is the second guard.",
 	"P27-restart-takes-one-page":                    "A page holds 200 tasks; a simulated run has at most a dozen.",
 	"P8-stale-load-is-not-loaded-again":             "The simulated store is read strongly consistent and without a cache, so that a message ahead of the document is ahead of the store as well, and loading again shows the same.",
 	"I5-sweep-begins-at-the-same-shard":             "It costs fairness between shards while the pages of a sweep do not suffice, for which a simulated run has too few tasks.",

@@ -146,7 +146,7 @@ func (r *deciding) unundoable() string {
 	case r.t.ProcessState != Error:
 		return "only a task in Error can be undone by the operator; this one is " + string(r.t.ProcessState)
 	case r.pastNoReturn():
-		return "the order is past its point of no return"
+		return "the order is past its point of no return; fix: if that step has had no effect, resolve it as not-happened first"
 	}
 	return ""
 }
@@ -294,6 +294,8 @@ func (r *deciding) resolved(_ int, ev Event) (string, error) {
 	switch {
 	case r.t.Phase == Forward && e.Fact == Happened:
 		r.finish(i, nil)
+	case r.t.Phase == Forward: // it proves the attempts before it (P22a)
+		r.proven(i)
 	case r.t.Phase == Undoing && e.Fact == Happened:
 		s.State = UndoWait
 	case r.t.Phase == Undoing:
@@ -317,6 +319,8 @@ func (r *deciding) unresolvable(i int, fact Fact) string {
 		return "the step is " + string(s.State) + "; only one that is Failed, UndoWait, or handed back is in doubt"
 	case !s.Attempted():
 		return "the step was never asked for, so there is nothing in doubt; mend the workflow or the order"
+	case r.t.Phase == Undoing && fact == Happened && r.def.Steps[i].PointOfNoReturn: // P22a
+		return "the step is the point of no return, and the order is being undone because the step was proven to have had no effect; fix: reverse its effect at the service, then state undone"
 	case r.at.Now <= r.silentBy(i):
 		return "an agent may still be at work on the step; wait until " + r.silentBy(i).String()
 	}

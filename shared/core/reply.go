@@ -34,7 +34,7 @@ func (r *deciding) stepDone(i int, ev Event) (string, error) {
 // the numbers sees that it has stopped.
 func (r *deciding) finish(i int, output json.RawMessage) {
 	s := &r.t.Steps[i]
-	s.State, s.Output, s.FinishedAt = Processed, output, r.at.Now
+	s.State, s.Output, s.FinishedAt, s.NoEffect = Processed, output, r.at.Now, 0
 	s.release()
 	if r.t.ProcessState != Error {
 		r.tellFinished(s)
@@ -60,6 +60,7 @@ func (r *deciding) stepFailed(i int, ev Event) (string, error) {
 	e := ev.(Reply)
 	r.t.Steps[i].FailureCount++
 	r.blame(i, e.Code, e.Message, e.Attempt)
+	r.refused(i, e)
 	r.giveUp(i)
 	r.policy(i)
 	return "", nil
@@ -69,6 +70,7 @@ func (r *deciding) stepFailed(i int, ev Event) (string, error) {
 func (r *deciding) stepLater(i int, ev Event) (string, error) {
 	e := ev.(Reply)
 	s := &r.t.Steps[i]
+	r.refused(i, e)
 	if r.t.ProcessState == Processing && Uncalled(e.Code) {
 		r.hold(i, e)
 		return "", nil
@@ -88,6 +90,33 @@ func (r *deciding) stepLater(i int, ev Event) (string, error) {
 	}
 	r.giveUp(i)
 	r.policy(i)
+	return "", nil
+}
+
+// refused records the proof that a point of no return has had no effect (P22a). Of any other step it
+// changes nothing: that one is undone all the same (P7).
+func (r *deciding) refused(i int, e Reply) bool {
+	if !e.NoEffect || !r.def.Steps[i].PointOfNoReturn {
+		return false
+	}
+	r.proven(i)
+	return true
+}
+
+// proven: what an Error was told with must stay recognisable (P12), so what is learnt in it is later than it.
+func (r *deciding) proven(i int) {
+	at := r.at.Now
+	if r.t.ProcessState == Error {
+		at = latest(at, r.t.Ended+1)
+	}
+	r.t.Steps[i].NoEffect = at
+}
+
+// refusedLate records a proof that comes after the step was counted as overdue (P22a).
+func (r *deciding) refusedLate(i int, ev Event) (string, error) {
+	if s := &r.t.Steps[i]; !s.Attempted() || s.NoEffect != 0 || !r.refused(i, ev.(Reply)) {
+		return notAsked, nil
+	}
 	return "", nil
 }
 
@@ -142,14 +171,15 @@ func (r *deciding) policy(i int) {
 	}
 }
 
-// mustStop: the step's own policy, or a point of no return that was claimed (H9: claimed, not done).
+// mustStop: the step's own policy, or a point of no return that was passed (H9: claimed, not done).
 func (r *deciding) mustStop(i int) bool {
 	return r.def.Steps[i].OnFailure == OnFailureStop || r.pastNoReturn()
 }
 
+// pastNoReturn: a point of no return is passed from a claim until it is proven that it had no effect (P22a).
 func (r *deciding) pastNoReturn() bool {
 	for i := range r.t.Steps {
-		if r.def.Steps[i].PointOfNoReturn && r.t.Steps[i].Attempted() {
+		if s := &r.t.Steps[i]; r.def.Steps[i].PointOfNoReturn && s.Attempted() && s.NoEffect == 0 {
 			return true
 		}
 	}

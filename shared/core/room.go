@@ -129,7 +129,7 @@ func longestStep(t *Task, d *StepDefinition, s *Step, cause string, told bool) S
 	c := Step{
 		Name: d.Name, State: Compensating, LockedBy: strings.Repeat("x", maxName), Attempt: manyOf, First: manyOf, FailureCount: manyOf,
 		Cause: cause, FirstAt: far - 1, ClaimedAt: far, CompleteBy: far - 2, StopBy: far - 3, QuietBy: far - 4, LastStopBy: far - 5,
-		WakeAt: far, Allowance: longTime, Queued: longTime, FinishedAt: far, EndState: Compensating,
+		WakeAt: far, Allowance: longTime, Queued: longTime, FinishedAt: far, EndState: Compensating, NoEffect: far - 6,
 		Error:    &StepError{Code: strings.Repeat("x", cutCode), At: far, Attempt: manyOf, Since: far},
 		Resolved: &Resolved{Fact: NotHappened, Command: manyOf, At: far},
 		Output:   s.Output, Unknown: s.Unknown,
@@ -205,6 +205,8 @@ func (r *deciding) holds(i int, output json.RawMessage) bool {
 // needs the output, so the step has failed for good; in any other the undo works without (P24).
 func (r *deciding) unstorable(i int, e Reply) (string, error) {
 	s := &r.t.Steps[i]
+	contradicted := s.NoEffect != 0
+	s.NoEffect = 0 // P22a: it has had an effect, whatever was proven before
 	text := fmt.Sprintf("the agent's output of %d bytes does not fit into the task's document of at most %d, which holds those of the other steps and a reserve; let the agent store the data elsewhere and answer a reference",
 		len(e.Output), r.at.Room.Limit)
 	if r.t.ProcessState != Processing {
@@ -214,6 +216,9 @@ func (r *deciding) unstorable(i int, e Reply) (string, error) {
 		return "", nil
 	}
 	if e.Attempt < s.Attempt {
+		if contradicted {
+			return "", nil
+		}
 		return "its output does not fit into the task's document, and a later attempt was asked for", nil
 	}
 	s.FailureCount++

@@ -104,6 +104,7 @@ type Step struct {
 	FinishCause  string
 	EndState     State // what the task's Error found it in, once it is in another state: for the status (P12)
 	Output       json.RawMessage
+	NoEffect     Time       // since when it is proven that no attempt has had an effect (P22a); zero: it is not, or a new claim took it back
 	Error        *StepError // the last failure
 	Resolved     *Resolved
 	Unknown      map[string]json.RawMessage

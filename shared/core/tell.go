@@ -225,6 +225,9 @@ func (r *deciding) alert() RaiseAlert {
 		if s.Resolved != nil && s.Resolved.Command > t.EndCommand {
 			s.Resolved = nil
 		}
+		if s.NoEffect > t.Ended {
+			s.NoEffect = 0
+		}
 	}
 	a := RaiseAlert{OrderID: t.OrderID, Workflow: t.Workflow, Run: t.Run, Command: t.EndCommand, Phase: t.Phase,
 		Step: t.EndStep, Code: t.EndCode, Message: t.EndText, At: t.Ended}

@@ -32,6 +32,7 @@ type world struct {
 	noEffect map[string]bool
 	broken   bool // an expression of the workflow fails
 	skew     core.Duration
+	well     bool // the agents are: they call, and succeed
 
 	task     *core.Task
 	real     core.Time // of the remote services; a Scheduler may be ahead by the skew
@@ -145,6 +146,9 @@ func (w *world) placeNoReturn(steps []core.StepDefinition, at int) {
 		switch {
 		case i == at:
 			s.PointOfNoReturn, s.When, s.Undo = true, "", nil
+			if w.chance("its refusal undoes", 2) { // P22a
+				s.OnFailure = core.OnFailureUndo
+			}
 		case behind[s.Name]:
 			s.Undo = nil
 		case w.chance("has no effect", 6):

@@ -36,6 +36,7 @@ type Reply struct {
 	Output     json.RawMessage `json:"output,omitempty"`
 	Error      *ReplyError     `json:"error,omitempty"`
 	RetryAfter core.Duration   `json:"retryAfter,omitempty"` // milliseconds
+	NoEffect   bool            `json:"noEffect,omitempty"`   // failed, retry-later of a point of no return: its key has had no effect, and no call for this or an older attempt begins any more (P22a)
 	Waited     core.Duration   `json:"waited"`               // milliseconds from claimedAt to receipt, never negative (P32)
 }
 

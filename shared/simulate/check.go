@@ -133,7 +133,9 @@ func (m *move) verdicts() {
 			if v.Accepted && m.o.seen.cancels[m.after.Run] && m.before != nil && m.before.Run == m.after.Run {
 				m.fail("P17", "a Cancel of run %d was refused before and is accepted now", m.after.Run)
 			}
-			if !v.Accepted && m.before != nil && m.before.Run == m.after.Run && v.Reason != oldRun {
+			// Past a point of no return it may be proven later that this one had no effect (P22a).
+			if !v.Accepted && m.before != nil && m.before.Run == m.after.Run && v.Reason != oldRun &&
+				(m.after.ProcessState == core.Processed || !pastReturn(m.def, m.after)) {
 				m.o.seen.cancels[m.after.Run] = true
 			}
 		}
@@ -213,7 +215,7 @@ func (m *move) ends() {
 	if (b.ProcessState == core.Processed || b.ProcessState == core.Cancelled || b.ProcessState == core.Closed) && t.ProcessState != b.ProcessState {
 		m.fail("6", "%s is final and became %s", b.ProcessState, t.ProcessState)
 	}
-	if t.Run == b.Run && m.pastReturn(b) && (t.ProcessState == core.Compensating || t.ProcessState == core.Compensated || t.ProcessState == core.Cancelled) {
+	if pastReturn(m.def, t) && (t.ProcessState == core.Compensating || t.ProcessState == core.Compensated || t.ProcessState == core.Cancelled) {
 		m.fail("P22", "it is %s past its point of no return", t.ProcessState)
 	}
 	if t.ProcessState == core.Compensated || t.ProcessState == core.Cancelled {
@@ -244,15 +246,6 @@ func live(t *core.Task) core.Time {
 		}
 	}
 	return first
-}
-
-func (m *move) pastReturn(t *core.Task) bool {
-	for i := range t.Steps {
-		if t.Steps[i].Attempted() && m.def.Steps[i].PointOfNoReturn {
-			return true
-		}
-	}
-	return false
 }
 
 // settled: an end counts as told only when it was (P11).
@@ -420,6 +413,9 @@ func (w *World) undoing(s *service, undo any) {
 	first := t.Step(s.step).First
 	for i := range t.Steps {
 		other := w.services[core.Key(s.order, s.run, t.Steps[i].Name)]
+		if d := &w.def.Steps[w.def.Index(t.Steps[i].Name)]; d.PointOfNoReturn && other != nil && other.net > 0 {
+			w.violate("P22a", "order %s: %s is undone while the effect of the point of no return %s stands", s.order, s.step, d.Name)
+		}
 		if t.Steps[i].First > first && other != nil && other.net > 0 {
 			w.violate("9", "order %s: %s is undone while the effect of %s stands", s.order, s.step, t.Steps[i].Name)
 		}

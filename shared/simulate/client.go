@@ -352,6 +352,12 @@ func (w *World) doubt(t *core.Task) bool {
 	for i := range t.Steps {
 		s := &t.Steps[i]
 		d := &w.def.Steps[w.def.Index(s.Name)]
+		if d.PointOfNoReturn && inDoubt(s) {
+			if s.NoEffect == 0 {
+				return true // the way back opens with the fact (P22a)
+			}
+			continue
+		}
 		if d.Grade == core.Plain && w.def.Agents[d.Agent].KeyRetention == 0 && w.ledgers[d.Agent].entries[core.Key(t.OrderID, t.Run, s.Name)].State == worker.StateFailed {
 			continue // refused, and proven without effect: it can be tried again
 		}
@@ -363,12 +369,8 @@ func (w *World) doubt(t *core.Task) bool {
 	return false
 }
 
-// past reports a task that was claimed past its point of no return.
-func (w *World) past(t *core.Task) bool {
-	return slices.ContainsFunc(t.Steps, func(s core.Step) bool {
-		return s.Attempted() && w.def.Steps[w.def.Index(s.Name)].PointOfNoReturn
-	})
-}
+// past reports a task that is past its point of no return.
+func (w *World) past(t *core.Task) bool { return pastReturn(w.def, t) }
 
 // restless reports an order that has not come to its end.
 func (w *World) restless() bool {

@@ -57,6 +57,7 @@ var invariants = []Invariant{
 	{"P20", "nothing forward is claimed while the task compensates"},
 	{"P21", "the undo of a service without a fence waits until no call can be under way"},
 	{"P22", "past a claimed point of no return nothing is undone"},
+	{"P22a", "a point of no return is undone past only where it is proven, and true, that it had no effect and will have none"},
 	{"P23", "forward claims stay within the hop budget"},
 	{"P23a", "a deadline stops, or turns around, a task that goes forward"},
 	{"P27", "a restart emits again all that is under way"},

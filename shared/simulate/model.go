@@ -143,10 +143,16 @@ func (m *model) reply(r *message.Reply) {
 		m.advance()
 	case !done && uncalled(r) && (!isUndo && s.State == core.Processing && m.t.ProcessState == core.Processing || isUndo && s.State == core.Compensating):
 		m.changed = true
+		m.noEffect(i, r)
 		m.held(i, r)
 	case !isUndo && !done && s.State == core.Processing:
 		m.changed = true
+		m.noEffect(i, r)
 		m.failed(i, r.Outcome, r.RetryAfter)
+	case !isUndo && !done && r.NoEffect && m.def.Steps[i].PointOfNoReturn && s.Attempted() && s.NoEffect == 0 &&
+		(s.State == core.Pending || s.State == core.Failed): // P22a: after its Overdue
+		m.changed = true
+		m.proven(s)
 	case isUndo && !done && s.State == core.Compensating:
 		m.changed = true
 		m.undoFailed(i, min(r.RetryAfter, core.Hour))
@@ -237,9 +243,27 @@ func (m *model) policy(i int) {
 	}
 }
 
-func (m *model) pastReturn() bool {
-	for i := range m.t.Steps {
-		if m.def.Steps[i].PointOfNoReturn && m.t.Steps[i].Attempted() {
+// noEffect: P22a.
+func (m *model) noEffect(i int, r *message.Reply) {
+	if r.NoEffect && m.def.Steps[i].PointOfNoReturn {
+		m.proven(&m.t.Steps[i])
+	}
+}
+
+// proven: P22a. What an Error was told with is told again, so that what is learnt in it is later.
+func (m *model) proven(s *core.Step) {
+	s.NoEffect = m.now
+	if m.t.ProcessState == core.Error && m.now <= m.t.Ended {
+		s.NoEffect = m.t.Ended + 1
+	}
+}
+
+func (m *model) pastReturn() bool { return pastReturn(m.def, m.t) }
+
+// pastReturn: a point of no return was claimed, and nothing proves since then that it had no effect (P22, P22a).
+func pastReturn(def *core.Definition, t *core.Task) bool {
+	for i := range t.Steps {
+		if s := &t.Steps[i]; def.Steps[i].PointOfNoReturn && s.Attempted() && s.NoEffect == 0 {
 			return true
 		}
 	}
@@ -255,7 +279,7 @@ func (m *model) end(s *core.Step, state core.State) {
 func (m *model) finish(i int, output json.RawMessage) {
 	s := &m.t.Steps[i]
 	m.end(s, core.Processed)
-	s.Output, s.FinishedAt = output, m.now
+	s.Output, s.FinishedAt, s.NoEffect = output, m.now, 0
 	if m.t.ProcessState != core.Error { // the number of "failed" stays the highest
 		m.tellFinished(s)
 	}
@@ -480,7 +504,7 @@ func (m *model) claim(steps ...int) {
 func (m *model) claimOne(i int, undo bool) {
 	s, d := &m.t.Steps[i], &m.def.Steps[i]
 	s.Attempt++
-	s.Undo, s.State, s.LockedBy, s.Cause = undo, core.Processing, m.by, m.cause
+	s.Undo, s.State, s.LockedBy, s.Cause, s.NoEffect = undo, core.Processing, m.by, m.cause, 0
 	timeout := d.Timeout
 	if undo {
 		s.State, timeout = core.Compensating, d.Undo.Timeout

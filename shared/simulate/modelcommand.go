@@ -151,7 +151,7 @@ func (m *model) judge(c *message.Control) (yes bool, act func()) {
 		return inError && m.silent(), func() { m.close(c) }
 	}
 	i := slices.IndexFunc(t.Steps, func(s core.Step) bool { return s.Name == c.Step })
-	if !inError || i < 0 || !m.resolvable(i) {
+	if !inError || i < 0 || !m.resolvable(i) || c.Fact == core.Happened && t.Phase == core.Undoing && m.def.Steps[i].PointOfNoReturn {
 		return false, nil
 	}
 	return true, func() { m.resolve(i, c.Fact) }
@@ -321,6 +321,8 @@ func (m *model) resolve(i int, fact core.Fact) {
 	switch {
 	case m.t.Phase == core.Forward && fact == core.Happened:
 		m.finish(i, nil)
+	case m.t.Phase == core.Forward:
+		m.proven(s)
 	case m.t.Phase == core.Undoing && fact == core.Happened:
 		s.State = core.UndoWait
 	case m.t.Phase == core.Undoing:

@@ -35,6 +35,7 @@ var rules = []Covered{
 	{"P20", []string{"P20", "P15", "9"}, ""},
 	{"P21", []string{"P21", "11"}, ""},
 	{"P22", []string{"P22"}, ""},
+	{"P22a", []string{"P22a"}, ""},
 	{"P23", []string{"P23", "20"}, ""},
 	{"P23a", []string{"P23a"}, ""},
 	{"P24", []string{"P24", "10"}, ""},

@@ -50,6 +50,7 @@ type service struct {
 	since   int64 // when it did last what it remembers of the key
 	pending int   // calls that may still land
 	adrift  int   // those of them that nobody waits for
+	proven  int   // the last attempt that was answered noEffect (P22a)
 }
 
 func (w *World) service(c worker.Call, agent string) *service {
@@ -391,6 +392,9 @@ func (w *World) effect(s *service, c worker.Call) error {
 		s.net++
 	}
 	w.tell("service", "", "done: "+c.Key)
+	if c.PointOfNoReturn {
+		w.beyond(s)
+	}
 	switch {
 	case s.undone:
 		w.violate("11", "an effect of %s began after its undo", s.key)
@@ -399,6 +403,19 @@ func (w *World) effect(s *service, c worker.Call) error {
 	}
 	w.dirty(s.order)
 	return nil
+}
+
+// beyond holds the effect of a point of no return to P22a: the order is not being undone.
+func (w *World) beyond(s *service) {
+	w.checks.did("P22a")
+	t := w.store.task(s.order)
+	if t == nil || t.Run != s.run {
+		return
+	}
+	switch t.ProcessState {
+	case core.Compensating, core.Compensated, core.Cancelled:
+		w.violate("P22a", "the effect of %s begins in an order that is %s", s.key, t.ProcessState)
+	}
 }
 
 // noEffect is a step that says "undo: none", without being behind a point of no return: it has

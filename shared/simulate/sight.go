@@ -398,7 +398,7 @@ func differStep(want, got *core.Step) string {
 		{"QuietBy", int64(want.QuietBy), int64(got.QuietBy)}, {"LastStopBy", int64(want.LastStopBy), int64(got.LastStopBy)},
 		{"Allowance", int64(want.Allowance), int64(got.Allowance)}, {"Queued", int64(want.Queued), int64(got.Queued)},
 		{"Error.Since", int64(sinceOf(want)), int64(sinceOf(got))},
-		{"FirstAt", int64(want.FirstAt), int64(got.FirstAt)}, {"FinishSeq", int64(want.FinishSeq), int64(got.FinishSeq)},
+		{"FirstAt", int64(want.FirstAt), int64(got.FirstAt)}, {"NoEffect", int64(want.NoEffect), int64(got.NoEffect)}, {"FinishSeq", int64(want.FinishSeq), int64(got.FinishSeq)},
 	} {
 		if f.want != f.got {
 			return fmt.Sprintf("its %s is %d and must be %d", f.name, f.got, f.want)

@@ -268,6 +268,7 @@ func (d *driver) row(h *digest, r *row, now int64) {
 	}
 	for i := range t.Steps {
 		d.step(h, &t.Steps[i], now, slack)
+		h.yes(t.Steps[i].NoEffect > t.Ended)
 	}
 }
 
@@ -293,7 +294,7 @@ func (d *driver) final(h *digest, t *core.Task) {
 // forget keys, FinishedAt, EndState and the error's text; ClaimedAt counts while the claim stands (P32).
 func (d *driver) step(h *digest, s *core.Step, now, slack int64) {
 	h.text(string(s.State))
-	h.yes(s.Undo, s.Output != nil, s.Resolved != nil, s.Resolved != nil && s.Resolved.At > s.ClaimedAt)
+	h.yes(s.Undo, s.Output != nil, s.Resolved != nil, s.Resolved != nil && s.Resolved.At > s.ClaimedAt, s.NoEffect != 0)
 	for _, n := range [...]int64{int64(s.Attempt), int64(s.First), int64(s.FailureCount), int64(s.UndoFailures), int64(s.FinishSeq),
 		int64(s.Allowance), int64(s.Queued)} {
 		h.number(n)
@@ -394,7 +395,7 @@ func (d *driver) books(now int64, only string) (sum digest) {
 		}
 		one := emptyDigest
 		one.text(key)
-		one.number(int64(s.applied<<8 | s.net<<4 | s.pending))
+		one.number(int64(s.proven<<12 | s.applied<<8 | s.net<<4 | s.pending))
 		one.yes(s.known, s.fenced, s.undone)
 		if w.forgets() {
 			one.number(start + s.since - now)
@@ -446,6 +447,7 @@ func (d *driver) content(h *digest, l *letter, taken int) {
 		}
 		h.text(string(m.Operation))
 		h.text(string(m.Input))
+		h.yes(m.PointOfNoReturn)
 		if m.Resolved != nil {
 			h.text(string(m.Resolved.Fact))
 			h.number(int64(m.Resolved.Command))
@@ -455,6 +457,7 @@ func (d *driver) content(h *digest, l *letter, taken int) {
 		h.text(m.Step)
 		h.text(string(m.Operation))
 		h.text(string(m.Outcome))
+		h.yes(m.NoEffect)
 		h.text(string(m.Output))
 		waited, agent := m.Waited, ""
 		if l.received == taken {

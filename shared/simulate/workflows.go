@@ -110,4 +110,7 @@ func (d *drawing) noReturn(def *core.Definition) {
 		}
 	}
 	def.Steps[at].PointOfNoReturn, def.Steps[at].When = true, ""
+	if d.chance(2) { // P22a: its proven refusal undoes the order
+		def.Steps[at].OnFailure = core.OnFailureUndo
+	}
 }

@@ -111,6 +111,7 @@ var stepFields = tableOf(
 		assumed[step, string]{of: claimCause, says: "its own wake-up, after a first attempt that failed; otherwise the reply to the step that finished then, or `submit`"}),
 	state("endState", "what the task's Error found it in, once it is in another state", func(s *step) *core.State { return &s.EndState }),
 	raw("output", "what its agent answered", func(s *step) *json.RawMessage { return &s.Output }),
+	after("noEffect", "since then it is proven that no attempt of this run has had an effect", func(s *step) *core.Time { return &s.NoEffect }),
 	object("error", "the last failure", func(s *step) **core.StepError { return &s.Error }, errorFields),
 	part("resolved", "what an operator stated", func(s *step) **core.Resolved { return &s.Resolved },
 		func(r *core.Resolved) bool { return r == nil }, func(*core.Resolved) error { return nil }),

@@ -59,6 +59,9 @@ func newFull(t *rapid.T) *full {
 		}
 		def.Steps = append(def.Steps, s)
 	}
+	if last := &def.Steps[len(def.Steps)-1]; rapid.Bool().Draw(t, "point of no return") {
+		last.PointOfNoReturn, last.Undo = true, nil
+	}
 	def.Link()
 	f := &full{t: t, def: def, now: 1_800_000_000_000, told: map[int]string{}, room: state.New(state.Config{Store: memory.NewStore(1)}).Room()}
 	return f
@@ -140,6 +143,7 @@ func (f *full) event() core.Event {
 	}
 }
 
+// reply of a failure says noEffect, which counts for a point of no return.
 func (f *full) reply(s *core.Step, draw func(string, int) int) core.Event {
 	r := core.Reply{Step: s.Name, Run: f.task.Run, Attempt: s.Attempt, Operation: core.Do, Outcome: core.OutcomeDone}
 	if s.Undo {
@@ -147,11 +151,11 @@ func (f *full) reply(s *core.Step, draw func(string, int) int) core.Event {
 	}
 	switch draw("outcome", 8) {
 	case 0:
-		r.Outcome, r.Code, r.Message = core.OutcomeFailed, worst, worst
+		r.Outcome, r.Code, r.Message, r.NoEffect = core.OutcomeFailed, worst, worst, true
 	case 1:
-		r.Outcome, r.Code, r.Message = core.OutcomeRetryLater, worst, worst
+		r.Outcome, r.Code, r.Message, r.NoEffect = core.OutcomeRetryLater, worst, worst, true
 	case 2:
-		r.Outcome, r.Code, r.Message = core.OutcomeRetryLater, core.CodeUnauthorized, worst
+		r.Outcome, r.Code, r.Message, r.NoEffect = core.OutcomeRetryLater, core.CodeUnauthorized, worst, true
 	default:
 		left := max(0, port.MaxDocument-state.Size(f.task))
 		switch draw("size", 4) {
@@ -210,6 +214,10 @@ func (f *full) drain() {
 				f.task = f.decide(core.Resubmit{ID: fmt.Sprintf("%0126d-%d", f.n, i), Command: f.task.Command + 1})
 			}
 			f.task = f.decide(core.UndoCommand{ID: fmt.Sprintf("%0128d", f.n), Command: f.task.Command})
+			if f.task.ProcessState == core.Error { // past its point of no return
+				f.task = f.decide(core.Close{ID: fmt.Sprintf("%0127d-", f.n), Command: f.task.Command, By: worst[:128], Reason: worst})
+				continue
+			}
 		}
 		for _, s := range f.task.Steps {
 			r := core.Reply{Step: s.Name, Run: f.task.Run, Attempt: s.Attempt, Operation: core.Do, Outcome: core.OutcomeRetryLater, Code: worst, Message: worst}
@@ -360,5 +368,32 @@ func TestDoneThatDoesNotFit(t *testing.T) {
 				t.Errorf("error %+v", two.Error)
 			}
 		})
+	}
+}
+
+// P22a, P28: an effect whose output does not fit takes back the proof that there was none, whichever
+// attempt it is of.
+func TestEffectThatDoesNotFitTakesTheProof(t *testing.T) {
+	for attempt := 1; attempt <= 2; attempt++ {
+		def := &core.Definition{Schema: 1, Name: "full", Agents: map[string]core.AgentDefinition{"a": {}}, HopBudget: 10, Steps: []core.StepDefinition{
+			{Name: "pay", Agent: "a", Timeout: core.Second, Grade: core.Idempotent, Retry: core.Retry{MaxFailures: 3}, OnFailure: core.OnFailureUndo, PointOfNoReturn: true},
+		}}
+		def.Link()
+		const now = 1_800_000_000_000
+		task := &core.Task{OrderID: "o-1", Version: 4, Workflow: "full", ProcessState: core.Processing, Created: now - 100_000, Claims: 1, Steps: []core.Step{
+			{Name: "pay", State: core.Pending, Attempt: 2, First: 1, FailureCount: 2, FirstAt: now - 9000, ClaimedAt: now - 9000, WakeAt: now + 1000, CompleteBy: now + 9000, QuietBy: now - 500, NoEffect: now - 700},
+		}}
+		d, err := core.Decide(def, []byte(`{}`), task, core.Reply{Step: "pay", Attempt: attempt, Operation: core.Do, Outcome: core.OutcomeDone, Output: text(port.MaxDocument)},
+			core.At{Now: now, Room: core.Room{Limit: port.MaxDocument, Size: state.Size}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := core.Processing // the later attempt, which was refused, waits to be asked for again
+		if attempt == 2 {
+			want = core.Error // past its point of no return
+		}
+		if pay := d.Task.Step("pay"); !d.Changed || pay.NoEffect != 0 || d.Task.ProcessState != want {
+			t.Errorf("attempt %d: changed %t, without effect since %s, the task is %s; want %s", attempt, d.Changed, pay.NoEffect, d.Task.ProcessState, want)
+		}
 	}
 }

@@ -421,6 +421,43 @@ func TestOneTryIsOneRequest(t *testing.T) {
 	}
 }
 
+// A connection that was kept can break under a call, which is in doubt then: what must not be called twice
+// (P31), and what could prove its refusal (P22a), takes a new one.
+func TestWhichCallsTakeANewConnection(t *testing.T) {
+	for name, tt := range map[string]struct {
+		grade  core.Grade
+		pivot  bool
+		opened int32
+	}{
+		"plain":                            {core.Plain, false, 3},
+		"idempotent":                       {core.Idempotent, false, 1},
+		"idempotent, a point of no return": {core.Idempotent, true, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var opened atomic.Int32
+			srv := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+			srv.Config.ConnState = func(_ net.Conn, s http.ConnState) {
+				if s == http.StateNew {
+					opened.Add(1)
+				}
+			}
+			srv.Start()
+			defer srv.Close()
+			s := serviceOf(t, simple(srv.URL), Options{})
+			c := call()
+			c.Grade, c.PointOfNoReturn = tt.grade, tt.pivot
+			for range 3 {
+				if _, err := run(s, c); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if opened.Load() != tt.opened {
+				t.Errorf("%d connections for 3 calls, want %d", opened.Load(), tt.opened)
+			}
+		})
+	}
+}
+
 // Secrets show up neither in logs of the configuration, nor in errors, nor where a service echoes them.
 func TestSecretsNeverShow(t *testing.T) {
 	const secret = "hunter2-hunter2"

@@ -18,7 +18,7 @@ func (h *handling) answer(ctx context.Context) Verdict {
 		return gone
 	case h.silent:
 		w.counters.doubt.Add(1)
-		w.Log.Info("a plain operation is in doubt; neither called nor answered", about(w.Agent, h.req))
+		w.Log.Info("an operation is in doubt; neither called nor answered", about(w.Agent, h.req))
 		return gone
 	}
 	reply := h.reply()
@@ -56,6 +56,7 @@ func (h *handling) reply() *message.Reply {
 		} else {
 			reply.RetryAfter = core.DurationOf(f.RetryAfter)
 		}
+		reply.NoEffect = h.proven
 		reply.Error = &message.ReplyError{Code: f.Code, Message: core.TrimMessage(f.Error())}
 	}
 	return reply

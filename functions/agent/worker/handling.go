@@ -30,6 +30,8 @@ type handling struct {
 	silent bool     // nothing is to be answered: too late, or in doubt
 	output json.RawMessage
 	failed *tried // the last failure; nil: done
+	began  bool   // a point of no return: this handling stored that its call begins
+	proven bool   // the same: the ledger says that its key has had no effect (P22a)
 }
 
 // errSilent ends the tries where nothing is to be answered.
@@ -60,7 +62,8 @@ func (h *handling) run(ctx context.Context) Verdict {
 	if wait, fits := h.heldBack(); fits {
 		return w.giveBack(wait)
 	}
-	if h.failed != nil && errors.Is(ctx.Err(), context.Canceled) && !h.failed.Permanent {
+	h.prove(ctx)
+	if h.failed != nil && errors.Is(ctx.Err(), context.Canceled) && !h.failed.Permanent && !h.proven {
 		return w.giveBack(0) // shutting down cut it short: another instance goes on with the same key
 	}
 	return h.answer(ctx)
@@ -72,12 +75,12 @@ func (h *handling) inTime() bool { return h.w.Clock.Now().Before(h.stop()) }
 func (h *handling) stop() time.Time { return h.req.StopBy.Add(-h.req.ClockSkew).Std() }
 
 // limit is the time of one handling: the step's timeout, what is left until stopBy, and what is
-// left to the handler itself, whichever ends first. What the ledger of a plain service takes is not
-// taken from the service: a call that is cut short is in doubt.
+// left to the handler itself, whichever ends first. What the ledger takes is not taken from the service:
+// a call that is cut short is in doubt.
 func (h *handling) limit(ctx context.Context) time.Duration {
 	now := h.w.Clock.Now()
 	limit := h.req.Timeout.Std()
-	if h.req.Grade == core.Plain {
+	if h.byLedger() {
 		limit += ledgerTime
 	}
 	limit = min(limit, h.stop().Sub(now))
@@ -90,8 +93,12 @@ func (h *handling) limit(ctx context.Context) time.Duration {
 // refuse answers that nothing was done and that it may be asked again: a deploy can mend it.
 func (h *handling) refuse(ctx context.Context, code string, err error) Verdict {
 	h.failed = &tried{Failure: Failure{Code: code, NoEffect: true, Err: err}}
+	h.prove(ctx)
 	return h.answer(ctx)
 }
+
+// byLedger: the operation goes by the ledger (P31, P22a).
+func (h *handling) byLedger() bool { return h.req.Grade == core.Plain || h.pivot() }
 
 // tries carries out the operation, with the agent's own retries inside the breaker.
 func (h *handling) tries(ctx context.Context) {
@@ -158,8 +165,8 @@ func (h *handling) once(ctx context.Context) error {
 	}
 	var out json.RawMessage
 	var err error
-	if h.req.Grade == core.Plain {
-		out, err = h.plain(ctx)
+	if h.byLedger() {
+		out, err = h.recorded(ctx)
 	} else {
 		out, err = h.checked(ctx)
 	}
@@ -188,9 +195,9 @@ func (h *handling) judge(ctx context.Context, f Failure) *tried {
 		}
 	}
 	t := &tried{Failure: f, wait: f.RetryAfter}
-	t.service = !f.Permanent && f.Code != codeLedger && !errors.Is(context.Cause(ctx), context.Canceled)
+	t.service = !f.Permanent && !h.proven && f.Code != codeLedger && !errors.Is(context.Cause(ctx), context.Canceled)
 	left := h.deadline.Sub(h.w.Clock.Now())
-	t.again = !f.Permanent && f.Code != core.CodeUnauthorized && ctx.Err() == nil && h.w.Retry.longest(h.try, f.RetryAfter) < left
+	t.again = !f.Permanent && !h.proven && f.Code != core.CodeUnauthorized && ctx.Err() == nil && h.w.Retry.longest(h.try, f.RetryAfter) < left
 	if h.req.Grade == core.Plain && !f.NoEffect && h.op.Check == nil {
 		t.again = false // nobody can be asked, and it must not be called again
 	}
@@ -255,6 +262,7 @@ func (h *handling) asCall() Call {
 	return Call{
 		OrderID: r.OrderID, Run: r.Run, Step: r.Step, Attempt: r.Attempt, Try: h.try, Operation: r.Operation, Name: r.Name,
 		Grade: r.Grade, Key: r.Key, Input: r.Input, Deadline: h.deadline, StopBy: r.StopBy.Std(), Resolved: r.Resolved, Trace: r.Trace,
+		PointOfNoReturn: r.PointOfNoReturn,
 	}
 }
 

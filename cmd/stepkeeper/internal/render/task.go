@@ -209,6 +209,10 @@ func (p Page) note(s view.Step) string {
 	switch {
 	case s.State == core.Failed && s.FirstAt == 0:
 		notes = append(notes, "failed before its agent was asked")
+	case s.NoEffect != 0 && (s.Resolved == nil || s.Resolved.At < s.ClaimedAt):
+		notes = append(notes, "refused, without effect")
+	case s.NoEffect != 0:
+		notes = append(notes, "without effect")
 	case s.State == core.Failed:
 		notes = append(notes, "in doubt whether it happened")
 	}

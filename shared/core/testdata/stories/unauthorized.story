@@ -69,7 +69,7 @@ event not-now pay/4
     pay Failed, attempt 4
   -> shop: failed, number 1, pay unauthorized the agent has not called its service for longer than maxQueueTime: no call was made
        pay Failed, attempt 4
-  -> operator: forward of step "pay", unauthorized: the agent has not called its service for longer than maxQueueTime: no call was made (answer to command 0)
+  -> operator: forward of step "pay", unauthorized: the agent has not called its service for longer than maxQueueTime: no call was made (answer to command 0; can be undone)
   told
   attention 12:00:11
 
