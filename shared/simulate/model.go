@@ -252,6 +252,9 @@ func (m *model) noEffect(i int, r *message.Reply) {
 
 // proven: P22a. What an Error was told with is told again, so that what is learnt in it is later.
 func (m *model) proven(s *core.Step) {
+	if s.NoEffect != 0 {
+		return
+	}
 	s.NoEffect = m.now
 	if m.t.ProcessState == core.Error && m.now <= m.t.Ended {
 		s.NoEffect = m.t.Ended + 1
