@@ -42,7 +42,6 @@ func (it *item) Decide(ctx context.Context, j *engine.Job) ([]core.Effect, error
 }
 
 func (it *item) decide(ctx context.Context, j *engine.Job) (core.Decision, error) {
-	j.At.Waits = it.s.cfg.Waits.At(j.At.Now)
 	switch {
 	case it.ev == nil:
 		return j.Restart(ctx)

@@ -418,6 +418,33 @@ func TestWaitsOfRepliesAreLearnt(t *testing.T) {
 	}
 }
 
+// P28, P32: the decision on a request that no queue takes is like the others: its claims know how long requests wait.
+func TestWaitsCountWhereARequestIsTooLarge(t *testing.T) {
+	w, asked := begun(t)
+	w.Clock.Advance(100 * time.Second)
+	taught := false
+	w.Fail = func(queue string, _ port.Message) error {
+		if queue != port.Requests("agent-a") {
+			return nil
+		}
+		if !taught {
+			taught = true
+			r := world.Later(asked["o-1 b/1 do"])
+			r.Waited = 100 * core.Second
+			if failed := w.Scheduler.Handle(ctx, port.Replies, deliver(r)); len(failed) > 0 {
+				t.Errorf("given back: %v", failed)
+			}
+		}
+		return port.ErrTooLarge
+	}
+	if failed := w.Scheduler.Handle(ctx, port.Intake, deliver(world.Order("o-2"))); len(failed) > 0 {
+		t.Fatalf("given back: %v", failed)
+	}
+	if b := w.Task("o-2").Step("b"); b.State != core.Compensating || b.Allowance != 200*core.Second {
+		t.Errorf("b is %s, and its undo may wait for %s", b.State, b.Allowance)
+	}
+}
+
 // allowed submits a further order, and answers what its requests to agent-a may wait.
 func allowed(t *testing.T, w *world.World, s *scheduler.Scheduler, id string) core.Duration {
 	t.Helper()

@@ -61,7 +61,7 @@ func New(cfg Config) *Scheduler {
 	}
 	return &Scheduler{cfg: cfg, log: cfg.Logger, engine: engine.Engine{Config: engine.Config{
 		State: cfg.State, Queues: cfg.Queues, Alerts: cfg.Alerts, Clock: cfg.Clock, By: cfg.Name, Tries: cfg.Tries,
-		WakeSlack: cfg.WakeSlack, FairQueues: cfg.FairQueues, Logger: cfg.Logger, Count: cfg.Count,
+		WakeSlack: cfg.WakeSlack, Waits: cfg.Waits.At, FairQueues: cfg.FairQueues, Logger: cfg.Logger, Count: cfg.Count,
 	}}}
 }
 

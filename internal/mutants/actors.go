@@ -67,6 +67,7 @@ var ofActors = []Mutant{
 	{Name: "P26-order-without-a-task-is-not-noticed", File: looping, Func: "Engine.load", Old: "err == nil && j.loaded == nil && j.exists", New: "false"},
 	{Name: "P14-unknown-reply-to-is-taken", File: scheduled, Func: "item.first", Old: `if o.ReplyTo != "" {`, New: "if false {"},
 	{Name: "P32-waits-are-not-remembered", File: learning, Func: "item.heard", Old: "s.cfg.Waits.learn(l.step.Agent, l.wait)", New: ""},
+	{Name: "P32-follow-ups-know-no-waits", File: looping, Func: "Engine.decide", Old: "if e.Waits != nil {", New: "if _, follows := m.Decider.(*tooLong); e.Waits != nil && !follows {"},
 	{Name: "P32-replies-that-change-nothing-teach", File: scheduled, Func: "item.Decide", Old: "d.Changed {", New: "true {"},
 	{Name: "P32-replies-that-are-given-back-teach", File: handle, Func: "Scheduler.Handle", Old: "\t\t} else {\n\t\t\tit.heard()\n\t\t}", New: "\t\t}\n\t\tit.heard()"},
 	{Name: "P32-older-attempts-teach", File: learning, Func: "item.teaches", Old: "s.Attempt == r.Attempt", New: "true"},

@@ -2,8 +2,8 @@ package mutants
 
 // ofInfra are mutants of the infrastructure: the construct, and what functions read of it.
 var ofInfra = []Mutant{
-	{Name: "A28-one-operator-policy", File: "infra/policies.go", Func: "Stepkeeper.split", Killers: []string{"infra-sizes"},
-		Old: "if room < frame+arnSize {", New: "if len(policies) == 0 {"},
+	{Name: "A28-policy-without-a-limit", File: "infra/policies.go", Func: "Stepkeeper.split", Killers: []string{"infra-sizes"},
+		Old: "for n < len(resources) && room >= s.sizeOfARN(resources[n]) {", New: "for n < len(resources) {"},
 	{Name: "A28-rest-of-the-rights-dropped", File: "infra/policies.go", Func: "Stepkeeper.split", Killers: []string{"infra-sizes"},
 		Old: "resources = resources[n:]", New: "resources = nil"},
 	{Name: "A28-names-as-long-as-ever", File: "infra/policies.go", Func: "Stepkeeper.sizeOfARN", Killers: []string{"infra-sizes"},

@@ -43,6 +43,8 @@ type Config struct {
 	// WakeSlack is added to the delay of a Wake, so that it does not come before its time by
 	// another clock: 1 s between machines, some milliseconds inside a process.
 	WakeSlack time.Duration
+	// Waits is how long requests wait at a time, by agent (P32), for the decisions that claim; may be nil.
+	Waits func(now core.Time) map[string]core.Duration
 	// FairQueues puts the order's tenant on each request (rule 4). Replies and control messages have
 	// none: the Scheduler does not let them wait.
 	FairQueues bool
@@ -201,6 +203,9 @@ func (e *Engine) decide(ctx context.Context, j *Job) error {
 	for _, m := range j.Messages {
 		before := j.decided
 		j.current, j.At, m.Err = m.Message, core.At{Now: core.TimeOf(e.Clock.Now()), By: e.By, Room: e.State.Room()}, nil
+		if e.Waits != nil {
+			j.At.Waits = e.Waits(j.At.Now)
+		}
 		switch answer, err := j.guarded(ctx, m.Decider); {
 		case errors.Is(err, core.ErrStale) && !j.reread:
 			return ErrReload

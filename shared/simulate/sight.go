@@ -229,7 +229,7 @@ func (m *move) decided() {
 		if rule, diff = m.predict(iv, s, model); diff == "" {
 			s.after, s.must = m.after, append(s.must, model.mails...)
 			for i := range s.lessons {
-				s.lessons[i].vague = times[len(times)-1].now.Sub(times[0].now)
+				s.lessons[i].vague = max(s.lessons[i].vague, times[len(times)-1].now.Sub(times[0].now))
 			}
 			m.did(rule)
 			return
