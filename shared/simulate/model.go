@@ -597,7 +597,9 @@ func (m *model) claimUndo(i int) {
 // stop is Error. The times of waiting steps are cleared (P9).
 func (m *model) stop(phase core.Phase) {
 	for i := range m.t.Steps {
-		if s := &m.t.Steps[i]; waits(s) {
+		s := &m.t.Steps[i]
+		s.NoEffect = min(s.NoEffect, m.now)
+		if waits(s) {
 			s.WakeAt, s.CompleteBy = 0, 0
 		}
 	}
