@@ -51,6 +51,7 @@ var ofCore = []Mutant{
 	{Name: "P22a-claim-keeps-the-proof", File: advance, Func: "deciding.take", Old: ", r.cause, 0", New: ", r.cause, s.NoEffect"},
 	{Name: "P22a-done-keeps-the-proof", File: reply, Func: "deciding.finish", Old: "s.NoEffect = Processed, output, r.at.Now, 0", New: "s.NoEffect = Processed, output, r.at.Now, s.NoEffect"},
 	{Name: "P22a-alert-changes-with-a-later-proof", File: tell, Func: "deciding.alert", Old: "if s.NoEffect > t.Ended {", New: "if false {"},
+	{Name: "P22a-fact-makes-a-proof-later", File: reply, Func: "deciding.proven", Old: "r.t.Steps[i].NoEffect != 0", New: "false"},
 	{Name: "P22a-proof-of-an-agent-that-made-no-call-is-ignored", File: reply, Func: "deciding.stepLater", Old: "r.refused(i, e)", New: "if !Uncalled(e.Code) { r.refused(i, e) }"},
 	{Name: "P22a-later-proof-looks-as-old-as-the-error", File: reply, Func: "deciding.proven", Old: "at = latest(at, r.t.Ended+1)", New: "_ = 0"},
 	{Name: "P22a-request-does-not-name-the-point", File: advance, Func: "deciding.request", Old: "PointOfNoReturn: d.PointOfNoReturn,", New: ""},

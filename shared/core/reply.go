@@ -103,8 +103,12 @@ func (r *deciding) refused(i int, e Reply) bool {
 	return true
 }
 
-// proven: what an Error was told with must stay recognisable (P12), so what is learnt in it is later than it.
+// proven: what an Error was told with must stay recognisable (P12), so what is learnt in it is later than it,
+// and what was known before keeps its time.
 func (r *deciding) proven(i int) {
+	if r.t.Steps[i].NoEffect != 0 {
+		return
+	}
 	at := r.at.Now
 	if r.t.ProcessState == Error {
 		at = latest(at, r.t.Ended+1)

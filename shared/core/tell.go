@@ -121,7 +121,9 @@ func (r *deciding) enterError(phase Phase, i int) {
 func (r *deciding) stop(phase Phase) {
 	r.t.ProcessState, r.t.Phase = Error, phase
 	for i := range r.t.Steps {
-		if s := &r.t.Steps[i]; waiting(s) {
+		s := &r.t.Steps[i]
+		s.NoEffect = min(s.NoEffect, r.at.Now) // known before it, though by a clock that was ahead: the alert tells of it
+		if waiting(s) {
 			s.WakeAt, s.CompleteBy = 0, 0
 		}
 	}

@@ -252,6 +252,9 @@ func (m *model) noEffect(i int, r *message.Reply) {
 
 // proven: P22a. What an Error was told with is told again, so that what is learnt in it is later.
 func (m *model) proven(s *core.Step) {
+	if s.NoEffect != 0 {
+		return
+	}
 	s.NoEffect = m.now
 	if m.t.ProcessState == core.Error && m.now <= m.t.Ended {
 		s.NoEffect = m.t.Ended + 1
@@ -594,7 +597,9 @@ func (m *model) claimUndo(i int) {
 // stop is Error. The times of waiting steps are cleared (P9).
 func (m *model) stop(phase core.Phase) {
 	for i := range m.t.Steps {
-		if s := &m.t.Steps[i]; waits(s) {
+		s := &m.t.Steps[i]
+		s.NoEffect = min(s.NoEffect, m.now)
+		if waits(s) {
 			s.WakeAt, s.CompleteBy = 0, 0
 		}
 	}
