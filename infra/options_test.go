@@ -36,7 +36,7 @@ func TestStandby(t *testing.T) {
 		p.Paused = true
 		p.Tables = infra.Tables{
 			Orders: tableOf + "Shop-Orders", Tasks: tableOf + "Shop-Tasks", Definitions: tableOf + "Shop-Definitions",
-			Ledgers: map[string]string{"shipping": tableOf + "Shop-Ledger"},
+			Ledgers: map[string]string{"shipping": tableOf + "Shop-Ledger", "notification": tableOf + "Shop-Notices"},
 			KeyARN:  "arn:aws:kms:" + region + ":" + account + ":key/k",
 		}
 	})
@@ -62,7 +62,7 @@ func TestStandby(t *testing.T) {
 			}
 		}
 	}
-	same(t, "who may use them", got, "map[AgentShippingRole:[Ledger TablesKey] Application:[Read TablesKey] Operator:[Read TablesKey List] "+
+	same(t, "who may use them", got, "map[AgentNotificationRole:[Ledger TablesKey] AgentShippingRole:[Ledger TablesKey] Application:[Read TablesKey] Operator:[Read TablesKey List] "+
 		"SchedulerRole:[OrdersAndTasks Definitions TablesKey] SupervisorRole:[Due Tasks OrdersAndDefinitions TablesKey]]")
 	for _, p := range loose(x) {
 		t.Error(p)
@@ -90,8 +90,8 @@ func TestRestoredTables(t *testing.T) {
 		in = stack
 		p.Tables = infra.Tables{Orders: tableOf + "Orders-2", Tasks: tableOf + "Tasks-2"}
 	})
-	same(t, "tables made", slices.Sorted(maps.Keys(x.of("AWS::DynamoDB::GlobalTable"))), "[Definitions LedgerShipping]")
-	if w := strings.Join(warnings(in), " "); !strings.Contains(w, "does not name Definitions, Ledgers[shipping]") {
+	same(t, "tables made", slices.Sorted(maps.Keys(x.of("AWS::DynamoDB::GlobalTable"))), "[Definitions LedgerNotification LedgerShipping]")
+	if w := strings.Join(warnings(in), " "); !strings.Contains(w, "does not name Definitions, Ledgers[notification], Ledgers[shipping]") {
 		t.Errorf("warned of %q", w)
 	}
 }
@@ -193,7 +193,7 @@ func TestGrants(t *testing.T) {
 			}
 		}
 	}
-	same(t, "grants", who, "map[Mailer:[Take Send Key] Web:[Send Read Outputs Key]]")
+	same(t, "grants", who, "map[Mailer:[Take Send Ledger Key] Web:[Send Read Outputs Key]]")
 	same(t, "operator's policies", x.attached(x.id("AWS::IAM::Role", "Ops")), "[Operator]")
 	senders := map[string]string{}
 	for _, policy := range x.of("AWS::SQS::QueuePolicy") {

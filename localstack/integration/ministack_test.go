@@ -296,6 +296,8 @@ func needs() []need {
 		scheduler("sns:Publish", "Alerts", stopped),
 		{grant{"AgentShipping", "dynamodb:GetItem", "LedgerShipping"}, shop},
 		{grant{"AgentShipping", "dynamodb:PutItem", "LedgerShipping"}, shop},
+		{grant{"AgentNotification", "dynamodb:GetItem", "LedgerNotification"}, shop},
+		{grant{"AgentNotification", "dynamodb:PutItem", "LedgerNotification"}, shop},
 		{grant{"AgentNotification", "secretsmanager:GetSecretValue", "Secret"}, afterRestart("AgentNotification")},
 	}
 	for _, agent := range []string{"Inventory", "Payment", "Shipping", "Notification"} {

@@ -80,12 +80,14 @@ func (s *site) tables(t *testing.T) map[string]string {
 			t.Fatal(err)
 		}
 		for _, name := range page.TableNames {
-			if strings.HasPrefix(name, s.assembly.Stack+"-EngineLedgerShipping") {
-				all["ledger.shipping"] = name
+			for _, agent := range []string{"shipping", "notification"} {
+				if strings.HasPrefix(name, s.assembly.Stack+"-EngineLedger"+strings.ToUpper(agent[:1])+agent[1:]) {
+					all["ledger."+agent] = name
+				}
 			}
 		}
 	}
-	if len(all) != 4 {
+	if len(all) != 5 {
 		t.Fatalf("the stack has the tables %v", all)
 	}
 	return all

@@ -23,7 +23,8 @@ type handling struct {
 	op       Operation
 	received time.Time
 	times    int       // how often the request was received, this time included
-	deadline time.Time // of all tries together
+	until    time.Time // the end of all tries together, ledger included, by the agent's clock
+	deadline time.Time // until, or the end of the call where the ledger has its own time
 
 	try    int
 	doubt  *Failure // of a try of this handling that may have had its effect; nil: none may
@@ -55,7 +56,8 @@ func (h *handling) run(ctx context.Context) Verdict {
 	if limit <= 0 || ctx.Err() != nil {
 		return w.giveBack(0)
 	}
-	h.deadline = w.Clock.Now().Add(limit)
+	h.until = w.Clock.Now().Add(limit)
+	h.deadline = h.until
 	inner, cancel := context.WithTimeout(ctx, limit)
 	h.tries(inner)
 	cancel()

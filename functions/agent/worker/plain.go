@@ -105,8 +105,9 @@ func (h *handling) prove(ctx context.Context) {
 
 // timedCall gives the call the step's timeout, counted from here: the ledger has had its own time.
 func (h *handling) timedCall(ctx context.Context) (json.RawMessage, error) {
-	limit := min(h.limit(ctx), h.req.Timeout.Std())
-	h.deadline = h.w.Clock.Now().Add(limit)
+	now := h.w.Clock.Now()
+	limit := min(h.until.Sub(now), h.req.Timeout.Std())
+	h.deadline = now.Add(limit)
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	if h.req.Grade != core.Plain {
