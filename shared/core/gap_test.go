@@ -28,6 +28,16 @@ func TestOverdueIsLookedAtAgain(t *testing.T) {
 	undo.expect(nil, "Compensating: a Compensating/2", "")
 }
 
+// Invariant 4. A step that waits for its undo has the attempt of its do: an undo of that attempt was never asked for.
+// Broken by: guard does not compare the operation.
+func TestReplyOfTheOtherOperation(t *testing.T) {
+	d := begun(t, step("a", grade(core.Idempotent)))
+	d.decide(failed("a", 1))
+	d.expect(nil, "Compensating: a UndoWait/1", "")
+	d.ignored(undone("a", 1))
+	d.expect(nil, "Compensating: a UndoWait/1", "")
+}
+
 // P23a. Broken by: deadline does not compare the run.
 func TestDeadlineOfAnEarlierRun(t *testing.T) {
 	d := newDesk(t, workflow(step("a")))
