@@ -37,6 +37,11 @@ func TestMetricOfAnAgentThatMakesNoCalls(t *testing.T) {
 	if err := json.Unmarshal(out.Bytes(), &line); err != nil || line.Deployment != "Shop/Engine" || line.Agent != "payment" || line.NotCalled != 2 {
 		t.Errorf("%v: %s", err, &out)
 	}
+	out.Reset()
+	d.take(f, "intake", "AIDASHOP", submission("o-3"))
+	if out.Len() != 0 {
+		t.Errorf("what was counted before is written again: %s", &out)
+	}
 	const want = `[{"Dimensions":[["Deployment","Agent"]],"Metrics":[{"Name":"NotCalled","Unit":"Count"}],"Namespace":"Stepkeeper"}]`
 	if string(line.AWS.CloudWatchMetrics) != want {
 		t.Errorf("%s, want %s", line.AWS.CloudWatchMetrics, want)
