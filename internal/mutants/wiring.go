@@ -39,6 +39,8 @@ var ofWiring = []Mutant{
 	{Name: "wiring-second-file-replaces-a-workflow", File: devFlows, Func: "workflows.reload", Old: "taken := next.fileOf[name]; taken", New: "taken := next.fileOf[name]; taken && other == \"\""},
 	{Name: "wiring-messages-die-after-three-receives", File: devQueues, Func: "newQueues", Old: "MaxReceives: maxReceives", New: "MaxReceives: 3"},
 	{Name: "wiring-failed-messages-come-back-at-once", File: devPump, Func: "pump.finish", Old: "d.Backoff(visibility)", New: "0"},
+	{Name: "P45-overtaken-refusals-alert-again", File: "shared/embedded/uncalled.go", Func: "uncalled.replied", Old: "(!ever || now.Sub(worked) > settling)", New: "(!ever || now.Sub(worked) >= 0)"},
+	{Name: "P45-each-refusal-alerts", File: "shared/embedded/uncalled.go", Func: "uncalled.replied", Old: "was.told = true", New: "was.told = false"},
 	{Name: "P45-metric-is-written-with-each-batch", File: "functions/scheduler/bootstrap/wiring/metrics.go", Func: "notCalled.write", Old: "n.count = nil", New: "", Killers: []string{"scheduler-wiring"}},
 	{Name: "P12a-embedded-deletes-past-the-visibility", File: devPump, Func: "pump.run", Old: "p.clock.Now().Sub(begun) < visibility", New: "p.clock.Now().Sub(begun) >= 0"},
 	{Name: "wiring-handled-messages-are-not-deleted", File: devPump, Func: "pump.finish", Old: "if len(done) == 0 {", New: "if len(done) >= 0 {"},

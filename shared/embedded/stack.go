@@ -102,7 +102,7 @@ func (s *Stack) wire(ctx context.Context) (err error) {
 		Store: s.store, Definitions: s.store, Compile: workflow.Decode, Encode: workflow.Encode,
 		Current: s.workflows.current, Broken: s.workflows.broken, OnCommit: s.hub.committed, CacheTasks: cachedTasks,
 	})
-	s.uncalled = &uncalled{clock: s.clock, log: s.log, now: map[string]waiting{}}
+	s.uncalled = &uncalled{clock: s.clock, log: s.log, now: map[string]waiting{}, worked: map[string]core.Time{}}
 	name, alert := instanceName(), alerts{s.log, s.options.commandLine}
 	s.scheduler = scheduler.New(scheduler.Config{
 		State: s.state, Queues: s.queues, Alerts: alert, Clock: s.clock, Name: name,
