@@ -247,7 +247,10 @@ func (t *transport) mapping(ctx context.Context, u *client.Unattended) (off bool
 	switch {
 	case errors.As(err, &none):
 		u.Reason = "its event source mapping " + uuid + " is not there any more"
-		u.Fix = "CloudFormation makes it again when one deployment was without it; see docs/operations.md"
+		u.Fix = "a deployment without changes does not make it again: deploy once with the agent as External, and once as before (docs/operations.md)"
+		if u.Agent == "" {
+			u.Fix = "a deployment without changes does not make it again: make one by hand, with ReportBatchItemFailures (docs/operations.md)"
+		}
 		return true, nil
 	case err != nil:
 		return false, failed(ctx, use{"lambda:GetEventSourceMapping", "the event source mapping of " + u.Queue, t.Outputs.Operator}, err)

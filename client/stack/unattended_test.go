@@ -143,7 +143,10 @@ func TestMappingsThatTakeNothing(t *testing.T) {
 			client.Unattended{Queue: "intake", Reason: "its event source mapping is disabled", Fix: "the stack was deployed with Paused: deploy it without"}},
 		"deleted": {func(c *cloud) { delete(c.mapped, "m-shipping") },
 			client.Unattended{Queue: "requests-shipping", Agent: "shipping", Reason: "its event source mapping m-shipping is not there any more",
-				Fix: "CloudFormation makes it again when one deployment was without it; see docs/operations.md"}},
+				Fix: "a deployment without changes does not make it again: deploy once with the agent as External, and once as before (docs/operations.md)"}},
+		"deleted, of the Scheduler": {func(c *cloud) { delete(c.mapped, "m-intake") },
+			client.Unattended{Queue: "intake", Reason: "its event source mapping m-intake is not there any more",
+				Fix: "a deployment without changes does not make it again: make one by hand, with ReportBatchItemFailures (docs/operations.md)"}},
 		"its function fails": {func(c *cloud) {
 			c.mapped["m-payment"] = `{"State":"Enabled","LastProcessingResult":"PROBLEM: Function call failed","FunctionArn":"arn:aws:lambda:eu-central-1:1:function:Shop-Pay"}`
 			c.sqs = depths(map[string]int{"EngineRequestsPaymentUrl": 2})

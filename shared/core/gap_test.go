@@ -38,6 +38,17 @@ func TestReplyOfTheOtherOperation(t *testing.T) {
 	d.expect(nil, "Compensating: a UndoWait/1", "")
 }
 
+// A code that is too long is cut between two characters: what is stored is what was told (P12).
+func TestLongCodesAreCutBetweenCharacters(t *testing.T) {
+	d := begun(t, step("a", grade(core.Idempotent)))
+	r := later("a", 1)
+	r.Code = "x" + strings.Repeat("é", 100)
+	d.decide(r)
+	if got, want := d.task.Step("a").Error.Code, "x"+strings.Repeat("é", 63); got != want {
+		t.Errorf("the code is %q, want %q", got, want)
+	}
+}
+
 // P23a. Broken by: deadline does not compare the run.
 func TestDeadlineOfAnEarlierRun(t *testing.T) {
 	d := newDesk(t, workflow(step("a")))

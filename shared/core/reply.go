@@ -1,6 +1,9 @@
 package core
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"strings"
+)
 
 // maxRetryAfter bounds what a service may ask for.
 const maxRetryAfter = Hour
@@ -157,7 +160,7 @@ func (r *deciding) giveUp(i int) {
 
 // blame keeps the step's last failure.
 func (r *deciding) blame(i int, code, message string, attempt int) {
-	r.t.Steps[i].Error = &StepError{Code: code[:min(len(code), maxCode)], Message: TrimMessage(message), At: r.at.Now, Attempt: attempt}
+	r.t.Steps[i].Error = &StepError{Code: strings.ToValidUTF8(code[:min(len(code), maxCode)], ""), Message: TrimMessage(message), At: r.at.Now, Attempt: attempt}
 }
 
 // policy decides what a Failed step means for the task (P19). In Error it means nothing more.

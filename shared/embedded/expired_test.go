@@ -1,11 +1,9 @@
 package embedded_test
 
 import (
-	"bytes"
 	"fmt"
 	"log/slog"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -13,24 +11,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
-
-// syncBuffer is a log that many goroutines write.
-type syncBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (s *syncBuffer) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.Write(p)
-}
-
-func (s *syncBuffer) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.String()
-}
 
 // P45: an agent's credentials have expired, and for an hour its service refuses every call: none of 1,000
 // orders is undone or counts a failure, the operator is told once, and health says what is waited for.
@@ -42,7 +22,7 @@ func TestAnHourOfExpiredCredentialsUndoesNothing(t *testing.T) {
 	}
 	w, clock := onItsOwnClock(t, "7m30s")
 	w.shop.expired.Store(true)
-	log := &syncBuffer{}
+	log := &logged{}
 	w.options.Log = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelError}))
 	w.options.MaxOpen = n
 	w.options.Inside.Breaker = worker.Breaker{Delay: time.Millisecond} // by the machine's clock

@@ -745,10 +745,14 @@ func (l *logged) Write(p []byte) (int, error) {
 	return l.b.Write(p)
 }
 
-func (l *logged) line(with string) string {
+func (l *logged) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for line := range strings.Lines(l.b.String()) {
+	return l.b.String()
+}
+
+func (l *logged) line(with string) string {
+	for line := range strings.Lines(l.String()) {
 		if strings.Contains(line, with) {
 			return line
 		}

@@ -57,7 +57,8 @@ func (g *guard) call(key string, once func() error) error {
 	if !g.breaker.TryAcquirePermit() {
 		return circuitbreaker.ErrOpen
 	}
-	t := &tried{service: true} // as long as nothing else is known: once may panic
+	// as long as nothing else is known: once may panic
+	t := &tried{service: true, Failure: Failure{Code: "panic", Err: errors.New("handling the request panicked; the agent's log has the stack")}}
 	defer func() { g.record(key, t) }()
 	err := once()
 	if !errors.As(err, &t) {

@@ -19,7 +19,7 @@ const (
 	Namespace  = "Stepkeeper"
 	Deployment = "Deployment"
 	Agent      = "Agent"
-	NotCalled  = "NotCalled" // requests that an agent gave back because it calls its service not now (P45)
+	NotCalled  = "NotCalled" // requests that an agent handed back because it does not call its service now (P45)
 )
 
 // notCalled counts by agent, and writes a line of metrics for each batch that has such replies: an agent
