@@ -431,7 +431,7 @@ func TestRefusalsNameTheField(t *testing.T) {
 		o := world.Order("o-9")
 		change(o)
 		r := w.Boot().Scheduler.Submit(ctx, []message.SubmitOrder{*o})[0]
-		if r.Answer != scheduler.Refused || r.Refusal.Field+" "+r.Refusal.Code != want || len(r.Refusal.Text) < 40 {
+		if r.Answer != scheduler.Refused || r.Refusal.Field+" "+r.Refusal.Code != want || len(r.Refusal.Text) < 40 || strings.Contains(r.Refusal.Text, "%!") {
 			t.Errorf("%+v, want %s", r.Refusal, want)
 		}
 	}

@@ -146,6 +146,9 @@ func TestOutageIsNoUnknownReplyTo(t *testing.T) {
 			if n := w.Counts["refused: unknown-reply-to"] + len(w.Take(port.Quarantine)); n > 0 {
 				t.Error("an outage is taken for a reply-to that is not deployed")
 			}
+			if records, errs := w.Store.Load(ctx, []string{"o-2"}); errs[0] != nil || records[0] != nil {
+				t.Errorf("an order whose reply-to could not be looked up is stored: %+v, %v", records[0], errs[0])
+			}
 			w.Outage = false
 			if failed := w.Scheduler.Handle(ctx, c.queue, []port.Delivery{body(c.body)}); len(failed) > 0 {
 				t.Errorf("given back: %v", failed)

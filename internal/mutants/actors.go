@@ -70,6 +70,7 @@ var ofActors = []Mutant{
 	{Name: "P32-follow-ups-know-no-waits", File: looping, Func: "Engine.decide", Old: "if e.Waits != nil {", New: "if _, follows := m.Decider.(*tooLong); e.Waits != nil && !follows {"},
 	{Name: "P32-replies-that-change-nothing-teach", File: scheduled, Func: "item.Decide", Old: "d.Changed {", New: "true {"},
 	{Name: "P32-replies-that-are-given-back-teach", File: handle, Func: "Scheduler.Handle", Old: "\t\t} else {\n\t\t\tit.heard()\n\t\t}", New: "\t\t}\n\t\tit.heard()"},
+	{Name: "P32-waits-are-learnt-without-a-lock", File: learning, Func: "Waits.learn", Old: "w.mu.Lock()\n\tdefer w.mu.Unlock()", New: "", Killers: []string{"scheduler"}},
 	{Name: "P32-older-attempts-teach", File: learning, Func: "item.teaches", Old: "s.Attempt == r.Attempt", New: "true"},
 	{Name: "P32-a-wait-longer-than-the-claim-is-old-is-learnt", File: learning, Func: "item.teaches", Old: "min(it.waited, ", New: "max(it.waited, 0*"},
 	{Name: "P32-what-was-learnt-stays", File: learning, Func: "Wait.At", Old: "w.Waited >> (max(0, now.Sub(w.Learnt)) / core.Minute)", New: "w.Waited"},
