@@ -158,7 +158,7 @@ func TestWatchFollowsToTheEnd(t *testing.T) {
 func TestWatchTimesOut(t *testing.T) {
 	b := newBackend(noon)
 	fill(b)
-	call{server: serve(t, b).URL}.run(t, "watch", "running", "--timeout", "100ms").want(t, failure.General, "did not end within 100ms")
+	call{server: serve(t, b).URL}.run(t, "watch", "running", "--timeout", "2s").want(t, failure.General, "did not end within 2s")
 }
 
 func TestWatchList(t *testing.T) {
