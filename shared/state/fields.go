@@ -37,6 +37,11 @@ var taskFields = tableOf(
 	integer("command", "number of accepted commands", func(t *core.Task) *int { return &t.Command }),
 	part("verdicts", "answers to the last commands", func(t *core.Task) *[]core.Verdict { return &t.Verdicts },
 		func(v []core.Verdict) bool { return len(v) == 0 }, checkVerdicts),
+	objects("tried", "its last attempts that did not end done, oldest first", func(t *core.Task) *[]core.Attempt { return &t.Attempts }, attemptFields),
+	integer("triedFailed", "attempts before those that failed", func(t *core.Task) *int { return &t.Earlier.Failed }),
+	integer("triedLater", "attempts before those that were to be made again later", func(t *core.Task) *int { return &t.Earlier.Later }),
+	integer("triedOverdue", "attempts before those that had no reply in time", func(t *core.Task) *int { return &t.Earlier.Overdue }),
+	integer("triedSuperseded", "attempts before those that were undone before a reply came", func(t *core.Task) *int { return &t.Earlier.Superseded }),
 	boolean("cancelAsked", "the caller asked to cancel it", func(t *core.Task) *bool { return &t.CancelAsked }),
 	stepsField(),
 	integer("hops", "forward claims since the last command", func(t *core.Task) *int { return &t.Hops },
@@ -121,6 +126,27 @@ var stepFields = tableOf(
 	part("resolved", "what an operator stated", func(s *step) **core.Resolved { return &s.Resolved },
 		func(r *core.Resolved) bool { return r == nil }, func(*core.Resolved) error { return nil }),
 )
+
+// attemptFields are the members of an attempt that did not end done.
+var attemptFields = tableOf(
+	text("step", "its step", func(a *core.Attempt) *string { return &a.Step }),
+	text("agent", "who was asked", func(a *core.Attempt) *string { return &a.Agent }),
+	integer("n", "its number", func(a *core.Attempt) *int { return &a.Number },
+		assumed[core.Attempt, int]{of: func(*core.Attempt) int { return 1 }, says: "1"}),
+	boolean("undo", "it was an undo", func(a *core.Attempt) *bool { return &a.Undo }),
+	after("at", "when it was claimed", func(a *core.Attempt) *core.Time { return &a.Began }),
+	after("end", "when that was counted", func(a *core.Attempt) *core.Time { return &a.Ended }),
+	text("code", "a short stable word", func(a *core.Attempt) *string { return &a.Code }),
+	text("as", "how it ended", func(a *core.Attempt) *core.Outcome { return &a.Outcome },
+		assumed[core.Attempt, core.Outcome]{of: usualOutcome, says: "`overdue` with the code `timeout` or `queue`, otherwise `retry-later`"}),
+)
+
+func usualOutcome(a *core.Attempt) core.Outcome {
+	if a.Code == core.CodeTimeout || a.Code == core.CodeQueue {
+		return core.OutcomeOverdue
+	}
+	return core.OutcomeRetryLater
+}
 
 // errorFields are the members of a step's last failure.
 var errorFields = tableOf(
