@@ -376,11 +376,13 @@ func (m *model) overdue(i int) {
 		s.State == core.Compensating && state == core.Compensating && m.queueing(d.Agent):
 		m.queued(i)
 	case s.State == core.Processing && state != core.Processing:
+		m.ended(i, core.OutcomeOverdue, core.CodeTimeout)
 		m.end(s, core.Failed)
 		if state == core.Compensating {
 			m.ask(s)
 		}
 	case s.State == core.Processing:
+		m.ended(i, core.OutcomeOverdue, core.CodeTimeout)
 		s.FailureCount++
 		if s.FailureCount < d.Retry.Budget() {
 			m.handBack(i, 0)
@@ -394,6 +396,7 @@ func (m *model) overdue(i int) {
 		m.t.ProcessState, m.t.Why = core.Compensating, core.WhyFailure
 		m.ask(s)
 	case s.State == core.Compensating:
+		m.ended(i, core.OutcomeOverdue, core.CodeTimeout)
 		m.undoFailed(i, 0)
 	case state == core.Processing || state == core.Compensating:
 		m.ask(s)
@@ -415,6 +418,7 @@ func (m *model) queueing(agent string) bool {
 func (m *model) queued(i int) {
 	s, d := &m.t.Steps[i], &m.def.Steps[i]
 	undo := s.State == core.Compensating
+	m.ended(i, core.OutcomeOverdue, core.CodeQueue)
 	s.Queued += m.now.Sub(s.ClaimedAt)
 	s.Allowance = min(max(s.Allowance, 1)*2, d.MaxQueueTime)
 	if s.Queued >= d.MaxQueueTime {
