@@ -89,6 +89,7 @@ func (w *World) committed(before, after *core.Task, record *port.Record) {
 	m.index()
 	m.ends()
 	m.settled()
+	m.fits()
 	m.replies()
 	for i := range after.Steps {
 		m.step(i)
