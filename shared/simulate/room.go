@@ -140,8 +140,9 @@ func (m *move) fits() {
 // cut is how many bytes of texts were cut that stood there before.
 func (m *move) cut() (n int) {
 	for i := range m.after.Steps {
-		if was, e := m.before.Steps[i].Error, m.after.Steps[i].Error; was != nil && e != nil && was.At == e.At && was.Message != "" && e.Message == "" {
-			text, _ := json.Marshal(was.Message) // a string
+		was, e := m.before.Step(m.after.Steps[i].Name), m.after.Steps[i].Error
+		if was != nil && was.Error != nil && e != nil && was.Error.At == e.At && was.Error.Message != "" && e.Message == "" {
+			text, _ := json.Marshal(was.Error.Message) // a string
 			n += len(text)
 		}
 	}
