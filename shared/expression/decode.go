@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/stepkeeper/stepkeeper/shared/nesting"
+	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
 var (
@@ -17,7 +18,7 @@ var (
 
 // checkDepth refuses JSON that is nested too deep, before anything recursive sees it.
 func checkDepth(data []byte) error {
-	if nesting.TooDeep(data, MaxDepth) >= 0 {
+	if rawjson.TooDeep(data, MaxDepth) >= 0 {
 		return errDepth
 	}
 	return nil

@@ -462,3 +462,17 @@ func BenchmarkContentHash(b *testing.B) {
 		_ = message.ContentHash(o)
 	}
 }
+
+// The hash of what is stored never changes, or an order that comes again would be another one.
+func TestContentHashStays(t *testing.T) {
+	for order, want := range map[string]string{
+		`null`: "550c2e78224c36f6a5a3c57a8e83d841",
+		`{"b":[1.50,-0,1e400,9007199254740993],"a":{"ü\n\"\\\u20ac":"\u0000x","\u0061":true}}`: "190b8906983470e32f5fcae4c8971c52",
+		` [ 0.1000000000000000055511151231257827 , "{\"no\":[member]}" , {} , [] , "\\" ] `:    "cb422a69dc7f3e7371854bec605cddec",
+		`{"items":[{"sku":"a","quantity":1,"unitPrice":5.10}],"payment":{"card":"4711"}}`:      "52f4a4892634d0b679f93180025e8cfc",
+	} {
+		if got := hash(order); got != want {
+			t.Errorf("%s: %s, want %s", order, got, want)
+		}
+	}
+}

@@ -3,7 +3,11 @@
 // levels, and the documents, messages and answers around a value add levels of their own.
 package nesting
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/stepkeeper/stepkeeper/shared/rawjson"
+)
 
 // Limit is how many levels of arrays and objects a value that comes in may have: an order, an answer
 // of a service, an agent's output, a command.
@@ -19,32 +23,9 @@ func Check(value []byte) error { return check(value, Limit) }
 func CheckMessage(message []byte) error { return check(message, Message) }
 
 func check(data []byte, limit int) error {
-	if at := TooDeep(data, limit); at >= 0 {
+	if at := rawjson.TooDeep(data, limit); at >= 0 {
 		return fmt.Errorf("arrays and objects are nested deeper than %d levels at byte %d; flatten it, or send the deep part as a text",
 			Limit, at)
 	}
 	return nil
-}
-
-// TooDeep answers the place of the first bracket that opens a level beyond limit, counted in bytes;
-// -1 where there is none. It looks at brackets outside of strings and needs no valid JSON, so that a
-// bomb can be refused before it is parsed.
-func TooDeep(data []byte, limit int) (at int) {
-	depth, quoted := 0, false
-	for i := 0; i < len(data); i++ {
-		switch c := data[i]; {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '{' || c == '[':
-			if depth++; depth > limit {
-				return i
-			}
-		case c == '}' || c == ']':
-			depth--
-		}
-	}
-	return -1
 }
