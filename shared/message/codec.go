@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
-	"github.com/stepkeeper/stepkeeper/shared/nesting"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
 // Encode makes the envelopes port.Values: a queue in memory hands them over as they are.
@@ -82,7 +82,7 @@ func decode[T any](data []byte, check func(*T) error) (*T, error) {
 	if i := firstBadByte(data); i >= 0 {
 		return nil, unreadable("byte %d is not UTF-8", i)
 	}
-	if err := nesting.CheckMessage(data); err != nil {
+	if err := rawjson.CheckMessageDepth(data); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
 	m := new(T)
@@ -161,7 +161,7 @@ func (m *Reply) Check() error {
 	case m.Error != nil && len(m.Error.Code) > maxCode:
 		return unreadable("error.code has %d bytes; a short word of at most %d is meant", len(m.Error.Code), maxCode)
 	}
-	if err := nesting.Check(m.Output); err != nil {
+	if err := rawjson.CheckDepth(m.Output); err != nil {
 		return unreadable("output: %v", err)
 	}
 	return nil

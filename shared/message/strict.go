@@ -9,7 +9,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/stepkeeper/stepkeeper/shared/nesting"
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
@@ -20,7 +19,7 @@ func strictJSON(data []byte) error {
 	if i := firstBadByte(data); i >= 0 {
 		return fmt.Errorf("byte %d is not UTF-8; send UTF-8", i)
 	}
-	if err := nesting.CheckMessage(data); err != nil {
+	if err := rawjson.CheckMessageDepth(data); err != nil {
 		return err
 	}
 	if err := syntax(data); err != nil {
