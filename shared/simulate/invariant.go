@@ -54,6 +54,7 @@ var invariants = []Invariant{
 	{"P16", "the Supervisor claims nothing and sends no request, and decides all that is overdue"},
 	{"P18", "the operator's commands lead to what the protocol says"},
 	{"P17", "a refused Cancel is never accepted later, and a Cancelled task stays so"},
+	{"P19", "why an order is undone is set when that begins, and stays"},
 	{"P20", "nothing forward is claimed while the task compensates"},
 	{"P21", "the undo of a service without a fence waits until no call can be under way"},
 	{"P22", "past a claimed point of no return nothing is undone"},

@@ -182,7 +182,6 @@ func (m *model) judgeCancel(c *message.Control) (yes bool, act func()) {
 		case t.ProcessState == core.Error && t.Phase == core.Forward:
 			m.turn(core.WhyCancel)
 		case t.ProcessState == core.Compensated:
-			t.Why = core.WhyCancel
 			m.enter(core.Cancelled, "")
 		}
 	}
