@@ -99,6 +99,7 @@ var ofCore = []Mutant{
 	{Name: "P28-outputs-take-the-reserve", File: room, Func: "deciding.holds", Old: "return r.at.Room.keepsReserve(r.def, c)", New: "return r.at.Room.fits(c)"},
 	{Name: "P28-output-that-does-not-fit-is-kept", File: room, Func: "deciding.holds", Old: "return r.at.Room.keepsReserve(r.def, c)", New: "return c != nil"},
 	{Name: "P24-done-that-does-not-fit-fails-during-undo", File: room, Func: "deciding.unstorable", Old: "if r.t.ProcessState != Processing {", New: "if false {"},
+	{Name: "I13-output-that-does-not-fit-counts-twice", File: room, Func: "deciding.unstorable", Old: "if s.State == Processing {", New: "if true {"},
 	{Name: "P28-earlier-output-fails-a-later-attempt", File: room, Func: "deciding.unstorable", Old: "if e.Attempt < s.Attempt {", New: "if false {"},
 	{Name: "P22a-done-that-does-not-fit-keeps-the-proof", File: room, Func: "deciding.unstorable", Old: "s.NoEffect = 0", New: ""},
 	{Name: "P22a-earlier-done-that-does-not-fit-is-not-recorded", File: room, Func: "deciding.unstorable", Old: "if contradicted {", New: "if contradicted && false {"},

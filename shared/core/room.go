@@ -226,7 +226,9 @@ func (r *deciding) unstorable(i int, e Reply) (string, error) {
 		}
 		return "its output does not fit into the task's document, and a later attempt was asked for", nil
 	}
-	s.FailureCount++
+	if s.State == Processing { // else its attempt was counted when it was handed back
+		s.FailureCount++
+	}
 	r.blame(i, codeOutputTooLarge, text, e.Attempt)
 	r.giveUp(i)
 	r.policy(i)

@@ -90,6 +90,7 @@ func (w *World) committed(before, after *core.Task, record *port.Record) {
 	m.ends()
 	m.why()
 	m.settled()
+	m.fits()
 	m.replies()
 	for i := range after.Steps {
 		m.step(i)
