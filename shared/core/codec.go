@@ -100,6 +100,7 @@ func (w *writer) header(t *Task) {
 	w.optText("endStep", t.EndStep)
 	w.optInt("endCommand", int64(t.EndCommand))
 	w.optJSON("closed", t.Closing, t.Closing != nil)
+	w.optJSON("removed", t.Removed, len(t.Removed) > 0)
 	w.optRaw("output", t.Output)
 	w.optTime("ended", t.Ended)
 	w.optTime("deadline", t.Deadline)

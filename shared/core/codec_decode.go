@@ -219,6 +219,8 @@ func (d *decoder) end(name, v []byte) error {
 		return readInt(&t.EndCommand, v)
 	case "closed":
 		return readPart(&t.Closing, v)
+	case "removed":
+		return readPart(&t.Removed, v)
 	case "output":
 		t.Output = clip(v)
 	case "ended":

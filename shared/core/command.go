@@ -17,6 +17,8 @@ func (t *Task) verdictOf(ev Event) *Verdict {
 		id = e.ID
 	case Close:
 		id = e.ID
+	case Move:
+		id = e.ID
 	}
 	if id == "" {
 		return nil
@@ -156,7 +158,13 @@ func (r *deciding) resubmitted(_ int, ev Event) (string, error) {
 	if passed(e.Deadline, r.at.Now) {
 		return r.reject(e.ID, "resubmit", "the new deadline "+e.Deadline.String()+" has passed, it is "+r.at.Now.String()+" here; give a later one, or none")
 	}
-	switch modeOf(r.t) {
+	mode := modeOf(r.t)
+	if mode == errForward || mode == errUndo || mode == compensated {
+		if reason := r.moved(e); reason != "" {
+			return r.reject(e.ID, "resubmit", reason)
+		}
+	}
+	switch mode {
 	case errForward:
 		if reason := r.forgotten(); reason != "" {
 			return r.reject(e.ID, "resubmit", reason)
@@ -181,6 +189,25 @@ func (r *deciding) resubmitted(_ int, ev Event) (string, error) {
 		return r.reject(e.ID, "resubmit", "the order is "+string(r.t.ProcessState)+"; only one in Error, or Compensated, can be resubmitted")
 	}
 	return "", nil
+}
+
+// moved is the Move that a Resubmit carries: both are one command (P49). It answers why it is refused.
+func (r *deciding) moved(e Resubmit) string {
+	if e.To == nil || e.To.Definition != nil && e.To.Definition.Hash == r.t.Definition {
+		return ""
+	}
+	if reason := r.unmovable(*e.To); reason != "" {
+		return reason
+	}
+	before, def := r.t.clone(), r.def
+	r.moveTo(e.To.Definition)
+	if before.ProcessState == Error {
+		if reason := r.forgotten(); reason != "" { // refused as a whole
+			r.t, r.def = before, def
+			return reason
+		}
+	}
+	return ""
 }
 
 // forgotten finds a step in doubt whose key its service may have forgotten: asking again could do
