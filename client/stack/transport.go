@@ -134,6 +134,7 @@ func (t *transport) definition(ctx context.Context, hash string) (*core.Definiti
 	if err := json.Unmarshal(data, def); err != nil {
 		return nil, fmt.Errorf("%w: definition %s: %w", client.ErrAnswer, hash, err)
 	}
+	def.Hash = hash
 	def.Link()
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -257,6 +258,32 @@ func (t *transport) Unlisted() string {
 		return ""
 	}
 	return "ended orders are not listed: this stack has no index of them; `show` knows each by its ID"
+}
+
+// Plan compares with the stored definition of that hash. Which one is the latest stands inside the functions.
+func (t *transport) Plan(ctx context.Context, id, definition string) (view.Plan, error) {
+	if definition == client.Latest {
+		return view.Plan{}, refusal(http.StatusBadRequest, codeNotOnStack, "which definition is the latest is inside the functions of a stack; give the hash of one, or move the order: it is refused, with the differences, where that is not possible")
+	}
+	task, err := t.load(ctx, id)
+	if err == nil && task == nil {
+		err = notFound(id)
+	}
+	if err != nil {
+		return view.Plan{}, err
+	}
+	def, err := t.definition(ctx, task.Definition)
+	if err != nil {
+		return view.Plan{}, err
+	}
+	to := core.Target{}
+	if to.Definition, err = t.definition(ctx, definition); errors.Is(err, client.ErrNotFound) {
+		to.Absent, err = fmt.Sprintf("no definition with the hash %q is stored", definition), nil
+	}
+	if err != nil {
+		return view.Plan{}, err
+	}
+	return view.PlanOf(task, def, to, nil, time.Now()), nil
 }
 
 // Workflows cannot be told.

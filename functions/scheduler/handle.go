@@ -25,6 +25,7 @@ type item struct {
 	waited  core.Duration        // of a reply
 	from    sender               // of a reply
 	learnt  bool                 // what it says of its queue
+	moveTo  string               // of a command that moves the task: a hash, or message.Latest
 
 	told    bool // its sender was sent an answer
 	known   bool // a submission of an order that was there
@@ -104,7 +105,7 @@ func (s *Scheduler) decode(queueName string, d *port.Delivery, it *item) (id str
 		if err != nil {
 			return "", err
 		}
-		it.ev, it.control = controlled(c), c
+		it.ev, it.control, it.moveTo = controlled(c), c, c.Definition
 		return c.OrderID, nil
 	}
 	return "", fmt.Errorf("queue %q is not one of the Scheduler's", queueName)
@@ -157,6 +158,8 @@ func controlled(c *message.Control) core.Event {
 		return core.UndoCommand{ID: c.ID, Command: c.Command}
 	case message.Resubmit:
 		return core.Resubmit{ID: c.ID, Command: c.Command, Deadline: c.Deadline}
+	case message.Move:
+		return core.Move{ID: c.ID, Command: c.Command}
 	case message.Close:
 		return core.Close{ID: c.ID, Command: c.Command, By: c.By, Reason: c.Reason}
 	default: // Check knows no other

@@ -29,6 +29,8 @@ type Backend interface {
 	Command(ctx context.Context, c message.Control) (core.Verdict, error)
 	// Task: port.ErrNotFound, port.ErrDamaged. The definition is nil for the tombstone of a Cancel (P17).
 	Task(ctx context.Context, id string) (*core.Task, *core.Definition, error)
+	// Target is the definition that a move names: its hash, or message.Latest.
+	Target(ctx context.Context, workflow, definition string) (core.Target, error)
 	// Order: port.ErrNotFound.
 	Order(ctx context.Context, id string) (*port.Order, error)
 	// Wait until done says so or ctx ends; it answers the task last seen, also together with the
