@@ -9,6 +9,9 @@ LDFLAGS  := -ldflags "-X 'github.com/stepkeeper/stepkeeper/cmd/stepkeeper/intern
 # What runs goroutines: everything but the long end-to-end tests.
 RACE_PKGS ?= $(shell $(GO) list ./... | grep -v -E '/(bench|examples|e2e)(/|$$)')
 FUZZTIME ?= 10s
+CHECKS   ?= 5000
+# Property tests draw the same cases each time, so that a change fails by its own fault; 0 draws others.
+export RAPID_SEED ?= 1
 
 .DEFAULT_GOAL := help
 
@@ -41,6 +44,10 @@ race: ## Run the tests with the race detector (needs a C compiler)
 .PHONY: fuzz
 fuzz: ## Fuzz each target for FUZZTIME (default 10s)
 	@GO="$(GO)" FUZZTIME="$(FUZZTIME)" bash internal/ci/fuzz.sh
+
+.PHONY: properties
+properties: ## Try the core's properties on CHECKS random cases each, others each time
+	RAPID_SEED=0 $(GO) test -count=1 -timeout 60m ./shared/core -run 'TestInvariants|TestLiveness|TestCalm|TestWorlds' -rapid.checks=$(CHECKS)
 
 .PHONY: mutants
 mutants: ## Break each rule of the protocol in turn; the tests must notice

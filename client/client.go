@@ -72,8 +72,8 @@ type Receipt struct {
 	State   State  `json:"state"`            // "" while it is queued
 	// Notes say what of the order has no effect where it is handled, for people.
 	Notes []string `json:"notes,omitempty"`
-	// Unattended are the queues of requests that its workflow needs and nothing takes from; a stack does
-	// not tell.
+	// Unattended are the queues of requests that its workflow needs and nothing takes from; of a stack only
+	// Client.Unattended tells them.
 	Unattended []Unattended `json:"unattended,omitempty"`
 }
 

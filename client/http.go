@@ -210,7 +210,7 @@ func (h *overHTTP) Plan(ctx context.Context, id, definition string) (view.Plan, 
 }
 
 // Unattended asks the server's health.
-func (h *overHTTP) Unattended(ctx context.Context) ([]Unattended, error) {
+func (h *overHTTP) Unattended(ctx context.Context, _ string) ([]Unattended, error) {
 	var health struct{ Unattended []Unattended }
 	err := h.call(ctx, http.MethodGet, "/healthz", "", nil, &health)
 	return health.Unattended, err

@@ -49,13 +49,18 @@ func (c *Client) Unlisted() string {
 }
 
 // Unattended lists the queues of requests that nothing takes from: agents that do not run, mostly. On AWS
-// it is what the queues' attributes say at this moment, of the queues that the caller may look at.
-func (c *Client) Unattended(ctx context.Context) ([]Unattended, error) {
+// these are queues whose event source mapping takes nothing, also of the Scheduler's own queues, and those
+// where requests wait and none is being handled; workflow restricts it to the agents that a workflow needs,
+// where that is known, "" does not. A server tells in its receipts what a workflow needs, and here all.
+//
+// On AWS it takes a few seconds at most, and an error means that not all is known: what is known is
+// answered beside it.
+func (c *Client) Unattended(ctx context.Context, workflow string) ([]Unattended, error) {
 	via, ok := c.via.(interface {
-		Unattended(ctx context.Context) ([]Unattended, error)
+		Unattended(ctx context.Context, workflow string) ([]Unattended, error)
 	})
 	if !ok {
 		return nil, nil
 	}
-	return again(ctx, c, via.Unattended)
+	return again(ctx, c, func(ctx context.Context) ([]Unattended, error) { return via.Unattended(ctx, workflow) })
 }

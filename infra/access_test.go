@@ -152,9 +152,18 @@ func TestWhoMayWhat(t *testing.T) {
 		return []string{"logs:CreateLogStream " + id + "Logs", "logs:PutLogEvents " + id + "Logs"}
 	}
 	requests := []string{"RequestsInventory", "RequestsNotification", "RequestsPayment", "RequestsShipping"}
+	dead, mapped := []string{"Quarantine", "MissedSweeps"}, []string{}
+	for _, queue := range append(requests, "Intake", "Control", "Replies") {
+		dead = append(dead, queue+"Dead")
+		mapping, agent := queue+"Mapping", strings.TrimPrefix(queue, "Requests")
+		if agent != queue {
+			mapping = "Agent" + agent + "Mapping"
+		}
+		mapped = append(mapped, "arn:AWS::Partition:lambda:eu-central-1:123456789012:event-source-mapping:"+mapping)
+	}
 	const status = "arn:aws:sqs:eu-central-1:123456789012:shop-status"
 	want := map[string][]string{
-		"SchedulerRole": slices.Concat(take("Intake", "Replies", "Control"), each("dynamodb:GetItem", "Orders", "Tasks", "Definitions"),
+		"SchedulerRole": slices.Concat(take("Intake", "Replies", "Control"), each("sqs:ChangeMessageVisibility", "Intake", "Replies", "Control"), each("dynamodb:GetItem", "Orders", "Tasks", "Definitions"),
 			each("dynamodb:PutItem", "Orders", "Tasks", "Definitions"), each("sqs:SendMessage", append(requests, "Control", "Quarantine", status)...),
 			each("sns:Publish", "Alerts"), logs("Scheduler")),
 		"SupervisorRole": slices.Concat(each("dynamodb:Query", "Tasks/index/complete-by"), each("dynamodb:GetItem", "Orders", "Tasks", "Definitions"),
@@ -165,6 +174,11 @@ func TestWhoMayWhat(t *testing.T) {
 		"AgentShippingRole": slices.Concat(take("RequestsShipping"), each("sqs:ChangeMessageVisibility", "RequestsShipping"),
 			each("sqs:SendMessage", "Replies", "Quarantine"), each("dynamodb:GetItem", "LedgerShipping"), each("dynamodb:PutItem", "LedgerShipping"), logs("AgentShipping")),
 		"ScheduleRole": {"lambda:InvokeFunction Supervisor", "sqs:SendMessage MissedSweeps"},
+		"Operator": slices.Concat(each("sqs:SendMessage", append(requests, "Intake", "Control", "Replies")...), each("dynamodb:GetItem", "Orders", "Tasks", "Definitions"),
+			each("cloudformation:DescribeStacks", "AWS::StackId"), each("dynamodb:Query", "Tasks/index/complete-by"),
+			each("sqs:GetQueueAttributes", slices.Concat(requests, []string{"Intake", "Control", "Replies"}, dead)...),
+			each("lambda:GetEventSourceMapping", mapped...), each("sqs:ReceiveMessage", dead...), each("sqs:DeleteMessage", dead...),
+			each("sqs:ListMessageMoveTasks", dead...), each("sqs:StartMessageMoveTask", dead...), each("sqs:CancelMessageMoveTask", dead...)),
 		"Application": slices.Concat(each("sqs:SendMessage", "Intake", "Control"), each("dynamodb:GetItem", "Orders", "Tasks", "Definitions"),
 			each("cloudformation:DescribeStacks", "AWS::StackId")),
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
 	"github.com/aws/jsii-runtime-go"
 
+	schedulerwiring "github.com/stepkeeper/stepkeeper/functions/scheduler/bootstrap/wiring"
 	"github.com/stepkeeper/stepkeeper/functions/supervisor/bootstrap/wiring"
 	"github.com/stepkeeper/stepkeeper/shared/dynamo"
 )
@@ -48,6 +49,9 @@ func (s *Stepkeeper) addAlarms() {
 		metric: s.functions["supervisor"].MetricInvocations(every(s.props.SweepInterval, "Sum")), threshold: 1, periods: 5, below: true,
 		silent: s.props.Paused,
 	})
+	for _, name := range s.agentNames() {
+		s.notCalledAlarm(name)
+	}
 	s.throttleAlarm("Orders", "table Orders", s.orders, "")
 	s.throttleAlarm("Tasks", "table Tasks", s.tasks, "")
 	s.throttleAlarm("Definitions", "table Definitions", s.definitions, "")
@@ -60,6 +64,20 @@ func (s *Stepkeeper) addAlarms() {
 		s.addAlarm(alarm{id: pascal(name) + "Errors", text: fmt.Sprintf("function %s fails", name), metric: f.MetricErrors(minute("Sum")), threshold: 1, periods: 3})
 		s.addAlarm(alarm{id: pascal(name) + "Throttles", text: fmt.Sprintf("function %s is throttled", name), metric: f.MetricThrottles(minute("Sum")), threshold: 1, periods: 3})
 	}
+}
+
+// notCalledAlarm: for 10 to 20 minutes an agent has not called its service, whose credentials have expired
+// or which is sick; its steps wait, uncounted (P45). None of them waits for longer than a period between
+// two tries, and a circuit breaker that was open for some seconds does not alarm.
+func (s *Stepkeeper) notCalledAlarm(agent string) {
+	s.addAlarm(alarm{
+		id: pascal(agent) + "NotCalled", text: fmt.Sprintf("agent %s does not call its service: its credentials have expired, or the service is sick; its steps wait", agent),
+		metric: awscloudwatch.NewMetric(&awscloudwatch.MetricProps{
+			Namespace: str(schedulerwiring.Namespace), MetricName: str(schedulerwiring.NotCalled), Statistic: str("Sum"), Period: seconds(10 * time.Minute),
+			DimensionsMap: &map[string]*string{schedulerwiring.Deployment: s.stackName(), schedulerwiring.Agent: str(agent)},
+		}),
+		threshold: 1, periods: 2,
+	})
 }
 
 // deadAlarm: one message is one too many (rule 6).

@@ -27,7 +27,7 @@ type assets struct {
 	dir      string
 	built    map[string]string // by package
 	warnings []string
-	plain    map[string]bool // agents with a plain operation, which need a ledger (P31)
+	ledgers  map[string]bool // agents that need a ledger: with a plain operation (P31), or a point of no return (P22a)
 	flows    map[string][]byte
 	hashes   map[string]string // of workflows, by name
 	settings map[string][]byte // of HTTP agents, by name
@@ -38,7 +38,7 @@ func newAssets(p Props) (*assets, error) {
 	if err != nil {
 		return nil, fmt.Errorf("folder for the functions: %w", err)
 	}
-	return &assets{props: p, dir: dir, built: map[string]string{}, plain: map[string]bool{}, flows: map[string][]byte{},
+	return &assets{props: p, dir: dir, built: map[string]string{}, ledgers: map[string]bool{}, flows: map[string][]byte{},
 		hashes: map[string]string{}, settings: map[string][]byte{}}, nil
 }
 
@@ -177,8 +177,8 @@ func (a *assets) add(d *core.Definition) error {
 	a.flows[filepath.Join(deployment.WorkflowsFolder, d.Name+".json")] = data
 	a.hashes[d.Name] = workflow.Hash(data)
 	for i := range d.Steps {
-		if d.Steps[i].Grade == core.Plain {
-			a.plain[d.Steps[i].Agent] = true
+		if s := &d.Steps[i]; s.Grade == core.Plain || s.PointOfNoReturn {
+			a.ledgers[s.Agent] = true
 		}
 	}
 	return nil

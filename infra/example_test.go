@@ -89,7 +89,7 @@ func TestExampleSettings(t *testing.T) {
 	a, err := app(t, map[string]any{
 		"agents": file, "secrets": "payment.TOKEN=" + secret + "#token,payment.URL=/pay/url",
 		"senders": "shipping=" + role + ",shipping=" + role + "2", "role-ids": "shipping=AROAEXAMPLEEXAMPLE12", "fair": "true", "pages": "70", "paused": "true", "email": "ops@example.com",
-		"tables": "orders=" + tableOf + "O-1,tasks=" + tableOf + "T-1,definitions=" + tableOf + "D-1,ledger.shipping=" + tableOf + "L-1",
+		"tables": "orders=" + tableOf + "O-1,tasks=" + tableOf + "T-1,definitions=" + tableOf + "D-1,ledger.shipping=" + tableOf + "L-1,ledger.notification=" + tableOf + "L-2",
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -93,7 +93,8 @@ func (s *Stepkeeper) addMapping(id string, f awslambda.IFunction, q *queue) awsl
 		props.MaxBatchingWindow = seconds(q.mapping.Window)
 	}
 	s.concurrency += q.mapping.MaxConcurrency
-	return awslambda.NewEventSourceMapping(s.Construct, str(id), props)
+	q.source = awslambda.NewEventSourceMapping(s.Construct, str(id), props)
+	return q.source
 }
 
 func sorted[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }

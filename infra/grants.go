@@ -20,8 +20,10 @@ func (s *Stepkeeper) GrantSubmit(to awsiam.IGrantable) {
 // GrantOperate lets a role do all that an operator does, putting dead letters back included. Whoever
 // is not of the app gets the policies Operator, and stands among Props.Operators.
 func (s *Stepkeeper) GrantOperate(role awsiam.IRole) {
-	for _, policy := range s.operator { // as statements they would be more than a role holds inline
-		role.AddManagedPolicy(policy)
+	// As statements they would be more than a role holds inline. They are attached to the role, not the role
+	// to them: they name the mappings, so that the role of an agent's function would depend on itself.
+	for _, policy := range s.operator {
+		policy.AttachToRole(role)
 	}
 	for _, queue := range sorted(s.refusals) {
 		s.letSend(queue, role.RoleArn())

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -129,6 +130,27 @@ func (x tmpl) of(kind string) map[string]resource {
 		}
 	}
 	return found
+}
+
+// id is the whole of an ID, by its readable part.
+func (x tmpl) id(kind, plain string) string {
+	for id, r := range x.Resources {
+		if r.Type == kind && plainID(id) == plain {
+			return id
+		}
+	}
+	return ""
+}
+
+// attached are the managed policies that say of themselves that a role has them.
+func (x tmpl) attached(role string) (policies []string) {
+	for id, p := range x.of("AWS::IAM::ManagedPolicy") {
+		if slices.ContainsFunc(list(p.Properties["Roles"]), func(r any) bool { return at(r, "Ref") == role }) {
+			policies = append(policies, id)
+		}
+	}
+	slices.Sort(policies)
+	return policies
 }
 
 // plainID cuts the construct's own ID and CDK's hash off.

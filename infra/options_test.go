@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awskms"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+	"github.com/aws/jsii-runtime-go"
 
 	"github.com/stepkeeper/stepkeeper/infra"
 )
@@ -35,7 +36,7 @@ func TestStandby(t *testing.T) {
 		p.Paused = true
 		p.Tables = infra.Tables{
 			Orders: tableOf + "Shop-Orders", Tasks: tableOf + "Shop-Tasks", Definitions: tableOf + "Shop-Definitions",
-			Ledgers: map[string]string{"shipping": tableOf + "Shop-Ledger"},
+			Ledgers: map[string]string{"shipping": tableOf + "Shop-Ledger", "notification": tableOf + "Shop-Notices"},
 			KeyARN:  "arn:aws:kms:" + region + ":" + account + ":key/k",
 		}
 	})
@@ -61,7 +62,7 @@ func TestStandby(t *testing.T) {
 			}
 		}
 	}
-	same(t, "who may use them", got, "map[AgentShippingRole:[Ledger TablesKey] Application:[Read TablesKey] Operator:[Read TablesKey List] "+
+	same(t, "who may use them", got, "map[AgentNotificationRole:[Ledger TablesKey] AgentShippingRole:[Ledger TablesKey] Application:[Read TablesKey] Operator:[Read TablesKey List] "+
 		"SchedulerRole:[OrdersAndTasks Definitions TablesKey] SupervisorRole:[Due Tasks OrdersAndDefinitions TablesKey]]")
 	for _, p := range loose(x) {
 		t.Error(p)
@@ -89,8 +90,8 @@ func TestRestoredTables(t *testing.T) {
 		in = stack
 		p.Tables = infra.Tables{Orders: tableOf + "Orders-2", Tasks: tableOf + "Tasks-2"}
 	})
-	same(t, "tables made", slices.Sorted(maps.Keys(x.of("AWS::DynamoDB::GlobalTable"))), "[Definitions LedgerShipping]")
-	if w := strings.Join(warnings(in), " "); !strings.Contains(w, "does not name Definitions, Ledgers[shipping]") {
+	same(t, "tables made", slices.Sorted(maps.Keys(x.of("AWS::DynamoDB::GlobalTable"))), "[Definitions LedgerNotification LedgerShipping]")
+	if w := strings.Join(warnings(in), " "); !strings.Contains(w, "does not name Definitions, Ledgers[notification], Ledgers[shipping]") {
 		t.Errorf("warned of %q", w)
 	}
 }
@@ -121,6 +122,43 @@ func TestTuning(t *testing.T) {
 	for _, variable := range []string{"STEPKEEPER_SWEEP_PAGES", "STEPKEEPER_FAIR_QUEUES"} {
 		same(t, variable+" by default", fmt.Sprint(at(variables(x, "Supervisor"), variable), at(variables(x, "Scheduler"), variable)), "<nil> <nil>")
 	}
+}
+
+// The role of an agent's own function may be an operator's too: nothing depends on itself, which CDK finds here.
+func TestAgentThatOperates(t *testing.T) {
+	needNode(t)
+	_, stack := newStack("Test")
+	p := shop(stack)
+	f := awslambda.NewFunction(stack, str("Own"), &awslambda.FunctionProps{
+		Runtime: awslambda.Runtime_PROVIDED_AL2023(), Handler: str("bootstrap"), Code: awslambda.Code_FromAsset(str("testdata"), nil),
+		Timeout: awscdk.Duration_Minutes(jsii.Number(1)),
+	})
+	p.Agents["payment"] = infra.Agent{Function: f}
+	infra.NewStepkeeper(stack, "Engine", p).GrantOperate(f.Role())
+	x := read(t, stack)
+	same(t, "operator's policies", x.attached(x.id("AWS::IAM::Role", "OwnServiceRole")), "[Operator]")
+}
+
+// The outputs tell the mapping of each queue under its own name; an external agent's has none.
+func TestMappingsAreTold(t *testing.T) {
+	x := template(t, func(_ awscdk.Stack, p *infra.Props) {
+		p.Agents["mail-2"] = infra.Agent{External: true}
+	})
+	same(t, "mappings", target(x.Outputs["EngineMappings"].Value), "control=ControlMapping,intake=IntakeMapping,replies=RepliesMapping,"+
+		"requests-inventory=AgentInventoryMapping,requests-mail-2=,requests-notification=AgentNotificationMapping,"+
+		"requests-payment=AgentPaymentMapping,requests-shipping=AgentShippingMapping")
+	all, told := large(t), 0
+	for name, o := range all.Outputs {
+		if !strings.HasPrefix(name, "EngineMappings") {
+			continue
+		}
+		text := all.value(o.Value).(string)
+		told += strings.Count(text, "=01234567-89ab-")
+		if len(text) > 1_024 {
+			t.Errorf("%s has %d characters", name, len(text))
+		}
+	}
+	same(t, "mappings of 20 agents", told, 3+20)
 }
 
 // Grants name what is allowed, and let the queues know.
@@ -155,8 +193,8 @@ func TestGrants(t *testing.T) {
 			}
 		}
 	}
-	same(t, "grants", who, "map[Mailer:[Take Send Key] Web:[Send Read Outputs Key]]")
-	same(t, "operator's policies", target(at(x.of("AWS::IAM::Role")["Ops"].Properties, "ManagedPolicyArns", 0)), "Operator")
+	same(t, "grants", who, "map[Mailer:[Take Send Ledger Key] Web:[Send Read Outputs Key]]")
+	same(t, "operator's policies", x.attached(x.id("AWS::IAM::Role", "Ops")), "[Operator]")
 	senders := map[string]string{}
 	for _, policy := range x.of("AWS::SQS::QueuePolicy") {
 		for _, s := range list(at(policy.Properties, "PolicyDocument", "Statement")) {

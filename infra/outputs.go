@@ -2,6 +2,7 @@ package infra
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/jsii-runtime-go"
@@ -39,6 +40,7 @@ func (s *Stepkeeper) addOutputs() {
 		s.output(pascal(name)+"Url", *q.queue.QueueUrl(), name)
 		s.output(pascal(name)+"DeadUrl", *q.dead.QueueUrl(), "dead letters of "+name)
 	}
+	s.tellMappings()
 	s.output("QuarantineUrl", *s.quarantine.QueueUrl(), "quarantine")
 	s.output("MissedSweepsUrl", *s.missed.QueueUrl(), "ticks of the schedule that were given up")
 	s.output("AlertsTopic", *s.alerts.TopicArn(), "alerts and alarms")
@@ -55,6 +57,37 @@ func (s *Stepkeeper) addOutputs() {
 		}
 		s.output(name, *policy.ManagedPolicyArn(), "attach to roles of operators")
 	}
+}
+
+// mappingsSize bounds the value of one output.
+const mappingsSize = 1_000
+
+// tellMappings writes for each queue by its logical name the ID of its mapping, nothing for that of an
+// external agent: intake=ID,requests-mail=. They stand in Mappings, and in Mappings2 and so on.
+func (s *Stepkeeper) tellMappings() {
+	const id = "01234567-89ab-cdef-0123-456789abcdef"
+	var entries []string
+	size, outputs := 0, 0
+	write := func() {
+		name := "Mappings"
+		if outputs++; outputs > 1 {
+			name += strconv.Itoa(outputs)
+		}
+		s.output(name, strings.Join(entries, ","), "event source mappings of the queues")
+		entries, size = nil, 0
+	}
+	for _, name := range sorted(s.queues) {
+		entry := name + "="
+		if size += len(entry) + len(id) + 1; size > mappingsSize {
+			write()
+			size = len(entry) + len(id) + 1
+		}
+		if source := s.queues[name].source; source != nil {
+			entry += *source.EventSourceMappingId()
+		}
+		entries = append(entries, entry)
+	}
+	write()
 }
 
 func (s *Stepkeeper) output(name, value, description string) {

@@ -24,8 +24,7 @@ var (
 	get        = []string{"dynamodb:GetItem"}
 	getAndPut  = []string{"dynamodb:GetItem", "dynamodb:PutItem"}
 	query      = []string{"dynamodb:Query"}
-	take       = []string{"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"}
-	takeBack   = append([]string{"sqs:ChangeMessageVisibility"}, take...)
+	take       = []string{"sqs:ChangeMessageVisibility", "sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"}
 	send       = []string{"sqs:SendMessage"}
 	attributes = []string{"sqs:GetQueueAttributes"}
 	useKey     = []string{"kms:Decrypt", "kms:GenerateDataKey"}
@@ -109,7 +108,7 @@ func (s *Stepkeeper) supervisorAccess() []awsiam.PolicyStatement {
 // agentAccess is all that an agent may: nothing of the engine's tables.
 func (s *Stepkeeper) agentAccess(name string, a Agent) []awsiam.PolicyStatement {
 	statements := []awsiam.PolicyStatement{
-		allow("Take", takeBack, s.Requests(name).QueueArn()),
+		allow("Take", take, s.Requests(name).QueueArn()),
 		allow("Send", send, arns(s.queues["replies"].queue, s.quarantine)...),
 	}
 	if ledger := s.ledgers[name]; ledger != nil {

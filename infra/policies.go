@@ -1,6 +1,7 @@
 package infra
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -39,13 +40,30 @@ func (s *Stepkeeper) split(statements []awsiam.PolicyStatement) [][]awsiam.Polic
 			if room < frame+arnSize {
 				policies, room = append(policies, nil), policySize
 			}
-			n := min(len(resources), (room-frame)/arnSize)
+			room -= frame
+			n := 0
+			for n < len(resources) && room >= s.sizeOfARN(resources[n]) {
+				room -= s.sizeOfARN(resources[n])
+				n++
+			}
 			last := &policies[len(policies)-1]
 			*last = append(*last, allow(*statement.Sid(), actions, resources[:n]...))
-			resources, room = resources[n:], room-frame-n*arnSize
+			resources = resources[n:]
 		}
 	}
 	return policies
+}
+
+// sizeOfARN is that of an ARN in this stack: CloudFormation makes a name of the stack's, the ID, and a random end.
+func (s *Stepkeeper) sizeOfARN(arn *string) int {
+	stack := awscdk.Stack_Of(s.Construct)
+	resolved, _ := stack.Resolve(arn).(map[string]any)
+	get, _ := resolved["Fn::GetAtt"].([]any)
+	if len(get) != 2 || *awscdk.Token_IsUnresolved(stack.StackName()) {
+		return arnSize
+	}
+	const longest, separators, random = 80, 2, 13
+	return arnSize - longest + min(longest, len(*stack.StackName())+len(fmt.Sprint(get[0]))+separators+random)
 }
 
 func texts(list *[]*string) []string {
@@ -71,10 +89,13 @@ func (s *Stepkeeper) applicationAccess() []awsiam.PolicyStatement {
 
 // operatorAccess is all that an operator may: what an application may, and more.
 func (s *Stepkeeper) operatorAccess() []awsiam.PolicyStatement {
-	var requests, dead, all []*string
+	var requests, dead, all, mappings []*string
 	for _, name := range sorted(s.queues) {
 		q := s.queues[name]
 		dead, all = append(dead, q.dead.QueueArn()), append(all, q.queue.QueueArn())
+		if q.source != nil {
+			mappings = append(mappings, q.source.EventSourceMappingArn())
+		}
 	}
 	for _, agent := range s.agentNames() {
 		requests = append(requests, s.Requests(agent).QueueArn())
@@ -83,6 +104,7 @@ func (s *Stepkeeper) operatorAccess() []awsiam.PolicyStatement {
 	return append(s.applicationAccess(),
 		allow("List", query, index(s.tasks)),
 		allow("Depths", attributes, append(all, dead...)...),
+		allow("Mappings", []string{"lambda:GetEventSourceMapping"}, mappings...), // listing them knows no resources
 		allow("DeadLetters", []string{
 			"sqs:CancelMessageMoveTask", "sqs:DeleteMessage", "sqs:ListMessageMoveTasks", "sqs:ReceiveMessage", "sqs:StartMessageMoveTask",
 		}, dead...),

@@ -7,6 +7,7 @@ import (
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 	"github.com/aws/jsii-runtime-go"
 
@@ -17,8 +18,9 @@ import (
 type queue struct {
 	queue, dead awssqs.Queue
 	mapping     Mapping
-	timeout     time.Duration // of the function that takes from it
-	oldest      time.Duration // that alarms
+	source      awslambda.EventSourceMapping // nil: an external agent takes from it
+	timeout     time.Duration                // of the function that takes from it
+	oldest      time.Duration                // that alarms
 }
 
 // Retention: a dead letter must outlive the search for its cause (rule 6).

@@ -41,6 +41,11 @@ func (s *Stepkeeper) addScheduler() error {
 	return nil
 }
 
+// stackName is what the engine's functions know the deployment by.
+func (s *Stepkeeper) stackName() *string {
+	return str(*awscdk.Stack_Of(s.Construct).StackName() + "/" + pascal(*s.Construct.Node().Id()))
+}
+
 // engineEnvironment is what Scheduler and Supervisor are both told.
 func (s *Stepkeeper) engineEnvironment() map[string]*string {
 	queues := map[string]*string{ // the others are beside the intake's
@@ -53,7 +58,7 @@ func (s *Stepkeeper) engineEnvironment() map[string]*string {
 		deployment.VarDefinitions: s.definitions.TableName(),
 		deployment.VarShards:      jsii.Sprintf("%d", s.props.Shards),
 		deployment.VarAlerts:      s.alerts.TopicArn(),
-		deployment.VarStack:       str(*awscdk.Stack_Of(s.Construct).StackName() + "/" + pascal(*s.Construct.Node().Id())),
+		deployment.VarStack:       s.stackName(),
 		deployment.VarQueues:      awscdk.Stack_Of(s.Construct).ToJsonString(queues, nil),
 	}
 	if s.props.FinishedOrders {

@@ -24,7 +24,7 @@ func (s *Stepkeeper) addTables() {
 	}}, ttl: s.props.TaskTTL > 0})
 	s.definitions = s.table(table{id: "Definitions", key: dynamo.DefinitionKey, there: there.Definitions})
 	for _, name := range s.agentNames() {
-		if s.assets.plain[name] { // P31
+		if s.assets.ledgers[name] { // P31, P22a
 			s.ledgers[name] = s.table(table{id: "Ledger" + pascal(name), key: dynamo.LedgerKey, there: there.Ledgers[name]})
 		}
 	}

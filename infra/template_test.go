@@ -202,7 +202,7 @@ func TestTopic(t *testing.T) {
 func TestTables(t *testing.T) {
 	x := template(t, nil)
 	tables := x.of("AWS::DynamoDB::GlobalTable")
-	same(t, "tables", slices.Sorted(maps.Keys(tables)), "[Definitions LedgerShipping Orders Tasks]") // shipping is plain (P31)
+	same(t, "tables", slices.Sorted(maps.Keys(tables)), "[Definitions LedgerNotification LedgerShipping Orders Tasks]") // shipping is plain (P31), notification a point of no return (P22a)
 	for id, r := range tables {
 		p := r.Properties
 		same(t, id+": billing", p["BillingMode"], "PAY_PER_REQUEST")
@@ -270,8 +270,15 @@ func TestAlarms(t *testing.T) {
 	for _, f := range []string{"Scheduler", "Supervisor", "Inventory", "Payment", "Shipping", "Notification"} {
 		want = append(want, f+"ErrorsAlarm", f+"ThrottlesAlarm")
 	}
-	for _, table := range []string{"Orders", "Tasks", "Index", "Definitions", "LedgerShipping"} {
+	for _, table := range []string{"Orders", "Tasks", "Index", "Definitions", "LedgerNotification", "LedgerShipping"} {
 		want = append(want, table+"ThrottlesAlarm")
+	}
+	for _, a := range []string{"Inventory", "Payment", "Shipping", "Notification"} {
+		want = append(want, a+"NotCalledAlarm")
+		p := alarms[a+"NotCalledAlarm"].Properties // no step waits for longer than 450 s between two tries (P45)
+		same(t, a+": not called", fmt.Sprint(p["MetricName"], " ", p["Statistic"], " ", p["Period"], " ", p["EvaluationPeriods"], " ", p["Threshold"]), "NotCalled Sum 600 2 1")
+		same(t, a+": agent", at(p, "Dimensions", 0, "Value"), strings.ToLower(a))
+		same(t, a+": deployment", at(p, "Dimensions", 1, "Value"), at(variables(x, "Scheduler"), "STEPKEEPER_STACK"))
 	}
 	want = append(want, "QuarantineAlarm", "MissedSweepsAlarm", "OldestOverdueAlarm", "NoSweepsAlarm")
 	slices.Sort(want)
@@ -310,7 +317,7 @@ func TestAlarms(t *testing.T) {
 	same(t, "threshold of dead letters", dead["Threshold"], 1)
 	same(t, "metric of dead letters", dead["MetricName"], "ApproximateNumberOfMessagesVisible")
 	same(t, "queue of dead letters", target(at(dead, "Dimensions", 0, "Value")), "RequestsPaymentDead")
-	for id, table := range map[string]string{"Orders": "Orders", "Tasks": "Tasks", "Index": "Tasks", "Definitions": "Definitions", "LedgerShipping": "LedgerShipping"} {
+	for id, table := range map[string]string{"Orders": "Orders", "Tasks": "Tasks", "Index": "Tasks", "Definitions": "Definitions", "LedgerNotification": "LedgerNotification", "LedgerShipping": "LedgerShipping"} {
 		a := alarms[id+"ThrottlesAlarm"].Properties
 		var watched []string
 		for _, m := range list(a["Metrics"]) {

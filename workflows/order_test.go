@@ -143,16 +143,28 @@ func TestConfirmationWaitsLong(t *testing.T) {
 	run = w.Submit(goods(false)).UntilEnd(5 * time.Minute)
 	run.ExpectError("send-confirmation")
 	run.ExpectCalls("notification.confirm", 35)
-	run.ExpectUndone() // it is past the point of no return
-	if v := run.Undo(); v.Accepted {
-		t.Error("an order past its point of no return could be undone")
-	}
+	run.ExpectUndone() // it stops there
 	w.Agent("notification").On("confirm").Return(nil)
 	if v := run.Resubmit(); !v.Accepted {
 		t.Fatal(v.Reason)
 	}
 	run.UntilEnd(time.Minute)
 	run.ExpectProcessed()
+}
+
+// Each refusal of the point of no return is proven to have had no effect, so the order can be undone (P22a).
+func TestRefusedConfirmationCanBeUndone(t *testing.T) {
+	w := order(t)
+	w.Agent("notification").On("confirm").Fail(workflowtest.Transient("smtp-421", "not now"))
+	run := w.Submit(goods(false)).UntilEnd(5 * time.Minute)
+	run.ExpectError("send-confirmation")
+	if v := run.Undo(); !v.Accepted {
+		t.Fatal(v.Reason)
+	}
+	run.UntilEnd(time.Minute)
+	run.ExpectCompensated()
+	run.ExpectUndone("send-confirmation", "charge-payment", "reserve-inventory") // the first one without a call
+	run.ExpectCalls("notification.confirm", 35)
 }
 
 func TestCancel(t *testing.T) {

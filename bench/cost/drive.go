@@ -148,8 +148,8 @@ func (m *measuring) drain(ctx context.Context, name string) (some bool, err erro
 		if err != nil {
 			return some, err
 		}
-		if failed := handle(ctx, deliveries); len(failed) > 0 {
-			return some, fmt.Errorf("queue %s: %d messages were given back", name, len(failed))
+		if failed := handle(ctx, deliveries); failed > 0 {
+			return some, fmt.Errorf("queue %s: %d messages were given back", name, failed)
 		}
 		receipts := make([]string, len(deliveries))
 		for i := range deliveries {
@@ -162,10 +162,10 @@ func (m *measuring) drain(ctx context.Context, name string) (some bool, err erro
 	}
 }
 
-// handler is the function that the queue's mapping invokes.
-func (m *measuring) handler(name string) func(context.Context, []port.Delivery) []string {
-	invoke := func(function string, handle func(context.Context, []port.Delivery) []string) func(context.Context, []port.Delivery) []string {
-		return func(ctx context.Context, deliveries []port.Delivery) []string {
+// handler is the function that the queue's mapping invokes. It answers how many messages it gives back.
+func (m *measuring) handler(name string) func(context.Context, []port.Delivery) int {
+	invoke := func(function string, handle func(context.Context, []port.Delivery) int) func(context.Context, []port.Delivery) int {
+		return func(ctx context.Context, deliveries []port.Delivery) int {
 			start := time.Now()
 			failed := handle(ctx, deliveries)
 			m.took[function] += time.Since(start)
@@ -175,11 +175,11 @@ func (m *measuring) handler(name string) func(context.Context, []port.Delivery) 
 	}
 	switch name {
 	case port.Intake, port.Replies, port.Control:
-		return invoke("scheduler", func(ctx context.Context, d []port.Delivery) []string { return m.world.scheduler.Handle(ctx, name, d) })
+		return invoke("scheduler", func(ctx context.Context, d []port.Delivery) int { return len(m.world.scheduler.Handle(ctx, name, d)) })
 	case application, port.Quarantine:
-		return func(context.Context, []port.Delivery) []string { return nil }
+		return func(context.Context, []port.Delivery) int { return 0 }
 	}
-	return invoke("agent", func(ctx context.Context, d []port.Delivery) []string { return m.agents[name](ctx, name, d) })
+	return invoke("agent", func(ctx context.Context, d []port.Delivery) int { return len(m.agents[name](ctx, name, d)) })
 }
 
 // ended checks that the orders are processed, and told where they asked for it.

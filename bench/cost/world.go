@@ -224,11 +224,7 @@ func (w *world) hire(sdk aws.Config, urls map[string]string) error {
 		if err != nil {
 			return err
 		}
-		own, err := onlambda.Own(sdk, settings)
-		if err != nil {
-			return err
-		}
-		w.agents[own.Name()] = onlambda.Handle(func(context.Context) (*worker.Worker, error) { return engine, nil }, own, w.log())
+		w.agents[port.Requests(settings.Name)] = onlambda.Handle(func(context.Context) (*worker.Worker, error) { return engine, nil }, w.log())
 	}
 	return nil
 }

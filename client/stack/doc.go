@@ -10,8 +10,10 @@
 // what those allow (rule 21). Orders and commands are messages to the intake and control queues
 // (sqs:SendMessage); tasks, orders and definitions are read from their tables (dynamodb:GetItem,
 // strongly consistent for tasks); listings ask the index (dynamodb:Query); Open asks for the stack's
-// outputs (cloudformation:DescribeStacks). The policies of the outputs ApplicationPolicy and
-// OperatorPolicy allow these; the first one does not list.
+// outputs (cloudformation:DescribeStacks). Whether something takes from a queue is told by its event
+// source mapping (lambda:GetEventSourceMapping) and its attributes (sqs:GetQueueAttributes). The policies
+// of the outputs ApplicationPolicy and OperatorPolicy allow these; the first one does not list, and does not
+// look at queues.
 //
 // What differs from a server:
 //

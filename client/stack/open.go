@@ -8,6 +8,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
+	"github.com/aws/aws-sdk-go-v2/service/lambda"
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient"
@@ -86,10 +87,10 @@ func Connect(c aws.Config, o Outputs, opts ...client.Option) *client.Client {
 	store := dynamo.New(dynamo.NewClient(c),
 		dynamo.Tables{Orders: o.Orders, Tasks: o.Tasks, Definitions: o.Definitions},
 		dynamo.Options{Shards: o.Shards, FinishedIndex: o.Finished})
-	urls := map[string]string{port.Intake: o.Intake, port.Control: o.Control}
+	urls := map[string]string{port.Intake: o.Intake, port.Control: o.Control, port.Replies: o.Replies}
 	for agent, url := range o.Requests {
 		urls[port.Requests(agent)] = url
 	}
 	queues := sqs.New(c, sqs.Config{URLs: urls})
-	return Over(Parts{Outputs: o, Tasks: store, Definitions: store, Queues: queues}, opts...)
+	return Over(Parts{Outputs: o, Tasks: store, Definitions: store, Queues: queues, Mappings: lambda.NewFromConfig(c)}, opts...)
 }

@@ -12,6 +12,7 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"os"
+	"path"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -38,6 +39,7 @@ type cloud struct {
 	failing atomic.Pointer[[2]string] // an action, "cloudformation:DescribeStacks", and the code of its error
 	sqs     http.Handler
 	dynamo  http.Handler
+	mapped  map[string]string // event source mappings by UUID: the answer; absent: there is none
 	calls   atomic.Int32
 }
 
@@ -58,6 +60,8 @@ func (c *cloud) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		action = "dynamodb:" + operation
 	case service == "AmazonSQS":
 		action = "sqs:" + strings.TrimSuffix(operation, "Batch")
+	case strings.HasPrefix(r.URL.Path, "/2015-03-31/event-source-mappings/"):
+		action = "lambda:GetEventSourceMapping"
 	}
 	code := ""
 	if f := c.failing.Load(); f != nil && f[0] == action {
@@ -72,6 +76,14 @@ func (c *cloud) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, `{"__type":"com.amazonaws#%s","message":"User: arn:aws:iam::1:user/ann is not authorized to perform: %s"}`, code, action)
 	case strings.HasPrefix(action, "dynamodb:"):
 		c.dynamo.ServeHTTP(w, r)
+	case action == "lambda:GetEventSourceMapping":
+		answer, there := c.mapped[path.Base(r.URL.Path)]
+		if !there {
+			w.Header().Set("X-Amzn-Errortype", "ResourceNotFoundException")
+			w.WriteHeader(http.StatusNotFound)
+			answer = `{"Type":"User","Message":"The resource you requested does not exist."}`
+		}
+		fmt.Fprint(w, answer)
 	default:
 		c.sqs.ServeHTTP(w, r)
 	}
@@ -117,6 +129,16 @@ func golden(t *testing.T) map[string]string {
 	for key, o := range template.Outputs {
 		if text, ok := o.Value.(string); ok {
 			values[key] = text
+			continue
+		}
+		if join, ok := o.Value.(map[string]any)["Fn::Join"].([]any); ok && join[0] == "" {
+			for _, part := range join[1].([]any) {
+				text, _ := part.(string)
+				if ref, ok := part.(map[string]any); ok {
+					text = fmt.Sprint(ref["Ref"])
+				}
+				values[key] += text
+			}
 			continue
 		}
 		values[key] = "https://x/" + key

@@ -16,12 +16,16 @@ type Outputs struct {
 	Stack, Region               string            // for messages
 	Orders, Tasks, Definitions  string            // tables
 	Intake, Control, Quarantine string            // addresses of queues
+	Replies                     string            // likewise; "" where nothing but the Scheduler has to know it
 	Shards                      int               // of the index
 	Finished                    bool              // ended orders are in the index
 	FairQueues                  bool              // messages bear the tenant of their order
 	Application, Operator       string            // ARNs of the managed policies, of Operator the first
 	Concurrency                 int               // functions that may run at once; 0: unknown
 	Requests                    map[string]string // by agent: the address of its queue of requests
+	Mappings                    map[string]string // by queue: the UUID of the event source mapping that takes from it; "" of an external agent's
+	Workflows                   map[string]string // by name, as idOf spells it: the hash of the definition
+	Paused                      bool              // deployed so that nothing takes from its queues
 }
 
 // ErrNoStack: there is nothing of Stepkeeper's at that name.
@@ -50,7 +54,15 @@ func ReadOutputs(values map[string]string, construct string) (Outputs, error) {
 		Intake: value("IntakeUrl"), Control: value("ControlUrl"), Quarantine: value("QuarantineUrl"),
 		Finished: value("Finished") == "true", FairQueues: values[prefix+"FairQueues"] == "true", Application: value("ApplicationPolicy"), Operator: value("OperatorPolicy"),
 	}
-	o.Requests = agentsOf(values, prefix)
+	o.Replies, o.Paused = values[prefix+"RepliesUrl"], values[prefix+"Paused"] == "true"
+	o.Mappings = mappingsOf(values, prefix)
+	o.Requests = agentsOf(values, prefix, o.Mappings)
+	o.Workflows = map[string]string{}
+	for key, hash := range values {
+		if name, ok := strings.CutPrefix(key, prefix+"Workflow"); ok {
+			o.Workflows[name] = hash
+		}
+	}
 	o.Concurrency, _ = strconv.Atoi(values[prefix+"Concurrency"]) // absent before it was told
 	shards := value("Shards")
 	if len(missing) > 0 {

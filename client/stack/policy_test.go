@@ -45,6 +45,8 @@ func TestPoliciesAllowWhatIsCalled(t *testing.T) {
 		operator := strings.Contains(name, "Operator")
 		if operator {
 			needed["dynamodb:Query"] = []string{"/index/complete-by"}
+			needed["sqs:GetQueueAttributes"] = []string{"EngineIntake", "EngineReplies", "EngineControl", "EngineRequestsPayment"}
+			needed["lambda:GetEventSourceMapping"] = []string{"EngineIntakeMapping", "EngineRepliesMapping", "EngineControlMapping", "EngineAgentPaymentMapping"}
 		}
 		for action, resources := range needed {
 			for _, resource := range resources {
@@ -55,8 +57,10 @@ func TestPoliciesAllowWhatIsCalled(t *testing.T) {
 				}
 			}
 		}
-		if !operator && strings.Contains(string(r.Properties), "dynamodb:Query") {
-			t.Errorf("%s lists; the package's comment says that it does not", name)
+		for _, more := range []string{"dynamodb:Query", "sqs:GetQueueAttributes", "lambda:GetEventSourceMapping"} {
+			if !operator && strings.Contains(string(r.Properties), more) {
+				t.Errorf("%s allows %s; the package's comment says that it does not", name, more)
+			}
 		}
 	}
 	if found != 2 {

@@ -10,11 +10,14 @@ import (
 	"sync"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/lambda"
+
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/dynamo"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/state"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
@@ -30,9 +33,14 @@ type Definitions interface {
 	Definition(ctx context.Context, hash string) ([]byte, error)
 }
 
-// Queues finds the queues "intake" and "control", and those of the agents' requests, which are only looked at.
+// Queues finds the queues "intake" and "control", and "replies" and those of the agents' requests, which are only looked at.
 type Queues interface {
 	Queue(name string) (port.Queue, error)
+}
+
+// Mappings tells how an event source mapping stands; *lambda.Client does.
+type Mappings interface {
+	GetEventSourceMapping(ctx context.Context, in *lambda.GetEventSourceMappingInput, o ...func(*lambda.Options)) (*lambda.GetEventSourceMappingOutput, error)
 }
 
 // Parts are what a client of a stack stands on; Outputs is for messages only.
@@ -41,13 +49,17 @@ type Parts struct {
 	Tasks       Tasks
 	Definitions Definitions
 	Queues      Queues
+	Mappings    Mappings // nil: they are not looked at
 	// Poll is the first pause between two looks at a task; 0: 100 ms. It grows up to 5 s.
 	Poll time.Duration
 	// Patience is how long a queued order may be without a task, and a command without a verdict,
 	// before that is an error; 0: the constant Patience.
 	Patience time.Duration
-	// Unattended is how long a request may wait before its queue is looked at, see client.Unattended; 0: 10 s.
+	// Unattended is how long a request may wait before its queue is looked at, see client.Unattended, and
+	// how long what was seen holds, a failure six times as long; 0: 10 s.
 	Unattended time.Duration
+	// LookTimeout bounds the time of such a look; 0: 3 s.
+	LookTimeout time.Duration
 }
 
 // Patience is how long a queued order may be without a task, and a command without a verdict.
@@ -64,6 +76,9 @@ func Over(p Parts, opts ...client.Option) *client.Client {
 	if p.Unattended <= 0 {
 		p.Unattended = unattendedAfter
 	}
+	if p.LookTimeout <= 0 {
+		p.LookTimeout = lookTimeout
+	}
 	return client.Over(&transport{Parts: p, queued: newQueued()}, opts...)
 }
 
@@ -74,6 +89,7 @@ type transport struct {
 
 	mu          sync.Mutex
 	definitions map[string]*core.Definition // by hash; they never change
+	seen        map[string]seen             // by queue: what the last look at it found
 }
 
 func (t *transport) readTask() use {
@@ -93,7 +109,7 @@ func (t *transport) load(ctx context.Context, id string) (*core.Task, error) {
 }
 
 func decode(r *port.Record) (*core.Task, error) {
-	task, err := core.DecodeTask(r.Document)
+	task, err := state.DecodeTask(r.Document)
 	if err != nil {
 		return nil, refusal(http.StatusInternalServerError, codeDamaged,
 			"order %q: its stored document cannot be read, other orders are not affected (%v)", r.ID, err)

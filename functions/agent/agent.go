@@ -33,6 +33,10 @@ func Transient(err error) error { return worker.Transient(err) }
 // RetryAfter is transient, and the service asks to wait that long.
 func RetryAfter(err error, wait time.Duration) error { return worker.RetryAfter(err, wait) }
 
+// Unauthorized says that the service refused the agent's credentials, before it did anything: the step
+// waits, uncounted, until they are renewed.
+func Unauthorized(err error) error { return worker.Unauthorized(err) }
+
 // NoEffect says that the call is proven to have had no effect: never sent, or refused.
 func NoEffect(err error) error { return worker.NoEffect(err) }
 

@@ -78,7 +78,7 @@ func TestOptions(t *testing.T) {
 		"batch":       {[]agent.Option{agent.WithBatch(2)}, core.Idempotent, sleep(time.Second), func(s seen) bool { return s.atOnce == 10 && s.most == 2 }},
 		"drain":       {[]agent.Option{agent.WithDrain(7 * time.Second)}, core.Idempotent, sleep(11 * time.Second), func(s seen) bool { return s.err == nil && s.took == 11*time.Second && s.stats.Done == 10 }},
 		"no drain":    {[]agent.Option{agent.WithDrain(time.Second)}, core.Idempotent, sleep(11 * time.Second), func(s seen) bool { return errors.Is(s.err, worker.ErrUndrained) && s.took == 7*time.Second }},
-		"one try":     {[]agent.Option{quiet}, core.Idempotent, func() error { return boom }, func(s seen) bool { return s.stats.Retried == 0 && s.stats.Breakers["charge"] == "open" }},
+		"one try":     {[]agent.Option{quiet, agent.WithBreaker(agent.Breaker{Failures: 1})}, core.Idempotent, func() error { return boom }, func(s seen) bool { return s.stats.Retried == 0 && s.stats.Breakers["charge"] == "open" }},
 		"two tries":   {[]agent.Option{agent.WithRetry(agent.Retry{Tries: 2}), agent.WithBreaker(agent.Breaker{Off: true})}, core.Idempotent, func() error { return boom }, func(s seen) bool { return s.calls == 24 && len(s.stats.Breakers) == 0 }},
 		"no ledger":   {[]agent.Option{quiet}, core.Plain, sleep(0), func(s seen) bool { return s.calls == 0 && s.stats.RetryLater == 12 }},
 		"a ledger":    {[]agent.Option{quiet, agent.WithLedger(memory.NewLedger())}, core.Plain, sleep(0), func(s seen) bool { return s.calls == 1 && s.stats.Done > 0 }},

@@ -24,7 +24,8 @@ const (
 
 // Decide of engine.Decider.
 func (it *item) Decide(ctx context.Context, j *engine.Job) ([]core.Effect, error) {
-	it.told, it.known, it.refusal, it.verdict = false, j.Task != nil, nil, nil
+	it.told, it.known, it.refusal, it.verdict, it.lesson = false, j.Task != nil, nil, nil, lesson{}
+	before := j.Task
 	d, err := it.decide(ctx, j)
 	switch refusal := refusalOf(err); {
 	case refusal != nil && it.submit != nil && j.Unseen: // P14: an order that is there stays accepted
@@ -34,13 +35,13 @@ func (it *item) Decide(ctx context.Context, j *engine.Job) ([]core.Effect, error
 	case err != nil:
 		return nil, err
 	}
-	it.verdict = d.Verdict
+	if it.verdict = d.Verdict; d.Changed {
+		it.lesson = it.teaches(j, before)
+	}
 	return it.answer(j, d), nil
 }
 
 func (it *item) decide(ctx context.Context, j *engine.Job) (core.Decision, error) {
-	it.s.learn(j)
-	j.At.Waits = it.s.waits.snapshot()
 	switch {
 	case it.ev == nil:
 		return j.Restart(ctx)
@@ -146,6 +147,8 @@ func (it *item) answer(j *engine.Job, d core.Decision) []core.Effect {
 	case it.submit != nil && t.IsTombstone():
 		return it.reply(it.submit.ReplyTo, core.Status{Kind: core.StatusCancelled, OrderID: j.ID, At: t.Ended,
 			Message: "the order was cancelled before it came; it does not run"})
+	case it.direct && it.known && !it.Again: // a copy whose sender hears at once that the order is there
+		return nil
 	case it.submit != nil && t.ReplyTo != "" && j.Definition != nil && j.Definition.Notifies(core.StatusReceived):
 		return []core.Effect{core.SendStatus{ReplyTo: t.ReplyTo, Status: core.Status{
 			Kind: core.StatusReceived, OrderID: t.OrderID, Workflow: t.Workflow, At: t.Created, Notes: message.Notes(t.Priority)}}}

@@ -19,13 +19,14 @@ type item struct {
 	engine.Message
 	s       *Scheduler
 	receipt string
+	direct  bool // it came without a queue
 	ev      core.Event
 	submit  *message.SubmitOrder // with core.Submitted
 	control *message.Control     // a command or a wake that came through the queue
 	waited  core.Duration        // of a reply
 	from    sender               // of a reply
-	learnt  bool                 // what it says of its queue
 	moveTo  string               // of a command that moves the task: a hash, or message.Latest
+	lesson  lesson               // of a reply
 
 	told    bool // its sender was sent an answer
 	known   bool // a submission of an order that was there
@@ -53,6 +54,8 @@ func (s *Scheduler) Handle(ctx context.Context, queueName string, deliveries []p
 		if it.Err != nil {
 			s.log.Warn("message given back", "queue", queueName, "messageId", deliveries[i].ID, "error", it.Err)
 			failed = append(failed, it.receipt)
+		} else {
+			it.heard()
 		}
 	}
 	return failed
@@ -61,7 +64,7 @@ func (s *Scheduler) Handle(ctx context.Context, queueName string, deliveries []p
 // read decodes a delivery. The ID is "" where nothing is left to do for the message but what its
 // err says. Nothing that a message holds can harm its neighbours.
 func (s *Scheduler) read(ctx context.Context, queueName string, d *port.Delivery) (id string, it *item) {
-	it = &item{s: s, receipt: d.Receipt}
+	it = &item{s: s, receipt: d.Receipt, Message: engine.Message{Again: d.Received > 1}}
 	err := func() (err error) {
 		defer func() {
 			if p := recover(); p != nil {
@@ -134,7 +137,7 @@ func submitted(o *message.SubmitOrder) core.Submitted {
 func replied(r *message.Reply) core.Reply {
 	ev := core.Reply{
 		Step: r.Step, Run: r.Run, Attempt: r.Attempt, Operation: r.Operation,
-		Outcome: r.Outcome, Output: r.Output, RetryAfter: r.RetryAfter,
+		Outcome: r.Outcome, Output: r.Output, RetryAfter: r.RetryAfter, NoEffect: r.NoEffect,
 	}
 	if r.Outcome == core.OutcomeDone {
 		return ev

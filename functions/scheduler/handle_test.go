@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -24,6 +25,15 @@ func deliver(values ...port.Value) []port.Delivery {
 	ds := make([]port.Delivery, len(values))
 	for i, v := range values {
 		ds[i] = port.Delivery{Message: port.Message{Value: v}, ID: fmt.Sprintf("m%d", i), Receipt: fmt.Sprintf("r%d", i), Received: 1}
+	}
+	return ds
+}
+
+// again are the deliveries as they come after one that was not deleted.
+func again(ds []port.Delivery) []port.Delivery {
+	ds = slices.Clone(ds)
+	for i := range ds {
+		ds[i].Received++
 	}
 	return ds
 }
@@ -274,10 +284,12 @@ func TestOutputTooLargeForTheDocument(t *testing.T) {
 	w, asked := begun(t)
 	small, huge := world.Done(asked["o-1 b/1 do"]), world.Done(asked["o-1 a/1 do"])
 	huge.Output = json.RawMessage(`"` + strings.Repeat("x", port.MaxDocument) + `"`)
+	both := deliver(small, huge)
 	for range 2 {
-		if failed := w.Scheduler.Handle(ctx, port.Replies, deliver(small, huge)); len(failed) > 0 {
+		if failed := w.Scheduler.Handle(ctx, port.Replies, both); len(failed) > 0 {
 			t.Fatalf("given back: %v", failed)
 		}
+		both = again(both)
 		task := w.Task("o-1")
 		a := task.Step("a")
 		if a.State == core.Processed || a.Error == nil || a.Error.Code != "output-too-large" || task.ProcessState != core.Compensating || task.Version != 2 {
@@ -364,6 +376,7 @@ func TestWaitsAreLearnt(t *testing.T) {
 	w, asked := begun(t)
 	r := world.Later(asked["o-1 a/1 do"])
 	r.Waited = 100 * core.Second
+	w.Clock.Advance(100 * time.Second)
 	w.Scheduler.Handle(ctx, port.Replies, deliver(r))
 	w.Send(port.Intake, world.Order("o-2"))
 	w.Handle(port.Intake)
@@ -388,6 +401,7 @@ func TestWaitsOfRepliesAreLearnt(t *testing.T) {
 			w, asked := begun(t)
 			r := world.Later(asked["o-1 a/1 do"])
 			r.Waited = 100 * core.Second
+			w.Clock.Advance(100 * time.Second)
 			ds := deliver(r)
 			ds[0].Received = c.received
 			if c.sent {
@@ -402,6 +416,93 @@ func TestWaitsOfRepliesAreLearnt(t *testing.T) {
 			}
 		})
 	}
+}
+
+// P28, P32: the decision on a request that no queue takes is like the others: its claims know how long requests wait.
+func TestWaitsCountWhereARequestIsTooLarge(t *testing.T) {
+	w, asked := begun(t)
+	w.Clock.Advance(100 * time.Second)
+	taught := false
+	w.Fail = func(queue string, _ port.Message) error {
+		if queue != port.Requests("agent-a") {
+			return nil
+		}
+		if !taught {
+			taught = true
+			r := world.Later(asked["o-1 b/1 do"])
+			r.Waited = 100 * core.Second
+			if failed := w.Scheduler.Handle(ctx, port.Replies, deliver(r)); len(failed) > 0 {
+				t.Errorf("given back: %v", failed)
+			}
+		}
+		return port.ErrTooLarge
+	}
+	if failed := w.Scheduler.Handle(ctx, port.Intake, deliver(world.Order("o-2"))); len(failed) > 0 {
+		t.Fatalf("given back: %v", failed)
+	}
+	if b := w.Task("o-2").Step("b"); b.State != core.Compensating || b.Allowance != 200*core.Second {
+		t.Errorf("b is %s, and its undo may wait for %s", b.State, b.Allowance)
+	}
+}
+
+// allowed submits a further order, and answers what its requests to agent-a may wait.
+func allowed(t *testing.T, w *world.World, s *scheduler.Scheduler, id string) core.Duration {
+	t.Helper()
+	if r := s.Submit(ctx, []message.SubmitOrder{*world.Order(id)})[0]; r.Answer != scheduler.Stored {
+		t.Fatalf("%+v", r)
+	}
+	return w.Task(id).Step("a").Allowance
+}
+
+// P32: only an accepted reply of the current attempt teaches, no more than the time since its request was made,
+// and half of that after each minute.
+func TestWhatTeachesWaits(t *testing.T) {
+	waited := func(r *message.Reply, d core.Duration) *message.Reply { r.Waited = d; return r }
+	send := func(t *testing.T, w *world.World, values ...port.Value) {
+		t.Helper()
+		if failed := w.Scheduler.Handle(ctx, port.Replies, deliver(values...)); len(failed) > 0 {
+			t.Fatalf("given back: %v", failed)
+		}
+	}
+	t.Run("more than is possible", func(t *testing.T) {
+		w, asked := begun(t)
+		w.Clock.Advance(100 * time.Second)
+		send(t, w, waited(world.Later(asked["o-1 a/1 do"]), core.Day))
+		for i, want := range []core.Duration{200 * core.Second, 100 * core.Second, 50 * core.Second, 25 * core.Second, 20 * core.Second} {
+			if got := allowed(t, w, w.Scheduler, fmt.Sprintf("o-1%d", i)); got != want {
+				t.Errorf("after %d minutes a request may wait for %s, want %s", i, got, want)
+			}
+			w.Clock.Advance(time.Minute)
+		}
+	})
+	t.Run("a copy, and an older attempt", func(t *testing.T) {
+		w, asked := begun(t)
+		send(t, w, waited(world.Later(asked["o-1 a/1 do"]), 0))
+		w.Clock.Advance(100 * time.Second)
+		send(t, w, waited(world.Later(asked["o-1 a/1 do"]), core.Day))
+		if got := allowed(t, w, w.Scheduler, "o-2"); got != 20*core.Second {
+			t.Errorf("after a copy a request may wait for %s", got)
+		}
+		if failed := w.Scheduler.Handle(ctx, port.Control, deliver(&message.Control{Schema: 1, Kind: message.Wake, OrderID: "o-1", Step: "a", Attempt: 1})); len(failed) > 0 || w.Task("o-1").Step("a").Attempt != 2 {
+			t.Fatalf("given back %v, and step a is %+v", failed, w.Task("o-1").Step("a"))
+		}
+		w.Clock.Advance(100 * time.Second)
+		send(t, w, waited(world.Done(asked["o-1 a/1 do"]), core.Day))
+		if got := allowed(t, w, w.Scheduler, "o-3"); got != 20*core.Second || w.Task("o-1").Step("a").State != core.Processed {
+			t.Errorf("after an older attempt a request may wait for %s; the step is %s", got, w.Task("o-1").Step("a").State)
+		}
+	})
+	t.Run("one that is given back", func(t *testing.T) {
+		w, asked := begun(t)
+		s := w.SchedulerOn(&world.Faulty{Store: w.Store, FailCommit: world.OnCall(1, port.ErrUnavailable)}, 0, "other")
+		w.Clock.Advance(100 * time.Second)
+		if failed := s.Handle(ctx, port.Replies, deliver(waited(world.Later(asked["o-1 a/1 do"]), core.Day))); len(failed) != 1 {
+			t.Fatalf("given back: %v", failed)
+		}
+		if got := allowed(t, w, s, "o-2"); got != 20*core.Second {
+			t.Errorf("a request may wait for %s", got)
+		}
+	})
 }
 
 // end brings o-1 to Processed.

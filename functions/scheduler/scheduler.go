@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"context"
 	"log/slog"
 	"time"
 
@@ -22,9 +23,11 @@ type Config struct {
 	// Tries is how often a task is loaded and decided again in one handling before its messages
 	// are given back; 0: 8.
 	Tries int
-	// Waits is how long requests have last waited in the agents' queues, by agent, for an instance that begins
-	// with what another one has learnt; it must not be changed any more. nil: nothing (P32).
-	Waits map[string]core.Duration
+	// Waits is what is known of the agents' queues at the beginning; the Scheduler adds to it. nil: nothing (P32).
+	Waits *Waits
+	// Pause is waited before a submission or a command that came without a queue is carried on, because not
+	// all of what it led to was sent (P12a); an error ends that. nil: it is left to its due time (P9).
+	Pause func(ctx context.Context, try int) error
 	// FairQueues puts the order's tenant on each request, see message.Tenant (rule 4).
 	FairQueues bool
 	// Senders are the role IDs that the replies of an agent come from, by agent (P3). Those of an agent
@@ -32,6 +35,9 @@ type Config struct {
 	Senders map[string][]string
 	Logger  *slog.Logger           // nil: slog.Default
 	Count   func(what, why string) // counts what was ignored, refused, quarantined; may be nil
+	// Replied hears of each reply of an agent that is accepted, so that it is known which ones make no calls (P45): the agent, and its
+	// operation; may be nil.
+	Replied func(agent, operation string, r core.Reply)
 }
 
 // Scheduler is safe for concurrent use. It keeps nothing but how long requests last waited in the
@@ -40,7 +46,6 @@ type Scheduler struct {
 	cfg    Config
 	engine engine.Engine
 	log    *slog.Logger
-	waits  waits
 }
 
 // New makes a Scheduler.
@@ -51,9 +56,12 @@ func New(cfg Config) *Scheduler {
 	if cfg.Tries == 0 {
 		cfg.Tries = 8
 	}
-	return &Scheduler{cfg: cfg, log: cfg.Logger, waits: waits{last: cfg.Waits}, engine: engine.Engine{Config: engine.Config{
+	if cfg.Waits == nil {
+		cfg.Waits = &Waits{}
+	}
+	return &Scheduler{cfg: cfg, log: cfg.Logger, engine: engine.Engine{Config: engine.Config{
 		State: cfg.State, Queues: cfg.Queues, Alerts: cfg.Alerts, Clock: cfg.Clock, By: cfg.Name, Tries: cfg.Tries,
-		WakeSlack: cfg.WakeSlack, FairQueues: cfg.FairQueues, Logger: cfg.Logger, Count: cfg.Count,
+		WakeSlack: cfg.WakeSlack, Waits: cfg.Waits.At, FairQueues: cfg.FairQueues, Logger: cfg.Logger, Count: cfg.Count,
 	}}}
 }
 

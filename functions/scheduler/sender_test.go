@@ -1,6 +1,7 @@
 package scheduler_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -57,7 +58,9 @@ func TestReplyOfAnotherAgent(t *testing.T) {
 			}
 			for _, d := range quarantined {
 				q, ok := d.Value.(*message.Quarantined)
-				if !ok || q.Queue != port.Replies || !strings.Contains(q.Reason, `step "a"`) || !strings.Contains(q.Reason, `asked agent "agent-a"`) {
+				role, _, _ := strings.Cut(c.sender, ":")
+				from := fmt.Sprintf("from agent %q, role %q;", c.agent, role)
+				if !ok || q.Queue != port.Replies || !strings.Contains(q.Reason, `step "a"`) || !strings.Contains(q.Reason, from) || !strings.Contains(q.Reason, `asked agent "agent-a"`) {
 					t.Errorf("quarantined as %+v", d.Value)
 				}
 			}

@@ -3,6 +3,7 @@ package scheduler
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/engine"
@@ -38,7 +39,7 @@ func (s *Scheduler) Submit(ctx context.Context, orders []message.SubmitOrder) []
 	var batch engine.Batch
 	for i := range orders {
 		o := &orders[i]
-		items[i] = &item{s: s, submit: o}
+		items[i] = &item{s: s, direct: true, submit: o}
 		if err := o.Check(); err != nil {
 			items[i].refusal = err.(*message.Refusal) // Check answers nothing else
 			s.count("refused", items[i].refusal.Code)
@@ -47,7 +48,7 @@ func (s *Scheduler) Submit(ctx context.Context, orders []message.SubmitOrder) []
 		items[i].ev, items[i].New = submitted(o), true
 		of[i] = batch.Add(o.OrderID, items[i])
 	}
-	s.engine.Run(ctx, batch.Jobs)
+	s.carry(ctx, batch.Jobs)
 	for i := range orders {
 		results[i] = resultOf(orders[i].OrderID, items[i], of[i])
 	}
@@ -84,10 +85,10 @@ func (s *Scheduler) Command(ctx context.Context, c message.Control) (core.Verdic
 	if c.Kind == message.Wake || c.Kind == message.Settle {
 		return core.Verdict{}, &message.Refusal{Code: message.CodeInvalid, Field: "kind", Text: fmt.Sprintf("%q is no command", c.Kind)}
 	}
-	it := &item{s: s, ev: controlled(&c), moveTo: c.Definition}
+	it := &item{s: s, direct: true, ev: controlled(&c), moveTo: c.Definition}
 	var batch engine.Batch
 	batch.Add(c.OrderID, it)
-	s.engine.Run(ctx, batch.Jobs)
+	s.carry(ctx, batch.Jobs)
 	switch {
 	case it.Err != nil:
 		return core.Verdict{}, fmt.Errorf("%s task %q: %w", c.Kind, c.OrderID, it.Err)
@@ -97,4 +98,22 @@ func (s *Scheduler) Command(ctx context.Context, c message.Control) (core.Verdic
 		return core.Verdict{}, fmt.Errorf("%s task %q: the command was not answered", c.Kind, c.OrderID)
 	}
 	return *it.verdict, nil
+}
+
+// carry runs the loop until all is sent: no queue stands behind the sender that would bring its message
+// again, so that this process does (P12a). What it has to give up is found by its due time (P9).
+func (s *Scheduler) carry(ctx context.Context, jobs []*engine.Job) {
+	for try := 1; len(jobs) > 0; try++ {
+		s.engine.Run(ctx, jobs)
+		if s.cfg.Pause == nil {
+			return
+		}
+		jobs = slices.DeleteFunc(slices.Clone(jobs), func(j *engine.Job) bool { return !j.Owes() })
+		if len(jobs) == 0 || s.cfg.Pause(ctx, try) != nil {
+			return
+		}
+		for _, j := range jobs {
+			j.Again()
+		}
+	}
 }

@@ -146,6 +146,9 @@ func TestOutageIsNoUnknownReplyTo(t *testing.T) {
 			if n := w.Counts["refused: unknown-reply-to"] + len(w.Take(port.Quarantine)); n > 0 {
 				t.Error("an outage is taken for a reply-to that is not deployed")
 			}
+			if records, errs := w.Store.Load(ctx, []string{"o-2"}); errs[0] != nil || records[0] != nil {
+				t.Errorf("an order whose reply-to could not be looked up is stored: %+v, %v", records[0], errs[0])
+			}
 			w.Outage = false
 			if failed := w.Scheduler.Handle(ctx, c.queue, []port.Delivery{body(c.body)}); len(failed) > 0 {
 				t.Errorf("given back: %v", failed)
@@ -167,7 +170,7 @@ func TestOutageIsNoUnknownReplyTo(t *testing.T) {
 			t.Errorf("given back %v, settled %t", failed, w.Task("o-1").Tell == 0)
 		}
 		w.Outage = false
-		if failed := w.Scheduler.Handle(ctx, port.Replies, last); len(failed) > 0 || w.Task("o-1").Tell != 0 || w.Counts["status not sent: unknown reply-to"] > 0 {
+		if failed := w.Scheduler.Handle(ctx, port.Replies, again(last)); len(failed) > 0 || w.Task("o-1").Tell != 0 || w.Counts["status not sent: unknown reply-to"] > 0 {
 			t.Errorf("given back %v, settled %t, counts %v", failed, w.Task("o-1").Tell == 0, w.Counts)
 		}
 	})
@@ -324,17 +327,19 @@ func TestAcceptedOrderStaysAccepted(t *testing.T) {
 				}
 				first := requests(t, w)
 				change(w, o)
-				for range 2 {
+				for received := 1; received <= 2; received++ {
 					if r := w.Scheduler.Submit(ctx, []message.SubmitOrder{*o})[0]; r.Answer != scheduler.Known || r.State != core.Processing {
 						t.Errorf("%+v", r)
 					}
-					if failed := w.Scheduler.Handle(ctx, port.Intake, deliver(o)); len(failed) > 0 {
+					ds := deliver(o)
+					ds[0].Received = received
+					if failed := w.Scheduler.Handle(ctx, port.Intake, ds); len(failed) > 0 {
 						t.Error("given back")
 					}
+					if sent := len(requests(t, w)); sent != len(first)*(received-1) {
+						t.Errorf("%d requests by a message received %d times, %d at first (P12, P12a)", sent, received, len(first))
+					}
 					w.Boot()
-				}
-				if again := requests(t, w); len(again) != len(first) {
-					t.Errorf("%d requests are emitted again, %d at first (P12)", len(again), len(first))
 				}
 				for _, s := range heard(t, w, "shop") {
 					if s.Kind == core.StatusRefused {

@@ -8,44 +8,97 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/engine"
 )
 
-// waits is what this instance has learnt of the agents' queues: how long the last request had
-// waited (P32). A snapshot is never changed, so that the core can read it without a lock.
-type waits struct {
+// Wait is how long the last request of an agent had waited whose reply counted (P32).
+type Wait struct {
+	Waited core.Duration
+	Learnt core.Time
+}
+
+// At is what counts at a time: half of it after each minute, so that a flood that is over does not delay the
+// undo of later orders.
+func (w Wait) At(now core.Time) core.Duration {
+	return w.Waited >> (max(0, now.Sub(w.Learnt)) / core.Minute)
+}
+
+// Waits is what an instance has learnt of the agents' queues. The zero value knows of none. Safe for
+// concurrent use.
+type Waits struct {
 	mu   sync.Mutex
-	last map[string]core.Duration
+	last map[string]Wait // by agent
 }
 
-// learn remembers a wait. agent is a name from a definition, so that replies cannot make it grow.
-func (w *waits) learn(agent string, waited core.Duration) {
+// At is what counts at a time, by agent.
+func (w *Waits) At(now core.Time) map[string]core.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if was, ok := w.last[agent]; ok && was == waited {
-		return
+	all := make(map[string]core.Duration, len(w.last))
+	// in any order: each agent by itself
+	for agent, l := range w.last {
+		all[agent] = l.At(now)
 	}
-	next := make(map[string]core.Duration, len(w.last)+1)
-	maps.Copy(next, w.last)
-	next[agent] = waited
-	w.last = next
+	return all
 }
 
-func (w *waits) snapshot() map[string]core.Duration {
+// All is a copy of what is known.
+func (w *Waits) All() map[string]Wait {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.last
+	return maps.Clone(w.last)
 }
 
-// learn remembers how long the requests had waited, before the decisions that use it (P32).
-func (s *Scheduler) learn(j *engine.Job) {
-	if j.Definition == nil {
+// Set replaces what is known.
+func (w *Waits) Set(all map[string]Wait) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.last = maps.Clone(all)
+}
+
+func (w *Waits) learn(agent string, l Wait) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.last == nil {
+		w.last = map[string]Wait{}
+	}
+	w.last[agent] = l
+}
+
+// lesson is what an accepted reply teaches of its step's agent.
+type lesson struct {
+	step    *core.StepDefinition // nil: nothing. The agent's name is from it, so that replies cannot make Waits grow
+	current bool                 // it is of the step's current attempt, and teaches how long requests wait now
+	wait    Wait
+}
+
+// teaches: a wait is no more than the time since the request was made, whatever the reply says.
+func (it *item) teaches(j *engine.Job, before *core.Task) lesson {
+	r, ok := it.ev.(core.Reply)
+	if !ok || before == nil {
+		return lesson{}
+	}
+	i := j.Definition.Index(r.Step)
+	if i < 0 {
+		return lesson{}
+	}
+	s, now := &before.Steps[i], j.At.Now
+	return lesson{&j.Definition.Steps[i], s.Attempt == r.Attempt, Wait{min(it.waited, max(0, now.Sub(s.ClaimedAt))), now}}
+}
+
+// heard remembers what a reply teaches, and tells of it.
+func (it *item) heard() {
+	r, ok := it.ev.(core.Reply)
+	l, s := &it.lesson, it.s
+	if !ok || l.step == nil {
 		return
 	}
-	for _, d := range j.Messages {
-		it := d.Decider.(*item)
-		if r, ok := it.ev.(core.Reply); ok && !it.learnt && s.notAsked(j.Definition, it) == nil {
-			if i := j.Definition.Index(r.Step); i >= 0 {
-				s.waits.learn(j.Definition.Steps[i].Agent, it.waited)
-			}
-		}
-		it.learnt = true
+	if l.current {
+		s.cfg.Waits.learn(l.step.Agent, l.wait)
 	}
+	if s.cfg.Replied == nil {
+		return
+	}
+	operation := l.step.Operation
+	if r.Operation == core.UndoOp && l.step.Undo != nil {
+		operation = l.step.Undo.Operation
+	}
+	s.cfg.Replied(l.step.Agent, operation, r)
 }

@@ -129,7 +129,8 @@ func (w *sweep) asked(ctx context.Context, t *core.Task, o core.Overdue) (bool, 
 	return w.waiting(ctx, port.Control, Scheduler)
 }
 
-// waiting asks once per queue and sweep whether more messages wait in it than are taken at a time.
+// waiting asks once per queue and sweep whether there are more messages in it than are taken at a time.
+// Those in flight count: messages of throttled or failed handlings are hidden, and wait all the same.
 func (w *sweep) waiting(ctx context.Context, queue, taker string) (bool, error) {
 	if known, ok := w.backlogs[queue]; ok {
 		return known, nil
@@ -153,7 +154,7 @@ func (w *sweep) waiting(ctx context.Context, queue, taker string) (bool, error) 
 	if capacity <= 0 {
 		capacity = port.MaxBatch
 	}
-	w.backlogs[queue] = depth.Visible > capacity
+	w.backlogs[queue] = depth.Visible+depth.InFlight > capacity
 	return w.backlogs[queue], nil
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/memory"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/state"
 )
 
 // watched are queues that count how often each is asked for its depth, and fail where they are told to.
@@ -438,14 +439,14 @@ func (s unfit) Load(ctx context.Context, ids []string) ([]*port.Record, []error)
 	records, errs := s.Store.Load(ctx, ids)
 	for i, id := range ids {
 		if id == s.id && records[i] != nil {
-			task, err := core.DecodeTask(records[i].Document)
+			task, err := state.DecodeTask(records[i].Document)
 			if err != nil {
 				errs[i] = err
 				continue
 			}
 			task.Steps[0].Name = "another"
 			record := *records[i]
-			if record.Document, err = core.EncodeTask(task); err != nil {
+			if record.Document, err = state.EncodeTask(task); err != nil {
 				errs[i] = err
 				continue
 			}

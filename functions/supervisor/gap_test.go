@@ -63,24 +63,52 @@ func TestFailedAlertIsNotSettled(t *testing.T) {
 	}
 }
 
-// P32: what an agent has in hand is its work and no backlog.
+// P32: what an agent has in hand is its work and no backlog, as long as it is not more than it takes at a
+// time. What is hidden beyond that was throttled or given back, and waits.
 func TestWorkInHandIsNoBacklog(t *testing.T) {
-	w := begun(t, world.Definition(), 1, func(w *world.World) {
-		w.Sweeping = func(c *supervisor.Config) { c.Capacity = func(string) int { return 2 } }
-	})
-	w.Clock.Advance(31 * time.Second)
-	q, err := w.Queues.Queue(port.Requests("agent-a"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for range 5 {
-		w.Send(port.Requests("agent-a"), &message.Request{Schema: 1})
-	}
-	if ds, err := q.Receive(ctx, 5, 0, time.Minute); len(ds) != 5 || err != nil {
-		t.Fatal(len(ds), err)
-	}
-	if r := sweep(t, w); r.Uncounted > 0 || r.HandedBack != 2 {
-		t.Errorf("%s", r)
+	for _, c := range []struct {
+		name                        string
+		capacity, visible, hidden   int
+		uncounted, counted, delayed int
+	}{
+		{"all in hand", 5, 0, 5, 0, 2, 0},
+		{"in hand and before it, as much as is taken", 5, 2, 3, 0, 2, 0},
+		{"one more than is taken", 5, 2, 4, 1, 1, 0},
+		{"given back or throttled, none visible", 5, 0, 6, 1, 1, 0},
+		{"what is sent with a delay does not wait yet", 5, 0, 5, 0, 2, 3},
+	} {
+		w := begun(t, world.Definition(), 1, func(w *world.World) {
+			w.Sweeping = func(cfg *supervisor.Config) { cfg.Capacity = func(string) int { return c.capacity } }
+		})
+		w.Clock.Advance(31 * time.Second)
+		q, err := w.Queues.Queue(port.Requests("agent-a"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Take(port.Requests("agent-a"))
+		for i := range c.visible + c.hidden + c.delayed {
+			m := port.Message{Value: &message.Request{Schema: 1}}
+			if i >= c.visible+c.hidden {
+				m.Delay = time.Minute
+			}
+			if err := q.Send(ctx, []port.Message{m})[0]; err != nil {
+				t.Fatal(err)
+			}
+		}
+		ds, err := q.Receive(ctx, max(c.hidden, 1), 0, time.Minute)
+		if len(ds) != c.hidden || err != nil {
+			t.Fatal(len(ds), err)
+		}
+		for i := range ds { // half of them are given back for a time
+			if i%2 == 0 {
+				if err := q.Extend(ctx, ds[i].Receipt, 2*time.Second); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if r := sweep(t, w); r.Uncounted != c.uncounted || r.HandedBack != c.counted {
+			t.Errorf("%s: %s", c.name, r)
+		}
 	}
 }
 

@@ -22,8 +22,8 @@ type Config struct {
 	Clock  port.Clock
 	Owner  string // of the leases
 	// Capacity is how many messages are taken at a time, concurrency × batch: requests by an agent,
-	// and by Scheduler the replies, and the control messages. More visible ones than that are a
-	// backlog (P32). nil, or an answer of 0 or less: 10.
+	// and by Scheduler the replies, and the control messages. More than that, visible and in flight, are
+	// a backlog (P32). nil, or an answer of 0 or less: 10.
 	Capacity      func(taker string) int
 	PagesPerSweep int // bounds the work of one sweep; 0: 50
 	PageSize      int // entries of the index per page; 0: 100

@@ -14,6 +14,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/memory"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/state"
 )
 
 var ctx = context.Background()
@@ -197,7 +198,7 @@ func TestStaleIndex(t *testing.T) {
 	for i := range rest.Steps {
 		rest.Steps[i].State = core.Processed
 	}
-	doc, _ := core.EncodeTask(&rest)
+	doc, _ := state.EncodeTask(&rest)
 	w.Store.Commit(ctx, []port.Write{{Record: port.Record{ID: "o-rest", Version: 1, State: "Processed", Document: doc, Created: world.Start}, Order: &port.Order{ID: "o-rest", Created: world.Start}}})
 	stale = append(stale, port.Due{ID: "o-rest", At: world.Start})
 	s := w.SupervisorOn(hinting{w.Store, stale}, "other")
@@ -318,7 +319,7 @@ func (s broken) Load(ctx context.Context, ids []string) ([]*port.Record, []error
 	rs, errs := s.Store.Load(ctx, ids)
 	for i, id := range ids {
 		if id == "o-new" {
-			rs[i] = &port.Record{ID: id, Version: 1, Document: []byte(`{"Schema":2}`)}
+			rs[i] = &port.Record{ID: id, Version: 1, Document: []byte(`{"Schema":3}`)}
 		}
 	}
 	return rs, errs

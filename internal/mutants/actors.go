@@ -6,7 +6,6 @@ const (
 	learning   = "functions/scheduler/waits.go"
 	looping    = "shared/engine/engine.go"
 	jobs       = "shared/engine/job.go"
-	fitting    = "shared/engine/fit.go"
 	restart    = "functions/scheduler/restart.go"
 	submitting = "functions/scheduler/submit.go"
 	submission = "shared/message/submit.go"
@@ -18,10 +17,19 @@ const (
 // ofActors are mutants of Scheduler and Supervisor, and of how both send.
 var ofActors = []Mutant{
 	// Scheduler: load, decide, commit, send, settle, delete.
+	{Name: "P12a-a-fresh-copy-sends-again", File: looping, Func: "Job.ask", Old: "d.Ignored != \"\" && !asked && !j.emitsAgain()", New: "false"},
+	{Name: "P12a-a-redelivery-is-a-fresh-copy", File: handle, Func: "Scheduler.read", Old: "Again: d.Received > 1", New: "Again: false"},
+	{Name: "P12a-settle-sends-nothing", File: looping, Func: "Job.decide", Old: "return j.ask(ctx, asked,", New: "return j.ask(ctx, asked && false,"},
+	{Name: "P12a-own-write-that-was-lost-sends-nothing", File: looping, Func: "Engine.uncommitted", Old: "j.doubt = true", New: "_ = j.doubt"},
+	{Name: "P12a-a-conflict-with-another-writer-sends", File: looping, Func: "Engine.uncommitted", Old: "case errors.Is(err, port.ErrConflict):\n\t\treturn true", New: "case errors.Is(err, port.ErrConflict):\n\t\tj.doubt = true\n\t\treturn true"},
+	{Name: "P12a-follow-up-is-not-sent-again", File: looping, Func: "Job.Decide", Old: "err = j.followedBefore(ctx)", New: "err = nil"},
+	{Name: "P12a-what-came-without-a-queue-is-dropped", File: submitting, Func: "Scheduler.carry", Old: "if s.cfg.Pause == nil {", New: "if try > 0 {"},
+	{Name: "P12a-a-copy-fills-the-status-queue", File: scheduled, Func: "item.answer", Old: "case it.direct && it.known && !it.Again:", New: "case false:", Killers: []string{"embedded"}},
+	{Name: "P12a-handed-over-again-as-new", File: "shared/lambdaevent/batch.go", Func: "batch.handle", Old: "d[0].Received = max(d[0].Received, 1) + 1", New: "_ = d[0].Received", Killers: []string{"lambdaevent"}},
 	{Name: "P13-deleted-although-not-sent", File: sending, Func: "Engine.deliver", Old: "j.fail(j.unsent) // P12: its messages emit it again", New: "_ = j.unsent"},
-	{Name: "I1-deleted-although-not-stored", File: looping, Func: "Engine.uncommitted", Old: "j.fail(err)\n\t\treturn false", New: "return false"},
+	{Name: "I1-deleted-although-not-stored", File: looping, Func: "Engine.uncommitted", Old: "case errors.Is(err, port.ErrUnavailable):\n\t\tj.fail(err)", New: "case errors.Is(err, port.ErrUnavailable):"},
 	{Name: "P12-doubtful-commit-counts-as-stored", File: looping, Func: "Engine.uncommitted", Old: `e.Logger.Warn("perhaps stored; looking", "task", j.ID, "error", err)`, New: "return false"},
-	{Name: "P8-lost-commit-is-sent-all-the-same", File: looping, Func: "Engine.uncommitted", Old: "case !errors.Is(err, port.ErrConflict):", New: "case errors.Is(err, port.ErrConflict):\n\t\treturn false\n\tdefault:"},
+	{Name: "P8-lost-commit-is-sent-all-the-same", File: looping, Func: "Engine.uncommitted", Old: "case errors.Is(err, port.ErrConflict):\n\t\treturn true", New: "case errors.Is(err, port.ErrConflict):\n\t\treturn false"},
 	{Name: "P13-sent-before-the-commit", File: looping, Func: "Engine.attempt", Old: "for i, err := range e.State.Commit(ctx, changes) {", New: "e.deliver(ctx, changing)\n\tfor i, err := range e.State.Commit(ctx, changes) {"},
 	{Name: "P13-later-messages-of-a-batch-are-dropped", File: looping, Func: "Job.accept", Old: "j.effects = append(j.effects, d.Effects...)", New: "j.effects = d.Effects"},
 	{Name: "P11-settles-what-others-told", File: sending, Func: "Engine.settle", Old: "j.failed || !j.settles {", New: "j.failed || j.Task == nil || j.Task.Tell == 0 {"},
@@ -31,9 +39,8 @@ var ofActors = []Mutant{
 	{Name: "P27-restart-takes-one-shard", File: restart, Func: "Scheduler.Restart", Old: "range store.Shards()", New: "range min(1, store.Shards())"},
 	{Name: "P8-message-ahead-of-the-document-is-deleted", File: looping, Func: "Engine.decide", Old: "j.ahead(m.event)\n\t\t\tj.decided, m.Err = before, err", New: "j.ahead(m.event)\n\t\t\tj.decided = before"},
 	{Name: "P8-stale-load-is-not-loaded-again", File: looping, Func: "Engine.decide", Old: "errors.Is(err, core.ErrStale) && !j.reread:", New: "false:"},
-	{Name: "P28-document-too-large-comes-back-for-ever", File: looping, Func: "Engine.uncommitted", Old: "return e.shrink(j, err)", New: "j.fail(err)\n\t\treturn false"},
+	{Name: "P28-document-too-large-comes-back-for-ever", File: looping, Func: "Engine.uncommitted", Old: "return e.refuseLarge(j, err)", New: "j.fail(err)\n\t\treturn false"},
 	{Name: "P28-request-too-large-comes-back-for-ever", File: sending, Func: "Engine.deliver", Old: "if len(j.unsendable) > 0 {", New: "if false {"},
-	{Name: "P28-cut-output-is-not-cut-again", File: fitting, Func: "Job.fitting", Old: "m.cut = true", New: "_ = m.cut"},
 	{Name: "I19-unreadable-message-is-dropped", File: handle, Func: "Scheduler.unreadable", Old: "it.Err = s.quarantine(ctx, queueName, d, err.Error())", New: ""},
 	{Name: "I19-refusal-is-not-told", File: handle, Func: "Scheduler.Handle", Old: "it.Err == nil && it.refusal != nil && !it.told", New: "false"},
 	{Name: "I19-refusal-that-was-not-sent-is-dropped", File: handle, Func: "Scheduler.unreadable", Old: "if it.Err != nil || it.told", New: "if it.told {\n\t\tit.Err = nil\n\t}\n\tif it.told"},
@@ -59,7 +66,14 @@ var ofActors = []Mutant{
 	{Name: "P14-expired-order-is-answered-unavailable", File: scheduled, Func: "item.first", Old: "if j.Expired {", New: "if false {"},
 	{Name: "P26-order-without-a-task-is-not-noticed", File: looping, Func: "Engine.load", Old: "err == nil && j.loaded == nil && j.exists", New: "false"},
 	{Name: "P14-unknown-reply-to-is-taken", File: scheduled, Func: "item.first", Old: `if o.ReplyTo != "" {`, New: "if false {"},
-	{Name: "P32-waits-are-not-remembered", File: learning, Func: "Scheduler.learn", Old: "s.waits.learn(j.Definition.Steps[i].Agent, it.waited)", New: "_ = i"},
+	{Name: "P32-waits-are-not-remembered", File: learning, Func: "item.heard", Old: "s.cfg.Waits.learn(l.step.Agent, l.wait)", New: ""},
+	{Name: "P32-follow-ups-know-no-waits", File: looping, Func: "Engine.decide", Old: "if e.Waits != nil {", New: "if _, follows := m.Decider.(*tooLong); e.Waits != nil && !follows {"},
+	{Name: "P32-replies-that-change-nothing-teach", File: scheduled, Func: "item.Decide", Old: "d.Changed {", New: "true {"},
+	{Name: "P32-replies-that-are-given-back-teach", File: handle, Func: "Scheduler.Handle", Old: "\t\t} else {\n\t\t\tit.heard()\n\t\t}", New: "\t\t}\n\t\tit.heard()"},
+	{Name: "P32-waits-are-learnt-without-a-lock", File: learning, Func: "Waits.learn", Old: "w.mu.Lock()\n\tdefer w.mu.Unlock()", New: "", Killers: []string{"scheduler"}},
+	{Name: "P32-older-attempts-teach", File: learning, Func: "item.teaches", Old: "s.Attempt == r.Attempt", New: "true"},
+	{Name: "P32-a-wait-longer-than-the-claim-is-old-is-learnt", File: learning, Func: "item.teaches", Old: "min(it.waited, ", New: "max(it.waited, 0*"},
+	{Name: "P32-what-was-learnt-stays", File: learning, Func: "Wait.At", Old: "w.Waited >> (max(0, now.Sub(w.Learnt)) / core.Minute)", New: "w.Waited"},
 	{Name: "P32-waits-of-replies-are-not-learnt", File: handle, Func: "Scheduler.decode", Old: "r.Waited+s.lay(d)", New: "r.Waited"},
 	{Name: "P32-a-reply-that-was-given-back-is-learnt-from", File: handle, Func: "Scheduler.lay", Old: " || d.Received > 1", New: ""},
 	{Name: "I1-lost-create-is-refused", File: looping, Func: "Engine.uncommitted", Old: "j.exists, j.Unseen = true, false\n\t\treturn true", New: "j.fail(err)\n\t\treturn false"},
@@ -75,16 +89,18 @@ var ofActors = []Mutant{
 	{Name: "P28-status-too-large-comes-back-for-ever", File: sending, Func: "post.unsent", Old: "err = sendShort(ctx, r.queue, e.Status); err == nil", New: "_ = e; false"},
 
 	// Supervisor: look, decide, commit, send, settle or push.
-	{Name: "P16-lost-commit-of-a-sweep-is-sent", File: looping, Func: "Engine.store", Old: `j.fail(fmt.Errorf("%w: %w", ErrLost, j.lost))`, New: "_ = fmt.Errorf"},
+	{Name: "P16-lost-commit-of-a-sweep-is-sent", File: looping, Func: "Engine.store", Old: `j.fail(fmt.Errorf("%w: %w", ErrLost, j.lost))`, New: "_ = j.lost"},
 	{Name: "P11-sweep-settles-what-it-did-not-tell", File: looping, Func: "Engine.decide", Old: "j.settles = core.ToldBy(j.Definition, j.Task, j.effects)", New: "j.settles = j.Task.Tell != 0"},
 	{Name: "P11-sweep-settles-although-not-sent", File: sending, Func: "Engine.settle", Old: "if j.failed || !j.settles {", New: "if !j.settles || j.failed && !j.Stored {"},
 	{Name: "P11-sweep-never-settles", File: looping, Func: "Engine.decide", Old: "j.settles = core.ToldBy(j.Definition, j.Task, j.effects)", New: "j.settles = false"},
 	{Name: "P10-due-is-never-pushed", File: supervised, Func: "visit.Decide", Old: "if j.Task == found && j.Push() {", New: "if false {"},
-	{Name: "P32-no-backlog-is-seen", File: supervised, Func: "sweep.waiting", Old: "depth.Visible > capacity", New: "depth.Visible > capacity && false"},
-	{Name: "P32-every-queue-is-a-backlog", File: supervised, Func: "sweep.waiting", Old: "depth.Visible > capacity", New: "depth.Visible >= 0"},
+	{Name: "P32-no-backlog-is-seen", File: supervised, Func: "sweep.waiting", Old: "depth.Visible+depth.InFlight > capacity", New: "depth.Visible > capacity && false"},
+	{Name: "P32-every-queue-is-a-backlog", File: supervised, Func: "sweep.waiting", Old: "depth.Visible+depth.InFlight > capacity", New: "depth.Visible >= 0"},
 	{Name: "P32-a-reply-that-waits-is-a-failure", File: supervised, Func: "sweep.backlog", Old: "return w.waiting(ctx, port.Replies, Scheduler)", New: "return false, nil"},
 	{Name: "P32-the-scheduler-is-asked-again-and-again", File: supervised, Func: "sweep.asked", Old: "return w.waiting(ctx, port.Control, Scheduler)", New: "return false, nil"},
-	{Name: "P32-what-the-agent-has-in-hand-is-a-backlog", File: supervised, Func: "sweep.waiting", Old: "depth.Visible > capacity", New: "depth.Visible+depth.InFlight > capacity"},
+	{Name: "P32-what-the-agent-has-in-hand-is-a-backlog", File: supervised, Func: "sweep.waiting", Old: "depth.Visible+depth.InFlight > capacity", New: "depth.Visible > capacity || depth.InFlight > 0"},
+	{Name: "P32-what-is-hidden-does-not-wait", File: supervised, Func: "sweep.waiting", Old: "depth.Visible+depth.InFlight > capacity", New: "depth.Visible > capacity"},
+	{Name: "P32-what-is-delayed-waits", File: supervised, Func: "sweep.waiting", Old: "depth.Visible+depth.InFlight > capacity", New: "depth.Visible+depth.InFlight+depth.Delayed > capacity"},
 	{Name: "P16-first-overdue-step-only", File: supervised, Func: "visit.Decide", Old: "for _, ev := range events {", New: "for _, ev := range events[:min(1, len(events))] {"},
 	{Name: "I5-sweep-looks-at-one-page", File: sweeping, Func: "sweep.shard", Old: "if len(due) < w.cfg.PageSize {", New: "if true {"},
 	{Name: "I5-sweep-looks-at-one-shard", File: sweeping, Func: "Supervisor.Sweep", Old: "shard := (first + i) % shards", New: "shard := (first + i - i) % shards"},

@@ -3,13 +3,25 @@ package mutants
 // ofCodec are mutants of the reading and writing of messages, task documents and Lambda events.
 var ofCodec = []Mutant{
 	// What a document shows to people.
-	{Name: "codec-locked-by-the-first", File: "shared/core/codec.go", Func: "writer.derived", Old: "s.ClaimedAt >= claimed", New: "s.ClaimedAt <= claimed", Killers: []string{"core"}},
-	{Name: "codec-complete-by-the-latest", File: "shared/core/codec.go", Func: "writer.derived", Old: "by = earliest(by, s.CompleteBy)", New: "by = max(by, s.CompleteBy)", Killers: []string{"core"}},
-	{Name: "codec-shows-what-is-not-in-flight", File: "shared/core/codec.go", Func: "writer.derived", Old: "if !s.InFlight() {", New: "if false {", Killers: []string{"core"}},
+	{Name: "codec-locked-by-the-first", File: "shared/state/fields.go", Func: "lockedBy", Old: "s.ClaimedAt >= claimed", New: "s.ClaimedAt <= claimed"},
+	{Name: "codec-complete-by-the-latest", File: "shared/state/fields.go", Func: "completeBy", Old: "s.CompleteBy < by", New: "s.CompleteBy > by"},
+	{Name: "codec-shows-what-is-not-in-flight", File: "shared/state/fields.go", Func: "completeBy", Old: "s.InFlight() && ", New: ""},
+
+	// What a reader assumes where a member is absent.
+	{Name: "codec-assumes-in-old-documents", File: "shared/state/field.go", Func: "table.fills", Old: "(schema > 1 || f.first)", New: "true"},
+	{Name: "codec-newer-document-is-read", File: "shared/state/decode.go", Func: "DecodeTask", Old: "d.schema > TaskSchema", New: "d.schema > TaskSchema+1"},
+	{Name: "codec-zero-is-left-out", File: "shared/state/field.go", Func: "member", Old: "v != a.value(x) || a.shown != nil && a.shown(x)", New: "v != a.value(x) && v != *new(V)"},
+	{Name: "codec-hides-what-is-under-way", File: "shared/state/field.go", Func: "member", Old: " || a.shown != nil && a.shown(x)", New: ""},
+	{Name: "codec-output-of-another-step", File: "shared/state/output.go", Func: "derivedOutput", Old: "!bytes.Equal(back, t.Output)", New: "len(back) == 0"},
+	{Name: "codec-unknown-member-is-dropped", File: "shared/state/field.go", Func: "table.read", Old: "unknown != nil", New: "unknown != nil && name == \"\""},
+	{Name: "codec-item-keeps-hashes-as-text", File: "shared/dynamo/parse.go", Func: "parser.shown", Old: "b != nil && depth == 1", New: "b != nil && depth == 0", Killers: []string{"cloud"}},
+	{Name: "codec-every-member-is-written", File: "shared/state/field.go", Func: "member", Old: "v != a.value(x) ||", New: "true || v != a.value(x) ||", Killers: []string{"cloud"}},
 
 	// The one limit of nesting.
 	{Name: "codec-order-of-any-depth", File: "shared/message/submit.go", Func: "SubmitOrder.Check", Old: "if err := nesting.Check(o.Order); err != nil {", New: "if err := nesting.Check(nil); err != nil {"},
 	{Name: "codec-reply-of-any-depth", File: "shared/message/codec.go", Func: "Reply.Check", Old: "nesting.Check(m.Output)", New: "nesting.Check(nil)"},
+	{Name: "P22a-done-without-effect-is-read", File: "shared/message/codec.go", Func: "Reply.Check", Old: "m.Outcome == core.OutcomeDone || m.Operation == core.UndoOp", New: "m.Operation == core.UndoOp"},
+	{Name: "P22a-undo-without-effect-is-read", File: "shared/message/codec.go", Func: "Reply.Check", Old: "m.Outcome == core.OutcomeDone || m.Operation == core.UndoOp", New: "m.Outcome == core.OutcomeDone"},
 	{Name: "codec-message-of-any-depth", File: "shared/message/codec.go", Func: "decode", Old: "nesting.CheckMessage(data)", New: "nesting.CheckMessage(nil)"},
 	{Name: "codec-damage-hides-a-listing", File: "shared/view/task.go", Func: "Listed", Old: "if err != nil {", New: "if err != nil && r == nil {"},
 	{Name: "codec-damage-has-no-id", File: "shared/view/task.go", Func: "Listed", Old: "OrderID: r.ID, ", New: ""},
@@ -17,13 +29,13 @@ var ofCodec = []Mutant{
 	{Name: "P8-document-of-another-version-is-taken", File: "shared/state/store.go", Func: "taskOf", Old: "t.Version != r.Version || ", New: ""},
 	{Name: "codec-damage-is-not-named", File: "shared/state/store.go", Func: "taskOf", Old: "load task %q: %w: %w\", r.ID, port.ErrDamaged, err", New: "load task %q: %w\", r.ID, err"},
 	{Name: "P28-expression-makes-any-depth", File: "shared/expression/decode.go", Func: "checkResult", Old: "nesting.Check(result) != nil", New: "result == nil"},
-	{Name: "codec-order-is-locked-by-what-rests", File: "shared/core/codec.go", Func: "writer.derived", Old: "if !s.InFlight() {", New: "if s.InFlight() {", Killers: []string{"scheduler-wiring"}},
-	{Name: "codec-failures-of-the-last-step", File: "shared/core/codec.go", Func: "writer.derived", Old: "failures += s.FailureCount", New: "failures = s.FailureCount", Killers: []string{"scheduler-wiring"}},
+	{Name: "codec-order-is-locked-by-what-rests", File: "shared/state/fields.go", Func: "lockedBy", Old: "s.InFlight() && ", New: "!s.InFlight() && ", Killers: []string{"scheduler-wiring"}},
+	{Name: "codec-failures-of-the-last-step", File: "shared/state/fields.go", Func: "failureCount", Old: "failures += t.Steps[i].FailureCount", New: "failures = t.Steps[i].FailureCount", Killers: []string{"scheduler-wiring"}},
 	{Name: "P3-sender-of-a-record-is-dropped", File: "shared/lambdaevent/batch.go", Func: "delivery", Old: `Sender: r.Attributes["SenderId"]`, New: `Sender: ""`, Killers: []string{"lambdaevent", "scheduler-wiring"}},
 	{Name: "A2-answer-without-a-list", File: "shared/lambdaevent/batch.go", Func: "Batch", Old: "BatchItemFailures: []events.SQSBatchItemFailure{}", New: "BatchItemFailures: nil"},
-	{Name: "A2-receipts-instead-of-ids", File: "shared/lambdaevent/batch.go", Func: "Batch", Old: "ItemIdentifier: b.deliveries[i].ID", New: "ItemIdentifier: b.deliveries[i].Receipt"},
-	{Name: "A2-panic-is-forgotten", File: "shared/lambdaevent/batch.go", Func: "batch.handle", Old: "again = []string{d[0].Receipt}", New: ""},
-	{Name: "A2-panic-gives-all-back", File: "shared/lambdaevent/batch.go", Func: "batch.handle", Old: "if err == nil {\n\t\treturn failed", New: "if err != nil {\n\t\tfor i := range b.deliveries {\n\t\t\tfailed = append(failed, b.deliveries[i].Receipt)\n\t\t}\n\t}\n\tif true {\n\t\treturn failed"},
+	{Name: "A2-receipts-instead-of-ids", File: "shared/lambdaevent/batch.go", Func: "Batch", Old: "ItemIdentifier: d.ID", New: "ItemIdentifier: d.Receipt"},
+	{Name: "A2-panic-is-forgotten", File: "shared/lambdaevent/batch.go", Func: "batch.handle", Old: "again = []Failed{{Receipt: d[0].Receipt}}", New: ""},
+	{Name: "A2-panic-gives-all-back", File: "shared/lambdaevent/batch.go", Func: "batch.handle", Old: "if err == nil {\n\t\treturn failed", New: "if err != nil {\n\t\tfor i := range b.deliveries {\n\t\t\tfailed = append(failed, Failed{Receipt: b.deliveries[i].Receipt})\n\t\t}\n\t}\n\tif true {\n\t\treturn failed"},
 	{Name: "A3-no-reserve", File: "shared/lambdaevent/batch.go", Func: "WithReserve", Old: "deadline.Add(-Reserve)", New: "deadline"},
 	{Name: "codec-first-delivery-each-time", File: "shared/lambdaevent/batch.go", Func: "delivery", Old: "d.Received = n", New: "_ = n", Killers: []string{"lambdaevent", "agent-wiring"}},
 	{Name: "codec-sent-in-seconds", File: "shared/lambdaevent/batch.go", Func: "delivery", Old: "time.UnixMilli(ms)", New: "time.Unix(ms, 0)"},

@@ -17,6 +17,8 @@ var ofCommands = []Mutant{
 	{Name: "P5-refusal-is-not-kept", File: command, Func: "deciding.reject", Old: "r.changed = true", New: ""},
 	{Name: "P5-one-verdict-is-kept", File: command, Func: "deciding.answer", Old: "len(all)-maxVerdicts", New: "len(all)-1"},
 	{Name: "P22-operator-undoes-past-no-return", File: command, Func: "deciding.unundoable", Old: "case r.pastNoReturn():", New: "case false:"},
+	{Name: "P22a-fact-proves-nothing", File: command, Func: "deciding.resolved", Old: "r.proven(i)", New: "_ = 0"},
+	{Name: "P22a-effect-is-stated-in-an-undo", File: command, Func: "deciding.unresolvable", Old: "case r.t.Phase == Undoing && fact == Happened && r.def.Steps[i].PointOfNoReturn:", New: "case false:"},
 	{Name: "P18-resubmit-turns-an-undo-forward", File: command, Func: "deciding.resubmitted", Old: "r.turnAround(r.t.Why)", New: "r.resume(e)"},
 	{Name: "P18-resubmit-leaves-handed-back-steps", File: command, Func: "deciding.resume", Old: "(s.State == Failed || s.State == Pending)", New: "s.State == Failed"},
 	{Name: "P18-resubmit-keeps-the-counters", File: command, Func: "deciding.resume", Old: "s.FailureCount, s.UndoFailures, s.Queued = 0, 0, 0", New: ""},

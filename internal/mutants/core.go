@@ -8,6 +8,7 @@ const (
 	tell    = "shared/core/tell.go"
 	index   = "shared/core/index.go"
 	table   = "shared/core/table.go"
+	room    = "shared/core/room.go"
 )
 
 // cell is where a mutant of the transition table stands.
@@ -42,7 +43,18 @@ var ofCore = []Mutant{
 	{Name: "I13-a-failure-counts-twice", File: reply, Func: "deciding.stepFailed", Old: "FailureCount++", New: "FailureCount += 2"},
 	{Name: "P19-stop-undoes-all-the-same", File: reply, Func: "deciding.mustStop", Old: "r.def.Steps[i].OnFailure == OnFailureStop || r.pastNoReturn()", New: "r.pastNoReturn()"},
 	{Name: "P19-past-no-return-undoes-all-the-same", File: reply, Func: "deciding.mustStop", Old: " || r.pastNoReturn()", New: ""},
-	{Name: "P22-no-return-only-once-it-is-done", File: reply, Func: "deciding.pastNoReturn", Old: "r.t.Steps[i].Attempted()", New: "r.t.Steps[i].State == Processed"},
+	{Name: "P22-no-return-only-once-it-is-done", File: reply, Func: "deciding.pastNoReturn", Old: "s.Attempted()", New: "s.State == Processed"},
+	{Name: "P22a-passed-in-spite-of-the-proof", File: reply, Func: "deciding.pastNoReturn", Old: " && s.NoEffect == 0", New: ""},
+	{Name: "P22a-every-failure-is-a-proof", File: reply, Func: "deciding.refused", Old: "!e.NoEffect || ", New: ""},
+	{Name: "P22a-proof-after-overdue-is-ignored", File: reply, Func: "deciding.refusedLate", Old: "|| !r.refused(i, ev.(Reply))", New: "|| true"},
+	{Name: "P22a-proof-is-recorded-again", File: reply, Func: "deciding.refusedLate", Old: "s.NoEffect != 0 || ", New: ""},
+	{Name: "P22a-claim-keeps-the-proof", File: advance, Func: "deciding.take", Old: ", r.cause, 0", New: ", r.cause, s.NoEffect"},
+	{Name: "P22a-done-keeps-the-proof", File: reply, Func: "deciding.finish", Old: "s.NoEffect = Processed, output, r.at.Now, 0", New: "s.NoEffect = Processed, output, r.at.Now, s.NoEffect"},
+	{Name: "P22a-alert-changes-with-a-later-proof", File: tell, Func: "deciding.alert", Old: "if s.NoEffect > t.Ended {", New: "if false {"},
+	{Name: "P22a-fact-makes-a-proof-later", File: reply, Func: "deciding.proven", Old: "r.t.Steps[i].NoEffect != 0", New: "false"},
+	{Name: "P22a-proof-of-an-agent-that-made-no-call-is-ignored", File: reply, Func: "deciding.stepLater", Old: "r.refused(i, e)", New: "if !Uncalled(e.Code) { r.refused(i, e) }"},
+	{Name: "P22a-later-proof-looks-as-old-as-the-error", File: reply, Func: "deciding.proven", Old: "at = latest(at, r.t.Ended+1)", New: "_ = 0"},
+	{Name: "P22a-request-does-not-name-the-point", File: advance, Func: "deciding.request", Old: "PointOfNoReturn: d.PointOfNoReturn,", New: ""},
 	{Name: "P19-failure-during-undo-stops-the-undo", File: reply, Func: "deciding.policy", Old: "case Compensating:\n\t\tr.advance()", New: "case Compensating:"},
 	{Name: "I16-lock-is-never-released", File: reply, Func: "Step.release", Old: `s.LockedBy, s.Cause, s.CompleteBy, s.StopBy, s.WakeAt = "", "", 0, 0, 0`, New: `s.Cause, s.CompleteBy, s.StopBy, s.WakeAt = "", 0, 0, 0`},
 
@@ -65,7 +77,32 @@ var ofCore = []Mutant{
 	{Name: "P32-allowance-does-not-double", File: overdue, Func: "deciding.backlog", Old: "max(s.Allowance, 1)*2", New: "max(s.Allowance, 1)"},
 	{Name: "P32-a-queue-is-waited-for-for-ever", File: overdue, Func: "deciding.backlog", Old: "if s.Queued >= d.MaxQueueTime {", New: "if false {"},
 	{Name: "P32-waits-are-not-learnt", File: advance, Func: "deciding.take", Old: ", 2*r.at.Waits[d.Agent])", New: ")"},
+	{Name: "P45-no-call-is-a-failure", File: reply, Func: "deciding.stepLater", Old: "&& Uncalled(e.Code)", New: "&& Uncalled(e.Code) && false"},
+	{Name: "P45-no-call-is-a-failed-undo", File: reply, Func: "deciding.undoRefused", Old: "&& Uncalled(e.Code)", New: "&& Uncalled(e.Code) && false"},
+	{Name: "P45-expired-credentials-are-a-failure", File: reply, Func: "Uncalled", Old: " || code == CodeUnauthorized", New: ""},
+	{Name: "P45-a-permanent-failure-is-handed-back", File: reply, Func: "deciding.undoRefused", Old: "e.Outcome == OutcomeRetryLater &&", New: ""},
+	{Name: "P45-hand-back-spends-hops", File: reply, Func: "deciding.hold", Old: "r.t.Hops = max(0, r.t.Hops-1)", New: "r.t.Hops += 0"},
+	{Name: "P45-waits-for-an-agent-for-ever", File: reply, Func: "deciding.hold", Old: "held >= d.MaxQueueTime", New: "held < 0"},
+	{Name: "P45-asks-again-at-once", File: reply, Func: "deciding.hold", Old: "min(max(held, minHold), maxHold)", New: "min(held, maxHold)"},
+	{Name: "P45-waits-do-not-grow", File: reply, Func: "deciding.hold", Old: "min(max(held, minHold), maxHold)", New: "minHold"},
+	{Name: "P45-hides-its-retry-after", File: reply, Func: "deciding.hold", Old: "max(wait, min(e.RetryAfter, maxRetryAfter))", New: "max(wait, 0)"},
+	{Name: "P45-counted-failure-keeps-the-wait", File: reply, Func: "Step.release", Old: "s.endHold()", New: ""},
+	{Name: "P45-a-resubmit-gives-no-new-time", File: command, Func: "deciding.resume", Old: "s.endHold()", New: ""},
+	{Name: "P45-an-undo-gets-no-new-time", File: command, Func: "deciding.turnAround", Old: "s.endHold()", New: ""},
 	{Name: "P32-hand-back-spends-hops", File: overdue, Func: "deciding.backlog", Old: "r.t.Hops = max(0, r.t.Hops-1)", New: "r.t.Hops += 0"},
+
+	// Room in the document.
+	{Name: "P28-texts-are-not-cut", File: room, Func: "deciding.makeRoom", Old: "if room.fits(r.t) {\n\t\treturn\n\t}\n\tvar", New: "if true {\n\t\treturn\n\t}\n\tvar"},
+	{Name: "P28-outputs-take-the-reserve", File: room, Func: "deciding.holds", Old: "return r.at.Room.keepsReserve(r.def, c)", New: "return r.at.Room.fits(c)"},
+	{Name: "P28-output-that-does-not-fit-is-kept", File: room, Func: "deciding.holds", Old: "return r.at.Room.keepsReserve(r.def, c)", New: "return c != nil"},
+	{Name: "P24-done-that-does-not-fit-fails-during-undo", File: room, Func: "deciding.unstorable", Old: "if r.t.ProcessState != Processing {", New: "if false {"},
+	{Name: "P28-earlier-output-fails-a-later-attempt", File: room, Func: "deciding.unstorable", Old: "if e.Attempt < s.Attempt {", New: "if false {"},
+	{Name: "P22a-done-that-does-not-fit-keeps-the-proof", File: room, Func: "deciding.unstorable", Old: "s.NoEffect = 0", New: ""},
+	{Name: "P22a-earlier-done-that-does-not-fit-is-not-recorded", File: room, Func: "deciding.unstorable", Old: "if contradicted {", New: "if contradicted && false {"},
+	{Name: "P28-reserve-without-the-proof", File: room, Func: "longestStep", Old: ", NoEffect: far - 6", New: ""},
+	{Name: "P28-reserve-leaves-a-member-out", File: room, Func: "longestStep", Old: ", Since: far", New: ""},
+	{Name: "P5-reasons-take-the-reserve", File: "shared/core/command.go", Func: "deciding.answer", Old: "!r.at.Room.keepsReserve(r.def, r.t)", New: "false"},
+	{Name: "P28-workflow-output-takes-the-reserve", File: tell, Func: "deciding.keepOutput", Old: "if !r.at.Room.keepsReserve(r.def, r.t) {", New: "if false {"},
 
 	// Claims, forward and undo.
 	{Name: "I14-undo-uses-the-attempt-of-the-do", File: advance, Func: "deciding.take", Old: "s.Attempt++", New: "if op == Do { s.Attempt++ }"},

@@ -19,18 +19,18 @@ const (
 func module(t *testing.T, test string) string {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.MkdirAll(filepath.Join(dir, "shared", "state"), 0o750); err != nil {
+	if err := os.MkdirAll(filepath.Join(dir, "shared", "view"), 0o750); err != nil {
 		t.Fatal(err)
 	}
 	write(t, filepath.Join(dir, "go.mod"), "module sample\n\ngo 1.26\n")
-	write(t, filepath.Join(dir, "shared", "state", "add.go"), adder)
-	write(t, filepath.Join(dir, "shared", "state", "add_test.go"), test)
+	write(t, filepath.Join(dir, "shared", "view", "add.go"), adder)
+	write(t, filepath.Join(dir, "shared", "view", "add_test.go"), test)
 	return dir
 }
 
 func TestGate(t *testing.T) {
 	of := func(name, put, why string) mutants.Mutant {
-		return mutants.Mutant{Name: name, File: "shared/state/add.go", Func: "add", Old: "a + b", New: put, Equivalent: why, Killers: []string{"state"}}
+		return mutants.Mutant{Name: name, File: "shared/view/add.go", Func: "add", Old: "a + b", New: put, Equivalent: why, Killers: []string{"view"}}
 	}
 	gate := mutants.Gate{Root: module(t, adderTest), Folder: t.TempDir(), Workers: 2, Log: t.Logf}
 	results, err := gate.Run(context.Background(), []mutants.Mutant{
@@ -43,7 +43,7 @@ func TestGate(t *testing.T) {
 	for i, want := range []struct {
 		by    string
 		wrong bool
-	}{{"state", false}, {"", true}, {"", false}, {"state", true}, {"state", false}} {
+	}{{"view", false}, {"", true}, {"", false}, {"view", true}, {"view", false}} {
 		if r := results[i]; r.By != want.by || r.Wrong() != want.wrong {
 			t.Errorf("%+v, want %+v", r, want)
 		}
@@ -57,13 +57,13 @@ func TestGate(t *testing.T) {
 func TestGateTriesFirstWhatKilledLastTime(t *testing.T) {
 	root := module(t, strings.Replace(adderTest, "func TestAdd", "func TestSlow(t *testing.T) { TestAdd(t) }\n\nfunc TestAdd", 1))
 	of := func(name, put string) mutants.Mutant {
-		return mutants.Mutant{Name: name, File: "shared/state/add.go", Func: "add", Old: "a + b", New: put, Killers: []string{"state"}}
+		return mutants.Mutant{Name: name, File: "shared/view/add.go", Func: "add", Old: "a + b", New: put, Killers: []string{"view"}}
 	}
 	all := []mutants.Mutant{of("P1-known", "a - b"), of("P1-out-of-date", "a - 2*b"), of("P1-survivor", "a * b")}
 	if err := os.MkdirAll(filepath.Join(root, "internal", "mutants"), 0o750); err != nil {
 		t.Fatal(err)
 	}
-	write(t, filepath.Join(root, "internal", "mutants", "killed.txt"), "P1-known state TestAdd\nP1-out-of-date state TestGone\nP1-survivor state TestAdd\nP1-gone state TestAdd\n")
+	write(t, filepath.Join(root, "internal", "mutants", "killed.txt"), "P1-known view TestAdd\nP1-out-of-date view TestGone\nP1-survivor view TestAdd\nP1-gone view TestAdd\n")
 	gate := mutants.Gate{Root: root, Folder: t.TempDir(), Workers: 2, Log: t.Logf}
 	results, err := gate.Run(context.Background(), all)
 	if err != nil {
@@ -78,7 +78,7 @@ func TestGateTriesFirstWhatKilledLastTime(t *testing.T) {
 
 // Tests that fail by themselves say nothing of mutants, nor does code that does not compile.
 func TestGateThatProvesNothing(t *testing.T) {
-	m := mutants.Mutant{Name: "P1-x", File: "shared/state/add.go", Func: "add", Old: "a + b", New: "a - b", Killers: []string{"state"}}
+	m := mutants.Mutant{Name: "P1-x", File: "shared/view/add.go", Func: "add", Old: "a + b", New: "a - b", Killers: []string{"view"}}
 	gate := mutants.Gate{Root: module(t, strings.Replace(adderTest, "!= 4", "!= 5", 1)), Folder: t.TempDir(), Log: t.Logf}
 	if _, err := gate.Run(context.Background(), []mutants.Mutant{m}); err == nil || !strings.Contains(err.Error(), "fails without a mutant, at TestAdd") {
 		t.Errorf("%v", err)

@@ -13,7 +13,10 @@ const (
 // ofHTTPAgent are mutants of the ready agent for HTTP services.
 var ofHTTPAgent = []Mutant{
 
+	{Name: "P45-refused-credentials-count", File: httpResponse, Func: "answer.failure", Old: "a.status == http.StatusUnauthorized", New: "false"},
+
 	// Answers that break off.
+	{Name: "P22a-kept-connection-for-a-point-of-no-return", File: httpCall, Func: "Service.exchange", Old: " || call.PointOfNoReturn", New: ""},
 	{Name: "P31-truncated-answer-is-done", File: httpCall, Func: "Service.exchange", Old: "if err != nil && res.StatusCode/100 == 2 {", New: "if false {"},
 	{Name: "P31-truncated-answer-proves-no-effect", File: httpCall, Func: "Service.exchange", Old: "return nil, s.networkFailure(what, err, true)", New: "return nil, s.networkFailure(what, err, false)"},
 	{Name: "P31-lost-answer-proves-no-effect", File: httpCall, Func: "Service.exchange", Old: "s.networkFailure(what, err, sent.Load())", New: "s.networkFailure(what, err, false)"},

@@ -29,7 +29,7 @@ var Killers = []Killer{
 	{Name: "cuts", Package: "functions/scheduler", Args: []string{"-test.run=" + cuts, "-test.short"}},
 	{Name: "supervisor", Package: "functions/supervisor", Args: []string{"-test.run=^Test"}},
 	{Name: "worker", Package: "functions/agent/worker", Args: []string{"-test.run=^Test"}},
-	{Name: "state", Package: "shared/state", Args: []string{"-test.run=^Test"}},
+	{Name: "state", Package: "shared/state", Args: slices.Concat([]string{"-test.run=^Test"}, Rapid)},
 	{Name: "memory", Package: "shared/memory", Args: []string{"-test.run=^Test(Store|Queue|Queues.*|Gone|Dead.*|Ledger|Leases)$"}},
 	{Name: "sqlite", Package: "shared/sqlite", Args: []string{"-test.run=^Test(Store|StoreWithoutCache|Queue|Group.*|Forgotten.*|Reopened.*|DeadLetters.*|AnOperation.*|Damage.*|Missing.*|File.*|Newer.*|Probe.*|.*Expire.*|Tasks.*|List.*)$"}},
 	// Those that need no DynamoDB.
@@ -45,7 +45,7 @@ var Killers = []Killer{
 	{Name: "client", Package: "client", Args: []string{"-test.run=^Test", "-test.short"}},
 	{Name: "stack", Package: "client/stack", Args: []string{"-test.run=^Test", "-test.short"}},
 	{Name: "cli-orders", Package: "cmd/stepkeeper/internal/cli",
-		Args: []string{"-test.run=^Test(WorstExitCode|CommandsRefused|Init|InitOverwritesNothing|ResubmitByFilter|UnattendedAgent|BrokenWorkflow)$"}},
+		Args: []string{"-test.run=^Test(WorstExitCode|CommandsRefused|Init|InitOverwritesNothing|ResubmitByFilter|UnattendedAgent|UnattendedAgentOnAStack|BrokenWorkflow)$"}},
 	{Name: "cli", Package: "cmd/stepkeeper/internal/cli", Args: []string{"-test.run=^Test", "-test.short"}},
 	{Name: "sqs", Package: "shared/sqs", Args: []string{"-test.run=^Test", "-test.short"}},
 	{Name: "sns", Package: "shared/sns", Args: []string{"-test.run=^Test", "-test.short"}},
@@ -53,14 +53,15 @@ var Killers = []Killer{
 	{Name: "agent-wiring", Package: "functions/agent/bootstrap/wiring", Args: []string{"-test.run=^Test", "-test.short"}},
 	{Name: "scheduler-wiring", Package: "functions/scheduler/bootstrap/wiring", Args: []string{"-test.run=^Test", "-test.short"}},
 	{Name: "supervisor-wiring", Package: "functions/supervisor/bootstrap/wiring", Args: []string{"-test.run=^Test", "-test.short"}},
+	{Name: "cloud", Package: "functions/internal/cloud", Args: []string{"-test.run=^Test", "-test.short"}},
 	{Name: "view", Package: "shared/view", Args: []string{"-test.run=^Test", "-test.short"}},
 	{Name: "source", Package: "shared/workflow/source", Args: []string{"-test.run=^Test", "-test.short"}},
 	{Name: "expression", Package: "shared/expression", Args: []string{"-test.run=^Test", "-test.short"}},
 	{Name: "deployment", Package: "shared/deployment", Args: []string{"-test.run=^Test", "-test.short"}},
 	// The templates, which need Node 20; the whole takes minutes.
-	{Name: "infra", Package: "infra", Args: []string{"-test.run=^Test(Senders|QueuePolicies|Queues|Alarms|Schedule|Mappings|HastyWorkflow|ReplySenders)$"}},
+	{Name: "infra", Package: "infra", Args: []string{"-test.run=^Test(Senders|QueuePolicies|Queues|Alarms|Schedule|Mappings|HastyWorkflow|ReplySenders|WhoMayWhat|AgentThatOperates)$"}},
 	{Name: "infra-keys", Package: "infra", Args: []string{"-test.run=^Test(AdoptedWithKey|KeyAnywhere)$"}},
-	{Name: "infra-sizes", Package: "infra", Args: []string{"-test.run=^Test(Sizes|OperatorsRightsAreWhole|EnvironmentIsRead|EnvironmentTooLarge)$"}},
+	{Name: "infra-sizes", Package: "infra", Args: []string{"-test.run=^Test(Sizes|OperatorsRightsAreWhole|MappingsAreTold|EnvironmentIsRead|EnvironmentTooLarge)$"}},
 	// The simulator, over the real core and actors: no mutant's own killer, tried with -by simulate.
 	{Name: "simulate", Package: "internal/mutants/simulated", Args: []string{"-test.run=^TestMutant$"}, Calm: []string{"-test.run=^TestMutantInCalm$"}},
 	// The exhaustive exploration at small scope, tried with -by explore.
@@ -69,7 +70,7 @@ var Killers = []Killer{
 
 // killersOf a package, where a mutant names none.
 var killersOf = map[string][]string{
-	"shared/core":                           {"core", "worlds", "scheduler", "supervisor", "cuts"},
+	"shared/core":                           {"core", "worlds", "state", "scheduler", "supervisor", "cuts"},
 	"shared/engine":                         {"scheduler", "supervisor", "cuts"},
 	"functions/scheduler":                   {"scheduler", "cuts"},
 	"functions/supervisor":                  {"supervisor", "scheduler", "cuts"},

@@ -43,9 +43,15 @@ func All() []Mutant {
 		ofCodec, ofHTTPAgent, ofAPI, ofClient, ofCLI, ofSQS, ofSNS, ofWiring, ofInfra, ofWorkflows)
 }
 
+// WithoutNode are those that `make mutants` runs: all but those of the infrastructure, whose tests need Node
+// (`make mutants-infra`).
+func WithoutNode() []Mutant {
+	return slices.DeleteFunc(All(), func(m Mutant) bool { return m.Package() == "infra" })
+}
+
 // The rules of the protocol, the invariants, the rules of docs/aws-rules.md, and, where none of them
 // speaks of it, the room.
-var wellNamed = regexp.MustCompile(`^(P([1-9]|9a|12a|1[0-9]|2[0-9]|23a|3[0-2]|4[89])|I([1-9]|1[0-9]|2[01])|A[1-9][0-9]?|` +
+var wellNamed = regexp.MustCompile(`^(P([1-9]|9a|12a|1[0-9]|2[0-9]|22a|23a|3[0-2]|4[589])|I([1-9]|1[0-9]|2[01])|A[1-9][0-9]?|` +
 	`api|cli|client|codec|httpagent|infra|sns|sqlite|sqs|wiring|workflow)(-[a-z0-9]+)+$`)
 
 // Check says what is wrong with a list of mutants, whatever the sources are.

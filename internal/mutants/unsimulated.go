@@ -9,7 +9,6 @@ var Unsimulated = map[string]string{
 	"P16-undo-overdue-before-its-time":              madeOfTheTask,
 	"I17-supervisor-takes-up-a-finished-step":       madeOfTheTask,
 	"P23a-deadline-of-an-earlier-run":               madeOfTheTask,
-	"P19-past-no-return-undoes-all-the-same":        "Validation lets only steps that stop run beside or behind a point of no return (P22), and a step that stops never comes to this condition. It is the second guard.",
 	"P27-restart-takes-one-page":                    "A page holds 200 tasks; a simulated run has at most a dozen.",
 	"P8-stale-load-is-not-loaded-again":             "The simulated store is read strongly consistent and without a cache, so that a message ahead of the document is ahead of the store as well, and loading again shows the same.",
 	"I5-sweep-begins-at-the-same-shard":             "It costs fairness between shards while the pages of a sweep do not suffice, for which a simulated run has too few tasks.",
@@ -46,6 +45,20 @@ var Unsimulated = map[string]string{
 	"P16-lease-outlives-its-tick":                   noLeaseTTL,
 	"P16-lease-lasts-a-whole-tick":                  noLeaseTTL,
 	"P31-plain-without-a-ledger":                    "Each simulated agent has a ledger; one without is a mistake in wiring, which is answered before anything is called.",
+
+	"P28-reserve-leaves-a-member-out": "No simulated document comes near its limit: a few steps with outputs of at most 48 KiB.",
+
+	// Agents that make no calls.
+	"P45-a-key-counts-each-time":                           noBreaker,
+	"P45-a-key-counts-once-for-ever":                       noBreaker,
+	"P45-an-open-breaker-hides-refused-credentials":        noBreaker,
+	"P45-own-retry-says-that-no-call-was-made":             ownRetries,
+	"P45-refused-credentials-hide-a-call-in-doubt":         ownRetries,
+	"P45-refused-credentials-are-tried-again-at-once":      ownRetries,
+	"P45-a-call-in-doubt-is-not-counted":                   "A simulated service that refuses credentials has done nothing, and its agent says so.",
+	"P45-a-check-with-refused-credentials-counts":          checkAnswers,
+	"P45-a-plain-check-with-refused-credentials-is-silent": checkAnswers,
+	"P45-refused-credentials-count":                        "Simulated agents call their services without HTTP, where a status 401 says it.",
 }
 
 const (
@@ -57,4 +70,6 @@ const (
 	onlySaid        = "It changes what is said to people, in the log or a report, and nothing that is stored or sent."
 	noLeaseTTL      = "A lease costs at most a sweep; correctness is the version of the document (P16), and that the next sweep comes is what a simulated Supervisor is given."
 	ownRetries      = "Own retries of an agent wait in real time, in the retry library; simulated agents try once."
+	noBreaker       = "The circuit breakers of simulated agents are off, since what opens one is counted in real time. That one is open is played, as breaker-open."
+	checkAnswers    = "A simulated service that can be asked whether something has happened always answers."
 )

@@ -14,6 +14,7 @@ const (
 	schedulerWiring   = "functions/scheduler/bootstrap/wiring/wiring.go"
 	engineWiring      = "functions/internal/cloud/engine.go"
 	senderCheck       = "functions/scheduler/sender.go"
+	onEvents          = "shared/lambdaevent/batch.go"
 	agentOnLambda     = "functions/agent/onlambda/function.go"
 )
 
@@ -31,13 +32,17 @@ var ofWiring = []Mutant{
 	{Name: "wiring-expires-at-the-start-alone", File: devStack, Func: "Stack.expire", Old: "default:\n\t\t\tpause(ctx, expireEvery)", New: "default:\n\t\t\treturn"},
 	{Name: "wiring-keep-is-dropped", File: devStack, Func: "Stack.wire", Old: ", Keep: s.options.Keep", New: ""},
 	{Name: "wiring-ready-on-a-damaged-file", File: devBackend, Func: "Stack.Health", Old: "err.Error(), false", New: "err.Error(), h.Ready"},
-	{Name: "wiring-readiness-asks-no-write", File: devBackend, Func: "Stack.Health", Old: "err := s.store.Probe(); err != nil", New: "_, err := s.store.Load(context.Background(), nil); err != nil"},
+	{Name: "wiring-readiness-asks-no-write", File: devBackend, Func: "Stack.Health", Old: "err := s.store.Probe(); err != nil", New: "err := ctx.Err(); err != nil"},
 	{Name: "wiring-failed-messages-are-deleted", File: devPump, Func: "pump.finish", Old: "bad[receipt] = true", New: "bad[receipt] = false"},
 	{Name: "wiring-open-orders-are-not-counted", File: devHub, Func: "hub.committed", Old: "h.open[t.OrderID] = struct{}{}", New: ""},
 	{Name: "wiring-broken-file-drops-its-workflow", File: devFlows, Func: "workflows.refused", Old: "next.byName[name], next.fileOf[name] = old.byName[name], file", New: "_ = name"},
 	{Name: "wiring-second-file-replaces-a-workflow", File: devFlows, Func: "workflows.reload", Old: "taken := next.fileOf[name]; taken", New: "taken := next.fileOf[name]; taken && other == \"\""},
 	{Name: "wiring-messages-die-after-three-receives", File: devQueues, Func: "newQueues", Old: "MaxReceives: maxReceives", New: "MaxReceives: 3"},
-	{Name: "wiring-failed-messages-come-back-at-once", File: devPump, Func: "giveBack", Old: "return min(d, maxPause)", New: "return min(d, maxPause) * 0"},
+	{Name: "wiring-failed-messages-come-back-at-once", File: devPump, Func: "pump.finish", Old: "d.Backoff(visibility)", New: "0"},
+	{Name: "P45-overtaken-refusals-alert-again", File: "shared/embedded/uncalled.go", Func: "uncalled.replied", Old: "(!ever || now.Sub(worked) > settling)", New: "(!ever || now.Sub(worked) >= 0)"},
+	{Name: "P45-each-refusal-alerts", File: "shared/embedded/uncalled.go", Func: "uncalled.replied", Old: "was.told = true", New: "was.told = false"},
+	{Name: "P45-metric-is-written-with-each-batch", File: "functions/scheduler/bootstrap/wiring/metrics.go", Func: "notCalled.write", Old: "n.count = nil", New: "", Killers: []string{"scheduler-wiring"}},
+	{Name: "P12a-embedded-deletes-past-the-visibility", File: devPump, Func: "pump.run", Old: "p.clock.Now().Sub(begun) < visibility", New: "p.clock.Now().Sub(begun) >= 0"},
 	{Name: "wiring-handled-messages-are-not-deleted", File: devPump, Func: "pump.finish", Old: "if len(done) == 0 {", New: "if len(done) >= 0 {"},
 	{Name: "wiring-links-out-of-the-folder-are-followed", File: regular, Func: "ReadIn", Old: "read(name, limit, dir.Stat, dir.OpenFile)", New: "Read(dir.Name()+\"/\"+name, limit)"},
 	{Name: "wiring-pipes-are-read", File: regular, Func: "check", Old: "case mode.IsRegular():", New: "case mode.IsRegular(), mode&fs.ModeNamedPipe != 0:"},
@@ -54,15 +59,19 @@ var ofWiring = []Mutant{
 	{Name: "wiring-senders-are-dropped", File: schedulerWiring, Func: "New", Old: "Senders: settings.Senders, ", New: ""},
 	{Name: "wiring-fair-queues-are-dropped", File: schedulerWiring, Func: "New", Old: "FairQueues: settings.FairQueues, ", New: ""},
 	{Name: "wiring-instance-without-name", File: schedulerWiring, Func: "New", Old: "Name: settings.Instance, ", New: ""},
-	{Name: "wiring-foreign-messages-are-deleted", File: schedulerWiring, Func: "Handle", Old: "return receipts", New: "return nil"},
+	{Name: "wiring-foreign-messages-are-deleted", File: schedulerWiring, Func: "Handle", Old: "receipts = append(receipts, deliveries[i].Receipt)", New: "_ = i"},
 	{Name: "wiring-secrets-are-never-renewed", File: "functions/agent/bootstrap/wiring/lazy.go", Func: "Lazy.Worker", Old: "!l.Renew || ", New: "true || "},
-	{Name: "wiring-requests-without-worker-are-hidden", File: agentOnLambda, Func: "notReady", Old: "verdicts[i].After = min(firstWait<<(times-1), lastWait)", New: "verdicts[i].After = 6 * time.Minute + 0*time.Duration(times)", Killers: []string{"onlambda", "agent-wiring"}},
-	{Name: "wiring-requests-without-worker-wait-alike", File: agentOnLambda, Func: "notReady", Old: "firstWait<<(times-1)", New: "firstWait<<(times-times)", Killers: []string{"agent-wiring"}},
-	{Name: "wiring-requests-without-worker-are-deleted", File: agentOnLambda, Func: "Handle", Old: "verdicts = notReady(deliveries)", New: "verdicts = nil", Killers: []string{"onlambda"}},
+	{Name: "A30-given-back-is-hidden", File: onEvents, Func: "Batch", Old: "b.giveBack(ctx, queue, back, log)", New: "", Killers: []string{"lambdaevent", "scheduler-wiring", "agent-wiring"}},
+	{Name: "A30-given-back-one-by-one", File: "shared/port/giveback.go", Func: "Extend", Old: "; ok {", New: "; ok && ctx == nil {", Killers: []string{"lambdaevent", "sqs"}},
+	{Name: "A30-a-wait-of-its-own-is-dropped", File: onEvents, Func: "Batch", Old: "if f.After <= 0 {", New: "if f.After >= 0 {"},
+	{Name: "A30-given-back-after-the-context-ended", File: onEvents, Func: "batch.giveBack", Old: "context.WithoutCancel(ctx), Reserve/2", New: "context.WithoutCancel(ctx), 9*Reserve"},
+	{Name: "A30-waits-past-the-visibility-timeout", File: "shared/port/giveback.go", Func: "Delivery.Backoff", Old: "return min(wait, visibility)", New: "return wait", Killers: []string{"lambdaevent", "worker"}},
+	{Name: "A30-comes-back-together", File: "shared/port/giveback.go", Func: "Delivery.Backoff", Old: "wait += wait / 2 * time.Duration(sum.Sum32()%1000) / 1000", New: "", Killers: []string{"lambdaevent"}},
+	{Name: "A30-waits-alike-each-time", File: "shared/port/giveback.go", Func: "Delivery.Backoff", Old: "min(max(d.Received-1, 0), 20)", New: "0", Killers: []string{"lambdaevent", "agent-wiring"}},
+	{Name: "wiring-requests-without-worker-are-deleted", File: agentOnLambda, Func: "Handle", Old: "verdicts := make([]worker.Verdict, len(deliveries)) // none is deleted", New: "var verdicts []worker.Verdict", Killers: []string{"onlambda"}},
 	{Name: "P3-another-agents-name", File: senderCheck, Func: "Scheduler.notAsked", Old: `case it.from.agent != "" && it.from.agent != asked:`, New: "case false:", Killers: []string{"scheduler"}},
 	{Name: "P3-another-agents-role", File: senderCheck, Func: "Scheduler.notAsked", Old: "case s.anothers(asked, it.from.role):", New: "case false:", Killers: []string{"scheduler", "scheduler-wiring"}},
 	{Name: "P3-operators-cannot-redrive", File: senderCheck, Func: "Scheduler.anothers", Old: "return false\n}", New: "return true\n}", Killers: []string{"scheduler"}},
 	{Name: "P3-unknown-roles-are-refused", File: senderCheck, Func: "Scheduler.anothers", Old: " || len(own) == 0", New: "", Killers: []string{"scheduler"}},
 	{Name: "P3-role-with-its-session", File: senderCheck, Func: "senderOf", Old: `role, _, _ := strings.Cut(d.Sender, ":")`, New: "role := strings.TrimSpace(d.Sender)", Killers: []string{"scheduler"}},
-	{Name: "P32-learns-of-other-agents", File: learning, Func: "Scheduler.learn", Old: " && s.notAsked(j.Definition, it) == nil", New: "", Killers: []string{"scheduler"}},
 }

@@ -20,5 +20,7 @@ var ofWorkflows = []Mutant{
 	{Name: "workflow-unknown-after-is-an-order", File: sourceGraph, Func: "newGraph", Old: "g.sorted, g.before = nil, nil", New: ""},
 	{Name: "workflow-scalar-after-is-an-order", File: sourceGraph, Func: "newGraph", Old: "if after.shape != isList {", New: "if false {"},
 	{Name: "workflow-braces-are-sent-without-warning", File: sourceTemplate, Func: "builder.literal", Old: `strings.Contains(v.text, "{{") && strings.Contains(v.text, "}}")`, New: "false"},
-	{Name: "P31-no-time-for-the-ledger", File: sourceMeaning, Func: "builder.holds", Old: "if s.Grade == core.Plain {", New: "if false {"},
+	{Name: "P31-no-time-for-the-ledger", File: sourceMeaning, Func: "builder.holds", Old: "case s.Grade == core.Plain:", New: "case false:"},
+	{Name: "P22a-no-time-for-the-ledger", File: sourceMeaning, Func: "builder.holds", Old: "case s.PointOfNoReturn:", New: "case false:"},
+	{Name: "P22-second-point-of-no-return-undoes", File: sourceMeaning, Func: "builder.stops", Old: "if s.OnFailure != core.OnFailureUndo {", New: "if s.OnFailure != core.OnFailureUndo || s.PointOfNoReturn {"},
 }

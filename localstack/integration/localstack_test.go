@@ -294,14 +294,14 @@ func TestThirtySteps(t *testing.T) {
 		attempts += st.Attempts
 	}
 	var item struct {
-		Hops int `json:"hops"`
+		Hops *int `json:"hops"` // absent: all claims of steps to do them
 	}
 	if err := json.Unmarshal([]byte(o.item()), &item); err != nil {
 		t.Fatal(err)
 	}
 	// Not one more for each failure: a copy of the first request may have brought the success.
-	if attempts <= links || item.Hops != attempts {
-		t.Errorf("%d attempts, %d hops counted", attempts, item.Hops)
+	if attempts <= links || item.Hops != nil && *item.Hops != attempts {
+		t.Errorf("%d attempts, %s", attempts, o.item())
 	}
 }
 

@@ -287,12 +287,17 @@ func needs() []need {
 		scheduler("dynamodb:GetItem", "Tasks", shop),
 		scheduler("dynamodb:PutItem", "Definitions", undefined),
 		scheduler("dynamodb:GetItem", "Definitions", replyAfterRestart),
+		scheduler("sqs:ChangeMessageVisibility", "Intake", newer("Intake")),
+		scheduler("sqs:ChangeMessageVisibility", "Replies", newer("Replies")),
+		scheduler("sqs:ChangeMessageVisibility", "Control", newer("Control")),
 		scheduler("sqs:SendMessage", "Control", retried),
 		scheduler("sqs:SendMessage", "Quarantine", poisoned("Intake")),
 		scheduler("sqs:SendMessage", "ShopStatus", shop),
 		scheduler("sns:Publish", "Alerts", stopped),
 		{grant{"AgentShipping", "dynamodb:GetItem", "LedgerShipping"}, shop},
 		{grant{"AgentShipping", "dynamodb:PutItem", "LedgerShipping"}, shop},
+		{grant{"AgentNotification", "dynamodb:GetItem", "LedgerNotification"}, shop},
+		{grant{"AgentNotification", "dynamodb:PutItem", "LedgerNotification"}, shop},
 		{grant{"AgentNotification", "secretsmanager:GetSecretValue", "Secret"}, afterRestart("AgentNotification")},
 	}
 	for _, agent := range []string{"Inventory", "Payment", "Shipping", "Notification"} {

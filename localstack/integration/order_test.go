@@ -83,8 +83,13 @@ func (s *site) url(t *testing.T, queue string) string {
 func (s *site) send(t *testing.T, queue, body string) {
 	t.Helper()
 	client := s.sqs
-	if s.backend == ministack && strings.HasPrefix(queue, "Requests") { // it keeps to the queues' own policies
-		client = s.as(t, "Scheduler")
+	if s.backend == ministack { // it keeps to the queues' own policies
+		switch {
+		case strings.HasPrefix(queue, "Requests"):
+			client = s.as(t, "Scheduler")
+		case queue == "Replies":
+			client = s.as(t, "AgentPayment")
+		}
 	}
 	if _, err := client.SendMessage(t.Context(), &sqs.SendMessageInput{QueueUrl: aws.String(s.url(t, queue)), MessageBody: &body}); err != nil {
 		t.Fatal(err)
@@ -192,6 +197,12 @@ func (o *order) task() task {
 	var k task
 	if err := json.Unmarshal([]byte(o.item()), &k); err != nil {
 		o.t.Fatalf("order %s: its item cannot be read: %v\n%s", o.id, err, o.item())
+	}
+	for name, st := range k.Steps {
+		if st.Attempt == 0 && st.ProcessState == "Processed" { // what follows from the rest is not stored (docs/document.md)
+			st.Attempt = st.FailureCount + 1
+			k.Steps[name] = st
+		}
 	}
 	return k
 }

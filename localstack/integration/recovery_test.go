@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,6 +13,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 
+	"github.com/stepkeeper/stepkeeper/client"
+	clientstack "github.com/stepkeeper/stepkeeper/client/stack"
 	"github.com/stepkeeper/stepkeeper/localstack/stack"
 )
 
@@ -77,12 +80,14 @@ func (s *site) tables(t *testing.T) map[string]string {
 			t.Fatal(err)
 		}
 		for _, name := range page.TableNames {
-			if strings.HasPrefix(name, s.assembly.Stack+"-EngineLedgerShipping") {
-				all["ledger.shipping"] = name
+			for _, agent := range []string{"shipping", "notification"} {
+				if strings.HasPrefix(name, s.assembly.Stack+"-EngineLedger"+strings.ToUpper(agent[:1])+agent[1:]) {
+					all["ledger."+agent] = name
+				}
 			}
 		}
 	}
-	if len(all) != 4 {
+	if len(all) != 5 {
 		t.Fatalf("the stack has the tables %v", all)
 	}
 	return all
@@ -144,6 +149,8 @@ func TestOrdersGoOnWithCopiedTables(t *testing.T) {
 	if n := first.switchMappings(t, false); n != 7 {
 		t.Fatalf("%d mappings were stopped", n)
 	}
+	first.cli(t, "", ok, []string{"list"}, "nothing has taken intake for", "nothing has taken requests-payment for",
+		"0 waiting: its event source mapping is disabled; enable it with `aws lambda update-event-source-mapping --uuid")
 	settings := maps.Clone(s.settings)
 	settings["paused"] = "true"
 	var tables []string
@@ -172,10 +179,18 @@ func TestOrdersGoOnWithCopiedTables(t *testing.T) {
 	if k := onCopy(half).task(); k.ProcessState != "Processing" || lost.item() != "{}" || len(second.statuses.all()) > 0 {
 		t.Errorf("the stack that waits has worked: %+v %s", k, lost.item())
 	}
+	second.cli(t, "", ok, []string{"list"}, ", 1 waiting: its event source mapping is disabled; the stack was deployed with Paused: deploy it without")
 
 	calls := len(s.remote.of(ended.id, ""))
 	if n := second.switchMappings(t, true); n != 7 {
 		t.Fatalf("%d mappings were started", n)
+	}
+	c, err := clientstack.OpenWith(ctx, s.config, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if all, err := c.Unattended(ctx, ""); err != nil || slices.ContainsFunc(all, func(u client.Unattended) bool { return u.Reason != "" }) {
+		t.Fatalf("all mappings are enabled: %+v, %v", all, err)
 	}
 	go second.ticks.run(ctx, second, second.outputs["EngineSupervisorFunction"])
 	onCopy(half).told("completed", rescued)

@@ -24,7 +24,7 @@ type CommandID struct {
 
 // CommandNumber is the number that the sender saw in the task (P5).
 type CommandNumber struct {
-	Command int `json:"command" minimum:"0" doc:"the task's command number as last seen; another one is refused, because then somebody else was first"`
+	Command int `json:"command" minimum:"0" doc:"the task's command number as last seen; another one is refused, because another command came first"`
 }
 
 type cancelInput struct {

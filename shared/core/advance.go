@@ -132,7 +132,7 @@ func (r *deciding) take(i int, op Operation) {
 	agent := r.def.Agents[d.Agent]
 	s.Attempt++
 	s.Undo = op == UndoOp
-	s.State, s.LockedBy, s.Cause = Processing, r.at.By, r.cause
+	s.State, s.LockedBy, s.Cause, s.NoEffect = Processing, r.at.By[:min(len(r.at.By), maxName)], r.cause, 0
 	if s.Undo {
 		s.State = Compensating
 	}
@@ -199,7 +199,7 @@ func (r *deciding) request(i int, input json.RawMessage) SendRequest {
 		Agent: d.Agent, OrderID: r.t.OrderID, Run: r.t.Run, Step: s.Name, Attempt: s.Attempt,
 		Operation: Do, Name: d.Operation, Grade: d.Grade, Key: Key(r.t.OrderID, r.t.Run, s.Name),
 		Timeout: r.timeout(i), ClaimedAt: s.ClaimedAt, CompleteBy: s.CompleteBy, StopBy: s.StopBy,
-		ClockSkew: r.def.Agents[d.Agent].ClockSkew, Input: input, Resolved: s.Resolved,
+		ClockSkew: r.def.Agents[d.Agent].ClockSkew, Input: input, Resolved: s.Resolved, PointOfNoReturn: d.PointOfNoReturn,
 		Trace: trace(r.t.OrderID, r.t.Run, s.Name, s.Attempt),
 	}
 	if s.Undo {
@@ -242,7 +242,7 @@ func (r *deciding) undoNext(i int) bool {
 		return false
 	case s.State == UndoWait && r.at.Now < s.WakeAt:
 		return false
-	case d.Undo == nil: // "undo: none": nothing to ask for, once nobody is at work on it
+	case d.Undo == nil: // "undo: none", or a point of no return proven without effect: nothing to ask for, once nobody is at work on it
 		if s.State == Processing {
 			return false
 		}

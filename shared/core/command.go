@@ -47,6 +47,9 @@ func (r *deciding) reject(id, command, reason string) (string, error) {
 func (r *deciding) answer(v Verdict) {
 	all := append(append([]Verdict(nil), r.t.Verdicts...), v)
 	r.t.Verdicts = all[max(0, len(all)-maxVerdicts):]
+	if last := &all[len(all)-1]; len(v.Reason) > len(noReason) && !r.at.Room.keepsReserve(r.def, r.t) {
+		last.Reason, v.Reason = noReason, noReason
+	}
 	r.verdict = &v
 }
 
@@ -104,6 +107,7 @@ func (r *deciding) turnAround(why Why) {
 	for i := range r.t.Steps {
 		s := &r.t.Steps[i]
 		s.UndoFailures, s.Queued = 0, 0
+		s.endHold()
 		if waiting(s) {
 			s.WakeAt, s.CompleteBy = 0, 0
 		}
@@ -144,7 +148,7 @@ func (r *deciding) unundoable() string {
 	case r.t.ProcessState != Error:
 		return "only a task in Error can be undone by the operator; this one is " + string(r.t.ProcessState)
 	case r.pastNoReturn():
-		return "the order is past its point of no return"
+		return "the order is past its point of no return; fix: if that step has had no effect, resolve it as not-happened first"
 	}
 	return ""
 }
@@ -159,55 +163,36 @@ func (r *deciding) resubmitted(_ int, ev Event) (string, error) {
 		return r.reject(e.ID, "resubmit", "the new deadline "+e.Deadline.String()+" has passed, it is "+r.at.Now.String()+" here; give a later one, or none")
 	}
 	mode := modeOf(r.t)
-	if mode == errForward || mode == errUndo || mode == compensated {
-		if reason := r.moved(e); reason != "" {
-			return r.reject(e.ID, "resubmit", reason)
-		}
-	}
 	switch mode {
-	case errForward:
-		if reason := r.forgotten(); reason != "" {
-			return r.reject(e.ID, "resubmit", reason)
-		}
-		r.t.Command++
-		r.accept(e.ID, "resubmit", "")
-		r.resume(e)
-	case errUndo: // never forward (H5)
-		if reason := r.forgotten(); reason != "" {
-			return r.reject(e.ID, "resubmit", reason)
-		}
-		r.t.Command++
-		r.accept(e.ID, "resubmit", "")
-		r.turnAround(r.t.Why)
-	case compensated:
-		r.t.Command++
-		r.accept(e.ID, "resubmit", "")
-		r.restart(e)
+	case errForward, errUndo, compensated:
 	case cancelled, processed, closed:
 		return r.reject(e.ID, "resubmit", "the order is "+string(r.t.ProcessState)+", which is final")
 	default:
 		return r.reject(e.ID, "resubmit", "the order is "+string(r.t.ProcessState)+"; only one in Error, or Compensated, can be resubmitted")
 	}
-	return "", nil
-}
-
-// moved is the Move that a Resubmit carries: both are one command (P49). It answers why it is refused.
-func (r *deciding) moved(e Resubmit) string {
-	if e.To == nil || e.To.Definition != nil && e.To.Definition.Hash == r.t.Definition {
-		return ""
-	}
-	if reason := r.unmovable(*e.To); reason != "" {
-		return reason
-	}
-	before, def := r.t.clone(), r.def
-	r.moveTo(e.To.Definition)
-	if before.ProcessState == Error {
-		if reason := r.forgotten(); reason != "" { // refused as a whole
-			r.t, r.def = before, def
-			return reason
+	before, def := r.t, r.def
+	if e.To != nil && !e.To.is(r.t.Definition) { // both are one command (P49)
+		if reason := r.move(*e.To); reason != "" {
+			return r.reject(e.ID, "resubmit", reason)
 		}
 	}
-	return ""
+	if mode != compensated {
+		if reason := r.forgotten(); reason != "" {
+			r.t, r.def = before, def
+			return r.reject(e.ID, "resubmit", reason)
+		}
+	}
+	r.t.Command++
+	r.accept(e.ID, "resubmit", "")
+	switch mode {
+	case errForward:
+		r.resume(e)
+	case errUndo: // never forward (H5)
+		r.turnAround(r.t.Why)
+	case compensated:
+		r.restart(e)
+	}
+	return "", nil
 }
 
 // forgotten finds a step in doubt whose key its service may have forgotten: asking again could do
@@ -260,6 +245,7 @@ func (r *deciding) resume(e Resubmit) {
 			r.tellFinished(s)
 		}
 		s.FailureCount, s.UndoFailures, s.Queued = 0, 0, 0
+		s.endHold()
 		if s.State == Failed && !s.Attempted() { // its expression failed; advance tries it again
 			s.State, s.Error = Pending, nil
 		}
@@ -316,6 +302,8 @@ func (r *deciding) resolved(_ int, ev Event) (string, error) {
 	switch {
 	case r.t.Phase == Forward && e.Fact == Happened:
 		r.finish(i, nil)
+	case r.t.Phase == Forward: // it proves the attempts before it (P22a)
+		r.proven(i)
 	case r.t.Phase == Undoing && e.Fact == Happened:
 		s.State = UndoWait
 	case r.t.Phase == Undoing:
@@ -339,6 +327,8 @@ func (r *deciding) unresolvable(i int, fact Fact) string {
 		return "the step is " + string(s.State) + "; only one that is Failed, UndoWait, or handed back is in doubt"
 	case !s.Attempted():
 		return "the step was never asked for, so there is nothing in doubt; mend the workflow or the order"
+	case r.t.Phase == Undoing && fact == Happened && r.def.Steps[i].PointOfNoReturn: // P22a
+		return "the step is the point of no return, and the order is being undone because the step was proven to have had no effect; fix: reverse its effect at the service, then state undone"
 	case r.at.Now <= r.silentBy(i):
 		return "an agent may still be at work on the step; wait until " + r.silentBy(i).String()
 	}

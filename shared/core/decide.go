@@ -33,6 +33,7 @@ func Decide(def *Definition, order []byte, task *Task, ev Event, at At) (Decisio
 	}
 	r.remember(task)
 	reindex(r.t, r.supervisor)
+	r.makeRoom()
 	return Decision{
 		Task: r.t, Changed: true, Effects: r.effects, Verdict: r.verdict,
 		Settles: ToldBy(r.def, r.t, r.effects),
@@ -142,7 +143,7 @@ func start(def *Definition, order []byte, e Submitted, at At) (Decision, error) 
 		return Decision{}, r
 	}
 	t := &Task{
-		Schema: 1, OrderID: e.OrderID, Workflow: def.Name, Definition: def.Hash,
+		OrderID: e.OrderID, Workflow: def.Name, Definition: def.Hash,
 		ContentHash: e.ContentHash, Priority: e.Priority, ReplyTo: e.ReplyTo,
 		ProcessState: Processing, Created: at.Now, Steps: make([]Step, len(def.Steps)),
 	}
@@ -162,6 +163,7 @@ func start(def *Definition, order []byte, e Submitted, at At) (Decision, error) 
 		return Decision{}, r.err
 	}
 	reindex(t, false)
+	r.makeRoom()
 	return Decision{Task: t, Changed: true, Effects: r.effects, Settles: ToldBy(def, t, r.effects)}, nil
 }
 
@@ -175,7 +177,7 @@ func tombstone(e Cancel, at At) Decision {
 	v := Verdict{ID: e.ID, Command: "cancel", Accepted: true, At: at.Now,
 		Reason: "the order had not arrived; it will not run when it does"}
 	t := &Task{
-		Schema: 1, OrderID: e.OrderID, ProcessState: Cancelled, Why: WhyCancel, CancelAsked: true,
+		OrderID: e.OrderID, ProcessState: Cancelled, Why: WhyCancel, CancelAsked: true,
 		Command: 1, Created: at.Now, Ended: at.Now, EndCause: "cancel/0", Verdicts: []Verdict{v},
 	}
 	return Decision{Task: t, Changed: true, Verdict: &v}

@@ -76,7 +76,7 @@ type StepDefinition struct {
 	OnFailure       Policy          `json:"onFailure"`
 	Undo            *Undo           `json:"undo,omitempty"` // nil: no effect to undo ("undo: none"), or past the point of no return
 	Grade           Grade           `json:"grade"`
-	PointOfNoReturn bool            `json:"pointOfNoReturn,omitempty"`
+	PointOfNoReturn bool            `json:"pointOfNoReturn,omitempty"` // with OnFailureUndo: its proven refusal undoes the task (P22a)
 }
 
 // Retry is the budget of a step and its waits.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/state"
 )
 
 // noon is when the tests begin.
@@ -225,11 +226,11 @@ func (d *desk) sweep(backlog ...string) (all []core.Effect) {
 // stored is the task after a way through the state store.
 func stored(t testing.TB, task *core.Task) *core.Task {
 	t.Helper()
-	b, err := core.EncodeTask(task)
+	b, err := state.EncodeTask(task)
 	if err != nil {
 		t.Fatalf("%v\n%+v", err, task)
 	}
-	got, err := core.DecodeTask(b)
+	got, err := state.DecodeTask(b)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, b)
 	}
@@ -303,7 +304,7 @@ func faultOfTask(def *core.Definition, t *core.Task) error {
 		if t.ProcessState == core.Error && !s.InFlight() && (s.WakeAt != 0 || s.CompleteBy != 0) {
 			return fmt.Errorf("P9: step %s, which is %s, has times in Error", s.Name, s.State)
 		}
-		if t.ProcessState != core.Error && s.Queued >= def.Steps[i].MaxQueueTime {
+		if (t.ProcessState == core.Processing || t.ProcessState == core.Compensating) && s.Queued >= def.Steps[i].MaxQueueTime {
 			return fmt.Errorf("P32: requests of step %s have waited for %s, and it goes on", s.Name, s.Queued)
 		}
 		if s.Attempted() && s.State != core.Compensated && (t.ProcessState == core.Compensated || t.ProcessState == core.Cancelled) {
@@ -465,6 +466,12 @@ func failed(step string, attempt int) core.Reply {
 }
 func later(step string, attempt int) core.Reply {
 	return reply(step, 0, attempt, core.Do, core.OutcomeRetryLater)
+}
+
+// coded is a reply with another code.
+func coded(r core.Reply, code string) core.Reply {
+	r.Code, r.Message = code, "no call was made"
+	return r
 }
 func undone(step string, attempt int) core.Reply {
 	return reply(step, 0, attempt, core.UndoOp, core.OutcomeDone)

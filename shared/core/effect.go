@@ -23,7 +23,9 @@ type SendRequest struct {
 	ClockSkew  Duration        `json:"clockSkew,omitempty"`
 	Input      json.RawMessage `json:"input,omitempty"`
 	Resolved   *Resolved       `json:"resolved,omitempty"`
-	Trace      string          `json:"trace"` // W3C traceparent, derived from task, run, step and attempt
+	// PointOfNoReturn: the agent keeps a ledger of the key, so that it can prove a refusal (P22a).
+	PointOfNoReturn bool   `json:"pointOfNoReturn,omitempty"`
+	Trace           string `json:"trace"` // W3C traceparent, derived from task, run, step and attempt
 }
 
 // SendWake asks the Scheduler to look at a step, or at the task, at a time (P9a).

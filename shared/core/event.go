@@ -43,6 +43,7 @@ type Reply struct {
 	Code       string          // of failed and retry-later, see StepError
 	Message    string
 	RetryAfter Duration // of retry-later: the service asked for at least this wait; 0: none
+	NoEffect   bool     // of failed and retry-later of a point of no return: its key has had no effect and will have none by this attempt (P22a)
 }
 
 // Overdue says that a step's complete-by has passed; decided by the Supervisor only (P16).
@@ -140,5 +141,6 @@ func (Move) event()           {}
 type At struct {
 	Now   Time
 	By    string              // for LockedBy
-	Waits map[string]Duration // by agent: how long the last request had waited in its queue (P32)
+	Waits map[string]Duration // by agent: how long requests wait in its queue (P32)
+	Room  Room                // of the document that the decision is stored in
 }

@@ -2,9 +2,6 @@ package core
 
 import "fmt"
 
-// ValidJSON is held against the standard library.
-var ValidJSON = validJSON
-
 // Cell names one cell of the transition tables: Step is "" for an event of the whole task.
 type Cell struct{ Event, Step, Task int }
 

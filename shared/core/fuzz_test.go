@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/state"
 )
 
 // tape makes choices by a fuzzer's bytes; past its end it chooses the first.
@@ -43,15 +44,15 @@ func FuzzDecide(f *testing.F) {
 // another version: an error perhaps, but no panic, and its arguments stay as they are.
 func FuzzDocument(f *testing.F) {
 	for _, mode := range modes {
-		for _, state := range []string{"new", "Pending", "Processing", "Failed", "UndoWait", "Compensating", "Compensated"} {
-			if doc, err := core.EncodeTask(fixture(mode, state, companion(mode, ""))); err == nil {
+		for _, of := range []string{"new", "Pending", "Processing", "Failed", "UndoWait", "Compensating", "Compensated"} {
+			if doc, err := state.EncodeTask(fixture(mode, of, companion(mode, ""))); err == nil {
 				f.Add(doc, uint8(0))
 			}
 		}
 	}
 	f.Add([]byte(`{"Schema":1,"OrderID":"o1","ProcessState":"Error","Created":"2026-11-21T12:00:00Z","Steps":{"a":{"N":0,"ProcessState":"Compensating"},"b":{}}}`), uint8(7))
 	f.Fuzz(func(t *testing.T, doc []byte, of uint8) {
-		task, err := core.DecodeTask(doc)
+		task, err := state.DecodeTask(doc)
 		if err != nil {
 			t.Skip("not a document")
 		}

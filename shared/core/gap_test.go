@@ -28,6 +28,27 @@ func TestOverdueIsLookedAtAgain(t *testing.T) {
 	undo.expect(nil, "Compensating: a Compensating/2", "")
 }
 
+// Invariant 4. A step that waits for its undo has the attempt of its do: an undo of that attempt was never asked for.
+// Broken by: guard does not compare the operation.
+func TestReplyOfTheOtherOperation(t *testing.T) {
+	d := begun(t, step("a", grade(core.Idempotent)))
+	d.decide(failed("a", 1))
+	d.expect(nil, "Compensating: a UndoWait/1", "")
+	d.ignored(undone("a", 1))
+	d.expect(nil, "Compensating: a UndoWait/1", "")
+}
+
+// A code that is too long is cut between two characters: what is stored is what was told (P12).
+func TestLongCodesAreCutBetweenCharacters(t *testing.T) {
+	d := begun(t, step("a", grade(core.Idempotent)))
+	r := later("a", 1)
+	r.Code = "x" + strings.Repeat("é", 100)
+	d.decide(r)
+	if got, want := d.task.Step("a").Error.Code, "x"+strings.Repeat("é", 63); got != want {
+		t.Errorf("the code is %q, want %q", got, want)
+	}
+}
+
 // P23a. Broken by: deadline does not compare the run.
 func TestDeadlineOfAnEarlierRun(t *testing.T) {
 	d := newDesk(t, workflow(step("a")))
@@ -41,6 +62,20 @@ func TestDeadlineOfAnEarlierRun(t *testing.T) {
 	d.decide(core.DeadlinePassed{Run: 1})
 	if d.task.ProcessState != core.Compensating {
 		t.Errorf("it is %s", d.task.ProcessState)
+	}
+}
+
+// P23a. Broken by: the deadline undoes past a point of no return.
+func TestDeadlinePastNoReturnStops(t *testing.T) {
+	d := newDesk(t, workflow(step("a"), step("b", after("a"), noReturn)))
+	d.def.OnDeadline = core.OnFailureUndo
+	d.submit.Deadline = d.now.Add(core.Minute)
+	d.decide(d.submit)
+	d.decide(done("a", 1))
+	d.wait(core.Minute)
+	d.decide(core.DeadlinePassed{})
+	if d.task.ProcessState != core.Error || d.task.Phase != core.Forward || d.task.Step("a").State != core.Processed {
+		t.Errorf("it is %s (%s), its first step %s", d.task.ProcessState, d.task.Phase, d.task.Step("a").State)
 	}
 }
 

@@ -48,7 +48,7 @@ func newMemory() memory {
 // invariants are those of simulation.md and of section 8 of protocol.md that the core alone can
 // hold, by the name that violate gives them. 3, 7, 8, 9 and 11 are checked by the remote services.
 var invariants = []string{"3", "4", "6", "7", "8", "9", "10", "11", "12", "13", "14", "16", "17", "18", "20", "21",
-	"pure", "P5", "P11", "P12", "P16", "P17", "P20", "P27"}
+	"pure", "P5", "P11", "P12", "P16", "P17", "P20", "P22a", "P27"}
 
 func (w *world) check(m move) {
 	if err := faultOf(w.def, m.before, m.dec, m.ev); err != nil {
@@ -183,7 +183,7 @@ func (w *world) checkReverse(t *core.Task, s *core.Step) {
 	}
 }
 
-// checkVerdict: commands are answered and counted (P5); a Cancel's answer for a run never turns (P17).
+// checkVerdict: commands are answered and counted (P5); a Cancel's answer for a run never changes (P17).
 func (w *world) checkVerdict(m move) {
 	if !m.command() {
 		return
@@ -213,10 +213,24 @@ func (w *world) checkVerdict(m move) {
 	if !isCancel {
 		return
 	}
-	if v.Accepted && w.refused[c.Run] || !v.Accepted && w.accepted[c.Run] {
+	if !v.Accepted && m.after.ProcessState != core.Processed && w.turned(m.after) {
+		return // the refusal of the point of no return may be proven later (P22a)
+	}
+	closed := m.before != nil && m.before.ProcessState == core.Closed // it refuses each Cancel, an accepted one too (P48)
+	if v.Accepted && w.refused[c.Run] || !v.Accepted && w.accepted[c.Run] && !closed {
 		w.violate("P17", "%s: accepted %v, which was answered otherwise before", name(m.ev), v.Accepted)
 	}
 	w.refused[c.Run], w.accepted[c.Run] = w.refused[c.Run] || !v.Accepted, w.accepted[c.Run] || v.Accepted
+}
+
+// turned reports that a point of no return was claimed.
+func (w *world) turned(t *core.Task) bool {
+	for i := range t.Steps {
+		if t.Steps[i].Attempted() && w.def.Steps[i].PointOfNoReturn {
+			return true
+		}
+	}
+	return false
 }
 
 // numberOf is the command number that the sender saw.

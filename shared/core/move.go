@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 )
 
@@ -13,12 +14,15 @@ type Target struct {
 	Absent     string
 }
 
-// Difference is what stands between a task and another definition of its workflow, at one step.
+// Difference is what stands between a task and another definition of its workflow, mostly at one step.
 type Difference struct {
-	Step    string `json:"step"`
+	Step    string `json:"step,omitempty" doc:"absent where the workflow as a whole is different"`
 	What    string `json:"what" doc:"what is different there, for people"`
 	Refused bool   `json:"refused" doc:"the task cannot be moved because of it"`
 }
+
+// is reports that the target is the definition of that hash.
+func (to Target) is(hash string) bool { return to.Definition != nil && to.Definition.Hash == hash }
 
 // moveAsked pins the task to another definition of its workflow (P49).
 func (r *deciding) moveAsked(_ int, ev Event) (string, error) {
@@ -26,21 +30,26 @@ func (r *deciding) moveAsked(_ int, ev Event) (string, error) {
 	if reason := r.seen(e.Command); reason != "" {
 		return r.reject(e.ID, "move", reason)
 	}
-	if e.To.Definition != nil && e.To.Definition.Hash == r.t.Definition {
-		r.accept(e.ID, "move", "it is pinned to that definition already")
-		return "", nil
-	}
-	if reason := r.unmovable(e.To); reason != "" {
+	if reason := r.move(e.To); reason != "" {
 		return r.reject(e.ID, "move", reason)
 	}
 	r.t.Command++
 	r.accept(e.ID, "move", "")
-	r.moveTo(e.To.Definition)
-	r.t.EndCause = "" // the end was told as it was, and is never told again otherwise
-	if r.t.ProcessState == Processing {
-		r.advance()
-	}
+	r.advance() // where the task goes forward
 	return "", nil
+}
+
+// move pins the definition and puts the steps into its order. It answers why not, and then changes nothing.
+func (r *deciding) move(to Target) (refused string) {
+	if reason := r.unmovable(to); reason != "" {
+		return reason
+	}
+	t := r.t.movedTo(to.Definition)
+	if !r.at.Room.keepsReserve(to.Definition, t) {
+		return fmt.Sprintf("what the order holds, and the reserve for the steps of the new definition, do not fit into a document of %d bytes; take steps out of the definition", r.at.Room.Limit)
+	}
+	r.t, r.def = t, to.Definition
+	return ""
 }
 
 // unmovable says why the task cannot be moved; "" where it can.
@@ -100,6 +109,13 @@ func Differences(from, to *Definition, t *Task) []Difference {
 			all = append(all, Difference{Step: to.Steps[i].Name, What: "it is new"})
 		}
 	}
+	if !bytes.Equal(from.Output, to.Output) {
+		all = append(all, Difference{What: "the output of the workflow is another one"})
+	}
+	if from.Deadline != to.Deadline || from.OnDeadline != to.OnDeadline || from.HopBudget != to.HopBudget || from.Grace != to.Grace ||
+		from.TellAfter != to.TellAfter || !slices.Equal(from.Notify, to.Notify) || !maps.Equal(from.Agents, to.Agents) {
+		all = append(all, Difference{What: "the deadline, the limits, the status messages or the times of agents are others"})
+	}
 	return all
 }
 
@@ -138,9 +154,10 @@ func fixed(d, n *StepDefinition, bound bool, s *Step) (all []Difference) {
 	return all
 }
 
-// withoutEffect: the operator has stated that no attempt of the step had an effect that stands.
+// withoutEffect: it is proven, by its service (P22a) or by the operator, that no attempt of the step has an
+// effect that stands.
 func withoutEffect(s *Step) bool {
-	return s.Resolved != nil && s.Resolved.Fact != Happened && s.Resolved.At > s.ClaimedAt
+	return s.NoEffect != 0 || s.State == Compensated && s.Resolved != nil && s.Resolved.Fact != Happened && s.Resolved.At > s.ClaimedAt
 }
 
 // free are the differences that may be anywhere.
@@ -169,45 +186,35 @@ func order(n *StepDefinition, t *Task) (all []Difference) {
 	return all
 }
 
-// moveTo pins the definition and puts the steps into its order. What was attempted or skipped stands as it
-// is; attempts go on where a name returns (P1).
-func (r *deciding) moveTo(to *Definition) {
-	t, old := r.t, r.t.Steps
-	left := maps.Clone(t.Removed)
-	if left == nil {
-		left = map[string]int{}
+// movedTo is the task with the definition pinned and the steps in its order. What was attempted or skipped
+// stands as it is; attempts go on where a name returns (P1). The old end was told, and is not told again with
+// the new steps.
+func (t *Task) movedTo(to *Definition) *Task {
+	c, removed := t.clone(), maps.Clone(t.Removed)
+	if removed == nil {
+		removed = map[string]int{}
 	}
-	t.Steps = make([]Step, len(to.Steps))
+	for i := range t.Steps {
+		if s := &t.Steps[i]; s.Attempt > 0 {
+			removed[s.Name] = s.Attempt
+		}
+	}
+	c.Steps = make([]Step, len(to.Steps))
 	for i := range to.Steps {
 		name := to.Steps[i].Name
-		s := Step{Name: name, State: Pending, Attempt: left[name]}
-		if j := indexOf(old, name); j >= 0 {
-			s = old[j]
-			s.EndState = ""
-			if s.State == Failed && !s.Attempted() { // its expression failed
-				s.State, s.Error = Pending, nil
-			}
+		c.Steps[i] = Step{Name: name, State: Pending, Attempt: removed[name]}
+		if s := t.Step(name); s != nil {
+			c.Steps[i] = *s
 		}
-		delete(left, name)
-		t.Steps[i] = s
-	}
-	for i := range old {
-		if to.Index(old[i].Name) < 0 && old[i].Attempt > 0 {
-			left[old[i].Name] = old[i].Attempt
+		s := &c.Steps[i]
+		if s.EndState = ""; s.State == Failed && !s.Attempted() { // its expression failed
+			s.State, s.Error = Pending, nil
 		}
+		delete(removed, name)
 	}
-	t.Removed = left
-	if len(left) == 0 {
-		t.Removed = nil
+	if c.Removed = removed; len(removed) == 0 {
+		c.Removed = nil
 	}
-	t.Definition, r.def = to.Hash, to
-}
-
-func indexOf(steps []Step, name string) int {
-	for i := range steps {
-		if steps[i].Name == name {
-			return i
-		}
-	}
-	return -1
+	c.Definition, c.EndCause = to.Hash, ""
+	return c
 }

@@ -117,13 +117,19 @@ func TestMoveIsRefusedByTheState(t *testing.T) {
 		"unknown":        {func(*core.Task) {}, core.Target{Absent: "no such definition"}, 4, "no such definition"},
 		"old number":     {func(*core.Task) {}, core.Target{Definition: target("fedcba", same...)}, 3, "another command"},
 		"a fact": {func(t *core.Task) {
-			t.Steps[1].Resolved = &core.Resolved{Fact: core.NotHappened, Command: 4, At: noon}
+			t.Steps[1].Resolved, t.Steps[1].NoEffect = &core.Resolved{Fact: core.NotHappened, Command: 4, At: noon}, noon
 		}, core.Target{Definition: input}, 4, ""},
-		"the fact of an earlier attempt": {func(t *core.Task) {
-			t.Steps[1].Resolved = &core.Resolved{Fact: core.NotHappened, Command: 4, At: noon - 95_000}
+		"a proof by the service": {func(t *core.Task) { t.Steps[1].NoEffect = noon }, core.Target{Definition: input}, 4, ""},
+		"a fact that a late reply has contradicted": {func(t *core.Task) {
+			t.Steps[1].State, t.Steps[1].Resolved = core.Processed, &core.Resolved{Fact: core.NotHappened, Command: 4, At: noon}
 		}, core.Target{Definition: input}, 4, "its input"},
-		"that it happened": {func(t *core.Task) {
-			t.Steps[1].Resolved = &core.Resolved{Fact: core.Happened, Command: 4, At: noon}
+		"a fact in the undo": {func(t *core.Task) {
+			t.Phase, t.Steps[1].State, t.Steps[1].Undo = core.Undoing, core.Compensated, true
+			t.Steps[1].Resolved = &core.Resolved{Fact: core.Undone, Command: 4, At: noon}
+		}, core.Target{Definition: input}, 4, ""},
+		"undone by its service": {func(t *core.Task) {
+			t.Phase, t.Steps[1].State, t.Steps[1].Undo = core.Undoing, core.Compensated, true
+			t.Steps[1].Resolved = &core.Resolved{Fact: core.NotHappened, Command: 4, At: noon - 95_000}
 		}, core.Target{Definition: input}, 4, "its input"},
 	} {
 		d := moving(t)

@@ -32,7 +32,7 @@ func (r *deciding) doOverdue(i int, ev Event) (string, error) {
 		return notYet, nil
 	}
 	if r.t.ProcessState != Processing {
-		r.blame(i, "timeout", "no reply by the complete-by time", e.Attempt)
+		r.blame(i, CodeTimeout, TimeoutText, e.Attempt)
 		r.giveUp(i)
 		if r.t.ProcessState == Compensating {
 			r.askFor(s)
@@ -42,7 +42,7 @@ func (r *deciding) doOverdue(i int, ev Event) (string, error) {
 	if e.Backlog {
 		return r.backlog(i, Forward), nil
 	}
-	r.blame(i, "timeout", "no reply by the complete-by time", e.Attempt)
+	r.blame(i, CodeTimeout, TimeoutText, e.Attempt)
 	s.FailureCount++
 	if retry := r.def.Steps[i].Retry; s.FailureCount < retry.Budget() {
 		r.handBack(i, r.retryWait(i, retry))
@@ -75,7 +75,7 @@ func (r *deciding) undoOverdue(i int, ev Event) (string, error) {
 	if e.Backlog && r.t.ProcessState == Compensating {
 		return r.backlog(i, Undoing), nil
 	}
-	r.blame(i, "timeout", "no reply to the undo by the complete-by time", e.Attempt)
+	r.blame(i, CodeTimeout, "no reply to the undo by the complete-by time", e.Attempt)
 	r.undoAgain(i, 0)
 	return "", nil
 }

@@ -95,7 +95,8 @@ func TestCalmOrdersEndProcessed(t *testing.T) {
 // serve is an agent that is well: it takes all requests and succeeds.
 func (w *world) serve() {
 	asked := w.requests
-	w.requests = nil
+	w.requests, w.well = nil, true
+	defer func() { w.well = false }()
 	for _, r := range asked {
 		n := len(w.calls)
 		w.take(r)

@@ -1,9 +1,21 @@
 package core
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"strings"
+)
 
 // maxRetryAfter bounds what a service may ask for.
 const maxRetryAfter = Hour
+
+// Codes of a retry-later reply by an agent that made no call which could have had an effect (P45).
+const (
+	CodeBreakerOpen  = "breaker-open" // its circuit breaker is open: the service is sick
+	CodeUnauthorized = "unauthorized" // the service does not accept the agent's credentials
+)
+
+// Uncalled reports one of these codes: a retry-later that has it is handed back uncounted.
+func Uncalled(code string) bool { return code == CodeBreakerOpen || code == CodeUnauthorized }
 
 // stepDone records that a do has happened (P15). Lateness does not matter, nor which attempt says so.
 func (r *deciding) stepDone(i int, ev Event) (string, error) {
@@ -11,7 +23,11 @@ func (r *deciding) stepDone(i int, ev Event) (string, error) {
 	if !s.Attempted() {
 		return notClaims, nil
 	}
-	r.finish(i, ev.(Reply).Output)
+	e := ev.(Reply)
+	if !r.holds(i, e.Output) {
+		return r.unstorable(i, e)
+	}
+	r.finish(i, e.Output)
 	r.advance()
 	return "", nil
 }
@@ -21,7 +37,7 @@ func (r *deciding) stepDone(i int, ev Event) (string, error) {
 // the numbers sees that it has stopped.
 func (r *deciding) finish(i int, output json.RawMessage) {
 	s := &r.t.Steps[i]
-	s.State, s.Output, s.FinishedAt = Processed, output, r.at.Now
+	s.State, s.Output, s.FinishedAt, s.NoEffect = Processed, output, r.at.Now, 0
 	s.release()
 	if r.t.ProcessState != Error {
 		r.tellFinished(s)
@@ -39,6 +55,7 @@ func (r *deciding) tellFinished(s *Step) {
 // release ends a claim or a wait.
 func (s *Step) release() {
 	s.LockedBy, s.Cause, s.CompleteBy, s.StopBy, s.WakeAt = "", "", 0, 0, 0
+	s.endHold()
 }
 
 // stepFailed is the permanent failure of a do.
@@ -46,6 +63,7 @@ func (r *deciding) stepFailed(i int, ev Event) (string, error) {
 	e := ev.(Reply)
 	r.t.Steps[i].FailureCount++
 	r.blame(i, e.Code, e.Message, e.Attempt)
+	r.refused(i, e)
 	r.giveUp(i)
 	r.policy(i)
 	return "", nil
@@ -55,6 +73,11 @@ func (r *deciding) stepFailed(i int, ev Event) (string, error) {
 func (r *deciding) stepLater(i int, ev Event) (string, error) {
 	e := ev.(Reply)
 	s := &r.t.Steps[i]
+	r.refused(i, e)
+	if r.t.ProcessState == Processing && Uncalled(e.Code) {
+		r.hold(i, e)
+		return "", nil
+	}
 	r.blame(i, e.Code, e.Message, e.Attempt)
 	if r.t.ProcessState != Processing {
 		r.giveUp(i)
@@ -70,6 +93,37 @@ func (r *deciding) stepLater(i int, ev Event) (string, error) {
 	}
 	r.giveUp(i)
 	r.policy(i)
+	return "", nil
+}
+
+// refused records the proof that a point of no return has had no effect (P22a). Of any other step it
+// changes nothing: that one is undone all the same (P7).
+func (r *deciding) refused(i int, e Reply) bool {
+	if !e.NoEffect || !r.def.Steps[i].PointOfNoReturn {
+		return false
+	}
+	r.proven(i)
+	return true
+}
+
+// proven: what an Error was told with must stay recognisable (P12), so what is learnt in it is later than it,
+// and what was known before keeps its time.
+func (r *deciding) proven(i int) {
+	if r.t.Steps[i].NoEffect != 0 {
+		return
+	}
+	at := r.at.Now
+	if r.t.ProcessState == Error {
+		at = latest(at, r.t.Ended+1)
+	}
+	r.t.Steps[i].NoEffect = at
+}
+
+// refusedLate records a proof that comes after the step was counted as overdue (P22a).
+func (r *deciding) refusedLate(i int, ev Event) (string, error) {
+	if s := &r.t.Steps[i]; !s.Attempted() || s.NoEffect != 0 || !r.refused(i, ev.(Reply)) {
+		return notAsked, nil
+	}
 	return "", nil
 }
 
@@ -106,7 +160,7 @@ func (r *deciding) giveUp(i int) {
 
 // blame keeps the step's last failure.
 func (r *deciding) blame(i int, code, message string, attempt int) {
-	r.t.Steps[i].Error = &StepError{Code: code, Message: TrimMessage(message), At: r.at.Now, Attempt: attempt}
+	r.t.Steps[i].Error = &StepError{Code: strings.ToValidUTF8(code[:min(len(code), maxCode)], ""), Message: TrimMessage(message), At: r.at.Now, Attempt: attempt}
 }
 
 // policy decides what a Failed step means for the task (P19). In Error it means nothing more.
@@ -124,14 +178,15 @@ func (r *deciding) policy(i int) {
 	}
 }
 
-// mustStop: the step's own policy, or a point of no return that was claimed (H9: claimed, not done).
+// mustStop: the step's own policy, or a point of no return that was passed (H9: claimed, not done).
 func (r *deciding) mustStop(i int) bool {
 	return r.def.Steps[i].OnFailure == OnFailureStop || r.pastNoReturn()
 }
 
+// pastNoReturn: a point of no return is passed from a claim until it is proven that it had no effect (P22a).
 func (r *deciding) pastNoReturn() bool {
 	for i := range r.t.Steps {
-		if r.def.Steps[i].PointOfNoReturn && r.t.Steps[i].Attempted() {
+		if s := &r.t.Steps[i]; r.def.Steps[i].PointOfNoReturn && s.Attempted() && s.NoEffect == 0 {
 			return true
 		}
 	}
@@ -172,9 +227,68 @@ func (r *deciding) undone(i int) {
 // somebody has to undo it in the end.
 func (r *deciding) undoRefused(i int, ev Event) (string, error) {
 	e := ev.(Reply)
+	if e.Outcome == OutcomeRetryLater && Uncalled(e.Code) {
+		r.hold(i, e)
+		return "", nil
+	}
 	r.blame(i, e.Code, e.Message, e.Attempt)
 	r.undoAgain(i, min(e.RetryAfter, maxRetryAfter))
 	return "", nil
+}
+
+// Waits between hand-backs of P45: at least minHold, then as long again as the step has waited so far, up
+// to maxHold; up to half of it is added, spread by the attempt.
+const (
+	minHold = 2 * Second
+	maxHold = 5 * Minute
+)
+
+// hold hands a step back uncounted, since its agent made no call (P45): no failure and no hop, up to
+// maxQueueTime; then the operator is needed, whatever the policy.
+func (r *deciding) hold(i int, e Reply) {
+	s, d := &r.t.Steps[i], &r.def.Steps[i]
+	since := r.at.Now
+	if s.Error != nil && s.Error.Since != 0 {
+		since = s.Error.Since
+	}
+	held := r.at.Now.Sub(since)
+	phase, state := Forward, Failed
+	if s.Undo {
+		phase, state = Undoing, UndoWait
+	}
+	message := e.Message
+	over := r.t.ProcessState != Error && held >= d.MaxQueueTime
+	if over {
+		message = "the agent has not called its service for longer than maxQueueTime: " + message
+	}
+	r.blame(i, e.Code, message, e.Attempt)
+	if over || r.t.ProcessState == Error {
+		s.State = state
+		s.release()
+		if over {
+			r.enterError(phase, i)
+		}
+		return
+	}
+	s.State = UndoWait
+	if !s.Undo {
+		s.State = Pending
+		r.t.Hops = max(0, r.t.Hops-1) // a command may have renewed it since the claim
+	}
+	wait := min(max(held, minHold), maxHold)
+	wait += Duration(float64(wait) / 2 * jitter(r.t.OrderID, r.t.Run, s.Name, s.Attempt))
+	wait = max(wait, min(e.RetryAfter, maxRetryAfter))
+	r.put(s, r.at.Now.Add(min(wait, max(d.MaxQueueTime-held, minHold))))
+	s.Error.Since = since // release ended the hold before it
+}
+
+// endHold keeps the last failure for people; a later hold begins anew.
+func (s *Step) endHold() {
+	if s.Error != nil && s.Error.Since != 0 {
+		last := *s.Error
+		last.Since = 0
+		s.Error = &last
+	}
 }
 
 // undoAgain counts a failed undo and puts it off; at its threshold the operator is needed.

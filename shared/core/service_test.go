@@ -13,7 +13,7 @@ type service struct {
 	net     int // effects that stand
 	undone  bool
 
-	ledger        string // plain: "", started, done, failed, undo-started, fenced
+	ledger        string // of a plain service, and of a point of no return: "", started, repeated, done, failed, later, undo-started, fenced
 	ledgerAttempt int
 	ledgerCommand int
 }
@@ -22,6 +22,7 @@ type service struct {
 type call struct {
 	request core.SendRequest
 	service *service
+	first   bool // of a point of no return: the call that its ledger was started for (P22a)
 }
 
 // outcome is how a call ends.
@@ -43,12 +44,52 @@ func (w *world) take(r core.SendRequest) {
 		return
 	}
 	s := w.service(r)
+	if r.PointOfNoReturn {
+		w.takeNoReturn(s, r)
+		return
+	}
 	if s.grade == core.Plain && !w.askLedger(s, r) {
 		return
 	}
-	w.calls = append(w.calls, &call{r, s})
+	w.calls = append(w.calls, &call{request: r, service: s})
 	if s.grade != core.Plain && w.chance("a copy came too", 4) {
-		w.calls = append(w.calls, &call{r, s})
+		w.calls = append(w.calls, &call{request: r, service: s})
+	}
+}
+
+// takeNoReturn is the agent of a point of no return: its ledger proves a refusal (P22a).
+func (w *world) takeNoReturn(s *service, r core.SendRequest) {
+	if f := r.Resolved; f != nil && f.Command > s.ledgerCommand {
+		s.ledger, s.ledgerAttempt, s.ledgerCommand = "", r.Attempt, f.Command
+		if f.Fact == core.Happened {
+			s.ledger = "done"
+		}
+	}
+	switch {
+	case s.ledger == "done":
+		w.reply(r, core.OutcomeDone)
+	case (s.ledger == "failed" || s.ledger == "later") && r.Attempt <= s.ledgerAttempt:
+		w.proves(r, s)
+	case s.ledger == "" || s.ledger == "failed" || s.ledger == "later":
+		if !w.well && w.chance("not called at all", 6) {
+			s.ledger, s.ledgerAttempt = "later", r.Attempt
+			w.proves(r, s)
+			return
+		}
+		s.ledger, s.ledgerAttempt = "started", r.Attempt
+		w.calls = append(w.calls, &call{request: r, service: s, first: true})
+	case s.grade != core.Plain && r.Attempt >= s.ledgerAttempt: // the same key again, which proves nothing any more
+		s.ledger, s.ledgerAttempt = "repeated", r.Attempt
+		w.calls = append(w.calls, &call{request: r, service: s})
+	}
+}
+
+// proves answers by the ledger that the key has had no effect.
+func (w *world) proves(r core.SendRequest, s *service) {
+	if w.real < r.StopBy {
+		ev := reply(r.Step, r.Run, r.Attempt, r.Operation, map[bool]core.Outcome{true: core.OutcomeRetryLater, false: core.OutcomeFailed}[s.ledger == "later"])
+		ev.NoEffect = true
+		w.soup = append(w.soup, letter{ev: ev})
 	}
 }
 
@@ -109,11 +150,14 @@ func (w *world) land(c *call, how outcome) {
 		return
 	}
 	if how == refuses || how == busy {
-		w.landNothing(r, s, how)
+		w.landNothing(c, how)
 		return
 	}
 	if s.grade == core.Plain || s.applied == 0 {
 		s.applied++
+		if r.PointOfNoReturn && w.task.Run == r.Run && (w.task.ProcessState == core.Compensating || w.task.ProcessState == core.Compensated || w.task.ProcessState == core.Cancelled) {
+			w.violate("P22a", "the effect of %s begins in a task that is %s", s.key, w.task.ProcessState)
+		}
 		if !s.noEffect {
 			s.net++
 		}
@@ -137,7 +181,12 @@ func (w *world) land(c *call, how outcome) {
 	w.checkEffects()
 }
 
-func (w *world) landNothing(r core.SendRequest, s *service, how outcome) {
+func (w *world) landNothing(c *call, how outcome) {
+	r, s := c.request, c.service
+	if r.PointOfNoReturn {
+		w.landRefusal(c, how)
+		return
+	}
 	if how == busy {
 		s.ledger = "" // the call is proven not to have been sent
 		w.reply(r, core.OutcomeRetryLater)
@@ -147,12 +196,32 @@ func (w *world) landNothing(r core.SendRequest, s *service, how outcome) {
 	w.reply(r, core.OutcomeFailed)
 }
 
+// landRefusal is the refusal of a point of no return: proven if it was the only call under the ledger's entry.
+func (w *world) landRefusal(c *call, how outcome) {
+	r, s := c.request, c.service
+	if s.applied > 0 && s.grade != core.Plain {
+		w.reply(r, core.OutcomeDone)
+		return
+	}
+	if c.first && s.ledger == "started" && s.ledgerAttempt == r.Attempt {
+		s.ledger = map[bool]string{true: "later", false: "failed"}[how == busy]
+		w.proves(r, s)
+		return
+	}
+	w.reply(r, map[bool]core.Outcome{true: core.OutcomeRetryLater, false: core.OutcomeFailed}[how == busy])
+}
+
 func (w *world) landUndo(r core.SendRequest, s *service, how outcome) {
 	if how >= refuses {
 		w.reply(r, map[bool]core.Outcome{true: core.OutcomeRetryLater, false: core.OutcomeFailed}[how == busy])
 		return
 	}
 	w.checkUndoOrder(r)
+	for i := range w.def.Steps {
+		if d := &w.def.Steps[i]; d.PointOfNoReturn && w.net(d.Name, r.Run) > 0 {
+			w.violate("P22a", "%s is undone while the effect of the point of no return %s stands", r.Step, d.Name)
+		}
+	}
 	s.net, s.undone = 0, true
 	if how == succeeds {
 		s.ledger = "fenced"

@@ -189,6 +189,9 @@ func (s *story) step(name string, opts map[string]string) {
 			d.Undo = nil
 		case "no-return":
 			noReturn(&d)
+			if v == "undo" {
+				d.OnFailure = core.OnFailureUndo
+			}
 		case "when":
 			d.When = v
 			s.expr.when[i] = func(core.Environment) (bool, error) { return v == "true", failing(v) }
@@ -300,11 +303,13 @@ func (s *story) parse(kind string, words []string, opts map[string]string) core.
 	r := map[string]core.Reply{
 		"done": done(name, 0), "failed": failed(name, 0), "later": later(name, 0), "undone": undone(name, 0),
 		"undo-failed": undoFailed(name, 0), "undo-later": reply(name, 0, 0, core.UndoOp, core.OutcomeRetryLater),
+		"not-now": coded(later(name, 0), core.CodeUnauthorized), "breaker-open": coded(later(name, 0), core.CodeBreakerOpen),
+		"undo-not-now": coded(reply(name, 0, 0, core.UndoOp, core.OutcomeRetryLater), core.CodeUnauthorized),
 	}[kind]
 	if r.Step == "" {
 		s.Fatalf("there is no event %q", kind)
 	}
-	r.Run, r.Attempt = run, s.number(attempt)
+	r.Run, r.Attempt, r.NoEffect = run, s.number(attempt), slices.Contains(words, "no-effect")
 	if v := opts["retry-after"]; v != "" {
 		r.RetryAfter = s.span(v)
 	}
@@ -427,6 +432,9 @@ func describeStep(s *core.Step) string {
 	if s.UndoFailures > 0 {
 		text += fmt.Sprintf(", %d undos failed", s.UndoFailures)
 	}
+	if s.NoEffect != 0 {
+		text += ", without effect"
+	}
 	if s.LockedBy != "" {
 		text += ", locked by " + s.LockedBy
 	}
@@ -446,6 +454,9 @@ func (s *story) printEffects(effects []core.Effect) {
 			fact := ""
 			if e.Resolved != nil {
 				fact = ", resolved: " + string(e.Resolved.Fact)
+			}
+			if e.PointOfNoReturn {
+				fact += ", point of no return"
 			}
 			s.printf("  -> %s: %s (%s/%d), key %s, stop by %s%s %s", e.Agent, e.Name, e.Operation, e.Attempt, e.Key, clock(e.StopBy), fact, e.Input)
 		case core.SendWake:
@@ -467,7 +478,11 @@ func (s *story) printEffects(effects []core.Effect) {
 				s.printf("       %s %s, attempt %d", sum.Step, sum.State, sum.Attempts)
 			}
 		case core.RaiseAlert:
-			s.printf("  -> operator: %s of step %q, %s: %s (answer to command %d)", e.Phase, e.Step, e.Code, e.Message, e.Command)
+			undo := ""
+			if e.Accepts.Undo {
+				undo = "; can be undone"
+			}
+			s.printf("  -> operator: %s of step %q, %s: %s (answer to command %d%s)", e.Phase, e.Step, e.Code, e.Message, e.Command, undo)
 		}
 	}
 }

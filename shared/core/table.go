@@ -183,7 +183,9 @@ var stepRows = []stepRow{
 	{[]eventKind{doDone}, []State{Skipped}, alive, because(wasSkip)},
 	{[]eventKind{doFailed}, []State{Processing}, alive, deed((*deciding).stepFailed)},
 	{[]eventKind{doLater}, []State{Processing}, alive, deed((*deciding).stepLater)},
-	{[]eventKind{doFailed, doLater}, []State{Pending, Skipped, Processed, Failed, UndoWait, Compensating, Compensated}, alive, because(notAsked)},
+	// P22a: a proof that a point of no return had no effect counts after its Overdue too.
+	{[]eventKind{doFailed, doLater}, []State{Pending, Failed}, alive, deed((*deciding).refusedLate)},
+	{[]eventKind{doFailed, doLater}, []State{Skipped, Processed, UndoWait, Compensating, Compensated}, alive, because(notAsked)},
 
 	{[]eventKind{undoDone}, []State{Compensating, UndoWait}, alive, deed((*deciding).stepUndone)},
 	{[]eventKind{undoDone}, []State{Pending, Skipped, Processing, Processed, Failed, Compensated}, alive, because(notAsked)},

@@ -135,7 +135,7 @@ const inRun, inAttempt = 1, 3
 func fixture(mode, state string, other core.State) *core.Task {
 	first, phase, _ := strings.Cut(mode, "-")
 	t := &core.Task{
-		Schema: 1, OrderID: orderID, Version: 7, Workflow: "test", Definition: "0123456789abcdef", ContentHash: "c0ffee", Run: inRun, Command: 4, Claims: 2,
+		OrderID: orderID, Version: 7, Workflow: "test", Definition: "0123456789abcdef", ContentHash: "c0ffee", Run: inRun, Command: 4, Claims: 2,
 		ProcessState: core.State(first), Phase: core.Phase(phase), Created: noon - 100_000, ReplyTo: "shop", StatusSeq: 1,
 		Steps: []core.Step{{Name: "a", Attempt: inAttempt, First: 1}, {Name: "b", Attempt: inAttempt, First: 2, State: other}},
 	}

@@ -40,7 +40,6 @@ const (
 // Task is one run of a workflow for one order: the whole document that one conditional write
 // replaces. Values are treated as immutable once they were returned by Decide.
 type Task struct {
-	Schema       int // 1; a newer major is refused by the codec
 	OrderID      string
 	Version      int64 // of the stored document; set by whoever commits (P8)
 	Workflow     string
@@ -106,10 +105,17 @@ type Step struct {
 	FinishCause  string
 	EndState     State // what the task's Error found it in, once it is in another state: for the status (P12)
 	Output       json.RawMessage
+	NoEffect     Time       // since when it is proven that no attempt has had an effect (P22a); zero: it is not, or a new claim took it back
 	Error        *StepError // the last failure
 	Resolved     *Resolved
 	Unknown      map[string]json.RawMessage
 }
+
+// The failure of a do whose reply did not come.
+const (
+	CodeTimeout = "timeout"
+	TimeoutText = "no reply by the complete-by time"
+)
 
 // StepError is the last failure of a step, for people.
 type StepError struct {
@@ -117,6 +123,9 @@ type StepError struct {
 	Message string `json:"message"` // at most MaxMessage bytes, see TrimMessage
 	At      Time   `json:"at"`
 	Attempt int    `json:"attempt,omitempty"`
+	// Since is when the step was first handed back uncounted because its agent made no call, if it has been
+	// so ever since (P45); zero for every other failure.
+	Since Time `json:"since,omitzero"`
 }
 
 // Closing says who closed a task, and why (P48).

@@ -1,6 +1,9 @@
 package core
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"fmt"
+)
 
 // maxOutput bounds the workflow's output, in bytes, so that it fits into the document and a message.
 const maxOutput = 32 << 10
@@ -76,12 +79,21 @@ func (r *deciding) enterProcessed() {
 		case err != nil:
 			r.t.EndCode, r.t.EndText = "expression", TrimMessage("output: "+err.Error())
 		case len(out) > maxOutput:
-			r.t.EndCode, r.t.EndText = "output-too-large", "the workflow's output is over 32 KiB and was dropped"
+			r.t.EndCode, r.t.EndText = codeOutputTooLarge, "the workflow's output is over 32 KiB and was dropped"
 		default:
-			r.t.Output = out
+			r.keepOutput(out)
 		}
 	}
 	r.enterEnd(Processed)
+}
+
+// keepOutput drops a workflow's output that does not fit beside those of its steps.
+func (r *deciding) keepOutput(out json.RawMessage) {
+	r.t.Output = out
+	if !r.at.Room.keepsReserve(r.def, r.t) {
+		r.t.Output, r.t.EndCode = nil, codeOutputTooLarge
+		r.t.EndText = fmt.Sprintf("the workflow's output of %d bytes does not fit into the task's document beside the outputs of its steps and was dropped", len(out))
+	}
 }
 
 // enterUndone: nothing is left to undo.
@@ -109,7 +121,9 @@ func (r *deciding) enterError(phase Phase, i int) {
 func (r *deciding) stop(phase Phase) {
 	r.t.ProcessState, r.t.Phase = Error, phase
 	for i := range r.t.Steps {
-		if s := &r.t.Steps[i]; waiting(s) {
+		s := &r.t.Steps[i]
+		s.NoEffect = min(s.NoEffect, r.at.Now) // known before it, though by a clock that was ahead: the alert tells of it
+		if waiting(s) {
 			s.WakeAt, s.CompleteBy = 0, 0
 		}
 	}
@@ -213,6 +227,9 @@ func (r *deciding) alert() RaiseAlert {
 		}
 		if s.Resolved != nil && s.Resolved.Command > t.EndCommand {
 			s.Resolved = nil
+		}
+		if s.NoEffect > t.Ended {
+			s.NoEffect = 0
 		}
 	}
 	a := RaiseAlert{OrderID: t.OrderID, Workflow: t.Workflow, Run: t.Run, Command: t.EndCommand, Phase: t.Phase,

@@ -38,6 +38,12 @@ func (t Time) Std() time.Time {
 	return time.UnixMilli(int64(t)).UTC()
 }
 
+// maxTime is the last millisecond of the year 9999, the end of RFC 3339.
+const maxTime = Time(253402300799999)
+
+// InRange reports a time of the years 1970 to 9999, which all that are stored must be.
+func (t Time) InRange() bool { return t >= 0 && t <= maxTime }
+
 // Add returns t + d; "no time" stays "no time".
 func (t Time) Add(d Duration) Time {
 	if t == 0 {
@@ -66,7 +72,7 @@ func (t Time) AppendText(b []byte) ([]byte, error) {
 	switch {
 	case t == 0:
 		return b, nil
-	case !inRange(t):
+	case !t.InRange():
 		return t.Std().AppendFormat(b, timeLayout), nil
 	}
 	year, month, day := t.Std().Date()

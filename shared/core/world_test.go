@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/state"
 )
 
 // chooser makes all choices of a world: rapid, so that a failure shrinks, or the bytes of a fuzzer.
@@ -31,6 +32,7 @@ type world struct {
 	noEffect map[string]bool
 	broken   bool // an expression of the workflow fails
 	skew     core.Duration
+	well     bool // the agents are: they call, and succeed
 
 	task     *core.Task
 	real     core.Time // of the remote services; a Scheduler may be ahead by the skew
@@ -144,6 +146,9 @@ func (w *world) placeNoReturn(steps []core.StepDefinition, at int) {
 		switch {
 		case i == at:
 			s.PointOfNoReturn, s.When, s.Undo = true, "", nil
+			if w.chance("its refusal undoes", 2) { // P22a
+				s.OnFailure = core.OnFailureUndo
+			}
 		case behind[s.Name]:
 			s.Undo = nil
 		case w.chance("has no effect", 6):
@@ -365,9 +370,9 @@ func (w *world) checkOrderless(before *core.Task, ev core.Event, at core.At, dec
 func (w *world) commit(t *core.Task) {
 	next := *t
 	next.Version++
-	b, err := core.EncodeTask(&next)
+	b, err := state.EncodeTask(&next)
 	if err == nil {
-		w.task, err = core.DecodeTask(b)
+		w.task, err = state.DecodeTask(b)
 	}
 	if err != nil {
 		w.fail("%v", err)

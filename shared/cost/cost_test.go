@@ -75,7 +75,7 @@ func TestCalculate(t *testing.T) {
 	if o.WRU != 8 || o.RRU != 4 || o.StrongReads != 4 || o.SQSRequests != 2 || o.AppRequests != 0.1 || o.Invocations != 0.5 {
 		t.Errorf("%+v", o)
 	}
-	idle := 7*5*3*43_800*0.4/1e6 + 4 + 0.3 + 43_800/1e6 + 43_800*0.2/1e6 + 43_800*0.1*0.25*1e-5 + 8*43_800*0.625/1e6 + 4*43_800*0.125/1e6 + 500*43_800/1e9*0.5
+	idle := 7*5*3*43_800*0.4/1e6 + 4.6 + 0.3 + 43_800/1e6 + 43_800*0.2/1e6 + 43_800*0.1*0.25*1e-5 + 8*43_800*0.625/1e6 + 4*43_800*0.125/1e6 + 500*43_800/1e9*0.5
 	if !near(r.IdlePerMonth, idle) {
 		t.Errorf("idle costs %v, want %v", r.IdlePerMonth, idle)
 	}

@@ -71,8 +71,8 @@ func platformLog(level string) float64 {
 const (
 	mappingsFixed = 3  // of event sources: intake, replies, control
 	mappingsAgent = 1  // more for each agent
-	alarmsFixed   = 24 // metrics of alarms: one of throttles looks at two; those of the example's ledger too
-	alarmsAgent   = 4
+	alarmsFixed   = 26 // metrics of alarms: one of throttles looks at two; those of the example's two ledgers too
+	alarmsAgent   = 5
 	agentsExample = 4
 	pollers       = 5 // of a mapping that waits
 	pollsMin      = 3 // long polls of 20 s in a minute

@@ -4,8 +4,11 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/ratelimit"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
 )
 
 // maxBackoff is the longest wait before the SDK repeats a call. Its default of up to 20 s would
@@ -18,6 +21,38 @@ const maxBackoff = 300 * time.Millisecond
 func NewClient(c aws.Config) *dynamodb.Client {
 	return dynamodb.NewFromConfig(c, func(o *dynamodb.Options) {
 		o.DisableValidateResponseChecksum = o.BaseEndpoint != nil
-		o.Retryer = retry.AddWithMaxBackoffDelay(o.Retryer, maxBackoff)
+		o.Retryer = retry.AddWithMaxBackoffDelay(retry.NewStandard(retryPassing), maxBackoff)
 	})
+}
+
+// Of a handler's calls: how long one attempt may take, and how long before the end of the handler's
+// context the last one ends, so that there is time to give back what was not done.
+const (
+	attemptTime = 3 * time.Second
+	leftOver    = time.Second
+)
+
+// NewHandlerClient is NewClient for handlers: what is throttled or gets no answer is tried again until
+// shortly before the handler's context ends. The messages of a slow table then wait in their handler, and not
+// hidden in their queue; calls without a deadline end by the limit of the configuration.
+func NewHandlerClient(c aws.Config) *dynamodb.Client {
+	return dynamodb.NewFromConfig(c, func(o *dynamodb.Options) {
+		o.DisableValidateResponseChecksum = o.BaseEndpoint != nil
+		o.RetryMaxAttempts = 0 // no number: time ends it
+		o.Retryer = retry.AddWithMaxAttempts(retry.AddWithMaxBackoffDelay(retry.NewStandard(retryPassing, func(so *retry.StandardOptions) {
+			so.RateLimiter = ratelimit.None // the SDK's quota of retries is spent within a second of throttling
+		}), maxBackoff), 0)
+		o.APIOptions = append(o.APIOptions, wire.LimitAttempts(attemptTime), wire.UntilShortlyBefore(leftOver))
+	})
+}
+
+// retryPassing has the retryer repeat what others were in the way of, which the SDK by itself does not
+// (rule 10).
+func retryPassing(o *retry.StandardOptions) {
+	o.Retryables = append(o.Retryables, retry.IsErrorRetryableFunc(func(err error) aws.Ternary {
+		if passing(err) {
+			return aws.TrueTernary
+		}
+		return aws.UnknownTernary
+	}))
 }

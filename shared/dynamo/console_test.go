@@ -72,7 +72,7 @@ func (s *shop) then(ev core.Event) {
 }
 
 // shows checks attributes of the item as a plain client reads them, the kind of each as well:
-// "NULL", "S Processing", "N 0". step "": at the top.
+// "S Processing", "N 1", "<nil>" for one that is absent. step "": at the top.
 func (s *shop) shows(step string, want map[string]string) {
 	s.Helper()
 	out, err := s.client.GetItem(s.Context(), &dynamodb.GetItemInput{TableName: &s.table, ConsistentRead: aws.Bool(true),
@@ -121,25 +121,25 @@ func replyOf(step string, attempt int, outcome core.Outcome) core.Reply {
 
 // What the pattern names, read with a plain client: at the top for the order, in Steps for each step.
 func TestTheItemInTheConsole(t *testing.T) {
-	const at, by = "S a time in UTC", "S scheduler-1"
+	const at, by, absent = "S a time in UTC", "S scheduler-1", "<nil>"
 	s := newShop(t)
 	s.then(core.Submitted{OrderID: "o-1", Workflow: "shop", ContentHash: "0123"})
-	s.shows("", map[string]string{"OrderID": "S o-1", "ProcessState": "S Processing", "LockedBy": by, "CompleteBy": at, "FailureCount": "N 0", "Workflow": "S shop", "Version": "N 1"})
+	s.shows("", map[string]string{"OrderID": "S o-1", "ProcessState": "S Processing", "LockedBy": by, "CompleteBy": at, "FailureCount": absent, "Workflow": "S shop", "Version": "N 1"})
 	s.shows("reserve", map[string]string{"ProcessState": "S Processing", "LockedBy": by, "CompleteBy": at, "FailureCount": "N 0", "Attempt": "N 1"})
-	s.shows("charge", map[string]string{"ProcessState": "S Pending", "LockedBy": "NULL", "CompleteBy": "NULL", "FailureCount": "N 0"})
+	s.shows("charge", map[string]string{"ProcessState": "S Pending", "LockedBy": absent, "CompleteBy": absent, "FailureCount": absent})
 
 	s.then(replyOf("reserve", 1, core.OutcomeDone))
-	s.shows("reserve", map[string]string{"ProcessState": "S Processed", "LockedBy": "NULL", "FailureCount": "N 0"})
+	s.shows("reserve", map[string]string{"ProcessState": "S Processed", "LockedBy": absent, "FailureCount": absent})
 	s.shows("charge", map[string]string{"ProcessState": "S Processing", "LockedBy": by, "CompleteBy": at})
 
 	s.now = s.now.Add(10 * time.Minute) // the Supervisor counts a failure and hands the step back (P16)
 	s.then(core.Overdue{Step: "charge", Attempt: 1})
-	s.shows("charge", map[string]string{"ProcessState": "S Pending", "LockedBy": "NULL", "CompleteBy": at, "FailureCount": "N 1"})
-	s.shows("", map[string]string{"ProcessState": "S Processing", "LockedBy": "NULL", "CompleteBy": "NULL", "FailureCount": "N 1"})
+	s.shows("charge", map[string]string{"ProcessState": "S Pending", "LockedBy": absent, "CompleteBy": at, "FailureCount": "N 1"})
+	s.shows("", map[string]string{"ProcessState": "S Processing", "LockedBy": absent, "CompleteBy": absent, "FailureCount": "N 1"})
 
 	s.now = s.now.Add(time.Hour)
 	s.then(core.Wake{Step: "charge", Attempt: 1})
 	s.then(replyOf("charge", 2, core.OutcomeDone))
-	s.shows("charge", map[string]string{"ProcessState": "S Processed", "FailureCount": "N 1", "Attempt": "N 2"})
-	s.shows("", map[string]string{"ProcessState": "S Processed", "LockedBy": "NULL", "CompleteBy": "NULL", "FailureCount": "N 1"})
+	s.shows("charge", map[string]string{"ProcessState": "S Processed", "FailureCount": "N 1", "Attempt": absent})
+	s.shows("", map[string]string{"ProcessState": "S Processed", "LockedBy": absent, "CompleteBy": absent, "FailureCount": "N 1"})
 }

@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -19,10 +17,6 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
-
-// maxTries bounds how often a write is sent that others were in the way of; the SDK's own repeats
-// of throttled calls and lost connections are inside each of them.
-const maxTries = 4
 
 // tries watches all tries of one write, the SDK's own repeats among them.
 type tries struct {
@@ -52,24 +46,11 @@ func refused(err error) bool {
 	return answer.HTTPStatusCode() >= http.StatusBadRequest && answer.HTTPStatusCode() < http.StatusInternalServerError
 }
 
-// patiently sends a write again, after a random wait, that was refused only because another
-// transaction was under way at the same item, or because a part of the transaction was throttled:
-// the SDK repeats neither (rule 10).
-func patiently(ctx context.Context, send func(watch func(*dynamodb.Options)) error) (doubt bool, err error) {
+// watched sends a write, and tells whether a try of it got no answer that says it was refused.
+func watched(send func(watch func(*dynamodb.Options)) error) (doubt bool, err error) {
 	seen := &tries{}
-	for try := 1; ; try++ {
-		err := send(seen.watch)
-		if err == nil || try == maxTries || !passing(err) {
-			return seen.doubt, err
-		}
-		wait := time.NewTimer(time.Duration(rand.Int64N(int64(25*time.Millisecond) << try)))
-		select {
-		case <-wait.C:
-		case <-ctx.Done():
-			wait.Stop()
-			return seen.doubt, fmt.Errorf("%w; it was refused before: %w", ctx.Err(), err)
-		}
-	}
+	err = send(seen.watch)
+	return seen.doubt, err
 }
 
 // passing reports a refusal that has to do with the moment only: every reason is a conflict with
@@ -103,12 +84,15 @@ var throttles = []string{
 // meaning gives the port's meaning to an error of the SDK: what was certainly not stored because
 // DynamoDB had no room for it is unavailable; what is too large will never fit. Anything else,
 // lost answers above all, means "perhaps stored"; so does a throttle after a try that got no answer.
-func meaning(what string, doubt bool, err error) error {
+func meaning(ctx context.Context, what string, doubt bool, err error) error {
 	if err == nil {
 		return nil
 	}
 	var api smithy.APIError
 	switch {
+	case !errors.As(err, &api) && !doubt && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded):
+		// the call's own time was over while it waited for the next attempt: all that were made were refused
+		return fmt.Errorf("%s: throttled for too long, try again later: %w: %w", what, port.ErrUnavailable, err)
 	case !errors.As(err, &api):
 	case doubt:
 	case passing(err) || slices.Contains(throttles, api.ErrorCode()):

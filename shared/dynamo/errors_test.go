@@ -1,9 +1,11 @@
 package dynamo_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -39,6 +41,11 @@ func answering(t *testing.T, status int, body string) *dynamo.Store {
 
 func coded(code, message string) string {
 	return fmt.Sprintf(`{"__type":"com.amazonaws.dynamodb.v20120810#%s","message":%q}`, code, message)
+}
+
+// cancelled is the refusal of a transaction whose first part is at fault.
+func cancelled(reason string) string {
+	return fmt.Sprintf(`{"__type":"com.amazonaws.dynamodb.v20120810#TransactionCanceledException","message":"cancelled","CancellationReasons":[{"Code":%q},{"Code":"None"}]}`, reason)
 }
 
 // What each kind of answer means: a write is "perhaps stored" unless DynamoDB said that it was not
@@ -220,6 +227,114 @@ func TestReadsFailOneByOne(t *testing.T) {
 		case id != "" && (errs[i] != nil || records[i] == nil || records[i].ID != id):
 			t.Errorf("%s: %+v, %v", id, records[i], errs[i])
 		}
+	}
+}
+
+// handlerStore is a store as a handler has it, whose DynamoDB answers by the number of the attempt.
+func handlerStore(t *testing.T, answer func(attempt int64, r *http.Request) (int, string)) (*dynamo.Store, *atomic.Int64) {
+	t.Helper()
+	var n atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // the end of the connection is noticed from then on
+		status, body := answer(n.Add(1), r)
+		w.Header().Set("Content-Type", "application/x-amz-json-1.0")
+		w.WriteHeader(status)
+		fmt.Fprint(w, body)
+	}))
+	t.Cleanup(server.Close)
+	c, err := awsclient.Load(t.Context(), awsclient.Options{Endpoint: server.URL, Region: "us-east-1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dynamo.New(dynamo.NewHandlerClient(c), dynamo.Tables{Orders: "o", Tasks: "t", Definitions: "d"}, dynamo.Options{}), &n
+}
+
+// A handler's calls are tried again until a second before its context ends, however often they are
+// throttled; what was refused each time is unavailable then, and not "perhaps stored".
+func TestHandlersRetryThrottles(t *testing.T) {
+	load := func(ctx context.Context, s *dynamo.Store) error {
+		_, errs := s.Load(ctx, []string{"a"})
+		return errs[0]
+	}
+	commit := func(version int64) func(context.Context, *dynamo.Store) error {
+		return func(ctx context.Context, s *dynamo.Store) error {
+			return s.Commit(ctx, []port.Write{write("a", version)})[0]
+		}
+	}
+	for name, c := range map[string]struct {
+		call   func(context.Context, *dynamo.Store) error
+		refuse string
+	}{
+		"load":                           {load, coded("ThrottlingException", "slow down")},
+		"replace":                        {commit(2), coded("ThrottlingException", "slow down")},
+		"create":                         {commit(1), coded("ThrottlingException", "slow down")},
+		"replace beside a transaction":   {commit(2), coded("TransactionConflictException", "ongoing")},
+		"create beside a transaction":    {commit(1), cancelled("TransactionConflict")},
+		"create, a part of it throttled": {commit(1), cancelled("ThrottlingError")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			call := c.call
+			t.Parallel()
+			s, _ := handlerStore(t, func(attempt int64, _ *http.Request) (int, string) {
+				if attempt <= 12 {
+					return 400, c.refuse
+				}
+				return 200, "{}"
+			})
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			if err := call(ctx, s); err != nil {
+				t.Errorf("throttled twelve times: %v", err)
+			}
+			s, n := handlerStore(t, func(int64, *http.Request) (int, string) { return 400, c.refuse })
+			ctx, cancel = context.WithTimeout(t.Context(), 4*time.Second)
+			defer cancel()
+			if err := call(ctx, s); !errors.Is(err, port.ErrUnavailable) || ctx.Err() != nil || n.Load() < 5 {
+				t.Errorf("throttled for long: %v after %d attempts, the caller's time: %v", err, n.Load(), ctx.Err())
+			}
+		})
+	}
+}
+
+// Many calls are throttled at once: the SDK's quota of retries, which all calls of a client share, ends none of them.
+func TestHandlersRetriesHaveNoQuota(t *testing.T) {
+	const calls, throttles = 60, 4
+	s, n := handlerStore(t, func(attempt int64, _ *http.Request) (int, string) {
+		if attempt <= calls*throttles {
+			return throttled(request{})
+		}
+		return 200, "{}"
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	failed := make(chan error, calls)
+	for range calls {
+		go func() {
+			_, errs := s.Load(ctx, []string{"a"})
+			failed <- errs[0]
+		}()
+	}
+	for range calls {
+		if err := <-failed; err != nil {
+			t.Fatalf("after %d attempts: %v", n.Load(), err)
+		}
+	}
+}
+
+// An attempt that gets no answer ends after three seconds, and is made again.
+func TestHandlersRetryAttemptsWithoutAnAnswer(t *testing.T) {
+	s, n := handlerStore(t, func(attempt int64, r *http.Request) (int, string) {
+		if attempt == 1 {
+			<-r.Context().Done()
+		}
+		return 200, `{"Item":{"OrderID":{"S":"a"},"Version":{"N":"1"}}}`
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	began := time.Now()
+	records, errs := s.Load(ctx, []string{"a"})
+	if took := time.Since(began); errs[0] != nil || records[0] == nil || n.Load() != 2 || took < 3*time.Second || took > 8*time.Second {
+		t.Errorf("%v, %v after %d attempts, %s", records, errs, n.Load(), took)
 	}
 }
 

@@ -68,6 +68,9 @@ func timeOf(v types.AttributeValue) time.Time {
 // reserved are attributes that are no members of the document.
 var reserved = []string{IndexBucket, IndexSort, TTLAttribute, writerAttribute, documentAttribute}
 
+// recorded are those by which an item says what its record says, whatever its document holds.
+var recorded = []string{OrderKey, "Version", "ProcessState", "Workflow", "Created"}
+
 // item is the record as it is stored. Where the document is a task's, its members are the item's;
 // any other document is kept as it is, beside the record's own fields.
 func (s *Store) item(r *port.Record, writer []byte) (attrs, error) {
@@ -159,9 +162,15 @@ func record(a attrs) *port.Record {
 	for _, name := range reserved {
 		delete(a, name)
 	}
-	document, err := appendObject(make([]byte, 0, 2*Size(a)), a, place{})
+	document, err := appendObject(make([]byte, 0, 2*Size(a)), a)
 	if err == nil {
 		r.Document = document
 	}
 	return r
+}
+
+// ItemSize is how large DynamoDB counts the item that Commit writes for the record, in bytes.
+func (s *Store) ItemSize(r *port.Record) (int, error) {
+	a, err := s.item(r, token())
+	return Size(a), err
 }

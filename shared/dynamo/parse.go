@@ -10,6 +10,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
 // A value that DynamoDB would not give back byte for byte is kept as its JSON text, in a map with
@@ -17,8 +19,8 @@ import (
 // DynamoDB writes it; text with unusual escapes; white space between the members.
 const textMember = "#json"
 
-// An object whose members stand in another order than we would write them in remembers it in this
-// member, one name after the other, parted by newlines.
+// An object whose members do not stand in the order of their names remembers theirs in this member, one
+// name after the other, parted by newlines.
 const orderMember = "#order"
 
 // maxDepth is how deep maps and lists are shown; DynamoDB's limit is 32, the item included.
@@ -33,7 +35,7 @@ func attributesOf(document []byte) (map[string]types.AttributeValue, error) {
 		return nil, errForm
 	}
 	p := parser{b: document}
-	v, err := p.value(place{})
+	v, err := p.value("", 0)
 	if err != nil {
 		return nil, err
 	}
@@ -50,15 +52,15 @@ type parser struct {
 	i int
 }
 
-// value parses one value. What cannot be shown as it is becomes its text.
-func (p *parser) value(at place) (types.AttributeValue, error) {
+// value parses one value: that of the member with this name, at the depth of so many levels. What cannot be shown as it is becomes its text.
+func (p *parser) value(name string, depth int) (types.AttributeValue, error) {
 	start := p.i
-	v, err := p.shown(at)
+	v, err := p.shown(name, depth)
 	if err == nil {
 		return v, nil
 	}
 	p.i = start
-	if at.depth == 0 {
+	if depth == 0 {
 		return nil, err
 	}
 	return asText(p.skip()), nil
@@ -68,19 +70,19 @@ func asText(raw []byte) types.AttributeValue {
 	return &types.AttributeValueMemberM{Value: map[string]types.AttributeValue{textMember: &types.AttributeValueMemberS{Value: string(raw)}}}
 }
 
-func (p *parser) shown(at place) (types.AttributeValue, error) {
+func (p *parser) shown(name string, depth int) (types.AttributeValue, error) {
 	switch p.b[p.i] {
 	case '{':
-		return p.object(at)
+		return p.object(depth)
 	case '[':
-		return p.list(at)
+		return p.list(depth)
 	case '"':
 		raw := p.skip()
 		s, ok := plainText(raw)
 		if !ok {
 			return nil, errForm
 		}
-		if b, err := hex.DecodeString(s); at.hash && err == nil && len(b) > 0 && hex.EncodeToString(b) == s {
+		if b := hashOf(s); b != nil && depth == 1 && !slices.Contains(recorded, name) {
 			return blob(b), nil
 		}
 		return &types.AttributeValueMemberS{Value: s}, nil
@@ -100,8 +102,8 @@ func (p *parser) shown(at place) (types.AttributeValue, error) {
 	return &types.AttributeValueMemberN{Value: string(raw)}, nil
 }
 
-func (p *parser) object(at place) (types.AttributeValue, error) {
-	if at.depth > maxDepth {
+func (p *parser) object(depth int) (types.AttributeValue, error) {
+	if depth > maxDepth {
 		return nil, errForm
 	}
 	members := map[string]types.AttributeValue{}
@@ -122,7 +124,7 @@ func (p *parser) object(at place) (types.AttributeValue, error) {
 			return nil, errForm
 		}
 		p.i++
-		v, err := p.value(at.member(name))
+		v, err := p.value(name, depth+1)
 		if err != nil {
 			return nil, err
 		}
@@ -133,14 +135,14 @@ func (p *parser) object(at place) (types.AttributeValue, error) {
 		names = append(names, name)
 	}
 	p.i++
-	if !slices.Equal(names, at.order(members)) {
+	if !slices.IsSorted(names) {
 		members[orderMember] = &types.AttributeValueMemberS{Value: strings.Join(names, "\n")}
 	}
 	return &types.AttributeValueMemberM{Value: members}, nil
 }
 
-func (p *parser) list(at place) (types.AttributeValue, error) {
-	if at.depth > maxDepth {
+func (p *parser) list(depth int) (types.AttributeValue, error) {
+	if depth > maxDepth {
 		return nil, errForm
 	}
 	values := []types.AttributeValue{}
@@ -149,7 +151,7 @@ func (p *parser) list(at place) (types.AttributeValue, error) {
 		if p.b[p.i] == ',' {
 			p.i++
 		}
-		v, err := p.value(at.member(""))
+		v, err := p.value("", depth+1)
 		if err != nil {
 			return nil, err
 		}
@@ -193,13 +195,25 @@ func (p *parser) skip() []byte {
 	return p.b[start:p.i]
 }
 
-// plainText decodes a JSON string, if appendText would write it in the same way.
+// hashOf gives the bytes of a hash of 16 bytes, which take half the room of its text; nil for any other text.
+func hashOf(s string) []byte {
+	if len(s) != 32 {
+		return nil
+	}
+	b, err := hex.DecodeString(s)
+	if err != nil || hex.EncodeToString(b) != s {
+		return nil
+	}
+	return b
+}
+
+// plainText decodes a JSON string, if we would write it in the same way.
 func plainText(raw []byte) (string, bool) {
 	if bytes.IndexByte(raw, '\\') < 0 {
 		return string(raw[1 : len(raw)-1]), true
 	}
 	var s string
-	if json.Unmarshal(raw, &s) != nil || !bytes.Equal(appendText(nil, s), raw) {
+	if json.Unmarshal(raw, &s) != nil || !bytes.Equal(rawjson.AppendString(nil, s), raw) {
 		return "", false
 	}
 	return s, true

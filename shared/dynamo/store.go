@@ -159,7 +159,7 @@ func (s *Store) put(ctx context.Context, table string, item attrs, condition str
 
 func put(ctx context.Context, client calls, in *dynamodb.PutItemInput) (there attrs, doubt bool, err error) {
 	in.ReturnValuesOnConditionCheckFailure = types.ReturnValuesOnConditionCheckFailureAllOld
-	doubt, err = patiently(ctx, func(watch func(*dynamodb.Options)) error {
+	doubt, err = watched(func(watch func(*dynamodb.Options)) error {
 		_, err := client.PutItem(ctx, in, watch)
 		return err
 	})
@@ -169,7 +169,7 @@ func put(ctx context.Context, client calls, in *dynamodb.PutItemInput) (there at
 		}
 		return failed.Item, doubt, nil
 	}
-	return nil, doubt, meaning("write", doubt, err)
+	return nil, doubt, meaning(ctx, "write", doubt, err)
 }
 
 // create stores order and task in one transaction: both, or none of them.
@@ -194,7 +194,7 @@ func (s *Store) create(ctx context.Context, w *port.Write, item attrs, writer []
 		ClientRequestToken: aws.String(fmt.Sprintf("%x", writer)),
 		TransactItems:      []types.TransactWriteItem{once(s.tables.Orders, order), once(s.tables.Tasks, item)},
 	}
-	doubt, err := patiently(ctx, func(watch func(*dynamodb.Options)) error {
+	doubt, err := watched(func(watch func(*dynamodb.Options)) error {
 		_, err := s.client.TransactWriteItems(ctx, in, watch)
 		return err
 	})
@@ -210,5 +210,5 @@ func (s *Store) create(ctx context.Context, w *port.Write, item attrs, writer []
 			}
 		}
 	}
-	return meaning("create", doubt, err)
+	return meaning(ctx, "create", doubt, err)
 }

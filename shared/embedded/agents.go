@@ -81,7 +81,7 @@ func (s *Stack) agentNames() []string {
 	return names
 }
 
-// capacity is supervisor.Config.Capacity: more visible messages than that are a backlog (P32).
+// capacity is supervisor.Config.Capacity: more messages than that, visible and in flight, are a backlog (P32).
 func (s *Stack) capacity(name string) int {
 	if name == supervisor.Scheduler {
 		return min(replyPumps, controlPumps) * port.MaxBatch

@@ -255,6 +255,7 @@ func (s *Stack) Health(ctx context.Context) api.Health {
 			h.Checks["workflow "+w.Name] = w.Problems[0]
 		}
 	}
+	s.uncalled.check(h.Checks)
 	s.counts.Range(func(k, v any) bool {
 		h.Counts[k.(string)] = v.(*counter).Load()
 		return true

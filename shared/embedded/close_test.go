@@ -63,7 +63,7 @@ func TestAnOrderIsClosed(t *testing.T) {
 	s = w.open() // which tells again what was not told
 	defer closeStack(t, s)
 	task := wait(t, s, "one")
-	if task.ProcessState != core.Closed || task.Closing == nil || *task.Closing != (core.Closing{By: "ann", Reason: "refunded by hand"}) || task.EndStep != "first" {
+	if task.ProcessState != core.Closed || task.Closing == nil || *task.Closing != (core.Closing{By: "ann", Reason: "refunded by hand"}) || task.EndStep != "first" || task.Command != 1 {
 		t.Errorf("it is %+v", task)
 	}
 	told := map[core.StatusKind]int{}

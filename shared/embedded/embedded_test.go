@@ -43,13 +43,19 @@ type shop struct {
 	effects map[string]int
 	delay   time.Duration
 	hang    atomic.Bool
-	refuse  atomic.Bool // the second step, for good
+	stuck   chan struct{} // calls last until it is closed, whatever becomes of their contexts
+	refuse  atomic.Bool   // the second step, for good
+	expired atomic.Bool   // it refuses the credentials
 	undone  atomic.Int64
 	gate    chan struct{} // a call needs one of these; nil: none
 	at      atomic.Int64  // calls at the gate
 }
 
 func (s *shop) run(ctx context.Context, c worker.Call) (any, error) {
+	if s.stuck != nil {
+		<-s.stuck
+		return nil, ctx.Err()
+	}
 	if s.hang.Load() {
 		<-ctx.Done()
 		return nil, ctx.Err()
@@ -69,6 +75,9 @@ func (s *shop) run(ctx context.Context, c worker.Call) (any, error) {
 			return nil, ctx.Err()
 		case <-time.After(s.delay):
 		}
+	}
+	if s.expired.Load() {
+		return nil, worker.Unauthorized(errors.New("the token has expired"))
 	}
 	if c.Name == "second" && s.refuse.Load() {
 		return nil, worker.Permanent(errors.New("no such thing"))

@@ -136,10 +136,11 @@ func TestABacklogIsMoreThanAnAgentTakesAtATime(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(c), func(t *testing.T) {
 			w, clock := onItsOwnClock(t, "7m30s")
-			w.shop.hang.Store(true)
+			w.shop.stuck = make(chan struct{}) // an agent that is free again drops what came too late
 			w.options.Inside.Concurrency = c.concurrency
 			s := w.open()
 			defer closeStack(t, s)
+			defer close(w.shop.stuck)
 			for i := range c.orders {
 				submit(t, s, fmt.Sprintf("o-%d", i), "")
 			}

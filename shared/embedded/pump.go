@@ -12,7 +12,6 @@ import (
 const (
 	pollWait   = 20 * time.Second
 	visibility = 30 * time.Second
-	maxPause   = 5 * time.Second
 )
 
 // pump moves messages from a queue into a handler, until receiving ends. Messages in the hands of
@@ -20,6 +19,7 @@ const (
 type pump struct {
 	queue  port.Queue
 	handle func(ctx context.Context, queue string, deliveries []port.Delivery) (failed []string)
+	clock  port.Clock
 	log    *slog.Logger
 }
 
@@ -34,12 +34,16 @@ func (p *pump) run(receiving, work context.Context) {
 			continue
 		}
 		if len(deliveries) > 0 {
-			p.finish(work, deliveries, p.handle(work, p.queue.Name(), deliveries))
+			begun := p.clock.Now()
+			failed := p.handle(work, p.queue.Name(), deliveries)
+			if p.clock.Now().Sub(begun) < visibility { // past it they are another handler's, which may have to send (P12a)
+				p.finish(work, deliveries, failed)
+			}
 		}
 	}
 }
 
-// finish deletes what was handled and gives back what failed, after a pause that grows with each
+// finish deletes what was handled and gives back what failed, after a wait that grows with each
 // delivery: a full disk or an outage must not be hammered, nor fill the dead letters in a second.
 func (p *pump) finish(ctx context.Context, deliveries []port.Delivery, failed []string) {
 	bad := make(map[string]bool, len(failed))
@@ -53,7 +57,7 @@ func (p *pump) finish(ctx context.Context, deliveries []port.Delivery, failed []
 			done = append(done, d.Receipt)
 			continue
 		}
-		if err := p.queue.Extend(ctx, d.Receipt, giveBack(d.Received)); err != nil {
+		if err := p.queue.Extend(ctx, d.Receipt, d.Backoff(visibility)); err != nil {
 			p.log.Debug("not given back; it comes again by itself", "queue", p.queue.Name(), "messageId", d.ID, "error", err)
 		}
 	}
@@ -65,12 +69,6 @@ func (p *pump) finish(ctx context.Context, deliveries []port.Delivery, failed []
 			p.log.Debug("not deleted; it comes again, which is harmless", "queue", p.queue.Name(), "error", err)
 		}
 	}
-}
-
-// giveBack is the pause before the next delivery: 20 ms, doubling up to maxPause.
-func giveBack(received int) time.Duration {
-	d := 20 * time.Millisecond << min(max(received-1, 0), 10)
-	return min(d, maxPause)
 }
 
 // pause waits, or until ctx ends.

@@ -13,8 +13,8 @@ import (
 
 const (
 	deadLetters = "dead-letters" // durable: what was received too often, of every queue
-	// maxReceives is generous: with the growing pause between two deliveries (see giveBack) a
-	// message outlives a disk that is full for some minutes. What is lost after that is rebuilt
+	// maxReceives is generous: with the growing wait between two deliveries (port.Delivery.Backoff) a
+	// message outlives a disk that is full for a quarter of an hour. What is lost after that is rebuilt
 	// from the documents by the Supervisor (P9).
 	maxReceives = 40
 	retention   = 4 * 24 * time.Hour

@@ -43,6 +43,7 @@ type Stack struct {
 	workflows *workflows
 	agents    []*agent
 	hub       *hub
+	uncalled  *uncalled
 	counts    sync.Map // of *counter, by what was counted
 	rejects   atomic.Int64
 	ready     atomic.Bool
@@ -101,10 +102,15 @@ func (s *Stack) wire(ctx context.Context) (err error) {
 		Store: s.store, Definitions: s.store, Compile: workflow.Decode, Encode: workflow.Encode,
 		Current: s.workflows.current, Broken: s.workflows.broken, OnCommit: s.hub.committed, CacheTasks: cachedTasks,
 	})
+	s.uncalled = &uncalled{clock: s.clock, log: s.log, now: map[string]waiting{}, worked: map[string]core.Time{}}
 	name, alert := instanceName(), alerts{s.log, s.options.commandLine}
 	s.scheduler = scheduler.New(scheduler.Config{
 		State: s.state, Queues: s.queues, Alerts: alert, Clock: s.clock, Name: name,
-		WakeSlack: wakeSlack, Logger: s.log, Count: s.count,
+		WakeSlack: wakeSlack, Logger: s.log, Count: s.count, Replied: s.uncalled.replied,
+		Pause: func(ctx context.Context, try int) error {
+			pause(ctx, min(20*time.Millisecond<<min(max(try-1, 0), 10), 5*time.Second))
+			return ctx.Err()
+		},
 	})
 	s.sweeper = supervisor.New(supervisor.Config{
 		State: s.state, Queues: s.queues, Alerts: alert, Leases: memory.NewLeases(), Clock: s.clock, Owner: name,
@@ -127,7 +133,7 @@ func (s *Stack) start() {
 	s.receiving, s.work, s.working = stopReceiving, work, stopWork
 	pumps := map[string]int{port.Replies: replyPumps, port.Control: controlPumps}
 	for name, n := range pumps {
-		p := &pump{queue: s.queues.ours(name), handle: s.scheduler.Handle, log: s.log}
+		p := &pump{queue: s.queues.ours(name), handle: s.scheduler.Handle, clock: s.clock, log: s.log}
 		for range n {
 			s.pumps.Go(func() { p.run(receiving, work) })
 		}

@@ -352,7 +352,7 @@ func TestNamesOfCounts(t *testing.T) {
 	slices.Sort(names)
 	want := []string{
 		"agent-shop-done", "agent-shop-dropped-late", "agent-shop-failed", "agent-shop-in-doubt", "agent-shop-in-flight", "agent-shop-retried", "agent-shop-retry-later",
-		"ended-Cancelled", "ended-Compensated", "ended-Error", "ended-Processed", "process-goroutines", "process-heap-bytes", "running",
+		"ended-Cancelled", "ended-Closed", "ended-Compensated", "ended-Error", "ended-Processed", "process-goroutines", "process-heap-bytes", "running",
 	}
 	if !slices.Equal(names, want) {
 		t.Errorf("counts of %v, want %v", names, want)
@@ -745,10 +745,14 @@ func (l *logged) Write(p []byte) (int, error) {
 	return l.b.Write(p)
 }
 
-func (l *logged) line(with string) string {
+func (l *logged) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for line := range strings.Lines(l.b.String()) {
+	return l.b.String()
+}
+
+func (l *logged) line(with string) string {
+	for line := range strings.Lines(l.String()) {
 		if strings.Contains(line, with) {
 			return line
 		}

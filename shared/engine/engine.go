@@ -43,6 +43,8 @@ type Config struct {
 	// WakeSlack is added to the delay of a Wake, so that it does not come before its time by
 	// another clock: 1 s between machines, some milliseconds inside a process.
 	WakeSlack time.Duration
+	// Waits is how long requests wait at a time, by agent (P32), for the decisions that claim; may be nil.
+	Waits func(now core.Time) map[string]core.Duration
 	// FairQueues puts the order's tenant on each request (rule 4). Replies and control messages have
 	// none: the Scheduler does not let them wait.
 	FairQueues bool
@@ -172,13 +174,19 @@ func (e *Engine) uncommitted(ctx context.Context, j *Job, err error) (again bool
 		j.exists, j.Unseen = true, false
 		return true
 	case errors.Is(err, port.ErrTooLarge):
-		return e.shrink(j, err)
-	case errors.Is(err, port.ErrUnavailable), ctx.Err() != nil:
+		return e.refuseLarge(j, err)
+	case errors.Is(err, port.ErrUnavailable):
 		j.fail(err)
 		return false
-	case !errors.Is(err, port.ErrConflict):
-		e.Logger.Warn("perhaps stored; looking", "task", j.ID, "error", err)
+	case errors.Is(err, port.ErrConflict):
+		return true
 	}
+	j.doubt = true
+	if ctx.Err() != nil {
+		j.fail(err)
+		return false
+	}
+	e.Logger.Warn("perhaps stored; looking", "task", j.ID, "error", err)
 	return true
 }
 
@@ -194,7 +202,10 @@ func (e *Engine) decide(ctx context.Context, j *Job) error {
 	}
 	for _, m := range j.Messages {
 		before := j.decided
-		j.current, j.At, m.Err = m.Message, core.At{Now: core.TimeOf(e.Clock.Now()), By: e.By}, nil
+		j.current, j.At, m.Err = m.Message, core.At{Now: core.TimeOf(e.Clock.Now()), By: e.By, Room: e.State.Room()}, nil
+		if e.Waits != nil {
+			j.At.Waits = e.Waits(j.At.Now)
+		}
 		switch answer, err := j.guarded(ctx, m.Decider); {
 		case errors.Is(err, core.ErrStale) && !j.reread:
 			return ErrReload
@@ -244,8 +255,17 @@ func (j *Job) Start(def *core.Definition, order port.Order, ev core.Event) (core
 // Decide lets the core decide an event on the task as it stands now. The order is loaded where the core
 // needs it only.
 func (j *Job) Decide(ctx context.Context, ev core.Event) (core.Decision, error) {
-	ev = j.fitting(ev)
-	return j.ask(ctx, func() (core.Decision, error) { return core.Decide(j.Definition, j.order, j.Task, ev, j.At) })
+	j.current.event = ev
+	d, err := j.decide(ctx, ev)
+	if err == nil && d.Ignored != "" && j.emitsAgain() {
+		err = j.followedBefore(ctx)
+	}
+	return d, err
+}
+
+func (j *Job) decide(ctx context.Context, ev core.Event) (core.Decision, error) {
+	_, asked := ev.(core.Settle)
+	return j.ask(ctx, asked, func() (core.Decision, error) { return core.Decide(j.Definition, j.order, j.Task, ev, j.At) })
 }
 
 // Restart lets the core emit again all that is under way (P27).
@@ -253,10 +273,11 @@ func (j *Job) Restart(ctx context.Context) (core.Decision, error) {
 	if j.Task == nil { // the index was stale
 		return core.Decision{Ignored: "no such task"}, nil
 	}
-	return j.ask(ctx, func() (core.Decision, error) { return core.Restart(j.Definition, j.order, j.Task, j.At.Now) })
+	return j.ask(ctx, true, func() (core.Decision, error) { return core.Restart(j.Definition, j.order, j.Task, j.At.Now) })
 }
 
-func (j *Job) ask(ctx context.Context, decide func() (core.Decision, error)) (core.Decision, error) {
+// ask decides, and accepts; asked is what it was asked for to emit again.
+func (j *Job) ask(ctx context.Context, asked bool, decide func() (core.Decision, error)) (core.Decision, error) {
 	d, err := decide()
 	if errors.Is(err, core.ErrOrderNeeded) && j.order == nil {
 		if j.order, err = j.engine.State.LoadOrder(ctx, j.ID); err == nil {
@@ -264,10 +285,17 @@ func (j *Job) ask(ctx context.Context, decide func() (core.Decision, error)) (co
 		}
 	}
 	if err == nil {
+		if d.Ignored != "" && !asked && !j.emitsAgain() {
+			d.Effects = nil
+		}
 		j.accept(d)
 	}
 	return d, err
 }
+
+// emitsAgain is the duty of a message that may have been handled before, and of a run whose own write was
+// lost or repeated beneath it. A conflict with another writer is neither: that one sends (P12a).
+func (j *Job) emitsAgain() bool { return j.current.Again || j.doubt }
 
 // accept makes a decision part of the job's commit, and its effects part of what is sent after it.
 func (j *Job) accept(d core.Decision) {

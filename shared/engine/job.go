@@ -2,6 +2,8 @@ package engine
 
 import (
 	"context"
+	"slices"
+
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
@@ -19,9 +21,11 @@ type Decider interface {
 type Message struct {
 	Err error // it has to come again
 	New bool  // it is a submission: only the order's create can tell whether it is there
+	// Again: it was, or may have been, handled before. Where it changes nothing, what it caused is emitted
+	// again; a fresh copy has its sender answered only, so that copies do not multiply calls (P12a).
+	Again bool
 
 	event core.Event // as decided last
-	cut   bool       // its output does not fit; it counts as failed for good (P28)
 }
 
 func (m *Message) message() *Message { return m }
@@ -76,6 +80,7 @@ type Job struct {
 	reread   bool  // it was loaded past the cache
 	tooLarge bool  // its first document does not fit
 	failed   bool  // none of its messages may be deleted
+	doubt    bool  // a write may have been stored although its answer did not say so (P12a)
 	lost     error // why it was not stored at its last try
 }
 
@@ -105,5 +110,19 @@ func (j *Job) fail(err error) {
 				m.Err = err
 			}
 		}
+	}
+}
+
+// Owes: some of what it decided is stored, or may be, and not all of it was sent.
+func (j *Job) Owes() bool {
+	before := slices.ContainsFunc(j.Messages, func(m Entry) bool { return m.Again })
+	return j.failed && (j.Stored || j.doubt || before)
+}
+
+// Again makes a job ready for another run: nothing else would bring its messages again (P12a).
+func (j *Job) Again() {
+	j.failed, j.unsent, j.unsendable = false, nil, nil
+	for _, m := range j.Messages {
+		m.Again, m.Err = true, nil
 	}
 }

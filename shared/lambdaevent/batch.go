@@ -2,6 +2,7 @@ package lambdaevent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"runtime/debug"
@@ -17,9 +18,19 @@ import (
 // is under way, and to write a last line to the log (rule 3).
 const Reserve = 2 * time.Second
 
-// Handle takes deliveries of one queue, known by its ARN. It answers the receipts of those that
-// must come again; all others are deleted.
-type Handle func(ctx context.Context, queueARN string, deliveries []port.Delivery) (failed []string)
+// Handle takes deliveries of one queue, known by its ARN. It answers those that must come again; all
+// others are deleted.
+type Handle func(ctx context.Context, queueARN string, deliveries []port.Delivery) (failed []Failed)
+
+// Failed is a delivery that must come again.
+type Failed struct {
+	Receipt string
+	// After is when; 0: after a wait that grows with each time (port.Delivery.Backoff).
+	After time.Duration
+}
+
+// Queue finds the queue that an event came from; an error where it is not the deployment's.
+type Queue func(queueARN string) (port.Queue, error)
 
 // Function is what package lambda starts for an SQS event.
 type Function func(ctx context.Context, event events.SQSEvent) (events.SQSEventResponse, error)
@@ -29,23 +40,69 @@ type Function func(ctx context.Context, event events.SQSEvent) (events.SQSEventR
 //
 // If handle panics, the deliveries of its queue are handed to it once more, one by one, and only
 // those that panic again come again; whatever it had done before must bear repetition (P12).
-func Batch(handle Handle, log *slog.Logger) Function {
+//
+// What must come again is given back to its queue: otherwise it would stay hidden for the rest of the
+// visibility timeout, six times the function's, and its step would be counted as failed (rule 30).
+func Batch(handle Handle, queue Queue, log *slog.Logger) Function {
 	return func(ctx context.Context, event events.SQSEvent) (events.SQSEventResponse, error) {
+		visibility := visibilityOf(ctx)
 		ctx, cancel := WithReserve(ctx)
 		defer cancel()
 		answer := events.SQSEventResponse{BatchItemFailures: []events.SQSBatchItemFailure{}}
 		for _, b := range batches(event.Records) {
-			failed := map[string]bool{}
-			for _, receipt := range b.handle(ctx, handle, log) {
-				failed[receipt] = true
+			failed := map[string]Failed{}
+			for _, f := range b.handle(ctx, handle, log) {
+				failed[f.Receipt] = f
 			}
+			var back []port.Extension
 			for i := range b.deliveries {
-				if failed[b.deliveries[i].Receipt] {
-					answer.BatchItemFailures = append(answer.BatchItemFailures, events.SQSBatchItemFailure{ItemIdentifier: b.deliveries[i].ID})
+				d := &b.deliveries[i]
+				f, again := failed[d.Receipt]
+				if !again {
+					continue
 				}
+				answer.BatchItemFailures = append(answer.BatchItemFailures, events.SQSBatchItemFailure{ItemIdentifier: d.ID})
+				if f.After <= 0 {
+					f.After = d.Backoff(visibility)
+				}
+				back = append(back, port.Extension{Receipt: d.Receipt, For: f.After})
 			}
+			b.giveBack(ctx, queue, back, log)
 		}
 		return answer, nil
+	}
+}
+
+// noDeadline is the visibility timeout where Lambda's deadline is unknown, as in a test.
+const noDeadline = 3 * time.Minute
+
+// visibilityOf is the visibility timeout of the function's queues: six times its own (rule 3), of which
+// hardly anything has passed.
+func visibilityOf(ctx context.Context) time.Duration {
+	if deadline, bounded := ctx.Deadline(); bounded {
+		return min(6*max(time.Until(deadline), 0), port.MaxVisibility)
+	}
+	return noDeadline
+}
+
+// giveBack makes deliveries come again when they should. It works within the reserve, since the
+// handler's time may be over.
+func (b *batch) giveBack(ctx context.Context, queue Queue, back []port.Extension, log *slog.Logger) {
+	if len(back) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), Reserve/2)
+	defer cancel()
+	q, err := queue(b.queueARN)
+	if err == nil {
+		for _, failed := range port.Extend(ctx, q, back) {
+			if failed != nil && !errors.Is(failed, port.ErrReceipt) {
+				err = failed
+			}
+		}
+	}
+	if err != nil {
+		log.WarnContext(ctx, "messages that are given back come again only when their visibility timeout has passed", "queue", b.queueARN, "messages", len(back), "error", err)
 	}
 }
 
@@ -80,8 +137,8 @@ func batches(records []events.SQSMessage) []*batch {
 	return all
 }
 
-// delivery is the record as the port knows it. Where attributes are absent or strange it is the
-// first delivery, sent at an unknown time: nothing depends on them but what people read.
+// delivery is the record as the port knows it. Where attributes are absent or malformed it is the first delivery, sent at an unknown
+// time. A redelivery that is taken for a first one re-emits nothing (P12a); the due time of its task makes up for that (P9).
 func delivery(r *events.SQSMessage) port.Delivery {
 	d := port.Delivery{Message: port.Message{Body: []byte(r.Body)}, ID: r.MessageId, Receipt: r.ReceiptHandle, Received: 1, Sender: r.Attributes["SenderId"]}
 	if n, err := strconv.Atoi(r.Attributes["ApproximateReceiveCount"]); err == nil {
@@ -93,7 +150,7 @@ func delivery(r *events.SQSMessage) port.Delivery {
 	return d
 }
 
-func (b *batch) handle(ctx context.Context, handle Handle, log *slog.Logger) []string {
+func (b *batch) handle(ctx context.Context, handle Handle, log *slog.Logger) []Failed {
 	failed, err := b.guarded(ctx, handle, b.deliveries)
 	if err == nil {
 		return failed
@@ -102,17 +159,18 @@ func (b *batch) handle(ctx context.Context, handle Handle, log *slog.Logger) []s
 	failed = nil
 	for i := range b.deliveries {
 		d := b.deliveries[i : i+1]
+		d[0].Received = max(d[0].Received, 1) + 1 // it may have been handled before (P12a)
 		again, err := b.guarded(ctx, handle, d)
 		if err != nil {
 			log.ErrorContext(ctx, "handling a message panicked; it is given back", "queue", b.queueARN, "messageId", d[0].ID, "error", err)
-			again = []string{d[0].Receipt}
+			again = []Failed{{Receipt: d[0].Receipt}}
 		}
 		failed = append(failed, again...)
 	}
 	return failed
 }
 
-func (b *batch) guarded(ctx context.Context, handle Handle, deliveries []port.Delivery) (failed []string, err error) {
+func (b *batch) guarded(ctx context.Context, handle Handle, deliveries []port.Delivery) (failed []Failed, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())

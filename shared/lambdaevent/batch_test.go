@@ -32,6 +32,98 @@ func identifiers(r events.SQSEventResponse) string {
 	return strings.Join(ids, " ")
 }
 
+// nowhere is for tests that do not look at what is given back.
+func nowhere(string) (port.Queue, error) { return nil, port.ErrNotFound }
+
+// given notes what is given back, and fails where it is told to.
+type given struct {
+	port.Queue
+	single, batches [][]port.Extension
+	fail            error
+	ctx             context.Context
+}
+
+func (g *given) Extend(_ context.Context, receipt string, d time.Duration) error {
+	g.single = append(g.single, []port.Extension{{Receipt: receipt, For: d}})
+	return g.fail
+}
+
+// batched has a call for several.
+type batched struct{ *given }
+
+func (g batched) ExtendBatch(ctx context.Context, extensions []port.Extension) []error {
+	g.ctx, g.batches = ctx, append(g.batches, extensions)
+	return slices.Repeat([]error{g.fail}, len(extensions))
+}
+
+// What comes again is hidden for 2 s the first time, twice as long each further time, up to the visibility
+// timeout of six times the function's (rules 3, 30), with one call for all of a batch; a wait of the
+// handler's own stands. Messages that failed together do not come back together.
+func TestGivenBack(t *testing.T) {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	var event events.SQSEvent
+	received := []string{"1", "2", "3", "5", "9", "10", "", "1", "1"}
+	for i, n := range received {
+		r := record("q", i, "x")
+		r.Attributes = map[string]string{"ApproximateReceiveCount": n}
+		event.Records = append(event.Records, r)
+	}
+	handle := func(_ context.Context, _ string, ds []port.Delivery) (failed []lambdaevent.Failed) {
+		for i := range ds {
+			if i == 7 {
+				failed = append(failed, lambdaevent.Failed{Receipt: ds[i].Receipt, After: 77 * time.Second})
+			} else if i != 8 {
+				failed = append(failed, lambdaevent.Failed{Receipt: ds[i].Receipt})
+			}
+		}
+		return failed
+	}
+	g := batched{&given{}}
+	answer, err := lambdaevent.Batch(handle, func(string) (port.Queue, error) { return g, nil }, slog.New(slog.DiscardHandler))(ctx, event)
+	if err != nil || len(answer.BatchItemFailures) != 8 || len(g.batches) != 1 || len(g.batches[0]) != 8 || len(g.single) > 0 {
+		t.Fatalf("%+v, %v, given back %v", answer, err, g.batches)
+	}
+	if end, bounded := g.ctx.Deadline(); !bounded || time.Until(end) > time.Second {
+		t.Errorf("giving back takes until %s", end)
+	}
+	const s = time.Second
+	for i, want := range []struct{ least, most time.Duration }{{2 * s, 3 * s}, {4 * s, 6 * s}, {8 * s, 12 * s}, {32 * s, 48 * s}, {59 * s, 60 * s}, {59 * s, 60 * s}, {2 * s, 3 * s}, {77 * s, 77 * s}} {
+		if got := g.batches[0][i]; got.Receipt != fmt.Sprint("r", i) || got.For < want.least || got.For > want.most {
+			t.Errorf("message %d, received %q times: %+v, want %s to %s", i, received[i], got, want.least, want.most)
+		}
+	}
+	waits := map[time.Duration]bool{}
+	for i := range 100 {
+		d := port.Delivery{ID: fmt.Sprint("m", i), Received: 4}
+		waits[d.Backoff(time.Hour).Truncate(100*time.Millisecond)] = true
+	}
+	if len(waits) < 30 {
+		t.Errorf("a hundred messages come back at %d different times", len(waits))
+	}
+}
+
+// A message that panics is given back like any other; one that cannot be given back is told once in the
+// log, and comes again by itself. A receipt that is no longer good is not worth a word.
+func TestGivenBackAfterAPanic(t *testing.T) {
+	for _, c := range []struct {
+		fail  error
+		lines int
+	}{{nil, 0}, {port.ErrReceipt, 0}, {port.ErrUnavailable, 1}} {
+		var log bytes.Buffer
+		handle := func(context.Context, string, []port.Delivery) []lambdaevent.Failed { panic("poison") }
+		g := &given{fail: c.fail}
+		event := events.SQSEvent{Records: []events.SQSMessage{record("q", 0, "x"), record("q", 1, "y")}}
+		answer, err := lambdaevent.Batch(handle, func(string) (port.Queue, error) { return g, nil }, slog.New(slog.NewTextHandler(&log, nil)))(context.Background(), event)
+		if err != nil || identifiers(answer) != "m0 m1" || len(g.single) != 2 {
+			t.Errorf("%v: %q, %v, given back %v", c.fail, identifiers(answer), err, g.single)
+		}
+		if n := strings.Count(log.String(), "visibility timeout has passed"); n != c.lines {
+			t.Errorf("%v: %d lines, want %d\n%s", c.fail, n, c.lines, log.String())
+		}
+	}
+}
+
 // Rule 2: what fails comes again, and nothing else, whatever happens to a neighbour.
 func TestPartialBatches(t *testing.T) {
 	for _, c := range []struct {
@@ -48,13 +140,13 @@ func TestPartialBatches(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			done := map[string]bool{}
-			handle := func(_ context.Context, _ string, ds []port.Delivery) (failed []string) {
+			handle := func(_ context.Context, _ string, ds []port.Delivery) (failed []lambdaevent.Failed) {
 				for _, d := range ds {
 					switch string(d.Body) {
 					case "panic":
 						panic("poison")
 					case "fail":
-						failed = append(failed, d.Receipt)
+						failed = append(failed, lambdaevent.Failed{Receipt: d.Receipt})
 					default:
 						done[d.ID] = true
 					}
@@ -65,7 +157,7 @@ func TestPartialBatches(t *testing.T) {
 			for i, b := range c.bodies {
 				event.Records = append(event.Records, record("q", i, b))
 			}
-			answer, err := lambdaevent.Batch(handle, slog.New(slog.DiscardHandler))(context.Background(), event)
+			answer, err := lambdaevent.Batch(handle, nowhere, slog.New(slog.DiscardHandler))(context.Background(), event)
 			if err != nil || answer.BatchItemFailures == nil || identifiers(answer) != c.want {
 				t.Errorf("failures %q, error %v; want %q", identifiers(answer), err, c.want)
 			}
@@ -83,7 +175,7 @@ func TestPartialBatches(t *testing.T) {
 
 func TestRecordsBecomeDeliveries(t *testing.T) {
 	var seen []string
-	handle := func(_ context.Context, queue string, ds []port.Delivery) []string {
+	handle := func(_ context.Context, queue string, ds []port.Delivery) []lambdaevent.Failed {
 		for _, d := range ds {
 			seen = append(seen, fmt.Sprintf("%s %s %s %s %d %q %s", queue, d.ID, d.Receipt, d.Body, d.Received, d.Sender, d.SentAt.Format(time.RFC3339Nano)))
 		}
@@ -92,7 +184,7 @@ func TestRecordsBecomeDeliveries(t *testing.T) {
 	odd := record("b", 2, "z")
 	odd.Attributes = nil
 	event := events.SQSEvent{Records: []events.SQSMessage{record("a", 0, "x"), odd, record("a", 1, "y")}}
-	if _, err := lambdaevent.Batch(handle, slog.New(slog.DiscardHandler))(context.Background(), event); err != nil {
+	if _, err := lambdaevent.Batch(handle, nowhere, slog.New(slog.DiscardHandler))(context.Background(), event); err != nil {
 		t.Fatal(err)
 	}
 	want := []string{`a m0 r0 x 3 "AROA:f" 2026-11-21T03:00:00.123Z`, `a m1 r1 y 3 "AROA:f" 2026-11-21T03:00:00.123Z`, `b m2 r2 z 1 "" 0001-01-01T00:00:00Z`}
@@ -101,19 +193,39 @@ func TestRecordsBecomeDeliveries(t *testing.T) {
 	}
 }
 
+// P12a: what is handed over again after a panic may have been handled before.
+func TestHandedOverAgainCountsAsReceivedBefore(t *testing.T) {
+	var seen []int
+	handle := func(_ context.Context, _ string, ds []port.Delivery) []lambdaevent.Failed {
+		for _, d := range ds {
+			seen = append(seen, d.Received)
+		}
+		if len(ds) > 1 {
+			panic("poison")
+		}
+		return nil
+	}
+	first, odd := record("q", 0, "x"), record("q", 1, "y")
+	first.Attributes, odd.Attributes = map[string]string{"ApproximateReceiveCount": "1"}, nil
+	event := events.SQSEvent{Records: []events.SQSMessage{first, odd}}
+	if _, err := lambdaevent.Batch(handle, nowhere, slog.New(slog.DiscardHandler))(context.Background(), event); err != nil || !slices.Equal(seen, []int{1, 1, 2, 2}) {
+		t.Errorf("received %v times, %v", seen, err)
+	}
+}
+
 // Rule 3: the handler's time is over two seconds before Lambda's.
 func TestReserve(t *testing.T) {
 	deadline := time.Now().Add(time.Hour)
 	ctx, cancel := context.WithDeadline(context.Background(), deadline)
 	defer cancel()
-	handle := func(ctx context.Context, _ string, _ []port.Delivery) []string {
+	handle := func(ctx context.Context, _ string, _ []port.Delivery) []lambdaevent.Failed {
 		if got, ok := ctx.Deadline(); !ok || !got.Equal(deadline.Add(-2*time.Second)) {
 			t.Errorf("the context ends at %s, Lambda's at %s", got, deadline)
 		}
 		return nil
 	}
 	event := events.SQSEvent{Records: []events.SQSMessage{record("q", 0, "x")}}
-	if _, err := lambdaevent.Batch(handle, slog.New(slog.DiscardHandler))(ctx, event); err != nil {
+	if _, err := lambdaevent.Batch(handle, nowhere, slog.New(slog.DiscardHandler))(ctx, event); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -121,9 +233,9 @@ func TestReserve(t *testing.T) {
 // Bodies never reach the log, also not by way of a panic's record.
 func TestPanicIsLoggedByID(t *testing.T) {
 	var log bytes.Buffer
-	handle := func(context.Context, string, []port.Delivery) []string { panic("poison") }
+	handle := func(context.Context, string, []port.Delivery) []lambdaevent.Failed { panic("poison") }
 	event := events.SQSEvent{Records: []events.SQSMessage{record("q", 7, "card 4111")}}
-	if _, err := lambdaevent.Batch(handle, slog.New(slog.NewTextHandler(&log, nil)))(context.Background(), event); err != nil {
+	if _, err := lambdaevent.Batch(handle, nowhere, slog.New(slog.NewTextHandler(&log, nil)))(context.Background(), event); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(log.String(), "messageId=m7") || strings.Contains(log.String(), "4111") {

@@ -153,6 +153,8 @@ func (m *Reply) Check() error {
 	switch {
 	case m.Outcome != core.OutcomeDone && m.Outcome != core.OutcomeFailed && m.Outcome != core.OutcomeRetryLater:
 		return unreadable("outcome is %.40q; it must be done, failed or retry-later", m.Outcome)
+	case m.NoEffect && (m.Outcome == core.OutcomeDone || m.Operation == core.UndoOp):
+		return unreadable("noEffect belongs to a do that failed, or is to be tried later; this is %s of %s", m.Outcome, m.Operation)
 	case m.Waited < 0 || m.RetryAfter < 0:
 		return unreadable("waited and retryAfter are milliseconds from 0")
 	case len(m.Output) > 0 && !json.Valid(m.Output):

@@ -36,10 +36,11 @@ type Reply struct {
 	Output     json.RawMessage `json:"output,omitempty"`
 	Error      *ReplyError     `json:"error,omitempty"`
 	RetryAfter core.Duration   `json:"retryAfter,omitempty"` // milliseconds
+	NoEffect   bool            `json:"noEffect,omitempty"`   // failed, retry-later of a point of no return: its key has had no effect, and no call for this or an older attempt begins any more (P22a)
 	Waited     core.Duration   `json:"waited"`               // milliseconds from claimedAt to receipt, never negative (P32)
 }
 
-// ReplyError says why.
+// ReplyError says why. A retry-later with core.CodeBreakerOpen or core.CodeUnauthorized counts as no failure (P45).
 type ReplyError struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`

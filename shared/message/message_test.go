@@ -306,7 +306,7 @@ func TestBadEnvelopes(t *testing.T) {
 	schemas := compiled(t)
 	for name, changes := range map[string][]string{
 		"request": {`"schema":0`, `"task":""`, `"task":"a b"`, `"step":"Charge"`, `"attempt":0`, `"operation":"redo"`, `"key":""`, `"stopBy":null`, `"timeout":0`, `"name":""`, `"run":-1`, `"attempt":"1"`},
-		"reply":   {`"schema":0`, `"task":"../x"`, `"outcome":"maybe"`, `"attempt":-1`, `"waited":-1`, `"retryAfter":-5`, `"operation":""`, `"step":""`, `"error":{"code":"` + strings.Repeat("x", 200) + `"}`},
+		"reply":   {`"schema":0`, `"task":"../x"`, `"outcome":"maybe"`, `"attempt":-1`, `"waited":-1`, `"retryAfter":-5`, `"noEffect":"yes"`, `"operation":""`, `"step":""`, `"error":{"code":"` + strings.Repeat("x", 200) + `"}`},
 		"control": {`"kind":"explode"`, `"task":""`, `"attempt":-1`, `"kind":"resolve"`, `"kind":"close","id":"c","by":"ann"`, `"kind":"close","id":"c","reason":"why"`, `"kind":"close","id":"c","by":"","reason":"why"`, `"kind":"close","id":"c","by":"ann","reason":"` + strings.Repeat("x", 513) + `"`, `"kind":"undo","id":"a b"`, `"kind":"cancel"`, `"step":"A"`, `"attempt":0`, `"replyTo":"http://x"`},
 		"status":  {`"status":""`, `"schema":-1`},
 	} {
@@ -337,6 +337,23 @@ func TestBadEnvelopes(t *testing.T) {
 		for _, name := range []string{"request", "reply", "control", "status", "quarantined"} {
 			if _, err := decodeAs(name, []byte(data)); !errors.Is(err, message.ErrUnreadable) {
 				t.Errorf("%s %.20q: %v", name, data, err)
+			}
+		}
+	}
+}
+
+// P22a: only a do that has not been done can be proven to have had no effect.
+func TestNoEffectIsOfARefusedDo(t *testing.T) {
+	for _, op := range []core.Operation{core.Do, core.UndoOp} {
+		for _, outcome := range []core.Outcome{core.OutcomeDone, core.OutcomeFailed, core.OutcomeRetryLater} {
+			r := message.Reply{Schema: message.Schema, OrderID: "o-1", Step: "pay", Attempt: 1, Operation: op, Outcome: outcome, NoEffect: true}
+			data, err := json.Marshal(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			good := op == core.Do && outcome != core.OutcomeDone
+			if back, err := message.DecodeReply(data); good && (err != nil || !back.NoEffect) || !good && !errors.Is(err, message.ErrUnreadable) {
+				t.Errorf("%s of %s with noEffect: %v", outcome, op, err)
 			}
 		}
 	}

@@ -56,7 +56,7 @@ type Delivery struct {
 // Depth is how full a queue is; approximate.
 type Depth struct {
 	Visible  int
-	InFlight int
+	InFlight int // received and hidden: being handled, or given back for a time
 	Delayed  int
 	Oldest   time.Duration // age of the oldest visible message; 0 if unknown
 }

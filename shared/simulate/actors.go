@@ -46,11 +46,16 @@ func (e ear) WithGroup(string) slog.Handler      { return e }
 func newWorld(sc Scenario, c Chooser) *World {
 	w := &World{
 		sc: sc, chooser: c, def: sc.Definition, queues: map[string]*queue{}, services: map[string]*service{},
-		ledgers: map[string]*ledger{}, byID: map[string]*order{}, leases: map[string]lease{}, traits: map[string]trait{}, outages: map[string]int64{}, nth: counters.Get().(map[point]int),
-		hash: 14695981039346656037, checks: newChecks(), often: &often, newer: sc.newer(),
+		ledgers: map[string]*ledger{}, byID: map[string]*order{}, leases: map[string]lease{}, traits: map[string]trait{}, outages: map[string]int64{}, expired: map[string]int64{}, nth: counters.Get().(map[point]int),
+		hash: 14695981039346656037, checks: newChecks(), often: &often, newer: sc.newer(), defs: sc.definitions(),
 	}
 	w.Cells, w.Ends = map[Cell]int{}, map[core.State]int{}
 	w.store = &store{w: w, rows: map[string]*row{}, defs: map[string][]byte{}}
+	for _, d := range sc.others { // which other orders have pinned
+		if data, err := w.encode(d); err == nil {
+			w.store.defs[d.Hash] = data
+		}
+	}
 	return w
 }
 
@@ -162,7 +167,7 @@ func (p *process) boot() {
 	if w.embedded && p.role != aClient && p.scheduler == nil && w.now > 0 {
 		w.tell(p.name, "", "is there again")
 	}
-	p.scheduler, p.supervisor, p.worker, p.waits = nil, nil, nil, nil
+	p.scheduler, p.supervisor, p.worker, p.known = nil, nil, nil, nil
 	p.equip()
 	switch p.role {
 	case aScheduler:
@@ -188,9 +193,11 @@ func (p *process) equip() {
 	w := p.w
 	switch {
 	case p.role == aScheduler && p.scheduler == nil:
+		p.waits = &scheduler.Waits{}
+		p.waits.Set(p.known)
 		p.scheduler = scheduler.New(scheduler.Config{
 			State: p.state(), Queues: queuesPort{p}, Alerts: alarm{p}, Clock: p, Name: p.name, Waits: p.waits,
-			WakeSlack: time.Second, Logger: slog.New(ear{w}),
+			WakeSlack: time.Second, Logger: slog.New(ear{w}), Pause: w.carriedOn,
 		})
 	case p.role == aSupervisor && p.supervisor == nil:
 		p.supervisor = supervisor.New(supervisor.Config{
@@ -230,11 +237,8 @@ func (w *World) encode(d *core.Definition) ([]byte, error) {
 
 // compile spares the work of reading a definition again: its bytes are those of its hash.
 func (w *World) compile(hash string, data []byte) (*core.Definition, error) {
-	switch {
-	case hash == w.def.Hash:
-		return w.def, nil
-	case w.newer != nil && hash == w.newer.Hash:
-		return w.newer, nil
+	if d := w.definition(hash); d != nil {
+		return d, nil
 	}
 	return workflow.Decode(hash, data)
 }
@@ -252,6 +256,15 @@ func (w *World) newWorker(p *process) *worker.Worker {
 	return made
 }
 
+// backoff is how long a delivery that is given back stays hidden. An exploration takes states for one that
+// differ in the IDs of messages alone, so that the jitter must not depend on them there.
+func (w *World) backoff(d port.Delivery) time.Duration {
+	if w.driver != nil {
+		d.ID = ""
+	}
+	return d.Backoff(visibility * time.Millisecond)
+}
+
 // deliver lets a process handle what it has received, and deletes what it is done with.
 func (w *World) deliver(p *process, q *queue, letters []*letter) {
 	ds := make([]port.Delivery, len(letters))
@@ -261,7 +274,6 @@ func (w *World) deliver(p *process, q *queue, letters []*letter) {
 			w.tell(q.name, p.name, describe(l.message))
 		}
 	}
-	back := int64(1000 + 4000*min(letters[0].received-1, 6))
 	w.invoke(p, q.name, func(iv *invocation) {
 		receipts, again := w.handle(iv, q, letters, ds)
 		if iv.dead {
@@ -269,12 +281,24 @@ func (w *World) deliver(p *process, q *queue, letters []*letter) {
 		}
 		port := queuePort{p, q}
 		for _, r := range again {
-			_ = port.Extend(ctx, r.receipt, max(r.after, time.Duration(back)*time.Millisecond))
+			_ = port.Extend(ctx, r.receipt, r.after)
 		}
 		if len(receipts) > 0 {
 			port.Delete(ctx, receipts)
 		}
 	})
+}
+
+// carriedOn lets a handler wait before it carries on what came to it without a queue (P12a).
+func (w *World) carriedOn(_ context.Context, try int) error {
+	iv := w.cur
+	if iv.pause(int64(1000 * try)); iv.dead || try > 10 {
+		return errCut
+	}
+	for _, s := range iv.sights { // it decides on what came to it again, not on what followed from that
+		s.extra, s.refused = nil, nil
+	}
+	return nil
 }
 
 // again is a delivery that comes again after a while.
@@ -294,6 +318,9 @@ func (w *World) handle(iv *invocation, q *queue, letters []*letter, ds []port.De
 		if v.Delete {
 			return []string{ds[0].Receipt}, nil
 		}
+		if v.After <= 0 {
+			v.After = w.backoff(ds[0])
+		}
 		return nil, []again{{ds[0].Receipt, v.After}}
 	case aClient:
 		for i := range ds {
@@ -308,7 +335,7 @@ func (w *World) handle(iv *invocation, q *queue, letters []*letter, ds []port.De
 	for i := range ds {
 		iv.gone[i] = !slices.Contains(failed, ds[i].Receipt)
 		if slices.Contains(failed, ds[i].Receipt) {
-			back = append(back, again{receipt: ds[i].Receipt})
+			back = append(back, again{ds[i].Receipt, w.backoff(ds[i])})
 		} else {
 			done = append(done, ds[i].Receipt)
 		}
@@ -405,4 +432,26 @@ func (sc *Scenario) newer() *core.Definition {
 		}
 	}
 	return sc.later
+}
+
+// definitions are all that an order of the scenario may pin.
+func (sc *Scenario) definitions() []*core.Definition {
+	all := []*core.Definition{sc.Definition}
+	if sc.newer() != nil {
+		all = append(all, sc.later)
+		if sc.others == nil {
+			sc.others = variants(sc.Definition)
+		}
+	}
+	return append(all, sc.others...)
+}
+
+// definition is the one of that hash, nil where there is none.
+func (w *World) definition(hash string) *core.Definition {
+	for _, d := range w.defs {
+		if d.Hash == hash {
+			return d
+		}
+	}
+	return nil
 }

@@ -68,7 +68,9 @@ func (iv *invocation) calls(c worker.Call) {
 			w.violate("P24", "attempt %d of %s is called, and the service was not asked, or said that it has happened", r.Attempt, c.Key)
 		}
 	}
-	if r.Grade == core.Plain {
+	if pivots(r) {
+		iv.callsPivot(c)
+	} else if r.Grade == core.Plain {
 		w.checks.did("P31")
 		w.checks.did("P32")
 		if allowed := r.StopBy.Sub(r.ClaimedAt) - r.Timeout; allowed > 2*r.ClockSkew && now.Add(r.Timeout) > r.StopBy {
@@ -83,6 +85,24 @@ func (iv *invocation) calls(c worker.Call) {
 		}
 	}
 	a.called, a.outcome = true, inTheDark
+}
+
+// pivots: the do of a point of no return, which goes by the ledger whatever its grade (P22a).
+func pivots(r *message.Request) bool { return r.PointOfNoReturn && r.Operation == core.Do }
+
+// callsPivot: the ledger says before each call that it begins, and whether it is the only one; no call
+// begins that was proven to have had no effect.
+func (iv *invocation) callsPivot(c worker.Call) {
+	w, a := iv.w, &iv.agency
+	w.checks.did("P31")
+	w.checks.did("P22a")
+	again := a.entered && a.state == worker.StateRepeated || a.first.State == worker.StateRepeated && a.first.Attempt == c.Attempt
+	if !(a.entered && a.state == worker.StateStarted || again && a.req.Grade != core.Plain) || a.called {
+		w.violate("P31", "the point of no return %s is called, and its ledger does not say that this handling began", c.Key)
+	}
+	if n := w.service(c, iv.p.agent).proven; c.Attempt <= n {
+		w.violate("P22a", "attempt %d of %s is called, and attempt %d was answered noEffect", c.Attempt, c.Key, n)
+	}
 }
 
 // enterLedger is the ledger's table (P31): what a request makes of the entry that it finds.
@@ -103,10 +123,28 @@ func enterLedger(e port.LedgerEntry, r *message.Request) (state string, command 
 		state = worker.StateFenced
 	case r.Operation == core.UndoOp && state == worker.StateDone:
 		state = worker.StateUndoStarted
-	case r.Operation == core.Do && (state == worker.StateNone || state == worker.StateFailed && r.Attempt > by):
+	case r.Operation == core.Do && (state == worker.StateNone || refusedLedger(state) && r.Attempt > by):
 		state = worker.StateStarted
+	case pivots(r) && r.Grade != core.Plain && (state == worker.StateStarted || state == worker.StateRepeated) && r.Attempt >= by:
+		state = worker.StateRepeated
 	}
 	return state, command
+}
+
+// refusedLedger: the attempt that wrote it is proven to have had no effect.
+func refusedLedger(state string) bool {
+	return state == worker.StateFailed || state == worker.StateLater
+}
+
+// unasked is what a point of no return that could not be called is written down as (P22a).
+func unasked(e port.LedgerEntry, r *message.Request) (state string, command int) {
+	if f := r.Resolved; f != nil && f.Command > e.Command && f.Fact != core.Happened {
+		return worker.StateLater, f.Command
+	}
+	if e.State == "" || e.State == worker.StateNone || refusedLedger(e.State) && r.Attempt > e.Attempt {
+		return worker.StateLater, e.Command
+	}
+	return e.State, e.Command
 }
 
 // moves holds a move of the ledger to the table.
@@ -120,20 +158,29 @@ func (iv *invocation) moves(before, after port.LedgerEntry) {
 	}
 	want, command := before.State, before.Command
 	mine := before.Attempt == r.Attempt
+	later := worker.StateNone // the one call is proven not to have been sent
+	if pivots(r) {
+		later = worker.StateLater // P22a: never back to none
+	}
 	switch {
+	case !a.entered && pivots(r) && after.State == worker.StateLater:
+		want, command = unasked(before, r)
 	case !a.entered:
 		want, command = enterLedger(before, r)
 		if a.happened { // a check has settled what was in doubt
 			want = settledLedger(before.State, r.Operation)
 		}
+	case pivots(r) && r.Grade != core.Plain && !a.called && mine && before.State == worker.StateStarted && after.State == worker.StateRepeated:
+		want = worker.StateRepeated // its own write was reported as a conflict: it looks like another handling's
 	case a.called && a.outcome == happenedIt, a.happened:
 		want = settledLedger(before.State, r.Operation)
 	case (!a.called || a.outcome != inTheDark) && mine && r.Operation == core.UndoOp:
 		want = worker.StateDone
+	case pivots(r) && before.State != worker.StateStarted: // another call may still have its effect
 	case a.called && a.outcome == refusedIt && mine:
 		want = worker.StateFailed
 	case a.called && a.outcome == laterIt && mine, !a.called && mine:
-		want = worker.StateNone // the one call is proven not to have been sent
+		want = later
 	}
 	if after.State != want || after.Command != command {
 		w.violate("P31", "the ledger of %s went from %q to %q (command %d) by attempt %d of %s; it must go to %q (%d)",
@@ -146,7 +193,7 @@ func settledLedger(state string, op core.Operation) string {
 	switch {
 	case op == core.UndoOp && state == worker.StateUndoStarted:
 		return worker.StateFenced
-	case op == core.Do && (state == worker.StateStarted || state == worker.StateNone || state == worker.StateFailed):
+	case op == core.Do && (state == worker.StateStarted || state == worker.StateNone || state == worker.StateRepeated || refusedLedger(state)):
 		return worker.StateDone
 	}
 	return state
@@ -173,12 +220,30 @@ func (iv *invocation) answers(r *message.Reply) {
 		w.violate("P25", "attempt %d of %s is answered at %s; the agent must be silent from %s on", q.Attempt, q.Key, now, a.stop())
 	case len(r.Output) > worker.MaxOutput:
 		w.violate("P28", "the output of %s has %d bytes and was sent", q.Key, len(r.Output))
-	case q.Grade != core.Plain && r.Outcome == core.OutcomeDone && !(a.called && a.outcome == happenedIt) && !a.happened:
+	case q.Grade != core.Plain && r.Outcome == core.OutcomeDone && a.first.State != worker.StateDone && !(a.called && a.outcome == happenedIt) && !a.happened:
 		w.violate("P24", "attempt %d of %s is answered done, and nobody said so", q.Attempt, q.Key)
+	}
+	if r.NoEffect {
+		iv.proves(r)
 	}
 	if q.Grade == core.Plain && !iv.trouble {
 		iv.answersPlain(r)
 	}
+}
+
+// proves holds a noEffect to P22a: the ledger holds the refusal of this or a later attempt, and it is true.
+func (iv *invocation) proves(r *message.Reply) {
+	w, q := iv.w, iv.agency.req
+	w.checks.did("P22a")
+	e := w.ledgers[iv.p.agent].entries[q.Key]
+	s := w.service(worker.Call{Key: q.Key, OrderID: q.OrderID, Run: q.Run, Step: q.Step, Grade: q.Grade}, iv.p.agent)
+	switch {
+	case !pivots(q) || !refusedLedger(e.State) || e.Attempt < r.Attempt:
+		w.violate("P22a", "attempt %d of %s is answered noEffect, and its ledger says %q of attempt %d", r.Attempt, q.Key, e.State, e.Attempt)
+	case s.applied > 0 || s.pending > 0:
+		w.violate("P22a", "attempt %d of %s is answered noEffect, and it has had %d effects, and %d calls may land", r.Attempt, q.Key, s.applied, s.pending)
+	}
+	s.proven = max(s.proven, r.Attempt)
 }
 
 // answersPlain: nothing is answered but what the ledger, the one call, or a check has shown (P31).

@@ -34,7 +34,7 @@ func (p plot) also(site, subject string, nth, value int) plot {
 	return p
 }
 
-// command has somebody give a command at a time (in 12.5 s): 0 cancel, 1 resubmit, 2 undo, 3 resolve, 4 close.
+// command gives a command at a time (in 12.5 s): 0 cancel, 1 resubmit, 2 undo, 3 resolve, 4 close, 5 move.
 func (p plot) command(at, kind int) plot {
 	return p.also("commands", "o1", 1, 1).also("command", "o1", 1, at).also("kind", "o1", 1, kind)
 }
@@ -63,7 +63,17 @@ func Scenes() []Scene {
 		add(n+"it stops and is resubmitted", stops(small(g, false)), plot{}.fault(anAgent, callDo, "o1/0/b", 1, PermanentFailure).command(8, 1))
 	}
 	add("it stops and is closed", stops(small(core.Idempotent, false)), plot{}.fault(anAgent, callDo, "o1/0/b", 1, PermanentFailure).command(8, 4))
+	add("it stops, is moved and resubmitted", stops(small(core.Idempotent, false)), plot{}.fault(anAgent, callDo, "o1/0/b", 1, PermanentFailure).
+		command(8, 5).also("commands", "o1", 1, 2).also("command", "o1", 2, 10).also("kind", "o1", 2, 1))
+	add("it is undone, moved and resubmitted", small(core.Fenced, false), plot{}.fault(anAgent, callDo, "o1/0/b", 1, PermanentFailure).
+		command(8, 1).also("aims", "o1", 1, 1))
 	add("a point of no return stops", noReturn(small(core.Idempotent, false)), plot{}.fault(anAgent, callDo, "o1/0/b", 1, PermanentFailure).command(8, 1))
+	for _, g := range []core.Grade{core.Idempotent, core.Plain} {
+		n := string(g) + ": a point of no return "
+		add(n+"is refused", pivot(small(g, false)), plot{}.fault(anAgent, callDo, "o1/0/b", 1, PermanentFailure))
+		add(n+"times out, is resolved and undone", pivot(small(g, false)), plot{}.fault(anAgent, callDo, "o1/0/b", 1, Hang).
+			fault(anAgent, callDo, "o1/0/b", 2, Hang).command(11, 3).also("commands", "o1", 1, 2).also("command", "o1", 2, 13).also("kind", "o1", 2, 2))
+	}
 	add("a deadline passes", deadline(small(core.Fenced, false)), plot{}.fault(anAgent, callDo, "o1/0/b", 1, Hang))
 	add("in one process: all goes well", small(core.Idempotent, false), plot{}.also("world", "embedded", 1, 1))
 	add("in one process: the second step fails for good", small(core.Fenced, false),
@@ -112,6 +122,13 @@ func stops(d *core.Definition) *core.Definition {
 func noReturn(d *core.Definition) *core.Definition {
 	d.Steps[1].PointOfNoReturn, d.Steps[1].Undo = true, nil
 	return stops(d)
+}
+
+// pivot is a point of no return whose refusal undoes what came before it (P22a).
+func pivot(d *core.Definition) *core.Definition {
+	d = noReturn(d)
+	d.Steps[1].OnFailure = core.OnFailureUndo
+	return sealed(d)
 }
 
 func deadline(d *core.Definition) *core.Definition {

@@ -74,7 +74,7 @@ func TestOnlyRestarts(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := simulate.Run(simulate.Scenario{Definition: d, Alone: true, Only: []simulate.Fault{simulate.CrashBefore, simulate.CrashAfter,
-			simulate.TimeoutAfter, simulate.Frozen, simulate.Zombie, simulate.Duplicate}}, simulate.NewSeeded(seed), simulate.Options{})
+			simulate.TimeoutAfter, simulate.Frozen, simulate.Zombie, simulate.FreshCopy, simulate.Redelivery}}, simulate.NewSeeded(seed), simulate.Options{})
 		if r.Violation != nil || r.Ends[core.Processed] != r.Orders {
 			t.Fatalf("seed %d: %v, %v of %d orders", seed, r.Violation, r.Ends, r.Orders)
 		}

@@ -6,7 +6,8 @@ type Fault uint8
 // The faults.
 const (
 	NoFault Fault = iota
-	Duplicate
+	FreshCopy
+	Redelivery
 	Reorder
 	LongDelay
 	Zombie
@@ -40,12 +41,14 @@ const (
 	KeyForgotten
 	Hang
 	PermanentFailure
+	BreakerOpen
+	CredentialExpired
 	faultCount
 )
 
 // faultNames are the names on tapes and in reports.
 var faultNames = [faultCount]string{
-	NoFault: "none", Duplicate: "duplicate", Reorder: "reorder", LongDelay: "long-delay", Zombie: "zombie",
+	NoFault: "none", FreshCopy: "fresh-copy", Redelivery: "redelivery", Reorder: "reorder", LongDelay: "long-delay", Zombie: "zombie",
 	DeleteLost: "delete-lost", SendAnswerLost: "send-answer-lost", PartialBatch: "partial-batch", Poison: "poison",
 	Redriven: "redriven", Retention: "retention-expired", Throttle: "throttle", AppliedButError: "applied-but-error",
 	OwnAsCondition: "own-write-as-condition-failure", StaleIndex: "stale-index", MissingIndex: "missing-index",
@@ -54,6 +57,7 @@ var faultNames = [faultCount]string{
 	TimeoutAfter: "timeout-after", Frozen: "frozen", Concurrency: "throttled-concurrency", ClockJump: "clock-jump",
 	MixedCode: "mixed-code", TickMissed: "tick-missed", TicksOverlap: "ticks-overlap", ReplyLost: "reply-lost",
 	Contradictory: "contradictory-reply", KeyForgotten: "key-forgotten", Hang: "hang", PermanentFailure: "permanent-failure",
+	BreakerOpen: "breaker-open", CredentialExpired: "credential-expired",
 }
 
 func (f Fault) String() string { return faultNames[f] }
@@ -146,18 +150,20 @@ var actsAt = [callCount][]act{
 	callLoadOrder: with(act{Throttle, false}),
 	callCommit: with(act{Throttle, false}, act{AppliedButError, true}, act{OwnAsCondition, true},
 		act{TransactionConflict, false}, act{TokenExpired, true}, act{ItemTooLarge, false}),
-	callDue:     with(act{Throttle, false}, act{StaleIndex, true}, act{MissingIndex, true}, act{TerminalAsDue, true}),
-	callLease:   with(act{Throttle, false}),
-	callSend:    with(act{Throttle, false}, act{SendAnswerLost, true}, act{PartialBatch, true}, act{ItemTooLarge, true}),
-	callDelete:  with(act{DeleteLost, false}),
-	callExtend:  with(act{Throttle, false}),
-	callDepth:   with(act{Throttle, false}),
-	callAlert:   with(act{Throttle, false}, act{SendAnswerLost, true}),
-	callEntry:   with(act{Throttle, false}),
-	callMove:    with(act{Throttle, false}, act{AppliedButError, true}, act{OwnAsCondition, true}),
-	callDo:      with(act{ReplyLost, true}, act{Contradictory, true}, act{KeyForgotten, false}, act{Hang, false}, act{PermanentFailure, false}),
-	callUndo:    with(act{ReplyLost, true}, act{Contradictory, true}, act{KeyForgotten, false}, act{Hang, false}, act{PermanentFailure, false}),
-	callMessage: {{Duplicate, true}, {Reorder, false}, {LongDelay, false}, {Redriven, true}, {Retention, false}},
+	callDue:    with(act{Throttle, false}, act{StaleIndex, true}, act{MissingIndex, true}, act{TerminalAsDue, true}),
+	callLease:  with(act{Throttle, false}),
+	callSend:   with(act{Throttle, false}, act{SendAnswerLost, true}, act{PartialBatch, true}, act{ItemTooLarge, true}),
+	callDelete: with(act{DeleteLost, false}),
+	callExtend: with(act{Throttle, false}),
+	callDepth:  with(act{Throttle, false}),
+	callAlert:  with(act{Throttle, false}, act{SendAnswerLost, true}),
+	callEntry:  with(act{Throttle, false}),
+	callMove:   with(act{Throttle, false}, act{AppliedButError, true}, act{OwnAsCondition, true}),
+	callDo: with(act{ReplyLost, true}, act{Contradictory, true}, act{KeyForgotten, false}, act{Hang, false}, act{PermanentFailure, false},
+		act{BreakerOpen, false}, act{CredentialExpired, false}),
+	callUndo: with(act{ReplyLost, true}, act{Contradictory, true}, act{KeyForgotten, false}, act{Hang, false}, act{PermanentFailure, false},
+		act{BreakerOpen, false}, act{CredentialExpired, false}),
+	callMessage: {{FreshCopy, true}, {Redelivery, true}, {Reorder, false}, {LongDelay, false}, {Redriven, true}, {Retention, false}},
 	callPoll:    {{Concurrency, false}},
 	callTick:    {{TickMissed, false}, {TicksOverlap, false}},
 	callClock:   {{ClockJump, false}},

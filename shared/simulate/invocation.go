@@ -31,7 +31,6 @@ type invocation struct {
 	agency  agency          // of an agent
 	shards  map[string]bool // whose sweep is ours, and whose is not
 	gone    []bool          // of its messages: it lets go of them
-	large   int             // commits that did not fit
 	broken  bool            // a call has failed in another way
 	trouble bool            // a call has failed
 	driven                  // of an exploration
@@ -138,7 +137,6 @@ func (iv *invocation) failed(c call, err error) {
 	case err == nil, errors.Is(err, port.ErrExists), errors.Is(err, port.ErrNotFound) && c != callCommit:
 	case errors.Is(err, port.ErrTooLarge) && c == callCommit:
 		iv.trouble = true
-		iv.large++
 	default:
 		iv.trouble, iv.broken = true, true
 	}

@@ -17,8 +17,10 @@ import (
 // real task has, if it is within the rule.
 type model struct {
 	def      *core.Definition
-	t        *core.Task // its own copy
-	real     *core.Task // what was committed; nil where nothing was
+	defs     []*core.Definition // all that a task may be moved to
+	latest   *core.Definition   // that new orders get
+	t        *core.Task         // its own copy
+	real     *core.Task         // what was committed; nil where nothing was
 	now      core.Time
 	by       string
 	cause    string
@@ -30,6 +32,7 @@ type model struct {
 	unasked  string                  // a queue that nobody has asked for that
 	direct   bool                    // it was asked without a queue, and hears the answer
 	expired  bool                    // the order is there, and its task is not (P26)
+	fresh    bool                    // the event was not handled before: it has nothing to send again (P12a)
 
 	mails   []mail
 	changed bool
@@ -94,6 +97,8 @@ func (m *model) control(c *message.Control) string {
 		return "P17"
 	case message.Close:
 		return "P48"
+	case message.Move:
+		return "P49"
 	}
 	return "P18"
 }
@@ -120,20 +125,14 @@ func (m *model) find(step string, run, attempt int) int {
 
 // reply: P15, and the rows after it.
 func (m *model) reply(r *message.Reply) {
-	outcome := r.Outcome
 	i := m.find(r.Step, r.Run, r.Attempt)
-	if i >= 0 && outcome == core.OutcomeDone {
-		if e := m.t.Steps[i].Error; e != nil && e.Code == "output-too-large" && e.Attempt == r.Attempt && m.t.Steps[i].State != core.Processed {
-			outcome = core.OutcomeFailed // P28: its redelivery means the same
-		}
-	}
-	m.cause = "reply/" + r.Step + "/" + strconv.Itoa(r.Attempt) + "/" + string(outcome)
+	m.cause = "reply/" + r.Step + "/" + strconv.Itoa(r.Attempt) + "/" + string(r.Outcome)
 	if i < 0 {
 		m.again()
 		return
 	}
 	s := &m.t.Steps[i]
-	isUndo, done := r.Operation == core.UndoOp, outcome == core.OutcomeDone
+	isUndo, done := r.Operation == core.UndoOp, r.Outcome == core.OutcomeDone
 	stale := r.Attempt < s.Attempt && (isUndo || !done) || r.Attempt == s.Attempt && s.Attempted() && s.Undo != isUndo
 	switch {
 	case !m.alive() || stale:
@@ -146,14 +145,76 @@ func (m *model) reply(r *message.Reply) {
 		m.changed = true
 		m.end(s, core.Compensated)
 		m.advance()
+	case !done && uncalled(r) && (!isUndo && s.State == core.Processing && m.t.ProcessState == core.Processing || isUndo && s.State == core.Compensating):
+		m.changed = true
+		m.noEffect(i, r)
+		m.held(i, r)
 	case !isUndo && !done && s.State == core.Processing:
 		m.changed = true
-		m.failed(i, outcome, r.RetryAfter)
+		m.noEffect(i, r)
+		m.failed(i, r.Outcome, r.RetryAfter)
+	case !isUndo && !done && r.NoEffect && m.def.Steps[i].PointOfNoReturn && s.Attempted() && s.NoEffect == 0 &&
+		(s.State == core.Pending || s.State == core.Failed): // P22a: after its Overdue
+		m.changed = true
+		m.proven(s)
 	case isUndo && !done && s.State == core.Compensating:
 		m.changed = true
 		m.undoFailed(i, min(r.RetryAfter, core.Hour))
 	default:
 		m.again()
+	}
+}
+
+// uncalled is a reply of an agent that made no call which could have had an effect (P45).
+func uncalled(r *message.Reply) bool {
+	return r.Outcome == core.OutcomeRetryLater && r.Error != nil && (r.Error.Code == "breaker-open" || r.Error.Code == "unauthorized")
+}
+
+// held: P45, handed back uncounted: no failure, no hop. The jitter is free.
+func (m *model) held(i int, r *message.Reply) {
+	s, d := &m.t.Steps[i], &m.def.Steps[i]
+	since := sinceOf(s)
+	if since == 0 {
+		since = m.now
+	}
+	state, phase := core.Pending, core.Forward
+	if s.State == core.Compensating {
+		state, phase = core.UndoWait, core.Undoing
+	}
+	switch spent := m.now.Sub(since); {
+	case m.t.ProcessState == core.Error:
+		m.end(s, core.UndoWait)
+	case spent >= d.MaxQueueTime:
+		if state == core.Pending {
+			state = core.Failed
+		}
+		m.end(s, state)
+		m.stop(phase)
+	default:
+		if state == core.Pending {
+			m.t.Hops = max(0, m.t.Hops-1)
+		}
+		lo := min(max(spent, 2*core.Second), 5*core.Minute)
+		asked, left := min(r.RetryAfter, core.Hour), max(d.MaxQueueTime-spent, 2*core.Second)
+		m.wait(i, state, min(max(lo, asked), left), min(max(lo*3/2, asked), left))
+		s.Error = &core.StepError{Code: r.Error.Code, Attempt: r.Attempt, Since: since}
+	}
+}
+
+// sinceOf is since when a step has been handed back again and again because its agent made no call (P45).
+func sinceOf(s *core.Step) core.Time {
+	if s.Error == nil {
+		return 0
+	}
+	return s.Error.Since
+}
+
+// unheld ends what began with the first of those hand-backs.
+func unheld(s *core.Step) {
+	if sinceOf(s) != 0 {
+		e := *s.Error
+		e.Since = 0
+		s.Error = &e
 	}
 }
 
@@ -186,9 +247,30 @@ func (m *model) policy(i int) {
 	}
 }
 
-func (m *model) pastReturn() bool {
-	for i := range m.t.Steps {
-		if m.def.Steps[i].PointOfNoReturn && m.t.Steps[i].Attempted() {
+// noEffect: P22a.
+func (m *model) noEffect(i int, r *message.Reply) {
+	if r.NoEffect && m.def.Steps[i].PointOfNoReturn {
+		m.proven(&m.t.Steps[i])
+	}
+}
+
+// proven: P22a. What an Error was told with is told again, so that what is learnt in it is later.
+func (m *model) proven(s *core.Step) {
+	if s.NoEffect != 0 {
+		return
+	}
+	s.NoEffect = m.now
+	if m.t.ProcessState == core.Error && m.now <= m.t.Ended {
+		s.NoEffect = m.t.Ended + 1
+	}
+}
+
+func (m *model) pastReturn() bool { return pastReturn(m.def, m.t) }
+
+// pastReturn: a point of no return was claimed, and nothing proves since then that it had no effect (P22, P22a).
+func pastReturn(def *core.Definition, t *core.Task) bool {
+	for i := range t.Steps {
+		if s := &t.Steps[i]; def.Steps[i].PointOfNoReturn && s.Attempted() && s.NoEffect == 0 {
 			return true
 		}
 	}
@@ -198,12 +280,13 @@ func (m *model) pastReturn() bool {
 // end ends a claim or a wait.
 func (m *model) end(s *core.Step, state core.State) {
 	s.State, s.LockedBy, s.Cause, s.CompleteBy, s.StopBy, s.WakeAt = state, "", "", 0, 0, 0
+	unheld(s)
 }
 
 func (m *model) finish(i int, output json.RawMessage) {
 	s := &m.t.Steps[i]
 	m.end(s, core.Processed)
-	s.Output, s.FinishedAt = output, m.now
+	s.Output, s.FinishedAt, s.NoEffect = output, m.now, 0
 	if m.t.ProcessState != core.Error { // the number of "failed" stays the highest
 		m.tellFinished(s)
 	}
@@ -244,13 +327,21 @@ func spanOf(b core.Backoff, n int) (lo, hi core.Duration) {
 	return core.Duration(d*(1-b.Jitter)) - 1, core.Duration(d) + 1
 }
 
+// realStep is the i-th step as it was committed.
+func (m *model) realStep(i int) *core.Step {
+	if s := m.real.Step(m.t.Steps[i].Name); s != nil {
+		return s
+	}
+	return &core.Step{}
+}
+
 // wait puts a step off by something between lo and hi (P9a).
 func (m *model) wait(i int, state core.State, lo, hi core.Duration) {
 	s := &m.t.Steps[i]
 	m.end(s, state)
 	s.WakeAt = m.now.Add(hi)
 	if m.real != nil {
-		if at := m.real.Steps[i].WakeAt; at >= m.now.Add(lo) && at <= m.now.Add(hi) {
+		if at := m.realStep(i).WakeAt; at >= m.now.Add(lo) && at <= m.now.Add(hi) {
 			s.WakeAt = at
 		}
 	}
@@ -316,7 +407,7 @@ func (m *model) settle() {
 	if m.t == nil || m.t.Tell == 0 {
 		return
 	}
-	m.cause = m.t.EndCause
+	m.cause, m.fresh = m.t.EndCause, false // it is what is asked for
 	m.again()
 }
 
@@ -428,7 +519,7 @@ func (m *model) claim(steps ...int) {
 func (m *model) claimOne(i int, undo bool) {
 	s, d := &m.t.Steps[i], &m.def.Steps[i]
 	s.Attempt++
-	s.Undo, s.State, s.LockedBy, s.Cause = undo, core.Processing, m.by, m.cause
+	s.Undo, s.State, s.LockedBy, s.Cause, s.NoEffect = undo, core.Processing, m.by, m.cause, 0
 	timeout := d.Timeout
 	if undo {
 		s.State, timeout = core.Compensating, d.Undo.Timeout
@@ -456,7 +547,7 @@ func (m *model) allowance(i int) core.Duration {
 	most := max(d.MaxQueueTime, least)
 	a := min(max(m.t.Steps[i].Allowance, least, 2*m.waits[d.Agent]), most)
 	if m.loose && m.real != nil {
-		if r := m.real.Steps[i].Allowance; r >= min(max(m.t.Steps[i].Allowance, least), most) && r <= most {
+		if r := m.realStep(i).Allowance; r >= min(max(m.t.Steps[i].Allowance, least), most) && r <= most {
 			return r
 		}
 	}
@@ -518,7 +609,9 @@ func (m *model) claimUndo(i int) {
 // stop is Error. The times of waiting steps are cleared (P9).
 func (m *model) stop(phase core.Phase) {
 	for i := range m.t.Steps {
-		if s := &m.t.Steps[i]; waits(s) {
+		s := &m.t.Steps[i]
+		s.NoEffect = min(s.NoEffect, m.now)
+		if waits(s) {
 			s.WakeAt, s.CompleteBy = 0, 0
 		}
 	}
@@ -573,7 +666,7 @@ func (m *model) announce() {
 // again is what a redelivered message emits again (P12).
 func (m *model) again() {
 	t := m.t
-	if t == nil || m.def == nil || m.cause == "" || m.ahead || t.IsTombstone() {
+	if t == nil || m.def == nil || m.cause == "" || m.ahead || t.IsTombstone() || m.fresh {
 		return
 	}
 	if t.StartSeq > 0 && t.StartCause == m.cause {

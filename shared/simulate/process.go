@@ -24,9 +24,9 @@ type process struct {
 	scheduler  *scheduler.Scheduler
 	supervisor *supervisor.Supervisor
 	worker     *worker.Worker
-	paused     int64                    // it takes nothing before this time
-	waits      map[string]core.Duration // what it has learnt of the agents' queues (P32)
-	vague      bool                     // of that nobody is sure
+	paused     int64                     // it takes nothing before this time
+	waits      *scheduler.Waits          // what it has learnt of the agents' queues (P32)
+	known      map[string]scheduler.Wait // of that, at the end of its last handling; never changed in place
 }
 
 // Now is what the process's clock shows.
@@ -41,6 +41,9 @@ func (p *process) Now() time.Time {
 func (p *process) ended(iv *invocation) {
 	if i := slices.Index(p.running, iv); i >= 0 {
 		p.running = slices.Delete(p.running, i, i+1)
+	}
+	if iv.dead && p.waits != nil {
+		p.waits.Set(p.known) // what it did since it was dead did not happen
 	}
 }
 

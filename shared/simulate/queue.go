@@ -244,9 +244,12 @@ func (w *World) send(p *process, q *queue, m port.Message) error {
 	w.sent(p, q, m)
 	delay := m.Delay.Milliseconds()
 	switch w.strike(p.role, callMessage, q.name).fault {
-	case Duplicate:
-		w.tell("world", q.name, "doubled: "+describe(m))
+	case FreshCopy:
+		w.tell("world", q.name, "sent twice: "+describe(m))
 		q.put(m, delay+1+w.spread("copy", q.name, 40_000))
+	case Redelivery:
+		w.tell("world", q.name, "will be delivered twice: "+describe(m))
+		q.put(m, delay+1+w.spread("copy", q.name, 40_000)).received = 1
 	case Reorder:
 		delay += 5 + w.spread("overtaken", q.name, 1000)
 	case LongDelay:
@@ -312,7 +315,10 @@ func (q queuePort) Depth(context.Context) (d port.Depth, err error) {
 				d.Delayed++
 			}
 		}
-		q.p.w.cur.counted(q.q.name, d.Visible)
+		if d.InFlight > 0 { // SQS counts roughly
+			d.InFlight += []int{0, 1, -1, d.InFlight}[q.p.w.choose("roughly", q.q.name, 4, 0.1)]
+		}
+		q.p.w.cur.counted(q.q.name, d.Visible+d.InFlight)
 		return nil
 	})
 	return d, err

@@ -24,6 +24,7 @@ var rules = []Covered{
 	{"P10", []string{"P10"}, ""},
 	{"P11", []string{"P11", "5"}, ""},
 	{"P12", []string{"P12", "P13"}, ""},
+	{"P12a", []string{"P12a", "P13"}, ""},
 	{"P13", []string{"P13"}, ""},
 	{"P14", []string{"P14", "P26"}, ""},
 	{"P15", []string{"P15", "4"}, ""},
@@ -34,6 +35,7 @@ var rules = []Covered{
 	{"P20", []string{"P20", "P15", "9"}, ""},
 	{"P21", []string{"P21", "11"}, ""},
 	{"P22", []string{"P22"}, ""},
+	{"P22a", []string{"P22a"}, ""},
 	{"P23", []string{"P23", "20"}, ""},
 	{"P23a", []string{"P23a"}, ""},
 	{"P24", []string{"P24", "10"}, ""},
@@ -45,5 +47,7 @@ var rules = []Covered{
 	{"P30", nil, "no workflow can have child tasks: validation refuses the field"},
 	{"P31", []string{"P31"}, ""},
 	{"P32", []string{"P32", "P16"}, ""},
+	{"P45", []string{"P45", "P15"}, ""},
 	{"P48", []string{"P48", "6", "18"}, ""},
+	{"P49", []string{"P49", "14"}, ""},
 }

@@ -44,11 +44,14 @@ func SmallScopes() []Scope {
 		add(n+"a deadline passes", terse(deadline(small(g, false))), Scope{Down: []string{"b-agent-1"}})
 	}
 	add("stopped, closed, cancelled", terse(stops(small(core.Idempotent, false))), fails(message.Close, message.Cancel))
+	add("stopped, moved, resubmitted", terse(stops(small(core.Idempotent, false))), fails(message.Move, message.Resubmit))
 	add("the first is skipped", terse(when(small(core.Fenced, false), 0, "false")), fails(message.Cancel))
 	add("the second is skipped", terse(when(small(core.Idempotent, true), 1, "false")), people(message.Cancel))
 	add("a condition on the order", terse(when(small(core.Fenced, true), 1, "order.wanted")), Scope{Scenario: Scenario{Order: json.RawMessage(`{"wanted":true}`)}})
 	add("a condition that cannot be evaluated", terse(when(small(core.Fenced, false), 1, "order.missing.field > 1")), Scope{})
 	add("a point of no return", terse(noReturn(small(core.Idempotent, false))), fails(message.Resubmit, message.Cancel))
+	add("a point of no return that is refused", terse(pivot(small(core.Idempotent, false))), fails(message.Cancel))
+	add("a point of no return beside a step, refused", terse(pivot(small(core.Idempotent, true))), fails())
 	add("two tasks", terse(small(core.Fenced, false)), Scope{Scenario: Scenario{Orders: 2}})
 	add("two tasks on an agent that comes late", terse(one(small(core.Idempotent, false))), Scope{Scenario: Scenario{Orders: 2}, Down: []string{"a-agent-1"}})
 	return all

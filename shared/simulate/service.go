@@ -50,6 +50,7 @@ type service struct {
 	since   int64 // when it did last what it remembers of the key
 	pending int   // calls that may still land
 	adrift  int   // those of them that nobody waits for
+	proven  int   // the last attempt that was answered noEffect (P22a)
 }
 
 func (w *World) service(c worker.Call, agent string) *service {
@@ -236,6 +237,11 @@ func (w *World) land(iv *invocation, s *service, c worker.Call, conf Service, f 
 	case f == Hang || w.now < w.outages[iv.p.agent] && !w.healing:
 		w.hang(iv, s, c, f == Hang)
 		return nil, worker.WithCode(context.DeadlineExceeded, "timeout")
+	case f == BreakerOpen:
+		w.tell("service", iv.p.name, "is not called, the circuit breaker is open: "+c.Key)
+		return nil, worker.NoEffect(worker.WithCode(errors.New("the circuit breaker is open"), core.CodeBreakerOpen))
+	case f == CredentialExpired || w.now < w.expired[iv.p.agent] && !w.healing:
+		return nil, w.unauthorized(iv, c, f == CredentialExpired)
 	case f == PermanentFailure && w.choose("refusal", c.Key, 4, 0.5) > 0:
 		return nil, w.refusal(c.Key)
 	case f == PermanentFailure, conf.Refusals > 0 && !w.healing && w.choose("refuses", c.Key, 2, conf.Refusals) == 1,
@@ -280,6 +286,21 @@ func (w *World) hang(iv *invocation, s *service, c worker.Call, begins bool) {
 	iv.pause(max(c.Deadline.Sub(iv.p.Now()).Milliseconds(), 0) + 1)
 }
 
+// unauthorized is a call that the service refuses, since the agent's credentials have expired: for all of
+// its calls, until the operator has renewed them.
+func (w *World) unauthorized(iv *invocation, c worker.Call, begins bool) error {
+	if begins && w.driver == nil { // of which a state of the exploration knows nothing
+		w.expired[iv.p.agent] = w.now + 10_000*(1+w.spread("expired", iv.p.agent, 120))
+		w.tell("service", "", "the credentials of "+iv.p.agent+" have expired, for "+seconds(w.expired[iv.p.agent]-w.now).String())
+	}
+	w.tell("service", iv.p.name, "does not accept the credentials: "+c.Key)
+	err := worker.Unauthorized(errors.New("the credentials are not accepted"))
+	if w.choose("expired", c.Key+"/how", 2, 0.5) == 1 {
+		return worker.RetryAfter(err, time.Duration(1+w.spread("retry-after", c.Key, 2400))*time.Second)
+	}
+	return err
+}
+
 // outage: now and then a service hangs for everybody, for a while or for hours.
 func (w *World) outage(agent string) {
 	odds := 0.1
@@ -300,6 +321,9 @@ func (w *World) refusal(key string) error {
 		return worker.NoEffect(worker.Transient(err))
 	case 1:
 		return worker.NoEffect(worker.RetryAfter(err, time.Duration(1+w.spread("retry-after", key, 2400))*time.Second))
+	}
+	if w.choose("refusal", key+"/code", 2, 0.5) == 1 { // a permanent failure, whatever its code
+		err = worker.WithCode(err, core.CodeUnauthorized)
 	}
 	return worker.Permanent(err) // it proves nothing
 }
@@ -325,7 +349,8 @@ func (w *World) kept() (most int64) {
 // key all the same: keys and fences are kept for longer than any call lasts, which is what their
 // author declares (docs/protocol.md, section 7).
 func (w *World) forget(s *service, c worker.Call, conf Service, f Fault) {
-	agent := w.def.Steps[w.def.Index(c.Step)].Agent
+	_, step := w.stepOf(w.store.task(c.OrderID), c.Step)
+	agent := step.Agent
 	kept := w.retention(agent)
 	if late := !w.cur.p.Now().Before(c.Deadline); late || kept == 0 || w.now-s.since <= kept || s.adrift > 0 || !s.known && !s.fenced {
 		return
@@ -364,10 +389,13 @@ func (w *World) effect(s *service, c worker.Call) error {
 	s.known, s.since = true, w.now
 	w.checks.did("3")
 	w.checks.did("11")
-	if !w.noEffect(c.Step) {
+	if !w.noEffect(w.store.task(c.OrderID), c.Step) {
 		s.net++
 	}
 	w.tell("service", "", "done: "+c.Key)
+	if c.PointOfNoReturn {
+		w.beyond(s)
+	}
 	switch {
 	case s.undone:
 		w.violate("11", "an effect of %s began after its undo", s.key)
@@ -378,11 +406,24 @@ func (w *World) effect(s *service, c worker.Call) error {
 	return nil
 }
 
+// beyond holds the effect of a point of no return to P22a: the order is not being undone.
+func (w *World) beyond(s *service) {
+	w.checks.did("P22a")
+	t := w.store.task(s.order)
+	if t == nil || t.Run != s.run {
+		return
+	}
+	switch t.ProcessState {
+	case core.Compensating, core.Compensated, core.Cancelled:
+		w.violate("P22a", "the effect of %s begins in an order that is %s", s.key, t.ProcessState)
+	}
+}
+
 // noEffect is a step that says "undo: none", without being behind a point of no return: it has
 // nothing that could stand.
-func (w *World) noEffect(step string) bool {
-	d := &w.def.Steps[w.def.Index(step)]
-	return d.Undo == nil && !w.behind(step)
+func (w *World) noEffect(t *core.Task, step string) bool {
+	def, d := w.stepOf(t, step)
+	return d.Undo == nil && !behind(def, step)
 }
 
 func (s *service) String() string {
@@ -390,9 +431,9 @@ func (s *service) String() string {
 }
 
 // behind reports a point of no return, or a step that comes after one.
-func (w *World) behind(step string) bool {
-	d := &w.def.Steps[w.def.Index(step)]
-	return d.PointOfNoReturn || slices.ContainsFunc(d.After, w.behind)
+func behind(def *core.Definition, step string) bool {
+	d := &def.Steps[def.Index(step)]
+	return d.PointOfNoReturn || slices.ContainsFunc(d.After, func(name string) bool { return behind(def, name) })
 }
 
 func seconds(ms int64) time.Duration { return time.Duration(ms) * time.Millisecond }

@@ -46,15 +46,15 @@ type sight struct {
 	claims  []mail     // of that commit
 	must    []mail     // what the commit has to send
 	sent    []mail     // what was sent, by this handling
-	doubt   bool       // a call that is about it failed
-	learns  bool       // at its next decision
-	learnt  bool
-	cut     bool  // the document did not fit: its largest output is taken out (P28)
-	extra   []any // requests that no queue took, which failed: what is decided after the latest load
-	refused []any // those of the commit since then
-	looked  bool  // it was loaded
-	from    int   // its first reading of the clock
-	told    bool  // it settled the end itself
+	doubt   bool       // its own write may be stored, although the answer did not say so
+	wrote   bool       // it was committed by this handling
+	lessons []lesson   // what its replies must have taught (P32)
+	cut     bool       // the order's first document did not fit: its submission is refused (P28)
+	extra   []any      // requests that no queue took, which failed: what is decided after the latest load
+	refused []any      // those of the commit since then
+	looked  bool       // it was loaded
+	from    int        // its first reading of the clock
+	told    bool       // it settled the end itself
 }
 
 func (iv *invocation) sight(id string) *sight {
@@ -70,16 +70,8 @@ func (iv *invocation) sight(id string) *sight {
 
 // read remembers what the process's clock has shown since the last load.
 func (iv *invocation) read(now core.Time) {
-	learning := 0
-	for _, s := range iv.sights {
-		if s.learns {
-			iv.learn(s)
-			learning++
-		}
-	}
-	iv.p.vague = iv.p.vague || learning > 1 // which of them it has learnt of first nobody sees
 	if n := len(iv.clock); n == 0 || iv.anew || iv.clock[n-1].now != now {
-		iv.clock, iv.anew = append(iv.clock, reading{now, iv.p.waits}), false
+		iv.clock, iv.anew = append(iv.clock, reading{now, iv.p.knows(now)}), false
 	}
 }
 
@@ -90,28 +82,10 @@ func (iv *invocation) loaded(id string, t *core.Task) {
 	if len(s.refused) > 0 {
 		s.extra, s.refused = s.refused, nil
 	}
-	s.from, iv.anew = len(iv.clock), true
-	s.learns = t != nil && !s.learnt
-}
-
-// learn is what the Scheduler does before it decides: its clock is read right after.
-func (iv *invocation) learn(s *sight) {
-	s.learns, s.learnt = false, true
-	t := s.base
-	for i, l := range iv.letters { // P32: what the replies say of their queues
-		r, ok := l.message.Value.(*message.Reply)
-		if !ok || r.OrderID != s.id {
-			continue
-		}
-		if at := iv.w.defOf(t).Index(r.Step); at >= 0 {
-			learnt := maps.Clone(iv.p.waits)
-			if learnt == nil {
-				learnt = map[string]core.Duration{}
-			}
-			learnt[iv.w.def.Steps[at].Agent] = r.Waited + iv.lay(i)
-			iv.p.waits = learnt
-		}
+	if len(s.extra) == 0 {
+		s.lessons = nil
 	}
+	s.from, iv.anew = len(iv.clock), true
 }
 
 // lay is how long a message has waited for the handler, by the clock that it read when it was begun,
@@ -152,10 +126,24 @@ func (iv *invocation) orders() int {
 }
 
 func (w *World) defOf(t *core.Task) *core.Definition {
-	if w.newer != nil && t.Definition == w.newer.Hash {
-		return w.newer
+	if d := w.definition(t.Definition); d != nil {
+		return d
 	}
-	return w.def
+	return w.def // a tombstone pins none
+}
+
+// stepOf is a step as the task's definition has it, or, where a Move has removed it, as any other has.
+func (w *World) stepOf(t *core.Task, name string) (*core.Definition, *core.StepDefinition) {
+	all := w.defs
+	if t != nil {
+		all = append([]*core.Definition{w.defOf(t)}, all...)
+	}
+	for _, d := range all {
+		if i := d.Index(name); i >= 0 {
+			return d, &d.Steps[i]
+		}
+	}
+	panic("simulate: no definition has a step " + name)
 }
 
 // sentBy remembers what a handling has sent of an order.
@@ -204,12 +192,15 @@ func (s *sight) has(want mail) bool {
 // modelFor prepares the model for a decision that a handling makes at a time.
 func (iv *invocation) modelFor(s *sight, t *core.Task, at reading) *model {
 	w := iv.w
-	m := &model{def: w.def, t: copyOf(t), now: at.now, by: iv.p.name, waits: at.waits, loose: iv.orders() > 1 || iv.p.vague}
+	m := &model{def: w.def, defs: w.defs, latest: w.def, t: copyOf(t), now: at.now, by: iv.p.name, waits: at.waits, loose: iv.orders() > 1}
+	if iv.p.deploy > 0 {
+		m.latest = w.newer
+	}
 	switch {
 	case t != nil:
 		m.def = w.defOf(t)
-	case iv.p.deploy > 0:
-		m.def = w.newer
+	default:
+		m.def = m.latest
 	}
 	if r := w.store.rows[s.id]; r != nil && r.order != nil {
 		m.content = r.order.Body
@@ -217,11 +208,11 @@ func (iv *invocation) modelFor(s *sight, t *core.Task, at reading) *model {
 	}
 	m.direct = iv.direct != nil
 	m.backlog = func(queue string) bool {
-		visible, asked := iv.depths[queue]
+		messages, asked := iv.depths[queue]
 		if !asked {
 			m.unasked = queue
 		}
-		return visible > w.capacity
+		return messages > w.capacity
 	}
 	return m
 }
@@ -233,6 +224,7 @@ func (m *move) decided() {
 		return
 	}
 	s := iv.sight(m.after.OrderID)
+	s.wrote = true
 	if m.before != nil && m.o.settling(m) {
 		m.settledHere(s)
 		return
@@ -241,7 +233,7 @@ func (m *move) decided() {
 	for i := range m.after.Steps {
 		st, attempt := &m.after.Steps[i], 0
 		if m.before != nil {
-			attempt = m.before.Steps[i].Attempt
+			attempt = m.was(st.Name).Attempt
 		}
 		for attempt < st.Attempt { // a batch may claim a step, and then its undo
 			attempt++
@@ -255,12 +247,15 @@ func (m *move) decided() {
 		model.real = m.after
 		if rule, diff = m.predict(iv, s, model); diff == "" {
 			s.after, s.must = m.after, append(s.must, model.mails...)
+			for i := range s.lessons {
+				s.lessons[i].vague = max(s.lessons[i].vague, times[len(times)-1].now.Sub(times[0].now))
+			}
 			m.did(rule)
 			return
 		}
 	}
 	if rule == "" || len(times) > 1 && len(s.events(iv)) > 1 {
-		s.after = m.after
+		s.after, s.lessons = m.after, []lesson{{order: s.id}}
 		return // each event had a time of its own
 	}
 	m.fail(rule, "%s", diff)
@@ -285,11 +280,17 @@ func (m *move) predict(iv *invocation, s *sight, model *model) (rule, diff strin
 	if len(events) == 0 {
 		return "P8", "nobody knows what led to this commit"
 	}
-	for _, ev := range events {
-		before := model.changed
-		model.changed = false
+	if len(s.extra) == 0 {
+		s.lessons = nil
+	}
+	for i, ev := range events {
+		before, taught := model.changed, iv.lesson(s, model, i, ev)
+		model.changed, model.fresh = false, s.fresh(iv, i)
 		if r := model.take(ev); model.changed || rule == "" {
 			rule = r
+		}
+		if model.changed && taught != nil {
+			s.lessons = append(s.lessons, *taught)
 		}
 		model.changed = model.changed || before
 		model.ahead = false
@@ -297,29 +298,35 @@ func (m *move) predict(iv *invocation, s *sight, model *model) (rule, diff strin
 	return rule, model.differs(m.after)
 }
 
-// events are those of the handling, as the Scheduler has to take them: an output that does not fit
-// is a failure (P28).
+// events are those of the handling, as the Scheduler has to take them.
 func (s *sight) events(iv *invocation) []any {
 	all := iv.events(s.id)
 	if len(s.extra) > 0 {
 		return s.extra // requests that no queue takes: a decision of their own
 	}
-	if !s.cut {
-		return all
+	return all
+}
+
+// fresh: the n-th event was not handled before, so that it has nothing to send again (P12a).
+func (s *sight) fresh(iv *invocation, n int) bool {
+	if s.doubt {
+		return false
 	}
-	all = slices.Clone(all)
-	largest, size := -1, 0
-	for i, ev := range all {
-		if r, ok := ev.(*message.Reply); ok && r.Outcome == core.OutcomeDone && len(r.Output) > size {
-			largest, size = i, len(r.Output)
+	i := iv.letterOf(s, n)
+	return i < 0 || iv.handed[i].Received <= 1
+}
+
+// letterOf is the place of the n-th event among the messages; -1: it is not one of them.
+func (iv *invocation) letterOf(s *sight, n int) int {
+	for i, l := range iv.letters {
+		if len(s.extra) == 0 && aboutOrder(l.message) == s.id {
+			if n == 0 {
+				return i
+			}
+			n--
 		}
 	}
-	if largest >= 0 {
-		r := *all[largest].(*message.Reply)
-		r.Outcome, r.Output = core.OutcomeFailed, nil
-		all[largest] = &r
-	}
-	return all
+	return -1
 }
 
 // differs says how a task is other than the model's, "" where it is not.
@@ -352,6 +359,10 @@ func (m *model) differs(real *core.Task) string {
 			return fmt.Sprintf("its %s is %d and must be %d", f.name, f.got, f.want)
 		}
 	}
+	if t.Definition != real.Definition || !maps.Equal(t.Removed, real.Removed) || t.EndCause != real.EndCause {
+		return fmt.Sprintf("it pins %s without %v, its end came of %q, and must pin %s without %v, come of %q",
+			real.Definition, real.Removed, real.EndCause, t.Definition, t.Removed, t.EndCause)
+	}
 	if t.CancelAsked != real.CancelAsked {
 		return fmt.Sprintf("that a Cancel was asked for is %v", real.CancelAsked)
 	}
@@ -365,6 +376,9 @@ func (m *model) differs(real *core.Task) string {
 		return fmt.Sprintf("it has %d steps, and must have %d", len(real.Steps), len(t.Steps))
 	}
 	for i := range t.Steps {
+		if t.Steps[i].Name != real.Steps[i].Name {
+			return fmt.Sprintf("it has step %s where %s must be", real.Steps[i].Name, t.Steps[i].Name)
+		}
 		if text := differStep(&t.Steps[i], &real.Steps[i]); text != "" {
 			return "step " + t.Steps[i].Name + ": " + text
 		}
@@ -409,7 +423,8 @@ func differStep(want, got *core.Step) string {
 		{"StopBy", int64(want.StopBy), int64(got.StopBy)}, {"WakeAt", int64(want.WakeAt), int64(got.WakeAt)},
 		{"QuietBy", int64(want.QuietBy), int64(got.QuietBy)}, {"LastStopBy", int64(want.LastStopBy), int64(got.LastStopBy)},
 		{"Allowance", int64(want.Allowance), int64(got.Allowance)}, {"Queued", int64(want.Queued), int64(got.Queued)},
-		{"FirstAt", int64(want.FirstAt), int64(got.FirstAt)}, {"FinishSeq", int64(want.FinishSeq), int64(got.FinishSeq)},
+		{"Error.Since", int64(sinceOf(want)), int64(sinceOf(got))},
+		{"FirstAt", int64(want.FirstAt), int64(got.FirstAt)}, {"NoEffect", int64(want.NoEffect), int64(got.NoEffect)}, {"FinishSeq", int64(want.FinishSeq), int64(got.FinishSeq)},
 	} {
 		if f.want != f.got {
 			return fmt.Sprintf("its %s is %d and must be %d", f.name, f.got, f.want)
@@ -438,8 +453,9 @@ func (iv *invocation) finished(gone func(id string) bool) {
 		return
 	}
 	iv.unreadable(gone)
+	iv.learnt(gone)
 	for _, s := range iv.sights {
-		if s.doubt || iv.w.byID[s.id] == nil || !gone(s.id) || iv.w.violation != nil {
+		if iv.w.byID[s.id] == nil || !gone(s.id) || iv.w.violation != nil {
 			continue
 		}
 		iv.concluded(s)
@@ -492,8 +508,8 @@ func (iv *invocation) spent(s *sight) (must []mail, ok bool) {
 	for _, at := range iv.times(s) {
 		m := iv.modelFor(s, s.base, at)
 		broken = ""
-		for _, ev := range s.events(iv) {
-			m.changed = false
+		for i, ev := range s.events(iv) {
+			m.changed, m.fresh = false, s.fresh(iv, i)
 			rule := m.take(ev)
 			if m.ahead {
 				w.violate("P8", "order %s: %s is ahead of the document, and was deleted", s.id, say(ev))
@@ -505,11 +521,28 @@ func (iv *invocation) spent(s *sight) (must []mail, ok bool) {
 		}
 		must = m.mails
 		if broken == "" {
+			iv.copied(s)
 			return must, true
 		}
 	}
 	w.violate(broken, "order %s, version %d: %s changes it, and was deleted without a commit", s.id, version, say(s.events(iv)[0]))
 	return nil, false
+}
+
+// copied: what was not handled before, and changes nothing, has its sender answered and nothing else sent,
+// or copies would multiply calls (P12a).
+func (iv *invocation) copied(s *sight) {
+	for i, ev := range s.events(iv) {
+		if c, ok := ev.(*message.Control); s.wrote || !s.fresh(iv, i) || ok && c.Kind == message.Settle {
+			return
+		}
+	}
+	iv.w.checks.did("P12a")
+	for _, m := range s.sent {
+		if slices.Contains([]byte{'r', 'w', 's', 't', 'a'}, m.kind) {
+			iv.w.violate("P12a", "order %s: a fresh copy that changes nothing sent %s", s.id, m)
+		}
+	}
 }
 
 // unreadable: what nobody can read goes to quarantine, what is of a newer schema stays, and nothing
@@ -527,18 +560,10 @@ func (iv *invocation) unreadable(gone func(id string) bool) {
 			w.violate("19", "a message of a newer schema was deleted")
 		case l.message.Value == nil && iv.gone[i] && !iv.sight("").has(mail{kind: 'q'}):
 			w.violate("19", "a message that nobody can read was deleted, and is not in quarantine")
-		case !iv.gone[i] && !iv.broken && iv.large == 1 && len(iv.letters) == 1 && hasOutput(l.message) && len(iv.sight(id).extra) == 0:
-			w.violate("P28", "%s was given back, because its output does not fit", describe(l.message))
 		case id != "" && !iv.gone[i] && !iv.trouble && !iv.stays(id):
 			w.violate("19", "%s was given back, and nothing had failed", describe(l.message))
 		}
 	}
-}
-
-// hasOutput: a reply whose output could be cut out.
-func hasOutput(m port.Message) bool {
-	r, ok := m.Value.(*message.Reply)
-	return ok && r.Outcome == core.OutcomeDone && len(r.Output) > 0
 }
 
 // stays: one of the messages of the order is ahead of the document (P8).
@@ -591,12 +616,12 @@ func say(ev any) string {
 	return "a message"
 }
 
-// counted remembers how long a queue was, as the handling saw it.
-func (iv *invocation) counted(queue string, visible int) {
+// counted remembers how many messages a queue held, visible and in flight, as the handling saw it.
+func (iv *invocation) counted(queue string, messages int) {
 	if iv.depths == nil {
 		iv.depths = map[string]int{}
 	}
-	iv.depths[queue] = visible
+	iv.depths[queue] = messages
 }
 
 // leased notes whether a shard is this Supervisor's; looks holds it to that.

@@ -26,12 +26,12 @@ func (w *World) snapshot() *World {
 	c := *w
 	c.nth, c.checks, c.Cells, c.choices, c.story = map[point]int{}, newChecks(), map[Cell]int{}, nil, nil
 	c.Ends, c.corpses, c.heap = maps.Clone(w.Ends), nil, heap{}
-	c.leases, c.outages = maps.Clone(w.leases), maps.Clone(w.outages)
+	c.leases, c.outages, c.expired = maps.Clone(w.leases), maps.Clone(w.outages), maps.Clone(w.expired)
 	c.store = w.store.snapshot(&c)
 	c.procs = make([]*process, len(w.procs))
 	for i, p := range w.procs {
 		own := *p
-		own.w, own.running, own.scheduler, own.supervisor, own.worker = &c, nil, nil, nil, nil
+		own.w, own.running, own.scheduler, own.supervisor, own.worker, own.waits = &c, nil, nil, nil, nil, nil
 		c.procs[i] = &own
 	}
 	c.queues = make(map[string]*queue, len(w.queues))
@@ -86,7 +86,10 @@ func (w *World) become(s *World) {
 		own := *c.procs[i]
 		own.w, own.running = w, p.running
 		if len(p.running) > 0 {
-			own.scheduler, own.supervisor, own.worker = p.scheduler, p.supervisor, p.worker
+			own.scheduler, own.supervisor, own.worker, own.waits = p.scheduler, p.supervisor, p.worker, p.waits
+			if own.waits != nil {
+				own.waits.Set(own.known)
+			}
 		}
 		*p = own
 	}
@@ -111,7 +114,7 @@ func (w *World) become(s *World) {
 	d := *c.driver
 	d.w = w
 	*w.driver = d
-	w.now, w.invocations, w.leases, w.outages, w.orders, w.byID = c.now, c.invocations, c.leases, c.outages, c.orders, c.byID
+	w.now, w.invocations, w.leases, w.outages, w.expired, w.orders, w.byID = c.now, c.invocations, c.leases, c.outages, c.expired, c.orders, c.byID
 	w.violation, w.sweepAt, w.hash, w.steps = c.violation, c.sweepAt, c.hash, c.steps
 	for _, p := range w.procs {
 		for _, iv := range p.running {
@@ -174,6 +177,7 @@ func snapshotOf(letters []*letter) []*letter {
 func (h *history) snapshot() history {
 	c := *h
 	c.heard, c.told, c.alerts, c.requests = maps.Clone(h.heard), maps.Clone(h.told), maps.Clone(h.alerts), maps.Clone(h.requests)
+	c.meant = maps.Clone(h.meant)
 	c.holders, c.counted, c.verdicts, c.cancels = maps.Clone(h.holders), maps.Clone(h.counted), maps.Clone(h.verdicts), maps.Clone(h.cancels)
 	return c
 }

@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"encoding/binary"
+	"fmt"
 	"maps"
 	"reflect"
 	"strconv"
@@ -167,7 +168,7 @@ func (d *driver) process(p *process, now int64) digest {
 	h := emptyDigest
 	h.number(int64(p.role))
 	h.text(p.agent)
-	h.yes(p.up, p.vague)
+	h.yes(p.up)
 	h.number(int64(d.knows(p)))    //nolint:gosec // a hash
 	for _, l := range d.w.leases { // there is one shard
 		if l.owner == p.name {
@@ -187,11 +188,13 @@ func (d *driver) knows(p *process) (sum digest) {
 	if !p.up {
 		return 0
 	}
-	for agent, waited := range p.waits {
-		if n := d.weight(agent, waited); n != 0 {
+	now := core.Time(start + d.w.now + p.offset)
+	for agent, w := range p.known {
+		if n := d.weight(agent, w.At(now)); n != 0 {
 			one := emptyDigest
 			one.text(agent)
 			one.number(int64(n))
+			one.number(int64(now.Sub(w.Learnt) % core.Minute)) // when it is halved
 			sum += one
 		}
 	}
@@ -247,7 +250,11 @@ func (d *driver) row(h *digest, r *row, now int64) {
 	}
 	h.text(string(t.Phase))
 	h.text(string(t.Why))
-	h.yes(t.CancelAsked, t.Attention, t.Definition != "", t.ReplyTo != "", t.Output != nil)
+	h.text(t.Definition)
+	if len(t.Removed) > 0 {
+		h.text(fmt.Sprint(t.Removed))
+	}
+	h.yes(t.CancelAsked, t.Attention, t.ReplyTo != "", t.Output != nil)
 	for _, n := range [...]int{t.Run, t.Command, t.Hops, t.Claims, t.StatusSeq, t.StartSeq, t.EndSeq, t.EndCommand, t.DeadlineSeq, len(t.Steps), len(t.Verdicts)} {
 		h.number(int64(n))
 	}
@@ -266,13 +273,14 @@ func (d *driver) row(h *digest, r *row, now int64) {
 	}
 	for i := range t.Steps {
 		d.step(h, &t.Steps[i], now, slack)
+		h.yes(t.Steps[i].NoEffect > t.Ended)
 	}
 }
 
 // final is a task that nothing changes any more: messages about it may be ahead of it, have it send something
 // again, or be refused.
 func (d *driver) final(h *digest, t *core.Task) {
-	h.yes(t.Definition != "")
+	h.text(t.Definition)
 	h.number(int64(t.Run))
 	h.text(t.StartCause)
 	h.text(t.EndCause)
@@ -291,7 +299,7 @@ func (d *driver) final(h *digest, t *core.Task) {
 // forget keys, FinishedAt, EndState and the error's text; ClaimedAt counts while the claim stands (P32).
 func (d *driver) step(h *digest, s *core.Step, now, slack int64) {
 	h.text(string(s.State))
-	h.yes(s.Undo, s.Output != nil, s.Resolved != nil, s.Resolved != nil && s.Resolved.At > s.ClaimedAt)
+	h.yes(s.Undo, s.Output != nil, s.Resolved != nil, s.Resolved != nil && s.Resolved.At > s.ClaimedAt, s.NoEffect != 0)
 	for _, n := range [...]int64{int64(s.Attempt), int64(s.First), int64(s.FailureCount), int64(s.UndoFailures), int64(s.FinishSeq),
 		int64(s.Allowance), int64(s.Queued)} {
 		h.number(n)
@@ -305,6 +313,9 @@ func (d *driver) step(h *digest, s *core.Step, now, slack int64) {
 	h.moment(s.LastStopBy, now, slack)
 	if s.InFlight() {
 		h.number(int64(s.ClaimedAt) - now)
+	}
+	if since := sinceOf(s); since != 0 {
+		h.number(int64(since) - now)
 	}
 	if d.w.kept() > 0 && s.First > 0 {
 		h.number(int64(s.FirstAt) - now)
@@ -324,8 +335,10 @@ func (d *driver) step(h *digest, s *core.Step, now, slack int64) {
 func (d *driver) history(h *digest, o *order) {
 	s, t := &o.seen, d.w.store.task(o.id)
 	h.number(int64(len(s.cancels)))
-	for i := range d.w.def.Steps {
-		h.number(int64(s.counted[d.w.def.Steps[i].Name]))
+	for _, def := range d.w.defs {
+		for i := range def.Steps {
+			h.number(int64(s.counted[def.Steps[i].Name]))
+		}
 	}
 	if t == nil {
 		return
@@ -389,7 +402,7 @@ func (d *driver) books(now int64, only string) (sum digest) {
 		}
 		one := emptyDigest
 		one.text(key)
-		one.number(int64(s.applied<<8 | s.net<<4 | s.pending))
+		one.number(int64(s.proven<<12 | s.applied<<8 | s.net<<4 | s.pending))
 		one.yes(s.known, s.fenced, s.undone)
 		if w.forgets() {
 			one.number(start + s.since - now)
@@ -441,6 +454,7 @@ func (d *driver) content(h *digest, l *letter, taken int) {
 		}
 		h.text(string(m.Operation))
 		h.text(string(m.Input))
+		h.yes(m.PointOfNoReturn)
 		if m.Resolved != nil {
 			h.text(string(m.Resolved.Fact))
 			h.number(int64(m.Resolved.Command))
@@ -450,13 +464,15 @@ func (d *driver) content(h *digest, l *letter, taken int) {
 		h.text(m.Step)
 		h.text(string(m.Operation))
 		h.text(string(m.Outcome))
+		h.yes(m.NoEffect)
 		h.text(string(m.Output))
 		waited, agent := m.Waited, ""
 		if l.received == taken {
 			waited += core.Duration(d.w.now - l.sent)
 		}
-		if i := d.w.def.Index(m.Step); i >= 0 {
-			agent = d.w.def.Steps[i].Agent
+		if t := d.w.store.task(m.OrderID); t != nil && t.Step(m.Step) != nil {
+			_, step := d.w.stepOf(t, m.Step)
+			agent = step.Agent
 		}
 		for _, n := range [...]int64{int64(m.Run), int64(m.Attempt), int64(m.RetryAfter), int64(d.weight(agent, waited))} {
 			h.number(n)
@@ -470,6 +486,7 @@ func (d *driver) content(h *digest, l *letter, taken int) {
 		h.text(m.Step)
 		h.text(m.ID)
 		h.text(string(m.Fact))
+		h.text(m.Definition)
 		for _, n := range [...]int{m.Run, m.Attempt, m.Command} {
 			h.number(int64(n))
 		}
@@ -556,6 +573,9 @@ func (s *store) version(id string) int64 {
 func (d *driver) answered(iv *invocation, c call, subject string, err error) {
 	w, t := d.w, &iv.trail
 	iv.made++
+	if c == callLoad && iv.p.role == aScheduler { // what it was told before counts no more: see remembers
+		iv.trail, iv.began = iv.course, w.now
+	}
 	for _, t := range []*digest{&iv.trail, &iv.course} {
 		t.number(int64(c))
 		t.text(subject)

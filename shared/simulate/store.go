@@ -11,6 +11,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/state"
 )
 
 // store is the simulated state store: one shard, strongly consistent, its index a hint.
@@ -66,7 +67,7 @@ func (s *store) write(wr *port.Write) error {
 	var after *core.Task
 	if !s.bare {
 		var err error
-		if after, err = core.DecodeTask(wr.Record.Document); err != nil {
+		if after, err = state.DecodeTask(wr.Record.Document); err != nil {
 			s.w.violate("bug", "a document of %s that was written cannot be read: %v", id, err)
 			return err
 		}
@@ -163,10 +164,11 @@ func (s storePort) Commit(_ context.Context, writes []port.Write) []error {
 			case TransactionConflict:
 				return port.ErrConflict
 			case ItemTooLarge:
-				iv.sight(wr.Record.ID).cut = true
+				iv.sight(wr.Record.ID).cut = wr.Expected == 0
 				return port.ErrTooLarge
 			}
 			if f == AppliedButError && s.p.w.choose("lost", wr.Record.ID, 2, 0.3) == 1 {
+				iv.sight(wr.Record.ID).doubt = true
 				return errAnswer // it never arrived, and nobody knows that either
 			}
 			err := st.write(s.p.later(wr))
@@ -176,13 +178,9 @@ func (s storePort) Commit(_ context.Context, writes []port.Write) []error {
 			switch {
 			case err != nil:
 				return err
-			case f == AppliedButError:
-				return errAnswer
-			case f == OwnAsCondition, f == TokenExpired:
-				if wr.Expected == 0 {
-					return port.ErrExists
-				}
-				return port.ErrConflict
+			case f == AppliedButError, f == OwnAsCondition, f == TokenExpired:
+				iv.sight(wr.Record.ID).doubt = true
+				return errAnswer // the adapter cannot tell its own write from another's (port.Store)
 			}
 			return nil
 		})
@@ -199,7 +197,7 @@ func (p *process) later(wr *port.Write) *port.Write {
 	if p.deploy == 0 {
 		return wr
 	}
-	t, err := core.DecodeTask(wr.Record.Document)
+	t, err := state.DecodeTask(wr.Record.Document)
 	if err != nil || t.Unknown[laterField] != nil {
 		return wr
 	}
@@ -210,7 +208,7 @@ func (p *process) later(wr *port.Write) *port.Write {
 	}
 	c.Unknown[laterField] = json.RawMessage(`"1"`)
 	w := *wr
-	if w.Record.Document, err = core.EncodeTask(&c); err != nil {
+	if w.Record.Document, err = state.EncodeTask(&c); err != nil {
 		return wr
 	}
 	return &w

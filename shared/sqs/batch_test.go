@@ -92,8 +92,10 @@ func TestOutcomesOfABatch(t *testing.T) {
 	check("delete", q.Delete(context.Background(), []string{"a", "ours", "theirs", "b"}), []string{"ok", "unavailable", "refused", "ok"})
 	check("one request of two fails", q.Send(context.Background(), slices.Concat(messages[:1], []port.Message{{Body: []byte(`"down"`)}}, messages[6:13], messages[6:8])),
 		slices.Concat(slices.Repeat([]string{"unavailable"}, 10), []string{"ok"}))
+	check("extend", port.Extend(context.Background(), q, []port.Extension{{Receipt: "a", For: time.Second}, {Receipt: "ours"}, {Receipt: "theirs"}, {Receipt: "b"}}), []string{"ok", "unavailable", "refused", "ok"})
+	check("extending fails", port.Extend(context.Background(), q, []port.Extension{{Receipt: "down"}, {Receipt: "a"}}), []string{"unavailable", "unavailable"})
 	check("deleting fails", q.Delete(context.Background(), []string{"down", "a"}), []string{"unavailable", "unavailable"})
-	if want := []int{10, 3, 4, 10, 1, 2}; !slices.Equal(p.batches, want) { // what comes after a failed request is sent all the same
+	if want := []int{10, 3, 4, 10, 1, 4, 2, 2}; !slices.Equal(p.batches, want) { // what comes after a failed request is sent all the same
 		t.Errorf("batches of %v, want %v", p.batches, want)
 	}
 }
@@ -106,7 +108,7 @@ func TestTimes(t *testing.T) {
 		var in struct {
 			DelaySeconds, WaitTimeSeconds, VisibilityTimeout *int
 			MaxNumberOfMessages                              int
-			Entries                                          []struct{ DelaySeconds *int }
+			Entries                                          []struct{ DelaySeconds, VisibilityTimeout *int }
 		}
 		if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
 			t.Error(err)
@@ -121,6 +123,10 @@ func TestTimes(t *testing.T) {
 		switch operation {
 		case "SendMessageBatch":
 			operation += " " + number(in.Entries[0].DelaySeconds)
+		case "ChangeMessageVisibilityBatch":
+			for _, e := range in.Entries {
+				operation += " " + number(e.VisibilityTimeout)
+			}
 		case "ReceiveMessage":
 			operation += fmt.Sprintf(" %d %s %s", in.MaxNumberOfMessages, number(in.WaitTimeSeconds), number(in.VisibilityTimeout))
 		default:
@@ -150,6 +156,15 @@ func TestTimes(t *testing.T) {
 		"SendMessageBatch -", "ChangeMessageVisibility 0", "SendMessageBatch 1", "ChangeMessageVisibility 1",
 		"SendMessageBatch 2", "ChangeMessageVisibility 2", "SendMessageBatch 2", "ChangeMessageVisibility 2",
 		"ReceiveMessage 10 20 90", "ReceiveMessage 10 20 90", "ReceiveMessage 10 5 90", "ReceiveMessage 3 - -",
+	}
+	if !slices.Equal(seen, want) {
+		t.Errorf("asked\n%q, want\n%q", seen, want)
+	}
+	seen, want = nil, []string{"ChangeMessageVisibilityBatch 0 2 43200"}
+	for _, err := range port.Extend(ctx, q, []port.Extension{{Receipt: "a"}, {Receipt: "b", For: 1500 * time.Millisecond}, {Receipt: "c", For: 13 * time.Hour}}) {
+		if err != nil {
+			t.Error(err)
+		}
 	}
 	if !slices.Equal(seen, want) {
 		t.Errorf("asked\n%q, want\n%q", seen, want)

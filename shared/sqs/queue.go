@@ -179,6 +179,28 @@ func (q *Queue) Extend(ctx context.Context, receipt string, d time.Duration) err
 	return q.failed("extend", err)
 }
 
+// ExtendBatch changes the visibility timeouts of several deliveries, at most ten with each call.
+func (q *Queue) ExtendBatch(ctx context.Context, extensions []port.Extension) []error {
+	errs := make([]error, len(extensions))
+	entries := make([]types.ChangeMessageVisibilityBatchRequestEntry, len(extensions))
+	for i := range extensions {
+		entries[i] = types.ChangeMessageVisibilityBatchRequestEntry{
+			Id: aws.String(strconv.Itoa(i)), ReceiptHandle: &extensions[i].Receipt, VisibilityTimeout: seconds(min(max(extensions[i].For, 0), port.MaxVisibility)),
+		}
+	}
+	for batch := range slices.Chunk(entries, port.MaxBatch) {
+		out, err := q.client.ChangeMessageVisibilityBatch(ctx, &sqs.ChangeMessageVisibilityBatchInput{QueueUrl: &q.url, Entries: batch})
+		if err != nil {
+			for _, e := range batch {
+				errs[place(e.Id)] = q.failed("extend", err)
+			}
+			continue
+		}
+		q.entries(errs, "extend", out.Failed)
+	}
+	return errs
+}
+
 // Depth asks for SQS's estimates. The age of the oldest message is a metric there, and unknown here.
 func (q *Queue) Depth(ctx context.Context) (port.Depth, error) {
 	names := []types.QueueAttributeName{

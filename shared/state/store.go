@@ -28,6 +28,8 @@ type Config struct {
 	// CacheTasks is how many decoded tasks are kept; 0: none. Only for a process that is the
 	// store's one writer, through this one Store.
 	CacheTasks int
+	// Limit is the largest document that is written, in bytes; 0: port.MaxDocument.
+	Limit int
 	// CacheBytes bounds the orders and outputs kept with them, in bytes; 0: 64 MiB.
 	CacheBytes int
 }
@@ -44,6 +46,9 @@ type Store struct {
 
 // New makes a Store.
 func New(cfg Config) *Store {
+	if cfg.Limit == 0 {
+		cfg.Limit = port.MaxDocument
+	}
 	s := &Store{cfg: cfg, byHash: map[string]*core.Definition{}, put: map[string]bool{}}
 	if cfg.CacheTasks > 0 {
 		s.cache = newCache(cfg.CacheTasks, cfg.CacheBytes)
@@ -51,11 +56,23 @@ func New(cfg Config) *Store {
 	return s
 }
 
+// Room is what a decision must know of the documents of this store.
+func (s *Store) Room() core.Room { return core.Room{Limit: s.cfg.Limit, Size: Size} }
+
+// Size is the length of a task's document; 0 where it cannot be written, which a commit reports.
+func Size(t *core.Task) int {
+	doc, err := EncodeTask(t)
+	if err != nil {
+		return 0
+	}
+	return len(doc)
+}
+
 // Port is the store underneath, for listings.
 func (s *Store) Port() port.Store { return s.cfg.Store }
 
 // Loaded is one answer of Load. Task is nil where there is none. Err is that of one read, or of one
-// document (core.ErrNewerTask, port.ErrDamaged): the others are loaded all the same.
+// document (ErrNewerTask, port.ErrDamaged): the others are loaded all the same.
 type Loaded struct {
 	Task *core.Task
 	Err  error
@@ -98,9 +115,9 @@ func (s *Store) Load(ctx context.Context, ids []string) []Loaded {
 }
 
 func taskOf(r *port.Record) (*core.Task, error) {
-	t, err := core.DecodeTask(r.Document)
+	t, err := DecodeTask(r.Document)
 	switch {
-	case errors.Is(err, core.ErrNewerTask):
+	case errors.Is(err, ErrNewerTask):
 		return nil, fmt.Errorf("load task %q: %w", r.ID, err)
 	case err != nil:
 		return nil, fmt.Errorf("load task %q: %w: %w", r.ID, port.ErrDamaged, err)
@@ -158,7 +175,7 @@ func (s *Store) Commit(ctx context.Context, changes []Change) []error {
 	places := make([]int, 0, len(changes))
 	gens := make([]uint32, 0, len(changes))
 	for i, c := range changes {
-		w, err := writeOf(c)
+		w, err := s.writeOf(c)
 		if err != nil {
 			errs[i] = err
 			continue
@@ -193,17 +210,17 @@ func (s *Store) Commit(ctx context.Context, changes []Change) []error {
 	return errs
 }
 
-func writeOf(c Change) (port.Write, error) {
+func (s *Store) writeOf(c Change) (port.Write, error) {
 	t := c.Task
 	if t.Version < 1 || (t.Version == 1) != (c.Order != nil) {
 		return port.Write{}, fmt.Errorf("commit task %q: version %d; a first version comes with its order, a later one without", t.OrderID, t.Version)
 	}
-	doc, err := core.EncodeTask(t)
+	doc, err := EncodeTask(t)
 	if err != nil {
 		return port.Write{}, fmt.Errorf("commit task %q: %w", t.OrderID, err)
 	}
-	if len(doc) > port.MaxDocument {
-		return port.Write{}, fmt.Errorf("commit task %q: its document has %d bytes, the limit is %d: %w", t.OrderID, len(doc), port.MaxDocument, port.ErrTooLarge)
+	if len(doc) > s.cfg.Limit {
+		return port.Write{}, fmt.Errorf("commit task %q: its document has %d bytes, the limit is %d: %w", t.OrderID, len(doc), s.cfg.Limit, port.ErrTooLarge)
 	}
 	bucket, at := core.Index(t)
 	return port.Write{

@@ -68,7 +68,7 @@ func open(cached, bytes int) (*state.Store, *counting) {
 }
 
 func task(id string, version int64) *core.Task {
-	return &core.Task{Schema: 1, OrderID: id, Version: version, Workflow: "order", ProcessState: core.Processing, Created: born, Due: born + 1000,
+	return &core.Task{OrderID: id, Version: version, Workflow: "order", ProcessState: core.Processing, Created: born, Due: born + 1000,
 		Steps: []core.Step{{Name: "a", State: core.Processing, CompleteBy: born + 1000}}}
 }
 
@@ -139,10 +139,10 @@ func TestCommitErrorsStandAtTheirPlaces(t *testing.T) {
 func TestLoadTellsTheBadFromTheGood(t *testing.T) {
 	s, under := open(0, 0)
 	create(t, s, "o-1")
-	for id, doc := range map[string]string{"o-new": `{"Schema":2}`, "o-bad": `{`, "o-other": `{"Schema":1,"OrderID":"x","Version":1}`} {
+	for id, doc := range map[string]string{"o-new": `{"Schema":3}`, "o-bad": `{`, "o-other": `{"Schema":1,"OrderID":"x","Version":1}`} {
 		under.Store.Commit(ctx, []port.Write{{Record: port.Record{ID: id, Version: 1, Document: []byte(doc), Created: born.Std()}, Order: &port.Order{ID: id, Created: born.Std()}}})
 	}
-	doc, err := core.EncodeTask(task("o-old", 3))
+	doc, err := state.EncodeTask(task("o-old", 3))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +151,7 @@ func TestLoadTellsTheBadFromTheGood(t *testing.T) {
 		t.Errorf("of another version: %+v", l)
 	}
 	l := s.Load(ctx, []string{"o-new", "o-1", "o-none", "o-bad", "o-other"})
-	if !errors.Is(l[0].Err, core.ErrNewerTask) || l[1].Task == nil || l[1].Err != nil || l[2].Task != nil || l[2].Err != nil || !errors.Is(l[3].Err, port.ErrDamaged) || !errors.Is(l[4].Err, port.ErrDamaged) || errors.Is(l[0].Err, port.ErrDamaged) {
+	if !errors.Is(l[0].Err, state.ErrNewerTask) || l[1].Task == nil || l[1].Err != nil || l[2].Task != nil || l[2].Err != nil || !errors.Is(l[3].Err, port.ErrDamaged) || !errors.Is(l[4].Err, port.ErrDamaged) || errors.Is(l[0].Err, port.ErrDamaged) {
 		t.Errorf("%+v", l)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/state"
 )
 
 // Task is one order's run of a workflow.
@@ -36,6 +37,7 @@ type Task struct {
 	Steps      []Step          `json:"steps" nullable:"false" doc:"in the order of the definition"`
 	Verdicts   []core.Verdict  `json:"verdicts,omitempty" nullable:"false" doc:"answers to the last commands, oldest first"`
 	Unattended []Unattended    `json:"unattended,omitempty" nullable:"false" doc:"queues of requests that its steps in flight wait for and nothing takes from"`
+	Unchecked  string          `json:"unchecked,omitempty" doc:"of a stack on AWS: why it is not known of all queues that its steps in flight wait for whether something takes from them"`
 	Accepts    []Command       `json:"accepts,omitempty" nullable:"false" doc:"commands that would be accepted now; absent also where the answer was waited for"`
 }
 
@@ -68,8 +70,13 @@ type Step struct {
 	Output     json.RawMessage `json:"output,omitempty"`
 	Error      *core.StepError `json:"error,omitempty" doc:"the last failure"`
 	Undo       *Undo           `json:"undo,omitempty" doc:"absent where the step has none"`
+	NoEffect   core.Time       `json:"noEffect,omitzero" doc:"since when it is proven that no attempt has had an effect: by its refusal (of a point of no return), or by what an operator stated"`
 	Resolved   *core.Resolved  `json:"resolved,omitempty" doc:"what an operator stated"`
 }
+
+// Waiting reports a step that waits, uncounted, for its agent to call its service (P45): Error says why, and
+// since when.
+func (s *Step) Waiting() bool { return s.Error != nil && s.Error.Since != 0 }
 
 // Undo is the undo part of a step.
 type Undo struct {
@@ -134,7 +141,7 @@ func SummaryOf(t *core.Task) Summary {
 // Listed shows a stored record in a listing. One whose document cannot be read is shown as damaged,
 // with what the store itself knows of it.
 func Listed(r *port.Record) Summary {
-	t, err := core.DecodeTask(r.Document)
+	t, err := state.DecodeTask(r.Document)
 	if err == nil && t.OrderID != r.ID {
 		err = fmt.Errorf("the document is of order %q; restore it from a backup", t.OrderID)
 	}
@@ -168,7 +175,7 @@ func stepOf(s *core.Step, def *core.StepDefinition) Step {
 		Name: s.Name, State: s.State, Attempts: s.Attempt, Failures: s.FailureCount,
 		LockedBy: s.LockedBy, FirstAt: s.FirstAt, ClaimedAt: s.ClaimedAt, CompleteBy: s.CompleteBy,
 		StopBy: s.StopBy, WakeAt: s.WakeAt, FinishedAt: s.FinishedAt,
-		Output: s.Output, Error: s.Error, Resolved: s.Resolved,
+		Output: s.Output, Error: s.Error, NoEffect: s.NoEffect, Resolved: s.Resolved,
 	}
 	undo := Undo{Running: s.Undo, Failures: s.UndoFailures, QuietBy: s.QuietBy}
 	if def != nil {

@@ -61,7 +61,11 @@ func stepMoments(s *Step, add func(at core.Time, step, what, text string)) {
 	}
 	add(s.ClaimedAt, s.Name, last, "")
 	if e := s.Error; e != nil {
-		add(e.At, s.Name, "failed, "+e.Code, e.Message)
+		what := "failed, "
+		if s.Waiting() {
+			what = "not called, "
+		}
+		add(e.At, s.Name, what+e.Code, e.Message)
 	}
 	add(s.FinishedAt, s.Name, string(core.Processed), "")
 	switch s.State {

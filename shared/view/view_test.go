@@ -8,6 +8,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/state"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
@@ -100,7 +101,7 @@ func TestEnded(t *testing.T) {
 // shows what the store knows.
 func TestListed(t *testing.T) {
 	x := task()
-	doc, err := core.EncodeTask(x)
+	doc, err := state.EncodeTask(x)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -45,6 +45,9 @@ func graphStep(b *strings.Builder, s *core.StepDefinition) {
 	if s.OnFailure == core.OnFailureStop {
 		label += "<br>stops for the operator"
 	}
+	if s.PointOfNoReturn && s.OnFailure == core.OnFailureUndo {
+		label += "<br>undoes the order if it is refused"
+	}
 	if s.PointOfNoReturn {
 		fmt.Fprintf(b, "  %s[[\"%s<br>point of no return\"]]:::noReturn\n", node(s.Name), label)
 		return

@@ -127,7 +127,7 @@ func TestTheRequestCarriesWhatTheServiceNeeds(t *testing.T) {
 
 // Each status of the table, one by one.
 func TestEachStatusHasItsClass(t *testing.T) {
-	permanent := map[int]bool{408: false, 423: false, 425: false, 429: false, 501: true, 505: true}
+	permanent := map[int]bool{401: false, 408: false, 423: false, 425: false, 429: false, 501: true, 505: true}
 	proof := map[int]bool{408: false, 501: true, 505: true}
 	for status := 300; status <= 599; status++ {
 		if _, listed := permanent[status]; !listed {
@@ -151,7 +151,11 @@ func TestEachStatusHasItsClass(t *testing.T) {
 		c.Name = fmt.Sprintf("s%d", status)
 		_, err := run(s, c)
 		f := failureOf(t, err)
-		if f.Permanent != permanent[status] || f.NoEffect != proof[status] || f.Code != fmt.Sprintf("http-%d", status) {
+		code := fmt.Sprintf("http-%d", status)
+		if status == 401 {
+			code = core.CodeUnauthorized // no failure of the step (P45)
+		}
+		if f.Permanent != permanent[status] || f.NoEffect != proof[status] || f.Code != code {
 			t.Errorf("%d: permanent %v, no effect %v, code %s", status, f.Permanent, f.NoEffect, f.Code)
 		}
 		if wait := f.RetryAfter; (wait == 7*time.Second) == f.Permanent {
@@ -414,6 +418,43 @@ func TestOneTryIsOneRequest(t *testing.T) {
 			}
 			srv.Close()
 		}
+	}
+}
+
+// A connection that was kept can break under a call, which is in doubt then: what must not be called twice
+// (P31), and what could prove its refusal (P22a), takes a new one.
+func TestWhichCallsTakeANewConnection(t *testing.T) {
+	for name, tt := range map[string]struct {
+		grade  core.Grade
+		pivot  bool
+		opened int32
+	}{
+		"plain":                            {core.Plain, false, 3},
+		"idempotent":                       {core.Idempotent, false, 1},
+		"idempotent, a point of no return": {core.Idempotent, true, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var opened atomic.Int32
+			srv := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+			srv.Config.ConnState = func(_ net.Conn, s http.ConnState) {
+				if s == http.StateNew {
+					opened.Add(1)
+				}
+			}
+			srv.Start()
+			defer srv.Close()
+			s := serviceOf(t, simple(srv.URL), Options{})
+			c := call()
+			c.Grade, c.PointOfNoReturn = tt.grade, tt.pivot
+			for range 3 {
+				if _, err := run(s, c); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if opened.Load() != tt.opened {
+				t.Errorf("%d connections for 3 calls, want %d", opened.Load(), tt.opened)
+			}
+		})
 	}
 }
 

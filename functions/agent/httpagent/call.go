@@ -120,7 +120,7 @@ func (s *Service) exchange(ctx context.Context, method, path string, body []byte
 		return nil, err
 	}
 	client := s.kept
-	if call.Grade == core.Plain {
+	if call.Grade == core.Plain || call.PointOfNoReturn {
 		client = s.fresh
 	}
 	what := s.agent.redact.text(method + " " + path)

@@ -209,7 +209,7 @@ func TestNoAnswerOutlivesItsTime(t *testing.T) {
 		"204 No Content": {done, "", 0}, "205 Reset Content": {later, "timeout", whole}, "206 Partial Content": {later, "timeout", whole},
 		"301 Moved": {failed, "http-301", wordsTime}, "302 Found": {failed, "http-302", wordsTime}, "304 Not Modified": {failed, "http-304", 0},
 		"307 Temporary Redirect": {failed, "http-307", wordsTime},
-		"400 Bad Request":        {failed, "http-400", wordsTime}, "401 Unauthorized": {failed, "http-401", wordsTime}, "403 Forbidden": {failed, "http-403", wordsTime},
+		"400 Bad Request":        {failed, "http-400", wordsTime}, "401 Unauthorized": {later, "unauthorized", wordsTime}, "403 Forbidden": {failed, "http-403", wordsTime},
 		"404 Not Found": {failed, "http-404", wordsTime}, "408 Request Timeout": {later, "http-408", wordsTime}, "409 Conflict": {failed, "http-409", wordsTime},
 		"422 No": {failed, "http-422", wordsTime}, "429 Too Many": {later, "http-429", wordsTime},
 		"500 Internal": {later, "http-500", wordsTime}, "501 Not Implemented": {failed, "http-501", wordsTime}, "502 Bad Gateway": {later, "http-502", wordsTime},

@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
+	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/nesting"
 )
 
@@ -37,7 +38,7 @@ var answers = []class{
 	{425, 425, false, true, "too early"},
 	{429, 429, false, true, "too many requests"},
 	{300, 399, true, false, "a redirect, which is never followed; configure the address where the service really is"},
-	{401, 401, true, true, "the credentials are missing or not accepted; look at the agent's headers"},
+	{401, 401, false, true, "the credentials are missing or not accepted; renew them, or look at the agent's headers"},
 	{403, 403, true, true, "the credentials do not allow it; look at the agent's headers"},
 	{400, 499, true, true, "refused"},
 	{501, 501, true, true, "the service does not have this operation"},
@@ -102,6 +103,9 @@ func (a *answer) failure() *worker.Failure {
 		said = c.text + ": " + said
 	}
 	f.Err = fmt.Errorf("%s answered %d, %s", a.what, a.status, said)
+	if a.status == http.StatusUnauthorized { // no order can be to blame: it waits for the operator (P45)
+		f.Code = core.CodeUnauthorized
+	}
 	if !c.permanent {
 		f.RetryAfter = retryAfter(a.header.Get("Retry-After"), a.service.clock.Now())
 	}

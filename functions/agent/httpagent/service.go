@@ -24,7 +24,7 @@ type Service struct {
 	agent  Agent
 	clock  port.Clock
 	kept   *http.Client // keeps connections
-	fresh  *http.Client // for plain calls: a connection that the server just dropped would leave them in doubt
+	fresh  *http.Client // for plain calls and points of no return: a connection that the server just dropped would leave them in doubt
 	dialer net.Dialer
 }
 

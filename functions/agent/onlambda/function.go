@@ -44,7 +44,7 @@ func New(lookup deployment.Lookup, agent Agent, log *slog.Logger) (lambdaevent.F
 	if err != nil {
 		return nil, err
 	}
-	return lambdaevent.Batch(Handle(func(context.Context) (*worker.Worker, error) { return w, nil }, own, log), log), nil
+	return Function(func(context.Context) (*worker.Worker, error) { return w, nil }, own, log), nil
 }
 
 // validate says what is wrong with the program itself. deployed is the name that it was deployed as,
@@ -77,7 +77,7 @@ func NewWorker(c aws.Config, settings deployment.Agent, agent Agent, log *slog.L
 		Replies: sqs.Gather(replies, linger), Quarantine: quarantine, Clock: port.ClockFunc(time.Now), Log: log, SendTimeout: sendTimeout,
 	}
 	if config.Ledger == nil && settings.Ledger != "" {
-		config.Ledger = dynamo.NewLedger(dynamo.NewClient(c), settings.Ledger)
+		config.Ledger = dynamo.NewLedger(dynamo.NewHandlerClient(c), settings.Ledger)
 	}
 	return worker.New(config)
 }
@@ -115,53 +115,26 @@ func Own(c aws.Config, settings deployment.Agent) (port.Queue, error) {
 	return sqs.New(c, sqs.Config{URLs: settings.Queues}).Queue(port.Requests(settings.Name))
 }
 
+// Function is what Lambda starts. own is where requests are given back to; the rest is Handle's.
+func Function(get func(ctx context.Context) (*worker.Worker, error), own port.Queue, log *slog.Logger) lambdaevent.Function {
+	return lambdaevent.Batch(Handle(get, log), func(string) (port.Queue, error) { return own, nil }, log)
+}
+
 // Handle works on a batch at the same time. get answers the worker; while it cannot, everything is
-// given back, and comes again after a wait that grows with each time. own is where requests are given
-// back to.
-func Handle(get func(ctx context.Context) (*worker.Worker, error), own port.Queue, log *slog.Logger) lambdaevent.Handle {
-	return func(ctx context.Context, _ string, deliveries []port.Delivery) (failed []string) {
-		var verdicts []worker.Verdict
+// given back, and comes again after a wait that grows with each time.
+func Handle(get func(ctx context.Context) (*worker.Worker, error), log *slog.Logger) lambdaevent.Handle {
+	return func(ctx context.Context, _ string, deliveries []port.Delivery) (failed []lambdaevent.Failed) {
+		verdicts := make([]worker.Verdict, len(deliveries)) // none is deleted
 		if w, err := get(ctx); err != nil {
 			log.ErrorContext(ctx, "the agent is not ready; its requests are given back and come again in some seconds", "messages", len(deliveries), "error", err)
-			verdicts = notReady(deliveries)
 		} else {
 			verdicts = batch(ctx, w, deliveries)
 		}
-		var extending sync.WaitGroup
 		for i, v := range verdicts {
-			if v.Delete {
-				continue
+			if !v.Delete {
+				failed = append(failed, lambdaevent.Failed{Receipt: deliveries[i].Receipt, After: v.After})
 			}
-			failed = append(failed, deliveries[i].Receipt)
-			extending.Go(func() { giveBack(ctx, own, deliveries[i], v.After, log) })
 		}
-		extending.Wait()
 		return failed
-	}
-}
-
-// Waits of requests that found no worker, by how often they were received: a queue gives up on one
-// that comes too often (rule 3), so that the last wait is long.
-const (
-	firstWait = 2 * time.Second
-	lastWait  = time.Minute
-)
-
-func notReady(deliveries []port.Delivery) []worker.Verdict {
-	verdicts := make([]worker.Verdict, len(deliveries))
-	for i := range deliveries {
-		times := min(max(deliveries[i].Received, 1), 10)
-		verdicts[i].After = min(firstWait<<(times-1), lastWait)
-	}
-	return verdicts
-}
-
-// giveBack makes a request come again when the worker asks for it, and not only when the
-// visibility timeout of six times the function's has passed.
-func giveBack(ctx context.Context, own port.Queue, d port.Delivery, after time.Duration, log *slog.Logger) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lambdaevent.Reserve/2)
-	defer cancel()
-	if err := own.Extend(ctx, d.Receipt, after); err != nil && !errors.Is(err, port.ErrReceipt) {
-		log.WarnContext(ctx, "a request comes again only when its visibility timeout has passed", "messageId", d.ID, "error", err)
 	}
 }

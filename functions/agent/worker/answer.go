@@ -18,13 +18,13 @@ func (h *handling) answer(ctx context.Context) Verdict {
 		return gone
 	case h.silent:
 		w.counters.doubt.Add(1)
-		w.Log.Info("a plain operation is in doubt; neither called nor answered", about(w.Agent, h.req))
+		w.Log.Info("an operation is in doubt; neither called nor answered", about(w.Agent, h.req))
 		return gone
 	}
 	reply := h.reply()
 	if err := w.send(ctx, w.Replies, reply, min(w.SendTimeout, left)); err != nil {
 		w.Log.Warn("a reply could not be sent; the request is given back", about(w.Agent, h.req), "error", err)
-		return w.giveBack(afterUnsent)
+		return w.giveBack(0)
 	}
 	switch reply.Outcome {
 	case core.OutcomeDone:
@@ -56,6 +56,7 @@ func (h *handling) reply() *message.Reply {
 		} else {
 			reply.RetryAfter = core.DurationOf(f.RetryAfter)
 		}
+		reply.NoEffect = h.proven
 		reply.Error = &message.ReplyError{Code: f.Code, Message: core.TrimMessage(f.Error())}
 	}
 	return reply

@@ -18,7 +18,7 @@ type Config struct {
 	Operations Operations // at least one
 	Replies    port.Queue
 	Quarantine port.Queue
-	Ledger     port.Ledger // required for plain services only; without it their requests are answered retry-later
+	Ledger     port.Ledger // required for plain services: without it their requests are answered retry-later; without it no refusal of a point of no return is proven (P22a)
 	Clock      port.Clock
 	Log        *slog.Logger // nil: discarded
 	Retry      Retry

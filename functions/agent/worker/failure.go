@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
 // Failure is an error with what the worker must know of it. Errors that are none are transient,
@@ -40,6 +42,12 @@ func Transient(err error) error { return with(err, func(f *Failure) { f.Permanen
 // RetryAfter is transient, and the service asks to wait that long before the next call.
 func RetryAfter(err error, wait time.Duration) error {
 	return with(err, func(f *Failure) { f.Permanent, f.RetryAfter = false, max(0, wait) })
+}
+
+// Unauthorized says that the service refused the agent's credentials, before it did anything. It is
+// transient and no failure of the step: the step waits, uncounted, until the credentials are renewed (P45).
+func Unauthorized(err error) error {
+	return with(err, func(f *Failure) { f.Permanent, f.NoEffect, f.Code = false, true, core.CodeUnauthorized })
 }
 
 // NoEffect says that this call is proven to have had no effect: it was never sent, or refused.

@@ -2,6 +2,8 @@ package worker
 
 import (
 	"errors"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/failsafe-go/failsafe-go"
@@ -13,6 +15,11 @@ import (
 type guard struct {
 	executor failsafe.Executor[any]
 	breaker  circuitbreaker.CircuitBreaker[any] // nil: off
+	window   int                                // calls that the breaker looks at
+
+	mu     sync.Mutex
+	failed []string // keys of those calls, oldest first; "" for one that counts as no failure
+	cause  Failure  // the last failure that the breaker has counted
 }
 
 // tried is the outcome of a try that failed, with what the policies must know of it.
@@ -34,14 +41,60 @@ func newGuard(r Retry, b Breaker) *guard {
 			WithFailureThresholdRatio(uint(b.Failures), uint(b.Window)). //nolint:gosec // positive by complete
 			WithDelay(b.Delay).
 			WithSuccessThreshold(uint(b.Probes)). //nolint:gosec // positive by complete
-			HandleIf(func(_ any, err error) bool {
-				t := (*tried)(nil)
-				return errors.As(err, &t) && t.service
-			}).Build()
-		policies = append(policies, g.breaker)
+			Build()
+		g.window = b.Window
 	}
 	g.executor = failsafe.With(policies...)
 	return g
+}
+
+// call lets the breaker decide whether a call is made, circuitbreaker.ErrOpen if it is not, and tells it
+// what came of it.
+func (g *guard) call(key string, once func() error) error {
+	if g.breaker == nil {
+		return once()
+	}
+	if !g.breaker.TryAcquirePermit() {
+		return circuitbreaker.ErrOpen
+	}
+	// as long as nothing else is known: once may panic
+	t := &tried{service: true, Failure: Failure{Code: "panic", Err: errors.New("handling the request panicked; the agent's log has the stack")}}
+	defer func() { g.record(key, t) }()
+	err := once()
+	if !errors.As(err, &t) {
+		t = &tried{}
+	}
+	return err
+}
+
+// record counts a call. While the breaker is closed a key counts as one failure among the calls that it
+// looks at, however often it fails, so that one order cannot open the breaker for all others (P45).
+func (g *guard) record(key string, t *tried) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	closed := g.breaker.IsClosed()
+	switch {
+	case !t.service:
+		key = ""
+		g.breaker.RecordSuccess()
+	case closed && slices.Contains(g.failed, key):
+		return
+	default:
+		g.cause = t.Failure
+		g.breaker.RecordFailure()
+	}
+	if !closed || !g.breaker.IsClosed() { // it begins to count anew
+		g.failed = nil
+		return
+	}
+	g.failed = append(g.failed[max(0, len(g.failed)+1-g.window):], key)
+}
+
+// openCause is the last failure that the breaker has counted.
+func (g *guard) openCause() Failure {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.cause
 }
 
 func retryPolicy(r Retry) failsafe.Policy[any] {

@@ -23,13 +23,16 @@ type handling struct {
 	op       Operation
 	received time.Time
 	times    int       // how often the request was received, this time included
-	deadline time.Time // of all tries together
+	until    time.Time // the end of all tries together, ledger included, by the agent's clock
+	deadline time.Time // until, or the end of the call where the ledger has its own time
 
 	try    int
-	doubt  error // why an earlier try of this handling may have had its effect; nil: none may
-	silent bool  // nothing is to be answered: too late, or in doubt
+	doubt  *Failure // of a try of this handling that may have had its effect; nil: none may
+	silent bool     // nothing is to be answered: too late, or in doubt
 	output json.RawMessage
 	failed *tried // the last failure; nil: done
+	began  bool   // a point of no return: this handling stored that its call begins
+	proven bool   // the same: the ledger says that its key has had no effect (P22a)
 }
 
 // errSilent ends the tries where nothing is to be answered.
@@ -53,14 +56,16 @@ func (h *handling) run(ctx context.Context) Verdict {
 	if limit <= 0 || ctx.Err() != nil {
 		return w.giveBack(0)
 	}
-	h.deadline = w.Clock.Now().Add(limit)
+	h.until = w.Clock.Now().Add(limit)
+	h.deadline = h.until
 	inner, cancel := context.WithTimeout(ctx, limit)
 	h.tries(inner)
 	cancel()
 	if wait, fits := h.heldBack(); fits {
 		return w.giveBack(wait)
 	}
-	if h.failed != nil && errors.Is(ctx.Err(), context.Canceled) && !h.failed.Permanent {
+	h.prove(ctx)
+	if h.failed != nil && errors.Is(ctx.Err(), context.Canceled) && !h.failed.Permanent && !h.proven {
 		return w.giveBack(0) // shutting down cut it short: another instance goes on with the same key
 	}
 	return h.answer(ctx)
@@ -72,17 +77,17 @@ func (h *handling) inTime() bool { return h.w.Clock.Now().Before(h.stop()) }
 func (h *handling) stop() time.Time { return h.req.StopBy.Add(-h.req.ClockSkew).Std() }
 
 // limit is the time of one handling: the step's timeout, what is left until stopBy, and what is
-// left to the handler itself, whichever ends first. What the ledger of a plain service takes is not
-// taken from the service: a call that is cut short is in doubt.
+// left to the handler itself, whichever ends first. What the ledger takes is not taken from the service:
+// a call that is cut short is in doubt.
 func (h *handling) limit(ctx context.Context) time.Duration {
 	now := h.w.Clock.Now()
 	limit := h.req.Timeout.Std()
-	if h.req.Grade == core.Plain {
+	if h.byLedger() {
 		limit += ledgerTime
 	}
 	limit = min(limit, h.stop().Sub(now))
 	if end, bounded := ctx.Deadline(); bounded {
-		limit = min(limit, end.Sub(now))
+		limit = min(limit, time.Until(end)) //nolint:forbidigo // a context goes by the machine's clock, whatever the Clock shows
 	}
 	return limit
 }
@@ -90,30 +95,39 @@ func (h *handling) limit(ctx context.Context) time.Duration {
 // refuse answers that nothing was done and that it may be asked again: a deploy can mend it.
 func (h *handling) refuse(ctx context.Context, code string, err error) Verdict {
 	h.failed = &tried{Failure: Failure{Code: code, NoEffect: true, Err: err}}
+	h.prove(ctx)
 	return h.answer(ctx)
 }
+
+// byLedger: the operation goes by the ledger (P31, P22a).
+func (h *handling) byLedger() bool { return h.req.Grade == core.Plain || h.pivot() }
 
 // tries carries out the operation, with the agent's own retries inside the breaker.
 func (h *handling) tries(ctx context.Context) {
 	g := h.w.guard(h.req.Name)
 	_, err := g.executor.WithContext(ctx).Get(func() (any, error) {
-		if err := h.once(ctx); err != nil {
-			return nil, err
-		}
-		return nil, nil
+		return nil, g.call(h.req.Key, func() error { return h.once(ctx) })
 	})
-	if !errors.Is(err, circuitbreaker.ErrOpen) || h.silent {
-		return
+	switch {
+	case h.try == 0 && errors.Is(err, circuitbreaker.ErrOpen):
+		h.failed = h.notCalled(g)
+	case h.failed != nil && h.doubt != nil && core.Uncalled(h.failed.Code): // an earlier try was a call (P45)
+		h.failed = &tried{Failure: *h.doubt}
 	}
+}
+
+// notCalled is the answer of an open breaker (P45): what has opened it, for the operator.
+func (h *handling) notCalled(g *guard) *tried {
 	wait := g.breaker.RemainingDelay()
 	if wait <= 0 { // half-open, and others are probing
 		wait = h.w.Breaker.Delay / 2
 	}
-	why := fmt.Errorf("the circuit breaker of %s %s is open: the service failed too often just now; the call was not made", h.w.Agent, h.req.Name)
-	if h.failed != nil {
-		why = fmt.Errorf("%w; before: %w", why, h.failed.Err)
+	code, cause := core.CodeBreakerOpen, g.openCause()
+	if cause.Code == core.CodeUnauthorized {
+		code = cause.Code
 	}
-	h.failed = &tried{Failure: Failure{Code: codeOpen, RetryAfter: wait, Err: why}}
+	return &tried{Failure: Failure{Code: code, NoEffect: true, RetryAfter: wait,
+		Err: fmt.Errorf("the circuit breaker of %s %s is open, and the call was not made; the last failure was %s: %w", h.w.Agent, h.req.Name, cause.Code, cause.Err)}}
 }
 
 // maxHeldBack is how often a request may have been received to be held back once more: a queue
@@ -124,7 +138,7 @@ const maxHeldBack = 3
 // time allows, because a sick service must not use up the failures of a step that never reached
 // it. The waits are spread, so that not all of them come back to the one probe.
 func (h *handling) heldBack() (wait time.Duration, fits bool) {
-	if h.failed == nil || h.failed.Code != codeOpen || h.try > 0 || h.times > maxHeldBack {
+	if h.failed == nil || h.try > 0 || h.times > maxHeldBack {
 		return 0, false
 	}
 	wait = h.failed.RetryAfter + time.Duration(h.spread()*float64(h.w.Breaker.Delay)/2)
@@ -153,8 +167,8 @@ func (h *handling) once(ctx context.Context) error {
 	}
 	var out json.RawMessage
 	var err error
-	if h.req.Grade == core.Plain {
-		out, err = h.plain(ctx)
+	if h.byLedger() {
+		out, err = h.recorded(ctx)
 	} else {
 		out, err = h.checked(ctx)
 	}
@@ -174,13 +188,18 @@ func (h *handling) once(ctx context.Context) error {
 
 // judge decides whether another try makes sense, and whether the service is to blame.
 func (h *handling) judge(ctx context.Context, f Failure) *tried {
-	if !f.NoEffect && h.doubt == nil {
-		h.doubt = f.Err
+	if !f.NoEffect {
+		if !f.Permanent && core.Uncalled(f.Code) { // which is a statement about the call (P45)
+			f.Code = "failed"
+		}
+		if h.doubt == nil {
+			h.doubt = &f
+		}
 	}
 	t := &tried{Failure: f, wait: f.RetryAfter}
-	t.service = !f.Permanent && f.Code != codeLedger && !errors.Is(context.Cause(ctx), context.Canceled)
+	t.service = !f.Permanent && !h.proven && f.Code != codeLedger && !errors.Is(context.Cause(ctx), context.Canceled)
 	left := h.deadline.Sub(h.w.Clock.Now())
-	t.again = !f.Permanent && ctx.Err() == nil && h.w.Retry.longest(h.try, f.RetryAfter) < left
+	t.again = !f.Permanent && !h.proven && f.Code != core.CodeUnauthorized && ctx.Err() == nil && h.w.Retry.longest(h.try, f.RetryAfter) < left
 	if h.req.Grade == core.Plain && !f.NoEffect && h.op.Check == nil {
 		t.again = false // nobody can be asked, and it must not be called again
 	}
@@ -209,6 +228,9 @@ func (h *handling) check(ctx context.Context) (happened bool, out json.RawMessag
 	happened, value, err := h.op.Check(ctx, h.asCall())
 	if err != nil {
 		f := classify(err)
+		if f.NoEffect && f.Code == core.CodeUnauthorized {
+			return false, nil, &f
+		}
 		return false, nil, &Failure{Code: "check-" + f.Code, RetryAfter: f.RetryAfter, Err: fmt.Errorf("asking whether it happened before failed: %w", err)}
 	}
 	if !happened {
@@ -242,6 +264,7 @@ func (h *handling) asCall() Call {
 	return Call{
 		OrderID: r.OrderID, Run: r.Run, Step: r.Step, Attempt: r.Attempt, Try: h.try, Operation: r.Operation, Name: r.Name,
 		Grade: r.Grade, Key: r.Key, Input: r.Input, Deadline: h.deadline, StopBy: r.StopBy.Std(), Resolved: r.Resolved, Trace: r.Trace,
+		PointOfNoReturn: r.PointOfNoReturn,
 	}
 }
 
@@ -276,6 +299,5 @@ func encode(value any) (json.RawMessage, error) {
 const (
 	codeOutput   = "output"           // done, and its output cannot be used
 	codeTooLarge = "output-too-large" // the same
-	codeOpen     = "breaker-open"     // not called: the circuit breaker is open
 	codeLedger   = "ledger"           // not called: the ledger could not be used
 )

@@ -9,8 +9,10 @@ import (
 const (
 	StateNone        = "none"         // never called, or proven without effect
 	StateStarted     = "started"      // the do was perhaps called: in doubt
+	StateRepeated    = "repeated"     // a point of no return was perhaps called more than once: no refusal proves anything (P22a)
 	StateDone        = "done"         // the do has happened
 	StateFailed      = "failed"       // the do of that attempt was refused, without effect
+	StateLater       = "later"        // the same of a point of no return, and a later attempt may succeed (P22a)
 	StateUndoStarted = "undo-started" // the undo was perhaps called: in doubt
 	StateFenced      = "fenced"       // undone, or never to be done
 )
@@ -30,30 +32,35 @@ const (
 // stored before anything else, and what to do then. It is pure; the caller stores it on condition
 // of the version, so that of two requests one finds the other's.
 //
-// The operator's fact is applied first, once per command: "happened" makes it done, anything else
-// none.
-func enter(e port.LedgerEntry, op core.Operation, attempt int, fact *core.Resolved) (next port.LedgerEntry, move bool, do act) {
-	next = e
-	if fact != nil && fact.Command > e.Command {
-		move = true
-		next.Command, next.Attempt, next.Code, next.Message = fact.Command, attempt, "", ""
-		if fact.Fact == core.Happened {
-			next.State = StateDone // its output is kept where one is known
-		} else {
-			next.State, next.Output = StateNone, nil
-		}
-	}
+// The operator's fact is applied first, once per command. knowsKeys: the service does the key of a point
+// of no return only once, so that it may be called again in doubt.
+func enter(e port.LedgerEntry, op core.Operation, attempt int, fact *core.Resolved, knowsKeys bool) (next port.LedgerEntry, move bool, do act) {
+	next, move = state(e, attempt, fact)
 	if op == core.UndoOp {
 		return enterUndo(next, move, attempt)
 	}
-	return enterDo(next, move, attempt)
+	return enterDo(next, move, attempt, knowsKeys)
 }
 
-func enterDo(e port.LedgerEntry, move bool, attempt int) (port.LedgerEntry, bool, act) {
+// state applies the operator's fact: "happened" makes it done, anything else none.
+func state(e port.LedgerEntry, attempt int, fact *core.Resolved) (next port.LedgerEntry, move bool) {
+	if fact == nil || fact.Command <= e.Command {
+		return e, false
+	}
+	e.Command, e.Attempt, e.Code, e.Message = fact.Command, attempt, "", ""
+	if fact.Fact == core.Happened {
+		e.State = StateDone // its output is kept where one is known
+	} else {
+		e.State, e.Output = StateNone, nil
+	}
+	return e, true
+}
+
+func enterDo(e port.LedgerEntry, move bool, attempt int, knowsKeys bool) (port.LedgerEntry, bool, act) {
 	switch e.State {
 	case StateDone:
 		return e, move, sayDone
-	case StateFailed:
+	case StateFailed, StateLater:
 		if attempt <= e.Attempt { // H33: the refusal of an older attempt does not count against a newer one
 			return e, move, sayFailed
 		}
@@ -62,14 +69,44 @@ func enterDo(e port.LedgerEntry, move bool, attempt int) (port.LedgerEntry, bool
 		return e, move, sayFailed
 	case "", StateNone:
 		return start(e, attempt), true, callService
-	default: // started: perhaps called; undo-started: a late copy, which nobody waits for
-		return e, move, sayNothing
+	case StateStarted, StateRepeated:
+		if knowsKeys && attempt >= e.Attempt {
+			again := start(e, attempt)
+			again.State = StateRepeated
+			return again, move || e.State != StateRepeated || e.Attempt != attempt, callService
+		}
 	}
+	return e, move, sayNothing // started: perhaps called; undo-started: a late copy, which nobody waits for
+}
+
+// refuse is the ledger's transition where a point of no return is proven to have had no effect by this or
+// an older attempt (P22a): its only open call was refused (began), or none was made. proven is false
+// where an earlier or another call may still have its effect.
+func refuse(e port.LedgerEntry, attempt int, fact *core.Resolved, began, permanent bool) (next port.LedgerEntry, move, proven bool) {
+	next, _ = state(e, attempt, fact)
+	switch next.State {
+	case StateStarted:
+		if !began || next.Attempt != attempt {
+			return e, false, false
+		}
+	case "", StateNone:
+	case StateFailed, StateLater:
+		if attempt <= next.Attempt {
+			return e, false, true
+		}
+	default:
+		return e, false, false
+	}
+	next.State, next.Attempt = StateLater, attempt
+	if permanent {
+		next.State = StateFailed
+	}
+	return next, true, true
 }
 
 func enterUndo(e port.LedgerEntry, move bool, attempt int) (port.LedgerEntry, bool, act) {
 	switch e.State {
-	case "", StateNone, StateFailed:
+	case "", StateNone, StateFailed, StateLater:
 		return port.LedgerEntry{Key: e.Key, State: StateFenced, Attempt: attempt, Command: e.Command, Version: e.Version}, true, sayDone
 	case StateFenced:
 		return e, move, sayDone
@@ -113,7 +150,7 @@ func leave(e port.LedgerEntry, op core.Operation, attempt int, o outcome) (next 
 		return next, true
 	}
 	switch {
-	case o == happened && (e.State == StateStarted || e.State == StateNone || e.State == StateFailed):
+	case o == happened && e.State != StateDone && e.State != StateUndoStarted && e.State != StateFenced:
 		next.State, next.Code, next.Message = StateDone, "", ""
 	case e.State != StateStarted || !mine:
 		return e, false

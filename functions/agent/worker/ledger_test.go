@@ -28,7 +28,7 @@ func TestEnterByTheTable(t *testing.T) {
 			for i, w := range wants {
 				attempt := 2 + i
 				e := port.LedgerEntry{Key: "k", State: state, Attempt: 3, Command: 1, Output: []byte("{}"), Code: "c", Version: 9}
-				next, move, do := enter(e, op, attempt, nil)
+				next, move, do := enter(e, op, attempt, nil, false)
 				name := fmt.Sprintf("%s of attempt %d on %q", op, attempt, state)
 				if do != w.do || move != (w.state != "") || move && (next.State != w.state || next.Attempt != attempt) {
 					t.Errorf("%s: stored %v as %q by %d, act %d", name, move, next.State, next.Attempt, do)
@@ -54,7 +54,7 @@ func TestEnterWithAFact(t *testing.T) {
 			for _, op := range []core.Operation{core.Do, core.UndoOp} {
 				e := port.LedgerEntry{Key: "k", State: state, Attempt: 3, Command: 4, Version: 2}
 				name := fmt.Sprintf("%s, %s on %q", op, fact, state)
-				next, move, do := enter(e, op, 7, &core.Resolved{Fact: fact, Command: 5})
+				next, move, do := enter(e, op, 7, &core.Resolved{Fact: fact, Command: 5}, false)
 				wantState, wantDo := StateStarted, callService
 				switch {
 				case fact == core.Happened && op == core.Do:
@@ -67,8 +67,8 @@ func TestEnterWithAFact(t *testing.T) {
 				if !move || next.State != wantState || do != wantDo || next.Command != 5 || next.Attempt != 7 {
 					t.Errorf("%s: %+v, act %d", name, next, do)
 				}
-				plain, plainMove, plainDo := enter(e, op, 7, nil)
-				again, againMove, againDo := enter(e, op, 7, &core.Resolved{Fact: fact, Command: 4})
+				plain, plainMove, plainDo := enter(e, op, 7, nil, false)
+				again, againMove, againDo := enter(e, op, 7, &core.Resolved{Fact: fact, Command: 4}, false)
 				if fmt.Sprint(again, againMove, againDo) != fmt.Sprint(plain, plainMove, plainDo) {
 					t.Errorf("%s: a fact of an old command was applied: %+v", name, again)
 				}

@@ -29,6 +29,8 @@ type Call struct {
 	StopBy    time.Time       // no side effect may begin or land after it (P6)
 	Resolved  *core.Resolved  // what the operator stated, nil mostly
 	Trace     string          // W3C traceparent
+	// PointOfNoReturn: an error with NoEffect lets the order be undone, if this was the only call (P22a).
+	PointOfNoReturn bool
 }
 
 // Func carries out an operation. The output is anything that encodes to JSON, at most MaxOutput

@@ -19,26 +19,33 @@ const ledgerTime = 2 * time.Second
 // maxMoves bounds how often a lost conditional write is decided again.
 const maxMoves = 8
 
-// plain carries out an operation of a service that knows no keys, by the ledger (P31): at most one
-// call in doubt or done per key, never a wrong answer.
-func (h *handling) plain(ctx context.Context) (json.RawMessage, error) {
-	entry, do, err := h.enter(ctx)
-	if err != nil {
-		return nil, err
-	}
-	switch do {
-	case sayDone:
-		if h.req.Operation == core.UndoOp {
-			return nil, nil
+// recorded carries out an operation by the ledger. Of a service that knows no keys there is at most one
+// call in doubt or done per key, never a wrong answer (P31). Of a point of no return the ledger knows
+// whether a call is the only one, so that its refusal is a proof (P22a); between the tries of one
+// handling its entry stays started.
+func (h *handling) recorded(ctx context.Context) (json.RawMessage, error) {
+	if !h.began || h.doubt != nil {
+		entry, do, err := h.enter(ctx)
+		if err != nil {
+			return nil, err
 		}
-		return entry.Output, nil
-	case sayFailed:
-		return nil, h.failedBefore(entry)
-	case sayNothing, sayInDoubt:
-		return h.inDoubt(ctx, do)
+		switch do {
+		case sayDone:
+			if h.req.Operation == core.UndoOp {
+				return nil, nil
+			}
+			return entry.Output, nil
+		case sayFailed:
+			h.proven = h.pivot()
+			return nil, h.failedBefore(entry)
+		case sayNothing, sayInDoubt:
+			return h.inDoubt(ctx, do)
+		}
+		h.began = h.pivot()
 	}
 	if !h.inTime() || h.hurried() || ctx.Err() != nil { // the ledger took all the time: nothing was called
-		h.leave(ctx, withdrawn, nil, Failure{})
+		h.leave(ctx, withdrawn, nil, Failure{Code: codeLedger, Err: errors.New("the ledger took all the time, so the service was not called")})
+		h.began = false
 		if h.inTime() && !h.hurried() {
 			return nil, h.ledgerFailed("write", context.Cause(ctx))
 		}
@@ -46,20 +53,66 @@ func (h *handling) plain(ctx context.Context) (json.RawMessage, error) {
 	}
 	out, err := h.timedCall(ctx)
 	if err == nil {
-		h.leave(ctx, happened, out, Failure{})
+		if h.req.Grade == core.Plain {
+			h.leave(ctx, happened, out, Failure{})
+		}
 		return out, nil
 	}
 	f := classify(err)
-	h.leave(ctx, outcomeOf(f), nil, f)
+	if !h.pivot() || f.Happened && h.req.Grade == core.Plain {
+		h.leave(ctx, outcomeOf(f), nil, f)
+	}
 	return nil, &f
+}
+
+// pivot is the do of a point of no return, whose refusal can be proven (P22a). Without a ledger there is
+// no proof: the order stops for the operator then.
+func (h *handling) pivot() bool {
+	return h.req.PointOfNoReturn && h.req.Operation == core.Do && h.w.Ledger != nil
+}
+
+// prove records that a point of no return has had no effect, before its reply says so (P22a). Where that
+// cannot be stored, or another call may still have its effect, the reply says nothing of it.
+func (h *handling) prove(ctx context.Context) {
+	if !h.pivot() || h.failed == nil || h.silent || h.doubt != nil || h.proven {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ledgerTime)
+	defer cancel()
+	var err error
+	for range maxMoves {
+		var e port.LedgerEntry
+		if e, err = h.w.Ledger.Entry(ctx, h.req.Key); err != nil {
+			break
+		}
+		e.Key = h.req.Key
+		next, move, proven := refuse(e, h.req.Attempt, h.req.Resolved, h.began, h.failed.Permanent)
+		if !move {
+			h.proven = proven
+			return
+		}
+		next.Code, next.Message = h.failed.Code, core.TrimMessage(h.failed.Error())
+		if err = h.w.Ledger.Move(ctx, next); err == nil {
+			h.proven = true
+			return
+		}
+		if !errors.Is(err, port.ErrConflict) {
+			break
+		}
+	}
+	h.w.Log.Warn("the refusal of a point of no return could not be recorded, so the reply does not say that it had no effect", about(h.w.Agent, h.req), "error", err)
 }
 
 // timedCall gives the call the step's timeout, counted from here: the ledger has had its own time.
 func (h *handling) timedCall(ctx context.Context) (json.RawMessage, error) {
-	limit := min(h.limit(ctx), h.req.Timeout.Std())
-	h.deadline = h.w.Clock.Now().Add(limit)
+	now := h.w.Clock.Now()
+	limit := min(h.until.Sub(now), h.req.Timeout.Std())
+	h.deadline = now.Add(limit)
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
+	if h.req.Grade != core.Plain {
+		return h.checked(ctx)
+	}
 	return h.call(ctx)
 }
 
@@ -68,7 +121,7 @@ func (h *handling) timedCall(ctx context.Context) (json.RawMessage, error) {
 // be in doubt, and that for no fault of its own (P32). The copy that comes next has its full time.
 func (h *handling) hurried() bool {
 	allowed := h.req.StopBy.Sub(h.req.ClaimedAt) - h.req.Timeout
-	if h.req.ClaimedAt == 0 || allowed <= 2*h.req.ClockSkew {
+	if h.req.Grade != core.Plain || h.req.ClaimedAt == 0 || allowed <= 2*h.req.ClockSkew {
 		return false // no time to speak of was allowed: it would never be called
 	}
 	return h.w.Clock.Now().Add(h.req.Timeout.Std()).After(h.req.StopBy.Std())
@@ -96,7 +149,7 @@ func (h *handling) enter(ctx context.Context) (port.LedgerEntry, act, error) {
 			return e, 0, h.ledgerFailed("read", err)
 		}
 		e.Key = h.req.Key
-		next, move, do := enter(e, h.req.Operation, h.req.Attempt, h.req.Resolved)
+		next, move, do := enter(e, h.req.Operation, h.req.Attempt, h.req.Resolved, h.pivot() && h.req.Grade != core.Plain)
 		if !move {
 			return next, do, nil
 		}
@@ -124,7 +177,7 @@ func (h *handling) ledgerFailed(what string, err error) error {
 }
 
 func (h *handling) failedBefore(e port.LedgerEntry) error {
-	f := &Failure{Permanent: true, NoEffect: true, Code: e.Code, Err: errors.New(e.Message)}
+	f := &Failure{Permanent: e.State != StateLater, NoEffect: true, Code: e.Code, Err: errors.New(e.Message)}
 	if e.State == StateFenced {
 		f.Code, f.Err = "fenced", errors.New("the step has been undone; it is not done any more")
 	}
@@ -141,8 +194,8 @@ func (h *handling) inDoubt(ctx context.Context, do act) (json.RawMessage, error)
 			h.leave(ctx, happened, out, Failure{})
 			return out, err
 		}
-		if err != nil && do == sayNothing && h.doubt != nil {
-			return nil, err // this handling's own call: the check is worth repeating
+		if err != nil && (do == sayNothing && h.doubt != nil || h.doubt == nil && classify(err).Code == core.CodeUnauthorized) {
+			return nil, err // this handling's own call, or nothing was asked: the check is worth repeating
 		}
 	}
 	if do == sayInDoubt {
@@ -181,12 +234,15 @@ func (h *handling) leave(ctx context.Context, o outcome, out json.RawMessage, f 
 		if next.State == StateDone && h.req.Operation == core.Do {
 			next.Output = out
 		}
-		if next.State == StateFailed {
+		if next.State == StateNone && h.pivot() { // P22a: never back to none
+			next.State = StateLater
+		}
+		if next.State == StateFailed || next.State == StateLater {
 			next.Code, next.Message = f.Code, core.TrimMessage(f.Error())
 		}
 		if err = h.w.Ledger.Move(ctx, next); err == nil {
 			return
 		}
 	}
-	h.w.Log.Error("the outcome of a plain call could not be written; the step stays in doubt", about(h.w.Agent, h.req), "error", err)
+	h.w.Log.Error("the outcome of a call could not be written; the step stays in doubt", about(h.w.Agent, h.req), "error", err)
 }

@@ -286,6 +286,28 @@ func TestALedgerThatDoesNotAnswer(t *testing.T) {
 	}
 }
 
+// An agent whose clock is not the machine's makes its calls with their full time: the end of a context is one
+// of the machine's clock.
+func TestAPlainCallByAClockAhead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ahead := port.ClockFunc(func() time.Time { return time.Now().Add(time.Hour) })
+		var left time.Duration
+		b := newBench(t, ahead, worker.Config{Ledger: memory.NewLedger(), Operations: charge(func(ctx context.Context, _ worker.Call) (any, error) {
+			end, _ := ctx.Deadline()
+			left = time.Until(end)
+			return nil, ctx.Err()
+		})})
+		req := request(ahead.Now())
+		req.Grade, req.Timeout = core.Plain, core.Second
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // as Lambda's is
+		defer cancel()
+		b.worker.Handle(ctx, delivery(req))
+		if r := b.reply(); r.Outcome != core.OutcomeDone || left != time.Second {
+			t.Errorf("%+v after a call that had %s, want 1s", r, left)
+		}
+	})
+}
+
 // The time that the ledger takes is not taken from the service: cut short, its call would be in doubt.
 func TestASlowLedgerTakesNoTimeFromTheCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -125,6 +125,9 @@ func (r *running) handle(work context.Context, d port.Delivery) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(work), r.Worker.SendTimeout)
 	defer cancel()
+	if v.After <= 0 && work.Err() == nil { // while it ends, another instance takes it at once
+		v.After = d.Backoff(r.Visibility)
+	}
 	if err := r.Queue.Extend(ctx, d.Receipt, v.After); err != nil && !errors.Is(err, port.ErrReceipt) {
 		r.Log.Warn("a request could not be given back; it comes again when its visibility timeout has passed", "queue", r.Queue.Name(), "messageId", d.ID, "error", err)
 	}

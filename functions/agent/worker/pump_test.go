@@ -280,8 +280,8 @@ func TestAPumpThatCannotExtend(t *testing.T) {
 	}
 }
 
-// What is given back comes again when the worker said, not before.
-func TestAPumpGivesBackForAsLongAsSaid(t *testing.T) {
+// What is given back comes again after 2 s, and later each further time, up to the visibility timeout.
+func TestAPumpGivesBackForLongerEachTime(t *testing.T) {
 	for _, refuses := range []error{nil, fmt.Errorf("sqs: %w", port.ErrReceipt), port.ErrUnavailable} {
 		synctest.Test(t, func(t *testing.T) {
 			b := newBench(t, port.ClockFunc(time.Now), worker.Config{Operations: charge(always(nil, nil))})
@@ -290,17 +290,19 @@ func TestAPumpGivesBackForAsLongAsSaid(t *testing.T) {
 			if err := b.queue("requests-payment").Send(context.Background(), []port.Message{{Body: []byte(`{"schema":2}`)}})[0]; err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(29 * time.Second)
-			want := int64(1)
+			time.Sleep(85 * time.Second)
+			synctest.Wait()
+			n, want := b.worker.Stats().GivenBack, []time.Duration{2, 4, 8, 16, 20, 20, 20}
 			if refuses != nil {
-				want = 2 // its visibility timeout has passed
+				want = want[:5] // after each visibility timeout
 			}
-			if n := b.worker.Stats().GivenBack; n != want || q.extended[0] != 30*time.Second {
+			if int(n) < len(want)-1 || int(n) > len(want) {
 				t.Errorf("%v: given back %d times, by %v", refuses, n, q.extended)
 			}
-			time.Sleep(2 * time.Second)
-			if n := b.worker.Stats().GivenBack; n != 2 {
-				t.Errorf("%v: given back %d times after 31 s", refuses, n)
+			for i, d := range q.extended[:min(len(want), len(q.extended))] {
+				if least := want[i] * time.Second; d < least || d > min(least*3/2, 20*time.Second) {
+					t.Errorf("%v: given back by %v, want %v s and up to a half more, at most 20 s", refuses, q.extended, want)
+				}
 			}
 			if err := stop(); err != nil || strings.Contains(b.log.String(), "could not be given back") != errors.Is(refuses, port.ErrUnavailable) {
 				t.Errorf("%v: %v; log:\n%s", refuses, err, b.log)

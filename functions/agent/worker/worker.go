@@ -34,17 +34,10 @@ func New(c Config) (*Worker, error) {
 // Verdict says what is to become of a delivery.
 type Verdict struct {
 	Delete bool
-	After  time.Duration // otherwise: when it may come again; 0: at once
+	After  time.Duration // otherwise: when it may come again; 0: after port.Delivery.Backoff
 }
 
 var gone = Verdict{Delete: true}
-
-// Waits before a message that is given back comes again.
-const (
-	afterNewer  = 30 * time.Second // another instance is perhaps being deployed
-	afterUnsent = time.Second
-	afterPanic  = 5 * time.Second
-)
 
 // Batch handles the deliveries at the same time; the verdicts stand at their places. None harms
 // another.
@@ -69,7 +62,7 @@ func (w *Worker) Handle(ctx context.Context, d port.Delivery) (v Verdict) {
 			w.counters.panics.Add(1)
 			w.Log.Error("handling a request panicked; it is given back", "agent", w.Agent, "messageId", d.ID,
 				"panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-			v = w.giveBack(afterPanic)
+			v = w.giveBack(0)
 		}
 	}()
 	received := w.Clock.Now()
@@ -77,7 +70,7 @@ func (w *Worker) Handle(ctx context.Context, d port.Delivery) (v Verdict) {
 	switch {
 	case errors.Is(err, message.ErrNewer):
 		w.Log.Warn("a request of a newer schema is given back; deploy the newer agent", "agent", w.Agent, "messageId", d.ID)
-		return w.giveBack(afterNewer)
+		return w.giveBack(0)
 	case err != nil:
 		return w.quarantine(ctx, d, err)
 	}
@@ -106,7 +99,7 @@ func (w *Worker) quarantine(ctx context.Context, d port.Delivery, why error) Ver
 	}
 	if err := w.send(ctx, w.Quarantine, q, w.SendTimeout); err != nil {
 		w.Log.Error("an unreadable request could not be sent to quarantine; it is given back", "agent", w.Agent, "messageId", d.ID, "error", err)
-		return w.giveBack(afterUnsent)
+		return w.giveBack(0)
 	}
 	w.counters.quarantined.Add(1)
 	w.Log.Warn("an unreadable request went to quarantine", "agent", w.Agent, "messageId", d.ID, "sha256", q.SHA256, "reason", q.Reason)

@@ -515,9 +515,11 @@ func TestBreaker(t *testing.T) {
 				"refund": {Run: always(nil, nil)},
 				"refuse": {Run: always(nil, worker.Permanent(errors.New("no")))},
 			}})
+		orders := 0
 		ask := func(name string) *message.Reply {
 			req := request(time.Now())
-			req.Name = name
+			orders++
+			req.Name, req.Key = name, fmt.Sprintf("o-%d/0/pay", orders)
 			b.worker.Handle(context.Background(), delivery(req))
 			return b.reply()
 		}

@@ -33,7 +33,7 @@ type Stub struct {
 	extended  []Extension
 }
 
-// Extension is one ChangeMessageVisibility.
+// Extension is one entry of ChangeMessageVisibilityBatch.
 type Extension struct {
 	Receipt string `json:"ReceiptHandle"`
 	Seconds int    `json:"VisibilityTimeout"`
@@ -157,17 +157,19 @@ func (s *Stub) Variables(more map[string]string) map[string]string {
 
 // call is what is read of a request, whatever the service.
 type call struct {
-	QueueURL                  string `json:"QueueUrl"`
-	TableName                 string
-	SecretID                  string `json:"SecretId"`
-	Name                      string // of a parameter
-	Entries                   []struct{ ID, MessageBody string }
+	QueueURL  string `json:"QueueUrl"`
+	TableName string
+	SecretID  string `json:"SecretId"`
+	Name      string // of a parameter
+	Entries   []struct {
+		ID, MessageBody string
+		Extension
+	}
 	Key, Item                 Item
 	ConditionExpression       string
 	ExpressionAttributeValues Item
 	TransactItems             []struct{ Put *call }
-	Extension
-	topic, published string
+	topic, published          string
 }
 
 func (c *call) queue() string { return c.QueueURL[strings.LastIndexByte(c.QueueURL, '/')+1:] }
@@ -200,8 +202,10 @@ func (s *Stub) answer(w http.ResponseWriter, operation string, in *call) {
 	switch {
 	case operation == "SendMessageBatch":
 		s.send(w, in)
-	case operation == "ChangeMessageVisibility":
-		s.extended = append(s.extended, in.Extension)
+	case operation == "ChangeMessageVisibilityBatch":
+		for _, e := range in.Entries {
+			s.extended = append(s.extended, e.Extension)
+		}
 		_, _ = io.WriteString(w, `{}`)
 	case operation == "GetQueueAttributes":
 		s.depth(w, in.queue())

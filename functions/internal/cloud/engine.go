@@ -31,7 +31,7 @@ type Engine struct {
 // Open makes the clients, once for the life of the process; it asks nobody (rule 13). current are
 // the definitions for new orders; nil where none are submitted.
 func Open(c aws.Config, d deployment.Engine, current map[string]*core.Definition) Engine {
-	store := dynamo.New(dynamo.NewClient(c),
+	store := dynamo.New(dynamo.NewHandlerClient(c),
 		dynamo.Tables{Orders: d.Orders, Tasks: d.Tasks, Definitions: d.Definitions},
 		dynamo.Options{Shards: d.Shards, FinishedIndex: d.Finished, TTL: d.TaskTTL})
 	return Engine{

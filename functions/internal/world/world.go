@@ -389,7 +389,7 @@ func (w *World) Task(id string) *core.Task {
 	if records[0] == nil {
 		return nil
 	}
-	task, err := core.DecodeTask(records[0].Document)
+	task, err := state.DecodeTask(records[0].Document)
 	if err != nil {
 		w.t.Fatal(err)
 	}

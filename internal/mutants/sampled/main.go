@@ -9,8 +9,9 @@
 // fastest first, for a minute at most; without an end counts as noticed. What no test covers has
 // survived. It exits with 1 where a room notices less than the floor.
 //
-// Bounds: constants and variables of a package are not changed, only functions. Tests run with -short.
-// Of a mutant's tests the fastest are taken that run for 10 s in all.
+// Bounds: constants and variables of a package are not changed, only functions. Tests run with -short,
+// but for those of infra where STEPKEEPER_NEED_NODE is set.
+// Of a mutant's tests the fastest are taken that run for 10 s in all, of infra's 120 s.
 package main
 
 import (

@@ -15,6 +15,8 @@ const (
 	// enough is how many seconds of covering tests, measured without a mutant, a mutant is tried with;
 	// the slowest beyond are left out.
 	enough = 10.0
+	// enoughInfra is the same for infra, each of whose tests synthesizes a stack; longestTry ends them earlier.
+	enoughInfra = 120.0
 	// quick is how many of these seconds are run first, of each package.
 	quick = 2.0
 	// longestTry is the time of one mutant, whatever its tests take.
@@ -74,7 +76,11 @@ func (t *trial) batches(m *sampled) (all []batch, covering int) {
 	slices.SortStableFunc(tests, func(a, b owned) int { return cmp.Compare(a.Secs, b.Secs) })
 	total, open := 0.0, map[string]int{}
 	for i, o := range tests {
-		if total += o.Secs; total > enough && i > 0 {
+		most := enough
+		if o.pkg == "infra" {
+			most = enoughInfra
+		}
+		if total += o.Secs; total > most && i > 0 {
 			break
 		}
 		at, ok := open[o.pkg]

@@ -156,7 +156,7 @@ func (b *Backend) submit(o message.SubmitOrder) api.SubmitResult {
 // NewTask is a task of Definition, with its first step claimed.
 func NewTask(id string) *core.Task {
 	return &core.Task{
-		Schema: 1, OrderID: id, Workflow: Definition.Name, Definition: Definition.Hash,
+		OrderID: id, Workflow: Definition.Name, Definition: Definition.Hash,
 		ProcessState: core.Processing, Created: Now,
 		Steps: []core.Step{
 			{Name: "charge", State: core.Processing, LockedBy: "s1", Attempt: 1, First: 1, FirstAt: Now, ClaimedAt: Now,

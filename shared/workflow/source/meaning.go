@@ -6,12 +6,15 @@ import (
 	"strings"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/state"
 	"github.com/stepkeeper/stepkeeper/shared/suggest"
 )
 
 // meaning checks what no schema can say.
 func (b *builder) meaning() {
 	b.knownAgents()
+	b.room()
 	if b.order.before != nil {
 		b.noReturn()
 		b.times()
@@ -30,6 +33,16 @@ func (b *builder) meaning() {
 	}
 }
 
+// room: what the states of all steps take at their longest has to fit into a task's document, or an
+// order could neither go on nor be undone (P28).
+func (b *builder) room() {
+	needs := core.Room{Size: state.Size}.Reserve(b.def)
+	if steps := b.root.field("steps"); steps != nil && needs > port.MaxDocument {
+		b.report.error(steps.at, fmt.Sprintf("the states of its %d steps may take %d bytes of a task's document without any output, the limit is %d",
+			len(b.def.Steps), needs, port.MaxDocument), "split the workflow, or give lists to single steps")
+	}
+}
+
 func (b *builder) knownAgents() {
 	if b.opts.KnownAgents == nil {
 		return
@@ -44,8 +57,8 @@ func (b *builder) knownAgents() {
 	}
 }
 
-// noReturn keeps P22: a point of no return, and every step that can run beside or after it, stops for
-// the operator where it fails; every step that may have to be undone says how.
+// noReturn keeps P22 and P22a: every step that can run beside or after a point of no return stops for the
+// operator where it fails, another point of no return too; every step that may have to be undone says how.
 func (b *builder) noReturn() {
 	for i := range b.def.Steps {
 		b.stops(i)
@@ -60,10 +73,6 @@ func (b *builder) stops(i int) {
 	}
 	where := b.steps[i].value.get("onFailure").at
 	const mend = "write onFailure: stop"
-	if s.PointOfNoReturn {
-		b.report.error(where, "step "+s.Name+" is a point of no return, yet undoes the order when it fails (P22)", mend)
-		return
-	}
 	for p := range b.def.Steps {
 		if p == i || !b.def.Steps[p].PointOfNoReturn || b.order.certain(i, p) {
 			continue
@@ -86,7 +95,7 @@ func (b *builder) undoable(i int) {
 	if s.PointOfNoReturn {
 		if s.Undo != nil {
 			b.report.error(field.at, "step "+s.Name+" is a point of no return, yet declares an undo (P22)",
-				"remove undo, or pointOfNoReturn")
+				"remove undo (onFailure: undo undoes the steps before it where it is refused), or pointOfNoReturn")
 		}
 		return
 	}
@@ -197,10 +206,13 @@ func (b *builder) holds(i int) {
 		return
 	}
 	reserved := ""
-	if s.Grade == core.Plain {
-		// The ledger is written before the call and after it (P31): a call that took the whole time would
-		// end with nothing recorded, and be in doubt.
+	// The ledger is written before the call and after it (P31, P22a): a call that took the whole time would
+	// end with nothing recorded, and be in doubt.
+	switch {
+	case s.Grade == core.Plain:
 		most, reserved = most-ledgerTime, fmt.Sprintf(" (%s of its time are kept for the ledger of a plain service)", short(ledgerTime))
+	case s.PointOfNoReturn:
+		most, reserved = most-ledgerTime, fmt.Sprintf(" (%s of its time are kept for the ledger of a point of no return)", short(ledgerTime))
 	}
 	told := func(what string, where *value, timeout core.Duration) {
 		if timeout <= most {

@@ -43,6 +43,14 @@ steps:
 			t.Errorf("%s: %v", timeout, problems)
 		}
 	}
+	// So does a point of no return, whatever its grade (P22a).
+	pivot := strings.NewReplacer("plain", "idempotent, pointOfNoReturn: true", ", undo: {operation: back, timeout: 1s}", "").Replace(plain)
+	for timeout, good := range map[string]bool{"56s": true, "57s": false} {
+		d, problems := source.Parse("t.yaml", []byte(strings.ReplaceAll(pivot, "TIMEOUT", timeout)), source.Options{MaxTimeout: most})
+		if (d != nil) != good || !good && !strings.Contains(problems.Error(), "longer than agent slow can work at a time, 56s (2s of its time are kept for the ledger of a point of no return)") {
+			t.Errorf("%s: %v", timeout, problems)
+		}
+	}
 	if d, problems := source.Parse("t.yaml", []byte(strings.NewReplacer("61s", "58s", "59s", "58s").Replace(file)), source.Options{MaxTimeout: most}); d == nil {
 		t.Errorf("at the limit: %v", problems)
 	}

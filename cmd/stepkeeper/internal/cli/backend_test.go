@@ -42,7 +42,7 @@ func (b *backend) put(t *core.Task) {
 	if b.tasks[t.OrderID] == nil {
 		b.order = append(b.order, t.OrderID)
 	}
-	t.Schema, t.Version = 1, t.Version+1
+	t.Version++
 	b.tasks[t.OrderID] = t
 	close(b.changed)
 	b.changed = make(chan struct{})

@@ -99,16 +99,10 @@ func runList(ctx context.Context, o *listOptions) error {
 	}
 	if !o.app.JSON() {
 		o.show(shown, more)
-		unattended, err := c.Unattended(ctx)
-		if err != nil {
-			return o.app.explain(err, "list of orders")
-		}
-		for _, u := range unattended {
-			fmt.Fprintln(o.app.Streams.Err, o.app.Streams.Style().Warn(render.Unattended(u, o.app.Now())))
-		}
-		if left := c.Unlisted(); left != "" && o.state == "" {
-			fmt.Fprintln(o.app.Streams.Err, left)
-		}
+	}
+	o.app.tellUnattended(o.app.unattended(ctx, c, ""))
+	if left := c.Unlisted(); left != "" && o.state == "" && !o.app.JSON() {
+		fmt.Fprintln(o.app.Streams.Err, left)
 	}
 	return nil
 }

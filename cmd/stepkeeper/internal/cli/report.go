@@ -131,12 +131,12 @@ func (r *report) answered(l submitLine) {
 	r.release()
 }
 
-// unattended tells once of each queue that nothing takes from.
+// unattended tells once of each queue that nothing takes from; with JSON the line has them.
 func (r *report) unattended(l submitLine) {
 	for _, u := range l.Unattended {
 		if !r.told[u.Queue] && !r.app.JSON() {
 			r.told[u.Queue] = true
-			fmt.Fprintln(r.app.Streams.Err, r.app.Streams.Style().Warn(render.Unattended(u, r.app.Now())))
+			r.app.tellUnattended([]view.Unattended{u})
 		}
 	}
 }

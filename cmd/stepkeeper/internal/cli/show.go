@@ -55,6 +55,9 @@ func runShow(ctx context.Context, o *showOptions) error {
 		page := o.app.page()
 		page.Order = order
 		page.Task(o.app.Streams.Out, task)
+		if task.Unchecked != "" {
+			o.app.warn(task.Unchecked)
+		}
 		return nil
 	}
 	doc := shown{Task: task, Order: order, Timeline: view.Timeline(task), Next: render.Next(task, o.app.program())}

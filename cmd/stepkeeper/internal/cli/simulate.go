@@ -60,7 +60,7 @@ func newSimulate(a *App) *cobra.Command {
 			"Faults: " + strings.Join(faultNames(), ", ") + ".",
 		Example: "  stepkeeper simulate workflows/order.yaml --order order.json\n" +
 			"  stepkeeper simulate workflows/order.yaml --services services.yaml --minutes 5\n" +
-			"  stepkeeper simulate workflows/order.yaml --faults crash-after,duplicate --seeds 50000\n" +
+			"  stepkeeper simulate workflows/order.yaml --faults crash-after,fresh-copy --seeds 50000\n" +
 			"  stepkeeper simulate --replay counterexample.json\n" +
 			"  stepkeeper simulate mended.yaml --replay counterexample.json",
 		Args: args(cobra.MaximumNArgs(1), "one workflow file"),

@@ -21,6 +21,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/source"
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
 // smokeContent is an order of the workflow `order`: one thing that need not be carried, and one
@@ -52,6 +53,8 @@ type smokeReport struct {
 	TookMax  float64            `json:"tookMaxSeconds"` // of one order, received to ended
 	Attempts int                `json:"attempts"`       // claims of steps, undos included
 	Failures int                `json:"failures"`       // failed or timed out attempts of steps
+
+	Unattended []view.Unattended `json:"unattended,omitempty"` // queues that nothing took from before the first order
 }
 
 type smokeProblem struct {
@@ -68,7 +71,8 @@ func newSmoke(a *App) *cobra.Command {
 			"its steps agree with that end, it holds what was sent. The agents do their work: let their services\n" +
 			"be ones for tests. The code is 0 if all orders were Processed and the audit found nothing, 6 if some\n" +
 			"ended otherwise, 1 if the audit found something or an order has no end.\n" +
-			"Of a stack it says first whether its functions fit into the account's limit of concurrent executions.",
+			"Of a stack it says first whether its functions fit into the account's limit of concurrent executions,\n" +
+			"and which of its queues nothing takes from.",
 		Example: "  stepkeeper smoke --stack Shop\n  stepkeeper smoke --stack Shop --orders 200 --workflow booking --order booking.json",
 		Args:    args(cobra.NoArgs, "no arguments, only flags"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -148,8 +152,12 @@ func runSmoke(ctx context.Context, o *smokeOptions) error {
 		return err
 	}
 	o.app.warnOfRoom(ctx)
+	unattended := o.app.unattended(ctx, c, o.workflow)
+	if !o.app.JSON() {
+		o.app.tellUnattended(unattended)
+	}
 	s := &smoke{smokeOptions: o, client: c, contents: contents, report: smokeReport{
-		Workflow: o.workflow, Orders: o.orders, Ends: map[core.State]int{}, Problems: []smokeProblem{},
+		Workflow: o.workflow, Orders: o.orders, Ends: map[core.State]int{}, Problems: []smokeProblem{}, Unattended: unattended,
 		Prefix: "smoke-" + strconv.FormatInt(time.Now().UnixMilli(), 36),
 	}}
 	begun := time.Now()

@@ -7,11 +7,17 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/lambda"
+	"github.com/aws/smithy-go"
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/client/stack"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/internal/stacktest"
+	"github.com/stepkeeper/stepkeeper/shared/memory"
+	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
 // onStack calls the program against a stack that is not on AWS.
@@ -124,4 +130,99 @@ func TestCommandWithoutAVerdictOnAStack(t *testing.T) {
 	run("cancel", "o", "--command-id", id).want(t, failure.OK, "o: cancel accepted")
 	run("show", "o", "--output", "json").want(t, failure.OK, `"id": "`+id+`"`)
 	run("cancel", "o", "p", "--command-id", id).want(t, failure.Usage, "--command-id belongs to one command of one order")
+}
+
+// states answers each event source mapping by its UUID: its state, "" for none that may be looked at.
+type states map[string]string
+
+func (s states) GetEventSourceMapping(_ context.Context, in *lambda.GetEventSourceMappingInput, _ ...func(*lambda.Options)) (*lambda.GetEventSourceMappingOutput, error) {
+	if s[*in.UUID] == "" {
+		return nil, &smithy.GenericAPIError{Code: "AccessDeniedException", Message: "ann may not"}
+	}
+	state, since := s[*in.UUID], noon.Add(20*time.Second)
+	return &lambda.GetEventSourceMappingOutput{State: &state, LastModified: &since}, nil
+}
+
+// looked are queues that may be looked at.
+type looked struct {
+	stack.Queues
+	all *memory.Queues
+}
+
+func (q looked) Queue(name string) (port.Queue, error) {
+	if name == port.Intake || name == port.Control {
+		return q.Queues.Queue(name)
+	}
+	return q.all.Queue(name)
+}
+
+// An agent whose mapping is disabled is told in the words and places of `dev`: by show, list, submit, and by
+// smoke before its first order.
+func TestUnattendedAgentOnAStack(t *testing.T) {
+	w := stacktest.New(t, stacktest.Memory())
+	w.Parts.Outputs.Requests = map[string]string{"shop": "url"}
+	w.Parts.Outputs.Mappings = map[string]string{port.Intake: "m-intake", port.Requests("shop"): "m-shop"}
+	w.Parts.Queues, w.Parts.Unattended = looked{w.Parts.Queues, w.Queues}, time.Nanosecond
+	mappings := states{"m-intake": "Enabled", "m-shop": "Disabled"}
+	w.Parts.Mappings = mappings
+	run := func(in string, args ...string) result {
+		return onStack(w, in).run(t, append(args, "--stack", "Shop", "--region", "eu-central-1")...)
+	}
+	line := func(id string) string {
+		return fmt.Sprintf(`{"schema":1,"orderId":%q,"workflow":"order","order":{"end":"never"}}`+"\n", id)
+	}
+	const told = "nothing has taken requests-shop for 40.0s, 0 waiting: its event source mapping is disabled; " +
+		"enable it with `aws lambda update-event-source-mapping --uuid m-shop --enabled --region us-east-1`"
+	r := run(line("o-1")+line("o-2"), "submit", "-")
+	r.want(t, failure.OK, told)
+	if n := strings.Count(r.err, "nothing has taken"); n != 1 {
+		t.Errorf("told %d times:\n%s", n, r.err)
+	}
+	for _, err := w.Client().Get(t.Context(), "o-1"); err != nil; _, err = w.Client().Get(t.Context(), "o-1") { // until it is known
+		if !errors.Is(err, client.ErrNotFound) {
+			t.Fatal(err)
+		}
+	}
+	run("", "list").want(t, failure.OK, told, "o-1")
+	run("", "show", "o-1").want(t, failure.OK, told)
+	run("", "smoke", "--orders", "1").want(t, failure.OK, told, "audit: nothing found")
+
+	const reason = "its event source mapping is disabled"
+	for _, l := range decodeLines(t, run(line("o-3")+line("o-4"), "submit", "--output", "json", "-").out) {
+		if u, _ := l["unattended"].([]any); len(u) != 1 || u[0].(map[string]any)["reason"] != reason || u[0].(map[string]any)["waiting"] != 0.0 {
+			t.Errorf("%v", l)
+		}
+	}
+	if d := decodeLines(t, run("", "show", "o-1", "--output", "json").out)[0]; d["unattended"].([]any)[0].(map[string]any)["queue"] != "requests-shop" {
+		t.Errorf("%v", d["unattended"])
+	}
+	if d := decodeLines(t, run("", "list", "--output", "json").err)[0]; d["unattended"].([]any)[0].(map[string]any)["agent"] != "shop" {
+		t.Errorf("%v", d)
+	}
+	if d := decodeLines(t, run("", "smoke", "--orders", "1", "--output", "json").out)[0]; d["unattended"].([]any)[0].(map[string]any)["reason"] != reason {
+		t.Errorf("%v", d)
+	}
+
+	// What may not be looked at is a warning, told once.
+	mappings["m-shop"] = ""
+	const unknown = "not known whether something takes from requests-shop: the permission lambda:GetEventSourceMapping on the event source mapping of requests-shop is missing"
+	for _, args := range [][]string{{"submit", "-"}, {"list"}, {"show", "o-1"}, {"smoke", "--orders", "1"}} {
+		r := run(line("o-5")+line("o-6"), args...)
+		r.want(t, failure.OK, "warning: "+unknown)
+		if n := strings.Count(r.err, "not known"); n != 1 || strings.Contains(r.out+r.err, "nothing has taken") {
+			t.Errorf("%v: %d warnings\n%s%s", args, n, r.out, r.err)
+		}
+	}
+	if d := decodeLines(t, run("", "list", "--output", "json").err)[0]; !strings.HasPrefix(d["warning"].(string), unknown) {
+		t.Errorf("%v", d)
+	}
+	if d := decodeLines(t, run("", "show", "o-1", "--output", "json").out)[0]; !strings.HasPrefix(d["unchecked"].(string), unknown) {
+		t.Errorf("%v", d)
+	}
+	mappings["m-shop"] = "Enabled"
+	for _, args := range [][]string{{"submit", "-"}, {"list"}, {"show", "o-1"}, {"smoke", "--orders", "1"}} {
+		if r := run(line("o-5"), args...); r.code != failure.OK || strings.Contains(r.out+r.err, "nothing has taken") || strings.Contains(r.err, "not known") {
+			t.Errorf("%v: %+v", args, r)
+		}
+	}
 }

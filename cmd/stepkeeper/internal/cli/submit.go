@@ -16,6 +16,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/source"
 	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
 type submitOptions struct {
@@ -56,10 +57,11 @@ func newSubmit(a *App) *cobra.Command {
 	return cmd
 }
 
-// place is where an order came from.
+// place is where an order came from, and what it is for.
 type place struct {
-	file string
-	line int
+	file     string
+	line     int
+	workflow string
 }
 
 // submission is one run of the command. Reading goes ahead of the answers, in another goroutine.
@@ -68,6 +70,8 @@ type submission struct {
 	report *report
 	number int // of the record in the present file
 	err    error
+	// unattended looks at the queues that a workflow needs; nil where receipts tell them.
+	unattended func(workflow string) []view.Unattended
 
 	mu     sync.Mutex
 	places map[int]place // of the orders without an answer, by their number
@@ -85,6 +89,9 @@ func runSubmit(ctx context.Context, o *submitOptions) error {
 		return err
 	}
 	s := &submission{submitOptions: o, report: newReport(o), places: map[int]place{}}
+	if o.app.stack != "" {
+		s.unattended = o.app.onceUnattended(ctx, c)
+	}
 	defer s.report.close()
 	if o.app.Streams.ErrIsTerminal() {
 		s.report.expect(o.records())
@@ -247,6 +254,7 @@ func (s *submission) record(file string, r source.Record) (client.Order, bool) {
 	}
 	s.mu.Lock()
 	s.sent++
+	at.workflow = order.Workflow
 	s.places[s.sent] = at
 	s.mu.Unlock()
 	return client.Order{
@@ -275,6 +283,8 @@ func (s *submission) answered(r client.Result) {
 		if errors.As(r.Err, &e) && e.Code != "" {
 			l.Error.Code = e.Code
 		}
+	} else if s.unattended != nil {
+		l.Unattended = s.unattended(at.workflow)
 	}
 	s.report.answered(l)
 }

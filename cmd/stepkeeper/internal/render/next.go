@@ -86,6 +86,8 @@ func whatIf(t view.Task, fact core.Fact) string {
 		return "if it never happened, or you have undone it by hand"
 	case t.Phase != core.Undoing && fact == core.Happened:
 		return "if the service shows that it did happen"
+	case t.Phase != core.Undoing && fact == core.NotHappened && !accepts(t, view.Command{Command: "undo"}):
+		return "if it shows that it did not; then the order can be undone too"
 	case t.Phase != core.Undoing && fact == core.NotHappened:
 		return "if it shows that it did not"
 	}

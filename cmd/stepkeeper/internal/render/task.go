@@ -66,13 +66,17 @@ func (p Page) head(w io.Writer, t view.Task) {
 	fmt.Fprintln(w)
 }
 
-// Unattended says that an agent does not seem to run.
+// Unattended says that an agent does not seem to run, or why nothing takes from a queue.
 func Unattended(u view.Unattended, now time.Time) string {
 	since := ""
 	if u.Since != 0 {
 		since = " for " + Span(now.Sub(u.Since.Std()))
 	}
-	return fmt.Sprintf("nothing has taken %s%s, %d waiting: is the agent %s running?", u.Queue, since, u.Waiting, u.Agent)
+	why := "is the agent " + u.Agent + " running?"
+	if u.Reason != "" {
+		why = u.Reason + "; " + u.Fix
+	}
+	return Clean(fmt.Sprintf("nothing has taken %s%s, %d waiting: %s", u.Queue, since, u.Waiting, why))
 }
 
 // direction says what a state alone does not: why it is undone, what it did when it stopped.
@@ -197,13 +201,21 @@ func (p Page) note(s view.Step) string {
 			notes = append(notes, "claimed by "+s.LockedBy)
 		}
 	case core.Pending, core.UndoWait, core.Failed:
-		if s.WakeAt != 0 {
+		switch {
+		case s.WakeAt == 0:
+		case s.Waiting(): // P45
+			notes = append(notes, fmt.Sprintf("waits for agent %s: %s for %s, next try %s", s.Agent, s.Error.Code, Span(p.Now.Sub(s.Error.Since.Std())), Age(s.WakeAt, p.Now)))
+		default:
 			notes = append(notes, "goes on "+Age(s.WakeAt, p.Now))
 		}
 	}
 	switch {
 	case s.State == core.Failed && s.FirstAt == 0:
 		notes = append(notes, "failed before its agent was asked")
+	case s.NoEffect != 0 && (s.Resolved == nil || s.Resolved.At < s.ClaimedAt):
+		notes = append(notes, "refused, without effect")
+	case s.NoEffect != 0:
+		notes = append(notes, "without effect")
 	case s.State == core.Failed:
 		notes = append(notes, "in doubt whether it happened")
 	}

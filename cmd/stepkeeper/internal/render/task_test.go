@@ -50,6 +50,13 @@ func stories() map[string]view.Task {
 		FirstAt: at(2), ClaimedAt: at(890), CompleteBy: at(930), Error: &core.StepError{Code: "http-503", Message: "service unavailable", At: at(12), Attempt: 1},
 	}, {Name: "send-confirmation", State: core.Pending, Agent: "notification", Operation: "send", NoReturn: true}}
 
+	waiting := base // P45
+	accept(&waiting, "cancel")
+	waiting.Steps = []view.Step{reserve, {
+		Name: "charge-payment", State: core.Pending, Agent: "payment", Operation: "charge", Attempts: 6, FirstAt: at(2), ClaimedAt: at(870), WakeAt: at(1100), CompleteBy: at(1110),
+		Error: &core.StepError{Code: core.CodeUnauthorized, Message: "POST /charges answered 401", At: at(871), Attempt: 6, Since: at(3)},
+	}}
+
 	processed := base
 	processed.Output = json.RawMessage(`{"chargeId": "c-1"}`)
 	processed.State, processed.Ended, processed.EndedAt = core.Processed, true, at(3)
@@ -94,7 +101,7 @@ func stories() map[string]view.Task {
 	cancelled := view.Task{OrderID: "early", State: core.Cancelled, Why: core.WhyCancel, Ended: true, Created: at(0), EndedAt: at(0), Command: 1,
 		Verdicts: []core.Verdict{{Command: "cancel", Accepted: true, Reason: "the order had not arrived; it will not run when it does", At: at(0)}}}
 
-	return map[string]view.Task{"running": running, "processed": processed, "stopped": stopped, "past-return": pastReturn,
+	return map[string]view.Task{"running": running, "waiting": waiting, "processed": processed, "stopped": stopped, "past-return": pastReturn,
 		"undo-stopped": undoStopped, "in-doubt": inDoubt, "undone": undone, "tombstone": cancelled}
 }
 

@@ -53,7 +53,7 @@ func New(lookup deployment.Lookup, log *slog.Logger) (lambdaevent.Function, erro
 			return onlambda.NewWorker(c, settings, agent, log)
 		},
 	}
-	return lambdaevent.Batch(onlambda.Handle(lazy.Worker, own, log), log), nil
+	return onlambda.Function(lazy.Worker, own, log), nil
 }
 
 // placeholder stands in for each secret until its value is read: it is a valid header and a valid

@@ -2,6 +2,7 @@ package wiring_test
 
 import (
 	"context"
+	"io"
 	"testing"
 
 	"github.com/stepkeeper/stepkeeper/functions/internal/awsstub"
@@ -13,7 +14,7 @@ import (
 func TestLinesOfTheLog(t *testing.T) {
 	d := tripping(t)
 	log := awsstub.NewLog(t)
-	f, err := wiring.New(d.Environment(d.settings), log.Logger)
+	f, err := wiring.New(d.Environment(d.settings), io.Discard, log.Logger)
 	if err != nil {
 		t.Fatal(err)
 	}

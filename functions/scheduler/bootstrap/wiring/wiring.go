@@ -4,6 +4,7 @@ package wiring
 import (
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 
 	"github.com/stepkeeper/stepkeeper/functions/internal/cloud"
@@ -16,7 +17,9 @@ import (
 
 // New reads the settings, and makes the clients once. It asks nobody. The error lists all that is
 // wrong.
-func New(lookup deployment.Lookup, log *slog.Logger) (lambdaevent.Function, error) {
+//
+// Metrics go to out, as lines of the log.
+func New(lookup deployment.Lookup, out io.Writer, log *slog.Logger) (lambdaevent.Function, error) {
 	settings, err := deployment.ReadScheduler(lookup)
 	c, errClient := wire.Environment(lookup, wire.Options{})
 	workflows, errWorkflows := cloud.Workflows(settings.Workflows)
@@ -24,27 +27,39 @@ func New(lookup deployment.Lookup, log *slog.Logger) (lambdaevent.Function, erro
 		return nil, err
 	}
 	engine := cloud.Open(c, settings.Engine, workflows)
+	held := &notCalled{out: out, log: log, deployment: settings.Stack, now: engine.Clock.Now}
 	s := scheduler.New(scheduler.Config{
 		State: engine.State, Queues: engine.Queues, Alerts: engine.Alerts, Clock: engine.Clock,
-		Name: settings.Instance, WakeSlack: cloud.WakeSlack, FairQueues: settings.FairQueues, Senders: settings.Senders, Logger: log, Count: counted(log),
+		Name: settings.Instance, WakeSlack: cloud.WakeSlack, FairQueues: settings.FairQueues, Senders: settings.Senders, Logger: log, Count: counted(log), Replied: held.replied,
 	})
-	return lambdaevent.Batch(Handle(s.Handle, settings.Queues, log), log), nil
+	return lambdaevent.Batch(Handle(held.counted(s.Handle), settings.Queues, log), func(arn string) (port.Queue, error) {
+		name, err := deployment.QueueOf(settings.Queues, arn)
+		if err != nil {
+			return nil, err
+		}
+		return engine.Queues.Queue(name)
+	}, log), nil
 }
 
 // Handle finds the logical name of the queue that an event came from. Messages of a queue that is
 // not the deployment's are given back: the mapping is wrong, not they.
 func Handle(handle func(ctx context.Context, queue string, deliveries []port.Delivery) []string, urls map[string]string, log *slog.Logger) lambdaevent.Handle {
-	return func(ctx context.Context, arn string, deliveries []port.Delivery) []string {
+	return func(ctx context.Context, arn string, deliveries []port.Delivery) []lambdaevent.Failed {
 		name, err := deployment.QueueOf(urls, arn)
+		var receipts []string
 		if err == nil {
-			return handle(ctx, name, deliveries)
+			receipts = handle(ctx, name, deliveries)
+		} else {
+			log.ErrorContext(ctx, "messages are given back", "messages", len(deliveries), "error", err)
+			for i := range deliveries {
+				receipts = append(receipts, deliveries[i].Receipt)
+			}
 		}
-		log.ErrorContext(ctx, "messages are given back", "messages", len(deliveries), "error", err)
-		receipts := make([]string, len(deliveries))
-		for i := range deliveries {
-			receipts[i] = deliveries[i].Receipt
+		failed := make([]lambdaevent.Failed, len(receipts))
+		for i, receipt := range receipts {
+			failed[i].Receipt = receipt
 		}
-		return receipts
+		return failed
 	}
 }
 

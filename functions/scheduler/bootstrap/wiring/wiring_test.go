@@ -70,7 +70,7 @@ const order = `{"schema":1,"orderId":"o-1","workflow":"order","replyTo":"shop","
 // what cannot be read goes to quarantine and harms nobody.
 func TestAnOrderComesIn(t *testing.T) {
 	s := awsstub.New(t)
-	f, err := wiring.New(s.Environment(variables(s, compiled(t))), quiet)
+	f, err := wiring.New(s.Environment(variables(s, compiled(t))), io.Discard, quiet)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +112,7 @@ func TestFairQueues(t *testing.T) {
 		}
 		inner.ServeHTTP(w, r)
 	})
-	f, err := wiring.New(s.Environment(settings), quiet)
+	f, err := wiring.New(s.Environment(settings), io.Discard, quiet)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +129,7 @@ func TestFairQueues(t *testing.T) {
 // not ours.
 func TestGivenBack(t *testing.T) {
 	s := awsstub.New(t)
-	f, err := wiring.New(s.Environment(variables(s, compiled(t))), quiet)
+	f, err := wiring.New(s.Environment(variables(s, compiled(t))), io.Discard, quiet)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,6 +138,10 @@ func TestGivenBack(t *testing.T) {
 		answer, err := f(context.Background(), event(queue, order))
 		if err != nil || len(answer.BatchItemFailures) != n || answer.BatchItemFailures[0].ItemIdentifier != "m0" {
 			t.Errorf("%s: %+v %v", queue, answer, err)
+		}
+		back := s.Extended() // in no way that of a queue which is not ours
+		if queue == "intake" && (len(back) != 1 || back[0].Receipt != "r0" || back[0].Seconds < 2 || back[0].Seconds > 3) || queue != "intake" && len(back) > 0 {
+			t.Errorf("%s: it comes again %+v", queue, back)
 		}
 	}
 	answer, err := f(context.Background(), events.SQSEvent{})
@@ -151,7 +155,7 @@ func TestCannotStart(t *testing.T) {
 	root := t.TempDir()
 	_, err := wiring.New(func(name string) (string, bool) {
 		return map[string]string{"LAMBDA_TASK_ROOT": root}[name], name == "LAMBDA_TASK_ROOT"
-	}, quiet)
+	}, io.Discard, quiet)
 	for _, want := range []string{"STEPKEEPER_QUEUES", "STEPKEEPER_TASKS", "AWS_REGION", "no compiled workflow"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is not in %v", want, err)
@@ -162,7 +166,7 @@ func TestCannotStart(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(broken, "workflows", "bad.json"), []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := wiring.New(s.Environment(variables(s, broken)), quiet); err == nil || !strings.Contains(err.Error(), "bad.json") {
+	if _, err := wiring.New(s.Environment(variables(s, broken)), io.Discard, quiet); err == nil || !strings.Contains(err.Error(), "bad.json") {
 		t.Errorf("a workflow that cannot be read: %v", err)
 	}
 }

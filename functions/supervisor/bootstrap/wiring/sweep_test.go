@@ -2,6 +2,7 @@ package wiring_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -122,7 +123,7 @@ func (d *sweeps) pay(id string) string {
 	if err := json.Unmarshal(text, &pay); err != nil {
 		d.t.Fatal(err)
 	}
-	return pay.M.ProcessState.S + " " + pay.M.FailureCount.N
+	return pay.M.ProcessState.S + " " + cmp.Or(pay.M.FailureCount.N, "0") // absent where there was none
 }
 
 // One sweep: what is overdue is handed back; the metric is the oldest of them, in seconds; the lease
@@ -193,7 +194,9 @@ func TestBacklogs(t *testing.T) {
 			if !c.deployed {
 				d.settings[deployment.VarQueues] = d.Queues(port.Intake, port.Replies, port.Control, port.Quarantine)
 			}
-			d.sweep(t.Context())
+			if n := d.sweep(t.Context())[0]["HandedBack"]; n != 1.0 {
+				t.Errorf("%v steps were handed back, counted or not; want 1", n)
+			}
 			if got := d.pay("o-1"); got != c.want {
 				t.Errorf("the step is %s, want %s", got, c.want)
 			}

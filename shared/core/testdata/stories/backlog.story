@@ -57,6 +57,6 @@ event settle
   ignored: told again
   -> shop: failed, number 1, pay queue its requests waited in the agent's queue for longer than maxQueueTime
        pay Failed, attempt 3
-  -> operator: forward of step "pay", queue: its requests waited in the agent's queue for longer than maxQueueTime (answer to command 0)
+  -> operator: forward of step "pay", queue: its requests waited in the agent's queue for longer than maxQueueTime (answer to command 0; can be undone)
   told
   attention 12:03:00

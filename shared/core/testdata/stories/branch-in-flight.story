@@ -19,7 +19,7 @@ event failed a/1 crash
   -> shop: failed, number 1, a refused the service refused
        a Failed, attempt 1
        b Processing, attempt 1
-  -> operator: forward of step "a", refused: the service refused (answer to command 0)
+  -> operator: forward of step "a", refused: the service refused (answer to command 0; can be undone)
   the process dies before it has sent anything
   due 12:00:30
 
@@ -34,7 +34,7 @@ event failed a/1
   -> shop: failed, number 1, a refused the service refused
        a Failed, attempt 1
        b Processing, attempt 1
-  -> operator: forward of step "a", refused: the service refused (answer to command 0)
+  -> operator: forward of step "a", refused: the service refused (answer to command 0; can be undone)
   told
   attention 12:00:00
 

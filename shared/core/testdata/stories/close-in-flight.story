@@ -18,7 +18,7 @@ event failed a/1
   -> shop: failed, number 1, a refused the service refused
        a Failed, attempt 1
        b Processing, attempt 1
-  -> operator: forward of step "a", refused: the service refused (answer to command 0)
+  -> operator: forward of step "a", refused: the service refused (answer to command 0; can be undone)
   told
   due 12:00:30
 
@@ -50,7 +50,7 @@ event undo-failed b/2
   -> shop: failed, number 2, b refused the service refused
        a Failed, attempt 1
        b UndoWait, attempt 2
-  -> operator: undo of step "b", refused: the service refused (answer to command 1)
+  -> operator: undo of step "b", refused: the service refused (answer to command 1; can be undone)
   told
   attention 12:00:41
 

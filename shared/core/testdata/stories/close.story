@@ -22,7 +22,7 @@ event failed a/1
   -> shop: failed, number 1, a refused the service refused
        a Failed, attempt 1
        b Pending, attempt 0
-  -> operator: forward of step "a", refused: the service refused (answer to command 0)
+  -> operator: forward of step "a", refused: the service refused (answer to command 0; can be undone)
   told
   attention 12:00:00
 

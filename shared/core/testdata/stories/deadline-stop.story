@@ -22,7 +22,7 @@ event settle
   ignored: told again
   -> shop: failed, number 1, deadline the deadline of the order has passed
        a Processing, attempt 1
-  -> operator: forward of step "", deadline: the deadline of the order has passed (answer to command 0)
+  -> operator: forward of step "", deadline: the deadline of the order has passed (answer to command 0; can be undone)
   told
   due 12:00:30
 

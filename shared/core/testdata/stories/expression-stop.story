@@ -7,7 +7,7 @@ event submit
     a Failed
   -> shop: failed, number 1, a expression when: no such field
        a Failed, attempt 0
-  -> operator: forward of step "a", expression: when: no such field (answer to command 0)
+  -> operator: forward of step "a", expression: when: no such field (answer to command 0; can be undone)
   told
   attention 12:00:00
 

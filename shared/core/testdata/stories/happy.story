@@ -53,7 +53,7 @@ event done ship/1
     ship Processed, attempt 1
     confirm Processing, attempt 1, locked by scheduler-1, complete by 12:00:35
   -> shop: step-finished, number 4, ship   {"of":"ship"}
-  -> confirm-agent: do-confirm (do/1), key o1/0/confirm, stop by 12:00:35 {"order":{"n":1},"seen":{"charge":{"of":"charge"},"reserve":{"of":"reserve"},"ship":{"of":"ship"}}}
+  -> confirm-agent: do-confirm (do/1), key o1/0/confirm, stop by 12:00:35, point of no return {"order":{"n":1},"seen":{"charge":{"of":"charge"},"reserve":{"of":"reserve"},"ship":{"of":"ship"}}}
   due 12:00:30
 
 # Nothing is overdue: the due time was early all the while, and is pushed.

@@ -32,7 +32,7 @@ event done a/2
   -> shop: failed, number 1, b hops the task used up its hop budget: a loop, or far more retries than planned
        a Processed, attempt 2
        b Pending, attempt 0
-  -> operator: forward of step "b", hops: the task used up its hop budget: a loop, or far more retries than planned (answer to command 0)
+  -> operator: forward of step "b", hops: the task used up its hop budget: a loop, or far more retries than planned (answer to command 0; can be undone)
   told
   attention 12:00:01
 

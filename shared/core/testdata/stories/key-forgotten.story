@@ -54,7 +54,7 @@ event wake pay/3
     pay Failed, attempt 3, 3 failed
   -> shop: failed, number 1, pay key-forgotten it is in doubt, and was not asked again, because its service may not know the idempotency key any more (keyRetention): find out at the service whether it happened, and resolve it
        pay Failed, attempt 3
-  -> operator: forward of step "pay", key-forgotten: it is in doubt, and was not asked again, because its service may not know the idempotency key any more (keyRetention): find out at the service whether it happened, and resolve it (answer to command 0)
+  -> operator: forward of step "pay", key-forgotten: it is in doubt, and was not asked again, because its service may not know the idempotency key any more (keyRetention): find out at the service whether it happened, and resolve it (answer to command 0; can be undone)
   told
   attention 12:10:01
 
@@ -69,6 +69,7 @@ event resolve x2 pay not-happened
 ----
 12:11:01
   resolve x2 accepted: 
+    pay Failed, attempt 3, 3 failed, without effect
   attention 12:10:01
 
 event resubmit x3 command=1

@@ -14,7 +14,7 @@ event done a/1
 ----
     a Processed, attempt 1
     confirm Processing, attempt 1, locked by scheduler-1, complete by 12:00:30
-  -> confirm-agent: do-confirm (do/1), key o1/0/confirm, stop by 12:00:30 {"order":{"n":1},"seen":{"a":{"of":"a"}}}
+  -> confirm-agent: do-confirm (do/1), key o1/0/confirm, stop by 12:00:30, point of no return {"order":{"n":1},"seen":{"a":{"of":"a"}}}
   due 12:00:30
 
 event cancel c1
@@ -44,7 +44,7 @@ event settle
 
 event undo u1
 ----
-  undo u1 refused: the order is past its point of no return
+  undo u1 refused: the order is past its point of no return; fix: if that step has had no effect, resolve it as not-happened first
   attention 12:00:30
 
 event cancel c2
@@ -57,7 +57,7 @@ event resubmit r1
   resubmit r1 accepted: 
   Processing
     confirm Processing, attempt 2, locked by scheduler-1, complete by 12:01:00
-  -> confirm-agent: do-confirm (do/2), key o1/0/confirm, stop by 12:01:00 {"order":{"n":1},"seen":{"a":{"of":"a"}}}
+  -> confirm-agent: do-confirm (do/2), key o1/0/confirm, stop by 12:01:00, point of no return {"order":{"n":1},"seen":{"a":{"of":"a"}}}
   due 12:01:00
 
 event done confirm/2

@@ -24,7 +24,7 @@ event failed b/1
   -> shop: failed, number 1, b refused the service refused
        a Processed, attempt 1
        b Failed, attempt 1
-  -> operator: forward of step "b", refused: the service refused (answer to command 0)
+  -> operator: forward of step "b", refused: the service refused (answer to command 0; can be undone)
   told
   attention 12:00:00
 
@@ -39,6 +39,7 @@ event resolve x1 b not-happened
 ----
 12:00:32
   resolve x1 accepted: 
+    b Failed, attempt 1, 1 failed, without effect
   attention 12:00:00
 
 event undo u1
@@ -65,7 +66,7 @@ event undo-failed a/2
   -> shop: failed, number 2, a refused the service refused
        a UndoWait, attempt 2
        b Compensated, attempt 2
-  -> operator: undo of step "a", refused: the service refused (answer to command 2)
+  -> operator: undo of step "a", refused: the service refused (answer to command 2; can be undone)
   told
   attention 12:00:33
 

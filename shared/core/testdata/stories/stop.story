@@ -35,7 +35,7 @@ event failed b/1
        a Processed, attempt 1
        b Failed, attempt 1
        side Pending, attempt 1
-  -> operator: forward of step "b", refused: the service refused (answer to command 0)
+  -> operator: forward of step "b", refused: the service refused (answer to command 0; can be undone)
   told
   attention 12:00:00
 

@@ -14,7 +14,7 @@ event failed a/1
     a UndoWait, attempt 1, 1 failed
   -> shop: failed, number 1, a expression undo input: no such field
        a UndoWait, attempt 1
-  -> operator: undo of step "a", expression: undo input: no such field (answer to command 0)
+  -> operator: undo of step "a", expression: undo input: no such field (answer to command 0; can be undone)
   told
   attention 12:00:00
 

@@ -1,30 +1,32 @@
-package core
+package rawjson
 
-// validJSON reports whether data is one JSON value, exactly as json.Valid does. It is made of what the
-// reader of documents walks with, so that a document is read and checked in one pass.
-func validJSON(data []byte) bool {
-	i := skipValue(data, skipSpace(data, 0), 0)
-	return i >= 0 && skipSpace(data, i) == len(data)
+// Valid reports whether data is one JSON value, exactly as json.Valid does. It is made of what Reader
+// walks with, so that a text is read and checked in one pass.
+func Valid(data []byte) bool {
+	i := Value(data, Space(data, 0), 0)
+	return i >= 0 && Space(data, i) == len(data)
 }
 
 // maxDepth is how deeply values may be nested; the standard library refuses more.
 const maxDepth = 10_000
 
-func skipSpace(b []byte, i int) int {
+// Space answers where the white space that begins at i ends.
+func Space(b []byte, i int) int {
 	for i < len(b) && (b[i] == ' ' || b[i] == '\n' || b[i] == '\t' || b[i] == '\r') {
 		i++
 	}
 	return i
 }
 
-// skipValue answers where the value that begins at i ends, -1 where there is none.
-func skipValue(b []byte, i, depth int) int {
+// Value answers where the value that begins at i ends, -1 where there is none; depth is how many
+// arrays and objects are open around it.
+func Value(b []byte, i, depth int) int {
 	if i >= len(b) {
 		return -1
 	}
 	switch c := b[i]; {
 	case c == '"':
-		return skipText(b, i)
+		return Text(b, i)
 	case c == '{' || c == '[':
 		if depth == maxDepth {
 			return -1
@@ -53,7 +55,7 @@ func skipWord(b []byte, i int, word string) int {
 func skipMembers(b []byte, i, depth int) int {
 	object := b[i] == '{'
 	last := b[i] + 2 // in ASCII both brackets close two after they open
-	if i = skipSpace(b, i+1); i < len(b) && b[i] == last {
+	if i = Space(b, i+1); i < len(b) && b[i] == last {
 		return i + 1
 	}
 	for {
@@ -61,33 +63,33 @@ func skipMembers(b []byte, i, depth int) int {
 			if i >= len(b) || b[i] != '"' {
 				return -1
 			}
-			if i = skipText(b, i); i < 0 {
+			if i = Text(b, i); i < 0 {
 				return -1
 			}
-			if i = skipSpace(b, i); i >= len(b) || b[i] != ':' {
+			if i = Space(b, i); i >= len(b) || b[i] != ':' {
 				return -1
 			}
-			i = skipSpace(b, i+1)
+			i = Space(b, i+1)
 		}
-		if i = skipValue(b, i, depth); i < 0 {
+		if i = Value(b, i, depth); i < 0 {
 			return -1
 		}
-		if i = skipSpace(b, i); i >= len(b) {
+		if i = Space(b, i); i >= len(b) {
 			return -1
 		}
 		switch b[i] {
 		case last:
 			return i + 1
 		case ',':
-			i = skipSpace(b, i+1)
+			i = Space(b, i+1)
 		default:
 			return -1
 		}
 	}
 }
 
-// skipText skips the string that begins at i.
-func skipText(b []byte, i int) int {
+// Text answers where the string that begins at i ends, -1 where it does not.
+func Text(b []byte, i int) int {
 	for i++; i < len(b); i++ {
 		c := b[i]
 		if !special[c] {

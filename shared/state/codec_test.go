@@ -1,23 +1,25 @@
-package core_test
+package state_test
 
 import (
 	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/state"
 )
-
-const born = core.Time(1_795_000_000_000)
 
 // usualTask is a finished order of four steps as it is stored most of the time.
 func usualTask() *core.Task {
 	t := &core.Task{
-		Schema: 1, OrderID: "order-000123", Version: 6, Workflow: "order", Definition: "0123456789abcdef0123456789abcdef",
+		OrderID: "order-000123", Version: 6, Workflow: "order", Definition: "0123456789abcdef0123456789abcdef",
 		ContentHash: "fedcba9876543210fedcba9876543210", ReplyTo: "shop", ProcessState: core.Processing, Hops: 4, Claims: 4,
 		StatusSeq: 1, Created: born, Due: born + 40_000,
 	}
@@ -42,7 +44,6 @@ func fullTask(t testing.TB) *core.Task {
 	task := &core.Task{}
 	n := int64(born)
 	fill(t, reflect.ValueOf(task).Elem(), &n)
-	task.Schema = 1
 	return task
 }
 
@@ -84,7 +85,7 @@ func fill(t testing.TB, v reflect.Value, n *int64) {
 
 func encode(t testing.TB, task *core.Task) []byte {
 	t.Helper()
-	b, err := core.EncodeTask(task)
+	b, err := state.EncodeTask(task)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,14 +97,55 @@ func encode(t testing.TB, task *core.Task) []byte {
 
 // A field that somebody adds and forgets in the codec is found here.
 func TestEveryFieldOfATaskIsStored(t *testing.T) {
-	empty := &core.Task{Schema: 1, Steps: []core.Step{}}
+	empty := &core.Task{Steps: []core.Step{}}
 	for name, task := range map[string]*core.Task{"full": fullTask(t), "usual": usualTask(), "empty": empty} {
-		got, err := core.DecodeTask(encode(t, task))
+		got, err := state.DecodeTask(encode(t, task))
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
 		if !reflect.DeepEqual(got, task) {
 			t.Errorf("%s:\n got %+v\nwant %+v", name, got, task)
+		}
+	}
+}
+
+// What the workflow's output repeats of its steps' outputs is stored once, and comes back byte for byte.
+func TestOutputOfStepsIsStoredOnce(t *testing.T) {
+	const id, other = "0123456789-0123456789-0123456789", "9876543210-9876543210-9876543210"
+	for _, tt := range []struct {
+		output string
+		once   bool // no value that a step has stands there twice
+	}{
+		{`{"chargeId":"` + id + `","shipmentId":null}`, true},
+		{`{"shipmentId":"` + other + `","chargeId":"` + id + `"}`, true},
+		{`{"of":{"a":1},"payment":"` + id + `"}`, true},
+		{`{"chargeId":"` + id + `","chargeId":"` + id + `"}`, true},
+		{`{"twice":"` + other + `"}`, false}, // of two members of that name the reader would find the first
+		{`{"chargeId": "` + id + `"}`, false},
+		{`{ "chargeId":"` + id + `"}`, false},
+		{`{"charge\u0049d":"` + id + `"}`, false},
+		{`["` + id + `"]`, false}, {`"` + id + `"`, false}, {`{}`, false}, {`null`, false}, {`{"chargeId":"another"}`, false},
+	} {
+		task := &core.Task{OrderID: "o", Workflow: "w", Created: born, ProcessState: core.Processed, Output: json.RawMessage(tt.output), Steps: []core.Step{
+			{Name: "b", State: core.Processed, Output: json.RawMessage(`{"chargeId":"` + id + `","more":[1]}`)},
+			{Name: "a", State: core.Processed, Output: json.RawMessage(`{"twice":1,"shipmentId":"` + other + `","twice":"` + other + `"}`)},
+			{Name: "c", State: core.Processed, Output: json.RawMessage(`"` + id + `"`)},
+		}}
+		if strings.Contains(tt.output, "twice") {
+			task.Steps[1].Output = json.RawMessage(`{"twice":1,"twice":"` + other + `"}`)
+		}
+		doc := encode(t, task)
+		if got, err := state.DecodeTask(doc); err != nil || string(got.Output) != tt.output {
+			t.Errorf("%s comes back as %s (%v) from %s", tt.output, got.Output, err, doc)
+		}
+		if strings.Contains(string(doc), `"outputOf"`) != tt.once {
+			t.Errorf("%s is stored as %s", tt.output, doc)
+		}
+	}
+	for _, damaged := range []string{`{"x":7}`, `{"x":"0.none"}`, `{"x":"y"}`, `{"x":true}`} {
+		doc := `{"Created":"2026-11-21T10:00:00Z","Schema":2,"Steps":{"a":{"output":{"k":1}}},"outputOf":` + damaged + `}`
+		if _, err := state.DecodeTask([]byte(doc)); err == nil || !strings.Contains(err.Error(), "outputOf") {
+			t.Errorf("%s: %v", damaged, err)
 		}
 	}
 }
@@ -117,11 +159,11 @@ func TestZeroTimesAreToldFromAssumedOnes(t *testing.T) {
 		func(s *core.Step) *core.Time { return &s.WakeAt }, func(s *core.Step) *core.Time { return &s.FinishedAt },
 	}
 	for mask := range 1 << (2 * len(fields)) { // each: zero, Created, later, earlier than Created
-		task := &core.Task{Schema: 1, OrderID: "x", Created: born, Steps: []core.Step{{Name: "a", State: core.Pending}}}
+		task := &core.Task{OrderID: "x", Created: born, Steps: []core.Step{{Name: "a", State: core.Pending}}}
 		for i, f := range fields {
 			*f(&task.Steps[0]) = [...]core.Time{0, born, born + 5, born - 5}[mask>>(2*i)&3]
 		}
-		got, err := core.DecodeTask(encode(t, task))
+		got, err := state.DecodeTask(encode(t, task))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -131,6 +173,95 @@ func TestZeroTimesAreToldFromAssumedOnes(t *testing.T) {
 	}
 }
 
+// Documents that programs of schema 1 stored are read as those programs read them. Each file holds one,
+// and the task that it was read as; a field that is newer is not in it.
+func TestDocumentsOfSchema1AreRead(t *testing.T) {
+	files, err := filepath.Glob("testdata/schema1/*.txt")
+	if err != nil || len(files) < 10 {
+		t.Fatalf("%d files, %v", len(files), err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		doc, task, _ := bytes.Cut(text, []byte("\n\n"))
+		var want map[string]any
+		if err := json.Unmarshal(task, &want); err != nil {
+			t.Fatal(err)
+		}
+		delete(want, "Schema") // it is no field of a task any more
+		for name, doc := range map[string][]byte{"as stored": doc, "sorted, as DynamoDB answers it": sortedJSON(t, doc)} {
+			got, err := state.DecodeTask(doc)
+			if err != nil {
+				t.Errorf("%s, %s: %v", file, name, err)
+				continue
+			}
+			if diff := lacks(reread(t, got), want, ""); diff != "" {
+				t.Errorf("%s, %s: %s", file, name, diff)
+			}
+			again, err := state.DecodeTask(encode(t, got)) // and stored in the present form
+			if err != nil || !reflect.DeepEqual(again, got) {
+				t.Errorf("%s, %s: stored again it is\n%+v, was\n%+v (%v)", file, name, again, got, err)
+			}
+		}
+	}
+}
+
+func sortedJSON(t *testing.T, doc []byte) []byte {
+	t.Helper()
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(doc, &members); err != nil {
+		t.Fatal(err)
+	}
+	b, err := json.Marshal(members)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func reread(t *testing.T, v any) (got any) {
+	t.Helper()
+	b, err := json.Marshal(v)
+	if err == nil {
+		err = json.Unmarshal(b, &got)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+// lacks says where got has not what want has.
+func lacks(got, want any, path string) string {
+	switch want := want.(type) {
+	case map[string]any:
+		g, _ := got.(map[string]any)
+		for name, w := range want {
+			if diff := lacks(g[name], w, path+"."+name); diff != "" {
+				return diff
+			}
+		}
+		return ""
+	case []any:
+		g, _ := got.([]any)
+		for i, w := range want {
+			if i >= len(g) {
+				return path + " is too short"
+			}
+			if diff := lacks(g[i], w, path+"."+strconv.Itoa(i)); diff != "" {
+				return diff
+			}
+		}
+		return ""
+	}
+	if !reflect.DeepEqual(got, want) {
+		return fmt.Sprintf("%s is %v, want %v", path, got, want)
+	}
+	return ""
+}
+
 func TestDocumentShowsWhatThePatternNames(t *testing.T) {
 	doc := encode(t, usualTask())
 	var d struct {
@@ -138,61 +269,23 @@ func TestDocumentShowsWhatThePatternNames(t *testing.T) {
 		CompleteBy                      core.Time
 		FailureCount                    int
 		Steps                           map[string]struct {
-			ProcessState             string
-			LockedBy                 *string
-			CompleteBy               *core.Time
-			FailureCount, Attempt, N int
+			ProcessState string
+			LockedBy     *string
+			CompleteBy   *core.Time
+			FailureCount *int
+			Attempt, N   int
 		}
 	}
 	if err := json.Unmarshal(doc, &d); err != nil {
 		t.Fatal(err)
 	}
 	last := d.Steps["send-confirmation"]
-	if d.LockedBy != "scheduler-1" || last.LockedBy == nil || d.CompleteBy != *last.CompleteBy || last.N != 3 {
+	if d.LockedBy != "scheduler-1" || last.LockedBy == nil || d.CompleteBy != *last.CompleteBy || last.FailureCount == nil || last.Attempt != 1 || last.N != 3 {
 		t.Errorf("the step in flight is not shown: %s", doc)
 	}
 	if first := d.Steps["reserve-inventory"]; first.LockedBy != nil || first.CompleteBy != nil {
 		t.Errorf("a finished step is locked: %s", doc)
 	}
-}
-
-// 1 KiB is the unit that a write is billed by in DynamoDB, which counts names and values and not
-// the punctuation of JSON.
-func TestUsualItemFitsIntoOneKiB(t *testing.T) {
-	doc := encode(t, usualTask())
-	var v any
-	if err := json.Unmarshal(doc, &v); err != nil {
-		t.Fatal(err)
-	}
-	size := itemSize(v)
-	t.Logf("%d bytes as JSON, %d as an item: %s", len(doc), size, doc)
-	if size > 1024 || len(doc) > 1200 {
-		t.Errorf("%d bytes as JSON, %d as an item", len(doc), size)
-	}
-}
-
-// itemSize is how DynamoDB's manual counts: names and texts by their bytes, numbers by two digits a
-// byte and one more, 3 bytes for a map or list and 1 for each member.
-func itemSize(v any) int {
-	switch v := v.(type) {
-	case string:
-		return len(v)
-	case float64:
-		return len(fmt.Sprint(int64(v)))/2 + 2
-	case []any:
-		n := 3
-		for _, m := range v {
-			n += 1 + itemSize(m)
-		}
-		return n
-	case map[string]any:
-		n := 3
-		for name, m := range v {
-			n += 1 + len(name) + itemSize(m)
-		}
-		return n
-	}
-	return 1
 }
 
 func TestOrderOfMembersDoesNotMatter(t *testing.T) {
@@ -207,7 +300,7 @@ func TestOrderOfMembersDoesNotMatter(t *testing.T) {
 	}
 	d["Steps"], _ = json.MarshalIndent(steps, " ", "\t")
 	shuffled, _ := json.MarshalIndent(d, "", "  ") // sorted by name, with white space
-	got, err := core.DecodeTask(shuffled)
+	got, err := state.DecodeTask(shuffled)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -230,12 +323,12 @@ func TestUnreadableDocuments(t *testing.T) {
 		`{"Steps":{"a":{},"a":{}}}`: "twice", `{"Created":"yesterday"}`: "RFC 3339", `{"attention":1}`: "neither true",
 		`{"Created":"2026-01-01T00:00:00Z","due":9999999999999999}`: "years",
 	} {
-		if _, err := core.DecodeTask([]byte(doc)); err == nil || !strings.Contains(err.Error(), part) {
+		if _, err := state.DecodeTask([]byte(doc)); err == nil || !strings.Contains(err.Error(), part) {
 			t.Errorf("%s: %v", doc, err)
 		}
 	}
-	_, err := core.DecodeTask([]byte(`{"Schema":2,"OrderID":"x","Steps":{"a":{"N":0}}}`))
-	if !errors.Is(err, core.ErrNewerTask) {
+	_, err := state.DecodeTask([]byte(`{"Schema":3,"OrderID":"x","Steps":{"a":{"N":0}}}`))
+	if !errors.Is(err, state.ErrNewerTask) {
 		t.Errorf("a newer schema: %v", err)
 	}
 }
@@ -247,7 +340,7 @@ func TestUnwritableTasks(t *testing.T) {
 	} {
 		task := usualTask()
 		spoil(task)
-		if _, err := core.EncodeTask(task); err == nil {
+		if _, err := state.EncodeTask(task); err == nil {
 			t.Errorf("%s: stored", name)
 		}
 	}
@@ -258,15 +351,15 @@ func FuzzDecodeTask(f *testing.F) {
 	f.Add(encode(f, fullTask(f)))
 	f.Add([]byte(`{"Steps":{"a":{"at":0,"stop":null},"":{"N":-1}}, "x":[{"y":"}\""}] }`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		task, err := core.DecodeTask(data)
+		task, err := state.DecodeTask(data)
 		if err != nil {
 			return
 		}
-		once, err := core.EncodeTask(task)
+		once, err := state.EncodeTask(task)
 		if err != nil {
 			t.Fatalf("read, but not written: %v", err)
 		}
-		again, err := core.DecodeTask(once)
+		again, err := state.DecodeTask(once)
 		if err != nil {
 			t.Fatalf("%v: %s", err, once)
 		}
@@ -281,17 +374,17 @@ func BenchmarkEncodeTask(b *testing.B) {
 	task := usualTask()
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := core.EncodeTask(task); err != nil {
+		if _, err := state.EncodeTask(task); err != nil {
 			b.Fatal(err)
 		}
 	}
 }
 
 func BenchmarkDecodeTask(b *testing.B) {
-	doc, _ := core.EncodeTask(usualTask())
+	doc, _ := state.EncodeTask(usualTask())
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := core.DecodeTask(doc); err != nil {
+		if _, err := state.DecodeTask(doc); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -304,13 +397,13 @@ func TestDamagedDocumentsAreRefused(t *testing.T) {
 		for _, put := range []string{"", "{", "}", "[", "]", ",", ":", `"`, `\`, "0", "n", "\x01", "\xff", " x"} {
 			for _, cut := range []int{0, 1} {
 				text := doc[:i] + put + doc[i+cut:]
-				if _, err := core.DecodeTask([]byte(text)); err == nil && !json.Valid([]byte(text)) {
+				if _, err := state.DecodeTask([]byte(text)); err == nil && !json.Valid([]byte(text)) {
 					t.Fatalf("read, and it is no JSON: %s", text)
 				}
 			}
 		}
 		for _, end := range []string{doc[:i], doc + doc[i:], doc + " " + doc[i:i+1]} {
-			if _, err := core.DecodeTask([]byte(end)); err == nil {
+			if _, err := state.DecodeTask([]byte(end)); err == nil {
 				t.Fatalf("read, and it is cut off, or goes on: %s", end)
 			}
 		}
@@ -321,13 +414,13 @@ func TestDamagedDocumentsAreRefused(t *testing.T) {
 // those in flight may take, and all failures together.
 func TestWhatIsShownOfStepsInFlight(t *testing.T) {
 	at := core.Time(1_800_000_000_000)
-	task := &core.Task{Schema: 1, OrderID: "o", Version: 1, Workflow: "w", ProcessState: core.Processing, Created: at, Steps: []core.Step{
+	task := &core.Task{OrderID: "o", Version: 1, Workflow: "w", ProcessState: core.Processing, Created: at, Steps: []core.Step{
 		{Name: "done", State: core.Processed, Attempt: 1, LockedBy: "z", ClaimedAt: at + 9000, CompleteBy: at + 1000, FailureCount: 4},
 		{Name: "first", State: core.Processing, Attempt: 1, LockedBy: "a", ClaimedAt: at + 10, CompleteBy: at + 7000, FailureCount: 1},
 		{Name: "last", State: core.Processing, Attempt: 1, LockedBy: "b", ClaimedAt: at + 30, CompleteBy: at + 9000},
 		{Name: "middle", State: core.Processing, Attempt: 1, LockedBy: "c", ClaimedAt: at + 20, CompleteBy: at + 5000, FailureCount: 2},
 	}}
-	doc, err := core.EncodeTask(task)
+	doc, err := state.EncodeTask(task)
 	if err != nil {
 		t.Fatal(err)
 	}

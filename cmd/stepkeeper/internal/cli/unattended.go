@@ -1,0 +1,70 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+
+	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
+	"github.com/stepkeeper/stepkeeper/shared/view"
+)
+
+// unattended asks which queues nothing takes from. What cannot be learned is a warning: the command is
+// about something else.
+func (a *App) unattended(ctx context.Context, c *client.Client, workflow string) []view.Unattended {
+	all, err := c.Unattended(ctx, workflow)
+	if err != nil && ctx.Err() == nil {
+		a.warn(err.Error())
+	}
+	return all
+}
+
+// onceUnattended asks once for each workflow, and warns once.
+func (a *App) onceUnattended(ctx context.Context, c *client.Client) func(workflow string) []view.Unattended {
+	var mu sync.Mutex
+	known, warned := map[string][]view.Unattended{}, false
+	return func(workflow string) []view.Unattended {
+		mu.Lock()
+		defer mu.Unlock()
+		all, asked := known[workflow]
+		if asked {
+			return all
+		}
+		all, err := c.Unattended(ctx, workflow)
+		if err != nil && ctx.Err() == nil && !warned {
+			warned = true
+			a.warn(err.Error())
+		}
+		known[workflow] = all
+		return all
+	}
+}
+
+// tellUnattended writes to standard error what nothing takes from: sentences for people, one document for
+// programs.
+func (a *App) tellUnattended(all []view.Unattended) {
+	if a.JSON() && len(all) > 0 {
+		a.note(map[string]any{"unattended": all})
+		return
+	}
+	for _, u := range all {
+		fmt.Fprintln(a.Streams.Err, a.Streams.Style().Warn(render.Unattended(u, a.Now())))
+	}
+}
+
+// warn writes to standard error what does not keep the command from its end.
+func (a *App) warn(text string) {
+	if a.JSON() {
+		a.note(map[string]any{"warning": text})
+		return
+	}
+	fmt.Fprintln(a.Streams.Err, a.Streams.Style().Warn("warning: "+render.Clean(text)))
+}
+
+func (a *App) note(document any) {
+	enc := json.NewEncoder(a.Streams.Err)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(document)
+}

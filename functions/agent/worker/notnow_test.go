@@ -1,0 +1,194 @@
+package worker_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/memory"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// asked hands a request of an order to the worker, and answers its reply.
+func (b *bench) asked(order string, change ...func(*message.Request)) *message.Reply {
+	b.t.Helper()
+	req := request(b.worker.Clock.Now())
+	req.OrderID, req.Key = order, order+"/0/pay"
+	for _, c := range change {
+		c(req)
+	}
+	b.worker.Handle(context.Background(), delivery(req))
+	return b.reply()
+}
+
+// P45. However often one order fails, and however many attempts it makes, the breaker stays closed: the
+// calls of all others are made. As many failures of different orders open it. Broken by: a key counts
+// each time.
+func TestOnePoisonOrderDoesNotOpenTheBreaker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		calls, sick := 0, false
+		b := newBench(t, port.ClockFunc(time.Now), worker.Config{Retry: worker.Retry{Tries: 3}, Operations: charge(func(_ context.Context, c worker.Call) (any, error) {
+			calls++
+			if sick || strings.HasPrefix(c.Key, "poison") {
+				return nil, errors.New("down")
+			}
+			return nil, nil
+		})})
+		others := 0
+		for attempt := range 60 {
+			if r := b.asked("poison"); r.Outcome != core.OutcomeRetryLater || r.Error.Code != "failed" {
+				t.Fatalf("attempt %d: %s %+v; it was called, and failed", attempt, r.Outcome, r.Error)
+			}
+			if attempt%4 == 3 { // now and then another one
+				others++
+				if r := b.asked(fmt.Sprint("good-", attempt)); r.Outcome != core.OutcomeDone {
+					t.Fatalf("after %d failures of one order another one is answered %s: %+v", attempt, r.Outcome, r.Error)
+				}
+			}
+		}
+		if want := 60*3 + others; calls != want || b.worker.Stats().Breakers["charge"] != "closed" {
+			t.Errorf("%d calls, want %d; the breaker is %s", calls, want, b.worker.Stats().Breakers["charge"])
+		}
+		sick = true
+		for n := range 4 {
+			b.asked(fmt.Sprint("sick-", n))
+		}
+		if state := b.worker.Stats().Breakers["charge"]; state != "open" { // with the one that has failed before
+			t.Errorf("5 orders have failed, and the breaker is %s", state)
+		}
+	})
+}
+
+// P45. breaker-open is answered only where no call was made, and says what opened the breaker; the first
+// call after it counts as ever. Broken by: an own retry that meets the open breaker answers breaker-open.
+func TestBreakerOpenMeansThatNoCallWasMade(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		calls := 0
+		b := newBench(t, port.ClockFunc(time.Now), worker.Config{Retry: worker.Retry{Tries: 2}, Breaker: worker.Breaker{Failures: 2, Window: 4}, Operations: charge(func(context.Context, worker.Call) (any, error) {
+			calls++
+			return nil, worker.WithCode(errors.New("down"), "http-503")
+		})})
+		twice := func(req *message.Request) { req.StopBy = req.ClaimedAt + 4000 } // no time to wait in the queue
+		for n := range 20 {
+			before := calls
+			r := b.asked(fmt.Sprint("o-", n), twice)
+			if made := calls > before; made == (r.Error.Code == core.CodeBreakerOpen) || made == strings.Contains(r.Error.Message, "not made") {
+				t.Fatalf("%d calls were made, and the answer is %+v", calls-before, r.Error)
+			}
+			if r.Error.Code == core.CodeBreakerOpen && (!strings.Contains(r.Error.Message, "http-503: down") || r.RetryAfter <= 0) {
+				t.Errorf("%+v, again after %s", r.Error, r.RetryAfter)
+			}
+			time.Sleep(time.Second)
+		}
+		if calls < 5 || calls > 12 {
+			t.Errorf("%d calls for 20 orders in 20 s", calls)
+		}
+	})
+}
+
+// P45. Refused credentials are tried once in a handling, and never count as a failure of the step, unless
+// an earlier call of the same handling is in doubt: then its failure is the answer.
+func TestRefusedCredentials(t *testing.T) {
+	refused := worker.Unauthorized(errors.New("the token has expired"))
+	for name, tt := range map[string]struct {
+		answers []error
+		grade   core.Grade
+		code    string
+		calls   int
+	}{
+		"at once":                      {[]error{refused}, core.Idempotent, core.CodeUnauthorized, 1},
+		"plain":                        {[]error{refused}, core.Plain, core.CodeUnauthorized, 1},
+		"after a call in doubt":        {[]error{worker.WithCode(errors.New("down"), "http-500"), refused}, core.Idempotent, "http-500", 2},
+		"after one that had no effect": {[]error{worker.NoEffect(errors.New("busy")), refused}, core.Idempotent, core.CodeUnauthorized, 2},
+		"perhaps after its effect":     {[]error{worker.WithCode(errors.New("who knows"), core.CodeUnauthorized)}, core.Idempotent, "failed", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				calls := 0
+				b := newBench(t, port.ClockFunc(time.Now), worker.Config{Retry: worker.Retry{Tries: len(tt.answers) + 1}, Ledger: memory.NewLedger(),
+					Operations: charge(func(context.Context, worker.Call) (any, error) {
+						calls++
+						return nil, tt.answers[min(calls, len(tt.answers))-1]
+					})})
+				r := b.asked("o-1", func(q *message.Request) { q.Grade = tt.grade })
+				if r.Outcome != core.OutcomeRetryLater || r.Error.Code != tt.code || name != "perhaps after its effect" && calls != tt.calls {
+					t.Errorf("%s %+v after %d calls", r.Outcome, r.Error, calls)
+				}
+			})
+		})
+	}
+}
+
+// P45. While the credentials are refused the breaker holds back the calls, and says why: an operator reads
+// unauthorized, not that a breaker is open. One call shows that they were renewed.
+func TestABreakerOpenedByRefusedCredentials(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		calls, expired := 0, true
+		b := newBench(t, port.ClockFunc(time.Now), worker.Config{Operations: charge(func(context.Context, worker.Call) (any, error) {
+			calls++
+			if expired {
+				return nil, worker.Unauthorized(errors.New("the token has expired"))
+			}
+			return nil, nil
+		})})
+		short := func(req *message.Request) { req.StopBy = req.ClaimedAt + 4000 }
+		for n := range 50 {
+			if r := b.asked(fmt.Sprint("o-", n), short); r.Error.Code != core.CodeUnauthorized || r.Outcome != core.OutcomeRetryLater {
+				t.Fatalf("order %d: %s %+v", n, r.Outcome, r.Error)
+			}
+		}
+		if calls != 5 {
+			t.Errorf("%d calls of 50 with refused credentials; the breaker opens at 5", calls)
+		}
+		expired = false
+		time.Sleep(6 * time.Second)
+		if r := b.asked("o-51", short); r.Outcome != core.OutcomeDone || b.worker.Stats().Breakers["charge"] != "closed" {
+			t.Errorf("%s, the breaker is %s", r.Outcome, b.worker.Stats().Breakers["charge"])
+		}
+	})
+}
+
+// P45, P31. A check that the credentials are refused for says nothing: of a call in doubt too the step waits,
+// uncounted, and is asked again.
+func TestACheckWithRefusedCredentials(t *testing.T) {
+	for _, grade := range []core.Grade{core.Idempotent, core.Plain} {
+		synctest.Test(t, func(t *testing.T) {
+			calls := 0
+			ledger := memory.NewLedger()
+			b := newBench(t, port.ClockFunc(time.Now), worker.Config{Ledger: ledger, Retry: worker.Retry{Tries: 1}, Operations: worker.Operations{"charge": {
+				Run: func(context.Context, worker.Call) (any, error) { calls++; return nil, errors.New("cut") },
+				Check: func(context.Context, worker.Call) (bool, any, error) {
+					return false, nil, worker.Unauthorized(errors.New("the token has expired"))
+				}}}})
+			b.asked("o-1", func(q *message.Request) { q.Grade = grade })
+			r := b.asked("o-1", func(q *message.Request) { q.Grade, q.Attempt = grade, 2 })
+			if r.Outcome != core.OutcomeRetryLater || r.Error.Code != core.CodeUnauthorized || calls != 1 {
+				t.Errorf("%s: %s %+v, %d calls", grade, r.Outcome, r.Error, calls)
+			}
+		})
+	}
+}
+
+// P45. A key counts once among the calls that the breaker looks at, and not once for ever: what failed
+// before them is forgotten. Broken by: the keys of all calls are kept.
+func TestAKeyCountsAgainAfterAWhile(t *testing.T) {
+	b := newBench(t, memory.NewClock(noon), worker.Config{Breaker: worker.Breaker{Failures: 2, Window: 3}, Operations: charge(func(_ context.Context, c worker.Call) (any, error) {
+		if strings.HasPrefix(c.Key, "bad") {
+			return nil, errors.New("down")
+		}
+		return nil, nil
+	})})
+	for _, order := range []string{"bad-1", "good-1", "good-2", "good-3", "bad-1", "bad-2"} {
+		b.asked(order)
+	}
+	if state := b.worker.Stats().Breakers["charge"]; state != "open" {
+		t.Errorf("two of the last three calls have failed, of two orders, and the breaker is %s", state)
+	}
+}

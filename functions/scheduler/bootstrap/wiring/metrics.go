@@ -1,0 +1,82 @@
+package wiring
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// Namespace, dimensions and name of the metric, for alarms.
+const (
+	Namespace  = "Stepkeeper"
+	Deployment = "Deployment"
+	Agent      = "Agent"
+	NotCalled  = "NotCalled" // requests that an agent handed back because it does not call its service now (P45)
+)
+
+// notCalled counts by agent, and writes a line of metrics for each batch that has such replies: an agent
+// that calls its service costs nothing.
+type notCalled struct {
+	out        io.Writer
+	log        *slog.Logger
+	deployment string
+	now        func() time.Time
+
+	mu    sync.Mutex
+	count map[string]int
+}
+
+// replied is scheduler.Config.Replied.
+func (n *notCalled) replied(agent, _ string, r core.Reply) {
+	if r.Outcome != core.OutcomeRetryLater || !core.Uncalled(r.Code) {
+		return
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.count == nil {
+		n.count = map[string]int{}
+	}
+	n.count[agent]++
+}
+
+// counted writes the metrics after each batch.
+func (n *notCalled) counted(handle func(context.Context, string, []port.Delivery) []string) func(context.Context, string, []port.Delivery) []string {
+	return func(ctx context.Context, queue string, deliveries []port.Delivery) []string {
+		defer n.write()
+		return handle(ctx, queue, deliveries)
+	}
+}
+
+// write uses CloudWatch's embedded format, which needs no call and no grant.
+func (n *notCalled) write() {
+	n.mu.Lock()
+	count := n.count
+	n.count = nil
+	n.mu.Unlock()
+	for _, agent := range slices.Sorted(maps.Keys(count)) {
+		line, err := json.Marshal(map[string]any{
+			"_aws": map[string]any{
+				"Timestamp": n.now().UnixMilli(),
+				"CloudWatchMetrics": []any{map[string]any{
+					"Namespace": Namespace, "Dimensions": [][]string{{Deployment, Agent}},
+					"Metrics": []any{map[string]string{"Name": NotCalled, "Unit": "Count"}},
+				}},
+			},
+			Deployment: n.deployment, Agent: agent, NotCalled: count[agent],
+		})
+		if err == nil {
+			_, err = n.out.Write(append(line, '\n'))
+		}
+		if err != nil {
+			n.log.Error("the metric of an agent that makes no calls could not be written", "agent", agent, "error", err)
+		}
+	}
+}

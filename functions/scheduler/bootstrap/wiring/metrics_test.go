@@ -1,0 +1,52 @@
+package wiring_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stepkeeper/stepkeeper/functions/scheduler/bootstrap/wiring"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+// P45: the alarm of an agent looks at a metric that is written only while the agent makes no calls, once
+// for each batch.
+func TestMetricOfAnAgentThatMakesNoCalls(t *testing.T) {
+	d := tripping(t)
+	d.settings["STEPKEEPER_STACK"] = "Shop/Engine"
+	var out bytes.Buffer
+	f, err := wiring.New(d.Environment(d.settings), &out, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused := strings.ReplaceAll(reply("pay", "payment", core.OutcomeRetryLater), `"busy"`, `"unauthorized"`)
+	d.take(f, "intake", "AIDASHOP", submission("o-1"), submission("o-2"))
+	d.take(f, "replies", "AROAAGENT:x", reply("seat", "inventory", core.OutcomeRetryLater))
+	if out.Len() != 0 {
+		t.Errorf("nothing is wrong, and this is written: %s", &out)
+	}
+	d.take(f, "replies", "AROAAGENT:x", refused, strings.ReplaceAll(refused, "o-1", "o-2"))
+	var line struct {
+		AWS struct {
+			CloudWatchMetrics json.RawMessage
+		} `json:"_aws"`
+		Deployment, Agent string
+		NotCalled         int
+	}
+	if err := json.Unmarshal(out.Bytes(), &line); err != nil || line.Deployment != "Shop/Engine" || line.Agent != "payment" || line.NotCalled != 2 {
+		t.Errorf("%v: %s", err, &out)
+	}
+	out.Reset()
+	d.take(f, "intake", "AIDASHOP", submission("o-3"))
+	if out.Len() != 0 {
+		t.Errorf("what was counted before is written again: %s", &out)
+	}
+	const want = `[{"Dimensions":[["Deployment","Agent"]],"Metrics":[{"Name":"NotCalled","Unit":"Count"}],"Namespace":"Stepkeeper"}]`
+	if string(line.AWS.CloudWatchMetrics) != want {
+		t.Errorf("%s, want %s", line.AWS.CloudWatchMetrics, want)
+	}
+	if item := d.Item("tasks", "o-1"); shown(item, "pay")[:10] != "Pending - " || !strings.HasSuffix(shown(item, "pay"), " -") {
+		t.Errorf("pay: %s", shown(item, "pay"))
+	}
+}

@@ -1,0 +1,84 @@
+package scheduler_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/stepkeeper/stepkeeper/functions/internal/world"
+	"github.com/stepkeeper/stepkeeper/functions/scheduler"
+	"github.com/stepkeeper/stepkeeper/shared/memory"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// overtaking lets another writer be first, once.
+type overtaking struct {
+	*memory.Store
+	first func()
+}
+
+func (s *overtaking) Commit(ctx context.Context, writes []port.Write) []error {
+	if f := s.first; f != nil {
+		s.first = nil
+		f()
+	}
+	return s.Store.Commit(ctx, writes)
+}
+
+// P12a: of the same reply in two hands the one that is stored asks for the next step, and the other one,
+// which finds it decided, does not: n copies at once would be n requests.
+func TestACopyThatLosesSendsNothing(t *testing.T) {
+	w, asked := begun(t)
+	w.Scheduler.Handle(ctx, port.Replies, deliver(world.Done(asked["o-1 a/1 do"])))
+	last := deliver(world.Done(asked["o-1 b/1 do"]))
+	store := &overtaking{Store: w.Store, first: func() {
+		if failed := w.Scheduler.Handle(ctx, port.Replies, last); len(failed) > 0 || len(requests(t, w)) != 1 {
+			t.Fatal("the one that was first did not ask for c")
+		}
+	}}
+	if failed := w.SchedulerOn(store, 0, "other").Handle(ctx, port.Replies, last); len(failed) > 0 {
+		t.Errorf("given back %v", failed)
+	}
+	if n := len(requests(t, w)); n > 0 {
+		t.Errorf("%d requests by the copy that lost", n)
+	}
+	if w.SchedulerOn(w.Store, 0, "third").Handle(ctx, port.Replies, again(last)); len(requests(t, w)) != 1 { // the first may have died before it sent
+		t.Error("a redelivery does not ask again")
+	}
+}
+
+// P12a: no queue brings a submission or a command again that came without one, so that the handling goes on
+// until all is sent, or it is told to stop.
+func TestWhatCameWithoutAQueueIsCarriedOn(t *testing.T) {
+	for _, down := range []int{1, 3, 9} {
+		w := world.New(t, world.Definition())
+		pauses := 0
+		w.Config = func(c *scheduler.Config) {
+			c.Pause = func(_ context.Context, try int) error {
+				if pauses++; try != pauses || try > 5 {
+					return errors.New("enough")
+				}
+				return nil
+			}
+		}
+		w.Boot()
+		sends := 0
+		w.Fail = func(queue string, m port.Message) error {
+			if r, ok := m.Value.(*message.Request); ok && r.Step == "a" {
+				if sends++; sends <= 2*down { // the world asks twice
+					return port.ErrUnavailable
+				}
+			}
+			return nil
+		}
+		r := w.Scheduler.Submit(ctx, []message.SubmitOrder{*world.Order("o-1")})[0]
+		asked := requests(t, w)
+		if carried := down <= 5; carried != (r.Err == nil) || carried != (asked["o-1 a/1 do"] != nil) || pauses != min(down, 6) || w.Task("o-1") == nil {
+			t.Errorf("%d times down: %+v, %d pauses, asked %v", down, r, pauses, asked)
+		}
+		if len(asked) == 0 || asked["o-1 b/1 do"] == nil {
+			t.Error("the step beside it was not asked for")
+		}
+	}
+}

@@ -1,0 +1,150 @@
+package scheduler_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/functions/internal/world"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// wide is a workflow of n steps of one agent, in a row or all at once, whose steps see no outputs.
+func wide(n int, inARow bool) *core.Definition {
+	def := world.Definition()
+	like := def.Steps[0]
+	def.Steps, def.Output, def.HopBudget = nil, nil, 10*n
+	like.Input, like.Retry.MaxFailures = nil, 1
+	for i := range n {
+		s := like
+		s.Name = fmt.Sprintf("step-%d", i)
+		if inARow && i > 0 {
+			s.After = []string{def.Steps[i-1].Name}
+		}
+		def.Steps = append(def.Steps, s)
+	}
+	return def
+}
+
+// P28, P24: whatever the outputs, every order ends, its end is told, and it answers commands. The
+// undo of some steps fails for good, so that the operator is alerted and takes the order up again.
+func TestOrdersNearTheDocumentLimitEnd(t *testing.T) {
+	for _, c := range []struct {
+		name             string
+		def              *core.Definition
+		orders, from, to int // bytes of an output
+	}{
+		{"30 steps in a row, 0 to 26 KB", wide(30, true), 10, 0, 26_000},
+		{"200 steps at once, 1,700 to 1,850 bytes", wide(200, false), 1, 1700, 1850},
+		{"502 steps at once, 800 bytes", wide(502, false), 1, 800, 800},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := world.New(t, c.def).Boot()
+			draw := rand.New(rand.NewPCG(1, 2))
+			refuses := map[string]bool{}
+			w.Script = func(r *message.Request) *message.Reply {
+				if r.Operation == core.UndoOp {
+					if _, known := refuses[r.OrderID+r.Step]; !known {
+						refuses[r.OrderID+r.Step] = draw.IntN(60) == 0
+					}
+					if refuses[r.OrderID+r.Step] {
+						f := world.Failed(r, "refused")
+						f.Error.Message = strings.Repeat("\x01", core.MaxMessage)
+						return f
+					}
+					return world.Done(r)
+				}
+				d := world.Done(r)
+				d.Output = json.RawMessage(`"` + strings.Repeat("x", c.from+draw.IntN(c.to-c.from+1)) + `"`)
+				return d
+			}
+			ids := make([]string, c.orders)
+			for i := range ids {
+				ids[i] = fmt.Sprintf("o-%d", i)
+				w.Send(port.Intake, world.Order(ids[i]))
+			}
+			limited := 0
+			settle(t, w, ids)
+			for _, id := range ids {
+				limited += endsWhole(t, w, id, refuses)
+			}
+			if limited == 0 {
+				t.Error("no order met the limit; the test shows nothing")
+			}
+		})
+	}
+}
+
+// settle runs the world until every order is at rest.
+func settle(t *testing.T, w *world.World, ids []string) {
+	t.Helper()
+	for range 1500 {
+		w.Round()
+		w.Clock.Advance(5 * time.Second)
+		resting := true
+		for _, id := range ids {
+			task := w.Task(id)
+			resting = resting && task != nil && task.AtRest()
+		}
+		if resting {
+			return
+		}
+	}
+	for _, id := range ids {
+		if task := w.Task(id); task == nil || !task.AtRest() {
+			t.Fatalf("%s never ends: %s %s", id, task.ProcessState, task.EndText)
+		}
+	}
+}
+
+// endsWhole sees that the order, at rest, was told, and is undone after the operator has repaired its
+// services. It answers 1 where the order met the limit.
+func endsWhole(t *testing.T, w *world.World, id string, refuses map[string]bool) (limited int) {
+	t.Helper()
+	task := w.Task(id)
+	for i := range task.Steps {
+		if e := task.Steps[i].Error; e != nil && e.Code == "output-too-large" {
+			limited = 1
+		}
+	}
+	if w.Told(id) == "" {
+		t.Errorf("%s is %s, and nothing was told", id, task.ProcessState)
+	}
+	for n := 0; task.ProcessState == core.Error; n++ {
+		if n > 600 {
+			t.Fatalf("%s is not undone: %s", id, task.EndText)
+		}
+		alerted := false
+		for _, a := range w.Alerts {
+			alerted = alerted || a.OrderID == id && a.Command == task.EndCommand
+		}
+		if !alerted {
+			t.Errorf("%s stopped (%s), and no alert was raised", id, task.EndText)
+		}
+		if task.EndText == "" {
+			t.Errorf("%s stopped, and nothing says why", id)
+		}
+		refuses[id+task.EndStep] = false
+		for _, wrong := range []int{task.Command + 5, task.Command} { // a refusal is stored too
+			v, err := w.Scheduler.Command(ctx, message.Control{Schema: 1, Kind: message.Resubmit, OrderID: id, ID: fmt.Sprintf("c-%d-%d", n, wrong), Command: wrong})
+			if err != nil || v.Accepted != (wrong == task.Command) {
+				t.Fatalf("%s: resubmit: %+v %v", id, v, err)
+			}
+		}
+		settle(t, w, []string{id})
+		task = w.Task(id)
+	}
+	if limited == 1 && task.ProcessState != core.Compensated {
+		t.Errorf("%s ended %s, and an output had not fitted", id, task.ProcessState)
+	}
+	v, err := w.Scheduler.Command(ctx, message.Control{Schema: 1, Kind: message.Cancel, OrderID: id, ID: "c-last", Run: task.Run})
+	if err != nil || v.Accepted != (task.ProcessState == core.Compensated) {
+		t.Errorf("%s: cancel: %+v %v", id, v, err)
+	}
+	return limited
+}

@@ -1,0 +1,127 @@
+package core_test
+
+import (
+	"testing"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+// P45. An agent that makes no call for an hour, its circuit breaker open or its credentials expired, costs
+// neither a failure nor a hop, and is asked ever less often. Broken by: hold counts a failure; hold keeps
+// the hop; the wait does not grow.
+func TestAnAgentThatMakesNoCallIsNotCounted(t *testing.T) {
+	d := begun(t, step("a", failures(1), func(s *core.StepDefinition) { s.MaxQueueTime = core.Day }))
+	hops, from, last := d.task.Hops, d.now, core.Duration(0)
+	for attempt := 1; d.now.Sub(from) < core.Hour; attempt++ {
+		code := core.CodeUnauthorized
+		if attempt%3 == 0 {
+			code = core.CodeBreakerOpen
+		}
+		d.decide(coded(later("a", attempt), code))
+		s := d.task.Step("a")
+		wait, held := s.WakeAt.Sub(d.now), d.now.Sub(from)
+		switch {
+		case s.State != core.Pending || s.FailureCount != 0 || d.task.Hops != hops-1:
+			t.Fatalf("attempt %d: %s, %d failures, %d hops after %d", attempt, states(d.task), s.FailureCount, d.task.Hops, hops)
+		case s.Error == nil || s.Error.Code != code || s.Error.Since != from:
+			t.Fatalf("attempt %d: %+v; the step waits since %s", attempt, s.Error, from)
+		case wait < 2*core.Second || wait < min(held, 5*core.Minute) || wait > 450*core.Second:
+			t.Fatalf("attempt %d waits for %s after %s", attempt, wait, held)
+		}
+		last = wait
+		d.now = s.WakeAt
+		d.decide(wake("a", attempt))
+		if attempt > 30 {
+			t.Fatalf("%d attempts in %s", attempt, d.now.Sub(from))
+		}
+	}
+	if last < 5*core.Minute {
+		t.Errorf("after an hour it waits for %s only", last)
+	}
+	d.decide(done("a", d.task.Step("a").Attempt))
+	d.expect(nil, "Processed: a Processed/16", "")
+	if e := d.task.Step("a").Error; e == nil || e.Since != 0 {
+		t.Errorf("%+v: it does not wait any more", e)
+	}
+}
+
+// P45. A failure of a call that was made counts as always, and ends what is not counted: the next row of
+// hand-backs has its own maxQueueTime. Broken by: release keeps what a hold began with.
+func TestACallThatFailedCounts(t *testing.T) {
+	d := begun(t, step("a", failures(2)))
+	d.decide(coded(later("a", 1), core.CodeUnauthorized))
+	d.now = d.task.Step("a").WakeAt
+	d.decideAll(wake("a", 1), later("a", 2))
+	if s := d.task.Step("a"); s.FailureCount != 1 || s.Error.Since != 0 {
+		t.Errorf("%d failures, %+v", s.FailureCount, s.Error)
+	}
+	d.now = d.task.Step("a").WakeAt
+	d.decideAll(wake("a", 2), coded(later("a", 3), core.CodeUnauthorized))
+	if s := d.task.Step("a"); s.FailureCount != 1 || s.Error.Since != d.now {
+		t.Errorf("%d failures, %+v; it is %s", s.FailureCount, s.Error, d.now)
+	}
+	d.now = d.task.Step("a").WakeAt
+	d.decideAll(wake("a", 3), failedAs("a", 4, core.CodeUnauthorized))
+	d.expect(nil, "Compensating: a Compensating/5", "")
+}
+
+// failedAs is a permanent failure: its code does not make it another one.
+func failedAs(step string, attempt int, code string) core.Reply {
+	return coded(failed(step, attempt), code)
+}
+
+// P45. A task that goes no longer forward has no use for a do that is handed back, and in Error an undo
+// waits for the operator, uncounted. Broken by: hold for a do of a task that is undone.
+func TestNoCallIsMadeWhileTheTaskStops(t *testing.T) {
+	notNow := coded(later("a", 1), core.CodeBreakerOpen)
+	d := begun(t, step("a", grade(core.Idempotent)))
+	d.decideAll(cancel("c1"), notNow)
+	d.expect(nil, "Compensating: a UndoWait/1", "")
+	if s := d.task.Step("a"); s.Error.Since != 0 {
+		t.Errorf("%+v", s.Error)
+	}
+
+	d = begun(t, step("a"), step("b", stopping))
+	d.decideAll(failed("b", 1), notNow)
+	d.expect(nil, "Error forward: a Failed/1, b Failed/1", "")
+
+	d = begun(t, step("a"))
+	d.decide(cancel("c1"))
+	d.task.ProcessState, d.task.Phase, d.task.Ended = core.Error, core.Undoing, d.now // beside it another undo has stopped
+	d.decide(coded(reply("a", 0, 2, core.UndoOp, core.OutcomeRetryLater), core.CodeUnauthorized))
+	if s := d.task.Step("a"); s.State != core.UndoWait || s.UndoFailures != 0 || s.CompleteBy != 0 {
+		t.Errorf("%s, %d failures, complete by %s", states(d.task), s.UndoFailures, s.CompleteBy)
+	}
+}
+
+// P45. A permanent failure of an undo counts, whatever its code.
+func TestARefusedUndoCounts(t *testing.T) {
+	d := begun(t, step("a"))
+	d.decideAll(cancel("c1"), coded(undoFailed("a", 2), core.CodeUnauthorized))
+	if s := d.task.Step("a"); s.UndoFailures != 1 || s.Error.Since != 0 {
+		t.Errorf("%d failures of the undo, %+v", s.UndoFailures, s.Error)
+	}
+}
+
+// P45. A command gives a step that waits for its agent its whole maxQueueTime again, in both directions.
+func TestACommandGivesNewTime(t *testing.T) {
+	for name, command := range map[string]core.Event{
+		"resubmit": core.Resubmit{ID: "c1"}, "undo": core.UndoCommand{ID: "c1"},
+	} {
+		d := begun(t, step("a"), step("b", stopping))
+		d.decideAll(coded(later("a", 1), core.CodeUnauthorized), failed("b", 1))
+		d.expect(nil, "Error forward: a Pending/1, b Failed/1", "")
+		d.wait(core.Day)
+		d.decide(command)
+		if name == "undo" {
+			d.decide(undone("b", 2))
+		}
+		s := d.task.Step("a")
+		answer := coded(later("a", s.Attempt), core.CodeUnauthorized)
+		answer.Operation = map[bool]core.Operation{true: core.UndoOp, false: core.Do}[s.Undo]
+		d.decide(answer)
+		if s := d.task.Step("a"); d.task.ProcessState == core.Error || s.Error.Since != d.now {
+			t.Errorf("%s: %s, %+v; it is %s", name, states(d.task), s.Error, d.now)
+		}
+	}
+}

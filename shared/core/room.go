@@ -1,0 +1,229 @@
+package core
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Room is what a decision must know of the stored form of a task, so that no decision leads to a
+// document that its store refuses. The zero value sets no limit.
+//
+// Every task that is stored leaves the reserve free: what its longest document takes without texts
+// and outputs (longest). Outputs, and the reasons of verdicts, are kept only where the reserve stays
+// free beside them. Texts of failures need no place of their own: they are cut where it is needed
+// (makeRoom). So an event always finds room for what it must store.
+type Room struct {
+	Limit int             // of a document, in bytes
+	Size  func(*Task) int // of a task's document, in bytes; a pure function
+}
+
+// Reserve is the size of the longest document of a task of this definition that holds no outputs and
+// no texts: a definition whose reserve is over the limit cannot be run.
+func (m Room) Reserve(def *Definition) int {
+	id := strings.Repeat("x", maxID)
+	return m.Size(longest(def, &Task{
+		OrderID: id, Workflow: def.Name, Definition: DefinitionHash(nil), ContentHash: strings.Repeat("f", 64),
+		Priority: "normal", ReplyTo: id, Created: 1, Steps: make([]Step, len(def.Steps)),
+	}))
+}
+
+// fits reports whether the document fits, also when a later commit only moves its due time or
+// settles its end.
+func (m Room) fits(t *Task) bool {
+	if m.Size == nil || roughly(t) <= m.Limit {
+		return true
+	}
+	c := *t
+	c.Version, c.Due, c.Tell, c.Attention = maxCount, farAfter(t), farAfter(t), true
+	return m.Size(&c) <= m.Limit
+}
+
+// keepsReserve reports whether the task, with the outputs and reasons that it holds, can get all
+// that later events must store.
+func (m Room) keepsReserve(def *Definition, t *Task) bool {
+	return m.Size == nil || roughly(t)+roughStep*len(t.Steps) <= m.Limit || m.Size(longest(def, t)) <= m.Limit
+}
+
+const (
+	maxID    = 128        // of an order or a command, in bytes
+	maxCount = 1<<63 - 1  // of a counter of the task
+	manyOf   = 10_000_000 // more than a step's counters reach
+	maxCode  = 128        // of a failure, in bytes
+	cutCode  = 32         // what is kept of a code when texts are cut
+	maxName  = 32         // of an instance, in bytes
+
+	// roughHeader and roughStep are more than the document's own words take, so that most decisions
+	// need not measure.
+	roughHeader, roughStep = 16 << 10, 1 << 10
+
+	longTime = 30 * 365 * Day
+)
+
+// farAfter stands for any time of a task: no task lasts that long, and none is written longer.
+func farAfter(t *Task) Time { return max(t.Created, 1).Add(longTime) }
+
+// roughly is an upper bound of the document's size that takes no encoding: a byte of text becomes six
+// at most, one of an output three.
+func roughly(t *Task) int {
+	n := roughHeader + roughStep*len(t.Steps) + 6*(len(t.EndText)+len(t.EndCode)) + 3*(len(t.Output)+unknownSize(t.Unknown)) + roughStep*len(t.Removed)
+	for i := range t.Verdicts {
+		n += roughStep + 6*len(t.Verdicts[i].Reason)
+	}
+	for i := range t.Steps {
+		s := &t.Steps[i]
+		n += 3 * (len(s.Output) + unknownSize(s.Unknown))
+		if s.Error != nil {
+			n += 6 * (len(s.Error.Code) + len(s.Error.Message))
+		}
+	}
+	return n
+}
+
+func unknownSize(fields map[string]json.RawMessage) (n int) {
+	// in any order: it is a sum
+	for name, v := range fields {
+		n += 8 + len(name) + len(v)
+	}
+	return n
+}
+
+// longest is the task with everything at its longest that later events may store, beside the
+// outputs and reasons that it holds. What it says makes no sense otherwise.
+func longest(def *Definition, t *Task) *Task {
+	c, far := t.clone(), farAfter(t)
+	c.Version, c.ProcessState, c.Phase, c.Why, c.CancelAsked, c.Attention = maxCount, Compensating, Forward, WhyOperator, true, true
+	for _, n := range []*int{&c.Run, &c.Command, &c.Hops, &c.Claims, &c.StatusSeq, &c.StartSeq, &c.EndSeq, &c.EndCommand, &c.DeadlineSeq} {
+		*n = maxCount
+	}
+	for _, at := range []*Time{&c.StartAt, &c.Ended, &c.Deadline, &c.Tell, &c.Due} {
+		*at = far
+	}
+	name := t.EndStep // of an earlier definition, perhaps (P49)
+	for i := range t.Steps {
+		if d := def.Steps[i].Name; len(d) > len(name) {
+			name = d
+		}
+	}
+	cause := "reply/" + name + "/10000000/" + string(OutcomeRetryLater)
+	c.StartCause, c.EndCause, c.EndStep = cause, cause, name
+	c.EndCode, c.EndText = strings.Repeat("\x00", maxCode), strings.Repeat("\x00", MaxMessage)
+	c.Closing = &Closing{By: strings.Repeat("\x00", maxID), Reason: strings.Repeat("\x00", MaxMessage)}
+	c.Verdicts = make([]Verdict, maxVerdicts)
+	for i := range c.Verdicts {
+		c.Verdicts[i] = Verdict{ID: strings.Repeat("x", maxID), Command: "resubmit", Reason: noReason, At: far}
+		if i < len(t.Verdicts) {
+			c.Verdicts[i].Reason += t.Verdicts[i].Reason
+		}
+	}
+	for i := range c.Steps {
+		c.Steps[i] = longestStep(c, &def.Steps[i], &t.Steps[i], cause, def.Notifies(StatusStepFinished))
+	}
+	return c
+}
+
+// longestStep gives the times different values, so that none is left out.
+func longestStep(t *Task, d *StepDefinition, s *Step, cause string, told bool) Step {
+	far := farAfter(t)
+	c := Step{
+		Name: d.Name, State: Compensating, LockedBy: strings.Repeat("x", maxName), Attempt: manyOf, First: manyOf, FailureCount: manyOf,
+		Cause: cause, FirstAt: far - 1, ClaimedAt: far, CompleteBy: far - 2, StopBy: far - 3, QuietBy: far - 4, LastStopBy: far - 5,
+		WakeAt: far, Allowance: longTime, Queued: longTime, FinishedAt: far, EndState: Compensating, NoEffect: far - 6,
+		Error:    &StepError{Code: strings.Repeat("x", cutCode), At: far, Attempt: manyOf, Since: far},
+		Resolved: &Resolved{Fact: NotHappened, Command: manyOf, At: far},
+		Output:   s.Output, Unknown: s.Unknown,
+	}
+	if d.Undo != nil || s.Undo { // as the present definition says, or an earlier one (P49)
+		c.Undo, c.UndoFailures = true, manyOf
+	}
+	if told || s.FinishSeq != 0 {
+		c.FinishSeq, c.FinishCause = manyOf, cause
+	}
+	return c
+}
+
+const codeOutputTooLarge = "output-too-large"
+
+// noReason stands for the reason of a verdict that did not fit.
+const noReason = "the task has no room for the reason"
+
+// makeRoom cuts what is there only for people where the document does not fit: texts of steps, the
+// oldest first, down to their codes. A task of an earlier version, which kept no reserve, may need
+// the reasons of its verdicts too. What an end was told with stays as it is (P12).
+func (r *deciding) makeRoom() {
+	room := r.at.Room
+	if room.fits(r.t) {
+		return
+	}
+	var texts []int
+	for i := range r.t.Steps {
+		if r.t.Steps[i].Error != nil {
+			texts = append(texts, i)
+		}
+	}
+	slices.SortStableFunc(texts, func(a, b int) int { return int(r.t.Steps[a].Error.At.Sub(r.t.Steps[b].Error.At)) })
+	for from, step := 0, max(1, len(texts)/8); from < len(texts); from += step { // few measurements, few texts lost
+		for _, i := range texts[from:min(from+step, len(texts))] {
+			e := *r.t.Steps[i].Error
+			e.Code, e.Message = shortCode(e.Code), ""
+			r.t.Steps[i].Error = &e
+		}
+		if room.fits(r.t) {
+			return
+		}
+	}
+	r.t.Verdicts = slices.Clone(r.t.Verdicts)
+	for i := range r.t.Verdicts {
+		if v := &r.t.Verdicts[i]; len(v.Reason) > len(noReason) {
+			v.Reason = noReason
+		}
+	}
+}
+
+// shortCode is what stays of a code: characters that are written as they are.
+func shortCode(code string) string {
+	return strings.Map(func(c rune) rune {
+		if 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.ContainsRune("-_.:/", c) {
+			return c
+		}
+		return '-'
+	}, code[:min(len(code), cutCode)])
+}
+
+// holds reports whether a step's output can be kept.
+func (r *deciding) holds(i int, output json.RawMessage) bool {
+	if r.at.Room.Size == nil || len(output) == 0 {
+		return true
+	}
+	c := r.t.clone()
+	c.Steps[i].Output = output
+	return r.at.Room.keepsReserve(r.def, c)
+}
+
+// unstorable is a do that is done and whose output cannot be kept (P28). A task that goes forward
+// needs the output, so the step has failed for good; in any other the undo works without (P24).
+func (r *deciding) unstorable(i int, e Reply) (string, error) {
+	s := &r.t.Steps[i]
+	contradicted := s.NoEffect != 0
+	s.NoEffect = 0 // P22a: it has had an effect, whatever was proven before
+	text := fmt.Sprintf("the agent's output of %d bytes does not fit into the task's document of at most %d, which holds those of the other steps and a reserve; let the agent store the data elsewhere and answer a reference",
+		len(e.Output), r.at.Room.Limit)
+	if r.t.ProcessState != Processing {
+		r.blame(i, codeOutputTooLarge, text, e.Attempt)
+		r.finish(i, nil)
+		r.advance()
+		return "", nil
+	}
+	if e.Attempt < s.Attempt {
+		if contradicted {
+			return "", nil
+		}
+		return "its output does not fit into the task's document, and a later attempt was asked for", nil
+	}
+	s.FailureCount++
+	r.blame(i, codeOutputTooLarge, text, e.Attempt)
+	r.giveUp(i)
+	r.policy(i)
+	return "", nil
+}

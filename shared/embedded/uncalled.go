@@ -1,0 +1,66 @@
+package embedded
+
+import (
+	"fmt"
+	"log/slog"
+	"sync"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// uncalled knows which operations their agents do not call now, inside this process or outside, by what
+// they answer (P45).
+type uncalled struct {
+	clock port.Clock
+	log   *slog.Logger
+
+	mu     sync.Mutex
+	now    map[string]waiting   // by agent and operation
+	worked map[string]core.Time // when a reply last showed that the service works; of those that once did not
+}
+
+// waiting is since when, and why.
+type waiting struct {
+	code, message string
+	since         core.Time
+	told          bool
+}
+
+// settling is how long after a success a refusal tells nothing: replies overtake each other.
+const settling = core.Minute
+
+// replied is scheduler.Config.Replied. The operator is told once of each operation, however many orders
+// wait for it. Only a reply that shows that the service works ends it: a failed probe does not.
+func (u *uncalled) replied(agent, operation string, r core.Reply) {
+	name, now := "agent "+agent+" "+operation, core.TimeOf(u.clock.Now())
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	was, waits := u.now[name]
+	switch {
+	case r.Outcome == core.OutcomeRetryLater && core.Uncalled(r.Code):
+		if !waits {
+			was.since = now
+		}
+		worked, ever := u.worked[name]
+		if !was.told && (!ever || now.Sub(worked) > settling) {
+			was.told = true
+			u.log.Error("ALERT: an agent does not call its service, and its steps wait, uncounted, for up to their maxQueueTime",
+				"agent", agent, "operation", operation, "code", r.Code)
+		}
+		u.now[name] = waiting{r.Code, r.Message, was.since, was.told}
+	case r.Outcome != core.OutcomeRetryLater && waits:
+		delete(u.now, name)
+		u.worked[name] = now
+		u.log.Info("an agent calls its service again", "agent", agent, "operation", operation, "since", was.since)
+	}
+}
+
+// check puts what is not called into the checks of health.
+func (u *uncalled) check(checks map[string]string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for name, w := range u.now {
+		checks[name] = fmt.Sprintf("%s since %s, its steps wait, uncounted: %s", w.code, w.since, w.message)
+	}
+}

@@ -1,0 +1,43 @@
+package port
+
+import (
+	"context"
+	"hash/fnv"
+	"strconv"
+	"time"
+)
+
+// firstBackoff is how long a message that could not be handled stays hidden the first time.
+const firstBackoff = 2 * time.Second
+
+// Backoff is how long a delivery that could not be handled is hidden before it comes again: 2 s, doubled
+// with each time that it was received, up to the visibility timeout of its queue. Up to a half is added,
+// by a hash of the message's ID, so that messages that failed together do not come back together.
+func (d *Delivery) Backoff(visibility time.Duration) time.Duration {
+	wait := firstBackoff << min(max(d.Received-1, 0), 20)
+	sum := fnv.New32a()
+	_, _ = sum.Write(strconv.AppendInt([]byte(d.ID), int64(d.Received), 10)) // it never fails
+	wait += wait / 2 * time.Duration(sum.Sum32()%1000) / 1000
+	return min(wait, visibility)
+}
+
+// Extension hides one delivery for a time from now on; 0 gives it back at once.
+type Extension struct {
+	Receipt string
+	For     time.Duration
+}
+
+// Extend carries out the extensions: with one call where the queue has such a call, else one by one.
+// The errors stand at the places of the extensions.
+func Extend(ctx context.Context, q Queue, extensions []Extension) []error {
+	if all, ok := q.(interface {
+		ExtendBatch(ctx context.Context, extensions []Extension) []error
+	}); ok {
+		return all.ExtendBatch(ctx, extensions)
+	}
+	errs := make([]error, len(extensions))
+	for i, e := range extensions {
+		errs[i] = q.Extend(ctx, e.Receipt, e.For)
+	}
+	return errs
+}

@@ -1,0 +1,52 @@
+package state
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write the tables of docs/document.md again")
+
+// docs/document.md lists every member of a stored document, as the tables of this package have it.
+func TestEveryMemberIsDocumented(t *testing.T) {
+	const path = "../../docs/document.md"
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const begin, end = "<!-- members: begin -->\n", "<!-- members: end -->"
+	head, rest, found := strings.Cut(string(text), begin)
+	_, tail, closed := strings.Cut(rest, end)
+	if !found || !closed {
+		t.Fatalf("%s has no place for the members", path)
+	}
+	var b strings.Builder
+	rows(&b, "The order", taskFields)
+	rows(&b, "Each step in `Steps`", stepFields)
+	rows(&b, "A step's `error`", errorFields)
+	want := head + begin + b.String() + "\n" + end + tail
+	if want == string(text) {
+		return
+	}
+	if !*update {
+		t.Fatalf("%s does not list the members that are stored: go test ./shared/state -run %s -update", path, t.Name())
+	}
+	if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func rows[T any](b *strings.Builder, title string, of *table[T]) {
+	fmt.Fprintf(b, "\n## %s\n\n| member | says | absent means |\n|---|---|---|\n", title)
+	for _, i := range of.sorted {
+		f := &of.fields[i]
+		absent := f.absent
+		if absent == "" {
+			absent = "none, or 0"
+		}
+		fmt.Fprintf(b, "| `%s` | %s | %s |\n", f.name, f.says, absent)
+	}
+}

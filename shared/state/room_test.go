@@ -1,0 +1,399 @@
+package state_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"sort"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/memory"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/state"
+)
+
+// full is a task under random events, its outputs near what a document holds.
+type full struct {
+	t    *rapid.T
+	def  *core.Definition
+	room core.Room
+	task *core.Task
+	now  core.Time
+	n    int
+	told map[int]string // statuses by number
+}
+
+type noInput struct{ output json.RawMessage }
+
+func (noInput) Input(int, core.Environment) (json.RawMessage, error)     { return nil, nil }
+func (noInput) UndoInput(int, core.Environment) (json.RawMessage, error) { return nil, nil }
+func (noInput) When(int, core.Environment) (bool, error)                 { return true, nil }
+func (e noInput) Output(core.Environment) (json.RawMessage, error)       { return e.output, nil }
+
+func text(n int) json.RawMessage { return json.RawMessage(`"` + strings.Repeat("x", n) + `"`) }
+
+var worst = strings.Repeat("\x01", 600) // each byte takes six
+
+func newFull(t *rapid.T) *full {
+	retry := core.Retry{MaxFailures: rapid.IntRange(1, 3).Draw(t, "failures"), Backoff: core.Backoff{Initial: core.Second, Max: core.Minute, Multiplier: 2}}
+	def := &core.Definition{Schema: 1, Name: "full", Agents: map[string]core.AgentDefinition{"a": {QueueAllowance: 20 * core.Second, ClockSkew: core.Second}},
+		Grace: 5 * core.Second, TellAfter: 30 * core.Second, HopBudget: 500, Output: json.RawMessage(`{}`), Expr: noInput{text(rapid.IntRange(0, 32_000).Draw(t, "output"))}}
+	def.Notify = []core.StatusKind{core.StatusStarted, core.StatusStepFinished, core.StatusCompleted, core.StatusFailed, core.StatusUndone, core.StatusCancelled}
+	if rapid.Bool().Draw(t, "quiet") {
+		def.Notify = nil
+	}
+	for i := range rapid.SampledFrom([]int{1, 2, 5, 20}).Draw(t, "steps") {
+		s := core.StepDefinition{Name: fmt.Sprintf("step-%d-%s", i, strings.Repeat("n", 30)), Agent: "a", Timeout: 10 * core.Second, MaxQueueTime: core.Day, Retry: retry,
+			OnFailure: core.OnFailureUndo, Grade: core.Fenced, Undo: &core.Undo{Operation: "u", Timeout: 10 * core.Second, Retry: retry}}
+		if rapid.IntRange(0, 9).Draw(t, "stops") == 0 {
+			s.OnFailure = core.OnFailureStop
+		}
+		if i > 0 && rapid.Bool().Draw(t, "after") {
+			s.After = []string{def.Steps[i-1].Name}
+		}
+		def.Steps = append(def.Steps, s)
+	}
+	if last := &def.Steps[len(def.Steps)-1]; rapid.Bool().Draw(t, "point of no return") {
+		last.PointOfNoReturn, last.Undo = true, nil
+	}
+	def.Link()
+	f := &full{t: t, def: def, now: 1_800_000_000_000, told: map[int]string{}, room: state.New(state.Config{Store: memory.NewStore(1)}).Room()}
+	return f
+}
+
+// decide takes an event, and sees that what it leads to can be stored, and was not told otherwise before.
+func (f *full) decide(ev core.Event) *core.Task {
+	f.t.Helper()
+	d, err := core.Decide(f.def, []byte(`{}`), f.task, ev, core.At{Now: f.now, By: strings.Repeat("i", 60), Room: f.room})
+	var refusal *core.Refusal
+	switch {
+	case errors.As(err, &refusal), errors.Is(err, core.ErrStale):
+		return f.task
+	case err != nil:
+		f.t.Fatalf("%T: %v", ev, err)
+	}
+	for _, e := range d.Effects {
+		if s, ok := e.(core.SendStatus); ok && s.Status.Seq > 0 {
+			b, _ := json.Marshal(s)
+			if was, again := f.told[s.Status.Seq]; again && was != string(b) {
+				f.t.Fatalf("status %d was told as\n%.500s and now as\n%.500s", s.Status.Seq, was, b)
+			}
+			f.told[s.Status.Seq] = string(b)
+		}
+	}
+	if !d.Changed {
+		return f.task
+	}
+	next := *d.Task
+	next.Version++
+	pushed, _ := core.Push(&next)
+	for what, task := range map[string]*core.Task{"it": &next, "pushed": pushed, "settled": core.Settled(&next)} {
+		if n := state.Size(task); n > port.MaxDocument || n == 0 {
+			f.t.Fatalf("after %T of a task that is %s: %s, %d bytes, the limit is %d", ev, next.ProcessState, what, n, port.MaxDocument)
+		}
+	}
+	return &next
+}
+
+// event is one of those that the table knows, mostly of an attempt that is under way.
+func (f *full) event() core.Event {
+	f.n++
+	draw := func(what string, n int) int { return rapid.IntRange(0, n-1).Draw(f.t, what) }
+	s := &f.task.Steps[draw("step", len(f.task.Steps))]
+	for i := range f.task.Steps {
+		if s.InFlight() || draw("any", 40) == 0 {
+			break
+		}
+		s = &f.task.Steps[i]
+	}
+	id := fmt.Sprintf("%0128d", f.n)
+	switch kind := draw("event", 24); kind {
+	case 0:
+		return core.Cancel{OrderID: f.task.OrderID, ID: id, Run: f.task.Run}
+	case 1:
+		return core.UndoCommand{ID: id, Command: f.task.Command - draw("old", 2)}
+	case 2, 3:
+		return core.Resubmit{ID: id, Command: f.task.Command - draw("old", 2), Deadline: core.Time(draw("deadline", 2)) * (f.now + 500_000)}
+	case 4:
+		return core.Resolve{ID: id, Command: f.task.Command, Step: s.Name, Fact: []core.Fact{core.Happened, core.NotHappened, core.Undone}[draw("fact", 3)]}
+	case 5:
+		return core.Settle{}
+	case 6:
+		return core.TellOverdue{}
+	case 7:
+		return core.DeadlinePassed{Run: f.task.Run}
+	case 8:
+		return core.Submitted{OrderID: f.task.OrderID, ContentHash: f.task.ContentHash}
+	case 9, 10:
+		f.now = max(f.now, s.CompleteBy)
+		return core.Overdue{Step: s.Name, Attempt: s.Attempt, Backlog: draw("backlog", 3) == 0}
+	case 11, 12:
+		f.now = max(f.now, s.WakeAt)
+		return core.Wake{Step: s.Name, Run: f.task.Run, Attempt: s.Attempt}
+	case 13:
+		return core.Wake{Run: f.task.Run}
+	default:
+		return f.reply(s, draw)
+	}
+}
+
+// reply of a failure says noEffect, which counts for a point of no return.
+func (f *full) reply(s *core.Step, draw func(string, int) int) core.Event {
+	r := core.Reply{Step: s.Name, Run: f.task.Run, Attempt: s.Attempt, Operation: core.Do, Outcome: core.OutcomeDone}
+	if s.Undo {
+		r.Operation = core.UndoOp
+	}
+	switch draw("outcome", 8) {
+	case 0:
+		r.Outcome, r.Code, r.Message, r.NoEffect = core.OutcomeFailed, worst, worst, true
+	case 1:
+		r.Outcome, r.Code, r.Message, r.NoEffect = core.OutcomeRetryLater, worst, worst, true
+	case 2:
+		r.Outcome, r.Code, r.Message, r.NoEffect = core.OutcomeRetryLater, core.CodeUnauthorized, worst, true
+	default:
+		left := max(0, port.MaxDocument-state.Size(f.task))
+		switch draw("size", 4) {
+		case 0:
+			r.Output = text(min(left, 260_000)) // all that is left, or more
+		case 1:
+			r.Output = text(left / (1 + draw("share", len(f.task.Steps))))
+		case 2:
+			r.Output = text(max(0, left-draw("less", 20_000)))
+		default:
+			r.Output = text(draw("some", 3000))
+		}
+	}
+	return r
+}
+
+// fill lets some steps end, and gives the next one the largest output that is kept.
+func (f *full) fill() {
+	for left := rapid.IntRange(0, len(f.task.Steps)-1).Draw(f.t, "before"); ; left-- {
+		i := slices.IndexFunc(f.task.Steps, func(s core.Step) bool { return s.State == core.Processing })
+		if i < 0 {
+			return
+		}
+		s := f.task.Steps[i]
+		r := core.Reply{Step: s.Name, Attempt: s.Attempt, Operation: core.Do, Outcome: core.OutcomeDone, Output: text(10)}
+		if left > 0 {
+			f.task = f.decide(r)
+			continue
+		}
+		n := sort.Search(port.MaxDocument, func(n int) bool {
+			r.Output = text(n)
+			d, err := core.Decide(f.def, []byte(`{}`), f.task, r, core.At{Now: f.now, Room: f.room})
+			return err != nil || d.Task.Step(s.Name).State != core.Processed
+		})
+		if n == 0 { // nothing more fits: its failure is what is stored
+			return
+		}
+		r.Output = text(n - 1)
+		f.task = f.decide(r)
+		return
+	}
+}
+
+// drain fails every attempt once, with the longest texts, and refuses commands wherever it stops,
+// until the order has ended.
+func (f *full) drain() {
+	failed := map[string]bool{}
+	for n := 0; !f.task.Terminal(); n++ {
+		if n > 5000 {
+			f.t.Fatalf("it never ends: %s", f.task.ProcessState)
+		}
+		f.now += 200_000
+		if f.task.ProcessState == core.Error && !f.task.InFlight() {
+			f.n++
+			for i := range 9 {
+				f.task = f.decide(core.Resubmit{ID: fmt.Sprintf("%0126d-%d", f.n, i), Command: f.task.Command + 1})
+			}
+			f.task = f.decide(core.UndoCommand{ID: fmt.Sprintf("%0128d", f.n), Command: f.task.Command})
+			if f.task.ProcessState == core.Error { // past its point of no return
+				f.task = f.decide(core.Close{ID: fmt.Sprintf("%0127d-", f.n), Command: f.task.Command, By: worst[:128], Reason: worst})
+				continue
+			}
+		}
+		for _, s := range f.task.Steps {
+			r := core.Reply{Step: s.Name, Run: f.task.Run, Attempt: s.Attempt, Operation: core.Do, Outcome: core.OutcomeRetryLater, Code: worst, Message: worst}
+			if s.Undo {
+				r.Operation = core.UndoOp
+			}
+			switch {
+			case !s.InFlight():
+				if s.Attempt > 0 {
+					f.task = f.decide(core.Wake{Step: s.Name, Run: f.task.Run, Attempt: s.Attempt})
+				}
+				continue
+			case s.Undo && failed[s.Name]:
+				r.Outcome = core.OutcomeDone
+			case s.Undo:
+				failed[s.Name] = true
+			}
+			f.task = f.decide(r)
+		}
+	}
+}
+
+// P28: what was stored once always accepts what comes next, however full its document is.
+func TestAStoredTaskAcceptsEveryEvent(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		f := newFull(rt)
+		f.task = f.decide(core.Submitted{OrderID: strings.Repeat("o", 128), Workflow: "full", ContentHash: strings.Repeat("c0", 32), ReplyTo: "shop", Deadline: f.now + 1_000_000})
+		for range rapid.IntRange(0, 60).Draw(rt, "events") {
+			f.now += core.Time(rapid.IntRange(0, 20_000).Draw(rt, "time"))
+			f.task = f.decide(f.event())
+		}
+		if rapid.Bool().Draw(rt, "filled") {
+			f.fill()
+		}
+		f.drain()
+	})
+}
+
+// P28: the reserve counts every member that a later event may store, but for the outputs and the texts of
+// failures, which it leaves out, and what only newer versions know.
+func TestTheReserveCountsEveryMember(t *testing.T) {
+	retry := core.Retry{MaxFailures: 1}
+	def := &core.Definition{Schema: 1, Name: "full", Notify: []core.StatusKind{core.StatusStepFinished}, Steps: []core.StepDefinition{
+		{Name: "one", Agent: "a", Grade: core.Fenced, Retry: retry, Undo: &core.Undo{Operation: "u", Retry: retry}}}}
+	def.Link()
+	var longest *core.Task
+	core.Room{Size: func(task *core.Task) int { longest = task; return state.Size(task) }}.Reserve(def)
+	var zero []string
+	var look func(at string, v reflect.Value)
+	look = func(at string, v reflect.Value) {
+		switch {
+		case v.IsZero():
+			zero = append(zero, at)
+		case v.Kind() == reflect.Pointer:
+			look(at, v.Elem())
+		case v.Kind() == reflect.Slice:
+			look(at, v.Index(0))
+		case v.Kind() == reflect.Struct:
+			for i := range v.NumField() {
+				look(at+" "+v.Type().Field(i).Name, v.Field(i))
+			}
+		}
+	}
+	look("task", reflect.ValueOf(longest))
+	want := []string{"task Verdicts Accepted", "task Output", "task Removed", "task Steps Output", "task Steps Error Message", "task Steps Unknown", "task Unknown"}
+	if !slices.Equal(zero, want) {
+		t.Errorf("it leaves out %q, want %q", zero, want)
+	}
+}
+
+// A document with no room to spare: the workflow's output is dropped, a verdict says no reason, and
+// says the same when it is asked for again.
+func TestNoRoomToSpare(t *testing.T) {
+	def := &core.Definition{Schema: 1, Name: "full", Agents: map[string]core.AgentDefinition{"a": {}}, Output: json.RawMessage(`{}`), Expr: noInput{text(2000)}, HopBudget: 10,
+		Steps: []core.StepDefinition{{Name: "one", Agent: "a", Timeout: core.Second, Retry: core.Retry{MaxFailures: 1}, OnFailure: core.OnFailureStop}}}
+	def.Link()
+	at := core.At{Now: 1_800_000_000_000, Room: core.Room{Size: state.Size}}
+	def.Hash = core.DefinitionHash(nil)
+	at.Room.Limit = at.Room.Reserve(def) + 50
+	decide := func(task *core.Task, ev core.Event) core.Decision {
+		t.Helper()
+		d, err := core.Decide(def, []byte(`{}`), task, ev, at)
+		if err != nil || state.Size(d.Task) > at.Room.Limit {
+			t.Fatalf("%T: %v, %d bytes", ev, err, state.Size(d.Task))
+		}
+		return d
+	}
+	id := strings.Repeat("o", 128)
+	begun := decide(nil, core.Submitted{OrderID: id, Workflow: "full", ContentHash: strings.Repeat("c0", 32), ReplyTo: id, Priority: "normal"}).Task
+	reply := core.Reply{Step: "one", Attempt: 1, Operation: core.Do, Outcome: core.OutcomeDone}
+	if d := decide(begun, reply); d.Task.ProcessState != core.Processed || d.Task.Output != nil || d.Task.EndCode != "output-too-large" {
+		t.Errorf("%s, %d bytes of output, %q", d.Task.ProcessState, len(d.Task.Output), d.Task.EndCode)
+	}
+	at.Room.Limit = state.Size(begun) + 190 // a verdict fits, and a short text
+	for range 2 {
+		refused := decide(begun, core.UndoCommand{ID: "c-1", Command: 5})
+		again := decide(refused.Task, core.UndoCommand{ID: "c-1", Command: 5})
+		if v := refused.Verdict; v.Accepted || v.Reason == "" || len(v.Reason) > 40 || *again.Verdict != *v || again.Changed {
+			t.Errorf("verdict %+v, then %+v", v, again.Verdict)
+		}
+	}
+}
+
+// P24, P28: a done whose output does not fit fails its step while the order goes forward, and is a
+// fact without its output in any other. That of an earlier attempt changes nothing.
+func TestDoneThatDoesNotFit(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		task      core.State
+		phase     core.Phase
+		attempt   int
+		step, end core.State
+	}{
+		{"going", core.Processing, "", 2, core.Failed, core.Compensating},
+		{"going, an earlier attempt", core.Processing, "", 1, core.Processing, core.Processing},
+		{"undoing", core.Compensating, "", 2, core.Compensating, core.Compensating},
+		{"stopped", core.Error, core.Forward, 2, core.Processed, core.Error},
+		{"stopped in its undo", core.Error, core.Undoing, 1, core.Processed, core.Error},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			def := &core.Definition{Schema: 1, Name: "full", Agents: map[string]core.AgentDefinition{"a": {}}, HopBudget: 10}
+			for _, name := range []string{"one", "two"} {
+				def.Steps = append(def.Steps, core.StepDefinition{Name: name, Agent: "a", Timeout: core.Second, Grade: core.Idempotent, Retry: core.Retry{MaxFailures: 1},
+					OnFailure: core.OnFailureUndo, Undo: &core.Undo{Operation: "u", Retry: core.Retry{MaxFailures: 1}}})
+			}
+			def.Link()
+			const now = 1_800_000_000_000
+			task := &core.Task{OrderID: "o-1", Version: 4, Workflow: "full", ProcessState: c.task, Phase: c.phase, Created: now - 100_000, Claims: 2,
+				Steps: []core.Step{
+					{Name: "one", State: core.Processed, Attempt: 1, First: 1, Output: text(100), FinishedAt: now - 1000},
+					{Name: "two", State: core.Processing, Attempt: 2, First: 2, FirstAt: now - 9000, ClaimedAt: now - 9000, CompleteBy: now + 9000, StopBy: now - 500, QuietBy: now - 500},
+				}}
+			d, err := core.Decide(def, []byte(`{}`), task, core.Reply{Step: "two", Attempt: c.attempt, Operation: core.Do, Outcome: core.OutcomeDone, Output: text(port.MaxDocument)},
+				core.At{Now: now, Room: core.Room{Limit: port.MaxDocument, Size: state.Size}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			two := d.Task.Step("two")
+			if c.name == "going" && two.State == core.Compensating {
+				two.State = core.Failed // its undo was claimed at once
+			}
+			if two.State != c.step || d.Task.ProcessState != c.end || two.Output != nil {
+				t.Errorf("step %s, task %s, %d bytes kept", two.State, d.Task.ProcessState, len(two.Output))
+			}
+			if changed := c.attempt == 2 || c.task != core.Processing; d.Changed != changed {
+				t.Errorf("changed %t: %s", d.Changed, d.Ignored)
+			} else if changed && (two.Error == nil || two.Error.Code != "output-too-large" || !strings.Contains(two.Error.Message, "reference")) {
+				t.Errorf("error %+v", two.Error)
+			}
+		})
+	}
+}
+
+// P22a, P28: an effect whose output does not fit takes back the proof that there was none, whichever
+// attempt it is of.
+func TestEffectThatDoesNotFitTakesTheProof(t *testing.T) {
+	for attempt := 1; attempt <= 2; attempt++ {
+		def := &core.Definition{Schema: 1, Name: "full", Agents: map[string]core.AgentDefinition{"a": {}}, HopBudget: 10, Steps: []core.StepDefinition{
+			{Name: "pay", Agent: "a", Timeout: core.Second, Grade: core.Idempotent, Retry: core.Retry{MaxFailures: 3}, OnFailure: core.OnFailureUndo, PointOfNoReturn: true},
+		}}
+		def.Link()
+		const now = 1_800_000_000_000
+		task := &core.Task{OrderID: "o-1", Version: 4, Workflow: "full", ProcessState: core.Processing, Created: now - 100_000, Claims: 1, Steps: []core.Step{
+			{Name: "pay", State: core.Pending, Attempt: 2, First: 1, FailureCount: 2, FirstAt: now - 9000, ClaimedAt: now - 9000, WakeAt: now + 1000, CompleteBy: now + 9000, QuietBy: now - 500, NoEffect: now - 700},
+		}}
+		d, err := core.Decide(def, []byte(`{}`), task, core.Reply{Step: "pay", Attempt: attempt, Operation: core.Do, Outcome: core.OutcomeDone, Output: text(port.MaxDocument)},
+			core.At{Now: now, Room: core.Room{Limit: port.MaxDocument, Size: state.Size}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := core.Processing // the later attempt, which was refused, waits to be asked for again
+		if attempt == 2 {
+			want = core.Error // past its point of no return
+		}
+		if pay := d.Task.Step("pay"); !d.Changed || pay.NoEffect != 0 || d.Task.ProcessState != want {
+			t.Errorf("attempt %d: changed %t, without effect since %s, the task is %s; want %s", attempt, d.Changed, pay.NoEffect, d.Task.ProcessState, want)
+		}
+	}
+}
