@@ -51,7 +51,7 @@ func newWorld(sc Scenario, c Chooser) *World {
 	}
 	w.Cells, w.Ends = map[Cell]int{}, map[core.State]int{}
 	w.store = &store{w: w, rows: map[string]*row{}, defs: map[string][]byte{}}
-	for _, d := range sc.others { // which other orders have pinned
+	for _, d := range w.defs[1:] { // which other orders have pinned
 		if data, err := w.encode(d); err == nil {
 			w.store.defs[d.Hash] = data
 		}

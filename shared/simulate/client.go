@@ -480,7 +480,7 @@ func (w *World) expire() {
 // redeploy gives one instance a newer version of the workflow: old and new run side by side.
 func (w *World) redeploy() {
 	p := w.procs[0]
-	if w.newer == nil || w.strike(aScheduler, callDeploy, p.name).fault != MixedCode {
+	if w.newer == nil || len(p.running) > 0 || w.strike(aScheduler, callDeploy, p.name).fault != MixedCode {
 		return
 	}
 	w.tell("world", p.name, "runs a newer version of the workflow")
