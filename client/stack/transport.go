@@ -127,6 +127,7 @@ func (t *transport) show(ctx context.Context, task *core.Task, detailed bool) (*
 	if detailed {
 		shown = view.Detailed(task, def, nil, time.Now())
 		t.await(ctx, &shown, time.Now())
+		shown.Pinned(t.Outputs.Workflows[idOf(task.Workflow)])
 	}
 	return &shown, nil
 }
@@ -276,11 +277,8 @@ func (t *transport) Unlisted() string {
 	return "ended orders are not listed: this stack has no index of them; `show` knows each by its ID"
 }
 
-// Plan compares with the stored definition of that hash. Which one is the latest stands inside the functions.
+// Plan compares with the stored definition: one that no order has run yet stands inside the functions only.
 func (t *transport) Plan(ctx context.Context, id, definition string) (view.Plan, error) {
-	if definition == client.Latest {
-		return view.Plan{}, refusal(http.StatusBadRequest, codeNotOnStack, "which definition is the latest is inside the functions of a stack; give the hash of one, or move the order: it is refused, with the differences, where that is not possible")
-	}
 	task, err := t.load(ctx, id)
 	if err == nil && task == nil {
 		err = notFound(id)
@@ -292,9 +290,15 @@ func (t *transport) Plan(ctx context.Context, id, definition string) (view.Plan,
 	if err != nil {
 		return view.Plan{}, err
 	}
+	if definition == client.Latest && task.Workflow != "" {
+		if definition = t.Outputs.Workflows[idOf(task.Workflow)]; definition == "" {
+			return view.Plan{}, refusal(http.StatusBadRequest, codeNotOnStack, "the workflow %s is not deployed in this stack; give the hash of a definition", task.Workflow)
+		}
+	}
 	to := core.Target{}
-	if to.Definition, err = t.definition(ctx, definition); errors.Is(err, client.ErrNotFound) {
-		to.Absent, err = fmt.Sprintf("no definition with the hash %q is stored", definition), nil
+	if to.Definition, err = t.definition(ctx, definition); errors.Is(err, port.ErrNotFound) || errors.Is(err, client.ErrNotFound) {
+		return view.Plan{}, refusal(http.StatusBadRequest, codeNotOnStack,
+			"no order has run the definition %s yet, so that it stands inside the functions of the stack only; move the order: it is refused, with the differences, where that is not possible", definition)
 	}
 	if err != nil {
 		return view.Plan{}, err

@@ -34,6 +34,14 @@ func Detailed(t *core.Task, def *core.Definition, order json.RawMessage, now tim
 	return v
 }
 
+// Pinned notes which definition new orders get, where the order runs another one and could be moved.
+func (v *Task) Pinned(deployed string) {
+	final := v.State == core.Processed || v.State == core.Cancelled || v.State == core.Closed
+	if !final && v.Definition != "" && deployed != "" && deployed != v.Definition {
+		v.Deployed = deployed
+	}
+}
+
 // Plan is what a move to another definition would mean.
 type Plan struct {
 	OrderID     string            `json:"orderId"`

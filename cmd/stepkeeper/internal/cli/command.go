@@ -420,7 +420,10 @@ func (o *commandOptions) plan(ctx context.Context, c *client.Client, task *view.
 		if d.Refused {
 			what = "refused"
 		}
-		lines = append(lines, fmt.Sprintf("step %s: %s (%s)", d.Step, d.What, what))
+		if d.Step != "" {
+			d.What = "step " + d.Step + ": " + d.What
+		}
+		lines = append(lines, d.What+" ("+what+")")
 	}
 	if len(lines) > 0 && !p.Accepted {
 		v.Reason = "the definitions differ: " + strings.Join(lines, "; ")

@@ -31,7 +31,7 @@ func (p Page) Task(w io.Writer, t view.Task) {
 		fmt.Fprintf(w, "  %s\n", p.Style.Warn(Unattended(u, p.Now)))
 	}
 	if t.Deployed != "" {
-		fmt.Fprintf(w, "  %s\n", p.Style.Warn("it is pinned to the definition "+t.Definition+", and "+t.Deployed+" is deployed: `move "+t.OrderID+" --definition latest --dry-run` names the differences"))
+		fmt.Fprintf(w, "  %s\n", p.Style.Warn("it is pinned to an older definition of its workflow, "+t.Definition+", and "+t.Deployed+" is deployed"))
 	}
 	p.reason(w, t)
 	p.steps(w, t)
