@@ -144,6 +144,9 @@ func (t *transport) definition(ctx context.Context, hash string) (*core.Definiti
 		return known, nil
 	}
 	data, err := t.Definitions.Definition(ctx, hash)
+	if errors.Is(err, port.ErrNotFound) {
+		return nil, fmt.Errorf("%w: definition %s is not stored: %w", client.ErrAnswer, hash, port.ErrNotFound)
+	}
 	if err != nil {
 		return nil, failed(ctx, use{"dynamodb:GetItem", "table " + t.Outputs.Definitions, t.Outputs.Application}, err)
 	}
@@ -296,7 +299,7 @@ func (t *transport) Plan(ctx context.Context, id, definition string) (view.Plan,
 		}
 	}
 	to := core.Target{}
-	if to.Definition, err = t.definition(ctx, definition); errors.Is(err, port.ErrNotFound) || errors.Is(err, client.ErrNotFound) {
+	if to.Definition, err = t.definition(ctx, definition); errors.Is(err, port.ErrNotFound) {
 		return view.Plan{}, refusal(http.StatusBadRequest, codeNotOnStack,
 			"no order has run the definition %s yet, so that it stands inside the functions of the stack only; move the order: it is refused, with the differences, where that is not possible", definition)
 	}

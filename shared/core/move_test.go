@@ -2,6 +2,7 @@ package core_test
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 
@@ -112,6 +113,7 @@ func TestMoveIsRefusedByTheState(t *testing.T) {
 		want   string
 	}{
 		"in flight":      {func(t *core.Task) { t.Steps[1].State = core.Processing }, core.Target{Definition: target("fedcba", same...)}, 4, "in flight"},
+		"an undo":        {func(t *core.Task) { t.ProcessState, t.Phase = core.Compensating, "" }, core.Target{Definition: target("fedcba", same...)}, 4, "this one is Compensating"},
 		"untold":         {func(t *core.Task) { t.Tell = noon }, core.Target{Definition: target("fedcba", same...)}, 4, "not been told"},
 		"other workflow": {func(*core.Task) {}, core.Target{Definition: other}, 4, "of the workflow other"},
 		"unknown":        {func(*core.Task) {}, core.Target{Absent: "no such definition"}, 4, "no such definition"},
@@ -138,5 +140,127 @@ func TestMoveIsRefusedByTheState(t *testing.T) {
 		if err != nil || dec.Verdict.Accepted != (x.want == "") || !strings.Contains(dec.Verdict.Reason, x.want) {
 			t.Errorf("%s: %v %+v, want %q", name, err, dec.Verdict, x.want)
 		}
+	}
+}
+
+func (d *desk) command(t *testing.T, ev core.Event, room core.Room) core.Decision {
+	t.Helper()
+	dec, err := core.Decide(d.def, d.order, d.task, ev, core.At{Now: d.now, By: "s", Room: room})
+	if err != nil || dec.Verdict == nil {
+		t.Fatalf("%v, %+v", err, dec.Verdict)
+	}
+	return dec
+}
+
+// P49, P12a: the same Move a second time gets the same verdict and changes nothing; one with an old number is refused.
+func TestMoveThatComesTwice(t *testing.T) {
+	d := moving(t)
+	move := core.Move{ID: "m", Command: 4, To: core.Target{Definition: target("fedcba", step("a"), step("b", after("a")), step("c", after("b")))}}
+	d.commit(d.command(t, move, core.Room{}).Task)
+	d.def = move.To.Definition
+	if again := d.command(t, move, core.Room{}); again.Changed || !again.Verdict.Accepted || len(again.Effects) > 0 {
+		t.Errorf("the same message: %+v", again)
+	}
+	move.ID = "other"
+	if late := d.command(t, move, core.Room{}); late.Verdict.Accepted || late.Task.Command != 5 {
+		t.Errorf("another one with the old number: %+v", late.Verdict)
+	}
+}
+
+// P49, P28: every stored task accepts every event, so one that leaves no reserve for the new steps is not moved.
+func TestMoveKeepsTheReserve(t *testing.T) {
+	d := moving(t)
+	steps := []core.StepDefinition{step("a"), step("b", after("a")), step("c", after("b"))}
+	room := core.Room{Limit: 350, Size: func(t *core.Task) int { return 100 * len(t.Steps) }}
+	if v := d.command(t, core.Move{ID: "m", Command: 4, To: core.Target{Definition: target("three", steps...)}}, room).Verdict; !v.Accepted {
+		t.Errorf("three steps: %+v", v)
+	}
+	dec := d.command(t, core.Move{ID: "m", Command: 4, To: core.Target{Definition: target("four", append(steps, step("d", after("c")))...)}}, room)
+	if v := dec.Verdict; v.Accepted || !strings.Contains(v.Reason, "reserve for the steps") || dec.Task.Definition != d.task.Definition || len(dec.Task.Steps) != 3 {
+		t.Errorf("four steps: %+v", v)
+	}
+}
+
+// P49: a task that goes forward goes on by the new definition at once, and what its Error could not evaluate is tried again.
+func TestMoveGoesOn(t *testing.T) {
+	d := moving(t)
+	d.task.ProcessState, d.task.Phase, d.task.Attention = core.Processing, "", false
+	b := &d.task.Steps[1]
+	b.State, b.CompleteBy, b.WakeAt = core.Pending, d.now+60_000, d.now+50_000
+	dec := d.command(t, core.Move{ID: "m", Command: 4, To: core.Target{Definition: target("fedcba", step("a"), step("b", after("a")), step("d", after("a")))}}, core.Room{})
+	if !dec.Verdict.Accepted || dec.Task.Step("d").State != core.Processing || dec.Task.Step("d").Cause != "move/4" || dec.Task.Step("b").State != core.Pending {
+		t.Errorf("%+v, %s", dec.Verdict, states(dec.Task))
+	}
+	d = moving(t)
+	d.task.Steps[2].State, d.task.EndStep, d.task.EndCode = core.Failed, "c", "expression"
+	dec = d.command(t, core.Move{ID: "m", Command: 4, To: core.Target{Definition: target("fedcba", step("a"), step("b", after("a")), step("c", after("b")))}}, core.Room{})
+	if c := dec.Task.Step("c"); !dec.Verdict.Accepted || c.State != core.Pending || c.Error != nil {
+		t.Errorf("a step whose expression failed is %+v", c)
+	}
+}
+
+// P49: a Skipped step binds as one that was attempted does; the next run of a Compensated task is all new.
+func TestMoveOfSkippedAndUndoneSteps(t *testing.T) {
+	d := moving(t)
+	d.task.Steps[2].State = core.Skipped
+	if v := d.command(t, core.Move{ID: "m", Command: 4, To: core.Target{Definition: target("fedcba", step("a"), step("b", after("a")))}}, core.Room{}).Verdict; v.Accepted || !strings.Contains(v.Reason, "step c: it is removed, and was skipped") {
+		t.Errorf("a skipped step is removed: %+v", v)
+	}
+	d = moving(t)
+	d.task.ProcessState, d.task.Phase, d.task.Why, d.task.Attention = core.Compensated, "", core.WhyFailure, false
+	for i := range 2 {
+		d.task.Steps[i].State, d.task.Steps[i].Undo, d.task.Steps[i].Output = core.Compensated, true, json.RawMessage(`"old"`)
+	}
+	a := step("a")
+	a.When, a.Operation = "condition", "other"
+	to := target("fedcba", a, step("c", after("a")))
+	to.Expr = &expressions{when: map[int]func(core.Environment) (bool, error){0: func(core.Environment) (bool, error) { return false, nil }}}
+	dec := d.command(t, core.Resubmit{ID: "m", Command: 4, To: &core.Target{Definition: to}}, core.Room{})
+	if !dec.Verdict.Accepted || dec.Task.Run != inRun+1 || dec.Task.Step("a").State != core.Skipped || dec.Task.Removed["b"] != inAttempt {
+		t.Fatalf("%+v, %s", dec.Verdict, states(dec.Task))
+	}
+	for _, r := range requests(dec.Effects) {
+		if strings.Contains(string(r.Input), "old") {
+			t.Errorf("the new run sees what the old one answered: %s", r.Input)
+		}
+	}
+	if dec.Task.Step("a").Output != nil {
+		t.Error("the skipped step keeps the output of the old run")
+	}
+}
+
+// P49, P18: Resubmit with a definition is refused as a whole.
+func TestResubmitWithADefinitionIsOneCommand(t *testing.T) {
+	d := moving(t)
+	to := target("fedcba", step("a"), step("b", after("a")), step("c", after("b")))
+	for name, a := range to.Agents {
+		a.KeyRetention = core.Second
+		to.Agents[name] = a
+	}
+	dec := d.command(t, core.Resubmit{ID: "m", Command: 4, To: &core.Target{Definition: to}}, core.Room{})
+	if dec.Verdict.Accepted || dec.Task.Definition != d.task.Definition || dec.Task.Command != 4 || dec.Task.EndCause != d.task.EndCause {
+		t.Errorf("%+v: it pins %s", dec.Verdict, dec.Task.Definition)
+	}
+}
+
+// P12: an end that was told before the Move is not told again, whatever comes a second time.
+func TestMoveDoesNotTellAgain(t *testing.T) {
+	d := moving(t)
+	d.task.EndCause, d.task.EndSeq, d.task.EndStep = "reply/b/3/failed", 1, "b"
+	dec := d.command(t, core.Move{ID: "m", Command: 4, To: core.Target{Definition: target("fedcba", step("a"), step("b", after("a")), step("d", after("b")))}}, core.Room{})
+	d.commit(dec.Task)
+	d.def = target("fedcba", step("a"), step("b", after("a")), step("d", after("b")))
+	again, err := core.Decide(d.def, d.order, d.task, reply("b", inRun, inAttempt, core.Do, core.OutcomeFailed), core.At{Now: d.now})
+	if err != nil || again.Changed || len(again.Effects) > 0 {
+		t.Errorf("%v, it tells again: %s", err, brief(again.Effects))
+	}
+}
+
+// P49: every decision is made with the definition that the task pins.
+func TestAnotherDefinitionDecidesNothing(t *testing.T) {
+	d := moving(t)
+	same := target("fedcba", step("a"), step("b", after("a")), step("c", after("b")))
+	if _, err := core.Decide(same, d.order, d.task, core.Resubmit{ID: "m", Command: 4}, core.At{Now: d.now}); !errors.Is(err, core.ErrUnfit) {
+		t.Errorf("%v", err)
 	}
 }
