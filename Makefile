@@ -8,6 +8,7 @@ GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.12.2
 LDFLAGS  := -ldflags "-X 'github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/scaffold.builtFrom=$(CURDIR)'"
 # What runs goroutines: everything but the long end-to-end tests.
 RACE_PKGS ?= $(shell $(GO) list ./... | grep -v -E '/(bench|examples|e2e)(/|$$)')
+TEST_PKGS ?= $(shell $(GO) list ./... | grep -v -E '/(infra|internal/mutants/(sampled|simulated))$$')
 FUZZTIME ?= 10s
 CHECKS   ?= 5000
 # Property tests draw the same cases each time, so that a change fails by its own fault; 0 draws others.
@@ -28,8 +29,8 @@ install: ## Install stepkeeper into $GOBIN, or $(go env GOPATH)/bin
 	$(GO) install -trimpath $(LDFLAGS) ./cmd/stepkeeper
 
 .PHONY: test
-test: ## Run all tests (needs nothing but Go)
-	$(GO) test ./...
+test: ## Run the tests that need nothing but Go; test-infra and mutants run those of the templates and of the mutants' tools
+	$(GO) test $(TEST_PKGS)
 
 .PHONY: test-dynamo
 test-dynamo: ## Run the tests that need a DynamoDB against DynamoDB Local (needs npm and a JDK)
@@ -50,7 +51,8 @@ properties: ## Try the core's properties on CHECKS random cases each, others eac
 	RAPID_SEED=0 $(GO) test -count=1 -timeout 60m ./shared/core -run 'TestInvariants|TestLiveness|TestCalm|TestWorlds' -rapid.checks=$(CHECKS)
 
 .PHONY: mutants
-mutants: ## Break each rule of the protocol in turn; the tests must notice
+mutants: ## Break each rule of the protocol in turn; the tests must notice. The tools' own tests first
+	$(GO) test ./internal/mutants/...
 	$(GO) run ./internal/mutants/run -json mutants.json
 
 .PHONY: mutants-infra

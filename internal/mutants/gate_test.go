@@ -76,6 +76,19 @@ func TestGateTriesFirstWhatKilledLastTime(t *testing.T) {
 	}
 }
 
+// A survivor is tried once more, by itself, when the others are done: one slow moment of the machine fails no gate.
+func TestGateTriesSurvivorsTwice(t *testing.T) {
+	seldom := strings.Replace(adderTest, "t.Error(\"wrong\")", "if os.Mkdir(\"second\", 0o700) != nil {\n\t\t\tt.Error(\"wrong\")\n\t\t}", 1)
+	seldom = strings.Replace(seldom, "import \"testing\"", "import (\n\t\"os\"\n\t\"testing\"\n)", 1)
+	gate := mutants.Gate{Root: module(t, seldom), Folder: t.TempDir(), Log: t.Logf}
+	results, err := gate.Run(context.Background(), []mutants.Mutant{
+		{Name: "P1-x", File: "shared/view/add.go", Func: "add", Old: "a + b", New: "a - b", Killers: []string{"view"}},
+	})
+	if err != nil || results[0].Test != "TestAdd" {
+		t.Errorf("%+v, %v", results, err)
+	}
+}
+
 // Tests that fail by themselves say nothing of mutants, nor does code that does not compile.
 func TestGateThatProvesNothing(t *testing.T) {
 	m := mutants.Mutant{Name: "P1-x", File: "shared/view/add.go", Func: "add", Old: "a + b", New: "a - b", Killers: []string{"view"}}

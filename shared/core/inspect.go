@@ -16,3 +16,16 @@ func InputOf(def *Definition, order []byte, t *Task, step int) (json.RawMessage,
 	}
 	return input, err
 }
+
+// UndoneNext is the step that the undo of a task is at (P20): nil where the task is not being undone, or
+// nothing is left to undo.
+func UndoneNext(t *Task) *Step {
+	if t.ProcessState != Compensating {
+		return nil
+	}
+	r := &deciding{t: t}
+	if i := r.candidate(); i >= 0 {
+		return &t.Steps[i]
+	}
+	return nil
+}

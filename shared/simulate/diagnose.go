@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -9,10 +10,22 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// Finding is what is wrong with a workflow although no invariant breaks.
+// Whose says who can correct what was found.
+type Whose string
+
+// Who they are.
+const (
+	YourWorkflow Whose = "your workflow"     // the definition, or what it says of its services
+	ReportToUs   Whose = "report this to us" // a rule of Stepkeeper's own is broken
+)
+
+const reportIt = "open an issue at https://github.com/stepkeeper/stepkeeper/issues with the workflow and the tape, if one was written"
+
+// Finding is what was found before any seed was run.
 type Finding struct {
-	Text string `json:"text"`
-	Mend string `json:"mend"`
+	Whose Whose  `json:"whose"`
+	Text  string `json:"text"`
+	Mend  string `json:"mend"`
 	// Step and Agent say whose service it is about; "" where it cannot be said.
 	Step  string `json:"step,omitempty"`
 	Agent string `json:"agent,omitempty"`
@@ -40,23 +53,27 @@ func diagnoseCalm(sc Scenario) []Finding {
 	for i := range sc.Definition.Steps {
 		d := &sc.Definition.Steps[i]
 		if l := sc.Services[d.Agent].Latency; l >= d.Timeout {
-			return []Finding{{
+			return []Finding{{Whose: YourWorkflow,
 				Text: fmt.Sprintf("%s: the service behind %s takes %s, and the timeout of step %s is %s", what, d.Agent, l, d.Name, d.Timeout),
 				Mend: fmt.Sprintf("give step %s a timeout that a slow day of its service fits into", d.Name),
 				Step: d.Name, Agent: d.Agent,
 			}}
 		}
 	}
+	if v := w.violation; v != nil {
+		e := v.Explain(sc)
+		return []Finding{{Whose: e.Whose, Text: "with nothing going wrong an invariant is broken: " + v.String(), Mend: e.Mend}}
+	}
 	if t := w.store.task("o1"); t != nil {
 		for i := range t.Steps {
 			if e := t.Steps[i].Error; e != nil {
-				return []Finding{{Text: fmt.Sprintf("%s: step %s failed: %s", what, t.Steps[i].Name, e.Message),
+				return []Finding{{Whose: YourWorkflow, Text: fmt.Sprintf("%s: step %s failed: %s", what, t.Steps[i].Name, e.Message),
 					Mend: "if the order lacks what the workflow asks for, give one that has it (--order FILE, or sim.Order in a test); otherwise mend the step",
 					Step: t.Steps[i].Name, Agent: sc.Definition.Steps[i].Agent}}
 			}
 		}
 	}
-	return []Finding{{Text: what, Mend: "play it in a test (workflowtest) and look at its story"}}
+	return []Finding{{Whose: ReportToUs, Text: what + ", and no step has failed", Mend: reportIt}}
 }
 
 // diagnosePlain loses the first answer of each plain service in turn, and counts what comes then.
@@ -78,7 +95,7 @@ func diagnosePlain(sc Scenario) (all []Finding) {
 			}
 		}
 		if s := w.services[core.Key("o1", 0, d.Name)]; attempts > 2 && s != nil && s.applied == 1 {
-			all = append(all, Finding{Advice: true, Step: d.Name, Agent: d.Agent,
+			all = append(all, Finding{Whose: YourWorkflow, Advice: true, Step: d.Name, Agent: d.Agent,
 				Text: fmt.Sprintf("when one answer of the plain service behind %s is lost, step %s asks again in vain: it may neither be called a second time nor answered while its ledger says %q, and only after %d attempts somebody is called",
 					d.Agent, d.Name, worker.StateStarted, attempts-1),
 				Mend: fmt.Sprintf("give the agent %s a check, or step %s maxFailures: 1, so that the operator hears of it at once", d.Agent, d.Name)})
@@ -87,26 +104,56 @@ func diagnosePlain(sc Scenario) (all []Finding) {
 	return all
 }
 
-// Explain says in words what a broken invariant means for the workflow, and how it is mended mostly.
-// "" where there is nothing to say beyond the rule.
-func (v *Violation) Explain(sc Scenario) (text, mend string) {
-	forgets := false
-	for name, a := range sc.Definition.Agents {
-		forgets = forgets || a.KeyRetention > 0 || sc.Services[name].Forgets > 0
+// Explained is what a broken invariant means for the author of the workflow, and what to do.
+type Explained struct {
+	Whose Whose  `json:"whose"`
+	Text  string `json:"explanation"`
+	Mend  string `json:"mend"`
+}
+
+func (e Explained) String() string { return fmt.Sprintf("%s: %s\nMend: %s.", e.Whose, e.Text, e.Mend) }
+
+// Explain says in words what a broken invariant means. sc is the scenario of the run.
+func (v *Violation) Explain(sc Scenario) Explained {
+	if v.whose(sc) == ReportToUs {
+		return Explained{ReportToUs, "No workflow and no service can break this rule: Stepkeeper itself does, or its simulator is wrong.", reportIt}
 	}
-	switch {
+	const earned = "declare the grade that the service earns"
+	e := Explained{Whose: YourWorkflow, Text: "A service offers less than the workflow says of it, and an effect stands, or is missing, because of that.", Mend: earned}
+	switch forgets := slices.ContainsFunc(slices.Collect(maps.Values(sc.Services)), func(s Service) bool { return s.Forgets > 0 }); {
 	case v.Invariant == "3" && forgets:
-		return "A service had forgotten the idempotency key when its step was tried again, and did the work a second time.",
-			"let all attempts end while the key is remembered: fewer failures, shorter waits or fewer rounds of the extended wait, or a service that keeps keys for longer; and declare its keyRetention, so that a step in doubt stops for the operator instead (P18)"
+		e.Text = "A service had forgotten the idempotency key when its step was tried again, and did the work a second time."
+		e.Mend = "let all attempts end while the key is remembered: fewer failures, shorter waits or fewer rounds of the extended wait, or a service that keeps keys for longer; and declare its keyRetention, so that a step in doubt stops for the operator instead (P18)"
 	case v.Invariant == "3":
-		return "A service did the work of one idempotency key twice.", "declare the grade that the service earns: one that does not know keys is plain"
+		e.Text, e.Mend = "A service did the work of one idempotency key twice.", earned+": one that does not know keys is plain"
 	case v.Invariant == "11" || v.Invariant == "8":
-		return "A call landed after its undo, and its effect stands: the service's undo leaves no fence.",
-			"declare the grade that the service earns: an idempotent one is undone when no call can be under way any more, only a fenced one at once"
+		e.Text = "A call landed after its undo, and its effect stands: the service's undo leaves no fence."
+		e.Mend = earned + ": an idempotent one is undone when no call can be under way any more, only a fenced one at once"
 	case v.Invariant == "7":
-		return "An order is Processed, and not every step has had its effect exactly once.", "declare the grade that the service earns"
-	case v.Invariant == "5":
-		return "An order never comes to its end.", "look at the last events of the story: something waits there that nobody ends"
+		e.Text = "An order is Processed, and not every step has had its effect exactly once."
 	}
-	return "", ""
+	return e
+}
+
+// whose: the rules of effects hold as far as the services keep what the workflow says of them; all
+// others hold with any service.
+func (v *Violation) whose(sc Scenario) Whose {
+	if sc.Definition != nil && slices.Contains([]string{"3", "7", "8", "9", "11", "P22a", "P48"}, v.Invariant) && sc.overstates() {
+		return YourWorkflow
+	}
+	return ReportToUs
+}
+
+// overstates: a service truly offers less than the workflow declares.
+func (sc *Scenario) overstates() bool {
+	strength := []core.Grade{core.Plain, core.Idempotent, core.Fenced}
+	for i := range sc.Definition.Steps {
+		d := &sc.Definition.Steps[i]
+		s, declared := sc.Services[d.Agent], sc.Definition.Agents[d.Agent].KeyRetention
+		if s.Grade != "" && slices.Index(strength, s.Grade) < slices.Index(strength, d.Grade) ||
+			s.Forgets > 0 && (declared == 0 || s.Forgets < declared) {
+			return true
+		}
+	}
+	return false
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/simulate"
 )
 
@@ -56,6 +57,34 @@ func TestEveryFaultIsExplained(t *testing.T) {
 	for _, f := range simulate.Faults() {
 		if !strings.Contains(string(text), "| `"+f.String()+"` |") {
 			t.Errorf("docs/reliability.md does not say how %s is played", f)
+		}
+	}
+}
+
+// TestWhoseItIs: the rules of effects hold as far as the services keep what the workflow says of them;
+// every other broken rule is Stepkeeper's own, whatever the services are.
+func TestWhoseItIs(t *testing.T) {
+	def := simulate.Drawn(1)
+	d := &def.Steps[0]
+	d.Grade = core.Fenced
+	honest := simulate.Services{d.Agent: {Grade: core.Fenced, Latency: core.Second, NoUndo: true, Refusals: 1}}
+	weaker := simulate.Services{d.Agent: {Grade: core.Idempotent}}
+	forgets := simulate.Services{d.Agent: {Forgets: core.Minute}}
+	def.Agents[d.Agent] = core.AgentDefinition{}
+	effects := []string{"3", "7", "8", "9", "11", "P22a", "P48"}
+	for _, i := range simulate.Invariants() {
+		for _, tt := range []struct {
+			services simulate.Services
+			yours    bool
+		}{{nil, false}, {honest, false}, {weaker, true}, {forgets, true}} {
+			want := simulate.ReportToUs
+			if tt.yours && slices.Contains(effects, i.Name) {
+				want = simulate.YourWorkflow
+			}
+			got := (&simulate.Violation{Invariant: i.Name}).Explain(simulate.Scenario{Definition: def, Services: tt.services})
+			if got.Whose != want || got.Text == "" || got.Mend == "" {
+				t.Errorf("invariant %s with services %v: %+v, want %q", i.Name, tt.services, got, want)
+			}
 		}
 	}
 }

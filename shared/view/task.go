@@ -33,6 +33,7 @@ type Task struct {
 	Deadline   core.Time       `json:"deadline,omitzero"`
 	Output     json.RawMessage `json:"output,omitempty" doc:"the workflow's output, of a Processed task"`
 	Error      *TaskError      `json:"error,omitempty" doc:"why it stopped, was undone, or has no output"`
+	UndoWait   *UndoWait       `json:"undoWait,omitempty" doc:"of an order that is being undone: what that waits for"`
 	Closed     *core.Closing   `json:"closed,omitempty" doc:"of a Closed task: who ended it as it stood, and why"`
 	Steps      []Step          `json:"steps" nullable:"false" doc:"in the order of the definition"`
 	Verdicts   []core.Verdict  `json:"verdicts,omitempty" nullable:"false" doc:"answers to the last commands, oldest first"`
@@ -120,7 +121,7 @@ func Of(t *core.Task, def *core.Definition) Task {
 		State: t.ProcessState, Phase: t.Phase, Why: t.Why, Ended: Ended(t),
 		Run: t.Run, Command: t.Command, Priority: t.Priority, ReplyTo: t.ReplyTo,
 		CancelSeen: t.CancelAsked, Created: t.Created, EndedAt: t.Ended, Deadline: t.Deadline,
-		Output: t.Output, Error: errorOf(t), Closed: t.Closing, Verdicts: t.Verdicts,
+		Output: t.Output, Error: errorOf(t), UndoWait: undoWaitOf(t, def), Closed: t.Closing, Verdicts: t.Verdicts,
 		Steps: make([]Step, len(t.Steps)),
 	}
 	for i := range t.Steps {

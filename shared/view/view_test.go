@@ -144,3 +144,34 @@ func TestTimeline(t *testing.T) {
 		t.Errorf("timeline:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
+
+// What an undo waits for is that of the step that is undone next.
+func TestUndoWait(t *testing.T) {
+	undo := func(change func(*core.Step)) *view.UndoWait {
+		x := task()
+		change(&x.Steps[1])
+		return view.Of(x, definition).UndoWait
+	}
+	for _, tt := range []struct {
+		name   string
+		change func(*core.Step)
+		want   *view.UndoWait
+	}{
+		{"its undo was asked for", func(*core.Step) {}, &view.UndoWait{Step: "charge", For: "undo", Until: t0 + 35_000}},
+		{"it is being done", func(s *core.Step) { s.State, s.Undo = core.Processing, false }, &view.UndoWait{Step: "charge", For: "reply", Until: t0 + 35_000}},
+		{"a call may take effect", func(s *core.Step) { s.State, s.Undo, s.WakeAt = core.UndoWait, false, t0+5001 },
+			&view.UndoWait{Step: "charge", For: "quiet", LastEffect: t0 + 4000, Until: t0 + 5001}},
+		{"its undo failed", func(s *core.Step) { s.State, s.WakeAt = core.UndoWait, t0+6000 }, &view.UndoWait{Step: "charge", For: "retry", Until: t0 + 6000}},
+		{"the Scheduler is about to go on", func(s *core.Step) { s.State = core.Failed }, nil},
+		{"it is undone, and the one before is fenced", func(s *core.Step) { s.State = core.Compensated }, nil},
+	} {
+		if got := undo(tt.change); (got == nil) != (tt.want == nil) || got != nil && *got != *tt.want {
+			t.Errorf("%s: it waits for %+v, want %+v", tt.name, got, tt.want)
+		}
+	}
+	stopped := task()
+	stopped.ProcessState, stopped.Phase = core.Error, core.Undoing
+	if got := view.Of(stopped, definition).UndoWait; got != nil {
+		t.Errorf("an order in Error waits for %+v", got)
+	}
+}

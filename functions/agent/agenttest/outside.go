@@ -1,6 +1,7 @@
 package agenttest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -145,7 +146,7 @@ func (o *Outside) handle(b *bench, requests []*message.Request) ([]*message.Repl
 	for len(messages) > 0 {
 		n := min(len(messages), port.MaxBatch)
 		if err := errors.Join(o.queue.Send(ctx, messages[:n])...); err != nil {
-			return nil, errors.Join(context.Cause(b.ctx), err)
+			return nil, cmp.Or(o.ended(ctx, b), err)
 		}
 		messages = messages[n:]
 	}
@@ -153,13 +154,7 @@ func (o *Outside) handle(b *bench, requests []*message.Request) ([]*message.Repl
 	defer tick.Stop()
 	for {
 		depth, err := o.queue.Depth(ctx)
-		if b.ctx.Err() != nil {
-			return nil, context.Cause(b.ctx)
-		}
-		if ctx.Err() != nil {
-			return nil, fmt.Errorf("%w within %s after their time: is %s attached to %s, and does it delete what it has handled?", ErrSilent, o.Patience, o.name, o.url)
-		}
-		if err != nil {
+		if err := cmp.Or(o.ended(ctx, b), err); err != nil {
 			return nil, err
 		}
 		if depth.Visible+depth.InFlight+depth.Delayed == 0 {
@@ -170,4 +165,15 @@ func (o *Outside) handle(b *bench, requests []*message.Request) ([]*message.Repl
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.replies, o.lost
+}
+
+// ended says why the waiting for the agent has ended; nil: it has not.
+func (o *Outside) ended(ctx context.Context, b *bench) error {
+	switch {
+	case b.ctx.Err() != nil:
+		return context.Cause(b.ctx)
+	case ctx.Err() != nil:
+		return fmt.Errorf("%w within %s after their time: is %s attached to %s, and does it delete what it has handled?", ErrSilent, o.Patience, o.name, o.url)
+	}
+	return nil
 }

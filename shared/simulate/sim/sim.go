@@ -117,7 +117,7 @@ func CheckDefinition(t testing.TB, def *core.Definition, options ...Option) *Rep
 	case c.wanted != "":
 		t.Logf("as it must: %s\n%s", r.Statement(), told(r))
 	case r.Violation != nil:
-		t.Errorf("%s\nfound by seed %d\n%s%s", r.Statement(), r.Seed, told(r), c.keep(r))
+		t.Errorf("%s\n%s\nfound by seed %d\n%s%s", r.Statement(), r.Violation.Explain(c.scenario), r.Seed, told(r), c.keep(r))
 	default:
 		t.Logf("%s (%d orders, %d faults in %d cells)", r.Statement(), r.Orders, sum(r.FaultsByKind), len(r.Cells))
 	}
@@ -143,7 +143,7 @@ func Replay(t testing.TB, workflow, tape string) {
 	sc.Definition = def
 	r := simulate.Run(sc, simulate.NewPlayer(recorded.Choices), simulate.Options{Story: true})
 	if r.Violation != nil {
-		t.Errorf("invariant %v\nThe rule: %s.\n%s", r.Violation, r.Violation.Rule(), told(&Report{Story: r.Story, Violation: r.Violation}))
+		t.Errorf("invariant %v\nThe rule: %s.\n%s\n%s", r.Violation, r.Violation.Rule(), r.Violation.Explain(sc), told(&Report{Story: r.Story, Violation: r.Violation}))
 	}
 }
 

@@ -157,7 +157,7 @@ func (b *builder) agents() {
 		}
 		v := settings.get(name)
 		b.def.Agents[name] = core.AgentDefinition{
-			QueueAllowance: b.duration(v, "queueAllowance", limitAllowance, 30*core.Second),
+			QueueAllowance: b.duration(v, "queueAllowance", limitAllowance, 15*core.Second),
 			ClockSkew:      b.duration(v, "clockSkew", limitSkew, core.Second),
 			KeyRetention:   b.duration(v, "keyRetention", limitRetention, 0),
 		}

@@ -102,7 +102,7 @@ func TestDefaults(t *testing.T) {
 		{"grace", d.Grace, 30 * core.Second}, {"tellAfter", d.TellAfter, 30 * core.Second}, {"deadline", d.Deadline, core.Duration(0)},
 		{"maxQueueTime", s.MaxQueueTime, core.Day}, {"undo", s.Undo == nil, true},
 		{"retry", s.Retry, core.Retry{MaxFailures: 3, Backoff: core.Backoff{Initial: core.Second, Max: core.Minute, Multiplier: 2, Jitter: 0.3}}},
-		{"agent", a, core.AgentDefinition{QueueAllowance: 30 * core.Second, ClockSkew: core.Second}},
+		{"agent", a, core.AgentDefinition{QueueAllowance: 15 * core.Second, ClockSkew: core.Second}},
 		{"notify", fmt.Sprint(d.Notify), "[received refused completed failed undone cancelled]"},
 		{"schema", d.Schema, 1},
 	} {

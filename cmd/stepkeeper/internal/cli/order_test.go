@@ -48,6 +48,32 @@ func TestShow(t *testing.T) {
 	}
 }
 
+// The page of an order that is being undone, and each line of watch, say what is waited for (P21).
+func TestUndoSaysWhatItWaitsFor(t *testing.T) {
+	b, at := newBackend(noon), core.TimeOf(noon.Add(time.Minute))
+	quiet := &core.Task{OrderID: "undoing", Workflow: "order", ProcessState: core.Compensating, Why: core.WhyFailure, Created: at,
+		Steps: []core.Step{{Name: "charge", State: core.UndoWait, Attempt: 1, First: 1, FirstAt: at, ClaimedAt: at, QuietBy: at + 20_000, WakeAt: at + 21_001, CompleteBy: at + 51_001}}}
+	b.put(quiet)
+	c := call{server: serve(t, b).URL}
+	const wait = "its undo waits until 12:01:21.001 (in 21.0s): a call of charge may take effect until 12:01:20.000, only then is it undone"
+	c.run(t, "show", "undoing").want(t, failure.OK, wait)
+	c.run(t, "watch", "undoing", "--timeout", "200ms").want(t, failure.General, "undoing  "+wait)
+	for _, next := range []struct {
+		step core.Step
+		want string
+	}{
+		{core.Step{State: core.Compensating, Undo: true, CompleteBy: at + 40_000}, "its undo waits until 12:01:40.000 (in 40.0s) at most: charge is being undone"},
+		{core.Step{State: core.Processing, CompleteBy: at + 40_000}, "its undo waits until 12:01:40.000 (in 40.0s) at most: charge is still being done"},
+		{core.Step{State: core.UndoWait, Undo: true, WakeAt: at + 3000}, "its undo waits until 12:01:03.000 (in 3.0s): then the undo of charge is asked for again"},
+	} {
+		task := *quiet
+		next.step.Name, next.step.Attempt, next.step.First, next.step.FirstAt, next.step.ClaimedAt = "charge", 2, 1, at, at
+		task.Steps = []core.Step{next.step}
+		b.put(&task)
+		c.run(t, "show", "undoing").want(t, failure.OK, next.want)
+	}
+}
+
 func TestShowNamesTheServer(t *testing.T) {
 	b := newBackend(noon)
 	fill(b)
@@ -132,7 +158,7 @@ func TestWatchFollowsToTheEnd(t *testing.T) {
 func TestWatchTimesOut(t *testing.T) {
 	b := newBackend(noon)
 	fill(b)
-	call{server: serve(t, b).URL}.run(t, "watch", "running", "--timeout", "100ms").want(t, failure.General, "did not end within 100ms")
+	call{server: serve(t, b).URL}.run(t, "watch", "running", "--timeout", "2s").want(t, failure.General, "did not end within 2s")
 }
 
 func TestWatchList(t *testing.T) {

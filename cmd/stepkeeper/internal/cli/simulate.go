@@ -283,9 +283,7 @@ func (o *simulateOptions) tell(r *simulate.Report, stopped bool) error {
 		return nil
 	}
 	fmt.Fprintf(out, "\n%s\nThe rule: %s.\n", style.Bold(style.Bad(r.Statement())), r.Violation.Rule())
-	if text, mend := r.Violation.Explain(o.scene); text != "" {
-		fmt.Fprintf(out, "%s\nMend: %s.\n", text, mend)
-	}
+	fmt.Fprintln(out, r.Violation.Explain(o.scene))
 	fmt.Fprintf(out, "Found by seed %d, shrunk to %d choices; what happens then:\n\n", r.Seed, len(r.Tape.Choices))
 	fmt.Fprintln(out, simulate.Diagram(simulate.About(r.Story, r.Violation)))
 	if o.test != "" {
@@ -302,7 +300,7 @@ func (o *simulateOptions) tellFindings() {
 		if f.Advice {
 			fmt.Fprintf(out, "advice: %s\n", f.Text)
 		} else {
-			fmt.Fprintln(out, style.Bold(style.Bad("wrong: "+f.Text)))
+			fmt.Fprintln(out, style.Bold(style.Bad(string(f.Whose)+": "+f.Text)))
 		}
 		fmt.Fprintf(out, "Mend: %s.\n", f.Mend)
 	}
@@ -328,20 +326,22 @@ type simulated struct {
 // brokenRule is a violation, with what it means for the workflow.
 type brokenRule struct {
 	*simulate.Violation
-	Rule        string `json:"rule"`
-	Explanation string `json:"explanation,omitempty"`
-	Mend        string `json:"mend,omitempty"`
+	simulate.Explained
+	Rule string `json:"rule"`
+}
+
+func brokenRuleOf(v *simulate.Violation, sc simulate.Scenario) *brokenRule {
+	if v == nil {
+		return nil
+	}
+	return &brokenRule{Violation: v, Explained: v.Explain(sc), Rule: v.Rule()}
 }
 
 // printReport writes the report as one document.
 func (o *simulateOptions) printReport(r *simulate.Report) error {
-	all := simulated{Report: r, Findings: append([]simulate.Finding{}, o.findings...)}
+	all := simulated{Report: r, Findings: append([]simulate.Finding{}, o.findings...), Violation: brokenRuleOf(r.Violation, o.scene)}
 	if r.Seeds > 0 {
 		all.Statement = r.Statement()
-	}
-	if v := r.Violation; v != nil {
-		all.Violation = &brokenRule{Violation: v, Rule: v.Rule()}
-		all.Violation.Explanation, all.Violation.Mend = v.Explain(o.scene)
 	}
 	if err := o.app.printJSON(all); err != nil {
 		return err
@@ -395,6 +395,7 @@ func (o *simulateOptions) play() error {
 		}
 		sc.Definition = def
 	}
+	o.scene = sc
 	r := simulate.Run(sc, simulate.NewPlayer(tape.Choices), simulate.Options{Story: true})
 	return o.played(&r, len(tape.Choices), len(tape.Choices)-len(r.Choices))
 }
@@ -411,11 +412,7 @@ func (o *simulateOptions) follow(tape *simulate.Tape) error {
 // played tells the story of a tape, missed being the choices that were never come to.
 func (o *simulateOptions) played(r *simulate.Result, choices, missed int) error {
 	if o.app.JSON() {
-		var v *brokenRule
-		if r.Violation != nil {
-			v = &brokenRule{Violation: r.Violation, Rule: r.Violation.Rule()}
-		}
-		if err := o.app.printJSON(map[string]any{"story": r.Story, "violation": v, "ends": r.Ends, "choices_missed": max(0, missed)}); err != nil {
+		if err := o.app.printJSON(map[string]any{"story": r.Story, "violation": brokenRuleOf(r.Violation, o.scene), "ends": r.Ends, "choices_missed": max(0, missed)}); err != nil {
 			return err
 		}
 		return broken(r.Violation)
@@ -431,7 +428,7 @@ func (o *simulateOptions) played(r *simulate.Result, choices, missed int) error 
 		fmt.Fprintln(out, style.Good("no violation; ends: "+counts(ends(r.Ends))))
 		return nil
 	}
-	fmt.Fprintf(out, "\n%s\nThe rule: %s.\n", style.Bad("invariant "+r.Violation.String()), r.Violation.Rule())
+	fmt.Fprintf(out, "\n%s\nThe rule: %s.\n%s\n", style.Bad("invariant "+r.Violation.String()), r.Violation.Rule(), r.Violation.Explain(o.scene))
 	return broken(r.Violation)
 }
 

@@ -2,11 +2,14 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/streams"
+	"github.com/stepkeeper/stepkeeper/shared/simulate"
 )
 
 // TestWrongWorkflows: the command finds each wrong workflow that ships as an example, with the number of
@@ -17,9 +20,9 @@ func TestWrongWorkflows(t *testing.T) {
 		code     failure.Code
 		says     []string
 	}{
-		"forgets-keys":          {true, failure.NotProcessed, []string{"invariant 3 is broken", "had forgotten the idempotency key", "Mend: let all attempts end while the key is remembered"}},
-		"cannot-fence":          {true, failure.NotProcessed, []string{"invariant 11 is broken", "leaves no fence", "Mend: declare the grade that the service earns"}},
-		"impatient":             {true, failure.NotProcessed, []string{"takes 4s, and the timeout of step reserve is 1s", "Mend: give step reserve a timeout"}},
+		"forgets-keys":          {true, failure.NotProcessed, []string{"invariant 3 is broken", "your workflow: A service had forgotten the idempotency key", "Mend: let all attempts end while the key is remembered"}},
+		"cannot-fence":          {true, failure.NotProcessed, []string{"invariant 11 is broken", "your workflow: A call landed after its undo", "leaves no fence", "Mend: declare the grade that the service earns"}},
+		"impatient":             {true, failure.NotProcessed, []string{"your workflow: with nothing going wrong", "takes 4s, and the timeout of step reserve is 1s", "Mend: give step reserve a timeout"}},
 		"asks-in-vain":          {false, failure.OK, []string{"advice: when one answer of the plain service behind carrier is lost", "asks again in vain", "Mend: give the agent carrier a check, or step book-parcel maxFailures: 1"}},
 		"outlives-its-deadline": {false, failure.Usage, []string{"longer than the deadline of 5m", "mend: lower maxFailures"}},
 		"no-way-back":           {false, failure.Usage, []string{"step reserve declares no undo (P22)", "mend: write undo"}},
@@ -45,14 +48,14 @@ func TestWrongWorkflows(t *testing.T) {
 // TestWrongWorkflowsForPrograms: the JSON report says the same as the text, in fields that stay.
 func TestWrongWorkflowsForPrograms(t *testing.T) {
 	type finding struct {
-		Text, Mend, Step, Agent string
-		Advice                  bool
+		Whose, Text, Mend, Step, Agent string
+		Advice                         bool
 	}
 	type report struct {
 		Workflow, Statement string
 		Seeds               int
 		Findings            []finding
-		Violation           *struct{ Invariant, Text, Rule, Explanation, Mend string }
+		Violation           *struct{ Invariant, Text, Rule, Whose, Explanation, Mend string }
 		Tape                *struct{ Choices []any }
 	}
 	of := func(t *testing.T, code failure.Code, name string, more ...string) (r report) {
@@ -72,7 +75,7 @@ func TestWrongWorkflowsForPrograms(t *testing.T) {
 			t.Fatalf("%+v, want one finding and no search", r)
 		}
 		f := r.Findings[0]
-		if f.Step != "reserve" || f.Agent != "warehouse" || f.Advice || !strings.Contains(f.Text, "takes 4s, and the timeout of step reserve is 1s") ||
+		if f.Whose != "your workflow" || f.Step != "reserve" || f.Agent != "warehouse" || f.Advice || !strings.Contains(f.Text, "takes 4s, and the timeout of step reserve is 1s") ||
 			!strings.HasPrefix(f.Mend, "give step reserve a timeout") {
 			t.Errorf("finding %+v", f)
 		}
@@ -82,13 +85,13 @@ func TestWrongWorkflowsForPrograms(t *testing.T) {
 		if len(r.Findings) != 1 || r.Seeds != 30 || !strings.HasPrefix(r.Statement, "No violation in 30 seeds") || r.Violation != nil {
 			t.Fatalf("%+v, want one finding and a search", r)
 		}
-		if f := r.Findings[0]; f.Step != "book-parcel" || f.Agent != "carrier" || !f.Advice || !strings.HasPrefix(f.Mend, "give the agent carrier a check") {
+		if f := r.Findings[0]; f.Whose != "your workflow" || f.Step != "book-parcel" || f.Agent != "carrier" || !f.Advice || !strings.HasPrefix(f.Mend, "give the agent carrier a check") {
 			t.Errorf("finding %+v", f)
 		}
 	})
 	t.Run("a broken invariant", func(t *testing.T) {
 		r := of(t, failure.NotProcessed, "forgets-keys", "--services", "../../../../examples/wrong-workflows/services/forgets-keys.yaml")
-		if v := r.Violation; v == nil || v.Invariant != "3" || v.Text == "" || v.Rule != "at most one effect per idempotency key" ||
+		if v := r.Violation; v == nil || v.Invariant != "3" || v.Whose != "your workflow" || v.Text == "" || v.Rule != "at most one effect per idempotency key" ||
 			!strings.HasPrefix(v.Explanation, "A service had forgotten") || !strings.HasPrefix(v.Mend, "let all attempts end while the key") {
 			t.Errorf("violation %+v", v)
 		}
@@ -96,4 +99,23 @@ func TestWrongWorkflowsForPrograms(t *testing.T) {
 			t.Errorf("report %+v", r)
 		}
 	})
+}
+
+// TestReportThisToUs: a rule that no workflow and no service can break is Stepkeeper's own.
+func TestReportThisToUs(t *testing.T) {
+	sc := simulate.Scenario{Definition: simulate.Drawn(1)}
+	for _, format := range []string{outputText, outputJSON} {
+		s, b := streams.Test(false)
+		o := &simulateOptions{app: New(s, func(string) string { return "" }), scene: sc}
+		o.app.output = format
+		err := o.played(&simulate.Result{Violation: &simulate.Violation{Invariant: "P16", Text: "the Supervisor claimed step a"}}, 1, 0)
+		if f := (*failure.Error)(nil); !errors.As(err, &f) || f.Code != failure.NotProcessed {
+			t.Errorf("%s: %v", format, err)
+		}
+		for _, want := range []string{"report this to us", "Stepkeeper itself does", "https://github.com/stepkeeper/stepkeeper/issues"} {
+			if !strings.Contains(b.Out.String(), want) {
+				t.Errorf("%s: %q is missing:\n%s", format, want, b.Out.String())
+			}
+		}
+	}
 }

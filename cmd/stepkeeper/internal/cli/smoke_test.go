@@ -26,9 +26,9 @@ func TestSmoke(t *testing.T) {
 	if d := decodeLines(t, r.out)[0]; d["orders"] != 2.0 || d["ends"].(map[string]any)["Error"] != 1.0 || len(d["problems"].([]any)) != 0 || d["tookMaxSeconds"] == nil {
 		t.Errorf("%v", d)
 	}
-	run("--orders", "1", "--order", write(t, "never.json", `{"end":"never"}`), "--within", "300ms").
-		want(t, failure.General, "no end within 300ms", "1 without an end", "given up after", "audit: 1 problems")
-	r = run("--orders", "5", "--order", write(t, "never.json", `{"end":"never"}`), "--within", "300ms", "--output", "json")
+	run("--orders", "1", "--order", write(t, "never.json", `{"end":"never"}`), "--within", "3s").
+		want(t, failure.General, "no end within 3s", "1 without an end", "given up after", "audit: 1 problems")
+	r = run("--orders", "5", "--order", write(t, "never.json", `{"end":"never"}`), "--within", "3s", "--output", "json")
 	var stuck []string
 	for _, p := range decodeLines(t, r.out)[0]["problems"].([]any) {
 		stuck = append(stuck, p.(map[string]any)["orderId"].(string))

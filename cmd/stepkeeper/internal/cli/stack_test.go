@@ -104,7 +104,7 @@ func TestStackFlags(t *testing.T) {
 		c.run(t, "show", "o", "--stack", "Shop").want(t, x.code, x.want)
 	}
 	w.Held.Store(true)
-	onStack(w, `{"schema":1,"orderId":"o","workflow":"order","order":{}}`).run(t, "submit", "--wait", "-", "--timeout", "100ms", "--stack", "Shop", "--region", "eu-central-1").
+	onStack(w, `{"schema":1,"orderId":"o","workflow":"order","order":{}}`).run(t, "submit", "--wait", "-", "--timeout", "2s", "--stack", "Shop", "--region", "eu-central-1").
 		want(t, failure.Unreachable, "the stack Shop did not answer in time", "1 orders were acknowledged before this")
 }
 
@@ -122,7 +122,7 @@ func TestCommandWithoutAVerdictOnAStack(t *testing.T) {
 		}
 	}
 	w.Held.Store(true)
-	r := run("cancel", "o", "--timeout", "100ms")
+	r := run("cancel", "o", "--timeout", "2s")
 	r.want(t, failure.General, "order o: command ", "is queued, and its verdict has not come yet", "--command-id ")
 	_, rest, _ := strings.Cut(r.err, "--command-id ")
 	id := strings.Fields(rest)[0]

@@ -124,7 +124,7 @@ func (o *watchOptions) draw(s *screen, last, task view.Task) error {
 	case o.app.Streams.IsTerminal():
 		s.frame(func(w io.Writer) { o.app.page().Task(w, task) })
 	default:
-		for _, line := range changes(last, task) {
+		for _, line := range changes(last, task, o.app.Now()) {
 			fmt.Fprintf(o.app.Streams.Out, "%s  %s\n", o.app.Now().UTC().Format("15:04:05.000"), line)
 		}
 	}
@@ -132,7 +132,7 @@ func (o *watchOptions) draw(s *screen, last, task view.Task) error {
 }
 
 // changes tells what is different in a task, the steps first.
-func changes(last, task view.Task) []string {
+func changes(last, task view.Task, now time.Time) []string {
 	var lines []string
 	before := map[string]view.Step{}
 	for _, s := range last.Steps {
@@ -158,6 +158,9 @@ func changes(last, task view.Task) []string {
 			line += ": " + render.Clean(task.Error.Message)
 		}
 		lines = append(lines, line)
+	}
+	if u := task.UndoWait; u != nil && (last.UndoWait == nil || *last.UndoWait != *u) {
+		lines = append(lines, task.OrderID+"  "+render.UndoWait(task, now))
 	}
 	return lines
 }

@@ -64,6 +64,24 @@ func (p Page) head(w io.Writer, t view.Task) {
 		fmt.Fprintf(w, ", %s after %s (%s)", word, Span(t.EndedAt.Sub(t.Created).Std()), Age(t.EndedAt, p.Now))
 	}
 	fmt.Fprintln(w)
+	if t.UndoWait != nil {
+		fmt.Fprintf(w, "  %s\n", UndoWait(t, p.Now))
+	}
+}
+
+// UndoWait says what the undo of an order waits for, and until when.
+func UndoWait(t view.Task, now time.Time) string {
+	u := t.UndoWait
+	until := fmt.Sprintf("until %s (%s)", clock(u.Until), Age(u.Until, now))
+	switch u.For {
+	case "quiet":
+		return fmt.Sprintf("its undo waits %s: a call of %s may take effect until %s, only then is it undone", until, u.Step, clock(u.LastEffect))
+	case "reply":
+		return fmt.Sprintf("its undo waits %s at most: %s is still being done", until, u.Step)
+	case "retry":
+		return fmt.Sprintf("its undo waits %s: then the undo of %s is asked for again", until, u.Step)
+	}
+	return fmt.Sprintf("its undo waits %s at most: %s is being undone", until, u.Step)
 }
 
 // Unattended says that an agent does not seem to run, or why nothing takes from a queue.

@@ -98,11 +98,19 @@ func stories() map[string]view.Task {
 	undone.Steps[0].Input, undone.Steps[0].Output = json.RawMessage(`{"items": [1, 2]}`), json.RawMessage(`{"reservationId":"\u001b[2J"}`)
 	accept(&undone, "cancel", "resubmit")
 
+	undoing := base
+	undoing.State, undoing.Why, undoing.Error = core.Compensating, core.WhyFailure, undone.Error
+	quiet := charge
+	quiet.State, quiet.FinishedAt, quiet.WakeAt, quiet.CompleteBy = core.UndoWait, 0, at(921), at(951)
+	undoing.Steps = []view.Step{reserve, quiet}
+	undoing.UndoWait = &view.UndoWait{Step: "charge-payment", For: "quiet", LastEffect: at(920), Until: at(921)}
+	accept(&undoing, "cancel")
+
 	cancelled := view.Task{OrderID: "early", State: core.Cancelled, Why: core.WhyCancel, Ended: true, Created: at(0), EndedAt: at(0), Command: 1,
 		Verdicts: []core.Verdict{{Command: "cancel", Accepted: true, Reason: "the order had not arrived; it will not run when it does", At: at(0)}}}
 
 	return map[string]view.Task{"running": running, "waiting": waiting, "processed": processed, "stopped": stopped, "past-return": pastReturn,
-		"undo-stopped": undoStopped, "in-doubt": inDoubt, "undone": undone, "tombstone": cancelled}
+		"undo-stopped": undoStopped, "in-doubt": inDoubt, "undone": undone, "undoing": undoing, "tombstone": cancelled}
 }
 
 func page(terminal bool) render.Page {

@@ -1,0 +1,42 @@
+package embedded_test
+
+import (
+	"testing"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/view"
+)
+
+// defaults leaves all times but the timeouts to their defaults.
+const defaults = `workflow: pair
+steps:
+  first: {agent: shop, operation: first, timeout: 5s, onFailure: undo, undo: undo-first, grade: fenced}
+  second: {agent: shop, operation: second, after: [first], timeout: 5s, onFailure: undo, undo: undo-second, grade: idempotent}
+`
+
+// An order that is being undone says which step it waits for, and until when: with the defaults 21 s
+// after the claim (P21).
+func TestAnUndoSaysWhatItWaitsFor(t *testing.T) {
+	w := newWorld(t, "5s")
+	w.write(defaults)
+	w.shop.refuse.Store(true)
+	s := w.open()
+	defer closeStack(t, s)
+	submit(t, s, "one", "")
+	eventually(t, "the undo waits", func() bool {
+		task, def, err := s.Task(t.Context(), "one")
+		if err != nil {
+			t.Fatal(err)
+		}
+		shown := view.Of(task, def)
+		if shown.UndoWait == nil {
+			return false
+		}
+		claimed := shown.Steps[1].ClaimedAt
+		want := view.UndoWait{Step: "second", For: "quiet", LastEffect: claimed.Add(20 * core.Second), Until: claimed.Add(21*core.Second) + 1}
+		if *shown.UndoWait != want {
+			t.Fatalf("it waits for %+v, want %+v", *shown.UndoWait, want)
+		}
+		return true
+	})
+}
