@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/shared/view"
 	"github.com/stepkeeper/stepkeeper/workflowtest"
 )
 
@@ -209,6 +210,32 @@ func TestOperatorGoesOn(t *testing.T) {
 		t.Fatal(v.Reason)
 	}
 	again.UntilEnd(time.Hour).ExpectCompensated()
+}
+
+// Why an order was undone is the failure that led to it, also where its undo stopped for the operator, and
+// where it was cancelled when all was undone.
+func TestWhyItWasUndone(t *testing.T) {
+	w := both(t)
+	w.Agent("right").On("do-b").Fail(workflowtest.Permanent("sold-out", "there is none left"))
+	w.Agent("left").On("undo-a").Fail(workflowtest.Permanent("locked", "the account is locked"))
+	run := w.Submit(1).UntilEnd(time.Hour)
+	run.ExpectError("a")
+	want := view.TaskError{Code: "sold-out", Message: "there is none left", Step: "b"}
+	if task := run.Task(); task.UndoneFor == nil || *task.UndoneFor != want || task.Error.Code != "locked" {
+		t.Fatalf("it is undone because of %+v, and stopped because of %+v", task.UndoneFor, task.Error)
+	}
+	w.Agent("left").On("undo-a").Return(nil)
+	if v := run.Resubmit(); !v.Accepted {
+		t.Fatal(v.Reason)
+	}
+	run.UntilEnd(time.Hour).ExpectCompensated()
+	if v := run.Cancel(); !v.Accepted {
+		t.Fatal(v.Reason)
+	}
+	run.UntilEnd(time.Hour).ExpectCancelled()
+	if task := run.Task(); task.Error == nil || *task.Error != want || task.UndoneFor != nil || task.Why != "failure" {
+		t.Errorf("it was undone because of %s, %+v, %+v", task.Why, task.Error, task.UndoneFor)
+	}
 }
 
 func TestDeadline(t *testing.T) {

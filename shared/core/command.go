@@ -94,7 +94,6 @@ func (r *deciding) cancelled(_ int, ev Event) (string, error) {
 	case errForward:
 		r.turnAround(WhyCancel)
 	case compensated: // the undo that was done becomes the cancel, told as a new end
-		t.Why = WhyCancel
 		r.enterEnd(Cancelled)
 	}
 	return "", nil
@@ -102,6 +101,9 @@ func (r *deciding) cancelled(_ int, ev Event) (string, error) {
 
 // turnAround takes a task out of Error into its undo. Every wait ends there (P9a).
 func (r *deciding) turnAround(why Why) {
+	if t := r.t; t.Phase == Undoing {
+		t.EndStep, t.EndCode, t.EndText, t.UndoneFor = t.UndoneFor.Step, t.UndoneFor.Code, t.UndoneFor.Text, Blame{}
+	}
 	r.left()
 	r.t.ProcessState, r.t.Why = Compensating, why
 	for i := range r.t.Steps {

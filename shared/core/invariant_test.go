@@ -46,19 +46,20 @@ type memory struct {
 	refused   map[int]bool      // runs whose Cancel was refused
 	accepted  map[int]bool
 	means     map[string]string // what was asked for, by key and operation (P49)
+	why       map[int]string    // why it is undone, by run
 }
 
 func newMemory() memory {
 	return memory{
 		requested: map[string]string{}, shown: map[string]string{}, heard: map[string]bool{}, highest: map[string]int{},
-		counted: map[string]bool{}, claims: map[string]int{}, excused: map[string]int{}, refused: map[int]bool{}, accepted: map[int]bool{}, means: map[string]string{},
+		counted: map[string]bool{}, claims: map[string]int{}, excused: map[string]int{}, refused: map[int]bool{}, accepted: map[int]bool{}, why: map[int]string{}, means: map[string]string{},
 	}
 }
 
 // invariants are those of simulation.md and of section 8 of protocol.md that the core alone can
 // hold, by the name that violate gives them. 3, 7, 8, 9 and 11 are checked by the remote services.
 var invariants = []string{"3", "4", "6", "7", "8", "9", "10", "11", "12", "13", "14", "16", "17", "18", "20", "21",
-	"pure", "P5", "P11", "P12", "P16", "P17", "P20", "P22a", "P27", "P49"}
+	"pure", "P5", "P11", "P12", "P16", "P17", "P19", "P20", "P22a", "P27", "P49"}
 
 func (w *world) check(m move) {
 	if err := faultOf(w.def, m.before, m.dec, m.ev); err != nil {
@@ -79,6 +80,23 @@ func (w *world) check(m move) {
 	w.checkCounts(m)
 	w.checkClaims(m)
 	w.checkVerdict(m)
+	w.checkWhy(m.after)
+}
+
+// checkWhy: why a task is undone is set when that begins, and stays, whatever becomes of its undo (P19).
+func (w *world) checkWhy(t *core.Task) {
+	why := core.Blame{Step: t.EndStep, Code: t.EndCode, Text: t.EndText}
+	switch {
+	case t.Why == "" || t.IsTombstone():
+		return
+	case t.ProcessState == core.Error || t.ProcessState == core.Closed:
+		why = t.UndoneFor
+	}
+	got := fmt.Sprint(t.Why, why)
+	if was, known := w.why[t.Run]; known && was != got {
+		w.violate("P19", "it was undone because of %s, and now because of %s", was, got)
+	}
+	w.why[t.Run] = got
 }
 
 // checkMove: nothing is in flight, no end is untold, and what was attempted or skipped in the present run stands

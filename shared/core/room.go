@@ -67,7 +67,7 @@ func farAfter(t *Task) Time { return max(t.Created, 1).Add(longTime) }
 // roughly is an upper bound of the document's size that takes no encoding: a byte of text becomes six
 // at most, one of an output three.
 func roughly(t *Task) int {
-	n := roughHeader + roughStep*len(t.Steps) + 6*(len(t.EndText)+len(t.EndCode)) + 3*(len(t.Output)+unknownSize(t.Unknown)) + roughStep*len(t.Removed)
+	n := roughHeader + roughStep*len(t.Steps) + 6*(len(t.EndText)+len(t.EndCode)+len(t.UndoneFor.Code)+len(t.UndoneFor.Text)) + 3*(len(t.Output)+unknownSize(t.Unknown)) + roughStep*len(t.Removed)
 	for i := range t.Verdicts {
 		n += roughStep + 6*len(t.Verdicts[i].Reason)
 	}
@@ -101,6 +101,9 @@ func longest(def *Definition, t *Task) *Task {
 		*at = far
 	}
 	name := t.EndStep // of an earlier definition, perhaps (P49)
+	if len(t.UndoneFor.Step) > len(name) {
+		name = t.UndoneFor.Step
+	}
 	for i := range t.Steps {
 		if d := def.Steps[i].Name; len(d) > len(name) {
 			name = d
@@ -108,6 +111,7 @@ func longest(def *Definition, t *Task) *Task {
 	}
 	cause := "reply/" + name + "/10000000/" + string(OutcomeRetryLater)
 	c.StartCause, c.EndCause, c.EndStep = cause, cause, name
+	c.UndoneFor = Blame{Step: name, Code: strings.Repeat("x", cutCode)}
 	c.EndCode, c.EndText = strings.Repeat("\x00", maxCode), strings.Repeat("\x00", MaxMessage)
 	c.Closing = &Closing{By: strings.Repeat("\x00", maxID), Reason: strings.Repeat("\x00", MaxMessage)}
 	c.Verdicts = make([]Verdict, maxVerdicts)
@@ -149,7 +153,7 @@ const codeOutputTooLarge = "output-too-large"
 const noReason = "the task has no room for the reason"
 
 // makeRoom cuts what is there only for people where the document does not fit: texts of steps, the
-// oldest first, down to their codes. A task of an earlier version, which kept no reserve, may need
+// oldest first, down to their codes, then why an order is undone whose undo has stopped. A task of an earlier version, which kept no reserve, may need
 // the reasons of its verdicts too. What an end was told with stays as it is (P12).
 func (r *deciding) makeRoom() {
 	room := r.at.Room
@@ -172,6 +176,10 @@ func (r *deciding) makeRoom() {
 		if room.fits(r.t) {
 			return
 		}
+	}
+	r.t.UndoneFor.Code, r.t.UndoneFor.Text = shortCode(r.t.UndoneFor.Code), ""
+	if room.fits(r.t) {
+		return
 	}
 	r.t.Verdicts = slices.Clone(r.t.Verdicts)
 	for i := range r.t.Verdicts {
@@ -221,7 +229,9 @@ func (r *deciding) unstorable(i int, e Reply) (string, error) {
 		}
 		return "its output does not fit into the task's document, and a later attempt was asked for", nil
 	}
-	s.FailureCount++
+	if s.State == Processing { // else its attempt was counted when it was handed back
+		s.FailureCount++
+	}
 	r.blame(i, codeOutputTooLarge, text, e.Attempt)
 	r.giveUp(i)
 	r.policy(i)

@@ -65,6 +65,7 @@ type Task struct {
 	EndCode      string   // a short stable word
 	EndText      string   // why, for people: the error, or the failure of the output expression
 	EndStep      string   // the step to blame, "" for none
+	UndoneFor    Blame    // in Error (undo), and Closed after it: why it is undone, which the other three say otherwise
 	Closing      *Closing // of a Closed task
 	EndCommand   int      // Command when it entered Error: what the alert names, also when it is emitted again (P12)
 	Output       json.RawMessage
@@ -126,6 +127,13 @@ type StepError struct {
 	// Since is when the step was first handed back uncounted because its agent made no call, if it has been
 	// so ever since (P45); zero for every other failure.
 	Since Time `json:"since,omitzero"`
+}
+
+// Blame says why an order was undone (P19): it is set when the undo begins, and stays until the next run.
+type Blame struct {
+	Step string // "" for none
+	Code string // a short stable word
+	Text string // the same for people
 }
 
 // Closing says who closed a task, and why (P48).

@@ -112,6 +112,9 @@ func (r *deciding) enterEnd(state State) {
 
 // enterError stops the task for the operator, because of a step.
 func (r *deciding) enterError(phase Phase, i int) {
+	if phase == Undoing { // its end tells again why it was undone
+		r.t.UndoneFor = Blame{r.t.EndStep, r.t.EndCode, r.t.EndText}
+	}
 	r.blameTask(i)
 	r.stop(phase)
 }

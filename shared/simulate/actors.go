@@ -76,6 +76,7 @@ func (w *World) setUp() {
 	for _, name := range []string{port.Intake, port.Replies, port.Control, port.Quarantine, shop} {
 		w.open(name, port.MaxBatch)
 	}
+	w.room = w.drawRoom()
 	for _, a := range w.agents {
 		w.character(a)
 		w.open(port.Requests(a), 1)
@@ -214,7 +215,7 @@ func (p *process) equip() {
 func (p *process) state() *state.Store {
 	w := p.w
 	return state.New(state.Config{
-		Store: storePort{p}, Definitions: w.store, Compile: w.compile, Encode: w.encode,
+		Store: storePort{p}, Definitions: w.store, Compile: w.compile, Encode: w.encode, Limit: w.room.limit,
 		Current: func(name string) *core.Definition {
 			switch {
 			case name != w.def.Name:

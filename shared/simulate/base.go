@@ -85,6 +85,9 @@ func Scenes() []Scene {
 		plot{}.fault(anAgent, callDo, "o1/0/b", 1, PermanentFailure))
 	add("nobody listens, and it stops", stops(small(core.Idempotent, false)),
 		plot{}.also("silent", "o1", 1, 1).fault(anAgent, callMessage, port.Replies, 2, Retention).fault(anAgent, callMessage, port.Replies, 3, Retention))
+	full := func() plot { return plot{}.also("world", "room", 1, 2).also("size", "a-agent", 1, 1) }
+	add("the document is full, and the second output does not fit", small(core.Idempotent, false), full().also("size", "b-agent", 1, 2))
+	add("the document is full, and the second of two at once fails for good", small(core.Fenced, true), full().fault(anAgent, callDo, "o1/0/b", 1, PermanentFailure))
 	add("a request is not taken at first", small(core.Fenced, false), plot{}.fault(aScheduler, callSend, "requests-b-agent", 1, Throttle))
 	add("a reply is not taken at first", small(core.Plain, false), plot{}.fault(anAgent, callSend, "replies", 1, Throttle))
 	return all

@@ -86,7 +86,9 @@ func (w *World) committed(before, after *core.Task, record *port.Record) {
 	m.identity()
 	m.index()
 	m.ends()
+	m.why()
 	m.settled()
+	m.fits()
 	m.replies()
 	for i := range after.Steps {
 		m.step(i)
@@ -292,6 +294,25 @@ func (m *move) ends() {
 			}
 		}
 	}
+}
+
+// why: an order is undone for the reason for which that began, whatever becomes of its undo (P19).
+func (m *move) why() {
+	if m.before == nil || m.before.Why == "" || m.before.IsTombstone() || m.before.Run != m.after.Run {
+		return
+	}
+	m.did("P19")
+	if was, is := undoneFor(m.before), undoneFor(m.after); was != is {
+		m.fail("P19", "it is undone because of %s, and that began because of %s", is, was)
+	}
+}
+
+func undoneFor(t *core.Task) string {
+	step, code := t.EndStep, t.EndCode
+	if t.ProcessState == core.Error || t.ProcessState == core.Closed {
+		step, code = t.UndoneFor.Step, t.UndoneFor.Code
+	}
+	return fmt.Sprintf("%s, step %q (%s)", t.Why, step, code)
 }
 
 // live is the earliest live time of a task (P9); 0: none.

@@ -385,7 +385,7 @@ func (w *World) doubt(t *core.Task) bool {
 			continue // refused, and proven without effect: it can be tried again
 		}
 		if inDoubt(s) && (s.Resolved == nil || s.Resolved.At <= s.ClaimedAt) &&
-			(d.Grade == core.Plain || w.conf(d.Agent).NoUndo && t.Phase == core.Undoing || def.Agents[d.Agent].KeyRetention > 0) {
+			(d.Grade == core.Plain || s.State == core.Failed && s.Error != nil && s.Error.Code == short || w.conf(d.Agent).NoUndo && t.Phase == core.Undoing || def.Agents[d.Agent].KeyRetention > 0) {
 			return true
 		}
 	}

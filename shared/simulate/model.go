@@ -32,7 +32,8 @@ type model struct {
 	unasked  string                  // a queue that nobody has asked for that
 	direct   bool                    // it was asked without a queue, and hears the answer
 	expired  bool                    // the order is there, and its task is not (P26)
-	fresh    bool                    // the event was not handled before: it has nothing to send again (P12a)
+	room     room
+	fresh    bool // the event was not handled before: it has nothing to send again (P12a)
 
 	mails   []mail
 	changed bool
@@ -138,9 +139,7 @@ func (m *model) reply(r *message.Reply) {
 	case !m.alive() || stale:
 		m.again()
 	case !isUndo && done && s.Attempted() && (s.State == core.Processing || s.State == core.Pending):
-		m.changed = true
-		m.finish(i, r.Output)
-		m.advance()
+		m.done(i, r)
 	case isUndo && done && (s.State == core.Compensating || s.State == core.UndoWait):
 		m.changed = true
 		m.end(s, core.Compensated)

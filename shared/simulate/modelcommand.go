@@ -140,7 +140,7 @@ func (m *model) judge(c *message.Control) (yes bool, act func()) {
 	case message.Resubmit:
 		return m.judgeResubmit(c)
 	case message.Move:
-		if !m.movable(c.Definition) {
+		if !m.movable(c) {
 			return false, nil
 		}
 		return true, func() {
@@ -164,7 +164,7 @@ func (m *model) judgeResubmit(c *message.Control) (yes bool, act func()) {
 		return false, nil
 	}
 	moves := c.Definition != "" && (m.target(c.Definition) == nil || m.target(c.Definition).Hash != m.t.Definition)
-	if moves && !m.movable(c.Definition) {
+	if moves && !m.movable(c) {
 		return false, nil
 	}
 	then := *m
@@ -204,8 +204,8 @@ func (m *model) target(definition string) *core.Definition {
 }
 
 // movable: P49.
-func (m *model) movable(definition string) bool {
-	t, to := m.t, m.target(definition)
+func (m *model) movable(c *message.Control) bool {
+	t, to := m.t, m.target(c.Definition)
 	state := t.ProcessState
 	if to == nil || t.Tell != 0 || state != core.Error && state != core.Compensated && state != core.Processing {
 		return false
@@ -235,7 +235,10 @@ func (m *model) movable(definition string) bool {
 			}
 		}
 	}
-	return true
+	then := *m
+	then.t = copyOf(t)
+	then.move(c.Definition)
+	return m.keepsReserve(then.t, c.ID)
 }
 
 func undoOf(d *core.StepDefinition) string {
@@ -303,7 +306,6 @@ func (m *model) judgeCancel(c *message.Control) (yes bool, act func()) {
 		case t.ProcessState == core.Error && t.Phase == core.Forward:
 			m.turn(core.WhyCancel)
 		case t.ProcessState == core.Compensated:
-			t.Why = core.WhyCancel
 			m.enter(core.Cancelled, "")
 		}
 	}

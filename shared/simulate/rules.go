@@ -31,7 +31,7 @@ var rules = []Covered{
 	{"P16", []string{"P16", "17", "13"}, ""},
 	{"P17", []string{"P17", "6"}, ""},
 	{"P18", []string{"P18", "3"}, ""},
-	{"P19", []string{"P15", "P16"}, ""}, // what a reply, or an overdue step, leads to holds the policy
+	{"P19", []string{"P15", "P16", "P19"}, ""}, // what a reply, or an overdue step, leads to holds the policy
 	{"P20", []string{"P20", "P15", "9"}, ""},
 	{"P21", []string{"P21", "11"}, ""},
 	{"P22", []string{"P22"}, ""},

@@ -192,7 +192,7 @@ func (s *sight) has(want mail) bool {
 // modelFor prepares the model for a decision that a handling makes at a time.
 func (iv *invocation) modelFor(s *sight, t *core.Task, at reading) *model {
 	w := iv.w
-	m := &model{def: w.def, defs: w.defs, latest: w.def, t: copyOf(t), now: at.now, by: iv.p.name, waits: at.waits, loose: iv.orders() > 1}
+	m := &model{def: w.def, defs: w.defs, latest: w.def, t: copyOf(t), now: at.now, by: iv.p.name, waits: at.waits, loose: iv.orders() > 1, room: w.room}
 	if iv.p.deploy > 0 {
 		m.latest = w.newer
 	}
@@ -560,6 +560,8 @@ func (iv *invocation) unreadable(gone func(id string) bool) {
 			w.violate("19", "a message of a newer schema was deleted")
 		case l.message.Value == nil && iv.gone[i] && !iv.sight("").has(mail{kind: 'q'}):
 			w.violate("19", "a message that nobody can read was deleted, and is not in quarantine")
+		case id != "" && !iv.gone[i] && !iv.broken && iv.sight(id).cut:
+			w.violate("P28", "the store refused order %s for its size, and %s was given back", id, describe(l.message))
 		case id != "" && !iv.gone[i] && !iv.trouble && !iv.stays(id):
 			w.violate("19", "%s was given back, and nothing had failed", describe(l.message))
 		}

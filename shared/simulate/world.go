@@ -83,6 +83,7 @@ type World struct {
 	traits    map[string]trait
 	outages   map[string]int64 // until when the service behind an agent hangs for everybody
 	expired   map[string]int64 // until when it does not accept the agent's credentials
+	room      room             // what the document of a task may hold
 	shards    int
 	pages     int // how many rows of the index the Supervisor takes at a time; 0: as it likes
 

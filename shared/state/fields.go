@@ -57,9 +57,14 @@ var taskFields = tableOf(
 		assumed[core.Task, string]{of: endCause, says: "the reply to the step that finished last, of a Processed one"}),
 	text("endStep", "the step to blame", func(t *core.Task) *string { return &t.EndStep }),
 	text("endCode", "why it stopped or was undone, a short stable word", func(t *core.Task) *string { return &t.EndCode },
-		assumed[core.Task, string]{of: func(t *core.Task) string { return blamed(t).Code }, says: "that of endStep's error"}),
+		assumed[core.Task, string]{of: func(t *core.Task) string { return failureOf(t, t.EndStep).Code }, says: "that of endStep's error"}),
 	text("endText", "the same for people", func(t *core.Task) *string { return &t.EndText },
-		assumed[core.Task, string]{of: func(t *core.Task) string { return blamed(t).Message }, says: "that of endStep's error"}),
+		assumed[core.Task, string]{of: func(t *core.Task) string { return failureOf(t, t.EndStep).Message }, says: "that of endStep's error"}),
+	text("whyStep", "where its undo has stopped: the step because of which it is undone", func(t *core.Task) *string { return &t.UndoneFor.Step }),
+	text("whyCode", "where its undo has stopped: why it is undone, a short stable word", func(t *core.Task) *string { return &t.UndoneFor.Code },
+		assumed[core.Task, string]{of: func(t *core.Task) string { return failureOf(t, t.UndoneFor.Step).Code }, says: "that of whyStep's error"}),
+	text("whyText", "the same for people", func(t *core.Task) *string { return &t.UndoneFor.Text },
+		assumed[core.Task, string]{of: func(t *core.Task) string { return failureOf(t, t.UndoneFor.Step).Message }, says: "that of whyStep's error"}),
 	integer("endCommand", "command when it entered Error", func(t *core.Task) *int { return &t.EndCommand },
 		assumed[core.Task, int]{of: endCommand, says: "command, in Error"}),
 	part("closed", "who closed it, and why", func(t *core.Task) **core.Closing { return &t.Closing },
@@ -238,8 +243,9 @@ func endCommand(t *core.Task) int {
 	return 0
 }
 
-func blamed(t *core.Task) core.StepError {
-	if s := t.Step(t.EndStep); s != nil && s.Error != nil {
+// failureOf is the last failure of the named step.
+func failureOf(t *core.Task, step string) core.StepError {
+	if s := t.Step(step); s != nil && s.Error != nil {
 		return *s.Error
 	}
 	return core.StepError{}

@@ -33,6 +33,7 @@ type Task struct {
 	Deadline   core.Time       `json:"deadline,omitzero"`
 	Output     json.RawMessage `json:"output,omitempty" doc:"the workflow's output, of a Processed task"`
 	Error      *TaskError      `json:"error,omitempty" doc:"why it stopped, was undone, or has no output"`
+	UndoneFor  *TaskError      `json:"undoneFor,omitempty" doc:"why it was undone, where error says why its undo has stopped"`
 	UndoWait   *UndoWait       `json:"undoWait,omitempty" doc:"of an order that is being undone: what that waits for"`
 	Closed     *core.Closing   `json:"closed,omitempty" doc:"of a Closed task: who ended it as it stood, and why"`
 	Steps      []Step          `json:"steps" nullable:"false" doc:"in the order of the definition"`
@@ -121,7 +122,7 @@ func Of(t *core.Task, def *core.Definition) Task {
 		State: t.ProcessState, Phase: t.Phase, Why: t.Why, Ended: Ended(t),
 		Run: t.Run, Command: t.Command, Priority: t.Priority, ReplyTo: t.ReplyTo,
 		CancelSeen: t.CancelAsked, Created: t.Created, EndedAt: t.Ended, Deadline: t.Deadline,
-		Output: t.Output, Error: errorOf(t), UndoWait: undoWaitOf(t, def), Closed: t.Closing, Verdicts: t.Verdicts,
+		Output: t.Output, Error: errorOf(core.Blame{Step: t.EndStep, Code: t.EndCode, Text: t.EndText}), UndoneFor: errorOf(t.UndoneFor), UndoWait: undoWaitOf(t, def), Closed: t.Closing, Verdicts: t.Verdicts,
 		Steps: make([]Step, len(t.Steps)),
 	}
 	for i := range t.Steps {
@@ -135,7 +136,7 @@ func SummaryOf(t *core.Task) Summary {
 	return Summary{
 		OrderID: t.OrderID, Workflow: t.Workflow, State: t.ProcessState, Phase: t.Phase,
 		Ended: Ended(t), Run: t.Run, Command: t.Command,
-		Created: t.Created, EndedAt: t.Ended, Error: errorOf(t),
+		Created: t.Created, EndedAt: t.Ended, Error: errorOf(core.Blame{Step: t.EndStep, Code: t.EndCode, Text: t.EndText}),
 	}
 }
 
@@ -164,11 +165,11 @@ func definitionOf(def *core.Definition, step string) *core.StepDefinition {
 	return nil
 }
 
-func errorOf(t *core.Task) *TaskError {
-	if t.EndCode == "" && t.EndText == "" {
+func errorOf(b core.Blame) *TaskError {
+	if b.Code == "" && b.Text == "" {
 		return nil
 	}
-	return &TaskError{Code: t.EndCode, Message: t.EndText, Step: t.EndStep}
+	return &TaskError{Code: b.Code, Message: b.Text, Step: b.Step}
 }
 
 func stepOf(s *core.Step, def *core.StepDefinition) Step {

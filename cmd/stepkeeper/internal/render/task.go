@@ -119,6 +119,9 @@ func (p Page) direction(t view.Task) string {
 }
 
 func (p Page) reason(w io.Writer, t view.Task) {
+	if t.UndoneFor != nil {
+		p.blame(w, "Why it was undone", t.UndoneFor)
+	}
 	if t.Error == nil {
 		return
 	}
@@ -131,16 +134,20 @@ func (p Page) reason(w io.Writer, t view.Task) {
 	case t.State == core.Compensated || t.State == core.Compensating || t.State == core.Cancelled:
 		title = "Why it was undone"
 	}
+	p.blame(w, title, t.Error)
+}
+
+func (p Page) blame(w io.Writer, title string, e *view.TaskError) {
 	p.title(w, title)
 	where := ""
-	if t.Error.Step != "" {
-		where = t.Error.Step + ": "
+	if e.Step != "" {
+		where = e.Step + ": "
 	}
 	code := ""
-	if t.Error.Code != "" {
-		code = " (" + t.Error.Code + ")"
+	if e.Code != "" {
+		code = " (" + e.Code + ")"
 	}
-	fmt.Fprintf(w, "  %s%s%s\n", where, p.Style.Bad(Clean(t.Error.Message)), p.Style.Faint(code))
+	fmt.Fprintf(w, "  %s%s%s\n", where, p.Style.Bad(Clean(e.Message)), p.Style.Faint(code))
 }
 
 func (p Page) title(w io.Writer, text string) { fmt.Fprintf(w, "\n%s\n", p.Style.Bold(text)) }

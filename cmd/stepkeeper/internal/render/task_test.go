@@ -80,6 +80,7 @@ func stories() map[string]view.Task {
 
 	undoStopped := base
 	undoStopped.State, undoStopped.Phase, undoStopped.Why, undoStopped.Ended, undoStopped.EndedAt = core.Error, core.Undoing, core.WhyFailure, true, at(60)
+	undoStopped.UndoneFor = &view.TaskError{Code: "no-carrier", Message: "no carrier goes there", Step: "book-shipment"}
 	undoStopped.Error = &view.TaskError{Code: "timeout", Message: "the undo was not answered", Step: "charge-payment"}
 	wait := charge
 	wait.State, wait.FinishedAt, wait.Attempts = core.UndoWait, 0, 4

@@ -89,7 +89,7 @@ event undone a/3
 ----
   Compensated, because of operator
     a Compensated, attempt 3
-  -> shop: undone, number 3, a refused the service refused
+  -> shop: undone, number 3, b refused the service refused
        a Compensated, attempt 3
        b Compensated, attempt 2
   told

@@ -30,7 +30,7 @@ event resubmit r1
 ----
   resubmit r1 accepted: 
   Compensated, because of failure
-  -> shop: undone, number 2, a expression undo input: no such field
+  -> shop: undone, number 2, a refused the service refused
        a Compensated, attempt 1
   told
   at rest
