@@ -117,7 +117,7 @@ func (w *world) define() {
 		}
 	}
 	if w.chance("tells everything", 2) {
-		w.def.Notify = append(w.def.Notify, core.StatusStarted, core.StatusStepFinished)
+		w.def.Notify = append(w.def.Notify, core.StatusStarted, core.StatusStepFinished, core.StatusUndoing)
 	}
 	if w.chance("has an output", 2) {
 		w.def.Output = json.RawMessage(`"template"`)

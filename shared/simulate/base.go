@@ -97,7 +97,7 @@ func Scenes() []Scene {
 func small(g core.Grade, parallel bool) *core.Definition {
 	retry := core.Retry{MaxFailures: 2, Backoff: core.Backoff{Initial: core.Second, Max: 4 * core.Second, Multiplier: 2, Jitter: 0.2}}
 	d := &core.Definition{Name: "small", Agents: map[string]core.AgentDefinition{}, Grace: 3 * core.Second, TellAfter: 20 * core.Second, HopBudget: 20,
-		Notify: []core.StatusKind{core.StatusReceived, core.StatusStarted, core.StatusStepFinished, core.StatusCompleted, core.StatusFailed, core.StatusUndone, core.StatusCancelled}}
+		Notify: []core.StatusKind{core.StatusReceived, core.StatusStarted, core.StatusStepFinished, core.StatusUndoing, core.StatusCompleted, core.StatusFailed, core.StatusUndone, core.StatusCancelled}}
 	for _, n := range []string{"a", "b"} {
 		d.Agents[n+"-agent"] = core.AgentDefinition{QueueAllowance: 5 * core.Second, ClockSkew: core.Second}
 		d.Steps = append(d.Steps, core.StepDefinition{Name: n, Agent: n + "-agent", Operation: "do-" + n, Timeout: 4 * core.Second, MaxQueueTime: core.Minute,

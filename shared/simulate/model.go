@@ -43,7 +43,7 @@ type model struct {
 
 // mail is a message, or an alert, that must have been sent.
 type mail struct {
-	kind    byte // request, wake, settle, status, alert: r w s t a
+	kind    byte // request, wake, settle, status, status of an undo that waits, alert: r w s t u a
 	step    string
 	attempt int // or the number of the status
 	wakeAt  core.Time
@@ -583,6 +583,9 @@ func (m *model) backward() (changed bool) {
 		case d.Grade != core.Fenced && m.now <= quiet:
 			wait := quiet.Sub(m.now) + 1
 			m.wait(i, core.UndoWait, wait, wait)
+			if m.notifies(core.StatusUndoing) {
+				m.post('u', s.Name, 0, s.WakeAt)
+			}
 		default:
 			m.claimUndo(i)
 		}

@@ -167,6 +167,8 @@ func mailOf(v port.Value) (id string, m mail, ok bool) {
 			return v.OrderID, mail{kind: 'f'}, true
 		case core.StatusCommandRefused:
 			return v.OrderID, mail{kind: 'v'}, true
+		case core.StatusUndoing:
+			return v.OrderID, mail{kind: 'u', step: v.Step, wakeAt: v.Until}, true
 		}
 		return v.OrderID, mail{kind: 't', attempt: v.Seq}, v.Seq > 0
 	case *message.Quarantined:
@@ -182,10 +184,11 @@ func mailOf(v port.Value) (id string, m mail, ok bool) {
 	return "", mail{}, false
 }
 
-// has: was it sent by this handling? Of an alert the time of its Error counts, of a Wake the step.
+// has: was it sent by this handling? Of an alert the time of its Error counts, of a Wake the step, of an undo that waits
+// until when.
 func (s *sight) has(want mail) bool {
 	return slices.ContainsFunc(s.sent, func(m mail) bool {
-		return m.kind == want.kind && m.step == want.step && m.attempt == want.attempt && (want.kind != 'a' || m.wakeAt == want.wakeAt)
+		return m.kind == want.kind && m.step == want.step && m.attempt == want.attempt && (want.kind != 'a' && want.kind != 'u' || m.wakeAt == want.wakeAt)
 	})
 }
 
@@ -599,6 +602,8 @@ func (m mail) String() string {
 		return "a Settle"
 	case 't':
 		return fmt.Sprintf("status %d", m.attempt)
+	case 'u':
+		return fmt.Sprintf("that the undo of step %s waits until %s", m.step, m.wakeAt)
 	case 'c':
 		return "that the order is there"
 	case 'f':

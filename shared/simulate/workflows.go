@@ -27,7 +27,7 @@ func (d *drawing) definition() *core.Definition {
 		Notify: []core.StatusKind{core.StatusReceived, core.StatusCompleted, core.StatusFailed, core.StatusUndone, core.StatusCancelled},
 	}
 	if d.chance(2) {
-		def.Notify = append(def.Notify, core.StatusStarted, core.StatusStepFinished)
+		def.Notify = append(def.Notify, core.StatusStarted, core.StatusStepFinished, core.StatusUndoing)
 	}
 	n := 1 + d.IntN(4)
 	for i := range n {
