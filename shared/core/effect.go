@@ -75,7 +75,7 @@ type Status struct {
 	Code      string          `json:"code,omitempty"`
 	Message   string          `json:"message,omitempty"`
 	Notes     []string        `json:"notes,omitempty"`     // received: what of the submission has no effect
-	Command   string          `json:"command,omitempty"`   // command-refused: "cancel", "undo", "resubmit", "resolve", "close"
+	Command   string          `json:"command,omitempty"`   // command-refused: "cancel", "undo", "resubmit", "resolve", "close", "move"
 	CommandID string          `json:"commandId,omitempty"` // command-refused
 	By        string          `json:"by,omitempty"`        // closed: who closed it
 	Reason    string          `json:"reason,omitempty"`    // closed: why

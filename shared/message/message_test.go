@@ -220,7 +220,9 @@ func examples() map[string][]port.Value {
 		"control": {control(message.Control{Kind: message.Wake, Run: 1, Step: "charge", Attempt: 2}), control(message.Control{Kind: message.Wake, Run: 1}), control(message.Control{Kind: message.Settle}),
 			control(message.Control{Kind: message.Cancel, ID: "c-1", ReplyTo: "shop"}), control(message.Control{Kind: message.Undo, ID: "c-1", Command: 2}),
 			control(message.Control{Kind: message.Resubmit, ID: "c-1", Deadline: 1795251600500}), control(message.Control{Kind: message.Resolve, ID: "c-1", Step: "charge", Fact: core.Undone}),
-			control(message.Control{Kind: message.Close, ID: "c-1", Command: 2, By: "ann", Reason: "refunded"})},
+			control(message.Control{Kind: message.Close, ID: "c-1", Command: 2, By: "ann", Reason: "refunded"}),
+			control(message.Control{Kind: message.Move, ID: "c-1", Command: 2, Definition: message.Latest}),
+			control(message.Control{Kind: message.Resubmit, ID: "c-1", Definition: strings.Repeat("0123456789abcdef", 2)})},
 		"status": {&message.Status{Schema: 1, Status: core.Status{Kind: core.StatusCompleted, OrderID: "o-1", Seq: 3, Workflow: "order", At: 1795251600500, Output: json.RawMessage(`{}`),
 			Steps: []core.StepSummary{{Step: "charge", State: core.Processed, Attempts: 1}}}}, &message.Status{Schema: 1, Status: core.Status{Kind: core.StatusRefused, OrderID: "o-1", Code: "x", Message: "y"}},
 			&message.Status{Schema: 1, Status: core.Status{Kind: core.StatusReceived, OrderID: "o-1", Notes: []string{"z"}}},
@@ -307,7 +309,7 @@ func TestBadEnvelopes(t *testing.T) {
 	for name, changes := range map[string][]string{
 		"request": {`"schema":0`, `"task":""`, `"task":"a b"`, `"step":"Charge"`, `"attempt":0`, `"operation":"redo"`, `"key":""`, `"stopBy":null`, `"timeout":0`, `"name":""`, `"run":-1`, `"attempt":"1"`},
 		"reply":   {`"schema":0`, `"task":"../x"`, `"outcome":"maybe"`, `"attempt":-1`, `"waited":-1`, `"retryAfter":-5`, `"noEffect":"yes"`, `"operation":""`, `"step":""`, `"error":{"code":"` + strings.Repeat("x", 200) + `"}`},
-		"control": {`"kind":"explode"`, `"task":""`, `"attempt":-1`, `"kind":"resolve"`, `"kind":"close","id":"c","by":"ann"`, `"kind":"close","id":"c","reason":"why"`, `"kind":"close","id":"c","by":"","reason":"why"`, `"kind":"close","id":"c","by":"ann","reason":"` + strings.Repeat("x", 513) + `"`, `"kind":"undo","id":"a b"`, `"kind":"cancel"`, `"step":"A"`, `"attempt":0`, `"replyTo":"http://x"`},
+		"control": {`"kind":"explode"`, `"task":""`, `"attempt":-1`, `"kind":"resolve"`, `"kind":"close","id":"c","by":"ann"`, `"kind":"close","id":"c","reason":"why"`, `"kind":"close","id":"c","by":"","reason":"why"`, `"kind":"close","id":"c","by":"ann","reason":"` + strings.Repeat("x", 513) + `"`, `"kind":"move","id":"c"`, `"kind":"move","id":"c","definition":"newest"`, `"kind":"resubmit","id":"c","definition":"0123"`, `"kind":"undo","id":"a b"`, `"kind":"cancel"`, `"step":"A"`, `"attempt":0`, `"replyTo":"http://x"`},
 		"status":  {`"status":""`, `"schema":-1`},
 	} {
 		good, _ := examples()[name][0].Encode()

@@ -34,7 +34,7 @@ func (p plot) also(site, subject string, nth, value int) plot {
 	return p
 }
 
-// command gives a command at a time (in 12.5 s): 0 cancel, 1 resubmit, 2 undo, 3 resolve, 4 close.
+// command gives a command at a time (in 12.5 s): 0 cancel, 1 resubmit, 2 undo, 3 resolve, 4 close, 5 move.
 func (p plot) command(at, kind int) plot {
 	return p.also("commands", "o1", 1, 1).also("command", "o1", 1, at).also("kind", "o1", 1, kind)
 }
@@ -63,6 +63,10 @@ func Scenes() []Scene {
 		add(n+"it stops and is resubmitted", stops(small(g, false)), plot{}.fault(anAgent, callDo, "o1/0/b", 1, PermanentFailure).command(8, 1))
 	}
 	add("it stops and is closed", stops(small(core.Idempotent, false)), plot{}.fault(anAgent, callDo, "o1/0/b", 1, PermanentFailure).command(8, 4))
+	add("it stops, is moved and resubmitted", stops(small(core.Idempotent, false)), plot{}.fault(anAgent, callDo, "o1/0/b", 1, PermanentFailure).
+		command(8, 5).also("commands", "o1", 1, 2).also("command", "o1", 2, 10).also("kind", "o1", 2, 1))
+	add("it is undone, moved and resubmitted", small(core.Fenced, false), plot{}.fault(anAgent, callDo, "o1/0/b", 1, PermanentFailure).
+		command(8, 1).also("aims", "o1", 1, 1))
 	add("a point of no return stops", noReturn(small(core.Idempotent, false)), plot{}.fault(anAgent, callDo, "o1/0/b", 1, PermanentFailure).command(8, 1))
 	for _, g := range []core.Grade{core.Idempotent, core.Plain} {
 		n := string(g) + ": a point of no return "

@@ -70,6 +70,7 @@ var invariants = []Invariant{
 	{"P32", "time in a queue is not counted beyond the step's maxQueueTime"},
 	{"P45", "a step whose agent made no call is handed back uncounted, and not beyond maxQueueTime"},
 	{"P48", "a task is closed when nothing can take effect any more, stays so, and tells by whom and why"},
+	{"P49", "a task is moved by a command and while nothing is in flight; what was done stands, and its keys mean what they meant"},
 	{"mixed", "old and new versions of the program keep each other's fields"},
 	{"bug", "no handler panics, no document is unreadable"},
 }

@@ -17,8 +17,10 @@ import (
 // real task has, if it is within the rule.
 type model struct {
 	def      *core.Definition
-	t        *core.Task // its own copy
-	real     *core.Task // what was committed; nil where nothing was
+	defs     []*core.Definition // all that a task may be moved to
+	latest   *core.Definition   // that new orders get
+	t        *core.Task         // its own copy
+	real     *core.Task         // what was committed; nil where nothing was
 	now      core.Time
 	by       string
 	cause    string
@@ -96,6 +98,8 @@ func (m *model) control(c *message.Control) string {
 		return "P17"
 	case message.Close:
 		return "P48"
+	case message.Move:
+		return "P49"
 	}
 	return "P18"
 }
@@ -322,13 +326,21 @@ func spanOf(b core.Backoff, n int) (lo, hi core.Duration) {
 	return core.Duration(d*(1-b.Jitter)) - 1, core.Duration(d) + 1
 }
 
+// realStep is the i-th step as it was committed.
+func (m *model) realStep(i int) *core.Step {
+	if s := m.real.Step(m.t.Steps[i].Name); s != nil {
+		return s
+	}
+	return &core.Step{}
+}
+
 // wait puts a step off by something between lo and hi (P9a).
 func (m *model) wait(i int, state core.State, lo, hi core.Duration) {
 	s := &m.t.Steps[i]
 	m.end(s, state)
 	s.WakeAt = m.now.Add(hi)
 	if m.real != nil {
-		if at := m.real.Steps[i].WakeAt; at >= m.now.Add(lo) && at <= m.now.Add(hi) {
+		if at := m.realStep(i).WakeAt; at >= m.now.Add(lo) && at <= m.now.Add(hi) {
 			s.WakeAt = at
 		}
 	}
@@ -534,7 +546,7 @@ func (m *model) allowance(i int) core.Duration {
 	most := max(d.MaxQueueTime, least)
 	a := min(max(m.t.Steps[i].Allowance, least, 2*m.waits[d.Agent]), most)
 	if m.loose && m.real != nil {
-		if r := m.real.Steps[i].Allowance; r >= min(max(m.t.Steps[i].Allowance, least), most) && r <= most {
+		if r := m.realStep(i).Allowance; r >= min(max(m.t.Steps[i].Allowance, least), most) && r <= most {
 			return r
 		}
 	}

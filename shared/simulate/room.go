@@ -3,6 +3,7 @@ package simulate
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -39,9 +40,9 @@ func (w *World) drawRoom() room {
 	}
 	const spared = 2 * 128 // an ID of the order, and a queue for its statuses, that are as long as can be
 	r := room{least: map[string]int{}, failing: w.choose("world", "failing", 2, 0.5) == 1}
-	for _, d := range []*core.Definition{w.def, w.newer} {
-		if d != nil {
-			r.least[d.Hash] = core.Room{Size: state.Size}.Reserve(d) - spared
+	for _, d := range w.defs {
+		r.least[d.Hash] = core.Room{Size: state.Size}.Reserve(d) - spared
+		if d == w.def || d == w.newer { // a task is moved to another one only where that fits (P49)
 			r.limit = max(r.limit, r.least[d.Hash]+len("o1")+len(shop)+rooms[v])
 		}
 	}
@@ -90,24 +91,50 @@ func (m *model) holds(i int, output json.RawMessage) bool {
 	if m.room.limit == 0 || len(output) == 0 {
 		return true
 	}
-	need, vague := m.room.least[m.def.Hash]+len(m.t.OrderID)+len(m.t.ReplyTo)+len(output), 40
-	for k := range m.t.Steps {
-		if out := m.t.Steps[k].Output; k != i && len(out) > 0 {
-			need, vague = need+len(out), vague+16
-		}
+	need, vague := m.needs(m.t, i)
+	switch need += len(output); {
+	case need+vague <= m.room.limit:
+		return true
+	case need-vague > m.room.limit:
+		return false
 	}
-	for _, v := range m.t.Verdicts {
-		if need += len(v.Reason); !v.Accepted && v.Reason == "" {
-			vague += core.MaxMessage
-		}
+	return m.real != nil && string(m.realStep(i).Output) == string(output)
+}
+
+// keepsReserve: P49, the same of a task that is moved.
+func (m *model) keepsReserve(moved *core.Task, command string) bool {
+	if m.room.limit == 0 {
+		return true
 	}
+	need, vague := m.needs(moved, -1)
+	for name := range moved.Removed {
+		need, vague = need+len(name), vague+30
+	}
+	vague += 40 * len(moved.Steps) // what steps have of the definition before
 	switch {
 	case need+vague <= m.room.limit:
 		return true
 	case need-vague > m.room.limit:
 		return false
 	}
-	return m.real != nil && string(m.real.Steps[i].Output) == string(output)
+	return m.real != nil && slices.ContainsFunc(m.real.Verdicts, func(v core.Verdict) bool { return v.ID == command && v.Accepted })
+}
+
+// needs is what the longest document of a task takes, without the output of the step but; it is exact but for
+// a few bytes, and for reasons that the model does not know.
+func (m *model) needs(t *core.Task, but int) (need, vague int) {
+	need, vague = m.room.least[t.Definition]+len(t.OrderID)+len(t.ReplyTo), 40
+	for k := range t.Steps {
+		if out := t.Steps[k].Output; k != but && len(out) > 0 {
+			need, vague = need+len(out), vague+16
+		}
+	}
+	for _, v := range t.Verdicts {
+		if need += len(v.Reason); !v.Accepted && v.Reason == "" {
+			vague += core.MaxMessage
+		}
+	}
+	return need, vague
 }
 
 // fits: every document is within its limit, the text of a failure is cut only where that is needed, and

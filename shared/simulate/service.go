@@ -356,7 +356,8 @@ func (w *World) kept() (most int64) {
 // key all the same: keys and fences are kept for longer than any call lasts, which is what their
 // author declares (docs/protocol.md, section 7).
 func (w *World) forget(s *service, c worker.Call, conf Service, f Fault) {
-	agent := w.def.Steps[w.def.Index(c.Step)].Agent
+	_, step := w.stepOf(w.store.task(c.OrderID), c.Step)
+	agent := step.Agent
 	kept := w.retention(agent)
 	if late := !w.cur.p.Now().Before(c.Deadline); late || kept == 0 || w.now-s.since <= kept || s.adrift > 0 || !s.known && !s.fenced {
 		return
@@ -395,7 +396,7 @@ func (w *World) effect(s *service, c worker.Call) error {
 	s.known, s.since = true, w.now
 	w.checks.did("3")
 	w.checks.did("11")
-	if !w.noEffect(c.Step) {
+	if !w.noEffect(w.store.task(c.OrderID), c.Step) {
 		s.net++
 	}
 	w.tell("service", "", "done: "+c.Key)
@@ -427,9 +428,9 @@ func (w *World) beyond(s *service) {
 
 // noEffect is a step that says "undo: none", without being behind a point of no return: it has
 // nothing that could stand.
-func (w *World) noEffect(step string) bool {
-	d := &w.def.Steps[w.def.Index(step)]
-	return d.Undo == nil && !w.behind(step)
+func (w *World) noEffect(t *core.Task, step string) bool {
+	def, d := w.stepOf(t, step)
+	return d.Undo == nil && !behind(def, step)
 }
 
 func (s *service) String() string {
@@ -437,9 +438,9 @@ func (s *service) String() string {
 }
 
 // behind reports a point of no return, or a step that comes after one.
-func (w *World) behind(step string) bool {
-	d := &w.def.Steps[w.def.Index(step)]
-	return d.PointOfNoReturn || slices.ContainsFunc(d.After, w.behind)
+func behind(def *core.Definition, step string) bool {
+	d := &def.Steps[def.Index(step)]
+	return d.PointOfNoReturn || slices.ContainsFunc(d.After, func(name string) bool { return behind(def, name) })
 }
 
 func seconds(ms int64) time.Duration { return time.Duration(ms) * time.Millisecond }
