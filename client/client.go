@@ -27,6 +27,7 @@ type (
 	Summary   = view.Summary
 	TaskError = view.TaskError
 	Moment    = view.Moment
+	Plan      = view.Plan
 
 	Unattended = view.Unattended
 	State      = core.State

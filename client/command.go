@@ -67,6 +67,27 @@ func (c *Client) Resolve(ctx context.Context, id, step string, fact Fact, opts .
 	return c.command(ctx, command{Control: message.Control{Kind: message.Resolve, OrderID: id, Step: step, Fact: fact}}, opts)
 }
 
+// Latest names the definition that new orders get.
+const Latest = message.Latest
+
+// ToDefinition has Resubmit move the order first, in the same command: to the definition of its workflow with
+// that hash, or to the Latest.
+func ToDefinition(definition string) CommandOption {
+	return func(c *command) { c.Definition = definition }
+}
+
+// Move pins an order to another definition of its workflow: that with the hash, or the Latest. It is refused,
+// with the differences, where that changes what was done already.
+func (c *Client) Move(ctx context.Context, id, definition string, opts ...CommandOption) (Verdict, error) {
+	return c.command(ctx, command{Control: message.Control{Kind: message.Move, OrderID: id, Definition: definition}}, opts)
+}
+
+// PlanMove tells what a Move would mean, step by step; nothing is changed. Stacks on AWS cannot tell what the
+// Latest is.
+func (c *Client) PlanMove(ctx context.Context, id, definition string) (Plan, error) {
+	return again(ctx, c, func(ctx context.Context) (Plan, error) { return c.via.Plan(ctx, id, definition) })
+}
+
 // Close ends an order that stopped in Error as it stands: by is who closes it, reason why. A Closed order
 // takes no further command.
 func (c *Client) Close(ctx context.Context, id, by, reason string, opts ...CommandOption) (Verdict, error) {

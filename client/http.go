@@ -202,6 +202,13 @@ func (h *overHTTP) Workflows(ctx context.Context) ([]Workflow, error) {
 	return w.Workflows, err
 }
 
+// Plan asks what a move would mean.
+func (h *overHTTP) Plan(ctx context.Context, id, definition string) (view.Plan, error) {
+	var p view.Plan
+	err := h.call(ctx, http.MethodGet, path(id, "/move?definition="+url.QueryEscape(definition)), "", nil, &p)
+	return p, err
+}
+
 // Unattended asks the server's health.
 func (h *overHTTP) Unattended(ctx context.Context, _ string) ([]Unattended, error) {
 	var health struct{ Unattended []Unattended }
@@ -221,12 +228,18 @@ func (h *overHTTP) Command(ctx context.Context, c message.Control) (Verdict, err
 	case message.Resolve:
 		body["step"], body["fact"] = c.Step, c.Fact
 		body["command"] = c.Command
+	case message.Move:
+		body["definition"] = c.Definition
+		body["command"] = c.Command
 	case message.Close:
 		body["by"], body["reason"] = c.By, c.Reason
 		body["command"] = c.Command
 	case message.Resubmit:
 		if c.Deadline != 0 {
 			body["deadline"] = c.Deadline
+		}
+		if c.Definition != "" {
+			body["definition"] = c.Definition
 		}
 		body["command"] = c.Command
 	default:

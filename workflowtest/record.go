@@ -42,8 +42,8 @@ func (w *Workflow) committed(t *core.Task) {
 	for _, begun := range []bool{false, true} { // what has ended is the cause of what begins
 		for i := range t.Steps {
 			var was core.Step
-			if i < len(old.Steps) {
-				was = old.Steps[i]
+			if s := old.Step(t.Steps[i].Name); s != nil { // which stands elsewhere after a Move
+				was = *s
 			}
 			if now := &t.Steps[i]; now.InFlight() == begun {
 				r.stepped(&was, now)

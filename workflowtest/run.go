@@ -61,7 +61,7 @@ type Run struct {
 func (r *Run) ID() string { return r.id }
 
 // Task is the order's task as everybody sees it.
-func (r *Run) Task() Task { return view.Of(r.task, r.w.def) }
+func (r *Run) Task() Task { return view.Of(r.task, r.w.defs[r.task.Definition]) }
 
 // State is the task's.
 func (r *Run) State() State { return r.task.ProcessState }
@@ -174,6 +174,12 @@ func (r *Run) Resolve(step string, fact Fact) Verdict {
 func (r *Run) Close(by, reason string) Verdict {
 	r.w.t.Helper()
 	return r.command(message.Control{Kind: message.Close, Command: r.task.Command, By: by, Reason: reason})
+}
+
+// Move pins the order to the definition that was deployed last; see Workflow.Deploy.
+func (r *Run) Move() Verdict {
+	r.w.t.Helper()
+	return r.command(message.Control{Kind: message.Move, Command: r.task.Command, Definition: message.Latest})
 }
 
 // command carries a command out at once and answers the verdict; a refused one is no error.

@@ -29,7 +29,8 @@ const replyTo = "test"
 // Workflow is a workflow under test, with its own agents, store and clock.
 type Workflow struct {
 	t          testing.TB
-	def        *core.Definition
+	def        *core.Definition            // that new orders get
+	defs       map[string]*core.Definition // all that orders run, by hash
 	clock      *memory.Clock
 	store      *memory.Store
 	queues     *memory.Queues
@@ -62,6 +63,19 @@ func NewFromYAML(t testing.TB, text string) *Workflow {
 
 func made(t testing.TB, name string, def *core.Definition, problems source.Problems) *Workflow {
 	t.Helper()
+	usable(t, name, def, problems)
+	w := &Workflow{
+		t: t, def: def, defs: map[string]*core.Definition{def.Hash: def}, clock: memory.NewClock(Start), store: memory.NewStore(1),
+		agents: map[string]*Agent{}, runs: map[string]*Run{},
+	}
+	if err := w.wire(); err != nil {
+		t.Fatalf("the workflow %s cannot be set up: %v", name, err)
+	}
+	return w
+}
+
+func usable(t testing.TB, name string, def *core.Definition, problems source.Problems) {
+	t.Helper()
 	if def == nil {
 		lines := make([]string, len(problems))
 		for i, p := range problems {
@@ -69,14 +83,33 @@ func made(t testing.TB, name string, def *core.Definition, problems source.Probl
 		}
 		t.Fatalf("the workflow %s cannot be used:\n%s", name, strings.Join(lines, "\n"))
 	}
-	w := &Workflow{
-		t: t, def: def, clock: memory.NewClock(Start), store: memory.NewStore(1),
-		agents: map[string]*Agent{}, runs: map[string]*Run{},
+}
+
+// Deploy reads another file of the same workflow, for orders that are submitted from now on: those that are
+// there run the file that they have begun with, until Move.
+func (w *Workflow) Deploy(path string) {
+	w.t.Helper()
+	def, problems := source.LoadFile(path, source.Options{})
+	w.deploy(path, def, problems)
+}
+
+// DeployYAML is Deploy with the text of a file.
+func (w *Workflow) DeployYAML(text string) {
+	w.t.Helper()
+	def, problems := source.Parse("workflow.yaml", []byte(text), source.Options{})
+	w.deploy("workflow.yaml", def, problems)
+}
+
+func (w *Workflow) deploy(name string, def *core.Definition, problems source.Problems) {
+	w.t.Helper()
+	usable(w.t, name, def, problems)
+	if def.Name != w.def.Name {
+		w.t.Fatalf("%s is the workflow %s, and this one is %s", name, def.Name, w.def.Name)
 	}
-	if err := w.wire(); err != nil {
-		t.Fatalf("the workflow %s cannot be set up: %v", name, err)
+	for i := range def.Steps {
+		w.Agent(def.Steps[i].Agent)
 	}
-	return w
+	w.def, w.defs[def.Hash] = def, def
 }
 
 // wire puts the actors together on the adapters in memory.

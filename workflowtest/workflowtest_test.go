@@ -351,3 +351,31 @@ func BenchmarkOrder(b *testing.B) {
 		w.Submit(1).UntilEnd(time.Minute)
 	}
 }
+
+// An order that a bug of its workflow has stopped goes on with the fixed one, once it is moved there.
+func TestMoveToAFixedWorkflow(t *testing.T) {
+	stops := strings.ReplaceAll(pair, "onFailure: undo", "onFailure: stop")
+	fixed := strings.Replace(stops, "after: [a]\n", "after: [a]\n    input: {n: \"${ order.n }\"}\n", 1)
+	w := workflowtest.NewFromYAML(t, strings.Replace(fixed, "order.n }", "order.missing.n }", 1)).AllowUnscripted()
+	run := w.Submit(map[string]int{"n": 7}).UntilEnd(time.Hour)
+	run.ExpectError("b")
+	w.DeployYAML(strings.Replace(fixed, "operation: do-a", "operation: do-other", 1))
+	if v := run.Move(); v.Accepted || !strings.Contains(v.Reason, "step a: its operation was do-a and is do-other") {
+		t.Errorf("what was done is another thing there: %+v", v)
+	}
+	w.DeployYAML(fixed)
+	before := run.Task().Definition
+	if v := run.Move(); !v.Accepted || run.Task().Definition == before || run.State() != workflowtest.Error {
+		t.Fatalf("%+v, it is %s", v, run.State())
+	}
+	if v := run.Resubmit(); !v.Accepted {
+		t.Fatal(v.Reason)
+	}
+	run.UntilEnd(time.Hour).ExpectProcessed()
+	if c := run.Calls("right.do-b"); len(c) != 1 || string(c[0].Input) != `{"n":7}` {
+		t.Errorf("b was called as %+v", c)
+	}
+	if c := run.Calls("left.do-a"); len(c) != 1 {
+		t.Errorf("a was called %d times", len(c))
+	}
+}

@@ -415,3 +415,35 @@ func TestSubmittedOrdersBearTheirTenant(t *testing.T) {
 		}
 	}
 }
+
+// P49: an order that runs another definition than the deployed one says so; what a Move would mean is known where
+// that definition is stored.
+func TestDeployedDefinition(t *testing.T) {
+	w := stacktest.New(t, stacktest.Memory())
+	submit(t, w.Client(), order("fail", "order", "fail"))
+	x, err := w.Client().Wait(t.Context(), "fail")
+	if err != nil || x.State != core.Compensated {
+		t.Fatalf("%+v %v", x, err)
+	}
+	own, other := x.Definition, strings.Repeat("0", 32)
+	for deployed, want := range map[string]string{own: "", other: other} {
+		w.Parts.Outputs.Workflows = map[string]string{"Order": deployed}
+		if x, err := w.Client().Get(t.Context(), "fail"); err != nil || x.Deployed != want {
+			t.Errorf("deployed is %s: %q, %v", deployed, x.Deployed, err)
+		}
+		p, err := w.Client().PlanMove(t.Context(), "fail", client.Latest)
+		if want == "" && (err != nil || p.Definition != own || len(p.Differences) > 0) {
+			t.Errorf("%+v %v", p, err)
+		}
+		if want != "" && (!errors.Is(err, client.ErrInvalid) || !strings.Contains(err.Error(), "no order has run the definition")) {
+			t.Errorf("one that is not stored: %+v %v", p, err)
+		}
+	}
+	w.Parts.Outputs.Workflows = nil
+	if _, err := w.Client().PlanMove(t.Context(), "fail", client.Latest); !errors.Is(err, client.ErrInvalid) || !strings.Contains(err.Error(), "is not deployed in this stack") {
+		t.Error(err)
+	}
+	if _, err := w.Client().PlanMove(t.Context(), "none", own); !errors.Is(err, client.ErrNotFound) {
+		t.Error(err)
+	}
+}

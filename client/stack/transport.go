@@ -127,6 +127,7 @@ func (t *transport) show(ctx context.Context, task *core.Task, detailed bool) (*
 	if detailed {
 		shown = view.Detailed(task, def, nil, time.Now())
 		t.await(ctx, &shown, time.Now())
+		shown.Pinned(t.Outputs.Workflows[idOf(task.Workflow)])
 	}
 	return &shown, nil
 }
@@ -143,6 +144,9 @@ func (t *transport) definition(ctx context.Context, hash string) (*core.Definiti
 		return known, nil
 	}
 	data, err := t.Definitions.Definition(ctx, hash)
+	if errors.Is(err, port.ErrNotFound) {
+		return nil, fmt.Errorf("%w: definition %s is not stored: %w", client.ErrAnswer, hash, port.ErrNotFound)
+	}
 	if err != nil {
 		return nil, failed(ctx, use{"dynamodb:GetItem", "table " + t.Outputs.Definitions, t.Outputs.Application}, err)
 	}
@@ -150,6 +154,7 @@ func (t *transport) definition(ctx context.Context, hash string) (*core.Definiti
 	if err := json.Unmarshal(data, def); err != nil {
 		return nil, fmt.Errorf("%w: definition %s: %w", client.ErrAnswer, hash, err)
 	}
+	def.Hash = hash
 	def.Link()
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -273,6 +278,35 @@ func (t *transport) Unlisted() string {
 		return ""
 	}
 	return "ended orders are not listed: this stack has no index of them; `show` knows each by its ID"
+}
+
+// Plan compares with the stored definition: one that no order has run yet stands inside the functions only.
+func (t *transport) Plan(ctx context.Context, id, definition string) (view.Plan, error) {
+	task, err := t.load(ctx, id)
+	if err == nil && task == nil {
+		err = notFound(id)
+	}
+	if err != nil {
+		return view.Plan{}, err
+	}
+	def, err := t.definition(ctx, task.Definition)
+	if err != nil {
+		return view.Plan{}, err
+	}
+	if definition == client.Latest && task.Workflow != "" {
+		if definition = t.Outputs.Workflows[idOf(task.Workflow)]; definition == "" {
+			return view.Plan{}, refusal(http.StatusBadRequest, codeNotOnStack, "the workflow %s is not deployed in this stack; give the hash of a definition", task.Workflow)
+		}
+	}
+	to := core.Target{}
+	if to.Definition, err = t.definition(ctx, definition); errors.Is(err, port.ErrNotFound) {
+		return view.Plan{}, refusal(http.StatusBadRequest, codeNotOnStack,
+			"no order has run the definition %s yet, so that it stands inside the functions of the stack only; move the order: it is refused, with the differences, where that is not possible", definition)
+	}
+	if err != nil {
+		return view.Plan{}, err
+	}
+	return view.PlanOf(task, def, to, nil, time.Now()), nil
 }
 
 // Workflows cannot be told.

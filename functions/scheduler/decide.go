@@ -53,7 +53,34 @@ func (it *item) decide(ctx context.Context, j *engine.Job) (core.Decision, error
 	if err := it.s.notAsked(j.Definition, it); err != nil {
 		return core.Decision{}, err
 	}
-	return j.Decide(ctx, it.ev)
+	ev, to, err := it.aimed(ctx, j)
+	if err != nil {
+		return core.Decision{}, err
+	}
+	d, err := j.Decide(ctx, ev)
+	if err == nil && to.Definition != nil && d.Task != nil && d.Task.Definition == to.Definition.Hash {
+		j.Definition = to.Definition // what comes after it in this batch is decided by it
+	}
+	return d, err
+}
+
+// aimed is the event with the definition that it moves the task to, if it does (P49).
+func (it *item) aimed(ctx context.Context, j *engine.Job) (ev core.Event, to core.Target, err error) {
+	if it.moveTo == "" || j.Task == nil {
+		return it.ev, to, nil
+	}
+	if to, err = it.s.cfg.State.Target(ctx, j.Task.Workflow, it.moveTo, it.moveTo == message.Latest); err != nil {
+		return nil, to, err
+	}
+	switch e := it.ev.(type) {
+	case core.Move:
+		e.To = to
+		return e, to, nil
+	case core.Resubmit:
+		e.To = &to
+		return e, to, nil
+	}
+	return it.ev, core.Target{}, nil
 }
 
 func isCancel(ev core.Event) bool {

@@ -25,6 +25,7 @@ type item struct {
 	control *message.Control     // a command or a wake that came through the queue
 	waited  core.Duration        // of a reply
 	from    sender               // of a reply
+	moveTo  string               // of a command that moves the task: a hash, or message.Latest
 	lesson  lesson               // of a reply
 
 	told    bool // its sender was sent an answer
@@ -107,7 +108,7 @@ func (s *Scheduler) decode(queueName string, d *port.Delivery, it *item) (id str
 		if err != nil {
 			return "", err
 		}
-		it.ev, it.control = controlled(c), c
+		it.ev, it.control, it.moveTo = controlled(c), c, c.Definition
 		return c.OrderID, nil
 	}
 	return "", fmt.Errorf("queue %q is not one of the Scheduler's", queueName)
@@ -160,6 +161,8 @@ func controlled(c *message.Control) core.Event {
 		return core.UndoCommand{ID: c.ID, Command: c.Command}
 	case message.Resubmit:
 		return core.Resubmit{ID: c.ID, Command: c.Command, Deadline: c.Deadline}
+	case message.Move:
+		return core.Move{ID: c.ID, Command: c.Command}
 	case message.Close:
 		return core.Close{ID: c.ID, Command: c.Command, By: c.By, Reason: c.Reason}
 	default: // Check knows no other

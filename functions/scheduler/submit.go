@@ -75,7 +75,7 @@ func resultOf(id string, it *item, j *engine.Job) SubmitResult {
 	return r
 }
 
-// Command carries out a Cancel, Undo, Resubmit, Resolve or Close at once and answers its verdict, which
+// Command carries out a Cancel, Undo, Resubmit, Resolve, Close or Move at once and answers its verdict, which
 // also stands in the task (P5). The error is a *message.Refusal where the command can never be
 // carried out; any other means "perhaps": repeat it with the same ID.
 func (s *Scheduler) Command(ctx context.Context, c message.Control) (core.Verdict, error) {
@@ -85,7 +85,7 @@ func (s *Scheduler) Command(ctx context.Context, c message.Control) (core.Verdic
 	if c.Kind == message.Wake || c.Kind == message.Settle {
 		return core.Verdict{}, &message.Refusal{Code: message.CodeInvalid, Field: "kind", Text: fmt.Sprintf("%q is no command", c.Kind)}
 	}
-	it := &item{s: s, direct: true, ev: controlled(&c)}
+	it := &item{s: s, direct: true, ev: controlled(&c), moveTo: c.Definition}
 	var batch engine.Batch
 	batch.Add(c.OrderID, it)
 	s.carry(ctx, batch.Jobs)

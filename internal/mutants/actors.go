@@ -24,6 +24,8 @@ var ofActors = []Mutant{
 	{Name: "P12a-a-conflict-with-another-writer-sends", File: looping, Func: "Engine.uncommitted", Old: "case errors.Is(err, port.ErrConflict):\n\t\treturn true", New: "case errors.Is(err, port.ErrConflict):\n\t\tj.doubt = true\n\t\treturn true"},
 	{Name: "P12a-follow-up-is-not-sent-again", File: looping, Func: "Job.Decide", Old: "err = j.followedBefore(ctx)", New: "err = nil"},
 	{Name: "P12a-what-came-without-a-queue-is-dropped", File: submitting, Func: "Scheduler.carry", Old: "if s.cfg.Pause == nil {", New: "if try > 0 {"},
+	{Name: "P49-batch-goes-on-by-the-old-definition", File: scheduled, Func: "item.decide", Old: "j.Definition = to.Definition", New: "_ = to"},
+	{Name: "P49-latest-is-taken-for-a-hash", File: scheduled, Func: "item.aimed", Old: "it.moveTo == message.Latest)", New: "false)"},
 	{Name: "P12a-a-copy-fills-the-status-queue", File: scheduled, Func: "item.answer", Old: "case it.direct && it.known && !it.Again:", New: "case false:", Killers: []string{"embedded"}},
 	{Name: "P12a-handed-over-again-as-new", File: "shared/lambdaevent/batch.go", Func: "batch.handle", Old: "d[0].Received = max(d[0].Received, 1) + 1", New: "_ = d[0].Received", Killers: []string{"lambdaevent"}},
 	{Name: "P13-deleted-although-not-sent", File: sending, Func: "Engine.deliver", Old: "j.fail(j.unsent) // P12: its messages emit it again", New: "_ = j.unsent"},

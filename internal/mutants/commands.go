@@ -1,6 +1,9 @@
 package mutants
 
-const command = "shared/core/command.go"
+const (
+	command = "shared/core/command.go"
+	move    = "shared/core/move.go"
+)
 
 // ofCommands are mutants of what the core does with submissions and commands.
 var ofCommands = []Mutant{
@@ -23,7 +26,7 @@ var ofCommands = []Mutant{
 	{Name: "P18-resubmit-leaves-handed-back-steps", File: command, Func: "deciding.resume", Old: "(s.State == Failed || s.State == Pending)", New: "s.State == Failed"},
 	{Name: "P18-resubmit-keeps-the-counters", File: command, Func: "deciding.resume", Old: "s.FailureCount, s.UndoFailures, s.Queued = 0, 0, 0", New: ""},
 	{Name: "P23-resubmit-keeps-the-hops", File: command, Func: "deciding.resume", Old: "t.ProcessState, t.Hops = Processing, 0", New: "t.ProcessState = Processing"},
-	{Name: "P18-cancelled-order-is-resubmitted", File: command, Func: "deciding.resubmitted", Old: "switch modeOf(r.t) {", New: "switch map[bool]mode{true: compensated, false: modeOf(r.t)}[modeOf(r.t) == cancelled] {"},
+	{Name: "P18-cancelled-order-is-resubmitted", File: command, Func: "deciding.resubmitted", Old: "mode := modeOf(r.t)", New: "mode := map[bool]mode{true: compensated, false: modeOf(r.t)}[modeOf(r.t) == cancelled]"},
 	{Name: "P18-forgotten-key-is-asked-again", File: command, Func: "deciding.forgotten", Old: "r.mayForget(i)", New: "r.mayForget(i) && false"},
 	{Name: "P18-wake-asks-with-a-forgotten-key", File: overdue, Func: "deciding.wakeForward", Old: "case r.mayForget(i):", New: "case false:"},
 	{Name: "P18-call-lands-when-the-key-is-forgotten", File: command, Func: "deciding.mayForget", Old: "r.at.Now.Add(r.timeout(i)) > until", New: "r.at.Now > until"},
@@ -52,5 +55,31 @@ var ofCommands = []Mutant{
 	{Name: "P48-closed-order-is-cancelled", File: command, Func: "deciding.cancelled", Old: "case t.ProcessState == Closed:", New: "case false:"},
 	{Name: "P48-closed-is-not-told", File: "shared/core/definition.go", Func: "Definition.Notifies", Old: "kind = StatusFailed", New: ""},
 	{Name: "P48-closed-is-told-without-who-and-why", File: tell, Func: "deciding.tell", Old: "s.By, s.Reason = t.Closing.By, t.Closing.Reason", New: ""},
+	{Name: "P49-input-may-differ", File: move, Func: "fixed", Old: "bound && !withoutEffect(s)", New: "bound && false"},
+	{Name: "P49-proof-permits-no-other-input", File: move, Func: "withoutEffect", Old: "s.NoEffect != 0 || ", New: ""},
+	{Name: "P49-fact-that-was-contradicted-permits-another-input", File: move, Func: "withoutEffect", Old: "s.State == Compensated && ", New: ""},
+	{Name: "P49-operation-may-differ", File: move, Func: "fixed", Old: "c.was != c.is", New: "false"},
+	{Name: "P49-attempted-step-may-be-removed", File: move, Func: "Differences", Old: "all = append(all, Difference{d.Name, what, bound})", New: "all = append(all, Difference{d.Name, what, false})"},
+	{Name: "P49-skipped-step-may-be-removed", File: move, Func: "Differences", Old: "(s.Attempted() || s.State == Skipped)", New: "s.Attempted()"},
+	{Name: "P49-undone-order-is-bound", File: move, Func: "Differences", Old: "t.ProcessState != Compensated && ", New: ""},
+	{Name: "P49-new-step-before-what-was-begun", File: move, Func: "order", Old: "s == nil || !s.Attempted() && s.State != Skipped", New: "s != nil && !s.Attempted() && s.State != Skipped"},
+	{Name: "P49-move-while-a-step-is-in-flight", File: move, Func: "deciding.unmovable", Old: "case t.InFlight():", New: "case false:"},
+	{Name: "P49-move-of-an-untold-end", File: move, Func: "deciding.unmovable", Old: "case t.Tell != 0:", New: "case false:"},
+	{Name: "P49-move-to-another-workflow", File: move, Func: "deciding.unmovable", Old: "case to.Definition.Name != t.Workflow:", New: "case false:"},
+	{Name: "P49-move-of-an-undo-under-way", File: move, Func: "deciding.unmovable", Old: "t.ProcessState != Error && ", New: "t.ProcessState != Error && t.ProcessState != Compensating && "},
+	{Name: "P49-move-of-an-old-number", File: move, Func: "deciding.moveAsked", Old: "r.seen(e.Command)", New: "r.seen(r.t.Command)"},
+	{Name: "P49-move-is-not-counted", File: move, Func: "deciding.moveAsked", Old: "r.t.Command++", New: ""},
+	{Name: "P49-moved-order-does-not-go-on", File: move, Func: "deciding.moveAsked", Old: "r.advance() // where the task goes forward", New: ""},
+	{Name: "P49-move-that-comes-twice-is-decided-again", File: command, Func: "Task.verdictOf", Old: "case Move:\n\t\tid = e.ID", New: "case Move:\n\t\t_ = e"},
+	{Name: "P49-reserve-is-not-looked-at", File: move, Func: "deciding.move", Old: "!r.at.Room.keepsReserve(to.Definition, t)", New: "false"},
+	{Name: "P49-returning-step-begins-attempts-anew", File: move, Func: "Task.movedTo", Old: "Attempt: removed[name]", New: "Attempt: 0"},
+	{Name: "P49-attempts-of-removed-steps-are-forgotten", File: move, Func: "Task.movedTo", Old: "removed[s.Name] = s.Attempt", New: "_ = s"},
+	{Name: "P49-definition-is-not-pinned", File: move, Func: "Task.movedTo", Old: "c.Definition, c.EndCause = to.Hash, \"\"", New: "c.EndCause = \"\""},
+	{Name: "P49-old-end-is-told-again", File: move, Func: "Task.movedTo", Old: "c.Definition, c.EndCause = to.Hash, \"\"", New: "c.Definition = to.Hash"},
+	{Name: "P49-failed-expression-stays-failed", File: move, Func: "Task.movedTo", Old: "s.State, s.Error = Pending, nil", New: "_ = 0"},
+	{Name: "P49-decided-by-another-definition", File: "shared/core/fit.go", Func: "unfit", Old: "def != nil && def.Hash != t.Definition", New: "false"},
+	{Name: "P49-resubmit-does-not-move", File: command, Func: "deciding.resubmitted", Old: "e.To != nil && !e.To.is(r.t.Definition)", New: "false"},
+	{Name: "P49-refused-resubmit-has-moved", File: command, Func: "deciding.resubmitted", Old: "r.t, r.def = before, def", New: "_, _ = before, def"},
+	{Name: "P49-next-run-keeps-outputs", File: command, Func: "deciding.restart", Old: "Attempt: s.Attempt, Unknown", New: "Attempt: s.Attempt, Output: s.Output, Unknown"},
 	{Name: "P48-closed-is-no-end", File: "shared/core/task.go", Func: "Task.Terminal", Old: "case Processed, Compensated, Cancelled, Closed:", New: "case Processed, Compensated, Cancelled:"},
 }

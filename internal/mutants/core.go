@@ -55,6 +55,9 @@ var ofCore = []Mutant{
 	{Name: "P22a-proof-of-an-agent-that-made-no-call-is-ignored", File: reply, Func: "deciding.stepLater", Old: "r.refused(i, e)", New: "if !Uncalled(e.Code) { r.refused(i, e) }"},
 	{Name: "P22a-later-proof-looks-as-old-as-the-error", File: reply, Func: "deciding.proven", Old: "at = latest(at, r.t.Ended+1)", New: "_ = 0"},
 	{Name: "P22a-request-does-not-name-the-point", File: advance, Func: "deciding.request", Old: "PointOfNoReturn: d.PointOfNoReturn,", New: ""},
+	{Name: "P21-undo-that-waits-is-told-with-a-later-time", File: advance, Func: "deciding.undoNext", Old: "Until: s.WakeAt", New: "Until: s.CompleteBy"},
+	{Name: "P21-undo-that-waits-is-never-told", File: advance, Func: "deciding.undoNext", Old: "if r.notifies(StatusUndoing) {", New: "if false {", Killers: []string{"simulate", "embedded"}},
+	{Name: "P21-undo-that-waits-is-told-unasked", File: advance, Func: "deciding.undoNext", Old: "if r.notifies(StatusUndoing) {", New: "if r.t.ReplyTo != \"\" {"},
 	{Name: "P19-failure-during-undo-stops-the-undo", File: reply, Func: "deciding.policy", Old: "case Compensating:\n\t\tr.advance()", New: "case Compensating:"},
 	{Name: "I16-lock-is-never-released", File: reply, Func: "Step.release", Old: `s.LockedBy, s.Cause, s.CompleteBy, s.StopBy, s.WakeAt = "", "", 0, 0, 0`, New: `s.Cause, s.CompleteBy, s.StopBy, s.WakeAt = "", 0, 0, 0`},
 
@@ -96,6 +99,7 @@ var ofCore = []Mutant{
 	{Name: "P28-outputs-take-the-reserve", File: room, Func: "deciding.holds", Old: "return r.at.Room.keepsReserve(r.def, c)", New: "return r.at.Room.fits(c)"},
 	{Name: "P28-output-that-does-not-fit-is-kept", File: room, Func: "deciding.holds", Old: "return r.at.Room.keepsReserve(r.def, c)", New: "return c != nil"},
 	{Name: "P24-done-that-does-not-fit-fails-during-undo", File: room, Func: "deciding.unstorable", Old: "if r.t.ProcessState != Processing {", New: "if false {"},
+	{Name: "I13-output-that-does-not-fit-counts-twice", File: room, Func: "deciding.unstorable", Old: "if s.State == Processing {", New: "if true {"},
 	{Name: "P28-earlier-output-fails-a-later-attempt", File: room, Func: "deciding.unstorable", Old: "if e.Attempt < s.Attempt {", New: "if false {"},
 	{Name: "P22a-done-that-does-not-fit-keeps-the-proof", File: room, Func: "deciding.unstorable", Old: "s.NoEffect = 0", New: ""},
 	{Name: "P22a-earlier-done-that-does-not-fit-is-not-recorded", File: room, Func: "deciding.unstorable", Old: "if contradicted {", New: "if contradicted && false {"},

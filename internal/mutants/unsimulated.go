@@ -26,7 +26,7 @@ var Unsimulated = map[string]string{
 	"P8-cache-keeps-one-of-two-commits":             noCache,
 	"P12-definition-of-other-bytes-is-stored":       "The Scheduler puts a definition under the hash that it was compiled with, so that the condition is always false there. It guards the stores against another caller.",
 	"P8-record-of-another-version-is-believed":      "The simulated store shows what was written, or nothing: never a document under the version or the ID of another one. It guards against a damaged row.",
-	"P28-document-of-any-size-is-sent":              "No simulated document comes near its limit: a few steps with outputs of at most 48 KiB. What the store says to one that is too large is played, as item-too-large.",
+	"P28-document-of-any-size-is-sent":              "No decision leads to a document over the limit, near which simulated tasks come; what the store says to one that is too large is played, as item-too-large.",
 	"I19-refusal-that-was-not-sent-is-dropped":      noBadSubmission,
 	"I19-order-that-is-too-large-is-not-told":       noBadSubmission,
 	"I19-order-that-is-too-large-is-not-kept":       noBadSubmission,
@@ -46,7 +46,9 @@ var Unsimulated = map[string]string{
 	"P16-lease-lasts-a-whole-tick":                  noLeaseTTL,
 	"P31-plain-without-a-ledger":                    "Each simulated agent has a ledger; one without is a mistake in wiring, which is answered before anything is called.",
 
-	"P28-reserve-leaves-a-member-out": "No simulated document comes near its limit: a few steps with outputs of at most 48 KiB.",
+	"P28-reserve-leaves-a-member-out":       noReserveUsed,
+	"P28-reserve-without-the-proof":         noReserveUsed,
+	"P28-workflow-output-takes-the-reserve": "No drawn workflow has an output.",
 
 	// Agents that make no calls.
 	"P45-a-key-counts-each-time":                           noBreaker,
@@ -70,6 +72,7 @@ const (
 	onlySaid        = "It changes what is said to people, in the log or a report, and nothing that is stored or sent."
 	noLeaseTTL      = "A lease costs at most a sweep; correctness is the version of the document (P16), and that the next sweep comes is what a simulated Supervisor is given."
 	ownRetries      = "Own retries of an agent wait in real time, in the retry library; simulated agents try once."
+	noReserveUsed   = "What the reserve leaves out shows only where all else in the document is as long as can be at once: IDs, counters, codes, the reasons of eight verdicts. Those of a simulated task are shorter."
 	noBreaker       = "The circuit breakers of simulated agents are off, since what opens one is counted in real time. That one is open is played, as breaker-open."
 	checkAnswers    = "A simulated service that can be asked whether something has happened always answers."
 )

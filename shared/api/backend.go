@@ -24,11 +24,13 @@ type Backend interface {
 	// known, or puts the message into quarantine. An error: it could not be told, the sender shall
 	// send again.
 	Reject(ctx context.Context, r Rejected) error
-	// Command carries out a cancel, undo, resubmit, resolve or close; the verdict of a repeated ID is the
+	// Command carries out a cancel, undo, resubmit, resolve, close or move; the verdict of a repeated ID is the
 	// stored one (P5). port.ErrNotFound for an unknown order, core.ErrStale where it is ahead of it.
 	Command(ctx context.Context, c message.Control) (core.Verdict, error)
 	// Task: port.ErrNotFound, port.ErrDamaged. The definition is nil for the tombstone of a Cancel (P17).
 	Task(ctx context.Context, id string) (*core.Task, *core.Definition, error)
+	// Target is the definition that a move names: its hash, or message.Latest.
+	Target(ctx context.Context, workflow, definition string) (core.Target, error)
 	// Order: port.ErrNotFound.
 	Order(ctx context.Context, id string) (*port.Order, error)
 	// Wait until done says so or ctx ends; it answers the task last seen, also together with the

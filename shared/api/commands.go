@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
 // maxCommand is the largest body of a command, in bytes.
@@ -47,7 +49,8 @@ type resubmitInput struct {
 	Body struct {
 		CommandID
 		CommandNumber
-		Deadline core.Time `json:"deadline,omitzero" doc:"the new deadline; absent: none"`
+		Deadline   core.Time `json:"deadline,omitzero" doc:"the new deadline; absent: none"`
+		Definition string    `json:"definition,omitempty" pattern:"^(latest|[0-9a-f]{32})$" doc:"to move the order to first: the hash of a definition of its workflow, or latest; absent: it stays"`
 	}
 }
 
@@ -60,6 +63,22 @@ type resolveInput struct {
 		Fact core.Fact `json:"fact" enum:"happened,not-happened,undone"`
 	}
 }
+
+type moveInput struct {
+	OrderPath
+	Body struct {
+		CommandID
+		CommandNumber
+		Definition string `json:"definition" pattern:"^(latest|[0-9a-f]{32})$" doc:"the hash of a definition of the order's workflow, or latest"`
+	}
+}
+
+type planInput struct {
+	OrderPath
+	Definition string `query:"definition" pattern:"^(latest|[0-9a-f]{32})$" default:"latest" doc:"the hash of a definition of the order's workflow, or latest"`
+}
+
+type planOutput struct{ Body view.Plan }
 
 type closeInput struct {
 	OrderPath
@@ -97,7 +116,7 @@ func (e *edge) registerCommands(doc huma.API) {
 	huma.Register(doc, operation("resubmit", "Go on with an order that stopped in Error, or run an undone one again", ""),
 		func(ctx context.Context, in *resubmitInput) (*verdictOutput, error) {
 			return e.command(ctx, in.ID, in.Body.CommandID,
-				message.Control{Kind: message.Resubmit, Command: in.Body.Command, Deadline: in.Body.Deadline})
+				message.Control{Kind: message.Resubmit, Command: in.Body.Command, Deadline: in.Body.Deadline, Definition: in.Body.Definition})
 		})
 	huma.Register(doc, operation("resolve", "State what happened to a step in doubt",
 		"The order stays in Error; resubmit or undo goes on."),
@@ -105,12 +124,39 @@ func (e *edge) registerCommands(doc huma.API) {
 			return e.command(ctx, in.ID, in.Body.CommandID,
 				message.Control{Kind: message.Resolve, Command: in.Body.Command, Step: in.Body.Step, Fact: in.Body.Fact})
 		})
+	huma.Register(doc, operation("move", "Pin an order to another definition of its workflow",
+		"Refused, with the differences, where the definition changes what was done already."),
+		func(ctx context.Context, in *moveInput) (*verdictOutput, error) {
+			return e.command(ctx, in.ID, in.Body.CommandID,
+				message.Control{Kind: message.Move, Command: in.Body.Command, Definition: in.Body.Definition})
+		})
+	huma.Register(doc, huma.Operation{
+		OperationID: "plan-move", Method: http.MethodGet, Path: "/v1/orders/{id}/move", Tags: []string{"commands"},
+		Summary: "What a move to another definition would mean; nothing is changed", Errors: []int{400, 403, 404, 503},
+	}, e.plan)
 	huma.Register(doc, operation("close", "End an order that stopped in Error, as it stands",
 		"What its steps did stays as the operator found it. A Closed order takes no further command."),
 		func(ctx context.Context, in *closeInput) (*verdictOutput, error) {
 			return e.command(ctx, in.ID, in.Body.CommandID,
 				message.Control{Kind: message.Close, Command: in.Body.Command, By: in.Body.By, Reason: in.Body.Reason})
 		})
+}
+
+// plan tells what a move would mean.
+func (e *edge) plan(ctx context.Context, in *planInput) (*planOutput, error) {
+	t, def, err := e.backend.Task(ctx, in.ID)
+	if err != nil {
+		return nil, ofOrder(in.ID, err)
+	}
+	to, err := e.backend.Target(ctx, t.Workflow, in.Definition)
+	if err != nil {
+		return nil, ofOrder(in.ID, err)
+	}
+	var order json.RawMessage
+	if o, err := e.backend.Order(ctx, in.ID); err == nil { // without it the core asks for it, which is an acceptance
+		order = o.Body
+	}
+	return &planOutput{Body: view.PlanOf(t, def, to, order, e.clock.Now())}, nil
 }
 
 // command completes the message, hands it over and answers the verdict.

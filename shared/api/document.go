@@ -13,7 +13,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
-	"github.com/stepkeeper/stepkeeper/shared/nesting"
+	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
@@ -65,7 +65,7 @@ func writeFormat(w io.Writer, v any) error {
 
 // readFormat reads a body that is nested within the limit.
 func readFormat(data []byte, to any) error {
-	if err := nesting.Check(data); err != nil {
+	if err := rawjson.CheckDepth(data); err != nil {
 		return err
 	}
 	return huma.DefaultJSONFormat.Unmarshal(data, to)

@@ -87,6 +87,11 @@ func (e *edge) getTask(ctx context.Context, in *taskInput) (*taskOutput, error) 
 	}
 	v := view.Detailed(t, def, order, e.clock.Now())
 	v.Await(e.backend.Unattended(ctx))
+	for _, w := range e.backend.Workflows(ctx) {
+		if w.Name == t.Workflow {
+			v.Pinned(w.Hash)
+		}
+	}
 	return &taskOutput{Body: v}, nil
 }
 

@@ -215,6 +215,16 @@ func TestCommands(t *testing.T) {
 	if got := r.backend.Commands[1]; a.status != 200 || got != want {
 		t.Errorf("%d, the backend got %+v", a.status, got)
 	}
+	hash := strings.Repeat("0123456789abcdef", 2)
+	for body, want := range map[string]message.Control{
+		`{"id":"c-3","command":3,"definition":"latest"}`:       {Schema: 1, Kind: message.Move, OrderID: "o", ID: "c-3", Command: 3, Definition: "latest"},
+		`{"id":"c-4","command":3,"definition":"` + hash + `"}`: {Schema: 1, Kind: message.Resubmit, OrderID: "o", ID: "c-4", Command: 3, Definition: hash},
+	} {
+		a = r.post("/v1/orders/o/"+string(want.Kind), body)
+		if got := r.backend.Commands[len(r.backend.Commands)-1]; a.status != 200 || got != want {
+			t.Errorf("%d, the backend got %+v", a.status, got)
+		}
+	}
 	r.backend.Commands = r.backend.Commands[:1]
 	if a := r.post("/v1/orders/o/cancel", `{}`); a.status != 200 || r.backend.Commands[1].ID == "" {
 		t.Errorf("a command without ID: %d %s", a.status, a.body)
@@ -246,6 +256,9 @@ func TestCommandBadInput(t *testing.T) {
 		{"/v1/orders/o/close", "application/json", `{"command":0,"by":"ann","reason":" "}`, 400},
 		{"/v1/orders/o/close", "application/json", `{"command":0,"reason":"why"}`, 400},
 		{"/v1/orders/o/resolve", "application/json", `{"command":0,"step":"charge","fact":"maybe"}`, 400},
+		{"/v1/orders/o/move", "application/json", `{"command":0}`, 400},
+		{"/v1/orders/o/move", "application/json", `{"command":0,"definition":"newest"}`, 400},
+		{"/v1/orders/o/resubmit", "application/json", `{"command":0,"definition":"0123"}`, 400},
 		{"/v1/orders/o/resubmit", "application/json", `{"command":0,"deadline":"tomorrow"}`, 400},
 		{"/v1/orders/o/undo", "text/plain", `{"command":0}`, 415},
 		{"/v1/orders/o/undo", "", `{"command":0}`, 415},

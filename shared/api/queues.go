@@ -52,7 +52,7 @@ func (e *edge) control(ctx context.Context, bodies [][]byte) []error {
 			continue
 		}
 		if err == nil && (c.Kind == message.Wake || c.Kind == message.Settle) {
-			err = &core.Refusal{Code: CodeForbidden, Text: "a " + string(c.Kind) + " is sent by the runtime itself; send cancel, undo, resubmit, resolve or close"}
+			err = &core.Refusal{Code: CodeForbidden, Text: "a " + string(c.Kind) + " is sent by the runtime itself; send cancel, undo, resubmit, resolve, close or move"}
 		}
 		if err == nil {
 			// A verdict, accepted or not, is kept in the task for its sender to read (P5).

@@ -255,6 +255,9 @@ func (r *deciding) undoNext(i int) bool {
 	case r.at.Now <= quiet: // P21: no call may be under way any more, whatever replies came (H2)
 		s.State = UndoWait
 		r.put(s, quiet+1)
+		if r.notifies(StatusUndoing) {
+			r.emit(r.status(Status{Kind: StatusUndoing, At: r.at.Now, Step: s.Name, Until: s.WakeAt}))
+		}
 	default:
 		r.claimUndo(i)
 	}

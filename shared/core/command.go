@@ -17,6 +17,8 @@ func (t *Task) verdictOf(ev Event) *Verdict {
 		id = e.ID
 	case Close:
 		id = e.ID
+	case Move:
+		id = e.ID
 	}
 	if id == "" {
 		return nil
@@ -162,29 +164,35 @@ func (r *deciding) resubmitted(_ int, ev Event) (string, error) {
 	if passed(e.Deadline, r.at.Now) {
 		return r.reject(e.ID, "resubmit", "the new deadline "+e.Deadline.String()+" has passed, it is "+r.at.Now.String()+" here; give a later one, or none")
 	}
-	switch modeOf(r.t) {
-	case errForward:
-		if reason := r.forgotten(); reason != "" {
-			return r.reject(e.ID, "resubmit", reason)
-		}
-		r.t.Command++
-		r.accept(e.ID, "resubmit", "")
-		r.resume(e)
-	case errUndo: // never forward (H5)
-		if reason := r.forgotten(); reason != "" {
-			return r.reject(e.ID, "resubmit", reason)
-		}
-		r.t.Command++
-		r.accept(e.ID, "resubmit", "")
-		r.turnAround(r.t.Why)
-	case compensated:
-		r.t.Command++
-		r.accept(e.ID, "resubmit", "")
-		r.restart(e)
+	mode := modeOf(r.t)
+	switch mode {
+	case errForward, errUndo, compensated:
 	case cancelled, processed, closed:
 		return r.reject(e.ID, "resubmit", "the order is "+string(r.t.ProcessState)+", which is final")
 	default:
 		return r.reject(e.ID, "resubmit", "the order is "+string(r.t.ProcessState)+"; only one in Error, or Compensated, can be resubmitted")
+	}
+	before, def := r.t, r.def
+	if e.To != nil && !e.To.is(r.t.Definition) { // both are one command (P49)
+		if reason := r.move(*e.To); reason != "" {
+			return r.reject(e.ID, "resubmit", reason)
+		}
+	}
+	if mode != compensated {
+		if reason := r.forgotten(); reason != "" {
+			r.t, r.def = before, def
+			return r.reject(e.ID, "resubmit", reason)
+		}
+	}
+	r.t.Command++
+	r.accept(e.ID, "resubmit", "")
+	switch mode {
+	case errForward:
+		r.resume(e)
+	case errUndo: // never forward (H5)
+		r.turnAround(r.t.Why)
+	case compensated:
+		r.restart(e)
 	}
 	return "", nil
 }

@@ -129,7 +129,7 @@ func decideUnknown(def *Definition, order []byte, ev Event, at At) (Decision, er
 		return start(def, order, e, at)
 	case Cancel:
 		return tombstone(e, at), nil
-	case UndoCommand, Resubmit, Resolve, Close:
+	case UndoCommand, Resubmit, Resolve, Close, Move:
 		return Decision{}, refuse("unknown-task", "no order with this ID is known; check the ID, or look for it with list")
 	}
 	return Decision{Ignored: "no such task"}, nil

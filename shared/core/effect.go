@@ -48,11 +48,14 @@ const (
 	StatusRefused      StatusKind = "refused"
 	StatusStarted      StatusKind = "started"
 	StatusStepFinished StatusKind = "step-finished"
-	StatusCompleted    StatusKind = "completed"
-	StatusFailed       StatusKind = "failed" // Error: an operator is needed
-	StatusUndone       StatusKind = "undone"
-	StatusCancelled    StatusKind = "cancelled"
-	StatusClosed       StatusKind = "closed" // ended by the operator as it stood (P48)
+	// StatusUndoing: the undo of a step waits until no call of it can take effect any more (P21). Sent once when the
+	// wait begins, and not again where that fails.
+	StatusUndoing   StatusKind = "undoing"
+	StatusCompleted StatusKind = "completed"
+	StatusFailed    StatusKind = "failed" // Error: an operator is needed
+	StatusUndone    StatusKind = "undone"
+	StatusCancelled StatusKind = "cancelled"
+	StatusClosed    StatusKind = "closed" // ended by the operator as it stood (P48)
 	// StatusCommandRefused: a command that came through the control queue was refused; the order goes on as it was.
 	StatusCommandRefused StatusKind = "command-refused"
 )
@@ -62,16 +65,17 @@ const (
 type Status struct {
 	Kind      StatusKind      `json:"status"`
 	OrderID   string          `json:"orderId"`
-	Seq       int             `json:"seq,omitempty"` // received, refused and command-refused have none
+	Seq       int             `json:"seq,omitempty"` // received, refused, command-refused and undoing have none
 	Run       int             `json:"run"`
 	Workflow  string          `json:"workflow,omitempty"`
 	At        Time            `json:"at"`
 	Step      string          `json:"step,omitempty"`
+	Until     Time            `json:"until,omitzero"`   // undoing: when the step is asked to undo
 	Output    json.RawMessage `json:"output,omitempty"` // of the step, or the workflow
 	Code      string          `json:"code,omitempty"`
 	Message   string          `json:"message,omitempty"`
 	Notes     []string        `json:"notes,omitempty"`     // received: what of the submission has no effect
-	Command   string          `json:"command,omitempty"`   // command-refused: "cancel", "undo", "resubmit", "resolve", "close"
+	Command   string          `json:"command,omitempty"`   // command-refused: "cancel", "undo", "resubmit", "resolve", "close", "move"
 	CommandID string          `json:"commandId,omitempty"` // command-refused
 	By        string          `json:"by,omitempty"`        // closed: who closed it
 	Reason    string          `json:"reason,omitempty"`    // closed: why

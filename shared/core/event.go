@@ -86,7 +86,8 @@ type UndoCommand struct {
 type Resubmit struct {
 	ID       string
 	Command  int
-	Deadline Time // zero removes the deadline
+	Deadline Time    // zero removes the deadline
+	To       *Target // nil: it stays at the definition that it pins (P49)
 }
 
 // Resolve states what happened to a step in doubt.
@@ -103,6 +104,13 @@ type Close struct {
 	Command int
 	By      string
 	Reason  string
+}
+
+// Move is the operator's decision to pin the task to another definition of its workflow (P49).
+type Move struct {
+	ID      string
+	Command int
+	To      Target
 }
 
 // bySupervisor reports an event that only the Supervisor decides. It claims nothing, sends no
@@ -127,6 +135,7 @@ func (UndoCommand) event()    {}
 func (Resubmit) event()       {}
 func (Resolve) event()        {}
 func (Close) event()          {}
+func (Move) event()           {}
 
 // At is what the deciding instance brings along: the time, its name, and what it has learnt.
 type At struct {

@@ -11,6 +11,9 @@ func unfit(def *Definition, t *Task) error {
 	if t.IsTombstone() {
 		return nil
 	}
+	if def != nil && def.Hash != t.Definition { // P49
+		return fmt.Errorf("task %q is pinned to the definition %q and was given %q: %w", t.OrderID, t.Definition, def.Hash, ErrUnfit)
+	}
 	if def == nil || len(t.Steps) != len(def.Steps) {
 		return fmt.Errorf("task %q has %d steps, its definition (%q) has others: %w", t.OrderID, len(t.Steps), t.Definition, ErrUnfit)
 	}

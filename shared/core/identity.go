@@ -35,6 +35,8 @@ func causeOf(ev Event, t *Task) string {
 		return "resolve/" + strconv.Itoa(e.Command)
 	case Close:
 		return "close/" + strconv.Itoa(e.Command)
+	case Move:
+		return "move/" + strconv.Itoa(e.Command)
 	}
 	return ""
 }

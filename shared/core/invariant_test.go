@@ -12,6 +12,15 @@ type move struct {
 	ev            core.Event
 	before, after *core.Task
 	dec           core.Decision
+	from          *core.Definition // that the task pinned before
+}
+
+// was is a step as it was before; a name that returns goes on with its attempts (P1).
+func (m move) was(name string) *core.Step {
+	if s := m.before.Step(name); s != nil {
+		return s
+	}
+	return &core.Step{Name: name, State: core.Pending, Attempt: m.before.Removed[name]}
 }
 
 func (m move) supervisor() bool { return supervises(m.ev) }
@@ -19,7 +28,7 @@ func (m move) supervisor() bool { return supervises(m.ev) }
 // command reports an event that its sender, a person, decides.
 func (m move) command() bool {
 	switch m.ev.(type) {
-	case core.Cancel, core.UndoCommand, core.Resubmit, core.Resolve, core.Close:
+	case core.Cancel, core.UndoCommand, core.Resubmit, core.Resolve, core.Close, core.Move:
 		return true
 	}
 	return false
@@ -36,20 +45,21 @@ type memory struct {
 	excused   map[string]int    // claims that a backlog handed back uncounted
 	refused   map[int]bool      // runs whose Cancel was refused
 	accepted  map[int]bool
-	why       map[int]string // why it is undone, by run
+	means     map[string]string // what was asked for, by key and operation (P49)
+	why       map[int]string    // why it is undone, by run
 }
 
 func newMemory() memory {
 	return memory{
 		requested: map[string]string{}, shown: map[string]string{}, heard: map[string]bool{}, highest: map[string]int{},
-		counted: map[string]bool{}, claims: map[string]int{}, excused: map[string]int{}, refused: map[int]bool{}, accepted: map[int]bool{}, why: map[int]string{},
+		counted: map[string]bool{}, claims: map[string]int{}, excused: map[string]int{}, refused: map[int]bool{}, accepted: map[int]bool{}, why: map[int]string{}, means: map[string]string{},
 	}
 }
 
 // invariants are those of simulation.md and of section 8 of protocol.md that the core alone can
 // hold, by the name that violate gives them. 3, 7, 8, 9 and 11 are checked by the remote services.
 var invariants = []string{"3", "4", "6", "7", "8", "9", "10", "11", "12", "13", "14", "16", "17", "18", "20", "21",
-	"pure", "P5", "P11", "P12", "P16", "P17", "P19", "P20", "P22a", "P27"}
+	"pure", "P5", "P11", "P12", "P16", "P17", "P19", "P20", "P22a", "P27", "P49"}
 
 func (w *world) check(m move) {
 	if err := faultOf(w.def, m.before, m.dec, m.ev); err != nil {
@@ -64,6 +74,7 @@ func (w *world) check(m move) {
 		w.checkReemitted(m.dec.Effects, name(m.ev))
 		return
 	}
+	w.checkMove(m)
 	w.checkReply(m)
 	w.checkEnds(m)
 	w.checkCounts(m)
@@ -86,6 +97,52 @@ func (w *world) checkWhy(t *core.Task) {
 		w.violate("P19", "it was undone because of %s, and now because of %s", was, got)
 	}
 	w.why[t.Run] = got
+}
+
+// checkMove: nothing is in flight, no end is untold, and what was attempted or skipped in the present run stands
+// as it was (P49).
+func (w *world) checkMove(m move) {
+	if m.before == nil || m.before.Definition == m.after.Definition {
+		return
+	}
+	if m.before.InFlight() || m.before.Tell != 0 || !m.command() {
+		w.violate("P49", "%s moves a task in flight %v, untold %v", name(m.ev), m.before.InFlight(), m.before.Tell != 0)
+	}
+	for i := range m.before.Steps {
+		s := &m.before.Steps[i]
+		is := m.after.Step(s.Name)
+		if s.NoEffect != 0 || s.State == core.Compensated {
+			delete(w.means, core.Key(orderID, m.before.Run, s.Name)+string(core.Do))
+		}
+		if is == nil && s.Attempt > 0 && m.after.Removed[s.Name] != s.Attempt {
+			w.violate("14", "the attempts of step %s, which is removed, are forgotten", s.Name)
+		}
+		if m.before.ProcessState == core.Compensated || !s.Attempted() && s.State != core.Skipped {
+			continue
+		}
+		if is == nil || is.First != s.First || is.Attempt < s.Attempt || s.State == core.Skipped && is.State != core.Skipped {
+			w.violate("P49", "step %s does not stand as it was", s.Name)
+			continue
+		}
+		for _, before := range w.def.Steps[w.def.Index(s.Name)].After {
+			if p := m.before.Step(before); p == nil || !p.Attempted() && p.State != core.Skipped {
+				w.violate("P49", "step %s was begun, and comes after %s, which was not", s.Name, before)
+			}
+		}
+	}
+}
+
+// checkMeaning: one key means one thing, whatever definition the task pins (P49). An undo's input may differ.
+func (w *world) checkMeaning(r core.SendRequest) {
+	what := fmt.Sprintf("%s %s %s %v", r.Agent, r.Name, r.Grade, r.PointOfNoReturn)
+	if r.Operation == core.Do {
+		what += " " + string(r.Input)
+	}
+	key := r.Key + string(r.Operation)
+	if was, known := w.means[key]; known && was != what {
+		w.violate("P49", "key %s asked for %s, and now for %s", r.Key, was, what)
+	}
+	w.means[key] = what
 }
 
 // checkReply: a reply of another run or operation, or of a stale attempt other than done, changes nothing (4).
@@ -112,8 +169,8 @@ func (w *world) checkEnds(m move) {
 	if m.before.Terminal() && m.after.ProcessState != m.before.ProcessState && m.before.ProcessState != core.Compensated {
 		w.violate("6", "%s left %s, which is final", name(m.ev), m.before.ProcessState)
 	}
-	for i := range m.before.Steps {
-		was, is := m.before.Steps[i].State, m.after.Steps[i].State
+	for i := range m.after.Steps {
+		was, is := m.was(m.after.Steps[i].Name).State, m.after.Steps[i].State
 		final := was == core.Processed || was == core.Skipped || was == core.Compensated
 		if m.supervisor() && final && is != was {
 			w.violate("17", "the Supervisor took step %s from %s to %s", m.after.Steps[i].Name, was, is)
@@ -131,12 +188,9 @@ func (w *world) checkCounts(m move) {
 	}
 	same := m.before.Run == m.after.Run && m.before.Command == m.after.Command
 	for i := range m.after.Steps {
-		was, is, d := &m.before.Steps[i], &m.after.Steps[i], &w.def.Steps[i]
-		undoBudget := 0
-		if d.Undo != nil {
-			undoBudget = d.Undo.Retry.MaxFailures
-		}
-		if is.FailureCount > d.Retry.Budget() || is.UndoFailures > undoBudget {
+		is := &m.after.Steps[i]
+		was := m.was(is.Name)
+		if is.FailureCount > w.budgets[is.Name] || is.UndoFailures > w.budgets[is.Name+" undo"] {
 			w.violate("12", "step %s has %d failures and %d of its undo", is.Name, is.FailureCount, is.UndoFailures)
 		}
 		if same && (is.FailureCount < was.FailureCount || is.UndoFailures < was.UndoFailures) {
@@ -168,7 +222,7 @@ func claimKey(t *core.Task, s *core.Step, undo bool) string {
 // checkClaims holds every new request to the rules of claims.
 func (w *world) checkClaims(m move) {
 	for _, r := range requests(m.dec.Effects) {
-		s, d := m.after.Step(r.Step), w.def.Steps[w.def.Index(r.Step)]
+		s := m.after.Step(r.Step)
 		if r.Attempt != s.Attempt || r.Attempt <= w.highest[r.Step] { // also where the message was a redelivery
 			w.violate("14", "step %s is claimed as attempt %d after %d", r.Step, r.Attempt, w.highest[r.Step])
 		}
@@ -181,9 +235,10 @@ func (w *world) checkClaims(m move) {
 		if r.Operation == core.Do && m.after.ProcessState != core.Processing && !stopped {
 			w.violate("P20", "a forward claim in %s", m.after.ProcessState)
 		}
-		budget := d.Retry.Budget()
+		w.checkMeaning(r)
+		budget := w.budgets[r.Step]
 		if r.Operation == core.UndoOp {
-			budget = d.Undo.Retry.MaxFailures
+			budget = w.budgets[r.Step+" undo"]
 			w.checkReverse(m.after, s)
 		}
 		key := claimKey(m.after, s, r.Operation == core.UndoOp)
@@ -219,8 +274,9 @@ func (w *world) checkVerdict(m move) {
 		w.violate("P5", "%s is accepted at command number %d", name(m.ev), before)
 	}
 	_, resubmits := m.ev.(core.Resubmit)
+	_, moves := m.ev.(core.Move)
 	if _, cancels := m.ev.(core.Cancel); v.Accepted && !cancels && m.before.ProcessState != core.Error &&
-		!(resubmits && m.before.ProcessState == core.Compensated) {
+		!((resubmits || moves) && m.before.ProcessState == core.Compensated) && !(moves && m.before.ProcessState == core.Processing) {
 		w.violate("P5", "%s is accepted in %s", name(m.ev), m.before.ProcessState)
 	}
 	c, isCancel := m.ev.(core.Cancel)
@@ -262,6 +318,8 @@ func numberOf(ev core.Event) (int, bool) {
 		return e.Command, true
 	case core.Close:
 		return e.Command, true
+	case core.Move:
+		return e.Command, true
 	}
 	return 0, false
 }
@@ -270,6 +328,9 @@ func numberOf(ev core.Event) (int, bool) {
 func visible(e core.Effect) string {
 	switch e := e.(type) {
 	case core.SendStatus:
+		if e.Status.Kind == core.StatusUndoing { // sent once; nothing depends on it
+			return ""
+		}
 		return fmt.Sprintf("status %d", e.Status.Seq)
 	case core.RaiseAlert:
 		return fmt.Sprintf("alert %s run %d command %d", e.At, e.Run, e.Command)
@@ -298,7 +359,10 @@ func (w *world) checkStatuses(m move) {
 		if !ok {
 			continue
 		}
-		if last++; st.Status.Seq != last || st.Status.Run != m.after.Run || !truthful(st.Status, m.after) {
+		if st.Status.Kind != core.StatusUndoing {
+			last++
+		}
+		if st.Status.Kind != core.StatusUndoing && st.Status.Seq != last || st.Status.Run != m.after.Run || !truthful(st.Status, m.after) {
 			w.violate("18", "status %s, expected number %d, of a task that is %s", snapshot(st.Status), last, states(m.after))
 		}
 	}
@@ -321,6 +385,9 @@ func truthful(s core.Status, t *core.Task) bool {
 	switch s.Kind {
 	case core.StatusStarted:
 		return s.Seq == t.StartSeq
+	case core.StatusUndoing:
+		waits := t.Step(s.Step)
+		return waits.State == core.UndoWait && !waits.Undo && waits.WakeAt == s.Until && s.Seq == 0
 	case core.StatusStepFinished:
 		return t.Step(s.Step).State != core.Pending && t.Step(s.Step).FinishSeq == s.Seq
 	}

@@ -207,6 +207,9 @@ func TestWorldsReachEveryEnd(t *testing.T) {
 			w.act()
 			if w.task != nil {
 				reached[string(w.task.ProcessState)+string(w.task.Phase)]++
+				if w.task.Definition != "0123456789abcdef" && w.task.Definition != "" {
+					reached["moved"]++
+				}
 				reached["run "+fmt.Sprint(min(w.task.Run, 1))]++
 				for i := range w.task.Steps {
 					reached["step "+string(w.task.Steps[i].State)]++
@@ -215,7 +218,7 @@ func TestWorldsReachEveryEnd(t *testing.T) {
 		}
 	})
 	t.Logf("the worlds reached %v", reached)
-	for _, want := range []string{"Processing", "Compensating", "Processed", "Compensated", "Cancelled", "Errorforward", "Errorundo", "run 1",
+	for _, want := range []string{"Processing", "Compensating", "Processed", "Compensated", "Cancelled", "Errorforward", "Errorundo", "run 1", "moved",
 		"step Skipped", "step Failed", "step UndoWait", "step Compensating"} {
 		if reached[want] == 0 {
 			t.Errorf("no world reached %s; they reached %v", want, reached)

@@ -67,7 +67,7 @@ func farAfter(t *Task) Time { return max(t.Created, 1).Add(longTime) }
 // roughly is an upper bound of the document's size that takes no encoding: a byte of text becomes six
 // at most, one of an output three.
 func roughly(t *Task) int {
-	n := roughHeader + roughStep*len(t.Steps) + 6*(len(t.EndText)+len(t.EndCode)+len(t.UndoneFor.Code)+len(t.UndoneFor.Text)) + 3*(len(t.Output)+unknownSize(t.Unknown))
+	n := roughHeader + roughStep*len(t.Steps) + 6*(len(t.EndText)+len(t.EndCode)+len(t.UndoneFor.Code)+len(t.UndoneFor.Text)) + 3*(len(t.Output)+unknownSize(t.Unknown)) + roughStep*len(t.Removed)
 	for i := range t.Verdicts {
 		n += roughStep + 6*len(t.Verdicts[i].Reason)
 	}
@@ -101,7 +101,10 @@ func longest(def *Definition, t *Task) *Task {
 	for _, at := range []*Time{&c.StartAt, &c.Ended, &c.Deadline, &c.Tell, &c.Due} {
 		*at = far
 	}
-	name := ""
+	name := t.EndStep // of an earlier definition, perhaps (P49)
+	if len(t.UndoneFor.Step) > len(name) {
+		name = t.UndoneFor.Step
+	}
 	for i := range t.Steps {
 		if d := def.Steps[i].Name; len(d) > len(name) {
 			name = d
@@ -137,10 +140,10 @@ func longestStep(t *Task, d *StepDefinition, s *Step, cause string, told bool) S
 		Resolved: &Resolved{Fact: NotHappened, Command: manyOf, At: far},
 		Output:   s.Output, Unknown: s.Unknown,
 	}
-	if d.Undo != nil {
+	if d.Undo != nil || s.Undo { // as the present definition says, or an earlier one (P49)
 		c.Undo, c.UndoFailures = true, manyOf
 	}
-	if told {
+	if told || s.FinishSeq != 0 {
 		c.FinishSeq, c.FinishCause = manyOf, cause
 	}
 	return c
@@ -234,8 +237,10 @@ func (r *deciding) unstorable(i int, e Reply) (string, error) {
 		}
 		return "its output does not fit into the task's document, and a later attempt was asked for", nil
 	}
-	s.FailureCount++
-	r.unfinished(i, OutcomeFailed, codeOutputTooLarge)
+	if s.State == Processing { // else its attempt was counted when it was handed back
+		s.FailureCount++
+		r.unfinished(i, OutcomeFailed, codeOutputTooLarge)
+	}
 	r.blame(i, codeOutputTooLarge, text, e.Attempt)
 	r.giveUp(i)
 	r.policy(i)

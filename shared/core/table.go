@@ -60,6 +60,7 @@ const (
 	resubmit
 	resolve
 	closeCommand
+	moveCommand
 	kinds
 )
 
@@ -93,6 +94,8 @@ func kindOf(ev Event) (eventKind, string) {
 		return resolve, ""
 	case Close:
 		return closeCommand, ""
+	case Move:
+		return moveCommand, ""
 	}
 	return submitted, ""
 }
@@ -236,6 +239,7 @@ var (
 		{resubmit, everyMode, deed((*deciding).resubmitted)},
 		{resolve, everyMode, deed((*deciding).resolved)},
 		{closeCommand, everyMode, deed((*deciding).closeAsked)},
+		{moveCommand, everyMode, deed((*deciding).moveAsked)},
 	}
 )
 

@@ -11,7 +11,7 @@ import (
 // TestEveryTransitionIsDefinedOnce: no cell of the tables is forgotten, none defined by two rows.
 func TestEveryTransitionIsDefinedOnce(t *testing.T) {
 	defined, silent := core.Definitions()
-	if want := 8*8*8 + 10*8; len(defined) != want {
+	if want := 8*8*8 + 11*8; len(defined) != want {
 		t.Errorf("%d cells, want %d", len(defined), want)
 	}
 	for cell, n := range defined {
@@ -123,6 +123,7 @@ undo      error       refused       refused       Compensating   Compensating  r
 resubmit  error       refused       refused       Processing     Compensating  refused    Processing   refused     refused
 resolve   error       refused       refused       =              =             refused    refused      refused     refused
 close     error       refused       refused       Closed         Closed        refused    refused      refused    refused
+move      error       refused       refused       refused        refused       refused    refused      refused     refused
 `
 
 var modes = []string{"Processing", "Compensating", "Error-forward", "Error-undo", "Processed", "Compensated", "Cancelled", "Closed"}
@@ -134,7 +135,7 @@ const inRun, inAttempt = 1, 3
 func fixture(mode, state string, other core.State) *core.Task {
 	first, phase, _ := strings.Cut(mode, "-")
 	t := &core.Task{
-		OrderID: orderID, Version: 7, Workflow: "test", ContentHash: "c0ffee", Run: inRun, Command: 4, Claims: 2,
+		OrderID: orderID, Version: 7, Workflow: "test", Definition: "0123456789abcdef", ContentHash: "c0ffee", Run: inRun, Command: 4, Claims: 2,
 		ProcessState: core.State(first), Phase: core.Phase(phase), Created: noon - 100_000, ReplyTo: "shop", StatusSeq: 1,
 		Steps: []core.Step{{Name: "a", Attempt: inAttempt, First: 1}, {Name: "b", Attempt: inAttempt, First: 2, State: other}},
 	}
@@ -202,6 +203,7 @@ func taskEvent(event string) core.Event {
 		"settle": core.Settle{}, "wake": core.Wake{Run: inRun}, "cancel": core.Cancel{OrderID: orderID, ID: "c1", Run: inRun},
 		"undo": core.UndoCommand{ID: "c1", Command: 4}, "resubmit": core.Resubmit{ID: "c1", Command: 4},
 		"resolve": core.Resolve{ID: "c1", Command: 4, Step: "a", Fact: core.NotHappened},
+		"move":    core.Move{ID: "c1", Command: 4, To: core.Target{Absent: "no such definition"}},
 		"close":   core.Close{ID: "c1", Command: 4, By: "ann", Reason: "paid by hand"},
 	}[event]
 }

@@ -78,6 +78,7 @@ type Task struct {
 	Tell         Time                       // live while an end is untold (P11)
 	Due          Time                       // the indexed due time; may be early, never late (P9)
 	Attention    bool                       // in the operator's list: Error, nothing in flight, told (P9)
+	Removed      map[string]int             // attempts of steps that a Move has removed, should their names return (P1, P49)
 	Steps        []Step                     // in the order of the definition
 	Unknown      map[string]json.RawMessage // fields of a newer minor version, kept
 }
@@ -207,7 +208,7 @@ type Resolved struct {
 // Verdict is the answer to one command, kept so that its sender can read it (P5).
 type Verdict struct {
 	ID       string `json:"id"`
-	Command  string `json:"command"` // "cancel", "undo", "resubmit", "resolve", "close"
+	Command  string `json:"command"` // "cancel", "undo", "resubmit", "resolve", "close", "move"
 	Accepted bool   `json:"accepted"`
 	Reason   string `json:"reason,omitempty"`
 	At       Time   `json:"at"`

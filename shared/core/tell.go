@@ -186,7 +186,8 @@ func (r *deciding) left() {
 // remember keeps what an Error was told with: its steps may still move, by a reply in flight or by
 // the operator's word, and a re-emission must be the same, byte for byte (P12).
 func (r *deciding) remember(before *Task) {
-	if r.ended || before.ProcessState != Error || r.t.ProcessState != Error {
+	moved := before.Definition != r.t.Definition // only an end that was told is moved, and it is never told again (P49)
+	if r.ended || moved || before.ProcessState != Error || r.t.ProcessState != Error {
 		return
 	}
 	for i := range r.t.Steps {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -30,7 +31,9 @@ type world struct {
 	order    []byte
 	submit   core.Submitted
 	noEffect map[string]bool
-	broken   bool // an expression of the workflow fails
+	broken   bool           // an expression of the workflow fails
+	budgets  map[string]int // the most that any definition of the workflow allows a step
+	variants int
 	skew     core.Duration
 	well     bool // the agents are: they call, and succeed
 
@@ -57,7 +60,7 @@ var anyGrade = []core.Grade{core.Fenced, core.Idempotent, core.Plain}
 func newWorld(c chooser, watch string, grades []core.Grade, fail func(string, ...any)) *world {
 	w := &world{
 		chooser: c, watch: watch, grades: grades, fail: fail, real: noon, order: []byte(`{"n":1}`),
-		services: map[string]*service{}, noEffect: map[string]bool{}, memory: newMemory(),
+		services: map[string]*service{}, noEffect: map[string]bool{}, budgets: map[string]int{}, memory: newMemory(),
 	}
 	w.define()
 	w.submit = core.Submitted{OrderID: orderID, Workflow: "test", ContentHash: "c0ffee"}
@@ -114,11 +117,12 @@ func (w *world) define() {
 		}
 	}
 	if w.chance("tells everything", 2) {
-		w.def.Notify = append(w.def.Notify, core.StatusStarted, core.StatusStepFinished)
+		w.def.Notify = append(w.def.Notify, core.StatusStarted, core.StatusStepFinished, core.StatusUndoing)
 	}
 	if w.chance("has an output", 2) {
 		w.def.Output = json.RawMessage(`"template"`)
 	}
+	w.allow(w.def)
 	w.skew = w.def.Agents[steps[0].Agent].ClockSkew
 }
 
@@ -329,8 +333,10 @@ func (w *world) decide(ev core.Event, at core.At) (core.Decision, bool) {
 		return dec, false
 	}
 	w.log = append(w.log, fmt.Sprintf("%s %s\n    -> %s | %s%s", at.Now, name(ev), stateOf(dec.Task), brief(dec.Effects), ignoredText(dec)))
-	w.check(move{ev: ev, before: before, after: dec.Task, dec: dec})
-	w.checkOrderless(before, ev, at, dec)
+	w.checkOrderless(def, before, ev, at, dec)
+	from := w.def
+	w.follow(ev, dec.Task)
+	w.check(move{ev: ev, before: before, after: dec.Task, dec: dec, from: from})
 	if dec.Changed {
 		w.commit(dec.Task)
 		w.checkEffects()
@@ -353,11 +359,7 @@ func ignoredText(dec core.Decision) string {
 }
 
 // checkOrderless: without the order the decision is the same, or asks for it.
-func (w *world) checkOrderless(before *core.Task, ev core.Event, at core.At, dec core.Decision) {
-	def := w.def
-	if before != nil && before.IsTombstone() {
-		def = nil
-	}
+func (w *world) checkOrderless(def *core.Definition, before *core.Task, ev core.Event, at core.At, dec core.Decision) {
 	without, err := core.Decide(def, nil, before, ev, at)
 	if errors.Is(err, core.ErrOrderNeeded) {
 		return
@@ -461,7 +463,7 @@ func (w *world) command() {
 		run, number = w.task.Run, w.task.Command
 	}
 	var ev core.Event
-	switch k := w.choose("command", 9); {
+	switch k := w.choose("command", 11); {
 	case k == 0:
 		ev = core.Cancel{OrderID: orderID, ID: id, Run: run}
 	case k < 5:
@@ -470,6 +472,10 @@ func (w *world) command() {
 		ev = core.UndoCommand{ID: id, Command: number}
 	case k == 6:
 		ev = core.Close{ID: id, Command: number, By: "ann", Reason: "settled by hand"}
+	case k == 9:
+		ev = core.Move{ID: id, Command: number, To: core.Target{Definition: w.variant()}}
+	case k == 10:
+		ev = core.Resubmit{ID: id, Command: number, To: &core.Target{Definition: w.variant()}}
 	default:
 		facts := w.facts(id, number)
 		if len(facts) == 0 {
@@ -500,6 +506,114 @@ func (w *world) facts(id string, number int) (all []core.Event) {
 			fact = core.Undone
 		}
 		all = append(all, core.Resolve{ID: id, Command: number, Step: s.Name, Fact: fact})
+	}
+	return all
+}
+
+// allow remembers the budgets of a definition: a task that is moved keeps what it has counted.
+func (w *world) allow(def *core.Definition) {
+	for i := range def.Steps {
+		d := &def.Steps[i]
+		w.budgets[d.Name] = max(w.budgets[d.Name], d.Retry.Budget())
+		if d.Undo != nil {
+			w.budgets[d.Name+" undo"] = max(w.budgets[d.Name+" undo"], d.Undo.Retry.MaxFailures)
+		}
+	}
+}
+
+// follow takes the definition that the task pins after a command.
+func (w *world) follow(ev core.Event, t *core.Task) {
+	to := core.Target{}
+	switch e := ev.(type) {
+	case core.Move:
+		to = e.To
+	case core.Resubmit:
+		if e.To != nil {
+			to = *e.To
+		}
+	}
+	if to.Definition != nil && t.Definition == to.Definition.Hash {
+		w.def = to.Definition
+	}
+}
+
+// variant is another definition of the workflow, one that the task fits or one that it does not.
+func (w *world) variant() *core.Definition {
+	w.variants++
+	d, old := *w.def, w.def
+	d.Hash, d.Steps, d.Agents = fmt.Sprintf("variant-%d", w.variants), slices.Clone(old.Steps), maps.Clone(old.Agents)
+	s := &d.Steps[w.choose("changed step", len(d.Steps))]
+	last, x := len(d.Steps)-1, *old.Expr.(*expressions)
+	switch w.choose("change", 9) {
+	case 0:
+		slices.Reverse(d.Steps)
+	case 1:
+		s.Timeout, s.Retry.MaxFailures = s.Timeout+core.Second, s.Retry.MaxFailures+1
+	case 2:
+		s.Operation += "-again"
+	case 3:
+		s.Input = json.RawMessage(fmt.Sprintf(`"template %d"`, w.variants))
+	case 4:
+		removed := s.Name
+		if !slices.ContainsFunc(d.Steps, func(s core.StepDefinition) bool { return slices.Contains(s.After, removed) }) && last > 0 {
+			d.Steps = slices.DeleteFunc(d.Steps, func(s core.StepDefinition) bool { return s.Name == removed })
+		}
+	case 5:
+		if old.Index("z") < 0 {
+			d.Steps = append(d.Steps, w.addition(old, "z", true))
+		}
+	case 6:
+		first := w.addition(old, "p", false)
+		if old.Index("p") < 0 {
+			s.After = append(slices.Clone(s.After), "p")
+			d.Steps = append(d.Steps, first)
+		}
+	case 7: // the expression that fails is fixed
+		x.input = nil
+	case 8:
+		s.OnFailure = core.OnFailureStop
+	}
+	x.when, x.input = placed(x.when, old, &d), placed(x.input, old, &d)
+	for i := range d.Steps {
+		template := d.Steps[i].Input
+		if was := old.Index(d.Steps[i].Name); was < 0 || string(old.Steps[was].Input) != string(template) {
+			x.input[i] = func(core.Environment) (json.RawMessage, error) { return template, nil }
+		}
+	}
+	d.Expr = &x
+	d.Link()
+	w.allow(&d)
+	return &d
+}
+
+// addition is a step that the workflow did not have: it comes before all, or after all.
+func (w *world) addition(d *core.Definition, name string, last bool) core.StepDefinition {
+	s := step(name)
+	s.Agent = d.Steps[0].Agent
+	s.MaxQueueTime = d.Steps[0].MaxQueueTime
+	for i := range d.Steps {
+		if last {
+			s.After = append(s.After, d.Steps[i].Name)
+		}
+		if d.Steps[i].PointOfNoReturn {
+			s.OnFailure = core.OnFailureStop
+			if last {
+				s.Undo = nil
+			}
+		}
+	}
+	return s
+}
+
+// placed are functions of steps, which stand elsewhere in another definition.
+func placed[F any](of map[int]F, from, to *core.Definition) map[int]F {
+	all := map[int]F{}
+	for i := range to.Steps {
+		for j := range from.Steps {
+			if f, ok := of[j]; ok && from.Steps[j].Name == to.Steps[i].Name {
+				all[i] = f
+			}
+		}
 	}
 	return all
 }

@@ -166,32 +166,8 @@ func (p *parser) list(depth int) (types.AttributeValue, error) {
 
 // skip answers the bytes of one value and moves past it.
 func (p *parser) skip() []byte {
-	start, depth := p.i, 0
-	for p.i < len(p.b) {
-		switch c := p.b[p.i]; {
-		case c == '"':
-			for p.i++; p.b[p.i] != '"'; p.i++ {
-				if p.b[p.i] == '\\' {
-					p.i++
-				}
-			}
-			p.i++
-		case c == '{' || c == '[':
-			depth++
-			p.i++
-		case depth == 0 && strings.IndexByte(",:}] \t\r\n", c) >= 0:
-			return p.b[start:p.i]
-		case c == '}' || c == ']':
-			depth--
-			p.i++
-		default:
-			p.i++
-			continue
-		}
-		if depth == 0 {
-			break
-		}
-	}
+	start := p.i
+	p.i = max(start, rawjson.Skip(p.b, start)) // the document is valid
 	return p.b[start:p.i]
 }
 

@@ -169,6 +169,11 @@ func (s *Stack) Task(ctx context.Context, id string) (*core.Task, *core.Definiti
 	return t, def, err
 }
 
+// Target is the definition that a move names.
+func (s *Stack) Target(ctx context.Context, workflow, definition string) (core.Target, error) {
+	return s.state.Target(ctx, workflow, definition, definition == message.Latest)
+}
+
 // Order answers the order as it came.
 func (s *Stack) Order(ctx context.Context, id string) (*port.Order, error) {
 	return s.store.LoadOrder(ctx, id)

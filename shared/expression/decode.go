@@ -6,18 +6,18 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/stepkeeper/stepkeeper/shared/nesting"
+	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
 var (
 	errDepth   = fail(fmt.Sprintf("the JSON it reads is nested deeper than %d levels", MaxDepth), "flatten the order")
-	errResult  = fail(fmt.Sprintf("the result is nested deeper than %d levels", nesting.Limit), "pass fewer levels of the data, or a reference to it")
+	errResult  = fail(fmt.Sprintf("the result is nested deeper than %d levels", rawjson.MaxLevels), "pass fewer levels of the data, or a reference to it")
 	errBadJSON = fail("what it reads is not valid JSON", "")
 )
 
 // checkDepth refuses JSON that is nested too deep, before anything recursive sees it.
 func checkDepth(data []byte) error {
-	if nesting.TooDeep(data, MaxDepth) >= 0 {
+	if rawjson.TooDeep(data, MaxDepth) >= 0 {
 		return errDepth
 	}
 	return nil
@@ -25,7 +25,7 @@ func checkDepth(data []byte) error {
 
 // checkResult holds what a template gives to the limit of all that is stored and sent.
 func checkResult(result []byte) error {
-	if nesting.Check(result) != nil {
+	if rawjson.CheckDepth(result) != nil {
 		return errResult
 	}
 	return nil

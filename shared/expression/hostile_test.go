@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/stepkeeper/stepkeeper/shared/expression"
-	"github.com/stepkeeper/stepkeeper/shared/nesting"
+	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
 // Whatever would run long or grow without end is refused, or stopped by the counted budget. No clock
@@ -108,16 +108,16 @@ func TestDeepOrders(t *testing.T) {
 // What is stored and sent stays within the limit of what comes in, however it was made.
 func TestDeepResults(t *testing.T) {
 	lists := func(depth int) string { return strings.Repeat("[", depth) + strings.Repeat("]", depth) }
-	order := `{"deep":` + lists(nesting.Limit-1) + `}`
+	order := `{"deep":` + lists(rawjson.MaxLevels-1) + `}`
 	for source, fits := range map[string]bool{
-		`"${order}"`:              true,
-		`"${[order.deep]}"`:       true,
-		`"${[order]}"`:            false,
-		`["${order}"]`:            false,
-		`["${order.deep}"]`:       true,
-		lists(nesting.Limit):      true,
-		lists(nesting.Limit + 1):  false,
-		`{"a":"${[order.deep]}"}`: false,
+		`"${order}"`:                 true,
+		`"${[order.deep]}"`:          true,
+		`"${[order]}"`:               false,
+		`["${order}"]`:               false,
+		`["${order.deep}"]`:          true,
+		lists(rawjson.MaxLevels):     true,
+		lists(rawjson.MaxLevels + 1): false,
+		`{"a":"${[order.deep]}"}`:    false,
 	} {
 		_, err := input(t, source, environment(order))
 		if fits != (err == nil) || err != nil && !strings.Contains(err.Error(), "nested deeper than 64 levels") {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
 // Unwrap reads a string of a template. A string that is wholly `${ … }` is an expression, whose text
@@ -56,20 +57,19 @@ func parseTemplate(data json.RawMessage, scope Scope) (*template, error) {
 	}
 	t := &template{}
 	src, from := compact.Bytes(), 0
-	s := scanner{data: src}
 	var literal []byte
-	for s.at < len(src) {
-		if src[s.at] != '"' {
-			s.at++
+	for here := 0; here < len(src); {
+		if src[here] != '"' {
+			here++
 			continue
 		}
-		start := s.at
-		s.text()
-		if s.at < len(src) && src[s.at] == ':' || !bytes.ContainsAny(src[start:s.at], `$\`) {
+		start := here
+		here = rawjson.Text(src, start)
+		if here < len(src) && src[here] == ':' || !bytes.ContainsAny(src[start:here], `$\`) {
 			continue // a key, or an ordinary string
 		}
 		var text string
-		if err := json.Unmarshal(src[start:s.at], &text); err != nil {
+		if err := json.Unmarshal(src[start:here], &text); err != nil {
 			return nil, fmt.Errorf("template is not valid JSON: %w", err)
 		}
 		text, isExpression, err := Unwrap(text)
@@ -77,7 +77,7 @@ func parseTemplate(data json.RawMessage, scope Scope) (*template, error) {
 			return nil, err
 		}
 		literal = append(literal, src[from:start]...)
-		from = s.at
+		from = here
 		if !isExpression {
 			literal = appendString(literal, text)
 			continue

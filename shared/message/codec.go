@@ -3,11 +3,12 @@ package message
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
-	"github.com/stepkeeper/stepkeeper/shared/nesting"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
 // Encode makes the envelopes port.Values: a queue in memory hands them over as they are.
@@ -82,7 +83,7 @@ func decode[T any](data []byte, check func(*T) error) (*T, error) {
 	if i := firstBadByte(data); i >= 0 {
 		return nil, unreadable("byte %d is not UTF-8", i)
 	}
-	if err := nesting.CheckMessage(data); err != nil {
+	if err := rawjson.CheckMessageDepth(data); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
 	m := new(T)
@@ -161,7 +162,7 @@ func (m *Reply) Check() error {
 	case m.Error != nil && len(m.Error.Code) > maxCode:
 		return unreadable("error.code has %d bytes; a short word of at most %d is meant", len(m.Error.Code), maxCode)
 	}
-	if err := nesting.Check(m.Output); err != nil {
+	if err := rawjson.CheckDepth(m.Output); err != nil {
 		return unreadable("output: %v", err)
 	}
 	return nil
@@ -209,7 +210,7 @@ func (m *Control) Check() error {
 			return unreadable("attempt is missing; a wake names the attempt that it is for")
 		}
 		return nil
-	case Cancel, Undo, Resubmit, Resolve, Close:
+	case Cancel, Undo, Resubmit, Resolve, Close, Move:
 		return m.checkCommand()
 	}
 	return unreadable("kind %.40q is not known", m.Kind)
@@ -217,6 +218,8 @@ func (m *Control) Check() error {
 
 // MaxBy is the longest name of who closes an order, in bytes.
 const MaxBy = 128
+
+var hashPattern = regexp.MustCompile(`^[0-9a-f]{32}$`)
 
 func (m *Control) checkCommand() error {
 	switch {
@@ -226,6 +229,8 @@ func (m *Control) checkCommand() error {
 		return unreadable("step is missing; a resolve names the step in doubt")
 	case m.Kind == Resolve && m.Fact != core.Happened && m.Fact != core.NotHappened && m.Fact != core.Undone:
 		return unreadable("fact %.40q must be happened, not-happened or undone", m.Fact)
+	case (m.Kind == Move || m.Definition != "") && m.Definition != Latest && !hashPattern.MatchString(m.Definition):
+		return unreadable("definition %.40q must be %q, or the hash of a definition: 32 hexadecimal digits", m.Definition, Latest)
 	case m.Kind == Close && (strings.TrimSpace(m.By) == "" || len(m.By) > MaxBy):
 		return unreadable("by has %d bytes; a close says who closes the order, in at most %d", len(m.By), MaxBy)
 	case m.Kind == Close && (strings.TrimSpace(m.Reason) == "" || len(m.Reason) > core.MaxMessage):

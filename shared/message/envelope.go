@@ -57,10 +57,11 @@ const (
 	Resubmit ControlKind = "resubmit"
 	Resolve  ControlKind = "resolve"
 	Close    ControlKind = "close"
+	Move     ControlKind = "move"
 )
 
 // Control is a message to the control queue: Wake and Settle from inside; Cancel, Undo, Resubmit,
-// Resolve and Close from the operator or the application. Fields that a kind does not use are absent.
+// Resolve, Close and Move from the operator or the application. Fields that a kind does not use are absent.
 type Control struct {
 	Schema   int         `json:"schema"`
 	Kind     ControlKind `json:"kind"`
@@ -69,13 +70,18 @@ type Control struct {
 	Step     string      `json:"step,omitempty"`    // wake ("" for the task), resolve
 	Attempt  int         `json:"attempt,omitempty"` // wake
 	ID       string      `json:"id,omitempty"`      // of a command (P5)
-	Command  int         `json:"command,omitempty"` // number seen; undo, resubmit, resolve, close
+	Command  int         `json:"command,omitempty"` // number seen; undo, resubmit, resolve, close, move
 	Deadline core.Time   `json:"deadline,omitzero"` // resubmit
 	Fact     core.Fact   `json:"fact,omitempty"`    // resolve
-	By       string      `json:"by,omitempty"`      // close: who closes it
-	Reason   string      `json:"reason,omitempty"`  // close: why
-	ReplyTo  string      `json:"replyTo,omitempty"` // where a refusal is told; "": at the reply-to of the order
+	// Definition to move to: its hash, or Latest. move; resubmit, "" there: it stays at the one that it pins.
+	Definition string `json:"definition,omitempty"`
+	By         string `json:"by,omitempty"`      // close: who closes it
+	Reason     string `json:"reason,omitempty"`  // close: why
+	ReplyTo    string `json:"replyTo,omitempty"` // where a refusal is told; "": at the reply-to of the order
 }
+
+// Latest names the definition that new orders get.
+const Latest = "latest"
 
 // Status is what the application receives.
 type Status struct {

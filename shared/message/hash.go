@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 
 	"github.com/gowebpki/jcs"
+
+	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
 // mark begins a text that stands for a number which a double cannot hold. A text of the order
@@ -47,8 +49,8 @@ func appendExact(b, data []byte) []byte {
 		c := data[i]
 		switch {
 		case c == '"':
-			end := endOfText(data, i)
-			if end == len(data) { // no JSON
+			end := rawjson.Text(data, i) - 1
+			if end < 0 { // no JSON
 				return append(b, data[i:]...)
 			}
 			b = append(b, '"')
@@ -83,13 +85,3 @@ func isNumber(c byte) bool {
 }
 
 func hasMark(text []byte) bool { return len(text) >= len(mark) && string(text[:len(mark)]) == mark }
-
-// endOfText is the place of the quote that ends the string which begins at i.
-func endOfText(data []byte, i int) int {
-	for i++; i < len(data) && data[i] != '"'; i++ {
-		if data[i] == '\\' {
-			i++
-		}
-	}
-	return min(i, len(data))
-}

@@ -1,7 +1,6 @@
 package message
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,7 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/stepkeeper/stepkeeper/shared/nesting"
+	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
 // strictJSON checks what the standard library lets pass: wrong UTF-8, a key that stands twice in
@@ -20,7 +19,7 @@ func strictJSON(data []byte) error {
 	if i := firstBadByte(data); i >= 0 {
 		return fmt.Errorf("byte %d is not UTF-8; send UTF-8", i)
 	}
-	if err := nesting.CheckMessage(data); err != nil {
+	if err := rawjson.CheckMessageDepth(data); err != nil {
 		return err
 	}
 	if err := syntax(data); err != nil {
@@ -65,9 +64,7 @@ type walker struct {
 }
 
 func (w *walker) space() {
-	for w.i < len(w.b) && (w.b[w.i] == ' ' || w.b[w.i] == '\t' || w.b[w.i] == '\n' || w.b[w.i] == '\r') {
-		w.i++
-	}
+	w.i = rawjson.Space(w.b, w.i)
 }
 
 func (w *walker) value(path string) error {
@@ -81,9 +78,7 @@ func (w *walker) value(path string) error {
 		_, err := w.text(path)
 		return err
 	}
-	for w.i < len(w.b) && bytes.IndexByte([]byte(",]} \t\r\n"), w.b[w.i]) < 0 {
-		w.i++
-	}
+	w.i = rawjson.Skip(w.b, w.i)
 	return nil
 }
 
@@ -152,24 +147,13 @@ func (w *walker) array(path string) error {
 
 // text reads a string; one with escapes is unescaped by the standard library.
 func (w *walker) text(path string) (string, error) {
-	start, escaped := w.i, false
-	for w.i++; w.b[w.i] != '"'; w.i++ {
-		if w.b[w.i] == '\\' {
-			escaped = true
-			w.i++
-		}
-	}
-	w.i++
+	start := w.i
+	w.i = rawjson.Text(w.b, start)
 	raw := w.b[start:w.i]
-	if !escaped {
-		return string(raw[1 : len(raw)-1]), nil
-	}
 	if half := halfSurrogate(raw); half != "" {
 		return "", fmt.Errorf("the text %s holds half of a surrogate pair (%s); send whole characters", path, half)
 	}
-	var s string
-	err := json.Unmarshal(raw, &s)
-	return s, err
+	return rawjson.Unquote(raw)
 }
 
 // halfSurrogate finds a \uD8xx without its other half, which is no character.

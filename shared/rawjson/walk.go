@@ -1,5 +1,7 @@
 package rawjson
 
+import "strings"
+
 // Valid reports whether data is one JSON value, exactly as json.Valid does. It is made of what Reader
 // walks with, so that a text is read and checked in one pass.
 func Valid(data []byte) bool {
@@ -40,6 +42,40 @@ func Value(b []byte, i, depth int) int {
 		return skipWord(b, i, "false")
 	case c == 'n':
 		return skipWord(b, i, "null")
+	}
+	return -1
+}
+
+// Skip is Value for text that was checked before: it counts brackets, so that depth costs nothing.
+func Skip(b []byte, i int) int {
+	for depth, start := 0, i; i < len(b); {
+		switch b[i] {
+		case '"':
+			if i = Text(b, i); i < 0 {
+				return -1
+			}
+		case '{', '[':
+			depth++
+			i++
+		case '}', ']':
+			if depth--; depth < 0 {
+				return -1
+			}
+			i++
+		default:
+			for i < len(b) && strings.IndexByte("\",:{}[] \n\t\r", b[i]) < 0 {
+				i++
+			}
+			switch {
+			case depth == 0 && i == start:
+				return -1
+			case depth > 0 && i < len(b) && strings.IndexByte(",: \n\t\r", b[i]) >= 0:
+				i++
+			}
+		}
+		if depth == 0 {
+			return i
+		}
 	}
 	return -1
 }

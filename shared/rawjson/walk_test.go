@@ -21,6 +21,10 @@ func TestValidJSON(t *testing.T) {
 		if got, want := rawjson.Valid([]byte(text)), json.Valid([]byte(text)); got != want {
 			t.Fatalf("%.200q: valid is %v, and the standard library says %v", text, got, want)
 		}
+		end := rawjson.Skip([]byte(text), rawjson.Space([]byte(text), 0))
+		if json.Valid([]byte(text)) && rawjson.Space([]byte(text), max(0, end)) != len(text) {
+			t.Fatalf("%.200q: its value ends at %d", text, end)
+		}
 	}
 	for _, a := range append(pieces, "") {
 		for _, b := range append(pieces, "") {
@@ -57,4 +61,22 @@ func FuzzValidJSON(f *testing.F) {
 			t.Fatalf("%q: valid is %v, and the standard library says %v", data, got, want)
 		}
 	})
+}
+
+func TestTooDeep(t *testing.T) {
+	for text, want := range map[string]int{
+		``:                    -1,
+		`[[1],[2]]`:           -1,
+		`{"a":[1]}`:           -1,
+		`[[[`:                 2,
+		`[{"a":[1]}]`:         6,
+		`["[[[","\"[[[\\"]`:   -1,
+		`["[[[","\\",[[1]]]`:  13,
+		`]]]][[`:              -1, // no JSON; its parser says so
+		`["unclosed [[[[[[[[`: -1,
+	} {
+		if got := rawjson.TooDeep([]byte(text), 2); got != want {
+			t.Errorf("%s: %d, want %d", text, got, want)
+		}
+	}
 }

@@ -47,10 +47,15 @@ func newWorld(sc Scenario, c Chooser) *World {
 	w := &World{
 		sc: sc, chooser: c, def: sc.Definition, queues: map[string]*queue{}, services: map[string]*service{},
 		ledgers: map[string]*ledger{}, byID: map[string]*order{}, leases: map[string]lease{}, traits: map[string]trait{}, outages: map[string]int64{}, expired: map[string]int64{}, nth: counters.Get().(map[point]int),
-		hash: 14695981039346656037, checks: newChecks(), often: &often, newer: sc.newer(),
+		hash: 14695981039346656037, checks: newChecks(), often: &often, newer: sc.newer(), defs: sc.definitions(),
 	}
 	w.Cells, w.Ends = map[Cell]int{}, map[core.State]int{}
 	w.store = &store{w: w, rows: map[string]*row{}, defs: map[string][]byte{}}
+	for _, d := range w.defs[1:] { // which other orders have pinned
+		if data, err := w.encode(d); err == nil {
+			w.store.defs[d.Hash] = data
+		}
+	}
 	return w
 }
 
@@ -71,6 +76,7 @@ func (w *World) setUp() {
 	for _, name := range []string{port.Intake, port.Replies, port.Control, port.Quarantine, shop} {
 		w.open(name, port.MaxBatch)
 	}
+	w.room = w.drawRoom()
 	for _, a := range w.agents {
 		w.character(a)
 		w.open(port.Requests(a), 1)
@@ -209,7 +215,7 @@ func (p *process) equip() {
 func (p *process) state() *state.Store {
 	w := p.w
 	return state.New(state.Config{
-		Store: storePort{p}, Definitions: w.store, Compile: w.compile, Encode: w.encode,
+		Store: storePort{p}, Definitions: w.store, Compile: w.compile, Encode: w.encode, Limit: w.room.limit,
 		Current: func(name string) *core.Definition {
 			switch {
 			case name != w.def.Name:
@@ -232,11 +238,8 @@ func (w *World) encode(d *core.Definition) ([]byte, error) {
 
 // compile spares the work of reading a definition again: its bytes are those of its hash.
 func (w *World) compile(hash string, data []byte) (*core.Definition, error) {
-	switch {
-	case hash == w.def.Hash:
-		return w.def, nil
-	case w.newer != nil && hash == w.newer.Hash:
-		return w.newer, nil
+	if d := w.definition(hash); d != nil {
+		return d, nil
 	}
 	return workflow.Decode(hash, data)
 }
@@ -430,4 +433,26 @@ func (sc *Scenario) newer() *core.Definition {
 		}
 	}
 	return sc.later
+}
+
+// definitions are all that an order of the scenario may pin.
+func (sc *Scenario) definitions() []*core.Definition {
+	all := []*core.Definition{sc.Definition}
+	if sc.newer() != nil {
+		all = append(all, sc.later)
+		if sc.others == nil {
+			sc.others = variants(sc.Definition)
+		}
+	}
+	return append(all, sc.others...)
+}
+
+// definition is the one of that hash, nil where there is none.
+func (w *World) definition(hash string) *core.Definition {
+	for _, d := range w.defs {
+		if d.Hash == hash {
+			return d
+		}
+	}
+	return nil
 }

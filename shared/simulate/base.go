@@ -34,7 +34,7 @@ func (p plot) also(site, subject string, nth, value int) plot {
 	return p
 }
 
-// command gives a command at a time (in 12.5 s): 0 cancel, 1 resubmit, 2 undo, 3 resolve, 4 close.
+// command gives a command at a time (in 12.5 s): 0 cancel, 1 resubmit, 2 undo, 3 resolve, 4 close, 5 move.
 func (p plot) command(at, kind int) plot {
 	return p.also("commands", "o1", 1, 1).also("command", "o1", 1, at).also("kind", "o1", 1, kind)
 }
@@ -63,6 +63,10 @@ func Scenes() []Scene {
 		add(n+"it stops and is resubmitted", stops(small(g, false)), plot{}.fault(anAgent, callDo, "o1/0/b", 1, PermanentFailure).command(8, 1))
 	}
 	add("it stops and is closed", stops(small(core.Idempotent, false)), plot{}.fault(anAgent, callDo, "o1/0/b", 1, PermanentFailure).command(8, 4))
+	add("it stops, is moved and resubmitted", stops(small(core.Idempotent, false)), plot{}.fault(anAgent, callDo, "o1/0/b", 1, PermanentFailure).
+		command(8, 5).also("commands", "o1", 1, 2).also("command", "o1", 2, 10).also("kind", "o1", 2, 1))
+	add("it is undone, moved and resubmitted", small(core.Fenced, false), plot{}.fault(anAgent, callDo, "o1/0/b", 1, PermanentFailure).
+		command(8, 1).also("aims", "o1", 1, 1))
 	add("a point of no return stops", noReturn(small(core.Idempotent, false)), plot{}.fault(anAgent, callDo, "o1/0/b", 1, PermanentFailure).command(8, 1))
 	for _, g := range []core.Grade{core.Idempotent, core.Plain} {
 		n := string(g) + ": a point of no return "
@@ -81,6 +85,9 @@ func Scenes() []Scene {
 		plot{}.fault(anAgent, callDo, "o1/0/b", 1, PermanentFailure))
 	add("nobody listens, and it stops", stops(small(core.Idempotent, false)),
 		plot{}.also("silent", "o1", 1, 1).fault(anAgent, callMessage, port.Replies, 2, Retention).fault(anAgent, callMessage, port.Replies, 3, Retention))
+	full := func() plot { return plot{}.also("world", "room", 1, 2).also("size", "a-agent", 1, 1) }
+	add("the document is full, and the second output does not fit", small(core.Idempotent, false), full().also("size", "b-agent", 1, 2))
+	add("the document is full, and the second of two at once fails for good", small(core.Fenced, true), full().fault(anAgent, callDo, "o1/0/b", 1, PermanentFailure))
 	add("a request is not taken at first", small(core.Fenced, false), plot{}.fault(aScheduler, callSend, "requests-b-agent", 1, Throttle))
 	add("a reply is not taken at first", small(core.Plain, false), plot{}.fault(anAgent, callSend, "replies", 1, Throttle))
 	return all
@@ -90,7 +97,7 @@ func Scenes() []Scene {
 func small(g core.Grade, parallel bool) *core.Definition {
 	retry := core.Retry{MaxFailures: 2, Backoff: core.Backoff{Initial: core.Second, Max: 4 * core.Second, Multiplier: 2, Jitter: 0.2}}
 	d := &core.Definition{Name: "small", Agents: map[string]core.AgentDefinition{}, Grace: 3 * core.Second, TellAfter: 20 * core.Second, HopBudget: 20,
-		Notify: []core.StatusKind{core.StatusReceived, core.StatusStarted, core.StatusStepFinished, core.StatusCompleted, core.StatusFailed, core.StatusUndone, core.StatusCancelled}}
+		Notify: []core.StatusKind{core.StatusReceived, core.StatusStarted, core.StatusStepFinished, core.StatusUndoing, core.StatusCompleted, core.StatusFailed, core.StatusUndone, core.StatusCancelled}}
 	for _, n := range []string{"a", "b"} {
 		d.Agents[n+"-agent"] = core.AgentDefinition{QueueAllowance: 5 * core.Second, ClockSkew: core.Second}
 		d.Steps = append(d.Steps, core.StepDefinition{Name: n, Agent: n + "-agent", Operation: "do-" + n, Timeout: 4 * core.Second, MaxQueueTime: core.Minute,

@@ -17,6 +17,7 @@ type history struct {
 	told      map[int]string    // statuses that were sent, by number: their bytes
 	alerts    map[string]bool   // alerts that were raised
 	requests  map[string]string // requests that were sent, by step and attempt: their bytes
+	meant     map[string]string // what they ask for, by key and operation (P49)
 	holders   map[string]string // of a claim, by step and attempt
 	counted   map[string]int    // failures by step
 	verdicts  map[string]bool   // by command ID
@@ -28,7 +29,7 @@ type history struct {
 
 func newHistory() history {
 	return history{
-		heard: map[int]bool{}, told: map[int]string{}, alerts: map[string]bool{}, requests: map[string]string{}, holders: map[string]string{},
+		heard: map[int]bool{}, told: map[int]string{}, alerts: map[string]bool{}, requests: map[string]string{}, meant: map[string]string{}, holders: map[string]string{},
 		counted: map[string]int{}, verdicts: map[string]bool{}, cancels: map[int]bool{},
 	}
 }
@@ -72,10 +73,7 @@ func (w *World) committed(before, after *core.Task, record *port.Record) {
 		w.violate("2", "a task %s was stored that nobody has submitted", after.OrderID)
 		return
 	}
-	m := &move{w: w, o: o, def: w.def, before: before, after: after, record: record}
-	if w.newer != nil && after.Definition == w.newer.Hash {
-		m.def = w.newer
-	}
+	m := &move{w: w, o: o, def: w.defOf(after), before: before, after: after, record: record}
 	if w.cur != nil {
 		m.supervisor = w.cur.p.role == aSupervisor
 	}
@@ -90,6 +88,7 @@ func (w *World) committed(before, after *core.Task, record *port.Record) {
 	m.ends()
 	m.why()
 	m.settled()
+	m.fits()
 	m.replies()
 	for i := range after.Steps {
 		m.step(i)
@@ -171,12 +170,80 @@ func (m *move) identity() {
 	if m.after.Version != m.before.Version+1 {
 		m.fail("15", "it follows version %d", m.before.Version)
 	}
-	if m.after.ContentHash != m.before.ContentHash || m.after.Definition != m.before.Definition {
-		m.fail("P14", "its content or its definition changed")
+	if m.after.ContentHash != m.before.ContentHash {
+		m.fail("P14", "its content changed")
 	}
+	m.moved()
 	if d := m.after.Run - m.before.Run; d != 0 && (d != 1 || !m.commanded) {
 		m.fail("P2", "the run went from %d to %d", m.before.Run, m.after.Run)
 	}
+}
+
+// moved: a definition is pinned by a command, while nothing is in flight and no end is untold; what was
+// attempted or skipped stays as it is, but for a task that was undone (P49).
+func (m *move) moved() {
+	t, b := m.after, m.before
+	if t.Definition == b.Definition {
+		return
+	}
+	m.did("P49")
+	if !m.commanded {
+		m.fail("P49", "it pins another definition, and nobody has asked for that")
+	}
+	for i := range b.Steps {
+		s, is := &b.Steps[i], t.Step(b.Steps[i].Name)
+		if s.InFlight() && len(m.w.cur.sight(t.OrderID).events(m.w.cur)) < 2 {
+			m.fail("P49", "it is moved while step %s is in flight", s.Name)
+		}
+		if withoutEffect(s) {
+			delete(m.o.seen.meant, core.Key(t.OrderID, t.Run, s.Name)+string(core.Do))
+		}
+		bound := b.ProcessState != core.Compensated && (s.Attempted() || s.State == core.Skipped)
+		switch {
+		case bound && is == nil:
+			m.fail("P49", "step %s, which is %s, is removed", s.Name, s.State)
+		case bound && (is.First != s.First || is.Attempt < s.Attempt || s.State == core.Skipped && is.State != core.Skipped):
+			m.fail("P49", "step %s does not stand as it was", s.Name)
+		case is == nil && s.Attempt > 0 && t.Removed[s.Name] != s.Attempt:
+			m.fail("P49", "the attempts of step %s, which is removed, are forgotten", s.Name)
+		}
+	}
+}
+
+// was is a step as it was before; a name that returns goes on with its attempts (P1).
+func (m *move) was(name string) *core.Step {
+	if s := m.before.Step(name); s != nil {
+		return s
+	}
+	return &core.Step{Name: name, State: core.Pending, Attempt: m.before.Removed[name]}
+}
+
+// budgets are the most failures that a definition allows a step and its undo: an order that is moved keeps what
+// it has counted.
+func (w *World) budgets(step string) (do, undo int) {
+	for _, def := range w.defs {
+		if i := def.Index(step); i >= 0 {
+			d := &def.Steps[i]
+			do = max(do, d.Retry.Budget())
+			if d.Undo != nil {
+				undo = max(undo, d.Undo.Retry.MaxFailures)
+			}
+		}
+	}
+	return do, undo
+}
+
+// meant: one key means one thing, whatever definition the task pins (P49). An undo's input may differ.
+func (w *World) meant(o *order, r *message.Request) {
+	what := fmt.Sprintf("%s %s %s", r.Agent, r.Name, r.Grade)
+	if r.Operation == core.Do {
+		what += " " + string(r.Input)
+	}
+	key := r.Key + string(r.Operation)
+	if was, known := o.seen.meant[key]; known && was != what {
+		w.violate("P49", "key %s asked for %s, and now for %s", r.Key, was, what)
+	}
+	o.seen.meant[key] = what
 }
 
 // index: due is never late, and never missing (21, P9).
@@ -301,17 +368,13 @@ func (m *move) step(i int) {
 		}
 		m.o.seen.holders[key] = s.LockedBy
 	}
-	undoBudget := 0
-	if d.Undo != nil {
-		undoBudget = d.Undo.Retry.MaxFailures
-	}
-	if s.FailureCount > d.Retry.Budget() || s.UndoFailures > undoBudget {
+	if budget, undoBudget := m.w.budgets(s.Name); s.FailureCount > budget || s.UndoFailures > undoBudget {
 		m.fail("12", "step %s has %d failures and %d of its undo", s.Name, s.FailureCount, s.UndoFailures)
 	}
 	if m.before == nil {
 		return
 	}
-	was := &m.before.Steps[i]
+	was := m.was(s.Name)
 	if !m.commanded && (s.FailureCount < was.FailureCount || s.UndoFailures < was.UndoFailures) {
 		m.fail("12", "step %s forgot failures", s.Name)
 	}
@@ -344,7 +407,7 @@ func (m *move) held(was, s *core.Step, d *core.StepDefinition) {
 	switch {
 	case s.FailureCount > was.FailureCount || s.UndoFailures > was.UndoFailures:
 		m.fail("P45", "step %s was not called (%s), and that counts as a failure", s.Name, s.Error.Code)
-	case s.WakeAt.Sub(s.Error.At) < 2*core.Second:
+	case m.after.ProcessState != core.Error && s.WakeAt.Sub(s.Error.At) < 2*core.Second: // a batch may stop the task after it, which clears the wait (P9)
 		m.fail("P45", "step %s was not called (%s), and is asked again at %s, %s later", s.Name, s.Error.Code, s.WakeAt, s.WakeAt.Sub(s.Error.At))
 	case s.Error.At.Sub(s.Error.Since) >= d.MaxQueueTime:
 		m.fail("P45", "step %s was not called since %s, %s is the most, and no operator was called", s.Name, s.Error.Since, d.MaxQueueTime)
@@ -410,7 +473,7 @@ func (w *World) checkEffects(o *order) {
 			}
 		}
 		want := 0
-		if t.ProcessState == core.Processed && s.State != core.Skipped && !w.noEffect(s.Name) {
+		if t.ProcessState == core.Processed && s.State != core.Skipped && !w.noEffect(t, s.Name) {
 			want = 1
 		}
 		switch {
@@ -433,7 +496,7 @@ func (w *World) undoing(s *service, undo any) {
 	first := t.Step(s.step).First
 	for i := range t.Steps {
 		other := w.services[core.Key(s.order, s.run, t.Steps[i].Name)]
-		if d := &w.def.Steps[w.def.Index(t.Steps[i].Name)]; d.PointOfNoReturn && other != nil && other.net > 0 {
+		if d := &w.defOf(t).Steps[i]; d.PointOfNoReturn && other != nil && other.net > 0 {
 			w.violate("P22a", "order %s: %s is undone while the effect of the point of no return %s stands", s.order, s.step, d.Name)
 		}
 		if t.Steps[i].First > first && other != nil && other.net > 0 {
@@ -480,6 +543,7 @@ func (w *World) sentRequest(p *process, r *message.Request) {
 	if iv := w.cur; iv != nil && iv.p == p && r.Operation == core.Do && !iv.mayDo(r) {
 		w.violate("P12", "the do of step %s of %s, attempt %d, was sent while the task is %s", r.Step, r.OrderID, r.Attempt, iv.sight(r.OrderID).now().ProcessState)
 	}
+	w.meant(o, r)
 	w.same("P12", o.seen.requests, fmt.Sprintf("%s/%d", r.Step, r.Attempt), r)
 	if bound := 100 + 20*len(w.def.Steps)*w.def.HopBudget; len(o.seen.requests) > bound {
 		w.violate("20", "order %s has made %d requests", o.id, len(o.seen.requests))

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/functions/scheduler"
@@ -191,9 +192,9 @@ func (w *World) heard(iv *invocation, q *queue, l *letter, d port.Delivery) {
 // with a number that is none any more, or with the ID of another.
 func (w *World) interfere(o *order) {
 	t := w.store.task(o.id)
-	kinds := []message.ControlKind{message.Cancel, message.Resubmit, message.Undo, message.Resolve, message.Close}
+	kinds := []message.ControlKind{message.Cancel, message.Resubmit, message.Undo, message.Resolve, message.Close, message.Move}
 	kind := kinds[w.choose("kind", o.id, len(kinds), 0.5)]
-	if t != nil && t.ProcessState == core.Compensated && kind != message.Cancel {
+	if t != nil && t.ProcessState == core.Compensated && kind != message.Cancel && kind != message.Move {
 		kind = message.Resubmit // what else is there to do with it
 	}
 	if t == nil {
@@ -253,10 +254,29 @@ func (w *World) command(o *order, t *core.Task, kind message.ControlKind) *messa
 				return nil // that would be a lie
 			}
 		}
+	case message.Move:
+		c.Run, c.Definition = 0, w.aim(o)
+	case message.Resubmit:
+		if c.Run = 0; w.choose("aims", o.id, 2, 0.15) == 1 {
+			c.Definition = w.aim(o)
+		}
 	default:
 		c.Run = 0
 	}
 	return c
+}
+
+// aim is a definition to move an order to: one of those that there are, or what is deployed, or none.
+func (w *World) aim(o *order) string {
+	n := len(w.defs)
+	switch k := w.choose("definition", o.id, n+2, 0.8); {
+	case k == n:
+		return message.Latest
+	case k == n+1:
+		return strings.Repeat("0", len(w.def.Hash))
+	default:
+		return w.defs[n-1-k].Hash
+	}
 }
 
 // believed: a fact about the step may be taken, so that it must be true.
@@ -287,15 +307,15 @@ func (w *World) fact(t *core.Task) (string, core.Fact) {
 	if t == nil || t.ProcessState != core.Error {
 		return "", ""
 	}
-	now := core.Time(start + w.now - w.skew())
+	now, def := core.Time(start+w.now-w.skew()), w.defOf(t)
 	for i := range t.Steps {
 		s := &t.Steps[i]
-		d := &w.def.Steps[w.def.Index(s.Name)]
+		d := &def.Steps[i]
 		svc := w.services[core.Key(t.OrderID, t.Run, s.Name)]
 		doubtful := inDoubt(s)
 		// What was stated since the last claim needs no repetition.
 		stated := s.Resolved != nil && s.Resolved.At > s.ClaimedAt
-		if !doubtful || stated || svc != nil && svc.pending > 0 || now <= s.LastStopBy.Add(w.def.Agents[d.Agent].ClockSkew) {
+		if !doubtful || stated || svc != nil && svc.pending > 0 || now <= s.LastStopBy.Add(def.Agents[d.Agent].ClockSkew) {
 			continue
 		}
 		switch {
@@ -303,7 +323,7 @@ func (w *World) fact(t *core.Task) (string, core.Fact) {
 			w.tell("operator", "", "undoes "+svc.key+" by hand")
 			svc.net, svc.undone = 0, true
 			return s.Name, core.Undone
-		case svc != nil && (svc.net > 0 || w.noEffect(s.Name) && svc.applied > 0):
+		case svc != nil && (svc.net > 0 || w.noEffect(t, s.Name) && svc.applied > 0):
 			return s.Name, core.Happened
 		case t.Phase == core.Undoing:
 			return s.Name, core.Undone
@@ -330,6 +350,8 @@ func (w *World) operate() {
 			kind = message.Undo
 		} else if w.choose("closes", o.id, 2, 0.1) == 1 {
 			kind = message.Close
+		} else if w.choose("moves", o.id, 2, 0.15) == 1 {
+			kind = message.Move
 		}
 		if c := w.command(o, t, kind); c != nil {
 			w.instruct(o, *c, w.embedded || w.choose("by", o.id, 2, 0.5) == 1)
@@ -349,20 +371,21 @@ func inDoubt(s *core.Step) bool {
 
 // doubt reports a step that the operator has to look at before he lets the task go on.
 func (w *World) doubt(t *core.Task) bool {
+	def := w.defOf(t)
 	for i := range t.Steps {
 		s := &t.Steps[i]
-		d := &w.def.Steps[w.def.Index(s.Name)]
+		d := &def.Steps[i]
 		if d.PointOfNoReturn && inDoubt(s) {
 			if s.NoEffect == 0 {
 				return true // the way back opens with the fact (P22a)
 			}
 			continue
 		}
-		if d.Grade == core.Plain && w.def.Agents[d.Agent].KeyRetention == 0 && w.ledgers[d.Agent].entries[core.Key(t.OrderID, t.Run, s.Name)].State == worker.StateFailed {
+		if d.Grade == core.Plain && def.Agents[d.Agent].KeyRetention == 0 && w.ledgers[d.Agent].entries[core.Key(t.OrderID, t.Run, s.Name)].State == worker.StateFailed {
 			continue // refused, and proven without effect: it can be tried again
 		}
 		if inDoubt(s) && (s.Resolved == nil || s.Resolved.At <= s.ClaimedAt) &&
-			(d.Grade == core.Plain || w.conf(d.Agent).NoUndo && t.Phase == core.Undoing || w.def.Agents[d.Agent].KeyRetention > 0) {
+			(d.Grade == core.Plain || s.State == core.Failed && s.Error != nil && s.Error.Code == short || w.conf(d.Agent).NoUndo && t.Phase == core.Undoing || def.Agents[d.Agent].KeyRetention > 0) {
 			return true
 		}
 	}
@@ -370,7 +393,7 @@ func (w *World) doubt(t *core.Task) bool {
 }
 
 // past reports a task that is past its point of no return.
-func (w *World) past(t *core.Task) bool { return pastReturn(w.def, t) }
+func (w *World) past(t *core.Task) bool { return pastReturn(w.defOf(t), t) }
 
 // restless reports an order that has not come to its end.
 func (w *World) restless() bool {
@@ -457,7 +480,7 @@ func (w *World) expire() {
 // redeploy gives one instance a newer version of the workflow: old and new run side by side.
 func (w *World) redeploy() {
 	p := w.procs[0]
-	if w.newer == nil || w.strike(aScheduler, callDeploy, p.name).fault != MixedCode {
+	if w.newer == nil || len(p.running) > 0 || w.strike(aScheduler, callDeploy, p.name).fault != MixedCode {
 		return
 	}
 	w.tell("world", p.name, "runs a newer version of the workflow")

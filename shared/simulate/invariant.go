@@ -65,11 +65,12 @@ var invariants = []Invariant{
 	{"P24", "a service that can be asked is asked before a second attempt, and nothing is answered that nobody has said"},
 	{"P25", "the agent begins no call and sends nothing from stopBy on, less the clocks' skew"},
 	{"P26", "the order's row is never removed or changed"},
-	{"P28", "no output that is too large is sent, or comes back for ever"},
+	{"P28", "no output that is too large is sent, or comes back for ever; texts give way to what must be stored, and what was told stays"},
 	{"P31", "the ledger of a plain service moves by its table, and nothing is called or answered against it"},
 	{"P32", "time in a queue is not counted beyond the step's maxQueueTime"},
 	{"P45", "a step whose agent made no call is handed back uncounted, and not beyond maxQueueTime"},
 	{"P48", "a task is closed when nothing can take effect any more, stays so, and tells by whom and why"},
+	{"P49", "a task is moved by a command and while nothing is in flight; what was done stands, and its keys mean what they meant"},
 	{"mixed", "old and new versions of the program keep each other's fields"},
 	{"bug", "no handler panics, no document is unreadable"},
 }

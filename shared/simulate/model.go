@@ -17,8 +17,10 @@ import (
 // real task has, if it is within the rule.
 type model struct {
 	def      *core.Definition
-	t        *core.Task // its own copy
-	real     *core.Task // what was committed; nil where nothing was
+	defs     []*core.Definition // all that a task may be moved to
+	latest   *core.Definition   // that new orders get
+	t        *core.Task         // its own copy
+	real     *core.Task         // what was committed; nil where nothing was
 	now      core.Time
 	by       string
 	cause    string
@@ -30,7 +32,8 @@ type model struct {
 	unasked  string                  // a queue that nobody has asked for that
 	direct   bool                    // it was asked without a queue, and hears the answer
 	expired  bool                    // the order is there, and its task is not (P26)
-	fresh    bool                    // the event was not handled before: it has nothing to send again (P12a)
+	room     room
+	fresh    bool // the event was not handled before: it has nothing to send again (P12a)
 
 	mails   []mail
 	changed bool
@@ -40,7 +43,7 @@ type model struct {
 
 // mail is a message, or an alert, that must have been sent.
 type mail struct {
-	kind    byte // request, wake, settle, status, alert: r w s t a
+	kind    byte // request, wake, settle, status, status of an undo that waits, alert: r w s t u a
 	step    string
 	attempt int // or the number of the status
 	wakeAt  core.Time
@@ -95,6 +98,8 @@ func (m *model) control(c *message.Control) string {
 		return "P17"
 	case message.Close:
 		return "P48"
+	case message.Move:
+		return "P49"
 	}
 	return "P18"
 }
@@ -134,9 +139,7 @@ func (m *model) reply(r *message.Reply) {
 	case !m.alive() || stale:
 		m.again()
 	case !isUndo && done && s.Attempted() && (s.State == core.Processing || s.State == core.Pending):
-		m.changed = true
-		m.finish(i, r.Output)
-		m.advance()
+		m.done(i, r)
 	case isUndo && done && (s.State == core.Compensating || s.State == core.UndoWait):
 		m.changed = true
 		m.end(s, core.Compensated)
@@ -347,13 +350,21 @@ func spanOf(b core.Backoff, n int) (lo, hi core.Duration) {
 	return core.Duration(d*(1-b.Jitter)) - 1, core.Duration(d) + 1
 }
 
+// realStep is the i-th step as it was committed.
+func (m *model) realStep(i int) *core.Step {
+	if s := m.real.Step(m.t.Steps[i].Name); s != nil {
+		return s
+	}
+	return &core.Step{}
+}
+
 // wait puts a step off by something between lo and hi (P9a).
 func (m *model) wait(i int, state core.State, lo, hi core.Duration) {
 	s := &m.t.Steps[i]
 	m.end(s, state)
 	s.WakeAt = m.now.Add(hi)
 	if m.real != nil {
-		if at := m.real.Steps[i].WakeAt; at >= m.now.Add(lo) && at <= m.now.Add(hi) {
+		if at := m.realStep(i).WakeAt; at >= m.now.Add(lo) && at <= m.now.Add(hi) {
 			s.WakeAt = at
 		}
 	}
@@ -559,7 +570,7 @@ func (m *model) allowance(i int) core.Duration {
 	most := max(d.MaxQueueTime, least)
 	a := min(max(m.t.Steps[i].Allowance, least, 2*m.waits[d.Agent]), most)
 	if m.loose && m.real != nil {
-		if r := m.real.Steps[i].Allowance; r >= min(max(m.t.Steps[i].Allowance, least), most) && r <= most {
+		if r := m.realStep(i).Allowance; r >= min(max(m.t.Steps[i].Allowance, least), most) && r <= most {
 			return r
 		}
 	}
@@ -596,6 +607,9 @@ func (m *model) backward() (changed bool) {
 		case d.Grade != core.Fenced && m.now <= quiet:
 			wait := quiet.Sub(m.now) + 1
 			m.wait(i, core.UndoWait, wait, wait)
+			if m.notifies(core.StatusUndoing) {
+				m.post('u', s.Name, 0, s.WakeAt)
+			}
 		default:
 			m.claimUndo(i)
 		}

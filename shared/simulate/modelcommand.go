@@ -138,15 +138,15 @@ func (m *model) judge(c *message.Control) (yes bool, act func()) {
 		}
 		return inError && !m.pastReturn(), func() { m.turn(why) }
 	case message.Resubmit:
-		switch {
-		case t.ProcessState == core.Compensated:
-			return true, func() { m.restart(c) }
-		case !inError || m.forgotten():
+		return m.judgeResubmit(c)
+	case message.Move:
+		if !m.movable(c) {
 			return false, nil
-		case t.Phase == core.Undoing:
-			return true, func() { m.turn(t.Why) }
 		}
-		return true, func() { m.resume(c) }
+		return true, func() {
+			m.move(c.Definition)
+			m.advance()
+		}
 	case message.Close:
 		return inError && m.silent(), func() { m.close(c) }
 	}
@@ -155,6 +155,130 @@ func (m *model) judge(c *message.Control) (yes bool, act func()) {
 		return false, nil
 	}
 	return true, func() { m.resolve(i, c.Fact) }
+}
+
+// judgeResubmit: P18, and with a definition P49 in the same command.
+func (m *model) judgeResubmit(c *message.Control) (yes bool, act func()) {
+	inError := m.t.ProcessState == core.Error
+	if !inError && m.t.ProcessState != core.Compensated {
+		return false, nil
+	}
+	moves := c.Definition != "" && (m.target(c.Definition) == nil || m.target(c.Definition).Hash != m.t.Definition)
+	if moves && !m.movable(c) {
+		return false, nil
+	}
+	then := *m
+	then.t = copyOf(m.t)
+	if moves {
+		then.move(c.Definition)
+	}
+	if inError && then.forgotten() {
+		return false, nil
+	}
+	return true, func() {
+		if moves {
+			m.move(c.Definition)
+		}
+		switch {
+		case !inError:
+			m.restart(c)
+		case m.t.Phase == core.Undoing:
+			m.turn(m.t.Why)
+		default:
+			m.resume(c)
+		}
+	}
+}
+
+// target is the definition that a command names; nil: there is none.
+func (m *model) target(definition string) *core.Definition {
+	if definition == message.Latest {
+		return m.latest
+	}
+	for _, d := range m.defs {
+		if d.Hash == definition {
+			return d
+		}
+	}
+	return nil
+}
+
+// movable: P49.
+func (m *model) movable(c *message.Control) bool {
+	t, to := m.t, m.target(c.Definition)
+	state := t.ProcessState
+	if to == nil || t.Tell != 0 || state != core.Error && state != core.Compensated && state != core.Processing {
+		return false
+	}
+	begun := func(s *core.Step) bool { return s != nil && (s.Attempted() || s.State == core.Skipped) }
+	for i := range t.Steps {
+		s, d := &t.Steps[i], &m.def.Steps[i]
+		if s.InFlight() {
+			return false
+		}
+		if state == core.Compensated || !begun(s) {
+			continue
+		}
+		n := to.Index(s.Name)
+		if n < 0 {
+			return false
+		}
+		e := &to.Steps[n]
+		same := d.Agent == e.Agent && d.Operation == e.Operation && undoOf(d) == undoOf(e) && d.Grade == e.Grade &&
+			d.PointOfNoReturn == e.PointOfNoReturn && d.OnFailure == e.OnFailure
+		if !same || string(d.Input) != string(e.Input) && !withoutEffect(s) {
+			return false
+		}
+		for _, name := range e.After {
+			if !begun(t.Step(name)) {
+				return false
+			}
+		}
+	}
+	then := *m
+	then.t = copyOf(t)
+	then.move(c.Definition)
+	return m.keepsReserve(then.t, c.ID)
+}
+
+func undoOf(d *core.StepDefinition) string {
+	if d.Undo == nil {
+		return ""
+	}
+	return d.Undo.Operation
+}
+
+// withoutEffect: the service, or the operator, has proven that nothing of the step stands (P22a, Resolve).
+func withoutEffect(s *core.Step) bool {
+	stated := s.Resolved != nil && s.Resolved.Fact != core.Happened && s.Resolved.At > s.ClaimedAt
+	return s.NoEffect != 0 || stated && s.State == core.Compensated
+}
+
+// move: P49. The steps stand in the new order; what was removed leaves its attempts.
+func (m *model) move(definition string) {
+	t, to := m.t, m.target(definition)
+	gone := map[string]int{}
+	for name, n := range t.Removed {
+		gone[name] = n
+	}
+	for i := range t.Steps {
+		if s := &t.Steps[i]; to.Index(s.Name) < 0 && s.Attempt > 0 {
+			gone[s.Name] = s.Attempt
+		}
+	}
+	var steps []core.Step
+	for i := range to.Steps {
+		s := core.Step{Name: to.Steps[i].Name, State: core.Pending, Attempt: gone[to.Steps[i].Name]}
+		if was := t.Step(s.Name); was != nil {
+			s = *was
+		}
+		if s.State == core.Failed && s.First == 0 {
+			s.State, s.Error = core.Pending, nil
+		}
+		delete(gone, s.Name)
+		steps = append(steps, s)
+	}
+	t.Steps, t.Removed, t.Definition, t.EndCause, m.def = steps, gone, to.Hash, "", to
 }
 
 // judgeCancel: P17.

@@ -91,6 +91,7 @@ func (w *World) conf(agent string) Service { return w.traits[agent].Service }
 type trait struct {
 	Service
 	drawn     bool
+	size      int  // of its outputs, in steps of w.room
 	output    int  // 1: none; 2, 3: now and then too large, or no JSON (P28)
 	forgetful bool // it forgets keys as soon as it may
 	serial    bool // its agent takes one request at a time (P32)
@@ -101,8 +102,14 @@ type trait struct {
 func (w *World) character(agent string) {
 	s, said := w.sc.Services[agent]
 	t := trait{Service: s}
+	if w.room.limit > 0 {
+		t.size = w.choose("size", agent, len(sizes), 0.7)
+	}
 	if !said {
 		t.drawn = true
+		if w.room.failing {
+			t.Failures = 0.5
+		}
 		if w.enabled[KeyForgotten] && w.def.Agents[agent].KeyRetention > 0 {
 			t.forgetful = w.choose("forgetful", agent, 2, 0.6) == 1
 		}
@@ -137,7 +144,7 @@ func (w *World) output(agent string, c worker.Call) any {
 		}
 		return json.RawMessage("{")
 	}
-	return json.RawMessage(`{"key":"` + c.Key + `"}`)
+	return json.RawMessage(`{"key":"` + c.Key + `"` + sizes[w.traits[agent].size] + `}`)
 }
 
 // callService is one call over the network.
@@ -247,10 +254,10 @@ func (w *World) land(iv *invocation, s *service, c worker.Call, conf Service, f 
 	case f == PermanentFailure, conf.Refusals > 0 && !w.healing && w.choose("refuses", c.Key, 2, conf.Refusals) == 1,
 		conf.NoUndo && c.Operation == core.UndoOp:
 		w.tell("service", iv.p.name, "refuses "+string(c.Operation)+" "+c.Key)
-		return nil, worker.NoEffect(worker.Permanent(errors.New("refused")))
+		return nil, worker.NoEffect(worker.Permanent(w.complaint("refused")))
 	case conf.Failures > 0 && !w.healing && w.choose("fails", c.Key, 2, conf.Failures) == 1:
 		w.tell("service", iv.p.name, "fails for a while: "+c.Key)
-		return nil, worker.NoEffect(worker.Transient(errors.New("overloaded")))
+		return nil, worker.NoEffect(worker.Transient(w.complaint("overloaded")))
 	}
 	err := w.effect(s, c)
 	if err != nil {
@@ -265,7 +272,7 @@ func (w *World) land(iv *invocation, s *service, c worker.Call, conf Service, f 
 		return nil, errGone
 	case Contradictory:
 		w.tell("service", iv.p.name, "does it, and says that it failed: "+c.Key)
-		return nil, worker.Permanent(errors.New("failed"))
+		return nil, worker.Permanent(w.complaint("failed"))
 	}
 	return w.output(iv.p.agent, c), nil
 }
@@ -315,7 +322,7 @@ func (w *World) outage(agent string) {
 
 // refusal is a failure without effect, said in one of the ways that services have.
 func (w *World) refusal(key string) error {
-	err := errors.New("not now")
+	err := w.complaint("not now")
 	switch w.choose("refusal", key+"/how", 3, 0.6) {
 	case 0:
 		return worker.NoEffect(worker.Transient(err))
@@ -349,7 +356,8 @@ func (w *World) kept() (most int64) {
 // key all the same: keys and fences are kept for longer than any call lasts, which is what their
 // author declares (docs/protocol.md, section 7).
 func (w *World) forget(s *service, c worker.Call, conf Service, f Fault) {
-	agent := w.def.Steps[w.def.Index(c.Step)].Agent
+	_, step := w.stepOf(w.store.task(c.OrderID), c.Step)
+	agent := step.Agent
 	kept := w.retention(agent)
 	if late := !w.cur.p.Now().Before(c.Deadline); late || kept == 0 || w.now-s.since <= kept || s.adrift > 0 || !s.known && !s.fenced {
 		return
@@ -388,7 +396,7 @@ func (w *World) effect(s *service, c worker.Call) error {
 	s.known, s.since = true, w.now
 	w.checks.did("3")
 	w.checks.did("11")
-	if !w.noEffect(c.Step) {
+	if !w.noEffect(w.store.task(c.OrderID), c.Step) {
 		s.net++
 	}
 	w.tell("service", "", "done: "+c.Key)
@@ -420,9 +428,9 @@ func (w *World) beyond(s *service) {
 
 // noEffect is a step that says "undo: none", without being behind a point of no return: it has
 // nothing that could stand.
-func (w *World) noEffect(step string) bool {
-	d := &w.def.Steps[w.def.Index(step)]
-	return d.Undo == nil && !w.behind(step)
+func (w *World) noEffect(t *core.Task, step string) bool {
+	def, d := w.stepOf(t, step)
+	return d.Undo == nil && !behind(def, step)
 }
 
 func (s *service) String() string {
@@ -430,9 +438,9 @@ func (s *service) String() string {
 }
 
 // behind reports a point of no return, or a step that comes after one.
-func (w *World) behind(step string) bool {
-	d := &w.def.Steps[w.def.Index(step)]
-	return d.PointOfNoReturn || slices.ContainsFunc(d.After, w.behind)
+func behind(def *core.Definition, step string) bool {
+	d := &def.Steps[def.Index(step)]
+	return d.PointOfNoReturn || slices.ContainsFunc(d.After, func(name string) bool { return behind(def, name) })
 }
 
 func seconds(ms int64) time.Duration { return time.Duration(ms) * time.Millisecond }

@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -125,10 +126,24 @@ func (iv *invocation) orders() int {
 }
 
 func (w *World) defOf(t *core.Task) *core.Definition {
-	if w.newer != nil && t.Definition == w.newer.Hash {
-		return w.newer
+	if d := w.definition(t.Definition); d != nil {
+		return d
 	}
-	return w.def
+	return w.def // a tombstone pins none
+}
+
+// stepOf is a step as the task's definition has it, or, where a Move has removed it, as any other has.
+func (w *World) stepOf(t *core.Task, name string) (*core.Definition, *core.StepDefinition) {
+	all := w.defs
+	if t != nil {
+		all = append([]*core.Definition{w.defOf(t)}, all...)
+	}
+	for _, d := range all {
+		if i := d.Index(name); i >= 0 {
+			return d, &d.Steps[i]
+		}
+	}
+	panic("simulate: no definition has a step " + name)
 }
 
 // sentBy remembers what a handling has sent of an order.
@@ -152,6 +167,8 @@ func mailOf(v port.Value) (id string, m mail, ok bool) {
 			return v.OrderID, mail{kind: 'f'}, true
 		case core.StatusCommandRefused:
 			return v.OrderID, mail{kind: 'v'}, true
+		case core.StatusUndoing:
+			return v.OrderID, mail{kind: 'u', step: v.Step, wakeAt: v.Until}, true
 		}
 		return v.OrderID, mail{kind: 't', attempt: v.Seq}, v.Seq > 0
 	case *message.Quarantined:
@@ -167,22 +184,26 @@ func mailOf(v port.Value) (id string, m mail, ok bool) {
 	return "", mail{}, false
 }
 
-// has: was it sent by this handling? Of an alert the time of its Error counts, of a Wake the step.
+// has: was it sent by this handling? Of an alert the time of its Error counts, of a Wake the step, of an undo that waits
+// until when.
 func (s *sight) has(want mail) bool {
 	return slices.ContainsFunc(s.sent, func(m mail) bool {
-		return m.kind == want.kind && m.step == want.step && m.attempt == want.attempt && (want.kind != 'a' || m.wakeAt == want.wakeAt)
+		return m.kind == want.kind && m.step == want.step && m.attempt == want.attempt && (want.kind != 'a' && want.kind != 'u' || m.wakeAt == want.wakeAt)
 	})
 }
 
 // modelFor prepares the model for a decision that a handling makes at a time.
 func (iv *invocation) modelFor(s *sight, t *core.Task, at reading) *model {
 	w := iv.w
-	m := &model{def: w.def, t: copyOf(t), now: at.now, by: iv.p.name, waits: at.waits, loose: iv.orders() > 1}
+	m := &model{def: w.def, defs: w.defs, latest: w.def, t: copyOf(t), now: at.now, by: iv.p.name, waits: at.waits, loose: iv.orders() > 1, room: w.room}
+	if iv.p.deploy > 0 {
+		m.latest = w.newer
+	}
 	switch {
 	case t != nil:
 		m.def = w.defOf(t)
-	case iv.p.deploy > 0:
-		m.def = w.newer
+	default:
+		m.def = m.latest
 	}
 	if r := w.store.rows[s.id]; r != nil && r.order != nil {
 		m.content = r.order.Body
@@ -215,7 +236,7 @@ func (m *move) decided() {
 	for i := range m.after.Steps {
 		st, attempt := &m.after.Steps[i], 0
 		if m.before != nil {
-			attempt = m.before.Steps[i].Attempt
+			attempt = m.was(st.Name).Attempt
 		}
 		for attempt < st.Attempt { // a batch may claim a step, and then its undo
 			attempt++
@@ -341,6 +362,10 @@ func (m *model) differs(real *core.Task) string {
 			return fmt.Sprintf("its %s is %d and must be %d", f.name, f.got, f.want)
 		}
 	}
+	if t.Definition != real.Definition || !maps.Equal(t.Removed, real.Removed) || t.EndCause != real.EndCause {
+		return fmt.Sprintf("it pins %s without %v, its end came of %q, and must pin %s without %v, come of %q",
+			real.Definition, real.Removed, real.EndCause, t.Definition, t.Removed, t.EndCause)
+	}
 	if t.CancelAsked != real.CancelAsked {
 		return fmt.Sprintf("that a Cancel was asked for is %v", real.CancelAsked)
 	}
@@ -357,6 +382,9 @@ func (m *model) differs(real *core.Task) string {
 		return fmt.Sprintf("it has %d steps, and must have %d", len(real.Steps), len(t.Steps))
 	}
 	for i := range t.Steps {
+		if t.Steps[i].Name != real.Steps[i].Name {
+			return fmt.Sprintf("it has step %s where %s must be", real.Steps[i].Name, t.Steps[i].Name)
+		}
 		if text := differStep(&t.Steps[i], &real.Steps[i]); text != "" {
 			return "step " + t.Steps[i].Name + ": " + text
 		}
@@ -551,6 +579,8 @@ func (iv *invocation) unreadable(gone func(id string) bool) {
 			w.violate("19", "a message of a newer schema was deleted")
 		case l.message.Value == nil && iv.gone[i] && !iv.sight("").has(mail{kind: 'q'}):
 			w.violate("19", "a message that nobody can read was deleted, and is not in quarantine")
+		case id != "" && !iv.gone[i] && !iv.broken && iv.sight(id).cut:
+			w.violate("P28", "the store refused order %s for its size, and %s was given back", id, describe(l.message))
 		case id != "" && !iv.gone[i] && !iv.trouble && !iv.stays(id):
 			w.violate("19", "%s was given back, and nothing had failed", describe(l.message))
 		}
@@ -588,6 +618,8 @@ func (m mail) String() string {
 		return "a Settle"
 	case 't':
 		return fmt.Sprintf("status %d", m.attempt)
+	case 'u':
+		return fmt.Sprintf("that the undo of step %s waits until %s", m.step, m.wakeAt)
 	case 'c':
 		return "that the order is there"
 	case 'f':

@@ -46,7 +46,7 @@ func TestTheSameSeedGivesTheSameRun(t *testing.T) {
 func TestDrawnWorkflows(t *testing.T) {
 	n := uint64(600)
 	if testing.Short() {
-		n = 200
+		n = 240
 	}
 	var total simulate.Stats
 	bad := 0

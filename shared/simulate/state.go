@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"encoding/binary"
+	"fmt"
 	"maps"
 	"reflect"
 	"strconv"
@@ -249,7 +250,11 @@ func (d *driver) row(h *digest, r *row, now int64) {
 	}
 	h.text(string(t.Phase))
 	h.text(string(t.Why))
-	h.yes(t.CancelAsked, t.Attention, t.Definition != "", t.ReplyTo != "", t.Output != nil)
+	h.text(t.Definition)
+	if len(t.Removed) > 0 {
+		h.text(fmt.Sprint(t.Removed))
+	}
+	h.yes(t.CancelAsked, t.Attention, t.ReplyTo != "", t.Output != nil)
 	for _, n := range [...]int{t.Run, t.Command, t.Hops, t.Claims, t.StatusSeq, t.StartSeq, t.EndSeq, t.EndCommand, t.DeadlineSeq, len(t.Steps), len(t.Verdicts)} {
 		h.number(int64(n))
 	}
@@ -275,7 +280,7 @@ func (d *driver) row(h *digest, r *row, now int64) {
 // final is a task that nothing changes any more: messages about it may be ahead of it, have it send something
 // again, or be refused.
 func (d *driver) final(h *digest, t *core.Task) {
-	h.yes(t.Definition != "")
+	h.text(t.Definition)
 	h.number(int64(t.Run))
 	h.text(t.StartCause)
 	h.text(t.EndCause)
@@ -330,8 +335,10 @@ func (d *driver) step(h *digest, s *core.Step, now, slack int64) {
 func (d *driver) history(h *digest, o *order) {
 	s, t := &o.seen, d.w.store.task(o.id)
 	h.number(int64(len(s.cancels)))
-	for i := range d.w.def.Steps {
-		h.number(int64(s.counted[d.w.def.Steps[i].Name]))
+	for _, def := range d.w.defs {
+		for i := range def.Steps {
+			h.number(int64(s.counted[def.Steps[i].Name]))
+		}
 	}
 	if t == nil {
 		return
@@ -463,8 +470,9 @@ func (d *driver) content(h *digest, l *letter, taken int) {
 		if l.received == taken {
 			waited += core.Duration(d.w.now - l.sent)
 		}
-		if i := d.w.def.Index(m.Step); i >= 0 {
-			agent = d.w.def.Steps[i].Agent
+		if t := d.w.store.task(m.OrderID); t != nil && t.Step(m.Step) != nil {
+			_, step := d.w.stepOf(t, m.Step)
+			agent = step.Agent
 		}
 		for _, n := range [...]int64{int64(m.Run), int64(m.Attempt), int64(m.RetryAfter), int64(d.weight(agent, waited))} {
 			h.number(n)
@@ -478,6 +486,7 @@ func (d *driver) content(h *digest, l *letter, taken int) {
 		h.text(m.Step)
 		h.text(m.ID)
 		h.text(string(m.Fact))
+		h.text(m.Definition)
 		for _, n := range [...]int{m.Run, m.Attempt, m.Command} {
 			h.number(int64(n))
 		}

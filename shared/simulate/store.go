@@ -194,7 +194,7 @@ const tokenTime = 10 * 60_000
 // later is a write as a newer version of the program makes it: with a field that older ones do not
 // know, and have to keep.
 func (p *process) later(wr *port.Write) *port.Write {
-	if p.deploy == 0 {
+	if p.deploy == 0 || p.w.room.limit > 0 { // what it adds was not looked at when the document was found to fit
 		return wr
 	}
 	t, err := state.DecodeTask(wr.Record.Document)

@@ -27,7 +27,7 @@ func (d *drawing) definition() *core.Definition {
 		Notify: []core.StatusKind{core.StatusReceived, core.StatusCompleted, core.StatusFailed, core.StatusUndone, core.StatusCancelled},
 	}
 	if d.chance(2) {
-		def.Notify = append(def.Notify, core.StatusStarted, core.StatusStepFinished)
+		def.Notify = append(def.Notify, core.StatusStarted, core.StatusStepFinished, core.StatusUndoing)
 	}
 	n := 1 + d.IntN(4)
 	for i := range n {
@@ -112,5 +112,66 @@ func (d *drawing) noReturn(def *core.Definition) {
 	def.Steps[at].PointOfNoReturn, def.Steps[at].When = true, ""
 	if d.chance(2) { // P22a: its proven refusal undoes the order
 		def.Steps[at].OnFailure = core.OnFailureUndo
+	}
+}
+
+// variants are definitions of the same workflow to move orders to (P49): one that fits what was done, but for
+// what may differ, and some that fit as long as certain steps were not begun. One that is no workflow is left out.
+func variants(def *core.Definition) (all []*core.Definition) {
+	for _, change := range []func(*core.Definition){reworded, renamed, mended} {
+		d := *def
+		d.Steps = slices.Clone(def.Steps)
+		if change(&d); workflow.Seal(&d) == nil {
+			all = append(all, &d)
+		}
+	}
+	return all
+}
+
+// extra is a step that a variant has and the workflow has not.
+func extra(of *core.StepDefinition) core.StepDefinition {
+	s := *of
+	s.Name, s.Operation, s.After, s.When, s.Undo, s.OnFailure, s.PointOfNoReturn = "extra", "do-extra", nil, "", nil, core.OnFailureStop, false
+	return s
+}
+
+// mended has other timeouts, retries and inputs of undos, its steps in another order, and one more that comes last.
+func mended(d *core.Definition) {
+	last := extra(&d.Steps[0])
+	for i := range d.Steps {
+		s := &d.Steps[i]
+		last.After = append(last.After, s.Name)
+		s.Timeout += core.Second
+		s.Retry.MaxFailures++
+		if s.Undo != nil {
+			undo := *s.Undo
+			undo.Input, undo.Timeout = json.RawMessage(`{"undo":"${ orderId }"}`), undo.Timeout+core.Second
+			s.Undo = &undo
+		}
+	}
+	d.Steps = append(d.Steps, last)
+	slices.Reverse(d.Steps)
+}
+
+// renamed asks for another operation at its first step, which comes after a new one, and lacks the last step
+// that no other comes after.
+func renamed(d *core.Definition) {
+	first := extra(&d.Steps[0])
+	first.Undo, first.OnFailure = d.Steps[0].Undo, core.OnFailureStop
+	d.Steps[0].Operation += "-again"
+	d.Steps[0].After = append(slices.Clone(d.Steps[0].After), first.Name)
+	for i := len(d.Steps) - 1; i > 0; i-- {
+		if !slices.ContainsFunc(d.Steps, func(s core.StepDefinition) bool { return slices.Contains(s.After, d.Steps[i].Name) }) {
+			d.Steps = slices.Delete(d.Steps, i, i+1)
+			break
+		}
+	}
+	d.Steps = append(d.Steps, first)
+}
+
+// reworded gives its steps other inputs.
+func reworded(d *core.Definition) {
+	for i := range d.Steps {
+		d.Steps[i].Input = json.RawMessage(`{"reworded":"${ orderId }"}`)
 	}
 }

@@ -33,18 +33,15 @@ type Scenario struct {
 	// Base sets a scene: a plain course other than "all goes well".
 	Base func(p Point) int
 
-	later *core.Definition
-	forms map[string][]byte // the definitions as they are stored, by hash
+	later  *core.Definition
+	others []*core.Definition // to move orders to (P49); see variants
+	forms  map[string][]byte  // the definitions as they are stored, by hash
 }
 
 // Prepare does once what every run of the scenario needs.
 func (sc *Scenario) Prepare() {
-	sc.newer()
 	sc.forms = map[string][]byte{}
-	for _, d := range []*core.Definition{sc.Definition, sc.later} {
-		if d == nil {
-			continue
-		}
+	for _, d := range sc.definitions() {
 		if data, err := workflow.Encode(d); err == nil { // else the run itself says what is wrong
 			sc.forms[d.Hash] = data
 		}
@@ -56,7 +53,8 @@ type World struct {
 	sc      Scenario
 	chooser Chooser
 	def     *core.Definition
-	newer   *core.Definition // the same workflow, deployed later
+	newer   *core.Definition   // the same workflow, deployed later
+	defs    []*core.Definition // all that an order may pin (P49): def, newer, and others
 
 	now         int64
 	heap        heap
@@ -85,6 +83,7 @@ type World struct {
 	traits    map[string]trait
 	outages   map[string]int64 // until when the service behind an agent hangs for everybody
 	expired   map[string]int64 // until when it does not accept the agent's credentials
+	room      room             // what the document of a task may hold
 	shards    int
 	pages     int // how many rows of the index the Supervisor takes at a time; 0: as it likes
 

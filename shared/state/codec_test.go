@@ -53,6 +53,9 @@ func fill(t testing.TB, v reflect.Value, n *int64) {
 	case json.RawMessage:
 		v.SetBytes([]byte(fmt.Sprintf(`{"n":%d.50}`, *n)))
 		return
+	case map[string]int:
+		v.Set(reflect.ValueOf(map[string]int{"gone": int(*n)}))
+		return
 	case map[string]json.RawMessage:
 		v.Set(reflect.ValueOf(map[string]json.RawMessage{fmt.Sprintf("new-%d", *n): json.RawMessage("[1]"), "also": json.RawMessage(`"x"`)}))
 		return

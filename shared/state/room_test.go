@@ -282,7 +282,7 @@ func TestTheReserveCountsEveryMember(t *testing.T) {
 		}
 	}
 	look("task", reflect.ValueOf(longest))
-	want := []string{"task Verdicts Accepted", "task Attempts", "task UndoneFor Text", "task Output", "task Steps Output", "task Steps Error Message", "task Steps Unknown", "task Unknown"}
+	want := []string{"task Verdicts Accepted", "task Attempts", "task UndoneFor Text", "task Output", "task Removed", "task Steps Output", "task Steps Error Message", "task Steps Unknown", "task Unknown"}
 	if !slices.Equal(zero, want) {
 		t.Errorf("it leaves out %q, want %q", zero, want)
 	}
@@ -332,6 +332,7 @@ func TestDoneThatDoesNotFit(t *testing.T) {
 		step, end core.State
 	}{
 		{"going", core.Processing, "", 2, core.Failed, core.Compensating},
+		{"going, handed back", core.Processing, "", 2, core.Failed, core.Compensating},
 		{"going, an earlier attempt", core.Processing, "", 1, core.Processing, core.Processing},
 		{"undoing", core.Compensating, "", 2, core.Compensating, core.Compensating},
 		{"stopped", core.Error, core.Forward, 2, core.Processed, core.Error},
@@ -350,14 +351,23 @@ func TestDoneThatDoesNotFit(t *testing.T) {
 					{Name: "one", State: core.Processed, Attempt: 1, First: 1, Output: text(100), FinishedAt: now - 1000},
 					{Name: "two", State: core.Processing, Attempt: 2, First: 2, FirstAt: now - 9000, ClaimedAt: now - 9000, CompleteBy: now + 9000, StopBy: now - 500, QuietBy: now - 500},
 				}}
+			failures := 1
+			if s := &task.Steps[1]; c.name == "going, handed back" { // its attempt was counted then
+				s.State, s.FailureCount, s.WakeAt = core.Pending, 1, now+1000
+			} else if c.name != "going" {
+				failures = 0
+			}
 			d, err := core.Decide(def, []byte(`{}`), task, core.Reply{Step: "two", Attempt: c.attempt, Operation: core.Do, Outcome: core.OutcomeDone, Output: text(port.MaxDocument)},
 				core.At{Now: now, Room: core.Room{Limit: port.MaxDocument, Size: state.Size}})
 			if err != nil {
 				t.Fatal(err)
 			}
 			two := d.Task.Step("two")
-			if c.name == "going" && two.State == core.Compensating {
+			if failures == 1 && two.State == core.Compensating {
 				two.State = core.Failed // its undo was claimed at once
+			}
+			if two.FailureCount != failures {
+				t.Errorf("%d failures are counted, want %d", two.FailureCount, failures)
 			}
 			if two.State != c.step || d.Task.ProcessState != c.end || two.Output != nil {
 				t.Errorf("step %s, task %s, %d bytes kept", two.State, d.Task.ProcessState, len(two.Output))

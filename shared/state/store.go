@@ -300,3 +300,24 @@ func (s *Store) Current(ctx context.Context, workflow string) (*core.Definition,
 	s.put[def.Hash], s.byHash[def.Hash] = true, def
 	return def, nil
 }
+
+// Target answers the definition that a task of the workflow is to be moved to: that with the hash, or the one that
+// new orders get where latest. It is stored before any task can pin it (P49).
+func (s *Store) Target(ctx context.Context, workflow, hash string, latest bool) (core.Target, error) {
+	if !latest {
+		def, err := s.Definition(ctx, hash)
+		if errors.Is(err, port.ErrNotFound) || err == nil && def == nil {
+			return core.Target{Absent: fmt.Sprintf("no definition with the hash %q is stored; take the hash of one that orders have run, or the latest", hash)}, nil
+		}
+		return core.Target{Definition: def}, err
+	}
+	def, err := s.Current(ctx, workflow)
+	var broken *BrokenWorkflow
+	switch {
+	case errors.As(err, &broken):
+		return core.Target{Absent: fmt.Sprintf("the workflow %q is there, and its file cannot be used: %s; fix the file, then repeat the command", workflow, broken.Problem)}, nil
+	case errors.Is(err, ErrUnknownWorkflow):
+		return core.Target{Absent: fmt.Sprintf("no workflow %q is deployed any more; deploy it, then repeat the command", workflow)}, nil
+	}
+	return core.Target{Definition: def}, err
+}

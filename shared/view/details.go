@@ -34,6 +34,38 @@ func Detailed(t *core.Task, def *core.Definition, order json.RawMessage, now tim
 	return v
 }
 
+// Pinned notes which definition new orders get, where the order runs another one and could be moved.
+func (v *Task) Pinned(deployed string) {
+	final := v.State == core.Processed || v.State == core.Cancelled || v.State == core.Closed
+	if !final && v.Definition != "" && deployed != "" && deployed != v.Definition {
+		v.Deployed = deployed
+	}
+}
+
+// Plan is what a move to another definition would mean.
+type Plan struct {
+	OrderID     string            `json:"orderId"`
+	Definition  string            `json:"definition,omitempty" doc:"hash of the definition that it would be pinned to"`
+	Accepted    bool              `json:"accepted" doc:"the move would be accepted as the order is now"`
+	Reason      string            `json:"reason,omitempty"`
+	Differences []core.Difference `json:"differences" nullable:"false"`
+}
+
+// PlanOf asks the core's own decision about a move.
+func PlanOf(t *core.Task, def *core.Definition, to core.Target, order json.RawMessage, now time.Time) Plan {
+	p := Plan{OrderID: t.OrderID, Differences: []core.Difference{}}
+	d, err := core.Decide(def, order, t, core.Move{ID: "trial", Command: t.Command, To: to}, core.At{Now: core.TimeOf(now)})
+	p.Accepted = errors.Is(err, core.ErrOrderNeeded) || err == nil && d.Verdict != nil && d.Verdict.Accepted
+	if err == nil && d.Verdict != nil {
+		p.Reason = d.Verdict.Reason
+	}
+	if def != nil && to.Definition != nil {
+		p.Definition = to.Definition.Hash
+		p.Differences = append(p.Differences, core.Differences(def, to.Definition, t)...)
+	}
+	return p
+}
+
 // accepts asks the core's own decision about each command, with the number that the task has now.
 func accepts(t *core.Task, def *core.Definition, order json.RawMessage, now time.Time) []Command {
 	const id = "trial" // IDs of commands are longer

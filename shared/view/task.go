@@ -18,6 +18,7 @@ type Task struct {
 	Version    int64           `json:"version" doc:"of the stored document; grows with each change"`
 	Workflow   string          `json:"workflow,omitempty" doc:"absent where a cancel came before the order"`
 	Definition string          `json:"definition,omitempty" doc:"hash of the definition that the task runs"`
+	Deployed   string          `json:"deployed,omitempty" doc:"hash of the definition that new orders get, where it is another one; absent where that is not known"`
 	State      core.State      `json:"state" enum:"Processing,Compensating,Processed,Compensated,Cancelled,Closed,Error"`
 	Phase      core.Phase      `json:"phase,omitempty" enum:"forward,undo" doc:"in Error: the direction in which it was going"`
 	Why        core.Why        `json:"why,omitempty" enum:"failure,cancel,operator,deadline" doc:"why it is undone"`

@@ -12,7 +12,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
-	"github.com/stepkeeper/stepkeeper/shared/nesting"
+	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
 // class is what a status means.
@@ -80,7 +80,7 @@ func (a *answer) output(ignore bool) (json.RawMessage, error) {
 	case !json.Valid(body):
 		return nil, done("response-not-json", "%s was done, but its answer is not JSON; let the service answer JSON, or say output: ignore", a.what)
 	}
-	if err := nesting.Check(body); err != nil {
+	if err := rawjson.CheckDepth(body); err != nil {
 		return nil, done("response-too-deep", "%s was done, but its answer cannot be kept: %w; or say output: ignore", a.what, err)
 	}
 	return a.service.agent.redact.output(body), nil

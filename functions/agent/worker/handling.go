@@ -13,7 +13,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
-	"github.com/stepkeeper/stepkeeper/shared/nesting"
+	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
 // handling is one request on its way to its reply.
@@ -290,7 +290,7 @@ func encode(value any) (json.RawMessage, error) {
 		return nil, &Failure{Permanent: true, Happened: true, Code: codeTooLarge,
 			Err: fmt.Errorf("the operation was done, but its output has %d bytes and the limit is %d; store it elsewhere and answer a reference", len(out), MaxOutput)}
 	}
-	if err := nesting.Check(out); err != nil {
+	if err := rawjson.CheckDepth(out); err != nil {
 		return nil, &Failure{Permanent: true, Happened: true, Code: codeOutput, Err: fmt.Errorf("the operation was done, but its output cannot be kept: %w", err)}
 	}
 	return out, nil

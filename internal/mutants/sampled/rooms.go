@@ -42,7 +42,7 @@ var rooms = []room{
 	{Name: "expression", Packages: []string{"shared/expression"}, Tests: []string{"shared/workflow/source", "shared/core"}},
 	{Name: "workflow", Packages: []string{"shared/workflow", "shared/workflow/source", "shared/suggest", "workflows"}, Tests: []string{"examples/wrong-workflows", "shared/embedded"}},
 	{Name: "audit", Packages: []string{"shared/audit"}, Tests: []string{"client", cli + "cli"}},
-	{Name: "message", Packages: []string{"shared/message", "shared/nesting", "shared/rawjson", "shared/lambdaevent"}, Tests: []string{"functions/scheduler", "functions/supervisor", "functions/agent/worker"}},
+	{Name: "message", Packages: []string{"shared/message", "shared/rawjson", "shared/lambdaevent"}, Tests: []string{"functions/scheduler", "functions/supervisor", "functions/agent/worker"}},
 	{Name: "state", Packages: []string{"shared/state"}, Tests: []string{"shared/sqlite", "shared/dynamo", "functions/scheduler"}},
 	{Name: "view", Packages: []string{"shared/view"}, Tests: []string{"shared/api", "client/stack", cli + "cli"}},
 	{Name: "testing", Packages: []string{"workflowtest", "functions/agent/agenttest"}},

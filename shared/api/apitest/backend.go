@@ -327,6 +327,11 @@ func (b *Backend) Health(context.Context) api.Health {
 	return api.Health{Ready: true, Checks: map[string]string{"store": "ok"}, Counts: map[string]int64{"running": 1}, Unattended: b.NotTaken}
 }
 
+// Target knows no definition.
+func (b *Backend) Target(context.Context, string, string) (core.Target, error) {
+	return core.Target{Absent: "no such definition"}, nil
+}
+
 // Workflows has one good one and one whose newer file is broken.
 func (b *Backend) Workflows(context.Context) []api.WorkflowInfo {
 	return []api.WorkflowInfo{

@@ -12,8 +12,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/stepkeeper/stepkeeper/shared/nesting"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
 // Queues finds the queues to serve.
@@ -127,7 +127,7 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request) (any, error) {
 
 // read decodes the input. Unknown fields are those of newer SDKs: tolerated.
 func (c *call) read(to any) error {
-	err := nesting.Check(c.body)
+	err := rawjson.CheckDepth(c.body)
 	if err == nil {
 		err = json.Unmarshal(c.body, to)
 	}

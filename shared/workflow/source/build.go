@@ -56,7 +56,7 @@ func (b *builder) notify() []core.StatusKind {
 		}
 	}
 	kinds := []core.StatusKind{core.StatusReceived, core.StatusRefused}
-	for _, k := range []core.StatusKind{core.StatusStarted, core.StatusStepFinished} {
+	for _, k := range []core.StatusKind{core.StatusStarted, core.StatusStepFinished, core.StatusUndoing} {
 		if asked[string(k)] {
 			kinds = append(kinds, k)
 		}

@@ -198,6 +198,11 @@ func (b *backend) List(_ context.Context, q port.Query) (orders []view.Summary, 
 	return orders, "", nil
 }
 
+// Target knows no definition.
+func (b *backend) Target(context.Context, string, string) (core.Target, error) {
+	return core.Target{Absent: "no such definition"}, nil
+}
+
 func (b *backend) Queue(string) (port.Queue, error)  { return nil, port.ErrNotFound }
 func (b *backend) QueueNames() []string              { return nil }
 func (b *backend) Health(context.Context) api.Health { return api.Health{Ready: true} }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os/user"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -19,7 +20,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// commandOptions are those of resubmit, undo, cancel, resolve and close.
+// commandOptions are those of resubmit, undo, cancel, resolve, move and close.
 type commandOptions struct {
 	app      *App
 	name     string // "resubmit" …
@@ -31,6 +32,7 @@ type commandOptions struct {
 	deadline string
 	step     string
 	fact     core.Fact
+	to       string // move, resubmit: the definition
 	by       string // close
 	reason   string // close
 	filter   filter // resubmit: in the place of IDs
@@ -45,7 +47,7 @@ func (f filter) empty() bool { return f == filter{} }
 // verdictLine is one answer with --output json: one on each line.
 type verdictLine struct {
 	OrderID  string       `json:"orderId"`
-	Command  string       `json:"command"` // cancel, undo, resubmit, resolve, close
+	Command  string       `json:"command"` // cancel, undo, resubmit, resolve, move, close
 	Accepted bool         `json:"accepted"`
 	Reason   string       `json:"reason,omitempty"`
 	DryRun   bool         `json:"dryRun,omitempty"` // nothing was sent
@@ -69,6 +71,8 @@ func newResubmit(a *App) *cobra.Command {
 	f.StringVar(&o.filter.step, "step", "", "only those that stopped at the step of this `name`")
 	f.StringVar(&o.filter.workflow, "workflow", "", "only those of this workflow (`name`)")
 	f.BoolVar(&o.dryRun, "dry-run", false, "send nothing: tell which orders it would be, and whether each would be accepted")
+	f.StringVar(&o.to, "definition", "", "move them first to a definition of their workflow: latest, or a `hash`; see move")
+	_ = cmd.RegisterFlagCompletionFunc("definition", cobra.FixedCompletions([]string{client.Latest}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("state", cobra.FixedCompletions([]string{string(core.Error), string(core.Compensated)}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("workflow", a.completeWorkflowNames)
 	return cmd
@@ -122,6 +126,22 @@ func newResolve(a *App) *cobra.Command {
 	}
 	o.numberFlag(cmd)
 	o.idFlag(cmd)
+	return cmd
+}
+
+func newMove(a *App) *cobra.Command {
+	o := &commandOptions{app: a, name: "move"}
+	cmd := o.command("move ID... --definition latest|HASH", "Pin orders to another definition of their workflow",
+		"An order runs the definition that was deployed when it came, so that a deploy disturbs none. When that\n"+
+			"definition has a bug, fix the file, deploy it, and move the order. What was done already must be the same\n"+
+			"in both: --dry-run names the differences, step by step, and sends nothing. An order in Error stays there:\n"+
+			"`resubmit --definition latest` moves it and goes on, in one command.",
+		"  stepkeeper move order-1001 --definition latest --dry-run\n  stepkeeper move order-1001 --definition latest")
+	o.numberFlag(cmd)
+	f := cmd.Flags()
+	f.StringVar(&o.to, "definition", "", "the definition: latest, or its `hash`")
+	f.BoolVar(&o.dryRun, "dry-run", false, "send nothing: name the differences, and tell whether the order would be moved")
+	_ = cmd.RegisterFlagCompletionFunc("definition", cobra.FixedCompletions([]string{client.Latest}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
@@ -224,6 +244,9 @@ func (o *commandOptions) check(now time.Time) (deadline time.Time, err error) {
 		if err := o.checkFilter(); err != nil {
 			return deadline, err
 		}
+	}
+	if (o.name == "move" || o.to != "") && o.to != client.Latest && !hashPattern.MatchString(o.to) {
+		return deadline, failure.New(failure.Usage, "give --definition latest, or the hash that `show` and `workflow list` tell: 32 hexadecimal digits", "%q is no definition", o.to)
 	}
 	if o.name == "close" {
 		if err := o.checkClose(); err != nil {
@@ -352,6 +375,9 @@ func (o *commandOptions) send(ctx context.Context, c *client.Client, id string, 
 		}
 		return core.Verdict{}, f
 	}
+	if o.dryRun && (o.name == "move" || o.to != "") {
+		return o.plan(ctx, c, task)
+	}
 	if o.dryRun {
 		return trial(task, o.name), nil
 	}
@@ -368,13 +394,46 @@ func (o *commandOptions) send(ctx context.Context, c *client.Client, id string, 
 	case "close":
 		return c.Close(ctx, id, o.by, o.reason, seen, named)
 	case "resubmit":
-		return c.Resubmit(ctx, id, seen, named, client.NewDeadline(deadline))
+		return c.Resubmit(ctx, id, seen, named, client.NewDeadline(deadline), client.ToDefinition(o.to))
+	case "move":
+		return c.Move(ctx, id, o.to, seen, named)
 	}
 	if err := hasStep(task, o.step); err != nil {
 		return core.Verdict{}, err
 	}
 	return c.Resolve(ctx, id, o.step, o.fact, seen, named)
 }
+
+// plan tells what a move would mean: the verdict, and the differences in its reason.
+func (o *commandOptions) plan(ctx context.Context, c *client.Client, task *view.Task) (core.Verdict, error) {
+	p, err := c.PlanMove(ctx, task.OrderID, o.to)
+	if err != nil {
+		return core.Verdict{}, o.app.explain(err, "order "+task.OrderID)
+	}
+	v := core.Verdict{Command: o.name, Accepted: p.Accepted, Reason: p.Reason}
+	if o.name == "resubmit" && v.Accepted {
+		v = trial(task, o.name)
+	}
+	lines := []string{}
+	for _, d := range p.Differences {
+		what := "allowed"
+		if d.Refused {
+			what = "refused"
+		}
+		if d.Step != "" {
+			d.What = "step " + d.Step + ": " + d.What
+		}
+		lines = append(lines, d.What+" ("+what+")")
+	}
+	if len(lines) > 0 && !p.Accepted {
+		v.Reason = "the definitions differ: " + strings.Join(lines, "; ")
+	} else if len(lines) > 0 {
+		v.Reason = strings.TrimPrefix(v.Reason+"; the definitions differ: "+strings.Join(lines, "; "), "; ")
+	}
+	return v, nil
+}
+
+var hashPattern = regexp.MustCompile(`^[0-9a-f]{32}$`)
 
 // trial is the verdict that a command would have, as the task says.
 func trial(task *view.Task, name string) core.Verdict {

@@ -11,6 +11,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/message"
 )
 
+var someHash = strings.Repeat("0123456789abcdef", 2)
+
 func TestCommandsAreSentWithTheirNumber(t *testing.T) {
 	b := newBackend(noon)
 	fill(b)
@@ -24,6 +26,8 @@ func TestCommandsAreSentWithTheirNumber(t *testing.T) {
 		{[]string{"resubmit", "stopped", "--deadline", "2026-03-02T00:00:00Z"}, message.Control{Kind: message.Resubmit, OrderID: "stopped", Command: 4, Deadline: core.TimeOf(noon.Add(12 * time.Hour))}},
 		{[]string{"undo", "stopped"}, message.Control{Kind: message.Undo, OrderID: "stopped", Command: 4}},
 		{[]string{"close", "stopped", "--reason", "refunded", "--by", "ann"}, message.Control{Kind: message.Close, OrderID: "stopped", Command: 4, By: "ann", Reason: "refunded"}},
+		{[]string{"move", "stopped", "--definition", "latest"}, message.Control{Kind: message.Move, OrderID: "stopped", Command: 4, Definition: "latest"}},
+		{[]string{"resubmit", "stopped", "--definition", someHash}, message.Control{Kind: message.Resubmit, OrderID: "stopped", Command: 4, Definition: someHash}},
 		{[]string{"cancel", "running"}, message.Control{Kind: message.Cancel, OrderID: "running"}},
 		{[]string{"resolve", "stopped", "zone", "not-happened"}, message.Control{Kind: message.Resolve, OrderID: "stopped", Command: 4, Step: "zone", Fact: core.NotHappened}},
 	} {
@@ -70,6 +74,8 @@ func TestCommandsRefused(t *testing.T) {
 	call{}.run(t, "undo", "stopped").want(t, failure.Unreachable)
 	b.commands = nil
 	c.run(t, "close", "stopped").want(t, failure.Usage, "add --reason TEXT")
+	c.run(t, "move", "stopped").want(t, failure.Usage, "give --definition latest")
+	c.run(t, "resubmit", "stopped", "--definition", "newest").want(t, failure.Usage, "\"newest\" is no definition")
 	c.run(t, "close", "stopped", "--reason", strings.Repeat("x", 513)).want(t, failure.Usage, "at most 512 bytes")
 	c.run(t, "close", "stopped", "--reason", "why", "--by", strings.Repeat("x", 129)).want(t, failure.Usage, "at most 128 bytes")
 	if len(b.commands) > 0 {

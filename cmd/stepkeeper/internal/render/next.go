@@ -28,6 +28,12 @@ func Next(t view.Task, program string) []Advice {
 	case core.Compensating:
 		advice = append(advice, say("follow the undo", "watch %s", t.OrderID))
 	}
+	if t.Deployed != "" && accepts(t, view.Command{Command: "resubmit"}) {
+		advice = append(advice, say("if its definition was the cause: go on with the deployed one", "resubmit %s --definition latest", t.OrderID))
+	}
+	if t.Deployed != "" {
+		last = append(last, say("what moving it to the deployed definition would mean", "move %s --definition latest --dry-run", t.OrderID))
+	}
 	for _, c := range []string{"resubmit", "undo", "cancel"} {
 		if why := purpose(t, c); why != "" && accepts(t, view.Command{Command: c}) {
 			advice = append(advice, say(why, "%s %s", c, t.OrderID))

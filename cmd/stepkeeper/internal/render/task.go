@@ -30,6 +30,9 @@ func (p Page) Task(w io.Writer, t view.Task) {
 	for _, u := range t.Unattended {
 		fmt.Fprintf(w, "  %s\n", p.Style.Warn(Unattended(u, p.Now)))
 	}
+	if t.Deployed != "" {
+		fmt.Fprintf(w, "  %s\n", p.Style.Warn("it is pinned to an older definition of its workflow, "+t.Definition+", and "+t.Deployed+" is deployed"))
+	}
 	p.reason(w, t)
 	p.steps(w, t)
 	p.attempts(w, t)

@@ -1,0 +1,124 @@
+package cli
+
+import (
+	"context"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
+	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
+	"github.com/stepkeeper/stepkeeper/shared/api"
+	"github.com/stepkeeper/stepkeeper/shared/embedded"
+)
+
+const buggy = `
+workflow: pair
+agents:
+  shop: {queueAllowance: 5s}
+steps:
+  reserve:
+    agent: shop
+    operation: reserve
+    input: {of: "${ order.n }"}
+    timeout: 5s
+    onFailure: undo
+    undo: release
+    grade: fenced
+  charge:
+    after: [reserve]
+    agent: shop
+    operation: charge
+    input: {amount: "${ order.amount.value }"}
+    timeout: 5s
+    onFailure: stop
+    undo: refund
+    grade: fenced
+`
+
+// opened is the real runtime on a folder of workflows, as `dev` starts it.
+func opened(t *testing.T, folder string) (server string, end func()) {
+	t.Helper()
+	stack, err := embedded.Open(t.Context(), embedded.Options{
+		Data: filepath.Join(folder, "data"), Workflows: filepath.Join(folder, "workflows"),
+		Operations: map[string]worker.Operations{"shop": {worker.AnyOperation: {
+			Run: func(context.Context, worker.Call) (any, error) { return map[string]bool{"ok": true}, nil }}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := httptest.NewServer(api.New(api.Config{Backend: stack}))
+	return s.URL, func() {
+		s.Close()
+		if err := stack.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// A bug of the workflow stops an order. The file is fixed and the server started again: the order is pinned to
+// the old definition, which `show` says, and goes on with the fixed one when it is moved (P49).
+func TestOrderGoesOnWithTheFixedWorkflow(t *testing.T) {
+	folder := t.TempDir()
+	if err := os.Mkdir(filepath.Join(folder, "workflows"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	deploy := func(text string) {
+		if err := os.WriteFile(filepath.Join(folder, "workflows", "pair.yaml"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	deploy(buggy)
+	server, end := opened(t, folder)
+	c := call{server: server}
+	c.run(t, "submit", "--workflow", "pair", "--id", "one", "--wait", write(t, "order.json", `{"n":1}`)).want(t, failure.NotProcessed, "Error")
+	if r := c.run(t, "show", "one"); strings.Contains(r.out, "older definition") {
+		t.Errorf("nothing else is deployed, and it says: %s", r.out)
+	}
+	end()
+	deploy(strings.Replace(buggy, "order.amount.value", "order.n", 1))
+	server, end = opened(t, folder)
+	defer end()
+	c = call{server: server}
+	c.run(t, "show", "one").want(t, failure.OK, "it is pinned to an older definition of its workflow", "resubmit one --definition latest", "move one --definition latest --dry-run")
+	c.run(t, "move", "one", "--definition", "latest", "--dry-run").want(t, failure.OK, "step charge: its input is another one (allowed)")
+	c.run(t, "resubmit", "one", "--definition", "latest", "--dry-run").want(t, failure.OK, "step charge: its input is another one (allowed)")
+	c.run(t, "show", "one").want(t, failure.OK, "command 0", "older definition") // a dry run changes nothing
+	c.run(t, "resubmit", "one").want(t, failure.OK)
+	c.run(t, "watch", "one").want(t, failure.NotProcessed, "Error")
+	c.run(t, "resubmit", "one", "--definition", someHash).want(t, failure.Refused, "no definition with the hash")
+	c.run(t, "resubmit", "one", "--definition", "latest").want(t, failure.OK, "one: resubmit accepted")
+	c.run(t, "watch", "one").want(t, failure.OK, "Processed")
+	if r := c.run(t, "show", "one"); strings.Contains(r.out, "older definition") || !strings.Contains(r.out, "command 2") {
+		t.Errorf("it was moved, and says: %s", r.out)
+	}
+}
+
+// What was done already stays: a definition that changes it is refused, with the difference.
+func TestOrderIsNotMovedPastWhatWasDone(t *testing.T) {
+	folder := t.TempDir()
+	if err := os.Mkdir(filepath.Join(folder, "workflows"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(folder, "workflows", "pair.yaml")
+	if err := os.WriteFile(file, []byte(buggy), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	server, end := opened(t, folder)
+	c := call{server: server}
+	c.run(t, "submit", "--workflow", "pair", "--id", "one", "--wait", write(t, "order.json", `{"n":1}`)).want(t, failure.NotProcessed)
+	end()
+	if err := os.WriteFile(file, []byte(strings.Replace(buggy, "operation: reserve", "operation: book", 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	server, end = opened(t, folder)
+	defer end()
+	c = call{server: server}
+	const why = "step reserve: its operation was reserve and is book"
+	c.run(t, "move", "one", "--definition", "latest", "--dry-run").want(t, failure.Refused, why+" (refused)")
+	c.run(t, "move", "one", "--definition", "latest").want(t, failure.Refused, why)
+	c.run(t, "resubmit", "one", "--definition", "latest").want(t, failure.Refused, why)
+	c.run(t, "show", "one").want(t, failure.OK, "Error", "command 0")
+}

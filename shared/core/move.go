@@ -1,0 +1,220 @@
+package core
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Target is the definition that a task is to be moved to. Without one, Absent says why.
+type Target struct {
+	Definition *Definition
+	Absent     string
+}
+
+// Difference is what stands between a task and another definition of its workflow, mostly at one step.
+type Difference struct {
+	Step    string `json:"step,omitempty" doc:"absent where the workflow as a whole is different"`
+	What    string `json:"what" doc:"what is different there, for people"`
+	Refused bool   `json:"refused" doc:"the task cannot be moved because of it"`
+}
+
+// is reports that the target is the definition of that hash.
+func (to Target) is(hash string) bool { return to.Definition != nil && to.Definition.Hash == hash }
+
+// moveAsked pins the task to another definition of its workflow (P49).
+func (r *deciding) moveAsked(_ int, ev Event) (string, error) {
+	e := ev.(Move)
+	if reason := r.seen(e.Command); reason != "" {
+		return r.reject(e.ID, "move", reason)
+	}
+	if reason := r.move(e.To); reason != "" {
+		return r.reject(e.ID, "move", reason)
+	}
+	r.t.Command++
+	r.accept(e.ID, "move", "")
+	r.advance() // where the task goes forward
+	return "", nil
+}
+
+// move pins the definition and puts the steps into its order. It answers why not, and then changes nothing.
+func (r *deciding) move(to Target) (refused string) {
+	if reason := r.unmovable(to); reason != "" {
+		return reason
+	}
+	t := r.t.movedTo(to.Definition)
+	if !r.at.Room.keepsReserve(to.Definition, t) {
+		return fmt.Sprintf("what the order holds, and the reserve for the steps of the new definition, do not fit into a document of %d bytes; take steps out of the definition", r.at.Room.Limit)
+	}
+	r.t, r.def = t, to.Definition
+	return ""
+}
+
+// unmovable says why the task cannot be moved; "" where it can.
+func (r *deciding) unmovable(to Target) string {
+	t := r.t
+	switch {
+	case t.ProcessState != Error && t.ProcessState != Compensated && t.ProcessState != Processing:
+		return "only a task in Error, a Compensated one, or one that goes forward with nothing in flight can be moved; this one is " + string(t.ProcessState)
+	case to.Definition == nil:
+		return to.Absent
+	case to.Definition.Name != t.Workflow:
+		return fmt.Sprintf("that definition is of the workflow %s; the order's is %s", to.Definition.Name, t.Workflow)
+	case t.InFlight():
+		return "a step is in flight; repeat the command when it has ended"
+	case t.Tell != 0:
+		return "its end has not been told yet; repeat the command in a moment"
+	}
+	var refused []string
+	for _, d := range Differences(r.def, to.Definition, t) {
+		if d.Refused {
+			refused = append(refused, "step "+d.Step+": "+d.What)
+		}
+	}
+	if len(refused) > 0 {
+		return TrimMessage("the new definition changes what was done already: " + strings.Join(refused, "; "))
+	}
+	return ""
+}
+
+// Differences compares the definition that a task pins with another one of its workflow, step by step: those
+// of from first, then the new ones.
+func Differences(from, to *Definition, t *Task) []Difference {
+	var all []Difference
+	for i := range from.Steps {
+		d := &from.Steps[i]
+		s := t.Step(d.Name)
+		// The next run of a Compensated task is all new.
+		bound := s != nil && t.ProcessState != Compensated && (s.Attempted() || s.State == Skipped)
+		j := to.Index(d.Name)
+		if j < 0 {
+			what := "it is removed"
+			if bound {
+				what = "it is removed, and was " + attemptedOrSkipped(s)
+			}
+			all = append(all, Difference{d.Name, what, bound})
+			continue
+		}
+		n := &to.Steps[j]
+		all = append(all, fixed(d, n, bound, s)...)
+		all = append(all, free(d, n)...)
+		if bound {
+			all = append(all, order(n, t)...)
+		}
+	}
+	for i := range to.Steps {
+		if from.Index(to.Steps[i].Name) < 0 {
+			all = append(all, Difference{Step: to.Steps[i].Name, What: "it is new"})
+		}
+	}
+	if !bytes.Equal(from.Output, to.Output) {
+		all = append(all, Difference{What: "the output of the workflow is another one"})
+	}
+	if from.Deadline != to.Deadline || from.OnDeadline != to.OnDeadline || from.HopBudget != to.HopBudget || from.Grace != to.Grace ||
+		from.TellAfter != to.TellAfter || !slices.Equal(from.Notify, to.Notify) || !maps.Equal(from.Agents, to.Agents) {
+		all = append(all, Difference{What: "the deadline, the limits, the status messages or the times of agents are others"})
+	}
+	return all
+}
+
+func attemptedOrSkipped(s *Step) string {
+	if s.State == Skipped {
+		return "skipped"
+	}
+	return "attempted"
+}
+
+// fixed are the differences that are refused at a step that was attempted or skipped: with them the same key
+// would mean something else.
+func fixed(d, n *StepDefinition, bound bool, s *Step) (all []Difference) {
+	undo := func(d *StepDefinition) string {
+		if d.Undo == nil {
+			return "none"
+		}
+		return d.Undo.Operation
+	}
+	for _, c := range []struct{ what, was, is string }{
+		{"agent", d.Agent, n.Agent}, {"operation", d.Operation, n.Operation}, {"undo", undo(d), undo(n)},
+		{"grade", string(d.Grade), string(n.Grade)}, {"onFailure", string(d.OnFailure), string(n.OnFailure)},
+		{"pointOfNoReturn", fmt.Sprint(d.PointOfNoReturn), fmt.Sprint(n.PointOfNoReturn)},
+	} {
+		if c.was != c.is {
+			all = append(all, Difference{d.Name, fmt.Sprintf("its %s was %s and is %s", c.what, c.was, c.is), bound})
+		}
+	}
+	if !bytes.Equal(d.Input, n.Input) {
+		what, refused := "its input is another one", bound && !withoutEffect(s)
+		if refused {
+			what += "; if its service shows that it did not happen, resolve it as not-happened first"
+		}
+		all = append(all, Difference{d.Name, what, refused})
+	}
+	return all
+}
+
+// withoutEffect: it is proven, by its service (P22a) or by the operator, that no attempt of the step has an
+// effect that stands.
+func withoutEffect(s *Step) bool {
+	return s.NoEffect != 0 || s.State == Compensated && s.Resolved != nil && s.Resolved.Fact != Happened && s.Resolved.At > s.ClaimedAt
+}
+
+// free are the differences that may be anywhere.
+func free(d, n *StepDefinition) (all []Difference) {
+	add := func(what string, differs bool) {
+		if differs {
+			all = append(all, Difference{Step: d.Name, What: "its " + what})
+		}
+	}
+	add("condition is another one", d.When != n.When)
+	add("place is another one: it came after ["+strings.Join(d.After, ", ")+"] and comes after ["+strings.Join(n.After, ", ")+"]",
+		strings.Join(d.After, ",") != strings.Join(n.After, ","))
+	add("timeouts or retries are others", d.Timeout != n.Timeout || d.MaxQueueTime != n.MaxQueueTime || d.Retry != n.Retry ||
+		d.Undo != nil && n.Undo != nil && (d.Undo.Timeout != n.Undo.Timeout || d.Undo.Retry != n.Undo.Retry))
+	add("undo's input is another one", d.Undo != nil && n.Undo != nil && !bytes.Equal(d.Undo.Input, n.Undo.Input))
+	return all
+}
+
+// order: all that comes before a step that was attempted or skipped was so too.
+func order(n *StepDefinition, t *Task) (all []Difference) {
+	for _, name := range n.After {
+		if s := t.Step(name); s == nil || !s.Attempted() && s.State != Skipped {
+			all = append(all, Difference{n.Name, "it was begun, and comes after " + name + " now, which was not", true})
+		}
+	}
+	return all
+}
+
+// movedTo is the task with the definition pinned and the steps in its order. What was attempted or skipped
+// stands as it is; attempts go on where a name returns (P1). The old end was told, and is not told again with
+// the new steps.
+func (t *Task) movedTo(to *Definition) *Task {
+	c, removed := t.clone(), maps.Clone(t.Removed)
+	if removed == nil {
+		removed = map[string]int{}
+	}
+	for i := range t.Steps {
+		if s := &t.Steps[i]; s.Attempt > 0 {
+			removed[s.Name] = s.Attempt
+		}
+	}
+	c.Steps = make([]Step, len(to.Steps))
+	for i := range to.Steps {
+		name := to.Steps[i].Name
+		c.Steps[i] = Step{Name: name, State: Pending, Attempt: removed[name]}
+		if s := t.Step(name); s != nil {
+			c.Steps[i] = *s
+		}
+		s := &c.Steps[i]
+		if s.EndState = ""; s.State == Failed && !s.Attempted() { // its expression failed
+			s.State, s.Error = Pending, nil
+		}
+		delete(removed, name)
+	}
+	if c.Removed = removed; len(removed) == 0 {
+		c.Removed = nil
+	}
+	c.Definition, c.EndCause = to.Hash, ""
+	return c
+}

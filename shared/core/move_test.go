@@ -1,0 +1,266 @@
+package core_test
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+// moving is a desk whose order has stopped, told, at b; a is Processed, c was not begun.
+func moving(t *testing.T) *desk {
+	t.Helper()
+	d := newDesk(t, workflow(step("a"), step("b", after("a")), step("c", after("b"))))
+	d.task = fixture("Error-forward", "Processed", core.Failed)
+	d.task.Tell, d.task.Due, d.task.Attention = 0, 0, true
+	d.task.Steps = append(d.task.Steps, core.Step{Name: "c", State: core.Pending})
+	d.now = noon + 100_000
+	return d
+}
+
+func target(hash string, steps ...core.StepDefinition) *core.Definition {
+	d := workflow(steps...)
+	d.Hash = hash
+	return d
+}
+
+// P49: what was done stands and must be the same in the new definition; each clause is refused by its name.
+func TestMoveIsRefusedWithTheDifferences(t *testing.T) {
+	change := func(f func(a, b, c *core.StepDefinition)) []core.StepDefinition {
+		a, b, c := step("a"), step("b", after("a")), step("c", after("b"))
+		f(&a, &b, &c)
+		return []core.StepDefinition{a, b, c}
+	}
+	for name, x := range map[string]struct {
+		steps []core.StepDefinition
+		want  string // "" where it is accepted
+	}{
+		"agent":      {change(func(a, _, _ *core.StepDefinition) { a.Agent = "c-agent" }), "step a: its agent"},
+		"operation":  {change(func(a, _, _ *core.StepDefinition) { a.Operation = "other" }), "step a: its operation"},
+		"input":      {change(func(_, b, _ *core.StepDefinition) { b.Input = json.RawMessage(`"other"`) }), "step b: its input"},
+		"undo":       {change(func(a, _, _ *core.StepDefinition) { a.Undo = nil }), "step a: its undo"},
+		"grade":      {change(func(a, _, _ *core.StepDefinition) { a.Grade = core.Plain }), "step a: its grade"},
+		"onFailure":  {change(func(_, b, _ *core.StepDefinition) { b.OnFailure = core.OnFailureStop }), "step b: its onFailure"},
+		"no return":  {change(func(_, b, _ *core.StepDefinition) { b.PointOfNoReturn = true }), "step b: its pointOfNoReturn"},
+		"removed":    {[]core.StepDefinition{step("a"), step("c", after("a"))}, "step b: it is removed, and was attempted"},
+		"not begun":  {append(change(func(a, _, _ *core.StepDefinition) { a.After = []string{"new"} }), step("new")), "step a: it was begun, and comes after new now"},
+		"timeout":    {change(func(a, _, _ *core.StepDefinition) { a.Timeout *= 2 }), ""},
+		"undo input": {change(func(a, _, _ *core.StepDefinition) { a.Undo.Input = json.RawMessage(`"other"`) }), ""},
+		"of a step that was not begun": {change(func(_, _, c *core.StepDefinition) {
+			c.Operation, c.Input = "other", json.RawMessage(`"other"`)
+		}), ""},
+		"a new one behind":            {append(change(func(_, _, _ *core.StepDefinition) {}), step("new", after("c"))), ""},
+		"one that was not is removed": {[]core.StepDefinition{step("a"), step("b", after("a"))}, ""},
+	} {
+		d := moving(t)
+		dec, err := core.Decide(d.def, d.order, d.task, core.Move{ID: "m", Command: 4, To: core.Target{Definition: target("fedcba", x.steps...)}}, core.At{Now: d.now})
+		if err != nil || dec.Verdict == nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if v := dec.Verdict; v.Accepted != (x.want == "") || !strings.Contains(v.Reason, x.want) {
+			t.Errorf("%s: %+v, want %q", name, *v, x.want)
+		}
+		if v := dec.Verdict; !v.Accepted && (dec.Task.Definition != d.task.Definition || dec.Task.Command != 4) {
+			t.Errorf("%s: it was refused, and the task pins %s", name, dec.Task.Definition)
+		}
+	}
+}
+
+// A task that is moved keeps what was done, in the new order, and attempts go on where a name returns (P1).
+func TestMoveRebuildsTheSteps(t *testing.T) {
+	d := moving(t)
+	d.task.Steps[2].Attempt = 2 // of an earlier run
+	old := d.def
+	without := target("one", step("a"), step("b", after("a")))
+	dec, err := core.Decide(d.def, d.order, d.task, core.Move{ID: "m1", Command: 4, To: core.Target{Definition: without}}, core.At{Now: d.now, By: "s"})
+	if err != nil || !dec.Verdict.Accepted || len(dec.Task.Steps) != 2 || dec.Task.Removed["c"] != 2 || dec.Task.Definition != "one" || dec.Task.Command != 5 {
+		t.Fatalf("%v %+v", err, dec.Task)
+	}
+	if dec.Task.EndCause != "" || dec.Task.ProcessState != core.Error || !dec.Task.Attention {
+		t.Errorf("it is %s, told again by %q", dec.Task.ProcessState, dec.Task.EndCause)
+	}
+	if _, err := core.Decide(old, d.order, dec.Task, core.Settle{}, core.At{Now: d.now}); err == nil {
+		t.Error("it is decided by the definition that it no longer pins")
+	}
+	d.commit(dec.Task)
+	d.def = without
+	back := target("two", step("c", after("b")), step("a"), step("b", after("a")))
+	dec, err = core.Decide(d.def, d.order, d.task, core.Resubmit{ID: "m2", Command: 5, To: &core.Target{Definition: back}}, core.At{Now: d.now, By: "s"})
+	if err != nil || !dec.Verdict.Accepted || dec.Verdict.Command != "resubmit" || dec.Task.Command != 6 || dec.Task.Removed != nil {
+		t.Fatalf("%v %+v", err, dec.Task)
+	}
+	if c := dec.Task.Steps[0]; c.Name != "c" || c.Attempt != 2 || c.State != core.Pending {
+		t.Errorf("c is %+v", c)
+	}
+	if b := dec.Task.Step("b"); b.State != core.Processing || dec.Task.ProcessState != core.Processing || dec.Task.Definition != "two" {
+		t.Errorf("b is %s, the task %s on %s", b.State, dec.Task.ProcessState, dec.Task.Definition)
+	}
+}
+
+// P49: nothing in flight, its end told, the number seen, the same workflow; a fact lets an input differ.
+func TestMoveIsRefusedByTheState(t *testing.T) {
+	same := []core.StepDefinition{step("a"), step("b", after("a")), step("c", after("b"))}
+	other := target("fedcba", same...)
+	other.Name = "other"
+	input := target("fedcba", step("a"), step("b", after("a")), step("c", after("b")))
+	input.Steps[1].Input = json.RawMessage(`"other"`)
+	for name, x := range map[string]struct {
+		change func(*core.Task)
+		to     core.Target
+		number int
+		want   string
+	}{
+		"in flight":      {func(t *core.Task) { t.Steps[1].State = core.Processing }, core.Target{Definition: target("fedcba", same...)}, 4, "in flight"},
+		"an undo":        {func(t *core.Task) { t.ProcessState, t.Phase = core.Compensating, "" }, core.Target{Definition: target("fedcba", same...)}, 4, "this one is Compensating"},
+		"untold":         {func(t *core.Task) { t.Tell = noon }, core.Target{Definition: target("fedcba", same...)}, 4, "not been told"},
+		"other workflow": {func(*core.Task) {}, core.Target{Definition: other}, 4, "of the workflow other"},
+		"unknown":        {func(*core.Task) {}, core.Target{Absent: "no such definition"}, 4, "no such definition"},
+		"old number":     {func(*core.Task) {}, core.Target{Definition: target("fedcba", same...)}, 3, "another command"},
+		"a fact": {func(t *core.Task) {
+			t.Steps[1].Resolved, t.Steps[1].NoEffect = &core.Resolved{Fact: core.NotHappened, Command: 4, At: noon}, noon
+		}, core.Target{Definition: input}, 4, ""},
+		"a proof by the service": {func(t *core.Task) { t.Steps[1].NoEffect = noon }, core.Target{Definition: input}, 4, ""},
+		"a fact that a late reply has contradicted": {func(t *core.Task) {
+			t.Steps[1].State, t.Steps[1].Resolved = core.Processed, &core.Resolved{Fact: core.NotHappened, Command: 4, At: noon}
+		}, core.Target{Definition: input}, 4, "its input"},
+		"a fact in the undo": {func(t *core.Task) {
+			t.Phase, t.Steps[1].State, t.Steps[1].Undo = core.Undoing, core.Compensated, true
+			t.Steps[1].Resolved = &core.Resolved{Fact: core.Undone, Command: 4, At: noon}
+		}, core.Target{Definition: input}, 4, ""},
+		"undone by its service": {func(t *core.Task) {
+			t.Phase, t.Steps[1].State, t.Steps[1].Undo = core.Undoing, core.Compensated, true
+			t.Steps[1].Resolved = &core.Resolved{Fact: core.NotHappened, Command: 4, At: noon - 95_000}
+		}, core.Target{Definition: input}, 4, "its input"},
+	} {
+		d := moving(t)
+		x.change(d.task)
+		dec, err := core.Decide(d.def, d.order, d.task, core.Move{ID: "m", Command: x.number, To: x.to}, core.At{Now: d.now})
+		if err != nil || dec.Verdict.Accepted != (x.want == "") || !strings.Contains(dec.Verdict.Reason, x.want) {
+			t.Errorf("%s: %v %+v, want %q", name, err, dec.Verdict, x.want)
+		}
+	}
+}
+
+func (d *desk) command(t *testing.T, ev core.Event, room core.Room) core.Decision {
+	t.Helper()
+	dec, err := core.Decide(d.def, d.order, d.task, ev, core.At{Now: d.now, By: "s", Room: room})
+	if err != nil || dec.Verdict == nil {
+		t.Fatalf("%v, %+v", err, dec.Verdict)
+	}
+	return dec
+}
+
+// P49, P12a: the same Move a second time gets the same verdict and changes nothing; one with an old number is refused.
+func TestMoveThatComesTwice(t *testing.T) {
+	d := moving(t)
+	move := core.Move{ID: "m", Command: 4, To: core.Target{Definition: target("fedcba", step("a"), step("b", after("a")), step("c", after("b")))}}
+	d.commit(d.command(t, move, core.Room{}).Task)
+	d.def = move.To.Definition
+	if again := d.command(t, move, core.Room{}); again.Changed || !again.Verdict.Accepted || len(again.Effects) > 0 {
+		t.Errorf("the same message: %+v", again)
+	}
+	move.ID = "other"
+	if late := d.command(t, move, core.Room{}); late.Verdict.Accepted || late.Task.Command != 5 {
+		t.Errorf("another one with the old number: %+v", late.Verdict)
+	}
+}
+
+// P49, P28: every stored task accepts every event, so one that leaves no reserve for the new steps is not moved.
+func TestMoveKeepsTheReserve(t *testing.T) {
+	d := moving(t)
+	steps := []core.StepDefinition{step("a"), step("b", after("a")), step("c", after("b"))}
+	room := core.Room{Limit: 350, Size: func(t *core.Task) int { return 100 * len(t.Steps) }}
+	if v := d.command(t, core.Move{ID: "m", Command: 4, To: core.Target{Definition: target("three", steps...)}}, room).Verdict; !v.Accepted {
+		t.Errorf("three steps: %+v", v)
+	}
+	dec := d.command(t, core.Move{ID: "m", Command: 4, To: core.Target{Definition: target("four", append(steps, step("d", after("c")))...)}}, room)
+	if v := dec.Verdict; v.Accepted || !strings.Contains(v.Reason, "reserve for the steps") || dec.Task.Definition != d.task.Definition || len(dec.Task.Steps) != 3 {
+		t.Errorf("four steps: %+v", v)
+	}
+}
+
+// P49: a task that goes forward goes on by the new definition at once, and what its Error could not evaluate is tried again.
+func TestMoveGoesOn(t *testing.T) {
+	d := moving(t)
+	d.task.ProcessState, d.task.Phase, d.task.Attention = core.Processing, "", false
+	b := &d.task.Steps[1]
+	b.State, b.CompleteBy, b.WakeAt = core.Pending, d.now+60_000, d.now+50_000
+	dec := d.command(t, core.Move{ID: "m", Command: 4, To: core.Target{Definition: target("fedcba", step("a"), step("b", after("a")), step("d", after("a")))}}, core.Room{})
+	if !dec.Verdict.Accepted || dec.Task.Step("d").State != core.Processing || dec.Task.Step("d").Cause != "move/4" || dec.Task.Step("b").State != core.Pending {
+		t.Errorf("%+v, %s", dec.Verdict, states(dec.Task))
+	}
+	d = moving(t)
+	d.task.Steps[2].State, d.task.EndStep, d.task.EndCode = core.Failed, "c", "expression"
+	dec = d.command(t, core.Move{ID: "m", Command: 4, To: core.Target{Definition: target("fedcba", step("a"), step("b", after("a")), step("c", after("b")))}}, core.Room{})
+	if c := dec.Task.Step("c"); !dec.Verdict.Accepted || c.State != core.Pending || c.Error != nil {
+		t.Errorf("a step whose expression failed is %+v", c)
+	}
+}
+
+// P49: a Skipped step binds as one that was attempted does; the next run of a Compensated task is all new.
+func TestMoveOfSkippedAndUndoneSteps(t *testing.T) {
+	d := moving(t)
+	d.task.Steps[2].State = core.Skipped
+	if v := d.command(t, core.Move{ID: "m", Command: 4, To: core.Target{Definition: target("fedcba", step("a"), step("b", after("a")))}}, core.Room{}).Verdict; v.Accepted || !strings.Contains(v.Reason, "step c: it is removed, and was skipped") {
+		t.Errorf("a skipped step is removed: %+v", v)
+	}
+	d = moving(t)
+	d.task.ProcessState, d.task.Phase, d.task.Why, d.task.Attention = core.Compensated, "", core.WhyFailure, false
+	for i := range 2 {
+		d.task.Steps[i].State, d.task.Steps[i].Undo, d.task.Steps[i].Output = core.Compensated, true, json.RawMessage(`"old"`)
+	}
+	a := step("a")
+	a.When, a.Operation = "condition", "other"
+	to := target("fedcba", a, step("c", after("a")))
+	to.Expr = &expressions{when: map[int]func(core.Environment) (bool, error){0: func(core.Environment) (bool, error) { return false, nil }}}
+	dec := d.command(t, core.Resubmit{ID: "m", Command: 4, To: &core.Target{Definition: to}}, core.Room{})
+	if !dec.Verdict.Accepted || dec.Task.Run != inRun+1 || dec.Task.Step("a").State != core.Skipped || dec.Task.Removed["b"] != inAttempt {
+		t.Fatalf("%+v, %s", dec.Verdict, states(dec.Task))
+	}
+	for _, r := range requests(dec.Effects) {
+		if strings.Contains(string(r.Input), "old") {
+			t.Errorf("the new run sees what the old one answered: %s", r.Input)
+		}
+	}
+	if dec.Task.Step("a").Output != nil {
+		t.Error("the skipped step keeps the output of the old run")
+	}
+}
+
+// P49, P18: Resubmit with a definition is refused as a whole.
+func TestResubmitWithADefinitionIsOneCommand(t *testing.T) {
+	d := moving(t)
+	to := target("fedcba", step("a"), step("b", after("a")), step("c", after("b")))
+	for name, a := range to.Agents {
+		a.KeyRetention = core.Second
+		to.Agents[name] = a
+	}
+	dec := d.command(t, core.Resubmit{ID: "m", Command: 4, To: &core.Target{Definition: to}}, core.Room{})
+	if dec.Verdict.Accepted || dec.Task.Definition != d.task.Definition || dec.Task.Command != 4 || dec.Task.EndCause != d.task.EndCause {
+		t.Errorf("%+v: it pins %s", dec.Verdict, dec.Task.Definition)
+	}
+}
+
+// P12: an end that was told before the Move is not told again, whatever comes a second time.
+func TestMoveDoesNotTellAgain(t *testing.T) {
+	d := moving(t)
+	d.task.EndCause, d.task.EndSeq, d.task.EndStep = "reply/b/3/failed", 1, "b"
+	dec := d.command(t, core.Move{ID: "m", Command: 4, To: core.Target{Definition: target("fedcba", step("a"), step("b", after("a")), step("d", after("b")))}}, core.Room{})
+	d.commit(dec.Task)
+	d.def = target("fedcba", step("a"), step("b", after("a")), step("d", after("b")))
+	again, err := core.Decide(d.def, d.order, d.task, reply("b", inRun, inAttempt, core.Do, core.OutcomeFailed), core.At{Now: d.now})
+	if err != nil || again.Changed || len(again.Effects) > 0 {
+		t.Errorf("%v, it tells again: %s", err, brief(again.Effects))
+	}
+}
+
+// P49: every decision is made with the definition that the task pins.
+func TestAnotherDefinitionDecidesNothing(t *testing.T) {
+	d := moving(t)
+	same := target("fedcba", step("a"), step("b", after("a")), step("c", after("b")))
+	if _, err := core.Decide(same, d.order, d.task, core.Resubmit{ID: "m", Command: 4}, core.At{Now: d.now}); !errors.Is(err, core.ErrUnfit) {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,44 @@
+package rawjson
+
+import "fmt"
+
+// MaxLevels is how many levels of arrays and objects a value that comes in may have: an order, an answer
+// of a service, an agent's output, a command.
+const MaxLevels = 64
+
+// CheckDepth refuses a value that is nested deeper than MaxLevels. The error says where, and what to do.
+func CheckDepth(value []byte) error { return checkDepth(value, MaxLevels) }
+
+// CheckMessageDepth refuses a message whose value is nested deeper than MaxLevels: its envelope is one level more.
+func CheckMessageDepth(message []byte) error { return checkDepth(message, MaxLevels+1) }
+
+func checkDepth(data []byte, limit int) error {
+	if at := TooDeep(data, limit); at >= 0 {
+		return fmt.Errorf("arrays and objects are nested deeper than %d levels at byte %d; flatten it, or send the deep part as a text",
+			MaxLevels, at)
+	}
+	return nil
+}
+
+// TooDeep answers the place of the first bracket that opens a level beyond limit, counted in bytes;
+// -1 where there is none. It looks at brackets outside of strings and needs no valid JSON, so that a
+// bomb can be refused before it is parsed.
+func TooDeep(data []byte, limit int) (at int) {
+	depth, quoted := 0, false
+	for i := 0; i < len(data); i++ {
+		switch c := data[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{' || c == '[':
+			if depth++; depth > limit {
+				return i
+			}
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	return -1
+}
