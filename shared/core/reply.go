@@ -169,7 +169,7 @@ func (r *deciding) unfinished(i int, outcome Outcome, code string) {
 		return
 	}
 	r.t.Attempts = append(slices.Clip(r.t.Attempts), Attempt{
-		Step: s.Name, Number: s.Attempt, Undo: s.Undo, Agent: r.def.Steps[i].Agent, Began: s.ClaimedAt, Ended: r.at.Now,
+		Step: s.Name, Number: s.Attempt, Undo: s.Undo, Began: s.ClaimedAt, Ended: r.at.Now,
 		Outcome: outcome, Code: shortCode(code),
 	})
 	r.forgetAttempts(maxAttempts)

@@ -115,7 +115,7 @@ func longest(def *Definition, t *Task) *Task {
 	c.UndoneFor = Blame{Step: name, Code: strings.Repeat("x", cutCode)}
 	c.EndCode, c.EndText = strings.Repeat("\x00", maxCode), strings.Repeat("\x00", MaxMessage)
 	c.Closing = &Closing{By: strings.Repeat("\x00", maxID), Reason: strings.Repeat("\x00", MaxMessage)}
-	c.Attempts, c.Earlier = nil, Earlier{Failed: manyOf, Later: manyOf, Overdue: manyOf, Superseded: manyOf}
+	c.Attempts, c.Earlier = []Attempt{{Step: name, Number: 1, Began: far, Ended: far, Outcome: OutcomeFailed}}, Earlier{Failed: manyOf, Later: manyOf, Overdue: manyOf, Superseded: manyOf}
 	c.Verdicts = make([]Verdict, maxVerdicts)
 	for i := range c.Verdicts {
 		c.Verdicts[i] = Verdict{ID: strings.Repeat("x", maxID), Command: "resubmit", Reason: noReason, At: far}

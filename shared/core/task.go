@@ -148,7 +148,7 @@ type Attempt struct {
 	Step    string
 	Number  int // of the claim (P1), so that the step and it are one attempt of the task
 	Undo    bool
-	Agent   string
+	Agent   string // where it is another one than the pinned definition names, since the task was moved
 	Began   Time
 	Ended   Time
 	Outcome Outcome // failed, retry-later, overdue or superseded

@@ -170,7 +170,7 @@ func (m *model) reply(r *message.Reply) {
 // ended: an attempt that did not end done is kept, the last 16 of them, and those before are counted.
 func (m *model) ended(i int, outcome core.Outcome, code string) {
 	s := &m.t.Steps[i]
-	m.t.Attempts = append(slices.Clip(m.t.Attempts), core.Attempt{Step: s.Name, Number: s.Attempt, Undo: s.State == core.Compensating, Agent: m.def.Steps[i].Agent,
+	m.t.Attempts = append(slices.Clip(m.t.Attempts), core.Attempt{Step: s.Name, Number: s.Attempt, Undo: s.State == core.Compensating,
 		Began: s.ClaimedAt, Ended: m.now, Outcome: outcome, Code: code})
 	if len(m.t.Attempts) <= 16 {
 		return

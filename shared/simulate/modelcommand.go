@@ -278,7 +278,22 @@ func (m *model) move(definition string) {
 		delete(gone, s.Name)
 		steps = append(steps, s)
 	}
+	kept := slices.Clone(t.Attempts)
+	for i, a := range kept {
+		if was := m.def.Index(a.Step); a.Agent == "" && was >= 0 && m.agentIn(to, a.Step) != m.def.Steps[was].Agent {
+			kept[i].Agent = m.def.Steps[was].Agent
+		}
+	}
+	t.Attempts = kept
 	t.Steps, t.Removed, t.Definition, t.EndCause, m.def = steps, gone, to.Hash, "", to
+}
+
+// agentIn is whom the definition asks for the step.
+func (m *model) agentIn(def *core.Definition, step string) string {
+	if i := def.Index(step); i >= 0 {
+		return def.Steps[i].Agent
+	}
+	return ""
 }
 
 // judgeCancel: P17.

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
-	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
 // field is one member of a stored object: its name, what it says, and how it is written and read.
@@ -276,47 +275,6 @@ func object[T, V any](name, says string, at func(*T) **V, of *table[V]) field[T]
 			of.fill(v, seen, d.schema)
 			*at(x) = v
 			return err
-		},
-	}
-}
-
-// objects is a list of parts with a table of their own.
-func objects[T, V any](name, says string, at func(*T) *[]V, of *table[V]) field[T] {
-	return field[T]{
-		name: name, says: says, waits: true,
-		put: func(w *writer, name string, x *T) {
-			all := *at(x)
-			if len(all) == 0 {
-				return
-			}
-			w.name(name)
-			w.b = append(w.b, '[')
-			for i := range all {
-				if i > 0 {
-					w.b = append(w.b, ',')
-				}
-				of.write(w, &all[i], nil)
-			}
-			w.b = append(w.b, ']')
-		},
-		take: func(d *decoder, x *T) error {
-			var list []json.RawMessage
-			if err := json.Unmarshal(d.r.Value(), &list); err != nil {
-				return err
-			}
-			r := d.r
-			defer func() { d.r = r }()
-			for _, item := range list {
-				var v V
-				d.r = rawjson.Read(item)
-				seen, err := of.read(d, &v, nil)
-				if err != nil {
-					return err
-				}
-				of.fill(&v, seen, d.schema)
-				*at(x) = append(*at(x), v)
-			}
-			return nil
 		},
 	}
 }

@@ -37,7 +37,7 @@ var taskFields = tableOf(
 	integer("command", "number of accepted commands", func(t *core.Task) *int { return &t.Command }),
 	part("verdicts", "answers to the last commands", func(t *core.Task) *[]core.Verdict { return &t.Verdicts },
 		func(v []core.Verdict) bool { return len(v) == 0 }, checkVerdicts),
-	objects("tried", "its last attempts that did not end done, oldest first", func(t *core.Task) *[]core.Attempt { return &t.Attempts }, attemptFields),
+	triedField(),
 	integer("triedFailed", "attempts before those that failed", func(t *core.Task) *int { return &t.Earlier.Failed }),
 	integer("triedLater", "attempts before those that were to be made again later", func(t *core.Task) *int { return &t.Earlier.Later }),
 	integer("triedOverdue", "attempts before those that had no reply in time", func(t *core.Task) *int { return &t.Earlier.Overdue }),
@@ -59,8 +59,9 @@ var taskFields = tableOf(
 	integer("endSeq", "number of the status that tells its end", func(t *core.Task) *int { return &t.EndSeq },
 		assumed[core.Task, int]{of: endSeq, says: "the last one, of what has ended"}),
 	text("endCause", "what led to its end", func(t *core.Task) *string { return &t.EndCause },
-		assumed[core.Task, string]{of: endCause, says: "the reply to the step that finished last, of a Processed one"}),
-	text("endStep", "the step to blame", func(t *core.Task) *string { return &t.EndStep }),
+		assumed[core.Task, string]{of: endCause, says: "the reply to the step that finished last, of a Processed one; that endStep failed, in Error"}),
+	text("endStep", "the step to blame", func(t *core.Task) *string { return &t.EndStep },
+		assumed[core.Task, string]{of: undoneFor, says: "of one that is or was undone because a step failed: the step that failed at its first attempt and was not done after it"}),
 	text("endCode", "why it stopped or was undone, a short stable word", func(t *core.Task) *string { return &t.EndCode },
 		assumed[core.Task, string]{of: func(t *core.Task) string { return failureOf(t, t.EndStep).Code }, says: "that of endStep's error"}),
 	text("endText", "the same for people", func(t *core.Task) *string { return &t.EndText },
@@ -98,7 +99,7 @@ var stepFields = tableOf(
 	integer("first", "its place in the order of first claims in this run", func(s *step) *int { return &s.First },
 		assumed[step, int]{of: firstClaim, says: "N + 1; of a Pending or Skipped one: not attempted in it"}),
 	boolean("undo", "the attempt is an undo", func(s *step) *bool { return &s.Undo },
-		assumed[step, bool]{of: undoing, says: "true of a Compensating or Compensated one"}),
+		assumed[step, bool]{of: undoing, says: "true of a Compensating or Compensated one, and of one whose undo has failed and waits"}),
 	integer("Attempt", "number of the present or last claim", func(s *step) *int { return &s.Attempt },
 		assumed[step, int]{of: attempt, shown: inFlight, says: "of one that is not in flight: one more than it has failed, while it is done and while it is undone; 0 of one that was not attempted"}),
 	after("at", "when it was claimed", func(s *step) *core.Time { return &s.ClaimedAt }),
@@ -129,27 +130,6 @@ var stepFields = tableOf(
 	part("resolved", "what an operator stated", func(s *step) **core.Resolved { return &s.Resolved },
 		func(r *core.Resolved) bool { return r == nil }, func(*core.Resolved) error { return nil }),
 )
-
-// attemptFields are the members of an attempt that did not end done.
-var attemptFields = tableOf(
-	text("step", "its step", func(a *core.Attempt) *string { return &a.Step }),
-	text("agent", "who was asked", func(a *core.Attempt) *string { return &a.Agent }),
-	integer("n", "its number", func(a *core.Attempt) *int { return &a.Number },
-		assumed[core.Attempt, int]{of: func(*core.Attempt) int { return 1 }, says: "1"}),
-	boolean("undo", "it was an undo", func(a *core.Attempt) *bool { return &a.Undo }),
-	after("at", "when it was claimed", func(a *core.Attempt) *core.Time { return &a.Began }),
-	after("end", "when that was counted", func(a *core.Attempt) *core.Time { return &a.Ended }),
-	text("code", "a short stable word", func(a *core.Attempt) *string { return &a.Code }),
-	text("as", "how it ended", func(a *core.Attempt) *core.Outcome { return &a.Outcome },
-		assumed[core.Attempt, core.Outcome]{of: usualOutcome, says: "`overdue` with the code `timeout` or `queue`, otherwise `retry-later`"}),
-)
-
-func usualOutcome(a *core.Attempt) core.Outcome {
-	if a.Code == core.CodeTimeout || a.Code == core.CodeQueue {
-		return core.OutcomeOverdue
-	}
-	return core.OutcomeRetryLater
-}
 
 // errorFields are the members of a step's last failure.
 var errorFields = tableOf(
@@ -252,6 +232,22 @@ func endCause(t *core.Task) string {
 	if s := lastFinished(t); s != nil {
 		return replyDone(s.Name, s.Attempt)
 	}
+	if s := t.Step(t.EndStep); t.ProcessState == core.Error && s != nil {
+		return "reply/" + s.Name + "/" + strconv.Itoa(s.Attempt) + "/failed"
+	}
+	return ""
+}
+
+// undoneFor is the step that most often leads to an undo.
+func undoneFor(t *core.Task) string {
+	if t.Why != core.WhyFailure || t.ProcessState != core.Compensating && t.ProcessState != core.Compensated {
+		return ""
+	}
+	for _, a := range usualAttempts(t) {
+		if a.Outcome == core.OutcomeFailed {
+			return a.Step
+		}
+	}
 	return ""
 }
 
@@ -284,7 +280,9 @@ func firstClaim(s *step) int {
 	return s.n + 1
 }
 
-func undoing(s *step) bool { return s.State == core.Compensating || s.State == core.Compensated }
+func undoing(s *step) bool {
+	return s.State == core.Compensating || s.State == core.Compensated || s.State == core.UndoWait && s.UndoFailures > 0
+}
 
 // inFlight: of what is under way a document shows all that the pattern names.
 func inFlight(s *step) bool { return s.InFlight() }
@@ -299,9 +297,17 @@ func attempt(s *step) int {
 		n++ // the last one did not fail
 	}
 	if s.Undo {
-		n += 1 + s.UndoFailures
+		n += undoClaims(s.Step)
 	}
 	return n
+}
+
+// undoClaims is how often its undo was asked for: the last time has failed where it waits.
+func undoClaims(s *core.Step) int {
+	if s.State == core.UndoWait {
+		return s.UndoFailures
+	}
+	return s.UndoFailures + 1
 }
 
 // before is the step before it in the definition, nil for the first.
@@ -363,7 +369,7 @@ func finishCause(s *step) string {
 // doneBy is the attempt that did it, of a step that is being undone the one before the undo's own.
 func doneBy(s *core.Step) int {
 	if s.Undo {
-		return s.Attempt - 1 - s.UndoFailures
+		return s.Attempt - undoClaims(s)
 	}
 	return s.Attempt
 }

@@ -102,9 +102,12 @@ type Earlier struct {
 	Superseded int `json:"superseded,omitempty"`
 }
 
-func attemptsOf(t *core.Task) (list []Attempt, earlier *Earlier) {
+func attemptsOf(t *core.Task, def *core.Definition) (list []Attempt, earlier *Earlier) {
 	for _, a := range t.Attempts {
 		v := Attempt{Step: a.Step, Number: a.Number, Operation: core.Do, Agent: a.Agent, Began: a.Began, Ended: a.Ended, Outcome: a.Outcome, Code: a.Code}
+		if d := definitionOf(def, a.Step); v.Agent == "" && d != nil {
+			v.Agent = d.Agent
+		}
 		if a.Undo {
 			v.Operation = core.UndoOp
 		}
@@ -161,7 +164,7 @@ func Of(t *core.Task, def *core.Definition) Task {
 		Output: t.Output, Error: errorOf(core.Blame{Step: t.EndStep, Code: t.EndCode, Text: t.EndText}), UndoneFor: errorOf(t.UndoneFor), UndoWait: undoWaitOf(t, def), Closed: t.Closing, Verdicts: t.Verdicts,
 		Steps: make([]Step, len(t.Steps)),
 	}
-	v.Attempts, v.Earlier = attemptsOf(t)
+	v.Attempts, v.Earlier = attemptsOf(t, def)
 	for i := range t.Steps {
 		v.Steps[i] = stepOf(&t.Steps[i], definitionOf(def, t.Steps[i].Name))
 	}
