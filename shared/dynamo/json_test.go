@@ -172,6 +172,10 @@ func fill(v reflect.Value, n *int) {
 		fill(v.Index(0), n)
 		fill(v.Index(1), n)
 	case reflect.Map:
+		if v.Type() == reflect.TypeFor[map[string]int]() {
+			v.Set(reflect.ValueOf(map[string]int{"z": *n, "a": 2}))
+			return
+		}
 		v.Set(reflect.ValueOf(map[string]json.RawMessage{"zNew": json.RawMessage(`1`), "aNew": json.RawMessage(`[2]`)}))
 	}
 }

@@ -29,7 +29,6 @@ type driver struct {
 	thawed   int       // the handler that was frozen until the last action
 	marks    []int     // by queue: the last message before that action
 
-	last  act       // what went wrong at the call that was made last
 	input uint64    // of the handler that begins
 	mine  []*letter // those that it was given
 }
@@ -144,7 +143,7 @@ func (d *driver) strike(r role, c call, subject string) act {
 		return act{}
 	}
 	a := d.chosen
-	d.chosen, d.last = act{}, a
+	d.chosen = act{}
 	d.w.Hits[a.fault]++
 	d.w.Cells[Cell{sites[r][c], a.String()}]++
 	return a

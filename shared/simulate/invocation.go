@@ -116,7 +116,7 @@ func (iv *invocation) io(c call, subject string, apply func(Fault) error) error 
 	err := apply(a.fault)
 	iv.failed(c, err)
 	if w.driver != nil {
-		w.driver.answered(iv, c, subject, err)
+		w.driver.answered(iv, c, subject, a.fault, err)
 	}
 	w.check()
 	if a.after {

@@ -569,8 +569,8 @@ func (s *store) version(id string) int64 {
 	return 0
 }
 
-// answered adds what a call has told its handler.
-func (d *driver) answered(iv *invocation, c call, subject string, err error) {
+// answered adds what a call has told its handler, and what went wrong at it.
+func (d *driver) answered(iv *invocation, c call, subject string, wrong Fault, err error) {
 	w, t := d.w, &iv.trail
 	iv.made++
 	if c == callLoad && iv.p.role == aScheduler { // what it was told before counts no more: see remembers
@@ -579,13 +579,12 @@ func (d *driver) answered(iv *invocation, c call, subject string, err error) {
 	for _, t := range []*digest{&iv.trail, &iv.course} {
 		t.number(int64(c))
 		t.text(subject)
-		t.number(int64(d.last.fault))
+		t.number(int64(wrong))
 		if err != nil {
 			t.text(err.Error())
 		}
 	}
 	t.number(w.now - iv.began)
-	d.last = act{}
 	began := start + iv.began
 	switch c {
 	case callLoad:
