@@ -17,6 +17,15 @@ var ofCodec = []Mutant{
 	{Name: "codec-item-keeps-hashes-as-text", File: "shared/dynamo/parse.go", Func: "parser.shown", Old: "b != nil && depth == 1", New: "b != nil && depth == 0", Killers: []string{"cloud"}},
 	{Name: "codec-every-member-is-written", File: "shared/state/field.go", Func: "member", Old: "v != a.value(x) ||", New: "true || v != a.value(x) ||", Killers: []string{"cloud"}},
 
+	// The attempts that did not end done.
+	{Name: "codec-attempts-that-errors-tell-are-read-as-none", File: "shared/state/tried.go", Func: "triedField", Old: "fill: func(t *core.Task) { t.Attempts = usualAttempts(t) },", New: ""},
+	{Name: "codec-attempts-against-the-errors-are-left-out", File: "shared/state/tried.go", Func: "triedField", Old: "slices.Equal(t.Attempts, usualAttempts(t))", New: "len(t.Attempts) == 0"},
+	{Name: "codec-attempts-go-on-after-another-operation", File: "shared/state/tried.go", Func: "words", Old: "e.Undo != last.Undo || ", New: ""},
+	{Name: "codec-attempts-take-over-the-code", File: "shared/state/tried.go", Func: "words", Old: " || e.Code != last.Code", New: ""},
+	{Name: "codec-attempts-lose-their-agent", File: "shared/state/tried.go", Func: "words", Old: "e.Agent != \"\"", New: "false"},
+	{Name: "codec-attempts-of-any-time", File: "shared/state/tried.go", Func: "triedFrom", Old: "!e.Began.InRange() || !e.Ended.InRange()", New: "false"},
+	{Name: "codec-attempts-are-named-in-full", File: "shared/state/tried.go", Func: "triedText", Old: "slices.Contains(usual, e.Attempt)", New: "false", Killers: []string{"state"}},
+
 	// The one limit of nesting.
 	{Name: "codec-order-of-any-depth", File: "shared/message/submit.go", Func: "SubmitOrder.Check", Old: "if err := rawjson.CheckDepth(o.Order); err != nil {", New: "if err := rawjson.CheckDepth(nil); err != nil {"},
 	{Name: "codec-reply-of-any-depth", File: "shared/message/codec.go", Func: "Reply.Check", Old: "rawjson.CheckDepth(m.Output)", New: "rawjson.CheckDepth(nil)"},

@@ -20,7 +20,7 @@ import (
 //	           absent: the next attempt of the step of the entry before
 //	1137 5003  when it began, in milliseconds after the end of the entry before (the first: after Created), and how long it
 //	           took; absent: as long as the entry before
-//	l:http-503 how it ended, and the code; absent: as the entry before
+//	r:http-503 how it ended, and the code; absent: as the entry before
 //	@courier   its agent, where the definition names another one
 //
 // What is assumed where the text is absent follows from the last errors of the steps.
