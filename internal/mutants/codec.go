@@ -24,7 +24,7 @@ var ofCodec = []Mutant{
 	{Name: "codec-attempts-take-over-the-code", File: "shared/state/tried.go", Func: "words", Old: " || e.Code != last.Code", New: ""},
 	{Name: "codec-attempts-lose-their-agent", File: "shared/state/tried.go", Func: "words", Old: "e.Agent != \"\"", New: "false"},
 	{Name: "codec-attempts-of-any-time", File: "shared/state/tried.go", Func: "triedFrom", Old: "!e.Began.InRange() || !e.Ended.InRange()", New: "false"},
-	{Name: "codec-attempts-are-named-in-full", File: "shared/state/tried.go", Func: "triedText", Old: "slices.Contains(usual, e.Attempt)", New: "false", Killers: []string{"state"}},
+	{Name: "codec-attempts-are-named-in-full", File: "shared/state/tried.go", Func: "triedText", Old: "slices.Contains(usual, e.Attempt)", New: "false && slices.Contains(usual, e.Attempt)", Killers: []string{"state"}},
 
 	// The one limit of nesting.
 	{Name: "codec-order-of-any-depth", File: "shared/message/submit.go", Func: "SubmitOrder.Check", Old: "if err := rawjson.CheckDepth(o.Order); err != nil {", New: "if err := rawjson.CheckDepth(nil); err != nil {"},

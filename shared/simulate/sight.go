@@ -375,7 +375,7 @@ func (m *model) differs(real *core.Task) string {
 	if text := differVerdicts(t.Verdicts, real.Verdicts); text != "" {
 		return text
 	}
-	if text := differAttempts(t, real); text != "" {
+	if text := m.differAttempts(t, real); text != "" {
 		return text
 	}
 	if len(t.Steps) != len(real.Steps) {
@@ -404,8 +404,13 @@ func differVerdicts(want, got []core.Verdict) string {
 	return ""
 }
 
-// differAttempts: each attempt that did not end done is in the list, or in the counts.
-func differAttempts(want, got *core.Task) string {
+// differAttempts: each attempt that did not end done is in the list, or in the counts. Where documents are full, more of
+// them are counted only (P28).
+func (m *model) differAttempts(want, got *core.Task) string {
+	for m.room.limit > 0 && len(want.Attempts) > len(got.Attempts) {
+		want.Earlier.Count(want.Attempts[0].Outcome)
+		want.Attempts = want.Attempts[1:]
+	}
 	if want.Earlier != got.Earlier || len(want.Attempts) != len(got.Attempts) {
 		return fmt.Sprintf("it keeps %d attempts, and counts %+v before them; it must keep %d, and count %+v", len(got.Attempts), got.Earlier, len(want.Attempts), want.Earlier)
 	}
