@@ -33,6 +33,8 @@ func TestAttemptsAreStoredShortly(t *testing.T) {
 	usual := attempt("hold", 1, 5, 1005, core.OutcomeRetryLater, "http-503")
 	undone := attempt("pay", 2, 6000, 7000, core.OutcomeOverdue, "timeout")
 	undone.Undo, undone.Agent = true, "courier"
+	withdrawn := attempt("pay", 2, 20, 30, core.OutcomeFailed, "no")
+	withdrawn.Undo = true
 	for name, x := range map[string]struct {
 		list []core.Attempt
 		want string // "" where it is left out
@@ -41,6 +43,8 @@ func TestAttemptsAreStoredShortly(t *testing.T) {
 		"none, against them":      {nil, `"tried":""`},
 		"one more":                {[]core.Attempt{usual, attempt("pay", 1, 1005, 2005, core.OutcomeSuperseded, "")}, `"tried":"=0;1.1 0 s:"`},
 		"one after another":       {[]core.Attempt{attempt("pay", 1, 10, 20, core.OutcomeFailed, "no"), attempt("pay", 2, 30, 40, core.OutcomeFailed, "no"), attempt("pay", 3, 45, 56, core.OutcomeFailed, "no")}, `"tried":"1.1 10 10 f:no;;5 11"`},
+		"another operation":       {[]core.Attempt{attempt("pay", 1, 10, 20, core.OutcomeFailed, "no"), withdrawn}, `"tried":"1.1 10 10 f:no;1.2u 0"`},
+		"another code":            {[]core.Attempt{attempt("pay", 1, 10, 20, core.OutcomeFailed, "no"), attempt("pay", 2, 30, 40, core.OutcomeFailed, "never")}, `"tried":"1.1 10 10 f:no;f:never"`},
 		"at the same time":        {[]core.Attempt{attempt("pay", 1, 10, 500, core.OutcomeFailed, "no"), attempt("hold", 4, 10, 500, core.OutcomeFailed, "no")}, `"tried":"1.1 10 490 f:no;0.4 -490"`},
 		"an undo, another agent":  {[]core.Attempt{undone}, `"tried":"1.2u 6000 1000 o:timeout @courier"`},
 		"a step that was removed": {[]core.Attempt{attempt("gone", 7, 1, 1, core.OutcomeRetryLater, "a/b")}, `"tried":"gone.7 1 r:a%2Fb"`},
