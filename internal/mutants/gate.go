@@ -79,8 +79,9 @@ func (g *Gate) Run(ctx context.Context, all []Mutant) ([]Result, error) {
 	})
 	for i := range all {
 		if r := &results[i]; r.Wrong() && r.By == "" && !r.Calm && ctx.Err() == nil {
-			*r = g.try(ctx, killers, &all[i])
-			g.Log("%s, at the second try, alone: a test that notices it sometimes needs to be made certain", *r)
+			if *r = g.try(ctx, killers, &all[i]); r.By != "" {
+				g.Log("%s, at the second try only: make its test certain", *r)
+			}
 		}
 	}
 	return results, ctx.Err()
