@@ -420,8 +420,9 @@ func TestSubmittedOrdersBearTheirTenant(t *testing.T) {
 // that definition is stored.
 func TestDeployedDefinition(t *testing.T) {
 	w := stacktest.New(t, stacktest.Memory())
-	submit(t, w.Client(), order("fail", "order", "fail"))
-	x, err := w.Client().Wait(t.Context(), "fail")
+	c := w.Client() // only the client that queued an order waits for one that is not stored yet
+	submit(t, c, order("fail", "order", "fail"))
+	x, err := c.Wait(t.Context(), "fail")
 	if err != nil || x.State != core.Compensated {
 		t.Fatalf("%+v %v", x, err)
 	}

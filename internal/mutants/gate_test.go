@@ -2,6 +2,7 @@ package mutants_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -86,6 +87,20 @@ func TestGateTriesSurvivorsTwice(t *testing.T) {
 	})
 	if err != nil || results[0].Test != "TestAdd" {
 		t.Errorf("%+v, %v", results, err)
+	}
+}
+
+// Nor does a test that fails unmutated once, and passes then; the log names it.
+func TestGateTriesUnmutatedTestsTwice(t *testing.T) {
+	seldom := strings.Replace(adderTest, "if add(2, 2) != 4 {", "if os.Mkdir(\"second\", 0o700) == nil || add(2, 2) != 4 {", 1)
+	seldom = strings.Replace(seldom, "import \"testing\"", "import (\n\t\"os\"\n\t\"testing\"\n)", 1)
+	var log strings.Builder
+	gate := mutants.Gate{Root: module(t, seldom), Folder: t.TempDir(), Log: func(format string, args ...any) { fmt.Fprintf(&log, format+"\n", args...) }}
+	results, err := gate.Run(context.Background(), []mutants.Mutant{
+		{Name: "P1-x", File: "shared/view/add.go", Func: "add", Old: "a + b", New: "a - b", Killers: []string{"view"}},
+	})
+	if err != nil || results[0].Test != "TestAdd" || !strings.Contains(log.String(), "view fails without a mutant, at TestAdd, and is tried once more") {
+		t.Errorf("%+v, %v\n%s", results, err, &log)
 	}
 }
 

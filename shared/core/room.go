@@ -155,8 +155,9 @@ const codeOutputTooLarge = "output-too-large"
 const noReason = "the task has no room for the reason"
 
 // makeRoom cuts what is there only for people where the document does not fit: texts of steps, the
-// oldest first, down to their codes, then attempts, the oldest first, down to their counts, then why an order is undone whose undo has stopped. A task of an earlier version, which kept no reserve, may need
-// the reasons of its verdicts too. What an end was told with stays as it is (P12).
+// oldest first, down to their codes, then attempts, the oldest first, down to their counts, then why an order is
+// undone whose undo has stopped. A task of an earlier version, which kept no reserve, may need the reasons of its
+// verdicts too. What an end was told with stays as it is (P12).
 func (r *deciding) makeRoom() {
 	room := r.at.Room
 	if room.fits(r.t) {

@@ -44,7 +44,7 @@ func TestAnOrderIsMovedToTheFixedWorkflow(t *testing.T) {
 		return task.Command == 1 && task.AtRest() && task.ProcessState == core.Error && task.Definition == first.Hash
 	})
 	if v := send(message.Control{Kind: message.Resubmit, Definition: strings.Repeat("0", 32)}); v.Accepted || !strings.Contains(v.Reason, "no definition with the hash") {
-		t.Errorf("a hash that nobody knows: %+v", v)
+		t.Errorf("an unknown hash: %+v", v)
 	}
 	if v := send(message.Control{Kind: message.Resubmit, Definition: message.Latest}); !v.Accepted || v.Command != "resubmit" {
 		t.Fatalf("%+v", v)

@@ -188,7 +188,7 @@ func (m *move) moved() {
 	}
 	m.did("P49")
 	if !m.commanded {
-		m.fail("P49", "it pins another definition, and nobody has asked for that")
+		m.fail("P49", "it pins another definition, and no command asked for that")
 	}
 	for i := range b.Steps {
 		s, is := &b.Steps[i], t.Step(b.Steps[i].Name)

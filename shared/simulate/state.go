@@ -460,26 +460,11 @@ func (d *driver) content(h *digest, l *letter, taken int) {
 			h.number(int64(m.Resolved.Command))
 		}
 	case *message.Reply:
-		h.text(m.OrderID)
-		h.text(m.Step)
-		h.text(string(m.Operation))
-		h.text(string(m.Outcome))
-		h.yes(m.NoEffect)
-		h.text(string(m.Output))
-		waited, agent := m.Waited, ""
+		waited := m.Waited
 		if l.received == taken {
 			waited += core.Duration(d.w.now - l.sent)
 		}
-		if t := d.w.store.task(m.OrderID); t != nil && t.Step(m.Step) != nil {
-			_, step := d.w.stepOf(t, m.Step)
-			agent = step.Agent
-		}
-		for _, n := range [...]int64{int64(m.Run), int64(m.Attempt), int64(m.RetryAfter), int64(d.weight(agent, waited))} {
-			h.number(n)
-		}
-		if m.Error != nil {
-			h.text(m.Error.Code)
-		}
+		d.reply(h, m, waited)
 	case *message.Control:
 		h.text(m.OrderID)
 		h.text(string(m.Kind))
@@ -499,6 +484,27 @@ func (d *driver) content(h *digest, l *letter, taken int) {
 		v := reflect.ValueOf(m)
 		h.text(v.Type().String())
 		h.value(v, now)
+	}
+}
+
+// reply is what a reply says, and teaches of how long requests wait.
+func (d *driver) reply(h *digest, m *message.Reply, waited core.Duration) {
+	h.text(m.OrderID)
+	h.text(m.Step)
+	h.text(string(m.Operation))
+	h.text(string(m.Outcome))
+	h.yes(m.NoEffect)
+	h.text(string(m.Output))
+	agent := ""
+	if t := d.w.store.task(m.OrderID); t != nil && t.Step(m.Step) != nil {
+		_, step := d.w.stepOf(t, m.Step)
+		agent = step.Agent
+	}
+	for _, n := range [...]int64{int64(m.Run), int64(m.Attempt), int64(m.RetryAfter), int64(d.weight(agent, waited))} {
+		h.number(n)
+	}
+	if m.Error != nil {
+		h.text(m.Error.Code)
 	}
 }
 

@@ -245,8 +245,11 @@ func (o *commandOptions) check(now time.Time) (deadline time.Time, err error) {
 			return deadline, err
 		}
 	}
-	if (o.name == "move" || o.to != "") && o.to != client.Latest && !hashPattern.MatchString(o.to) {
-		return deadline, failure.New(failure.Usage, "give --definition latest, or the hash that `show` and `workflow list` tell: 32 hexadecimal digits", "%q is no definition", o.to)
+	if o.name == "move" && o.to == "" {
+		return deadline, failure.New(failure.Usage, whichDefinition, "the definition to move to is missing")
+	}
+	if o.to != "" && o.to != client.Latest && !hashPattern.MatchString(o.to) {
+		return deadline, failure.New(failure.Usage, whichDefinition, "%q is no definition", o.to)
 	}
 	if o.name == "close" {
 		if err := o.checkClose(); err != nil {
@@ -432,6 +435,9 @@ func (o *commandOptions) plan(ctx context.Context, c *client.Client, task *view.
 	}
 	return v, nil
 }
+
+// whichDefinition is what to do where none, or a wrong one, is given.
+const whichDefinition = "give --definition latest, or the hash that `show` and `workflow list` tell: 32 hexadecimal digits"
 
 var hashPattern = regexp.MustCompile(`^[0-9a-f]{32}$`)
 

@@ -74,7 +74,7 @@ func TestCommandsRefused(t *testing.T) {
 	call{}.run(t, "undo", "stopped").want(t, failure.Unreachable)
 	b.commands = nil
 	c.run(t, "close", "stopped").want(t, failure.Usage, "add --reason TEXT")
-	c.run(t, "move", "stopped").want(t, failure.Usage, "give --definition latest")
+	c.run(t, "move", "stopped").want(t, failure.Usage, "the definition to move to is missing", "give --definition latest")
 	c.run(t, "resubmit", "stopped", "--definition", "newest").want(t, failure.Usage, "\"newest\" is no definition")
 	c.run(t, "close", "stopped", "--reason", strings.Repeat("x", 513)).want(t, failure.Usage, "at most 512 bytes")
 	c.run(t, "close", "stopped", "--reason", "why", "--by", strings.Repeat("x", 129)).want(t, failure.Usage, "at most 128 bytes")

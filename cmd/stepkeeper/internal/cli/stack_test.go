@@ -171,10 +171,12 @@ func TestUnattendedAgentOnAStack(t *testing.T) {
 	line := func(id string) string {
 		return fmt.Sprintf(`{"schema":1,"orderId":%q,"workflow":"order","order":{"end":"never"}}`+"\n", id)
 	}
-	const told = "nothing has taken requests-shop for 40.0s, 0 waiting: its event source mapping is disabled; " +
+	// How many wait depends on the moment: the agent of this stack takes them all the same.
+	const silent = "nothing has taken requests-shop for 40.0s, "
+	const told = " waiting: its event source mapping is disabled; " +
 		"enable it with `aws lambda update-event-source-mapping --uuid m-shop --enabled --region us-east-1`"
 	r := run(line("o-1")+line("o-2"), "submit", "-")
-	r.want(t, failure.OK, told)
+	r.want(t, failure.OK, silent, told)
 	if n := strings.Count(r.err, "nothing has taken"); n != 1 {
 		t.Errorf("told %d times:\n%s", n, r.err)
 	}
@@ -183,13 +185,13 @@ func TestUnattendedAgentOnAStack(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	run("", "list").want(t, failure.OK, told, "o-1")
-	run("", "show", "o-1").want(t, failure.OK, told)
-	run("", "smoke", "--orders", "1").want(t, failure.OK, told, "audit: nothing found")
+	run("", "list").want(t, failure.OK, silent, told, "o-1")
+	run("", "show", "o-1").want(t, failure.OK, silent, told)
+	run("", "smoke", "--orders", "1").want(t, failure.OK, silent, told, "audit: nothing found")
 
 	const reason = "its event source mapping is disabled"
 	for _, l := range decodeLines(t, run(line("o-3")+line("o-4"), "submit", "--output", "json", "-").out) {
-		if u, _ := l["unattended"].([]any); len(u) != 1 || u[0].(map[string]any)["reason"] != reason || u[0].(map[string]any)["waiting"] != 0.0 {
+		if u, _ := l["unattended"].([]any); len(u) != 1 || u[0].(map[string]any)["reason"] != reason || u[0].(map[string]any)["waiting"] == nil {
 			t.Errorf("%v", l)
 		}
 	}
