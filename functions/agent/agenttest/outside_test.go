@@ -230,6 +230,7 @@ func TestLateCalls(t *testing.T) {
 			t.Parallel()
 			s := &shop{noFence: true}
 			ops, probe := s.operations(), s.probe()
+			probe.Timeout = 5 * time.Second // a tenth of it is what a slow call has: more than a busy machine's pauses
 			var mu sync.Mutex
 			var delay time.Duration
 			probe.Delay = func(d time.Duration) { mu.Lock(); defer mu.Unlock(); delay = d }
