@@ -238,6 +238,42 @@ func TestWhyItWasUndone(t *testing.T) {
 	}
 }
 
+// What was tried stays told: the last 16 attempts that did not end done, and how many before them.
+func TestAttemptsStayTold(t *testing.T) {
+	const runs = 19
+	w := both(t)
+	op := w.Agent("left").On("do-a")
+	for range runs {
+		op.Fail(workflowtest.Permanent("locked", "the account is locked"))
+	}
+	op.Silent().Return(1)
+	run := w.Submit(1).UntilEnd(time.Hour)
+	for range runs - 1 {
+		run.ExpectCompensated()
+		if v := run.Resubmit(); !v.Accepted {
+			t.Fatal(v.Reason)
+		}
+		run.UntilEnd(time.Hour)
+	}
+	if v := run.Resubmit(); !v.Accepted {
+		t.Fatal(v.Reason)
+	}
+	run.UntilEnd(24 * time.Hour)
+	task := run.Task()
+	if len(task.Attempts) != 16 || task.Earlier == nil || *task.Earlier != (view.Earlier{Failed: runs + 1 - 16}) {
+		t.Fatalf("%d attempts are listed, and %+v counted before them", len(task.Attempts), task.Earlier)
+	}
+	for i, a := range task.Attempts {
+		want := view.Attempt{Step: "a", Number: 2*(runs+1-16+i) + 1, Operation: "do", Agent: "left", Began: a.Began, Ended: a.Ended, Outcome: "failed", Code: "locked"}
+		if i == 15 {
+			want.Outcome, want.Code = "overdue", "timeout"
+		}
+		if a != want || a.Ended < a.Began || i > 0 && a.Began < task.Attempts[i-1].Ended {
+			t.Errorf("attempt %d is %+v, want %+v", i, a, want)
+		}
+	}
+}
+
 func TestDeadline(t *testing.T) {
 	text := strings.Replace(pair, "workflow: pair\n", "workflow: pair\ndeadline: 10m\nonDeadline: undo\n", 1)
 	w := workflowtest.NewFromYAML(t, text).AllowUnscripted()

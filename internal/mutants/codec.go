@@ -32,6 +32,15 @@ var ofCodec = []Mutant{
 	{Name: "codec-broken-submission-without-its-place", File: "shared/message/strict.go", Func: "strictJSON", Old: "cmp.Or(syntax(data), err, r.Err)", New: "cmp.Or(err, r.Err)"},
 	{Name: "codec-field-without-a-name", File: "shared/message/submit.go", Func: "unknownField", Old: "len(unknown) == 0", New: "len(unknown) == 0 || slices.Min(unknown) == \"\""},
 
+	// The attempts that did not end done.
+	{Name: "codec-attempts-that-errors-tell-are-read-as-none", File: "shared/state/tried.go", Func: "triedField", Old: "fill: func(t *core.Task) { t.Attempts = usualAttempts(t) },", New: ""},
+	{Name: "codec-attempts-against-the-errors-are-left-out", File: "shared/state/tried.go", Func: "triedField", Old: "slices.Equal(t.Attempts, usualAttempts(t))", New: "len(t.Attempts) == 0"},
+	{Name: "codec-attempts-go-on-after-another-operation", File: "shared/state/tried.go", Func: "words", Old: "e.Undo != last.Undo || ", New: ""},
+	{Name: "codec-attempts-take-over-the-code", File: "shared/state/tried.go", Func: "words", Old: " || e.Code != last.Code", New: ""},
+	{Name: "codec-attempts-lose-their-agent", File: "shared/state/tried.go", Func: "words", Old: "e.Agent != \"\"", New: "false"},
+	{Name: "codec-attempts-of-any-time", File: "shared/state/tried.go", Func: "triedFrom", Old: "!e.Began.InRange() || !e.Ended.InRange()", New: "false"},
+	{Name: "codec-attempts-are-named-in-full", File: "shared/state/tried.go", Func: "triedText", Old: "slices.Contains(usual, e.Attempt)", New: "false && slices.Contains(usual, e.Attempt)", Killers: []string{"state"}},
+
 	// The one limit of nesting.
 	{Name: "codec-one-level-more", File: "shared/rawjson/depth.go", Func: "TooDeep", Old: "depth > limit", New: "depth > limit+1"},
 	{Name: "codec-order-of-any-depth", File: "shared/message/submit.go", Func: "SubmitOrder.Check", Old: "if err := rawjson.CheckDepth(o.Order); err != nil {", New: "if err := rawjson.CheckDepth(nil); err != nil {"},

@@ -55,6 +55,8 @@ var ofCommands = []Mutant{
 	{Name: "P48-closed-order-is-cancelled", File: command, Func: "deciding.cancelled", Old: "case t.ProcessState == Closed:", New: "case false:"},
 	{Name: "P48-closed-is-not-told", File: "shared/core/definition.go", Func: "Definition.Notifies", Old: "kind = StatusFailed", New: ""},
 	{Name: "P48-closed-is-told-without-who-and-why", File: tell, Func: "deciding.tell", Old: "s.By, s.Reason = t.Closing.By, t.Closing.Reason", New: ""},
+	{Name: "P49-agent-of-an-attempt-is-forgotten", File: move, Func: "Task.movedTo", Old: "a.Agent == \"\" && was >= 0", New: "false && was >= 0"},
+	{Name: "P49-attempts-change-before-they-are-stored", File: move, Func: "Task.movedTo", Old: "slices.Clone(t.Attempts)", New: "t.Attempts"},
 	{Name: "P49-input-may-differ", File: move, Func: "fixed", Old: "bound && !withoutEffect(s)", New: "bound && false"},
 	{Name: "P49-proof-permits-no-other-input", File: move, Func: "withoutEffect", Old: "s.NoEffect != 0 || ", New: ""},
 	{Name: "P49-fact-that-was-contradicted-permits-another-input", File: move, Func: "withoutEffect", Old: "s.State == Compensated && ", New: ""},

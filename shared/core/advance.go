@@ -275,6 +275,7 @@ func (r *deciding) claimUndo(i int) {
 	if r.err != nil {
 		return
 	}
+	r.unfinished(i, OutcomeSuperseded, "")
 	if err != nil {
 		r.blame(i, "expression", "undo input: "+err.Error(), 0)
 		s.State = UndoWait

@@ -44,7 +44,7 @@ func (r *deciding) move(to Target) (refused string) {
 	if reason := r.unmovable(to); reason != "" {
 		return reason
 	}
-	t := r.t.movedTo(to.Definition)
+	t := r.t.movedTo(r.def, to.Definition)
 	if !r.at.Room.keepsReserve(to.Definition, t) {
 		return fmt.Sprintf("what the order holds, and the reserve for the steps of the new definition, do not fit into a document of %d bytes; take steps out of the definition", r.at.Room.Limit)
 	}
@@ -189,7 +189,7 @@ func order(n *StepDefinition, t *Task) (all []Difference) {
 // movedTo is the task with the definition pinned and the steps in its order. What was attempted or skipped
 // stands as it is; attempts go on where a name returns (P1). The old end was told, and is not told again with
 // the new steps.
-func (t *Task) movedTo(to *Definition) *Task {
+func (t *Task) movedTo(from, to *Definition) *Task {
 	c, removed := t.clone(), maps.Clone(t.Removed)
 	if removed == nil {
 		removed = map[string]int{}
@@ -214,6 +214,13 @@ func (t *Task) movedTo(to *Definition) *Task {
 	}
 	if c.Removed = removed; len(removed) == 0 {
 		c.Removed = nil
+	}
+	c.Attempts = slices.Clone(t.Attempts)
+	for i := range c.Attempts {
+		a := &c.Attempts[i]
+		if was, is := from.Index(a.Step), to.Index(a.Step); a.Agent == "" && was >= 0 && (is < 0 || to.Steps[is].Agent != from.Steps[was].Agent) {
+			a.Agent = from.Steps[was].Agent
+		}
 	}
 	c.Definition, c.EndCause = to.Hash, ""
 	return c

@@ -99,6 +99,29 @@ func TestMoveRebuildsTheSteps(t *testing.T) {
 	}
 }
 
+// What was tried stays told with the agent that was asked, whatever the new definition says.
+func TestMoveKeepsTheAgentsOfAttempts(t *testing.T) {
+	d := moving(t)
+	d.task = fixture("Compensated", "Compensated", core.Compensated)
+	d.task.Steps = append(d.task.Steps, core.Step{Name: "c", State: core.Pending})
+	d.task.Tell, d.task.Due = 0, 0
+	d.task.Attempts = []core.Attempt{{Step: "a", Number: 1, Outcome: core.OutcomeFailed}, {Step: "b", Number: 1, Outcome: core.OutcomeFailed}, {Step: "c", Number: 1, Outcome: core.OutcomeFailed}}
+	other := step("a")
+	other.Agent = "courier"
+	dec, err := core.Decide(d.def, d.order, d.task, core.Move{ID: "m1", Command: d.task.Command, To: core.Target{Definition: target("one", other, step("b", after("a")))}}, core.At{Now: d.now, By: "s"})
+	if err != nil || !dec.Verdict.Accepted {
+		t.Fatalf("%v %+v", err, dec.Verdict)
+	}
+	for i, want := range []string{d.def.Steps[0].Agent, "", d.def.Steps[2].Agent} {
+		if got := dec.Task.Attempts[i]; got.Agent != want {
+			t.Errorf("attempt %d of %s is said to be of %q, want %q", i, got.Step, got.Agent, want)
+		}
+		if d.task.Attempts[i].Agent != "" {
+			t.Error("the task was changed before its decision is stored")
+		}
+	}
+}
+
 // P49: nothing in flight, its end told, the number seen, the same workflow; a fact lets an input differ.
 func TestMoveIsRefusedByTheState(t *testing.T) {
 	same := []core.StepDefinition{step("a"), step("b", after("a")), step("c", after("b"))}

@@ -32,6 +32,7 @@ func (r *deciding) doOverdue(i int, ev Event) (string, error) {
 		return notYet, nil
 	}
 	if r.t.ProcessState != Processing {
+		r.unfinished(i, OutcomeOverdue, CodeTimeout)
 		r.blame(i, CodeTimeout, TimeoutText, e.Attempt)
 		r.giveUp(i)
 		if r.t.ProcessState == Compensating {
@@ -42,6 +43,7 @@ func (r *deciding) doOverdue(i int, ev Event) (string, error) {
 	if e.Backlog {
 		return r.backlog(i, Forward), nil
 	}
+	r.unfinished(i, OutcomeOverdue, CodeTimeout)
 	r.blame(i, CodeTimeout, TimeoutText, e.Attempt)
 	s.FailureCount++
 	if retry := r.def.Steps[i].Retry; s.FailureCount < retry.Budget() {
@@ -75,6 +77,7 @@ func (r *deciding) undoOverdue(i int, ev Event) (string, error) {
 	if e.Backlog && r.t.ProcessState == Compensating {
 		return r.backlog(i, Undoing), nil
 	}
+	r.unfinished(i, OutcomeOverdue, CodeTimeout)
 	r.blame(i, CodeTimeout, "no reply to the undo by the complete-by time", e.Attempt)
 	r.undoAgain(i, 0)
 	return "", nil
@@ -85,11 +88,12 @@ func (r *deciding) undoOverdue(i int, ev Event) (string, error) {
 // outlives the queue; there is an end to it, since somebody has to look.
 func (r *deciding) backlog(i int, phase Phase) string {
 	s, d := &r.t.Steps[i], &r.def.Steps[i]
+	r.unfinished(i, OutcomeOverdue, CodeQueue)
 	s.Queued += r.at.Now.Sub(s.ClaimedAt)
 	s.Allowance = min(max(s.Allowance, 1)*2, d.MaxQueueTime)
 	undo := phase == Undoing
 	if s.Queued >= d.MaxQueueTime {
-		r.blame(i, "queue", "its requests waited in the agent's queue for longer than maxQueueTime", s.Attempt)
+		r.blame(i, CodeQueue, "its requests waited in the agent's queue for longer than maxQueueTime", s.Attempt)
 		s.State = Failed
 		if undo {
 			s.State = UndoWait

@@ -2,6 +2,7 @@ package core
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 )
 
@@ -62,6 +63,7 @@ func (s *Step) release() {
 func (r *deciding) stepFailed(i int, ev Event) (string, error) {
 	e := ev.(Reply)
 	r.t.Steps[i].FailureCount++
+	r.unfinished(i, e.Outcome, e.Code)
 	r.blame(i, e.Code, e.Message, e.Attempt)
 	r.refused(i, e)
 	r.giveUp(i)
@@ -73,6 +75,7 @@ func (r *deciding) stepFailed(i int, ev Event) (string, error) {
 func (r *deciding) stepLater(i int, ev Event) (string, error) {
 	e := ev.(Reply)
 	s := &r.t.Steps[i]
+	r.unfinished(i, e.Outcome, e.Code)
 	r.refused(i, e)
 	if r.t.ProcessState == Processing && Uncalled(e.Code) {
 		r.hold(i, e)
@@ -158,6 +161,27 @@ func (r *deciding) giveUp(i int) {
 	s.release()
 }
 
+// unfinished keeps how the present attempt of a step ended, which is not done. A late reply to one that has
+// ended before says nothing new.
+func (r *deciding) unfinished(i int, outcome Outcome, code string) {
+	s := &r.t.Steps[i]
+	if !s.InFlight() {
+		return
+	}
+	r.t.Attempts = append(slices.Clip(r.t.Attempts), Attempt{
+		Step: s.Name, Number: s.Attempt, Undo: s.Undo, Began: s.ClaimedAt, Ended: r.at.Now,
+		Outcome: outcome, Code: shortCode(code),
+	})
+	r.forgetAttempts(maxAttempts)
+}
+
+// forgetAttempts keeps the last attempts only, and counts the others.
+func (r *deciding) forgetAttempts(keep int) {
+	for ; len(r.t.Attempts) > keep; r.t.Attempts = r.t.Attempts[1:] {
+		r.t.Earlier.Count(r.t.Attempts[0].Outcome)
+	}
+}
+
 // blame keeps the step's last failure.
 func (r *deciding) blame(i int, code, message string, attempt int) {
 	r.t.Steps[i].Error = &StepError{Code: strings.ToValidUTF8(code[:min(len(code), maxCode)], ""), Message: TrimMessage(message), At: r.at.Now, Attempt: attempt}
@@ -227,6 +251,7 @@ func (r *deciding) undone(i int) {
 // somebody has to undo it in the end.
 func (r *deciding) undoRefused(i int, ev Event) (string, error) {
 	e := ev.(Reply)
+	r.unfinished(i, e.Outcome, e.Code)
 	if e.Outcome == OutcomeRetryLater && Uncalled(e.Code) {
 		r.hold(i, e)
 		return "", nil

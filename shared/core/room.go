@@ -71,6 +71,7 @@ func roughly(t *Task) int {
 	for i := range t.Verdicts {
 		n += roughStep + 6*len(t.Verdicts[i].Reason)
 	}
+	n += roughStep * len(t.Attempts)
 	for i := range t.Steps {
 		s := &t.Steps[i]
 		n += 3 * (len(s.Output) + unknownSize(s.Unknown))
@@ -114,6 +115,7 @@ func longest(def *Definition, t *Task) *Task {
 	c.UndoneFor = Blame{Step: name, Code: strings.Repeat("x", cutCode)}
 	c.EndCode, c.EndText = strings.Repeat("\x00", maxCode), strings.Repeat("\x00", MaxMessage)
 	c.Closing = &Closing{By: strings.Repeat("\x00", maxID), Reason: strings.Repeat("\x00", MaxMessage)}
+	c.Attempts, c.Earlier = []Attempt{{Step: name, Number: 1, Began: far, Ended: far, Outcome: OutcomeFailed}}, Earlier{Failed: manyOf, Later: manyOf, Overdue: manyOf, Superseded: manyOf}
 	c.Verdicts = make([]Verdict, maxVerdicts)
 	for i := range c.Verdicts {
 		c.Verdicts[i] = Verdict{ID: strings.Repeat("x", maxID), Command: "resubmit", Reason: noReason, At: far}
@@ -153,9 +155,9 @@ const codeOutputTooLarge = "output-too-large"
 const noReason = "the task has no room for the reason"
 
 // makeRoom cuts what is there only for people where the document does not fit: texts of steps, the
-// oldest first, down to their codes, then why an order is undone whose undo has stopped. A task of an
-// earlier version, which kept no reserve, may need the reasons of its verdicts too. What an end was told
-// with stays as it is (P12).
+// oldest first, down to their codes, then attempts, the oldest first, down to their counts, then why an order is
+// undone whose undo has stopped. A task of an earlier version, which kept no reserve, may need the reasons of its
+// verdicts too. What an end was told with stays as it is (P12).
 func (r *deciding) makeRoom() {
 	room := r.at.Room
 	if room.fits(r.t) {
@@ -174,6 +176,12 @@ func (r *deciding) makeRoom() {
 			e.Code, e.Message = shortCode(e.Code), ""
 			r.t.Steps[i].Error = &e
 		}
+		if room.fits(r.t) {
+			return
+		}
+	}
+	for keep := len(r.t.Attempts) / 2; len(r.t.Attempts) > 0; keep /= 2 { // few measurements here too
+		r.forgetAttempts(keep)
 		if room.fits(r.t) {
 			return
 		}
@@ -232,6 +240,7 @@ func (r *deciding) unstorable(i int, e Reply) (string, error) {
 	}
 	if s.State == Processing { // else its attempt was counted when it was handed back
 		s.FailureCount++
+		r.unfinished(i, OutcomeFailed, codeOutputTooLarge)
 	}
 	r.blame(i, codeOutputTooLarge, text, e.Attempt)
 	r.giveUp(i)

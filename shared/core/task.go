@@ -53,6 +53,8 @@ type Task struct {
 	Run          int   // P2
 	Command      int   // number of accepted commands (P5)
 	Verdicts     []Verdict
+	Attempts     []Attempt // the last that did not end done, oldest first; see maxAttempts
+	Earlier      Earlier   // those before them
 	CancelAsked  bool
 	Hops         int // forward claims since the last command (P23)
 	Claims       int // order of first claims handed out in this run
@@ -115,6 +117,7 @@ type Step struct {
 // The failure of a do whose reply did not come.
 const (
 	CodeTimeout = "timeout"
+	CodeQueue   = "queue" // while its agent, or the Scheduler, had a backlog (P32)
 	TimeoutText = "no reply by the complete-by time"
 )
 
@@ -134,6 +137,50 @@ type Blame struct {
 	Step string // "" for none
 	Code string // a short stable word
 	Text string // the same for people
+}
+
+// maxAttempts is how many attempts that did not end done a task keeps.
+const maxAttempts = 16
+
+// Attempt is one that did not end done, of whichever run: for people. Its words are bounded, its texts are
+// not kept.
+type Attempt struct {
+	Step    string
+	Number  int // of the claim (P1), so that the step and it are one attempt of the task
+	Undo    bool
+	Agent   string // where it is another one than the pinned definition names, since the task was moved
+	Began   Time
+	Ended   Time
+	Outcome Outcome // failed, retry-later, overdue or superseded
+	Code    string  // at most cutCode bytes; "" of what was superseded
+}
+
+// Outcomes of an attempt that no reply has ended.
+const (
+	OutcomeOverdue    Outcome = "overdue"    // no reply by its complete-by time
+	OutcomeSuperseded Outcome = "superseded" // its undo was asked for before a reply came (P20, fenced)
+)
+
+// Earlier counts the attempts that a task does not keep any more, by their outcome.
+type Earlier struct {
+	Failed     int
+	Later      int
+	Overdue    int
+	Superseded int
+}
+
+// Count counts one more.
+func (e *Earlier) Count(o Outcome) {
+	switch o {
+	case OutcomeFailed:
+		e.Failed++
+	case OutcomeRetryLater:
+		e.Later++
+	case OutcomeOverdue:
+		e.Overdue++
+	case OutcomeSuperseded:
+		e.Superseded++
+	}
 }
 
 // Closing says who closed a task, and why (P48).

@@ -146,10 +146,12 @@ func (m *model) reply(r *message.Reply) {
 		m.advance()
 	case !done && uncalled(r) && (!isUndo && s.State == core.Processing && m.t.ProcessState == core.Processing || isUndo && s.State == core.Compensating):
 		m.changed = true
+		m.ended(i, r.Outcome, codeOf(r))
 		m.noEffect(i, r)
 		m.held(i, r)
 	case !isUndo && !done && s.State == core.Processing:
 		m.changed = true
+		m.ended(i, r.Outcome, codeOf(r))
 		m.noEffect(i, r)
 		m.failed(i, r.Outcome, r.RetryAfter)
 	case !isUndo && !done && r.NoEffect && m.def.Steps[i].PointOfNoReturn && s.Attempted() && s.NoEffect == 0 &&
@@ -158,10 +160,32 @@ func (m *model) reply(r *message.Reply) {
 		m.proven(s)
 	case isUndo && !done && s.State == core.Compensating:
 		m.changed = true
+		m.ended(i, r.Outcome, codeOf(r))
 		m.undoFailed(i, min(r.RetryAfter, core.Hour))
 	default:
 		m.again()
 	}
+}
+
+// ended: an attempt that did not end done is kept, the last 16 of them, and those before are counted.
+func (m *model) ended(i int, outcome core.Outcome, code string) {
+	s := &m.t.Steps[i]
+	m.t.Attempts = append(slices.Clip(m.t.Attempts), core.Attempt{Step: s.Name, Number: s.Attempt, Undo: s.State == core.Compensating,
+		Began: s.ClaimedAt, Ended: m.now, Outcome: outcome, Code: code})
+	if len(m.t.Attempts) <= 16 {
+		return
+	}
+	n := map[core.Outcome]*int{core.OutcomeFailed: &m.t.Earlier.Failed, core.OutcomeRetryLater: &m.t.Earlier.Later,
+		core.OutcomeOverdue: &m.t.Earlier.Overdue, core.OutcomeSuperseded: &m.t.Earlier.Superseded}
+	*n[m.t.Attempts[0].Outcome]++
+	m.t.Attempts = m.t.Attempts[1:]
+}
+
+func codeOf(r *message.Reply) string {
+	if r.Error == nil {
+		return ""
+	}
+	return r.Error.Code
 }
 
 // uncalled is a reply of an agent that made no call which could have had an effect (P45).
@@ -594,6 +618,9 @@ func (m *model) backward() (changed bool) {
 }
 
 func (m *model) claimUndo(i int) {
+	if m.t.Steps[i].State == core.Processing { // its service has a fence
+		m.ended(i, core.OutcomeSuperseded, "")
+	}
 	env := m.environment(i)
 	if s := &m.t.Steps[i]; s.Output != nil {
 		env.Outputs[s.Name] = s.Output

@@ -278,7 +278,22 @@ func (m *model) move(definition string) {
 		delete(gone, s.Name)
 		steps = append(steps, s)
 	}
+	kept := slices.Clone(t.Attempts)
+	for i, a := range kept {
+		if was := m.def.Index(a.Step); a.Agent == "" && was >= 0 && m.agentIn(to, a.Step) != m.def.Steps[was].Agent {
+			kept[i].Agent = m.def.Steps[was].Agent
+		}
+	}
+	t.Attempts = kept
 	t.Steps, t.Removed, t.Definition, t.EndCause, m.def = steps, gone, to.Hash, "", to
+}
+
+// agentIn is whom the definition asks for the step.
+func (m *model) agentIn(def *core.Definition, step string) string {
+	if i := def.Index(step); i >= 0 {
+		return def.Steps[i].Agent
+	}
+	return ""
 }
 
 // judgeCancel: P17.
@@ -500,11 +515,13 @@ func (m *model) overdue(i int) {
 		s.State == core.Compensating && state == core.Compensating && m.queueing(d.Agent):
 		m.queued(i)
 	case s.State == core.Processing && state != core.Processing:
+		m.ended(i, core.OutcomeOverdue, core.CodeTimeout)
 		m.end(s, core.Failed)
 		if state == core.Compensating {
 			m.ask(s)
 		}
 	case s.State == core.Processing:
+		m.ended(i, core.OutcomeOverdue, core.CodeTimeout)
 		s.FailureCount++
 		if s.FailureCount < d.Retry.Budget() {
 			m.handBack(i, 0)
@@ -518,6 +535,7 @@ func (m *model) overdue(i int) {
 		m.t.ProcessState, m.t.Why = core.Compensating, core.WhyFailure
 		m.ask(s)
 	case s.State == core.Compensating:
+		m.ended(i, core.OutcomeOverdue, core.CodeTimeout)
 		m.undoFailed(i, 0)
 	case state == core.Processing || state == core.Compensating:
 		m.ask(s)
@@ -539,6 +557,7 @@ func (m *model) queueing(agent string) bool {
 func (m *model) queued(i int) {
 	s, d := &m.t.Steps[i], &m.def.Steps[i]
 	undo := s.State == core.Compensating
+	m.ended(i, core.OutcomeOverdue, core.CodeQueue)
 	s.Queued += m.now.Sub(s.ClaimedAt)
 	s.Allowance = min(max(s.Allowance, 1)*2, d.MaxQueueTime)
 	if s.Queued >= d.MaxQueueTime {

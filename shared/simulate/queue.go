@@ -228,7 +228,7 @@ func (w *World) tooLarge(m port.Message) bool {
 	case *message.Request:
 		s := w.cur.sight(v.OrderID)
 		s.refused = append(s.refused, &message.Reply{Schema: message.Schema, OrderID: v.OrderID, Run: v.Run, Step: v.Step, Attempt: v.Attempt,
-			Operation: v.Operation, Outcome: core.OutcomeFailed})
+			Operation: v.Operation, Outcome: core.OutcomeFailed, Error: &message.ReplyError{Code: "input-too-large"}})
 		return true
 	case *message.Status:
 		return v.Seq > 0 && v.Code != short

@@ -79,6 +79,7 @@ func (m *model) done(i int, r *message.Reply) {
 	case !earlier:
 		if s.State == core.Processing { // 13: an attempt that was handed back was counted then
 			s.FailureCount++
+			m.ended(i, core.OutcomeFailed, "output-too-large")
 		}
 		m.end(s, core.Failed)
 		m.policy(i)

@@ -375,6 +375,9 @@ func (m *model) differs(real *core.Task) string {
 	if text := differVerdicts(t.Verdicts, real.Verdicts); text != "" {
 		return text
 	}
+	if text := m.differAttempts(t, real); text != "" {
+		return text
+	}
 	if len(t.Steps) != len(real.Steps) {
 		return fmt.Sprintf("it has %d steps, and must have %d", len(real.Steps), len(t.Steps))
 	}
@@ -396,6 +399,24 @@ func differVerdicts(want, got []core.Verdict) string {
 	for i := range want {
 		if want[i].ID != got[i].ID || want[i].Accepted != got[i].Accepted || want[i].Command != got[i].Command {
 			return fmt.Sprintf("command %s %s: accepted is %v (%s) and must be %v", got[i].Command, got[i].ID, got[i].Accepted, got[i].Reason, want[i].Accepted)
+		}
+	}
+	return ""
+}
+
+// differAttempts: each attempt that did not end done is in the list, or in the counts. Where documents are full, more of
+// them are counted only (P28).
+func (m *model) differAttempts(want, got *core.Task) string {
+	for m.room.limit > 0 && len(want.Attempts) > len(got.Attempts) {
+		want.Earlier.Count(want.Attempts[0].Outcome)
+		want.Attempts = want.Attempts[1:]
+	}
+	if want.Earlier != got.Earlier || len(want.Attempts) != len(got.Attempts) {
+		return fmt.Sprintf("it keeps %d attempts, and counts %+v before them; it must keep %d, and count %+v", len(got.Attempts), got.Earlier, len(want.Attempts), want.Earlier)
+	}
+	for i := range want.Attempts {
+		if want.Attempts[i] != got.Attempts[i] {
+			return fmt.Sprintf("it keeps the attempt %+v, and must keep %+v", got.Attempts[i], want.Attempts[i])
 		}
 	}
 	return ""

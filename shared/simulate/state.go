@@ -241,7 +241,7 @@ func (d *driver) row(h *digest, r *row, now int64) {
 	if r.record == nil {
 		return
 	}
-	t := r.task // but for Closing, the same in every Close of an exploration, and why it stopped or is undone, which no decision reads
+	t := r.task // but for Closing, the same in every Close of an exploration, and why it stopped or is undone, and its attempts, which no decision reads
 	slack := 2*d.w.skew() + 2
 	h.text(string(t.ProcessState))
 	if (t.ProcessState == core.Processed || t.ProcessState == core.Cancelled || t.ProcessState == core.Closed) && t.AtRest() {

@@ -41,6 +41,7 @@ type decoder struct {
 	later    []waiting
 	places   []place // of the steps
 	outputOf []byte
+	tried    string
 }
 
 // waiting is a member that was found too early.
@@ -71,6 +72,9 @@ func (d *decoder) document() error {
 		if t.Output, err = outputFrom(t, d.outputOf); err != nil {
 			return err
 		}
+	}
+	if t.Attempts, err = triedFrom(t, d.tried); err != nil {
+		return err
 	}
 	taskFields.fill(t, seen, d.schema)
 	return nil

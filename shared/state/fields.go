@@ -37,6 +37,11 @@ var taskFields = tableOf(
 	integer("command", "number of accepted commands", func(t *core.Task) *int { return &t.Command }),
 	part("verdicts", "answers to the last commands", func(t *core.Task) *[]core.Verdict { return &t.Verdicts },
 		func(v []core.Verdict) bool { return len(v) == 0 }, checkVerdicts),
+	triedField(),
+	integer("triedFailed", "attempts before those that failed", func(t *core.Task) *int { return &t.Earlier.Failed }),
+	integer("triedLater", "attempts before those that were to be made again later", func(t *core.Task) *int { return &t.Earlier.Later }),
+	integer("triedOverdue", "attempts before those that had no reply in time", func(t *core.Task) *int { return &t.Earlier.Overdue }),
+	integer("triedSuperseded", "attempts before those that were undone before a reply came", func(t *core.Task) *int { return &t.Earlier.Superseded }),
 	boolean("cancelAsked", "the caller asked to cancel it", func(t *core.Task) *bool { return &t.CancelAsked }),
 	stepsField(),
 	integer("hops", "forward claims since the last command", func(t *core.Task) *int { return &t.Hops },
@@ -54,8 +59,9 @@ var taskFields = tableOf(
 	integer("endSeq", "number of the status that tells its end", func(t *core.Task) *int { return &t.EndSeq },
 		assumed[core.Task, int]{of: endSeq, says: "the last one, of what has ended"}),
 	text("endCause", "what led to its end", func(t *core.Task) *string { return &t.EndCause },
-		assumed[core.Task, string]{of: endCause, says: "the reply to the step that finished last, of a Processed one"}),
-	text("endStep", "the step to blame", func(t *core.Task) *string { return &t.EndStep }),
+		assumed[core.Task, string]{of: endCause, says: "the reply to the step that finished last, of a Processed one; that endStep failed, in Error"}),
+	text("endStep", "the step to blame", func(t *core.Task) *string { return &t.EndStep },
+		assumed[core.Task, string]{of: undoneFor, says: "of one that is or was undone because a step failed: the step that failed at its first attempt and was not done after it"}),
 	text("endCode", "why it stopped or was undone, a short stable word", func(t *core.Task) *string { return &t.EndCode },
 		assumed[core.Task, string]{of: func(t *core.Task) string { return failureOf(t, t.EndStep).Code }, says: "that of endStep's error"}),
 	text("endText", "the same for people", func(t *core.Task) *string { return &t.EndText },
@@ -93,7 +99,7 @@ var stepFields = tableOf(
 	integer("first", "its place in the order of first claims in this run", func(s *step) *int { return &s.First },
 		assumed[step, int]{of: firstClaim, says: "N + 1; of a Pending or Skipped one: not attempted in it"}),
 	boolean("undo", "the attempt is an undo", func(s *step) *bool { return &s.Undo },
-		assumed[step, bool]{of: undoing, says: "true of a Compensating or Compensated one"}),
+		assumed[step, bool]{of: undoing, says: "true of a Compensating or Compensated one, and of one whose undo has failed and waits"}),
 	integer("Attempt", "number of the present or last claim", func(s *step) *int { return &s.Attempt },
 		assumed[step, int]{of: attempt, shown: inFlight, says: "of one that is not in flight: one more than it has failed, while it is done and while it is undone; 0 of one that was not attempted"}),
 	after("at", "when it was claimed", func(s *step) *core.Time { return &s.ClaimedAt }),
@@ -226,6 +232,22 @@ func endCause(t *core.Task) string {
 	if s := lastFinished(t); s != nil {
 		return replyDone(s.Name, s.Attempt)
 	}
+	if s := t.Step(t.EndStep); t.ProcessState == core.Error && s != nil {
+		return "reply/" + s.Name + "/" + strconv.Itoa(s.Attempt) + "/failed"
+	}
+	return ""
+}
+
+// undoneFor is the step that most often leads to an undo.
+func undoneFor(t *core.Task) string {
+	if t.Why != core.WhyFailure || t.ProcessState != core.Compensating && t.ProcessState != core.Compensated {
+		return ""
+	}
+	for _, a := range usualAttempts(t) {
+		if a.Outcome == core.OutcomeFailed {
+			return a.Step
+		}
+	}
 	return ""
 }
 
@@ -258,7 +280,9 @@ func firstClaim(s *step) int {
 	return s.n + 1
 }
 
-func undoing(s *step) bool { return s.State == core.Compensating || s.State == core.Compensated }
+func undoing(s *step) bool {
+	return s.State == core.Compensating || s.State == core.Compensated || s.State == core.UndoWait && s.UndoFailures > 0
+}
 
 // inFlight: of what is under way a document shows all that the pattern names.
 func inFlight(s *step) bool { return s.InFlight() }
@@ -273,9 +297,17 @@ func attempt(s *step) int {
 		n++ // the last one did not fail
 	}
 	if s.Undo {
-		n += 1 + s.UndoFailures
+		n += undoClaims(s.Step)
 	}
 	return n
+}
+
+// undoClaims is how often its undo was asked for: the last time has failed where it waits.
+func undoClaims(s *core.Step) int {
+	if s.State == core.UndoWait {
+		return s.UndoFailures
+	}
+	return s.UndoFailures + 1
 }
 
 // before is the step before it in the definition, nil for the first.
@@ -337,7 +369,7 @@ func finishCause(s *step) string {
 // doneBy is the attempt that did it, of a step that is being undone the one before the undo's own.
 func doneBy(s *core.Step) int {
 	if s.Undo {
-		return s.Attempt - 1 - s.UndoFailures
+		return s.Attempt - undoClaims(s)
 	}
 	return s.Attempt
 }

@@ -38,6 +38,8 @@ type Task struct {
 	Closed     *core.Closing   `json:"closed,omitempty" doc:"of a Closed task: who ended it as it stood, and why"`
 	Steps      []Step          `json:"steps" nullable:"false" doc:"in the order of the definition"`
 	Verdicts   []core.Verdict  `json:"verdicts,omitempty" nullable:"false" doc:"answers to the last commands, oldest first"`
+	Attempts   []Attempt       `json:"attempts,omitempty" nullable:"false" doc:"the last 16 that did not end done, oldest first, of all runs"`
+	Earlier    *Earlier        `json:"earlierAttempts,omitempty" doc:"how many did not end done before those"`
 	Unattended []Unattended    `json:"unattended,omitempty" nullable:"false" doc:"queues of requests that its steps in flight wait for and nothing takes from"`
 	Unchecked  string          `json:"unchecked,omitempty" doc:"of a stack on AWS: why it is not known of all queues that its steps in flight wait for whether something takes from them"`
 	Accepts    []Command       `json:"accepts,omitempty" nullable:"false" doc:"commands that would be accepted now; absent also where the answer was waited for"`
@@ -79,6 +81,43 @@ type Step struct {
 // Waiting reports a step that waits, uncounted, for its agent to call its service (P45): Error says why, and
 // since when.
 func (s *Step) Waiting() bool { return s.Error != nil && s.Error.Since != 0 }
+
+// Attempt is one that did not end done.
+type Attempt struct {
+	Step      string         `json:"step"`
+	Number    int            `json:"attempt"`
+	Operation core.Operation `json:"operation" enum:"do,undo"`
+	Agent     string         `json:"agent"`
+	Began     core.Time      `json:"began"`
+	Ended     core.Time      `json:"ended" doc:"when its end was counted"`
+	Outcome   core.Outcome   `json:"outcome" enum:"failed,retry-later,overdue,superseded" doc:"overdue: no reply in time; superseded: undone before a reply came"`
+	Code      string         `json:"code,omitempty" doc:"a short, stable word"`
+}
+
+// Earlier counts attempts that did not end done and are not listed any more.
+type Earlier struct {
+	Failed     int `json:"failed,omitempty"`
+	RetryLater int `json:"retryLater,omitempty"`
+	Overdue    int `json:"overdue,omitempty"`
+	Superseded int `json:"superseded,omitempty"`
+}
+
+func attemptsOf(t *core.Task, def *core.Definition) (list []Attempt, earlier *Earlier) {
+	for _, a := range t.Attempts {
+		v := Attempt{Step: a.Step, Number: a.Number, Operation: core.Do, Agent: a.Agent, Began: a.Began, Ended: a.Ended, Outcome: a.Outcome, Code: a.Code}
+		if d := definitionOf(def, a.Step); v.Agent == "" && d != nil {
+			v.Agent = d.Agent
+		}
+		if a.Undo {
+			v.Operation = core.UndoOp
+		}
+		list = append(list, v)
+	}
+	if e := t.Earlier; e != (core.Earlier{}) {
+		earlier = &Earlier{Failed: e.Failed, RetryLater: e.Later, Overdue: e.Overdue, Superseded: e.Superseded}
+	}
+	return list, earlier
+}
 
 // Undo is the undo part of a step.
 type Undo struct {
@@ -125,6 +164,7 @@ func Of(t *core.Task, def *core.Definition) Task {
 		Output: t.Output, Error: errorOf(core.Blame{Step: t.EndStep, Code: t.EndCode, Text: t.EndText}), UndoneFor: errorOf(t.UndoneFor), UndoWait: undoWaitOf(t, def), Closed: t.Closing, Verdicts: t.Verdicts,
 		Steps: make([]Step, len(t.Steps)),
 	}
+	v.Attempts, v.Earlier = attemptsOf(t, def)
 	for i := range t.Steps {
 		v.Steps[i] = stepOf(&t.Steps[i], definitionOf(def, t.Steps[i].Name))
 	}

@@ -35,6 +35,7 @@ func (p Page) Task(w io.Writer, t view.Task) {
 	}
 	p.reason(w, t)
 	p.steps(w, t)
+	p.attempts(w, t)
 	p.data(w, t)
 	p.timeline(w, t)
 	p.verdicts(w, t)
@@ -165,6 +166,31 @@ func (p Page) steps(w io.Writer, t view.Task) {
 		}
 	}
 	Table(w, p.Style, "  ", []string{"STEP", "STATE", "ATTEMPTS", "FAILURES", "FIRST", "TOOK", "AGENT", "NOTE"}, rows)
+}
+
+// attempts are those that did not end done.
+func (p Page) attempts(w io.Writer, t view.Task) {
+	if len(t.Attempts) == 0 && t.Earlier == nil {
+		return
+	}
+	p.title(w, "Attempts that were not done (UTC)")
+	rows := make([][]string, len(t.Attempts))
+	for i, a := range t.Attempts {
+		rows[i] = []string{a.Step, strconv.Itoa(a.Number), string(a.Operation), a.Agent, clock(a.Began), clock(a.Ended), string(a.Outcome), dashed(Clean(a.Code))}
+	}
+	if len(rows) > 0 {
+		Table(w, p.Style, "  ", []string{"STEP", "ATTEMPT", "OPERATION", "AGENT", "BEGAN", "ENDED", "OUTCOME", "CODE"}, rows)
+	}
+	if e := t.Earlier; e != nil {
+		fmt.Fprintf(w, "  before them: %d failed, %d retry-later, %d overdue, %d superseded\n", e.Failed, e.RetryLater, e.Overdue, e.Superseded)
+	}
+}
+
+func dashed(text string) string {
+	if text == "" {
+		return "-"
+	}
+	return text
 }
 
 func stateOf(s view.Step) string {

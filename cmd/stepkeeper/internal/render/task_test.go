@@ -80,6 +80,11 @@ func stories() map[string]view.Task {
 
 	undoStopped := base
 	undoStopped.State, undoStopped.Phase, undoStopped.Why, undoStopped.Ended, undoStopped.EndedAt = core.Error, core.Undoing, core.WhyFailure, true, at(60)
+	undoStopped.Attempts = []view.Attempt{
+		{Step: "reserve-inventory", Number: 1, Operation: core.Do, Agent: "inventory", Began: at(0), Ended: at(0.1), Outcome: core.OutcomeSuperseded},
+		{Step: "charge-payment", Number: 4, Operation: core.UndoOp, Agent: "payment", Began: at(50), Ended: at(60), Outcome: core.OutcomeOverdue, Code: "timeout"},
+	}
+	undoStopped.Earlier = &view.Earlier{Failed: 2, Overdue: 3}
 	undoStopped.UndoneFor = &view.TaskError{Code: "no-carrier", Message: "no carrier goes there", Step: "book-shipment"}
 	undoStopped.Error = &view.TaskError{Code: "timeout", Message: "the undo was not answered", Step: "charge-payment"}
 	wait := charge
