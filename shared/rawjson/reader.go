@@ -109,7 +109,8 @@ func (r *Reader) fail() bool {
 
 // Value skips one value and returns it; null where there is none.
 func (r *Reader) Value() []byte {
-	start, end := r.i, -1
+	var end int
+	start := r.i
 	if r.checked {
 		end = skip(r.b, start)
 	} else {
