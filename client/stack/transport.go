@@ -306,7 +306,7 @@ func (t *transport) Plan(ctx context.Context, id, definition string) (view.Plan,
 	if err != nil {
 		return view.Plan{}, err
 	}
-	return view.PlanOf(task, def, to, nil, time.Now()), nil
+	return view.PlanOf(task, def, to, nil, time.Now(), state.Room), nil
 }
 
 // Workflows cannot be told.

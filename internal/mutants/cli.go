@@ -24,6 +24,7 @@ var ofCLI = []Mutant{
 	{Name: "P21-undo-waits-for-another-step", File: "shared/core/inspect.go", Func: "UndoneNext", Old: "return &t.Steps[i]", New: "return &t.Steps[0]", Killers: []string{"view"}},
 	{Name: "P21-undo-wait-ends-with-the-last-effect", File: "shared/view/undowait.go", Func: "undoWaitOf", Old: "s.WakeAt, s.QuietBy", New: "s.QuietBy, s.QuietBy", Killers: []string{"view"}},
 	{Name: "P21-failed-undo-is-shown-as-quiet", File: "shared/view/undowait.go", Func: "undoWaitOf", Old: "case s.Undo:", New: "case false:", Killers: []string{"view"}},
+	{Name: "P49-plan-knows-no-room", File: "shared/view/details.go", Func: "PlanOf", Old: "Room: room", New: "Room: core.Room{}", Killers: []string{"view"}},
 	{Name: "P21-page-is-silent-about-the-undo", File: "cmd/stepkeeper/internal/render/task.go", Func: "Page.head", Old: "if t.UndoWait != nil {", New: "if false {", Killers: []string{"cli-orders"}},
 	{Name: "P21-watch-is-silent-about-the-undo", File: "cmd/stepkeeper/internal/cli/watch.go", Func: "changes", Old: "u != nil &&", New: "u == nil &&", Killers: []string{"cli-orders"}},
 	{Name: "P32-default-allowance-is-half-a-minute", File: "shared/workflow/source/build.go", Func: "builder.agents", Old: "15*core.Second", New: "30*core.Second", Killers: []string{"source"}},

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/state"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
@@ -156,7 +157,7 @@ func (e *edge) plan(ctx context.Context, in *planInput) (*planOutput, error) {
 	if o, err := e.backend.Order(ctx, in.ID); err == nil { // without it the core asks for it, which is an acceptance
 		order = o.Body
 	}
-	return &planOutput{Body: view.PlanOf(t, def, to, order, e.clock.Now())}, nil
+	return &planOutput{Body: view.PlanOf(t, def, to, order, e.clock.Now(), state.Room)}, nil
 }
 
 // command completes the message, hands it over and answers the verdict.

@@ -43,7 +43,12 @@ func (m Room) fits(t *Task) bool {
 // keepsReserve reports whether the task, with the outputs and reasons that it holds, can get all
 // that later events must store.
 func (m Room) keepsReserve(def *Definition, t *Task) bool {
-	return m.Size == nil || roughly(t)+roughStep*len(t.Steps) <= m.Limit || m.Size(longest(def, t)) <= m.Limit
+	return m.roomy(t, nil) || m.Size(longest(def, t)) <= m.Limit
+}
+
+// roomy reports whether the task keeps its reserve with one output more, as far as that is certain without measuring.
+func (m Room) roomy(t *Task, output json.RawMessage) bool {
+	return m.Size == nil || roughly(t)+roughStep*len(t.Steps)+3*len(output) <= m.Limit
 }
 
 const (
@@ -210,7 +215,7 @@ func shortCode(code string) string {
 
 // holds reports whether a step's output can be kept.
 func (r *deciding) holds(i int, output json.RawMessage) bool {
-	if r.at.Room.Size == nil || len(output) == 0 {
+	if len(output) == 0 || r.at.Room.roomy(r.t, output) {
 		return true
 	}
 	c := r.t.clone()

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -27,49 +28,75 @@ var errRange = errors.New("a time is outside of the years 1970 to 9999; check th
 //
 // It fails only for a time past the year 9999 or before 1970, or an output that is not JSON.
 func EncodeTask(t *core.Task) ([]byte, error) {
-	w := &writer{b: make([]byte, 0, 512+192*len(t.Steps)), created: t.Created}
+	w, _ := writers.Get().(*writer)
+	*w = writer{b: w.b[:0], order: w.order[:0], created: t.Created}
 	taskFields.write(w, t, t.Unknown)
-	return w.b, w.err
+	b, err := slices.Clone(w.b), w.err
+	if w.step = (step{}); cap(w.b) <= maxKept {
+		writers.Put(w)
+	}
+	return b, err
 }
 
 // writer appends JSON members; it remembers the first error.
 type writer struct {
 	b       []byte
+	order   []int // of the steps, by name
+	step    step  // that is being written
 	created core.Time
 	err     error
 }
 
+// writers keep their buffers; a larger one than maxKept, in bytes, is left to the garbage collector.
+var writers = sync.Pool{New: func() any { return new(writer) }}
+
+const maxKept = 64 << 10
+
+// label is the name of a member.
+type label struct {
+	text   string
+	member string // the same in JSON, with its colon
+}
+
+func labelOf(name string) label {
+	return label{name, string(rawjson.AppendString(nil, name)) + ":"}
+}
+
 // name begins a member.
-func (w *writer) name(name string) {
+func (w *writer) name(name *label) {
+	w.next()
+	w.b = append(w.b, name.member...)
+}
+
+func (w *writer) next() {
 	if c := w.b[len(w.b)-1]; c != '{' {
 		w.b = append(w.b, ',')
 	}
-	w.b = append(rawjson.AppendString(w.b, name), ':')
 }
 
-func (w *writer) text(name, v string) {
+func (w *writer) text(name *label, v string) {
 	w.name(name)
 	w.b = rawjson.AppendString(w.b, v)
 }
 
-func (w *writer) null(name string) {
+func (w *writer) null(name *label) {
 	w.name(name)
 	w.b = append(w.b, "null"...)
 }
 
-func (w *writer) integer(name string, v int64) {
+func (w *writer) integer(name *label, v int64) {
 	w.name(name)
 	w.b = strconv.AppendInt(w.b, v, 10)
 }
 
-func (w *writer) bool(name string, v bool) {
+func (w *writer) bool(name *label, v bool) {
 	w.name(name)
 	w.b = strconv.AppendBool(w.b, v)
 }
 
-func (w *writer) moment(name string, t core.Time) {
+func (w *writer) moment(name *label, t core.Time) {
 	if !t.InRange() {
-		w.fail(fmt.Errorf("encode task: %s: %w", name, errRange))
+		w.fail(fmt.Errorf("encode task: %s: %w", name.text, errRange))
 		return
 	}
 	w.name(name)
@@ -79,20 +106,20 @@ func (w *writer) moment(name string, t core.Time) {
 }
 
 // after writes t as milliseconds after Created; null is "none" where a reader assumes another time.
-func (w *writer) after(name string, t core.Time) {
+func (w *writer) after(name *label, t core.Time) {
 	switch {
 	case t == 0:
 		w.null(name)
 	case !t.InRange():
-		w.fail(fmt.Errorf("encode task: %s: %w", name, errRange))
+		w.fail(fmt.Errorf("encode task: %s: %w", name.text, errRange))
 	default:
 		w.integer(name, int64(t-w.created))
 	}
 }
 
-func (w *writer) raw(name string, v json.RawMessage) {
+func (w *writer) raw(name *label, v json.RawMessage) {
 	if !rawjson.Valid(v) {
-		w.fail(fmt.Errorf("encode task: %s is not JSON; the agent must answer JSON", name))
+		w.fail(fmt.Errorf("encode task: %s is not JSON; the agent must answer JSON", name.text))
 		return
 	}
 	w.name(name)
@@ -103,10 +130,10 @@ func (w *writer) raw(name string, v json.RawMessage) {
 	w.b = append(w.b, bytes.ToValidUTF8(v, []byte("\ufffd"))...)
 }
 
-func (w *writer) part(name string, v any) {
+func (w *writer) part(name *label, v any) {
 	b, err := json.Marshal(v)
 	if err != nil {
-		w.fail(fmt.Errorf("encode task: %s: %w", name, err))
+		w.fail(fmt.Errorf("encode task: %s: %w", name.text, err))
 		return
 	}
 	w.name(name)
@@ -127,19 +154,24 @@ func stepsField() field[core.Task] {
 	}
 }
 
-func (w *writer) steps(name string, t *core.Task) {
+func (w *writer) steps(name *label, t *core.Task) {
 	w.name(name)
 	w.b = append(w.b, '{')
-	order := make([]int, len(t.Steps))
-	for i := range order {
-		order[i] = i
+	for i := range t.Steps {
+		w.order = append(w.order, i)
 	}
-	slices.SortFunc(order, func(a, b int) int { return strings.Compare(t.Steps[a].Name, t.Steps[b].Name) })
-	s := &step{task: t, schema: TaskSchema}
-	for _, n := range order {
-		s.Step, s.n = &t.Steps[n], n
-		w.name(s.Name)
-		stepFields.write(w, s, s.Unknown)
+	slices.SortFunc(w.order, func(a, b int) int { return strings.Compare(t.Steps[a].Name, t.Steps[b].Name) })
+	for _, n := range w.order {
+		w.step = step{Step: &t.Steps[n], n: n, task: t, schema: TaskSchema}
+		w.next()
+		w.b = append(rawjson.AppendString(w.b, w.step.Name), ':')
+		stepFields.write(w, &w.step, w.step.Unknown)
 	}
 	w.b = append(w.b, '}')
+}
+
+// unknown writes a member of a newer version.
+func (w *writer) unknown(name string, of map[string]json.RawMessage) {
+	l := labelOf(name)
+	w.raw(&l, of[name])
 }

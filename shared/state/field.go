@@ -14,9 +14,11 @@ import (
 type field[T any] struct {
 	name string
 	says string
+	// label is of the same name; tableOf sets it.
+	label label
 	// absent is what a reader assumes where the member is absent, for people; "" stands for none or zero.
 	absent string
-	put    func(w *writer, name string, x *T)
+	put    func(w *writer, name *label, x *T)
 	take   func(d *decoder, x *T) error // reads the value that d stands before
 	fill   func(x *T)                   // sets what is assumed; nil: nothing, none or zero
 	first  bool                         // fill holds for schema 1 too
@@ -36,7 +38,7 @@ type table[T any] struct {
 func tableOf[T any](fields ...field[T]) *table[T] {
 	t := &table[T]{fields: fields, sorted: make([]int, len(fields))}
 	for i := range t.sorted {
-		t.sorted[i] = i
+		t.sorted[i], fields[i].label = i, labelOf(fields[i].name)
 		if fields[i].key {
 			t.keys |= 1 << i
 		}
@@ -60,13 +62,13 @@ func (t *table[T]) write(w *writer, x *T, unknown map[string]json.RawMessage) {
 	for _, i := range t.sorted {
 		f := &t.fields[i]
 		for len(others) > 0 && others[0] < f.name {
-			w.raw(others[0], unknown[others[0]])
+			w.unknown(others[0], unknown)
 			others = others[1:]
 		}
-		f.put(w, f.name, x)
+		f.put(w, &f.label, x)
 	}
 	for _, name := range others {
-		w.raw(name, unknown[name])
+		w.unknown(name, unknown)
 	}
 	w.b = append(w.b, '}')
 }
@@ -164,14 +166,14 @@ func (a assumed[T, V]) value(x *T) (v V) {
 
 // member makes a field of how its value is read and written.
 func member[T any, V comparable](name, says string, at func(*T) *V, rules []assumed[T, V],
-	put func(w *writer, name string, v V), take func(d *decoder, v []byte) (V, error)) field[T] {
+	put func(w *writer, name *label, v V), take func(d *decoder, v []byte) (V, error)) field[T] {
 	var a assumed[T, V]
 	if len(rules) > 0 {
 		a = rules[0]
 	}
 	f := field[T]{
 		name: name, says: says, absent: a.says, first: a.first,
-		put: func(w *writer, name string, x *T) {
+		put: func(w *writer, name *label, x *T) {
 			if v := *at(x); v != a.value(x) || a.shown != nil && a.shown(x) {
 				put(w, name, v)
 			}
@@ -189,19 +191,19 @@ func member[T any, V comparable](name, says string, at func(*T) *V, rules []assu
 
 func text[T any, V ~string](name, says string, at func(*T) *V, a ...assumed[T, V]) field[T] {
 	return member(name, says, at, a,
-		func(w *writer, name string, v V) { w.text(name, string(v)) },
+		func(w *writer, name *label, v V) { w.text(name, string(v)) },
 		func(_ *decoder, v []byte) (V, error) { return readText[V](v) })
 }
 
 func state[T any](name, says string, at func(*T) *core.State, a ...assumed[T, core.State]) field[T] {
 	return member(name, says, at, a,
-		func(w *writer, name string, v core.State) { w.text(name, string(v)) },
+		func(w *writer, name *label, v core.State) { w.text(name, string(v)) },
 		func(_ *decoder, v []byte) (core.State, error) { return readState(v) })
 }
 
 func integer[T any, V ~int | ~int64](name, says string, at func(*T) *V, a ...assumed[T, V]) field[T] {
 	return member(name, says, at, a,
-		func(w *writer, name string, v V) { w.integer(name, int64(v)) },
+		func(w *writer, name *label, v V) { w.integer(name, int64(v)) },
 		func(_ *decoder, v []byte) (V, error) { return readInt[V](v) })
 }
 
@@ -225,7 +227,7 @@ func after[T any](name, says string, at func(*T) *core.Time, a ...assumed[T, cor
 func raw[T any](name, says string, at func(*T) *json.RawMessage) field[T] {
 	return field[T]{
 		name: name, says: says,
-		put: func(w *writer, name string, x *T) {
+		put: func(w *writer, name *label, x *T) {
 			if v := *at(x); len(v) > 0 {
 				w.raw(name, v)
 			}
@@ -238,7 +240,7 @@ func raw[T any](name, says string, at func(*T) *json.RawMessage) field[T] {
 func part[T, V any](name, says string, at func(*T) *V, absent func(V) bool, check func(V) error) field[T] {
 	return field[T]{
 		name: name, says: says,
-		put: func(w *writer, name string, x *T) {
+		put: func(w *writer, name *label, x *T) {
 			if v := *at(x); !absent(v) {
 				w.part(name, v)
 			}
@@ -259,7 +261,7 @@ func part[T, V any](name, says string, at func(*T) *V, absent func(V) bool, chec
 func object[T, V any](name, says string, at func(*T) **V, of *table[V]) field[T] {
 	return field[T]{
 		name: name, says: says, waits: true,
-		put: func(w *writer, name string, x *T) {
+		put: func(w *writer, name *label, x *T) {
 			if v := *at(x); v != nil {
 				w.name(name)
 				of.write(w, v, nil)
@@ -289,7 +291,7 @@ func key[T any](f field[T]) field[T] {
 func schemaField() field[core.Task] {
 	return field[core.Task]{
 		name: "Schema", says: "major version of this form; a program that knows only older ones leaves the document alone", key: true,
-		put: func(w *writer, name string, _ *core.Task) { w.integer(name, TaskSchema) },
+		put: func(w *writer, name *label, _ *core.Task) { w.integer(name, TaskSchema) },
 		take: func(d *decoder, _ *core.Task) (err error) {
 			d.schema, err = readInt[int](d.r.Value())
 			return err
@@ -298,7 +300,7 @@ func schemaField() field[core.Task] {
 }
 
 // derived is written for people and the console; a reader passes it over.
-func derived(name, says, absent string, put func(w *writer, name string, t *core.Task)) field[core.Task] {
+func derived(name, says, absent string, put func(w *writer, name *label, t *core.Task)) field[core.Task] {
 	return field[core.Task]{
 		name: name, says: says, absent: absent, put: put,
 		take: func(d *decoder, _ *core.Task) error { d.r.Value(); return nil },

@@ -150,7 +150,7 @@ func usualMessage(e *core.StepError) string {
 	return ""
 }
 
-func lockedBy(w *writer, name string, t *core.Task) {
+func lockedBy(w *writer, name *label, t *core.Task) {
 	var locked string
 	var claimed core.Time
 	for i := range t.Steps {
@@ -163,7 +163,7 @@ func lockedBy(w *writer, name string, t *core.Task) {
 	}
 }
 
-func completeBy(w *writer, name string, t *core.Task) {
+func completeBy(w *writer, name *label, t *core.Task) {
 	var by core.Time
 	for i := range t.Steps {
 		if s := &t.Steps[i]; s.InFlight() && s.CompleteBy != 0 && (by == 0 || s.CompleteBy < by) {
@@ -175,7 +175,7 @@ func completeBy(w *writer, name string, t *core.Task) {
 	}
 }
 
-func failureCount(w *writer, name string, t *core.Task) {
+func failureCount(w *writer, name *label, t *core.Task) {
 	failures := 0
 	for i := range t.Steps {
 		failures += t.Steps[i].FailureCount

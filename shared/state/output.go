@@ -22,7 +22,7 @@ func outputField() field[core.Task] {
 	f := raw("output", "the workflow's output", func(t *core.Task) *json.RawMessage { return &t.Output })
 	put := f.put
 	f.absent = "none, or see outputOf"
-	f.put = func(w *writer, name string, t *core.Task) {
+	f.put = func(w *writer, name *label, t *core.Task) {
 		if derivedOutput(t) == nil {
 			put(w, name, t)
 		}
@@ -34,7 +34,7 @@ func derivedOutputField() field[core.Task] {
 	return field[core.Task]{
 		name: "outputOf", says: "the workflow's output, where it repeats outputs of steps: for each member the N of the step that has it, " +
 			"N and the member's name there, or its value in brackets",
-		put: func(w *writer, name string, t *core.Task) {
+		put: func(w *writer, name *label, t *core.Task) {
 			if of := derivedOutput(t); of != nil {
 				w.raw(name, of)
 			}

@@ -358,7 +358,7 @@ func TestDoneThatDoesNotFit(t *testing.T) {
 				failures = 0
 			}
 			d, err := core.Decide(def, []byte(`{}`), task, core.Reply{Step: "two", Attempt: c.attempt, Operation: core.Do, Outcome: core.OutcomeDone, Output: text(port.MaxDocument)},
-				core.At{Now: now, Room: core.Room{Limit: port.MaxDocument, Size: state.Size}})
+				core.At{Now: now, Room: state.Room})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -394,7 +394,7 @@ func TestEffectThatDoesNotFitTakesTheProof(t *testing.T) {
 			{Name: "pay", State: core.Pending, Attempt: 2, First: 1, FailureCount: 2, FirstAt: now - 9000, ClaimedAt: now - 9000, WakeAt: now + 1000, CompleteBy: now + 9000, QuietBy: now - 500, NoEffect: now - 700},
 		}}
 		d, err := core.Decide(def, []byte(`{}`), task, core.Reply{Step: "pay", Attempt: attempt, Operation: core.Do, Outcome: core.OutcomeDone, Output: text(port.MaxDocument)},
-			core.At{Now: now, Room: core.Room{Limit: port.MaxDocument, Size: state.Size}})
+			core.At{Now: now, Room: state.Room})
 		if err != nil {
 			t.Fatal(err)
 		}

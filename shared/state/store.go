@@ -47,7 +47,7 @@ type Store struct {
 // New makes a Store.
 func New(cfg Config) *Store {
 	if cfg.Limit == 0 {
-		cfg.Limit = port.MaxDocument
+		cfg.Limit = Room.Limit
 	}
 	s := &Store{cfg: cfg, byHash: map[string]*core.Definition{}, put: map[string]bool{}}
 	if cfg.CacheTasks > 0 {
@@ -55,6 +55,9 @@ func New(cfg Config) *Store {
 	}
 	return s
 }
+
+// Room is what a decision must know of the documents of a store that takes them up to port.MaxDocument.
+var Room = core.Room{Limit: port.MaxDocument, Size: Size}
 
 // Room is what a decision must know of the documents of this store.
 func (s *Store) Room() core.Room { return core.Room{Limit: s.cfg.Limit, Size: Size} }

@@ -29,14 +29,14 @@ func triedField() field[core.Task] {
 	return field[core.Task]{
 		name: "tried", says: "its last attempts that did not end done, oldest first; see [below](#attempts)",
 		absent: "one for each step that failed once, as its error and firstAt say",
-		put: func(w *writer, name string, t *core.Task) {
+		put: func(w *writer, name *label, t *core.Task) {
 			if slices.Equal(t.Attempts, usualAttempts(t)) {
 				return
 			}
 			w.text(name, triedText(t))
 			for i := range t.Attempts {
 				if a := &t.Attempts[i]; !a.Began.InRange() || !a.Ended.InRange() {
-					w.fail(fmt.Errorf("encode task: %s: %w", name, errRange))
+					w.fail(fmt.Errorf("encode task: %s: %w", name.text, errRange))
 				}
 			}
 		},

@@ -3,6 +3,7 @@ package view_test
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -84,5 +85,27 @@ func TestInputs(t *testing.T) {
 	task.ProcessState, task.Phase = core.Processing, ""
 	if got := view.Detailed(task, def, json.RawMessage(`{"card":"c-1"}`), t0.Std()).Steps[0].Input; got != nil {
 		t.Errorf("no agent was asked yet: %s", got)
+	}
+}
+
+// A plan refuses what the move itself would refuse, also where the document has no room for the new definition's reserve.
+func TestPlanOf(t *testing.T) {
+	task, def := stopped(0)
+	other := *def
+	other.Hash, other.Steps = "def", append(slices.Clone(def.Steps), core.StepDefinition{Name: "ship", Agent: "payment", Operation: "ship", Grade: core.Idempotent, Timeout: core.Second})
+	other.Link()
+	for _, c := range []struct {
+		name   string
+		limit  int
+		reason string
+	}{
+		{"the document has room", 400_000, ""},
+		{"the reserve does not fit", 20_000, "do not fit into a document of 20000 bytes"},
+	} {
+		room := core.Room{Limit: c.limit, Size: func(t *core.Task) int { return 15_000 * len(t.Steps) }}
+		p := view.PlanOf(task, def, core.Target{Definition: &other}, json.RawMessage(`{}`), (t0 + 70_000).Std(), room)
+		if p.Accepted != (c.reason == "") || !strings.Contains(p.Reason, c.reason) || p.Definition != "def" {
+			t.Errorf("%s: %+v", c.name, p)
+		}
 	}
 }
