@@ -35,6 +35,7 @@ type rig struct {
 type cutter struct {
 	net.Listener
 	left atomic.Int64 // bytes until the next cut; 0: none is wanted
+	then atomic.Int64 // what is left after a cut
 	cuts atomic.Int64
 }
 
@@ -53,7 +54,7 @@ type cutConn struct {
 
 func (c *cutConn) Write(b []byte) (int, error) {
 	if left := c.c.left.Load(); left > 0 && c.c.left.Add(-int64(len(b))) <= 0 {
-		c.c.left.Store(0)
+		c.c.left.Store(c.c.then.Load())
 		c.c.cuts.Add(1)
 		c.Conn.Close()
 		return 0, net.ErrClosed

@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -169,10 +170,12 @@ func TestSubmitMany(t *testing.T) {
 func TestRefusedBehindTheQueue(t *testing.T) {
 	w := stacktest.New(t, stacktest.Memory())
 	w.Parts.Patience = 50 * time.Millisecond
-	c := w.Client()
-	submit(t, c, order("lost", "nope", ""))
+	hasty := w.Client()
+	w.Parts.Patience = 0
+	c := w.Client() // waits as long as it takes for what does start
+	submit(t, hasty, order("lost", "nope", ""))
 	var e *client.Error
-	if err := waited(c, "lost"); !errors.Is(err, client.ErrRefused) || !errors.As(err, &e) || e.Code != "not-started" || !strings.Contains(err.Error(), "quarantine") {
+	if err := waited(hasty, "lost"); !errors.Is(err, client.ErrRefused) || !errors.As(err, &e) || e.Code != "not-started" || !strings.Contains(err.Error(), "quarantine") {
 		t.Errorf("an unknown workflow: %v", err)
 	}
 	submit(t, c, order("o", "order", ""))
@@ -340,16 +343,65 @@ func TestNoVerdict(t *testing.T) {
 		t.Error(err)
 	}
 	var u *client.Undecided
-	short, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-	defer cancel()
-	if _, err := patient.Cancel(short, "o", client.CommandID("x")); !errors.As(err, &u) || !u.Queued || u.ID != "x" || u.OrderID != "o" || !errors.Is(err, context.DeadlineExceeded) {
+	short, before := &ending{Context: t.Context(), ended: make(chan struct{})}, waiting(t, w, port.Control)
+	w.Parts.Patience, w.Parts.Tasks = 0, looking{w.Store, func() {
+		if waiting(t, w, port.Control) > before { // the command is queued, and its verdict is looked for
+			short.end()
+		}
+	}}
+	if _, err := w.Client().Cancel(short, "o", client.CommandID("x")); !errors.As(err, &u) || !u.Queued || u.ID != "x" || u.OrderID != "o" || !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("cut short: %v", err)
 	}
+	w.Parts.Tasks = w.Store
 	w.Held.Store(false)
-	w.Parts.Patience = 0
 	if v, err := w.Client().Cancel(t.Context(), "o", client.CommandID("x")); err != nil || !v.Accepted || v.ID != "x" {
 		t.Errorf("%+v %v", v, err)
 	}
+}
+
+// ending is a context whose time is over when the test says so.
+type ending struct {
+	context.Context
+	ended chan struct{}
+	once  sync.Once
+}
+
+func (e *ending) end() { e.once.Do(func() { close(e.ended) }) }
+
+func (e *ending) Done() <-chan struct{} { return e.ended }
+
+func (e *ending) Err() error {
+	select {
+	case <-e.ended:
+		return context.DeadlineExceeded
+	default:
+		return nil
+	}
+}
+
+// looking tells a test of each look at a task.
+type looking struct {
+	stack.Tasks
+	looks func()
+}
+
+func (l looking) Load(ctx context.Context, ids []string) ([]*port.Record, []error) {
+	l.looks()
+	return l.Tasks.Load(ctx, ids)
+}
+
+// waiting counts the messages of a queue, those in hand included.
+func waiting(t *testing.T, w *stacktest.World, queue string) int {
+	t.Helper()
+	q, err := w.Queues.Queue(queue)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := q.Depth(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d.Visible + d.InFlight
 }
 
 func TestListsTellWhatTheyLeaveOut(t *testing.T) {

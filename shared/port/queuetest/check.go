@@ -159,6 +159,21 @@ func (s *suite) poll(ctx context.Context, q port.Queue, wait time.Duration) <-ch
 	return answers
 }
 
+// forgotten returns once no poll waits: a server learns a moment later that its caller has given up, and
+// would give it what comes meanwhile.
+func (s *suite) forgotten() {
+	s.Helper()
+	if s.Advance == nil {
+		time.Sleep(s.unit / 10)
+		return
+	}
+	for deadline := time.Now().Add(10 * time.Second); s.Sleepers() > 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			s.Fatal("the server goes on waiting for a poll that was given up")
+		}
+	}
+}
+
 type answer struct {
 	deliveries []port.Delivery
 	err        error

@@ -192,6 +192,9 @@ var pollCases = []testCase{
 		if a := s.answered(poll); len(a.deliveries) != 0 || a.err != nil && !errors.Is(a.err, context.Canceled) {
 			s.Errorf("ends with %v, %v", a.deliveries, a.err)
 		}
+		if s.options.LosesPolls {
+			s.forgotten()
+		}
 		s.send(q, "a")
 		s.bodiesAre(s.take(q, 1, long), "a")
 	}},

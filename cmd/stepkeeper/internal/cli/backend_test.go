@@ -26,6 +26,7 @@ type backend struct {
 	commands []message.Control
 	damaged  string // ID of an order whose document cannot be read
 	refuse   string // reason that every command is refused with
+	listed   func() // called at each look at the list
 	changed  chan struct{}
 
 	unattended []view.Unattended
@@ -176,6 +177,9 @@ func (b *backend) Follow(ctx context.Context, id string, after int64) (<-chan *c
 func (b *backend) List(_ context.Context, q port.Query) (orders []view.Summary, next string, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.listed != nil {
+		b.listed()
+	}
 	skip := q.Cursor != ""
 	for _, id := range slices.Backward(b.order) {
 		t := b.tasks[id]

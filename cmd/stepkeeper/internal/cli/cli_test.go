@@ -31,6 +31,7 @@ type call struct {
 	in       string
 	env      map[string]string
 	ctx      context.Context
+	until    string           // "" or what interrupts it, once it stands in the output
 	now      func() time.Time // nil: a minute past noon
 
 	openStack func(context.Context, string, stack.Options, ...client.Option) (*client.Client, error)
@@ -80,8 +81,29 @@ func (c call) run(t *testing.T, args ...string) result {
 	if ctx == nil {
 		ctx = t.Context()
 	}
+	if c.until != "" {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeout(ctx, 10*time.Second)
+		defer stop()
+		s.Out = &interrupter{&b.Out, c.until, stop}
+	}
 	code := a.Execute(ctx, args)
 	return result{code, b.Out.String(), b.Err.String()}
+}
+
+// interrupter interrupts a command that has written a text.
+type interrupter struct {
+	out  *bytes.Buffer
+	text string
+	stop func()
+}
+
+func (i *interrupter) Write(p []byte) (int, error) {
+	n, err := i.out.Write(p)
+	if strings.Contains(i.out.String(), i.text) {
+		i.stop()
+	}
+	return n, err
 }
 
 // want checks the exit code and that each text is in the output or the messages.

@@ -57,7 +57,9 @@ func TestUndoSaysWhatItWaitsFor(t *testing.T) {
 	c := call{server: serve(t, b).URL}
 	const wait = "its undo waits until 12:01:21.001 (in 21.0s): a call of charge may take effect until 12:01:20.000, only then is it undone"
 	c.run(t, "show", "undoing").want(t, failure.OK, wait)
-	c.run(t, "watch", "undoing", "--timeout", "200ms").want(t, failure.General, "undoing  "+wait)
+	watched := c
+	watched.until = "undoing  " + wait
+	watched.run(t, "watch", "undoing").want(t, failure.OK, watched.until)
 	for _, next := range []struct {
 		step core.Step
 		want string
@@ -168,10 +170,15 @@ func TestWatchList(t *testing.T) {
 	for _, terminal := range []bool{false, true} {
 		ctx, cancel := context.WithCancel(t.Context())
 		c := call{server: server.URL, ctx: ctx, terminal: terminal}
-		done := make(chan result)
-		go func() { done <- c.run(t, "watch", "--interval", "10ms") }()
-		time.AfterFunc(200*time.Millisecond, cancel)
-		r := <-done
+		looks := 0
+		b.mu.Lock() // a look that was interrupted may still be under way
+		b.listed = func() {
+			if looks++; looks == 5 {
+				cancel()
+			}
+		}
+		b.mu.Unlock()
+		r := c.run(t, "watch", "--interval", "10ms")
 		r.want(t, failure.OK, "stopped", "running")
 		if n := strings.Count(r.out, "stopped"); !terminal && n != 1 {
 			t.Errorf("an order that does not change was told %d times:\n%s", n, r.out)

@@ -147,5 +147,5 @@ func TestSubmitBadInput(t *testing.T) {
 
 func TestSubmitWithoutServer(t *testing.T) {
 	c := call{in: orderLine("n-1", "")}
-	c.run(t, "submit", "--timeout", "300ms", "-").want(t, failure.Unreachable, "stepkeeper dev")
+	c.run(t, "submit", "--timeout", "1s", "-").want(t, failure.Unreachable, "stepkeeper dev")
 }
