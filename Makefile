@@ -6,8 +6,8 @@ BIN      := bin
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.12.2
 # The working copy, for `stepkeeper init` and `stepkeeper agent new`: -trimpath leaves it out everywhere else.
 LDFLAGS  := -ldflags "-X 'github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/scaffold.builtFrom=$(CURDIR)'"
-# What runs goroutines: everything but the long end-to-end tests.
-RACE_PKGS ?= $(shell $(GO) list ./... | grep -v -E '/(bench|examples|e2e)(/|$$)')
+# What shares memory between goroutines: not the long end-to-end tests, nor what runs one goroutine at a time.
+RACE_PKGS ?= $(shell $(GO) list ./... | grep -v -E '/(bench|examples|e2e|infra|localstack|importrules|mutants|soak|simulate)(/|$$)') ./shared/simulate/report
 TEST_PKGS ?= $(shell $(GO) list ./... | grep -v -E '/(infra|internal/mutants/(sampled|simulated))$$')
 FUZZTIME ?= 10s
 CHECKS   ?= 5000
@@ -39,7 +39,7 @@ test-dynamo: ## Run the tests that need a DynamoDB against DynamoDB Local (needs
 		$(GO) test -count=1 -v -run "^TestUnitsOfEachOperation$$" ./shared/dynamo'
 
 .PHONY: race
-race: ## Run the tests with the race detector (needs a C compiler)
+race: ## Run the tests with the race detector (needs a C compiler); RACE_PKGS=./... nightly
 	$(GO) test -race -short -timeout 20m $(RACE_PKGS)
 
 .PHONY: fuzz

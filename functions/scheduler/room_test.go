@@ -44,6 +44,9 @@ func TestOrdersNearTheDocumentLimitEnd(t *testing.T) {
 		{"502 steps at once, 800 bytes", wide(502, false), 1, 800, 800},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			if testing.Short() && len(c.def.Steps) > 30 {
+				t.Skip("large documents take minutes with the race detector")
+			}
 			w := world.New(t, c.def).Boot()
 			draw := rand.New(rand.NewPCG(1, 2))
 			refuses := map[string]bool{}

@@ -1,5 +1,7 @@
 package mutants
 
+const walk = "shared/rawjson/walk.go"
+
 // ofCodec are mutants of the reading and writing of messages, task documents and Lambda events.
 var ofCodec = []Mutant{
 	// What a document shows to people.
@@ -14,8 +16,21 @@ var ofCodec = []Mutant{
 	{Name: "codec-hides-what-is-under-way", File: "shared/state/field.go", Func: "member", Old: " || a.shown != nil && a.shown(x)", New: ""},
 	{Name: "codec-output-of-another-step", File: "shared/state/output.go", Func: "derivedOutput", Old: "!bytes.Equal(back, t.Output)", New: "len(back) == 0"},
 	{Name: "codec-unknown-member-is-dropped", File: "shared/state/field.go", Func: "table.read", Old: "unknown != nil", New: "unknown != nil && name == \"\""},
-	{Name: "codec-item-keeps-hashes-as-text", File: "shared/dynamo/parse.go", Func: "parser.shown", Old: "b != nil && depth == 1", New: "b != nil && depth == 0", Killers: []string{"cloud"}},
+	{Name: "codec-item-keeps-hashes-as-text", File: "shared/dynamo/parse.go", Func: "scalar", Old: "b != nil && depth == 1", New: "b != nil && depth == 0", Killers: []string{"cloud"}},
+	{Name: "codec-item-loses-white-space-of-a-list", File: "shared/dynamo/parse.go", Func: "list", Old: "r.Pos() != compact {", New: "r.Pos() < compact {"},
+	{Name: "codec-item-loses-white-space-of-an-object", File: "shared/dynamo/parse.go", Func: "object", Old: "r.Pos() != compact+len(r.Key)+1", New: "r.Pos() < compact"},
+	{Name: "codec-item-loses-white-space-at-an-end", File: "shared/dynamo/parse.go", Func: "list", Old: "r.Pos() != max(compact, empty)", New: "r.Pos() < max(compact, empty)"},
 	{Name: "codec-every-member-is-written", File: "shared/state/field.go", Func: "member", Old: "v != a.value(x) ||", New: "true || v != a.value(x) ||", Killers: []string{"cloud"}},
+
+	// What a reader of JSON refuses.
+	{Name: "codec-members-need-no-comma", File: walk, Func: "next", Old: "b[i] == ','", New: "b[i] != last"},
+	{Name: "codec-members-need-no-colon", File: walk, Func: "key", Old: "b[i] != ':'", New: "b[i] == '}'"},
+	{Name: "codec-value-may-stand-twice", File: "shared/rawjson/reader.go", Func: "Reader.part", Old: "!r.first || ", New: ""},
+	{Name: "codec-bracket-in-a-text-counts", File: walk, Func: "Token", Old: "case '\\\\':\n\t\t\t\ti++", New: "case 0:"},
+	{Name: "codec-submission-names-a-field-twice", File: "shared/message/strict.go", Func: "object", Old: "if twice {", New: "if twice && many == nil {"},
+	{Name: "codec-key-of-half-a-pair", File: "shared/message/strict.go", Func: "object", Old: "whole(r.Key, path)", New: "whole(nil, path)"},
+	{Name: "codec-broken-submission-without-its-place", File: "shared/message/strict.go", Func: "strictJSON", Old: "cmp.Or(syntax(data), err, r.Err)", New: "cmp.Or(err, r.Err)"},
+	{Name: "codec-field-without-a-name", File: "shared/message/submit.go", Func: "unknownField", Old: "len(unknown) == 0", New: "len(unknown) == 0 || slices.Min(unknown) == \"\""},
 
 	// The attempts that did not end done.
 	{Name: "codec-attempts-that-errors-tell-are-read-as-none", File: "shared/state/tried.go", Func: "triedField", Old: "fill: func(t *core.Task) { t.Attempts = usualAttempts(t) },", New: ""},
@@ -27,6 +42,7 @@ var ofCodec = []Mutant{
 	{Name: "codec-attempts-are-named-in-full", File: "shared/state/tried.go", Func: "triedText", Old: "slices.Contains(usual, e.Attempt)", New: "false && slices.Contains(usual, e.Attempt)", Killers: []string{"state"}},
 
 	// The one limit of nesting.
+	{Name: "codec-one-level-more", File: "shared/rawjson/depth.go", Func: "TooDeep", Old: "depth > limit", New: "depth > limit+1"},
 	{Name: "codec-order-of-any-depth", File: "shared/message/submit.go", Func: "SubmitOrder.Check", Old: "if err := rawjson.CheckDepth(o.Order); err != nil {", New: "if err := rawjson.CheckDepth(nil); err != nil {"},
 	{Name: "codec-reply-of-any-depth", File: "shared/message/codec.go", Func: "Reply.Check", Old: "rawjson.CheckDepth(m.Output)", New: "rawjson.CheckDepth(nil)"},
 	{Name: "P22a-done-without-effect-is-read", File: "shared/message/codec.go", Func: "Reply.Check", Old: "m.Outcome == core.OutcomeDone || m.Operation == core.UndoOp", New: "m.Operation == core.UndoOp"},

@@ -31,144 +31,107 @@ var errForm = errors.New("not to be shown as attributes")
 // attributesOf gives a JSON object as an item. JSON writes it again, byte for byte. It fails only
 // for what is no JSON object.
 func attributesOf(document []byte) (map[string]types.AttributeValue, error) {
-	if len(document) == 0 || document[0] != '{' || !utf8.Valid(document) || !json.Valid(document) {
+	if len(document) == 0 || document[0] != '{' || !utf8.Valid(document) || !rawjson.Valid(document) {
 		return nil, errForm
 	}
-	p := parser{b: document}
-	v, err := p.value("", 0)
-	if err != nil {
-		return nil, err
+	r := rawjson.ReadChecked(document)
+	if m := object(&r, 0); m != nil && r.Pos() == len(document) {
+		return m, nil
 	}
-	m, ok := v.(*types.AttributeValueMemberM)
-	if !ok || p.i != len(document) || m.Value[textMember] != nil {
-		return nil, errForm
-	}
-	return m.Value, nil
+	return nil, errForm
 }
 
-// parser walks JSON that is known to be valid and compact; errForm where it is not compact.
-type parser struct {
-	b []byte
-	i int
-}
-
-// value parses one value: that of the member with this name, at the depth of so many levels. What cannot be shown as it is becomes its text.
-func (p *parser) value(name string, depth int) (types.AttributeValue, error) {
-	start := p.i
-	v, err := p.shown(name, depth)
-	if err == nil {
-		return v, nil
-	}
-	p.i = start
-	if depth == 0 {
-		return nil, err
-	}
-	return asText(p.skip()), nil
-}
-
-func asText(raw []byte) types.AttributeValue {
-	return &types.AttributeValueMemberM{Value: map[string]types.AttributeValue{textMember: &types.AttributeValueMemberS{Value: string(raw)}}}
-}
-
-func (p *parser) shown(name string, depth int) (types.AttributeValue, error) {
-	switch p.b[p.i] {
+// value gives the value that r stands before: that of the member with this name, at the depth of so many levels.
+// What cannot be shown as it is becomes its text.
+func value(r *rawjson.Reader, name string, depth int) types.AttributeValue {
+	before := *r
+	switch r.Kind() {
 	case '{':
-		return p.object(depth)
+		if m := object(r, depth); m != nil {
+			return &types.AttributeValueMemberM{Value: m}
+		}
 	case '[':
-		return p.list(depth)
+		if l := list(r, depth); l != nil {
+			return &types.AttributeValueMemberL{Value: l}
+		}
+	default:
+		raw := r.Value()
+		if v := scalar(raw, name, depth); v != nil {
+			return v
+		}
+	}
+	*r = before
+	return &types.AttributeValueMemberM{Value: map[string]types.AttributeValue{textMember: str(string(r.Value()))}}
+}
+
+// scalar gives nil where the value cannot be shown as it is.
+func scalar(raw []byte, name string, depth int) types.AttributeValue {
+	switch raw[0] {
 	case '"':
-		raw := p.skip()
 		s, ok := plainText(raw)
 		if !ok {
-			return nil, errForm
+			return nil
 		}
 		if b := hashOf(s); b != nil && depth == 1 && !slices.Contains(recorded, name) {
-			return blob(b), nil
+			return blob(b)
 		}
-		return &types.AttributeValueMemberS{Value: s}, nil
-	case ' ', '\t', '\n', '\r':
-		return nil, errForm
-	}
-	raw := p.skip()
-	switch string(raw) {
-	case "null":
-		return &types.AttributeValueMemberNULL{Value: true}, nil
-	case "true", "false":
-		return &types.AttributeValueMemberBOOL{Value: raw[0] == 't'}, nil
+		return str(s)
+	case 'n':
+		return &types.AttributeValueMemberNULL{Value: true}
+	case 't', 'f':
+		return &types.AttributeValueMemberBOOL{Value: raw[0] == 't'}
 	}
 	if !survives(string(raw)) {
-		return nil, errForm
+		return nil
 	}
-	return &types.AttributeValueMemberN{Value: string(raw)}, nil
+	return &types.AttributeValueMemberN{Value: string(raw)}
 }
 
-func (p *parser) object(depth int) (types.AttributeValue, error) {
+// object gives the members of an object, nil where they cannot be shown as they are.
+func object(r *rawjson.Reader, depth int) map[string]types.AttributeValue {
 	if depth > maxDepth {
-		return nil, errForm
+		return nil
 	}
 	members := map[string]types.AttributeValue{}
 	var names []string
-	p.i++
-	for p.b[p.i] != '}' {
-		if p.b[p.i] == ',' {
-			p.i++
+	compact := r.Pos() + 1 // where the next key begins, if there is no white space
+	empty := compact + 1
+	for r.Enter(); r.Next(); compact = r.Pos() + 1 {
+		name, ok := plainText(r.Key)
+		if !ok || name == "" || len(name) > 255 || strings.HasPrefix(name, "#") || strings.Contains(name, "\n") || members[name] != nil ||
+			r.Pos() != compact+len(r.Key)+1 {
+			return nil
 		}
-		if p.b[p.i] != '"' {
-			return nil, errForm
-		}
-		name, ok := plainText(p.skip())
-		if !ok || name == "" || len(name) > 255 || strings.HasPrefix(name, "#") || strings.Contains(name, "\n") || members[name] != nil {
-			return nil, errForm
-		}
-		if p.b[p.i] != ':' {
-			return nil, errForm
-		}
-		p.i++
-		v, err := p.value(name, depth+1)
-		if err != nil {
-			return nil, err
-		}
-		if c := p.b[p.i]; c != ',' && c != '}' {
-			return nil, errForm
-		}
-		members[name] = v
+		members[name] = value(r, name, depth+1)
 		names = append(names, name)
 	}
-	p.i++
-	if !slices.IsSorted(names) {
-		members[orderMember] = &types.AttributeValueMemberS{Value: strings.Join(names, "\n")}
+	if r.Pos() != max(compact, empty) {
+		return nil
 	}
-	return &types.AttributeValueMemberM{Value: members}, nil
+	if !slices.IsSorted(names) {
+		members[orderMember] = str(strings.Join(names, "\n"))
+	}
+	return members
 }
 
-func (p *parser) list(depth int) (types.AttributeValue, error) {
+// list is object for the elements of an array.
+func list(r *rawjson.Reader, depth int) []types.AttributeValue {
 	if depth > maxDepth {
-		return nil, errForm
+		return nil
 	}
 	values := []types.AttributeValue{}
-	p.i++
-	for p.b[p.i] != ']' {
-		if p.b[p.i] == ',' {
-			p.i++
+	compact := r.Pos() + 1
+	empty := compact + 1
+	for r.Enter(); r.Element(); compact = r.Pos() + 1 {
+		if r.Pos() != compact {
+			return nil
 		}
-		v, err := p.value("", depth+1)
-		if err != nil {
-			return nil, err
-		}
-		if c := p.b[p.i]; c != ',' && c != ']' {
-			return nil, errForm
-		}
-		values = append(values, v)
+		values = append(values, value(r, "", depth+1))
 	}
-	p.i++
-	return &types.AttributeValueMemberL{Value: values}, nil
-}
-
-// skip answers the bytes of one value and moves past it.
-func (p *parser) skip() []byte {
-	start := p.i
-	p.i = max(start, rawjson.Skip(p.b, start)) // the document is valid
-	return p.b[start:p.i]
+	if r.Pos() != max(compact, empty) {
+		return nil
+	}
+	return values
 }
 
 // hashOf gives the bytes of a hash of 16 bytes, which take half the room of its text; nil for any other text.

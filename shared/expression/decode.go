@@ -15,6 +15,8 @@ var (
 	errBadJSON = fail("what it reads is not valid JSON", "")
 )
 
+const white = " \n\t\r" // between the parts of JSON
+
 // checkDepth refuses JSON that is nested too deep, before anything recursive sees it.
 func checkDepth(data []byte) error {
 	if rawjson.TooDeep(data, MaxDepth) >= 0 {

@@ -1,12 +1,14 @@
 package expression
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strconv"
 
 	"github.com/expr-lang/expr/ast"
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
 // path is an expression that only names a place, like order.items[0].sku. It is read from the raw
@@ -69,7 +71,7 @@ func (p *path) raw(env *core.Environment) (json.RawMessage, error) {
 		at = env.Outputs[p.step]
 	}
 	for _, m := range p.members {
-		at = skipSpace(at)
+		at = bytes.Trim(at, white)
 		if len(at) == 0 || string(at) == "null" {
 			if m.optional {
 				return nil, nil
@@ -123,47 +125,29 @@ func (m member) of(data json.RawMessage) (json.RawMessage, error) {
 	return nil, wrongBase(m, "a number")
 }
 
-func field(data []byte, name string) (json.RawMessage, error) {
-	var found json.RawMessage
-	s := scanner{data: data, at: 1}
-	for !s.end('}') {
-		key, value, err := s.pair()
-		if err != nil {
-			return nil, err
-		}
-		if keyIs(key, name) {
+func field(data []byte, name string) (found json.RawMessage, err error) {
+	r := rawjson.ReadChecked(data)
+	for r.Enter(); r.Next(); {
+		if value := r.Value(); string(r.Name()) == name {
 			found = value
 		}
 	}
-	return found, s.err
+	if r.Err != nil {
+		return nil, errBadJSON
+	}
+	return found, nil
 }
 
 func element(data []byte, index int) (json.RawMessage, error) {
-	s := scanner{data: data, at: 1}
-	n := 0
-	for ; !s.end(']'); n++ {
-		value, err := s.value()
-		if err != nil {
-			return nil, err
-		}
-		if n == index {
+	r := rawjson.ReadChecked(data)
+	r.Enter()
+	for n := 0; r.Element(); n++ {
+		if value := r.Value(); n == index && r.Err == nil {
 			return value, nil
 		}
 	}
-	if s.err != nil {
-		return nil, s.err
+	if r.Err != nil {
+		return nil, errBadJSON
 	}
 	return nil, outside(index)
-}
-
-// keyIs compares a quoted key with a name.
-func keyIs(key []byte, name string) bool {
-	plain := key[1 : len(key)-1]
-	for _, c := range plain {
-		if c == '\\' || c >= 0x80 {
-			var text string
-			return json.Unmarshal(key, &text) == nil && text == name
-		}
-	}
-	return string(plain) == name
 }

@@ -58,15 +58,9 @@ func parseTemplate(data json.RawMessage, scope Scope) (*template, error) {
 	t := &template{}
 	src, from := compact.Bytes(), 0
 	var literal []byte
-	for here := 0; here < len(src); {
-		if src[here] != '"' {
-			here++
-			continue
-		}
-		start := here
-		here = rawjson.Text(src, start)
-		if here < len(src) && src[here] == ':' || !bytes.ContainsAny(src[start:here], `$\`) {
-			continue // a key, or an ordinary string
+	for start, here := rawjson.Token(src, 0); start < len(src); start, here = rawjson.Token(src, here) {
+		if src[start] != '"' || here < len(src) && src[here] == ':' || !bytes.ContainsAny(src[start:here], `$\`) {
+			continue // no string, a key, or an ordinary string
 		}
 		var text string
 		if err := json.Unmarshal(src[start:here], &text); err != nil {
@@ -134,7 +128,7 @@ func splice(b []byte, p *path, env *core.Environment) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if raw = skipSpace(raw); len(raw) == 0 {
+	if raw = bytes.Trim(raw, white); len(raw) == 0 {
 		return append(b, "null"...), nil
 	}
 	if len(raw) > 4*MaxResult { // before the copy; white space may still make it small enough

@@ -45,43 +45,20 @@ func appendExact(b, data []byte) []byte {
 	if len(data) == 0 {
 		return append(b, "null"...)
 	}
-	for i := 0; i < len(data); {
-		c := data[i]
+	from := 0
+	for at, end := rawjson.Token(data, 0); at < len(data); at, end = rawjson.Token(data, end) {
+		text, number := data[at] == '"', data[at] == '-' || data[at] >= '0' && data[at] <= '9'
 		switch {
-		case c == '"':
-			end := rawjson.Text(data, i) - 1
-			if end < 0 { // no JSON
-				return append(b, data[i:]...)
-			}
-			b = append(b, '"')
-			if hasMark(data[i+1 : end]) {
-				b = append(b, mark...)
-			}
-			b = append(append(b, data[i+1:end]...), '"')
-			i = end + 1
-		case c == '-' || c >= '0' && c <= '9':
-			end := i + 1
-			for end < len(data) && isNumber(data[end]) {
-				end++
-			}
-			if lit := string(data[i:end]); exact(lit) {
-				b = append(b, lit...)
-			} else {
-				b = append(b, '"')
-				b = append(b, mark...)
-				b = append(append(b, plainNumber(lit)...), '"')
-			}
-			i = end
-		default:
-			b = append(b, c)
-			i++
+		case text && hasMark(data[at+1:end]):
+			b = append(append(append(b, data[from:at+1]...), mark...), data[at+1:end]...)
+			from = end
+		case number && !exact(string(data[at:end])):
+			b = append(append(append(b, data[from:at]...), '"'), mark...)
+			b = append(append(b, plainNumber(string(data[at:end]))...), '"')
+			from = end
 		}
 	}
-	return b
-}
-
-func isNumber(c byte) bool {
-	return c >= '0' && c <= '9' || c == '.' || c == 'e' || c == 'E' || c == '+' || c == '-'
+	return append(b, data[from:]...)
 }
 
 func hasMark(text []byte) bool { return len(text) >= len(mark) && string(text[:len(mark)]) == mark }

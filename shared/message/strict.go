@@ -1,6 +1,7 @@
 package message
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -22,11 +23,12 @@ func strictJSON(data []byte) error {
 	if err := rawjson.CheckMessageDepth(data); err != nil {
 		return err
 	}
-	if err := syntax(data); err != nil {
-		return err
+	r := rawjson.Read(data)
+	err := value(&r, "")
+	if err == nil && r.End() {
+		return nil
 	}
-	w := walker{b: data}
-	return w.value("")
+	return cmp.Or(syntax(data), err, r.Err)
 }
 
 // syntax answers the standard library's complaint with its place.
@@ -57,52 +59,42 @@ func firstBadByte(data []byte) int {
 	return -1
 }
 
-// walker goes through valid JSON of bounded depth.
-type walker struct {
-	b []byte
-	i int
-}
-
-func (w *walker) space() {
-	w.i = rawjson.Space(w.b, w.i)
-}
-
-func (w *walker) value(path string) error {
-	w.space()
-	switch w.b[w.i] {
+// value reads the value that stands here, of bounded depth. What is no JSON is left in r.Err.
+func value(r *rawjson.Reader, path string) error {
+	switch r.Kind() {
 	case '{':
-		return w.object(path)
+		return object(r, path)
 	case '[':
-		return w.array(path)
+		for r.Enter(); r.Element(); {
+			if err := value(r, path); err != nil {
+				return err
+			}
+		}
+		return nil
 	case '"':
-		_, err := w.text(path)
-		return err
+		return whole(r.Value(), path)
 	}
-	w.i = rawjson.Skip(w.b, w.i)
+	r.Value()
 	return nil
 }
 
-func (w *walker) object(path string) error {
+func object(r *rawjson.Reader, path string) error {
 	var few [8]string
 	seen := few[:0]
 	var many map[string]bool
-	for w.i++; ; w.i++ {
-		w.space()
-		if w.b[w.i] == '}' {
-			break
-		}
-		key, err := w.text(path)
-		if err != nil {
+	for r.Enter(); r.Next(); {
+		if err := whole(r.Key, path); err != nil {
 			return err
 		}
-		twice := many[key]
+		name := string(r.Name())
+		twice := many[name]
 		if many == nil {
 			for _, k := range seen {
-				twice = twice || k == key
+				twice = twice || k == name
 			}
 		}
 		if twice {
-			return fmt.Errorf("the key %s stands twice; keep one", place(path, key))
+			return fmt.Errorf("the key %s stands twice; keep one", place(path, name))
 		}
 		if many == nil && len(seen) == cap(seen) {
 			many = make(map[string]bool, 32)
@@ -111,49 +103,23 @@ func (w *walker) object(path string) error {
 			}
 		}
 		if many != nil {
-			many[key] = true
+			many[name] = true
 		} else {
-			seen = append(seen, key)
+			seen = append(seen, name)
 		}
-		w.space()
-		w.i++ // the colon
-		if err := w.value(place(path, key)); err != nil {
+		if err := value(r, place(path, name)); err != nil {
 			return err
 		}
-		if w.space(); w.b[w.i] == '}' {
-			break
-		}
 	}
-	w.i++
 	return nil
 }
 
-func (w *walker) array(path string) error {
-	for w.i++; ; w.i++ {
-		w.space()
-		if w.b[w.i] == ']' {
-			break
-		}
-		if err := w.value(path); err != nil {
-			return err
-		}
-		if w.space(); w.b[w.i] == ']' {
-			break
-		}
-	}
-	w.i++
-	return nil
-}
-
-// text reads a string; one with escapes is unescaped by the standard library.
-func (w *walker) text(path string) (string, error) {
-	start := w.i
-	w.i = rawjson.Text(w.b, start)
-	raw := w.b[start:w.i]
+// whole refuses a text with half of a surrogate pair.
+func whole(raw []byte, path string) error {
 	if half := halfSurrogate(raw); half != "" {
-		return "", fmt.Errorf("the text %s holds half of a surrogate pair (%s); send whole characters", path, half)
+		return fmt.Errorf("the text %s holds half of a surrogate pair (%s); send whole characters", path, half)
 	}
-	return rawjson.Unquote(raw)
+	return nil
 }
 
 // halfSurrogate finds a \uD8xx without its other half, which is no character.

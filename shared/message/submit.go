@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -136,21 +137,17 @@ func submitOf(fields map[string]json.RawMessage) (SubmitOrder, error) {
 var submitFields = []string{"schema", "orderId", "workflow", "order", "priority", "replyTo", "deadline"}
 
 func unknownField(fields map[string]json.RawMessage) error {
-	unknown := ""
+	var unknown []string
 	for name := range fields {
-		known := false
-		for _, f := range submitFields {
-			known = known || f == name
-		}
-		if !known && (unknown == "" || name < unknown) { // the first by name: the same answer each time
-			unknown = name
+		if !slices.Contains(submitFields, name) {
+			unknown = append(unknown, name)
 		}
 	}
-	if unknown == "" {
+	if len(unknown) == 0 {
 		return nil
 	}
-	return refuse(CodeUnknownField, place("", unknown), "the field %q is not known; a submission has %s",
-		place("", unknown), strings.Join(submitFields, ", "))
+	first := place("", slices.Min(unknown)) // by name: the same answer each time
+	return refuse(CodeUnknownField, first, "the field %q is not known; a submission has %s", first, strings.Join(submitFields, ", "))
 }
 
 // Check holds a submission to its rules, for one that was not read by DecodeSubmit. The error is

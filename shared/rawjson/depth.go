@@ -24,19 +24,14 @@ func checkDepth(data []byte, limit int) error {
 // -1 where there is none. It looks at brackets outside of strings and needs no valid JSON, so that a
 // bomb can be refused before it is parsed.
 func TooDeep(data []byte, limit int) (at int) {
-	depth, quoted := 0, false
-	for i := 0; i < len(data); i++ {
-		switch c := data[i]; {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '{' || c == '[':
+	depth := 0
+	for at, end := Token(data, 0); at < len(data); at, end = Token(data, end) {
+		switch data[at] {
+		case '{', '[':
 			if depth++; depth > limit {
-				return i
+				return at
 			}
-		case c == '}' || c == ']':
+		case '}', ']':
 			depth--
 		}
 	}

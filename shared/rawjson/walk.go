@@ -1,34 +1,33 @@
 package rawjson
 
-import "strings"
-
 // Valid reports whether data is one JSON value, exactly as json.Valid does. It is made of what Reader
 // walks with, so that a text is read and checked in one pass.
 func Valid(data []byte) bool {
-	i := Value(data, Space(data, 0), 0)
-	return i >= 0 && Space(data, i) == len(data)
+	i := value(data, space(data, 0), 0)
+	return i >= 0 && space(data, i) == len(data)
 }
 
 // maxDepth is how deeply values may be nested; the standard library refuses more.
 const maxDepth = 10_000
 
-// Space answers where the white space that begins at i ends.
-func Space(b []byte, i int) int {
-	for i < len(b) && (b[i] == ' ' || b[i] == '\n' || b[i] == '\t' || b[i] == '\r') {
+// space answers where the white space that begins at i ends.
+func space(b []byte, i int) int {
+	const white uint64 = 1<<' ' | 1<<'\n' | 1<<'\t' | 1<<'\r'
+	for i < len(b) && b[i] <= ' ' && white>>b[i]&1 != 0 {
 		i++
 	}
 	return i
 }
 
-// Value answers where the value that begins at i ends, -1 where there is none; depth is how many
+// value answers where the value that begins at i ends, -1 where there is none; depth is how many
 // arrays and objects are open around it.
-func Value(b []byte, i, depth int) int {
+func value(b []byte, i, depth int) int {
 	if i >= len(b) {
 		return -1
 	}
 	switch c := b[i]; {
 	case c == '"':
-		return Text(b, i)
+		return text(b, i)
 	case c == '{' || c == '[':
 		if depth == maxDepth {
 			return -1
@@ -46,39 +45,64 @@ func Value(b []byte, i, depth int) int {
 	return -1
 }
 
-// Skip is Value for text that was checked before: it counts brackets, so that depth costs nothing.
-func Skip(b []byte, i int) int {
-	for depth, start := 0, i; i < len(b); {
-		switch b[i] {
-		case '"':
-			if i = Text(b, i); i < 0 {
-				return -1
-			}
+// skip is value for text that was checked before: it counts brackets.
+func skip(b []byte, i int) int {
+	depth := 0
+	for at, end := Token(b, i); at < len(b) && (depth > 0 || at == i); at, end = Token(b, end) {
+		switch b[at] {
 		case '{', '[':
 			depth++
-			i++
 		case '}', ']':
 			if depth--; depth < 0 {
 				return -1
 			}
-			i++
-		default:
-			for i < len(b) && strings.IndexByte("\",:{}[] \n\t\r", b[i]) < 0 {
-				i++
-			}
-			switch {
-			case depth == 0 && i == start:
-				return -1
-			case depth > 0 && i < len(b) && strings.IndexByte(",: \n\t\r", b[i]) >= 0:
-				i++
-			}
 		}
 		if depth == 0 {
-			return i
+			return end
 		}
 	}
 	return -1
 }
+
+// Token answers where the first bracket, string or other scalar from i on begins and ends, len(b) where
+// there is none. It needs no valid JSON.
+func Token(b []byte, i int) (start, end int) {
+	for i < len(b) && kinds[b[i]] == between {
+		i++
+	}
+	if start = i; i == len(b) {
+		return i, i
+	}
+	switch kinds[b[i]] {
+	case bracket:
+		return start, i + 1
+	case quote:
+		for i++; i < len(b); i++ {
+			switch b[i] {
+			case '"':
+				return start, i + 1
+			case '\\':
+				i++
+			}
+		}
+		return len(b), len(b)
+	}
+	for i < len(b) && kinds[b[i]] == scalar {
+		i++
+	}
+	return start, i
+}
+
+const (
+	scalar = iota
+	between
+	bracket
+	quote
+)
+
+// kinds are what bytes outside of strings are.
+var kinds = [256]byte{' ': between, '\n': between, '\t': between, '\r': between, ',': between, ':': between,
+	'{': bracket, '}': bracket, '[': bracket, ']': bracket, '"': quote}
 
 func skipWord(b []byte, i int, word string) int {
 	if end := i + len(word); end <= len(b) && string(b[i:end]) == word {
@@ -91,41 +115,52 @@ func skipWord(b []byte, i int, word string) int {
 func skipMembers(b []byte, i, depth int) int {
 	object := b[i] == '{'
 	last := b[i] + 2 // in ASCII both brackets close two after they open
-	if i = Space(b, i+1); i < len(b) && b[i] == last {
+	if i = space(b, i+1); i < len(b) && b[i] == last {
 		return i + 1
 	}
-	for {
+	for more := true; more; i, more = next(b, space(b, i), last) {
 		if object {
-			if i >= len(b) || b[i] != '"' {
+			if _, i = key(b, i); i < 0 {
 				return -1
 			}
-			if i = Text(b, i); i < 0 {
-				return -1
-			}
-			if i = Space(b, i); i >= len(b) || b[i] != ':' {
-				return -1
-			}
-			i = Space(b, i+1)
 		}
-		if i = Value(b, i, depth); i < 0 {
-			return -1
-		}
-		if i = Space(b, i); i >= len(b) {
-			return -1
-		}
-		switch b[i] {
-		case last:
-			return i + 1
-		case ',':
-			i = Space(b, i+1)
-		default:
+		if i = value(b, i, depth); i < 0 {
 			return -1
 		}
 	}
+	return i
 }
 
-// Text answers where the string that begins at i ends, -1 where it does not.
-func Text(b []byte, i int) int {
+// next answers where the next member or element begins of the object or array that last closes, or, with
+// more false, where that ends, -1 where the text is no JSON. i is behind the white space that follows the one before.
+func next(b []byte, i int, last byte) (at int, more bool) {
+	if i < len(b) {
+		if b[i] == ',' {
+			return space(b, i+1), true
+		}
+		if b[i] == last {
+			return i + 1, false
+		}
+	}
+	return -1, false
+}
+
+// key answers where the key ends that begins at i, and where its value begins, -1 where there is none.
+func key(b []byte, i int) (end, value int) {
+	if i >= len(b) || b[i] != '"' {
+		return -1, -1
+	}
+	if end = text(b, i); end < 0 {
+		return -1, -1
+	}
+	if i = space(b, end); i >= len(b) || b[i] != ':' {
+		return -1, -1
+	}
+	return end, space(b, i+1)
+}
+
+// text answers where the string that begins at i ends, -1 where it does not.
+func text(b []byte, i int) int {
 	for i++; i < len(b); i++ {
 		c := b[i]
 		if !special[c] {
@@ -177,7 +212,7 @@ func isHex(c byte) bool {
 	return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F'
 }
 
-// skipNumber skips the number that begins at i.
+// skipNumber skips the number that begins at i, if there is one.
 func skipNumber(b []byte, i int) int {
 	if b[i] == '-' {
 		i++

@@ -14,18 +14,47 @@ var pieces = []string{
 	"1.5", "1.", ".5", "1e9", "1E+9", "1e-", "-0", "-0.0e0", "true", "false", "null", "nul", "truE", "tru", `{"a":1}`, `[1,2]`, `{"a":[{}]}`, "[]", "{}", "é", "\u2028", "\x00",
 }
 
-// TestValidJSON: the standard library is the oracle, for well-formed texts and for damaged ones.
-func TestValidJSON(t *testing.T) {
-	agree := func(text string) {
-		t.Helper()
-		if got, want := rawjson.Valid([]byte(text)), json.Valid([]byte(text)); got != want {
-			t.Fatalf("%.200q: valid is %v, and the standard library says %v", text, got, want)
-		}
-		end := rawjson.Skip([]byte(text), rawjson.Space([]byte(text), 0))
-		if json.Valid([]byte(text)) && rawjson.Space([]byte(text), max(0, end)) != len(text) {
-			t.Fatalf("%.200q: its value ends at %d", text, end)
+// readsAsJSON reads the text member by member, to so many levels, and reports whether it is JSON. For text
+// that was checked the Reader need not say so of what is none.
+func readsAsJSON(r rawjson.Reader, levels int) bool {
+	var value func(levels int)
+	value = func(levels int) {
+		switch kind := r.Kind(); {
+		case kind == '{' && levels > 0:
+			for r.Enter(); r.Next(); {
+				value(levels - 1)
+			}
+		case kind == '[' && levels > 0:
+			for r.Enter(); r.Element(); {
+				value(levels - 1)
+			}
+		default:
+			r.Value()
 		}
 	}
+	value(levels)
+	return r.End()
+}
+
+func agree(t *testing.T, text []byte) {
+	t.Helper()
+	want := json.Valid(text)
+	if got := rawjson.Valid(text); got != want {
+		t.Fatalf("%.200q: valid is %v, and the standard library says %v", text, got, want)
+	}
+	for _, levels := range []int{0, 1, 100} {
+		if got := readsAsJSON(rawjson.Read(text), levels); got != want {
+			t.Fatalf("%.200q: read to %d levels it is JSON: %v, and the standard library says %v", text, levels, got, want)
+		}
+		if got := readsAsJSON(rawjson.ReadChecked(text), levels); want && !got {
+			t.Fatalf("%.200q: read as checked text to %d levels it is refused", text, levels)
+		}
+	}
+}
+
+// TestValidJSON: the standard library is the oracle, for well-formed texts and for damaged ones.
+func TestValidJSON(t *testing.T) {
+	agree := func(text string) { t.Helper(); agree(t, []byte(text)) }
 	for _, a := range append(pieces, "") {
 		for _, b := range append(pieces, "") {
 			for _, c := range append(pieces, "") {
@@ -56,11 +85,7 @@ func FuzzValidJSON(f *testing.F) {
 	for _, p := range pieces {
 		f.Add([]byte(p))
 	}
-	f.Fuzz(func(t *testing.T, data []byte) {
-		if got, want := rawjson.Valid(data), json.Valid(data); got != want {
-			t.Fatalf("%q: valid is %v, and the standard library says %v", data, got, want)
-		}
-	})
+	f.Fuzz(func(t *testing.T, data []byte) { agree(t, data) })
 }
 
 func TestTooDeep(t *testing.T) {

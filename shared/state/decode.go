@@ -101,7 +101,7 @@ func (d *decoder) steps() error {
 	s := &step{task: d.task, schema: d.schema}
 	err := d.r.Open()
 	for err == nil && d.r.Next() {
-		name := string(d.r.Name)
+		name := string(d.r.Name())
 		if slices.ContainsFunc(steps, func(s core.Step) bool { return s.Name == name }) {
 			return fmt.Errorf("step %q stands there twice", name)
 		}

@@ -96,9 +96,9 @@ func (t *table[T]) find(name []byte, next *int) int {
 func (t *table[T]) read(d *decoder, x *T, unknown *map[string]json.RawMessage) (seen uint64, err error) {
 	next := 0
 	for err = d.r.Open(); err == nil && d.r.Next(); {
-		i := t.find(d.r.Name, &next)
+		i := t.find(d.r.Name(), &next)
 		if i < 0 {
-			if name := string(d.r.Name); unknown != nil {
+			if name := string(d.r.Name()); unknown != nil {
 				keep(unknown, name, d.r.Value())
 			} else {
 				d.r.Value()

@@ -55,7 +55,7 @@ func derivedOutput(t *core.Task) []byte {
 		if len(b) > 1 {
 			b = append(b, ',')
 		}
-		name := string(r.Name)
+		name := string(r.Name())
 		b = append(rawjson.AppendString(b, name), ':')
 		b = appendSource(b, t, name, r.Value())
 	}
@@ -78,7 +78,7 @@ func appendSource(b []byte, t *core.Task, name string, value []byte) []byte {
 		r := rawjson.Read(out)
 		err := r.Open()
 		for err == nil && r.Next() {
-			from := string(r.Name)
+			from := string(r.Name())
 			if !bytes.Equal(r.Value(), value) {
 				continue
 			}
@@ -102,7 +102,7 @@ func outputFrom(t *core.Task, of []byte) (json.RawMessage, error) {
 		if len(b) > 1 {
 			b = append(b, ',')
 		}
-		name := string(r.Name)
+		name := string(r.Name())
 		b = append(rawjson.AppendString(b, name), ':')
 		source, from := r.Value(), name
 		if source[0] == '[' {
@@ -136,7 +136,7 @@ func memberOf(t *core.Task, number, name string) (value []byte) {
 	}
 	r := rawjson.Read(t.Steps[n].Output)
 	for err = r.Open(); err == nil && r.Next(); {
-		if v := r.Value(); string(r.Name) == name && value == nil {
+		if v := r.Value(); string(r.Name()) == name && value == nil {
 			value = v
 		}
 	}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/stepkeeper/stepkeeper/shared/message"
@@ -16,7 +17,11 @@ func bare(data []byte, workflow, id string, number int) (message.SubmitOrder, er
 		Workflow *string          `json:"workflow"`
 		Order    *json.RawMessage `json:"order"`
 	}
-	if json.Unmarshal(data, &envelope) == nil && envelope.OrderID != nil && envelope.Workflow != nil && envelope.Order != nil {
+	err := json.Unmarshal(data, &envelope)
+	if s := (*json.SyntaxError)(nil); errors.As(err, &s) { // here, since the codec would count from the envelope's beginning
+		return message.SubmitOrder{}, fmt.Errorf("it is not JSON at byte %d: %w", s.Offset, err)
+	}
+	if err == nil && envelope.OrderID != nil && envelope.Workflow != nil && envelope.Order != nil {
 		return message.SubmitOrder{}, fmt.Errorf("it has an orderId and a workflow of its own already; leave --workflow out")
 	}
 	if id == "" {

@@ -113,6 +113,11 @@ func TestSubmitBare(t *testing.T) {
 	c.in = orderLine("b-3", "")
 	c.run(t, "submit", "--workflow", "order", "-").want(t, failure.Usage, "leave --workflow out")
 	c.run(t, "submit", "--workflow", "No \"Such\"", "-").want(t, failure.Usage)
+	// a place counts from the order's beginning, and what is no order of its own adds no field to the submission
+	for _, text := range []string{`{bad`, `1,"priority":"high"`} {
+		c.in = text
+		c.run(t, "submit", "--workflow", "order", "-").want(t, failure.Usage, "not sent: it is not JSON at byte 2: invalid character")
+	}
 }
 
 func TestSubmitBadInput(t *testing.T) {
