@@ -89,7 +89,7 @@ func TestAFloodOfCopiesLeavesNothing(t *testing.T) {
 		}
 	}
 	eventually(t, "a call for each order", func() bool { return calls.Load() == orders })
-	eventually(t, "a status of each order", func() bool { return depth(t, s, embedded.Status("shop")).Visible >= orders })
+	eventually(t, "two statuses of each order, received and started", func() bool { return depth(t, s, embedded.Status("shop")).Visible == 2*orders })
 	told, before := depth(t, s, embedded.Status("shop")), heap()
 	many := slices.Repeat(all, 20)
 	for range copies / len(many) {
