@@ -6,11 +6,17 @@ BIN      := bin
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.12.2
 # The working copy, for `stepkeeper init` and `stepkeeper agent new`: -trimpath leaves it out everywhere else.
 LDFLAGS  := -ldflags "-X 'github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/scaffold.builtFrom=$(CURDIR)'"
-# What shares memory between goroutines: not the long end-to-end tests, nor what runs one goroutine at a time.
-RACE_PKGS ?= $(shell $(GO) list ./... | grep -v -E '/(bench|examples|e2e|infra|localstack|importrules|mutants|soak|simulate)(/|$$)') ./shared/simulate/report
-TEST_PKGS ?= $(shell $(GO) list ./... | grep -v -E '/(infra|internal/mutants/(sampled|simulated))$$')
+# What shares memory between goroutines; the whole suite is race-all.
+RACE_PKGS ?= $(addprefix ./,client client/aws dev/api dev/embedded dev/memory dev/sqlite functions/agent/worker shared/engine shared/sqs shared/state)
+# Of their tests those that compute alone, or wait for ten seconds, add nothing but time to it.
+RACE_SKIP ?= TestAStoredTaskAcceptsEveryEvent|TestZeroTimesAreToldFromAssumedOnes|TestStoreInSequences|TestStoreWithoutCache|$\
+	TestStore$$/^(create|replace|batch|documents|limits|due|list|definitions|leases|ledger)$$|$\
+	TestOrdersNearTheLimitOfTheirDocumentEnd|TestAnHourOfExpiredCredentialsUndoesNothing|TestEndedOrdersExpireMeanwhile
+RACE_ALL   = $(shell $(GO) list ./... | grep -v -E '/(bench|examples|e2e|infra|localstack|importrules|mutants|soak|simulate)(/|$$)') ./verify/simulate/report
+TEST_PKGS ?= $(shell $(GO) list ./... | grep -v '/infra$$')
+# What -short leaves out of these are builds of what they write, which belong to each change.
+CMD_PKGS  ?= $(shell $(GO) list ./cmd/...)
 FUZZTIME ?= 10s
-CHECKS   ?= 5000
 # Property tests draw the same cases each time, so that a change fails by its own fault; 0 draws others.
 export RAPID_SEED ?= 1
 
@@ -29,46 +35,63 @@ install: ## Install stepkeeper into $GOBIN, or $(go env GOPATH)/bin
 	$(GO) install -trimpath $(LDFLAGS) ./cmd/stepkeeper
 
 .PHONY: test
-test: ## Run the tests that need nothing but Go; test-infra and mutants run those of the templates and of the mutants' tools
-	$(GO) test $(TEST_PKGS)
+test: ## Run the tests that need nothing but Go; test-infra runs those of the templates
+	@# Most packages wait more than they compute. With -short the searches are shallow; test-deep has them whole.
+	$(GO) test -short -p 4 $(filter-out $(CMD_PKGS),$(TEST_PKGS))
+	$(GO) test -p 4 $(CMD_PKGS)
+
+.PHONY: test-deep
+test-deep: ## The same tests with their searches as deep as they go; nightly
+	$(GO) test -count=1 -timeout 60m $(TEST_PKGS)
+
+SEQUENCES ?= 30
 
 .PHONY: test-dynamo
 test-dynamo: ## Run the tests that need a DynamoDB against DynamoDB Local (needs npm and a JDK)
 	shared/dynamo/dynamotest/local.sh bash -c '\
-		$(GO) test -count=1 -timeout 20m -parallel 8 ./shared/dynamo/... ./shared/cost/... ./bench/cost && \
+		RAPID_CHECKS=$(SEQUENCES) $(GO) test -count=1 -timeout 20m -parallel 4 ./shared/dynamo/... ./verify/cost/... ./verify/bench/cost && \
 		$(GO) test -count=1 -v -run "^TestUnitsOfEachOperation$$" ./shared/dynamo'
 
 .PHONY: race
-race: ## Run the tests with the race detector (needs a C compiler); RACE_PKGS=./... nightly
-	$(GO) test -race -short -timeout 20m $(RACE_PKGS)
+race: ## The race detector on what shares memory between goroutines (needs a C compiler)
+	CGO_ENABLED=1 $(GO) test -race -short -timeout 20m -p 4 -skip '$(RACE_SKIP)' $(RACE_PKGS)
+
+.PHONY: race-all
+race-all: ## The same on all packages; nightly
+	CGO_ENABLED=1 $(GO) test -race -short -timeout 60m $(RACE_ALL)
 
 .PHONY: fuzz
 fuzz: ## Fuzz each target for FUZZTIME (default 10s)
-	@GO="$(GO)" FUZZTIME="$(FUZZTIME)" bash internal/ci/fuzz.sh
-
-.PHONY: properties
-properties: ## Try the core's properties on CHECKS random cases each, others each time
-	RAPID_SEED=0 $(GO) test -count=1 -timeout 60m ./shared/core -run 'TestInvariants|TestLiveness|TestCalm|TestWorlds' -rapid.checks=$(CHECKS)
+	@GO="$(GO)" FUZZTIME="$(FUZZTIME)" bash verify/ci/fuzz.sh
 
 .PHONY: mutants
-mutants: ## Break each rule of the protocol in turn; the tests must notice. The tools' own tests first
-	$(GO) test ./internal/mutants/...
-	$(GO) run ./internal/mutants/run -json mutants.json
+mutants: ## Break each rule of the protocol in turn; the tests must notice; nightly
+	$(GO) run ./verify/mutants/run -json mutants.json
+
+WITHIN ?= 3m
+
+.PHONY: mutants-changed
+mutants-changed: ## Of these mutants those of what has changed, then others drawn by the tree's hash, for WITHIN=3m
+	$(GO) run ./verify/mutants/run -changed -within $(WITHIN) -json mutants.json
 
 .PHONY: mutants-infra
 mutants-infra: need-node ## The mutants of the infrastructure (needs Node)
-	JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=20 $(GO) run ./internal/mutants/run -only infra/
+	JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=20 $(GO) run ./verify/mutants/run -only infra/
 
 .PHONY: mutants-simulated
 mutants-simulated: ## Which mutants the simulator notices alone; it must notice all but those argued to be out of its reach
-	$(GO) run ./internal/mutants/run -by simulate
+	$(GO) run ./verify/mutants/run -by simulate
 
 N     ?= 10
 FLOOR ?= 60
 
 .PHONY: mutants-sampled
-mutants-sampled: ## Mutants drawn at random in each room (N=10 SEED=1 ROOM=core,api FLOOR=60)
-	$(GO) run ./internal/mutants/sampled -n $(N) -seed $(SEED) -room "$(ROOM)" -floor $(FLOOR) -json mutants-sampled.json
+mutants-sampled: ## Mutants drawn at random in each room (N=10 SEED=1 ROOM=core,api FLOOR=60); N=60 nightly
+	$(GO) run ./verify/mutants/sampled -n $(N) -seed $(SEED) -room "$(ROOM)" -floor $(FLOOR) -json mutants-sampled.json
+
+.PHONY: mutants-drawn
+mutants-drawn: ## 40 mutants drawn by the tree's hash from the rooms that have changed; 40 % must be noticed
+	$(GO) run ./verify/mutants/sampled -changed -total 40 -floor 40 -json mutants-sampled.json
 
 .PHONY: demo
 demo: build ## The main job: 1,000 orders, failing services, SIGKILL, audit
@@ -79,28 +102,36 @@ SEED    ?= 1
 
 .PHONY: soak
 soak: build ## The long run: real processes killed, frozen, cut off, audited (MINUTES=5 SEED=1)
-	$(GO) build -trimpath -o $(BIN)/soak ./demo/soak/run
+	$(GO) build -trimpath -o $(BIN)/soak ./verify/soak/run
 	$(BIN)/soak -minutes $(MINUTES) -seed $(SEED) -binary $(BIN)/stepkeeper -report soak.json
 
 .PHONY: bench
 bench: build ## Measure; prints the figures and writes bench.json
-	$(GO) run ./bench --out bench.json --binary $(BIN)/stepkeeper
+	$(GO) run ./verify/bench --out bench.json --binary $(BIN)/stepkeeper
 
 .PHONY: cost
 cost: ## Measure what an order consumes on AWS, and what that costs (needs npm and a JDK)
-	shared/dynamo/dynamotest/local.sh $(GO) run ./bench/cost --out shared/cost/units.json
+	shared/dynamo/dynamotest/local.sh $(GO) run ./verify/bench/cost --out verify/cost/units.json
+
+EXPLORE ?= 60s
 
 .PHONY: simulate-report
-simulate-report: ## The simulator's gate of every change, after `make mutants`; writes simulate-report.json
-	$(GO) run ./shared/simulate/report
+simulate-report: ## The simulator's gate of every change, after `make mutants-changed`; writes simulate-report.json
+	$(GO) run ./verify/simulate/report --explore $(EXPLORE)
 
 .PHONY: simulate-nightly
 simulate-nightly: ## The same, deeper: pairs of faults, a million seeds, up to three faults on a path
-	$(GO) run ./shared/simulate/report --seeds 1000000 --pairs 3000 --faults 3 --explore 3h --cells simulate-cells.tsv
+	$(GO) run ./verify/simulate/report --seeds 1000000 --pairs 3000 --faults 3 --explore 3h --cells simulate-cells.tsv
+
+.PHONY: nightly
+nightly: ## The deep searches, one after another; all of them run, and the last line names those that failed
+	@failed=; for target in test-deep "test-dynamo SEQUENCES=300" race-all mutants mutants-infra mutants-simulated \
+		"mutants-sampled N=60 SEED=$$(date +%Y%m%d)" simulate-nightly "soak MINUTES=30" "fuzz FUZZTIME=2m"; do \
+		echo "=== make $$target"; $(MAKE) --no-print-directory $$target || failed="$$failed, $$target"; done; \
+	[ -z "$$failed" ] || { echo "failed$${failed#,}" >&2; exit 1; }
 
 .PHONY: lint
 lint: ## Lint with the pinned golangci-lint
-	$(GO) vet ./...
 	@# Its shared cache mixes up the paths of two clones; this one belongs to the clone.
 	GOLANGCI_LINT_CACHE=$(CURDIR)/$(BIN)/lint-cache $(GO) run $(GOLANGCI) run ./...
 
@@ -154,7 +185,7 @@ test-infra: need-node ## Test the templates (needs Node)
 
 .PHONY: lambda-size
 lambda-size: ## Build the functions, and measure size, start and memory
-	$(GO) run ./infra/measure
+	$(GO) test -count=1 -v ./infra/build -run TestFunctionsKeepTheirLimits -measure
 
 # The app in an emulator on this machine; docs/localstack.md. Nothing listens but on 127.0.0.1.
 .PHONY: local-up
@@ -172,6 +203,12 @@ local-services: ## Run the example's remote services on this machine, for local-
 .PHONY: local-down
 local-down: ## Stop LocalStack, and MiniStack
 	@localstack/stop.sh
+
+.PHONY: install-emulators
+install-emulators: need-node infra/node_modules/.package-lock.json ## Fetch what test-infra, test-dynamo and integration need, one after another
+	shared/dynamo/dynamotest/local.sh true
+	localstack/process/start.sh install
+	localstack/ministack/start.sh install
 
 .PHONY: integration
 integration: ## Test the deployed stack on LocalStack; BACKEND=ministack: with IAM enforced

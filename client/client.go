@@ -197,6 +197,38 @@ func (c *Client) Workflows(ctx context.Context) ([]Workflow, error) {
 	return again(ctx, c, c.via.Workflows)
 }
 
+// Schedule is a workflow that starts by the clock. It lists the last 20 starts and skipped times; the two counts are of all.
+type Schedule struct {
+	Workflow string           `json:"workflow"`
+	Cron     string           `json:"cron"`
+	Zone     string           `json:"zone"`    // "": UTC
+	Overlap  string           `json:"overlap"` // "skip" or "allow"
+	Next     time.Time        `json:"next"`    // zero: no Supervisor has found the schedule yet
+	Started  int              `json:"started"`
+	Starts   []ScheduledStart `json:"starts"`
+	Missed   int              `json:"missed"` // scheduled times that started nothing
+	Skipped  []SkippedStart   `json:"skipped"`
+}
+
+// ScheduledStart is an order that was started by the clock.
+type ScheduledStart struct {
+	At      time.Time `json:"at"` // the scheduled time
+	OrderID string    `json:"orderId"`
+	Decided time.Time `json:"decided"` // when the Supervisor found it due
+	Sent    bool      `json:"sent"`    // its order was submitted; else it is, at the next sweep
+}
+
+// SkippedStart is a scheduled time that started nothing, and why.
+type SkippedStart struct {
+	At  time.Time `json:"at"`
+	Why string    `json:"why"`
+}
+
+// Schedules lists the workflows that start by the clock.
+func (c *Client) Schedules(ctx context.Context) ([]Schedule, error) {
+	return again(ctx, c, c.via.Schedules)
+}
+
 // pollWait is how long the server is asked to wait for an end in one call.
 const pollWait = 30 * time.Second
 

@@ -2,6 +2,7 @@ package client_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -14,8 +15,8 @@ import (
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/client"
-	"github.com/stepkeeper/stepkeeper/shared/api"
-	"github.com/stepkeeper/stepkeeper/shared/api/apitest"
+	"github.com/stepkeeper/stepkeeper/dev/api"
+	"github.com/stepkeeper/stepkeeper/dev/api/apitest"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -208,7 +209,7 @@ func TestRepeatsWhatMayPass(t *testing.T) {
 	}
 }
 
-func TestNobodyAnswers(t *testing.T) {
+func TestNoServerAnswers(t *testing.T) {
 	c, err := client.New("http://127.0.0.1:1", client.WithRetry(3, time.Second))
 	if err != nil {
 		t.Fatal(err)
@@ -216,9 +217,9 @@ func TestNobodyAnswers(t *testing.T) {
 	if _, err := c.Get(t.Context(), "o"); !errors.Is(err, client.ErrConnection) {
 		t.Error(err)
 	}
-	stranger := httptest.NewServer(http.NotFoundHandler())
-	defer stranger.Close()
-	c, _ = client.New(stranger.URL)
+	foreign := httptest.NewServer(http.NotFoundHandler())
+	defer foreign.Close()
+	c, _ = client.New(foreign.URL)
 	if _, err := c.Get(t.Context(), "o"); !errors.Is(err, client.ErrNotFound) {
 		t.Error(err)
 	}
@@ -260,6 +261,46 @@ func TestCommandsFillInNumberAndID(t *testing.T) {
 	}
 	if v, err := r.client.Cancel(r.ctx, "not-there-yet"); err != nil || v.Command != "cancel" {
 		t.Errorf("a cancel before its order: %+v %v", v, err)
+	}
+}
+
+// An answer that names no round, or no run, is for the present one; one that does is sent as it was seen.
+func TestAnswers(t *testing.T) {
+	r := newRig(t)
+	r.submit("o")
+	r.backend.Change("o", func(x *core.Task) {
+		x.Run, x.Steps[0].Answers = 2, &core.Answers{Round: 3}
+	})
+	answering := *apitest.Definition
+	answering.Steps = slices.Clone(answering.Steps)
+	answering.Steps[0] = core.StepDefinition{Name: "charge", Answer: &core.Answer{Values: []string{"yes"}}}
+	answering.Link()
+	r.backend.Pinned = &answering
+	for i, x := range []struct {
+		reply client.Reply
+		want  message.Control
+	}{
+		{client.Reply{Step: "charge", Value: "yes", By: "ann", Run: -1}, message.Control{Run: 2, Step: "charge", Round: 3, Value: []byte(`"yes"`)}},
+		{client.Reply{Step: "charge", Value: "yes", By: "ann", Run: 1, Round: 2}, message.Control{Run: 1, Step: "charge", Round: 2, Value: []byte(`"yes"`)}},
+		{client.Reply{Step: "mail", Value: 1, By: "ann", Run: -1}, message.Control{Run: 2, Step: "mail", Round: 1, Value: []byte(`1`)}},
+		{client.Reply{Event: "bought", Value: json.RawMessage(`{"n":12345678901234567890}`), By: "shop", Run: -1}, message.Control{Run: 2, Name: "bought", Value: []byte(`{"n":12345678901234567890}`)}},
+	} {
+		r.backend.Commands = nil
+		v, err := r.client.Answer(r.ctx, "o", x.reply, client.CommandID("a-1"))
+		if err != nil || !v.Accepted || len(r.backend.Commands) != 1 {
+			t.Fatalf("%d: %+v %v", i, v, err)
+		}
+		got := r.backend.Commands[0]
+		if got.Kind != message.Answer || got.ID != "a-1" || got.By != x.reply.By || got.Run != x.want.Run || got.Step != x.want.Step ||
+			got.Name != x.want.Name || got.Round != x.want.Round || string(got.Value) != string(x.want.Value) {
+			t.Errorf("%d: %+v, want %+v", i, got, x.want)
+		}
+	}
+	if _, err := r.client.Answer(r.ctx, "missing", client.Reply{Event: "bought", Value: 1, By: "shop", Run: -1}); !errors.Is(err, client.ErrNotFound) {
+		t.Error(err)
+	}
+	if _, err := r.client.Answer(r.ctx, "o", client.Reply{Event: "bought", Value: func() {}, By: "shop"}); err == nil {
+		t.Error("a function was sent")
 	}
 }
 

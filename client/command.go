@@ -2,7 +2,9 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -67,6 +69,53 @@ func (c *Client) Resolve(ctx context.Context, id, step string, fact Fact, opts .
 	return c.command(ctx, command{Control: message.Control{Kind: message.Resolve, OrderID: id, Step: step, Fact: fact}}, opts)
 }
 
+// Reply is an answer to a step that waits for one.
+type Reply struct {
+	Step  string // an answer to one step; or
+	Event string // to every step that waits for the event of this name, or has yet to
+	Value any    // what is answered: it is encoded as JSON
+	By    string // who answers; required
+	// Round of the step, as it was shown; 0: the present one. With Event there is none.
+	Round int
+	// Run as it was shown; -1: the present one.
+	Run int
+}
+
+// Answer answers a step that waits for people, or for an event from outside. An answer that came before with the
+// same ID (CommandID) changes nothing.
+func (c *Client) Answer(ctx context.Context, id string, r Reply, opts ...CommandOption) (Verdict, error) {
+	value, err := json.Marshal(r.Value)
+	if err != nil {
+		return Verdict{}, fmt.Errorf("the value of an answer cannot be encoded: %w", err)
+	}
+	cmd := command{numbered: true, Control: message.Control{
+		Kind: message.Answer, OrderID: id, Run: r.Run, Step: r.Step, Name: r.Event, Round: r.Round, Value: value, By: r.By}}
+	if r.Run < 0 || r.Step != "" && r.Round == 0 {
+		t, err := c.Get(ctx, id)
+		if err != nil {
+			return Verdict{}, err
+		}
+		cmd.present(t)
+	}
+	return c.command(ctx, cmd, opts)
+}
+
+// present fills in the run and the round that the order is in.
+func (c *command) present(t *Task) {
+	if c.Run < 0 {
+		c.Run = t.Run
+	}
+	if c.Step == "" || c.Round > 0 {
+		return
+	}
+	c.Round = 1
+	for i := range t.Steps {
+		if s := &t.Steps[i]; s.Name == c.Step && s.Answers != nil {
+			c.Round = s.Answers.Round
+		}
+	}
+}
+
 // Latest names the definition that new orders get.
 const Latest = message.Latest
 
@@ -98,6 +147,9 @@ func (c *Client) Close(ctx context.Context, id, by, reason string, opts ...Comma
 // recognised (P5).
 func (c *Client) command(ctx context.Context, cmd command, opts []CommandOption) (Verdict, error) {
 	cmd.Schema = message.Schema
+	if cmd.Kind == message.Answer {
+		cmd.Schema = message.AnswerSchema
+	}
 	for _, set := range opts {
 		set(&cmd)
 	}

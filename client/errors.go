@@ -16,7 +16,7 @@ var (
 	ErrForbidden   = errors.New("forbidden")             // the server does not serve this caller
 	ErrBusy        = errors.New("busy")                  // too much work at once; later
 	ErrUnavailable = errors.New("unavailable")           // shutting down, disk full; later
-	ErrConnection  = errors.New("connection failed")     // nobody answered, or the answer broke off
+	ErrConnection  = errors.New("connection failed")     // no answer, or the answer broke off
 	ErrAnswer      = errors.New("unreadable answer")     // is that a Stepkeeper server?
 	ErrInternal    = errors.New("failure at the server") // its log tells more
 )

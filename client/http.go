@@ -202,6 +202,12 @@ func (h *overHTTP) Workflows(ctx context.Context) ([]Workflow, error) {
 	return w.Workflows, err
 }
 
+func (h *overHTTP) Schedules(ctx context.Context) ([]Schedule, error) {
+	var s struct{ Schedules []Schedule }
+	err := h.call(ctx, http.MethodGet, "/v1/schedules", "", nil, &s)
+	return s.Schedules, err
+}
+
 // Plan asks what a move would mean.
 func (h *overHTTP) Plan(ctx context.Context, id, definition string) (view.Plan, error) {
 	var p view.Plan
@@ -218,7 +224,7 @@ func (h *overHTTP) Unattended(ctx context.Context, _ string) ([]Unattended, erro
 
 // Command sends what the operation's schema knows of a control message.
 func (h *overHTTP) Command(ctx context.Context, c message.Control) (Verdict, error) {
-	body := map[string]any{"id": c.ID}
+	body, place := map[string]any{"id": c.ID}, "/"+string(c.Kind)
 	switch c.Kind {
 	case message.Cancel:
 		body["run"] = c.Run
@@ -242,6 +248,14 @@ func (h *overHTTP) Command(ctx context.Context, c message.Control) (Verdict, err
 			body["definition"] = c.Definition
 		}
 		body["command"] = c.Command
+	case message.Answer:
+		place = "/answers"
+		body["run"], body["value"], body["by"] = c.Run, c.Value, c.By
+		if c.Name != "" {
+			body["event"] = c.Name
+		} else {
+			body["step"], body["round"] = c.Step, c.Round
+		}
 	default:
 		body["command"] = c.Command
 	}
@@ -250,7 +264,7 @@ func (h *overHTTP) Command(ctx context.Context, c message.Control) (Verdict, err
 		return Verdict{}, err
 	}
 	var v Verdict
-	err = h.call(ctx, http.MethodPost, path(c.OrderID, "/"+string(c.Kind)), jsonType, data, &v)
+	err = h.call(ctx, http.MethodPost, path(c.OrderID, place), jsonType, data, &v)
 	var refused *verdictError
 	if errors.As(err, &refused) {
 		return refused.verdict, nil

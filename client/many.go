@@ -22,7 +22,7 @@ type many struct {
 	answered int
 	ended    bool  // nothing more will be read
 	err      error // of reading
-	over     bool  // nobody waits for the rest
+	over     bool  // the rest is not waited for
 }
 
 func newMany() *many {

@@ -18,10 +18,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/dev/api"
+	"github.com/stepkeeper/stepkeeper/dev/embedded"
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
-	"github.com/stepkeeper/stepkeeper/shared/api"
 	"github.com/stepkeeper/stepkeeper/shared/core"
-	"github.com/stepkeeper/stepkeeper/shared/embedded"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 )
 
@@ -116,7 +116,7 @@ func TestWithTheRealRuntime(t *testing.T) {
 	}
 }
 
-// TestOperatorsCommandsOnTheRealRuntime: stopped in Error, resubmitted in vain, mended, resubmitted.
+// TestOperatorsCommandsOnTheRealRuntime: stopped in Error, resubmitted in vain, repaired, resubmitted.
 func TestOperatorsCommandsOnTheRealRuntime(t *testing.T) {
 	r := newRealRig(t)
 	r.broken.Store(true)
@@ -128,7 +128,7 @@ func TestOperatorsCommandsOnTheRealRuntime(t *testing.T) {
 		t.Fatalf("%+v %v", x, err)
 	}
 	if v, err := r.client.Resubmit(t.Context(), "o", client.IfCommand(x.Command+7)); err != nil || v.Accepted {
-		t.Errorf("a command number that nobody saw: %+v %v", v, err)
+		t.Errorf("a command number that no answer gave: %+v %v", v, err)
 	}
 	r.broken.Store(false)
 	if v, err := r.client.Resubmit(t.Context(), "o"); err != nil || !v.Accepted {

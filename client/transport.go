@@ -11,7 +11,7 @@ import (
 )
 
 // Transport is how the calls reach the product. There is one over HTTP here, and one over AWS in
-// package stack. It sends once and answers what it got: an *Error, the end of the context, or an
+// package aws. It sends once and answers what it got: an *Error, the end of the context, or an
 // error that wraps ErrConnection or ErrAnswer. Repeating is the Client's business.
 type Transport interface {
 	// Submit takes one submission in the form of message.SubmitOrder.
@@ -35,6 +35,8 @@ type Transport interface {
 	Plan(ctx context.Context, id, definition string) (view.Plan, error)
 	// Workflows lists what orders can name.
 	Workflows(ctx context.Context) ([]Workflow, error)
+	// Schedules lists the workflows that start by the clock.
+	Schedules(ctx context.Context) ([]Schedule, error)
 }
 
 // Answer answers one order of Transport.Stream.

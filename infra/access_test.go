@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -70,7 +72,7 @@ func loose(x tmpl) (problems []string) {
 		for _, a := range s.actions {
 			switch a {
 			case "dynamodb:Scan", "dynamodb:DeleteItem", "dynamodb:BatchWriteItem", "dynamodb:DeleteTable", "iam:PassRole":
-				problems = append(problems, fmt.Sprintf("%s, %s: nobody has %s", s.where, s.sid, a))
+				problems = append(problems, fmt.Sprintf("%s, %s: no role has %s", s.where, s.sid, a))
 			}
 		}
 		if s.sid == "<nil>" {
@@ -118,7 +120,7 @@ func TestWildcardsAreFound(t *testing.T) {
 		role.AddToPolicy(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{NotActions: jsii.Strings("iam:*"), Resources: &[]*string{queue.QueueArn()}}))
 	})
 	text := strings.Join(loose(x), "\n")
-	for _, want := range []string{"wildcard sqs:*", "wildcard *", "table/t/index/*", "nobody has dynamodb:Scan", "Planted: managed policies of AWS's", "without a Sid"} {
+	for _, want := range []string{"wildcard sqs:*", "wildcard *", "table/t/index/*", "no role has dynamodb:Scan", "Planted: managed policies of AWS's", "without a Sid"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q was not found in\n%s", want, text)
 		}
@@ -263,4 +265,27 @@ func TestNag(t *testing.T) {
 	if f := strings.Join(findings(stack), "\n"); !strings.Contains(f, "AwsSolutions-SQS3") || !strings.Contains(f, "AwsSolutions-SQS4") {
 		t.Errorf("a queue without protection is not found: %q", f)
 	}
+}
+
+// The Supervisor may put orders into the intake queue where a workflow starts by the clock, and only there.
+func TestScheduledStarts(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "nightly.yaml")
+	text := "workflow: nightly\nschedule: {cron: \"30 2 * * *\"}\nsteps:\n  pause: {wait: 1m}\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	x := template(t, func(_ awscdk.Stack, p *infra.Props) { p.Workflows = append(p.Workflows, file) })
+	sends := false
+	for _, s := range allowed(x) {
+		sends = sends || s.where == "SupervisorRole" && slices.Contains(s.actions, "sqs:SendMessage") && slices.Contains(s.resources, "Intake")
+	}
+	if !sends {
+		t.Error("the Supervisor may not send to the intake queue")
+	}
+	for key, o := range x.Outputs {
+		if strings.HasSuffix(key, "Scheduled") && o.Value == "nightly" {
+			return
+		}
+	}
+	t.Errorf("no output names the workflow: %v", x.Outputs)
 }

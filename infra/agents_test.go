@@ -131,7 +131,7 @@ func TestRefused(t *testing.T) {
 		}, []string{"there is no agent payment", "holds no *.yaml"}},
 		{"half a minute", func(p *infra.Props) { p.SweepInterval = 90 * time.Second }, []string{"SweepInterval is 1m30s; 1m0s to 1h0m0s are possible"}},
 		{"workflow twice", func(p *infra.Props) { p.Workflows = append(p.Workflows, p.Workflows[0]) }, []string{"workflow order is already defined"}},
-		{"secret that nobody gives", func(p *infra.Props) {
+		{"secret that is not given", func(p *infra.Props) {
 			p.Agents["payment"] = infra.Agent{HTTP: write("a.yaml", "agents: {payment: {url: 'https://p.example', headers: {Authorization: '${env:TOKEN}'}}}")}
 		}, []string{`agent "payment": ${env:TOKEN} is neither in Secrets nor in Environment`}},
 		{"file without the agent", func(p *infra.Props) {
@@ -144,8 +144,8 @@ func TestRefused(t *testing.T) {
 			p.SweepInterval, p.Agents["payment"] = 45*time.Second, infra.Agent{Folder: filepath.Join(t.TempDir(), "nowhere")}
 			p.Agents["mail"] = infra.Agent{HTTP: "nowhere.yaml"}
 			delete(p.Agents, "inventory")
-			p.Workflows = append(p.Workflows, write("bad.yaml", "workflow: bad\nsteps:\n  a: "+strings.Replace(step, "payment", "nobody", 1)+"\n"))
-		}, []string{"Engine cannot be deployed:", "SweepInterval is 45s", `agent "payment": Folder`, "holds no Go program", "open nowhere.yaml", "there is no agent inventory", "there is no agent nobody"}},
+			p.Workflows = append(p.Workflows, write("bad.yaml", "workflow: bad\nsteps:\n  a: "+strings.Replace(step, "payment", "missing", 1)+"\n"))
+		}, []string{"Engine cannot be deployed:", "SweepInterval is 45s", `agent "payment": Folder`, "holds no Go program", "open nowhere.yaml", "there is no agent inventory", "there is no agent missing"}},
 		{"names that would clash", func(p *infra.Props) {
 			p.Agents["pay-1"], p.Agents["pay1"] = infra.Agent{External: true}, infra.Agent{External: true}
 			p.Agents["payment-dead"] = infra.Agent{External: true}
@@ -194,7 +194,7 @@ func TestProps(t *testing.T) {
 			"exactly one of HTTP, Folder, Function and External must be set, not 0", "Timeout is 1s", "Memory is 64", "secret TOKEN must be made with",
 			"Replicas[0]", `ReplyTo "control"`, "there is no scope", `AlarmEmail is "ops"`, `Operators has "ops"`, `Operators has "arn:aws:sts`, `SenderARNs has "arn:aws:iam::123456789012:role/*"`, `SenderIDs has "mailer"`,
 			"Subnets and SecurityGroups are for", "Environment must not set AWS_REGION", "Environment must not set TOKEN", "PagesPerSweep is 10001", "Tuning.ReservedSchedulers is 5; 11 to 1000", `agent "mail": Reserved is 3; 5 to 1000`,
-			`Tables.Orders is "orders"`, "one of Orders and Tasks", `Tables.Ledgers: there is no agent "nobody"`, "Tuning.Warm.Index is 100 writes", "Tuning.Warm.Orders is for a table that the deployment makes",
+			`Tables.Orders is "orders"`, "one of Orders and Tasks", `Tables.Ledgers: there is no agent "missing"`, "Tuning.Warm.Index is 100 writes", "Tuning.Warm.Orders is for a table that the deployment makes",
 		} {
 			if !strings.Contains(text, want) {
 				t.Errorf("%q is not told in\n%s", want, text)
@@ -203,7 +203,7 @@ func TestProps(t *testing.T) {
 	}()
 	infra.NewStepkeeper(nil, "Engine", &infra.Props{
 		Shards: 5000, SweepInterval: 45 * time.Second, TaskTTL: time.Minute, Replicas: []infra.Replica{{Region: "eu-west-1", KeyARN: "arn"}},
-		AlarmEmail: "ops", Operators: []string{"ops", "arn:aws:sts::123456789012:assumed-role/ops/me"}, PagesPerSweep: 10_001, Tables: infra.Tables{Orders: "orders", Ledgers: map[string]string{"nobody": tableOf + "L"}},
+		AlarmEmail: "ops", Operators: []string{"ops", "arn:aws:sts::123456789012:assumed-role/ops/me"}, PagesPerSweep: 10_001, Tables: infra.Tables{Orders: "orders", Ledgers: map[string]string{"missing": tableOf + "L"}},
 		Tuning: infra.Tuning{MaxReceives: 2, ReservedSchedulers: 5, Warm: infra.Warm{Orders: infra.Throughput{Writes: 5000}, Index: infra.Throughput{Writes: 100}}, Intake: infra.Mapping{Batch: 11}, Replies: infra.Mapping{MaxConcurrency: 1}},
 		Agents: map[string]infra.Agent{
 			"Pay":        {HTTP: "a.yaml", External: true},

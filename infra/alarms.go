@@ -9,8 +9,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
 	"github.com/aws/jsii-runtime-go"
 
-	schedulerwiring "github.com/stepkeeper/stepkeeper/functions/scheduler/bootstrap/wiring"
-	"github.com/stepkeeper/stepkeeper/functions/supervisor/bootstrap/wiring"
+	"github.com/stepkeeper/stepkeeper/shared/deployment"
 	"github.com/stepkeeper/stepkeeper/shared/dynamo"
 )
 
@@ -21,7 +20,7 @@ type alarm struct {
 	threshold float64
 	periods   int
 	below     bool // alarms below the threshold, and where nothing is reported at all
-	silent    bool // tells nobody
+	silent    bool // notifies no subscriber
 }
 
 func (s *Stepkeeper) addAlarms() {
@@ -33,14 +32,14 @@ func (s *Stepkeeper) addAlarms() {
 			metric: q.queue.MetricApproximateAgeOfOldestMessage(minute("Maximum")), threshold: q.oldest.Seconds(), periods: 3,
 		})
 	}
-	s.deadAlarm("Quarantine", "messages came that nobody can read", s.quarantine)
+	s.deadAlarm("Quarantine", "messages came that cannot be read", s.quarantine)
 	s.deadAlarm("MissedSweeps", "ticks of the schedule were given up", s.missed)
 	// Rule 17.
 	s.addAlarm(alarm{
 		id: "OldestOverdue", text: "a task has been overdue for long, so the Supervisor or the Scheduler does not get through",
 		metric: awscloudwatch.NewMetric(&awscloudwatch.MetricProps{
-			Namespace: str(wiring.Namespace), MetricName: str(wiring.OldestOverdue), Statistic: str("Maximum"), Period: seconds(s.props.SweepInterval),
-			DimensionsMap: &map[string]*string{wiring.Dimension: s.Construct.Node().Path()},
+			Namespace: str(deployment.MetricNamespace), MetricName: str(deployment.MetricOldestOverdue), Statistic: str("Maximum"), Period: seconds(s.props.SweepInterval),
+			DimensionsMap: &map[string]*string{deployment.MetricDeployment: s.Construct.Node().Path()},
 		}),
 		threshold: s.props.Tuning.OldestOverdue.Seconds(), periods: 3,
 	})
@@ -67,14 +66,14 @@ func (s *Stepkeeper) addAlarms() {
 }
 
 // notCalledAlarm: for 10 to 20 minutes an agent has not called its service, whose credentials have expired
-// or which is sick; its steps wait, uncounted (P45). None of them waits for longer than a period between
+// or which fails; its steps wait, uncounted (P45). None of them waits for longer than a period between
 // two tries, and a circuit breaker that was open for some seconds does not alarm.
 func (s *Stepkeeper) notCalledAlarm(agent string) {
 	s.addAlarm(alarm{
 		id: pascal(agent) + "NotCalled", text: fmt.Sprintf("agent %s does not call its service: its credentials have expired, or the service is sick; its steps wait", agent),
 		metric: awscloudwatch.NewMetric(&awscloudwatch.MetricProps{
-			Namespace: str(schedulerwiring.Namespace), MetricName: str(schedulerwiring.NotCalled), Statistic: str("Sum"), Period: seconds(10 * time.Minute),
-			DimensionsMap: &map[string]*string{schedulerwiring.Deployment: s.stackName(), schedulerwiring.Agent: str(agent)},
+			Namespace: str(deployment.MetricNamespace), MetricName: str(deployment.MetricNotCalled), Statistic: str("Sum"), Period: seconds(10 * time.Minute),
+			DimensionsMap: &map[string]*string{deployment.MetricDeployment: s.stackName(), deployment.MetricAgent: str(agent)},
 		}),
 		threshold: 1, periods: 2,
 	})

@@ -41,11 +41,11 @@ func Explain(panicked any, err error) error {
 	case runtime.Error:
 		panic(p)
 	}
-	var told []string
+	var lines []string
 	for line := range strings.Lines(fmt.Sprint(panicked)) {
 		if !strings.HasPrefix(strings.TrimSpace(line), "at ") { // JavaScript's frames
-			told = append(told, line)
+			lines = append(lines, line)
 		}
 	}
-	return fmt.Errorf("%s", strings.TrimSpace(strings.Join(told, "")))
+	return fmt.Errorf("%s", strings.TrimSpace(strings.Join(lines, "")))
 }

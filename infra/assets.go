@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent"
@@ -30,7 +29,10 @@ type assets struct {
 	ledgers  map[string]bool // agents that need a ledger: with a plain operation (P31), or a point of no return (P22a)
 	flows    map[string][]byte
 	hashes   map[string]string // of workflows, by name
-	settings map[string][]byte // of HTTP agents, by name
+	// scheduled are the files of flows whose workflows start by the clock, which the Supervisor does.
+	scheduled map[string][]byte
+	clocked   []string          // their names
+	settings  map[string][]byte // of HTTP agents, by name
 }
 
 func newAssets(p Props) (*assets, error) {
@@ -39,7 +41,7 @@ func newAssets(p Props) (*assets, error) {
 		return nil, fmt.Errorf("folder for the functions: %w", err)
 	}
 	return &assets{props: p, dir: dir, built: map[string]string{}, ledgers: map[string]bool{}, flows: map[string][]byte{},
-		hashes: map[string]string{}, settings: map[string][]byte{}}, nil
+		hashes: map[string]string{}, settings: map[string][]byte{}, scheduled: map[string][]byte{}}, nil
 }
 
 func (a *assets) close() { _ = os.RemoveAll(a.dir) }
@@ -123,7 +125,7 @@ func (a *assets) workflows() error {
 				continue
 			}
 			from[d.Name] = file
-			a.hasty(file, d)
+			a.warnShortTimes(file, d)
 			failed = append(failed, a.add(d))
 		}
 	}
@@ -151,20 +153,23 @@ func (a *assets) maxTimeout(agent string) core.Duration {
 	return core.DurationOf(settings.Timeout - lambdaevent.Reserve - time.Second)
 }
 
-// leastPatience is how long an agent may be away before its step fails for good: a function's start, a
+// leastQueueWait is how long an agent may be away before its step fails for good: a function's start, a
 // throttled minute, a service's restart take that.
-const leastPatience = 30 * core.Second
+const leastQueueWait = 30 * core.Second
 
-// hasty warns of steps that a short wait in their queue alone can bring to failure: with the times of a
+// warnShortTimes warns of steps that a short wait in their queue alone can bring to failure: with the times of a
 // demo, on a busy or throttled account, orders would be undone of which nothing is wrong.
-func (a *assets) hasty(file string, d *core.Definition) {
+func (a *assets) warnShortTimes(file string, d *core.Definition) {
 	for i := range d.Steps {
 		s := &d.Steps[i]
+		if s.Agent == "" { // it asks none
+			continue
+		}
 		allowance, failures := d.Agents[s.Agent].QueueAllowance, s.Retry.MaxFailures
-		if patience := allowance * core.Duration(failures); patience < leastPatience {
+		if queueWait := allowance * core.Duration(failures); queueWait < leastQueueWait {
 			a.warnings = append(a.warnings, fmt.Sprintf(
 				"%s: step %s fails after %d waits of %s in the queue of agent %s, %s in all; on AWS let it be %s or more: raise queueAllowance or maxFailures",
-				file, s.Name, failures, allowance, s.Agent, patience, leastPatience))
+				file, s.Name, failures, allowance, s.Agent, queueWait, leastQueueWait))
 		}
 	}
 }
@@ -174,7 +179,11 @@ func (a *assets) add(d *core.Definition) error {
 	if err != nil {
 		return err
 	}
-	a.flows[filepath.Join(deployment.WorkflowsFolder, d.Name+".json")] = data
+	file := filepath.Join(deployment.WorkflowsFolder, d.Name+".json")
+	a.flows[file] = data
+	if d.Schedule != nil {
+		a.scheduled[file], a.clocked = data, append(a.clocked, d.Name)
+	}
 	a.hashes[d.Name] = workflow.Hash(data)
 	for i := range d.Steps {
 		if s := &d.Steps[i]; s.Grade == core.Plain || s.PointOfNoReturn {
@@ -185,22 +194,9 @@ func (a *assets) add(d *core.Definition) error {
 }
 
 func workflowFiles(place string) ([]string, error) {
-	info, err := os.Stat(place)
+	files, err := source.Files(place)
 	if err != nil {
 		return nil, fmt.Errorf("workflows: %w", err)
-	}
-	if !info.IsDir() {
-		return []string{place}, nil
-	}
-	entries, err := os.ReadDir(place)
-	if err != nil {
-		return nil, fmt.Errorf("workflows: %w", err)
-	}
-	var files []string
-	for _, e := range entries {
-		if ext := filepath.Ext(e.Name()); !e.IsDir() && (ext == ".yaml" || ext == ".yml") && !strings.HasPrefix(e.Name(), ".") {
-			files = append(files, filepath.Join(place, e.Name()))
-		}
 	}
 	if len(files) == 0 {
 		return nil, fmt.Errorf("workflows: folder %s holds no *.yaml", place)

@@ -104,7 +104,7 @@ func (c *checker) replyTo(queues map[string]awssqs.IQueue) {
 }
 
 // principal is a role or user. A condition with anything else, a role's session for instance, would
-// refuse everybody, in silence.
+// refuse all senders without an error.
 var principal = regexp.MustCompile(`^arn:[a-z-]+:iam::[0-9]{12}:(role|user)/[^\s*?]+$`)
 
 // principalID is what IAM gives roles (AROA…) and users (AIDA…).

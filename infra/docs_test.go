@@ -34,7 +34,7 @@ func firsts(pattern, text string) (found []string) {
 	return slices.Compact(found)
 }
 
-// What the pages name is there: outputs, targets of make, files and headings, settings of the app.
+// What the pages name is there: outputs, targets of make, settings of the app. Links are followed by TestLinks.
 func TestDocs(t *testing.T) {
 	var golden tmpl
 	if err := json.Unmarshal([]byte(file(t, "infra", "testdata", "shop.template.json")), &golden); err != nil {
@@ -58,9 +58,6 @@ func TestDocs(t *testing.T) {
 			if !slices.Contains(settings, name) {
 				t.Errorf("%s: infra/app has no setting %s", page, name)
 			}
-		}
-		for _, link := range firsts(`\]\(([^)\s]+)\)`, text) {
-			followed(t, page, link)
 		}
 	}
 	listed := firsts("`([a-z0-9-]+)`", between(t, file(t, "docs", "aws.md"), "All of them stand in", "Synthesis warns"))
@@ -176,31 +173,4 @@ func between(t *testing.T, text, begin, end string) string {
 		t.Fatalf("%q and %q do not stand there", begin, end)
 	}
 	return text
-}
-
-// followed goes to a file, and to a heading of it.
-func followed(t *testing.T, page, link string) {
-	t.Helper()
-	if strings.Contains(link, "://") {
-		return
-	}
-	where, heading, _ := strings.Cut(link, "#")
-	path := filepath.Join("docs", where)
-	if where == "" {
-		path = filepath.Join("docs", page)
-	}
-	if _, err := os.Stat(filepath.Join("..", path)); err != nil {
-		t.Errorf("%s: there is no %s", page, path)
-		return
-	}
-	if heading == "" {
-		return
-	}
-	for _, title := range firsts(`(?m)^#+ (.*)$`, file(t, path)) {
-		plain := regexp.MustCompile(`[^\w\- ]`).ReplaceAllString(strings.ToLower(title), "")
-		if strings.ReplaceAll(plain, " ", "-") == heading {
-			return
-		}
-	}
-	t.Errorf("%s: %s has no heading %q", page, path, heading)
 }

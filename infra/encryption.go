@@ -23,18 +23,18 @@ func (s *Stepkeeper) addKey() {
 	stack := awscdk.Stack_Of(s.Construct)
 	account := map[string]any{"StringEquals": map[string]any{"aws:SourceAccount": stack.Account()}}
 	group := stack.FormatArn(&awscdk.ArnComponents{Service: str("logs"), Resource: str("log-group"), ResourceName: str("*"), ArnFormat: awscdk.ArnFormat_COLON_RESOURCE_NAME})
-	ours := letService(s.key, "Alarms", "cloudwatch.amazonaws.com", account, "kms:Decrypt", "kms:GenerateDataKey")
-	letService(s.key, "Events", "events.amazonaws.com", account, "kms:Decrypt", "kms:GenerateDataKey")
-	letService(s.key, "Logs", "logs."+*stack.Region()+".amazonaws.com", map[string]any{
+	ours := allowService(s.key, "Alarms", "cloudwatch.amazonaws.com", account, "kms:Decrypt", "kms:GenerateDataKey")
+	allowService(s.key, "Events", "events.amazonaws.com", account, "kms:Decrypt", "kms:GenerateDataKey")
+	allowService(s.key, "Logs", "logs."+*stack.Region()+".amazonaws.com", map[string]any{
 		"ArnLike": map[string]any{"kms:EncryptionContext:aws:logs:arn": group},
 	}, "kms:Decrypt", "kms:DescribeKey", "kms:Encrypt", "kms:GenerateDataKey", "kms:GenerateDataKeyWithoutPlaintext", "kms:ReEncryptFrom", "kms:ReEncryptTo")
 	if !ours {
-		s.warn("key", "Key was made elsewhere, where its policy has to let cloudwatch.amazonaws.com, events.amazonaws.com and the logs service of the Region use it; else alarms tell nobody")
+		s.warn("key", "Key was made elsewhere, where its policy has to let cloudwatch.amazonaws.com, events.amazonaws.com and the logs service of the Region use it; else alarms notify no subscriber")
 	}
 }
 
-// letService answers whether the key's policy can be changed here.
-func letService(k awskms.IKey, sid, service string, conditions map[string]any, actions ...string) bool {
+// allowService answers whether the key's policy can be changed here.
+func allowService(k awskms.IKey, sid, service string, conditions map[string]any, actions ...string) bool {
 	result := k.AddToResourcePolicy(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
 		Sid: str(sid), Principals: &[]awsiam.IPrincipal{awsiam.NewServicePrincipal(str(service), nil)},
 		Actions: jsii.Strings(actions...), Resources: jsii.Strings("*"), Conditions: &conditions,

@@ -47,8 +47,8 @@ func TestExample(t *testing.T) {
 	for _, p := range loose(x) {
 		t.Error(p)
 	}
-	if w := strings.Join(warnings(a.Node().FindChild(str("Stepkeeper")).(awscdk.Stack)), " "); !strings.Contains(w, "nobody is told") {
-		t.Errorf("an app that tells nobody warns of %q", w)
+	if w := strings.Join(warnings(a.Node().FindChild(str("Stepkeeper")).(awscdk.Stack)), " "); !strings.Contains(w, "have no subscriber") {
+		t.Errorf("an app without subscribers warns of %q", w)
 	}
 
 	a, err = app(t, map[string]any{
@@ -111,7 +111,7 @@ func TestExampleSettings(t *testing.T) {
 	if !strings.Contains(replies, role+" "+role+"2") {
 		t.Errorf("the external agent's roles are not in %s", replies)
 	}
-	if w := strings.Join(warnings(stack), " "); !strings.Contains(w, "external agent notification are refused") || strings.Contains(w, "agent shipping") || strings.Contains(w, "nobody") {
+	if w := strings.Join(warnings(stack), " "); !strings.Contains(w, "external agent notification are refused") || strings.Contains(w, "agent shipping") || strings.Contains(w, "have no subscriber") {
 		t.Errorf("warned of %q", w)
 	}
 	for _, p := range loose(x) {
@@ -136,7 +136,7 @@ func TestExampleRefuses(t *testing.T) {
 		"no truth":        {map[string]any{"rule": "perhaps"}, "context rule is"},
 		"no number":       {map[string]any{"pages": "many"}, "context pages is"},
 		"no secret":       {map[string]any{"secrets": "payment.TOKEN=arn:aws:secretsmanager:eu-central-1:123456789012:secret:pay"}, "context secrets is"},
-		"nobody's secret": {map[string]any{"secrets": "mail.TOKEN=/mail/token"}, "the name of an HTTP agent"},
+		"stray secret":    {map[string]any{"secrets": "mail.TOKEN=/mail/token"}, "the name of an HTTP agent"},
 		"no role":         {map[string]any{"senders": "payment=arn:aws:iam::123456789012:role/x"}, "the name of an external agent"},
 		"no queue":        {map[string]any{"reply-to": "shop=https://sqs.eu-central-1.amazonaws.com/123456789012/shop"}, "context reply-to is"},
 		"no table":        {map[string]any{"tables": "orders=Shop-Orders"}, "context tables is"},
@@ -147,7 +147,7 @@ func TestExampleRefuses(t *testing.T) {
 		"no workflow":     {map[string]any{"workflows": "nowhere"}, "nowhere"},
 		"nothing built":   {map[string]any{"prebuilt": t.TempDir()}, "prebuilt functions"},
 		"strange sweep":   {map[string]any{"sweep": "45s"}, "SweepInterval is 45s"},
-		"nobody's ID":     {map[string]any{"role-ids": "payment=AROAEXAMPLEEXAMPLE12"}, "context role-ids is"},
+		"stray ID":        {map[string]any{"role-ids": "payment=AROAEXAMPLEEXAMPLE12"}, "context role-ids is"},
 		"missing service": {map[string]any{"workflows": "../workflows"}, "there is no agent accounts"},
 	} {
 		_, err := app(t, c.context)

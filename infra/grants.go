@@ -11,14 +11,14 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// GrantSubmit lets a role or user of the app submit orders, follow and cancel them. Whoever is not of
+// GrantSubmit lets a role or user of the app submit orders, follow and cancel them. A principal from outside of
 // the app gets the policy Application.
 func (s *Stepkeeper) GrantSubmit(to awsiam.IGrantable) {
 	grant(to, s.applicationAccess())
 }
 
-// GrantOperate lets a role do all that an operator does, putting dead letters back included. Whoever
-// is not of the app gets the policies Operator, and stands among Props.Operators.
+// GrantOperate lets a role do all that an operator does, putting dead letters back included. A principal
+// from outside of the app gets the policies Operator, and stands among Props.Operators.
 func (s *Stepkeeper) GrantOperate(role awsiam.IRole) {
 	// As statements they would be more than a role holds inline. They are attached to the role, not the role
 	// to them: they name the mappings, so that the role of an agent's function would depend on itself.
@@ -26,13 +26,13 @@ func (s *Stepkeeper) GrantOperate(role awsiam.IRole) {
 		policy.AttachToRole(role)
 	}
 	for _, queue := range sorted(s.refusals) {
-		s.letSend(queue, role.RoleArn())
+		s.allowSender(queue, role.RoleArn())
 	}
 }
 
 // GrantAgent lets the role of an external agent take its requests and answer them. It panics for an
-// agent that is not external: those have their rights already. Whoever is not of the app stands among
-// Agent.SenderARNs, and gets the rights where it is made.
+// agent that is not external: those have their rights already. A role from outside of the app stands
+// among Agent.SenderARNs, and gets the rights where it is made.
 func (s *Stepkeeper) GrantAgent(agent string, role awsiam.IRole) {
 	a, there := s.props.Agents[agent]
 	if !there || !a.External {
@@ -44,7 +44,7 @@ func (s *Stepkeeper) GrantAgent(agent string, role awsiam.IRole) {
 		s.namePeers()
 	}
 	for _, queue := range []string{port.Replies, port.Quarantine} {
-		s.letSend(queue, role.RoleArn())
+		s.allowSender(queue, role.RoleArn())
 	}
 }
 
@@ -84,7 +84,7 @@ func (s *Stepkeeper) Requests(agent string) awssqs.IQueue {
 // Replies is where external agents send their replies.
 func (s *Stepkeeper) Replies() awssqs.IQueue { return s.queues[port.Replies].queue }
 
-// Quarantine is where messages end that nobody can read.
+// Quarantine is where messages end that cannot be read.
 func (s *Stepkeeper) Quarantine() awssqs.IQueue { return s.quarantine }
 
 // Alerts is the topic of alerts and alarms.

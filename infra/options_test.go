@@ -177,8 +177,8 @@ func TestGrants(t *testing.T) {
 	engine.GrantAgent("notification", role("Mailer"))
 	table := awsdynamodb.NewTableV2(stack, str("Parcels"), &awsdynamodb.TablePropsV2{PartitionKey: &awsdynamodb.Attribute{Name: str("id"), Type: awsdynamodb.AttributeType_STRING}})
 	table.Grant(engine.Agent("shipping"), str("dynamodb:GetItem"))
-	if engine.Agent("notification") != nil || engine.Agent("scheduler") != nil || engine.Requests("nobody") != nil {
-		t.Error("there is a function of an external agent, of no agent, or a queue of nobody")
+	if engine.Agent("notification") != nil || engine.Agent("scheduler") != nil || engine.Requests("missing") != nil {
+		t.Error("there is a function of an external agent, of no agent, or a queue of no agent")
 	}
 	x := read(t, stack)
 	who := map[string][]string{}

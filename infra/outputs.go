@@ -1,6 +1,7 @@
 package infra
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -27,6 +28,10 @@ func (s *Stepkeeper) addOutputs() {
 	s.output("Paused", *jsii.Sprintf("%t", s.props.Paused), "whether nothing is started")
 	for _, name := range sorted(s.assets.hashes) {
 		s.output("Workflow"+pascal(name), s.assets.hashes[name], name)
+	}
+	if len(s.assets.clocked) > 0 {
+		slices.Sort(s.assets.clocked)
+		s.output("Scheduled", strings.Join(s.assets.clocked, ","), "workflows that start by the clock")
 	}
 	for _, name := range s.agentNames() {
 		if f := s.functions[name]; f != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/dynamo"
 )
 
-// Rule 21: statements are written out, because CDK's grants allow more than is used. Nobody has
+// Rule 21: statements are written out, because CDK's grants allow more than is used. No role has
 // Scan, DeleteItem or BatchWriteItem. A transaction needs the actions of its parts.
 
 // allow is one statement of an identity policy.
@@ -95,12 +95,16 @@ func (s *Stepkeeper) supervisorAccess() []awsiam.PolicyStatement {
 	for _, agent := range s.agentNames() {
 		waiting = append(waiting, s.Requests(agent).QueueArn())
 	}
+	targets := arns(s.queues["control"].queue)
+	if len(s.assets.scheduled) > 0 { // it starts orders by the clock
+		targets = append(targets, s.queues["intake"].queue.QueueArn())
+	}
 	return append([]awsiam.PolicyStatement{
 		allow("Due", query, index(s.tasks)),
 		allow("Tasks", getAndPut, s.tasks.TableArn()),
 		allow("OrdersAndDefinitions", get, s.orders.TableArn(), s.definitions.TableArn()),
 		allow("Backlog", attributes, waiting...),
-		allow("Send", send, s.queues["control"].queue.QueueArn()),
+		allow("Send", send, targets...),
 		allow("Alert", []string{"sns:Publish"}, s.alerts.TopicArn()),
 	}, s.tablesKey()...)
 }
@@ -145,8 +149,8 @@ func secretAccess(a Agent) (statements []awsiam.PolicyStatement) {
 	return statements
 }
 
-// vpcAccess is for functions in a VPC. The interfaces are made by Lambda under names that nobody
-// knows before, and the Describe actions know no resources: the one wildcard of all policies, and
+// vpcAccess is for functions in a VPC. The interfaces are made by Lambda under names that are
+// not known before, and the Describe actions know no resources: the one wildcard of all policies, and
 // only there.
 func vpcAccess() awsiam.PolicyStatement {
 	return allow("VpcNetworkInterfaces", []string{

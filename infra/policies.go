@@ -9,8 +9,8 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
 )
 
-// addPolicies makes the policies for people and programs outside (rule 21); nobody has them until
-// you attach them.
+// addPolicies makes the policies for people and programs outside (rule 21); no principal has them
+// until you attach them.
 func (s *Stepkeeper) addPolicies() {
 	s.application = s.policy("Application", "submit orders, follow and cancel them", s.applicationAccess())
 	for i, statements := range s.split(s.operatorAccess()) {

@@ -26,13 +26,13 @@ type Props struct {
 	// ReplyTo are the applications' own status queues by the logical name that an order may give.
 	ReplyTo map[string]awssqs.IQueue
 
-	// AlarmEmail gets alerts and alarms; "" is nobody, until you subscribe to the topic.
+	// AlarmEmail gets alerts and alarms; "" is no subscriber, until you add one to the topic.
 	AlarmEmail string
 	// RemovalPolicy of tables, queues, key and logs; default RETAIN, with deletion protection of
 	// the tables. DESTROY is for trying things out.
 	RemovalPolicy awscdk.RemovalPolicy
 	// Operators are ARNs of roles and users that may put messages of a dead-letter queue back where
-	// they came from. Nobody else but the functions may send to the internal queues.
+	// they came from. Except for them only the functions may send to the internal queues.
 	Operators []string
 
 	// SweepInterval is how often the Supervisor looks for what is overdue: whole minutes, 1 m (default) to

@@ -31,7 +31,7 @@ const (
 
 func (s *Stepkeeper) addQueues() {
 	t := s.props.Tuning
-	s.quarantine = s.deadQueue("Quarantine", "it is where messages end that nobody can read; nothing takes from it by itself")
+	s.quarantine = s.deadQueue("Quarantine", "it is where messages end that cannot be read; nothing takes from it by itself")
 	s.missed = s.deadQueue("MissedSweeps", "it is itself a dead-letter queue, of the schedule")
 	s.addQueue(port.Intake, t.Intake, t.SchedulerTimeout, t.OldestMessage)
 	s.addQueue(port.Replies, t.Replies, t.SchedulerTimeout, t.OldestMessage)
@@ -78,7 +78,7 @@ func (s *Stepkeeper) removal() awscdk.RemovalPolicy {
 }
 
 // nameSenders says on each queue who may send to it (rules 20, 21), whatever other policies in the
-// account allow. Anybody in the account whom a policy lets may send orders and commands.
+// account allow. Any principal of the account that a policy allows may send orders and commands.
 func (s *Stepkeeper) nameSenders() {
 	for _, name := range slices.Sorted(maps.Keys(s.queues)) {
 		q := s.queues[name].queue
@@ -115,8 +115,8 @@ func (s *Stepkeeper) onlyFrom(name string, q awssqs.Queue) {
 	s.refusals[name] = refuse(q, "OnlyKnownSenders", knownSenders(s.senders[name]))
 }
 
-// letSend adds a sender to those that the policy of a queue names already.
-func (s *Stepkeeper) letSend(name string, arn *string) {
+// allowSender adds a sender to those that the policy of a queue names already.
+func (s *Stepkeeper) allowSender(name string, arn *string) {
 	s.senders[name] = append(s.senders[name], arn)
 	for operator, condition := range knownSenders(s.senders[name]) {
 		s.refusals[name].AddCondition(&operator, condition)

@@ -126,7 +126,7 @@ func TestQueuePolicies(t *testing.T) {
 	plain := role("arn:aws:iam::" + account + ":role/web")
 	plain.keys["aws:SecureTransport"] = "false"
 	sns := service("sns.amazonaws.com", "aws:SourceArn", ours)
-	stranger := service("sns.amazonaws.com", "aws:SourceArn", others, "aws:SourceAccount", "999999999999")
+	elsewhere := service("sns.amazonaws.com", "aws:SourceArn", others, "aws:SourceAccount", "999999999999")
 	for _, c := range []struct {
 		queue, who string
 		r          request
@@ -137,7 +137,7 @@ func TestQueuePolicies(t *testing.T) {
 		{"Intake", "plain HTTP", plain, "Deny"},
 		{"Intake", "an anonymous request", request{keys: map[string]string{"aws:SecureTransport": "true"}}, "Deny"},
 		{"Intake", "our topic", sns, "Allow"},
-		{"Intake", "another account's topic, though it is subscribed", stranger, "Deny"},
+		{"Intake", "another account's topic, though it is subscribed", elsewhere, "Deny"},
 		{"Intake", "our rule", service("events.amazonaws.com", "aws:SourceArn", nightly, "aws:SourceAccount", account), "Allow"},
 		{"Intake", "another rule of ours", service("events.amazonaws.com", "aws:SourceArn", rule, "aws:SourceAccount", account), ""},
 		{"Intake", "a bucket, whose ARN has no account", service("s3.amazonaws.com", "aws:SourceArn", "arn:aws:s3:::uploads", "aws:SourceAccount", account), ""},
@@ -145,7 +145,7 @@ func TestQueuePolicies(t *testing.T) {
 		{"Intake", "a service that acts for no account", service("sns.amazonaws.com"), "Deny"},
 		{"Control", "a role of the account", mine, ""},
 		{"Control", "a service for us", sns, ""},
-		{"Control", "a service for others", stranger, "Deny"},
+		{"Control", "a service for others", elsewhere, "Deny"},
 		{"Replies", "an agent", role("AgentPaymentRole:::: "), ""},
 		{"Replies", "an operator", role("arn:aws:iam::" + account + ":role/ops"), ""},
 		{"Replies", "another role of the account", mine, "Deny"},

@@ -24,7 +24,7 @@ const (
 )
 
 func (s *Stepkeeper) addSupervisor() error {
-	folder, err := s.assets.folder("supervisor", build.Supervisor, nil)
+	folder, err := s.assets.folder("supervisor", build.Supervisor, s.assets.scheduled)
 	if err != nil {
 		return err
 	}

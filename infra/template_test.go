@@ -15,7 +15,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/assertions"
 
-	"github.com/stepkeeper/stepkeeper/client/stack"
+	"github.com/stepkeeper/stepkeeper/client/aws"
 	"github.com/stepkeeper/stepkeeper/infra"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
@@ -181,8 +181,7 @@ func TestSenders(t *testing.T) {
 	same(t, "queues without named senders", want, "map[]")
 }
 
-// Rule 20: nobody speaks plain HTTP to the topic, and nobody but the account's alarms and our roles
-// publish.
+// Rule 20: the topic refuses plain HTTP, and only the account's alarms and our roles publish.
 func TestTopic(t *testing.T) {
 	x := template(t, nil)
 	var secure bool
@@ -367,7 +366,7 @@ func TestOutputs(t *testing.T) {
 	for name, o := range x.Outputs {
 		values[name] = target(o.Value)
 	}
-	outputs, err := stack.ReadOutputs(values, "")
+	outputs, err := aws.ReadOutputs(values, "")
 	if err != nil || outputs.Intake != "Intake" || outputs.Control != "Control" || outputs.Quarantine != "Quarantine" || outputs.Tasks != "Tasks" || outputs.Shards != 8 {
 		t.Errorf("read as %+v, %v", outputs, err)
 	}

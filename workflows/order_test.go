@@ -86,14 +86,14 @@ func TestPaymentIsDownForAWhile(t *testing.T) {
 
 func TestShippingRefuses(t *testing.T) {
 	w := order(t)
-	w.Agent("shipping").On("book").Fail(workflowtest.Permanent("no-carrier", "nobody goes there"))
+	w.Agent("shipping").On("book").Fail(workflowtest.Permanent("no-carrier", "no carrier goes there"))
 	run := w.Submit(goods(true)).UntilEnd(time.Minute)
 	run.ExpectCompensated()
 	run.ExpectUndone("book-shipment", "charge-payment", "reserve-inventory")
 	run.ExpectCalls("shipping.cancel", 0) // the agent knows that nothing was booked
 }
 
-// Nobody knows whether the shipment was booked, and the service cannot be asked: the operator finds
+// It is unknown whether the shipment was booked, and the service cannot be asked: the operator finds
 // out, and the order goes on being undone.
 func TestShippingInDoubt(t *testing.T) {
 	for _, c := range []struct {
@@ -126,7 +126,7 @@ func TestShippingInDoubt(t *testing.T) {
 	}
 }
 
-// A mail server that is down for long calls nobody: 30 more attempts, 2 s apart.
+// A mail server that is down for long alerts no operator: 30 more attempts, 2 s apart.
 func TestConfirmationWaitsLong(t *testing.T) {
 	down := workflowtest.Transient("smtp-421", "not now")
 	w := order(t)

@@ -32,7 +32,7 @@ func TestProvision(t *testing.T) {
 	}
 }
 
-// A permanent fault sets Error and alerts; the operator mends the cause and resubmits the step.
+// A permanent fault sets Error and alerts; the operator removes the cause and resubmits the step.
 func TestProvisionStopsAndGoesOn(t *testing.T) {
 	w := provision(t)
 	w.Agent("databases").On("allocate").Fail(workflowtest.Permanent("quota", "no database is left"))
@@ -59,10 +59,10 @@ func TestProvisionStopsAndGoesOn(t *testing.T) {
 	}
 }
 
-// Or he has the whole order undone.
+// Or the operator has the whole order undone.
 func TestProvisionStopsAndIsUndone(t *testing.T) {
 	w := provision(t)
-	w.Agent("dns").On("add").Fail(workflowtest.Permanent("taken", "the name belongs to somebody else"))
+	w.Agent("dns").On("add").Fail(workflowtest.Permanent("taken", "the name belongs to another customer"))
 	run := w.Submit(customer).UntilEnd(time.Minute)
 	run.ExpectError("configure-dns")
 	if v := run.Undo(); !v.Accepted {

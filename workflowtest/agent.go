@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
-	"github.com/stepkeeper/stepkeeper/shared/memory"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
@@ -54,7 +54,7 @@ func RetryAfter(wait time.Duration, code, text string) error {
 	return worker.NoEffect(worker.RetryAfter(worker.WithCode(errors.New(text), code), wait))
 }
 
-// InDoubt is a call that failed in such a way that nobody knows whether it has had its effect.
+// InDoubt is a call that failed in such a way that it is unknown whether it has had its effect.
 func InDoubt(code, text string) error { return worker.WithCode(errors.New(text), code) }
 
 // Agent is the fake of one agent and its remote service.

@@ -50,7 +50,7 @@ func (r *Run) ExpectClosed() {
 }
 
 // ExpectError fails the test unless the order waits for the operator because of that step, and an
-// alert has told him.
+// alert has named the order.
 func (r *Run) ExpectError(step string) {
 	r.w.t.Helper()
 	switch {

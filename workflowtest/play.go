@@ -50,7 +50,7 @@ func (w *Workflow) until(end time.Time, enough func() bool) bool {
 	return w.settle(enough)
 }
 
-// settle lets everybody work until nothing is left to do at this moment. Messages are handled one
+// settle lets each actor work until nothing is left to do at this moment. Messages are handled one
 // by one: of two things that happen at once, one comes first, and always the same one.
 func (w *Workflow) settle(enough func() bool) bool {
 	w.t.Helper()
@@ -98,7 +98,7 @@ func (w *Workflow) listen() {
 	}
 }
 
-// must ends the test at what is no fault of the workflow's author, or his script's.
+// must ends the test at what is no fault of the workflow's author, or of the script.
 func (w *Workflow) must(err error) {
 	w.t.Helper()
 	if err != nil {

@@ -77,6 +77,8 @@ func (r *Run) stepped(was, now *core.Step) {
 		if now.Attempted() {
 			r.note("%s: waits for another attempt until %s, failures so far: %d", now.Name, r.w.since(now.WakeAt.Std()), now.FailureCount)
 		}
+	case core.Waiting:
+		r.note("%s: waits until %s", now.Name, r.w.since(now.WakeAt.Std()))
 	case core.UndoWait:
 		r.note("%s: its undo waits%s", now.Name, r.w.wake(now))
 	case core.Failed:
@@ -122,7 +124,11 @@ func (r *Run) note(format string, args ...any) {
 
 // since is a time, told from the start of the test on.
 func (w *Workflow) since(at time.Time) string {
-	return fmt.Sprintf("+%.3fs", at.Sub(Start).Seconds())
+	d := at.Sub(Start)
+	if d >= time.Hour {
+		return "+" + d.Round(time.Millisecond).String()
+	}
+	return fmt.Sprintf("+%.3fs", d.Seconds())
 }
 
 // Timeline tells, for people, what has happened to the order, one line each.

@@ -28,6 +28,7 @@ const (
 	Skipped      = core.Skipped
 	Processing   = core.Processing
 	Processed    = core.Processed
+	Waiting      = core.Waiting
 	Failed       = core.Failed
 	UndoWait     = core.UndoWait
 	Compensating = core.Compensating
@@ -60,7 +61,7 @@ type Run struct {
 // ID is the order's.
 func (r *Run) ID() string { return r.id }
 
-// Task is the order's task as everybody sees it.
+// Task is the order's task as every reader sees it.
 func (r *Run) Task() Task { return view.Of(r.task, r.w.defs[r.task.Definition]) }
 
 // State is the task's.
@@ -170,6 +171,32 @@ func (r *Run) Resolve(step string, fact Fact) Verdict {
 	return r.command(message.Control{Kind: message.Resolve, Command: r.task.Command, Step: step, Fact: fact})
 }
 
+// Answer is what a person answers to a step with an approval, in its present round.
+func (r *Run) Answer(step, by string, value any) Verdict {
+	r.w.t.Helper()
+	round := 1
+	if s := r.task.Step(step); s != nil && s.Answers != nil {
+		round = max(1, s.Answers.Round)
+	}
+	return r.answer(message.Control{Step: step, Round: round, By: by}, value)
+}
+
+// Event is what an application sends under the name of an event, for every step that waits for it or will.
+func (r *Run) Event(name, by string, value any) Verdict {
+	r.w.t.Helper()
+	return r.answer(message.Control{Name: name, By: by}, value)
+}
+
+func (r *Run) answer(c message.Control, value any) Verdict {
+	r.w.t.Helper()
+	data, err := json.Marshal(value)
+	if err != nil {
+		r.w.t.Fatalf("the answer cannot be sent: %v", err)
+	}
+	c.Kind, c.Run, c.Value = message.Answer, r.task.Run, data
+	return r.command(c)
+}
+
 // Close is the operator's decision to end an order in Error as it stands.
 func (r *Run) Close(by, reason string) Verdict {
 	r.w.t.Helper()
@@ -187,7 +214,10 @@ func (r *Run) command(c message.Control) Verdict {
 	r.w.t.Helper()
 	r.w.next++
 	c.Schema, c.OrderID, c.ID = message.Schema, r.id, fmt.Sprintf("command-%d", r.w.next)
-	r.note("command %s %s", c.Kind, joined(c.Step, string(c.Fact)))
+	if c.Kind == message.Answer {
+		c.Schema = message.AnswerSchema
+	}
+	r.note("command %s %s", c.Kind, joined(c.Step, c.Name, string(c.Fact), string(c.Value), c.By))
 	v, err := r.w.scheduler.Command(r.w.t.Context(), c)
 	if err != nil {
 		r.fatal("cannot take the command %s: %v", c.Kind, err)

@@ -65,7 +65,7 @@ func (o *Operation) FailTimes(n int, err error) *Operation {
 	return o.add(behaviour{times: n, do: func(Call) (any, error) { return nil, err }})
 }
 
-// Silent makes the call and never answers, so that nobody knows what happened: the answer was lost,
+// Silent makes the call and never answers, so that it is unknown what happened: the answer was lost,
 // or the agent died. The Supervisor finds the step once its complete-by has passed.
 func (o *Operation) Silent() *Operation { return o.add(behaviour{silent: true}) }
 

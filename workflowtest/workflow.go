@@ -4,15 +4,17 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/functions/scheduler"
 	"github.com/stepkeeper/stepkeeper/functions/supervisor"
 	"github.com/stepkeeper/stepkeeper/shared/core"
-	"github.com/stepkeeper/stepkeeper/shared/memory"
+	"github.com/stepkeeper/stepkeeper/shared/engine"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/state"
@@ -106,16 +108,16 @@ func (w *Workflow) deploy(name string, def *core.Definition, problems source.Pro
 	if def.Name != w.def.Name {
 		w.t.Fatalf("%s is the workflow %s, and this one is %s", name, def.Name, w.def.Name)
 	}
-	for i := range def.Steps {
-		w.Agent(def.Steps[i].Agent)
+	for _, name := range slices.Sorted(maps.Keys(def.Agents)) {
+		w.Agent(name)
 	}
 	w.def, w.defs[def.Hash] = def, def
 }
 
 // wire puts the actors together on the adapters in memory.
 func (w *Workflow) wire() error {
-	for i := range w.def.Steps {
-		name := w.def.Steps[i].Agent
+	// in any order: they are sorted below
+	for name := range w.def.Agents {
 		if w.agents[name] == nil {
 			w.agents[name] = &Agent{w: w, name: name, scripts: map[string]*Operation{}}
 			w.names = append(w.names, name)
@@ -141,13 +143,12 @@ func (w *Workflow) wire() error {
 		},
 		OnCommit: w.committed,
 	})
-	w.scheduler = scheduler.New(scheduler.Config{
-		State: st, Queues: watched{w.queues, w}, Alerts: alerts{w}, Clock: w.clock, Name: "scheduler", Logger: quiet,
-	})
-	w.supervisor = supervisor.New(supervisor.Config{
-		State: st, Queues: watched{w.queues, w}, Alerts: alerts{w}, Leases: memory.NewLeases(), Clock: w.clock,
-		Owner: "supervisor", Logger: quiet,
-	})
+	parts := engine.Parts{
+		State: st, Queues: watched{w.queues, w}, Alerts: alerts{w}, Leases: memory.NewLeases(), Clock: w.clock, Name: "scheduler", Logger: quiet,
+	}
+	w.scheduler = scheduler.New(scheduler.Config{Parts: parts})
+	parts.Name = "supervisor"
+	w.supervisor = supervisor.New(supervisor.Config{Parts: parts})
 	for _, name := range w.names {
 		if err := w.agents[name].start(); err != nil {
 			return err

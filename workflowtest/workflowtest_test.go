@@ -168,7 +168,7 @@ func TestCommands(t *testing.T) {
 	}
 
 	run = w.Submit(2)
-	if v := run.Cancel(); !v.Accepted { // before anybody was asked
+	if v := run.Cancel(); !v.Accepted { // before an agent was asked
 		t.Fatal(v.Reason)
 	}
 	run.UntilEnd(time.Hour).ExpectCancelled()
@@ -380,14 +380,6 @@ func TestShippedWorkflowsLoad(t *testing.T) {
 	}
 }
 
-func BenchmarkOrder(b *testing.B) {
-	w := both(b)
-	b.ReportAllocs()
-	for b.Loop() {
-		w.Submit(1).UntilEnd(time.Minute)
-	}
-}
-
 // An order that a bug of its workflow has stopped goes on with the fixed one, once it is moved there.
 func TestMoveToAFixedWorkflow(t *testing.T) {
 	stops := strings.ReplaceAll(pair, "onFailure: undo", "onFailure: stop")
@@ -413,5 +405,45 @@ func TestMoveToAFixedWorkflow(t *testing.T) {
 	}
 	if c := run.Calls("left.do-a"); len(c) != 1 {
 		t.Errorf("a was called %d times", len(c))
+	}
+}
+
+// P50: an order that a rule refuses is undone with the rule's code; one that it does not refuse passes it.
+func TestARuleFailsTheOrder(t *testing.T) {
+	w := workflowtest.NewFromYAML(t, strings.Replace(pair, "    after: [a]\n", "    after: [large]\n", 1)+
+		"  large: {fail: {code: too-large, message: Large orders need an offer.}, when: order.total > 10, after: [a]}\n").AllowUnscripted()
+	large := w.Submit(map[string]any{"total": 11}).UntilEnd(time.Minute)
+	large.ExpectCompensated()
+	large.ExpectCalls("right.do-b", 0)
+	if e := large.Step("large").Error; e == nil || e.Code != "too-large" || e.Message != "Large orders need an offer." {
+		t.Errorf("the rule left %+v", e)
+	}
+	small := w.Submit(map[string]any{"total": 10}).UntilEnd(time.Minute)
+	small.ExpectProcessed()
+	if s := small.Step("large"); s.State != workflowtest.Skipped {
+		t.Errorf("a rule that does not hold is %s", s.State)
+	}
+}
+
+// P34: until may be a time of the order, moved; one that cannot be moved fails the step.
+func TestAWaitUntilAMovedTime(t *testing.T) {
+	const reminding = `workflow: reminding
+steps:
+  before: {wait: {until: "${ addTime(order.dueAt, '-72h') }"}}
+`
+	w := workflowtest.NewFromYAML(t, reminding)
+	run := w.Submit(map[string]any{"dueAt": workflowtest.Start.Add(10 * 24 * time.Hour).Format(time.RFC3339)})
+	w.Advance(7*24*time.Hour - time.Second)
+	if s := run.Step("before"); s.State != workflowtest.Waiting || !s.WakeAt.Std().Equal(workflowtest.Start.Add(7*24*time.Hour)) {
+		t.Errorf("it is %s, until %s", s.State, s.WakeAt)
+	}
+	run.UntilEnd(5 * time.Minute)
+	run.ExpectProcessed()
+	for _, due := range []string{"soon", "3000-01-01T00:00:00Z"} {
+		bad := w.Submit(map[string]any{"dueAt": due}).UntilEnd(time.Minute)
+		bad.ExpectCompensated()
+		if e := bad.Step("before").Error; e == nil || e.Code != "expression" {
+			t.Errorf("until %s: %+v", due, e)
+		}
 	}
 }

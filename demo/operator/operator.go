@@ -12,20 +12,20 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// clockPatience is how long past a step's last moment the operator waits before he believes what
+// clockMargin is how long past a step's last moment the operator waits before relying on what
 // a service's records say: until then a call could still land.
-const clockPatience = 500 * time.Millisecond
+const clockMargin = 500 * time.Millisecond
 
-// Operator is the person who is alerted when an order stops. He looks up in the service's own
-// records what nobody else can know, states it, and lets the order go on.
+// Operator acts for the person who is alerted when an order stops. It looks up in the service's own
+// records what Stepkeeper cannot know, states it, and lets the order go on.
 type Operator struct {
 	Fleet  *services.Fleet
 	Client func() *client.Client
 	Now    func() time.Time // nil: time.Now
-	// Undoes says which orders he has undone instead of letting them go on; nil: none.
+	// Undoes says which orders it has undone instead of letting them go on; nil: none.
 	Undoes func(id string) bool
-	// Resubmits is, by order, how often it went on by his hand; Undone, how often it was undone by it;
-	// Resolved, how many facts he stated.
+	// Resubmits is, by order, how often the operator let it go on; Undone, how often it had it undone;
+	// Resolved, how many facts it stated.
 	Resubmits, Undone map[string]int
 	Resolved          int
 }
@@ -35,11 +35,11 @@ func New(fleet *services.Fleet, api func() *client.Client) *Operator {
 	return &Operator{Fleet: fleet, Client: api, Now: time.Now, Resubmits: map[string]int{}, Undone: map[string]int{}}
 }
 
-// maxResubmits is how often the operator lets one order go on before he leaves it as it is.
+// maxResubmits is how often the operator lets one order go on before it leaves it as it is.
 const maxResubmits = 5
 
-// Helpless counts those of the stopped orders that he has given up.
-func (p *Operator) Helpless(stopped []string) int {
+// GivenUp counts those of the stopped orders that it has given up.
+func (p *Operator) GivenUp(stopped []string) int {
 	n := 0
 	for _, id := range stopped {
 		if p.Resubmits[id] >= maxResubmits {
@@ -61,10 +61,10 @@ func (p *Operator) Attend(ctx context.Context, id string) error {
 		return err
 	}
 	for _, s := range t.Steps {
-		if !inDoubt(s) || s.Resolved != nil && s.Resolved.At > s.ClaimedAt { // said already, and nobody was asked since
+		if !inDoubt(s) || s.Resolved != nil && s.Resolved.At > s.ClaimedAt { // said already, and no agent was asked since
 			continue
 		}
-		if p.Now().Before(lastMoment(s).Add(clockPatience)) {
+		if p.Now().Before(latestStart(s).Add(clockMargin)) {
 			return nil
 		}
 		ok, err := p.state(ctx, t, s)
@@ -75,11 +75,11 @@ func (p *Operator) Attend(ctx context.Context, id string) error {
 			return err
 		}
 	}
-	return p.goOn(ctx, t)
+	return p.resume(ctx, t)
 }
 
-// goOn lets the order go on, or has it undone.
-func (p *Operator) goOn(ctx context.Context, t *client.Task) error {
+// resume lets the order go on, or has it undone.
+func (p *Operator) resume(ctx context.Context, t *client.Task) error {
 	if p.Undoes != nil && p.Undone[t.OrderID] == 0 && p.Undoes(t.OrderID) {
 		verdict, err := p.Client().Undo(ctx, t.OrderID, client.IfCommand(t.Command))
 		if err != nil || verdict.Accepted {
@@ -100,8 +100,8 @@ func inDoubt(s view.Step) bool {
 	return s.Grade == core.Plain && (s.State == core.Failed || s.State == core.UndoWait)
 }
 
-// lastMoment is when the last call of a step may have begun.
-func lastMoment(s view.Step) time.Time {
+// latestStart is when the last call of a step may have begun.
+func latestStart(s view.Step) time.Time {
 	last := s.StopBy.Std()
 	if s.Undo != nil && s.Undo.QuietBy.Std().After(last) {
 		last = s.Undo.QuietBy.Std()
@@ -110,7 +110,7 @@ func lastMoment(s view.Step) time.Time {
 }
 
 // state looks a step's key up at its service and states what it finds. False: it is too early, or
-// somebody was first.
+// another command came first.
 func (p *Operator) state(ctx context.Context, t *client.Task, s view.Step) (bool, error) {
 	stands, err := p.Fleet.Happened(ctx, s.Agent, s.Operation, core.Key(t.OrderID, t.Run, s.Name))
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 
 const (
 	readyPatience = 15 * time.Second
-	drainPatience = 8 * time.Second // SIGTERM ends it within 5 s
+	drainTimeout  = 8 * time.Second // SIGTERM ends it within 5 s
 )
 
 // ErrProcess: the process did not start, or did not end as it was told.
@@ -43,7 +43,7 @@ type Process struct {
 	url    string
 }
 
-// Calls are repeated a few times only: whoever makes them looks again soon, at a process that may
+// Calls are repeated a few times only: their caller looks again soon, at a process that may
 // be another one by then.
 const (
 	callAttempts = 3
@@ -88,8 +88,8 @@ func (s *Process) await(ctx context.Context, began time.Time, ready <-chan strin
 	if limit <= 0 {
 		limit = readyPatience
 	}
-	patience := time.NewTimer(limit)
-	defer patience.Stop()
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
 	select {
 	case url := <-ready:
 		up := time.Since(began)
@@ -102,9 +102,9 @@ func (s *Process) await(ctx context.Context, began time.Time, ready <-chan strin
 		s.mu.Unlock()
 		return up, nil
 	case <-exited:
-		return 0, fmt.Errorf("%w: it ended before it was ready; it said:\n%s", s.err(), s.LastWords())
-	case <-patience.C:
-		return 0, errors.Join(fmt.Errorf("%w: not ready after %s; it said:\n%s", s.err(), limit, s.LastWords()), s.Kill())
+		return 0, fmt.Errorf("%w: it ended before it was ready; it said:\n%s", s.err(), s.LogTail())
+	case <-timer.C:
+		return 0, errors.Join(fmt.Errorf("%w: not ready after %s; it said:\n%s", s.err(), limit, s.LogTail()), s.Kill())
 	case <-ctx.Done():
 		return 0, ctx.Err()
 	}
@@ -179,18 +179,18 @@ func (s *Process) Stop() error {
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		return s.Kill()
 	}
-	patience := time.NewTimer(drainPatience)
-	defer patience.Stop()
+	timer := time.NewTimer(drainTimeout)
+	defer timer.Stop()
 	select {
 	case <-exited:
 		return nil
-	case <-patience.C:
-		return errors.Join(fmt.Errorf("%w: still running %s after SIGTERM", s.err(), drainPatience), s.Kill())
+	case <-timer.C:
+		return errors.Join(fmt.Errorf("%w: still running %s after SIGTERM", s.err(), drainTimeout), s.Kill())
 	}
 }
 
-// LastWords is the end of the log, for an error.
-func (s *Process) LastWords() string {
+// LogTail is the end of the log, for an error.
+func (s *Process) LogTail() string {
 	text, err := os.ReadFile(s.Log)
 	if err != nil {
 		return err.Error()

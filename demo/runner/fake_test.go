@@ -37,7 +37,7 @@ type fakeOrder struct {
 }
 
 // fakeQuiet is how long a call that was under way at a kill may take to land. The calls are those of a
-// process that is gone, and services of the grade plain tell nobody what is under way: only time helps.
+// process that is gone, and services of the grade plain do not tell what is under way: only time helps.
 const fakeQuiet = 300 * time.Millisecond
 
 // askAgain is the pace of the engine's retries. Nothing tells when a service is well again, but the

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/demo"
 	"github.com/stepkeeper/stepkeeper/demo/shop"
-	"github.com/stepkeeper/stepkeeper/shared/audit"
+	"github.com/stepkeeper/stepkeeper/verify/audit"
 )
 
 // line is one line of the orders file, as it will be sent.

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/demo/services"
-	"github.com/stepkeeper/stepkeeper/shared/audit"
+	"github.com/stepkeeper/stepkeeper/verify/audit"
 )
 
 // Report is the result of a demo. Submitted = Processed + Undone + Refused + Repeated + Error +
@@ -54,7 +54,7 @@ type Restart struct {
 }
 
 // report tells how far the run got; the audit is still to come.
-func (d *director) report() Report {
+func (d *coordinator) report() Report {
 	p := d.book.progress()
 	refused, undone := d.book.reasons()
 	r := Report{
@@ -87,7 +87,7 @@ func (d *director) report() Report {
 const auditPatience = 15 * time.Second
 
 // audit stops everything that could still change a ledger, and has the ledgers read.
-func (r *Report) audit(ctx context.Context, d *director) error {
+func (r *Report) audit(ctx context.Context, d *coordinator) error {
 	if err := d.stack.Stop(); err != nil {
 		return err
 	}

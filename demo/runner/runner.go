@@ -120,13 +120,13 @@ func run(ctx context.Context, o Options, dir string, lines []line) (report Repor
 	}, Log: filepath.Join(dir, "stepkeeper.log")}
 	defer func() { err = errors.Join(err, st.Stop()) }()
 
-	d := &director{
+	d := &coordinator{
 		o: o, fleet: fleet, stack: st, book: newBook(lines), began: began,
 		rng:      rand.New(rand.NewPCG(o.Seed, 0x6b696c6c)),
 		operator: operator.New(fleet, st.Client),
 		screen:   newScreen(o.Out, o.Terminal, len(lines)),
 	}
-	err = d.direct(ctx)
+	err = d.coordinate(ctx)
 	d.screen.close()
 	report = d.report()
 	if err != nil {
@@ -136,7 +136,7 @@ func run(ctx context.Context, o Options, dir string, lines []line) (report Repor
 }
 
 // conclude audits, prints, and says whether the point is proven.
-func conclude(ctx context.Context, o Options, d *director, report Report) (Report, error) {
+func conclude(ctx context.Context, o Options, d *coordinator, report Report) (Report, error) {
 	err := report.audit(ctx, d)
 	report.Seconds = seconds(time.Since(d.began))
 	if err != nil {

@@ -58,7 +58,7 @@ const (
 	lie
 )
 
-// fault is the fate of one call.
+// fault is the outcome of one call.
 type fault struct {
 	kind    kind
 	slow    bool
@@ -66,9 +66,9 @@ type fault struct {
 	coin    bool // decides between two forms of the same fault
 }
 
-// fate decides by a hash of seed, service, operation, key and number of the call: the same for
+// faultOf decides by a hash of seed, service, operation, key and number of the call: the same for
 // the same seed, in whatever order the calls come.
-func (r Rates) fate(seed uint64, service, operation, key string, call int) fault {
+func (r Rates) faultOf(seed uint64, service, operation, key string, call int) fault {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d/%s/%s/%d/%s", seed, service, operation, call, key))
 	rng := rand.New(rand.NewPCG(binary.LittleEndian.Uint64(sum[:]), binary.LittleEndian.Uint64(sum[8:])))
 	f := fault{latency: time.Millisecond + time.Duration(rng.Int64N(int64(9*time.Millisecond)))}

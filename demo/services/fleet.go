@@ -108,7 +108,7 @@ func (f *Fleet) EndOutage(name string) {
 // Calm ends all misbehaviour: from now on calls take a few milliseconds, and none is spoilt.
 func (f *Fleet) Calm() {
 	for _, s := range f.servers {
-		s.calm.Store(true)
+		s.faultless.Store(true)
 	}
 }
 

@@ -26,7 +26,7 @@ type server struct {
 	clock  func() time.Time
 	ctx    context.Context // of the fleet: an effect does not stop because its caller has gone
 
-	calm       atomic.Bool
+	faultless  atomic.Bool
 	busy       atomic.Int64
 	down       atomic.Bool
 	upSince    atomic.Int64 // Unix nanoseconds of the end of the outage; 0: none yet
@@ -52,7 +52,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// call carries out an operation, unless its fate is another.
+// call carries out an operation, unless a fault replaces it.
 func (s *server) call(w http.ResponseWriter, r *http.Request, operation string) {
 	input, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxInput))
 	key := r.Header.Get("Idempotency-Key")
@@ -61,7 +61,7 @@ func (s *server) call(w http.ResponseWriter, r *http.Request, operation string) 
 		return
 	}
 	s.arrival()
-	f := s.fate(operation, key, s.tally.call(operation, key))
+	f := s.faultOf(operation, key, s.tally.call(operation, key))
 	s.pause(r.Context(), f.latency)
 	if s.down.Load() {
 		s.tally.add(func(c *Counts) { c.Outage++ })
@@ -72,13 +72,13 @@ func (s *server) call(w http.ResponseWriter, r *http.Request, operation string) 
 	s.carryOut(w, r, operation, key, input, f)
 }
 
-// fate is what happens to the call of that number.
-func (s *server) fate(operation, key string, call int) fault {
+// faultOf is what happens to the call of that number.
+func (s *server) faultOf(operation, key string, call int) fault {
 	rates := s.rates
-	if s.calm.Load() {
+	if s.faultless.Load() {
 		rates = Rates{Lie: rates.Lie}
 	}
-	return rates.fate(s.seed, s.name, operation, key, call)
+	return rates.faultOf(s.seed, s.name, operation, key, call)
 }
 
 func (s *server) carryOut(w http.ResponseWriter, r *http.Request, operation, key string, input []byte, f fault) {
@@ -147,7 +147,7 @@ func (s *server) fail(w http.ResponseWriter, err error) {
 func (s *server) check(w http.ResponseWriter, r *http.Request, operation string) {
 	key := r.URL.Query().Get("key")
 	s.tally.add(func(c *Counts) { c.Checks++ })
-	f := s.fate("check "+operation, key, s.tally.next("check "+operation+" "+key))
+	f := s.faultOf("check "+operation, key, s.tally.next("check "+operation+" "+key))
 	s.pause(r.Context(), f.latency)
 	if s.down.Load() {
 		s.tally.add(func(c *Counts) { c.Outage++ })

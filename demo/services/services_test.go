@@ -195,13 +195,13 @@ func TestRefusalsLeaveNoTrace(t *testing.T) {
 			}
 			// A refusal without effect is not remembered.
 			if status, body := post(t, f, c.operation, key, inputs[c.operation]); status != 200 {
-				t.Errorf("the mended call answered %d: %s", status, body)
+				t.Errorf("the corrected call answered %d: %s", status, body)
 			}
 		})
 	}
 }
 
-// TestStockIsCounted: a release gives the pieces back to whoever asks next.
+// TestStockIsCounted: a release gives the pieces back to the next order.
 func TestStockIsCounted(t *testing.T) {
 	f := start(t, 1, nil)
 	all := fmt.Sprintf(`{"items":[{"sku":"LTD-02","quantity":%d}]}`, services.LimitedPieces)
@@ -315,7 +315,7 @@ func TestOutage(t *testing.T) {
 	}
 }
 
-// TestSeed: the same seed gives each call the same fate, whatever the order and company of calls.
+// TestSeed: the same seed gives each call the same outcome, whatever the order and company of calls.
 func TestSeed(t *testing.T) {
 	run := func(seed uint64, backwards, together bool) map[string]int {
 		rates := services.DefaultRates()
@@ -355,7 +355,7 @@ func TestSeed(t *testing.T) {
 		t.Errorf("the same seed gave\n%v\nand\n%v", a, b)
 	}
 	if fmt.Sprint(a) == fmt.Sprint(other) {
-		t.Error("another seed gave the same fates")
+		t.Error("another seed gave the same outcomes")
 	}
 }
 
@@ -397,7 +397,7 @@ func TestDefaultRates(t *testing.T) {
 	}
 }
 
-// TestLedgerIsAppendOnly: nobody can tidy a ledger up.
+// TestLedgerIsAppendOnly: the rows of a ledger cannot be changed or deleted.
 func TestLedgerIsAppendOnly(t *testing.T) {
 	f := start(t, 1, nil)
 	post(t, f, "charge", key, inputs["charge"])

@@ -1,5 +1,5 @@
 // Package shifted is a clock that a test moves from outside while programs run: a file says by how
-// much it is off. Real clocks are stepped by a time service or an administrator; whoever tests that
+// much it is off. Real clocks are stepped by a time service or an administrator; a test of that
 // cannot step the machine's.
 package shifted
 

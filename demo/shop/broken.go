@@ -30,7 +30,7 @@ func broken() []breaking {
 		with("priority", "urgent"),
 		with("deadline", "tomorrow"),
 		otherContent,
-		with("replyTo", "https://sqs.example.com/1/somebody-elses-queue"),
+		with("replyTo", "https://sqs.example.com/1/foreign-queue"),
 		cutOff,
 		wrongUTF8,
 		tooDeep,

@@ -6,7 +6,7 @@ import (
 	"math/big"
 	"strings"
 
-	"github.com/stepkeeper/stepkeeper/shared/audit"
+	"github.com/stepkeeper/stepkeeper/verify/audit"
 )
 
 // Expectation reads from an order what the services should be asked for. What is not a shop's

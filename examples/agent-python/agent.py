@@ -55,7 +55,7 @@ def _now():
     return int(time.time() * 1000)
 
 
-# The addresses of the queues of a deployed stack, whose names nobody can guess.
+# The addresses of the queues of a deployed stack, whose names cannot be guessed.
 ADDRESSES = ("STEPKEEPER_REQUESTS_URL", "STEPKEEPER_REPLIES_URL", "STEPKEEPER_QUARANTINE_URL")
 
 

@@ -1,5 +1,5 @@
 // Package wrongworkflows_test finds what is wrong with the workflow files here, and holds their
-// mends to be right.
+// corrections to be right.
 package wrongworkflows_test
 
 import (
@@ -37,8 +37,8 @@ func TestWhatValidationFinds(t *testing.T) {
 		if text := problems.Error(); !strings.Contains(text, says) || (text == "") != (says == "") {
 			t.Errorf("%s: %q, want %q", name, text, says)
 		}
-		if def, problems := source.LoadFile(name+"-mended.yaml", source.Options{}); def == nil || len(problems) > 0 {
-			t.Errorf("%s, mended: %v", name, problems)
+		if def, problems := source.LoadFile(name+"-fixed.yaml", source.Options{}); def == nil || len(problems) > 0 {
+			t.Errorf("%s, corrected: %v", name, problems)
 		}
 	}
 }
@@ -57,7 +57,7 @@ func calm(t *testing.T, file string, takes time.Duration) *workflowtest.Run {
 // impatient one.
 func TestCalmOrdersEndProcessed(t *testing.T) {
 	for name := range found {
-		calm(t, name+"-mended.yaml", 4*time.Second).ExpectProcessed()
+		calm(t, name+"-fixed.yaml", 4*time.Second).ExpectProcessed()
 	}
 	calm(t, "impatient.yaml", 4*time.Second).ExpectCompensated()
 }
@@ -121,7 +121,7 @@ func TestCannotFence(t *testing.T) {
 	if n := cancelledInFlight(t, "cannot-fence.yaml"); n != 1 {
 		t.Errorf("%d rooms: the example shows nothing", n)
 	}
-	if n := cancelledInFlight(t, "cannot-fence-mended.yaml"); n != 0 {
+	if n := cancelledInFlight(t, "cannot-fence-fixed.yaml"); n != 0 {
 		t.Errorf("%d rooms are taken by a cancelled order", n)
 	}
 	h := &hotel{landed: map[string]time.Time{}, gone: map[string]bool{}}
@@ -156,7 +156,7 @@ func TestAsksInVain(t *testing.T) {
 	if waited, attempts, calls := lostOnce(t, "asks-in-vain.yaml"); waited < 10*time.Minute || attempts != 8 || calls != 1 {
 		t.Errorf("alert after %s, %d attempts, %d calls: the example shows nothing", waited, attempts, calls)
 	}
-	if waited, attempts, calls := lostOnce(t, "asks-in-vain-mended.yaml"); waited > time.Minute || attempts != calls {
+	if waited, attempts, calls := lostOnce(t, "asks-in-vain-fixed.yaml"); waited > time.Minute || attempts != calls {
 		t.Errorf("alert after %s, %d attempts, %d calls", waited, attempts, calls)
 	}
 }

@@ -12,15 +12,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/dev/memory"
+	"github.com/stepkeeper/stepkeeper/dev/sqsproto"
 	"github.com/stepkeeper/stepkeeper/functions/agent"
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
-	"github.com/stepkeeper/stepkeeper/functions/internal/awsstub"
-	"github.com/stepkeeper/stepkeeper/shared/api/sqsproto"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
-	"github.com/stepkeeper/stepkeeper/shared/memory"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/verify/awsstub"
 )
 
 type payment struct {
@@ -119,9 +119,9 @@ func dev(t *testing.T) site {
 	return s
 }
 
-// stack serves queues with the names that CloudFormation makes, and points the environment there, as
+// deployed serves queues with the names that CloudFormation makes, and points the environment there, as
 // docs/aws.md says.
-func stack(t *testing.T) site {
+func deployed(t *testing.T) site {
 	t.Helper()
 	s := serve(t, "Shop-EngineRequestspayment5D21-aZ", "Shop-EngineReplies77F0-bY", "Shop-EngineQuarantine0C3B-cX")
 	for variable, queue := range map[string]string{deployment.VarRequestsURL: s.requests, deployment.VarRepliesURL: s.replies, deployment.VarQuarantineURL: s.quarantine} {
@@ -220,7 +220,7 @@ func TestServeThatCannotStart(t *testing.T) {
 
 // An agent of a deployed stack that runs elsewhere gets the addresses of its queues, and a table.
 func TestServeForAStack(t *testing.T) {
-	queues := stack(t)
+	queues := deployed(t)
 	aws := awsstub.New(t)
 	aws.Keep("ledger", "Key")
 	t.Setenv("AWS_ENDPOINT_URL_DYNAMODB", aws.URL)

@@ -25,7 +25,7 @@
 //	AWS_ENDPOINT_URL_SQS       the endpoint, as in http://127.0.0.1:8377, by the name that every SDK
 //	                           of AWS knows; AWS otherwise
 //	STEPKEEPER_REQUESTS_URL    the addresses of the three queues, from the outputs of a deployed
-//	STEPKEEPER_REPLIES_URL     stack, whose queues have names that nobody can guess
+//	STEPKEEPER_REPLIES_URL     stack, whose queues have names that cannot be guessed
 //	STEPKEEPER_QUARANTINE_URL
 //	STEPKEEPER_QUEUE_PREFIX    without addresses: put before the names requests-<agent>, replies and
 //	                           quarantine, which are looked up

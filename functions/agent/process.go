@@ -10,12 +10,12 @@ import (
 	"os"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/dev/sqlite"
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
 	"github.com/stepkeeper/stepkeeper/shared/dynamo"
 	"github.com/stepkeeper/stepkeeper/shared/port"
-	"github.com/stepkeeper/stepkeeper/shared/sqlite"
 	"github.com/stepkeeper/stepkeeper/shared/sqs"
 )
 
@@ -24,16 +24,16 @@ func (s *settings) process(ctx context.Context, name string, operations Operatio
 	if s.log == nil {
 		s.log = slog.Default()
 	}
-	told, err := deployment.ReadProcess(os.LookupEnv, name)
+	environment, err := deployment.ReadProcess(os.LookupEnv, name)
 	if err := errors.Join(err, operations.Validate(), worker.Validate(s.retry, s.breaker)); err != nil {
 		return fmt.Errorf("agent %q: %w", name, err)
 	}
-	closeLedger, err := s.openLedger(ctx, told)
+	closeLedger, err := s.openLedger(ctx, environment)
 	if err != nil {
 		return fmt.Errorf("agent %q: opening its ledger: %w", name, err)
 	}
 	defer closeLedger()
-	requests, w, err := s.connect(ctx, name, operations, told)
+	requests, w, err := s.connect(ctx, name, operations, environment)
 	if err != nil {
 		return fmt.Errorf("agent %q: %w", name, err)
 	}
@@ -47,20 +47,20 @@ func (s *settings) process(ctx context.Context, name string, operations Operatio
 
 // openLedger opens the ledger that the environment or the program names, where the program has not
 // brought one.
-func (s *settings) openLedger(ctx context.Context, told deployment.Process) (closeIt func(), err error) {
+func (s *settings) openLedger(ctx context.Context, environment deployment.Process) (closeIt func(), err error) {
 	none := func() {}
 	folder := s.ledgerFolder
 	if folder == "" {
-		folder = told.LedgerFolder
+		folder = environment.LedgerFolder
 	}
 	switch {
 	case s.ledger != nil:
-	case told.Ledger != "": // the table of a deployment comes before the program's own folder, as on Lambda
+	case environment.Ledger != "": // the table of a deployment comes before the program's own folder, as on Lambda
 		sdk, err := awsclient.Load(ctx, awsclient.Options{Endpoint: awsclient.Endpoint("dynamodb")})
 		if err != nil {
 			return none, err
 		}
-		s.ledger = dynamo.NewLedger(dynamo.NewClient(sdk), told.Ledger)
+		s.ledger = dynamo.NewLedger(dynamo.NewClient(sdk), environment.Ledger)
 	case folder != "":
 		store, err := sqlite.Open(ctx, folder, sqlite.Options{})
 		if err != nil {
@@ -73,14 +73,14 @@ func (s *settings) openLedger(ctx context.Context, told deployment.Process) (clo
 }
 
 // connect wires the engine to its queues.
-func (s *settings) connect(ctx context.Context, name string, operations Operations, told deployment.Process) (port.Queue, *worker.Worker, error) {
+func (s *settings) connect(ctx context.Context, name string, operations Operations, environment deployment.Process) (port.Queue, *worker.Worker, error) {
 	queues := s.queues
 	if queues == nil {
 		sdk, err := awsclient.Load(ctx, awsclient.Options{Endpoint: awsclient.Endpoint("sqs")})
 		if err != nil {
 			return nil, nil, err
 		}
-		queues = sqs.New(sdk, sqs.Config{URLs: told.Queues, Prefix: told.Prefix, LookUp: told.Queues == nil})
+		queues = sqs.New(sdk, sqs.Config{URLs: environment.Queues, Prefix: environment.Prefix, LookUp: environment.Queues == nil})
 	}
 	requests, errRequests := queues.Queue(port.Requests(name))
 	clock := s.clock

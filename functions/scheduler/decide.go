@@ -19,17 +19,21 @@ const (
 	CodeBrokenWorkflow  = "broken-workflow"
 	CodeUnknownReplyTo  = "unknown-reply-to"
 	CodeExpired         = "expired"
+	CodeNoTokens        = "no-tokens"
 	CodeTooLarge        = message.CodeTooLarge
 )
 
 // Decide of engine.Decider.
 func (it *item) Decide(ctx context.Context, j *engine.Job) ([]core.Effect, error) {
-	it.told, it.known, it.refusal, it.verdict, it.lesson = false, j.Task != nil, nil, nil, lesson{}
+	it.told, it.early, it.known, it.refusal, it.verdict, it.lesson = false, false, j.Task != nil, nil, nil, lesson{}
 	before := j.Task
 	d, err := it.decide(ctx, j)
 	switch refusal := refusalOf(err); {
 	case refusal != nil && it.submit != nil && j.Unseen: // P14: an order that is there stays accepted
 		return nil, engine.ErrReload
+	case refusal != nil && it.isEarly(refusal):
+		it.early = true
+		return nil, nil
 	case refusal != nil:
 		return it.refuse(j.ID, it.replyTo(), refusal), nil
 	case err != nil:
@@ -52,6 +56,9 @@ func (it *item) decide(ctx context.Context, j *engine.Job) (core.Decision, error
 	}
 	if err := it.s.notAsked(j.Definition, it); err != nil {
 		return core.Decision{}, err
+	}
+	if e, ok := it.ev.(core.Answered); ok && e.Token {
+		return core.Decision{}, &message.Refusal{Code: CodeNoTokens, Field: "token", Text: "this deployment has no key for tokens; answer as a person, with by"}
 	}
 	ev, to, err := it.aimed(ctx, j)
 	if err != nil {

@@ -9,12 +9,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stepkeeper/stepkeeper/functions/internal/world"
+	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/functions/scheduler"
 	"github.com/stepkeeper/stepkeeper/shared/core"
-	"github.com/stepkeeper/stepkeeper/shared/memory"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/verify/world"
 )
 
 // P13, P28: a message whose request is too large leads to a further decision; it stays until that
@@ -30,8 +30,8 @@ func TestMessageStaysUntilItsFollowUpIsDone(t *testing.T) {
 		store world.Faulty
 		fail  func(queue string, m port.Message) error
 	}{
-		"its commit fails": {store: world.Faulty{FailCommit: world.OnCall(2, world.ErrSick)}},
-		"its load fails":   {store: world.Faulty{FailLoad: world.OnCall(1, world.ErrSick)}},
+		"its commit fails": {store: world.Faulty{FailCommit: world.OnCall(2, world.ErrFailing)}},
+		"its load fails":   {store: world.Faulty{FailLoad: world.OnCall(1, world.ErrFailing)}},
 		"its effect fails": {fail: func(queue string, m port.Message) error {
 			if s, ok := m.Value.(*message.Status); ok && s.Kind == core.StatusUndone {
 				return port.ErrUnavailable
@@ -59,8 +59,8 @@ func TestMessageStaysUntilItsFollowUpIsDone(t *testing.T) {
 			if e := task.Step("a").Error; task.ProcessState != core.Compensated || e == nil || e.Code != "input-too-large" || e.Attempt != 1 {
 				t.Errorf("%s, %+v", task.ProcessState, e)
 			}
-			if w.Listen(); w.Told("o-1") == "" || task.Tell != 0 {
-				t.Errorf("told %q, tell %s", w.Told("o-1"), task.Tell)
+			if w.Listen(); w.Told("o-1") == "" || task.ResendAt != 0 {
+				t.Errorf("told %q, tell %s", w.Told("o-1"), task.ResendAt)
 			}
 		})
 	}
@@ -74,9 +74,9 @@ func TestAnswersStandAtTheirPlaces(t *testing.T) {
 	}
 	w.Send(port.Replies, failure("o-2"))
 	w.Handle(port.Replies) // o-2 is being undone
-	bad, nobody, other := *world.Order("../o"), *world.Order("o-4"), *world.Order("o-1")
-	nobody.Workflow, other.Order = "nobody", json.RawMessage(`1`)
-	orders := []message.SubmitOrder{bad, *world.Order("o-3"), nobody, *world.Order("o-2"), bad, other, *world.Order("o-1"), *world.Order("o-3"), *world.Order("o-5")}
+	bad, unknown, other := *world.Order("../o"), *world.Order("o-4"), *world.Order("o-1")
+	unknown.Workflow, other.Order = "missing", json.RawMessage(`1`)
+	orders := []message.SubmitOrder{bad, *world.Order("o-3"), unknown, *world.Order("o-2"), bad, other, *world.Order("o-1"), *world.Order("o-3"), *world.Order("o-5")}
 	want := []string{"../o refused invalid-field", "o-3 stored Processing", "o-4 refused unknown-workflow", "o-2 known Compensating", "../o refused invalid-field",
 		"o-1 refused Processing other-content", "o-1 known Processing", "o-3 known Processing", "o-5 unavailable"}
 	store := &world.Faulty{Store: w.Store}
@@ -151,7 +151,7 @@ func TestRestartReportsWhatItCannotTakeUp(t *testing.T) {
 		}
 		store := &world.Faulty{Store: w.Store, FailDue: func(shard int) error {
 			if shard == 1 {
-				return world.ErrSick
+				return world.ErrFailing
 			}
 			return nil
 		}}
@@ -172,7 +172,7 @@ func TestRestartReportsWhatItCannotTakeUp(t *testing.T) {
 	})
 	t.Run("all", func(t *testing.T) {
 		w := fill()
-		n, err := w.SchedulerOn(&world.Faulty{Store: w.Store, FailLoad: func(int) error { return world.ErrSick }}, 0, "sick").Restart(ctx)
+		n, err := w.SchedulerOn(&world.Faulty{Store: w.Store, FailLoad: func(int) error { return world.ErrFailing }}, 0, "sick").Restart(ctx)
 		if !errors.Is(err, port.ErrUnavailable) || n != 0 {
 			t.Errorf("%d tasks, %v", n, err)
 		}
@@ -196,7 +196,7 @@ func TestRestartReportsWhatItCannotTakeUp(t *testing.T) {
 func TestFaultsOfReading(t *testing.T) {
 	t.Run("no task is loaded", func(t *testing.T) {
 		w, asked := begun(t)
-		sick := w.SchedulerOn(&world.Faulty{Store: w.Store, FailLoad: world.OnCall(1, world.ErrSick)}, 0, "sick")
+		sick := w.SchedulerOn(&world.Faulty{Store: w.Store, FailLoad: world.OnCall(1, world.ErrFailing)}, 0, "sick")
 		ds := deliver(world.Done(asked["o-1 a/1 do"]), world.Done(asked["o-1 b/1 do"]))
 		if failed := sick.Handle(ctx, port.Replies, ds); len(failed) != 2 {
 			t.Errorf("given back %v", failed)
@@ -234,7 +234,7 @@ func TestFaultsOfReading(t *testing.T) {
 	})
 	t.Run("the order is not loaded", func(t *testing.T) {
 		w, asked := begun(t)
-		sick := w.SchedulerOn(&world.Faulty{Store: w.Store, FailOrder: world.OnCall(1, world.ErrSick)}, 0, "sick")
+		sick := w.SchedulerOn(&world.Faulty{Store: w.Store, FailOrder: world.OnCall(1, world.ErrFailing)}, 0, "sick")
 		ds := deliver(world.Done(asked["o-1 a/1 do"]), world.Done(asked["o-1 b/1 do"]))
 		if failed := sick.Handle(ctx, port.Replies, ds); len(failed) != 2 {
 			t.Errorf("given back %v", failed)
@@ -248,7 +248,7 @@ func TestFaultsOfReading(t *testing.T) {
 		if err := w.Store.Forget(ctx, []string{"o-1"}); err != nil {
 			t.Fatal(err)
 		}
-		sick := w.SchedulerOn(&world.Faulty{Store: w.Store, FailOrder: world.OnCall(1, world.ErrSick)}, 0, "sick")
+		sick := w.SchedulerOn(&world.Faulty{Store: w.Store, FailOrder: world.OnCall(1, world.ErrFailing)}, 0, "sick")
 		if r := sick.Submit(ctx, []message.SubmitOrder{*world.Order("o-1")})[0]; r.Answer != scheduler.Unavailable || !errors.Is(r.Err, port.ErrUnavailable) {
 			t.Errorf("%+v", r)
 		}
@@ -309,6 +309,18 @@ func TestDoubtfulCommitIsLookedAt(t *testing.T) {
 		if failed := s.Handle(ctx, port.Intake, deliver(world.Order("o-2"))); len(failed) > 0 || len(requests(t, w)) != 2 || w.Task("o-2").Version != 1 {
 			t.Errorf("a new order: given back %v, version %d", failed, w.Task("o-2").Version)
 		}
+	}
+}
+
+// P12: the write itself may have been lost with its answer; it is made again.
+func TestLostCommitIsMadeAgain(t *testing.T) {
+	w, asked := begun(t)
+	s := w.SchedulerOn(&world.Faulty{Store: w.Store, FailCommit: world.OnCall(1, errors.New("connection lost"))}, 10, "other")
+	if failed := s.Handle(ctx, port.Replies, deliver(world.Done(asked["o-1 a/1 do"]))); len(failed) > 0 {
+		t.Errorf("given back %v", failed)
+	}
+	if task := w.Task("o-1"); task.Step("a").State != core.Processed {
+		t.Errorf("the reply was deleted and not stored: %s", task.Step("a").State)
 	}
 }
 
@@ -420,7 +432,7 @@ func TestRefusalsNameTheField(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, change := range map[string]func(*message.SubmitOrder){
-		"workflow unknown-workflow": func(o *message.SubmitOrder) { o.Workflow = "nobody" },
+		"workflow unknown-workflow": func(o *message.SubmitOrder) { o.Workflow = "missing" },
 		"replyTo unknown-reply-to":  func(o *message.SubmitOrder) { o.ReplyTo = "elsewhere" },
 		"orderId expired":           func(o *message.SubmitOrder) { o.OrderID = "o-1" },
 		"deadline deadline-passed":  func(o *message.SubmitOrder) { o.Deadline = core.TimeOf(w.Clock.Now()) },

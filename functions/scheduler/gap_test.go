@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/stepkeeper/stepkeeper/functions/internal/world"
+	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/functions/scheduler"
 	"github.com/stepkeeper/stepkeeper/shared/core"
-	"github.com/stepkeeper/stepkeeper/shared/memory"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/verify/world"
 )
 
 // full takes no write.
@@ -68,9 +68,9 @@ func TestCachedTaskIsLoadedAgain(t *testing.T) {
 // silent raises no alert.
 type silent struct{}
 
-func (silent) Raise(context.Context, core.RaiseAlert) error { return errors.New("nobody listens") }
+func (silent) Raise(context.Context, core.RaiseAlert) error { return errors.New("no topic") }
 
-// P11: whoever has the status of an Error has had its alert.
+// P11: the status of an Error is sent after its alert.
 func TestNoStatusBeforeItsAlert(t *testing.T) {
 	def := world.Definition()
 	def.Steps[0].OnFailure = core.OnFailureStop
@@ -81,8 +81,8 @@ func TestNoStatusBeforeItsAlert(t *testing.T) {
 	asked := requests(t, w)
 	failed := w.Scheduler.Handle(ctx, port.Replies, deliver(world.Failed(asked["o-1 a/1 do"], "no")))
 	w.Listen()
-	if task := w.Task("o-1"); len(failed) != 1 || task.ProcessState != core.Error || task.Tell == 0 || w.Told("o-1") != "" {
-		t.Errorf("given back %v, %s, tell %s, told %q", failed, task.ProcessState, task.Tell, w.Told("o-1"))
+	if task := w.Task("o-1"); len(failed) != 1 || task.ProcessState != core.Error || task.ResendAt == 0 || w.Told("o-1") != "" {
+		t.Errorf("given back %v, %s, tell %s, told %q", failed, task.ProcessState, task.ResendAt, w.Told("o-1"))
 	}
 }
 

@@ -2,8 +2,6 @@ package scheduler
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"strings"
@@ -29,6 +27,7 @@ type item struct {
 	lesson  lesson               // of a reply
 
 	told    bool // its sender was sent an answer
+	early   bool // an answer to an order that is not there yet
 	known   bool // a submission of an order that was there
 	refusal *message.Refusal
 	verdict *core.Verdict
@@ -48,7 +47,9 @@ func (s *Scheduler) Handle(ctx context.Context, queueName string, deliveries []p
 	}
 	s.engine.Run(ctx, batch.Jobs)
 	for i, it := range items {
-		if it.Err == nil && it.refusal != nil && !it.told {
+		if it.Err == nil && it.early {
+			it.Err = s.sendAgain(ctx, it.control)
+		} else if it.Err == nil && it.refusal != nil && !it.told {
 			it.Err = s.quarantine(ctx, queueName, &deliveries[i], it.refusal.Text)
 		}
 		if it.Err != nil {
@@ -62,7 +63,7 @@ func (s *Scheduler) Handle(ctx context.Context, queueName string, deliveries []p
 }
 
 // read decodes a delivery. The ID is "" where nothing is left to do for the message but what its
-// err says. Nothing that a message holds can harm its neighbours.
+// err says. Nothing that a message holds affects the rest of its batch.
 func (s *Scheduler) read(ctx context.Context, queueName string, d *port.Delivery) (id string, it *item) {
 	it = &item{s: s, receipt: d.Receipt, Message: engine.Message{Again: d.Received > 1}}
 	err := func() (err error) {
@@ -165,6 +166,8 @@ func controlled(c *message.Control) core.Event {
 		return core.Move{ID: c.ID, Command: c.Command}
 	case message.Close:
 		return core.Close{ID: c.ID, Command: c.Command, By: c.By, Reason: c.Reason}
+	case message.Answer:
+		return core.Answered{ID: c.ID, Run: c.Run, Step: c.Step, Name: c.Name, Round: c.Round, Value: c.Value, By: c.By, Token: c.Token != ""}
 	default: // Check knows no other
 		return core.Resolve{ID: c.ID, Command: c.Command, Step: c.Step, Fact: c.Fact}
 	}
@@ -190,24 +193,12 @@ func (s *Scheduler) unreadable(ctx context.Context, queueName string, d *port.De
 	it.refusal = nil
 }
 
-// maxQuarantined is how much of a body the quarantine keeps, in bytes.
-const maxQuarantined = 40_000
-
 // quarantine keeps the message for the operator, with the reason.
 func (s *Scheduler) quarantine(ctx context.Context, queueName string, d *port.Delivery, reason string) error {
-	body, err := d.Bytes()
-	if err != nil {
-		body = nil
-	}
-	sum := sha256.Sum256(body)
 	s.log.Warn("message put into quarantine", "queue", queueName, "messageId", d.ID, "reason", reason)
 	q, err := s.cfg.Queues.Queue(port.Quarantine)
 	if err != nil {
 		return err
 	}
-	errs := q.Send(ctx, []port.Message{{Value: &message.Quarantined{
-		Schema: message.Schema, Queue: queueName, ID: d.ID, Reason: core.TrimMessage(reason), At: s.now(),
-		SHA256: hex.EncodeToString(sum[:]), Body: body[:min(len(body), maxQuarantined)],
-	}}})
-	return errs[0]
+	return q.Send(ctx, []port.Message{{Value: message.Quarantine(queueName, *d, reason, s.now())}})[0]
 }

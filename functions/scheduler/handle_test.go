@@ -10,12 +10,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stepkeeper/stepkeeper/functions/internal/world"
+	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/functions/scheduler"
 	"github.com/stepkeeper/stepkeeper/shared/core"
-	"github.com/stepkeeper/stepkeeper/shared/memory"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/verify/world"
 )
 
 var ctx = context.Background()
@@ -42,8 +42,9 @@ func again(ds []port.Delivery) []port.Delivery {
 func requests(t *testing.T, w *world.World) map[string]*message.Request {
 	t.Helper()
 	asked := map[string]*message.Request{}
-	for _, s := range w.Def.Steps {
-		for _, d := range w.Take(port.Requests(s.Agent)) {
+	// in any order: it fills a map
+	for agent := range w.Def.Agents {
+		for _, d := range w.Take(port.Requests(agent)) {
 			r, err := message.RequestOf(d)
 			if err != nil {
 				t.Fatal(err)
@@ -97,7 +98,7 @@ func (b bomb) Input(step int, env core.Environment) (json.RawMessage, error) {
 	return b.Expressions.Input(step, env)
 }
 
-func TestOneBadMessageHarmsNoNeighbour(t *testing.T) {
+func TestOneBadMessageAffectsNoOther(t *testing.T) {
 	def := world.Definition()
 	def.Expr = bomb{}
 	w := world.New(t, def).Boot()
@@ -109,8 +110,8 @@ func TestOneBadMessageHarmsNoNeighbour(t *testing.T) {
 		body(`{"schema":2,"orderId":"o-9"}`),
 		deliver((*message.SubmitOrder)(nil))[0],
 		body(`{"schema":1,"orderId":"o-x","replyTo":"shop","workflow":"order","order":1,"extra":1}`),
-		body(`{"schema":1,"orderId":"o-y","workflow":"nobody","order":1,"replyTo":"shop"}`),
-		body(`{"schema":1,"orderId":"o-z","workflow":"nobody","order":1}`),
+		body(`{"schema":1,"orderId":"o-y","workflow":"missing","order":1,"replyTo":"shop"}`),
+		body(`{"schema":1,"orderId":"o-z","workflow":"missing","order":1}`),
 		body(`{"schema":1,"orderId":"o-w","workflow":"order","order":1,"replyTo":"elsewhere"}`),
 		deliver(world.Order("o-2"))[0],
 	}
@@ -199,7 +200,7 @@ func TestRepliesThatDoNotFit(t *testing.T) {
 	}
 }
 
-// interfering lets somebody else commit between our load and our commit.
+// interfering lets another Scheduler commit between our load and our commit.
 type interfering struct {
 	*memory.Store
 	before func()
@@ -257,7 +258,7 @@ func TestLostCreateIsTheSameOrder(t *testing.T) {
 	w.Agents() // fails where a request was emitted with other bytes (P12)
 }
 
-// busy is always changed by somebody else.
+// busy is always changed by another Scheduler.
 type busy struct{ *memory.Store }
 
 func (busy) Commit(_ context.Context, writes []port.Write) []error {
@@ -339,8 +340,8 @@ func TestStatusTooLargeIsToldWithoutItsOutput(t *testing.T) {
 	}
 	w.Listen()
 	task := w.Task("o-1")
-	if s := w.Told("o-1"); task.Tell != 0 || !strings.Contains(s, "output-too-large") || strings.Contains(s, "xxx") {
-		t.Errorf("tell %s, told %.300s", task.Tell, s)
+	if s := w.Told("o-1"); task.ResendAt != 0 || !strings.Contains(s, "output-too-large") || strings.Contains(s, "xxx") {
+		t.Errorf("tell %s, told %.300s", task.ResendAt, s)
 	}
 }
 
@@ -518,7 +519,7 @@ func TestSettleOnlyWhatWasToldHere(t *testing.T) {
 	if failed := end(t, w, asked); len(failed) > 0 {
 		t.Fatal("given back")
 	}
-	if task := w.Task("o-1"); task.Tell != 0 || task.Due != 0 || !task.AtRest() {
+	if task := w.Task("o-1"); task.ResendAt != 0 || task.Due != 0 || !task.AtRest() {
 		t.Errorf("told, but not settled: %+v", task)
 	}
 
@@ -527,18 +528,18 @@ func TestSettleOnlyWhatWasToldHere(t *testing.T) {
 	if failed := end(t, w, asked); len(failed) != 1 {
 		t.Error("the message that has to tell the end again was deleted")
 	}
-	if task := w.Task("o-1"); task.ProcessState != core.Processed || task.Tell == 0 || task.Due == 0 {
+	if task := w.Task("o-1"); task.ProcessState != core.Processed || task.ResendAt == 0 || task.Due == 0 {
 		t.Errorf("settled, but not told: %+v", task)
 	}
 	w.Refuse = ""
 	// H27: a redelivered Submit is no reason to settle, Settle is.
 	w.Scheduler.Handle(ctx, port.Intake, deliver(world.Order("o-1")))
-	if w.Task("o-1").Tell == 0 {
+	if w.Task("o-1").ResendAt == 0 {
 		t.Error("a Submit settled what it did not tell")
 	}
 	w.Scheduler.Handle(ctx, port.Control, deliver(&message.Control{Schema: 1, Kind: message.Settle, OrderID: "o-1"}))
 	w.Listen()
-	if task := w.Task("o-1"); task.Tell != 0 || w.Told("o-1") == "" {
+	if task := w.Task("o-1"); task.ResendAt != 0 || w.Told("o-1") == "" {
 		t.Errorf("Settle did not tell and settle: %+v", task)
 	}
 }
@@ -552,7 +553,7 @@ func TestReplyToThatIsGone(t *testing.T) {
 		t.Errorf("given back: %v", failed)
 	}
 	if task := w.Task("o-1"); !task.AtRest() {
-		t.Errorf("it waits for nobody: %+v", task)
+		t.Errorf("it still waits for a reply-to that is gone: %+v", task)
 	}
 	if w.Counts["status not sent: unknown reply-to"] == 0 {
 		t.Errorf("not counted: %v", w.Counts)
@@ -571,7 +572,7 @@ func TestSubmit(t *testing.T) {
 	orders := []message.SubmitOrder{
 		order("o-1", nil), order("o-2", nil), order("o-1", nil),
 		order("o-1", func(o *message.SubmitOrder) { o.Order = json.RawMessage(`{"total":13}`) }),
-		order("o-3", func(o *message.SubmitOrder) { o.Workflow = "nobody" }),
+		order("o-3", func(o *message.SubmitOrder) { o.Workflow = "missing" }),
 		order("o-4", func(o *message.SubmitOrder) { o.ReplyTo = "elsewhere" }),
 		order("../o", nil),
 	}
@@ -668,7 +669,7 @@ func TestCommandsThatCannotBe(t *testing.T) {
 	}
 	w.Scheduler.Handle(ctx, port.Control, deliver(&message.Control{Schema: 1, Kind: message.Undo, OrderID: "o-9", ID: "c"}))
 	if n := len(w.Take(port.Quarantine)); n != 1 {
-		t.Errorf("%d in quarantine: a command for nobody must not vanish", n)
+		t.Errorf("%d in quarantine: a command for an unknown order must not vanish", n)
 	}
 }
 

@@ -4,11 +4,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stepkeeper/stepkeeper/functions/internal/world"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
+	"github.com/stepkeeper/stepkeeper/verify/world"
 )
 
 // P49, P13: what comes after a Move in the same batch is decided by the definition that it has pinned, and a Move
@@ -24,7 +24,7 @@ func TestMoveInABatch(t *testing.T) {
 	asked := requests(t, w)
 	w.Scheduler.Handle(ctx, port.Replies, deliver(world.Done(asked["o-1 a/1 do"]), world.Done(asked["o-1 b/1 do"])))
 	w.Scheduler.Handle(ctx, port.Replies, deliver(world.Failed(requests(t, w)["o-1 c/1 do"], "refused")))
-	if task := w.Task("o-1"); task.ProcessState != core.Error || task.Tell != 0 {
+	if task := w.Task("o-1"); task.ProcessState != core.Error || task.ResendAt != 0 {
 		t.Fatalf("it is %s", task.ProcessState)
 	}
 	newer := *def

@@ -3,23 +3,14 @@ package scheduler
 import (
 	"context"
 	"log/slog"
-	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/engine"
-	"github.com/stepkeeper/stepkeeper/shared/port"
-	"github.com/stepkeeper/stepkeeper/shared/state"
 )
 
 // Config is what a Scheduler needs. State, Queues, Alerts, Clock and Name are required.
 type Config struct {
-	State  *state.Store
-	Queues port.Queues
-	Alerts port.Alerts
-	Clock  port.Clock
-	Name   string // of this instance, for LockedBy
-	// WakeSlack is added to the delay of a Wake: 1 s on AWS, some milliseconds in one process.
-	WakeSlack time.Duration
+	engine.Parts
 	// Tries is how often a task is loaded and decided again in one handling before its messages
 	// are given back; 0: 8.
 	Tries int
@@ -33,8 +24,6 @@ type Config struct {
 	// Senders are the role IDs that the replies of an agent come from, by agent (P3). Those of an agent
 	// that is absent are compared by the name that they bear only.
 	Senders map[string][]string
-	Logger  *slog.Logger           // nil: slog.Default
-	Count   func(what, why string) // counts what was ignored, refused, quarantined; may be nil
 	// Replied hears of each reply of an agent that is accepted, so that it is known which ones make no calls (P45): the agent, and its
 	// operation; may be nil.
 	Replied func(agent, operation string, r core.Reply)
@@ -60,8 +49,7 @@ func New(cfg Config) *Scheduler {
 		cfg.Waits = &Waits{}
 	}
 	return &Scheduler{cfg: cfg, log: cfg.Logger, engine: engine.Engine{Config: engine.Config{
-		State: cfg.State, Queues: cfg.Queues, Alerts: cfg.Alerts, Clock: cfg.Clock, By: cfg.Name, Tries: cfg.Tries,
-		WakeSlack: cfg.WakeSlack, Waits: cfg.Waits.At, FairQueues: cfg.FairQueues, Logger: cfg.Logger, Count: cfg.Count,
+		Parts: cfg.Parts, Tries: cfg.Tries, Waits: cfg.Waits.At, FairQueues: cfg.FairQueues,
 	}}}
 }
 

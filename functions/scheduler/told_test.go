@@ -13,11 +13,11 @@ import (
 
 	"github.com/aws/aws-lambda-go/lambdacontext"
 
-	"github.com/stepkeeper/stepkeeper/functions/internal/world"
 	"github.com/stepkeeper/stepkeeper/functions/scheduler"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/verify/world"
 )
 
 func body(text string) port.Delivery {
@@ -76,21 +76,21 @@ func lines(t *testing.T, log *bytes.Buffer) (all []map[string]any) {
 	return all
 }
 
-// Invariant 19: whoever has to be told of a refusal is told, or its message comes again.
+// Invariant 19: a refusal is told to the sender or kept for the operator, or its message comes again.
 func TestRefusalThatCannotBeSentComesBack(t *testing.T) {
 	const unknownField = `{"schema":1,"orderId":"o-x","replyTo":"shop","workflow":"order","order":1,"extra":1}`
-	const nobody = `{"schema":1,"orderId":"o-x","workflow":"nobody","order":1}`
+	const unanswered = `{"schema":1,"orderId":"o-x","workflow":"missing","order":1}`
 	for _, c := range []struct {
 		name, queue, body, full, want string
 	}{
 		{"unreadable", port.Intake, unknownField, "shop", "refused unknown-field"},
-		{"readable", port.Intake, strings.Replace(nobody, `"schema"`, `"replyTo":"shop","schema"`, 1), "shop", "refused unknown-workflow"},
+		{"readable", port.Intake, strings.Replace(unanswered, `"schema"`, `"replyTo":"shop","schema"`, 1), "shop", "refused unknown-workflow"},
 		{"other content", port.Intake, `{"schema":1,"orderId":"o-1","replyTo":"shop","workflow":"order","order":1}`, "shop", "refused other-content"},
-		{"readable, nobody to tell", port.Intake, nobody, port.Quarantine, "quarantined m0"},
-		{"unreadable, nobody to tell", port.Intake, `{`, port.Quarantine, "quarantined m0"},
+		{"readable, without a reply-to", port.Intake, unanswered, port.Quarantine, "quarantined m0"},
+		{"unreadable, without a reply-to", port.Intake, `{`, port.Quarantine, "quarantined m0"},
 		{"reply", port.Replies, `{`, port.Quarantine, "quarantined m0"},
 		{"command of no order", port.Control, `{"schema":1,"kind":"undo","task":"o-9","id":"c-1","replyTo":"desk"}`, "desk", "command-refused unknown-task"},
-		{"command of no order, nobody to tell", port.Control, `{"schema":1,"kind":"undo","task":"o-9","id":"c-1"}`, port.Quarantine, "quarantined m0"},
+		{"command of no order, without a reply-to", port.Control, `{"schema":1,"kind":"undo","task":"o-9","id":"c-1"}`, port.Quarantine, "quarantined m0"},
 		{"command", port.Control, `{"schema":1,"kind":"undo","task":"o-1","id":"c-1"}`, "shop", "command-refused refused"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -128,7 +128,7 @@ func TestOutageIsNoUnknownReplyTo(t *testing.T) {
 	for _, c := range []struct{ name, queue, body, want string }{
 		{"new order", port.Intake, `{"schema":1,"orderId":"o-2","replyTo":"shop","workflow":"order","order":1}`, "received"},
 		{"unreadable order", port.Intake, `{"schema":1,"orderId":"o-2","replyTo":"shop","workflow":"order","order":1,"extra":1}`, "refused"},
-		{"refused order", port.Intake, `{"schema":1,"orderId":"o-2","replyTo":"shop","workflow":"nobody","order":1}`, "refused"},
+		{"refused order", port.Intake, `{"schema":1,"orderId":"o-2","replyTo":"shop","workflow":"missing","order":1}`, "refused"},
 		{"order that was cancelled before", port.Intake, `{"schema":1,"orderId":"o-0","replyTo":"shop","workflow":"order","order":1}`, "cancelled"},
 		{"refused command", port.Control, `{"schema":1,"kind":"undo","task":"o-1","id":"c-1"}`, "command-refused"},
 		{"command of no order", port.Control, `{"schema":1,"kind":"undo","task":"o-9","id":"c-1","replyTo":"shop"}`, "command-refused"},
@@ -166,12 +166,12 @@ func TestOutageIsNoUnknownReplyTo(t *testing.T) {
 		w.Scheduler.Handle(ctx, port.Replies, deliver(world.Done(asked["o-1 a/1 do"]), world.Done(asked["o-1 b/1 do"])))
 		last := deliver(world.Done(requests(t, w)["o-1 c/1 do"]))
 		w.Outage = true
-		if failed := w.Scheduler.Handle(ctx, port.Replies, last); len(failed) != 1 || w.Task("o-1").Tell == 0 {
-			t.Errorf("given back %v, settled %t", failed, w.Task("o-1").Tell == 0)
+		if failed := w.Scheduler.Handle(ctx, port.Replies, last); len(failed) != 1 || w.Task("o-1").ResendAt == 0 {
+			t.Errorf("given back %v, settled %t", failed, w.Task("o-1").ResendAt == 0)
 		}
 		w.Outage = false
-		if failed := w.Scheduler.Handle(ctx, port.Replies, again(last)); len(failed) > 0 || w.Task("o-1").Tell != 0 || w.Counts["status not sent: unknown reply-to"] > 0 {
-			t.Errorf("given back %v, settled %t, counts %v", failed, w.Task("o-1").Tell == 0, w.Counts)
+		if failed := w.Scheduler.Handle(ctx, port.Replies, again(last)); len(failed) > 0 || w.Task("o-1").ResendAt != 0 || w.Counts["status not sent: unknown reply-to"] > 0 {
+			t.Errorf("given back %v, settled %t, counts %v", failed, w.Task("o-1").ResendAt == 0, w.Counts)
 		}
 	})
 }
@@ -363,7 +363,7 @@ func TestAcceptedOrderStaysAccepted(t *testing.T) {
 	})
 }
 
-// A priority has no effect, and whoever gives one is told.
+// A priority has no effect, and the sender of one is told.
 func TestPriorityHasNoEffectAndSaysSo(t *testing.T) {
 	for priority, want := range map[string]bool{"": false, "normal": false, "high": true} {
 		w := world.New(t, world.Definition()).Boot()
@@ -382,7 +382,7 @@ func TestPriorityHasNoEffectAndSaysSo(t *testing.T) {
 	}
 	w := world.New(t, world.Definition()).Boot()
 	o := world.Order("o-1")
-	o.Priority, o.Workflow = "high", "nobody"
+	o.Priority, o.Workflow = "high", "missing"
 	if r := w.Scheduler.Submit(ctx, []message.SubmitOrder{*o})[0]; r.Answer != scheduler.Refused || r.Notes != nil {
 		t.Errorf("%+v", r)
 	}
@@ -434,7 +434,7 @@ func TestLogLinesHaveEachKeyOnce(t *testing.T) {
 	log := logged(t, w)
 	ds := []port.Delivery{
 		body(`{`), body(`{"schema":2,"orderId":"o-9"}`), body(`{"schema":1,"orderId":"o-x","replyTo":"shop","workflow":"order","order":1,"extra":1}`),
-		body(`{"schema":1,"orderId":"o-z","workflow":"nobody","order":1}`), deliver(world.Order("o-1"))[0],
+		body(`{"schema":1,"orderId":"o-z","workflow":"missing","order":1}`), deliver(world.Order("o-1"))[0],
 	}
 	w.Scheduler.Handle(ctx, port.Intake, ds)
 	w.Scheduler.Handle(ctx, "elsewhere", ds)

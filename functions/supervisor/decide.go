@@ -89,7 +89,7 @@ func (v *visit) note(ev core.Event, before, after *core.Task) {
 		}
 	}
 	switch e := ev.(type) {
-	case core.TellOverdue:
+	case core.ResendDue:
 		v.tally.Told++
 	case core.Overdue:
 		was, is := before.Step(e.Step), after.Step(e.Step)
@@ -177,7 +177,7 @@ func (r Report) String() string {
 	}{
 		{r.Skipped, "shards of others"}, {r.Overdue, "overdue"}, {r.HandedBack, "handed back"}, {r.Uncounted, "handed back uncounted"},
 		{r.Asked, "asked again"}, {r.GivenUp, "given up"}, {r.Errors, "in Error"}, {r.Told, "to be told"}, {r.Pushed, "pushed"},
-		{r.Stale, "stale"}, {r.Lost, "lost to another writer"}, {r.Failed, "failed"},
+		{r.Started, "started by the clock"}, {r.Missed, "scheduled times skipped"}, {r.Stale, "stale"}, {r.Lost, "lost to another writer"}, {r.Failed, "failed"},
 	} {
 		if n.count > 0 {
 			text += fmt.Sprintf(", %d %s", n.count, n.what)

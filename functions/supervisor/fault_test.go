@@ -10,13 +10,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stepkeeper/stepkeeper/functions/internal/world"
+	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/functions/supervisor"
 	"github.com/stepkeeper/stepkeeper/shared/core"
-	"github.com/stepkeeper/stepkeeper/shared/memory"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/state"
+	"github.com/stepkeeper/stepkeeper/verify/world"
 )
 
 // watched are queues that count how often each is asked for its depth, and fail where they are told to.
@@ -186,7 +186,7 @@ func TestFaultsOfOneShardAndOneTask(t *testing.T) {
 	})
 	t.Run("a load", func(t *testing.T) {
 		w, _ := late(t, 12, nil)
-		r, err := w.SupervisorOn(&world.Faulty{Store: w.Store, FailLoad: world.OnCall(1, world.ErrSick)}, "other").Sweep(ctx)
+		r, err := w.SupervisorOn(&world.Faulty{Store: w.Store, FailLoad: world.OnCall(1, world.ErrFailing)}, "other").Sweep(ctx)
 		if !errors.Is(err, port.ErrUnavailable) || r.HandedBack == 0 || r.HandedBack == 24 {
 			t.Errorf("%s, %v", r, err)
 		}
@@ -219,7 +219,7 @@ func TestFaultsOfOneShardAndOneTask(t *testing.T) {
 		for _, c := range []struct {
 			err          error
 			lost, failed int
-		}{{port.ErrConflict, 1, 0}, {port.ErrNotFound, 1, 0}, {world.ErrSick, 0, 1}} {
+		}{{port.ErrConflict, 1, 0}, {port.ErrNotFound, 1, 0}, {world.ErrFailing, 0, 1}} {
 			w, _ := late(t, 1, nil)
 			r, err := w.SupervisorOn(&world.Faulty{Store: w.Store, FailCommit: world.OnCall(1, c.err)}, "other").Sweep(ctx)
 			if err != nil || r.Lost != c.lost || r.Failed != c.failed || r.HandedBack > 0 {
@@ -419,8 +419,8 @@ func TestEveryCallBearsTheContext(t *testing.T) {
 			w.Scheduler.Handle(marked, port.Control, []port.Delivery{d})
 		}
 	}
-	if task := w.Task("o-1"); task.ProcessState != core.Error || task.Tell != 0 || len(w.Alerts) == 0 {
-		t.Errorf("%s, tell %s, %d alerts", task.ProcessState, task.Tell, len(w.Alerts))
+	if task := w.Task("o-1"); task.ProcessState != core.Error || task.ResendAt != 0 || len(w.Alerts) == 0 {
+		t.Errorf("%s, tell %s, %d alerts", task.ProcessState, task.ResendAt, len(w.Alerts))
 	}
 	for _, c := range leases.seen {
 		if c != marked {

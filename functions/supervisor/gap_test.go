@@ -8,15 +8,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stepkeeper/stepkeeper/functions/internal/world"
+	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/functions/supervisor"
 	"github.com/stepkeeper/stepkeeper/shared/core"
-	"github.com/stepkeeper/stepkeeper/shared/memory"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/verify/world"
 )
 
-// P16: a sweep that lost its commit sends nothing: somebody else decided.
+// P16: a sweep that lost its commit sends nothing: another Supervisor decided.
 func TestLostSweepSendsNothing(t *testing.T) {
 	w := begun(t, world.Definition(), 1, nil)
 	w.Clock.Advance(31 * time.Second)
@@ -41,7 +41,7 @@ func TestLostSweepSendsNothing(t *testing.T) {
 // silent raises no alert.
 type silent struct{}
 
-func (silent) Raise(context.Context, core.RaiseAlert) error { return errors.New("nobody listens") }
+func (silent) Raise(context.Context, core.RaiseAlert) error { return errors.New("no topic") }
 
 // P11: an alert that could not be raised is raised by a later sweep.
 func TestFailedAlertIsNotSettled(t *testing.T) {
@@ -58,8 +58,8 @@ func TestFailedAlertIsNotSettled(t *testing.T) {
 	if r := sweep(t, w); r.Errors != 1 || r.Failed != 1 {
 		t.Errorf("%s", r)
 	}
-	if task := w.Task("o-1"); task.ProcessState != core.Error || task.Tell == 0 || task.Due == 0 {
-		t.Errorf("%s, tell %s, due %s", task.ProcessState, task.Tell, task.Due)
+	if task := w.Task("o-1"); task.ProcessState != core.Error || task.ResendAt == 0 || task.Due == 0 {
+		t.Errorf("%s, tell %s, due %s", task.ProcessState, task.ResendAt, task.Due)
 	}
 }
 

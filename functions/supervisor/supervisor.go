@@ -10,17 +10,12 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/engine"
 	"github.com/stepkeeper/stepkeeper/shared/port"
-	"github.com/stepkeeper/stepkeeper/shared/state"
 )
 
 // Config is what a Supervisor needs. State, Queues, Alerts, Leases, Clock and Owner are required.
 type Config struct {
-	State  *state.Store
-	Queues port.Queues
-	Alerts port.Alerts
-	Leases port.Leases
-	Clock  port.Clock
-	Owner  string // of the leases
+	engine.Parts
+	Schedules Schedules // the zero value: no workflow starts by the clock
 	// Capacity is how many messages are taken at a time, concurrency × batch: requests by an agent,
 	// and by Scheduler the replies, and the control messages. More than that, visible and in flight, are
 	// a backlog (P32). nil, or an answer of 0 or less: 10.
@@ -29,11 +24,8 @@ type Config struct {
 	PageSize      int // entries of the index per page; 0: 100
 	// LeaseTTL is how long a shard stays ours without a renewal. The next tick may be served by another
 	// process, so it is shorter than Interval: 0, or as long and longer, is half of it.
-	LeaseTTL  time.Duration
-	Interval  time.Duration          // between two sweeps; each begins at the next shard (rule 17); 0: 1 m
-	WakeSlack time.Duration          // added to the delay of a Wake
-	Logger    *slog.Logger           // nil: slog.Default
-	Count     func(what, why string) // may be nil
+	LeaseTTL time.Duration
+	Interval time.Duration // between two sweeps; each begins at the next shard (rule 17); 0: 1 m
 }
 
 // Supervisor is safe for concurrent use.
@@ -64,8 +56,7 @@ func New(cfg Config) *Supervisor {
 		cfg.LeaseTTL = cfg.Interval / 2
 	}
 	return &Supervisor{cfg: cfg, log: cfg.Logger, engine: engine.Engine{Config: engine.Config{
-		State: cfg.State, Queues: cfg.Queues, Alerts: cfg.Alerts, Clock: cfg.Clock, By: cfg.Owner, Tries: 1, // the next sweep is the second
-		WakeSlack: cfg.WakeSlack, Logger: cfg.Logger, Count: cfg.Count,
+		Parts: cfg.Parts, Tries: 1, // the next sweep is the second
 	}}}
 }
 
@@ -92,6 +83,8 @@ type Report struct {
 	Stale      int  // entries of the index with nothing behind them
 	Lost       int  // commits that another writer was faster with
 	Failed     int  // tasks left for the next sweep because of a fault
+	Started    int  // orders started by their schedules
+	Missed     int  // scheduled times that started nothing
 	Truncated  bool // the pages of this sweep were used up
 	// OldestOverdue is how long the most overdue task has been due.
 	OldestOverdue time.Duration
@@ -104,7 +97,7 @@ func (s *Supervisor) Sweep(ctx context.Context) (Report, error) {
 	w := sweep{Supervisor: s, pages: s.cfg.PagesPerSweep, backlogs: map[string]bool{}}
 	shards := s.cfg.State.Port().Shards()
 	first := s.first(shards)
-	var errs []error
+	errs := []error{w.schedules(ctx)}
 	for i := range shards {
 		shard := (first + i) % shards
 		if w.pages <= 0 {
@@ -136,7 +129,7 @@ type sweep struct {
 
 func (w *sweep) shard(ctx context.Context, shard int) error {
 	now := w.cfg.Clock.Now()
-	ours, err := w.cfg.Leases.Acquire(ctx, fmt.Sprintf("sweep/%d", shard), w.cfg.Owner, now, w.cfg.LeaseTTL)
+	ours, err := w.cfg.Leases.Acquire(ctx, fmt.Sprintf("sweep/%d", shard), w.cfg.Name, now, w.cfg.LeaseTTL)
 	if err != nil {
 		return err
 	}

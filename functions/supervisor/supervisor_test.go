@@ -8,13 +8,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stepkeeper/stepkeeper/functions/internal/world"
+	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/functions/supervisor"
 	"github.com/stepkeeper/stepkeeper/shared/core"
-	"github.com/stepkeeper/stepkeeper/shared/memory"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/state"
+	"github.com/stepkeeper/stepkeeper/verify/world"
 )
 
 var ctx = context.Background()
@@ -98,7 +98,6 @@ func TestBacklogIsNotCounted(t *testing.T) {
 			w.Send("requests-agent-a", &message.Request{Schema: 1})
 		}
 		w.Clock.Advance(31 * time.Second)
-		before := w.Power.Calls
 		r := sweep(t, w)
 		if r.Uncounted != c.uncounted || r.HandedBack != 10-c.uncounted {
 			t.Errorf("%+v: %s", c, r)
@@ -107,7 +106,6 @@ func TestBacklogIsNotCounted(t *testing.T) {
 		if counted := c.uncounted == 0; counted != (a.FailureCount == 1) || a.Allowance != 40*core.Second == !counted {
 			t.Errorf("%+v: a %+v", c, a)
 		}
-		t.Logf("%d I/O", w.Power.Calls-before)
 	}
 }
 
@@ -147,18 +145,18 @@ func TestErrorIsTold(t *testing.T) {
 			t.Fatalf("%s: %s", r, task.ProcessState)
 		}
 		if replyTo == "" {
-			if len(w.Alerts) != 1 || task.Tell != 0 {
-				t.Errorf("without reply-to: %d alerts, tell %s", len(w.Alerts), task.Tell)
+			if len(w.Alerts) != 1 || task.ResendAt != 0 {
+				t.Errorf("without reply-to: %d alerts, tell %s", len(w.Alerts), task.ResendAt)
 			}
 			continue
 		}
-		if task.Tell == 0 {
+		if task.ResendAt == 0 {
 			t.Error("settled, though the status was not told")
 		}
 		w.Handle(port.Control)
 		w.Listen()
-		if task = w.Task("o-1"); len(w.Alerts) == 0 || w.Told("o-1") == "" || task.Tell != 0 {
-			t.Errorf("%d alerts, told %q, tell %s", len(w.Alerts), w.Told("o-1"), task.Tell)
+		if task = w.Task("o-1"); len(w.Alerts) == 0 || w.Told("o-1") == "" || task.ResendAt != 0 {
+			t.Errorf("%d alerts, told %q, tell %s", len(w.Alerts), w.Told("o-1"), task.ResendAt)
 		}
 	}
 }
@@ -174,14 +172,14 @@ func TestUntoldEndIsAskedForAgain(t *testing.T) {
 		w.Handle(port.Replies)
 	}
 	before := w.Task("o-1")
-	if before.ProcessState != core.Processed || before.Tell == 0 {
+	if before.ProcessState != core.Processed || before.ResendAt == 0 {
 		t.Fatalf("%+v", before)
 	}
 	w.Clock.Advance(31 * time.Second)
 	r := sweep(t, w)
 	after := w.Task("o-1")
-	if r.Told != 1 || after.Tell <= before.Tell || after.Due != after.Tell {
-		t.Errorf("%s, tell %s, due %s", r, after.Tell, after.Due)
+	if r.Told != 1 || after.ResendAt <= before.ResendAt || after.Due != after.ResendAt {
+		t.Errorf("%s, tell %s, due %s", r, after.ResendAt, after.Due)
 	}
 	if got := controls(w); len(got) != 1 {
 		t.Errorf("sent %v", got)

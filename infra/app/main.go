@@ -9,7 +9,7 @@
 //	senders    roles of external agents, agent=ARN with commas between them  none
 //	role-ids   IDs of those roles, agent=AROA… with commas between them      none, with a warning
 //	workflows  files and folders, with commas between them                   app/order.yaml
-//	email      who gets alerts and alarms                                    nobody, with a warning
+//	email      who gets alerts and alarms                                    none, with a warning
 //	operators  ARNs that may redrive dead letters, with commas               none
 //	reply-to   status queues, name=ARN with commas between them              a queue "shop" of the stack's own
 //	keep       false deletes tables and queues with the stack                true

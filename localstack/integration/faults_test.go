@@ -26,8 +26,8 @@ func waitFor(t *testing.T, what string, condition func() bool) {
 
 // The tests that kill are not parallel: their processes serve other orders too.
 
-// The agent's process dies while its service works on the call. Nobody replies, and nobody of ours
-// asks: the Supervisor, fired by the deployed rule, finds the step past its complete-by and hands it
+// The agent's process dies while its service works on the call. No reply comes, and the test sends no
+// command: the Supervisor, fired by the deployed rule, finds the step past its complete-by and hands it
 // back.
 func TestAgentKilledInMidCall(t *testing.T) {
 	s := on(t, localstack)

@@ -3,6 +3,7 @@ package integration
 import (
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -10,6 +11,9 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"github.com/stepkeeper/stepkeeper/client"
+	stack "github.com/stepkeeper/stepkeeper/client/aws"
 )
 
 func TestDone(t *testing.T) {
@@ -140,7 +144,7 @@ type alert struct {
 	Command int    `json:"command"`
 }
 
-// The operator is alerted, mends the cause, and resubmits: the order goes on with the step that
+// The operator is alerted, removes the cause, and resubmits: the order goes on with the step that
 // failed.
 func TestAlertedAndResubmitted(t *testing.T) {
 	s := on(t, localstack)
@@ -161,6 +165,99 @@ func TestAlertedAndResubmitted(t *testing.T) {
 	s.send(t, "Control", fmt.Sprintf(`{"schema":1,"kind":"resubmit","task":%q,"id":"resubmit-%s","command":%d}`, o.id, o.id, a.Command))
 	o.told("completed", soon)
 	o.oneKeyPerStep()
+}
+
+// A step that waits ends at its time, and asks no service.
+func TestWaits(t *testing.T) {
+	s := on(t, localstack)
+	t.Parallel()
+	o := s.newOrder(t, "pausing").submit()
+	o.told("completed", soon)
+	finished := map[string]time.Time{}
+	o.until(soon, "status of each step", func() bool {
+		for _, st := range o.statuses() {
+			if st.Kind == "step-finished" {
+				finished[st.Step] = st.At
+			}
+		}
+		return len(finished) == 3
+	})
+	if waited := finished["pause"].Sub(finished["one"]); waited < 3*time.Second {
+		t.Errorf("it waited for %s", waited)
+	}
+	if got := len(s.remote.of(o.id, "pause")); got != 0 {
+		t.Errorf("%d calls of the wait", got)
+	}
+	o.oneKeyPerStep()
+}
+
+// A workflow with a schedule starts by itself; its orders end, and the stack lists them.
+func TestStartsByTheClock(t *testing.T) {
+	s := on(t, localstack)
+	t.Parallel()
+	c, err := stack.OpenWith(t.Context(), s.config, s.assembly.Stack)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var started client.ScheduledStart
+	waitFor(t, "start by the clock", func() bool {
+		all, err := c.Schedules(t.Context())
+		if err != nil || len(all) != 1 || all[0].Workflow != "ticking" {
+			t.Fatalf("%+v %v", all, err)
+		}
+		if all[0].Started > 0 {
+			started = all[0].Starts[0]
+		}
+		return started.Sent
+	})
+	if id := "ticking-" + started.At.UTC().Format("20060102T150405Z"); started.OrderID != id || started.At.Second() != 0 {
+		t.Errorf("%+v, want the order %s", started, id)
+	}
+	waitFor(t, "end of the order", func() bool {
+		order, err := c.Get(t.Context(), started.OrderID)
+		if err != nil && !errors.Is(err, client.ErrNotFound) { // it may be in the intake queue still
+			t.Fatal(err)
+		}
+		return err == nil && order.State == "Processed"
+	})
+	order, err := c.Submitted(t.Context(), started.OrderID)
+	if err != nil || string(order) != `{"from":"clock","scheduledTime":"`+started.At.UTC().Format(time.RFC3339)+`"}` {
+		t.Errorf("%s %v", order, err)
+	}
+}
+
+// People and a webhook answer through the control queue; the webhook comes before its step.
+func TestIsAnswered(t *testing.T) {
+	s := on(t, localstack)
+	t.Parallel()
+	c, err := stack.OpenWith(t.Context(), s.config, s.assembly.Stack)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := s.newOrder(t, "asking").submit()
+	o.until(soon, "question", func() bool {
+		order, err := c.Get(t.Context(), o.id)
+		if err != nil && !errors.Is(err, client.ErrNotFound) {
+			t.Fatal(err)
+		}
+		return err == nil && order.Steps[0].State == "Waiting"
+	})
+	for _, a := range []client.Reply{
+		{Event: "payment", Value: map[string]int{"invoice": 4711}, By: "webhook", Run: -1}, {Step: "approve", Value: "go", By: "ann", Run: -1},
+		{Step: "approve", Value: "go", By: "bob", Run: -1},
+	} {
+		if v, err := c.Answer(t.Context(), o.id, a); err != nil || !v.Accepted {
+			t.Errorf("%+v: %+v %v", a, v, err)
+		}
+	}
+	o.told("completed", soon)
+	end, err := c.Get(t.Context(), o.id)
+	if err != nil || !strings.Contains(string(end.Steps[0].Output), `"by":"ann, bob"`) || !strings.Contains(string(end.Steps[1].Output), `{"invoice":4711}`) {
+		t.Errorf("%+v %v", end, err)
+	}
+	if v, err := c.Answer(t.Context(), o.id, client.Reply{Step: "approve", Value: "halt", By: "ann", Run: -1}); err != nil || v.Accepted || v.Reason == "" {
+		t.Errorf("after the end: %+v %v", v, err)
+	}
 }
 
 // The same ID with another content is refused, and the order that is there goes on.
@@ -209,8 +306,8 @@ func TestDeadLettered(t *testing.T) {
 	}
 }
 
-// Rule 7: what nobody can read goes into quarantine with its reason, out of every queue; its
-// neighbours are served.
+// Rule 7: what cannot be read goes into quarantine with its reason, out of every queue; its
+// rest are served.
 func TestPoison(t *testing.T) {
 	s := on(t, localstack)
 	t.Parallel()

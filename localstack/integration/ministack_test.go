@@ -85,7 +85,7 @@ func TestEnoughAlerted(t *testing.T) {
 }
 
 // EventBridge Scheduler fires the Supervisor, which hands a step back whose agent was killed in
-// mid-call. All has run with the deployed policies, and nobody was refused anything.
+// mid-call. All has run with the deployed policies, and no call was refused.
 func TestEnoughRescued(t *testing.T) {
 	s := on(t, ministack)
 	s.ticks.onSchedule(t)
@@ -205,7 +205,7 @@ func (o *order) alertCame() bool {
 	return slices.ContainsFunc(o.s.alerts.all(), func(body string) bool { return strings.Contains(body, o.id) })
 }
 
-// poisoned sends to a queue what nobody can read.
+// poisoned sends to a queue what cannot be read.
 func poisoned(queue string) use {
 	return func(s *site, t *testing.T) func() bool {
 		poison := "{ this is no message: " + t.Name()
@@ -231,7 +231,7 @@ func newer(queue string) use {
 func silent(workflow, agent string, attempts int32, end func(o *order) func() bool) use {
 	return func(s *site, t *testing.T) func() bool {
 		o := s.newOrder(t, workflow)
-		if attempts > 1 { // P11: where nobody is to be told, the Supervisor alerts by itself
+		if attempts > 1 { // P11: where there is no reply-to, the Supervisor alerts by itself
 			o.body = strings.Replace(o.body, `"replyTo":"shop",`, "", 1)
 		}
 		var held atomic.Int32
@@ -344,7 +344,7 @@ func TestNeeded(t *testing.T) {
 				return slices.ContainsFunc(s.proxy.denied(before), func(d denial) bool { return s.isFor(d, n.grant) })
 			})
 			if n.resource != "Quarantine" && done != nil && done() {
-				t.Error("it works without: somebody else may do it too")
+				t.Error("it works without: another role has the grant too")
 			}
 			s.putRolePolicy(t, role, whole)
 			if done != nil {

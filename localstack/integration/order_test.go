@@ -28,6 +28,7 @@ type status struct {
 	Kind    string `json:"status"`
 	OrderID string `json:"orderId"`
 	Seq     int    `json:"seq"`
+	At      time.Time
 	Step    string `json:"step"`
 	Code    string `json:"code"`
 	Message string `json:"message"`

@@ -7,12 +7,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
+	sdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/smithy-go"
 
 	"github.com/stepkeeper/stepkeeper/client"
-	"github.com/stepkeeper/stepkeeper/client/stack"
+	"github.com/stepkeeper/stepkeeper/client/aws"
 )
 
 // The policies for people and programs outside, each held by a user who has nothing else.
@@ -27,7 +27,7 @@ type outside struct {
 func outsideCalls(actor string) []outside {
 	on := func(action, resource string) grant { return grant{actor, action, resource} }
 	with := func(t *testing.T, u *user, do func(c *client.Client) error) error {
-		c, err := stack.OpenWith(t.Context(), u.Config, u.s.assembly.Stack)
+		c, err := aws.OpenWith(t.Context(), u.Config, u.s.assembly.Stack)
 		if err != nil {
 			return err
 		}
@@ -141,7 +141,7 @@ func (s *site) byHand(t *testing.T, u *user, whole policy, g grant) {
 			return err
 		},
 		"sqs:DeleteMessage": func() error {
-			_, err := client.DeleteMessage(t.Context(), &sqs.DeleteMessageInput{QueueUrl: &url, ReceiptHandle: aws.String("none")})
+			_, err := client.DeleteMessage(t.Context(), &sqs.DeleteMessageInput{QueueUrl: &url, ReceiptHandle: sdk.String("none")})
 			return err
 		},
 		"sqs:ListMessageMoveTasks": func() error {

@@ -218,7 +218,7 @@ func (s *site) managedPolicy(t *testing.T, output string) policy {
 	return readPolicy(t, out.PolicyVersion.Document)
 }
 
-// user is somebody who has a policy and nothing else.
+// user is an IAM user that has a policy and nothing else.
 type user struct {
 	s    *site
 	name string
@@ -251,7 +251,7 @@ func (u *user) may(t *testing.T, p policy) {
 }
 
 // as is a client with the role of a function. The queues' own policies name who may send: to an
-// agent nobody but the Scheduler, not even the account's administrator.
+// agent only the Scheduler, not even the account's administrator.
 func (s *site) as(t *testing.T, actor string) *sqs.Client {
 	t.Helper()
 	role := "arn:aws:iam::" + stack.Account + ":role/" + s.resources[s.logical(t, actor+"Role")]

@@ -14,7 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 
 	"github.com/stepkeeper/stepkeeper/client"
-	clientstack "github.com/stepkeeper/stepkeeper/client/stack"
+	clientstack "github.com/stepkeeper/stepkeeper/client/aws"
 	"github.com/stepkeeper/stepkeeper/localstack/stack"
 )
 

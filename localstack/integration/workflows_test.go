@@ -26,6 +26,53 @@ steps:
     grade: idempotent
 `
 
+// pausing waits between two steps.
+const pausing = `workflow: pausing
+notify: [step-finished]
+grace: 2s
+tellAfter: 2s
+agents:
+  inventory: {queueAllowance: 5s, clockSkew: 100ms}
+steps:
+  one:
+    agent: inventory
+    operation: forge
+    timeout: 2s
+    retry: {maxFailures: 4, backoff: {initial: 50ms, max: 100ms}}
+    onFailure: undo
+    undo: none
+    grade: idempotent
+  pause: {wait: 3s, after: [one]}
+  two:
+    agent: inventory
+    operation: forge
+    after: [pause]
+    timeout: 2s
+    retry: {maxFailures: 4, backoff: {initial: 50ms, max: 100ms}}
+    onFailure: undo
+    undo: none
+    grade: idempotent
+`
+
+// ticking starts by the clock, each minute, and calls no agent.
+const ticking = `workflow: ticking
+schedule: {cron: "* * * * *", zone: Asia/Kolkata, overlap: allow, input: {from: clock}}
+steps:
+  pause: {wait: 1s}
+`
+
+// asking waits for two people, and for an event that may come before its step.
+const asking = `workflow: asking
+grace: 2s
+tellAfter: 2s
+steps:
+  approve:
+    approval: {question: May it go on?, answers: [go, halt], need: 2, timeout: 1h, onTimeout: undo}
+  paid:
+    event: {name: payment, timeout: 1h, onTimeout: undo}
+    after: [approve]
+`
+
 // links is the length of the long chain; Lambda cuts chains after about 16 invocations of one
 // function (rule 1).
 const links = 30

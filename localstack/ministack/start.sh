@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Start MiniStack 1.5.33, an emulator that evaluates IAM policies, as a process of this machine.
 #
-#   start.sh        install what is missing, start, wait until it answers
-#   start.sh stop   end the one that was started here, by its process ID
+#   start.sh          install what is missing, start, wait until it answers
+#   start.sh install  install what is missing
+#   start.sh stop     end the one that was started here, by its process ID
 #
 # Needs Python 3.10 or newer (named by PYTHON, or python3), openssl and curl.
 # STATE            where everything is kept that this script fetches or writes; default ../.state/ministack
@@ -105,6 +106,12 @@ if [[ ${1:-} == stop ]]; then
 	stop
 	exit
 fi
+command -v openssl >/dev/null || fail "no openssl found; it makes the certificate. Install it (apt-get install openssl)"
+began=$SECONDS
+if [[ ${1:-} == install ]]; then
+	install
+	exit
+fi
 if alive; then
 	say "runs already, as process $(cat "$pidfile")"
 	exit
@@ -112,10 +119,8 @@ fi
 if (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; then
 	fail "something else listens on port $port; stop it, or choose another: MINISTACK_PORT=4578"
 fi
-command -v openssl >/dev/null || fail "no openssl found; it makes the certificate. Install it (apt-get install openssl)"
 rm -rf "$state/tmp"
 mkdir -p "$state/tmp"
-began=$SECONDS
 install
 ((SECONDS - began < 2)) || say "installed in $((SECONDS - began)) s"
 start

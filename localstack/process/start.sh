@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Start LocalStack 4.14.0 as a process of this machine, without Docker.
 #
-#   start.sh        install what is missing, start, wait until it answers
-#   start.sh stop   end the one that was started here, by its process ID
+#   start.sh          install what is missing, start, wait until it answers
+#   start.sh install  install what is missing
+#   start.sh stop     end the one that was started here, by its process ID
 #
 # Needs Python 3.13 (in the PATH, under pyenv, or named by PYTHON), Java 17 or newer, npm and curl.
 # STATE            where everything is kept that this script fetches or writes; default ../.state/process
@@ -145,6 +146,18 @@ if [[ ${1:-} == stop ]]; then
 	stop
 	exit
 fi
+began=$SECONDS
+mkdir -p "$state"/{fs/var/lib/localstack/lib,fs/etc/localstack/init,tmp}
+install() {
+	install_python
+	install_dynamodb
+	link_java
+	((SECONDS - began < 2)) || say "installed in $((SECONDS - began)) s"
+}
+if [[ ${1:-} == install ]]; then
+	install
+	exit
+fi
 if alive; then
 	say "runs already, as process $(cat "$pidfile")"
 	exit
@@ -153,11 +166,7 @@ if (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; then
 	fail "something else listens on port $port; stop it, or choose another: LOCALSTACK_PORT=4567"
 fi
 rm -rf "$state/tmp" # functions and objects of the last run
-mkdir -p "$state"/{fs/var/lib/localstack/lib,fs/etc/localstack/init,tmp}
+mkdir -p "$state/tmp"
 ln -sfn "$here/../init" "$state/fs/etc/localstack/init/start.d"
-began=$SECONDS
-install_python
-install_dynamodb
-link_java
-((SECONDS - began < 2)) || say "installed in $((SECONDS - began)) s"
+install
 start

@@ -8,7 +8,7 @@ import (
 )
 
 // Loopback refuses endpoints that are not on this machine: what is deployed and deleted here must
-// never be somebody's account (rule 27).
+// never be a real account (rule 27).
 func Loopback(endpoint string) error {
 	u, err := url.Parse(endpoint)
 	if err == nil && strings.EqualFold(u.Hostname(), "localhost") {

@@ -28,12 +28,12 @@ type Template struct {
 // functions are built for this machine's architecture (rule 26). Stack names and all else that can
 // be told stand at infra/app/main.go; paths in the context are from the folder infra.
 func Synthesise(ctx context.Context, root, dir, name string, settings map[string]string) (*Assembly, error) {
-	told := maps.Clone(settings)
-	if told == nil {
-		told = map[string]string{}
+	all := maps.Clone(settings)
+	if all == nil {
+		all = map[string]string{}
 	}
-	told["stack"], told["x86"] = name, fmt.Sprint(runtime.GOARCH == "amd64")
-	text, err := json.Marshal(told)
+	all["stack"], all["x86"] = name, fmt.Sprint(runtime.GOARCH == "amd64")
+	text, err := json.Marshal(all)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,9 @@
 package core
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"errors"
+)
 
 // advance does all that the present state allows (P20): claims what is ready, or undoes what was
 // attempted, or enters the end. In Error it does nothing.
@@ -13,31 +16,19 @@ func (r *deciding) advance() {
 	}
 }
 
-// advanceForward goes on to a fixpoint: a skipped step can make others ready. It claims what is
-// ready, and with it the steps given: those that a Resubmit takes up again.
+// advanceForward goes on to a fixpoint: a step that is skipped, or ends with its claim, can make others
+// ready. It claims what is ready, and with it the steps given: those that a Resubmit continues.
 func (r *deciding) advanceForward(again ...int) {
 	var room [8]int
 	var claims []int
-	for skipped := true; skipped; {
-		claims, skipped = append(room[:0], again...), false
-		for i := range r.t.Steps {
-			if !r.ready(i) {
-				continue
-			}
-			wanted := r.wanted(i)
-			if r.err != nil || r.t.ProcessState != Processing {
-				return
-			}
-			if !wanted {
-				r.t.Steps[i].State, skipped = Skipped, true
-				continue
-			}
-			claims = append(claims, i)
+	for more := true; more; {
+		if claims, more = r.readySteps(append(room[:0], again...)); more {
+			continue
 		}
-	}
-	r.claim(claims...)
-	if r.err != nil || r.t.ProcessState != Processing {
-		return
+		more = r.claim(claims)
+		if r.err != nil || r.t.ProcessState != Processing {
+			return
+		}
 	}
 	for i := range r.t.Steps {
 		if s := r.t.Steps[i].State; s != Processed && s != Skipped {
@@ -45,6 +36,25 @@ func (r *deciding) advanceForward(again ...int) {
 		}
 	}
 	r.enterProcessed()
+}
+
+// readySteps appends the steps that are to be claimed, and reports whether one was skipped.
+func (r *deciding) readySteps(claims []int) (_ []int, skipped bool) {
+	for i := range r.t.Steps {
+		if !r.ready(i) {
+			continue
+		}
+		wanted := r.conditionHolds(i)
+		if r.err != nil || r.t.ProcessState != Processing {
+			return nil, false
+		}
+		if !wanted {
+			r.t.Steps[i].State, skipped = Skipped, true
+			continue
+		}
+		claims = append(claims, i)
+	}
+	return claims, skipped
 }
 
 // ready: not attempted in this run, and all before it done or skipped. A step that was handed
@@ -62,8 +72,8 @@ func (r *deciding) ready(i int) bool {
 	return true
 }
 
-// wanted evaluates a ready step's condition. One that fails is the step's permanent failure.
-func (r *deciding) wanted(i int) bool {
+// conditionHolds evaluates a ready step's condition. One that fails is the step's permanent failure.
+func (r *deciding) conditionHolds(i int) bool {
 	if r.def.Steps[i].When == "" {
 		return true
 	}
@@ -79,9 +89,21 @@ func (r *deciding) wanted(i int) bool {
 
 // failExpression: Failed without a claim; nothing was attempted, so there is nothing to undo.
 func (r *deciding) failExpression(i int, what string, err error) {
-	r.blame(i, "expression", what+": "+err.Error(), 0)
-	r.giveUp(i)
-	r.policy(i)
+	r.recordFailure(i, "expression", what+": "+err.Error(), 0)
+	r.markFailed(i)
+	r.applyPolicy(i)
+}
+
+// failClaim: Failed without a claim, by the rule of the step itself (P50) or since its input cannot be computed.
+func (r *deciding) failClaim(i int, err error) {
+	var rule *Fail
+	if !errors.As(err, &rule) {
+		r.failExpression(i, "input", err)
+		return
+	}
+	r.recordFailure(i, rule.Code, rule.Message, 0)
+	r.markFailed(i)
+	r.applyPolicy(i)
 }
 
 func (r *deciding) orderKnown() bool {
@@ -91,74 +113,56 @@ func (r *deciding) orderKnown() bool {
 	return r.err == nil
 }
 
-// claim takes dos: each its next attempt, its times, its request (P1, P3, P6). All inputs come
-// first: where one fails the task turns around, and then none of the others may have been asked
-// for in the same breath.
-func (r *deciding) claim(steps ...int) {
+// claim takes each its next attempt, its times, its request (P1, P3, P6). All are prepared first: where one
+// fails, the task starts its undo, and then no request of the others may be sent in the same decision. Then
+// come those that end at once; it reports whether there was one, and then no other was claimed.
+func (r *deciding) claim(steps []int) (ended bool) {
 	if r.supervisor && len(steps) > 0 {
 		panic("core: the Supervisor must not claim (P16)")
 	}
-	var room [8]json.RawMessage
-	inputs := room[:0]
+	var room [8]prepared
+	claims := room[:0]
 	for _, i := range steps {
-		input, err := r.input(i, Do)
+		p, err := r.kind(i).prepare(r, i)
 		if r.err != nil {
-			return
+			return false
 		}
 		if err != nil {
-			r.failExpression(i, "input", err)
-			return
+			r.failClaim(i, err)
+			return false
 		}
-		inputs = append(inputs, input)
+		ended = ended || p.atOnce
+		claims = append(claims, p)
 	}
 	for n, i := range steps {
+		if ended && !claims[n].atOnce {
+			continue
+		}
 		s := &r.t.Steps[i]
 		if r.t.Hops >= r.def.HopBudget { // P23
-			r.blame(i, "hops", "the task used up its hop budget: a loop, or far more retries than planned", s.Attempt)
+			r.recordFailure(i, "hops", "the task used up its hop budget: a loop, or far more retries than planned", s.Attempt)
 			s.release()
 			r.enterError(Forward, i)
-			return
+			return false
 		}
 		r.t.Hops++
-		r.take(i, Do)
-		s.QuietBy = latest(s.QuietBy, s.StopBy)
-		r.emit(r.request(i, inputs[n]))
+		r.kind(i).start(r, i, claims[n])
+		if r.err != nil || r.t.ProcessState != Processing { // an answer that had come before was a refusal
+			return false
+		}
 	}
+	return ended
 }
 
-// take writes a claim into the step.
-func (r *deciding) take(i int, op Operation) {
-	s, d := &r.t.Steps[i], &r.def.Steps[i]
-	agent := r.def.Agents[d.Agent]
+// take writes a claim into the step: its next attempt, and in which order and when it was first claimed (P1, P4, P7).
+func (r *deciding) take(i int, state State) {
+	s := &r.t.Steps[i]
 	s.Attempt++
-	s.Undo = op == UndoOp
-	s.State, s.LockedBy, s.Cause, s.NoEffect = Processing, r.at.By[:min(len(r.at.By), maxName)], r.cause, 0
-	if s.Undo {
-		s.State = Compensating
-	}
+	s.State, s.Cause, s.NoEffect, s.WakeAt = state, r.cause, 0, 0
 	if s.First == 0 {
 		r.t.Claims++
 		s.First, s.FirstAt = r.t.Claims, r.at.Now
 	}
-	// P32: what this task granted before, what the agent is granted by the definition, and twice
-	// what the last request of that agent was seen to wait.
-	s.Allowance = min(max(s.Allowance, agent.QueueAllowance, 2*r.at.Waits[d.Agent]), max(d.MaxQueueTime, agent.QueueAllowance))
-	until := r.knownUntil(i)
-	s.ClaimedAt = r.at.Now
-	s.WakeAt = 0
-	s.StopBy = r.at.Now.Add(r.timeout(i) + s.Allowance)
-	if until != 0 && !s.Undo { // P18: a copy that comes later could be done a second time
-		s.StopBy = min(s.StopBy, latest(until, r.at.Now.Add(r.timeout(i))))
-	}
-	s.CompleteBy = s.StopBy
-	s.LastStopBy = latest(s.LastStopBy, s.StopBy)
-}
-
-func (r *deciding) timeout(i int) Duration {
-	if d := &r.def.Steps[i]; r.t.Steps[i].Undo {
-		return d.Undo.Timeout
-	}
-	return r.def.Steps[i].Timeout
 }
 
 // input evaluates what the agent is given. It depends on nothing that can change while the claim
@@ -192,26 +196,10 @@ func (r *deciding) environment(i int, own bool) Environment {
 	return Environment{OrderID: r.t.OrderID, Run: r.t.Run, Order: r.order, Outputs: outputs}
 }
 
-// request derives the message of the present claim from what cannot change (P12).
-func (r *deciding) request(i int, input json.RawMessage) SendRequest {
-	s, d := &r.t.Steps[i], &r.def.Steps[i]
-	q := SendRequest{
-		Agent: d.Agent, OrderID: r.t.OrderID, Run: r.t.Run, Step: s.Name, Attempt: s.Attempt,
-		Operation: Do, Name: d.Operation, Grade: d.Grade, Key: Key(r.t.OrderID, r.t.Run, s.Name),
-		Timeout: r.timeout(i), ClaimedAt: s.ClaimedAt, CompleteBy: s.CompleteBy, StopBy: s.StopBy,
-		ClockSkew: r.def.Agents[d.Agent].ClockSkew, Input: input, Resolved: s.Resolved, PointOfNoReturn: d.PointOfNoReturn,
-		Trace: trace(r.t.OrderID, r.t.Run, s.Name, s.Attempt),
-	}
-	if s.Undo {
-		q.Operation, q.Name = UndoOp, d.Undo.Operation
-	}
-	return q
-}
-
 // advanceUndo undoes every attempted step, latest first claim first (P7, P20).
 func (r *deciding) advanceUndo() {
 	for r.err == nil && r.t.ProcessState == Compensating {
-		i := r.candidate()
+		i := r.nextToUndo()
 		if i < 0 {
 			r.enterUndone()
 			return
@@ -222,7 +210,7 @@ func (r *deciding) advanceUndo() {
 	}
 }
 
-func (r *deciding) candidate() int {
+func (r *deciding) nextToUndo() int {
 	found := -1
 	for i := range r.t.Steps {
 		s := &r.t.Steps[i]
@@ -233,7 +221,7 @@ func (r *deciding) candidate() int {
 	return found
 }
 
-// undoNext moves the candidate on; true where the next one can be looked at.
+// undoNext advances the undo of step i; true where the next step can be undone too.
 func (r *deciding) undoNext(i int) bool {
 	s, d := &r.t.Steps[i], &r.def.Steps[i]
 	quiet := s.QuietBy.Add(r.def.Agents[d.Agent].ClockSkew)
@@ -242,7 +230,7 @@ func (r *deciding) undoNext(i int) bool {
 		return false
 	case s.State == UndoWait && r.at.Now < s.WakeAt:
 		return false
-	case d.Undo == nil: // "undo: none", or a point of no return proven without effect: nothing to ask for, once nobody is at work on it
+	case d.Undo == nil: // "undo: none", or a point of no return proven without effect: no request to send, once it is not in flight
 		if s.State == Processing {
 			return false
 		}
@@ -254,7 +242,7 @@ func (r *deciding) undoNext(i int) bool {
 		return false
 	case r.at.Now <= quiet: // P21: no call may be under way any more, whatever replies came (H2)
 		s.State = UndoWait
-		r.put(s, quiet+1)
+		r.scheduleWake(s, quiet+1)
 		if r.notifies(StatusUndoing) {
 			r.emit(r.status(Status{Kind: StatusUndoing, At: r.at.Now, Step: s.Name, Until: s.WakeAt}))
 		}
@@ -264,8 +252,8 @@ func (r *deciding) undoNext(i int) bool {
 	return false
 }
 
-// claimUndo takes an undo. An undo whose input cannot be computed needs the operator: no retry
-// would mend it.
+// claimUndo takes an undo. An undo whose input cannot be computed needs the operator: a retry
+// would fail in the same way.
 func (r *deciding) claimUndo(i int) {
 	if r.supervisor {
 		panic("core: the Supervisor must not claim (P16)")
@@ -275,14 +263,14 @@ func (r *deciding) claimUndo(i int) {
 	if r.err != nil {
 		return
 	}
-	r.unfinished(i, OutcomeSuperseded, "")
+	r.recordAttempt(i, OutcomeSuperseded, "")
 	if err != nil {
-		r.blame(i, "expression", "undo input: "+err.Error(), 0)
+		r.recordFailure(i, "expression", "undo input: "+err.Error(), 0)
 		s.State = UndoWait
 		s.release()
 		r.enterError(Undoing, i)
 		return
 	}
-	r.take(i, UndoOp)
+	r.takeCall(i, UndoOp)
 	r.emit(r.request(i, input))
 }

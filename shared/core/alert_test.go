@@ -1,42 +1,10 @@
 package core_test
 
 import (
-	"errors"
 	"testing"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
-
-// checkAlert: what a new alert says that the task accepts is what the core itself answers to the
-// commands at that time.
-func (w *world) checkAlert(m move) {
-	for _, e := range m.dec.Effects {
-		a, ok := e.(core.RaiseAlert)
-		if !ok || m.before != nil && m.before.Ended == m.after.Ended {
-			continue
-		}
-		want := core.Accepted{
-			Resubmit: w.takes(m.after, a.At, core.Resubmit{ID: "x", Command: a.Command}),
-			Undo:     w.takes(m.after, a.At, core.UndoCommand{ID: "x", Command: a.Command}),
-			Resolve:  a.Step != "" && w.takes(m.after, a.At, core.Resolve{ID: "x", Command: a.Command, Step: a.Step, Fact: core.NotHappened}),
-		}
-		if a.Accepts != want {
-			w.violate("P5", "the alert says that the task accepts %+v, and it accepts %+v", a.Accepts, want)
-		}
-		if s := m.after.Step(a.Step); s != nil && (a.Attempts != s.Attempt || (a.Key != "") != s.Attempted() || a.Key != "" && a.Key != core.Key(orderID, m.after.Run, s.Name)) {
-			w.violate("P2", "the alert says attempt %d and key %q of %s", a.Attempts, a.Key, s.Name)
-		}
-	}
-}
-
-// takes reports whether a command is accepted.
-func (w *world) takes(t *core.Task, now core.Time, ev core.Event) bool {
-	dec, err := core.Decide(w.def, w.order, t, ev, core.At{Now: now, By: "scheduler-1"})
-	if err != nil && !errors.Is(err, core.ErrOrderNeeded) {
-		w.violate("P5", "%s: %v", name(ev), err)
-	}
-	return dec.Verdict != nil && dec.Verdict.Accepted
-}
 
 // An alert offers what the task accepts: nothing that is past the point of no return, or whose key may
 // be forgotten, and no fact before the step's calls are over.

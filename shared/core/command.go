@@ -3,6 +3,19 @@ package core
 // maxVerdicts is how many answers to commands a task keeps (P5).
 const maxVerdicts = 8
 
+// Verdict is the stored verdict of a command, or of an answer to a step; nil where none is stored.
+func (t *Task) Verdict(id string) *Verdict {
+	if v := verdictIn(t.Verdicts, id); v != nil {
+		return v
+	}
+	for i := range t.Steps {
+		if v := t.Steps[i].verdictOf(id); v != nil {
+			return v
+		}
+	}
+	return nil
+}
+
 // verdictOf finds the stored answer to a command that came before.
 func (t *Task) verdictOf(ev Event) *Verdict {
 	var id string
@@ -19,13 +32,24 @@ func (t *Task) verdictOf(ev Event) *Verdict {
 		id = e.ID
 	case Move:
 		id = e.ID
+	case Answered:
+		id = e.ID
 	}
 	if id == "" {
 		return nil
 	}
-	for i := range t.Verdicts {
-		if t.Verdicts[i].ID == id {
-			v := t.Verdicts[i]
+	for i := range t.Steps { // one ID, one verdict, whatever came under it first
+		if v := t.Steps[i].verdictOf(id); v != nil {
+			return v
+		}
+	}
+	return verdictIn(t.Verdicts, id)
+}
+
+func verdictIn(all []Verdict, id string) *Verdict {
+	for i := range all {
+		if all[i].ID == id {
+			v := all[i]
 			return &v
 		}
 	}
@@ -35,19 +59,19 @@ func (t *Task) verdictOf(ev Event) *Verdict {
 // accept and reject store the verdict; a refusal is a commit too, since its sender reads the task
 // until the verdict stands there (P5).
 func (r *deciding) accept(id, command, reason string) {
-	r.answer(Verdict{ID: id, Command: command, Accepted: true, Reason: reason, At: r.at.Now})
+	r.storeVerdict(Verdict{ID: id, Command: command, Accepted: true, Reason: reason, At: r.at.Now})
 }
 
 func (r *deciding) reject(id, command, reason string) (string, error) {
 	r.changed = true
-	r.answer(Verdict{ID: id, Command: command, Reason: reason, At: r.at.Now})
+	r.storeVerdict(Verdict{ID: id, Command: command, Reason: reason, At: r.at.Now})
 	return "refused: " + reason, nil
 }
 
-func (r *deciding) answer(v Verdict) {
+func (r *deciding) storeVerdict(v Verdict) {
 	all := append(append([]Verdict(nil), r.t.Verdicts...), v)
 	r.t.Verdicts = all[max(0, len(all)-maxVerdicts):]
-	if last := &all[len(all)-1]; len(v.Reason) > len(noReason) && !r.at.Room.keepsReserve(r.def, r.t) {
+	if last := &all[len(all)-1]; len(v.Reason) > len(noReason) && !r.at.SizeLimit.keepsReserve(r.def, r.t) {
 		last.Reason, v.Reason = noReason, noReason
 	}
 	r.verdict = &v
@@ -65,15 +89,15 @@ func (r *deciding) submittedAgain(_ int, ev Event) (string, error) {
 	return "the order is there", nil
 }
 
-// cancelled answers the caller's wish to stop (P17). The answer never goes from refused to
-// accepted for one command, and repeats get the same one (H30).
-func (r *deciding) cancelled(_ int, ev Event) (string, error) {
+// cancelCommand stops and undoes the order for the caller (P17). The verdict of one command never changes from refused to
+// accepted, and repeats get the same one (H30).
+func (r *deciding) cancelCommand(_ int, ev Event) (string, error) {
 	e, t := ev.(Cancel), r.t
 	switch {
 	case e.Run > t.Run:
 		return "", ErrStale
 	case e.Run < t.Run:
-		return r.reject(e.ID, "cancel", "the order was started again since; look at it and cancel the new run")
+		return r.reject(e.ID, "cancel", "the order was resubmitted since; look at it and cancel the new run")
 	case t.ProcessState == Closed:
 		return r.reject(e.ID, "cancel", "the order is Closed, which is final")
 	case t.ProcessState == Cancelled || t.CancelAsked:
@@ -81,7 +105,7 @@ func (r *deciding) cancelled(_ int, ev Event) (string, error) {
 		return "", nil
 	case t.ProcessState == Processed:
 		return r.reject(e.ID, "cancel", "the order is Processed")
-	case r.pastNoReturn():
+	case r.pastPointOfNoReturn():
 		return r.reject(e.ID, "cancel", "the order is past its point of no return")
 	}
 	t.Command++
@@ -92,19 +116,19 @@ func (r *deciding) cancelled(_ int, ev Event) (string, error) {
 		r.compensate(WhyCancel, -1)
 		r.advance()
 	case errForward:
-		r.turnAround(WhyCancel)
-	case compensated: // the undo that was done becomes the cancel, told as a new end
+		r.startUndo(WhyCancel)
+	case compensated: // the undo that was done becomes the cancel, with a final status of its own
 		r.enterEnd(Cancelled)
 	}
 	return "", nil
 }
 
-// turnAround takes a task out of Error into its undo. Every wait ends there (P9a).
-func (r *deciding) turnAround(why Why) {
+// startUndo takes a task out of Error into its undo. Every wait ends there (P9a).
+func (r *deciding) startUndo(why Why) {
 	if t := r.t; t.Phase == Undoing {
-		t.EndStep, t.EndCode, t.EndText, t.UndoneFor = t.UndoneFor.Step, t.UndoneFor.Code, t.UndoneFor.Text, Blame{}
+		t.EndStep, t.EndCode, t.EndText, t.UndoneFor = t.UndoneFor.Step, t.UndoneFor.Code, t.UndoneFor.Text, UndoReason{}
 	}
-	r.left()
+	r.clearEnd()
 	r.t.ProcessState, r.t.Why = Compensating, why
 	for i := range r.t.Steps {
 		s := &r.t.Steps[i]
@@ -117,21 +141,21 @@ func (r *deciding) turnAround(why Why) {
 	r.advance()
 }
 
-// seen checks the command number that the sender saw (P5, H17).
-func (r *deciding) seen(number int) string {
+// checkCommand checks the command number that the sender saw (P5, H17).
+func (r *deciding) checkCommand(number int) string {
 	if number == r.t.Command {
 		return ""
 	}
-	return "the task has had another command since you looked; look at it again and repeat the command if it still applies"
+	return "the task has accepted another command since you loaded it; load it again and repeat the command if it still applies"
 }
 
-// undoAsked is the operator's decision to undo a task in Error.
-func (r *deciding) undoAsked(_ int, ev Event) (string, error) {
+// undoCommand is the operator's decision to undo a task in Error.
+func (r *deciding) undoCommand(_ int, ev Event) (string, error) {
 	e := ev.(UndoCommand)
-	if reason := r.seen(e.Command); reason != "" {
+	if reason := r.checkCommand(e.Command); reason != "" {
 		return r.reject(e.ID, "undo", reason)
 	}
-	if reason := r.unundoable(); reason != "" {
+	if reason := r.undoRefusal(); reason != "" {
 		return r.reject(e.ID, "undo", reason)
 	}
 	r.t.Command++
@@ -140,25 +164,25 @@ func (r *deciding) undoAsked(_ int, ev Event) (string, error) {
 	if r.t.Phase == Undoing { // it goes on with the reason that it had
 		why = r.t.Why
 	}
-	r.turnAround(why)
+	r.startUndo(why)
 	return "", nil
 }
 
-// unundoable says why the operator cannot undo the task; "" where that is possible.
-func (r *deciding) unundoable() string {
+// undoRefusal says why the operator cannot undo the task; "" where that is possible.
+func (r *deciding) undoRefusal() string {
 	switch {
 	case r.t.ProcessState != Error:
 		return "only a task in Error can be undone by the operator; this one is " + string(r.t.ProcessState)
-	case r.pastNoReturn():
+	case r.pastPointOfNoReturn():
 		return "the order is past its point of no return; fix: if that step has had no effect, resolve it as not-happened first"
 	}
 	return ""
 }
 
-// resubmitted is the operator's decision to go on (P18).
-func (r *deciding) resubmitted(_ int, ev Event) (string, error) {
+// resubmitCommand is the operator's decision to go on (P18).
+func (r *deciding) resubmitCommand(_ int, ev Event) (string, error) {
 	e := ev.(Resubmit)
-	if reason := r.seen(e.Command); reason != "" {
+	if reason := r.checkCommand(e.Command); reason != "" {
 		return r.reject(e.ID, "resubmit", reason)
 	}
 	if passed(e.Deadline, r.at.Now) {
@@ -179,7 +203,7 @@ func (r *deciding) resubmitted(_ int, ev Event) (string, error) {
 		}
 	}
 	if mode != compensated {
-		if reason := r.forgotten(); reason != "" {
+		if reason := r.expiredKey(); reason != "" {
 			r.t, r.def = before, def
 			return r.reject(e.ID, "resubmit", reason)
 		}
@@ -190,53 +214,28 @@ func (r *deciding) resubmitted(_ int, ev Event) (string, error) {
 	case errForward:
 		r.resume(e)
 	case errUndo: // never forward (H5)
-		r.turnAround(r.t.Why)
+		r.startUndo(r.t.Why)
 	case compensated:
 		r.restart(e)
 	}
 	return "", nil
 }
 
-// forgotten finds a step in doubt whose key its service may have forgotten: asking again could do
-// it twice (H12).
-func (r *deciding) forgotten() string {
+// expiredKey finds a step in doubt whose key its service may no longer hold: another call could take
+// effect twice (H12).
+func (r *deciding) expiredKey() string {
 	for i := range r.t.Steps {
-		if s := &r.t.Steps[i]; r.mayForget(i) {
+		if s := &r.t.Steps[i]; r.keyMayExpire(i) {
 			return "step " + s.Name + " is in doubt and its service may have forgotten the key by the time a call lands (keyRetention); find out at the service whether it happened, and resolve it first"
 		}
 	}
 	return ""
 }
 
-// mayForget: the step is in doubt, and a call that is asked for now could land when its service does
-// not know the key any more (P18).
-func (r *deciding) mayForget(i int) bool {
-	s, until := &r.t.Steps[i], r.knownUntil(i)
-	return waiting(s) && s.Attempted() && until != 0 && r.at.Now.Add(r.timeout(i)) > until
-}
-
-// knownUntil is until when the service surely knows what it has done of a step: that was done since
-// the first claim or, where the operator has stated a fact, since then. 0: for ever.
-func (r *deciding) knownUntil(i int) Time {
-	s, agent := &r.t.Steps[i], r.def.Agents[r.def.Steps[i].Agent]
-	if agent.KeyRetention == 0 {
-		return 0
-	}
-	since := s.FirstAt
-	switch {
-	case s.Resolved == nil:
-	case s.Resolved.At > s.ClaimedAt: // since then nobody was asked again
-		since = r.at.Now
-	default:
-		since = latest(since, s.Resolved.At)
-	}
-	return since.Add(agent.KeyRetention - agent.ClockSkew)
-}
-
 // resume goes on forward in the same run, with the same keys (H4), counters and hops renewed.
 func (r *deciding) resume(e Resubmit) {
 	t := r.t
-	r.left()
+	r.clearEnd()
 	t.ProcessState, t.Hops = Processing, 0
 	t.EndStep, t.EndCode, t.EndText = "", "", ""
 	r.renewDeadline(e.Deadline)
@@ -244,7 +243,7 @@ func (r *deciding) resume(e Resubmit) {
 	for i := range t.Steps {
 		s := &t.Steps[i]
 		if s.State == Processed && s.FinishSeq == 0 { // while the order was in Error
-			r.tellFinished(s)
+			r.emitStepFinished(s)
 		}
 		s.FailureCount, s.UndoFailures, s.Queued = 0, 0, 0
 		s.endHold()
@@ -254,8 +253,11 @@ func (r *deciding) resume(e Resubmit) {
 	}
 	var again []int
 	for i := range t.Steps { // every one of them, or it would wait for ever (H31)
-		if s := &t.Steps[i]; s.Attempted() && (s.State == Failed || s.State == Pending) {
+		if t.Steps[i].Attempted() && r.kind(i).resume(r, i) {
 			again = append(again, i)
+		}
+		if r.err != nil || t.ProcessState != Processing { // an answer was a refusal, or its time was over
+			return
 		}
 	}
 	r.advanceForward(again...)
@@ -264,14 +266,18 @@ func (r *deciding) resume(e Resubmit) {
 // restart begins a Compensated order from the beginning: a new run, and so new keys (H3).
 func (r *deciding) restart(e Resubmit) {
 	t := r.t
-	r.left()
+	r.clearEnd()
 	t.ProcessState, t.Why = Processing, ""
 	t.EndStep, t.EndCode, t.EndText, t.Output = "", "", "", nil
 	t.Run++
 	t.Hops, t.Claims, t.DeadlineSeq = 0, 0, 0
 	for i := range t.Steps {
 		s := &t.Steps[i]
+		verdicts := s.Answers
 		t.Steps[i] = Step{Name: s.Name, State: Pending, Attempt: s.Attempt, Unknown: s.Unknown} // P1: attempt goes on
+		if verdicts != nil {
+			t.Steps[i].Answers = &Answers{Round: 1, Verdicts: verdicts.Verdicts}
+		}
 	}
 	r.renewDeadline(e.Deadline)
 	r.started()
@@ -286,15 +292,15 @@ func (r *deciding) renewDeadline(at Time) {
 	}
 }
 
-// resolved takes the operator's word for what happened to a step in doubt. The task stays in
+// resolveCommand stores the operator's fact about a step in doubt. The task stays in
 // Error; Resubmit or Undo goes on.
-func (r *deciding) resolved(_ int, ev Event) (string, error) {
+func (r *deciding) resolveCommand(_ int, ev Event) (string, error) {
 	e := ev.(Resolve)
-	if reason := r.seen(e.Command); reason != "" {
+	if reason := r.checkCommand(e.Command); reason != "" {
 		return r.reject(e.ID, "resolve", reason)
 	}
 	i := r.t.index(e.Step)
-	if reason := r.unresolvable(i, e.Fact); reason != "" {
+	if reason := r.resolveRefusal(i, e.Fact); reason != "" {
 		return r.reject(e.ID, "resolve", reason)
 	}
 	s := &r.t.Steps[i]
@@ -305,7 +311,7 @@ func (r *deciding) resolved(_ int, ev Event) (string, error) {
 	case r.t.Phase == Forward && e.Fact == Happened:
 		r.finish(i, nil)
 	case r.t.Phase == Forward: // it proves the attempts before it (P22a)
-		r.proven(i)
+		r.setNoEffect(i)
 	case r.t.Phase == Undoing && e.Fact == Happened:
 		s.State = UndoWait
 	case r.t.Phase == Undoing:
@@ -314,7 +320,7 @@ func (r *deciding) resolved(_ int, ev Event) (string, error) {
 	return "", nil
 }
 
-func (r *deciding) unresolvable(i int, fact Fact) string {
+func (r *deciding) resolveRefusal(i int, fact Fact) string {
 	if r.t.ProcessState != Error {
 		return "only a task in Error takes a fact; this one is " + string(r.t.ProcessState)
 	}
@@ -325,20 +331,24 @@ func (r *deciding) unresolvable(i int, fact Fact) string {
 	switch {
 	case fact != Happened && fact != NotHappened && fact != Undone:
 		return "the fact must be happened, not-happened or undone"
-	case s.State != Pending && !waiting(s): // one that was handed back too: its key may be forgotten (P18), and then nothing else would help
+	case r.def.Steps[i].Answer != nil:
+		return "the step is answered from outside, so there is nothing in doubt; fix: resubmit the order, and it is asked again where it was decided"
+	case s.State == Waiting:
+		return "the step is a wait, so there is nothing in doubt; fix: resubmit the order, and it goes on at its time"
+	case s.State != Pending && !waiting(s): // one that was handed back too: its key may have expired (P18), and then only Resolve helps
 		return "the step is " + string(s.State) + "; only one that is Failed, UndoWait, or handed back is in doubt"
 	case !s.Attempted():
-		return "the step was never asked for, so there is nothing in doubt; mend the workflow or the order"
+		return "no request of the step was ever sent, so there is nothing in doubt; fix: correct the workflow or the order"
 	case r.t.Phase == Undoing && fact == Happened && r.def.Steps[i].PointOfNoReturn: // P22a
 		return "the step is the point of no return, and the order is being undone because the step was proven to have had no effect; fix: reverse its effect at the service, then state undone"
-	case r.at.Now <= r.silentBy(i):
-		return "an agent may still be at work on the step; wait until " + r.silentBy(i).String()
+	case r.at.Now <= r.lastActivity(i):
+		return "a call of the step may still take effect; wait until " + r.lastActivity(i).String()
 	}
 	return ""
 }
 
-// silentBy is the last moment at which an agent may be at work on a step of this run.
-func (r *deciding) silentBy(i int) Time {
+// lastActivity is the last moment at which a call of this run may still take effect.
+func (r *deciding) lastActivity(i int) Time {
 	skew := Duration(0)
 	if r.def != nil {
 		skew = r.def.Agents[r.def.Steps[i].Agent].ClockSkew
@@ -346,27 +356,27 @@ func (r *deciding) silentBy(i int) Time {
 	return r.t.Steps[i].LastStopBy.Add(skew)
 }
 
-// closeAsked is the operator's decision to end a task in Error as it stands (P48). Its steps keep their
+// closeCommand is the operator's decision to end a task in Error as it stands (P48). Its steps keep their
 // states: what they did stays as the operator found it.
-func (r *deciding) closeAsked(_ int, ev Event) (string, error) {
+func (r *deciding) closeCommand(_ int, ev Event) (string, error) {
 	e := ev.(Close)
-	if reason := r.seen(e.Command); reason != "" {
+	if reason := r.checkCommand(e.Command); reason != "" {
 		return r.reject(e.ID, "close", reason)
 	}
-	if reason := r.unclosable(); reason != "" {
+	if reason := r.closeRefusal(); reason != "" {
 		return r.reject(e.ID, "close", reason)
 	}
 	r.t.Command++
 	r.accept(e.ID, "close", "")
-	r.left()
+	r.clearEnd()
 	r.t.Closing = &Closing{By: e.By, Reason: TrimMessage(e.Reason)}
 	r.enterEnd(Closed)
 	return "", nil
 }
 
-// unclosable says why the task cannot be closed; "" where that is possible. Nothing may be able to take
+// closeRefusal says why the task cannot be closed; "" where that is possible. Nothing may be able to take
 // effect afterwards, since what the operator found is what stays.
-func (r *deciding) unclosable() string {
+func (r *deciding) closeRefusal() string {
 	if r.t.ProcessState != Error {
 		return "only a task in Error can be closed; this one is " + string(r.t.ProcessState)
 	}
@@ -374,8 +384,8 @@ func (r *deciding) unclosable() string {
 		switch s := &r.t.Steps[i]; {
 		case s.InFlight():
 			return "step " + s.Name + " is in flight; wait for its reply, or until its time has passed (" + s.CompleteBy.String() + ") and the Supervisor has looked at it"
-		case s.Attempted() && r.at.Now <= r.silentBy(i):
-			return "an agent may still be at work on step " + s.Name + "; wait until " + r.silentBy(i).String()
+		case s.Attempted() && r.at.Now <= r.lastActivity(i):
+			return "a call of step " + s.Name + " may still take effect; wait until " + r.lastActivity(i).String()
 		}
 	}
 	return ""

@@ -5,7 +5,7 @@ package core
 // order is the order as submitted and may be nil; where an expression has to be evaluated the
 // answer is then ErrOrderNeeded. task is nil for an unknown order. No argument is changed.
 //
-// Errors: ErrOrderNeeded, ErrStale, ErrUnfit, or a *Refusal that its sender has to be told. Everything else
+// Errors: ErrOrderNeeded, ErrStale, ErrUnfit, or a *Refusal for the sender. Everything else
 // is answered by the Decision: the event was accepted, or it changes nothing (Ignored says why)
 // and the effects that it once caused are emitted again (P12).
 func Decide(def *Definition, order []byte, task *Task, ev Event, at At) (Decision, error) {
@@ -18,7 +18,7 @@ func Decide(def *Definition, order []byte, task *Task, ev Event, at At) (Decisio
 	r := &deciding{def: def, order: order, t: task.clone(), at: at, cause: causeOf(ev, task), supervisor: bySupervisor(ev)}
 	var ignored string
 	if v := task.verdictOf(ev); v != nil {
-		r.verdict, ignored = v, "this command was answered before"
+		r.verdict, ignored = v, "this command already has a verdict"
 	} else {
 		var err error
 		if ignored, err = r.apply(ev); err != nil {
@@ -29,14 +29,14 @@ func Decide(def *Definition, order []byte, task *Task, ev Event, at At) (Decisio
 		return Decision{}, r.err
 	}
 	if ignored != "" && !r.changed {
-		return r.again(task, ignored)
+		return r.unchanged(task, ignored)
 	}
-	r.remember(task)
+	r.keepEndStates(task)
 	reindex(r.t, r.supervisor)
-	r.makeRoom()
+	r.trimToFit()
 	return Decision{
 		Task: r.t, Changed: true, Effects: r.effects, Verdict: r.verdict,
-		Settles: ToldBy(r.def, r.t, r.effects),
+		Settles: Settles(r.def, r.t, r.effects),
 	}, nil
 }
 
@@ -57,8 +57,8 @@ type deciding struct {
 
 func (r *deciding) emit(e Effect) { r.effects = append(r.effects, e) }
 
-// again answers an event that changes nothing: what it caused before is emitted again (P12).
-func (r *deciding) again(task *Task, ignored string) (Decision, error) {
+// unchanged answers an event that changes nothing: what it caused before is emitted again (P12).
+func (r *deciding) unchanged(task *Task, ignored string) (Decision, error) {
 	r.t, r.effects = task, nil
 	if r.def != nil && r.cause != "" {
 		r.reemit()
@@ -68,7 +68,7 @@ func (r *deciding) again(task *Task, ignored string) (Decision, error) {
 	}
 	return Decision{
 		Task: task, Effects: r.effects, Ignored: ignored, Verdict: r.verdict,
-		Settles: ToldBy(r.def, task, r.effects),
+		Settles: Settles(r.def, task, r.effects),
 	}, nil
 }
 
@@ -115,7 +115,7 @@ func (r *deciding) guard(kind eventKind, ev Event, step string) (i int, ignored 
 	e, isReply := ev.(Reply)
 	switch {
 	case isReply && !e.known():
-		return i, "its operation or outcome is not known here", nil
+		return i, "its operation or outcome is unknown", nil
 	case isReply && attempt == s.Attempt && s.Attempted() && s.Undo != (e.Operation == UndoOp):
 		return i, "that attempt was of the other operation", nil
 	}
@@ -129,8 +129,8 @@ func decideUnknown(def *Definition, order []byte, ev Event, at At) (Decision, er
 		return start(def, order, e, at)
 	case Cancel:
 		return tombstone(e, at), nil
-	case UndoCommand, Resubmit, Resolve, Close, Move:
-		return Decision{}, refuse("unknown-task", "no order with this ID is known; check the ID, or look for it with list")
+	case UndoCommand, Resubmit, Resolve, Close, Move, Answered:
+		return Decision{}, refuse(CodeUnknownTask, "no order with this ID is known; check the ID, or look for it with list")
 	}
 	return Decision{Ignored: "no such task"}, nil
 }
@@ -163,8 +163,8 @@ func start(def *Definition, order []byte, e Submitted, at At) (Decision, error) 
 		return Decision{}, r.err
 	}
 	reindex(t, false)
-	r.makeRoom()
-	return Decision{Task: t, Changed: true, Effects: r.effects, Settles: ToldBy(def, t, r.effects)}, nil
+	r.trimToFit()
+	return Decision{Task: t, Changed: true, Effects: r.effects, Settles: Settles(def, t, r.effects)}, nil
 }
 
 func (r *deciding) setDeadline(at Time) {

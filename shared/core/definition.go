@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"strings"
+	"unicode/utf8"
 )
 
 // Grade says what a remote service's operation offers (protocol.md, section 6).
@@ -36,19 +38,20 @@ func DefinitionHash(stored []byte) string {
 // deploy never disturbs a running task. Package workflow makes it from YAML and validates it;
 // Decide trusts it.
 type Definition struct {
-	Schema     int                        `json:"schema"` // 1
-	Name       string                     `json:"name"`
-	Hash       string                     `json:"-"` // DefinitionHash of the JSON form
-	Steps      []StepDefinition           `json:"steps"`
-	Agents     map[string]AgentDefinition `json:"agents"`               // every agent that a step names
-	Output     json.RawMessage            `json:"output,omitempty"`     // template, see Expressions
-	Deadline   Duration                   `json:"deadline,omitempty"`   // of a run from its submission; 0: none
-	OnDeadline Policy                     `json:"onDeadline,omitempty"` // required with Deadline
-	Grace      Duration                   `json:"grace"`                // how long after wakeAt the Supervisor asks again (P9a)
-	TellAfter  Duration                   `json:"tellAfter"`            // how long an end may stay untold before the Supervisor sends Settle (P11)
-	HopBudget  int                        `json:"hopBudget"`            // forward claims between operator commands (P23)
-	Notify     []StatusKind               `json:"notify"`               // which status messages an order with a reply-to gets
-	Expr       Expressions                `json:"-"`                    // attached after loading
+	Schema      int                        `json:"schema"` // 1; 2 where a step is no call, which older code does not know
+	Name        string                     `json:"name"`
+	Hash        string                     `json:"-"` // DefinitionHash of the JSON form
+	Steps       []StepDefinition           `json:"steps"`
+	Agents      map[string]AgentDefinition `json:"agents"`               // every agent that a step names
+	Output      json.RawMessage            `json:"output,omitempty"`     // template, see Expressions
+	Deadline    Duration                   `json:"deadline,omitempty"`   // of a run from its submission; 0: none
+	OnDeadline  Policy                     `json:"onDeadline,omitempty"` // required with Deadline
+	Grace       Duration                   `json:"grace"`                // how long after wakeAt the Supervisor sends another Wake (P9a)
+	ResendAfter Duration                   `json:"tellAfter"`            // how long a final status may stay unacknowledged before the Supervisor sends Settle (P11)
+	HopBudget   int                        `json:"hopBudget"`            // forward claims between operator commands (P23)
+	Notify      []StatusKind               `json:"notify"`               // which status messages an order with a reply-to gets
+	Schedule    *Schedule                  `json:"schedule,omitempty"`   // when it starts by itself; nil: only by submissions
+	Expr        Expressions                `json:"-"`                    // attached after loading
 
 	byName    map[string]int // set by Link
 	after     [][]int
@@ -62,15 +65,19 @@ type AgentDefinition struct {
 	KeyRetention   Duration `json:"keyRetention,omitempty"` // how long the service remembers keys; 0: for ever (P18)
 }
 
-// StepDefinition is one step of a workflow.
+// StepDefinition is one step of a workflow: a call of an agent or, where Wait, Answer or Fail is set, a wait for a
+// time or for an answer, or a failure by rule.
 type StepDefinition struct {
 	Name            string          `json:"name"`
+	Wait            *Wait           `json:"wait,omitempty"`   // then Agent, Operation, Timeout, Retry, Undo and Grade are empty
+	Answer          *Answer         `json:"answer,omitempty"` // then Agent, Operation, Retry, Undo and Grade are empty
+	Fail            *Fail           `json:"fail,omitempty"`   // then all of the call is empty
 	Agent           string          `json:"agent"`
 	Operation       string          `json:"operation"`
 	Input           json.RawMessage `json:"input,omitempty"` // template, see Expressions
 	After           []string        `json:"after,omitempty"`
 	When            string          `json:"when,omitempty"` // expression; empty: always
-	Timeout         Duration        `json:"timeout"`        // of one handling by the agent
+	Timeout         Duration        `json:"timeout"`        // of one handling by the agent; how long an answer is waited for
 	MaxQueueTime    Duration        `json:"maxQueueTime"`   // total time in the agent's queue before Error (P32)
 	Retry           Retry           `json:"retry"`
 	OnFailure       Policy          `json:"onFailure"`
@@ -78,6 +85,79 @@ type StepDefinition struct {
 	Grade           Grade           `json:"grade"`
 	PointOfNoReturn bool            `json:"pointOfNoReturn,omitempty"` // with OnFailureUndo: its proven refusal undoes the task (P22a)
 }
+
+// MaxWait is the longest wait of a step (P34).
+const MaxWait = 366 * Day
+
+// Wait is a step that ends at a time (P34): For after its claim or, where the step has an input, at the
+// time in RFC 3339 that this evaluates to; at once where that has passed.
+type Wait struct {
+	For    Duration `json:"for,omitempty"`    // 0 to MaxWait
+	Spread Duration `json:"spread,omitempty"` // up to as much is added, by a hash of the task, so that many do not end at once
+}
+
+// Fail is a step whose turn is a failure for good (P50). Its When is the rule. Both texts are the author's and hold
+// nothing of the order: they stand in alerts, statuses and logs.
+type Fail struct {
+	Code    string `json:"code"`    // short and stable, see StepError
+	Message string `json:"message"` // for people, at most MaxMessage bytes
+}
+
+// Answer is a step that ends with an answer from outside: an approval by people, or an event (P35). The step's
+// input evaluates to a Question when it is claimed; its Timeout holds where the question names none.
+type Answer struct {
+	Event     string          `json:"event,omitempty"`     // name of the outside event; "": an approval
+	Values    []string        `json:"values,omitempty"`    // what an approval may be answered with
+	Schema    json.RawMessage `json:"schema,omitempty"`    // JSON Schema of an event's value; absent: any value
+	Refuse    string          `json:"refuse,omitempty"`    // expression over the value: true is the step's permanent failure
+	OnTimeout Policy          `json:"onTimeout,omitempty"` // required unless TimeoutValue is set
+	// TimeoutValue is the value that the step ends with where no answer has come in time.
+	TimeoutValue json.RawMessage `json:"timeoutValue,omitempty"`
+}
+
+// Question is what the input of a step that waits for an answer evaluates to. Need, Who, NotSelf and Timeout are
+// stored when the step is claimed; the others are computed again when they are shown.
+type Question struct {
+	Question string          `json:"question,omitempty"`
+	Show     json.RawMessage `json:"show,omitempty"`
+	Need     *int            `json:"need,omitempty"`    // how many people must give the same value; absent: 1
+	Who      []string        `json:"who,omitempty"`     // who may answer; absent: everyone
+	NotSelf  *string         `json:"notSelf,omitempty"` // who may not answer
+	Timeout  string          `json:"timeout,omitempty"` // like "48h" or "7d"; absent: that of the definition
+}
+
+// Bounds of answers, in bytes where they are no numbers.
+const (
+	MaxVoters      = 32      // of a round, and of the list of who may answer
+	MaxAnswerBy    = 128     // the name of a person
+	MaxAnswerValue = 8 << 10 // the value of an event
+	MaxApproval    = 64      // a value of an approval
+)
+
+// PersonName reports a name that an answer may come from: 1 to MaxAnswerBy bytes of which none takes more in JSON.
+func PersonName(name string) bool {
+	if name == "" || len(name) > MaxAnswerBy || !utf8.ValidString(name) {
+		return false
+	}
+	return !strings.ContainsFunc(name, func(c rune) bool { return c < ' ' || c == 0x7f || strings.ContainsRune("<>&\"\\\u2028\u2029", c) })
+}
+
+// Schedule starts orders of a workflow by the clock. The core makes nothing of it; package schedule and the Supervisor do.
+type Schedule struct {
+	Cron    string          `json:"cron"`            // five fields, or @hourly, @daily, @weekly, @monthly, @yearly
+	Zone    string          `json:"zone,omitempty"`  // IANA name; "": UTC
+	Overlap Overlap         `json:"overlap"`         // what happens where the order before has not ended
+	CatchUp Duration        `json:"catchUp"`         // how late a start may be, as after an outage; later ones are skipped
+	Input   json.RawMessage `json:"input,omitempty"` // a JSON object: the order, but for its field scheduledTime
+}
+
+// Overlap says what happens at a scheduled time while the order of the one before has not ended.
+type Overlap string
+
+const (
+	OverlapSkip  Overlap = "skip"
+	OverlapAllow Overlap = "allow"
+)
 
 // Retry is the budget of a step and its waits.
 type Retry struct {
@@ -116,6 +196,7 @@ type Environment struct {
 	// own, for the workflow's output all. A Skipped step, or one whose output is not known
 	// (resolved by the operator), has no entry.
 	Outputs map[string]json.RawMessage
+	Value   json.RawMessage // of an answer; only seen by Answer.Refuse
 }
 
 // Expressions evaluates the templates and conditions of one Definition. It must be a pure
@@ -123,9 +204,11 @@ type Environment struct {
 // step (P20); its text is shown to the operator and must not contain order data.
 type Expressions interface {
 	Input(step int, env Environment) (json.RawMessage, error)
-	UndoInput(step int, env Environment) (json.RawMessage, error) // only asked where Undo.Input is set
+	UndoInput(step int, env Environment) (json.RawMessage, error) // only called where Undo.Input is set
 	When(step int, env Environment) (bool, error)
-	Output(env Environment) (json.RawMessage, error) // only asked where Output is set
+	Output(env Environment) (json.RawMessage, error)   // only called where Output is set
+	CheckAnswer(step int, value json.RawMessage) error // only called where Answer.Schema is set: what is wrong with the value
+	Refused(step int, env Environment) (bool, error)   // only called where Answer.Refuse is set
 }
 
 // Link prepares the definition for use. It must be called once after loading, before the
@@ -178,7 +261,7 @@ func (d *Definition) Index(step string) int {
 	return -1
 }
 
-// Notifies reports whether tasks of this definition send that kind of status. "closed" is told wherever
+// Notifies reports whether tasks of this definition send that kind of status. "closed" is sent wherever
 // "failed" is: definitions that were stored before there was a Close do not name it.
 func (d *Definition) Notifies(kind StatusKind) bool {
 	if kind == StatusClosed {

@@ -28,6 +28,18 @@ type expressions struct {
 	output func(core.Environment) (json.RawMessage, error)
 }
 
+// CheckAnswer accepts all but objects, Refused refuses "no".
+func (x *expressions) CheckAnswer(_ int, value json.RawMessage) error {
+	if value[0] == '{' {
+		return errors.New("it is an object")
+	}
+	return nil
+}
+
+func (x *expressions) Refused(_ int, env core.Environment) (bool, error) {
+	return string(env.Value) == `"no"`, nil
+}
+
 func (x *expressions) When(i int, env core.Environment) (bool, error) {
 	if f := x.when[i]; f != nil {
 		return f(env)
@@ -78,6 +90,11 @@ func step(name string, changes ...func(*core.StepDefinition)) core.StepDefinitio
 	return s
 }
 
+// waitStep waits for a time after its claim.
+func waitStep(name string, d core.Duration) core.StepDefinition {
+	return core.StepDefinition{Name: name, Wait: &core.Wait{For: d}, OnFailure: core.OnFailureUndo}
+}
+
 func after(names ...string) func(*core.StepDefinition) {
 	return func(s *core.StepDefinition) { s.After = names }
 }
@@ -100,10 +117,14 @@ func noReturn(s *core.StepDefinition) {
 func workflow(steps ...core.StepDefinition) *core.Definition {
 	d := &core.Definition{
 		Schema: 1, Name: "test", Hash: "0123456789abcdef", Steps: steps, Agents: map[string]core.AgentDefinition{},
-		Grace: 5 * core.Second, TellAfter: core.Minute, HopBudget: 50, Expr: &expressions{},
+		Grace: 5 * core.Second, ResendAfter: core.Minute, HopBudget: 50, Expr: &expressions{},
 		Notify: []core.StatusKind{core.StatusCompleted, core.StatusFailed, core.StatusUndone, core.StatusCancelled},
 	}
 	for i := range steps {
+		if steps[i].Wait != nil {
+			d.Schema = 2
+			continue
+		}
 		d.Agents[steps[i].Agent] = core.AgentDefinition{QueueAllowance: 20 * core.Second, ClockSkew: core.Second}
 	}
 	d.Link()
@@ -157,6 +178,10 @@ func (d *desk) try(ev core.Event) (core.Decision, error) {
 	if err == nil {
 		if fault := faultOf(d.def, d.task, dec, ev); fault != nil {
 			d.Fatalf("%s: %v", name(ev), fault)
+		}
+		without, err := core.Decide(def, nil, d.task, ev, d.at())
+		if !errors.Is(err, core.ErrOrderNeeded) && (err != nil || snapshot(without) != snapshot(dec)) {
+			d.Fatalf("%s decides otherwise without the order: %v", name(ev), err)
 		}
 	}
 	return dec, err
@@ -262,8 +287,8 @@ func faultOf(def *core.Definition, before *core.Task, dec core.Decision, ev core
 		return fmt.Errorf("P16: the Supervisor asks an agent: %s", brief(dec.Effects))
 	case supervises(ev) && slices.ContainsFunc(dec.Effects, isStatus):
 		return fmt.Errorf("P11: the Supervisor tells a status: %s", brief(dec.Effects))
-	case dec.Settles != core.ToldBy(def, orEmpty(dec.Task), dec.Effects):
-		return errors.New("P11: Settles is not what ToldBy says")
+	case dec.Settles != core.Settles(def, orEmpty(dec.Task), dec.Effects):
+		return errors.New("P11: Settles is not what Settles says")
 	case !dec.Changed:
 		return nil
 	}
@@ -301,10 +326,10 @@ func faultOfTask(def *core.Definition, t *core.Task) error {
 		if s.InFlight() && (s.CompleteBy == 0 || s.StopBy < s.CompleteBy || s.Cause == "") {
 			return fmt.Errorf("P6: step %s is in flight until %q, hard %q, because of %q", s.Name, s.CompleteBy, s.StopBy, s.Cause)
 		}
-		if t.ProcessState == core.Error && !s.InFlight() && (s.WakeAt != 0 || s.CompleteBy != 0) {
+		if t.ProcessState == core.Error && !s.InFlight() && (s.WakeAt != 0 && s.State != core.Waiting || s.CompleteBy != 0) {
 			return fmt.Errorf("P9: step %s, which is %s, has times in Error", s.Name, s.State)
 		}
-		if (t.ProcessState == core.Processing || t.ProcessState == core.Compensating) && s.Queued >= def.Steps[i].MaxQueueTime {
+		if (t.ProcessState == core.Processing || t.ProcessState == core.Compensating) && s.Queued > 0 && s.Queued >= def.Steps[i].MaxQueueTime {
 			return fmt.Errorf("P32: requests of step %s have waited for %s, and it goes on", s.Name, s.Queued)
 		}
 		if s.Attempted() && s.State != core.Compensated && (t.ProcessState == core.Compensated || t.ProcessState == core.Cancelled) {
@@ -319,7 +344,7 @@ func faultOfTask(def *core.Definition, t *core.Task) error {
 
 // liveTime is the earliest of the live times that P9 lists, zero for none.
 func liveTime(t *core.Task) core.Time {
-	times := []core.Time{t.Tell}
+	times := []core.Time{t.ResendAt}
 	if t.ProcessState == core.Processing {
 		times = append(times, t.Deadline)
 	}
@@ -328,7 +353,7 @@ func liveTime(t *core.Task) core.Time {
 		switch s.State {
 		case core.Processing, core.Compensating:
 			times = append(times, s.CompleteBy)
-		case core.Pending, core.Failed, core.UndoWait:
+		case core.Pending, core.Waiting, core.Failed, core.UndoWait:
 			if moving {
 				times = append(times, s.CompleteBy)
 			}
@@ -343,7 +368,7 @@ func liveTime(t *core.Task) core.Time {
 
 func supervises(ev core.Event) bool {
 	switch ev.(type) {
-	case core.Overdue, core.DeadlinePassed, core.TellOverdue:
+	case core.Overdue, core.DeadlinePassed, core.ResendDue:
 		return true
 	}
 	return false

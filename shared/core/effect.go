@@ -5,7 +5,7 @@ import "encoding/json"
 // Effect is something to carry out after the decision was stored. The set is closed.
 type Effect interface{ effect() }
 
-// SendRequest asks an agent; it is also the message itself (P3).
+// SendRequest is a request to an agent; it is also the message itself (P3).
 type SendRequest struct {
 	Agent      string          `json:"agent"`
 	OrderID    string          `json:"task"`
@@ -28,7 +28,7 @@ type SendRequest struct {
 	Trace           string `json:"trace"` // W3C traceparent, derived from task, run, step and attempt
 }
 
-// SendWake asks the Scheduler to look at a step, or at the task, at a time (P9a).
+// SendWake wakes the Scheduler for a step, or for the task, at a time (P9a).
 type SendWake struct {
 	OrderID string
 	Run     int
@@ -37,7 +37,7 @@ type SendWake struct {
 	WakeAt  Time // zero: at once
 }
 
-// SendSettle asks the Scheduler to tell an end (P11).
+// SendSettle asks the Scheduler to send the final status (P11).
 type SendSettle struct{ OrderID string }
 
 // StatusKind names a status message to the application.
@@ -70,7 +70,7 @@ type Status struct {
 	Workflow  string          `json:"workflow,omitempty"`
 	At        Time            `json:"at"`
 	Step      string          `json:"step,omitempty"`
-	Until     Time            `json:"until,omitzero"`   // undoing: when the step is asked to undo
+	Until     Time            `json:"until,omitzero"`   // undoing: when the undo request is sent
 	Output    json.RawMessage `json:"output,omitempty"` // of the step, or the workflow
 	Code      string          `json:"code,omitempty"`
 	Message   string          `json:"message,omitempty"`
@@ -89,13 +89,13 @@ type StepSummary struct {
 	Attempts int    `json:"attempts"`
 }
 
-// SendStatus tells the application.
+// SendStatus is a status message to the application.
 type SendStatus struct {
 	ReplyTo string
 	Status  Status
 }
 
-// RaiseAlert tells the operator that a task stopped in Error.
+// RaiseAlert alerts the operator: a task stopped in Error.
 type RaiseAlert struct {
 	OrderID  string   `json:"orderId"`
 	Workflow string   `json:"workflow"`
@@ -104,7 +104,7 @@ type RaiseAlert struct {
 	Phase    Phase    `json:"phase"`
 	Step     string   `json:"step,omitempty"`
 	Attempts int      `json:"attempts,omitempty"` // of the step
-	Key      string   `json:"key,omitempty"`      // by which the step's service knows it (P2)
+	Key      string   `json:"key,omitempty"`      // idempotency key of the step (P2)
 	Code     string   `json:"code,omitempty"`
 	Message  string   `json:"message"`
 	At       Time     `json:"at"`
@@ -115,7 +115,7 @@ type RaiseAlert struct {
 type Accepted struct {
 	Resubmit bool `json:"resubmit"`
 	Undo     bool `json:"undo"`
-	Resolve  bool `json:"resolve"` // of the step to blame
+	Resolve  bool `json:"resolve"` // of the step that caused it
 }
 
 func (SendRequest) effect() {}
@@ -129,7 +129,7 @@ type Decision struct {
 	Task    *Task    // the next task; the one given where nothing changed
 	Changed bool     // it must be committed, on the version of the task given
 	Effects []Effect // to send after the commit, in this order; also where nothing changed (re-emission, P12)
-	// Settles says that Effects hold all that the present end has to tell: the handler that sent
+	// Settles says that Effects hold the whole final status and alert of the present end: the handler that sent
 	// all of them commits Settled(task) afterwards (P11).
 	Settles bool
 	Ignored string   // why the event changed nothing; "" where it did

@@ -8,7 +8,7 @@ import (
 var (
 	// ErrOrderNeeded: the decision needs the order (an expression is evaluated); load it and decide again.
 	ErrOrderNeeded = errors.New("the decision needs the order")
-	// ErrStale: the event knows more than the document: an attempt or a run above the stored one.
+	// ErrStale: the event is ahead of the document: its attempt or run is above the stored one.
 	// Either the document was read stale, or the message is forged. Do not delete it (P8).
 	ErrStale = errors.New("the message is ahead of the document")
 	// ErrUnfit: the stored task and the definition given do not belong together, or the document is
@@ -16,7 +16,10 @@ var (
 	ErrUnfit = errors.New("the stored task does not fit its definition")
 )
 
-// Refusal is an event that must not be carried out, told to its sender.
+// CodeUnknownTask is the code of a refusal where there is no such order.
+const CodeUnknownTask = "unknown-task"
+
+// Refusal is the answer to the sender of an event that must not be carried out.
 type Refusal struct {
 	Code  string // short and stable: "other-content", "unknown-task" …
 	Field string // of the submission, "" where it is none of them

@@ -56,8 +56,8 @@ type Overdue struct {
 // DeadlinePassed says that the task's deadline has passed; decided by the Supervisor only (P23a).
 type DeadlinePassed struct{ Run int }
 
-// TellOverdue says that the tell time has passed; decided by the Supervisor only (P11).
-type TellOverdue struct{}
+// ResendDue says that a final status is unacknowledged past its time; decided by the Supervisor only (P11).
+type ResendDue struct{}
 
 // Wake asks the Scheduler to go on with a step, or, where Step is empty, with the whole task.
 type Wake struct {
@@ -66,10 +66,10 @@ type Wake struct {
 	Attempt int
 }
 
-// Settle asks the Scheduler to tell an end again (P11).
+// Settle asks the Scheduler to send the final status again (P11).
 type Settle struct{}
 
-// Cancel is the caller's wish to stop and undo an order (P17).
+// Cancel asks to stop and undo an order (P17).
 type Cancel struct {
 	OrderID string
 	ID      string // of the command
@@ -113,11 +113,24 @@ type Move struct {
 	To      Target
 }
 
+// Answered is an answer from outside: to a step or, where Step is empty, to every step that waits for the event of
+// that name (P35).
+type Answered struct {
+	ID    string
+	Run   int
+	Step  string
+	Name  string // of the event
+	Round int    // of the step, from 1; 0 with Name
+	Value json.RawMessage
+	By    string
+	Token bool // it came by a token: a refusal of it is not stored
+}
+
 // bySupervisor reports an event that only the Supervisor decides. It claims nothing, sends no
 // request (P16) and leaves a status to the Scheduler (P11).
 func bySupervisor(ev Event) bool {
 	switch ev.(type) {
-	case Overdue, DeadlinePassed, TellOverdue:
+	case Overdue, DeadlinePassed, ResendDue:
 		return true
 	}
 	return false
@@ -127,7 +140,7 @@ func (Submitted) event()      {}
 func (Reply) event()          {}
 func (Overdue) event()        {}
 func (DeadlinePassed) event() {}
-func (TellOverdue) event()    {}
+func (ResendDue) event()      {}
 func (Wake) event()           {}
 func (Settle) event()         {}
 func (Cancel) event()         {}
@@ -136,11 +149,12 @@ func (Resubmit) event()       {}
 func (Resolve) event()        {}
 func (Close) event()          {}
 func (Move) event()           {}
+func (Answered) event()       {}
 
-// At is what the deciding instance brings along: the time, its name, and what it has learnt.
+// At is the context of a decision: the time, the instance, and what it has measured.
 type At struct {
-	Now   Time
-	By    string              // for LockedBy
-	Waits map[string]Duration // by agent: how long requests wait in its queue (P32)
-	Room  Room                // of the document that the decision is stored in
+	Now       Time
+	By        string              // for LockedBy
+	Waits     map[string]Duration // by agent: how long requests wait in its queue (P32)
+	SizeLimit SizeLimit           // of the document that the decision is stored in
 }

@@ -18,7 +18,7 @@ func Definitions() (defined map[Cell]int, silent []Cell) {
 	defined = map[Cell]int{}
 	note := func(c Cell, r rule, n int) {
 		defined[c] += n
-		if n == 0 && r.deed == nil && r.ignore == "" {
+		if n == 0 && r.action == nil && r.ignore == "" {
 			silent = append(silent, c)
 		}
 	}

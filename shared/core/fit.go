@@ -18,7 +18,7 @@ func unfit(def *Definition, t *Task) error {
 		return fmt.Errorf("task %q has %d steps, its definition (%q) has others: %w", t.OrderID, len(t.Steps), t.Definition, ErrUnfit)
 	}
 	for i := range t.Steps {
-		if s, d := &t.Steps[i], &def.Steps[i]; s.Name != d.Name || !sound(s, d) {
+		if s, d := &t.Steps[i], &def.Steps[i]; s.Name != d.Name || !kindOfStep(d).validState(s, d) {
 			return fmt.Errorf("task %q, step %q (%s, attempt %d): the definition has step %q there, or it cannot be in that state: %w",
 				t.OrderID, s.Name, s.State, s.Attempt, d.Name, ErrUnfit)
 		}
@@ -32,24 +32,6 @@ func knownTaskState(t *Task) bool {
 		return true
 	case Error:
 		return t.Phase == Forward || t.Phase == Undoing
-	}
-	return false
-}
-
-// sound reports whether a step may be in its state at all.
-func sound(s *Step, d *StepDefinition) bool {
-	claimed := s.Attempted() && s.Attempt > 0
-	switch s.State {
-	case Pending, Failed:
-		return !s.Attempted() || s.Attempt > 0
-	case Skipped:
-		return !s.Attempted()
-	case Processed, Compensated, UndoWait:
-		return claimed
-	case Processing:
-		return claimed && !s.Undo
-	case Compensating:
-		return claimed && s.Undo && d.Undo != nil
 	}
 	return false
 }

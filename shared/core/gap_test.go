@@ -99,8 +99,8 @@ func TestEndThatWasLeftIsNotTold(t *testing.T) {
 		d := begun(t, step("a", stopping))
 		d.decide(failed("a", 1)) // untold
 		d.decide(leave)
-		if d.task.Tell != 0 {
-			t.Errorf("%s: to be told at %s", name, d.task.Tell)
+		if d.task.ResendAt != 0 {
+			t.Errorf("%s: to be told at %s", name, d.task.ResendAt)
 		}
 	}
 }
@@ -135,7 +135,7 @@ func TestFailureDuringUndo(t *testing.T) {
 	}
 }
 
-// P20, P22. A step without an effect is passed over once nobody is at work on it, not before.
+// P20, P22. A step without an effect is passed over once no agent is at work on it, not before.
 // Broken by: undoNext does not look whether it is Processing.
 func TestUndoNoneWaitsForItsAgent(t *testing.T) {
 	d := begun(t, step("look", func(s *core.StepDefinition) { s.Undo = nil }))
@@ -170,7 +170,7 @@ func TestResolveOnlyWhatIsInDoubt(t *testing.T) {
 	d := begun(t, step("a"), step("b", stopping, after("a")), step("c"))
 	d.decideAll(done("a", 1), failed("b", 1))
 	d.wait(core.Hour)
-	for _, name := range []string{"a", "c", "nobody"} { // Processed, in flight, unknown
+	for _, name := range []string{"a", "c", "missing"} { // Processed, in flight, unknown
 		d.refused(core.Resolve{ID: "x-" + name, Command: d.task.Command, Step: name, Fact: core.NotHappened})
 	}
 	if dec := d.decide(core.Resolve{ID: "x-b", Command: d.task.Command, Step: "b", Fact: core.NotHappened}); !dec.Verdict.Accepted {

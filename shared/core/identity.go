@@ -37,8 +37,17 @@ func causeOf(ev Event, t *Task) string {
 		return "close/" + strconv.Itoa(e.Command)
 	case Move:
 		return "move/" + strconv.Itoa(e.Command)
+	case Answered:
+		return causeAnswer(e)
 	}
 	return ""
+}
+
+// causeAnswer holds a hash of the answer's ID, so that no cause is longer than that of a reply.
+func causeAnswer(e Answered) string {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(e.Name + "/" + strconv.Itoa(e.Run) + "/" + strconv.Itoa(e.Round) + "/" + e.ID))
+	return "answer/" + e.Step + "/" + hex.EncodeToString(h.Sum(nil))
 }
 
 // Key is the idempotency key of a step: the same for every attempt in a run, do and undo (P2).

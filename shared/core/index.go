@@ -9,7 +9,7 @@ const (
 
 // Live is the earliest live time of the task (P9), or zero: then the task is at rest.
 func Live(t *Task) Time {
-	live := t.Tell
+	live := t.ResendAt
 	going := t.ProcessState == Processing || t.ProcessState == Compensating
 	if t.ProcessState == Processing {
 		live = earliest(live, t.Deadline)
@@ -23,9 +23,9 @@ func Live(t *Task) Time {
 	return live
 }
 
-// waiting reports a step that waits for a Wake: handed back, in doubt, or with its undo put off.
+// waiting reports a step that waits for a Wake: handed back, in doubt, with its undo put off, or a wait.
 func waiting(s *Step) bool {
-	return s.State == Pending && s.Attempted() || s.State == Failed || s.State == UndoWait
+	return s.handedBack() || s.State == Failed || s.State == UndoWait || s.State == Waiting
 }
 
 // Index is where the task stands in the state store's index: the bucket "due" with the lazy due
@@ -40,8 +40,8 @@ func Index(t *Task) (bucket string, at Time) {
 	return bucketNone, 0
 }
 
-// reindex sets Due and Attention after a change. The Supervisor knows that everything before its
-// clock has been dealt with and may move the time forward; everybody else only moves it back, so
+// reindex sets Due and Attention after a change. For the Supervisor everything before its
+// clock has been dealt with and may move the time forward; every other caller only moves it back, so
 // that a busy task rewrites its index entry as seldom as possible (P9, H16).
 func reindex(t *Task, exact bool) {
 	live := Live(t)
@@ -67,11 +67,11 @@ func Push(t *Task) (*Task, bool) {
 	return c, true
 }
 
-// Settled is the task after all of its present end was told (P11). The commit is conditional on
+// Settled is the task after the final status and alert of its present end were sent (P11). The commit is conditional on
 // the version that the teller committed or loaded; a refused one is dropped.
 func Settled(t *Task) *Task {
 	c := t.clone()
-	c.Tell = 0
+	c.ResendAt = 0
 	reindex(c, false)
 	return c
 }

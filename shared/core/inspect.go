@@ -24,7 +24,7 @@ func UndoneNext(t *Task) *Step {
 		return nil
 	}
 	r := &deciding{t: t}
-	if i := r.candidate(); i >= 0 {
+	if i := r.nextToUndo(); i >= 0 {
 		return &t.Steps[i]
 	}
 	return nil

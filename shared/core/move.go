@@ -24,10 +24,10 @@ type Difference struct {
 // is reports that the target is the definition of that hash.
 func (to Target) is(hash string) bool { return to.Definition != nil && to.Definition.Hash == hash }
 
-// moveAsked pins the task to another definition of its workflow (P49).
-func (r *deciding) moveAsked(_ int, ev Event) (string, error) {
+// moveCommand pins the task to another definition of its workflow (P49).
+func (r *deciding) moveCommand(_ int, ev Event) (string, error) {
 	e := ev.(Move)
-	if reason := r.seen(e.Command); reason != "" {
+	if reason := r.checkCommand(e.Command); reason != "" {
 		return r.reject(e.ID, "move", reason)
 	}
 	if reason := r.move(e.To); reason != "" {
@@ -41,19 +41,19 @@ func (r *deciding) moveAsked(_ int, ev Event) (string, error) {
 
 // move pins the definition and puts the steps into its order. It answers why not, and then changes nothing.
 func (r *deciding) move(to Target) (refused string) {
-	if reason := r.unmovable(to); reason != "" {
+	if reason := r.moveRefusal(to); reason != "" {
 		return reason
 	}
 	t := r.t.movedTo(r.def, to.Definition)
-	if !r.at.Room.keepsReserve(to.Definition, t) {
-		return fmt.Sprintf("what the order holds, and the reserve for the steps of the new definition, do not fit into a document of %d bytes; take steps out of the definition", r.at.Room.Limit)
+	if !r.at.SizeLimit.keepsReserve(to.Definition, t) {
+		return fmt.Sprintf("what the order holds, and the reserve for the steps of the new definition, do not fit into a document of %d bytes; take steps out of the definition", r.at.SizeLimit.Limit)
 	}
 	r.t, r.def = t, to.Definition
 	return ""
 }
 
-// unmovable says why the task cannot be moved; "" where it can.
-func (r *deciding) unmovable(to Target) string {
+// moveRefusal says why the task cannot be moved; "" where it can.
+func (r *deciding) moveRefusal(to Target) string {
 	t := r.t
 	switch {
 	case t.ProcessState != Error && t.ProcessState != Compensated && t.ProcessState != Processing:
@@ -64,7 +64,7 @@ func (r *deciding) unmovable(to Target) string {
 		return fmt.Sprintf("that definition is of the workflow %s; the order's is %s", to.Definition.Name, t.Workflow)
 	case t.InFlight():
 		return "a step is in flight; repeat the command when it has ended"
-	case t.Tell != 0:
+	case t.ResendAt != 0:
 		return "its end has not been told yet; repeat the command in a moment"
 	}
 	var refused []string
@@ -113,7 +113,7 @@ func Differences(from, to *Definition, t *Task) []Difference {
 		all = append(all, Difference{What: "the output of the workflow is another one"})
 	}
 	if from.Deadline != to.Deadline || from.OnDeadline != to.OnDeadline || from.HopBudget != to.HopBudget || from.Grace != to.Grace ||
-		from.TellAfter != to.TellAfter || !slices.Equal(from.Notify, to.Notify) || !maps.Equal(from.Agents, to.Agents) {
+		from.ResendAfter != to.ResendAfter || !slices.Equal(from.Notify, to.Notify) || !maps.Equal(from.Agents, to.Agents) {
 		all = append(all, Difference{What: "the deadline, the limits, the status messages or the times of agents are others"})
 	}
 	return all
@@ -136,7 +136,7 @@ func fixed(d, n *StepDefinition, bound bool, s *Step) (all []Difference) {
 		return d.Undo.Operation
 	}
 	for _, c := range []struct{ what, was, is string }{
-		{"agent", d.Agent, n.Agent}, {"operation", d.Operation, n.Operation}, {"undo", undo(d), undo(n)},
+		{"kind", kindOfStep(d).name(), kindOfStep(n).name()}, {"agent", d.Agent, n.Agent}, {"operation", d.Operation, n.Operation}, {"undo", undo(d), undo(n)},
 		{"grade", string(d.Grade), string(n.Grade)}, {"onFailure", string(d.OnFailure), string(n.OnFailure)},
 		{"pointOfNoReturn", fmt.Sprint(d.PointOfNoReturn), fmt.Sprint(n.PointOfNoReturn)},
 	} {
@@ -144,7 +144,10 @@ func fixed(d, n *StepDefinition, bound bool, s *Step) (all []Difference) {
 			all = append(all, Difference{d.Name, fmt.Sprintf("its %s was %s and is %s", c.what, c.was, c.is), bound})
 		}
 	}
-	if !bytes.Equal(d.Input, n.Input) {
+	if d.Answer != nil && n.Answer != nil && !d.Answer.takes(n.Answer) {
+		all = append(all, Difference{d.Name, "what it may be answered with, or what is a refusal, is different", bound})
+	}
+	if d.Wait == nil && d.Answer == nil && !bytes.Equal(d.Input, n.Input) {
 		what, refused := "its input is another one", bound && !withoutEffect(s)
 		if refused {
 			what += "; if its service shows that it did not happen, resolve it as not-happened first"
@@ -167,6 +170,9 @@ func free(d, n *StepDefinition) (all []Difference) {
 			all = append(all, Difference{Step: d.Name, What: "its " + what})
 		}
 	}
+	add("wait is another one; where it has begun, it ends when it would have", d.Wait != nil && n.Wait != nil && (*d.Wait != *n.Wait || !bytes.Equal(d.Input, n.Input)))
+	add("question is another one; where it was asked, who may answer, and until when, stays", d.Answer != nil && n.Answer != nil && (!bytes.Equal(d.Input, n.Input) || !d.Answer.waits(n.Answer)))
+	add("code or message is another one", d.Fail != nil && n.Fail != nil && *d.Fail != *n.Fail)
 	add("condition is another one", d.When != n.When)
 	add("place is another one: it came after ["+strings.Join(d.After, ", ")+"] and comes after ["+strings.Join(n.After, ", ")+"]",
 		strings.Join(d.After, ",") != strings.Join(n.After, ","))
@@ -174,6 +180,16 @@ func free(d, n *StepDefinition) (all []Difference) {
 		d.Undo != nil && n.Undo != nil && (d.Undo.Timeout != n.Undo.Timeout || d.Undo.Retry != n.Undo.Retry))
 	add("undo's input is another one", d.Undo != nil && n.Undo != nil && !bytes.Equal(d.Undo.Input, n.Undo.Input))
 	return all
+}
+
+// takes: the same answers decide the same.
+func (a *Answer) takes(n *Answer) bool {
+	return a.Event == n.Event && slices.Equal(a.Values, n.Values) && bytes.Equal(a.Schema, n.Schema) && a.Refuse == n.Refuse
+}
+
+// waits: the time for an answer ends in the same way.
+func (a *Answer) waits(n *Answer) bool {
+	return a.OnTimeout == n.OnTimeout && bytes.Equal(a.TimeoutValue, n.TimeoutValue)
 }
 
 // order: all that comes before a step that was attempted or skipped was so too.
@@ -187,7 +203,7 @@ func order(n *StepDefinition, t *Task) (all []Difference) {
 }
 
 // movedTo is the task with the definition pinned and the steps in its order. What was attempted or skipped
-// stands as it is; attempts go on where a name returns (P1). The old end was told, and is not told again with
+// stands as it is; attempts go on where a name returns (P1). The old final status was acknowledged, and is not sent again with
 // the new steps.
 func (t *Task) movedTo(from, to *Definition) *Task {
 	c, removed := t.clone(), maps.Clone(t.Removed)

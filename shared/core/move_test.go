@@ -14,7 +14,7 @@ func moving(t *testing.T) *desk {
 	t.Helper()
 	d := newDesk(t, workflow(step("a"), step("b", after("a")), step("c", after("b"))))
 	d.task = fixture("Error-forward", "Processed", core.Failed)
-	d.task.Tell, d.task.Due, d.task.Attention = 0, 0, true
+	d.task.ResendAt, d.task.Due, d.task.Attention = 0, 0, true
 	d.task.Steps = append(d.task.Steps, core.Step{Name: "c", State: core.Pending})
 	d.now = noon + 100_000
 	return d
@@ -104,7 +104,7 @@ func TestMoveKeepsTheAgentsOfAttempts(t *testing.T) {
 	d := moving(t)
 	d.task = fixture("Compensated", "Compensated", core.Compensated)
 	d.task.Steps = append(d.task.Steps, core.Step{Name: "c", State: core.Pending})
-	d.task.Tell, d.task.Due = 0, 0
+	d.task.ResendAt, d.task.Due = 0, 0
 	d.task.Attempts = []core.Attempt{{Step: "a", Number: 1, Outcome: core.OutcomeFailed}, {Step: "b", Number: 1, Outcome: core.OutcomeFailed}, {Step: "c", Number: 1, Outcome: core.OutcomeFailed}}
 	other := step("a")
 	other.Agent = "courier"
@@ -137,7 +137,7 @@ func TestMoveIsRefusedByTheState(t *testing.T) {
 	}{
 		"in flight":      {func(t *core.Task) { t.Steps[1].State = core.Processing }, core.Target{Definition: target("fedcba", same...)}, 4, "in flight"},
 		"an undo":        {func(t *core.Task) { t.ProcessState, t.Phase = core.Compensating, "" }, core.Target{Definition: target("fedcba", same...)}, 4, "this one is Compensating"},
-		"untold":         {func(t *core.Task) { t.Tell = noon }, core.Target{Definition: target("fedcba", same...)}, 4, "not been told"},
+		"untold":         {func(t *core.Task) { t.ResendAt = noon }, core.Target{Definition: target("fedcba", same...)}, 4, "not been told"},
 		"other workflow": {func(*core.Task) {}, core.Target{Definition: other}, 4, "of the workflow other"},
 		"unknown":        {func(*core.Task) {}, core.Target{Absent: "no such definition"}, 4, "no such definition"},
 		"old number":     {func(*core.Task) {}, core.Target{Definition: target("fedcba", same...)}, 3, "another command"},
@@ -166,9 +166,9 @@ func TestMoveIsRefusedByTheState(t *testing.T) {
 	}
 }
 
-func (d *desk) command(t *testing.T, ev core.Event, room core.Room) core.Decision {
+func (d *desk) command(t *testing.T, ev core.Event, room core.SizeLimit) core.Decision {
 	t.Helper()
-	dec, err := core.Decide(d.def, d.order, d.task, ev, core.At{Now: d.now, By: "s", Room: room})
+	dec, err := core.Decide(d.def, d.order, d.task, ev, core.At{Now: d.now, By: "s", SizeLimit: room})
 	if err != nil || dec.Verdict == nil {
 		t.Fatalf("%v, %+v", err, dec.Verdict)
 	}
@@ -179,13 +179,13 @@ func (d *desk) command(t *testing.T, ev core.Event, room core.Room) core.Decisio
 func TestMoveThatComesTwice(t *testing.T) {
 	d := moving(t)
 	move := core.Move{ID: "m", Command: 4, To: core.Target{Definition: target("fedcba", step("a"), step("b", after("a")), step("c", after("b")))}}
-	d.commit(d.command(t, move, core.Room{}).Task)
+	d.commit(d.command(t, move, core.SizeLimit{}).Task)
 	d.def = move.To.Definition
-	if again := d.command(t, move, core.Room{}); again.Changed || !again.Verdict.Accepted || len(again.Effects) > 0 {
+	if again := d.command(t, move, core.SizeLimit{}); again.Changed || !again.Verdict.Accepted || len(again.Effects) > 0 {
 		t.Errorf("the same message: %+v", again)
 	}
 	move.ID = "other"
-	if late := d.command(t, move, core.Room{}); late.Verdict.Accepted || late.Task.Command != 5 {
+	if late := d.command(t, move, core.SizeLimit{}); late.Verdict.Accepted || late.Task.Command != 5 {
 		t.Errorf("another one with the old number: %+v", late.Verdict)
 	}
 }
@@ -194,7 +194,7 @@ func TestMoveThatComesTwice(t *testing.T) {
 func TestMoveKeepsTheReserve(t *testing.T) {
 	d := moving(t)
 	steps := []core.StepDefinition{step("a"), step("b", after("a")), step("c", after("b"))}
-	room := core.Room{Limit: 350, Size: func(t *core.Task) int { return 100 * len(t.Steps) }}
+	room := core.SizeLimit{Limit: 350, Size: func(t *core.Task) int { return 100 * len(t.Steps) }}
 	if v := d.command(t, core.Move{ID: "m", Command: 4, To: core.Target{Definition: target("three", steps...)}}, room).Verdict; !v.Accepted {
 		t.Errorf("three steps: %+v", v)
 	}
@@ -210,13 +210,13 @@ func TestMoveGoesOn(t *testing.T) {
 	d.task.ProcessState, d.task.Phase, d.task.Attention = core.Processing, "", false
 	b := &d.task.Steps[1]
 	b.State, b.CompleteBy, b.WakeAt = core.Pending, d.now+60_000, d.now+50_000
-	dec := d.command(t, core.Move{ID: "m", Command: 4, To: core.Target{Definition: target("fedcba", step("a"), step("b", after("a")), step("d", after("a")))}}, core.Room{})
+	dec := d.command(t, core.Move{ID: "m", Command: 4, To: core.Target{Definition: target("fedcba", step("a"), step("b", after("a")), step("d", after("a")))}}, core.SizeLimit{})
 	if !dec.Verdict.Accepted || dec.Task.Step("d").State != core.Processing || dec.Task.Step("d").Cause != "move/4" || dec.Task.Step("b").State != core.Pending {
 		t.Errorf("%+v, %s", dec.Verdict, states(dec.Task))
 	}
 	d = moving(t)
 	d.task.Steps[2].State, d.task.EndStep, d.task.EndCode = core.Failed, "c", "expression"
-	dec = d.command(t, core.Move{ID: "m", Command: 4, To: core.Target{Definition: target("fedcba", step("a"), step("b", after("a")), step("c", after("b")))}}, core.Room{})
+	dec = d.command(t, core.Move{ID: "m", Command: 4, To: core.Target{Definition: target("fedcba", step("a"), step("b", after("a")), step("c", after("b")))}}, core.SizeLimit{})
 	if c := dec.Task.Step("c"); !dec.Verdict.Accepted || c.State != core.Pending || c.Error != nil {
 		t.Errorf("a step whose expression failed is %+v", c)
 	}
@@ -226,7 +226,7 @@ func TestMoveGoesOn(t *testing.T) {
 func TestMoveOfSkippedAndUndoneSteps(t *testing.T) {
 	d := moving(t)
 	d.task.Steps[2].State = core.Skipped
-	if v := d.command(t, core.Move{ID: "m", Command: 4, To: core.Target{Definition: target("fedcba", step("a"), step("b", after("a")))}}, core.Room{}).Verdict; v.Accepted || !strings.Contains(v.Reason, "step c: it is removed, and was skipped") {
+	if v := d.command(t, core.Move{ID: "m", Command: 4, To: core.Target{Definition: target("fedcba", step("a"), step("b", after("a")))}}, core.SizeLimit{}).Verdict; v.Accepted || !strings.Contains(v.Reason, "step c: it is removed, and was skipped") {
 		t.Errorf("a skipped step is removed: %+v", v)
 	}
 	d = moving(t)
@@ -238,7 +238,7 @@ func TestMoveOfSkippedAndUndoneSteps(t *testing.T) {
 	a.When, a.Operation = "condition", "other"
 	to := target("fedcba", a, step("c", after("a")))
 	to.Expr = &expressions{when: map[int]func(core.Environment) (bool, error){0: func(core.Environment) (bool, error) { return false, nil }}}
-	dec := d.command(t, core.Resubmit{ID: "m", Command: 4, To: &core.Target{Definition: to}}, core.Room{})
+	dec := d.command(t, core.Resubmit{ID: "m", Command: 4, To: &core.Target{Definition: to}}, core.SizeLimit{})
 	if !dec.Verdict.Accepted || dec.Task.Run != inRun+1 || dec.Task.Step("a").State != core.Skipped || dec.Task.Removed["b"] != inAttempt {
 		t.Fatalf("%+v, %s", dec.Verdict, states(dec.Task))
 	}
@@ -260,7 +260,7 @@ func TestResubmitWithADefinitionIsOneCommand(t *testing.T) {
 		a.KeyRetention = core.Second
 		to.Agents[name] = a
 	}
-	dec := d.command(t, core.Resubmit{ID: "m", Command: 4, To: &core.Target{Definition: to}}, core.Room{})
+	dec := d.command(t, core.Resubmit{ID: "m", Command: 4, To: &core.Target{Definition: to}}, core.SizeLimit{})
 	if dec.Verdict.Accepted || dec.Task.Definition != d.task.Definition || dec.Task.Command != 4 || dec.Task.EndCause != d.task.EndCause {
 		t.Errorf("%+v: it pins %s", dec.Verdict, dec.Task.Definition)
 	}
@@ -270,7 +270,7 @@ func TestResubmitWithADefinitionIsOneCommand(t *testing.T) {
 func TestMoveDoesNotTellAgain(t *testing.T) {
 	d := moving(t)
 	d.task.EndCause, d.task.EndSeq, d.task.EndStep = "reply/b/3/failed", 1, "b"
-	dec := d.command(t, core.Move{ID: "m", Command: 4, To: core.Target{Definition: target("fedcba", step("a"), step("b", after("a")), step("d", after("b")))}}, core.Room{})
+	dec := d.command(t, core.Move{ID: "m", Command: 4, To: core.Target{Definition: target("fedcba", step("a"), step("b", after("a")), step("d", after("b")))}}, core.SizeLimit{})
 	d.commit(dec.Task)
 	d.def = target("fedcba", step("a"), step("b", after("a")), step("d", after("b")))
 	again, err := core.Decide(d.def, d.order, d.task, reply("b", inRun, inAttempt, core.Do, core.OutcomeFailed), core.At{Now: d.now})

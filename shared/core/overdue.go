@@ -1,7 +1,7 @@
 package core
 
 // SweepEvents lists what the Supervisor has to decide about a task at this time: steps and waits
-// past their complete-by, the task's deadline, an end untold for too long.
+// past their complete-by, the task's deadline, a final status unacknowledged for too long.
 func SweepEvents(def *Definition, t *Task, now Time) []Event {
 	var events []Event
 	going := t.ProcessState == Processing || t.ProcessState == Compensating
@@ -14,8 +14,8 @@ func SweepEvents(def *Definition, t *Task, now Time) []Event {
 	if t.ProcessState == Processing && passed(t.Deadline, now) {
 		events = append(events, DeadlinePassed{Run: t.Run})
 	}
-	if passed(t.Tell, now) {
-		events = append(events, TellOverdue{})
+	if passed(t.ResendAt, now) {
+		events = append(events, ResendDue{})
 	}
 	return events
 }
@@ -32,37 +32,37 @@ func (r *deciding) doOverdue(i int, ev Event) (string, error) {
 		return notYet, nil
 	}
 	if r.t.ProcessState != Processing {
-		r.unfinished(i, OutcomeOverdue, CodeTimeout)
-		r.blame(i, CodeTimeout, TimeoutText, e.Attempt)
-		r.giveUp(i)
+		r.recordAttempt(i, OutcomeOverdue, CodeTimeout)
+		r.recordFailure(i, CodeTimeout, TimeoutText, e.Attempt)
+		r.markFailed(i)
 		if r.t.ProcessState == Compensating {
-			r.askFor(s)
+			r.wakeNow(s)
 		}
 		return "", nil
 	}
 	if e.Backlog {
 		return r.backlog(i, Forward), nil
 	}
-	r.unfinished(i, OutcomeOverdue, CodeTimeout)
-	r.blame(i, CodeTimeout, TimeoutText, e.Attempt)
+	r.recordAttempt(i, OutcomeOverdue, CodeTimeout)
+	r.recordFailure(i, CodeTimeout, TimeoutText, e.Attempt)
 	s.FailureCount++
 	if retry := r.def.Steps[i].Retry; s.FailureCount < retry.Budget() {
 		r.handBack(i, r.retryWait(i, retry))
 		return "", nil
 	}
-	r.giveUp(i)
-	if r.mustStop(i) {
+	r.markFailed(i)
+	if r.stopsOnFailure(i) {
 		r.enterError(Forward, i)
 		return "", nil
 	}
 	// The Supervisor claims nothing: it leaves a time and wakes the Scheduler (H14, H24).
 	r.compensate(WhyFailure, i)
-	r.askFor(s)
+	r.wakeNow(s)
 	return "", nil
 }
 
-// askFor wakes the Scheduler at once for a step, and leaves a time for the Supervisor to ask again.
-func (r *deciding) askFor(s *Step) {
+// wakeNow wakes the Scheduler at once for a step, and leaves a time for the Supervisor to ask again.
+func (r *deciding) wakeNow(s *Step) {
 	s.CompleteBy = r.at.Now.Add(r.def.Grace)
 	r.emit(SendWake{OrderID: r.t.OrderID, Run: r.t.Run, Step: s.Name, Attempt: s.Attempt})
 }
@@ -77,23 +77,23 @@ func (r *deciding) undoOverdue(i int, ev Event) (string, error) {
 	if e.Backlog && r.t.ProcessState == Compensating {
 		return r.backlog(i, Undoing), nil
 	}
-	r.unfinished(i, OutcomeOverdue, CodeTimeout)
-	r.blame(i, CodeTimeout, "no reply to the undo by the complete-by time", e.Attempt)
-	r.undoAgain(i, 0)
+	r.recordAttempt(i, OutcomeOverdue, CodeTimeout)
+	r.recordFailure(i, CodeTimeout, "no reply to the undo by the complete-by time", e.Attempt)
+	r.retryUndo(i, 0)
 	return "", nil
 }
 
 // backlog hands a step back uncounted: its request most likely still waits in a queue that is too
 // long, and time in a queue is not a failure (P32). The allowance doubles, so that the next copy
-// outlives the queue; there is an end to it, since somebody has to look.
+// outlives the queue; it is bounded: past maxQueueTime the operator is needed.
 func (r *deciding) backlog(i int, phase Phase) string {
 	s, d := &r.t.Steps[i], &r.def.Steps[i]
-	r.unfinished(i, OutcomeOverdue, CodeQueue)
+	r.recordAttempt(i, OutcomeOverdue, CodeQueue)
 	s.Queued += r.at.Now.Sub(s.ClaimedAt)
 	s.Allowance = min(max(s.Allowance, 1)*2, d.MaxQueueTime)
 	undo := phase == Undoing
 	if s.Queued >= d.MaxQueueTime {
-		r.blame(i, CodeQueue, "its requests waited in the agent's queue for longer than maxQueueTime", s.Attempt)
+		r.recordFailure(i, CodeQueue, "its requests waited in the agent's queue for longer than maxQueueTime", s.Attempt)
 		s.State = Failed
 		if undo {
 			s.State = UndoWait
@@ -108,22 +108,22 @@ func (r *deciding) backlog(i int, phase Phase) string {
 	} else {
 		r.t.Hops = max(0, r.t.Hops-1) // a command may have renewed it since the claim
 	}
-	r.put(s, r.at.Now)
+	r.scheduleWake(s, r.at.Now)
 	return ""
 }
 
-// waitOverdue asks the Scheduler again for a step whose Wake was lost. Nothing is counted, and
+// waitOverdue sends another Wake for a step whose Wake was lost. Nothing is counted, and
 // wakeAt stays as it is (H26).
 func (r *deciding) waitOverdue(i int, _ Event) (string, error) {
 	s := &r.t.Steps[i]
 	if !passed(s.CompleteBy, r.at.Now) {
 		return notYet, nil
 	}
-	r.askFor(s)
+	r.wakeNow(s)
 	return "", nil
 }
 
-// deadline stops or turns around a task past its deadline (P23a).
+// deadline stops a task past its deadline, or starts its undo (P23a).
 func (r *deciding) deadline(_ int, ev Event) (string, error) {
 	switch {
 	case ev.(DeadlinePassed).Run != r.t.Run:
@@ -132,45 +132,39 @@ func (r *deciding) deadline(_ int, ev Event) (string, error) {
 		return notYet, nil
 	}
 	r.t.EndStep, r.t.EndCode, r.t.EndText = "", "deadline", "the deadline of the order has passed"
-	if r.def.OnDeadline != OnFailureUndo || r.pastNoReturn() {
-		r.stop(Forward)
+	if r.def.OnDeadline != OnFailureUndo || r.pastPointOfNoReturn() {
+		r.stopForOperator(Forward)
 		return "", nil
 	}
 	r.compensate(WhyDeadline, -1)
 	for i := range r.t.Steps {
-		if s := &r.t.Steps[i]; s.State == Pending && s.Attempted() {
-			r.askFor(s)
+		if s := &r.t.Steps[i]; s.handedBack() || s.State == Waiting {
+			r.wakeNow(s)
 		}
 	}
 	r.emit(SendWake{OrderID: r.t.OrderID, Run: r.t.Run})
 	return "", nil
 }
 
-// tellAgain asks the Scheduler to tell an end, and gives it another tell time (P11).
-func (r *deciding) tellAgain(_ int, _ Event) (string, error) {
-	if !passed(r.t.Tell, r.at.Now) {
+// resendDue asks the Scheduler to send an unacknowledged final status again, and sets the next time for it (P11).
+func (r *deciding) resendDue(_ int, _ Event) (string, error) {
+	if !passed(r.t.ResendAt, r.at.Now) {
 		return notYet, nil
 	}
-	r.t.Tell = r.at.Now.Add(r.tellAfter())
+	r.t.ResendAt = r.at.Now.Add(r.resendAfter())
 	r.emit(SendSettle{OrderID: r.t.OrderID})
 	return "", nil
 }
 
-// wakeForward claims a handed-back step again when its wait is over.
+// wakeForward lets a step go on whose wait is over.
 func (r *deciding) wakeForward(i int, _ Event) (string, error) {
-	s := &r.t.Steps[i]
-	switch {
+	switch s := &r.t.Steps[i]; {
 	case !s.Attempted():
 		return notClaims, nil
 	case r.at.Now < s.WakeAt:
 		return "its wait is not over", nil
-	case r.mayForget(i): // P18: nobody but the operator can find out
-		r.blame(i, "key-forgotten", "it is in doubt, and was not asked again, because its service may not know the idempotency key any more (keyRetention): find out at the service whether it happened, and resolve it", s.Attempt)
-		r.giveUp(i)
-		r.enterError(Forward, i)
-		return "", nil
 	}
-	r.claim(i)
+	r.kind(i).woken(r, i)
 	return "", nil
 }
 

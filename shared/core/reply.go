@@ -25,15 +25,15 @@ func (r *deciding) stepDone(i int, ev Event) (string, error) {
 		return notClaims, nil
 	}
 	e := ev.(Reply)
-	if !r.holds(i, e.Output) {
-		return r.unstorable(i, e)
+	if !r.outputFits(i, e.Output) {
+		return r.outputTooLarge(i, e)
 	}
 	r.finish(i, e.Output)
 	r.advance()
 	return "", nil
 }
 
-// finish makes a step Processed and tells so where that is wanted. An order in Error tells no more
+// finish makes a step Processed, with a status where the workflow wants one. An order in Error sends no more
 // until a command takes it up: its "failed" has the highest number of all, so that a receiver that goes by
 // the numbers sees that it has stopped.
 func (r *deciding) finish(i int, output json.RawMessage) {
@@ -41,11 +41,11 @@ func (r *deciding) finish(i int, output json.RawMessage) {
 	s.State, s.Output, s.FinishedAt, s.NoEffect = Processed, output, r.at.Now, 0
 	s.release()
 	if r.t.ProcessState != Error {
-		r.tellFinished(s)
+		r.emitStepFinished(s)
 	}
 }
 
-func (r *deciding) tellFinished(s *Step) {
+func (r *deciding) emitStepFinished(s *Step) {
 	if r.notifies(StatusStepFinished) {
 		r.t.StatusSeq++
 		s.FinishSeq, s.FinishCause = r.t.StatusSeq, r.cause
@@ -63,28 +63,28 @@ func (s *Step) release() {
 func (r *deciding) stepFailed(i int, ev Event) (string, error) {
 	e := ev.(Reply)
 	r.t.Steps[i].FailureCount++
-	r.unfinished(i, e.Outcome, e.Code)
-	r.blame(i, e.Code, e.Message, e.Attempt)
-	r.refused(i, e)
-	r.giveUp(i)
-	r.policy(i)
+	r.recordAttempt(i, e.Outcome, e.Code)
+	r.recordFailure(i, e.Code, e.Message, e.Attempt)
+	r.recordNoEffect(i, e)
+	r.markFailed(i)
+	r.applyPolicy(i)
 	return "", nil
 }
 
-// stepLater is a transient failure whose retries inside the agent are used up.
-func (r *deciding) stepLater(i int, ev Event) (string, error) {
+// stepRetryLater is a transient failure whose retries inside the agent are used up.
+func (r *deciding) stepRetryLater(i int, ev Event) (string, error) {
 	e := ev.(Reply)
 	s := &r.t.Steps[i]
-	r.unfinished(i, e.Outcome, e.Code)
-	r.refused(i, e)
+	r.recordAttempt(i, e.Outcome, e.Code)
+	r.recordNoEffect(i, e)
 	if r.t.ProcessState == Processing && Uncalled(e.Code) {
-		r.hold(i, e)
+		r.handBackUncounted(i, e)
 		return "", nil
 	}
-	r.blame(i, e.Code, e.Message, e.Attempt)
+	r.recordFailure(i, e.Code, e.Message, e.Attempt)
 	if r.t.ProcessState != Processing {
-		r.giveUp(i)
-		r.policy(i)
+		r.markFailed(i)
+		r.applyPolicy(i)
 		return "", nil
 	}
 	s.FailureCount++
@@ -94,24 +94,24 @@ func (r *deciding) stepLater(i int, ev Event) (string, error) {
 		r.handBack(i, max(r.retryWait(i, retry), asked))
 		return "", nil
 	}
-	r.giveUp(i)
-	r.policy(i)
+	r.markFailed(i)
+	r.applyPolicy(i)
 	return "", nil
 }
 
-// refused records the proof that a point of no return has had no effect (P22a). Of any other step it
+// recordNoEffect records the proof that a point of no return has had no effect (P22a). Of any other step it
 // changes nothing: that one is undone all the same (P7).
-func (r *deciding) refused(i int, e Reply) bool {
+func (r *deciding) recordNoEffect(i int, e Reply) bool {
 	if !e.NoEffect || !r.def.Steps[i].PointOfNoReturn {
 		return false
 	}
-	r.proven(i)
+	r.setNoEffect(i)
 	return true
 }
 
-// proven: what an Error was told with must stay recognisable (P12), so what is learnt in it is later than it,
-// and what was known before keeps its time.
-func (r *deciding) proven(i int) {
+// setNoEffect: the alert of an Error must be the same each time (P12), so a fact that arrives in Error is later than it,
+// and an earlier fact keeps its time.
+func (r *deciding) setNoEffect(i int) {
 	if r.t.Steps[i].NoEffect != 0 {
 		return
 	}
@@ -122,9 +122,9 @@ func (r *deciding) proven(i int) {
 	r.t.Steps[i].NoEffect = at
 }
 
-// refusedLate records a proof that comes after the step was counted as overdue (P22a).
-func (r *deciding) refusedLate(i int, ev Event) (string, error) {
-	if s := &r.t.Steps[i]; !s.Attempted() || s.NoEffect != 0 || !r.refused(i, ev.(Reply)) {
+// lateNoEffect records a proof that comes after the step was counted as overdue (P22a).
+func (r *deciding) lateNoEffect(i int, ev Event) (string, error) {
+	if s := &r.t.Steps[i]; !s.Attempted() || s.NoEffect != 0 || !r.recordNoEffect(i, ev.(Reply)) {
 		return notAsked, nil
 	}
 	return "", nil
@@ -143,27 +143,27 @@ func (r *deciding) retryWait(i int, retry Retry) Duration {
 func (r *deciding) handBack(i int, wait Duration) {
 	s := &r.t.Steps[i]
 	s.State = Pending
-	r.put(s, r.at.Now.Add(wait))
+	r.scheduleWake(s, r.at.Now.Add(wait))
 }
 
-// put makes a step wait: its lock is released, the Scheduler will be woken at wakeAt, and if that
-// is lost the Supervisor asks again after the grace (P9a).
-func (r *deciding) put(s *Step, wakeAt Time) {
+// scheduleWake makes a step wait: its lock is released, the Scheduler will be woken at wakeAt, and if that
+// is lost the Supervisor sends another after the grace (P9a).
+func (r *deciding) scheduleWake(s *Step, wakeAt Time) {
 	s.release()
 	s.WakeAt, s.CompleteBy = wakeAt, wakeAt.Add(r.def.Grace)
 	r.emit(SendWake{OrderID: r.t.OrderID, Run: r.t.Run, Step: s.Name, Attempt: s.Attempt, WakeAt: wakeAt})
 }
 
-// giveUp marks a do as Failed: in doubt, nothing expected any more.
-func (r *deciding) giveUp(i int) {
+// markFailed marks a do as Failed: in doubt, nothing expected any more.
+func (r *deciding) markFailed(i int) {
 	s := &r.t.Steps[i]
 	s.State = Failed
 	s.release()
 }
 
-// unfinished keeps how the present attempt of a step ended, which is not done. A late reply to one that has
+// recordAttempt keeps how the present attempt of a step ended, which is not done. A late reply to one that has
 // ended before says nothing new.
-func (r *deciding) unfinished(i int, outcome Outcome, code string) {
+func (r *deciding) recordAttempt(i int, outcome Outcome, code string) {
 	s := &r.t.Steps[i]
 	if !s.InFlight() {
 		return
@@ -172,26 +172,26 @@ func (r *deciding) unfinished(i int, outcome Outcome, code string) {
 		Step: s.Name, Number: s.Attempt, Undo: s.Undo, Began: s.ClaimedAt, Ended: r.at.Now,
 		Outcome: outcome, Code: shortCode(code),
 	})
-	r.forgetAttempts(maxAttempts)
+	r.dropAttempts(maxAttempts)
 }
 
-// forgetAttempts keeps the last attempts only, and counts the others.
-func (r *deciding) forgetAttempts(keep int) {
+// dropAttempts keeps the last attempts only, and counts the others.
+func (r *deciding) dropAttempts(keep int) {
 	for ; len(r.t.Attempts) > keep; r.t.Attempts = r.t.Attempts[1:] {
 		r.t.Earlier.Count(r.t.Attempts[0].Outcome)
 	}
 }
 
-// blame keeps the step's last failure.
-func (r *deciding) blame(i int, code, message string, attempt int) {
+// recordFailure keeps the step's last failure.
+func (r *deciding) recordFailure(i int, code, message string, attempt int) {
 	r.t.Steps[i].Error = &StepError{Code: strings.ToValidUTF8(code[:min(len(code), maxCode)], ""), Message: TrimMessage(message), At: r.at.Now, Attempt: attempt}
 }
 
-// policy decides what a Failed step means for the task (P19). In Error it means nothing more.
-func (r *deciding) policy(i int) {
+// applyPolicy decides what a Failed step means for the task (P19). In Error it means nothing more.
+func (r *deciding) applyPolicy(i int) {
 	switch r.t.ProcessState {
 	case Processing:
-		if r.mustStop(i) {
+		if r.stopsOnFailure(i) {
 			r.enterError(Forward, i)
 			return
 		}
@@ -202,13 +202,13 @@ func (r *deciding) policy(i int) {
 	}
 }
 
-// mustStop: the step's own policy, or a point of no return that was passed (H9: claimed, not done).
-func (r *deciding) mustStop(i int) bool {
-	return r.def.Steps[i].OnFailure == OnFailureStop || r.pastNoReturn()
+// stopsOnFailure: the step's own policy, or a point of no return that was passed (H9: claimed, not done).
+func (r *deciding) stopsOnFailure(i int) bool {
+	return r.policyOf(i) == OnFailureStop || r.pastPointOfNoReturn()
 }
 
-// pastNoReturn: a point of no return is passed from a claim until it is proven that it had no effect (P22a).
-func (r *deciding) pastNoReturn() bool {
+// pastPointOfNoReturn: a point of no return is passed from a claim until it is proven that it had no effect (P22a).
+func (r *deciding) pastPointOfNoReturn() bool {
 	for i := range r.t.Steps {
 		if s := &r.t.Steps[i]; r.def.Steps[i].PointOfNoReturn && s.Attempted() && s.NoEffect == 0 {
 			return true
@@ -221,12 +221,12 @@ func (r *deciding) pastNoReturn() bool {
 func (r *deciding) compensate(why Why, blamed int) {
 	r.t.ProcessState, r.t.Why = Compensating, why
 	if blamed >= 0 {
-		r.blameTask(blamed)
+		r.setEndReason(blamed)
 	}
 }
 
-// blameTask remembers for people which step is the reason.
-func (r *deciding) blameTask(i int) {
+// setEndReason remembers for people which step is the reason.
+func (r *deciding) setEndReason(i int) {
 	s := &r.t.Steps[i]
 	r.t.EndStep, r.t.EndCode, r.t.EndText = s.Name, "", ""
 	if s.Error != nil {
@@ -248,16 +248,16 @@ func (r *deciding) undone(i int) {
 }
 
 // undoRefused is an undo that failed; that a service calls it permanent changes nothing, since
-// somebody has to undo it in the end.
+// it has to be undone in the end.
 func (r *deciding) undoRefused(i int, ev Event) (string, error) {
 	e := ev.(Reply)
-	r.unfinished(i, e.Outcome, e.Code)
+	r.recordAttempt(i, e.Outcome, e.Code)
 	if e.Outcome == OutcomeRetryLater && Uncalled(e.Code) {
-		r.hold(i, e)
+		r.handBackUncounted(i, e)
 		return "", nil
 	}
-	r.blame(i, e.Code, e.Message, e.Attempt)
-	r.undoAgain(i, min(e.RetryAfter, maxRetryAfter))
+	r.recordFailure(i, e.Code, e.Message, e.Attempt)
+	r.retryUndo(i, min(e.RetryAfter, maxRetryAfter))
 	return "", nil
 }
 
@@ -268,9 +268,9 @@ const (
 	maxHold = 5 * Minute
 )
 
-// hold hands a step back uncounted, since its agent made no call (P45): no failure and no hop, up to
+// handBackUncounted hands a step back uncounted, since its agent made no call (P45): no failure and no hop, up to
 // maxQueueTime; then the operator is needed, whatever the policy.
-func (r *deciding) hold(i int, e Reply) {
+func (r *deciding) handBackUncounted(i int, e Reply) {
 	s, d := &r.t.Steps[i], &r.def.Steps[i]
 	since := r.at.Now
 	if s.Error != nil && s.Error.Since != 0 {
@@ -286,7 +286,7 @@ func (r *deciding) hold(i int, e Reply) {
 	if over {
 		message = "the agent has not called its service for longer than maxQueueTime: " + message
 	}
-	r.blame(i, e.Code, message, e.Attempt)
+	r.recordFailure(i, e.Code, message, e.Attempt)
 	if over || r.t.ProcessState == Error {
 		s.State = state
 		s.release()
@@ -303,7 +303,7 @@ func (r *deciding) hold(i int, e Reply) {
 	wait := min(max(held, minHold), maxHold)
 	wait += Duration(float64(wait) / 2 * jitter(r.t.OrderID, r.t.Run, s.Name, s.Attempt))
 	wait = max(wait, min(e.RetryAfter, maxRetryAfter))
-	r.put(s, r.at.Now.Add(min(wait, max(d.MaxQueueTime-held, minHold))))
+	r.scheduleWake(s, r.at.Now.Add(min(wait, max(d.MaxQueueTime-held, minHold))))
 	s.Error.Since = since // release ended the hold before it
 }
 
@@ -316,8 +316,8 @@ func (s *Step) endHold() {
 	}
 }
 
-// undoAgain counts a failed undo and puts it off; at its threshold the operator is needed.
-func (r *deciding) undoAgain(i int, atLeast Duration) {
+// retryUndo counts a failed undo and puts it off; at its threshold the operator is needed.
+func (r *deciding) retryUndo(i int, atLeast Duration) {
 	s := &r.t.Steps[i]
 	retry := r.def.Steps[i].Undo.Retry
 	s.UndoFailures++
@@ -327,7 +327,7 @@ func (r *deciding) undoAgain(i int, atLeast Duration) {
 		s.release()
 	case s.UndoFailures < retry.MaxFailures:
 		u := jitter(r.t.OrderID, r.t.Run, s.Name, s.Attempt)
-		r.put(s, r.at.Now.Add(max(retry.Backoff.wait(s.UndoFailures, u), atLeast)))
+		r.scheduleWake(s, r.at.Now.Add(max(retry.Backoff.wait(s.UndoFailures, u), atLeast)))
 	default:
 		s.release()
 		r.enterError(Undoing, i)

@@ -92,6 +92,8 @@ type story struct {
 	expr *expressions
 	kept core.Duration // how long the services remember keys; 0: for ever
 	out  strings.Builder
+
+	answers int // that were given
 }
 
 func (s *story) printf(format string, args ...any) { fmt.Fprintf(&s.out, format+"\n", args...) }
@@ -157,7 +159,7 @@ func (s *story) workflow(opts map[string]string) {
 				s.expr.output = func(core.Environment) (json.RawMessage, error) { return nil, errors.New("no such field") }
 			}
 		case "tells":
-			s.def.Notify = append(s.def.Notify, core.StatusStarted, core.StatusStepFinished)
+			s.def.Notify = append(s.def.Notify, core.StatusStarted, core.StatusStepFinished, core.StatusUndoing)
 		default:
 			s.Fatalf("workflow has no %q", k)
 		}
@@ -166,9 +168,27 @@ func (s *story) workflow(opts map[string]string) {
 
 func (s *story) step(name string, opts map[string]string) {
 	d, i := step(name), len(s.def.Steps)
+	if opts["wait"]+opts["until"] != "" {
+		d = waitStep(name, 0)
+	}
+	if opts["answers"]+opts["event"] != "" {
+		s.answerStep(&d, i, opts)
+	}
+	if opts["fail"] != "" {
+		d = core.StepDefinition{Name: name, OnFailure: core.OnFailureUndo, Fail: &core.Fail{Code: opts["fail"], Message: "it is refused by rule"}}
+	}
 	for k, v := range opts {
 		switch k {
-		case name:
+		case name, "fail":
+		case "answers", "event", "need", "who", "not", "timeout", "on-timeout", "timeout-value", "refuse", "schema", "question":
+			// of a step that is answered
+		case "wait":
+			d.Wait.For = s.span(v)
+		case "spread":
+			d.Wait.Spread = s.span(v)
+		case "until":
+			d.Input = json.RawMessage(`"template"`)
+			s.expr.input[i] = func(core.Environment) (json.RawMessage, error) { return s.until(v) }
 		case "after":
 			d.After = strings.Split(v, ",")
 		case "grade":
@@ -204,6 +224,51 @@ func (s *story) step(name string, opts map[string]string) {
 		}
 	}
 	s.def.Steps = append(s.def.Steps, d)
+}
+
+// answerStep waits for an answer: one of its values, or an event.
+func (s *story) answerStep(d *core.StepDefinition, i int, opts map[string]string) {
+	d.Agent, d.Operation, d.Grade, d.Undo, d.Retry = "", "", "", nil, core.Retry{}
+	d.Timeout = core.Hour
+	d.Answer = &core.Answer{Event: opts["event"], OnTimeout: core.OnFailureUndo}
+	question := map[string]any{"question": "may it be?"}
+	for k, v := range opts {
+		switch k {
+		case "answers":
+			d.Answer.Values = strings.Split(v, ",")
+		case "need":
+			question["need"] = s.number(v)
+		case "who":
+			question["who"] = strings.Split(v, ",")
+		case "not":
+			question["notSelf"] = v
+		case "timeout":
+			question["timeout"] = v
+		case "on-timeout":
+			d.Answer.OnTimeout = core.Policy(v)
+		case "timeout-value":
+			d.Answer.TimeoutValue = json.RawMessage(`"` + v + `"`)
+		case "refuse":
+			d.Answer.Refuse = "value == 'no'"
+		case "schema":
+			d.Answer.Schema = json.RawMessage(`{"type":"string"}`)
+		}
+	}
+	d.Input = json.RawMessage(`"template"`)
+	s.expr.input[i] = func(core.Environment) (json.RawMessage, error) {
+		if opts["question"] == "fails" {
+			return nil, errors.New("no such field")
+		}
+		return json.Marshal(question)
+	}
+}
+
+// until is a time after the beginning, or a text that is none.
+func (s *story) until(v string) (json.RawMessage, error) {
+	if d, err := time.ParseDuration(v); err == nil {
+		return json.Marshal(noon.Add(core.DurationOf(d)))
+	}
+	return json.Marshal(v)
 }
 
 func failing(v string) error {
@@ -292,6 +357,8 @@ func (s *story) parse(kind string, words []string, opts map[string]string) core.
 		return core.Close{ID: id, Command: number, By: "ann", Reason: "settled by hand"}
 	case "settle":
 		return core.Settle{}
+	case "answer":
+		return s.answer(words, run, opts)
 	}
 	name, attempt, _ := strings.Cut(id, "/")
 	if kind == "wake" {
@@ -314,6 +381,29 @@ func (s *story) parse(kind string, words []string, opts map[string]string) core.
 		r.RetryAfter = s.span(v)
 	}
 	return r
+}
+
+// answer is for a step and its round, like "approve/1", or for an event, like "bought".
+func (s *story) answer(words []string, run int, opts map[string]string) core.Event {
+	step, round, named := strings.Cut(words[0], "/")
+	s.answers++
+	ev := core.Answered{ID: fmt.Sprintf("a%d", s.answers), Run: run, By: "ann", Value: json.RawMessage(words[1])}
+	if named {
+		ev.Step, ev.Round = step, s.number(round)
+	} else {
+		ev.Name = step
+	}
+	if v := opts["by"]; v != "" {
+		ev.By = v
+	}
+	if v := opts["id"]; v != "" {
+		ev.ID = v
+	}
+	_, ev.Token = opts["token"]
+	if !json.Valid(ev.Value) {
+		ev.Value, _ = json.Marshal(words[1])
+	}
+	return ev
 }
 
 func (s *story) sweepAll(backlog string) {
@@ -390,6 +480,13 @@ func (s *story) printChanges(before, after *core.Task) {
 			s.printf("    %s", is)
 		}
 	}
+	kept := 0
+	if before != nil {
+		kept = len(before.Attempts)
+	}
+	for _, a := range after.Attempts[min(kept, len(after.Attempts)):] {
+		s.printf("    attempt %s/%d ended: %s", a.Step, a.Number, strings.TrimSpace(string(a.Outcome)+" "+a.Code))
+	}
 }
 
 func (s *story) printIndex() {
@@ -435,6 +532,7 @@ func describeStep(s *core.Step) string {
 	if s.NoEffect != 0 {
 		text += ", without effect"
 	}
+	text += describeAnswers(s)
 	if s.LockedBy != "" {
 		text += ", locked by " + s.LockedBy
 	}
@@ -443,6 +541,24 @@ func describeStep(s *core.Step) string {
 	}
 	if s.CompleteBy != 0 {
 		text += ", complete by " + clock(s.CompleteBy)
+	}
+	return text
+}
+
+func describeAnswers(s *core.Step) (text string) {
+	if s.Answers == nil {
+		return ""
+	}
+	text = fmt.Sprintf(", round %d", s.Answers.Round)
+	if s.Answers.Need > 1 {
+		text += fmt.Sprintf(", needs %d", s.Answers.Need)
+	}
+	for _, v := range s.Answers.Votes {
+		text += fmt.Sprintf(", %s: %s", v.By, v.Value)
+	}
+	var d core.Decided
+	if s.Output != nil && json.Unmarshal(s.Output, &d) == nil {
+		text += fmt.Sprintf(", decided %s by %s", d.Value, d.By)
 	}
 	return text
 }
@@ -470,6 +586,9 @@ func (s *story) printEffects(effects []core.Effect) {
 		case core.SendStatus:
 			st := e.Status
 			text := strings.Trim(fmt.Sprintf("%s %s %s %s", st.Step, st.Code, st.Message, st.Output), " ")
+			if st.Until != 0 {
+				text += ", until " + clock(st.Until)
+			}
 			if st.By != "" {
 				text += ", by " + st.By + ": " + st.Reason
 			}

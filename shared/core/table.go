@@ -1,6 +1,6 @@
 package core
 
-// mode is a task's state with the phase of an Error told apart: eight in all.
+// mode is a task's state, with Error split by phase: eight in all.
 type mode uint8
 
 const (
@@ -36,7 +36,7 @@ func modeOf(t *Task) mode {
 	return cancelled
 }
 
-// eventKind tells apart what the table distinguishes.
+// eventKind is a row of the transition table.
 type eventKind uint8
 
 const (
@@ -61,6 +61,7 @@ const (
 	resolve
 	closeCommand
 	moveCommand
+	answered
 	kinds
 )
 
@@ -80,7 +81,7 @@ func kindOf(ev Event) (eventKind, string) {
 		return wakeStep, e.Step
 	case DeadlinePassed:
 		return deadlinePassed, ""
-	case TellOverdue:
+	case ResendDue:
 		return tellOverdue, ""
 	case Settle:
 		return settle, ""
@@ -96,11 +97,13 @@ func kindOf(ev Event) (eventKind, string) {
 		return closeCommand, ""
 	case Move:
 		return moveCommand, ""
+	case Answered:
+		return answered, ""
 	}
 	return submitted, ""
 }
 
-// kindOfReply trusts that guard has refused what is not known.
+// kindOfReply relies on guard, which refuses unknown operations and outcomes.
 func kindOfReply(e Reply) eventKind {
 	k := doDone
 	switch e.Outcome {
@@ -124,26 +127,26 @@ func (e Reply) known() bool {
 	return false
 }
 
-// rule is one cell: what is done, or why nothing is. A deed may still find that the event changes
+// rule is one cell: what is done, or why nothing is. An action may still find that the event changes
 // nothing (a wait that is not over) and then says why.
 type rule struct {
-	deed   func(r *deciding, i int, ev Event) (ignored string, err error)
+	action func(r *deciding, i int, ev Event) (ignored string, err error)
 	ignore string
 }
 
 func (c rule) run(r *deciding, i int, ev Event) (string, error) {
-	if c.deed == nil {
+	if c.action == nil {
 		return c.ignore, nil
 	}
-	return c.deed(r, i, ev)
+	return c.action(r, i, ev)
 }
 
-func because(text string) rule { return rule{ignore: text} }
+func ignore(text string) rule { return rule{ignore: text} }
 
-func deed(f func(r *deciding, i int, ev Event) (string, error)) rule { return rule{deed: f} }
+func action(f func(r *deciding, i int, ev Event) (string, error)) rule { return rule{action: f} }
 
 var (
-	stepStates = []State{Pending, Skipped, Processing, Processed, Failed, UndoWait, Compensating, Compensated}
+	stepStates = []State{Pending, Skipped, Processing, Processed, Waiting, Failed, UndoWait, Compensating, Compensated}
 	alive      = []mode{going, undoing, errForward, errUndo}
 	ended      = []mode{processed, compensated, cancelled, closed}
 	inError    = []mode{errForward, errUndo}
@@ -164,7 +167,8 @@ type stepRow struct {
 }
 
 const (
-	notAsked  = "nobody was asked to do that now: a duplicate, or overtaken"
+	notAsked  = "this is not asked for now: a duplicate, or overtaken"
+	noCall    = "the step asks no agent"
 	inDoubt   = "the step was given up and is in doubt: its undo, or the operator, settles it"
 	noTimes   = "a task in Error waits for the operator"
 	hasEnded  = "the task has ended"
@@ -177,35 +181,38 @@ const (
 
 var stepRows = []stepRow{
 	// P15: a do that is done is a fact about its key, whatever the attempt and however late.
-	{[]eventKind{doDone}, []State{Processing, Pending}, alive, deed((*deciding).stepDone)},
-	{[]eventKind{doDone}, []State{Failed}, alive, because(inDoubt)},
-	{[]eventKind{doDone}, []State{Processed, UndoWait, Compensating, Compensated}, alive, because(notAsked)},
-	{[]eventKind{doDone}, []State{Skipped}, alive, because(wasSkip)},
-	{[]eventKind{doFailed}, []State{Processing}, alive, deed((*deciding).stepFailed)},
-	{[]eventKind{doLater}, []State{Processing}, alive, deed((*deciding).stepLater)},
+	{[]eventKind{doDone}, []State{Processing, Pending}, alive, action((*deciding).stepDone)},
+	{[]eventKind{doDone}, []State{Failed}, alive, ignore(inDoubt)},
+	{[]eventKind{doDone}, []State{Processed, UndoWait, Compensating, Compensated}, alive, ignore(notAsked)},
+	{[]eventKind{doDone}, []State{Skipped}, alive, ignore(wasSkip)},
+	{[]eventKind{doFailed}, []State{Processing}, alive, action((*deciding).stepFailed)},
+	{[]eventKind{doLater}, []State{Processing}, alive, action((*deciding).stepRetryLater)},
 	// P22a: a proof that a point of no return had no effect counts after its Overdue too.
-	{[]eventKind{doFailed, doLater}, []State{Pending, Failed}, alive, deed((*deciding).refusedLate)},
-	{[]eventKind{doFailed, doLater}, []State{Skipped, Processed, UndoWait, Compensating, Compensated}, alive, because(notAsked)},
+	{[]eventKind{doFailed, doLater}, []State{Pending, Failed}, alive, action((*deciding).lateNoEffect)},
+	{[]eventKind{doFailed, doLater}, []State{Skipped, Processed, UndoWait, Compensating, Compensated}, alive, ignore(notAsked)},
 
-	{[]eventKind{undoDone}, []State{Compensating, UndoWait}, alive, deed((*deciding).stepUndone)},
-	{[]eventKind{undoDone}, []State{Pending, Skipped, Processing, Processed, Failed, Compensated}, alive, because(notAsked)},
-	{[]eventKind{undoFailed, undoLater}, []State{Compensating}, alive, deed((*deciding).undoRefused)},
-	{[]eventKind{undoFailed, undoLater}, []State{Pending, Skipped, Processing, Processed, Failed, UndoWait, Compensated}, alive, because(notAsked)},
+	{[]eventKind{undoDone}, []State{Compensating, UndoWait}, alive, action((*deciding).stepUndone)},
+	{[]eventKind{undoDone}, []State{Pending, Skipped, Processing, Processed, Failed, Compensated}, alive, ignore(notAsked)},
+	{[]eventKind{undoFailed, undoLater}, []State{Compensating}, alive, action((*deciding).undoRefused)},
+	{[]eventKind{undoFailed, undoLater}, []State{Pending, Skipped, Processing, Processed, Failed, UndoWait, Compensated}, alive, ignore(notAsked)},
 
-	{[]eventKind{overdue}, []State{Processing}, alive, deed((*deciding).doOverdue)},
-	{[]eventKind{overdue}, []State{Compensating}, alive, deed((*deciding).undoOverdue)},
-	{[]eventKind{overdue}, []State{Pending, Failed, UndoWait}, []mode{going, undoing}, deed((*deciding).waitOverdue)},
-	{[]eventKind{overdue}, []State{Pending, Failed, UndoWait}, inError, because(noTimes)},
-	{[]eventKind{overdue}, []State{Skipped, Processed, Compensated}, alive, because(notNow)},
+	{[]eventKind{overdue}, []State{Processing}, alive, action((*deciding).doOverdue)},
+	{[]eventKind{overdue}, []State{Compensating}, alive, action((*deciding).undoOverdue)},
+	// P33: a step that calls no agent ignores replies.
+	{[]eventKind{doDone, doFailed, doLater, undoDone, undoFailed, undoLater}, []State{Waiting}, alive, ignore(noCall)},
+
+	{[]eventKind{overdue}, []State{Pending, Waiting, Failed, UndoWait}, []mode{going, undoing}, action((*deciding).waitOverdue)},
+	{[]eventKind{overdue}, []State{Pending, Waiting, Failed, UndoWait}, inError, ignore(noTimes)},
+	{[]eventKind{overdue}, []State{Skipped, Processed, Compensated}, alive, ignore(notNow)},
 
 	// H28, H29: what a Wake does depends on the task's direction first.
-	{[]eventKind{wakeStep}, []State{Pending}, []mode{going}, deed((*deciding).wakeForward)},
-	{[]eventKind{wakeStep}, []State{Pending, Failed, UndoWait}, []mode{undoing}, deed((*deciding).wakeUndo)},
-	{[]eventKind{wakeStep}, []State{Failed, UndoWait}, []mode{going}, because(notNow)},
-	{[]eventKind{wakeStep}, []State{Pending, Failed, UndoWait}, inError, because(noTimes)},
-	{[]eventKind{wakeStep}, []State{Skipped, Processing, Processed, Compensating, Compensated}, alive, because(notNow)},
+	{[]eventKind{wakeStep}, []State{Pending, Waiting}, []mode{going}, action((*deciding).wakeForward)},
+	{[]eventKind{wakeStep}, []State{Pending, Waiting, Failed, UndoWait}, []mode{undoing}, action((*deciding).wakeUndo)},
+	{[]eventKind{wakeStep}, []State{Failed, UndoWait}, []mode{going}, ignore(notNow)},
+	{[]eventKind{wakeStep}, []State{Pending, Waiting, Failed, UndoWait}, inError, ignore(noTimes)},
+	{[]eventKind{wakeStep}, []State{Skipped, Processing, Processed, Compensating, Compensated}, alive, ignore(notNow)},
 
-	{[]eventKind{doDone, doFailed, doLater, undoDone, undoFailed, undoLater, overdue, wakeStep}, stepStates, ended, because(hasEnded)},
+	{[]eventKind{doDone, doFailed, doLater, undoDone, undoFailed, undoLater, overdue, wakeStep}, stepStates, ended, ignore(hasEnded)},
 }
 
 // taskRow defines cells of taskTable.
@@ -219,27 +226,28 @@ var (
 	everyMode = []mode{going, undoing, errForward, errUndo, processed, compensated, cancelled, closed}
 
 	taskRows = []taskRow{
-		{submitted, everyMode, deed((*deciding).submittedAgain)},
+		{submitted, everyMode, action((*deciding).submittedAgain)},
 
-		{deadlinePassed, []mode{going}, deed((*deciding).deadline)},
-		{deadlinePassed, []mode{undoing, errForward, errUndo}, because("a deadline binds only a task that goes forward")},
-		{deadlinePassed, ended, because(hasEnded)},
+		{deadlinePassed, []mode{going}, action((*deciding).deadline)},
+		{deadlinePassed, []mode{undoing, errForward, errUndo}, ignore("a deadline binds only a task that goes forward")},
+		{deadlinePassed, ended, ignore(hasEnded)},
 
-		{tellOverdue, []mode{errForward, errUndo, processed, compensated, cancelled, closed}, deed((*deciding).tellAgain)},
-		{tellOverdue, []mode{going, undoing}, because("there is no end to tell")},
-		{settle, []mode{errForward, errUndo, processed, compensated, cancelled, closed}, deed((*deciding).settle)},
-		{settle, []mode{going, undoing}, because("there is no end to tell")},
+		{tellOverdue, []mode{errForward, errUndo, processed, compensated, cancelled, closed}, action((*deciding).resendDue)},
+		{tellOverdue, []mode{going, undoing}, ignore("there is no final status to send")},
+		{settle, []mode{errForward, errUndo, processed, compensated, cancelled, closed}, action((*deciding).settle)},
+		{settle, []mode{going, undoing}, ignore("there is no final status to send")},
 
-		{wakeTask, []mode{undoing}, deed((*deciding).wakeUndo)},
-		{wakeTask, []mode{going, errForward, errUndo}, because("only a task that is being undone is woken as a whole")},
-		{wakeTask, ended, because(hasEnded)},
+		{wakeTask, []mode{undoing}, action((*deciding).wakeUndo)},
+		{wakeTask, []mode{going, errForward, errUndo}, ignore("only a task that is being undone is woken as a whole")},
+		{wakeTask, ended, ignore(hasEnded)},
 
-		{cancel, everyMode, deed((*deciding).cancelled)},
-		{undoCommand, everyMode, deed((*deciding).undoAsked)},
-		{resubmit, everyMode, deed((*deciding).resubmitted)},
-		{resolve, everyMode, deed((*deciding).resolved)},
-		{closeCommand, everyMode, deed((*deciding).closeAsked)},
-		{moveCommand, everyMode, deed((*deciding).moveAsked)},
+		{cancel, everyMode, action((*deciding).cancelCommand)},
+		{undoCommand, everyMode, action((*deciding).undoCommand)},
+		{resubmit, everyMode, action((*deciding).resubmitCommand)},
+		{resolve, everyMode, action((*deciding).resolveCommand)},
+		{closeCommand, everyMode, action((*deciding).closeCommand)},
+		{moveCommand, everyMode, action((*deciding).moveCommand)},
+		{answered, everyMode, action((*deciding).answered)},
 	}
 )
 

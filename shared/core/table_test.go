@@ -1,6 +1,7 @@
 package core_test
 
 import (
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -11,7 +12,7 @@ import (
 // TestEveryTransitionIsDefinedOnce: no cell of the tables is forgotten, none defined by two rows.
 func TestEveryTransitionIsDefinedOnce(t *testing.T) {
 	defined, silent := core.Definitions()
-	if want := 8*8*8 + 11*8; len(defined) != want {
+	if want := 8*9*8 + 12*8; len(defined) != want {
 		t.Errorf("%d cells, want %d", len(defined), want)
 	}
 	for cell, n := range defined {
@@ -38,6 +39,7 @@ done         Pending       Processed     Processed     Processed      Processed
 done         Skipped       -             -             -              -
 done         Processing    Processed     Processed     Processed      Processed
 done         Processed     -             -             -              -
+done         Waiting       -             -             -              -
 done         Failed        -             -             -              -
 done         UndoWait      -             -             -              -
 done         Compensating  -             -             -              -
@@ -47,6 +49,7 @@ failed       Pending       -             -             -              -
 failed       Skipped       -             -             -              -
 failed       Processing    Failed        Failed        Failed         Failed
 failed       Processed     -             -             -              -
+failed       Waiting       -             -             -              -
 failed       Failed        -             -             -              -
 failed       UndoWait      -             -             -              -
 failed       Compensating  -             -             -              -
@@ -56,6 +59,7 @@ later        Pending       -             -             -              -
 later        Skipped       -             -             -              -
 later        Processing    Pending       Failed        Failed         Failed
 later        Processed     -             -             -              -
+later        Waiting       -             -             -              -
 later        Failed        -             -             -              -
 later        UndoWait      -             -             -              -
 later        Compensating  -             -             -              -
@@ -65,6 +69,7 @@ undone       Pending       -             -             -              -
 undone       Skipped       -             -             -              -
 undone       Processing    -             -             -              -
 undone       Processed     -             -             -              -
+undone       Waiting       -             -             -              -
 undone       Failed        -             -             -              -
 undone       UndoWait      Compensated   Compensated   Compensated    Compensated
 undone       Compensating  Compensated   Compensated   Compensated    Compensated
@@ -74,6 +79,7 @@ undo-failed  Pending       -             -             -              -
 undo-failed  Skipped       -             -             -              -
 undo-failed  Processing    -             -             -              -
 undo-failed  Processed     -             -             -              -
+undo-failed  Waiting       -             -             -              -
 undo-failed  Failed        -             -             -              -
 undo-failed  UndoWait      -             -             -              -
 undo-failed  Compensating  UndoWait      UndoWait      UndoWait       UndoWait
@@ -83,6 +89,7 @@ undo-later   Pending       -             -             -              -
 undo-later   Skipped       -             -             -              -
 undo-later   Processing    -             -             -              -
 undo-later   Processed     -             -             -              -
+undo-later   Waiting       -             -             -              -
 undo-later   Failed        -             -             -              -
 undo-later   UndoWait      -             -             -              -
 undo-later   Compensating  UndoWait      UndoWait      UndoWait       UndoWait
@@ -92,6 +99,7 @@ overdue      Pending       =             =             -              -
 overdue      Skipped       -             -             -              -
 overdue      Processing    Pending       Failed        Failed         Failed
 overdue      Processed     -             -             -              -
+overdue      Waiting       =             =             -              -
 overdue      Failed        =             =             -              -
 overdue      UndoWait      =             =             -              -
 overdue      Compensating  UndoWait      UndoWait      UndoWait       UndoWait
@@ -101,6 +109,7 @@ wake         Pending       Processing    Compensating  -              -
 wake         Skipped       -             -             -              -
 wake         Processing    -             -             -              -
 wake         Processed     -             -             -              -
+wake         Waiting       Processed     Compensated   -              -
 wake         Failed        -             Compensating  -              -
 wake         UndoWait      -             Compensating  -              -
 wake         Compensating  -             -             -              -
@@ -124,6 +133,7 @@ resubmit  error       refused       refused       Processing     Compensating  r
 resolve   error       refused       refused       =              =             refused    refused      refused     refused
 close     error       refused       refused       Closed         Closed        refused    refused      refused    refused
 move      error       refused       refused       refused        refused       refused    refused      refused     refused
+answer    error       refused       refused       refused        refused       refused    refused      refused     refused
 `
 
 var modes = []string{"Processing", "Compensating", "Error-forward", "Error-undo", "Processed", "Compensated", "Cancelled", "Closed"}
@@ -161,7 +171,7 @@ func fixture(mode, state string, other core.State) *core.Task {
 		a.StopBy = noon
 	}
 	if phase != "" || t.Terminal() {
-		t.Ended, t.EndCause, t.EndSeq, t.Tell = noon-1000, "before", 1, noon
+		t.Ended, t.EndCause, t.EndSeq, t.ResendAt = noon-1000, "before", 1, noon
 	}
 	t.Due = core.Live(t)
 	return t
@@ -199,11 +209,12 @@ func taskEvent(event string) core.Event {
 	other := submit
 	other.ContentHash = "decaf"
 	return map[string]core.Event{
-		"submit": submit, "other": other, "deadline": core.DeadlinePassed{Run: inRun}, "tell": core.TellOverdue{},
+		"submit": submit, "other": other, "deadline": core.DeadlinePassed{Run: inRun}, "tell": core.ResendDue{},
 		"settle": core.Settle{}, "wake": core.Wake{Run: inRun}, "cancel": core.Cancel{OrderID: orderID, ID: "c1", Run: inRun},
 		"undo": core.UndoCommand{ID: "c1", Command: 4}, "resubmit": core.Resubmit{ID: "c1", Command: 4},
 		"resolve": core.Resolve{ID: "c1", Command: 4, Step: "a", Fact: core.NotHappened},
 		"move":    core.Move{ID: "c1", Command: 4, To: core.Target{Absent: "no such definition"}},
+		"answer":  core.Answered{ID: "a1", Run: inRun, Step: "a", Round: 1, By: "ann", Value: json.RawMessage(`"yes"`)},
 		"close":   core.Close{ID: "c1", Command: 4, By: "ann", Reason: "paid by hand"},
 	}[event]
 }
@@ -232,7 +243,11 @@ func TestTransitionTable(t *testing.T) {
 			if want == "" {
 				want = "-" // the task has ended
 			}
-			d := newDesk(t, workflow(step("a"), step("b", grade(core.Idempotent))))
+			first := step("a")
+			if state == "Waiting" {
+				first = waitStep("a", core.Hour)
+			}
+			d := newDesk(t, workflow(first, step("b", grade(core.Idempotent))))
 			d.task = fixture(mode, state, companion(mode, event))
 			before := d.task.Steps[0].State
 			dec, err := d.try(stepEvent(event))
@@ -250,7 +265,7 @@ func TestTransitionTable(t *testing.T) {
 			}
 		}
 	}
-	if want := 8 * 9 * 8; cells != want {
+	if want := 8 * 10 * 8; cells != want {
 		t.Errorf("%d cells, want %d", cells, want)
 	}
 }

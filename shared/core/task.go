@@ -8,11 +8,12 @@ type State string
 const (
 	Pending      State = "Pending"      // step: not claimed yet, or handed back for another attempt
 	Skipped      State = "Skipped"      // step: its condition was false
-	Processing   State = "Processing"   // task: going forward; step: claimed, its agent has been asked
+	Processing   State = "Processing"   // task: going forward; step: claimed, a request was sent to its agent
 	Processed    State = "Processed"    // done
-	Failed       State = "Failed"       // step: given up, in doubt whether it happened
+	Waiting      State = "Waiting"      // step: claimed, and not in flight: it goes on at a time (P33)
+	Failed       State = "Failed"       // step: failed for good, in doubt whether it took effect
 	UndoWait     State = "UndoWait"     // step: its undo waits
-	Compensating State = "Compensating" // task: being undone; step: its undo has been asked for
+	Compensating State = "Compensating" // task: being undone; step: its undo was requested
 	Compensated  State = "Compensated"  // undone
 	Cancelled    State = "Cancelled"    // task: stopped by the caller, and undone
 	Closed       State = "Closed"       // task: ended by the operator as it stood (P48)
@@ -41,7 +42,7 @@ const (
 // replaces. Values are treated as immutable once they were returned by Decide.
 type Task struct {
 	OrderID      string
-	Version      int64 // of the stored document; set by whoever commits (P8)
+	Version      int64 // of the stored document; set by the actor that commits (P8)
 	Workflow     string
 	Definition   string // hash
 	ContentHash  string // of the submission: same ID and same hash is the same order (P14)
@@ -61,23 +62,23 @@ type Task struct {
 	StatusSeq    int // sequence number of the last status message
 	StartSeq     int // that of the last "started", 0 where none was due
 	StartCause   string
-	StartAt      Time     // when the run began, or was taken up again
-	EndSeq       int      // that of the status for the present end, or Error
-	EndCause     string   // what led to it (P4)
-	EndCode      string   // a short stable word
-	EndText      string   // why, for people: the error, or the failure of the output expression
-	EndStep      string   // the step to blame, "" for none
-	UndoneFor    Blame    // in Error (undo), and Closed after it: why it is undone, which the other three say otherwise
-	Closing      *Closing // of a Closed task
-	EndCommand   int      // Command when it entered Error: what the alert names, also when it is emitted again (P12)
+	StartAt      Time       // when the run began, or was taken up again
+	EndSeq       int        // that of the status for the present end, or Error
+	EndCause     string     // what led to it (P4)
+	EndCode      string     // short and stable
+	EndText      string     // why, for people: the error, or the failure of the output expression
+	EndStep      string     // the step that caused it, "" for none
+	UndoneFor    UndoReason // in Error (undo), and Closed after it: why it is undone, which the other three say otherwise
+	Closing      *Closing   // of a Closed task
+	EndCommand   int        // Command when it entered Error: what the alert names, also when it is emitted again (P12)
 	Output       json.RawMessage
 	Created      Time
 	Ended        Time                       // when it entered the present end, or Error; zero while it runs
 	Deadline     Time                       // zero: none
 	DeadlineSeq  int                        // how many deadlines were set in this run, for the cause (P4)
-	Tell         Time                       // live while an end is untold (P11)
+	ResendAt     Time                       // when an unacknowledged final status is sent again; zero: none is (P11)
 	Due          Time                       // the indexed due time; may be early, never late (P9)
-	Attention    bool                       // in the operator's list: Error, nothing in flight, told (P9)
+	Attention    bool                       // in the operator's list: Error, nothing in flight, status and alert sent (P9)
 	Removed      map[string]int             // attempts of steps that a Move has removed, should their names return (P1, P49)
 	Steps        []Step                     // in the order of the definition
 	Unknown      map[string]json.RawMessage // fields of a newer minor version, kept
@@ -111,8 +112,36 @@ type Step struct {
 	NoEffect     Time       // since when it is proven that no attempt has had an effect (P22a); zero: it is not, or a new claim took it back
 	Error        *StepError // the last failure
 	Resolved     *Resolved
+	Answers      *Answers // of a step that is answered from outside
 	Unknown      map[string]json.RawMessage
 }
+
+// Answers is what a step keeps of the answers to it (P35, P36). What was decided is the step's output.
+type Answers struct {
+	Round    int       `json:"round"`              // from 1; a decided step that is asked again is in the next
+	Need     int       `json:"need,omitempty"`     // 0 before its claim
+	Who      []string  `json:"who,omitempty"`      // who may answer; empty: everyone
+	NotSelf  string    `json:"notSelf,omitempty"`  // who may not
+	Votes    []Vote    `json:"votes,omitempty"`    // of this round, in the order of their coming; at most MaxVoters
+	Verdicts []Verdict `json:"verdicts,omitempty"` // the last answers to answers, also of earlier runs
+}
+
+// Vote is what one person has answered.
+type Vote struct {
+	By    string          `json:"by"`
+	Value json.RawMessage `json:"value"`
+	At    Time            `json:"at"`
+}
+
+// Decided is the output of a step that was answered, or whose time was over.
+type Decided struct {
+	Value json.RawMessage `json:"value"` // null where the time was over and no value stands for that
+	By    string          `json:"by"`    // names, with commas between them; ByTimeout where the time was over
+	At    Time            `json:"at"`
+}
+
+// ByTimeout stands for a person where the time for an answer was over.
+const ByTimeout = "timeout"
 
 // The failure of a do whose reply did not come.
 const (
@@ -123,7 +152,7 @@ const (
 
 // StepError is the last failure of a step, for people.
 type StepError struct {
-	Code    string `json:"code"`    // a short stable word: "timeout", "http-422", "expression" …
+	Code    string `json:"code"`    // short and stable: "timeout", "http-422", "expression" …
 	Message string `json:"message"` // at most MaxMessage bytes, see TrimMessage
 	At      Time   `json:"at"`
 	Attempt int    `json:"attempt,omitempty"`
@@ -132,10 +161,10 @@ type StepError struct {
 	Since Time `json:"since,omitzero"`
 }
 
-// Blame says why an order was undone (P19): it is set when the undo begins, and stays until the next run.
-type Blame struct {
+// UndoReason says why an order was undone (P19): it is set when the undo begins, and stays until the next run.
+type UndoReason struct {
 	Step string // "" for none
-	Code string // a short stable word
+	Code string // short and stable
 	Text string // the same for people
 }
 
@@ -158,7 +187,7 @@ type Attempt struct {
 // Outcomes of an attempt that no reply has ended.
 const (
 	OutcomeOverdue    Outcome = "overdue"    // no reply by its complete-by time
-	OutcomeSuperseded Outcome = "superseded" // its undo was asked for before a reply came (P20, fenced)
+	OutcomeSuperseded Outcome = "superseded" // its undo was requested before a reply came (P20, fenced)
 )
 
 // Earlier counts the attempts that a task does not keep any more, by their outcome.
@@ -208,7 +237,7 @@ type Resolved struct {
 // Verdict is the answer to one command, kept so that its sender can read it (P5).
 type Verdict struct {
 	ID       string `json:"id"`
-	Command  string `json:"command"` // "cancel", "undo", "resubmit", "resolve", "close", "move"
+	Command  string `json:"command"` // "cancel", "undo", "resubmit", "resolve", "close", "move", "answer"
 	Accepted bool   `json:"accepted"`
 	Reason   string `json:"reason,omitempty"`
 	At       Time   `json:"at"`
@@ -217,7 +246,10 @@ type Verdict struct {
 // Attempted reports whether the step was claimed at least once in this run (P7).
 func (s *Step) Attempted() bool { return s.First > 0 }
 
-// InFlight reports whether an agent may be at work on the step.
+// handedBack reports a call that waits to be claimed again.
+func (s *Step) handedBack() bool { return s.State == Pending && s.Attempted() }
+
+// InFlight reports whether a request of the step may be in flight.
 func (s *Step) InFlight() bool { return s.State == Processing || s.State == Compensating }
 
 // Step returns the named step, or nil.
@@ -256,9 +288,9 @@ func (t *Task) InFlight() bool {
 	return false
 }
 
-// AtRest reports an end that has been told: nothing will happen without a command (P11).
+// AtRest reports an end whose status and alert were sent: nothing will happen without a command (P11).
 func (t *Task) AtRest() bool {
-	return (t.Terminal() || t.ProcessState == Error && !t.InFlight()) && t.Tell == 0
+	return (t.Terminal() || t.ProcessState == Error && !t.InFlight()) && t.ResendAt == 0
 }
 
 // clone copies the task so that the copy's steps can be changed.

@@ -19,16 +19,16 @@ func TestTellTimeLeavesTheIndex(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			def := workflow(step("a"))
-			def.TellAfter = tt.tellAfter
+			def.ResendAfter = tt.tellAfter
 			d := newDesk(t, def)
 			d.decide(d.submit)
 			_, due := core.Index(d.task)
 			d.wait(core.Second)
 			end := d.decide(done("a", 1))
-			if d.task.ProcessState != core.Processed || d.task.Tell != noon.Add(tt.want) {
-				t.Errorf("%s, to be told again %s after noon, want %s", d.task.ProcessState, d.task.Tell.Sub(noon), tt.want)
+			if d.task.ProcessState != core.Processed || d.task.ResendAt != noon.Add(tt.want) {
+				t.Errorf("%s, to be told again %s after noon, want %s", d.task.ProcessState, d.task.ResendAt.Sub(noon), tt.want)
 			}
-			if _, at := core.Index(d.task); at != min(due, d.task.Tell) {
+			if _, at := core.Index(d.task); at != min(due, d.task.ResendAt) {
 				t.Errorf("indexed at %s, was at %s", at, due)
 			}
 			d.settle(end)

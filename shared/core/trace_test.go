@@ -389,7 +389,7 @@ func TestH26AskingAgainDoesNotMoveTheWait(t *testing.T) {
 	d.expect(d.decide(wake("a", 1)).Effects, "Processing: a Processing/2", "do a/2")
 }
 
-// H27. Broken by: ToldBy answers true for any end.
+// H27. Broken by: Settles answers true for any end.
 func TestH27OnlyWhoToldSettles(t *testing.T) {
 	d := begun(t, step("a"))
 	d.decide(done("a", 1)) // crash
@@ -402,7 +402,7 @@ func TestH27OnlyWhoToldSettles(t *testing.T) {
 	stopped := begun(t, step("a", stopping))
 	dec := stopped.decide(failed("a", 1))
 	for i := range dec.Effects { // an Error is told by status and alert together
-		if core.ToldBy(stopped.def, stopped.task, dec.Effects[i:i+1]) {
+		if core.Settles(stopped.def, stopped.task, dec.Effects[i:i+1]) {
 			t.Errorf("%s alone counts as all", brief(dec.Effects[i:i+1]))
 		}
 	}
@@ -470,7 +470,7 @@ func TestH31ResubmitClaimsHandedBackStepsToo(t *testing.T) {
 func TestH32UntoldEndSurvivesTheProcess(t *testing.T) {
 	d := begun(t, step("a"))
 	first := snapshot(d.decide(done("a", 1)).Effects) // put into a queue that dies with the process
-	if bucket, _ := core.Index(d.task); d.task.Tell == 0 || bucket != "due" {
+	if bucket, _ := core.Index(d.task); d.task.ResendAt == 0 || bucket != "due" {
 		t.Fatalf("untold, and in %q", bucket)
 	}
 	dec, err := core.Restart(d.def, d.order, d.task, d.now)
@@ -515,7 +515,7 @@ func TestUnknownOutcomeChangesNothing(t *testing.T) {
 		reply("a", 0, 1, core.Do, "progress"), reply("a", 0, 1, core.Do, ""),
 		reply("a", 0, 1, "check", core.OutcomeDone), reply("a", 0, 1, "", core.OutcomeDone),
 		reply("a", 0, 0, core.Do, core.OutcomeDone), reply("a", 0, -1, core.Do, core.OutcomeDone),
-		reply("a", -1, 1, core.Do, core.OutcomeDone), done("nobody", 1),
+		reply("a", -1, 1, core.Do, core.OutcomeDone), done("missing", 1),
 	} {
 		d.ignored(ev)
 	}
@@ -533,6 +533,12 @@ func TestUnfitDocument(t *testing.T) {
 		"step state":       func(d *desk) { d.task.Steps[0].State = "Waiting" },
 		"undo, none there": func(d *desk) { d.task.Steps[0].State = core.Compensating },
 		"never claimed":    func(d *desk) { d.task.Steps[0].First = 0 },
+		"a wait now":       func(d *desk) { d.def = workflow(waitStep("a", core.Hour)); d.def.Hash = d.task.Definition },
+		"no wait any more": func(d *desk) {
+			d.def = workflow(waitStep("a", core.Hour))
+			d.task.Steps[0].State = core.Waiting
+			d.def.Steps[0] = step("a")
+		},
 	} {
 		d := begun(t, step("a"))
 		harm(d)

@@ -47,6 +47,7 @@ type Supervisor struct {
 	Name          string         // of the deployment, for metrics
 	Capacity      map[string]int // requests that an agent takes at a time (P32)
 	SweepEvery    time.Duration  // the schedule's interval
+	Workflows     string         // folder of the compiled workflows that start by the clock; it may be absent
 	PagesPerSweep int            // of the index, at most in one sweep (rule 17); 0: the Supervisor's default
 }
 
@@ -117,6 +118,9 @@ const (
 func ReadSupervisor(lookup Lookup) (Supervisor, error) {
 	r := &reader{lookup: lookup}
 	s := Supervisor{Engine: r.engine(), Name: r.required(VarName), SweepEvery: cmp.Or(r.duration(VarSweepEvery, MinSweepEvery, MaxSweepEvery), MinSweepEvery)}
+	if r.optional(VarWorkflows) != "" || r.optional(varRoot) != "" {
+		s.Workflows = r.beside(VarWorkflows, WorkflowsFolder)
+	}
 	if r.optional(VarSweepPages) != "" {
 		s.PagesPerSweep = r.whole(VarSweepPages, 1, MaxSweepPages)
 	}

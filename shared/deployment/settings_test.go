@@ -58,7 +58,7 @@ func TestGood(t *testing.T) {
 	}
 }
 
-// One error lists everything, so that a broken deployment is mended once.
+// One error lists everything, so that a broken deployment is corrected once.
 func TestAllProblemsAtOnce(t *testing.T) {
 	_, err := deployment.ReadScheduler(lookup(nil))
 	for _, want := range []string{deployment.VarQueues, deployment.VarOrders, deployment.VarTasks, deployment.VarDefinitions, deployment.VarShards, deployment.VarAlerts, "LAMBDA_TASK_ROOT"} {

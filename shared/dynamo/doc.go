@@ -5,7 +5,7 @@
 //   - Orders, by OrderID: the order as it was received. It never expires (P26).
 //   - Tasks, by OrderID: one item for each task, and the leases as items "#lease/<name>". The item
 //     shows a person what the pattern names, as attributes of DynamoDB's own: OrderID,
-//     ProcessState, LockedBy, CompleteBy, FailureCount, Version, and the same for each step in the
+//     ProcessState, LockedBy, CompleteBy, FailureCount, Version, and the middle four for each step in the
 //     map Steps. One item for all steps, because one conditional write then moves "step 2 is done,
 //     step 3 is claimed" together.
 //   - Definitions, by Hash.
@@ -14,7 +14,7 @@
 // Tasks has one sparse index, complete-by, that holds keys only. Its partition key, bucket, is
 // due#<shard>, attention#<shard> or, only if asked for, finished#<day>#<shard>; its sort key, dueAt,
 // is the time. A task at rest is in no bucket. The index is a hint: it may be stale in
-// every direction, and nobody trusts it without loading the task (rule 11 of docs/aws-rules.md, as
+// every direction, and it is never trusted without loading the task (rule 11 of docs/aws-rules.md, as
 // all rules that the comments here cite).
 //
 // Every write states its condition, and carries a token of its own in the attribute Writer. A write

@@ -104,7 +104,7 @@ func meaning(ctx context.Context, what string, doubt bool, err error) error {
 }
 
 // errOvertaken: a try of this write got no answer, and what is stored by now is newer than what it
-// would have written. Others may have written on top of it, or instead of it: nobody can tell.
+// would have written. Others may have written on top of it, or instead of it: that is unknown.
 var errOvertaken = errors.New("an answer was lost, and newer versions are stored: perhaps they stand on this one")
 
 // refusal is what the caller hears of a write of this version, whose last try was refused, and which

@@ -66,7 +66,7 @@ func TestWhatAnswersMean(t *testing.T) {
 		{"a throttle that is a 5xx says nothing of the write", 503, coded("ThrottlingException", "slow down"), never, passes},
 		{"502 without a code", 502, "<html>bad gateway</html>", never, passes},
 		{"503 without a code", 503, "", never, passes},
-		{"503 with JSON of somebody else's", 503, `{"message":"Service Unavailable"}`, never, passes},
+		{"503 with JSON of another service", 503, `{"message":"Service Unavailable"}`, never, passes},
 		{"504 without a code", 504, "", never, passes},
 		{"its own earlier try is in progress", 400, coded("TransactionInProgressException", "in progress"), never, passes},
 		{"denied", 400, coded("AccessDeniedException", "not authorized"), never, never},
@@ -204,7 +204,7 @@ func TestWhatTriesMean(t *testing.T) {
 			}
 			for _, sentinel := range []error{nil, port.ErrConflict, port.ErrExists, port.ErrNotFound, port.ErrUnavailable} {
 				if errors.Is(err, sentinel) {
-					t.Errorf("%v says %v, which nobody knows", err, sentinel)
+					t.Errorf("%v says %v, which is unknown", err, sentinel)
 				}
 			}
 		})

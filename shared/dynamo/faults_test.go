@@ -10,11 +10,11 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient/faults"
 	"github.com/stepkeeper/stepkeeper/shared/dynamo"
 	"github.com/stepkeeper/stepkeeper/shared/dynamo/dynamotest"
-	"github.com/stepkeeper/stepkeeper/shared/memory"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/port/storetest"
 )
@@ -55,8 +55,8 @@ func (f faulty) commit(w port.Write) error {
 	return f.Commit(context.Background(), []port.Write{w})[0]
 }
 
-// Every fault in a write, and what the caller hears of it. Refused writes are stored by nobody;
-// those of which nobody heard an answer may be either.
+// Every fault in a write, and what the caller hears of it. Refused writes are not stored;
+// those without an answer may be stored or not.
 func TestFaultsInWrites(t *testing.T) {
 	const l, u, h, w, x = faults.LostAnswer, faults.Unsent, faults.Throttled, faults.Twice, faults.Conflict
 	f := newFaulty(t, dynamo.Options{Shards: 4})
@@ -117,7 +117,7 @@ func TestAnswersThatStayLost(t *testing.T) {
 		err := f.commit(write("a", version))
 		for _, sentinel := range []error{nil, port.ErrExists, port.ErrConflict, port.ErrNotFound, port.ErrUnavailable} {
 			if errors.Is(err, sentinel) {
-				t.Errorf("%s: %v says %v, which nobody knows", operation, err, sentinel)
+				t.Errorf("%s: %v says %v, which is unknown", operation, err, sentinel)
 			}
 		}
 		if err := f.commit(write("a", version)); !errors.Is(err, port.ErrExists) && !errors.Is(err, port.ErrConflict) {
@@ -147,7 +147,7 @@ func TestAnothersWriteIsNoneOfOurs(t *testing.T) {
 }
 
 // A write whose answer was lost and on top of which others have written is neither theirs nor
-// refused: nobody can tell, and the caller hears that.
+// refused: that is unknown, and the caller is told so.
 func TestAnOvertakenWriteIsInDoubt(t *testing.T) {
 	f := newFaulty(t, dynamo.Options{Shards: 4})
 	other := dynamo.New(f.clean, f.names.Tables, dynamo.Options{Shards: 4})
@@ -257,8 +257,8 @@ func TestManyLostAnswers(t *testing.T) {
 			break
 		}
 	}
-	t.Logf("%d writes, %d answers lost, %d sent twice: %d refused, %d in doubt", tasks*versions, f.plan.Met(faults.LostAnswer), f.plan.Met(faults.Twice), refused, doubt)
-	if f.plan.Met(faults.LostAnswer) < 20 {
+	t.Logf("%d writes, %d answers lost, %d sent twice: %d refused, %d in doubt", tasks*versions, f.plan.Hits(faults.LostAnswer), f.plan.Hits(faults.Twice), refused, doubt)
+	if f.plan.Hits(faults.LostAnswer) < 20 {
 		t.Error("too few answers were lost to show anything")
 	}
 }

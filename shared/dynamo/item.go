@@ -143,8 +143,8 @@ func (s *Store) index(r *port.Record, a attrs) {
 // sortKey sorts by time, in whole milliseconds.
 func sortKey(t time.Time) string { return t.UTC().Format(timeLayout) }
 
-// record reads an item. Of one that is damaged it answers what it can, without a document: whoever
-// decodes that says so, and its neighbours are not harmed.
+// record reads an item. Of one that is damaged it answers what it can, without a document: the
+// decoder says so, and the rest of the batch is not affected.
 func record(a attrs) *port.Record {
 	r := &port.Record{
 		ID: textOf(a[OrderKey]), Version: numberOf(a["Version"]), State: textOf(a["ProcessState"]),

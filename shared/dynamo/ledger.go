@@ -15,14 +15,20 @@ import (
 type Ledger struct {
 	client calls
 	table  string
+	key    string // attribute
 }
 
 // NewLedger makes a Ledger on the table, by name or ARN.
-func NewLedger(client *dynamodb.Client, table string) *Ledger { return &Ledger{callsOf(client), table} }
+func NewLedger(client *dynamodb.Client, table string) *Ledger {
+	return &Ledger{callsOf(client), table, LedgerKey}
+}
+
+// Schedules are the records of the workflows' schedules, among the tasks.
+func (s *Store) Schedules() *Ledger { return &Ledger{s.client, s.tables.Tasks, OrderKey} }
 
 // Entry answers the entry, strongly consistent; Version 0 where there is none.
 func (l *Ledger) Entry(ctx context.Context, key string) (port.LedgerEntry, error) {
-	item, err := get(ctx, l.client, l.table, LedgerKey, key, true)
+	item, err := get(ctx, l.client, l.table, l.key, key, true)
 	if err != nil {
 		return port.LedgerEntry{}, fmt.Errorf("ledger: %w", err)
 	}
@@ -37,7 +43,7 @@ func (l *Ledger) Entry(ctx context.Context, key string) (port.LedgerEntry, error
 func (l *Ledger) Move(ctx context.Context, e port.LedgerEntry) error {
 	writer := token()
 	in := &dynamodb.PutItemInput{
-		TableName: &l.table, Item: entryItem(e, writer), ExpressionAttributeNames: map[string]string{"#version": "Version"},
+		TableName: &l.table, Item: l.item(e, writer), ExpressionAttributeNames: map[string]string{"#version": "Version"},
 		ConditionExpression: aws.String("attribute_not_exists(#version)"),
 	}
 	if e.Version > 0 {
@@ -58,8 +64,8 @@ func (l *Ledger) Move(ctx context.Context, e port.LedgerEntry) error {
 		fmt.Errorf("ledger entry %q has version %d, expected was %d: %w", e.Key, numberOf(there["Version"]), e.Version, port.ErrConflict))
 }
 
-func entryItem(e port.LedgerEntry, writer []byte) attrs {
-	item := attrs{LedgerKey: str(e.Key), "State": str(e.State), "Version": num(e.Version + 1), writerAttribute: blob(writer)}
+func (l *Ledger) item(e port.LedgerEntry, writer []byte) attrs {
+	item := attrs{l.key: str(e.Key), "State": str(e.State), "Version": num(e.Version + 1), writerAttribute: blob(writer)}
 	for name, text := range map[string]string{"Code": e.Code, "Message": e.Message, "Output": string(e.Output)} {
 		if text != "" {
 			item[name] = bytesOrText([]byte(text))

@@ -4,10 +4,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient"
 	"github.com/stepkeeper/stepkeeper/shared/dynamo"
 	"github.com/stepkeeper/stepkeeper/shared/dynamo/dynamotest"
-	"github.com/stepkeeper/stepkeeper/shared/memory"
 	"github.com/stepkeeper/stepkeeper/shared/port/storetest"
 )
 
@@ -27,13 +27,13 @@ func backends(t *testing.T, o dynamo.Options) storetest.Backends {
 }
 
 func options(finished bool) storetest.Options {
-	return storetest.Options{StaleIndex: !dynamotest.Emulated(), ListsFinished: finished}
+	return storetest.Options{StaleIndex: !dynamotest.Emulated(), ListsFinished: finished, Parallel: true}
 }
 
 // The contract of stores, with and without the index of finished orders; faults are injected with it.
 func TestContract(t *testing.T) {
 	t.Run("finished orders listed", func(t *testing.T) {
-		t.Parallel() // it waits for the SDK's repeats, mostly
+		t.Parallel()
 		storetest.Run(t, options(true), func(t *testing.T) storetest.Backends {
 			return newFaulty(t, dynamo.Options{FinishedIndex: true, Shards: 4}).backends()
 		})
@@ -41,7 +41,9 @@ func TestContract(t *testing.T) {
 	t.Run("open orders listed", func(t *testing.T) {
 		t.Parallel()
 		storetest.Run(t, options(false), func(t *testing.T) storetest.Backends {
-			return backends(t, dynamo.Options{Shards: 4})
+			b := backends(t, dynamo.Options{Shards: 4})
+			b.Ledger = b.Store.(*dynamo.Store).Schedules() // among the tasks
+			return b
 		})
 	})
 }

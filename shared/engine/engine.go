@@ -1,10 +1,16 @@
-// Package engine is the one loop of the actors that move tasks, the Scheduler and the Supervisor: load,
-// decide, commit on the version, send the effects, settle. It has no authority of its own: any number of
-// instances may run at once, the version in the store decides (P8).
+// Package engine is the loop that Scheduler and Supervisor share: load the task, let the core decide, commit on the version, send the
+// effects, settle.
 //
-// A crash before the commit changes nothing. One after it is healed by the redelivery of the same message,
-// which emits the same effects again (P12); a message that comes no more is healed by the due time that
-// every commit leaves behind (P9).
+// Authority: none of its own. A [Decider] of the caller says which event is decided; package core says what it does. Of instances that
+// decide about one task at once, one commits (P8); the others load it again and decide again, up to Tries.
+//
+// States: a [Job] is one task with the messages of a batch that concern it. They make one commit (P13). A message is done when the
+// effects of that commit were sent, and those of the commits that followed from it.
+//
+// Failures: before the commit nothing has changed. After it, the redelivery of the message sends the same effects again (P12); if the
+// message never comes again, the due time that every commit leaves behind does (P9). An answer of the store that leaves the commit in
+// doubt is resolved by loading the task. A document or a message that is too large becomes a failure of the step or a refusal
+// (P28), never a message that returns for ever. A panic concerns one message.
 package engine
 
 import (
@@ -32,24 +38,30 @@ var (
 	errTooManyRounds = errors.New("too many requests in a row were too large for their queue")
 )
 
-// Config is what an Engine needs. State, Queues, Alerts, Clock, By, Tries and Logger are required.
-type Config struct {
+// Parts are what Scheduler and Supervisor stand on. State, Queues, Alerts and Clock are required.
+type Parts struct {
 	State  *state.Store
 	Queues port.Queues
 	Alerts port.Alerts
+	Leases port.Leases // of the Supervisor's sweeps
 	Clock  port.Clock
-	By     string // the instance, for LockedBy
-	Tries  int    // how often a task is decided in one run
+	Name   string // of this instance, for LockedBy and leases
 	// WakeSlack is added to the delay of a Wake, so that it does not come before its time by
 	// another clock: 1 s between machines, some milliseconds inside a process.
 	WakeSlack time.Duration
+	Logger    *slog.Logger           // nil: slog.Default
+	Count     func(what, why string) // counts what people should know of; may be nil
+}
+
+// Config is what an Engine needs; Logger and Tries too.
+type Config struct {
+	Parts
+	Tries int // how often a task is decided in one run
 	// Waits is how long requests wait at a time, by agent (P32), for the decisions that claim; may be nil.
 	Waits func(now core.Time) map[string]core.Duration
 	// FairQueues puts the order's tenant on each request (rule 4). Replies and control messages have
 	// none: the Scheduler does not let them wait.
 	FairQueues bool
-	Logger     *slog.Logger
-	Count      func(what, why string) // counts what people should know of; may be nil
 }
 
 // Engine is safe for concurrent use. It keeps nothing between two runs.
@@ -202,7 +214,7 @@ func (e *Engine) decide(ctx context.Context, j *Job) error {
 	}
 	for _, m := range j.Messages {
 		before := j.decided
-		j.current, j.At, m.Err = m.Message, core.At{Now: core.TimeOf(e.Clock.Now()), By: e.By, Room: e.State.Room()}, nil
+		j.current, j.At, m.Err = m.Message, core.At{Now: core.TimeOf(e.Clock.Now()), By: e.Name, SizeLimit: e.State.Room()}, nil
 		if e.Waits != nil {
 			j.At.Waits = e.Waits(j.At.Now)
 		}
@@ -221,7 +233,7 @@ func (e *Engine) decide(ctx context.Context, j *Job) error {
 		}
 	}
 	if j.Task != nil { // P11: the end as it is now, by all that this run will send
-		j.settles = core.ToldBy(j.Definition, j.Task, j.effects)
+		j.settles = core.Settles(j.Definition, j.Task, j.effects)
 	}
 	return nil
 }

@@ -151,7 +151,7 @@ func (p *post) delay(e core.SendWake) (time.Duration, bool) {
 }
 
 // tell adds a status. A name that the operator took off the list can never be told, so that
-// waiting for it would help nobody: it is counted and passed over.
+// waiting for it would not help: it is counted and passed over.
 func (p *post) tell(i int, e core.SendStatus) {
 	key := "reply-to:" + e.ReplyTo
 	if _, known := p.at[key]; !known {

@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/engine"
-	"github.com/stepkeeper/stepkeeper/shared/memory"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
@@ -28,7 +28,7 @@ func TestFairQueues(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		e := engine.Engine{Config: engine.Config{Queues: queues, Clock: clock, FairQueues: c.fair, Logger: slog.New(slog.DiscardHandler)}}
+		e := engine.Engine{Config: engine.Config{Parts: engine.Parts{Queues: queues, Clock: clock, Logger: slog.New(slog.DiscardHandler)}, FairQueues: c.fair}}
 		if err := e.Send(context.Background(), core.SendRequest{Agent: "payment", OrderID: c.order}, core.SendWake{OrderID: c.order}); err != nil {
 			t.Fatal(err)
 		}

@@ -42,7 +42,7 @@ func (c *check) node(n ast.Node, inside int) error {
 	case *ast.VariableDeclaratorNode:
 		return c.let(n, inside)
 	case *ast.CallNode:
-		return c.call(n)
+		return c.call(n, inside)
 	case *ast.UnaryNode:
 		return c.node(n.Node, inside)
 	case *ast.ChainNode:
@@ -79,6 +79,10 @@ func (c *check) identifier(n *ast.IdentifierNode) error {
 	switch n.Value {
 	case "order", "orderId", "run":
 		return nil
+	case "value":
+		if c.scope.Value {
+			return nil
+		}
 	case "steps":
 		return fail("steps stands alone", "name a step and its output, as in steps.charge_payment.output")
 	case "null", "undefined", "None":
@@ -101,11 +105,14 @@ func (c *check) let(n *ast.VariableDeclaratorNode, inside int) error {
 	return c.node(n.Expr, inside)
 }
 
-func (c *check) call(n *ast.CallNode) error {
+func (c *check) call(n *ast.CallNode, inside int) error {
 	name := "this"
 	switch callee := n.Callee.(type) {
 	case *ast.IdentifierNode:
 		name = callee.Value
+		if functions[name].call != nil {
+			return c.arguments(name, n.Arguments, inside)
+		}
 	case *ast.MemberNode:
 		if s, ok := callee.Property.(*ast.StringNode); ok {
 			name = s.Value
@@ -212,14 +219,10 @@ func noStep(written string, steps []string) error {
 // element at hand: all loops together then go over the data once, instead of once per element.
 func (c *check) builtin(n *ast.BuiltinNode, inside int) error {
 	if !iterators[n.Name] {
-		f := functions[n.Name]
-		if f.call == nil {
+		if functions[n.Name].call == nil {
 			return noFunction(n.Name)
 		}
-		if len(n.Arguments) < f.min || len(n.Arguments) > f.max {
-			return fail(fmt.Sprintf("%s has %d arguments, it takes %s", n.Name, len(n.Arguments), f.arity()), "correct their number; docs/workflows.md shows each function")
-		}
-		return c.all(inside, n.Arguments...)
+		return c.arguments(n.Name, n.Arguments, inside)
 	}
 	if inside > 0 && !ofElement(n.Arguments[0]) {
 		return fail("inside a predicate, "+n.Name+" goes over something else than the element at hand",
@@ -229,6 +232,13 @@ func (c *check) builtin(n *ast.BuiltinNode, inside int) error {
 		return err
 	}
 	return c.all(inside+1, n.Arguments[1:]...)
+}
+
+func (c *check) arguments(name string, arguments []ast.Node, inside int) error {
+	if f := functions[name]; len(arguments) < f.min || len(arguments) > f.max {
+		return fail(fmt.Sprintf("%s has %d arguments, it takes %s", name, len(arguments), f.arity()), "correct their number; docs/workflows.md shows each function")
+	}
+	return c.all(inside, arguments...)
 }
 
 // ofElement reports whether n is the current element, or a part of it.
@@ -254,7 +264,7 @@ func ofElement(n ast.Node) bool {
 
 func (c *check) binary(n *ast.BinaryNode, inside int) error {
 	if _, ok := operators[n.Operator]; !ok && !lazyOperators[n.Operator] {
-		return fail("the operator "+n.Operator+" does not exist here", mendSyntax)
+		return fail("the operator "+n.Operator+" does not exist here", fixSyntax)
 	}
 	if n.Operator == "matches" {
 		if err := c.pattern(n.Right); err != nil {

@@ -8,7 +8,7 @@
 //   - the same arguments give the same bytes (P12): there is no clock, no randomness, and nothing
 //     depends on the order of a map;
 //   - the work is bounded by counting it: every operation is charged for what it touches, so that a
-//     hostile expression, or a hostile order, ends in an error and harms no neighbour;
+//     hostile expression, or a hostile order, ends in an error and affects no other one;
 //   - numbers keep their digits, and a failure is told without any data of the order in its text.
 //
 // An expression sees `order`, `orderId`, `run` and `steps.<name>.output`, where dashes in the name of

@@ -10,7 +10,7 @@ import (
 type Error struct {
 	Expression string
 	What       string
-	Mend       string // what to do; "" where What says it all
+	Fix        string // what to do; "" where What says it all
 }
 
 // maxQuoted is how much of an expression an error shows, in bytes.
@@ -18,8 +18,8 @@ const maxQuoted = 160
 
 func (e *Error) Error() string {
 	text := fmt.Sprintf("expression %q: %s", shorten(e.Expression, maxQuoted), e.What)
-	if e.Mend != "" {
-		text += "; mend: " + e.Mend
+	if e.Fix != "" {
+		text += "; fix: " + e.Fix
 	}
 	return text
 }
@@ -36,16 +36,16 @@ func shorten(s string, n int) string {
 }
 
 // failure is the reason of an Error before the expression around it is known.
-type failure struct{ what, mend string }
+type failure struct{ what, fix string }
 
 func (f *failure) Error() string { return f.what }
 
-func fail(what, mend string) error { return &failure{what, mend} }
+func fail(what, fix string) error { return &failure{what, fix} }
 
 // at puts the expression around a reason.
 func at(source string, err error) error {
 	if f, ok := err.(*failure); ok {
-		return &Error{Expression: source, What: f.what, Mend: f.mend}
+		return &Error{Expression: source, What: f.what, Fix: f.fix}
 	}
 	return err
 }

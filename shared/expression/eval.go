@@ -100,6 +100,8 @@ func (e *evaluation) compound(n ast.Node) (any, error) {
 		return list, nil
 	case *ast.MapNode:
 		return e.object(n)
+	case *ast.CallNode: // the parser has no node of its own for a function that its library does not know
+		return e.call(n.Callee.String(), n.Arguments)
 	}
 	return nil, fail("it uses a construct that workflows do not have", "")
 }
@@ -130,6 +132,8 @@ func (e *evaluation) identifier(name string) (any, error) {
 		return e.document("order", e.env.Order)
 	case "orderId":
 		return e.env.OrderID, nil
+	case "value":
+		return e.document("value", e.env.Value)
 	}
 	return int64(e.env.Run), nil // "run"; others are refused when the expression is read
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
@@ -19,7 +21,10 @@ type Expressions struct {
 	inputs []*template // nil: the step has no input
 	undos  []*template
 	whens  []*program
-	output *template
+
+	refusals []*program
+	output   *template
+	schemas  []*jsonschema.Schema // of the values of events; nil: any value
 }
 
 var _ core.Expressions = (*Expressions)(nil)
@@ -32,7 +37,8 @@ func Compile(d *core.Definition) (*Expressions, error) {
 		scope.Steps[i] = d.Steps[i].Name
 	}
 	n := len(d.Steps)
-	x := &Expressions{inputs: make([]*template, n), undos: make([]*template, n), whens: make([]*program, n)}
+	x := &Expressions{inputs: make([]*template, n), undos: make([]*template, n), whens: make([]*program, n), refusals: make([]*program, n),
+		schemas: make([]*jsonschema.Schema, n)}
 	for i := range d.Steps {
 		if err := x.compileStep(i, &d.Steps[i], scope); err != nil {
 			return nil, fmt.Errorf("workflow %s, step %s: %w", d.Name, d.Steps[i].Name, err)
@@ -59,7 +65,18 @@ func (x *Expressions) compileStep(i int, s *core.StepDefinition, scope Scope) (e
 		}
 	}
 	if s.When != "" {
-		x.whens[i], err = parse(s.When, scope)
+		if x.whens[i], err = parse(s.When, scope); err != nil {
+			return err
+		}
+	}
+	if s.Answer != nil && s.Answer.Schema != nil {
+		if x.schemas[i], err = compileSchema(s.Answer.Schema); err != nil {
+			return fmt.Errorf("schema: %w", err)
+		}
+	}
+	if s.Answer != nil && s.Answer.Refuse != "" {
+		scope.Value = true
+		x.refusals[i], err = parse(s.Answer.Refuse, scope)
 	}
 	return err
 }
@@ -88,18 +105,26 @@ func evaluate(t *template, env *core.Environment) (json.RawMessage, error) {
 
 // When evaluates a step's condition; a step without one always runs.
 func (x *Expressions) When(step int, env core.Environment) (bool, error) {
-	p := x.whens[step]
+	return condition("when", x.whens[step], &env, true)
+}
+
+func condition(what string, p *program, env *core.Environment, absent bool) (bool, error) {
 	if p == nil {
-		return true, nil
+		return absent, nil
 	}
-	v, err := p.value(&env)
+	v, err := p.value(env)
 	if err == nil {
 		if yes, ok := v.(bool); ok {
 			return yes, nil
 		}
-		err = mismatch("when", "true or false", v)
+		err = mismatch(what, "true or false", v)
 	}
 	return false, at(p.source, err)
+}
+
+// Refused evaluates which value of an answer is a refusal; without such a condition none is.
+func (x *Expressions) Refused(step int, env core.Environment) (bool, error) {
+	return condition("refuse", x.refusals[step], &env, false)
 }
 
 // value evaluates one program by itself. A path is read without decoding the whole document.

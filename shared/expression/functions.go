@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/expr-lang/expr/ast"
@@ -29,21 +30,12 @@ var functions = map[string]function{
 	"string": {1, 1, toString},
 	"int":    {1, 1, toInt},
 	"float":  {1, 1, toFloat},
-	"abs":    {1, 1, absolute},
-	"ceil":   {1, 1, rounding(math.Ceil)},
-	"floor":  {1, 1, rounding(math.Floor)},
-	"round":  {1, 1, rounding(math.Round)},
 	"min":    {1, 16, extreme("min", -1)},
 	"max":    {1, 16, extreme("max", 1)},
 	"upper":  {1, 1, onText("upper", strings.ToUpper)},
 	"lower":  {1, 1, onText("lower", strings.ToLower)},
-	"trim":   {1, 1, onText("trim", strings.TrimSpace)},
-	"split":  {2, 2, split},
-	"join":   {1, 2, join},
-	"first":  {1, 1, end("first", 0)},
-	"last":   {1, 1, end("last", -1)},
-	"keys":   {1, 1, keys},
-	"values": {1, 1, values},
+
+	"addTime": {2, 2, addTime},
 }
 
 // functionNames lists all functions for an error text.
@@ -63,14 +55,18 @@ func (e *evaluation) builtin(n *ast.BuiltinNode) (any, error) {
 	if iterators[n.Name] {
 		return e.iterate(n)
 	}
-	args := make([]any, len(n.Arguments))
-	for i := range n.Arguments {
+	return e.call(n.Name, n.Arguments)
+}
+
+func (e *evaluation) call(name string, arguments []ast.Node) (any, error) {
+	args := make([]any, len(arguments))
+	for i := range arguments {
 		var err error
-		if args[i], err = e.eval(n.Arguments[i]); err != nil {
+		if args[i], err = e.eval(arguments[i]); err != nil {
 			return nil, err
 		}
 	}
-	return functions[n.Name].call(e, args)
+	return functions[name].call(e, args)
 }
 
 func length(e *evaluation, args []any) (any, error) {
@@ -138,34 +134,6 @@ func toFloat(e *evaluation, args []any) (any, error) {
 	return finite(f)
 }
 
-func absolute(e *evaluation, args []any) (any, error) {
-	f, ok := float(args[0])
-	if !ok {
-		return nil, mismatch("abs", "a number", args[0])
-	}
-	if f < 0 {
-		return arithmetic(e, "-", int64(0), args[0])
-	}
-	return args[0], nil
-}
-
-// rounding gives a whole number where it fits into an integer.
-func rounding(round func(float64) float64) func(*evaluation, []any) (any, error) {
-	return func(_ *evaluation, args []any) (any, error) {
-		if i, ok := args[0].(int64); ok {
-			return i, nil
-		}
-		f, ok := float(args[0])
-		if !ok {
-			return nil, mismatch("rounding", "a number", args[0])
-		}
-		if f = round(f); f >= -(1<<53) && f <= 1<<53 {
-			return int64(f), nil
-		}
-		return finite(f)
-	}
-}
-
 // extreme finds the least or the greatest of its arguments, or of the one list that it is given.
 func extreme(name string, sign int) func(*evaluation, []any) (any, error) {
 	return func(e *evaluation, args []any) (any, error) {
@@ -201,88 +169,36 @@ func onText(name string, change func(string) string) func(*evaluation, []any) (a
 	}
 }
 
-func split(e *evaluation, args []any) (any, error) {
-	s, ok1 := args[0].(string)
-	separator, ok2 := args[1].(string)
-	if !ok1 || !ok2 {
-		return nil, fail("split needs two texts, got "+kind(args[0])+" and "+kind(args[1]), "")
-	}
-	if err := e.meter.charge(2 * len(s)); err != nil {
-		return nil, err
-	}
-	parts := strings.Split(s, separator)
-	list := make([]any, len(parts))
-	for i, p := range parts {
-		list[i] = p
-	}
-	return list, nil
-}
-
-func join(e *evaluation, args []any) (any, error) {
-	list, ok := args[0].([]any)
+// addTime moves a time in RFC 3339 by a time span, like "-72h" or "3d".
+func addTime(_ *evaluation, args []any) (any, error) {
+	text, ok := args[0].(string)
 	if !ok {
-		return nil, mismatch("join", "a list of texts", args[0])
+		return nil, mismatch("addTime", "a time in RFC 3339 as a text", args[0])
 	}
-	separator := ""
-	if len(args) == 2 {
-		if separator, ok = args[1].(string); !ok {
-			return nil, mismatch("join", "a text between the parts", args[1])
+	t, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return nil, fail("addTime is given a text that is no time in RFC 3339", "give one like 2026-01-31T08:00:00Z")
+	}
+	if text, ok = args[1].(string); !ok {
+		return nil, mismatch("addTime", "a time span as a text", args[1])
+	}
+	span, err := time.ParseDuration(text)
+	if days, isDays := strings.CutSuffix(text, "d"); isDays {
+		var n int
+		n, err = strconv.Atoi(days)
+		span = time.Duration(n) * 24 * time.Hour
+		if n < -maxDays || n > maxDays {
+			err = strconv.ErrRange
 		}
 	}
-	var text strings.Builder
-	for i, v := range list {
-		s, ok := v.(string)
-		if !ok {
-			return nil, mismatch("join", "a list of texts", v)
-		}
-		if err := e.meter.charge(1 + len(s) + len(separator)); err != nil {
-			return nil, err
-		}
-		if i > 0 {
-			text.WriteString(separator)
-		}
-		text.WriteString(s)
+	if err != nil {
+		return nil, fail("addTime is given a text that is no time span", "give one like '-72h', '90m' or '3d'")
 	}
-	return text.String(), nil
+	if t = t.Add(span); t.Year() < 0 || t.Year() > 9999 {
+		return nil, fail("addTime leaves the years 0 to 9999", "")
+	}
+	return t.Format(time.RFC3339Nano), nil
 }
 
-// end gives the first or the last element, or null for an empty list.
-func end(name string, index int) func(*evaluation, []any) (any, error) {
-	return func(_ *evaluation, args []any) (any, error) {
-		list, ok := args[0].([]any)
-		switch {
-		case !ok:
-			return nil, mismatch(name, "a list", args[0])
-		case len(list) == 0:
-			return nil, nil
-		case index < 0:
-			return list[len(list)-1], nil
-		}
-		return list[0], nil
-	}
-}
-
-// keys are sorted, because a repeated evaluation must give the same bytes (P12).
-func keys(e *evaluation, args []any) (any, error) {
-	return listOf(e, "keys", args[0], func(_ map[string]any, k string) any { return k })
-}
-
-// values come in the order of their keys (P12).
-func values(e *evaluation, args []any) (any, error) {
-	return listOf(e, "values", args[0], func(o map[string]any, k string) any { return o[k] })
-}
-
-func listOf(e *evaluation, name string, v any, pick func(map[string]any, string) any) (any, error) {
-	object, ok := v.(map[string]any)
-	if !ok {
-		return nil, mismatch(name, "an object", v)
-	}
-	if err := e.meter.charge(8 * len(object)); err != nil {
-		return nil, err
-	}
-	list := make([]any, 0, len(object))
-	for _, k := range sortedKeys(object) {
-		list = append(list, pick(object, k))
-	}
-	return list, nil
-}
+// maxDays is how many of them fit into a time span.
+const maxDays = 100_000

@@ -77,7 +77,7 @@ func (e *evaluation) sum(list []any, predicate ast.Node) (any, error) {
 
 // search runs the loops whose predicate is a condition.
 func (e *evaluation) search(name string, list []any, predicate ast.Node) (any, error) {
-	found, where := 0, -1
+	found := 0
 	result := []any{}
 	err := e.each(list, predicate, func(i int, v any) (bool, error) {
 		yes, ok := v.(bool)
@@ -86,13 +86,12 @@ func (e *evaluation) search(name string, list []any, predicate ast.Node) (any, e
 		}
 		if yes {
 			found++
-			where = i
 			if name == "filter" {
 				result = append(result, list[i])
 			}
 		}
 		switch name {
-		case "any", "none", "find", "findIndex":
+		case "any":
 			return yes, nil
 		case "all":
 			return !yes, nil
@@ -109,17 +108,6 @@ func (e *evaluation) search(name string, list []any, predicate ast.Node) (any, e
 		return int64(found), nil
 	case "all":
 		return found == len(list), nil
-	case "any":
-		return found > 0, nil
-	case "none":
-		return found == 0, nil
-	case "one":
-		return found == 1, nil
-	case "findIndex":
-		return int64(where), nil
 	}
-	if where < 0 { // find
-		return nil, nil
-	}
-	return list[where], nil
+	return found > 0, nil // any
 }

@@ -19,6 +19,8 @@ type Scope struct {
 	// Visible are those whose output the expression may read: the ones that the step comes after,
 	// directly or not, because only their outputs are the same at every evaluation (P12). Nil: all.
 	Visible map[string]bool
+	// Value: the expression may read the value of an answer, as value.
+	Value bool
 	// Step is the one that the expression belongs to, "" for the workflow's output.
 	Step string
 	// Undo: the expression is in the input of the step's undo. It may read the step's own output,
@@ -49,8 +51,7 @@ func newProgram(source string, root ast.Node) *program {
 
 // iterators are the functions that run a predicate for each element of a list.
 var iterators = map[string]bool{
-	"all": true, "any": true, "none": true, "one": true, "count": true, "filter": true, "map": true,
-	"find": true, "findIndex": true, "sum": true,
+	"all": true, "any": true, "count": true, "filter": true, "map": true, "sum": true,
 }
 
 // settings for the library's parser: only the functions that this package implements exist.
@@ -99,26 +100,26 @@ func parseProgram(source string, scope Scope) (*program, error) {
 	return c.program, nil
 }
 
-// mendComment names the most frequent cause: the # of a predicate.
-const mendComment = "complete it; in YAML, put it in quotes if it holds a # after a blank, which starts a comment"
+// fixComment names the most frequent cause: the # of a predicate.
+const fixComment = "complete it; in YAML, put it in quotes if it holds a # after a blank, which starts a comment"
 
-const mendSyntax = "write one expression, as in order.total * 2; a text stands in quotes, == compares, docs/workflows.md has the language"
+const fixSyntax = "write one expression, as in order.total * 2; a text stands in quotes, == compares, docs/workflows.md has the language"
 
 // syntaxFailure keeps the library's reason and drops the picture of the source below it.
 func syntaxFailure(err error) error {
 	var f *file.Error
 	if !errors.As(err, &f) {
-		return fail("it cannot be read", mendSyntax)
+		return fail("it cannot be read", fixSyntax)
 	}
 	if strings.Contains(f.Message, "exceeds maximum allowed nodes") {
 		return fail(fmt.Sprintf("it has more than %d parts", MaxNodes), "let the agent compute it")
 	}
 	what := f.Message + fmt.Sprintf(" (character %d)", f.Column+1)
 	if strings.Contains(f.Message, "token EOF") {
-		return fail(what, mendComment)
+		return fail(what, fixComment)
 	}
 	if strings.Contains(f.Message, `Operator(":")`) {
 		return fail(what, "an object that a predicate gives stands in parentheses, as in map(order.items, ({sku: .sku}))")
 	}
-	return fail(what, mendSyntax)
+	return fail(what, fixSyntax)
 }

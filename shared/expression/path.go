@@ -14,7 +14,7 @@ import (
 // path is an expression that only names a place, like order.items[0].sku. It is read from the raw
 // JSON, byte for byte, without decoding the document.
 type path struct {
-	root    string // "order", "orderId", "run" or "steps"
+	root    string // "order", "orderId", "run", "value" or "steps"
 	step    string // with root "steps"
 	members []member
 }
@@ -65,6 +65,8 @@ func (p *path) raw(env *core.Environment) (json.RawMessage, error) {
 		at = env.Order
 	case "orderId":
 		at = appendString(nil, env.OrderID)
+	case "value":
+		at = env.Value
 	case "run":
 		at = strconv.AppendInt(nil, int64(env.Run), 10)
 	case "steps":

@@ -20,7 +20,7 @@ func Unwrap(s string) (text string, isExpression bool, err error) {
 			return strings.TrimSpace(inner[2:]), true, nil
 		}
 		if !strings.Contains(s, "}") {
-			return "", false, &Error{Expression: s, What: "it has no closing }", Mend: mendComment}
+			return "", false, &Error{Expression: s, What: "it has no closing }", Fix: fixComment}
 		}
 	}
 	for i := 0; ; {
@@ -32,7 +32,7 @@ func Unwrap(s string) (text string, isExpression bool, err error) {
 			return "", false, &Error{
 				Expression: s,
 				What:       "it stands inside of a longer text",
-				Mend:       `join in one expression, as in ${ "order " + orderId }, or write $${ for a literal ${`,
+				Fix:        `join in one expression, as in ${ "order " + orderId }, or write $${ for a literal ${`,
 			}
 		}
 		i += j + 2

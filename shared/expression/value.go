@@ -65,9 +65,9 @@ func kind(v any) string {
 
 // mismatch says that an operand has the wrong type; null gets the hint that helps most.
 func mismatch(doing, want string, got any) error {
-	mend := ""
+	fix := ""
 	if got == nil {
-		mend = "give a default with ??, as in (order.discount ?? 0)"
+		fix = "give a default with ??, as in (order.discount ?? 0)"
 	}
-	return fail(doing+" needs "+want+", got "+kind(got), mend)
+	return fail(doing+" needs "+want+", got "+kind(got), fix)
 }

@@ -67,7 +67,7 @@ func Batch(handle Handle, queue Queue, log *slog.Logger) Function {
 				}
 				back = append(back, port.Extension{Receipt: d.Receipt, For: f.After})
 			}
-			b.giveBack(ctx, queue, back, log)
+			b.nack(ctx, queue, back, log)
 		}
 		return answer, nil
 	}
@@ -85,9 +85,9 @@ func visibilityOf(ctx context.Context) time.Duration {
 	return noDeadline
 }
 
-// giveBack makes deliveries come again when they should. It works within the reserve, since the
+// nack makes deliveries come again when they should. It works within the reserve, since the
 // handler's time may be over.
-func (b *batch) giveBack(ctx context.Context, queue Queue, back []port.Extension, log *slog.Logger) {
+func (b *batch) nack(ctx context.Context, queue Queue, back []port.Extension, log *slog.Logger) {
 	if len(back) == 0 {
 		return
 	}

@@ -124,7 +124,7 @@ func TestGivenBackAfterAPanic(t *testing.T) {
 	}
 }
 
-// Rule 2: what fails comes again, and nothing else, whatever happens to a neighbour.
+// Rule 2: what fails comes again, and nothing else, whatever happens to another message.
 func TestPartialBatches(t *testing.T) {
 	for _, c := range []struct {
 		name   string

@@ -88,7 +88,7 @@ func decode[T any](data []byte, check func(*T) error) (*T, error) {
 	}
 	m := new(T)
 	if err := json.Unmarshal(data, m); err != nil {
-		if newer(data) {
+		if newer(data, highest(m)) {
 			return nil, ErrNewer
 		}
 		return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
@@ -100,20 +100,28 @@ func decode[T any](data []byte, check func(*T) error) (*T, error) {
 }
 
 // newer: a newer major may have changed the type of any field but this one.
-func newer(data []byte) bool {
+func newer(data []byte, known int) bool {
 	var m struct {
 		Schema int `json:"schema"`
 	}
-	return json.Unmarshal(data, &m) == nil && m.Schema > Schema
+	return json.Unmarshal(data, &m) == nil && m.Schema > known
+}
+
+// highest is the major version of an envelope that this program knows.
+func highest(m any) int {
+	if c, ok := m.(*Control); ok && c.Kind == Answer {
+		return AnswerSchema
+	}
+	return Schema
 }
 
 func unreadable(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrUnreadable, fmt.Sprintf(format, args...))
 }
 
-func checkSchema(schema int) error {
+func checkSchema(schema, known int) error {
 	switch {
-	case schema > Schema:
+	case schema > known:
 		return ErrNewer
 	case schema < 1:
 		return unreadable("schema is %d; it must be %d", schema, Schema)
@@ -123,7 +131,7 @@ func checkSchema(schema int) error {
 
 // Check holds a request to its rules.
 func (m *Request) Check() error {
-	if err := checkSchema(m.Schema); err != nil {
+	if err := checkSchema(m.Schema, highest(m)); err != nil {
 		return err
 	}
 	if err := checkStep(m.OrderID, m.Run, m.Step, m.Attempt, m.Operation); err != nil {
@@ -144,7 +152,7 @@ func (m *Request) Check() error {
 
 // Check holds a reply to its rules.
 func (m *Reply) Check() error {
-	if err := checkSchema(m.Schema); err != nil {
+	if err := checkSchema(m.Schema, highest(m)); err != nil {
 		return err
 	}
 	if err := checkStep(m.OrderID, m.Run, m.Step, m.Attempt, m.Operation); err != nil {
@@ -189,7 +197,7 @@ func checkStep(orderID string, run int, step string, attempt int, op core.Operat
 
 // Check holds a wake or a command to its rules.
 func (m *Control) Check() error {
-	if err := checkSchema(m.Schema); err != nil {
+	if err := checkSchema(m.Schema, highest(m)); err != nil {
 		return err
 	}
 	switch {
@@ -212,6 +220,8 @@ func (m *Control) Check() error {
 		return nil
 	case Cancel, Undo, Resubmit, Resolve, Close, Move:
 		return m.checkCommand()
+	case Answer:
+		return m.checkAnswer()
 	}
 	return unreadable("kind %.40q is not known", m.Kind)
 }
@@ -241,9 +251,34 @@ func (m *Control) checkCommand() error {
 	return nil
 }
 
+func (m *Control) checkAnswer() error {
+	switch {
+	case m.Schema < AnswerSchema:
+		return unreadable("schema is %d; an answer has %d", m.Schema, AnswerSchema)
+	case !idPattern.MatchString(m.ID):
+		return unreadable("id %.140q of the answer must be 1 to 128 of the characters A-Z a-z 0-9 . _ : -", m.ID)
+	case (m.Step == "") == (m.Name == "") && m.Token == "":
+		return unreadable("an answer names a step, or an event, and not both")
+	case m.Name != "" && !stepPattern.MatchString(m.Name):
+		return unreadable("name %.60q is no event's name", m.Name)
+	case m.Step != "" && m.Round < 1:
+		return unreadable("round is %d; it counts from 1, and an answer to a step names it", m.Round)
+	case m.Token == "" && !core.PersonName(m.By):
+		return unreadable("by has %d bytes; an answer says who answers, in 1 to %d bytes without control characters and < > & \" \\", len(m.By), core.MaxAnswerBy)
+	case len(m.Value) == 0 || !json.Valid(m.Value):
+		return unreadable("value is missing, or is not JSON")
+	case m.Tries < 0:
+		return unreadable("tries counts from 0")
+	}
+	if err := rawjson.CheckDepth(m.Value); err != nil {
+		return unreadable("value: %v", err)
+	}
+	return nil
+}
+
 // Check holds a status to its rules.
 func (m *Status) Check() error {
-	if err := checkSchema(m.Schema); err != nil {
+	if err := checkSchema(m.Schema, highest(m)); err != nil {
 		return err
 	}
 	if m.Kind == "" {
@@ -253,4 +288,4 @@ func (m *Status) Check() error {
 }
 
 // Check holds a quarantined message to its rules.
-func (m *Quarantined) Check() error { return checkSchema(m.Schema) }
+func (m *Quarantined) Check() error { return checkSchema(m.Schema, highest(m)) }

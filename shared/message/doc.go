@@ -1,13 +1,22 @@
-// Package message holds the envelopes that travel between application, Scheduler, Agents,
-// Supervisor and operator, their codecs and their limits. Submissions are read strictly (an
-// unknown field is an error that names it); internal envelopes tolerate unknown fields, so that
-// old and new code can run side by side; a newer major schema is ErrNewer, to be given back.
+// Package message holds the messages between application, Scheduler, Agents, Supervisor and operator: their Go types, codecs, limits
+// and JSON Schemas.
+//
+// Authority: a message states a fact or asks for something; it never carries an address to send to, and never changes a state by itself.
+// Submissions are read strictly: an unknown field is an error that names it. Messages between actors tolerate unknown fields, so that
+// old and new programs can run side by side.
+//
+// Failures: a message that is malformed or over its limit is refused with a [Refusal] or an error for quarantine; ErrNewer, a newer major
+// schema, means that the message has to be given back for a newer program.
 package message
 
 import "errors"
 
-// Schema is the major version of all envelopes.
-const Schema = 1
+// Schema is the major version of all envelopes but of an answer, which is AnswerSchema: a program that does not know
+// answers gives them back.
+const (
+	Schema       = 1
+	AnswerSchema = 2
+)
 
 var (
 	// ErrNewer: the message is of a newer major schema; another instance may know it.

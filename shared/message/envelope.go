@@ -1,9 +1,12 @@
 package message
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
 // SubmitOrder is what an application sends to the intake queue.
@@ -58,16 +61,17 @@ const (
 	Resolve  ControlKind = "resolve"
 	Close    ControlKind = "close"
 	Move     ControlKind = "move"
+	Answer   ControlKind = "answer"
 )
 
 // Control is a message to the control queue: Wake and Settle from inside; Cancel, Undo, Resubmit,
-// Resolve, Close and Move from the operator or the application. Fields that a kind does not use are absent.
+// Resolve, Close, Move and Answer from the operator or the application. Fields that a kind does not use are absent.
 type Control struct {
 	Schema   int         `json:"schema"`
 	Kind     ControlKind `json:"kind"`
 	OrderID  string      `json:"task"`
-	Run      int         `json:"run,omitempty"`     // wake, cancel
-	Step     string      `json:"step,omitempty"`    // wake ("" for the task), resolve
+	Run      int         `json:"run,omitempty"`     // wake, cancel, answer
+	Step     string      `json:"step,omitempty"`    // wake ("" for the task), resolve, answer
 	Attempt  int         `json:"attempt,omitempty"` // wake
 	ID       string      `json:"id,omitempty"`      // of a command (P5)
 	Command  int         `json:"command,omitempty"` // number seen; undo, resubmit, resolve, close, move
@@ -75,9 +79,15 @@ type Control struct {
 	Fact     core.Fact   `json:"fact,omitempty"`    // resolve
 	// Definition to move to: its hash, or Latest. move; resubmit, "" there: it stays at the one that it pins.
 	Definition string `json:"definition,omitempty"`
-	By         string `json:"by,omitempty"`      // close: who closes it
-	Reason     string `json:"reason,omitempty"`  // close: why
-	ReplyTo    string `json:"replyTo,omitempty"` // where a refusal is told; "": at the reply-to of the order
+	By         string `json:"by,omitempty"`     // close: who closes it; answer: who answers
+	Reason     string `json:"reason,omitempty"` // close: why
+	// Name of an event, for every step that waits for it; an answer has this or Step, with its Round (P35).
+	Name    string          `json:"name,omitempty"`
+	Round   int             `json:"round,omitempty"`   // answer: of the step, from 1
+	Value   json.RawMessage `json:"value,omitempty"`   // answer
+	Token   string          `json:"token,omitempty"`   // answer: then the Scheduler reads step and by from it
+	Tries   int             `json:"tries,omitempty"`   // answer: how often it was sent again because the order was not there yet
+	ReplyTo string          `json:"replyTo,omitempty"` // where a refusal is told; "": at the reply-to of the order
 }
 
 // Latest names the definition that new orders get.
@@ -89,7 +99,7 @@ type Status struct {
 	core.Status
 }
 
-// Quarantined is a message that nobody could read, with the reason.
+// Quarantined is a message that could not be read, with the reason.
 type Quarantined struct {
 	Schema int       `json:"schema"`
 	Queue  string    `json:"queue"`
@@ -98,4 +108,20 @@ type Quarantined struct {
 	At     core.Time `json:"at"`
 	SHA256 string    `json:"sha256"`
 	Body   []byte    `json:"body"` // base64; at most 40,000 bytes of it
+}
+
+// maxQuarantined is how much of a body the quarantine keeps, in bytes.
+const maxQuarantined = 40_000
+
+// Quarantine keeps a message of a queue for the operator, with the reason.
+func Quarantine(queue string, d port.Delivery, reason string, at core.Time) *Quarantined {
+	body, err := d.Bytes()
+	if err != nil {
+		body = nil
+	}
+	sum := sha256.Sum256(body)
+	return &Quarantined{
+		Schema: Schema, Queue: queue, ID: d.ID, Reason: core.TrimMessage(reason), At: at,
+		SHA256: hex.EncodeToString(sum[:]), Body: body[:min(len(body), maxQuarantined)],
+	}
 }

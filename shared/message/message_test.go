@@ -125,7 +125,7 @@ func TestOneLevelTooDeep(t *testing.T) {
 	}
 }
 
-// Whoever sent a bad order is told, if it says who it is.
+// The sender of a bad order is told, if the order names its reply-to.
 func TestRefusedSubmissionKeepsItsSender(t *testing.T) {
 	o, err := message.DecodeSubmit([]byte(`{"schema":1,"priority":7,"orderId":"o-1","replyTo":"shop","x":1}`))
 	if id, replyTo := o.Known(); err == nil || id != "o-1" || replyTo != "shop" {
@@ -144,11 +144,33 @@ func TestNewerSchemaIsGivenBack(t *testing.T) {
 	data := []byte(`{"schema":2,"task":{"id":7}}`) // of another type, even
 	for name, err := range map[string]error{
 		"request": second(message.DecodeRequest(data)), "reply": second(message.DecodeReply(data)), "control": second(message.DecodeControl(data)),
-		"status": second(message.DecodeStatus([]byte(`{"schema":2}`))), "quarantined": second(message.DecodeQuarantined([]byte(`{"schema":2}`))),
+		"control of a kind to come": second(message.DecodeControl([]byte(`{"schema":2,"kind":"start-child","task":"o-1"}`))),
+		"a newer answer":            second(message.DecodeControl([]byte(`{"schema":3,"kind":"answer","task":7}`))),
+		"status":                    second(message.DecodeStatus([]byte(`{"schema":2}`))), "quarantined": second(message.DecodeQuarantined([]byte(`{"schema":2}`))),
 	} {
 		if !errors.Is(err, message.ErrNewer) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// P35: an answer is checked before anything is decided, and has a schema of its own.
+func TestAnswersAreChecked(t *testing.T) {
+	const good = `{"schema":2,"kind":"answer","task":"o-1","id":"a-1","step":"approve","round":1,"by":"ann","value":"yes"}`
+	for change, want := range map[string]string{
+		`"x":"x"`: "", `"step":"","round":0,"name":"bought"`: "", `"by":"","token":"t"`: "",
+		`"schema":1`: "schema is 1", `"id":""`: "id", `"step":""`: "names a step, or an event", `"name":"bought"`: "not both", `"round":0`: "round",
+		`"step":"","name":"Bought"`: "no event's name", `"by":""`: "says who", `"by":"a\nb"`: "says who", `"value":null,"by":"a<b"`: "says who",
+		`"by":"` + strings.Repeat("x", 129) + `"`: "says who", `"tries":-1`: "tries",
+		`"value":` + strings.Repeat("[", 200) + strings.Repeat("]", 200): "nested",
+	} {
+		_, err := message.DecodeControl([]byte(strings.TrimSuffix(good, "}") + "," + change + "}"))
+		if want == "" && err != nil || want != "" && (!errors.Is(err, message.ErrUnreadable) || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v", change, err)
+		}
+	}
+	if _, err := message.DecodeControl([]byte(strings.Replace(good, `,"value":"yes"`, "", 1))); err == nil || !strings.Contains(err.Error(), "value") {
+		t.Errorf("without a value: %v", err)
 	}
 }
 
@@ -448,23 +470,6 @@ func FuzzDecodeEnvelopes(f *testing.F) {
 			}
 		}
 	})
-}
-
-func BenchmarkDecodeSubmit(b *testing.B) {
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := message.DecodeSubmit([]byte(good)); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-func BenchmarkContentHash(b *testing.B) {
-	o, _ := message.DecodeSubmit([]byte(good))
-	b.ReportAllocs()
-	for b.Loop() {
-		_ = message.ContentHash(o)
-	}
 }
 
 // The hash of what is stored never changes, or an order that comes again would be another one.

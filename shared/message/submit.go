@@ -190,8 +190,8 @@ func Notes(priority string) []string {
 	return []string{`priority "high" is stored with the order and has no effect: orders are handled as they come`}
 }
 
-// Known answers the reply-to and the ID only where they have the right form, so that whoever
-// refuses a submission never uses a name that was made up to do harm.
+// Known answers the reply-to and the ID only where they have the right form, so that
+// the refusal of a submission never uses a name that was made up to do harm.
 func (o *SubmitOrder) Known() (orderID, replyTo string) {
 	if idPattern.MatchString(o.OrderID) {
 		orderID = o.OrderID

@@ -29,7 +29,7 @@ func CheckWrite(w *Write) error {
 }
 
 // CheckDefinition says that the bytes are not those that the hash names, whatever is stored. Every
-// Definitions calls it first: nobody could read such a definition, and what is stored stays for ever.
+// Definitions calls it first: such a definition could not be read, and what is stored stays for ever.
 func CheckDefinition(hash string, data []byte) error {
 	if of := core.DefinitionHash(data); of != hash {
 		return fmt.Errorf("definition %q: the %d bytes are not those that it was compiled to, their hash is %q; deploy the workflow again: %w", hash, len(data), of, ErrHash)

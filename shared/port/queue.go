@@ -18,7 +18,7 @@ const (
 )
 
 // Value is a message that has not been encoded yet. A queue in memory hands it over as it is,
-// which saves encoding and decoding; whoever receives it must not change it.
+// which saves encoding and decoding; its receiver must not change it.
 type Value interface {
 	// Encode writes the message's JSON.
 	Encode() ([]byte, error)
@@ -30,7 +30,7 @@ type Message struct {
 	Value Value
 	Delay time.Duration // 0 to MaxDelay
 	// Group is whose message it is: a queue that knows groups keeps a flood of one from delaying the
-	// others'. A hint; a queue may ignore it. At most 128 letters, digits and punctuation; "": nobody's.
+	// others'. A hint; a queue may ignore it. At most 128 letters, digits and punctuation; "": none.
 	Group string
 }
 

@@ -105,7 +105,7 @@ type Definitions interface {
 
 // Leases keep two Supervisors from doing the same work twice. Nothing depends on them but cost.
 type Leases interface {
-	// Acquire takes the lease, or renews one's own, until now + ttl. False: somebody else holds it.
+	// Acquire takes the lease, or renews one's own, until now + ttl. False: another owner holds it.
 	Acquire(ctx context.Context, name, owner string, now time.Time, ttl time.Duration) (bool, error)
 }
 

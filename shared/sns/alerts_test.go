@@ -80,7 +80,7 @@ func TestRaise(t *testing.T) {
 	}
 }
 
-// SNS refuses a subject that is too long or not plain text, which would keep the alert from anybody.
+// SNS refuses a subject that is too long or not plain text, which would keep the alert from being sent.
 func TestSubject(t *testing.T) {
 	for _, id := range []string{"o-1", strings.Repeat("x", 128), "o\n1ü"} {
 		p := &topic{}

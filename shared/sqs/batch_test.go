@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stepkeeper/stepkeeper/shared/api/sqsproto"
-	"github.com/stepkeeper/stepkeeper/shared/memory"
+	"github.com/stepkeeper/stepkeeper/dev/memory"
+	"github.com/stepkeeper/stepkeeper/dev/sqsproto"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/sqs"
 )

@@ -78,7 +78,7 @@ func (g *Gatherer) Send(ctx context.Context, messages []port.Message) []error {
 	return errs
 }
 
-// ready takes the letters if nobody is worth waiting for. The lock is held.
+// ready takes the letters if no further sender is worth waiting for. The lock is held.
 func (g *Gatherer) ready() []letter {
 	if len(g.letters) == 0 || g.waiting < g.active && len(g.letters) < port.MaxBatch {
 		return nil

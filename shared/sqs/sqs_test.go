@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stepkeeper/stepkeeper/shared/api/sqsproto"
+	"github.com/stepkeeper/stepkeeper/dev/memory"
+	"github.com/stepkeeper/stepkeeper/dev/sqsproto"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient"
-	"github.com/stepkeeper/stepkeeper/shared/memory"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/port/queuetest"
 	"github.com/stepkeeper/stepkeeper/shared/sqs"
@@ -133,6 +133,6 @@ func TestGroup(t *testing.T) {
 		t.Fatalf("%v", sent.Entries)
 	}
 	if group, there := sent.Entries[1]["MessageGroupId"]; there {
-		t.Errorf("a message of nobody's has the group %v", group)
+		t.Errorf("a message without a group was sent with the group %v", group)
 	}
 }

@@ -98,7 +98,7 @@ func (c *cache) begin(id string) uint32 {
 }
 
 // committed ends a commit. A doubtful answer drops the entry, and so does a task that has ended:
-// nobody will ask for it soon.
+// it is seldom loaded again.
 func (c *cache) committed(change Change, gen uint32, stored bool) {
 	t := change.Task
 	c.mu.Lock()
@@ -106,7 +106,7 @@ func (c *cache) committed(change Change, gen uint32, stored bool) {
 	g := c.stripe(t.OrderID)
 	alone := *g == gen
 	*g++
-	if !stored || !alone || t.Terminal() && t.Tell == 0 {
+	if !stored || !alone || t.Terminal() && t.ResendAt == 0 {
 		c.entries.Remove(t.OrderID)
 		return
 	}

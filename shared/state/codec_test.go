@@ -95,7 +95,7 @@ func encode(t testing.TB, task *core.Task) []byte {
 	return b
 }
 
-// A field that somebody adds and forgets in the codec is found here.
+// A field that is added to the task and not to the codec is found here.
 func TestEveryFieldOfATaskIsStored(t *testing.T) {
 	empty := &core.Task{Steps: []core.Step{}}
 	for name, task := range map[string]*core.Task{"full": fullTask(t), "usual": usualTask(), "empty": empty} {
@@ -368,26 +368,6 @@ func FuzzDecodeTask(f *testing.F) {
 			t.Fatalf("not stable:\n%s\n%s", once, twice)
 		}
 	})
-}
-
-func BenchmarkEncodeTask(b *testing.B) {
-	task := usualTask()
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := state.EncodeTask(task); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-func BenchmarkDecodeTask(b *testing.B) {
-	doc, _ := state.EncodeTask(usualTask())
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := state.DecodeTask(doc); err != nil {
-			b.Fatal(err)
-		}
-	}
 }
 
 // TestDamagedDocumentsAreRefused: what is read was JSON, whatever was cut out of it or put into it.

@@ -201,4 +201,4 @@ func readState(v []byte) (core.State, error) {
 }
 
 var stateNames = [...]core.State{core.Pending, core.Processed, core.Processing, core.Skipped, core.Failed, core.UndoWait,
-	core.Compensating, core.Compensated, core.Cancelled, core.Closed, core.Error}
+	core.Compensating, core.Compensated, core.Cancelled, core.Closed, core.Error, core.Waiting}

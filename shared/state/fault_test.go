@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/shared/core"
-	"github.com/stepkeeper/stepkeeper/shared/memory"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/state"
 )
@@ -109,7 +109,7 @@ func TestWhatIsKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	end := ended("o-1", 3)
-	end.Tell, end.Due = born+5, born+5
+	end.ResendAt, end.Due = born+5, born+5
 	if err := s.Commit(ctx, []state.Change{{Task: end}})[0]; err != nil {
 		t.Fatal(err)
 	}

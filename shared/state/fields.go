@@ -82,9 +82,9 @@ var taskFields = tableOf(
 	derivedOutputField(),
 	after("deadline", "by when it has to be done", func(t *core.Task) *core.Time { return &t.Deadline }),
 	integer("deadlineSeq", "how many deadlines were set in this run", func(t *core.Task) *int { return &t.DeadlineSeq }),
-	after("tell", "when an end that is untold is told again", func(t *core.Task) *core.Time { return &t.Tell }),
+	after("tell", "when an end that is untold is told again", func(t *core.Task) *core.Time { return &t.ResendAt }),
 	after("due", "when the Supervisor looks at it", func(t *core.Task) *core.Time { return &t.Due },
-		assumed[core.Task, core.Time]{of: func(t *core.Task) core.Time { return t.Tell }, says: "tell"}),
+		assumed[core.Task, core.Time]{of: func(t *core.Task) core.Time { return t.ResendAt }, says: "tell"}),
 	boolean("attention", "it stands in the operator's list", func(t *core.Task) *bool { return &t.Attention }),
 )
 
@@ -129,6 +129,8 @@ var stepFields = tableOf(
 	object("error", "the last failure", func(s *step) **core.StepError { return &s.Error }, errorFields),
 	part("resolved", "what an operator stated", func(s *step) **core.Resolved { return &s.Resolved },
 		func(r *core.Resolved) bool { return r == nil }, func(*core.Resolved) error { return nil }),
+	part("answers", "who has answered what in which round, of a step that is answered from outside", func(s *step) **core.Answers { return &s.Answers },
+		func(a *core.Answers) bool { return a == nil }, checkAnswers),
 )
 
 // errorFields are the members of a step's last failure.
@@ -393,6 +395,15 @@ func claimCause(s *step) string {
 
 func replyDone(step string, attempt int) string {
 	return "reply/" + step + "/" + strconv.Itoa(attempt) + "/done"
+}
+
+func checkAnswers(a *core.Answers) error {
+	for i := range a.Votes {
+		if !a.Votes[i].At.InRange() {
+			return errRange
+		}
+	}
+	return checkVerdicts(a.Verdicts)
 }
 
 func checkVerdicts(all []core.Verdict) error {

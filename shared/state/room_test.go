@@ -12,8 +12,8 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/shared/core"
-	"github.com/stepkeeper/stepkeeper/shared/memory"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/state"
 )
@@ -22,7 +22,7 @@ import (
 type full struct {
 	t    *rapid.T
 	def  *core.Definition
-	room core.Room
+	room core.SizeLimit
 	task *core.Task
 	now  core.Time
 	n    int
@@ -31,10 +31,23 @@ type full struct {
 
 type noInput struct{ output json.RawMessage }
 
-func (noInput) Input(int, core.Environment) (json.RawMessage, error)     { return nil, nil }
+func (noInput) Input(int, core.Environment) (json.RawMessage, error) {
+	b, err := json.Marshal(core.Question{Who: persons(), Need: new(len(persons())), NotSelf: new(strings.Repeat("x", 128))})
+	return b, err
+}
 func (noInput) UndoInput(int, core.Environment) (json.RawMessage, error) { return nil, nil }
 func (noInput) When(int, core.Environment) (bool, error)                 { return true, nil }
+func (noInput) CheckAnswer(int, json.RawMessage) error                   { return nil }
+func (noInput) Refused(int, core.Environment) (bool, error)              { return false, nil }
 func (e noInput) Output(core.Environment) (json.RawMessage, error)       { return e.output, nil }
+
+// persons are as many as may answer, with the longest names.
+func persons() (all []string) {
+	for i := range core.MaxVoters {
+		all = append(all, fmt.Sprintf("%0128d", i))
+	}
+	return all
+}
 
 func text(n int) json.RawMessage { return json.RawMessage(`"` + strings.Repeat("x", n) + `"`) }
 
@@ -43,7 +56,7 @@ var worst = strings.Repeat("\x01", 600) // each byte takes six
 func newFull(t *rapid.T) *full {
 	retry := core.Retry{MaxFailures: rapid.IntRange(1, 3).Draw(t, "failures"), Backoff: core.Backoff{Initial: core.Second, Max: core.Minute, Multiplier: 2}}
 	def := &core.Definition{Schema: 1, Name: "full", Agents: map[string]core.AgentDefinition{"a": {QueueAllowance: 20 * core.Second, ClockSkew: core.Second}},
-		Grace: 5 * core.Second, TellAfter: 30 * core.Second, HopBudget: 500, Output: json.RawMessage(`{}`), Expr: noInput{text(rapid.IntRange(0, 32_000).Draw(t, "output"))}}
+		Grace: 5 * core.Second, ResendAfter: 30 * core.Second, HopBudget: 500, Output: json.RawMessage(`{}`), Expr: noInput{text(rapid.IntRange(0, 32_000).Draw(t, "output"))}}
 	def.Notify = []core.StatusKind{core.StatusStarted, core.StatusStepFinished, core.StatusCompleted, core.StatusFailed, core.StatusUndone, core.StatusCancelled}
 	if rapid.Bool().Draw(t, "quiet") {
 		def.Notify = nil
@@ -57,6 +70,9 @@ func newFull(t *rapid.T) *full {
 		if i > 0 && rapid.Bool().Draw(t, "after") {
 			s.After = []string{def.Steps[i-1].Name}
 		}
+		if kind := rapid.IntRange(0, 5).Draw(t, "kind"); kind < 2 {
+			s = answerStep(s, kind == 0)
+		}
 		def.Steps = append(def.Steps, s)
 	}
 	if last := &def.Steps[len(def.Steps)-1]; rapid.Bool().Draw(t, "point of no return") {
@@ -67,10 +83,19 @@ func newFull(t *rapid.T) *full {
 	return f
 }
 
+// answerStep waits for an answer: an approval with the longest values, or an event.
+func answerStep(of core.StepDefinition, approval bool) core.StepDefinition {
+	s := core.StepDefinition{Name: of.Name, After: of.After, OnFailure: of.OnFailure, Timeout: core.Hour, Input: json.RawMessage(`{}`), Answer: &core.Answer{Event: "bought", TimeoutValue: text(100)}}
+	if approval {
+		s.Answer = &core.Answer{Values: []string{strings.Repeat("v", 64), strings.Repeat("w", 64)}, OnTimeout: core.OnFailureStop}
+	}
+	return s
+}
+
 // decide takes an event, and sees that what it leads to can be stored, and was not told otherwise before.
 func (f *full) decide(ev core.Event) *core.Task {
 	f.t.Helper()
-	d, err := core.Decide(f.def, []byte(`{}`), f.task, ev, core.At{Now: f.now, By: strings.Repeat("i", 60), Room: f.room})
+	d, err := core.Decide(f.def, []byte(`{}`), f.task, ev, core.At{Now: f.now, By: strings.Repeat("i", 60), SizeLimit: f.room})
 	var refusal *core.Refusal
 	switch {
 	case errors.As(err, &refusal), errors.Is(err, core.ErrStale):
@@ -113,6 +138,9 @@ func (f *full) event() core.Event {
 		s = &f.task.Steps[i]
 	}
 	id := fmt.Sprintf("%0128d", f.n)
+	if a := f.def.Steps[f.def.Index(s.Name)].Answer; a != nil && draw("answered", 4) > 0 {
+		return f.answer(s, a, id, draw)
+	}
 	switch kind := draw("event", 24); kind {
 	case 0:
 		return core.Cancel{OrderID: f.task.OrderID, ID: id, Run: f.task.Run}
@@ -125,7 +153,7 @@ func (f *full) event() core.Event {
 	case 5:
 		return core.Settle{}
 	case 6:
-		return core.TellOverdue{}
+		return core.ResendDue{}
 	case 7:
 		return core.DeadlinePassed{Run: f.task.Run}
 	case 8:
@@ -141,6 +169,23 @@ func (f *full) event() core.Event {
 	default:
 		return f.reply(s, draw)
 	}
+}
+
+// answer is right or wrong, by one of as many as may answer.
+func (f *full) answer(s *core.Step, a *core.Answer, id string, draw func(string, int) int) core.Event {
+	ev := core.Answered{ID: id, Run: f.task.Run, Step: s.Name, Round: 1, By: persons()[draw("by", core.MaxVoters)]}
+	if s.Answers != nil {
+		ev.Round = s.Answers.Round
+	}
+	switch {
+	case a.Event == "":
+		ev.Value, _ = json.Marshal(append(a.Values, "no")[draw("value", 3)])
+	case draw("large", 2) == 0:
+		ev.Value = text(8000)
+	default:
+		ev.Value = text(draw("size", 9000))
+	}
+	return ev
 }
 
 // reply of a failure says noEffect, which counts for a point of no return.
@@ -187,7 +232,7 @@ func (f *full) fill() {
 		}
 		n := sort.Search(port.MaxDocument, func(n int) bool {
 			r.Output = text(n)
-			d, err := core.Decide(f.def, []byte(`{}`), f.task, r, core.At{Now: f.now, Room: f.room})
+			d, err := core.Decide(f.def, []byte(`{}`), f.task, r, core.At{Now: f.now, SizeLimit: f.room})
 			return err != nil || d.Task.Step(s.Name).State != core.Processed
 		})
 		if n == 0 { // nothing more fits: its failure is what is stored
@@ -202,6 +247,7 @@ func (f *full) fill() {
 // drain fails every attempt once, with the longest texts, and refuses commands wherever it stops,
 // until the order has ended.
 func (f *full) drain() {
+	f.voteAll()
 	failed := map[string]bool{}
 	for n := 0; !f.task.Terminal(); n++ {
 		if n > 5000 {
@@ -240,6 +286,24 @@ func (f *full) drain() {
 	}
 }
 
+// voteAll lets all who may answer do so, one half of them otherwise than the other, so that nothing is decided.
+func (f *full) voteAll() {
+	for i := range f.def.Steps {
+		d, s := &f.def.Steps[i], &f.task.Steps[i]
+		if d.Answer == nil || s.State != core.Waiting || f.task.ProcessState != core.Processing {
+			continue
+		}
+		for n, by := range persons() {
+			f.n++
+			ev := core.Answered{ID: fmt.Sprintf("%0128d", f.n), Run: f.task.Run, Step: s.Name, Round: s.Answers.Round, By: by, Value: text(8000)}
+			if d.Answer.Event == "" {
+				ev.Value, _ = json.Marshal(d.Answer.Values[n%2])
+			}
+			f.task = f.decide(ev)
+		}
+	}
+}
+
 // P28: what was stored once always accepts what comes next, however full its document is.
 func TestAStoredTaskAcceptsEveryEvent(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
@@ -264,7 +328,7 @@ func TestTheReserveCountsEveryMember(t *testing.T) {
 		{Name: "one", Agent: "a", Grade: core.Fenced, Retry: retry, Undo: &core.Undo{Operation: "u", Retry: retry}}}}
 	def.Link()
 	var longest *core.Task
-	core.Room{Size: func(task *core.Task) int { longest = task; return state.Size(task) }}.Reserve(def)
+	core.SizeLimit{Size: func(task *core.Task) int { longest = task; return state.Size(task) }}.Reserve(def)
 	var zero []string
 	var look func(at string, v reflect.Value)
 	look = func(at string, v reflect.Value) {
@@ -282,9 +346,21 @@ func TestTheReserveCountsEveryMember(t *testing.T) {
 		}
 	}
 	look("task", reflect.ValueOf(longest))
-	want := []string{"task Verdicts Accepted", "task Attempts Undo", "task Attempts Agent", "task Attempts Code", "task UndoneFor Text", "task Output", "task Removed", "task Steps Output", "task Steps Error Message", "task Steps Unknown", "task Unknown"}
+	want := []string{"task Verdicts Accepted", "task Attempts Undo", "task Attempts Agent", "task Attempts Code", "task UndoneFor Text", "task Output", "task Removed", "task Steps Output", "task Steps Error Message", "task Steps Answers", "task Steps Unknown", "task Unknown"}
 	if !slices.Equal(zero, want) {
 		t.Errorf("it leaves out %q, want %q", zero, want)
+	}
+	def.Steps[0] = answerStep(def.Steps[0], true)
+	def.Link()
+	core.SizeLimit{Size: func(task *core.Task) int { longest = task; return state.Size(task) }}.Reserve(def)
+	if n := len(longest.Steps[0].Answers.Votes); n != core.MaxVoters {
+		t.Errorf("it has room for %d votes", n)
+	}
+	zero = nil
+	look("answers", reflect.ValueOf(longest.Steps[0].Answers))
+	look("output", reflect.ValueOf(longest.Steps[0].Output))
+	if want := []string{"answers Verdicts Accepted"}; !slices.Equal(zero, want) {
+		t.Errorf("of answers it leaves out %q, want %q", zero, want)
 	}
 }
 
@@ -294,13 +370,13 @@ func TestNoRoomToSpare(t *testing.T) {
 	def := &core.Definition{Schema: 1, Name: "full", Agents: map[string]core.AgentDefinition{"a": {}}, Output: json.RawMessage(`{}`), Expr: noInput{text(2000)}, HopBudget: 10,
 		Steps: []core.StepDefinition{{Name: "one", Agent: "a", Timeout: core.Second, Retry: core.Retry{MaxFailures: 1}, OnFailure: core.OnFailureStop}}}
 	def.Link()
-	at := core.At{Now: 1_800_000_000_000, Room: core.Room{Size: state.Size}}
+	at := core.At{Now: 1_800_000_000_000, SizeLimit: core.SizeLimit{Size: state.Size}}
 	def.Hash = core.DefinitionHash(nil)
-	at.Room.Limit = at.Room.Reserve(def) + 50
+	at.SizeLimit.Limit = at.SizeLimit.Reserve(def) + 50
 	decide := func(task *core.Task, ev core.Event) core.Decision {
 		t.Helper()
 		d, err := core.Decide(def, []byte(`{}`), task, ev, at)
-		if err != nil || state.Size(d.Task) > at.Room.Limit {
+		if err != nil || state.Size(d.Task) > at.SizeLimit.Limit {
 			t.Fatalf("%T: %v, %d bytes", ev, err, state.Size(d.Task))
 		}
 		return d
@@ -311,7 +387,7 @@ func TestNoRoomToSpare(t *testing.T) {
 	if d := decide(begun, reply); d.Task.ProcessState != core.Processed || d.Task.Output != nil || d.Task.EndCode != "output-too-large" {
 		t.Errorf("%s, %d bytes of output, %q", d.Task.ProcessState, len(d.Task.Output), d.Task.EndCode)
 	}
-	at.Room.Limit = state.Size(begun) + 190 // a verdict fits, and a short text
+	at.SizeLimit.Limit = state.Size(begun) + 190 // a verdict fits, and a short text
 	for range 2 {
 		refused := decide(begun, core.UndoCommand{ID: "c-1", Command: 5})
 		again := decide(refused.Task, core.UndoCommand{ID: "c-1", Command: 5})
@@ -358,7 +434,7 @@ func TestDoneThatDoesNotFit(t *testing.T) {
 				failures = 0
 			}
 			d, err := core.Decide(def, []byte(`{}`), task, core.Reply{Step: "two", Attempt: c.attempt, Operation: core.Do, Outcome: core.OutcomeDone, Output: text(port.MaxDocument)},
-				core.At{Now: now, Room: state.Room})
+				core.At{Now: now, SizeLimit: state.Room})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -394,7 +470,7 @@ func TestEffectThatDoesNotFitTakesTheProof(t *testing.T) {
 			{Name: "pay", State: core.Pending, Attempt: 2, First: 1, FailureCount: 2, FirstAt: now - 9000, ClaimedAt: now - 9000, WakeAt: now + 1000, CompleteBy: now + 9000, QuietBy: now - 500, NoEffect: now - 700},
 		}}
 		d, err := core.Decide(def, []byte(`{}`), task, core.Reply{Step: "pay", Attempt: attempt, Operation: core.Do, Outcome: core.OutcomeDone, Output: text(port.MaxDocument)},
-			core.At{Now: now, Room: state.Room})
+			core.At{Now: now, SizeLimit: state.Room})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -57,10 +57,10 @@ func New(cfg Config) *Store {
 }
 
 // Room is what a decision must know of the documents of a store that takes them up to port.MaxDocument.
-var Room = core.Room{Limit: port.MaxDocument, Size: Size}
+var Room = core.SizeLimit{Limit: port.MaxDocument, Size: Size}
 
 // Room is what a decision must know of the documents of this store.
-func (s *Store) Room() core.Room { return core.Room{Limit: s.cfg.Limit, Size: Size} }
+func (s *Store) Room() core.SizeLimit { return core.SizeLimit{Limit: s.cfg.Limit, Size: Size} }
 
 // Size is the length of a task's document; 0 where it cannot be written, which a commit reports.
 func Size(t *core.Task) int {

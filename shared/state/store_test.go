@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/shared/core"
-	"github.com/stepkeeper/stepkeeper/shared/memory"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/state"
 )
@@ -134,7 +134,7 @@ func TestCommitErrorsStandAtTheirPlaces(t *testing.T) {
 	}
 }
 
-// One document that cannot be read harms no neighbour, and a record that disagrees with its
+// One document that cannot be read affects no other, and a record that disagrees with its
 // document is damage.
 func TestLoadTellsTheBadFromTheGood(t *testing.T) {
 	s, under := open(0, 0)
@@ -174,7 +174,7 @@ func TestDefinitionsAreStoredBeforeTheyArePinned(t *testing.T) {
 			return map[string]*core.Definition{"order": current, "changed": {Name: "changed", Hash: "h1"}}[name]
 		},
 	})
-	if _, err := s.Current(ctx, "nobody"); !errors.Is(err, state.ErrUnknownWorkflow) {
+	if _, err := s.Current(ctx, "missing"); !errors.Is(err, state.ErrUnknownWorkflow) {
 		t.Errorf("%v", err)
 	}
 	d, err := s.Current(ctx, "order")
@@ -285,7 +285,7 @@ func TestCacheIsNeverOlderThanTheStore(t *testing.T) {
 	}
 }
 
-// The same under concurrency: once a commit has returned, nobody loads anything older.
+// The same under concurrency: once a commit has returned, no load gives anything older.
 func TestCacheUnderConcurrency(t *testing.T) {
 	s, _ := open(4, 0) // smaller than the number of tasks, so that entries come and go
 	const tasks, writers, rounds = 8, 8, 300

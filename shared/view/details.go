@@ -52,9 +52,9 @@ type Plan struct {
 }
 
 // PlanOf asks the core's own decision about a move of a task in a store with that room.
-func PlanOf(t *core.Task, def *core.Definition, to core.Target, order json.RawMessage, now time.Time, room core.Room) Plan {
+func PlanOf(t *core.Task, def *core.Definition, to core.Target, order json.RawMessage, now time.Time, room core.SizeLimit) Plan {
 	p := Plan{OrderID: t.OrderID, Differences: []core.Difference{}}
-	d, err := core.Decide(def, order, t, core.Move{ID: "trial", Command: t.Command, To: to}, core.At{Now: core.TimeOf(now), Room: room})
+	d, err := core.Decide(def, order, t, core.Move{ID: "trial", Command: t.Command, To: to}, core.At{Now: core.TimeOf(now), SizeLimit: room})
 	p.Accepted = errors.Is(err, core.ErrOrderNeeded) || err == nil && d.Verdict != nil && d.Verdict.Accepted
 	if err == nil && d.Verdict != nil {
 		p.Reason = d.Verdict.Reason

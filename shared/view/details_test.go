@@ -102,7 +102,7 @@ func TestPlanOf(t *testing.T) {
 		{"the document has room", 400_000, ""},
 		{"the reserve does not fit", 20_000, "do not fit into a document of 20000 bytes"},
 	} {
-		room := core.Room{Limit: c.limit, Size: func(t *core.Task) int { return 15_000 * len(t.Steps) }}
+		room := core.SizeLimit{Limit: c.limit, Size: func(t *core.Task) int { return 15_000 * len(t.Steps) }}
 		p := view.PlanOf(task, def, core.Target{Definition: &other}, json.RawMessage(`{}`), (t0 + 70_000).Std(), room)
 		if p.Accepted != (c.reason == "") || !strings.Contains(p.Reason, c.reason) || p.Definition != "def" {
 			t.Errorf("%s: %+v", c.name, p)

@@ -55,7 +55,8 @@ type TaskError struct {
 // Step is one step of a task.
 type Step struct {
 	Name       string          `json:"name"`
-	State      core.State      `json:"state" enum:"Pending,Skipped,Processing,Processed,Failed,UndoWait,Compensating,Compensated"`
+	State      core.State      `json:"state" enum:"Pending,Skipped,Processing,Processed,Waiting,Failed,UndoWait,Compensating,Compensated"`
+	Kind       string          `json:"kind,omitempty" enum:"wait,approval,event,fail" doc:"absent where an agent is called"`
 	Agent      string          `json:"agent,omitempty"`
 	Operation  string          `json:"operation,omitempty"`
 	Grade      core.Grade      `json:"grade,omitempty" enum:"fenced,idempotent,plain"`
@@ -76,6 +77,34 @@ type Step struct {
 	Undo       *Undo           `json:"undo,omitempty" doc:"absent where the step has none"`
 	NoEffect   core.Time       `json:"noEffect,omitzero" doc:"since when it is proven that no attempt has had an effect: by its refusal (of a point of no return), or by what an operator stated"`
 	Resolved   *core.Resolved  `json:"resolved,omitempty" doc:"what an operator stated"`
+	Answers    *Answers        `json:"answers,omitempty" doc:"of a step that is answered from outside"`
+}
+
+// Kinds of steps that call no agent.
+const (
+	KindWait     = "wait"     // it ends at a time
+	KindApproval = "approval" // it ends with an answer of people
+	KindEvent    = "event"    // it ends with an event from outside
+	KindFail     = "fail"     // it fails by rule
+)
+
+// Answers is how a step that is answered from outside stands. What was decided is the step's output.
+type Answers struct {
+	Event   string      `json:"event,omitempty" doc:"name of the event"`
+	Values  []string    `json:"values,omitempty" nullable:"false" doc:"what an approval may be answered with"`
+	Round   int         `json:"round" doc:"from 1; an answer names it"`
+	Need    int         `json:"need,omitempty" doc:"how many people must give the same value; absent before the step is reached"`
+	Who     []string    `json:"who,omitempty" nullable:"false" doc:"who may answer; absent: everyone"`
+	NotSelf string      `json:"notSelf,omitempty" doc:"who may not answer"`
+	Votes   []core.Vote `json:"votes,omitempty" nullable:"false" doc:"answers of this round, in the order in which they came"`
+}
+
+func answersOf(s *core.Step, def *core.Answer) *Answers {
+	v := &Answers{Event: def.Event, Values: def.Values, Round: 1}
+	if a := s.Answers; a != nil {
+		v.Round, v.Need, v.Who, v.NotSelf, v.Votes = max(1, a.Round), a.Need, a.Who, a.NotSelf, a.Votes
+	}
+	return v
 }
 
 // Waiting reports a step that waits, uncounted, for its agent to call its service (P45): Error says why, and
@@ -161,7 +190,7 @@ func Of(t *core.Task, def *core.Definition) Task {
 		State: t.ProcessState, Phase: t.Phase, Why: t.Why, Ended: Ended(t),
 		Run: t.Run, Command: t.Command, Priority: t.Priority, ReplyTo: t.ReplyTo,
 		CancelSeen: t.CancelAsked, Created: t.Created, EndedAt: t.Ended, Deadline: t.Deadline,
-		Output: t.Output, Error: errorOf(core.Blame{Step: t.EndStep, Code: t.EndCode, Text: t.EndText}), UndoneFor: errorOf(t.UndoneFor), UndoWait: undoWaitOf(t, def), Closed: t.Closing, Verdicts: t.Verdicts,
+		Output: t.Output, Error: errorOf(core.UndoReason{Step: t.EndStep, Code: t.EndCode, Text: t.EndText}), UndoneFor: errorOf(t.UndoneFor), UndoWait: undoWaitOf(t, def), Closed: t.Closing, Verdicts: t.Verdicts,
 		Steps: make([]Step, len(t.Steps)),
 	}
 	v.Attempts, v.Earlier = attemptsOf(t, def)
@@ -176,7 +205,7 @@ func SummaryOf(t *core.Task) Summary {
 	return Summary{
 		OrderID: t.OrderID, Workflow: t.Workflow, State: t.ProcessState, Phase: t.Phase,
 		Ended: Ended(t), Run: t.Run, Command: t.Command,
-		Created: t.Created, EndedAt: t.Ended, Error: errorOf(core.Blame{Step: t.EndStep, Code: t.EndCode, Text: t.EndText}),
+		Created: t.Created, EndedAt: t.Ended, Error: errorOf(core.UndoReason{Step: t.EndStep, Code: t.EndCode, Text: t.EndText}),
 	}
 }
 
@@ -205,7 +234,7 @@ func definitionOf(def *core.Definition, step string) *core.StepDefinition {
 	return nil
 }
 
-func errorOf(b core.Blame) *TaskError {
+func errorOf(b core.UndoReason) *TaskError {
 	if b.Code == "" && b.Text == "" {
 		return nil
 	}
@@ -223,6 +252,18 @@ func stepOf(s *core.Step, def *core.StepDefinition) Step {
 	if def != nil {
 		v.Agent, v.Operation, v.Grade, v.NoReturn = def.Agent, def.Operation, def.Grade, def.PointOfNoReturn
 		v.After = def.After
+		switch {
+		case def.Wait != nil:
+			v.Kind = KindWait
+		case def.Answer != nil:
+			v.Kind = KindApproval
+			if def.Answer.Event != "" {
+				v.Kind = KindEvent
+			}
+			v.Answers = answersOf(s, def.Answer)
+		case def.Fail != nil:
+			v.Kind = KindFail
+		}
 		if def.Undo == nil {
 			return v
 		}

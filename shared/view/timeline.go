@@ -71,7 +71,7 @@ func stepMoments(s *Step, add func(at core.Time, step, what, text string)) {
 	switch s.State {
 	case core.Processing, core.Compensating:
 		add(s.CompleteBy, s.Name, "to be completed by", "")
-	case core.Pending, core.UndoWait, core.Failed:
+	case core.Pending, core.Waiting, core.UndoWait, core.Failed:
 		add(s.WakeAt, s.Name, "waits until", "")
 	}
 }

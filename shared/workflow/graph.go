@@ -41,10 +41,20 @@ func Graph(d *core.Definition) string {
 func node(step string) string { return "s_" + strings.ReplaceAll(step, "-", "_") }
 
 func graphStep(b *strings.Builder, s *core.StepDefinition) {
-	label := fmt.Sprintf("<b>%s</b><br>%s: %s", s.Name, escape(s.Agent), escape(s.Operation))
-	if s.OnFailure == core.OnFailureStop {
-		label += "<br>stops for the operator"
+	if s.Wait != nil {
+		fmt.Fprintf(b, "  %s{{\"<b>%s</b><br>waits %s\"}}\n", node(s.Name), s.Name, escape(waitText(s)))
+		return
 	}
+	if s.Answer != nil {
+		fmt.Fprintf(b, "  %s{{\"<b>%s</b><br>%s\"}}\n", node(s.Name), s.Name, escape(answerText(s)))
+		return
+	}
+	if s.Fail != nil {
+		fmt.Fprintf(b, "  %s>\"<b>%s</b><br>fails: %s%s\"]\n", node(s.Name), s.Name, escape(s.Fail.Code), stops(s))
+		return
+	}
+	label := fmt.Sprintf("<b>%s</b><br>%s: %s", s.Name, escape(s.Agent), escape(s.Operation))
+	label += stops(s)
 	if s.PointOfNoReturn && s.OnFailure == core.OnFailureUndo {
 		label += "<br>undoes the order if it is refused"
 	}
@@ -56,6 +66,41 @@ func graphStep(b *strings.Builder, s *core.StepDefinition) {
 	if s.Undo != nil {
 		fmt.Fprintf(b, "  %s_undo[/\"%s: %s\"/]:::undo\n", node(s.Name), escape(s.Agent), escape(s.Undo.Operation))
 	}
+}
+
+func stops(s *core.StepDefinition) string {
+	if s.OnFailure == core.OnFailureStop {
+		return "<br>stops for the operator"
+	}
+	return ""
+}
+
+// waitText says how long a step waits, or until when.
+func waitText(s *core.StepDefinition) string {
+	text := "for " + Short(s.Wait.For)
+	if s.Input != nil {
+		text = "until " + strings.Trim(string(s.Input), `"`)
+	}
+	if s.Wait.Spread > 0 {
+		text += ", and up to " + Short(s.Wait.Spread) + " more"
+	}
+	return text
+}
+
+// answerText says what a step that is answered from outside waits for, and what follows if nothing comes.
+func answerText(s *core.StepDefinition) string {
+	a := s.Answer
+	text := "asks for " + strings.Join(a.Values, " or ")
+	if a.Event != "" {
+		text = "waits for the event " + a.Event
+	}
+	if s.Timeout > 0 {
+		text += " for " + Short(s.Timeout)
+	}
+	if a.TimeoutValue != nil {
+		return text + ", then takes " + string(a.TimeoutValue)
+	}
+	return text + ", then " + map[core.Policy]string{core.OnFailureUndo: "undoes the order", core.OnFailureStop: "stops for the operator"}[a.OnTimeout]
 }
 
 func graphArrows(b *strings.Builder, s *core.StepDefinition) {
@@ -83,4 +128,19 @@ func escape(text string) string {
 	return strings.NewReplacer(
 		"&", "#amp;", "\"", "#quot;", "<", "#lt;", ">", "#gt;", "#", "#35;", "\n", " ", "|", "#124;", ";", "#59;", "`", "#96;",
 	).Replace(text)
+}
+
+// Short writes a duration as people do in a workflow.
+func Short(d core.Duration) string {
+	if d >= core.Day && d%core.Day == 0 {
+		return fmt.Sprintf("%dd", d/core.Day)
+	}
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
 }

@@ -10,8 +10,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/expression"
 )
 
-// Schema is the major version of the stored form that this code writes and reads.
-const Schema = 1
+// Schema is the highest major version of the stored form that this code reads. It writes the lowest that says
+// what there is to say: 1 where every step is a call, so that older code goes on with those.
+const Schema = 2
 
 var (
 	// ErrDamaged: the stored bytes are not the ones that the hash names.
@@ -55,7 +56,12 @@ func Decode(hash string, data []byte) (*core.Definition, error) {
 // Seal completes a definition that was put together in code: schema, hash and expressions. It does
 // not check the definition's meaning; package source does.
 func Seal(d *core.Definition) error {
-	d.Schema = Schema
+	d.Schema = 1
+	for i := range d.Steps {
+		if d.Steps[i].Wait != nil || d.Steps[i].Answer != nil || d.Steps[i].Fail != nil {
+			d.Schema = 2
+		}
+	}
 	data, err := Encode(d)
 	if err != nil {
 		return err

@@ -239,7 +239,7 @@ func TestLateCalls(t *testing.T) {
 				mu.Lock()
 				d := delay
 				mu.Unlock()
-				if tt.late && d > 0 { // the service goes on, and nobody waits for it
+				if tt.late && d > 0 { // the service goes on, and its caller does not wait
 					time.AfterFunc(d, func() { _, _ = buy(context.WithoutCancel(ctx), c) })
 					<-ctx.Done()
 					return nil, ctx.Err()
@@ -257,8 +257,8 @@ func TestLateCalls(t *testing.T) {
 	}
 }
 
-// TestNobodyIsAttached tells so, instead of a grade.
-func TestNobodyIsAttached(t *testing.T) {
+// TestNoAgentIsAttached tells so, instead of a grade.
+func TestNoAgentIsAttached(t *testing.T) {
 	t.Parallel()
 	o, err := agenttest.Attach(t.Context(), "kiosk")
 	if err != nil {
@@ -268,6 +268,6 @@ func TestNobodyIsAttached(t *testing.T) {
 	probe := kiosk{folder: t.TempDir()}.probe()
 	probe.Timeout, o.Patience = time.Millisecond, 50*time.Millisecond
 	if _, err := o.Find(t.Context(), probe); !errors.Is(err, agenttest.ErrSilent) || !strings.Contains(err.Error(), "attached to "+o.URL()) {
-		t.Errorf("error %v, want one that says that nobody is attached", err)
+		t.Errorf("error %v, want one that says that no agent is attached", err)
 	}
 }

@@ -37,7 +37,7 @@ var (
 	// This network, and the reserved ones with the broadcast address.
 	noMachine = networksOf("0.0.0.0/8", "240.0.0.0/4")
 	// A translator's own prefix (RFC 8215) and Teredo: which IPv4 address they lead to cannot be told.
-	untold = networksOf("64:ff9b:1::/48", "2001::/32")
+	opaque = networksOf("64:ff9b:1::/48", "2001::/32")
 )
 
 // Networks whose addresses hold an IPv4 address, from that byte on: NAT64, 6to4, IPv4-compatible.
@@ -74,7 +74,7 @@ func (a Allow) check(ip netip.Addr) error {
 		return fmt.Errorf("%s is link-local or a cloud's metadata, which is never called: %w", ip, ErrAddress)
 	case !ip.IsValid() || ip.IsMulticast() || ip.IsUnspecified() || noMachine.contain(ip):
 		return fmt.Errorf("%s is no address of one machine: %w", ip, ErrAddress)
-	case untold.contain(ip):
+	case opaque.contain(ip):
 		return fmt.Errorf("%s leads through a translator to an address that cannot be checked: %w", ip, ErrAddress)
 	case ip.IsLoopback() && !a.Loopback:
 		return fmt.Errorf("%s is this machine; say allow: {loopback: true} if that is meant: %w", ip, ErrAddress)

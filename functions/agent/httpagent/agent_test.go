@@ -263,7 +263,7 @@ func TestNetworkFailures(t *testing.T) {
 		noEffect  bool
 		code      string
 	}{
-		"nobody listens": {url: closedPort, noEffect: true, code: "unreachable"},
+		"closed port": {url: closedPort, noEffect: true, code: "unreachable"},
 		"no such name": {url: func(*testing.T) string { return "https://no.example" }, noEffect: true, code: "dns",
 			resolver: names{err: &net.DNSError{Err: "no such host", IsNotFound: true}}},
 		"a refused address": {url: func(*testing.T) string { return "https://rebound.example" }, permanent: true, noEffect: true, code: "address-refused",
@@ -584,7 +584,7 @@ func TestTLS(t *testing.T) {
 }
 
 // An answer that is nested too deep is refused before it goes anywhere, with a text that says what
-// to do; where nobody reads it, it does not matter.
+// to do; where it is not read, it does not matter.
 func TestAnswersNestedTooDeep(t *testing.T) {
 	depth := 0
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

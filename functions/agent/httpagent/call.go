@@ -162,7 +162,7 @@ func (s *Service) read(ctx context.Context, res *http.Response) ([]byte, error) 
 }
 
 // request builds the request. It cannot be repeated by net/http on its own (which it would do,
-// seeing an Idempotency-Key): that would be a second call that nobody has decided.
+// seeing an Idempotency-Key): that would be a second call that the worker has not decided.
 func (s *Service) request(ctx context.Context, method, path string, body []byte, call worker.Call) (*http.Request, error) {
 	req, err := http.NewRequestWithContext(ctx, method, strings.TrimRight(string(s.agent.URL), "/")+path, http.NoBody)
 	if err != nil {

@@ -28,8 +28,8 @@ type Agent struct {
 	Ledger     port.Ledger // nil: the table that the deployment names, if it names one
 }
 
-// New reads the settings, and makes the clients once. It asks nobody (rule 13). The error lists all
-// that is wrong.
+// New reads the settings, and makes the clients once. It makes no network calls (rule 13). The
+// error lists all that is wrong.
 func New(lookup deployment.Lookup, agent Agent, log *slog.Logger) (lambdaevent.Function, error) {
 	settings, err := deployment.ReadAgent(lookup, false)
 	c, errClient := wire.Environment(lookup, wire.Options{})

@@ -33,8 +33,8 @@ type Values struct {
 	at     time.Time
 }
 
-// Environment makes Values of what the environment says. It asks nobody: secrets are read when they
-// are first asked for (rule 13 of docs/aws-rules.md). The error lists all that is wrong.
+// Environment makes Values of what the environment says. It makes no calls: secrets are read when they
+// are first needed (rule 13 of docs/aws-rules.md). The error lists all that is wrong.
 func Environment(lookup deployment.Lookup, now func() time.Time) (*Values, error) {
 	where, err := deployment.ReadSecrets(lookup)
 	if err != nil {

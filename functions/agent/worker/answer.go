@@ -15,16 +15,16 @@ func (h *handling) answer(ctx context.Context) Verdict {
 	case left <= 0: // P25: nothing is sent after stopBy
 		w.counters.late.Add(1)
 		w.Log.Info("a request was finished after its stopBy; not answered", about(w.Agent, h.req), "done", h.failed == nil && !h.silent)
-		return gone
+		return ack
 	case h.silent:
 		w.counters.doubt.Add(1)
 		w.Log.Info("an operation is in doubt; neither called nor answered", about(w.Agent, h.req))
-		return gone
+		return ack
 	}
 	reply := h.reply()
 	if err := w.send(ctx, w.Replies, reply, min(w.SendTimeout, left)); err != nil {
 		w.Log.Warn("a reply could not be sent; the request is given back", about(w.Agent, h.req), "error", err)
-		return w.giveBack(0)
+		return w.nack(0)
 	}
 	switch reply.Outcome {
 	case core.OutcomeDone:
@@ -36,7 +36,7 @@ func (h *handling) answer(ctx context.Context) Verdict {
 		w.counters.later.Add(1)
 		w.Log.Info("a request failed, to be tried later", about(w.Agent, h.req), "code", reply.Error.Code)
 	}
-	return gone
+	return ack
 }
 
 // reply echoes what the request is known by, and says how long it had waited (P3, P32).

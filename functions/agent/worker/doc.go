@@ -1,17 +1,18 @@
-// Package worker is the engine of an Agent: it takes a request, calls the operation of the remote
-// service that the request names, and answers a reply.
+// Package worker handles a request: it calls the operation of the remote service that the request names, and sends a reply. Package
+// functions/agent runs it for authors of agents.
 //
-// It has no authority over the workflow. It knows the port, the messages and a library for retry
-// and circuit breaker; neither where its queues are nor what its operations do.
+// Authority: over the calls to one service, within the time of the request; it writes its own ledger and nothing of the task. It knows
+// the ports and the messages; neither the workflow, nor where its queues are.
 //
-// What it promises, crash by crash:
-//   - A side effect begins only before stopBy less the clock skew, do and undo alike, and nothing
-//     is sent after it (P6, P25). A request that comes too late is dropped without an answer.
-//   - The request is deleted only after its reply was taken; until then it comes again, with the
-//     same key. One bad message never harms its neighbours.
-//   - Operations of a plain service are called at most once per key, by a ledger (P31).
-//   - What cannot be read goes to quarantine; a newer schema is given back (rule 7 of the protocol's
-//     envelopes: another instance may know it).
-//   - An output over MaxOutput is a permanent failure with a clear text (P28). The output of an undo is
-//     not used, whatever it is (P24).
+// States of a ledger entry, for operations of a plain service and points of no return (P31): none, started, done, failed, later,
+// repeated, fenced, undo-started. Each move is a conditional write, before the call and after it.
+//
+// Failures:
+//   - A side effect begins only before stopBy less the clock skew, do and undo alike, and nothing is sent after it (P6, P25). A
+//     request that comes too late is dropped without a reply; the Supervisor finds its step overdue.
+//   - The request is deleted only after its reply was taken by the queue; until then it comes again, with the same key. A bad message
+//     never affects the rest of its batch.
+//   - An operation of a plain service is called at most once per key, unless its first call is proven to have had no effect (P31).
+//   - What cannot be read goes to quarantine; a newer schema is given back, since another instance may know it.
+//   - An output over MaxOutput is a permanent failure with a clear text (P28). The output of an undo is not used (P24).
 package worker

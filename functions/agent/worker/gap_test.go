@@ -8,9 +8,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
-	"github.com/stepkeeper/stepkeeper/shared/memory"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
@@ -64,7 +64,7 @@ func TestLateAfterTheLedger(t *testing.T) {
 	}
 }
 
-// P31: a plain call in doubt is over at once where nobody can be asked, and its reply says why.
+// P31: a plain call in doubt is over at once where there is no check to ask, and its reply says why.
 func TestPlainInDoubtIsNotTriedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls := 0

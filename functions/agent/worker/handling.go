@@ -40,10 +40,10 @@ var errSilent = errors.New("no answer")
 
 func (h *handling) run(ctx context.Context) Verdict {
 	w := h.w
-	if !h.inTime() { // P25: such a copy is of no use to anybody; its step is or will be overdue (P32)
+	if !h.inTime() { // P25: such a copy is of no use; its step is or will be overdue (P32)
 		w.counters.late.Add(1)
 		w.Log.Info("a request came after its stopBy; dropped", about(w.Agent, h.req))
-		return gone
+		return ack
 	}
 	var known bool
 	if h.op, known = w.Operations.find(h.req.Name); !known {
@@ -54,7 +54,7 @@ func (h *handling) run(ctx context.Context) Verdict {
 	}
 	limit := h.limit(ctx)
 	if limit <= 0 || ctx.Err() != nil {
-		return w.giveBack(0)
+		return w.nack(0)
 	}
 	h.until = w.Clock.Now().Add(limit)
 	h.deadline = h.until
@@ -62,11 +62,11 @@ func (h *handling) run(ctx context.Context) Verdict {
 	h.tries(inner)
 	cancel()
 	if wait, fits := h.heldBack(); fits {
-		return w.giveBack(wait)
+		return w.nack(wait)
 	}
 	h.prove(ctx)
 	if h.failed != nil && errors.Is(ctx.Err(), context.Canceled) && !h.failed.Permanent && !h.proven {
-		return w.giveBack(0) // shutting down cut it short: another instance goes on with the same key
+		return w.nack(0) // shutting down cut it short: another instance goes on with the same key
 	}
 	return h.answer(ctx)
 }
@@ -92,7 +92,7 @@ func (h *handling) limit(ctx context.Context) time.Duration {
 	return limit
 }
 
-// refuse answers that nothing was done and that it may be asked again: a deploy can mend it.
+// refuse answers that nothing was done and that it may be asked again: a deploy can remove the cause.
 func (h *handling) refuse(ctx context.Context, code string, err error) Verdict {
 	h.failed = &tried{Failure: Failure{Code: code, NoEffect: true, Err: err}}
 	h.prove(ctx)
@@ -135,7 +135,7 @@ func (h *handling) notCalled(g *guard) *tried {
 const maxHeldBack = 3
 
 // heldBack: a request that met an open breaker, and was not called, waits in its queue while its
-// time allows, because a sick service must not use up the failures of a step that never reached
+// time allows, because a failing service must not use up the failures of a step that never reached
 // it. The waits are spread, so that not all of them come back to the one probe.
 func (h *handling) heldBack() (wait time.Duration, fits bool) {
 	if h.failed == nil || h.try > 0 || h.times > maxHeldBack {
@@ -201,7 +201,7 @@ func (h *handling) judge(ctx context.Context, f Failure) *tried {
 	left := h.deadline.Sub(h.w.Clock.Now())
 	t.again = !f.Permanent && !h.proven && f.Code != core.CodeUnauthorized && ctx.Err() == nil && h.w.Retry.longest(h.try, f.RetryAfter) < left
 	if h.req.Grade == core.Plain && !f.NoEffect && h.op.Check == nil {
-		t.again = false // nobody can be asked, and it must not be called again
+		t.again = false // there is no check to ask, and it must not be called again
 	}
 	return t
 }

@@ -76,7 +76,7 @@ func enterDo(e port.LedgerEntry, move bool, attempt int, knowsKeys bool) (port.L
 			return again, move || e.State != StateRepeated || e.Attempt != attempt, callService
 		}
 	}
-	return e, move, sayNothing // started: perhaps called; undo-started: a late copy, which nobody waits for
+	return e, move, sayNothing // started: perhaps called; undo-started: a late copy, whose reply is not awaited
 }
 
 // refuse is the ledger's transition where a point of no return is proven to have had no effect by this or
@@ -133,7 +133,7 @@ const (
 )
 
 // leave is the ledger's transition when the outcome is known. It moves only what this attempt
-// has started, but for one thing: that a do has happened is true whoever called it.
+// has started, but for one thing: that a do has happened is true whichever attempt called it.
 func leave(e port.LedgerEntry, op core.Operation, attempt int, o outcome) (next port.LedgerEntry, move bool) {
 	next = e
 	next.Attempt = attempt

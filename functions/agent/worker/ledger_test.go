@@ -87,7 +87,7 @@ func TestLeaveByTheTable(t *testing.T) {
 	}
 	wants := map[place]string{
 		{core.Do, StateStarted, true, happened}:          StateDone,
-		{core.Do, StateStarted, false, happened}:         StateDone, // that it has happened is true whoever called
+		{core.Do, StateStarted, false, happened}:         StateDone, // that it has happened is true whichever attempt called
 		{core.Do, StateNone, true, happened}:             StateDone,
 		{core.Do, StateNone, false, happened}:            StateDone,
 		{core.Do, StateFailed, true, happened}:           StateDone,

@@ -40,7 +40,7 @@ type Call struct {
 type Func func(ctx context.Context, call Call) (output any, err error)
 
 // CheckFunc asks the service whether the operation of call.Key has happened, and for its output if
-// so. It has no effect. An error means that nobody knows.
+// so. It has no effect. An error means that this is unknown.
 type CheckFunc func(ctx context.Context, call Call) (happened bool, output any, err error)
 
 // Operation is one operation of a remote service.
@@ -48,7 +48,7 @@ type Operation struct {
 	Run Func
 	// Check, where the service can be asked, comes before each repeated call: a second attempt, and
 	// an own retry after an error that leaves the effect in doubt. Of a plain service it answers
-	// for calls in doubt, and is believed where it says "happened" only: a call that has not landed
+	// for calls in doubt, and counts only where it says "happened": a call that has not landed
 	// yet may still land.
 	Check CheckFunc
 }

@@ -13,7 +13,7 @@ import (
 
 // ledgerTime bounds a write to the ledger. Its answer is waited for even when the handling's time is
 // over: an outcome that is not written stays in doubt, and so does a call that was never made,
-// where nobody knows that its beginning was stored.
+// where it is unknown that its beginning was stored.
 const ledgerTime = 2 * time.Second
 
 // maxMoves bounds how often a lost conditional write is decided again.
@@ -43,10 +43,10 @@ func (h *handling) recorded(ctx context.Context) (json.RawMessage, error) {
 		}
 		h.began = h.pivot()
 	}
-	if !h.inTime() || h.hurried() || ctx.Err() != nil { // the ledger took all the time: nothing was called
+	if !h.inTime() || h.insufficientTime() || ctx.Err() != nil { // the ledger took all the time: nothing was called
 		h.leave(ctx, withdrawn, nil, Failure{Code: codeLedger, Err: errors.New("the ledger took all the time, so the service was not called")})
 		h.began = false
-		if h.inTime() && !h.hurried() {
+		if h.inTime() && !h.insufficientTime() {
 			return nil, h.ledgerFailed("write", context.Cause(ctx))
 		}
 		return nil, errSilent
@@ -116,10 +116,10 @@ func (h *handling) timedCall(ctx context.Context) (json.RawMessage, error) {
 	return h.call(ctx)
 }
 
-// hurried: the request has waited in its queue for longer than it was allowed, so that the call could
+// insufficientTime: the request has waited in its queue for longer than it was allowed, so that the call could
 // not take the time that its author declared. A plain service is not called then: cut short it would
 // be in doubt, and that for no fault of its own (P32). The copy that comes next has its full time.
-func (h *handling) hurried() bool {
+func (h *handling) insufficientTime() bool {
 	allowed := h.req.StopBy.Sub(h.req.ClaimedAt) - h.req.Timeout
 	if h.req.Grade != core.Plain || h.req.ClaimedAt == 0 || allowed <= 2*h.req.ClockSkew {
 		return false // no time to speak of was allowed: it would never be called
@@ -185,7 +185,7 @@ func (h *handling) failedBefore(e port.LedgerEntry) error {
 }
 
 // inDoubt is a request for what was perhaps called before. Only a check that says "happened" can
-// be believed: a call that has not landed yet may still land.
+// count: a call that has not landed yet may still land.
 func (h *handling) inDoubt(ctx context.Context, do act) (json.RawMessage, error) {
 	// Of an undo the check speaks only if an undo was begun at all.
 	if h.op.Check != nil && (do == sayNothing || h.undoBegun(ctx)) {
@@ -200,10 +200,10 @@ func (h *handling) inDoubt(ctx context.Context, do act) (json.RawMessage, error)
 	}
 	if do == sayInDoubt {
 		return nil, &Failure{Permanent: true, Code: "in-doubt",
-			Err: errors.New("a call to this plain service was begun and nobody knows whether it happened; find out and resolve it")}
+			Err: errors.New("a call to this plain service was begun and whether it happened is not known; find out and resolve it")}
 	}
 	if h.doubt != nil {
-		return nil, &Failure{Code: "in-doubt", Err: fmt.Errorf("the call was sent, and nobody knows whether it happened: %w", h.doubt)}
+		return nil, &Failure{Code: "in-doubt", Err: fmt.Errorf("the call was sent, and whether it happened is not known: %w", h.doubt)}
 	}
 	return nil, errSilent
 }

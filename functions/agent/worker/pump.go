@@ -176,7 +176,7 @@ func (r *running) drain(stop func()) error {
 	ended := make(chan struct{})
 	go func() {
 		r.busy.Wait()
-		close(r.deleted) // whoever sends on it has ended
+		close(r.deleted) // all that send on it have ended
 		close(ended)
 	}()
 	if within(ended, r.Drain) {

@@ -423,15 +423,6 @@ func TestPumpsThatAreRefused(t *testing.T) {
 	}
 }
 
-func BenchmarkHandle(b *testing.B) {
-	t := &testing.T{}
-	bn := newBench(t, port.ClockFunc(time.Now), worker.Config{Operations: charge(always(nil, nil)), Replies: discard{}, Retry: worker.Retry{Tries: 3}})
-	b.ReportAllocs()
-	for b.Loop() {
-		bn.worker.Handle(context.Background(), delivery(request(time.Now())))
-	}
-}
-
 type discard struct{ port.Queue }
 
 func (discard) Send(_ context.Context, ms []port.Message) []error { return make([]error, len(ms)) }

@@ -2,8 +2,6 @@ package worker
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -37,7 +35,7 @@ type Verdict struct {
 	After  time.Duration // otherwise: when it may come again; 0: after port.Delivery.Backoff
 }
 
-var gone = Verdict{Delete: true}
+var ack = Verdict{Delete: true}
 
 // Batch handles the deliveries at the same time; the verdicts stand at their places. None harms
 // another.
@@ -62,7 +60,7 @@ func (w *Worker) Handle(ctx context.Context, d port.Delivery) (v Verdict) {
 			w.counters.panics.Add(1)
 			w.Log.Error("handling a request panicked; it is given back", "agent", w.Agent, "messageId", d.ID,
 				"panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-			v = w.giveBack(0)
+			v = w.nack(0)
 		}
 	}()
 	received := w.Clock.Now()
@@ -70,7 +68,7 @@ func (w *Worker) Handle(ctx context.Context, d port.Delivery) (v Verdict) {
 	switch {
 	case errors.Is(err, message.ErrNewer):
 		w.Log.Warn("a request of a newer schema is given back; deploy the newer agent", "agent", w.Agent, "messageId", d.ID)
-		return w.giveBack(0)
+		return w.nack(0)
 	case err != nil:
 		return w.quarantine(ctx, d, err)
 	}
@@ -78,32 +76,21 @@ func (w *Worker) Handle(ctx context.Context, d port.Delivery) (v Verdict) {
 	return h.run(ctx)
 }
 
-func (w *Worker) giveBack(after time.Duration) Verdict {
+func (w *Worker) nack(after time.Duration) Verdict {
 	w.counters.back.Add(1)
 	return Verdict{After: after}
 }
 
-// maxQuarantined is how much of an unreadable message is kept, in bytes.
-const maxQuarantined = 40_000
-
-// quarantine puts a message that nobody can read where the operator will see it.
+// quarantine puts an unreadable message where the operator will see it.
 func (w *Worker) quarantine(ctx context.Context, d port.Delivery, why error) Verdict {
-	body, err := d.Bytes()
-	if err != nil {
-		body = nil
-	}
-	sum := sha256.Sum256(body)
-	q := &message.Quarantined{
-		Schema: message.Schema, Queue: port.Requests(w.Agent), ID: d.ID, Reason: core.TrimMessage(why.Error()),
-		At: core.TimeOf(w.Clock.Now()), SHA256: hex.EncodeToString(sum[:]), Body: body[:min(len(body), maxQuarantined)],
-	}
+	q := message.Quarantine(port.Requests(w.Agent), d, why.Error(), core.TimeOf(w.Clock.Now()))
 	if err := w.send(ctx, w.Quarantine, q, w.SendTimeout); err != nil {
 		w.Log.Error("an unreadable request could not be sent to quarantine; it is given back", "agent", w.Agent, "messageId", d.ID, "error", err)
-		return w.giveBack(0)
+		return w.nack(0)
 	}
 	w.counters.quarantined.Add(1)
 	w.Log.Warn("an unreadable request went to quarantine", "agent", w.Agent, "messageId", d.ID, "sha256", q.SHA256, "reason", q.Reason)
-	return gone
+	return ack
 }
 
 // send sends one message. The handler's context may have ended meanwhile: what is known is told

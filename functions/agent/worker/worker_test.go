@@ -16,9 +16,9 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
-	"github.com/stepkeeper/stepkeeper/shared/memory"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
@@ -297,9 +297,9 @@ func TestTimeOfOneHandling(t *testing.T) {
 	}
 }
 
-// A request that cannot be read goes to quarantine, a newer one back, and their neighbours are
+// A request that cannot be read goes to quarantine, a newer one back, and the rest of the batch are
 // handled as ever.
-func TestABatchWithBadNeighbours(t *testing.T) {
+func TestABatchWithBadMessages(t *testing.T) {
 	b := newBench(t, memory.NewClock(noon), worker.Config{Operations: worker.Operations{
 		"charge": {Run: always(nil, nil)},
 		"panic":  {Run: func(context.Context, worker.Call) (any, error) { panic("no") }},
@@ -464,9 +464,9 @@ func TestCheckBeforeARepeatedCall(t *testing.T) {
 		"own retry, it had happened":     {1, lost, true, nil, 1, 1, core.OutcomeDone, `"checked"`},
 		"own retry, it had not":          {1, lost, false, nil, 2, 1, core.OutcomeDone, `"called"`},
 		"own retry, first was not sent":  {1, worker.NoEffect(lost), true, nil, 2, 0, core.OutcomeDone, `"called"`},
-		"nobody knows":                   {2, nil, false, errors.New("down"), 0, 2, core.OutcomeRetryLater, ""},
+		"unknown":                        {2, nil, false, errors.New("down"), 0, 2, core.OutcomeRetryLater, ""},
 		"a check is never for good":      {2, nil, false, worker.Permanent(errors.New("401")), 0, 2, core.OutcomeRetryLater, ""},
-		"own retry, nobody knows either": {1, lost, false, errors.New("down"), 1, 1, core.OutcomeRetryLater, ""},
+		"own retry, and still not known": {1, lost, false, errors.New("down"), 1, 1, core.OutcomeRetryLater, ""},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

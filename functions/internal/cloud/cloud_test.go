@@ -11,15 +11,16 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stepkeeper/stepkeeper/functions/internal/awsstub"
 	"github.com/stepkeeper/stepkeeper/functions/internal/cloud"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
+	"github.com/stepkeeper/stepkeeper/shared/engine"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/state"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
+	"github.com/stepkeeper/stepkeeper/verify/awsstub"
 )
 
 // order is the example's workflow, compiled.
@@ -67,7 +68,7 @@ func TestWorkflowsThatCannotBeUsed(t *testing.T) {
 		t.Fatal(err)
 	}
 	newline := append(bytes.Clone(data), '\n')
-	newer := bytes.Replace(data, []byte(`"schema":1`), []byte(`"schema":2`), 1)
+	newer := bytes.Replace(data, []byte(`"schema":1`), []byte(`"schema":3`), 1)
 	unknown := append([]byte(`{"later":true,`), data[1:]...)
 	for name, c := range map[string]struct {
 		files map[string][]byte
@@ -104,7 +105,7 @@ func TestWorkflowsThatCannotBeUsed(t *testing.T) {
 }
 
 // open is the engine of a deployment whose AWS is a stub.
-func open(t *testing.T, current map[string]*core.Definition) (*awsstub.Stub, cloud.Engine) {
+func open(t *testing.T, current map[string]*core.Definition) (*awsstub.Stub, engine.Parts) {
 	t.Helper()
 	s := awsstub.New(t)
 	lookup := s.Environment(map[string]string{
@@ -117,10 +118,10 @@ func open(t *testing.T, current map[string]*core.Definition) (*awsstub.Stub, clo
 	if err := errors.Join(err, errClient); err != nil {
 		t.Fatal(err)
 	}
-	return s, cloud.Open(c, settings.Engine, current)
+	return s, cloud.Open(c, settings.Engine, current, nil)
 }
 
-// What is put together uses the deployment's own tables, queues and topic, and asks nobody before
+// What is put together uses the deployment's own tables, queues and topic, and makes no calls before
 // there is work (rule 13).
 func TestOpen(t *testing.T) {
 	d, _ := order(t)

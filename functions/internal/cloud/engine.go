@@ -1,6 +1,7 @@
 package cloud
 
 import (
+	"log/slog"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -9,6 +10,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
 	"github.com/stepkeeper/stepkeeper/shared/dynamo"
+	"github.com/stepkeeper/stepkeeper/shared/engine"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/sns"
 	"github.com/stepkeeper/stepkeeper/shared/sqs"
@@ -16,25 +18,13 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
 
-// WakeSlack is added to the delay of a Wake: clocks of two machines differ.
-const WakeSlack = time.Second
-
-// Engine is the world of a deployed Scheduler or Supervisor.
-type Engine struct {
-	State  *state.Store
-	Leases port.Leases
-	Queues port.Queues
-	Alerts port.Alerts
-	Clock  port.Clock
-}
-
-// Open makes the clients, once for the life of the process; it asks nobody (rule 13). current are
-// the definitions for new orders; nil where none are submitted.
-func Open(c aws.Config, d deployment.Engine, current map[string]*core.Definition) Engine {
+// Open makes what a deployed Scheduler or Supervisor stands on, once for the life of the process; it makes no network
+// calls (rule 13). current are the definitions for new orders; nil where none are submitted.
+func Open(c aws.Config, d deployment.Engine, current map[string]*core.Definition, log *slog.Logger) engine.Parts {
 	store := dynamo.New(dynamo.NewHandlerClient(c),
 		dynamo.Tables{Orders: d.Orders, Tasks: d.Tasks, Definitions: d.Definitions},
 		dynamo.Options{Shards: d.Shards, FinishedIndex: d.Finished, TTL: d.TaskTTL})
-	return Engine{
+	return engine.Parts{
 		State: state.New(state.Config{
 			Store: store, Definitions: store, Compile: workflow.Decode, Encode: workflow.Encode,
 			Current: func(name string) *core.Definition { return current[name] },
@@ -43,6 +33,10 @@ func Open(c aws.Config, d deployment.Engine, current map[string]*core.Definition
 		Queues: Queues(c, d.Queues, d.ReplyTo),
 		Alerts: sns.New(sdk.NewFromConfig(c).Publish, d.Alerts, options(d.Stack), 0),
 		Clock:  port.ClockFunc(time.Now),
+		Name:   d.Instance,
+		// The clocks of two machines differ.
+		WakeSlack: time.Second,
+		Logger:    log,
 	}
 }
 

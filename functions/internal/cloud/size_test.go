@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stepkeeper/stepkeeper/functions/internal/world"
 	"github.com/stepkeeper/stepkeeper/functions/scheduler"
 	"github.com/stepkeeper/stepkeeper/functions/supervisor"
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -18,6 +17,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/state"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
+	"github.com/stepkeeper/stepkeeper/verify/world"
 )
 
 // measured notes what each commit would write.

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
@@ -36,6 +38,24 @@ func Workflows(folder string) (map[string]*core.Definition, error) {
 		}
 	}
 	return definitions, errors.Join(problems...)
+}
+
+// Scheduled reads the definitions in the folder that start by the clock; none where there is no folder, or no file in it.
+func Scheduled(folder string) ([]*core.Definition, error) {
+	if folder == "" {
+		return nil, nil
+	}
+	if files, err := filepath.Glob(filepath.Join(folder, "*.json")); err != nil || len(files) == 0 {
+		return nil, err
+	}
+	all, err := Workflows(folder)
+	var scheduled []*core.Definition
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if all[name].Schedule != nil {
+			scheduled = append(scheduled, all[name])
+		}
+	}
+	return scheduled, err
 }
 
 // compiled reads one file. It must hold what Encode writes, byte for byte: tasks name their

@@ -69,8 +69,8 @@ func Add(app awscdk.App) (err error) {
 func warn(stack awscdk.Stack, props *infra.Props) {
 	notes := awscdk.Annotations_Of(stack)
 	if props.AlarmEmail == "" {
-		notes.AddWarningV2(jsii.String("stepkeeper:nobody-is-told"), jsii.String(
-			"nobody is told of alarms and of orders that need a person: add -c email=ADDRESS, or subscribe to the topic of the output EngineAlertsTopic"))
+		notes.AddWarningV2(jsii.String("stepkeeper:no-subscriber"), jsii.String(
+			"alarms, and alerts of orders that need a person, have no subscriber: add -c email=ADDRESS, or subscribe to the topic of the output EngineAlertsTopic"))
 	}
 	for _, name := range slices.Sorted(maps.Keys(props.Agents)) {
 		if a := props.Agents[name]; a.External && len(a.SenderARNs) == 0 {

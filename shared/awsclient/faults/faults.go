@@ -24,7 +24,7 @@ type Fault int
 const (
 	None       Fault = iota
 	LostAnswer       // it is carried out, and its answer gets lost
-	Unsent           // it does not get through, which nobody can tell from a lost answer
+	Unsent           // it does not get through, which the caller cannot tell from a lost answer
 	Throttled        // it is refused for now
 	Twice            // it is carried out twice; the second answer counts
 	Conflict         // DynamoDB: another transaction is under way
@@ -39,7 +39,7 @@ type Plan struct {
 	mu     sync.Mutex
 	next   map[string][]Fault
 	decide func(operation string) Fault
-	met    map[Fault]int
+	hits   map[Fault]int
 }
 
 // Any stands for every operation; what is planned for one by its name goes before it. A Conflict
@@ -72,11 +72,11 @@ func (p *Plan) Drop(operation string) {
 	delete(p.next, operation)
 }
 
-// Met is how many tries have met the fault.
-func (p *Plan) Met(f Fault) int {
+// Hits is how many tries have met the fault.
+func (p *Plan) Hits(f Fault) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.met[f]
+	return p.hits[f]
 }
 
 func (p *Plan) draw(operation string) Fault {
@@ -91,10 +91,10 @@ func (p *Plan) draw(operation string) Fault {
 	} else if p.decide != nil {
 		f = p.decide(operation)
 	}
-	if p.met == nil {
-		p.met = map[Fault]int{}
+	if p.hits == nil {
+		p.hits = map[Fault]int{}
 	}
-	p.met[f]++
+	p.hits[f]++
 	return f
 }
 
@@ -177,7 +177,7 @@ func canceled(reasons ...string) string {
 	return `{"__type":"com.amazonaws.dynamodb.v20120810#TransactionCanceledException","message":"injected: Transaction cancelled","CancellationReasons":[` + strings.Join(list, ",") + `]}`
 }
 
-// refusal is an answer that nobody sent.
+// refusal is an answer that no server sent.
 func refusal(body string) middleware.DeserializeOutput {
 	return middleware.DeserializeOutput{RawResponse: &smithyhttp.Response{Response: &http.Response{
 		StatusCode: http.StatusBadRequest, Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}},

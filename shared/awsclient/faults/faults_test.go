@@ -47,7 +47,7 @@ func TestFaults(t *testing.T) {
 		if (err == nil) != tt.good || arrived.Load() != tt.arrives {
 			t.Errorf("%s: it arrives %d times, error %v", tt.fault, arrived.Load(), err)
 		}
-		if plan.Met(tt.fault) == 0 {
+		if plan.Hits(tt.fault) == 0 {
 			t.Errorf("%s was not met", tt.fault)
 		}
 	}

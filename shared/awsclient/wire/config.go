@@ -32,7 +32,7 @@ type Options struct {
 
 // Environment makes the configuration of a function out of what Lambda sets: AWS_REGION and the
 // credentials of its role; AWS_ENDPOINT_URL, and AWS_ENDPOINT_URL_<SERVICE> before it, lead to an
-// emulator. It asks nobody (rule 13). The error lists what is missing.
+// emulator. It makes no network calls (rule 13). The error lists what is missing.
 func Environment(lookup func(name string) (value string, set bool), o Options) (aws.Config, error) {
 	value := func(name string) string { v, _ := lookup(name); return v }
 	creds := aws.Credentials{

@@ -13,7 +13,7 @@ import (
 // answers before net/http has taken note that the whole body is written, net/http sees a body that
 // was closed under its hands, drops the connection with the answer, and the SDK repeats a call that
 // has succeeded; a conditional write then reports its own first success as a conflict. With a body
-// that nobody else holds this cannot happen. Our requests are small.
+// that nothing else holds this cannot happen. Our requests are small.
 type Transport struct {
 	Next http.RoundTripper // nil: http.DefaultTransport
 }

@@ -75,7 +75,7 @@ var sendCases = []testCase{
 			s.Errorf("it has %d bytes now", len(d.Body))
 		}
 	}},
-	{name: "a message over the limit harms no neighbour", run: func(s *suite) {
+	{name: "a message over the limit affects no other", run: func(s *suite) {
 		q := s.queue(plain)
 		errs := q.Send(s.ctx, []port.Message{text("a"), large(port.MaxMessage + 1), text("b")})
 		s.is("first", errs[0], nil)
@@ -118,11 +118,11 @@ var sendCases = []testCase{
 			s.Errorf("received %+v", d.Message)
 		}
 	}},
-	{name: "a value that cannot be encoded harms no neighbour", needs: func(o Options) bool { return !o.KeepsValues }, run: func(s *suite) {
+	{name: "a value that cannot be encoded affects no other", needs: func(o Options) bool { return !o.KeepsValues }, run: func(s *suite) {
 		q := s.queue(plain)
 		errs := q.Send(s.ctx, []port.Message{{Value: stubborn{}}, text("a")})
 		s.is("stubborn", errs[0], errStubborn)
-		s.is("neighbour", errs[1], nil)
+		s.is("other", errs[1], nil)
 		s.bodiesAre(s.take(q, 1, long), "a")
 	}},
 }
@@ -246,7 +246,7 @@ var deleteCases = []testCase{
 			s.Errorf("errors %v", errs)
 		}
 	}},
-	{name: "after the timeout, while nobody else has it", needs: lateDelete, run: func(s *suite) {
+	{name: "after the timeout, while no other receiver has it", needs: lateDelete, run: func(s *suite) {
 		q := s.queue(plain)
 		s.send(q, "a", "b")
 		got := s.take(q, 2, s.unit)

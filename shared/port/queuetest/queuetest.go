@@ -43,10 +43,10 @@ type Options struct {
 	Retentions bool
 	// Once: nothing is received twice within its visibility timeout.
 	Once bool
-	// LateDelete: Delete works after the visibility timeout while nobody else received the message.
+	// LateDelete: Delete works after the visibility timeout while no other receiver got the message.
 	LateDelete bool
 	// LosesPolls: a receive whose context ends can take messages along until their visibility
-	// timeout has passed, as one over a network does whose answer nobody reads any more.
+	// timeout has passed, as one over a network does whose answer is not read any more.
 	LosesPolls bool
 	// ExactDepth: Depth counts what was sent at once; otherwise the suite does not look at it.
 	ExactDepth bool

@@ -15,7 +15,7 @@ type Fault int
 
 const (
 	LostAnswer  Fault = iota // it is carried out, and its answer gets lost
-	LostRequest              // it does not get through, which nobody can tell from a lost answer
+	LostRequest              // it does not get through, which the caller cannot tell from a lost answer
 	Throttle                 // it is refused for now
 	Repeat                   // it is carried out twice; the second answer counts
 	Contention               // a write is refused, because another transaction is under way
@@ -191,7 +191,7 @@ var lastingCases = []testCase{
 		s.holds(record("a", 1))
 		s.must(creation("b"), replacement("a", 1))
 	}},
-	{name: "a refused neighbour harms nobody", run: func(s *suite) {
+	{name: "a refused write affects no other", run: func(s *suite) {
 		s.must(creation("a"), creation("b"))
 		s.Inject(LostAnswer, Throttle, Contention)
 		errs := s.commit(replacement("a", 1), replacement("b", 7), creation("c"))
@@ -202,7 +202,7 @@ var lastingCases = []testCase{
 	}},
 }
 
-// doubtful commits a write of which nobody can tell whether it is stored: no sentinel may say so.
+// doubtful commits a write of which it is unknown whether it is stored: no sentinel may say so.
 func (s *suite) doubtful(w port.Write, faults ...Fault) {
 	s.Helper()
 	s.Inject(faults...)
@@ -210,7 +210,7 @@ func (s *suite) doubtful(w port.Write, faults ...Fault) {
 	s.Inject()
 	for _, sentinel := range []error{nil, port.ErrExists, port.ErrConflict, port.ErrNotFound, port.ErrTooLarge, port.ErrUnavailable} {
 		if errors.Is(err, sentinel) {
-			s.Errorf("%q: %v says %v, which nobody knows", w.Record.ID, err, sentinel)
+			s.Errorf("%q: %v says %v, which is unknown", w.Record.ID, err, sentinel)
 		}
 	}
 }

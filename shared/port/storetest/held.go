@@ -22,7 +22,7 @@ func everyStateCases() []testCase {
 		{"Error", port.DueBucket}, {"Processed", port.DueBucket}, {"Processed", port.NoBucket}, {"Compensated", port.NoBucket}, {"Cancelled", port.NoBucket},
 	} {
 		tc := testCase{name: fmt.Sprintf("state %s in bucket %q is listed", c.state, c.bucket), needs: hasList, run: func(s *suite) {
-			s.gallery()
+			s.createSamples()
 			w := creation("z")
 			w.Record.State, w.Record.Bucket, w.Record.Created = c.state, c.bucket, at(50)
 			s.must(w)
@@ -36,7 +36,7 @@ func everyStateCases() []testCase {
 		cases = append(cases, tc)
 	}
 	return append(cases, testCase{name: "finished and open in one listing, in their order", needs: listsFinished, run: func(s *suite) {
-		s.gallery()
+		s.createSamples()
 		for i, id := range []string{"b", "d", "f"} {
 			w := replacement(id, 1)
 			w.Record.State, w.Record.Bucket, w.Record.IndexAt = "Processed", port.NoBucket, time.Time{}

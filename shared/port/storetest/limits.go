@@ -28,7 +28,7 @@ var limitCases = []testCase{
 		s.holds(record("a", 1))
 		s.must(replacement("a", 1))
 	}},
-	{name: "neighbours of a document over the limit", run: func(s *suite) {
+	{name: "others of a batch with a document over the limit", run: func(s *suite) {
 		w := creation("large")
 		w.Record.Document = document(port.MaxDocument + 1)
 		errs := s.commit(creation("a"), w, creation("b"))

@@ -40,7 +40,7 @@ func Linearizable(t *testing.T, make Make) {
 	calls, doubts := 0, 0
 	for seed := range histories {
 		b := make(t)
-		h := chronicle(t.Context(), b, uint64(seed)) //nolint:gosec // not negative
+		h := recordHistory(t.Context(), b, uint64(seed)) //nolint:gosec // not negative
 		if b.Close != nil {
 			b.Close()
 		}
@@ -72,7 +72,7 @@ type question struct {
 // answer is what a caller can tell of it: the class of its error, and what was loaded.
 type answer struct{ class, found string }
 
-// doubt says that nobody knows whether it happened.
+// doubt says that it is unknown whether it happened.
 func (a answer) doubt() bool { return a.class == class(errDoubt) }
 
 var errDoubt = errors.New("perhaps stored")
@@ -113,7 +113,7 @@ func (r row) step(q question, a answer) []any {
 	return nil
 }
 
-// land is what the row may be after a write of which nobody knows whether it took place: never after
+// land is what the row may be after a write of which it is unknown whether it took place: never after
 // its refusal.
 func (r row) land(w *port.Write) []any {
 	next, err := r.commit(*w)
@@ -123,7 +123,7 @@ func (r row) land(w *port.Write) []any {
 	return []any{r, next}
 }
 
-// refuse is a conflict. Nobody is told of one with himself: what he wrote must not be there.
+// refuse is a conflict. No writer is told of a conflict with itself: what it wrote must not be there.
 func (r row) refuse(w *port.Write) []any {
 	own := string(w.Record.Document)
 	if string(r.record.Document) == own {
@@ -138,8 +138,8 @@ func (r row) refuse(w *port.Write) []any {
 // it was under way. For the second time of a write fails at its condition. If what it finds there
 // is its own, the adapter says "stored". If others have overtaken it meanwhile, it finds the work
 // of those, and a conflict is all that the adapter can know: the write was stored, and
-// is a version of the past. That harms nobody. Whoever is told of a conflict loads and decides
-// again, and finds his cause in what is there now (P12), as after a crash between commit and delete.
+// is a version of the past. That does no harm. A caller that is told of a conflict loads and decides
+// again, and finds its cause in what is there now (P12), as after a crash between commit and delete.
 func doubled(history []porcupine.Operation) []porcupine.Operation {
 	for _, op := range history {
 		q := op.Input.(question)
@@ -191,8 +191,8 @@ func judge(history []porcupine.Operation) string {
 	return ""
 }
 
-// beginning is the first n calls to end, and those that others had begun by then: of these nobody
-// had heard an answer, so that a write among them may have happened or not.
+// beginning is the first n calls to end, and those that others had begun by then: these had
+// no answer yet, so that a write among them may have happened or not.
 func beginning(ops []porcupine.Operation, n int) []porcupine.Operation {
 	part := slices.Clone(ops[:n])
 	for _, op := range ops[n:] {
@@ -234,8 +234,8 @@ const (
 	linearTasks   = 3
 )
 
-// chronicle runs the clients and answers the history.
-func chronicle(ctx context.Context, b Backends, seed uint64) []porcupine.Operation {
+// recordHistory runs the clients and answers the history.
+func recordHistory(ctx context.Context, b Backends, seed uint64) []porcupine.Operation {
 	r := &recorder{Backends: b, start: time.Now()}
 	together(linearClients, func(client int) {
 		dice := rand.New(rand.NewPCG(seed, uint64(client))) //nolint:gosec // reproducible

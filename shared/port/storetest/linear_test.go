@@ -138,7 +138,7 @@ func TestTheCheckerCanFail(t *testing.T) {
 				if tt.twice {
 					backends.Inject = func(...Fault) {} // its faults are its own
 				}
-				found = judge(chronicle(t.Context(), backends, seed))
+				found = judge(recordHistory(t.Context(), backends, seed))
 			}
 			if tt.good != (found == "") {
 				t.Errorf("found: %q", found)

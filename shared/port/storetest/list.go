@@ -45,8 +45,8 @@ func (s *suite) lists(q port.Query, want ...string) {
 	}
 }
 
-// gallery creates tasks of several states, workflows and times, newest last.
-func (s *suite) gallery() {
+// createSamples creates tasks of several states, workflows and times, newest last.
+func (s *suite) createSamples() {
 	s.Helper()
 	for i, c := range []struct{ id, state, workflow string }{
 		{"a", "Processing", "order"}, {"b", "Error", "order"}, {"c", "Processing", "provision"},
@@ -61,7 +61,7 @@ func (s *suite) gallery() {
 var listCases = []testCase{
 	{name: "an empty store", run: func(s *suite) { s.lists(port.Query{}) }},
 	{name: "newest first", run: func(s *suite) {
-		s.gallery()
+		s.createSamples()
 		s.lists(port.Query{}, "f", "e", "d", "c", "b", "a")
 	}},
 	{name: "newest by their time, not by their arrival", run: func(s *suite) {
@@ -73,7 +73,7 @@ var listCases = []testCase{
 		s.lists(port.Query{}, "d", "c", "b", "a")
 	}},
 	{name: "by state", run: func(s *suite) {
-		s.gallery()
+		s.createSamples()
 		s.lists(port.Query{State: "Processing"}, "e", "c", "a")
 		s.lists(port.Query{State: "Error"}, "f", "b")
 		if s.options.ListsFinished {
@@ -81,27 +81,27 @@ var listCases = []testCase{
 		}
 	}},
 	{name: "by workflow", run: func(s *suite) {
-		s.gallery()
+		s.createSamples()
 		s.lists(port.Query{Workflow: "order"}, "e", "d", "b", "a")
 		s.lists(port.Query{Workflow: "unknown"})
 	}},
 	{name: "by state and workflow", run: func(s *suite) {
-		s.gallery()
+		s.createSamples()
 		s.lists(port.Query{State: "Processing", Workflow: "order"}, "e", "a")
 	}},
 	{name: "by time: at or after, and before", run: func(s *suite) {
-		s.gallery()
+		s.createSamples()
 		s.lists(port.Query{After: at(3)}, "f", "e", "d")
 		s.lists(port.Query{Before: at(3)}, "c", "b", "a")
 		s.lists(port.Query{After: at(1), Before: at(4)}, "d", "c", "b")
 		s.lists(port.Query{After: at(4), Before: at(1)})
 	}},
 	{name: "by everything", run: func(s *suite) {
-		s.gallery()
+		s.createSamples()
 		s.lists(port.Query{State: "Processing", Workflow: "order", After: at(1), Before: at(5)}, "e")
 	}},
 	{name: "the present state counts", run: func(s *suite) {
-		s.gallery()
+		s.createSamples()
 		w := replacement("c", 1)
 		w.Record.State, w.Record.Workflow, w.Record.Created = "Error", "provision", at(2)
 		s.must(w)
@@ -121,7 +121,7 @@ var listCases = []testCase{
 		})
 	}},
 	{name: "finished tasks", needs: listsFinished, run: func(s *suite) {
-		s.gallery()
+		s.createSamples()
 		w := replacement("c", 1)
 		w.Record.State, w.Record.Workflow, w.Record.Created = "Processed", "provision", at(2)
 		w.Record.Bucket, w.Record.IndexAt = port.NoBucket, time.Time{}
@@ -130,7 +130,7 @@ var listCases = []testCase{
 		s.lists(port.Query{}, "f", "e", "d", "c", "b", "a")
 	}},
 	{name: "a forgotten task is not listed", needs: func(s *suite) bool { return hasForget(s) && hasList(s) }, run: func(s *suite) {
-		s.gallery()
+		s.createSamples()
 		if err := s.Forget(s.ctx, []string{"d"}); err != nil {
 			s.Fatal(err)
 		}
@@ -155,7 +155,7 @@ var listCases = []testCase{
 		}
 	}},
 	{name: "pages stay where they are while tasks arrive", run: func(s *suite) {
-		s.gallery()
+		s.createSamples()
 		s.lists(port.Query{}, "f", "e", "d", "c", "b", "a")
 		page, err := s.Store.List(s.ctx, port.Query{Limit: 2})
 		if err != nil {
@@ -178,7 +178,7 @@ var listCases = []testCase{
 		}
 	}},
 	{name: "a full last page ends the listing", run: func(s *suite) {
-		s.gallery()
+		s.createSamples()
 		s.eventually(func() string {
 			page, err := s.Store.List(s.ctx, port.Query{Limit: 6})
 			if err != nil || len(page.Records) != 6 {
@@ -201,7 +201,7 @@ var listCases = []testCase{
 		}
 	}},
 	{name: "a strange cursor is refused", run: func(s *suite) {
-		s.gallery()
+		s.createSamples()
 		for _, cursor := range []string{"!", "' OR 1=1 --", "\x00", "....", "99999999999999999999999999.1"} {
 			if _, err := s.Store.List(s.ctx, port.Query{Limit: 5, Cursor: cursor}); err == nil {
 				s.Errorf("cursor %q is taken", cursor)
@@ -209,7 +209,7 @@ var listCases = []testCase{
 		}
 	}},
 	{name: "a state is text, not a query", run: func(s *suite) {
-		s.gallery()
+		s.createSamples()
 		s.lists(port.Query{State: "x' OR '1'='1"})
 		s.lists(port.Query{Workflow: "%"})
 	}},

@@ -162,7 +162,7 @@ func (s *suite) race(write func(i int) port.Write, loses error) int {
 		}
 	}
 	if won < 0 {
-		s.Fatalf("nobody won: %v", errs)
+		s.Fatalf("no writer won: %v", errs)
 	}
 	s.holds(write(won).Record)
 	return won
@@ -236,7 +236,7 @@ func (s *suite) settleLost(ctx context.Context, w port.Write, refusal error) {
 		return
 	}
 	if !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) && !errors.Is(err, port.ErrUnavailable) {
-		s.Errorf("%q, with nobody else writing: %v", w.Record.ID, err)
+		s.Errorf("%q, with no other writer: %v", w.Record.ID, err)
 	}
 	if err := s.Store.Commit(s.ctx, []port.Write{w})[0]; err != nil {
 		s.is(w.Record.ID+", again", err, refusal)

@@ -135,7 +135,7 @@ var batchCases = []testCase{
 			s.is(fmt.Sprint("write ", i), err, port.ErrNotFound)
 		}
 	}},
-	{name: "a write that must not be made harms no neighbour", run: func(s *suite) {
+	{name: "a write that must not be made affects no other", run: func(s *suite) {
 		bad := creation("bad")
 		bad.Record.Version = 9
 		errs := s.commit(creation("a"), bad, creation("b"))

@@ -56,7 +56,7 @@ type pair struct {
 	ctx      context.Context
 	versions map[string]int64 // stored, as far as the answers told
 	moves    map[string]int64
-	created  int     // so that no two tasks are of one millisecond, where the order is anybody's
+	created  int     // so that no two tasks are of one millisecond, where the order is not defined
 	faults   []Fault // that the next operation meets
 }
 
@@ -146,7 +146,7 @@ func (p *pair) write(r *rapid.T) port.Write {
 
 func (p *pair) commit(r *rapid.T) {
 	var writes []port.Write
-	used := map[string]bool{} // the order of two writes for one task in a batch is anybody's
+	used := map[string]bool{} // the order of two writes for one task in a batch is not defined
 	for range rapid.IntRange(1, 4).Draw(r, "writes") {
 		if w := p.write(r); !used[w.Record.ID] {
 			used[w.Record.ID] = true

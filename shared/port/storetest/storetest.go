@@ -46,6 +46,9 @@ type Options struct {
 	ListsFinished bool
 	// ListsNothing: List answers errors only.
 	ListsNothing bool
+	// Parallel: the cases run beside each other, which is shorter where an adapter waits for its backend. Races do not: each
+	// has many callers of its own.
+	Parallel bool
 	// Races is how many goroutines race for a version; default 16.
 	Races int
 }
@@ -85,7 +88,12 @@ func Run(t *testing.T, options Options, make Make) {
 	} {
 		t.Run(group.name, func(t *testing.T) {
 			for _, c := range group.cases {
-				t.Run(c.name, func(t *testing.T) { runCase(t, options, make, c, &done) })
+				t.Run(c.name, func(t *testing.T) {
+					if options.Parallel && group.name != "race" {
+						t.Parallel()
+					}
+					runCase(t, options, make, c, &done)
+				})
 			}
 		})
 	}

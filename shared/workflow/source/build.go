@@ -19,14 +19,15 @@ type builder struct {
 
 func (b *builder) definition() *core.Definition {
 	b.def = &core.Definition{
-		Name:       b.text(b.root, "workflow"),
-		Agents:     map[string]core.AgentDefinition{},
-		Deadline:   b.duration(b.root, "deadline", limitDeadline, 0),
-		OnDeadline: core.Policy(b.text(b.root, "onDeadline")),
-		Grace:      b.duration(b.root, "grace", limitGrace, 30*core.Second),
-		TellAfter:  b.duration(b.root, "tellAfter", limitGrace, 30*core.Second),
-		Notify:     b.notify(),
-		HopBudget:  10,
+		Name:        b.text(b.root, "workflow"),
+		Agents:      map[string]core.AgentDefinition{},
+		Deadline:    b.duration(b.root, "deadline", limitDeadline, 0),
+		OnDeadline:  core.Policy(b.text(b.root, "onDeadline")),
+		Grace:       b.duration(b.root, "grace", limitGrace, 30*core.Second),
+		ResendAfter: b.duration(b.root, "tellAfter", limitGrace, 30*core.Second),
+		Notify:      b.notify(),
+		HopBudget:   10,
+		Schedule:    b.schedule(),
 	}
 	if steps := b.root.get("steps"); steps != nil {
 		for _, f := range steps.fields {
@@ -67,6 +68,15 @@ func (b *builder) notify() []core.StatusKind {
 // step reads all but the templates, which need the order of the steps.
 func (b *builder) step(f field) core.StepDefinition {
 	v := f.value
+	if v.field("wait") != nil {
+		return b.wait(f)
+	}
+	if form := answerForm(v); form != "" {
+		return b.answer(f, form)
+	}
+	if v.field("fail") != nil {
+		return b.fail(f)
+	}
 	s := core.StepDefinition{
 		Name:         f.key,
 		Agent:        b.text(v, "agent"),
@@ -76,17 +86,23 @@ func (b *builder) step(f field) core.StepDefinition {
 		Retry:        b.retry(v.get("retry"), defaultRetry),
 		OnFailure:    core.Policy(b.text(v, "onFailure")),
 		Grade:        core.Grade(b.text(v, "grade")),
-	}
-	if after := v.get("after"); after != nil {
-		for _, e := range after.list {
-			s.After = append(s.After, e.text)
-		}
+		After:        after(v),
 	}
 	if p := v.get("pointOfNoReturn"); p != nil {
 		s.PointOfNoReturn = p.truth
 	}
 	s.Undo = b.undo(v, &s)
 	return s
+}
+
+// after reads the names of the steps that come before.
+func after(step *value) (names []string) {
+	if v := step.get("after"); v != nil {
+		for _, e := range v.list {
+			names = append(names, e.text)
+		}
+	}
+	return names
 }
 
 // undo reads both forms: the operation's name alone, and the mapping.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/schedule"
 )
 
 // limit is the longest sensible duration of a field, and how to write it.
@@ -21,6 +22,8 @@ var (
 	limitDeadline  = limit{365 * core.Day, "365d"}
 	limitGrace     = limit{core.Day, "24h"}
 	limitBackoff   = limit{core.Day, "24h"}
+	limitWait      = limit{core.MaxWait, "366d"}
+	limitCatchUp   = limit{schedule.MaxCatchUp, "31d"}
 	limitExtended  = limit{7 * core.Day, "7d"}
 	limitAllowance = limit{core.Day, "24h"}
 	limitSkew      = limit{core.Hour, "1h"}
@@ -42,7 +45,7 @@ func (b *builder) duration(v *value, key string, most limit, absent core.Duratio
 	case !ok:
 		return absent
 	case d <= 0:
-		b.report.error(f.at, key+" is zero, or shorter than 1ms", mendDuration)
+		b.report.error(f.at, key+" is zero, or shorter than 1ms", fixDuration)
 		return absent
 	case d > most.longest:
 		b.report.error(f.at, fmt.Sprintf("%s is longer than %s", key, most.text), "write a shorter time")
@@ -79,19 +82,4 @@ func readDuration(text string) (core.Duration, bool) {
 		total = float64(math.MaxInt64 / 4)
 	}
 	return core.Duration(total), true
-}
-
-// short writes a duration as people do in a workflow.
-func short(d core.Duration) string {
-	if d >= core.Day && d%core.Day == 0 {
-		return fmt.Sprintf("%dd", d/core.Day)
-	}
-	text := d.String()
-	if strings.HasSuffix(text, "m0s") {
-		text = strings.TrimSuffix(text, "0s")
-	}
-	if strings.HasSuffix(text, "h0m") {
-		text = strings.TrimSuffix(text, "0m")
-	}
-	return text
 }

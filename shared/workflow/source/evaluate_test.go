@@ -2,6 +2,7 @@ package source_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -61,28 +62,46 @@ func TestOrderInputs(t *testing.T) {
 	}
 }
 
-// The whole of what one order costs in expressions.
-func BenchmarkOrderExpressions(b *testing.B) {
-	d, _ := source.LoadFile("../../../workflows/order.yaml", source.Options{})
-	env := core.Environment{OrderID: "o-1", Order: json.RawMessage(usualOrder), Outputs: map[string]json.RawMessage{
-		"charge-payment": json.RawMessage(`{"chargeId":"ch-1"}`),
-	}}
-	for _, part := range []struct {
-		name string
-		run  func() error
-	}{
-		{"paths", func() error { _, err := d.Expr.Input(0, env); return err }},
-		{"sum", func() error { _, err := d.Expr.Input(1, env); return err }},
-		{"when", func() error { _, err := d.Expr.When(2, env); return err }},
-		{"output", func() error { _, err := d.Expr.Output(env); return err }},
+// What the steps of answers.yaml ask, and which values they take and refuse (P35).
+func TestQuestions(t *testing.T) {
+	d, problems := source.LoadFile("testdata/good/answers.yaml", source.Options{})
+	if d == nil {
+		t.Fatal(problems)
+	}
+	env := core.Environment{OrderID: "o-1", Order: json.RawMessage(`{"amount":5,"requestedBy":"ann","who":["x"],"need":1,"patience":"3d"}`)}
+	for step, want := range map[string]string{
+		"approve": `{"question":"Pay 5?","show":{"amount":5,"purpose":null},"need":2,"who":["ann","bob","eve"],"notSelf":"ann"}`,
+		"settled": ``,
+		"late":    `{"question":"Late?","need":1,"who":["x"],"timeout":"3d"}`,
 	} {
-		b.Run(part.name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				if err := part.run(); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
+		if got, err := d.Expr.Input(d.Index(step), env); err != nil || string(got) != want {
+			t.Errorf("%s: %v\n got %s\nwant %s", step, err, got, want)
+		}
+	}
+	for _, c := range []struct {
+		step, value string
+		wrong       string
+		refused     bool
+	}{
+		{"approve", `"approve"`, "", false}, {"approve", `"reject"`, "", true},
+		{"settled", `{"status":"ok"}`, "", false}, {"settled", `{"status":"failed"}`, "", true},
+		{"settled", `{"status":"secret"}`, "at /status it does not keep to enum", false}, {"settled", `["secret"]`, "at / it does not keep to type", false},
+		{"late", `"yes"`, "", false},
+	} {
+		env.Value = json.RawMessage(c.value)
+		i := d.Index(c.step)
+		if err := d.Expr.CheckAnswer(i, env.Value); (err == nil) != (c.wrong == "") || err != nil && err.Error() != c.wrong {
+			t.Errorf("%s to %s: %v", c.value, c.step, err)
+		}
+		if c.wrong != "" {
+			continue
+		}
+		if refused, err := d.Expr.Refused(i, env); refused != c.refused || err != nil {
+			t.Errorf("%s to %s is refused: %v, %v", c.value, c.step, refused, err)
+		}
+	}
+	env.Value = json.RawMessage(`"secret"`)
+	if _, err := d.Expr.Refused(d.Index("settled"), env); err == nil || strings.Contains(err.Error(), "secret") {
+		t.Errorf("a value of another shape: %v", err)
 	}
 }

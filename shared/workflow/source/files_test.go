@@ -42,7 +42,7 @@ func files(t *testing.T, pattern string) []string {
 	return found
 }
 
-// Every problem of a broken file is told, with line, column and mend.
+// Every problem of a broken file is told, with line, column and fix.
 func TestBadFiles(t *testing.T) {
 	for _, file := range files(t, "testdata/bad/*.yaml") {
 		name := strings.TrimSuffix(filepath.Base(file), ".yaml")
@@ -81,7 +81,7 @@ func TestGoodFiles(t *testing.T) {
 }
 
 func TestGraph(t *testing.T) {
-	for _, file := range []string{"../../../workflows/order.yaml", "../../../workflows/provision.yaml", "testdata/good/full.yaml"} {
+	for _, file := range []string{"../../../workflows/order.yaml", "../../../workflows/provision.yaml", "testdata/good/full.yaml", "testdata/good/waits.yaml", "testdata/good/fails.yaml", "testdata/good/answers.yaml"} {
 		d, problems := source.LoadFile(file, source.Options{})
 		if d == nil {
 			t.Fatal(problems)

@@ -20,23 +20,23 @@ type block struct{ column, fields int }
 
 const (
 	whatSecond = "the file holds a second document"
-	mendSecond = "put each workflow into a file of its own"
+	fixSecond  = "put each workflow into a file of its own"
 )
 
 // check gives the first reason to refuse, or "".
-func (g *guard) check(tokens token.Tokens) (where position, what, mend string) {
+func (g *guard) check(tokens token.Tokens) (where position, what, fix string) {
 	if len(tokens) > maxTokens {
 		return position{}, fmt.Sprintf("the file has more than %d YAML tokens", maxTokens), "split the workflow"
 	}
 	for _, t := range tokens {
-		if what, mend := g.token(t); what != "" {
-			return position{t.Position.Line, t.Position.Column}, what, mend
+		if what, fix := g.token(t); what != "" {
+			return position{t.Position.Line, t.Position.Column}, what, fix
 		}
 	}
 	return position{}, "", ""
 }
 
-func (g *guard) token(t *token.Token) (what, mend string) {
+func (g *guard) token(t *token.Token) (what, fix string) {
 	switch t.Type {
 	case token.MappingStartType, token.SequenceStartType:
 		g.flow++
@@ -46,15 +46,15 @@ func (g *guard) token(t *token.Token) (what, mend string) {
 		return fmt.Sprintf("YAML's %s is not used in workflows", strings.TrimSpace(t.Value)), "write the value out"
 	case token.DocumentHeaderType:
 		if g.text {
-			return whatSecond, mendSecond
+			return whatSecond, fixSecond
 		}
 	case token.CommentType:
 		return "", ""
 	case token.SequenceEntryType:
 		g.close(t.Position.Column)
 	case token.MappingValueType:
-		if what, mend := g.field(t); what != "" {
-			return what, mend
+		if what, fix := g.field(t); what != "" {
+			return what, fix
 		}
 	}
 	g.text = true
@@ -74,7 +74,7 @@ func (g *guard) close(column int) {
 }
 
 // field counts the keys of a mapping in block style.
-func (g *guard) field(colon *token.Token) (what, mend string) {
+func (g *guard) field(colon *token.Token) (what, fix string) {
 	if g.flow > 0 || colon.Prev == nil {
 		return "", ""
 	}

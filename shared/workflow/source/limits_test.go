@@ -35,14 +35,14 @@ func TestLimits(t *testing.T) {
 		return strings.TrimSuffix(steps(1, false), "}\n") + ", input: " + s + "}\n"
 	}
 	for _, c := range []struct{ name, file, want string }{
-		{"1,001 steps", steps(1001, false), "test.yaml:2:1: the workflow has 1001 steps, the limit is 1000; mend: split it, or give lists to single steps"},
-		{"1,000 steps", steps(1000, true), "bytes of a task's document without any output, the limit is 389120; mend: split the workflow, or give lists to single steps"},
+		{"1,001 steps", steps(1001, false), "test.yaml:2:1: the workflow has 1001 steps, the limit is 1000; fix: split it, or give lists to single steps"},
+		{"1,000 steps", steps(1000, true), "bytes of a task's document without any output, the limit is 389120; fix: split the workflow, or give lists to single steps"},
 		{"10,000 steps", steps(10_000, false), "more than 200000 YAML tokens"},
-		{"10,000 short steps", "workflow: test\nsteps:\n" + strings.Repeat("  a: {}\n", 10_000), "test.yaml:2003:4: a mapping has more than 2000 fields; mend: split the workflow: it may have 1000 steps"},
+		{"10,000 short steps", "workflow: test\nsteps:\n" + strings.Repeat("  a: {}\n", 10_000), "test.yaml:2003:4: a mapping has more than 2000 fields; fix: split the workflow: it may have 1000 steps"},
 		{"10,000 documents", strings.Repeat("---\na: 1\n", 10_000), "test.yaml:3:1: the file holds a second document"},
-		{"a huge file", strings.Repeat("# x\n", 300_000), "test.yaml: the file has 1200000 bytes, the limit is 1048576; mend: split the workflow"},
+		{"a huge file", strings.Repeat("# x\n", 300_000), "test.yaml: the file has 1200000 bytes, the limit is 1048576; fix: split the workflow"},
 		{"a long line", "workflow: " + strings.Repeat("x", 20_000), "line 1 has more than 10000 bytes"},
-		{"wrong UTF-8", "workflow: \xff\n", "test.yaml: the file is not UTF-8; mend: save it as UTF-8"},
+		{"wrong UTF-8", "workflow: \xff\n", "test.yaml: the file is not UTF-8; fix: save it as UTF-8"},
 		{"an alias bomb", bomb, "the file stands for more than 50000 values"},
 		{"an alias of itself", "workflow: &w [*w]\n", "alias *w has no anchor before it"},
 		{"deep lists", input(strings.Repeat("[", 2000) + strings.Repeat("]", 2000)), "nested deeper than 100 levels"},
@@ -99,7 +99,7 @@ func TestDefaults(t *testing.T) {
 		what      string
 		got, want any
 	}{
-		{"grace", d.Grace, 30 * core.Second}, {"tellAfter", d.TellAfter, 30 * core.Second}, {"deadline", d.Deadline, core.Duration(0)},
+		{"grace", d.Grace, 30 * core.Second}, {"tellAfter", d.ResendAfter, 30 * core.Second}, {"deadline", d.Deadline, core.Duration(0)},
 		{"maxQueueTime", s.MaxQueueTime, core.Day}, {"undo", s.Undo == nil, true},
 		{"retry", s.Retry, core.Retry{MaxFailures: 3, Backoff: core.Backoff{Initial: core.Second, Max: core.Minute, Multiplier: 2, Jitter: 0.3}}},
 		{"agent", a, core.AgentDefinition{QueueAllowance: 15 * core.Second, ClockSkew: core.Second}},
@@ -108,6 +108,19 @@ func TestDefaults(t *testing.T) {
 	} {
 		if c.got != c.want {
 			t.Errorf("%s is %v, want %v", c.what, c.got, c.want)
+		}
+	}
+	text, err := os.ReadFile("../../../docs/workflows.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for field, want := range map[string]string{ // as the table of fields gives them
+		"`grace`": "30s", "`tellAfter`": "30s", "`maxQueueTime`": "24h", "`agents.NAME.queueAllowance`": "15s", "`agents.NAME.clockSkew`": "1s",
+		"`retry.maxFailures`, `retry.backoff`": "3; 1s doubling to 1m", "`notify`": "none", "`deadline`, `onDeadline`": "none",
+	} {
+		_, row, _ := strings.Cut(string(text), "\n| "+field+" |")
+		if row, _, _ = strings.Cut(row, "\n"); !strings.HasSuffix(row, "| "+want+" |") {
+			t.Errorf("docs/workflows.md does not say that the default of %s is %s: %q", field, want, row)
 		}
 	}
 }
@@ -140,8 +153,8 @@ func TestLoadDir(t *testing.T) {
 		got += strings.ReplaceAll(f.Problems.Error(), filepath.ToSlash(dir)+"/", "") + "\n"
 	}
 	want := "a.yml first\nb.yaml second\n" +
-		"broken.yaml broken.yaml:1:1: the workflow has no steps; mend: add steps: with at least one step\n" +
-		"sub.yaml sub.yaml: it is not read: it is a directory, not a regular file; mend: put the file itself here, or rename this entry so that it does not end in .yaml or .yml\n"
+		"broken.yaml broken.yaml:1:1: the workflow has no steps; fix: add steps: with at least one step\n" +
+		"sub.yaml sub.yaml: it is not read: it is a directory, not a regular file; fix: put the file itself here, or rename this entry so that it does not end in .yaml or .yml\n"
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}

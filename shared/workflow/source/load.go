@@ -35,20 +35,40 @@ func LoadDir(dir string, opts Options) ([]File, error) {
 		return nil, fmt.Errorf("workflows: %w", err)
 	}
 	var files []File
-	for _, e := range entries {
-		ext := filepath.Ext(e.Name())
-		if ext != ".yaml" && ext != ".yml" || strings.HasPrefix(e.Name(), ".") {
-			continue
-		}
-		data, err := regularfile.ReadIn(root, e.Name(), MaxFile+1)
-		f := File{Name: e.Name()}
-		f.Definition, f.Problems = parsed(filepath.Join(dir, e.Name()), data, err, opts)
+	for _, name := range workflowsOf(entries) {
+		data, err := regularfile.ReadIn(root, name, MaxFile+1)
+		f := File{Name: name}
+		f.Definition, f.Problems = parsed(filepath.Join(dir, name), data, err, opts)
 		if m := declared.FindSubmatch(data); m != nil {
 			f.Workflow = string(m[1])
 		}
 		files = append(files, f)
 	}
 	return files, nil
+}
+
+// workflowsOf are the names of workflow files, whatever kind of entry has them.
+func workflowsOf(entries []fs.DirEntry) (names []string) {
+	for _, e := range entries {
+		if ext := filepath.Ext(e.Name()); (ext == ".yaml" || ext == ".yml") && !strings.HasPrefix(e.Name(), ".") {
+			names = append(names, e.Name())
+		}
+	}
+	return names
+}
+
+// Files lists the workflow files of a directory, in the order of their names; a place that is no
+// directory is a file itself.
+func Files(place string) ([]string, error) {
+	if info, err := os.Stat(place); err != nil || !info.IsDir() {
+		return []string{place}, err
+	}
+	entries, err := os.ReadDir(place)
+	files := workflowsOf(entries)
+	for i := range files {
+		files[i] = filepath.Join(place, files[i])
+	}
+	return files, err
 }
 
 // declared finds the name in a file that may not be YAML.
@@ -63,9 +83,9 @@ func LoadFile(file string, opts Options) (*core.Definition, Problems) {
 func parsed(file string, data []byte, err error, opts Options) (*core.Definition, Problems) {
 	switch {
 	case errors.Is(err, regularfile.ErrNotRegular), errors.Is(err, regularfile.ErrOutside):
-		return nil, Problems{{File: filepath.ToSlash(file), What: "it is not read: " + err.Error(), Mend: "put the file itself here, or rename this entry so that it does not end in .yaml or .yml"}}
+		return nil, Problems{{File: filepath.ToSlash(file), What: "it is not read: " + err.Error(), Fix: "put the file itself here, or rename this entry so that it does not end in .yaml or .yml"}}
 	case err != nil:
-		return nil, Problems{{File: filepath.ToSlash(file), What: reason(err), Mend: "check its name and that it may be read"}}
+		return nil, Problems{{File: filepath.ToSlash(file), What: reason(err), Fix: "check its name and that it may be read"}}
 	}
 	return Parse(file, data, opts)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/state"
 	"github.com/stepkeeper/stepkeeper/shared/suggest"
+	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
 
 // meaning checks what no schema can say.
@@ -36,7 +37,7 @@ func (b *builder) meaning() {
 // room: what the states of all steps take at their longest has to fit into a task's document, or an
 // order could neither go on nor be undone (P28).
 func (b *builder) room() {
-	needs := core.Room{Size: state.Size}.Reserve(b.def)
+	needs := core.SizeLimit{Size: state.Size}.Reserve(b.def)
 	if steps := b.root.field("steps"); steps != nil && needs > port.MaxDocument {
 		b.report.error(steps.at, fmt.Sprintf("the states of its %d steps may take %d bytes of a task's document without any output, the limit is %d",
 			len(b.def.Steps), needs, port.MaxDocument), "split the workflow, or give lists to single steps")
@@ -68,11 +69,17 @@ func (b *builder) noReturn() {
 
 func (b *builder) stops(i int) {
 	s := &b.def.Steps[i]
-	if s.OnFailure != core.OnFailureUndo {
+	late := s.Answer != nil && s.Answer.OnTimeout == core.OnFailureUndo
+	if s.OnFailure != core.OnFailureUndo && !late || s.Wait != nil && s.Input == nil { // a wait for a time span does not fail
 		return
 	}
-	where := b.steps[i].value.get("onFailure").at
-	const mend = "write onFailure: stop"
+	where, fix := b.steps[i].at, "write onFailure: stop"
+	if f := b.steps[i].value.field("onFailure"); f != nil {
+		where = f.value.at
+	}
+	if late {
+		fix += " and onTimeout: stop"
+	}
 	for p := range b.def.Steps {
 		if p == i || !b.def.Steps[p].PointOfNoReturn || b.order.certain(i, p) {
 			continue
@@ -82,7 +89,7 @@ func (b *builder) stops(i int) {
 			what = "runs after"
 		}
 		b.report.error(where, fmt.Sprintf("step %s %s the point of no return %s, yet undoes the order when it fails (P22)",
-			s.Name, what, b.def.Steps[p].Name), mend+", or put it before the point of no return")
+			s.Name, what, b.def.Steps[p].Name), fix+", or put it before the point of no return")
 		return
 	}
 }
@@ -91,6 +98,9 @@ func (b *builder) stops(i int) {
 // may be skipped, so that what follows it may be undone after all.
 func (b *builder) undoable(i int) {
 	s := &b.def.Steps[i]
+	if s.Wait != nil || s.Answer != nil || s.Fail != nil { // there is nothing to undo
+		return
+	}
 	field := b.steps[i].value.field("undo")
 	if s.PointOfNoReturn {
 		if s.Undo != nil {
@@ -128,8 +138,8 @@ func (b *builder) times() {
 	deadline := b.root.field("deadline")
 	longest, last := b.longestPath()
 	if b.def.Deadline > 0 && longest > b.def.Deadline {
-		b.report.error(deadline.value.at, fmt.Sprintf("the deadline of %s is shorter than the timeouts of the steps up to %s, %s in all",
-			short(b.def.Deadline), b.def.Steps[last].Name, short(longest)), "make the deadline longer, or the timeouts shorter")
+		b.report.error(deadline.value.at, fmt.Sprintf("the deadline of %s is shorter than the timeouts and waits of the steps up to %s, %s in all",
+			workflow.Short(b.def.Deadline), b.def.Steps[last].Name, workflow.Short(longest)), "make the deadline longer, or the timeouts shorter")
 	}
 	for i := range b.def.Steps {
 		s := &b.def.Steps[i]
@@ -137,26 +147,26 @@ func (b *builder) times() {
 		if retry := b.steps[i].value.field("retry"); retry != nil {
 			where = retry.at
 		}
-		span := worst(s.Timeout, s.Retry)
-		if b.def.Deadline > 0 && span > b.def.Deadline && s.Timeout <= b.def.Deadline {
+		longest := worst(span(s), s.Retry)
+		if b.def.Deadline > 0 && longest > b.def.Deadline && span(s) <= b.def.Deadline {
 			b.report.error(where, fmt.Sprintf("the attempts of step %s take up to %s, longer than the deadline of %s",
-				s.Name, short(span), short(b.def.Deadline)), "lower maxFailures, the waits or the rounds, or make the deadline longer")
+				s.Name, workflow.Short(longest), workflow.Short(b.def.Deadline)), "lower maxFailures, the waits or the rounds, or make the deadline longer")
 		}
-		if kept := b.def.Agents[s.Agent].KeyRetention; kept > 0 && span > kept {
+		if kept := b.def.Agents[s.Agent].KeyRetention; kept > 0 && longest > kept {
 			b.report.warn(where, fmt.Sprintf("the attempts of step %s take up to %s, but agent %s remembers keys for %s only: a step in doubt stops for the operator then (P18)",
-				s.Name, short(span), s.Agent, short(kept)), "lower the waits or the rounds")
+				s.Name, workflow.Short(longest), s.Agent, workflow.Short(kept)), "lower the waits or the rounds")
 		}
 	}
 }
 
-// longestPath adds up timeouts along the order of the steps.
+// longestPath adds up timeouts and waits along the order of the steps.
 func (b *builder) longestPath() (longest core.Duration, last int) {
 	ends := make([]core.Duration, len(b.def.Steps))
 	for _, i := range b.order.sorted {
 		for _, j := range b.order.after[i] {
 			ends[i] = max(ends[i], ends[j])
 		}
-		ends[i] += b.def.Steps[i].Timeout
+		ends[i] += span(&b.def.Steps[i])
 		if ends[i] > longest {
 			longest, last = ends[i], i
 		}
@@ -188,7 +198,7 @@ func (b *builder) queueTime(i int) {
 		where = f.value.at
 	}
 	b.report.error(where, fmt.Sprintf("the maxQueueTime of step %s, %s, is shorter than the queueAllowance of agent %s, %s (P32)",
-		s.Name, short(s.MaxQueueTime), s.Agent, short(allowance)), "make it at least as long")
+		s.Name, workflow.Short(s.MaxQueueTime), s.Agent, workflow.Short(allowance)), "make it at least as long")
 }
 
 // ledgerTime is what an agent needs, besides the call, to record a plain service's step (P31).
@@ -210,9 +220,9 @@ func (b *builder) holds(i int) {
 	// end with nothing recorded, and be in doubt.
 	switch {
 	case s.Grade == core.Plain:
-		most, reserved = most-ledgerTime, fmt.Sprintf(" (%s of its time are kept for the ledger of a plain service)", short(ledgerTime))
+		most, reserved = most-ledgerTime, fmt.Sprintf(" (%s of its time are kept for the ledger of a plain service)", workflow.Short(ledgerTime))
 	case s.PointOfNoReturn:
-		most, reserved = most-ledgerTime, fmt.Sprintf(" (%s of its time are kept for the ledger of a point of no return)", short(ledgerTime))
+		most, reserved = most-ledgerTime, fmt.Sprintf(" (%s of its time are kept for the ledger of a point of no return)", workflow.Short(ledgerTime))
 	}
 	told := func(what string, where *value, timeout core.Duration) {
 		if timeout <= most {
@@ -222,7 +232,7 @@ func (b *builder) holds(i int) {
 		if f := where.field("timeout"); f != nil {
 			at = f.value.at
 		}
-		b.report.error(at, fmt.Sprintf("the timeout of %s, %s, is longer than agent %s can work at a time, %s%s", what, short(timeout), s.Agent, short(most), reserved),
+		b.report.error(at, fmt.Sprintf("the timeout of %s, %s, is longer than agent %s can work at a time, %s%s", what, workflow.Short(timeout), s.Agent, workflow.Short(most), reserved),
 			"shorten it, or deploy the agent with a longer timeout")
 	}
 	told("step "+s.Name, b.steps[i].value, s.Timeout)

@@ -22,10 +22,10 @@ type Problem struct {
 	Column   int
 	Severity Severity
 	What     string
-	Mend     string
+	Fix      string
 }
 
-// String gives "order.yaml:12:5: what is wrong; mend: what to do".
+// String gives "order.yaml:12:5: what is wrong; fix: what to do".
 func (p Problem) String() string {
 	var b strings.Builder
 	b.WriteString(p.File)
@@ -37,8 +37,8 @@ func (p Problem) String() string {
 		b.WriteString("warning: ")
 	}
 	b.WriteString(p.What)
-	if p.Mend != "" {
-		b.WriteString("; mend: " + p.Mend)
+	if p.Fix != "" {
+		b.WriteString("; fix: " + p.Fix)
 	}
 	return b.String()
 }
@@ -73,7 +73,7 @@ func (ps Problems) sorted() Problems {
 	return slices.Compact(ps)
 }
 
-// maxProblems bounds what is told of one file; past it more lines help nobody.
+// maxProblems bounds what is told of one file; past it more lines do not help.
 const maxProblems = 100
 
 // report collects problems of one file.
@@ -86,15 +86,15 @@ type report struct {
 // than is needed to find the place.
 const maxWhat = 400
 
-func (r *report) add(at position, severity Severity, what, mend string) {
+func (r *report) add(at position, severity Severity, what, fix string) {
 	if len(what) > maxWhat {
 		what = strings.ToValidUTF8(what[:maxWhat], "") + "…"
 	}
 	if len(r.problems) < maxProblems {
-		r.problems = append(r.problems, Problem{r.file, at.line, at.column, severity, what, mend})
+		r.problems = append(r.problems, Problem{r.file, at.line, at.column, severity, what, fix})
 	}
 }
 
-func (r *report) error(at position, what, mend string) { r.add(at, SeverityError, what, mend) }
+func (r *report) error(at position, what, fix string) { r.add(at, SeverityError, what, fix) }
 
-func (r *report) warn(at position, what, mend string) { r.add(at, SeverityWarning, what, mend) }
+func (r *report) warn(at position, what, fix string) { r.add(at, SeverityWarning, what, fix) }

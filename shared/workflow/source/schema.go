@@ -51,7 +51,7 @@ func explain(e *jsonschema.ValidationError, root *value, r *report) {
 		// The library reuses the memory of this kind's InstanceLocation, so that it cannot be trusted.
 		for _, holder := range []string{"agents", "steps"} {
 			if f := root.get(holder).field(k.Property); f != nil {
-				r.error(f.at, fmt.Sprintf("%q is not a name", k.Property), mendName)
+				r.error(f.at, fmt.Sprintf("%q is not a name", k.Property), fixName)
 			}
 		}
 		return
@@ -68,21 +68,23 @@ func explain(e *jsonschema.ValidationError, root *value, r *report) {
 		unknownFields(k.Properties, v, e.InstanceLocation, r)
 	case *kind.Required:
 		for _, missing := range k.Missing {
-			r.error(v.at, fmt.Sprintf("%s has no %s", name, missing), mendMissing(missing))
+			r.error(v.at, fmt.Sprintf("%s has no %s", name, missing), fixMissing(missing, name))
 		}
 	case *kind.Type:
-		r.error(v.at, fmt.Sprintf("%s is %s, it should be %s", name, article(k.Got), wanted(k.Want)), mendType(e.SchemaURL, name, v, k.Want))
+		r.error(v.at, fmt.Sprintf("%s is %s, it should be %s", name, article(k.Got), wanted(k.Want)), fixType(e.SchemaURL, name, v, k.Want))
 	case *kind.Enum:
 		words := words(k.Want)
 		r.error(v.at, fmt.Sprintf("%s is %s", name, quoted(v)), suggest.DidYouMean(v.text, words, "write one of "+strings.Join(words, ", ")))
 	case *kind.Pattern:
-		r.error(v.at, fmt.Sprintf("%s is %s", name, quoted(v)), mendPattern(e.SchemaURL))
+		r.error(v.at, fmt.Sprintf("%s is %s", name, quoted(v)), fixPattern(e.SchemaURL))
 	case *kind.UniqueItems:
 		r.error(v.at, fmt.Sprintf("%s names %s twice", name, quoted(v.list[k.Duplicates[0]])), "remove one of them")
 	case *kind.Minimum:
 		r.error(v.at, fmt.Sprintf("%s is %s", name, v.text), "the least is "+k.Want.RatString())
 	case *kind.Maximum:
 		r.error(v.at, fmt.Sprintf("%s is %s", name, v.text), "the most is "+k.Want.RatString())
+	case *kind.MinItems:
+		r.error(v.at, name+" is empty", "list at least one")
 	case *kind.MinProperties:
 		r.error(v.at, name+" is empty", "define at least one")
 	default:
@@ -117,14 +119,14 @@ func locate(root *value, path []string) (*value, string) {
 	return v, name
 }
 
-const mendName = "use lower-case letters, digits and dashes, at most 40, the first one a letter"
+const fixName = "use lower-case letters, digits and dashes, at most 40, the first one a letter"
 
-const mendDuration = "write a number with its unit: 250ms, 2s, 5m, 24h or 7d"
+const fixDuration = "write a number with its unit: 250ms, 2s, 5m, 24h or 7d"
 
 // later are the fields that people may expect from other tools, with what to do instead.
 var later = map[string]string{
-	"wait": "waits are not supported yet", "delay": "waits are not supported yet",
-	"approval": "approvals are not supported yet", "signal": "signals are not supported yet",
+	"delay": "write a step of its own with wait: 10m, and put this one after it", "timer": "write wait: 10m",
+	"approval": "write it in a step of its own, below steps", "signal": "write a step with event: {name: …, timeout: …}",
 	"forEach":  "for-each is not supported yet; give the whole list to one step",
 	"foreach":  "for-each is not supported yet; give the whole list to one step",
 	"progress": "progress of long work is not supported yet; choose a timeout that is long enough",
@@ -140,23 +142,24 @@ func unknownFields(keys []string, v *value, path []string, r *report) {
 		if f := v.field(key); f != nil {
 			where = f.at
 		}
-		mend, ok := later[key]
+		fix, ok := later[key]
 		if !ok {
-			known := knownFields(path)
-			mend = suggest.DidYouMean(key, known, "known here: "+strings.Join(known, ", "))
+			known := knownFields(path, v)
+			fix = suggest.DidYouMean(key, known, "known here: "+strings.Join(known, ", "))
 		}
-		r.error(where, "unknown field "+key, mend)
+		r.error(where, "unknown field "+key, fix)
 	}
 }
 
-// knownFields lists the fields of the object at a path of the file.
-func knownFields(path []string) []string {
+// kinds are the fields that only steps of one kind have, which calls no agent.
+var kinds = []string{"wait", "approval", "event", "fail"}
+
+// knownFields lists the fields of the object v at a path of the file.
+func knownFields(path []string, v *value) []string {
 	var fields []string
 	s := compiledSchema()
 	for _, key := range path {
-		for s.Ref != nil {
-			s = s.Ref
-		}
+		s = resolved(s, func(s *jsonschema.Schema) bool { return s.Properties[key] != nil })
 		next, ok := s.Properties[key]
 		if !ok {
 			next, ok = s.AdditionalProperties.(*jsonschema.Schema)
@@ -166,9 +169,11 @@ func knownFields(path []string) []string {
 		}
 		s = next
 	}
-	for s.Ref != nil {
-		s = s.Ref
-	}
+	s = resolved(s, func(s *jsonschema.Schema) bool {
+		return s.Properties != nil && !slices.ContainsFunc(kinds, func(kind string) bool {
+			return s.Properties[kind] != nil && v.field(kind) == nil
+		})
+	})
 	for key := range s.Properties {
 		fields = append(fields, key)
 	}
@@ -176,7 +181,31 @@ func knownFields(path []string) []string {
 	return fields
 }
 
-func mendMissing(field string) string {
+// resolved follows references and, of two forms that an object may have, takes the first where it is meant.
+func resolved(s *jsonschema.Schema, meant func(*jsonschema.Schema) bool) *jsonschema.Schema {
+	for s.Ref != nil {
+		s = s.Ref
+	}
+	if s.If == nil {
+		return s
+	}
+	if first := resolved(s.Then, meant); meant(first) {
+		return first
+	}
+	return resolved(s.Else, meant)
+}
+
+func fixMissing(field, of string) string {
+	switch {
+	case field == "timeout" && (of == "approval" || of == "event"):
+		return "write how long to wait for an answer, as in timeout: 7d"
+	case field == "onTimeout":
+		return "write what happens when no answer came in time: onTimeout: undo, stop, or {answer: VALUE}"
+	case field == "answers":
+		return "write what it may be answered with, as in answers: [approve, reject]"
+	case field == "question":
+		return "write what is asked, as in question: Pay the expense?"
+	}
 	switch field {
 	case "workflow":
 		return "start the file with workflow: NAME"
@@ -189,17 +218,23 @@ func mendMissing(field string) string {
 	case "timeout":
 		return "write how long one call may take, as in timeout: 2s"
 	case "agent":
-		return "write who does the step, as in agent: payment"
+		return "write who does the step, as in agent: payment, how long it waits, as in wait: 48h, what answers it, by approval or event, or a failure by rule, as in fail: {code: too-large, message: …}"
+	case "when":
+		return "write when the order fails, as in when: order.total > 10000"
+	case "code":
+		return "write a short word for programs, as in code: too-large"
+	case "message":
+		return "write for people why the order fails"
 	case "operation":
 		return "write what the agent shall do, as in operation: charge"
 	}
 	return "add " + field
 }
 
-func mendType(schema, name string, v *value, want []string) string {
+func fixType(schema, name string, v *value, want []string) string {
 	switch {
 	case strings.HasSuffix(schema, "/duration"):
-		return mendDuration
+		return fixDuration
 	case slices.Contains(want, "array") && v.shape == isText:
 		return fmt.Sprintf("write it in brackets: %s: [%s]", name, v.text)
 	case slices.Contains(want, "array"):
@@ -216,12 +251,16 @@ func mendType(schema, name string, v *value, want []string) string {
 	return "write a whole number, without quotes"
 }
 
-func mendPattern(schema string) string {
+func fixPattern(schema string) string {
 	switch {
 	case strings.HasSuffix(schema, "/duration"):
-		return mendDuration
-	case strings.HasSuffix(schema, "/name"):
-		return mendName
+		return fixDuration
+	case strings.HasSuffix(schema, "/answerTimeout"):
+		return fixDuration + ", or an expression in ${ }"
+	case strings.HasSuffix(schema, "/name"), strings.HasSuffix(schema, "/code"):
+		return fixName
+	case strings.HasSuffix(schema, "/need"), strings.HasSuffix(schema, "/who"):
+		return "an expression stands in ${ }; write need as a whole number, and who in brackets"
 	}
 	return "use letters, digits, dots, dashes and underscores, at most 80, the first one a letter"
 }

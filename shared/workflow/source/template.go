@@ -23,6 +23,14 @@ func (b *builder) templates() {
 		scope := expression.Scope{Steps: names, Visible: b.order.visible(i), Step: s.Name, Skippable: skippable}
 		s.When = b.when(f.value.get("when"), scope)
 		scope.When = s.When
+		if s.Wait != nil {
+			b.until(f, s, scope)
+			continue
+		}
+		if form := answerForm(f.value); form != "" {
+			b.question(f, form, s, scope)
+			continue
+		}
 		s.Input = b.template(f.value.get("input"), "input", scope)
 		if s.Undo != nil {
 			scope.Undo = true
@@ -47,11 +55,10 @@ func (b *builder) when(v *value, scope expression.Scope) string {
 	if v == nil || v.shape != isText {
 		return ""
 	}
-	text := strings.TrimSpace(v.text)
-	if strings.HasPrefix(text, "${") {
-		b.report.error(v.at, "when is written with ${ }", "write the bare expression, as in when: order.total > 0")
+	if !b.bare(v, "when", "order.total > 0") {
 		return ""
 	}
+	text := strings.TrimSpace(v.text)
 	b.expression(v.at, text, scope)
 	return text
 }
@@ -66,9 +73,9 @@ func (b *builder) faulty(where position, err error) {
 	switch {
 	case err == nil:
 	case errors.As(err, &e):
-		mend := e.Mend
+		fix := e.Fix
 		e = &expression.Error{Expression: e.Expression, What: e.What}
-		b.report.error(where, e.Error(), mend)
+		b.report.error(where, e.Error(), fix)
 	default:
 		b.report.error(where, err.Error(), "correct the expression; docs/workflows.md has the language")
 	}

@@ -27,8 +27,8 @@ steps:
 		t.Fatalf("without a limit: %v", problems)
 	}
 	d, problems := source.Parse("t.yaml", []byte(file), source.Options{MaxTimeout: most})
-	want := `t.yaml:3:48: the timeout of step long, 1m1s, is longer than agent slow can work at a time, 58s; mend: shorten it, or deploy the agent with a longer timeout
-t.yaml:4:118: the timeout of the undo of step fits, 59s, is longer than agent slow can work at a time, 58s; mend: shorten it, or deploy the agent with a longer timeout`
+	want := `t.yaml:3:48: the timeout of step long, 1m1s, is longer than agent slow can work at a time, 58s; fix: shorten it, or deploy the agent with a longer timeout
+t.yaml:4:118: the timeout of the undo of step fits, 59s, is longer than agent slow can work at a time, 58s; fix: shorten it, or deploy the agent with a longer timeout`
 	if d != nil || problems.Error() != want {
 		t.Errorf("got\n%s\nwant\n%s", problems.Error(), want)
 	}

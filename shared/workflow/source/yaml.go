@@ -35,14 +35,14 @@ func read(data []byte, r *report) (root *value) {
 			root = nil
 		}
 	}()
-	if what, mend := tooLarge(data); what != "" {
-		r.error(position{}, what, mend)
+	if what, fix := tooLarge(data); what != "" {
+		r.error(position{}, what, fix)
 		return nil
 	}
 	tokens := lexer.Tokenize(string(data))
 	g := guard{}
-	if where, what, mend := g.check(tokens); what != "" {
-		r.error(where, what, mend)
+	if where, what, fix := g.check(tokens); what != "" {
+		r.error(where, what, fix)
 		return nil
 	}
 	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
@@ -62,14 +62,14 @@ func read(data []byte, r *report) (root *value) {
 		return nil
 	}
 	if len(documents) > 1 {
-		r.error(at(documents[1].Body), whatSecond, mendSecond)
+		r.error(at(documents[1].Body), whatSecond, fixSecond)
 		return nil
 	}
 	b := &treeBuilder{report: r, anchors: map[string]*value{}}
 	return b.build(documents[0].Body, at(documents[0].Body), 0)
 }
 
-func tooLarge(data []byte) (what, mend string) {
+func tooLarge(data []byte) (what, fix string) {
 	if len(data) > MaxFile {
 		return fmt.Sprintf("the file has %d bytes, the limit is %d", len(data), MaxFile), "split the workflow"
 	}

@@ -127,7 +127,7 @@ func runAgentTry(ctx context.Context, o *agentTryOptions) error {
 }
 
 // ask has the service asked by the lines. One that fails ends the test: nothing that it says can be
-// believed then.
+// taken as true then.
 func (o *agentTryOptions) ask(ctx context.Context, stop context.CancelCauseFunc) {
 	sh := func(flag, line, variable string) string {
 		cmd := exec.CommandContext(ctx, "sh", "-c", line)
@@ -219,9 +219,9 @@ func (o *agentTryOptions) tell(r agenttest.Report) error {
 	}
 	switch {
 	case r.Grade == "":
-		return failure.New(failure.General, "mend what is wrong: no grade allows it", "agent %s earns no grade", o.name)
+		return failure.New(failure.General, "correct what is wrong: no grade allows it", "agent %s earns no grade", o.name)
 	case o.earns != "" && r.WhyNot(core.Grade(o.earns)) != "":
-		return failure.New(failure.General, "declare "+string(r.Grade)+" in the workflow, or mend the service", "agent %s %s", o.name, r.WhyNot(core.Grade(o.earns)))
+		return failure.New(failure.General, "declare "+string(r.Grade)+" in the workflow, or correct the service", "agent %s %s", o.name, r.WhyNot(core.Grade(o.earns)))
 	}
 	return nil
 }

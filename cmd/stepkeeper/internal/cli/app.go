@@ -11,12 +11,12 @@ import (
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/client"
-	"github.com/stepkeeper/stepkeeper/client/stack"
+	"github.com/stepkeeper/stepkeeper/client/aws"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/streams"
 	"github.com/stepkeeper/stepkeeper/demo/runner"
-	"github.com/stepkeeper/stepkeeper/shared/embedded"
+	"github.com/stepkeeper/stepkeeper/dev/embedded"
 )
 
 const (
@@ -35,12 +35,12 @@ type App struct {
 	Now     func() time.Time
 
 	// What commands call; tests put their own in the place of these.
-	openStack func(ctx context.Context, name string, o stack.Options, opts ...client.Option) (*client.Client, error)
+	openStack func(ctx context.Context, name string, o aws.Options, opts ...client.Option) (*client.Client, error)
 	runtime   func(context.Context, embedded.Options) error
 	demo      func(context.Context, runner.Options) (runner.Report, error)
 
 	// stackRoom asks whether the functions of a stack fit into the account.
-	stackRoom func(ctx context.Context, name string, o stack.Options) (stack.Room, error)
+	stackRoom func(ctx context.Context, name string, o aws.Options) (aws.Room, error)
 
 	server   string // flag; "" means the environment or the default
 	stack    string // flag; set: a deployed stack and not a server
@@ -52,7 +52,7 @@ type App struct {
 
 // New makes an App over the process's clock.
 func New(s *streams.Streams, getenv func(string) string) *App {
-	return &App{Streams: s, Getenv: getenv, Now: time.Now, openStack: stack.Open, runtime: embedded.Run, demo: runner.Run, stackRoom: stack.RoomOf, output: outputText}
+	return &App{Streams: s, Getenv: getenv, Now: time.Now, openStack: aws.Open, runtime: embedded.Run, demo: runner.Run, stackRoom: aws.RoomOf, output: outputText}
 }
 
 const (

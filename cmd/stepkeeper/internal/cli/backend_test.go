@@ -9,10 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stepkeeper/stepkeeper/shared/api"
+	"github.com/stepkeeper/stepkeeper/dev/api"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/schedule"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
@@ -118,6 +119,10 @@ func (b *backend) Task(_ context.Context, id string) (*core.Task, *core.Definiti
 func definitionFor(t *core.Task) *core.Definition {
 	d := &core.Definition{Name: t.Workflow, HopBudget: 100, Agents: map[string]core.AgentDefinition{"payment": {}}}
 	for _, s := range t.Steps {
+		if s.Answers != nil {
+			d.Steps = append(d.Steps, core.StepDefinition{Name: s.Name, Timeout: core.Day, Answer: &core.Answer{Values: []string{"yes", "no"}, OnTimeout: core.OnFailureStop}})
+			continue
+		}
 		d.Steps = append(d.Steps, core.StepDefinition{Name: s.Name, Agent: "payment", Operation: s.Name, Grade: core.Idempotent,
 			Timeout: core.Second, OnFailure: core.OnFailureStop, Retry: core.Retry{MaxFailures: 1}, Undo: &core.Undo{Operation: "undo", Timeout: core.Second, Retry: core.Retry{MaxFailures: 1}}})
 	}
@@ -215,9 +220,18 @@ func (b *backend) Unattended(context.Context) []view.Unattended {
 	defer b.mu.Unlock()
 	return b.unattended
 }
+func (b *backend) Schedules(context.Context) ([]schedule.Record, error) {
+	return []schedule.Record{
+		{Workflow: "nightly", Cron: "30 2 * * *", Zone: "Europe/Berlin", Next: 1_800_000_000_000, Started: 3,
+			Starts: []schedule.Start{{At: 1_799_900_000_000, OrderID: "nightly-20270114T204640Z", Decided: 1_799_900_030_000, Sent: true}},
+			Missed: 1, Skipped: []schedule.Skip{{At: 1_799_800_000_000, Why: "the order before, nightly-x, has not ended"}}},
+		{Workflow: "weekly", Cron: "@weekly"},
+	}, nil
+}
+
 func (b *backend) Workflows(context.Context) []api.WorkflowInfo {
 	return []api.WorkflowInfo{{Name: "order", Hash: "0123456789abcdef0123456789abcdef"},
-		{Name: "provision", Problems: []string{"provision.yaml:3:1: steps is empty; mend: define at least one"}}}
+		{Name: "provision", Problems: []string{"provision.yaml:3:1: steps is empty; fix: define at least one"}}}
 }
 
 // serve starts the real edge over the fake.

@@ -13,11 +13,11 @@ import (
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/client"
-	"github.com/stepkeeper/stepkeeper/client/stack"
+	"github.com/stepkeeper/stepkeeper/client/aws"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/streams"
 	"github.com/stepkeeper/stepkeeper/demo/runner"
-	"github.com/stepkeeper/stepkeeper/shared/embedded"
+	"github.com/stepkeeper/stepkeeper/dev/embedded"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -26,7 +26,7 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 // call is one call of the program in process.
 type call struct {
-	server   string // "" is nobody there
+	server   string // "" is no server there
 	terminal bool
 	in       string
 	env      map[string]string
@@ -34,8 +34,8 @@ type call struct {
 	until    string           // "" or what interrupts it, once it stands in the output
 	now      func() time.Time // nil: a minute past noon
 
-	openStack func(context.Context, string, stack.Options, ...client.Option) (*client.Client, error)
-	room      func() (stack.Room, error) // nil: there is plenty
+	openStack func(context.Context, string, aws.Options, ...client.Option) (*client.Client, error)
+	room      func() (aws.Room, error) // nil: there is plenty
 	runtime   func(context.Context, embedded.Options) error
 	demo      func(context.Context, runner.Options) (runner.Report, error)
 }
@@ -51,20 +51,20 @@ func (c call) run(t *testing.T, args ...string) result {
 	b.In.WriteString(c.in)
 	env := map[string]string{ServerVariable: c.server}
 	if c.server == "" {
-		env[ServerVariable] = "http://127.0.0.1:1" // nobody listens there
+		env[ServerVariable] = "http://127.0.0.1:1" // a port without a server
 	}
 	for k, v := range c.env {
 		env[k] = v
 	}
 	a := New(s, func(k string) string { return env[k] })
 	if a.openStack = c.openStack; c.openStack == nil {
-		a.openStack = func(context.Context, string, stack.Options, ...client.Option) (*client.Client, error) {
+		a.openStack = func(context.Context, string, aws.Options, ...client.Option) (*client.Client, error) {
 			return nil, errors.New("no test goes to AWS")
 		}
 	}
-	a.stackRoom = func(context.Context, string, stack.Options) (stack.Room, error) {
+	a.stackRoom = func(context.Context, string, aws.Options) (aws.Room, error) {
 		if c.room == nil {
-			return stack.Room{Needs: 10, Limit: 10}, nil
+			return aws.Room{Needs: 10, Limit: 10}, nil
 		}
 		return c.room()
 	}

@@ -20,7 +20,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// commandOptions are those of resubmit, undo, cancel, resolve, move and close.
+// commandOptions are those of resubmit, undo, cancel, resolve, move, close and answer.
 type commandOptions struct {
 	app      *App
 	name     string // "resubmit" …
@@ -30,10 +30,13 @@ type commandOptions struct {
 	yes      bool   // undo, close: do not ask
 	unknown  bool   // cancel: also where no order is known yet
 	deadline string
-	step     string
+	step     string // resolve, answer
 	fact     core.Fact
+	event    bool   // answer: step is the name of an event
+	value    string // answer
+	round    int    // answer: 0: the present one
 	to       string // move, resubmit: the definition
-	by       string // close
+	by       string // close, answer
 	reason   string // close
 	filter   filter // resubmit: in the place of IDs
 	dryRun   bool
@@ -150,7 +153,7 @@ func newClose(a *App) *cobra.Command {
 	cmd := o.command("close ID... --reason TEXT", "End orders in Error as they stand",
 		"For an order that was settled by hand, or that nothing can go on with. Its steps keep their states, and\n"+
 			"what they did stays as you found it: nothing is undone. A Closed order is final: it takes no command any\n"+
-			"more. It is refused while a step is in flight, or an agent may still be at work on one.",
+			"more. It is refused while a step is in flight, or a call of one may still take effect.",
 		"  stepkeeper close order-1001 --reason \"refunded by hand, ticket 4711\"")
 	o.numberFlag(cmd)
 	f := cmd.Flags()
@@ -165,15 +168,21 @@ func (o *commandOptions) checkClose() error {
 	if strings.TrimSpace(o.reason) == "" || len(o.reason) > core.MaxMessage {
 		return failure.New(failure.Usage, fmt.Sprintf("add --reason TEXT, of at most %d bytes", core.MaxMessage), "a closed order says why; --reason has %d bytes", len(o.reason))
 	}
-	if o.by == "" {
-		if u, err := user.Current(); err == nil {
-			o.by = u.Username
-		}
-	}
+	o.defaultBy()
 	if strings.TrimSpace(o.by) == "" || len(o.by) > message.MaxBy {
 		return failure.New(failure.Usage, fmt.Sprintf("add --by NAME, of at most %d bytes", message.MaxBy), "a closed order says who closed it; the name has %d bytes", len(o.by))
 	}
 	return nil
+}
+
+// defaultBy is the user of this computer.
+func (o *commandOptions) defaultBy() {
+	if o.by != "" {
+		return
+	}
+	if u, err := user.Current(); err == nil {
+		o.by = u.Username
+	}
 }
 
 func facts() []string {
@@ -253,6 +262,11 @@ func (o *commandOptions) check(now time.Time) (deadline time.Time, err error) {
 	}
 	if o.name == "close" {
 		if err := o.checkClose(); err != nil {
+			return deadline, err
+		}
+	}
+	if o.name == "answer" {
+		if err := o.checkAnswer(); err != nil {
 			return deadline, err
 		}
 	}
@@ -400,6 +414,9 @@ func (o *commandOptions) send(ctx context.Context, c *client.Client, id string, 
 		return c.Resubmit(ctx, id, seen, named, client.NewDeadline(deadline), client.ToDefinition(o.to))
 	case "move":
 		return c.Move(ctx, id, o.to, seen, named)
+	}
+	if o.name == "answer" {
+		return o.answer(ctx, c, task, named)
 	}
 	if err := hasStep(task, o.step); err != nil {
 		return core.Verdict{}, err

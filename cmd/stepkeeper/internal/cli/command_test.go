@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -41,7 +42,7 @@ func TestCommandsAreSentWithTheirNumber(t *testing.T) {
 			t.Errorf("%v: the command has no ID (P5)", x.args)
 		}
 		got.ID, got.Schema = "", 0
-		if got != x.want {
+		if !reflect.DeepEqual(got, x.want) {
 			t.Errorf("%v sent %+v, want %+v", x.args, got, x.want)
 		}
 	}
@@ -65,10 +66,10 @@ func TestCommandsRefused(t *testing.T) {
 	fill(b)
 	c := call{server: serve(t, b).URL}
 	c.run(t, "undo", "stopped", "--command", "3").want(t, failure.Refused, "stopped: undo refused: the command number is another one now")
-	c.run(t, "resubmit", "nobody").want(t, failure.NotFound, "nobody: resubmit refused", "there is no order nobody")
+	c.run(t, "resubmit", "missing").want(t, failure.NotFound, "missing: resubmit refused", "there is no order missing")
 	c.run(t, "resolve", "stopped", "zoen", "happened").want(t, failure.NotFound, "has no step", "its steps are zone")
 	b.refuse = "it is past its point of no return"
-	r := c.run(t, "cancel", "stopped", "nobody", "running", "--output", "json")
+	r := c.run(t, "cancel", "stopped", "missing", "running", "--output", "json")
 	r.want(t, failure.Refused)
 	golden(t, "cancel.jsonl", r.out)
 	call{}.run(t, "undo", "stopped").want(t, failure.Unreachable)
@@ -93,9 +94,9 @@ func TestWorstExitCode(t *testing.T) {
 	fill(b)
 	b.refuse = "it is past its point of no return"
 	c := call{server: serve(t, b).URL}
-	c.run(t, "cancel", "nobody").want(t, failure.NotFound)
-	c.run(t, "cancel", "nobody", "stopped").want(t, failure.Refused)
-	c.run(t, "cancel", "stopped", "nobody").want(t, failure.Refused)
+	c.run(t, "cancel", "missing").want(t, failure.NotFound)
+	c.run(t, "cancel", "missing", "stopped").want(t, failure.Refused)
+	c.run(t, "cancel", "stopped", "missing").want(t, failure.Refused)
 	end := `{"schema":1,"orderId":"w-1","workflow":"order","order":{"end":"Error"}}`
 	other := `{"schema":1,"orderId":"w-2","workflow":"unknown","order":{}}`
 	for _, x := range []struct {

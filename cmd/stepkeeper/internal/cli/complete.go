@@ -13,7 +13,7 @@ import (
 // completionTime is how long a shell may wait for suggestions.
 const completionTime = 2 * time.Second
 
-// completeOrders suggests IDs of orders that the server knows, those that need somebody first.
+// completeOrders suggests IDs of orders that the server knows, those that need a person first.
 // most is how many arguments the command takes; -1 is any number.
 func (a *App) completeOrders(most int) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {

@@ -8,8 +8,8 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/shared/core"
-	"github.com/stepkeeper/stepkeeper/shared/cost"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
+	"github.com/stepkeeper/stepkeeper/verify/cost"
 )
 
 type costOptions struct {
@@ -19,6 +19,7 @@ type costOptions struct {
 	agents int    // that are deployed; 0: those of the workflow
 	orders int    // a month
 	prices string // file of prices that differ
+	sweep  bool   // only the comparison of the Supervisor's intervals
 }
 
 func newCost(a *App) *cobra.Command {
@@ -31,7 +32,8 @@ func newCost(a *App) *cobra.Command {
 			"(`make cost`), prices are published ones with their sources and dates; nothing is asked over the network.\n\n" +
 			"With a workflow file, or --steps, the same is estimated for that many steps, and with\n" +
 			"--orders-per-month for a month of yours. --prices lays your Region's or your contract's prices over\n" +
-			"the published ones: {\"region\": \"eu-west-1\", \"prices\": {\"dynamodb-write\": {\"dollars\": 0.7, \"per\": 1000000}}}.",
+			"the published ones: {\"region\": \"eu-west-1\", \"prices\": {\"dynamodb-write\": {\"dollars\": 0.7, \"per\": 1000000}}}.\n\n" +
+			"--sweep compares intervals of the Supervisor: how late it finds a step overdue, and dollars a month.",
 		Example: "  stepkeeper cost\n  stepkeeper cost workflows/order.yaml --orders-per-month 3000000\n" +
 			"  stepkeeper cost --output json | jq .dollars_per_million.load",
 		Args: cobra.MaximumNArgs(1),
@@ -48,6 +50,7 @@ func newCost(a *App) *cobra.Command {
 	f.IntVar(&o.agents, "agents", 0, "`number` of agents deployed; without it those of the file, or as many as steps")
 	f.IntVar(&o.orders, "orders-per-month", 0, "`number` of orders a month, for a monthly bill")
 	f.StringVar(&o.prices, "prices", "", "JSON `file` of the prices that you pay, where they differ from the published ones")
+	f.BoolVar(&o.sweep, "sweep", false, "only compare intervals of the Supervisor: delay of detection against dollars")
 	_ = cmd.MarkFlagFilename("prices", "json")
 	return cmd
 }
@@ -67,7 +70,7 @@ func runCost(o *costOptions) error {
 			return failure.Wrap(err, failure.Usage, "give a file of prices that can be read", "%s cannot be read", o.prices)
 		}
 		if prices, err = prices.With(file); err != nil {
-			return failure.Wrap(err, failure.Usage, "mend the file; shared/cost/prices.json is one", "%s is no file of prices", o.prices)
+			return failure.Wrap(err, failure.Usage, "correct the file; verify/cost/prices.json is one", "%s is no file of prices", o.prices)
 		}
 	}
 	report := cost.Calculate(units, prices)
@@ -83,6 +86,9 @@ func runCost(o *costOptions) error {
 	if o.app.JSON() {
 		return o.app.printJSON(report)
 	}
+	if o.sweep {
+		return cost.WriteSweeps(o.app.Streams.Out, report)
+	}
 	return cost.Write(o.app.Streams.Out, report)
 }
 
@@ -97,13 +103,17 @@ func (o *costOptions) workload() (w cost.Workload, asked bool, err error) {
 		if err != nil {
 			return w, false, err
 		}
-		w.Name, w.Steps = def.Name, len(def.Steps)
-		if w.Agents == 0 {
-			agents := map[string]bool{}
-			for i := range def.Steps {
-				agents[def.Steps[i].Agent] = true
+		w.Name, w.Steps = def.Name, 0
+		for i := range def.Steps {
+			switch d := &def.Steps[i]; {
+			case d.Wait != nil || d.Answer != nil:
+				w.Waits++
+			case d.Fail == nil: // a rule is decided in passing
+				w.Steps++
 			}
-			w.Agents = len(agents)
+		}
+		if w.Agents == 0 {
+			w.Agents = len(def.Agents)
 		}
 	case o.steps != 0:
 		w.Steps = o.steps

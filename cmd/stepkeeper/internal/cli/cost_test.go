@@ -2,27 +2,39 @@ package cli
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
-	"github.com/stepkeeper/stepkeeper/shared/cost"
+	"github.com/stepkeeper/stepkeeper/verify/cost"
 )
 
 func TestCost(t *testing.T) {
 	r := call{}.run(t, "cost")
 	r.want(t, failure.OK, "Dollars per million orders", "All in", "while nothing happens", "Step Functions Standard", "Temporal Cloud", "Source, 20")
+	if r := (call{}).run(t, "cost", "--sweep"); strings.Contains(r.out, "Step Functions") {
+		t.Errorf("--sweep prints more than the intervals:\n%s", r.out)
+	} else {
+		r.want(t, failure.OK, "interval, minutes", "30s", "1m0s", "1h0m0s")
+	}
 	r = call{}.run(t, "cost", "--output", "json")
 	r.want(t, failure.OK)
 	var got struct {
 		DollarsPerMillion map[string]float64 `json:"dollars_per_million"`
 		IdlePerMonth      float64            `json:"idle_per_month"`
 		Units             cost.Units         `json:"units"`
+		Sweeps            []cost.Frequency   `json:"sweeps"`
 	}
 	if err := json.Unmarshal([]byte(r.out), &got); err != nil {
 		t.Fatal(err)
 	}
 	if got.DollarsPerMillion["load"] <= 0 || got.DollarsPerMillion["trickle"] <= 0 || got.IdlePerMonth <= 0 || len(got.Units.Shapes["load"].Lines) == 0 {
 		t.Errorf("%+v", got)
+	}
+	for i, f := range got.Sweeps[1:] {
+		if before := got.Sweeps[i]; f.Minutes <= before.Minutes || f.PerMonth >= before.PerMonth || f.MeanDelay <= before.MeanDelay {
+			t.Errorf("%+v after %+v: a longer interval costs less and finds later", f, before)
+		}
 	}
 }
 

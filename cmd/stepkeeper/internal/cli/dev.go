@@ -17,9 +17,9 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/demo/shifted"
-	"github.com/stepkeeper/stepkeeper/shared/embedded"
+	"github.com/stepkeeper/stepkeeper/dev/embedded"
+	"github.com/stepkeeper/stepkeeper/dev/sqlite"
 	"github.com/stepkeeper/stepkeeper/shared/port"
-	"github.com/stepkeeper/stepkeeper/shared/sqlite"
 )
 
 // drainTime is how long `dev` may take to end after a signal.
@@ -143,7 +143,7 @@ func (o *devOptions) keeping() (time.Duration, error) {
 
 // checkLoopback refuses to serve the world: there are no users and no passwords here.
 func checkLoopback(listen string) error {
-	const do = "listen on the loopback interface, like --listen 127.0.0.1:8377: whoever reaches the port may submit and undo orders"
+	const do = "listen on the loopback interface, like --listen 127.0.0.1:8377: every client that reaches the port may submit and undo orders"
 	host, _, err := net.SplitHostPort(listen)
 	if err != nil {
 		return failure.New(failure.Usage, "give host and port, like --listen 127.0.0.1:8377", "--listen %q is no address", listen)

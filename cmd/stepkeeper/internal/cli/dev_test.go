@@ -13,7 +13,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/streams"
 	"github.com/stepkeeper/stepkeeper/demo/runner"
-	"github.com/stepkeeper/stepkeeper/shared/embedded"
+	"github.com/stepkeeper/stepkeeper/dev/embedded"
 )
 
 // dev calls `stepkeeper dev` over a runtime of the test's.

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"mvdan.cc/sh/v3/syntax"
@@ -19,8 +20,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent/agentsfile"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/expression"
-	"github.com/stepkeeper/stepkeeper/shared/simulate"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
+	"github.com/stepkeeper/stepkeeper/verify/simulate"
 )
 
 const root = "../../../.."
@@ -260,7 +261,7 @@ func parseCommand(given []string, complete bool) error {
 }
 
 // yours are files that a reader has or gets, which no folder here holds.
-var yours = []string{"orders.jsonl", "counterexample.json", "services.yaml", "ours.json", "prices.json", "mended_test.go", "report.json", "OUT.json"}
+var yours = []string{"orders.jsonl", "counterexample.json", "services.yaml", "ours.json", "prices.json", "fixed_test.go", "report.json", "OUT.json"}
 
 var fileName = regexp.MustCompile(`^[A-Za-z0-9._/*-]+\.(ya?ml|jsonl?|go|py)$`)
 
@@ -310,14 +311,19 @@ func checkMake(words []string) error {
 	return errors.Join(problems...)
 }
 
-// TestCodeInText: commands, flags, targets and files that a document names within its text exist.
+// TestCodeInText: commands, flags, targets, files, folders, tests and names in code that a document names within
+// its text exist.
 func TestCodeInText(t *testing.T) {
 	flags := knownFlags(t)
+	known, err := names()
+	if err != nil {
+		t.Fatal(err)
+	}
 	for file, text := range documents(t) {
 		_, prose := snippets(file, text)
 		for _, m := range inline.FindAllStringSubmatch(prose, -1) {
 			code := strings.Join(strings.Fields(m[1]), " ")
-			if err := checkInline(file, code, flags); err != nil {
+			if err := errors.Join(checkInline(file, code, flags), known.check(file, code)); err != nil && file != "CHANGELOG.md" {
 				t.Errorf("%s: `%s`: %v", file, code, err)
 			}
 		}
@@ -357,7 +363,7 @@ func checkInline(file, code string, flags map[string]bool) error {
 var alternatives = regexp.MustCompile(`(\w+)(\|\w+)+`)
 
 // pathName is a file in a folder of this repository, as documents name them.
-var pathName = regexp.MustCompile(`^(cmd|client|demo|docs|e2e|examples|functions|infra|internal|localstack|shared|workflows|workflowtest)/[a-z0-9_./-]+\.(go|ya?ml|jsonl?|md|sh|py)$`)
+var pathName = regexp.MustCompile(`^(cmd|client|demo|dev|docs|examples|functions|infra|localstack|shared|verify|workflows|workflowtest)/[a-z0-9_./-]+\.(go|ya?ml|jsonl?|md|sh|py)$`)
 
 func knownFlags(t *testing.T) map[string]bool {
 	known := map[string]bool{"help": true, "version": true} // cobra's own
@@ -386,22 +392,39 @@ func isCompletion(c *cobra.Command) bool {
 	return strings.HasPrefix(c.CommandPath(), "stepkeeper completion")
 }
 
-// TestReadmeShowsTheProject: the workflow in the README is the one that `stepkeeper init` writes.
-func TestReadmeShowsTheProject(t *testing.T) {
+// TestGuideShowsTheProject: the workflow in the guide is the one that `stepkeeper init` writes.
+func TestGuideShowsTheProject(t *testing.T) {
 	written, problems := source.LoadFile(filepath.Join(root, "examples/booking/workflows/booking.yaml"), source.Options{})
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
-	blocks, _ := snippets("README.md", documents(t)["README.md"])
+	blocks, _ := snippets("docs/guide.md", documents(t)["docs/guide.md"])
 	for _, s := range blocks {
 		if !strings.HasPrefix(s.text, "workflow:") {
 			continue
 		}
-		shown, problems := source.Parse("README.md", []byte(s.text), source.Options{})
+		shown, problems := source.Parse("docs/guide.md", []byte(s.text), source.Options{})
 		if len(problems) > 0 || shown.Hash != written.Hash {
 			t.Errorf("%s: %v\nit differs from examples/booking/workflows/booking.yaml", s, problems)
 		}
 		return
 	}
-	t.Error("the README shows no workflow")
+	t.Error("the guide shows no workflow")
+}
+
+// TestSizes: the README fits one screen before its table, the glossary in 60 lines.
+func TestSizes(t *testing.T) {
+	screen, _, found := strings.Cut(documents(t)["README.md"], "## Where to go next")
+	lines := strings.Split(screen, "\n")
+	if !found || len(lines) > 50 {
+		t.Errorf("the README has %d lines before its table", len(lines))
+	}
+	for i, line := range lines {
+		if utf8.RuneCountInString(line) > 100 {
+			t.Errorf("README.md:%d has more than 100 columns", i+1)
+		}
+	}
+	if n := strings.Count(documents(t)["docs/glossary.md"], "\n"); n > 60 {
+		t.Errorf("the glossary has %d lines", n)
+	}
 }

@@ -100,7 +100,7 @@ func runList(ctx context.Context, o *listOptions) error {
 	if !o.app.JSON() {
 		o.show(shown, more)
 	}
-	o.app.tellUnattended(o.app.unattended(ctx, c, ""))
+	o.app.warnUnattended(o.app.unattended(ctx, c, ""))
 	if left := c.Unlisted(); left != "" && o.state == "" && !o.app.JSON() {
 		fmt.Fprintln(o.app.Streams.Err, left)
 	}

@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
+	"github.com/stepkeeper/stepkeeper/dev/api"
+	"github.com/stepkeeper/stepkeeper/dev/embedded"
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
-	"github.com/stepkeeper/stepkeeper/shared/api"
-	"github.com/stepkeeper/stepkeeper/shared/embedded"
 )
 
 const buggy = `

@@ -35,7 +35,7 @@ func TestShow(t *testing.T) {
 	r = c.run(t, "show", "stopped", "--output", "json")
 	r.want(t, failure.OK)
 	golden(t, "show.json", r.out)
-	c.run(t, "show", "nobody").want(t, failure.NotFound, "there is no order nobody", "stepkeeper list")
+	c.run(t, "show", "missing").want(t, failure.NotFound, "there is no order missing", "stepkeeper list")
 	c.terminal = true
 	if r := c.run(t, "show", "stopped"); !strings.Contains(r.out, "\x1b[") {
 		t.Error("no colours on a terminal")
@@ -137,7 +137,7 @@ func TestWatchFollowsToTheEnd(t *testing.T) {
 	c := call{server: serve(t, b).URL}
 	c.run(t, "watch", "processed").want(t, failure.OK, "charge  Processed", "processed  Processed")
 	c.run(t, "watch", "stopped").want(t, failure.NotProcessed, "zone  Failed: no such zone")
-	c.run(t, "watch", "nobody").want(t, failure.NotFound, "there is no order nobody")
+	c.run(t, "watch", "missing").want(t, failure.NotFound, "there is no order missing")
 	r := c.run(t, "watch", "stopped", "--output", "json")
 	r.want(t, failure.NotProcessed)
 	if docs := decodeLines(t, r.out); len(docs) != 1 || docs[0]["state"] != "Error" {
@@ -213,4 +213,14 @@ func TestServerFailures(t *testing.T) {
 	hangs := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
 	defer hangs.Close()
 	call{server: hangs.URL}.run(t, "show", "a", "--timeout", "50ms").want(t, failure.Unreachable, "did not answer in time")
+}
+
+func TestSchedules(t *testing.T) {
+	c := call{server: serve(t, newBackend(noon)).URL}
+	r := c.run(t, "schedules")
+	r.want(t, failure.OK)
+	golden(t, "schedules.txt", r.out)
+	r = c.run(t, "schedules", "--output", "json")
+	r.want(t, failure.OK)
+	golden(t, "schedules.jsonl", r.out)
 }

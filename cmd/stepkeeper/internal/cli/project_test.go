@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
-	"github.com/stepkeeper/stepkeeper/shared/embedded"
+	"github.com/stepkeeper/stepkeeper/dev/embedded"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
@@ -144,7 +144,7 @@ func receive(t *testing.T, server, queue string, some bool) {
 // A workflow that is there and cannot be read is not said to be unknown.
 func TestBrokenWorkflow(t *testing.T) {
 	p := start(t, func(dir string) {
-		overwrite(t, filepath.Join(dir, "workflows/tickets.yaml"), "workflow: refunds\nsteps:\n  a: {agent: nobody}\n")
+		overwrite(t, filepath.Join(dir, "workflows/tickets.yaml"), "workflow: refunds\nsteps:\n  a: {agent: absent}\n")
 	})
 	order := func(workflow string) result {
 		return call{server: p.server, in: `{"schema":1,"orderId":"b-1","workflow":"` + workflow + `","order":{}}`}.run(t, "submit", "-")

@@ -136,7 +136,7 @@ func (r *report) unattended(l submitLine) {
 	for _, u := range l.Unattended {
 		if !r.told[u.Queue] && !r.app.JSON() {
 			r.told[u.Queue] = true
-			r.app.tellUnattended([]view.Unattended{u})
+			r.app.warnUnattended([]view.Unattended{u})
 		}
 	}
 }

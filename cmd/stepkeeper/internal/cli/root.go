@@ -12,7 +12,7 @@ import (
 )
 
 // Execute runs the command that args name and answers the exit code. Errors go to standard error,
-// with what to do; a usage text appears only where somebody asked for it.
+// with what to do; a usage text appears only where it was asked for.
 func (a *App) Execute(ctx context.Context, args []string) failure.Code {
 	root := a.Root()
 	root.SetArgs(args)
@@ -87,7 +87,7 @@ func (a *App) Root() *cobra.Command {
 		}
 	}
 	add("run", newInit(a), newDev(a), newDemo(a))
-	add("orders", newSubmit(a), newShow(a), newList(a), newWatch(a))
+	add("orders", newSubmit(a), newShow(a), newList(a), newWatch(a), newAnswer(a), newSchedules(a))
 	add("operator", newResubmit(a), newUndo(a), newCancel(a), newResolve(a), newMove(a), newClose(a), newSmoke(a), newCost(a))
 	add("author", newWorkflow(a), newAgent(a), newSimulate(a))
 	root.AddCommand(newVersion(a), exitCodesTopic())

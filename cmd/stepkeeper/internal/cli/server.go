@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/client"
-	"github.com/stepkeeper/stepkeeper/client/stack"
+	"github.com/stepkeeper/stepkeeper/client/aws"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 )
 
-// A command that somebody waits for tells soon that nobody answers; one that carries many orders,
+// A command that a person waits for tells soon that no server answers; one that carries many orders,
 // or watches, outlives a restart of the server.
 const (
 	quickAttempts = 3
@@ -51,14 +51,14 @@ func (a *App) connect(ctx context.Context, option client.Option) (*client.Client
 	return c, nil
 }
 
-func (a *App) stackOptions() stack.Options {
-	return stack.Options{Region: a.region, Endpoint: a.Getenv(endpointVariable)}
+func (a *App) stackOptions() aws.Options {
+	return aws.Options{Region: a.region, Endpoint: a.Getenv(endpointVariable)}
 }
 
 // noStack explains why a stack cannot be used.
 func (a *App) noStack(err error) *failure.Error {
 	switch {
-	case errors.Is(err, stack.ErrNoStack):
+	case errors.Is(err, aws.ErrNoStack):
 		return failure.Wrap(err, failure.NotFound, "check the name, --region, and whose credentials these are: `aws sts get-caller-identity`", "stack %s", a.stack)
 	case errors.Is(err, client.ErrInvalid):
 		return failure.Wrap(err, failure.Usage, "name it with --region, or set AWS_REGION", "stack %s", a.stack)

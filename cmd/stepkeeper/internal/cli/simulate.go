@@ -17,8 +17,8 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/shared/core"
-	"github.com/stepkeeper/stepkeeper/shared/simulate"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
+	"github.com/stepkeeper/stepkeeper/verify/simulate"
 )
 
 type simulateOptions struct {
@@ -50,7 +50,7 @@ func newSimulate(a *App) *cobra.Command {
 			"that jump, services that hang, refuse or contradict themselves. Every invariant is checked after every step;\n" +
 			"then the faults stop, and every order must come to its end.\n\n" +
 			"What breaks an invariant is shrunk, drawn as a sequence diagram, and written as a tape that --replay plays\n" +
-			"again, also with the mended FILE. A seed gives the same run each time. ^C ends the search and tells what was\n" +
+			"again, also with the corrected FILE. A seed gives the same run each time. ^C ends the search and tells what was\n" +
 			"done so far.\n\n" +
 			"Exit codes: 0 nothing was broken, 6 an invariant is broken, 2 wrong input, 4 no such file, 1 interrupted.\n\n" +
 			"--services says what the services truly offer, where that is not what the workflow declares:\n\n" +
@@ -62,7 +62,7 @@ func newSimulate(a *App) *cobra.Command {
 			"  stepkeeper simulate workflows/order.yaml --services services.yaml --minutes 5\n" +
 			"  stepkeeper simulate workflows/order.yaml --faults crash-after,fresh-copy --seeds 50000\n" +
 			"  stepkeeper simulate --replay counterexample.json\n" +
-			"  stepkeeper simulate mended.yaml --replay counterexample.json",
+			"  stepkeeper simulate corrected.yaml --replay counterexample.json",
 		Args: args(cobra.MaximumNArgs(1), "one workflow file"),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			if len(given) > 0 {
@@ -302,7 +302,7 @@ func (o *simulateOptions) tellFindings() {
 		} else {
 			fmt.Fprintln(out, style.Bold(style.Bad(string(f.Whose)+": "+f.Text)))
 		}
-		fmt.Fprintf(out, "Mend: %s.\n", f.Mend)
+		fmt.Fprintf(out, "Fix: %s.\n", f.Fix)
 	}
 }
 

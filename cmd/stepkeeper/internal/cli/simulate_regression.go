@@ -11,17 +11,17 @@ import (
 	"text/template"
 	"unicode"
 
-	"github.com/stepkeeper/stepkeeper/shared/simulate"
+	"github.com/stepkeeper/stepkeeper/verify/simulate"
 )
 
 // regressionFile is a Go test that plays one tape. The workflow is read from its file, so that the
-// test passes once that is mended.
+// test passes once that is corrected.
 var regressionFile = template.Must(template.New("test").Parse(`package {{.Package}}
 
 import (
 	"testing"
 
-	"github.com/stepkeeper/stepkeeper/shared/simulate/sim"
+	"github.com/stepkeeper/stepkeeper/verify/simulate/sim"
 )
 
 // {{.Name}} plays what broke invariant {{.Invariant}}:

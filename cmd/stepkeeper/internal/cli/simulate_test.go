@@ -41,7 +41,7 @@ func TestSimulateFindsAndReplays(t *testing.T) {
 	}
 }
 
-// TestSimulateTellsWhatWasDone: whoever interrupts a search hears of what was done so far.
+// TestSimulateTellsWhatWasDone: a search that is interrupted tells what was done so far.
 func TestSimulateTellsWhatWasDone(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
@@ -49,21 +49,21 @@ func TestSimulateTellsWhatWasDone(t *testing.T) {
 	r.want(t, failure.General, "stopped early", "transfer: ", "invariants checked")
 }
 
-// TestReplayWithAnotherWorkflow: a tape is played with the mended file, and not with another workflow.
+// TestReplayWithAnotherWorkflow: a tape is played with the corrected file, and not with another workflow.
 func TestReplayWithAnotherWorkflow(t *testing.T) {
 	folder := t.TempDir()
-	tape, mended := filepath.Join(folder, "tape.json"), filepath.Join(folder, "mended.yaml")
+	tape, corrected := filepath.Join(folder, "tape.json"), filepath.Join(folder, "corrected.yaml")
 	unfenced := filepath.Join(filepath.Dir(transfer), "unfenced.yaml")
 	call{}.run(t, "simulate", transfer, "--services", unfenced, "--tape", tape).want(t, failure.NotProcessed, "invariant 11")
-	put(t, mended, strings.Replace(read(t, transfer), "grade: fenced", "grade: idempotent", 1))
-	call{}.run(t, "simulate", mended, "--replay", tape).want(t, failure.OK, "no violation")
+	put(t, corrected, strings.Replace(read(t, transfer), "grade: fenced", "grade: idempotent", 1))
+	call{}.run(t, "simulate", corrected, "--replay", tape).want(t, failure.OK, "no violation")
 	call{}.run(t, "simulate", "../../../../workflows/order.yaml", "--replay", tape).want(t, failure.Usage, "recorded of the workflow transfer")
 	put(t, tape, read(t, tape)[:200])
 	call{}.run(t, "simulate", "--replay", tape).want(t, failure.Usage, "damaged")
 }
 
 // TestRegressionTest: the test that is written compiles, fails with the workflow that it was made
-// of, and passes with the mended one.
+// of, and passes with the corrected one.
 func TestRegressionTest(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles a test")
@@ -100,7 +100,7 @@ func TestRegressionTest(t *testing.T) {
 	}
 	put(t, bad, strings.Replace(read(t, bad), "grade: fenced", "grade: idempotent", 1))
 	if out, err := run(); err != nil || !strings.Contains(out, "--- PASS: TestTransferInvariant11") {
-		t.Errorf("the mended workflow fails: %v\n%s", err, out)
+		t.Errorf("the corrected workflow fails: %v\n%s", err, out)
 	}
 }
 

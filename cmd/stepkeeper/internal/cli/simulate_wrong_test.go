@@ -9,23 +9,23 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/streams"
-	"github.com/stepkeeper/stepkeeper/shared/simulate"
+	"github.com/stepkeeper/stepkeeper/verify/simulate"
 )
 
 // TestWrongWorkflows: the command finds each wrong workflow that ships as an example, with the number of
-// seeds that it runs by itself, says what is wrong in words, and how it is mended; the mended one passes.
+// seeds that it runs by itself, says what is wrong in words, and how it is corrected; the corrected one passes.
 func TestWrongWorkflows(t *testing.T) {
 	for name, tt := range map[string]struct {
 		services bool
 		code     failure.Code
 		says     []string
 	}{
-		"forgets-keys":          {true, failure.NotProcessed, []string{"invariant 3 is broken", "your workflow: A service had forgotten the idempotency key", "Mend: let all attempts end while the key is remembered"}},
-		"cannot-fence":          {true, failure.NotProcessed, []string{"invariant 11 is broken", "your workflow: A call landed after its undo", "leaves no fence", "Mend: declare the grade that the service earns"}},
-		"impatient":             {true, failure.NotProcessed, []string{"your workflow: with nothing going wrong", "takes 4s, and the timeout of step reserve is 1s", "Mend: give step reserve a timeout"}},
-		"asks-in-vain":          {false, failure.OK, []string{"advice: when one answer of the plain service behind carrier is lost", "asks again in vain", "Mend: give the agent carrier a check, or step book-parcel maxFailures: 1"}},
-		"outlives-its-deadline": {false, failure.Usage, []string{"longer than the deadline of 5m", "mend: lower maxFailures"}},
-		"no-way-back":           {false, failure.Usage, []string{"step reserve declares no undo (P22)", "mend: write undo"}},
+		"forgets-keys":          {true, failure.NotProcessed, []string{"invariant 3 is broken", "your workflow: A service had forgotten the idempotency key", "Fix: let all attempts end while the key is remembered"}},
+		"cannot-fence":          {true, failure.NotProcessed, []string{"invariant 11 is broken", "your workflow: A call landed after its undo", "leaves no fence", "Fix: declare the grade that the service earns"}},
+		"impatient":             {true, failure.NotProcessed, []string{"your workflow: with nothing going wrong", "takes 4s, and the timeout of step reserve is 1s", "Fix: give step reserve a timeout"}},
+		"asks-in-vain":          {false, failure.OK, []string{"advice: when one answer of the plain service behind carrier is lost", "asks again in vain", "Fix: give the agent carrier a check, or step book-parcel maxFailures: 1"}},
+		"outlives-its-deadline": {false, failure.Usage, []string{"longer than the deadline of 5m", "fix: lower maxFailures"}},
+		"no-way-back":           {false, failure.Usage, []string{"step reserve declares no undo (P22)", "fix: write undo"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			folder := "../../../../examples/wrong-workflows"
@@ -39,23 +39,30 @@ func TestWrongWorkflows(t *testing.T) {
 				args = append(args, "--seeds", "300")
 			}
 			call{}.run(t, args...).want(t, tt.code, tt.says...)
-			args = append([]string{"simulate", filepath.Join(folder, name+"-mended.yaml"), "--tape", tape, "--seeds", "500"}, more...)
+			args = append([]string{"simulate", filepath.Join(folder, name+"-fixed.yaml"), "--tape", tape, "--seeds", "500"}, more...)
 			call{}.run(t, args...).want(t, failure.OK, "No violation in 500 seeds")
 		})
 	}
 }
 
+// A step that waits for people is no fault of the simulator.
+func TestASimulationGivesNoAnswers(t *testing.T) {
+	folder := "../../../../examples/kyc/"
+	call{}.run(t, "simulate", folder+"kyc.yaml", "--order", folder+"order.json", "--seeds", "1").want(t, failure.NotProcessed,
+		"your workflow: with nothing going wrong", "step checked is answered from outside", "Fix: simulate a copy of the file")
+}
+
 // TestWrongWorkflowsForPrograms: the JSON report says the same as the text, in fields that stay.
 func TestWrongWorkflowsForPrograms(t *testing.T) {
 	type finding struct {
-		Whose, Text, Mend, Step, Agent string
-		Advice                         bool
+		Whose, Text, Fix, Step, Agent string
+		Advice                        bool
 	}
 	type report struct {
 		Workflow, Statement string
 		Seeds               int
 		Findings            []finding
-		Violation           *struct{ Invariant, Text, Rule, Whose, Explanation, Mend string }
+		Violation           *struct{ Invariant, Text, Rule, Whose, Explanation, Fix string }
 		Tape                *struct{ Choices []any }
 	}
 	of := func(t *testing.T, code failure.Code, name string, more ...string) (r report) {
@@ -76,7 +83,7 @@ func TestWrongWorkflowsForPrograms(t *testing.T) {
 		}
 		f := r.Findings[0]
 		if f.Whose != "your workflow" || f.Step != "reserve" || f.Agent != "warehouse" || f.Advice || !strings.Contains(f.Text, "takes 4s, and the timeout of step reserve is 1s") ||
-			!strings.HasPrefix(f.Mend, "give step reserve a timeout") {
+			!strings.HasPrefix(f.Fix, "give step reserve a timeout") {
 			t.Errorf("finding %+v", f)
 		}
 	})
@@ -85,14 +92,14 @@ func TestWrongWorkflowsForPrograms(t *testing.T) {
 		if len(r.Findings) != 1 || r.Seeds != 30 || !strings.HasPrefix(r.Statement, "No violation in 30 seeds") || r.Violation != nil {
 			t.Fatalf("%+v, want one finding and a search", r)
 		}
-		if f := r.Findings[0]; f.Whose != "your workflow" || f.Step != "book-parcel" || f.Agent != "carrier" || !f.Advice || !strings.HasPrefix(f.Mend, "give the agent carrier a check") {
+		if f := r.Findings[0]; f.Whose != "your workflow" || f.Step != "book-parcel" || f.Agent != "carrier" || !f.Advice || !strings.HasPrefix(f.Fix, "give the agent carrier a check") {
 			t.Errorf("finding %+v", f)
 		}
 	})
 	t.Run("a broken invariant", func(t *testing.T) {
 		r := of(t, failure.NotProcessed, "forgets-keys", "--services", "../../../../examples/wrong-workflows/services/forgets-keys.yaml")
 		if v := r.Violation; v == nil || v.Invariant != "3" || v.Whose != "your workflow" || v.Text == "" || v.Rule != "at most one effect per idempotency key" ||
-			!strings.HasPrefix(v.Explanation, "A service had forgotten") || !strings.HasPrefix(v.Mend, "let all attempts end while the key") {
+			!strings.HasPrefix(v.Explanation, "A service had forgotten") || !strings.HasPrefix(v.Fix, "let all attempts end while the key") {
 			t.Errorf("violation %+v", v)
 		}
 		if len(r.Findings) != 0 || r.Seeds == 0 || r.Tape == nil || len(r.Tape.Choices) == 0 {

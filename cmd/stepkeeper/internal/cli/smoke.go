@@ -154,7 +154,7 @@ func runSmoke(ctx context.Context, o *smokeOptions) error {
 	o.app.warnOfRoom(ctx)
 	unattended := o.app.unattended(ctx, c, o.workflow)
 	if !o.app.JSON() {
-		o.app.tellUnattended(unattended)
+		o.app.warnUnattended(unattended)
 	}
 	s := &smoke{smokeOptions: o, client: c, contents: contents, report: smokeReport{
 		Workflow: o.workflow, Orders: o.orders, Ends: map[core.State]int{}, Problems: []smokeProblem{}, Unattended: unattended,

@@ -7,10 +7,10 @@ import (
 	"testing"
 
 	"github.com/stepkeeper/stepkeeper/client"
-	"github.com/stepkeeper/stepkeeper/client/stack"
+	"github.com/stepkeeper/stepkeeper/client/aws"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
-	"github.com/stepkeeper/stepkeeper/internal/stacktest"
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/verify/stacktest"
 )
 
 func TestSmoke(t *testing.T) {
@@ -49,16 +49,16 @@ func TestSmoke(t *testing.T) {
 func TestSmokeTellsOfRoom(t *testing.T) {
 	w := stacktest.New(t, stacktest.Memory())
 	for name, c := range map[string]struct {
-		room stack.Room
+		room aws.Room
 		err  error
 		want string
 	}{
-		"too little": {stack.Room{Needs: 36, Limit: 10}, nil, "may run 36 at a time, and the account allows 10"},
-		"denied":     {stack.Room{}, errors.New("the permission lambda:GetAccountSettings is missing"), "not checked whether the functions fit"},
-		"enough":     {stack.Room{Needs: 36, Limit: 36}, nil, ""},
+		"too little": {aws.Room{Needs: 36, Limit: 10}, nil, "may run 36 at a time, and the account allows 10"},
+		"denied":     {aws.Room{}, errors.New("the permission lambda:GetAccountSettings is missing"), "not checked whether the functions fit"},
+		"enough":     {aws.Room{Needs: 36, Limit: 36}, nil, ""},
 	} {
 		on := onStack(w, "")
-		on.room = func() (stack.Room, error) { return c.room, c.err }
+		on.room = func() (aws.Room, error) { return c.room, c.err }
 		r := on.run(t, "smoke", "--stack", "Shop", "--region", "eu-central-1", "--orders", "1")
 		r.want(t, failure.OK, "audit: nothing found", c.want)
 		if c.want == "" && strings.Contains(r.err, "fit") {

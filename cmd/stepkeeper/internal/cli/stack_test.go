@@ -13,18 +13,18 @@ import (
 	"github.com/aws/smithy-go"
 
 	"github.com/stepkeeper/stepkeeper/client"
-	"github.com/stepkeeper/stepkeeper/client/stack"
+	"github.com/stepkeeper/stepkeeper/client/aws"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
-	"github.com/stepkeeper/stepkeeper/internal/stacktest"
-	"github.com/stepkeeper/stepkeeper/shared/memory"
+	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/verify/stacktest"
 )
 
 // onStack calls the program against a stack that is not on AWS.
-func onStack(w *stacktest.World, in string) call {
-	return call{in: in, openStack: func(_ context.Context, name string, o stack.Options, opts ...client.Option) (*client.Client, error) {
+func onStack(w *stacktest.Deployment, in string) call {
+	return call{in: in, openStack: func(_ context.Context, name string, o aws.Options, opts ...client.Option) (*client.Client, error) {
 		if name != "Shop" || o.Region != "eu-central-1" {
-			return nil, fmt.Errorf("stack %s in %s: %w", name, o.Region, stack.ErrNoStack)
+			return nil, fmt.Errorf("stack %s in %s: %w", name, o.Region, aws.ErrNoStack)
 		}
 		return w.Client(opts...), nil
 	}}
@@ -52,7 +52,7 @@ func TestCommandsOnAStack(t *testing.T) {
 	run(line("o-4", "halt", ""), "submit", "--wait", "-").want(t, failure.NotProcessed, "o-4: Error")
 	run("", "show", "o-4").want(t, failure.OK, "stepkeeper --stack Shop --region eu-central-1 resubmit o-4", "card was declined")
 	run("", "list", "--state", "Error").want(t, failure.OK, "o-4")
-	run("", "undo", "o-4", "--command", "7").want(t, failure.Refused, "o-4: undo refused: the task has had another command")
+	run("", "undo", "o-4", "--command", "7").want(t, failure.Refused, "o-4: undo refused: the task has accepted another command")
 	w.Broken.Store(false)
 	run("", "resolve", "o-4", "zone", "happened").want(t, failure.NotFound, "its steps are reserve, charge")
 	run("", "resubmit", "o-4").want(t, failure.OK, "o-4: resubmit accepted\n")
@@ -98,7 +98,7 @@ func TestStackFlags(t *testing.T) {
 		{failure.Unreachable, context.DeadlineExceeded, "the stack Shop did not answer in time"},
 		{failure.General, errors.New("its outputs are of version \"2\""), "version \"2\""},
 	} {
-		c := call{openStack: func(context.Context, string, stack.Options, ...client.Option) (*client.Client, error) {
+		c := call{openStack: func(context.Context, string, aws.Options, ...client.Option) (*client.Client, error) {
 			return nil, x.err
 		}}
 		c.run(t, "show", "o", "--stack", "Shop").want(t, x.code, x.want)
@@ -145,7 +145,7 @@ func (s states) GetEventSourceMapping(_ context.Context, in *lambda.GetEventSour
 
 // looked are queues that may be looked at.
 type looked struct {
-	stack.Queues
+	aws.Queues
 	all *memory.Queues
 }
 

@@ -37,7 +37,7 @@ func newSubmit(a *App) *cobra.Command {
 			"replyTo and deadline. With --workflow each record is the bare order; its ID is made of its content and\n" +
 			"its number in the file, or given by --id.\n\n" +
 			"Sending the same file again is harmless: orders that are there already are not started twice. A bad\n" +
-			"line is reported with its number and what to mend; the others are submitted all the same.\n\n" +
+			"line is reported with its number and what to fix; the others are submitted all the same.\n\n" +
 			"With --output json it writes JSON Lines: one answer for each record.",
 		Example: "  stepkeeper submit orders.jsonl\n  stepkeeper submit --wait order.json\n  echo '{\"total\":12}' | stepkeeper submit --workflow order --id order-1001 -",
 		Args:    args(cobra.MinimumNArgs(1), "a file with orders, or - for standard input"),
@@ -90,7 +90,7 @@ func runSubmit(ctx context.Context, o *submitOptions) error {
 	}
 	s := &submission{submitOptions: o, report: newReport(o), places: map[int]place{}}
 	if o.app.stack != "" {
-		s.unattended = o.app.onceUnattended(ctx, c)
+		s.unattended = o.app.unattendedOnce(ctx, c)
 	}
 	defer s.report.close()
 	if o.app.Streams.ErrIsTerminal() {
@@ -195,7 +195,7 @@ func (s *submission) alone(yield func(client.Order) bool) {
 	}
 }
 
-// file reads one file; false: nobody wants more.
+// file reads one file; false: no more is wanted.
 func (s *submission) file(name string, yield func(client.Order) bool) bool {
 	in, label, err := s.open(name)
 	if err != nil {

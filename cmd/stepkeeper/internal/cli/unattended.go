@@ -21,8 +21,8 @@ func (a *App) unattended(ctx context.Context, c *client.Client, workflow string)
 	return all
 }
 
-// onceUnattended asks once for each workflow, and warns once.
-func (a *App) onceUnattended(ctx context.Context, c *client.Client) func(workflow string) []view.Unattended {
+// unattendedOnce asks once for each workflow, and warns once.
+func (a *App) unattendedOnce(ctx context.Context, c *client.Client) func(workflow string) []view.Unattended {
 	var mu sync.Mutex
 	known, warned := map[string][]view.Unattended{}, false
 	return func(workflow string) []view.Unattended {
@@ -42,9 +42,9 @@ func (a *App) onceUnattended(ctx context.Context, c *client.Client) func(workflo
 	}
 }
 
-// tellUnattended writes to standard error what nothing takes from: sentences for people, one document for
+// warnUnattended writes to standard error what nothing takes from: sentences for people, one document for
 // programs.
-func (a *App) tellUnattended(all []view.Unattended) {
+func (a *App) warnUnattended(all []view.Unattended) {
 	if a.JSON() && len(all) > 0 {
 		a.note(map[string]any{"unattended": all})
 		return

@@ -10,7 +10,6 @@ import (
 	"maps"
 	"net/http"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -20,8 +19,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
-	"github.com/stepkeeper/stepkeeper/shared/api"
+	"github.com/stepkeeper/stepkeeper/dev/api"
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/expression"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 )
@@ -41,6 +41,7 @@ type validateOptions struct {
 	app    *App
 	files  []string // files, and folders of them
 	agents string   // file of the agents that exist; "": any name is accepted
+	order  string   // file of an order to evaluate the expressions for; "": none
 }
 
 // validated is one file with --output json: one on each line.
@@ -50,7 +51,16 @@ type validated struct {
 	Workflow string         `json:"workflow,omitempty"`
 	Hash     string         `json:"hash,omitempty"` // of the definition that it makes
 	Steps    int            `json:"steps,omitempty"`
+	Budget   *budget        `json:"budget,omitempty"`
 	Problems []validProblem `json:"problems"` // empty where all is well
+}
+
+// budget is what the workflow's expressions use of what they may.
+type budget struct {
+	Parts        int `json:"parts"` // of the largest expression
+	PartsAllowed int `json:"partsAllowed"`
+	Steps        int `json:"steps,omitempty"` // of work, for the order given
+	StepsAllowed int `json:"stepsAllowed"`
 }
 
 type validProblem struct {
@@ -58,17 +68,18 @@ type validProblem struct {
 	Column   int    `json:"column,omitempty"`
 	Severity string `json:"severity"` // error or warning
 	What     string `json:"what"`
-	Mend     string `json:"mend,omitempty"`
+	Fix      string `json:"fix,omitempty"`
 }
 
 func newValidate(a *App) *cobra.Command {
 	o := &validateOptions{app: a}
 	cmd := &cobra.Command{
 		Use:   "validate FILE...",
-		Short: "Check workflow files, and tell what to mend",
+		Short: "Check workflow files, and tell what to fix",
 		Long: "Check workflow files, or all of a folder: first against the JSON Schema, then for what they mean.\n" +
 			"Each problem names file, line and column, and what to do. The exit code is 2 if there is an error;\n" +
-			"warnings alone are no failure.",
+			"warnings alone are no failure. It tells how much of their budget the expressions use: the parts of the\n" +
+			"largest one, and with --order the steps of work that an evaluation for this order takes at most.",
 		Example: "  stepkeeper workflow validate workflows/order.yaml\n  stepkeeper workflow validate workflows --agents agents.yaml",
 		Args:    args(cobra.MinimumNArgs(1), "a workflow file, or a folder"),
 		RunE: func(_ *cobra.Command, given []string) error {
@@ -78,7 +89,9 @@ func newValidate(a *App) *cobra.Command {
 		ValidArgsFunction: completeWorkflowFiles,
 	}
 	cmd.Flags().StringVar(&o.agents, "agents", "", "the agents `file` of dev, to check the names of agents; without it any name is accepted")
+	cmd.Flags().StringVar(&o.order, "order", "", "`file` with the JSON of an order, to count the work of the expressions for it")
 	_ = cmd.MarkFlagFilename("agents", "yaml", "yml")
+	_ = cmd.MarkFlagFilename("order", "json")
 	return cmd
 }
 
@@ -91,13 +104,17 @@ func runValidate(o *validateOptions) error {
 	if err != nil {
 		return err
 	}
+	order, err := o.sample()
+	if err != nil {
+		return err
+	}
 	bad := 0
 	for _, file := range files {
 		def, problems := source.LoadFile(file, source.Options{KnownAgents: known})
 		if def == nil {
 			bad++
 		}
-		if err := o.tell(file, def, problems); err != nil {
+		if err := o.tell(file, def, problems, order); err != nil {
 			return err
 		}
 	}
@@ -105,6 +122,43 @@ func runValidate(o *validateOptions) error {
 		return failure.Silent(failure.Usage, "some workflows are not valid")
 	}
 	return nil
+}
+
+// sample reads the order; nil without one.
+func (o *validateOptions) sample() (json.RawMessage, error) {
+	if o.order == "" {
+		return nil, nil
+	}
+	data, err := os.ReadFile(o.order)
+	if err != nil {
+		return nil, failure.Wrap(err, failure.NotFound, "name a file with the JSON of an order", "the order %s cannot be read", o.order)
+	}
+	if !json.Valid(data) {
+		return nil, failure.New(failure.Usage, "correct the JSON; the file holds the content of one order", "the order %s is not JSON", o.order)
+	}
+	return data, nil
+}
+
+// budgetOf measures the expressions of a definition.
+func budgetOf(def *core.Definition, order json.RawMessage) (*budget, error) {
+	x, err := expression.Compile(def)
+	if err != nil {
+		return nil, err
+	}
+	u := x.Usage(core.Environment{Order: order, OrderID: "order-1"})
+	b := &budget{Parts: u.Parts, PartsAllowed: expression.MaxNodes, StepsAllowed: expression.MaxSteps}
+	if order != nil {
+		b.Steps = u.Steps
+	}
+	return b, nil
+}
+
+func (b *budget) String() string {
+	text := fmt.Sprintf("largest expression %d of %d parts", b.Parts, b.PartsAllowed)
+	if b.Steps > 0 {
+		text += fmt.Sprintf(", at most %d of %d steps of work for this order", b.Steps, b.StepsAllowed)
+	}
+	return text
 }
 
 // known reads the names of the agents; the rest of the file needs the secrets of where it runs.
@@ -120,7 +174,7 @@ func (o *validateOptions) known() ([]string, error) {
 		Agents map[string]any `yaml:"agents"`
 	}
 	if err := yaml.Unmarshal(data, &file); err != nil {
-		return nil, failure.Wrap(err, failure.Usage, "mend the YAML", "the agents file %s cannot be read", o.agents)
+		return nil, failure.Wrap(err, failure.Usage, "correct the YAML", "the agents file %s cannot be read", o.agents)
 	}
 	return slices.AppendSeq([]string{}, maps.Keys(file.Agents)), nil
 }
@@ -129,37 +183,33 @@ func (o *validateOptions) known() ([]string, error) {
 func workflowFiles(names []string) ([]string, error) {
 	var files []string
 	for _, name := range names {
-		info, err := os.Stat(name)
+		found, err := source.Files(name)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			return nil, failure.New(failure.NotFound, "check the name", "there is no file %s", name)
 		case err != nil:
 			return nil, failure.Wrap(err, failure.Usage, "", "%s cannot be read", name)
-		case !info.IsDir():
-			files = append(files, name)
-			continue
-		}
-		entries, err := os.ReadDir(name)
-		if err != nil {
-			return nil, failure.Wrap(err, failure.Usage, "", "the folder %s cannot be read", name)
-		}
-		before := len(files)
-		for _, e := range entries {
-			if ext := filepath.Ext(e.Name()); !e.IsDir() && (ext == ".yaml" || ext == ".yml") && !strings.HasPrefix(e.Name(), ".") {
-				files = append(files, filepath.Join(name, e.Name()))
-			}
-		}
-		if len(files) == before {
+		case len(found) == 0:
 			return nil, failure.New(failure.NotFound, "name a folder with *.yaml files", "the folder %s has no workflow files", name)
 		}
+		files = append(files, found...)
 	}
 	return files, nil
 }
 
-func (o *validateOptions) tell(file string, def *core.Definition, problems source.Problems) error {
+func (o *validateOptions) tell(file string, def *core.Definition, problems source.Problems, order json.RawMessage) error {
 	a := o.app
+	var used *budget
+	if def != nil {
+		var err error
+		if used, err = budgetOf(def, order); err != nil {
+			return err
+		}
+	}
 	if a.JSON() {
-		return a.printLine(validatedOf(file, def, problems))
+		v := validatedOf(file, def, problems)
+		v.Budget = used
+		return a.printLine(v)
 	}
 	style := a.Streams.Style()
 	for _, p := range problems {
@@ -171,7 +221,7 @@ func (o *validateOptions) tell(file string, def *core.Definition, problems sourc
 		fmt.Fprintf(a.Streams.Err, "%s: %s\n", style.Bold(place), paint(render.Clean(rest)))
 	}
 	if def != nil {
-		fmt.Fprintf(a.Streams.Out, "%s: %s, workflow %s, %d steps, hash %s\n", file, style.Good("valid"), def.Name, len(def.Steps), def.Hash)
+		fmt.Fprintf(a.Streams.Out, "%s: %s, workflow %s, %d steps, hash %s, %s\n", file, style.Good("valid"), def.Name, len(def.Steps), def.Hash, used)
 	}
 	return nil
 }
@@ -186,7 +236,7 @@ func validatedOf(file string, def *core.Definition, problems source.Problems) va
 		if p.Severity == source.SeverityWarning {
 			severity = "warning"
 		}
-		v.Problems[i] = validProblem{Line: p.Line, Column: p.Column, Severity: severity, What: p.What, Mend: p.Mend}
+		v.Problems[i] = validProblem{Line: p.Line, Column: p.Column, Severity: severity, What: p.What, Fix: p.Fix}
 	}
 	return v
 }

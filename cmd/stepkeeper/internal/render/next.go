@@ -3,6 +3,7 @@ package render
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/view"
@@ -28,6 +29,11 @@ func Next(t view.Task, program string) []Advice {
 	case core.Compensating:
 		advice = append(advice, say("follow the undo", "watch %s", t.OrderID))
 	}
+	for i := range t.Steps {
+		if s := &t.Steps[i]; t.State == core.Processing && s.State == core.Waiting && s.Answers != nil {
+			advice = append(advice, answerAdvice(say, &t, s))
+		}
+	}
 	if t.Deployed != "" && accepts(t, view.Command{Command: "resubmit"}) {
 		advice = append(advice, say("if its definition was the cause: go on with the deployed one", "resubmit %s --definition latest", t.OrderID))
 	}
@@ -45,7 +51,7 @@ func Next(t view.Task, program string) []Advice {
 	plain := false
 	for _, s := range t.Steps {
 		for _, fact := range []core.Fact{core.Happened, core.NotHappened, core.Undone} {
-			why := whatIf(t, fact)
+			why := whenToState(t, fact)
 			if why == "" || !accepts(t, view.Command{Command: "resolve", Step: s.Name, Fact: fact}) {
 				continue
 			}
@@ -59,6 +65,14 @@ func Next(t view.Task, program string) []Advice {
 		return slices.Concat(resolve, advice, last)
 	}
 	return slices.Concat(advice, resolve, last)
+}
+
+// answerAdvice is how to answer a step that waits for it.
+func answerAdvice(say func(why, format string, args ...any) Advice, t *view.Task, s *view.Step) Advice {
+	if len(s.Answers.Values) == 0 {
+		return say("if the event "+s.Answers.Event+" has happened", "answer %s %s VALUE", t.OrderID, s.Name)
+	}
+	return say("answer it, with one of: "+strings.Join(s.Answers.Values, ", "), "answer %s %s %s", t.OrderID, s.Name, s.Answers.Values[0])
 }
 
 func accepts(t view.Task, c view.Command) bool { return slices.Contains(t.Accepts, c) }
@@ -80,8 +94,8 @@ func purpose(t view.Task, command string) string {
 	return ""
 }
 
-// whatIf is when to state a fact; "" where it does not lead on in the task's direction.
-func whatIf(t view.Task, fact core.Fact) string {
+// whenToState is when to state a fact; "" where it does not lead on in the task's direction.
+func whenToState(t view.Task, fact core.Fact) string {
 	switch {
 	case t.Phase == core.Undoing && fact == core.Happened:
 		return "if it did happen; resubmit then undoes it"

@@ -121,7 +121,7 @@ func (p Page) direction(t view.Task) string {
 
 func (p Page) reason(w io.Writer, t view.Task) {
 	if t.UndoneFor != nil {
-		p.blame(w, "Why it was undone", t.UndoneFor)
+		p.printCause(w, "Why it was undone", t.UndoneFor)
 	}
 	if t.Error == nil {
 		return
@@ -135,10 +135,10 @@ func (p Page) reason(w io.Writer, t view.Task) {
 	case t.State == core.Compensated || t.State == core.Compensating || t.State == core.Cancelled:
 		title = "Why it was undone"
 	}
-	p.blame(w, title, t.Error)
+	p.printCause(w, title, t.Error)
 }
 
-func (p Page) blame(w io.Writer, title string, e *view.TaskError) {
+func (p Page) printCause(w io.Writer, title string, e *view.TaskError) {
 	p.title(w, title)
 	where := ""
 	if e.Step != "" {
@@ -221,7 +221,7 @@ func took(s view.Step, now time.Time) string {
 		return "-"
 	case s.FinishedAt != 0:
 		return Span(s.FinishedAt.Sub(s.FirstAt).Std())
-	case s.State == core.Processing || s.State == core.Compensating:
+	case s.State == core.Processing || s.State == core.Compensating || s.State == core.Waiting:
 		return Span(now.Sub(s.FirstAt.Std())) + " so far"
 	}
 	return "-"
@@ -232,7 +232,10 @@ func agentOf(s view.Step) string {
 	if s.Undo != nil && s.Undo.Running && s.Undo.Operation != "" {
 		operation = s.Undo.Operation
 	}
-	if s.Agent == "" {
+	switch {
+	case s.Kind != "":
+		return "(" + s.Kind + ")"
+	case s.Agent == "":
 		return "-"
 	}
 	return s.Agent + "." + operation
@@ -251,6 +254,15 @@ func (p Page) note(s view.Step) string {
 		if s.LockedBy != "" {
 			notes = append(notes, "claimed by "+s.LockedBy)
 		}
+	case core.Waiting:
+		if s.Answers != nil {
+			notes = append(notes, open(s))
+			notes = append(notes, fmt.Sprintf("until %s (%s)", Moment(s.WakeAt), Age(s.WakeAt, p.Now)))
+			break
+		}
+		notes = append(notes, fmt.Sprintf("goes on %s (%s)", Moment(s.WakeAt), Age(s.WakeAt, p.Now)))
+	case core.Processed:
+		notes = append(notes, decided(s)...)
 	case core.Pending, core.UndoWait, core.Failed:
 		switch {
 		case s.WakeAt == 0:
@@ -261,8 +273,14 @@ func (p Page) note(s view.Step) string {
 		}
 	}
 	switch {
+	case s.State == core.Failed && s.Kind == view.KindFail:
+		notes = append(notes, "failed by rule")
 	case s.State == core.Failed && s.FirstAt == 0:
-		notes = append(notes, "failed before its agent was asked")
+		what := "its agent was asked"
+		if s.Kind != "" {
+			what = "it began"
+		}
+		notes = append(notes, "failed before "+what)
 	case s.NoEffect != 0 && (s.Resolved == nil || s.Resolved.At < s.ClaimedAt):
 		notes = append(notes, "refused, without effect")
 	case s.NoEffect != 0:
@@ -274,6 +292,44 @@ func (p Page) note(s view.Step) string {
 		notes = append(notes, "operator: "+string(s.Resolved.Fact))
 	}
 	return strings.Join(notes, ", ")
+}
+
+// open says what an open question waits for.
+func open(s view.Step) string {
+	a := s.Answers
+	text := "waits for the event " + a.Event
+	if s.Kind == view.KindApproval {
+		text = "waits for " + strings.Join(a.Values, " or ")
+	}
+	var question struct{ Question string }
+	if json.Unmarshal(s.Input, &question) == nil && question.Question != "" {
+		text += fmt.Sprintf(" (%s)", Clean(question.Question))
+	}
+	if len(a.Who) > 0 {
+		text += ", from " + strings.Join(a.Who, ", ")
+	}
+	if a.NotSelf != "" {
+		text += ", not from " + a.NotSelf
+	}
+	if a.Need > 1 || len(a.Votes) > 0 {
+		text += fmt.Sprintf(", %d of %d answered", len(a.Votes), max(a.Need, 1))
+	}
+	if a.Round > 1 {
+		text += fmt.Sprintf(", round %d", a.Round)
+	}
+	return text
+}
+
+// decided says who decided a step that is answered from outside.
+func decided(s view.Step) []string {
+	var d core.Decided
+	if s.Answers == nil || json.Unmarshal(s.Output, &d) != nil || d.By == "" {
+		return nil
+	}
+	if d.By == core.ByTimeout {
+		return []string{"no answer came in time"}
+	}
+	return []string{"answered by " + Clean(d.By)}
 }
 
 // data shows what went in and what came out: of the order, and of each step that has either.
@@ -331,12 +387,12 @@ func (p Page) timeline(w io.Writer, t view.Task) {
 			text += ": " + Clean(m.Text)
 		}
 		line := fmt.Sprintf("%-*s  %s", wide, m.Step, p.cut(text, 2+12+2+wide+2))
-		fmt.Fprintf(w, "  %s  %s\n", p.Style.Faint(clock(m.At)), p.paintMoment(m, t, line))
+		fmt.Fprintf(w, "  %s  %s\n", p.Style.Faint(clock(m.At)), p.styleMoment(m, t, line))
 	}
 }
 
-// paintMoment shows in colour what matters: failures and ends; what is planned is faint.
-func (p Page) paintMoment(m view.Moment, t view.Task, line string) string {
+// styleMoment shows in colour what matters: failures and ends; what is planned is faint.
+func (p Page) styleMoment(m view.Moment, t view.Task, line string) string {
 	switch {
 	case m.At.Std().After(p.Now):
 		return p.Style.Faint(line)

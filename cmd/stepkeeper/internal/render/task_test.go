@@ -62,6 +62,12 @@ func stories() map[string]view.Task {
 	processed.State, processed.Ended, processed.EndedAt = core.Processed, true, at(3)
 	processed.Steps = []view.Step{reserve, charge, {Name: "book-shipment", State: core.Skipped, Agent: "shipping", Operation: "book"}}
 
+	refused := base // P50
+	refused.State, refused.Error = core.Compensated, &view.TaskError{Code: "too-large", Message: "Large orders need an offer.", Step: "too-large"}
+	accept(&refused, "resubmit")
+	refused.Steps = []view.Step{{Name: "quote", State: core.Compensated, Agent: "pricing", Operation: "quote", Attempts: 1, FirstAt: at(0)},
+		{Name: "too-large", State: core.Failed, Kind: view.KindFail, Error: &core.StepError{Code: "too-large", Message: "Large orders need an offer.", At: at(1)}}}
+
 	stopped := base
 	stopped.State, stopped.Phase, stopped.Ended, stopped.EndedAt, stopped.Command = core.Error, core.Forward, true, at(187), 1
 	stopped.Error = &view.TaskError{Code: "http-422", Message: "no such\x1b[2J zone", Step: "create-zone"}
@@ -116,7 +122,7 @@ func stories() map[string]view.Task {
 		Verdicts: []core.Verdict{{Command: "cancel", Accepted: true, Reason: "the order had not arrived; it will not run when it does", At: at(0)}}}
 
 	return map[string]view.Task{"running": running, "waiting": waiting, "processed": processed, "stopped": stopped, "past-return": pastReturn,
-		"undo-stopped": undoStopped, "in-doubt": inDoubt, "undone": undone, "undoing": undoing, "tombstone": cancelled}
+		"undo-stopped": undoStopped, "in-doubt": inDoubt, "undone": undone, "undoing": undoing, "tombstone": cancelled, "refused-by-rule": refused}
 }
 
 func page(terminal bool) render.Page {

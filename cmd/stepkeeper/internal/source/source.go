@@ -231,5 +231,5 @@ func (d *reading) broken(err error) error {
 		at = int64(len(d.text))
 		err = errors.New("it ends in the middle of a value")
 	}
-	return fmt.Errorf("line %d: %w; mend the JSON there", d.lineAt(at), err)
+	return fmt.Errorf("line %d: %w; correct the JSON there", d.lineAt(at), err)
 }

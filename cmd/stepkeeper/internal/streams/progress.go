@@ -5,7 +5,7 @@ import (
 	"github.com/vbauerster/mpb/v8/decor"
 )
 
-// Progress is a bar on standard error; where nobody looks at it, it is nothing.
+// Progress is a bar on standard error; where that is no terminal, it writes nothing.
 type Progress struct {
 	pool *mpb.Progress
 	bar  *mpb.Bar

@@ -1,5 +1,5 @@
 // Package streams is what a command may know of the terminal: where to read and write, whether
-// somebody is looking, how wide it is, and whether it shows colours.
+// it is a terminal, how wide it is, and whether it shows colours.
 package streams
 
 import (
@@ -70,10 +70,10 @@ func Test(terminal bool) (*Streams, *Buffers) {
 // NoColour turns colours off.
 func (s *Streams) NoColour() { s.colour = false }
 
-// IsTerminal reports that somebody looks at the output.
+// IsTerminal reports that the output goes to a terminal.
 func (s *Streams) IsTerminal() bool { return s.outTerminal }
 
-// ErrIsTerminal reports that somebody looks at the messages: a progress bar makes sense.
+// ErrIsTerminal reports that messages go to a terminal: a progress bar makes sense.
 func (s *Streams) ErrIsTerminal() bool { return s.errTerminal }
 
 // Interactive reports that a question can be asked and answered.

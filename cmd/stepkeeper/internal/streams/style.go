@@ -24,7 +24,7 @@ func (p Style) paint(text string, attributes ...color.Attribute) string {
 // Good paints what went well.
 func (p Style) Good(text string) string { return p.paint(text, color.FgGreen) }
 
-// Bad paints what needs somebody.
+// Bad paints what needs a person.
 func (p Style) Bad(text string) string { return p.paint(text, color.FgRed, color.Bold) }
 
 // Warn paints what is not as planned, but is being taken care of.

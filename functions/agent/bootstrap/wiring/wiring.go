@@ -19,7 +19,7 @@ import (
 )
 
 // New reads the settings, checks all that can be checked without the values of secrets, and makes
-// the clients once. It asks nobody: secrets are read with the first batch (rule 13). The error
+// the clients once. It makes no calls: secrets are read with the first batch (rule 13). The error
 // lists all that is wrong.
 func New(lookup deployment.Lookup, log *slog.Logger) (lambdaevent.Function, error) {
 	settings, err := deployment.ReadAgent(lookup, true)

@@ -11,15 +11,8 @@ import (
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/deployment"
 	"github.com/stepkeeper/stepkeeper/shared/port"
-)
-
-// Namespace, dimensions and name of the metric, for alarms.
-const (
-	Namespace  = "Stepkeeper"
-	Deployment = "Deployment"
-	Agent      = "Agent"
-	NotCalled  = "NotCalled" // requests that an agent handed back because it does not call its service now (P45)
 )
 
 // notCalled counts by agent, and writes a line of metrics for each batch that has such replies: an agent
@@ -66,11 +59,11 @@ func (n *notCalled) write() {
 			"_aws": map[string]any{
 				"Timestamp": n.now().UnixMilli(),
 				"CloudWatchMetrics": []any{map[string]any{
-					"Namespace": Namespace, "Dimensions": [][]string{{Deployment, Agent}},
-					"Metrics": []any{map[string]string{"Name": NotCalled, "Unit": "Count"}},
+					"Namespace": deployment.MetricNamespace, "Dimensions": [][]string{{deployment.MetricDeployment, deployment.MetricAgent}},
+					"Metrics": []any{map[string]string{"Name": deployment.MetricNotCalled, "Unit": "Count"}},
 				}},
 			},
-			Deployment: n.deployment, Agent: agent, NotCalled: count[agent],
+			deployment.MetricDeployment: n.deployment, deployment.MetricAgent: agent, deployment.MetricNotCalled: count[agent],
 		})
 		if err == nil {
 			_, err = n.out.Write(append(line, '\n'))

@@ -15,8 +15,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// New reads the settings, and makes the clients once. It asks nobody. The error lists all that is
-// wrong.
+// New reads the settings, and makes the clients once. It makes no network calls. The error lists
+// all that is wrong.
 //
 // Metrics go to out, as lines of the log.
 func New(lookup deployment.Lookup, out io.Writer, log *slog.Logger) (lambdaevent.Function, error) {
@@ -26,11 +26,11 @@ func New(lookup deployment.Lookup, out io.Writer, log *slog.Logger) (lambdaevent
 	if err := errors.Join(err, errClient, errWorkflows); err != nil {
 		return nil, err
 	}
-	engine := cloud.Open(c, settings.Engine, workflows)
+	engine := cloud.Open(c, settings.Engine, workflows, log)
+	engine.Count = counted(log)
 	held := &notCalled{out: out, log: log, deployment: settings.Stack, now: engine.Clock.Now}
 	s := scheduler.New(scheduler.Config{
-		State: engine.State, Queues: engine.Queues, Alerts: engine.Alerts, Clock: engine.Clock,
-		Name: settings.Instance, WakeSlack: cloud.WakeSlack, FairQueues: settings.FairQueues, Senders: settings.Senders, Logger: log, Count: counted(log), Replied: held.replied,
+		Parts: engine, FairQueues: settings.FairQueues, Senders: settings.Senders, Replied: held.replied,
 	})
 	return lambdaevent.Batch(Handle(held.counted(s.Handle), settings.Queues, log), func(arn string) (port.Queue, error) {
 		name, err := deployment.QueueOf(settings.Queues, arn)

@@ -18,11 +18,11 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
-	"github.com/stepkeeper/stepkeeper/functions/internal/awsstub"
 	"github.com/stepkeeper/stepkeeper/functions/scheduler/bootstrap/wiring"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
+	"github.com/stepkeeper/stepkeeper/verify/awsstub"
 )
 
 var quiet = slog.New(slog.DiscardHandler)
@@ -67,7 +67,7 @@ func event(queue string, bodies ...string) events.SQSEvent {
 const order = `{"schema":1,"orderId":"o-1","workflow":"order","replyTo":"shop","order":{"items":[{"sku":"a","quantity":1,"unitPrice":1}],"currency":"EUR","payment":{"card":"t"},"customer":{"email":"a@example.com"}}}`
 
 // An order from the intake is stored, its first two requests are sent, and its application is told;
-// what cannot be read goes to quarantine and harms nobody.
+// what cannot be read goes to quarantine and affects no other message.
 func TestAnOrderComesIn(t *testing.T) {
 	s := awsstub.New(t)
 	f, err := wiring.New(s.Environment(variables(s, compiled(t))), io.Discard, quiet)
@@ -134,7 +134,7 @@ func TestGivenBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Fail("DynamoDB_20120810.TransactWriteItems")
-	for queue, n := range map[string]int{"intake": 1, "somebody-elses": 1} {
+	for queue, n := range map[string]int{"intake": 1, "foreign": 1} {
 		answer, err := f(context.Background(), event(queue, order))
 		if err != nil || len(answer.BatchItemFailures) != n || answer.BatchItemFailures[0].ItemIdentifier != "m0" {
 			t.Errorf("%s: %+v %v", queue, answer, err)

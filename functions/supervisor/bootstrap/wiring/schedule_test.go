@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stepkeeper/stepkeeper/functions/internal/awsstub"
 	"github.com/stepkeeper/stepkeeper/functions/supervisor"
 	"github.com/stepkeeper/stepkeeper/functions/supervisor/bootstrap/wiring"
+	"github.com/stepkeeper/stepkeeper/verify/awsstub"
 )
 
 // Rule 16: one sweep for each tick, which keeps time for its report; what failed is told to Lambda, and
@@ -57,7 +57,7 @@ func environment(name string) (string, bool) {
 	return v, ok
 }
 
-// The whole thing put together: nobody is asked at the start; a sweep without a store fails, and
+// The whole thing put together: no call is made at the start; a sweep without a store fails, and
 // its metric is in the log all the same.
 func TestPutTogether(t *testing.T) {
 	var out bytes.Buffer

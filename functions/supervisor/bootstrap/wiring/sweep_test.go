@@ -19,7 +19,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stepkeeper/stepkeeper/functions/internal/awsstub"
 	"github.com/stepkeeper/stepkeeper/functions/internal/cloud"
 	"github.com/stepkeeper/stepkeeper/functions/scheduler"
 	"github.com/stepkeeper/stepkeeper/functions/supervisor/bootstrap/wiring"
@@ -29,6 +28,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
+	"github.com/stepkeeper/stepkeeper/verify/awsstub"
 )
 
 // quiet drops the log.
@@ -77,9 +77,9 @@ func (d *sweeps) submit(at time.Time, maxFailures int, ids ...string) {
 	if err := errors.Join(problems.Err(), err, errClient); err != nil {
 		d.t.Fatal(err)
 	}
-	engine := cloud.Open(c, settings.Engine, map[string]*core.Definition{def.Name: def})
-	s := scheduler.New(scheduler.Config{State: engine.State, Queues: engine.Queues, Alerts: engine.Alerts,
-		Clock: port.ClockFunc(func() time.Time { return at }), Name: "s", Logger: quiet})
+	engine := cloud.Open(c, settings.Engine, map[string]*core.Definition{def.Name: def}, quiet)
+	engine.Clock = port.ClockFunc(func() time.Time { return at })
+	s := scheduler.New(scheduler.Config{Parts: engine})
 	for _, id := range ids {
 		answer := s.Submit(context.Background(), []message.SubmitOrder{{Schema: 1, OrderID: id, Workflow: "charge", Order: []byte("{}")}})[0]
 		if answer.Answer != scheduler.Stored {

@@ -3,6 +3,7 @@
 package wiring
 
 import (
+	"context"
 	"errors"
 	"io"
 	"log/slog"
@@ -11,10 +12,14 @@ import (
 	"github.com/stepkeeper/stepkeeper/functions/internal/cloud"
 	"github.com/stepkeeper/stepkeeper/functions/supervisor"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
+	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
+	"github.com/stepkeeper/stepkeeper/shared/dynamo"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// New reads the settings, and makes the clients once. It asks nobody. Metrics go to out, as lines
+// New reads the settings, and makes the clients once. It makes no network calls. Metrics go to out, as lines
 // of the log. The error lists all that is wrong.
 func New(lookup deployment.Lookup, out io.Writer, log *slog.Logger) (Function, error) {
 	settings, err := deployment.ReadSupervisor(lookup)
@@ -22,16 +27,37 @@ func New(lookup deployment.Lookup, out io.Writer, log *slog.Logger) (Function, e
 	if err := errors.Join(err, errClient); err != nil {
 		return nil, err
 	}
-	engine := cloud.Open(c, settings.Engine, nil)
+	scheduled, err := cloud.Scheduled(settings.Workflows)
+	if err != nil {
+		return nil, err
+	}
+	engine := cloud.Open(c, settings.Engine, nil, log)
 	s := supervisor.New(supervisor.Config{
-		State: engine.State, Queues: engine.Queues, Alerts: engine.Alerts, Leases: engine.Leases, Clock: engine.Clock,
-		Owner: settings.Instance, WakeSlack: cloud.WakeSlack, Logger: log,
-		Capacity:      func(agent string) int { return settings.Capacity[agent] },
+		Parts: engine, Capacity: func(agent string) int { return settings.Capacity[agent] },
 		PagesPerSweep: settings.PagesPerSweep, Interval: settings.SweepEvery,
+		Schedules: supervisor.Schedules{
+			Current: func() []*core.Definition { return scheduled },
+			Records: dynamo.New(dynamo.NewHandlerClient(c), dynamo.Tables{Tasks: settings.Tasks}, dynamo.Options{}).Schedules(),
+			Submit: func(ctx context.Context, orders []message.SubmitOrder) []error {
+				return submit(ctx, engine.Queues, orders)
+			},
+		},
 	})
 	tick := Tick{
 		Sweep: s.Sweep, Now: engine.Clock.Now, Log: log,
 		Report: func(r supervisor.Report, now time.Time) error { return writeMetrics(out, settings.Name, r, now) },
 	}
 	return tick.Run, nil
+}
+
+// submit sends orders to the intake queue, as an application does.
+func submit(ctx context.Context, queues port.Queues, orders []message.SubmitOrder) []error {
+	errs := make([]error, len(orders))
+	intake, err := queues.Queue(port.Intake)
+	for i := range orders {
+		if errs[i] = err; err == nil {
+			errs[i] = intake.Send(ctx, []port.Message{{Value: &orders[i]}})[0]
+		}
+	}
+	return errs
 }

@@ -1,7 +1,7 @@
 """Runs functions of the ``provided.*`` runtimes as child processes of LocalStack.
 
 LocalStack itself puts AWS's runtime interface emulator into a container for each environment. A program that brings
-its own ``bootstrap`` needs only somebody who speaks the Runtime API to it over HTTP
+its own ``bootstrap`` needs only a server that speaks the Runtime API to it over HTTP
 (https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html), which is what this module does.
 
 What a container would give does not exist here: a limit of memory, layers, extensions, a ``/tmp`` and a user of its

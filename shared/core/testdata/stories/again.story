@@ -21,6 +21,7 @@ event failed b/1
 ----
   Compensating, because of failure
     b Compensating, attempt 2, 1 failed, locked by scheduler-1, complete by 12:00:30
+    attempt b/1 ended: failed refused
   -> b-agent: undo-b (undo/2), key o1/0/b, stop by 12:00:30 {"order":{"n":1},"seen":{"a":{"of":"a"}}}
   due 12:00:30
 
@@ -58,7 +59,7 @@ event done a/1 run=0
 
 event cancel c1 run=0
 ----
-  cancel c1 refused: the order was started again since; look at it and cancel the new run
+  cancel c1 refused: the order was resubmitted since; look at it and cancel the new run
   due 12:00:30
 
 event done a/3

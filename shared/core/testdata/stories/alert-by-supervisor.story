@@ -18,14 +18,16 @@ sweep
 supervisor: Overdue{"Step":"a","Attempt":1,"Backlog":false}
   Error (forward)
     a Failed, attempt 1, 1 failed
+    attempt a/1 ended: overdue timeout
   -> scheduler: settle
 supervisor: Overdue{"Step":"b","Attempt":1,"Backlog":false}
     b Failed, attempt 1
+    attempt b/1 ended: overdue timeout
   due 12:01:30
 
 event settle crash
 ----
-  ignored: told again
+  ignored: sent again
   -> shop: failed, number 1, a timeout no reply by the complete-by time
        a Failed, attempt 1
        b Processing, attempt 1
@@ -33,18 +35,18 @@ event settle crash
   the process dies before it has sent anything
   due 12:01:30
 
-# Nobody told it. When the tell time has passed the Supervisor asks again.
+# It was not told. When the tell time has passed the Supervisor asks again.
 wait 60s
 sweep
 ----
 12:01:30
-supervisor: TellOverdue{}
+supervisor: ResendDue{}
   -> scheduler: settle
   due 12:02:30
 
 event settle
 ----
-  ignored: told again
+  ignored: sent again
   -> shop: failed, number 1, a timeout no reply by the complete-by time
        a Failed, attempt 1
        b Processing, attempt 1

@@ -15,6 +15,7 @@ sweep backlog=pay
 12:00:30
 supervisor: Overdue{"Step":"pay","Attempt":1,"Backlog":true}
     pay Pending, attempt 1, waits until 12:00:30, complete by 12:00:35
+    attempt pay/1 ended: overdue queue
   -> scheduler: wake pay/1, at 12:00:30
   due 12:00:35
 
@@ -30,6 +31,7 @@ sweep backlog=pay
 12:01:20
 supervisor: Overdue{"Step":"pay","Attempt":2,"Backlog":true}
     pay Pending, attempt 2, waits until 12:01:20, complete by 12:01:25
+    attempt pay/2 ended: overdue queue
   -> scheduler: wake pay/2, at 12:01:20
   due 12:01:25
 
@@ -49,12 +51,13 @@ sweep backlog=pay
 supervisor: Overdue{"Step":"pay","Attempt":3,"Backlog":true}
   Error (forward)
     pay Failed, attempt 3
+    attempt pay/3 ended: overdue queue
   -> scheduler: settle
   due 12:04:00
 
 event settle
 ----
-  ignored: told again
+  ignored: sent again
   -> shop: failed, number 1, pay queue its requests waited in the agent's queue for longer than maxQueueTime
        pay Failed, attempt 3
   -> operator: forward of step "pay", queue: its requests waited in the agent's queue for longer than maxQueueTime (answer to command 0; can be undone)

@@ -16,6 +16,7 @@ event failed a/1 crash
 ----
   Error (forward)
     a Failed, attempt 1, 1 failed
+    attempt a/1 ended: failed refused
   -> shop: failed, number 1, a refused the service refused
        a Failed, attempt 1
        b Processing, attempt 1
@@ -30,7 +31,7 @@ event done b/1
 
 event failed a/1
 ----
-  ignored: nobody was asked to do that now: a duplicate, or overtaken
+  ignored: this is not asked for now: a duplicate, or overtaken
   -> shop: failed, number 1, a refused the service refused
        a Failed, attempt 1
        b Processing, attempt 1

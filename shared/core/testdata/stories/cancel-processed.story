@@ -24,7 +24,7 @@ event cancel c1
 
 event cancel c1
 ----
-  ignored: this command was answered before
+  ignored: this command already has a verdict
   cancel c1 refused: the order is Processed
   at rest
 

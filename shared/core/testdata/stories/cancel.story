@@ -15,7 +15,7 @@ event submit
 
 event cancel early
 ----
-  ignored: this command was answered before
+  ignored: this command already has a verdict
   cancel early accepted: the order had not arrived; it will not run when it does
   at rest
 

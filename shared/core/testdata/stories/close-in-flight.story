@@ -15,6 +15,7 @@ event failed a/1
 ----
   Error (forward)
     a Failed, attempt 1, 1 failed
+    attempt a/1 ended: failed refused
   -> shop: failed, number 1, a refused the service refused
        a Failed, attempt 1
        b Processing, attempt 1
@@ -33,6 +34,7 @@ sweep
 ----
 supervisor: Overdue{"Step":"b","Attempt":1,"Backlog":false}
     b Failed, attempt 1
+    attempt b/1 ended: overdue timeout
   attention 12:00:00
 
 event undo u1
@@ -47,6 +49,7 @@ event undo-failed b/2
 ----
   Error (undo), because of operator
     b UndoWait, attempt 2, 1 undos failed
+    attempt b/2 ended: failed refused
   -> shop: failed, number 2, b refused the service refused
        a Failed, attempt 1
        b UndoWait, attempt 2
@@ -56,7 +59,7 @@ event undo-failed b/2
 
 event close c2
 ----
-  close c2 refused: an agent may still be at work on step b; wait until 2026-11-21T12:01:12.000Z
+  close c2 refused: a call of step b may still take effect; wait until 2026-11-21T12:01:12.000Z
   attention 12:00:41
 
 wait 5m

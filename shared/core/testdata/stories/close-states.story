@@ -15,6 +15,7 @@ event failed a/1
 ----
   Error (forward)
     a Failed, attempt 1, 1 failed
+    attempt a/1 ended: failed refused
   -> shop: failed, number 1, a refused the service refused
        a Failed, attempt 1
        b Processing, attempt 1
@@ -28,6 +29,7 @@ sweep
 12:00:41
 supervisor: Overdue{"Step":"b","Attempt":1,"Backlog":false}
     b Failed, attempt 1
+    attempt b/1 ended: overdue timeout
   attention 12:00:00
 
 event close c1
@@ -42,7 +44,7 @@ event close c1
 
 event close c2 command=0
 ----
-  close c2 refused: the task has had another command since you looked; look at it again and repeat the command if it still applies
+  close c2 refused: the task has accepted another command since you loaded it; load it again and repeat the command if it still applies
   at rest
 
 event close c3 command=1

@@ -19,6 +19,7 @@ event failed a/1
 ----
   Error (forward)
     a Failed, attempt 1, 1 failed
+    attempt a/1 ended: failed refused
   -> shop: failed, number 1, a refused the service refused
        a Failed, attempt 1
        b Pending, attempt 0
@@ -28,14 +29,14 @@ event failed a/1
 
 event close c1
 ----
-  close c1 refused: an agent may still be at work on step a; wait until 2026-11-21T12:00:31.000Z
+  close c1 refused: a call of step a may still take effect; wait until 2026-11-21T12:00:31.000Z
   attention 12:00:00
 
 wait 41s
 event close c2 command=3
 ----
 12:00:41
-  close c2 refused: the task has had another command since you looked; look at it again and repeat the command if it still applies
+  close c2 refused: the task has accepted another command since you loaded it; load it again and repeat the command if it still applies
   attention 12:00:00
 
 event close c2b crash
@@ -50,7 +51,7 @@ event close c2b crash
 
 event close c2b command=0
 ----
-  ignored: this command was answered before
+  ignored: this command already has a verdict
   close c2b accepted: 
   -> shop: closed, number 2, a refused the service refused, by ann: settled by hand
        a Failed, attempt 1
@@ -60,7 +61,7 @@ event close c2b command=0
 
 event settle
 ----
-  ignored: the end was told before
+  ignored: the final status was acknowledged before
   at rest
 
 event cancel x1

@@ -19,7 +19,7 @@ supervisor: DeadlinePassed{"Run":0}
 
 event settle
 ----
-  ignored: told again
+  ignored: sent again
   -> shop: failed, number 1, deadline the deadline of the order has passed
        a Processing, attempt 1
   -> operator: forward of step "", deadline: the deadline of the order has passed (answer to command 0; can be undone)

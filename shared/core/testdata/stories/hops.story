@@ -14,6 +14,7 @@ event submit
 event later a/1
 ----
     a Pending, attempt 1, 1 failed, waits until 12:00:01, complete by 12:00:06
+    attempt a/1 ended: retry-later http-503
   -> scheduler: wake a/1, at 12:00:01
   due 12:00:06
 
@@ -49,6 +50,7 @@ event failed b/1
 ----
   Compensating, because of failure
     b Compensating, attempt 2, 1 failed, locked by scheduler-1, complete by 12:00:31
+    attempt b/1 ended: failed refused
   -> b-agent: undo-b (undo/2), key o1/0/b, stop by 12:00:31 {"order":{"n":1},"seen":{"a":{"of":"a"}}}
   due 12:00:31
 

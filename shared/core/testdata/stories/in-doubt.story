@@ -19,13 +19,15 @@ sweep
 supervisor: Overdue{"Step":"fenced","Attempt":1,"Backlog":false}
   Compensating, because of failure
     fenced Failed, attempt 1, 1 failed, complete by 12:00:35
+    attempt fenced/1 ended: overdue timeout
   -> scheduler: wake fenced/1, now
 supervisor: Overdue{"Step":"slow","Attempt":1,"Backlog":false}
     slow Failed, attempt 1, complete by 12:00:35
+    attempt slow/1 ended: overdue timeout
   -> scheduler: wake slow/1, now
   due 12:00:35
 
-# Nobody can be at work on slow by its stopBy and a second of clock skew, 12:00:31.
+# No agent can be at work on slow by its stopBy and a second of clock skew, 12:00:31.
 event wake slow/1
 ----
     slow UndoWait, attempt 1, waits until 12:00:31.001, complete by 12:00:36.001

@@ -14,6 +14,7 @@ event submit
 event later pay/1
 ----
     pay Pending, attempt 1, 1 failed, waits until 12:00:01, complete by 12:00:06
+    attempt pay/1 ended: retry-later http-503
   -> scheduler: wake pay/1, at 12:00:01
   due 12:00:06
 
@@ -28,6 +29,7 @@ event wake pay/1
 event later pay/2
 ----
     pay Pending, attempt 2, 2 failed, waits until 12:05:01, complete by 12:05:06
+    attempt pay/2 ended: retry-later http-503
   -> scheduler: wake pay/2, at 12:05:01
   due 12:00:06
 
@@ -43,6 +45,7 @@ event wake pay/2
 event later pay/3
 ----
     pay Pending, attempt 3, 3 failed, waits until 12:10:01, complete by 12:10:06
+    attempt pay/3 ended: retry-later http-503
   -> scheduler: wake pay/3, at 12:10:01
   due 12:00:06
 
@@ -83,6 +86,7 @@ event resubmit x3 command=1
 event later pay/4
 ----
     pay Pending, attempt 4, 1 failed, waits until 12:11:02, complete by 12:11:07
+    attempt pay/4 ended: retry-later http-503
   -> scheduler: wake pay/4, at 12:11:02
   due 12:11:07
 

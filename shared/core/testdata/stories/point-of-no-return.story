@@ -29,12 +29,13 @@ sweep
 supervisor: Overdue{"Step":"confirm","Attempt":1,"Backlog":false}
   Error (forward)
     confirm Failed, attempt 1, 1 failed
+    attempt confirm/1 ended: overdue timeout
   -> scheduler: settle
   due 12:01:30
 
 event settle
 ----
-  ignored: told again
+  ignored: sent again
   -> shop: failed, number 1, confirm timeout no reply by the complete-by time
        a Processed, attempt 1
        confirm Failed, attempt 1

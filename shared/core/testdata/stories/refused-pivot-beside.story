@@ -1,5 +1,5 @@
-# A step beside a refused point of no return is undone with the rest. While the order is being undone nobody
-# can state that the point of no return happened: that would leave no way at all (P22a).
+# A step beside a refused point of no return is undone with the rest. While the order is being undone,
+# that the point of no return happened cannot be stated: that would leave no way at all (P22a).
 step withdraw
 step deposit after=withdraw no-return=undo
 step notice after=withdraw stop undo-failures=1
@@ -27,6 +27,8 @@ event failed deposit/1 no-effect
   Compensating, because of failure
     deposit Failed, attempt 1, 1 failed, without effect
     notice Compensating, attempt 2, locked by scheduler-1, complete by 12:00:30
+    attempt deposit/1 ended: failed refused
+    attempt notice/1 ended: superseded
   -> notice-agent: undo-notice (undo/2), key o1/0/notice, stop by 12:00:30 {"order":{"n":1},"seen":{"withdraw":{"of":"withdraw"}}}
   due 12:00:30
 
@@ -34,6 +36,7 @@ event undo-failed notice/2
 ----
   Error (undo), because of failure
     notice UndoWait, attempt 2, 1 undos failed
+    attempt notice/2 ended: failed refused
   -> shop: failed, number 1, notice refused the service refused
        withdraw Processed, attempt 1
        deposit Failed, attempt 1

@@ -27,6 +27,7 @@ sweep
 ----
 supervisor: Overdue{"Step":"deposit","Attempt":1,"Backlog":false}
     deposit Pending, attempt 1, 1 failed, waits until 12:00:31, complete by 12:00:36
+    attempt deposit/1 ended: overdue timeout
   -> scheduler: wake deposit/1, at 12:00:31
   due 12:00:35
 
@@ -44,7 +45,7 @@ supervisor: DeadlinePassed{"Run":0}
 
 event settle
 ----
-  ignored: told again
+  ignored: sent again
   -> shop: failed, number 1, deadline the deadline of the order has passed
        withdraw Processed, attempt 1
        deposit Pending, attempt 1

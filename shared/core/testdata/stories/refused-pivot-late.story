@@ -27,12 +27,13 @@ sweep
 supervisor: Overdue{"Step":"deposit","Attempt":1,"Backlog":false}
   Error (forward)
     deposit Failed, attempt 1, 1 failed
+    attempt deposit/1 ended: overdue timeout
   -> scheduler: settle
   due 12:01:30
 
 event settle crash
 ----
-  ignored: told again
+  ignored: sent again
   -> shop: failed, number 1, deposit timeout no reply by the complete-by time
        withdraw Processed, attempt 1
        deposit Failed, attempt 1
@@ -48,7 +49,7 @@ event undo u1
 # No proof: only that it failed.
 event failed deposit/1
 ----
-  ignored: nobody was asked to do that now: a duplicate, or overtaken
+  ignored: this is not asked for now: a duplicate, or overtaken
   due 12:01:30
 
 event failed deposit/1 no-effect
@@ -56,10 +57,16 @@ event failed deposit/1 no-effect
     deposit Failed, attempt 1, 1 failed, without effect
   due 12:01:30
 
+# It comes twice, and is recorded once.
+event failed deposit/1 no-effect
+----
+  ignored: this is not asked for now: a duplicate, or overtaken
+  due 12:01:30
+
 # What the Error was told with is told again as it was.
 event settle
 ----
-  ignored: told again
+  ignored: sent again
   -> shop: failed, number 1, deposit timeout no reply by the complete-by time
        withdraw Processed, attempt 1
        deposit Failed, attempt 1
@@ -90,12 +97,13 @@ sweep
 supervisor: Overdue{"Step":"deposit","Attempt":2,"Backlog":false}
   Error (forward)
     deposit Failed, attempt 2, 1 failed
+    attempt deposit/2 ended: overdue timeout
   -> scheduler: settle
   due 12:02:00
 
 event settle
 ----
-  ignored: told again
+  ignored: sent again
   -> shop: failed, number 2, deposit timeout no reply by the complete-by time
        withdraw Processed, attempt 1
        deposit Failed, attempt 2

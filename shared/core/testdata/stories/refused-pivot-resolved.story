@@ -21,6 +21,7 @@ event failed deposit/1 no-effect
 ----
   Error (forward)
     deposit Failed, attempt 1, 1 failed, without effect
+    attempt deposit/1 ended: failed refused
   -> shop: failed, number 1, deposit refused the service refused
        withdraw Processed, attempt 1
        deposit Failed, attempt 1
@@ -39,7 +40,7 @@ event resolve r1 deposit not-happened
 
 event failed deposit/1 no-effect
 ----
-  ignored: nobody was asked to do that now: a duplicate, or overtaken
+  ignored: this is not asked for now: a duplicate, or overtaken
   -> shop: failed, number 1, deposit refused the service refused
        withdraw Processed, attempt 1
        deposit Failed, attempt 1

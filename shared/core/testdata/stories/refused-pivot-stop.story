@@ -22,6 +22,7 @@ event failed deposit/1 no-effect
 ----
   Error (forward)
     deposit Failed, attempt 1, 1 failed, without effect
+    attempt deposit/1 ended: failed refused
   -> shop: failed, number 1, deposit refused the service refused
        withdraw Processed, attempt 1
        deposit Failed, attempt 1

@@ -28,6 +28,7 @@ event cancel c1
 event later deposit/1 no-effect
 ----
     deposit Pending, attempt 1, 1 failed, without effect, waits until 12:00:01, complete by 12:00:06
+    attempt deposit/1 ended: retry-later http-503
   -> scheduler: wake deposit/1, at 12:00:01
   due 12:00:06
 
@@ -57,12 +58,13 @@ event failed deposit/2 no-effect
   Compensating, because of failure
     withdraw Compensating, attempt 2, locked by scheduler-1, complete by 12:00:31
     deposit Compensated, attempt 2, 2 failed, without effect
+    attempt deposit/2 ended: failed refused
   -> withdraw-agent: undo-withdraw (undo/2), key o1/0/withdraw, stop by 12:00:31 {"order":{"n":1},"seen":{"withdraw":{"of":"withdraw"}}}
   due 12:00:06
 
 event failed deposit/2 no-effect
 ----
-  ignored: nobody was asked to do that now: a duplicate, or overtaken
+  ignored: this is not asked for now: a duplicate, or overtaken
   -> withdraw-agent: undo-withdraw (undo/2), key o1/0/withdraw, stop by 12:00:31 {"order":{"n":1},"seen":{"withdraw":{"of":"withdraw"}}}
   due 12:00:06
 

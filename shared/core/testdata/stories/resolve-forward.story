@@ -19,12 +19,13 @@ sweep
 supervisor: Overdue{"Step":"a","Attempt":1,"Backlog":false}
   Error (forward)
     a Failed, attempt 1, 1 failed
+    attempt a/1 ended: overdue timeout
   -> scheduler: settle
   due 12:01:30
 
 event settle
 ----
-  ignored: told again
+  ignored: sent again
   -> shop: failed, number 2, a timeout no reply by the complete-by time
        a Failed, attempt 1
        b Pending, attempt 0

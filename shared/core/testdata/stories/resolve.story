@@ -21,6 +21,7 @@ event failed b/1
 ----
   Error (forward)
     b Failed, attempt 1, 1 failed
+    attempt b/1 ended: failed refused
   -> shop: failed, number 1, b refused the service refused
        a Processed, attempt 1
        b Failed, attempt 1
@@ -31,7 +32,7 @@ event failed b/1
 # An agent may still be at work.
 event resolve x0 b happened
 ----
-  resolve x0 refused: an agent may still be at work on the step; wait until 2026-11-21T12:00:31.000Z
+  resolve x0 refused: a call of the step may still take effect; wait until 2026-11-21T12:00:31.000Z
   attention 12:00:00
 
 wait 32s
@@ -63,6 +64,7 @@ event undo-failed a/2
 ----
   Error (undo), because of operator
     a UndoWait, attempt 2, 1 undos failed
+    attempt a/2 ended: failed refused
   -> shop: failed, number 2, a refused the service refused
        a UndoWait, attempt 2
        b Compensated, attempt 2

@@ -17,6 +17,7 @@ event submit
 event later a/1
 ----
     a Pending, attempt 1, 1 failed, waits until 12:00:01, complete by 12:00:06
+    attempt a/1 ended: retry-later http-503
   -> scheduler: wake a/1, at 12:00:01
   due 12:00:06
 
@@ -42,6 +43,7 @@ supervisor: Overdue{"Step":"a","Attempt":1,"Backlog":false}
   -> scheduler: wake a/1, now
 supervisor: Overdue{"Step":"c","Attempt":1,"Backlog":false}
     c Pending, attempt 1, 1 failed, waits until 12:00:32, complete by 12:00:37
+    attempt c/1 ended: overdue timeout
   -> scheduler: wake c/1, at 12:00:32
   due 12:00:36
 
@@ -53,7 +55,7 @@ restart
 
 event failed c/1 run=0 crash
 ----
-  ignored: nobody was asked to do that now: a duplicate, or overtaken
+  ignored: this is not asked for now: a duplicate, or overtaken
   the process dies before it has sent anything
   due 12:00:36
 

@@ -11,6 +11,7 @@ event submit
 event later pay/1
 ----
     pay Pending, attempt 1, 1 failed, waits until 12:00:01, complete by 12:00:06
+    attempt pay/1 ended: retry-later http-503
   -> scheduler: wake pay/1, at 12:00:01
   due 12:00:06
 
@@ -35,6 +36,7 @@ sweep
 12:00:31
 supervisor: Overdue{"Step":"pay","Attempt":2,"Backlog":false}
     pay Pending, attempt 2, 2 failed, waits until 12:00:33, complete by 12:00:38
+    attempt pay/2 ended: overdue timeout
   -> scheduler: wake pay/2, at 12:00:33
   due 12:00:38
 
@@ -58,6 +60,7 @@ event wake pay/2
 event later pay/3 retry-after=20m
 ----
     pay Pending, attempt 3, 3 failed, waits until 12:20:38, complete by 12:20:43
+    attempt pay/3 ended: retry-later http-503
   -> scheduler: wake pay/3, at 12:20:38
   due 12:00:43
 
@@ -77,6 +80,7 @@ sweep
 supervisor: Overdue{"Step":"pay","Attempt":4,"Backlog":false}
   Compensating, because of failure
     pay Failed, attempt 4, 4 failed, complete by 12:21:13
+    attempt pay/4 ended: overdue timeout
   -> scheduler: wake pay/4, now
   due 12:21:13
 

@@ -1,4 +1,4 @@
-# onFailure: stop. The operator mends the cause and resubmits: same run, same key, a new attempt.
+# onFailure: stop. The operator removes the cause and resubmits: same run, same key, a new attempt.
 step a
 step b after=a stop failures=2
 step side stop
@@ -23,6 +23,7 @@ event done a/1
 event later side/1
 ----
     side Pending, attempt 1, 1 failed, waits until 12:00:01, complete by 12:00:06
+    attempt side/1 ended: retry-later http-503
   -> scheduler: wake side/1, at 12:00:01
   due 12:00:06
 
@@ -31,6 +32,7 @@ event failed b/1
   Error (forward)
     b Failed, attempt 1, 1 failed
     side Pending, attempt 1, 1 failed
+    attempt b/1 ended: failed refused
   -> shop: failed, number 1, b refused the service refused
        a Processed, attempt 1
        b Failed, attempt 1
@@ -39,10 +41,10 @@ event failed b/1
   told
   attention 12:00:00
 
-# An old number: somebody else was faster, or it is a copy.
+# An old number: another command came first, or it is a copy.
 event undo u1 command=7
 ----
-  undo u1 refused: the task has had another command since you looked; look at it again and repeat the command if it still applies
+  undo u1 refused: the task has accepted another command since you loaded it; load it again and repeat the command if it still applies
   attention 12:00:00
 
 # Both the failed and the handed-back step are claimed again (H31).
@@ -59,7 +61,7 @@ event resubmit r1
 # The same command again: the stored answer, the same requests.
 event resubmit r1 command=0
 ----
-  ignored: this command was answered before
+  ignored: this command already has a verdict
   resubmit r1 accepted: 
   -> b-agent: do-b (do/2), key o1/0/b, stop by 12:00:30 {"order":{"n":1},"seen":{"a":{"of":"a"}}}
   -> side-agent: do-side (do/2), key o1/0/side, stop by 12:00:30 {"order":{"n":1}}

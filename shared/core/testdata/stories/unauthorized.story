@@ -11,6 +11,7 @@ event submit
 event not-now pay/1
 ----
     pay Pending, attempt 1, waits until 12:00:02.502, complete by 12:00:07.502
+    attempt pay/1 ended: retry-later unauthorized
   -> scheduler: wake pay/1, at 12:00:02.502
   due 12:00:07.502
 
@@ -22,7 +23,7 @@ event wake pay/1
 
 event not-now pay/1
 ----
-  ignored: nobody was asked to do that now: a duplicate, or overtaken
+  ignored: this is not asked for now: a duplicate, or overtaken
   due 12:00:07.502
 
 # Each wait is at least as long as the step has waited so far.
@@ -37,6 +38,7 @@ event wake pay/1
 event breaker-open pay/2 retry-after=4s
 ----
     pay Pending, attempt 2, waits until 12:00:07, complete by 12:00:12
+    attempt pay/2 ended: retry-later breaker-open
   -> scheduler: wake pay/2, at 12:00:07
   due 12:00:07.502
 
@@ -51,6 +53,7 @@ event wake pay/2
 event not-now pay/3
 ----
     pay Pending, attempt 3, waits until 12:00:10, complete by 12:00:15
+    attempt pay/3 ended: retry-later unauthorized
   -> scheduler: wake pay/3, at 12:00:10
   due 12:00:07.502
 
@@ -67,6 +70,7 @@ event not-now pay/4
 ----
   Error (forward)
     pay Failed, attempt 4
+    attempt pay/4 ended: retry-later unauthorized
   -> shop: failed, number 1, pay unauthorized the agent has not called its service for longer than maxQueueTime: no call was made
        pay Failed, attempt 4
   -> operator: forward of step "pay", unauthorized: the agent has not called its service for longer than maxQueueTime: no call was made (answer to command 0; can be undone)
@@ -85,5 +89,6 @@ event resubmit c1
 event not-now pay/5
 ----
     pay Pending, attempt 5, waits until 12:00:13.594, complete by 12:00:18.594
+    attempt pay/5 ended: retry-later unauthorized
   -> scheduler: wake pay/5, at 12:00:13.594
   due 12:00:18.594

@@ -16,13 +16,14 @@ event cancel c1
   cancel c1 accepted: 
   Compensating, because of cancel
     b Compensating, attempt 2, locked by scheduler-1, complete by 12:00:30
+    attempt b/1 ended: superseded
   -> b-agent: undo-b (undo/2), key o1/0/b, stop by 12:00:30 {"order":{"n":1}}
   due 12:00:30
 
 # b answers late: its undo covers it.
 event done b/1
 ----
-  ignored: nobody was asked to do that now: a duplicate, or overtaken
+  ignored: this is not asked for now: a duplicate, or overtaken
   due 12:00:30
 
 event undone b/2

@@ -1,4 +1,4 @@
-# The input of an undo cannot be computed: no retry would mend that.
+# The input of an undo cannot be computed: a retry would fail in the same way.
 step a undo-input=fails
 
 event submit
@@ -12,6 +12,7 @@ event failed a/1
 ----
   Error (undo), because of failure
     a UndoWait, attempt 1, 1 failed
+    attempt a/1 ended: failed refused
   -> shop: failed, number 1, a expression undo input: no such field
        a UndoWait, attempt 1
   -> operator: undo of step "a", expression: undo input: no such field (answer to command 0; can be undone)

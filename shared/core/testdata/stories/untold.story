@@ -26,13 +26,13 @@ wait 61s
 sweep
 ----
 12:01:01
-supervisor: TellOverdue{}
+supervisor: ResendDue{}
   -> scheduler: settle
   due 12:02:01
 
 event settle
 ----
-  ignored: told again
+  ignored: sent again
   -> shop: completed, number 1, 
        a Processed, attempt 1
   told
@@ -40,5 +40,5 @@ event settle
 
 event settle
 ----
-  ignored: the end was told before
+  ignored: the final status was acknowledged before
   at rest

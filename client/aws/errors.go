@@ -1,0 +1,130 @@
+package aws
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aws/smithy-go"
+
+	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// Codes of errors, beside those that a server answers.
+const (
+	codeForbidden   = "forbidden"      // a permission is missing; Detail names it
+	codeCredentials = "no-credentials" // there are none, or AWS does not take them
+	codeNotStarted  = "not-started"    // queued, and no task after Patience
+	codeNoVerdict   = "no-verdict"     // a command was sent, and no verdict stands in the task
+	codeDamaged     = "damaged"        // the stored document of one order cannot be read
+	codeNotListed   = "not-listed"     // the index does not hold that
+	codeNotOnStack  = "not-on-a-stack"
+	codeGone        = "not-deployed" // a table or queue of the outputs is not there
+)
+
+// busyRetry is how long a throttled sender waits, beyond the SDK's own attempts.
+const busyRetry = 300 * time.Millisecond
+
+func refusal(status int, code, format string, args ...any) *client.Error {
+	return &client.Error{Status: status, Code: code, Title: http.StatusText(status), Detail: fmt.Sprintf(format, args...)}
+}
+
+// unreadable is what the strict reading of a submission answers.
+func unreadable(err error) *client.Error {
+	var r *message.Refusal
+	if !errors.As(err, &r) {
+		return refusal(http.StatusBadRequest, message.CodeInvalid, "%v", err)
+	}
+	status := http.StatusBadRequest
+	if r.Code == message.CodeTooLarge {
+		status = http.StatusRequestEntityTooLarge
+	}
+	e := refusal(status, r.Code, "%s", r.Text)
+	e.Field = r.Field
+	return e
+}
+
+// The words of the services for the same things.
+var (
+	denied      = []string{"AccessDenied", "AccessDeniedException", "AccessDeniedFault", "AWS.SimpleQueueService.AccessDenied", "KmsAccessDenied", "KMS.AccessDeniedException"}
+	credentials = []string{"ExpiredToken", "ExpiredTokenException", "RequestExpired", "InvalidClientTokenId", "UnrecognizedClientException", "SignatureDoesNotMatch", "InvalidSignatureException", "MissingAuthenticationToken", "MissingAuthenticationTokenException", "AuthFailure", "InvalidAccessKeyId"}
+	throttled   = []string{"Throttling", "ThrottlingException", "ThrottledException", "RequestThrottled", "RequestThrottledException", "TooManyRequestsException", "ProvisionedThroughputExceededException", "RequestLimitExceeded", "KmsThrottled", "OverLimit", "LimitExceededException"}
+	gone        = []string{"ResourceNotFoundException", "QueueDoesNotExist", "AWS.SimpleQueueService.NonExistentQueue"}
+)
+
+// use is what a call needs: the action, what it acts on, and the policy that allows it.
+type use struct{ action, on, policy string }
+
+// failed gives an error of AWS the client's meaning.
+func failed(ctx context.Context, u use, err error) error {
+	var api smithy.APIError
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, port.ErrTooLarge):
+		return refusal(http.StatusRequestEntityTooLarge, message.CodeTooLarge, "%v; store large data elsewhere and send a reference", err)
+	case !errors.As(err, &api):
+		if errors.Is(err, port.ErrUnavailable) {
+			return disconnected("", err)
+		}
+		return refusal(http.StatusInternalServerError, "internal", "%v", err)
+	}
+	code := api.ErrorCode()
+	switch {
+	case slices.Contains(denied, code):
+		e := refusal(http.StatusForbidden, codeForbidden, "the permission %s on %s is missing (%s)", u.action, u.on, api.ErrorMessage())
+		if u.policy != "" {
+			e.Detail += "; attach the policy " + u.policy + " to your role"
+		}
+		return e
+	case slices.Contains(credentials, code):
+		return refusal(http.StatusForbidden, codeCredentials, "AWS does not take the credentials (%s: %s); log in again", code, api.ErrorMessage())
+	case slices.Contains(throttled, code):
+		e := refusal(http.StatusTooManyRequests, "busy", "%s on %s is throttled; try again later", u.action, u.on)
+		e.RetryAfter = busyRetry
+		return e
+	case slices.Contains(gone, code):
+		return refusal(http.StatusBadGateway, codeGone, "%s is not there any more (%s); is the stack being deployed anew?", u.on, code)
+	case api.ErrorFault() == smithy.FaultServer || errors.Is(err, port.ErrUnavailable) || statusOf(err) >= http.StatusInternalServerError:
+		e := refusal(http.StatusServiceUnavailable, "unavailable", "%s on %s failed (%s); it is tried again", u.action, u.on, code)
+		e.RetryAfter = busyRetry
+		return e
+	}
+	return refusal(http.StatusBadRequest, code, "%s on %s: %s", u.action, u.on, api.ErrorMessage())
+}
+
+// disconnected keeps the text of an error only: the time limit of one call is not the end of the
+// caller's context.
+func disconnected(what string, err error) error {
+	return fmt.Errorf("%w: %s%s", client.ErrConnection, what, err.Error())
+}
+
+// statusOf is the HTTP status of an answer; 0 if there was none. Answers of something between us and
+// AWS have no other mark.
+func statusOf(err error) int {
+	var answer interface{ HTTPStatusCode() int }
+	if errors.As(err, &answer) {
+		return answer.HTTPStatusCode()
+	}
+	return 0
+}
+
+// unseen is what is wrong with asking for a stack.
+func unseen(ctx context.Context, name, region string, err error) error {
+	var api smithy.APIError
+	if errors.As(err, &api) && api.ErrorCode() == "ValidationError" && strings.Contains(api.ErrorMessage(), "does not exist") {
+		return fmt.Errorf("%w: %s in %s, in the account of these credentials", ErrNoStack, name, region)
+	}
+	if !errors.As(err, &api) && ctx.Err() == nil {
+		return disconnected(fmt.Sprintf("asking for stack %s in %s: ", name, region), err)
+	}
+	return failed(ctx, use{action: "cloudformation:DescribeStacks", on: "stack " + name}, err)
+}

@@ -1,0 +1,63 @@
+package aws
+
+import (
+	"context"
+	"iter"
+	"math/rand/v2"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/shared/view"
+)
+
+const (
+	firstPause   = 100 * time.Millisecond
+	longestPause = 5 * time.Second
+	growth       = 1.6
+)
+
+// pauses between looks at a task: growing, and never in step with those of others.
+type pauses struct{ first, next time.Duration }
+
+func (t *transport) pauses() *pauses { return &pauses{t.Poll, t.Poll} }
+
+// reset begins anew: something has changed, so more may change soon.
+func (p *pauses) reset() { p.next = p.first }
+
+// wait pauses, at most for what is left and a moment more.
+func (p *pauses) wait(ctx context.Context, left time.Duration) error {
+	d := min(time.Duration(float64(p.next)*(0.8+0.4*rand.Float64())), max(left, time.Millisecond))
+	p.next = min(time.Duration(float64(p.next)*growth), max(longestPause, p.first))
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Follow looks at the task again and again.
+func (t *transport) Follow(ctx context.Context, id string, after int64) iter.Seq2[*client.Task, error] {
+	return func(yield func(*client.Task, error) bool) {
+		for p := t.pauses(); ; {
+			task, err := t.present(ctx, id)
+			if err == nil && task != nil && task.Version > after {
+				after = task.Version
+				p.reset()
+				var shown *client.Task
+				if shown, err = t.show(ctx, task, false); err == nil && (!yield(shown, nil) || view.Ended(task)) {
+					return
+				}
+			}
+			if err == nil {
+				err = p.wait(ctx, longestPause)
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+		}
+	}
+}

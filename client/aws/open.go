@@ -1,0 +1,96 @@
+package aws
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
+	"github.com/aws/aws-sdk-go-v2/service/lambda"
+
+	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/shared/awsclient"
+	"github.com/stepkeeper/stepkeeper/shared/dynamo"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/sqs"
+)
+
+// Options of Open. The zero value is the Region and the credentials of the environment or of the
+// user's profile (AWS_REGION, AWS_PROFILE …), as every AWS tool finds them.
+type Options struct {
+	Region string
+	// Endpoint of all services, of an emulator for instance; "" for AWS, or for what the environment
+	// says to the SDK (AWS_ENDPOINT_URL).
+	Endpoint string
+	// Wrap puts something around the HTTP transport: a meter, injected faults.
+	Wrap func(http.RoundTripper) http.RoundTripper
+}
+
+// Open reads the outputs of a CloudFormation stack and makes a client of them. name is that of the
+// stack; STACK/CONSTRUCT where it holds several Stepkeepers.
+//
+// The error wraps ErrNoStack, or is one of package client's: ErrForbidden (with the permission that
+// is missing), ErrConnection.
+func Open(ctx context.Context, name string, o Options, opts ...client.Option) (*client.Client, error) {
+	c, err := awsclient.Load(ctx, awsclient.Options{Region: o.Region, Endpoint: o.Endpoint, Wrap: o.Wrap})
+	if err != nil {
+		return nil, refusal(http.StatusBadRequest, "no-configuration", "%v", err)
+	}
+	if _, err := c.Credentials.Retrieve(ctx); err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return nil, refusal(http.StatusForbidden, codeCredentials,
+			"no AWS credentials can be had (%v); log in, for instance by `aws login` or `aws sso login`, or set AWS_PROFILE", err)
+	}
+	return OpenWith(ctx, c, name, opts...)
+}
+
+// OpenWith is Open with a configuration of the SDK that the program has already. Calls have the
+// time limits and attempts of that configuration.
+func OpenWith(ctx context.Context, c aws.Config, name string, opts ...client.Option) (*client.Client, error) {
+	outputs, err := Describe(ctx, c, name)
+	if err != nil {
+		return nil, err
+	}
+	return Connect(c, outputs, opts...), nil
+}
+
+// Describe asks CloudFormation for the outputs of a stack.
+func Describe(ctx context.Context, c aws.Config, name string) (Outputs, error) {
+	stackName, construct, _ := strings.Cut(name, "/")
+	if strings.HasPrefix(name, "arn:") { // of the stack, whose ARN has slashes
+		stackName, construct = name, ""
+	}
+	out, err := cloudformation.NewFromConfig(c).DescribeStacks(ctx, &cloudformation.DescribeStacksInput{StackName: &stackName})
+	if err != nil {
+		return Outputs{}, unseen(ctx, stackName, c.Region, err)
+	}
+	values := map[string]string{}
+	for _, s := range out.Stacks {
+		for _, o := range s.Outputs {
+			values[aws.ToString(o.OutputKey)] = aws.ToString(o.OutputValue)
+		}
+	}
+	outputs, err := ReadOutputs(values, construct)
+	if err != nil {
+		return Outputs{}, fmt.Errorf("stack %s in %s: %w", stackName, c.Region, err)
+	}
+	outputs.Stack, outputs.Region = stackName, c.Region
+	return outputs, nil
+}
+
+// Connect makes a client of outputs that are known. It makes no network calls.
+func Connect(c aws.Config, o Outputs, opts ...client.Option) *client.Client {
+	store := dynamo.New(dynamo.NewClient(c),
+		dynamo.Tables{Orders: o.Orders, Tasks: o.Tasks, Definitions: o.Definitions},
+		dynamo.Options{Shards: o.Shards, FinishedIndex: o.Finished})
+	urls := map[string]string{port.Intake: o.Intake, port.Control: o.Control, port.Replies: o.Replies}
+	for agent, url := range o.Requests {
+		urls[port.Requests(agent)] = url
+	}
+	queues := sqs.New(c, sqs.Config{URLs: urls})
+	return Over(Parts{Outputs: o, Tasks: store, Definitions: store, Schedules: store.Schedules(), Queues: queues, Mappings: lambda.NewFromConfig(c)}, opts...)
+}

@@ -1,0 +1,101 @@
+package aws
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// outputVersion is the major version of the outputs that this code reads.
+const outputVersion = "1"
+
+// Outputs is what a program outside must know of a deployed Stepkeeper.
+type Outputs struct {
+	Stack, Region               string            // for messages
+	Orders, Tasks, Definitions  string            // tables
+	Intake, Control, Quarantine string            // addresses of queues
+	Replies                     string            // likewise; "" where nothing but the Scheduler has to know it
+	Shards                      int               // of the index
+	Finished                    bool              // ended orders are in the index
+	FairQueues                  bool              // messages bear the tenant of their order
+	Application, Operator       string            // ARNs of the managed policies, of Operator the first
+	Concurrency                 int               // functions that may run at once; 0: unknown
+	Requests                    map[string]string // by agent: the address of its queue of requests
+	Mappings                    map[string]string // by queue: the UUID of the event source mapping that takes from it; "" of an external agent's
+	Workflows                   map[string]string // by name, as idOf spells it: the hash of the definition
+	Scheduled                   []string          // names of the workflows that start by the clock
+	Paused                      bool              // deployed so that nothing takes from its queues
+}
+
+// ErrNoStack: there is nothing of Stepkeeper's at that name.
+var ErrNoStack = errors.New("no such stack")
+
+// ReadOutputs reads the outputs of a CloudFormation stack. A stack may hold several Stepkeepers;
+// construct is the ID of the one that is meant, "" where there is one. ErrNoStack if there is none.
+func ReadOutputs(values map[string]string, construct string) (Outputs, error) {
+	prefix, err := prefixOf(values, construct)
+	if err != nil {
+		return Outputs{}, err
+	}
+	if v := values[prefix+"Version"]; v != outputVersion {
+		return Outputs{}, fmt.Errorf("its outputs are of version %q, this program reads version %s; use the stepkeeper that it was deployed with", v, outputVersion)
+	}
+	var missing []string
+	value := func(name string) string {
+		v := values[prefix+name]
+		if v == "" {
+			missing = append(missing, prefix+name)
+		}
+		return v
+	}
+	o := Outputs{
+		Orders: value("OrdersTable"), Tasks: value("TasksTable"), Definitions: value("DefinitionsTable"),
+		Intake: value("IntakeUrl"), Control: value("ControlUrl"), Quarantine: value("QuarantineUrl"),
+		Finished: value("Finished") == "true", FairQueues: values[prefix+"FairQueues"] == "true", Application: value("ApplicationPolicy"), Operator: value("OperatorPolicy"),
+	}
+	o.Replies, o.Paused = values[prefix+"RepliesUrl"], values[prefix+"Paused"] == "true"
+	o.Mappings = mappingsOf(values, prefix)
+	o.Requests = agentsOf(values, prefix, o.Mappings)
+	o.Workflows = map[string]string{}
+	for key, hash := range values {
+		if name, ok := strings.CutPrefix(key, prefix+"Workflow"); ok {
+			o.Workflows[name] = hash
+		}
+	}
+	if names := values[prefix+"Scheduled"]; names != "" {
+		o.Scheduled = strings.Split(names, ",")
+	}
+	o.Concurrency, _ = strconv.Atoi(values[prefix+"Concurrency"]) // absent before it was told
+	shards := value("Shards")
+	if len(missing) > 0 {
+		return Outputs{}, fmt.Errorf("its outputs %s are missing; deploy it again", strings.Join(missing, ", "))
+	}
+	if o.Shards, err = strconv.Atoi(shards); err != nil || o.Shards < 1 {
+		return Outputs{}, fmt.Errorf("its output %sShards is %.40q; a number from 1 is meant", prefix, shards)
+	}
+	return o, nil
+}
+
+// prefixOf finds the ID that begins the keys: the one of an IntakeUrl that stands beside a Version.
+func prefixOf(values map[string]string, construct string) (string, error) {
+	var found []string
+	for key := range values {
+		if prefix, ok := strings.CutSuffix(key, "IntakeUrl"); ok && values[prefix+"Version"] != "" {
+			found = append(found, prefix)
+		}
+	}
+	slices.Sort(found)
+	switch {
+	case len(found) == 0:
+		return "", fmt.Errorf("%w: the stack has no outputs of a Stepkeeper", ErrNoStack)
+	case construct != "" && slices.Contains(found, construct):
+		return construct, nil
+	case construct != "":
+		return "", fmt.Errorf("%w: it holds no Stepkeeper %q; it holds %s", ErrNoStack, construct, strings.Join(found, ", "))
+	case len(found) > 1:
+		return "", fmt.Errorf("the stack holds several Stepkeepers: name one as STACK/%s", strings.Join(found, ", STACK/"))
+	}
+	return found[0], nil
+}

@@ -1,0 +1,162 @@
+package aws
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// send sends to one of our queues.
+func (t *transport) send(ctx context.Context, queue string, messages []port.Message) []error {
+	errs := make([]error, len(messages))
+	q, err := t.Queues.Queue(queue)
+	if err == nil {
+		errs = q.Send(ctx, messages)
+	}
+	for i := range errs {
+		if err != nil {
+			errs[i] = err
+		}
+		errs[i] = failed(ctx, use{"sqs:SendMessage", "queue " + queue, t.Outputs.Application}, errs[i])
+	}
+	return errs
+}
+
+// Submit sends one order to the intake queue.
+func (t *transport) Submit(ctx context.Context, order []byte) (client.Receipt, error) {
+	answers, err := t.batch(ctx, [][]byte{order})
+	switch {
+	case err != nil:
+		return client.Receipt{}, err
+	case answers[0].Err != nil:
+		return client.Receipt{}, answers[0].Err
+	}
+	return client.Receipt{OrderID: answers[0].OrderID, Queued: true, Notes: answers[0].Notes}, nil
+}
+
+// batch sends at most port.MaxBatch orders with one request. What the queue never takes from any sender,
+// and a lost connection, are errors of the whole batch.
+func (t *transport) batch(ctx context.Context, orders [][]byte) ([]client.Answer, error) {
+	answers := make([]client.Answer, len(orders))
+	var messages []port.Message
+	var hashes []string
+	var places []int
+	for i, text := range orders {
+		o, err := message.DecodeSubmit(text) // bad input gets its error at once, and costs nothing
+		answers[i].OrderID, _ = o.Known()
+		answers[i].Notes = message.Notes(o.Priority)
+		if err != nil {
+			answers[i].Err = unreadable(err)
+			continue
+		}
+		m := port.Message{Body: text}
+		if t.Outputs.FairQueues {
+			m.Group = message.Tenant(o.OrderID)
+		}
+		messages = append(messages, m)
+		hashes = append(hashes, message.ContentHash(o))
+		places = append(places, i)
+	}
+	if len(messages) == 0 {
+		return answers, nil
+	}
+	for n, err := range t.send(ctx, port.Intake, messages) {
+		a := &answers[places[n]]
+		if err == nil {
+			a.Accepted, a.Queued = true, true
+			t.queued.add(a.OrderID, sent{hashes[n], time.Now()})
+			continue
+		}
+		if !errors.As(err, &a.Err) || a.Err.Status == http.StatusForbidden || a.Err.Status == http.StatusBadGateway {
+			return nil, err
+		}
+	}
+	return answers, nil
+}
+
+const (
+	batchesAtOnce = 16
+	// linger is how long a batch that is not full waits for more.
+	linger = 3 * time.Millisecond
+)
+
+// underway is a batch that was sent; done gets one outcome.
+type underway struct{ done chan outcome }
+
+type outcome struct {
+	answers []client.Answer
+	err     error
+}
+
+// Stream sends batches, several at a time, and answers in the order of the orders.
+func (t *transport) Stream(ctx context.Context, next func() ([]byte, bool), answer func(client.Answer) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	orders := make(chan []byte, port.MaxBatch)
+	go func() {
+		defer close(orders)
+		for text, more := next(); more; text, more = next() {
+			select {
+			case orders <- text:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	sent := make(chan underway, batchesAtOnce)
+	go func() {
+		defer close(sent)
+		for batch := gather(orders); len(batch) > 0; batch = gather(orders) {
+			u := underway{make(chan outcome, 1)}
+			select {
+			case sent <- u:
+			case <-ctx.Done():
+				return
+			}
+			go func() {
+				answers, err := t.batch(ctx, batch)
+				u.done <- outcome{answers, err}
+			}()
+		}
+	}()
+	for u := range sent {
+		o := <-u.done
+		if o.err != nil {
+			return o.err
+		}
+		for _, a := range o.answers {
+			if err := answer(a); err != nil {
+				return err
+			}
+		}
+	}
+	return ctx.Err()
+}
+
+// gather takes a batch: one order, and what follows it closely. Nothing: there is no more.
+func gather(orders <-chan []byte) [][]byte {
+	first, more := <-orders
+	if !more {
+		return nil
+	}
+	batch := [][]byte{first}
+	late := time.NewTimer(linger)
+	defer late.Stop()
+	for len(batch) < port.MaxBatch {
+		select {
+		case text, more := <-orders:
+			if !more {
+				return batch
+			}
+			batch = append(batch, text)
+		case <-late.C:
+			return batch
+		}
+	}
+	return batch
+}

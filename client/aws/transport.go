@@ -1,0 +1,408 @@
+package aws
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/lambda"
+
+	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/dynamo"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/schedule"
+	"github.com/stepkeeper/stepkeeper/shared/state"
+	"github.com/stepkeeper/stepkeeper/shared/view"
+)
+
+// Tasks are the reads of a port.Store that are needed.
+type Tasks interface {
+	Load(ctx context.Context, ids []string) ([]*port.Record, []error)
+	LoadOrder(ctx context.Context, id string) (*port.Order, error)
+	List(ctx context.Context, q port.Query) (port.Page, error)
+}
+
+// Definitions are the reads of port.Definitions.
+type Definitions interface {
+	Definition(ctx context.Context, hash string) ([]byte, error)
+}
+
+// Queues finds the queues "intake" and "control", and "replies" and those of the agents' requests, which are only looked at.
+type Queues interface {
+	Queue(name string) (port.Queue, error)
+}
+
+// Mappings tells how an event source mapping stands; *lambda.Client does.
+type Mappings interface {
+	GetEventSourceMapping(ctx context.Context, in *lambda.GetEventSourceMappingInput, o ...func(*lambda.Options)) (*lambda.GetEventSourceMappingOutput, error)
+}
+
+// Parts are what a client of a stack stands on; Outputs is for messages only.
+type Parts struct {
+	Outputs     Outputs
+	Tasks       Tasks
+	Definitions Definitions
+	Schedules   schedule.Reader
+	Queues      Queues
+	Mappings    Mappings // nil: they are not looked at
+	// Poll is the first pause between two looks at a task; 0: 100 ms. It grows up to 5 s.
+	Poll time.Duration
+	// Patience is how long a queued order may be without a task, and a command without a verdict,
+	// before that is an error; 0: the constant Patience.
+	Patience time.Duration
+	// Unattended is how long a request may wait before its queue is looked at, see client.Unattended, and
+	// how long what was seen holds, a failure six times as long; 0: 10 s.
+	Unattended time.Duration
+	// LookTimeout bounds the time of such a look; 0: 3 s.
+	LookTimeout time.Duration
+}
+
+// Patience is how long a queued order may be without a task, and a command without a verdict.
+const Patience = 5 * time.Minute
+
+// Over makes a client of the parts.
+func Over(p Parts, opts ...client.Option) *client.Client {
+	if p.Poll <= 0 {
+		p.Poll = firstPause
+	}
+	if p.Patience <= 0 {
+		p.Patience = Patience
+	}
+	if p.Unattended <= 0 {
+		p.Unattended = unattendedAfter
+	}
+	if p.LookTimeout <= 0 {
+		p.LookTimeout = lookTimeout
+	}
+	return client.Over(&transport{Parts: p, queued: newQueued()}, opts...)
+}
+
+// transport is a client.Transport.
+type transport struct {
+	Parts
+	queued *queued
+
+	mu          sync.Mutex
+	definitions map[string]*core.Definition // by hash; they never change
+	seen        map[string]seen             // by queue: what the last look at it found
+}
+
+func (t *transport) readTask() use {
+	return use{"dynamodb:GetItem", "table " + t.Outputs.Tasks, t.Outputs.Application}
+}
+
+// load answers a task, strongly consistent; nil if there is none.
+func (t *transport) load(ctx context.Context, id string) (*core.Task, error) {
+	records, errs := t.Tasks.Load(ctx, []string{id})
+	if errs[0] != nil {
+		return nil, failed(ctx, t.readTask(), errs[0])
+	}
+	if records[0] == nil {
+		return nil, nil
+	}
+	return decode(records[0])
+}
+
+func decode(r *port.Record) (*core.Task, error) {
+	task, err := state.DecodeTask(r.Document)
+	if err != nil {
+		return nil, refusal(http.StatusInternalServerError, codeDamaged,
+			"order %q: its stored document cannot be read, other orders are not affected (%v)", r.ID, err)
+	}
+	return task, nil
+}
+
+// show adds what only the definition knows. Inputs are not shown: expressions are not for clients.
+func (t *transport) show(ctx context.Context, task *core.Task, detailed bool) (*client.Task, error) {
+	def, err := t.definition(ctx, task.Definition)
+	if err != nil {
+		return nil, err
+	}
+	shown := view.Of(task, def)
+	if detailed {
+		shown = view.Detailed(task, def, nil, time.Now())
+		t.await(ctx, &shown, time.Now())
+		shown.Pinned(t.Outputs.Workflows[idOf(task.Workflow)])
+	}
+	return &shown, nil
+}
+
+// definition reads the data of a definition; expressions are not for clients. nil for a tombstone.
+func (t *transport) definition(ctx context.Context, hash string) (*core.Definition, error) {
+	if hash == "" {
+		return nil, nil
+	}
+	t.mu.Lock()
+	known := t.definitions[hash]
+	t.mu.Unlock()
+	if known != nil {
+		return known, nil
+	}
+	data, err := t.Definitions.Definition(ctx, hash)
+	if errors.Is(err, port.ErrNotFound) {
+		return nil, fmt.Errorf("%w: definition %s is not stored: %w", client.ErrAnswer, hash, port.ErrNotFound)
+	}
+	if err != nil {
+		return nil, failed(ctx, use{"dynamodb:GetItem", "table " + t.Outputs.Definitions, t.Outputs.Application}, err)
+	}
+	def := new(core.Definition)
+	if err := json.Unmarshal(data, def); err != nil {
+		return nil, fmt.Errorf("%w: definition %s: %w", client.ErrAnswer, hash, err)
+	}
+	def.Hash = hash
+	def.Link()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.definitions == nil {
+		t.definitions = map[string]*core.Definition{}
+	}
+	t.definitions[hash] = def
+	return def, nil
+}
+
+func notFound(id string) error {
+	return refusal(http.StatusNotFound, "not-found", "no order %q is known; check the ID; one that was queued just now is known in a moment", id)
+}
+
+// present answers a task that may still be on its way: nil, then. What was queued here and cannot
+// become a task is an error.
+func (t *transport) present(ctx context.Context, id string) (*core.Task, error) {
+	task, err := t.load(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	sent, known := t.queued.find(id)
+	switch {
+	case task == nil && !known:
+		return nil, notFound(id)
+	case task == nil && time.Since(sent.at) > t.Patience:
+		return nil, refusal(http.StatusConflict, codeNotStarted,
+			"order %q was queued %s ago and has no task: it was refused, for instance because its workflow is not deployed (the message and the reason are in the quarantine queue %s, or went to its reply-to), or the intake queue is far behind",
+			id, time.Since(sent.at).Round(time.Second), t.Outputs.Quarantine)
+	case task == nil || !known || task.IsTombstone():
+		return task, nil
+	case task.ContentHash != sent.hash:
+		return nil, refusal(http.StatusConflict, "other-content",
+			"an order with the ID %q and other content was submitted before; nothing was changed: submit the new content under a new ID", id)
+	}
+	return task, nil
+}
+
+// Task looks at the task until it has ended or the wait is over.
+func (t *transport) Task(ctx context.Context, id string, wait time.Duration) (*client.Task, error) {
+	until := time.Now().Add(wait)
+	for p := t.pauses(); ; {
+		task, err := t.present(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		left := time.Until(until)
+		switch {
+		case task == nil && wait <= 0:
+			return nil, notFound(id)
+		case task == nil && left <= 0:
+			return nil, nil
+		case task != nil && (left <= 0 || view.Ended(task)):
+			return t.show(ctx, task, wait <= 0)
+		}
+		if err := p.wait(ctx, left); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// Order answers the content of an order.
+func (t *transport) Order(ctx context.Context, id string) (json.RawMessage, error) {
+	o, err := t.order(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if o == nil {
+		return nil, notFound(id)
+	}
+	return o.Body, nil
+}
+
+// order answers nil if there is none.
+func (t *transport) order(ctx context.Context, id string) (*port.Order, error) {
+	o, err := t.Tasks.LoadOrder(ctx, id)
+	if errors.Is(err, port.ErrNotFound) {
+		return nil, nil
+	}
+	return o, failed(ctx, use{"dynamodb:GetItem", "table " + t.Outputs.Orders, t.Outputs.Application}, err)
+}
+
+const defaultPage = 100
+
+// Page lists what the index holds.
+func (t *transport) Page(ctx context.Context, q client.Query, cursor string) (*view.Page, error) {
+	ask := port.Query{State: string(q.State), Workflow: q.Workflow, Limit: q.PageSize, Cursor: cursor}
+	if ask.Limit == 0 {
+		ask.Limit = defaultPage
+	}
+	if q.OlderThan > 0 {
+		ask.Before = time.Now().Add(-q.OlderThan)
+	}
+	found, err := t.Tasks.List(ctx, ask)
+	if err != nil {
+		return nil, t.unlisted(ctx, err)
+	}
+	page := &view.Page{Orders: make([]view.Summary, 0, len(found.Records)), Next: found.Next}
+	for i := range found.Records {
+		page.Orders = append(page.Orders, view.Listed(&found.Records[i]))
+	}
+	return page, nil
+}
+
+func (t *transport) unlisted(ctx context.Context, err error) error {
+	if errors.Is(err, dynamo.ErrNotListed) || errors.Is(err, port.ErrCursor) {
+		return refusal(http.StatusBadRequest, codeNotListed, "%v", err)
+	}
+	u := use{"dynamodb:Query", "the index " + dynamo.IndexName + " of table " + t.Outputs.Tasks, t.Outputs.Operator}
+	err = failed(ctx, u, err)
+	var e *client.Error
+	if errors.As(err, &e) && e.Status == http.StatusInternalServerError { // of the store itself: too many are open
+		return refusal(http.StatusBadRequest, codeNotListed, "%s", e.Detail)
+	}
+	return err
+}
+
+// Unlisted says what listings leave out; "" for nothing.
+func (t *transport) Unlisted() string {
+	if t.Outputs.Finished {
+		return ""
+	}
+	return "ended orders are not listed: this stack has no index of them; `show` knows each by its ID"
+}
+
+// Plan compares with the stored definition: one that no order has run yet stands inside the functions only.
+func (t *transport) Plan(ctx context.Context, id, definition string) (view.Plan, error) {
+	task, err := t.load(ctx, id)
+	if err == nil && task == nil {
+		err = notFound(id)
+	}
+	if err != nil {
+		return view.Plan{}, err
+	}
+	def, err := t.definition(ctx, task.Definition)
+	if err != nil {
+		return view.Plan{}, err
+	}
+	if definition == client.Latest && task.Workflow != "" {
+		if definition = t.Outputs.Workflows[idOf(task.Workflow)]; definition == "" {
+			return view.Plan{}, refusal(http.StatusBadRequest, codeNotOnStack, "the workflow %s is not deployed in this stack; give the hash of a definition", task.Workflow)
+		}
+	}
+	to := core.Target{}
+	if to.Definition, err = t.definition(ctx, definition); errors.Is(err, port.ErrNotFound) {
+		return view.Plan{}, refusal(http.StatusBadRequest, codeNotOnStack,
+			"no order has run the definition %s yet, so that it stands inside the functions of the stack only; move the order: it is refused, with the differences, where that is not possible", definition)
+	}
+	if err != nil {
+		return view.Plan{}, err
+	}
+	return view.PlanOf(task, def, to, nil, time.Now(), state.Room), nil
+}
+
+// Workflows cannot be told.
+func (t *transport) Workflows(context.Context) ([]client.Workflow, error) {
+	return nil, refusal(http.StatusBadRequest, codeNotOnStack, "the workflows of a stack are inside its functions and cannot be listed; look at what was deployed")
+}
+
+// Schedules reads the records of the workflows that start by the clock.
+func (t *transport) Schedules(ctx context.Context) ([]client.Schedule, error) {
+	all := make([]client.Schedule, len(t.Outputs.Scheduled))
+	for i, name := range t.Outputs.Scheduled {
+		r, _, err := schedule.Load(ctx, t.Parts.Schedules, name)
+		if err != nil {
+			return nil, failed(ctx, t.readTask(), err)
+		}
+		r.Workflow = name
+		data, err := json.Marshal(r)
+		if err == nil {
+			err = json.Unmarshal(data, &all[i])
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// Command sends a command to the control queue and reads the task until the verdict stands there (P5).
+func (t *transport) Command(ctx context.Context, c message.Control) (client.Verdict, error) {
+	if err := c.Check(); err != nil {
+		return client.Verdict{}, refusal(http.StatusBadRequest, message.CodeInvalid, "%v", err)
+	}
+	task, err := t.load(ctx, c.OrderID)
+	if err == nil && task == nil {
+		task, err = t.absent(ctx, c)
+	}
+	if err != nil {
+		return client.Verdict{}, err
+	}
+	if v, ok := verdictOf(task, c.ID); ok { // sent before, by an attempt whose answer was lost
+		return v, nil
+	}
+	if err := t.send(ctx, port.Control, []port.Message{{Value: &c}})[0]; err != nil {
+		return client.Verdict{}, err
+	}
+	return t.verdict(ctx, c)
+}
+
+// absent decides whether a command may come before its order: a Cancel only (P17), and not where
+// the order is there and its task has expired.
+func (t *transport) absent(ctx context.Context, c message.Control) (*core.Task, error) {
+	if c.Kind != message.Cancel {
+		return nil, notFound(c.OrderID)
+	}
+	o, err := t.order(ctx, c.OrderID)
+	if err != nil || o == nil {
+		return nil, err
+	}
+	task, err := t.load(ctx, c.OrderID) // both are written at once; it may have come meanwhile
+	if err == nil && task == nil {
+		err = refusal(http.StatusConflict, "expired", "order %q ended long ago and its record has expired", c.OrderID)
+	}
+	return task, err
+}
+
+// verdict waits until it stands in the task. Whatever keeps it from coming, the command is queued.
+func (t *transport) verdict(ctx context.Context, c message.Control) (client.Verdict, error) {
+	undecided := func(err error) (client.Verdict, error) {
+		return client.Verdict{}, &client.Undecided{OrderID: c.OrderID, ID: c.ID, Queued: true, Err: err}
+	}
+	until := time.Now().Add(t.Patience)
+	for p := t.pauses(); ; {
+		if err := p.wait(ctx, time.Until(until)); err != nil {
+			return undecided(err)
+		}
+		task, err := t.load(ctx, c.OrderID)
+		if err != nil {
+			return undecided(err)
+		}
+		if v, ok := verdictOf(task, c.ID); ok {
+			return v, nil
+		}
+		if time.Now().After(until) {
+			return undecided(refusal(http.StatusGatewayTimeout, codeNoVerdict,
+				"no verdict stands in the task after %s; look at the order, and at the queue %s", t.Patience, t.Outputs.Control))
+		}
+	}
+}
+
+func verdictOf(task *core.Task, id string) (client.Verdict, bool) {
+	if task == nil {
+		return client.Verdict{}, false
+	}
+	if v := task.Verdict(id); v != nil {
+		return *v, true
+	}
+	return client.Verdict{}, false
+}

@@ -1,0 +1,104 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/view"
+)
+
+func newAnswer(a *App) *cobra.Command {
+	o := &commandOptions{app: a, name: "answer", number: -1}
+	cmd := &cobra.Command{
+		Use:   "answer ID STEP VALUE",
+		Short: "Answer a step that waits for people, or for an event",
+		Long: "Answer a step that waits. The value of an approval is one of its words; that of an event is JSON, or else\n" +
+			"taken as a text. With --event the second argument is the name of an event, and every step that waits for\n" +
+			"it, or has yet to, is answered. `show` tells what a step waits for, who may answer, and who has.\n\n" +
+			"The same answer twice changes nothing; another one after the decision is refused, with who decided what.",
+		Example: "  stepkeeper answer order-1001 approve yes\n  stepkeeper answer order-1001 approve no --by alice\n" +
+			"  stepkeeper answer order-1001 customer-bought '{\"invoice\":4711}' --event",
+		Args: args(cobra.ExactArgs(3), "an order, a step, and the value"),
+		ValidArgsFunction: func(cmd *cobra.Command, given []string, prefix string) ([]string, cobra.ShellCompDirective) {
+			switch len(given) {
+			case 0:
+				return a.completeOrders(1)(cmd, given, prefix)
+			case 1:
+				return a.completeSteps(cmd.Context(), given[0])
+			}
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, given []string) error {
+			o.ids, o.step, o.value = given[:1], given[1], given[2]
+			return runCommand(cmd.Context(), o)
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVar(&o.event, "event", false, "STEP is the name of an event")
+	f.StringVar(&o.by, "by", "", "who answers (`name`; default: the user of this computer)")
+	f.IntVar(&o.round, "round", 0, "the round that you saw (`number`); a decided step that is asked again is in the next one (default: the present one)")
+	o.idFlag(cmd)
+	return cmd
+}
+
+// checkAnswer: an answer says who gives it.
+func (o *commandOptions) checkAnswer() error {
+	o.defaultBy()
+	if !core.PersonName(o.by) {
+		return failure.New(failure.Usage, fmt.Sprintf("add --by NAME, of at most %d bytes, without < > & \" \\ and control characters", core.MaxAnswerBy), "%.140q cannot be the name of who answers", o.by)
+	}
+	if o.round < 0 {
+		return failure.New(failure.Usage, "leave --round out, or give the number that show tells", "--round %d is below 1", o.round)
+	}
+	return nil
+}
+
+// answer sends the value: as a text to an approval, as JSON to an event where it is JSON.
+func (o *commandOptions) answer(ctx context.Context, c *client.Client, task *view.Task, named client.CommandOption) (core.Verdict, error) {
+	r := client.Reply{By: o.by, Run: task.Run, Value: o.value}
+	if o.event {
+		r.Event = o.step
+	} else {
+		if err := answered(task, o.step); err != nil {
+			return core.Verdict{}, err
+		}
+		r.Step, r.Round = o.step, o.round
+	}
+	if json.Valid([]byte(o.value)) && (o.event || kindOf(task, o.step) == view.KindEvent) {
+		r.Value = json.RawMessage(o.value)
+	}
+	return c.Answer(ctx, task.OrderID, r, named)
+}
+
+func kindOf(task *view.Task, step string) string {
+	for _, s := range task.Steps {
+		if s.Name == step {
+			return s.Kind
+		}
+	}
+	return ""
+}
+
+// answered refuses a step that does not exist, or takes no answer, and names those that do.
+func answered(task *view.Task, step string) error {
+	var names []string
+	for _, s := range task.Steps {
+		if s.Answers != nil {
+			if s.Name == step {
+				return nil
+			}
+			names = append(names, s.Name)
+		}
+	}
+	if len(names) == 0 {
+		return failure.New(failure.NotFound, "`show` lists its steps", "no step of order %s is answered from outside", task.OrderID)
+	}
+	return failure.New(failure.NotFound, "steps that are: "+strings.Join(names, ", "), "step %.60q of order %s is not one that is answered", step, task.OrderID)
+}

@@ -1,0 +1,65 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+)
+
+// asking is an order that waits for a second person.
+func asking(b *backend) {
+	at := core.TimeOf(noon)
+	b.put(&core.Task{OrderID: "asking", Workflow: "expense", ProcessState: core.Processing, Created: at, Run: 2, Steps: []core.Step{{
+		Name: "approve", State: core.Waiting, Attempt: 1, First: 1, FirstAt: at, ClaimedAt: at, WakeAt: at.Add(core.Day), CompleteBy: at.Add(core.Day),
+		Answers: &core.Answers{Round: 3, Need: 2, Who: []string{"alice", "bob"}, Votes: []core.Vote{{By: "alice", Value: []byte(`"yes"`), At: at}}},
+	}, {Name: "pay", State: core.Pending}}})
+}
+
+func TestAnswer(t *testing.T) {
+	b := newBackend(noon)
+	asking(b)
+	fill(b)
+	c := call{server: serve(t, b).URL}
+	r := c.run(t, "show", "asking")
+	r.want(t, failure.OK)
+	golden(t, "show-asking.txt", r.out)
+	c.run(t, "answer", "asking", "approve", "yes", "--by", "bob", "--command-id", "a1").want(t, failure.OK)
+	c.run(t, "answer", "asking", "approve", "true", "--by", "bob", "--round", "2").want(t, failure.OK)
+	c.run(t, "answer", "asking", "customer-bought", `{"invoice":12345678901234567890}`, "--event", "--by", "bob").want(t, failure.OK)
+	c.run(t, "answer", "asking", "customer-bought", "plain words", "--event", "--by", "bob").want(t, failure.OK)
+	want := []message.Control{
+		{ID: "a1", Step: "approve", Round: 3, Value: []byte(`"yes"`)},
+		{Step: "approve", Round: 2, Value: []byte(`"true"`)}, // an approval's values are words
+		{Name: "customer-bought", Value: []byte(`{"invoice":12345678901234567890}`)},
+		{Name: "customer-bought", Value: []byte(`"plain words"`)},
+	}
+	if len(b.commands) != len(want) {
+		t.Fatalf("%d answers came: %+v", len(b.commands), b.commands)
+	}
+	for i, w := range want {
+		got := b.commands[i]
+		if got.Kind != message.Answer || got.OrderID != "asking" || got.Run != 2 || got.By != "bob" || got.Step != w.Step || got.Name != w.Name ||
+			got.Round != w.Round || string(got.Value) != string(w.Value) || got.ID == "" || w.ID != "" && got.ID != w.ID {
+			t.Errorf("%d: %+v, want %+v", i, got, w)
+		}
+	}
+	b.refuse = "step approve was decided: \"no\" by alice"
+	c.run(t, "answer", "asking", "approve", "yes").want(t, failure.Refused, "asking: answer refused: step approve was decided")
+	for _, x := range []struct {
+		args string
+		code failure.Code
+		want string
+	}{
+		{"asking pay yes", failure.NotFound, "steps that are: approve"},
+		{"running charge yes", failure.NotFound, "no step of order running is answered"},
+		{"missing approve yes", failure.NotFound, "there is no order missing"},
+		{"asking approve yes --by a<b", failure.Usage, "cannot be the name"},
+		{"asking approve yes --round -1", failure.Usage, "below 1"},
+		{"asking approve", failure.Usage, "an order, a step, and the value"},
+	} {
+		c.run(t, append([]string{"answer"}, strings.Fields(x.args)...)...).want(t, x.code, x.want)
+	}
+}

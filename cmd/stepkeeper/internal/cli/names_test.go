@@ -1,0 +1,299 @@
+package cli
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// declared are the names that a document may use.
+type declared struct {
+	words    map[string]bool            // of Go: what is declared and what texts say; of other files: every word
+	packages map[string]map[string]bool // by package name: X, and X.Y for its fields and methods
+	tests    map[string]bool
+}
+
+var anyWord = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*`)
+
+// names of the whole repository, read once.
+var names = sync.OnceValues(func() (*declared, error) {
+	d := &declared{words: map[string]bool{}, packages: map[string]map[string]bool{}, tests: map[string]bool{}}
+	return d, filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && (slices.Contains([]string{"node_modules", "cdk.out", "bin"}, entry.Name()) || strings.HasPrefix(entry.Name(), ".") && path != root):
+			return filepath.SkipDir
+		case filepath.Ext(path) == ".go":
+			return d.readGo(path)
+		case slices.Contains([]string{".json", ".yaml", ".yml", ".py", ".sh", ".sql", ".mod"}, filepath.Ext(path)) || entry.Name() == "Makefile":
+			return d.readText(path)
+		}
+		return nil
+	})
+})
+
+func (d *declared) readText(path string) error {
+	text, err := os.ReadFile(path)
+	for _, w := range anyWord.FindAll(text, -1) {
+		d.words[string(w)] = true
+	}
+	return err
+}
+
+func (d *declared) readGo(path string) error {
+	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+	if err != nil {
+		return err
+	}
+	name := file.Name.Name
+	if d.packages[name] == nil {
+		d.packages[name] = map[string]bool{}
+	}
+	add := func(parts ...string) {
+		d.words[parts[len(parts)-1]] = true
+		d.packages[name][strings.Join(parts, ".")] = true
+	}
+	for _, decl := range file.Decls {
+		switch x := decl.(type) {
+		case *ast.FuncDecl:
+			switch {
+			case x.Recv != nil:
+				add(receiver(x.Recv.List[0].Type), x.Name.Name)
+			case strings.HasPrefix(x.Name.Name, "Test") && strings.HasSuffix(path, "_test.go"):
+				d.tests[x.Name.Name] = true
+			}
+			if x.Recv == nil {
+				add(x.Name.Name)
+			}
+		case *ast.GenDecl:
+			for _, spec := range x.Specs {
+				switch s := spec.(type) {
+				case *ast.TypeSpec:
+					add(s.Name.Name)
+					for _, member := range members(s.Type) {
+						add(s.Name.Name, member)
+					}
+				case *ast.ValueSpec:
+					for _, n := range s.Names {
+						add(n.Name)
+					}
+				}
+			}
+		}
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch x := n.(type) {
+		case *ast.BasicLit:
+			for _, w := range anyWord.FindAllString(x.Value, -1) {
+				d.words[w] = true
+			}
+		case *ast.SelectorExpr: // what other modules declare
+			d.words[x.Sel.Name] = true
+		}
+		return true
+	})
+	return nil
+}
+
+func receiver(t ast.Expr) string {
+	switch x := t.(type) {
+	case *ast.StarExpr:
+		return receiver(x.X)
+	case *ast.IndexExpr:
+		return receiver(x.X)
+	case *ast.Ident:
+		return x.Name
+	}
+	return ""
+}
+
+// members of a struct or an interface.
+func members(t ast.Expr) (found []string) {
+	var list *ast.FieldList
+	switch x := t.(type) {
+	case *ast.StructType:
+		list = x.Fields
+	case *ast.InterfaceType:
+		list = x.Methods
+	default:
+		return nil
+	}
+	for _, field := range list.List {
+		for _, n := range field.Names {
+			found = append(found, n.Name)
+		}
+	}
+	return found
+}
+
+var (
+	testNamed = regexp.MustCompile(`^Test[A-Z][A-Za-z0-9]*$`)
+	qualified = regexp.MustCompile(`^([a-z][a-z0-9]*)\.([A-Z][A-Za-z0-9]*)((?:\.[A-Z][A-Za-z0-9]*)?)(?:\(.*\))?$`)
+	camelCase = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]*[a-z][A-Z][A-Za-z0-9]*$`)
+	folder    = regexp.MustCompile(`^(?:bench|client|cmd|demo|dev|e2e|examples|functions|infra|internal|localstack|shared|verify|workflows|workflowtest)(?:/[a-z0-9_-]+)+/?$`)
+)
+
+// namesOfAWS are actions and metrics that documents name and no file here uses.
+var namesOfAWS = []string{
+	"CreateGrant", "DeleteTableReplica", "DescribeSecurityGroups", "GetKeyPolicy", "GetKeyRotationStatus", "ListResourceTags", "PutKeyPolicy",
+	"ReplicationLatency", "ScheduleKeyDeletion", "UpdateKeyDescription", "UpdateTableReplicaAutoScaling",
+}
+
+// check looks for a name that stands in a document as code.
+func (d *declared) check(file, code string) error {
+	switch {
+	case testNamed.MatchString(code):
+		if !d.tests[code] {
+			return fmt.Errorf("there is no such test")
+		}
+	case qualified.MatchString(code):
+		m := qualified.FindStringSubmatch(code)
+		if m[1] == "engine" && d.packages["infra"]["Stepkeeper."+m[2]] { // docs/aws.md calls the construct so
+			return nil
+		}
+		if known, ours := d.packages[m[1]]; ours && !known[m[2]+m[3]] {
+			return fmt.Errorf("package %s declares no %s", m[1], m[2]+m[3])
+		}
+	case camelCase.MatchString(code):
+		if !d.words[code] && !slices.Contains(namesOfAWS, code) {
+			return fmt.Errorf("nothing has this name")
+		}
+	case folder.MatchString(code):
+		return exists(file, code)
+	}
+	return nil
+}
+
+// rulesCited are the lists of numbered things, with the document that defines each and what defines one there.
+var rulesCited = []struct {
+	cited   *regexp.Regexp
+	file    string
+	defines *regexp.Regexp
+}{
+	{regexp.MustCompile(`\bP([0-9]+a?)\b`), "docs/protocol.md", regexp.MustCompile(`(?m)\*\*P([0-9]+), P([0-9]+)\*\*|\*\*P([0-9]+a?)\b|^\| P([0-9]+a?) \||^## .*\(P([0-9]+)\)$`)},
+	{regexp.MustCompile(`\bH([0-9]+)\b`), "docs/protocol.md", regexp.MustCompile(`(?m)^\| H([0-9]+) \|`)},
+	{regexp.MustCompile(`\bI([0-9]+)\b`), "docs/reliability.md", regexp.MustCompile(`(?m)^\| I([0-9]+) \|`)},
+}
+
+// TestRulesAreDefined: each number of a rule that a document cites is defined.
+func TestRulesAreDefined(t *testing.T) {
+	all := documents(t)
+	for _, list := range rulesCited {
+		defined := map[string]bool{}
+		for _, m := range list.defines.FindAllStringSubmatch(all[list.file], -1) {
+			for _, number := range m[1:] {
+				defined[number] = true
+			}
+		}
+		if len(defined) < 20 {
+			t.Errorf("%s defines only %d of %s", list.file, len(defined), list.cited)
+		}
+		for file, text := range all {
+			for _, m := range list.cited.FindAllStringSubmatch(text, -1) {
+				if !defined[m[1]] {
+					t.Errorf("%s cites %s, which %s does not define", file, m[0], list.file)
+				}
+			}
+		}
+	}
+}
+
+var (
+	link       = regexp.MustCompile(`\]\(([^)\s]+)\)|(?m)^\[[a-z]+\]: (\S+)$`)
+	references = regexp.MustCompile(`\]\[([a-z]+)\]`)
+	title      = regexp.MustCompile(`(?m)^#+ (.*)$`)
+)
+
+// TestLinks: what a document links to is there, with the heading.
+func TestLinks(t *testing.T) {
+	all := documents(t)
+	followed := 0
+	for file, text := range all {
+		if strings.Contains(text, "\n<<<<<<< ") || strings.Contains(text, "\n>>>>>>> ") {
+			t.Errorf("%s holds the marks of a merge", file)
+		}
+		var fences int
+		lines := strings.Split(text, "\n")
+		for i, line := range lines {
+			if strings.HasPrefix(line, "```") {
+				fences++
+			}
+			if fences%2 == 1 {
+				lines[i] = ""
+			}
+		}
+		text = strings.Join(lines, "\n")
+		for _, m := range link.FindAllStringSubmatch(text, -1) {
+			if err := follow(all, file, m[1]+m[2]); err != nil {
+				t.Errorf("%s: %s: %v", file, m[1]+m[2], err)
+			}
+			followed++
+		}
+		for _, m := range references.FindAllStringSubmatch(text, -1) {
+			if !strings.Contains(text, "\n["+m[1]+"]: ") {
+				t.Errorf("%s: the link [%s] has no address", file, m[1])
+			}
+		}
+	}
+	if followed < 100 {
+		t.Errorf("only %d links were found", followed)
+	}
+}
+
+func follow(all map[string]string, file, to string) error {
+	if strings.Contains(to, "://") {
+		return nil
+	}
+	where, heading, _ := strings.Cut(to, "#")
+	target := file
+	if where != "" {
+		target = filepath.ToSlash(filepath.Join(filepath.Dir(file), where))
+	}
+	if _, err := os.Stat(filepath.Join(root, target)); err != nil {
+		return fmt.Errorf("there is no %s", target)
+	}
+	if heading == "" {
+		return nil
+	}
+	for _, m := range title.FindAllStringSubmatch(all[target], -1) {
+		plain := regexp.MustCompile(`[^\w\- ]`).ReplaceAllString(strings.ToLower(m[1]), "")
+		if strings.ReplaceAll(plain, " ", "-") == heading {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s has no heading #%s", target, heading)
+}
+
+// TestWrongNamesAreFound: the checks of this file can fail.
+func TestWrongNamesAreFound(t *testing.T) {
+	d, err := names()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, right := range []string{"TestWrongNamesAreFound", "core.Decide", "core.Task.Steps", "port.Store.Load", "FailureCount", "onFailure", "shared/core", "http.Client"} {
+		if err := d.check("README.md", right); err != nil {
+			t.Errorf("%s: %v", right, err)
+		}
+	}
+	for _, wrong := range []string{"TestUn" + "known", "core.Decides", "core.Task.Stepz", "port.Store.Loads", "failure" + "Counter", "shared/cores"} {
+		if d.check("README.md", wrong) == nil {
+			t.Errorf("%s was not noticed", wrong)
+		}
+	}
+	all := documents(t)
+	if !reflect.DeepEqual([]bool{follow(all, "README.md", "docs/none.md") != nil, follow(all, "README.md", "docs/protocol.md#9-none") != nil,
+		follow(all, "README.md", "docs/protocol.md#2-states") == nil}, []bool{true, true, true}) {
+		t.Error("links that lead nowhere are not noticed")
+	}
+}

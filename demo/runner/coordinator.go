@@ -1,0 +1,207 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/demo/operator"
+	"github.com/stepkeeper/stepkeeper/demo/pace"
+	"github.com/stepkeeper/stepkeeper/demo/process"
+	"github.com/stepkeeper/stepkeeper/demo/services"
+)
+
+// The demo asks for the orders every pollEvery; more rarely where the answer takes long.
+const (
+	pollEvery   = 200 * time.Millisecond
+	pollAtLeast = 2 * time.Second
+)
+
+// pageSize is how many orders one call lists.
+const pageSize = 1000
+
+// coordinator runs the demo: it watches how many orders have ended, and starts outages and kills by that.
+type coordinator struct {
+	o        Options
+	fleet    *services.Fleet
+	stack    *process.Process
+	book     *book
+	operator *operator.Operator
+	screen   screen
+	rng      *rand.Rand
+	began    time.Time
+
+	outageAt int // ends
+	outage   bool
+	killsAt  []int         // ends
+	firstUp  time.Duration // until ready, at the first start
+	restarts []Restart
+	waiting  time.Time // ready since then, and no call of a service seen yet
+}
+
+// coordinate runs until every line is answered and every order has its end, or the limit has passed.
+func (d *coordinator) coordinate(ctx context.Context) error {
+	d.drawFaults()
+	limited, cancel := context.WithTimeout(ctx, d.o.Limit)
+	defer cancel()
+	up, err := d.stack.Start(limited)
+	if err != nil {
+		return err
+	}
+	d.firstUp = up
+	d.screen.event("stepkeeper is ready after %d ms", up.Milliseconds())
+
+	feed := &feeder{stack: d.stack, book: d.book, perSec: d.o.PerSec}
+	var feeding sync.WaitGroup
+	feeding.Go(func() { feed.run(limited) })
+	err = d.watch(limited)
+	cancel()
+	feeding.Wait()
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		d.screen.event("the limit of %s has passed", d.o.Limit)
+		return d.look(ctx) // what has no end is told as unfinished
+	}
+	return err
+}
+
+// drawFaults draws when the outage and the kills come, in ends of orders.
+func (d *coordinator) drawFaults() {
+	lines := float64(len(d.book.lines))
+	d.outageAt = int(lines * (0.10 + 0.10*d.rng.Float64()))
+	for n := range d.o.Kills {
+		// The kills share the stretch between 30 and 60 % of the ends.
+		at := 0.30 + 0.30*(float64(n)+d.rng.Float64())/float64(d.o.Kills)
+		d.killsAt = append(d.killsAt, max(1, int(lines*at)))
+	}
+}
+
+func (d *coordinator) watch(ctx context.Context) error {
+	var outages sync.WaitGroup
+	defer outages.Wait()
+	for {
+		asked := time.Now()
+		if err := d.look(ctx); err != nil {
+			return err
+		}
+		took := time.Since(asked)
+		p := d.book.progress()
+		d.screen.update(p)
+		over := p.answered == p.lines && p.open == 0 && p.stopped == d.operator.GivenUp(d.book.stopped())
+		if !d.outage && d.o.Outage > 0 && p.ends() >= d.outageAt && !over {
+			d.outage = true
+			outages.Go(func() { d.runOutage(ctx) })
+		}
+		// It is killed at work, not while it is still coming up, unless there is no work left.
+		if len(d.killsAt) > 0 && (d.due(p) && d.waiting.IsZero() || over) {
+			d.killsAt = d.killsAt[1:]
+			if err := d.powerCut(ctx); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := d.handleStopped(ctx); err != nil {
+			return err
+		}
+		if over {
+			return nil
+		}
+		wait := min(max(pollEvery, 5*took), pollAtLeast)
+		if len(d.killsAt) > 0 {
+			wait = pollEvery // on a slow machine the moment would pass unseen
+		}
+		if err := pace.Sleep(ctx, wait); err != nil {
+			return err
+		}
+	}
+}
+
+// due: so many orders have ended, or, as it is known without asking, so many more were acknowledged.
+func (d *coordinator) due(p progress) bool {
+	return p.ends() >= d.killsAt[0] || p.answered >= d.killsAt[0]+p.lines/5
+}
+
+// look asks for all orders. An engine that ended by itself is an error; one that does not answer
+// is asked again.
+func (d *coordinator) look(ctx context.Context) error {
+	d.clock()
+	var list []client.Summary
+	var err error
+	for s, failed := range d.stack.Client().List(ctx, client.Query{PageSize: pageSize}) {
+		if err = failed; err == nil {
+			list = append(list, s)
+		}
+	}
+	if err == nil {
+		d.book.observe(list)
+		return nil
+	}
+	d.book.unseen()
+	if ctx.Err() != nil { // first: an interrupt from the keyboard ends the process under test too
+		return ctx.Err()
+	}
+	select {
+	case <-d.stack.Running():
+		return fmt.Errorf("%w: it ended by itself; it said:\n%s", ErrStack, d.stack.LogTail())
+	default:
+	}
+	d.screen.event("no list of orders: %v", err)
+	return nil
+}
+
+// clock notes how long it took from ready to the first call of a service.
+func (d *coordinator) clock() {
+	if d.waiting.IsZero() {
+		return
+	}
+	if first, ok := d.fleet.FirstCall(); ok {
+		ms := max(0, first.Sub(d.waiting).Milliseconds())
+		d.restarts[len(d.restarts)-1].AtWork = &ms
+		d.waiting = time.Time{}
+	}
+}
+
+// runOutage takes the payment service down for a while.
+func (d *coordinator) runOutage(ctx context.Context) {
+	d.screen.event("the payment service goes down for %s", d.o.Outage)
+	d.fleet.BeginOutage(services.Payment)
+	_ = pace.Sleep(ctx, d.o.Outage) // at the end of the demo, whichever way, it comes back too
+	d.fleet.EndOutage(services.Payment)
+	d.screen.event("the payment service is back")
+}
+
+// powerCut kills Stepkeeper and starts it again on the same data.
+func (d *coordinator) powerCut(ctx context.Context) error {
+	p := d.book.progress()
+	if err := d.stack.Kill(); err != nil {
+		return err
+	}
+	d.fleet.Mark()
+	d.screen.event("kill -9 with %d orders in flight", p.open)
+	up, err := d.stack.Start(ctx)
+	if err != nil {
+		return err
+	}
+	d.restarts = append(d.restarts, Restart{Ready: up.Milliseconds()})
+	d.waiting = time.Now()
+	d.screen.event("stepkeeper is back, ready after %d ms", up.Milliseconds())
+	return nil
+}
+
+// handleStopped lets the operator handle what has stopped. Its errors are transient: the
+// order is still stopped at the next look.
+func (d *coordinator) handleStopped(ctx context.Context) error {
+	for _, id := range d.book.stopped() {
+		before := d.operator.Resubmits[id]
+		if err := d.operator.Attend(ctx, id); err != nil && ctx.Err() == nil {
+			d.screen.event("operator, order %s: %v", id, err)
+		}
+		if d.operator.Resubmits[id] > before {
+			d.screen.event("operator: order %s was in doubt, looked up and resubmitted", id)
+		}
+	}
+	return ctx.Err()
+}

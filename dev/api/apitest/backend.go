@@ -1,0 +1,357 @@
+// Package apitest has a backend in memory, for tests of the edge and of the client: tasks are what
+// the test makes them, and it can be busy, unavailable, or refuse.
+package apitest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/dev/api"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/schedule"
+	"github.com/stepkeeper/stepkeeper/shared/view"
+)
+
+// Now is the time of everything here.
+const Now = core.Time(1_800_000_000_000)
+
+// Definition is the one workflow that the backend knows, "order".
+var Definition = linked(&core.Definition{
+	Schema: 1, Name: "order", Hash: "0123456789abcdef0123456789abcdef",
+	Steps: []core.StepDefinition{
+		{Name: "charge", Agent: "payment", Operation: "charge", Grade: core.Idempotent, Undo: &core.Undo{Operation: "refund"}},
+		{Name: "mail", Agent: "notification", Operation: "send", Grade: core.Plain, After: []string{"charge"}, PointOfNoReturn: true},
+	},
+})
+
+func linked(d *core.Definition) *core.Definition {
+	d.Link()
+	return d
+}
+
+// Backend is an api.Backend. Its fields may be set while nothing is going on.
+type Backend struct {
+	Queues interface {
+		Queue(string) (port.Queue, error)
+	} // nil: none
+	Names   []string                                    // of the queues
+	Failing map[string]error                            // by order ID: what Submit, and only Submit, answers
+	Verdict func(message.Control) (core.Verdict, error) // nil: accepts
+	NotOK   bool                                        // not ready
+	HungUp  atomic.Int64                                // waits whose context was cancelled, not over
+	Damaged string                                      // order ID whose document cannot be read
+	Panic   string                                      // order ID whose task cannot be had without a panic
+	Pinned  *core.Definition                            // by all tasks; nil: Definition
+	// NotTaken are queues that nothing takes from.
+	NotTaken []view.Unattended
+
+	mu       sync.Mutex
+	change   chan struct{} // closed and replaced at each change
+	tasks    map[string]*core.Task
+	orders   map[string]*port.Order
+	failures int // submissions to answer failure before the next is taken
+	failure  error
+	down     error
+	Batches  []int // sizes of the calls of Submit
+	Commands []message.Control
+	Rejected []api.Rejected
+}
+
+// New makes an empty backend.
+func New() *Backend {
+	return &Backend{change: make(chan struct{}), tasks: map[string]*core.Task{}, orders: map[string]*port.Order{}}
+}
+
+// Busy makes the next n submissions answer "busy".
+func (b *Backend) Busy(n int) { b.Fail(n, &api.BusyError{RetryAfter: time.Millisecond}) }
+
+// Fail makes the next n submissions answer err.
+func (b *Backend) Fail(n int, err error) { b.locked(func() { b.failures, b.failure = n, err }) }
+
+// Down makes every submission and command answer err; nil ends it.
+func (b *Backend) Down(err error) { b.locked(func() { b.down = err }) }
+
+func (b *Backend) locked(f func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	f()
+}
+
+// Change makes the next version of a task.
+func (b *Backend) Change(id string, f func(*core.Task)) {
+	b.locked(func() {
+		t := *b.tasks[id]
+		t.Steps = slices.Clone(t.Steps)
+		f(&t)
+		b.put(&t)
+	})
+}
+
+// End makes the task Processed.
+func (b *Backend) End(id string) {
+	b.Change(id, func(t *core.Task) { t.ProcessState, t.Ended = core.Processed, Now+1000 })
+}
+
+// Seen answers what was submitted.
+func (b *Backend) Seen(id string) *port.Order {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.orders[id]
+}
+
+func (b *Backend) put(t *core.Task) {
+	t.Version++
+	b.tasks[t.OrderID] = t
+	close(b.change)
+	b.change = make(chan struct{})
+}
+
+// Submit stores.
+func (b *Backend) Submit(_ context.Context, orders []message.SubmitOrder) []api.SubmitResult {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.Batches = append(b.Batches, len(orders))
+	results := make([]api.SubmitResult, len(orders))
+	for i, o := range orders {
+		results[i] = b.submit(o)
+	}
+	return results
+}
+
+func (b *Backend) submit(o message.SubmitOrder) api.SubmitResult {
+	r := api.SubmitResult{OrderID: o.OrderID, State: core.Processing}
+	hash := message.ContentHash(o)
+	known := b.orders[o.OrderID]
+	switch {
+	case b.down != nil:
+		r.Err = b.down
+	case b.Failing[o.OrderID] != nil:
+		r.Err = b.Failing[o.OrderID]
+	case b.failures > 0:
+		b.failures--
+		r.Err = b.failure
+	case known != nil && known.ContentHash != hash:
+		r.Err = &core.Refusal{Code: "other-content", Text: fmt.Sprintf("order %q exists with other content; give the new one an ID of its own", o.OrderID)}
+	case known != nil:
+		r.Known, r.State = true, b.tasks[o.OrderID].ProcessState
+	case o.Workflow != Definition.Name:
+		r.Err = &message.Refusal{Code: "unknown-workflow", Field: "workflow", Text: fmt.Sprintf("workflow %q is not known", o.Workflow)}
+	default:
+		b.orders[o.OrderID] = &port.Order{ID: o.OrderID, ContentHash: hash, Body: o.Order, Created: Now.Std()}
+		b.put(NewTask(o.OrderID))
+	}
+	if r.Err == nil {
+		r.Notes = message.Notes(o.Priority)
+	}
+	return r
+}
+
+// NewTask is a task of Definition, with its first step claimed.
+func NewTask(id string) *core.Task {
+	return &core.Task{
+		OrderID: id, Workflow: Definition.Name, Definition: Definition.Hash,
+		ProcessState: core.Processing, Created: Now,
+		Steps: []core.Step{
+			{Name: "charge", State: core.Processing, LockedBy: "s1", Attempt: 1, First: 1, FirstAt: Now, ClaimedAt: Now,
+				CompleteBy: Now + 30000, StopBy: Now + 30000, QuietBy: Now + 30000},
+			{Name: "mail", State: core.Pending},
+		},
+	}
+}
+
+// Reject keeps it.
+func (b *Backend) Reject(_ context.Context, r api.Rejected) error {
+	b.locked(func() { b.Rejected = append(b.Rejected, r) })
+	return nil
+}
+
+// Command accepts, or does what Verdict says.
+func (b *Backend) Command(_ context.Context, c message.Control) (core.Verdict, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.Commands = append(b.Commands, c)
+	switch {
+	case b.down != nil:
+		return core.Verdict{}, b.down
+	case b.Verdict != nil:
+		return b.Verdict(c)
+	case b.tasks[c.OrderID] == nil:
+		return core.Verdict{}, fmt.Errorf("order %q: %w", c.OrderID, port.ErrNotFound)
+	}
+	return core.Verdict{ID: c.ID, Command: string(c.Kind), Accepted: true, At: Now}, nil
+}
+
+// Task answers it.
+func (b *Backend) Task(_ context.Context, id string) (*core.Task, *core.Definition, error) {
+	if id == b.Panic && id != "" {
+		panic("the test asked for it")
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	t := b.tasks[id]
+	switch {
+	case t == nil:
+		return nil, nil, fmt.Errorf("task %q: %w", id, port.ErrNotFound)
+	case id == b.Damaged:
+		return nil, nil, fmt.Errorf("task %q: %w: restore it from a backup", id, port.ErrDamaged)
+	}
+	if b.Pinned != nil {
+		return t, b.Pinned, nil
+	}
+	return t, Definition, nil
+}
+
+// Order answers it.
+func (b *Backend) Order(_ context.Context, id string) (*port.Order, error) {
+	if o := b.Seen(id); o != nil {
+		return o, nil
+	}
+	return nil, fmt.Errorf("order %q: %w", id, port.ErrNotFound)
+}
+
+// Wait waits.
+func (b *Backend) Wait(ctx context.Context, id string, done func(*core.Task) bool) (*core.Task, error) {
+	for {
+		b.mu.Lock()
+		t, change := b.tasks[id], b.change
+		b.mu.Unlock()
+		switch {
+		case t == nil:
+			return nil, fmt.Errorf("task %q: %w", id, port.ErrNotFound)
+		case id == b.Damaged:
+			return nil, fmt.Errorf("task %q: %w: restore it from a backup", id, port.ErrDamaged)
+		}
+		if done(t) {
+			return t, nil
+		}
+		select {
+		case <-change:
+		case <-ctx.Done():
+			if errors.Is(ctx.Err(), context.Canceled) {
+				b.HungUp.Add(1)
+			}
+			return t, ctx.Err()
+		}
+	}
+}
+
+// Arrived waits until the order is there.
+func (b *Backend) Arrived(id string) {
+	for {
+		b.mu.Lock()
+		t, change := b.tasks[id], b.change
+		b.mu.Unlock()
+		if t != nil {
+			return
+		}
+		<-change
+	}
+}
+
+// Follow follows.
+func (b *Backend) Follow(ctx context.Context, id string, after int64) (<-chan *core.Task, error) {
+	if _, _, err := b.Task(ctx, id); err != nil {
+		return nil, err
+	}
+	out := make(chan *core.Task)
+	go func() {
+		defer close(out)
+		for {
+			t, err := b.Wait(ctx, id, func(t *core.Task) bool { return t.Version > after })
+			if err != nil {
+				return
+			}
+			after = t.Version
+			select {
+			case out <- t:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return out, nil
+}
+
+// List lists by ID.
+func (b *Backend) List(_ context.Context, q port.Query) ([]view.Summary, string, error) {
+	if q.Cursor == "strange" {
+		return nil, "", fmt.Errorf("%w: %q", port.ErrCursor, q.Cursor)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var found []*core.Task
+	for id, t := range b.tasks {
+		if (q.State == "" || q.State == string(t.ProcessState)) && (q.Workflow == "" || q.Workflow == t.Workflow) &&
+			(q.Before.IsZero() || t.Created.Std().Before(q.Before)) && id > q.Cursor {
+			found = append(found, t)
+		}
+	}
+	sort.Slice(found, func(i, k int) bool { return strings.Compare(found[i].OrderID, found[k].OrderID) < 0 })
+	next := ""
+	if len(found) > q.Limit {
+		found, next = found[:q.Limit], found[q.Limit-1].OrderID
+	}
+	orders := make([]view.Summary, len(found))
+	for i, t := range found {
+		orders[i] = view.SummaryOf(t)
+		if b.Damaged == t.OrderID {
+			orders[i] = view.Listed(&port.Record{ID: t.OrderID, Workflow: t.Workflow, State: string(t.ProcessState), Created: Now.Std(), Document: []byte("{")})
+		}
+	}
+	return orders, next, nil
+}
+
+// Queue answers one of Queues.
+func (b *Backend) Queue(name string) (port.Queue, error) {
+	if b.Queues == nil {
+		return nil, fmt.Errorf("queue %q: %w", name, port.ErrNotFound)
+	}
+	return b.Queues.Queue(name)
+}
+
+// QueueNames answers Names.
+func (b *Backend) QueueNames() []string { return b.Names }
+
+// Unattended answers NotTaken.
+func (b *Backend) Unattended(context.Context) []view.Unattended { return b.NotTaken }
+
+// Health is good unless NotOK.
+func (b *Backend) Health(context.Context) api.Health {
+	if b.NotOK {
+		return api.Health{Checks: map[string]string{"store": "the disk is full"}}
+	}
+	return api.Health{Ready: true, Checks: map[string]string{"store": "ok"}, Counts: map[string]int64{"running": 1}, Unattended: b.NotTaken}
+}
+
+// Target knows no definition.
+func (b *Backend) Target(context.Context, string, string) (core.Target, error) {
+	return core.Target{Absent: "no such definition"}, nil
+}
+
+// Workflows has one good one and one whose newer file is broken.
+func (b *Backend) Workflows(context.Context) []api.WorkflowInfo {
+	return []api.WorkflowInfo{
+		{Name: "order", Hash: Definition.Hash},
+		{Name: "broken", Problems: []string{"broken.yaml:3: step \"a\" needs an agent"}},
+	}
+}
+
+// Schedules has one that has started and skipped.
+func (b *Backend) Schedules(context.Context) ([]schedule.Record, error) {
+	return []schedule.Record{{
+		Workflow: "order", Cron: "@daily", Zone: "Europe/Berlin", Overlap: core.OverlapSkip, Next: 1_800_000_000_000,
+		Started: 3, Starts: []schedule.Start{{At: 1_799_900_000_000, OrderID: "order-20270114T204640Z", Decided: 1_799_900_030_000, Sent: true}},
+		Missed: 1, Skipped: []schedule.Skip{{At: 1_799_800_000_000, Why: "the order before has not ended"}},
+	}}, nil
+}
+
+var _ api.Backend = (*Backend)(nil)

@@ -1,0 +1,110 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/schedule"
+	"github.com/stepkeeper/stepkeeper/shared/view"
+)
+
+// Backend is what the edge stands in front of: the embedded runtime. All methods may be called
+// at once from many goroutines. An error that is none of those named is an internal failure. Submit,
+// Reject and Command finish what they began whatever becomes of ctx: no queue stands behind them (P12a).
+type Backend interface {
+	// Submit stores and starts orders; the answers stand at the places of the submissions. It is
+	// called with what message.DecodeSubmit accepted, and answers only after the commit (P27).
+	Submit(ctx context.Context, orders []message.SubmitOrder) []SubmitResult
+	// Reject tells of a message from the SQS edge that is not carried out: it is acknowledged to
+	// its sender, as SQS would. The backend sends the status "refused" where the reply-to is
+	// known, or puts the message into quarantine. An error: it could not be told, the sender shall
+	// send again.
+	Reject(ctx context.Context, r Rejected) error
+	// Command carries out a cancel, undo, resubmit, resolve, close or move; the verdict of a repeated ID is the
+	// stored one (P5). port.ErrNotFound for an unknown order, core.ErrStale where it is ahead of it.
+	Command(ctx context.Context, c message.Control) (core.Verdict, error)
+	// Task: port.ErrNotFound, port.ErrDamaged. The definition is nil for the tombstone of a Cancel (P17).
+	Task(ctx context.Context, id string) (*core.Task, *core.Definition, error)
+	// Target is the definition that a move names: its hash, or message.Latest.
+	Target(ctx context.Context, workflow, definition string) (core.Target, error)
+	// Order: port.ErrNotFound.
+	Order(ctx context.Context, id string) (*port.Order, error)
+	// Wait until done says so or ctx ends; it answers the task last seen, also together with the
+	// error of ctx. port.ErrNotFound for an unknown task.
+	Wait(ctx context.Context, id string, done func(*core.Task) bool) (*core.Task, error)
+	// Follow sends every committed version newer than after, the present one first; a slow reader
+	// misses some but never the last. The channel is closed when ctx ends. port.ErrNotFound.
+	Follow(ctx context.Context, id string, after int64) (<-chan *core.Task, error)
+	// List selects tasks, newest first; next is "" at the end. Query.Limit is set. A task whose
+	// document cannot be read is listed as damaged.
+	List(ctx context.Context, q port.Query) (orders []view.Summary, next string, err error)
+	// Queue finds a queue for the SQS edge: port.ErrNotFound. "intake" and "control" are never
+	// asked for: the edge hands their messages to Submit and Command.
+	Queue(name string) (port.Queue, error)
+	// QueueNames lists the names that Queue knows.
+	QueueNames() []string
+	Health(ctx context.Context) Health
+	// Unattended are the queues of requests that nothing takes from.
+	Unattended(ctx context.Context) []view.Unattended
+	Workflows(ctx context.Context) []WorkflowInfo
+	// Schedules lists the workflows that start by the clock, and what became of their last times.
+	Schedules(ctx context.Context) ([]schedule.Record, error)
+}
+
+// SubmitResult answers one submission.
+type SubmitResult struct {
+	OrderID string
+	Known   bool       // the same order with the same content was there before
+	State   core.State // of the task, after the commit
+	Notes   []string   // what of the order has no effect, for people
+	// Unattended are the queues of requests that the order's workflow needs and nothing takes from.
+	Unattended []view.Unattended
+	// Err is nil where the order is stored and started. A refusal, *message.Refusal or
+	// *core.Refusal; port.ErrUnavailable; or *BusyError.
+	Err error
+}
+
+// Rejected is a message that is not carried out.
+type Rejected struct {
+	Queue string               // intake or control
+	Body  []byte               // as sent
+	Order *message.SubmitOrder // of intake, as far as it could be read: use Known of it; nil for control
+	Err   error                // why: a refusal
+}
+
+// ErrBusy: there is more work than the memory may hold; try again later.
+var ErrBusy = errors.New("busy: too many orders are being taken in; send again later")
+
+// BusyError is ErrBusy with the wait that the sender should keep.
+type BusyError struct{ RetryAfter time.Duration }
+
+func (e *BusyError) Error() string {
+	return fmt.Sprintf("%v (after %v)", ErrBusy, e.RetryAfter)
+}
+
+// Unwrap makes errors.Is(err, ErrBusy) true.
+func (e *BusyError) Unwrap() error { return ErrBusy }
+
+// Health is what the runtime says of itself.
+type Health struct {
+	Ready  bool              `json:"ready"`            // takes orders
+	Checks map[string]string `json:"checks,omitempty"` // by part: "ok", or what is wrong
+	Counts map[string]int64  `json:"counts,omitempty"` // by name: "running", "refused" …
+	// Unattended are queues of requests that nothing takes from: agents that do not run.
+	Unattended []view.Unattended `json:"unattended,omitempty" nullable:"false"`
+}
+
+// WorkflowInfo is one workflow that orders can name.
+type WorkflowInfo struct {
+	Name     string   `json:"name"`
+	Hash     string   `json:"hash,omitempty"`     // of the definition that new orders get; none if no version of the file was ever valid
+	Problems []string `json:"problems,omitempty"` // of a newer file that was refused; the old one stays
+}
+
+// Throttled lets the SQS edge answer what an AWS SDK retries by itself.
+func (e *BusyError) Throttled() bool { return true }

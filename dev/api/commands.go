@@ -1,0 +1,237 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+	"github.com/google/uuid"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/state"
+	"github.com/stepkeeper/stepkeeper/shared/view"
+)
+
+// maxCommand is the largest body of a command, in bytes.
+const maxCommand = 8 << 10
+
+// maxAnswer is the largest body of an answer, in bytes: an event's value at its largest, with room for white space.
+const maxAnswer = 2 * core.MaxAnswerValue
+
+// CommandID makes a command recognisable when it is sent again (P5).
+type CommandID struct {
+	ID string `json:"id,omitempty" pattern:"^[A-Za-z0-9._:-]{1,128}$" doc:"of the command: one that is sent again with the same ID gets the same verdict; absent: a new one is made"`
+}
+
+// CommandNumber is the number that the sender saw in the task (P5).
+type CommandNumber struct {
+	Command int `json:"command" minimum:"0" doc:"the task's command number as last seen; another one is refused, because another command came first"`
+}
+
+type cancelInput struct {
+	OrderPath
+	Body struct {
+		CommandID
+		Run     int    `json:"run,omitempty" minimum:"0" doc:"the run that is meant; a cancel of an older run changes nothing"`
+		ReplyTo string `json:"replyTo,omitempty" pattern:"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$" doc:"of an order that has not come yet"`
+	}
+}
+
+type undoInput struct {
+	OrderPath
+	Body struct {
+		CommandID
+		CommandNumber
+	}
+}
+
+type resubmitInput struct {
+	OrderPath
+	Body struct {
+		CommandID
+		CommandNumber
+		Deadline   core.Time `json:"deadline,omitzero" doc:"the new deadline; absent: none"`
+		Definition string    `json:"definition,omitempty" pattern:"^(latest|[0-9a-f]{32})$" doc:"to move the order to first: the hash of a definition of its workflow, or latest; absent: it stays"`
+	}
+}
+
+type resolveInput struct {
+	OrderPath
+	Body struct {
+		CommandID
+		CommandNumber
+		Step string    `json:"step" pattern:"^[a-z][a-z0-9-]{0,39}$" doc:"the step in doubt"`
+		Fact core.Fact `json:"fact" enum:"happened,not-happened,undone"`
+	}
+}
+
+type moveInput struct {
+	OrderPath
+	Body struct {
+		CommandID
+		CommandNumber
+		Definition string `json:"definition" pattern:"^(latest|[0-9a-f]{32})$" doc:"the hash of a definition of the order's workflow, or latest"`
+	}
+}
+
+type planInput struct {
+	OrderPath
+	Definition string `query:"definition" pattern:"^(latest|[0-9a-f]{32})$" default:"latest" doc:"the hash of a definition of the order's workflow, or latest"`
+}
+
+type planOutput struct{ Body view.Plan }
+
+type closeInput struct {
+	OrderPath
+	Body struct {
+		CommandID
+		CommandNumber
+		By     string `json:"by" minLength:"1" maxLength:"128" doc:"who closes it"`
+		Reason string `json:"reason" minLength:"1" maxLength:"512" doc:"why"`
+	}
+}
+
+type answerInput struct {
+	OrderPath
+	Body struct {
+		CommandID
+		Step  string          `json:"step,omitempty" pattern:"^[a-z][a-z0-9-]{0,39}$" doc:"the step that is answered; or event"`
+		Event string          `json:"event,omitempty" pattern:"^[a-z][a-z0-9-]{0,39}$" doc:"every step that waits for the event of this name, or has yet to; or step"`
+		Run   *int            `json:"run,omitempty" minimum:"0" doc:"the run that was shown; absent: the present one"`
+		Round int             `json:"round,omitempty" minimum:"1" doc:"the round of the step that was shown; absent: the present one"`
+		Value json.RawMessage `json:"value" doc:"one of the values of an approval, or what an event carries"`
+		By    string          `json:"by,omitempty" maxLength:"128" doc:"who answers; absent: local"`
+	}
+}
+
+type verdictOutput struct{ Body core.Verdict }
+
+func (e *edge) registerCommands(doc huma.API) {
+	operation := func(name, summary, description string) huma.Operation {
+		return huma.Operation{
+			OperationID: name + "-order", Method: http.MethodPost, Path: "/v1/orders/{id}/" + name,
+			Tags: []string{"commands"}, Summary: summary, MaxBodyBytes: maxCommand,
+			Description: description + " The answer is the verdict; a refusal is a 409 that says why.",
+			Errors:      []int{400, 403, 404, 409, 413, 415, 429, 503},
+			Middlewares: huma.Middlewares{onlyJSON},
+		}
+	}
+	huma.Register(doc, operation("cancel", "Stop an order and undo what was done",
+		"Also before the order has come: then it will not run."),
+		func(ctx context.Context, in *cancelInput) (*verdictOutput, error) {
+			return e.command(ctx, in.ID, in.Body.CommandID,
+				message.Control{Kind: message.Cancel, Run: in.Body.Run, ReplyTo: in.Body.ReplyTo})
+		})
+	huma.Register(doc, operation("undo", "Undo an order that stopped in Error", ""),
+		func(ctx context.Context, in *undoInput) (*verdictOutput, error) {
+			return e.command(ctx, in.ID, in.Body.CommandID,
+				message.Control{Kind: message.Undo, Command: in.Body.Command})
+		})
+	huma.Register(doc, operation("resubmit", "Go on with an order that stopped in Error, or run an undone one again", ""),
+		func(ctx context.Context, in *resubmitInput) (*verdictOutput, error) {
+			return e.command(ctx, in.ID, in.Body.CommandID,
+				message.Control{Kind: message.Resubmit, Command: in.Body.Command, Deadline: in.Body.Deadline, Definition: in.Body.Definition})
+		})
+	huma.Register(doc, operation("resolve", "State what happened to a step in doubt",
+		"The order stays in Error; resubmit or undo goes on."),
+		func(ctx context.Context, in *resolveInput) (*verdictOutput, error) {
+			return e.command(ctx, in.ID, in.Body.CommandID,
+				message.Control{Kind: message.Resolve, Command: in.Body.Command, Step: in.Body.Step, Fact: in.Body.Fact})
+		})
+	huma.Register(doc, operation("move", "Pin an order to another definition of its workflow",
+		"Refused, with the differences, where the definition changes what was done already."),
+		func(ctx context.Context, in *moveInput) (*verdictOutput, error) {
+			return e.command(ctx, in.ID, in.Body.CommandID,
+				message.Control{Kind: message.Move, Command: in.Body.Command, Definition: in.Body.Definition})
+		})
+	huma.Register(doc, huma.Operation{
+		OperationID: "plan-move", Method: http.MethodGet, Path: "/v1/orders/{id}/move", Tags: []string{"commands"},
+		Summary: "What a move to another definition would mean; nothing is changed", Errors: []int{400, 403, 404, 503},
+	}, e.plan)
+	answers := operation("answer", "Answer a step that waits for people, or for an event from outside",
+		"An answer may come before its step; the same answer twice changes nothing, and another one after the decision is refused.")
+	answers.Path, answers.MaxBodyBytes = "/v1/orders/{id}/answers", maxAnswer
+	huma.Register(doc, answers, e.answer)
+	huma.Register(doc, operation("close", "End an order that stopped in Error, as it stands",
+		"What its steps did stays as the operator found it. A Closed order takes no further command."),
+		func(ctx context.Context, in *closeInput) (*verdictOutput, error) {
+			return e.command(ctx, in.ID, in.Body.CommandID,
+				message.Control{Kind: message.Close, Command: in.Body.Command, By: in.Body.By, Reason: in.Body.Reason})
+		})
+}
+
+// answer fills in what the sender left out, and hands the answer over.
+func (e *edge) answer(ctx context.Context, in *answerInput) (*verdictOutput, error) {
+	b := &in.Body
+	c := message.Control{Kind: message.Answer, Step: b.Step, Name: b.Event, Round: b.Round, Value: b.Value, By: cmp.Or(b.By, "local")}
+	t, _, err := e.backend.Task(ctx, in.ID)
+	if err != nil {
+		return nil, ofOrder(in.ID, err)
+	}
+	if c.Run = t.Run; b.Run != nil {
+		c.Run = *b.Run
+	}
+	if s := t.Step(b.Step); c.Step != "" && c.Round == 0 {
+		if c.Round = 1; s != nil && s.Answers != nil {
+			c.Round = max(1, s.Answers.Round)
+		}
+	}
+	return e.command(ctx, in.ID, b.CommandID, c)
+}
+
+// plan tells what a move would mean.
+func (e *edge) plan(ctx context.Context, in *planInput) (*planOutput, error) {
+	t, def, err := e.backend.Task(ctx, in.ID)
+	if err != nil {
+		return nil, ofOrder(in.ID, err)
+	}
+	to, err := e.backend.Target(ctx, t.Workflow, in.Definition)
+	if err != nil {
+		return nil, ofOrder(in.ID, err)
+	}
+	var order json.RawMessage
+	if o, err := e.backend.Order(ctx, in.ID); err == nil { // without it the core asks for it, which is an acceptance
+		order = o.Body
+	}
+	return &planOutput{Body: view.PlanOf(t, def, to, order, e.clock.Now(), state.Room)}, nil
+}
+
+// command completes the message, hands it over and answers the verdict.
+func (e *edge) command(ctx context.Context, orderID string, id CommandID, c message.Control) (*verdictOutput, error) {
+	c.Schema, c.OrderID, c.ID = message.Schema, orderID, id.ID
+	if c.Kind == message.Answer {
+		c.Schema = message.AnswerSchema
+	}
+	if c.ID == "" {
+		c.ID = uuid.NewString()
+	}
+	if err := c.Check(); err != nil {
+		return nil, problem(http.StatusBadRequest, CodeInvalid, "%v", err)
+	}
+	v, err := e.backend.Command(ctx, c)
+	switch {
+	case err != nil:
+		return nil, ofOrder(orderID, err)
+	case !v.Accepted:
+		p := problem(http.StatusConflict, CodeRefused, "%s", v.Reason)
+		p.Verdict = &v
+		return nil, p
+	}
+	return &verdictOutput{Body: v}, nil
+}
+
+// onlyJSON refuses a body of another type: a web page may send text/plain anywhere without asking.
+func onlyJSON(ctx huma.Context, next func(huma.Context)) {
+	if ctx.Method() == http.MethodPost && mediaType(ctx.Header("Content-Type")) != jsonType {
+		h := ctx.Header("Content-Type")
+		_, w := humago.Unwrap(ctx)
+		writeProblem(w, problem(http.StatusUnsupportedMediaType, CodeMediaType,
+			"Content-Type %.80q is not read here; send %s", h, jsonType))
+		return
+	}
+	next(ctx)
+}

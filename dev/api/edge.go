@@ -1,0 +1,90 @@
+package api
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"github.com/stepkeeper/stepkeeper/dev/sqsproto"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// Config of the edge.
+type Config struct {
+	Backend Backend
+	Version string     // of the program, for the OpenAPI document
+	Clock   port.Clock // nil: the system's
+}
+
+// edge holds what the handlers need.
+type edge struct {
+	backend Backend
+	clock   port.Clock
+}
+
+// New makes the handler of everything that the embedded runtime serves.
+func New(c Config) http.Handler {
+	useProblems()
+	e := &edge{backend: c.Backend, clock: c.Clock}
+	if e.clock == nil {
+		e.clock = port.ClockFunc(time.Now)
+	}
+	mux := http.NewServeMux()
+	doc := humago.New(mux, configOf(c.Version))
+	e.registerOrders(doc)
+	e.registerCommands(doc)
+	e.registerHealth(doc)
+	e.documentSubmit(doc)
+	mux.HandleFunc("POST /v1/orders", e.submit)
+	serveDocument(mux, doc.OpenAPI())
+
+	queues := sqsproto.New(sqsproto.Config{
+		Queues: c.Backend, LongPoll: untilDrain,
+		Sinks: map[string]sqsproto.Sink{port.Intake: e.intake, port.Control: e.control},
+	})
+	mux.Handle("POST /{$}", queues)
+	mux.Handle("POST /{account}/{queue}", sqsOnly(queues, mux))
+	mux.HandleFunc("/", elsewhere(mux))
+	return guard(mux)
+}
+
+// sqsOnly keeps what is no request of SQS's protocol from its handler.
+func sqsOnly(queues http.Handler, mux *http.ServeMux) http.HandlerFunc {
+	other := elsewhere(mux)
+	return func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("X-Amz-Target") == "" {
+			other(w, r)
+			return
+		}
+		queues.ServeHTTP(w, r)
+	}
+}
+
+// elsewhere answers paths that do not exist with 404, and methods that they do not have with 405.
+func elsewhere(mux *http.ServeMux) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		var allow []string
+		for _, method := range []string{http.MethodGet, http.MethodPost} {
+			as := &http.Request{Method: method, URL: r.URL, Host: r.Host}
+			_, pattern := mux.Handler(as)
+			if pattern != "/" && pattern != "POST /{account}/{queue}" && !slices.Contains(allow, method) {
+				allow = append(allow, method)
+			}
+		}
+		if len(allow) == 0 || slices.Contains(allow, r.Method) {
+			writeProblem(w, problem(http.StatusNotFound, CodeNotFound,
+				"there is nothing at %.200q; /openapi.json lists what there is", r.URL.Path))
+			return
+		}
+		p := problem(http.StatusMethodNotAllowed, CodeMethod, "%.200q knows %s, not %.20s",
+			r.URL.Path, strings.Join(allow, ", "), r.Method)
+		p.headers = map[string]string{"Allow": strings.Join(allow, ", ")}
+		writeProblem(w, p)
+	}
+}
+
+var _ huma.StatusError = (*Problem)(nil)

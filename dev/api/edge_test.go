@@ -1,0 +1,322 @@
+package api_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"io"
+	"mime"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/stepkeeper/stepkeeper/dev/api"
+	"github.com/stepkeeper/stepkeeper/dev/api/apitest"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// rig is an edge with a backend in memory. Every answer that it gets is held against the OpenAPI
+// document, so that the document and the handlers cannot drift apart.
+type rig struct {
+	*testing.T
+	backend *apitest.Backend
+	url     string
+	doc     *document
+}
+
+func newRig(t *testing.T) *rig {
+	t.Helper()
+	b := apitest.New()
+	h := api.New(api.Config{Backend: b, Version: "test", Clock: port.ClockFunc(apitest.Now.Std)})
+	s := httptest.NewServer(h)
+	t.Cleanup(s.Close)
+	r := &rig{T: t, backend: b, url: s.URL}
+	r.doc = readDocument(t, s.URL)
+	return r
+}
+
+// answer is what came back.
+type answer struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+func (a answer) json(t *testing.T) map[string]any {
+	t.Helper()
+	var v map[string]any
+	if err := json.Unmarshal(a.body, &v); err != nil {
+		t.Fatalf("the answer is not a JSON object: %v: %.200s", err, a.body)
+	}
+	return v
+}
+
+func (r *rig) do(method, path, contentType, body string, headers ...string) answer {
+	r.Helper()
+	req, err := http.NewRequest(method, r.url+path, strings.NewReader(body))
+	if err != nil {
+		r.Fatal(err)
+	}
+	if contentType != "" {
+		req.Header.Set("Content-Type", contentType)
+	}
+	for i := 0; i < len(headers); i += 2 {
+		if headers[i] == "Host" {
+			req.Host = headers[i+1]
+		}
+		req.Header.Set(headers[i], headers[i+1])
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		r.Fatal(err)
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(resp.Body)
+	if err != nil {
+		r.Fatal(err)
+	}
+	a := answer{resp.StatusCode, resp.Header, data}
+	r.doc.check(r.T, method, req.URL.Path, a)
+	return a
+}
+
+func (r *rig) get(path string) answer { r.Helper(); return r.do("GET", path, "", "") }
+
+func (r *rig) post(path, body string) answer {
+	r.Helper()
+	return r.do("POST", path, "application/json", body)
+}
+
+func (r *rig) submit(id string) {
+	r.Helper()
+	if a := r.post("/v1/orders", orderJSON(id)); a.status != http.StatusAccepted {
+		r.Fatalf("submit %s: %d %s", id, a.status, a.body)
+	}
+}
+
+func orderJSON(id string) string {
+	return `{"schema":1,"orderId":"` + id + `","workflow":"order","order":{"total":12.50,"big":12345678901234567890.10}}`
+}
+
+// document is the OpenAPI document with its schemas compiled.
+type document struct {
+	raw      map[string]any
+	compiler *jsonschema.Compiler
+	used     map[string]bool // "GET /v1/orders/{id} 200"
+}
+
+func readDocument(t *testing.T, url string) *document {
+	t.Helper()
+	resp, err := http.Get(url + "/openapi.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	v, err := jsonschema.UnmarshalJSON(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &document{raw: v.(map[string]any), compiler: jsonschema.NewCompiler(), used: map[string]bool{}}
+	d.compiler.AssertFormat()
+	if err := d.compiler.AddResource("http://test/openapi.json", v); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func escape(s string) string { return strings.ReplaceAll(strings.ReplaceAll(s, "~", "~0"), "/", "~1") }
+
+// pathOf finds the template that a path belongs to; "" for one that is not documented.
+func (d *document) pathOf(path string) string {
+	for template := range d.raw["paths"].(map[string]any) {
+		a, b := strings.Split(template, "/"), strings.Split(path, "/")
+		same := len(a) == len(b)
+		for i := 0; same && i < len(a); i++ {
+			same = a[i] == b[i] || strings.HasPrefix(a[i], "{")
+		}
+		if same {
+			return template
+		}
+	}
+	return ""
+}
+
+// check fails the test if the answer is not one that the document promises.
+func (d *document) check(t *testing.T, method, path string, a answer) {
+	t.Helper()
+	template := d.pathOf(path)
+	if template == "" || a.status == http.StatusMethodNotAllowed {
+		return
+	}
+	operation, _ := d.raw["paths"].(map[string]any)[template].(map[string]any)[strings.ToLower(method)].(map[string]any)
+	if operation == nil {
+		return
+	}
+	status := http.StatusText(a.status)
+	code := json.Number(jsonNumber(a.status)).String()
+	response, _ := operation["responses"].(map[string]any)[code].(map[string]any)
+	if response == nil {
+		t.Errorf("%s %s answers %s %s, which its document does not name", method, template, code, status)
+		return
+	}
+	media, _, _ := mime.ParseMediaType(a.header.Get("Content-Type"))
+	if _, ok := response["content"].(map[string]any)[media]; !ok {
+		t.Errorf("%s %s answers %s as %q, which its document does not name", method, template, code, media)
+		return
+	}
+	schema, err := d.compiler.Compile("http://test/openapi.json#/paths/" + escape(template) + "/" +
+		strings.ToLower(method) + "/responses/" + code + "/content/" + escape(media) + "/schema")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.used[method+" "+template+" "+code] = true
+	for _, text := range bodies(media, a.body) {
+		v, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+		if err != nil {
+			t.Errorf("%s %s: %v in %.200s", method, template, err, text)
+			continue
+		}
+		if err := schema.Validate(v); err != nil {
+			t.Errorf("%s %s %s is not what its document says: %v\n%.400s", method, template, code, err, text)
+		}
+	}
+}
+
+func jsonNumber(n int) string { b, _ := json.Marshal(n); return string(b) }
+
+// bodies splits what holds several values.
+func bodies(media string, body []byte) [][]byte {
+	var all [][]byte
+	switch media {
+	case "application/x-ndjson":
+		for line := range bytes.Lines(body) {
+			all = append(all, line)
+		}
+	case "text/event-stream":
+		for line := range bytes.Lines(body) {
+			if data, ok := bytes.CutPrefix(line, []byte("data: ")); ok {
+				all = append(all, data)
+			}
+		}
+	default:
+		all = append(all, body)
+	}
+	return all
+}
+
+// TestEveryOperationKeepsItsDocument calls every operation of the document once with success, and
+// fails if one was added that is not called here.
+func TestEveryOperationKeepsItsDocument(t *testing.T) {
+	r := newRig(t)
+	r.submit("a-1")
+	r.backend.Change("a-1", func(x *core.Task) {
+		x.ProcessState, x.Phase, x.Ended, x.Why = core.Error, core.Undoing, apitest.Now+9, core.WhyFailure
+		x.EndCode, x.EndText, x.EndStep = "timeout", "payment did not answer", "charge"
+		x.Verdicts = []core.Verdict{{ID: "c1", Command: "cancel", Reason: "too late", At: apitest.Now}}
+		s := &x.Steps[0]
+		s.State, s.Undo, s.UndoFailures, s.Output = core.UndoWait, true, 2, json.RawMessage(`{"id":7}`)
+		s.Error = &core.StepError{Code: "timeout", Message: "no answer", At: apitest.Now, Attempt: 1}
+		s.Resolved = &core.Resolved{Fact: core.Happened, Command: 1}
+	})
+	r.post("/v1/orders?wait=1s", orderJSON("a-1"))
+	r.do("POST", "/v1/orders", "application/x-ndjson", orderJSON("a-2")+"\nnonsense\n")
+	r.get("/v1/orders/a-1?wait=1s")
+	r.get("/v1/orders/a-1/order")
+	r.get("/v1/orders?limit=1&state=Error&workflow=order&olderThan=0s")
+	r.follow("a-1", 0, 1)
+	r.post("/v1/orders/a-1/cancel", `{"id":"c1"}`)
+	r.post("/v1/orders/a-1/answers", `{"step":"mail","value":"yes"}`)
+	r.post("/v1/orders/a-1/answers", `{"step":"mail","event":"bought","value":"yes"}`)
+	r.post("/v1/orders/missing/answers", `{"event":"bought","value":{"n":1},"by":"shop","run":0}`)
+	r.post("/v1/orders/a-1/undo", `{"id":"c2","command":0}`)
+	r.post("/v1/orders/a-1/resubmit", `{"command":0,"deadline":"2030-01-01T00:00:00Z"}`)
+	r.post("/v1/orders/a-1/resolve", `{"id":"c4","command":0,"step":"charge","fact":"not-happened"}`)
+	r.post("/v1/orders/a-1/close", `{"id":"c5","command":0,"by":"ann","reason":"refunded"}`)
+	r.post("/v1/orders/a-1/move", `{"id":"c6","command":0,"definition":"latest"}`)
+	r.get("/v1/orders/a-1/move?definition=latest")
+	r.get("/v1/workflows")
+	r.get("/v1/schedules")
+	r.get("/healthz")
+	r.get("/readyz")
+	r.backend.NotOK = true
+	r.get("/readyz")
+
+	for path, item := range r.doc.raw["paths"].(map[string]any) {
+		for method, operation := range item.(map[string]any) {
+			for code := range operation.(map[string]any)["responses"].(map[string]any) {
+				key := strings.ToUpper(method) + " " + path + " " + code
+				if code < "300" && !r.doc.used[key] {
+					t.Errorf("no request asked for %s", key)
+				}
+			}
+		}
+	}
+	if !r.doc.used["GET /readyz 503"] {
+		t.Error("readyz never said that it is not ready")
+	}
+}
+
+func TestDocumentIsServed(t *testing.T) {
+	r := newRig(t)
+	if v := r.doc.raw["openapi"]; v != "3.1.0" {
+		t.Errorf("openapi is %v", v)
+	}
+	yaml := r.get("/openapi.yaml")
+	if yaml.status != http.StatusOK || !bytes.Contains(yaml.body, []byte("operationId: submit-orders")) {
+		t.Errorf("openapi.yaml: %d %.100s", yaml.status, yaml.body)
+	}
+}
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// The document is what generated clients are made of: each change of it is meant.
+func TestDocumentIsAsPublished(t *testing.T) {
+	const golden = "testdata/openapi.json"
+	got := newRig(t).get("/openapi.json").body
+	if *update {
+		if err := os.WriteFile(golden, got, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("it has changed; if that is meant: go test ./dev/api -run %s -update", t.Name())
+	}
+}
+
+// A listener that cannot be served is an error, and names its address.
+func TestServeTellsWhatItCannotServe(t *testing.T) {
+	ln, err := api.Listen("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ln.Close()
+	if err := api.Serve(t.Context(), ln, api.New(api.Config{Backend: apitest.New()})); err == nil || !strings.Contains(err.Error(), ln.Addr().String()) {
+		t.Error(err)
+	}
+}
+
+func TestListByAge(t *testing.T) {
+	r := newRig(t)
+	for _, id := range []string{"new", "old"} {
+		r.submit(id)
+	}
+	r.backend.Change("old", func(x *core.Task) { x.Created = apitest.Now.Add(-2 * core.Hour) })
+	for age, want := range map[string]string{"1h": "old", "3h": "", "1d": ""} {
+		got := ""
+		for _, o := range r.get("/v1/orders?olderThan=" + age).json(t)["orders"].([]any) {
+			got += o.(map[string]any)["orderId"].(string)
+		}
+		if got != want {
+			t.Errorf("older than %s: %q, want %q", age, got, want)
+		}
+	}
+}

@@ -1,0 +1,121 @@
+package api_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/dev/api"
+	"github.com/stepkeeper/stepkeeper/dev/api/apitest"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/view"
+)
+
+// follow reads so many events, and hangs up.
+func (r *rig) follow(id string, after int64, count int) []view.Task {
+	r.Helper()
+	resp, err := http.Get(r.url + "/v1/orders/" + id + "/events?after=" + strconv.FormatInt(after, 10))
+	if err != nil {
+		r.Fatal(err)
+	}
+	defer resp.Body.Close()
+	var all bytes.Buffer
+	var tasks []view.Task
+	for in := bufio.NewScanner(resp.Body); len(tasks) < count && in.Scan(); {
+		all.WriteString(in.Text() + "\n")
+		data, ok := strings.CutPrefix(in.Text(), "data: ")
+		if !ok {
+			continue
+		}
+		var v view.Task
+		if err := json.Unmarshal([]byte(data), &v); err != nil {
+			r.Fatal(err)
+		}
+		tasks = append(tasks, v)
+	}
+	r.doc.check(r.T, "GET", "/v1/orders/"+id+"/events", answer{resp.StatusCode, resp.Header, all.Bytes()})
+	return tasks
+}
+
+func TestEventsTellEachVersion(t *testing.T) {
+	r := newRig(t)
+	r.submit("o")
+	got := make(chan []view.Task)
+	go func() { got <- r.follow("o", 1, 1) }() // version 1 is known: it waits for the next
+	r.backend.End("o")
+	tasks := <-got
+	if len(tasks) != 1 || tasks[0].Version != 2 || tasks[0].State != core.Processed {
+		t.Errorf("followed: %+v", tasks)
+	}
+	if first := r.follow("o", 0, 1); len(first) != 1 || first[0].Version != 2 {
+		t.Errorf("the present version comes first, got %+v", first)
+	}
+}
+
+// TestServeDrains: long requests end with the process, short ones are finished, the port is free.
+func TestServeDrains(t *testing.T) {
+	b := apitest.New()
+	ln, err := api.Listen("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	url := "http://" + ln.Addr().String()
+	ctx, stop := context.WithCancel(context.Background())
+	served := make(chan error, 1)
+	go func() { served <- api.Serve(ctx, ln, api.New(api.Config{Backend: b})) }()
+	post, err := http.Post(url+"/v1/orders", "application/json", strings.NewReader(orderJSON("o")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	post.Body.Close()
+
+	events, err := http.Get(url + "/v1/orders/o/events")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer events.Body.Close()
+	in := bufio.NewReader(events.Body)
+	if _, err := in.ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
+	waited := make(chan int, 1)
+	go func() {
+		resp, err := http.Get(url + "/v1/orders/o?wait=60s")
+		if err != nil {
+			waited <- 0
+			return
+		}
+		defer resp.Body.Close()
+		waited <- resp.StatusCode
+	}()
+	begin := time.Now()
+	stop()
+	select {
+	case err := <-served:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatal("it does not end")
+	}
+	if d := time.Since(begin); d > 4*time.Second {
+		t.Errorf("it took %v to end", d)
+	}
+	if status := <-waited; status != http.StatusOK && status != 0 { // 0: it came after the end
+		t.Errorf("the waiting request got %d", status)
+	}
+	if _, err := net.Dial("tcp", ln.Addr().String()); err == nil {
+		t.Error("the port is still open")
+	}
+	if _, err := in.ReadString(0); err == nil || errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("the stream of events goes on: %v", err)
+	}
+}

@@ -1,0 +1,218 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"net/http"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// Codes of problems. Those of refused orders and commands come from where they are refused:
+// packages message, core and scheduler.
+const (
+	CodeInvalid     = "invalid-request"
+	CodeNotFound    = "not-found"
+	CodeMethod      = "method-not-allowed"
+	CodeMediaType   = "unsupported-media-type"
+	CodeForbidden   = "forbidden"
+	CodeBusy        = "busy"
+	CodeUnavailable = "unavailable"
+	CodeRefused     = "command-refused"
+	CodeInternal    = "internal"
+	CodeDamaged     = "damaged" // a stored document cannot be read; no other one is affected
+
+	codeUnknownTask    = "unknown-task"
+	codeUnknownFlow    = "unknown-workflow"
+	codeUnknownReplyTo = "unknown-reply-to"
+	codeOtherContent   = "other-content"
+	codeExpired        = "expired"
+)
+
+// unavailableRetry is asked of a sender when the disk is full or the process shuts down.
+const unavailableRetry = 2 * time.Second
+
+// Problem is an error as application/problem+json (RFC 9457).
+type Problem struct {
+	Title      string            `json:"title" doc:"the kind of problem"`
+	Status     int               `json:"status" doc:"HTTP status"`
+	Code       string            `json:"code" doc:"a short, stable word for programs"`
+	Detail     string            `json:"detail" doc:"what happened, to what, what to do"`
+	Field      string            `json:"field,omitempty" doc:"the field of the order to blame"`
+	Errors     []ProblemPlace    `json:"errors,omitempty" nullable:"false" doc:"the places to correct, where there are several"`
+	RetryAfter int               `json:"retryAfter,omitempty" doc:"seconds to wait before sending again; also the header Retry-After"`
+	Verdict    *core.Verdict     `json:"verdict,omitempty" doc:"of a refused command"`
+	RequestID  string            `json:"requestId,omitempty" doc:"to find an internal failure in the log"`
+	headers    map[string]string // further headers
+}
+
+// ProblemPlace is one place of a request to correct.
+type ProblemPlace struct {
+	Where   string `json:"where" doc:"path.id, query.limit, body.command"`
+	Message string `json:"message"`
+}
+
+func (p *Problem) Error() string { return p.Detail }
+
+// GetStatus, GetHeaders and ContentType make a Problem the error model of huma.
+func (p *Problem) GetStatus() int { return p.Status }
+
+// GetHeaders answers the headers that go with it.
+func (p *Problem) GetHeaders() http.Header {
+	h := http.Header{}
+	if p.RetryAfter > 0 {
+		h.Set("Retry-After", strconv.Itoa(p.RetryAfter))
+	}
+	for k, v := range p.headers {
+		h.Set(k, v)
+	}
+	return h
+}
+
+// ContentType of a problem is the same whatever was negotiated.
+func (p *Problem) ContentType(string) string { return problemType }
+
+const problemType = "application/problem+json"
+
+func problem(status int, code, format string, args ...any) *Problem {
+	return &Problem{Title: http.StatusText(status), Status: status, Code: code, Detail: fmt.Sprintf(format, args...)}
+}
+
+// problemOf translates what a Backend answers.
+func problemOf(err error) *Problem {
+	var asked *Problem
+	var unreadable *message.Refusal
+	var refused *core.Refusal
+	var busy *BusyError
+	switch {
+	case errors.As(err, &asked):
+		return asked
+	case errors.As(err, &unreadable):
+		return unreadableProblem(unreadable)
+	case errors.As(err, &refused):
+		return refusedProblem(refused)
+	case errors.As(err, &busy):
+		p := problem(http.StatusTooManyRequests, CodeBusy, "%v", ErrBusy)
+		p.RetryAfter = seconds(busy.RetryAfter)
+		return p
+	case errors.Is(err, ErrBusy):
+		p := problem(http.StatusTooManyRequests, CodeBusy, "%v", ErrBusy)
+		p.RetryAfter = 1
+		return p
+	case errors.Is(err, core.ErrStale):
+		return problem(http.StatusConflict, CodeRefused,
+			"the command names a run that the order has not begun; read the order again and send it with the run that it has")
+	case errors.Is(err, port.ErrCursor):
+		return problem(http.StatusBadRequest, CodeInvalid, "query.cursor: %v", err)
+	case errors.Is(err, port.ErrUnavailable), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		p := problem(http.StatusServiceUnavailable, CodeUnavailable,
+			"nothing is known to be stored (%v); send it again later, that is harmless", err)
+		p.RetryAfter = seconds(unavailableRetry)
+		return p
+	case errors.Is(err, port.ErrDamaged):
+		return problem(http.StatusInternalServerError, CodeDamaged,
+			"its stored document cannot be read, other orders are not affected (%v); the order as submitted is at /v1/orders/{id}/order", err)
+	case errors.Is(err, port.ErrNotFound):
+		return problem(http.StatusNotFound, CodeNotFound, "%v; check the ID, or look for it with GET /v1/orders", err)
+	}
+	return internalProblem(err)
+}
+
+func unreadableProblem(r *message.Refusal) *Problem {
+	p := problem(statusOf(r.Code, http.StatusBadRequest), r.Code, "%s", r.Text)
+	p.Field = r.Field
+	return p
+}
+
+func refusedProblem(r *core.Refusal) *Problem {
+	return problem(statusOf(r.Code, http.StatusConflict), r.Code, "%s", r.Text)
+}
+
+// statusOf tells what is wrong with a request in itself from what is wrong with it at this moment.
+func statusOf(code string, other int) int {
+	switch code {
+	case message.CodeTooLarge:
+		return http.StatusRequestEntityTooLarge
+	case codeUnknownTask:
+		return http.StatusNotFound
+	case codeUnknownFlow, codeUnknownReplyTo:
+		return http.StatusBadRequest
+	case codeOtherContent, codeExpired:
+		return http.StatusConflict
+	}
+	return other
+}
+
+// requests numbers the failures of this process, so that an answer can be found in the log.
+var requests atomic.Int64
+
+func internalProblem(err error) *Problem {
+	p := problem(http.StatusInternalServerError, CodeInternal, "")
+	p.RequestID = strconv.FormatInt(time.Now().Unix(), 36) + "-" + strconv.FormatInt(requests.Add(1), 36)
+	p.Detail = "an internal failure; the log tells more under request " + p.RequestID
+	slog.Error("request failed", "request", p.RequestID, "error", err)
+	return p
+}
+
+func seconds(d time.Duration) int { return max(1, int(math.Ceil(d.Seconds()))) }
+
+// writeProblem answers with it.
+func writeProblem(w http.ResponseWriter, p *Problem) {
+	h := w.Header()
+	for k, v := range p.GetHeaders() {
+		h[k] = v
+	}
+	h.Set("Content-Type", problemType)
+	w.WriteHeader(p.Status)
+	_ = json.NewEncoder(w).Encode(p) // the client is gone if this fails
+}
+
+// useProblems makes huma's own errors (a parameter that does not fit) problems of ours: 400, with
+// each place named.
+var useProblems = sync.OnceFunc(func() {
+	huma.NewError = func(status int, msg string, errs ...error) huma.StatusError {
+		if status == http.StatusUnprocessableEntity {
+			status = http.StatusBadRequest
+		}
+		p := problem(status, codeOf(status), "%s", msg)
+		for _, err := range errs {
+			if err == nil {
+				continue
+			}
+			var d huma.ErrorDetailer
+			if errors.As(err, &d) {
+				p.Errors = append(p.Errors, ProblemPlace{d.ErrorDetail().Location, d.ErrorDetail().Message})
+			} else {
+				p.Errors = append(p.Errors, ProblemPlace{"request", err.Error()})
+			}
+		}
+		if len(p.Errors) > 0 {
+			p.Detail = fmt.Sprintf("%s: %s; see /openapi.json for what is meant", p.Errors[0].Where, p.Errors[0].Message)
+		}
+		return p
+	}
+})
+
+func codeOf(status int) string {
+	switch status {
+	case http.StatusRequestEntityTooLarge:
+		return message.CodeTooLarge
+	case http.StatusUnsupportedMediaType:
+		return CodeMediaType
+	case http.StatusInternalServerError:
+		return CodeInternal
+	}
+	return CodeInvalid
+}

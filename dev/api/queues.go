@@ -1,0 +1,79 @@
+package api
+
+import (
+	"context"
+	"errors"
+
+	"github.com/stepkeeper/stepkeeper/dev/sqsproto"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// intake takes messages to the intake queue: acknowledged after the commit (P27). What cannot be
+// read or is refused is acknowledged too, as SQS would; the backend tells the application. Of a
+// newer schema nothing is known, and no newer program stands behind this queue: its sender is told.
+func (e *edge) intake(ctx context.Context, bodies [][]byte) []error {
+	errs := make([]error, len(bodies))
+	var orders []message.SubmitOrder
+	var at []int
+	for i, body := range bodies {
+		o, err := message.DecodeSubmit(body)
+		if errors.Is(err, message.ErrNewer) {
+			errs[i] = sqsproto.Invalid(err)
+			continue
+		}
+		if err != nil {
+			errs[i] = e.reject(ctx, Rejected{Queue: port.Intake, Body: body, Order: &o, Err: err})
+			continue
+		}
+		orders, at = append(orders, o), append(at, i)
+	}
+	if len(orders) == 0 {
+		return errs
+	}
+	for k, result := range e.backend.Submit(ctx, orders) {
+		i := at[k]
+		errs[i] = result.Err
+		if isRefusal(result.Err) {
+			errs[i] = e.reject(ctx, Rejected{Queue: port.Intake, Body: bodies[i], Order: &orders[k], Err: result.Err})
+		}
+	}
+	return errs
+}
+
+// control takes commands to the control queue; wakes and settles are the runtime's own.
+func (e *edge) control(ctx context.Context, bodies [][]byte) []error {
+	errs := make([]error, len(bodies))
+	for i, body := range bodies {
+		c, err := message.DecodeControl(body)
+		if errors.Is(err, message.ErrNewer) {
+			errs[i] = sqsproto.Invalid(err)
+			continue
+		}
+		if err == nil && (c.Kind == message.Wake || c.Kind == message.Settle) {
+			err = &core.Refusal{Code: CodeForbidden, Text: "a " + string(c.Kind) + " is sent by the runtime itself; send cancel, undo, resubmit, resolve, close or move"}
+		}
+		if err == nil {
+			// A verdict, accepted or not, is kept in the task for its sender to read (P5).
+			_, err = e.backend.Command(ctx, *c)
+			errs[i] = err
+			if errors.Is(err, core.ErrStale) {
+				errs[i] = sqsproto.Invalid(err)
+			}
+			if !isRefusal(err) && !errors.Is(err, port.ErrNotFound) {
+				continue
+			}
+		}
+		errs[i] = e.reject(ctx, Rejected{Queue: port.Control, Body: body, Err: err})
+	}
+	return errs
+}
+
+func (e *edge) reject(ctx context.Context, r Rejected) error { return e.backend.Reject(ctx, r) }
+
+func isRefusal(err error) bool {
+	var unreadable *message.Refusal
+	var refused *core.Refusal
+	return errors.As(err, &unreadable) || errors.As(err, &refused)
+}

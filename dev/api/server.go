@@ -1,0 +1,74 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+)
+
+const (
+	headerTimeout = 5 * time.Second
+	readTimeout   = 30 * time.Second
+	writeTimeout  = MaxWait + 30*time.Second
+	idleTimeout   = 2 * time.Minute
+	maxHeader     = 32 << 10
+	drainTimeout  = 3 * time.Second // SIGTERM ends the whole process in 5 s
+)
+
+// Listen opens a TCP address of the loopback interface, "127.0.0.1:7070"; port 0 takes a free one.
+// Any other interface is refused: there are no users or passwords here.
+func Listen(address string) (net.Listener, error) {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, fmt.Errorf("listen address %q: %w; give host and port, like 127.0.0.1:7070", address, err)
+	}
+	if !loopbackHost(host) {
+		return nil, fmt.Errorf("listen address %q is not on the loopback interface; use 127.0.0.1, because every client that reaches this port may submit and undo orders", address)
+	}
+	return net.Listen("tcp", address)
+}
+
+type drainKey struct{}
+
+// Serve answers on ln until ctx ends; then waits, follows and long polls end at once, everything
+// else gets 3 seconds to finish. The listener is closed in any case.
+func Serve(ctx context.Context, ln net.Listener, h http.Handler) error {
+	base, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	s := &http.Server{
+		Handler: h, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout,
+		WriteTimeout: writeTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
+		BaseContext: func(net.Listener) context.Context { return context.WithValue(base, drainKey{}, ctx) },
+		ErrorLog:    slog.NewLogLogger(slog.Default().Handler(), slog.LevelWarn),
+	}
+	failed := make(chan error, 1)
+	go func() { failed <- s.Serve(ln) }()
+	select {
+	case err := <-failed:
+		return fmt.Errorf("serving %s: %w", ln.Addr(), err)
+	case <-ctx.Done():
+	}
+	limit, stop := context.WithTimeout(base, drainTimeout)
+	defer stop()
+	err := s.Shutdown(limit)
+	cancel()
+	if errors.Is(err, context.DeadlineExceeded) {
+		return errors.Join(fmt.Errorf("some requests to %s had to be cut off after %v", ln.Addr(), drainTimeout), s.Close())
+	}
+	return err
+}
+
+// untilDrain is for requests that may take long: their context ends with the process's.
+func untilDrain(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	drain, ok := ctx.Value(drainKey{}).(context.Context)
+	if !ok {
+		return ctx, cancel
+	}
+	stop := context.AfterFunc(drain, cancel)
+	return ctx, func() { stop(); cancel() }
+}

@@ -1,0 +1,345 @@
+package api
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/view"
+)
+
+const (
+	groupLines   = 64      // orders that are submitted together
+	groupBytes   = 1 << 20 // or as soon as they have so many bytes
+	groupsAhead  = 4       // groups at work at once, in one stream
+	lineTimeout  = time.Minute
+	busyPatience = time.Minute // how long a stream waits for room before it says "busy"
+)
+
+// LineResult answers one line of a stream.
+type LineResult struct {
+	Line     int        `json:"line" doc:"number of the line, from 1; blank lines are counted and not answered"`
+	OrderID  string     `json:"orderId,omitempty" doc:"absent where it could not be read"`
+	Accepted bool       `json:"accepted" doc:"stored and started"`
+	Known    bool       `json:"known" doc:"the same order was there before; nothing was started twice"`
+	State    core.State `json:"state,omitempty"`
+	Notes    []string   `json:"notes,omitempty" nullable:"false" doc:"what of the order has no effect here, for people"`
+	Error    *LineError `json:"error,omitempty" doc:"why it was not accepted"`
+	// Unattended is as in a Receipt.
+	Unattended []view.Unattended `json:"unattended,omitempty" nullable:"false" doc:"queues of requests that its workflow needs and nothing takes from"`
+}
+
+// LineError is the problem of one line.
+type LineError struct {
+	Code       string `json:"code" doc:"a short, stable word for programs"`
+	Title      string `json:"title"`
+	Status     int    `json:"status" doc:"that one order alone would be answered with"`
+	Detail     string `json:"detail" doc:"what happened, to what, what to do"`
+	Field      string `json:"field,omitempty" doc:"the field of the order to blame"`
+	RetryAfter int    `json:"retryAfter,omitempty" doc:"seconds; present where sending the line again later can help"`
+}
+
+// line is one line as read; err where it is known already that it will not be submitted.
+type line struct {
+	number int
+	order  message.SubmitOrder
+	size   int
+	err    error
+}
+
+// group is a few lines on their way; results is filled when done is closed.
+type group struct {
+	lines   []line
+	results []LineResult
+	done    chan struct{}
+}
+
+// submitStream reads lines, submits them in groups, a few groups at once, and answers in order.
+// It reads and writes at the same time.
+func (e *edge) submitStream(w http.ResponseWriter, r *http.Request) {
+	rc := http.NewResponseController(w)
+	if err := rc.EnableFullDuplex(); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		writeProblem(w, internalProblem(err))
+		return
+	}
+	ctx, cancel := untilDrain(r.Context())
+	defer cancel()
+	defer wakeReader(ctx, rc)() // before cancel: an expired deadline would end the connection's next requests
+	w.Header().Set("Content-Type", linesType)
+	w.WriteHeader(http.StatusOK)
+	_ = rc.Flush()
+
+	lines := make(chan line, groupLines)
+	groups := make(chan *group, groupsAhead)
+	go readLines(ctx, &patientReader{ctx, r.Body, rc}, lines)
+	go e.submitGroups(ctx, lines, groups)
+
+	out := newSpool(rc, w)
+	for g := range groups {
+		<-g.done
+		out.add(g.results)
+		if out.failed() {
+			cancel() // the answers are not read any more
+		}
+	}
+	out.close()
+}
+
+// wakeReader makes the end of ctx end a read too. The function that it answers waits until it is
+// certain that the connection is touched no more, as it must be when the request is over.
+func wakeReader(ctx context.Context, rc *http.ResponseController) func() {
+	woken := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		_ = rc.SetReadDeadline(time.Now())
+		close(woken)
+	})
+	return func() {
+		if !stop() {
+			<-woken
+		}
+	}
+}
+
+// patientReader gives each read a time limit of its own: a stream may last for hours.
+type patientReader struct {
+	ctx  context.Context
+	body io.Reader
+	rc   *http.ResponseController
+}
+
+func (p *patientReader) Read(b []byte) (int, error) {
+	_ = p.rc.SetReadDeadline(time.Now().Add(lineTimeout))
+	if err := p.ctx.Err(); err != nil { // asked after the deadline was set: wakeReader's comes later or is seen here
+		return 0, err
+	}
+	return p.body.Read(b)
+}
+
+// readLines decodes line by line. A line over the limit is skipped to its end and reported.
+func readLines(ctx context.Context, body io.Reader, lines chan<- line) {
+	defer close(lines)
+	in := bufio.NewReaderSize(body, 64<<10)
+	for number := 1; ; number++ {
+		text, err := readLine(in, number == 1)
+		if err == nil || len(text) > 0 || errors.Is(err, errLongLine) {
+			if l, ok := decodeLine(number, text, err); ok {
+				select {
+				case lines <- l:
+				case <-ctx.Done():
+					return
+				}
+			}
+		}
+		switch {
+		case err == nil || errors.Is(err, errLongLine):
+		case errors.Is(err, io.EOF) || ctx.Err() != nil:
+			return
+		default:
+			select {
+			case lines <- line{number: number, err: problem(http.StatusBadRequest, CodeInvalid,
+				"the stream broke off here (%v); send the rest again, known orders are harmless", err)}:
+			case <-ctx.Done():
+			}
+			return
+		}
+	}
+}
+
+var errLongLine = errors.New("line over the limit")
+
+// readLine reads up to the next line feed; io.EOF comes with the last line, which may be empty.
+func readLine(in *bufio.Reader, first bool) ([]byte, error) {
+	var text []byte
+	long := false
+	for {
+		part, err := in.ReadSlice('\n')
+		if len(text)+len(part) > port.MaxOrder+2 { // with its line end
+			long, text = true, nil
+		}
+		if !long {
+			text = append(text, part...)
+		}
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue
+		case long && (err == nil || errors.Is(err, io.EOF)):
+			return nil, errLongLine
+		case err != nil && !errors.Is(err, io.EOF):
+			return nil, err // half a line is no order
+		}
+		text = bytes.TrimRight(text, "\r\n")
+		if first {
+			text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
+		}
+		return text, err
+	}
+}
+
+// decodeLine reads one line; a blank one is left out.
+func decodeLine(number int, text []byte, err error) (line, bool) {
+	if errors.Is(err, errLongLine) {
+		return line{number: number, err: problem(http.StatusRequestEntityTooLarge, message.CodeTooLarge,
+			"the line is longer than %d bytes and was skipped; store large data elsewhere and send a reference", port.MaxOrder)}, true
+	}
+	if len(bytes.TrimSpace(text)) == 0 {
+		return line{}, false
+	}
+	order, err := message.DecodeSubmit(text)
+	return line{number: number, order: order, size: len(text), err: err}, true
+}
+
+// submitGroups cuts the lines into groups: what is there already, up to the limits. It never lets
+// two orders of one ID be on their way at once, so that the earlier line wins.
+func (e *edge) submitGroups(ctx context.Context, lines <-chan line, groups chan<- *group) {
+	defer close(groups)
+	var pending []*group
+	onTheWay := map[string]bool{}
+	settle := func(keep int) {
+		for len(pending) > keep {
+			<-pending[0].done
+			for _, l := range pending[0].lines {
+				if l.err == nil {
+					delete(onTheWay, l.order.OrderID)
+				}
+			}
+			pending = pending[1:]
+		}
+	}
+	next, more := <-lines
+	for more {
+		if next.err == nil && onTheWay[next.order.OrderID] {
+			settle(0)
+		}
+		g := &group{done: make(chan struct{})}
+		next, more = g.fill(next, lines, onTheWay)
+		settle(groupsAhead - 1)
+		pending = append(pending, g)
+		go e.submitGroup(ctx, g)
+		groups <- g // taken by the handler, which runs until groups is closed
+		if more && next.number == 0 {
+			next, more = <-lines
+		}
+	}
+	settle(0)
+}
+
+// fill takes the first line and whatever waits behind it. The line that it answers belongs to the
+// next group; number 0: there is none yet.
+func (g *group) fill(first line, lines <-chan line, onTheWay map[string]bool) (next line, more bool) {
+	size := 0
+	for l := first; ; {
+		g.lines = append(g.lines, l)
+		size += l.size
+		if l.err == nil {
+			onTheWay[l.order.OrderID] = true
+		}
+		if len(g.lines) == groupLines || size >= groupBytes {
+			return line{}, true
+		}
+		var ok bool
+		select {
+		case l, ok = <-lines:
+			if !ok {
+				return line{}, false
+			}
+			if l.err == nil && onTheWay[l.order.OrderID] {
+				return l, true
+			}
+		default:
+			return line{}, true
+		}
+	}
+}
+
+// submitGroup submits what is readable and waits for room where there is none.
+func (e *edge) submitGroup(ctx context.Context, g *group) {
+	defer close(g.done)
+	g.results = make([]LineResult, len(g.lines))
+	var open []int // places in the group that have no answer yet
+	for i, l := range g.lines {
+		g.results[i] = LineResult{Line: l.number, OrderID: orderIDOf(&l.order)}
+		if l.err != nil {
+			g.results[i].Error = lineError(l.err)
+		} else {
+			open = append(open, i)
+		}
+	}
+	for waited := time.Duration(0); len(open) > 0; {
+		orders := make([]message.SubmitOrder, len(open))
+		for k, i := range open {
+			orders[k] = g.lines[i].order
+		}
+		var busy []int
+		pause := time.Duration(0)
+		for k, result := range e.backend.Submit(ctx, orders) {
+			i := open[k]
+			if errors.Is(result.Err, ErrBusy) && waited < busyPatience {
+				busy, pause = append(busy, i), max(pause, busyPause(result.Err))
+				continue
+			}
+			g.results[i] = answerOf(g.lines[i].number, result, g.results[i].OrderID)
+		}
+		open = busy
+		if len(open) > 0 && !sleep(ctx, pause) {
+			waited = busyPatience // the stream is over: the next answer stands
+		}
+		waited += pause
+	}
+}
+
+func answerOf(number int, r SubmitResult, orderID string) LineResult {
+	if r.Err != nil {
+		return LineResult{Line: number, OrderID: orderID, Error: lineError(r.Err)}
+	}
+	return LineResult{Line: number, OrderID: orderID, Accepted: true, Known: r.Known, State: r.State, Notes: r.Notes, Unattended: r.Unattended}
+}
+
+func lineError(err error) *LineError {
+	p := problemOf(err)
+	return &LineError{Code: p.Code, Title: p.Title, Status: p.Status, Detail: p.Detail, Field: p.Field, RetryAfter: p.RetryAfter}
+}
+
+func orderIDOf(o *message.SubmitOrder) string {
+	id, _ := o.Known()
+	return id
+}
+
+// busyPause keeps the wait that the backend asked for within reason.
+func busyPause(err error) time.Duration {
+	var b *BusyError
+	if errors.As(err, &b) {
+		return min(max(b.RetryAfter, 50*time.Millisecond), 5*time.Second)
+	}
+	return 200 * time.Millisecond
+}
+
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// appendLines encodes answers, one a line.
+func appendLines(b []byte, results []LineResult) []byte {
+	for i := range results {
+		text, err := json.Marshal(&results[i])
+		if err != nil { // plain texts and numbers: it cannot fail
+			continue
+		}
+		b = append(append(b, text...), '\n')
+	}
+	return b
+}

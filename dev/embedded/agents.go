@@ -1,0 +1,136 @@
+package embedded
+
+import (
+	"context"
+	"fmt"
+	"sort"
+	"sync"
+
+	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent"
+	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent/agentsfile"
+	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
+	"github.com/stepkeeper/stepkeeper/functions/supervisor"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+const (
+	defaultConcurrency = 10
+	defaultBatch       = 5
+)
+
+// agent is one agent: run by this process, or, where it has no operations, outside by a process of
+// the user's that takes its queue.
+type agent struct {
+	name        string
+	operations  worker.Operations // nil: outside
+	concurrency int
+	batch       int
+	retry       worker.Retry
+	breaker     worker.Breaker
+	pump        *worker.Pump
+	service     *httpagent.Service // nil: inside the process, or outside
+}
+
+// readAgents reads the agents' file and adds those inside the process.
+func (s *Runtime) readAgents() ([]*agent, error) {
+	var all []*agent
+	if s.options.Agents != "" {
+		cfg, err := agentsfile.Load(s.options.Agents)
+		if err != nil {
+			return nil, err
+		}
+		for name, a := range cfg.Agents {
+			made := &agent{name: name, concurrency: a.Concurrency, batch: a.Batch}
+			if !a.External {
+				service, err := httpagent.New(name, a, httpagent.Options{Clock: s.clock})
+				if err != nil {
+					return nil, err
+				}
+				made.service = service
+				made.operations, made.retry, made.breaker = service.Operations(), a.WorkerRetry(), a.WorkerBreaker()
+			}
+			all = append(all, made)
+		}
+	}
+	for name, ops := range s.options.Operations {
+		in := s.options.Inside
+		all = append(all, &agent{name: name, operations: ops, concurrency: in.Concurrency, retry: in.Retry, breaker: in.Breaker})
+	}
+	for _, a := range all {
+		if a.concurrency == 0 {
+			a.concurrency = defaultConcurrency
+		}
+		if a.batch == 0 {
+			a.batch = defaultBatch
+		}
+	}
+	sort.Slice(all, func(i, j int) bool { return all[i].name < all[j].name })
+	for i := 1; i < len(all); i++ {
+		if all[i].name == all[i-1].name {
+			return nil, fmt.Errorf("agent %s is given twice: in %s and inside the process", all[i].name, s.options.Agents)
+		}
+	}
+	return all, nil
+}
+
+func (s *Runtime) agentNames() []string {
+	names := make([]string, len(s.agents))
+	for i, a := range s.agents {
+		names[i] = a.name
+	}
+	return names
+}
+
+// capacity is supervisor.Config.Capacity: more messages than that, visible and in flight, are a backlog (P32).
+func (s *Runtime) capacity(name string) int {
+	if name == supervisor.Scheduler {
+		return min(replyConsumers, controlConsumers) * port.MaxBatch
+	}
+	for _, a := range s.agents {
+		if a.name == name {
+			return a.concurrency * a.batch
+		}
+	}
+	return 0
+}
+
+// wireAgents gives each agent inside the process its worker and its pump.
+func (s *Runtime) wireAgents() error {
+	for _, a := range s.agents {
+		if a.operations == nil {
+			continue
+		}
+		w, err := worker.New(worker.Config{
+			Agent: a.name, Operations: a.operations, Replies: s.queues.ours(port.Replies), Quarantine: s.queues.ours(port.Quarantine), Ledger: s.store,
+			Clock: s.clock, Log: s.log, Retry: a.retry, Breaker: a.breaker,
+		})
+		if err != nil {
+			return err
+		}
+		a.pump = &worker.Pump{Queue: s.queues.ours(port.Requests(a.name)), Worker: w, Concurrency: a.concurrency, Batch: a.batch, Drain: drainTime, Log: s.log}
+	}
+	return nil
+}
+
+func (a *agent) start(ctx context.Context, s *Runtime, all *sync.WaitGroup) {
+	if a.pump == nil {
+		return
+	}
+	all.Go(func() {
+		if err := a.pump.Run(ctx); err != nil {
+			s.log.Error("agent", "agent", a.name, "error", err)
+		}
+	})
+}
+
+// stats is what Health shows of it.
+func (a *agent) stats() map[string]int64 {
+	if a.pump == nil {
+		return nil
+	}
+	x := a.pump.Worker.Stats()
+	return map[string]int64{
+		"in-flight": x.InFlight, "done": x.Done, "failed": x.Failed, "retry-later": x.RetryLater, "retried": x.Retried,
+		"dropped-late": x.DroppedLate, "in-doubt": x.InDoubt,
+	}
+}

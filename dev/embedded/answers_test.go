@@ -1,0 +1,123 @@
+package embedded_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stepkeeper/stepkeeper/dev/embedded"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// asking is a call, an approval by two people, then a call.
+const asking = `workflow: pair
+grace: 1s
+tellAfter: 1s
+agents:
+  shop: {queueAllowance: 60s, clockSkew: 10ms}
+steps:
+  first: {agent: shop, operation: first, timeout: 60s, onFailure: undo, undo: unfirst, grade: fenced}
+  approve:
+    approval: {question: Pay?, answers: ["yes", "no"], need: 2, timeout: 1h, onTimeout: undo}
+    after: [first]
+  second: {agent: shop, operation: second, after: [approve], input: {by: "${ steps.approve.output.by }"}, timeout: 60s, onFailure: undo, undo: unsecond, grade: fenced}
+`
+
+func answering(t *testing.T, s *embedded.Runtime, order, step, by, value string) core.Verdict {
+	t.Helper()
+	text, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		v, err := s.Command(t.Context(), message.Control{Schema: message.AnswerSchema, Kind: message.Answer, OrderID: order,
+			ID: by + "-" + step + "-" + value, Step: step, Round: 1, By: by, Value: text})
+		if errors.Is(err, port.ErrUnavailable) {
+			continue // as a client does
+		}
+		if err != nil {
+			t.Errorf("%s to %s: %v", by, order, err)
+		}
+		return v
+	}
+}
+
+// A thousand answers to one step, fifty at a time: each has a verdict, the step is decided once, its document stays small,
+// and another order goes on meanwhile.
+func TestAThousandAnswersAtOnce(t *testing.T) {
+	w := newFixture(t, "60s")
+	w.write(asking)
+	s := w.open()
+	defer closeRuntime(t, s)
+	submit(t, s, "flooded", "")
+	submit(t, s, "other", "")
+	const people = 1000
+	verdicts := make([]core.Verdict, people)
+	const senders = 50
+	var group sync.WaitGroup
+	for sender := range senders {
+		group.Go(func() {
+			for i := sender; i < people; i += senders {
+				verdicts[i] = answering(t, s, "flooded", "approve", fmt.Sprintf("person-%d", i), []string{"yes", "no"}[i%2])
+			}
+		})
+	}
+	for _, by := range []string{"ann", "bob"} {
+		if v := answering(t, s, "other", "approve", by, "yes"); !v.Accepted {
+			t.Errorf("%s is refused: %s", by, v.Reason)
+		}
+	}
+	if task := wait(t, s, "other"); task.ProcessState != core.Processed {
+		t.Errorf("the other order is %s", task.ProcessState)
+	}
+	group.Wait()
+	task := wait(t, s, "flooded")
+	var decided core.Decided
+	if err := json.Unmarshal(task.Step("approve").Output, &decided); err != nil || task.ProcessState != core.Processed {
+		t.Fatalf("the order is %s, %v", task.ProcessState, err)
+	}
+	if a := task.Step("approve").Answers; len(a.Votes) > core.MaxVoters || len(a.Verdicts) > 8 {
+		t.Errorf("it keeps %d votes and %d verdicts", len(a.Votes), len(a.Verdicts))
+	}
+	for i, v := range verdicts {
+		agrees := string(decided.Value) == []string{`"yes"`, `"no"`}[i%2]
+		switch {
+		case v.Accepted || strings.Contains(v.Reason, "people have answered") || strings.Contains(v.Reason, "no longer forward"):
+		case agrees || !strings.Contains(v.Reason, "was decided"):
+			t.Errorf("answer %d: %+v, decided: %s", i, v, decided.Value)
+		}
+	}
+}
+
+// What is wrong with an answer is said, and the order goes on.
+func TestAnswersThatCannotCount(t *testing.T) {
+	w := newFixture(t, "60s")
+	w.write(asking)
+	s := w.open()
+	defer closeRuntime(t, s)
+	submit(t, s, "o-1", "")
+	for _, c := range []struct{ step, by, value, want string }{
+		{"approve", "ann", "maybe", "the value must be one of: yes, no"},
+		{"aprove", "ann", "yes", "the order has no step aprove"},
+		{"second", "ann", "yes", "step second is not one that is answered"},
+	} {
+		if v := answering(t, s, "o-1", c.step, c.by, c.value); v.Accepted || v.Reason != c.want {
+			t.Errorf("%+v: %+v", c, v)
+		}
+	}
+	_, err := s.Command(t.Context(), message.Control{Schema: message.AnswerSchema, Kind: message.Answer, OrderID: "o-2", ID: "x", Step: "approve", Round: 1, By: "ann", Value: []byte(`"yes"`)})
+	if !errors.Is(err, port.ErrNotFound) {
+		t.Errorf("an unknown order: %v", err)
+	}
+	for _, by := range []string{"ann", "bob"} {
+		answering(t, s, "o-1", "approve", by, "yes")
+	}
+	if task := wait(t, s, "o-1"); task.ProcessState != core.Processed {
+		t.Errorf("the order is %s", task.ProcessState)
+	}
+}

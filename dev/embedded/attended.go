@@ -1,0 +1,87 @@
+package embedded
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/view"
+)
+
+// unattendedAfter is how long a queue may be without a receiver before that is told: agents pause
+// between two calls.
+const unattendedAfter = 5 * time.Second
+
+// attended is the queue of an agent outside this process, which knows whether anything takes from it.
+type attended struct {
+	port.Queue
+	clock port.Clock
+
+	mu        sync.Mutex
+	receivers int       // that wait now
+	last      time.Time // when one was there last; at first, when the queue was made
+}
+
+// Receive counts the receiver for as long as it waits.
+func (q *attended) Receive(ctx context.Context, max int, wait, visibility time.Duration) ([]port.Delivery, error) {
+	q.mu.Lock()
+	q.receivers++
+	q.mu.Unlock()
+	defer func() {
+		q.mu.Lock()
+		q.receivers--
+		q.last = q.clock.Now()
+		q.mu.Unlock()
+	}()
+	return q.Queue.Receive(ctx, max, wait, visibility)
+}
+
+// since is when a receiver was there last; false while there is one, or was one just now.
+func (q *attended) since() (time.Time, bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.last, q.receivers == 0 && q.clock.Now().Sub(q.last) >= unattendedAfter
+}
+
+// unattended tells whether nothing takes from the queue. An agent at work holds a message, and may be
+// at it for long.
+func (q *attended) unattended(ctx context.Context, agent string) (view.Unattended, bool) {
+	since, absent := q.since()
+	if !absent {
+		return view.Unattended{}, false
+	}
+	depth, err := q.Depth(ctx)
+	if err != nil || depth.InFlight > 0 {
+		return view.Unattended{}, false
+	}
+	return view.Unattended{Queue: q.Name(), Agent: agent, Since: core.TimeOf(since), Waiting: depth.Visible + depth.Delayed}, true
+}
+
+// Unattended is api.Backend.Unattended.
+func (s *Runtime) Unattended(ctx context.Context) []view.Unattended {
+	return s.unattended(ctx, func(string) bool { return true })
+}
+
+// unattendedOf are those that orders of a workflow need.
+func (s *Runtime) unattendedOf(ctx context.Context, workflow string) []view.Unattended {
+	def := s.workflows.current(workflow)
+	if def == nil {
+		return nil
+	}
+	return s.unattended(ctx, func(agent string) bool { _, named := def.Agents[agent]; return named })
+}
+
+func (s *Runtime) unattended(ctx context.Context, needed func(agent string) bool) (all []view.Unattended) {
+	for _, a := range s.agents {
+		q := s.queues.outside[a.name]
+		if q == nil || !needed(a.name) {
+			continue
+		}
+		if u, yes := q.unattended(ctx, a.name); yes {
+			all = append(all, u)
+		}
+	}
+	return all
+}

@@ -1,0 +1,302 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"runtime/metrics"
+	"strconv"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/dev/api"
+	"github.com/stepkeeper/stepkeeper/functions/scheduler"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/schedule"
+	"github.com/stepkeeper/stepkeeper/shared/view"
+)
+
+var _ api.Backend = (*Runtime)(nil)
+
+// busyRetry is what a sender is told to wait when too many tasks are open.
+const busyRetry = 2 * time.Second
+
+// Submit stores and starts orders. Beyond MaxOpen tasks that are not at rest it answers
+// *api.BusyError, so that a flood ends late and not in a crash (P32); an order that is there
+// already is answered all the same.
+func (s *Runtime) Submit(ctx context.Context, orders []message.SubmitOrder) []api.SubmitResult {
+	results := make([]api.SubmitResult, len(orders))
+	ctx, done, err := s.carry(ctx)
+	if err != nil {
+		for i := range orders {
+			results[i] = api.SubmitResult{OrderID: orders[i].OrderID, Err: err}
+		}
+		return results
+	}
+	defer done()
+	room := s.options.MaxOpen - s.hub.running()
+	if room < len(orders) {
+		for i := range orders {
+			if i >= room {
+				results[i] = s.knownOrBusy(ctx, &orders[i])
+			}
+		}
+		orders = orders[:max(room, 0)]
+	}
+	for i, r := range s.scheduler.Submit(ctx, orders) {
+		results[i] = resultOf(r)
+		if results[i].Err == nil {
+			results[i].Unattended = s.unattendedOf(ctx, orders[i].Workflow)
+		}
+	}
+	return results
+}
+
+// knownOrBusy answers a submission while there is no room: sending an order again stays harmless.
+func (s *Runtime) knownOrBusy(ctx context.Context, o *message.SubmitOrder) api.SubmitResult {
+	if loaded := s.state.Load(ctx, []string{o.OrderID}); loaded[0].Task != nil {
+		return resultOf(s.scheduler.Submit(ctx, []message.SubmitOrder{*o})[0])
+	}
+	s.count("busy", "intake")
+	return api.SubmitResult{OrderID: o.OrderID, Err: &api.BusyError{RetryAfter: busyRetry}}
+}
+
+func resultOf(r scheduler.SubmitResult) api.SubmitResult {
+	out := api.SubmitResult{OrderID: r.OrderID, Known: r.Answer == scheduler.Known, State: r.State, Notes: r.Notes}
+	switch r.Answer {
+	case scheduler.Refused:
+		out.Err = r.Refusal
+	case scheduler.Unavailable:
+		out.Err = r.Err
+		if !errors.Is(r.Err, port.ErrUnavailable) && !errors.Is(r.Err, port.ErrDamaged) {
+			out.Err = fmt.Errorf("%w: %w", port.ErrUnavailable, r.Err)
+		}
+	}
+	return out
+}
+
+// carryTime bounds what is carried.
+const carryTime = 30 * time.Second
+
+// carry is for what comes from outside: no queue stands behind it that would send it again, so it goes
+// on under a context of its own when its client goes away, and Close waits for it (P12a).
+func (s *Runtime) carry(ctx context.Context) (_ context.Context, done func(), err error) {
+	s.gate.RLock()
+	if s.closed {
+		s.gate.RUnlock()
+		return nil, nil, fmt.Errorf("%w: shutting down", port.ErrUnavailable)
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), carryTime)
+	stop := context.AfterFunc(s.work, cancel)
+	return ctx, func() {
+		stop()
+		cancel()
+		s.gate.RUnlock()
+	}, nil
+}
+
+// Reject deals with a message of the SQS edge that is not carried out, as the Scheduler does with
+// one from a queue: the application is told, or the message goes to quarantine.
+func (s *Runtime) Reject(ctx context.Context, r api.Rejected) error {
+	var forbidden *core.Refusal
+	if errors.As(r.Err, &forbidden) && forbidden.Code == api.CodeForbidden {
+		s.log.Warn("message refused", "queue", r.Queue, "reason", r.Err)
+		s.count("refused", forbidden.Code)
+		return nil
+	}
+	if r.Queue == port.Intake && s.told(r.Body) {
+		return nil
+	}
+	ctx, done, err := s.carry(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	id := r.Queue + "-" + strconv.FormatInt(s.rejects.Add(1), 10)
+	failed := s.scheduler.Handle(ctx, r.Queue, []port.Delivery{{
+		Message: port.Message{Body: r.Body}, ID: id, Receipt: id, Received: 1, SentAt: s.clock.Now(),
+	}})
+	if len(failed) > 0 {
+		return fmt.Errorf("%w: the refused message could not be kept", port.ErrUnavailable)
+	}
+	return nil
+}
+
+// told: a submission that could be read and names a reply-to was told by Submit already.
+func (s *Runtime) told(body []byte) bool {
+	o, err := message.DecodeSubmit(body)
+	if err != nil || o.ReplyTo == "" {
+		return false
+	}
+	_, err = s.queues.ReplyTo(o.ReplyTo)
+	return err == nil
+}
+
+// Command carries out a command; only a Cancel may come before its order. One that others were faster than each
+// time may be sent again.
+func (s *Runtime) Command(ctx context.Context, c message.Control) (core.Verdict, error) {
+	ctx, done, err := s.carry(ctx)
+	if err != nil {
+		return core.Verdict{}, err
+	}
+	defer done()
+	v, err := s.scheduler.Command(ctx, c)
+	var refused *message.Refusal
+	if errors.As(err, &refused) && refused.Code == core.CodeUnknownTask {
+		return v, fmt.Errorf("order %q: %w", c.OrderID, port.ErrNotFound)
+	}
+	if errors.Is(err, port.ErrConflict) { // so many commands came at once that others were faster each time
+		return v, fmt.Errorf("%w: %w", port.ErrUnavailable, err)
+	}
+	return v, err
+}
+
+func (s *Runtime) load(ctx context.Context, id string) (*core.Task, error) {
+	loaded := s.state.Load(ctx, []string{id})[0]
+	switch {
+	case loaded.Err != nil:
+		return nil, loaded.Err
+	case loaded.Task == nil:
+		return nil, fmt.Errorf("order %q: %w", id, port.ErrNotFound)
+	}
+	return loaded.Task, nil
+}
+
+// Task answers the task and the definition that it pins.
+func (s *Runtime) Task(ctx context.Context, id string) (*core.Task, *core.Definition, error) {
+	t, err := s.load(ctx, id)
+	if err != nil {
+		return nil, nil, err
+	}
+	def, err := s.state.Definition(ctx, t.Definition)
+	return t, def, err
+}
+
+// Target is the definition that a move names.
+func (s *Runtime) Target(ctx context.Context, workflow, definition string) (core.Target, error) {
+	return s.state.Target(ctx, workflow, definition, definition == message.Latest)
+}
+
+// Order answers the order as it came.
+func (s *Runtime) Order(ctx context.Context, id string) (*port.Order, error) {
+	return s.store.LoadOrder(ctx, id)
+}
+
+// Wait until done says so.
+func (s *Runtime) Wait(ctx context.Context, id string, done func(*core.Task) bool) (*core.Task, error) {
+	return s.hub.wait(ctx, id, func() (*core.Task, error) { return s.load(ctx, id) }, done)
+}
+
+// Follow sends each newer version, the present one first.
+func (s *Runtime) Follow(ctx context.Context, id string, after int64) (<-chan *core.Task, error) {
+	changes, stop := s.hub.watch(id)
+	t, err := s.load(ctx, id)
+	if err != nil {
+		stop()
+		return nil, err
+	}
+	out := make(chan *core.Task)
+	go func() {
+		defer close(out)
+		defer stop()
+		for {
+			if t.Version > after {
+				after = t.Version
+				select {
+				case <-ctx.Done():
+					return
+				case out <- t:
+				}
+			}
+			select {
+			case <-ctx.Done():
+				return
+			case t = <-changes:
+			}
+		}
+	}()
+	return out, nil
+}
+
+// List selects tasks for people. One that cannot be read is shown as such among the others.
+func (s *Runtime) List(ctx context.Context, q port.Query) ([]view.Summary, string, error) {
+	page, err := s.store.List(ctx, q)
+	if err != nil {
+		return nil, "", err
+	}
+	orders := make([]view.Summary, len(page.Records))
+	for i := range page.Records {
+		orders[i] = view.Listed(&page.Records[i])
+	}
+	return orders, page.Next, nil
+}
+
+// Queue finds a queue for the SQS edge.
+func (s *Runtime) Queue(name string) (port.Queue, error) { return s.queues.Queue(name) }
+
+// QueueNames lists them.
+func (s *Runtime) QueueNames() []string { return s.queues.names() }
+
+// startScheduled is Submit for the Supervisor. An order that is refused for good is as good as started.
+func (s *Runtime) startScheduled(ctx context.Context, orders []message.SubmitOrder) []error {
+	errs := make([]error, len(orders))
+	for i, r := range s.Submit(ctx, orders) {
+		var refused *message.Refusal
+		if errs[i] = r.Err; errors.As(r.Err, &refused) {
+			s.log.Error("an order of a schedule is refused", "task", r.OrderID, "error", r.Err)
+			errs[i] = nil
+		}
+	}
+	return errs
+}
+
+// Schedules lists the schedules of the workflows in force, and what became of their times.
+func (s *Runtime) Schedules(ctx context.Context) ([]schedule.Record, error) {
+	all := []schedule.Record{}
+	for _, def := range s.workflows.scheduled() {
+		r, _, err := schedule.Load(ctx, s.store, def.Name)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, r.Of(def.Name, def.Schedule))
+	}
+	return all, nil
+}
+
+// Workflows tells what orders can name, and what is wrong with newer files.
+func (s *Runtime) Workflows(context.Context) []api.WorkflowInfo { return s.workflows.infos() }
+
+// process tells of this process what grows where something is never let go.
+func process() (goroutines, heapBytes int64) {
+	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}} // cheap: nothing is stopped for it
+	metrics.Read(sample)
+	return int64(runtime.NumGoroutine()), int64(sample[0].Value.Uint64()) //nolint:gosec // far below the limit
+}
+
+// Health tells whether orders are taken, and how much is under way.
+func (s *Runtime) Health(ctx context.Context) api.Health {
+	h := api.Health{Ready: s.ready.Load(), Checks: map[string]string{"store": "ok"}, Counts: s.hub.counts()}
+	if err := s.store.Probe(); err != nil {
+		h.Checks["store"], h.Ready = err.Error(), false
+	}
+	for _, w := range s.workflows.infos() {
+		if len(w.Problems) > 0 {
+			h.Checks["workflow "+w.Name] = w.Problems[0]
+		}
+	}
+	s.uncalled.check(h.Checks)
+	s.counts.Range(func(k, v any) bool {
+		h.Counts[k.(string)] = v.(*counter).Load()
+		return true
+	})
+	for _, a := range s.agents {
+		for name, n := range a.stats() {
+			h.Counts["agent-"+a.name+"-"+name] = n
+		}
+	}
+	h.Unattended = s.Unattended(ctx)
+	h.Counts["process-goroutines"], h.Counts["process-heap-bytes"] = process()
+	return h
+}

@@ -1,0 +1,105 @@
+package embedded_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/dev/embedded"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+)
+
+// broken reads a field of something that the order does not have, so that its first step fails without a claim.
+var broken = strings.Replace(fixed, "order.n }", "order.amount.value }", 1)
+
+const fixed = `
+workflow: pair
+agents:
+  shop: {queueAllowance: 5s}
+steps:
+  first:
+    agent: shop
+    operation: first
+    input: {of: "${ order.n }"}
+    timeout: 5s
+    onFailure: stop
+    undo: undo-first
+    grade: fenced
+`
+
+// An order that is closed by hand has ended: it is told once, and takes no command any more (P48).
+func TestAnOrderIsClosed(t *testing.T) {
+	w := newFixture(t, "5s")
+	w.write(broken)
+	s := w.open()
+	submit(t, s, "one", `,"replyTo":"shop"`)
+	if task := wait(t, s, "one"); task.ProcessState != core.Error || task.EndCode != "expression" {
+		t.Fatalf("it is %s, %s", task.ProcessState, task.EndText)
+	}
+	send := func(c message.Control) core.Verdict {
+		t.Helper()
+		c.Schema, c.OrderID = 1, "one"
+		v, err := s.Command(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	closing := message.Control{Kind: message.Close, ID: "c-1", By: "ann", Reason: "refunded by hand"}
+	if v := send(closing); !v.Accepted {
+		t.Fatal(v.Reason)
+	}
+	for _, c := range []message.Control{
+		{Kind: message.Cancel, ID: "c-2"}, {Kind: message.Resubmit, ID: "c-3", Command: 1}, {Kind: message.Undo, ID: "c-4", Command: 1},
+		{Kind: message.Resolve, ID: "c-5", Command: 1, Step: "first", Fact: core.Happened}, {Kind: message.Close, ID: "c-6", Command: 1, By: "bob", Reason: "again"},
+	} {
+		if v := send(c); v.Accepted || !strings.Contains(v.Reason, "Closed") {
+			t.Errorf("%s of a closed order: %+v", c.Kind, v)
+		}
+	}
+	eventually(t, "it is at rest", func() bool { return wait(t, s, "one").AtRest() })
+	closeRuntime(t, s)
+	s = w.open() // which tells again what was not told
+	defer closeRuntime(t, s)
+	task := wait(t, s, "one")
+	if task.ProcessState != core.Closed || task.Closing == nil || *task.Closing != (core.Closing{By: "ann", Reason: "refunded by hand"}) || task.EndStep != "first" || task.Command != 1 {
+		t.Errorf("it is %+v", task)
+	}
+	told := map[core.StatusKind]int{}
+	for _, status := range taken(t, s, 3) {
+		told[status.Kind]++
+		if status.Kind == core.StatusClosed && (status.By != "ann" || status.Reason != "refunded by hand" || status.Step != "first" || len(status.Steps) != 1) {
+			t.Errorf("told %+v", status)
+		}
+	}
+	if told[core.StatusReceived] != 1 || told[core.StatusFailed] != 1 || told[core.StatusClosed] != 1 || depth(t, s, embedded.Status("shop")).Visible != 0 {
+		t.Errorf("told %v, left %+v", told, depth(t, s, embedded.Status("shop")))
+	}
+	if v := send(closing); !v.Accepted {
+		t.Errorf("the same command again: %+v", v)
+	}
+}
+
+// taken takes n statuses out of the application's queue.
+func taken(t *testing.T, s *embedded.Runtime, n int) (all []*message.Status) {
+	t.Helper()
+	q, err := s.Queue(embedded.Status("shop"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for len(all) < n {
+		deliveries, err := q.Receive(t.Context(), 10, patience, time.Minute)
+		if err != nil || len(deliveries) == 0 {
+			t.Fatalf("%d of %d statuses came: %v", len(all), n, err)
+		}
+		for _, d := range deliveries {
+			status, err := message.StatusOf(d)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, status)
+		}
+	}
+	return all
+}

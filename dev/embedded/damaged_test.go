@@ -1,0 +1,211 @@
+package embedded_test
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	_ "modernc.org/sqlite" // the driver
+
+	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// damage makes the stored document of a task unreadable while no process has the folder.
+func (w *fixture) damage(id string) {
+	w.t.Helper()
+	w.execute("UPDATE tasks SET document = x'7b' WHERE id = ?", id)
+}
+
+// execute changes one row of the file while no process has the folder.
+func (w *fixture) execute(statement string, arguments ...any) {
+	w.t.Helper()
+	db, err := sql.Open("sqlite", filepath.Join(w.options.Data, "stepkeeper.db"))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer db.Close()
+	done, err := db.ExecContext(w.t.Context(), statement, arguments...)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if n, err := done.RowsAffected(); n != 1 || err != nil {
+		w.t.Fatalf("%s: %d rows, %v", statement, n, err)
+	}
+}
+
+// One document that cannot be read stops neither the start, nor the sweep, nor a listing, nor any
+// other order.
+func TestADamagedDocumentAffectsNoOther(t *testing.T) {
+	w := newFixture(t, "300ms")
+	w.shop.hang.Store(true)
+	log := &countedLog{}
+	w.options.Log = slog.New(slog.NewTextHandler(log, nil))
+	s := w.open()
+	for _, id := range []string{"good", "bad", "fine"} {
+		submit(t, s, id, "")
+	}
+	closeRuntime(t, s)
+	w.damage("bad")
+	s = w.open()
+	defer closeRuntime(t, s)
+
+	orders, _, err := s.List(t.Context(), port.Query{Limit: 10})
+	if err != nil || len(orders) != 3 {
+		t.Fatalf("%+v, %v", orders, err)
+	}
+	for _, o := range orders {
+		if (o.Damaged != "") != (o.OrderID == "bad") || o.Workflow != "pair" || o.State != core.Processing || o.Created == 0 {
+			t.Errorf("listed: %+v", o)
+		}
+	}
+	// While the service hangs only the sweep moves the others: their steps are handed back.
+	for _, id := range []string{"good", "fine"} {
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		task, err := s.Wait(ctx, id, func(x *core.Task) bool { return x.Steps[0].FailureCount > 0 })
+		cancel()
+		if err != nil {
+			t.Fatalf("%s was not handed back: %v, %+v", id, err, task)
+		}
+	}
+	w.shop.hang.Store(false)
+	for _, id := range []string{"good", "fine"} {
+		wait(t, s, id)
+	}
+	if _, _, err := s.Task(t.Context(), "bad"); !errors.Is(err, port.ErrDamaged) {
+		t.Errorf("its task: %v", err)
+	}
+	if _, err := s.Follow(t.Context(), "bad", 0); !errors.Is(err, port.ErrDamaged) {
+		t.Errorf("following it: %v", err)
+	}
+	if r := s.Submit(t.Context(), []message.SubmitOrder{order(t, "bad", "")})[0]; !errors.Is(r.Err, port.ErrDamaged) || errors.Is(r.Err, port.ErrUnavailable) {
+		t.Errorf("submitted again: %v", r.Err)
+	}
+	if h := s.Health(t.Context()); !h.Ready {
+		t.Errorf("%+v", h)
+	}
+	eventually(t, "the sweep that meets the damaged document", func() bool { return log.count("left for the next sweep") > 0 })
+	if n := log.count("left for the next sweep"); n != 1 {
+		t.Errorf("the sweeps said it %d times, once is enough", n)
+	}
+}
+
+// A task whose definition is gone is left to the operator; the start and the other tasks go on.
+func TestATaskWithoutItsDefinitionDoesNotStopTheStart(t *testing.T) {
+	w := newFixture(t, "30s")
+	w.shop.hang.Store(true)
+	s := w.open()
+	submit(t, s, "lost", "")
+	task, _, err := s.Task(t.Context(), "lost")
+	if err != nil {
+		t.Fatal(err)
+	}
+	closeRuntime(t, s)
+	w.write(fmt.Sprintf(pair, "31s"))
+	w.execute("DELETE FROM definitions WHERE hash = ?", task.Definition)
+	w.shop.hang.Store(false)
+	s = w.open()
+	defer closeRuntime(t, s)
+	submit(t, s, "fine", "")
+	if task := wait(t, s, "fine"); task.ProcessState != core.Processed {
+		t.Errorf("the other order: %s", task.ProcessState)
+	}
+}
+
+// countedLog is a log that can be asked.
+type countedLog struct {
+	mu  sync.Mutex
+	all []string
+}
+
+func (l *countedLog) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.all = append(l.all, string(b))
+	return len(b), nil
+}
+
+func (l *countedLog) count(text string) (n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, line := range l.all {
+		if strings.Contains(line, text) {
+			n++
+		}
+	}
+	return n
+}
+
+// An output that is nested so deep that its document could not be read again never gets there: it
+// fails its step for good, with a text that says why, and the order is undone.
+func TestOutputNestedTooDeep(t *testing.T) {
+	w := newFixture(t, "5s")
+	w.options.Operations = map[string]worker.Operations{"shop": {
+		worker.AnyOperation: {Run: func(_ context.Context, c worker.Call) (any, error) {
+			if c.OrderID == "deep" && c.Name == "second" {
+				return json.RawMessage(strings.Repeat("[", 9_998) + strings.Repeat("]", 9_998)), nil
+			}
+			return 1, nil
+		}},
+	}}
+	s := w.open()
+	defer closeRuntime(t, s)
+	submit(t, s, "deep", "")
+	submit(t, s, "flat", "")
+	task := wait(t, s, "deep")
+	if e := task.Step("second").Error; task.ProcessState != core.Compensated || e == nil || !strings.Contains(e.Message, "deeper than 64 levels") {
+		t.Errorf("%s, %+v", task.ProcessState, e)
+	}
+	if task := wait(t, s, "flat"); task.ProcessState != core.Processed {
+		t.Errorf("the other order: %s", task.ProcessState)
+	}
+	if orders, _, err := s.List(t.Context(), port.Query{Limit: 10}); err != nil || len(orders) != 2 || orders[0].Damaged+orders[1].Damaged != "" {
+		t.Errorf("%+v, %v", orders, err)
+	}
+}
+
+// P28: such a reply of an agent that checks nothing itself goes to quarantine, with the reason; the
+// step is rescued by its complete-by.
+func TestReplyNestedTooDeep(t *testing.T) {
+	w := newFixture(t, "500ms")
+	w.shop.hang.Store(true)
+	s := w.open()
+	defer closeRuntime(t, s)
+	submit(t, s, "one", "")
+	replies, err := s.Queue(port.Replies)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body := `{"schema":1,"task":"one","run":0,"step":"first","attempt":1,"operation":"do","outcome":"done","waited":0,"output":` +
+		strings.Repeat("[", 9_998) + strings.Repeat("]", 9_998) + `}`
+	if err := replies.Send(t.Context(), []port.Message{{Body: []byte(body)}})[0]; err != nil {
+		t.Fatal(err)
+	}
+	quarantine, err := s.Queue(port.Quarantine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := quarantine.Receive(t.Context(), 1, patience, time.Minute)
+	if err != nil || len(got) != 1 {
+		t.Fatalf("not in quarantine: %v", err)
+	}
+	text, err := got[0].Bytes()
+	if q, bad := message.DecodeQuarantined(text); err != nil || bad != nil || !strings.Contains(q.Reason, "deeper than 64 levels") {
+		t.Errorf("%s, %v %v", text, err, bad)
+	}
+	w.shop.hang.Store(false)
+	if task := wait(t, s, "one"); task.ProcessState != core.Processed || slices.ContainsFunc(task.Steps, func(x core.Step) bool { return len(x.Output) > 1000 }) {
+		t.Errorf("%+v", task)
+	}
+}

@@ -1,0 +1,418 @@
+package embedded_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/dev/api"
+	"github.com/stepkeeper/stepkeeper/dev/embedded"
+	"github.com/stepkeeper/stepkeeper/dev/sqlite"
+	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+const patience = 60 * time.Second
+
+// pair is a workflow of two steps; the first one can be undone.
+const pair = `workflow: pair
+notify: [started, step-finished]
+grace: 1s
+tellAfter: 1s
+output: {first: "${ steps.first.output }"}
+agents:
+  shop: {queueAllowance: %[1]s, clockSkew: 10ms}
+steps:
+  first: {agent: shop, operation: first, input: {n: "${ order.n }"}, timeout: %[1]s, onFailure: undo, undo: unfirst, grade: fenced, retry: {maxFailures: 3, backoff: {initial: 20ms, max: 100ms}}}
+  second: {agent: shop, operation: second, after: [first], timeout: %[1]s, onFailure: undo, undo: unsecond, grade: fenced, retry: {maxFailures: 3, backoff: {initial: 20ms, max: 100ms}}}
+`
+
+// shop is an agent inside the process that counts its effects by key.
+type shop struct {
+	mu      sync.Mutex
+	effects map[string]int
+	delay   time.Duration
+	hang    atomic.Bool
+	stuck   chan struct{} // calls last until it is closed, whatever becomes of their contexts
+	refuse  atomic.Bool   // the second step, for good
+	expired atomic.Bool   // it refuses the credentials
+	undone  atomic.Int64
+	gate    chan struct{} // a call needs one of these; nil: none
+	at      atomic.Int64  // calls at the gate
+}
+
+func (s *shop) run(ctx context.Context, c worker.Call) (any, error) {
+	if s.stuck != nil {
+		<-s.stuck
+		return nil, ctx.Err()
+	}
+	if s.hang.Load() {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	if s.gate != nil {
+		s.at.Add(1)
+		defer s.at.Add(-1)
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-s.gate:
+		}
+	}
+	if s.delay > 0 {
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(s.delay):
+		}
+	}
+	if s.expired.Load() {
+		return nil, worker.Unauthorized(errors.New("the token has expired"))
+	}
+	if c.Name == "second" && s.refuse.Load() {
+		return nil, worker.Permanent(errors.New("no such thing"))
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c.Operation == core.UndoOp {
+		s.undone.Add(1)
+		delete(s.effects, c.Key)
+		return nil, nil
+	}
+	s.effects[c.Key] = 1
+	return map[string]string{"key": c.Key}, nil
+}
+
+func (s *shop) standing() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.effects)
+}
+
+type fixture struct {
+	t       *testing.T
+	dir     string
+	options embedded.Options
+	shop    *shop
+}
+
+func newFixture(t *testing.T, timeout string) *fixture {
+	t.Helper()
+	dir := t.TempDir()
+	flows := filepath.Join(dir, "workflows")
+	if err := os.Mkdir(flows, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	w := &fixture{t: t, dir: dir, shop: &shop{effects: map[string]int{}}}
+	w.write(fmt.Sprintf(pair, timeout))
+	w.options = embedded.Options{
+		Data: filepath.Join(dir, "data"), Workflows: flows, ReplyTo: []string{"shop"}, SweepEvery: 50 * time.Millisecond,
+		Operations: map[string]worker.Operations{"shop": {worker.AnyOperation: {Run: w.shop.run}}},
+		Inside:     embedded.Inside{Concurrency: 4, Breaker: worker.Breaker{Off: true}},
+		Log:        slog.New(slog.DiscardHandler),
+	}
+	return w
+}
+
+func (w *fixture) write(text string) {
+	w.t.Helper()
+	if err := os.WriteFile(filepath.Join(w.dir, "workflows", "pair.yaml"), []byte(text), 0o600); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *fixture) open() *embedded.Runtime {
+	w.t.Helper()
+	s, err := embedded.Open(w.t.Context(), w.options)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return s
+}
+
+func order(t *testing.T, id, rest string) message.SubmitOrder {
+	t.Helper()
+	o, err := message.DecodeSubmit(fmt.Appendf(nil, `{"schema":1,"orderId":%q,"workflow":"pair","order":{"n":12345678901234567890}%s}`, id, rest))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+func submit(t *testing.T, s *embedded.Runtime, id, rest string) {
+	t.Helper()
+	if r := s.Submit(t.Context(), []message.SubmitOrder{order(t, id, rest)})[0]; r.Err != nil {
+		t.Fatalf("submit %s: %v", id, r.Err)
+	}
+}
+
+func atEnd(task *core.Task) bool { return task.Terminal() || task.ProcessState == core.Error }
+
+func wait(t *testing.T, s *embedded.Runtime, id string) *core.Task {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	task, err := s.Wait(ctx, id, atEnd)
+	if err != nil {
+		t.Fatalf("waiting for %s: %v, last seen %+v", id, err, task)
+	}
+	return task
+}
+
+func closeRuntime(t *testing.T, s *embedded.Runtime) {
+	t.Helper()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAnOrderIsDoneAndTold(t *testing.T) {
+	w := newFixture(t, "5s")
+	s := w.open()
+	defer closeRuntime(t, s)
+	submit(t, s, "one", `,"replyTo":"shop"`)
+	if task := wait(t, s, "one"); task.ProcessState != core.Processed || string(task.Output) != `{"first":{"key":"one/0/first"}}` {
+		t.Fatalf("ended %s with %s: %s", task.ProcessState, task.Output, task.EndText)
+	}
+	want := []string{"received", "started", "step-finished", "step-finished", "completed"}
+	if got := statuses(t, s, len(want)); fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Fatalf("the application was told %v, want %v", got, want)
+	}
+	eventually(t, "what was handled is deleted", func() bool { return !busy(t, s) && depth(t, s, port.Requests("shop")) == port.Depth{} })
+}
+
+// statuses takes n messages from the application's queue, in the order of their numbers.
+func statuses(t *testing.T, s *embedded.Runtime, n int) []string {
+	t.Helper()
+	q, err := s.Queue(embedded.Status("shop"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	byOrder := make([]string, n)
+	for got := 0; got < n; {
+		deliveries, err := q.Receive(t.Context(), 10, patience, time.Minute)
+		if err != nil || len(deliveries) == 0 {
+			t.Fatalf("%d of %d statuses came: %v", got, n, err)
+		}
+		for _, d := range deliveries {
+			body, err := d.Bytes()
+			if err != nil {
+				t.Fatal(err)
+			}
+			var m message.Status
+			if err := json.Unmarshal(body, &m); err != nil {
+				t.Fatal(err)
+			}
+			byOrder[m.Seq%n] = string(m.Kind) // received has no number
+			got++
+		}
+	}
+	return byOrder
+}
+
+func TestAFailedOrderIsUndone(t *testing.T) {
+	w := newFixture(t, "5s")
+	w.shop.refuse.Store(true)
+	s := w.open()
+	defer closeRuntime(t, s)
+	submit(t, s, "one", "")
+	task := wait(t, s, "one")
+	if task.ProcessState != core.Compensated || task.EndStep != "second" || w.shop.standing() != 0 {
+		t.Fatalf("ended %s because of %q with %d effects left", task.ProcessState, task.EndStep, w.shop.standing())
+	}
+}
+
+func TestTheSameOrderAgain(t *testing.T) {
+	w := newFixture(t, "5s")
+	s := w.open()
+	defer closeRuntime(t, s)
+	submit(t, s, "one", "")
+	wait(t, s, "one")
+	if r := s.Submit(t.Context(), []message.SubmitOrder{order(t, "one", "")})[0]; r.Err != nil || !r.Known || r.State != core.Processed {
+		t.Fatalf("the same order again: %+v", r)
+	}
+	if r := s.Submit(t.Context(), []message.SubmitOrder{order(t, "two", `,"priority":"high"`)})[0]; r.Err != nil || len(r.Notes) != 1 {
+		t.Errorf("a priority has no effect, and its receipt does not say so: %+v", r)
+	}
+	r := s.Submit(t.Context(), []message.SubmitOrder{order(t, "one", `,"priority":"high"`)})[0]
+	var refused *message.Refusal
+	if !errors.As(r.Err, &refused) || refused.Code != "other-content" {
+		t.Fatalf("other content: %+v", r)
+	}
+}
+
+// P27: what was under way goes on after a restart, within a second of readiness, nothing twice.
+func TestARestartTakesUpWhatWasUnderWay(t *testing.T) {
+	w := newFixture(t, "30s")
+	w.shop.hang.Store(true)
+	s := w.open()
+	const n = 50
+	for i := range n {
+		submit(t, s, fmt.Sprintf("o-%d", i), "")
+	}
+	closeRuntime(t, s)
+	w.shop.hang.Store(false)
+	s = w.open()
+	defer closeRuntime(t, s)
+	ready := time.Now()
+	for i := range n {
+		if task := wait(t, s, fmt.Sprintf("o-%d", i)); task.ProcessState != core.Processed {
+			t.Fatalf("%s ended %s", task.OrderID, task.ProcessState)
+		}
+	}
+	if took := time.Since(ready); took > 20*time.Second {
+		t.Fatalf("the orders went on %v after readiness: their complete-by was waited for", took)
+	}
+	if got := w.shop.standing(); got != 2*n {
+		t.Fatalf("%d effects, want %d", got, 2*n)
+	}
+}
+
+func TestASecondProcessIsRefused(t *testing.T) {
+	w := newFixture(t, "5s")
+	s := w.open()
+	defer closeRuntime(t, s)
+	if _, err := embedded.Open(t.Context(), w.options); !errors.Is(err, sqlite.ErrLocked) {
+		t.Fatalf("a second one on the same folder: %v", err)
+	}
+}
+
+func TestIntakeIsBusyBeforeMemorySuffers(t *testing.T) {
+	w := newFixture(t, "30s")
+	w.options.MaxOpen = 3
+	w.shop.hang.Store(true)
+	s := w.open()
+	defer closeRuntime(t, s)
+	var orders []message.SubmitOrder
+	for i := range 5 {
+		orders = append(orders, order(t, fmt.Sprintf("o-%d", i), ""))
+	}
+	for i, r := range s.Submit(t.Context(), orders) {
+		var busy *api.BusyError
+		if i < 3 && r.Err != nil || i >= 3 && (!errors.As(r.Err, &busy) || busy.RetryAfter <= 0) {
+			t.Fatalf("order %d: %v", i, r.Err)
+		}
+	}
+	if r := s.Submit(t.Context(), orders[:1])[0]; r.Err != nil || !r.Known {
+		t.Fatalf("an order that is there, while busy: %+v", r)
+	}
+	if n := s.Health(t.Context()).Counts["busy: intake"]; n < 2 {
+		t.Errorf("%d orders were refused as busy", n)
+	}
+}
+
+func TestAChangedWorkflowCountsForNewOrders(t *testing.T) {
+	w := newFixture(t, "5s")
+	s := w.open()
+	defer closeRuntime(t, s)
+	first := s.Workflows(t.Context())[0]
+	w.write("workflow: pair\nsteps: {first: {agent: absent}}\n")
+	broken := until(t, s, func(i api.WorkflowInfo) bool { return len(i.Problems) > 0 })
+	if broken.Hash != first.Hash {
+		t.Fatal("a broken file replaced the definition in force")
+	}
+	submit(t, s, "old", "")
+	w.write(fmt.Sprintf(pair, "4s"))
+	corrected := until(t, s, func(i api.WorkflowInfo) bool { return len(i.Problems) == 0 && i.Hash != first.Hash })
+	submit(t, s, "new", "")
+	if old, new := wait(t, s, "old"), wait(t, s, "new"); old.Definition != first.Hash || new.Definition != corrected.Hash {
+		t.Fatalf("the old order ran %s, the new one %s", old.Definition, new.Definition)
+	}
+}
+
+func until(t *testing.T, s *embedded.Runtime, ok func(api.WorkflowInfo) bool) api.WorkflowInfo {
+	t.Helper()
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		if i := s.Workflows(t.Context()); len(i) == 1 && ok(i[0]) {
+			return i[0]
+		}
+	}
+	t.Fatalf("the workflows stayed %+v", s.Workflows(t.Context()))
+	return api.WorkflowInfo{}
+}
+
+func TestAForgedReplyChangesNothing(t *testing.T) {
+	w := newFixture(t, "30s")
+	w.shop.hang.Store(true)
+	s := w.open()
+	defer closeRuntime(t, s)
+	submit(t, s, "one", "")
+	replies, err := s.Queue(port.Replies)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, body := range []string{
+		`{"schema":1,"task":"missing","run":0,"step":"first","attempt":1,"operation":"do","outcome":"done","waited":0}`,
+		`{"schema":1,"task":"one","run":0,"step":"second","attempt":1,"operation":"do","outcome":"done","waited":0}`,
+		`{"schema":1,"task":"one","run":0,"step":"first","attempt":7,"operation":"do","outcome":"done","waited":0}`,
+		`{"schema":1,"task":"one","run":0,"step":"first","attempt":1,"operation":"undo","outcome":"done","waited":0}`,
+		`not json`,
+	} {
+		if err := replies.Send(t.Context(), []port.Message{{Body: []byte(body)}})[0]; err != nil {
+			t.Fatal(err)
+		}
+	}
+	quarantine, err := s.Queue(port.Quarantine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := quarantine.Receive(t.Context(), 1, patience, time.Minute); err != nil || len(got) != 1 {
+		t.Fatalf("what could not be read is not in quarantine: %v", err)
+	}
+	task, _, err := s.Task(t.Context(), "one")
+	if err != nil || task.Version != 1 || task.ProcessState != core.Processing {
+		t.Fatalf("version %d, %s: %v", task.Version, task.ProcessState, err)
+	}
+}
+
+// A clock that jumps ends waits early or late; it breaks no order and affects no other one.
+func TestAClockThatJumps(t *testing.T) {
+	w := newFixture(t, "5s")
+	var offset atomic.Int64
+	w.options.Clock = port.ClockFunc(func() time.Time { return time.Now().Add(time.Duration(offset.Load())) })
+	s := w.open()
+	defer closeRuntime(t, s)
+	w.shop.hang.Store(true)
+	var ids []string
+	for i := range 20 {
+		ids = append(ids, fmt.Sprintf("before-%d", i))
+		submit(t, s, ids[i], "")
+	}
+	offset.Store(int64(time.Hour)) // every complete-by has passed now
+	w.shop.hang.Store(false)
+	ids = append(ids, "forward")
+	submit(t, s, "forward", "")
+	processed := 0
+	for _, id := range ids {
+		switch task := wait(t, s, id); task.ProcessState {
+		case core.Processed:
+			processed++
+		case core.Compensated:
+		default:
+			t.Fatalf("%s ended %s: %s", id, task.ProcessState, task.EndText)
+		}
+	}
+	w.shop.delay = 20 * time.Millisecond
+	submit(t, s, "across", "")
+	offset.Store(0) // an hour back, with that one in flight
+	submit(t, s, "back", "")
+	for _, id := range []string{"across", "back"} {
+		if task := wait(t, s, id); task.ProcessState != core.Processed {
+			t.Fatalf("%s ended %s: %s", id, task.ProcessState, task.EndText)
+		}
+		processed++
+	}
+	if got := w.shop.standing(); got != 2*processed {
+		t.Fatalf("%d effects stand for %d processed orders", got, processed)
+	}
+}

@@ -1,0 +1,97 @@
+package embedded_test
+
+import (
+	"database/sql"
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// refuseWrites makes the store fail for writes to a table, until the function answered is called.
+func (w *fixture) refuseWrites(what, table string) (end func()) {
+	w.t.Helper()
+	db, err := sql.Open("sqlite", filepath.Join(w.options.Data, "stepkeeper.db")+"?_pragma=busy_timeout(10000)")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(func() { _ = db.Close() })
+	run := func(script string) {
+		w.t.Helper()
+		if _, err := db.Exec(script); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	run("CREATE TRIGGER refuse BEFORE " + what + " ON " + table + " BEGIN SELECT RAISE(ABORT, 'refused by the test'); END")
+	return func() {
+		w.t.Helper()
+		run("DROP TRIGGER refuse")
+	}
+}
+
+// While the store fails, messages are given back after longer and longer pauses: none is lost, none
+// becomes a dead letter within minutes, and the work goes on by itself afterwards.
+func TestWhatCannotBeStoredComesBack(t *testing.T) {
+	w, clock := onItsOwnClock(t, "7m30s")
+	w.shop.gate = make(chan struct{})
+	s := w.open()
+	defer closeRuntime(t, s)
+	submit(t, s, "one", "")
+	eventually(t, "the call is made", func() bool { return w.shop.at.Load() == 1 })
+	end := w.refuseWrites("UPDATE", "tasks")
+	w.shop.gate <- struct{}{}
+	resting := func() bool {
+		d := depth(t, s, port.Replies)
+		return d.Visible == 0 && d.InFlight == 1
+	}
+	eventually(t, "the reply is given back", resting)
+	time.Sleep(20 * time.Millisecond) // or it would only be in hand
+	if !resting() {
+		t.Error("the reply is not kept")
+	}
+	for range 100 {
+		clock.Advance(time.Second)
+		time.Sleep(time.Millisecond)
+		eventually(t, "the reply is given back", resting)
+	}
+	if d := depth(t, s, "dead-letters"); d.Visible != 0 {
+		t.Errorf("dead letters after 100 s: %+v", d)
+	}
+	end()
+	close(w.shop.gate)
+	eventually(t, "the order goes on", func() bool {
+		clock.Advance(time.Second)
+		task, _, err := s.Task(t.Context(), "one")
+		return err == nil && task.ProcessState == core.Processed
+	})
+	if w.shop.standing() != 2 {
+		t.Errorf("%d effects, want 2", w.shop.standing())
+	}
+}
+
+// What cannot be stored is answered as not stored, readiness says so, and sending it again succeeds.
+func TestOrdersThatCannotBeStoredAreRefused(t *testing.T) {
+	w := newFixture(t, "30s")
+	s := w.open()
+	defer closeRuntime(t, s)
+	end := w.refuseWrites("INSERT", "orders")
+	r := s.Submit(t.Context(), []message.SubmitOrder{order(t, "one", "")})[0]
+	if !errors.Is(r.Err, port.ErrUnavailable) || r.OrderID != "one" || strings.Count(r.Err.Error(), port.ErrUnavailable.Error()) != 1 {
+		t.Errorf("submitted: %+v, want %v", r, port.ErrUnavailable)
+	}
+	if _, err := s.Order(t.Context(), "one"); !errors.Is(err, port.ErrNotFound) {
+		t.Errorf("the order: %v, want %v", err, port.ErrNotFound)
+	}
+	end()
+	end = w.refuseWrites("INSERT", "probe")
+	eventually(t, "it is not ready", func() bool { return !s.Health(t.Context()).Ready })
+	end()
+	eventually(t, "it is ready", func() bool { return s.Health(t.Context()).Ready })
+	submit(t, s, "one", "")
+	wait(t, s, "one")
+}

@@ -1,0 +1,105 @@
+//go:build unix
+
+package embedded_test
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/dev/api"
+	"github.com/stepkeeper/stepkeeper/dev/embedded"
+)
+
+// What is no regular file of the folder is named and refused: it neither blocks the start nor shows
+// what stands in files elsewhere.
+func TestOnlyRegularFilesOfTheFolderAreWorkflows(t *testing.T) {
+	w := newFixture(t, "5s")
+	flows := filepath.Join(w.dir, "workflows")
+	const secret = "root-s3cr3t-hash"
+	outside := filepath.Join(w.dir, "shadow")
+	if err := os.WriteFile(outside, []byte(secret+": {"+secret+": 1}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	at := func(name string) string { return filepath.Join(flows, name) }
+	must(syscall.Mkfifo(at("pipe.yaml"), 0o600))
+	must(os.Symlink(outside, at("absolute.yaml")))
+	must(os.Symlink("../shadow", at("relative.yaml")))
+	must(os.Symlink("/dev/zero", at("device.yaml")))
+	must(os.Symlink("pipe.yaml", at("link-to-pipe.yaml")))
+	must(os.Symlink("nowhere", at("dangling.yaml")))
+	must(os.Mkdir(at("folder.yaml"), 0o700))
+	t.Chdir(flows) // the path of a socket is short
+	socket, err := net.Listen("unix", "socket.yaml")
+	must(err)
+	defer socket.Close()
+	must(os.WriteFile(at("hidden"), []byte(strings.Replace(fmt.Sprintf(pair, "5s"), "workflow: pair", "workflow: linked", 1)), 0o600))
+	must(os.Symlink("hidden", at("linked.yaml"))) // within the folder, as in a mounted ConfigMap
+
+	opened := make(chan *embedded.Runtime, 1)
+	go func() { opened <- w.open() }()
+	var s *embedded.Runtime
+	select {
+	case s = <-opened:
+	case <-time.After(patience):
+		t.Fatal("the start hangs")
+	}
+	defer closeRuntime(t, s)
+	why := map[string]string{
+		"pipe": "named pipe", "absolute": "link", "relative": "link", "device": "link", "link-to-pipe": "named pipe",
+		"dangling": "link", "folder": "directory", "socket": "socket",
+	}
+	found := map[string]api.WorkflowInfo{}
+	for _, i := range s.Workflows(t.Context()) {
+		found[i.Name] = i
+		if text := fmt.Sprint(i); strings.Contains(text, secret) || strings.Contains(text, "shadow") {
+			t.Errorf("a file outside is shown: %s", text)
+		}
+	}
+	for name, what := range why {
+		i := found[name]
+		if text := strings.Join(i.Problems, "\n"); i.Hash != "" || !strings.Contains(text, name+".yaml") || !strings.Contains(text, what) {
+			t.Errorf("%s.yaml: %+v; want a problem that names it and says %q", name, i, what)
+		}
+	}
+	for _, name := range []string{"pair", "linked"} {
+		if found[name].Hash == "" || len(found[name].Problems) > 0 {
+			t.Errorf("workflow %s: %+v", name, found[name])
+		}
+	}
+	submit(t, s, "one", "")
+	wait(t, s, "one")
+}
+
+// The agents' file is one too.
+func TestAgentsFileThatIsNoFile(t *testing.T) {
+	w := newFixture(t, "5s")
+	w.options.Agents = filepath.Join(w.dir, "agents.yaml")
+	if err := syscall.Mkfifo(w.options.Agents, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	refused := make(chan error, 1)
+	go func() {
+		_, err := embedded.Open(t.Context(), w.options)
+		refused <- err
+	}()
+	select {
+	case err := <-refused:
+		if err == nil || !strings.Contains(err.Error(), "named pipe") || !strings.Contains(err.Error(), w.options.Agents) {
+			t.Fatalf("refused with %v", err)
+		}
+	case <-time.After(patience):
+		t.Fatal("the start hangs")
+	}
+}

@@ -1,0 +1,160 @@
+package embedded_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/dev/api"
+	"github.com/stepkeeper/stepkeeper/dev/embedded"
+	"github.com/stepkeeper/stepkeeper/dev/memory"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// onItsOwnClock makes the world's time stand still, but for what the test moves, so that no pause of
+// the machine counts as time. Steps have an hour.
+func onItsOwnClock(t *testing.T, allowance string) (*fixture, *memory.Clock) {
+	t.Helper()
+	w := newFixture(t, "1h")
+	w.write(strings.Replace(fmt.Sprintf(pair, "1h"), "queueAllowance: 1h", "queueAllowance: "+allowance, 1))
+	clock := memory.NewClock(time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC))
+	w.options.Clock, w.options.SweepEvery = clock, 2*time.Millisecond
+	return w, clock
+}
+
+// P32: a flood of many times what the agents can do in the time that a step has ends late: nothing is
+// counted as a failure, nothing is undone, and what is too much for the memory is refused with a time
+// to come again. Without the rule every request would time out in its queue.
+func TestAFloodEndsLateWithNothingFailed(t *testing.T) {
+	const calls = 2 // at a time, 90 s each: 90 of them in the time that a step has
+	w, clock := onItsOwnClock(t, "7m30s")
+	w.shop.gate = make(chan struct{})
+	w.options.Inside.Concurrency = calls
+	w.options.MaxOpen = 200
+	s := w.open()
+	defer closeRuntime(t, s)
+	n := flood(t, s, w.options.MaxOpen)
+	workOff(t, w, s, clock, calls, n)
+	uncounted := 0
+	for i := range n {
+		task := wait(t, s, fmt.Sprintf("o-%d", i))
+		if task.ProcessState != core.Processed {
+			t.Fatalf("%s ended %s: %s", task.OrderID, task.ProcessState, task.EndText)
+		}
+		for _, step := range task.Steps {
+			if step.FailureCount != 0 {
+				t.Errorf("step %s of %s has had %d failures, and only time in a queue can be one of them", step.Name, task.OrderID, step.FailureCount)
+			}
+			uncounted += step.Attempt - 1 - step.FailureCount
+		}
+	}
+	if uncounted == 0 {
+		t.Error("no request ever waited too long: this was no flood")
+	}
+	if w.shop.undone.Load() != 0 || w.shop.standing() != 2*n {
+		t.Errorf("%d requests to undo, %d effects stand; want none, and %d", w.shop.undone.Load(), w.shop.standing(), 2*n)
+	}
+	submit(t, s, fmt.Sprintf("o-%d", n), "") // the refused one, now that there is room
+	workOff(t, w, s, clock, calls, n+1)
+	t.Logf("%d orders, %d copies handed back uncounted", n, uncounted)
+}
+
+// workOff lets the agents make call after call, each as long as 90 s of the clock, until n orders have
+// ended. The clock is moved while all calls have begun and all replies are handled.
+func workOff(t *testing.T, w *fixture, s *embedded.Runtime, clock *memory.Clock, calls, n int) {
+	t.Helper()
+	for end := time.Now().Add(2 * patience); ; {
+		switch counts := s.Health(t.Context()).Counts; {
+		case counts["ended-"+string(core.Processed)] == int64(n):
+			return
+		case time.Now().After(end):
+			t.Fatalf("%d orders have not ended: %v", n, counts)
+		}
+		at := int(w.shop.at.Load())
+		if at < calls && depth(t, s, port.Requests("shop")).Visible > 0 || busy(t, s) {
+			time.Sleep(100 * time.Microsecond)
+			continue
+		}
+		clock.Advance(90 * time.Second)
+		time.Sleep(w.options.SweepEvery) // let the Supervisor look; how often it does changes nothing
+		for range at {
+			select {
+			case w.shop.gate <- struct{}{}:
+			case <-time.After(time.Second): // its context ended meanwhile: the request comes again
+			}
+		}
+	}
+}
+
+func busy(t *testing.T, s *embedded.Runtime) bool {
+	t.Helper()
+	replies, control := depth(t, s, port.Replies), depth(t, s, port.Control)
+	return replies.Visible+replies.InFlight+control.Visible+control.InFlight > 0
+}
+
+func depth(t *testing.T, s *embedded.Runtime, name string) port.Depth {
+	t.Helper()
+	q, err := s.Queue(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := q.Depth(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// flood submits orders until intake says that it is busy, and answers how many it took: at least as
+// many as may be open.
+func flood(t *testing.T, s *embedded.Runtime, room int) (taken int) {
+	t.Helper()
+	for ; taken < 10*room; taken++ {
+		err := s.Submit(t.Context(), []message.SubmitOrder{order(t, fmt.Sprintf("o-%d", taken), "")})[0].Err
+		if err == nil {
+			continue
+		}
+		var busy *api.BusyError // 429 with Retry-After at the edge
+		if !errors.As(err, &busy) || busy.RetryAfter <= 0 || taken < room {
+			t.Fatalf("order %d of a flood, with room for %d: %v", taken, room, err)
+		}
+		return taken
+	}
+	t.Fatalf("%d orders were taken, with room for %d", taken, room)
+	return taken
+}
+
+// P32: time in a queue counts as a failure of the step up to what its agent takes at a time,
+// concurrency times batch, and no more past that.
+func TestABacklogIsMoreThanAnAgentTakesAtATime(t *testing.T) {
+	for _, c := range []struct{ concurrency, orders, failures int }{
+		{3, 15, 1}, {3, 16, 0}, {1, 5, 1}, {1, 6, 0}, {0, 50, 1}, {0, 51, 0}, // 0: 10, unless asked otherwise
+	} {
+		t.Run(fmt.Sprint(c), func(t *testing.T) {
+			w, clock := onItsOwnClock(t, "7m30s")
+			w.shop.stuck = make(chan struct{}) // an agent that is free again drops what came too late
+			w.options.Inside.Concurrency = c.concurrency
+			s := w.open()
+			defer closeRuntime(t, s)
+			defer close(w.shop.stuck)
+			for i := range c.orders {
+				submit(t, s, fmt.Sprintf("o-%d", i), "")
+			}
+			eventually(t, "calls are made", func() bool { return depth(t, s, port.Requests("shop")).InFlight >= max(c.concurrency, 1) })
+			clock.Advance(2 * time.Hour) // the requests in hand are visible again too
+			for i := range c.orders {
+				task, err := s.Wait(t.Context(), fmt.Sprintf("o-%d", i), func(task *core.Task) bool { return task.Version > 1 })
+				if err != nil {
+					t.Fatal(err)
+				}
+				if step := task.Steps[0]; step.FailureCount != c.failures || step.State != core.Pending {
+					t.Fatalf("%s is %s with %d failures, want it handed back with %d", task.OrderID, step.State, step.FailureCount, c.failures)
+				}
+			}
+		})
+	}
+}

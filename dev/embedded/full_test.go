@@ -1,0 +1,106 @@
+package embedded_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"strings"
+	"testing"
+
+	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+)
+
+// manySteps is a workflow whose steps run in a row or all at once; what fails in its second half stops the order.
+func manySteps(n int, row bool) string {
+	var b strings.Builder
+	b.WriteString("workflow: pair\nagents:\n  shop: {queueAllowance: 30s, clockSkew: 10ms}\nsteps:\n")
+	for i := range n {
+		after, policy := "", "undo"
+		if row && i > 0 {
+			after = fmt.Sprintf(", after: [s%03d]", i-1)
+		}
+		if i >= n/2 {
+			policy = "stop"
+		}
+		fmt.Fprintf(&b, "  s%03d: {agent: shop, operation: do%s, timeout: 60s, onFailure: %s, undo: undo, grade: fenced, retry: {maxFailures: 1}}\n", i, after, policy)
+	}
+	return b.String()
+}
+
+// P28: orders whose outputs come near what a document holds end, or stop with a failure that says why;
+// and they answer every command, whatever their documents hold.
+func TestOrdersNearTheLimitOfTheirDocumentEnd(t *testing.T) {
+	for _, tt := range []struct {
+		name                  string
+		steps, orders         int
+		row                   bool
+		smallest, most, large int // bytes of an output; of how many documents one is more than fits
+	}{
+		{"30 steps in a row", 30, 6, true, 0, 26_000, 2},
+		{"60 steps at once", 60, 1, false, 5_800, 6_200, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newFixture(t, "60s")
+			w.write(manySteps(tt.steps, tt.row))
+			w.options.Operations = map[string]worker.Operations{"shop": {worker.AnyOperation: {Run: func(_ context.Context, c worker.Call) (any, error) {
+				if c.Operation == core.UndoOp {
+					return nil, nil
+				}
+				h := fnv.New32a() // the same size for a key in each run
+				_, _ = h.Write([]byte(c.Key))
+				return json.RawMessage(`"` + strings.Repeat("x", tt.smallest+int(h.Sum32())%(tt.most-tt.smallest)) + `"`), nil
+			}}}}
+			s := w.open()
+			defer closeRuntime(t, s)
+			for i := range tt.orders {
+				submit(t, s, fmt.Sprintf("o-%d", i), "")
+			}
+			ends, large := map[core.State]int{}, 0
+			for i := range tt.orders {
+				id, n := fmt.Sprintf("o-%d", i), 0
+				task := wait(t, s, id)
+				ends[task.ProcessState]++
+				for _, step := range task.Steps {
+					if step.Error != nil && step.Error.Code == "output-too-large" {
+						large++
+						break
+					}
+				}
+				send := func(c message.Control) core.Verdict {
+					t.Helper()
+					n++
+					c.Schema, c.OrderID, c.ID = 1, id, fmt.Sprintf("%0120d-%d", i, n)
+					v, err := s.Command(t.Context(), c)
+					if err != nil {
+						t.Fatalf("%s of %s, which is %s: %v", c.Kind, id, task.ProcessState, err)
+					}
+					return v
+				}
+				for range 10 { // each is refused, and its verdict is kept
+					if v := send(message.Control{Kind: message.Resubmit, Command: 99}); v.Accepted || v.Reason == "" {
+						t.Errorf("%s: a resubmit of another number: %+v", id, v)
+					}
+				}
+				if task.ProcessState != core.Error {
+					continue
+				}
+				if task.EndCode != "output-too-large" || !strings.Contains(task.EndText, "reference") {
+					t.Errorf("%s stopped with %q: %s", id, task.EndCode, task.EndText)
+				}
+				if v := send(message.Control{Kind: message.Undo, Command: task.Command}); !v.Accepted {
+					t.Errorf("undo of %s: %s", id, v.Reason)
+				}
+				if task, err := s.Wait(t.Context(), id, func(t *core.Task) bool { return t.Terminal() }); err != nil || task.ProcessState != core.Compensated {
+					t.Errorf("undo of %s: %s, %v", id, task.ProcessState, err)
+				}
+			}
+			if large < tt.large {
+				t.Errorf("%d orders met the limit, want %d at least: %v", large, tt.large, ends)
+			}
+			t.Logf("%d of %d orders met the limit; ends %v", large, tt.orders, ends)
+		})
+	}
+}

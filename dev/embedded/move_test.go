@@ -1,0 +1,56 @@
+package embedded_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stepkeeper/stepkeeper/dev/api"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+)
+
+// A workflow's bug stops an order; once the file is fixed, the order goes on with it (P49).
+func TestAnOrderIsMovedToTheFixedWorkflow(t *testing.T) {
+	w := newFixture(t, "5s")
+	w.write(broken)
+	s := w.open()
+	defer closeRuntime(t, s)
+	first := s.Workflows(t.Context())[0]
+	submit(t, s, "one", "")
+	if task := wait(t, s, "one"); task.ProcessState != core.Error {
+		t.Fatalf("it is %s", task.ProcessState)
+	}
+	eventually(t, "it was told", func() bool { return wait(t, s, "one").AtRest() })
+	n := 0
+	send := func(c message.Control) core.Verdict {
+		t.Helper()
+		n++
+		c.Schema, c.OrderID, c.ID = 1, "one", "c-"+string(rune('a'+n))
+		task := wait(t, s, "one")
+		c.Command = task.Command
+		v, err := s.Command(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	w.write(fixed)
+	until(t, s, func(i api.WorkflowInfo) bool { return i.Hash != first.Hash })
+	if v := send(message.Control{Kind: message.Resubmit}); !v.Accepted {
+		t.Fatal(v.Reason)
+	}
+	eventually(t, "it fails as before", func() bool {
+		task := wait(t, s, "one")
+		return task.Command == 1 && task.AtRest() && task.ProcessState == core.Error && task.Definition == first.Hash
+	})
+	if v := send(message.Control{Kind: message.Resubmit, Definition: strings.Repeat("0", 32)}); v.Accepted || !strings.Contains(v.Reason, "no definition with the hash") {
+		t.Errorf("an unknown hash: %+v", v)
+	}
+	if v := send(message.Control{Kind: message.Resubmit, Definition: message.Latest}); !v.Accepted || v.Command != "resubmit" {
+		t.Fatalf("%+v", v)
+	}
+	eventually(t, "it is Processed", func() bool { return wait(t, s, "one").ProcessState == core.Processed })
+	if task := wait(t, s, "one"); task.Definition == first.Hash || task.Command != 2 {
+		t.Errorf("it ran %s, command %d", task.Definition, task.Command)
+	}
+}

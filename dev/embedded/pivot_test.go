@@ -1,0 +1,105 @@
+package embedded_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/dev/embedded"
+	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+)
+
+// transfer withdraws and deposits; the deposit is a point of no return whose refusal undoes (P22a).
+const transfer = `workflow: pair
+grace: 1s
+tellAfter: 1s
+agents:
+  bank: {queueAllowance: 30s, clockSkew: 10ms}
+  slow: {queueAllowance: 100ms, clockSkew: 10ms}
+steps:
+  withdraw: {agent: bank, operation: withdraw, timeout: 5s, onFailure: undo, undo: refund, grade: fenced}
+  deposit: {agent: slow, operation: deposit, after: [withdraw], timeout: 200ms, pointOfNoReturn: true, onFailure: undo, grade: idempotent, retry: {maxFailures: 1}}
+`
+
+// bank counts what it does.
+type bank struct {
+	withdrawn, refunded atomic.Int64
+	deposit             func(context.Context) (any, error)
+}
+
+func (b *bank) run(ctx context.Context, c worker.Call) (any, error) {
+	switch c.Name {
+	case "withdraw":
+		b.withdrawn.Add(1)
+	case "refund":
+		b.refunded.Add(1)
+	case "deposit":
+		return b.deposit(ctx)
+	}
+	return nil, nil
+}
+
+func openBank(t *testing.T, deposit func(context.Context) (any, error)) (*embedded.Runtime, *bank) {
+	t.Helper()
+	w, b := newFixture(t, "5s"), &bank{deposit: deposit}
+	w.write(transfer)
+	operations := worker.Operations{worker.AnyOperation: {Run: b.run}}
+	w.options.Operations = map[string]worker.Operations{"bank": operations, "slow": operations}
+	return w.open(), b
+}
+
+func TestARefusedDepositRefundsTheWithdrawal(t *testing.T) {
+	s, b := openBank(t, func(context.Context) (any, error) {
+		return nil, worker.NoEffect(worker.Permanent(errors.New("the account is closed")))
+	})
+	defer closeRuntime(t, s)
+	submit(t, s, "one", "")
+	task := wait(t, s, "one")
+	if task.ProcessState != core.Compensated || b.withdrawn.Load() != 1 || b.refunded.Load() != 1 {
+		t.Fatalf("ended %s, withdrawn %d times, refunded %d times: %s", task.ProcessState, b.withdrawn.Load(), b.refunded.Load(), task.EndText)
+	}
+	if took := task.Ended.Sub(task.Created).Std(); took > 15*time.Second { // the quiet time would be 35 s
+		t.Errorf("it took %s", took)
+	}
+}
+
+func TestADepositInDoubtIsUndoneOnceItIsResolved(t *testing.T) {
+	s, b := openBank(t, func(ctx context.Context) (any, error) { <-ctx.Done(); return nil, ctx.Err() })
+	defer closeRuntime(t, s)
+	submit(t, s, "one", "")
+	task := wait(t, s, "one")
+	if task.ProcessState != core.Error || task.Phase != core.Forward || b.refunded.Load() != 0 {
+		t.Fatalf("ended %s %s, refunded %d times", task.ProcessState, task.Phase, b.refunded.Load())
+	}
+	command := func(c message.Control) bool {
+		t.Helper()
+		c.Schema, c.OrderID = message.Schema, "one"
+		v, err := s.Command(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v.Accepted
+	}
+	if command(message.Control{Kind: message.Undo, ID: "u-1", Command: task.Command}) {
+		t.Fatal("an undo is accepted while the deposit is in doubt")
+	}
+	tries := 0
+	eventually(t, "the fact is accepted, once no call can be under way", func() bool {
+		tries++
+		id, _ := json.Marshal(tries)
+		return command(message.Control{Kind: message.Resolve, ID: "r-" + string(id), Command: task.Command, Step: "deposit", Fact: core.NotHappened})
+	})
+	if !command(message.Control{Kind: message.Undo, ID: "u-2", Command: task.Command + 1}) {
+		t.Fatal("the undo is refused after the deposit was resolved as not-happened")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if task, err := s.Wait(ctx, "one", (*core.Task).Terminal); err != nil || task.ProcessState != core.Compensated || b.refunded.Load() != 1 {
+		t.Fatalf("%v, %+v, refunded %d times", err, task, b.refunded.Load())
+	}
+}

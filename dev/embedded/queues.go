@@ -1,0 +1,105 @@
+package embedded
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/dev/memory"
+	"github.com/stepkeeper/stepkeeper/dev/sqlite"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+const (
+	deadLetters = "dead-letters" // durable: what was received too often, of every queue
+	// maxReceives is generous: with the growing wait between two deliveries (port.Delivery.Backoff) a
+	// message outlives a disk that is full for a quarter of an hour. What is lost after that is rebuilt
+	// from the documents by the Supervisor (P9).
+	maxReceives = 40
+	retention   = 4 * 24 * time.Hour
+	keptLonger  = 14 * 24 * time.Hour // of statuses, quarantine and dead letters
+)
+
+// queues joins the ones in memory, which a restart rebuilds (P27), with the durable ones, whose
+// messages could not be rebuilt: status queues, quarantine, dead letters.
+type queues struct {
+	memory  *memory.Queues
+	disk    *sqlite.Queues
+	outside map[string]*attended // by agent: the queues of those that run outside
+}
+
+// Status is the name of the queue that orders with that reply-to are told through.
+func Status(replyTo string) string { return "status-" + replyTo }
+
+// durableQueues are those of the store, and which of them an order may name.
+func durableQueues(replyTo []string) (all []sqlite.QueueConfig, statuses []string) {
+	all = []sqlite.QueueConfig{
+		{Name: port.Quarantine, Retention: keptLonger},
+		{Name: deadLetters, Retention: keptLonger},
+	}
+	for _, name := range replyTo {
+		all = append(all, sqlite.QueueConfig{Name: Status(name), Retention: retention})
+		statuses = append(statuses, Status(name))
+	}
+	return all, statuses
+}
+
+func newQueues(disk *sqlite.Queues, clock port.Clock, agents []*agent) (*queues, error) {
+	dead, err := disk.Queue(deadLetters)
+	if err != nil {
+		return nil, err
+	}
+	names := []string{port.Replies, port.Control}
+	for _, a := range agents {
+		names = append(names, port.Requests(a.name))
+	}
+	var inMemory []memory.QueueConfig
+	for _, n := range names {
+		inMemory = append(inMemory, memory.QueueConfig{Name: n, MaxReceives: maxReceives, DeadLetterTo: dead, Retention: retention})
+	}
+	q := &queues{disk: disk, outside: map[string]*attended{}}
+	if q.memory, err = memory.NewQueues(clock, inMemory); err != nil {
+		return nil, fmt.Errorf("queues: %w", err)
+	}
+	for _, a := range agents {
+		if a.operations != nil {
+			continue
+		}
+		requests, err := q.memory.Queue(port.Requests(a.name))
+		if err != nil {
+			return nil, err
+		}
+		q.outside[a.name] = &attended{Queue: requests, clock: clock, last: clock.Now()}
+	}
+	return q, nil
+}
+
+// Queue finds a queue by its name.
+func (q *queues) Queue(name string) (port.Queue, error) {
+	if agent, ok := strings.CutPrefix(name, port.Requests("")); ok && q.outside[agent] != nil {
+		return q.outside[agent], nil
+	}
+	if m, err := q.memory.Queue(name); err == nil {
+		return m, nil
+	}
+	return q.disk.Queue(name)
+}
+
+// ours is a queue that every stack has.
+func (q *queues) ours(name string) port.Queue {
+	found, err := q.Queue(name)
+	if err != nil {
+		panic("embedded: " + err.Error())
+	}
+	return found
+}
+
+// ReplyTo resolves the logical name in an order.
+func (q *queues) ReplyTo(name string) (port.Queue, error) { return q.disk.ReplyTo(Status(name)) }
+
+func (q *queues) names() []string {
+	all := append(q.memory.Names(), q.disk.Names()...)
+	sort.Strings(all)
+	return all
+}

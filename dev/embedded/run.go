@@ -1,0 +1,29 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+
+	"github.com/stepkeeper/stepkeeper/dev/api"
+)
+
+// Run opens the runtime, serves it on the loopback address and, when ctx ends, drains within 5 s.
+func Run(ctx context.Context, o Options) error {
+	o = o.withDefaults()
+	listener, err := api.Listen(o.Listen)
+	if err != nil {
+		return err
+	}
+	o.commandLine = "--server http://" + listener.Addr().String()
+	s, err := Open(ctx, o)
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	if o.Ready != nil {
+		o.Ready(Started{Address: "http://" + listener.Addr().String(), Workflows: len(s.workflows.infos()), Agents: len(s.agents)})
+	}
+	stop := context.AfterFunc(ctx, s.receiving) // agents and schedulers drain while HTTP does
+	defer stop()
+	err = api.Serve(ctx, listener, api.New(api.Config{Backend: s, Version: o.Version, Clock: o.Clock}))
+	return errors.Join(err, s.Close())
+}

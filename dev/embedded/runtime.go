@@ -1,0 +1,246 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/dev/memory"
+	"github.com/stepkeeper/stepkeeper/dev/sqlite"
+	"github.com/stepkeeper/stepkeeper/functions/scheduler"
+	"github.com/stepkeeper/stepkeeper/functions/supervisor"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/engine"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/state"
+	"github.com/stepkeeper/stepkeeper/shared/workflow"
+)
+
+const (
+	replyConsumers   = 24 // each holds up to ten tasks while one group commit is written
+	controlConsumers = 4
+	cachedTasks      = 20_000
+	wakeSlack        = 2 * time.Millisecond
+)
+
+type counter = atomic.Int64
+
+// Runtime is the running parts, without the HTTP edge. It is the api.Backend.
+type Runtime struct {
+	options   Options
+	log       *slog.Logger
+	clock     port.Clock
+	store     *sqlite.Store
+	queues    *queues
+	state     *state.Store
+	scheduler *scheduler.Scheduler
+	sweeper   *supervisor.Supervisor
+	workflows *workflows
+	agents    []*agent
+	hub       *hub
+	uncalled  *uncalled
+	counts    sync.Map // of *counter, by what was counted
+	rejects   atomic.Int64
+	ready     atomic.Bool
+
+	receiving context.CancelFunc // ends the taking of messages
+	work      context.Context    // of the handling of them
+	working   context.CancelFunc // ends it
+	gate      sync.RWMutex       // held, for reading, by what is carried for a client, see carry
+	closed    bool
+	consumers sync.WaitGroup
+	rest      sync.WaitGroup
+}
+
+// Open opens the data folder, emits again what is under way (P27), and starts all actors. When it
+// returns, orders may be submitted. sqlite.ErrLocked where another process uses the folder.
+func Open(ctx context.Context, o Options) (*Runtime, error) {
+	o = o.withDefaults()
+	s := &Runtime{options: o, log: o.Log, clock: o.Clock, hub: newHub()}
+	if err := s.wire(ctx); err != nil {
+		if s.store != nil {
+			_ = s.store.Close()
+		}
+		return nil, err
+	}
+	tasks, err := s.scheduler.Restart(ctx)
+	switch {
+	case ctx.Err() != nil || errors.Is(err, sqlite.ErrDamaged):
+		_ = s.store.Close()
+		return nil, fmt.Errorf("taking up the tasks under way: %w", errors.Join(err, ctx.Err()))
+	case err != nil: // one task that cannot be read must not keep all others from going on
+		s.log.Error("some tasks are not taken up again; the Supervisor tries when they are due", "error", err)
+	}
+	if tasks > 0 {
+		s.log.Info("taken up again", "tasks", tasks)
+	}
+	s.start()
+	s.ready.Store(true)
+	return s, nil
+}
+
+func (s *Runtime) wire(ctx context.Context) (err error) {
+	if s.agents, err = s.readAgents(); err != nil {
+		return err
+	}
+	if s.workflows, err = newWorkflows(s.options.Workflows, s.loadFiles, s.log); err != nil {
+		return err
+	}
+	durable, statuses := durableQueues(s.options.ReplyTo)
+	if s.store, err = sqlite.Open(ctx, s.options.Data, sqlite.Options{Clock: s.clock, Keep: s.options.Keep, Queues: durable, ReplyTo: statuses}); err != nil {
+		return err
+	}
+	if s.queues, err = newQueues(s.store.Queues(), s.clock, s.agents); err != nil {
+		return err
+	}
+	s.state = state.New(state.Config{
+		Store: s.store, Definitions: s.store, Compile: workflow.Decode, Encode: workflow.Encode,
+		Current: s.workflows.current, Broken: s.workflows.broken, OnCommit: s.hub.committed, CacheTasks: cachedTasks,
+	})
+	s.uncalled = &uncalled{clock: s.clock, log: s.log, now: map[string]waiting{}, worked: map[string]core.Time{}}
+	parts := engine.Parts{
+		State: s.state, Queues: s.queues, Alerts: alerts{s.log, s.options.commandLine}, Leases: memory.NewLeases(), Clock: s.clock,
+		Name: instanceName(), WakeSlack: wakeSlack, Logger: s.log, Count: s.count,
+	}
+	s.scheduler = scheduler.New(scheduler.Config{
+		Parts: parts, Replied: s.uncalled.replied,
+		Pause: func(ctx context.Context, try int) error {
+			pause(ctx, min(20*time.Millisecond<<min(max(try-1, 0), 10), 5*time.Second))
+			return ctx.Err()
+		},
+	})
+	s.sweeper = supervisor.New(supervisor.Config{Parts: parts, Capacity: s.capacity, Interval: s.options.SweepEvery,
+		Schedules: supervisor.Schedules{Current: s.workflows.scheduled, Records: s.store, Submit: s.startScheduled}})
+	return s.wireAgents()
+}
+
+func instanceName() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "dev"
+	}
+	return fmt.Sprintf("%.20s-%d", host, os.Getpid())
+}
+
+func (s *Runtime) start() {
+	receiving, stopReceiving := context.WithCancel(context.Background())
+	work, stopWork := context.WithCancel(context.Background())
+	s.receiving, s.work, s.working = stopReceiving, work, stopWork
+	consumers := map[string]int{port.Replies: replyConsumers, port.Control: controlConsumers}
+	for name, n := range consumers {
+		p := &consumer{queue: s.queues.ours(name), handle: s.scheduler.Handle, clock: s.clock, log: s.log}
+		for range n {
+			s.consumers.Go(func() { p.run(receiving, work) })
+		}
+	}
+	for _, a := range s.agents {
+		a.start(receiving, s, &s.consumers)
+	}
+	s.rest.Go(func() { s.sweep(work) })
+	s.rest.Go(func() { s.expire(work) })
+	s.rest.Go(func() { s.workflows.watch(work) })
+}
+
+// sweep is the Supervisor's schedule.
+func (s *Runtime) sweep(ctx context.Context) {
+	tick := time.NewTicker(s.options.SweepEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if _, err := s.sweeper.Sweep(ctx); err != nil && ctx.Err() == nil {
+			s.log.Error("sweep; the next one tries again", "error", err)
+		}
+	}
+}
+
+const (
+	expireEvery = 10 * time.Second
+	expirePause = 10 * time.Millisecond // between two steps, for other writers
+)
+
+// expire removes, step by step, what is older than it is kept. Package state keeps no task at rest.
+func (s *Runtime) expire(ctx context.Context) {
+	for ctx.Err() == nil {
+		x, err := s.store.Expire(ctx)
+		switch {
+		case err != nil && ctx.Err() == nil:
+			s.log.Error("cannot remove what has expired; trying again", "error", err)
+			pause(ctx, expireEvery)
+		case x.More:
+			pause(ctx, expirePause)
+		default:
+			pause(ctx, expireEvery)
+		}
+	}
+}
+
+// drainTime is how long handlings under way may take to end, of the 5 s that a SIGTERM is given.
+const drainTime = 1500 * time.Millisecond
+
+// Close stops taking messages, lets the handlings under way and what is carried for clients end, and
+// closes the store. What is left in the queues is emitted again at the next start.
+func (s *Runtime) Close() error {
+	s.ready.Store(false)
+	s.receiving()
+	done := make(chan struct{})
+	go func() {
+		s.consumers.Wait()
+		s.gate.Lock()
+		s.closed = true
+		s.gate.Unlock()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-time.After(drainTime):
+	}
+	s.working()
+	<-done
+	s.rest.Wait()
+	for _, a := range s.agents {
+		if a.service != nil {
+			a.service.Close()
+		}
+	}
+	return s.store.Close()
+}
+
+// count counts what was ignored, refused, quarantined; Health shows it.
+func (s *Runtime) count(what, why string) {
+	key := what
+	if why != "" {
+		key += ": " + why
+	}
+	c, ok := s.counts.Load(key)
+	if !ok {
+		c, _ = s.counts.LoadOrStore(key, &counter{})
+	}
+	c.(*counter).Add(1)
+}
+
+// alerts are told by the log; the task stands in the operator's list (P27).
+type alerts struct {
+	log     *slog.Logger
+	options string // of the command line, which reach this process
+}
+
+// Raise logs the alert.
+func (a alerts) Raise(_ context.Context, x core.RaiseAlert) error {
+	alert := message.AlertOf(x, a.options)
+	attributes := []any{"task", x.OrderID, "workflow", x.Workflow}
+	for _, f := range alert.Facts() {
+		attributes = append(attributes, f.Name, f.Value)
+	}
+	a.log.Error("ALERT: a task needs the operator", append(attributes, "commands", alert.Commands)...)
+	return nil
+}

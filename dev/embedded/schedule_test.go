@@ -1,0 +1,53 @@
+package embedded_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/dev/memory"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/schedule"
+)
+
+const hourly = `workflow: pair
+schedule: {cron: "@hourly", catchUp: 3h, overlap: allow, input: {tenant: a}}
+steps:
+  first: {agent: shop, operation: first, timeout: 5s, onFailure: undo, undo: none, grade: idempotent}
+`
+
+// Orders start by the clock, each once, also where the process was away in the meantime; the list says what was skipped.
+func TestOrdersStartByTheClock(t *testing.T) {
+	w := newFixture(t, "5s")
+	w.write(hourly)
+	clock := memory.NewClock(time.Date(2026, 3, 29, 0, 59, 0, 0, time.UTC))
+	w.options.Clock = clock
+	s := w.open()
+	known := func() schedule.Record {
+		all, err := s.Schedules(t.Context())
+		if err != nil || len(all) != 1 || all[0].Workflow != "pair" || all[0].Cron != "@hourly" {
+			t.Fatalf("%+v %v", all, err)
+		}
+		return all[0]
+	}
+	eventually(t, "the schedule is found", func() bool { return known().Next != 0 })
+	clock.Advance(time.Minute)
+	eventually(t, "it starts", func() bool { return known().Started == 1 && known().Starts[0].Sent })
+	o, err := s.Order(t.Context(), "pair-20260329T010000Z")
+	if err != nil || string(o.Body) != `{"scheduledTime":"2026-03-29T01:00:00Z","tenant":"a"}` {
+		t.Errorf("%s %v", o.Body, err)
+	}
+	closeRuntime(t, s)
+	clock.Advance(10*time.Hour + time.Minute) // 11:01: ten times have passed, four of them within catchUp or at its end
+	s = w.open()
+	defer closeRuntime(t, s)
+	eventually(t, "it catches up", func() bool { return known().Started+known().Missed == 11 && known().Starts[known().Started-1].Sent })
+	if r := known(); r.Started != 4 || !strings.Contains(r.Skipped[0].Why, "late, longer than catchUp") || r.Next != core.TimeOf(clock.Now().Truncate(time.Hour).Add(time.Hour)) {
+		t.Errorf("%+v", r)
+	}
+	page, _, err := s.List(t.Context(), port.Query{Limit: 10})
+	if err != nil || len(page) != 4 {
+		t.Errorf("%d orders, %v", len(page), err)
+	}
+}

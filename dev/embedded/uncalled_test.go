@@ -1,0 +1,39 @@
+package embedded
+
+import (
+	"bytes"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/dev/memory"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+// P45: the operator is told once that a service is not called. A refusal that was overtaken by a success tells
+// nothing; one that comes again later does.
+func TestWhenTheOperatorIsToldOfAnUncalledService(t *testing.T) {
+	clock := memory.NewClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+	var log bytes.Buffer
+	u := &uncalled{clock: clock, log: slog.New(slog.NewTextHandler(&log, nil)), now: map[string]waiting{}, worked: map[string]core.Time{}}
+	refused := core.Reply{Outcome: core.OutcomeRetryLater, Code: core.CodeUnauthorized}
+	done := core.Reply{Outcome: core.OutcomeDone}
+	for i, c := range []struct {
+		reply  core.Reply
+		after  time.Duration
+		alerts int // until then
+		waits  bool
+	}{
+		{done, 0, 0, false}, {refused, 0, 1, true}, {refused, time.Hour, 1, true}, {done, 0, 1, false},
+		{refused, time.Second, 1, true}, {done, 0, 1, false}, {refused, 2 * time.Minute, 2, true}, {refused, 0, 2, true},
+	} {
+		clock.Advance(c.after)
+		u.replied("shop", "first", c.reply)
+		checks := map[string]string{}
+		u.check(checks)
+		if told := strings.Count(log.String(), "ALERT"); told != c.alerts || (len(checks) > 0) != c.waits {
+			t.Errorf("reply %d: told %d times, health %v; want %d, %v", i, told, checks, c.alerts, c.waits)
+		}
+	}
+}

@@ -1,0 +1,66 @@
+package embedded_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/dev/embedded"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/view"
+)
+
+// defaults leaves all times but the timeouts to their defaults.
+const defaults = `workflow: pair
+notify: [undoing]
+steps:
+  first: {agent: shop, operation: first, timeout: 5s, onFailure: undo, undo: undo-first, grade: fenced}
+  second: {agent: shop, operation: second, after: [first], timeout: 5s, onFailure: undo, undo: undo-second, grade: idempotent}
+`
+
+// An order that is being undone says which step it waits for, and until when: with the defaults 21 s
+// after the claim (P21). The application is told the same.
+func TestAnUndoSaysWhatItWaitsFor(t *testing.T) {
+	w := newFixture(t, "5s")
+	w.write(defaults)
+	w.shop.refuse.Store(true)
+	s := w.open()
+	defer closeRuntime(t, s)
+	submit(t, s, "one", `,"replyTo":"shop"`)
+	var until core.Time
+	eventually(t, "the undo waits", func() bool {
+		task, def, err := s.Task(t.Context(), "one")
+		if err != nil {
+			t.Fatal(err)
+		}
+		shown := view.Of(task, def)
+		if shown.UndoWait == nil {
+			return false
+		}
+		claimed := shown.Steps[1].ClaimedAt
+		want := view.UndoWait{Step: "second", For: "quiet", LastEffect: claimed.Add(20 * core.Second), Until: claimed.Add(21*core.Second) + 1}
+		if *shown.UndoWait != want {
+			t.Fatalf("it waits for %+v, want %+v", *shown.UndoWait, want)
+		}
+		until = want.Until
+		return true
+	})
+	q, err := s.Queue(embedded.Status("shop"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the application is told", func() bool {
+		got, err := q.Receive(t.Context(), 1, patience, time.Minute)
+		if err != nil || len(got) != 1 {
+			t.Fatalf("%d statuses: %v", len(got), err)
+		}
+		told, err := message.StatusOf(got[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if told.Kind == core.StatusUndoing && (told.Step != "second" || told.Until != until || told.OrderID != "one") {
+			t.Errorf("it is told %+v, want step second and %s", told, until)
+		}
+		return told.Kind == core.StatusUndoing
+	})
+}

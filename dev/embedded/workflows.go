@@ -1,0 +1,186 @@
+package embedded
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"path/filepath"
+	"slices"
+	"sort"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+
+	"github.com/stepkeeper/stepkeeper/dev/api"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
+)
+
+// deployed is what new orders can name, at one moment. It is replaced as a whole.
+type deployed struct {
+	byName   map[string]*core.Definition
+	fileOf   map[string]string   // of a name
+	problems map[string][]string // by file: why its newest version is not in force
+	broken   map[string]string   // by workflow: the file with problems that declares it
+}
+
+// workflows keeps the definitions for new orders in step with a folder. A broken file is refused
+// and the version before it stays; running tasks pin theirs by hash and never notice.
+type workflows struct {
+	dir  string
+	load func(dir string) ([]source.File, error)
+	log  *slog.Logger
+	now  atomic.Pointer[deployed]
+}
+
+// loadFiles reads every workflow file of the folder, against the agents that exist.
+func (s *Runtime) loadFiles(dir string) ([]source.File, error) {
+	return source.LoadDir(dir, source.Options{KnownAgents: s.agentNames()})
+}
+
+func newWorkflows(dir string, load func(string) ([]source.File, error), log *slog.Logger) (*workflows, error) {
+	w := &workflows{dir: dir, load: load, log: log}
+	w.now.Store(&deployed{byName: map[string]*core.Definition{}})
+	return w, w.reload()
+}
+
+// current is state.Config.Current.
+func (w *workflows) current(name string) *core.Definition { return w.now.Load().byName[name] }
+
+// scheduled lists those that start by the clock.
+func (w *workflows) scheduled() (all []*core.Definition) {
+	d := w.now.Load()
+	for _, name := range slices.Sorted(maps.Keys(d.byName)) {
+		if d.byName[name].Schedule != nil {
+			all = append(all, d.byName[name])
+		}
+	}
+	return all
+}
+
+// broken is state.Config.Broken.
+func (w *workflows) broken(name string) string {
+	d := w.now.Load()
+	file, known := d.broken[name]
+	if !known || len(d.problems[file]) == 0 {
+		return ""
+	}
+	return d.problems[file][0]
+}
+
+// reload reads the folder. The error is that of the folder; what is wrong with a file stands in
+// its problems.
+func (w *workflows) reload() error {
+	files, err := w.load(w.dir)
+	if err != nil {
+		return err
+	}
+	old := w.now.Load()
+	next := &deployed{byName: map[string]*core.Definition{}, fileOf: map[string]string{}, problems: map[string][]string{}, broken: map[string]string{}}
+	for _, f := range files {
+		var problems []string
+		for _, p := range f.Problems {
+			problems = append(problems, p.String())
+		}
+		if f.Definition == nil {
+			if f.Workflow != "" {
+				next.broken[f.Workflow] = f.Name
+			}
+			w.refused(old, next, f.Name, problems)
+			continue
+		}
+		name, hash := f.Definition.Name, f.Definition.Hash
+		if other, taken := next.fileOf[name]; taken {
+			w.refused(old, next, f.Name, []string{f.Name + ": workflow " + name + " is defined in " + other + " already; give one of them another name"})
+			continue
+		}
+		if was := old.byName[name]; was == nil || was.Hash != hash {
+			w.log.Info("workflow in force", "workflow", name, "hash", hash, "file", f.Name)
+		}
+		next.byName[name], next.fileOf[name] = f.Definition, f.Name
+	}
+	w.now.Store(next)
+	return nil
+}
+
+// refused keeps the versions that came from a file whose newest one is broken.
+func (w *workflows) refused(old, next *deployed, file string, problems []string) {
+	next.problems[file] = problems
+	for _, p := range problems {
+		w.log.Error("workflow file refused; new orders get the version before it", "problem", p)
+	}
+	for name, from := range old.fileOf {
+		if _, taken := next.fileOf[name]; from == file && !taken {
+			next.byName[name], next.fileOf[name] = old.byName[name], file
+		}
+	}
+}
+
+// infos is api.Backend.Workflows.
+func (w *workflows) infos() []api.WorkflowInfo {
+	d := w.now.Load()
+	var all []api.WorkflowInfo
+	told := map[string]bool{}
+	for name, def := range d.byName {
+		file := d.fileOf[name]
+		all = append(all, api.WorkflowInfo{Name: name, Hash: def.Hash, Problems: d.problems[file]})
+		told[file] = true
+	}
+	for file, problems := range d.problems {
+		if !told[file] {
+			name := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
+			for workflow, from := range d.broken {
+				if from == file {
+					name = workflow
+				}
+			}
+			all = append(all, api.WorkflowInfo{Name: name, Problems: problems})
+		}
+	}
+	sort.Slice(all, func(i, j int) bool { return all[i].Name < all[j].Name })
+	return all
+}
+
+// settleTime is how long a folder must be quiet before it is read: editors write in several steps.
+const settleTime = 100 * time.Millisecond
+
+// watch reloads when the folder changes. Where the system cannot tell, it looks every two seconds.
+func (w *workflows) watch(ctx context.Context) {
+	watcher, err := fsnotify.NewWatcher()
+	if err == nil {
+		defer watcher.Close()
+		err = watcher.Add(w.dir)
+	}
+	if err != nil {
+		w.log.Warn("cannot watch the workflows; looking every two seconds", "folder", w.dir, "error", err)
+		for ctx.Err() == nil {
+			pause(ctx, 2*time.Second)
+			w.again()
+		}
+		return
+	}
+	w.again() // what changed before the watch stood
+	quiet := time.NewTimer(time.Hour)
+	defer quiet.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-watcher.Events:
+			quiet.Reset(settleTime)
+		case err := <-watcher.Errors:
+			w.log.Warn("watching the workflows", "folder", w.dir, "error", err)
+			quiet.Reset(settleTime)
+		case <-quiet.C:
+			w.again()
+		}
+	}
+}
+
+func (w *workflows) again() {
+	if err := w.reload(); err != nil {
+		w.log.Error("cannot read the workflows; those in force stay", "folder", w.dir, "error", err)
+	}
+}

@@ -1,0 +1,431 @@
+package memory_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/dev/memory"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// A call whose context has ended changes nothing and says so: on a real adapter it would not have
+// been sent.
+func TestEndedContext(t *testing.T) {
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	clock := memory.NewClock(start)
+	store, defs, ledger, leases := memory.NewStore(2), memory.NewDefinitions(), memory.NewLedger(), memory.NewLeases()
+	queues := queuesOf(t, clock, nil, nil)
+	if err := queues.Add(memory.QueueConfig{Name: "a"}); err != nil {
+		t.Fatal(err)
+	}
+	q := queue(t, queues, "a")
+	send(t, q, "kept")
+	d := receive(t, q, time.Hour)[0]
+	write := port.Write{Record: port.Record{ID: "o-1", Version: 1, State: "Processing", Document: []byte("{}"), Created: start}, Order: &port.Order{ID: "o-1", Body: []byte("1"), Created: start}}
+	if errs := store.Commit(t.Context(), []port.Write{write}); errs[0] != nil {
+		t.Fatal(errs[0])
+	}
+	stored := []byte(`{"name":"x"}`)
+	if err := defs.PutDefinition(t.Context(), core.DefinitionHash(stored), stored); err != nil {
+		t.Fatal(err)
+	}
+	second := write
+	second.Record.Version, second.Expected, second.Order = 2, 1, nil
+	other := []byte(`{"name":"y"}`)
+	for name, call := range map[string]func() error{
+		"Commit":        func() error { return store.Commit(ended, []port.Write{second})[0] },
+		"Load":          func() error { _, errs := store.Load(ended, []string{"o-1"}); return errs[0] },
+		"LoadOrder":     func() error { _, err := store.LoadOrder(ended, "o-1"); return err },
+		"Due":           func() error { _, err := store.Due(ended, port.DueBucket, 0, start, nil, 1); return err },
+		"List":          func() error { _, err := store.List(ended, port.Query{Limit: 1}); return err },
+		"Forget":        func() error { return store.Forget(ended, []string{"o-1"}) },
+		"Definition":    func() error { _, err := defs.Definition(ended, core.DefinitionHash(stored)); return err },
+		"PutDefinition": func() error { return defs.PutDefinition(ended, core.DefinitionHash(other), other) },
+		"Entry":         func() error { _, err := ledger.Entry(ended, "k"); return err },
+		"Move":          func() error { return ledger.Move(ended, port.LedgerEntry{Key: "k"}) },
+		"Acquire":       func() error { _, err := leases.Acquire(ended, "l", "me", start, time.Hour); return err },
+		"Send":          func() error { return q.Send(ended, []port.Message{{Body: []byte("x")}})[0] },
+		"Receive":       func() error { _, err := q.Receive(ended, 1, 0, time.Minute); return err },
+		"Delete":        func() error { return q.Delete(ended, []string{d.Receipt})[0] },
+		"Extend":        func() error { return q.Extend(ended, d.Receipt, 0) },
+		"Depth":         func() error { _, err := q.Depth(ended); return err },
+	} {
+		if err := call(); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	records, errs := store.Load(t.Context(), []string{"o-1"})
+	if errs[0] != nil || records[0] == nil || records[0].Version != 1 {
+		t.Errorf("the store changed: %+v %v", records[0], errs)
+	}
+	if _, err := defs.Definition(t.Context(), core.DefinitionHash(other)); !errors.Is(err, port.ErrNotFound) {
+		t.Errorf("the definitions changed: %v", err)
+	}
+	if e, err := ledger.Entry(t.Context(), "k"); err != nil || e.Version != 0 {
+		t.Errorf("the ledger changed: %+v %v", e, err)
+	}
+	if ours, err := leases.Acquire(t.Context(), "l", "another", start, time.Hour); !ours || err != nil {
+		t.Errorf("the lease was taken: %v", err)
+	}
+	if depth, err := q.Depth(t.Context()); err != nil || depth.Visible != 0 || depth.InFlight != 1 {
+		t.Errorf("the queue changed: %+v %v", depth, err)
+	}
+}
+
+// held is what the model knows of a message.
+type held struct {
+	visibleAt time.Time
+	received  int
+	receipt   string
+}
+
+// Sends, receives, extensions and deletions in any order do what a plain list of messages would do.
+func TestQueueAgainstAModel(t *testing.T) {
+	for seed := range uint64(3) {
+		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
+			r := rand.New(rand.NewPCG(seed, 7))
+			clock := memory.NewClock(start)
+			queues := queuesOf(t, clock, nil, nil)
+			if err := queues.Add(memory.QueueConfig{Name: "a"}); err != nil {
+				t.Fatal(err)
+			}
+			q := queue(t, queues, "a")
+			model := map[string]*held{}
+			within := func(n int) time.Duration { return time.Duration(r.IntN(n)) * time.Second }
+			any := func(n int) (string, *held) { // one of those before, nil where it is gone
+				name := strconv.Itoa(r.IntN(n + 1))
+				return name, model[name]
+			}
+			for n := range 3000 {
+				now := clock.Now()
+				switch op := r.IntN(10); {
+				case op < 4 || n < 1100: // more than a block of the slab
+					name, delay := strconv.Itoa(n), within(60)*time.Duration(r.IntN(2))
+					if errs := q.Send(t.Context(), []port.Message{{Body: []byte(name), Delay: delay}}); errs[0] != nil {
+						t.Fatal(errs[0])
+					}
+					model[name] = &held{visibleAt: now.Add(delay)}
+				case op < 6:
+					takeSome(t, q, model, now, 1+r.IntN(12), within(40))
+				case op < 7:
+					if name, m := any(n); m != nil && m.receipt != "" {
+						extend(t, q, m, now, within(50), name)
+					}
+				case op < 9:
+					if name, m := any(n); m != nil && m.receipt != "" {
+						if errs := q.Delete(t.Context(), []string{m.receipt}); errs[0] != nil {
+							t.Fatal(errs[0])
+						}
+						delete(model, name)
+					}
+				default:
+					clock.Advance(within(5))
+				}
+				if n%23 == 0 || n > 2900 {
+					compare(t, q, model, clock.Now(), n)
+				}
+			}
+		})
+	}
+}
+
+func takeSome(t *testing.T, q port.Queue, model map[string]*held, now time.Time, most int, visibility time.Duration) {
+	t.Helper()
+	visible := 0
+	for _, m := range model {
+		if !m.visibleAt.After(now) {
+			visible++
+		}
+	}
+	ds, err := q.Receive(t.Context(), most, 0, visibility)
+	if err != nil || len(ds) != min(most, visible) {
+		t.Fatalf("%d of %d visible messages, %v", len(ds), visible, err)
+	}
+	for _, d := range ds {
+		m := model[string(d.Body)]
+		if m == nil || m.visibleAt.After(now) || d.Received != m.received+1 {
+			t.Fatalf("message %s, received for time %d, is delivered: %+v", d.Body, d.Received, m)
+		}
+		m.received, m.receipt, m.visibleAt = d.Received, d.Receipt, now.Add(visibility)
+	}
+}
+
+func extend(t *testing.T, q port.Queue, m *held, now time.Time, by time.Duration, name string) {
+	t.Helper()
+	err := q.Extend(t.Context(), m.receipt, by)
+	if visible := !m.visibleAt.After(now); visible != errors.Is(err, port.ErrReceipt) || !visible && err != nil {
+		t.Fatalf("message %s, visible %t, is extended: %v", name, visible, err)
+	}
+	if err == nil {
+		m.visibleAt = now.Add(by)
+	}
+}
+
+func compare(t *testing.T, q port.Queue, model map[string]*held, now time.Time, n int) {
+	t.Helper()
+	var want port.Depth
+	for _, m := range model {
+		switch {
+		case !m.visibleAt.After(now):
+			want.Visible++
+		case m.received > 0:
+			want.InFlight++
+		default:
+			want.Delayed++
+		}
+	}
+	got, err := q.Depth(t.Context())
+	if got.Oldest = 0; err != nil || got != want {
+		t.Fatalf("operation %d: %+v, want %+v, %v", n, got, want, err)
+	}
+}
+
+// What was to happen happens in the order of its times, each while the clock shows its own; what was
+// taken back does not.
+func TestClockRunsWhatWasToHappen(t *testing.T) {
+	clock := memory.NewClock(start)
+	var got []string
+	at := func(name string, d time.Duration) (stop func()) {
+		return clock.At(start.Add(d), func() { got = append(got, fmt.Sprintf("%s@%s", name, clock.Now().Sub(start))) })
+	}
+	stops := map[string]func(){}
+	for i, d := range []int{5, 3, 9, 3, 7, 1, 8, 2, 6, 4} {
+		name := strconv.Itoa(i)
+		stops[name] = at(name, time.Duration(d)*time.Second)
+	}
+	stops["4"]()
+	stops["4"]() // twice is harmless
+	stops["2"]()
+	if n := clock.Waiting(); n != 8 {
+		t.Errorf("%d wait", n)
+	}
+	clock.Advance(3 * time.Second)
+	stops["1"]() // it has run
+	clock.Set(start.Add(4 * time.Second))
+	clock.Set(start.Add(2 * time.Second)) // back: nothing runs
+	if now := clock.Now().Sub(start); now != 2*time.Second {
+		t.Errorf("the clock shows %s", now)
+	}
+	clock.Advance(20 * time.Second)
+	if want := []string{"5@1s", "7@2s", "1@3s", "3@3s", "9@4s", "0@5s", "8@6s", "6@8s"}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	got = nil
+	at("late", time.Second) // its time has come already
+	if len(got) > 0 || clock.Waiting() != 1 {
+		t.Errorf("it ran before the clock moved: %v", got)
+	}
+	if clock.Advance(0); len(got) != 1 || clock.Waiting() != 0 {
+		t.Errorf("%v", got)
+	}
+	if now := clock.Now().Sub(start); now != 22*time.Second {
+		t.Errorf("the clock shows %s", now)
+	}
+}
+
+// Everything is safe for concurrent use; the race detector looks on where it is on.
+func TestMemoryUnderConcurrency(t *testing.T) {
+	clock := memory.NewClock(start)
+	queues := queuesOf(t, clock, nil, nil)
+	if err := queues.Add(memory.QueueConfig{Name: "a"}); err != nil {
+		t.Fatal(err)
+	}
+	q, leases := queue(t, queues, "a"), memory.NewLeases()
+	const workers, each = 8, 200
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	rang, taken := 0, map[string]int{}
+	for w := range workers {
+		wg.Go(func() {
+			for i := range each {
+				clock.At(start.Add(time.Duration(i)*time.Second), func() { mu.Lock(); rang++; mu.Unlock() })
+				_ = q.Send(t.Context(), []port.Message{{Body: []byte("x"), Delay: time.Duration(i) * time.Second}})
+				name := strconv.Itoa(i)
+				if ours, err := leases.Acquire(t.Context(), name, strconv.Itoa(w), start, time.Hour); ours && err == nil {
+					mu.Lock()
+					taken[name]++
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	wg.Wait()
+	clock.Advance(time.Hour)
+	depth, err := q.Depth(t.Context())
+	if err != nil || depth.Visible != workers*each || rang != workers*each {
+		t.Errorf("%+v, %v, %d alarms", depth, err, rang)
+	}
+	for name, n := range taken {
+		if n != 1 {
+			t.Errorf("lease %s was given to %d owners", name, n)
+		}
+	}
+	if len(taken) != each {
+		t.Errorf("%d leases", len(taken))
+	}
+}
+
+// The index and the listing keep their order through thousands of records that come, move and go.
+func TestManyRecords(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 3))
+	store := memory.NewStore(1)
+	type known struct {
+		version int64
+		due     time.Time
+		created time.Time
+	}
+	all := map[string]*known{}
+	write := func(id string, k *known) {
+		w := port.Write{Record: port.Record{ID: id, Version: k.version, State: "Processing", Workflow: "order", Document: []byte("{}"),
+			Created: k.created, Bucket: port.DueBucket, IndexAt: k.due}, Expected: k.version - 1}
+		if k.version == 1 {
+			w.Order = &port.Order{ID: id, Created: k.created}
+		}
+		if errs := store.Commit(t.Context(), []port.Write{w}); errs[0] != nil {
+			t.Fatal(errs[0])
+		}
+	}
+	moment := func() time.Time { return start.Add(time.Duration(r.IntN(5000)) * time.Second) } // some are equal
+	for i := range 3000 {
+		id := fmt.Sprintf("o-%d", i)
+		all[id] = &known{1, moment(), start.Add(time.Duration(i) * time.Second)}
+		write(id, all[id])
+	}
+	for i := range 3000 {
+		id := fmt.Sprintf("o-%d", r.IntN(3000))
+		switch k := all[id]; {
+		case k == nil:
+		case i%3 == 0:
+			if err := store.Forget(t.Context(), []string{id}); err != nil {
+				t.Fatal(err)
+			}
+			delete(all, id)
+		default:
+			k.version, k.due = k.version+1, moment()
+			write(id, k)
+		}
+	}
+	var due, listed []string
+	var after *port.Due
+	for {
+		page, err := store.Due(t.Context(), port.DueBucket, 0, start.Add(4000*time.Second), after, 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range page {
+			due = append(due, page[i].ID)
+			if k := all[page[i].ID]; k == nil || !k.due.Equal(page[i].At) {
+				t.Fatalf("%+v is in the index, known is %+v", page[i], k)
+			}
+		}
+		if len(page) < 100 {
+			break
+		}
+		after = &page[len(page)-1]
+	}
+	for query := (port.Query{Limit: 100}); ; {
+		page, err := store.List(t.Context(), query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, record := range page.Records {
+			listed = append(listed, record.ID)
+		}
+		if query.Cursor = page.Next; query.Cursor == "" {
+			break
+		}
+	}
+	var wantDue, wantListed []string
+	for id, k := range all {
+		wantListed = append(wantListed, id)
+		if !k.due.After(start.Add(4000 * time.Second)) {
+			wantDue = append(wantDue, id)
+		}
+	}
+	slices.SortFunc(wantListed, func(a, b string) int { return all[b].created.Compare(all[a].created) })
+	if !slices.Equal(listed, wantListed) {
+		t.Errorf("%d records are listed, %d are there, or in another order", len(listed), len(wantListed))
+	}
+	if !slices.IsSortedFunc(due, func(a, b string) int { return all[a].due.Compare(all[b].due) }) {
+		t.Error("the index is not in its order")
+	}
+	slices.Sort(due)
+	slices.Sort(wantDue)
+	if !slices.Equal(due, wantDue) {
+		t.Errorf("%d are due, %d have to be", len(due), len(wantDue))
+	}
+}
+
+// A receiver that waits is woken for each message at its time, again and again, also where another was
+// woken before.
+func TestWaitersAreWokenAgainAndAgain(t *testing.T) {
+	clock := memory.NewClock(start)
+	queues := queuesOf(t, clock, nil, nil)
+	if err := queues.Add(memory.QueueConfig{Name: "a"}); err != nil {
+		t.Fatal(err)
+	}
+	q := queue(t, queues, "a")
+	const messages = 4
+	for i := range messages {
+		if errs := q.Send(t.Context(), []port.Message{{Body: []byte(strconv.Itoa(i)), Delay: time.Duration(10*(i+1)) * time.Second}}); errs[0] != nil {
+			t.Fatal(errs[0])
+		}
+	}
+	for i := range messages {
+		got := make(chan string, 1)
+		go func() {
+			ds, err := q.Receive(t.Context(), 1, time.Hour, time.Hour)
+			if err != nil || len(ds) != 1 {
+				got <- fmt.Sprint(len(ds), err)
+				return
+			}
+			got <- string(ds[0].Body)
+		}()
+		for clock.Waiting() < 2 { // the end of its wait, and the message
+			runtime.Gosched()
+		}
+		clock.Advance(9 * time.Second)
+		select {
+		case body := <-got:
+			t.Fatalf("message %s came before its time", body)
+		default:
+		}
+		clock.Advance(time.Second)
+		if body := <-got; body != strconv.Itoa(i) {
+			t.Errorf("received %s, want %d", body, i)
+		}
+	}
+	if n := clock.Waiting(); n > messages { // of each message that was received, the end of its visibility
+		t.Errorf("%d alarms are left", n)
+	}
+}
+
+// What has expired makes room, however much expires.
+func TestExpiredMessagesMakeRoom(t *testing.T) {
+	clock := memory.NewClock(start)
+	queues := queuesOf(t, clock, nil, nil)
+	if err := queues.Add(memory.QueueConfig{Name: "a", Capacity: 3, Retention: time.Minute}); err != nil {
+		t.Fatal(err)
+	}
+	q := queue(t, queues, "a")
+	for range 3 {
+		send(t, q, "1", "2", "3")
+		if errs := q.Send(t.Context(), []port.Message{{Body: []byte("4")}}); !errors.Is(errs[0], port.ErrUnavailable) {
+			t.Errorf("it is full: %v", errs[0])
+		}
+		clock.Advance(time.Minute)
+		if ds := receive(t, q, time.Hour); len(ds) > 0 {
+			t.Errorf("expired messages are received: %v", ds)
+		}
+	}
+}

@@ -1,0 +1,35 @@
+package memory
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// Leases is a port.Leases in memory. Safe for concurrent use.
+type Leases struct {
+	mu   sync.Mutex
+	held map[string]lease
+}
+
+type lease struct {
+	owner string
+	until time.Time
+}
+
+// NewLeases gives leases without holders.
+func NewLeases() *Leases { return &Leases{held: map[string]lease{}} }
+
+// Acquire takes a lease that is free, expired at now, or the owner's own.
+func (l *Leases) Acquire(ctx context.Context, name, owner string, now time.Time, ttl time.Duration) (bool, error) {
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if h, there := l.held[name]; there && h.owner != owner && now.Before(h.until) {
+		return false, nil
+	}
+	l.held[name] = lease{owner, now.Add(ttl)}
+	return true, nil
+}

@@ -1,0 +1,333 @@
+package memory
+
+import (
+	"container/list"
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// Queue is a port.Queue in memory: first in, first out among what was never given back. Values
+// and bodies are handed over as they are, neither encoded nor copied. Receive takes any max, the
+// other batches any length. The size of a Value is not checked, since that would mean to encode
+// it. A logarithm of the number of messages that are delayed or in flight is all that an
+// operation costs. Safe for concurrent use.
+type Queue struct {
+	config QueueConfig
+	clock  port.Clock
+	dead   *Queue
+
+	mu       sync.Mutex
+	slab     slab
+	line     line     // visible messages
+	asleep   sleepers // delayed and in flight
+	seq      uint64
+	visible  int
+	flying   int
+	waiting  list.List // of *waiter, longest waiting first
+	armed    int64     // when the alarm rings that wakes the waiters; 0: none
+	stopRing func()
+}
+
+func newQueue(clock port.Clock, config QueueConfig) *Queue {
+	q := &Queue{config: config, clock: clock}
+	q.asleep.slab = &q.slab
+	return q
+}
+
+// Name is the logical name.
+func (q *Queue) Name() string { return q.config.Name }
+
+// Send takes the messages, or says for each why not: ErrTooLarge, ErrUnavailable when full.
+func (q *Queue) Send(ctx context.Context, messages []port.Message) []error {
+	errs := make([]error, len(messages))
+	now := q.clock.Now()
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for i := range messages {
+		if errs[i] = ctx.Err(); errs[i] == nil {
+			if errs[i] = q.check(&messages[i]); errs[i] == nil {
+				q.add(messages[i], now, now.Add(messages[i].Delay))
+			}
+		}
+	}
+	q.notify(now)
+	return errs
+}
+
+func (q *Queue) check(m *port.Message) error {
+	if err := port.CheckMessage(m); err != nil {
+		return fmt.Errorf("queue %q: %w", q.config.Name, err)
+	}
+	if q.config.Capacity > 0 && q.visible+len(q.asleep.slots) >= q.config.Capacity {
+		return fmt.Errorf("queue %q is full, it holds %d messages; send again later: %w", q.config.Name, q.config.Capacity, port.ErrUnavailable)
+	}
+	return nil
+}
+
+func (q *Queue) add(m port.Message, sent, at time.Time) {
+	slot := q.slab.take()
+	e := q.slab.at(slot)
+	q.seq++
+	m.Delay = 0
+	*e = entry{message: m, seq: q.seq, sent: sent}
+	if at.After(sent) {
+		e.wake, e.state = at.UnixNano(), delayed
+		q.asleep.push(slot)
+		return
+	}
+	q.stand(slot, e)
+}
+
+// stand puts a message into the line of visible ones.
+func (q *Queue) stand(slot uint32, e *entry) {
+	e.state = ready
+	q.visible++
+	q.line.push(ticket{slot, e.seq})
+}
+
+// hideUntil makes a received message invisible.
+func (q *Queue) hideUntil(slot uint32, e *entry, at time.Time) {
+	e.state, e.wake = inFlight, at.UnixNano()
+	q.flying++
+	q.asleep.push(slot)
+}
+
+// unhide takes a message out of the delayed and in-flight ones.
+func (q *Queue) unhide(e *entry) {
+	q.asleep.remove(e.place)
+	if e.state == inFlight {
+		q.flying--
+	}
+}
+
+// promote makes visible what has slept long enough.
+func (q *Queue) promote(now time.Time) {
+	for len(q.asleep.slots) > 0 && q.asleep.slots[0].wake <= now.UnixNano() {
+		slot := q.asleep.slots[0].slot
+		e := q.slab.at(slot)
+		q.unhide(e)
+		q.stand(slot, e)
+	}
+}
+
+// departed is what has to leave the queue for another one, once the lock is free.
+type departed struct {
+	buried []buried
+}
+
+type buried struct {
+	message port.Message
+	slot    uint32
+	seq     uint64
+	sent    time.Time
+}
+
+// Receive answers at most max messages, waiting up to wait for the first. When the context ends
+// meanwhile, it answers its error.
+func (q *Queue) Receive(ctx context.Context, max int, wait, visibility time.Duration) ([]port.Delivery, error) {
+	if err := port.CheckReceive(max, wait, visibility); err != nil {
+		return nil, fmt.Errorf("queue %q: %w", q.config.Name, err)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	now := q.clock.Now()
+	for until := now.Add(wait); ; now = q.clock.Now() {
+		q.mu.Lock()
+		deliveries, left := q.take(now, max, visibility)
+		if len(deliveries) > 0 || !now.Before(until) {
+			q.mu.Unlock()
+			q.settle(ctx, left)
+			return deliveries, nil
+		}
+		w := q.addWaiter(now)
+		q.mu.Unlock()
+		q.settle(ctx, left)
+		stopTimer := callAt(q.clock, until, func() { q.expireWaiter(w) })
+		select {
+		case <-w.awake:
+		case <-ctx.Done():
+		}
+		stopTimer()
+		if err := ctx.Err(); err != nil {
+			q.leave(w)
+			return nil, err
+		}
+	}
+}
+
+// burial is how long at least a dead letter stays invisible, so that no other receiver buries it too.
+const burial = 30 * time.Second
+
+// take hands out visible messages. Messages that expired, or were received too often, leave.
+func (q *Queue) take(now time.Time, most int, visibility time.Duration) ([]port.Delivery, departed) {
+	var deliveries []port.Delivery
+	var left departed
+	q.promote(now)
+	for len(deliveries) < most {
+		t, some := q.line.peek()
+		if !some {
+			break
+		}
+		q.line.drop()
+		e := q.slab.holds(t.slot, t.seq)
+		if e == nil || e.state != ready {
+			continue // deleted, or extended, while it stood in the line
+		}
+		q.visible--
+		switch {
+		case q.expired(e, now):
+			q.slab.release(t.slot)
+		case q.config.MaxReceives > 0 && e.received >= q.config.MaxReceives:
+			left.buried = append(left.buried, buried{e.message, t.slot, t.seq, e.sent})
+			q.hideUntil(t.slot, e, now.Add(max(visibility, burial)))
+		default:
+			e.received++
+			id, text := receipt(e.seq, t.slot, e.received)
+			if deliveries == nil {
+				deliveries = make([]port.Delivery, 0, min(most, q.visible+1))
+			}
+			deliveries = append(deliveries, port.Delivery{Message: e.message, ID: id, Receipt: text, Received: e.received, SentAt: e.sent})
+			q.hideUntil(t.slot, e, now.Add(visibility))
+		}
+	}
+	q.promote(now) // with a visibility timeout of 0 they are back already
+	q.notify(now)
+	return deliveries, left
+}
+
+func (q *Queue) expired(e *entry, now time.Time) bool {
+	return q.config.Retention > 0 && now.Sub(e.sent) >= q.config.Retention
+}
+
+// settle carries out, without the lock, what an operation left to do elsewhere.
+func (q *Queue) settle(ctx context.Context, left departed) {
+	for _, b := range left.buried {
+		if q.config.DeadLetterTo == nil {
+			q.dead.addDeadLetter(b.message, b.sent)
+		} else if errs := q.config.DeadLetterTo.Send(context.WithoutCancel(ctx), []port.Message{b.message}); errs[0] != nil {
+			continue // it comes again when its visibility timeout has passed
+		}
+		q.mu.Lock()
+		if e := q.slab.holds(b.slot, b.seq); e != nil {
+			q.remove(b.slot, e)
+		}
+		q.mu.Unlock()
+	}
+}
+
+// addDeadLetter takes a dead letter, however full the queue is.
+func (q *Queue) addDeadLetter(m port.Message, sent time.Time) {
+	now := q.clock.Now()
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.add(m, sent, sent)
+	q.notify(now)
+}
+
+func (q *Queue) remove(slot uint32, e *entry) {
+	if e.state == ready {
+		q.visible-- // its ticket is skipped when its turn comes
+	} else {
+		q.unhide(e)
+	}
+	q.slab.release(slot)
+}
+
+// Delete removes delivered messages; it works as long as the delivery is the newest one, even if
+// its visibility timeout has passed.
+func (q *Queue) Delete(ctx context.Context, receipts []string) []error {
+	errs := make([]error, len(receipts))
+	q.mu.Lock()
+	for i, text := range receipts {
+		if errs[i] = ctx.Err(); errs[i] != nil {
+			continue
+		}
+		seq, slot, received, ok := parseReceipt(text)
+		if !ok {
+			errs[i] = q.badReceipt(text)
+			continue
+		}
+		e := q.slab.holds(slot, seq)
+		switch {
+		case e == nil: // deleted before
+		case e.received != received:
+			errs[i] = q.badReceipt(text)
+		default:
+			q.remove(slot, e)
+		}
+	}
+	q.mu.Unlock()
+	return errs
+}
+
+func (q *Queue) badReceipt(text string) error {
+	return fmt.Errorf("queue %q, receipt %.60q: %w", q.config.Name, text, port.ErrReceipt)
+}
+
+// Extend makes a delivery invisible for d from now on. ErrReceipt also where it is visible again.
+func (q *Queue) Extend(ctx context.Context, text string, d time.Duration) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if d < 0 || d > port.MaxVisibility {
+		return fmt.Errorf("queue %q: a visibility timeout of %s is not within 0 and %s", q.config.Name, d, port.MaxVisibility)
+	}
+	now := q.clock.Now()
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.promote(now)
+	seq, slot, received, ok := parseReceipt(text)
+	var e *entry
+	if ok {
+		e = q.slab.holds(slot, seq)
+	}
+	if e == nil || e.received != received || e.state != inFlight {
+		q.notify(now)
+		return q.badReceipt(text)
+	}
+	q.unhide(e)
+	q.hideUntil(slot, e, now.Add(d))
+	q.promote(now)
+	q.notify(now)
+	return nil
+}
+
+// Depth is exact at its moment; the age is that of the message first in the line.
+func (q *Queue) Depth(ctx context.Context) (port.Depth, error) {
+	if err := ctx.Err(); err != nil {
+		return port.Depth{}, err
+	}
+	now := q.clock.Now()
+	var left departed
+	q.mu.Lock()
+	q.promote(now)
+	depth := port.Depth{}
+	for {
+		t, some := q.line.peek()
+		if !some {
+			break
+		}
+		e := q.slab.holds(t.slot, t.seq)
+		if e == nil || e.state != ready {
+			q.line.drop()
+			continue
+		}
+		if !q.expired(e, now) {
+			depth.Oldest = max(0, now.Sub(e.sent))
+			break
+		}
+		q.line.drop()
+		q.visible--
+		q.slab.release(t.slot)
+	}
+	depth.Visible, depth.InFlight, depth.Delayed = q.visible, q.flying, len(q.asleep.slots)-q.flying
+	q.notify(now)
+	q.mu.Unlock()
+	q.settle(ctx, left)
+	return depth, nil
+}

@@ -1,0 +1,150 @@
+package memory_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/dev/memory"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+var start = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+
+func queue(t *testing.T, queues port.Queues, name string) port.Queue {
+	t.Helper()
+	q, err := queues.Queue(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return q
+}
+
+func send(t *testing.T, q port.Queue, bodies ...string) {
+	t.Helper()
+	for _, body := range bodies {
+		if err := q.Send(t.Context(), []port.Message{{Body: []byte(body)}})[0]; err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func receive(t *testing.T, q port.Queue, visibility time.Duration) []port.Delivery {
+	t.Helper()
+	got, err := q.Receive(t.Context(), port.MaxBatch, 0, visibility)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+func TestConfigurationIsChecked(t *testing.T) {
+	for name, c := range map[string]struct {
+		configs []memory.QueueConfig
+		replyTo string
+		want    string
+	}{
+		"a queue without a name":      {configs: []memory.QueueConfig{{}}, want: "without a name"},
+		"a queue twice":               {configs: []memory.QueueConfig{{Name: "a"}, {Name: "a"}}, want: "twice"},
+		"dead letters to nowhere":     {configs: []memory.QueueConfig{{Name: "a", MaxReceives: 1}}, want: "dead-letter"},
+		"dead letters to the same":    {configs: []memory.QueueConfig{{Name: "a", MaxReceives: 1, DeadLetter: "a"}}, want: "dead-letter"},
+		"a negative limit":            {configs: []memory.QueueConfig{{Name: "a", Retention: -1}}, want: "negative"},
+		"a reply-to that is no queue": {configs: []memory.QueueConfig{{Name: "a"}}, replyTo: "b", want: "reply-to"},
+	} {
+		var replyTo []string
+		if c.replyTo != "" {
+			replyTo = append(replyTo, c.replyTo)
+		}
+		if _, err := memory.NewQueues(memory.NewClock(start), c.configs, replyTo...); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error is %v, want one with %q", name, err, c.want)
+		}
+	}
+}
+
+func TestQueuesCanBeAdded(t *testing.T) {
+	queues := queuesOf(t, memory.NewClock(start), nil, nil)
+	if err := queues.AllowReplyTo("shop"); !errors.Is(err, port.ErrNotFound) {
+		t.Errorf("error is %v, want %v", err, port.ErrNotFound)
+	}
+	if err := queues.Add(memory.QueueConfig{Name: "shop"}, memory.QueueConfig{Name: "intake", MaxReceives: 2, DeadLetter: "shop"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := queues.AllowReplyTo("shop"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := queues.ReplyTo("shop"); err != nil {
+		t.Error(err)
+	}
+	if err := queues.Add(memory.QueueConfig{Name: "new"}, memory.QueueConfig{Name: "shop"}); err == nil {
+		t.Error("a queue is added twice")
+	}
+	if want := []string{"intake", "shop"}; !slices.Equal(queues.Names(), want) {
+		t.Errorf("queues are %v, want %v", queues.Names(), want)
+	}
+}
+
+// TestDeadLettersElsewhere: while the other queue is full, the dead letter waits where it is.
+func TestDeadLettersElsewhere(t *testing.T) {
+	clock := memory.NewClock(start)
+	elsewhere, err := memory.NewQueues(clock, []memory.QueueConfig{{Name: "dead", Capacity: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dead := queue(t, elsewhere, "dead")
+	queues, err := memory.NewQueues(clock, []memory.QueueConfig{{Name: "intake", MaxReceives: 1, DeadLetterTo: dead}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := queue(t, queues, "intake")
+	send(t, dead, "in the way")
+	send(t, q, "poison")
+	for range 5 {
+		receive(t, q, time.Second)
+		clock.Advance(time.Minute)
+	}
+	if d, _ := q.Depth(t.Context()); d.Visible+d.InFlight != 1 {
+		t.Fatalf("the dead letter is lost: %+v", d)
+	}
+	d := receive(t, dead, time.Minute)
+	dead.Delete(t.Context(), []string{d[0].Receipt})
+	receive(t, q, time.Second)
+	if d := receive(t, dead, time.Minute); len(d) != 1 || string(d[0].Body) != "poison" {
+		t.Errorf("dead letters are %+v", d)
+	}
+	clock.Advance(time.Hour)
+	if d, _ := q.Depth(t.Context()); d.Visible+d.InFlight != 0 {
+		t.Errorf("it is in both queues: %+v", d)
+	}
+}
+
+func TestClockRunsWhatIsDueInItsOrder(t *testing.T) {
+	clock := memory.NewClock(start)
+	var ran []string
+	note := func(name string) func() {
+		return func() { ran = append(ran, fmt.Sprint(name, " ", clock.Now().Sub(start))) }
+	}
+	clock.At(start.Add(3*time.Second), note("c"))
+	clock.At(start.Add(time.Second), func() {
+		note("a")()
+		clock.At(start.Add(2*time.Second), note("b")) // set while the clock advances
+	})
+	stop := clock.At(start.Add(2*time.Second), note("stopped"))
+	clock.At(start.Add(5*time.Second), note("later"))
+	stop()
+	stop()
+	clock.Advance(4 * time.Second)
+	if want := []string{"a 1s", "b 2s", "c 3s"}; !slices.Equal(ran, want) {
+		t.Errorf("ran %v, want %v", ran, want)
+	}
+	if clock.Waiting() != 1 || !clock.Now().Equal(start.Add(4*time.Second)) {
+		t.Errorf("%d wait at %v", clock.Waiting(), clock.Now())
+	}
+	clock.Set(start) // a clock that jumps back runs nothing
+	clock.Set(start.Add(5 * time.Second))
+	if len(ran) != 4 {
+		t.Errorf("ran %v", ran)
+	}
+}

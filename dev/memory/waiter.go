@@ -1,0 +1,82 @@
+package memory
+
+import (
+	"container/list"
+	"time"
+)
+
+// waiter is a receiver that waits for a message. What wakes it takes it off the list; it then
+// looks for itself, and lines up again if another was faster.
+type waiter struct {
+	awake chan struct{} // closed when it is woken
+	entry *list.Element // nil once woken
+}
+
+// addWaiter adds a waiter and sees to it that sleeping messages will wake it. The lock is held.
+func (q *Queue) addWaiter(now time.Time) *waiter {
+	w := &waiter{awake: make(chan struct{})}
+	w.entry = q.waiting.PushBack(w)
+	q.notify(now)
+	return w
+}
+
+// wake wakes one waiter. The lock is held.
+func (q *Queue) wake(w *waiter) {
+	if w.entry != nil {
+		q.waiting.Remove(w.entry)
+		w.entry = nil
+		close(w.awake)
+	}
+}
+
+// expireWaiter wakes a waiter whose time is over.
+func (q *Queue) expireWaiter(w *waiter) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.wake(w)
+}
+
+// leave takes a waiter off the list whose context ended. If it had been woken for a message,
+// another one must go and look in its place.
+func (q *Queue) leave(w *waiter) {
+	now := q.clock.Now()
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if w.entry != nil {
+		q.waiting.Remove(w.entry)
+		w.entry = nil
+		return
+	}
+	q.notify(now)
+}
+
+// notify ends each operation that may have left visible messages: it wakes a waiter for each of
+// them, and sets the alarm for the first that still sleeps. The lock is held.
+func (q *Queue) notify(now time.Time) {
+	for n := q.visible; n > 0 && q.waiting.Len() > 0; n-- {
+		q.wake(q.waiting.Front().Value.(*waiter))
+	}
+	if q.waiting.Len() == 0 || len(q.asleep.slots) == 0 {
+		return
+	}
+	first := q.asleep.slots[0].wake
+	if q.armed != 0 && q.armed <= first {
+		return
+	}
+	if q.stopRing != nil {
+		q.stopRing()
+	}
+	q.armed = first
+	at := now.Add(time.Duration(first - now.UnixNano()))
+	q.stopRing = callAt(q.clock, at, q.ring)
+}
+
+// ring is the alarm: messages have become visible again.
+func (q *Queue) ring() {
+	now := q.clock.Now()
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.armed = 0
+	q.promote(now)
+	q.notify(now)
+}

@@ -1,0 +1,153 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// operation is something to write. It may be carried out more than once, if the transaction that
+// it stood in was rolled back for another's sake; its answers are then those of the last time.
+type operation interface {
+	// apply writes. An error aborts the transaction: what is only the operation's own refusal is
+	// kept in the operation instead.
+	apply(tx *transaction) error
+}
+
+// transaction is what operations of one group see.
+type transaction struct {
+	*writer
+	heads  map[string]*head // tasks written in this transaction; nil: removed in it
+	stored []func()         // what to do once it is on the disk, before anyone is answered
+}
+
+// maxGroup bounds a transaction, and with it the time that one operation can wait for others.
+const maxGroup = 1024
+
+// committer carries out operations in groups.
+type committer struct {
+	store  *Store
+	writer *writer
+
+	mu      sync.Mutex
+	wake    sync.Cond
+	pending []*job
+	closed  bool
+	done    chan struct{} // closed when the loop has ended; nil before start
+}
+
+type job struct {
+	operation operation
+	err       error
+	answered  chan struct{}
+}
+
+func (c *committer) start() {
+	c.wake.L = &c.mu
+	c.done = make(chan struct{})
+	go c.loop()
+}
+
+// stop ends the loop after what waits.
+func (c *committer) stop() {
+	if c.done == nil {
+		return
+	}
+	c.mu.Lock()
+	c.closed = true
+	c.wake.Signal()
+	c.mu.Unlock()
+	<-c.done
+}
+
+// do hands the operation over and waits for its answer. nil: it was applied, its own answers
+// stand in it, and they are on the disk. ErrUnavailable: nothing of it is stored. The context's
+// error: it may be stored or not.
+func (c *committer) do(ctx context.Context, o operation) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	j := &job{operation: o, answered: make(chan struct{})}
+	c.mu.Lock()
+	if c.closed {
+		c.mu.Unlock()
+		return fmt.Errorf("the store is closed: %w", port.ErrUnavailable)
+	}
+	c.pending = append(c.pending, j)
+	if len(c.pending) == 1 {
+		c.wake.Signal()
+	}
+	c.mu.Unlock()
+	select {
+	case <-j.answered:
+		return j.err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (c *committer) loop() {
+	defer close(c.done)
+	var spare []*job
+	for {
+		c.mu.Lock()
+		for len(c.pending) == 0 && !c.closed {
+			c.wake.Wait()
+		}
+		if len(c.pending) == 0 {
+			c.mu.Unlock()
+			return
+		}
+		group := c.pending
+		c.pending = spare[:0]
+		c.mu.Unlock()
+		for first := 0; first < len(group); first += maxGroup {
+			c.carryOut(group[first:min(first+maxGroup, len(group))])
+		}
+		clear(group)
+		spare = group
+	}
+}
+
+// carryOut commits a group and answers it. Where the group cannot be committed, each operation is
+// tried alone, so that one that SQLite does not take harms no other.
+func (c *committer) carryOut(group []*job) {
+	err := c.transact(group)
+	if err != nil && len(group) > 1 {
+		for i := range group {
+			c.carryOut(group[i : i+1])
+		}
+		return
+	}
+	for _, j := range group {
+		j.err = err
+		close(j.answered)
+	}
+}
+
+func (c *committer) transact(group []*job) error {
+	tx := &transaction{writer: c.writer, heads: make(map[string]*head, len(group))}
+	if _, err := c.writer.begin.exec(); err != nil {
+		return c.store.unavailable(err)
+	}
+	for _, j := range group {
+		if err := j.operation.apply(tx); err != nil {
+			return c.abort(err)
+		}
+	}
+	if _, err := c.writer.commit.exec(); err != nil {
+		return c.abort(err)
+	}
+	for _, stored := range tx.stored {
+		stored()
+	}
+	return nil
+}
+
+// abort rolls back. SQLite has done so itself after some errors and then refuses; that is as good.
+func (c *committer) abort(cause error) error {
+	_, _ = c.writer.rollback.exec()
+	return c.store.unavailable(cause)
+}

@@ -1,0 +1,65 @@
+package sqlite_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/dev/sqlite"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// TestEndedContextEndsEveryCall, and nothing of it is stored.
+func TestEndedContextEndsEveryCall(t *testing.T) {
+	s := open(t, t.TempDir(), sqlite.Options{CacheBytes: -1, Queues: []sqlite.QueueConfig{{Name: "a"}}})
+	defer closed(t, s)
+	q, err := s.Queues().Queue("a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	hash := core.DefinitionHash([]byte("{}"))
+	must(t, s.Commit(t.Context(), []port.Write{creation("a")}))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for name, call := range map[string]func() error{
+		"Commit":        func() error { return s.Commit(ctx, []port.Write{creation("b")})[0] },
+		"Forget":        func() error { return s.Forget(ctx, []string{"a"}) },
+		"Load":          func() error { _, errs := s.Load(ctx, []string{"a"}); return errs[0] },
+		"LoadOrder":     func() error { _, err := s.LoadOrder(ctx, "a"); return err },
+		"Due":           func() error { _, err := s.Due(ctx, port.DueBucket, 0, created, nil, 1); return err },
+		"List":          func() error { _, err := s.List(ctx, port.Query{Limit: 1}); return err },
+		"List by both":  func() error { _, err := s.List(ctx, port.Query{Limit: 1, State: "a", Workflow: "b"}); return err },
+		"Definition":    func() error { _, err := s.Definition(ctx, hash); return err },
+		"PutDefinition": func() error { return s.PutDefinition(ctx, hash, []byte("{}")) },
+		"Entry":         func() error { _, err := s.Entry(ctx, "k"); return err },
+		"Move":          func() error { return s.Move(ctx, port.LedgerEntry{Key: "k", State: "started"}) },
+		"Acquire":       func() error { _, err := s.Acquire(ctx, "l", "me", created, time.Minute); return err },
+		"Expire":        func() error { _, err := s.Expire(ctx); return err },
+		"Send":          func() error { return q.Send(ctx, []port.Message{{Body: []byte("m")}})[0] },
+		"Receive":       func() error { _, err := q.Receive(ctx, 1, 0, time.Minute); return err },
+		"Delete":        func() error { return q.Delete(ctx, []string{"1.1"})[0] },
+		"Extend":        func() error { return q.Extend(ctx, "1.1", time.Minute) },
+		"Depth":         func() error { _, err := q.Depth(ctx); return err },
+	} {
+		if err := call(); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v, want %v", name, err, context.Canceled)
+		}
+	}
+	if n, err := s.Number("SELECT (SELECT count(*) FROM tasks) + (SELECT count(*) FROM definitions) + (SELECT count(*) FROM ledger) + (SELECT count(*) FROM leases) + (SELECT count(*) FROM messages)"); err != nil || n != 1 {
+		t.Errorf("%d rows (%v), want the one task", n, err)
+	}
+}
+
+// TestNewFileThatCannotBeMadeIsSaid: a folder stands in its way.
+func TestNewFileThatCannotBeMadeIsSaid(t *testing.T) {
+	folder := t.TempDir()
+	mkdir(t, folder+"/"+database+".new")
+	write(t, folder+"/"+database+".new/file", nil)
+	s, err := sqlite.Open(t.Context(), folder, sqlite.Options{})
+	if err == nil {
+		closed(t, s)
+		t.Fatal("it was opened")
+	}
+}

@@ -1,0 +1,296 @@
+package sqlite_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/dev/sqlite"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+const (
+	database = "stepkeeper.db"
+	writeLog = "stepkeeper.db-wal"
+)
+
+// killed answers a folder as a process that ended without closing it leaves it, with n tasks.
+func killed(t *testing.T, n int) (folder string) {
+	t.Helper()
+	running := t.TempDir()
+	closed(t, filled(t, running, n))
+	s := open(t, running, sqlite.Options{}) // the tasks are in the file, what comes now in the log
+	defer closed(t, s)
+	must(t, s.Commit(t.Context(), []port.Write{creation("newest")}))
+	folder = t.TempDir()
+	for _, name := range []string{database, writeLog} {
+		data, err := os.ReadFile(filepath.Join(running, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(t, filepath.Join(folder, name), data)
+	}
+	return folder
+}
+
+func filled(t *testing.T, folder string, n int) *sqlite.Store {
+	t.Helper()
+	s := open(t, folder, sqlite.Options{CacheBytes: -1})
+	for i := range n {
+		w := creation(fmt.Sprintf("task-%d", i))
+		w.Record.Document = []byte(strings.Repeat("x", 3000))
+		must(t, s.Commit(t.Context(), []port.Write{w}))
+	}
+	return s
+}
+
+func write(t *testing.T, file string, data []byte) {
+	t.Helper()
+	if err := os.WriteFile(file, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// spoil overwrites the last third of the file.
+func spoil(t *testing.T, folder string) {
+	t.Helper()
+	f, err := os.OpenFile(filepath.Join(folder, database), os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	from := info.Size() / 3 * 2
+	if _, err := f.WriteAt([]byte(strings.Repeat("\xff", int(info.Size()-from))), from); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// refused opens the folder in vain, and leaves its files as they were.
+func refused(t *testing.T, folder string, want ...string) error {
+	t.Helper()
+	before, _ := os.ReadFile(filepath.Join(folder, database))
+	s, err := sqlite.Open(t.Context(), folder, sqlite.Options{})
+	if err == nil {
+		closed(t, s)
+		t.Fatal("it was opened")
+	}
+	for _, text := range append(want, folder) {
+		if !strings.Contains(err.Error(), text) {
+			t.Errorf("the error does not say %q: %v", text, err)
+		}
+	}
+	if after, _ := os.ReadFile(filepath.Join(folder, database)); string(after) != string(before) {
+		t.Error("the file was changed")
+	}
+	return err
+}
+
+func TestAfterAKillTheNewestIsThere(t *testing.T) {
+	s := open(t, killed(t, 3), sqlite.Options{})
+	defer closed(t, s)
+	stored(t, s, map[string]bool{"task-0": true, "newest": true})
+}
+
+// TestDamagedFileIsRefused after a kill, before orders are taken.
+func TestDamagedFileIsRefused(t *testing.T) {
+	folder := killed(t, 100)
+	spoil(t, folder)
+	if err := refused(t, folder, "damaged", "backup", ".recover"); !errors.Is(err, sqlite.ErrDamaged) {
+		t.Errorf("error is %v, want %v", err, sqlite.ErrDamaged)
+	}
+}
+
+// TestDamageFoundLaterEndsReadiness: a clean end is followed by no check; what is read then tells.
+func TestDamageFoundLaterEndsReadiness(t *testing.T) {
+	folder := t.TempDir()
+	closed(t, filled(t, folder, 1000)) // more than the pages that readers keep
+	s := open(t, folder, sqlite.Options{CacheBytes: -1})
+	defer func() { _ = s.Close() }()
+	if err := s.Probe(); err != nil {
+		t.Fatal(err)
+	}
+	spoil(t, folder)
+	var found error
+	for i := 0; i < 1000 && found == nil; i++ {
+		_, errs := s.Load(t.Context(), []string{fmt.Sprintf("task-%d", i)})
+		found = errs[0]
+	}
+	if !errors.Is(found, sqlite.ErrDamaged) || !strings.Contains(found.Error(), "backup") {
+		t.Fatalf("loading says %v, want %v and what to do", found, sqlite.ErrDamaged)
+	}
+	var verdict error
+	for end := time.Now().Add(10 * time.Second); verdict == nil && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		verdict = s.Probe()
+	}
+	if !errors.Is(verdict, sqlite.ErrDamaged) {
+		t.Errorf("the probe says %v, want %v", verdict, sqlite.ErrDamaged)
+	}
+}
+
+// TestMissingLogIsNoticed: what it held was acknowledged.
+func TestMissingLogIsNoticed(t *testing.T) {
+	folder := killed(t, 3)
+	log := filepath.Join(folder, writeLog)
+	data, err := os.ReadFile(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(log); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, folder, "stepkeeper.db-wal is missing", "backup", "create an empty file")
+	refused(t, folder, "stepkeeper.db-wal is missing") // still
+	write(t, log, data)
+	s := open(t, folder, sqlite.Options{})
+	stored(t, s, map[string]bool{"task-0": true, "newest": true})
+	closed(t, s)
+	closed(t, open(t, folder, sqlite.Options{})) // after a clean end there is no log
+	if _, err := os.Stat(log); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("after a clean end the log is there: %v", err)
+	}
+}
+
+// TestMissingLogCanBeGivenUp, as the refusal says.
+func TestMissingLogCanBeGivenUp(t *testing.T) {
+	folder := killed(t, 3)
+	write(t, filepath.Join(folder, writeLog), nil)
+	s := open(t, folder, sqlite.Options{})
+	defer closed(t, s)
+	stored(t, s, map[string]bool{"task-0": true}, "newest")
+}
+
+func TestFileThatIsNotOursIsRefused(t *testing.T) {
+	file := func(text string) func(*testing.T, string) {
+		return func(t *testing.T, folder string) { write(t, filepath.Join(folder, database), []byte(text)) }
+	}
+	script := func(text string) func(*testing.T, string) {
+		return func(t *testing.T, folder string) { run(t, folder, text) }
+	}
+	for name, c := range map[string]struct {
+		make func(*testing.T, string)
+		want string
+	}{
+		"empty":                        {file(""), "is empty"},
+		"a text":                       {file("hello"), "not a database"},
+		"a folder":                     {func(t *testing.T, folder string) { mkdir(t, filepath.Join(folder, database)) }, "a directory"},
+		"the log alone":                {func(t *testing.T, folder string) { write(t, filepath.Join(folder, writeLog), []byte("log")) }, "stepkeeper.db is missing"},
+		"tables of another program":    {script("CREATE TABLE settings(a)"), "another program"},
+		"no tables":                    {script("PRAGMA user_version=1"), "another program"},
+		"the number of another":        {script("PRAGMA application_id=7; CREATE TABLE settings(name, value); CREATE TABLE orders(a); CREATE TABLE tasks(a)"), "another program"},
+		"cut off after the first page": {func(t *testing.T, folder string) { closed(t, filled(t, folder, 50)); cut(t, folder) }, "damaged"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			folder := t.TempDir()
+			c.make(t, folder)
+			refused(t, folder, c.want)
+		})
+	}
+}
+
+func mkdir(t *testing.T, folder string) {
+	t.Helper()
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func cut(t *testing.T, folder string) {
+	t.Helper()
+	if err := os.Truncate(filepath.Join(folder, database), 4096); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestNewFileIsMadeAsAWhole: what a process that was killed meanwhile left of one is no hindrance.
+func TestNewFileIsMadeAsAWhole(t *testing.T) {
+	folder := t.TempDir()
+	write(t, filepath.Join(folder, database+".new"), []byte("half a file"))
+	s := open(t, folder, sqlite.Options{})
+	defer closed(t, s)
+	must(t, s.Commit(t.Context(), []port.Write{creation("a")}))
+}
+
+// TestProbeTellsWhetherWritesFindRoom, and when they do again.
+func TestProbeTellsWhetherWritesFindRoom(t *testing.T) {
+	s := open(t, t.TempDir(), sqlite.Options{})
+	defer closed(t, s)
+	pages, err := s.Pages()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.LimitPages(pages + 40); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Probe(); err != nil {
+		t.Fatalf("with room: %v", err)
+	}
+	for i, err := 0, error(nil); err == nil; i++ {
+		w := creation(fmt.Sprint("task-", i))
+		w.Record.Document = []byte(strings.Repeat("x", 5000))
+		err = s.Commit(t.Context(), []port.Write{w})[0]
+	}
+	becomes := func(what string, ok func(error) bool) {
+		t.Helper()
+		verdict := s.Probe()
+		for end := time.Now().Add(10 * time.Second); !ok(verdict) && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+			verdict = s.Probe()
+		}
+		if !ok(verdict) {
+			t.Fatalf("%s: the probe says %v", what, verdict)
+		}
+	}
+	becomes("full", func(err error) bool {
+		return errors.Is(err, port.ErrUnavailable) && strings.Contains(err.Error(), "the disk is full")
+	})
+	if err := s.LimitPages(1 << 30); err != nil {
+		t.Fatal(err)
+	}
+	becomes("with room again", func(err error) bool { return err == nil })
+	if n, err := s.Number("SELECT count(*) FROM probe"); err != nil || n != 0 {
+		t.Errorf("%d probes are left (%v)", n, err)
+	}
+}
+
+// TestProbesAreOneWrite: however many ask.
+func TestProbesAreOneWrite(t *testing.T) {
+	s := open(t, t.TempDir(), sqlite.Options{})
+	defer closed(t, s)
+	release := s.Hold()
+	var asked sync.WaitGroup
+	for range 50 {
+		asked.Go(func() {
+			if err := s.Probe(); err != nil {
+				t.Errorf("probe: %v", err)
+			}
+		})
+	}
+	for s.Pending() == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	if n := s.Pending(); n != 1 {
+		t.Errorf("%d writes wait, want one", n)
+	}
+	release()
+	asked.Wait()
+}
+
+// TestProbeOfAStoreThatIsStuck: a disk that does not answer is no readiness.
+func TestProbeOfAStoreThatIsStuck(t *testing.T) {
+	t.Parallel()
+	s := open(t, t.TempDir(), sqlite.Options{})
+	defer closed(t, s)
+	release := s.Hold()
+	defer release()
+	if err := s.Probe(); err == nil || !strings.Contains(err.Error(), "longer than") {
+		t.Errorf("the probe says %v", err)
+	}
+}

@@ -1,0 +1,193 @@
+package sqlite_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/dev/sqlite"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// expireAll goes on as long as there is more, and holds each step to its bound.
+func expireAll(t *testing.T, s *sqlite.Store) (tasks []string, messages int) {
+	t.Helper()
+	for range 1000 {
+		x, err := s.Expire(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if x.Messages > sqlite.ExpiresAtOnce || len(x.Tasks) > sqlite.ExpiresAtOnce {
+			t.Fatalf("one transaction removed %d messages and %d tasks", x.Messages, len(x.Tasks))
+		}
+		tasks, messages = append(tasks, x.Tasks...), messages+x.Messages
+		if !x.More {
+			slices.Sort(tasks)
+			return tasks, messages
+		}
+	}
+	t.Fatal("it does not end")
+	return nil, 0
+}
+
+func send(t *testing.T, s *sqlite.Store, queue string, n int) {
+	t.Helper()
+	q, err := s.Queues().Queue(queue)
+	if err != nil {
+		t.Fatal(err)
+	}
+	messages := make([]port.Message, n)
+	for i := range messages {
+		messages[i].Body = fmt.Append(nil, i)
+	}
+	must(t, q.Send(t.Context(), messages))
+}
+
+func newClock() *clock { return &clock{now: created, alarms: map[int]alarm{}} }
+
+// TestMessagesExpireThoughNothingReadsThem, those of queues that are gone too.
+func TestMessagesExpireThoughNothingReadsThem(t *testing.T) {
+	folder, c := t.TempDir(), newClock()
+	s := open(t, folder, sqlite.Options{Clock: c, Queues: []sqlite.QueueConfig{{Name: "a", Retention: time.Hour}, {Name: "b", Retention: 3 * time.Hour}, {Name: "c"}, {Name: "gone", Retention: time.Minute}}})
+	const many = 2*sqlite.ExpiresAtOnce + 7
+	send(t, s, "a", many)
+	send(t, s, "b", 3)
+	send(t, s, "c", 5)
+	c.Advance(30 * time.Minute)
+	send(t, s, "a", 2)
+	if _, n := expireAll(t, s); n != 0 {
+		t.Errorf("%d messages expired too early", n)
+	}
+	c.Advance(30 * time.Minute)
+	if _, n := expireAll(t, s); n != many {
+		t.Errorf("%d messages expired, want %d", n, many)
+	}
+	send(t, s, "gone", 4)
+	closed(t, s)
+	s = open(t, folder, sqlite.Options{Clock: c, Queues: []sqlite.QueueConfig{{Name: "c"}}})
+	defer closed(t, s)
+	c.Advance(13 * 24 * time.Hour)
+	if _, n := expireAll(t, s); n != 0 {
+		t.Errorf("%d messages of queues that are gone expired too early", n)
+	}
+	c.Advance(24 * time.Hour)
+	if _, n := expireAll(t, s); n != 4+3+2 {
+		t.Errorf("%d messages of queues that are gone expired, want 9", n)
+	}
+	if n, err := s.Number("SELECT count(*) FROM messages"); err != nil || n != 5 {
+		t.Errorf("%d messages are left (%v), want the 5 that never expire", n, err)
+	}
+}
+
+// TestManyExpiredMessagesAreReadPast: by receives that wait, and by those that do not.
+func TestManyExpiredMessagesAreReadPast(t *testing.T) {
+	c := newClock()
+	s := open(t, t.TempDir(), sqlite.Options{Clock: c, Queues: []sqlite.QueueConfig{{Name: "a", Retention: time.Hour}}})
+	defer closed(t, s)
+	q, err := s.Queues().Queue("a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, wait := range []time.Duration{0, time.Minute} {
+		send(t, s, "a", 3*sqlite.ExpiresAtOnce+1)
+		c.Advance(time.Hour)
+		send(t, s, "a", 2)
+		if d, err := q.Depth(t.Context()); err != nil || d.Visible != 2 {
+			t.Errorf("depth is %+v (%v), want 2", d, err)
+		}
+		got, err := q.Receive(t.Context(), 10, wait, time.Minute)
+		if err != nil || len(got) != 2 {
+			t.Fatalf("received %d messages (%v), want the two that have not expired", len(got), err)
+		}
+		c.Advance(time.Hour)
+	}
+}
+
+// TestKeptTasksExpire: a task goes once it has been at rest for long enough; what stays of its order
+// keeps it from running again (P26).
+func TestKeptTasksExpire(t *testing.T) {
+	c := newClock()
+	s := open(t, t.TempDir(), sqlite.Options{Clock: c, Keep: 20 * 24 * time.Hour})
+	defer closed(t, s)
+	for _, id := range []string{"done", "don", "done-2", "later", "running", "stopped"} {
+		must(t, s.Commit(t.Context(), []port.Write{creation(id)}))
+		if err := s.Move(t.Context(), port.LedgerEntry{Key: id + "/0/pay", State: "done"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rest := func(id string, version int64, state string, bucket port.Bucket) {
+		t.Helper()
+		w := replacement(id, version)
+		w.Record.State, w.Record.Bucket = state, bucket
+		must(t, s.Commit(t.Context(), []port.Write{w}))
+	}
+	rest("done", 1, "Processed", port.NoBucket)
+	rest("later", 1, "Compensated", port.NoBucket)
+	rest("stopped", 1, "Error", port.AttentionBucket)
+	c.Advance(10 * 24 * time.Hour)
+	rest("later", 2, "Compensated", port.NoBucket) // a verdict: kept from now on
+	c.Advance(10*24*time.Hour - time.Second)
+	if tasks, _ := expireAll(t, s); len(tasks) != 0 {
+		t.Fatalf("expired too early: %v", tasks)
+	}
+	c.Advance(time.Second)
+	if tasks, _ := expireAll(t, s); fmt.Sprint(tasks) != "[done]" {
+		t.Fatalf("expired %v, want the one at rest for so long", tasks)
+	}
+	records, errs := s.Load(t.Context(), []string{"done", "don", "later", "running", "stopped"})
+	if err := errors.Join(errs...); err != nil || records[0] != nil || records[1] == nil || records[2] == nil || records[3] == nil || records[4] == nil {
+		t.Errorf("tasks are %v, %v", records, err)
+	}
+	o, err := s.LoadOrder(t.Context(), "done")
+	if err != nil || o.ContentHash != "hash" || len(o.Body) != 0 {
+		t.Errorf("its order is %+v, %v; want the hash alone", o, err)
+	}
+	if err := s.Commit(t.Context(), []port.Write{creation("done")})[0]; !errors.Is(err, port.ErrExists) {
+		t.Errorf("it is created again: %v, want %v", err, port.ErrExists)
+	}
+	for key, want := range map[string]int64{"done/0/pay": 0, "don/0/pay": 1, "done-2/0/pay": 1, "later/0/pay": 1} {
+		if e, err := s.Entry(t.Context(), key); err != nil || e.Version != want {
+			t.Errorf("ledger entry %s has version %d (%v), want %d", key, e.Version, err, want)
+		}
+	}
+	c.Advance(10 * 24 * time.Hour)
+	if tasks, _ := expireAll(t, s); fmt.Sprint(tasks) != "[later]" {
+		t.Errorf("expired %v, want the other one", tasks)
+	}
+}
+
+// TestManyTasksExpireInSteps, and none without Keep.
+func TestManyTasksExpireInSteps(t *testing.T) {
+	folder, c := t.TempDir(), newClock()
+	s := open(t, folder, sqlite.Options{Clock: c})
+	var writes []port.Write
+	for i := range 500 {
+		id, created := fmt.Sprintf("o-%d", i), c.Now()
+		writes = append(writes, port.Write{Record: port.Record{ID: id, Version: 1, State: "Processed", Workflow: "order", Created: created, Document: []byte("{}")},
+			Order: &port.Order{ID: id, ContentHash: "hash", Body: []byte("{}"), Created: created}})
+	}
+	if err := errors.Join(s.Commit(t.Context(), writes)...); err != nil {
+		t.Fatal(err)
+	}
+	c.Advance(20 * 365 * 24 * time.Hour)
+	if tasks, _ := expireAll(t, s); len(tasks) != 0 {
+		t.Fatalf("%d tasks expired that are kept for ever", len(tasks))
+	}
+	closed(t, s)
+	s = open(t, folder, sqlite.Options{Clock: c, Keep: sqlite.MinKeep})
+	defer closed(t, s)
+	if tasks, _ := expireAll(t, s); len(tasks) != 500 {
+		t.Errorf("%d tasks expired, want 500", len(tasks))
+	}
+}
+
+// TestTasksAreKeptForAWhile: requests of an expired task must not be in any queue any more.
+func TestTasksAreKeptForAWhile(t *testing.T) {
+	_, err := sqlite.Open(t.Context(), t.TempDir(), sqlite.Options{Keep: sqlite.MinKeep - time.Hour})
+	if err == nil || !strings.Contains(err.Error(), "432h") {
+		t.Errorf("error is %v, want one with the shortest time", err)
+	}
+}

@@ -1,0 +1,189 @@
+package sqlite_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/stepkeeper/stepkeeper/dev/sqlite"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// inOneGroup lets the commits gather, each as its own caller, and answers their errors.
+func inOneGroup(t *testing.T, s *sqlite.Store, writes ...port.Write) []error {
+	t.Helper()
+	release := s.Hold()
+	answers := make([]chan error, len(writes))
+	for i, w := range writes {
+		answers[i] = make(chan error, 1)
+		go func() { answers[i] <- s.Commit(context.Background(), []port.Write{w})[0] }()
+		for s.Pending() <= i { // one after the other, so that their order is known
+			runtime.Gosched()
+		}
+	}
+	release()
+	errs := make([]error, len(writes))
+	for i := range answers {
+		errs[i] = <-answers[i]
+	}
+	return errs
+}
+
+func TestGroupAnswersEachItsOwn(t *testing.T) {
+	s := open(t, t.TempDir(), sqlite.Options{})
+	defer closed(t, s)
+	errs := inOneGroup(t, s, creation("a"), replacement("a", 1), replacement("a", 1), creation("a"), replacement("b", 1), replacement("a", 2))
+	for i, want := range []error{nil, nil, port.ErrConflict, port.ErrExists, port.ErrNotFound, nil} {
+		if !errors.Is(errs[i], want) {
+			t.Errorf("commit %d: %v, want %v", i, errs[i], want)
+		}
+	}
+	if r, errs := s.Load(t.Context(), []string{"a"}); errs[0] != nil || r[0] == nil || r[0].Version != 3 {
+		t.Errorf("the task is %+v, %v", r, errs)
+	}
+}
+
+// TestGroupThatFailsAffectsNoOther: the disk is too full for one of a group.
+func TestGroupThatFailsAffectsNoOther(t *testing.T) {
+	s := open(t, t.TempDir(), sqlite.Options{})
+	defer closed(t, s)
+	must(t, s.Commit(t.Context(), []port.Write{creation("a")}))
+	pages, err := s.Pages()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.LimitPages(pages + 10); err != nil {
+		t.Fatal(err)
+	}
+	large := replacement("a", 2)
+	large.Record.Document = make([]byte, port.MaxDocument)
+	errs := inOneGroup(t, s, replacement("a", 1), large, creation("b"), replacement("a", 2))
+	for i, want := range []error{nil, port.ErrUnavailable, nil, nil} {
+		if !errors.Is(errs[i], want) {
+			t.Errorf("commit %d: %v, want %v", i, errs[i], want)
+		}
+	}
+	if r, errs := s.Load(t.Context(), []string{"a", "b"}); errors.Join(errs...) != nil || r[0] == nil || r[0].Version != 3 || r[1] == nil {
+		t.Errorf("the tasks are %+v, %v", r, errs)
+	}
+}
+
+// TestForgottenInTheSameGroup: what one operation of a group removes, the next does not see.
+func TestForgottenInTheSameGroup(t *testing.T) {
+	s := open(t, t.TempDir(), sqlite.Options{})
+	defer closed(t, s)
+	must(t, s.Commit(t.Context(), []port.Write{creation("a")}))
+	release := s.Hold()
+	forgotten, replaced := make(chan error, 1), make(chan error, 1)
+	go func() { forgotten <- s.Forget(context.Background(), []string{"a"}) }()
+	for s.Pending() < 1 {
+		runtime.Gosched()
+	}
+	go func() { replaced <- s.Commit(context.Background(), []port.Write{replacement("a", 1)})[0] }()
+	for s.Pending() < 2 {
+		runtime.Gosched()
+	}
+	release()
+	if err := <-forgotten; err != nil {
+		t.Error(err)
+	}
+	if err := <-replaced; !errors.Is(err, port.ErrNotFound) {
+		t.Errorf("replace: %v, want %v", err, port.ErrNotFound)
+	}
+	if r, errs := s.Load(t.Context(), []string{"a"}); errs[0] != nil || r[0] != nil {
+		t.Errorf("the task is %+v, %v", r, errs)
+	}
+}
+
+// TestNoQueryReadsFinishedTasks: with a million of them stored, a scan or a sort would show.
+func TestNoQueryReadsFinishedTasks(t *testing.T) {
+	s := open(t, t.TempDir(), sqlite.Options{})
+	defer closed(t, s)
+	type query struct {
+		text string
+		args []any
+	}
+	queries := map[string]query{}
+	for name, q := range sqlite.Queries {
+		queries[name] = query{q.Text, make([]any, q.Args)}
+	}
+	for name, q := range map[string]port.Query{
+		"all": {}, "state": {State: "Error"}, "workflow": {Workflow: "order"}, "time": {Before: created, After: created},
+		"state and time": {State: "Error", Before: created}, "next page": {Cursor: "1.1"}, "next page of a state": {State: "Error", Cursor: "1.1"},
+		"workflow and time": {Workflow: "order", After: created}, "next page of a workflow": {Workflow: "order", Cursor: "1.1"},
+	} {
+		q.Limit = 10
+		text, args, err := s.Listing(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		queries["list by "+name] = query{text, args}
+	}
+	for name, q := range queries {
+		plan, err := s.Plan(q.text, q.args...)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		index := "tasks_created"
+		switch {
+		case strings.Contains(name, "state"):
+			index = "tasks_state"
+		case strings.Contains(name, "workflow"):
+			index = "tasks_workflow"
+		case strings.HasPrefix(name, "due"):
+			index = "tasks_due"
+		}
+		if !strings.Contains(plan, index) || strings.Contains(plan, "TEMP B-TREE") {
+			t.Errorf("%s does not go by %s:\n%s%s", name, index, q.text, fmt.Sprint("\n", plan))
+		}
+	}
+}
+
+// TestAnOperationThatFailsLeavesNothing: what was written before the failure is rolled back, also
+// where SQLite does not do so by itself, and the next operation finds the writer free.
+func TestAnOperationThatFailsLeavesNothing(t *testing.T) {
+	s := open(t, t.TempDir(), sqlite.Options{})
+	defer closed(t, s)
+	if err := s.Script("INSERT INTO definitions VALUES('half', x''); INSERT INTO nowhere VALUES(1)"); !errors.Is(err, port.ErrUnavailable) {
+		t.Fatalf("error is %v, want %v", err, port.ErrUnavailable)
+	}
+	must(t, s.Commit(t.Context(), []port.Write{creation("a")}))
+	if _, err := s.Definition(t.Context(), "half"); !errors.Is(err, port.ErrNotFound) {
+		t.Errorf("half of an operation: %v, want %v", err, port.ErrNotFound)
+	}
+}
+
+// TestListByStateAndWorkflowGoesByTheRarer, and answers the same by either.
+func TestListByStateAndWorkflowGoesByTheRarer(t *testing.T) {
+	s := open(t, t.TempDir(), sqlite.Options{})
+	defer closed(t, s)
+	for i := range 20 {
+		w := creation(fmt.Sprint("task-", i))
+		if i%10 == 0 {
+			w.Record.State = "Error"
+		}
+		if i == 10 || i == 11 || i == 12 {
+			w.Record.Workflow = "rare"
+		}
+		must(t, s.Commit(t.Context(), []port.Write{w}))
+	}
+	for _, c := range []struct {
+		state, workflow, index string
+		found                  int
+	}{{"Error", "order", "tasks_state", 1}, {"Processing", "rare", "tasks_workflow", 2}, {"Error", "rare", "tasks_state", 1}, {"Processing", "order", "tasks_workflow", 16}} {
+		q := port.Query{State: c.state, Workflow: c.workflow, Limit: 100}
+		if page, err := s.List(t.Context(), q); err != nil || len(page.Records) != c.found {
+			t.Errorf("%s of %s: %d tasks (%v), want %d", c.state, c.workflow, len(page.Records), err, c.found)
+		}
+		text, args, err := s.Listing(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if plan, err := s.Plan(text, args...); err != nil || !strings.Contains(plan, c.index) {
+			t.Errorf("%s of %s goes by\n%s(%v), want %s", c.state, c.workflow, plan, err, c.index)
+		}
+	}
+}

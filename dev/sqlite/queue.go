@@ -1,0 +1,363 @@
+package sqlite
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// Queue is a port.Queue whose messages survive. Values are encoded. Receive takes any max, the
+// other batches any length. Safe for concurrent use.
+type Queue struct {
+	store  *Store
+	clock  port.Clock
+	config QueueConfig
+	dead   *Queue
+
+	mu      sync.Mutex
+	changed chan struct{} // closed, and replaced, when a message may have become visible
+}
+
+func newQueue(s *Store, clock port.Clock, config QueueConfig) *Queue {
+	return &Queue{store: s, clock: clock, config: config, changed: make(chan struct{})}
+}
+
+// Name is the logical name.
+func (q *Queue) Name() string { return q.config.Name }
+
+func (q *Queue) change() <-chan struct{} {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.changed
+}
+
+// announce wakes the receivers that wait.
+func (q *Queue) announce() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	close(q.changed)
+	q.changed = make(chan struct{})
+}
+
+// Send stores the messages, or says for each why not: ErrTooLarge, ErrUnavailable when full.
+func (q *Queue) Send(ctx context.Context, messages []port.Message) []error {
+	errs := make([]error, len(messages))
+	now := q.clock.Now()
+	o := &send{queue: q, now: now.UnixNano()}
+	var places []int
+	for i := range messages {
+		body, err := messages[i].Bytes()
+		m := port.Message{Body: body, Delay: messages[i].Delay}
+		if err == nil {
+			err = port.CheckMessage(&m)
+		}
+		if err != nil {
+			errs[i] = fmt.Errorf("queue %q: %w", q.config.Name, err)
+			continue
+		}
+		o.bodies = append(o.bodies, bytes.Clone(body))
+		o.visible = append(o.visible, now.Add(m.Delay).UnixNano())
+		places = append(places, i)
+	}
+	if len(places) == 0 {
+		return errs
+	}
+	err := q.store.committer.do(ctx, o)
+	for n, place := range places {
+		if err != nil {
+			errs[place] = err
+		} else if n >= o.taken {
+			errs[place] = fmt.Errorf("queue %q is full, it holds %d messages; send again later: %w", q.config.Name, q.config.Capacity, port.ErrUnavailable)
+		}
+	}
+	return errs
+}
+
+type send struct {
+	queue   *Queue
+	now     int64
+	bodies  [][]byte
+	visible []int64
+	taken   int
+}
+
+func (o *send) apply(tx *transaction) error {
+	o.taken = len(o.bodies)
+	if capacity := o.queue.config.Capacity; capacity > 0 {
+		if _, err := tx.expireOld(o.queue.config.Name, o.queue.config.Retention, time.Unix(0, o.now), expiresMessages); err != nil {
+			return err
+		}
+		v, err := tx.countMessages.first(o.queue.config.Name)
+		if err != nil {
+			return err
+		}
+		o.taken = min(o.taken, max(0, capacity-int(v[0].(int64))))
+	}
+	for i := range o.bodies[:o.taken] {
+		if _, err := tx.addMessage.exec(o.queue.config.Name, o.visible[i], o.now, o.bodies[i]); err != nil {
+			return err
+		}
+	}
+	tx.stored = append(tx.stored, o.queue.announce)
+	return nil
+}
+
+// Receive answers at most max messages, waiting up to wait for the first. When the context ends
+// meanwhile, it answers its error. An empty queue costs a read, no commit.
+func (q *Queue) Receive(ctx context.Context, max int, wait, visibility time.Duration) ([]port.Delivery, error) {
+	if err := port.CheckReceive(max, wait, visibility); err != nil {
+		return nil, fmt.Errorf("queue %q: %w", q.config.Name, err)
+	}
+	until := q.clock.Now().Add(wait)
+	for {
+		changed := q.change()
+		now := q.clock.Now()
+		next, err := q.next(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if !next.IsZero() && !next.After(now) {
+			// Waiting can be given up, taking cannot: what is taken would stay invisible, and while the
+			// committer has the operation no other goroutine may look at it.
+			o := &receive{queue: q, now: now, max: max, visibility: visibility}
+			if err := q.store.committer.do(context.WithoutCancel(ctx), o); err != nil || len(o.deliveries) > 0 {
+				return o.deliveries, err
+			}
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			if o.more || now.Before(until) {
+				continue // some expired, another was faster, or all of it had died
+			}
+		}
+		if !now.Before(until) {
+			return nil, nil
+		}
+		if next.IsZero() || next.After(until) {
+			next = until
+		}
+		if err := q.pause(ctx, changed, next); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// next is when the first message becomes visible; the zero time where there is none.
+func (q *Queue) next(ctx context.Context) (time.Time, error) {
+	var at int64
+	err := q.store.reads.nextMessage.QueryRowContext(ctx, q.config.Name).Scan(&at)
+	if errors.Is(err, sql.ErrNoRows) {
+		return time.Time{}, nil
+	}
+	if err != nil {
+		return time.Time{}, fmt.Errorf("queue %q: %w", q.config.Name, err)
+	}
+	return time.Unix(0, at), nil
+}
+
+// pause waits for a change, or until the time given.
+func (q *Queue) pause(ctx context.Context, changed <-chan struct{}, until time.Time) error {
+	over := make(chan struct{})
+	stop := callAt(q.clock, until, sync.OnceFunc(func() { close(over) }))
+	defer stop()
+	select {
+	case <-changed:
+	case <-over:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return nil
+}
+
+// callAt calls run when the clock shows at: by the clock itself if it can, as one that tests move,
+// else by a real timer.
+func callAt(clock port.Clock, at time.Time, run func()) (stop func()) {
+	if w, ok := clock.(interface {
+		At(at time.Time, run func()) (stop func())
+	}); ok {
+		return w.At(at, run)
+	}
+	t := time.AfterFunc(at.Sub(clock.Now()), run)
+	return func() { t.Stop() }
+}
+
+type receive struct {
+	queue      *Queue
+	now        time.Time
+	max        int
+	visibility time.Duration
+	deliveries []port.Delivery
+	more       bool // there were so many expired messages that nothing was taken
+}
+
+func (o *receive) apply(tx *transaction) error {
+	c := &o.queue.config
+	o.deliveries = nil
+	now := o.now.UnixNano()
+	expired, err := tx.expireOld(c.Name, c.Retention, o.now, expiresMessages)
+	if o.more = expired == expiresMessages; err != nil || o.more {
+		return err
+	}
+	var dead []int64
+	for more := true; more && len(o.deliveries) == 0; {
+		var rows []int64
+		dead = dead[:0]
+		more = false
+		err := tx.dueMessages.each(func(v []driver.Value) {
+			row, received := v[0].(int64), int(v[1].(int64))
+			if c.MaxReceives > 0 && received >= c.MaxReceives {
+				dead, more = append(dead, row), true
+				return
+			}
+			rows = append(rows, row)
+			o.deliveries = append(o.deliveries, delivery(row, received+1, v[2].(int64), v[3].([]byte)))
+		}, c.Name, now, o.max)
+		if err != nil {
+			return err
+		}
+		for _, row := range rows {
+			if _, err := tx.receiveMessage.exec(o.now.Add(o.visibility).UnixNano(), row); err != nil {
+				return err
+			}
+		}
+		for _, row := range dead {
+			if _, err := tx.buryMessage.exec(o.queue.dead.config.Name, now, row); err != nil {
+				return err
+			}
+			tx.stored = append(tx.stored, o.queue.dead.announce)
+		}
+	}
+	return nil
+}
+
+func delivery(row int64, received int, sent int64, body []byte) port.Delivery {
+	id := strconv.FormatInt(row, 36)
+	return port.Delivery{
+		Message:  port.Message{Body: body},
+		ID:       id,
+		Receipt:  id + "." + strconv.Itoa(received),
+		Received: received,
+		SentAt:   time.Unix(0, sent).UTC(),
+	}
+}
+
+func parseReceipt(text string) (row int64, received int, ok bool) {
+	id, count, _ := strings.Cut(text, ".")
+	row, err1 := strconv.ParseInt(id, 36, 64)
+	received, err2 := strconv.Atoi(count)
+	return row, received, err1 == nil && err2 == nil
+}
+
+func (q *Queue) badReceipt(text string) error {
+	return fmt.Errorf("queue %q, receipt %.60q: %w", q.config.Name, text, port.ErrReceipt)
+}
+
+// Delete removes delivered messages; it works as long as the delivery is the newest one, even if
+// its visibility timeout has passed.
+func (q *Queue) Delete(ctx context.Context, receipts []string) []error {
+	o := &remove{queue: q, receipts: append([]string(nil), receipts...), errs: make([]error, len(receipts))}
+	if err := q.store.committer.do(ctx, o); err != nil {
+		errs := make([]error, len(receipts))
+		for i := range errs {
+			errs[i] = err
+		}
+		return errs
+	}
+	return o.errs
+}
+
+type remove struct {
+	queue    *Queue
+	receipts []string
+	errs     []error
+}
+
+func (o *remove) apply(tx *transaction) error {
+	name := o.queue.config.Name
+	for i, text := range o.receipts {
+		o.errs[i] = nil
+		row, received, ok := parseReceipt(text)
+		if !ok {
+			o.errs[i] = o.queue.badReceipt(text)
+			continue
+		}
+		n, err := tx.deleteMessage.exec(row, name, received)
+		if err != nil {
+			return err
+		}
+		if n == 1 {
+			continue
+		}
+		found, err := tx.findMessage.first(row, name)
+		if err != nil {
+			return err
+		}
+		if found != nil { // received again since
+			o.errs[i] = o.queue.badReceipt(text)
+		}
+	}
+	return nil
+}
+
+// Extend makes a delivery invisible for d from now on. ErrReceipt also where it is visible again.
+func (q *Queue) Extend(ctx context.Context, receipt string, d time.Duration) error {
+	if d < 0 || d > port.MaxVisibility {
+		return fmt.Errorf("queue %q: a visibility timeout of %s is not within 0 and %s", q.config.Name, d, port.MaxVisibility)
+	}
+	now := q.clock.Now()
+	o := &extend{queue: q, now: now.UnixNano(), until: now.Add(d).UnixNano()}
+	var ok bool
+	if o.row, o.received, ok = parseReceipt(receipt); !ok {
+		return q.badReceipt(receipt)
+	}
+	if err := q.store.committer.do(ctx, o); err != nil {
+		return err
+	}
+	if !o.done {
+		return q.badReceipt(receipt)
+	}
+	return nil
+}
+
+type extend struct {
+	queue      *Queue
+	row        int64
+	received   int
+	now, until int64
+	done       bool
+}
+
+func (o *extend) apply(tx *transaction) error {
+	n, err := tx.extendMessage.exec(o.until, o.row, o.queue.config.Name, o.received, o.now)
+	o.done = n == 1
+	tx.stored = append(tx.stored, o.queue.announce)
+	return err
+}
+
+// Depth counts the queue's messages, all that have not expired: meant for queues that people look at.
+func (q *Queue) Depth(ctx context.Context) (port.Depth, error) {
+	var d port.Depth
+	var oldest int64
+	now := q.clock.Now()
+	var expired int64
+	if q.config.Retention > 0 {
+		expired = now.Add(-q.config.Retention).UnixNano()
+	}
+	err := q.store.reads.depth.QueryRowContext(ctx, now.UnixNano(), q.config.Name, expired).Scan(&d.Visible, &d.InFlight, &d.Delayed, &oldest)
+	if err != nil {
+		return port.Depth{}, fmt.Errorf("queue %q: %w", q.config.Name, err)
+	}
+	if d.Visible > 0 {
+		d.Oldest = max(0, now.Sub(time.Unix(0, oldest)))
+	}
+	return d, nil
+}

@@ -1,0 +1,54 @@
+package sqlite_test
+
+import (
+	"testing"
+
+	"github.com/stepkeeper/stepkeeper/dev/sqlite"
+	"github.com/stepkeeper/stepkeeper/shared/port/storetest"
+)
+
+func open(t testing.TB, folder string, options sqlite.Options) *sqlite.Store {
+	t.Helper()
+	s, err := sqlite.Open(t.Context(), folder, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func backendsOf(t testing.TB, options sqlite.Options) storetest.Backends {
+	s := open(t, t.TempDir(), options)
+	return storetest.Backends{
+		Store: s, Definitions: s, Leases: s, Ledger: s, Forget: s.Forget,
+		Close: func() {
+			if err := s.Close(); err != nil {
+				t.Errorf("Close: %v", err)
+			}
+		},
+	}
+}
+
+func TestStore(t *testing.T) {
+	storetest.Run(t, storetest.Options{ListsFinished: true}, func(t *testing.T) storetest.Backends {
+		return backendsOf(t, sqlite.Options{Shards: 3})
+	})
+}
+
+// TestStoreWithoutCache holds the SQL alone to the contract, as after a restart.
+func TestStoreWithoutCache(t *testing.T) {
+	storetest.Run(t, storetest.Options{ListsFinished: true}, func(t *testing.T) storetest.Backends {
+		return backendsOf(t, sqlite.Options{Shards: 1, CacheBytes: -1})
+	})
+}
+
+// few has a cache so small that records come and go.
+func few(t *testing.T) storetest.Backends {
+	return backendsOf(t, sqlite.Options{Shards: 3, CacheBytes: 8 << 10})
+}
+
+// Random sequences of operations answer as the model does.
+func TestStoreInSequences(t *testing.T) {
+	storetest.Sequences(t, storetest.Options{ListsFinished: true}, few)
+}
+
+func TestStoreIsLinearizable(t *testing.T) { storetest.Linearizable(t, few) }

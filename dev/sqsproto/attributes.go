@@ -1,0 +1,165 @@
+package sqsproto
+
+import (
+	"bytes"
+	"crypto/md5"
+	"encoding/binary"
+	"encoding/hex"
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// attribute is a message attribute as it travels.
+type attribute struct {
+	DataType    string  `json:"DataType"`
+	StringValue *string `json:"StringValue,omitempty"`
+	BinaryValue []byte  `json:"BinaryValue,omitempty"`
+}
+
+// attributes by their names. Our own messages have none; those of applications are kept, because
+// tracing libraries send along what they need.
+type attributes map[string]attribute
+
+const (
+	maxAttributes = 10
+	maxText       = 1 << 20 // SQS's own limit of a message, and of a batch, in bytes
+)
+
+// envelope is what a queue in memory keeps of a message from this edge. For a receiver that wants
+// bytes it is the body.
+type envelope struct {
+	id         string
+	body       []byte
+	attributes attributes
+	trace      string // AWSTraceHeader, "" for none
+}
+
+// Encode answers the body.
+func (e *envelope) Encode() ([]byte, error) { return e.body, nil }
+
+var _ port.Value = (*envelope)(nil)
+
+// md5Of is the checksum of a body.
+func md5Of(b []byte) string {
+	sum := md5.Sum(b)
+	return hex.EncodeToString(sum[:])
+}
+
+// md5 is the checksum that SDKs compare: over the attributes sorted by name, each as name, type,
+// a byte for the kind of its value, and value, all with their lengths in front.
+func (a attributes) md5() string {
+	if len(a) == 0 {
+		return ""
+	}
+	var b bytes.Buffer
+	put := func(part []byte) {
+		_ = binary.Write(&b, binary.BigEndian, uint32(len(part))) // to a buffer: it cannot fail
+		b.Write(part)
+	}
+	for _, name := range slices.Sorted(maps.Keys(a)) {
+		v := a[name]
+		put([]byte(name))
+		put([]byte(v.DataType))
+		if kind, _, _ := strings.Cut(v.DataType, "."); kind == "Binary" {
+			b.WriteByte(2)
+			put(v.BinaryValue)
+			continue
+		}
+		b.WriteByte(1)
+		put([]byte(*v.StringValue))
+	}
+	return md5Of(b.Bytes())
+}
+
+// size counts as SQS does: names, types and values.
+func (a attributes) size() int {
+	n := 0
+	for name, v := range a {
+		n += len(name) + len(v.DataType) + len(v.BinaryValue)
+		if v.StringValue != nil {
+			n += len(*v.StringValue)
+		}
+	}
+	return n
+}
+
+func (a attributes) check() error {
+	if len(a) > maxAttributes {
+		return invalid("Number of message attributes [%d] exceeds the allowed maximum [%d].", len(a), maxAttributes)
+	}
+	for name, v := range a {
+		if !attributeName(name) {
+			return invalid("The message attribute name %.100q must be 1 to 256 of A-Z a-z 0-9 _ - ., no period first, last or twice, and not begin with AWS. or Amazon.", name)
+		}
+		kind, _, _ := strings.Cut(v.DataType, ".")
+		switch {
+		case (kind == "String" || kind == "Number") && (v.StringValue == nil || *v.StringValue == ""):
+			return invalid("The message attribute %q of type %q must have a string value.", name, v.DataType)
+		case (kind == "String" || kind == "Number") && !allowedText(*v.StringValue):
+			return badCharacters()
+		case kind == "Binary" && len(v.BinaryValue) == 0:
+			return invalid("The message attribute %q of type %q must have a binary value.", name, v.DataType)
+		case kind != "String" && kind != "Number" && kind != "Binary" || len(v.DataType) > 256:
+			return invalid("The message attribute %q has the type %.40q; the type must begin with String, Number or Binary.", name, v.DataType)
+		}
+	}
+	return nil
+}
+
+func attributeName(name string) bool {
+	if name == "" || len(name) > 256 || strings.HasPrefix(name, ".") || strings.HasSuffix(name, ".") || strings.Contains(name, "..") {
+		return false
+	}
+	lower := strings.ToLower(name)
+	if strings.HasPrefix(lower, "aws.") || strings.HasPrefix(lower, "amazon.") {
+		return false
+	}
+	for _, c := range []byte(name) {
+		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-' || c == '.') {
+			return false
+		}
+	}
+	return true
+}
+
+// allowedText: the characters of XML 1.0, which are those that SQS takes.
+func allowedText(s string) bool {
+	for i, r := range s {
+		switch {
+		case r == utf8.RuneError:
+			if _, n := utf8.DecodeRuneInString(s[i:]); n <= 1 {
+				return false
+			}
+		case r == '\t' || r == '\n' || r == '\r' || r >= 0x20 && r <= 0xD7FF || r >= 0xE000 && r <= 0xFFFD || r >= 0x10000:
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+func badCharacters() *fail {
+	return failure(400, "InvalidMessageContents", "InvalidMessageContents",
+		"The message contains characters outside of the allowed set: #x9 | #xA | #xD | #x20 to #xD7FF | #xE000 to #xFFFD | #x10000 to #x10FFFF.")
+}
+
+// choose answers the attributes that a receiver asked for: names, a prefix with ".*", or All.
+func (a attributes) choose(names []string) attributes {
+	out := attributes{}
+	for _, want := range names {
+		prefix, wild := strings.CutSuffix(want, ".*")
+		for name, v := range a {
+			if want == "All" || want == name || wild && (strings.HasPrefix(name, prefix+".") || name == prefix || prefix == "") {
+				out[name] = v
+			}
+		}
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	return out
+}

@@ -1,0 +1,99 @@
+package expense_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/workflowtest"
+)
+
+const day = 24 * time.Hour
+
+var expense = map[string]any{"employee": "eve", "amount": 120, "purpose": "a train to the customer", "approvers": []string{"ann", "eve"}}
+
+func waiting(t *testing.T) (*workflowtest.Workflow, *workflowtest.Run) {
+	w := workflowtest.New(t, "expense.yaml")
+	w.Agent("budget").On("reserve").Return(nil)
+	w.Agent("budget").On("release").Return(nil)
+	w.Agent("bank").On("pay").Return(nil)
+	run := w.Submit(expense)
+	run.UntilStep("approve", workflowtest.Waiting, time.Minute)
+	return w, run
+}
+
+func refused(t *testing.T, v workflowtest.Verdict, reason string) {
+	t.Helper()
+	if v.Accepted || !strings.Contains(v.Reason, reason) {
+		t.Errorf("%+v, want a refusal with %q", v, reason)
+	}
+}
+
+func TestAnApprovedExpenseIsPaid(t *testing.T) {
+	w, run := waiting(t)
+	refused(t, run.Answer("approve", "eve", "approve"), "excluded")
+	refused(t, run.Answer("approve", "mallory", "approve"), "not among those who may answer")
+	refused(t, run.Answer("approve", "ann", "perhaps"), "must be one of")
+	refused(t, run.Answer("pay", "ann", "approve"), "not one that is answered")
+	if v := run.Answer("approve", "ann", "approve"); !v.Accepted {
+		t.Fatal(v.Reason)
+	}
+	run.UntilEnd(time.Hour)
+	run.ExpectProcessed()
+	run.ExpectCalls("bank.pay", 1)
+	var paid struct{ ApprovedBy string }
+	if err := run.Calls("bank.pay")[0].Into(&paid); err != nil {
+		t.Fatal(err)
+	}
+	if paid.ApprovedBy != "ann" {
+		t.Errorf("approved by %q", paid.ApprovedBy)
+	}
+	refused(t, run.Answer("approve", "ann", "reject"), "the order goes no longer forward")
+	w.Advance(30 * day)
+	run.ExpectCalls("bank.pay", 1)
+}
+
+func TestARejectedExpenseReleasesTheBudget(t *testing.T) {
+	_, run := waiting(t)
+	if v := run.Answer("approve", "ann", "reject"); !v.Accepted {
+		t.Fatal(v.Reason)
+	}
+	run.UntilEnd(time.Hour)
+	run.ExpectCompensated()
+	run.ExpectCalls("budget.release", 1)
+	run.ExpectCalls("bank.pay", 0)
+}
+
+// After two days without an answer two directors decide, one of whom may answer before the escalation begins.
+func TestAnOverdueApprovalIsEscalated(t *testing.T) {
+	w, run := waiting(t)
+	if v := run.Answer("escalation", "dora", "approve"); !v.Accepted {
+		t.Fatalf("an early answer is refused: %s", v.Reason)
+	}
+	w.Advance(2*day - time.Minute)
+	if s := run.Step("approve"); s.State != workflowtest.Waiting {
+		t.Errorf("before its time is over the approval is %s", s.State)
+	}
+	run.UntilStep("escalation", workflowtest.Waiting, 10*time.Minute)
+	if v := run.Answer("escalation", "dirk", "approve"); !v.Accepted {
+		t.Fatal(v.Reason)
+	}
+	run.UntilEnd(time.Hour)
+	run.ExpectProcessed()
+	var paid struct{ ApprovedBy string }
+	if err := run.Calls("bank.pay")[0].Into(&paid); err != nil {
+		t.Fatal(err)
+	}
+	if paid.ApprovedBy != "dora, dirk" {
+		t.Errorf("approved by %q", paid.ApprovedBy)
+	}
+}
+
+func TestWithoutAnyAnswerTheOrderIsUndone(t *testing.T) {
+	_, run := waiting(t)
+	run.UntilEnd(10 * day)
+	run.ExpectCompensated()
+	if e := run.Step("escalation").Error; e == nil || e.Code != "answer-timeout" {
+		t.Errorf("the escalation failed with %+v", e)
+	}
+}

@@ -1,0 +1,135 @@
+package scheduler_test
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/functions/scheduler"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/state"
+	"github.com/stepkeeper/stepkeeper/shared/workflow"
+	"github.com/stepkeeper/stepkeeper/verify/world"
+)
+
+// approving is a, then an approval, then c.
+func approving() *core.Definition {
+	def := world.Definition()
+	def.Schema = 2
+	def.Steps[1] = core.StepDefinition{Name: "b", After: []string{"a"}, Timeout: core.Hour, OnFailure: core.OnFailureUndo,
+		Answer: &core.Answer{Values: []string{"yes", "no"}, OnTimeout: core.OnFailureUndo}}
+	delete(def.Agents, "agent-b")
+	return def
+}
+
+func answer(id, value string) *message.Control {
+	text, _ := json.Marshal(value)
+	return &message.Control{Schema: message.AnswerSchema, Kind: message.Answer, OrderID: "o-1", ID: id, Step: "b", Round: 1, By: "ann", Value: text}
+}
+
+// P35: an answer through the control queue decides its step, and a copy changes nothing; a refusal is sent where
+// the answer says, and stands in the step.
+func TestAnAnswerThroughTheQueueDecides(t *testing.T) {
+	w := world.New(t, approving()).Boot()
+	w.Send(port.Intake, world.Order("o-1"))
+	w.Round()
+	w.Round()
+	if s := w.Task("o-1").Step("b"); s.State != core.Waiting {
+		t.Fatalf("after a the approval is %s", s.State)
+	}
+	wrong := answer("x-1", "maybe")
+	wrong.ReplyTo = "desk"
+	if failed := w.Scheduler.Handle(ctx, port.Control, deliver(wrong)); len(failed) > 0 {
+		t.Fatal("a wrong answer came back")
+	}
+	if got := heard(t, w, "desk"); len(got) != 1 || got[0].Kind != core.StatusCommandRefused || got[0].Command != "answer" || got[0].CommandID != "x-1" {
+		t.Errorf("the sender got %+v", got)
+	}
+	w.Scheduler.Handle(ctx, port.Control, deliver(answer("x-2", "yes")))
+	w.Scheduler.Handle(ctx, port.Control, again(deliver(answer("x-2", "yes"))))
+	s := w.Task("o-1").Step("b")
+	if v := s.Answers.Verdicts; s.State != core.Processed || len(v) != 2 || v[0].Accepted || !v[1].Accepted {
+		t.Fatalf("the approval is %s, its verdicts %+v", s.State, v)
+	}
+	w.Round()
+	w.Round()
+	if task := w.Task("o-1"); task.ProcessState != core.Processed {
+		t.Errorf("after the answer the order is %s", task.ProcessState)
+	}
+}
+
+// P36: an answer may come before its order. It is sent again after 5 s, 1 minute and 15 minutes, then kept for the
+// operator.
+func TestAnAnswerMayComeBeforeItsOrder(t *testing.T) {
+	for comes := range 4 {
+		w := world.New(t, approving()).Boot()
+		next := answer("x-1", "yes")
+		for n, delay := range []time.Duration{5 * time.Second, time.Minute, 15 * time.Minute}[:comes] {
+			if failed := w.Scheduler.Handle(ctx, port.Control, deliver(next)); len(failed) > 0 || len(w.Take(port.Quarantine)) > 0 {
+				t.Fatalf("try %d: it came back, or was given up", n)
+			}
+			w.Clock.Advance(delay - time.Second)
+			if len(w.Take(port.Control)) > 0 {
+				t.Fatalf("try %d: it came again before %s", n, delay)
+			}
+			w.Clock.Advance(time.Second)
+			delayed := w.Take(port.Control)
+			if len(delayed) != 1 {
+				t.Fatalf("try %d: %d messages", n, len(delayed))
+			}
+			c, err := message.ControlOf(delayed[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			next = c
+		}
+		if comes == 3 {
+			if failed := w.Scheduler.Handle(ctx, port.Control, deliver(next)); len(failed) > 0 || len(w.Take(port.Quarantine)) != 1 {
+				t.Error("at last it is not in quarantine")
+			}
+			continue
+		}
+		w.Scheduler.Handle(ctx, port.Intake, deliver(world.Order("o-1")))
+		w.Scheduler.Handle(ctx, port.Control, deliver(next))
+		if s := w.Task("o-1").Step("b"); s.State != core.Pending || s.Answers == nil || len(s.Answers.Votes) != 1 {
+			t.Errorf("the early answer is not kept: %+v", s)
+		}
+	}
+}
+
+// An answer that came without a queue is refused at once where there is no order, or no key for its token.
+func TestAnAnswerThatCannotCount(t *testing.T) {
+	w := world.New(t, approving()).Boot()
+	_, err := w.Scheduler.Command(ctx, *answer("x-1", "yes"))
+	if r, ok := err.(*message.Refusal); !ok || r.Code != core.CodeUnknownTask {
+		t.Errorf("%v", err)
+	}
+	w.Send(port.Intake, world.Order("o-1"))
+	w.Round()
+	token := answer("x-2", "yes")
+	token.Token = "made-up"
+	_, err = w.Scheduler.Command(ctx, *token)
+	if r, ok := err.(*message.Refusal); !ok || r.Code != scheduler.CodeNoTokens {
+		t.Errorf("a token: %v", err)
+	}
+	v, err := w.Scheduler.Command(ctx, *answer("x-3", "yes"))
+	if err != nil || !v.Accepted {
+		t.Errorf("%+v, %v", v, err)
+	}
+}
+
+// P35: a Scheduler that does not know answers gives back what belongs to an order with one.
+func TestOlderCodeLeavesAnswersAlone(t *testing.T) {
+	w := world.New(t, approving()).Boot()
+	old := scheduler.New(w.SchedulerConfig(state.New(state.Config{
+		Store: w.Store, Definitions: w.Defs, Current: func(string) *core.Definition { return nil }, Encode: workflow.Encode,
+		Compile: func(string, []byte) (*core.Definition, error) { return nil, workflow.ErrNewer },
+	}), "old"))
+	w.Scheduler.Handle(ctx, port.Intake, deliver(world.Order("o-1")))
+	before := w.Task("o-1").Version
+	if failed := old.Handle(ctx, port.Control, deliver(answer("x-1", "yes"))); len(failed) != 1 || w.Task("o-1").Version != before {
+		t.Errorf("older code keeps an answer, or changes the order")
+	}
+}

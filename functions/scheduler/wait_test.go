@@ -1,0 +1,118 @@
+package scheduler_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/functions/scheduler"
+	"github.com/stepkeeper/stepkeeper/functions/supervisor"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/state"
+	"github.com/stepkeeper/stepkeeper/shared/workflow"
+	"github.com/stepkeeper/stepkeeper/verify/world"
+)
+
+// waiting is a, then a wait, then c.
+func waiting(d core.Duration) *core.Definition {
+	def := world.Definition()
+	def.Schema = 2
+	def.Steps[1] = core.StepDefinition{Name: "b", Wait: &core.Wait{For: d}, After: []string{"a"}, OnFailure: core.OnFailureUndo}
+	delete(def.Agents, "agent-b")
+	return def
+}
+
+// P34: a wait of up to 15 minutes is woken by a delayed message alone, a longer one by the Supervisor, also
+// where that message is lost.
+func TestAWaitEndsAtItsTime(t *testing.T) {
+	for _, c := range []struct {
+		wait core.Duration
+		lost bool
+		late time.Duration // at most, after the time
+	}{{10 * core.Minute, false, 2 * time.Second}, {10 * core.Minute, true, 8 * time.Second}, {48 * core.Hour, false, 4 * time.Second}, {366 * core.Day, false, 4 * time.Second}} {
+		w := world.New(t, waiting(c.wait)).Boot()
+		w.Send(port.Intake, world.Order("o-1"))
+		w.Round()
+		w.Round()
+		began := w.Clock.Now()
+		if s := w.Task("o-1").Step("b"); s.State != core.Waiting || s.LockedBy != "" {
+			t.Fatalf("after a the wait is %s, locked by %q", s.State, s.LockedBy)
+		}
+		if c.lost {
+			w.Clock.Advance(c.wait.Std() + time.Second) // beyond its delay
+			w.Take(port.Control)
+		} else {
+			w.Clock.Advance(c.wait.Std() - 5*time.Second)
+		}
+		for n := 0; w.Task("o-1").Step("b").State == core.Waiting && n < 30; n++ {
+			w.Round()
+		}
+		s := w.Task("o-1").Step("b")
+		lasted := s.FinishedAt.Std().Sub(s.ClaimedAt.Std())
+		if s.State != core.Processed || lasted < c.wait.Std() || lasted > c.wait.Std()+c.late {
+			t.Errorf("a wait of %s from %s is %s after %s", c.wait, began, s.State, lasted)
+		}
+		w.Round()
+		if task := w.Task("o-1"); task.ProcessState != core.Processed {
+			t.Errorf("after the wait the order is %s", task.ProcessState)
+		}
+		if len(w.Ledger) != 2 {
+			t.Errorf("%d keys were asked for, those of a and c are meant", len(w.Ledger))
+		}
+	}
+}
+
+// A Scheduler and a Supervisor of a version that knows no waits work on the same store and queues: they give
+// back what belongs to an order with one, change nothing of it, and go on with all others.
+func TestOlderCodeLeavesWaitsAlone(t *testing.T) {
+	const waitTime = 10 * core.Minute
+	w := world.New(t, waiting(waitTime))
+	w.Boot()
+	knows := state.New(state.Config{
+		Store: w.Store, Definitions: w.Defs, Current: func(string) *core.Definition { return nil },
+		Encode: workflow.Encode,
+		Compile: func(hash string, data []byte) (*core.Definition, error) { // as it was before there were kinds
+			d, err := workflow.Decode(hash, data)
+			if err == nil && d.Schema > 1 {
+				return nil, workflow.ErrNewer
+			}
+			return d, err
+		},
+	})
+	old := scheduler.New(w.SchedulerConfig(knows, "old"))
+	oldSweep := supervisor.New(supervisor.Config{Parts: w.Parts(knows, w.Leases, "old")})
+	w.Scheduler.Handle(ctx, port.Intake, deliver(world.Order("o-1")))
+	asked := requests(t, w)
+	unchanged := func(what string, failed []string) {
+		t.Helper()
+		version := w.Task("o-1").Version
+		if len(failed) != 1 {
+			t.Errorf("older code keeps %s", what)
+		}
+		if task := w.Task("o-1"); task.Version != version || task.ProcessState != core.Processing {
+			t.Errorf("after %s the order is %s, version %d", what, task.ProcessState, task.Version)
+		}
+	}
+	reply := deliver(world.Done(asked["o-1 a/1 do"]))
+	unchanged("a reply", old.Handle(ctx, port.Replies, reply))
+	if failed := w.Scheduler.Handle(ctx, port.Replies, reply); len(failed) > 0 || w.Task("o-1").Step("b").State != core.Waiting {
+		t.Fatalf("the newer code leaves b %s", w.Task("o-1").Step("b").State)
+	}
+	w.Clock.Advance(waitTime.Std() + time.Hour)
+	wake := deliver(&message.Control{Schema: message.Schema, Kind: message.Wake, OrderID: "o-1", Step: "b", Attempt: 1})
+	unchanged("a wake", old.Handle(ctx, port.Control, wake))
+	before := w.Task("o-1").Version
+	if r, err := oldSweep.Sweep(context.Background()); err != nil || r.Failed != 1 {
+		t.Error("an older Supervisor does not say that it cannot read the definition")
+	}
+	if w.Task("o-1").Version != before {
+		t.Error("an older Supervisor changed the order")
+	}
+	w.Scheduler.Handle(ctx, port.Control, wake)
+	w.Scheduler.Handle(ctx, port.Replies, deliver(world.Done(requests(t, w)["o-1 c/1 do"])))
+	if task := w.Task("o-1"); task.ProcessState != core.Processed {
+		t.Errorf("the order ends %s", task.ProcessState)
+	}
+}

@@ -1,0 +1,103 @@
+package supervisor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/schedule"
+)
+
+// Schedules are what starts orders by the clock.
+type Schedules struct {
+	// Current lists the definitions for new orders that have a schedule.
+	Current func() []*core.Definition
+	// Records keeps what became of each start, see schedule.Record.
+	Records port.Ledger
+	// Submit hands orders over. The errors stand at the places of the orders, nil where an order was taken, or refused for good.
+	Submit func(ctx context.Context, orders []message.SubmitOrder) []error
+}
+
+// takeTime is how long an order that was handed over, and is not in the store, counts as waiting in the intake queue.
+const takeTime = core.Day
+
+// schedules starts what is due by the clock. One workflow's fault does not keep the others from starting. There is no lease: of
+// two Supervisors only the one whose record is stored sends.
+func (w *sweep) schedules(ctx context.Context) error {
+	if w.cfg.Schedules.Current == nil {
+		return nil
+	}
+	var errs []error
+	for _, def := range w.cfg.Schedules.Current() {
+		if err := w.start(ctx, def); err != nil && !errors.Is(err, port.ErrConflict) { // another Supervisor was faster
+			errs = append(errs, fmt.Errorf("schedule of workflow %q: %w", def.Name, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// start decides the scheduled times of one workflow, stores that, and then hands the orders over, those of an earlier sweep too
+// that may not have arrived.
+func (w *sweep) start(ctx context.Context, def *core.Definition) error {
+	r, e, err := schedule.Load(ctx, w.cfg.Schedules.Records, def.Name)
+	if err != nil {
+		return err
+	}
+	now, before := core.TimeOf(w.cfg.Clock.Now()), r
+	changed, err := r.Decide(def.Name, def.Schedule, now, func(s schedule.Start) string { return w.busy(ctx, s, now) })
+	if err != nil {
+		return err
+	}
+	if changed {
+		if err := r.Store(ctx, w.cfg.Schedules.Records, &e); err != nil {
+			return err
+		}
+		w.report.Started += r.Started - before.Started
+		w.report.Missed += r.Missed - before.Missed
+	}
+	return w.handOver(ctx, def.Schedule, &e, &r)
+}
+
+func (w *sweep) handOver(ctx context.Context, s *core.Schedule, e *port.LedgerEntry, r *schedule.Record) error {
+	unsent := r.Unsent()
+	if len(unsent) == 0 {
+		return nil
+	}
+	orders := make([]message.SubmitOrder, len(unsent))
+	for i, start := range unsent {
+		order, err := schedule.Order(s, start.At)
+		if err != nil {
+			return err
+		}
+		orders[i] = message.SubmitOrder{Schema: message.Schema, OrderID: start.OrderID, Workflow: r.Workflow, Order: order}
+	}
+	var failed error
+	for i, err := range w.cfg.Schedules.Submit(ctx, orders) {
+		if unsent[i].Sent = err == nil; err != nil {
+			failed = fmt.Errorf("%s is started at the next sweep: %w", unsent[i].OrderID, err)
+			continue
+		}
+		w.log.InfoContext(ctx, "started by its schedule", "task", unsent[i].OrderID, "workflow", r.Workflow, "late", unsent[i].Late().Std().String())
+	}
+	if len(r.Unsent()) == len(unsent) {
+		return failed
+	}
+	return errors.Join(failed, r.Store(ctx, w.cfg.Schedules.Records, e))
+}
+
+// busy says why the order of an earlier start keeps the next from starting; "" if it does not.
+func (w *sweep) busy(ctx context.Context, s schedule.Start, now core.Time) string {
+	l := w.cfg.State.Load(ctx, []string{s.OrderID})[0]
+	switch {
+	case l.Err != nil:
+		return "whether the order before, " + s.OrderID + ", has ended could not be read"
+	case l.Task == nil && now.Sub(s.Decided) > takeTime, l.Task != nil && l.Task.Terminal():
+		return ""
+	case l.Task != nil && l.Task.ProcessState == core.Error:
+		return "the order before, " + s.OrderID + ", is in Error and waits for the operator"
+	}
+	return "the order before, " + s.OrderID + ", has not ended"
+}

@@ -1,0 +1,272 @@
+package supervisor_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/dev/memory"
+	"github.com/stepkeeper/stepkeeper/functions/supervisor"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/schedule"
+	"github.com/stepkeeper/stepkeeper/verify/world"
+)
+
+// timed is a world with a workflow that starts by the clock. What is submitted goes to the Scheduler, unless lost says otherwise.
+type timed struct {
+	*testing.T
+	*world.World
+	def     *core.Definition
+	records *faultyLedger
+	asked   []string          // orders that were submitted, each time
+	lost    func(n int) error // of the n-th submission
+}
+
+// faultyLedger is a ledger whose n-th move fails, stored or not.
+type faultyLedger struct {
+	*memory.Ledger
+	moves int
+	fail  map[int]bool // by the number of the move: true, it was stored all the same
+	other func()       // happens before the next move
+}
+
+func (l *faultyLedger) Move(ctx context.Context, e port.LedgerEntry) error {
+	if l.other != nil {
+		l.other()
+	}
+	l.moves++
+	stored, fails := l.fail[l.moves]
+	if !fails || stored {
+		if err := l.Ledger.Move(ctx, e); err != nil {
+			return err
+		}
+	}
+	if fails {
+		return port.ErrUnavailable
+	}
+	return nil
+}
+
+func newTimed(t *testing.T, s core.Schedule) *timed {
+	t.Helper()
+	def := world.Definition()
+	def.Schedule = &s
+	x := &timed{T: t, def: def, records: &faultyLedger{Ledger: memory.NewLedger(), fail: map[int]bool{}}}
+	w := world.New(t, def)
+	w.Sweeping = func(c *supervisor.Config) {
+		c.Schedules = supervisor.Schedules{
+			Current: func() []*core.Definition { return []*core.Definition{x.def} },
+			Records: x.records,
+			Submit: func(_ context.Context, orders []message.SubmitOrder) []error {
+				errs := make([]error, len(orders))
+				for i := range orders {
+					x.asked = append(x.asked, orders[i].OrderID)
+					if x.lost != nil {
+						if errs[i] = x.lost(len(x.asked)); errs[i] != nil {
+							continue
+						}
+					}
+					w.Send(port.Intake, &orders[i])
+				}
+				return errs
+			},
+		}
+	}
+	w.Boot()
+	x.World = w
+	return x
+}
+
+// pass moves the clock and sweeps each minute, which takes no order.
+func (x *timed) pass(d time.Duration) {
+	x.Helper()
+	for end := x.Clock.Now().Add(d); x.Clock.Now().Before(end); {
+		x.Clock.Advance(time.Minute)
+		_, _ = x.Supervisor.Sweep(ctx) // its error is seen in what it leaves undone
+	}
+}
+
+func (x *timed) record() schedule.Record {
+	x.Helper()
+	r, _, err := schedule.Load(ctx, x.records, x.def.Name)
+	if err != nil {
+		x.Fatal(err)
+	}
+	return r
+}
+
+// Drain lets Scheduler and agents do all that is to be done now.
+func (x *timed) Drain() {
+	for range 6 {
+		x.Round()
+	}
+}
+
+// tasks are the orders that exist.
+func (x *timed) tasks() (ids []string) {
+	x.Helper()
+	page, err := x.Store.List(ctx, port.Query{Limit: 1000})
+	if err != nil {
+		x.Fatal(err)
+	}
+	for _, r := range page.Records {
+		ids = append(ids, r.ID)
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+func (x *timed) want(ids ...string) {
+	x.Helper()
+	for i := range ids {
+		ids[i] = x.def.Name + "-20261121T" + ids[i] + "00Z"
+	}
+	if got := x.tasks(); !slices.Equal(got, ids) {
+		x.Errorf("orders %v, want %v", got, ids)
+	}
+}
+
+var hourly = core.Schedule{Cron: "@hourly", Overlap: core.OverlapSkip, CatchUp: core.Hour, Input: []byte(`{"n":1}`)}
+
+func TestOrdersStartByTheClock(t *testing.T) {
+	x := newTimed(t, hourly)
+	x.pass(30 * time.Minute) // it is 10:30: nothing yet, not even for 10:00
+	if x.Drain(); len(x.tasks()) > 0 {
+		t.Fatalf("%v", x.tasks())
+	}
+	x.pass(31 * time.Minute)
+	x.Drain()
+	x.want("1100")
+	order, err := x.Store.LoadOrder(ctx, x.tasks()[0])
+	if err != nil || string(order.Body) != `{"n":1,"scheduledTime":"2026-11-21T11:00:00Z"}` {
+		t.Errorf("%s %v", order.Body, err)
+	}
+	x.pass(60 * time.Minute)
+	x.Drain()
+	x.want("1100", "1200")
+	if r := x.record(); r.Started != 2 || r.Missed != 0 || r.Next != core.TimeOf(time.Date(2026, 11, 21, 13, 0, 0, 0, time.UTC)) || r.Starts[1].Late() > core.Minute {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestOverlap: an order that has not ended keeps the next from starting, also while it is still in the intake queue.
+func TestOverlap(t *testing.T) {
+	for overlap, want := range map[core.Overlap][]string{
+		core.OverlapSkip: {"1100", "1400"}, core.OverlapAllow: {"1100", "1200", "1300", "1400"},
+	} {
+		s := hourly
+		s.Overlap = overlap
+		x := newTimed(t, s)
+		x.pass(125 * time.Minute) // to 12:05, and no order is taken
+		for x.Handle(port.Intake) > 0 {
+		}
+		x.pass(60 * time.Minute) // to 13:05: taken and not ended
+		x.Drain()
+		x.pass(60 * time.Minute)
+		x.Drain()
+		x.want(want...)
+		if r := x.record(); overlap == core.OverlapSkip && (r.Missed != 2 || !strings.Contains(r.Skipped[0].Why, "-20261121T110000Z, has not ended")) {
+			t.Errorf("%+v", r.Skipped)
+		}
+	}
+}
+
+// TestOutage: for a day no sweep comes. What is not older than catchUp starts, the rest is skipped and counted.
+func TestOutage(t *testing.T) {
+	s := hourly
+	s.Overlap, s.CatchUp = core.OverlapAllow, 3*core.Hour
+	x := newTimed(t, s)
+	x.pass(time.Minute)
+	x.Clock.Advance(24 * time.Hour) // it is 10:01 on the next day; 23 times have passed since 11:00, and 10:00
+	x.pass(time.Minute)
+	x.Drain()
+	r := x.record()
+	if r.Started != 3 || r.Missed != 21 || len(r.Skipped) != 20 || len(x.tasks()) != 3 {
+		t.Errorf("%d started, %d missed, %d listed, orders %v", r.Started, r.Missed, len(r.Skipped), x.tasks())
+	}
+	if last := r.Skipped[19]; !strings.Contains(last.Why, "longer than catchUp") {
+		t.Errorf("%+v", last)
+	}
+}
+
+// TestNoStartIsLostOrDoubled: each write of the record and each submission fails once, stored or not.
+func TestNoStartIsLostOrDoubled(t *testing.T) {
+	for n := 1; n <= 5; n++ {
+		for _, what := range []string{"not stored", "stored", "submission lost", "submission unheard"} {
+			x := newTimed(t, hourly)
+			switch what {
+			case "not stored", "stored":
+				x.records.fail[n] = what == "stored"
+			default:
+				x.lost = func(k int) error {
+					if k != n {
+						return nil
+					}
+					if what == "submission unheard" {
+						x.Send(port.Intake, &message.SubmitOrder{Schema: 1, OrderID: x.asked[k-1], Workflow: x.def.Name,
+							Order: must(schedule.Order(&hourly, core.TimeOf(x.Clock.Now().Truncate(time.Hour))))})
+					}
+					return port.ErrUnavailable
+				}
+			}
+			for range 2 * 60 {
+				x.pass(time.Minute)
+				x.Drain()
+			}
+			x.pass(2 * time.Minute)
+			x.Drain()
+			if got := fmt.Sprint(x.tasks()); strings.Count(got, "T110000Z") != 1 || strings.Count(got, "T120000Z") != 1 || len(x.tasks()) != 2 {
+				t.Errorf("%s, %d: %s", what, n, got)
+			}
+		}
+	}
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// TestChangedSchedule: another expression counts from when it is in force; a record that cannot be read stops only its workflow.
+func TestChangedSchedule(t *testing.T) {
+	x := newTimed(t, hourly)
+	x.pass(30 * time.Minute)
+	s := hourly
+	s.Cron = "45 * * * *"
+	def := *x.def
+	def.Schedule = &s
+	x.def = &def
+	x.pass(20 * time.Minute)
+	x.Drain()
+	x.want("1045")
+	if err := x.records.Ledger.Move(ctx, port.LedgerEntry{Key: "#schedule/" + x.def.Name, Output: []byte("{"), Version: int64(x.records.moves)}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := x.Supervisor.Sweep(ctx); err == nil || !strings.Contains(err.Error(), "cannot be read") || errors.Is(err, port.ErrUnavailable) {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestOnlyOneOfTwoSupervisorsStarts: what another one has stored meanwhile is not sent.
+func TestOnlyOneOfTwoSupervisorsStarts(t *testing.T) {
+	x := newTimed(t, hourly)
+	x.pass(59 * time.Minute)
+	x.Clock.Advance(2 * time.Minute)
+	x.records.other = func() { // it comes between the read and the write
+		x.records.other = nil
+		if _, err := x.SupervisorOn(x.Store, "another").Sweep(ctx); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := x.Supervisor.Sweep(ctx); err != nil || len(x.asked) != 1 {
+		t.Errorf("%v was submitted, %v", x.asked, err)
+	}
+}

@@ -1,0 +1,233 @@
+package build_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"compress/flate"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent"
+	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent/agentsfile"
+	"github.com/stepkeeper/stepkeeper/infra/build"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/deployment"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/workflow"
+	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
+	"github.com/stepkeeper/stepkeeper/verify/awsstub"
+)
+
+var measure = flag.Bool("measure", false, "hold the functions to their limits of size, start and memory, which takes an idle machine")
+
+// Limits of each function, and how it is measured.
+const (
+	maxBinary = 12_000_000
+	maxZip    = 5_000_000
+	maxStart  = 40 * time.Millisecond
+	maxPeak   = 40_000_000
+	starts    = 15 // of each function; the median counts
+	batches   = 20 // of work, before the memory is looked at
+)
+
+// measured is one of our functions, with what stands beside its binary, its environment, and its work.
+type measured struct {
+	name, pkg   string
+	files       map[string][]byte
+	environment map[string]string
+	event       func(n int) any // the n-th batch of work
+}
+
+// TestFunctionsKeepTheirLimits builds the functions as they are deployed and prints the size of binary and package, the time
+// from the start of the process to its first request for work, and the peak of memory over some batches of work.
+func TestFunctionsKeepTheirLimits(t *testing.T) {
+	if !*measure {
+		t.Skip("SKIPPED: make lambda-size measures")
+	}
+	aws, dir := awsstub.New(t), t.TempDir()
+	t.Logf("%-12s binary MB  zip MB  start ms  first batch ms  warm batch ms  peak MB", "")
+	for _, f := range measuredFunctions(t, aws) {
+		binary, packed := sizes(t, dir, f)
+		var all []timing
+		program := forThisMachine(t, dir, f)
+		for range starts {
+			all = append(all, started(t, aws, program, f))
+		}
+		median := func(of func(timing) time.Duration) time.Duration {
+			slices.SortFunc(all, func(a, b timing) int { return int(of(a) - of(b)) })
+			return of(all[len(all)/2])
+		}
+		start := median(func(r timing) time.Duration { return r.start })
+		peak := slices.MaxFunc(all, func(a, b timing) int { return int(a.peak - b.peak) }).peak
+		t.Logf("%-12s %9.1f %7.1f %9.1f %15.1f %14.1f %8.1f", f.name, mega(binary), mega(packed), milli(start),
+			milli(median(func(r timing) time.Duration { return r.first })), milli(median(func(r timing) time.Duration { return r.warm })), mega(peak))
+		if binary > maxBinary || packed > maxZip || start > maxStart || peak > maxPeak {
+			t.Errorf("%s passes a limit: binary %.1f MB, zip %.1f MB, start %v, peak %.1f MB", f.name, mega(maxBinary), mega(maxZip), maxStart, mega(maxPeak))
+		}
+	}
+	t.Logf("sizes of arm64 as deployed; starts and memory of %s on this machine, median of %d starts, peak after %d batches", runtime.GOARCH, starts, batches)
+}
+
+func mega(bytes int64) float64 { return float64(bytes) / 1e6 }
+
+func milli(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+
+func measuredFunctions(t *testing.T, aws *awsstub.Stub) []measured {
+	t.Helper()
+	d, problems := source.LoadFile("../../workflows/order.yaml", source.Options{})
+	if err := problems.Err(); err != nil {
+		t.Fatal(err)
+	}
+	flow, err := workflow.Encode(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := agentsfile.Read([]byte("agents: {payment: {url: " + aws.URL + "/service}}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings, err := httpagent.Encode(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	queues := aws.Queues("intake", "replies", "control", "quarantine", "requests-inventory", "requests-payment", "requests-shipping", "requests-notification", "requests-coats")
+	engine := map[string]string{
+		deployment.VarOrders: "orders", deployment.VarTasks: "tasks", deployment.VarDefinitions: "definitions", deployment.VarShards: "8",
+		deployment.VarAlerts: "arn:aws:sns:eu-central-1:1:alerts", deployment.VarQueues: queues, deployment.VarName: "measured",
+	}
+	order := json.RawMessage(`{"items":[{"sku":"a","quantity":2,"unitPrice":990,"physical":true}],"currency":"EUR","payment":{"card":"tok"},"shipTo":{"country":"DE"},"customer":{"email":"a@example.com"}}`)
+	return []measured{
+		{"scheduler", build.Scheduler, map[string][]byte{"workflows/order.json": flow}, engine, work("intake", 10, func(id string) any {
+			return message.SubmitOrder{Schema: message.Schema, OrderID: id, Workflow: "order", Order: order}
+		})},
+		{"agent", build.HTTPAgent, map[string][]byte{deployment.AgentFile: settings},
+			map[string]string{deployment.VarAgent: "payment", deployment.VarQueues: queues}, work("requests-payment", 5, request("payment", "charge", `{"amount":1980}`))},
+		{"agent in Go", "github.com/stepkeeper/stepkeeper/examples/agent-go", nil,
+			map[string]string{deployment.VarAgent: "coats", deployment.VarQueues: queues, deployment.VarLedger: "ledger"}, work("requests-coats", 5, request("coats", "hang", `{"coat":"red"}`))},
+		{"supervisor", build.Supervisor, nil, engine, func(int) any { return map[string]string{"from": "schedule"} }},
+	}
+}
+
+// work makes full batches of one queue.
+func work(queue string, size int, body func(id string) any) func(n int) any {
+	return func(n int) any {
+		var e events.SQSEvent
+		for i := range size {
+			id := fmt.Sprintf("o-%d-%d", n, i)
+			text, err := json.Marshal(body(id))
+			if err != nil {
+				panic(err) // of our own types
+			}
+			e.Records = append(e.Records, events.SQSMessage{
+				MessageId: id, ReceiptHandle: id, Body: string(text), EventSource: "aws:sqs", EventSourceARN: "arn:aws:sqs:eu-central-1:1:" + queue,
+				Attributes: map[string]string{"ApproximateReceiveCount": "1", "SentTimestamp": "1795230000000"},
+			})
+		}
+		return e
+	}
+}
+
+func request(agent, operation, input string) func(id string) any {
+	farFuture := core.TimeOf(time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC))
+	return func(id string) any {
+		return message.Request{Schema: message.Schema, SendRequest: core.SendRequest{
+			Agent: agent, OrderID: id, Step: operation, Attempt: 1, Operation: core.Do, Name: operation, Grade: core.Idempotent,
+			Key: id + "/0/" + operation, Timeout: 10 * core.Second, StopBy: farFuture, CompleteBy: farFuture, Input: json.RawMessage(input),
+		}}
+	}
+}
+
+// sizes builds a function as it is deployed, and packs it as CDK does.
+func sizes(t *testing.T, dir string, f measured) (binary, packed int64) {
+	t.Helper()
+	out := filepath.Join(dir, f.name+"-deployed")
+	if err := build.Go(build.Binary{Package: f.pkg, Out: out}); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	z.RegisterCompressor(zip.Deflate, func(w io.Writer) (io.WriteCloser, error) { return flate.NewWriter(w, flate.BestCompression) })
+	files := map[string][]byte{"bootstrap": data}
+	maps.Copy(files, f.files)
+	for name, text := range files {
+		w, err := z.Create(name)
+		if err == nil {
+			_, err = w.Write(text)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return int64(len(data)), int64(b.Len())
+}
+
+// forThisMachine builds a function in a folder with its files.
+func forThisMachine(t *testing.T, dir string, f measured) (program string) {
+	t.Helper()
+	folder := filepath.Join(dir, f.name)
+	for name, text := range f.files {
+		file := filepath.Join(folder, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	program = filepath.Join(folder, "bootstrap")
+	if err := build.Go(build.Binary{Package: f.pkg, X86: runtime.GOARCH == "amd64", Out: program}); err != nil {
+		t.Fatal(err)
+	}
+	return program
+}
+
+// timing is what one start took, and the highest memory of it.
+type timing struct {
+	start, first, warm time.Duration
+	peak               int64
+}
+
+func started(t *testing.T, aws *awsstub.Stub, program string, f measured) (r timing) {
+	t.Helper()
+	env := aws.Variables(f.environment)
+	env["LAMBDA_TASK_ROOT"], env["AWS_LAMBDA_FUNCTION_MEMORY_SIZE"] = filepath.Dir(program), "128"
+	began := time.Now()
+	function := awsstub.Start(t, program, env)
+	defer function.Kill()
+	function.Asks()
+	r.start = time.Since(began)
+	for n := range batches {
+		began = time.Now()
+		answer := function.Answer(f.event(n))
+		if r.warm = time.Since(began); n == 0 {
+			r.first = r.warm
+		}
+		var said struct {
+			BatchItemFailures []any
+			ErrorMessage      string
+		}
+		if err := json.Unmarshal(answer, &said); err != nil || len(said.BatchItemFailures) > 0 || said.ErrorMessage != "" {
+			t.Fatalf("%s, batch %d: %s", f.name, n, answer)
+		}
+	}
+	r.peak = function.Memory()
+	return r
+}

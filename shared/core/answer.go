@@ -1,0 +1,225 @@
+package core
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// answered takes an answer from outside to the steps that it is for (P35, P36).
+func (r *deciding) answered(_ int, ev Event) (string, error) {
+	e := ev.(Answered)
+	steps, reason := r.addressed(e)
+	if reason != "" {
+		return r.refuseAnswer(-1, e, reason)
+	}
+	var took []int
+	for _, i := range steps {
+		vote, why := r.voteOf(i, e)
+		if why != "" {
+			if reason == "" {
+				reason = why
+			}
+			continue
+		}
+		took = append(took, i)
+		r.addVote(i, vote)
+	}
+	if len(took) == 0 {
+		return r.refuseAnswer(steps[0], e, reason)
+	}
+	v := Verdict{ID: e.ID, Command: "answer", Accepted: true, At: r.at.Now}
+	for _, i := range took {
+		r.keepVerdict(i, v)
+	}
+	for _, i := range took {
+		going := r.t.ProcessState == Processing || r.t.ProcessState == Error && r.t.Phase == Forward
+		if going && r.err == nil && r.t.Steps[i].State == Waiting {
+			r.look(i)
+		}
+	}
+	r.advance()
+	return "", nil
+}
+
+// addressed are the steps that an answer is for, or why there are none.
+func (r *deciding) addressed(e Answered) (steps []int, reason string) {
+	if r.def == nil {
+		return nil, "the order was cancelled before it came"
+	}
+	for i := range r.def.Steps {
+		d := &r.def.Steps[i]
+		if d.Answer != nil && (e.Step != "" && d.Name == e.Step || e.Step == "" && d.Answer.Event == e.Name) {
+			steps = append(steps, i)
+		}
+	}
+	switch {
+	case len(steps) > 0:
+		return steps, ""
+	case e.Step == "":
+		return nil, "no step of the order waits for an event " + e.Name
+	case r.t.index(e.Step) < 0:
+		return nil, "the order has no step " + e.Step
+	}
+	return nil, "step " + e.Step + " is not one that is answered"
+}
+
+// voteOf is the vote that an answer adds to a step, nil where it changes nothing, or why it is refused.
+func (r *deciding) voteOf(i int, e Answered) (vote *Vote, refused string) {
+	s, d := &r.t.Steps[i], &r.def.Steps[i]
+	value, reason := r.answerValue(i, e.Value)
+	switch mode := modeOf(r.t); {
+	case mode != going && mode != errForward:
+		return nil, "the order goes no longer forward; it is " + string(r.t.ProcessState)
+	case e.Run != r.t.Run:
+		return nil, fmt.Sprintf("the order is in run %d, and the answer is for run %d; look at it again", r.t.Run, e.Run)
+	case s.State == Skipped:
+		return nil, "step " + s.Name + " was skipped"
+	case e.Step != "" && e.Round != s.round():
+		return nil, fmt.Sprintf("step %s is in round %d, and the answer is for round %d; look at it again", s.Name, s.round(), e.Round)
+	case reason != "":
+		return nil, reason
+	}
+	a := s.Answers
+	if a == nil {
+		a = &Answers{}
+	}
+	if was, at, decided := s.decision(); decided {
+		switch {
+		case was.By == ByTimeout && string(was.Value) == "null":
+			return nil, "the time for an answer to step " + s.Name + " was over" + at
+		case bytes.Equal(was.Value, value):
+			return nil, ""
+		}
+		return nil, fmt.Sprintf("step %s was decided%s: %s by %s", s.Name, at, shown(was.Value), was.By)
+	}
+	if why := a.excludes(e.By); why != "" {
+		return nil, why
+	}
+	at := slices.IndexFunc(a.Votes, func(v Vote) bool { return v.By == e.By })
+	switch {
+	case at >= 0 && bytes.Equal(a.Votes[at].Value, value):
+		return nil, ""
+	case at >= 0:
+		return nil, e.By + " has answered step " + s.Name + " before, with " + shown(a.Votes[at].Value) + " at " + a.Votes[at].At.String()
+	case d.Answer.Event != "" && len(a.Votes) > 0: // the first one counts, also before the claim
+		if bytes.Equal(a.Votes[0].Value, value) {
+			return nil, ""
+		}
+		return nil, "an event came before, from " + a.Votes[0].By + " at " + a.Votes[0].At.String()
+	case len(a.Votes) >= MaxVoters:
+		return nil, fmt.Sprintf("%d people have answered step %s, which is the most that can", MaxVoters, s.Name)
+	}
+	vote = &Vote{By: e.By, Value: value, At: r.at.Now}
+	if d.Answer.Event != "" && !r.holdsVote(i, vote) {
+		return nil, fmt.Sprintf("the event's value of %d bytes does not fit into the task's document beside the outputs of its steps; store the data elsewhere and send a reference", len(value))
+	}
+	return vote, ""
+}
+
+// decision is what was decided of a step, and when; also where it takes effect at the next Resubmit only.
+func (s *Step) decision() (decided Decided, at string, ok bool) {
+	if s.decided() && json.Unmarshal(s.Output, &decided) == nil {
+		return decided, " at " + decided.At.String(), true
+	}
+	if s.Answers != nil && !s.decided() {
+		decided, ok = s.Answers.complete()
+	}
+	return decided, "", ok
+}
+
+// shown is a value in a text for people.
+func shown(value json.RawMessage) string {
+	if len(value) > MaxApproval {
+		return "another value"
+	}
+	return string(value)
+}
+
+// answerValue brings a value into the form in which values are compared, or says what is wrong with it.
+func (r *deciding) answerValue(i int, value json.RawMessage) (json.RawMessage, string) {
+	d := r.def.Steps[i].Answer
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, value); err != nil {
+		return nil, "the value is not JSON"
+	}
+	value = compact.Bytes()
+	if d.Event == "" {
+		var text string
+		if err := json.Unmarshal(value, &text); err != nil || !slices.Contains(d.Values, text) {
+			return nil, "the value must be one of: " + strings.Join(d.Values, ", ")
+		}
+		value, _ = json.Marshal(text) // a text can be written
+		return value, ""
+	}
+	if len(value) > MaxAnswerValue {
+		return nil, fmt.Sprintf("the value has %d bytes, the limit is %d; store large data elsewhere and send a reference", len(value), MaxAnswerValue)
+	}
+	if d.Schema != nil {
+		if err := r.def.Expr.CheckAnswer(i, value); err != nil {
+			return nil, "the value is not of the event's shape: " + err.Error()
+		}
+	}
+	return value, ""
+}
+
+// holdsVote reports whether an event's value can be kept.
+func (r *deciding) holdsVote(i int, vote *Vote) bool {
+	with := &deciding{def: r.def, t: r.t.clone()}
+	with.addVote(i, vote)
+	return r.at.SizeLimit.keepsReserve(r.def, with.t)
+}
+
+func (r *deciding) addVote(i int, vote *Vote) {
+	if vote == nil {
+		return
+	}
+	a := r.t.Steps[i].answers()
+	a.Votes = append(slices.Clip(a.Votes), *vote)
+}
+
+// answers is the step's own copy of what it keeps of answers.
+func (s *Step) answers() *Answers {
+	a := Answers{Round: 1}
+	if s.Answers != nil {
+		a = *s.Answers
+	}
+	s.Answers = &a
+	return s.Answers
+}
+
+// keepVerdict stores the verdict of an answer in its step (P36).
+func (r *deciding) keepVerdict(i int, v Verdict) {
+	a := r.t.Steps[i].answers()
+	all := append(slices.Clip(a.Verdicts), v)
+	a.Verdicts = all[max(0, len(all)-maxVerdicts):]
+	if last := &all[len(all)-1]; len(v.Reason) > len(noReason) && !r.at.SizeLimit.keepsReserve(r.def, r.t) {
+		last.Reason, v.Reason = noReason, noReason
+	}
+	r.verdict = &v
+}
+
+// refuseAnswer stores the refusal, in its step where there is one; one by a token only answers its sender (P36).
+func (r *deciding) refuseAnswer(i int, e Answered, reason string) (string, error) {
+	v := Verdict{ID: e.ID, Command: "answer", Reason: TrimMessage(reason), At: r.at.Now}
+	switch {
+	case e.Token:
+		r.verdict = &v
+	case i < 0:
+		return r.reject(e.ID, v.Command, v.Reason)
+	default:
+		r.changed = true
+		r.keepVerdict(i, v)
+	}
+	return "refused: " + reason, nil
+}
+
+// verdictOf finds the stored verdict of an answer that came before.
+func (s *Step) verdictOf(id string) *Verdict {
+	if s.Answers == nil {
+		return nil
+	}
+	return verdictIn(s.Answers.Verdicts, id)
+}

@@ -1,0 +1,150 @@
+package core_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+// asked is a workflow of one approval whose question evaluates to a text.
+func asked(question string, changes ...func(*core.StepDefinition)) *core.Definition {
+	s := core.StepDefinition{Name: "w", Timeout: core.Hour, OnFailure: core.OnFailureUndo, Input: json.RawMessage(`"template"`),
+		Answer: &core.Answer{Values: []string{"yes", "no"}, OnTimeout: core.OnFailureUndo}}
+	for _, change := range changes {
+		change(&s)
+	}
+	def := workflow(s)
+	def.Expr = &expressions{input: map[int]func(core.Environment) (json.RawMessage, error){
+		0: func(core.Environment) (json.RawMessage, error) { return json.RawMessage(question), nil }}}
+	return def
+}
+
+func byName(s *core.StepDefinition) {
+	s.Answer = &core.Answer{Event: "bought", OnTimeout: core.OnFailureUndo}
+}
+
+func answered(n int, by, value string) core.Answered {
+	return core.Answered{ID: fmt.Sprintf("a%d", n), Step: "w", Round: 1, By: by, Value: json.RawMessage(value)}
+}
+
+// sizeOf stands for the size of a task's document.
+func sizeOf(task *core.Task) int {
+	b, err := json.Marshal(task)
+	if err != nil {
+		panic(err)
+	}
+	return len(b)
+}
+
+// P35: what a question may hold. Anything else is a failing input, before the claim.
+func TestQuestions(t *testing.T) {
+	names := func(n int, length int) string {
+		var all []string
+		for i := range n {
+			all = append(all, fmt.Sprintf("%q", fmt.Sprintf("%0*d", length, i)))
+		}
+		return "[" + strings.Join(all, ",") + "]"
+	}
+	for question, ok := range map[string]bool{
+		`{}`: true, `{"need":32}`: true, `{"need":33}`: false, `{"need":0}`: false, `{"need":"two"}`: false,
+		`{"who":` + names(32, 128) + `}`: true, `{"who":` + names(33, 9) + `}`: false, `{"who":["a<b"]}`: false, `{"who":[""]}`: false,
+		`{"who":["ann","bob"],"need":2}`: true, `{"who":["ann","bob"],"need":2,"notSelf":"ann"}`: false,
+		`{"notSelf":"ann"}`: true, `{"notSelf":""}`: false, `{"notSelf":7}`: false, `{"notSelf":` + names(1, 129)[1:132] + `}`: false,
+		`{"timeout":"366d"}`: true, `{"timeout":"367d"}`: false, `{"timeout":"90m"}`: true, `{"timeout":"0s"}`: false, `{"timeout":"-1h"}`: false, `{"timeout":"soon"}`: false,
+	} {
+		d := newDesk(t, asked(question))
+		d.decide(d.submit)
+		if is := d.task.ProcessState == core.Processing; is != ok {
+			t.Errorf("%.60s: the order is %s, and the question is good: %v", question, d.task.ProcessState, ok)
+		}
+	}
+}
+
+// P35, P28: a round has at most 32 voters, and the reserve has room for them.
+func TestThirtyTwoPeopleVote(t *testing.T) {
+	d := newDesk(t, asked(`{"need":32}`))
+	d.decide(d.submit)
+	for n := range core.MaxVoters {
+		d.decide(answered(n, fmt.Sprintf("%0128d", n), []string{`"yes"`, `"no"`}[n%2]))
+	}
+	if n, most := sizeOf(d.task), (core.SizeLimit{Size: sizeOf}).Reserve(d.def); n > most {
+		t.Errorf("with all votes the task has %d bytes, the reserve is %d", n, most)
+	}
+	d.refused(answered(99, "one-more", `"yes"`))
+	if n := len(d.task.Step("w").Answers.Votes); n != core.MaxVoters {
+		t.Errorf("%d votes are kept", n)
+	}
+}
+
+// P28: the value of an event is bounded.
+func TestValuesAreBounded(t *testing.T) {
+	d := newDesk(t, asked(`{}`, byName))
+	d.decide(d.submit)
+	text := func(n int) string { return `"` + strings.Repeat("x", n-2) + `"` }
+	d.refused(answered(1, "shop", text(core.MaxAnswerValue+1)))
+	d.decide(answered(2, "shop", text(core.MaxAnswerValue)))
+	d.expect(nil, "Processed: w Processed/1", "")
+}
+
+// P28: an event whose value does not fit the document is refused, and the order waits on; the reason of a refusal gives way.
+func TestAnEventThatDoesNotFit(t *testing.T) {
+	d := newDesk(t, asked(`{}`, byName))
+	d.decide(d.submit)
+	limit := core.SizeLimit{Size: sizeOf}
+	limit.Limit = limit.Reserve(d.def) + 300
+	try := func(ev core.Event) core.Decision {
+		dec, err := core.Decide(d.def, d.order, d.task, ev, core.At{Now: d.now, By: d.by, SizeLimit: limit})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return dec
+	}
+	if dec := try(answered(1, "shop", `"`+strings.Repeat("x", 4000)+`"`)); dec.Verdict.Accepted || dec.Task.Step("w").State != core.Waiting {
+		t.Errorf("the verdict is %+v, the step %s", dec.Verdict, dec.Task.Step("w").State)
+	}
+	if dec := try(answered(1, "shop", `"x"`)); !dec.Verdict.Accepted {
+		t.Errorf("a short value is refused: %s", dec.Verdict.Reason)
+	}
+	wrong := answered(2, "shop", `7`)
+	wrong.Run = 5
+	for range 30 { // what is left of the reserve by an order with a shorter ID
+		limit.Limit -= 40
+		if dec := try(wrong); len(dec.Verdict.Reason) < 60 {
+			return
+		}
+	}
+	t.Error("the reason stays although nothing is left for it")
+}
+
+// P49: a question may become another one, also where it is open; what it may be answered with may not.
+func TestMoveOfAQuestion(t *testing.T) {
+	for what, x := range map[string]struct {
+		change func(*core.StepDefinition)
+		want   bool
+	}{
+		"question":  {func(s *core.StepDefinition) { s.Input = json.RawMessage(`"another"`) }, true},
+		"time":      {func(s *core.StepDefinition) { s.Timeout = core.Day }, true},
+		"time over": {func(s *core.StepDefinition) { s.Answer.OnTimeout = core.OnFailureStop }, true},
+		"values":    {func(s *core.StepDefinition) { s.Answer.Values = []string{"yes", "never"} }, false},
+		"refuse":    {func(s *core.StepDefinition) { s.Answer.Refuse = `value == "no"` }, false},
+		"kind":      {func(s *core.StepDefinition) { *s = waitStep("w", core.Hour) }, false},
+	} {
+		d := newDesk(t, asked(`{}`))
+		d.decide(d.submit)
+		to := asked(`{}`, x.change)
+		to.Hash = "another"
+		dec, err := d.try(core.Move{ID: "m", Command: 0, To: core.Target{Definition: to}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if dec.Verdict.Accepted != x.want {
+			t.Errorf("%s: accepted %v (%s)", what, dec.Verdict.Accepted, dec.Verdict.Reason)
+		}
+		if s := dec.Task.Step("w"); s.State != core.Waiting || s.WakeAt != noon.Add(core.Hour) {
+			t.Errorf("%s: the step is %s until %s", what, s.State, s.WakeAt)
+		}
+	}
+}

@@ -1,0 +1,73 @@
+package core_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/state"
+)
+
+// FuzzDocument decides every kind of event on a document that may be damaged, or stored by
+// another version: an error perhaps, but no panic, and its arguments stay as they are.
+func FuzzDocument(f *testing.F) {
+	for _, mode := range modes {
+		for _, of := range []string{"new", "Pending", "Processing", "Waiting", "Failed", "UndoWait", "Compensating", "Compensated"} {
+			if doc, err := state.EncodeTask(fixture(mode, of, companion(mode, ""))); err == nil {
+				f.Add(doc, uint8(0))
+			}
+		}
+	}
+	f.Add([]byte(`{"Schema":1,"OrderID":"o1","ProcessState":"Error","Created":"2026-11-21T12:00:00Z","Steps":{"a":{"N":0,"ProcessState":"Compensating"},"b":{}}}`), uint8(7))
+	f.Fuzz(func(t *testing.T, doc []byte, of uint8) {
+		task, err := state.DecodeTask(doc)
+		if err != nil {
+			t.Skip("not a document")
+		}
+		def := workflow(step("a"), step("b", after("a"), grade(core.Idempotent)))
+		if of&1 != 0 {
+			def = workflow(step("a", stopping), step("b", noReturn, after("a")))
+		}
+		if of&4 != 0 {
+			def = workflow(waitStep("a", core.Hour), step("b", after("a")))
+		}
+		if of&2 != 0 {
+			def = nil
+		}
+		before := snapshot(task)
+		for _, ev := range eventsOn(task) {
+			dec, err := core.Decide(def, []byte(`{}`), task, ev, core.At{Now: noon, By: "x"})
+			if snapshot(task) != before {
+				t.Fatalf("%s changed its argument", name(ev))
+			}
+			if err == nil && dec.Changed && dec.Task.Steps != nil && supervises(ev) && len(requests(dec.Effects)) > 0 {
+				t.Fatalf("P16: %s asks an agent", name(ev))
+			}
+		}
+		if _, err := core.Restart(def, []byte(`{}`), task, noon); err != nil && !errors.Is(err, core.ErrUnfit) {
+			t.Fatalf("restart: %v", err)
+		}
+		core.Push(task)
+		core.Settled(task)
+	})
+}
+
+// eventsOn are events that a document's own numbers let through.
+func eventsOn(t *core.Task) (all []core.Event) {
+	all = append(core.SweepEvents(nil, t, noon),
+		core.Submitted{OrderID: orderID, ContentHash: t.ContentHash}, core.Wake{Run: t.Run}, core.Settle{}, core.ResendDue{},
+		core.DeadlinePassed{Run: t.Run}, core.Cancel{ID: "f1", Run: t.Run}, core.UndoCommand{ID: "f2", Command: t.Command},
+		core.Resubmit{ID: "f3", Command: t.Command})
+	for _, s := range t.Steps {
+		for _, op := range []core.Operation{core.Do, core.UndoOp} {
+			for _, what := range []core.Outcome{core.OutcomeDone, core.OutcomeFailed, core.OutcomeRetryLater, "strange"} {
+				all = append(all, reply(s.Name, t.Run, s.Attempt, op, what), reply(s.Name, t.Run, s.Attempt-1, op, what))
+			}
+		}
+		all = append(all, core.Wake{Step: s.Name, Run: t.Run, Attempt: s.Attempt},
+			core.Overdue{Step: s.Name, Attempt: s.Attempt}, core.Overdue{Step: s.Name, Attempt: s.Attempt, Backlog: true},
+			core.Resolve{ID: "f4", Command: t.Command, Step: s.Name, Fact: core.Happened},
+			core.Resolve{ID: "f5", Command: t.Command, Step: s.Name, Fact: core.Undone})
+	}
+	return all
+}

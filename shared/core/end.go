@@ -1,0 +1,353 @@
+package core
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// maxOutput bounds the workflow's output, in bytes, so that it fits into the document and a message.
+const maxOutput = 32 << 10
+
+// defaultTellAfter is for a task without a definition.
+const defaultTellAfter = 30 * Second
+
+func (r *deciding) resendAfter() Duration {
+	if r.def == nil {
+		return defaultTellAfter
+	}
+	return r.def.ResendAfter
+}
+
+// notifies: is there a reply-to, and does the workflow ask for that kind of status?
+func (r *deciding) notifies(kind StatusKind) bool {
+	return r.t.ReplyTo != "" && r.def != nil && r.def.Notifies(kind)
+}
+
+// started emits the status that a run began, or was resubmitted.
+func (r *deciding) started() {
+	r.t.StartSeq, r.t.StartCause, r.t.StartAt = 0, "", r.at.Now
+	if r.notifies(StatusStarted) {
+		r.t.StatusSeq++
+		r.t.StartSeq, r.t.StartCause = r.t.StatusSeq, r.cause
+		r.emit(r.startedStatus())
+	}
+}
+
+func (r *deciding) startedStatus() SendStatus {
+	return r.status(Status{Kind: StatusStarted, Seq: r.t.StartSeq, At: r.t.StartAt})
+}
+
+func (r *deciding) finishedStatus(s *Step) SendStatus {
+	return r.status(Status{Kind: StatusStepFinished, Seq: s.FinishSeq, At: s.FinishedAt, Step: s.Name, Output: s.Output})
+}
+
+func (r *deciding) status(s Status) SendStatus {
+	s.OrderID, s.Run, s.Workflow = r.t.OrderID, r.t.Run, r.t.Workflow
+	return SendStatus{ReplyTo: r.t.ReplyTo, Status: s}
+}
+
+// endKind is the final status of the task's present end.
+func endKind(t *Task) StatusKind {
+	switch t.ProcessState {
+	case Processed:
+		return StatusCompleted
+	case Compensated:
+		return StatusUndone
+	case Cancelled:
+		return StatusCancelled
+	case Closed:
+		return StatusClosed
+	}
+	return StatusFailed
+}
+
+// enterProcessed: every step is done. An output that cannot be computed does not undo anything;
+// the status carries the reason.
+func (r *deciding) enterProcessed() {
+	if r.def.Output != nil {
+		if !r.orderKnown() {
+			return
+		}
+		env := Environment{OrderID: r.t.OrderID, Run: r.t.Run, Order: r.order, Outputs: map[string]json.RawMessage{}}
+		for i := range r.t.Steps {
+			if s := &r.t.Steps[i]; s.Output != nil {
+				env.Outputs[s.Name] = s.Output
+			}
+		}
+		out, err := r.def.Expr.Output(env)
+		switch {
+		case err != nil:
+			r.t.EndCode, r.t.EndText = "expression", TrimMessage("output: "+err.Error())
+		case len(out) > maxOutput:
+			r.t.EndCode, r.t.EndText = codeOutputTooLarge, "the workflow's output is over 32 KiB and was dropped"
+		default:
+			r.keepOutput(out)
+		}
+	}
+	r.enterEnd(Processed)
+}
+
+// keepOutput drops a workflow's output that does not fit beside those of its steps.
+func (r *deciding) keepOutput(out json.RawMessage) {
+	r.t.Output = out
+	if !r.at.SizeLimit.keepsReserve(r.def, r.t) {
+		r.t.Output, r.t.EndCode = nil, codeOutputTooLarge
+		r.t.EndText = fmt.Sprintf("the workflow's output of %d bytes does not fit into the task's document beside the outputs of its steps and was dropped", len(out))
+	}
+}
+
+// enterUndone: nothing is left to undo.
+func (r *deciding) enterUndone() {
+	if r.t.CancelAsked {
+		r.enterEnd(Cancelled)
+		return
+	}
+	r.enterEnd(Compensated)
+}
+
+func (r *deciding) enterEnd(state State) {
+	r.t.ProcessState, r.t.Phase = state, ""
+	r.setEnd()
+}
+
+// enterError stops the task for the operator, because of a step.
+func (r *deciding) enterError(phase Phase, i int) {
+	if phase == Undoing { // its final status says again why it was undone
+		r.t.UndoneFor = UndoReason{r.t.EndStep, r.t.EndCode, r.t.EndText}
+	}
+	r.setEndReason(i)
+	r.stopForOperator(phase)
+}
+
+// stopForOperator stops the task for the operator. The times of waiting steps are cleared: they would keep
+// it in the index for ever (H25).
+func (r *deciding) stopForOperator(phase Phase) {
+	r.t.ProcessState, r.t.Phase = Error, phase
+	for i := range r.t.Steps {
+		s := &r.t.Steps[i]
+		s.NoEffect = min(s.NoEffect, r.at.Now) // known before it, though by a clock that was ahead: the alert includes it
+		if waiting(s) {
+			s.CompleteBy = 0
+			if s.State != Waiting { // a wait ends when it would have ended (P33)
+				s.WakeAt = 0
+			}
+		}
+	}
+	r.setEnd()
+}
+
+// setEnd sets what belongs to an end: its time, its cause, its status, the time to send that again (P11).
+func (r *deciding) setEnd() {
+	t := r.t
+	t.Ended, t.EndCause, t.EndSeq, t.EndCommand, t.ResendAt = r.at.Now, r.cause, 0, 0, 0
+	r.ended = true
+	status := r.notifies(endKind(t))
+	if status {
+		t.StatusSeq++
+		t.EndSeq = t.StatusSeq
+	}
+	if t.ProcessState == Error {
+		t.EndCommand = t.Command
+	}
+	if status || t.ProcessState == Error {
+		t.ResendAt = r.resendTime()
+	}
+	r.emitEnd()
+}
+
+// resendTime is when an unacknowledged final status is sent again. Nearly every one is acknowledged at once, and this time
+// is never used; so that it does not cost two writes of the index to move the due time forward to it,
+// and one to take it out again, it is the due time that stands there, if that is no more than as long
+// again (P9).
+func (r *deciding) resendTime() Time {
+	tell := r.at.Now.Add(r.resendAfter())
+	if due := r.t.Due; due > tell && due <= tell.Add(r.resendAfter()) {
+		return due
+	}
+	return tell
+}
+
+// emitEnd emits the final status and alert. Where there is a status the Supervisor leaves both, status and
+// alert, to the Scheduler (P11).
+func (r *deciding) emitEnd() {
+	if r.supervisor && r.t.EndSeq > 0 {
+		r.emit(SendSettle{OrderID: r.t.OrderID})
+		return
+	}
+	r.emitFinal()
+}
+
+// clearEnd clears what belongs to an end, when a command takes the task out of it.
+func (r *deciding) clearEnd() {
+	t := r.t
+	t.Phase, t.Ended, t.EndCause, t.EndSeq, t.EndCommand, t.ResendAt, t.Attention = "", 0, "", 0, 0, 0, false
+	for i := range t.Steps {
+		t.Steps[i].EndState = ""
+	}
+}
+
+// keepEndStates keeps the states that the status of an Error named: steps may still change, by a late reply or by
+// an operator's fact, and a re-emission must be the same, byte for byte (P12).
+func (r *deciding) keepEndStates(before *Task) {
+	moved := before.Definition != r.t.Definition // only a task whose final status was acknowledged is moved, and that is never sent again (P49)
+	if r.ended || moved || before.ProcessState != Error || r.t.ProcessState != Error {
+		return
+	}
+	for i := range r.t.Steps {
+		if s, was := &r.t.Steps[i], before.Steps[i].State; s.State != was && s.EndState == "" {
+			s.EndState = was
+		}
+	}
+}
+
+// emitFinal emits the status and the alert of the present end.
+func (r *deciding) emitFinal() {
+	t := r.t
+	if t.EndSeq > 0 {
+		s := Status{Kind: endKind(t), Seq: t.EndSeq, At: t.Ended, Step: t.EndStep, Output: t.Output, Code: t.EndCode, Message: t.EndText}
+		if t.Closing != nil {
+			s.By, s.Reason = t.Closing.By, t.Closing.Reason
+		}
+		for i := range t.Steps {
+			step := &t.Steps[i]
+			state := step.State
+			if step.EndState != "" {
+				state = step.EndState
+			}
+			s.Steps = append(s.Steps, StepSummary{Step: step.Name, State: state, Attempts: step.Attempt})
+		}
+		r.emit(r.status(s))
+	}
+	if t.ProcessState == Error {
+		r.emit(r.alert())
+	}
+}
+
+// alert is computed from what stood there when the task stopped, so that it is the same each time (P12).
+func (r *deciding) alert() RaiseAlert {
+	t := r.t.clone()
+	for i := range t.Steps {
+		s := &t.Steps[i]
+		if s.EndState != "" {
+			s.State = s.EndState
+		}
+		if s.Resolved != nil && s.Resolved.Command > t.EndCommand {
+			s.Resolved = nil
+		}
+		if s.NoEffect > t.Ended {
+			s.NoEffect = 0
+		}
+	}
+	a := RaiseAlert{OrderID: t.OrderID, Workflow: t.Workflow, Run: t.Run, Command: t.EndCommand, Phase: t.Phase,
+		Step: t.EndStep, Code: t.EndCode, Message: t.EndText, At: t.Ended}
+	then := &deciding{def: r.def, t: t, at: At{Now: t.Ended}}
+	a.Accepts = Accepted{Resubmit: then.expiredKey() == "", Undo: then.undoRefusal() == ""}
+	if i := t.index(t.EndStep); i >= 0 {
+		a.Attempts = t.Steps[i].Attempt
+		a.Accepts.Resolve = then.resolveRefusal(i, NotHappened) == ""
+		if t.Steps[i].Attempted() {
+			a.Key = Key(t.OrderID, t.Run, t.EndStep)
+		}
+	}
+	return a
+}
+
+// Settles reports whether the effects hold all of the status and the alert of the present end that
+// are not acknowledged: only the actor that sends them all in one handling may settle it afterwards (P11, H27).
+func Settles(def *Definition, t *Task, effects []Effect) bool {
+	if t.ResendAt == 0 {
+		return false
+	}
+	status, alert := t.EndSeq == 0, t.ProcessState != Error
+	for _, e := range effects {
+		switch e := e.(type) {
+		case SendStatus:
+			status = status || e.Status.Seq == t.EndSeq
+		case RaiseAlert:
+			alert = alert || e.At == t.Ended
+		}
+	}
+	return status && alert
+}
+
+// settle sends the final status again.
+func (r *deciding) settle(_ int, _ Event) (string, error) {
+	if r.t.ResendAt == 0 {
+		return "the final status was acknowledged before", nil
+	}
+	r.cause = r.t.EndCause
+	return "sent again", nil
+}
+
+// reemit emits again what r.cause once led to (P12): visible effects in the order of their
+// numbers, then what claims that still stand have sent.
+func (r *deciding) reemit() {
+	t := r.t
+	if t.StartSeq > 0 && t.StartCause == r.cause {
+		r.emit(r.startedStatus())
+	}
+	for seq, i := r.nextFinish(0); i >= 0; seq, i = r.nextFinish(seq) {
+		r.emit(r.finishedStatus(&t.Steps[i]))
+	}
+	if t.EndCause == r.cause && (t.Terminal() || t.ProcessState == Error) {
+		r.emitEnd()
+	}
+	for i := range t.Steps {
+		if s := &t.Steps[i]; s.Cause == r.cause && r.claimStands(s) {
+			r.kind(i).resend(r, i)
+		}
+	}
+}
+
+// nextFinish finds the next "step finished" after the number seq that r.cause led to.
+func (r *deciding) nextFinish(seq int) (int, int) {
+	found := -1
+	for i := range r.t.Steps {
+		s := &r.t.Steps[i]
+		if s.FinishCause == r.cause && s.FinishSeq > seq && (found < 0 || s.FinishSeq < r.t.Steps[found].FinishSeq) {
+			found = i
+		}
+	}
+	if found < 0 {
+		return seq, -1
+	}
+	return r.t.Steps[found].FinishSeq, found
+}
+
+// claimStands: a claim forward only counts while the task goes forward (H28), that of an undo always.
+func (r *deciding) claimStands(s *Step) bool {
+	return s.State == Compensating || (s.State == Processing || s.State == Waiting) && r.t.ProcessState == Processing
+}
+
+// Restart emits again all that is under way in a task whose queues died with their process, from
+// its document alone (P27): requests, waits, an unacknowledged final status. Errors: ErrOrderNeeded, ErrUnfit.
+func Restart(def *Definition, order []byte, t *Task, now Time) (Decision, error) {
+	if err := unfit(def, t); err != nil {
+		return Decision{}, err
+	}
+	r := &deciding{def: def, order: order, t: t, at: At{Now: now}}
+	forward, undo := t.ProcessState == Processing, t.ProcessState == Compensating
+	asked := false
+	for i := range t.Steps {
+		s := &t.Steps[i]
+		asked = asked || s.State == Compensating
+		switch {
+		case r.claimStands(s):
+			r.kind(i).resend(r, i)
+		case undo && (s.State == Pending || s.State == Waiting) && s.CompleteBy != 0: // P9a: its wait bound the forward claim only
+			r.emit(SendWake{OrderID: t.OrderID, Run: t.Run, Step: s.Name, Attempt: s.Attempt})
+		case (forward || undo) && waiting(s) && s.CompleteBy != 0:
+			r.emit(SendWake{OrderID: t.OrderID, Run: t.Run, Step: s.Name, Attempt: s.Attempt, WakeAt: s.WakeAt})
+		}
+	}
+	if undo && !asked { // the Supervisor turned it around, and its Wake for the whole task died too (P23a)
+		r.emit(SendWake{OrderID: t.OrderID, Run: t.Run})
+	}
+	if t.ResendAt != 0 {
+		r.emitFinal()
+	}
+	if r.err != nil {
+		return Decision{}, r.err
+	}
+	return Decision{Task: t, Effects: r.effects, Ignored: "restarted", Settles: Settles(def, t, r.effects)}, nil
+}

@@ -1,0 +1,44 @@
+package core
+
+import "encoding/json"
+
+// kind is what the sorts of steps do differently. All else is common to them: order, conditions, hop budget,
+// policies, reverse undo, ends, commands.
+type kind interface {
+	name() string
+	// prepare computes what a claim forward needs, and changes nothing. An error is a permanent failure of the
+	// step (P20); where the order is needed and absent, r.err is set.
+	prepare(r *deciding, i int) (prepared, error)
+	// start claims the step, and ends it where that was prepared.
+	start(r *deciding, i int, p prepared)
+	// resend emits once more what a claim that stands has sent (P12).
+	resend(r *deciding, i int)
+	// woken goes on with a step of a task that goes forward, when its time has come.
+	woken(r *deciding, i int)
+	// resume continues an attempted step when a Resubmit goes forward; it reports one that has to be claimed.
+	resume(r *deciding, i int) bool
+	// validState reports whether a step may be in its state at all.
+	validState(s *Step, d *StepDefinition) bool
+}
+
+// prepared is what a claim needs.
+type prepared struct {
+	input   json.RawMessage // of a call
+	wakeAt  Time            // of a wait, or an answer
+	answers *Answers        // of an answer
+	atOnce  bool            // it ends with its claim
+}
+
+func kindOfStep(d *StepDefinition) kind {
+	switch {
+	case d.Wait != nil:
+		return waitKind{}
+	case d.Answer != nil:
+		return answerKind{}
+	case d.Fail != nil:
+		return failKind{}
+	}
+	return callKind{}
+}
+
+func (r *deciding) kind(i int) kind { return kindOfStep(&r.def.Steps[i]) }

@@ -1,0 +1,136 @@
+package core
+
+import "encoding/json"
+
+// callKind calls an agent: one request for each claim, do and undo alike. Its replies and timeouts are in reply.go and
+// overdue.go.
+type callKind struct{}
+
+func (callKind) name() string { return "call" }
+
+func (callKind) prepare(r *deciding, i int) (prepared, error) {
+	input, err := r.input(i, Do)
+	return prepared{input: input}, err
+}
+
+func (callKind) start(r *deciding, i int, p prepared) {
+	s := &r.t.Steps[i]
+	r.takeCall(i, Do)
+	s.QuietBy = latest(s.QuietBy, s.StopBy)
+	r.emit(r.request(i, p.input))
+}
+
+func (callKind) resend(r *deciding, i int) {
+	op := Do
+	if r.t.Steps[i].Undo {
+		op = UndoOp
+	}
+	input, err := r.input(i, op)
+	if r.err == nil && err == nil { // it could be computed when it was claimed
+		r.emit(r.request(i, input))
+	}
+}
+
+// woken claims a step again that was handed back.
+func (callKind) woken(r *deciding, i int) {
+	if r.keyMayExpire(i) { // P18: only the operator can find out
+		r.recordFailure(i, "key-forgotten", "it is in doubt, and was not asked again, because its service may not know the idempotency key any more (keyRetention): find out at the service whether it happened, and resolve it", r.t.Steps[i].Attempt)
+		r.markFailed(i)
+		r.enterError(Forward, i)
+		return
+	}
+	r.claim([]int{i})
+}
+
+func (callKind) resume(r *deciding, i int) bool {
+	s := &r.t.Steps[i]
+	return s.State == Failed || s.State == Pending
+}
+
+func (callKind) validState(s *Step, d *StepDefinition) bool {
+	claimed := s.Attempted() && s.Attempt > 0
+	switch s.State {
+	case Pending, Failed:
+		return !s.Attempted() || s.Attempt > 0
+	case Skipped:
+		return !s.Attempted()
+	case Processed, Compensated, UndoWait:
+		return claimed
+	case Processing:
+		return claimed && !s.Undo
+	case Compensating:
+		return claimed && s.Undo && d.Undo != nil
+	}
+	return false
+}
+
+// takeCall writes a claim into a call: the agent's times as well (P6, P32).
+func (r *deciding) takeCall(i int, op Operation) {
+	s, d := &r.t.Steps[i], &r.def.Steps[i]
+	state := Processing
+	if s.Undo = op == UndoOp; s.Undo {
+		state = Compensating
+	}
+	r.take(i, state)
+	s.LockedBy = r.at.By[:min(len(r.at.By), maxName)]
+	// P32: what this task granted before, what the agent is granted by the definition, and twice
+	// what the last request of that agent was seen to wait.
+	agent := r.def.Agents[d.Agent]
+	s.Allowance = min(max(s.Allowance, agent.QueueAllowance, 2*r.at.Waits[d.Agent]), max(d.MaxQueueTime, agent.QueueAllowance))
+	until := r.knownUntil(i)
+	s.ClaimedAt = r.at.Now
+	s.StopBy = r.at.Now.Add(r.timeout(i) + s.Allowance)
+	if until != 0 && !s.Undo { // P18: a copy that comes later could be done a second time
+		s.StopBy = min(s.StopBy, latest(until, r.at.Now.Add(r.timeout(i))))
+	}
+	s.CompleteBy = s.StopBy
+	s.LastStopBy = latest(s.LastStopBy, s.StopBy)
+}
+
+func (r *deciding) timeout(i int) Duration {
+	if d := &r.def.Steps[i]; r.t.Steps[i].Undo {
+		return d.Undo.Timeout
+	}
+	return r.def.Steps[i].Timeout
+}
+
+// request derives the message of the present claim from what cannot change (P12).
+func (r *deciding) request(i int, input json.RawMessage) SendRequest {
+	s, d := &r.t.Steps[i], &r.def.Steps[i]
+	q := SendRequest{
+		Agent: d.Agent, OrderID: r.t.OrderID, Run: r.t.Run, Step: s.Name, Attempt: s.Attempt,
+		Operation: Do, Name: d.Operation, Grade: d.Grade, Key: Key(r.t.OrderID, r.t.Run, s.Name),
+		Timeout: r.timeout(i), ClaimedAt: s.ClaimedAt, CompleteBy: s.CompleteBy, StopBy: s.StopBy,
+		ClockSkew: r.def.Agents[d.Agent].ClockSkew, Input: input, Resolved: s.Resolved, PointOfNoReturn: d.PointOfNoReturn,
+		Trace: trace(r.t.OrderID, r.t.Run, s.Name, s.Attempt),
+	}
+	if s.Undo {
+		q.Operation, q.Name = UndoOp, d.Undo.Operation
+	}
+	return q
+}
+
+// keyMayExpire: the step is in doubt, and a call requested now could arrive when its service does
+// not know the key any more (P18).
+func (r *deciding) keyMayExpire(i int) bool {
+	s, until := &r.t.Steps[i], r.knownUntil(i)
+	return waiting(s) && s.Attempted() && until != 0 && r.at.Now.Add(r.timeout(i)) > until
+}
+
+// knownUntil is until when the service surely holds the key of a step: what it did was done since
+// the first claim or, where the operator has stated a fact, since then. 0: for ever.
+func (r *deciding) knownUntil(i int) Time {
+	s, agent := &r.t.Steps[i], r.def.Agents[r.def.Steps[i].Agent]
+	if agent.KeyRetention == 0 {
+		return 0
+	}
+	since := s.FirstAt
+	switch {
+	case s.Resolved == nil:
+	case s.Resolved.At > s.ClaimedAt: // no request was sent since
+		since = r.at.Now
+	default:
+		since = latest(since, s.Resolved.At)
+	}
+	return since.Add(agent.KeyRetention - agent.ClockSkew)
+}

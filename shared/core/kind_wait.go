@@ -1,0 +1,99 @@
+package core
+
+import (
+	"encoding/json"
+	"errors"
+)
+
+// waitKind ends at a time, and calls no agent (P34). Its claim fixes the time.
+type waitKind struct{}
+
+// maxDelay is the longest delay of a message in a queue (SQS: 15 minutes). A Wake that is due later is sent by
+// the Supervisor.
+const maxDelay = 15 * Minute
+
+func (waitKind) name() string { return "wait" }
+
+func (waitKind) prepare(r *deciding, i int) (prepared, error) {
+	s, w := &r.t.Steps[i], r.def.Steps[i].Wait
+	until := r.at.Now.Add(w.For)
+	if r.def.Steps[i].Input != nil {
+		text, err := r.input(i, Do)
+		if r.err != nil || err != nil {
+			return prepared{}, err
+		}
+		if until, err = readUntil(text, r.at.Now); err != nil {
+			return prepared{}, err
+		}
+	}
+	if w.Spread > 0 {
+		until = until.Add(Duration(float64(w.Spread) * jitter(r.t.OrderID, r.t.Run, s.Name, s.Attempt)))
+	}
+	return prepared{wakeAt: until, atOnce: until <= r.at.Now}, nil
+}
+
+// readUntil reads the time that an expression gave. Its errors hold no data of the order.
+func readUntil(text json.RawMessage, now Time) (Time, error) {
+	var t Time
+	if err := t.UnmarshalJSON(text); err != nil || t == 0 {
+		return 0, errors.New(`until is no time in RFC 3339, like "2026-11-21T10:00:00Z"`)
+	}
+	if t > now.Add(MaxWait) {
+		return 0, errors.New("until lies more than 366 days ahead")
+	}
+	return t, nil
+}
+
+func (waitKind) start(r *deciding, i int, p prepared) {
+	r.take(i, Waiting)
+	r.t.Steps[i].ClaimedAt = r.at.Now
+	if p.atOnce {
+		r.finish(i, nil)
+		return
+	}
+	r.wait(i, p.wakeAt)
+}
+
+// wait: the Scheduler is woken at the time, and by the Supervisor where that is lost, or the time too far for
+// a message (P33, P34).
+func (r *deciding) wait(i int, wakeAt Time) {
+	s := &r.t.Steps[i]
+	s.WakeAt, s.CompleteBy = wakeAt, wakeAt
+	if wakeAt.Sub(r.at.Now) <= maxDelay {
+		s.CompleteBy = latest(wakeAt, r.at.Now).Add(r.def.Grace)
+	}
+	waitKind{}.resend(r, i)
+}
+
+func (waitKind) resend(r *deciding, i int) {
+	s := &r.t.Steps[i]
+	r.emit(SendWake{OrderID: r.t.OrderID, Run: r.t.Run, Step: s.Name, Attempt: s.Attempt, WakeAt: s.WakeAt})
+}
+
+func (waitKind) woken(r *deciding, i int) {
+	r.finish(i, nil)
+	r.advance()
+}
+
+// retake ends a wait that was over while the task was in Error, and lets another go on to its time (P33).
+func (waitKind) resume(r *deciding, i int) bool {
+	switch s := &r.t.Steps[i]; {
+	case s.State != Waiting:
+	case s.WakeAt <= r.at.Now:
+		r.finish(i, nil)
+	default:
+		s.Cause = r.cause
+		r.wait(i, s.WakeAt)
+	}
+	return false
+}
+
+func (waitKind) validState(s *Step, _ *StepDefinition) bool {
+	switch s.State {
+	case Pending, Failed, Skipped:
+		return !s.Attempted()
+	case Waiting, Processed, Compensated:
+		return s.Attempted() && s.Attempt > 0 && !s.Undo
+	}
+	return false
+}

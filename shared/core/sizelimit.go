@@ -1,0 +1,332 @@
+package core
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// SizeLimit is what a decision must know of the stored form of a task, so that no decision leads to a
+// document that its store refuses. The zero value sets no limit.
+//
+// Every task that is stored leaves the reserve free: what its longest document takes without texts
+// and outputs (longest). Outputs, and the reasons of verdicts, are kept only where the reserve stays
+// free beside them. Texts of failures need no place of their own: they are cut where it is needed
+// (makeRoom). So an event always finds room for what it must store.
+type SizeLimit struct {
+	Limit int             // of a document, in bytes
+	Size  func(*Task) int // of a task's document, in bytes; a pure function
+}
+
+// Reserve is the size of the longest document of a task of this definition that holds no outputs and
+// no texts: a definition whose reserve is over the limit cannot be run.
+func (m SizeLimit) Reserve(def *Definition) int {
+	id := strings.Repeat("x", maxID)
+	return m.Size(longest(def, &Task{
+		OrderID: id, Workflow: def.Name, Definition: DefinitionHash(nil), ContentHash: strings.Repeat("f", 64),
+		Priority: "normal", ReplyTo: id, Created: 1, Steps: make([]Step, len(def.Steps)),
+	}))
+}
+
+// fits reports whether the document fits, also when a later commit only moves its due time or
+// settles its end.
+func (m SizeLimit) fits(t *Task) bool {
+	if m.Size == nil || upperBound(t) <= m.Limit {
+		return true
+	}
+	c := *t
+	c.Version, c.Due, c.ResendAt, c.Attention = maxCount, farAfter(t), farAfter(t), true
+	return m.Size(&c) <= m.Limit
+}
+
+// keepsReserve reports whether the task, with the outputs and reasons that it holds, can get all
+// that later events must store.
+func (m SizeLimit) keepsReserve(def *Definition, t *Task) bool {
+	return m.surelyFits(def, t, nil) || m.Size(longest(def, t)) <= m.Limit
+}
+
+// surelyFits reports whether the task keeps its reserve with one output more, as far as that is certain without measuring.
+func (m SizeLimit) surelyFits(def *Definition, t *Task, output json.RawMessage) bool {
+	if m.Size == nil {
+		return true
+	}
+	if def == nil { // a tombstone
+		return upperBound(t) <= m.Limit
+	}
+	n := upperBound(t) + roughStep*len(t.Steps) + 3*len(output)
+	for i := range def.Steps {
+		if def.Steps[i].Answer != nil {
+			n += roughAnswer
+		}
+	}
+	return n <= m.Limit
+}
+
+const (
+	maxID    = 128        // of an order or a command, in bytes
+	maxCount = 1<<63 - 1  // of a counter of the task
+	manyOf   = 10_000_000 // more than a step's counters reach
+	maxCode  = 128        // of a failure, in bytes
+	cutCode  = 32         // what is kept of a code when texts are cut
+	maxName  = 32         // of an instance, in bytes
+
+	// roughHeader and roughStep are more than the document's own words take, so that most decisions
+	// need not measure.
+	roughHeader, roughStep = 16 << 10, 1 << 10
+	// roughAnswer is more than the longest answers of a step take, beside the value of an event.
+	roughAnswer = 32 << 10
+
+	longTime = 30 * 365 * Day
+)
+
+// farAfter stands for any time of a task: no task lasts that long, and none is written longer.
+func farAfter(t *Task) Time { return max(t.Created, 1).Add(longTime) }
+
+// upperBound is an upper bound of the document's size that takes no encoding: a byte of text becomes six
+// at most, one of an output three.
+func upperBound(t *Task) int {
+	n := roughHeader + roughStep*len(t.Steps) + 6*(len(t.EndText)+len(t.EndCode)+len(t.UndoneFor.Code)+len(t.UndoneFor.Text)) + 3*(len(t.Output)+unknownSize(t.Unknown)) + roughStep*len(t.Removed)
+	for i := range t.Verdicts {
+		n += roughStep + 6*len(t.Verdicts[i].Reason)
+	}
+	n += roughStep * len(t.Attempts)
+	for i := range t.Steps {
+		s := &t.Steps[i]
+		n += 3 * (len(s.Output) + unknownSize(s.Unknown))
+		if s.Answers != nil {
+			n += roughAnswer
+			for _, v := range s.Answers.Votes {
+				n += 3 * len(v.Value)
+			}
+			for _, v := range s.Answers.Verdicts {
+				n += 6 * len(v.Reason)
+			}
+		}
+		if s.Error != nil {
+			n += 6 * (len(s.Error.Code) + len(s.Error.Message))
+		}
+	}
+	return n
+}
+
+func unknownSize(fields map[string]json.RawMessage) (n int) {
+	// in any order: it is a sum
+	for name, v := range fields {
+		n += 8 + len(name) + len(v)
+	}
+	return n
+}
+
+// longest is the task with everything at its longest that later events may store, beside the
+// outputs and reasons that it holds. What it says makes no sense otherwise.
+func longest(def *Definition, t *Task) *Task {
+	c, far := t.clone(), farAfter(t)
+	c.Version, c.ProcessState, c.Phase, c.Why, c.CancelAsked, c.Attention = maxCount, Compensating, Forward, WhyOperator, true, true
+	for _, n := range []*int{&c.Run, &c.Command, &c.Hops, &c.Claims, &c.StatusSeq, &c.StartSeq, &c.EndSeq, &c.EndCommand, &c.DeadlineSeq} {
+		*n = maxCount
+	}
+	for _, at := range []*Time{&c.StartAt, &c.Ended, &c.Deadline, &c.ResendAt, &c.Due} {
+		*at = far
+	}
+	name := t.EndStep // of an earlier definition, perhaps (P49)
+	if len(t.UndoneFor.Step) > len(name) {
+		name = t.UndoneFor.Step
+	}
+	for i := range t.Steps {
+		if d := def.Steps[i].Name; len(d) > len(name) {
+			name = d
+		}
+	}
+	cause := "reply/" + name + "/10000000/" + string(OutcomeRetryLater)
+	c.StartCause, c.EndCause, c.EndStep = cause, cause, name
+	c.UndoneFor = UndoReason{Step: name, Code: strings.Repeat("x", cutCode)}
+	c.EndCode, c.EndText = strings.Repeat("\x00", maxCode), strings.Repeat("\x00", MaxMessage)
+	c.Closing = &Closing{By: strings.Repeat("\x00", maxID), Reason: strings.Repeat("\x00", MaxMessage)}
+	c.Attempts, c.Earlier = []Attempt{{Step: name, Number: 1, Began: far, Ended: far, Outcome: OutcomeFailed}}, Earlier{Failed: manyOf, Later: manyOf, Overdue: manyOf, Superseded: manyOf}
+	c.Verdicts = make([]Verdict, maxVerdicts)
+	for i := range c.Verdicts {
+		c.Verdicts[i] = Verdict{ID: strings.Repeat("x", maxID), Command: "resubmit", Reason: noReason, At: far}
+		if i < len(t.Verdicts) {
+			c.Verdicts[i].Reason += t.Verdicts[i].Reason
+		}
+	}
+	for i := range c.Steps {
+		c.Steps[i] = longestStep(c, &def.Steps[i], &t.Steps[i], cause, def.Notifies(StatusStepFinished))
+	}
+	return c
+}
+
+// longestStep gives the times different values, so that none is left out.
+func longestStep(t *Task, d *StepDefinition, s *Step, cause string, told bool) Step {
+	far := farAfter(t)
+	c := Step{
+		Name: d.Name, State: Compensating, LockedBy: strings.Repeat("x", maxName), Attempt: manyOf, First: manyOf, FailureCount: manyOf,
+		Cause: cause, FirstAt: far - 1, ClaimedAt: far, CompleteBy: far - 2, StopBy: far - 3, QuietBy: far - 4, LastStopBy: far - 5,
+		WakeAt: far, Allowance: longTime, Queued: longTime, FinishedAt: far, EndState: Compensating, NoEffect: far - 6,
+		Error:    &StepError{Code: strings.Repeat("x", cutCode), At: far, Attempt: manyOf, Since: far},
+		Resolved: &Resolved{Fact: NotHappened, Command: manyOf, At: far},
+		Output:   s.Output, Unknown: s.Unknown,
+	}
+	if d.Answer != nil {
+		c.Answers = longestAnswers(d.Answer, s.Answers, far)
+		if longest := longestDecision(d.Answer, far); len(c.Output) < len(longest) { // of this round, or of one to come
+			c.Output = longest
+		}
+	}
+	if d.Undo != nil || s.Undo { // as the present definition says, or an earlier one (P49)
+		c.Undo, c.UndoFailures = true, manyOf
+	}
+	if told || s.FinishSeq != 0 {
+		c.FinishSeq, c.FinishCause = manyOf, cause
+	}
+	return c
+}
+
+// longestAnswers keeps the value of an event that stands there, until it stands in the output.
+func longestAnswers(d *Answer, have *Answers, far Time) *Answers {
+	name := strings.Repeat("x", MaxAnswerBy)
+	a := &Answers{Round: manyOf, Need: MaxVoters, Who: make([]string, MaxVoters), NotSelf: name, Verdicts: make([]Verdict, maxVerdicts)}
+	for i := range a.Who {
+		a.Who[i] = name
+	}
+	vote := Vote{By: name, Value: json.RawMessage("0"), At: far}
+	if d.Event == "" {
+		vote.Value = longestValue(d)
+		a.Votes = slices.Repeat([]Vote{vote}, MaxVoters)
+	} else {
+		if have != nil && len(have.Votes) > 0 {
+			vote.Value = have.Votes[0].Value
+		}
+		a.Votes = []Vote{vote}
+	}
+	for i := range a.Verdicts {
+		a.Verdicts[i] = Verdict{ID: strings.Repeat("x", maxID), Command: "answer", Reason: noReason, At: far}
+		if have != nil && i < len(have.Verdicts) {
+			a.Verdicts[i].Reason += have.Verdicts[i].Reason
+		}
+	}
+	return a
+}
+
+func longestDecision(d *Answer, far Time) json.RawMessage {
+	by := strings.Repeat("x", MaxVoters*(MaxAnswerBy+2))
+	if d.Event != "" {
+		by = strings.Repeat("x", MaxAnswerBy)
+	}
+	b, _ := json.Marshal(Decided{Value: longestValue(d), By: by, At: far})
+	return b
+}
+
+// longestValue is the longest that a definition itself knows.
+func longestValue(d *Answer) json.RawMessage {
+	longest := json.RawMessage("null")
+	if len(d.TimeoutValue) > 0 {
+		longest = d.TimeoutValue
+	}
+	for _, v := range d.Values {
+		if b, _ := json.Marshal(v); len(b) > len(longest) {
+			longest = b
+		}
+	}
+	return longest
+}
+
+const codeOutputTooLarge = "output-too-large"
+
+// noReason stands for the reason of a verdict that did not fit.
+const noReason = "the task has no room for the reason"
+
+// trimToFit cuts what is there only for people where the document does not fit: texts of steps, the
+// oldest first, down to their codes, then attempts, the oldest first, down to their counts, then why an order is
+// undone whose undo has stopped. A task of an earlier version, which kept no reserve, may need the reasons of its
+// verdicts too. What the final status and alert were computed from stays as it is (P12).
+func (r *deciding) trimToFit() {
+	room := r.at.SizeLimit
+	if room.fits(r.t) {
+		return
+	}
+	var texts []int
+	for i := range r.t.Steps {
+		if r.t.Steps[i].Error != nil {
+			texts = append(texts, i)
+		}
+	}
+	slices.SortStableFunc(texts, func(a, b int) int { return int(r.t.Steps[a].Error.At.Sub(r.t.Steps[b].Error.At)) })
+	for from, step := 0, max(1, len(texts)/8); from < len(texts); from += step { // few measurements, few texts lost
+		for _, i := range texts[from:min(from+step, len(texts))] {
+			e := *r.t.Steps[i].Error
+			e.Code, e.Message = shortCode(e.Code), ""
+			r.t.Steps[i].Error = &e
+		}
+		if room.fits(r.t) {
+			return
+		}
+	}
+	for keep := len(r.t.Attempts) / 2; len(r.t.Attempts) > 0; keep /= 2 { // few measurements here too
+		r.dropAttempts(keep)
+		if room.fits(r.t) {
+			return
+		}
+	}
+	r.t.UndoneFor.Code, r.t.UndoneFor.Text = shortCode(r.t.UndoneFor.Code), ""
+	if room.fits(r.t) {
+		return
+	}
+	r.t.Verdicts = slices.Clone(r.t.Verdicts)
+	for i := range r.t.Verdicts {
+		if v := &r.t.Verdicts[i]; len(v.Reason) > len(noReason) {
+			v.Reason = noReason
+		}
+	}
+}
+
+// shortCode is what stays of a code: characters that are written as they are.
+func shortCode(code string) string {
+	return strings.Map(func(c rune) rune {
+		if 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.ContainsRune("-_.:/", c) {
+			return c
+		}
+		return '-'
+	}, code[:min(len(code), cutCode)])
+}
+
+// outputFits reports whether a step's output can be kept.
+func (r *deciding) outputFits(i int, output json.RawMessage) bool {
+	if len(output) == 0 || r.at.SizeLimit.surelyFits(r.def, r.t, output) {
+		return true
+	}
+	c := r.t.clone()
+	c.Steps[i].Output = output
+	return r.at.SizeLimit.keepsReserve(r.def, c)
+}
+
+// outputTooLarge is a do that is done and whose output cannot be kept (P28). A task that goes forward
+// needs the output, so the step has failed for good; in any other the undo works without (P24).
+func (r *deciding) outputTooLarge(i int, e Reply) (string, error) {
+	s := &r.t.Steps[i]
+	contradicted := s.NoEffect != 0
+	s.NoEffect = 0 // P22a: it has had an effect, whatever was proven before
+	text := fmt.Sprintf("the agent's output of %d bytes does not fit into the task's document of at most %d, which holds those of the other steps and a reserve; let the agent store the data elsewhere and answer a reference",
+		len(e.Output), r.at.SizeLimit.Limit)
+	if r.t.ProcessState != Processing {
+		r.recordFailure(i, codeOutputTooLarge, text, e.Attempt)
+		r.finish(i, nil)
+		r.advance()
+		return "", nil
+	}
+	if e.Attempt < s.Attempt {
+		if contradicted {
+			return "", nil
+		}
+		return "its output does not fit into the task's document, and a later attempt was asked for", nil
+	}
+	if s.State == Processing { // else its attempt was counted when it was handed back
+		s.FailureCount++
+		r.recordAttempt(i, OutcomeFailed, codeOutputTooLarge)
+	}
+	r.recordFailure(i, codeOutputTooLarge, text, e.Attempt)
+	r.markFailed(i)
+	r.applyPolicy(i)
+	return "", nil
+}

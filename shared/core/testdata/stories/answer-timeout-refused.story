@@ -1,0 +1,21 @@
+# The value that stands for the answer is a refusal like any other.
+step approve answers=yes,no refuse stop timeout=10m timeout-value=no
+
+event submit
+----
+  Processing
+    approve Waiting, attempt 1, round 1, waits until 12:10:00, complete by 12:10:05
+  -> scheduler: wake approve/1, at 12:10:00
+  due 12:10:05
+
+wait 10m
+event wake approve/1
+----
+12:10:00
+  Error (forward)
+    approve Failed, attempt 1, round 1, decided "no" by timeout
+  -> shop: failed, number 1, approve answer-refused timeout answered "no"
+       approve Failed, attempt 1
+  -> operator: forward of step "approve", answer-refused: timeout answered "no" (answer to command 0; can be undone)
+  told
+  attention 12:10:00

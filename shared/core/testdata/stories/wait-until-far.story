@@ -1,0 +1,21 @@
+# A time of more than 366 days ahead is refused; with stop, the operator changes the cause and resubmits.
+step w until=8785h stop
+
+event submit
+----
+  Error (forward)
+    w Failed
+  -> shop: failed, number 1, w expression input: until lies more than 366 days ahead
+       w Failed, attempt 0
+  -> operator: forward of step "w", expression: input: until lies more than 366 days ahead (answer to command 0; can be undone)
+  told
+  attention 12:00:00
+
+event resubmit r1
+----
+  resubmit r1 accepted: 
+  -> shop: failed, number 2, w expression input: until lies more than 366 days ahead
+       w Failed, attempt 0
+  -> operator: forward of step "w", expression: input: until lies more than 366 days ahead (answer to command 1; can be undone)
+  told
+  attention 12:00:00

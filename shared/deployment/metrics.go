@@ -1,0 +1,10 @@
+package deployment
+
+// Metrics that the functions write and alarms look at: namespace, dimensions, names.
+const (
+	MetricNamespace     = "Stepkeeper"
+	MetricDeployment    = "Deployment"    // dimension
+	MetricAgent         = "Agent"         // dimension of MetricNotCalled
+	MetricNotCalled     = "NotCalled"     // requests that an agent handed back because it does not call its service now (P45)
+	MetricOldestOverdue = "OldestOverdue" // seconds
+)

@@ -1,0 +1,98 @@
+package expression
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// MaxSchema is the largest JSON Schema of an event's value, in bytes.
+const MaxSchema = 16 << 10
+
+// CheckSchema says what is wrong with the JSON Schema of an event's value.
+func CheckSchema(schema json.RawMessage) error {
+	_, err := compileSchema(schema)
+	return err
+}
+
+// CheckValue says what a JSON Schema has against a value.
+func CheckValue(schema, value json.RawMessage) error {
+	s, err := compileSchema(schema)
+	if err != nil {
+		return err
+	}
+	return checkValue(s, value)
+}
+
+// noLoader keeps a schema from reading files and other documents.
+type noLoader struct{}
+
+func (noLoader) Load(url string) (any, error) {
+	return nil, fmt.Errorf("it refers to another document, %.80q", url)
+}
+
+const schemaName = "mem:///event.json"
+
+func compileSchema(schema json.RawMessage) (*jsonschema.Schema, error) {
+	if len(schema) > MaxSchema {
+		return nil, fmt.Errorf("it has %d bytes, the limit is %d", len(schema), MaxSchema)
+	}
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema))
+	if err != nil {
+		return nil, fmt.Errorf("it is no JSON: %w", err)
+	}
+	c := jsonschema.NewCompiler()
+	c.DefaultDraft(jsonschema.Draft2020)
+	c.UseLoader(noLoader{})
+	if err := c.AddResource(schemaName, doc); err != nil {
+		return nil, schemaFailure(err)
+	}
+	s, err := c.Compile(schemaName)
+	if err != nil {
+		return nil, schemaFailure(err)
+	}
+	return s, nil
+}
+
+// schemaFailure is an error of the library on one line, without the metaschema's own names.
+func schemaFailure(err error) error {
+	var wrong *jsonschema.SchemaValidationError
+	var e *jsonschema.ValidationError
+	if errors.As(err, &wrong) && errors.As(wrong.Err, &e) {
+		return firstFailure(e)
+	}
+	return errors.New(strings.Join(strings.Fields(strings.ReplaceAll(err.Error(), schemaName, "")), " "))
+}
+
+// checkValue names the place and the keyword of the first thing that does not fit. It shows nothing of the value.
+func checkValue(s *jsonschema.Schema, value json.RawMessage) error {
+	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(value))
+	if err != nil {
+		return errBadJSON
+	}
+	err = s.Validate(v)
+	var e *jsonschema.ValidationError
+	if errors.As(err, &e) {
+		return firstFailure(e)
+	}
+	return err
+}
+
+func firstFailure(e *jsonschema.ValidationError) error {
+	for len(e.Causes) > 0 {
+		e = e.Causes[0]
+	}
+	return fmt.Errorf("at %.120s it does not keep to %s", "/"+strings.Join(e.InstanceLocation, "/"), strings.Join(e.ErrorKind.KeywordPath(), "/"))
+}
+
+// CheckAnswer says what the schema of an event has against a value.
+func (x *Expressions) CheckAnswer(step int, value json.RawMessage) error {
+	if x.schemas[step] == nil {
+		return nil
+	}
+	return checkValue(x.schemas[step], value)
+}

@@ -1,0 +1,99 @@
+package schedule_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/schedule"
+)
+
+func at(t *testing.T, text string) time.Time {
+	t.Helper()
+	v, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// TestNext: in Berlin the clocks go from 2:00 to 3:00 on 29 March 2026, and from 3:00 to 2:00 on 25 October; on Lord Howe Island
+// from 2:00 to 2:30 on 4 October, and from 2:00 to 1:30 on 5 April.
+func TestNext(t *testing.T) {
+	for _, c := range []struct{ name, cron, zone, after, want string }{
+		{"the next of each day", "30 9 * * *", "Europe/Berlin", "2026-06-01T08:00:00Z", "2026-06-02T07:30:00Z"},
+		{"a time that has just come is over", "30 9 * * *", "UTC", "2026-06-01T09:30:00Z", "2026-06-02T09:30:00Z"},
+		{"a part of a second before it", "30 9 * * *", "UTC", "2026-06-01T09:29:59.999Z", "2026-06-01T09:30:00Z"},
+		{"without a zone it is UTC", "0 0 1 1 *", "", "2026-06-01T00:00:00Z", "2027-01-01T00:00:00Z"},
+		{"a name for five fields", "@daily", "America/New_York", "2026-01-01T06:00:00Z", "2026-01-02T05:00:00Z"},
+		{"a leap day", "0 0 29 2 *", "UTC", "2026-06-01T00:00:00Z", "2028-02-29T00:00:00Z"},
+		{"names of days", "0 8 * * MON-FRI", "UTC", "2026-11-20T09:00:00Z", "2026-11-23T08:00:00Z"},
+
+		{"in the gap of spring: at its end", "30 2 * * *", "Europe/Berlin", "2026-03-28T12:00:00Z", "2026-03-29T01:00:00Z"},
+		{"two times in the gap are one", "0,30 2 * * *", "Europe/Berlin", "2026-03-29T01:00:00Z", "2026-03-30T00:00:00Z"},
+		{"after the gap, by the new offset", "30 3 * * *", "Europe/Berlin", "2026-03-28T12:00:00Z", "2026-03-29T01:30:00Z"},
+		{"every hour passes the gap", "0 * * * *", "Europe/Berlin", "2026-03-29T00:00:00Z", "2026-03-29T01:00:00Z"},
+		{"and goes on", "0 * * * *", "Europe/Berlin", "2026-03-29T01:00:00Z", "2026-03-29T02:00:00Z"},
+		{"in the doubled hour of autumn: the first", "30 2 * * *", "Europe/Berlin", "2026-10-24T12:00:00Z", "2026-10-25T00:30:00Z"},
+		{"and not the second", "30 2 * * *", "Europe/Berlin", "2026-10-25T00:30:00Z", "2026-10-26T01:30:00Z"},
+		{"asked in the second of the doubled hour", "30 2 * * *", "Europe/Berlin", "2026-10-25T01:10:00Z", "2026-10-26T01:30:00Z"},
+		{"every hour, the doubled one once", "0 * * * *", "Europe/Berlin", "2026-10-25T00:00:00Z", "2026-10-25T02:00:00Z"},
+		{"a gap of half an hour", "15 2 * * *", "Australia/Lord_Howe", "2026-10-03T12:00:00Z", "2026-10-03T15:30:00Z"},
+		{"a doubled half hour", "45 1 * * *", "Australia/Lord_Howe", "2026-04-04T12:00:00Z", "2026-04-04T14:45:00Z"},
+		{"west of Greenwich", "30 2 * * *", "America/New_York", "2026-03-07T12:00:00Z", "2026-03-08T07:00:00Z"},
+	} {
+		times, err := schedule.Parse(c.cron, c.zone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := times.Next(at(t, c.after))
+		if err != nil || !got.Equal(at(t, c.want)) {
+			t.Errorf("%s: %q in %q after %s: %s (%v), want %s", c.name, c.cron, c.zone, c.after, got.UTC().Format(time.RFC3339), err, c.want)
+		}
+	}
+}
+
+// TestNextGoesForward: through two years with both changes, no time comes twice and each is one that the expression names, or the
+// end of a gap.
+func TestNextGoesForward(t *testing.T) {
+	for _, zone := range []string{"Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "UTC", "Asia/Kolkata"} {
+		times, err := schedule.Parse("*/30 * * * *", zone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		last, n := at(t, "2026-01-01T00:00:00Z"), 0
+		for last.Before(at(t, "2028-01-01T00:00:00Z")) {
+			next, err := times.Next(last)
+			if err != nil || !next.After(last) || next.Sub(last) > 2*time.Hour {
+				t.Fatalf("%s: %s after %s (%v)", zone, next, last, err)
+			}
+			last, n = next, n+1
+		}
+		if days := 730; n < days*48-12 || n > days*48+1 { // a gap loses two of them, a doubled hour gives none
+			t.Errorf("%s: %d times in two years", zone, n)
+		}
+	}
+}
+
+func TestWrongSchedules(t *testing.T) {
+	for _, c := range []struct{ cron, zone, want string }{
+		{"", "UTC", "five fields"},
+		{"* * * *", "UTC", "five fields"},
+		{"* * * * * *", "UTC", "five fields"},
+		{"61 * * * *", "UTC", "five fields"},
+		{"@every 1s", "UTC", "five fields"},
+		{"TZ=UTC 0 9 * *", "UTC", "five fields"},
+		{"0 9 * * FUNDAY", "UTC", "five fields"},
+		{"0 0 30 2 *", "UTC", "does not fire within five years"},
+		{"0 9 * * *", "Europe/Atlantis", "is unknown"},
+		{"0 9 * * *", "Local", "same on every machine"},
+	} {
+		times, err := schedule.Parse(c.cron, c.zone)
+		if err == nil {
+			_, err = times.Next(at(t, "2026-11-23T00:00:00Z"))
+		}
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%q in %q: %v, want %q", c.cron, c.zone, err, c.want)
+		}
+	}
+}

@@ -1,0 +1,184 @@
+package schedule
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+const (
+	// kept is how many starts, and how many skipped times, a record lists.
+	kept = 20
+	// startsAtOnce and timesAtOnce bound what one sweep does after a long outage; the next goes on.
+	startsAtOnce = 100
+	timesAtOnce  = 10_000
+	// prefix begins the keys of records. No order's ID holds a '#'.
+	prefix = "#schedule/"
+)
+
+// MinCatchUp is the shortest CatchUp, in which several sweeps fit: a start waits for the next sweep.
+const MinCatchUp = 10 * core.Minute
+
+// MaxCatchUp is the longest.
+const MaxCatchUp = 31 * core.Day
+
+// Record is what is known of the schedule of one workflow, stored under "#schedule/" and the workflow's name.
+type Record struct {
+	Workflow string       `json:"workflow"`
+	Cron     string       `json:"cron"`
+	Zone     string       `json:"zone,omitempty"`
+	Overlap  core.Overlap `json:"overlap"`
+	Next     core.Time    `json:"next,omitzero"` // the first scheduled time that is not decided
+	Started  int          `json:"started"`       // of all times
+	Starts   []Start      `json:"starts,omitempty"`
+	Missed   int          `json:"missed"` // scheduled times that started nothing
+	Skipped  []Skip       `json:"skipped,omitempty"`
+}
+
+// Start is an order that was started by the clock.
+type Start struct {
+	At      core.Time `json:"at"` // the scheduled time
+	OrderID string    `json:"orderId"`
+	Decided core.Time `json:"decided"`        // when a sweep found it due
+	Sent    bool      `json:"sent,omitempty"` // its order was handed over; else it may have been
+}
+
+// Late is how long after its scheduled time it was started.
+func (s Start) Late() core.Duration { return s.Decided.Sub(s.At) }
+
+// Skip is a scheduled time that started nothing, and why.
+type Skip struct {
+	At  core.Time `json:"at"`
+	Why string    `json:"why"`
+}
+
+// OrderID names the order of a scheduled time: the workflow, and the time in UTC to the second.
+func OrderID(workflow string, at core.Time) string {
+	return workflow + "-" + at.Std().UTC().Format("20060102T150405Z")
+}
+
+// Order is the order itself: the schedule's input with the field scheduledTime.
+func Order(s *core.Schedule, at core.Time) (json.RawMessage, error) {
+	fields := map[string]json.RawMessage{}
+	if s.Input != nil {
+		if err := json.Unmarshal(s.Input, &fields); err != nil {
+			return nil, fmt.Errorf("the schedule's input is no JSON object: %w", err)
+		}
+	}
+	fields["scheduledTime"], _ = json.Marshal(at.Std().UTC().Format(time.RFC3339)) // a text can always be written
+	return json.Marshal(fields)
+}
+
+// Decide goes through the scheduled times up to now, and reports whether the record has changed. A record that is new, or was of
+// another cron expression or zone, begins with the first time after now. busy says why the order of a start has not ended, "" if
+// it has; it is only called where overlaps are skipped.
+func (r *Record) Decide(workflow string, s *core.Schedule, now core.Time, busy func(Start) string) (bool, error) {
+	times, err := Parse(s.Cron, s.Zone)
+	if err != nil {
+		return false, err
+	}
+	changed := r.Overlap != s.Overlap
+	r.Workflow, r.Overlap = workflow, s.Overlap
+	next := func(after core.Time) error {
+		at, err := times.Next(after.Std())
+		r.Next, changed = core.TimeOf(at), true
+		return err
+	}
+	if r.Cron != s.Cron || r.Zone != s.Zone || r.Next == 0 {
+		r.Cron, r.Zone = s.Cron, s.Zone
+		if err := next(now); err != nil {
+			return false, err
+		}
+	}
+	for n, started := 0, 0; r.Next <= now && n < timesAtOnce && started < startsAtOnce; n++ {
+		switch why := r.skips(s, now, busy); why {
+		case "":
+			r.Started++
+			started++
+			r.Starts = append(r.Starts, Start{At: r.Next, OrderID: OrderID(workflow, r.Next), Decided: now})
+		default:
+			r.Missed++
+			r.Skipped = append(r.Skipped, Skip{r.Next, why})
+			r.Skipped = r.Skipped[max(0, len(r.Skipped)-kept):]
+		}
+		if err := next(r.Next); err != nil {
+			return false, err
+		}
+	}
+	return changed, nil
+}
+
+// Of is the record of a schedule as it is in force: one that no sweep has found yet has no next time.
+func (r Record) Of(workflow string, s *core.Schedule) Record {
+	if r.Cron != s.Cron || r.Zone != s.Zone {
+		r.Next = 0
+	}
+	r.Workflow, r.Cron, r.Zone, r.Overlap = workflow, s.Cron, s.Zone, s.Overlap
+	return r
+}
+
+func (r *Record) skips(s *core.Schedule, now core.Time, busy func(Start) string) string {
+	if late := now.Sub(r.Next); late > s.CatchUp {
+		return "it was found " + late.Std().Round(time.Second).String() + " late, longer than catchUp"
+	}
+	if n := len(r.Starts); n > 0 && s.Overlap == core.OverlapSkip {
+		last := r.Starts[n-1]
+		if !last.Sent {
+			return "the order before, " + last.OrderID + ", has not ended"
+		}
+		return busy(last)
+	}
+	return ""
+}
+
+// Unsent are the starts whose orders may not have been handed over.
+func (r *Record) Unsent() (starts []*Start) {
+	for i := range r.Starts {
+		if !r.Starts[i].Sent {
+			starts = append(starts, &r.Starts[i])
+		}
+	}
+	return starts
+}
+
+// Store stores the record, if the entry is still the one that was loaded. Errors: port.ErrConflict, those of the ledger.
+func (r *Record) Store(ctx context.Context, in port.Ledger, e *port.LedgerEntry) error {
+	r.trim()
+	data, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	e.State, e.Output = "schedule", data
+	if err := in.Move(ctx, *e); err != nil {
+		return err
+	}
+	e.Version++
+	return nil
+}
+
+// trim drops the oldest starts that were sent.
+func (r *Record) trim() {
+	for len(r.Starts) > kept && r.Starts[0].Sent {
+		r.Starts = r.Starts[1:]
+	}
+}
+
+// Reader is what of a port.Ledger is needed to read records.
+type Reader interface {
+	Entry(ctx context.Context, key string) (port.LedgerEntry, error)
+}
+
+// Load loads the record of a workflow, and the entry that it stands in; both are empty where there is none yet.
+func Load(ctx context.Context, from Reader, workflow string) (r Record, e port.LedgerEntry, err error) {
+	if e, err = from.Entry(ctx, prefix+workflow); err != nil || e.Version == 0 {
+		return r, e, err
+	}
+	if err := json.Unmarshal(e.Output, &r); err != nil {
+		return r, e, fmt.Errorf("the record %q cannot be read: %w; delete the item, and the schedule begins anew", e.Key, err)
+	}
+	return r, e, nil
+}

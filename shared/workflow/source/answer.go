@@ -1,0 +1,174 @@
+package source
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/expression"
+)
+
+// answer reads a step that is answered from outside (P35, P37), all but its expressions. Its two forms,
+// approval and event, are one kind.
+func (b *builder) answer(f field, form string) core.StepDefinition {
+	v := f.value.get(form)
+	s := core.StepDefinition{Name: f.key, After: after(f.value), OnFailure: core.OnFailureUndo, Answer: &core.Answer{}}
+	if policy := b.text(f.value, "onFailure"); policy != "" {
+		s.OnFailure = core.Policy(policy)
+	}
+	if timeout := v.get("timeout"); timeout == nil || !isExpression(timeout) {
+		s.Timeout = b.duration(v, "timeout", limitWait, 0)
+	}
+	if form == "event" {
+		s.Answer.Event = b.text(v, "name")
+		b.eventSchema(v, s.Answer)
+	} else {
+		b.choices(v, s.Answer)
+		b.people(f.key, v)
+	}
+	b.onTimeout(f.key, v, s.Answer)
+	return s
+}
+
+func isExpression(v *value) bool {
+	if v.shape != isText {
+		return false
+	}
+	_, found, err := expression.Unwrap(v.text)
+	return found || err != nil
+}
+
+// choices are the values that an approval may be answered with.
+func (b *builder) choices(v *value, a *core.Answer) {
+	answers := v.get("answers")
+	if answers == nil {
+		return
+	}
+	for _, e := range answers.list {
+		if e.shape != isText {
+			continue // the schema reports it
+		}
+		if len(e.text) > core.MaxApproval {
+			b.report.error(e.at, fmt.Sprintf("the answer %s has more than %d bytes", quoted(e), core.MaxApproval), "write a shorter one")
+		}
+		a.Values = append(a.Values, e.text)
+	}
+}
+
+func (b *builder) eventSchema(v *value, a *core.Answer) {
+	schema := v.get("schema")
+	if schema == nil {
+		return
+	}
+	data, err := json.Marshal(schema.plain())
+	if err == nil {
+		err = expression.CheckSchema(data)
+	}
+	if err != nil {
+		b.report.error(schema.at, "schema is no JSON Schema: "+err.Error(), "write one of draft 2020-12 that refers to no other document, as in {type: object, required: [status]}")
+		return
+	}
+	a.Schema = data
+}
+
+// people checks what is known of need and who before an order comes.
+func (b *builder) people(step string, v *value) {
+	who := v.get("who")
+	if who == nil || who.shape != isList {
+		return
+	}
+	names := map[string]bool{}
+	for _, e := range who.list {
+		switch {
+		case e.shape != isText: // the schema reports it
+		case isExpression(e):
+			return
+		case !core.PersonName(e.text):
+			b.report.error(e.at, quoted(e)+" is no person's name", fmt.Sprintf(`use 1 to %d bytes without control characters and < > & " \`, core.MaxAnswerBy))
+		}
+		names[e.text] = true
+	}
+	if need := b.whole(v, "need", 1); need > len(names) && len(names) > 0 {
+		b.report.error(v.get("need").at, fmt.Sprintf("step %s needs %d people, and who lists %d", step, need, len(names)), "lower need, or list more people")
+	}
+}
+
+func (b *builder) onTimeout(step string, v *value, a *core.Answer) {
+	on := v.get("onTimeout")
+	switch {
+	case on == nil:
+	case on.shape == isText:
+		a.OnTimeout = core.Policy(on.text)
+	case on.get("answer") != nil:
+		given := on.get("answer")
+		data, err := json.Marshal(given.plain())
+		if err != nil {
+			return
+		}
+		if len(data) > core.MaxAnswerValue {
+			b.report.error(given.at, fmt.Sprintf("the value of onTimeout has %d bytes, the limit is %d", len(data), core.MaxAnswerValue), "write a smaller one")
+		}
+		a.TimeoutValue = data
+		if a.Event == "" && !slices.Contains(a.Values, given.text) && len(a.Values) > 0 {
+			b.report.error(given.at, "onTimeout answers step "+step+" with "+quoted(given)+", which is none of its answers", "write one of "+strings.Join(a.Values, ", "))
+		}
+		if a.Schema == nil {
+			return
+		}
+		if err := expression.CheckValue(a.Schema, data); err != nil {
+			b.report.error(given.at, "onTimeout answers step "+step+" with a value that its schema refuses: "+err.Error(), "correct the value, or the schema")
+		}
+	}
+}
+
+// question reads the expressions of a step that is answered. They are the step's input, which evaluates to a
+// core.Question, and its refuse.
+func (b *builder) question(f field, form string, s *core.StepDefinition, scope expression.Scope) {
+	v := f.value.get(form)
+	q := value{at: v.at, shape: isMap}
+	for _, key := range []string{"question", "show", "need", "who"} {
+		if part := v.field(key); part != nil {
+			q.fields = append(q.fields, *part)
+		}
+	}
+	if not := v.field("notSelf"); not != nil && b.bare(not.value, "notSelf", "order.requestedBy") {
+		excluded := *not.value
+		excluded.text = "${ " + strings.TrimSpace(excluded.text) + " }"
+		q.fields = append(q.fields, field{not.at, "notSelf", &excluded})
+	}
+	if timeout := v.field("timeout"); timeout != nil && isExpression(timeout.value) {
+		q.fields = append(q.fields, *timeout)
+	}
+	if len(q.fields) > 0 {
+		s.Input = b.template(&q, form, scope)
+	}
+	if refuse := v.get("refuse"); refuse != nil && b.bare(refuse, "refuse", `value == "reject"`) {
+		s.Answer.Refuse = strings.TrimSpace(refuse.text)
+		scope.Value = true
+		b.expression(refuse.at, s.Answer.Refuse, scope)
+	}
+}
+
+// bare reports an expression that must stand without ${ }.
+func (b *builder) bare(v *value, key, example string) bool {
+	if v.shape != isText {
+		return false // the schema reports it
+	}
+	if strings.HasPrefix(strings.TrimSpace(v.text), "${") {
+		b.report.error(v.at, key+" is written with ${ }", "write the bare expression, as in "+key+": "+example)
+		return false
+	}
+	return true
+}
+
+// answerForm is the field that makes a step one that is answered from outside; "" for another step.
+func answerForm(step *value) string {
+	for _, form := range []string{"approval", "event"} {
+		if step.field(form) != nil {
+			return form
+		}
+	}
+	return ""
+}

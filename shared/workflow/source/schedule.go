@@ -1,0 +1,72 @@
+package source
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/expression"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/schedule"
+)
+
+// since is when expressions are tried from, so that a file is valid or not whatever the day.
+var since = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// schedule reads when orders start by the clock.
+func (b *builder) schedule() *core.Schedule {
+	v := b.root.get("schedule")
+	if v == nil || v.shape != isMap {
+		return nil
+	}
+	s := &core.Schedule{
+		Cron: b.text(v, "cron"), Zone: b.text(v, "zone"), Overlap: core.OverlapSkip,
+		CatchUp: b.duration(v, "catchUp", limitCatchUp, core.Hour),
+	}
+	if overlap := b.text(v, "overlap"); overlap != "" {
+		s.Overlap = core.Overlap(overlap)
+	}
+	if f := v.get("catchUp"); f != nil && s.CatchUp < schedule.MinCatchUp {
+		b.report.error(f.at, "catchUp is shorter than 10m: a start waits for the Supervisor's next sweep", "write 10m or longer")
+	}
+	if s.Cron != "" {
+		b.fires(v, s)
+	}
+	b.scheduled(v.get("input"), s)
+	return s
+}
+
+// fires checks the expression and the zone.
+func (b *builder) fires(v *value, s *core.Schedule) {
+	at := v.get("cron").at
+	if _, err := schedule.Parse("@daily", s.Zone); err != nil {
+		at = v.get("zone").at
+	}
+	times, err := schedule.Parse(s.Cron, s.Zone)
+	if err == nil {
+		_, err = times.Next(since)
+	}
+	if err != nil {
+		b.report.error(at, err.Error(), `write it as in cron: "30 2 * * *" and zone: Europe/Berlin`)
+	}
+}
+
+// scheduled reads the order that is started, which is data and no template.
+func (b *builder) scheduled(v *value, s *core.Schedule) {
+	if v == nil || v.shape != isMap {
+		return
+	}
+	holes := 0
+	s.Input = b.appendTemplate(nil, v, expression.Scope{}, &holes)
+	if holes > 0 {
+		b.report.error(v.at, "the input of a schedule holds an expression, and there is no order yet that it could read", "write plain data; each order gets the field scheduledTime")
+		return
+	}
+	if f := v.field("scheduledTime"); f != nil {
+		b.report.error(f.at, "the input has the field scheduledTime, which each start sets itself", "call it otherwise")
+	}
+	order, err := schedule.Order(s, core.TimeOf(since))
+	if err != nil || len(order) > port.MaxOrder-1024 { // beside it the message holds names
+		b.report.error(v.at, fmt.Sprintf("the input takes %d bytes as an order, the limit is %d", len(order), port.MaxOrder-1024), "store the data elsewhere, and give a reference")
+	}
+}

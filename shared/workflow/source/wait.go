@@ -1,0 +1,47 @@
+package source
+
+import (
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/expression"
+)
+
+// wait reads a step that waits (P34), all but its expression.
+func (b *builder) wait(f field) core.StepDefinition {
+	v := f.value
+	s := core.StepDefinition{Name: f.key, After: after(v), OnFailure: core.OnFailureUndo, Wait: &core.Wait{}}
+	if policy := b.text(v, "onFailure"); policy != "" {
+		s.OnFailure = core.Policy(policy)
+	}
+	w := v.get("wait")
+	switch w.shape {
+	case isText:
+		s.Wait.For = b.duration(v, "wait", limitWait, 0)
+	case isMap:
+		s.Wait.For = b.duration(w, "for", limitWait, 0)
+		s.Wait.Spread = b.duration(w, "spread", limitWait, 0)
+		if (w.field("for") == nil) == (w.field("until") == nil) {
+			b.report.error(w.at, "step "+f.key+" waits either for a time span or until a time", "write one of for: 48h and until: ${ order.dueAt }")
+		}
+	}
+	return s
+}
+
+// until reads the expression of a wait. It is the step's input, of which nothing else is in a wait.
+func (b *builder) until(f field, s *core.StepDefinition, scope expression.Scope) {
+	v := f.value.get("wait").get("until")
+	if v == nil || v.shape != isText {
+		return
+	}
+	if _, isExpression, err := expression.Unwrap(v.text); err == nil && !isExpression {
+		b.report.error(v.at, "until is "+quoted(v)+", the same time for every order", "write an expression, as in until: ${ order.dueAt }")
+	}
+	s.Input = b.template(v, "until", scope)
+}
+
+// span is the longest time that one attempt of a step takes, as far as the workflow says.
+func span(s *core.StepDefinition) core.Duration {
+	if s.Wait != nil {
+		return s.Wait.For + s.Wait.Spread
+	}
+	return s.Timeout
+}

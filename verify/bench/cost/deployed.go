@@ -1,0 +1,236 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/aws-sdk-go-v2/service/sns"
+	"github.com/aws/smithy-go/middleware"
+
+	"github.com/stepkeeper/stepkeeper/dev/memory"
+	"github.com/stepkeeper/stepkeeper/dev/sqsproto"
+	"github.com/stepkeeper/stepkeeper/functions/agent/onlambda"
+	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
+	"github.com/stepkeeper/stepkeeper/functions/scheduler"
+	"github.com/stepkeeper/stepkeeper/functions/supervisor"
+	"github.com/stepkeeper/stepkeeper/shared/awsclient"
+	"github.com/stepkeeper/stepkeeper/shared/awsclient/meter"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/deployment"
+	"github.com/stepkeeper/stepkeeper/shared/dynamo"
+	"github.com/stepkeeper/stepkeeper/shared/engine"
+	"github.com/stepkeeper/stepkeeper/shared/lambdaevent"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	alerts "github.com/stepkeeper/stepkeeper/shared/sns"
+	"github.com/stepkeeper/stepkeeper/shared/sqs"
+	"github.com/stepkeeper/stepkeeper/shared/state"
+	"github.com/stepkeeper/stepkeeper/shared/workflow"
+	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
+)
+
+// saga is the work of one order, as in the bench: four steps in a row, by agents that answer at once.
+const saga = `workflow: saga
+steps:
+  reserve: {agent: AGENT-1, operation: reserve, input: {order: "${ order }"}, timeout: 10s, onFailure: undo, undo: release, grade: idempotent}
+  charge: {agent: AGENT-2, operation: charge, after: [reserve], input: {order: "${ order }"}, timeout: 10s, onFailure: undo, undo: refund, grade: idempotent}
+  book: {agent: AGENT-3, operation: book, after: [charge], input: {order: "${ order }"}, timeout: 10s, onFailure: undo, undo: unbook, grade: idempotent}
+  notify: {agent: AGENT-4, operation: notify, after: [book], input: {order: "${ order }"}, timeout: 10s, onFailure: undo, undo: none, grade: idempotent}
+`
+
+// further are four more of the kind, to see what a step adds.
+const further = `  pack: {agent: AGENT-1, operation: pack, after: [notify], input: {order: "${ order }"}, timeout: 10s, onFailure: undo, undo: unpack, grade: idempotent}
+  label: {agent: AGENT-2, operation: label, after: [pack], input: {order: "${ order }"}, timeout: 10s, onFailure: undo, undo: unlabel, grade: idempotent}
+  ship: {agent: AGENT-3, operation: ship, after: [label], input: {order: "${ order }"}, timeout: 10s, onFailure: undo, undo: recall, grade: idempotent}
+  thank: {agent: AGENT-4, operation: thank, after: [ship], input: {order: "${ order }"}, timeout: 10s, onFailure: undo, undo: none, grade: idempotent}
+`
+
+const (
+	application = "shop"                                   // its reply-to
+	instance    = "scheduler-0123456789abcdef0123456789ab" // as long as the name of a Lambda's log stream is made to be
+)
+
+// deployed is a deployment in one process.
+type deployed struct {
+	options
+	steps  *meter.Meter // what the deployment is billed
+	app    *meter.Meter // what the application's own calls are billed
+	store  *dynamo.Store
+	client *dynamodb.Client // counts nothing
+	tables dynamo.Tables
+	ready  *memory.Queues // to look into without a call
+
+	queues     *sqs.Queues // the actors'
+	outside    *sqs.Queues // the application's
+	scheduler  *scheduler.Scheduler
+	agents     map[string]lambdaevent.Handle
+	logged     *atomic.Int64
+	largest    *atomic.Int64 // item of a task, in bytes
+	supervisor *supervisor.Supervisor
+	swept      int
+	ahead      atomic.Int64 // how far the clock of the actors and queues is ahead, in nanoseconds
+	close      func()
+}
+
+type named struct{ *memory.Queues }
+
+func (n named) QueueNames() []string { return n.Names() }
+
+// tally counts bytes.
+type tally struct{ n *atomic.Int64 }
+
+func (t tally) Write(p []byte) (int, error) { t.n.Add(int64(len(p))); return len(p), nil }
+
+func (o options) definition() (*core.Definition, error) {
+	text := saga
+	if o.eight {
+		text += further
+	}
+	if o.wait > 0 {
+		text = strings.Replace(text, "after: [charge]", "after: [pause]", 1) + fmt.Sprintf("  pause: {wait: %ds, after: [charge]}\n", o.wait/core.Second)
+	}
+	if o.agents {
+		text = strings.ReplaceAll(text, "AGENT-", "shop-")
+	} else {
+		text = strings.NewReplacer("AGENT-1", "shop-1", "AGENT-2", "shop-1", "AGENT-3", "shop-1", "AGENT-4", "shop-1").Replace(text)
+	}
+	def, problems := source.Parse("saga.yaml", []byte(text), source.Options{})
+	if len(problems) > 0 {
+		return nil, problems
+	}
+	return def, nil
+}
+
+func newDeployed(ctx context.Context, endpoint string, o options) (*deployed, error) {
+	w := &deployed{options: o, steps: &meter.Meter{}, app: &meter.Meter{}, logged: &atomic.Int64{}, largest: &atomic.Int64{}, agents: map[string]lambdaevent.Handle{}}
+	def, err := o.definition()
+	if err != nil {
+		return nil, err
+	}
+	names := []string{port.Intake, port.Replies, port.Control, port.Quarantine, application}
+	for i := range 4 {
+		names = append(names, port.Requests(fmt.Sprint("shop-", i+1)))
+	}
+	var configs []memory.QueueConfig
+	for _, name := range names {
+		configs = append(configs, memory.QueueConfig{Name: name})
+	}
+	if w.ready, err = memory.NewQueues(port.ClockFunc(w.now), configs, application); err != nil {
+		return nil, err
+	}
+	server := httptest.NewServer(sqsproto.New(sqsproto.Config{Queues: named{w.ready}}))
+	w.close = server.Close
+	urls := map[string]string{}
+	for _, name := range names {
+		urls[name] = server.URL + "/000000000000/" + name
+	}
+	queueSDK, err := w.metered(ctx, server.URL, w.steps)
+	if err != nil {
+		return nil, err
+	}
+	appSDK, err := w.metered(ctx, server.URL, w.app)
+	if err != nil {
+		return nil, err
+	}
+	tableSDK, err := w.metered(ctx, endpoint, w.steps)
+	if err != nil {
+		return nil, err
+	}
+	w.queues, w.outside = sqs.New(queueSDK, sqs.Config{URLs: urls, ReplyTo: []string{application}}), sqs.New(appSDK, sqs.Config{URLs: urls})
+	if err := w.open(ctx, endpoint, tableSDK, def); err != nil {
+		return nil, err
+	}
+	return w, w.startAgents(queueSDK, urls)
+}
+
+func (w *deployed) now() time.Time { return time.Now().Add(time.Duration(w.ahead.Load())) }
+
+func (w *deployed) metered(ctx context.Context, endpoint string, m *meter.Meter) (aws.Config, error) {
+	c, err := awsclient.Load(ctx, awsclient.Options{Endpoint: endpoint})
+	if err == nil && m != nil {
+		m.Into(&c)
+	}
+	return c, err
+}
+
+func (w *deployed) log() *slog.Logger {
+	return slog.New(slog.NewJSONHandler(tally{w.logged}, &slog.HandlerOptions{Level: slog.LevelInfo}))
+}
+
+// open makes the tables and the Scheduler.
+func (w *deployed) open(ctx context.Context, endpoint string, sdk aws.Config, def *core.Definition) error {
+	plain, err := w.metered(ctx, endpoint, nil)
+	if err != nil {
+		return err
+	}
+	w.client = dynamo.NewClient(plain)
+	w.measureItems(&sdk)
+	prefix := fmt.Sprintf("cost-%d-", time.Now().UnixNano())
+	w.tables = dynamo.Tables{Orders: prefix + "Orders", Tasks: prefix + "Tasks", Definitions: prefix + "Definitions"}
+	if err := dynamo.CreateTables(awsclient.WithCallTimeout(ctx, time.Minute), w.client, w.tables); err != nil {
+		return err
+	}
+	w.store = dynamo.New(dynamo.NewClient(sdk), w.tables, dynamo.Options{FinishedIndex: w.finished})
+	raise := alerts.New(sns.NewFromConfig(sdk).Publish, "arn:aws:sns:us-east-1:000000000000:alerts", "", 0)
+	tasks := state.New(state.Config{Store: w.store, Definitions: w.store, Compile: workflow.Decode, Encode: workflow.Encode,
+		Current: func(name string) *core.Definition {
+			if name != def.Name {
+				return nil
+			}
+			return def
+		}})
+	parts := engine.Parts{
+		State: tasks, Queues: w.queues, Alerts: raise, Leases: w.store, Clock: port.ClockFunc(w.now), Name: instance,
+		WakeSlack: time.Second, Logger: w.log(),
+	}
+	w.supervisor = supervisor.New(supervisor.Config{Parts: parts})
+	w.scheduler = scheduler.New(scheduler.Config{Parts: parts})
+	return nil
+}
+
+// measureItems keeps the size of the largest item that is put into Tasks.
+func (w *deployed) measureItems(sdk *aws.Config) {
+	see := func(item map[string]types.AttributeValue) {
+		if _, task := item["Steps"]; task {
+			w.largest.Store(max(w.largest.Load(), int64(dynamo.Size(item))))
+		}
+	}
+	sdk.APIOptions = append(sdk.APIOptions, func(stack *middleware.Stack) error {
+		return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("Items",
+			func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
+				switch in := in.Parameters.(type) {
+				case *dynamodb.PutItemInput:
+					see(in.Item)
+				case *dynamodb.TransactWriteItemsInput:
+					for _, i := range in.TransactItems {
+						see(i.Put.Item)
+					}
+				}
+				return next.HandleInitialize(ctx, in)
+			}), middleware.After)
+	})
+}
+
+// startAgents makes the agents as they run on Lambda.
+func (w *deployed) startAgents(sdk aws.Config, urls map[string]string) error {
+	for i := range 4 {
+		settings := deployment.Agent{Name: fmt.Sprint("shop-", i+1), Queues: urls}
+		agent := onlambda.Agent{Name: settings.Name, Operations: worker.Operations{worker.AnyOperation: {
+			Run: func(context.Context, worker.Call) (any, error) { return json.RawMessage(`{"ok":true}`), nil },
+		}}}
+		engine, err := onlambda.NewWorker(sdk, settings, agent, w.log())
+		if err != nil {
+			return err
+		}
+		w.agents[port.Requests(settings.Name)] = onlambda.Handle(func(context.Context) (*worker.Worker, error) { return engine, nil }, w.log())
+	}
+	return nil
+}

@@ -1,0 +1,250 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/stepkeeper/stepkeeper/shared/awsclient/meter"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/dynamo"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/verify/cost"
+)
+
+// options of one shape.
+type options struct {
+	orders, scheduler, agent int           // orders to measure; messages in a batch
+	told                     bool          // the orders name a reply-to
+	finished                 bool          // finished orders stand in the index
+	agents                   bool          // an agent for each step, and not one for all
+	eight                    bool          // eight steps, and not four
+	wait                     core.Duration // of a step after the second one; 0: there is none
+}
+
+// body is an order of about 300 bytes, as in the bench.
+const body = `{"customer":{"id":"c-48213","name":"Ada Example","email":"ada@example.org","country":"PT"},"currency":"EUR","items":[{"sku":"chair-oak","quantity":2,"unitPrice":7999,"physical":true},{"sku":"lamp-brass","quantity":1,"unitPrice":2450,"physical":true}],"payment":{"card":"tok_visa"},"note":"leave at the door"}`
+
+// visibility is longer than anything here lasts.
+const visibility = time.Minute
+
+// measuring is one measurement under way.
+type measuring struct {
+	*deployed
+	invocations map[string]int
+	took        map[string]time.Duration
+}
+
+// measure runs the orders to their ends and answers what one of them consumed.
+func measure(ctx context.Context, endpoint string, o options) (cost.Shape, error) {
+	w, err := newDeployed(ctx, endpoint, o)
+	if err != nil {
+		return cost.Shape{}, err
+	}
+	defer w.close()
+	m := &measuring{deployed: w, invocations: map[string]int{}, took: map[string]time.Duration{}}
+	if err := m.pass(ctx, 1); err != nil { // what only the first order ever does
+		return cost.Shape{}, err
+	}
+	w.steps.Reset()
+	w.app.Reset()
+	w.logged.Store(0)
+	clear(m.invocations)
+	clear(m.took)
+	passes, each := 1, o.orders
+	if o.scheduler == 1 {
+		passes, each = o.orders, 1
+	}
+	for range passes {
+		if err := m.pass(ctx, each); err != nil {
+			return cost.Shape{}, err
+		}
+	}
+	return m.shape(float64(o.orders)), nil
+}
+
+// sweep answers what the Supervisor's look through an empty index consumes.
+func sweep(ctx context.Context, endpoint string) (cost.Shape, error) {
+	w, err := newDeployed(ctx, endpoint, options{})
+	if err != nil {
+		return cost.Shape{}, err
+	}
+	defer w.close()
+	const sweeps = 10
+	for range sweeps + 1 {
+		if _, err := w.supervisor.Sweep(ctx); err != nil {
+			return cost.Shape{}, err
+		}
+		if w.swept++; w.swept == 1 { // the first one creates the leases
+			w.steps.Reset()
+		}
+	}
+	return cost.Shape{Lines: lines(w.steps, sweeps, w.tables, false)}, nil
+}
+
+// pass submits orders and lets every actor work until all have ended.
+func (m *measuring) pass(ctx context.Context, orders int) error {
+	var ids []string
+	var messages []port.Message
+	replyTo := ""
+	if m.told {
+		replyTo = fmt.Sprintf(`,"replyTo":%q`, application)
+	}
+	for range orders {
+		id := uuid.NewString()
+		ids = append(ids, id)
+		messages = append(messages, port.Message{Body: fmt.Appendf(nil, `{"schema":1,"orderId":%q,"workflow":"saga","order":%s%s}`, id, body, replyTo)})
+	}
+	intake, err := m.outside.Queue(port.Intake)
+	if err != nil {
+		return err
+	}
+	for batch := range slices.Chunk(messages, max(1, m.options.scheduler)) {
+		if err := errors.Join(intake.Send(ctx, batch)...); err != nil {
+			return err
+		}
+	}
+	if err := m.work(ctx); err != nil {
+		return err
+	}
+	if m.wait > 0 {
+		m.ahead.Add(int64(m.wait.Std() + 2*time.Second))
+		if m.wait.Std() > port.MaxDelay { // no message waits that long: a sweep finds them
+			if _, err := m.supervisor.Sweep(ctx); err != nil {
+				return err
+			}
+		}
+		if err := m.work(ctx); err != nil {
+			return err
+		}
+	}
+	return m.ended(ctx, ids)
+}
+
+// work lets every actor work until nothing is to be done now.
+func (m *measuring) work(ctx context.Context) error {
+	for worked := true; worked; {
+		worked = false
+		for _, name := range m.ready.Names() {
+			some, err := m.drain(ctx, name)
+			if err != nil {
+				return err
+			}
+			worked = worked || some
+		}
+	}
+	return nil
+}
+
+// drain does what a Lambda event source mapping, or the application, does until the queue is empty:
+// receive a batch, have it handled, delete it. A queue that is empty is not asked: idle polls are
+// counted apart.
+func (m *measuring) drain(ctx context.Context, name string) (some bool, err error) {
+	inside, err := m.ready.Queue(name)
+	if err != nil {
+		return false, err
+	}
+	queues, size, handle := m.queues, m.options.scheduler, m.handler(name)
+	if name == application {
+		queues = m.outside
+	}
+	if strings.HasPrefix(name, "requests-") {
+		size = m.options.agent
+	}
+	q, err := queues.Queue(name)
+	if err != nil {
+		return false, err
+	}
+	for {
+		depth, err := inside.Depth(ctx)
+		if err != nil || depth.Visible == 0 {
+			return some, err
+		}
+		deliveries, err := q.Receive(ctx, size, 0, visibility)
+		if err != nil {
+			return some, err
+		}
+		if failed := handle(ctx, deliveries); failed > 0 {
+			return some, fmt.Errorf("queue %s: %d messages were given back", name, failed)
+		}
+		receipts := make([]string, len(deliveries))
+		for i := range deliveries {
+			receipts[i] = deliveries[i].Receipt
+		}
+		if err := errors.Join(q.Delete(ctx, receipts)...); err != nil {
+			return some, err
+		}
+		some = true
+	}
+}
+
+// handler is the function that the queue's mapping invokes. It answers how many messages it gives back.
+func (m *measuring) handler(name string) func(context.Context, []port.Delivery) int {
+	invoke := func(function string, handle func(context.Context, []port.Delivery) int) func(context.Context, []port.Delivery) int {
+		return func(ctx context.Context, deliveries []port.Delivery) int {
+			start := time.Now()
+			failed := handle(ctx, deliveries)
+			m.took[function] += time.Since(start)
+			m.invocations[function]++
+			return failed
+		}
+	}
+	switch name {
+	case port.Intake, port.Replies, port.Control:
+		return invoke("scheduler", func(ctx context.Context, d []port.Delivery) int {
+			return len(m.deployed.scheduler.Handle(ctx, name, d))
+		})
+	case application, port.Quarantine:
+		return func(context.Context, []port.Delivery) int { return 0 }
+	}
+	return invoke("agent", func(ctx context.Context, d []port.Delivery) int { return len(m.agents[name](ctx, name, d)) })
+}
+
+// ended checks that the orders are processed, and told where they asked for it.
+func (m *measuring) ended(ctx context.Context, ids []string) error {
+	records, errs := dynamo.New(m.client, m.tables, dynamo.Options{}).Load(ctx, ids)
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	for i, id := range ids {
+		r := records[i]
+		if r == nil || r.State != "Processed" || r.Bucket != port.NoBucket {
+			return fmt.Errorf("order %s has not ended well and told: %+v", id, r)
+		}
+	}
+	return nil
+}
+
+// shape divides what was counted by the orders.
+func (m *measuring) shape(orders float64) cost.Shape {
+	s := cost.Shape{Orders: int(orders), SchedulerBatch: m.options.scheduler, AgentBatch: m.options.agent, ItemBytes: int(m.largest.Load()),
+		LogBytes: float64(m.logged.Load()) / orders, Invocations: map[string]float64{}, Milliseconds: map[string]float64{}}
+	for name, n := range m.invocations {
+		s.Invocations[name] = float64(n) / orders
+		s.Milliseconds[name] = round(float64(m.took[name].Microseconds()) / 1000 / float64(n))
+	}
+	s.Lines = append(lines(m.steps, orders, m.tables, false), lines(m.app, orders, m.tables, true)...)
+	return s
+}
+
+func lines(from *meter.Meter, orders float64, tables dynamo.Tables, application bool) []cost.Line {
+	var all []cost.Line
+	for _, l := range from.Lines() {
+		for _, name := range []struct{ table, shown string }{{tables.Orders, "Orders"}, {tables.Tasks, "Tasks"}, {tables.Definitions, "Definitions"}} {
+			if l.Resource == name.table {
+				l.Resource = name.shown
+			}
+		}
+		all = append(all, cost.Line{Service: l.Service, Operation: l.Operation, Resource: l.Resource, Application: application,
+			Calls: l.Calls / orders, Requests: l.Requests / orders, WRU: l.Writes / orders, IndexWRU: l.IndexWrites / orders,
+			RRU: l.Reads / orders, IndexRRU: l.IndexReads / orders})
+	}
+	return all
+}
+
+func round(x float64) float64 { return float64(int(x*100+0.5)) / 100 }

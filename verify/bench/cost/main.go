@@ -1,0 +1,99 @@
+// Command cost measures what one order of four steps consumes of what AWS bills, by running the
+// real actors against a DynamoDB and an SQS on this machine. `make cost` starts the former.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/dynamo/dynamotest"
+	"github.com/stepkeeper/stepkeeper/verify/cost"
+)
+
+func main() {
+	out := flag.String("out", "", "`file` to write the units to; nothing: they are only shown")
+	only := flag.String("only", "", "`shape` to measure alone; the others stay as they were measured last")
+	flag.Parse()
+	if err := run(context.Background(), *out, *only); err != nil {
+		fmt.Fprintln(os.Stderr, "cost:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, out, only string) error {
+	endpoint := os.Getenv(dynamotest.Variable)
+	if err := dynamotest.Check(endpoint); err != nil || !dynamotest.Emulated() {
+		return fmt.Errorf("%s=%q: this is measured on this machine only; run `make cost`", dynamotest.Variable, endpoint)
+	}
+	units, err := measured(ctx, endpoint, only)
+	if err != nil {
+		return err
+	}
+	prices, err := cost.Published()
+	if err != nil {
+		return err
+	}
+	report := cost.Calculate(units, prices)
+	if err := cost.Write(os.Stdout, report); err != nil {
+		return err
+	}
+	if out == "" {
+		return nil
+	}
+	b, err := json.MarshalIndent(units, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(out, append(b, '\n'), 0o644) //nolint:gosec // it is committed
+}
+
+func measured(ctx context.Context, endpoint, only string) (cost.Units, error) {
+	if only == "" {
+		return measureAll(ctx, endpoint, shapes)
+	}
+	units, err := cost.Measured()
+	if err != nil {
+		return units, err
+	}
+	o, known := shapes[only]
+	if !known {
+		return units, fmt.Errorf("there is no shape %q", only)
+	}
+	units.Shapes[only], err = measure(ctx, endpoint, o)
+	return units, err
+}
+
+// shapes are all that is measured, by their names in the units.
+var shapes = map[string]options{
+	cost.Load:         {orders: 500, scheduler: 10, agent: 5, told: true},
+	cost.Trickle:      {orders: 60, scheduler: 1, agent: 1, told: true},
+	cost.Untold:       {orders: 500, scheduler: 10, agent: 5},
+	cost.Finished:     {orders: 500, scheduler: 10, agent: 5, told: true, finished: true},
+	cost.Sequence:     {orders: 500, scheduler: 10, agent: 5, told: true, agents: true},
+	cost.EightLoad:    {orders: 500, scheduler: 10, agent: 5, told: true, eight: true},
+	cost.Wait:         {orders: 500, scheduler: 10, agent: 5, told: true, wait: 10 * core.Minute},
+	cost.EightTrickle: {orders: 60, scheduler: 1, agent: 1, told: true, eight: true},
+}
+
+func measureAll(ctx context.Context, endpoint string, shapes map[string]options) (cost.Units, error) {
+	units := cost.Units{Measured: time.Now().UTC().Format(time.DateOnly), Shapes: map[string]cost.Shape{},
+		How: "verify/bench/cost: the bench's order of 4 steps, Scheduler and agents as they run on Lambda, DynamoDB Local 3.3.1, SQS's protocol on loopback"}
+	for name, o := range shapes {
+		shape, err := measure(ctx, endpoint, o)
+		if err != nil {
+			return units, fmt.Errorf("%s: %w", name, err)
+		}
+		units.Shapes[name] = shape
+	}
+	idle, err := sweep(ctx, endpoint)
+	if err != nil {
+		return units, fmt.Errorf("sweep: %w", err)
+	}
+	units.Shapes[cost.Sweep] = idle
+	return units, nil
+}

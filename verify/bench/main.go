@@ -1,0 +1,120 @@
+// Bench measures the embedded runtime and prints what it found, beside a bare floor in the same
+// run: SQLite with group commit and the five durable conditional writes that a sequential
+// four-step order cannot do without. It writes bench.json. It asserts nothing: figures depend on
+// the machine, ratios less so.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"sort"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+type options struct {
+	out, binary, profile, only        string
+	orders, repeats, stored, finished int
+	running, concurrency, timers      int
+}
+
+// figures are what bench.json holds.
+type figures struct {
+	OrdersPerS         float64            `json:"orders_per_s"`
+	FloorOrdersPerS    float64            `json:"floor_orders_per_s"`
+	RatioToFloor       float64            `json:"ratio_to_floor"`
+	OrdersPerS1MStored float64            `json:"orders_per_s_1m_stored"`
+	RatioStored        float64            `json:"ratio_1m_stored"`
+	StoredOrders       int                `json:"stored_orders"`
+	HTTPOrdersPerS     float64            `json:"http_orders_per_s"`
+	P50MS              float64            `json:"p50_ms"`
+	P99MS              float64            `json:"p99_ms"`
+	FloorP50MS         float64            `json:"floor_p50_ms"`
+	ReadyMS            float64            `json:"ready_ms"`
+	Ready10kMS         float64            `json:"ready_10k_running_ms"`
+	RSSMB              float64            `json:"rss_mb"`
+	SweepMS            map[string]float64 `json:"sweep_100_overdue_ms"`
+	Timers             int                `json:"timers"`
+	TimerLateP50MS     float64            `json:"timer_late_p50_ms"`
+	TimerLateMaxMS     float64            `json:"timer_late_max_ms"`
+	TimersRSSMB        float64            `json:"timers_rss_mb"`
+	DecisionsPerS      float64            `json:"decisions_per_s"`
+	AllocsPerDecision  float64            `json:"allocs_per_decision"`
+	Seconds            float64            `json:"seconds"`
+}
+
+var parts = []struct {
+	name    string
+	measure func(context.Context, options, *figures, io.Writer) error
+}{
+	{"core", measureCore}, {"throughput", measureFloorAndThroughput}, {"http", measureHTTP}, {"alone", measureAlone}, {"ready", measureReady},
+	{"memory", measureMemory}, {"sweep", measureSweep}, {"timers", measureTimers}, {"stored", measureStored},
+}
+
+func main() {
+	var o options
+	cmd := &cobra.Command{
+		Use: "bench", Short: "Measure the embedded runtime", SilenceUsage: true, Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return run(cmd.Context(), o, cmd.OutOrStdout()) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.out, "out", "bench.json", "file for the figures")
+	f.StringVar(&o.binary, "binary", "", "stepkeeper program, for the time until it is ready; empty: that part is left out")
+	f.StringVar(&o.profile, "profile", "", "file for a CPU profile of the throughput")
+	f.StringVar(&o.only, "only", "", "measure one part only: core, throughput, http, alone, ready, memory, sweep, timers, stored")
+	f.IntVar(&o.orders, "orders", 30_000, "orders of one repetition")
+	f.IntVar(&o.repeats, "repeats", 3, "repetitions; the median counts")
+	f.IntVar(&o.concurrency, "concurrency", 64, "orders in flight")
+	f.IntVar(&o.stored, "stored", 1_000_000, "finished orders stored before the last throughput")
+	f.IntVar(&o.finished, "finished", 100_000, "finished tasks for the memory")
+	f.IntVar(&o.timers, "timers", 100_000, "orders that wait for the same second")
+	f.IntVar(&o.running, "running", 10_000, "running tasks for the memory and the restart")
+	cmd.AddCommand(memoryCommand())
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	slog.SetDefault(slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})))
+	if err := cmd.ExecuteContext(ctx); err != nil {
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, o options, w io.Writer) error {
+	start := time.Now()
+	var f figures
+	for _, part := range parts {
+		if o.only != "" && o.only != part.name {
+			continue
+		}
+		if err := part.measure(ctx, o, &f, w); err != nil {
+			return fmt.Errorf("%s: %w", part.name, err)
+		}
+	}
+	f.Seconds = time.Since(start).Seconds()
+	data, err := json.MarshalIndent(f, "", "  ")
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "\n%s\n", data)
+	return os.WriteFile(o.out, append(data, '\n'), 0o644) //nolint:gosec // figures are no secret
+}
+
+func median(all []float64) float64 {
+	if len(all) == 0 {
+		return 0
+	}
+	s := append([]float64(nil), all...)
+	sort.Float64s(s)
+	return s[len(s)/2]
+}
+
+func percentile(all []float64, p float64) float64 {
+	s := append([]float64(nil), all...)
+	sort.Float64s(s)
+	return s[min(len(s)-1, int(float64(len(s))*p))]
+}

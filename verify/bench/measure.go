@@ -1,0 +1,435 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime/pprof"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/dev/embedded"
+	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
+)
+
+// temp makes a folder that the returned function removes.
+func temp() (string, func(), error) {
+	dir, err := os.MkdirTemp("", "stepkeeper-bench-")
+	return dir, func() { _ = os.RemoveAll(dir) }, err
+}
+
+// measureCore measures one decision: a reply that finishes a step and claims the next.
+func measureCore(_ context.Context, _ options, f *figures, w io.Writer) error {
+	def, problems := source.Parse("saga.yaml", []byte(saga), source.Options{})
+	if def == nil {
+		return fmt.Errorf("the bench's workflow: %w", problems)
+	}
+	at := core.At{Now: core.TimeOf(time.Now()), By: "bench"}
+	d, err := core.Decide(def, []byte(body), nil, core.Submitted{OrderID: "one", Workflow: "saga", ContentHash: "x"}, at)
+	if err != nil {
+		return err
+	}
+	reply := core.Reply{Step: "reserve", Attempt: 1, Operation: core.Do, Outcome: core.OutcomeDone, Output: []byte(`{"ok":true}`)}
+	var failed error
+	r := testing.Benchmark(func(b *testing.B) {
+		b.ReportAllocs()
+		for range b.N {
+			if _, err := core.Decide(def, []byte(body), d.Task, reply, at); err != nil {
+				failed = err
+			}
+		}
+	})
+	f.DecisionsPerS = 1e9 / float64(r.NsPerOp())
+	f.AllocsPerDecision = float64(r.AllocsPerOp())
+	fmt.Fprintf(w, "core                    %10.0f decisions/s, %.0f allocations each\n", f.DecisionsPerS, f.AllocsPerDecision)
+	return failed
+}
+
+// measureFloorAndThroughput takes turns, so that both see the same machine.
+func measureFloorAndThroughput(ctx context.Context, o options, f *figures, w io.Writer) error {
+	dir, remove, err := temp()
+	if err != nil {
+		return err
+	}
+	defer remove()
+	bare, err := openFloor(dir)
+	if err != nil {
+		return err
+	}
+	s, err := openRuntime(ctx, dir, operations())
+	if err != nil {
+		return err
+	}
+	stopProfile, err := profile(o.profile)
+	if err != nil {
+		return err
+	}
+	defer stopProfile()
+	doc := make([]byte, 1000)
+	var floors, ours, ratios []float64
+	for rep := range o.repeats + 1 { // the first one warms up
+		fl, err := throughput(o.orders, o.concurrency, func(i int) error { return bare.order(fmt.Sprintf("f-%d-%d", rep, i), doc) })
+		if err != nil {
+			return err
+		}
+		us, err := throughput(o.orders, o.concurrency, func(i int) error { return one(ctx, s, fmt.Sprintf("o-%d-%d", rep, i)) })
+		if err != nil {
+			return err
+		}
+		if rep > 0 {
+			floors, ours, ratios = append(floors, fl), append(ours, us), append(ratios, us/fl)
+		}
+	}
+	f.FloorOrdersPerS, f.OrdersPerS, f.RatioToFloor = median(floors), median(ours), median(ratios)
+	fmt.Fprintf(w, "throughput              %10.0f orders/s, floor %.0f, ratio %.2f (%d orders × %d, %d at a time, %v)\n",
+		f.OrdersPerS, f.FloorOrdersPerS, f.RatioToFloor, o.orders, o.repeats, o.concurrency, rounded(ours))
+	if err := s.Close(); err != nil {
+		return err
+	}
+	return bare.close()
+}
+
+// profile writes a CPU profile until the returned function is called.
+func profile(file string) (stop func(), err error) {
+	if file == "" {
+		return func() {}, nil
+	}
+	out, err := os.Create(file)
+	if err != nil {
+		return nil, err
+	}
+	if err := pprof.StartCPUProfile(out); err != nil {
+		return nil, err
+	}
+	return func() { pprof.StopCPUProfile(); _ = out.Close() }, nil
+}
+
+func rounded(all []float64) []int {
+	out := make([]int, len(all))
+	for i, v := range all {
+		out[i] = int(v)
+	}
+	return out
+}
+
+// measureHTTP runs the same orders over loopback, through the public client: one request to submit,
+// one to wait.
+func measureHTTP(ctx context.Context, o options, f *figures, w io.Writer) error {
+	dir, remove, err := temp()
+	if err != nil {
+		return err
+	}
+	defer remove()
+	opts, err := runtimeOptions(dir, operations())
+	if err != nil {
+		return err
+	}
+	opts.Listen = "127.0.0.1:0"
+	address := make(chan string, 1)
+	opts.Ready = func(s embedded.Started) { address <- s.Address }
+	running, stop := context.WithCancel(ctx)
+	defer stop()
+	ended := make(chan error, 1)
+	go func() { ended <- embedded.Run(running, opts) }()
+	var c *client.Client
+	select {
+	case err := <-ended:
+		return err
+	case url := <-address:
+		if c, err = client.New(url); err != nil {
+			return err
+		}
+	}
+	var all []float64
+	for rep := range o.repeats {
+		got, err := throughput(o.orders/3, o.concurrency, func(i int) error {
+			id := fmt.Sprintf("h-%d-%d", rep, i)
+			if _, err := c.Submit(ctx, client.Order{ID: id, Workflow: "saga", Content: json.RawMessage(body)}); err != nil {
+				return err
+			}
+			_, err := c.Wait(ctx, id)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		all = append(all, got)
+	}
+	f.HTTPOrdersPerS = median(all)
+	fmt.Fprintf(w, "over HTTP               %10.0f orders/s, two requests each, client on the same cores\n", f.HTTPOrdersPerS)
+	stop()
+	return <-ended
+}
+
+// measureAlone runs orders one after the other.
+func measureAlone(ctx context.Context, _ options, f *figures, w io.Writer) error {
+	dir, remove, err := temp()
+	if err != nil {
+		return err
+	}
+	defer remove()
+	s, err := openRuntime(ctx, dir, operations())
+	if err != nil {
+		return err
+	}
+	bare, err := openFloor(dir)
+	if err != nil {
+		return err
+	}
+	var ours, floors []float64
+	for i := range 600 {
+		start := time.Now()
+		if err := one(ctx, s, fmt.Sprintf("alone-%d", i)); err != nil {
+			return err
+		}
+		mid := time.Now()
+		if err := bare.order(fmt.Sprintf("alone-%d", i), make([]byte, 1000)); err != nil {
+			return err
+		}
+		if i >= 100 {
+			ours = append(ours, ms(mid.Sub(start)))
+			floors = append(floors, ms(time.Since(mid)))
+		}
+	}
+	f.P50MS, f.P99MS, f.FloorP50MS = median(ours), percentile(ours, 0.99), median(floors)
+	fmt.Fprintf(w, "one order alone         p50 %.2f ms, p99 %.2f ms, floor p50 %.2f ms\n", f.P50MS, f.P99MS, f.FloorP50MS)
+	if err := bare.close(); err != nil {
+		return err
+	}
+	return s.Close()
+}
+
+func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+
+// measureReady starts the program on an empty folder.
+func measureReady(ctx context.Context, o options, f *figures, w io.Writer) error {
+	if o.binary == "" {
+		fmt.Fprintln(w, "ready                   SKIP: no -binary given")
+		return nil
+	}
+	var all []float64
+	for range 5 {
+		dir, remove, err := temp()
+		if err != nil {
+			return err
+		}
+		took, err := ready(ctx, o.binary, dir)
+		remove()
+		if err != nil {
+			return err
+		}
+		all = append(all, ms(took))
+	}
+	f.ReadyMS = median(all)
+	fmt.Fprintf(w, "ready, empty folder     %.0f ms\n", f.ReadyMS)
+	return nil
+}
+
+// ready starts `stepkeeper dev` and stops it when its ready line came.
+func ready(ctx context.Context, binary, dir string) (time.Duration, error) {
+	flows, agents := filepath.Join(dir, "workflows"), filepath.Join(dir, "agents.yaml")
+	if err := os.MkdirAll(flows, 0o700); err != nil {
+		return 0, err
+	}
+	if err := os.WriteFile(filepath.Join(flows, "saga.yaml"), []byte(saga), 0o600); err != nil {
+		return 0, err
+	}
+	if err := os.WriteFile(agents, []byte("agents:\n  shop: {external: true}\n"), 0o600); err != nil {
+		return 0, err
+	}
+	cmd := exec.CommandContext(ctx, binary, "dev", "--data", filepath.Join(dir, "data"), "--listen", "127.0.0.1:0", "--workflows", flows, "--agents", agents)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return 0, err
+	}
+	start := time.Now()
+	if err := cmd.Start(); err != nil {
+		return 0, err
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	took := time.Since(start)
+	if err != nil {
+		return 0, fmt.Errorf("%s dev was not ready: %w", binary, err)
+	}
+	if !strings.Contains(line, "ready on http://") {
+		return 0, fmt.Errorf("%s dev printed %q and not that it is ready", binary, line)
+	}
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		return 0, err
+	}
+	return took, cmd.Wait()
+}
+
+// measureMemory fills a folder with ended and running tasks, restarts on it in a process of its own,
+// and asks that one for its memory and the time until it was ready.
+func measureMemory(ctx context.Context, o options, f *figures, w io.Writer) error {
+	dir, remove, err := temp()
+	if err != nil {
+		return err
+	}
+	defer remove()
+	if err := fill(ctx, dir, o.finished, "done"); err != nil {
+		return err
+	}
+	if err := leaveRunning(ctx, dir, o.running); err != nil {
+		return err
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, exe, "memory", dir)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return fmt.Errorf("measuring memory: %w", err)
+	}
+	if _, err := fmt.Sscan(string(out), &f.RSSMB, &f.Ready10kMS); err != nil {
+		return fmt.Errorf("measuring memory: %q: %w", out, err)
+	}
+	fmt.Fprintf(w, "memory                  %.0f MB with %d finished and %d running tasks; taken up in %.0f ms\n", f.RSSMB, o.finished, o.running, f.Ready10kMS)
+	return nil
+}
+
+// fill runs orders to their ends, fast.
+func fill(ctx context.Context, dir string, n int, prefix string) error {
+	s, err := openRuntime(ctx, dir, operations())
+	if err != nil {
+		return err
+	}
+	if _, err := throughput(n, 512, func(i int) error { return one(ctx, s, fmt.Sprintf("%s-%d", prefix, i)) }); err != nil {
+		return err
+	}
+	return s.Close()
+}
+
+// leaveRunning submits orders whose agent never answers.
+func leaveRunning(ctx context.Context, dir string, n int) error {
+	s, err := openRuntime(ctx, dir, hanging())
+	if err != nil {
+		return err
+	}
+	if _, err := throughput((n+99)/100, 8, func(i int) error {
+		var group []message.SubmitOrder
+		for k := i * 100; k < min(n, (i+1)*100); k++ {
+			o, err := message.DecodeSubmit(fmt.Appendf(nil, `{"schema":1,"orderId":"running-%d","workflow":"saga","order":%s}`, k, body))
+			if err != nil {
+				return err
+			}
+			group = append(group, o)
+		}
+		for _, r := range s.Submit(ctx, group) {
+			if r.Err != nil {
+				return r.Err
+			}
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	return s.Close()
+}
+
+func hanging() map[string]worker.Operations {
+	return map[string]worker.Operations{"shop": {worker.AnyOperation: {
+		Run: func(ctx context.Context, _ worker.Call) (any, error) { <-ctx.Done(); return nil, ctx.Err() },
+	}}}
+}
+
+// restarted opens the runtime on a filled folder and answers its memory and the time it took.
+func restarted(ctx context.Context, dir string) (rssMB, readyMS float64, err error) {
+	start := time.Now()
+	s, err := openRuntime(ctx, dir, hanging())
+	if err != nil {
+		return 0, 0, err
+	}
+	readyMS = ms(time.Since(start))
+	pauseUntilQuiet()
+	rssMB, err = peakMemory()
+	if err != nil {
+		return 0, 0, err
+	}
+	return rssMB, readyMS, s.Close()
+}
+
+// pauseUntilQuiet lets agents and Supervisor work on what was taken up for a few sweeps.
+func pauseUntilQuiet() { time.Sleep(3 * time.Second) }
+
+// peakMemory is the largest resident set so far, in MB.
+func peakMemory() (float64, error) {
+	data, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(data)) {
+		if rest, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+			kb, err := strconv.Atoi(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(rest), "kB")))
+			return float64(kb) / 1024, err
+		}
+	}
+	return 0, fmt.Errorf("no VmHWM in /proc/self/status")
+}
+
+// measureStored repeats the throughput on a store with many finished orders, taking turns with an
+// empty one.
+func measureStored(ctx context.Context, o options, f *figures, w io.Writer) error {
+	dir, remove, err := temp()
+	if err != nil {
+		return err
+	}
+	defer remove()
+	if err := fill(ctx, dir, o.stored, "stored"); err != nil {
+		return err
+	}
+	empty, removeEmpty, err := temp()
+	if err != nil {
+		return err
+	}
+	defer removeEmpty()
+	full, err := openRuntime(ctx, dir, operations())
+	if err != nil {
+		return err
+	}
+	bare, err := openRuntime(ctx, empty, operations())
+	if err != nil {
+		return err
+	}
+	var fulls, ratios []float64
+	for rep := range o.repeats + 1 {
+		var got [2]float64
+		for k, s := range []*embedded.Runtime{full, bare} {
+			if got[k], err = throughput(o.orders, o.concurrency, func(i int) error { return one(ctx, s, fmt.Sprintf("x-%d-%d", rep, i)) }); err != nil {
+				return err
+			}
+		}
+		if rep > 0 {
+			fulls, ratios = append(fulls, got[0]), append(ratios, got[0]/got[1])
+		}
+	}
+	f.OrdersPerS1MStored, f.RatioStored, f.StoredOrders = median(fulls), median(ratios), o.stored
+	fmt.Fprintf(w, "%8d orders stored  %10.0f orders/s, ratio to the empty store %.2f\n", o.stored, f.OrdersPerS1MStored, f.RatioStored)
+	var wg sync.WaitGroup
+	errs := make([]error, 2)
+	for k, s := range []*embedded.Runtime{full, bare} {
+		wg.Go(func() { errs[k] = s.Close() })
+	}
+	wg.Wait()
+	if errs[0] != nil {
+		return errs[0]
+	}
+	return errs[1]
+}

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/dev/embedded"
+	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+)
+
+// saga is the work of one order: four steps in a row, by agents that answer at once.
+const saga = `workflow: saga
+steps:
+  reserve: {agent: shop, operation: reserve, input: {order: "${ order }"}, timeout: 10s, onFailure: undo, undo: release, grade: idempotent}
+  charge: {agent: shop, operation: charge, after: [reserve], input: {order: "${ order }"}, timeout: 10s, onFailure: undo, undo: refund, grade: idempotent}
+  book: {agent: shop, operation: book, after: [charge], input: {order: "${ order }"}, timeout: 10s, onFailure: undo, undo: unbook, grade: idempotent}
+  notify: {agent: shop, operation: notify, after: [book], input: {order: "${ order }"}, timeout: 10s, onFailure: undo, undo: none, grade: idempotent}
+`
+
+// body is an order of about 300 bytes.
+const body = `{"customer":{"id":"c-48213","name":"Ada Example","email":"ada@example.org","country":"PT"},"currency":"EUR","items":[{"sku":"chair-oak","quantity":2,"unitPrice":7999,"physical":true},{"sku":"lamp-brass","quantity":1,"unitPrice":2450,"physical":true}],"payment":{"card":"tok_visa"},"note":"leave at the door"}`
+
+func operations() map[string]worker.Operations {
+	return map[string]worker.Operations{"shop": {worker.AnyOperation: {
+		Run: func(context.Context, worker.Call) (any, error) { return json.RawMessage(`{"ok":true}`), nil },
+	}}}
+}
+
+// runtimeOptions prepares a folder for the runtime.
+func runtimeOptions(dir string, ops map[string]worker.Operations) (embedded.Options, error) {
+	flows := filepath.Join(dir, "workflows")
+	if err := os.MkdirAll(flows, 0o700); err != nil {
+		return embedded.Options{}, err
+	}
+	return embedded.Options{
+		Data: filepath.Join(dir, "data"), Workflows: flows, Operations: ops, MaxOpen: 1 << 20,
+		Inside: embedded.Inside{Concurrency: 64, Breaker: worker.Breaker{Off: true}},
+	}, os.WriteFile(filepath.Join(flows, "saga.yaml"), []byte(saga), 0o600)
+}
+
+// stack opens the runtime in a folder.
+func openRuntime(ctx context.Context, dir string, ops map[string]worker.Operations) (*embedded.Runtime, error) {
+	o, err := runtimeOptions(dir, ops)
+	if err != nil {
+		return nil, err
+	}
+	return embedded.Open(ctx, o)
+}
+
+func ended(t *core.Task) bool { return t.Terminal() || t.ProcessState == core.Error }
+
+// one submits an order through the real intake and waits for its end.
+func one(ctx context.Context, s *embedded.Runtime, id string) error {
+	o, err := message.DecodeSubmit(fmt.Appendf(nil, `{"schema":1,"orderId":%q,"workflow":"saga","order":%s}`, id, body))
+	if err != nil {
+		return err
+	}
+	if r := s.Submit(ctx, []message.SubmitOrder{o})[0]; r.Err != nil {
+		return r.Err
+	}
+	t, err := s.Wait(ctx, id, ended)
+	if err != nil {
+		return err
+	}
+	if t.ProcessState != core.Processed {
+		return fmt.Errorf("order %s ended %s: %s", id, t.ProcessState, t.EndText)
+	}
+	return nil
+}
+
+// throughput runs n orders, so many of them at a time, and answers orders per second.
+func throughput(n, concurrency int, order func(i int) error) (float64, error) {
+	var next atomic.Int64
+	var failed atomic.Pointer[error]
+	var wg sync.WaitGroup
+	start := time.Now()
+	for range concurrency {
+		wg.Go(func() {
+			for {
+				i := int(next.Add(1)) - 1
+				if i >= n || failed.Load() != nil {
+					return
+				}
+				if err := order(i); err != nil {
+					failed.CompareAndSwap(nil, &err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if err := failed.Load(); err != nil {
+		return 0, *err
+	}
+	return float64(n) / time.Since(start).Seconds(), nil
+}

@@ -1,0 +1,36 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// binary is the program under test.
+var binary string
+
+func TestMain(m *testing.M) {
+	if os.Getenv(journalVariable) != "" { // this process is to be an agent
+		os.Exit(serveCourier())
+	}
+	os.Exit(buildAndRun(m))
+}
+
+func buildAndRun(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "stepkeeper-e2e-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	binary = filepath.Join(dir, "stepkeeper")
+	build := exec.Command("go", "build", "-trimpath", "-o", binary, "../../cmd/stepkeeper")
+	build.Stdout, build.Stderr = os.Stderr, os.Stderr
+	if err := build.Run(); err != nil {
+		fmt.Fprintln(os.Stderr, "the program under test cannot be built:", err)
+		return 1
+	}
+	return m.Run()
+}

@@ -1,0 +1,87 @@
+package e2e
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// The example agent in Python, with its boto3: beside `dev`, where it looks its queues up, and as with
+// a deployed stack, where it is given their addresses. It needs both, so it is skipped, loudly, where
+// they are not installed.
+func TestPythonAgent(t *testing.T) {
+	t.Parallel()
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("SKIPPED: python3 is not installed; examples/agent-python was not tested")
+	}
+	if out, err := exec.Command(python, "-c", "import boto3").CombinedOutput(); err != nil {
+		t.Skipf("SKIPPED: boto3 is not installed; examples/agent-python was not tested:\n%s", out)
+	}
+	example, err := filepath.Abs("../../examples/agent-python")
+	if err != nil {
+		t.Fatal(err)
+	}
+	agents, err := os.ReadFile(filepath.Join(example, "agents.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cloakroom, err := os.ReadFile(filepath.Join(example, "workflows", "cloakroom.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := exec.Command(python, "-m", "unittest")
+	tests.Dir, tests.Env = example, append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1")
+	if out, err := tests.CombinedOutput(); err != nil {
+		t.Errorf("its own tests: %v\n%s", err, out)
+	}
+	p := newSite(t, string(agents), map[string]string{"cloakroom.yaml": string(cloakroom)}).start()
+	address := func(queue string) string { return p.url + "/000000000000/" + queue }
+	for order, variables := range map[string][]string{
+		"looked-up": nil,
+		// The prefix would lead the search astray: nothing is looked up.
+		"given": {"STEPKEEPER_QUEUE_PREFIX=none-", "STEPKEEPER_REQUESTS_URL=" + address("requests-coats"), "STEPKEEPER_REPLIES_URL=" + address("replies"), "STEPKEEPER_QUARANTINE_URL=" + address("quarantine")},
+	} {
+		stop := startPythonAgent(t, python, example, append(variables, "AWS_ENDPOINT_URL_SQS="+p.url))
+		p.run(`{"coat":"red"}`, "submit", "--wait", "--workflow", "cloakroom", "--id", order, "-").wants(t, "a coat", 0)
+		if task := p.end(order, "Processed"); task.Steps[0].Output == nil {
+			t.Errorf("%s: no ticket: %+v", order, task.Steps[0])
+		}
+		stop()
+	}
+}
+
+// startPythonAgent starts the agent; stop ends it as an operator does.
+func startPythonAgent(t *testing.T, python, folder string, variables []string) (stop func()) {
+	t.Helper()
+	agent := exec.Command(python, "agent.py")
+	log := &buffer{}
+	agent.Dir, agent.Stderr = folder, log
+	agent.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1", "AWS_DEFAULT_REGION=us-east-1", "AWS_ACCESS_KEY_ID=local", "AWS_SECRET_ACCESS_KEY=local")
+	agent.Env = append(agent.Env, variables...)
+	if err := agent.Start(); err != nil {
+		t.Fatal(err)
+	}
+	exited := make(chan struct{})
+	go func() { defer close(exited); _ = agent.Wait() }()
+	t.Cleanup(func() {
+		_ = agent.Process.Kill()
+		<-exited
+		if t.Failed() {
+			t.Logf("log of the agent:\n%s", log)
+		}
+	})
+	return func() {
+		if err := agent.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case <-exited:
+		case <-time.After(patience):
+			t.Error("the agent does not end on SIGTERM")
+		}
+	}
+}

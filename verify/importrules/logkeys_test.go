@@ -1,0 +1,97 @@
+package importrules
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// taken are the keys that the handlers of log/slog, and Lambda's, give to what every line has.
+var taken = []string{"time", "timestamp", "level", "msg", "message", "source", "requestId"}
+
+// TestLogKeys: no line of a log gives a value the key of what every line has; a reader of JSON sees one
+// of the two only.
+func TestLogKeys(t *testing.T) {
+	var files []string
+	for _, room := range []string{"functions", "shared", "dev", "client", "cmd", "verify"} {
+		err := filepath.WalkDir(filepath.Join("../..", room), func(path string, _ fs.DirEntry, err error) error {
+			if strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") {
+				files = append(files, path)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, file := range files {
+		for _, place := range takenKeys(t, file, nil) {
+			t.Errorf("%s gives a value a key that every line has: use another, as messageId", place)
+		}
+	}
+}
+
+func TestTakenKeysAreFound(t *testing.T) {
+	const text = "package p\n\nfunc f() {\n\tlog.Warn(\"message\", \"messageId\", id)\n\tx.log.ErrorContext(ctx, \"level\", \"queue\", q, \"message\", id)\n\tslog.Group(\"g\", \"message\", 1)\n\tlog.Info(\"m\", slog.String(\"time\", \"x\"))\n}\n"
+	if got := takenKeys(t, "p.go", text); !slices.Equal(got, []string{"p.go:5:47", "p.go:7:28"}) {
+		t.Errorf("%q", got)
+	}
+}
+
+// takenKeys lists the arguments of log calls, after what the line says, that are such a key.
+func takenKeys(t *testing.T, file string, text any) (places []string) {
+	t.Helper()
+	set := token.NewFileSet()
+	parsed, err := parser.ParseFile(set, file, text, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ast.Inspect(parsed, func(n ast.Node) bool {
+		call, ok := n.(*ast.CallExpr)
+		if !ok {
+			return true
+		}
+		arguments := call.Args
+		switch name := callee(call); {
+		case slices.Contains([]string{"Debug", "Info", "Warn", "Error"}, name) && len(arguments) > 1:
+			arguments = arguments[1:]
+		case slices.Contains([]string{"DebugContext", "InfoContext", "WarnContext", "ErrorContext"}, name) && len(arguments) > 2:
+			arguments = arguments[2:]
+		case slices.Contains([]string{"String", "Int", "Any", "Duration"}, name) && len(arguments) == 2 && receiver(call) == "slog":
+			arguments = arguments[:1]
+		default:
+			return true
+		}
+		for _, a := range arguments {
+			if literal, ok := a.(*ast.BasicLit); ok && literal.Kind == token.STRING {
+				if key, err := strconv.Unquote(literal.Value); err == nil && slices.Contains(taken, key) {
+					places = append(places, set.Position(a.Pos()).String())
+				}
+			}
+		}
+		return true
+	})
+	return places
+}
+
+func callee(call *ast.CallExpr) string {
+	if s, ok := call.Fun.(*ast.SelectorExpr); ok {
+		return s.Sel.Name
+	}
+	return ""
+}
+
+func receiver(call *ast.CallExpr) string {
+	if s, ok := call.Fun.(*ast.SelectorExpr); ok {
+		if p, ok := s.X.(*ast.Ident); ok {
+			return p.Name
+		}
+	}
+	return ""
+}

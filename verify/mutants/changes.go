@@ -1,0 +1,131 @@
+package mutants
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Changes say what a change consists of, so that the gate can try what it concerns.
+type Changes struct {
+	// Seed is made of the tree's hash: the same sources draw the same mutants.
+	Seed uint64
+	// Known: the history says what changed. Folders are those with a changed file then.
+	Known   bool
+	Folders []string
+}
+
+// ChangesOf compares the files under root with the place where they left origin/main, or, where that is where they
+// stand, with the commit before. Without a history the seed is made of the files.
+func ChangesOf(root string) (Changes, error) {
+	c := Changes{}
+	tree, err := git(root, "rev-parse", "HEAD^{tree}")
+	if err != nil {
+		c.Seed, err = seedOfFiles(root)
+		return c, err
+	}
+	if c.Seed, err = seedOf(tree); err != nil {
+		return c, err
+	}
+	base, err := git(root, "merge-base", "HEAD", "origin/main")
+	if head, _ := git(root, "rev-parse", "HEAD"); err != nil || base == head {
+		if base, err = git(root, "rev-parse", "--verify", "HEAD^"); err != nil {
+			return c, nil // a first commit, or a clone without history
+		}
+	}
+	files, err := git(root, "diff", "--name-only", "--no-renames", base)
+	if err != nil {
+		return c, err
+	}
+	c.Known = true
+	for file := range strings.Lines(files) {
+		c.Folders = append(c.Folders, path.Dir(strings.TrimSpace(file)))
+	}
+	slices.Sort(c.Folders)
+	c.Folders = slices.Compact(c.Folders)
+	return c, nil
+}
+
+// Concern reports that a file of the folder, or of its test data, has changed.
+func (c *Changes) Concern(folder string) bool {
+	return slices.ContainsFunc(c.Folders, func(f string) bool { return f == folder || strings.HasPrefix(f, folder+"/testdata") })
+}
+
+// Order puts the mutants of changed packages first, and those whose tests have changed; the others follow in an order
+// that the seed gives. Mutants with the same tests stay together, so that each test binary is compiled once, when its
+// turn comes.
+func (c *Changes) Order(all []Mutant) (ordered []Mutant, concerned int) {
+	groups := map[string][]Mutant{}
+	for _, m := range all {
+		at := " " + m.killers()[0]
+		if c.concerns(&m) {
+			at = "changed" + at
+			concerned++
+		}
+		groups[at] = append(groups[at], m)
+	}
+	var first, others []string
+	for _, at := range slices.Sorted(maps.Keys(groups)) {
+		if strings.HasPrefix(at, " ") {
+			others = append(others, at)
+		} else {
+			first = append(first, at)
+		}
+	}
+	random := rand.New(rand.NewPCG(c.Seed, 0))
+	random.Shuffle(len(others), func(i, j int) { others[i], others[j] = others[j], others[i] })
+	for _, at := range append(first, others...) {
+		group := groups[at]
+		random.Shuffle(len(group), func(i, j int) { group[i], group[j] = group[j], group[i] })
+		ordered = append(ordered, group...)
+	}
+	return ordered, concerned
+}
+
+func (c *Changes) concerns(m *Mutant) bool {
+	return c.Concern(m.Package()) || slices.ContainsFunc(m.killers(), func(name string) bool {
+		k, ok := killer(name)
+		return ok && c.Concern(k.Package)
+	})
+}
+
+func git(root string, args ...string) (string, error) {
+	out, err := exec.Command("git", append([]string{"-C", root}, args...)...).Output()
+	return strings.TrimSpace(string(out)), err
+}
+
+func seedOfFiles(root string) (uint64, error) {
+	hash := sha256.New()
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (strings.HasPrefix(d.Name(), ".") && path != root || d.Name() == "node_modules" || d.Name() == "bin"):
+			return fs.SkipDir
+		case d.IsDir() || !strings.HasSuffix(path, ".go"):
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		fmt.Fprintf(hash, "%s %x\n", strings.TrimPrefix(path, root), sha256.Sum256(text))
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	return seedOf(hex.EncodeToString(hash.Sum(nil)))
+}
+
+// seedOf are the first 64 bits of a hash.
+func seedOf(hash string) (uint64, error) {
+	return strconv.ParseUint(hash[:min(16, len(hash))], 16, 64)
+}

@@ -1,0 +1,20 @@
+// Package mutants proves that the tests can fail: it holds the list of semantic mutants, each one
+// a small change of the product that breaks one rule of docs/protocol.md (P1 to P32, P45) or one
+// invariant (I1 to I21, see docs/reliability.md), and the tests have to notice every one of them.
+//
+// The product's sources hold nothing of it. [Weave] writes patched copies of them into another
+// folder, with a file for `go test -overlay`: each function that mutants change gets a copy per
+// mutant beside it, and begins with a switch that goes there when the environment variable
+// STEPKEEPER_MUTANT names that mutant. So each test binary is compiled once for all mutants.
+//
+// `make mutants` (verify/mutants/run) runs all of it. To add a mutant, add it to one of the lists
+// (a file for each room): a name that begins with the rule, the invariant, the rule of
+// docs/aws-rules.md (A1 …) or the room, the function, a text that occurs in it exactly once, and what
+// stands there instead. A mutant that
+// survives fails the gate: write the test that kills it, in the room of the code that it changes.
+// What killed each one stands in killed.txt (-record writes it) and is tried first; that saves time alone.
+// One that no test could kill, because what it changes is held by something else too, gets an
+// argument in Equivalent; such a mutant is not counted, but it is run, and must survive.
+//
+// verify/mutants/sampled tries mutants that are drawn at random instead.
+package mutants

@@ -1,0 +1,82 @@
+package mutants
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Mutant is one change of the product that the tests have to notice.
+type Mutant struct {
+	// Name begins with the rule or the invariant that it breaks: "P21-no-quiet-time".
+	Name string
+	File string // "shared/core/reply.go"
+	// Func is the function changed, "deciding.finish" for a method. Old occurs in its body exactly
+	// once; New stands there instead.
+	Func string
+	Old  string
+	New  string
+	// At is the byte of the file where Old begins, for a mutant that a program has found; it need not
+	// occur once then. 0: it is looked for.
+	At int
+	// Killers are those that are tried, in this order; none: those of its package, see killersOf.
+	Killers []string
+	// Equivalent is the argument why no test can see the change; "" mostly.
+	Equivalent string
+}
+
+// Rule is the rule or the invariant that the mutant breaks: "P21", "I10".
+func (m *Mutant) Rule() string {
+	rule, _, _ := strings.Cut(m.Name, "-")
+	return rule
+}
+
+// Package is the folder of the package changed.
+func (m *Mutant) Package() string { return path.Dir(m.File) }
+
+// All are the mutants, those of the core first.
+func All() []Mutant {
+	return slices.Concat(ofCore, ofCommands, ofActors, ofWorker, ofAdapters,
+		ofCodec, ofHTTPAgent, ofAPI, ofClient, ofCLI, ofSQS, ofSNS, ofWiring, ofInfra, ofWorkflows)
+}
+
+// WithoutNode are those that `make mutants` runs: all but those of the infrastructure, whose tests need Node
+// (`make mutants-infra`).
+func WithoutNode() []Mutant {
+	return slices.DeleteFunc(All(), func(m Mutant) bool { return m.Package() == "infra" })
+}
+
+// The rules of the protocol, the invariants, the rules of docs/aws-rules.md, and, where none of them
+// speaks of it, the room.
+var wellNamed = regexp.MustCompile(`^(P([1-9]|9a|12a|1[0-9]|2[0-9]|22a|23a|3[0-7]|4[2589]|50)|I([1-9]|1[0-9]|2[01])|A[1-9][0-9]?|` +
+	`api|cli|client|codec|httpagent|infra|schedule|sns|sqlite|sqs|wiring|workflow)(-[a-z0-9]+)+$`)
+
+// Check says what is wrong with a list of mutants, whatever the sources are.
+func Check(all []Mutant) error {
+	var problems []error
+	seen := map[string]bool{}
+	for i := range all {
+		m := &all[i]
+		switch {
+		case !wellNamed.MatchString(m.Name):
+			problems = append(problems, fmt.Errorf("mutant %q: its name must begin with a rule or an invariant, as in P21-no-quiet-time", m.Name))
+		case seen[m.Name]:
+			problems = append(problems, fmt.Errorf("mutant %s is listed twice", m.Name))
+		case m.File == "" || m.Func == "" || m.Old == "" || m.Old == m.New:
+			problems = append(problems, fmt.Errorf("mutant %s: it needs a file, a function, an old text, and another new one", m.Name))
+		}
+		seen[m.Name] = true
+		for _, k := range m.killers() {
+			if _, ok := killer(k); !ok {
+				problems = append(problems, fmt.Errorf("mutant %s: there is no killer %q", m.Name, k))
+			}
+		}
+		if len(m.killers()) == 0 {
+			problems = append(problems, fmt.Errorf("mutant %s: nothing tests %s; give its killers", m.Name, m.Package()))
+		}
+	}
+	return errors.Join(problems...)
+}

@@ -1,0 +1,197 @@
+// Command run is the gate of the mutants: it ends with an error unless every one of them is killed.
+//
+//	go run ./verify/mutants/run [-only TEXT] [-json FILE] [-by KILLER] [-record] [-changed] [-within TIME]
+//
+// With -changed those of changed packages come first, then the others in an order that the tree's hash
+// gives; with -within no mutant is begun after that time, and the number of those left is printed.
+// Those of the infrastructure are run by -only infra/.
+//
+// With -by only that killer is tried, on the mutants of the core, of the actors and of what they keep
+// tasks with, and a survivor is no error: it shows what that killer notices alone. -by simulate fails
+// where the simulator does not notice a mutant, and no argument in Unsimulated says why it cannot.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/verify/mutants"
+)
+
+// options are the command line.
+type options struct {
+	only, file, by, root string
+	record, changed      bool
+	within               time.Duration
+}
+
+func main() {
+	var o options
+	flag.StringVar(&o.only, "only", "", "run only the mutants whose name or file holds this text")
+	flag.StringVar(&o.file, "json", "", "write the results to this file")
+	flag.StringVar(&o.by, "by", "", "try this killer only, as in -by simulate")
+	flag.BoolVar(&o.record, "record", false, "write down which test killed each, to be tried first the next time")
+	flag.BoolVar(&o.changed, "changed", false, "begin with the mutants of what has changed; the tree's hash orders the others")
+	flag.DurationVar(&o.within, "within", 0, "begin no mutant after this time (default: no limit)")
+	flag.StringVar(&o.root, "root", ".", "folder of the module")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, o); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// report is what the file gets.
+type report struct {
+	Mutants    int              `json:"mutants"` // those argued to be equivalent left out
+	Killed     int              `json:"mutants_killed"`
+	Equivalent int              `json:"mutants_equivalent"`
+	Left       int              `json:"mutants_left"` // not tried, for want of time
+	Seconds    float64          `json:"seconds"`
+	Results    []mutants.Result `json:"results"`
+}
+
+func run(ctx context.Context, o options) error {
+	began := time.Now()
+	all := chosen(o.only, o.by)
+	if len(all) == 0 {
+		return fmt.Errorf("no mutant's name or file holds %q; nothing was tried", o.only)
+	}
+	if o.changed {
+		var err error
+		if all, err = changedFirst(o.root, all); err != nil {
+			return err
+		}
+	}
+	folder, err := os.MkdirTemp("", "mutants")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(folder) }() // a temporary folder; the system removes what is left
+	gate := mutants.Gate{Root: o.root, Folder: folder, Workers: runtime.NumCPU(), Within: o.within, Log: func(format string, args ...any) {
+		fmt.Printf(format+"\n", args...)
+	}}
+	results, err := gate.Run(ctx, all)
+	if err != nil {
+		return err
+	}
+	r := report{Results: results, Left: len(all) - len(results), Seconds: time.Since(began).Seconds()}
+	wrong := r.count()
+	fmt.Printf("\n%d of %d mutants killed, %d argued to be equivalent, in %.0f s\n", r.Killed, r.Mutants, r.Equivalent, r.Seconds)
+	if r.Left > 0 {
+		fmt.Printf("%d were not tried, because the time was over; `make mutants` tries all\n", r.Left)
+	}
+	if o.file != "" {
+		text, err := json.MarshalIndent(r, "", "  ")
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(o.file, append(text, '\n'), 0o600); err != nil {
+			return err
+		}
+	}
+	if o.record && o.by == "" {
+		if err := mutants.Record(o.root, results); err != nil {
+			return err
+		}
+	}
+	if o.by == "simulate" {
+		return r.simulated()
+	}
+	if len(wrong) > 0 && o.by == "" {
+		return errors.New("the tests let these pass; write the test that notices, or argue why none can:\n" + strings.Join(wrong, "\n"))
+	}
+	return nil
+}
+
+// changedFirst puts the mutants of what has changed first.
+func changedFirst(root string, all []mutants.Mutant) ([]mutants.Mutant, error) {
+	c, err := mutants.ChangesOf(root)
+	if err != nil {
+		return nil, err
+	}
+	all, concerned := c.Order(all)
+	if c.Known {
+		fmt.Printf("%d mutants of what has changed; the others in the order of seed %d\n", concerned, c.Seed)
+	} else {
+		fmt.Printf("no history says what has changed: all in the order of seed %d\n", c.Seed)
+	}
+	return all, nil
+}
+
+// chosen are the mutants to try.
+func chosen(only, by string) []mutants.Mutant {
+	all := slices.DeleteFunc(mutants.All(), func(m mutants.Mutant) bool {
+		return !strings.Contains(m.Name, only) && !strings.Contains(m.File, only)
+	})
+	if only == "" {
+		all = mutants.WithoutNode()
+		fmt.Println("SKIP infra: its tests need Node 20 and minutes; make mutants-infra runs them")
+	}
+	if by == "" {
+		return all
+	}
+	all = slices.DeleteFunc(all, func(m mutants.Mutant) bool {
+		return slices.ContainsFunc(adapters, func(folder string) bool { return strings.HasPrefix(m.File, folder) })
+	})
+	for i := range all {
+		all[i].Killers = []string{by}
+	}
+	return all
+}
+
+// adapters are not simulated: the simulator has a store and queues of its own.
+var adapters = []string{"dev/memory/", "dev/sqlite/", "shared/dynamo/"}
+
+// simulated says what the simulator notices alone: with faults, also without any, and not at all. An
+// error: that is not so of all that has no argument.
+func (r *report) simulated() error {
+	withoutFaults, argued := 0, 0
+	var open []string
+	for _, m := range r.Results {
+		switch {
+		case m.Equivalent || m.By != "":
+		case m.WithoutFaults:
+			withoutFaults++
+		case mutants.Unsimulated[m.Name] != "":
+			argued++
+		default:
+			open = append(open, "  "+m.Name)
+		}
+	}
+	fmt.Printf("the simulator notices %d of them with faults only, and %d with all faults off as well; %d are argued to be out of its reach\n", r.Killed, withoutFaults, argued)
+	if len(open) == 0 {
+		return nil
+	}
+	return fmt.Errorf("the simulator does not notice these, and nothing argues why it cannot (mutants.Unsimulated):\n%s", strings.Join(open, "\n"))
+}
+
+// count sums the results up; the answer is what is wrong.
+func (r *report) count() (wrong []string) {
+	for _, m := range r.Results {
+		switch {
+		case m.Equivalent:
+			r.Equivalent++
+		case m.By != "":
+			r.Killed++
+			r.Mutants++
+		default:
+			r.Mutants++
+		}
+		if m.Wrong() {
+			wrong = append(wrong, "  "+m.String())
+		}
+	}
+	return wrong
+}

@@ -1,0 +1,230 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/importer"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"hash/fnv"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/stepkeeper/stepkeeper/verify/mutants"
+)
+
+// sampled is a mutant that was drawn.
+type sampled struct {
+	mutants.Mutant
+	Room     string
+	Operator string
+	Line     int
+	Before   string // the lines that it changes, in one
+	After    string
+}
+
+// listed is what `go list -json` says of a package.
+type listed struct {
+	ImportPath, Name, Dir, Export, ForTest string
+	GoFiles, Deps                          []string
+}
+
+func list(root string, args ...string) ([]listed, error) {
+	c := exec.Command("go", append([]string{"list", "-json=ImportPath,Name,Dir,Export,ForTest,GoFiles,Deps"}, args...)...)
+	c.Dir, c.Stderr = root, os.Stderr
+	out, err := c.Output()
+	if err != nil {
+		return nil, fmt.Errorf("go list: %w", err)
+	}
+	var all []listed
+	for d := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var l listed
+		if err := d.Decode(&l); errors.Is(err, io.EOF) {
+			return all, nil
+		} else if err != nil {
+			return nil, err
+		}
+		all = append(all, l)
+	}
+}
+
+// sources are packages with what checks their types.
+type sources struct {
+	root     string
+	exports  map[string]string // import path → file with its types
+	packages map[string]*source
+	importer types.Importer
+	fset     *token.FileSet
+}
+
+// source is one package.
+type source struct {
+	path  string
+	name  string
+	texts map[string][]byte // file, from the root
+	files map[string]*ast.File
+	info  *types.Info
+}
+
+// load reads the packages of these folders.
+func load(root string, folders []string) (*sources, error) {
+	patterns := []string{"-deps", "-export"}
+	for _, f := range folders {
+		patterns = append(patterns, "./"+f)
+	}
+	all, err := list(root, patterns...)
+	if err != nil {
+		return nil, err
+	}
+	s := &sources{root: root, exports: map[string]string{}, packages: map[string]*source{}, fset: token.NewFileSet()}
+	s.importer = importer.ForCompiler(s.fset, "gc", func(path string) (io.ReadCloser, error) { return os.Open(s.exports[path]) })
+	for _, l := range all {
+		s.exports[l.ImportPath] = l.Export
+	}
+	for _, l := range all {
+		folder, err := filepath.Rel(root, l.Dir)
+		if err != nil || !slices.Contains(folders, filepath.ToSlash(folder)) {
+			continue
+		}
+		if s.packages[filepath.ToSlash(folder)], err = s.read(l, filepath.ToSlash(folder)); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+func (s *sources) read(l listed, folder string) (*source, error) {
+	p := &source{path: l.ImportPath, name: l.Name, texts: map[string][]byte{}, files: map[string]*ast.File{},
+		info: &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{}}}
+	for _, name := range l.GoFiles {
+		text, err := os.ReadFile(filepath.Join(l.Dir, name))
+		if err != nil {
+			return nil, err
+		}
+		at := path.Join(folder, name)
+		p.texts[at] = text
+		if p.files[at], err = parser.ParseFile(s.fset, at, text, parser.SkipObjectResolution); err != nil {
+			return nil, err
+		}
+	}
+	return p, s.check(p, p.files, p.info)
+}
+
+// check checks a package's types.
+func (s *sources) check(p *source, files map[string]*ast.File, info *types.Info) error {
+	var all []*ast.File
+	for _, name := range sorted(files) {
+		all = append(all, files[name])
+	}
+	config := types.Config{Importer: s.importer}
+	_, err := config.Check(p.path, s.fset, all, info)
+	return err
+}
+
+// fits reports whether the package compiles with the mutant woven in.
+func (s *sources) fits(p *source, m mutants.Mutant) error {
+	text, _, err := mutants.Patched(m.File, p.texts[m.File], []mutants.Mutant{m})
+	if err != nil {
+		return err
+	}
+	files := map[string]*ast.File{}
+	for name, file := range p.files {
+		files[name] = file
+	}
+	for name, text := range map[string][]byte{m.File: text, "mutant_switch.go": mutants.Switch(p.name, []mutants.Mutant{m})} {
+		if files[name], err = parser.ParseFile(s.fset, name, text, parser.SkipObjectResolution); err != nil {
+			return err
+		}
+	}
+	return s.check(p, files, nil)
+}
+
+// candidate is a site that may be drawn.
+type candidate struct {
+	site
+	pkg  *source
+	file string
+}
+
+// families are operators of one kind. Each is drawn as often as the others, however many places it has.
+var families = map[string]string{"boundary": "condition", "logic": "condition", "arithmetic": "constant", "lock": "context"}
+
+// draw draws n mutants of the room: of a family of operators at random, at one of its places at random.
+// The same seed and sources give the same mutants, whatever other rooms are drawn from. What does not
+// compile is drawn again; a room that has less gives less.
+func (s *sources) draw(r room, n int, seed uint64) []sampled {
+	pool := map[string][]candidate{}
+	for _, folder := range r.Packages {
+		p := s.packages[folder]
+		for _, file := range sorted(p.files) {
+			for _, at := range sitesOf(s.fset, p.files[file], p.texts[file], p.info) {
+				family := cmp.Or(families[at.operator], at.operator)
+				pool[family] = append(pool[family], candidate{at, p, file})
+			}
+		}
+	}
+	name := fnv.New64a()
+	_, _ = name.Write([]byte(r.Name)) // a hash never fails
+	random := rand.New(rand.NewPCG(seed, name.Sum64()))
+	var drawn []sampled
+	for len(drawn) < n && len(pool) > 0 {
+		names := sorted(pool)
+		family := names[random.IntN(len(names))]
+		i := random.IntN(len(pool[family]))
+		c := pool[family][i]
+		if pool[family] = slices.Delete(pool[family], i, i+1); len(pool[family]) == 0 {
+			delete(pool, family)
+		}
+		if m := s.sample(r, c); s.fits(c.pkg, m.Mutant) == nil {
+			drawn = append(drawn, m)
+		}
+	}
+	return drawn
+}
+
+// sample is the mutant of a candidate.
+func (s *sources) sample(r room, c candidate) sampled {
+	text := string(c.pkg.texts[c.file])
+	at := s.position(c, c.at)
+	from := strings.LastIndexByte(text[:c.at], '\n') + 1
+	to := len(text)
+	if i := strings.IndexByte(text[c.end:], '\n'); i >= 0 {
+		to = c.end + i
+	}
+	m := sampled{Room: r.Name, Operator: c.operator, Line: at.Line,
+		Before: oneLine(text[from:to]), After: oneLine(text[from:c.at] + c.text + text[c.end:to])}
+	m.Mutant = mutants.Mutant{Name: fmt.Sprintf("%s:%d:%d %s %s", c.file, at.Line, at.Column, c.operator, oneLine(c.text)), File: c.file,
+		Func: c.fun, Old: text[c.at:c.end], New: c.text, At: c.at}
+	for _, e := range equivalents {
+		if e.Package == m.Package() && e.Func == m.Func && e.Before == m.Before && e.After == m.After {
+			m.Equivalent = e.Why
+		}
+	}
+	return m
+}
+
+func (s *sources) position(c candidate, offset int) token.Position {
+	file := s.fset.File(c.pkg.files[c.file].Package)
+	return file.Position(file.Pos(offset))
+}
+
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+func sorted[V any](m map[string]V) []string {
+	var keys []string
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}

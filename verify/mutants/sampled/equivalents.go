@@ -1,0 +1,32 @@
+package main
+
+// equivalent is a mutant that no test can notice. Function and text name it, so that it stays what it
+// is when lines move.
+type equivalent struct {
+	Package string // folder
+	Func    string
+	Before  string // the lines that it changes, as the survivor's report shows them
+	After   string
+	Why     string
+}
+
+// equivalents are drawn like all others, and neither run nor counted.
+var equivalents = []equivalent{
+	{"shared/deployment", "reader.engine", `e.Queues = r.urls(VarQueues, true, "", port.Intake, port.Replies, port.Control, port.Quarantine)`, `e.Queues = r.urls(VarQueues, true, "", port.Replies, port.Intake, port.Control, port.Quarantine)`,
+		"only the order in which missing queues are listed"},
+	{"shared/deployment", "reader.engine", `e.Queues = r.urls(VarQueues, true, "", port.Intake, port.Replies, port.Control, port.Quarantine)`, `e.Queues = r.urls(VarQueues, true, "", port.Intake, port.Control, port.Replies, port.Quarantine)`,
+		"only the order in which missing queues are listed"},
+	{"shared/deployment", "reader.engine", `e.Queues = r.urls(VarQueues, true, "", port.Intake, port.Replies, port.Control, port.Quarantine)`, `e.Queues = r.urls(VarQueues, true, "", port.Intake, port.Replies, port.Quarantine, port.Control)`,
+		"only the order in which missing queues are listed"},
+	{"shared/awsclient", "isLocal", `if strings.EqualFold(u.Hostname(), "localhost") {`, `if strings.EqualFold("localhost", u.Hostname()) {`, "the comparison is symmetric"},
+	{"shared/awsclient", "Load", "c, err := config.LoadDefaultConfig(ctx, load...)", "c, err := config.LoadDefaultConfig(context.Background(), load...)",
+		"the environment and two files are read; nothing of that waits, or looks at the context"},
+	{"dev/embedded", "Run", "return errors.Join(err, listener.Close())", "return errors.Join(listener.Close(), err)", "only the order of two texts, of which the second is mostly absent"},
+	{"dev/embedded", "hub.watch", "ch := make(chan *core.Task, 1)", "ch := make(chan *core.Task, 2)", "each commit takes what waits before it sends, both under the lock: a second place is never used"},
+	{"dev/embedded", "consumer.run", "if !errors.Is(err, context.Canceled) {", "if !errors.Is(context.Canceled, err) {", "queues in memory answer the context's error itself, which wraps nothing"},
+	{"dev/embedded", "hub.running", "h.mu.Lock() defer h.mu.Unlock()", "", "it reads the length of a map; only the race detector sees that the lock is missing"},
+	{"shared/port/queueset", "Set.AllowReplyTo", "s.mu.Lock() defer s.mu.Unlock()", "", "it is called before the queues are in use; only the race detector sees that the lock is missing"},
+	{"functions/agent/bootstrap/wiring", "New", "if err := errors.Join(err, errClient); err != nil {", "if err := errors.Join(errClient, err); err != nil {", "only the order of what is listed as wrong"},
+	{"functions/supervisor/bootstrap/wiring", "New", "if err := errors.Join(err, errClient); err != nil {", "if err := errors.Join(errClient, err); err != nil {", "only the order of what is listed as wrong"},
+	{"functions/scheduler/bootstrap/wiring", "New", "if err := errors.Join(err, errClient, errWorkflows); err != nil {", "if err := errors.Join(errClient, err, errWorkflows); err != nil {", "only the order of what is listed as wrong"},
+}

@@ -1,0 +1,300 @@
+// Sampled tries mutants that were drawn at random, over all of the product's code, to say how many
+// of them the tests notice: what the list in verify/mutants, which people have written, cannot say.
+//
+//	go run ./verify/mutants/sampled -n 10 -seed 1 -room core,scheduler
+//
+// It draws the usual changes (operators.go) in each room (rooms.go), leaves out what does not compile,
+// and weaves the rest as verify/mutants does: each test binary is compiled once. Each test of the room
+// is run by itself without a mutant first, which shows how long it takes and which mutants' functions it
+// reaches. Those tests then run with the mutant, fastest first, for a minute at most; without an end
+// counts as noticed. What no test reaches has survived. It exits with 1 where a room notices less than
+// the floor.
+//
+// With -changed it draws from at most six of the rooms that have changed, as git tells, or of all where
+// nothing tells; the tree's hash is the seed, -total is drawn over all of them, and the floor holds for
+// all of them together.
+//
+// Bounds: constants and variables of a package are not changed, only functions. Tests run with -short,
+// but for those of infra where STEPKEEPER_NEED_NODE is set.
+// Of a mutant's tests the fastest are taken that run for 10 s in all, of infra's 120 s.
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/stepkeeper/stepkeeper/verify/mutants"
+)
+
+// options are the command line.
+type options struct {
+	n       int
+	seed    uint64
+	rooms   string
+	changed bool
+	total   int
+	only    string
+	floor   int
+	json    string
+	root    string
+	listed  bool
+}
+
+func main() {
+	var o options
+	flag.IntVar(&o.n, "n", 10, "mutants in each room")
+	flag.Uint64Var(&o.seed, "seed", 1, "the same seed draws the same mutants from the same sources")
+	flag.StringVar(&o.rooms, "room", "", "only these rooms, with commas between: "+roomNames())
+	flag.BoolVar(&o.changed, "changed", false, "draw from the rooms that have changed, with the tree's hash as the seed")
+	flag.IntVar(&o.total, "total", 0, "mutants in all rooms together, in place of -n; the floor holds for all of them together then")
+	flag.StringVar(&o.only, "only", "", "of what is drawn, only what holds this text in place, function or operator, as in reply.go:118")
+	flag.IntVar(&o.floor, "floor", 60, "percentage of a room that must be noticed")
+	flag.StringVar(&o.json, "json", "", "write the results to this file")
+	flag.StringVar(&o.root, "root", ".", "folder of the module")
+	flag.BoolVar(&o.listed, "list", false, "only list what is drawn")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, o); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, o options) error {
+	chosen, err := choose(o.rooms)
+	if err != nil {
+		return err
+	}
+	if o.root, err = filepath.Abs(o.root); err != nil {
+		return err
+	}
+	if o.changed {
+		if chosen, o.seed, err = changed(o.root, chosen); err != nil {
+			return err
+		}
+		if len(chosen) == 0 {
+			fmt.Println("no room that is drawn from has changed: there is nothing to draw")
+			return nil
+		}
+	}
+	drawn, err := draw(o, chosen)
+	if err != nil || o.listed {
+		return err
+	}
+	if len(drawn) == 0 {
+		return fmt.Errorf("nothing that is drawn holds %q; nothing was tried", o.only)
+	}
+	folder, err := os.MkdirTemp("", "mutants-sampled")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(folder) }() // a temporary folder; the system removes what is left
+	t, err := prepare(ctx, o.root, folder, chosen, drawn)
+	if err != nil {
+		return err
+	}
+	results := make([]result, len(drawn))
+	t.gate.Each(len(drawn), func(i int) {
+		results[i] = t.try(ctx, &drawn[i])
+		t.gate.Log("%s", results[i])
+	})
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	counts := count(chosen, results)
+	fmt.Print(summary(counts, results))
+	if o.json != "" {
+		text, err := json.MarshalIndent(map[string]any{"seed": o.seed, "rooms": counts, "results": results}, "", "  ")
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(o.json, append(text, '\n'), 0o600); err != nil {
+			return err
+		}
+	}
+	if o.total > 0 {
+		return belowInAll(counts, o.floor)
+	}
+	return below(counts, o.floor)
+}
+
+// mostRooms bounds how many test binaries a draw needs.
+const mostRooms = 6
+
+// changed are the rooms that have changed, at most mostRooms of them, and the seed; all where nothing tells.
+func changed(root string, all []room) ([]room, uint64, error) {
+	c, err := mutants.ChangesOf(root)
+	if err != nil {
+		return nil, 0, err
+	}
+	if c.Known {
+		all = slices.DeleteFunc(slices.Clone(all), func(r room) bool { return !slices.ContainsFunc(r.Packages, c.Concern) })
+	}
+	rand.New(rand.NewPCG(c.Seed, 0)).Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	return all[:min(len(all), mostRooms)], c.Seed, nil
+}
+
+// draw draws the mutants of all these rooms.
+func draw(o options, chosen []room) ([]sampled, error) {
+	var folders []string
+	for _, r := range chosen {
+		folders = append(folders, r.Packages...)
+	}
+	s, err := load(o.root, folders)
+	if err != nil {
+		return nil, err
+	}
+	var drawn []sampled
+	for i, r := range chosen {
+		n := o.n
+		if o.total > 0 { // of 40 in 6 rooms 7, 7, 7, 7, 6, 6
+			n = (o.total + len(chosen) - 1 - i) / len(chosen)
+		}
+		drawn = append(drawn, s.draw(r, n, o.seed)...)
+	}
+	drawn = slices.DeleteFunc(drawn, func(m sampled) bool {
+		return !strings.Contains(fmt.Sprintf("%s:%d %s, %s", m.File, m.Line, m.Func, m.Operator), o.only)
+	})
+	if o.listed {
+		for _, m := range drawn {
+			fmt.Printf("%-10s %s:%d %s, %s\n    - %s\n    + %s\n", m.Room, m.File, m.Line, m.Func, m.Operator, m.Before, m.After)
+		}
+	}
+	return drawn, nil
+}
+
+// prepare weaves the mutants, compiles the tests of their rooms, and sees which test reaches which mutant.
+func prepare(ctx context.Context, root, folder string, chosen []room, drawn []sampled) (*trial, error) {
+	t := &trial{suites: map[string]*suite{}, rooms: map[string]room{}}
+	t.gate = mutants.Gate{Root: root, Folder: folder, Workers: runtime.NumCPU(), Log: func(format string, args ...any) {
+		fmt.Printf(format+"\n", args...)
+	}}
+	var folders []string
+	for _, r := range chosen {
+		if slices.ContainsFunc(drawn, func(m sampled) bool { return m.Room == r.Name }) {
+			t.rooms[r.Name] = r
+			folders = append(folders, r.tests()...)
+		}
+	}
+	slices.Sort(folders)
+	all, err := suites(root, slices.Compact(folders))
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range all {
+		t.suites[s.folder] = s
+	}
+	var woven []mutants.Mutant
+	for i := range drawn {
+		woven = append(woven, drawn[i].Mutant)
+	}
+	overlay, err := mutants.Weave(root, folder, woven)
+	if err != nil {
+		return nil, err
+	}
+	return t, measure(ctx, &t.gate, overlay, all)
+}
+
+// counted is what became of a room.
+type counted struct {
+	Room       string `json:"room"`
+	Killed     int    `json:"killed"`
+	Total      int    `json:"total"` // those that are equivalent left out
+	Equivalent int    `json:"equivalent"`
+	Unreached  int    `json:"unreached"`
+	Percent    int    `json:"percent"`
+}
+
+func count(chosen []room, results []result) []counted {
+	var counts []counted
+	for _, r := range chosen {
+		c := counted{Room: r.Name}
+		for _, m := range results {
+			switch {
+			case m.Room != r.Name:
+				continue
+			case m.Equivalent != "":
+				c.Equivalent++
+				continue
+			case m.By != "":
+				c.Killed++
+			case m.Reached == 0:
+				c.Unreached++
+			}
+			c.Total++
+		}
+		c.Percent = 100 * c.Killed / max(1, c.Total)
+		counts = append(counts, c)
+	}
+	return counts
+}
+
+// summary is what a person reads at the end.
+func summary(counts []counted, results []result) string {
+	var b strings.Builder
+	b.WriteString("\nsurvivors:\n")
+	for _, m := range slices.SortedFunc(slices.Values(results), func(a, b result) int { return cmp.Or(cmp.Compare(a.File, b.File), a.Line-b.Line) }) {
+		if m.By == "" && m.Equivalent == "" {
+			fmt.Fprintf(&b, "  %s\n      - %.200s\n      + %.200s\n", m, m.Before, m.After)
+		}
+	}
+	b.WriteString("\nroom        killed  total      %  unreached  equivalent\n")
+	for _, c := range counts {
+		fmt.Fprintf(&b, "%-10s  %6d  %5d  %4d%%  %9d  %10d\n", c.Room, c.Killed, c.Total, c.Percent, c.Unreached, c.Equivalent)
+	}
+	return b.String()
+}
+
+// String is one line about the mutant.
+func (r result) String() string {
+	what := fmt.Sprintf("%s:%d %s, %s", r.File, r.Line, r.Func, r.Operator)
+	switch {
+	case r.Equivalent != "":
+		return "equivalent  " + what
+	case r.By != "":
+		return fmt.Sprintf("killed      %s  by %s, %.1f s", what, r.By, r.Secs)
+	case r.Reached == 0:
+		return "UNREACHED   " + what
+	}
+	return fmt.Sprintf("SURVIVED    %s  %d of %d tests that reach it, %.1f s", what, r.Tried, r.Reached, r.Secs)
+}
+
+// below is an error that names the rooms below the floor.
+func below(counts []counted, floor int) error {
+	var rooms []string
+	for _, c := range counts {
+		if c.Total > 0 && c.Percent < floor {
+			rooms = append(rooms, fmt.Sprintf("%s (%d %%)", c.Room, c.Percent))
+		}
+	}
+	if len(rooms) == 0 {
+		return nil
+	}
+	return fmt.Errorf("the tests of these rooms notice less than %d %% of their mutants: %s; write the tests that the survivors lack, or argue in equivalents.go why none can notice", floor, strings.Join(rooms, ", "))
+}
+
+// belowInAll is an error where all rooms together are below the floor.
+func belowInAll(counts []counted, floor int) error {
+	killed, total := 0, 0
+	for _, c := range counts {
+		killed, total = killed+c.Killed, total+c.Total
+	}
+	percent := 100 * killed / max(1, total)
+	fmt.Printf("\n%d of %d drawn mutants noticed, %d %%; the floor is %d %%\n", killed, total, percent, floor)
+	if total == 0 || percent >= floor {
+		return nil
+	}
+	return fmt.Errorf("the tests notice %d %% of the mutants that were drawn, and the floor is %d %%; write the tests that the survivors lack, or argue in equivalents.go why none can notice", percent, floor)
+}

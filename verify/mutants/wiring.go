@@ -1,0 +1,77 @@
+package mutants
+
+const (
+	devRuntime        = "dev/embedded/runtime.go"
+	devBackend        = "dev/embedded/backend.go"
+	devAgents         = "dev/embedded/agents.go"
+	devConsumer       = "dev/embedded/consumer.go"
+	devHub            = "dev/embedded/hub.go"
+	devFlows          = "dev/embedded/workflows.go"
+	devQueues         = "dev/embedded/queues.go"
+	regular           = "shared/regularfile/regularfile.go"
+	supervisorWiring  = "functions/supervisor/bootstrap/wiring/wiring.go"
+	supervisorMetrics = "functions/supervisor/bootstrap/wiring/metrics.go"
+	schedulerWiring   = "functions/scheduler/bootstrap/wiring/wiring.go"
+	engineWiring      = "functions/internal/cloud/engine.go"
+	senderCheck       = "functions/scheduler/sender.go"
+	onEvents          = "shared/lambdaevent/batch.go"
+	agentOnLambda     = "functions/agent/onlambda/function.go"
+)
+
+// ofWiring are mutants of the wiring: Lambda mains and embedded mode.
+var ofWiring = []Mutant{
+	{Name: "P32-embedded-knows-no-capacity", File: devRuntime, Func: "Runtime.wire", Old: "Capacity: s.capacity, ", New: ""},
+	{Name: "P32-embedded-capacity-without-the-batch", File: devAgents, Func: "Runtime.capacity", Old: "a.concurrency * a.batch", New: "a.concurrency"},
+	{Name: "P32-embedded-takes-more-than-it-may", File: devBackend, Func: "Runtime.Submit", Old: "room < len(orders)", New: "room < 0"},
+	{Name: "P14-embedded-refuses-known-orders-while-busy", File: devBackend, Func: "Runtime.knownOrBusy", Old: "loaded[0].Task != nil", New: "loaded == nil"},
+	{Name: "P27-embedded-takes-nothing-up-again", File: devRuntime, Func: "Open", Old: "s.scheduler.Restart(ctx)", New: "0, error(nil)"},
+	{Name: "wiring-one-bad-task-stops-the-start", File: devRuntime, Func: "Open", Old: `s.log.Error("some tasks are not taken up again; the Supervisor tries when they are due", "error", err)`, New: "return nil, err"},
+	{Name: "wiring-close-cuts-calls-off", File: devAgents, Func: "Runtime.wireAgents", Old: "Drain: drainTime", New: "Drain: 1"},
+	{Name: "wiring-ready-while-it-closes", File: devRuntime, Func: "Runtime.Close", Old: "s.ready.Store(false)", New: ""},
+	{Name: "wiring-nothing-expires", File: devRuntime, Func: "Runtime.start", Old: "s.rest.Go(func() { s.expire(work) })", New: ""},
+	{Name: "wiring-expires-at-the-start-alone", File: devRuntime, Func: "Runtime.expire", Old: "default:\n\t\t\tpause(ctx, expireEvery)", New: "default:\n\t\t\treturn"},
+	{Name: "wiring-keep-is-dropped", File: devRuntime, Func: "Runtime.wire", Old: ", Keep: s.options.Keep", New: ""},
+	{Name: "wiring-ready-on-a-damaged-file", File: devBackend, Func: "Runtime.Health", Old: "err.Error(), false", New: "err.Error(), h.Ready"},
+	{Name: "wiring-readiness-asks-no-write", File: devBackend, Func: "Runtime.Health", Old: "err := s.store.Probe(); err != nil", New: "err := ctx.Err(); err != nil"},
+	{Name: "wiring-failed-messages-are-deleted", File: devConsumer, Func: "consumer.finish", Old: "bad[receipt] = true", New: "bad[receipt] = false"},
+	{Name: "wiring-open-orders-are-not-counted", File: devHub, Func: "hub.committed", Old: "h.open[t.OrderID] = struct{}{}", New: ""},
+	{Name: "wiring-broken-file-drops-its-workflow", File: devFlows, Func: "workflows.refused", Old: "next.byName[name], next.fileOf[name] = old.byName[name], file", New: "_ = name"},
+	{Name: "wiring-second-file-replaces-a-workflow", File: devFlows, Func: "workflows.reload", Old: "taken := next.fileOf[name]; taken", New: "taken := next.fileOf[name]; taken && other == \"\""},
+	{Name: "wiring-messages-die-after-three-receives", File: devQueues, Func: "newQueues", Old: "MaxReceives: maxReceives", New: "MaxReceives: 3"},
+	{Name: "wiring-failed-messages-come-back-at-once", File: devConsumer, Func: "consumer.finish", Old: "d.Backoff(visibility)", New: "0"},
+	{Name: "P45-overtaken-refusals-alert-again", File: "dev/embedded/uncalled.go", Func: "uncalled.replied", Old: "(!ever || now.Sub(worked) > settling)", New: "(!ever || now.Sub(worked) >= 0)"},
+	{Name: "P45-each-refusal-alerts", File: "dev/embedded/uncalled.go", Func: "uncalled.replied", Old: "was.told = true", New: "was.told = false"},
+	{Name: "P45-metric-is-written-with-each-batch", File: "functions/scheduler/bootstrap/wiring/metrics.go", Func: "notCalled.write", Old: "n.count = nil", New: "", Killers: []string{"scheduler-wiring"}},
+	{Name: "P12a-embedded-deletes-past-the-visibility", File: devConsumer, Func: "consumer.run", Old: "p.clock.Now().Sub(begun) < visibility", New: "p.clock.Now().Sub(begun) >= 0"},
+	{Name: "wiring-handled-messages-are-not-deleted", File: devConsumer, Func: "consumer.finish", Old: "if len(done) == 0 {", New: "if len(done) >= 0 {"},
+	{Name: "wiring-links-out-of-the-folder-are-followed", File: regular, Func: "ReadIn", Old: "read(name, limit, dir.Stat, dir.OpenFile)", New: "Read(dir.Name()+\"/\"+name, limit)"},
+	{Name: "wiring-pipes-are-read", File: regular, Func: "check", Old: "case mode.IsRegular():", New: "case mode.IsRegular(), mode&fs.ModeNamedPipe != 0:"},
+	{Name: "wiring-interval-is-dropped", File: supervisorWiring, Func: "New", Old: ", Interval: settings.SweepEvery", New: ""},
+	{Name: "wiring-pages-are-dropped", File: supervisorWiring, Func: "New", Old: "PagesPerSweep: settings.PagesPerSweep, ", New: ""},
+	{Name: "wiring-capacity-is-dropped", File: supervisorWiring, Func: "New", Old: "func(agent string) int { return settings.Capacity[agent] }", New: "nil"},
+	{Name: "wiring-nothing-is-ever-overdue", File: supervisorMetrics, Func: "writeMetrics", Old: "r.OldestOverdue.Seconds()", New: "0"},
+	{Name: "wiring-overdue-in-milliseconds", File: supervisorMetrics, Func: "writeMetrics", Old: "r.OldestOverdue.Seconds()", New: "r.OldestOverdue.Milliseconds()"},
+	{Name: "wiring-metrics-without-deployment", File: supervisorMetrics, Func: "writeMetrics", Old: "deployment.MetricDeployment:    name,", New: "deployment.MetricDeployment: \"\","},
+	{Name: "A17-metric-of-the-last-task", File: "functions/supervisor/decide.go", Func: "visit.Decide", Old: "max(w.report.OldestOverdue, j.At.Now.Sub(found.Due).Std())", New: "j.At.Now.Sub(found.Due).Std()", Killers: []string{"supervisor-wiring"}},
+	{Name: "wiring-task-ttl-is-dropped", File: engineWiring, Func: "Open", Old: ", TTL: d.TaskTTL", New: "", Killers: []string{"scheduler-wiring"}},
+	{Name: "wiring-shards-are-dropped", File: engineWiring, Func: "Open", Old: "Shards: d.Shards, ", New: "", Killers: []string{"scheduler-wiring", "supervisor-wiring"}},
+	{Name: "wiring-commands-without-stack", File: engineWiring, Func: "options", Old: `return "--stack " + stack`, New: `return ""`, Killers: []string{"scheduler-wiring"}},
+	{Name: "wiring-senders-are-dropped", File: schedulerWiring, Func: "New", Old: "Senders: settings.Senders, ", New: ""},
+	{Name: "wiring-fair-queues-are-dropped", File: schedulerWiring, Func: "New", Old: "FairQueues: settings.FairQueues, ", New: ""},
+	{Name: "wiring-instance-without-name", File: "functions/internal/cloud/engine.go", Func: "Open", Old: "Name:   d.Instance,", New: "", Killers: []string{"scheduler-wiring"}},
+	{Name: "wiring-foreign-messages-are-deleted", File: schedulerWiring, Func: "Handle", Old: "receipts = append(receipts, deliveries[i].Receipt)", New: "_ = i"},
+	{Name: "wiring-secrets-are-never-renewed", File: "functions/agent/bootstrap/wiring/lazy.go", Func: "Lazy.Worker", Old: "!l.Renew || ", New: "true || "},
+	{Name: "A30-given-back-is-hidden", File: onEvents, Func: "Batch", Old: "b.nack(ctx, queue, back, log)", New: "", Killers: []string{"lambdaevent", "scheduler-wiring", "agent-wiring"}},
+	{Name: "A30-given-back-one-by-one", File: "shared/port/giveback.go", Func: "Extend", Old: "; ok {", New: "; ok && ctx == nil {", Killers: []string{"lambdaevent", "sqs"}},
+	{Name: "A30-a-wait-of-its-own-is-dropped", File: onEvents, Func: "Batch", Old: "if f.After <= 0 {", New: "if f.After >= 0 {"},
+	{Name: "A30-given-back-after-the-context-ended", File: onEvents, Func: "batch.nack", Old: "context.WithoutCancel(ctx), Reserve/2", New: "context.WithoutCancel(ctx), 9*Reserve"},
+	{Name: "A30-waits-past-the-visibility-timeout", File: "shared/port/giveback.go", Func: "Delivery.Backoff", Old: "return min(wait, visibility)", New: "return wait", Killers: []string{"lambdaevent", "worker"}},
+	{Name: "A30-comes-back-together", File: "shared/port/giveback.go", Func: "Delivery.Backoff", Old: "wait += wait / 2 * time.Duration(sum.Sum32()%1000) / 1000", New: "", Killers: []string{"lambdaevent"}},
+	{Name: "A30-waits-alike-each-time", File: "shared/port/giveback.go", Func: "Delivery.Backoff", Old: "min(max(d.Received-1, 0), 20)", New: "0", Killers: []string{"lambdaevent", "agent-wiring"}},
+	{Name: "wiring-requests-without-worker-are-deleted", File: agentOnLambda, Func: "Handle", Old: "verdicts := make([]worker.Verdict, len(deliveries)) // none is deleted", New: "var verdicts []worker.Verdict", Killers: []string{"onlambda"}},
+	{Name: "P3-another-agents-name", File: senderCheck, Func: "Scheduler.notAsked", Old: `case it.from.agent != "" && it.from.agent != asked:`, New: "case false:", Killers: []string{"scheduler"}},
+	{Name: "P3-another-agents-role", File: senderCheck, Func: "Scheduler.notAsked", Old: "case s.anothers(asked, it.from.role):", New: "case false:", Killers: []string{"scheduler", "scheduler-wiring"}},
+	{Name: "P3-operators-cannot-redrive", File: senderCheck, Func: "Scheduler.anothers", Old: "return false\n}", New: "return true\n}", Killers: []string{"scheduler"}},
+	{Name: "P3-unknown-roles-are-refused", File: senderCheck, Func: "Scheduler.anothers", Old: " || len(own) == 0", New: "", Killers: []string{"scheduler"}},
+	{Name: "P3-role-with-its-session", File: senderCheck, Func: "senderOf", Old: `role, _, _ := strings.Cut(d.Sender, ":")`, New: "role := strings.TrimSpace(d.Sender)", Killers: []string{"scheduler"}},
+}

@@ -1,0 +1,48 @@
+package mutants
+
+const (
+	sourceMeaning  = "shared/workflow/source/meaning.go"
+	sourceGraph    = "shared/workflow/source/graph.go"
+	sourceTemplate = "shared/workflow/source/template.go"
+	sourceWait     = "shared/workflow/source/wait.go"
+	sourceAnswer   = "shared/workflow/source/answer.go"
+	exprAnswer     = "shared/expression/answer.go"
+	exprCheck      = "shared/expression/check.go"
+	sourceFail     = "shared/workflow/source/fail.go"
+	exprSkipped    = "shared/expression/skipped.go"
+	exprOperators  = "shared/expression/operators.go"
+	exprFunctions  = "shared/expression/functions.go"
+)
+
+// ofWorkflows are mutants of workflow files and expressions.
+var ofWorkflows = []Mutant{
+	{Name: "workflow-integer-difference-wraps", File: exprOperators, Func: "integers", Old: "if s := i - j; (s < i) == (j > 0) {", New: "if s := i - j; true {"},
+	{Name: "workflow-integer-sum-wraps", File: exprOperators, Func: "integers", Old: "if s := i + j; (s > i) == (j > 0) {", New: "if s := i + j; true {"},
+	{Name: "workflow-int-wraps", File: exprFunctions, Func: "toInt", Old: "f >= 1<<63", New: "f > 1<<63"},
+	{Name: "workflow-reads-skipped-output", File: exprSkipped, Func: "check.skipped", Old: "if !reads ||", New: "if true || !reads ||"},
+	{Name: "workflow-any-part-of-a-condition-proves", File: exprSkipped, Func: "check.follows", Old: "!slices.ContainsFunc(there, func(part string) bool { return !slices.Contains(here, part) })", New: "slices.ContainsFunc(there, func(part string) bool { return slices.Contains(here, part) })"},
+	{Name: "workflow-or-proves-like-and", File: exprSkipped, Func: "program.notSkipped", Old: "if holds == (n.Operator == \"&&\" || n.Operator == \"and\") {", New: "if true {"},
+	{Name: "workflow-unknown-after-is-an-order", File: sourceGraph, Func: "newGraph", Old: "g.sorted, g.before = nil, nil", New: ""},
+	{Name: "workflow-scalar-after-is-an-order", File: sourceGraph, Func: "newGraph", Old: "if after.shape != isList {", New: "if false {"},
+	{Name: "workflow-braces-are-sent-without-warning", File: sourceTemplate, Func: "builder.literal", Old: `strings.Contains(v.text, "{{") && strings.Contains(v.text, "}}")`, New: "false"},
+	{Name: "P34-wait-may-last-longer-than-a-year", File: sourceWait, Func: "builder.wait", Old: `b.duration(w, "for", limitWait, 0)`, New: `b.duration(w, "for", limit{}, 0)`},
+	{Name: "P34-wait-with-two-times-is-read", File: sourceWait, Func: "builder.wait", Old: `(w.field("for") == nil) == (w.field("until") == nil)`, New: "false"},
+	{Name: "P34-until-may-be-the-same-for-every-order", File: sourceWait, Func: "builder.until", Old: "err == nil && !isExpression", New: "err == nil && !isExpression && false"},
+	{Name: "P34-time-may-leave-the-calendar", File: exprFunctions, Func: "addTime", Old: "t.Year() > 9999", New: "false"},
+	{Name: "P34-time-span-in-days-has-no-end", File: exprFunctions, Func: "addTime", Old: "n > maxDays", New: "false"},
+	{Name: "workflow-more-people-needed-than-may-answer", File: sourceAnswer, Func: "builder.people", Old: "need > len(names)", New: "false"},
+	{Name: "workflow-question-sees-its-answer", File: exprCheck, Func: "check.identifier", Old: "if c.scope.Value {", New: "if true {"},
+	{Name: "workflow-schema-of-an-event-reads-files", File: exprAnswer, Func: "compileSchema", Old: "c.UseLoader(noLoader{})", New: ""},
+	{Name: "workflow-event-has-any-shape", File: exprAnswer, Func: "Expressions.CheckAnswer", Old: "if x.schemas[step] == nil {", New: "if true {"},
+	{Name: "workflow-answer-may-be-awaited-for-years", File: sourceAnswer, Func: "builder.answer", Old: "limitWait", New: "limitRetention"},
+	{Name: "workflow-late-answer-is-none-of-the-answers", File: sourceAnswer, Func: "builder.onTimeout", Old: "!slices.Contains(a.Values, given.text)", New: "false"},
+	{Name: "workflow-late-answer-has-any-shape", File: sourceAnswer, Func: "builder.onTimeout", Old: "if a.Schema == nil {", New: "if true {"},
+	{Name: "P22-late-answer-undoes-past-the-point-of-no-return", File: sourceMeaning, Func: "builder.stops", Old: "s.OnFailure != core.OnFailureUndo && !late", New: "s.OnFailure != core.OnFailureUndo"},
+	{Name: "P50-message-holds-an-expression", File: sourceFail, Func: "builder.fail", Old: `strings.Contains(text, "${")`, New: "false"},
+	{Name: "P50-message-of-any-length", File: sourceFail, Func: "builder.fail", Old: "len(text) > core.MaxMessage", New: "false"},
+	{Name: "P50-rule-stops-where-nothing-is-said", File: sourceFail, Func: "builder.fail", Old: "OnFailure: core.OnFailureUndo", New: "OnFailure: core.OnFailureStop"},
+	{Name: "P50-rule-must-declare-an-undo", File: sourceMeaning, Func: "builder.undoable", Old: " || s.Fail != nil {", New: " {"},
+	{Name: "P31-no-time-for-the-ledger", File: sourceMeaning, Func: "builder.holds", Old: "case s.Grade == core.Plain:", New: "case false:"},
+	{Name: "P22a-no-time-for-the-ledger", File: sourceMeaning, Func: "builder.holds", Old: "case s.PointOfNoReturn:", New: "case false:"},
+	{Name: "P22-second-point-of-no-return-undoes", File: sourceMeaning, Func: "builder.stops", Old: "if s.OnFailure != core.OnFailureUndo && !late ||", New: "if s.OnFailure != core.OnFailureUndo && !late || s.PointOfNoReturn ||"},
+}

@@ -1,0 +1,721 @@
+package simulate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// history is what the checks remember of an order.
+type history struct {
+	heard     map[int]bool      // numbers of statuses that the application has taken
+	told      map[int]string    // statuses that were sent, by number: their bytes
+	alerts    map[string]bool   // alerts that were raised
+	requests  map[string]string // requests that were sent, by step and attempt: their bytes
+	meant     map[string]string // what they ask for, by key and operation (P49)
+	holders   map[string]string // of a claim, by step and attempt
+	counted   map[string]int    // failures by step
+	verdicts  map[string]bool   // by command ID
+	cancels   map[int]bool      // runs whose Cancel was refused
+	answered  map[string]bool   // by the ID of an answer: its verdict
+	decisions map[string]string // what was decided, by step, run and round (P35)
+	dirty     bool              // its effects have changed since the last look
+	writes    int
+	wakes     map[string]core.Time // when a wait ends, by step and attempt (P34)
+	forwardAt int64                // when the task began to go forward, or did so again
+	submitted bool                 // of an exploration: at least once
+}
+
+func newHistory() history {
+	return history{
+		heard: map[int]bool{}, told: map[int]string{}, alerts: map[string]bool{}, requests: map[string]string{}, meant: map[string]string{}, holders: map[string]string{},
+		counted: map[string]int{}, verdicts: map[string]bool{}, cancels: map[int]bool{}, answered: map[string]bool{}, decisions: map[string]string{}, wakes: map[string]core.Time{},
+	}
+}
+
+// dirty has an order looked at after this step.
+func (w *simulation) dirty(id string) {
+	if o := w.byID[id]; o != nil {
+		o.seen.dirty = true
+	}
+}
+
+// check looks at the orders that have changed.
+func (w *simulation) check() {
+	for _, o := range w.orders {
+		if o.seen.dirty {
+			o.seen.dirty = false
+			w.checkEffects(o)
+		}
+	}
+}
+
+// most is the bound of commits of one order (invariant 20).
+const most = 3000
+
+// move is one commit.
+type move struct {
+	w             *simulation
+	o             *order
+	def           *core.Definition
+	before, after *core.Task
+	record        *port.Record
+	supervisor    bool
+	commanded     bool // it accepted a command
+}
+
+// committed holds every commit to the invariants.
+func (w *simulation) committed(before, after *core.Task, record *port.Record) {
+	w.Commits++
+	o := w.byID[after.OrderID]
+	if o == nil {
+		w.violate("2", "a task %s was stored that was not submitted", after.OrderID)
+		return
+	}
+	m := &move{w: w, o: o, def: w.defOf(after), before: before, after: after, record: record}
+	if w.cur != nil {
+		m.supervisor = w.cur.p.role == aSupervisor
+	}
+	if w.telling {
+		w.tell(w.cur.p.name, "store", summary(after))
+	}
+	o.seen.dirty = true
+	o.seen.writes++
+	if after.ProcessState == core.Processing && (before == nil || before.ProcessState != core.Processing) {
+		o.seen.forwardAt = w.now
+	}
+	m.verdicts()
+	m.identity()
+	m.index()
+	m.ends()
+	m.why()
+	m.settled()
+	m.fits()
+	m.replies()
+	for i := range after.Steps {
+		m.step(i)
+	}
+	m.decided()
+	w.planSweep()
+	if w.quiescing && !w.operating { // a late command has taken an order up again
+		w.operating = true
+		w.after(30_000, w.operate)
+	}
+}
+
+func (m *move) fail(name, format string, args ...any) {
+	m.w.violate(name, "order %s, version %d: %s", m.after.OrderID, m.after.Version, fmt.Sprintf(format, args...))
+}
+
+func (m *move) did(names ...string) {
+	for _, n := range names {
+		m.w.checks.did(n)
+	}
+}
+
+// verdicts: one ID, one answer; numbers grow by accepted commands (P5); a Cancel that was refused
+// stays refused for its run (P17).
+func (m *move) verdicts() {
+	m.did("P5", "P17")
+	accepted := 0
+	for _, v := range m.after.Verdicts {
+		was, known := m.o.seen.verdicts[v.ID]
+		if known && was != v.Accepted {
+			m.fail("P5", "command %s was answered %v and now %v", v.ID, was, v.Accepted)
+		}
+		if known {
+			continue
+		}
+		m.o.seen.verdicts[v.ID] = v.Accepted
+		m.commanded = m.commanded || v.Accepted
+		if v.Accepted {
+			accepted++
+		}
+		if v.Command == "cancel" {
+			if v.Accepted && m.o.seen.cancels[m.after.Run] && m.before != nil && m.before.Run == m.after.Run {
+				m.fail("P17", "a Cancel of run %d was refused before and is accepted now", m.after.Run)
+			}
+			// Past a point of no return it may be proven later that this one had no effect (P22a).
+			if !v.Accepted && m.before != nil && m.before.Run == m.after.Run && v.Reason != oldRun &&
+				(m.after.ProcessState == core.Processed || !pastReturn(m.def, m.after)) {
+				m.o.seen.cancels[m.after.Run] = true
+			}
+		}
+	}
+	was := 0
+	if m.before != nil {
+		was = m.before.Command
+	}
+	if d := m.after.Command - was; d < 0 || d > accepted {
+		m.fail("P5", "the command number went from %d to %d with %d accepted commands", was, m.after.Command, accepted)
+	}
+}
+
+const oldRun = "the order was started again since; look at it and cancel the new run"
+
+// identity: what never changes, and what only grows.
+func (m *move) identity() {
+	m.did("2", "15", "20", "P2", "P14")
+	if m.o.seen.writes > most {
+		m.fail("20", "it has been written %d times", m.o.seen.writes)
+	}
+	if m.before == nil {
+		if m.after.Version != 1 {
+			m.fail("15", "the first version is %d", m.after.Version)
+		}
+		return
+	}
+	m.did("mixed")
+	if m.before.Unknown[laterField] != nil && m.after.Unknown[laterField] == nil {
+		m.fail("mixed", "an older version of the program has dropped a field that it does not know")
+	}
+	if m.after.Version != m.before.Version+1 {
+		m.fail("15", "it follows version %d", m.before.Version)
+	}
+	if m.after.ContentHash != m.before.ContentHash {
+		m.fail("P14", "its content changed")
+	}
+	m.moved()
+	if d := m.after.Run - m.before.Run; d != 0 && (d != 1 || !m.commanded) {
+		m.fail("P2", "the run went from %d to %d", m.before.Run, m.after.Run)
+	}
+}
+
+// moved: a definition is pinned by a command, while nothing is in flight and no end is untold; what was
+// attempted or skipped stays as it is, but for a task that was undone (P49).
+func (m *move) moved() {
+	t, b := m.after, m.before
+	if t.Definition == b.Definition {
+		return
+	}
+	m.did("P49")
+	if !m.commanded {
+		m.fail("P49", "it pins another definition, and no command asked for that")
+	}
+	for i := range b.Steps {
+		s, is := &b.Steps[i], t.Step(b.Steps[i].Name)
+		if s.InFlight() && len(m.w.cur.sight(t.OrderID).events(m.w.cur)) < 2 {
+			m.fail("P49", "it is moved while step %s is in flight", s.Name)
+		}
+		if withoutEffect(s) {
+			delete(m.o.seen.meant, core.Key(t.OrderID, t.Run, s.Name)+string(core.Do))
+		}
+		bound := b.ProcessState != core.Compensated && (s.Attempted() || s.State == core.Skipped)
+		switch {
+		case bound && is == nil:
+			m.fail("P49", "step %s, which is %s, is removed", s.Name, s.State)
+		case bound && (is.First != s.First || is.Attempt < s.Attempt || s.State == core.Skipped && is.State != core.Skipped):
+			m.fail("P49", "step %s does not stand as it was", s.Name)
+		case is == nil && s.Attempt > 0 && t.Removed[s.Name] != s.Attempt:
+			m.fail("P49", "the attempts of step %s, which is removed, are forgotten", s.Name)
+		}
+	}
+}
+
+// was is a step as it was before; a name that returns goes on with its attempts (P1).
+func (m *move) was(name string) *core.Step {
+	if s := m.before.Step(name); s != nil {
+		return s
+	}
+	return &core.Step{Name: name, State: core.Pending, Attempt: m.before.Removed[name]}
+}
+
+// budgets are the most failures that a definition allows a step and its undo: an order that is moved keeps what
+// it has counted.
+func (w *simulation) budgets(step string) (do, undo int) {
+	for _, def := range w.defs {
+		if i := def.Index(step); i >= 0 {
+			d := &def.Steps[i]
+			do = max(do, d.Retry.Budget())
+			if d.Undo != nil {
+				undo = max(undo, d.Undo.Retry.MaxFailures)
+			}
+		}
+	}
+	return do, undo
+}
+
+// meant: one key means one thing, whatever definition the task pins (P49). An undo's input may differ.
+func (w *simulation) meant(o *order, r *message.Request) {
+	what := fmt.Sprintf("%s %s %s", r.Agent, r.Name, r.Grade)
+	if r.Operation == core.Do {
+		what += " " + string(r.Input)
+	}
+	key := r.Key + string(r.Operation)
+	if was, known := o.seen.meant[key]; known && was != what {
+		w.violate("P49", "key %s asked for %s, and now for %s", r.Key, was, what)
+	}
+	o.seen.meant[key] = what
+}
+
+// index: due is never late, and never missing (21, P9).
+func (m *move) index() {
+	m.did("21", "P9")
+	live := live(m.after)
+	if rests := live == 0 && m.after.ProcessState == core.Error; rests != (m.record.Bucket == port.AttentionBucket) {
+		m.fail("P9", "it is %s, its earliest live time is %s, and it stands in the index as %q", m.after.ProcessState, live, m.record.Bucket)
+	}
+	switch {
+	case live != 0 && m.record.Bucket != port.DueBucket:
+		m.fail("P9", "it has a live time, %s, and stands in the index as %q", live, m.record.Bucket)
+	case live != 0 && core.TimeOf(m.record.IndexAt) > live:
+		m.fail("21", "it is due at %s, and its earliest live time is %s", m.record.IndexAt, live)
+	case live == 0 && !m.after.AtRest():
+		m.fail("P9", "it is not at rest and has no live time: %s", summary(m.after))
+	}
+}
+
+// ends: an end is left by a command only (6).
+func (m *move) ends() {
+	m.did("6", "P22", "P23", "P20")
+	t, b := m.after, m.before
+	if t.Hops > m.def.HopBudget && t.Definition != "" {
+		m.fail("P23", "it has used %d hops of %d", t.Hops, m.def.HopBudget)
+	}
+	if b == nil {
+		return
+	}
+	m.did("18")
+	if t.EndSeq > 0 && t.StatusSeq != t.EndSeq {
+		m.fail("18", "its end is told as number %d, and a later status has number %d", t.EndSeq, t.StatusSeq)
+	}
+	if b.Terminal() && !m.commanded && (t.ProcessState != b.ProcessState || t.Ended != b.Ended) {
+		m.fail("6", "%s became %s without a command", b.ProcessState, t.ProcessState)
+	}
+	if (b.ProcessState == core.Processed || b.ProcessState == core.Cancelled || b.ProcessState == core.Closed) && t.ProcessState != b.ProcessState {
+		m.fail("6", "%s is final and became %s", b.ProcessState, t.ProcessState)
+	}
+	if pastReturn(m.def, t) && (t.ProcessState == core.Compensating || t.ProcessState == core.Compensated || t.ProcessState == core.Cancelled) {
+		m.fail("P22", "it is %s past its point of no return", t.ProcessState)
+	}
+	if t.ProcessState == core.Compensated || t.ProcessState == core.Cancelled {
+		m.did("10")
+		for i := range t.Steps {
+			if s := &t.Steps[i]; s.Attempted() && s.State != core.Compensated {
+				m.fail("10", "it is %s, and step %s, which was attempted, is %s", t.ProcessState, s.Name, s.State)
+			}
+		}
+	}
+}
+
+// why: an order is undone for the reason for which that began, whatever becomes of its undo (P19).
+func (m *move) why() {
+	if m.before == nil || m.before.Why == "" || m.before.IsTombstone() || m.before.Run != m.after.Run {
+		return
+	}
+	m.did("P19")
+	if was, is := undoneFor(m.before), undoneFor(m.after); was != is {
+		m.fail("P19", "it is undone because of %s, and that began because of %s", is, was)
+	}
+}
+
+func undoneFor(t *core.Task) string {
+	step, code := t.EndStep, t.EndCode
+	if t.ProcessState == core.Error || t.ProcessState == core.Closed {
+		step, code = t.UndoneFor.Step, t.UndoneFor.Code
+	}
+	return fmt.Sprintf("%s, step %q (%s)", t.Why, step, code)
+}
+
+// live is the earliest live time of a task (P9); 0: none.
+func live(t *core.Task) core.Time {
+	first := t.ResendAt
+	add := func(at core.Time) {
+		if at != 0 && (first == 0 || at < first) {
+			first = at
+		}
+	}
+	going := t.ProcessState == core.Processing || t.ProcessState == core.Compensating
+	if t.ProcessState == core.Processing {
+		add(t.Deadline)
+	}
+	for i := range t.Steps {
+		if s := &t.Steps[i]; s.InFlight() || going && waits(s) {
+			add(s.CompleteBy)
+		}
+	}
+	return first
+}
+
+// settled: an end counts as told only when it was (P11).
+func (m *move) settled() {
+	t, b := m.after, m.before
+	if b == nil || b.ResendAt == 0 || t.ResendAt != 0 || t.Ended != b.Ended || t.ProcessState != b.ProcessState {
+		return
+	}
+	m.did("P11")
+	seen := &m.o.seen
+	told := seen.told[t.EndSeq] != ""
+	if t.EndSeq > 0 && !told {
+		m.fail("P11", "%s is settled, and its status %d was never sent", t.ProcessState, t.EndSeq)
+	}
+	if t.ProcessState == core.Error && !seen.alerts[alertID(t.Ended, t.Run, t.EndCommand)] {
+		m.fail("P11", "its Error is settled, and its alert was never raised")
+	}
+}
+
+func alertID(at core.Time, run, command int) string { return fmt.Sprintf("%s/%d/%d", at, run, command) }
+
+// step holds one step to its invariants.
+func (m *move) step(i int) {
+	s, d := &m.after.Steps[i], &m.def.Steps[i]
+	m.did("12", "13", "14", "16", "17")
+	if s.InFlight() != (s.LockedBy != "") {
+		m.fail("16", "step %s is %s and locked by %q", s.Name, s.State, s.LockedBy)
+	}
+	if s.InFlight() {
+		key := fmt.Sprintf("%s/%d", s.Name, s.Attempt)
+		if was, known := m.o.seen.holders[key]; known && was != s.LockedBy {
+			m.fail("16", "attempt %d of step %s was locked by %s and is by %s", s.Attempt, s.Name, was, s.LockedBy)
+		}
+		m.o.seen.holders[key] = s.LockedBy
+	}
+	if budget, undoBudget := m.w.budgets(s.Name); s.FailureCount > budget || s.UndoFailures > undoBudget {
+		m.fail("12", "step %s has %d failures and %d of its undo", s.Name, s.FailureCount, s.UndoFailures)
+	}
+	if m.before == nil {
+		return
+	}
+	was := m.was(s.Name)
+	if !m.commanded && (s.FailureCount < was.FailureCount || s.UndoFailures < was.UndoFailures) {
+		m.fail("12", "step %s forgot failures", s.Name)
+	}
+	m.o.seen.counted[s.Name] += max(0, s.FailureCount-was.FailureCount) + max(0, s.UndoFailures-was.UndoFailures)
+	if n := m.o.seen.counted[s.Name]; n > s.Attempt {
+		m.fail("13", "step %s has counted %d failures in %d attempts", s.Name, n, s.Attempt)
+	}
+	m.did("P32")
+	if s.Queued > was.Queued && s.Queued >= d.MaxQueueTime && m.after.ProcessState != core.Error {
+		m.fail("P32", "step %s has waited for %s in queues, %s is the most, and the operator was not alerted", s.Name, s.Queued, d.MaxQueueTime)
+	}
+	m.held(was, s, d)
+	if d.Wait != nil && m.before.Definition == m.after.Definition {
+		m.wait(was, s)
+	}
+	if d.Answer != nil {
+		m.answers(was, s)
+	}
+	if d.Fail != nil {
+		m.did("P50")
+		if s.Attempt > 0 && was.Attempt == 0 || s.State == core.Failed && (s.Error == nil || s.Error.Code != d.Fail.Code) {
+			m.fail("P50", "step %s fails by the rule %s, and is %s in attempt %d with %v", s.Name, d.Fail.Code, s.State, s.Attempt, s.Error)
+		}
+	}
+	if s.Attempt < was.Attempt {
+		m.fail("14", "the attempt of step %s went from %d to %d", s.Name, was.Attempt, s.Attempt)
+	}
+	if m.supervisor {
+		m.bySupervisor(was, s)
+	}
+	if s.Attempt > was.Attempt {
+		m.claimed(was, s, d)
+	}
+}
+
+// held: a step is handed back uncounted, for at least 2 s, and not beyond maxQueueTime (P45).
+func (m *move) held(was, s *core.Step, d *core.StepDefinition) {
+	if sinceOf(s) == 0 || !was.InFlight() || s.InFlight() {
+		return
+	}
+	m.did("P45")
+	switch {
+	case s.FailureCount > was.FailureCount || s.UndoFailures > was.UndoFailures:
+		m.fail("P45", "step %s was not called (%s), and that counts as a failure", s.Name, s.Error.Code)
+	case m.after.ProcessState != core.Error && s.WakeAt.Sub(s.Error.At) < 2*core.Second: // a batch may stop the task after it, which clears the wait (P9)
+		m.fail("P45", "step %s was not called (%s), and is asked again at %s, %s later", s.Name, s.Error.Code, s.WakeAt, s.WakeAt.Sub(s.Error.At))
+	case s.Error.At.Sub(s.Error.Since) >= d.MaxQueueTime:
+		m.fail("P45", "step %s was not called since %s, %s is the most, and no operator was called", s.Name, s.Error.Since, d.MaxQueueTime)
+	}
+}
+
+func (m *move) bySupervisor(was, s *core.Step) {
+	m.did("P16")
+	if s.Attempt != was.Attempt {
+		m.fail("P16", "the Supervisor claimed step %s", s.Name)
+	}
+	if final := was.State == core.Processed || was.State == core.Skipped || was.State == core.Compensated; final && s.State != was.State {
+		m.fail("17", "the Supervisor took step %s from %s to %s", s.Name, was.State, s.State)
+	}
+}
+
+// claimed holds a new claim to its rules.
+func (m *move) claimed(was, s *core.Step, d *core.StepDefinition) {
+	t, b := m.after, m.before
+	if !s.Undo && b.ProcessState == core.Compensating && t.ProcessState == core.Compensating && t.Run == b.Run && !m.commanded {
+		m.fail("P20", "step %s is claimed forward while the task compensates", s.Name)
+	}
+	if !s.Undo || s.State != core.Compensating {
+		return
+	}
+	m.did("9")
+	for i := range t.Steps {
+		if o := &t.Steps[i]; o.First > s.First && o.State != core.Compensated {
+			m.fail("9", "step %s is undone while %s, claimed later, is %s", s.Name, o.Name, o.State)
+		}
+	}
+	if d.Grade != core.Fenced {
+		m.did("P21")
+		if quiet := s.QuietBy.Add(m.def.Agents[d.Agent].ClockSkew); s.ClaimedAt <= quiet {
+			m.fail("P21", "the undo of step %s is claimed at %s; a call may be under way until %s", s.Name, s.ClaimedAt, quiet)
+		}
+	}
+}
+
+// checkEffects holds what stands in the remote services against what the task claims (2, 7, 8).
+func (w *simulation) checkEffects(o *order) {
+	r := w.store.rows[o.id]
+	if r == nil || r.task == nil {
+		return
+	}
+	t := r.task
+	if r.order == nil {
+		w.violate("2", "order %s has a task and no order", o.id)
+	}
+	if !t.Terminal() || t.ProcessState == core.Closed { // whose effects stand as the operator found them
+		return
+	}
+	w.checks.did(map[bool]string{true: "7", false: "8"}[t.ProcessState == core.Processed])
+	for i := range t.Steps {
+		s := &t.Steps[i]
+		all, now := 0, 0
+		for run := 0; run <= t.Run; run++ {
+			if svc := w.services[core.Key(o.id, run, s.Name)]; svc != nil {
+				all += svc.net
+				if run == t.Run {
+					now = svc.net
+				}
+			}
+		}
+		want := 0
+		if t.ProcessState == core.Processed && s.State != core.Skipped && w.defOf(t).Steps[i].Agent != "" && !w.noEffect(t, s.Name) {
+			want = 1
+		}
+		switch {
+		case all == want && (now == want):
+		case t.ProcessState == core.Processed:
+			w.violate("7", "order %s is Processed, and step %s (%s) has %d effects, not %d", o.id, s.Name, s.State, all, want)
+		default:
+			w.violate("8", "order %s is %s, and %d effects of step %s stand", o.id, t.ProcessState, all, s.Name)
+		}
+	}
+}
+
+// undoing: what was claimed later has no effect any more (9).
+func (w *simulation) undoing(s *service, undo any) {
+	t := w.store.task(s.order)
+	if t == nil || t.Run != s.run || t.ProcessState != core.Compensating || s.net == 0 {
+		return
+	}
+	w.checks.did("9")
+	first := t.Step(s.step).First
+	for i := range t.Steps {
+		other := w.services[core.Key(s.order, s.run, t.Steps[i].Name)]
+		if d := &w.defOf(t).Steps[i]; d.PointOfNoReturn && other != nil && other.net > 0 {
+			w.violate("P22a", "order %s: %s is undone while the effect of the point of no return %s stands", s.order, s.step, d.Name)
+		}
+		if t.Steps[i].First > first && other != nil && other.net > 0 {
+			w.violate("9", "order %s: %s is undone while the effect of %s stands", s.order, s.step, t.Steps[i].Name)
+		}
+	}
+}
+
+// sent holds every message to the rules of sending.
+func (w *simulation) sent(p *process, q *queue, m port.Message) {
+	if iv := w.cur; iv != nil && iv.p == p {
+		if id, letter, ok := mailOf(m.Value); ok {
+			iv.sentBy(id, letter)
+		}
+	}
+	switch v := m.Value.(type) {
+	case *message.Request:
+		w.sentRequest(p, v)
+	case *message.Status:
+		w.sentStatus(v)
+	case *message.Control:
+		w.sentControl(p, v, m.Delay)
+	}
+	if w.telling {
+		w.tell(p.name, q.name, "sends "+describe(m))
+	}
+}
+
+func (w *simulation) sentRequest(p *process, r *message.Request) {
+	o, t := w.byID[r.OrderID], w.store.task(r.OrderID)
+	w.checks.did("P12")
+	if p.role == aSupervisor {
+		w.violate("P16", "the Supervisor sent a request for step %s of %s", r.Step, r.OrderID)
+	}
+	if o == nil || t == nil && w.store.rows[r.OrderID] == nil {
+		w.violate("P12", "a request of %s was sent before its task was stored", r.OrderID)
+		return
+	}
+	if t != nil {
+		if s := t.Step(r.Step); s == nil || s.Attempt < r.Attempt && t.Run <= r.Run {
+			w.violate("P12", "the request of attempt %d of step %s of %s was sent before the claim was stored", r.Attempt, r.Step, r.OrderID)
+		}
+	}
+	if iv := w.cur; iv != nil && iv.p == p && r.Operation == core.Do && !iv.mayDo(r) {
+		w.violate("P12", "the do of step %s of %s, attempt %d, was sent while the task is %s", r.Step, r.OrderID, r.Attempt, iv.sight(r.OrderID).now().ProcessState)
+	}
+	if _, d := w.stepOf(t, r.Step); d.Agent == "" {
+		w.violate("P33", "step %s of %s waits, and %s is asked to do it", r.Step, r.OrderID, r.Agent)
+	}
+	w.meant(o, r)
+	w.same("P12", o.seen.requests, fmt.Sprintf("%s/%d", r.Step, r.Attempt), r)
+	if bound := 100 + 20*len(w.def.Steps)*w.def.HopBudget; len(o.seen.requests) > bound {
+		w.violate("20", "order %s has made %d requests", o.id, len(o.seen.requests))
+	}
+}
+
+// short is the code of a status that is sent without its output, which was too large (P28).
+const short = "output-too-large"
+
+// sentControl: the Supervisor sends what it has committed, and a Wake does not come before its time
+// by its sender's clock (P9a, P16).
+func (w *simulation) sentControl(p *process, c *message.Control, delay time.Duration) {
+	iv := w.cur
+	if iv == nil || iv.p != p || p.role == aClient {
+		return
+	}
+	s := iv.sight(c.OrderID)
+	if p.role == aSupervisor && s.after == nil {
+		w.violate("P16", "the Supervisor sent a %s of %s and has committed nothing", c.Kind, c.OrderID)
+	}
+	t := s.now()
+	if t == nil || c.Kind != message.Wake || c.Step == "" {
+		return
+	}
+	w.checks.did("P9a")
+	step := t.Step(c.Step)
+	waits := (step.State == core.Pending || step.State == core.Waiting) && t.ProcessState == core.Processing || step.State == core.UndoWait
+	left := step.WakeAt.Sub(core.TimeOf(p.Now()))
+	alone := len(s.events(iv)) < 2 // else an earlier decision of this commit may have begun a shorter wait, which ended with it
+	if waits && alone && step.Attempt == c.Attempt && left > 0 && core.DurationOf(delay) < left+core.Second {
+		w.violate("P9a", "the Wake of step %s of %s comes after %s, and its wait has %s to go", c.Step, c.OrderID, delay, left)
+	}
+}
+
+func (w *simulation) same(rule string, seen map[string]string, key string, v port.Value) {
+	b, err := v.Encode()
+	if err != nil {
+		w.violate("bug", "a message cannot be encoded: %v", err)
+		return
+	}
+	if was, known := seen[key]; known && was != string(b) {
+		w.violate(rule, "%s was emitted again with other bytes:\n%s\n%s", key, was, b)
+	}
+	seen[key] = string(b)
+}
+
+func (w *simulation) sentStatus(s *message.Status) {
+	o, t := w.byID[s.OrderID], w.store.task(s.OrderID)
+	if o != nil && t != nil && s.Kind == core.StatusCommandRefused {
+		w.checks.did("P5")
+		if slices.ContainsFunc(t.Verdicts, func(v core.Verdict) bool { return v.ID == s.CommandID && v.Accepted }) {
+			w.violate("P5", "command %s of %s was accepted and is told as refused", s.CommandID, s.OrderID)
+		}
+	}
+	if o == nil || s.Seq == 0 {
+		return
+	}
+	w.checks.did("18")
+	b, err := s.Encode()
+	if err != nil {
+		w.violate("bug", "a status cannot be encoded: %v", err)
+	}
+	if was, known := o.seen.told[s.Seq]; known && was != string(b) && s.Code != short && !strings.Contains(was, short) {
+		w.violate("P12", "status %d of %s was sent again with other bytes:\n%s\n%s", s.Seq, s.OrderID, was, b)
+	}
+	if o.seen.told[s.Seq] == "" || s.Code != short {
+		o.seen.told[s.Seq] = string(b)
+	}
+	if t != nil && s.Kind == core.StatusFailed && s.Seq == t.EndSeq && t.ProcessState == core.Error && !o.seen.alerts[alertID(t.Ended, t.Run, t.EndCommand)] {
+		w.violate("P11", "status %d of %s says that an operator is needed, and no alert was raised", s.Seq, s.OrderID)
+	}
+	if t == nil {
+		return
+	}
+	want := map[core.StatusKind]core.State{core.StatusCompleted: core.Processed, core.StatusFailed: core.Error,
+		core.StatusUndone: core.Compensated, core.StatusCancelled: core.Cancelled, core.StatusClosed: core.Closed}[s.Kind]
+	if s.Seq > t.StatusSeq || want != "" && s.Seq == t.EndSeq && t.ProcessState != want {
+		w.violate("18", "status %d of %s says %s, and the task is %s, its last number %d", s.Seq, s.OrderID, s.Kind, t.ProcessState, t.StatusSeq)
+	}
+}
+
+func (w *simulation) alerted(p *process, a core.RaiseAlert) {
+	if o := w.byID[a.OrderID]; o != nil {
+		o.seen.alerts[alertID(a.At, a.Run, a.Command)] = true
+		if w.cur != nil {
+			w.cur.sentBy(a.OrderID, mail{kind: 'a', wakeAt: a.At})
+		}
+		if w.telling {
+			w.tell(p.name, "operator", "alert: "+a.OrderID+" "+a.Step+" "+a.Code)
+		}
+	}
+}
+
+// replies: one of another run or operation, or of a stale attempt other than done, changes nothing (4).
+func (m *move) replies() {
+	if m.w.cur == nil || m.before == nil || len(m.w.cur.letters) == 0 || m.o.settling(m) || len(m.w.cur.sight(m.after.OrderID).extra) > 0 {
+		return
+	}
+	for _, l := range m.w.cur.letters {
+		if aboutOrder(l.message) != m.after.OrderID {
+			continue
+		}
+		r, ok := l.message.Value.(*message.Reply)
+		if !ok || !stale(r, m.before) {
+			return
+		}
+	}
+	m.did("4")
+	m.fail("4", "it was changed by %s, of run %d", describe(m.w.cur.letters[0].message), m.w.cur.letters[0].message.Value.(*message.Reply).Run)
+}
+
+// settling is a commit that only says that an end has been told.
+func (o *order) settling(m *move) bool {
+	return m.before.ResendAt != 0 && m.after.ResendAt == 0 && m.before.ProcessState == m.after.ProcessState && m.before.Ended == m.after.Ended
+}
+
+func stale(r *message.Reply, t *core.Task) bool {
+	s := t.Step(r.Step)
+	done := r.Outcome == core.OutcomeDone && r.Operation == core.Do
+	return s == nil || r.Run != t.Run || r.Attempt < s.Attempt && !done || r.Attempt == s.Attempt && s.Undo != (r.Operation == core.UndoOp)
+}
+
+// audit is the last look at everything.
+func (w *simulation) audit() {
+	for _, o := range w.orders {
+		w.checks.did("5")
+		w.checks.did("19")
+		w.checks.did("P26")
+		if r := w.store.rows[o.id]; o.acked && (r == nil || r.order == nil) {
+			w.violate("P26", "order %s was acknowledged, and its row is gone", o.id)
+		}
+		o.seen.dirty = true
+		if t := w.store.task(o.id); t != nil {
+			w.Ends[t.ProcessState]++
+		}
+	}
+	w.check()
+	w.letters()
+}
+
+// letters: a message that was given up belongs to a task that came to its end all the same, or it
+// is unreadable (19).
+func (w *simulation) letters() {
+	for _, name := range w.names {
+		for _, l := range w.queues[name].dead {
+			if id := aboutOrder(l.message); id != "" && w.store.rows[id] == nil {
+				if o := w.byID[id]; o != nil && !o.refused {
+					w.violate("19", "a message of %s stands in the dead letters of %s, and nothing else is known of it", id, name)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,142 @@
+package simulate_test
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"reflect"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/workflow"
+	"github.com/stepkeeper/stepkeeper/verify/simulate"
+)
+
+// TestEveryInvariantIsChecked: what is listed is looked at.
+func TestEveryInvariantIsChecked(t *testing.T) {
+	seen := map[string]int{}
+	for seed := range uint64(300) {
+		r := simulate.Run(simulate.Scenario{Definition: simulate.Drawn(seed)}, simulate.NewSeeded(seed), simulate.Options{})
+		for name, n := range r.Checks {
+			seen[name] += n
+		}
+	}
+	for _, i := range simulate.Invariants() {
+		if seen[i.Name] == 0 {
+			t.Errorf("invariant %s is never checked: %s", i.Name, i.Text)
+		}
+		delete(seen, i.Name)
+	}
+	for name := range seen {
+		t.Errorf("%s is checked and not listed", name)
+	}
+}
+
+// TestATapeGivesTheSameRun: what a seed has chosen is all on its tape, also after a turn through a file.
+func TestATapeGivesTheSameRun(t *testing.T) {
+	for seed := range uint64(200) {
+		sc := simulate.Scenario{Definition: simulate.Drawn(seed)}
+		first := simulate.Run(sc, simulate.NewSeeded(seed), simulate.Options{})
+		file := filepath.Join(t.TempDir(), "tape.json")
+		if err := simulate.NewTape(sc, first.Choices, nil).Write(file); err != nil {
+			t.Fatal(err)
+		}
+		tape, err := simulate.ReadTape(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := tape.Play(simulate.Options{})
+		if err != nil || again.Hash != first.Hash || !reflect.DeepEqual(again.Ends, first.Ends) {
+			t.Fatalf("seed %d: %x, and from its tape %x, %v", seed, first.Hash, again.Hash, err)
+		}
+	}
+}
+
+// TestShrink: the counterexample of a wrong service comes down to a few choices.
+func TestShrink(t *testing.T) {
+	sc := simulate.Scenario{Definition: load(t, "../../examples/simulate/transfer.yaml"),
+		Services: simulate.Services{"creditor": {Forgets: 2 * core.Second}}}
+	r := simulate.Find(sc, simulate.Search{Seeds: 2000, Workers: 1})
+	if r.Violation == nil || r.Violation.Invariant != "3" || len(r.Tape.Choices) > 10 {
+		t.Fatalf("%v, tape %+v", r.Violation, r.Tape)
+	}
+}
+
+// TestFaultsOutlastWaits: what comes after a wait of days meets faults too, so that a service behind it which is not
+// what its workflow says is found.
+func TestFaultsOutlastWaits(t *testing.T) {
+	sc := simulate.Scenario{Definition: load(t, "../../examples/trial/trial.yaml"), Order: []byte(`{"email":"a@b","trialEnds":"2026-01-13T12:00:00Z","amount":5}`),
+		Services: simulate.Services{"payment": {Grade: core.Plain}}}
+	r := simulate.Find(sc, simulate.Search{Seeds: 3000, Workers: 1})
+	if r.Violation == nil || r.Violation.Invariant != "3" || r.Violation.At < int64(11*core.Day) {
+		t.Fatalf("%v after %d seeds", r.Violation, r.Seeds)
+	}
+}
+
+// TestOnlyRestarts: where nothing but processes fail, and no commands are given, every order is done.
+func TestOnlyRestarts(t *testing.T) {
+	for seed := range uint64(300) {
+		d := simulate.Drawn(seed)
+		d.Deadline, d.OnDeadline, d.HopBudget = 0, "", 10_000
+		for i := range d.Steps {
+			if d.Steps[i].Fail != nil {
+				d.Steps[i].When = "false"
+				continue
+			}
+			if d.Steps[i].Wait != nil {
+				d.Steps[i].Input = nil // a time that is none
+				continue
+			}
+			if d.Steps[i].Answer != nil { // no answer comes
+				d.Steps[i].Answer.Refuse, d.Steps[i].Answer.TimeoutValue, d.Steps[i].Input = "", json.RawMessage(`"yes"`), nil
+				continue
+			}
+			d.Steps[i].Retry.MaxFailures, d.Steps[i].Grade = 1000, core.Idempotent
+		}
+		if err := workflow.Seal(d); err != nil {
+			t.Fatal(err)
+		}
+		r := simulate.Run(simulate.Scenario{Definition: d, Alone: true, Only: []simulate.Fault{simulate.CrashBefore, simulate.CrashAfter,
+			simulate.TimeoutAfter, simulate.Frozen, simulate.Zombie, simulate.FreshCopy, simulate.Redelivery}}, simulate.NewSeeded(seed), simulate.Options{})
+		if r.Violation != nil || r.Ends[core.Processed] != r.Orders {
+			t.Fatalf("seed %d: %v, %v of %d orders", seed, r.Violation, r.Ends, r.Orders)
+		}
+	}
+}
+
+// FuzzRun lets a fuzzer choose.
+func FuzzRun(f *testing.F) {
+	f.Add([]byte{}, uint64(1))
+	f.Add([]byte("0000000010000000030000000"), uint64(3))
+	f.Fuzz(func(t *testing.T, data []byte, workflow uint64) {
+		r := simulate.Run(simulate.Scenario{Definition: simulate.Drawn(workflow)}, simulate.NewBytes(data), simulate.Options{})
+		if r.Violation != nil {
+			t.Fatal(r.Violation)
+		}
+	})
+}
+
+// rapidly lets rapid choose: anything but the plain course as often as asked for.
+type rapidly struct{ t *rapid.T }
+
+func (r rapidly) Choose(p simulate.Point, n int, odds float64) int {
+	if odds < 0.5 && rapid.IntRange(0, 99).Draw(r.t, p.Site+"?") < 100-max(1, int(100*odds)) {
+		return 0
+	}
+	return rapid.IntRange(0, n-1).Draw(r.t, p.Site)
+}
+
+// TestRapidChooses: what rapid draws, with its shrinking, breaks nothing, and gives a tape like any other.
+func TestRapidChooses(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		sc := simulate.Scenario{Definition: simulate.Drawn(rapid.Uint64Range(0, 500).Draw(t, "workflow")), Orders: 1}
+		r := simulate.Run(sc, rapidly{t}, simulate.Options{})
+		if r.Violation != nil {
+			t.Fatal(r.Violation)
+		}
+		if again := simulate.Run(sc, simulate.NewPlayer(r.Choices), simulate.Options{}); again.Hash != r.Hash {
+			t.Fatalf("%x, and from its tape %x", r.Hash, again.Hash)
+		}
+	})
+}

@@ -1,0 +1,61 @@
+package simulate_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/workflow"
+	"github.com/stepkeeper/stepkeeper/verify/simulate"
+)
+
+// TestAFloodEndsLateAndNothingIsUndone: time in a queue is not a failure (P32). Nine orders come at
+// once, every agent takes one request at a time and half of its timeout for it, and nothing else goes
+// wrong: every order ends Processed.
+func TestAFloodEndsLateAndNothingIsUndone(t *testing.T) {
+	undone, orders, commits := 0, 0, 0
+	for n := range uint64(200) {
+		d := simulate.Drawn(n)
+		d.Deadline, d.OnDeadline, d.HopBudget = 0, "", 100
+		for i := range d.Steps {
+			s := &d.Steps[i]
+			if s.Fail != nil {
+				s.When = "false"
+				continue
+			}
+			if s.Wait != nil {
+				s.Input = nil // a time that is none
+				continue
+			}
+			if s.Answer != nil { // no answer comes
+				s.Answer.Refuse, s.Answer.TimeoutValue, s.Input = "", json.RawMessage(`"yes"`), nil
+				continue
+			}
+			s.MaxQueueTime, s.Retry.MaxFailures = core.Day, 3
+			d.Agents[s.Agent] = core.AgentDefinition{QueueAllowance: 30 * core.Second, ClockSkew: core.Second}
+		}
+		if err := workflow.Seal(d); err != nil {
+			t.Fatal(err)
+		}
+		flood := func(p simulate.Point) int {
+			if p.Site == "slow" || p.Site == "world" && (p.Subject == "burst" || p.Subject == "capacity") {
+				return 1
+			}
+			return 0
+		}
+		r := simulate.Run(simulate.Scenario{Definition: d, Alone: true, Base: flood}, simulate.Plain{}, simulate.Options{})
+		if r.Violation != nil {
+			t.Fatalf("workflow %d: %v", n, r.Violation)
+		}
+		orders += r.Orders
+		commits += r.Commits
+		if r.Orders-r.Ends[core.Processed] > 0 {
+			t.Logf("workflow %d: %v", n, r.Ends)
+		}
+		undone += r.Orders - r.Ends[core.Processed]
+	}
+	if undone > 0 {
+		t.Errorf("%d of %d orders did not end Processed", undone, orders)
+	}
+	t.Logf("%d orders, %d commits", orders, commits)
+}

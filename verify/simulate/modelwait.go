@@ -1,0 +1,185 @@
+package simulate
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+// longestWait is how far ahead a wait may end, and longestDelay how long a message can be delayed (P34).
+const (
+	longestWait  = 366 * core.Day
+	longestDelay = 900 * core.Second
+)
+
+// spanOfWait is between what and what a wait ends that is claimed now: the share of its spread is free. It is not
+// ok where until is no time, or lies too far ahead (P34).
+func (m *model) spanOfWait(i int) (from, to core.Time, ok bool) {
+	d := &m.def.Steps[i]
+	from = m.now.Add(d.Wait.For)
+	if d.Input != nil {
+		value, err := m.def.Expr.Input(i, m.environment(i))
+		var text string
+		if err != nil || json.Unmarshal(value, &text) != nil {
+			return 0, 0, false
+		}
+		at, err := time.Parse(time.RFC3339Nano, text)
+		if from = core.TimeOf(at); err != nil || from > m.now.Add(longestWait) {
+			return 0, 0, false
+		}
+	}
+	return from, from.Add(d.Wait.Spread), true
+}
+
+// overAtOnce: its time has passed. Where that depends on its share of the spread, the real task says so.
+func (m *model) overAtOnce(i int) bool {
+	if m.def.Steps[i].Answer != nil {
+		a, _, ok := m.asked(i)
+		if ok {
+			_, ok = wholeNeed(a)
+		}
+		return ok
+	}
+	if m.def.Steps[i].Wait == nil {
+		return false
+	}
+	from, to, ok := m.spanOfWait(i)
+	return ok && from <= m.now && (to <= m.now || m.real == nil || m.realStep(i).FinishedAt == m.now)
+}
+
+// claimWait: a claim that asks no agent, fixes when it ends, and leaves a time (P33, P34).
+func (m *model) claimWait(i int) {
+	s := &m.t.Steps[i]
+	from, to, _ := m.spanOfWait(i)
+	s.Attempt++
+	m.first(s)
+	s.State, s.Cause, s.NoEffect, s.ClaimedAt, s.WakeAt = core.Waiting, m.cause, 0, m.now, to
+	if m.overAtOnce(i) {
+		m.finish(i, nil)
+		return
+	}
+	if m.real != nil {
+		if at := m.realStep(i).WakeAt; at >= from && at <= to {
+			s.WakeAt = at
+		}
+	}
+	m.leaveTime(s)
+}
+
+// leaveTime: a Wake where a message can be delayed for as long, else the Supervisor's time (P34).
+func (m *model) leaveTime(s *core.Step) {
+	if s.CompleteBy = s.WakeAt; s.WakeAt.Sub(m.now) <= longestDelay {
+		s.CompleteBy = max(s.WakeAt, m.now).Add(m.def.Grace)
+	}
+	m.post('w', s.Name, s.Attempt, s.WakeAt)
+}
+
+// lookAgain: Resubmit ends a wait whose time came while the task was in Error, and lets another go on (P33).
+func (m *model) lookAgain(i int) {
+	s := &m.t.Steps[i]
+	if m.def.Steps[i].Answer != nil {
+		m.lookAtAnswers(i)
+	}
+	switch {
+	case s.State != core.Waiting:
+		return
+	case m.def.Steps[i].Answer == nil && s.WakeAt <= m.now:
+		m.finish(i, nil)
+		return
+	}
+	s.Cause = m.cause
+	m.leaveTime(s)
+}
+
+// longest is the most that an order of any of the definitions waits.
+func longest(all []*core.Definition) (most int64) {
+	for _, def := range all {
+		sum := int64(0)
+		for i := range def.Steps {
+			switch d := &def.Steps[i]; {
+			case d.Answer != nil:
+				sum += int64(d.Timeout)
+			case d.Wait == nil:
+			case d.Input != nil:
+				sum += int64(longestWait + d.Wait.Spread)
+			default:
+				sum += int64(d.Wait.For + d.Wait.Spread)
+			}
+		}
+		most = max(most, sum)
+	}
+	return most
+}
+
+// outlasts has faults go on while an order waits, and for ten minutes after it, so that they meet what comes then.
+func (w *simulation) outlasts() bool {
+	if !w.through {
+		return false
+	}
+	for _, o := range w.orders {
+		t := w.store.task(o.id)
+		if t == nil || t.ProcessState != core.Processing {
+			continue
+		}
+		for i := range t.Steps {
+			if s := &t.Steps[i]; s.State == core.Waiting {
+				w.until = max(w.until, int64(s.WakeAt)-start+10*60_000)
+			}
+		}
+	}
+	return w.now <= w.until
+}
+
+// wait holds a step that waits to what is true of every one (P33, P34), whatever led to the commit.
+func (m *move) wait(was, s *core.Step) {
+	t, seen := m.after, &m.o.seen
+	m.did("P33")
+	switch {
+	case s.InFlight() || s.State == core.UndoWait:
+		m.fail("P33", "step %s waits and is %s, as if an agent were asked", s.Name, s.State)
+	case s.FailureCount > 0 || s.UndoFailures > 0:
+		m.fail("P33", "step %s waits, and has %d failures and %d of its undo", s.Name, s.FailureCount, s.UndoFailures)
+	case s.State == core.Waiting && t.Terminal() && t.ProcessState != core.Closed:
+		m.fail("P33", "the order is %s, and step %s still waits", t.ProcessState, s.Name)
+	case s.State == core.Waiting && (t.ProcessState == core.Processing || t.ProcessState == core.Compensating) && s.CompleteBy == 0 && !m.undecided(was):
+		m.fail("P33", "step %s waits, and has no time at which the Supervisor looks at it", s.Name)
+	}
+	claim := s.Name + "/" + itoa(s.Attempt)
+	if s.State == core.Waiting {
+		if at, known := seen.wakes[claim]; known && s.WakeAt != at && s.WakeAt != 0 {
+			m.fail("P34", "step %s, attempt %d, was to wait until %s, and waits until %s", s.Name, s.Attempt, at, s.WakeAt)
+		} else if !known {
+			seen.wakes[claim] = s.WakeAt
+		}
+	}
+	if was.State != core.Waiting || s.State != core.Processed || s.Attempt != was.Attempt {
+		return
+	}
+	m.did("P34")
+	at, known := seen.wakes[claim]
+	if !known { // its claim was the commit before
+		at = was.WakeAt
+	}
+	switch {
+	case s.FinishedAt < at:
+		m.fail("P34", "step %s ended at %s, and waits until %s", s.Name, s.FinishedAt, at)
+	case core.Time(start+m.w.now+m.w.skew()) < at:
+		m.fail("P34", "step %s ended at %s by the true time, and waits until %s", s.Name, core.Time(start+m.w.now), at)
+	case m.w.quiescing && m.w.driver == nil && m.before.ProcessState == core.Processing: // else a Resubmit took the order up, and ended it
+		m.prompt(s, at)
+	}
+}
+
+// undecided: the undo has taken the task out of Error, which clears the times; what undoes the step comes next.
+func (m *move) undecided(was *core.Step) bool {
+	return m.after.ProcessState == core.Compensating && was.CompleteBy == 0
+}
+
+// prompt: once faults are over a wait ends by its Wake, or by the next sweep after the grace (P33).
+func (m *move) prompt(s *core.Step, at core.Time) {
+	since := max(int64(at)-start, m.w.quiescedAt, m.o.seen.forwardAt)
+	if late := m.w.now - since - int64(m.def.Grace); late > 2*(tick+visibility) { // a lease, or a message, of who stood still last must run out
+		m.fail("P34", "step %s was to wait until %s, and ended %d ms after it could have, without faults", s.Name, at, late)
+	}
+}

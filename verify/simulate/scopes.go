@@ -1,0 +1,103 @@
+package simulate
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+)
+
+// SmallScopes lists the worlds of the exploration: one task of two steps, in a row and at once, for
+// each grade of service, with two instances of each actor: all well, a step that fails for good and
+// an undo, a Cancel, what an operator can do with a task that has stopped. Then steps that are
+// skipped, a deadline, a point of no return, two tasks, and more requests than agents (P32).
+func SmallScopes() []Scope {
+	var all []Scope
+	add := func(name string, d *core.Definition, s Scope) {
+		p := plot{}.also("world", "instances", 1, 1)
+		if s.Orders > 1 {
+			p.also("world", "orders", 1, s.Orders-1)
+		}
+		if len(s.Down) > 0 { // of one instance of each
+			p = plot{}.also("world", "orders", 1, max(s.Orders, 1)-1).also("world", "capacity", 1, 1)
+		}
+		s.Name, s.Scenario = name, Scenario{Definition: d, Base: p.base, Orders: max(s.Orders, 1) + 1, Order: s.Order}
+		all = append(all, s)
+	}
+	terse := func(d *core.Definition) *core.Definition { // fewer statuses leave fewer calls; without the first one it is submitted for ever
+		d.Notify = []core.StatusKind{core.StatusReceived, core.StatusCompleted, core.StatusFailed, core.StatusUndone, core.StatusCancelled}
+		return sealed(d)
+	}
+	people := func(k ...message.ControlKind) Scope { return Scope{People: k} }
+	fails := func(k ...message.ControlKind) Scope { return Scope{People: k, Refuses: "b"} }
+	for _, g := range []core.Grade{core.Fenced, core.Idempotent, core.Plain} {
+		n := string(g) + ": "
+		add(n+"in a row", small(g, false), Scope{})
+		add(n+"at once", small(g, true), Scope{})
+		add(n+"in a row, the second fails for good", small(g, false), fails())
+		add(n+"at once, one fails for good", small(g, true), fails())
+		add(n+"in a row, cancelled", terse(small(g, false)), people(message.Cancel))
+		add(n+"at once, cancelled", terse(small(g, true)), people(message.Cancel))
+		add(n+"stopped, resubmitted, cancelled", terse(stops(small(g, false))), fails(message.Resubmit, message.Cancel))
+		add(n+"stopped, undone, resubmitted", terse(stops(small(g, false))), fails(message.Undo, message.Resubmit))
+		add(n+"stopped, resolved, resubmitted", terse(stops(small(g, false))), fails(message.Resolve, message.Resubmit))
+		add(n+"a deadline passes", terse(deadline(small(g, false))), Scope{Down: []string{"b-agent-1"}})
+	}
+	add("stopped, closed, cancelled", terse(stops(small(core.Idempotent, false))), fails(message.Close, message.Cancel))
+	add("stopped, moved, resubmitted", terse(stops(small(core.Idempotent, false))), fails(message.Move, message.Resubmit))
+	add("the first is skipped", terse(when(small(core.Fenced, false), 0, "false")), fails(message.Cancel))
+	add("the second is skipped", terse(when(small(core.Idempotent, true), 1, "false")), people(message.Cancel))
+	add("a condition on the order", terse(when(small(core.Fenced, true), 1, "order.wanted")), Scope{Scenario: Scenario{Order: json.RawMessage(`{"wanted":true}`)}})
+	add("a condition that cannot be evaluated", terse(when(small(core.Fenced, false), 1, "order.missing.field > 1")), Scope{})
+	add("a point of no return", terse(noReturn(small(core.Idempotent, false))), fails(message.Resubmit, message.Cancel))
+	add("a point of no return that is refused", terse(pivot(small(core.Idempotent, false))), fails(message.Cancel))
+	add("a point of no return beside a step, refused", terse(pivot(small(core.Idempotent, true))), fails())
+	add("a wait between two steps, cancelled", terse(between(3*core.Second)), people(message.Cancel))
+	add("a wait beside a step, stopped, resubmitted", terse(stops(waitBeside())), fails(message.Resubmit))
+	add("an approval, answered twice", terse(askOnly(asking(false))), people(message.Answer, message.Answer))
+	add("an approval, answered, cancelled", terse(askOnly(asking(false))), people(message.Answer, message.Cancel))
+	add("an approval beside a step, answered, stopped, resubmitted", terse(stops(askBeside())), fails(message.Answer, message.Resubmit))
+	add("an event, twice", terse(askOnly(eventOf(asking(false)))), people(message.Answer, message.Answer))
+	add("a rule stops the order, undone, resubmitted", terse(stops(ruled(small(core.Idempotent, false)))), people(message.Undo, message.Resubmit))
+	add("two tasks", terse(small(core.Fenced, false)), Scope{Scenario: Scenario{Orders: 2}})
+	add("two tasks on an agent that comes late", terse(one(small(core.Idempotent, false))), Scope{Scenario: Scenario{Orders: 2}, Down: []string{"a-agent-1"}})
+	return all
+}
+
+// when puts a condition on a step.
+func when(d *core.Definition, step int, condition string) *core.Definition {
+	d.Steps[step].When = condition
+	return sealed(d)
+}
+
+// waitBeside is one call, which is the second step, beside a wait.
+func waitBeside() *core.Definition {
+	d := beside(3 * core.Second)
+	d.Steps[0], d.Steps = d.Steps[2], d.Steps[:2]
+	delete(d.Agents, "a-agent")
+	return sealed(d)
+}
+
+// askBeside is one call, which is the second step, beside an approval.
+func askBeside() *core.Definition {
+	d := asking(true)
+	d.Steps[0], d.Steps = d.Steps[2], d.Steps[:2]
+	delete(d.Agents, "a-agent")
+	return sealed(d)
+}
+
+// askOnly is a call, and then what is answered.
+func askOnly(d *core.Definition) *core.Definition {
+	d.Steps = slices.Delete(d.Steps, 1, 2)
+	delete(d.Agents, "b-agent")
+	return sealed(d)
+}
+
+// one leaves the first step only, which waits a short while for its agent.
+func one(d *core.Definition) *core.Definition {
+	d.Steps = d.Steps[:1]
+	d.Steps[0].MaxQueueTime = 20 * core.Second
+	delete(d.Agents, "b-agent")
+	return sealed(d)
+}

@@ -1,0 +1,799 @@
+package simulate
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+// now is the task as the handling knows it.
+func (s *sight) now() *core.Task {
+	if s.after != nil {
+		return s.after
+	}
+	return s.base
+}
+
+// mayDo: a do is sent while its task goes forward, or by a batch in which it did so before its last
+// message: what that claimed is under way, and what it met in hand may be sent again (P12, P13).
+func (iv *invocation) mayDo(r *message.Request) bool {
+	s := iv.sight(r.OrderID)
+	forward := func(t *core.Task) bool { return t.ProcessState == core.Processing && t.Run == r.Run }
+	seen := s.now()
+	return seen == nil || forward(seen) || slices.Contains(s.claims, mail{kind: 'r', step: r.Step, attempt: r.Attempt}) ||
+		s.base != nil && forward(s.base) && len(iv.events(r.OrderID)) > 1
+}
+
+// reading is what the clock showed, and what the instance knew then of the agents' queues.
+type reading struct {
+	now   core.Time
+	waits map[string]core.Duration
+}
+
+// sight is what one handling has seen of one order, and done to it.
+type sight struct {
+	id            string
+	base          *core.Task     // as loaded last; nil: there was none, or it was not loaded
+	after         *core.Task     // as committed by this handling since then; nil: nothing was
+	claims        []mail         // of that commit
+	must          []mail         // what the commit has to send
+	sent          []mail         // what was sent, by this handling
+	doubt         bool           // its own write may be stored, although the answer did not say so
+	wrote         bool           // it was committed by this handling
+	expectedWaits []expectedWait // what a Scheduler must have recorded of its replies (P32)
+	cut           bool           // the order's first document did not fit: its submission is refused (P28)
+	extra         []any          // requests that no queue took, which failed: what is decided after the latest load
+	refused       []any          // those of the commit since then
+	looked        bool           // it was loaded
+	from          int            // its first reading of the clock
+	told          bool           // it settled the end itself
+}
+
+func (iv *invocation) sight(id string) *sight {
+	for _, s := range iv.sights {
+		if s.id == id {
+			return s
+		}
+	}
+	s := &sight{id: id}
+	iv.sights = append(iv.sights, s)
+	return s
+}
+
+// read remembers what the process's clock has shown since the last load.
+func (iv *invocation) read(now core.Time) {
+	if n := len(iv.clock); n == 0 || iv.anew || iv.clock[n-1].now != now {
+		iv.clock, iv.anew = append(iv.clock, reading{now, iv.p.knows(now)}), false
+	}
+}
+
+// loaded: the handling decides on this from now on.
+func (iv *invocation) loaded(id string, t *core.Task) {
+	s := iv.sight(id)
+	s.base, s.after, s.must, s.looked = t, nil, nil, true
+	if len(s.refused) > 0 {
+		s.extra, s.refused = s.refused, nil
+	}
+	if len(s.extra) == 0 {
+		s.expectedWaits = nil
+	}
+	s.from, iv.anew = len(iv.clock), true
+}
+
+// lay is how long a message has waited for the handler, by the clock that it read when it was begun,
+// or should have read; one that comes again was given back, and says nothing of its queue.
+func (iv *invocation) lay(i int) core.Duration {
+	if iv.handed[i].Received > 1 {
+		return 0
+	}
+	now := core.Time(start + iv.w.now + iv.p.offset)
+	if len(iv.clock) > 0 {
+		now = iv.clock[0].now
+	}
+	return max(0, now.Sub(core.TimeOf(iv.handed[i].SentAt)))
+}
+
+// events are the messages of one order that the handling is about.
+func (iv *invocation) events(id string) (all []any) {
+	for _, l := range iv.letters {
+		if aboutOrder(l.message) == id {
+			all = append(all, l.message.Value)
+		}
+	}
+	if iv.direct != nil && iv.about == id {
+		all = append(all, iv.direct)
+	}
+	return all
+}
+
+// orders is how many orders the handling is about.
+func (iv *invocation) orders() int {
+	n, last := 0, ""
+	for _, l := range iv.letters {
+		if id := aboutOrder(l.message); id != last {
+			n, last = n+1, id
+		}
+	}
+	return n
+}
+
+func (w *simulation) defOf(t *core.Task) *core.Definition {
+	if d := w.definition(t.Definition); d != nil {
+		return d
+	}
+	return w.def // a tombstone pins none
+}
+
+// stepOf is a step as the task's definition has it, or, where a Move has removed it, as any other has.
+func (w *simulation) stepOf(t *core.Task, name string) (*core.Definition, *core.StepDefinition) {
+	all := w.defs
+	if t != nil {
+		all = append([]*core.Definition{w.defOf(t)}, all...)
+	}
+	for _, d := range all {
+		if i := d.Index(name); i >= 0 {
+			return d, &d.Steps[i]
+		}
+	}
+	panic("simulate: no definition has a step " + name)
+}
+
+// sentBy remembers what a handling has sent of an order.
+func (iv *invocation) sentBy(id string, m mail) {
+	s := iv.sight(id)
+	if !slices.Contains(s.sent, m) {
+		s.sent = append(s.sent, m)
+	}
+}
+
+// mailOf is what a message is, for the rules of sending.
+func mailOf(v port.Value) (id string, m mail, ok bool) {
+	switch v := v.(type) {
+	case *message.Request:
+		return v.OrderID, mail{kind: 'r', step: v.Step, attempt: v.Attempt}, true
+	case *message.Status:
+		switch v.Kind {
+		case core.StatusReceived:
+			return v.OrderID, mail{kind: 'c'}, true
+		case core.StatusRefused:
+			return v.OrderID, mail{kind: 'f'}, true
+		case core.StatusCommandRefused:
+			return v.OrderID, mail{kind: 'v'}, true
+		case core.StatusUndoing:
+			return v.OrderID, mail{kind: 'u', step: v.Step, wakeAt: v.Until}, true
+		}
+		return v.OrderID, mail{kind: 't', attempt: v.Seq}, v.Seq > 0
+	case *message.Quarantined:
+		return "", mail{kind: 'q'}, true
+	case *message.Control:
+		switch v.Kind {
+		case message.Wake:
+			return v.OrderID, mail{kind: 'w', step: v.Step, attempt: v.Attempt}, true
+		case message.Settle:
+			return v.OrderID, mail{kind: 's'}, true
+		case message.Answer: // to an order that is not there yet
+			return v.OrderID, mail{kind: 'e'}, true
+		}
+	}
+	return "", mail{}, false
+}
+
+// has: was it sent by this handling? Of an alert the time of its Error counts, of a Wake the step, of an undo that waits
+// until when.
+func (s *sight) has(want mail) bool {
+	return slices.ContainsFunc(s.sent, func(m mail) bool {
+		return m.kind == want.kind && m.step == want.step && m.attempt == want.attempt && (want.kind != 'a' && want.kind != 'u' || want.wakeAt == 0 || m.wakeAt == want.wakeAt)
+	})
+}
+
+// modelFor prepares the model for a decision that a handling makes at a time.
+func (iv *invocation) modelFor(s *sight, t *core.Task, at reading) *model {
+	w := iv.w
+	m := &model{def: w.def, defs: w.defs, latest: w.def, t: copyOf(t), now: at.now, by: iv.p.name, waits: at.waits, loose: iv.orders() > 1, room: w.room}
+	if iv.p.deploy > 0 {
+		m.latest = w.newer
+	}
+	switch {
+	case t != nil:
+		m.def = w.defOf(t)
+	default:
+		m.def = m.latest
+	}
+	if r := w.store.rows[s.id]; r != nil && r.order != nil {
+		m.content = r.order.Body
+		m.expired = r.task == nil
+	}
+	m.direct = iv.direct != nil
+	m.backlog = func(queue string) bool {
+		messages, asked := iv.depths[queue]
+		if !asked {
+			m.unasked = queue
+		}
+		return messages > w.capacity
+	}
+	return m
+}
+
+// decided holds a commit against the model. settling commits have their own rule.
+func (m *move) decided() {
+	iv := m.w.cur
+	if iv == nil {
+		return
+	}
+	s := iv.sight(m.after.OrderID)
+	s.wrote = true
+	if m.before != nil && m.o.settling(m) {
+		m.settledHere(s)
+		return
+	}
+	s.claims = s.claims[:0]
+	for i := range m.after.Steps {
+		st, attempt := &m.after.Steps[i], 0
+		if m.before != nil {
+			attempt = m.was(st.Name).Attempt
+		}
+		for attempt < st.Attempt { // a batch may claim a step, and then its undo
+			attempt++
+			s.claims = append(s.claims, mail{kind: 'r', step: st.Name, attempt: attempt})
+		}
+	}
+	times := iv.times(s)
+	rule, diff := "", ""
+	for _, now := range times {
+		model := iv.modelFor(s, m.before, now)
+		model.real = m.after
+		if rule, diff = m.predict(iv, s, model); diff == "" {
+			if len(times) > 1 && len(s.events(iv)) > 1 {
+				model.unpinAlerts(m.after)
+			}
+			s.after, s.must = m.after, append(s.must, model.mails...)
+			for i := range s.expectedWaits {
+				s.expectedWaits[i].vague = max(s.expectedWaits[i].vague, times[len(times)-1].now.Sub(times[0].now))
+			}
+			m.did(rule)
+			return
+		}
+	}
+	if rule == "" || len(times) > 1 && len(s.events(iv)) > 1 {
+		s.after, s.expectedWaits = m.after, []expectedWait{{order: s.id}}
+		return // each event had a time of its own
+	}
+	m.fail(rule, "%s", diff)
+}
+
+// unpinAlerts leaves open when an Error was that a later event of the same batch has ended: each event had a time
+// of its own.
+func (m *model) unpinAlerts(t *core.Task) {
+	for i := range m.mails {
+		if mail := &m.mails[i]; mail.kind == 'a' && (mail.wakeAt != t.Ended || t.ProcessState != core.Error) {
+			mail.wakeAt = 0
+		}
+	}
+}
+
+// predict runs the model, and answers how what was committed differs from it.
+func (m *move) predict(iv *invocation, s *sight, model *model) (rule, diff string) {
+	if m.supervisor {
+		rule = model.sweep()
+		switch {
+		case rule == "":
+			rule = "P10"
+			if first := live(m.after); m.after.Due != first {
+				return rule, fmt.Sprintf("the Supervisor pushed it to %s, and its earliest live time is %s", m.after.Due, first)
+			}
+		case model.unasked != "":
+			return "P32", "the Supervisor never asked how much waits in the queue " + model.unasked
+		}
+		return rule, model.differs(m.after)
+	}
+	events := s.events(iv)
+	if len(events) == 0 {
+		return "P8", "no event is known that led to this commit"
+	}
+	if len(s.extra) == 0 {
+		s.expectedWaits = nil
+	}
+	for i, ev := range events {
+		before, taught := model.changed, iv.expectedWait(s, model, i, ev)
+		model.changed, model.fresh = false, s.fresh(iv, i)
+		if r := model.take(ev); model.changed || rule == "" {
+			rule = r
+		}
+		if model.changed && taught != nil {
+			s.expectedWaits = append(s.expectedWaits, *taught)
+		}
+		model.changed = model.changed || before
+		model.ahead = false
+	}
+	return rule, model.differs(m.after)
+}
+
+// events are those of the handling, as the Scheduler has to take them.
+func (s *sight) events(iv *invocation) []any {
+	all := iv.events(s.id)
+	if len(s.extra) > 0 {
+		return s.extra // requests that no queue takes: a decision of their own
+	}
+	return all
+}
+
+// fresh: the n-th event was not handled before, so that it has nothing to send again (P12a).
+func (s *sight) fresh(iv *invocation, n int) bool {
+	if s.doubt {
+		return false
+	}
+	i := iv.letterOf(s, n)
+	return i < 0 || iv.handed[i].Received <= 1
+}
+
+// letterOf is the place of the n-th event among the messages; -1: it is not one of them.
+func (iv *invocation) letterOf(s *sight, n int) int {
+	for i, l := range iv.letters {
+		if len(s.extra) == 0 && aboutOrder(l.message) == s.id {
+			if n == 0 {
+				return i
+			}
+			n--
+		}
+	}
+	return -1
+}
+
+// differs says how a task is other than the model's, "" where it is not.
+func (m *model) differs(real *core.Task) string {
+	if m.t == nil {
+		return "it was stored, and the event makes no task"
+	}
+	t := m.t
+	type field struct {
+		name      string
+		want, got any
+	}
+	for _, f := range [...]field{
+		{"ProcessState", t.ProcessState, real.ProcessState}, {"Phase", t.Phase, real.Phase}, {"Why", t.Why, real.Why}, {"Run", t.Run, real.Run},
+	} {
+		if f.want != f.got {
+			return fmt.Sprintf("its %s is %v and must be %v", f.name, f.got, f.want)
+		}
+	}
+	for _, f := range [...]struct {
+		name      string
+		want, got int64
+	}{
+		{"Command", int64(t.Command), int64(real.Command)}, {"Hops", int64(t.Hops), int64(real.Hops)}, {"Claims", int64(t.Claims), int64(real.Claims)},
+		{"StatusSeq", int64(t.StatusSeq), int64(real.StatusSeq)}, {"EndSeq", int64(t.EndSeq), int64(real.EndSeq)},
+		{"EndCommand", int64(t.EndCommand), int64(real.EndCommand)}, {"Ended", int64(t.Ended), int64(real.Ended)}, {"Tell", int64(t.ResendAt), int64(real.ResendAt)},
+		{"Deadline", int64(t.Deadline), int64(real.Deadline)}, {"DeadlineSeq", int64(t.DeadlineSeq), int64(real.DeadlineSeq)},
+	} {
+		if f.want != f.got {
+			return fmt.Sprintf("its %s is %d and must be %d", f.name, f.got, f.want)
+		}
+	}
+	if t.Definition != real.Definition || !maps.Equal(t.Removed, real.Removed) || t.EndCause != real.EndCause {
+		return fmt.Sprintf("it pins %s without %v, its end came of %q, and must pin %s without %v, come of %q",
+			real.Definition, real.Removed, real.EndCause, t.Definition, t.Removed, t.EndCause)
+	}
+	if t.CancelAsked != real.CancelAsked {
+		return fmt.Sprintf("that a Cancel was asked for is %v", real.CancelAsked)
+	}
+	if (t.Closing == nil) != (real.Closing == nil) || t.Closing != nil && *t.Closing != *real.Closing {
+		return "who closed it, or why, is something else"
+	}
+	if text := differVerdicts(t.Verdicts, real.Verdicts); text != "" {
+		return text
+	}
+	if text := m.differAttempts(t, real); text != "" {
+		return text
+	}
+	if len(t.Steps) != len(real.Steps) {
+		return fmt.Sprintf("it has %d steps, and must have %d", len(real.Steps), len(t.Steps))
+	}
+	for i := range t.Steps {
+		if t.Steps[i].Name != real.Steps[i].Name {
+			return fmt.Sprintf("it has step %s where %s must be", real.Steps[i].Name, t.Steps[i].Name)
+		}
+		if text := differStep(&t.Steps[i], &real.Steps[i]); text != "" {
+			return "step " + t.Steps[i].Name + ": " + text
+		}
+	}
+	return ""
+}
+
+func differVerdicts(want, got []core.Verdict) string {
+	if len(want) != len(got) {
+		return fmt.Sprintf("it keeps %d verdicts, not %d", len(got), len(want))
+	}
+	for i := range want {
+		if want[i].ID != got[i].ID || want[i].Accepted != got[i].Accepted || want[i].Command != got[i].Command {
+			return fmt.Sprintf("command %s %s: accepted is %v (%s) and must be %v", got[i].Command, got[i].ID, got[i].Accepted, got[i].Reason, want[i].Accepted)
+		}
+	}
+	return ""
+}
+
+// differAttempts: each attempt that did not end done is in the list, or in the counts. Where documents are full, more of
+// them are counted only (P28).
+func (m *model) differAttempts(want, got *core.Task) string {
+	for m.room.limit > 0 && len(want.Attempts) > len(got.Attempts) {
+		want.Earlier.Count(want.Attempts[0].Outcome)
+		want.Attempts = want.Attempts[1:]
+	}
+	if want.Earlier != got.Earlier || len(want.Attempts) != len(got.Attempts) {
+		return fmt.Sprintf("it keeps %d attempts, and counts %+v before them; it must keep %d, and count %+v", len(got.Attempts), got.Earlier, len(want.Attempts), want.Earlier)
+	}
+	for i := range want.Attempts {
+		if want.Attempts[i] != got.Attempts[i] {
+			return fmt.Sprintf("it keeps the attempt %+v, and must keep %+v", got.Attempts[i], want.Attempts[i])
+		}
+	}
+	return ""
+}
+
+func differStep(want, got *core.Step) string {
+	switch {
+	case want.State != got.State:
+		return fmt.Sprintf("it is %s and must be %s", got.State, want.State)
+	case want.LockedBy != got.LockedBy:
+		return fmt.Sprintf("it is locked by %q and must be by %q", got.LockedBy, want.LockedBy)
+	case want.Undo != got.Undo:
+		return fmt.Sprintf("that it is being undone is %v", got.Undo)
+	case want.Cause != got.Cause:
+		return fmt.Sprintf("its cause is %q and must be %q", got.Cause, want.Cause)
+	case string(want.Output) != string(got.Output):
+		return fmt.Sprintf("its output is %.80s and must be %.80s", got.Output, want.Output)
+	case (want.Resolved == nil) != (got.Resolved == nil) || want.Resolved != nil && *want.Resolved != *got.Resolved:
+		return "the operator's fact is another one"
+	}
+	if text := differAnswers(want.Answers, got.Answers); text != "" {
+		return text
+	}
+	for _, f := range [...]struct {
+		name      string
+		want, got int64
+	}{
+		{"Attempt", int64(want.Attempt), int64(got.Attempt)}, {"First", int64(want.First), int64(got.First)},
+		{"FailureCount", int64(want.FailureCount), int64(got.FailureCount)}, {"UndoFailures", int64(want.UndoFailures), int64(got.UndoFailures)},
+		{"ClaimedAt", int64(want.ClaimedAt), int64(got.ClaimedAt)}, {"CompleteBy", int64(want.CompleteBy), int64(got.CompleteBy)},
+		{"StopBy", int64(want.StopBy), int64(got.StopBy)}, {"WakeAt", int64(want.WakeAt), int64(got.WakeAt)},
+		{"QuietBy", int64(want.QuietBy), int64(got.QuietBy)}, {"LastStopBy", int64(want.LastStopBy), int64(got.LastStopBy)},
+		{"Allowance", int64(want.Allowance), int64(got.Allowance)}, {"Queued", int64(want.Queued), int64(got.Queued)},
+		{"Error.Since", int64(sinceOf(want)), int64(sinceOf(got))},
+		{"FirstAt", int64(want.FirstAt), int64(got.FirstAt)}, {"NoEffect", int64(want.NoEffect), int64(got.NoEffect)}, {"FinishSeq", int64(want.FinishSeq), int64(got.FinishSeq)},
+	} {
+		if f.want != f.got {
+			return fmt.Sprintf("its %s is %d and must be %d", f.name, f.got, f.want)
+		}
+	}
+	return ""
+}
+
+// settledHere: only a handling that itself sent all of it settles an end (P11).
+func (m *move) settledHere(s *sight) {
+	m.did("P11")
+	s.told = true
+	t := m.after
+	if t.EndSeq > 0 && !s.has(mail{kind: 't', attempt: t.EndSeq}) {
+		m.fail("P11", "%s is settled by a handling that did not send its status %d", t.ProcessState, t.EndSeq)
+	}
+	if t.ProcessState == core.Error && !s.has(mail{kind: 'a', wakeAt: t.Ended}) {
+		m.fail("P11", "its Error is settled by a handling that did not raise its alert")
+	}
+}
+
+// finished holds a handling to what it left undone: a message that is deleted has nothing more to
+// say (P8, P15), and all that its commit led to was sent (P12, P13).
+func (iv *invocation) finished(gone func(id string) bool) {
+	if iv.dead {
+		return
+	}
+	iv.unreadable(gone)
+	iv.learnt(gone)
+	for _, s := range iv.sights {
+		if iv.w.byID[s.id] == nil || !gone(s.id) || iv.w.violation != nil {
+			continue
+		}
+		iv.concluded(s)
+	}
+}
+
+// tooFar: no message can wait for so long (P9a), seen from any time at which the handler has read its clock.
+func (iv *invocation) tooFar(want mail) bool {
+	first := core.TimeOf(iv.p.Now())
+	for _, r := range iv.clock {
+		first = min(first, r.now)
+	}
+	return want.kind == 'w' && want.wakeAt != 0 && want.wakeAt.Sub(first) > 890*core.Second
+}
+
+func (iv *invocation) concluded(s *sight) {
+	w := iv.w
+	must := s.must
+	if s.after == nil && s.looked && !s.cut {
+		var ok bool
+		if must, ok = iv.spent(s); !ok {
+			return
+		}
+	}
+	w.checks.did("P8")
+	w.checks.did("P13")
+	for _, want := range must {
+		if iv.tooFar(want) {
+			continue // the Supervisor sends it
+		}
+		from := s
+		if want.kind == 'q' {
+			from = iv.sight("")
+		}
+		if !from.has(want) {
+			w.violate("P13", "order %s: a handling is over, and did not send %s", s.id, want)
+			return
+		}
+	}
+	if t := s.after; t != nil && t.ResendAt != 0 && !s.told && !iv.trouble && s.toldAll(t) {
+		w.violate("P11", "order %s is %s, and who told it has not settled it", s.id, t.ProcessState)
+	}
+}
+
+// toldAll: the handling itself has sent all that the end has to tell.
+func (s *sight) toldAll(t *core.Task) bool {
+	return (t.EndSeq == 0 || s.has(mail{kind: 't', attempt: t.EndSeq})) && (t.ProcessState != core.Error || s.has(mail{kind: 'a', wakeAt: t.Ended}))
+}
+
+// spent: the messages of an order that are deleted, although nothing was committed for them, change
+// nothing. It answers what they have to send again.
+func (iv *invocation) spent(s *sight) (must []mail, ok bool) {
+	w := iv.w
+	var broken string
+	version := int64(0)
+	if s.base != nil {
+		version = s.base.Version
+	}
+	for _, at := range iv.times(s) {
+		m := iv.modelFor(s, s.base, at)
+		broken = ""
+		for i, ev := range s.events(iv) {
+			m.changed, m.fresh = false, s.fresh(iv, i)
+			rule := m.take(ev)
+			if m.ahead {
+				w.violate("P8", "order %s: %s is ahead of the document, and was deleted", s.id, say(ev))
+				return nil, false
+			}
+			if m.changed && broken == "" {
+				broken = rule
+			}
+		}
+		must = m.mails
+		if broken == "" {
+			iv.copied(s)
+			return must, true
+		}
+	}
+	w.violate(broken, "order %s, version %d: %s changes it, and was deleted without a commit", s.id, version, say(s.events(iv)[0]))
+	return nil, false
+}
+
+// copied: what was not handled before, and changes nothing, has its sender answered and nothing else sent,
+// or copies would multiply calls (P12a).
+func (iv *invocation) copied(s *sight) {
+	for i, ev := range s.events(iv) {
+		if c, ok := ev.(*message.Control); s.wrote || !s.fresh(iv, i) || ok && c.Kind == message.Settle {
+			return
+		}
+	}
+	iv.w.checks.did("P12a")
+	for _, m := range s.sent {
+		if slices.Contains([]byte{'r', 'w', 's', 't', 'a'}, m.kind) {
+			iv.w.violate("P12a", "order %s: a fresh copy that changes nothing sent %s", s.id, m)
+		}
+	}
+}
+
+// unreadable: what cannot be read goes to quarantine, what is of a newer schema stays, and nothing
+// is given back without a reason (19).
+func (iv *invocation) unreadable(gone func(id string) bool) {
+	w := iv.w
+	lost := iv.gone == nil
+	for i, l := range iv.letters {
+		if lost {
+			break
+		}
+		id := aboutOrder(l.message)
+		switch {
+		case l.message.Value == nil && iv.gone[i] && string(l.message.Body) == newerBody:
+			w.violate("19", "a message of a newer schema was deleted")
+		case l.message.Value == nil && iv.gone[i] && !iv.sight("").has(mail{kind: 'q'}):
+			w.violate("19", "an unreadable message was deleted, and is not in quarantine")
+		case id != "" && !iv.gone[i] && !iv.broken && iv.sight(id).cut:
+			w.violate("P28", "the store refused order %s for its size, and %s was given back", id, describe(l.message))
+		case id != "" && !iv.gone[i] && !iv.trouble && !iv.stays(id):
+			w.violate("19", "%s was given back, and nothing had failed", describe(l.message))
+		}
+	}
+}
+
+// stays: one of the messages of the order is ahead of the document (P8).
+func (iv *invocation) stays(id string) bool {
+	s := iv.sight(id)
+	m := iv.modelFor(s, s.base, iv.times(s)[0])
+	for _, ev := range s.events(iv) {
+		m.take(ev)
+		if m.ahead {
+			return true
+		}
+	}
+	return false
+}
+
+// times are the readings since the order was loaded.
+func (iv *invocation) times(s *sight) []reading {
+	if len(iv.clock) == s.from {
+		iv.p.Now()
+	}
+	return iv.clock[s.from:]
+}
+
+func (m mail) String() string {
+	switch m.kind {
+	case 'r':
+		return fmt.Sprintf("the request of attempt %d of step %s", m.attempt, m.step)
+	case 'w':
+		return fmt.Sprintf("a Wake of step %q, attempt %d", m.step, m.attempt)
+	case 's':
+		return "a Settle"
+	case 't':
+		return fmt.Sprintf("status %d", m.attempt)
+	case 'u':
+		return fmt.Sprintf("that the undo of step %s waits until %s", m.step, m.wakeAt)
+	case 'c':
+		return "that the order is there"
+	case 'f':
+		return "that it is refused"
+	case 'v':
+		return "that the command is refused"
+	case 'q':
+		return "it to the quarantine"
+	}
+	return "the alert"
+}
+
+func say(ev any) string {
+	if v, ok := ev.(port.Value); ok {
+		return describe(port.Message{Value: v})
+	}
+	return "a message"
+}
+
+// counted remembers how many messages a queue held, visible and in flight, as the handling saw it.
+func (iv *invocation) counted(queue string, messages int) {
+	if iv.depths == nil {
+		iv.depths = map[string]int{}
+	}
+	iv.depths[queue] = messages
+}
+
+// leased notes whether a shard is this Supervisor's; looks holds it to that.
+func (iv *invocation) leased(name string, ours bool) {
+	if iv.shards == nil {
+		iv.shards = map[string]bool{}
+	}
+	iv.shards[name] = ours
+}
+
+func (iv *invocation) looks(shard int) {
+	if ours, asked := iv.shards["sweep/"+itoa(shard)]; asked && !ours {
+		iv.w.violate("P16", "a Supervisor sweeps shard %d, which another one has", shard)
+	}
+}
+
+// overlooked finds what stood in the index all the time, and was not looked at: with no shard left to
+// others, and all pages taken, there is nothing.
+func (iv *invocation) overlooked(due []dueAt) {
+	for _, ours := range iv.shards {
+		if !ours {
+			return
+		}
+	}
+	for _, d := range due {
+		r := iv.w.store.rows[d.id]
+		if r.record == nil || r.record.Version != d.version || slices.ContainsFunc(iv.sights, func(s *sight) bool { return s.id == d.id }) {
+			continue
+		}
+		iv.w.violate("5", "order %s is due, and a sweep over all has not looked at it", d.id)
+	}
+}
+
+// dueAt is a task that stood in the index at some version.
+type dueAt struct {
+	id      string
+	version int64
+}
+
+// dueBy lists what stands in the index up to a time.
+func (w *simulation) dueBy(now time.Time) (all []dueAt) {
+	for _, id := range w.store.ids {
+		if r := w.store.rows[id].record; r != nil && r.Bucket == port.DueBucket && !r.IndexAt.After(now) {
+			all = append(all, dueAt{id, r.Version})
+		}
+	}
+	return all
+}
+
+// swept holds a sweep to what it left undone: all that was overdue in what it loaded is decided, and
+// a due time that was early is pushed (P10, P16).
+func (iv *invocation) swept(due []dueAt) {
+	w := iv.w
+	if iv.dead || iv.trouble {
+		return
+	}
+	iv.overlooked(due)
+	for _, s := range iv.sights {
+		if s.after != nil {
+			iv.concluded(s)
+			continue
+		}
+		if s.base == nil || s.base.AtRest() || len(iv.clock) == s.from {
+			continue
+		}
+		w.checks.did("P16")
+		rule := ""
+		for _, now := range iv.times(s) {
+			m := iv.modelFor(s, s.base, now)
+			if rule = m.sweep(); rule == "" && s.base.Due != live(s.base) {
+				rule = "P10"
+			}
+			if rule == "" {
+				break
+			}
+		}
+		if rule != "" {
+			w.violate(rule, "order %s, version %d: a sweep has looked at it and left it as it was", s.id, s.base.Version)
+		}
+	}
+}
+
+// restarted holds a restart to P27: all that is under way is emitted again.
+func (iv *invocation) restarted(due []dueAt) {
+	w := iv.w
+	if iv.dead || iv.trouble {
+		return
+	}
+	iv.overlooked(due)
+	for _, s := range iv.sights {
+		t := s.base
+		if t == nil || t.AtRest() || len(s.extra) > 0 {
+			continue
+		}
+		w.checks.did("P27")
+		for i := range t.Steps {
+			st := &t.Steps[i]
+			going := t.ProcessState == core.Processing || t.ProcessState == core.Compensating
+			switch {
+			case stands(t, st):
+				s.must = append(s.must, ofClaim(st))
+			case st.State == core.Waiting && t.ProcessState == core.Compensating && st.CompleteBy != 0:
+				s.must = append(s.must, mail{kind: 'w', step: st.Name, attempt: st.Attempt}) // at once: nothing is waited for any more
+			case going && waits(st) && st.CompleteBy != 0:
+				s.must = append(s.must, mail{kind: 'w', step: st.Name, attempt: st.Attempt, wakeAt: st.WakeAt})
+			}
+		}
+		if t.ResendAt != 0 && t.EndSeq > 0 {
+			s.must = append(s.must, mail{kind: 't', attempt: t.EndSeq})
+		}
+		if t.ResendAt != 0 && t.ProcessState == core.Error {
+			s.must = append(s.must, mail{kind: 'a', wakeAt: t.Ended})
+		}
+		for _, want := range s.must {
+			if !iv.tooFar(want) && !s.has(want) {
+				w.violate("P27", "order %s: the restart did not send %s", s.id, want)
+			}
+		}
+	}
+}

@@ -1,0 +1,236 @@
+package simulate
+
+import (
+	"slices"
+	"sync"
+)
+
+// Matrix is every single fault at every place of every base scenario.
+type Matrix struct {
+	Scenes  int
+	Runs    int
+	Cells   map[Cell]int // how often each was hit
+	Missing []Cell       // that can exist and were not hit
+	Absent  []Absent     // that cannot exist
+	Wrong   []Absent     // that cannot exist, and were hit
+	Places  []Place      // every fault at every single call of every scenario
+	Broken  []Broken
+	Hits    [faultCount]int
+}
+
+// Absent is a cell that cannot exist, and why.
+type Absent struct {
+	Cell
+	Why string
+}
+
+// Place is one fault at one call of one scenario.
+type Place struct {
+	Scene  string
+	Choice Choice
+	Hits   int
+	Why    string // it was not hit: why it cannot be
+}
+
+// Broken is a run that broke an invariant.
+type Broken struct {
+	Scene     string
+	Choices   []Choice
+	Violation *Violation
+}
+
+// Singles tries every fault at every place of every base scenario, once. With pairs > 0 it tries
+// that many pairs of each scene in addition, spread evenly.
+func Singles(scenes []Scene, workers, pairs int) *Matrix {
+	m := &Matrix{Scenes: len(scenes), Cells: map[Cell]int{}}
+	type job struct {
+		scene   *Scene
+		choices []Choice
+	}
+	jobs := make(chan job, 64)
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	for range max(1, workers) {
+		all.Go(func() {
+			for j := range jobs {
+				r := Run(j.scene.Scenario, NewPlayer(j.choices), Options{})
+				mu.Lock()
+				m.add(j.scene, j.choices, &r)
+				mu.Unlock()
+			}
+		})
+	}
+	for i := range scenes {
+		s := &scenes[i]
+		places, cannot := s.places()
+		mu.Lock()
+		m.Places = append(m.Places, cannot...)
+		mu.Unlock()
+		for _, c := range places {
+			jobs <- job{s, []Choice{c}}
+		}
+		for k := range pairs {
+			n := len(places)
+			a, b := (k*7919)%n, (k*104729+k/n+1)%n
+			jobs <- job{s, []Choice{places[a], places[b]}}
+		}
+	}
+	close(jobs)
+	all.Wait()
+	m.conclude()
+	return m
+}
+
+// places lists every fault that can be put anywhere on the scene's plain course, and those that
+// cannot.
+func (s *Scene) places() (all []Choice, cannot []Place) {
+	w := newSimulation(s.Scenario, Plain{})
+	w.listing = true
+	w.setUp()
+	w.play()
+	for _, p := range w.points {
+		for v, name := range actNames(p.Site) {
+			c := Choice{At: p.Site, Of: p.Subject, Nth: p.Nth, Value: v + 1, What: name}
+			r, site := siteOf(p.Site)
+			switch why := w.impossible(r, site, actsAt[site][v]); {
+			case s.Base(p.Point) > 0:
+				cannot = append(cannot, Place{s.Name, c, 0, "another fault happens there, which the scenario is about"})
+			case why != "":
+				cannot = append(cannot, Place{s.Name, c, 0, why})
+			default:
+				all = append(all, c)
+			}
+		}
+	}
+	return all, cannot
+}
+
+// siteOf is the opposite of sites.
+func siteOf(name string) (role, call) {
+	for r := range sites {
+		if c := slices.Index(sites[r][:], name); c >= 0 {
+			return role(r), call(c) //nolint:gosec // small
+		}
+	}
+	return roleCount, callCount
+}
+
+func (m *Matrix) add(s *Scene, choices []Choice, r *Result) {
+	scene := s.Name
+	m.Runs++
+	if len(choices) == 1 {
+		p := Place{Scene: scene, Choice: choices[0]}
+		if slices.ContainsFunc(r.Choices, func(c Choice) bool { c.Value = choices[0].Value; return c == choices[0] }) {
+			p.Hits = 1
+		}
+		m.Places = append(m.Places, p)
+	}
+	for c, n := range r.Cells {
+		m.Cells[c] += n
+	}
+	for f, n := range r.Hits {
+		m.Hits[f] += n
+	}
+	if r.Violation != nil {
+		m.Broken = append(m.Broken, Broken{scene, choices, r.Violation})
+	}
+}
+
+// conclude compares what was hit with what can exist.
+func (m *Matrix) conclude() {
+	for r := range sites {
+		for c := range sites[r] {
+			for _, a := range actsAt[c] {
+				cell := Cell{sites[r][c], a.String()}
+				switch why := absent(role(r), call(c), a); { //nolint:gosec // small
+				case why != "" && m.Cells[cell] > 0:
+					m.Wrong = append(m.Wrong, Absent{cell, why})
+				case why != "":
+					m.Absent = append(m.Absent, Absent{cell, why})
+				case m.Cells[cell] == 0:
+					m.Missing = append(m.Missing, cell)
+				}
+			}
+		}
+	}
+}
+
+// Unhit lists the places that were not hit although nothing says why.
+func (m *Matrix) Unhit() (all []Place) {
+	for _, p := range m.Places {
+		if p.Hits == 0 && p.Why == "" {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// Count is how many cells can exist.
+func (m *Matrix) Count() int { return cellCount(nil) }
+
+// cellCount is how many cells can exist with some kinds of faults; nil: with all.
+func cellCount(only []Fault) (n int) {
+	for r := range sites {
+		for c := range sites[r] {
+			for _, a := range actsAt[c] {
+				if (only == nil || slices.Contains(only, a.fault)) && absent(role(r), call(c), a) == "" { //nolint:gosec // small
+					n++
+				}
+			}
+		}
+	}
+	return n
+}
+
+// calls lists whose calls there are at all.
+var calls = [roleCount][]call{
+	aScheduler:  {callLoad, callLoadOrder, callCommit, callDue, callSend, callDelete, callExtend, callAlert, callMessage, callPoll, callClock, callDeploy},
+	aSupervisor: {callLoad, callCommit, callDue, callLease, callSend, callDepth, callAlert, callMessage, callTick, callClock},
+	anAgent:     {callSend, callDelete, callExtend, callEntry, callMove, callDo, callUndo, callMessage, callPoll, callClock},
+	aClient:     {callDelete, callMessage, callPoll, callForge, callExpire},
+}
+
+// who makes a call, for those that do not.
+var who = [callCount]string{
+	callLoad:      "only the Scheduler and the Supervisor read the state store; agents and applications know messages alone",
+	callLoadOrder: "only the Scheduler reads orders: it alone evaluates expressions",
+	callCommit:    "only the Scheduler and the Supervisor write the state store",
+	callDue:       "only the Supervisor looks through the index, and a Scheduler that starts in one process (P27)",
+	callLease:     "only the Supervisor holds a lease: Schedulers may always work at the same time",
+	callSend:      "an application's sends have no answer that the protocol could use; what happens to its messages is client.message",
+	callDelete:    "the Supervisor takes from no queue",
+	callExtend:    "it takes from no queue, or gives nothing back: an application that does not delete gets it again",
+	callDepth:     "only the Supervisor looks for backlogs (P32)",
+	callAlert:     "only the Scheduler and the Supervisor raise alerts",
+	callEntry:     "only agents keep a ledger (P31)",
+	callMove:      "only agents keep a ledger (P31)",
+	callDo:        "only agents call services",
+	callUndo:      "only agents call services",
+	callPoll:      "the Supervisor takes from no queue: its schedule starts it",
+	callTick:      "only the Supervisor is started by a schedule",
+	callClock:     "the application's clock decides nothing",
+	callForge:     "forged and unreadable messages come from outside of the actors",
+	callExpire:    "expiry is the store's own, whichever actor works",
+	callDeploy:    "only the Scheduler picks the version of a workflow for an order",
+}
+
+// absent says why a cell cannot exist; "" where it can.
+func absent(r role, c call, a act) string {
+	_, isCompute := find(compute, a)
+	switch {
+	case !slices.Contains(calls[r], c) && r == aSupervisor && c == callLoadOrder:
+		return "the Supervisor claims nothing (P16), so that it never evaluates an expression and needs no order"
+	case !slices.Contains(calls[r], c):
+		return who[c]
+	case r == aClient && isCompute:
+		return "the application is its owner's, and no part of the protocol"
+	case a.fault == ItemTooLarge && c == callSend && r != aScheduler:
+		return "what the " + roleNames[r] + " sends is small, or was cut before"
+	}
+	return ""
+}
+
+func find(list []act, a act) (int, bool) {
+	i := slices.Index(list, a)
+	return i, i >= 0
+}

@@ -1,0 +1,280 @@
+package simulate
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/workflow"
+)
+
+// Drawn gives a small workflow that validation would accept, drawn by a seed: 1 to 4 steps of any
+// grade in any order, with retries, conditions, deadlines and a point of no return.
+func Drawn(seed uint64) *core.Definition {
+	d := &drawing{rand.New(rand.NewPCG(seed, 0xd4a3))} //nolint:gosec // not for secrets
+	return d.definition(seed)
+}
+
+type drawing struct{ *rand.Rand }
+
+func (d *drawing) chance(n int) bool { return d.IntN(n) == 0 }
+
+func (d *drawing) definition(seed uint64) *core.Definition {
+	def := &core.Definition{
+		Name: "drawn", Agents: map[string]core.AgentDefinition{}, Grace: 5 * core.Second, ResendAfter: 20 * core.Second, HopBudget: 4 + d.IntN(20),
+		Notify: []core.StatusKind{core.StatusReceived, core.StatusCompleted, core.StatusFailed, core.StatusUndone, core.StatusCancelled},
+	}
+	if d.chance(2) {
+		def.Notify = append(def.Notify, core.StatusStarted, core.StatusStepFinished, core.StatusUndoing)
+	}
+	n := 1 + d.IntN(4)
+	for i := range n {
+		def.Steps = append(def.Steps, d.step(i))
+		agent := core.AgentDefinition{QueueAllowance: core.Duration(2+d.IntN(20)) * core.Second, ClockSkew: core.Second}
+		if d.chance(4) {
+			agent.KeyRetention = 10 * core.Minute
+		}
+		def.Agents[def.Steps[i].Agent] = agent
+	}
+	if n > 1 && d.chance(3) {
+		d.noReturn(def)
+	}
+	putWaits(rand.New(rand.NewPCG(seed, 0x3a17)), def)   //nolint:gosec // not for secrets
+	putAnswers(rand.New(rand.NewPCG(seed, 0xa25e)), def) //nolint:gosec // not for secrets
+	putRule(rand.New(rand.NewPCG(seed, 0xfa11)), def)    //nolint:gosec // not for secrets
+	if d.chance(4) {
+		def.Deadline, def.OnDeadline = core.Duration(20+d.IntN(60))*core.Second, core.OnFailureUndo
+		if d.chance(2) {
+			def.OnDeadline = core.OnFailureStop
+		}
+	}
+	if err := workflow.Seal(def); err != nil {
+		panic(fmt.Sprintf("simulate: a drawn workflow is not one: %v", err)) // its expressions are constants
+	}
+	return def
+}
+
+func (d *drawing) step(i int) core.StepDefinition {
+	name := string(rune('a' + i))
+	retry := core.Retry{MaxFailures: 1 + d.IntN(3), Backoff: core.Backoff{Initial: 2 * core.Second, Max: 10 * core.Second, Multiplier: 2, Jitter: 0.3}}
+	s := core.StepDefinition{
+		Name: name, Agent: name + "-agent", Operation: "do-" + name, Timeout: core.Duration(2+d.IntN(10)) * core.Second, MaxQueueTime: 5 * core.Minute,
+		Retry: retry, OnFailure: core.OnFailureUndo, Grade: []core.Grade{core.Fenced, core.Idempotent, core.Plain}[d.IntN(3)],
+	}
+	if d.chance(4) {
+		s.Retry.ExtendedRounds, s.Retry.ExtendedInterval = 1, 20*core.Second
+	}
+	if d.chance(4) {
+		s.OnFailure = core.OnFailureStop
+	}
+	if !d.chance(6) {
+		retry.MaxFailures = 1 + d.IntN(3)
+		s.Undo = &core.Undo{Operation: "undo-" + name, Timeout: s.Timeout, Retry: retry}
+	}
+	if d.chance(5) {
+		s.When = []string{"true", "false"}[d.IntN(2)]
+	}
+	if d.chance(3) { // then the order has to be read
+		s.Input = json.RawMessage(`{"for":"${ orderId }"}`)
+	}
+	for j := range i {
+		if d.chance(2) {
+			s.After = append(s.After, string(rune('a'+j)))
+		}
+	}
+	return s
+}
+
+// noReturn puts a point of no return where P22 permits it: it, and all that can run beside or after
+// it, stops; what comes after it has no undo.
+func (d *drawing) noReturn(def *core.Definition) {
+	at := d.IntN(len(def.Steps))
+	before := map[string]bool{}
+	for i := at; i >= 0; i-- {
+		if i == at || before[def.Steps[i].Name] {
+			for _, a := range def.Steps[i].After {
+				before[a] = true
+			}
+		}
+	}
+	behind := map[string]bool{def.Steps[at].Name: true}
+	for i := range def.Steps {
+		s := &def.Steps[i]
+		if !before[s.Name] {
+			s.OnFailure = core.OnFailureStop
+		}
+		if i > at && slices.ContainsFunc(s.After, func(a string) bool { return behind[a] }) {
+			behind[s.Name] = true
+		}
+		if behind[s.Name] {
+			s.Undo = nil
+		}
+	}
+	def.Steps[at].PointOfNoReturn, def.Steps[at].When = true, ""
+	if d.chance(2) { // P22a: its proven refusal undoes the order
+		def.Steps[at].OnFailure = core.OnFailureUndo
+	}
+}
+
+// putWaits makes some steps waits, in every third workflow: short ones, ones that are longer than a message can be
+// delayed, and until times that have passed, come soon, or are none. What else is drawn stays as it is.
+func putWaits(r *rand.Rand, def *core.Definition) {
+	if r.IntN(3) > 0 {
+		return
+	}
+	for i := range def.Steps {
+		s := &def.Steps[i]
+		if s.PointOfNoReturn || r.IntN(2) == 0 {
+			continue
+		}
+		delete(def.Agents, s.Agent)
+		*s = core.StepDefinition{Name: s.Name, After: s.After, When: s.When, OnFailure: s.OnFailure, Wait: &core.Wait{}}
+		if r.IntN(4) == 0 {
+			times := []string{`"2026-01-01T11:00:00Z"`, `"2026-01-01T12:00:30Z"`, `"2026-01-01T12:20:00+00:00"`, `"2027-06-01T00:00:00Z"`, `"soon"`, `"${ order.at }"`}
+			s.Input = json.RawMessage(times[r.IntN(len(times))])
+			continue
+		}
+		spans := []core.Duration{0, core.Duration(1+r.IntN(9)) * core.Second, core.Duration(20+r.IntN(70)) * core.Second, 14*core.Minute + 55*core.Second, core.Duration(16+r.IntN(10)) * core.Minute}
+		if s.Wait.For = spans[r.IntN(len(spans))]; s.Wait.For > 0 && r.IntN(3) == 0 {
+			s.Wait.Spread = core.Duration(1+r.IntN(30)) * core.Second
+		}
+	}
+}
+
+// putAnswers makes some steps ask for an answer, in every third workflow: approvals of one or more people, and events
+// of one name. What else is drawn stays as it is.
+func putAnswers(r *rand.Rand, def *core.Definition) {
+	if r.IntN(3) > 0 {
+		return
+	}
+	for i := range def.Steps {
+		s := &def.Steps[i]
+		if s.PointOfNoReturn || r.IntN(2) == 0 {
+			continue
+		}
+		delete(def.Agents, s.Agent)
+		*s = core.StepDefinition{Name: s.Name, After: s.After, When: s.When, OnFailure: s.OnFailure, Timeout: core.Duration(20+r.IntN(200)) * core.Second, Answer: &core.Answer{}}
+		if r.IntN(3) == 0 {
+			s.Answer.Event = bought
+		} else {
+			s.Answer.Values = []string{"yes", "no"}
+			questions := []string{"", `{"question":"may it?"}`, `{"need":2}`, `{"need":2,"who":["ann","bob","cleo"]}`, `{"notSelf":"ann"}`, `{"who":["bob"],"timeout":"45s"}`,
+				`{"need":2,"who":["ann"]}`, `{"question":"${ order.by }"}`, `{"timeout":"16m"}`}
+			s.Input = json.RawMessage(questions[r.IntN(len(questions))])
+		}
+		if len(s.Input) == 0 {
+			s.Input = nil
+		}
+		if r.IntN(2) == 0 {
+			s.Answer.Refuse = `value == "no"`
+		}
+		switch r.IntN(3) {
+		case 0:
+			s.Answer.OnTimeout = core.OnFailureUndo
+		case 1:
+			s.Answer.OnTimeout = core.OnFailureStop
+		default:
+			s.Answer.TimeoutValue = json.RawMessage([]string{`"yes"`, `"no"`}[r.IntN(2)])
+		}
+	}
+}
+
+// putRule puts a failure by rule (P50) before a step, in every fifth workflow; mostly one that does not hold. It stops
+// where that step stops, as P22 demands.
+func putRule(r *rand.Rand, def *core.Definition) {
+	if r.IntN(5) > 0 {
+		return
+	}
+	s := &def.Steps[r.IntN(len(def.Steps))]
+	rule := core.StepDefinition{Name: "rule", After: slices.Clone(s.After), When: "false", OnFailure: s.OnFailure, Fail: &core.Fail{Code: "by-rule", Message: "the rule holds"}}
+	if r.IntN(3) == 0 {
+		rule.When = "true"
+	}
+	s.After = append(s.After, rule.Name)
+	def.Steps = append(def.Steps, rule)
+}
+
+// variants are definitions of the same workflow to move orders to (P49): one that fits what was done, but for
+// what may differ, and some that fit as long as certain steps were not begun. One that is no workflow is left out.
+func variants(def *core.Definition) (all []*core.Definition) {
+	for _, change := range []func(*core.Definition){reworded, renamed, revised} {
+		d := *def
+		d.Steps = slices.Clone(def.Steps)
+		if change(&d); workflow.Seal(&d) == nil {
+			all = append(all, &d)
+		}
+	}
+	return all
+}
+
+// extra is a step that a variant has and the workflow has not.
+func extra(of *core.StepDefinition) core.StepDefinition {
+	s := *of
+	s.Name, s.Operation, s.After, s.When, s.Undo, s.OnFailure, s.PointOfNoReturn = "extra", "do-extra", nil, "", nil, core.OnFailureStop, false
+	return s
+}
+
+// revised has other timeouts, retries and inputs of undos, its steps in another order, and one more that comes last.
+func revised(d *core.Definition) {
+	last := extra(&d.Steps[0])
+	for i := range d.Steps {
+		s := &d.Steps[i]
+		if s.Wait != nil { // where it has begun, it ends when it would have
+			wait := *s.Wait
+			wait.Spread += core.Second
+			s.Wait = &wait
+		}
+		last.After = append(last.After, s.Name)
+		if s.Agent != "" {
+			s.Timeout += core.Second
+			s.Retry.MaxFailures++
+		}
+		if s.Answer != nil {
+			s.Retry = core.Retry{}
+		}
+		if s.Undo != nil {
+			undo := *s.Undo
+			undo.Input, undo.Timeout = json.RawMessage(`{"undo":"${ orderId }"}`), undo.Timeout+core.Second
+			s.Undo = &undo
+		}
+	}
+	d.Steps = append(d.Steps, last)
+	slices.Reverse(d.Steps)
+}
+
+// renamed asks for another operation at its first step, which comes after a new one, and lacks the last step
+// that no other comes after.
+func renamed(d *core.Definition) {
+	first := extra(&d.Steps[0])
+	first.Undo, first.OnFailure = d.Steps[0].Undo, core.OnFailureStop
+	if d.Steps[0].Agent != "" {
+		d.Steps[0].Operation += "-again"
+	} else { // a step of another kind
+		call := slices.IndexFunc(d.Steps, func(s core.StepDefinition) bool { return s.Agent != "" })
+		if call < 0 {
+			return
+		}
+		s := d.Steps[call]
+		s.Name, s.After, s.When, s.OnFailure, s.Undo, s.PointOfNoReturn = d.Steps[0].Name, d.Steps[0].After, d.Steps[0].When, d.Steps[0].OnFailure, nil, false
+		d.Steps[0] = s
+	}
+	d.Steps[0].After = append(slices.Clone(d.Steps[0].After), first.Name)
+	for i := len(d.Steps) - 1; i > 0; i-- {
+		if !slices.ContainsFunc(d.Steps, func(s core.StepDefinition) bool { return slices.Contains(s.After, d.Steps[i].Name) }) {
+			d.Steps = slices.Delete(d.Steps, i, i+1)
+			break
+		}
+	}
+	d.Steps = append(d.Steps, first)
+}
+
+// reworded gives its steps other inputs.
+func reworded(d *core.Definition) {
+	for i := range d.Steps {
+		if d.Steps[i].Agent != "" {
+			d.Steps[i].Input = json.RawMessage(`{"reworded":"${ orderId }"}`)
+		}
+	}
+}

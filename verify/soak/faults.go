@@ -1,0 +1,214 @@
+package soak
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/demo/pace"
+	"github.com/stepkeeper/stepkeeper/demo/process"
+	"github.com/stepkeeper/stepkeeper/demo/services"
+)
+
+// Times of faults.
+const (
+	quietPatience = 10 * time.Second        // for calls under way at a service to end
+	settleTime    = 1200 * time.Millisecond // longer than any call: what a frozen process, or one whose clock leapt, has still in hand is over
+	fullPatience  = 20 * time.Second        // for a full disk to be felt
+)
+
+// injector carries out a plan.
+type injector struct {
+	*site
+	say func(format string, args ...any)
+
+	mu       sync.Mutex
+	counts   map[string]int
+	restarts []Restart
+	probes   []string // orders that were cancelled before any process knew them, to see whether the disk is full
+	waiting  time.Time
+}
+
+// run carries out the plan, one thing after the other; it ends with the last.
+func (t *injector) run(ctx context.Context, all []processFault) error {
+	began := time.Now()
+	for _, h := range all {
+		if err := pace.Sleep(ctx, time.Until(began.Add(h.At))); err != nil {
+			return err
+		}
+		t.clock()
+		t.say("%s", processFault{At: time.Since(began).Round(100 * time.Millisecond), What: h.What, Who: h.Who, For: h.For})
+		if err := t.one(ctx, h); err != nil {
+			return fmt.Errorf("%s: %w", h.What, err)
+		}
+		t.mu.Lock()
+		t.counts[h.What]++
+		t.mu.Unlock()
+	}
+	return nil
+}
+
+func (t *injector) one(ctx context.Context, h processFault) error {
+	switch h.What {
+	case killEngine:
+		return t.killEngine(ctx)
+	case killAgent:
+		if err := t.agents[h.Who].Kill(); err != nil {
+			return err
+		}
+		_, err := t.agents[h.Who].Start(ctx)
+		return err
+	case freezeEngine:
+		return t.freeze(ctx, t.engine, h.For)
+	case freezeAgent:
+		return t.freezeAgent(ctx, h)
+	case fullEngine:
+		return t.fullDisk(ctx, t.engine, h.For, t.felt)
+	case fullAgent:
+		return t.fullDisk(ctx, t.agents[h.Who], h.For, nil)
+	case clockAhead:
+		return t.skew(ctx, skewOfClock, h.For)
+	case clockBehind:
+		return t.skew(ctx, -skewOfClock, h.For)
+	case leapForward:
+		return t.leap(ctx, leapAhead)
+	case leapBack:
+		return t.leap(ctx, -leapBehind)
+	case cutEngine:
+		t.front.cut()
+		return nil
+	}
+	return errors.New("this happening is not known")
+}
+
+// killEngine kills it and starts it again.
+func (t *injector) killEngine(ctx context.Context) error {
+	if err := t.engine.Kill(); err != nil {
+		return err
+	}
+	t.front.cut()
+	t.fleet.Mark()
+	up, err := t.engine.Start(ctx)
+	if err != nil {
+		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.restarts = append(t.restarts, Restart{ReadyMS: up.Milliseconds()})
+	t.waiting = time.Now()
+	return nil
+}
+
+// clock notes how long it took from ready to the first call of a service.
+func (t *injector) clock() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if first, ok := t.fleet.FirstCall(); ok && !t.waiting.IsZero() {
+		ms := max(0, first.Sub(t.waiting).Milliseconds())
+		t.restarts[len(t.restarts)-1].AtWorkMS = &ms
+		t.waiting = time.Time{}
+	}
+}
+
+func (t *injector) freeze(ctx context.Context, p *process.Process, d time.Duration) error {
+	if err := p.Freeze(); err != nil {
+		return err
+	}
+	return errors.Join(pace.Sleep(ctx, d), p.Thaw())
+}
+
+// freezeAgent freezes an agent. What it had in hand when it was frozen, it may send when it goes on: too
+// late for a service without a fence, which promises nothing about such a call. There the network
+// drops it.
+func (t *injector) freezeAgent(ctx context.Context, h processFault) error {
+	p := t.agents[h.Who]
+	if h.Who == services.Inventory {
+		return t.freeze(ctx, p, h.For)
+	}
+	if err := p.Freeze(); err != nil {
+		return err
+	}
+	err := pace.Sleep(ctx, h.For)
+	return errors.Join(err, t.quietly(ctx, []string{h.Who}, func() error { return errors.Join(p.Thaw(), pace.Sleep(ctx, settleTime)) }))
+}
+
+// quietly does something while no call reaches these services, nor is under way there.
+func (t *injector) quietly(ctx context.Context, names []string, do func() error) error {
+	for _, name := range names {
+		t.proxies[name].close()
+	}
+	defer func() {
+		for _, name := range names {
+			t.proxies[name].reopen()
+		}
+	}()
+	for _, name := range names {
+		for end := time.Now().Add(quietPatience); t.fleet.Busy(name) > 0; {
+			if time.Now().After(end) {
+				return fmt.Errorf("calls of %s do not end", name)
+			}
+			if err := pace.Sleep(ctx, 5*time.Millisecond); err != nil {
+				return err
+			}
+		}
+	}
+	return do()
+}
+
+// almostNothing is how far the files of a process with a full disk go, in bytes. A limit at the size of
+// the largest would often not be felt: the database writes over its own log again.
+const almostNothing = 4096
+
+// fullDisk lets a process write nothing but the beginnings of files, for so long from when it is felt.
+// felt waits until it is; nil: that is not known.
+func (t *injector) fullDisk(ctx context.Context, p *process.Process, d time.Duration, felt func(context.Context) error) error {
+	if err := p.LimitFiles(almostNothing); err != nil {
+		return fmt.Errorf("NO FULL DISK CAN BE MADE HERE, and a soak without one proves less than it says: %w", err)
+	}
+	var err error
+	if felt != nil {
+		err = felt(ctx)
+	}
+	if err == nil {
+		err = pace.Sleep(ctx, d)
+	}
+	return errors.Join(err, p.LimitFiles(process.NoLimit))
+}
+
+// probePrefix begins the names of the orders that look for a full disk.
+const probePrefix = "probe-"
+
+// felt asks the engine to store something until it says that it cannot.
+func (t *injector) felt(ctx context.Context) error {
+	for end := time.Now().Add(fullPatience); time.Now().Before(end); {
+		id := fmt.Sprint(probePrefix, len(t.probes))
+		t.probes = append(t.probes, id)
+		one, cancel := context.WithTimeout(ctx, 2*time.Second)
+		_, err := t.once.Cancel(one, id) // of an unknown order: it is remembered (P17)
+		cancel()
+		if errors.Is(err, client.ErrUnavailable) {
+			return nil
+		}
+		if err := pace.Sleep(ctx, 50*time.Millisecond); err != nil {
+			return err
+		}
+	}
+	return errors.New("the engine goes on storing with a full disk")
+}
+
+// skew has the engine's clock differ from all others', within what is declared.
+func (t *injector) skew(ctx context.Context, by, d time.Duration) error {
+	return errors.Join(t.setClocks(by), pace.Sleep(ctx, d), t.setClocks(0))
+}
+
+// leap steps all clocks at once. For services without a fence the time after which no call can land is over
+// too soon then, so none may be under way.
+func (t *injector) leap(ctx context.Context, by time.Duration) error {
+	return t.quietly(ctx, []string{services.Payment, services.Shipping}, func() error {
+		t.base.Add(int64(by))
+		return errors.Join(t.setClocks(0), pace.Sleep(ctx, settleTime+time.Second))
+	})
+}

@@ -1,0 +1,138 @@
+package soak
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/demo/operator"
+	"github.com/stepkeeper/stepkeeper/demo/pace"
+	"github.com/stepkeeper/stepkeeper/verify/audit"
+)
+
+// Shares of what the operator does.
+const (
+	undoShare     = 0.3 // of stopped orders: undone, the others go on
+	againShare    = 0.3 // of undone orders: resubmitted, once
+	outdatedShare = 0.5 // of stopped orders: first a command by a view of something else
+)
+
+const (
+	attendEvery = 500 * time.Millisecond
+	reviewEvery = 5 * time.Second
+	listPage    = 1000
+)
+
+// operatorLoop is the operator: it handles what has stopped, and resubmits some of what was
+// undone.
+type operatorLoop struct {
+	*operator.Operator
+	site     *site
+	seed     uint64
+	say      func(format string, args ...any)
+	again    map[string]bool // orders that were undone and resubmitted; false: it was thought about
+	outdated map[string]bool // orders for which an outdated command was tried
+	gone     int             // orders that it let go on, before it was asked to try again
+	wrong    []audit.Violation
+}
+
+func newOperatorLoop(s *site, seed uint64, say func(string, ...any)) *operatorLoop {
+	d := &operatorLoop{site: s, seed: seed, say: say, again: map[string]bool{}, outdated: map[string]bool{}}
+	d.Operator = operator.New(s.fleet, func() *client.Client { return s.api })
+	d.Now = s.now
+	d.Undoes = func(id string) bool { return chance(seed, "undo", id) < undoShare }
+	return d
+}
+
+// run works until ctx ends. Errors are those of a moment: the order is still stopped at the next look.
+func (d *operatorLoop) run(ctx context.Context) {
+	for reviewed := time.Now(); ctx.Err() == nil; {
+		if time.Since(reviewed) > reviewEvery {
+			d.review(ctx)
+			reviewed = time.Now()
+		}
+		d.handleStopped(ctx)
+		_ = pace.Sleep(ctx, attendEvery)
+	}
+}
+
+// handleStopped looks after every order that has stopped.
+func (d *operatorLoop) handleStopped(ctx context.Context) {
+	for s, err := range d.site.api.List(ctx, client.Query{State: "Error", PageSize: listPage}) {
+		if err != nil || ctx.Err() != nil {
+			return
+		}
+		if !s.Ended {
+			continue
+		}
+		d.tryOutdated(ctx, s)
+		if err := d.Attend(ctx, s.OrderID); err != nil && ctx.Err() == nil && !transient(err) {
+			d.say("operator, order %s: %v", s.OrderID, err)
+		}
+	}
+}
+
+// transient: a restart or a conflict, and the next look tells more.
+func transient(err error) bool {
+	return errors.Is(err, client.ErrConnection) || errors.Is(err, client.ErrUnavailable) || errors.Is(err, client.ErrRefused)
+}
+
+// strange is by how much the number of such a command is wrong: an order gets fewer commands meanwhile.
+const strange = 1000
+
+// tryOutdated sends a command with another number than the order's: it must be refused (P5).
+func (d *operatorLoop) tryOutdated(ctx context.Context, s client.Summary) {
+	if d.outdated[s.OrderID] || chance(d.seed, "outdated", s.OrderID) > outdatedShare {
+		return
+	}
+	verdict, err := d.site.api.Undo(ctx, s.OrderID, client.IfCommand(s.Command+strange))
+	if err != nil && !errors.Is(err, client.ErrRefused) {
+		return
+	}
+	d.outdated[s.OrderID] = true
+	if err == nil && verdict.Accepted {
+		d.wrong = append(d.wrong, audit.Violation{Order: s.OrderID, What: "an undo with another command number", Expected: "refused", Found: "accepted"})
+	}
+}
+
+// review resubmits some of the orders that were undone: they begin again, with new keys (P2).
+func (d *operatorLoop) review(ctx context.Context) {
+	for s, err := range d.site.api.List(ctx, client.Query{State: "Compensated", PageSize: listPage}) {
+		if err != nil || ctx.Err() != nil {
+			return
+		}
+		if _, thought := d.again[s.OrderID]; thought {
+			continue
+		}
+		if chance(d.seed, "again", s.OrderID) > againShare {
+			d.again[s.OrderID] = false
+			continue
+		}
+		verdict, err := d.site.api.Resubmit(ctx, s.OrderID, client.IfCommand(s.Command), client.CommandID(fmt.Sprintf("again-%s-%d", s.OrderID, s.Command)))
+		if err == nil && verdict.Accepted {
+			d.again[s.OrderID] = true
+		}
+	}
+}
+
+// resubmitted counts the orders that began again.
+func (d *operatorLoop) resubmitted() int {
+	n := 0
+	for _, yes := range d.again {
+		if yes {
+			n++
+		}
+	}
+	return n
+}
+
+// resumed counts how often a stopped order went on.
+func (d *operatorLoop) resumed() int {
+	n := 0
+	for _, times := range d.Resubmits {
+		n += times
+	}
+	return n
+}

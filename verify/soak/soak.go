@@ -1,0 +1,295 @@
+package soak
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/demo/pace"
+	"github.com/stepkeeper/stepkeeper/demo/services"
+	"github.com/stepkeeper/stepkeeper/verify/audit"
+)
+
+// ErrFailed: the run came to its end, and something is not as it must be. The report says what.
+var ErrFailed = errors.New("the soak failed")
+
+// Options of a soak. Binary and Self must be set.
+type Options struct {
+	Seed   uint64
+	Length time.Duration // with faults, at least a minute is worth its while
+	Rate   int           // orders a second; 0: 10
+	Binary string        // stepkeeper
+	Self   string        // a program that calls ServeAgent where IsAgent
+	Dir    string        // "": a temporary one, removed when all went well
+	Report string        // path of the JSON report; "": none is written
+	Out    io.Writer
+	Settle time.Duration // bound of the time from the last fault to the end of the last order; 0: 2 minutes
+	// Quiet leaves out all that happens to processes and clocks.
+	Quiet bool
+	// Lie is, by service, the share of calls that it answers without doing them: the audit must notice.
+	Lie map[string]float64
+}
+
+// Run runs a soak.
+func Run(ctx context.Context, o Options) (report Report, err error) {
+	if o.Rate <= 0 {
+		o.Rate = 10
+	}
+	if o.Settle <= 0 {
+		o.Settle = 2 * time.Minute
+	}
+	dir := o.Dir
+	if dir == "" {
+		if dir, err = os.MkdirTemp("", "stepkeeper-soak-"); err != nil {
+			return report, err
+		}
+	}
+	all := plan(o.Seed, o.Length)
+	if o.Quiet {
+		all = nil
+	}
+	printPlan(o.Out, o.Seed, all)
+	report, err = run(ctx, o, dir, all)
+	if o.Report != "" {
+		err = errors.Join(err, report.write(o.Report))
+	}
+	if err != nil {
+		return report, fmt.Errorf("%w\n  books, data and logs are kept in %s", err, dir)
+	}
+	if o.Dir == "" {
+		err = os.RemoveAll(dir)
+	}
+	return report, err
+}
+
+// session is one run.
+type session struct {
+	o            Options
+	site         *site
+	load         *load
+	operatorLoop *operatorLoop
+	injector     *injector
+	growth       *growth
+	began        time.Time
+	sayMu        sync.Mutex
+}
+
+func (s *session) say(format string, args ...any) {
+	s.sayMu.Lock()
+	defer s.sayMu.Unlock()
+	fmt.Fprintf(s.o.Out, format+"\n", args...)
+}
+
+func run(ctx context.Context, o Options, dir string, all []processFault) (report Report, err error) {
+	s := &session{o: o, began: time.Now()}
+	// Calls whose callers have given up end with the site and not before.
+	life, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	s.site, err = build(life, o, dir)
+	defer func() { err = errors.Join(err, s.site.close()) }()
+	if err != nil {
+		return report, err
+	}
+	s.load = &load{api: s.site.api, seed: o.Seed, rate: o.Rate, orders: map[string]*sold{}}
+	s.operatorLoop = newOperatorLoop(s.site, o.Seed, s.say)
+	s.injector = &injector{site: s.site, say: s.say, counts: map[string]int{}}
+	s.growth = &growth{site: s.site, began: s.began}
+	report = Report{Seed: o.Seed, Minutes: tenths(o.Length) / 60, Violations: []audit.Violation{}}
+	up, err := s.site.start(ctx)
+	if err != nil {
+		return report, err
+	}
+	s.say("the engine is ready after %d ms, the agents %s are attached", up.Milliseconds(), strings.Join(outside, ", "))
+	if err := s.at(ctx, &report, all); err != nil {
+		return report, err
+	}
+	if err := s.conclude(ctx, &report); err != nil {
+		return report, err
+	}
+	report.Seconds = tenths(time.Since(s.began))
+	report.print(o.Out)
+	if !report.Passed {
+		return report, fmt.Errorf("%w: %s", ErrFailed, report.Why)
+	}
+	return report, nil
+}
+
+// at is the time with faults, and the one after it until everything has its end.
+func (s *session) at(ctx context.Context, report *Report, all []processFault) error {
+	if err := s.first(ctx, report); err != nil {
+		return err
+	}
+	work, stopWork := context.WithCancel(ctx)
+	var working sync.WaitGroup
+	defer working.Wait()
+	defer stopWork()
+	working.Go(func() { s.growth.run(work, max(200*time.Millisecond, s.o.Length/300)) })
+	operating, stopOperator := context.WithCancel(work)
+	defer stopOperator()
+	var operatorLoop sync.WaitGroup
+	operatorLoop.Go(func() { s.operatorLoop.run(operating) })
+
+	selling, closing := context.WithCancel(work)
+	defer closing()
+	var sending sync.WaitGroup
+	sending.Go(func() { s.load.run(selling, work) })
+	begun := time.Now()
+	err := s.injector.run(work, all)
+	if err == nil { // the rest of the time belongs to the network
+		err = pace.Sleep(ctx, time.Until(begun.Add(s.o.Length)))
+	}
+	closing()
+	s.site.endFaults()
+	if err != nil {
+		return err
+	}
+	faultsEnded := time.Now()
+	s.say("the faults have ended after %.1f s with %d orders; now everything has to come to its end within %s", time.Since(s.began).Seconds(), s.load.count(), s.o.Settle)
+	limited, cancel := context.WithTimeout(work, s.o.Settle)
+	defer cancel()
+	if err := s.settle(limited, &sending, stopOperator, &operatorLoop); err != nil && ctx.Err() != nil {
+		return ctx.Err()
+	}
+	s.injector.clock()
+	report.SettleSeconds = tenths(time.Since(faultsEnded))
+	return nil
+}
+
+// first looks at the engine before the first order.
+func (s *session) first(ctx context.Context, report *Report) error {
+	for end := time.Now().Add(readyPatience); ; {
+		size, ok := s.growth.look(ctx)
+		if ok {
+			report.Before = size
+			return nil
+		}
+		if err := pace.Sleep(ctx, 100*time.Millisecond); err != nil || time.Now().After(end) {
+			return errors.Join(errors.New("the engine does not tell its health"), err)
+		}
+	}
+}
+
+// settle waits until every order was answered and none is under way.
+func (s *session) settle(ctx context.Context, sending *sync.WaitGroup, stopOperator func(), operatorLoop *sync.WaitGroup) error {
+	sent := make(chan struct{})
+	go func() { sending.Wait(); close(sent) }()
+	select {
+	case <-sent:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	// The orders that the operator gave up during the worst faults are handled once more.
+	stopOperator()
+	operatorLoop.Wait()
+	s.operatorLoop.gone = s.operatorLoop.resumed()
+	clear(s.operatorLoop.Resubmits)
+	for {
+		s.operatorLoop.handleStopped(ctx)
+		open := 0
+		for _, state := range []client.State{"Processing", "Compensating", "Error"} {
+			for _, err := range s.site.api.List(ctx, client.Query{State: state, PageSize: listPage}) {
+				if err != nil {
+					open++ // not known
+					break
+				}
+				open++
+			}
+		}
+		if open == 0 {
+			return nil
+		}
+		if err := pace.Sleep(ctx, attendEvery); err != nil {
+			return err
+		}
+	}
+}
+
+// conclude stops everything that could still change a book, and looks at all there is.
+func (s *session) conclude(ctx context.Context, r *Report) error {
+	listed := map[string]client.Summary{}
+	for x, err := range s.site.api.List(ctx, client.Query{PageSize: listPage}) {
+		if err != nil {
+			return fmt.Errorf("list the orders at the end: %w", err)
+		}
+		listed[x.OrderID] = x
+		if x.State == "Cancelled" && !strings.HasPrefix(x.OrderID, probePrefix) {
+			r.Cancelled++
+		}
+	}
+	s.site.front.cut()
+	rest, small := s.growth.rest(ctx, r.Before)
+	r.Rest, r.Lives, r.Restarts = rest, s.growth.lives(), s.injector.restarts
+	if err := s.site.stop(); err != nil {
+		return err
+	}
+	orders := s.load.outcomes(listed, s.injector.probes)
+	r.Probes = len(s.injector.probes)
+	r.outcomes(orders)
+	s.counts(r)
+	if err := s.audit(ctx, r, orders); err != nil {
+		return err
+	}
+	r.judge(small, s.o)
+	return nil
+}
+
+func (s *session) counts(r *Report) {
+	r.Faults, r.Services = s.injector.counts, map[string]int{}
+	for _, name := range services.Names() {
+		for what, n := range s.site.proxies[name].did() {
+			r.Faults[what] += n
+		}
+		c := s.site.fleet.Counts(name)
+		for what, n := range map[string]int{"failed before the effect": c.Before, "failed after it": c.After, "429": c.TooMany, "hung": c.Hang, "answer lost": c.Cut, "late effect": c.Late} {
+			r.Services[what] += n
+		}
+	}
+	r.Resubmitted, r.Resolved, r.Outdated = s.operatorLoop.resubmitted(), s.operatorLoop.Resolved, len(s.operatorLoop.outdated)
+	r.GoneOn = s.operatorLoop.gone + s.operatorLoop.resumed()
+	r.UndoneByOperator = len(s.operatorLoop.Undone)
+}
+
+// audit reads the services' books, and falsified copies of them.
+func (s *session) audit(ctx context.Context, r *Report, orders []audit.Order) error {
+	for _, p := range s.site.proxies {
+		p.behind.Wait() // a call that is on its way still may land, and must change nothing
+	}
+	if err := s.site.fleet.Drain(ctx); err != nil {
+		return err
+	}
+	result, err := audit.Run(ctx, booksIn(s.site.fleet.Ledger), orders)
+	if err != nil {
+		return err
+	}
+	r.Effects, r.Reversals = result.Effects, result.Reversals
+	r.Violations = append(append(append(r.Violations, result.Violations...), s.load.wrong...), s.operatorLoop.wrong...)
+	if len(r.Violations) > 0 {
+		return nil // it sees; what it would see besides does not matter
+	}
+	r.Forgeries, err = falsify(ctx, s.site, orders)
+	return err
+}
+
+// judge says whether it passed, and if not, why.
+func (r *Report) judge(small bool, o Options) {
+	var why []string
+	if n := len(r.Violations); n > 0 {
+		why = append(why, fmt.Sprintf("%d violations", n))
+	}
+	if n := r.Unfinished + r.Error; n > 0 {
+		why = append(why, fmt.Sprintf("%d orders without an end %s after the last fault", n, o.Settle))
+	}
+	if missing := r.missing(); len(missing) > 0 && !o.Quiet {
+		why = append(why, "never happened: "+strings.Join(missing, ", "))
+	}
+	if !small {
+		why = append(why, "the engine holds more at rest than before the first order")
+	}
+	r.Why, r.Passed = strings.Join(why, "; "), len(why) == 0
+}

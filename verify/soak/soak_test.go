@@ -1,0 +1,149 @@
+package soak_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/demo/services"
+	"github.com/stepkeeper/stepkeeper/verify/soak"
+)
+
+// binary is the program under test.
+var binary string
+
+func TestMain(m *testing.M) {
+	if soak.IsAgent() { // this process is to be one
+		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+		err := soak.ServeAgent(ctx, os.Stdout)
+		stop()
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(buildAndRun(m))
+}
+
+func buildAndRun(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "stepkeeper-soak-test-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	binary = filepath.Join(dir, "stepkeeper")
+	build := exec.Command("go", "build", "-trimpath", "-o", binary, "../../cmd/stepkeeper")
+	build.Stdout, build.Stderr = os.Stderr, os.Stderr
+	if err := build.Run(); err != nil {
+		fmt.Fprintln(os.Stderr, "the program under test cannot be built:", err)
+		return 1
+	}
+	return m.Run()
+}
+
+// short is a soak of a few seconds: services and network misbehave, nothing happens to processes.
+func short(t *testing.T) soak.Options {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return soak.Options{
+		Seed: 3, Length: 5 * time.Second, Rate: 20, Binary: binary, Self: self, Dir: filepath.Join(t.TempDir(), "soak"),
+		Report: filepath.Join(t.TempDir(), "soak.json"), Out: &log{t: t}, Quiet: true,
+	}
+}
+
+// log shows what is written to it where the test fails.
+type log struct {
+	t  *testing.T
+	mu sync.Mutex
+}
+
+func (l *log) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.t.Logf("%s", strings.TrimRight(string(p), "\n"))
+	return len(p), nil
+}
+
+func TestHonestServicesPass(t *testing.T) {
+	o := short(t)
+	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	r, err := soak.Run(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !r.Passed || r.Orders < 50 || r.Processed == 0 || r.Forgeries == 0 || r.Effects == 0 || r.Rest.Goroutines == 0 {
+		t.Errorf("report %+v", r)
+	}
+	if text, err := os.ReadFile(o.Report); err != nil || !strings.Contains(string(text), `"passed": true`) {
+		t.Errorf("the report is %s, %v", text, err)
+	}
+}
+
+// finding is a violation without its order.
+type finding struct{ what, expected, found string }
+
+// What a lie leads to. An order is Processed without the effect; or it is Compensated with it, because
+// the reversal was the lie. Where such an order is resubmitted, its new run has the effect once more.
+var (
+	neverCharged  = finding{"net charges of a processed order", "1", "0"}
+	neverRefunded = finding{"net charges of an undone order", "0", "1"}
+	chargedAgain  = finding{"net charges of a processed order", "1", "2"}
+	refundedHalf  = finding{"net charges of an undone order", "0", "2"}
+	neverMailed   = finding{"net confirmations of a processed order", "1", "0"}
+)
+
+// TestCheatingServiceIsNoticed: the whole chain, services to verdict, can fail. What is found is the
+// lie, and nothing else.
+func TestCheatingServiceIsNoticed(t *testing.T) {
+	for service, lie := range map[string]struct {
+		sure    finding   // comes in any run
+		perhaps []finding // where an order was undone
+	}{
+		services.Payment:      {neverCharged, []finding{neverRefunded, chargedAgain, refundedHalf}},
+		services.Notification: {neverMailed, nil},
+	} {
+		t.Run(service, func(t *testing.T) {
+			if testing.Short() && service != services.Payment {
+				t.Skip("one service is enough for a short run")
+			}
+			o := short(t)
+			o.Lie = map[string]float64{service: 0.2}
+			if err := os.MkdirAll(o.Dir, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			r, err := soak.Run(t.Context(), o)
+			if !errors.Is(err, soak.ErrFailed) || r.Passed {
+				t.Fatalf("%s answers calls that it never does, and the soak says %v: %+v", service, err, r.Violations)
+			}
+			met := map[finding]int{}
+			for _, v := range r.Violations {
+				f := finding{v.What, v.Expected, v.Found}
+				met[f]++
+				if v.Service != service || v.Order == "" || f != lie.sure && !slices.Contains(lie.perhaps, f) {
+					t.Errorf("violation %s: that is not what %s lies about", v, service)
+				}
+			}
+			if met[lie.sure] == 0 {
+				t.Errorf("none of %v is %v, although one call in five is a lie", r.Violations, lie.sure)
+			}
+			t.Logf("found %v", met)
+		})
+	}
+}

@@ -1,0 +1,153 @@
+package soak
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	_ "modernc.org/sqlite" // the pure Go driver
+
+	"github.com/stepkeeper/stepkeeper/demo/services"
+	"github.com/stepkeeper/stepkeeper/verify/audit"
+)
+
+// ErrBlind: the audit overlooked what was put into the services' books on purpose.
+var ErrBlind = errors.New("the audit overlooks what was falsified on purpose")
+
+// forgery is one way in which a service could have cheated, or an engine failed.
+type forgery struct {
+	name    string
+	service string
+	change  string // SQL; :order is the key's beginning
+	undone  bool   // of an undone order, not of a processed one
+}
+
+var forgeries = []forgery{
+	{"a charge is lost", services.Payment, `DELETE FROM ledger WHERE seq = (SELECT max(seq) FROM ledger WHERE kind = 'do' AND key LIKE :order)`, false},
+	{"a reservation is made twice", services.Inventory, `INSERT INTO ledger (kind, key, amount, unit, output, at)
+		SELECT kind, key, amount, unit, output, at FROM ledger WHERE kind = 'do' AND key LIKE :order LIMIT 1`, false},
+	{"a confirmation was never sent", services.Notification, `DELETE FROM ledger WHERE key LIKE :order`, false},
+	{"a refund is lost", services.Payment, `DELETE FROM ledger WHERE kind = 'undo' AND key LIKE :order`, true},
+	{"a parcel of an undone order", services.Shipping, `INSERT INTO ledger (kind, key, amount, unit, output, at)
+		VALUES ('do', replace(:order, '%', '') || '0/book-shipment', 1, 'parcel', '{}', '')`, true},
+	{"another amount", services.Payment, `UPDATE ledger SET amount = amount + 1 WHERE kind = 'do' AND key LIKE :order`, false},
+}
+
+// falsify copies the books, falsifies each copy in one way, and has it audited: each must be noticed. It
+// answers how many were.
+func falsify(ctx context.Context, s *site, orders []audit.Order) (int, error) {
+	noticed := 0
+	for i, f := range forgeries {
+		id, err := s.tamperable(ctx, f, orders)
+		if err != nil {
+			return noticed, err
+		}
+		if id == "" {
+			continue // no such order in so short a time
+		}
+		dir := s.file(fmt.Sprintf("forged-%d", i))
+		books, err := s.copyBooks(dir)
+		if err != nil {
+			return noticed, err
+		}
+		if err := change(ctx, filepath.Join(dir, f.service+".db"), f.change, id); err != nil {
+			return noticed, fmt.Errorf("%s: %w", f.name, err)
+		}
+		result, err := audit.Run(ctx, books, orders)
+		if err != nil {
+			return noticed, err
+		}
+		if len(result.Violations) == 0 {
+			return noticed, fmt.Errorf("%w: %s, order %s", ErrBlind, f.name, id)
+		}
+		noticed++
+	}
+	if noticed < len(forgeries)-2 { // a few of them need what a short run may not have
+		return noticed, fmt.Errorf("%w: only %d of %d could be tried", ErrBlind, noticed, len(forgeries))
+	}
+	return noticed, nil
+}
+
+// tamperable finds an order that the forgery can be tried on: its books hold what is changed.
+func (s *site) tamperable(ctx context.Context, f forgery, orders []audit.Order) (string, error) {
+	want := audit.Processed
+	if f.undone {
+		want = audit.Undone
+	}
+	db, err := sql.Open("sqlite", s.fleet.Ledger(f.service))
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = db.Close() }()
+	for _, o := range orders {
+		if o.Outcome != want {
+			continue
+		}
+		if f.service == services.Shipping {
+			return o.ID, nil // a new row, of any order
+		}
+		kind := "do"
+		if f.undone {
+			kind = "undo"
+		}
+		n := 0
+		err := db.QueryRowContext(ctx, `SELECT count(*) FROM ledger WHERE kind = ? AND key LIKE ?`, kind, o.ID+"/%").Scan(&n)
+		if err != nil || n > 0 {
+			return o.ID, err
+		}
+	}
+	return "", nil
+}
+
+func (s *site) copyBooks(dir string) (audit.Ledgers, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return audit.Ledgers{}, err
+	}
+	for _, name := range services.Names() {
+		for _, end := range []string{"", "-wal"} { // the services have stopped; what they wrote last may be in the log
+			text, err := os.ReadFile(s.fleet.Ledger(name) + end)
+			if errors.Is(err, os.ErrNotExist) && end != "" {
+				continue
+			}
+			if err == nil {
+				err = os.WriteFile(filepath.Join(dir, name+".db"+end), text, 0o600)
+			}
+			if err != nil {
+				return audit.Ledgers{}, err
+			}
+		}
+	}
+	return booksIn(func(name string) string { return filepath.Join(dir, name+".db") }), nil
+}
+
+func booksIn(path func(name string) string) audit.Ledgers {
+	return audit.Ledgers{
+		Inventory: path(services.Inventory), Payment: path(services.Payment),
+		Shipping: path(services.Shipping), Notification: path(services.Notification),
+	}
+}
+
+// change falsifies a book, past the triggers that keep it append-only.
+func change(ctx context.Context, path, statement, id string) (err error) {
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	for _, q := range []string{`DROP TRIGGER ledger_keeps_rows`, `DROP TRIGGER ledger_keeps_all`} {
+		if _, err := db.ExecContext(ctx, q); err != nil {
+			return err
+		}
+	}
+	done, err := db.ExecContext(ctx, statement, sql.Named("order", id+"/%"))
+	if err != nil {
+		return err
+	}
+	if n, err := done.RowsAffected(); err != nil || n == 0 {
+		return fmt.Errorf("nothing was changed: %w", errors.Join(err, sql.ErrNoRows))
+	}
+	return nil
+}
