@@ -1,6 +1,9 @@
 package core
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"slices"
+)
 
 // callKind calls an agent: one request for each claim, do and undo alike. Its replies and timeouts are in reply.go and
 // overdue.go.
@@ -71,12 +74,15 @@ func (r *deciding) takeCall(i int, op Operation) {
 	if s.Undo = op == UndoOp; s.Undo {
 		state = Compensating
 	}
+	agentBefore := r.notAnswered(i)
 	r.take(i, state)
 	s.LockedBy = r.at.By[:min(len(r.at.By), maxName)]
+	r.chooseAgent(i, agentBefore)
 	// P32: what this task granted before, what the agent is granted by the definition, and twice
 	// what the last request of that agent was seen to wait.
-	agent := r.def.Agents[d.Agent]
-	s.Allowance = min(max(s.Allowance, agent.QueueAllowance, 2*r.at.Waits[d.Agent]), max(d.MaxQueueTime, agent.QueueAllowance))
+	name := d.AskedAgent(s)
+	agent := r.def.Agents[name]
+	s.Allowance = min(max(s.Allowance, agent.QueueAllowance, 2*r.at.Waits[name]), max(d.MaxQueueTime, agent.QueueAllowance))
 	until := r.knownUntil(i)
 	s.ClaimedAt = r.at.Now
 	s.StopBy = r.at.Now.Add(r.timeout(i) + s.Allowance)
@@ -85,6 +91,49 @@ func (r *deciding) takeCall(i int, op Operation) {
 	}
 	s.CompleteBy = s.StopBy
 	s.LastStopBy = latest(s.LastStopBy, s.StopBy)
+}
+
+// notAnswered is the agent that the last attempt of a step asked, where that attempt did not end done; "": none.
+func (r *deciding) notAnswered(i int) string {
+	s := &r.t.Steps[i]
+	if slices.ContainsFunc(r.t.Attempts, func(a Attempt) bool {
+		return a.Step == s.Name && a.Number == s.Attempt && a.Outcome != OutcomeSuperseded
+	}) {
+		return r.def.Steps[i].AskedAgent(s)
+	}
+	return ""
+}
+
+// chooseAgent chooses the agent of a claim (P44): not the one where the attempt before has failed, has made no call,
+// or was late; then the one whose requests wait least. One that is less than 20 % better does not replace an earlier one.
+func (r *deciding) chooseAgent(i int, not string) {
+	s, d := &r.t.Steps[i], &r.def.Steps[i]
+	if s.Agent = ""; len(d.Others) == 0 {
+		return
+	}
+	best := ""
+	for _, name := range d.AllAgents() {
+		switch {
+		case name == not:
+		case best == "", 5*r.at.Waits[name] < 4*r.at.Waits[best]:
+			best = name
+		}
+	}
+	if best != d.Agent {
+		s.Agent = best
+	}
+}
+
+// AllAgents are the agents of a call: each of them reaches the same service (P44).
+func (d *StepDefinition) AllAgents() []string { return append([]string{d.Agent}, d.Others...) }
+
+// AskedAgent is the agent that the last attempt of a step asked, or that its first one is to ask where the definition
+// names one only.
+func (d *StepDefinition) AskedAgent(s *Step) string {
+	if s.Agent != "" {
+		return s.Agent
+	}
+	return d.Agent
 }
 
 func (r *deciding) timeout(i int) Duration {
@@ -98,7 +147,7 @@ func (r *deciding) timeout(i int) Duration {
 func (r *deciding) request(i int, input json.RawMessage) SendRequest {
 	s, d := &r.t.Steps[i], &r.def.Steps[i]
 	q := SendRequest{
-		Agent: d.Agent, OrderID: r.t.OrderID, Run: r.t.Run, Step: s.Name, Attempt: s.Attempt,
+		Agent: d.AskedAgent(s), OrderID: r.t.OrderID, Run: r.t.Run, Step: s.Name, Attempt: s.Attempt,
 		Operation: Do, Name: d.Operation, Grade: d.Grade, Key: Key(r.t.OrderID, r.t.Run, s.Name),
 		Timeout: r.timeout(i), ClaimedAt: s.ClaimedAt, CompleteBy: s.CompleteBy, StopBy: s.StopBy,
 		ClockSkew: r.def.Agents[d.Agent].ClockSkew, Input: input, Resolved: s.Resolved, PointOfNoReturn: d.PointOfNoReturn,

@@ -58,7 +58,7 @@ func Decode(hash string, data []byte) (*core.Definition, error) {
 func Seal(d *core.Definition) error {
 	d.Schema = 1
 	for i := range d.Steps {
-		if d.Steps[i].Wait != nil || d.Steps[i].Answer != nil || d.Steps[i].Fail != nil {
+		if s := &d.Steps[i]; s.Wait != nil || s.Answer != nil || s.Fail != nil || len(s.Others) > 0 {
 			d.Schema = 2
 		}
 	}
