@@ -41,8 +41,8 @@ func (s *Scheduler) notAsked(def *core.Definition, it *item) error {
 		return nil
 	}
 	return &message.Refusal{Code: CodeOtherAgent, Field: "agent", Text: fmt.Sprintf(
-		"a reply for step %q came from agent %.60q, role %.60q; this step asked agent %s, so the reply was not counted; fix: the agent's name in its replies, or the role that it runs with",
-		r.Step, it.from.agent, it.from.role, strings.Join(asked, ", "))}
+		"a reply for step %q came from agent %.60q, role %.60q; this step asked agent %q, so the reply was not counted; fix: the agent's name in its replies, or the role that it runs with",
+		r.Step, it.from.agent, it.from.role, strings.Join(asked, " or "))}
 }
 
 // anothers reports a role that other agents reply with, and these do not.

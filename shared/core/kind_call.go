@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 )
@@ -74,10 +75,10 @@ func (r *deciding) takeCall(i int, op Operation) {
 	if s.Undo = op == UndoOp; s.Undo {
 		state = Compensating
 	}
-	agentBefore := r.notAnswered(i)
+	not := r.notDone(i)
 	r.take(i, state)
 	s.LockedBy = r.at.By[:min(len(r.at.By), maxName)]
-	r.chooseAgent(i, agentBefore)
+	r.chooseAgent(i, not)
 	// P32: what this task granted before, what the agent is granted by the definition, and twice
 	// what the last request of that agent was seen to wait.
 	name := d.AskedAgent(s)
@@ -93,20 +94,21 @@ func (r *deciding) takeCall(i int, op Operation) {
 	s.LastStopBy = latest(s.LastStopBy, s.StopBy)
 }
 
-// notAnswered is the agent that the last attempt of a step asked, where that attempt did not end done; "": none.
-func (r *deciding) notAnswered(i int) string {
-	s := &r.t.Steps[i]
-	if slices.ContainsFunc(r.t.Attempts, func(a Attempt) bool {
-		return a.Step == s.Name && a.Number == s.Attempt && a.Outcome != OutcomeSuperseded
-	}) {
-		return r.def.Steps[i].AskedAgent(s)
+// notDone are the agents at which the last attempts of a step, one less than it has agents, did not end done.
+func (r *deciding) notDone(i int) (agents []string) {
+	s, d := &r.t.Steps[i], &r.def.Steps[i]
+	for _, a := range r.t.Attempts {
+		if a.Step == s.Name && a.Number > s.Attempt-len(d.Others) && a.Outcome != OutcomeSuperseded {
+			agents = append(agents, cmp.Or(a.Agent, d.Agent))
+		}
 	}
-	return ""
+	return agents
 }
 
-// chooseAgent chooses the agent of a claim (P44): not the one where the attempt before has failed, has made no call,
-// or was late; then the one whose requests wait least. One that is less than 20 % better does not replace an earlier one.
-func (r *deciding) chooseAgent(i int, not string) {
+// chooseAgent chooses the agent of a claim (P44): none at which one of the attempts before has failed, has made no call,
+// or was late; of the others the one whose requests wait least. One that is less than 20 % better does not replace an
+// earlier one.
+func (r *deciding) chooseAgent(i int, not []string) {
 	s, d := &r.t.Steps[i], &r.def.Steps[i]
 	if s.Agent = ""; len(d.Others) == 0 {
 		return
@@ -114,7 +116,7 @@ func (r *deciding) chooseAgent(i int, not string) {
 	best := ""
 	for _, name := range d.AllAgents() {
 		switch {
-		case name == not:
+		case slices.Contains(not, name):
 		case best == "", 5*r.at.Waits[name] < 4*r.at.Waits[best]:
 			best = name
 		}
@@ -130,10 +132,7 @@ func (d *StepDefinition) AllAgents() []string { return append([]string{d.Agent},
 // AskedAgent is the agent that the last attempt of a step asked, or that its first one is to ask where the definition
 // names one only.
 func (d *StepDefinition) AskedAgent(s *Step) string {
-	if s.Agent != "" {
-		return s.Agent
-	}
-	return d.Agent
+	return cmp.Or(s.Agent, d.Agent)
 }
 
 func (r *deciding) timeout(i int) Duration {

@@ -223,7 +223,8 @@ func (t *Task) movedTo(from, to *Definition) *Task {
 			c.Steps[i] = *s
 		}
 		s := &c.Steps[i]
-		s.Agent = "" // the attempts below still tell it; each claim chooses
+		s.Agent = "" // each claim chooses; the attempts below tell whom the last one asked
+
 		if s.EndState = ""; s.State == Failed && !s.Attempted() { // its expression failed
 			s.State, s.Error = Pending, nil
 		}

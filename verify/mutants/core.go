@@ -38,6 +38,19 @@ var ofCore = []Mutant{
 	{Name: "P16-wake-of-a-waiting-undo-ignored", File: table, Func: "init", Old: cell, New: cell + "\nif k == wakeStep && s == UndoWait { stepTable[k][s][m] = ignore(notNow) }"},
 	{Name: "I11-late-done-goes-forward-during-undo", File: reply, Func: "deciding.stepDone", Old: "r.advance()", New: "was := r.t.ProcessState; r.t.ProcessState = Processing; r.advanceForward(); if r.t.ProcessState == Processing { r.t.ProcessState = was }; r.advance()"},
 
+	// Which of several agents is asked.
+	{Name: "P44-the-agent-that-failed-is-asked-again", File: call, Func: "deciding.chooseAgent", Old: "slices.Contains(not, name)", New: "false"},
+	{Name: "P44-only-the-last-failure-counts", File: call, Func: "deciding.notDone", Old: "s.Attempt-len(d.Others)", New: "s.Attempt-1"},
+	{Name: "P44-every-earlier-failure-counts", File: call, Func: "deciding.notDone", Old: "a.Number > s.Attempt-len(d.Others) &&", New: "a.Number > 0 &&"},
+	{Name: "P44-another-steps-failure-counts", File: call, Func: "deciding.notDone", Old: "a.Step == s.Name &&", New: "a.Step != \"\" &&"},
+	{Name: "P44-a-superseded-attempt-was-a-failure", File: call, Func: "deciding.notDone", Old: " && a.Outcome != OutcomeSuperseded", New: ""},
+	{Name: "P44-a-little-less-waiting-is-enough", File: call, Func: "deciding.chooseAgent", Old: "5*r.at.Waits[name] < 4*r.at.Waits[best]", New: "r.at.Waits[name] < r.at.Waits[best]"},
+	{Name: "P44-waits-do-not-count", File: call, Func: "deciding.chooseAgent", Old: "5*r.at.Waits[name] < 4*r.at.Waits[best]", New: "false"},
+	{Name: "P44-request-goes-to-the-first", File: call, Func: "deciding.request", Old: "Agent: d.AskedAgent(s)", New: "Agent: d.Agent"},
+	{Name: "P44-allowance-of-the-first", File: call, Func: "deciding.takeCall", Old: "name := d.AskedAgent(s)", New: "name := d.Agent"},
+	{Name: "P44-attempts-do-not-tell-their-agent", File: reply, Func: "deciding.recordAttempt", Old: ", Agent: s.Agent", New: ""},
+	{Name: "P44-move-keeps-an-agent-of-the-old-definition", File: "shared/core/move.go", Func: "Task.movedTo", Old: "s.Agent = \"\"", New: ""},
+
 	// Failures and budgets.
 	{Name: "I12-budget-of-one-failure-more", File: reply, Func: "deciding.stepRetryLater", Old: "s.FailureCount < retry.Budget()", New: "s.FailureCount <= retry.Budget()"},
 	{Name: "P16-budget-of-one-timeout-more", File: overdue, Func: "deciding.doOverdue", Old: "s.FailureCount < retry.Budget()", New: "s.FailureCount <= retry.Budget()"},
@@ -90,7 +103,7 @@ var ofCore = []Mutant{
 	{Name: "P32-time-in-a-queue-is-a-failed-undo", File: overdue, Func: "deciding.undoOverdue", Old: "if e.Backlog && r.t.ProcessState == Compensating {", New: "if false {"},
 	{Name: "P32-allowance-does-not-double", File: overdue, Func: "deciding.backlog", Old: "max(s.Allowance, 1)*2", New: "max(s.Allowance, 1)"},
 	{Name: "P32-a-queue-is-waited-for-for-ever", File: overdue, Func: "deciding.backlog", Old: "if s.Queued >= d.MaxQueueTime {", New: "if false {"},
-	{Name: "P32-waits-are-not-learnt", File: call, Func: "deciding.takeCall", Old: ", 2*r.at.Waits[d.Agent])", New: ")"},
+	{Name: "P32-waits-are-not-learnt", File: call, Func: "deciding.takeCall", Old: ", 2*r.at.Waits[name])", New: ")"},
 	{Name: "P45-no-call-is-a-failure", File: reply, Func: "deciding.stepRetryLater", Old: "&& Uncalled(e.Code)", New: "&& Uncalled(e.Code) && false"},
 	{Name: "P45-no-call-is-a-failed-undo", File: reply, Func: "deciding.undoRefused", Old: "&& Uncalled(e.Code)", New: "&& Uncalled(e.Code) && false"},
 	{Name: "P45-expired-credentials-are-a-failure", File: reply, Func: "Uncalled", Old: " || code == CodeUnauthorized", New: ""},
@@ -121,7 +134,7 @@ var ofCore = []Mutant{
 
 	// Claims, forward and undo.
 	// Answers from outside.
-	{Name: "P35-definition-with-an-answer-keeps-schema-1", File: "shared/workflow/stored.go", Func: "Seal", Old: "|| d.Steps[i].Answer != nil", New: "|| d.Steps[i].Answer != nil && d.Name == \"\"", Killers: []string{"source"}},
+	{Name: "P35-definition-with-an-answer-keeps-schema-1", File: "shared/workflow/stored.go", Func: "Seal", Old: "|| s.Answer != nil", New: "|| s.Answer != nil && d.Name == \"\"", Killers: []string{"source"}},
 	{Name: "P35-answer-for-another-run-counts", File: answerFile, Func: "deciding.voteOf", Old: "case e.Run != r.t.Run:", New: "case false:"},
 	{Name: "P35-answer-for-another-round-counts", File: answerFile, Func: "deciding.voteOf", Old: "e.Step != \"\" && e.Round != s.round()", New: "false"},
 	{Name: "P35-a-person-votes-twice", File: answerFile, Func: "deciding.voteOf", Old: "return v.By == e.By", New: "return false && v.By == e.By"},
@@ -174,8 +187,8 @@ var ofCore = []Mutant{
 	{Name: "P37-the-time-counts-in-error", File: answerKindFile, Func: "deciding.look", Old: "r.t.ProcessState != Processing || ", New: ""},
 	{Name: "P37-the-time-begins-anew-with-a-resubmit", File: answerKindFile, Func: "answerKind.resume", Old: "r.wait(i, s.WakeAt)", New: "r.wait(i, r.at.Now.Add(r.def.Steps[i].Timeout))"},
 
-	{Name: "P34-definition-with-a-wait-keeps-schema-1", File: "shared/workflow/stored.go", Func: "Seal", Old: "d.Steps[i].Wait != nil ||", New: "d.Steps[i].Wait != nil && d.Name == \"\" ||", Killers: []string{"source"}},
-	{Name: "P50-definition-with-a-rule-keeps-schema-1", File: "shared/workflow/stored.go", Func: "Seal", Old: " || d.Steps[i].Fail != nil {", New: " {", Killers: []string{"source"}},
+	{Name: "P34-definition-with-a-wait-keeps-schema-1", File: "shared/workflow/stored.go", Func: "Seal", Old: "s.Wait != nil ||", New: "s.Wait != nil && d.Name == \"\" ||", Killers: []string{"source"}},
+	{Name: "P50-definition-with-a-rule-keeps-schema-1", File: "shared/workflow/stored.go", Func: "Seal", Old: " || s.Fail != nil", New: "", Killers: []string{"source"}},
 	{Name: "P50-rule-is-called-an-expression", File: advance, Func: "deciding.failClaim", Old: "rule.Code, rule.Message, 0", New: "\"expression\", rule.Message, 0"},
 	{Name: "P50-rule-without-its-policy", File: advance, Func: "deciding.failClaim", Old: "r.applyPolicy(i)", New: ""},
 	{Name: "P50-rule-is-attempted", File: advance, Func: "deciding.failClaim", Old: "r.markFailed(i)", New: "r.take(i, Failed)\n\ts := &r.t.Steps[i]\n\ts.release()"},
