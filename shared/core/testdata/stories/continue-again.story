@@ -66,10 +66,26 @@ event resubmit r1
   -> fedex-agent: do-fedex (do/3), key o1/1/fedex, stop by 12:00:30 {"order":{"n":1}}
   due 12:00:30
 
-event done fedex/3 run=1
+event later fedex/3 run=1
 ----
-    fedex Processed, attempt 3
+    fedex Pending, attempt 3, 1 failed, waits until 12:00:01, complete by 12:00:06
+    attempt fedex/3 ended: retry-later http-503
+  -> scheduler: wake fedex/3, at 12:00:01
+  due 12:00:06
+
+wait 5s
+event wake fedex/3
+----
+12:00:05
+    fedex Processing, attempt 4, 1 failed, locked by scheduler-1, complete by 12:00:35
+  -> fedex-agent: do-fedex (do/4), key o1/1/fedex, stop by 12:00:35 {"order":{"n":1}}
+  due 12:00:06
+
+# It failed once and was done after it, which is no failure of the step.
+event done fedex/4 run=1
+----
+    fedex Processed, attempt 4, 1 failed
     dhl Skipped, attempt 2
-    bill Processing, attempt 3, locked by scheduler-1, complete by 12:00:30
-  -> bill-agent: do-bill (do/3), key o1/1/bill, stop by 12:00:30 {"order":{"n":1},"seen":{"fedex":{"of":"fedex"}}}
-  due 12:00:30
+    bill Processing, attempt 3, locked by scheduler-1, complete by 12:00:35
+  -> bill-agent: do-bill (do/3), key o1/1/bill, stop by 12:00:35 {"order":{"n":1},"seen":{"fedex":{"of":"fedex"}}}
+  due 12:00:06
