@@ -25,6 +25,23 @@ func TestTheCodeOfAFailureThatIsGoneOnAfter(t *testing.T) {
 	}
 }
 
+// P42, P12: what comes after it sees the do's failure, not that of its undo.
+func TestTheFailureOfTheDoIsSeen(t *testing.T) {
+	d := newDesk(t, workflow(step("a", goingOn), step("b", after("a"))))
+	var seen string
+	d.def.Expr = &expressions{input: map[int]func(core.Environment) (json.RawMessage, error){
+		1: func(env core.Environment) (json.RawMessage, error) { seen = env.Failures["a"]; return nil, nil }}}
+	d.decide(core.Submitted{OrderID: orderID, Workflow: "test", ContentHash: "c0ffee"})
+	d.decide(coded(failed("a", 1), "no-such-zone"))
+	d.decide(coded(undoFailed("a", 2), "busy"))
+	d.wait(core.Minute)
+	d.decide(core.Wake{Step: "a", Attempt: 2})
+	d.decide(undone("a", 3))
+	if seen != "no-such-zone" || d.task.Steps[0].Error.Code != "busy" {
+		t.Errorf("b sees %q, the last error is %q", seen, d.task.Steps[0].Error.Code)
+	}
+}
+
 // P42, P49: a step that failed without a claim is decided, so it stays; its input may be another one, since no key was used.
 func TestMoveOfAStepThatFailedWithoutAClaim(t *testing.T) {
 	def := func(f func(a, b *core.StepDefinition)) *core.Definition {

@@ -341,6 +341,7 @@ func (d *driver) step(h *digest, s *core.Step, now, slack int64) {
 	}
 	h.text(s.Cause)
 	h.text(s.FinishCause)
+	h.text(s.FailureCode)
 	h.moment(s.CompleteBy, now, 0)
 	h.moment(s.WakeAt, now, 0)
 	h.moment(s.StopBy, now, slack)
