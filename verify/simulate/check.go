@@ -464,8 +464,16 @@ func (m *move) goesOn(was, s *core.Step) {
 // undoneAlone: this claim of an undo began while the task went forward, so that the order of undos does not bind it
 // (P42). Of a batch it is not known what came first.
 func (m *move) undoneAlone(s *core.Step) bool {
-	forward := m.after.ProcessState == core.Processing || m.before.ProcessState == core.Processing && len(m.w.cur.sight(m.after.OrderID).events(m.w.cur)) > 1
-	return s.FailureCode != "" && forward
+	t, b := m.after, m.before
+	switch {
+	case s.FailureCode == "":
+		return false
+	case t.ProcessState == core.Error: // it stopped after the claim
+		return t.Phase == core.Forward
+	case t.ProcessState == core.Compensating:
+		return b.ProcessState != core.Compensating && len(m.w.cur.sight(t.OrderID).events(m.w.cur)) > 1
+	}
+	return true
 }
 
 // waitsFor: what a step comes after has ended when it is claimed for the first time; one that the task goes on without

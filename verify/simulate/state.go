@@ -395,6 +395,9 @@ func (d *driver) history(h *digest, o *order) {
 	for i := range t.Steps {
 		st := &t.Steps[i]
 		h.yes(st.InFlight() && s.requests[st.Name+"/"+strconv.Itoa(st.Attempt)] != "")
+		if st.FailureCode != "" {
+			h.yes(s.alone[st.Name+"/"+strconv.Itoa(st.Attempt)])
+		}
 		if st.FinishSeq > 0 && s.told[st.FinishSeq] == "" {
 			h.yes(d.around(func(v port.Value) bool {
 				switch m := v.(type) {
