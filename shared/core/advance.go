@@ -22,7 +22,7 @@ func (r *deciding) advanceForward(again ...int) {
 	var room [8]int
 	var claims []int
 	for more := true; more; {
-		if claims, more = r.readySteps(append(room[:0], again...)); more {
+		if claims, more = r.readySteps(r.stillToClaim(room[:0], again)); more {
 			continue
 		}
 		more = r.claim(claims)
@@ -31,11 +31,27 @@ func (r *deciding) advanceForward(again ...int) {
 		}
 	}
 	for i := range r.t.Steps {
-		if s := r.t.Steps[i].State; s != Processed && s != Skipped {
+		if !r.t.Steps[i].passed() {
 			return
 		}
 	}
 	r.enterProcessed()
+}
+
+// stillToClaim appends the steps that a Resubmit continues and that no round before has claimed or given up.
+func (r *deciding) stillToClaim(claims, again []int) []int {
+	for _, i := range again {
+		if s := r.t.Steps[i].State; s == Pending || s == Failed {
+			claims = append(claims, i)
+		}
+	}
+	return claims
+}
+
+// passed: in a task that goes forward, what comes after the step need not wait for it any more. Compensated is one
+// that the task goes on without (P42).
+func (s *Step) passed() bool {
+	return s.State == Processed || s.State == Skipped || s.State == Compensated
 }
 
 // readySteps appends the steps that are to be claimed, and reports whether one was skipped.
@@ -47,6 +63,10 @@ func (r *deciding) readySteps(claims []int) (_ []int, skipped bool) {
 		wanted := r.conditionHolds(i)
 		if r.err != nil || r.t.ProcessState != Processing {
 			return nil, false
+		}
+		if r.t.Steps[i].State != Pending { // its condition failed, and the task goes on without it (P42)
+			skipped = true
+			continue
 		}
 		if !wanted {
 			r.t.Steps[i].State, skipped = Skipped, true
@@ -65,7 +85,7 @@ func (r *deciding) ready(i int) bool {
 		return false
 	}
 	for _, j := range r.def.after[i] {
-		if p := r.t.Steps[j].State; p != Processed && p != Skipped {
+		if !r.t.Steps[j].passed() {
 			return false
 		}
 	}
@@ -115,7 +135,8 @@ func (r *deciding) orderKnown() bool {
 
 // claim takes each its next attempt, its times, its request (P1, P3, P6). All are prepared first: where one
 // fails, the task starts its undo, and then no request of the others may be sent in the same decision. Then
-// come those that end at once; it reports whether there was one, and then no other was claimed.
+// come those that end at once; it reports whether there was one, or one that the task goes on without, and then no
+// other was claimed.
 func (r *deciding) claim(steps []int) (ended bool) {
 	if r.supervisor && len(steps) > 0 {
 		panic("core: the Supervisor must not claim (P16)")
@@ -129,7 +150,7 @@ func (r *deciding) claim(steps []int) (ended bool) {
 		}
 		if err != nil {
 			r.failClaim(i, err)
-			return false
+			return r.t.ProcessState == Processing // P42: the others are prepared again
 		}
 		ended = ended || p.atOnce
 		claims = append(claims, p)
@@ -184,16 +205,27 @@ func (r *deciding) input(i int, op Operation) (json.RawMessage, error) {
 
 // environment shows an expression the outputs of the steps that come before it.
 func (r *deciding) environment(i int, own bool) Environment {
-	outputs := make(map[string]json.RawMessage, len(r.def.ancestors[i])+1)
+	env := Environment{OrderID: r.t.OrderID, Run: r.t.Run, Order: r.order, Outputs: make(map[string]json.RawMessage, len(r.def.ancestors[i])+1)}
 	for _, j := range r.def.ancestors[i] {
-		if s := &r.t.Steps[j]; s.Output != nil {
-			outputs[s.Name] = s.Output
+		env.show(&r.t.Steps[j])
+	}
+	if own {
+		env.show(&r.t.Steps[i])
+	}
+	return env
+}
+
+// show adds what a step has come to.
+func (e *Environment) show(s *Step) {
+	if s.Output != nil {
+		e.Outputs[s.Name] = s.Output
+	}
+	if s.FailureCode != "" {
+		if e.Failures == nil {
+			e.Failures = map[string]string{}
 		}
+		e.Failures[s.Name] = s.FailureCode
 	}
-	if s := &r.t.Steps[i]; own && s.Output != nil {
-		outputs[s.Name] = s.Output
-	}
-	return Environment{OrderID: r.t.OrderID, Run: r.t.Run, Order: r.order, Outputs: outputs}
 }
 
 // advanceUndo undoes every attempted step, latest first claim first (P7, P20).
@@ -223,13 +255,19 @@ func (r *deciding) nextToUndo() int {
 
 // undoNext advances the undo of step i; true where the next step can be undone too.
 func (r *deciding) undoNext(i int) bool {
+	s := &r.t.Steps[i]
+	if s.State == Compensating || s.State == UndoWait && r.at.Now < s.WakeAt {
+		return false
+	}
+	return r.undoStep(i)
+}
+
+// undoStep begins the undo of a step by the rules of its grade, or the wait for it; true where it is Compensated
+// by that.
+func (r *deciding) undoStep(i int) bool {
 	s, d := &r.t.Steps[i], &r.def.Steps[i]
 	quiet := s.QuietBy.Add(r.def.Agents[d.Agent].ClockSkew)
 	switch {
-	case s.State == Compensating:
-		return false
-	case s.State == UndoWait && r.at.Now < s.WakeAt:
-		return false
 	case d.Undo == nil: // "undo: none", or a point of no return proven without effect: no request to send, once it is not in flight
 		if s.State == Processing {
 			return false
@@ -268,7 +306,7 @@ func (r *deciding) claimUndo(i int) {
 		r.recordFailure(i, "expression", "undo input: "+err.Error(), 0)
 		s.State = UndoWait
 		s.release()
-		r.enterError(Undoing, i)
+		r.enterError(r.direction(), i)
 		return
 	}
 	r.takeCall(i, UndoOp)

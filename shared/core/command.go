@@ -307,15 +307,16 @@ func (r *deciding) resolveCommand(_ int, ev Event) (string, error) {
 	r.t.Command++
 	r.accept(e.ID, "resolve", "")
 	s.Resolved = &Resolved{Fact: e.Fact, Command: r.t.Command, At: r.at.Now}
+	undo := r.t.Phase == Undoing || s.State == UndoWait // P42: undone alone
 	switch {
-	case r.t.Phase == Forward && e.Fact == Happened:
-		r.finish(i, nil)
-	case r.t.Phase == Forward: // it proves the attempts before it (P22a)
-		r.setNoEffect(i)
-	case r.t.Phase == Undoing && e.Fact == Happened:
+	case undo && e.Fact == Happened:
 		s.State = UndoWait
-	case r.t.Phase == Undoing:
+	case undo:
 		r.undone(i)
+	case e.Fact == Happened:
+		r.finish(i, nil)
+	default: // it proves the attempts before it (P22a)
+		r.setNoEffect(i)
 	}
 	return "", nil
 }

@@ -26,6 +26,8 @@ type Policy string
 const (
 	OnFailureUndo Policy = "undo" // undo the whole task
 	OnFailureStop Policy = "stop" // set Error and alert the operator
+
+	OnFailureContinue Policy = "continue" // undo the step alone, and go on without it (P42)
 )
 
 // DefinitionHash names the stored form of a definition: hex of the first 16 bytes of its SHA-256.
@@ -38,7 +40,7 @@ func DefinitionHash(stored []byte) string {
 // deploy never disturbs a running task. Package workflow makes it from YAML and validates it;
 // Decide trusts it.
 type Definition struct {
-	Schema      int                        `json:"schema"` // 1; 2 where a step is no call, or has several agents, which older code does not know
+	Schema      int                        `json:"schema"` // 1; 2 where a step is no call, has several agents, or goes on after a failure, which older code does not know
 	Name        string                     `json:"name"`
 	Hash        string                     `json:"-"` // DefinitionHash of the JSON form
 	Steps       []StepDefinition           `json:"steps"`
@@ -196,8 +198,9 @@ type Environment struct {
 	// directly or not (so that a redelivery computes the same bytes, P12), for its undo also its
 	// own, for the workflow's output all. A Skipped step, or one whose output is not known
 	// (resolved by the operator), has no entry.
-	Outputs map[string]json.RawMessage
-	Value   json.RawMessage // of an answer; only seen by Answer.Refuse
+	Outputs  map[string]json.RawMessage
+	Failures map[string]string // codes of those of these steps that failed, and that the order goes on without (P42)
+	Value    json.RawMessage   // of an answer; only seen by Answer.Refuse
 }
 
 // Expressions evaluates the templates and conditions of one Definition. It must be a pure

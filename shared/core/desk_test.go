@@ -337,7 +337,8 @@ func faultOfTask(def *core.Definition, t *core.Task) error {
 		if s.Attempted() && s.State != core.Compensated && (t.ProcessState == core.Compensated || t.ProcessState == core.Cancelled) {
 			return fmt.Errorf("invariant 10: %s with step %s %s", t.ProcessState, s.Name, s.State)
 		}
-		if t.ProcessState == core.Processed && s.State != core.Processed && s.State != core.Skipped {
+		alone := s.State == core.Compensated && s.FailureCode != "" && def.Steps[i].OnFailure == core.OnFailureContinue // P42
+		if t.ProcessState == core.Processed && s.State != core.Processed && s.State != core.Skipped && !alone {
 			return fmt.Errorf("invariant 7: Processed with step %s %s", s.Name, s.State)
 		}
 	}

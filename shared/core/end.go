@@ -70,9 +70,7 @@ func (r *deciding) enterProcessed() {
 		}
 		env := Environment{OrderID: r.t.OrderID, Run: r.t.Run, Order: r.order, Outputs: map[string]json.RawMessage{}}
 		for i := range r.t.Steps {
-			if s := &r.t.Steps[i]; s.Output != nil {
-				env.Outputs[s.Name] = s.Output
-			}
+			env.show(&r.t.Steps[i])
 		}
 		out, err := r.def.Expr.Output(env)
 		switch {

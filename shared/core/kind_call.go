@@ -48,6 +48,9 @@ func (callKind) woken(r *deciding, i int) {
 
 func (callKind) resume(r *deciding, i int) bool {
 	s := &r.t.Steps[i]
+	if s.State == UndoWait { // P42; what it makes ready is claimed with the others
+		r.undoStep(i)
+	}
 	return s.State == Failed || s.State == Pending
 }
 
@@ -58,7 +61,9 @@ func (callKind) validState(s *Step, d *StepDefinition) bool {
 		return !s.Attempted() || s.Attempt > 0
 	case Skipped:
 		return !s.Attempted()
-	case Processed, Compensated, UndoWait:
+	case Compensated:
+		return claimed || !s.Attempted() && s.FailureCode != "" && d.OnFailure == OnFailureContinue
+	case Processed, UndoWait:
 		return claimed
 	case Processing:
 		return claimed && !s.Undo

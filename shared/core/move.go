@@ -87,7 +87,7 @@ func Differences(from, to *Definition, t *Task) []Difference {
 		d := &from.Steps[i]
 		s := t.Step(d.Name)
 		// The next run of a Compensated task is all new.
-		bound := s != nil && t.ProcessState != Compensated && (s.Attempted() || s.State == Skipped)
+		bound := s != nil && t.ProcessState != Compensated && s.begun()
 		j := to.Index(d.Name)
 		if j < 0 {
 			what := "it is removed"
@@ -120,8 +120,11 @@ func Differences(from, to *Definition, t *Task) []Difference {
 }
 
 func attemptedOrSkipped(s *Step) string {
-	if s.State == Skipped {
+	switch {
+	case s.State == Skipped:
 		return "skipped"
+	case !s.Attempted():
+		return "given up without a claim"
 	}
 	return "attempted"
 }
@@ -160,7 +163,7 @@ func fixed(d, n *StepDefinition, bound bool, s *Step) (all []Difference) {
 // withoutEffect: it is proven, by its service (P22a) or by the operator, that no attempt of the step has an
 // effect that stands.
 func withoutEffect(s *Step) bool {
-	return s.NoEffect != 0 || s.State == Compensated && s.Resolved != nil && s.Resolved.Fact != Happened && s.Resolved.At > s.ClaimedAt
+	return s.NoEffect != 0 || !s.Attempted() && s.FailureCode != "" || s.State == Compensated && s.Resolved != nil && s.Resolved.Fact != Happened && s.Resolved.At > s.ClaimedAt
 }
 
 // free are the differences that may be anywhere.
@@ -195,7 +198,7 @@ func (a *Answer) waits(n *Answer) bool {
 // order: all that comes before a step that was attempted or skipped was so too.
 func order(n *StepDefinition, t *Task) (all []Difference) {
 	for _, name := range n.After {
-		if s := t.Step(name); s == nil || !s.Attempted() && s.State != Skipped {
+		if s := t.Step(name); s == nil || !s.begun() {
 			all = append(all, Difference{n.Name, "it was begun, and comes after " + name + " now, which was not", true})
 		}
 	}

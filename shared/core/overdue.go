@@ -41,7 +41,7 @@ func (r *deciding) doOverdue(i int, ev Event) (string, error) {
 		return "", nil
 	}
 	if e.Backlog {
-		return r.backlog(i, Forward), nil
+		return r.backlog(i), nil
 	}
 	r.recordAttempt(i, OutcomeOverdue, CodeTimeout)
 	r.recordFailure(i, CodeTimeout, TimeoutText, e.Attempt)
@@ -51,6 +51,10 @@ func (r *deciding) doOverdue(i int, ev Event) (string, error) {
 		return "", nil
 	}
 	r.markFailed(i)
+	if r.policyOf(i) == OnFailureContinue {
+		r.goOnWithout(i)
+		return "", nil
+	}
 	if r.stopsOnFailure(i) {
 		r.enterError(Forward, i)
 		return "", nil
@@ -74,8 +78,8 @@ func (r *deciding) undoOverdue(i int, ev Event) (string, error) {
 	if !passed(s.CompleteBy, r.at.Now) {
 		return notYet, nil
 	}
-	if e.Backlog && r.t.ProcessState == Compensating {
-		return r.backlog(i, Undoing), nil
+	if e.Backlog && r.t.ProcessState != Error {
+		return r.backlog(i), nil
 	}
 	r.recordAttempt(i, OutcomeOverdue, CodeTimeout)
 	r.recordFailure(i, CodeTimeout, "no reply to the undo by the complete-by time", e.Attempt)
@@ -86,12 +90,12 @@ func (r *deciding) undoOverdue(i int, ev Event) (string, error) {
 // backlog hands a step back uncounted: its request most likely still waits in a queue that is too
 // long, and time in a queue is not a failure (P32). The allowance doubles, so that the next copy
 // outlives the queue; it is bounded: past maxQueueTime the operator is needed.
-func (r *deciding) backlog(i int, phase Phase) string {
+func (r *deciding) backlog(i int) string {
 	s, d := &r.t.Steps[i], &r.def.Steps[i]
 	r.recordAttempt(i, OutcomeOverdue, CodeQueue)
 	s.Queued += r.at.Now.Sub(s.ClaimedAt)
 	s.Allowance = min(max(s.Allowance, 1)*2, d.MaxQueueTime)
-	undo := phase == Undoing
+	undo := s.Undo
 	if s.Queued >= d.MaxQueueTime {
 		r.recordFailure(i, CodeQueue, "its requests waited in the agent's queue for longer than maxQueueTime", s.Attempt)
 		s.State = Failed
@@ -99,7 +103,7 @@ func (r *deciding) backlog(i int, phase Phase) string {
 			s.State = UndoWait
 		}
 		s.release()
-		r.enterError(phase, i)
+		r.enterError(r.direction(), i)
 		return ""
 	}
 	s.State = Pending

@@ -191,6 +191,10 @@ func (r *deciding) recordFailure(i int, code, message string, attempt int) {
 func (r *deciding) applyPolicy(i int) {
 	switch r.t.ProcessState {
 	case Processing:
+		if r.policyOf(i) == OnFailureContinue {
+			r.goOnWithout(i)
+			return
+		}
 		if r.stopsOnFailure(i) {
 			r.enterError(Forward, i)
 			return
@@ -277,9 +281,9 @@ func (r *deciding) handBackUncounted(i int, e Reply) {
 		since = s.Error.Since
 	}
 	held := r.at.Now.Sub(since)
-	phase, state := Forward, Failed
+	state := Failed
 	if s.Undo {
-		phase, state = Undoing, UndoWait
+		state = UndoWait
 	}
 	message := e.Message
 	over := r.t.ProcessState != Error && held >= d.MaxQueueTime
@@ -291,7 +295,7 @@ func (r *deciding) handBackUncounted(i int, e Reply) {
 		s.State = state
 		s.release()
 		if over {
-			r.enterError(phase, i)
+			r.enterError(r.direction(), i)
 		}
 		return
 	}
@@ -330,6 +334,6 @@ func (r *deciding) retryUndo(i int, atLeast Duration) {
 		r.scheduleWake(s, r.at.Now.Add(max(retry.Backoff.wait(s.UndoFailures, u), atLeast)))
 	default:
 		s.release()
-		r.enterError(Undoing, i)
+		r.enterError(r.direction(), i)
 	}
 }

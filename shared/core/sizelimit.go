@@ -182,6 +182,9 @@ func longestStep(t *Task, d *StepDefinition, s *Step, cause string, told bool) S
 	if d.Undo != nil || s.Undo { // as the present definition says, or an earlier one (P49)
 		c.Undo, c.UndoFailures = true, manyOf
 	}
+	if d.OnFailure == OnFailureContinue || s.FailureCode != "" {
+		c.FailureCode = strings.Repeat("x", maxCode)
+	}
 	if told || s.FinishSeq != 0 {
 		c.FinishSeq, c.FinishCause = manyOf, cause
 	}
@@ -287,13 +290,16 @@ func (r *deciding) trimToFit() {
 }
 
 // shortCode is what stays of a code: characters that are written as they are.
-func shortCode(code string) string {
+func shortCode(code string) string { return plainCode(code[:min(len(code), cutCode)]) }
+
+// plainCode replaces the characters of a code that are not written as they are.
+func plainCode(code string) string {
 	return strings.Map(func(c rune) rune {
 		if 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.ContainsRune("-_.:/", c) {
 			return c
 		}
 		return '-'
-	}, code[:min(len(code), cutCode)])
+	}, code)
 }
 
 // outputFits reports whether a step's output can be kept.

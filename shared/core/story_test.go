@@ -210,6 +210,11 @@ func (s *story) step(name string, opts map[string]string) {
 			d.MaxQueueTime = s.span(v)
 		case "stop":
 			d.OnFailure = core.OnFailureStop
+		case "continue":
+			d.OnFailure = core.OnFailureContinue
+		case "when-failed": // of a step before it
+			d.When = "steps." + v + ".failed"
+			s.expr.when[i] = func(env core.Environment) (bool, error) { return env.Failures[v] != "", nil }
 		case "no-undo":
 			d.Undo = nil
 		case "no-return":
@@ -536,6 +541,9 @@ func describeStep(s *core.Step) string {
 	}
 	if s.NoEffect != 0 {
 		text += ", without effect"
+	}
+	if s.FailureCode != "" {
+		text += ", failed for good: " + s.FailureCode
 	}
 	text += describeAnswers(s)
 	if s.LockedBy != "" {

@@ -208,7 +208,8 @@ var stepRows = []stepRow{
 	// H28, H29: what a Wake does depends on the task's direction first.
 	{[]eventKind{wakeStep}, []State{Pending, Waiting}, []mode{going}, action((*deciding).wakeForward)},
 	{[]eventKind{wakeStep}, []State{Pending, Waiting, Failed, UndoWait}, []mode{undoing}, action((*deciding).wakeUndo)},
-	{[]eventKind{wakeStep}, []State{Failed, UndoWait}, []mode{going}, ignore(notNow)},
+	{[]eventKind{wakeStep}, []State{UndoWait}, []mode{going}, action((*deciding).wakeAlone)}, // P42
+	{[]eventKind{wakeStep}, []State{Failed}, []mode{going}, ignore(notNow)},
 	{[]eventKind{wakeStep}, []State{Pending, Waiting, Failed, UndoWait}, inError, ignore(noTimes)},
 	{[]eventKind{wakeStep}, []State{Skipped, Processing, Processed, Compensating, Compensated}, alive, ignore(notNow)},
 

@@ -111,7 +111,7 @@ wake         Processing    -             -             -              -
 wake         Processed     -             -             -              -
 wake         Waiting       Processed     Compensated   -              -
 wake         Failed        -             Compensating  -              -
-wake         UndoWait      -             Compensating  -              -
+wake         UndoWait      Compensating  Compensating  -              -
 wake         Compensating  -             -             -              -
 wake         Compensated   -             -             -              -
 `

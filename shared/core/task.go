@@ -112,6 +112,7 @@ type Step struct {
 	Output       json.RawMessage
 	NoEffect     Time       // since when it is proven that no attempt has had an effect (P22a); zero: it is not, or a new claim took it back
 	Error        *StepError // the last failure
+	FailureCode  string     // code of the do's failure after which the task goes on without the step (P42); "": it does not
 	Resolved     *Resolved
 	Answers      *Answers // of a step that is answered from outside
 	Unknown      map[string]json.RawMessage
@@ -246,6 +247,9 @@ type Verdict struct {
 
 // Attempted reports whether the step was claimed at least once in this run (P7).
 func (s *Step) Attempted() bool { return s.First > 0 }
+
+// begun reports whether the step had its turn in this run: it was claimed, or something was decided without a claim.
+func (s *Step) begun() bool { return s.Attempted() || s.State == Skipped || s.FailureCode != "" }
 
 // handedBack reports a call that waits to be claimed again.
 func (s *Step) handedBack() bool { return s.State == Pending && s.Attempted() }

@@ -133,8 +133,8 @@ func noFunction(name string) error {
 
 // member recognises steps.<name>.output and checks all other accesses.
 func (c *check) member(n *ast.MemberNode, inside int) error {
-	if step, ok := stepOutput(n); ok {
-		return c.step(n, step)
+	if step, property, ok := ofStep(n); ok {
+		return c.step(n, step, property)
 	}
 	if err := c.node(n.Node, inside); err != nil {
 		if id, ok := n.Node.(*ast.IdentifierNode); ok && id.Value == "steps" {
@@ -163,22 +163,22 @@ func (c *check) stepAlone(n *ast.MemberNode) error {
 	return fail("steps."+name+" is read without its output", "write steps."+name+".output")
 }
 
-// stepOutput takes apart steps.<name>.output.
-func stepOutput(n *ast.MemberNode) (string, bool) {
-	property, ok := n.Property.(*ast.StringNode)
-	if !ok || property.Value != "output" {
-		return "", false
+// ofStep takes apart steps.<name>.output, and what can be asked of a step's failure.
+func ofStep(n *ast.MemberNode) (step, property string, ok bool) {
+	p, ok := n.Property.(*ast.StringNode)
+	if !ok || p.Value != "output" && p.Value != factFailed && p.Value != factError {
+		return "", "", false
 	}
 	inner, ok := unchain(n.Node).(*ast.MemberNode)
 	if !ok {
-		return "", false
+		return "", "", false
 	}
 	id, ok := inner.Node.(*ast.IdentifierNode)
 	name, named := inner.Property.(*ast.StringNode)
 	if !ok || id.Value != "steps" || !named {
-		return "", false
+		return "", "", false
 	}
-	return name.Value, true
+	return name.Value, p.Value, true
 }
 
 func unchain(n ast.Node) ast.Node {
@@ -192,17 +192,20 @@ func unchain(n ast.Node) ast.Node {
 }
 
 // step resolves the name of a step, written with underscores.
-func (c *check) step(n *ast.MemberNode, written string) error {
+func (c *check) step(n *ast.MemberNode, written, property string) error {
 	for _, step := range c.scope.Steps {
 		if written != step && written != strings.ReplaceAll(step, "-", "_") {
 			continue
 		}
 		if step == c.scope.Step && !c.scope.Undo {
-			return fail("it reads the output of its own step, which is not known before the step is done", "read an earlier step, or the order")
+			return fail("it reads the "+reads(property)+" of its own step, which is not known before the step is done", "read an earlier step, or the order")
 		}
 		if step != c.scope.Step && c.scope.Visible != nil && !c.scope.Visible[step] {
-			return fail("it reads the output of step "+step+", which need not be done by then (P12)",
+			return fail("it reads the "+reads(property)+" of step "+step+", which need not be done by then (P12)",
 				"add "+step+" to the step's after")
+		}
+		if property != "output" {
+			return c.fact(n, fact{step, property})
 		}
 		c.program.steps[n] = step
 		return nil

@@ -170,6 +170,9 @@ func (e *evaluation) chain(n ast.Node) (v any, short bool, err error) {
 	case *ast.ChainNode:
 		return e.chain(n.Node)
 	case *ast.MemberNode:
+		if f, ok := e.program.facts[n]; ok {
+			return f.of(e.env), false, nil
+		}
 		if step, ok := e.program.steps[n]; ok {
 			v, err = e.document("steps."+step, e.env.Outputs[step])
 			return v, false, err

@@ -217,3 +217,27 @@ func TestConcurrentUse(t *testing.T) {
 	}
 	group.Wait()
 }
+
+// P42: expressions ask whether a step failed that the order went on without; of every other it is false.
+func TestStepsThatFailed(t *testing.T) {
+	env := environment(`{}`)
+	env.Failures = map[string]string{"charge-payment": "card-lost"}
+	for source, want := range map[string]string{
+		`steps.charge_payment.failed`: `true`, `steps.charge_payment.error`: `"card-lost"`,
+		`steps.ship.failed`: `false`, `steps.ship.error`: `null`, `not steps.ship.failed and steps.charge_payment.failed`: `true`,
+		`steps.charge_payment.error == "card-lost" ? 1 : 2`: `1`, `steps.ship.error ?? "none"`: `"none"`, `upper(steps.ship.error ?? "none")`: `"NONE"`,
+	} {
+		if got, err := input(t, quote("${ "+source+" }"), env); err != nil || got != want {
+			t.Errorf("%s is %s, want %s (%v)", source, got, want, err)
+		}
+	}
+	scope := expression.Scope{Steps: []string{"a", "b", "c"}, Step: "c", Visible: map[string]bool{"a": true, "b": true}, Continues: map[string]bool{"a": true}}
+	for source, want := range map[string]string{
+		`steps.a.failed`: "", `steps.b.failed`: "does not go on without", `steps.c.error`: "of its own step", `steps.d.failed`: "there is no step d", `steps.a.failure`: "without its output",
+	} {
+		err := expression.Check(source, scope)
+		if got := fmt.Sprint(err); want == "" && err != nil || !strings.Contains(got, want) {
+			t.Errorf("%s: %s, want %q", source, got, want)
+		}
+	}
+}

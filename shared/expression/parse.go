@@ -30,6 +30,9 @@ type Scope struct {
 	// member of such an output has to be asked for with ?., unless When, or the expression itself, says
 	// that the step was not skipped.
 	Skippable map[string]string
+	// Continues are the steps that the order goes on without when they fail: their output is null then, and only of
+	// them it can be asked whether they have failed. Nil: it can be asked of all.
+	Continues map[string]bool
 	// When is the condition that held where the expression is evaluated; "": none.
 	When string
 }
@@ -40,13 +43,14 @@ type program struct {
 	root   ast.Node
 	path   *path               // set where the expression only names a place: its bytes are spliced
 	steps  map[ast.Node]string // nodes that stand for a step's output, and the step
+	facts  map[ast.Node]fact   // nodes that stand for how a step failed
 
 	patterns map[string]*compiledPattern // of matches
 }
 
 // newProgram is what a check of the tree then fills.
 func newProgram(source string, root ast.Node) *program {
-	return &program{source: source, root: root, steps: map[ast.Node]string{}, patterns: map[string]*compiledPattern{}}
+	return &program{source: source, root: root, steps: map[ast.Node]string{}, facts: map[ast.Node]fact{}, patterns: map[string]*compiledPattern{}}
 }
 
 // iterators are the functions that run a predicate for each element of a list.

@@ -14,8 +14,8 @@ import (
 // path is an expression that only names a place, like order.items[0].sku. It is read from the raw
 // JSON, byte for byte, without decoding the document.
 type path struct {
-	root    string // "order", "orderId", "run", "value" or "steps"
-	step    string // with root "steps"
+	root    string // "order", "orderId", "run", "value", "steps", or what is asked of a step's failure
+	step    string // of the last two
 	members []member
 }
 
@@ -31,6 +31,9 @@ type member struct {
 func pathOf(p *program, n ast.Node) *path {
 	if step, ok := p.steps[n]; ok {
 		return &path{root: "steps", step: step}
+	}
+	if f, ok := p.facts[n]; ok {
+		return &path{root: f.name, step: f.step}
 	}
 	switch n := n.(type) {
 	case *ast.IdentifierNode:
@@ -71,6 +74,12 @@ func (p *path) raw(env *core.Environment) (json.RawMessage, error) {
 		at = strconv.AppendInt(nil, int64(env.Run), 10)
 	case "steps":
 		at = env.Outputs[p.step]
+	case factFailed:
+		at = strconv.AppendBool(nil, env.Failures[p.step] != "")
+	case factError:
+		if code := env.Failures[p.step]; code != "" {
+			at = appendString(nil, code)
+		}
 	}
 	for _, m := range p.members {
 		at = bytes.Trim(at, white)

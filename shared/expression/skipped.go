@@ -14,8 +14,11 @@ import (
 // fail, and with it its step, for just those orders.
 func (c *check) skipped(n *ast.MemberNode) error {
 	step, reads := c.program.steps[unchain(n.Node)]
-	condition, skippable := c.scope.Skippable[step]
-	if !reads || n.Optional || !skippable || slices.Contains(c.done, step) || c.follows(step, condition) {
+	if !reads || n.Optional || slices.Contains(c.done, step) {
+		return nil
+	}
+	why := c.mayBeNull(step)
+	if why == "" {
 		return nil
 	}
 	output := "steps." + strings.ReplaceAll(step, "-", "_") + ".output"
@@ -23,20 +26,41 @@ func (c *check) skipped(n *ast.MemberNode) error {
 	if s, ok := n.Property.(*ast.StringNode); ok {
 		member, optional = "."+s.Value, "?."+s.Value
 	}
-	return fail(fmt.Sprintf("it reads %s of the output of step %s, which is null where that step is skipped (when: %s)",
-		member, step, shorten(condition, maxQuoted)),
-		"write "+output+optional+", with ?? for a default, or give this step the same when")
+	return fail(fmt.Sprintf("it reads %s of the output of step %s, which is null where that step %s", member, step, why),
+		"write "+output+optional+", with ?? for a default, or give this step "+c.guardOf(step))
 }
 
-// follows reports whether the condition that held here says that the step was not skipped: because it
-// asks for all that the step's own condition asks for, or for its output.
-func (c *check) follows(step, condition string) bool {
+// mayBeNull says why the output of a step may be null here; "" where it is known that it is not.
+func (c *check) mayBeNull(step string) string {
+	condition, skippable := c.scope.Skippable[step]
+	_, here := conjunction(c.scope.When, c.scope)
+	var given []string
+	if here != nil {
+		given = here.notSkipped(here.root, true)
+	}
+	switch {
+	case slices.Contains(given, step):
+	case skippable && !c.follows(condition):
+		return "is skipped (when: " + shorten(condition, maxQuoted) + ")"
+	case c.scope.Continues[step] && !slices.Contains(append(given, c.done...), notFailed(step)):
+		return "has failed (onFailure: continue)"
+	}
+	return ""
+}
+
+// guardOf is the condition that makes sure of a step's output.
+func (c *check) guardOf(step string) string {
+	if c.scope.Continues[step] {
+		return "the condition not steps." + strings.ReplaceAll(step, "-", "_") + ".failed"
+	}
+	return "the same when"
+}
+
+// follows reports whether the condition that held here asks for all that another condition asks for.
+func (c *check) follows(condition string) bool {
 	here, p := conjunction(c.scope.When, c.scope)
 	if p == nil {
 		return false
-	}
-	if slices.Contains(p.notSkipped(p.root, true), step) {
-		return true
 	}
 	there, _ := conjunction(condition, c.scope)
 	return len(there) > 0 && !slices.ContainsFunc(there, func(part string) bool { return !slices.Contains(here, part) })
@@ -52,7 +76,7 @@ func conjunction(condition string, scope Scope) (parts []string, p *program) {
 	if err != nil {
 		return nil, nil
 	}
-	scope.When, scope.Skippable = "", nil
+	scope.When, scope.Skippable, scope.Continues = "", nil, nil
 	c := &check{scope: scope, program: newProgram(condition, tree.Node)}
 	_ = c.node(tree.Node, 0) // only for the outputs that it names
 	var split func(n ast.Node)
@@ -68,8 +92,12 @@ func conjunction(condition string, scope Scope) (parts []string, p *program) {
 	return parts, c.program
 }
 
-// notSkipped are the steps whose output is not null where a condition is as given.
+// notSkipped are the steps whose output is not null where a condition is as given, and as notFailed those that
+// have not failed.
 func (p *program) notSkipped(n ast.Node, holds bool) []string {
+	if f, ok := p.facts[unchain(n)]; ok && f.name == factFailed && !holds {
+		return []string{notFailed(f.step)}
+	}
 	switch n := n.(type) {
 	case *ast.UnaryNode:
 		if n.Operator == "!" || n.Operator == "not" {
@@ -100,6 +128,9 @@ func (p *program) comparedToNull(output, null ast.Node) string {
 	}
 	return p.steps[unchain(output)]
 }
+
+// notFailed stands for a step that has not failed among those whose output is not null: no step has such a name.
+func notFailed(step string) string { return "not failed: " + step }
 
 // given checks a node that is evaluated only where some steps were not skipped.
 func (c *check) given(steps []string, n ast.Node, inside int) error {

@@ -128,6 +128,7 @@ var stepFields = tableOf(
 	raw("output", "what its agent answered", func(s *step) *json.RawMessage { return &s.Output }),
 	after("noEffect", "since then it is proven that no attempt of this run has had an effect", func(s *step) *core.Time { return &s.NoEffect }),
 	object("error", "the last failure", func(s *step) **core.StepError { return &s.Error }, errorFields),
+	text("failed", "code of the failure after which the order goes on without it", func(s *step) *string { return &s.FailureCode }),
 	part("resolved", "what an operator stated", func(s *step) **core.Resolved { return &s.Resolved },
 		func(r *core.Resolved) bool { return r == nil }, func(*core.Resolved) error { return nil }),
 	part("answers", "who has answered what in which round, of a step that is answered from outside", func(s *step) **core.Answers { return &s.Answers },

@@ -325,7 +325,7 @@ func TestAStoredTaskAcceptsEveryEvent(t *testing.T) {
 func TestTheReserveCountsEveryMember(t *testing.T) {
 	retry := core.Retry{MaxFailures: 1}
 	def := &core.Definition{Schema: 1, Name: "full", Notify: []core.StatusKind{core.StatusStepFinished}, Steps: []core.StepDefinition{
-		{Name: "one", Agent: "a", Others: []string{"b"}, Grade: core.Fenced, Retry: retry, Undo: &core.Undo{Operation: "u", Retry: retry}}}}
+		{Name: "one", Agent: "a", Others: []string{"b"}, Grade: core.Fenced, Retry: retry, OnFailure: core.OnFailureContinue, Undo: &core.Undo{Operation: "u", Retry: retry}}}}
 	def.Link()
 	var longest *core.Task
 	core.SizeLimit{Size: func(task *core.Task) int { longest = task; return state.Size(task) }}.Reserve(def)

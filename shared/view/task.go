@@ -74,6 +74,7 @@ type Step struct {
 	Input      json.RawMessage `json:"input,omitempty" doc:"what its agent is given, once it was attempted; only where a single order was asked for, without waiting"`
 	Output     json.RawMessage `json:"output,omitempty"`
 	Error      *core.StepError `json:"error,omitempty" doc:"the last failure"`
+	FailedAs   string          `json:"failedAs,omitempty" doc:"code of the failure after which the step is undone alone and the order goes on without it (onFailure: continue)"`
 	Undo       *Undo           `json:"undo,omitempty" doc:"absent where the step has none"`
 	NoEffect   core.Time       `json:"noEffect,omitzero" doc:"since when it is proven that no attempt has had an effect: by its refusal (of a point of no return), or by what an operator stated"`
 	Resolved   *core.Resolved  `json:"resolved,omitempty" doc:"what an operator stated"`
@@ -246,7 +247,7 @@ func stepOf(s *core.Step, def *core.StepDefinition) Step {
 		Name: s.Name, State: s.State, Attempts: s.Attempt, Failures: s.FailureCount,
 		LockedBy: s.LockedBy, FirstAt: s.FirstAt, ClaimedAt: s.ClaimedAt, CompleteBy: s.CompleteBy,
 		StopBy: s.StopBy, WakeAt: s.WakeAt, FinishedAt: s.FinishedAt,
-		Output: s.Output, Error: s.Error, NoEffect: s.NoEffect, Resolved: s.Resolved,
+		Output: s.Output, Error: s.Error, FailedAs: s.FailureCode, NoEffect: s.NoEffect, Resolved: s.Resolved,
 	}
 	undo := Undo{Running: s.Undo, Failures: s.UndoFailures, QuietBy: s.QuietBy}
 	if def != nil {

@@ -65,6 +65,15 @@ func TestTask(t *testing.T) {
 	}
 }
 
+// P42: a step that was undone alone says with what it failed, whatever its last error is.
+func TestStepUndoneAlone(t *testing.T) {
+	of := task()
+	of.Steps[1].FailureCode = "http-503"
+	if s := view.Of(of, definition).Steps[1]; s.FailedAs != "http-503" || s.Error.Code != "timeout" {
+		t.Errorf("failed as %q, last error %q", s.FailedAs, s.Error.Code)
+	}
+}
+
 func TestTaskWithoutDefinition(t *testing.T) {
 	tomb := &core.Task{OrderID: "o", ProcessState: core.Cancelled, Created: t0, Ended: t0}
 	v := view.Of(tomb, nil)

@@ -69,8 +69,11 @@ func graphStep(b *strings.Builder, s *core.StepDefinition) {
 }
 
 func stops(s *core.StepDefinition) string {
-	if s.OnFailure == core.OnFailureStop {
+	switch s.OnFailure {
+	case core.OnFailureStop:
 		return "<br>stops for the operator"
+	case core.OnFailureContinue:
+		return "<br>goes on without it if it fails"
 	}
 	return ""
 }

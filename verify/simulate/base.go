@@ -87,6 +87,7 @@ func Scenes() []Scene {
 		plot{}.also("silent", "o1", 1, 1).fault(anAgent, callMessage, port.Replies, 2, Retention).fault(anAgent, callMessage, port.Replies, 3, Retention))
 	waiting(add)
 	answered(add)
+	goingOn(add)
 	add("a rule fails the order", ruled(small(core.Idempotent, false)), plot{})
 	add("a rule stops the order, which is undone", stops(ruled(small(core.Idempotent, false))), plot{}.command(8, 2))
 	full := func() plot { return plot{}.also("world", "room", 1, 2).also("size", "a-agent", 1, 1) }
@@ -134,6 +135,40 @@ func answered(add func(string, *core.Definition, plot)) {
 	add("an event that comes early", eventOf(asking(false)), plot{}.answers(0, 0, 2))
 	add("an approval passes a deadline", deadline(asking(false)), plot{}.answers(2))
 	add("in one process: an approval", asking(false), plot{}.also("world", "embedded", 1, 1).answers(1))
+}
+
+// goingOn adds the scenarios with a step that the order goes on without (P42).
+func goingOn(add func(string, *core.Definition, plot)) {
+	fails := func() plot { return plot{}.fault(anAgent, callDo, "o1/0/a", 1, PermanentFailure) }
+	for _, g := range []core.Grade{core.Fenced, core.Idempotent, core.Plain} {
+		n := string(g) + ": the order goes on without a step "
+		add(n+"that fails for good", otherwise(g), fails())
+		add(n+"whose budget is spent", otherwise(g), plot{}.fault(anAgent, callDo, "o1/0/a", 1, Hang).fault(anAgent, callDo, "o1/0/a", 2, Hang))
+		add(n+"whose undo fails once", otherwise(g), fails().fault(anAgent, callUndo, "o1/0/a", 1, PermanentFailure))
+		add(n+"whose undo fails, resubmitted", otherwise(g), fails().fault(anAgent, callUndo, "o1/0/a", 1, PermanentFailure).
+			fault(anAgent, callUndo, "o1/0/a", 2, PermanentFailure).command(8, 1))
+	}
+	both := func() plot { return fails().fault(anAgent, callDo, "o1/0/b", 1, PermanentFailure) }
+	add("the order goes on without a step, and is undone by another", goesOn(small(core.Idempotent, true)), both())
+	add("the order goes on without a step, and is cancelled", goesOn(small(core.Idempotent, true)), fails().command(1, 0))
+	add("the order goes on without a step, and another stops it, resubmitted", stops(goesOn(small(core.Idempotent, true))), both().command(8, 1))
+	add("the order goes on without a step, and passes a deadline", deadline(goesOn(small(core.Idempotent, false))), fails())
+	add("the undo of a step alone is resolved", otherwise(core.Idempotent), fails().fault(anAgent, callUndo, "o1/0/a", 1, PermanentFailure).
+		fault(anAgent, callUndo, "o1/0/a", 2, PermanentFailure).command(8, 3).also("commands", "o1", 1, 2).also("command", "o1", 2, 10).also("kind", "o1", 2, 1))
+	add("in one process: the order goes on without a step", otherwise(core.Idempotent), fails().also("world", "embedded", 1, 1))
+}
+
+// goesOn has the order go on without a.
+func goesOn(d *core.Definition) *core.Definition {
+	d.Steps[0].OnFailure = core.OnFailureContinue
+	return sealed(d)
+}
+
+// otherwise is a, and b where a has failed.
+func otherwise(g core.Grade) *core.Definition {
+	d := goesOn(small(g, false))
+	d.Steps[1].When = "steps.a.failed"
+	return sealed(d)
 }
 
 // answers gives answers at times (in 12.5 s).

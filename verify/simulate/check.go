@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -27,6 +28,7 @@ type history struct {
 	decisions map[string]string // what was decided, by step, run and round (P35)
 	dirty     bool              // its effects have changed since the last look
 	writes    int
+	alone     map[string]bool      // undos that were claimed while the task went forward, by step and attempt (P42)
 	wakes     map[string]core.Time // when a wait ends, by step and attempt (P34)
 	forwardAt int64                // when the task began to go forward, or did so again
 	submitted bool                 // of an exploration: at least once
@@ -36,6 +38,7 @@ func newHistory() history {
 	return history{
 		heard: map[int]bool{}, told: map[int]string{}, alerts: map[string]bool{}, requests: map[string]string{}, meant: map[string]string{}, holders: map[string]string{},
 		counted: map[string]int{}, verdicts: map[string]bool{}, cancels: map[int]bool{}, answered: map[string]bool{}, decisions: map[string]string{}, wakes: map[string]core.Time{},
+		alone: map[string]bool{},
 	}
 }
 
@@ -211,7 +214,7 @@ func (m *move) moved() {
 		if withoutEffect(s) {
 			delete(m.o.seen.meant, core.Key(t.OrderID, t.Run, s.Name)+string(core.Do))
 		}
-		bound := b.ProcessState != core.Compensated && (s.Attempted() || s.State == core.Skipped)
+		bound := b.ProcessState != core.Compensated && (s.Attempted() || s.State == core.Skipped || s.FailureCode != "")
 		switch {
 		case bound && is == nil:
 			m.fail("P49", "step %s, which is %s, is removed", s.Name, s.State)
@@ -413,6 +416,9 @@ func (m *move) step(i int) {
 			m.fail("P50", "step %s fails by the rule %s, and is %s in attempt %d with %v", s.Name, d.Fail.Code, s.State, s.Attempt, s.Error)
 		}
 	}
+	if d.OnFailure == core.OnFailureContinue {
+		m.goesOn(was, s)
+	}
 	if s.Attempt < was.Attempt {
 		m.fail("14", "the attempt of step %s went from %d to %d", s.Name, was.Attempt, s.Attempt)
 	}
@@ -440,6 +446,48 @@ func (m *move) held(was, s *core.Step, d *core.StepDefinition) {
 	}
 }
 
+// goesOn: P42.
+func (m *move) goesOn(was, s *core.Step) {
+	m.did("P42")
+	t := m.after
+	if m.before.Run == t.Run && was.FailureCode != "" && s.FailureCode != was.FailureCode {
+		m.fail("P42", "step %s failed with %s, and reads %q now", s.Name, was.FailureCode, s.FailureCode)
+	}
+	switch {
+	case t.ProcessState == core.Processing && s.State == core.Failed:
+		m.fail("P42", "step %s is Failed while the task goes forward", s.Name)
+	case (t.ProcessState == core.Processing || t.ProcessState == core.Processed) && (s.FailureCode == "") != (s.State != core.Compensated && s.State != core.Compensating && s.State != core.UndoWait):
+		m.fail("P42", "step %s is %s, and its failure is %q", s.Name, s.State, s.FailureCode)
+	case t.ProcessState == core.Processed && s.State != core.Compensated && s.State != core.Processed && s.State != core.Skipped:
+		m.fail("P42", "the task is Processed with step %s %s", s.Name, s.State)
+	}
+}
+
+// undoneAlone: this claim of an undo began while the task went forward, so that the order of undos does not bind it
+// (P42). Of a batch it is not known what came first.
+func (m *move) undoneAlone(s *core.Step) bool {
+	t, b := m.after, m.before
+	switch {
+	case s.FailureCode == "":
+		return false
+	case t.ProcessState == core.Error: // it stopped after the claim
+		return t.Phase == core.Forward
+	case t.ProcessState == core.Compensating:
+		return b.ProcessState != core.Compensating && len(m.w.cur.sight(t.OrderID).events(m.w.cur)) > 1
+	}
+	return true
+}
+
+// waitsFor: what a step comes after has ended when it is claimed for the first time; one that the task goes on without
+// is undone then (P42).
+func (m *move) waitsFor(s *core.Step, d *core.StepDefinition) {
+	for _, name := range d.After {
+		if o := m.after.Step(name); o.FailureCode != "" && o.State != core.Compensated {
+			m.fail("P42", "step %s is claimed while %s, which failed, is %s", s.Name, o.Name, o.State)
+		}
+	}
+}
+
 func (m *move) bySupervisor(was, s *core.Step) {
 	m.did("P16")
 	if s.Attempt != was.Attempt {
@@ -456,11 +504,21 @@ func (m *move) claimed(was, s *core.Step, d *core.StepDefinition) {
 	if !s.Undo && b.ProcessState == core.Compensating && t.ProcessState == core.Compensating && t.Run == b.Run && !m.commanded {
 		m.fail("P20", "step %s is claimed forward while the task compensates", s.Name)
 	}
+	if was.First == 0 && !s.Undo {
+		m.waitsFor(s, d)
+	}
 	if !s.Undo || s.State != core.Compensating {
 		return
 	}
+	alone := m.undoneAlone(s)
+	if alone {
+		m.o.seen.alone[fmt.Sprintf("%s/%d", s.Name, s.Attempt)] = true
+	}
 	m.did("9")
 	for i := range t.Steps {
+		if alone {
+			break
+		}
 		if o := &t.Steps[i]; o.First > s.First && o.State != core.Compensated {
 			m.fail("9", "step %s is undone while %s, claimed later, is %s", s.Name, o.Name, o.State)
 		}
@@ -499,7 +557,7 @@ func (w *simulation) checkEffects(o *order) {
 			}
 		}
 		want := 0
-		if t.ProcessState == core.Processed && s.State != core.Skipped && w.defOf(t).Steps[i].Agent != "" && !w.noEffect(t, s.Name) {
+		if t.ProcessState == core.Processed && s.State != core.Skipped && s.State != core.Compensated && w.defOf(t).Steps[i].Agent != "" && !w.noEffect(t, s.Name) {
 			want = 1
 		}
 		switch {
@@ -513,8 +571,11 @@ func (w *simulation) checkEffects(o *order) {
 }
 
 // undoing: what was claimed later has no effect any more (9).
-func (w *simulation) undoing(s *service, undo any) {
+func (w *simulation) undoing(s *service, c worker.Call) {
 	t := w.store.task(s.order)
+	if o := w.byID[s.order]; o != nil && o.seen.alone[fmt.Sprintf("%s/%d", s.step, c.Attempt)] {
+		return
+	}
 	if t == nil || t.Run != s.run || t.ProcessState != core.Compensating || s.net == 0 {
 		return
 	}

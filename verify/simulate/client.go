@@ -336,13 +336,13 @@ func (w *simulation) fact(t *core.Task) (string, core.Fact) {
 			continue
 		}
 		switch {
-		case svc != nil && svc.net > 0 && t.Phase == core.Undoing && w.conf(d.Agent).NoUndo:
+		case svc != nil && svc.net > 0 && (t.Phase == core.Undoing || s.State == core.UndoWait) && w.conf(d.Agent).NoUndo:
 			w.tell("operator", "", "undoes "+svc.key+" by hand")
 			svc.net, svc.undone = 0, true
 			return s.Name, core.Undone
 		case svc != nil && (svc.net > 0 || w.noEffect(t, s.Name) && svc.applied > 0):
 			return s.Name, core.Happened
-		case t.Phase == core.Undoing:
+		case t.Phase == core.Undoing || s.State == core.UndoWait:
 			return s.Name, core.Undone
 		}
 		return s.Name, core.NotHappened
@@ -421,7 +421,7 @@ func (w *simulation) doubt(t *core.Task) bool {
 			continue // refused, and proven without effect: it can be tried again
 		}
 		if inDoubt(s) && (s.Resolved == nil || s.Resolved.At <= s.ClaimedAt) &&
-			(d.Grade == core.Plain || s.State == core.Failed && s.Error != nil && s.Error.Code == short || w.conf(d.Agent).NoUndo && t.Phase == core.Undoing || def.Agents[d.Agent].KeyRetention > 0) {
+			(d.Grade == core.Plain || s.State == core.Failed && s.Error != nil && s.Error.Code == short || w.conf(d.Agent).NoUndo && (t.Phase == core.Undoing || s.State == core.UndoWait) || def.Agents[d.Agent].KeyRetention > 0) {
 			return true
 		}
 	}

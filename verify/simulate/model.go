@@ -159,7 +159,7 @@ func (m *model) reply(r *message.Reply) {
 		m.changed = true
 		m.ended(i, r.Outcome, codeOf(r))
 		m.noEffect(i, r)
-		m.failed(i, r.Outcome, r.RetryAfter)
+		m.failed(i, r)
 	case !isUndo && !done && r.NoEffect && m.def.Steps[i].PointOfNoReturn && s.Attempted() && s.NoEffect == 0 &&
 		(s.State == core.Pending || s.State == core.Failed): // P22a: after its Overdue
 		m.changed = true
@@ -206,9 +206,9 @@ func (m *model) held(i int, r *message.Reply) {
 	if since == 0 {
 		since = m.now
 	}
-	state, phase := core.Pending, core.Forward
+	state := core.Pending
 	if s.State == core.Compensating {
-		state, phase = core.UndoWait, core.Undoing
+		state = core.UndoWait
 	}
 	switch spent := m.now.Sub(since); {
 	case m.t.ProcessState == core.Error:
@@ -218,7 +218,7 @@ func (m *model) held(i int, r *message.Reply) {
 			state = core.Failed
 		}
 		m.end(s, state)
-		m.stop(phase)
+		m.stop(m.direction())
 	default:
 		if state == core.Pending {
 			m.t.Hops = max(0, m.t.Hops-1)
@@ -247,23 +247,60 @@ func unheld(s *core.Step) {
 	}
 }
 
-func (m *model) failed(i int, outcome core.Outcome, retryAfter core.Duration) {
+func (m *model) failed(i int, r *message.Reply) {
 	s, going := &m.t.Steps[i], m.t.ProcessState == core.Processing
-	if outcome == core.OutcomeFailed {
+	if r.Outcome == core.OutcomeFailed {
 		s.FailureCount++
 	} else if going {
 		s.FailureCount++
 		if d := &m.def.Steps[i]; s.FailureCount < d.Retry.Budget() {
-			m.handBack(i, min(retryAfter, core.Hour))
+			m.handBack(i, min(r.RetryAfter, core.Hour))
 			return
 		}
 	}
 	m.end(s, core.Failed)
-	m.policy(i)
+	m.policy(i, codeOf(r))
 }
 
-// policy: P19.
-func (m *model) policy(i int) { m.policyOf(m.def.Steps[i].OnFailure) }
+// policy: P19, and P42 of a step that the task goes on without.
+func (m *model) policy(i int, code string) {
+	if m.def.Steps[i].OnFailure == core.OnFailureContinue && m.t.ProcessState == core.Processing {
+		m.goOn(i, code)
+		return
+	}
+	m.policyOf(m.def.Steps[i].OnFailure)
+}
+
+// goOn: P42. The step alone is undone; without a claim there is nothing to undo.
+func (m *model) goOn(i int, code string) {
+	s := &m.t.Steps[i]
+	s.FailureCode = code
+	switch {
+	case s.First == 0:
+		m.end(s, core.Compensated)
+	case m.sweeping:
+		m.end(s, core.UndoWait)
+		m.ask(s)
+	default:
+		m.end(s, core.UndoWait)
+		if m.undo(i) {
+			m.advance()
+		}
+	}
+}
+
+// direction is that of the task, forward or in undo (P42).
+func (m *model) direction() core.Phase {
+	if m.t.ProcessState == core.Compensating {
+		return core.Undoing
+	}
+	return core.Forward
+}
+
+// passed: what comes after the step may begin, and the task may end (P20, P42).
+func passed(s *core.Step) bool {
+	return s.State == core.Processed || s.State == core.Skipped || s.State == core.Compensated
+}
 
 func (m *model) policyOf(policy core.Policy) {
 	switch {
@@ -391,7 +428,7 @@ func (m *model) undoFailed(i int, atLeast core.Duration) {
 		m.wait(i, core.UndoWait, max(lo, atLeast), max(hi, atLeast))
 	default:
 		m.end(s, core.UndoWait)
-		m.stop(core.Undoing)
+		m.stop(m.direction())
 	}
 }
 
@@ -433,6 +470,11 @@ func (m *model) wake(c *message.Control) {
 			m.finish(i, nil)
 		}
 		m.advance()
+	case m.t.ProcessState == core.Processing && s.State == core.UndoWait && m.now >= s.WakeAt: // P42
+		m.changed = true
+		if m.undo(i) {
+			m.advance()
+		}
 	case m.t.ProcessState == core.Compensating && (s.State == core.Waiting || s.State == core.Pending || s.State == core.Failed || s.State == core.UndoWait):
 		m.changed = m.advance()
 	}
@@ -466,7 +508,7 @@ func (m *model) ready(i int) bool {
 		return false
 	}
 	for _, name := range m.def.Steps[i].After {
-		if s := m.t.Step(name); s.State != core.Processed && s.State != core.Skipped {
+		if !passed(m.t.Step(name)) {
 			return false
 		}
 	}
@@ -477,7 +519,10 @@ func (m *model) ready(i int) bool {
 func (m *model) forward(again ...int) bool {
 	changed := false
 	for {
-		claims, skipped := slices.Clone(again), false
+		skipped := false
+		claims := slices.DeleteFunc(slices.Clone(again), func(i int) bool { // one that has failed meanwhile is not claimed (P42)
+			return m.t.Steps[i].State != core.Pending && m.t.Steps[i].State != core.Failed
+		})
 		for i := range m.t.Steps {
 			if !m.ready(i) {
 				continue
@@ -486,8 +531,11 @@ func (m *model) forward(again ...int) bool {
 				yes, err := m.def.Expr.When(i, m.environment(i))
 				if err != nil {
 					m.end(&m.t.Steps[i], core.Failed)
-					m.policy(i)
-					return true
+					if m.policy(i, "expression"); m.t.ProcessState != core.Processing {
+						return true
+					}
+					skipped, changed = true, true
+					continue
 				}
 				if !yes {
 					m.t.Steps[i].State, skipped, changed = core.Skipped, true, true
@@ -509,7 +557,7 @@ func (m *model) forward(again ...int) bool {
 		return true
 	}
 	for i := range m.t.Steps {
-		if s := m.t.Steps[i].State; s != core.Processed && s != core.Skipped {
+		if !passed(&m.t.Steps[i]) {
 			return changed
 		}
 	}
@@ -518,17 +566,21 @@ func (m *model) forward(again ...int) bool {
 }
 
 func (m *model) environment(i int) core.Environment {
-	env := core.Environment{OrderID: m.t.OrderID, Run: m.t.Run, Order: m.content, Outputs: map[string]json.RawMessage{}}
-	m.outputs(i, env.Outputs)
+	env := core.Environment{OrderID: m.t.OrderID, Run: m.t.Run, Order: m.content, Outputs: map[string]json.RawMessage{}, Failures: map[string]string{}}
+	m.outcomes(i, env)
 	return env
 }
 
-func (m *model) outputs(i int, into map[string]json.RawMessage) {
+func (m *model) outcomes(i int, into core.Environment) {
 	for _, name := range m.def.Steps[i].After {
-		if out := m.t.Step(name).Output; out != nil {
-			into[name] = out
+		s := m.t.Step(name)
+		if s.Output != nil {
+			into.Outputs[name] = s.Output
 		}
-		m.outputs(m.def.Index(name), into)
+		if s.FailureCode != "" {
+			into.Failures[name] = s.FailureCode
+		}
+		m.outcomes(m.def.Index(name), into)
 	}
 }
 
@@ -538,13 +590,13 @@ func (m *model) claim(steps ...int) (ended bool) {
 	for _, i := range steps {
 		if m.def.Steps[i].Fail != nil { // P50: its turn is its failure, without a claim
 			m.end(&m.t.Steps[i], core.Failed)
-			m.policy(i)
+			m.policy(i, "")
 			return false
 		}
 		if m.def.Steps[i].Wait != nil {
 			if _, _, ok := m.spanOfWait(i); !ok {
 				m.end(&m.t.Steps[i], core.Failed)
-				m.policy(i)
+				m.policy(i, "")
 				return false
 			}
 			ended = ended || m.overAtOnce(i)
@@ -553,7 +605,7 @@ func (m *model) claim(steps ...int) (ended bool) {
 		if m.def.Steps[i].Answer != nil {
 			if _, _, ok := m.asked(i); !ok {
 				m.end(&m.t.Steps[i], core.Failed)
-				m.policy(i)
+				m.policy(i, "")
 				return false
 			}
 			ended = ended || m.overAtOnce(i)
@@ -562,8 +614,8 @@ func (m *model) claim(steps ...int) (ended bool) {
 		if in := m.def.Steps[i].Input; in != nil {
 			if _, err := m.def.Expr.Input(i, m.environment(i)); err != nil {
 				m.end(&m.t.Steps[i], core.Failed)
-				m.policy(i)
-				return false
+				m.policy(i, "expression")
+				return m.t.ProcessState == core.Processing // P42: the others are looked at again
 			}
 		}
 	}
@@ -687,26 +739,35 @@ func (m *model) backward() (changed bool) {
 			return true
 		}
 		s, d := &m.t.Steps[i], &m.def.Steps[i]
-		quiet := s.QuietBy.Add(m.def.Agents[d.Agent].ClockSkew)
-		switch {
-		case s.State == core.Compensating, s.State == core.UndoWait && m.now < s.WakeAt,
-			s.State == core.Processing && (d.Undo == nil || d.Grade != core.Fenced):
+		if s.State == core.Compensating || s.State == core.UndoWait && m.now < s.WakeAt ||
+			s.State == core.Processing && (d.Undo == nil || d.Grade != core.Fenced) {
 			return changed
-		case d.Undo == nil:
-			m.end(s, core.Compensated)
-			changed = true
-			continue
-		case d.Grade != core.Fenced && m.now <= quiet:
-			wait := quiet.Sub(m.now) + 1
-			m.wait(i, core.UndoWait, wait, wait)
-			if m.notifies(core.StatusUndoing) {
-				m.post('u', s.Name, 0, s.WakeAt)
-			}
-		default:
-			m.claimUndo(i)
 		}
-		return true
+		if !m.undo(i) {
+			return true
+		}
+		changed = true
 	}
+}
+
+// undo is the undo of one step by the rules of its grade; it reports that the step is undone by that.
+func (m *model) undo(i int) (done bool) {
+	s, d := &m.t.Steps[i], &m.def.Steps[i]
+	quiet := s.QuietBy.Add(m.def.Agents[d.Agent].ClockSkew)
+	switch {
+	case d.Undo == nil:
+		m.end(s, core.Compensated)
+		return true
+	case d.Grade != core.Fenced && m.now <= quiet:
+		wait := quiet.Sub(m.now) + 1
+		m.wait(i, core.UndoWait, wait, wait)
+		if m.notifies(core.StatusUndoing) {
+			m.post('u', s.Name, 0, s.WakeAt)
+		}
+	default:
+		m.claimUndo(i)
+	}
+	return false
 }
 
 func (m *model) claimUndo(i int) {
@@ -717,10 +778,13 @@ func (m *model) claimUndo(i int) {
 	if s := &m.t.Steps[i]; s.Output != nil {
 		env.Outputs[s.Name] = s.Output
 	}
+	if s := &m.t.Steps[i]; s.FailureCode != "" {
+		env.Failures[s.Name] = s.FailureCode
+	}
 	if d := &m.def.Steps[i]; d.Undo.Input != nil {
 		if _, err := m.def.Expr.UndoInput(i, env); err != nil {
 			m.end(&m.t.Steps[i], core.UndoWait)
-			m.stop(core.Undoing)
+			m.stop(m.direction())
 			return
 		}
 	}

@@ -210,7 +210,9 @@ func (m *model) movable(c *message.Control) bool {
 	if to == nil || t.ResendAt != 0 || state != core.Error && state != core.Compensated && state != core.Processing {
 		return false
 	}
-	begun := func(s *core.Step) bool { return s != nil && (s.Attempted() || s.State == core.Skipped) }
+	begun := func(s *core.Step) bool {
+		return s != nil && (s.Attempted() || s.State == core.Skipped || s.FailureCode != "")
+	}
 	for i := range t.Steps {
 		s, d := &t.Steps[i], &m.def.Steps[i]
 		if s.InFlight() {
@@ -254,7 +256,7 @@ func undoOf(d *core.StepDefinition) string {
 // withoutEffect: the service, or the operator, has proven that nothing of the step stands (P22a, Resolve).
 func withoutEffect(s *core.Step) bool {
 	stated := s.Resolved != nil && s.Resolved.Fact != core.Happened && s.Resolved.At > s.ClaimedAt
-	return s.NoEffect != 0 || stated && s.State == core.Compensated
+	return s.NoEffect != 0 || stated && s.State == core.Compensated || s.First == 0 && s.FailureCode != ""
 }
 
 // move: P49. The steps stand in the new order; what was removed leaves its attempts.
@@ -428,6 +430,8 @@ func (m *model) resume(c *message.Control) {
 		switch {
 		case s.State == core.Waiting: // P33: every one is looked at first
 			m.lookAgain(i)
+		case s.State == core.UndoWait: // P42
+			m.undo(i)
 		case s.Attempted() && (s.State == core.Failed || s.State == core.Pending):
 			again = append(again, i)
 		}
@@ -474,15 +478,16 @@ func (m *model) resolvable(i int) bool {
 func (m *model) resolve(i int, fact core.Fact) {
 	s := &m.t.Steps[i]
 	s.Resolved = &core.Resolved{Fact: fact, Command: m.t.Command, At: m.now}
+	undo := m.t.Phase == core.Undoing || s.State == core.UndoWait // P42
 	switch {
-	case m.t.Phase == core.Forward && fact == core.Happened:
-		m.finish(i, nil)
-	case m.t.Phase == core.Forward:
-		m.proven(s)
-	case m.t.Phase == core.Undoing && fact == core.Happened:
+	case undo && fact == core.Happened:
 		s.State = core.UndoWait
-	case m.t.Phase == core.Undoing:
+	case undo:
 		m.end(s, core.Compensated)
+	case fact == core.Happened:
+		m.finish(i, nil)
+	default:
+		m.proven(s)
 	}
 }
 
@@ -530,7 +535,7 @@ func (m *model) overdue(i int) {
 	state := m.t.ProcessState
 	switch {
 	case s.State == core.Processing && state == core.Processing && m.queueing(d.AskedAgent(s)),
-		s.State == core.Compensating && state == core.Compensating && m.queueing(d.AskedAgent(s)):
+		s.State == core.Compensating && state != core.Error && m.queueing(d.AskedAgent(s)):
 		m.queued(i)
 	case s.State == core.Processing && state != core.Processing:
 		m.ended(i, core.OutcomeOverdue, core.CodeTimeout)
@@ -546,6 +551,10 @@ func (m *model) overdue(i int) {
 			return
 		}
 		m.end(s, core.Failed)
+		if d.OnFailure == core.OnFailureContinue {
+			m.goOn(i, core.CodeTimeout)
+			return
+		}
 		if d.OnFailure == core.OnFailureStop || m.pastReturn() {
 			m.stop(core.Forward)
 			return
@@ -579,12 +588,12 @@ func (m *model) queued(i int) {
 	s.Queued += m.now.Sub(s.ClaimedAt)
 	s.Allowance = min(max(s.Allowance, 1)*2, d.MaxQueueTime)
 	if s.Queued >= d.MaxQueueTime {
-		state, phase := core.Failed, core.Forward
+		state := core.Failed
 		if undo {
-			state, phase = core.UndoWait, core.Undoing
+			state = core.UndoWait
 		}
 		m.end(s, state)
-		m.stop(phase)
+		m.stop(m.direction())
 		return
 	}
 	if undo {

@@ -82,7 +82,7 @@ func (m *model) done(i int, r *message.Reply) {
 			m.ended(i, core.OutcomeFailed, "output-too-large")
 		}
 		m.end(s, core.Failed)
-		m.policy(i)
+		m.policy(i, "output-too-large")
 	}
 }
 

@@ -60,6 +60,13 @@ func SmallScopes() []Scope {
 	add("an approval beside a step, answered, stopped, resubmitted", terse(stops(askBeside())), fails(message.Answer, message.Resubmit))
 	add("an event, twice", terse(askOnly(eventOf(asking(false)))), people(message.Answer, message.Answer))
 	add("a rule stops the order, undone, resubmitted", terse(stops(ruled(small(core.Idempotent, false)))), people(message.Undo, message.Resubmit))
+	for _, g := range []core.Grade{core.Fenced, core.Idempotent} {
+		n := string(g) + ": goes on without the first"
+		firstFails := func(k ...message.ControlKind) Scope { return Scope{People: k, Refuses: "a"} }
+		add(n, terse(otherwise(g)), firstFails())
+		add(n+", cancelled", terse(goesOn(small(g, true))), firstFails(message.Cancel))
+	}
+	add("goes on without the first, stopped by the second, resubmitted", terse(stops(goesOn(small(core.Fenced, true)))), Scope{People: []message.ControlKind{message.Resubmit}, Refuses: "a"})
 	add("two tasks", terse(small(core.Fenced, false)), Scope{Scenario: Scenario{Orders: 2}})
 	add("two tasks on an agent that comes late", terse(one(small(core.Idempotent, false))), Scope{Scenario: Scenario{Orders: 2}, Down: []string{"a-agent-1"}})
 	return all

@@ -449,6 +449,8 @@ func differStep(want, got *core.Step) string {
 		return fmt.Sprintf("that it is being undone is %v", got.Undo)
 	case want.Cause != got.Cause:
 		return fmt.Sprintf("its cause is %q and must be %q", got.Cause, want.Cause)
+	case want.FailureCode != got.FailureCode:
+		return fmt.Sprintf("the code of its failure is %q and must be %q", got.FailureCode, want.FailureCode)
 	case string(want.Output) != string(got.Output):
 		return fmt.Sprintf("its output is %.80s and must be %.80s", got.Output, want.Output)
 	case (want.Resolved == nil) != (got.Resolved == nil) || want.Resolved != nil && *want.Resolved != *got.Resolved:

@@ -180,6 +180,6 @@ func (h *history) snapshot() history {
 	c.meant = maps.Clone(h.meant)
 	c.holders, c.counted, c.verdicts, c.cancels = maps.Clone(h.holders), maps.Clone(h.counted), maps.Clone(h.verdicts), maps.Clone(h.cancels)
 	c.answered, c.decisions = maps.Clone(h.answered), maps.Clone(h.decisions)
-	c.wakes = maps.Clone(h.wakes)
+	c.wakes, c.alone = maps.Clone(h.wakes), maps.Clone(h.alone)
 	return c
 }

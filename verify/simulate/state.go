@@ -343,6 +343,7 @@ func (d *driver) step(h *digest, s *core.Step, now, slack int64) {
 	h.text(s.Cause)
 	h.text(s.Agent)
 	h.text(s.FinishCause)
+	h.text(s.FailureCode)
 	h.moment(s.CompleteBy, now, 0)
 	h.moment(s.WakeAt, now, 0)
 	h.moment(s.StopBy, now, slack)
@@ -396,6 +397,9 @@ func (d *driver) history(h *digest, o *order) {
 	for i := range t.Steps {
 		st := &t.Steps[i]
 		h.yes(st.InFlight() && s.requests[st.Name+"/"+strconv.Itoa(st.Attempt)] != "")
+		if st.FailureCode != "" {
+			h.yes(s.alone[st.Name+"/"+strconv.Itoa(st.Attempt)])
+		}
 		if st.FinishSeq > 0 && s.told[st.FinishSeq] == "" {
 			h.yes(d.around(func(v port.Value) bool {
 				switch m := v.(type) {

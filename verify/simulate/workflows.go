@@ -45,6 +45,7 @@ func (d *drawing) definition(seed uint64) *core.Definition {
 	putWaits(rand.New(rand.NewPCG(seed, 0x3a17)), def)   //nolint:gosec // not for secrets
 	putAnswers(rand.New(rand.NewPCG(seed, 0xa25e)), def) //nolint:gosec // not for secrets
 	putRule(rand.New(rand.NewPCG(seed, 0xfa11)), def)    //nolint:gosec // not for secrets
+	putGoOn(rand.New(rand.NewPCG(seed, 0x900d)), def)    //nolint:gosec // not for secrets
 	if d.chance(4) {
 		def.Deadline, def.OnDeadline = core.Duration(20+d.IntN(60))*core.Second, core.OnFailureUndo
 		if d.chance(2) {
@@ -218,6 +219,60 @@ func putRule(r *rand.Rand, def *core.Definition) {
 	}
 	s.After = append(s.After, rule.Name)
 	def.Steps = append(def.Steps, rule)
+}
+
+// putGoOn lets some calls be gone on without (P42), in every third workflow: also behind a point of no return, where they
+// declare an undo, and with inputs and conditions that fail. Later steps ask whether they failed. What else is drawn
+// stays as it is.
+func putGoOn(r *rand.Rand, def *core.Definition) {
+	if r.IntN(3) > 0 {
+		return
+	}
+	for i := range def.Steps {
+		s := &def.Steps[i]
+		if s.Agent == "" || s.PointOfNoReturn || r.IntN(3) == 0 {
+			continue
+		}
+		s.OnFailure = core.OnFailureContinue
+		if s.Undo == nil && behindNoReturn(def, s) {
+			s.Undo = &core.Undo{Operation: "undo-" + s.Name, Timeout: s.Timeout, Retry: core.Retry{MaxFailures: s.Retry.MaxFailures, Backoff: s.Retry.Backoff}}
+		}
+		switch r.IntN(12) {
+		case 0:
+			s.When = "order.missing.field > 1"
+		case 1:
+			s.Input = json.RawMessage(`{"for":"${ order.missing.field }"}`)
+		case 2:
+			if s.Undo != nil {
+				undo := *s.Undo
+				undo.Input = json.RawMessage(`{"because":"${ steps.` + s.Name + `.error }","for":"${ order.missing.field }"}`)
+				s.Undo = &undo
+			}
+		}
+	}
+	for i := range def.Steps {
+		s := &def.Steps[i]
+		if s.PointOfNoReturn || s.When != "" || len(s.After) == 0 || r.IntN(2) == 0 {
+			continue
+		}
+		before := def.Steps[slices.IndexFunc(def.Steps, func(o core.StepDefinition) bool { return o.Name == s.After[0] })]
+		if before.OnFailure != core.OnFailureContinue {
+			continue
+		}
+		if s.When = "steps." + before.Name + ".failed"; r.IntN(3) == 0 {
+			s.When = "not " + s.When
+		}
+		if s.Agent != "" && s.OnFailure == core.OnFailureContinue {
+			s.Input = json.RawMessage(`{"because":"${ steps.` + before.Name + `.error }"}`)
+		}
+	}
+}
+
+// behindNoReturn reports a step that comes after a point of no return, directly or not.
+func behindNoReturn(def *core.Definition, s *core.StepDefinition) bool {
+	return slices.ContainsFunc(def.Steps, func(o core.StepDefinition) bool {
+		return slices.Contains(s.After, o.Name) && (o.PointOfNoReturn || behindNoReturn(def, &o))
+	})
 }
 
 // variants are definitions of the same workflow to move orders to (P49): one that fits what was done, but for

@@ -24,6 +24,7 @@ func (b *builder) meaning() {
 		b.queueTime(i)
 		b.routes(i)
 		b.holds(i)
+		b.goesOn(i)
 	}
 	onDeadline := b.root.field("onDeadline")
 	deadline := b.root.field("deadline")
@@ -121,7 +122,11 @@ func (b *builder) undoable(i int) {
 			}
 		}
 	}
-	switch {
+	switch alone := s.OnFailure == core.OnFailureContinue; { // P42: undone wherever the order stands
+	case alone && field != nil:
+	case alone:
+		b.report.error(b.steps[i].at, "step "+s.Name+" declares no undo, and the order can only go on without it once it is undone (P42)",
+			"write undo: OPERATION, or undo: none where the step has no effect")
 	case behind >= 0 && s.Undo != nil:
 		b.report.warn(field.at, fmt.Sprintf("the undo of step %s is never used: it runs after the point of no return %s",
 			s.Name, b.def.Steps[behind].Name), "remove undo")

@@ -11,6 +11,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 
+	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/suggest"
 )
 
@@ -73,6 +74,10 @@ func explain(e *jsonschema.ValidationError, root *value, r *report) {
 	case *kind.Type:
 		r.error(v.at, fmt.Sprintf("%s is %s, it should be %s", name, article(k.Got), wanted(k.Want)), fixType(e.SchemaURL, name, v, k.Want))
 	case *kind.Enum:
+		if v.text == string(core.OnFailureContinue) && slices.Contains(policies, name) {
+			continueElsewhere(v, name, root, e.InstanceLocation, r)
+			return
+		}
 		words := words(k.Want)
 		r.error(v.at, fmt.Sprintf("%s is %s", name, quoted(v)), suggest.DidYouMean(v.text, words, "write one of "+strings.Join(words, ", ")))
 	case *kind.Pattern:
@@ -90,6 +95,21 @@ func explain(e *jsonschema.ValidationError, root *value, r *report) {
 	default:
 		r.error(v.at, fmt.Sprintf("%s is not valid", name), "see its description in schema.json")
 	}
+}
+
+// policies are the fields that say what happens next.
+var policies = []string{"onFailure", "onTimeout", "onDeadline"}
+
+// continueElsewhere explains a policy that only a call has (P42).
+func continueElsewhere(v *value, name string, root *value, path []string, r *report) {
+	fix := "write undo or stop"
+	if len(path) > 1 && path[0] == "steps" {
+		if form := answerForm(root.get("steps").get(path[1])); form != "" {
+			fix = "leave refuse away or write onTimeout: {answer: VALUE}, and let later steps ask for the answer, as in when: steps." +
+				strings.ReplaceAll(path[1], "-", "_") + ".output.value == VALUE"
+		}
+	}
+	r.error(v.at, name+` is "continue", which only the onFailure of a step that calls an agent can be (P42)`, fix)
 }
 
 // locate finds the value that the library speaks of, and a name for it: its last key. Where the key
@@ -212,7 +232,7 @@ func fixMissing(field, of string) string {
 	case "steps":
 		return "add steps: with at least one step"
 	case "onFailure":
-		return "write onFailure: undo (undo the whole order) or onFailure: stop (ask the operator)"
+		return "write onFailure: undo (undo the whole order), stop (ask the operator) or continue (undo this step alone, and go on)"
 	case "grade":
 		return "write grade: fenced, idempotent or plain, whatever the remote service offers"
 	case "timeout":

@@ -17,3 +17,10 @@ func TestDefinitionsWithAnswersHaveSchemaTwo(t *testing.T) {
 		def.Steps[0].Answer = &core.Answer{Values: []string{"yes"}}
 	}
 }
+
+func TestDefinitionsThatGoOnHaveSchemaTwo(t *testing.T) {
+	def := &core.Definition{Name: "goes-on", Steps: []core.StepDefinition{{Name: "a", OnFailure: core.OnFailureContinue}}}
+	if err := workflow.Seal(def); err != nil || def.Schema != 2 {
+		t.Errorf("schema %d, want 2: %v", def.Schema, err)
+	}
+}

@@ -87,3 +87,40 @@ func TestLiteralsThatLookLikeExpressions(t *testing.T) {
 		}
 	}
 }
+
+const goingOn = `workflow: test
+steps:
+  ship: {agent: a, operation: run, timeout: 1s, onFailure: continue, undo: stop, grade: fenced, WHEN}
+  last: {agent: a, operation: run, timeout: 1s, onFailure: undo, undo: none, grade: plain, after: [ship], when: IF, input: {id: INPUT}}
+`
+
+// P42: the output of a step that the order may go on without is read with ?., or where it is known not to have failed.
+func TestOutputsOfStepsThatMayHaveFailed(t *testing.T) {
+	for _, c := range []struct {
+		when, here, input string
+		good              bool
+	}{
+		{``, `order.x`, `steps.ship.output?.id`, true},
+		{``, `order.x`, `steps.ship.output.id`, false},
+		{``, `not steps.ship.failed`, `steps.ship.output.id`, true},
+		{``, `!(steps.ship.failed) && order.x`, `steps.ship.output.id`, true},
+		{``, `steps.ship.failed`, `steps.ship.output.id`, false},
+		{``, `steps.ship.output != nil`, `steps.ship.output.id`, true},
+		{``, `order.x`, `steps.ship.failed ? nil : steps.ship.output.id`, true},
+		{``, `order.x`, `steps.ship.failed ? steps.ship.output.id : nil`, false},
+		{``, `order.x`, `steps.ship.failed || steps.ship.output.ok`, true},
+		{``, `order.x`, `steps.ship.failed && steps.ship.output.ok`, false},
+		{`when: order.y`, `not steps.ship.failed`, `steps.ship.output.id`, false},
+		{`when: order.y`, `order.y && not steps.ship.failed`, `steps.ship.output.id`, true},
+		{`when: order.y`, `order.y`, `steps.ship.output.id`, false},
+	} {
+		file := strings.NewReplacer("WHEN", c.when, "IF", quote(c.here), "INPUT", quote("${ "+c.input+" }")).Replace(goingOn)
+		d, problems := source.Parse("t.yaml", []byte(file), source.Options{})
+		if c.good != (d != nil) {
+			t.Errorf("%s: when %s, input %s: %v", c.when, c.here, c.input, problems)
+		}
+		if !c.good && !strings.Contains(problems.Error(), "which is null where that step") {
+			t.Errorf("%s: when %s, input %s: %v", c.when, c.here, c.input, problems)
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/expression"
 )
 
@@ -17,10 +18,10 @@ func (b *builder) templates() {
 	for i := range b.def.Steps {
 		names[i] = b.def.Steps[i].Name
 	}
-	skippable := b.conditions()
+	skippable, continues := b.conditions(), b.continues()
 	for i, f := range b.steps {
 		s := &b.def.Steps[i]
-		scope := expression.Scope{Steps: names, Visible: b.order.visible(i), Step: s.Name, Skippable: skippable}
+		scope := expression.Scope{Steps: names, Visible: b.order.visible(i), Step: s.Name, Skippable: skippable, Continues: continues}
 		s.When = b.when(f.value.get("when"), scope)
 		scope.When = s.When
 		if s.Wait != nil {
@@ -37,7 +38,7 @@ func (b *builder) templates() {
 			s.Undo.Input = b.template(f.value.get("undo").get("input"), "input", scope)
 		}
 	}
-	b.def.Output = b.template(b.root.get("output"), "output", expression.Scope{Steps: names, Skippable: skippable})
+	b.def.Output = b.template(b.root.get("output"), "output", expression.Scope{Steps: names, Skippable: skippable, Continues: continues})
 }
 
 // conditions are those of the steps that may be skipped.
@@ -49,6 +50,17 @@ func (b *builder) conditions() map[string]string {
 		}
 	}
 	return conditions
+}
+
+// continues are the steps that the order goes on without when they fail (P42).
+func (b *builder) continues() map[string]bool {
+	names := map[string]bool{}
+	for i := range b.def.Steps {
+		if b.def.Steps[i].OnFailure == core.OnFailureContinue {
+			names[b.def.Steps[i].Name] = true
+		}
+	}
+	return names
 }
 
 func (b *builder) when(v *value, scope expression.Scope) string {

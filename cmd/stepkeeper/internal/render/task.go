@@ -288,6 +288,13 @@ func (p Page) note(s view.Step) string {
 	case s.State == core.Failed:
 		notes = append(notes, "in doubt whether it happened")
 	}
+	switch {
+	case s.FailedAs == "":
+	case s.State == core.Compensated:
+		notes = append(notes, "failed ("+Clean(s.FailedAs)+"), undone: the order goes on without it")
+	default:
+		notes = append(notes, "failed ("+Clean(s.FailedAs)+"), is undone alone: the order goes on without it")
+	}
 	if s.Resolved != nil {
 		notes = append(notes, "operator: "+string(s.Resolved.Fact))
 	}

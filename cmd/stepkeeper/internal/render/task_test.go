@@ -68,6 +68,15 @@ func stories() map[string]view.Task {
 	refused.Steps = []view.Step{{Name: "quote", State: core.Compensated, Agent: "pricing", Operation: "quote", Attempts: 1, FirstAt: at(0)},
 		{Name: "too-large", State: core.Failed, Kind: view.KindFail, Error: &core.StepError{Code: "too-large", Message: "Large orders need an offer.", At: at(1)}}}
 
+	goesOn := base // P42
+	accept(&goesOn, "cancel")
+	alone := func(name string, state core.State) view.Step {
+		return view.Step{Name: name, State: state, Agent: name, Operation: "ship", Attempts: 2, Failures: 1, FirstAt: at(0), ClaimedAt: at(3), FailedAs: "http-503",
+			Error: &core.StepError{Code: "http-503", Message: "service unavailable", At: at(3), Attempt: 1}, Undo: &view.Undo{Operation: "cancel"}}
+	}
+	goesOn.Steps = []view.Step{alone("fedex", core.Compensated), alone("dhl", core.UndoWait), {Name: "ups", State: core.Pending, Agent: "ups", Operation: "ship"}}
+	goesOn.Steps[1].WakeAt = at(930)
+
 	stopped := base
 	stopped.State, stopped.Phase, stopped.Ended, stopped.EndedAt, stopped.Command = core.Error, core.Forward, true, at(187), 1
 	stopped.Error = &view.TaskError{Code: "http-422", Message: "no such\x1b[2J zone", Step: "create-zone"}
@@ -122,7 +131,7 @@ func stories() map[string]view.Task {
 		Verdicts: []core.Verdict{{Command: "cancel", Accepted: true, Reason: "the order had not arrived; it will not run when it does", At: at(0)}}}
 
 	return map[string]view.Task{"running": running, "waiting": waiting, "processed": processed, "stopped": stopped, "past-return": pastReturn,
-		"undo-stopped": undoStopped, "in-doubt": inDoubt, "undone": undone, "undoing": undoing, "tombstone": cancelled, "refused-by-rule": refused}
+		"undo-stopped": undoStopped, "in-doubt": inDoubt, "undone": undone, "undoing": undoing, "tombstone": cancelled, "refused-by-rule": refused, "goes-on": goesOn}
 }
 
 func page(terminal bool) render.Page {

@@ -1,0 +1,46 @@
+package expression
+
+import (
+	"strings"
+
+	"github.com/expr-lang/expr/ast"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+// fact is what an expression asks of a step that the order goes on without when it fails (P42).
+type fact struct{ step, name string }
+
+const (
+	factFailed = "failed" // true or false
+	factError  = "error"  // the code of its failure; null where it has not failed
+)
+
+func (f fact) of(env *core.Environment) any {
+	code := env.Failures[f.step]
+	switch {
+	case f.name == factFailed:
+		return code != ""
+	case code == "":
+		return nil
+	}
+	return code
+}
+
+// reads names what a property of a step is about.
+func reads(property string) string {
+	if property == "output" {
+		return property
+	}
+	return "failure"
+}
+
+// fact refuses a question whose answer would always be no.
+func (c *check) fact(n *ast.MemberNode, f fact) error {
+	if c.scope.Continues != nil && !c.scope.Continues[f.step] {
+		return fail("steps."+strings.ReplaceAll(f.step, "-", "_")+"."+f.name+" is asked of a step that the order does not go on without (P42)",
+			"write onFailure: continue in step "+f.step)
+	}
+	c.program.facts[n] = f
+	return nil
+}
