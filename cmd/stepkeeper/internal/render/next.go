@@ -51,7 +51,7 @@ func Next(t view.Task, program string) []Advice {
 	plain := false
 	for _, s := range t.Steps {
 		for _, fact := range []core.Fact{core.Happened, core.NotHappened, core.Undone} {
-			why := whenToState(t, fact)
+			why := whenToState(t, s, fact)
 			if why == "" || !accepts(t, view.Command{Command: "resolve", Step: s.Name, Fact: fact}) {
 				continue
 			}
@@ -84,6 +84,8 @@ func purpose(t view.Task, command string) string {
 		return "start it again from the beginning, once the cause is fixed"
 	case command == "resubmit" && t.Phase == core.Undoing:
 		return "fix the cause, then go on with the undo"
+	case command == "resubmit" && slices.ContainsFunc(t.Steps, undoneAlone):
+		return "fix the cause, then go on: what failed is asked for again, an undo too"
 	case command == "resubmit":
 		return "fix the cause, then try the failed step again"
 	case command == "undo" && t.Phase != core.Undoing:
@@ -94,18 +96,24 @@ func purpose(t view.Task, command string) string {
 	return ""
 }
 
-// whenToState is when to state a fact; "" where it does not lead on in the task's direction.
-func whenToState(t view.Task, fact core.Fact) string {
+// undoneAlone: its undo waits for the operator in an order that goes forward (P42).
+func undoneAlone(s view.Step) bool { return s.State == core.UndoWait && s.FailedAs != "" }
+
+// whenToState is when to state a fact of a step; "" where it does not lead on in the direction of the task, or of the step.
+func whenToState(t view.Task, s view.Step, fact core.Fact) string {
+	undo := t.Phase == core.Undoing || undoneAlone(s)
 	switch {
-	case t.Phase == core.Undoing && fact == core.Happened:
+	case undo && fact == core.Happened:
 		return "if it did happen; resubmit then undoes it"
-	case t.Phase == core.Undoing && fact == core.Undone:
+	case undo && fact == core.Undone:
 		return "if it never happened, or you have undone it by hand"
-	case t.Phase != core.Undoing && fact == core.Happened:
+	case undo:
+		return ""
+	case fact == core.Happened:
 		return "if the service shows that it did happen"
-	case t.Phase != core.Undoing && fact == core.NotHappened && !accepts(t, view.Command{Command: "undo"}):
+	case fact == core.NotHappened && !accepts(t, view.Command{Command: "undo"}):
 		return "if it shows that it did not; then the order can be undone too"
-	case t.Phase != core.Undoing && fact == core.NotHappened:
+	case fact == core.NotHappened:
 		return "if it shows that it did not"
 	}
 	return ""

@@ -76,6 +76,12 @@ func stories() map[string]view.Task {
 	}
 	goesOn.Steps = []view.Step{alone("fedex", core.Compensated), alone("dhl", core.UndoWait), {Name: "ups", State: core.Pending, Agent: "ups", Operation: "ship"}}
 	goesOn.Steps[1].WakeAt = at(930)
+	goesOnStopped := goesOn
+	goesOnStopped.State, goesOnStopped.Phase, goesOnStopped.Ended, goesOnStopped.EndedAt = core.Error, core.Forward, true, at(60)
+	goesOnStopped.Error = &view.TaskError{Code: "timeout", Message: "no reply to the undo by the complete-by time", Step: "dhl"}
+	goesOnStopped.Steps = append([]view.Step(nil), goesOn.Steps...)
+	goesOnStopped.Steps[1].WakeAt, goesOnStopped.Steps[1].Undo = 0, &view.Undo{Operation: "cancel", Failures: 3}
+	accept(&goesOnStopped, "cancel", "undo", "resubmit", "resolve dhl happened", "resolve dhl not-happened", "resolve dhl undone")
 
 	stopped := base
 	stopped.State, stopped.Phase, stopped.Ended, stopped.EndedAt, stopped.Command = core.Error, core.Forward, true, at(187), 1
@@ -131,7 +137,7 @@ func stories() map[string]view.Task {
 		Verdicts: []core.Verdict{{Command: "cancel", Accepted: true, Reason: "the order had not arrived; it will not run when it does", At: at(0)}}}
 
 	return map[string]view.Task{"running": running, "waiting": waiting, "processed": processed, "stopped": stopped, "past-return": pastReturn,
-		"undo-stopped": undoStopped, "in-doubt": inDoubt, "undone": undone, "undoing": undoing, "tombstone": cancelled, "refused-by-rule": refused, "goes-on": goesOn}
+		"undo-stopped": undoStopped, "in-doubt": inDoubt, "undone": undone, "undoing": undoing, "tombstone": cancelled, "refused-by-rule": refused, "goes-on": goesOn, "goes-on-stopped": goesOnStopped}
 }
 
 func page(terminal bool) render.Page {
