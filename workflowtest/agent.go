@@ -84,7 +84,7 @@ func (a *Agent) operations() []string {
 	var all []string
 	for i := range a.w.def.Steps {
 		s := &a.w.def.Steps[i]
-		if s.Agent != a.name {
+		if !slices.Contains(s.AllAgents(), a.name) {
 			continue
 		}
 		all = append(all, s.Operation)

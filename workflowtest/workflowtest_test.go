@@ -447,3 +447,19 @@ steps:
 		}
 	}
 }
+
+// A step with several agents goes on at another one, and the task tells which was asked (P44).
+func TestSeveralAgents(t *testing.T) {
+	w := workflowtest.NewFromYAML(t, strings.NewReplacer("agent: left", "agents: [left, left-too]", "agents:\n", "agents:\n  left-too: {queueAllowance: 1s, clockSkew: 100ms}\n").Replace(pair)).AllowUnscripted()
+	w.Agent("left").On("do-a").Fail(transient)
+	w.Agent("left-too").On("do-a").Return(7)
+	r := w.Submit(map[string]any{}).UntilEnd(time.Minute)
+	r.ExpectProcessed()
+	task := r.Task()
+	if a := task.Steps[0]; a.Agent != "left-too" || a.Attempts != 2 || string(a.Output) != "7" {
+		t.Errorf("%+v", a)
+	}
+	if len(task.Attempts) != 1 || task.Attempts[0].Agent != "left" {
+		t.Errorf("%+v", task.Attempts)
+	}
+}

@@ -33,22 +33,23 @@ func (s *Scheduler) notAsked(def *core.Definition, it *item) error {
 	if !ok || def == nil || def.Index(r.Step) < 0 {
 		return nil
 	}
-	asked := def.Steps[def.Index(r.Step)].Agent
+	asked := def.Steps[def.Index(r.Step)].AllAgents() // in turn, or one after another (P44)
 	switch {
-	case it.from.agent != "" && it.from.agent != asked:
+	case it.from.agent != "" && !slices.Contains(asked, it.from.agent):
 	case s.anothers(asked, it.from.role):
 	default:
 		return nil
 	}
 	return &message.Refusal{Code: CodeOtherAgent, Field: "agent", Text: fmt.Sprintf(
 		"a reply for step %q came from agent %.60q, role %.60q; this step asked agent %q, so the reply was not counted; fix: the agent's name in its replies, or the role that it runs with",
-		r.Step, it.from.agent, it.from.role, asked)}
+		r.Step, it.from.agent, it.from.role, strings.Join(asked, " or "))}
 }
 
-// anothers reports a role that other agents reply with, and this one does not.
-func (s *Scheduler) anothers(agent, role string) bool {
-	own := s.cfg.Senders[agent]
-	if role == "" || len(own) == 0 || slices.Contains(own, role) {
+// anothers reports a role that other agents reply with, and these do not.
+func (s *Scheduler) anothers(agents []string, role string) bool {
+	if role == "" || slices.ContainsFunc(agents, func(a string) bool {
+		return len(s.cfg.Senders[a]) == 0 || slices.Contains(s.cfg.Senders[a], role)
+	}) {
 		return false
 	}
 	// in any order: one that has it is enough

@@ -64,7 +64,8 @@ func (w *Waits) learn(agent string, l Wait) {
 
 // lesson is what an accepted reply teaches of its step's agent.
 type lesson struct {
-	step    *core.StepDefinition // nil: nothing. The agent's name is from it, so that replies cannot make Waits grow
+	step    *core.StepDefinition // nil: nothing
+	agent   string               // that the step asked; never from the reply, so that replies cannot make Waits grow
 	current bool                 // it is of the step's current attempt, and teaches how long requests wait now
 	wait    Wait
 }
@@ -80,7 +81,8 @@ func (it *item) teaches(j *engine.Job, before *core.Task) lesson {
 		return lesson{}
 	}
 	s, now := &before.Steps[i], j.At.Now
-	return lesson{&j.Definition.Steps[i], s.Attempt == r.Attempt, Wait{min(it.waited, max(0, now.Sub(s.ClaimedAt))), now}}
+	d := &j.Definition.Steps[i]
+	return lesson{d, d.AskedAgent(s), s.Attempt == r.Attempt, Wait{min(it.waited, max(0, now.Sub(s.ClaimedAt))), now}}
 }
 
 // heard remembers what a reply teaches, and tells of it.
@@ -91,7 +93,7 @@ func (it *item) heard() {
 		return
 	}
 	if l.current {
-		s.cfg.Waits.learn(l.step.Agent, l.wait)
+		s.cfg.Waits.learn(l.agent, l.wait)
 	}
 	if s.cfg.Replied == nil {
 		return
@@ -100,5 +102,5 @@ func (it *item) heard() {
 	if r.Operation == core.UndoOp && l.step.Undo != nil {
 		operation = l.step.Undo.Operation
 	}
-	s.cfg.Replied(l.step.Agent, operation, r)
+	s.cfg.Replied(l.agent, operation, r)
 }

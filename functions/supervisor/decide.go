@@ -113,7 +113,7 @@ func (w *sweep) backlog(ctx context.Context, def *core.Definition, t *core.Task,
 	if i < 0 || st == nil || !st.InFlight() {
 		return false, nil
 	}
-	agent := def.Steps[i].Agent
+	agent := def.Steps[i].AskedAgent(st)
 	if late, err := w.waiting(ctx, port.Requests(agent), agent); late || err != nil {
 		return late, err
 	}

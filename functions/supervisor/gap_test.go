@@ -112,6 +112,32 @@ func TestWorkInHandIsNoBacklog(t *testing.T) {
 	}
 }
 
+// P44, P32: the backlog that counts is that of the agent which the step has asked, of the several that it may ask.
+func TestBacklogOfTheAgentThatWasAsked(t *testing.T) {
+	for agent, uncounted := range map[string]int{"agent-a": 0, "agent-east": 1} {
+		def := world.Definition()
+		def.Steps[0].Others = []string{"agent-east"}
+		def.Agents["agent-east"] = core.AgentDefinition{QueueAllowance: 20 * core.Second, ClockSkew: core.Second}
+		w := begun(t, def, 1, func(w *world.World) {
+			w.Sweeping = func(cfg *supervisor.Config) { cfg.Capacity = func(string) int { return 2 } }
+		})
+		w.Send(port.Replies, &message.Reply{Schema: 1, OrderID: "o-1", Step: "a", Attempt: 1, Operation: core.Do, Outcome: core.OutcomeRetryLater, Error: &message.ReplyError{Code: "busy", Message: "later"}})
+		for w.Handle(port.Replies) > 0 {
+		}
+		w.Clock.Advance(5 * time.Second)
+		for w.Handle(port.Control) > 0 {
+		}
+		w.Take(port.Requests("agent-east"))
+		for range 5 {
+			w.Send(port.Requests(agent), &message.Request{Schema: 1})
+		}
+		w.Clock.Advance(31 * time.Second)
+		if r := sweep(t, w); r.Uncounted != uncounted {
+			t.Errorf("5 requests wait for %s: %s", agent, r)
+		}
+	}
+}
+
 // P32: a reply that waits for the Scheduler is no failure of its step, and a control queue that is
 // too long is not made longer by asking again.
 func TestBacklogOfTheScheduler(t *testing.T) {

@@ -40,7 +40,7 @@ func DefinitionHash(stored []byte) string {
 // deploy never disturbs a running task. Package workflow makes it from YAML and validates it;
 // Decide trusts it.
 type Definition struct {
-	Schema      int                        `json:"schema"` // 1; 2 where a step is no call, or goes on after a failure, which older code does not know
+	Schema      int                        `json:"schema"` // 1; 2 where a step is no call, has several agents, or goes on after a failure, which older code does not know
 	Name        string                     `json:"name"`
 	Hash        string                     `json:"-"` // DefinitionHash of the JSON form
 	Steps       []StepDefinition           `json:"steps"`
@@ -75,6 +75,7 @@ type StepDefinition struct {
 	Answer          *Answer         `json:"answer,omitempty"` // then Agent, Operation, Retry, Undo and Grade are empty
 	Fail            *Fail           `json:"fail,omitempty"`   // then all of the call is empty
 	Agent           string          `json:"agent"`
+	Others          []string        `json:"agents,omitempty"` // further agents for the same service, after Agent (P44)
 	Operation       string          `json:"operation"`
 	Input           json.RawMessage `json:"input,omitempty"` // template, see Expressions
 	After           []string        `json:"after,omitempty"`

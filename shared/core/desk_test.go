@@ -125,7 +125,9 @@ func workflow(steps ...core.StepDefinition) *core.Definition {
 			d.Schema = 2
 			continue
 		}
-		d.Agents[steps[i].Agent] = core.AgentDefinition{QueueAllowance: 20 * core.Second, ClockSkew: core.Second}
+		for _, agent := range steps[i].AllAgents() {
+			d.Agents[agent] = core.AgentDefinition{QueueAllowance: 20 * core.Second, ClockSkew: core.Second}
+		}
 	}
 	d.Link()
 	return d

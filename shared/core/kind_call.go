@@ -1,6 +1,10 @@
 package core
 
-import "encoding/json"
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+)
 
 // callKind calls an agent: one request for each claim, do and undo alike. Its replies and timeouts are in reply.go and
 // overdue.go.
@@ -76,12 +80,15 @@ func (r *deciding) takeCall(i int, op Operation) {
 	if s.Undo = op == UndoOp; s.Undo {
 		state = Compensating
 	}
+	not := r.notDone(i)
 	r.take(i, state)
 	s.LockedBy = r.at.By[:min(len(r.at.By), maxName)]
+	r.chooseAgent(i, not)
 	// P32: what this task granted before, what the agent is granted by the definition, and twice
 	// what the last request of that agent was seen to wait.
-	agent := r.def.Agents[d.Agent]
-	s.Allowance = min(max(s.Allowance, agent.QueueAllowance, 2*r.at.Waits[d.Agent]), max(d.MaxQueueTime, agent.QueueAllowance))
+	name := d.AskedAgent(s)
+	agent := r.def.Agents[name]
+	s.Allowance = min(max(s.Allowance, agent.QueueAllowance, 2*r.at.Waits[name]), max(d.MaxQueueTime, agent.QueueAllowance))
 	until := r.knownUntil(i)
 	s.ClaimedAt = r.at.Now
 	s.StopBy = r.at.Now.Add(r.timeout(i) + s.Allowance)
@@ -90,6 +97,47 @@ func (r *deciding) takeCall(i int, op Operation) {
 	}
 	s.CompleteBy = s.StopBy
 	s.LastStopBy = latest(s.LastStopBy, s.StopBy)
+}
+
+// notDone are the agents at which the last attempts of a step, one less than it has agents, did not end done.
+func (r *deciding) notDone(i int) (agents []string) {
+	s, d := &r.t.Steps[i], &r.def.Steps[i]
+	for _, a := range r.t.Attempts {
+		if a.Step == s.Name && a.Number > s.Attempt-len(d.Others) && a.Outcome != OutcomeSuperseded {
+			agents = append(agents, cmp.Or(a.Agent, d.Agent))
+		}
+	}
+	return agents
+}
+
+// chooseAgent chooses the agent of a claim (P44): none at which one of the attempts before has failed, has made no call,
+// or was late; of the others the one whose requests wait least. One that is less than 20 % better does not replace an
+// earlier one.
+func (r *deciding) chooseAgent(i int, not []string) {
+	s, d := &r.t.Steps[i], &r.def.Steps[i]
+	if s.Agent = ""; len(d.Others) == 0 {
+		return
+	}
+	best := ""
+	for _, name := range d.AllAgents() {
+		switch {
+		case slices.Contains(not, name):
+		case best == "", 5*r.at.Waits[name] < 4*r.at.Waits[best]:
+			best = name
+		}
+	}
+	if best != d.Agent {
+		s.Agent = best
+	}
+}
+
+// AllAgents are the agents of a call: each of them reaches the same service (P44).
+func (d *StepDefinition) AllAgents() []string { return append([]string{d.Agent}, d.Others...) }
+
+// AskedAgent is the agent that the last attempt of a step asked, or that its first one is to ask where the definition
+// names one only.
+func (d *StepDefinition) AskedAgent(s *Step) string {
+	return cmp.Or(s.Agent, d.Agent)
 }
 
 func (r *deciding) timeout(i int) Duration {
@@ -103,7 +151,7 @@ func (r *deciding) timeout(i int) Duration {
 func (r *deciding) request(i int, input json.RawMessage) SendRequest {
 	s, d := &r.t.Steps[i], &r.def.Steps[i]
 	q := SendRequest{
-		Agent: d.Agent, OrderID: r.t.OrderID, Run: r.t.Run, Step: s.Name, Attempt: s.Attempt,
+		Agent: d.AskedAgent(s), OrderID: r.t.OrderID, Run: r.t.Run, Step: s.Name, Attempt: s.Attempt,
 		Operation: Do, Name: d.Operation, Grade: d.Grade, Key: Key(r.t.OrderID, r.t.Run, s.Name),
 		Timeout: r.timeout(i), ClaimedAt: s.ClaimedAt, CompleteBy: s.CompleteBy, StopBy: s.StopBy,
 		ClockSkew: r.def.Agents[d.Agent].ClockSkew, Input: input, Resolved: s.Resolved, PointOfNoReturn: d.PointOfNoReturn,

@@ -139,7 +139,7 @@ func fixed(d, n *StepDefinition, bound bool, s *Step) (all []Difference) {
 		return d.Undo.Operation
 	}
 	for _, c := range []struct{ what, was, is string }{
-		{"kind", kindOfStep(d).name(), kindOfStep(n).name()}, {"agent", d.Agent, n.Agent}, {"operation", d.Operation, n.Operation}, {"undo", undo(d), undo(n)},
+		{"kind", kindOfStep(d).name(), kindOfStep(n).name()}, {"agent", strings.Join(d.AllAgents(), ", "), strings.Join(n.AllAgents(), ", ")}, {"operation", d.Operation, n.Operation}, {"undo", undo(d), undo(n)},
 		{"grade", string(d.Grade), string(n.Grade)}, {"onFailure", string(d.OnFailure), string(n.OnFailure)},
 		{"pointOfNoReturn", fmt.Sprint(d.PointOfNoReturn), fmt.Sprint(n.PointOfNoReturn)},
 	} {
@@ -226,6 +226,8 @@ func (t *Task) movedTo(from, to *Definition) *Task {
 			c.Steps[i] = *s
 		}
 		s := &c.Steps[i]
+		s.Agent = "" // each claim chooses; the attempts below tell whom the last one asked
+
 		if s.EndState = ""; s.State == Failed && !s.Attempted() { // its expression failed
 			s.State, s.Error = Pending, nil
 		}

@@ -105,12 +105,16 @@ func TestMoveKeepsTheAgentsOfAttempts(t *testing.T) {
 	d.task = fixture("Compensated", "Compensated", core.Compensated)
 	d.task.Steps = append(d.task.Steps, core.Step{Name: "c", State: core.Pending})
 	d.task.ResendAt, d.task.Due = 0, 0
+	d.task.Steps[0].Agent = "east-agent"
 	d.task.Attempts = []core.Attempt{{Step: "a", Number: 1, Outcome: core.OutcomeFailed}, {Step: "b", Number: 1, Outcome: core.OutcomeFailed}, {Step: "c", Number: 1, Outcome: core.OutcomeFailed}}
 	other := step("a")
 	other.Agent = "courier"
 	dec, err := core.Decide(d.def, d.order, d.task, core.Move{ID: "m1", Command: d.task.Command, To: core.Target{Definition: target("one", other, step("b", after("a")))}}, core.At{Now: d.now, By: "s"})
 	if err != nil || !dec.Verdict.Accepted {
 		t.Fatalf("%v %+v", err, dec.Verdict)
+	}
+	if got := dec.Task.Step("a").Agent; got != "" {
+		t.Errorf("the next attempt would be one of %s, which the new definition does not name", got)
 	}
 	for i, want := range []string{d.def.Steps[0].Agent, "", d.def.Steps[2].Agent} {
 		if got := dec.Task.Attempts[i]; got.Agent != want {

@@ -170,7 +170,7 @@ func (r *deciding) recordAttempt(i int, outcome Outcome, code string) {
 	}
 	r.t.Attempts = append(slices.Clip(r.t.Attempts), Attempt{
 		Step: s.Name, Number: s.Attempt, Undo: s.Undo, Began: s.ClaimedAt, Ended: r.at.Now,
-		Outcome: outcome, Code: shortCode(code),
+		Outcome: outcome, Code: shortCode(code), Agent: s.Agent,
 	})
 	r.dropAttempts(maxAttempts)
 }

@@ -168,6 +168,11 @@ func longestStep(t *Task, d *StepDefinition, s *Step, cause string, told bool) S
 		Resolved: &Resolved{Fact: NotHappened, Command: manyOf, At: far},
 		Output:   s.Output, Unknown: s.Unknown,
 	}
+	for _, name := range d.Others {
+		if len(name) > len(c.Agent) {
+			c.Agent = name
+		}
+	}
 	if d.Answer != nil {
 		c.Answers = longestAnswers(d.Answer, s.Answers, far)
 		if longest := longestDecision(d.Answer, far); len(c.Output) < len(longest) { // of this round, or of one to come

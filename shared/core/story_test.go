@@ -116,7 +116,10 @@ func (s *story) line(line string) {
 	case "as":
 		s.by = words[1]
 	case "seen": // how long requests of an agent were seen to wait (P32)
-		s.waits = map[string]core.Duration{words[1]: s.span(words[2])}
+		s.waits = map[string]core.Duration{}
+		for i := 1; i+1 < len(words); i += 2 {
+			s.waits[words[i]] = s.span(words[i+1])
+		}
 	case "event":
 		s.event(words[1], words[2:], opts)
 	case "restart":
@@ -191,6 +194,8 @@ func (s *story) step(name string, opts map[string]string) {
 			s.expr.input[i] = func(core.Environment) (json.RawMessage, error) { return s.until(v) }
 		case "after":
 			d.After = strings.Split(v, ",")
+		case "others":
+			d.Others = strings.Split(v, ",")
 		case "grade":
 			d.Grade = core.Grade(v)
 		case "failures":

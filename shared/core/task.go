@@ -89,6 +89,7 @@ type Step struct {
 	Name         string
 	State        State
 	LockedBy     string // the instance that claimed it; "" while Pending
+	Agent        string // that the last attempt asked, where the definition names several; "": its first (P44)
 	Attempt      int    // number of the claim, do and undo alike; never reset (P1)
 	Undo         bool   // the current attempt is an undo
 	First        int    // order of its first claim in this run; 0: not attempted in it (P7)
@@ -178,7 +179,7 @@ type Attempt struct {
 	Step    string
 	Number  int // of the claim (P1), so that the step and it are one attempt of the task
 	Undo    bool
-	Agent   string // where it is another one than the pinned definition names, since the task was moved
+	Agent   string // where it is another one than the pinned definition names, or names first (P44, P49)
 	Began   Time
 	Ended   Time
 	Outcome Outcome // failed, retry-later, overdue or superseded

@@ -93,6 +93,7 @@ var stepFields = tableOf(
 	integer("N", "its place in the definition", func(s *step) *int { return &s.n }),
 	state("ProcessState", "of the step", func(s *step) *core.State { return &s.State }),
 	text("LockedBy", "who claimed it", func(s *step) *string { return &s.LockedBy }),
+	text("agent", "the agent of its last attempt, where the definition names several and it is not the first of them", func(s *step) *string { return &s.Agent }),
 	moment("CompleteBy", "when the Supervisor looks at it", func(s *step) *core.Time { return &s.CompleteBy }),
 	integer("FailureCount", "how often it has failed or timed out", func(s *step) *int { return &s.FailureCount },
 		assumed[step, int]{says: "0, of one that is not in flight", shown: inFlight}),

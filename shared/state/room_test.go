@@ -62,7 +62,7 @@ func newFull(t *rapid.T) *full {
 		def.Notify = nil
 	}
 	for i := range rapid.SampledFrom([]int{1, 2, 5, 20}).Draw(t, "steps") {
-		s := core.StepDefinition{Name: fmt.Sprintf("step-%d-%s", i, strings.Repeat("n", 30)), Agent: "a", Timeout: 10 * core.Second, MaxQueueTime: core.Day, Retry: retry,
+		s := core.StepDefinition{Name: fmt.Sprintf("step-%d-%s", i, strings.Repeat("n", 30)), Agent: "a", Others: []string{strings.Repeat("b", 40), "c"}[:i%3], Timeout: 10 * core.Second, MaxQueueTime: core.Day, Retry: retry,
 			OnFailure: core.OnFailureUndo, Grade: core.Fenced, Undo: &core.Undo{Operation: "u", Timeout: 10 * core.Second, Retry: retry}}
 		if rapid.IntRange(0, 9).Draw(t, "stops") == 0 {
 			s.OnFailure = core.OnFailureStop
@@ -325,7 +325,7 @@ func TestAStoredTaskAcceptsEveryEvent(t *testing.T) {
 func TestTheReserveCountsEveryMember(t *testing.T) {
 	retry := core.Retry{MaxFailures: 1}
 	def := &core.Definition{Schema: 1, Name: "full", Notify: []core.StatusKind{core.StatusStepFinished}, Steps: []core.StepDefinition{
-		{Name: "one", Agent: "a", Grade: core.Fenced, Retry: retry, OnFailure: core.OnFailureContinue, Undo: &core.Undo{Operation: "u", Retry: retry}}}}
+		{Name: "one", Agent: "a", Others: []string{"b"}, Grade: core.Fenced, Retry: retry, OnFailure: core.OnFailureContinue, Undo: &core.Undo{Operation: "u", Retry: retry}}}}
 	def.Link()
 	var longest *core.Task
 	core.SizeLimit{Size: func(task *core.Task) int { longest = task; return state.Size(task) }}.Reserve(def)

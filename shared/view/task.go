@@ -251,7 +251,7 @@ func stepOf(s *core.Step, def *core.StepDefinition) Step {
 	}
 	undo := Undo{Running: s.Undo, Failures: s.UndoFailures, QuietBy: s.QuietBy}
 	if def != nil {
-		v.Agent, v.Operation, v.Grade, v.NoReturn = def.Agent, def.Operation, def.Grade, def.PointOfNoReturn
+		v.Agent, v.Operation, v.Grade, v.NoReturn = def.AskedAgent(s), def.Operation, def.Grade, def.PointOfNoReturn
 		v.After = def.After
 		switch {
 		case def.Wait != nil:

@@ -53,7 +53,7 @@ func graphStep(b *strings.Builder, s *core.StepDefinition) {
 		fmt.Fprintf(b, "  %s>\"<b>%s</b><br>fails: %s%s\"]\n", node(s.Name), s.Name, escape(s.Fail.Code), stops(s))
 		return
 	}
-	label := fmt.Sprintf("<b>%s</b><br>%s: %s", s.Name, escape(s.Agent), escape(s.Operation))
+	label := fmt.Sprintf("<b>%s</b><br>%s: %s", s.Name, escape(strings.Join(s.AllAgents(), " or ")), escape(s.Operation))
 	label += stops(s)
 	if s.PointOfNoReturn && s.OnFailure == core.OnFailureUndo {
 		label += "<br>undoes the order if it is refused"
@@ -64,7 +64,7 @@ func graphStep(b *strings.Builder, s *core.StepDefinition) {
 	}
 	fmt.Fprintf(b, "  %s[\"%s\"]\n", node(s.Name), label)
 	if s.Undo != nil {
-		fmt.Fprintf(b, "  %s_undo[/\"%s: %s\"/]:::undo\n", node(s.Name), escape(s.Agent), escape(s.Undo.Operation))
+		fmt.Fprintf(b, "  %s_undo[/\"%s: %s\"/]:::undo\n", node(s.Name), escape(strings.Join(s.AllAgents(), " or ")), escape(s.Undo.Operation))
 	}
 }
 

@@ -39,6 +39,19 @@ var ofCore = []Mutant{
 	{Name: "P16-wake-of-a-waiting-undo-ignored", File: table, Func: "init", Old: cell, New: cell + "\nif k == wakeStep && s == UndoWait { stepTable[k][s][m] = ignore(notNow) }"},
 	{Name: "I11-late-done-goes-forward-during-undo", File: reply, Func: "deciding.stepDone", Old: "r.advance()", New: "was := r.t.ProcessState; r.t.ProcessState = Processing; r.advanceForward(); if r.t.ProcessState == Processing { r.t.ProcessState = was }; r.advance()"},
 
+	// Which of several agents is asked.
+	{Name: "P44-the-agent-that-failed-is-asked-again", File: call, Func: "deciding.chooseAgent", Old: "slices.Contains(not, name)", New: "false"},
+	{Name: "P44-only-the-last-failure-counts", File: call, Func: "deciding.notDone", Old: "s.Attempt-len(d.Others)", New: "s.Attempt-1"},
+	{Name: "P44-every-earlier-failure-counts", File: call, Func: "deciding.notDone", Old: "a.Number > s.Attempt-len(d.Others) &&", New: "a.Number > 0 &&"},
+	{Name: "P44-another-steps-failure-counts", File: call, Func: "deciding.notDone", Old: "a.Step == s.Name &&", New: "a.Step != \"\" &&"},
+	{Name: "P44-a-superseded-attempt-was-a-failure", File: call, Func: "deciding.notDone", Old: " && a.Outcome != OutcomeSuperseded", New: ""},
+	{Name: "P44-a-little-less-waiting-is-enough", File: call, Func: "deciding.chooseAgent", Old: "5*r.at.Waits[name] < 4*r.at.Waits[best]", New: "r.at.Waits[name] < r.at.Waits[best]"},
+	{Name: "P44-waits-do-not-count", File: call, Func: "deciding.chooseAgent", Old: "5*r.at.Waits[name] < 4*r.at.Waits[best]", New: "false"},
+	{Name: "P44-request-goes-to-the-first", File: call, Func: "deciding.request", Old: "Agent: d.AskedAgent(s)", New: "Agent: d.Agent"},
+	{Name: "P44-allowance-of-the-first", File: call, Func: "deciding.takeCall", Old: "name := d.AskedAgent(s)", New: "name := d.Agent"},
+	{Name: "P44-attempts-do-not-tell-their-agent", File: reply, Func: "deciding.recordAttempt", Old: ", Agent: s.Agent", New: ""},
+	{Name: "P44-move-keeps-an-agent-of-the-old-definition", File: "shared/core/move.go", Func: "Task.movedTo", Old: "s.Agent = \"\"", New: ""},
+
 	// Failures and budgets.
 	{Name: "I12-budget-of-one-failure-more", File: reply, Func: "deciding.stepRetryLater", Old: "s.FailureCount < retry.Budget()", New: "s.FailureCount <= retry.Budget()"},
 	{Name: "P16-budget-of-one-timeout-more", File: overdue, Func: "deciding.doOverdue", Old: "s.FailureCount < retry.Budget()", New: "s.FailureCount <= retry.Budget()"},
@@ -91,7 +104,7 @@ var ofCore = []Mutant{
 	{Name: "P32-time-in-a-queue-is-a-failed-undo", File: overdue, Func: "deciding.undoOverdue", Old: "if e.Backlog && r.t.ProcessState != Error {", New: "if false {"},
 	{Name: "P32-allowance-does-not-double", File: overdue, Func: "deciding.backlog", Old: "max(s.Allowance, 1)*2", New: "max(s.Allowance, 1)"},
 	{Name: "P32-a-queue-is-waited-for-for-ever", File: overdue, Func: "deciding.backlog", Old: "if s.Queued >= d.MaxQueueTime {", New: "if false {"},
-	{Name: "P32-waits-are-not-learnt", File: call, Func: "deciding.takeCall", Old: ", 2*r.at.Waits[d.Agent])", New: ")"},
+	{Name: "P32-waits-are-not-learnt", File: call, Func: "deciding.takeCall", Old: ", 2*r.at.Waits[name])", New: ")"},
 	{Name: "P45-no-call-is-a-failure", File: reply, Func: "deciding.stepRetryLater", Old: "&& Uncalled(e.Code)", New: "&& Uncalled(e.Code) && false"},
 	{Name: "P45-no-call-is-a-failed-undo", File: reply, Func: "deciding.undoRefused", Old: "&& Uncalled(e.Code)", New: "&& Uncalled(e.Code) && false"},
 	{Name: "P45-expired-credentials-are-a-failure", File: reply, Func: "Uncalled", Old: " || code == CodeUnauthorized", New: ""},

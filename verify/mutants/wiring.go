@@ -69,9 +69,9 @@ var ofWiring = []Mutant{
 	{Name: "A30-comes-back-together", File: "shared/port/giveback.go", Func: "Delivery.Backoff", Old: "wait += wait / 2 * time.Duration(sum.Sum32()%1000) / 1000", New: "", Killers: []string{"lambdaevent"}},
 	{Name: "A30-waits-alike-each-time", File: "shared/port/giveback.go", Func: "Delivery.Backoff", Old: "min(max(d.Received-1, 0), 20)", New: "0", Killers: []string{"lambdaevent", "agent-wiring"}},
 	{Name: "wiring-requests-without-worker-are-deleted", File: agentOnLambda, Func: "Handle", Old: "verdicts := make([]worker.Verdict, len(deliveries)) // none is deleted", New: "var verdicts []worker.Verdict", Killers: []string{"onlambda"}},
-	{Name: "P3-another-agents-name", File: senderCheck, Func: "Scheduler.notAsked", Old: `case it.from.agent != "" && it.from.agent != asked:`, New: "case false:", Killers: []string{"scheduler"}},
+	{Name: "P3-another-agents-name", File: senderCheck, Func: "Scheduler.notAsked", Old: `case it.from.agent != "" && !slices.Contains(asked, it.from.agent):`, New: "case false:", Killers: []string{"scheduler"}},
 	{Name: "P3-another-agents-role", File: senderCheck, Func: "Scheduler.notAsked", Old: "case s.anothers(asked, it.from.role):", New: "case false:", Killers: []string{"scheduler", "scheduler-wiring"}},
 	{Name: "P3-operators-cannot-redrive", File: senderCheck, Func: "Scheduler.anothers", Old: "return false\n}", New: "return true\n}", Killers: []string{"scheduler"}},
-	{Name: "P3-unknown-roles-are-refused", File: senderCheck, Func: "Scheduler.anothers", Old: " || len(own) == 0", New: "", Killers: []string{"scheduler"}},
+	{Name: "P3-unknown-roles-are-refused", File: senderCheck, Func: "Scheduler.anothers", Old: "len(s.cfg.Senders[a]) == 0 || ", New: "", Killers: []string{"scheduler"}},
 	{Name: "P3-role-with-its-session", File: senderCheck, Func: "senderOf", Old: `role, _, _ := strings.Cut(d.Sender, ":")`, New: "role := strings.TrimSpace(d.Sender)", Killers: []string{"scheduler"}},
 }

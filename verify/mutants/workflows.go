@@ -17,6 +17,12 @@ const (
 // ofWorkflows are mutants of workflow files and expressions.
 var ofWorkflows = []Mutant{
 	{Name: "workflow-integer-difference-wraps", File: exprOperators, Func: "integers", Old: "if s := i - j; (s < i) == (j > 0) {", New: "if s := i - j; true {"},
+	{Name: "P44-plain-service-with-several-ledgers", File: "shared/workflow/source/agents.go", Func: "builder.routes", Old: "s.Grade == core.Plain ||", New: ""},
+	{Name: "P44-no-return-with-several-ledgers", File: "shared/workflow/source/agents.go", Func: "builder.routes", Old: "if s.Grade == core.Plain || s.PointOfNoReturn {", New: "if s.Grade == core.Plain {"},
+	{Name: "P44-one-service-remembers-for-two-times", File: "shared/workflow/source/agents.go", Func: "builder.routes", Old: "other.KeyRetention != first.KeyRetention", New: "false"},
+	{Name: "P44-agents-differ-in-their-clocks", File: "shared/workflow/source/agents.go", Func: "builder.routes", Old: "other.ClockSkew != first.ClockSkew", New: "false"},
+	{Name: "P44-older-code-claims-it-for-the-first-agent", File: "shared/workflow/stored.go", Func: "Seal", Old: " || len(s.Others) > 0", New: "", Killers: []string{"source"}},
+	{Name: "P44-further-agents-have-no-settings", File: "shared/workflow/source/build.go", Func: "builder.agents", Old: "b.def.Steps[i].AllAgents()", New: "b.def.Steps[i].AllAgents()[:1]"},
 	{Name: "workflow-integer-sum-wraps", File: exprOperators, Func: "integers", Old: "if s := i + j; (s > i) == (j > 0) {", New: "if s := i + j; true {"},
 	{Name: "workflow-int-wraps", File: exprFunctions, Func: "toInt", Old: "f >= 1<<63", New: "f > 1<<63"},
 	{Name: "workflow-reads-skipped-output", File: exprSkipped, Func: "check.skipped", Old: "if !reads ||", New: "if true || !reads ||"},

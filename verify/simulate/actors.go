@@ -64,8 +64,10 @@ func newSimulation(sc Scenario, c Chooser) *simulation {
 func (w *simulation) setUp() {
 	w.swarm()
 	for i := range w.def.Steps {
-		if a := w.def.Steps[i].Agent; a != "" && !slices.Contains(w.agents, a) {
-			w.agents = append(w.agents, a)
+		for _, a := range w.def.Steps[i].AllAgents() {
+			if a != "" && !slices.Contains(w.agents, a) {
+				w.agents = append(w.agents, a)
+			}
 		}
 	}
 	slices.Sort(w.agents)

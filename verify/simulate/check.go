@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -251,7 +252,8 @@ func (w *simulation) budgets(step string) (do, undo int) {
 
 // meant: one key means one thing, whatever definition the task pins (P49). An undo's input may differ.
 func (w *simulation) meant(o *order, r *message.Request) {
-	what := fmt.Sprintf("%s %s %s", r.Agent, r.Name, r.Grade)
+	_, d := w.stepOf(w.store.task(o.id), r.Step)
+	what := fmt.Sprintf("%s %s %s", d.AllAgents(), r.Name, r.Grade)
 	if r.Operation == core.Do {
 		what += " " + string(r.Input)
 	}
@@ -632,6 +634,7 @@ func (w *simulation) sentRequest(p *process, r *message.Request) {
 	if _, d := w.stepOf(t, r.Step); d.Agent == "" {
 		w.violate("P33", "step %s of %s waits, and %s is asked to do it", r.Step, r.OrderID, r.Agent)
 	}
+	w.routed(t, r)
 	w.meant(o, r)
 	w.because(t, r)
 	w.same("P12", o.seen.requests, fmt.Sprintf("%s/%d", r.Step, r.Attempt), r)
@@ -653,6 +656,23 @@ func (w *simulation) because(t *core.Task, r *message.Request) {
 	w.checks.did("P42")
 	if code := t.Step(d.After[0]).FailureCode; in.Because == nil && code != "" || in.Because != nil && *in.Because != code {
 		w.violate("P42", "step %s of %s is told %s as the failure of %s, which is %q", r.Step, r.OrderID, r.Input, d.After[0], code)
+	}
+}
+
+// routed: a request goes to one of its step's agents, and not to the one at which the attempt before was not done (P44).
+func (w *simulation) routed(t *core.Task, r *message.Request) {
+	_, d := w.stepOf(t, r.Step)
+	if !slices.Contains(d.AllAgents(), r.Agent) {
+		w.violate("P44", "step %s of %s asks agent %s, and its agents are %s", r.Step, r.OrderID, r.Agent, d.AllAgents())
+	}
+	if t == nil || len(d.Others) == 0 {
+		return
+	}
+	w.checks.did("P44")
+	for _, a := range t.Attempts {
+		if a.Step == r.Step && a.Number == r.Attempt-1 && a.Outcome != core.OutcomeSuperseded && cmp.Or(a.Agent, d.Agent) == r.Agent && t.Run == r.Run {
+			w.violate("P44", "attempt %d of step %s of %s asks agent %s again, at which the one before was not done", r.Attempt, r.Step, r.OrderID, r.Agent)
+		}
 	}
 }
 

@@ -30,7 +30,7 @@ func (iv *invocation) expectedWait(s *sight, m *model, n int, ev any) *expectedW
 		return nil
 	}
 	waited := min(r.Waited+iv.lay(i), max(0, m.now.Sub(step.ClaimedAt)))
-	return &expectedWait{order: s.id, agent: m.def.Steps[m.def.Index(r.Step)].Agent, letter: i, Wait: scheduler.Wait{Waited: waited, Learnt: m.now}}
+	return &expectedWait{order: s.id, agent: m.def.Steps[m.def.Index(r.Step)].AskedAgent(m.t.Step(r.Step)), letter: i, Wait: scheduler.Wait{Waited: waited, Learnt: m.now}}
 }
 
 // learnt holds what a Scheduler has learnt in a handling to what its replies taught. gone tells of which orders

@@ -74,6 +74,7 @@ var invariants = []Invariant{
 	{"P36", "an accepted answer is never lost, and one ID has one verdict"},
 	{"P37", "nothing stands for an answer before its time has passed, and by the next sweep"},
 	{"P42", "a step that the task goes on without is never claimed again, its failure stays as it is, and what comes after it waits until it is undone"},
+	{"P44", "a step with several agents asks one of them, and after a failure another"},
 	{"P45", "a step whose agent made no call is handed back uncounted, and not beyond maxQueueTime"},
 	{"P48", "a task is closed when nothing can take effect any more, stays so, and tells by whom and why"},
 	{"P49", "a task is moved by a command and while nothing is in flight; what was done stands, and its keys mean what they meant"},

@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -176,7 +177,7 @@ func (m *model) reply(r *message.Reply) {
 func (m *model) ended(i int, outcome core.Outcome, code string) {
 	s := &m.t.Steps[i]
 	m.t.Attempts = append(slices.Clip(m.t.Attempts), core.Attempt{Step: s.Name, Number: s.Attempt, Undo: s.State == core.Compensating,
-		Began: s.ClaimedAt, Ended: m.now, Outcome: outcome, Code: code})
+		Agent: s.Agent, Began: s.ClaimedAt, Ended: m.now, Outcome: outcome, Code: code})
 	if len(m.t.Attempts) <= 16 {
 		return
 	}
@@ -648,6 +649,7 @@ func (m *model) claim(steps ...int) (ended bool) {
 
 func (m *model) claimOne(i int, undo bool) {
 	s, d := &m.t.Steps[i], &m.def.Steps[i]
+	s.Agent = m.route(i)
 	s.Attempt++
 	s.Undo, s.State, s.LockedBy, s.Cause, s.NoEffect = undo, core.Processing, m.by, m.cause, 0
 	timeout := d.Timeout
@@ -667,6 +669,35 @@ func (m *model) claimOne(i int, undo bool) {
 	m.post('r', s.Name, s.Attempt, 0)
 }
 
+// route: another agent than those whose attempts were not done lately, and the first whose wait none beats by 20 % (P44).
+func (m *model) route(i int) string {
+	s, d := &m.t.Steps[i], &m.def.Steps[i]
+	names := d.AllAgents()
+	for k := 1; k <= len(d.Others); k++ {
+		for _, a := range m.t.Attempts {
+			if a.Step == s.Name && a.Number == s.Attempt+1-k && a.Outcome != core.OutcomeSuperseded {
+				failed := cmp.Or(a.Agent, d.Agent)
+				names = slices.DeleteFunc(names, func(name string) bool { return name == failed })
+			}
+		}
+	}
+	least := names[0]
+	for _, name := range names[1:] {
+		if float64(m.waits[name]) < 0.8*float64(m.waits[least]) {
+			least = name
+		}
+	}
+	if real := ""; m.loose && m.real != nil && len(d.Others) > 0 {
+		if real = d.AskedAgent(m.realStep(i)); slices.Contains(names, real) {
+			least = real
+		}
+	}
+	if least == d.Agent {
+		return ""
+	}
+	return least
+}
+
 // first: P7.
 func (m *model) first(s *core.Step) {
 	if s.First == 0 {
@@ -678,9 +709,10 @@ func (m *model) first(s *core.Step) {
 // allowance: P32.
 func (m *model) allowance(i int) core.Duration {
 	d := &m.def.Steps[i]
-	least := m.def.Agents[d.Agent].QueueAllowance
+	agent := d.AskedAgent(&m.t.Steps[i])
+	least := m.def.Agents[agent].QueueAllowance
 	most := max(d.MaxQueueTime, least)
-	a := min(max(m.t.Steps[i].Allowance, least, 2*m.waits[d.Agent]), most)
+	a := min(max(m.t.Steps[i].Allowance, least, 2*m.waits[agent]), most)
 	if m.loose && m.real != nil {
 		if r := m.realStep(i).Allowance; r >= min(max(m.t.Steps[i].Allowance, least), most) && r <= most {
 			return r

@@ -226,7 +226,7 @@ func (m *model) movable(c *message.Control) bool {
 			return false
 		}
 		e := &to.Steps[n]
-		same := (d.Wait == nil) == (e.Wait == nil) && (d.Fail == nil) == (e.Fail == nil) && d.Agent == e.Agent && d.Operation == e.Operation && undoOf(d) == undoOf(e) && d.Grade == e.Grade &&
+		same := (d.Wait == nil) == (e.Wait == nil) && (d.Fail == nil) == (e.Fail == nil) && slices.Equal(d.AllAgents(), e.AllAgents()) && d.Operation == e.Operation && undoOf(d) == undoOf(e) && d.Grade == e.Grade &&
 			d.PointOfNoReturn == e.PointOfNoReturn && d.OnFailure == e.OnFailure
 		if (d.Answer == nil) != (e.Answer == nil) || d.Answer != nil && (d.Answer.Event != e.Answer.Event || !slices.Equal(d.Answer.Values, e.Answer.Values) || d.Answer.Refuse != e.Answer.Refuse) {
 			return false
@@ -277,6 +277,7 @@ func (m *model) move(definition string) {
 		if was := t.Step(s.Name); was != nil {
 			s = *was
 		}
+		s.Agent = ""
 		if s.State == core.Failed && s.First == 0 {
 			s.State, s.Error = core.Pending, nil
 		}
@@ -533,8 +534,8 @@ func (m *model) overdue(i int) {
 	m.cause = "overdue/" + s.Name + "/" + itoa(s.Attempt)
 	state := m.t.ProcessState
 	switch {
-	case s.State == core.Processing && state == core.Processing && m.queueing(d.Agent),
-		s.State == core.Compensating && state != core.Error && m.queueing(d.Agent):
+	case s.State == core.Processing && state == core.Processing && m.queueing(d.AskedAgent(s)),
+		s.State == core.Compensating && state != core.Error && m.queueing(d.AskedAgent(s)):
 		m.queued(i)
 	case s.State == core.Processing && state != core.Processing:
 		m.ended(i, core.OutcomeOverdue, core.CodeTimeout)

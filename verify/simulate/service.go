@@ -121,7 +121,7 @@ func (w *simulation) character(agent string) {
 		if w.enabled[Concurrency] && w.choose("slow", agent, 2, 0.1) == 1 {
 			t.serial, t.Latency = true, core.Day
 			for i := range w.def.Steps {
-				if d := &w.def.Steps[i]; d.Agent == agent {
+				if d := &w.def.Steps[i]; slices.Contains(d.AllAgents(), agent) {
 					t.Latency = min(t.Latency, d.Timeout/2)
 				}
 			}

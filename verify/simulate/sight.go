@@ -443,6 +443,8 @@ func differStep(want, got *core.Step) string {
 		return fmt.Sprintf("it is %s and must be %s", got.State, want.State)
 	case want.LockedBy != got.LockedBy:
 		return fmt.Sprintf("it is locked by %q and must be by %q", got.LockedBy, want.LockedBy)
+	case want.Agent != got.Agent:
+		return fmt.Sprintf("its agent is %q and must be %q", got.Agent, want.Agent)
 	case want.Undo != got.Undo:
 		return fmt.Sprintf("that it is being undone is %v", got.Undo)
 	case want.Cause != got.Cause:

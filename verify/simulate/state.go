@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"slices"
 	"strconv"
 	"time"
 
@@ -207,7 +208,7 @@ func (d *driver) knows(p *process) (sum digest) {
 func (d *driver) weight(agent string, waited core.Duration) core.Duration {
 	least, most := d.w.def.Agents[agent].QueueAllowance, core.Duration(0)
 	for i := range d.w.def.Steps {
-		if s := &d.w.def.Steps[i]; s.Agent == agent {
+		if s := &d.w.def.Steps[i]; slices.Contains(s.AllAgents(), agent) {
 			most = max(most, s.MaxQueueTime, least)
 		}
 	}
@@ -340,6 +341,7 @@ func (d *driver) step(h *digest, s *core.Step, now, slack int64) {
 		h.number(n)
 	}
 	h.text(s.Cause)
+	h.text(s.Agent)
 	h.text(s.FinishCause)
 	h.text(s.FailureCode)
 	h.moment(s.CompleteBy, now, 0)
@@ -541,7 +543,7 @@ func (d *driver) reply(h *digest, m *message.Reply, waited core.Duration) {
 	agent := ""
 	if t := d.w.store.task(m.OrderID); t != nil && t.Step(m.Step) != nil {
 		_, step := d.w.stepOf(t, m.Step)
-		agent = step.Agent
+		agent = step.AskedAgent(t.Step(m.Step))
 	}
 	for _, n := range [...]int64{int64(m.Run), int64(m.Attempt), int64(m.RetryAfter), int64(d.weight(agent, waited))} {
 		h.number(n)

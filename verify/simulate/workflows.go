@@ -41,6 +41,7 @@ func (d *drawing) definition(seed uint64) *core.Definition {
 	if n > 1 && d.chance(3) {
 		d.noReturn(def)
 	}
+	putAgents(rand.New(rand.NewPCG(seed, 0x44a9)), def)  //nolint:gosec // not for secrets
 	putWaits(rand.New(rand.NewPCG(seed, 0x3a17)), def)   //nolint:gosec // not for secrets
 	putAnswers(rand.New(rand.NewPCG(seed, 0xa25e)), def) //nolint:gosec // not for secrets
 	putRule(rand.New(rand.NewPCG(seed, 0xfa11)), def)    //nolint:gosec // not for secrets
@@ -119,6 +120,25 @@ func (d *drawing) noReturn(def *core.Definition) {
 	}
 }
 
+// putAgents gives some calls a second agent for the same service, in every third workflow (P44).
+func putAgents(r *rand.Rand, def *core.Definition) {
+	if r.IntN(3) > 0 {
+		return
+	}
+	for i := range def.Steps {
+		s := &def.Steps[i]
+		if s.Grade == core.Plain || s.PointOfNoReturn || r.IntN(2) == 0 {
+			continue
+		}
+		other := def.Agents[s.Agent]
+		other.QueueAllowance = core.Duration(2+r.IntN(20)) * core.Second
+		s.Others = []string{s.Agent + "-other", s.Agent + "-third"}[:1+r.IntN(2)]
+		for _, name := range s.Others {
+			def.Agents[name] = other
+		}
+	}
+}
+
 // putWaits makes some steps waits, in every third workflow: short ones, ones that are longer than a message can be
 // delayed, and until times that have passed, come soon, or are none. What else is drawn stays as it is.
 func putWaits(r *rand.Rand, def *core.Definition) {
@@ -130,7 +150,9 @@ func putWaits(r *rand.Rand, def *core.Definition) {
 		if s.PointOfNoReturn || r.IntN(2) == 0 {
 			continue
 		}
-		delete(def.Agents, s.Agent)
+		for _, a := range s.AllAgents() {
+			delete(def.Agents, a)
+		}
 		*s = core.StepDefinition{Name: s.Name, After: s.After, When: s.When, OnFailure: s.OnFailure, Wait: &core.Wait{}}
 		if r.IntN(4) == 0 {
 			times := []string{`"2026-01-01T11:00:00Z"`, `"2026-01-01T12:00:30Z"`, `"2026-01-01T12:20:00+00:00"`, `"2027-06-01T00:00:00Z"`, `"soon"`, `"${ order.at }"`}
@@ -155,7 +177,9 @@ func putAnswers(r *rand.Rand, def *core.Definition) {
 		if s.PointOfNoReturn || r.IntN(2) == 0 {
 			continue
 		}
-		delete(def.Agents, s.Agent)
+		for _, a := range s.AllAgents() {
+			delete(def.Agents, a)
+		}
 		*s = core.StepDefinition{Name: s.Name, After: s.After, When: s.When, OnFailure: s.OnFailure, Timeout: core.Duration(20+r.IntN(200)) * core.Second, Answer: &core.Answer{}}
 		if r.IntN(3) == 0 {
 			s.Answer.Event = bought

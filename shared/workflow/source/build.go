@@ -91,6 +91,7 @@ func (b *builder) step(f field) core.StepDefinition {
 	if p := v.get("pointOfNoReturn"); p != nil {
 		s.PointOfNoReturn = p.truth
 	}
+	b.agentsOf(f, &s)
 	s.Undo = b.undo(v, &s)
 	return s
 }
@@ -98,11 +99,16 @@ func (b *builder) step(f field) core.StepDefinition {
 // after reads the names of the steps that come before.
 func after(step *value) (names []string) {
 	if v := step.get("after"); v != nil {
-		for _, e := range v.list {
-			names = append(names, e.text)
-		}
+		names = texts(v)
 	}
 	return names
+}
+
+func texts(v *value) (all []string) {
+	for _, e := range v.list {
+		all = append(all, e.text)
+	}
+	return all
 }
 
 // undo reads both forms: the operation's name alone, and the mapping.
@@ -167,15 +173,16 @@ func (b *builder) retry(v *value, defaults core.Retry) core.Retry {
 func (b *builder) agents() {
 	settings := b.root.get("agents")
 	for i := range b.def.Steps {
-		name := b.def.Steps[i].Agent
-		if _, done := b.def.Agents[name]; done || name == "" {
-			continue
-		}
-		v := settings.get(name)
-		b.def.Agents[name] = core.AgentDefinition{
-			QueueAllowance: b.duration(v, "queueAllowance", limitAllowance, 15*core.Second),
-			ClockSkew:      b.duration(v, "clockSkew", limitSkew, core.Second),
-			KeyRetention:   b.duration(v, "keyRetention", limitRetention, 0),
+		for _, name := range b.def.Steps[i].AllAgents() {
+			if _, done := b.def.Agents[name]; done || name == "" {
+				continue
+			}
+			v := settings.get(name)
+			b.def.Agents[name] = core.AgentDefinition{
+				QueueAllowance: b.duration(v, "queueAllowance", limitAllowance, 15*core.Second),
+				ClockSkew:      b.duration(v, "clockSkew", limitSkew, core.Second),
+				KeyRetention:   b.duration(v, "keyRetention", limitRetention, 0),
+			}
 		}
 	}
 	if settings == nil {

@@ -22,6 +22,7 @@ func (b *builder) meaning() {
 	}
 	for i := range b.steps {
 		b.queueTime(i)
+		b.routes(i)
 		b.holds(i)
 		b.goesOn(i)
 	}
@@ -51,10 +52,11 @@ func (b *builder) knownAgents() {
 	}
 	known := slices.Sorted(slices.Values(b.opts.KnownAgents))
 	for i, f := range b.steps {
-		agent := b.def.Steps[i].Agent
-		if agent != "" && !slices.Contains(known, agent) {
-			b.report.error(f.value.get("agent").at, "there is no agent "+agent,
-				suggest.DidYouMean(agent, known, "known agents: "+strings.Join(known, ", ")))
+		for k, agent := range b.def.Steps[i].AllAgents() {
+			if agent != "" && !slices.Contains(known, agent) {
+				b.report.error(agentAt(f.value, k), "there is no agent "+agent,
+					suggest.DidYouMean(agent, known, "known agents: "+strings.Join(known, ", ")))
+			}
 		}
 	}
 }
@@ -194,16 +196,16 @@ func worst(timeout core.Duration, r core.Retry) core.Duration {
 
 func (b *builder) queueTime(i int) {
 	s := &b.def.Steps[i]
-	allowance := b.def.Agents[s.Agent].QueueAllowance
-	if s.MaxQueueTime >= allowance {
-		return
-	}
 	where := b.steps[i].at
 	if f := b.steps[i].value.field("maxQueueTime"); f != nil {
 		where = f.value.at
 	}
-	b.report.error(where, fmt.Sprintf("the maxQueueTime of step %s, %s, is shorter than the queueAllowance of agent %s, %s (P32)",
-		s.Name, workflow.Short(s.MaxQueueTime), s.Agent, workflow.Short(allowance)), "make it at least as long")
+	for _, name := range s.AllAgents() {
+		if allowance := b.def.Agents[name].QueueAllowance; s.MaxQueueTime < allowance {
+			b.report.error(where, fmt.Sprintf("the maxQueueTime of step %s, %s, is shorter than the queueAllowance of agent %s, %s (P32)",
+				s.Name, workflow.Short(s.MaxQueueTime), name, workflow.Short(allowance)), "make it at least as long")
+		}
+	}
 }
 
 // ledgerTime is what an agent needs, besides the call, to record a plain service's step (P31).
@@ -216,7 +218,12 @@ func (b *builder) holds(i int) {
 	if b.opts.MaxTimeout == nil || s.Agent == "" {
 		return
 	}
-	most := b.opts.MaxTimeout(s.Agent)
+	agent, most := s.Agent, b.opts.MaxTimeout(s.Agent)
+	for _, name := range s.Others {
+		if other := b.opts.MaxTimeout(name); other > 0 && (most <= 0 || other < most) {
+			agent, most = name, other
+		}
+	}
 	if most <= 0 {
 		return
 	}
@@ -237,7 +244,7 @@ func (b *builder) holds(i int) {
 		if f := where.field("timeout"); f != nil {
 			at = f.value.at
 		}
-		b.report.error(at, fmt.Sprintf("the timeout of %s, %s, is longer than agent %s can work at a time, %s%s", what, workflow.Short(timeout), s.Agent, workflow.Short(most), reserved),
+		b.report.error(at, fmt.Sprintf("the timeout of %s, %s, is longer than agent %s can work at a time, %s%s", what, workflow.Short(timeout), agent, workflow.Short(most), reserved),
 			"shorten it, or deploy the agent with a longer timeout")
 	}
 	told("step "+s.Name, b.steps[i].value, s.Timeout)

@@ -150,7 +150,7 @@ var later = map[string]string{
 	"forEach":  "for-each is not supported yet; give the whole list to one step",
 	"foreach":  "for-each is not supported yet; give the whole list to one step",
 	"progress": "progress of long work is not supported yet; choose a timeout that is long enough",
-	"fallback": "fallback agents are not supported yet", "fallbackAgents": "fallback agents are not supported yet",
+	"fallback": "write agents: [first, second] where both reach the same service; another service is a step of its own", "fallbackAgents": "write agents: [first, second] where both reach the same service; another service is a step of its own",
 	"priority":  "priority belongs to the order, not to the workflow",
 	"dependsOn": "write after", "needs": "write after", "if": "write when", "condition": "write when",
 	"compensate": "write undo", "retries": "write retry: {maxFailures: …}",

@@ -1,0 +1,66 @@
+package source
+
+import (
+	"fmt"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/workflow"
+)
+
+// agentsOf reads whom a call asks: one agent, or one of several (P44).
+func (b *builder) agentsOf(f field, s *core.StepDefinition) {
+	one, several := f.value.field("agent"), f.value.field("agents")
+	switch {
+	case one == nil && several == nil:
+		b.report.error(f.at, "step "+f.key+" has no agent", fixMissing("agent", ""))
+	case one != nil && several != nil:
+		b.report.error(several.at, "step "+f.key+" has agent and agents", "write one of them; the first of agents is asked where nothing speaks against it")
+	case several != nil:
+		if names := texts(several.value); len(names) > 0 {
+			s.Agent, s.Others = names[0], names[1:]
+		}
+	}
+}
+
+// agentAt is where the k-th agent of a step stands.
+func agentAt(step *value, k int) position {
+	if several := step.get("agents"); several != nil && k < len(several.list) {
+		return several.list[k].at
+	}
+	return step.get("agent").at
+}
+
+// routes refuses several agents where they could not be asked in place of each other (P44).
+func (b *builder) routes(i int) {
+	s, several := &b.def.Steps[i], b.steps[i].value.field("agents")
+	if len(s.Others) == 0 || several == nil {
+		return
+	}
+	if s.Grade == core.Plain || s.PointOfNoReturn {
+		what := "of grade plain"
+		if s.PointOfNoReturn {
+			what = "a point of no return"
+		}
+		b.report.error(several.at, fmt.Sprintf("step %s is %s, and names several agents: what was called stands in the ledger of one agent, and another would call again", s.Name, what),
+			"name one agent")
+	}
+	first := b.def.Agents[s.Agent]
+	for _, name := range s.Others {
+		other := b.def.Agents[name]
+		if other.KeyRetention != first.KeyRetention {
+			b.report.error(several.at, fmt.Sprintf("the agents %s and %s of step %s reach the same service, and their keyRetention is %s and %s", s.Agent, name, s.Name,
+				retention(first), retention(other)), "give both the service's, or make another service a step of its own")
+		}
+		if other.ClockSkew != first.ClockSkew {
+			b.report.error(several.at, fmt.Sprintf("the clockSkew of the agents %s and %s of step %s is %s and %s", s.Agent, name, s.Name,
+				workflow.Short(first.ClockSkew), workflow.Short(other.ClockSkew)), "give both the greater one")
+		}
+	}
+}
+
+func retention(a core.AgentDefinition) string {
+	if a.KeyRetention == 0 {
+		return "for ever"
+	}
+	return workflow.Short(a.KeyRetention)
+}
