@@ -131,8 +131,13 @@ func (r *deciding) chooseAgent(i int, not []string) {
 	}
 }
 
+// leastWait is what shorter waits count as: a few milliseconds more or less say nothing of an agent.
+const leastWait = 100 * Millisecond
+
 // expectedWait is how long a request to the agent would wait: what its last replies told, and what its queue tells.
-func (r *deciding) expectedWait(agent string) Duration { return r.at.Waits[agent] + r.at.Queues[agent] }
+func (r *deciding) expectedWait(agent string) Duration {
+	return max(r.at.Waits[agent]+r.at.Queues[agent], leastWait)
+}
 
 // AllAgents are the agents of a call: each of them reaches the same service (P44).
 func (d *StepDefinition) AllAgents() []string { return append([]string{d.Agent}, d.Others...) }

@@ -76,7 +76,7 @@ var ofActors = []Mutant{
 	{Name: "P14-unknown-reply-to-is-taken", File: scheduled, Func: "item.first", Old: `if o.ReplyTo != "" {`, New: "if false {"},
 	{Name: "P32-waits-are-not-remembered", File: learning, Func: "item.heard", Old: "s.cfg.Waits.learn(l.agent, l.wait)", New: ""},
 	{Name: "P44-waits-are-learnt-of-the-first-agent", File: learning, Func: "item.teaches", Old: "d.AskedAgent(s)", New: "d.Agent"},
-	{Name: "P44-lengths-of-queues-do-not-count", File: "shared/core/kind_call.go", Func: "deciding.expectedWait", Old: " + r.at.Queues[agent]", New: "", Killers: []string{"scheduler"}},
+	{Name: "P44-lengths-of-queues-do-not-count", File: "shared/core/kind_call.go", Func: "deciding.expectedWait", Old: "+r.at.Queues[agent]", New: "", Killers: []string{"scheduler"}},
 	{Name: "P44-queues-are-asked-for-each-batch", File: "functions/scheduler/lengths.go", Func: "lengths.due", Old: " || now.Sub(at) >= lengthEvery", New: " || true"},
 	{Name: "P44-queues-are-asked-once", File: "functions/scheduler/lengths.go", Func: "lengths.due", Old: " || now.Sub(at) >= lengthEvery", New: ""},
 	{Name: "P44-capacity-does-not-count", File: "functions/scheduler/lengths.go", Func: "Scheduler.measure", Old: "max(s.cfg.Capacity(agent), 1)", New: "1"},

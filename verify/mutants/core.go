@@ -46,6 +46,7 @@ var ofCore = []Mutant{
 	{Name: "P44-another-steps-failure-counts", File: call, Func: "deciding.notDone", Old: "a.Step == s.Name &&", New: "a.Step != \"\" &&"},
 	{Name: "P44-a-superseded-attempt-was-a-failure", File: call, Func: "deciding.notDone", Old: " && a.Outcome != OutcomeSuperseded", New: ""},
 	{Name: "P44-a-little-less-waiting-is-enough", File: call, Func: "deciding.chooseAgent", Old: "5*r.expectedWait(name) < 4*r.expectedWait(best)", New: "r.expectedWait(name) < r.expectedWait(best)"},
+	{Name: "P44-milliseconds-count", File: call, Func: "deciding.expectedWait", Old: "leastWait", New: "0"},
 	{Name: "P44-waits-do-not-count", File: call, Func: "deciding.chooseAgent", Old: "5*r.expectedWait(name) < 4*r.expectedWait(best)", New: "false"},
 	{Name: "P44-request-goes-to-the-first", File: call, Func: "deciding.request", Old: "Agent: d.AskedAgent(s)", New: "Agent: d.Agent"},
 	{Name: "P44-allowance-of-the-first", File: call, Func: "deciding.takeCall", Old: "name := d.AskedAgent(s)", New: "name := d.Agent"},

@@ -683,7 +683,7 @@ func (m *model) route(i int) string {
 	}
 	least := names[0]
 	for _, name := range names[1:] {
-		if float64(m.waits[name]) < 0.8*float64(m.waits[least]) {
+		if 10*max(m.waits[name], 100) < 8*max(m.waits[least], 100) {
 			least = name
 		}
 	}

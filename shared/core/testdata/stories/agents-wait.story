@@ -2,6 +2,7 @@
 step pay others=east-agent
 step ship others=east-agent after=pay
 step bill others=east-agent after=ship
+step tell others=east-agent after=bill
 
 seen pay-agent 10s east-agent 8s
 event submit
@@ -10,6 +11,7 @@ event submit
     pay Processing, attempt 1, locked by scheduler-1, complete by 12:00:30
     ship Pending
     bill Pending
+    tell Pending
   -> pay-agent: do-pay (do/1), key o1/0/pay, stop by 12:00:30 {"order":{"n":1}}
   due 12:00:30
 
@@ -27,4 +29,12 @@ event done ship/1
     ship Processed, attempt 1
     bill Processing, attempt 1, locked by scheduler-1, complete by 12:00:30
   -> east-agent: do-bill (do/1), key o1/0/bill, stop by 12:00:30 {"order":{"n":1},"seen":{"pay":{"of":"pay"},"ship":{"of":"ship"}}}
+  due 12:00:30
+
+seen tell-agent 100ms
+event done bill/1
+----
+    bill Processed, attempt 1
+    tell Processing, attempt 1, locked by scheduler-1, complete by 12:00:30
+  -> tell-agent: do-tell (do/1), key o1/0/tell, stop by 12:00:30 {"order":{"n":1},"seen":{"bill":{"of":"bill"},"pay":{"of":"pay"},"ship":{"of":"ship"}}}
   due 12:00:30

@@ -1,0 +1,207 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/dev/embedded"
+	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+const routed = `workflow: routed
+agents:
+  near: {queueAllowance: 1s}
+  far: {queueAllowance: 1s}
+steps:
+  pay:
+    agents: [near, far]
+    operation: charge
+    timeout: 1s
+    retry: {maxFailures: 5, backoff: {initial: 200ms, max: 1s}}
+    onFailure: undo
+    undo: none
+    grade: idempotent
+`
+
+// routesWait is how long the orders of a case are waited for after the last was submitted; where the only agent is gone they do not end.
+const routesWait = 20 * time.Second
+
+// doorway is one service that two agents reach, and what is wrong with the way of the first one.
+type doorway struct {
+	mu      sync.Mutex
+	wrong   string         // "sick", "slow", "gone"
+	calls   map[string]int // by agent
+	effects map[string]int // by idempotency key
+}
+
+func (d *doorway) operations() map[string]worker.Operations {
+	all := map[string]worker.Operations{}
+	for _, agent := range []string{"near", "far"} {
+		all[agent] = worker.Operations{worker.AnyOperation: {Run: func(ctx context.Context, c worker.Call) (any, error) { return d.call(ctx, agent, c) }}}
+	}
+	return all
+}
+
+func (d *doorway) call(ctx context.Context, agent string, c worker.Call) (any, error) {
+	d.mu.Lock()
+	d.calls[agent]++
+	nth := d.calls[agent]
+	d.mu.Unlock()
+	took := 5 * time.Millisecond
+	if agent == "near" {
+		switch {
+		case d.wrong == "sick" && nth%2 == 0:
+			return nil, errors.New("503")
+		case d.wrong == "slow":
+			took = 200 * time.Millisecond
+		case d.wrong == "gone":
+			took = time.Hour
+		}
+	}
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-time.After(took):
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.effects[c.Key] == 0 {
+		d.effects[c.Key]++
+	}
+	return nil, nil
+}
+
+// measureRoutes lets one of two agents of a service be sick, slow and gone: how many orders asked which, and how long they took, with
+// and without the choice (P44).
+func measureRoutes(ctx context.Context, o options, f *figures, w io.Writer) error {
+	for _, wrong := range []string{"", "sick", "slow", "gone"} {
+		for _, text := range []string{routed, strings.Replace(routed, "agents: [near, far]", "agent: near", 1)} {
+			r, err := routesOnce(ctx, o, wrong, text)
+			if err != nil {
+				return fmt.Errorf("routes, %q: %w", wrong, err)
+			}
+			f.Routes = append(f.Routes, r)
+			fmt.Fprintf(w, "%-23s %d orders: %d processed in time, %d calls near, %d far, median %.0f ms, last %.0f ms, %d effects\n", r.Name, o.routes, r.Processed, r.Near, r.Far, r.P50MS, r.MaxMS, r.Effects)
+		}
+	}
+	return nil
+}
+
+// route is what was measured of one case.
+type route struct {
+	Name      string  `json:"name"`
+	Processed int     `json:"processed"`
+	Near      int     `json:"near"` // calls
+	Far       int     `json:"far"`
+	Effects   int     `json:"effects"`
+	P50MS     float64 `json:"p50_ms"`
+	MaxMS     float64 `json:"max_ms"`
+}
+
+func routesOnce(ctx context.Context, o options, wrong, text string) (r route, err error) {
+	r.Name = "near well"
+	if wrong != "" {
+		r.Name = "near " + wrong
+	}
+	if !strings.Contains(text, "agents: [") {
+		r.Name += ", no choice"
+		text = strings.Replace(text, "  far: {queueAllowance: 1s}\n", "", 1)
+	}
+	dir, remove, err := temp()
+	if err != nil {
+		return r, err
+	}
+	defer remove()
+	d := &doorway{wrong: wrong, calls: map[string]int{}, effects: map[string]int{}}
+	opts, err := runtimeOptions(dir, d.operations())
+	if err != nil {
+		return r, err
+	}
+	opts.Inside.Concurrency, opts.Log = 8, slog.New(slog.DiscardHandler)
+	flows := filepath.Join(dir, "workflows")
+	if err := errors.Join(os.Remove(filepath.Join(flows, "saga.yaml")), os.WriteFile(filepath.Join(flows, "routed.yaml"), []byte(text), 0o600)); err != nil {
+		return r, err
+	}
+	s, err := embedded.Open(ctx, opts)
+	if err != nil {
+		return r, err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	if err := submitRouted(ctx, s, o.routes); err != nil {
+		return r, err
+	}
+	return r, r.end(ctx, s, d)
+}
+
+// submitRouted submits 50 orders a second.
+func submitRouted(ctx context.Context, s *embedded.Runtime, n int) error {
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for i := range n {
+		m, err := message.DecodeSubmit(fmt.Appendf(nil, `{"schema":1,"orderId":"routed-%d","workflow":"routed","order":{}}`, i))
+		if err != nil {
+			return err
+		}
+		if err := s.Submit(ctx, []message.SubmitOrder{m})[0].Err; err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+	}
+	return nil
+}
+
+func (r *route) end(ctx context.Context, s *embedded.Runtime, d *doorway) error {
+	enough := time.Now().Add(routesWait)
+	for tick := time.NewTicker(50 * time.Millisecond); time.Now().Before(enough); {
+		going, _, err := s.List(ctx, port.Query{State: string(core.Processing), Limit: 1})
+		if err != nil {
+			return err
+		}
+		back, _, err := s.List(ctx, port.Query{State: string(core.Compensating), Limit: 1})
+		if err != nil {
+			return err
+		}
+		if len(going)+len(back) == 0 {
+			tick.Stop()
+			break
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+	}
+	var took []float64
+	for cursor, first := "", true; cursor != "" || first; first = false {
+		page, next, err := s.List(ctx, port.Query{State: string(core.Processed), Limit: 1000, Cursor: cursor})
+		if err != nil {
+			return err
+		}
+		for i := range page {
+			took = append(took, ms(page[i].EndedAt.Sub(page[i].Created).Std()))
+		}
+		cursor = next
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	r.Processed, r.Near, r.Far, r.Effects = len(took), d.calls["near"], d.calls["far"], len(d.effects)
+	if len(took) > 0 {
+		r.P50MS, r.MaxMS = percentile(took, 0.5), percentile(took, 1)
+	}
+	return nil
+}
