@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/stepkeeper/stepkeeper/shared/suggest"
 )
 
 // Classes of Classify.
@@ -37,7 +35,7 @@ func (c Classify) problems() (problems []error) {
 			problems = append(problems, fmt.Errorf("classify: status %s is no final answer; write one from 300 to 599", status))
 		}
 		if !slices.Contains(classes, name) {
-			problems = append(problems, fmt.Errorf("classify: status %.20s has the unknown class %.40q; %s", status, name, suggest.DidYouMean(name, classes, "there are "+strings.Join(classes, ", "))))
+			problems = append(problems, fmt.Errorf("classify: status %.20s has the unknown class %.40q; write one of %s", status, name, strings.Join(classes, ", ")))
 		}
 	}
 	return problems

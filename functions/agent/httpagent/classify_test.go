@@ -141,10 +141,10 @@ agents:
 		t.Fatal("it was accepted")
 	}
 	for _, want := range []string{
-		`agent "payment": classify: status 404 has the unknown class "don"; did you mean done? there are done, permanent, transient`,
+		`agent "payment": classify: status 404 has the unknown class "don"; write one of done, permanent, transient`,
 		`classify: "4xx" is no status; write one from 300 to 599, as 409: done`, `classify: "999" is no status`,
 		`classify: status 200 says that the operation was done, and cannot mean "permanent"`, `classify: status 100 is no final answer`,
-		`operation "charge": classify: status 409 has the unknown class "never"; there are`, `agent "other": external means`,
+		`operation "charge": classify: status 409 has the unknown class "never"; write one of`, `agent "other": external means`,
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("nothing of %q in:\n%v", want, err)
