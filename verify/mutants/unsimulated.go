@@ -50,8 +50,23 @@ var Unsimulated = map[string]string{
 	"P31-plain-without-a-ledger":                    "Each simulated agent has a ledger; one without is a mistake in wiring, which is answered before anything is called.",
 
 	"P28-reserve-leaves-a-member-out":       noReserveUsed,
+	"P42-code-has-no-reserve":               noReserveUsed,
 	"P28-reserve-without-the-proof":         noReserveUsed,
 	"P28-workflow-output-takes-the-reserve": "No drawn workflow has an output.",
+
+	// Going on after a failure.
+	"P42-code-may-be-empty":                      plainCodes,
+	"P42-code-of-any-characters":                 plainCodes,
+	"P42-resubmit-claims-what-it-undoes":         soundInputs,
+	"P42-what-was-attempted-is-not-undone":       soundInputs,
+	"P42-definition-that-goes-on-keeps-schema-1": noFiles,
+	"P42-output-of-what-failed-is-read":          noFiles,
+	"P42-failed-is-read-like-not-failed":         noFiles,
+	"P42-failure-of-any-step-is-asked-for":       noFiles,
+	"P42-point-of-no-return-goes-on":             noFiles,
+	"P42-quiet-time-is-not-told":                 noFiles,
+	"P42-goes-on-without-an-undo":                noFiles,
+	"P42-answer-goes-on":                         noFiles,
 
 	// Agents that make no calls.
 	"P45-a-key-counts-each-time":                           noBreaker,
@@ -76,6 +91,9 @@ const (
 	onlySaid        = "It changes what is said to people, in the log or a report, and nothing that is stored or sent."
 	noLeaseTTL      = "A lease costs at most a sweep; correctness is the version of the document (P16), and that the next sweep comes is what a simulated Supervisor is given."
 	ownRetries      = "Own retries of an agent wait in real time, in the retry library; simulated agents try once."
+	plainCodes      = "Every failure of a simulated agent has a code of plain characters."
+	soundInputs     = "An input that could be computed once can be computed again, unless the task was moved to a definition with a broken one, which no simulated definition is."
+	noFiles         = "The simulator draws definitions in their compiled form: it reads no workflow files, and has no older versions of the Scheduler."
 	noReserveUsed   = "What the reserve leaves out shows only where all else in the document is as long as can be at once: IDs, counters, codes, the reasons of eight verdicts. Those of a simulated task are shorter."
 	noBreaker       = "The circuit breakers of simulated agents are off, since what opens one is counted in real time. That one is open is played, as breaker-open."
 	checkAnswers    = "A simulated service that can be asked whether something has happened always answers."

@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -650,9 +651,26 @@ func (w *simulation) sentRequest(p *process, r *message.Request) {
 	}
 	w.routed(t, r)
 	w.meant(o, r)
+	w.because(t, r)
 	w.same("P12", o.seen.requests, fmt.Sprintf("%s/%d", r.Step, r.Attempt), r)
 	if bound := 100 + 20*len(w.def.Steps)*w.def.HopBudget; len(o.seen.requests) > bound {
 		w.violate("20", "order %s has made %d requests", o.id, len(o.seen.requests))
+	}
+}
+
+// because: drawn steps give as the reason the code with which a step before them has failed (P42).
+func (w *simulation) because(t *core.Task, r *message.Request) {
+	if t == nil || t.Run != r.Run || r.Operation == core.UndoOp {
+		return
+	}
+	_, d := w.stepOf(t, r.Step)
+	var in struct{ Because *string }
+	if !strings.Contains(string(d.Input), "because") || json.Unmarshal(r.Input, &in) != nil {
+		return
+	}
+	w.checks.did("P42")
+	if code := t.Step(d.After[0]).FailureCode; in.Because == nil && code != "" || in.Because != nil && *in.Because != code {
+		w.violate("P42", "step %s of %s is told %s as the failure of %s, which is %q", r.Step, r.OrderID, r.Input, d.After[0], code)
 	}
 }
 
