@@ -290,7 +290,7 @@ var ofCore = []Mutant{
 	{Name: "P19-cancel-overwrites-why-it-was-undone", File: command, Func: "deciding.cancelCommand", Old: "r.enterEnd(Cancelled)", New: "t.Why = WhyCancel\n\t\tr.enterEnd(Cancelled)", Killers: []string{"core", "workflowtest"}},
 	{Name: "P19-view-hides-why-it-is-undone", File: "shared/view/task.go", Func: "Of", Old: "UndoneFor: errorOf(t.UndoneFor), ", New: "", Killers: []string{"workflowtest"}},
 	{Name: "P19-reserve-forgets-why-it-is-undone", File: "shared/core/sizelimit.go", Func: "longest", Old: "c.UndoneFor = UndoReason{Step: name, Code: strings.Repeat(\"x\", cutCode)}", New: "", Killers: []string{"state"}},
-	{Name: "P20-steps-do-not-wait-for-each-other", File: advance, Func: "deciding.ready", Old: "if !r.t.Steps[j].passed() {", New: "if r.t.Steps[j].State == \"\" {"},
+	{Name: "P20-steps-do-not-wait-for-each-other", File: advance, Func: "deciding.ready", Old: "if !r.t.Steps[j].passed() &&", New: "if r.t.Steps[j].State == \"\" &&"},
 	{Name: "P20-join-of-the-first", File: advance, Func: "deciding.ready", Old: "return false\n\t\t}\n\t}\n\treturn true", New: "continue\n\t\t}\n\t\treturn true\n\t}\n\treturn len(r.def.after[i]) == 0"},
 	{Name: "P20-handed-back-step-is-claimed-at-once", File: advance, Func: "deciding.ready", Old: " || s.Attempted()", New: ""},
 	{Name: "I7-processed-while-a-step-runs", File: advance, Func: "deciding.advanceForward", Old: "!r.t.Steps[i].passed()", New: "!r.t.Steps[i].passed() && r.t.Steps[i].State != Processing"},

@@ -44,9 +44,9 @@ func (d *drawing) definition(seed uint64) *core.Definition {
 	putAgents(rand.New(rand.NewPCG(seed, 0x44a9)), def)  //nolint:gosec // not for secrets
 	putWaits(rand.New(rand.NewPCG(seed, 0x3a17)), def)   //nolint:gosec // not for secrets
 	putAnswers(rand.New(rand.NewPCG(seed, 0xa25e)), def) //nolint:gosec // not for secrets
-	putAsks(rand.New(rand.NewPCG(seed, 0xa5c0)), def)    //nolint:gosec // not for secrets
 	putRule(rand.New(rand.NewPCG(seed, 0xfa11)), def)    //nolint:gosec // not for secrets
 	putGoOn(rand.New(rand.NewPCG(seed, 0x900d)), def)    //nolint:gosec // not for secrets
+	putAsks(rand.New(rand.NewPCG(seed, 0xa5c0)), def)    //nolint:gosec // not for secrets
 	if d.chance(4) {
 		def.Deadline, def.OnDeadline = core.Duration(20+d.IntN(60))*core.Second, core.OnFailureUndo
 		if d.chance(2) {
