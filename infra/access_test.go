@@ -289,3 +289,23 @@ func TestScheduledStarts(t *testing.T) {
 	}
 	t.Errorf("no output names the workflow: %v", x.Outputs)
 }
+
+// The Scheduler may ask for the length of an agent's queue where a step can choose that agent, and is told how many requests it takes.
+func TestLengthsOfQueues(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "paying.yaml")
+	text := "workflow: paying\nsteps:\n  pay: {agents: [payment, shipping], operation: charge, timeout: 2s, onFailure: undo, undo: refund, grade: idempotent, retry: {maxFailures: 9}}\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	x := template(t, func(_ awscdk.Stack, p *infra.Props) { p.Workflows = append(p.Workflows, file) })
+	var asked []string
+	for _, s := range allowed(x) {
+		if s.where == "SchedulerRole" && slices.Equal(s.actions, []string{"sqs:GetQueueAttributes"}) {
+			asked = append(asked, s.resources...)
+		}
+	}
+	slices.Sort(asked)
+	if !slices.Equal(asked, []string{"RequestsPayment", "RequestsShipping"}) {
+		t.Errorf("it may ask %v", asked)
+	}
+}

@@ -32,6 +32,7 @@ type assets struct {
 	// scheduled are the files of flows whose workflows start by the clock, which the Supervisor does.
 	scheduled map[string][]byte
 	clocked   []string          // their names
+	choosable map[string]bool   // agents of steps that have several (P44)
 	settings  map[string][]byte // of HTTP agents, by name
 }
 
@@ -41,7 +42,7 @@ func newAssets(p Props) (*assets, error) {
 		return nil, fmt.Errorf("folder for the functions: %w", err)
 	}
 	return &assets{props: p, dir: dir, built: map[string]string{}, ledgers: map[string]bool{}, flows: map[string][]byte{},
-		hashes: map[string]string{}, settings: map[string][]byte{}, scheduled: map[string][]byte{}}, nil
+		hashes: map[string]string{}, settings: map[string][]byte{}, scheduled: map[string][]byte{}, choosable: map[string]bool{}}, nil
 }
 
 func (a *assets) close() { _ = os.RemoveAll(a.dir) }
@@ -186,8 +187,14 @@ func (a *assets) add(d *core.Definition) error {
 	}
 	a.hashes[d.Name] = workflow.Hash(data)
 	for i := range d.Steps {
-		if s := &d.Steps[i]; s.Grade == core.Plain || s.PointOfNoReturn {
+		s := &d.Steps[i]
+		if s.Grade == core.Plain || s.PointOfNoReturn {
 			a.ledgers[s.Agent] = true
+		}
+		for _, agent := range s.AllAgents() {
+			if len(s.Others) > 0 {
+				a.choosable[agent] = true
+			}
 		}
 	}
 	return nil

@@ -1,6 +1,9 @@
 package infra
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
@@ -54,6 +57,13 @@ func (s *Stepkeeper) schedulerAccess() []awsiam.PolicyStatement {
 		allow("Definitions", getAndPut, s.definitions.TableArn()),
 		allow("Send", send, to...),
 		allow("Alert", []string{"sns:Publish"}, s.alerts.TopicArn()),
+	}
+	if agents := slices.Sorted(maps.Keys(s.assets.choosable)); len(agents) > 0 { // it asks how long their queues are (P44)
+		var queues []*string
+		for _, agent := range agents {
+			queues = append(queues, s.Requests(agent).QueueArn())
+		}
+		statements = append(statements, allow("Lengths", attributes, queues...))
 	}
 	if len(s.props.ReplyTo) > 0 {
 		var queues []*string

@@ -1,6 +1,9 @@
 package infra
 
 import (
+	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
@@ -21,6 +24,18 @@ func (s *Stepkeeper) addScheduler() error {
 	environment := s.engineEnvironment()
 	if len(s.props.ReplyTo) > 0 {
 		environment[deployment.VarReplyTo] = s.replyToPlaces()
+	}
+	if agents := slices.Sorted(maps.Keys(s.assets.choosable)); len(agents) > 0 {
+		capacity := map[string]int{}
+		for _, name := range agents {
+			a := s.props.Agents[name]
+			capacity[name] = a.taken()
+		}
+		object, err := json.Marshal(capacity)
+		if err != nil {
+			return err
+		}
+		environment[deployment.VarCapacity] = str(string(object))
 	}
 	if s.props.FairQueues {
 		environment[deployment.VarFairQueues] = str("true")

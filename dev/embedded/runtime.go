@@ -109,7 +109,7 @@ func (s *Runtime) wire(ctx context.Context) (err error) {
 		Name: instanceName(), WakeSlack: wakeSlack, Logger: s.log, Count: s.count,
 	}
 	s.scheduler = scheduler.New(scheduler.Config{
-		Parts: parts, Replied: s.uncalled.replied,
+		Parts: parts, Replied: s.uncalled.replied, Capacity: s.capacity,
 		Pause: func(ctx context.Context, try int) error {
 			pause(ctx, min(20*time.Millisecond<<min(max(try-1, 0), 10), 5*time.Second))
 			return ctx.Err()

@@ -1,9 +1,11 @@
 package scheduler_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/functions/scheduler"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -58,6 +60,91 @@ func TestAWaitIsLearntOfTheAgentThatWasAsked(t *testing.T) {
 		reply.Waited = core.Duration(20+20*i) * core.Second // the second one waits longer
 		handle(t, w, port.Replies, reply)
 	}
+}
+
+// P44: where nothing is heard of an agent any more, its queue grows, and the other agent is asked; the queues are asked every 10 s.
+func TestAnAgentWithALongQueueIsLeft(t *testing.T) {
+	w := twoAgents(t)
+	config := w.SchedulerConfig(w.NewState(w.Store, 0), "s")
+	config.Capacity = func(agent string) int { return map[string]int{"agent-a": 2, "agent-east": 4}[agent] }
+	s := scheduler.New(config)
+	var copied *message.Request
+	asks := func(id, want string) {
+		t.Helper()
+		if failed := s.Handle(ctx, port.Intake, deliver(world.Order(id))); len(failed) > 0 {
+			t.Fatalf("given back: %v", failed)
+		}
+		if copied = requests(t, w)[id+" a/1 do"]; copied == nil || copied.Agent != want {
+			t.Fatalf("order %s asked %+v, want %s", id, copied, want)
+		}
+	}
+	fill := func(agent string, n int) {
+		for range n {
+			w.Send(port.Requests(agent), copied)
+		}
+	}
+	asks("first", "agent-a") // from now on it knows that there is a choice
+	fill("agent-a", 4)
+	asks("long", "agent-east") // which empties the queues
+	w.Clock.Advance(9 * time.Second)
+	asks("soon", "agent-east")
+	w.Clock.Advance(time.Second)
+	asks("over", "agent-a")
+	w.Clock.Advance(10 * time.Second)
+	fill("agent-a", 1) // no more than it takes at a time
+	asks("one", "agent-a")
+	w.Clock.Advance(10 * time.Second)
+	fill("agent-a", 4)
+	fill("agent-east", 8) // as many rounds
+	asks("both", "agent-a")
+}
+
+// P44: a queue that cannot be asked keeps its last length, and nothing fails.
+func TestAQueueThatCannotBeAskedKeepsItsLength(t *testing.T) {
+	w := twoAgents(t)
+	config := w.SchedulerConfig(w.NewState(w.Store, 0), "s")
+	config.Capacity = func(string) int { return 1 }
+	down := false
+	config.Queues = queuesThat{config.Queues, func() bool { return down }}
+	s := scheduler.New(config)
+	var copied *message.Request
+	for i, id := range []string{"first", "second", "third"} {
+		for range i % 2 * 4 {
+			w.Send(port.Requests("agent-a"), copied)
+		}
+		if failed := s.Handle(ctx, port.Intake, deliver(world.Order(id))); len(failed) > 0 {
+			t.Fatalf("given back: %v", failed)
+		}
+		want := []string{"agent-a", "agent-east", "agent-east"}[i]
+		if copied = requests(t, w)[id+" a/1 do"]; copied == nil || copied.Agent != want {
+			t.Fatalf("order %s asked %+v, want %s", id, copied, want)
+		}
+		w.Clock.Advance(time.Minute)
+		down = i == 1
+	}
+}
+
+// queuesThat do not tell their depths while they are down.
+type queuesThat struct {
+	port.Queues
+	down func() bool
+}
+
+func (q queuesThat) Queue(name string) (port.Queue, error) {
+	queue, err := q.Queues.Queue(name)
+	return depthless{queue, q.down}, err
+}
+
+type depthless struct {
+	port.Queue
+	down func() bool
+}
+
+func (q depthless) Depth(ctx context.Context) (port.Depth, error) {
+	if q.down() {
+		return port.Depth{}, port.ErrUnavailable
+	}
+	return q.Queue.Depth(ctx)
 }
 
 func handle(t *testing.T, w *world.World, queue string, v port.Value) {

@@ -45,7 +45,13 @@ func (s *Scheduler) Handle(ctx context.Context, queueName string, deliveries []p
 			batch.Add(id, items[i])
 		}
 	}
+	s.measure(ctx)
 	s.engine.Run(ctx, batch.Jobs)
+	for _, j := range batch.Jobs {
+		if j.Definition != nil {
+			s.lengths.choosable(j.Definition)
+		}
+	}
 	for i, it := range items {
 		if it.Err == nil && it.early {
 			it.Err = s.sendAgain(ctx, it.control)

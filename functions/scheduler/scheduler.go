@@ -19,6 +19,9 @@ type Config struct {
 	// Pause is waited before a submission or a command that came without a queue is carried on, because not
 	// all of what it led to was sent (P12a); an error ends that. nil: it is left to its due time (P9).
 	Pause func(ctx context.Context, try int) error
+	// Capacity is how many requests an agent takes at a time, concurrency × batch; 0: unknown. With it the lengths of the queues
+	// of agents that a step may choose are asked for, at most every 10 s (P44). nil: they are not.
+	Capacity func(agent string) int
 	// FairQueues puts the order's tenant on each request, see message.Tenant (rule 4).
 	FairQueues bool
 	// Senders are the role IDs that the replies of an agent come from, by agent (P3). Those of an agent
@@ -30,11 +33,12 @@ type Config struct {
 }
 
 // Scheduler is safe for concurrent use. It keeps nothing but how long requests last waited in the
-// agents' queues (P32).
+// agents' queues (P32), and how long some of these queues are (P44).
 type Scheduler struct {
-	cfg    Config
-	engine engine.Engine
-	log    *slog.Logger
+	cfg     Config
+	engine  engine.Engine
+	log     *slog.Logger
+	lengths *lengths
 }
 
 // New makes a Scheduler.
@@ -48,8 +52,9 @@ func New(cfg Config) *Scheduler {
 	if cfg.Waits == nil {
 		cfg.Waits = &Waits{}
 	}
-	return &Scheduler{cfg: cfg, log: cfg.Logger, engine: engine.Engine{Config: engine.Config{
-		Parts: cfg.Parts, Tries: cfg.Tries, Waits: cfg.Waits.At, FairQueues: cfg.FairQueues,
+	known := &lengths{}
+	return &Scheduler{cfg: cfg, log: cfg.Logger, lengths: known, engine: engine.Engine{Config: engine.Config{
+		Parts: cfg.Parts, Tries: cfg.Tries, Waits: cfg.Waits.At, Lengths: known.all, FairQueues: cfg.FairQueues,
 	}}}
 }
 

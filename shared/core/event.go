@@ -156,5 +156,6 @@ type At struct {
 	Now       Time
 	By        string              // for LockedBy
 	Waits     map[string]Duration // by agent: how long requests wait in its queue (P32)
+	Queues    map[string]Duration // by agent: how long its queue is, told as a wait, where a step may choose it (P44); may lack any
 	SizeLimit SizeLimit           // of the document that the decision is stored in
 }

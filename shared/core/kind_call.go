@@ -126,7 +126,7 @@ func (r *deciding) chooseAgent(i int, not []string) {
 	for _, name := range d.AllAgents() {
 		switch {
 		case slices.Contains(not, name):
-		case best == "", 5*r.at.Waits[name] < 4*r.at.Waits[best]:
+		case best == "", 5*r.expectedWait(name) < 4*r.expectedWait(best):
 			best = name
 		}
 	}
@@ -134,6 +134,9 @@ func (r *deciding) chooseAgent(i int, not []string) {
 		s.Agent = best
 	}
 }
+
+// expectedWait is how long a request to the agent would wait: what its last replies told, and what its queue tells.
+func (r *deciding) expectedWait(agent string) Duration { return r.at.Waits[agent] + r.at.Queues[agent] }
 
 // AllAgents are the agents of a call: each of them reaches the same service (P44).
 func (d *StepDefinition) AllAgents() []string { return append([]string{d.Agent}, d.Others...) }

@@ -34,8 +34,9 @@ type Engine struct {
 // Scheduler is what the Scheduler is told.
 type Scheduler struct {
 	Engine
-	Workflows  string // folder of compiled workflows, *.json
-	FairQueues bool   // requests bear the tenant of their order
+	Workflows  string         // folder of compiled workflows, *.json
+	FairQueues bool           // requests bear the tenant of their order
+	Capacity   map[string]int // requests that an agent takes at a time, where a step may choose its agent (P44)
 	// Senders are the role IDs that each agent's replies come from, as SQS names them in a message's
 	// SenderId before the ":". Replies of an agent that is absent are not checked.
 	Senders map[string][]string
@@ -101,6 +102,7 @@ func ReadScheduler(lookup Lookup) (Scheduler, error) {
 	r := &reader{lookup: lookup}
 	s := Scheduler{Engine: r.engine(), Workflows: r.beside(VarWorkflows, WorkflowsFolder), FairQueues: r.truth(VarFairQueues)}
 	s.Senders = s.senders
+	r.object(VarCapacity, false, &s.Capacity)
 	return s, r.err()
 }
 

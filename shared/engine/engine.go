@@ -59,6 +59,8 @@ type Config struct {
 	Tries int // how often a task is decided in one run
 	// Waits is how long requests wait at a time, by agent (P32), for the decisions that claim; may be nil.
 	Waits func(now core.Time) map[string]core.Duration
+	// Lengths is how long the queues of agents are that a step may choose, told as waits (P44); may be nil.
+	Lengths func() map[string]core.Duration
 	// FairQueues puts the order's tenant on each request (rule 4). Replies and control messages have
 	// none: the Scheduler does not let them wait.
 	FairQueues bool
@@ -217,6 +219,9 @@ func (e *Engine) decide(ctx context.Context, j *Job) error {
 		j.current, j.At, m.Err = m.Message, core.At{Now: core.TimeOf(e.Clock.Now()), By: e.Name, SizeLimit: e.State.Room()}, nil
 		if e.Waits != nil {
 			j.At.Waits = e.Waits(j.At.Now)
+		}
+		if e.Lengths != nil {
+			j.At.Queues = e.Lengths()
 		}
 		switch answer, err := j.guarded(ctx, m.Decider); {
 		case errors.Is(err, core.ErrStale) && !j.reread:

@@ -29,9 +29,11 @@ func New(lookup deployment.Lookup, out io.Writer, log *slog.Logger) (lambdaevent
 	engine := cloud.Open(c, settings.Engine, workflows, log)
 	engine.Count = counted(log)
 	held := &notCalled{out: out, log: log, deployment: settings.Stack, now: engine.Clock.Now}
-	s := scheduler.New(scheduler.Config{
-		Parts: engine, FairQueues: settings.FairQueues, Senders: settings.Senders, Replied: held.replied,
-	})
+	config := scheduler.Config{Parts: engine, FairQueues: settings.FairQueues, Senders: settings.Senders, Replied: held.replied}
+	if len(settings.Capacity) > 0 {
+		config.Capacity = func(agent string) int { return settings.Capacity[agent] }
+	}
+	s := scheduler.New(config)
 	return lambdaevent.Batch(Handle(held.counted(s.Handle), settings.Queues, log), func(arn string) (port.Queue, error) {
 		name, err := deployment.QueueOf(settings.Queues, arn)
 		if err != nil {

@@ -30,7 +30,12 @@ var quiet = slog.New(slog.DiscardHandler)
 // compiled puts the order workflow where the function looks for it.
 func compiled(t *testing.T) string {
 	t.Helper()
-	d, problems := source.LoadFile("../../../../workflows/order.yaml", source.Options{})
+	return compiledFrom(t, "../../../../workflows/order.yaml")
+}
+
+func compiledFrom(t *testing.T, file string) string {
+	t.Helper()
+	d, problems := source.LoadFile(file, source.Options{})
 	if err := problems.Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -85,6 +90,32 @@ func TestAnOrderComesIn(t *testing.T) {
 	want := "GetItem definitions, PutItem definitions, SendMessageBatch quarantine, SendMessageBatch requests-inventory, SendMessageBatch requests-payment, SendMessageBatch shop, TransactWriteItems"
 	if got != want {
 		t.Errorf("calls: %s; want %s", got, want)
+	}
+}
+
+// P44: where the deployment tells what the agents take at a time, the queues of those that a step may choose are asked for their lengths.
+func TestLengthsOfQueues(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "order.yaml")
+	text := "workflow: order\nsteps:\n  pay: {agents: [payment, shipping], operation: charge, timeout: 2s, onFailure: undo, undo: refund, grade: idempotent}\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for capacity, want := range map[string]int{"": 0, `{"payment":5,"shipping":5}`: 2} {
+		s := awsstub.New(t)
+		settings := variables(s, compiledFrom(t, file))
+		settings[deployment.VarCapacity] = capacity
+		f, err := wiring.New(s.Environment(settings), io.Discard, quiet)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			if answer, err := f(context.Background(), event("intake", order)); err != nil || len(answer.BatchItemFailures) > 0 {
+				t.Fatalf("%+v %v", answer, err)
+			}
+		}
+		if got := strings.Count(strings.Join(s.Calls(), ", "), "GetQueueAttributes"); got != want {
+			t.Errorf("with the capacity %q the queues were asked %d times, want %d: %q", capacity, got, want, s.Calls())
+		}
 	}
 }
 
