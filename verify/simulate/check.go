@@ -166,7 +166,7 @@ func (m *move) verdicts() {
 	}
 }
 
-const oldRun = "the order was started again since; look at it and cancel the new run"
+const oldRun = "the order was resubmitted since; look at it and cancel the new run"
 
 // identity: what never changes, and what only grows.
 func (m *move) identity() {
