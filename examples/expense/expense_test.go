@@ -17,6 +17,7 @@ func waiting(t *testing.T) (*workflowtest.Workflow, *workflowtest.Run) {
 	w.Agent("budget").On("reserve").Return(nil)
 	w.Agent("budget").On("release").Return(nil)
 	w.Agent("bank").On("pay").Return(nil)
+	w.Agent("mail").On("ask").Return(nil)
 	run := w.Submit(expense)
 	run.UntilStep("approve", workflowtest.Waiting, time.Minute)
 	return w, run
@@ -40,6 +41,7 @@ func TestAnApprovedExpenseIsPaid(t *testing.T) {
 	}
 	run.UntilEnd(time.Hour)
 	run.ExpectProcessed()
+	run.ExpectCalls("mail.ask", 1)
 	run.ExpectCalls("bank.pay", 1)
 	var paid struct{ ApprovedBy string }
 	if err := run.Calls("bank.pay")[0].Into(&paid); err != nil {
@@ -96,4 +98,20 @@ func TestWithoutAnyAnswerTheOrderIsUndone(t *testing.T) {
 	if e := run.Step("escalation").Error; e == nil || e.Code != "answer-timeout" {
 		t.Errorf("the escalation failed with %+v", e)
 	}
+}
+
+// A mail server that does not work delays no expense that is approved without its mail.
+func TestAnAnswerComesBeforeTheMail(t *testing.T) {
+	w := workflowtest.New(t, "expense.yaml")
+	w.Agent("budget").On("reserve").Return(nil)
+	w.Agent("bank").On("pay").Return(nil)
+	w.Agent("mail").On("ask").Fail(workflowtest.Transient("down", "the server is down"))
+	run := w.Submit(expense)
+	run.UntilStep("reserve", workflowtest.Processed, time.Minute)
+	if v := run.Answer("approve", "ann", "approve"); !v.Accepted {
+		t.Fatal(v.Reason)
+	}
+	run.UntilEnd(time.Minute)
+	run.ExpectProcessed()
+	run.ExpectCalls("bank.pay", 1)
 }

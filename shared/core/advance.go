@@ -54,13 +54,18 @@ func (s *Step) passed() bool {
 	return s.State == Processed || s.State == Skipped || s.State == Compensated
 }
 
-// readySteps appends the steps that are to be claimed, and reports whether one was skipped.
+// readySteps appends the steps that are to be claimed, and reports whether one was skipped, or withdrawn.
 func (r *deciding) readySteps(claims []int) (_ []int, skipped bool) {
 	for i := range r.t.Steps {
+		if s := &r.t.Steps[i]; r.overtaken(i) && (s.handedBack() || s.State == Failed) {
+			r.withdraw(i)
+			skipped = true
+			continue
+		}
 		if !r.ready(i) {
 			continue
 		}
-		wanted := r.conditionHolds(i)
+		wanted := !r.overtaken(i) && r.conditionHolds(i)
 		if r.err != nil || r.t.ProcessState != Processing {
 			return nil, false
 		}
@@ -85,7 +90,7 @@ func (r *deciding) ready(i int) bool {
 		return false
 	}
 	for _, j := range r.def.after[i] {
-		if !r.t.Steps[j].passed() {
+		if !r.t.Steps[j].passed() && !(r.def.asks[j] == i && r.answeredEarly(i)) {
 			return false
 		}
 	}

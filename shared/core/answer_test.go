@@ -130,6 +130,7 @@ func TestMoveOfAQuestion(t *testing.T) {
 		"time over": {func(s *core.StepDefinition) { s.Answer.OnTimeout = core.OnFailureStop }, true},
 		"values":    {func(s *core.StepDefinition) { s.Answer.Values = []string{"yes", "never"} }, false},
 		"refuse":    {func(s *core.StepDefinition) { s.Answer.Refuse = `value == "no"` }, false},
+		"ask":       {func(s *core.StepDefinition) { s.Answer.Ask = "w-ask" }, false},
 		"kind":      {func(s *core.StepDefinition) { *s = waitStep("w", core.Hour) }, false},
 	} {
 		d := newDesk(t, asked(`{}`))

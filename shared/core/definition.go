@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -58,6 +59,7 @@ type Definition struct {
 	byName    map[string]int // set by Link
 	after     [][]int
 	ancestors [][]int
+	asks      []int // of a call that asks for an answer, its step; -1 of every other
 }
 
 // AgentDefinition is what the core must know of an agent.
@@ -109,6 +111,7 @@ type Fail struct {
 // Answer is a step that ends with an answer from outside: an approval by people, or an event (P35). The step's
 // input evaluates to a Question when it is claimed; its Timeout holds where the question names none.
 type Answer struct {
+	Ask       string          `json:"ask,omitempty"`       // name of the call before it that asks for the answer (P38); no expression sees it
 	Event     string          `json:"event,omitempty"`     // name of the outside event; "": an approval
 	Values    []string        `json:"values,omitempty"`    // what an approval may be answered with
 	Schema    json.RawMessage `json:"schema,omitempty"`    // JSON Schema of an event's value; absent: any value
@@ -231,9 +234,18 @@ func (d *Definition) Link() {
 			}
 		}
 	}
+	d.asks = slices.Repeat([]int{-1}, len(d.Steps))
+	for i := range d.Steps {
+		if a := d.Steps[i].Answer; a != nil && a.Ask != "" {
+			if j, ok := d.byName[a.Ask]; ok {
+				d.asks[j] = i
+			}
+		}
+	}
 	d.ancestors = make([][]int, len(d.Steps))
 	for i := range d.Steps {
-		d.ancestors[i] = d.before(i)
+		// P38: what an ask has come to may change after steps behind it were claimed (P12).
+		d.ancestors[i] = slices.DeleteFunc(d.before(i), func(j int) bool { return d.asks[j] >= 0 })
 	}
 }
 

@@ -19,6 +19,11 @@ var noon = core.TimeOf(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))
 
 const orderID = "o1"
 
+// asks reports a call that asks for an answer.
+func asks(def *core.Definition, call string) bool {
+	return slices.ContainsFunc(def.Steps, func(d core.StepDefinition) bool { return d.Answer != nil && d.Answer.Ask == call })
+}
+
 // expressions are functions where an order's workflow has templates. What is nil answers what
 // the step could see, so that a wrong environment shows in the request.
 type expressions struct {
@@ -337,7 +342,7 @@ func faultOfTask(def *core.Definition, t *core.Task) error {
 		if s.Attempted() && s.State != core.Compensated && (t.ProcessState == core.Compensated || t.ProcessState == core.Cancelled) {
 			return fmt.Errorf("invariant 10: %s with step %s %s", t.ProcessState, s.Name, s.State)
 		}
-		alone := s.State == core.Compensated && s.FailureCode != "" && def.Steps[i].OnFailure == core.OnFailureContinue // P42
+		alone := s.State == core.Compensated && s.FailureCode != "" && (def.Steps[i].OnFailure == core.OnFailureContinue || asks(def, s.Name)) // P42, P38
 		if t.ProcessState == core.Processed && s.State != core.Processed && s.State != core.Skipped && !alone {
 			return fmt.Errorf("invariant 7: Processed with step %s %s", s.Name, s.State)
 		}

@@ -223,6 +223,9 @@ func (r *deciding) decide(i int, decided Decided, failed *StepError) {
 // policyOf is what the failure of a step leads to: a step whose time was over has a policy of its own (P37).
 func (r *deciding) policyOf(i int) Policy {
 	d, s := &r.def.Steps[i], &r.t.Steps[i]
+	if r.overtaken(i) {
+		return OnFailureContinue
+	}
 	if d.Answer != nil && d.Answer.OnTimeout != "" && s.Error != nil && s.Error.Code == CodeAnswerTimeout {
 		return d.Answer.OnTimeout
 	}

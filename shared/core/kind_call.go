@@ -37,6 +37,10 @@ func (callKind) resend(r *deciding, i int) {
 
 // woken claims a step again that was handed back.
 func (callKind) woken(r *deciding, i int) {
+	if r.overtaken(i) {
+		r.advance()
+		return
+	}
 	if r.keyMayExpire(i) { // P18: only the operator can find out
 		r.recordFailure(i, "key-forgotten", "it is in doubt, and was not asked again, because its service may not know the idempotency key any more (keyRetention): find out at the service whether it happened, and resolve it", r.t.Steps[i].Attempt)
 		r.markFailed(i)

@@ -187,7 +187,7 @@ func free(d, n *StepDefinition) (all []Difference) {
 
 // takes: the same answers decide the same.
 func (a *Answer) takes(n *Answer) bool {
-	return a.Event == n.Event && slices.Equal(a.Values, n.Values) && bytes.Equal(a.Schema, n.Schema) && a.Refuse == n.Refuse
+	return a.Event == n.Event && a.Ask == n.Ask && slices.Equal(a.Values, n.Values) && bytes.Equal(a.Schema, n.Schema) && a.Refuse == n.Refuse
 }
 
 // waits: the time for an answer ends in the same way.

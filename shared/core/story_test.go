@@ -183,7 +183,7 @@ func (s *story) step(name string, opts map[string]string) {
 	for k, v := range opts {
 		switch k {
 		case name, "fail":
-		case "answers", "event", "need", "who", "not", "timeout", "on-timeout", "timeout-value", "refuse", "schema", "question":
+		case "answers", "ask", "event", "need", "who", "not", "timeout", "on-timeout", "timeout-value", "refuse", "schema", "question":
 			// of a step that is answered
 		case "wait":
 			d.Wait.For = s.span(v)
@@ -246,6 +246,8 @@ func (s *story) answerStep(d *core.StepDefinition, i int, opts map[string]string
 		switch k {
 		case "answers":
 			d.Answer.Values = strings.Split(v, ",")
+		case "ask":
+			d.Answer.Ask = v
 		case "need":
 			question["need"] = s.number(v)
 		case "who":

@@ -118,6 +118,9 @@ func graphArrows(b *strings.Builder, s *core.StepDefinition) {
 	if s.When != "" {
 		arrow = fmt.Sprintf("-->|\"if %s\"|", escape(s.When))
 	}
+	if s.Answer != nil && s.Answer.Ask != "" { // it comes after all the others, under the same condition
+		before, arrow = []string{node(s.Answer.Ask)}, "-->"
+	}
 	for _, from := range before {
 		fmt.Fprintf(b, "  %s %s %s\n", from, arrow, node(s.Name))
 	}

@@ -9,6 +9,7 @@ const (
 	call           = "shared/core/kind_call.go"
 	waitFile       = "shared/core/kind_wait.go"
 	answerKindFile = "shared/core/kind_answer.go"
+	askFile        = "shared/workflow/source/ask.go"
 	answerFile     = "shared/core/answer.go"
 	index          = "shared/core/index.go"
 	table          = "shared/core/table.go"
@@ -160,6 +161,19 @@ var ofCore = []Mutant{
 	{Name: "P35-any-text-is-an-approval", File: answerFile, Func: "deciding.answerValue", Old: "|| !slices.Contains(d.Values, text)", New: ""},
 	{Name: "P35-values-are-not-bounded", File: answerFile, Func: "deciding.answerValue", Old: "len(value) > MaxAnswerValue", New: "false"},
 	{Name: "P35-a-move-changes-the-answers", File: "shared/core/move.go", Func: "fixed", Old: "!d.Answer.takes(n.Answer)", New: "false"},
+	{Name: "P38-a-decided-step-fails-with-its-ask", File: answerKindFile, Func: "deciding.policyOf", Old: "if r.overtaken(i) {", New: "if false {"},
+	{Name: "P38-an-answer-waits-for-its-ask", File: "shared/core/advance.go", Func: "deciding.ready", Old: "r.def.asks[j] == i && r.answeredEarly(i)", New: "false"},
+	{Name: "P38-an-early-answer-waits-for-no-step", File: "shared/core/advance.go", Func: "deciding.ready", Old: "r.def.asks[j] == i && r.answeredEarly(i)", New: "r.answeredEarly(i)"},
+	{Name: "P38-what-is-answered-is-asked-for", File: "shared/core/advance.go", Func: "deciding.readySteps", Old: "!r.overtaken(i) && r.conditionHolds(i)", New: "r.conditionHolds(i)"},
+	{Name: "P38-a-handed-back-ask-keeps-its-wait", File: "shared/core/advance.go", Func: "deciding.readySteps", Old: "(s.handedBack() || s.State == Failed)", New: "s.State == Failed"},
+	{Name: "P38-a-failed-ask-is-sent-again", File: "shared/core/advance.go", Func: "deciding.readySteps", Old: "(s.handedBack() || s.State == Failed)", New: "s.handedBack()"},
+	{Name: "P38-a-late-ask-is-sent-again", File: "shared/core/kind_call.go", Func: "callKind.woken", Old: "if r.overtaken(i) {", New: "if false {"},
+	{Name: "P38-expressions-see-the-ask", File: "shared/core/definition.go", Func: "Definition.Link", Old: "return d.asks[j] >= 0", New: "return false"},
+	{Name: "P38-a-move-changes-the-ask", File: "shared/core/move.go", Func: "Answer.takes", Old: "&& a.Ask == n.Ask", New: ""},
+	{Name: "P38-an-ask-ignores-the-condition", File: askFile, Func: "withAsk", Old: "case \"when\", \"onFailure\":", New: "case \"onFailure\":", Killers: []string{"source"}},
+	{Name: "P38-an-ask-takes-the-name-of-a-step", File: askFile, Func: "builder.askName", Old: "case steps.field(name) != nil:", New: "case false:", Killers: []string{"source"}},
+	{Name: "P38-the-name-of-an-ask-is-not-bounded", File: askFile, Func: "builder.askName", Old: "len(name) > maxName", New: "false", Killers: []string{"source"}},
+	{Name: "P38-workflows-may-read-an-ask", File: "shared/workflow/source/template.go", Func: "builder.templates", Old: "names = b.withoutAsks(names)", New: "", Killers: []string{"source"}},
 	{Name: "P36-early-answers-are-dropped", File: answerKindFile, Func: "answerKind.prepare", Old: "case s.Answers != nil: // P36: what came early counts from here on", New: "case false:"},
 	{Name: "P36-early-answers-of-anyone-count", File: answerKindFile, Func: "answerKind.prepare", Old: "return wrong != \"\" || a.excludes(v.By) != \"\"", New: "return wrong != \"\""},
 	{Name: "P36-early-answers-wait-for-another-look", File: answerKindFile, Func: "answerKind.prepare", Old: "atOnce: complete}", New: "atOnce: complete && false}"},
@@ -277,7 +291,7 @@ var ofCore = []Mutant{
 	{Name: "P19-cancel-overwrites-why-it-was-undone", File: command, Func: "deciding.cancelCommand", Old: "r.enterEnd(Cancelled)", New: "t.Why = WhyCancel\n\t\tr.enterEnd(Cancelled)", Killers: []string{"core", "workflowtest"}},
 	{Name: "P19-view-hides-why-it-is-undone", File: "shared/view/task.go", Func: "Of", Old: "UndoneFor: errorOf(t.UndoneFor), ", New: "", Killers: []string{"workflowtest"}},
 	{Name: "P19-reserve-forgets-why-it-is-undone", File: "shared/core/sizelimit.go", Func: "longest", Old: "c.UndoneFor = UndoReason{Step: name, Code: strings.Repeat(\"x\", cutCode)}", New: "", Killers: []string{"state"}},
-	{Name: "P20-steps-do-not-wait-for-each-other", File: advance, Func: "deciding.ready", Old: "if !r.t.Steps[j].passed() {", New: "if r.t.Steps[j].State == \"\" {"},
+	{Name: "P20-steps-do-not-wait-for-each-other", File: advance, Func: "deciding.ready", Old: "if !r.t.Steps[j].passed() &&", New: "if r.t.Steps[j].State == \"\" &&"},
 	{Name: "P20-join-of-the-first", File: advance, Func: "deciding.ready", Old: "return false\n\t\t}\n\t}\n\treturn true", New: "continue\n\t\t}\n\t\treturn true\n\t}\n\treturn len(r.def.after[i]) == 0"},
 	{Name: "P20-handed-back-step-is-claimed-at-once", File: advance, Func: "deciding.ready", Old: " || s.Attempted()", New: ""},
 	{Name: "I7-processed-while-a-step-runs", File: advance, Func: "deciding.advanceForward", Old: "!r.t.Steps[i].passed()", New: "!r.t.Steps[i].passed() && r.t.Steps[i].State != Processing"},

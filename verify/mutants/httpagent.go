@@ -2,6 +2,7 @@ package mutants
 
 const (
 	httpAddress  = "functions/agent/httpagent/address.go"
+	httpClassify = "functions/agent/httpagent/classify.go"
 	httpCall     = "functions/agent/httpagent/call.go"
 	httpLoad     = "functions/agent/httpagent/load.go"
 	httpNetwork  = "functions/agent/httpagent/network.go"
@@ -15,9 +16,19 @@ var ofHTTPAgent = []Mutant{
 
 	{Name: "P45-refused-credentials-count", File: httpResponse, Func: "answer.failure", Old: "a.status == http.StatusUnauthorized", New: "false"},
 
+	{Name: "P45-refused-credentials-have-no-class", File: httpResponse, Func: "answer.failure", Old: " && !named", New: " && (named || true)"},
+	{Name: "P45-class-done-is-a-failure", File: httpClassify, Func: "Classify.done", Old: " || c[strconv.Itoa(status)] == classDone", New: ""},
+	{Name: "P45-every-class-is-permanent", File: httpClassify, Func: "Classify.of", Old: "name == classPermanent", New: `name != ""`},
+	{Name: "P45-class-of-the-agent-comes-first", File: httpClassify, Func: "Classify.over", Old: "maps.Copy(all, c)", New: "all = maps.Clone(c); maps.Copy(all, agent)"},
+	{Name: "P45-class-of-the-agent-is-lost", File: httpLoad, Func: "Agent.completeOperations", Old: "o.Classify.over(a.Classify)", New: "o.Classify"},
+	{Name: "P45-done-can-be-classified", File: httpClassify, Func: "Classify.problems", Old: "case n/100 == 2:", New: "case false:"},
+	{Name: "P45-unknown-class-is-accepted", File: httpClassify, Func: "Classify.problems", Old: "!slices.Contains(classes, name)", New: "false"},
+	{Name: "P45-check-goes-by-classify", File: httpCall, Func: "Service.check", Old: "nil, call, nil)", New: "nil, call, s.agent.Classify)"},
+	{Name: "P45-done-by-class-is-read-as-a-refusal", File: httpCall, Func: "Service.exchange", Old: "if err != nil && classify.done(res.StatusCode) {", New: "if err != nil && res.StatusCode/100 == 2 {"},
+
 	// Answers that break off.
 	{Name: "P22a-kept-connection-for-a-point-of-no-return", File: httpCall, Func: "Service.exchange", Old: " || call.PointOfNoReturn", New: ""},
-	{Name: "P31-truncated-answer-is-done", File: httpCall, Func: "Service.exchange", Old: "if err != nil && res.StatusCode/100 == 2 {", New: "if false {"},
+	{Name: "P31-truncated-answer-is-done", File: httpCall, Func: "Service.exchange", Old: "if err != nil && classify.done(res.StatusCode) {", New: "if false {"},
 	{Name: "P31-truncated-answer-proves-no-effect", File: httpCall, Func: "Service.exchange", Old: "return nil, s.networkFailure(what, err, true)", New: "return nil, s.networkFailure(what, err, false)"},
 	{Name: "P31-lost-answer-proves-no-effect", File: httpCall, Func: "Service.exchange", Old: "s.networkFailure(what, err, sent.Load())", New: "s.networkFailure(what, err, false)"},
 	{Name: "P31-unsent-call-leaves-doubt", File: httpCall, Func: "Service.exchange", Old: "s.networkFailure(what, err, sent.Load())", New: "s.networkFailure(what, err, true)"},

@@ -67,6 +67,12 @@ var Unsimulated = map[string]string{
 	"P42-quiet-time-is-not-told":                 noFiles,
 	"P42-goes-on-without-an-undo":                noFiles,
 	"P42-answer-goes-on":                         noFiles,
+	"P38-an-ask-ignores-the-condition":           noFiles,
+	"P38-an-ask-takes-the-name-of-a-step":        noFiles,
+	"P38-the-name-of-an-ask-is-not-bounded":      noFiles,
+	"P38-workflows-may-read-an-ask":              noFiles,
+	"P38-expressions-see-the-ask":                "No drawn expression reads an ask, and the reader refuses one that does.",
+	"P38-a-move-changes-the-ask":                 "The definitions that orders are moved to ask by the same calls.",
 
 	// Agents that make no calls.
 	"P45-a-key-counts-each-time":                           noBreaker,

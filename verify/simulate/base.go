@@ -133,6 +133,8 @@ func answered(add func(string, *core.Definition, plot)) {
 	add("two of three approve", several(asking(false)), plot{}.answers(0, 1, 2, 3).also("answer", "o1/value", 2, 1).also("answer", "o1/value", 4, 1))
 	add("an event", eventOf(asking(false)), plot{}.answers(1).also("answer-variation", "o1", 1, 6))
 	add("an event that comes early", eventOf(asking(false)), plot{}.answers(0, 0, 2))
+	add("an approval is asked for by a call", askedFor(asking(false)), plot{}.answers(1))
+	add("an approval comes before the call that asks for it", askedFor(asking(false)), plot{}.answers(0))
 	add("an approval passes a deadline", deadline(asking(false)), plot{}.answers(2))
 	add("in one process: an approval", asking(false), plot{}.also("world", "embedded", 1, 1).answers(1))
 }
@@ -188,6 +190,16 @@ func asking(beside bool) *core.Definition {
 	if !beside {
 		d.Steps[2].After, d.Steps[1].After = []string{"a"}, []string{"w"}
 	}
+	return sealed(d)
+}
+
+// askedFor has a call ask for the approval (P38).
+func askedFor(d *core.Definition) *core.Definition {
+	ask := d.Steps[0]
+	ask.Name, ask.Agent, ask.Operation, ask.After, ask.Undo = "w-ask", "w-agent", "ask-w", d.Steps[2].After, nil
+	d.Agents[ask.Agent] = d.Agents[d.Steps[0].Agent]
+	d.Steps[2].After, d.Steps[2].Answer.Ask = append(slices.Clone(ask.After), ask.Name), ask.Name
+	d.Steps = append(d.Steps, ask)
 	return sealed(d)
 }
 

@@ -166,7 +166,7 @@ func (m *move) verdicts() {
 	}
 }
 
-const oldRun = "the order was started again since; look at it and cancel the new run"
+const oldRun = "the order was resubmitted since; look at it and cancel the new run"
 
 // identity: what never changes, and what only grows.
 func (m *move) identity() {
@@ -428,6 +428,21 @@ func (m *move) step(i int) {
 	}
 	if s.Attempt > was.Attempt {
 		m.claimed(was, s, d)
+		m.needed(s.Name)
+	}
+}
+
+// needed: what is answered is not asked for (P38).
+func (m *move) needed(call string) {
+	for i := range m.def.Steps {
+		d := &m.def.Steps[i]
+		if d.Answer == nil || d.Answer.Ask != call || m.before.Run != m.after.Run || m.before.Definition != m.after.Definition {
+			continue
+		}
+		m.did("P38")
+		if s := m.before.Step(d.Name); passed(s) || s.Output != nil {
+			m.fail("P38", "%s is claimed, and step %s was %s", call, d.Name, s.State)
+		}
 	}
 }
 

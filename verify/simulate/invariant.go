@@ -73,6 +73,7 @@ var invariants = []Invariant{
 	{"P35", "a round of answers is decided once, and a decided value never changes"},
 	{"P36", "an accepted answer is never lost, and one ID has one verdict"},
 	{"P37", "nothing stands for an answer before its time has passed, and by the next sweep"},
+	{"P38", "a call that asks for an answer is not claimed once its step is decided"},
 	{"P42", "a step that the task goes on without is never claimed again, its failure stays as it is, and what comes after it waits until it is undone"},
 	{"P44", "a step with several agents asks one of them, and after a failure another"},
 	{"P45", "a step whose agent made no call is handed back uncounted, and not beyond maxQueueTime"},

@@ -264,7 +264,7 @@ func (m *model) failed(i int, r *message.Reply) {
 
 // policy: P19, and P42 of a step that the task goes on without.
 func (m *model) policy(i int, code string) {
-	if m.def.Steps[i].OnFailure == core.OnFailureContinue && m.t.ProcessState == core.Processing {
+	if (m.def.Steps[i].OnFailure == core.OnFailureContinue || m.needless(m.def.Steps[i].Name)) && m.t.ProcessState == core.Processing {
 		m.goOn(i, code)
 		return
 	}
@@ -456,6 +456,10 @@ func (m *model) wake(c *message.Control) {
 	switch {
 	case m.t.ProcessState == core.Processing && s.State == core.Pending && s.Attempted() && m.now >= s.WakeAt:
 		m.changed = true
+		if m.needless(s.Name) { // P38
+			m.forward()
+			return
+		}
 		if m.mayForget(i) {
 			m.end(s, core.Failed)
 			m.stop(core.Forward)
@@ -508,7 +512,7 @@ func (m *model) ready(i int) bool {
 		return false
 	}
 	for _, name := range m.def.Steps[i].After {
-		if !passed(m.t.Step(name)) {
+		if !passed(m.t.Step(name)) && !m.answeredBeforeAsk(i, name) {
 			return false
 		}
 	}
@@ -524,7 +528,17 @@ func (m *model) forward(again ...int) bool {
 			return m.t.Steps[i].State != core.Pending && m.t.Steps[i].State != core.Failed
 		})
 		for i := range m.t.Steps {
+			if s := &m.t.Steps[i]; m.needless(s.Name) && (s.State == core.Failed || s.State == core.Pending && s.Attempted()) { // P38
+				s.FailureCode = core.CodeOvertaken
+				m.end(s, core.Compensated)
+				skipped, changed = true, true
+				continue
+			}
 			if !m.ready(i) {
+				continue
+			}
+			if m.needless(m.def.Steps[i].Name) {
+				m.t.Steps[i].State, skipped, changed = core.Skipped, true, true
 				continue
 			}
 			if when := m.def.Steps[i].When; when != "" {
@@ -573,12 +587,13 @@ func (m *model) environment(i int) core.Environment {
 
 func (m *model) outcomes(i int, into core.Environment) {
 	for _, name := range m.def.Steps[i].After {
-		s := m.t.Step(name)
-		if s.Output != nil {
-			into.Outputs[name] = s.Output
-		}
-		if s.FailureCode != "" {
-			into.Failures[name] = s.FailureCode
+		if s := m.t.Step(name); m.askFor(name) == nil { // no expression sees what an ask came to (P38)
+			if s.Output != nil {
+				into.Outputs[name] = s.Output
+			}
+			if s.FailureCode != "" {
+				into.Failures[name] = s.FailureCode
+			}
 		}
 		m.outcomes(m.def.Index(name), into)
 	}

@@ -551,7 +551,7 @@ func (m *model) overdue(i int) {
 			return
 		}
 		m.end(s, core.Failed)
-		if d.OnFailure == core.OnFailureContinue {
+		if d.OnFailure == core.OnFailureContinue || m.needless(d.Name) {
 			m.goOn(i, core.CodeTimeout)
 			return
 		}

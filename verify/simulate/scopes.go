@@ -58,6 +58,7 @@ func SmallScopes() []Scope {
 	add("an approval, answered twice", terse(askOnly(asking(false))), people(message.Answer, message.Answer))
 	add("an approval, answered, cancelled", terse(askOnly(asking(false))), people(message.Answer, message.Cancel))
 	add("an approval beside a step, answered, stopped, resubmitted", terse(stops(askBeside())), fails(message.Answer, message.Resubmit))
+	add("an approval that a call asks for", terse(askOnly(askedFor(asking(false)))), people(message.Answer))
 	add("an event, twice", terse(askOnly(eventOf(asking(false)))), people(message.Answer, message.Answer))
 	add("a rule stops the order, undone, resubmitted", terse(stops(ruled(small(core.Idempotent, false)))), people(message.Undo, message.Resubmit))
 	for _, g := range []core.Grade{core.Fenced, core.Idempotent} {

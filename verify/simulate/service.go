@@ -430,7 +430,8 @@ func (w *simulation) beyond(s *service) {
 // nothing that could stand.
 func (w *simulation) noEffect(t *core.Task, step string) bool {
 	def, d := w.stepOf(t, step)
-	return d.Undo == nil && !behind(def, step)
+	ask := slices.ContainsFunc(def.Steps, func(o core.StepDefinition) bool { return o.Answer != nil && o.Answer.Ask == step })
+	return d.Undo == nil && (ask || !behind(def, step))
 }
 
 func (s *service) String() string {

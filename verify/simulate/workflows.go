@@ -46,6 +46,7 @@ func (d *drawing) definition(seed uint64) *core.Definition {
 	putAnswers(rand.New(rand.NewPCG(seed, 0xa25e)), def) //nolint:gosec // not for secrets
 	putRule(rand.New(rand.NewPCG(seed, 0xfa11)), def)    //nolint:gosec // not for secrets
 	putGoOn(rand.New(rand.NewPCG(seed, 0x900d)), def)    //nolint:gosec // not for secrets
+	putAsks(rand.New(rand.NewPCG(seed, 0xa5c0)), def)    //nolint:gosec // not for secrets
 	if d.chance(4) {
 		def.Deadline, def.OnDeadline = core.Duration(20+d.IntN(60))*core.Second, core.OnFailureUndo
 		if d.chance(2) {
@@ -203,6 +204,24 @@ func putAnswers(r *rand.Rand, def *core.Definition) {
 		default:
 			s.Answer.TimeoutValue = json.RawMessage([]string{`"yes"`, `"no"`}[r.IntN(2)])
 		}
+	}
+}
+
+// putAsks has calls ask for some of the answers (P38). What else is drawn stays as it is.
+func putAsks(r *rand.Rand, def *core.Definition) {
+	for i := range len(def.Steps) {
+		s := &def.Steps[i]
+		if s.Answer == nil || r.IntN(2) == 0 {
+			continue
+		}
+		ask := core.StepDefinition{
+			Name: s.Name + "-ask", Agent: s.Name + "-agent", Operation: "ask-" + s.Name, After: slices.Clone(s.After), When: s.When,
+			Timeout: core.Duration(2+r.IntN(10)) * core.Second, MaxQueueTime: 5 * core.Minute, OnFailure: s.OnFailure, Grade: []core.Grade{core.Fenced, core.Idempotent, core.Plain}[r.IntN(3)],
+			Retry: core.Retry{MaxFailures: 1 + r.IntN(3), Backoff: core.Backoff{Initial: 2 * core.Second, Max: 10 * core.Second, Multiplier: 2, Jitter: 0.3}},
+		}
+		def.Agents[ask.Agent] = core.AgentDefinition{QueueAllowance: core.Duration(2+r.IntN(20)) * core.Second, ClockSkew: core.Second}
+		s.After, s.Answer.Ask = append(slices.Clone(s.After), ask.Name), ask.Name
+		def.Steps = append(def.Steps, ask)
 	}
 }
 

@@ -552,8 +552,10 @@ agents:
     allow: {hosts: [payment.example], loopback: false, privateAddresses: false}
     retry: {tries: 3, initial: 200ms, max: 5s, jitter: 0.25}
     breaker: {failures: 5, window: 10, delay: 5s, probes: 1, off: false}
+    classify: {402: permanent, 404: transient}
     operations:
       charge: {method: POST, path: /charges, check: {method: GET, path: "/charges/{key}"}}
+      refund: {classify: {404: done, 409: done}}
       notify: {path: /mail, output: ignore}
       "*": {path: "/{operation}"}
   warehouse:

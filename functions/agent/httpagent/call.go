@@ -76,7 +76,7 @@ func (s *Service) do(ctx context.Context, o Operation, call worker.Call) (json.R
 	if o.Method != http.MethodGet {
 		body = call.Input
 	}
-	a, err := s.exchange(ctx, o.Method, o.Path, body, call)
+	a, err := s.exchange(ctx, o.Method, o.Path, body, call, o.Classify)
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +85,7 @@ func (s *Service) do(ctx context.Context, o Operation, call worker.Call) (json.R
 
 // check asks whether an operation has happened.
 func (s *Service) check(ctx context.Context, c Check, call worker.Call) (bool, json.RawMessage, error) {
-	a, err := s.exchange(ctx, c.Method, c.Path, nil, call)
+	a, err := s.exchange(ctx, c.Method, c.Path, nil, call, nil)
 	switch {
 	case err != nil:
 		return false, nil, err
@@ -102,7 +102,7 @@ func (s *Service) check(ctx context.Context, c Check, call worker.Call) (bool, j
 }
 
 // exchange sends one request and reads its answer. The error is a *worker.Failure.
-func (s *Service) exchange(ctx context.Context, method, path string, body []byte, call worker.Call) (*answer, error) {
+func (s *Service) exchange(ctx context.Context, method, path string, body []byte, call worker.Call, classify Classify) (*answer, error) {
 	path = expand(path, call)
 	if leavesFolder(path) {
 		return nil, permanent("request", true, "the call's path %.200q has a part that is . or .., which leads elsewhere; give the order another ID, or the path no such place", path)
@@ -129,9 +129,9 @@ func (s *Service) exchange(ctx context.Context, method, path string, body []byte
 		return nil, s.networkFailure(what, err, sent.Load())
 	}
 	defer func() { _ = res.Body.Close() }()
-	data, err := s.read(ctx, res)
-	a := &answer{service: s, what: what, status: res.StatusCode, header: res.Header, body: data}
-	if err != nil && res.StatusCode/100 == 2 { // the answer broke off
+	data, err := s.read(ctx, res, classify.done(res.StatusCode))
+	a := &answer{service: s, classify: classify, what: what, status: res.StatusCode, header: res.Header, body: data}
+	if err != nil && classify.done(res.StatusCode) { // the answer broke off
 		return nil, s.networkFailure(what, err, true)
 	}
 	return a, nil
@@ -142,10 +142,10 @@ const wordsTime = 5 * time.Second
 
 // read reads the body, as far as it may be read, and not past the end of the context, which net/http
 // does not promise of a connection that changed its protocol.
-func (s *Service) read(ctx context.Context, res *http.Response) ([]byte, error) {
-	switch res.StatusCode / 100 {
-	case 2:
-	case 1:
+func (s *Service) read(ctx context.Context, res *http.Response, done bool) ([]byte, error) {
+	switch {
+	case done:
+	case res.StatusCode/100 == 1:
 		return nil, nil // it switched protocols: what comes now is no answer
 	default:
 		var cancel func()

@@ -28,6 +28,7 @@ type Agent struct {
 	Allow       Allow                `yaml:"allow" json:"allow,omitzero"`
 	Retry       Retry                `yaml:"retry" json:"retry,omitzero"`
 	Breaker     Breaker              `yaml:"breaker" json:"breaker,omitzero"`
+	Classify    Classify             `yaml:"classify" json:"classify,omitempty"` // for all operations
 
 	redact *redactor // nil: not completed yet
 }
@@ -38,6 +39,8 @@ type Operation struct {
 	Path   string `yaml:"path" json:"path,omitzero"`     // default /{operation}
 	Output string `yaml:"output" json:"output,omitzero"` // "json" (default): the answer must be JSON, or empty; "ignore": whatever it is
 	Check  *Check `yaml:"check" json:"check,omitzero"`
+
+	Classify Classify `yaml:"classify" json:"classify,omitempty"` // before that of the agent
 }
 
 // Check is how the service is asked whether an operation has happened.

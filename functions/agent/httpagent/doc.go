@@ -15,8 +15,10 @@
 //	    allow: {hosts: [payment.example], loopback: false, privateAddresses: false}
 //	    retry: {tries: 3, initial: 200ms, max: 5s, jitter: 0.25}
 //	    breaker: {failures: 5, window: 10, delay: 5s, probes: 1, off: false}
+//	    classify: {402: permanent, 404: transient}  # what a status means here, for all operations
 //	    operations:                            # default: POST <url>/<operation> for each name
 //	      charge: {method: POST, path: /charges, check: {method: GET, path: "/charges/{key}"}}
+//	      refund: {classify: {404: done, 409: done}}  # before that of the agent
 //	      notify: {path: /mail, output: ignore}
 //	      "*": {path: "/{operation}"}          # for all other names
 //	  warehouse:
@@ -26,6 +28,12 @@
 // traceparent, X-Stepkeeper-Operation (do, undo), X-Stepkeeper-Task, -Run, -Step, -Attempt and
 // -Deadline. Its JSON answer is the step's output; that of an undo is not used. A check is asked whether a call with that key
 // has happened: 2xx means yes, and its JSON is the output; 404 and 410 mean no.
+//
+// With classify a status from 300 to 599 means what the file says: done (the operation has happened, and the
+// body is its output, as with 2xx; say output: ignore where it is a text for people), permanent (no repetition
+// can succeed: the step fails for good) or transient (it may succeed: it is tried again, and counts as a
+// failure). Whether the call is proven to have had no effect stays as the table says. A status 401 with a
+// class has the code http-401 and counts. Checks do not go by classify.
 //
 // In a path {key}, {operation}, {task}, {run} and {step} stand for the request's, escaped. A call
 // whose path would have a part . or .. after that is refused.

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"reflect"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -76,7 +77,7 @@ func TestDefaultsAndSizes(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := c.Agents["a"]
-	if a.Concurrency != 10 || a.Batch != 5 || a.MaxResponse != 64<<10 || a.Timeout != 0 || a.Allow.Loopback || a.Operations["*"] != (Operation{Method: "POST", Path: "/{operation}"}) {
+	if a.Concurrency != 10 || a.Batch != 5 || a.MaxResponse != 64<<10 || a.Timeout != 0 || a.Allow.Loopback || !reflect.DeepEqual(a.Operations["*"], Operation{Method: "POST", Path: "/{operation}"}) {
 		t.Errorf("%+v", a)
 	}
 	for name, want := range map[string]Size{"e": 64 << 10, "b": 4096, "c": 2048, "d": 3 << 20} {

@@ -57,8 +57,8 @@ func (a *Agent) complete(name string, lookup func(string) (string, bool)) (probl
 		add("the name must be small letters, digits and -, at most 40, a letter first")
 	}
 	if a.External {
-		if a.URL != "" || len(a.Operations) > 0 || len(a.Headers) > 0 {
-			add("external means that another process serves %s; url, headers and operations have no meaning then", port.Requests(name))
+		if a.URL != "" || len(a.Operations) > 0 || len(a.Headers) > 0 || len(a.Classify) > 0 {
+			add("external means that another process serves %s; url, headers, operations and classify have no meaning then", port.Requests(name))
 		}
 		return problems
 	}
@@ -82,6 +82,7 @@ func (a *Agent) complete(name string, lookup func(string) (string, bool)) (probl
 		problems = append(problems, err)
 	}
 	problems = append(problems, a.completeURL()...)
+	problems = append(problems, a.Classify.problems()...)
 	return append(problems, a.completeOperations()...)
 }
 
@@ -197,7 +198,8 @@ func (a *Agent) completeOperations() (problems []error) {
 		if o.Output != "" && o.Output != "json" && o.Output != "ignore" {
 			add("operation %q: output is %.40q; it must be json or ignore", name, o.Output)
 		}
-		problems = append(problems, wrap(fmt.Sprintf("operation %q", name), checkCall(o.Method, o.Path))...)
+		problems = append(problems, wrap(fmt.Sprintf("operation %q", name), append(checkCall(o.Method, o.Path), o.Classify.problems()...))...)
+		o.Classify = o.Classify.over(a.Classify)
 		if o.Check != nil {
 			check := *o.Check
 			if check.Method == "" {

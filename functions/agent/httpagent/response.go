@@ -15,7 +15,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
-// class is what a status means.
+// class is what a status means, unless the agents file says otherwise (Classify).
 type class struct {
 	from, to  int  // statuses, both included
 	permanent bool // no repetition can succeed
@@ -58,16 +58,17 @@ func classOf(status int) class {
 
 // answer is what the service said.
 type answer struct {
-	service *Service
-	what    string // "POST /charges"
-	status  int
-	header  http.Header
-	body    []byte
+	service  *Service
+	classify Classify
+	what     string // "POST /charges"
+	status   int
+	header   http.Header
+	body     []byte
 }
 
 // output is the operation's, or the failure that the answer means.
 func (a *answer) output(ignore bool) (json.RawMessage, error) {
-	if a.status/100 != 2 {
+	if !a.classify.done(a.status) {
 		return nil, a.failure()
 	}
 	limit := int(a.service.agent.MaxResponse)
@@ -94,7 +95,7 @@ func done(code, format string, args ...any) *worker.Failure {
 }
 
 func (a *answer) failure() *worker.Failure {
-	c := classOf(a.status)
+	c, named := a.classify.of(a.status)
 	f := &worker.Failure{Permanent: c.permanent, NoEffect: c.noEffect, Code: fmt.Sprintf("http-%d", a.status)}
 	said := a.said()
 	if said == "" {
@@ -103,7 +104,7 @@ func (a *answer) failure() *worker.Failure {
 		said = c.text + ": " + said
 	}
 	f.Err = fmt.Errorf("%s answered %d, %s", a.what, a.status, said)
-	if a.status == http.StatusUnauthorized { // no order can be to blame: it waits for the operator (P45)
+	if a.status == http.StatusUnauthorized && !named { // no order can be to blame: it waits for the operator (P45)
 		f.Code = core.CodeUnauthorized
 	}
 	if !c.permanent {

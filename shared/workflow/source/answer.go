@@ -29,6 +29,9 @@ func (b *builder) answer(f field, form string) core.StepDefinition {
 		b.people(f.key, v)
 	}
 	b.onTimeout(f.key, v, s.Answer)
+	if f.value.field(askMade) != nil {
+		s.Answer.Ask = f.key + askSuffix
+	}
 	return s
 }
 

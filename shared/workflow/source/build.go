@@ -30,11 +30,9 @@ func (b *builder) definition() *core.Definition {
 		Schedule:    b.schedule(),
 	}
 	if steps := b.root.get("steps"); steps != nil {
-		for _, f := range steps.fields {
-			if f.value.shape == isMap {
-				b.steps = append(b.steps, f)
-				b.def.Steps = append(b.def.Steps, b.step(f))
-			}
+		for _, f := range b.withAsks(steps) {
+			b.steps = append(b.steps, f)
+			b.def.Steps = append(b.def.Steps, b.step(f))
 		}
 	}
 	for i := range b.def.Steps {

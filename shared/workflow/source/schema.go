@@ -223,6 +223,8 @@ func fixMissing(field, of string) string {
 		return "write what happens when no answer came in time: onTimeout: undo, stop, or {answer: VALUE}"
 	case field == "answers":
 		return "write what it may be answered with, as in answers: [approve, reject]"
+	case field == "agent" && of == "ask":
+		return "write who asks, as in agent: mail"
 	case field == "question":
 		return "write what is asked, as in question: Pay the expense?"
 	}

@@ -18,6 +18,7 @@ func (b *builder) templates() {
 	for i := range b.def.Steps {
 		names[i] = b.def.Steps[i].Name
 	}
+	names = b.withoutAsks(names)
 	skippable, continues := b.conditions(), b.continues()
 	for i, f := range b.steps {
 		s := &b.def.Steps[i]

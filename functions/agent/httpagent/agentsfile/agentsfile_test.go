@@ -23,9 +23,10 @@ agents:
     allow: {hosts: [payment.example], privateAddresses: true}
     retry: {tries: 2, initial: 100ms, max: 1s, jitter: 0.5}
     breaker: {failures: 3, window: 9, delay: 2s, probes: 2}
+    classify: {402: permanent}
     operations:
       charge: {path: /charges, check: {path: "/charges/{key}"}}
-      "*": {method: PUT, output: ignore}
+      "*": {method: PUT, output: ignore, classify: {409: done}}
   warehouse: {external: true}
 `
 

@@ -1,0 +1,68 @@
+package httpagent
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Classes of Classify.
+const (
+	classDone      = "done"      // the operation has happened, and the body is its output, as with 2xx
+	classPermanent = "permanent" // no repetition can succeed: the step fails for good
+	classTransient = "transient" // a repetition may succeed: a failure that counts
+)
+
+var classes = []string{classDone, classPermanent, classTransient}
+
+// Classify says what a status of this service means where the table in response.go says otherwise, as
+// "409": "done". Of the proof that a call had no effect it changes nothing (P31).
+type Classify map[string]string
+
+// problems names every entry that cannot be.
+func (c Classify) problems() (problems []error) {
+	for _, status := range slices.Sorted(maps.Keys(c)) {
+		name := c[status]
+		n, err := strconv.Atoi(status)
+		switch {
+		case err != nil || len(status) != 3 || n < 100 || n > 599:
+			problems = append(problems, fmt.Errorf("classify: %.20q is no status; write one from 300 to 599, as 409: done", status))
+		case n/100 == 2:
+			problems = append(problems, fmt.Errorf("classify: status %s says that the operation was done, and cannot mean %.20q; leave it out, and let the service answer 3xx, 4xx or 5xx where it was not", status, name))
+		case n < 300:
+			problems = append(problems, fmt.Errorf("classify: status %s is no final answer; write one from 300 to 599", status))
+		}
+		if !slices.Contains(classes, name) {
+			problems = append(problems, fmt.Errorf("classify: status %.20s has the unknown class %.40q; write one of %s", status, name, strings.Join(classes, ", ")))
+		}
+	}
+	return problems
+}
+
+// over is c with what the agent says of all its operations below it.
+func (c Classify) over(agent Classify) Classify {
+	all := maps.Clone(agent)
+	if all == nil {
+		return c
+	}
+	maps.Copy(all, c)
+	return all
+}
+
+// done: the status means that the operation has happened.
+func (c Classify) done(status int) bool {
+	return status/100 == 2 || c[strconv.Itoa(status)] == classDone
+}
+
+// of is the class of a status that is not done; named: c says so, and not the table.
+func (c Classify) of(status int) (found class, named bool) {
+	found = classOf(status)
+	name, named := c[strconv.Itoa(status)]
+	if named {
+		found.permanent = name == classPermanent
+		found.text = "which the agents file classifies as " + name
+	}
+	return found, named
+}

@@ -1,0 +1,153 @@
+package httpagent
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// answering is a service that answers every call of /sNNN with that status and the body.
+func answering(t *testing.T, body string) (url string) {
+	t.Helper()
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		status := 0
+		_, _ = fmt.Sscanf(r.URL.Path, "/s%d", &status)
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, body)
+	}))
+	t.Cleanup(srv.Close)
+	return srv.URL
+}
+
+// P45. A status means what the file says: of the operation first, then of the agent, then the table. The proof
+// that a call had no effect stays that of the table (P31).
+func TestClassify(t *testing.T) {
+	s := serviceOf(t, `
+agents:
+  payment:
+    url: `+answering(t, `{"id":7}`)+`
+    classify: {401: permanent, 404: done, 409: done, 500: permanent, 503: permanent}
+    operations:
+      "*": {}
+      s402: {classify: {402: transient}}
+      s404: {classify: {404: transient}}
+      s409: {classify: {404: transient}}
+`, Options{})
+	for status, want := range map[int]struct {
+		done, permanent, noEffect bool
+		code                      string
+	}{
+		401: {permanent: true, noEffect: true, code: "http-401"},
+		402: {noEffect: true, code: "http-402"},
+		403: {permanent: true, noEffect: true, code: "http-403"}, // by the table
+		404: {noEffect: true, code: "http-404"},
+		409: {done: true},
+		500: {permanent: true, code: "http-500"},
+		502: {code: "http-502"},
+	} {
+		c := call()
+		c.Name = fmt.Sprintf("s%d", status)
+		op, ok := s.Operations()[c.Name]
+		if !ok {
+			op = s.Operations()[worker.AnyOperation]
+		}
+		out, err := op.Run(context.Background(), c)
+		if want.done {
+			if raw, _ := out.(json.RawMessage); err != nil || string(raw) != `{"id":7}` {
+				t.Errorf("%d: output %s, %v", status, raw, err)
+			}
+			continue
+		}
+		if f := failureOf(t, err); f.Permanent != want.permanent || f.NoEffect != want.noEffect || f.Code != want.code || f.Happened {
+			t.Errorf("%d: %+v", status, f)
+		}
+	}
+}
+
+// P45. An answer that is done by its class is read as one of 2xx: one that breaks off leaves the effect in doubt,
+// and one that is no JSON was done, unless its output is ignored.
+func TestBodiesOfClassifiedStatuses(t *testing.T) {
+	text := answering(t, "it is there already")
+	broken := serving(t, func(conn *net.TCPConn, _ *http.Request) {
+		_, _ = io.WriteString(conn, "HTTP/1.1 409 Conflict\r\nContent-Length: 100\r\n\r\n{\"id\":")
+	})
+	for name, tt := range map[string]struct {
+		url, output string
+		want        func(f *worker.Failure) bool
+	}{
+		"a text":            {text, "json", func(f *worker.Failure) bool { return f != nil && f.Happened && f.Code == "response-not-json" }},
+		"a text of no use":  {text, "ignore", func(f *worker.Failure) bool { return f == nil }},
+		"one that ends off": {broken, "ignore", func(f *worker.Failure) bool { return f != nil && !f.NoEffect && !f.Permanent && !f.Happened }},
+	} {
+		s := serviceOf(t, "agents: {payment: {url: '"+tt.url+"', operations: {s409: {output: "+tt.output+", classify: {409: done}}}}}", Options{})
+		c := call()
+		c.Name = "s409"
+		_, err := s.Operations()["s409"].Run(context.Background(), c)
+		var f *worker.Failure
+		if err != nil {
+			f = failureOf(t, err)
+		}
+		if !tt.want(f) {
+			t.Errorf("%s: %+v", name, f)
+		}
+	}
+}
+
+// P45. A worker answers what the class says.
+func TestRepliesOfClassifiedStatuses(t *testing.T) {
+	e := engineOf(t, serviceOf(t, "agents: {payment: {url: '"+answering(t, `{"id":7}`)+"', retry: {tries: 1}, classify: {409: done, 503: permanent}}}", Options{}))
+	for name, want := range map[string]core.Outcome{"s409": core.OutcomeDone, "s503": core.OutcomeFailed, "s502": core.OutcomeRetryLater} {
+		e.worker.Handle(t.Context(), port.Delivery{Message: port.Message{Value: requestOf(name, core.Idempotent, core.Do, 1)}, Received: 1})
+		replies := e.replies(t)
+		if len(replies) != 1 || replies[0].Outcome != want {
+			t.Errorf("%s: %+v", name, replies)
+		}
+	}
+}
+
+// P45. A check has its own meaning of a status.
+func TestChecksDoNotGoByClassify(t *testing.T) {
+	s := serviceOf(t, "agents: {payment: {url: '"+answering(t, "")+"', classify: {404: done, 409: done}, operations: {s404: {check: {path: /s404}}, s409: {check: {path: /s409}}}}}", Options{})
+	if happened, _, err := s.Operations()["s404"].Check(context.Background(), call()); happened || err != nil {
+		t.Errorf("404: happened %v, %v", happened, err)
+	}
+	if happened, _, err := s.Operations()["s409"].Check(context.Background(), call()); happened || err == nil {
+		t.Errorf("409: happened %v, %v", happened, err)
+	}
+}
+
+// P45. What cannot be is named, with what can.
+func TestProblemsOfClassify(t *testing.T) {
+	_, err := Parse([]byte(`
+agents:
+  payment:
+    url: https://payment.example
+    classify: {404: don, 4xx: done, 999: done, 200: permanent, 100: done}
+    operations:
+      charge: {classify: {409: never}}
+  other: {external: true, classify: {404: done}}
+`), env())
+	if err == nil {
+		t.Fatal("it was accepted")
+	}
+	for _, want := range []string{
+		`agent "payment": classify: status 404 has the unknown class "don"; write one of done, permanent, transient`,
+		`classify: "4xx" is no status; write one from 300 to 599, as 409: done`, `classify: "999" is no status`,
+		`classify: status 200 says that the operation was done, and cannot mean "permanent"`, `classify: status 100 is no final answer`,
+		`operation "charge": classify: status 409 has the unknown class "never"; write one of`, `agent "other": external means`,
+	} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("nothing of %q in:\n%v", want, err)
+		}
+	}
+}

@@ -1,0 +1,42 @@
+# A step that is answered before its turn is not asked for (P36, P38).
+step a
+step approve-ask after=a no-undo
+step approve answers=yes,no ask=approve-ask after=a,approve-ask
+step c after=approve
+
+event submit
+----
+  Processing
+    a Processing, attempt 1, locked by scheduler-1, complete by 12:00:30
+    approve-ask Pending
+    approve Pending
+    c Pending
+  -> a-agent: do-a (do/1), key o1/0/a, stop by 12:00:30 {"order":{"n":1}}
+  due 12:00:30
+
+event answer approve/1 yes by=ann
+----
+  answer a1 accepted: 
+    approve Pending, round 1, ann: "yes"
+  due 12:00:30
+
+event done a/1
+----
+    a Processed, attempt 1
+    approve-ask Skipped
+    approve Processed, attempt 1, round 1, ann: "yes", decided "yes" by ann
+    c Processing, attempt 1, locked by scheduler-1, complete by 12:00:30
+  -> c-agent: do-c (do/1), key o1/0/c, stop by 12:00:30 {"order":{"n":1},"seen":{"a":{"of":"a"},"approve":{"value":"yes","by":"ann","at":"2026-11-21T12:00:00.000Z"}}}
+  due 12:00:30
+
+event done c/1
+----
+  Processed
+    c Processed, attempt 1
+  -> shop: completed, number 1, 
+       a Processed, attempt 1
+       approve-ask Skipped, attempt 0
+       approve Processed, attempt 1
+       c Processed, attempt 1
+  told
+  at rest
