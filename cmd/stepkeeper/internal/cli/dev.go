@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -20,6 +21,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
 	"github.com/stepkeeper/stepkeeper/dev/sqlite"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/suggest"
 )
 
 // drainTime is how long `dev` may take to end after a signal.
@@ -35,8 +37,9 @@ type devOptions struct {
 	sweep     time.Duration
 	keep      string
 	replyTo   []string
-	example   bool
-	orders    string // of the example
+	example   string                     // its name; "": none
+	next      func(server string) string // what to do first with the example; nil: there is none
+	orders    string                     // of the example
 	logLevel  string
 	logFormat string
 	clockFile string
@@ -62,21 +65,26 @@ func newDev(a *App) *cobra.Command {
 			"interface only. A changed workflow file takes effect for new orders at once. SIGINT or SIGTERM ends it\n" +
 			"in good order within 5 seconds; it also survives kill -9.\n\n" +
 			"Without flags it takes ./workflows, ./agents.yaml and ./data: the folder that `stepkeeper init` writes.\n" +
-			"With --example it runs the workflow that ships with it, together with the remote services of that\n" +
-			"workflow, in a folder that is deleted at the end.",
-		Example: "  stepkeeper dev\n  stepkeeper dev --example\n  stepkeeper dev --data /var/tmp/orders --listen 127.0.0.1:9000 --workflows ./workflows --agents agents.yaml",
+			"With --example it runs a workflow that ships with it, together with the remote services of that\n" +
+			"workflow, in a folder that is deleted at the end: " + strings.Join(exampleNames(), ", ") + ".",
+		Example: "  stepkeeper dev\n  stepkeeper dev --example\n  stepkeeper dev --example=carriers\n  stepkeeper dev --data /var/tmp/orders --listen 127.0.0.1:9000 --workflows ./workflows --agents agents.yaml",
 		Args:    args(cobra.NoArgs, "no arguments, only flags"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			for _, name := range []string{"data", "workflows", "agents"} {
-				if o.example && cmd.Flags().Changed(name) {
+				if o.example != "" && cmd.Flags().Changed(name) {
 					return failure.New(failure.Usage, "leave one of them out", "--example has workflows, agents and data of its own, and --%s is given", name)
 				}
+			}
+			if names := exampleNames(); o.example != "" && !slices.Contains(names, o.example) {
+				return failure.New(failure.Usage, suggest.DidYouMean(o.example, names, "the examples are "+strings.Join(names, ", ")), "there is no example %q", o.example)
 			}
 			return runDev(cmd.Context(), o)
 		},
 	}
 	f := cmd.Flags()
-	f.BoolVar(&o.example, "example", false, "run the workflow that ships with it, and its services, in this process; nothing is kept")
+	f.StringVar(&o.example, "example", "", "run the workflow with this `name` that ships with it, and its services, in this process; nothing is kept")
+	f.Lookup("example").NoOptDefVal = exampleOrder
+	_ = cmd.RegisterFlagCompletionFunc("example", cobra.FixedCompletions(exampleNames(), cobra.ShellCompDirectiveNoFileComp))
 	f.StringVar(&o.data, "data", "data", "`folder` of the state; it is made if it is not there")
 	f.StringVar(&o.listen, "listen", strings.TrimPrefix(DefaultServer, "http://"), "loopback `address` to serve on; port 0 takes a free one")
 	f.StringVar(&o.workflows, "workflows", "workflows", "`folder` with the workflow files")
@@ -159,13 +167,13 @@ func runDev(ctx context.Context, o *devOptions) error {
 	if err != nil {
 		return err
 	}
-	if o.example {
-		example, err := startExample(ctx)
+	if o.example != "" {
+		example, err := startExample(ctx, o.example)
 		if err != nil {
 			return failure.Wrap(err, failure.General, "check the space and the permissions of "+os.TempDir(), "the example cannot be started")
 		}
 		defer example.close(log)
-		o.data, o.workflows, o.agents, o.orders = example.data(), example.workflows(), example.agents(), example.orders()
+		o.data, o.workflows, o.agents, o.orders, o.next = example.data(), example.workflows(), example.agents(), example.orders(), example.next
 	}
 	if err := o.check(); err != nil {
 		return err
@@ -224,12 +232,12 @@ func (o *devOptions) ready(s embedded.Started) {
 		return
 	}
 	fmt.Fprintf(o.app.Streams.Out, "stepkeeper dev ready on %s (data %s, %d workflows, %d agents)\n", s.Address, o.data, s.Workflows, s.Agents)
-	if o.example {
+	if o.next != nil {
 		server := ""
 		if s.Address != DefaultServer {
 			server = " --server " + s.Address
 		}
-		fmt.Fprintf(o.app.Streams.Out, "in another terminal: stepkeeper%s submit --wait %s\n", server, o.orders)
+		fmt.Fprintf(o.app.Streams.Out, "in another terminal: %s\n", o.next(server))
 	}
 }
 

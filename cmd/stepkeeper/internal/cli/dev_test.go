@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -59,6 +60,7 @@ func TestDevWithoutAProject(t *testing.T) {
 	}
 	call{}.run(t, "dev").want(t, failure.NotFound, "agents.yaml", "stepkeeper init shop", "stepkeeper dev --example")
 	call{}.run(t, "dev", "--example", "--data", "x").want(t, failure.Usage, "--data is given", "leave one of them out")
+	call{}.run(t, "dev", "--example=carrier").want(t, failure.Usage, `there is no example "carrier"`, "did you mean carriers?")
 }
 
 // The example runs for real, with its services: a sold-out order is undone, the others are done.
@@ -88,6 +90,53 @@ func TestDevExample(t *testing.T) {
 	(<-done).want(t, failure.OK, "in another terminal: stepkeeper --server http://127.0.0.1:")
 	if _, err := os.Stat(folder); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the folder is left: %v", err)
+	}
+}
+
+// Each example of the folder examples runs with its services: its order gets as far as it can without a person and without
+// waiting for days.
+func TestDevExamples(t *testing.T) {
+	for name, want := range map[string][]string{
+		"carriers":  {"Processed", "fedex", "Compensated", "the order goes on without it"},
+		"expense":   {"Processing", "approve", "Waiting"},
+		"kyc":       {"Processing", "Waiting"},
+		"reminders": {"Processing", "Waiting"},
+		"transfer":  {"Processed", "deposit"},
+		"trial":     {"Process", "open"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithCancel(t.Context())
+			started := make(chan [2]string, 1)
+			c := call{ctx: ctx, runtime: func(ctx context.Context, o embedded.Options) error {
+				ready := o.Ready
+				o.Ready = func(s embedded.Started) {
+					ready(s)
+					started <- [2]string{s.Address, filepath.Join(filepath.Dir(o.Data), "order.json")}
+				}
+				return embedded.Run(ctx, o)
+			}}
+			done := make(chan result, 1)
+			go func() { done <- c.run(t, "dev", "--example="+name, "--listen", "127.0.0.1:0") }()
+			select {
+			case s := <-started:
+				id := name + "-1"
+				call{server: s[0]}.run(t, "submit", "--workflow", name, "--id", id, s[1]).want(t, failure.OK, "accepted")
+				for end := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+					shown := call{server: s[0]}.run(t, "show", id)
+					if !slices.ContainsFunc(want, func(w string) bool { return !strings.Contains(shown.out, w) }) {
+						break
+					}
+					if time.Now().After(end) {
+						t.Fatalf("want %q in\n%s", want, shown.out)
+					}
+				}
+			case r := <-done:
+				t.Fatalf("it ended: %+v", r)
+			}
+			cancel()
+			(<-done).want(t, failure.OK, "in another terminal: stepkeeper --server http://127.0.0.1:", "submit --workflow "+name)
+		})
 	}
 }
 

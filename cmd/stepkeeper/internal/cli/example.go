@@ -3,28 +3,55 @@ package cli
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"io/fs"
 	"log/slog"
+	"maps"
+	"net"
+	"net/http"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/stepkeeper/stepkeeper/demo/agents"
 	"github.com/stepkeeper/stepkeeper/demo/services"
 	"github.com/stepkeeper/stepkeeper/demo/shop"
+	"github.com/stepkeeper/stepkeeper/examples"
+	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 )
 
 // exampleOrders is how many orders the example comes with: enough that a service refuses some.
 const exampleOrders = 40
 
-// example is the shipped workflow with its remote services, which do not misbehave here, in a folder
+// exampleOrder is the example whose services keep books, as those of `stepkeeper demo` do.
+const exampleOrder = "order"
+
+// example is a shipped workflow with its remote services, which do not misbehave here, in a folder
 // of its own. The state goes with it at the end: the services' books begin empty each time.
 type example struct {
+	name  string
 	dir   string
-	fleet *services.Fleet
+	fleet *services.Fleet // of exampleOrder
+	stop  func() error    // ends the services of the others; nil: there are none
 }
 
-func startExample(ctx context.Context) (_ *example, err error) {
-	e := &example{}
+// exampleNames are the values of --example.
+func exampleNames() []string {
+	names := []string{exampleOrder}
+	files, _ := fs.Glob(examples.Files, "*/*.yaml")
+	for _, file := range files {
+		names = append(names, path.Dir(file))
+	}
+	return names
+}
+
+func startExample(ctx context.Context, name string) (_ *example, err error) {
+	e := &example{name: name}
 	if e.dir, err = os.MkdirTemp("", "stepkeeper-example-"); err != nil {
 		return nil, err
 	}
@@ -33,6 +60,9 @@ func startExample(ctx context.Context) (_ *example, err error) {
 			err = errors.Join(err, e.remove())
 		}
 	}()
+	if name != exampleOrder {
+		return e, e.startOne()
+	}
 	books := filepath.Join(e.dir, "services")
 	for _, dir := range []string{books, e.workflows()} {
 		if err := os.Mkdir(dir, 0o755); err != nil {
@@ -52,6 +82,66 @@ func startExample(ctx context.Context) (_ *example, err error) {
 	return e, os.WriteFile(e.agents(), agents.File(e.fleet.URL, nil), 0o600)
 }
 
+// startOne writes one of the workflows of the folder examples, its order and its agents, and starts their services.
+func (e *example) startOne() error {
+	flow := e.name + "/" + e.name + ".yaml"
+	text, err := examples.Files.ReadFile(flow)
+	if err != nil {
+		return err
+	}
+	order, err := examples.Files.ReadFile(e.name + "/order.json")
+	if err != nil {
+		return err
+	}
+	def, problems := source.Parse(flow, text, source.Options{})
+	if err := problems.Err(); err != nil {
+		return err
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	server := &http.Server{Handler: http.HandlerFunc(exampleService), ReadHeaderTimeout: time.Second}
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(listener) }()
+	e.stop = func() error {
+		err := server.Close()
+		if served := <-ended; !errors.Is(served, http.ErrServerClosed) {
+			err = errors.Join(err, served)
+		}
+		return err
+	}
+	var agents strings.Builder
+	agents.WriteString("agents:\n")
+	for _, agent := range slices.Sorted(maps.Keys(def.Agents)) {
+		fmt.Fprintf(&agents, "  %s: {url: \"http://%s/%s\", allow: {loopback: true}}\n", agent, listener.Addr(), agent)
+	}
+	return errors.Join(os.Mkdir(e.workflows(), 0o755),
+		os.WriteFile(filepath.Join(e.workflows(), path.Base(flow)), text, 0o600),
+		os.WriteFile(e.agents(), []byte(agents.String()), 0o600),
+		os.WriteFile(e.orders(), order, 0o600))
+}
+
+// exampleService does whatever it is asked, but for fedex, which is down: that is what its example is about.
+func exampleService(w http.ResponseWriter, r *http.Request) {
+	agent, operation, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+	if agent == "fedex" && operation == "ship" {
+		http.Error(w, "down for maintenance", http.StatusServiceUnavailable)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(map[string]string{"account": "a-1", "parcel": agent + "-1"})
+}
+
+// next is what to do first, in another terminal; server is what the commands need to find it.
+func (e *example) next(server string) string {
+	if e.name == exampleOrder {
+		return "stepkeeper" + server + " submit --wait " + e.orders()
+	}
+	id := e.name + "-1"
+	return fmt.Sprintf("stepkeeper%s submit --workflow %s --id %s %s && stepkeeper%s show %s", server, e.name, id, e.orders(), server, id)
+}
+
 // someOrders are lines for `stepkeeper submit`.
 func someOrders() []byte {
 	var b bytes.Buffer
@@ -69,7 +159,14 @@ func someOrders() []byte {
 func (e *example) data() string      { return filepath.Join(e.dir, "data") }
 func (e *example) workflows() string { return filepath.Join(e.dir, "workflows") }
 func (e *example) agents() string    { return filepath.Join(e.dir, "agents.yaml") }
-func (e *example) orders() string    { return filepath.Join(e.dir, "orders.jsonl") }
+
+// orders is a file for `stepkeeper submit`: lines, or one order.
+func (e *example) orders() string {
+	if e.name == exampleOrder {
+		return filepath.Join(e.dir, "orders.jsonl")
+	}
+	return filepath.Join(e.dir, "order.json")
+}
 
 func (e *example) close(log *slog.Logger) {
 	if err := e.remove(); err != nil {
@@ -81,6 +178,9 @@ func (e *example) remove() error {
 	var err error
 	if e.fleet != nil {
 		err = e.fleet.Close()
+	}
+	if e.stop != nil {
+		err = e.stop()
 	}
 	return errors.Join(err, os.RemoveAll(e.dir))
 }

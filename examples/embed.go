@@ -1,0 +1,9 @@
+// Package examples holds the workflows of this folder that `stepkeeper dev --example=NAME` runs.
+package examples
+
+import "embed"
+
+// Files are NAME/NAME.yaml, each with the order.json beside it.
+//
+//go:embed carriers/carriers.yaml expense/expense.yaml kyc/kyc.yaml reminders/reminders.yaml transfer/transfer.yaml trial/trial.yaml */order.json
+var Files embed.FS
