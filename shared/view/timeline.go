@@ -62,8 +62,11 @@ func stepMoments(s *Step, add func(at core.Time, step, what, text string)) {
 	add(s.ClaimedAt, s.Name, last, "")
 	if e := s.Error; e != nil {
 		what := "failed, "
-		if s.Waiting() {
+		switch {
+		case s.Waiting() && core.Uncalled(e.Code):
 			what = "not called, "
+		case s.Waiting():
+			what = "asked, "
 		}
 		add(e.At, s.Name, what+e.Code, e.Message)
 	}

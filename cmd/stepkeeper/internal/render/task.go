@@ -267,7 +267,11 @@ func (p Page) note(s view.Step) string {
 		switch {
 		case s.WakeAt == 0:
 		case s.Waiting(): // P45
-			notes = append(notes, fmt.Sprintf("waits for agent %s: %s for %s, next try %s", s.Agent, s.Error.Code, Span(p.Now.Sub(s.Error.Since.Std())), Age(s.WakeAt, p.Now)))
+			what := "waits for"
+			if !core.Uncalled(s.Error.Code) {
+				what = "polls"
+			}
+			notes = append(notes, fmt.Sprintf("%s agent %s: %s for %s, next try %s", what, s.Agent, s.Error.Code, Span(p.Now.Sub(s.Error.Since.Std())), Age(s.WakeAt, p.Now)))
 		default:
 			notes = append(notes, "goes on "+Age(s.WakeAt, p.Now))
 		}
