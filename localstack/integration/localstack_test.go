@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -187,6 +188,32 @@ func TestWaits(t *testing.T) {
 	}
 	if got := len(s.remote.of(o.id, "pause")); got != 0 {
 		t.Errorf("%d calls of the wait", got)
+	}
+	o.oneKeyPerStep()
+}
+
+// A step that fails at one of its agents goes on at the other one; where that fails too, the step is undone alone, and the
+// order goes on without it.
+func TestGoesOnWithoutAStep(t *testing.T) {
+	s := on(t, localstack)
+	t.Parallel()
+	o := s.newOrder(t, "going")
+	s.remote.on(o.id, "try", "do", func(int, call) (int, string) { return down() })
+	o.submit()
+	o.told("completed", soon)
+	var asked []string
+	undone := false
+	for _, c := range s.remote.of(o.id, "try") {
+		if c.operation == "do" {
+			asked = append(asked, c.agent)
+		}
+		undone = undone || c.operation == "undo"
+	}
+	if !slices.Equal(asked, []string{"payment", "shipping"}) || !undone || len(s.remote.of(o.id, "other")) != 1 {
+		t.Errorf("asked %q, undone %t, and then %d times in the other way", asked, undone, len(s.remote.of(o.id, "other")))
+	}
+	if k := o.task(); k.Steps["try"].ProcessState != "Compensated" || k.ProcessState != "Processed" {
+		t.Errorf("%+v", k)
 	}
 	o.oneKeyPerStep()
 }

@@ -61,6 +61,33 @@ steps:
   pause: {wait: 1s}
 `
 
+// going asks one of two agents, and goes on without that step where both fail.
+const going = `workflow: going
+grace: 2s
+tellAfter: 2s
+agents:
+  payment: {queueAllowance: 2s, clockSkew: 100ms}
+  shipping: {queueAllowance: 2s, clockSkew: 100ms}
+steps:
+  try:
+    agents: [payment, shipping]
+    operation: settle
+    timeout: 1s
+    retry: {maxFailures: 2, backoff: {initial: 50ms, max: 100ms}}
+    onFailure: continue
+    undo: unsettle
+    grade: fenced
+  other:
+    agent: payment
+    operation: settle
+    after: [try]
+    when: steps.try.failed
+    timeout: 1s
+    onFailure: undo
+    undo: unsettle
+    grade: fenced
+`
+
 // asking waits for two people, and for an event that may come before its step.
 const asking = `workflow: asking
 grace: 2s
