@@ -121,6 +121,7 @@ var ofCore = []Mutant{
 	{Name: "P45-time-without-calls-is-a-poll", File: reply, Func: "deciding.holdOf", Old: "hold{since: last.Polling,", New: "hold{since: last.Since,"},
 	{Name: "P45-what-is-done-shows-a-poll", File: reply, Func: "Step.endHold", Old: "last.Since, last.Polling = 0, 0", New: "last.Since = 0"},
 	{Name: "P45-each-not-yet-begins-the-poll", File: reply, Func: "deciding.holdOf", Old: "if h.since == 0 {", New: "if h.since != 1 {"},
+	{Name: "P12-end-forgets-what-the-same-event-did", File: "shared/core/end.go", Func: "deciding.keepEndStates", Old: "told = r.endSteps", New: "return"},
 	{Name: "P45-asks-again-at-once", File: reply, Func: "deciding.handBackUncounted", Old: "min(max(held, minHold), maxHold)", New: "min(held, maxHold)"},
 	{Name: "P45-waits-do-not-grow", File: reply, Func: "deciding.handBackUncounted", Old: "min(max(held, minHold), maxHold)", New: "minHold"},
 	{Name: "P45-hides-its-retry-after", File: reply, Func: "deciding.handBackUncounted", Old: "max(wait, min(e.RetryAfter, maxRetryAfter))", New: "max(wait, 0)"},
