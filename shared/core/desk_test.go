@@ -45,6 +45,14 @@ func (x *expressions) Refused(_ int, env core.Environment) (bool, error) {
 	return string(env.Value) == `"no"`, nil
 }
 
+// ChildOrder fails for an item that is "bad".
+func (x *expressions) ChildOrder(_ int, env core.Environment) (json.RawMessage, error) {
+	if string(env.Item) == `"bad"` {
+		return nil, errors.New("no such field")
+	}
+	return json.RawMessage(fmt.Sprintf(`{"item":%s,"index":%d}`, env.Item, env.Index)), nil
+}
+
 func (x *expressions) When(i int, env core.Environment) (bool, error) {
 	if f := x.when[i]; f != nil {
 		return f(env)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -59,6 +60,9 @@ func (m SizeLimit) surelyFits(def *Definition, t *Task, output json.RawMessage) 
 		if def.Steps[i].Answer != nil {
 			n += roughAnswer
 		}
+		if def.Steps[i].Each != nil {
+			n += roughChildren
+		}
 	}
 	return n <= m.Limit
 }
@@ -76,6 +80,8 @@ const (
 	roughHeader, roughStep = 16 << 10, 1 << 10
 	// roughAnswer is more than the longest answers of a step take, beside the value of an event.
 	roughAnswer = 32 << 10
+	// roughChildren is more than a step keeps of its children.
+	roughChildren = 96 << 10
 
 	longTime = 30 * 365 * Day
 )
@@ -94,6 +100,9 @@ func upperBound(t *Task) int {
 	for i := range t.Steps {
 		s := &t.Steps[i]
 		n += 3 * (len(s.Output) + unknownSize(s.Unknown))
+		if s.Children != nil {
+			n += roughChildren
+		}
 		if s.Answers != nil {
 			n += roughAnswer
 			for _, v := range s.Answers.Votes {
@@ -179,6 +188,9 @@ func longestStep(t *Task, d *StepDefinition, s *Step, cause string, told bool) S
 			c.Output = longest
 		}
 	}
+	if d.Each != nil {
+		c.Undo, c.Children = true, longestChildren(d.Each, s.Children, cause)
+	}
 	if d.Undo != nil || s.Undo { // as the present definition says, or an earlier one (P49)
 		c.Undo, c.UndoFailures = true, manyOf
 	}
@@ -189,6 +201,30 @@ func longestStep(t *Task, d *StepDefinition, s *Step, cause string, told bool) S
 		c.FinishSeq, c.FinishCause = manyOf, cause
 	}
 	return c
+}
+
+// longestChildren: what is collected stands in the output later.
+func longestChildren(d *Each, have *Children, cause string) *Children {
+	c := &Children{Count: manyOf, Next: manyOf, Started: manyOf, Cursor: manyOf, Failed: manyOf, FailedAt: slices.Repeat([]int{MaxChildren}, maxFailedAt),
+		Reason: strings.Repeat("\x00", MaxMessage), Stopped: true, Rounds: manyOf}
+	open := OpenChild{Index: MaxChildren, Cause: cause, State: string(ChildProcessed)}
+	c.Open = slices.Repeat([]OpenChild{open}, max(d.Concurrency, len(openOf(have))))
+	if d.Collect {
+		for n := range MaxCollected / 64 { // as many as there are outputs of some length
+			if c.Results == nil {
+				c.Results = map[int]json.RawMessage{}
+			}
+			c.Results[MaxChildren+n] = json.RawMessage(strconv.Quote(strings.Repeat("x", 64)))
+		}
+	}
+	return c
+}
+
+func openOf(c *Children) []OpenChild {
+	if c == nil {
+		return nil
+	}
+	return c.Open
 }
 
 // longestAnswers keeps the value of an event that stands there, until it stands in the output.

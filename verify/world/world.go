@@ -415,6 +415,11 @@ func (Expressions) When(int, core.Environment) (bool, error) { return true, nil 
 func (Expressions) CheckAnswer(int, json.RawMessage) error { return nil }
 
 // Refused refuses "no".
+// ChildOrder gives a child its item.
+func (Expressions) ChildOrder(_ int, env core.Environment) (json.RawMessage, error) {
+	return json.RawMessage(`{"item":` + string(env.Item) + `}`), nil
+}
+
 func (Expressions) Refused(_ int, env core.Environment) (bool, error) {
 	return string(env.Value) == `"no"`, nil
 }
