@@ -19,6 +19,9 @@ const (
 	codeChildInDoubt   = "child-in-doubt" // it was closed by hand, or is no longer stored, and cannot be undone
 )
 
+// collectedSize is what a document takes for what is collected, beside it: {"index":9999,"output":},
+const collectedSize = 26
+
 // Pauses after which all that is open is asked again: firstRound, doubled each time up to lastRound.
 const (
 	firstRound = 10 * Minute
@@ -51,7 +54,7 @@ func (r *deciding) list(i int) ([]json.RawMessage, error) {
 		return nil, errors.New("each is no list")
 	case len(list) > MaxChildren:
 		return nil, fmt.Errorf("each is a list of %d, the limit is %d: put them into groups, and let a child workflow have an each of its own", len(list), MaxChildren)
-	case d.Each.Collect && len(list)*len("null,") > MaxCollected:
+	case d.Each.Collect && len(list)*collectedSize > MaxCollected:
 		return nil, fmt.Errorf("each is a list of %d, whose outputs cannot be collected in %d bytes: leave out collect, and let the children store what they find", len(list), MaxCollected)
 	}
 	return list, nil
@@ -317,18 +320,15 @@ func (r *deciding) collect(i int, e ChildEnded) {
 		return
 	}
 	c := s.Children
-	size := len(e.Output)
-	results := make(map[int]json.RawMessage, len(c.Results)+1)
-	for n, have := range c.Results { // into a map again, so the order does not matter
-		results[n] = have
-		size += len(have) + 1
+	before, size := c.Results, 0
+	c.Results = append(slices.Clip(before), Collected{Index: e.Parent.Index, Output: e.Output})
+	for _, have := range c.Results {
+		size += len(have.Output) + collectedSize
 	}
-	results[e.Parent.Index] = e.Output
-	if !single && size+(c.Count-len(results))*len("null,") > MaxCollected {
-		r.stopChildren(i, fmt.Sprintf("collect-too-large: the outputs of the children take more than %d bytes; let the child workflow answer less", MaxCollected))
-		return
+	if !single && size > MaxCollected || !r.at.SizeLimit.keepsReserve(r.def, r.t) {
+		c.Results = before
+		r.stopChildren(i, fmt.Sprintf("%s: the outputs of the children take more than %d bytes, or have no room in the order's document; let the child workflow answer less", codeOutputTooLarge, MaxCollected))
 	}
-	c.Results = results
 }
 
 // stopChildren starts no more of them, and cancels those that are open.
@@ -388,7 +388,10 @@ func (r *deciding) failChildren(i int) {
 // endChildren makes the step Processed, where its output has room.
 func (r *deciding) endChildren(i int) {
 	s := &r.t.Steps[i]
-	output := s.Children.Results[0]
+	var output json.RawMessage
+	if len(s.Children.Results) > 0 {
+		output = s.Children.Results[0].Output
+	}
 	if r.def.Steps[i].Input != nil {
 		output = s.Children.output(r.def.Steps[i].Each.Collect)
 	}
@@ -412,8 +415,10 @@ func (c *Children) output(collect bool) json.RawMessage {
 	}{Count: c.Count, Failed: c.Failed}
 	if collect {
 		out.Results = make([]json.RawMessage, c.Count)
-		for i := range out.Results {
-			out.Results[i] = c.Results[i]
+		for _, have := range c.Results {
+			if have.Index < c.Count {
+				out.Results[have.Index] = have.Output
+			}
 		}
 	}
 	b, _ := json.Marshal(out) // of valid JSON, and numbers

@@ -138,6 +138,7 @@ func longest(def *Definition, t *Task) *Task {
 	for _, at := range []*Time{&c.StartAt, &c.Ended, &c.Deadline, &c.ResendAt, &c.Due} {
 		*at = far
 	}
+	c.Parent = &Parent{OrderID: strings.Repeat("x", maxID), Run: manyOf, Step: strings.Repeat("x", maxID), Index: MaxChildren, Attempt: manyOf}
 	name := t.EndStep // of an earlier definition, perhaps (P49)
 	if len(t.UndoneFor.Step) > len(name) {
 		name = t.UndoneFor.Step
@@ -203,28 +204,19 @@ func longestStep(t *Task, d *StepDefinition, s *Step, cause string, told bool) S
 	return c
 }
 
-// longestChildren: what is collected stands in the output later.
+// longestChildren: what is collected stands in the output later, and no more in the children.
 func longestChildren(d *Each, have *Children, cause string) *Children {
 	c := &Children{Count: manyOf, Next: manyOf, Started: manyOf, Cursor: manyOf, Failed: manyOf, FailedAt: slices.Repeat([]int{MaxChildren}, maxFailedAt),
 		Reason: strings.Repeat("\x00", MaxMessage), Stopped: true, Rounds: manyOf}
+	// MaxConcurrency, since a Move can lower that of the definition.
 	open := OpenChild{Index: MaxChildren, Cause: cause, State: string(ChildProcessed)}
-	c.Open = slices.Repeat([]OpenChild{open}, max(d.Concurrency, len(openOf(have))))
+	c.Open = slices.Repeat([]OpenChild{open}, MaxConcurrency)
 	if d.Collect {
-		for n := range MaxCollected / 64 { // as many as there are outputs of some length
-			if c.Results == nil {
-				c.Results = map[int]json.RawMessage{}
-			}
-			c.Results[MaxChildren+n] = json.RawMessage(strconv.Quote(strings.Repeat("x", 64)))
-		}
+		c.Results = []Collected{{Index: MaxChildren, Output: json.RawMessage(strconv.Quote(strings.Repeat("x", MaxCollected)))}}
+	} else if have != nil {
+		c.Results = have.Results
 	}
 	return c
-}
-
-func openOf(c *Children) []OpenChild {
-	if c == nil {
-		return nil
-	}
-	return c.Open
 }
 
 // longestAnswers keeps the value of an event that stands there, until it stands in the output.

@@ -143,9 +143,15 @@ type Children struct {
 	FailedAt []int  `json:"failedAt,omitempty"`
 	Reason   string `json:"reason,omitempty"` // why the first of them has failed, or why no more are started
 	Stopped  bool   `json:"stopped,omitempty"`
-	// Results are the outputs of the children, by index, where they are collected; null where there is none.
-	Results map[int]json.RawMessage `json:"results,omitempty"`
-	Rounds  int                     `json:"rounds,omitempty"` // how often all that is open was asked again
+	// Results are the outputs of the children where they are collected, or the one of the only child, in the order of their coming.
+	Results []Collected `json:"results,omitempty"`
+	Rounds  int         `json:"rounds,omitempty"` // how often all that is open was asked again
+}
+
+// Collected is the output of a child.
+type Collected struct {
+	Index  int             `json:"index"`
+	Output json.RawMessage `json:"output"`
 }
 
 // OpenChild is a child that was asked for something and has not ended.

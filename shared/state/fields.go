@@ -414,12 +414,17 @@ func checkAnswers(a *core.Answers) error {
 
 func checkChildren(c *core.Children) error {
 	for _, n := range []int{c.Count, c.Next, c.Started, c.Cursor, c.Failed, c.Rounds} {
-		if n < 0 || n > core.MaxChildren {
+		if n < 0 {
 			return errRange
 		}
 	}
 	for _, o := range c.Open {
-		if o.Index < 0 || o.Index >= c.Count {
+		if o.Index < 0 {
+			return errRange
+		}
+	}
+	for _, r := range c.Results {
+		if r.Index < 0 {
 			return errRange
 		}
 	}
