@@ -546,7 +546,7 @@ func TestQueuesOfTheStack(t *testing.T) {
 	w := newFixture(t, "30s")
 	s := w.open()
 	defer closeRuntime(t, s)
-	if got, want := fmt.Sprint(s.QueueNames()), "[control dead-letters quarantine replies requests-shop status-shop]"; got != want {
+	if got, want := fmt.Sprint(s.QueueNames()), "[control dead-letters quarantine replies requests-shop status-shop tasks]"; got != want {
 		t.Errorf("queues %s, want %s", got, want)
 	}
 	for _, name := range s.QueueNames() {

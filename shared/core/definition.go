@@ -118,6 +118,7 @@ type Each struct {
 	Order       json.RawMessage `json:"order,omitempty"`    // template of a child's order, which sees item and index; absent: the item itself or, without a list, the parent's order
 	Concurrency int             `json:"concurrency"`        // how many run at once, 1 to MaxConcurrency
 	Tolerate    int             `json:"tolerate,omitempty"` // how many may fail
+	Child       *Definition     `json:"-"`                  // what Definition names, where it was read with the parent
 	Collect     bool            `json:"collect,omitempty"`  // the step's output holds those of the children
 }
 
