@@ -1,5 +1,7 @@
 package core
 
+import "encoding/json"
+
 // Decide takes one event to a task. def is the definition that the task pins (for a new order the
 // current one; nil for a task without one: an unknown order, or the tombstone of an early Cancel).
 // order is the order as submitted and may be nil; where an expression has to be evaluated the
@@ -52,6 +54,8 @@ type deciding struct {
 	changed    bool // although the event itself was refused: its verdict is stored
 	effects    []Effect
 	verdict    *Verdict
+	items      map[int]json.RawMessage // of the list of step itemsOf, as far as they are needed
+	itemsOf    int
 	asked      bool // by its parent: where it is at an end, that is told again
 	err        error
 }

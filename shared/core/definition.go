@@ -252,9 +252,12 @@ type Expressions interface {
 	Input(step int, env Environment) (json.RawMessage, error)
 	UndoInput(step int, env Environment) (json.RawMessage, error) // only called where Undo.Input is set
 	When(step int, env Environment) (bool, error)
-	Output(env Environment) (json.RawMessage, error)               // only called where Output is set
-	CheckAnswer(step int, value json.RawMessage) error             // only called where Answer.Schema is set: what is wrong with the value
-	Refused(step int, env Environment) (bool, error)               // only called where Answer.Refuse is set
+	Output(env Environment) (json.RawMessage, error)   // only called where Output is set
+	CheckAnswer(step int, value json.RawMessage) error // only called where Answer.Schema is set: what is wrong with the value
+	Refused(step int, env Environment) (bool, error)   // only called where Answer.Refuse is set
+	// Items answers how many elements the list of a step has, and hands them to each in their order; only called where
+	// the step is an Each with an Input.
+	Items(step int, env Environment, each func(index int, item json.RawMessage)) (count int, err error)
 	ChildOrder(step int, env Environment) (json.RawMessage, error) // only called where Each.Order is set
 }
 

@@ -23,11 +23,11 @@ type kind interface {
 
 // prepared is what a claim needs.
 type prepared struct {
-	input   json.RawMessage   // of a call
-	wakeAt  Time              // of a wait, or an answer
-	answers *Answers          // of an answer
-	list    []json.RawMessage // of child tasks
-	atOnce  bool              // it ends with its claim
+	input    json.RawMessage // of a call
+	wakeAt   Time            // of a wait, or an answer
+	answers  *Answers        // of an answer
+	children int             // how many there are to be
+	atOnce   bool            // it ends with its claim
 }
 
 func kindOfStep(d *StepDefinition) kind {

@@ -31,39 +31,64 @@ const (
 func (eachKind) name() string { return "each" }
 
 func (eachKind) prepare(r *deciding, i int) (prepared, error) {
-	list, err := r.list(i)
-	if r.err != nil || err != nil {
-		return prepared{}, err
-	}
-	return prepared{list: list, atOnce: len(list) == 0}, nil
-}
-
-// list is what the step has a child for each of. Its errors hold no data of the order.
-func (r *deciding) list(i int) ([]json.RawMessage, error) {
 	d := &r.def.Steps[i]
 	if d.Input == nil {
-		return []json.RawMessage{nil}, nil
+		return prepared{children: 1}, nil
 	}
-	text, err := r.input(i, Do)
-	if r.err != nil || err != nil {
+	count, err := r.readItems(i, 0)
+	switch {
+	case r.err != nil || err != nil:
+		return prepared{}, err
+	case count > MaxChildren:
+		return prepared{}, fmt.Errorf("each is a list of %d, the limit is %d: put them into groups, and let a child workflow have an each of its own", count, MaxChildren)
+	case d.Each.Collect && count*collectedSize > MaxCollected:
+		return prepared{}, fmt.Errorf("each is a list of %d, whose outputs cannot be collected in %d bytes: leave out collect, and let the children store what they find", count, MaxCollected)
+	}
+	return prepared{children: count, atOnce: count == 0}, nil
+}
+
+// readItems reads the elements around the n-th of the step's list, and those of open children, and answers how many there are.
+// Its errors hold no data of the order.
+func (r *deciding) readItems(i, n int) (count int, err error) {
+	if !r.orderKnown() {
+		return 0, nil
+	}
+	s, d := &r.t.Steps[i], r.def.Steps[i].Each
+	r.items, r.itemsOf = map[int]json.RawMessage{}, i
+	open := map[int]bool{}
+	if s.Children != nil {
+		for _, o := range s.Children.Open {
+			open[o.Index] = true
+		}
+	}
+	return r.def.Expr.Items(i, r.environment(i, false), func(k int, item json.RawMessage) {
+		if k > n-d.Concurrency && k < n+d.Concurrency || open[k] {
+			r.items[k] = item
+		}
+	})
+}
+
+// item is the n-th of the step's list; nil of a step without one.
+func (r *deciding) item(i, n int) (json.RawMessage, error) {
+	if r.def.Steps[i].Input == nil {
+		return nil, nil
+	}
+	if item, known := r.items[n]; known && r.itemsOf == i {
+		return item, nil
+	}
+	switch count, err := r.readItems(i, n); {
+	case r.err != nil || err != nil:
 		return nil, err
+	case count != r.t.Steps[i].Children.Count:
+		return nil, errors.New("the list is another one than at the step's claim")
 	}
-	var list []json.RawMessage
-	switch err := json.Unmarshal(text, &list); {
-	case err != nil || list == nil:
-		return nil, errors.New("each is no list")
-	case len(list) > MaxChildren:
-		return nil, fmt.Errorf("each is a list of %d, the limit is %d: put them into groups, and let a child workflow have an each of its own", len(list), MaxChildren)
-	case d.Each.Collect && len(list)*collectedSize > MaxCollected:
-		return nil, fmt.Errorf("each is a list of %d, whose outputs cannot be collected in %d bytes: leave out collect, and let the children store what they find", len(list), MaxCollected)
-	}
-	return list, nil
+	return r.items[n], nil
 }
 
 func (eachKind) start(r *deciding, i int, p prepared) {
 	r.take(i, Waiting)
 	s := &r.t.Steps[i]
-	c := &Children{Count: len(p.list)}
+	c := &Children{Count: p.children}
 	if s.Children != nil {
 		c.Started = s.Children.Started
 	}
@@ -72,7 +97,7 @@ func (eachKind) start(r *deciding, i int, p prepared) {
 		r.endChildren(i)
 		return
 	}
-	r.fillChildren(i, p.list)
+	r.fillChildren(i)
 	at := r.at.Now
 	if len(c.Open) > 0 || r.err != nil { // else the order of none could be computed, and a Wake ends the step
 		at = at.Add(c.pause())
@@ -120,10 +145,10 @@ func (c *Children) fail(index int, code, message string) {
 }
 
 // fillChildren starts children while there is room for them (P40).
-func (r *deciding) fillChildren(i int, list []json.RawMessage) {
+func (r *deciding) fillChildren(i int) {
 	c, d := r.t.Steps[i].Children, r.def.Steps[i].Each
 	for len(c.Open) < d.Concurrency && c.Next < c.Count && c.Failed <= d.Tolerate {
-		order, err := r.childOrder(i, list, c.Next)
+		order, err := r.childOrder(i, c.Next)
 		if r.err != nil {
 			return
 		}
@@ -140,16 +165,15 @@ func (r *deciding) fillChildren(i int, list []json.RawMessage) {
 }
 
 // childOrder computes a child's order, which depends on nothing that can change in the run (P12).
-func (r *deciding) childOrder(i int, list []json.RawMessage, n int) (json.RawMessage, error) {
-	order, d := list[n], r.def.Steps[i].Each
-	if (d.Order != nil || order == nil) && !r.orderKnown() {
-		return nil, nil
+func (r *deciding) childOrder(i, n int) (json.RawMessage, error) {
+	order, err := r.item(i, n)
+	if err != nil || !r.orderKnown() {
+		return nil, err
 	}
-	switch {
+	switch d := r.def.Steps[i].Each; {
 	case d.Order != nil:
 		env := r.environment(i, false)
-		env.Item, env.Index = list[n], n
-		var err error
+		env.Item, env.Index = order, n
 		if order, err = r.def.Expr.ChildOrder(i, env); err != nil {
 			return nil, fmt.Errorf("the order of child %d: %w", n, err)
 		}
@@ -183,18 +207,11 @@ func (r *deciding) askOpen(i int, cause string) {
 	case s.Children.Stopped:
 		ask = AskCancel
 	}
-	var list []json.RawMessage
 	for _, o := range s.Children.Open {
 		if cause != "" && o.Cause != cause {
 			continue
 		}
-		if list == nil {
-			var err error
-			if list, err = r.list(i); r.err != nil || err != nil || len(list) != s.Children.Count {
-				return
-			}
-		}
-		order, err := r.childOrder(i, list, o.Index)
+		order, err := r.childOrder(i, o.Index)
 		if r.err != nil {
 			return
 		}
@@ -347,15 +364,7 @@ func (r *deciding) lookAtChildren(i int) {
 	s, d := &r.t.Steps[i], r.def.Steps[i].Each
 	c := s.Children
 	if !c.Stopped && c.Next < c.Count && c.Failed <= d.Tolerate && len(c.Open) < d.Concurrency {
-		list, err := r.list(i)
-		switch {
-		case r.err != nil:
-			return
-		case err != nil || len(list) != c.Count:
-			r.stopChildren(i, "list-changed: the list is another one than at the step's claim")
-		default:
-			r.fillChildren(i, list)
-		}
+		r.fillChildren(i)
 	}
 	if r.err == nil && !c.Stopped && c.Failed > d.Tolerate {
 		r.stopChildren(i, c.Reason)
@@ -458,31 +467,21 @@ func (r *deciding) undoChildren(i int) bool {
 func (r *deciding) fillUndo(i int) bool {
 	s, d := &r.t.Steps[i], r.def.Steps[i].Each
 	c := s.Children
-	var list []json.RawMessage
 	for c.Cursor > 0 && len(c.Open) < d.Concurrency {
-		if c.at(c.Cursor-1) >= 0 {
+		n := c.Cursor - 1
+		if c.at(n) >= 0 {
 			c.Cursor--
 			continue
 		}
-		if list == nil {
-			if list, _ = r.list(i); r.err != nil {
-				return false
-			}
-		}
-		if c.Cursor > len(list) { // it cannot be computed any more, as no run of this definition can have
-			c.Cursor = len(list)
-			continue
-		}
-		order, err := r.childOrder(i, list, c.Cursor-1)
+		order, err := r.childOrder(i, n)
 		if r.err != nil {
 			return false
 		}
-		c.Cursor--
-		if err != nil { // it was never started
+		if c.Cursor--; err != nil { // it was never started
 			continue
 		}
-		c.Open = append(c.Open, OpenChild{Index: c.Cursor, Cause: r.cause})
-		r.ask(i, c.Cursor, AskUndo, order)
+		c.Open = append(c.Open, OpenChild{Index: n, Cause: r.cause})
+		r.ask(i, n, AskUndo, order)
 	}
 	if c.Cursor > 0 || len(c.Open) > 0 {
 		return false

@@ -2,11 +2,13 @@ package expression
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
 // Check reports what is wrong with one expression, as an *Error, or nil.
@@ -92,6 +94,22 @@ func (x *Expressions) compileStep(i int, s *core.StepDefinition, scope Scope) (e
 // Input evaluates a step's input; nil where the step has none.
 func (x *Expressions) Input(step int, env core.Environment) (json.RawMessage, error) {
 	return evaluate(x.inputs[step], &env)
+}
+
+// Items walks the list that the input of a step evaluates to.
+func (x *Expressions) Items(step int, env core.Environment, each func(index int, item json.RawMessage)) (count int, err error) {
+	text, err := evaluate(x.inputs[step], &env)
+	if err != nil {
+		return 0, err
+	}
+	r := rawjson.ReadChecked(text)
+	if r.Kind() != '[' {
+		return 0, errors.New("each is no list")
+	}
+	for r.Enter(); r.Element(); count++ {
+		each(count, r.Value())
+	}
+	return count, r.Err
 }
 
 // ChildOrder evaluates the order of a child; nil where the step has no template of it.

@@ -35,12 +35,13 @@ func (noInput) Input(int, core.Environment) (json.RawMessage, error) {
 	b, err := json.Marshal(core.Question{Who: persons(), Need: new(len(persons())), NotSelf: new(strings.Repeat("x", 128))})
 	return b, err
 }
-func (noInput) UndoInput(int, core.Environment) (json.RawMessage, error)  { return nil, nil }
-func (noInput) When(int, core.Environment) (bool, error)                  { return true, nil }
-func (noInput) CheckAnswer(int, json.RawMessage) error                    { return nil }
-func (noInput) ChildOrder(int, core.Environment) (json.RawMessage, error) { return nil, nil }
-func (noInput) Refused(int, core.Environment) (bool, error)               { return false, nil }
-func (e noInput) Output(core.Environment) (json.RawMessage, error)        { return e.output, nil }
+func (noInput) UndoInput(int, core.Environment) (json.RawMessage, error)             { return nil, nil }
+func (noInput) When(int, core.Environment) (bool, error)                             { return true, nil }
+func (noInput) CheckAnswer(int, json.RawMessage) error                               { return nil }
+func (noInput) Items(int, core.Environment, func(int, json.RawMessage)) (int, error) { return 0, nil }
+func (noInput) ChildOrder(int, core.Environment) (json.RawMessage, error)            { return nil, nil }
+func (noInput) Refused(int, core.Environment) (bool, error)                          { return false, nil }
+func (e noInput) Output(core.Environment) (json.RawMessage, error)                   { return e.output, nil }
 
 // persons are as many as may answer, with the longest names.
 func persons() (all []string) {

@@ -415,6 +415,18 @@ func (Expressions) When(int, core.Environment) (bool, error) { return true, nil 
 func (Expressions) CheckAnswer(int, json.RawMessage) error { return nil }
 
 // Refused refuses "no".
+// Items are those of the order.
+func (Expressions) Items(_ int, env core.Environment, each func(int, json.RawMessage)) (int, error) {
+	var order struct{ Items []json.RawMessage }
+	if err := json.Unmarshal(env.Order, &order); err != nil {
+		return 0, err
+	}
+	for i, item := range order.Items {
+		each(i, item)
+	}
+	return len(order.Items), nil
+}
+
 // ChildOrder gives a child its item.
 func (Expressions) ChildOrder(_ int, env core.Environment) (json.RawMessage, error) {
 	return json.RawMessage(`{"item":` + string(env.Item) + `}`), nil
