@@ -2,7 +2,6 @@ package scheduler
 
 import (
 	"context"
-	"encoding/json"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/engine"
@@ -34,7 +33,7 @@ func (it *item) firstChild(ctx context.Context, j *engine.Job, ask core.AskChild
 	if err != nil {
 		return core.Decision{}, nil, err
 	}
-	d, err := j.Start(def, port.Order{ID: ask.OrderID, ContentHash: ask.ContentHash, Body: json.RawMessage(ask.Order)}, ask)
+	d, err := j.Start(def, port.Order{ID: ask.OrderID, ContentHash: ask.ContentHash, Body: ask.Order}, ask)
 	if refusal := refusalOf(err); refusal != nil { // it can never be stored, so it never begins
 		return core.Decision{}, ended(core.ChildCompensated, refusal.Code, refusal.Text), nil
 	}

@@ -47,7 +47,7 @@ func (b *builder) child(name *value, e *core.Each) {
 	}
 	def, problem, fix := b.opts.child(e.Workflow)
 	if problem == "" && depth(def) >= core.MaxChildDepth {
-		problem, fix = fmt.Sprintf("the workflow %s has children of its own, %d deep; the limit is %d", e.Workflow, depth(def), core.MaxChildDepth-1),
+		problem, fix = fmt.Sprintf("with the workflow %s there are %d levels of children, the limit is %d", e.Workflow, depth(def)+1, core.MaxChildDepth),
 			"take a level out, or let a step submit orders of their own"
 	}
 	if problem != "" {

@@ -302,17 +302,22 @@ func (p Page) note(s view.Step) string {
 	case s.State == core.Failed:
 		notes = append(notes, "in doubt whether it happened")
 	}
-	switch {
-	case s.FailedAs == "":
-	case s.State == core.Compensated:
-		notes = append(notes, "failed ("+Clean(s.FailedAs)+"), undone: the order goes on without it")
-	default:
-		notes = append(notes, "failed ("+Clean(s.FailedAs)+"), is undone alone: the order goes on without it")
+	if s.FailedAs != "" {
+		notes = append(notes, withoutIt(s))
 	}
 	if s.Resolved != nil {
 		notes = append(notes, "operator: "+string(s.Resolved.Fact))
 	}
 	return strings.Join(notes, ", ")
+}
+
+// withoutIt says that the order goes on without the step.
+func withoutIt(s view.Step) string {
+	done := "is undone alone"
+	if s.State == core.Compensated {
+		done = "undone"
+	}
+	return "failed (" + Clean(s.FailedAs) + "), " + done + ": the order goes on without it"
 }
 
 // children says how far the child tasks of a step are.
