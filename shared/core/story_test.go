@@ -1,6 +1,7 @@
 package core_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -409,7 +410,7 @@ func (s *story) parse(kind string, words []string, opts map[string]string) core.
 		}
 		return ev
 	case "parent": // what it asks, and its attempt
-		return core.AskChild{OrderID: orderID, Parent: core.Parent{OrderID: "p", Step: "each", Index: 3, Attempt: s.number(words[1])},
+		return core.AskChild{OrderID: orderID, Parent: core.Parent{OrderID: "p", Step: cmp.Or(opts["step"], "each"), Index: 3, Attempt: s.number(words[1])},
 			Ask: core.ChildAsk(words[0]), Workflow: "test", Definition: s.def.Hash, ContentHash: "c0ffee"}
 	}
 	name, attempt, _ := strings.Cut(id, "/")

@@ -38,13 +38,22 @@ event settle
   told
   attention 12:00:00
 
+wait 32s
+event close c2
+----
+12:00:32
+  close c2 accepted: 
+  Closed
+  -> parent/1: closed refused the service refused
+  told
+  at rest
+
 event parent undo 2
 ----
-  Compensating, because of parent
-    a Compensating, attempt 2, 1 failed, locked by scheduler-1, complete by 12:00:30
-  -> a-agent: undo-a (undo/2), key o1/0/a, stop by 12:00:30 {"order":{"n":1}}
-  due 12:00:30
+  -> parent/2: closed refused the service refused
+  at rest
 
 event parent start 3
 ----
-  due 12:00:30
+  -> parent/3: closed refused the service refused
+  at rest

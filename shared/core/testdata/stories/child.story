@@ -14,6 +14,11 @@ event parent start 1
   -> a-agent: do-a (do/1), key o1/0/a, stop by 12:00:30 {"order":{"n":1}}
   due 12:00:30
 
+event parent undo 7 step=other
+----
+  ignored: the order is the child of another step
+  due 12:00:30
+
 event cancel c1
 ----
   cancel c1 refused: the order is child 3 of step each of p, which decides about it; a child in Error can be resubmitted, resolved or closed, and for all else give the command to p

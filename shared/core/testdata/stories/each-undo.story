@@ -46,6 +46,11 @@ event child ship 2/1 processed
   ignored: it belongs to an earlier attempt
   due 12:00:30
 
+event child ship 2/2 processed
+----
+  ignored: the child is to be undone, and is not yet
+  due 12:00:30
+
 event child ship 2/2 error
 ----
     ship Waiting, attempt 2, next 3 of 3, open 2 error, open 1, undone down to 1, waits until 12:10:00, complete by 12:10:05
