@@ -97,10 +97,13 @@ func TestBadMessagesBetweenTasks(t *testing.T) {
 		"JSON object":        func(m *message.Child) { m.Ask.Order = json.RawMessage(`[]`) },
 		"both must be there": func(m *message.Child) { m.Ask.Definition = "latest" },
 		"run and index":      func(m *message.Child) { m.Ask.Parent.Run, m.Ask.OrderID = -1, "parent~all~2" },
-		"no order's ID":      func(m *message.Child) { m.Ask.Parent.OrderID = strings.Repeat("x", 125); m.Ask.OrderID = m.Ask.Parent.ChildID() },
-		"no step's name":     func(m *message.Child) { m.Ask.Parent.Step = "A"; m.Ask.OrderID = m.Ask.Parent.ChildID() },
-		"what is asked":      func(m *message.Child) { m.Ask = nil },
-		"state is":           func(m *message.Child) { m.Ended, m.Ask = &core.ChildEnded{Parent: m.Ask.Parent, State: "done"}, nil },
+		"no order's ID": func(m *message.Child) {
+			m.Ask.Parent.OrderID = strings.Repeat("x", 125)
+			m.Ask.OrderID = m.Ask.Parent.ChildID()
+		},
+		"no step's name": func(m *message.Child) { m.Ask.Parent.Step = "A"; m.Ask.OrderID = m.Ask.Parent.ChildID() },
+		"what is asked":  func(m *message.Child) { m.Ask = nil },
+		"state is":       func(m *message.Child) { m.Ended, m.Ask = &core.ChildEnded{Parent: m.Ask.Parent, State: "done"}, nil },
 	}
 	for reason, change := range bad {
 		w, _ := begun(t)
