@@ -21,6 +21,8 @@ type Scope struct {
 	Visible map[string]bool
 	// Value: the expression may read the value of an answer, as value.
 	Value bool
+	// Item: the expression may read an element of a list, as item, and its place, as index.
+	Item bool
 	// Step is the one that the expression belongs to, "" for the workflow's output.
 	Step string
 	// Undo: the expression is in the input of the step's undo. It may read the step's own output,

@@ -58,7 +58,7 @@ func Decode(hash string, data []byte) (*core.Definition, error) {
 func Seal(d *core.Definition) error {
 	d.Schema = 1
 	for i := range d.Steps {
-		if s := &d.Steps[i]; s.Wait != nil || s.Answer != nil || s.Fail != nil || len(s.Others) > 0 || s.PollFor > 0 || s.OnFailure == core.OnFailureContinue {
+		if s := &d.Steps[i]; s.Wait != nil || s.Answer != nil || s.Fail != nil || s.Each != nil || len(s.Others) > 0 || s.PollFor > 0 || s.OnFailure == core.OnFailureContinue {
 			d.Schema = 2
 		}
 	}

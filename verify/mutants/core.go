@@ -326,7 +326,7 @@ var ofCore = []Mutant{
 	{Name: "P9-error-keeps-the-times-of-waits", File: end, Func: "deciding.stopForOperator", Old: "s.CompleteBy = 0", New: ""},
 	{Name: "P9-untold-end-is-not-due", File: index, Func: "Live", Old: "live := t.ResendAt", New: "var live Time"},
 	{Name: "P9-deadline-is-not-due", File: index, Func: "Live", Old: "live = earliest(live, t.Deadline)", New: ""},
-	{Name: "P9-new-task-is-not-due", File: decide, Func: "start", Old: "reindex(t, false)", New: ""},
+	{Name: "P9-new-task-is-not-due", File: decide, Func: "create", Old: "reindex(t, false)", New: ""},
 	{Name: "P9-error-is-not-in-attention", File: index, Func: "reindex", Old: "t.Attention = t.ProcessState == Error && live == 0", New: "t.Attention = false"},
 	{Name: "P9-no-push-forward", File: index, Func: "Push", Old: "reindex(c, true)", New: "reindex(c, false)"},
 
@@ -335,7 +335,7 @@ var ofCore = []Mutant{
 	{Name: "P11-told-without-status-and-alert", File: end, Func: "Settles", Old: "return status && alert", New: "return true"},
 	{Name: "P11-told-without-the-alert", File: end, Func: "Settles", Old: "return status && alert", New: "return status"},
 	{Name: "P11-told-by-any-status", File: end, Func: "Settles", Old: "status || e.Status.Seq == t.EndSeq", New: "true"},
-	{Name: "P11-supervisor-tells-the-status", File: end, Func: "deciding.emitEnd", Old: "r.supervisor && r.t.EndSeq > 0", New: "false"},
+	{Name: "P11-supervisor-tells-the-status", File: end, Func: "deciding.emitEnd", Old: "r.supervisor && (r.t.EndSeq > 0 || r.t.Parent != nil)", New: "false"},
 	{Name: "P11-settled-stays-untold", File: index, Func: "Settled", Old: "c.ResendAt = 0", New: ""},
 	{Name: "P11-told-again-at-once-for-ever", File: overdue, Func: "deciding.resendDue", Old: "r.t.ResendAt = r.at.Now.Add(r.resendAfter())", New: ""},
 	{Name: "P12-redelivery-is-silent", File: decide, Func: "deciding.unchanged", Old: `r.def != nil && r.cause != ""`, New: "false"},

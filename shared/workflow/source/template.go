@@ -33,6 +33,10 @@ func (b *builder) templates() {
 			b.question(f, form, s, scope)
 			continue
 		}
+		if s.Each != nil {
+			b.items(f, s, scope)
+			continue
+		}
 		s.Input = b.template(f.value.get("input"), "input", scope)
 		if s.Undo != nil {
 			scope.Undo = true
