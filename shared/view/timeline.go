@@ -63,10 +63,10 @@ func stepMoments(s *Step, add func(at core.Time, step, what, text string)) {
 	if e := s.Error; e != nil {
 		what := "failed, "
 		switch {
-		case s.Waiting() && core.Uncalled(e.Code):
-			what = "not called, "
-		case s.Waiting():
+		case e.Code == core.CodeNotYet: // also once it is done
 			what = "asked, "
+		case s.Waiting():
+			what = "not called, "
 		}
 		add(e.At, s.Name, what+e.Code, e.Message)
 	}
