@@ -43,6 +43,12 @@ func Unauthorized(err error) error { return worker.Unauthorized(err) }
 //	return nil, fmt.Errorf("the parcel was not collected: %w", agent.NotYet(time.Minute))
 func NotYet(after time.Duration) error { return worker.NotYet(after) }
 
+// Progress reports that an operation of a step with a maxDuration is still at work: it may go on for the step's timeout
+// from now on. See worker.Progress for how often it is sent.
+func Progress(ctx context.Context, percent int, note string) error {
+	return worker.Progress(ctx, percent, note)
+}
+
 // NoEffect says that the call is proven to have had no effect: never sent, or refused.
 func NoEffect(err error) error { return worker.NoEffect(err) }
 

@@ -147,7 +147,10 @@ func submitted(o *message.SubmitOrder) core.Submitted {
 	}
 }
 
-func replied(r *message.Reply) core.Reply {
+func replied(r *message.Reply) core.Event {
+	if r.Outcome == message.Progress {
+		return core.Progress{Step: r.Step, Run: r.Run, Attempt: r.Attempt, Operation: r.Operation, Until: r.Until, Percent: r.Percent, Note: strings.ToValidUTF8(r.Note, "\ufffd")}
+	}
 	ev := core.Reply{
 		Step: r.Step, Run: r.Run, Attempt: r.Attempt, Operation: r.Operation,
 		Outcome: r.Outcome, Output: r.Output, RetryAfter: r.RetryAfter, NoEffect: r.NoEffect,

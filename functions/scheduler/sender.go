@@ -29,11 +29,17 @@ func senderOf(r *message.Reply, d *port.Delivery) sender {
 // into quarantine. A role that no agent is known by passes, since an operator may have redriven the
 // message; SQS does not say whose SenderId a redriven message bears.
 func (s *Scheduler) notAsked(def *core.Definition, it *item) error {
-	r, ok := it.ev.(core.Reply)
-	if !ok || def == nil || def.Index(r.Step) < 0 {
+	step := ""
+	switch e := it.ev.(type) {
+	case core.Reply:
+		step = e.Step
+	case core.Progress: // P43
+		step = e.Step
+	}
+	if def == nil || def.Index(step) < 0 {
 		return nil
 	}
-	asked := def.Steps[def.Index(r.Step)].AllAgents() // in turn, or one after another (P44)
+	asked := def.Steps[def.Index(step)].AllAgents() // in turn, or one after another (P44)
 	switch {
 	case it.from.agent != "" && !slices.Contains(asked, it.from.agent):
 	case s.anothers(asked, it.from.role):
@@ -42,7 +48,7 @@ func (s *Scheduler) notAsked(def *core.Definition, it *item) error {
 	}
 	return &message.Refusal{Code: CodeOtherAgent, Field: "agent", Text: fmt.Sprintf(
 		"a reply for step %q came from agent %.60q, role %.60q; this step asked agent %q, so the reply was not counted; fix: the agent's name in its replies, or the role that it runs with",
-		r.Step, it.from.agent, it.from.role, strings.Join(asked, " or "))}
+		step, it.from.agent, it.from.role, strings.Join(asked, " or "))}
 }
 
 // anothers reports a role that other agents reply with, and these do not.

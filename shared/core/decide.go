@@ -110,6 +110,8 @@ func (r *deciding) guard(kind eventKind, ev Event, step string) (i int, ignored 
 		run, attempt = e.Run, e.Attempt
 	case ChildEnded:
 		run, attempt = e.Parent.Run, e.Parent.Attempt
+	case Progress:
+		run, attempt = e.Run, e.Attempt
 	case Overdue:
 		attempt = e.Attempt
 	}

@@ -7,22 +7,24 @@ type Effect interface{ effect() }
 
 // SendRequest is a request to an agent; it is also the message itself (P3).
 type SendRequest struct {
-	Agent      string          `json:"agent"`
-	OrderID    string          `json:"task"`
-	Run        int             `json:"run"`
-	Step       string          `json:"step"`
-	Attempt    int             `json:"attempt"`
-	Operation  Operation       `json:"operation"` // do, undo
-	Name       string          `json:"name"`      // the agent's operation: "charge", "refund"
-	Grade      Grade           `json:"grade"`
-	Key        string          `json:"key"` // idempotency key; an undo names the key of the do that it reverses (P2)
-	Timeout    Duration        `json:"timeout"`
-	ClaimedAt  Time            `json:"claimedAt"`
-	CompleteBy Time            `json:"completeBy"`
-	StopBy     Time            `json:"stopBy"`
-	ClockSkew  Duration        `json:"clockSkew,omitempty"`
-	Input      json.RawMessage `json:"input,omitempty"`
-	Resolved   *Resolved       `json:"resolved,omitempty"`
+	Agent     string    `json:"agent"`
+	OrderID   string    `json:"task"`
+	Run       int       `json:"run"`
+	Step      string    `json:"step"`
+	Attempt   int       `json:"attempt"`
+	Operation Operation `json:"operation"` // do, undo
+	Name      string    `json:"name"`      // the agent's operation: "charge", "refund"
+	Grade     Grade     `json:"grade"`
+	Key       string    `json:"key"` // idempotency key; an undo names the key of the do that it reverses (P2)
+	Timeout   Duration  `json:"timeout"`
+	// MaxDuration: the handling may go on for that long, while it reports progress at least every Timeout (P43).
+	MaxDuration Duration        `json:"maxDuration,omitempty"`
+	ClaimedAt   Time            `json:"claimedAt"`
+	CompleteBy  Time            `json:"completeBy"`
+	StopBy      Time            `json:"stopBy"`
+	ClockSkew   Duration        `json:"clockSkew,omitempty"`
+	Input       json.RawMessage `json:"input,omitempty"`
+	Resolved    *Resolved       `json:"resolved,omitempty"`
 	// PointOfNoReturn: the agent keeps a ledger of the key, so that it can prove a refusal (P22a).
 	PointOfNoReturn bool   `json:"pointOfNoReturn,omitempty"`
 	Trace           string `json:"trace"` // W3C traceparent, derived from task, run, step and attempt

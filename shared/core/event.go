@@ -46,6 +46,17 @@ type Reply struct {
 	NoEffect   bool     // of failed and retry-later of a point of no return: its key has had no effect and will have none by this attempt (P22a)
 }
 
+// Progress says that the present attempt of a do is still at work (P43).
+type Progress struct {
+	Step      string
+	Run       int
+	Attempt   int
+	Operation Operation
+	Until     Time // when it reports again at the latest; zero: after the step's timeout
+	Percent   int  // 0 to 100
+	Note      string
+}
+
 // Overdue says that a step's complete-by has passed; decided by the Supervisor only (P16).
 type Overdue struct {
 	Step    string
@@ -181,6 +192,7 @@ func bySupervisor(ev Event) bool {
 
 func (Submitted) event()      {}
 func (Reply) event()          {}
+func (Progress) event()       {}
 func (Overdue) event()        {}
 func (DeadlinePassed) event() {}
 func (ResendDue) event()      {}

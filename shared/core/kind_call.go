@@ -95,11 +95,11 @@ func (r *deciding) takeCall(i int, op Operation) {
 	s.Allowance = min(max(s.Allowance, agent.QueueAllowance, 2*r.at.Waits[name]), max(d.MaxQueueTime, agent.QueueAllowance))
 	until := r.knownUntil(i)
 	s.ClaimedAt = r.at.Now
-	s.StopBy = r.at.Now.Add(r.timeout(i) + s.Allowance)
+	s.StopBy, s.Progress = r.at.Now.Add(r.longest(i)+s.Allowance), nil
 	if until != 0 && !s.Undo { // P18: a copy that comes later could be done a second time
 		s.StopBy = min(s.StopBy, latest(until, r.at.Now.Add(r.timeout(i))))
 	}
-	s.CompleteBy = s.StopBy
+	s.CompleteBy = r.firstCompleteBy(i)
 	s.LastStopBy = latest(s.LastStopBy, s.StopBy)
 }
 
@@ -165,12 +165,14 @@ func (r *deciding) request(i int, input json.RawMessage) SendRequest {
 	q := SendRequest{
 		Agent: d.AskedAgent(s), OrderID: r.t.OrderID, Run: r.t.Run, Step: s.Name, Attempt: s.Attempt,
 		Operation: Do, Name: d.Operation, Grade: d.Grade, Key: Key(r.t.OrderID, r.t.Run, s.Name),
-		Timeout: r.timeout(i), ClaimedAt: s.ClaimedAt, CompleteBy: s.CompleteBy, StopBy: s.StopBy,
+		Timeout: r.timeout(i), ClaimedAt: s.ClaimedAt, CompleteBy: r.firstCompleteBy(i), StopBy: s.StopBy,
 		ClockSkew: r.def.Agents[d.Agent].ClockSkew, Input: input, Resolved: s.Resolved, PointOfNoReturn: d.PointOfNoReturn,
 		Trace: trace(r.t.OrderID, r.t.Run, s.Name, s.Attempt),
 	}
 	if s.Undo {
 		q.Operation, q.Name = UndoOp, d.Undo.Operation
+	} else {
+		q.MaxDuration = d.MaxDuration
 	}
 	return q
 }

@@ -63,6 +63,9 @@ func (m SizeLimit) surelyFits(def *Definition, t *Task, output json.RawMessage) 
 		if def.Steps[i].Each != nil {
 			n += roughChildren
 		}
+		if def.Steps[i].MaxDuration > 0 {
+			n += roughProgress
+		}
 	}
 	return n <= m.Limit
 }
@@ -83,6 +86,9 @@ const (
 	// roughChildren is more than a step keeps of its children.
 	roughChildren = 96 << 10
 
+	// roughProgress is more than what a step's progress takes.
+	roughProgress = 2 << 10
+
 	longTime = 30 * 365 * Day
 )
 
@@ -102,6 +108,9 @@ func upperBound(t *Task) int {
 		n += 3 * (len(s.Output) + unknownSize(s.Unknown))
 		if s.Children != nil {
 			n += roughChildren
+		}
+		if s.Progress != nil {
+			n += roughProgress
 		}
 		if s.Answers != nil {
 			n += roughAnswer
@@ -191,6 +200,9 @@ func longestStep(t *Task, d *StepDefinition, s *Step, cause string, told bool) S
 	}
 	if d.Each != nil {
 		c.Undo, c.Children = true, longestChildren(d.Each, s.Children, cause)
+	}
+	if d.MaxDuration > 0 || s.Progress != nil {
+		c.Progress = &StepProgress{Percent: 100, Note: strings.Repeat("\x00", MaxNote), At: far}
 	}
 	if d.Undo != nil || s.Undo { // as the present definition says, or an earlier one (P49)
 		c.Undo, c.UndoFailures = true, manyOf

@@ -49,6 +49,7 @@ const (
 	overdue
 	wakeStep
 	childEnded
+	progress
 	stepKinds
 
 	submitted = eventKind(iota) - 1
@@ -74,6 +75,8 @@ func kindOf(ev Event) (eventKind, string) {
 	switch e := ev.(type) {
 	case Reply:
 		return kindOfReply(e), e.Step
+	case Progress:
+		return progress, e.Step
 	case Overdue:
 		return overdue, e.Step
 	case Wake:
@@ -224,7 +227,11 @@ var stepRows = []stepRow{
 	{[]eventKind{childEnded}, []State{Waiting}, alive, action((*deciding).childEnded)},
 	{[]eventKind{childEnded}, []State{Pending, Skipped, Processing, Processed, Failed, UndoWait, Compensating, Compensated}, alive, ignore(notOpen)},
 
-	{[]eventKind{doDone, doFailed, doLater, undoDone, undoFailed, undoLater, overdue, wakeStep, childEnded}, stepStates, ended, ignore(hasEnded)},
+	// P43: a step in flight stays so.
+	{[]eventKind{progress}, []State{Processing}, alive, action((*deciding).progressed)},
+	{[]eventKind{progress}, []State{Pending, Skipped, Processed, Waiting, Failed, UndoWait, Compensating, Compensated}, alive, ignore(notAsked)},
+
+	{[]eventKind{doDone, doFailed, doLater, undoDone, undoFailed, undoLater, overdue, wakeStep, childEnded, progress}, stepStates, ended, ignore(hasEnded)},
 }
 
 // taskRow defines cells of taskTable.

@@ -116,9 +116,17 @@ type Step struct {
 	Error        *StepError // the last failure
 	FailureCode  string     // code of the do's failure after which the task goes on without the step (P42); "": it does not
 	Resolved     *Resolved
-	Answers      *Answers  // of a step that is answered from outside
-	Children     *Children // of a step of child tasks
+	Progress     *StepProgress // what the present attempt reported last (P43)
+	Answers      *Answers      // of a step that is answered from outside
+	Children     *Children     // of a step of child tasks
 	Unknown      map[string]json.RawMessage
+}
+
+// StepProgress is what an attempt reported last (P43).
+type StepProgress struct {
+	Percent int    `json:"percent" doc:"0 to 100"`
+	Note    string `json:"note,omitempty"` // at most MaxNote bytes
+	At      Time   `json:"at" doc:"when it was stored; at most every 30 s"`
 }
 
 // Parent is the step that a child task belongs to, and its attempt (P41).

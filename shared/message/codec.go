@@ -114,6 +114,10 @@ func highest(m any) int {
 		if m.Kind == Answer {
 			return AnswerSchema
 		}
+	case *Reply:
+		if m.Outcome == Progress {
+			return ProgressSchema
+		}
 	case *Child:
 		return ChildSchema
 	}
@@ -163,6 +167,9 @@ func (m *Reply) Check() error {
 	if err := checkStep(m.OrderID, m.Run, m.Step, m.Attempt, m.Operation); err != nil {
 		return err
 	}
+	if m.Outcome == Progress {
+		return m.checkProgress()
+	}
 	switch {
 	case m.Outcome != core.OutcomeDone && m.Outcome != core.OutcomeFailed && m.Outcome != core.OutcomeRetryLater:
 		return unreadable("outcome is %.40q; it must be done, failed or retry-later", m.Outcome)
@@ -177,6 +184,22 @@ func (m *Reply) Check() error {
 	}
 	if err := rawjson.CheckDepth(m.Output); err != nil {
 		return unreadable("output: %v", err)
+	}
+	return nil
+}
+
+func (m *Reply) checkProgress() error {
+	switch {
+	case m.Schema < ProgressSchema:
+		return unreadable("schema is %d; progress has %d", m.Schema, ProgressSchema)
+	case m.Operation != core.Do:
+		return unreadable("progress belongs to a do; this is of %s", m.Operation)
+	case m.Percent < 0 || m.Percent > 100:
+		return unreadable("percent is %d; it must be 0 to 100", m.Percent)
+	case m.Until < 0 || m.Until > maxDeadline:
+		return unreadable("until must be between the years 1970 and 9999")
+	case m.Waited < 0:
+		return unreadable("waited is milliseconds from 0")
 	}
 	return nil
 }

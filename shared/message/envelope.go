@@ -40,8 +40,18 @@ type Reply struct {
 	Error      *ReplyError     `json:"error,omitempty"`
 	RetryAfter core.Duration   `json:"retryAfter,omitempty"` // milliseconds
 	NoEffect   bool            `json:"noEffect,omitempty"`   // failed, retry-later of a point of no return: its key has had no effect, and no call for this or an older attempt begins any more (P22a)
+	Until      core.Time       `json:"until,omitzero"`       // progress: when it reports again at the latest; zero: after the step's timeout
+	Percent    int             `json:"percent,omitempty"`    // progress: 0 to 100
+	Note       string          `json:"note,omitempty"`       // progress: for people; at most core.MaxNote bytes are kept
 	Waited     core.Duration   `json:"waited"`               // milliseconds from claimedAt to receipt, never negative (P32)
 }
+
+// Progress is the outcome of a Reply that is none yet: the agent is still at work (P43). Such a message has ProgressSchema,
+// so that older code gives it back unread.
+const (
+	Progress       core.Outcome = "progress"
+	ProgressSchema              = 2
+)
 
 // ReplyError says why. A retry-later with a code of core.Uncounted counts as no failure (P45).
 type ReplyError struct {

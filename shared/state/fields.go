@@ -133,6 +133,8 @@ var stepFields = tableOf(
 	text("failed", "code of the failure after which the order goes on without it", func(s *step) *string { return &s.FailureCode }),
 	part("resolved", "what an operator stated", func(s *step) **core.Resolved { return &s.Resolved },
 		func(r *core.Resolved) bool { return r == nil }, func(*core.Resolved) error { return nil }),
+	part("progress", "what the attempt in flight reported last", func(s *step) **core.StepProgress { return &s.Progress },
+		func(p *core.StepProgress) bool { return p == nil }, checkProgress),
 	part("answers", "who has answered what in which round, of a step that is answered from outside", func(s *step) **core.Answers { return &s.Answers },
 		func(a *core.Answers) bool { return a == nil }, checkAnswers),
 	part("children", "how far it is with its child tasks", func(s *step) **core.Children { return &s.Children },
@@ -411,6 +413,13 @@ func checkAnswers(a *core.Answers) error {
 		}
 	}
 	return checkVerdicts(a.Verdicts)
+}
+
+func checkProgress(p *core.StepProgress) error {
+	if !p.At.InRange() {
+		return errRange
+	}
+	return nil
 }
 
 func checkChildren(c *core.Children) error {

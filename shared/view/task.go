@@ -55,32 +55,33 @@ type TaskError struct {
 
 // Step is one step of a task.
 type Step struct {
-	Name       string          `json:"name"`
-	State      core.State      `json:"state" enum:"Pending,Skipped,Processing,Processed,Waiting,Failed,UndoWait,Compensating,Compensated"`
-	Kind       string          `json:"kind,omitempty" enum:"wait,approval,event,fail,each,workflow" doc:"absent where an agent is called"`
-	Agent      string          `json:"agent,omitempty"`
-	Operation  string          `json:"operation,omitempty"`
-	Grade      core.Grade      `json:"grade,omitempty" enum:"fenced,idempotent,plain"`
-	After      []string        `json:"after,omitempty" nullable:"false"`
-	NoReturn   bool            `json:"pointOfNoReturn,omitempty"`
-	Attempts   int             `json:"attempts" doc:"claims so far, do and undo together"`
-	Failures   int             `json:"failures" doc:"how often the do has failed or timed out since the last command"`
-	LockedBy   string          `json:"lockedBy,omitempty" doc:"the instance that claimed it"`
-	FirstAt    core.Time       `json:"firstAt,omitzero" doc:"first claim in this run"`
-	ClaimedAt  core.Time       `json:"claimedAt,omitzero" doc:"the present or last claim"`
-	CompleteBy core.Time       `json:"completeBy,omitzero" doc:"when the Supervisor looks at it"`
-	StopBy     core.Time       `json:"stopBy,omitzero" doc:"no side effect of the present attempt begins later"`
-	WakeAt     core.Time       `json:"wakeAt,omitzero" doc:"it waits until then"`
-	FinishedAt core.Time       `json:"finishedAt,omitzero" doc:"when it became Processed"`
-	Input      json.RawMessage `json:"input,omitempty" doc:"what its agent is given, once it was attempted; only where a single order was asked for, without waiting"`
-	Output     json.RawMessage `json:"output,omitempty"`
-	Error      *core.StepError `json:"error,omitempty" doc:"the last failure"`
-	FailedAs   string          `json:"failedAs,omitempty" doc:"code of the failure after which the step is undone alone and the order goes on without it (onFailure: continue)"`
-	Undo       *Undo           `json:"undo,omitempty" doc:"absent where the step has none"`
-	NoEffect   core.Time       `json:"noEffect,omitzero" doc:"since when it is proven that no attempt has had an effect: by its refusal (of a point of no return), or by what an operator stated"`
-	Resolved   *core.Resolved  `json:"resolved,omitempty" doc:"what an operator stated"`
-	Answers    *Answers        `json:"answers,omitempty" doc:"of a step that is answered from outside"`
-	Children   *Children       `json:"children,omitempty" doc:"of a step of child tasks"`
+	Name       string             `json:"name"`
+	State      core.State         `json:"state" enum:"Pending,Skipped,Processing,Processed,Waiting,Failed,UndoWait,Compensating,Compensated"`
+	Kind       string             `json:"kind,omitempty" enum:"wait,approval,event,fail,each,workflow" doc:"absent where an agent is called"`
+	Agent      string             `json:"agent,omitempty"`
+	Operation  string             `json:"operation,omitempty"`
+	Grade      core.Grade         `json:"grade,omitempty" enum:"fenced,idempotent,plain"`
+	After      []string           `json:"after,omitempty" nullable:"false"`
+	NoReturn   bool               `json:"pointOfNoReturn,omitempty"`
+	Attempts   int                `json:"attempts" doc:"claims so far, do and undo together"`
+	Failures   int                `json:"failures" doc:"how often the do has failed or timed out since the last command"`
+	LockedBy   string             `json:"lockedBy,omitempty" doc:"the instance that claimed it"`
+	FirstAt    core.Time          `json:"firstAt,omitzero" doc:"first claim in this run"`
+	ClaimedAt  core.Time          `json:"claimedAt,omitzero" doc:"the present or last claim"`
+	CompleteBy core.Time          `json:"completeBy,omitzero" doc:"when the Supervisor looks at it"`
+	StopBy     core.Time          `json:"stopBy,omitzero" doc:"no side effect of the present attempt begins later"`
+	WakeAt     core.Time          `json:"wakeAt,omitzero" doc:"it waits until then"`
+	FinishedAt core.Time          `json:"finishedAt,omitzero" doc:"when it became Processed"`
+	Input      json.RawMessage    `json:"input,omitempty" doc:"what its agent is given, once it was attempted; only where a single order was asked for, without waiting"`
+	Output     json.RawMessage    `json:"output,omitempty"`
+	Error      *core.StepError    `json:"error,omitempty" doc:"the last failure"`
+	FailedAs   string             `json:"failedAs,omitempty" doc:"code of the failure after which the step is undone alone and the order goes on without it (onFailure: continue)"`
+	Undo       *Undo              `json:"undo,omitempty" doc:"absent where the step has none"`
+	NoEffect   core.Time          `json:"noEffect,omitzero" doc:"since when it is proven that no attempt has had an effect: by its refusal (of a point of no return), or by what an operator stated"`
+	Resolved   *core.Resolved     `json:"resolved,omitempty" doc:"what an operator stated"`
+	Answers    *Answers           `json:"answers,omitempty" doc:"of a step that is answered from outside"`
+	Progress   *core.StepProgress `json:"progress,omitempty" doc:"what the attempt in flight reported last, of a step with a maxDuration"`
+	Children   *Children          `json:"children,omitempty" doc:"of a step of child tasks"`
 }
 
 // Kinds of steps that call no agent.
@@ -255,7 +256,7 @@ func stepOf(s *core.Step, def *core.StepDefinition) Step {
 		Name: s.Name, State: s.State, Attempts: s.Attempt, Failures: s.FailureCount,
 		LockedBy: s.LockedBy, FirstAt: s.FirstAt, ClaimedAt: s.ClaimedAt, CompleteBy: s.CompleteBy,
 		StopBy: s.StopBy, WakeAt: s.WakeAt, FinishedAt: s.FinishedAt,
-		Output: s.Output, Error: s.Error, FailedAs: s.FailureCode, NoEffect: s.NoEffect, Resolved: s.Resolved,
+		Output: s.Output, Error: s.Error, FailedAs: s.FailureCode, NoEffect: s.NoEffect, Resolved: s.Resolved, Progress: s.Progress,
 	}
 	undo := Undo{Running: s.Undo, Failures: s.UndoFailures, QuietBy: s.QuietBy}
 	if def != nil {

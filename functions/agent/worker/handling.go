@@ -59,7 +59,9 @@ func (h *handling) run(ctx context.Context) Verdict {
 	h.until = w.Clock.Now().Add(limit)
 	h.deadline = h.until
 	inner, cancel := context.WithTimeout(ctx, limit)
-	h.tries(inner)
+	watched, end := h.watched(inner)
+	h.tries(watched)
+	end()
 	cancel()
 	if wait, fits := h.heldBack(); fits {
 		return w.nack(wait)
@@ -81,7 +83,7 @@ func (h *handling) stop() time.Time { return h.req.StopBy.Add(-h.req.ClockSkew).
 // a call that is cut short is in doubt.
 func (h *handling) limit(ctx context.Context) time.Duration {
 	now := h.w.Clock.Now()
-	limit := h.req.Timeout.Std()
+	limit := max(h.req.Timeout, h.req.MaxDuration).Std() // P43
 	if h.byLedger() {
 		limit += ledgerTime
 	}

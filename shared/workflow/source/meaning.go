@@ -23,6 +23,7 @@ func (b *builder) meaning() {
 	for i := range b.steps {
 		b.queueTime(i)
 		b.polling(i)
+		b.long(i)
 		b.routes(i)
 		b.holds(i)
 		b.goesOn(i)
@@ -235,6 +236,27 @@ func (b *builder) polling(i int) {
 	}
 }
 
+// long checks a step that may take longer than its timeout while it reports progress (P43).
+func (b *builder) long(i int) {
+	s := &b.def.Steps[i]
+	if s.MaxDuration == 0 {
+		return
+	}
+	where := b.steps[i].value.field("maxDuration").value.at
+	long := workflow.Short(s.MaxDuration)
+	switch {
+	case s.MaxDuration < s.Timeout:
+		b.report.error(where, fmt.Sprintf("the maxDuration of step %s, %s, is shorter than its timeout, %s (P43)", s.Name, long, workflow.Short(s.Timeout)),
+			"make it longer, or write the time between two reports of progress as the timeout")
+	case s.Grade == core.Plain || s.PointOfNoReturn:
+		b.report.error(where, fmt.Sprintf("step %s has a maxDuration, and is of a plain service or a point of no return, where a second attempt beside a long first one cannot be told apart (P43)", s.Name),
+			"take maxDuration out, and make the timeout as long as the work")
+	case s.Grade != core.Fenced && s.Undo != nil:
+		b.report.warn(where, fmt.Sprintf("the undo of step %s waits for up to %s after its claim, since its service has no fence (P21)", s.Name, long),
+			"shorten maxDuration, or use grade: fenced where the service refuses a do after its undo")
+	}
+}
+
 // ledgerTime is what an agent needs, besides the call, to record a plain service's step (P31).
 const ledgerTime = 2 * core.Second
 
@@ -275,6 +297,10 @@ func (b *builder) holds(i int) {
 			"shorten it, or deploy the agent with a longer timeout")
 	}
 	told("step "+s.Name, b.steps[i].value, s.Timeout)
+	if s.MaxDuration > most {
+		b.report.error(b.steps[i].value.field("maxDuration").value.at, fmt.Sprintf("the maxDuration of step %s, %s, is longer than agent %s can work at a time, %s", s.Name, workflow.Short(s.MaxDuration), agent, workflow.Short(most)),
+			"shorten it, or run the agent where its time is not limited, as in a container")
+	}
 	if s.Undo != nil && (s.Undo.Timeout != s.Timeout || s.Timeout <= most) {
 		told("the undo of step "+s.Name, b.steps[i].value.get("undo"), s.Undo.Timeout)
 	}

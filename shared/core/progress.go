@@ -1,0 +1,56 @@
+package core
+
+import "strings"
+
+// MaxNote is the longest note of a Progress that is kept, in bytes.
+const MaxNote = 200
+
+// progressInterval is how often progress is written at most, where the step's timeout is not short (P43).
+const progressInterval = 30 * Second
+
+// longest is how long a handling may take in all (P43).
+func (r *deciding) longest(i int) Duration {
+	if r.long(i) {
+		return max(r.def.Steps[i].MaxDuration, r.timeout(i))
+	}
+	return r.timeout(i)
+}
+
+// long: the present attempt may go on for longer than the timeout, while it reports progress.
+func (r *deciding) long(i int) bool { return r.def.Steps[i].MaxDuration > 0 && !r.t.Steps[i].Undo }
+
+// firstCompleteBy is the complete-by of the present claim before any Progress: a request that is emitted again names
+// the same (P12).
+func (r *deciding) firstCompleteBy(i int) Time {
+	s := &r.t.Steps[i]
+	if !r.long(i) {
+		return s.StopBy
+	}
+	return min(s.StopBy, s.ClaimedAt.Add(r.timeout(i)+s.Allowance))
+}
+
+// progressed moves the complete-by of a long step, never past its stopBy and never back (P43).
+func (r *deciding) progressed(i int, ev Event) (string, error) {
+	e := ev.(Progress)
+	s := &r.t.Steps[i]
+	switch {
+	case e.Operation != Do || !r.long(i):
+		return "the step has no maxDuration: progress does not give it more time", nil
+	case passed(s.StopBy, r.at.Now):
+		return "the attempt's stopBy has passed", nil
+	case s.Progress != nil && r.at.Now < s.Progress.At.Add(min(progressInterval, r.timeout(i)/4)):
+		return "progress was stored a moment ago", nil
+	}
+	until := e.Until
+	if until == 0 {
+		until = r.at.Now.Add(r.timeout(i))
+	}
+	s.CompleteBy = latest(s.CompleteBy, min(until, s.StopBy))
+	s.Progress = &StepProgress{Percent: min(max(e.Percent, 0), 100), Note: shortNote(e.Note), At: r.at.Now}
+	return "", nil
+}
+
+// shortNote cuts a note at MaxNote bytes, between characters.
+func shortNote(note string) string {
+	return strings.ToValidUTF8(note[:min(len(note), MaxNote)], "")
+}
