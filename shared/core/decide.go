@@ -151,6 +151,9 @@ func start(def *Definition, order []byte, e Submitted, at At) (Decision, error) 
 		t.Steps[i] = Step{Name: def.Steps[i].Name, State: Pending}
 	}
 	r := &deciding{def: def, order: order, t: t, at: at, cause: "submit"}
+	if err := r.pinKey(); err != nil {
+		return Decision{}, err
+	}
 	switch {
 	case e.Deadline != 0:
 		r.setDeadline(e.Deadline)

@@ -129,6 +129,9 @@ func longest(def *Definition, t *Task) *Task {
 	for _, at := range []*Time{&c.StartAt, &c.Ended, &c.Deadline, &c.ResendAt, &c.Due} {
 		*at = far
 	}
+	if def.Tokens {
+		c.TokenKey = strings.Repeat("x", maxKeyID)
+	}
 	name := t.EndStep // of an earlier definition, perhaps (P49)
 	if len(t.UndoneFor.Step) > len(name) {
 		name = t.UndoneFor.Step

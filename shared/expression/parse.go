@@ -21,6 +21,8 @@ type Scope struct {
 	Visible map[string]bool
 	// Value: the expression may read the value of an answer, as value.
 	Value bool
+	// Answered are the steps that an answer ends, and whether they ask who answers. Nil: the expression makes no tokens (P39).
+	Answered map[string]bool
 	// Step is the one that the expression belongs to, "" for the workflow's output.
 	Step string
 	// Undo: the expression is in the input of the step's undo. It may read the step's own output,
@@ -44,6 +46,8 @@ type program struct {
 	path   *path               // set where the expression only names a place: its bytes are spliced
 	steps  map[ast.Node]string // nodes that stand for a step's output, and the step
 	facts  map[ast.Node]fact   // nodes that stand for how a step failed
+
+	tokens bool // it makes some (P39)
 
 	patterns map[string]*compiledPattern // of matches
 }
