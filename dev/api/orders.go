@@ -17,7 +17,7 @@ import (
 
 // OrderPath is the ID of an order in a path; exported because huma sees nothing else.
 type OrderPath struct {
-	ID string `path:"id" pattern:"^[A-Za-z0-9._:-]{1,128}$" doc:"the order's ID"`
+	ID string `path:"id" pattern:"^[A-Za-z0-9._:~-]{1,128}$" doc:"the order's ID"`
 }
 
 type taskInput struct {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/metrics"
+	"slices"
 	"strconv"
 	"time"
 
@@ -252,10 +253,17 @@ func (s *Runtime) List(ctx context.Context, q port.Query) ([]view.Summary, strin
 }
 
 // Queue finds a queue for the SQS edge.
-func (s *Runtime) Queue(name string) (port.Queue, error) { return s.queues.Queue(name) }
+func (s *Runtime) Queue(name string) (port.Queue, error) {
+	if name == port.Tasks { // P41: only the Scheduler writes and reads it
+		return nil, fmt.Errorf("queue %q: %w", name, port.ErrNotFound)
+	}
+	return s.queues.Queue(name)
+}
 
 // QueueNames lists them.
-func (s *Runtime) QueueNames() []string { return s.queues.names() }
+func (s *Runtime) QueueNames() []string {
+	return slices.DeleteFunc(s.queues.names(), func(name string) bool { return name == port.Tasks })
+}
 
 // startScheduled is Submit for the Supervisor. An order that is refused for good is as good as started.
 func (s *Runtime) startScheduled(ctx context.Context, orders []message.SubmitOrder) []error {

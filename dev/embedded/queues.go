@@ -50,7 +50,7 @@ func newQueues(disk *sqlite.Queues, clock port.Clock, agents []*agent) (*queues,
 	if err != nil {
 		return nil, err
 	}
-	names := []string{port.Replies, port.Control}
+	names := []string{port.Replies, port.Control, port.Tasks}
 	for _, a := range agents {
 		names = append(names, port.Requests(a.name))
 	}

@@ -26,6 +26,7 @@ import (
 const (
 	replyConsumers   = 24 // each holds up to ten tasks while one group commit is written
 	controlConsumers = 4
+	taskConsumers    = 8
 	cachedTasks      = 20_000
 	wakeSlack        = 2 * time.Millisecond
 )
@@ -138,7 +139,7 @@ func (s *Runtime) start() {
 	receiving, stopReceiving := context.WithCancel(context.Background())
 	work, stopWork := context.WithCancel(context.Background())
 	s.receiving, s.work, s.working = stopReceiving, work, stopWork
-	consumers := map[string]int{port.Replies: replyConsumers, port.Control: controlConsumers}
+	consumers := map[string]int{port.Replies: replyConsumers, port.Control: controlConsumers, port.Tasks: taskConsumers}
 	for name, n := range consumers {
 		p := &consumer{queue: s.queues.ours(name), handle: s.scheduler.Handle, clock: s.clock, log: s.log}
 		for range n {

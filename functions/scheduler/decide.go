@@ -26,6 +26,10 @@ const (
 func (it *item) Decide(ctx context.Context, j *engine.Job) ([]core.Effect, error) {
 	it.told, it.early, it.known, it.refusal, it.verdict, it.lesson = false, false, j.Task != nil, nil, nil, lesson{}
 	before := j.Task
+	if ask, ok := it.ev.(core.AskChild); ok && j.Task == nil {
+		_, told, err := it.firstChild(ctx, j, ask)
+		return told, err
+	}
 	d, err := it.decide(ctx, j)
 	switch refusal := refusalOf(err); {
 	case refusal != nil && it.submit != nil && j.Unseen: // P14: an order that is there stays accepted

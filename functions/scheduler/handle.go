@@ -34,7 +34,7 @@ type item struct {
 	verdict *core.Verdict
 }
 
-// Handle takes deliveries of one queue: intake, replies or control. It answers the receipts of
+// Handle takes deliveries of one queue: intake, replies, control or tasks. It answers the receipts of
 // those that must come again; all others may be deleted, since whatever they led to is stored and
 // sent (P13).
 func (s *Scheduler) Handle(ctx context.Context, queueName string, deliveries []port.Delivery) (failed []string) {
@@ -118,6 +118,12 @@ func (s *Scheduler) decode(queueName string, d *port.Delivery, it *item) (id str
 		}
 		it.ev, it.control, it.moveTo, it.token = controlled(c), c, c.Definition, c.Token
 		return c.OrderID, nil
+	case port.Tasks:
+		m, err := message.ChildOf(*d)
+		if err != nil {
+			return "", err
+		}
+		return it.child(m), nil
 	}
 	return "", fmt.Errorf("queue %q is not one of the Scheduler's", queueName)
 }

@@ -274,6 +274,9 @@ func (r *deciding) undoNext(i int) bool {
 // by that.
 func (r *deciding) undoStep(i int) bool {
 	s, d := &r.t.Steps[i], &r.def.Steps[i]
+	if d.Each != nil {
+		return r.undoChildren(i)
+	}
 	quiet := s.QuietBy.Add(r.def.Agents[d.Agent].ClockSkew)
 	switch {
 	case d.Undo == nil: // "undo: none", or a point of no return proven without effect: no request to send, once it is not in flight

@@ -98,6 +98,8 @@ func (r *deciding) cancelCommand(_ int, ev Event) (string, error) {
 		return "", ErrStale
 	case e.Run < t.Run:
 		return r.reject(e.ID, "cancel", "the order was resubmitted since; look at it and cancel the new run")
+	case t.Parent != nil:
+		return r.reject(e.ID, "cancel", t.Parent.only())
 	case t.ProcessState == Closed:
 		return r.reject(e.ID, "cancel", "the order is Closed, which is final")
 	case t.ProcessState == Cancelled || t.CancelAsked:
@@ -171,6 +173,8 @@ func (r *deciding) undoCommand(_ int, ev Event) (string, error) {
 // undoRefusal says why the operator cannot undo the task; "" where that is possible.
 func (r *deciding) undoRefusal() string {
 	switch {
+	case r.t.Parent != nil:
+		return r.t.Parent.only()
 	case r.t.ProcessState != Error:
 		return "only a task in Error can be undone by the operator; this one is " + string(r.t.ProcessState)
 	case r.pastPointOfNoReturn():
@@ -191,6 +195,9 @@ func (r *deciding) resubmitCommand(_ int, ev Event) (string, error) {
 	mode := modeOf(r.t)
 	switch mode {
 	case errForward, errUndo, compensated:
+		if r.t.Parent != nil && (mode == compensated || e.To != nil) {
+			return r.reject(e.ID, "resubmit", r.t.Parent.only())
+		}
 	case cancelled, processed, closed:
 		return r.reject(e.ID, "resubmit", "the order is "+string(r.t.ProcessState)+", which is final")
 	default:
@@ -306,6 +313,10 @@ func (r *deciding) resolveCommand(_ int, ev Event) (string, error) {
 	s := &r.t.Steps[i]
 	r.t.Command++
 	r.accept(e.ID, "resolve", "")
+	if s.Children != nil { // P41: of those that cannot be undone any more; the Resubmit goes on with the others
+		s.Children = s.Children.settled()
+		return "", nil
+	}
 	s.Resolved = &Resolved{Fact: e.Fact, Command: r.t.Command, At: r.at.Now}
 	undo := r.t.Phase == Undoing || s.State == UndoWait // P42: undone alone
 	switch {
@@ -332,6 +343,8 @@ func (r *deciding) resolveRefusal(i int, fact Fact) string {
 	switch {
 	case fact != Happened && fact != NotHappened && fact != Undone:
 		return "the fact must be happened, not-happened or undone"
+	case r.def.Steps[i].Each != nil:
+		return s.Children.resolveRefusal(fact)
 	case r.def.Steps[i].Answer != nil:
 		return "the step is answered from outside, so there is nothing in doubt; fix: resubmit the order, and it is asked again where it was decided"
 	case s.State == Waiting:
@@ -383,6 +396,8 @@ func (r *deciding) closeRefusal() string {
 	}
 	for i := range r.t.Steps {
 		switch s := &r.t.Steps[i]; {
+		case s.State == Waiting && s.Children.running():
+			return "step " + s.Name + " has children that have not ended; end those first: list them by their IDs, " + Parent{OrderID: r.t.OrderID, Step: s.Name}.ChildID() + " and so on"
 		case s.InFlight():
 			return "step " + s.Name + " is in flight; wait for its reply, or until its time has passed (" + s.CompleteBy.String() + ") and the Supervisor has looked at it"
 		case s.Attempted() && r.at.Now <= r.lastActivity(i):

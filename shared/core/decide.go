@@ -1,5 +1,7 @@
 package core
 
+import "encoding/json"
+
 // Decide takes one event to a task. def is the definition that the task pins (for a new order the
 // current one; nil for a task without one: an unknown order, or the tombstone of an early Cancel).
 // order is the order as submitted and may be nil; where an expression has to be evaluated the
@@ -52,6 +54,9 @@ type deciding struct {
 	changed    bool // although the event itself was refused: its verdict is stored
 	effects    []Effect
 	verdict    *Verdict
+	items      map[int]json.RawMessage // of the list of step itemsOf, as far as they are needed
+	itemsOf    int
+	asked      bool // by its parent: where it is at an end, that is told again
 	err        error
 }
 
@@ -62,6 +67,9 @@ func (r *deciding) unchanged(task *Task, ignored string) (Decision, error) {
 	r.t, r.effects = task, nil
 	if r.def != nil && r.cause != "" {
 		r.reemit()
+	}
+	if r.asked {
+		r.tellParent()
 	}
 	if r.err != nil {
 		return Decision{}, r.err
@@ -99,6 +107,8 @@ func (r *deciding) guard(kind eventKind, ev Event, step string) (i int, ignored 
 		run, attempt = e.Run, e.Attempt
 	case Wake:
 		run, attempt = e.Run, e.Attempt
+	case ChildEnded:
+		run, attempt = e.Parent.Run, e.Parent.Attempt
 	case Overdue:
 		attempt = e.Attempt
 	}
@@ -129,6 +139,8 @@ func decideUnknown(def *Definition, order []byte, ev Event, at At) (Decision, er
 		return start(def, order, e, at)
 	case Cancel:
 		return tombstone(e, at), nil
+	case AskChild:
+		return startChild(def, order, e, at)
 	case UndoCommand, Resubmit, Resolve, Close, Move, Answered:
 		return Decision{}, refuse(CodeUnknownTask, "no order with this ID is known; check the ID, or look for it with list")
 	}
@@ -142,6 +154,11 @@ func start(def *Definition, order []byte, e Submitted, at At) (Decision, error) 
 		r.Field = "deadline"
 		return Decision{}, r
 	}
+	return create(def, order, e, nil, at)
+}
+
+// create makes the task, which a parent has asked for where there is one.
+func create(def *Definition, order []byte, e Submitted, parent *AskChild, at At) (Decision, error) {
 	t := &Task{
 		OrderID: e.OrderID, Workflow: def.Name, Definition: def.Hash,
 		ContentHash: e.ContentHash, Priority: e.Priority, ReplyTo: e.ReplyTo,
@@ -150,9 +167,12 @@ func start(def *Definition, order []byte, e Submitted, at At) (Decision, error) 
 	for i := range t.Steps {
 		t.Steps[i] = Step{Name: def.Steps[i].Name, State: Pending}
 	}
-	r := &deciding{def: def, order: order, t: t, at: at, cause: "submit"}
+	r := &deciding{def: def, order: order, t: t, at: at, cause: causeOf(e, t)}
 	if err := r.pinKey(); err != nil {
 		return Decision{}, err
+	}
+	if parent != nil {
+		t.Parent, r.cause = &parent.Parent, causeOf(*parent, t)
 	}
 	switch {
 	case e.Deadline != 0:
@@ -161,6 +181,9 @@ func start(def *Definition, order []byte, e Submitted, at At) (Decision, error) 
 		r.setDeadline(at.Now.Add(def.Deadline))
 	}
 	r.started()
+	if parent != nil && parent.Ask != AskStart {
+		r.compensate(WhyParent, -1)
+	}
 	r.advance()
 	if r.err != nil {
 		return Decision{}, r.err

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -70,13 +71,14 @@ type AgentDefinition struct {
 	KeyRetention   Duration `json:"keyRetention,omitempty"` // how long the service remembers keys; 0: for ever (P18)
 }
 
-// StepDefinition is one step of a workflow: a call of an agent or, where Wait, Answer or Fail is set, a wait for a
-// time or for an answer, or a failure by rule.
+// StepDefinition is one step of a workflow: a call of an agent or, where Wait, Answer, Fail or Each is set, a wait for a
+// time or for an answer, a failure by rule, or child tasks.
 type StepDefinition struct {
 	Name            string          `json:"name"`
 	Wait            *Wait           `json:"wait,omitempty"`   // then Agent, Operation, Timeout, Retry, Undo and Grade are empty
 	Answer          *Answer         `json:"answer,omitempty"` // then Agent, Operation, Retry, Undo and Grade are empty
 	Fail            *Fail           `json:"fail,omitempty"`   // then all of the call is empty
+	Each            *Each           `json:"each,omitempty"`   // then all of the call is empty; the input is the list
 	Agent           string          `json:"agent"`
 	Others          []string        `json:"agents,omitempty"` // further agents for the same service, after Agent (P44)
 	Operation       string          `json:"operation"`
@@ -108,6 +110,41 @@ type Fail struct {
 	Code    string `json:"code"`    // short and stable, see StepError
 	Message string `json:"message"` // for people, at most MaxMessage bytes
 }
+
+// Each is a step of child tasks: one for each element of the list that the step's input evaluates to or, where the step
+// has no input, a single one (P40).
+type Each struct {
+	Workflow    string          `json:"workflow"`
+	Definition  string          `json:"definition"`         // hash, pinned with the parent's
+	Order       json.RawMessage `json:"order,omitempty"`    // template of a child's order, which sees item and index; absent: the item itself or, without a list, the parent's order
+	Concurrency int             `json:"concurrency"`        // how many run at once, 1 to MaxConcurrency
+	Tolerate    int             `json:"tolerate,omitempty"` // how many may fail
+	Child       *Definition     `json:"-"`                  // what Definition names, where it was read with the parent
+	Collect     bool            `json:"collect,omitempty"`  // the step's output holds those of the children
+}
+
+// Bounds of child tasks (P40).
+const (
+	MaxChildren    = 10_000   // of a step
+	MaxConcurrency = 100      // of a step
+	MaxChildDepth  = 3        // of workflows in workflows
+	MaxChildOrder  = 48 << 10 // bytes of a child's order
+	MaxCollected   = 16 << 10 // bytes of all that a step collects
+	maxFailedAt    = 20
+)
+
+// ChildID is the ID of a child task. The order of a task never changes, and that of a child can in the parent's next
+// run: so that run has children of its own.
+func (p Parent) ChildID() string {
+	id := p.OrderID + ChildMark + p.Step + ChildMark + strconv.Itoa(p.Index)
+	if p.Run > 0 {
+		id += "." + strconv.Itoa(p.Run)
+	}
+	return id
+}
+
+// ChildMark stands in the IDs of child tasks only.
+const ChildMark = "~"
 
 // Answer is a step that ends with an answer from outside: an approval by people, or an event (P35). The step's
 // input evaluates to a Question when it is claimed; its Timeout holds where the question names none.
@@ -207,6 +244,8 @@ type Environment struct {
 	Value    json.RawMessage   // of an answer; only seen by Answer.Refuse
 	// Token makes a token of an answer to a step, for a person or for anyone (P39). Only where Definition.Tokens is set.
 	Token func(step, person string) (string, error)
+	Item  json.RawMessage // of the list of an Each; only seen by Each.Order
+	Index int             // of Item
 }
 
 // Expressions evaluates the templates and conditions of one Definition. It must be a pure
@@ -219,6 +258,10 @@ type Expressions interface {
 	Output(env Environment) (json.RawMessage, error)   // only called where Output is set
 	CheckAnswer(step int, value json.RawMessage) error // only called where Answer.Schema is set: what is wrong with the value
 	Refused(step int, env Environment) (bool, error)   // only called where Answer.Refuse is set
+	// Items answers how many elements the list of a step has, and hands them to each in their order; only called where
+	// the step is an Each with an Input.
+	Items(step int, env Environment, each func(index int, item json.RawMessage)) (count int, err error)
+	ChildOrder(step int, env Environment) (json.RawMessage, error) // only called where Each.Order is set
 }
 
 // Link prepares the definition for use. It must be called once after loading, before the

@@ -45,6 +45,30 @@ func (x *expressions) Refused(_ int, env core.Environment) (bool, error) {
 	return string(env.Value) == `"no"`, nil
 }
 
+// Items is the list that the input is.
+func (x *expressions) Items(i int, env core.Environment, each func(int, json.RawMessage)) (int, error) {
+	input, err := x.Input(i, env)
+	if err != nil {
+		return 0, err
+	}
+	var list []json.RawMessage
+	if json.Unmarshal(input, &list) != nil {
+		return 0, errors.New("each is no list")
+	}
+	for n := range list {
+		each(n, list[n])
+	}
+	return len(list), nil
+}
+
+// ChildOrder fails for an item that is "bad".
+func (x *expressions) ChildOrder(_ int, env core.Environment) (json.RawMessage, error) {
+	if string(env.Item) == `"bad"` {
+		return nil, errors.New("no such field")
+	}
+	return json.RawMessage(fmt.Sprintf(`{"item":%s,"index":%d}`, env.Item, env.Index)), nil
+}
+
 func (x *expressions) When(i int, env core.Environment) (bool, error) {
 	if f := x.when[i]; f != nil {
 		return f(env)

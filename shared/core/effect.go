@@ -123,6 +123,8 @@ func (SendWake) effect()    {}
 func (SendSettle) effect()  {}
 func (SendStatus) effect()  {}
 func (RaiseAlert) effect()  {}
+func (AskChild) effect()    {}
+func (ChildEnded) effect()  {}
 
 // Decision is what Decide answers.
 type Decision struct {

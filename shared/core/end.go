@@ -147,7 +147,7 @@ func (r *deciding) setEnd() {
 	if t.ProcessState == Error {
 		t.EndCommand = t.Command
 	}
-	if status || t.ProcessState == Error {
+	if status || t.Parent != nil || t.ProcessState == Error {
 		t.ResendAt = r.resendTime()
 	}
 	r.emitEnd()
@@ -168,7 +168,7 @@ func (r *deciding) resendTime() Time {
 // emitEnd emits the final status and alert. Where there is a status the Supervisor leaves both, status and
 // alert, to the Scheduler (P11).
 func (r *deciding) emitEnd() {
-	if r.supervisor && r.t.EndSeq > 0 {
+	if r.supervisor && (r.t.EndSeq > 0 || r.t.Parent != nil) {
 		r.emit(SendSettle{OrderID: r.t.OrderID})
 		return
 	}
@@ -216,6 +216,7 @@ func (r *deciding) emitFinal() {
 		}
 		r.emit(r.status(s))
 	}
+	r.tellParent()
 	if t.ProcessState == Error {
 		r.emit(r.alert())
 	}
@@ -256,16 +257,18 @@ func Settles(def *Definition, t *Task, effects []Effect) bool {
 	if t.ResendAt == 0 {
 		return false
 	}
-	status, alert := t.EndSeq == 0, t.ProcessState != Error
+	status, alert, parent := t.EndSeq == 0, t.ProcessState != Error, t.Parent == nil
 	for _, e := range effects {
 		switch e := e.(type) {
 		case SendStatus:
 			status = status || e.Status.Seq == t.EndSeq
 		case RaiseAlert:
 			alert = alert || e.At == t.Ended
+		case ChildEnded:
+			parent = parent || e.Parent == *t.Parent
 		}
 	}
-	return status && alert
+	return status && alert && parent
 }
 
 // settle sends the final status again.
@@ -291,7 +294,7 @@ func (r *deciding) reemit() {
 		r.emitEnd()
 	}
 	for i := range t.Steps {
-		if s := &t.Steps[i]; s.Cause == r.cause && r.claimStands(s) {
+		if s := &t.Steps[i]; (s.Cause == r.cause || s.Children.opened(r.cause)) && r.claimStands(s) {
 			r.kind(i).resend(r, i)
 		}
 	}
@@ -314,7 +317,7 @@ func (r *deciding) nextFinish(seq int) (int, int) {
 
 // claimStands: a claim forward only counts while the task goes forward (H28), that of an undo always.
 func (r *deciding) claimStands(s *Step) bool {
-	return s.State == Compensating || (s.State == Processing || s.State == Waiting) && r.t.ProcessState == Processing
+	return s.State == Compensating || s.State == Waiting && s.Undo || (s.State == Processing || s.State == Waiting) && r.t.ProcessState == Processing
 }
 
 // Restart emits again all that is under way in a task whose queues died with their process, from

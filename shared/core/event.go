@@ -126,6 +126,49 @@ type Answered struct {
 	Token bool // it came by a token, which says Run, Step and By: a refusal of it is not stored (P39)
 }
 
+// ChildAsk is what a step asks of a child task.
+type ChildAsk string
+
+const (
+	AskStart  ChildAsk = "start"
+	AskCancel ChildAsk = "cancel" // undo it, unless it is Processed
+	AskUndo   ChildAsk = "undo"
+)
+
+// AskChild is what a step asks of a child task (P41): an effect of the parent's decision, and the event of the child. It
+// always holds all of the child, which may not have heard of any other.
+type AskChild struct {
+	OrderID     string          `json:"task"` // of the child
+	Parent      Parent          `json:"parent"`
+	Ask         ChildAsk        `json:"ask"`
+	Workflow    string          `json:"workflow"`
+	Definition  string          `json:"definition"` // hash
+	Priority    string          `json:"priority,omitempty"`
+	Order       json.RawMessage `json:"order"`
+	ContentHash string          `json:"-"` // of the order, set by the actor that stores it
+}
+
+// ChildState is how a child task has ended, or that it has stopped.
+type ChildState string
+
+const (
+	ChildProcessed   ChildState = "processed"
+	ChildCompensated ChildState = "compensated"
+	ChildError       ChildState = "error"   // it waits for the operator, and will end otherwise
+	ChildClosed      ChildState = "closed"  // the operator has ended it as it stood (P48): it is in doubt
+	ChildExpired     ChildState = "expired" // it had ended, and is no longer stored (P26)
+)
+
+// ChildEnded tells a parent how a child task has ended (P41): an effect of the child's decision, and the event of the
+// parent. It names the attempt of the parent's step that asked last.
+type ChildEnded struct {
+	Parent  Parent          `json:"parent"`
+	State   ChildState      `json:"state"`
+	Output  json.RawMessage `json:"output,omitempty"` // of the child's workflow
+	Code    string          `json:"code,omitempty"`   // why it has not come to its end forward
+	Message string          `json:"message,omitempty"`
+}
+
 // bySupervisor reports an event that only the Supervisor decides. It claims nothing, sends no
 // request (P16) and leaves a status to the Scheduler (P11).
 func bySupervisor(ev Event) bool {
@@ -150,6 +193,8 @@ func (Resolve) event()        {}
 func (Close) event()          {}
 func (Move) event()           {}
 func (Answered) event()       {}
+func (AskChild) event()       {}
+func (ChildEnded) event()     {}
 
 // At is the context of a decision: the time, the instance, and what it has measured.
 type At struct {

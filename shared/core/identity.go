@@ -39,6 +39,10 @@ func causeOf(ev Event, t *Task) string {
 		return "move/" + strconv.Itoa(e.Command)
 	case Answered:
 		return causeAnswer(e)
+	case AskChild:
+		return "parent/" + strconv.Itoa(e.Parent.Attempt) + "/" + string(e.Ask)
+	case ChildEnded:
+		return "child/" + e.Parent.Step + "/" + strconv.Itoa(e.Parent.Attempt) + "/" + strconv.Itoa(e.Parent.Index)
 	}
 	return ""
 }

@@ -23,10 +23,11 @@ type kind interface {
 
 // prepared is what a claim needs.
 type prepared struct {
-	input   json.RawMessage // of a call
-	wakeAt  Time            // of a wait, or an answer
-	answers *Answers        // of an answer
-	atOnce  bool            // it ends with its claim
+	input    json.RawMessage // of a call
+	wakeAt   Time            // of a wait, or an answer
+	answers  *Answers        // of an answer
+	children int             // how many there are to be
+	atOnce   bool            // it ends with its claim
 }
 
 func kindOfStep(d *StepDefinition) kind {
@@ -37,6 +38,8 @@ func kindOfStep(d *StepDefinition) kind {
 		return answerKind{}
 	case d.Fail != nil:
 		return failKind{}
+	case d.Each != nil:
+		return eachKind{}
 	}
 	return callKind{}
 }

@@ -61,6 +61,8 @@ func (r *deciding) move(to Target) (refused string) {
 func (r *deciding) moveRefusal(to Target) string {
 	t := r.t
 	switch {
+	case t.Parent != nil:
+		return t.Parent.only()
 	case t.ProcessState != Error && t.ProcessState != Compensated && t.ProcessState != Processing:
 		return "only a task in Error, a Compensated one, or one that goes forward with nothing in flight can be moved; this one is " + string(t.ProcessState)
 	case to.Definition == nil:
@@ -155,6 +157,9 @@ func fixed(d, n *StepDefinition, bound bool, s *Step) (all []Difference) {
 	if d.Answer != nil && n.Answer != nil && !d.Answer.takes(n.Answer) {
 		all = append(all, Difference{d.Name, "what it may be answered with, or what is a refusal, is different", bound})
 	}
+	if d.Each != nil && n.Each != nil && !d.Each.same(n.Each) {
+		all = append(all, Difference{d.Name, "its children are of another workflow, or get other orders", bound})
+	}
 	if d.Wait == nil && d.Answer == nil && !bytes.Equal(d.Input, n.Input) {
 		what, refused := "its input is another one", bound && !withoutEffect(s)
 		if refused {
@@ -181,6 +186,7 @@ func free(d, n *StepDefinition) (all []Difference) {
 	add("wait is another one; where it has begun, it ends when it would have", d.Wait != nil && n.Wait != nil && (*d.Wait != *n.Wait || !bytes.Equal(d.Input, n.Input)))
 	add("question is another one; where it was asked, who may answer, and until when, stays", d.Answer != nil && n.Answer != nil && (!bytes.Equal(d.Input, n.Input) || !d.Answer.waits(n.Answer)))
 	add("code or message is another one", d.Fail != nil && n.Fail != nil && *d.Fail != *n.Fail)
+	add("concurrency, or how many children may fail, is another one", d.Each != nil && n.Each != nil && (d.Each.Concurrency != n.Each.Concurrency || d.Each.Tolerate != n.Each.Tolerate))
 	add("condition is another one", d.When != n.When)
 	add("place is another one: it came after ["+strings.Join(d.After, ", ")+"] and comes after ["+strings.Join(n.After, ", ")+"]",
 		strings.Join(d.After, ",") != strings.Join(n.After, ","))
@@ -193,6 +199,11 @@ func free(d, n *StepDefinition) (all []Difference) {
 // takes: the same answers decide the same.
 func (a *Answer) takes(n *Answer) bool {
 	return a.Event == n.Event && a.Ask == n.Ask && slices.Equal(a.Values, n.Values) && bytes.Equal(a.Schema, n.Schema) && a.Refuse == n.Refuse
+}
+
+// same: the children are the same ones, and what is kept of them.
+func (e *Each) same(n *Each) bool {
+	return e.Definition == n.Definition && e.Collect == n.Collect && bytes.Equal(e.Order, n.Order)
 }
 
 // waits: the time for an answer ends in the same way.

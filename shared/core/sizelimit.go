@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -59,6 +60,9 @@ func (m SizeLimit) surelyFits(def *Definition, t *Task, output json.RawMessage) 
 		if def.Steps[i].Answer != nil {
 			n += roughAnswer
 		}
+		if def.Steps[i].Each != nil {
+			n += roughChildren
+		}
 	}
 	return n <= m.Limit
 }
@@ -76,6 +80,8 @@ const (
 	roughHeader, roughStep = 16 << 10, 1 << 10
 	// roughAnswer is more than the longest answers of a step take, beside the value of an event.
 	roughAnswer = 32 << 10
+	// roughChildren is more than a step keeps of its children.
+	roughChildren = 96 << 10
 
 	longTime = 30 * 365 * Day
 )
@@ -94,6 +100,9 @@ func upperBound(t *Task) int {
 	for i := range t.Steps {
 		s := &t.Steps[i]
 		n += 3 * (len(s.Output) + unknownSize(s.Unknown))
+		if s.Children != nil {
+			n += roughChildren
+		}
 		if s.Answers != nil {
 			n += roughAnswer
 			for _, v := range s.Answers.Votes {
@@ -132,6 +141,7 @@ func longest(def *Definition, t *Task) *Task {
 	if def.Tokens {
 		c.TokenKey = strings.Repeat("x", maxKeyID)
 	}
+	c.Parent = &Parent{OrderID: strings.Repeat("x", maxID), Run: manyOf, Step: strings.Repeat("x", maxID), Index: MaxChildren, Attempt: manyOf}
 	name := t.EndStep // of an earlier definition, perhaps (P49)
 	if len(t.UndoneFor.Step) > len(name) {
 		name = t.UndoneFor.Step
@@ -182,6 +192,9 @@ func longestStep(t *Task, d *StepDefinition, s *Step, cause string, told bool) S
 			c.Output = longest
 		}
 	}
+	if d.Each != nil {
+		c.Undo, c.Children = true, longestChildren(d.Each, s.Children, cause)
+	}
 	if d.Undo != nil || s.Undo { // as the present definition says, or an earlier one (P49)
 		c.Undo, c.UndoFailures = true, manyOf
 	}
@@ -190,6 +203,21 @@ func longestStep(t *Task, d *StepDefinition, s *Step, cause string, told bool) S
 	}
 	if told || s.FinishSeq != 0 {
 		c.FinishSeq, c.FinishCause = manyOf, cause
+	}
+	return c
+}
+
+// longestChildren: what is collected stands in the output later, and no more in the children.
+func longestChildren(d *Each, have *Children, cause string) *Children {
+	c := &Children{Count: manyOf, Next: manyOf, Started: manyOf, Cursor: manyOf, Failed: manyOf, FailedAt: slices.Repeat([]int{MaxChildren}, maxFailedAt),
+		Reason: strings.Repeat("\x00", MaxMessage), Stopped: true, Rounds: manyOf}
+	// MaxConcurrency, since a Move can lower that of the definition.
+	open := OpenChild{Index: MaxChildren, Cause: cause, State: string(ChildProcessed)}
+	c.Open = slices.Repeat([]OpenChild{open}, MaxConcurrency)
+	if d.Collect {
+		c.Results = []Collected{{Index: MaxChildren, Output: json.RawMessage(strconv.Quote(strings.Repeat("x", MaxCollected)))}}
+	} else if have != nil {
+		c.Results = have.Results
 	}
 	return c
 }

@@ -1,6 +1,7 @@
 package core_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -180,9 +181,12 @@ func (s *story) step(name string, opts map[string]string) {
 	if opts["fail"] != "" {
 		d = core.StepDefinition{Name: name, OnFailure: core.OnFailureUndo, Fail: &core.Fail{Code: opts["fail"], Message: "it is refused by rule"}}
 	}
+	if _, one := opts["child"]; one || opts["each"] != "" {
+		s.eachStep(&d, i, opts)
+	}
 	for k, v := range opts {
 		switch k {
-		case name, "fail":
+		case name, "fail", "each", "child", "at-once", "tolerate", "collect":
 		case "answers", "ask", "event", "need", "who", "not", "timeout", "on-timeout", "timeout-value", "refuse", "schema", "question":
 			// of a step that is answered
 		case "wait":
@@ -272,6 +276,30 @@ func (s *story) answerStep(d *core.StepDefinition, i int, opts map[string]string
 			return nil, errors.New("no such field")
 		}
 		return json.Marshal(question)
+	}
+}
+
+// eachStep has a child for each of its items, or one.
+func (s *story) eachStep(d *core.StepDefinition, i int, opts map[string]string) {
+	d.Agent, d.Operation, d.Grade, d.Undo, d.Retry, d.Timeout, d.Input = "", "", "", nil, core.Retry{}, 0, nil
+	d.Each = &core.Each{Workflow: "parcel", Definition: "feed", Concurrency: 10}
+	for k, v := range opts {
+		switch k {
+		case "at-once":
+			d.Each.Concurrency = s.number(v)
+		case "collect":
+			d.Each.Collect = true
+		case "tolerate":
+			d.Each.Tolerate = s.number(v)
+		case "each":
+			d.Input, d.Each.Order = json.RawMessage(`"template"`), json.RawMessage(`"template"`)
+			s.expr.input[i] = func(core.Environment) (json.RawMessage, error) {
+				if v == "none" {
+					return json.RawMessage(`"none"`), nil
+				}
+				return json.Marshal(strings.FieldsFunc(v, func(c rune) bool { return c == ',' }))
+			}
+		}
 	}
 }
 
@@ -371,6 +399,19 @@ func (s *story) parse(kind string, words []string, opts map[string]string) core.
 		return core.Settle{}
 	case "answer":
 		return s.answer(words, run, opts)
+	case "child": // index/attempt and what it came to
+		index, attempt, _ := strings.Cut(words[1], "/")
+		ev := core.ChildEnded{Parent: core.Parent{OrderID: orderID, Run: run, Step: words[0], Index: s.number(index), Attempt: s.number(attempt)}, State: core.ChildState(words[2])}
+		switch ev.State {
+		case core.ChildProcessed:
+			ev.Output = json.RawMessage(`{"n":` + index + `}`)
+		case core.ChildCompensated:
+			ev.Code, ev.Message = opts["code"], "it was undone"
+		}
+		return ev
+	case "parent": // what it asks, and its attempt
+		return core.AskChild{OrderID: orderID, Parent: core.Parent{OrderID: "p", Step: cmp.Or(opts["step"], "each"), Index: 3, Attempt: s.number(words[1])},
+			Ask: core.ChildAsk(words[0]), Workflow: "test", Definition: s.def.Hash, ContentHash: "c0ffee"}
 	}
 	name, attempt, _ := strings.Cut(id, "/")
 	if kind == "wake" {
@@ -547,7 +588,7 @@ func describeStep(s *core.Step) string {
 	if s.FailureCode != "" {
 		text += ", failed for good: " + s.FailureCode
 	}
-	text += describeAnswers(s)
+	text += describeAnswers(s) + describeChildren(s.Children)
 	if s.LockedBy != "" {
 		text += ", locked by " + s.LockedBy
 	}
@@ -556,6 +597,26 @@ func describeStep(s *core.Step) string {
 	}
 	if s.CompleteBy != 0 {
 		text += ", complete by " + clock(s.CompleteBy)
+	}
+	return text
+}
+
+func describeChildren(c *core.Children) (text string) {
+	if c == nil {
+		return ""
+	}
+	text = fmt.Sprintf(", next %d of %d", c.Next, c.Count)
+	for _, o := range c.Open {
+		text += strings.TrimRight(fmt.Sprintf(", open %d %s", o.Index, o.State), " ")
+	}
+	if c.Cursor > 0 {
+		text += fmt.Sprintf(", undone down to %d", c.Cursor)
+	}
+	if c.Failed > 0 {
+		text += fmt.Sprintf(", %d failed: %v", c.Failed, c.FailedAt)
+	}
+	if c.Reason != "" {
+		text += ", " + c.Reason
 	}
 	return text
 }
@@ -611,6 +672,10 @@ func (s *story) printEffects(effects []core.Effect) {
 			for _, sum := range st.Steps {
 				s.printf("       %s %s, attempt %d", sum.Step, sum.State, sum.Attempts)
 			}
+		case core.AskChild:
+			s.printf("  -> %s/%d: %s %s", e.OrderID, e.Parent.Attempt, e.Ask, e.Order)
+		case core.ChildEnded:
+			s.printf("  -> parent/%d: %s %s", e.Parent.Attempt, e.State, strings.Trim(fmt.Sprintf("%s %s %s", e.Output, e.Code, e.Message), " "))
 		case core.RaiseAlert:
 			undo := ""
 			if e.Accepts.Undo {

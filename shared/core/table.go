@@ -48,6 +48,7 @@ const (
 	undoLater
 	overdue
 	wakeStep
+	childEnded
 	stepKinds
 
 	submitted = eventKind(iota) - 1
@@ -62,6 +63,7 @@ const (
 	closeCommand
 	moveCommand
 	answered
+	askChild
 	kinds
 )
 
@@ -79,6 +81,10 @@ func kindOf(ev Event) (eventKind, string) {
 			return wakeTask, ""
 		}
 		return wakeStep, e.Step
+	case ChildEnded:
+		return childEnded, e.Parent.Step
+	case AskChild:
+		return askChild, ""
 	case DeadlinePassed:
 		return deadlinePassed, ""
 	case ResendDue:
@@ -175,6 +181,7 @@ const (
 	notNow    = "the step is not in a state that waits"
 	wasSkip   = "the step was skipped"
 	notClaims = "the step was never claimed"
+	notOpen   = "nothing is expected of that child: a duplicate, or overtaken"
 
 	earlierRun = "it belongs to an earlier run"
 )
@@ -213,7 +220,11 @@ var stepRows = []stepRow{
 	{[]eventKind{wakeStep}, []State{Pending, Waiting, Failed, UndoWait}, inError, ignore(noTimes)},
 	{[]eventKind{wakeStep}, []State{Skipped, Processing, Processed, Compensating, Compensated}, alive, ignore(notNow)},
 
-	{[]eventKind{doDone, doFailed, doLater, undoDone, undoFailed, undoLater, overdue, wakeStep}, stepStates, ended, ignore(hasEnded)},
+	// P41: in Error too, where it starts nothing.
+	{[]eventKind{childEnded}, []State{Waiting}, alive, action((*deciding).childEnded)},
+	{[]eventKind{childEnded}, []State{Pending, Skipped, Processing, Processed, Failed, UndoWait, Compensating, Compensated}, alive, ignore(notOpen)},
+
+	{[]eventKind{doDone, doFailed, doLater, undoDone, undoFailed, undoLater, overdue, wakeStep, childEnded}, stepStates, ended, ignore(hasEnded)},
 }
 
 // taskRow defines cells of taskTable.
@@ -249,6 +260,7 @@ var (
 		{closeCommand, everyMode, action((*deciding).closeCommand)},
 		{moveCommand, everyMode, action((*deciding).moveCommand)},
 		{answered, everyMode, action((*deciding).answered)},
+		{askChild, everyMode, action((*deciding).askedByParent)},
 	}
 )
 

@@ -12,7 +12,7 @@ import (
 // TestEveryTransitionIsDefinedOnce: no cell of the tables is forgotten, none defined by two rows.
 func TestEveryTransitionIsDefinedOnce(t *testing.T) {
 	defined, silent := core.Definitions()
-	if want := 8*9*8 + 12*8; len(defined) != want {
+	if want := 9*9*8 + 13*8; len(defined) != want {
 		t.Errorf("%d cells, want %d", len(defined), want)
 	}
 	for cell, n := range defined {

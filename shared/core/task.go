@@ -36,6 +36,7 @@ const (
 	WhyCancel   Why = "cancel"
 	WhyOperator Why = "operator"
 	WhyDeadline Why = "deadline"
+	WhyParent   Why = "parent" // the step that it is a child of has stopped it, or is undone (P41)
 )
 
 // Task is one run of a workflow for one order: the whole document that one conditional write
@@ -48,7 +49,8 @@ type Task struct {
 	TokenKey     string // of the tokens in its inputs (P39); "": it has none
 	ContentHash  string // of the submission: same ID and same hash is the same order (P14)
 	Priority     string
-	ReplyTo      string // logical name, "" for none
+	ReplyTo      string  // logical name, "" for none
+	Parent       *Parent // of a child (P41); nil for an order that was submitted
 	ProcessState State
 	Phase        Phase // while in Error
 	Why          Why   // while Compensating and after
@@ -115,8 +117,49 @@ type Step struct {
 	Error        *StepError // the last failure
 	FailureCode  string     // code of the do's failure after which the task goes on without the step (P42); "": it does not
 	Resolved     *Resolved
-	Answers      *Answers // of a step that is answered from outside
+	Answers      *Answers  // of a step that is answered from outside
+	Children     *Children // of a step of child tasks
 	Unknown      map[string]json.RawMessage
+}
+
+// Parent is the step that a child task belongs to, and its attempt (P41).
+type Parent struct {
+	OrderID string `json:"task"`
+	Run     int    `json:"run"`
+	Step    string `json:"step"`
+	Index   int    `json:"index"`   // of the item in the step's list, from 0
+	Attempt int    `json:"attempt"` // of the step: the highest that has asked something of the child
+}
+
+// Children is what a step keeps of its child tasks (P40). Nothing of it grows with their number but Results, which are
+// bounded.
+type Children struct {
+	Count   int         `json:"count"`             // length of the list
+	Next    int         `json:"next"`              // index of the child to start next, in this attempt
+	Started int         `json:"started,omitempty"` // highest Next of this run
+	Open    []OpenChild `json:"open,omitempty"`    // asked, and not ended
+	Cursor  int         `json:"cursor,omitempty"`  // of the undo: the children from here on were asked to undo
+	Failed  int         `json:"failed,omitempty"`  // how many have not been Processed
+	// FailedAt are the first of these, at most maxFailedAt.
+	FailedAt []int  `json:"failedAt,omitempty"`
+	Reason   string `json:"reason,omitempty"` // why the first of them has failed, or why no more are started
+	Stopped  bool   `json:"stopped,omitempty"`
+	// Results are the outputs of the children where they are collected, or the one of the only child, in the order of their coming.
+	Results []Collected `json:"results,omitempty"`
+	Rounds  int         `json:"rounds,omitempty"` // how often all that is open was asked again
+}
+
+// Collected is the output of a child.
+type Collected struct {
+	Index  int             `json:"index"`
+	Output json.RawMessage `json:"output"`
+}
+
+// OpenChild is a child that was asked for something and has not ended.
+type OpenChild struct {
+	Index int    `json:"index"`
+	Cause string `json:"cause"`           // what led to its request (P4)
+	State string `json:"state,omitempty"` // ChildError: it has stopped; ChildClosed, ChildExpired: it cannot be undone any more
 }
 
 // Answers is what a step keeps of the answers to it (P35, P36). What was decided is the step's output.

@@ -291,6 +291,9 @@ func (j *Job) Decide(ctx context.Context, ev core.Event) (core.Decision, error) 
 
 func (j *Job) decide(ctx context.Context, ev core.Event) (core.Decision, error) {
 	_, asked := ev.(core.Settle)
+	if _, byParent := ev.(core.AskChild); byParent && j.Task != nil { // P41: its end is told each time
+		asked = j.Task.Terminal() || j.Task.ProcessState == core.Error
+	}
 	return j.ask(ctx, asked, func() (core.Decision, error) { return core.Decide(j.Definition, j.order, j.Task, ev, j.At) })
 }
 
@@ -358,6 +361,8 @@ func (j *Job) ahead(ev core.Event) {
 		about = append(about, "step", ev.Step, "run", ev.Run, "attempt", ev.Attempt)
 	case core.Cancel:
 		about = append(about, "run", ev.Run)
+	case core.ChildEnded:
+		about = append(about, "step", ev.Parent.Step, "run", ev.Parent.Run, "attempt", ev.Parent.Attempt)
 	}
 	j.engine.Logger.Warn("a message is ahead of the stored task and is given back; if it comes for ever it was forged, or the store was set back", about...)
 	j.engine.count("given back", "ahead of the document")

@@ -134,6 +134,10 @@ func (p *post) add(i int, effect core.Effect) {
 	case core.SendSettle:
 		p.put(port.Control, i, e, port.Message{Value: &message.Control{
 			Schema: message.Schema, Kind: message.Settle, OrderID: e.OrderID}})
+	case core.AskChild:
+		p.put(port.Tasks, i, e, port.Message{Value: &message.Child{Schema: message.ChildSchema, Ask: &e}})
+	case core.ChildEnded:
+		p.put(port.Tasks, i, e, port.Message{Value: &message.Child{Schema: message.ChildSchema, Ended: &e}})
 	case core.SendStatus:
 		if p.jobs[i].unsent == nil { // its alert was raised
 			p.tell(i, e)

@@ -83,6 +83,11 @@ func (c *check) identifier(n *ast.IdentifierNode) error {
 		if c.scope.Value {
 			return nil
 		}
+	case "item", "index":
+		if c.scope.Item {
+			return nil
+		}
+		return fail("unknown name "+n.Value, "only the input of the children of each sees item and index")
 	case "steps":
 		return fail("steps stands alone", "name a step and its output, as in steps.charge_payment.output")
 	case "null", "undefined", "None":
@@ -97,7 +102,7 @@ func (c *check) let(n *ast.VariableDeclaratorNode, inside int) error {
 		return err
 	}
 	switch n.Name {
-	case "order", "orderId", "run", "steps":
+	case "order", "orderId", "run", "steps", "item", "index":
 		return fail("let redefines "+n.Name, "choose another name")
 	}
 	c.names = append(c.names, n.Name)

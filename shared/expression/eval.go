@@ -134,6 +134,10 @@ func (e *evaluation) identifier(name string) (any, error) {
 		return e.env.OrderID, nil
 	case "value":
 		return e.document("value", e.env.Value)
+	case "item":
+		return e.document("item", e.env.Item)
+	case "index":
+		return int64(e.env.Index), nil
 	}
 	return int64(e.env.Run), nil // "run"; others are refused when the expression is read
 }

@@ -2,12 +2,14 @@ package expression
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
 // Check reports what is wrong with one expression, as an *Error, or nil.
@@ -20,6 +22,7 @@ func Check(source string, scope Scope) error {
 // safe for concurrent use.
 type Expressions struct {
 	inputs []*template // nil: the step has no input
+	orders []*template // of children
 	undos  []*template
 	whens  []*program
 
@@ -41,7 +44,7 @@ func Compile(d *core.Definition) (*Expressions, error) {
 		}
 	}
 	n := len(d.Steps)
-	x := &Expressions{inputs: make([]*template, n), undos: make([]*template, n), whens: make([]*program, n), refusals: make([]*program, n),
+	x := &Expressions{inputs: make([]*template, n), orders: make([]*template, n), undos: make([]*template, n), whens: make([]*program, n), refusals: make([]*program, n),
 		schemas: make([]*jsonschema.Schema, n)}
 	for i := range d.Steps {
 		if err := x.compileStep(i, &d.Steps[i], scope, answered); err != nil {
@@ -77,6 +80,13 @@ func (x *Expressions) compileStep(i int, s *core.StepDefinition, scope Scope, an
 			return err
 		}
 	}
+	if s.Each != nil && len(s.Each.Order) > 0 {
+		with := scope
+		with.Item = true
+		if x.orders[i], err = parseTemplate(s.Each.Order, with); err != nil {
+			return err
+		}
+	}
 	if s.Undo != nil && len(s.Undo.Input) > 0 {
 		if x.undos[i], err = parseTemplate(s.Undo.Input, scope); err != nil {
 			return err
@@ -102,6 +112,27 @@ func (x *Expressions) compileStep(i int, s *core.StepDefinition, scope Scope, an
 // Input evaluates a step's input; nil where the step has none.
 func (x *Expressions) Input(step int, env core.Environment) (json.RawMessage, error) {
 	return evaluate(x.inputs[step], &env)
+}
+
+// Items walks the list that the input of a step evaluates to.
+func (x *Expressions) Items(step int, env core.Environment, each func(index int, item json.RawMessage)) (count int, err error) {
+	text, err := evaluate(x.inputs[step], &env)
+	if err != nil {
+		return 0, err
+	}
+	r := rawjson.ReadChecked(text)
+	if r.Kind() != '[' {
+		return 0, errors.New("each is no list")
+	}
+	for r.Enter(); r.Element(); count++ {
+		each(count, r.Value())
+	}
+	return count, r.Err
+}
+
+// ChildOrder evaluates the order of a child; nil where the step has no template of it.
+func (x *Expressions) ChildOrder(step int, env core.Environment) (json.RawMessage, error) {
+	return evaluate(x.orders[step], &env)
 }
 
 // UndoInput evaluates the input of a step's undo; nil where it has none of its own.

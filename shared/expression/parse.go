@@ -23,6 +23,8 @@ type Scope struct {
 	Value bool
 	// Answered are the steps that an answer ends, and whether they ask who answers. Nil: the expression makes no tokens (P39).
 	Answered map[string]bool
+	// Item: the expression may read an element of a list, as item, and its place, as index.
+	Item bool
 	// Step is the one that the expression belongs to, "" for the workflow's output.
 	Step string
 	// Undo: the expression is in the input of the step's undo. It may read the step's own output,

@@ -14,7 +14,7 @@ import (
 // path is an expression that only names a place, like order.items[0].sku. It is read from the raw
 // JSON, byte for byte, without decoding the document.
 type path struct {
-	root    string // "order", "orderId", "run", "value", "steps", or what is asked of a step's failure
+	root    string // "order", "orderId", "run", "value", "item", "index", "steps", or what is asked of a step's failure
 	step    string // of the last two
 	members []member
 }
@@ -70,6 +70,10 @@ func (p *path) raw(env *core.Environment) (json.RawMessage, error) {
 		at = appendString(nil, env.OrderID)
 	case "value":
 		at = env.Value
+	case "item":
+		at = env.Item
+	case "index":
+		at = strconv.AppendInt(nil, int64(env.Index), 10)
 	case "run":
 		at = strconv.AppendInt(nil, int64(env.Run), 10)
 	case "steps":

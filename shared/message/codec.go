@@ -109,8 +109,13 @@ func newer(data []byte, known int) bool {
 
 // highest is the major version of an envelope that this program knows.
 func highest(m any) int {
-	if c, ok := m.(*Control); ok && c.Kind == Answer {
-		return AnswerSchema
+	switch m := m.(type) {
+	case *Control:
+		if m.Kind == Answer {
+			return AnswerSchema
+		}
+	case *Child:
+		return ChildSchema
 	}
 	return Schema
 }
@@ -181,7 +186,7 @@ const maxCode = 128
 
 func checkStep(orderID string, run int, step string, attempt int, op core.Operation) error {
 	switch {
-	case !idPattern.MatchString(orderID):
+	case !taskPattern.MatchString(orderID):
 		return unreadable("task %.140q is no order's ID", orderID)
 	case run < 0:
 		return unreadable("run is %d; it counts from 0", run)
@@ -201,7 +206,7 @@ func (m *Control) Check() error {
 		return err
 	}
 	switch {
-	case !idPattern.MatchString(m.OrderID):
+	case !taskPattern.MatchString(m.OrderID):
 		return unreadable("task %.140q is no order's ID", m.OrderID)
 	case m.Run < 0 || m.Attempt < 0 || m.Command < 0:
 		return unreadable("run, attempt and command count from 0")

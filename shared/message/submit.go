@@ -53,6 +53,7 @@ func refuse(code, field, format string, args ...any) *Refusal {
 
 var (
 	idPattern       = regexp.MustCompile(`^[A-Za-z0-9._:-]{1,128}$`)
+	taskPattern     = regexp.MustCompile(`^[A-Za-z0-9._:~-]{1,128}$`) // of a child too, which has core.ChildMark in its ID
 	workflowPattern = regexp.MustCompile(`^[a-z][a-z0-9-]{0,63}$`)
 	replyToPattern  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$`)
 	stepPattern     = regexp.MustCompile(`^[a-z][a-z0-9-]{0,39}$`)

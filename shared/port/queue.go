@@ -93,6 +93,7 @@ const (
 	Intake     = "intake"
 	Replies    = "replies"
 	Control    = "control"
+	Tasks      = "tasks" // from task to task, where workflows have child tasks (P41)
 	Quarantine = "quarantine"
 )
 

@@ -79,6 +79,8 @@ var taskFields = tableOf(
 	part("removed", "attempts of steps that were taken out when the task was moved to another definition, by name",
 		func(t *core.Task) *map[string]int { return &t.Removed },
 		func(m map[string]int) bool { return len(m) == 0 }, func(map[string]int) error { return nil }),
+	part("parent", "the step that it is a child of", func(t *core.Task) **core.Parent { return &t.Parent },
+		func(p *core.Parent) bool { return p == nil }, func(*core.Parent) error { return nil }),
 	outputField(),
 	derivedOutputField(),
 	after("deadline", "by when it has to be done", func(t *core.Task) *core.Time { return &t.Deadline }),
@@ -134,6 +136,8 @@ var stepFields = tableOf(
 		func(r *core.Resolved) bool { return r == nil }, func(*core.Resolved) error { return nil }),
 	part("answers", "who has answered what in which round, of a step that is answered from outside", func(s *step) **core.Answers { return &s.Answers },
 		func(a *core.Answers) bool { return a == nil }, checkAnswers),
+	part("children", "how far it is with its child tasks", func(s *step) **core.Children { return &s.Children },
+		func(c *core.Children) bool { return c == nil }, checkChildren),
 )
 
 // errorFields are the members of a step's last failure.
@@ -407,6 +411,25 @@ func checkAnswers(a *core.Answers) error {
 		}
 	}
 	return checkVerdicts(a.Verdicts)
+}
+
+func checkChildren(c *core.Children) error {
+	for _, n := range []int{c.Count, c.Next, c.Started, c.Cursor, c.Failed, c.Rounds} {
+		if n < 0 {
+			return errRange
+		}
+	}
+	for _, o := range c.Open {
+		if o.Index < 0 {
+			return errRange
+		}
+	}
+	for _, r := range c.Results {
+		if r.Index < 0 {
+			return errRange
+		}
+	}
+	return nil
 }
 
 func checkVerdicts(all []core.Verdict) error {

@@ -35,11 +35,13 @@ func (noInput) Input(int, core.Environment) (json.RawMessage, error) {
 	b, err := json.Marshal(core.Question{Who: persons(), Need: new(len(persons())), NotSelf: new(strings.Repeat("x", 128))})
 	return b, err
 }
-func (noInput) UndoInput(int, core.Environment) (json.RawMessage, error) { return nil, nil }
-func (noInput) When(int, core.Environment) (bool, error)                 { return true, nil }
-func (noInput) CheckAnswer(int, json.RawMessage) error                   { return nil }
-func (noInput) Refused(int, core.Environment) (bool, error)              { return false, nil }
-func (e noInput) Output(core.Environment) (json.RawMessage, error)       { return e.output, nil }
+func (noInput) UndoInput(int, core.Environment) (json.RawMessage, error)             { return nil, nil }
+func (noInput) When(int, core.Environment) (bool, error)                             { return true, nil }
+func (noInput) CheckAnswer(int, json.RawMessage) error                               { return nil }
+func (noInput) Items(int, core.Environment, func(int, json.RawMessage)) (int, error) { return 0, nil }
+func (noInput) ChildOrder(int, core.Environment) (json.RawMessage, error)            { return nil, nil }
+func (noInput) Refused(int, core.Environment) (bool, error)                          { return false, nil }
+func (e noInput) Output(core.Environment) (json.RawMessage, error)                   { return e.output, nil }
 
 // persons are as many as may answer, with the longest names.
 func persons() (all []string) {
@@ -346,7 +348,7 @@ func TestTheReserveCountsEveryMember(t *testing.T) {
 		}
 	}
 	look("task", reflect.ValueOf(longest))
-	want := []string{"task Verdicts Accepted", "task Attempts Undo", "task Attempts Agent", "task Attempts Code", "task UndoneFor Text", "task Output", "task Removed", "task Steps Output", "task Steps Error Message", "task Steps Answers", "task Steps Unknown", "task Unknown"}
+	want := []string{"task Verdicts Accepted", "task Attempts Undo", "task Attempts Agent", "task Attempts Code", "task UndoneFor Text", "task Output", "task Removed", "task Steps Output", "task Steps Error Message", "task Steps Answers", "task Steps Children", "task Steps Unknown", "task Unknown"}
 	if !slices.Equal(zero, want) {
 		t.Errorf("it leaves out %q, want %q", zero, want)
 	}
@@ -362,6 +364,19 @@ func TestTheReserveCountsEveryMember(t *testing.T) {
 	if want := []string{"answers Verdicts Accepted"}; !slices.Equal(zero, want) {
 		t.Errorf("of answers it leaves out %q, want %q", zero, want)
 	}
+}
+
+// P40: what a step keeps of its children is bounded, however many there are.
+func TestTheReserveCountsChildren(t *testing.T) {
+	def := &core.Definition{Schema: 2, Name: "full", Steps: []core.StepDefinition{{Name: "one", Each: &core.Each{Concurrency: 1, Collect: true}}}}
+	def.Link()
+	var longest *core.Task
+	n := core.SizeLimit{Size: func(task *core.Task) int { longest = task; return state.Size(task) }}.Reserve(def)
+	c := longest.Steps[0].Children
+	if len(c.Open) != core.MaxConcurrency || len(c.Results[0].Output) < core.MaxCollected || c.Reason == "" || len(c.FailedAt) != 20 || !longest.Steps[0].Undo {
+		t.Errorf("%+v", c)
+	}
+	t.Logf("the longest document of one such step: %d bytes", n)
 }
 
 // A document with no room to spare: the workflow's output is dropped, a verdict says no reason, and

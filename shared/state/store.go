@@ -285,23 +285,35 @@ func (s *Store) Current(ctx context.Context, workflow string) (*core.Definition,
 	if def == nil {
 		return nil, fmt.Errorf("workflow %q: %w", workflow, ErrUnknownWorkflow)
 	}
+	return def, s.keep(ctx, def)
+}
+
+// keep stores a definition, after those of its children.
+func (s *Store) keep(ctx context.Context, def *core.Definition) error {
 	s.mu.RLock()
 	stored := s.put[def.Hash]
 	s.mu.RUnlock()
 	if stored {
-		return def, nil
+		return nil
+	}
+	for i := range def.Steps {
+		if e := def.Steps[i].Each; e != nil && e.Child != nil {
+			if err := s.keep(ctx, e.Child); err != nil {
+				return err
+			}
+		}
 	}
 	data, err := s.cfg.Encode(def)
 	if err != nil {
-		return nil, fmt.Errorf("store definition %s of workflow %q: %w", def.Hash, workflow, err)
+		return fmt.Errorf("store definition %s of workflow %q: %w", def.Hash, def.Name, err)
 	}
 	if err := s.cfg.Definitions.PutDefinition(ctx, def.Hash, data); err != nil {
-		return nil, fmt.Errorf("store definition %s of workflow %q: %w", def.Hash, workflow, err)
+		return fmt.Errorf("store definition %s of workflow %q: %w", def.Hash, def.Name, err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.put[def.Hash], s.byHash[def.Hash] = true, def
-	return def, nil
+	return nil
 }
 
 // Target answers the definition that a task of the workflow is to be moved to: that with the hash, or the one that

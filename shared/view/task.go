@@ -21,12 +21,13 @@ type Task struct {
 	Deployed   string          `json:"deployed,omitempty" doc:"hash of the definition that new orders get, where it is another one; absent where that is not known"`
 	State      core.State      `json:"state" enum:"Processing,Compensating,Processed,Compensated,Cancelled,Closed,Error"`
 	Phase      core.Phase      `json:"phase,omitempty" enum:"forward,undo" doc:"in Error: the direction in which it was going"`
-	Why        core.Why        `json:"why,omitempty" enum:"failure,cancel,operator,deadline" doc:"why it is undone"`
+	Why        core.Why        `json:"why,omitempty" enum:"failure,cancel,operator,deadline,parent" doc:"why it is undone"`
 	Ended      bool            `json:"ended" doc:"nothing more happens without a command"`
 	Run        int             `json:"run" doc:"how often it was started from the beginning, from 0"`
 	Command    int             `json:"command" doc:"number to send back with undo, resubmit, resolve and close"`
 	Priority   string          `json:"priority,omitempty"`
 	ReplyTo    string          `json:"replyTo,omitempty" doc:"logical name of the queue that gets the status messages"`
+	Parent     *Parent         `json:"parent,omitempty" doc:"of a child: the step that it belongs to"`
 	CancelSeen bool            `json:"cancelAsked,omitempty" doc:"the caller asked to cancel it"`
 	Created    core.Time       `json:"created"`
 	EndedAt    core.Time       `json:"endedAt,omitzero" doc:"when it entered its present end, or Error"`
@@ -56,7 +57,7 @@ type TaskError struct {
 type Step struct {
 	Name       string          `json:"name"`
 	State      core.State      `json:"state" enum:"Pending,Skipped,Processing,Processed,Waiting,Failed,UndoWait,Compensating,Compensated"`
-	Kind       string          `json:"kind,omitempty" enum:"wait,approval,event,fail" doc:"absent where an agent is called"`
+	Kind       string          `json:"kind,omitempty" enum:"wait,approval,event,fail,each,workflow" doc:"absent where an agent is called"`
 	Agent      string          `json:"agent,omitempty"`
 	Operation  string          `json:"operation,omitempty"`
 	Grade      core.Grade      `json:"grade,omitempty" enum:"fenced,idempotent,plain"`
@@ -79,6 +80,7 @@ type Step struct {
 	NoEffect   core.Time       `json:"noEffect,omitzero" doc:"since when it is proven that no attempt has had an effect: by its refusal (of a point of no return), or by what an operator stated"`
 	Resolved   *core.Resolved  `json:"resolved,omitempty" doc:"what an operator stated"`
 	Answers    *Answers        `json:"answers,omitempty" doc:"of a step that is answered from outside"`
+	Children   *Children       `json:"children,omitempty" doc:"of a step of child tasks"`
 }
 
 // Kinds of steps that call no agent.
@@ -87,6 +89,8 @@ const (
 	KindApproval = "approval" // it ends with an answer of people
 	KindEvent    = "event"    // it ends with an event from outside
 	KindFail     = "fail"     // it fails by rule
+	KindEach     = "each"     // it ends with child tasks, one for each item of a list
+	KindWorkflow = "workflow" // it ends with one child task
 )
 
 // Answers is how a step that is answered from outside stands. What was decided is the step's output.
@@ -190,13 +194,17 @@ func Of(t *core.Task, def *core.Definition) Task {
 		OrderID: t.OrderID, Version: t.Version, Workflow: t.Workflow, Definition: t.Definition,
 		State: t.ProcessState, Phase: t.Phase, Why: t.Why, Ended: Ended(t),
 		Run: t.Run, Command: t.Command, Priority: t.Priority, ReplyTo: t.ReplyTo,
-		CancelSeen: t.CancelAsked, Created: t.Created, EndedAt: t.Ended, Deadline: t.Deadline,
+		CancelSeen: t.CancelAsked, Parent: parentOf(t), Created: t.Created, EndedAt: t.Ended, Deadline: t.Deadline,
 		Output: t.Output, Error: errorOf(core.UndoReason{Step: t.EndStep, Code: t.EndCode, Text: t.EndText}), UndoneFor: errorOf(t.UndoneFor), UndoWait: undoWaitOf(t, def), Closed: t.Closing, Verdicts: t.Verdicts,
 		Steps: make([]Step, len(t.Steps)),
 	}
 	v.Attempts, v.Earlier = attemptsOf(t, def)
 	for i := range t.Steps {
-		v.Steps[i] = stepOf(&t.Steps[i], definitionOf(def, t.Steps[i].Name))
+		d := definitionOf(def, t.Steps[i].Name)
+		v.Steps[i] = stepOf(&t.Steps[i], d)
+		if d != nil && d.Each != nil {
+			v.Steps[i].Children = childrenOf(t, &t.Steps[i], d.Each)
+		}
 	}
 	return v
 }
@@ -264,6 +272,11 @@ func stepOf(s *core.Step, def *core.StepDefinition) Step {
 			v.Answers = answersOf(s, def.Answer)
 		case def.Fail != nil:
 			v.Kind = KindFail
+		case def.Each != nil:
+			v.Kind = KindWorkflow
+			if def.Input != nil {
+				v.Kind = KindEach
+			}
 		}
 		if def.Undo == nil {
 			return v

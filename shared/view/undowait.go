@@ -5,7 +5,7 @@ import "github.com/stepkeeper/stepkeeper/shared/core"
 // UndoWait is what the undo of an order waits for (P20).
 type UndoWait struct {
 	Step       string    `json:"step" doc:"the step that is undone next"`
-	For        string    `json:"for" enum:"reply,quiet,undo,retry" doc:"reply: its agent is still doing it; quiet: a call that was asked for may still take effect (P21); undo: its agent was asked to undo it; retry: its undo is asked for again"`
+	For        string    `json:"for" enum:"reply,quiet,undo,retry,children" doc:"reply: its agent is still doing it; quiet: a call that was asked for may still take effect (P21); undo: its agent was asked to undo it; retry: its undo is asked for again; children: its child tasks are undone"`
 	LastEffect core.Time `json:"lastEffect,omitzero" doc:"of quiet: no call that was asked for takes effect later, by the agent's clock"`
 	Until      core.Time `json:"until" doc:"when that is over at the latest: by then a reply has come or counts as missing, or the next thing begins"`
 }
@@ -23,6 +23,8 @@ func undoWaitOf(t *core.Task, def *core.Definition) *UndoWait {
 		w.For = "reply"
 	case s.State == core.Compensating:
 		w.For = "undo"
+	case s.State == core.Waiting && s.Undo && s.WakeAt != 0: // P41
+		w.For, w.Until = "children", s.WakeAt
 	case s.State != core.UndoWait || s.WakeAt == 0:
 		return nil
 	case s.Undo:

@@ -53,6 +53,10 @@ func graphStep(b *strings.Builder, s *core.StepDefinition) {
 		fmt.Fprintf(b, "  %s>\"<b>%s</b><br>fails: %s%s\"]\n", node(s.Name), s.Name, escape(s.Fail.Code), stops(s))
 		return
 	}
+	if s.Each != nil {
+		fmt.Fprintf(b, "  %s[/\"<b>%s</b><br>%s%s\"\\]%s\n", node(s.Name), s.Name, escape(childText(s)), stops(s), noReturnClass(s))
+		return
+	}
 	label := fmt.Sprintf("<b>%s</b><br>%s: %s", s.Name, escape(strings.Join(s.AllAgents(), " or ")), escape(s.Operation))
 	label += stops(s)
 	if s.PointOfNoReturn && s.OnFailure == core.OnFailureUndo {
@@ -76,6 +80,25 @@ func stops(s *core.StepDefinition) string {
 		return "<br>goes on without it if it fails"
 	}
 	return ""
+}
+
+func noReturnClass(s *core.StepDefinition) string {
+	if s.PointOfNoReturn {
+		return ":::noReturn"
+	}
+	return ""
+}
+
+// childText says what a step has children for, and how many of them may fail.
+func childText(s *core.StepDefinition) string {
+	if s.Input == nil {
+		return "workflow " + s.Each.Workflow
+	}
+	text := "workflow " + s.Each.Workflow + " for each of " + strings.Trim(string(s.Input), `"`)
+	if s.Each.Tolerate > 0 {
+		text += fmt.Sprintf(", %d may fail", s.Each.Tolerate)
+	}
+	return text
 }
 
 // waitText says how long a step waits, or until when.

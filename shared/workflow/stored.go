@@ -65,7 +65,7 @@ func Seal(d *core.Definition) error {
 		d.Schema = 2
 	}
 	for i := range d.Steps {
-		if s := &d.Steps[i]; s.Wait != nil || s.Answer != nil || s.Fail != nil || len(s.Others) > 0 || s.OnFailure == core.OnFailureContinue {
+		if s := &d.Steps[i]; s.Wait != nil || s.Answer != nil || s.Fail != nil || s.Each != nil || len(s.Others) > 0 || s.OnFailure == core.OnFailureContinue {
 			d.Schema = 2
 		}
 	}

@@ -19,9 +19,9 @@ import (
 )
 
 type options struct {
-	out, binary, profile, only           string
-	orders, repeats, stored, finished    int
-	running, concurrency, timers, routes int
+	out, binary, profile, only                     string
+	orders, repeats, stored, finished              int
+	running, concurrency, timers, routes, children int
 }
 
 // figures are what bench.json holds.
@@ -45,6 +45,7 @@ type figures struct {
 	TimerLateMaxMS     float64            `json:"timer_late_max_ms"`
 	TimersRSSMB        float64            `json:"timers_rss_mb"`
 	Routes             []route            `json:"routes"`
+	Children           []family           `json:"children"`
 	DecisionsPerS      float64            `json:"decisions_per_s"`
 	AllocsPerDecision  float64            `json:"allocs_per_decision"`
 	Seconds            float64            `json:"seconds"`
@@ -55,7 +56,7 @@ var parts = []struct {
 	measure func(context.Context, options, *figures, io.Writer) error
 }{
 	{"core", measureCore}, {"throughput", measureFloorAndThroughput}, {"http", measureHTTP}, {"alone", measureAlone}, {"ready", measureReady},
-	{"memory", measureMemory}, {"sweep", measureSweep}, {"timers", measureTimers}, {"routes", measureRoutes}, {"stored", measureStored},
+	{"memory", measureMemory}, {"sweep", measureSweep}, {"timers", measureTimers}, {"routes", measureRoutes}, {"children", measureChildren}, {"stored", measureStored},
 }
 
 func main() {
@@ -68,12 +69,13 @@ func main() {
 	f.StringVar(&o.out, "out", "bench.json", "file for the figures")
 	f.StringVar(&o.binary, "binary", "", "stepkeeper program, for the time until it is ready; empty: that part is left out")
 	f.StringVar(&o.profile, "profile", "", "file for a CPU profile of the throughput")
-	f.StringVar(&o.only, "only", "", "measure one part only: core, throughput, http, alone, ready, memory, sweep, timers, routes, stored")
+	f.StringVar(&o.only, "only", "", "measure one part only: core, throughput, http, alone, ready, memory, sweep, timers, routes, children, stored")
 	f.IntVar(&o.orders, "orders", 30_000, "orders of one repetition")
 	f.IntVar(&o.repeats, "repeats", 3, "repetitions; the median counts")
 	f.IntVar(&o.concurrency, "concurrency", 64, "orders in flight")
 	f.IntVar(&o.stored, "stored", 1_000_000, "finished orders stored before the last throughput")
 	f.IntVar(&o.finished, "finished", 100_000, "finished tasks for the memory")
+	f.IntVar(&o.children, "children", 10_000, "child tasks of one order")
 	f.IntVar(&o.routes, "routes", 300, "orders of each case of two agents for one service")
 	f.IntVar(&o.timers, "timers", 100_000, "orders that wait for the same second")
 	f.IntVar(&o.running, "running", 10_000, "running tasks for the memory and the restart")

@@ -114,7 +114,7 @@ var ofAdapters = []Mutant{
 	{Name: "P8-cache-keeps-an-overtaken-load", File: stateCache, Func: "cache.loaded", Old: "*c.stripe(t.OrderID) == gen && ", New: "gen >= 0 && "},
 	{Name: "P8-cache-lets-an-older-version-back", File: stateCache, Func: "cache.set", Old: "if e.task.Version > t.Version {", New: "if false {"},
 	{Name: "P8-cache-keeps-one-of-two-commits", File: stateCache, Func: "cache.committed", Old: "!stored || !alone ||", New: "!stored || alone && false ||"},
-	{Name: "P12-definition-is-pinned-before-it-is-stored", File: stateStore, Func: "Store.Current", Old: "err := s.cfg.Definitions.PutDefinition(ctx, def.Hash, data); err != nil", New: "err := error(nil); data == nil"},
+	{Name: "P12-definition-is-pinned-before-it-is-stored", File: stateStore, Func: "Store.keep", Old: "err := s.cfg.Definitions.PutDefinition(ctx, def.Hash, data); err != nil", New: "err := error(nil); data == nil"},
 	{Name: "P12-definition-of-other-bytes-is-stored", File: portCheck, Func: "CheckDefinition", Old: "of != hash", New: "of == \"\""},
 	{Name: "P8-record-of-another-version-is-believed", File: stateStore, Func: "taskOf", Old: "t.Version != r.Version || t.OrderID != r.ID", New: "false"},
 	{Name: "P28-document-of-any-size-is-sent", File: stateStore, Func: "Store.writeOf", Old: "len(doc) > s.cfg.Limit", New: "false"},

@@ -72,7 +72,7 @@ var ofWorkflows = []Mutant{
 	{Name: "P50-message-holds-an-expression", File: sourceFail, Func: "builder.fail", Old: `strings.Contains(text, "${")`, New: "false"},
 	{Name: "P50-message-of-any-length", File: sourceFail, Func: "builder.fail", Old: "len(text) > core.MaxMessage", New: "false"},
 	{Name: "P50-rule-stops-where-nothing-is-said", File: sourceFail, Func: "builder.fail", Old: "OnFailure: core.OnFailureUndo", New: "OnFailure: core.OnFailureStop"},
-	{Name: "P50-rule-must-declare-an-undo", File: sourceMeaning, Func: "builder.undoable", Old: " || s.Fail != nil {", New: " {"},
+	{Name: "P50-rule-must-declare-an-undo", File: sourceMeaning, Func: "builder.undoable", Old: " || s.Fail != nil || s.Each != nil {", New: " || s.Each != nil {"},
 	{Name: "P31-no-time-for-the-ledger", File: sourceMeaning, Func: "builder.holds", Old: "case s.Grade == core.Plain:", New: "case false:"},
 	{Name: "P22a-no-time-for-the-ledger", File: sourceMeaning, Func: "builder.holds", Old: "case s.PointOfNoReturn:", New: "case false:"},
 	{Name: "P22-second-point-of-no-return-undoes", File: sourceMeaning, Func: "builder.stops", Old: "if s.OnFailure != core.OnFailureUndo && !late ||", New: "if s.OnFailure != core.OnFailureUndo && !late || s.PointOfNoReturn ||"},

@@ -84,7 +84,7 @@ func New(t testing.TB, def *core.Definition) *World {
 		t: t, Clock: memory.NewClock(Start), Store: memory.NewStore(4), Defs: memory.NewDefinitions(), Leases: memory.NewLeases(),
 		Def: def, Power: &Power{}, Asked: map[string]string{}, Ledger: map[string]*Entry{}, Statuses: map[string]string{}, Counts: map[string]int{},
 	}
-	configs := []memory.QueueConfig{{Name: port.Intake}, {Name: port.Replies}, {Name: port.Control}, {Name: port.Quarantine}, {Name: "shop"}, {Name: "desk"}}
+	configs := []memory.QueueConfig{{Name: port.Intake}, {Name: port.Replies}, {Name: port.Control}, {Name: port.Tasks}, {Name: port.Quarantine}, {Name: "shop"}, {Name: "desk"}}
 	for _, name := range slices.Sorted(maps.Keys(def.Agents)) {
 		configs = append(configs, memory.QueueConfig{Name: port.Requests(name)})
 	}
@@ -255,7 +255,7 @@ func (w *World) Handle(queue string) int {
 // Round lets each actor work once; a process that died is started again.
 func (w *World) Round() {
 	w.t.Helper()
-	for _, name := range []string{port.Intake, port.Replies, port.Control} {
+	for _, name := range []string{port.Intake, port.Replies, port.Control, port.Tasks} {
 		w.Handle(name)
 		w.restart()
 	}
@@ -415,6 +415,23 @@ func (Expressions) When(int, core.Environment) (bool, error) { return true, nil 
 func (Expressions) CheckAnswer(int, json.RawMessage) error { return nil }
 
 // Refused refuses "no".
+// Items are those of the order.
+func (Expressions) Items(_ int, env core.Environment, each func(int, json.RawMessage)) (int, error) {
+	var order struct{ Items []json.RawMessage }
+	if err := json.Unmarshal(env.Order, &order); err != nil {
+		return 0, err
+	}
+	for i, item := range order.Items {
+		each(i, item)
+	}
+	return len(order.Items), nil
+}
+
+// ChildOrder gives a child its item.
+func (Expressions) ChildOrder(_ int, env core.Environment) (json.RawMessage, error) {
+	return json.RawMessage(`{"item":` + string(env.Item) + `}`), nil
+}
+
 func (Expressions) Refused(_ int, env core.Environment) (bool, error) {
 	return string(env.Value) == `"no"`, nil
 }

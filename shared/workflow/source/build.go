@@ -75,6 +75,9 @@ func (b *builder) step(f field) core.StepDefinition {
 	if v.field("fail") != nil {
 		return b.fail(f)
 	}
+	if v.field("workflow") != nil || v.field("each") != nil {
+		return b.each(f)
+	}
 	s := core.StepDefinition{
 		Name:         f.key,
 		Agent:        b.text(v, "agent"),
@@ -203,7 +206,7 @@ func (b *builder) text(v *value, key string) string {
 
 func (b *builder) whole(v *value, key string, absent int) int {
 	if f := v.get(key); f != nil && f.shape == isNumber {
-		if n, err := strconv.Atoi(f.text); err == nil && n >= 0 && n <= MaxSteps {
+		if n, err := strconv.Atoi(f.text); err == nil && n >= 0 && n <= core.MaxChildren {
 			return n
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 )
@@ -77,6 +78,43 @@ func TestGoodFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		golden(t, strings.TrimSuffix(file, ".yaml")+".json", d.Hash+"\n"+pretty.String()+"\n")
+	}
+}
+
+// P40: the workflow of children is found in the folder, whichever file is read first, and pinned by its hash.
+func TestChildren(t *testing.T) {
+	all, err := source.LoadDir("testdata/children", source.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := ""
+	hashes := map[string]string{}
+	for _, f := range all {
+		told += f.Name + "\n"
+		for _, p := range f.Problems {
+			told += "  " + p.String() + "\n"
+		}
+		alone, problems := source.LoadFile("testdata/children/"+f.Name, source.Options{})
+		if (alone == nil) != (f.Definition == nil) || alone != nil && alone.Hash != f.Definition.Hash {
+			t.Errorf("%s: alone it is %v, %v", f.Name, alone, problems)
+		}
+		if f.Definition != nil {
+			hashes[f.Workflow] = f.Definition.Hash
+		}
+	}
+	golden(t, "testdata/children/problems.txt", told)
+	family, _ := source.LoadFile("testdata/children/family.yaml", source.Options{})
+	golden(t, "testdata/graph/family.mmd", workflow.Graph(family))
+	data, err := workflow.Encode(family)
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "testdata/children/family.json", family.Hash+"\n"+string(data)+"\n")
+	if got := family.Steps[0].Each.Definition; got != hashes["leaf"] || family.Schema != 2 {
+		t.Errorf("pinned %q, schema %d", got, family.Schema)
+	}
+	if of, _ := source.LoadFile("testdata/children/of-pivot.yaml", source.Options{}); of == nil || !of.Steps[0].PointOfNoReturn || of.Steps[0].OnFailure != core.OnFailureStop {
+		t.Errorf("children with a point of no return: %+v", of)
 	}
 }
 

@@ -4,13 +4,16 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/regularfile"
+	"github.com/stepkeeper/stepkeeper/shared/suggest"
 )
 
 // File is one workflow file of a directory. Definition is nil where the file has errors.
@@ -34,17 +37,69 @@ func LoadDir(dir string, opts Options) ([]File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("workflows: %w", err)
 	}
-	var files []File
-	for _, name := range workflowsOf(entries) {
-		data, err := regularfile.ReadIn(root, name, MaxFile+1)
-		f := File{Name: name}
-		f.Definition, f.Problems = parsed(filepath.Join(dir, name), data, err, opts)
-		if m := declared.FindSubmatch(data); m != nil {
-			f.Workflow = string(m[1])
-		}
-		files = append(files, f)
+	f := &folder{dir: dir, names: workflowsOf(entries), opts: opts, files: map[string]*File{},
+		read: func(name string) ([]byte, error) { return regularfile.ReadIn(root, name, MaxFile+1) }}
+	files := make([]File, len(f.names))
+	for i, name := range f.names {
+		files[i] = *f.load(name)
 	}
 	return files, nil
+}
+
+// folder is the files of a directory, of which one can name the workflow of another one as that of its children.
+type folder struct {
+	dir   string
+	names []string
+	opts  Options
+	read  func(name string) ([]byte, error)
+	files map[string]*File  // that were read, or are being read
+	named map[string]string // the file of a workflow; nil: it was not looked for one yet
+	trail []string          // the files that are being read, each for the one before it
+}
+
+// load reads a file of the folder once.
+func (d *folder) load(name string) *File {
+	if f := d.files[name]; f != nil {
+		return f
+	}
+	data, err := d.read(name)
+	f := &File{Name: name}
+	if m := declared.FindSubmatch(data); m != nil {
+		f.Workflow = string(m[1])
+	}
+	d.files[name] = f
+	d.trail = append(d.trail, name)
+	opts := d.opts
+	opts.child = d.child
+	f.Definition, f.Problems = parsed(filepath.Join(d.dir, name), data, err, opts)
+	d.trail = d.trail[:len(d.trail)-1]
+	return f
+}
+
+// child finds a workflow in the folder.
+func (d *folder) child(workflow string) (def *core.Definition, problem, fix string) {
+	if d.named == nil {
+		d.named = map[string]string{}
+		for _, name := range d.names {
+			data, err := d.read(name)
+			if m := declared.FindSubmatch(data); err == nil && m != nil && d.named[string(m[1])] == "" {
+				d.named[string(m[1])] = name
+			}
+		}
+	}
+	name, known := d.named[workflow]
+	if !known {
+		return nil, "there is no workflow " + workflow + " in " + filepath.ToSlash(d.dir),
+			suggest.DidYouMean(workflow, slices.Sorted(maps.Keys(d.named)), "put its file beside this one")
+	}
+	if slices.Contains(d.trail, name) {
+		return nil, "the workflow " + workflow + " would be a child of itself", "take it out of the circle; a workflow that starts again is an order of its own"
+	}
+	f := d.load(name)
+	if f.Definition == nil {
+		return nil, "the workflow " + workflow + " has problems of its own, see " + filepath.ToSlash(filepath.Join(d.dir, name)), "correct that file first"
+	}
+	return f.Definition, "", ""
 }
 
 // workflowsOf are the names of workflow files, whatever kind of entry has them.
@@ -74,10 +129,18 @@ func Files(place string) ([]string, error) {
 // declared finds the name in a file that may not be YAML.
 var declared = regexp.MustCompile(`(?m)^workflow:[ \t]*["']?([a-z][a-z0-9-]{0,63})\b`)
 
-// LoadFile reads one workflow file, which must be a regular one. A link is followed.
+// LoadFile reads one workflow file, which must be a regular one, and those beside it whose workflows it names as its
+// children. A link is followed.
 func LoadFile(file string, opts Options) (*core.Definition, Problems) {
-	data, err := regularfile.Read(file, MaxFile+1) // one byte more than a workflow may have
-	return parsed(file, data, err, opts)
+	d := &folder{dir: filepath.Dir(file), opts: opts, files: map[string]*File{},
+		read: func(name string) ([]byte, error) {
+			return regularfile.Read(filepath.Join(filepath.Dir(file), name), MaxFile+1)
+		}} // one byte more than a workflow may have
+	if entries, err := os.ReadDir(d.dir); err == nil {
+		d.names = workflowsOf(entries)
+	}
+	f := d.load(filepath.Base(file))
+	return f.Definition, f.Problems
 }
 
 func parsed(file string, data []byte, err error, opts Options) (*core.Definition, Problems) {

@@ -101,7 +101,7 @@ func (b *builder) stops(i int) {
 // may be skipped, so that what follows it may be undone after all.
 func (b *builder) undoable(i int) {
 	s := &b.def.Steps[i]
-	if s.Wait != nil || s.Answer != nil || s.Fail != nil { // there is nothing to undo
+	if s.Wait != nil || s.Answer != nil || s.Fail != nil || s.Each != nil { // there is nothing to undo
 		return
 	}
 	field := b.steps[i].value.field("undo")

@@ -15,6 +15,9 @@ type Options struct {
 	// MaxTimeout is the longest that one handling of an agent may take where it will run, as on
 	// Lambda; 0, or a nil function: no limit but that of queues.
 	MaxTimeout func(agent string) core.Duration
+
+	// child finds the definition of a child workflow, or says why there is none; nil: there are none.
+	child func(name string) (def *core.Definition, problem, fix string)
 }
 
 // Parse reads one workflow file. The name is only used in the problems. The definition is nil if any

@@ -147,8 +147,9 @@ const fixDuration = "write a number with its unit: 250ms, 2s, 5m, 24h or 7d"
 var later = map[string]string{
 	"delay": "write a step of its own with wait: 10m, and put this one after it", "timer": "write wait: 10m",
 	"approval": "write it in a step of its own, below steps", "signal": "write a step with event: {name: …, timeout: …}",
-	"forEach":  "for-each is not supported yet; give the whole list to one step",
-	"foreach":  "for-each is not supported yet; give the whole list to one step",
+	"forEach":  "write each: ${ order.items }, and workflow: NAME of what each item goes through",
+	"foreach":  "write each: ${ order.items }, and workflow: NAME of what each item goes through",
+	"for-each": "write each: ${ order.items }, and workflow: NAME of what each item goes through",
 	"progress": "progress of long work is not supported yet; choose a timeout that is long enough",
 	"fallback": "write agents: [first, second] where both reach the same service; another service is a step of its own", "fallbackAgents": "write agents: [first, second] where both reach the same service; another service is a step of its own",
 	"priority":  "priority belongs to the order, not to the workflow",
@@ -172,7 +173,7 @@ func unknownFields(keys []string, v *value, path []string, r *report) {
 }
 
 // kinds are the fields that only steps of one kind have, which calls no agent.
-var kinds = []string{"wait", "approval", "event", "fail"}
+var kinds = []string{"wait", "approval", "event", "fail", "each", "workflow"}
 
 // knownFields lists the fields of the object v at a path of the file.
 func knownFields(path []string, v *value) []string {
@@ -230,6 +231,9 @@ func fixMissing(field, of string) string {
 	}
 	switch field {
 	case "workflow":
+		if strings.HasPrefix(of, "step ") {
+			return "write what each item goes through, as in workflow: parcel"
+		}
 		return "start the file with workflow: NAME"
 	case "steps":
 		return "add steps: with at least one step"

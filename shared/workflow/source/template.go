@@ -33,6 +33,10 @@ func (b *builder) templates() {
 			b.question(f, form, s, scope)
 			continue
 		}
+		if s.Each != nil {
+			b.items(f, s, scope)
+			continue
+		}
 		made := scope
 		if s.Agent != "" {
 			made.Answered = answered

@@ -47,7 +47,7 @@ func exampleNames() []string {
 	for _, file := range files {
 		names = append(names, path.Dir(file))
 	}
-	return names
+	return slices.Compact(names) // one folder can hold several
 }
 
 func startExample(ctx context.Context, name string) (_ *example, err error) {
@@ -82,19 +82,43 @@ func startExample(ctx context.Context, name string) (_ *example, err error) {
 	return e, os.WriteFile(e.agents(), agents.File(e.fleet.URL, nil), 0o600)
 }
 
-// startOne writes one of the workflows of the folder examples, its order and its agents, and starts their services.
+// writeWorkflows writes the workflows of one of the folders examples, and answers the agents that they name.
+func (e *example) writeWorkflows() (agents []string, err error) {
+	if err := os.Mkdir(e.workflows(), 0o755); err != nil {
+		return nil, err
+	}
+	flows, err := fs.Glob(examples.Files, e.name+"/*.yaml")
+	if err != nil {
+		return nil, err
+	}
+	for _, flow := range flows {
+		text, err := examples.Files.ReadFile(flow)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(e.workflows(), path.Base(flow)), text, 0o600)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	files, err := source.LoadDir(e.workflows(), source.Options{})
+	for _, f := range files {
+		if f.Definition == nil {
+			return nil, f.Problems.Err()
+		}
+		agents = slices.AppendSeq(agents, maps.Keys(f.Definition.Agents))
+	}
+	slices.Sort(agents)
+	return slices.Compact(agents), err
+}
+
+// startOne writes the workflows of one of the folders examples, an order and the agents, and starts their services.
 func (e *example) startOne() error {
-	flow := e.name + "/" + e.name + ".yaml"
-	text, err := examples.Files.ReadFile(flow)
+	names, err := e.writeWorkflows()
 	if err != nil {
 		return err
 	}
 	order, err := examples.Files.ReadFile(e.name + "/order.json")
 	if err != nil {
-		return err
-	}
-	def, problems := source.Parse(flow, text, source.Options{})
-	if err := problems.Err(); err != nil {
 		return err
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -113,11 +137,10 @@ func (e *example) startOne() error {
 	}
 	var agents strings.Builder
 	agents.WriteString("agents:\n")
-	for _, agent := range slices.Sorted(maps.Keys(def.Agents)) {
+	for _, agent := range names {
 		fmt.Fprintf(&agents, "  %s: {url: \"http://%s/%s\", allow: {loopback: true}}\n", agent, listener.Addr(), agent)
 	}
-	return errors.Join(os.Mkdir(e.workflows(), 0o755),
-		os.WriteFile(filepath.Join(e.workflows(), path.Base(flow)), text, 0o600),
+	return errors.Join(
 		os.WriteFile(e.agents(), []byte(agents.String()), 0o600),
 		os.WriteFile(e.orders(), order, 0o600))
 }

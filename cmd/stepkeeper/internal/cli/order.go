@@ -12,7 +12,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-var idPattern = regexp.MustCompile(`^[A-Za-z0-9._:-]{1,128}$`)
+var idPattern = regexp.MustCompile(`^[A-Za-z0-9._:~-]{1,128}$`)
 
 // checkID refuses what cannot be an order's ID before anything is sent.
 func checkID(id string) error {

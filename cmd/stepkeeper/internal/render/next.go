@@ -34,6 +34,11 @@ func Next(t view.Task, program string) []Advice {
 			advice = append(advice, answerAdvice(say, &t, s))
 		}
 	}
+	for i := range t.Steps {
+		if c := t.Steps[i].Children; c != nil && len(c.Stopped) > 0 {
+			advice = append(advice, say("see why a child has stopped", "show %s", c.Stopped[0]))
+		}
+	}
 	if t.Deployed != "" && accepts(t, view.Command{Command: "resubmit"}) {
 		advice = append(advice, say("if its definition was the cause: go on with the deployed one", "resubmit %s --definition latest", t.OrderID))
 	}

@@ -65,6 +65,9 @@ func (p Page) head(w io.Writer, t view.Task) {
 		fmt.Fprintf(w, ", %s after %s (%s)", word, Span(t.EndedAt.Sub(t.Created).Std()), Age(t.EndedAt, p.Now))
 	}
 	fmt.Fprintln(w)
+	if t.Parent != nil {
+		fmt.Fprintf(w, "  child %d of step %s of %s\n", t.Parent.Index, t.Parent.Step, t.Parent.OrderID)
+	}
 	if t.UndoWait != nil {
 		fmt.Fprintf(w, "  %s\n", UndoWait(t, p.Now))
 	}
@@ -81,6 +84,9 @@ func UndoWait(t view.Task, now time.Time) string {
 		return fmt.Sprintf("its undo waits %s at most: %s is still being done", until, u.Step)
 	case "retry":
 		return fmt.Sprintf("its undo waits %s: then the undo of %s is asked for again", until, u.Step)
+	}
+	if u.For == "children" {
+		return fmt.Sprintf("its undo waits for the children of %s; those that do not answer are asked again %s", u.Step, until)
 	}
 	return fmt.Sprintf("its undo waits %s at most: %s is being undone", until, u.Step)
 }
@@ -233,6 +239,8 @@ func agentOf(s view.Step) string {
 		operation = s.Undo.Operation
 	}
 	switch {
+	case s.Children != nil:
+		return "(" + s.Kind + ": " + s.Children.Workflow + ")"
 	case s.Kind != "":
 		return "(" + s.Kind + ")"
 	case s.Agent == "":
@@ -255,6 +263,10 @@ func (p Page) note(s view.Step) string {
 			notes = append(notes, "claimed by "+s.LockedBy)
 		}
 	case core.Waiting:
+		if s.Children != nil {
+			notes = append(notes, children(s.Children))
+			break
+		}
 		if s.Answers != nil {
 			notes = append(notes, open(s))
 			notes = append(notes, fmt.Sprintf("until %s (%s)", Moment(s.WakeAt), Age(s.WakeAt, p.Now)))
@@ -275,6 +287,8 @@ func (p Page) note(s view.Step) string {
 	switch {
 	case s.State == core.Failed && s.Kind == view.KindFail:
 		notes = append(notes, "failed by rule")
+	case s.State == core.Failed && s.Children != nil && s.FirstAt != 0:
+		notes = append(notes, children(s.Children))
 	case s.State == core.Failed && s.FirstAt == 0:
 		what := "its agent was asked"
 		if s.Kind != "" {
@@ -288,17 +302,43 @@ func (p Page) note(s view.Step) string {
 	case s.State == core.Failed:
 		notes = append(notes, "in doubt whether it happened")
 	}
-	switch {
-	case s.FailedAs == "":
-	case s.State == core.Compensated:
-		notes = append(notes, "failed ("+Clean(s.FailedAs)+"), undone: the order goes on without it")
-	default:
-		notes = append(notes, "failed ("+Clean(s.FailedAs)+"), is undone alone: the order goes on without it")
+	if s.FailedAs != "" {
+		notes = append(notes, withoutIt(s))
 	}
 	if s.Resolved != nil {
 		notes = append(notes, "operator: "+string(s.Resolved.Fact))
 	}
 	return strings.Join(notes, ", ")
+}
+
+// withoutIt says that the order goes on without the step.
+func withoutIt(s view.Step) string {
+	done := "is undone alone"
+	if s.State == core.Compensated {
+		done = "undone"
+	}
+	return "failed (" + Clean(s.FailedAs) + "), " + done + ": the order goes on without it"
+}
+
+// children says how far the child tasks of a step are.
+func children(c *view.Children) string {
+	done := "have ended"
+	if c.Undo {
+		done = "are undone"
+	}
+	text := fmt.Sprintf("%d of %d children %s, %d under way", c.Ended, c.Count, done, c.Running)
+	if c.Failed > 0 && !c.Undo {
+		text += fmt.Sprintf(", %d failed of %d that may (%s: %s)", c.Failed, c.Tolerate, strings.Join(c.FailedAs[:min(len(c.FailedAs), 3)], ", "), Clean(c.Reason))
+	}
+	for _, some := range []struct {
+		what string
+		ids  []string
+	}{{"waiting for the operator", c.Stopped}, {"to be undone by hand", c.InDoubt}} {
+		if len(some.ids) > 0 {
+			text += fmt.Sprintf(", %d %s: %s", len(some.ids), some.what, strings.Join(some.ids[:min(len(some.ids), 3)], ", "))
+		}
+	}
+	return text
 }
 
 // open says what an open question waits for.

@@ -1,0 +1,114 @@
+package embedded_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stepkeeper/stepkeeper/dev/embedded"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+)
+
+// parents is a workflow with a child for each item, five at a time; each child is of the workflow pair.
+const parents = `workflow: parents
+grace: 1s
+tellAfter: 1s
+steps:
+  all:
+    each: "${ order.items }"
+    workflow: pair
+    input: {n: "${ item }"}
+    concurrency: 5
+    collect: true
+`
+
+func submitParent(t *testing.T, s *embedded.Runtime, id string, items int) {
+	t.Helper()
+	numbers := make([]string, items)
+	for i := range numbers {
+		numbers[i] = fmt.Sprint(i)
+	}
+	o, err := message.DecodeSubmit(fmt.Appendf(nil, `{"schema":1,"orderId":%q,"workflow":"parents","order":{"items":[%s]}}`, id, strings.Join(numbers, ",")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := s.Submit(t.Context(), []message.SubmitOrder{o})[0]; r.Err != nil {
+		t.Fatal(r.Err)
+	}
+}
+
+func parentFixture(t *testing.T) *fixture {
+	w := newFixture(t, "60s")
+	if err := os.WriteFile(filepath.Join(w.dir, "workflows", "parents.yaml"), []byte(parents), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// P40: a runtime that is closed in the middle, whose queues die with it, loses no child and does none twice.
+func TestChildrenOutliveTheRuntime(t *testing.T) {
+	w := parentFixture(t)
+	w.shop.gate = make(chan struct{})
+	const children = 30 // of two calls each
+	s := w.open()
+	submitParent(t, s, "p", children)
+	for calls := range 2 * children {
+		if calls%20 == 19 {
+			closeRuntime(t, s) // its calls end without an answer
+			s = w.open()
+		}
+		w.shop.gate <- struct{}{}
+	}
+	close(w.shop.gate)
+	task := wait(t, s, "p")
+	defer closeRuntime(t, s)
+	if task.ProcessState != core.Processed || w.shop.standing() != 2*children {
+		t.Errorf("the order is %s, with %d effects", task.ProcessState, w.shop.standing())
+	}
+	if out := string(task.Steps[0].Output); !strings.HasPrefix(out, `{"count":30,"failed":0,"results":[{"first":{"key":"p~all~0/0/first"}}`) {
+		t.Errorf("the output of the step is %.200s", out)
+	}
+	for i := range children {
+		if c := wait(t, s, fmt.Sprintf("p~all~%d", i)); c.ProcessState != core.Processed || c.Parent == nil || c.ReplyTo != "" {
+			t.Errorf("child %d is %s, of %+v", i, c.ProcessState, c.Parent)
+		}
+	}
+}
+
+// P41: where a child fails, those that were done and those that are under way are undone.
+func TestChildrenAreUndone(t *testing.T) {
+	w := parentFixture(t)
+	w.shop.refuse.Store(true)
+	s := w.open()
+	defer closeRuntime(t, s)
+	submitParent(t, s, "p", 12)
+	task := wait(t, s, "p")
+	if task.ProcessState != core.Compensated || w.shop.standing() != 0 || task.EndCode != "children-failed" {
+		t.Errorf("the order is %s (%s: %s), %d effects stand", task.ProcessState, task.EndCode, task.EndText, w.shop.standing())
+	}
+	first := wait(t, s, "p~all~0")
+	if v, err := s.Command(t.Context(), message.Control{Schema: message.Schema, Kind: message.Resubmit, OrderID: first.OrderID, ID: "r", Command: first.Command}); err != nil || v.Accepted ||
+		!strings.Contains(v.Reason, "child 0 of step all of p") {
+		t.Errorf("a child that its parent has undone takes a resubmission: %+v, %v", v, err)
+	}
+	if c := wait(t, s, "p~all~0"); c.ProcessState != core.Compensated {
+		t.Errorf("child 0 is %s", c.ProcessState)
+	}
+}
+
+// An ID of a child cannot be taken by an order.
+func TestNoOrderHasTheIDOfAChild(t *testing.T) {
+	w := parentFixture(t)
+	s := w.open()
+	defer closeRuntime(t, s)
+	o := order(t, "x", "")
+	o.OrderID = "p~all~0"
+	var refused *message.Refusal
+	if r := s.Submit(t.Context(), []message.SubmitOrder{o})[0]; !errors.As(r.Err, &refused) || refused.Field != "orderId" {
+		t.Errorf("%+v", r)
+	}
+}

@@ -1,0 +1,41 @@
+package scheduler
+
+import (
+	"context"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/engine"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// child reads what a task has to tell another one (P41).
+func (it *item) child(m *message.Child) (id string) {
+	if m.Ended != nil {
+		it.ev = *m.Ended
+		return m.Ended.Parent.OrderID
+	}
+	ask := *m.Ask
+	ask.ContentHash = message.ContentHash(message.SubmitOrder{Workflow: ask.Workflow, Order: ask.Order, Priority: ask.Priority})
+	it.ev, it.New = ask, ask.Ask == core.AskStart
+	return ask.OrderID
+}
+
+// firstChild decides what is asked of a child that is not there. One whose order is there has ended and expired (P26).
+func (it *item) firstChild(ctx context.Context, j *engine.Job, ask core.AskChild) (core.Decision, []core.Effect, error) {
+	ended := func(state core.ChildState, code, text string) []core.Effect {
+		return []core.Effect{core.ChildEnded{Parent: ask.Parent, State: state, Code: code, Message: text}}
+	}
+	if j.Expired {
+		return core.Decision{}, ended(core.ChildExpired, CodeExpired, "the child ended long ago and its record has expired"), nil
+	}
+	def, err := it.s.cfg.State.Definition(ctx, ask.Definition)
+	if err != nil {
+		return core.Decision{}, nil, err
+	}
+	d, err := j.Start(def, port.Order{ID: ask.OrderID, ContentHash: ask.ContentHash, Body: ask.Order}, ask)
+	if refusal := refusalOf(err); refusal != nil { // it can never be stored, so it never begins
+		return core.Decision{}, ended(core.ChildCompensated, refusal.Code, refusal.Text), nil
+	}
+	return d, nil, err
+}

@@ -1,0 +1,137 @@
+package scheduler_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/verify/world"
+)
+
+// childOf is what a step asks of its third child.
+func childOf(w *world.World, ask core.ChildAsk, attempt int) *message.Child {
+	p := core.Parent{OrderID: "parent", Step: "all", Index: 2, Attempt: attempt}
+	return &message.Child{Schema: message.ChildSchema, Ask: &core.AskChild{OrderID: p.ChildID(), Parent: p, Ask: ask, Workflow: "order", Definition: w.Def.Hash, Order: json.RawMessage(`{"n":1}`)}}
+}
+
+// told are the ends that children have told since.
+func told(t *testing.T, w *world.World) (all []core.ChildEnded) {
+	t.Helper()
+	for _, d := range w.Take(port.Tasks) {
+		m, err := message.ChildOf(d)
+		if err != nil || m.Ended == nil {
+			t.Fatalf("%v, %+v", err, m)
+		}
+		all = append(all, *m.Ended)
+	}
+	return all
+}
+
+func handled(t *testing.T, w *world.World, values ...port.Value) {
+	t.Helper()
+	if failed := w.Scheduler.Handle(ctx, port.Tasks, deliver(values...)); len(failed) > 0 {
+		t.Fatalf("given back: %v", failed)
+	}
+}
+
+// P41: a child is created with its parent, answers what is asked again, and one that has expired says so.
+func TestAChildAnswers(t *testing.T) {
+	w, _ := begun(t)
+	const id = "parent~all~2"
+	handled(t, w, childOf(w, core.AskStart, 1))
+	if task := w.Task(id); task.ProcessState != core.Processing || task.Parent == nil || task.Parent.Attempt != 1 || task.ReplyTo != "" {
+		t.Fatalf("it is %+v", task)
+	}
+	for range 40 {
+		w.Agents()
+		w.Handle(port.Replies)
+		if w.Task(id).Terminal() {
+			break
+		}
+	}
+	if all := told(t, w); len(all) != 1 || all[0].State != core.ChildProcessed || all[0].Parent.OrderID != "parent" || all[0].Parent.Index != 2 {
+		t.Fatalf("it told %+v", all)
+	}
+	if task := w.Task(id); task.ResendAt != 0 {
+		t.Error("its end is not settled")
+	}
+	handled(t, w, childOf(w, core.AskStart, 1)) // a fresh copy, as a parent sends that has heard nothing
+	if all := told(t, w); len(all) != 1 || all[0].State != core.ChildProcessed {
+		t.Errorf("asked again it told %+v", all)
+	}
+	if err := w.Store.Forget(ctx, []string{id}); err != nil {
+		t.Fatal(err)
+	}
+	w.Boot()
+	for _, ask := range []core.ChildAsk{core.AskStart, core.AskUndo} {
+		handled(t, w, childOf(w, ask, 2))
+		if all := told(t, w); len(all) != 1 || all[0].State != core.ChildExpired || all[0].Parent.Attempt != 2 {
+			t.Errorf("%s of a child that has expired told %+v", ask, all)
+		}
+	}
+}
+
+// What is undone before it came is there, and undone; a late start answers only.
+func TestAChildUndoneBeforeItCame(t *testing.T) {
+	w, _ := begun(t)
+	handled(t, w, childOf(w, core.AskUndo, 2), childOf(w, core.AskStart, 1))
+	if task := w.Task("parent~all~2"); task.ProcessState != core.Compensated || task.Why != core.WhyParent {
+		t.Errorf("it is %s, because of %q", task.ProcessState, task.Why)
+	}
+	for _, e := range told(t, w) {
+		if e.State != core.ChildCompensated || e.Parent.Attempt != 2 {
+			t.Errorf("it told %+v", e)
+		}
+	}
+}
+
+// Bad input on the queue between tasks: each lands in quarantine with a reason, and the message beside it is carried out.
+func TestBadMessagesBetweenTasks(t *testing.T) {
+	bad := map[string]func(*message.Child){
+		"is not the child":   func(m *message.Child) { m.Ask.OrderID = "o-1" },
+		"attempt is 0":       func(m *message.Child) { m.Ask.Parent.Attempt = 0 },
+		"ask is":             func(m *message.Child) { m.Ask.Ask = "kill" },
+		"JSON object":        func(m *message.Child) { m.Ask.Order = json.RawMessage(`[]`) },
+		"both must be there": func(m *message.Child) { m.Ask.Definition = "latest" },
+		"run and index":      func(m *message.Child) { m.Ask.Parent.Run, m.Ask.OrderID = -1, "parent~all~2" },
+		"no order's ID": func(m *message.Child) {
+			m.Ask.Parent.OrderID = strings.Repeat("x", 125)
+			m.Ask.OrderID = m.Ask.Parent.ChildID()
+		},
+		"no step's name": func(m *message.Child) { m.Ask.Parent.Step = "A"; m.Ask.OrderID = m.Ask.Parent.ChildID() },
+		"what is asked":  func(m *message.Child) { m.Ask = nil },
+		"state is":       func(m *message.Child) { m.Ended, m.Ask = &core.ChildEnded{Parent: m.Ask.Parent, State: "done"}, nil },
+	}
+	for reason, change := range bad {
+		w, _ := begun(t)
+		m := childOf(w, core.AskStart, 1)
+		change(m)
+		handled(t, w, m, childOf(w, core.AskStart, 1))
+		q := w.Take(port.Quarantine)
+		if len(q) != 1 {
+			t.Errorf("%s: %d in quarantine", reason, len(q))
+			continue
+		}
+		if got := q[0].Value.(*message.Quarantined).Reason; !strings.Contains(got, reason) {
+			t.Errorf("%s: quarantined because %s", reason, got)
+		}
+		if w.Task("parent~all~2").ProcessState != core.Processing {
+			t.Errorf("%s: the message beside it was lost", reason)
+		}
+	}
+}
+
+// An end that no step waits for changes nothing (P41): that of no child, of another step, or to an order that is not there.
+func TestEndsThatNothingWaitsFor(t *testing.T) {
+	w, _ := begun(t)
+	before := w.Task("o-1").Version
+	for _, p := range []core.Parent{{OrderID: "o-1", Step: "a", Attempt: 1}, {OrderID: "o-1", Step: "z", Attempt: 1}, {OrderID: "gone", Step: "a", Attempt: 1}} {
+		handled(t, w, &message.Child{Schema: message.ChildSchema, Ended: &core.ChildEnded{Parent: p, State: core.ChildProcessed}})
+	}
+	if after := w.Task("o-1").Version; after != before {
+		t.Errorf("version %d after %d", after, before)
+	}
+}

@@ -1,0 +1,87 @@
+package core
+
+import "fmt"
+
+// startChild creates a child task (P41). One that was to be started, and is to be undone before it came, is created as
+// Compensated: so it answers, and a later attempt of its parent can start it.
+func startChild(def *Definition, order []byte, e AskChild, at At) (Decision, error) {
+	if def == nil || def.Hash != e.Definition {
+		return Decision{}, fmt.Errorf("child %q: its definition %q is not there: %w", e.OrderID, e.Definition, ErrUnfit)
+	}
+	return create(def, order, Submitted{OrderID: e.OrderID, Workflow: def.Name, ContentHash: e.ContentHash, Priority: e.Priority}, &e, at)
+}
+
+// askedByParent is what a parent asks of a child that is there (P41). The highest attempt that asked is kept, and named in
+// all that is told; an earlier one changes nothing.
+func (r *deciding) askedByParent(_ int, ev Event) (string, error) {
+	e, t := ev.(AskChild), r.t
+	if t.Parent == nil {
+		return "the order is no child", nil
+	}
+	have, asks := *t.Parent, e.Parent
+	newer := asks.Attempt > have.Attempt
+	have.Attempt, asks.Attempt = 0, 0
+	if have != asks {
+		return "the order is the child of another step", nil
+	}
+	r.asked = true
+	if e.Parent.Attempt < t.Parent.Attempt {
+		return "a later attempt of its parent has asked", nil
+	}
+	if newer {
+		t.Parent = &e.Parent
+	}
+	switch mode := modeOf(t); {
+	case e.Ask == AskStart && mode == compensated && newer:
+		again := Resubmit{}
+		if r.def.Deadline != 0 {
+			again.Deadline = r.at.Now.Add(r.def.Deadline)
+		}
+		r.restart(again)
+		return "", nil
+	case e.Ask == AskStart, r.pastPointOfNoReturn():
+	case mode == going:
+		r.compensate(WhyParent, -1)
+		r.advance()
+		return "", nil
+	case mode == errForward:
+		r.startUndo(WhyParent)
+		return "", nil
+	case mode == processed && e.Ask == AskUndo:
+		t.Output, t.EndCode, t.EndText = nil, "", ""
+		r.startUndo(WhyParent)
+		return "", nil
+	}
+	if newer { // it is kept, and what is told names it
+		r.tellParent()
+		return "", nil
+	}
+	return "the child is " + string(t.ProcessState), nil
+}
+
+// tellParent tells the parent where its child is at an end, or has stopped.
+func (r *deciding) tellParent() {
+	t := r.t
+	if t.Parent == nil {
+		return
+	}
+	e := ChildEnded{Parent: *t.Parent, Code: t.EndCode, Message: t.EndText}
+	switch modeOf(t) {
+	case processed:
+		e.State, e.Output = ChildProcessed, t.Output
+	case compensated, cancelled:
+		e.State = ChildCompensated
+	case closed:
+		e.State = ChildClosed
+	case errForward, errUndo:
+		e.State = ChildError
+	default:
+		return
+	}
+	r.emit(e)
+}
+
+// only says what an operator can do with a child.
+func (p *Parent) only() string {
+	return fmt.Sprintf("the order is child %d of step %s of %s, which decides about it; a child in Error can be resubmitted, resolved or closed, and for all else give the command to %s", p.Index, p.Step, p.OrderID, p.OrderID)
+}

@@ -1,0 +1,519 @@
+package core
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// eachKind runs tasks of another workflow, one for each element of a list, or a single one (P40, P41). Its step is Waiting
+// from its claim to its end, also while its children are undone.
+type eachKind struct{}
+
+// Codes of a step whose children have failed.
+const (
+	codeChildrenFailed = "children-failed"
+	codeChildInDoubt   = "child-in-doubt" // it was closed by hand, or is no longer stored, and cannot be undone
+)
+
+// collectedSize is what a document takes for what is collected, beside it: {"index":9999,"output":},
+const collectedSize = 26
+
+// Pauses after which all that is open is asked again: firstRound, doubled each time up to lastRound.
+const (
+	firstRound = 10 * Minute
+	lastRound  = 6 * Hour
+)
+
+func (eachKind) name() string { return "each" }
+
+func (eachKind) prepare(r *deciding, i int) (prepared, error) {
+	d := &r.def.Steps[i]
+	if d.Input == nil {
+		return prepared{children: 1}, nil
+	}
+	count, err := r.readItems(i, 0)
+	switch {
+	case r.err != nil || err != nil:
+		return prepared{}, err
+	case count > MaxChildren:
+		return prepared{}, fmt.Errorf("each is a list of %d, the limit is %d: put them into groups, and let a child workflow have an each of its own", count, MaxChildren)
+	case d.Each.Collect && count*collectedSize > MaxCollected:
+		return prepared{}, fmt.Errorf("each is a list of %d, whose outputs cannot be collected in %d bytes: leave out collect, and let the children store what they find", count, MaxCollected)
+	}
+	return prepared{children: count, atOnce: count == 0}, nil
+}
+
+// readItems reads the elements around the n-th of the step's list, and those of open children, and answers how many there are.
+// Its errors hold no data of the order.
+func (r *deciding) readItems(i, n int) (count int, err error) {
+	if !r.orderKnown() {
+		return 0, nil
+	}
+	s, d := &r.t.Steps[i], r.def.Steps[i].Each
+	r.items, r.itemsOf = map[int]json.RawMessage{}, i
+	open := map[int]bool{}
+	if s.Children != nil {
+		for _, o := range s.Children.Open {
+			open[o.Index] = true
+		}
+	}
+	return r.def.Expr.Items(i, r.environment(i, false), func(k int, item json.RawMessage) {
+		if k > n-d.Concurrency && k < n+d.Concurrency || open[k] {
+			r.items[k] = item
+		}
+	})
+}
+
+// item is the n-th of the step's list; nil of a step without one.
+func (r *deciding) item(i, n int) (json.RawMessage, error) {
+	if r.def.Steps[i].Input == nil {
+		return nil, nil
+	}
+	if item, known := r.items[n]; known && r.itemsOf == i {
+		return item, nil
+	}
+	switch count, err := r.readItems(i, n); {
+	case r.err != nil || err != nil:
+		return nil, err
+	case count != r.t.Steps[i].Children.Count:
+		return nil, errors.New("the list is another one than at the step's claim")
+	}
+	return r.items[n], nil
+}
+
+func (eachKind) start(r *deciding, i int, p prepared) {
+	r.take(i, Waiting)
+	s := &r.t.Steps[i]
+	c := &Children{Count: p.children}
+	if s.Children != nil {
+		c.Started = s.Children.Started
+	}
+	s.ClaimedAt, s.Undo, s.Children = r.at.Now, false, c
+	if p.atOnce {
+		r.endChildren(i)
+		return
+	}
+	r.fillChildren(i)
+	at := r.at.Now
+	if len(c.Open) > 0 || r.err != nil { // else the order of none could be computed, and a Wake ends the step
+		at = at.Add(c.pause())
+	}
+	r.wait(i, at)
+}
+
+// pause is how long the step waits before it asks again.
+func (c *Children) pause() Duration { return min(firstRound<<min(c.Rounds, 10), lastRound) }
+
+// children is the step's own copy of what it keeps of its children.
+func (s *Step) children() *Children {
+	c := *s.Children
+	c.Open, c.FailedAt = slices.Clone(c.Open), slices.Clip(c.FailedAt)
+	s.Children = &c
+	return &c
+}
+
+// close takes those out of the open children for which that holds.
+func (c *Children) close(of func(OpenChild) bool) {
+	if c.Open = slices.DeleteFunc(c.Open, of); len(c.Open) == 0 {
+		c.Open = nil
+	}
+}
+
+// at is the place of an open child, or -1.
+func (c *Children) at(index int) int {
+	return slices.IndexFunc(c.Open, func(o OpenChild) bool { return o.Index == index })
+}
+
+// opened reports whether the cause led to a request to a child that has not ended.
+func (c *Children) opened(cause string) bool {
+	return c != nil && slices.ContainsFunc(c.Open, func(o OpenChild) bool { return o.Cause == cause })
+}
+
+// fail counts a child that was not done.
+func (c *Children) fail(index int, code, message string) {
+	c.Failed++
+	if len(c.FailedAt) < maxFailedAt {
+		c.FailedAt = append(c.FailedAt, index)
+	}
+	if c.Reason == "" {
+		c.Reason = TrimMessage(plainCode(cmp.Or(code, codeFailed)) + ": " + message)
+	}
+}
+
+// fillChildren starts children while there is room for them (P40).
+func (r *deciding) fillChildren(i int) {
+	c, d := r.t.Steps[i].Children, r.def.Steps[i].Each
+	for len(c.Open) < d.Concurrency && c.Next < c.Count && c.Failed <= d.Tolerate {
+		order, err := r.childOrder(i, c.Next)
+		if r.err != nil {
+			return
+		}
+		n := c.Next
+		c.Next++
+		c.Started = max(c.Started, c.Next)
+		if err != nil {
+			c.fail(n, "expression", err.Error())
+			continue
+		}
+		c.Open = append(c.Open, OpenChild{Index: n, Cause: r.cause})
+		r.ask(i, n, AskStart, order)
+	}
+}
+
+// childOrder computes a child's order, which depends on nothing that can change in the run (P12).
+func (r *deciding) childOrder(i, n int) (json.RawMessage, error) {
+	order, err := r.item(i, n)
+	if err != nil || !r.orderKnown() {
+		return nil, err
+	}
+	switch d := r.def.Steps[i].Each; {
+	case d.Order != nil:
+		env := r.environment(i, false)
+		env.Item, env.Index = order, n
+		if order, err = r.def.Expr.ChildOrder(i, env); err != nil {
+			return nil, fmt.Errorf("the order of child %d: %w", n, err)
+		}
+	case order == nil:
+		order = r.order
+	}
+	switch {
+	case len(order) == 0 || order[0] != '{':
+		return nil, fmt.Errorf("the order of child %d is no JSON object", n)
+	case len(order) > MaxChildOrder:
+		return nil, fmt.Errorf("the order of child %d has %d bytes, the limit is %d: store large data elsewhere and give a reference", n, len(order), MaxChildOrder)
+	}
+	return order, nil
+}
+
+// ask emits a request to one child.
+func (r *deciding) ask(i, n int, ask ChildAsk, order json.RawMessage) {
+	s, d := &r.t.Steps[i], r.def.Steps[i].Each
+	p := Parent{OrderID: r.t.OrderID, Run: r.t.Run, Step: s.Name, Index: n, Attempt: s.Attempt}
+	r.emit(AskChild{OrderID: p.ChildID(), Parent: p, Ask: ask, Workflow: d.Workflow, Definition: d.Definition, Priority: r.t.Priority, Order: order})
+}
+
+// askOpen asks the open children again for what the step wants of them now, those only that the cause opened where one is
+// given. In doubt is one that cannot do it.
+func (r *deciding) askOpen(i int, cause string) {
+	s := &r.t.Steps[i]
+	ask := AskStart
+	switch {
+	case s.Undo:
+		ask = AskUndo
+	case s.Children.Stopped:
+		ask = AskCancel
+	}
+	for _, o := range s.Children.Open {
+		if cause != "" && o.Cause != cause {
+			continue
+		}
+		order, err := r.childOrder(i, o.Index)
+		if r.err != nil {
+			return
+		}
+		if err == nil {
+			r.ask(i, o.Index, ask, order)
+		}
+	}
+}
+
+func (eachKind) resend(r *deciding, i int) {
+	if s := &r.t.Steps[i]; r.cause == "" || s.Cause == r.cause {
+		waitKind{}.resend(r, i)
+	}
+	r.askOpen(i, r.cause)
+}
+
+// woken asks again for all that is open: a request may be lost, and a child may have been ended by hand.
+func (eachKind) woken(r *deciding, i int) {
+	if r.t.Steps[i].Undo { // P42: undone alone
+		r.undoAlone(i)
+		return
+	}
+	r.askAgain(i)
+	r.advance()
+}
+
+// askAgain looks at a step that waits for its children, and asks those that have not ended.
+func (r *deciding) askAgain(i int) {
+	s := &r.t.Steps[i]
+	s.children().Rounds++
+	r.askOpen(i, "")
+	if r.err == nil {
+		r.lookAtChildren(i)
+	}
+	if r.err == nil && s.State == Waiting && !s.Undo {
+		r.wait(i, r.at.Now.Add(s.Children.pause()))
+	}
+}
+
+func (eachKind) resume(r *deciding, i int) bool {
+	switch s := &r.t.Steps[i]; {
+	case s.State == Waiting && s.Undo:
+		s.WakeAt = 0
+		r.undoChildren(i)
+	case s.State == Waiting:
+		s.Cause = r.cause
+		r.askAgain(i)
+	}
+	return r.t.Steps[i].State == Failed && r.t.ProcessState == Processing
+}
+
+func (eachKind) validState(s *Step, d *StepDefinition) bool {
+	begun := s.Attempted() && s.Attempt > 0 && s.Children != nil
+	switch s.State {
+	case Pending, Skipped:
+		return !s.Attempted()
+	case Failed:
+		return !s.Attempted() || begun
+	case Waiting, Processed:
+		return begun
+	case Compensated:
+		return begun || !s.Attempted() && s.FailureCode != "" && d.OnFailure == OnFailureContinue
+	}
+	return false
+}
+
+// childEnded takes what a child has come to (P41). Only what is open counts, and in an undo only that it is undone.
+func (r *deciding) childEnded(i int, ev Event) (string, error) {
+	e, s := ev.(ChildEnded), &r.t.Steps[i]
+	n := s.Children.at(e.Parent.Index)
+	if n < 0 {
+		return notOpen, nil
+	}
+	c := s.children()
+	switch {
+	case e.State == ChildError && c.Open[n].State == string(e.State):
+		return "it was told before", nil
+	case e.State == ChildError, s.Undo && (e.State == ChildClosed || e.State == ChildExpired):
+		c.Open[n].State = string(e.State)
+		r.childInDoubt(i, e)
+		return "", nil
+	case s.Undo && e.State != ChildCompensated:
+		return "the child is to be undone, and is not yet", nil
+	}
+	c.close(func(o OpenChild) bool { return o.Index == e.Parent.Index })
+	switch {
+	case s.Undo:
+	case e.State == ChildProcessed:
+		r.collect(i, e)
+	default:
+		c.fail(e.Parent.Index, e.Code, cmp.Or(e.Message, "it was "+string(e.State)))
+	}
+	switch {
+	case s.Undo && r.t.ProcessState != Error:
+		if r.fillUndo(i) {
+			r.advance()
+		}
+	case r.t.ProcessState == Processing:
+		r.lookAtChildren(i)
+		r.advance()
+	}
+	return "", nil
+}
+
+// childInDoubt stops the task where a child cannot be undone.
+func (r *deciding) childInDoubt(i int, e ChildEnded) {
+	if e.State == ChildError || r.t.ProcessState == Error {
+		return
+	}
+	how := "was closed by hand"
+	if e.State == ChildExpired {
+		how = "is no longer stored"
+	}
+	r.recordFailure(i, codeChildInDoubt, fmt.Sprintf("child %d (%s) %s, so it cannot be undone; undo by hand what it did, and resolve the step as undone", e.Parent.Index, e.Parent.ChildID(), how), r.t.Steps[i].Attempt)
+	r.enterError(r.direction(), i)
+}
+
+// collect keeps a child's output.
+func (r *deciding) collect(i int, e ChildEnded) {
+	s, d := &r.t.Steps[i], r.def.Steps[i].Each
+	single := r.def.Steps[i].Input == nil
+	if !d.Collect && !single || len(e.Output) == 0 {
+		return
+	}
+	c := s.Children
+	before, size := c.Results, 0
+	c.Results = append(slices.Clip(before), Collected{Index: e.Parent.Index, Output: e.Output})
+	for _, have := range c.Results {
+		size += len(have.Output) + collectedSize
+	}
+	if !single && size > MaxCollected || !r.at.SizeLimit.keepsReserve(r.def, r.t) {
+		c.Results = before
+		r.stopChildren(i, fmt.Sprintf("%s: the outputs of the children take more than %d bytes, or have no room in the order's document; let the child workflow answer less", codeOutputTooLarge, MaxCollected))
+	}
+}
+
+// stopChildren starts no more of them, and cancels those that are open.
+func (r *deciding) stopChildren(i int, reason string) {
+	c := r.t.Steps[i].Children
+	c.Stopped = true
+	c.Reason = reason
+	for n := range c.Open {
+		c.Open[n].Cause = r.cause
+	}
+	r.askOpen(i, "")
+}
+
+// lookAtChildren goes on with a step that goes forward: starts those that have room, or ends the step.
+func (r *deciding) lookAtChildren(i int) {
+	s, d := &r.t.Steps[i], r.def.Steps[i].Each
+	c := s.Children
+	if !c.Stopped && c.Next < c.Count && c.Failed <= d.Tolerate && len(c.Open) < d.Concurrency {
+		r.fillChildren(i)
+	}
+	if r.err == nil && !c.Stopped && c.Failed > d.Tolerate {
+		r.stopChildren(i, c.Reason)
+	}
+	if r.err != nil || len(c.Open) > 0 {
+		return
+	}
+	if c.Stopped {
+		r.failChildren(i)
+		return
+	}
+	r.endChildren(i)
+}
+
+// failChildren: too many have failed. All have ended, so nothing is in doubt (P41).
+func (r *deciding) failChildren(i int) {
+	s, d := &r.t.Steps[i], &r.def.Steps[i]
+	c := s.Children
+	code, text := codeChildrenFailed, c.Reason
+	if d.Input == nil {
+		code, text, _ = strings.Cut(c.Reason, ": ")
+	} else if c.Failed > d.Each.Tolerate {
+		text = fmt.Sprintf("%d of %d children failed, %d may; the first: child %d, %s", c.Failed, c.Count, d.Each.Tolerate, c.FailedAt[0], c.Reason)
+	}
+	r.recordFailure(i, code, text, s.Attempt)
+	r.markFailed(i)
+	r.applyPolicy(i)
+}
+
+// endChildren makes the step Processed, where its output has room.
+func (r *deciding) endChildren(i int) {
+	s := &r.t.Steps[i]
+	var output json.RawMessage
+	if len(s.Children.Results) > 0 {
+		output = s.Children.Results[0].Output
+	}
+	if r.def.Steps[i].Input != nil {
+		output = s.Children.output(r.def.Steps[i].Each.Collect)
+	}
+	c := *s.Children
+	c.Results, s.Children = nil, &c
+	if r.outputFits(i, output) {
+		r.finish(i, output)
+		return
+	}
+	r.recordFailure(i, codeOutputTooLarge, fmt.Sprintf("the output of %d bytes does not fit into the task's document beside the outputs of its steps; collect less", len(output)), s.Attempt)
+	r.markFailed(i)
+	r.applyPolicy(i)
+}
+
+// output is that of a step with a list.
+func (c *Children) output(collect bool) json.RawMessage {
+	out := struct {
+		Count   int               `json:"count"`
+		Failed  int               `json:"failed"`
+		Results []json.RawMessage `json:"results,omitzero"`
+	}{Count: c.Count, Failed: c.Failed}
+	if collect {
+		out.Results = make([]json.RawMessage, c.Count)
+		for _, have := range c.Results {
+			if have.Index < c.Count {
+				out.Results[have.Index] = have.Output
+			}
+		}
+	}
+	b, _ := json.Marshal(out) // of valid JSON, and numbers
+	return b
+}
+
+// undoChildren begins the undo of a step's children, latest first, or goes on with it; true where all are undone.
+func (r *deciding) undoChildren(i int) bool {
+	s := &r.t.Steps[i]
+	begun := s.State == Waiting && s.Undo
+	if begun && r.at.Now < s.WakeAt {
+		return false
+	}
+	c := s.children()
+	if begun {
+		c.Rounds++
+	} else {
+		if r.supervisor {
+			panic("core: the Supervisor must not claim (P16)")
+		}
+		r.take(i, Waiting)
+		s.ClaimedAt, s.Undo = r.at.Now, true
+		c.Cursor, c.Rounds, c.Results = c.Started, 0, nil
+		for n := range c.Open {
+			c.Open[n] = OpenChild{Index: c.Open[n].Index, Cause: r.cause}
+		}
+	}
+	r.askOpen(i, "")
+	if r.err != nil || r.fillUndo(i) {
+		return r.err == nil
+	}
+	r.wait(i, r.at.Now.Add(c.pause()))
+	return false
+}
+
+// fillUndo asks further children to undo, while there is room for them; true where all are undone.
+func (r *deciding) fillUndo(i int) bool {
+	s, d := &r.t.Steps[i], r.def.Steps[i].Each
+	c := s.Children
+	for c.Cursor > 0 && len(c.Open) < d.Concurrency {
+		n := c.Cursor - 1
+		if c.at(n) >= 0 {
+			c.Cursor--
+			continue
+		}
+		order, err := r.childOrder(i, n)
+		if r.err != nil {
+			return false
+		}
+		if c.Cursor--; err != nil { // it was never started
+			continue
+		}
+		c.Open = append(c.Open, OpenChild{Index: n, Cause: r.cause})
+		r.ask(i, n, AskUndo, order)
+	}
+	if c.Cursor > 0 || len(c.Open) > 0 {
+		return false
+	}
+	r.undone(i)
+	return true
+}
+
+// running reports children that have not ended, whatever the operator does with those in doubt.
+func (c *Children) running() bool {
+	return c != nil && slices.ContainsFunc(c.Open, func(o OpenChild) bool { return !o.inDoubt() })
+}
+
+func (o OpenChild) inDoubt() bool {
+	return o.State == string(ChildClosed) || o.State == string(ChildExpired)
+}
+
+// resolveRefusal says why a fact about the children is not taken; "" where it is.
+func (c *Children) resolveRefusal(fact Fact) string {
+	switch {
+	case c == nil || !slices.ContainsFunc(c.Open, OpenChild.inDoubt):
+		return "the step has child tasks, and none of them is in doubt: each has an end of its own; fix: resolve a step of a child that has stopped, then resubmit the child"
+	case fact != Undone:
+		return "children of the step were closed, or are no longer stored, and cannot be undone; fix: undo by hand what they did, and resolve the step as undone"
+	}
+	return ""
+}
+
+// settled is without the children in doubt.
+func (c *Children) settled() *Children {
+	n := *c
+	n.Open = slices.Clone(c.Open)
+	n.close(OpenChild.inDoubt)
+	return &n
+}

@@ -1,0 +1,86 @@
+package message
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/rawjson"
+)
+
+// ChildSchema is the schema of messages to and from child tasks, which older programs do not know.
+const ChildSchema = 2
+
+// Child is a message of the queue "tasks", from one task to another: what a step asks of a child, or how a child has
+// ended (P41). Only the Scheduler writes and reads that queue.
+type Child struct {
+	Schema int              `json:"schema"`
+	Ask    *core.AskChild   `json:"ask,omitempty"`   // this
+	Ended  *core.ChildEnded `json:"ended,omitempty"` // or that
+}
+
+// Encode writes the message's JSON, with the characters of an order as they are, so that it is no longer than its limit.
+func (m *Child) Encode() ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(m)
+	return b.Bytes(), err
+}
+
+// ChildOf reads a message of the queue "tasks" from a delivery, whose value is used where there is one.
+func ChildOf(d port.Delivery) (*Child, error) { return of(d, (*Child).Check) }
+
+// Check holds the message to its rules.
+func (m *Child) Check() error {
+	if err := checkSchema(m.Schema, ChildSchema); err != nil {
+		return err
+	}
+	switch {
+	case (m.Ask == nil) == (m.Ended == nil):
+		return unreadable("it must be what is asked of a child, or how a child has ended")
+	case m.Ask != nil:
+		return checkAsk(m.Ask)
+	}
+	switch m.Ended.State {
+	case core.ChildProcessed, core.ChildCompensated, core.ChildError, core.ChildClosed, core.ChildExpired:
+	default:
+		return unreadable("state is %.40q; it must be processed, compensated, error, closed or expired", m.Ended.State)
+	}
+	if err := rawjson.CheckDepth(m.Ended.Output); err != nil {
+		return unreadable("output: %v", err)
+	}
+	return checkParent(&m.Ended.Parent)
+}
+
+func checkAsk(a *core.AskChild) error {
+	switch {
+	case a.Ask != core.AskStart && a.Ask != core.AskCancel && a.Ask != core.AskUndo:
+		return unreadable("ask is %.40q; it must be start, cancel or undo", a.Ask)
+	case a.OrderID != a.Parent.ChildID():
+		return unreadable("task %.140q is not the child that its parent names", a.OrderID)
+	case !workflowPattern.MatchString(a.Workflow) || !hashPattern.MatchString(a.Definition):
+		return unreadable("workflow %.80q, definition %.40q: both must be there", a.Workflow, a.Definition)
+	case len(a.Order) == 0 || a.Order[0] != '{':
+		return unreadable("order must be a JSON object")
+	}
+	if err := rawjson.CheckDepth(a.Order); err != nil {
+		return unreadable("order: %v", err)
+	}
+	return checkParent(&a.Parent)
+}
+
+func checkParent(p *core.Parent) error {
+	switch {
+	case !taskPattern.MatchString(p.OrderID) || !taskPattern.MatchString(p.ChildID()):
+		return unreadable("parent %.140q is no order's ID", p.OrderID)
+	case p.Run < 0 || p.Index < 0 || p.Index >= core.MaxChildren:
+		return unreadable("run and index count from 0")
+	case !stepPattern.MatchString(p.Step):
+		return unreadable("step %.60q is no step's name", p.Step)
+	case p.Attempt < 1:
+		return unreadable("attempt is %d; it counts from 1", p.Attempt)
+	}
+	return nil
+}

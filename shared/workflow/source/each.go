@@ -1,0 +1,80 @@
+package source
+
+import (
+	"fmt"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/expression"
+)
+
+// each reads a step of child tasks (P40), all but its expressions.
+func (b *builder) each(f field) core.StepDefinition {
+	v := f.value
+	s := core.StepDefinition{Name: f.key, After: after(v), OnFailure: core.OnFailureUndo, Each: &core.Each{
+		Workflow: b.text(v, "workflow"), Concurrency: b.whole(v, "concurrency", 10), Tolerate: b.whole(v, "tolerate", 0),
+	}}
+	if c := v.get("collect"); c != nil {
+		s.Each.Collect = c.truth
+	}
+	for _, key := range []string{"concurrency", "tolerate", "collect"} {
+		if alone := v.field(key); alone != nil && v.field("each") == nil {
+			b.report.error(alone.at, key+" belongs to a list of children, and step "+f.key+" has one child", "write each: ${ order.items }, or remove "+key)
+		}
+	}
+	b.child(v.get("workflow"), s.Each)
+	if child := s.Each.Child; child != nil {
+		for i := range child.Steps {
+			s.PointOfNoReturn = s.PointOfNoReturn || child.Steps[i].PointOfNoReturn
+		}
+	}
+	if s.PointOfNoReturn { // P22: what the child has passed cannot be undone
+		s.OnFailure = core.OnFailureStop
+	}
+	if policy := b.text(v, "onFailure"); policy != "" {
+		s.OnFailure = core.Policy(policy)
+	}
+	return s
+}
+
+// child pins the definition of the children.
+func (b *builder) child(name *value, e *core.Each) {
+	if name == nil || name.shape != isText || e.Workflow == "" {
+		return // the schema reports it
+	}
+	if b.opts.child == nil {
+		b.report.error(name.at, "the child workflow "+e.Workflow+" is not known here", "read the file from the folder that holds both")
+		return
+	}
+	def, problem, fix := b.opts.child(e.Workflow)
+	if problem == "" && depth(def) >= core.MaxChildDepth {
+		problem, fix = fmt.Sprintf("with the workflow %s there are %d levels of children, the limit is %d", e.Workflow, depth(def)+1, core.MaxChildDepth),
+			"take a level out, or let a step submit orders of their own"
+	}
+	if problem != "" {
+		b.report.error(name.at, problem, fix)
+		return
+	}
+	e.Definition, e.Child = def.Hash, def
+}
+
+// depth is how many workflows are in one another below this one.
+func depth(d *core.Definition) (deepest int) {
+	for i := range d.Steps {
+		if e := d.Steps[i].Each; e != nil && e.Child != nil {
+			deepest = max(deepest, 1+depth(e.Child))
+		}
+	}
+	return deepest
+}
+
+// items reads the list of the children, and the template of their orders.
+func (b *builder) items(f field, s *core.StepDefinition, scope expression.Scope) {
+	if list := f.value.get("each"); list != nil {
+		if list.shape != isList && !isExpression(list) {
+			b.report.error(list.at, "each is "+quoted(list)+", not a list", "write an expression, as in each: ${ order.items }")
+		}
+		s.Input = b.template(list, "each", scope)
+		scope.Item = true
+	}
+	s.Each.Order = b.template(f.value.get("input"), "input", scope)
+}

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/dev/embedded"
+	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/state"
+)
+
+const nightly = `workflow: nightly
+steps:
+  customers:
+    each: ${ order.customers }
+    workflow: customer
+    input: {number: "${ item }"}
+    concurrency: 100
+`
+
+const customer = `workflow: customer
+agents:
+  books: {queueAllowance: 5m}
+steps:
+  bill:
+    agent: books
+    operation: bill
+    input: {number: "${ order.number }"}
+    timeout: 5s
+    onFailure: undo
+    undo: none
+    grade: idempotent
+`
+
+// family is what was measured of a step of many child tasks.
+type family struct {
+	Name       string  `json:"name"`
+	Children   int     `json:"children"`
+	Effects    int     `json:"effects"` // of the children together
+	Doubled    int     `json:"doubled"` // calls beyond one for each key, which an idempotent service answers from its books
+	Seconds    float64 `json:"seconds"`
+	PerSecond  float64 `json:"children_per_s"`
+	LargestKB  float64 `json:"largest_document_kb"` // of the parent, of what was seen every 20 ms
+	ParentDone bool    `json:"parent_processed"`
+}
+
+// measureChildren runs one order with many child tasks (P40): how many end in a second, how large the parent's document becomes, and
+// whether each child takes effect once, also where the runtime is closed in the middle and opened again.
+func measureChildren(ctx context.Context, o options, f *figures, w io.Writer) error {
+	for _, c := range []struct {
+		name string
+		open int
+	}{{"children", 1}, {"children, opened again 3 times", 4}} {
+		r, err := childrenOnce(ctx, c.name, o.children, c.open)
+		if err != nil {
+			return fmt.Errorf("%s: %w", c.name, err)
+		}
+		f.Children = append(f.Children, r)
+		fmt.Fprintf(w, "%-31s %d in %.1f s, %.0f/s, parent Processed: %t, %d effects, %d repeated calls, parent's document at most %.1f kB\n",
+			r.Name, r.Children, r.Seconds, r.PerSecond, r.ParentDone, r.Effects, r.Doubled, r.LargestKB)
+	}
+	return nil
+}
+
+func childrenOnce(ctx context.Context, name string, n, opened int) (r family, err error) {
+	r = family{Name: name, Children: n}
+	dir, remove, err := temp()
+	if err != nil {
+		return r, err
+	}
+	defer remove()
+	var mu sync.Mutex
+	calls := map[string]int{}
+	opts, err := runtimeOptions(dir, map[string]worker.Operations{"books": {worker.AnyOperation: {Run: func(_ context.Context, c worker.Call) (any, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		calls[c.Key]++
+		return nil, nil
+	}}}})
+	if err != nil {
+		return r, err
+	}
+	opts.Log = slog.New(slog.DiscardHandler)
+	flows := filepath.Join(dir, "workflows")
+	if err := errors.Join(os.Remove(filepath.Join(flows, "saga.yaml")), os.WriteFile(filepath.Join(flows, "nightly.yaml"), []byte(nightly), 0o600),
+		os.WriteFile(filepath.Join(flows, "customer.yaml"), []byte(customer), 0o600)); err != nil {
+		return r, err
+	}
+	began := time.Now()
+	for i := range opened {
+		until := n // as many effects, then it is closed
+		if i < opened-1 {
+			until = n * (i + 1) / opened
+		}
+		if err := r.run(ctx, opts, i == 0, func() bool {
+			mu.Lock()
+			defer mu.Unlock()
+			return i < opened-1 && len(calls) >= until
+		}); err != nil {
+			return r, err
+		}
+	}
+	r.Seconds = time.Since(began).Seconds()
+	r.PerSecond = float64(n) / r.Seconds
+	r.Effects = len(calls)
+	for _, times := range calls {
+		r.Doubled += times - 1
+	}
+	return r, nil
+}
+
+// run opens the runtime, and closes it when the parent has ended, or enough is done.
+func (r *family) run(ctx context.Context, opts embedded.Options, first bool, enough func() bool) (err error) {
+	s, err := embedded.Open(ctx, opts)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	if first {
+		body := []byte(`{"schema":1,"orderId":"nightly","workflow":"nightly","order":{"customers":[0`)
+		for i := 1; i < r.Children; i++ {
+			body = fmt.Appendf(body, ",%d", i)
+		}
+		m, err := message.DecodeSubmit(append(body, "]}}"...))
+		if err != nil {
+			return err
+		}
+		if err := s.Submit(ctx, []message.SubmitOrder{m})[0].Err; err != nil {
+			return err
+		}
+	}
+	for tick := time.NewTicker(20 * time.Millisecond); ; {
+		t, _, err := s.Task(ctx, "nightly")
+		if err != nil {
+			return err
+		}
+		r.LargestKB = max(r.LargestKB, float64(state.Size(t))/1000)
+		if r.ParentDone = t.ProcessState == core.Processed; r.ParentDone || t.Terminal() || enough() {
+			tick.Stop()
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+	}
+}
