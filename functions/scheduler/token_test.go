@@ -98,7 +98,9 @@ func TestATokenAnswersItsStep(t *testing.T) {
 	if got := w.Task("o-1"); got.Version != before {
 		t.Error("a refused answer by token was stored")
 	}
-	w.Scheduler.Handle(ctx, port.Control, deliver(byToken("x-1", sent.Ann, "yes")))
+	right := byToken("x-1", sent.Ann, "yes")
+	right.By, right.Step, right.Run = "bob", "c", 7
+	w.Scheduler.Handle(ctx, port.Control, deliver(right))
 	var decided core.Decided
 	if s := w.Task("o-1").Step("b"); s.State != core.Processed || json.Unmarshal(s.Output, &decided) != nil || decided.By != "ann" {
 		t.Errorf("the approval is %s, decided by %q", s.State, decided.By)

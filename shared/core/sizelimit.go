@@ -138,7 +138,7 @@ func longest(def *Definition, t *Task) *Task {
 	for _, at := range []*Time{&c.StartAt, &c.Ended, &c.Deadline, &c.ResendAt, &c.Due} {
 		*at = far
 	}
-	if def.Tokens {
+	if def != nil && def.Tokens { // a tombstone has none
 		c.TokenKey = strings.Repeat("x", maxKeyID)
 	}
 	c.Parent = &Parent{OrderID: strings.Repeat("x", maxID), Run: manyOf, Step: strings.Repeat("x", maxID), Index: MaxChildren, Attempt: manyOf}
