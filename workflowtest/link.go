@@ -56,7 +56,7 @@ func (r *Run) browse(method, link string, form url.Values) (int, string) {
 type linked struct{ w *Workflow }
 
 func (l linked) Question(ctx context.Context, order, text string) (answerpage.Question, error) {
-	of, err := token.Fixed(1).Read(order, text, core.TimeOf(l.w.clock.Now()))
+	of, err := token.Fixed(false).Read(order, text, core.TimeOf(l.w.clock.Now()))
 	r := l.w.runs[order]
 	if err != nil || r == nil {
 		return answerpage.Question{}, errors.Join(err, port.ErrNotFound)

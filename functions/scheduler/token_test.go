@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stepkeeper/stepkeeper/functions/scheduler"
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -158,6 +159,24 @@ func TestWithoutKeys(t *testing.T) {
 	w.Config = keys(&ring)
 	w.Boot().Send(port.Intake, world.Order("o-1"))
 	w.Round()
+	ring = token.New() // an instance that has not heard of the key
+	if failed := w.Scheduler.Handle(ctx, port.Intake, again(deliver(world.Order("o-1")))); len(failed) != 1 || w.Task("o-1").Step("a").State != core.Processing {
+		t.Errorf("with another ring: %d come again, the step is %s", len(failed), w.Task("o-1").Step("a").State)
+	}
+	failing := world.New(t, linking(t, `{}`))
+	failing.Config = keys(&ring)
+	failing.Boot()
+	failing.Script = func(*message.Request) *message.Reply { return nil }
+	failing.Send(port.Intake, world.Order("o-1"))
+	failing.Round()
+	ring = token.New()
+	failing.Clock.Advance(time.Hour)
+	for range 5 {
+		failing.Round()
+	}
+	if s := failing.Task("o-1").Step("a"); s.State == core.Failed || failing.Task("o-1").ProcessState != core.Processing {
+		t.Errorf("its next attempt with another ring: the step is %s", s.State)
+	}
 	w.Config = nil
 	w.Boot()
 	if _, err := w.Scheduler.Command(ctx, *answer("x-1", "yes")); err == nil || errors.As(err, new(*message.Refusal)) {

@@ -13,7 +13,7 @@ type TokenOf struct {
 type Tokens interface {
 	// Current is the ID of the key that a new order's tokens are made with.
 	Current() string
-	// Token makes one. An error, without data of the order, where the key is not held any more.
+	// Token makes one. An error where the key is not held: perhaps it is newer than what is known here.
 	Token(key, order string, of TokenOf) (string, error)
 	// Read checks a token that came in for an order. The error is a *Refusal.
 	Read(order, token string, now Time) (TokenOf, error)
@@ -50,7 +50,11 @@ func (r *deciding) token(step, person string) (string, error) {
 	case person != "" && !PersonName(person):
 		return "", errors.New("the person of a token is no name: 1 to 128 bytes without control characters and < > & \" \\")
 	}
-	return r.at.Tokens.Token(r.t.TokenKey, r.t.OrderID, TokenOf{Run: r.t.Run, Step: step, Person: person})
+	text, err := r.at.Tokens.Token(r.t.TokenKey, r.t.OrderID, TokenOf{Run: r.t.Run, Step: step, Person: person})
+	if err != nil { // it is no failure of the step: the message comes again
+		r.err = err
+	}
+	return text, err
 }
 
 // HiddenTokens stand where an input is shown: a token is never stored or shown (P39).

@@ -56,20 +56,18 @@ var _ core.Tokens = (*Keys)(nil)
 // New makes a ring with one new key.
 func New() *Keys { return (&Keys{}).Replace(0) }
 
-// Fixed is a ring of n keys that everyone knows, for tests and simulations: tokens are the same in each run.
-func Fixed(n int) *Keys {
-	k := &Keys{}
-	for i := n - 1; i >= 0; i-- {
-		one := key{ID: fmt.Sprintf("%08x", i), Secret: bytes.Repeat([]byte{byte(i)}, secretSize)}
-		if i < n-1 {
-			one.Replaced = core.Time(core.Day) * 36_500
-		}
-		k.all = append(k.all, one)
+// Fixed is a ring of two keys that everyone knows, for tests and simulations: tokens are the same in each run. The first or,
+// with later, the second one is the current one.
+func Fixed(later bool) *Keys {
+	all := []key{{ID: "00000000", Secret: make([]byte, secretSize)}, {ID: "00000001", Secret: bytes.Repeat([]byte{1}, secretSize)}}
+	if later {
+		slices.Reverse(all)
 	}
-	return k
+	all[1].Replaced = core.Time(core.Day) * 36_500 // of a time to come
+	return &Keys{all}
 }
 
-// Replace makes a new current key. The one before is read for Readable more; older ones are dropped.
+// Replace makes a new current key. The one before is read for Readable more.
 func (k *Keys) Replace(now core.Time) *Keys {
 	random := make([]byte, 4+secretSize)
 	_, _ = rand.Read(random) // it does not return without
@@ -78,7 +76,7 @@ func (k *Keys) Replace(now core.Time) *Keys {
 		if n == 0 {
 			old.Replaced = now
 		}
-		if old.Replaced.Add(Readable) > now && old.ID != all[0].ID && len(all) < maxKeys {
+		if old.ID != all[0].ID && len(all) < maxKeys { // also one that is read no more: its orders are sent the same
 			all = append(all, old)
 		}
 	}
@@ -127,7 +125,7 @@ func (k *Keys) Current() string { return k.all[0].ID }
 func (k *Keys) Token(id, order string, of core.TokenOf) (string, error) {
 	i := k.index(id)
 	if i < 0 {
-		return "", errors.New("the key of the order's tokens is not held any more")
+		return "", fmt.Errorf("the key %.8s of the order's tokens is not held here; restore the keys", id)
 	}
 	claims := strconv.Itoa(of.Run) + "/" + of.Step + "/" + of.Person
 	return id + "." + encoding.EncodeToString([]byte(claims)) + "." + encoding.EncodeToString(k.all[i].mac(order, claims)), nil

@@ -196,6 +196,7 @@ var ofCore = []Mutant{
 	{Name: "P36-reserve-without-the-decision", File: "shared/core/sizelimit.go", Func: "longestStep", Old: "c.Output = longest\n", New: "_ = longest\n"},
 	{Name: "P36-a-later-event-replaces-the-first", File: answerFile, Func: "deciding.voteOf", Old: "d.Answer.Event != \"\" && len(a.Votes) > 0:", New: "false:"},
 	{Name: "P39-a-sent-token-changes-with-the-key", File: "shared/core/token.go", Func: "deciding.token", Old: "r.at.Tokens.Token(r.t.TokenKey, ", New: "r.at.Tokens.Token(r.at.Tokens.Current(), ", Killers: []string{"scheduler"}},
+	{Name: "P39-an-unknown-key-fails-the-step", File: "shared/core/token.go", Func: "deciding.token", Old: "r.err = err", New: "_ = err", Killers: []string{"scheduler"}},
 	{Name: "P39-the-key-is-not-pinned", File: "shared/core/decide.go", Func: "create", Old: "if err := r.pinKey(); err != nil {", New: "if err := r.pinKey(); err != nil && false {", Killers: []string{"scheduler"}},
 	{Name: "P39-a-token-for-anyone-serves-any-step", File: answerKindFile, Func: "Answers.excludes", Old: "by == ByToken && (", New: "false && (", Killers: []string{"scheduler"}},
 	{Name: "P37-the-time-is-not-bounded", File: answerKindFile, Func: "readQuestion", Old: "timeout <= 0 || timeout > MaxWait", New: "timeout <= 0"},

@@ -216,7 +216,7 @@ func (p *process) equip() {
 }
 
 // The keys of answers' tokens (P39), the same in each run: those before and after the key was replaced.
-var firstKeys, laterKeys = token.Fixed(1), token.Fixed(2)
+var firstKeys, laterKeys = token.Fixed(false), token.Fixed(true)
 
 // tokens: a newer version of the program comes with a new key.
 func (p *process) tokens(context.Context) (core.Tokens, error) {
