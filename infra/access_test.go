@@ -309,3 +309,47 @@ func TestLengthsOfQueues(t *testing.T) {
 		t.Errorf("it may ask %v", asked)
 	}
 }
+
+// P41: where a workflow has child orders there is a queue between tasks, which the Scheduler alone writes and reads.
+func TestChildOrders(t *testing.T) {
+	dir := t.TempDir()
+	parent, child := filepath.Join(dir, "family.yaml"), filepath.Join(dir, "leaf.yaml")
+	for file, text := range map[string]string{
+		parent: "workflow: family\nsteps:\n  all: {each: \"${ order.items }\", workflow: leaf}\n",
+		child:  "workflow: leaf\nsteps:\n  pay: {agent: payment, operation: charge, timeout: 2s, onFailure: undo, undo: refund, grade: idempotent, retry: {maxFailures: 9}}\n",
+	} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	x := template(t, func(_ awscdk.Stack, p *infra.Props) { p.Workflows = append(p.Workflows, parent, child) })
+	rights := map[string][]string{}
+	for _, s := range allowed(x) {
+		if slices.Contains(s.resources, "TaskMessages") && slices.ContainsFunc(s.actions, func(a string) bool { return strings.HasPrefix(a, "sqs:") }) {
+			rights[s.where] = append(rights[s.where], s.actions...)
+		}
+	}
+	t.Logf("%v", rights)
+	for where, actions := range rights {
+		for _, action := range actions {
+			if where != "SchedulerRole" && action != "sqs:GetQueueAttributes" {
+				t.Errorf("%s may %s on the queue between tasks", where, action)
+			}
+		}
+	}
+	for _, action := range []string{"sqs:SendMessage", "sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility"} {
+		if !slices.Contains(rights["SchedulerRole"], action) {
+			t.Errorf("the Scheduler may not %s on the queue between tasks", action)
+		}
+	}
+	mappings := 0
+	for _, m := range x.of("AWS::Lambda::EventSourceMapping") {
+		if target(m.Properties["EventSourceArn"]) == "TaskMessages" {
+			mappings++
+		}
+	}
+	same(t, "mappings of the queue between tasks", mappings, 1)
+	if _, made := template(t, nil).of("AWS::SQS::Queue")["TaskMessages"]; made {
+		t.Error("a deployment without children has a queue between tasks")
+	}
+}

@@ -130,6 +130,14 @@ func TestRefused(t *testing.T) {
 			p.Workflows = append(p.Workflows, t.TempDir())
 		}, []string{"there is no agent payment", "holds no *.yaml"}},
 		{"half a minute", func(p *infra.Props) { p.SweepInterval = 90 * time.Second }, []string{"SweepInterval is 1m30s; 1m0s to 1h0m0s are possible"}},
+		{"children whose file is not there", func(p *infra.Props) {
+			parent := write("family.yaml", "workflow: family\nsteps:\n  all: {workflow: leaf}\n")
+			child := "workflow: leaf\nsteps:\n  a: {agent: payment, operation: run, timeout: 5s, grade: fenced, onFailure: undo, undo: none}\n"
+			if err := os.WriteFile(filepath.Join(filepath.Dir(parent), "leaf.yaml"), []byte(child), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			p.Workflows = append(p.Workflows, parent)
+		}, []string{"workflow family has children of the workflow leaf, which is not among Workflows; add its file"}},
 		{"workflow twice", func(p *infra.Props) { p.Workflows = append(p.Workflows, p.Workflows[0]) }, []string{"workflow order is already defined"}},
 		{"secret that is not given", func(p *infra.Props) {
 			p.Agents["payment"] = infra.Agent{HTTP: write("a.yaml", "agents: {payment: {url: 'https://p.example', headers: {Authorization: '${env:TOKEN}'}}}")}

@@ -33,6 +33,7 @@ type assets struct {
 	scheduled map[string][]byte
 	clocked   []string          // their names
 	choosable map[string]bool   // agents of steps that have several (P44)
+	children  map[string]string // by hash of a child workflow: which one has such children (P40)
 	settings  map[string][]byte // of HTTP agents, by name
 }
 
@@ -42,7 +43,7 @@ func newAssets(p Props) (*assets, error) {
 		return nil, fmt.Errorf("folder for the functions: %w", err)
 	}
 	return &assets{props: p, dir: dir, built: map[string]string{}, ledgers: map[string]bool{}, flows: map[string][]byte{},
-		hashes: map[string]string{}, settings: map[string][]byte{}, scheduled: map[string][]byte{}, choosable: map[string]bool{}}, nil
+		hashes: map[string]string{}, settings: map[string][]byte{}, scheduled: map[string][]byte{}, choosable: map[string]bool{}, children: map[string]string{}}, nil
 }
 
 func (a *assets) close() { _ = os.RemoveAll(a.dir) }
@@ -133,6 +134,12 @@ func (a *assets) workflows() error {
 	if len(a.hashes) > maxWorkflows {
 		failed = append(failed, fmt.Errorf("there are %d workflows; %d are possible, make a second deployment", len(a.hashes), maxWorkflows))
 	}
+	deployed := slices.Collect(maps.Values(a.hashes))
+	for _, child := range slices.Sorted(maps.Keys(a.children)) {
+		if !slices.Contains(deployed, child) {
+			failed = append(failed, errors.New(a.children[child]+", which is not among Workflows; add its file"))
+		}
+	}
 	ids := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(a.hashes)) {
 		if other, taken := ids[pascal(name)]; taken {
@@ -188,6 +195,10 @@ func (a *assets) add(d *core.Definition) error {
 	a.hashes[d.Name] = workflow.Hash(data)
 	for i := range d.Steps {
 		s := &d.Steps[i]
+		if s.Each != nil {
+			a.children[s.Each.Definition] = fmt.Sprintf("workflow %s has children of the workflow %s", d.Name, s.Each.Workflow)
+			continue
+		}
 		if s.Grade == core.Plain || s.PointOfNoReturn {
 			a.ledgers[s.Agent] = true
 		}

@@ -91,7 +91,7 @@ func (p Props) withDefaults() (Props, error) {
 }
 
 func (c *checker) replyTo(queues map[string]awssqs.IQueue) {
-	own := []string{port.Intake, port.Replies, port.Control, port.Quarantine}
+	own := []string{port.Intake, port.Replies, port.Control, port.Tasks, port.Quarantine}
 	for _, name := range slices.Sorted(maps.Keys(queues)) {
 		q := queues[name]
 		switch {

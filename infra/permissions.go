@@ -11,6 +11,7 @@ import (
 	"github.com/aws/jsii-runtime-go"
 
 	"github.com/stepkeeper/stepkeeper/shared/dynamo"
+	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
 // Rule 21: statements are written out, because CDK's grants allow more than is used. No role has
@@ -48,11 +49,18 @@ func arns(queues ...awssqs.IQueue) []*string {
 // schedulerAccess is all that the Scheduler may.
 func (s *Stepkeeper) schedulerAccess() []awsiam.PolicyStatement {
 	to := arns(s.queues["control"].queue, s.quarantine)
+	if tasks := s.queues[port.Tasks]; tasks != nil {
+		to = append(to, tasks.queue.QueueArn())
+	}
+	var own []awssqs.IQueue
+	for _, name := range s.ownQueues() {
+		own = append(own, s.queues[name].queue)
+	}
 	for _, agent := range s.agentNames() {
 		to = append(to, s.Requests(agent).QueueArn())
 	}
 	statements := []awsiam.PolicyStatement{
-		allow("Take", take, arns(s.queues["intake"].queue, s.queues["replies"].queue, s.queues["control"].queue)...),
+		allow("Take", take, arns(own...)...),
 		allow("OrdersAndTasks", getAndPut, s.orders.TableArn(), s.tasks.TableArn()),
 		allow("Definitions", getAndPut, s.definitions.TableArn()),
 		allow("Send", send, to...),

@@ -35,15 +35,29 @@ func (s *Stepkeeper) addQueues() {
 	s.missed = s.deadQueue("MissedSweeps", "it is itself a dead-letter queue, of the schedule")
 	s.addQueue(port.Intake, t.Intake, t.SchedulerTimeout, t.OldestMessage)
 	s.addQueue(port.Replies, t.Replies, t.SchedulerTimeout, t.OldestMessage)
-	s.addQueue(port.Control, t.Control, t.SchedulerTimeout, t.OldestMessage)
+	for _, name := range s.ownQueues()[2:] { // control, and tasks where there are children
+		s.addQueue(name, t.Control, t.SchedulerTimeout, t.OldestMessage)
+	}
 	for _, name := range s.agentNames() {
 		a := s.props.Agents[name]
 		s.addQueue(port.Requests(name), a.Mapping, a.Timeout, t.OldestRequest)
 	}
 }
 
+// ownQueues are those that the Scheduler takes from: where a workflow has child orders, the queue between tasks too (P41).
+func (s *Stepkeeper) ownQueues() []string {
+	names := []string{port.Intake, port.Replies, port.Control}
+	if len(s.assets.children) > 0 {
+		names = append(names, port.Tasks)
+	}
+	return names
+}
+
 func (s *Stepkeeper) addQueue(name string, m Mapping, timeout, oldest time.Duration) {
 	id := pascal(name)
+	if name == port.Tasks { // the table has that ID
+		id = "TaskMessages"
+	}
 	dead := s.deadQueue(id+"Dead", "it is itself a dead-letter queue")
 	props := s.queueProps(retention)
 	props.VisibilityTimeout = seconds(6*timeout + m.Window) // rule 3
@@ -110,7 +124,9 @@ func (s *Stepkeeper) onlyThisAccount(q awssqs.Queue) {
 
 func (s *Stepkeeper) onlyFrom(name string, q awssqs.Queue) {
 	for _, arn := range s.props.Operators {
-		s.senders[name] = append(s.senders[name], str(arn))
+		if name != port.Tasks { // P41: what is lost of it is asked for again
+			s.senders[name] = append(s.senders[name], str(arn))
+		}
 	}
 	s.refusals[name] = refuse(q, "OnlyKnownSenders", knownSenders(s.senders[name]))
 }

@@ -46,13 +46,14 @@ func (s *Stepkeeper) addScheduler() error {
 		environment: environment, access: s.schedulerAccess(), loops: true, reserved: s.props.Tuning.ReservedSchedulers,
 	})
 	s.scheduler, s.functions["scheduler"], s.roles["scheduler"] = f, f, role
-	for _, name := range []string{port.Intake, port.Replies, port.Control} {
+	for _, name := range s.ownQueues() {
 		s.addMapping(pascal(name)+"Mapping", f, s.queues[name])
 	}
 	for _, agent := range s.agentNames() {
 		s.senders[port.Requests(agent)] = append(s.senders[port.Requests(agent)], role.RoleArn())
 	}
 	s.senders[port.Quarantine] = append(s.senders[port.Quarantine], role.RoleArn())
+	s.senders[port.Tasks] = []*string{role.RoleArn()}
 	return nil
 }
 
@@ -64,8 +65,11 @@ func (s *Stepkeeper) stackName() *string {
 // engineEnvironment is what Scheduler and Supervisor are both told.
 func (s *Stepkeeper) engineEnvironment() map[string]*string {
 	queues := map[string]*string{ // the others are beside the intake's
-		port.Intake:  s.queues[port.Intake].queue.QueueUrl(),
-		port.Replies: s.queues[port.Replies].queue.QueueName(), port.Control: s.queues[port.Control].queue.QueueName(), port.Quarantine: s.quarantine.QueueName(),
+		port.Intake:     s.queues[port.Intake].queue.QueueUrl(),
+		port.Quarantine: s.quarantine.QueueName(),
+	}
+	for _, name := range s.ownQueues()[1:] {
+		queues[name] = s.queues[name].queue.QueueName()
 	}
 	environment := map[string]*string{
 		deployment.VarOrders:      s.orders.TableName(),

@@ -54,6 +54,10 @@ func RetryAfter(wait time.Duration, code, text string) error {
 	return worker.NoEffect(worker.RetryAfter(worker.WithCode(errors.New(text), code), wait))
 }
 
+// NotYet says that the service works and did nothing, since what is asked for cannot be done yet: the step polls, uncounted,
+// for up to its pollFor.
+func NotYet(after time.Duration) error { return worker.NotYet(after) }
+
 // InDoubt is a call that failed in such a way that it is unknown whether it has had its effect.
 func InDoubt(code, text string) error { return worker.WithCode(errors.New(text), code) }
 

@@ -10,7 +10,7 @@ import (
 )
 
 // uncalled knows which operations their agents do not call now, inside this process or outside, by what
-// they answer (P45).
+// they answer (P45). A service that answers not-yet is none of these: it works, and its steps poll it as they should.
 type uncalled struct {
 	clock port.Clock
 	log   *slog.Logger
@@ -49,7 +49,7 @@ func (u *uncalled) replied(agent, operation string, r core.Reply) {
 				"agent", agent, "operation", operation, "code", r.Code)
 		}
 		u.now[name] = waiting{r.Code, r.Message, was.since, was.told}
-	case r.Outcome != core.OutcomeRetryLater && waits:
+	case (r.Outcome != core.OutcomeRetryLater || r.Code == core.CodeNotYet) && waits:
 		delete(u.now, name)
 		u.worked[name] = now
 		u.log.Info("an agent calls its service again", "agent", agent, "operation", operation, "since", was.since)

@@ -12,21 +12,23 @@ import (
 )
 
 // P45: the operator is told once that a service is not called. A refusal that was overtaken by a success tells
-// nothing; one that comes again later does.
+// nothing; one that comes again later does. A service that answers not-yet works.
 func TestWhenTheOperatorIsToldOfAnUncalledService(t *testing.T) {
 	clock := memory.NewClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
 	var log bytes.Buffer
 	u := &uncalled{clock: clock, log: slog.New(slog.NewTextHandler(&log, nil)), now: map[string]waiting{}, worked: map[string]core.Time{}}
 	refused := core.Reply{Outcome: core.OutcomeRetryLater, Code: core.CodeUnauthorized}
 	done := core.Reply{Outcome: core.OutcomeDone}
+	notYet := core.Reply{Outcome: core.OutcomeRetryLater, Code: core.CodeNotYet}
 	for i, c := range []struct {
 		reply  core.Reply
 		after  time.Duration
 		alerts int // until then
 		waits  bool
 	}{
-		{done, 0, 0, false}, {refused, 0, 1, true}, {refused, time.Hour, 1, true}, {done, 0, 1, false},
+		{done, 0, 0, false}, {notYet, 0, 0, false}, {refused, 0, 1, true}, {refused, time.Hour, 1, true}, {done, 0, 1, false},
 		{refused, time.Second, 1, true}, {done, 0, 1, false}, {refused, 2 * time.Minute, 2, true}, {refused, 0, 2, true},
+		{notYet, 0, 2, false}, {notYet, time.Hour, 2, false},
 	} {
 		clock.Advance(c.after)
 		u.replied("shop", "first", c.reply)

@@ -14,6 +14,7 @@ func shop(t *testing.T) *workflowtest.Workflow {
 	w := workflowtest.New(t, "carriers.yaml")
 	w.Agent("stock").On("pack").Return(nil)
 	w.Agent("stock").On("unpack").Return(nil)
+	w.Agent("stock").On("collected").Return(nil)
 	for _, carrier := range []string{"fedex", "dhl"} {
 		w.Agent(carrier).On("ship").Return(map[string]any{"parcel": carrier + "-1"})
 		w.Agent(carrier).On("cancel").Return(nil)
@@ -46,11 +47,39 @@ func TestTheSecondCarrierIsAskedWhereTheFirstIsUndone(t *testing.T) {
 	run.ExpectProcessed()
 	run.ExpectCalls("fedex.ship", 2)
 	run.ExpectUndone("fedex")
-	run.ExpectPath("pack", "dhl")
+	run.ExpectPath("pack", "dhl", "collected")
 	run.ExpectOutput(map[string]any{"carrier": "dhl", "parcel": "dhl-1"})
 	var asked struct{ RefusedBy string }
 	if err := run.Calls("dhl.ship")[0].Into(&asked); err != nil || asked.RefusedBy != "timeout" {
 		t.Errorf("dhl is told %q (%v)", asked.RefusedBy, err)
+	}
+}
+
+// The stock is asked until the parcel has left, and no time in which it has not is a failure.
+func TestTheStockIsAskedUntilTheParcelIsCollected(t *testing.T) {
+	w := shop(t)
+	w.Agent("stock").On("collected").Fail(workflowtest.NotYet(time.Hour)).Fail(workflowtest.NotYet(time.Hour)).Fail(workflowtest.NotYet(0)).Return(nil)
+	run := w.Submit(order(t))
+	run.UntilEnd(3 * time.Hour)
+	run.ExpectProcessed()
+	run.ExpectCalls("stock.collected", 4)
+	if s := run.Step("collected"); s.Failures > 0 {
+		t.Errorf("%d failures", s.Failures)
+	}
+}
+
+// A parcel that is never collected is the operator's.
+func TestAParcelThatIsNeverCollectedStops(t *testing.T) {
+	w := shop(t)
+	notYet := w.Agent("stock").On("collected")
+	for range 80 {
+		notYet.Fail(workflowtest.NotYet(time.Hour))
+	}
+	run := w.Submit(order(t))
+	run.UntilEnd(4 * 24 * time.Hour)
+	run.ExpectError("collected")
+	if left := run.Step("collected").Error.At.Std().Sub(workflowtest.Start); left < 3*24*time.Hour || left > 3*24*time.Hour+time.Minute {
+		t.Errorf("it stopped after %s", left)
 	}
 }
 

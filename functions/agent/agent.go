@@ -37,6 +37,12 @@ func RetryAfter(err error, wait time.Duration) error { return worker.RetryAfter(
 // waits, uncounted, until they are renewed.
 func Unauthorized(err error) error { return worker.Unauthorized(err) }
 
+// NotYet says that the service was asked, did nothing, and is to be asked again: the step polls, uncounted, for up to its
+// pollFor, and not before after. Wrap it to say what is missing:
+//
+//	return nil, fmt.Errorf("the parcel was not collected: %w", agent.NotYet(time.Minute))
+func NotYet(after time.Duration) error { return worker.NotYet(after) }
+
 // NoEffect says that the call is proven to have had no effect: never sent, or refused.
 func NoEffect(err error) error { return worker.NoEffect(err) }
 

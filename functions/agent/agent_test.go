@@ -83,6 +83,14 @@ func TestWordsForErrors(t *testing.T) {
 	}
 }
 
+// P45. What it waits for can be said around it.
+func TestNotYet(t *testing.T) {
+	err := fmt.Errorf("the parcel was not collected: %w", agent.NotYet(time.Minute))
+	if got := (*agent.Failure)(nil); !errors.As(err, &got) || got.Permanent || !got.NoEffect || got.Code != core.CodeNotYet || got.RetryAfter != time.Minute {
+		t.Errorf("%v: %+v", err, got)
+	}
+}
+
 type named struct{ *memory.Queues }
 
 func (n named) QueueNames() []string { return n.Names() }

@@ -218,6 +218,30 @@ func TestGoesOnWithoutAStep(t *testing.T) {
 	o.oneKeyPerStep()
 }
 
+// Child orders: those of three items, and then one alone, which is refused; so all are undone.
+func TestChildOrders(t *testing.T) {
+	s := on(t, localstack)
+	t.Parallel()
+	o := s.newOrder(t, "family")
+	o.body = strings.Replace(o.body, `"items":[`, `"items":[{"sku":"A"},{"sku":"B"},`, 1)
+	child := o.id + "~one~0"
+	s.remote.on(child, "settle", "do", func(int, call) (int, string) { return refused() })
+	o.submit()
+	end := o.told("undone", 2*soon)
+	if k := o.task(); k.ProcessState != "Compensated" || end.Code != "http-422" {
+		t.Errorf("%+v, told %+v", k, end)
+	}
+	for _, id := range []string{o.id + "~each~0", o.id + "~each~1", o.id + "~each~2"} {
+		var operations []string
+		for _, c := range s.remote.of(id, "settle") {
+			operations = append(operations, c.operation)
+		}
+		if !slices.Equal(operations, []string{"do", "undo"}) {
+			t.Errorf("%s: %q", id, operations)
+		}
+	}
+}
+
 // A workflow with a schedule starts by itself; its orders end, and the stack lists them.
 func TestStartsByTheClock(t *testing.T) {
 	s := on(t, localstack)

@@ -312,6 +312,7 @@ func needs() []need {
 		scheduler("sqs:ChangeMessageVisibility", "Control", newer("Control")),
 		scheduler("sqs:SendMessage", "Control", retried),
 		scheduler("sqs:SendMessage", "Quarantine", poisoned("Intake")),
+		scheduler("sqs:SendMessage", "TaskMessages", func(s *site, t *testing.T) func() bool { return completed(s.newOrder(t, "family").submit()) }),
 		scheduler("sqs:SendMessage", "ShopStatus", shop),
 		scheduler("sns:Publish", "Alerts", stopped),
 		{grant{"AgentShipping", "dynamodb:GetItem", "LedgerShipping"}, shop},
@@ -389,13 +390,15 @@ func (s *site) isFor(d denial, g grant) bool {
 // unseen are the grants that MiniStack cannot show to be needed, with the reason; docs/localstack.md
 // lists them too.
 func unseen(g grant) string {
-	own := map[string]string{"Scheduler": "Intake Replies Control", "AgentInventory": "RequestsInventory", "AgentPayment": "RequestsPayment", "AgentShipping": "RequestsShipping", "AgentNotification": "RequestsNotification"}
+	own := map[string]string{"Scheduler": "Intake Replies Control TaskMessages", "AgentInventory": "RequestsInventory", "AgentPayment": "RequestsPayment", "AgentShipping": "RequestsShipping", "AgentNotification": "RequestsNotification"}
 	switch {
 	case strings.HasPrefix(g.action, "logs:"):
 		return "Lambda itself writes the logs, and MiniStack's does so without asking"
 	case slices.Contains([]string{"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"}, g.action) &&
 		slices.Contains(strings.Fields(own[g.actor]), g.resource):
 		return "the mapping receives and deletes with the function's role, and MiniStack's does so without asking"
+	case g == grant{"Scheduler", "sqs:ChangeMessageVisibility", "TaskMessages"}:
+		return "only the Scheduler may send there, and it sends nothing that it gives back"
 	case g == grant{"Supervisor", "sqs:SendMessage", "MissedSweeps"}:
 		return "Lambda itself sends what it gave up, and MiniStack's does so without asking"
 	case g.actor == "Scheduler" && g.action == "sqs:GetQueueAttributes":

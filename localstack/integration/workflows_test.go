@@ -88,6 +88,32 @@ steps:
     grade: fenced
 `
 
+// family has a child for each item, and one more that gets the order; theirs is leaf.
+const family = `workflow: family
+grace: 2s
+tellAfter: 2s
+steps:
+  each: {each: "${ order.items }", workflow: leaf, input: {sku: "${ item.sku }"}, collect: true}
+  one: {workflow: leaf, after: [each]}
+`
+
+const leaf = `workflow: leaf
+grace: 2s
+tellAfter: 2s
+agents:
+  payment: {queueAllowance: 2s, clockSkew: 100ms}
+steps:
+  settle:
+    agent: payment
+    operation: settle
+    timeout: 2s
+    retry: {maxFailures: 2, backoff: {initial: 50ms, max: 100ms}}
+    onFailure: undo
+    undo: unsettle
+    grade: fenced
+output: {settled: "${ orderId }"}
+`
+
 // asking waits for two people, and for an event that may come before its step.
 const asking = `workflow: asking
 grace: 2s

@@ -49,9 +49,10 @@ type deciding struct {
 	t          *Task
 	at         At
 	cause      string
-	supervisor bool // decided by the Supervisor: claims nothing, sends no request (P16)
-	ended      bool // it entered an end, or Error
-	changed    bool // although the event itself was refused: its verdict is stored
+	supervisor bool   // decided by the Supervisor: claims nothing, sends no request (P16)
+	ended      bool   // it entered an end, or Error
+	endSteps   []Step // as they stood then
+	changed    bool   // although the event itself was refused: its verdict is stored
 	effects    []Effect
 	verdict    *Verdict
 	items      map[int]json.RawMessage // of the list of step itemsOf, as far as they are needed

@@ -42,7 +42,7 @@ func DefinitionHash(stored []byte) string {
 // deploy never disturbs a running task. Package workflow makes it from YAML and validates it;
 // Decide trusts it.
 type Definition struct {
-	Schema      int                        `json:"schema"` // 1; 2 where a step is no call, has several agents, or goes on after a failure, which older code does not know
+	Schema      int                        `json:"schema"` // 1; 2 where a step is no call, has several agents or a pollFor, or goes on after a failure, which older code does not know
 	Name        string                     `json:"name"`
 	Hash        string                     `json:"-"` // DefinitionHash of the JSON form
 	Steps       []StepDefinition           `json:"steps"`
@@ -84,9 +84,10 @@ type StepDefinition struct {
 	Operation       string          `json:"operation"`
 	Input           json.RawMessage `json:"input,omitempty"` // template, see Expressions
 	After           []string        `json:"after,omitempty"`
-	When            string          `json:"when,omitempty"` // expression; empty: always
-	Timeout         Duration        `json:"timeout"`        // of one handling by the agent; how long an answer is waited for
-	MaxQueueTime    Duration        `json:"maxQueueTime"`   // total time in the agent's queue before Error (P32)
+	When            string          `json:"when,omitempty"`    // expression; empty: always
+	Timeout         Duration        `json:"timeout"`           // of one handling by the agent; how long an answer is waited for
+	MaxQueueTime    Duration        `json:"maxQueueTime"`      // total time in the agent's queue before Error (P32)
+	PollFor         Duration        `json:"pollFor,omitempty"` // how long the service may answer not-yet before Error (P45); 0: MaxQueueTime
 	Retry           Retry           `json:"retry"`
 	OnFailure       Policy          `json:"onFailure"`
 	Undo            *Undo           `json:"undo,omitempty"` // nil: no effect to undo ("undo: none"), or past the point of no return

@@ -3,6 +3,7 @@ package core
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 )
 
 // maxOutput bounds the workflow's output, in bytes, so that it fits into the document and a message.
@@ -138,7 +139,7 @@ func (r *deciding) stopForOperator(phase Phase) {
 func (r *deciding) setEnd() {
 	t := r.t
 	t.Ended, t.EndCause, t.EndSeq, t.EndCommand, t.ResendAt = r.at.Now, r.cause, 0, 0, 0
-	r.ended = true
+	r.ended, r.endSteps = true, slices.Clone(t.Steps)
 	status := r.notifies(endKind(t))
 	if status {
 		t.StatusSeq++
@@ -188,11 +189,17 @@ func (r *deciding) clearEnd() {
 // an operator's fact, and a re-emission must be the same, byte for byte (P12).
 func (r *deciding) keepEndStates(before *Task) {
 	moved := before.Definition != r.t.Definition // only a task whose final status was acknowledged is moved, and that is never sent again (P49)
-	if r.ended || moved || before.ProcessState != Error || r.t.ProcessState != Error {
+	told := before.Steps
+	switch {
+	case r.t.ProcessState != Error:
+		return
+	case r.ended:
+		told = r.endSteps // one event may stop the task at a step, and answer another
+	case moved || before.ProcessState != Error:
 		return
 	}
 	for i := range r.t.Steps {
-		if s, was := &r.t.Steps[i], before.Steps[i].State; s.State != was && s.EndState == "" {
+		if s, was := &r.t.Steps[i], told[i].State; s.State != was && s.EndState == "" {
 			s.EndState = was
 		}
 	}

@@ -1,6 +1,7 @@
 package core_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -124,4 +125,98 @@ func TestACommandGivesNewTime(t *testing.T) {
 			t.Errorf("%s: %s, %+v; it is %s", name, states(d.task), s.Error, d.now)
 		}
 	}
+}
+
+// P45. A step that polls is asked again at the time that its service names, costs neither a failure nor a hop, and stops
+// for the operator when pollFor is over, or maxQueueTime where it has none. Broken by: not-yet is a failure; its bound is
+// maxQueueTime; it has none.
+func TestAPollEndsAfterPollFor(t *testing.T) {
+	for pollFor, text := range map[core.Duration]string{
+		30 * core.Minute: "the service has answered not-yet for longer than pollFor: ",
+		0:                "the service has answered not-yet for longer than maxQueueTime, which holds where the step has no pollFor: ",
+	} {
+		most := max(pollFor, 10*core.Minute)
+		d := begun(t, step("a", failures(1), func(s *core.StepDefinition) { s.MaxQueueTime, s.PollFor = 10*core.Minute, pollFor }))
+		hops, from := d.task.Hops, d.now
+		for attempt := 1; ; attempt++ {
+			e := coded(later("a", attempt), core.CodeNotYet)
+			e.RetryAfter = 7 * core.Minute
+			d.decide(e)
+			if d.task.ProcessState == core.Error {
+				break
+			}
+			s := d.task.Step("a")
+			if wait := s.WakeAt.Sub(d.now); s.State != core.Pending || s.FailureCount != 0 || d.task.Hops != hops-1 || s.Error.Since != from || wait < min(7*core.Minute, most-d.now.Sub(from)) {
+				t.Fatalf("attempt %d: %s, %d failures, %d hops after %d, %+v, again after %s", attempt, states(d.task), s.FailureCount, d.task.Hops, hops, s.Error, wait)
+			}
+			d.now = s.WakeAt
+			d.decide(wake("a", attempt))
+		}
+		if s := d.task.Step("a"); d.now.Sub(from) != most || s.FailureCount != 0 || !strings.HasPrefix(s.Error.Message, text) || s.Error.Since != 0 || s.Error.Polling != 0 {
+			t.Errorf("after %s: %d failures, %+v", d.now.Sub(from), s.FailureCount, s.Error)
+		}
+	}
+}
+
+// P45. What the agent cannot ask does not end a poll, and has a time of its own: a service that is sick for a while leaves
+// the poll what is left of it, and one that answers not-yet is not sick. A failure that counts ends both. Broken by: one
+// time for both; a poll that begins anew.
+func TestAPollGoesOnWhenTheServiceWorksAgain(t *testing.T) {
+	d := begun(t, step("a", failures(3), func(s *core.StepDefinition) { s.MaxQueueTime, s.PollFor = core.Minute, 30*core.Minute }))
+	from, attempt := d.now, 0
+	answer := func(code string, after core.Duration) *core.StepError {
+		attempt++
+		d.decide(coded(later("a", attempt), code))
+		if d.task.ProcessState == core.Error {
+			return d.task.Step("a").Error
+		}
+		d.now = max(d.task.Step("a").WakeAt, d.now.Add(after))
+		d.decide(wake("a", attempt))
+		return d.task.Step("a").Error
+	}
+	answer(core.CodeNotYet, 20*core.Minute)
+	sick := d.now
+	if e := answer(core.CodeBreakerOpen, 30*core.Second); e.Since != sick || e.Polling != from {
+		t.Errorf("%+v; the agent calls no more since %s, the poll began %s", e, sick, from)
+	}
+	if e := answer(core.CodeUnauthorized, 20*core.Second); e.Since != sick || e.Polling != from {
+		t.Errorf("%+v; the agent calls no more since %s", e, sick)
+	}
+	if e := answer(core.CodeNotYet, core.Minute); e.Since != from || e.Polling != from {
+		t.Errorf("%+v; the poll began %s", e, from)
+	}
+	again := d.now
+	if e := answer(core.CodeUnauthorized, 50*core.Second); e.Since != again {
+		t.Errorf("%+v; the service worked before %s", e, again)
+	}
+	d.now = from.Add(30 * core.Minute)
+	if answer(core.CodeNotYet, 0); d.task.ProcessState != core.Error {
+		t.Fatalf("%s; pollFor is over", states(d.task))
+	}
+
+	d = begun(t, step("a", failures(3), func(s *core.StepDefinition) { s.PollFor = 30 * core.Minute }))
+	attempt = 0
+	answer(core.CodeNotYet, 29*core.Minute)
+	if e := answer("http-503", core.Minute); e.Since != 0 || e.Polling != 0 {
+		t.Errorf("%+v; that was a failure", e)
+	}
+	if answer(core.CodeNotYet, 29*core.Minute); d.task.ProcessState != core.Processing || d.task.Step("a").FailureCount != 1 {
+		t.Errorf("%s, %d failures", states(d.task), d.task.Step("a").FailureCount)
+	}
+	d.decide(done("a", attempt+1))
+	if e := d.task.Step("a").Error; d.task.ProcessState != core.Processed || e.Since != 0 || e.Polling != 0 {
+		t.Errorf("%s, %+v; it polls no more", states(d.task), e)
+	}
+}
+
+// P45. An undo polls as well.
+func TestAnUndoPolls(t *testing.T) {
+	d := begun(t, step("a", func(s *core.StepDefinition) { s.PollFor = core.Hour }))
+	d.decideAll(cancel("c1"), coded(reply("a", 0, 2, core.UndoOp, core.OutcomeRetryLater), core.CodeNotYet))
+	if s := d.task.Step("a"); s.State != core.UndoWait || s.UndoFailures != 0 || s.Error.Since != d.now || s.Error.Polling != d.now {
+		t.Errorf("%s, %d failures, %+v", states(d.task), s.UndoFailures, s.Error)
+	}
+	d.now = d.now.Add(core.Hour)
+	d.decideAll(wake("a", 2), coded(reply("a", 0, 3, core.UndoOp, core.OutcomeRetryLater), core.CodeNotYet))
+	d.expect(nil, "Error undo: a UndoWait/3", "")
 }

@@ -190,7 +190,7 @@ func free(d, n *StepDefinition) (all []Difference) {
 	add("condition is another one", d.When != n.When)
 	add("place is another one: it came after ["+strings.Join(d.After, ", ")+"] and comes after ["+strings.Join(n.After, ", ")+"]",
 		strings.Join(d.After, ",") != strings.Join(n.After, ","))
-	add("timeouts or retries are others", d.Timeout != n.Timeout || d.MaxQueueTime != n.MaxQueueTime || d.Retry != n.Retry ||
+	add("timeouts or retries are others", d.Timeout != n.Timeout || d.MaxQueueTime != n.MaxQueueTime || d.PollFor != n.PollFor || d.Retry != n.Retry ||
 		d.Undo != nil && n.Undo != nil && (d.Undo.Timeout != n.Undo.Timeout || d.Undo.Retry != n.Undo.Retry))
 	add("undo's input is another one", d.Undo != nil && n.Undo != nil && !bytes.Equal(d.Undo.Input, n.Undo.Input))
 	return all

@@ -13,9 +13,13 @@ const maxRetryAfter = Hour
 const (
 	CodeBreakerOpen  = "breaker-open" // its circuit breaker is open: the service is sick
 	CodeUnauthorized = "unauthorized" // the service does not accept the agent's credentials
+	CodeNotYet       = "not-yet"      // the service works, and what is asked for cannot be done yet: the step polls it
 )
 
-// Uncalled reports one of these codes: a retry-later that has it is handed back uncounted.
+// Uncounted reports one of these codes: a retry-later that has it is handed back uncounted.
+func Uncounted(code string) bool { return Uncalled(code) || code == CodeNotYet }
+
+// Uncalled reports those of them that speak of a service which the agent cannot use.
 func Uncalled(code string) bool { return code == CodeBreakerOpen || code == CodeUnauthorized }
 
 // stepDone records that a do has happened (P15). Lateness does not matter, nor which attempt says so.
@@ -77,7 +81,7 @@ func (r *deciding) stepRetryLater(i int, ev Event) (string, error) {
 	s := &r.t.Steps[i]
 	r.recordAttempt(i, e.Outcome, e.Code)
 	r.recordNoEffect(i, e)
-	if r.t.ProcessState == Processing && Uncalled(e.Code) {
+	if r.t.ProcessState == Processing && Uncounted(e.Code) {
 		r.handBackUncounted(i, e)
 		return "", nil
 	}
@@ -256,7 +260,7 @@ func (r *deciding) undone(i int) {
 func (r *deciding) undoRefused(i int, ev Event) (string, error) {
 	e := ev.(Reply)
 	r.recordAttempt(i, e.Outcome, e.Code)
-	if e.Outcome == OutcomeRetryLater && Uncalled(e.Code) {
+	if e.Outcome == OutcomeRetryLater && Uncounted(e.Code) {
 		r.handBackUncounted(i, e)
 		return "", nil
 	}
@@ -272,23 +276,50 @@ const (
 	maxHold = 5 * Minute
 )
 
-// handBackUncounted hands a step back uncounted, since its agent made no call (P45): no failure and no hop, up to
-// maxQueueTime; then the operator is needed, whatever the policy.
-func (r *deciding) handBackUncounted(i int, e Reply) {
-	s, d := &r.t.Steps[i], &r.def.Steps[i]
-	since := r.at.Now
-	if s.Error != nil && s.Error.Since != 0 {
-		since = s.Error.Since
+// hold is a row of hand-backs that are not counted (P45).
+type hold struct {
+	since   Time     // its first one
+	polling Time     // the first not-yet of the poll that it belongs to; 0: none
+	most    Duration // how long it may last
+	over    string   // what it means that it has lasted for longer
+}
+
+// holdOf is the row that a reply belongs to. What the agent could not ask does not end a poll, and has its own time.
+func (r *deciding) holdOf(i int, e Reply) hold {
+	d, last := &r.def.Steps[i], r.t.Steps[i].Error
+	if last == nil || last.Since == 0 {
+		last = &StepError{}
 	}
-	held := r.at.Now.Sub(since)
+	if e.Code != CodeNotYet {
+		h := hold{r.at.Now, last.Polling, d.MaxQueueTime, "the agent has not called its service for longer than maxQueueTime: "}
+		if Uncalled(last.Code) {
+			h.since = last.Since
+		}
+		return h
+	}
+	h := hold{since: last.Polling, most: d.PollFor, over: "the service has answered not-yet for longer than pollFor: "}
+	if h.since == 0 {
+		h.since = r.at.Now
+	}
+	if h.polling = h.since; h.most == 0 {
+		h.most, h.over = d.MaxQueueTime, "the service has answered not-yet for longer than maxQueueTime, which holds where the step has no pollFor: "
+	}
+	return h
+}
+
+// handBackUncounted hands a step back uncounted, since its agent made no call that could have had an effect (P45): no
+// failure and no hop, up to pollFor or maxQueueTime; then the operator is needed, whatever the policy.
+func (r *deciding) handBackUncounted(i int, e Reply) {
+	s, h := &r.t.Steps[i], r.holdOf(i, e)
+	held := r.at.Now.Sub(h.since)
 	state := Failed
 	if s.Undo {
 		state = UndoWait
 	}
 	message := e.Message
-	over := r.t.ProcessState != Error && held >= d.MaxQueueTime
+	over := r.t.ProcessState != Error && held >= h.most
 	if over {
-		message = "the agent has not called its service for longer than maxQueueTime: " + message
+		message = h.over + message
 	}
 	r.recordFailure(i, e.Code, message, e.Attempt)
 	if over || r.t.ProcessState == Error {
@@ -307,15 +338,15 @@ func (r *deciding) handBackUncounted(i int, e Reply) {
 	wait := min(max(held, minHold), maxHold)
 	wait += Duration(float64(wait) / 2 * jitter(r.t.OrderID, r.t.Run, s.Name, s.Attempt))
 	wait = max(wait, min(e.RetryAfter, maxRetryAfter))
-	r.scheduleWake(s, r.at.Now.Add(min(wait, max(d.MaxQueueTime-held, minHold))))
-	s.Error.Since = since // release ended the hold before it
+	r.scheduleWake(s, r.at.Now.Add(min(wait, max(h.most-held, minHold))))
+	s.Error.Since, s.Error.Polling = h.since, h.polling // release ended the hold before it
 }
 
 // endHold keeps the last failure for people; a later hold begins anew.
 func (s *Step) endHold() {
 	if s.Error != nil && s.Error.Since != 0 {
 		last := *s.Error
-		last.Since = 0
+		last.Since, last.Polling = 0, 0
 		s.Error = &last
 	}
 }

@@ -212,6 +212,8 @@ func (s *story) step(name string, opts map[string]string) {
 			s.kept = s.span(v)
 		case "queue":
 			d.MaxQueueTime = s.span(v)
+		case "poll":
+			d.PollFor = s.span(v)
 		case "stop":
 			d.OnFailure = core.OnFailureStop
 		case "continue":
@@ -423,7 +425,9 @@ func (s *story) parse(kind string, words []string, opts map[string]string) core.
 	r := map[string]core.Reply{
 		"done": done(name, 0), "failed": failed(name, 0), "later": later(name, 0), "undone": undone(name, 0),
 		"undo-failed": undoFailed(name, 0), "undo-later": reply(name, 0, 0, core.UndoOp, core.OutcomeRetryLater),
-		"not-now": coded(later(name, 0), core.CodeUnauthorized), "breaker-open": coded(later(name, 0), core.CodeBreakerOpen),
+		"not-yet":      coded(later(name, 0), core.CodeNotYet),
+		"undo-not-yet": coded(reply(name, 0, 0, core.UndoOp, core.OutcomeRetryLater), core.CodeNotYet),
+		"not-now":      coded(later(name, 0), core.CodeUnauthorized), "breaker-open": coded(later(name, 0), core.CodeBreakerOpen),
 		"undo-not-now": coded(reply(name, 0, 0, core.UndoOp, core.OutcomeRetryLater), core.CodeUnauthorized),
 	}[kind]
 	if r.Step == "" {

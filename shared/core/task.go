@@ -202,9 +202,11 @@ type StepError struct {
 	Message string `json:"message"` // at most MaxMessage bytes, see TrimMessage
 	At      Time   `json:"at"`
 	Attempt int    `json:"attempt,omitempty"`
-	// Since is when the step was first handed back uncounted because its agent made no call, if it has been
-	// so ever since (P45); zero for every other failure.
+	// Since is when the step was first handed back uncounted because its agent made no call that could have had an effect,
+	// if it has been so ever since (P45); zero for every other failure.
 	Since Time `json:"since,omitzero"`
+	// Polling is the first not-yet of that time, also where its agent could not ask the service since.
+	Polling Time `json:"polling,omitzero"`
 }
 
 // UndoReason says why an order was undone (P19): it is set when the undo begins, and stays until the next run.

@@ -43,7 +43,7 @@ type Reply struct {
 	Waited     core.Duration   `json:"waited"`               // milliseconds from claimedAt to receipt, never negative (P32)
 }
 
-// ReplyError says why. A retry-later with core.CodeBreakerOpen or core.CodeUnauthorized counts as no failure (P45).
+// ReplyError says why. A retry-later with a code of core.Uncounted counts as no failure (P45).
 type ReplyError struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`

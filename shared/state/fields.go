@@ -148,8 +148,9 @@ var errorFields = tableOf(
 	after("at", "when it failed", func(e *core.StepError) *core.Time { return &e.At }),
 	integer("attempt", "the attempt that failed", func(e *core.StepError) *int { return &e.Attempt },
 		assumed[core.StepError, int]{of: func(*core.StepError) int { return 1 }, says: "1"}),
-	after("since", "when the step was first handed back uncounted because its agent made no call, if it has been so ever since",
+	after("since", "when the step was first handed back uncounted because its agent made no call that could have had an effect, if it has been so ever since",
 		func(e *core.StepError) *core.Time { return &e.Since }),
+	after("polling", "the first of these times at which its service answered not-yet, if it did", func(e *core.StepError) *core.Time { return &e.Polling }),
 )
 
 func usualMessage(e *core.StepError) string {

@@ -112,8 +112,8 @@ func answersOf(s *core.Step, def *core.Answer) *Answers {
 	return v
 }
 
-// Waiting reports a step that waits, uncounted, for its agent to call its service (P45): Error says why, and
-// since when.
+// Waiting reports a step that waits, uncounted, for its agent to call its service, or polls one that answers not-yet
+// (P45): Error says which, and since when.
 func (s *Step) Waiting() bool { return s.Error != nil && s.Error.Since != 0 }
 
 // Attempt is one that did not end done.

@@ -62,7 +62,10 @@ func stepMoments(s *Step, add func(at core.Time, step, what, text string)) {
 	add(s.ClaimedAt, s.Name, last, "")
 	if e := s.Error; e != nil {
 		what := "failed, "
-		if s.Waiting() {
+		switch {
+		case e.Code == core.CodeNotYet: // also once it is done
+			what = "asked, "
+		case s.Waiting():
 			what = "not called, "
 		}
 		add(e.At, s.Name, what+e.Code, e.Message)

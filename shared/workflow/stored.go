@@ -11,7 +11,7 @@ import (
 )
 
 // Schema is the highest major version of the stored form that this code reads. It writes the lowest that says
-// what there is to say: 1 where every step is a call and no failure is gone on after, so that older code goes on with those.
+// what there is to say: 1 where every step is a call of one agent without a pollFor, and no failure is gone on after, so that older code goes on with those.
 const Schema = 2
 
 var (
@@ -65,7 +65,7 @@ func Seal(d *core.Definition) error {
 		d.Schema = 2
 	}
 	for i := range d.Steps {
-		if s := &d.Steps[i]; s.Wait != nil || s.Answer != nil || s.Fail != nil || s.Each != nil || len(s.Others) > 0 || s.OnFailure == core.OnFailureContinue {
+		if s := &d.Steps[i]; s.Wait != nil || s.Answer != nil || s.Fail != nil || s.Each != nil || len(s.Others) > 0 || s.PollFor > 0 || s.OnFailure == core.OnFailureContinue {
 			d.Schema = 2
 		}
 	}

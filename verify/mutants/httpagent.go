@@ -22,6 +22,8 @@ var ofHTTPAgent = []Mutant{
 	{Name: "P45-class-of-the-agent-comes-first", File: httpClassify, Func: "Classify.over", Old: "maps.Copy(all, c)", New: "all = maps.Clone(c); maps.Copy(all, agent)"},
 	{Name: "P45-class-of-the-agent-is-lost", File: httpLoad, Func: "Agent.completeOperations", Old: "o.Classify.over(a.Classify)", New: "o.Classify"},
 	{Name: "P45-done-can-be-classified", File: httpClassify, Func: "Classify.problems", Old: "case n/100 == 2:", New: "case false:"},
+	{Name: "P45-class-not-yet-is-a-failure", File: httpResponse, Func: "answer.failure", Old: "== classNotYet", New: "== classNotYet+\"-\""},
+	{Name: "P45-class-not-yet-without-a-proof", File: httpClassify, Func: "Classify.problems", Old: "!classOf(n).noEffect", New: "false"},
 	{Name: "P45-unknown-class-is-accepted", File: httpClassify, Func: "Classify.problems", Old: "!slices.Contains(classes, name)", New: "false"},
 	{Name: "P45-check-goes-by-classify", File: httpCall, Func: "Service.check", Old: "nil, call, nil)", New: "nil, call, s.agent.Classify)"},
 	{Name: "P45-done-by-class-is-read-as-a-refusal", File: httpCall, Func: "Service.exchange", Old: "if err != nil && classify.done(res.StatusCode) {", New: "if err != nil && res.StatusCode/100 == 2 {"},

@@ -84,6 +84,10 @@ var Unsimulated = map[string]string{
 	"P45-a-call-in-doubt-is-not-counted":                   "A simulated service that refuses credentials has done nothing, and its agent says so.",
 	"P45-a-check-with-refused-credentials-counts":          checkAnswers,
 	"P45-a-plain-check-with-refused-credentials-is-silent": checkAnswers,
+	"P45-not-yet-opens-the-breaker":                        noBreaker,
+	"P45-not-yet-is-tried-again-at-once":                   ownRetries,
+	"P45-not-yet-forgets-its-time":                         "Which time an agent passes on is its own matter: the model takes the one of the reply.",
+	"P45-not-yet-is-no-proof":                              "What an agent says without a proof counts as a failure, which the model takes for one.",
 	"P45-refused-credentials-count":                        "Simulated agents call their services without HTTP, where a status 401 says it.",
 }
 

@@ -40,6 +40,8 @@ var ofWiring = []Mutant{
 	{Name: "wiring-messages-die-after-three-receives", File: devQueues, Func: "newQueues", Old: "MaxReceives: maxReceives", New: "MaxReceives: 3"},
 	{Name: "wiring-failed-messages-come-back-at-once", File: devConsumer, Func: "consumer.finish", Old: "d.Backoff(visibility)", New: "0"},
 	{Name: "P45-overtaken-refusals-alert-again", File: "dev/embedded/uncalled.go", Func: "uncalled.replied", Old: "(!ever || now.Sub(worked) > settling)", New: "(!ever || now.Sub(worked) >= 0)"},
+	{Name: "P45-not-yet-does-not-show-that-a-service-works", File: "dev/embedded/uncalled.go", Func: "uncalled.replied", Old: "(r.Outcome != core.OutcomeRetryLater || r.Code == core.CodeNotYet)", New: "r.Outcome != core.OutcomeRetryLater"},
+	{Name: "P45-not-yet-alarms", File: "functions/scheduler/bootstrap/wiring/metrics.go", Func: "notCalled.replied", Old: "!core.Uncalled(r.Code)", New: "!core.Uncounted(r.Code)", Killers: []string{"scheduler-wiring"}},
 	{Name: "P45-each-refusal-alerts", File: "dev/embedded/uncalled.go", Func: "uncalled.replied", Old: "was.told = true", New: "was.told = false"},
 	{Name: "P45-metric-is-written-with-each-batch", File: "functions/scheduler/bootstrap/wiring/metrics.go", Func: "notCalled.write", Old: "n.count = nil", New: "", Killers: []string{"scheduler-wiring"}},
 	{Name: "P12a-embedded-deletes-past-the-visibility", File: devConsumer, Func: "consumer.run", Old: "p.clock.Now().Sub(begun) < visibility", New: "p.clock.Now().Sub(begun) >= 0"},

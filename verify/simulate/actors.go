@@ -48,7 +48,7 @@ func (e ear) WithGroup(string) slog.Handler      { return e }
 func newSimulation(sc Scenario, c Chooser) *simulation {
 	w := &simulation{
 		sc: sc, chooser: c, def: sc.Definition, queues: map[string]*queue{}, services: map[string]*service{},
-		ledgers: map[string]*ledger{}, byID: map[string]*order{}, leases: map[string]lease{}, traits: map[string]trait{}, outages: map[string]int64{}, expired: map[string]int64{}, nth: counters.Get().(map[point]int),
+		ledgers: map[string]*ledger{}, byID: map[string]*order{}, leases: map[string]lease{}, traits: map[string]trait{}, outages: map[string]int64{}, expired: map[string]int64{}, coming: map[string]int64{}, nth: counters.Get().(map[point]int),
 		hash: 14695981039346656037, checks: newChecks(), often: &often, newer: sc.newer(), defs: sc.definitions(),
 	}
 	w.Cells, w.Ends = map[Cell]int{}, map[core.State]int{}

@@ -446,7 +446,7 @@ func (m *move) needed(call string) {
 	}
 }
 
-// held: a step is handed back uncounted, for at least 2 s, and not beyond maxQueueTime (P45).
+// held: a step is handed back uncounted, for at least 2 s, and not beyond maxQueueTime or pollFor (P45).
 func (m *move) held(was, s *core.Step, d *core.StepDefinition) {
 	if sinceOf(s) == 0 || !was.InFlight() || s.InFlight() {
 		return
@@ -457,8 +457,8 @@ func (m *move) held(was, s *core.Step, d *core.StepDefinition) {
 		m.fail("P45", "step %s was not called (%s), and that counts as a failure", s.Name, s.Error.Code)
 	case m.after.ProcessState != core.Error && s.WakeAt.Sub(s.Error.At) < 2*core.Second: // a batch may stop the task after it, which clears the wait (P9)
 		m.fail("P45", "step %s was not called (%s), and is asked again at %s, %s later", s.Name, s.Error.Code, s.WakeAt, s.WakeAt.Sub(s.Error.At))
-	case s.Error.At.Sub(s.Error.Since) >= d.MaxQueueTime:
-		m.fail("P45", "step %s was not called since %s, %s is the most, and no operator was called", s.Name, s.Error.Since, d.MaxQueueTime)
+	case s.Error.At.Sub(s.Error.Since) >= longestHold(d, s.Error.Code):
+		m.fail("P45", "step %s waits since %s (%s), %s is the most, and no operator was called", s.Name, s.Error.Since, s.Error.Code, longestHold(d, s.Error.Code))
 	}
 }
 

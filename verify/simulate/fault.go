@@ -43,6 +43,7 @@ const (
 	PermanentFailure
 	BreakerOpen
 	CredentialExpired
+	NotYet
 	faultCount
 )
 
@@ -57,7 +58,7 @@ var faultNames = [faultCount]string{
 	TimeoutAfter: "timeout-after", Frozen: "frozen", Concurrency: "throttled-concurrency", ClockJump: "clock-jump",
 	MixedCode: "mixed-code", TickMissed: "tick-missed", TicksOverlap: "ticks-overlap", ReplyLost: "reply-lost",
 	Contradictory: "contradictory-reply", KeyForgotten: "key-forgotten", Hang: "hang", PermanentFailure: "permanent-failure",
-	BreakerOpen: "breaker-open", CredentialExpired: "credential-expired",
+	BreakerOpen: "breaker-open", CredentialExpired: "credential-expired", NotYet: "not-yet",
 }
 
 func (f Fault) String() string { return faultNames[f] }
@@ -160,9 +161,9 @@ var actsAt = [callCount][]act{
 	callEntry:  with(act{Throttle, false}),
 	callMove:   with(act{Throttle, false}, act{AppliedButError, true}, act{OwnAsCondition, true}),
 	callDo: with(act{ReplyLost, true}, act{Contradictory, true}, act{KeyForgotten, false}, act{Hang, false}, act{PermanentFailure, false},
-		act{BreakerOpen, false}, act{CredentialExpired, false}),
+		act{BreakerOpen, false}, act{CredentialExpired, false}, act{NotYet, false}),
 	callUndo: with(act{ReplyLost, true}, act{Contradictory, true}, act{KeyForgotten, false}, act{Hang, false}, act{PermanentFailure, false},
-		act{BreakerOpen, false}, act{CredentialExpired, false}),
+		act{BreakerOpen, false}, act{CredentialExpired, false}, act{NotYet, false}),
 	callMessage: {{FreshCopy, true}, {Redelivery, true}, {Reorder, false}, {LongDelay, false}, {Redriven, true}, {Retention, false}},
 	callPoll:    {{Concurrency, false}},
 	callTick:    {{TickMissed, false}, {TicksOverlap, false}},

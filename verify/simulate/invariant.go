@@ -76,7 +76,7 @@ var invariants = []Invariant{
 	{"P38", "a call that asks for an answer is not claimed once its step is decided"},
 	{"P42", "a step that the task goes on without is never claimed again, its failure stays as it is, and what comes after it waits until it is undone"},
 	{"P44", "a step with several agents asks one of them, and after a failure another"},
-	{"P45", "a step whose agent made no call is handed back uncounted, and not beyond maxQueueTime"},
+	{"P45", "a step whose agent made no call that could have had an effect is handed back uncounted, and not beyond maxQueueTime or pollFor"},
 	{"P48", "a task is closed when nothing can take effect any more, stays so, and tells by whom and why"},
 	{"P49", "a task is moved by a command and while nothing is in flight; what was done stands, and its keys mean what they meant"},
 	{"P50", "a step with a rule is Skipped or fails with the rule's code, and is never attempted"},

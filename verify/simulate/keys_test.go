@@ -12,7 +12,7 @@ import (
 // (P18). Where the workflow says so, nothing is done twice: the step stops for the operator. Where it
 // does not, something is.
 func TestForgottenKeysAreNotAsked(t *testing.T) {
-	const seeds = 600
+	const seeds = 1200
 	for _, declared := range []bool{true, false} {
 		d := simulate.Drawn(1)
 		d.Deadline, d.OnDeadline, d.HopBudget = 0, "", 200

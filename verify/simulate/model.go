@@ -151,7 +151,7 @@ func (m *model) reply(r *message.Reply) {
 		m.changed = true
 		m.end(s, core.Compensated)
 		m.advance()
-	case !done && uncalled(r) && (!isUndo && s.State == core.Processing && m.t.ProcessState == core.Processing || isUndo && s.State == core.Compensating):
+	case !done && uncounted(r) && (!isUndo && s.State == core.Processing && m.t.ProcessState == core.Processing || isUndo && s.State == core.Compensating):
 		m.changed = true
 		m.ended(i, r.Outcome, codeOf(r))
 		m.noEffect(i, r)
@@ -195,17 +195,38 @@ func codeOf(r *message.Reply) string {
 	return r.Error.Code
 }
 
-// uncalled is a reply of an agent that made no call which could have had an effect (P45).
-func uncalled(r *message.Reply) bool {
-	return r.Outcome == core.OutcomeRetryLater && r.Error != nil && (r.Error.Code == "breaker-open" || r.Error.Code == "unauthorized")
+// uncounted is a reply of an agent that made no call which could have had an effect (P45).
+func uncounted(r *message.Reply) bool {
+	return r.Outcome == core.OutcomeRetryLater && r.Error != nil && (sick(r.Error.Code) || r.Error.Code == "not-yet")
+}
+
+// sick is the code of an agent that cannot use its service.
+func sick(code string) bool { return code == "breaker-open" || code == "unauthorized" }
+
+// longestHold is how long a step may be handed back again and again for a code (P45).
+func longestHold(d *core.StepDefinition, code string) core.Duration {
+	if sick(code) || d.PollFor == 0 {
+		return d.MaxQueueTime
+	}
+	return d.PollFor
 }
 
 // held: P45, handed back uncounted: no failure, no hop. The jitter is free.
 func (m *model) held(i int, r *message.Reply) {
 	s, d := &m.t.Steps[i], &m.def.Steps[i]
-	since := sinceOf(s)
-	if since == 0 {
-		since = m.now
+	most := longestHold(d, r.Error.Code)
+	since, polling := m.now, core.Time(0)
+	if sinceOf(s) != 0 {
+		polling = s.Error.Polling
+		if sick(r.Error.Code) && sick(s.Error.Code) {
+			since = s.Error.Since
+		}
+	}
+	if !sick(r.Error.Code) {
+		if polling == 0 {
+			polling = m.now
+		}
+		since = polling
 	}
 	state := core.Pending
 	if s.State == core.Compensating {
@@ -214,7 +235,7 @@ func (m *model) held(i int, r *message.Reply) {
 	switch spent := m.now.Sub(since); {
 	case m.t.ProcessState == core.Error:
 		m.end(s, core.UndoWait)
-	case spent >= d.MaxQueueTime:
+	case spent >= most:
 		if state == core.Pending {
 			state = core.Failed
 		}
@@ -225,13 +246,13 @@ func (m *model) held(i int, r *message.Reply) {
 			m.t.Hops = max(0, m.t.Hops-1)
 		}
 		lo := min(max(spent, 2*core.Second), 5*core.Minute)
-		asked, left := min(r.RetryAfter, core.Hour), max(d.MaxQueueTime-spent, 2*core.Second)
+		asked, left := min(r.RetryAfter, core.Hour), max(most-spent, 2*core.Second)
 		m.wait(i, state, min(max(lo, asked), left), min(max(lo*3/2, asked), left))
-		s.Error = &core.StepError{Code: r.Error.Code, Attempt: r.Attempt, Since: since}
+		s.Error = &core.StepError{Code: r.Error.Code, Attempt: r.Attempt, Since: since, Polling: polling}
 	}
 }
 
-// sinceOf is since when a step has been handed back again and again because its agent made no call (P45).
+// sinceOf is since when a step has been handed back again and again, uncounted (P45).
 func sinceOf(s *core.Step) core.Time {
 	if s.Error == nil {
 		return 0
@@ -239,11 +260,19 @@ func sinceOf(s *core.Step) core.Time {
 	return s.Error.Since
 }
 
+// pollingOf is since when its service has answered "not yet" (P45).
+func pollingOf(s *core.Step) core.Time {
+	if s.Error == nil {
+		return 0
+	}
+	return s.Error.Polling
+}
+
 // unheld ends what began with the first of those hand-backs.
 func unheld(s *core.Step) {
 	if sinceOf(s) != 0 {
 		e := *s.Error
-		e.Since = 0
+		e.Since, e.Polling = 0, 0
 		s.Error = &e
 	}
 }

@@ -249,6 +249,8 @@ func (w *simulation) land(iv *invocation, s *service, c worker.Call, conf Servic
 		return nil, worker.NoEffect(worker.WithCode(errors.New("the circuit breaker is open"), core.CodeBreakerOpen))
 	case f == CredentialExpired || w.now < w.expired[iv.p.agent] && !w.quiescing:
 		return nil, w.unauthorized(iv, c, f == CredentialExpired)
+	case f == NotYet || w.now < w.coming[c.Key] && !w.quiescing:
+		return nil, w.notYet(iv, c, f == NotYet)
 	case f == PermanentFailure && w.choose("refusal", c.Key, 4, 0.5) > 0:
 		return nil, w.refusal(c.Key)
 	case f == PermanentFailure, conf.Refusals > 0 && !w.quiescing && w.choose("refuses", c.Key, 2, conf.Refusals) == 1,
@@ -306,6 +308,15 @@ func (w *simulation) unauthorized(iv *invocation, c worker.Call, begins bool) er
 		return worker.RetryAfter(err, time.Duration(1+w.spread("retry-after", c.Key, 2400))*time.Second)
 	}
 	return err
+}
+
+// notYet is a call for what cannot be done yet: this one, or all of its key for a while (P45).
+func (w *simulation) notYet(iv *invocation, c worker.Call, begins bool) error {
+	if begins && w.driver == nil { // of which a state of the exploration knows nothing
+		w.coming[c.Key] = w.now + 10_000*w.spread("coming", c.Key, 40)
+	}
+	w.tell("service", iv.p.name, "says not yet: "+c.Key)
+	return worker.NotYet(time.Duration(w.spread("retry-after", c.Key, 120)) * time.Second)
 }
 
 // outage: now and then a service hangs for all callers, for a while or for hours.

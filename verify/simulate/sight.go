@@ -470,7 +470,7 @@ func differStep(want, got *core.Step) string {
 		{"StopBy", int64(want.StopBy), int64(got.StopBy)}, {"WakeAt", int64(want.WakeAt), int64(got.WakeAt)},
 		{"QuietBy", int64(want.QuietBy), int64(got.QuietBy)}, {"LastStopBy", int64(want.LastStopBy), int64(got.LastStopBy)},
 		{"Allowance", int64(want.Allowance), int64(got.Allowance)}, {"Queued", int64(want.Queued), int64(got.Queued)},
-		{"Error.Since", int64(sinceOf(want)), int64(sinceOf(got))},
+		{"Error.Since", int64(sinceOf(want)), int64(sinceOf(got))}, {"Error.Polling", int64(pollingOf(want)), int64(pollingOf(got))},
 		{"FirstAt", int64(want.FirstAt), int64(got.FirstAt)}, {"NoEffect", int64(want.NoEffect), int64(got.NoEffect)}, {"FinishSeq", int64(want.FinishSeq), int64(got.FinishSeq)},
 	} {
 		if f.want != f.got {

@@ -26,7 +26,7 @@ func (w *simulation) snapshot() *simulation {
 	c := *w
 	c.nth, c.checks, c.Cells, c.choices, c.story = map[point]int{}, newChecks(), map[Cell]int{}, nil, nil
 	c.Ends, c.corpses, c.heap = maps.Clone(w.Ends), nil, heap{}
-	c.leases, c.outages, c.expired = maps.Clone(w.leases), maps.Clone(w.outages), maps.Clone(w.expired)
+	c.leases, c.outages, c.expired, c.coming = maps.Clone(w.leases), maps.Clone(w.outages), maps.Clone(w.expired), maps.Clone(w.coming)
 	c.store = w.store.snapshot(&c)
 	c.procs = make([]*process, len(w.procs))
 	for i, p := range w.procs {
@@ -114,7 +114,7 @@ func (w *simulation) become(s *simulation) {
 	d := *c.driver
 	d.w = w
 	*w.driver = d
-	w.now, w.invocations, w.leases, w.outages, w.expired, w.orders, w.byID = c.now, c.invocations, c.leases, c.outages, c.expired, c.orders, c.byID
+	w.now, w.invocations, w.leases, w.outages, w.expired, w.coming, w.orders, w.byID = c.now, c.invocations, c.leases, c.outages, c.expired, c.coming, c.orders, c.byID
 	w.violation, w.sweepAt, w.hash, w.steps = c.violation, c.sweepAt, c.hash, c.steps
 	for _, p := range w.procs {
 		for _, iv := range p.running {

@@ -47,6 +47,7 @@ func (d *drawing) definition(seed uint64) *core.Definition {
 	putRule(rand.New(rand.NewPCG(seed, 0xfa11)), def)    //nolint:gosec // not for secrets
 	putGoOn(rand.New(rand.NewPCG(seed, 0x900d)), def)    //nolint:gosec // not for secrets
 	putAsks(rand.New(rand.NewPCG(seed, 0xa5c0)), def)    //nolint:gosec // not for secrets
+	putPolls(rand.New(rand.NewPCG(seed, 0x9011)), def)   //nolint:gosec // not for secrets
 	if d.chance(4) {
 		def.Deadline, def.OnDeadline = core.Duration(20+d.IntN(60))*core.Second, core.OnFailureUndo
 		if d.chance(2) {
@@ -223,6 +224,15 @@ func putAsks(r *rand.Rand, def *core.Definition) {
 		def.Agents[ask.Agent] = core.AgentDefinition{QueueAllowance: core.Duration(2+r.IntN(20)) * core.Second, ClockSkew: core.Second}
 		s.After, s.Answer.Ask = append(slices.Clone(s.After), ask.Name), ask.Name
 		def.Steps = append(def.Steps, ask)
+	}
+}
+
+// putPolls has every third call poll for longer, or less long, than its agent may be unable to call its service (P45).
+func putPolls(r *rand.Rand, def *core.Definition) {
+	for i := range def.Steps {
+		if s := &def.Steps[i]; s.Agent != "" && r.IntN(3) == 0 {
+			s.PollFor = core.Duration(10+r.IntN(1200)) * core.Second
+		}
 	}
 }
 

@@ -13,9 +13,10 @@ const (
 	classDone      = "done"      // the operation has happened, and the body is its output, as with 2xx
 	classPermanent = "permanent" // no repetition can succeed: the step fails for good
 	classTransient = "transient" // a repetition may succeed: a failure that counts
+	classNotYet    = "not-yet"   // it cannot be done yet: no failure, the step polls (P45)
 )
 
-var classes = []string{classDone, classPermanent, classTransient}
+var classes = []string{classDone, classPermanent, classTransient, classNotYet}
 
 // Classify says what a status of this service means where the table in response.go says otherwise, as
 // "409": "done". Of the proof that a call had no effect it changes nothing (P31).
@@ -33,6 +34,9 @@ func (c Classify) problems() (problems []error) {
 			problems = append(problems, fmt.Errorf("classify: status %s says that the operation was done, and cannot mean %.20q; leave it out, and let the service answer 3xx, 4xx or 5xx where it was not", status, name))
 		case n < 300:
 			problems = append(problems, fmt.Errorf("classify: status %s is no final answer; write one from 300 to 599", status))
+		}
+		if name == classNotYet && n >= 300 && n < 600 && !classOf(n).noEffect { // and only that may be asked again uncounted
+			problems = append(problems, fmt.Errorf("classify: status %s does not prove that nothing was done, and cannot mean not-yet; let the service answer a 4xx such as 404, 409 or 425", status))
 		}
 		if !slices.Contains(classes, name) {
 			problems = append(problems, fmt.Errorf("classify: status %.20s has the unknown class %.40q; write one of %s", status, name, strings.Join(classes, ", ")))

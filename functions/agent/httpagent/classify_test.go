@@ -36,12 +36,13 @@ func TestClassify(t *testing.T) {
 agents:
   payment:
     url: `+answering(t, `{"id":7}`)+`
-    classify: {401: permanent, 404: done, 409: done, 500: permanent, 503: permanent}
+    classify: {401: permanent, 404: done, 409: done, 425: not-yet, 500: permanent, 503: permanent}
     operations:
       "*": {}
       s402: {classify: {402: transient}}
       s404: {classify: {404: transient}}
       s409: {classify: {404: transient}}
+      s410: {classify: {410: not-yet}}
 `, Options{})
 	for status, want := range map[int]struct {
 		done, permanent, noEffect bool
@@ -52,6 +53,8 @@ agents:
 		403: {permanent: true, noEffect: true, code: "http-403"}, // by the table
 		404: {noEffect: true, code: "http-404"},
 		409: {done: true},
+		410: {noEffect: true, code: core.CodeNotYet},
+		425: {noEffect: true, code: core.CodeNotYet},
 		500: {permanent: true, code: "http-500"},
 		502: {code: "http-502"},
 	} {
@@ -132,7 +135,7 @@ func TestProblemsOfClassify(t *testing.T) {
 agents:
   payment:
     url: https://payment.example
-    classify: {404: don, 4xx: done, 999: done, 200: permanent, 100: done}
+    classify: {302: not-yet, 404: don, 408: not-yet, 503: not-yet, 4xx: done, 999: done, 200: permanent, 100: done}
     operations:
       charge: {classify: {409: never}}
   other: {external: true, classify: {404: done}}
@@ -141,7 +144,9 @@ agents:
 		t.Fatal("it was accepted")
 	}
 	for _, want := range []string{
-		`agent "payment": classify: status 404 has the unknown class "don"; write one of done, permanent, transient`,
+		`agent "payment": classify: status 404 has the unknown class "don"; write one of done, permanent, transient, not-yet`,
+		`classify: status 302 does not prove that nothing was done, and cannot mean not-yet; let the service answer a 4xx`,
+		`classify: status 408 does not prove`, `classify: status 503 does not prove`,
 		`classify: "4xx" is no status; write one from 300 to 599, as 409: done`, `classify: "999" is no status`,
 		`classify: status 200 says that the operation was done, and cannot mean "permanent"`, `classify: status 100 is no final answer`,
 		`operation "charge": classify: status 409 has the unknown class "never"; write one of`, `agent "other": external means`,

@@ -107,6 +107,9 @@ func (a *answer) failure() *worker.Failure {
 	if a.status == http.StatusUnauthorized && !named { // no order can be to blame: it waits for the operator (P45)
 		f.Code = core.CodeUnauthorized
 	}
+	if a.classify[strconv.Itoa(a.status)] == classNotYet {
+		f.Code = core.CodeNotYet
+	}
 	if !c.permanent {
 		f.RetryAfter = retryAfter(a.header.Get("Retry-After"), a.service.clock.Now())
 	}

@@ -50,6 +50,18 @@ func Unauthorized(err error) error {
 	return with(err, func(f *Failure) { f.Permanent, f.NoEffect, f.Code = false, true, core.CodeUnauthorized })
 }
 
+// NotYet says that the service was asked, did nothing, and is to be asked again: what the step waits for has not come
+// about. It is no failure: the step polls, uncounted, for up to its pollFor, and is not asked again before after (P45).
+// Wrap it to say what is missing.
+func NotYet(after time.Duration) error {
+	return &Failure{NoEffect: true, Code: core.CodeNotYet, RetryAfter: max(0, after), Err: errors.New("the service says: not yet")}
+}
+
+// turnedAway: the service was asked, and did nothing; its code says why (P45).
+func (f *Failure) turnedAway() bool {
+	return !f.Permanent && f.NoEffect && (f.Code == core.CodeUnauthorized || f.Code == core.CodeNotYet)
+}
+
 // NoEffect says that this call is proven to have had no effect: it was never sent, or refused.
 func NoEffect(err error) error { return with(err, func(f *Failure) { f.NoEffect = true }) }
 

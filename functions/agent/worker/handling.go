@@ -111,7 +111,7 @@ func (h *handling) tries(ctx context.Context) {
 	switch {
 	case h.try == 0 && errors.Is(err, circuitbreaker.ErrOpen):
 		h.failed = h.notCalled(g)
-	case h.failed != nil && h.doubt != nil && core.Uncalled(h.failed.Code): // an earlier try was a call (P45)
+	case h.failed != nil && h.doubt != nil && core.Uncounted(h.failed.Code): // an earlier try was a call (P45)
 		h.failed = &tried{Failure: *h.doubt}
 	}
 }
@@ -189,7 +189,7 @@ func (h *handling) once(ctx context.Context) error {
 // judge decides whether another try makes sense, and whether the service is to blame.
 func (h *handling) judge(ctx context.Context, f Failure) *tried {
 	if !f.NoEffect {
-		if !f.Permanent && core.Uncalled(f.Code) { // which is a statement about the call (P45)
+		if !f.Permanent && core.Uncounted(f.Code) { // which is a statement about the call (P45)
 			f.Code = "failed"
 		}
 		if h.doubt == nil {
@@ -197,9 +197,9 @@ func (h *handling) judge(ctx context.Context, f Failure) *tried {
 		}
 	}
 	t := &tried{Failure: f, wait: f.RetryAfter}
-	t.service = !f.Permanent && !h.proven && f.Code != codeLedger && !errors.Is(context.Cause(ctx), context.Canceled)
+	t.service = !f.Permanent && !h.proven && f.Code != codeLedger && f.Code != core.CodeNotYet && !errors.Is(context.Cause(ctx), context.Canceled)
 	left := h.deadline.Sub(h.w.Clock.Now())
-	t.again = !f.Permanent && !h.proven && f.Code != core.CodeUnauthorized && ctx.Err() == nil && h.w.Retry.longest(h.try, f.RetryAfter) < left
+	t.again = !f.Permanent && !h.proven && !f.turnedAway() && ctx.Err() == nil && h.w.Retry.longest(h.try, f.RetryAfter) < left
 	if h.req.Grade == core.Plain && !f.NoEffect && h.op.Check == nil {
 		t.again = false // there is no check to ask, and it must not be called again
 	}
@@ -228,7 +228,7 @@ func (h *handling) check(ctx context.Context) (happened bool, out json.RawMessag
 	happened, value, err := h.op.Check(ctx, h.asCall())
 	if err != nil {
 		f := classify(err)
-		if f.NoEffect && f.Code == core.CodeUnauthorized {
+		if f.turnedAway() {
 			return false, nil, &f
 		}
 		return false, nil, &Failure{Code: "check-" + f.Code, RetryAfter: f.RetryAfter, Err: fmt.Errorf("asking whether it happened before failed: %w", err)}

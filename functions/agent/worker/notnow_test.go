@@ -155,24 +155,100 @@ func TestABreakerOpenedByRefusedCredentials(t *testing.T) {
 	})
 }
 
-// P45, P31. A check that the credentials are refused for says nothing: of a call in doubt too the step waits,
-// uncounted, and is asked again.
+// P45. What is answered not-yet is tried once in a handling, and after the time that the operation names; where an earlier
+// call of the handling is in doubt, that is the answer.
+func TestNotYet(t *testing.T) {
+	notYet := fmt.Errorf("the parcel was not collected: %w", worker.NotYet(time.Minute))
+	for name, tt := range map[string]struct {
+		answers []error
+		grade   core.Grade
+		code    string
+		calls   int
+	}{
+		"at once":                      {[]error{notYet}, core.Idempotent, core.CodeNotYet, 1},
+		"plain":                        {[]error{notYet}, core.Plain, core.CodeNotYet, 1},
+		"after a call in doubt":        {[]error{worker.WithCode(errors.New("down"), "http-500"), notYet}, core.Idempotent, "http-500", 2},
+		"after one that had no effect": {[]error{worker.NoEffect(errors.New("busy")), notYet}, core.Idempotent, core.CodeNotYet, 2},
+		"perhaps after its effect":     {[]error{worker.WithCode(errors.New("who knows"), core.CodeNotYet)}, core.Idempotent, "failed", 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				calls := 0
+				b := newBench(t, port.ClockFunc(time.Now), worker.Config{Retry: worker.Retry{Tries: 3}, Ledger: memory.NewLedger(),
+					Operations: charge(func(context.Context, worker.Call) (any, error) {
+						calls++
+						return nil, tt.answers[min(calls, len(tt.answers))-1]
+					})})
+				r := b.asked("o-1", func(q *message.Request) { q.Grade = tt.grade })
+				if r.Outcome != core.OutcomeRetryLater || r.Error.Code != tt.code || calls != tt.calls {
+					t.Errorf("%s %+v after %d calls", r.Outcome, r.Error, calls)
+				}
+				if tt.code == core.CodeNotYet && (r.RetryAfter != core.Minute || r.Error.Message != "the parcel was not collected: the service says: not yet") {
+					t.Errorf("%+v, again after %s", r.Error, r.RetryAfter)
+				}
+			})
+		})
+	}
+}
+
+// P45. A service that answers not-yet works: however many orders poll it, the breaker stays closed. Broken by: not-yet
+// counts for the breaker.
+func TestPollsDoNotOpenTheBreaker(t *testing.T) {
+	calls := 0
+	b := newBench(t, memory.NewClock(noon), worker.Config{Operations: charge(func(context.Context, worker.Call) (any, error) {
+		calls++
+		return nil, worker.NotYet(0)
+	})})
+	for n := range 50 {
+		if r := b.asked(fmt.Sprint("o-", n)); r.Error.Code != core.CodeNotYet {
+			t.Fatalf("order %d: %+v", n, r.Error)
+		}
+	}
+	if state := b.worker.Stats().Breakers["charge"]; calls != 50 || state != "closed" {
+		t.Errorf("%d calls of 50, the breaker is %s", calls, state)
+	}
+}
+
+// P45, P31, P22a. A plain service that answered not-yet has done nothing, and is called again by the next attempt; of a
+// point of no return the reply says so.
+func TestNotYetIsAProof(t *testing.T) {
+	for _, pivot := range []bool{false, true} {
+		calls := 0
+		b := newBench(t, memory.NewClock(noon), worker.Config{Ledger: memory.NewLedger(), Operations: charge(func(context.Context, worker.Call) (any, error) {
+			if calls++; calls == 1 {
+				return nil, worker.NotYet(0)
+			}
+			return nil, nil
+		})})
+		change := func(q *message.Request) { q.Grade, q.PointOfNoReturn = core.Plain, pivot }
+		if r := b.asked("o-1", change); r.Error == nil || r.Error.Code != core.CodeNotYet || r.NoEffect != pivot {
+			t.Errorf("%s %+v, without effect %v", r.Outcome, r.Error, r.NoEffect)
+		}
+		if r := b.asked("o-1", change, func(q *message.Request) { q.Attempt = 2 }); r.Outcome != core.OutcomeDone || calls != 2 {
+			t.Errorf("%s %+v after %d calls", r.Outcome, r.Error, calls)
+		}
+	}
+}
+
+// P45, P31. A check that the credentials are refused for, or that answers not-yet, says nothing: of a call in doubt too
+// the step waits, uncounted, and is asked again.
 func TestACheckWithRefusedCredentials(t *testing.T) {
 	for _, grade := range []core.Grade{core.Idempotent, core.Plain} {
-		synctest.Test(t, func(t *testing.T) {
-			calls := 0
-			ledger := memory.NewLedger()
-			b := newBench(t, port.ClockFunc(time.Now), worker.Config{Ledger: ledger, Retry: worker.Retry{Tries: 1}, Operations: worker.Operations{"charge": {
-				Run: func(context.Context, worker.Call) (any, error) { calls++; return nil, errors.New("cut") },
-				Check: func(context.Context, worker.Call) (bool, any, error) {
-					return false, nil, worker.Unauthorized(errors.New("the token has expired"))
-				}}}})
-			b.asked("o-1", func(q *message.Request) { q.Grade = grade })
-			r := b.asked("o-1", func(q *message.Request) { q.Grade, q.Attempt = grade, 2 })
-			if r.Outcome != core.OutcomeRetryLater || r.Error.Code != core.CodeUnauthorized || calls != 1 {
-				t.Errorf("%s: %s %+v, %d calls", grade, r.Outcome, r.Error, calls)
-			}
-		})
+		for code, answer := range map[string]error{
+			core.CodeUnauthorized: worker.Unauthorized(errors.New("the token has expired")), core.CodeNotYet: worker.NotYet(time.Second),
+		} {
+			synctest.Test(t, func(t *testing.T) {
+				calls := 0
+				b := newBench(t, port.ClockFunc(time.Now), worker.Config{Ledger: memory.NewLedger(), Retry: worker.Retry{Tries: 1}, Operations: worker.Operations{"charge": {
+					Run:   func(context.Context, worker.Call) (any, error) { calls++; return nil, errors.New("cut") },
+					Check: func(context.Context, worker.Call) (bool, any, error) { return false, nil, answer }}}})
+				b.asked("o-1", func(q *message.Request) { q.Grade = grade })
+				r := b.asked("o-1", func(q *message.Request) { q.Grade, q.Attempt = grade, 2 })
+				if r.Outcome != core.OutcomeRetryLater || r.Error.Code != code || calls != 1 {
+					t.Errorf("%s: %s %+v, %d calls", grade, r.Outcome, r.Error, calls)
+				}
+			})
+		}
 	}
 }
 

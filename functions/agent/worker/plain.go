@@ -194,7 +194,7 @@ func (h *handling) inDoubt(ctx context.Context, do act) (json.RawMessage, error)
 			h.leave(ctx, happened, out, Failure{})
 			return out, err
 		}
-		if err != nil && (do == sayNothing && h.doubt != nil || h.doubt == nil && classify(err).Code == core.CodeUnauthorized) {
+		if f := classify(err); err != nil && (do == sayNothing && h.doubt != nil || h.doubt == nil && f.turnedAway()) {
 			return nil, err // this handling's own call, or nothing was asked: the check is worth repeating
 		}
 	}

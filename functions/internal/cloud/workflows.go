@@ -37,7 +37,23 @@ func Workflows(folder string) (map[string]*core.Definition, error) {
 			definitions[d.Name], from[d.Name] = d, file
 		}
 	}
-	return definitions, errors.Join(problems...)
+	return definitions, errors.Join(append(problems, withChildren(definitions)...)...)
+}
+
+// withChildren gives each definition those of its children, which are stored with it.
+func withChildren(definitions map[string]*core.Definition) (problems []error) {
+	for _, name := range slices.Sorted(maps.Keys(definitions)) {
+		for i := range definitions[name].Steps {
+			e := definitions[name].Steps[i].Each
+			if e == nil {
+				continue
+			}
+			if e.Child = definitions[e.Workflow]; e.Child == nil || e.Child.Hash != e.Definition {
+				problems = append(problems, fmt.Errorf("workflow %s has children of the workflow %s, hash %s, which is not among the compiled ones; deploy again", name, e.Workflow, e.Definition))
+			}
+		}
+	}
+	return problems
 }
 
 // Scheduled reads the definitions in the folder that start by the clock; none where there is no folder, or no file in it.

@@ -84,6 +84,7 @@ func (b *builder) step(f field) core.StepDefinition {
 		Operation:    b.text(v, "operation"),
 		Timeout:      b.duration(v, "timeout", limitTimeout, 0),
 		MaxQueueTime: b.duration(v, "maxQueueTime", limitQueue, core.Day),
+		PollFor:      b.duration(v, "pollFor", limitPoll, 0),
 		Retry:        b.retry(v.get("retry"), defaultRetry),
 		OnFailure:    core.Policy(b.text(v, "onFailure")),
 		Grade:        core.Grade(b.text(v, "grade")),

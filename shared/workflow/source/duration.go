@@ -19,6 +19,7 @@ type limit struct {
 var (
 	limitTimeout   = limit{12 * core.Hour, "12h, the longest that a queue hides a message"}
 	limitQueue     = limit{14 * core.Day, "14d, the longest that a queue keeps a message"}
+	limitPoll      = limit{31 * core.Day, "31d; an event step can wait for longer"}
 	limitDeadline  = limit{365 * core.Day, "365d"}
 	limitGrace     = limit{core.Day, "24h"}
 	limitBackoff   = limit{core.Day, "24h"}

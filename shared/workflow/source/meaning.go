@@ -22,6 +22,7 @@ func (b *builder) meaning() {
 	}
 	for i := range b.steps {
 		b.queueTime(i)
+		b.polling(i)
 		b.routes(i)
 		b.holds(i)
 		b.goesOn(i)
@@ -204,6 +205,32 @@ func (b *builder) queueTime(i int) {
 		if allowance := b.def.Agents[name].QueueAllowance; s.MaxQueueTime < allowance {
 			b.report.error(where, fmt.Sprintf("the maxQueueTime of step %s, %s, is shorter than the queueAllowance of agent %s, %s (P32)",
 				s.Name, workflow.Short(s.MaxQueueTime), name, workflow.Short(allowance)), "make it at least as long")
+		}
+	}
+}
+
+// minPoll is the shortest time after which the core asks again what was answered not-yet (P45).
+const minPoll = 2 * core.Second
+
+// polling checks how long a step polls.
+func (b *builder) polling(i int) {
+	s := &b.def.Steps[i]
+	if s.PollFor == 0 {
+		return
+	}
+	where := b.steps[i].value.field("pollFor").value.at
+	if s.PollFor < minPoll {
+		b.report.error(where, fmt.Sprintf("the pollFor of step %s, %s, is shorter than %s, the time before it is asked again (P45)",
+			s.Name, workflow.Short(s.PollFor), workflow.Short(minPoll)), "write a longer time, as in pollFor: 30m")
+	}
+	if b.def.Deadline > 0 && s.PollFor > b.def.Deadline {
+		b.report.warn(where, fmt.Sprintf("the pollFor of step %s, %s, is longer than the deadline of %s, which ends the order first",
+			s.Name, workflow.Short(s.PollFor), workflow.Short(b.def.Deadline)), "shorten it, or make the deadline longer")
+	}
+	for _, name := range s.AllAgents() {
+		if kept := b.def.Agents[name].KeyRetention; kept > 0 && s.PollFor > kept {
+			b.report.warn(where, fmt.Sprintf("the pollFor of step %s, %s, is longer than agent %s remembers keys, %s: the step stops for the operator then (P18)",
+				s.Name, workflow.Short(s.PollFor), name, workflow.Short(kept)), "shorten it, or raise keyRetention where the service remembers keys for longer")
 		}
 	}
 }

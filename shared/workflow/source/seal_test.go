@@ -24,3 +24,11 @@ func TestDefinitionsThatGoOnHaveSchemaTwo(t *testing.T) {
 		t.Errorf("schema %d, want 2: %v", def.Schema, err)
 	}
 }
+
+// P45. Older code would count each not-yet as a failure.
+func TestDefinitionsThatPollHaveSchemaTwo(t *testing.T) {
+	def := &core.Definition{Name: "polls", Steps: []core.StepDefinition{{Name: "a", PollFor: core.Hour}}}
+	if err := workflow.Seal(def); err != nil || def.Schema != 2 {
+		t.Errorf("schema %d, want 2: %v", def.Schema, err)
+	}
+}

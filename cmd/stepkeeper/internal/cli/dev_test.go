@@ -97,7 +97,7 @@ func TestDevExample(t *testing.T) {
 // waiting for days.
 func TestDevExamples(t *testing.T) {
 	for name, want := range map[string][]string{
-		"carriers":  {"Processed", "fedex", "Compensated", "the order goes on without it"},
+		"carriers":  {"Processed", "fedex", "Compensated", "the order goes on without it", "asked, not-yet", "collected  Processed"},
 		"expense":   {"Processing", "approve", "Waiting"},
 		"kyc":       {"Processing", "Waiting"},
 		"reminders": {"Processing", "Waiting"},

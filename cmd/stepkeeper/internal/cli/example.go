@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/demo/agents"
@@ -125,7 +126,7 @@ func (e *example) startOne() error {
 	if err != nil {
 		return err
 	}
-	server := &http.Server{Handler: http.HandlerFunc(exampleService), ReadHeaderTimeout: time.Second}
+	server := &http.Server{Handler: &exampleService{}, ReadHeaderTimeout: time.Second}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(listener) }()
 	e.stop = func() error {
@@ -138,18 +139,25 @@ func (e *example) startOne() error {
 	var agents strings.Builder
 	agents.WriteString("agents:\n")
 	for _, agent := range names {
-		fmt.Fprintf(&agents, "  %s: {url: \"http://%s/%s\", allow: {loopback: true}}\n", agent, listener.Addr(), agent)
+		fmt.Fprintf(&agents, "  %s: {url: \"http://%s/%s\", allow: {loopback: true}, classify: {425: not-yet}}\n", agent, listener.Addr(), agent)
 	}
 	return errors.Join(
 		os.WriteFile(e.agents(), []byte(agents.String()), 0o600),
 		os.WriteFile(e.orders(), order, 0o600))
 }
 
-// exampleService does whatever it is asked, but for fedex, which is down: that is what its example is about.
-func exampleService(w http.ResponseWriter, r *http.Request) {
+// exampleService does whatever it is asked, but for fedex, which is down, and for parcels, which are not collected when they
+// are first asked for: that is what their example is about.
+type exampleService struct{ asked sync.Map }
+
+func (s *exampleService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	agent, operation, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
 	if agent == "fedex" && operation == "ship" {
 		http.Error(w, "down for maintenance", http.StatusServiceUnavailable)
+		return
+	}
+	if _, again := s.asked.LoadOrStore(r.Header.Get("Idempotency-Key"), true); operation == "collected" && !again {
+		http.Error(w, "no carrier was here", http.StatusTooEarly)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")

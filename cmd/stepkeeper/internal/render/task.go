@@ -249,6 +249,15 @@ func agentOf(s view.Step) string {
 	return s.Agent + "." + operation
 }
 
+// uncounted says why a step waits for its agent, or polls its service, and since when.
+func (p Page) uncounted(s view.Step) string {
+	what := "polls"
+	if core.Uncalled(s.Error.Code) {
+		what = "waits for"
+	}
+	return fmt.Sprintf("%s agent %s: %s for %s, next try %s", what, s.Agent, s.Error.Code, Span(p.Now.Sub(s.Error.Since.Std())), Age(s.WakeAt, p.Now))
+}
+
 func (p Page) note(s view.Step) string {
 	var notes []string
 	if s.NoReturn {
@@ -279,7 +288,7 @@ func (p Page) note(s view.Step) string {
 		switch {
 		case s.WakeAt == 0:
 		case s.Waiting(): // P45
-			notes = append(notes, fmt.Sprintf("waits for agent %s: %s for %s, next try %s", s.Agent, s.Error.Code, Span(p.Now.Sub(s.Error.Since.Std())), Age(s.WakeAt, p.Now)))
+			notes = append(notes, p.uncounted(s))
 		default:
 			notes = append(notes, "goes on "+Age(s.WakeAt, p.Now))
 		}

@@ -55,6 +55,9 @@ func stories() map[string]view.Task {
 	waiting.Steps = []view.Step{reserve, {
 		Name: "charge-payment", State: core.Pending, Agent: "payment", Operation: "charge", Attempts: 6, FirstAt: at(2), ClaimedAt: at(870), WakeAt: at(1100), CompleteBy: at(1110),
 		Error: &core.StepError{Code: core.CodeUnauthorized, Message: "POST /charges answered 401", At: at(871), Attempt: 6, Since: at(3)},
+	}, {
+		Name: "collected", State: core.Pending, Agent: "carrier", Operation: "collected", Attempts: 9, FirstAt: at(2), ClaimedAt: at(880), WakeAt: at(1120), CompleteBy: at(1130),
+		Error: &core.StepError{Code: core.CodeNotYet, Message: "the service says: not yet", At: at(881), Attempt: 9, Since: at(4), Polling: at(4)},
 	}}
 
 	processed := base

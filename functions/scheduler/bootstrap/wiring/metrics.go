@@ -16,7 +16,7 @@ import (
 )
 
 // notCalled counts by agent, and writes a line of metrics for each batch that has such replies: an agent
-// that calls its service costs nothing.
+// that calls its service costs nothing. One whose service answers not-yet does call it (P45).
 type notCalled struct {
 	out        io.Writer
 	log        *slog.Logger

@@ -39,6 +39,7 @@ func TestMetricOfAnAgentThatMakesNoCalls(t *testing.T) {
 	}
 	out.Reset()
 	d.take(f, "intake", "AIDASHOP", submission("o-3"))
+	d.take(f, "replies", "AROAAGENT:x", strings.NewReplacer("o-1", "o-3", "unauthorized", core.CodeNotYet).Replace(refused)) // its service works
 	if out.Len() != 0 {
 		t.Errorf("what was counted before is written again: %s", &out)
 	}
