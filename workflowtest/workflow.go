@@ -1,6 +1,7 @@
 package workflowtest
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -18,6 +19,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/state"
+	"github.com/stepkeeper/stepkeeper/shared/token"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 )
@@ -167,6 +169,7 @@ func (w *Workflow) wire() error {
 	})
 	parts := engine.Parts{
 		State: st, Queues: watched{w.queues, w}, Alerts: alerts{w}, Leases: memory.NewLeases(), Clock: w.clock, Name: "scheduler", Logger: quiet,
+		Tokens: func(context.Context) (core.Tokens, error) { return token.Fixed(false), nil },
 	}
 	w.scheduler = scheduler.New(scheduler.Config{Parts: parts})
 	parts.Name = "supervisor"

@@ -52,6 +52,7 @@ var rules = []Covered{
 	{"P38", []string{"P38"}, ""},
 	{"P36", []string{"P36", "P5"}, ""},
 	{"P37", []string{"P37", "P33"}, ""},
+	{"P39", []string{"P12"}, ""},
 	{"P40", nil, "no drawn workflow has child tasks yet; the stories each-*, TestHouseholdsEndWhole and TestChildrenOutliveTheRuntime hold it"},
 	{"P41", nil, "no drawn workflow has child tasks yet; the stories child-* and TestHouseholdsEndWhole hold it"},
 	{"P42", []string{"P42", "7", "P15", "P16"}, ""},
