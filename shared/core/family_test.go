@@ -166,7 +166,7 @@ func (h *household) deliver(i int, stays, dies bool) {
 }
 
 func (h *household) sweep() {
-	h.now = h.now.Add(core.Duration(rapid.SampledFrom([]core.Duration{core.Second, 20 * core.Second, 11 * core.Minute}).Draw(h.T, "time")))
+	h.now = h.now.Add(rapid.SampledFrom([]core.Duration{core.Second, 20 * core.Second, 11 * core.Minute}).Draw(h.T, "time"))
 	h.sweepAll()
 }
 

@@ -213,7 +213,7 @@ func (b *backend) Target(context.Context, string, string) (core.Target, error) {
 	return core.Target{Absent: "no such definition"}, nil
 }
 
-func (b *backend) Queue(string) (port.Queue, error)  { return nil, port.ErrNotFound }
+func (b *backend) Queue(string) (port.Queue, error) { return nil, port.ErrNotFound }
 func (b *backend) Question(context.Context, string, string) (answerpage.Question, error) {
 	return answerpage.Question{}, port.ErrNotFound
 }
