@@ -11,6 +11,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/token"
 )
 
 // CommandOption changes a command before it is sent.
@@ -74,7 +75,9 @@ type Reply struct {
 	Step  string // an answer to one step; or
 	Event string // to every step that waits for the event of this name, or has yet to
 	Value any    // what is answered: it is encoded as JSON
-	By    string // who answers; required
+	By    string // who answers; required without a Token
+	// Token of the order, from a link (P39). It says the step, the run and who answers: Step, Event, Run and By are left out.
+	Token string
 	// Round of the step, as it was shown; 0: the present one. With Event there is none.
 	Round int
 	// Run as it was shown; -1: the present one.
@@ -88,9 +91,12 @@ func (c *Client) Answer(ctx context.Context, id string, r Reply, opts ...Command
 	if err != nil {
 		return Verdict{}, fmt.Errorf("the value of an answer cannot be encoded: %w", err)
 	}
+	if r.Token != "" && (r.Step != "" || r.Event != "" || r.By != "") {
+		return Verdict{}, errors.New("an answer by a token has no Step, Event or By: the token says them")
+	}
 	cmd := command{numbered: true, Control: message.Control{
-		Kind: message.Answer, OrderID: id, Run: r.Run, Step: r.Step, Name: r.Event, Round: r.Round, Value: value, By: r.By}}
-	if r.Run < 0 || r.Step != "" && r.Round == 0 {
+		Token: r.Token, Kind: message.Answer, OrderID: id, Run: r.Run, Step: r.Step, Name: r.Event, Round: r.Round, Value: value, By: r.By}}
+	if r.Run < 0 || r.Event == "" && r.Round == 0 {
 		t, err := c.Get(ctx, id)
 		if err != nil {
 			return Verdict{}, err
@@ -105,12 +111,16 @@ func (c *command) present(t *Task) {
 	if c.Run < 0 {
 		c.Run = t.Run
 	}
-	if c.Step == "" || c.Round > 0 {
+	step := c.Step
+	if c.Token != "" {
+		step = token.StepOf(c.Token)
+	}
+	if step == "" || c.Round > 0 {
 		return
 	}
 	c.Round = 1
 	for i := range t.Steps {
-		if s := &t.Steps[i]; s.Name == c.Step && s.Answers != nil {
+		if s := &t.Steps[i]; s.Name == step && s.Answers != nil {
 			c.Round = s.Answers.Round
 		}
 	}

@@ -250,12 +250,7 @@ func (h *overHTTP) Command(ctx context.Context, c message.Control) (Verdict, err
 		body["command"] = c.Command
 	case message.Answer:
 		place = "/answers"
-		body["run"], body["value"], body["by"] = c.Run, c.Value, c.By
-		if c.Name != "" {
-			body["event"] = c.Name
-		} else {
-			body["step"], body["round"] = c.Step, c.Round
-		}
+		answerBody(body, &c)
 	default:
 		body["command"] = c.Command
 	}
@@ -270,4 +265,19 @@ func (h *overHTTP) Command(ctx context.Context, c message.Control) (Verdict, err
 		return refused.verdict, nil
 	}
 	return v, err
+}
+
+// answerBody is an answer to a step, by the name of an event, or by a token.
+func answerBody(body map[string]any, c *message.Control) {
+	body["value"] = c.Value
+	if c.Token != "" {
+		body["token"], body["round"] = c.Token, max(1, c.Round)
+		return
+	}
+	body["run"], body["by"] = c.Run, c.By
+	if c.Name != "" {
+		body["event"] = c.Name
+		return
+	}
+	body["step"], body["round"] = c.Step, c.Round
 }

@@ -42,8 +42,8 @@ func (s *Stepkeeper) addOutputs() {
 	}
 	for _, name := range sorted(s.queues) {
 		q := s.queues[name]
-		s.output(pascal(name)+"Url", *q.queue.QueueUrl(), name)
-		s.output(pascal(name)+"DeadUrl", *q.dead.QueueUrl(), "dead letters of "+name)
+		s.output(queueID(name)+"Url", *q.queue.QueueUrl(), name)
+		s.output(queueID(name)+"DeadUrl", *q.dead.QueueUrl(), "dead letters of "+name)
 	}
 	s.tellMappings()
 	s.output("QuarantineUrl", *s.quarantine.QueueUrl(), "quarantine")

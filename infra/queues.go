@@ -54,15 +54,20 @@ func (s *Stepkeeper) ownQueues() []string {
 }
 
 func (s *Stepkeeper) addQueue(name string, m Mapping, timeout, oldest time.Duration) {
-	id := pascal(name)
-	if name == port.Tasks { // the table has that ID
-		id = "TaskMessages"
-	}
+	id := queueID(name)
 	dead := s.deadQueue(id+"Dead", "it is itself a dead-letter queue")
 	props := s.queueProps(retention)
 	props.VisibilityTimeout = seconds(6*timeout + m.Window) // rule 3
 	props.DeadLetterQueue = &awssqs.DeadLetterQueue{Queue: dead, MaxReceiveCount: num(s.props.Tuning.MaxReceives)}
 	s.queues[name] = &queue{queue: awssqs.NewQueue(s.Construct, str(id), props), dead: dead, mapping: m, timeout: timeout, oldest: oldest}
+}
+
+// queueID is the queue's construct ID, which its outputs begin with.
+func queueID(name string) string {
+	if name == port.Tasks { // the table is Tasks
+		return "TaskMessages"
+	}
+	return pascal(name)
 }
 
 func (s *Stepkeeper) deadQueue(id, why string) awssqs.Queue {

@@ -83,17 +83,20 @@ func (w *Workflow) Agent(name string) *Agent {
 	return a
 }
 
-// operations lists those that the workflow asks the agent for, undos included.
+// operations lists those that the workflow, and those of its children, ask the agent for, undos included.
 func (a *Agent) operations() []string {
 	var all []string
-	for i := range a.w.def.Steps {
-		s := &a.w.def.Steps[i]
-		if !slices.Contains(s.AllAgents(), a.name) {
-			continue
-		}
-		all = append(all, s.Operation)
-		if s.Undo != nil {
-			all = append(all, s.Undo.Operation)
+	// in any order: they are sorted below
+	for _, def := range a.w.defs {
+		for i := range def.Steps {
+			s := &def.Steps[i]
+			if !slices.Contains(s.AllAgents(), a.name) {
+				continue
+			}
+			all = append(all, s.Operation)
+			if s.Undo != nil {
+				all = append(all, s.Undo.Operation)
+			}
 		}
 	}
 	slices.Sort(all)
@@ -121,7 +124,7 @@ func (a *Agent) handle(ctx context.Context, d port.Delivery) error {
 	if err != nil {
 		return err
 	}
-	run := a.w.runs[r.OrderID]
+	run := a.w.run(r.OrderID)
 	calls := len(run.calls)
 	verdict := a.worker.Handle(ctx, d)
 	switch {
@@ -140,7 +143,7 @@ func (a *Agent) handle(ctx context.Context, d port.Delivery) error {
 
 // run is the fake service: what the worker calls.
 func (a *Agent) run(_ context.Context, c worker.Call) (any, error) {
-	run := a.w.runs[c.OrderID]
+	run := a.w.run(c.OrderID)
 	call := Call{
 		OrderID: c.OrderID, Run: c.Run, Step: c.Step, Operation: a.name + "." + c.Name, Undo: c.Operation == core.UndoOp,
 		Attempt: c.Attempt, Key: c.Key, Input: c.Input, At: a.w.clock.Now(),

@@ -71,7 +71,7 @@ func (w *Workflow) settle(enough func() bool) bool {
 func (w *Workflow) one() bool {
 	w.t.Helper()
 	w.arrive()
-	if w.handled(port.Replies) || w.handled(port.Control) {
+	if w.handled(port.Replies) || w.handled(port.Control) || w.handled(port.Tasks) {
 		return true
 	}
 	for _, name := range w.names {
@@ -93,7 +93,7 @@ func (w *Workflow) listen() {
 		w.must(q.Delete(w.t.Context(), []string{d.Receipt})[0])
 		s, err := message.StatusOf(*d)
 		w.must(err)
-		r := w.runs[s.OrderID]
+		r := w.run(s.OrderID)
 		r.statuses = append(r.statuses, s.Status)
 	}
 }
@@ -152,7 +152,7 @@ func (w *Workflow) arrive() {
 		q, err := w.queues.Queue(port.Replies)
 		w.must(err)
 		w.must(q.Send(w.t.Context(), []port.Message{{Value: r}})[0])
-		w.runs[r.OrderID].answered(r)
+		w.run(r.OrderID).answered(r)
 	}
 }
 

@@ -20,7 +20,7 @@ type moment struct {
 type alerts struct{ w *Workflow }
 
 func (a alerts) Raise(_ context.Context, x core.RaiseAlert) error {
-	r := a.w.runs[x.OrderID]
+	r := a.w.run(x.OrderID)
 	r.alerts = append(r.alerts, x)
 	r.note("ALERT to the operator: %s", joined(x.Step, x.Code, x.Message))
 	return nil
@@ -28,7 +28,7 @@ func (a alerts) Raise(_ context.Context, x core.RaiseAlert) error {
 
 // committed is told of every stored version of a task, and notes what is new in it.
 func (w *Workflow) committed(t *core.Task) {
-	r := w.runs[t.OrderID]
+	r := w.run(t.OrderID)
 	old := r.task
 	r.task = t
 	if old == nil {

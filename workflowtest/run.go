@@ -61,6 +61,17 @@ type Run struct {
 // ID is the order's.
 func (r *Run) ID() string { return r.id }
 
+// Child is the child order of a step of child orders, by its index, from 0.
+func (r *Run) Child(step string, index int) *Run {
+	r.w.t.Helper()
+	id := core.Parent{OrderID: r.id, Run: r.task.Run, Step: step, Index: index}.ChildID()
+	child := r.w.runs[id]
+	if child == nil || child.task == nil {
+		r.w.t.Fatalf("order %s has no child %s\n%s", r.id, id, r.w.timelines())
+	}
+	return child
+}
+
 // Task is the order's task as every reader sees it.
 func (r *Run) Task() Task { return view.Of(r.task, r.w.defs[r.task.Definition]) }
 

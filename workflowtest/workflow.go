@@ -1,6 +1,7 @@
 package workflowtest
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -18,6 +19,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/state"
+	"github.com/stepkeeper/stepkeeper/shared/token"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 )
@@ -67,7 +69,7 @@ func made(t testing.TB, name string, def *core.Definition, problems source.Probl
 	t.Helper()
 	usable(t, name, def, problems)
 	w := &Workflow{
-		t: t, def: def, defs: map[string]*core.Definition{def.Hash: def}, clock: memory.NewClock(Start), store: memory.NewStore(1),
+		t: t, def: def, defs: map[string]*core.Definition{}, clock: memory.NewClock(Start), store: memory.NewStore(1),
 		agents: map[string]*Agent{}, runs: map[string]*Run{},
 	}
 	if err := w.wire(); err != nil {
@@ -114,17 +116,39 @@ func (w *Workflow) deploy(name string, def *core.Definition, problems source.Pro
 	w.def, w.defs[def.Hash] = def, def
 }
 
-// wire puts the actors together on the adapters in memory.
-func (w *Workflow) wire() error {
+// run is that of an order, or of a child order, from its first mention on.
+func (w *Workflow) run(id string) *Run {
+	r := w.runs[id]
+	if r == nil {
+		r = &Run{w: w, id: id}
+		w.runs[id] = r
+		w.order = append(w.order, r)
+	}
+	return r
+}
+
+// uses takes up the definition of a workflow, and those of its children, with their agents.
+func (w *Workflow) uses(def *core.Definition) {
+	w.defs[def.Hash] = def
 	// in any order: they are sorted below
-	for name := range w.def.Agents {
+	for name := range def.Agents {
 		if w.agents[name] == nil {
 			w.agents[name] = &Agent{w: w, name: name, scripts: map[string]*Operation{}}
 			w.names = append(w.names, name)
 		}
 	}
+	for i := range def.Steps {
+		if e := def.Steps[i].Each; e != nil {
+			w.uses(e.Child)
+		}
+	}
+}
+
+// wire puts the actors together on the adapters in memory.
+func (w *Workflow) wire() error {
+	w.uses(w.def)
 	slices.Sort(w.names)
-	configs := []memory.QueueConfig{{Name: port.Replies}, {Name: port.Control}, {Name: port.Quarantine}, {Name: replyTo}}
+	configs := []memory.QueueConfig{{Name: port.Replies}, {Name: port.Control}, {Name: port.Tasks}, {Name: port.Quarantine}, {Name: replyTo}}
 	for _, name := range w.names {
 		configs = append(configs, memory.QueueConfig{Name: port.Requests(name)})
 	}
@@ -145,6 +169,7 @@ func (w *Workflow) wire() error {
 	})
 	parts := engine.Parts{
 		State: st, Queues: watched{w.queues, w}, Alerts: alerts{w}, Leases: memory.NewLeases(), Clock: w.clock, Name: "scheduler", Logger: quiet,
+		Tokens: func(context.Context) (core.Tokens, error) { return token.Fixed(false), nil },
 	}
 	w.scheduler = scheduler.New(scheduler.Config{Parts: parts})
 	parts.Name = "supervisor"
@@ -195,12 +220,7 @@ func (w *Workflow) Submit(content any, opts ...Option) *Run {
 		w.next++
 		o.OrderID = fmt.Sprintf("order-%d", w.next)
 	}
-	r := w.runs[o.OrderID]
-	if r == nil {
-		r = &Run{w: w, id: o.OrderID}
-		w.runs[o.OrderID] = r
-		w.order = append(w.order, r)
-	}
+	r := w.run(o.OrderID)
 	answer := w.scheduler.Submit(w.t.Context(), []message.SubmitOrder{o})[0]
 	switch {
 	case answer.Err != nil:

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/dev/answerpage"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -30,6 +31,8 @@ type Backend interface {
 	Command(ctx context.Context, c message.Control) (core.Verdict, error)
 	// Task: port.ErrNotFound, port.ErrDamaged. The definition is nil for the tombstone of a Cancel (P17).
 	Task(ctx context.Context, id string) (*core.Task, *core.Definition, error)
+	// Question is what a token of an answer may show (P39); the refusal of a bad one is an error.
+	Question(ctx context.Context, id, token string) (answerpage.Question, error)
 	// Target is the definition that a move names: its hash, or message.Latest.
 	Target(ctx context.Context, workflow, definition string) (core.Target, error)
 	// Order: port.ErrNotFound.

@@ -13,6 +13,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/state"
+	"github.com/stepkeeper/stepkeeper/shared/token"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
@@ -105,6 +106,7 @@ type answerInput struct {
 		Round int             `json:"round,omitempty" minimum:"1" doc:"the round of the step that was shown; absent: the present one"`
 		Value json.RawMessage `json:"value" doc:"one of the values of an approval, or what an event carries"`
 		By    string          `json:"by,omitempty" maxLength:"128" doc:"who answers; absent: local"`
+		Token string          `json:"token,omitempty" maxLength:"512" doc:"a token of the order, which says the step, the run and who answers, in place of these"`
 	}
 }
 
@@ -168,6 +170,13 @@ func (e *edge) registerCommands(doc huma.API) {
 func (e *edge) answer(ctx context.Context, in *answerInput) (*verdictOutput, error) {
 	b := &in.Body
 	c := message.Control{Kind: message.Answer, Step: b.Step, Name: b.Event, Round: b.Round, Value: b.Value, By: cmp.Or(b.By, "local")}
+	step := b.Step
+	if b.Token != "" {
+		if b.Step != "" || b.Event != "" || b.By != "" || b.Run != nil {
+			return nil, problem(http.StatusBadRequest, CodeInvalid, "a token says the step, the run and who answers; leave step, event, run and by out")
+		}
+		c.Token, c.By, step = b.Token, "", token.StepOf(b.Token)
+	}
 	t, _, err := e.backend.Task(ctx, in.ID)
 	if err != nil {
 		return nil, ofOrder(in.ID, err)
@@ -175,7 +184,7 @@ func (e *edge) answer(ctx context.Context, in *answerInput) (*verdictOutput, err
 	if c.Run = t.Run; b.Run != nil {
 		c.Run = *b.Run
 	}
-	if s := t.Step(b.Step); c.Step != "" && c.Round == 0 {
+	if s := t.Step(step); b.Event == "" && c.Round == 0 {
 		if c.Round = 1; s != nil && s.Answers != nil {
 			c.Round = max(1, s.Answers.Round)
 		}

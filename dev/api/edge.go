@@ -9,6 +9,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
+	"github.com/stepkeeper/stepkeeper/dev/answerpage"
 	"github.com/stepkeeper/stepkeeper/dev/sqsproto"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
@@ -40,6 +41,7 @@ func New(c Config) http.Handler {
 	e.registerHealth(doc)
 	e.documentSubmit(doc)
 	mux.HandleFunc("POST /v1/orders", e.submit)
+	mux.Handle(answerpage.Pattern, answerpage.New(c.Backend))
 	serveDocument(mux, doc.OpenAPI())
 
 	queues := sqsproto.New(sqsproto.Config{

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/dev/answerpage"
 	"github.com/stepkeeper/stepkeeper/dev/api"
 	"github.com/stepkeeper/stepkeeper/functions/scheduler"
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -178,6 +179,23 @@ func (s *Runtime) Task(ctx context.Context, id string) (*core.Task, *core.Defini
 // Target is the definition that a move names.
 func (s *Runtime) Target(ctx context.Context, workflow, definition string) (core.Target, error) {
 	return s.state.Target(ctx, workflow, definition, definition == message.Latest)
+}
+
+// Question is what a token of an answer may show (P39).
+func (s *Runtime) Question(ctx context.Context, id, token string) (answerpage.Question, error) {
+	of, err := s.tokens.Read(id, token, core.TimeOf(s.clock.Now()))
+	if err != nil {
+		return answerpage.Question{}, err
+	}
+	t, def, err := s.Task(ctx, id)
+	if err != nil {
+		return answerpage.Question{}, err
+	}
+	order, err := s.Order(ctx, id)
+	if err != nil {
+		return answerpage.Question{}, err
+	}
+	return answerpage.Read(t, def, order.Body, of), nil
 }
 
 // Order answers the order as it came.

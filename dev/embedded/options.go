@@ -24,10 +24,12 @@ type Options struct {
 	SweepEvery time.Duration // of the Supervisor; default 500 ms
 	// Keep is how long an order that has come to rest stays readable; 0: for ever. Of an expired one
 	// the ID and the hash stay, so that it never runs again (P26). At least sqlite.MinKeep.
-	Keep    time.Duration
-	Log     *slog.Logger
-	Clock   port.Clock
-	Version string // of the program, for the OpenAPI document
+	Keep time.Duration
+	// NewTokenKey makes a new key for the tokens of answers (P39); those of the key before are read for 400 days more.
+	NewTokenKey bool
+	Log         *slog.Logger
+	Clock       port.Clock
+	Version     string // of the program, for the OpenAPI document
 	// Ready is called once, with the address, when orders may be submitted.
 	Ready func(Started)
 

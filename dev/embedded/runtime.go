@@ -19,6 +19,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/state"
+	"github.com/stepkeeper/stepkeeper/shared/token"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
 
@@ -43,6 +44,7 @@ type Runtime struct {
 	scheduler *scheduler.Scheduler
 	sweeper   *supervisor.Supervisor
 	workflows *workflows
+	tokens    *token.Keys // of answers (P39)
 	agents    []*agent
 	hub       *hub
 	uncalled  *uncalled
@@ -97,6 +99,9 @@ func (s *Runtime) wire(ctx context.Context) (err error) {
 	if s.store, err = sqlite.Open(ctx, s.options.Data, sqlite.Options{Clock: s.clock, Keep: s.options.Keep, Queues: durable, ReplyTo: statuses}); err != nil {
 		return err
 	}
+	if s.tokens, err = token.Open(s.options.Data, s.options.NewTokenKey, core.TimeOf(s.clock.Now())); err != nil {
+		return err
+	}
 	if s.queues, err = newQueues(s.store.Queues(), s.clock, s.agents); err != nil {
 		return err
 	}
@@ -108,6 +113,7 @@ func (s *Runtime) wire(ctx context.Context) (err error) {
 	parts := engine.Parts{
 		State: s.state, Queues: s.queues, Alerts: alerts{s.log, s.options.commandLine}, Leases: memory.NewLeases(), Clock: s.clock,
 		Name: instanceName(), WakeSlack: wakeSlack, Logger: s.log, Count: s.count,
+		Tokens: func(context.Context) (core.Tokens, error) { return s.tokens, nil },
 	}
 	s.scheduler = scheduler.New(scheduler.Config{
 		Parts: parts, Replied: s.uncalled.replied, Capacity: s.capacity,

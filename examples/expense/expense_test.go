@@ -55,6 +55,40 @@ func TestAnApprovedExpenseIsPaid(t *testing.T) {
 	run.ExpectCalls("bank.pay", 1)
 }
 
+// Each approver gets a link of their own; a mail scanner that opens it decides nothing.
+func TestALinkAnswers(t *testing.T) {
+	_, run := waiting(t)
+	var asked struct{ Mails []struct{ To, Link string } }
+	if err := run.Calls("mail.ask")[0].Into(&asked); err != nil {
+		t.Fatal(err)
+	}
+	links := map[string]string{}
+	for _, m := range asked.Mails {
+		links[m.To] = m.Link
+	}
+	status, page := run.OpenLink(links["ann"])
+	if status != 200 || !strings.Contains(page, "Pay 120 to eve?") || !strings.Contains(page, "a train to the customer") || !strings.Contains(page, "You answer as ann.") {
+		t.Errorf("%d\n%s", status, page)
+	}
+	if s := run.Step("approve"); s.State != workflowtest.Waiting || len(s.Answers.Votes) > 0 {
+		t.Errorf("after the look the approval is %s", s.State)
+	}
+	if status, page = run.AnswerLink(links["eve"], "approve"); status != 409 || !strings.Contains(page, "excluded") {
+		t.Errorf("her own expense: %d\n%s", status, page)
+	}
+	if status, page = run.AnswerLink(links["ann"][:len(links["ann"])-1], "approve"); status != 403 {
+		t.Errorf("a cut link: %d\n%s", status, page)
+	}
+	if status, page = run.AnswerLink(links["ann"], "approve"); status != 200 {
+		t.Fatalf("%d\n%s", status, page)
+	}
+	run.UntilEnd(time.Hour)
+	run.ExpectProcessed()
+	if _, page = run.OpenLink(links["ann"]); strings.Contains(page, "<form") {
+		t.Errorf("it still asks:\n%s", page)
+	}
+}
+
 func TestARejectedExpenseReleasesTheBudget(t *testing.T) {
 	_, run := waiting(t)
 	if v := run.Answer("approve", "ann", "reject"); !v.Accepted {

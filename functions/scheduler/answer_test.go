@@ -111,7 +111,7 @@ func TestAnAnswerThatCannotCount(t *testing.T) {
 	token := answer("x-2", "yes")
 	token.Token = "made-up"
 	_, err = w.Scheduler.Command(ctx, *token)
-	if r, ok := err.(*message.Refusal); !ok || r.Code != scheduler.CodeNoTokens {
+	if r, ok := err.(*message.Refusal); !ok || r.Code != core.CodeNoTokens {
 		t.Errorf("a token: %v", err)
 	}
 	v, err := w.Scheduler.Command(ctx, *answer("x-3", "yes"))

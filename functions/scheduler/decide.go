@@ -19,7 +19,6 @@ const (
 	CodeBrokenWorkflow  = "broken-workflow"
 	CodeUnknownReplyTo  = "unknown-reply-to"
 	CodeExpired         = "expired"
-	CodeNoTokens        = "no-tokens"
 	CodeTooLarge        = message.CodeTooLarge
 )
 
@@ -51,6 +50,8 @@ func (it *item) Decide(ctx context.Context, j *engine.Job) ([]core.Effect, error
 
 func (it *item) decide(ctx context.Context, j *engine.Job) (core.Decision, error) {
 	switch {
+	case j.Definition != nil && j.Definition.Tokens && j.At.Tokens == nil: // a Scheduler that has the keys goes on
+		return core.Decision{}, fmt.Errorf("task %q: %w", j.ID, errNoKeys)
 	case it.ev == nil:
 		return j.Restart(ctx)
 	case j.Task == nil && it.submit != nil:
@@ -61,10 +62,10 @@ func (it *item) decide(ctx context.Context, j *engine.Job) (core.Decision, error
 	if err := it.s.notAsked(j.Definition, it); err != nil {
 		return core.Decision{}, err
 	}
-	if e, ok := it.ev.(core.Answered); ok && e.Token {
-		return core.Decision{}, &message.Refusal{Code: CodeNoTokens, Field: "token", Text: "this deployment has no key for tokens; answer as a person, with by"}
-	}
 	ev, to, err := it.aimed(ctx, j)
+	if err == nil && it.token != "" && j.Task != nil {
+		ev, err = it.vouched(j)
+	}
 	if err != nil {
 		return core.Decision{}, err
 	}
@@ -73,6 +74,23 @@ func (it *item) decide(ctx context.Context, j *engine.Job) (core.Decision, error
 		j.Definition = to.Definition // what comes after it in this batch is decided by it
 	}
 	return d, err
+}
+
+// errNoKeys: the order's workflow makes tokens, and this Scheduler was deployed without their keys.
+var errNoKeys = errors.New("there is no key for the tokens of its workflow; deploy it with the workflow")
+
+// vouched is an answer as its token says: the run, the step and the person are the token's (P39).
+func (it *item) vouched(j *engine.Job) (core.Event, error) {
+	if j.At.Tokens == nil {
+		return nil, &message.Refusal{Code: core.CodeNoTokens, Field: "token", Text: "this deployment has no key for tokens; answer as a person, with by"}
+	}
+	of, err := j.At.Tokens.Read(j.ID, it.token, j.At.Now)
+	if err != nil {
+		return nil, err
+	}
+	e := it.ev.(core.Answered)
+	e.Run, e.Step, e.Name, e.By = of.Run, of.Step, "", cmp.Or(of.Person, core.ByToken)
+	return e, nil
 }
 
 // aimed is the event with the definition that it moves the task to, if it does (P49).

@@ -23,6 +23,7 @@ type item struct {
 	control *message.Control     // a command or a wake that came through the queue
 	waited  core.Duration        // of a reply
 	from    sender               // of a reply
+	token   string               // of an answer (P39)
 	moveTo  string               // of a command that moves the task: a hash, or message.Latest
 	lesson  lesson               // of a reply
 
@@ -115,7 +116,7 @@ func (s *Scheduler) decode(queueName string, d *port.Delivery, it *item) (id str
 		if err != nil {
 			return "", err
 		}
-		it.ev, it.control, it.moveTo = controlled(c), c, c.Definition
+		it.ev, it.control, it.moveTo, it.token = controlled(c), c, c.Definition, c.Token
 		return c.OrderID, nil
 	case port.Tasks:
 		m, err := message.ChildOf(*d)

@@ -50,7 +50,9 @@ stop() {
 		}
 		sleep 0.1
 	done
-	fail "process $pid does not end; its log is $log"
+	kill -KILL -- "-$pid" # its functions too; it waits for ever for some that were at work
+	rm -f "$pidfile"
+	say "process $pid did not end within a minute, and was killed; its log is $log"
 }
 
 find_python() {

@@ -217,6 +217,9 @@ func (r *deciding) environment(i int, own bool) Environment {
 	if own {
 		env.show(&r.t.Steps[i])
 	}
+	if r.def.Tokens {
+		env.Token = r.token
+	}
 	return env
 }
 

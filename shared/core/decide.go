@@ -171,6 +171,9 @@ func create(def *Definition, order []byte, e Submitted, parent *AskChild, at At)
 		t.Steps[i] = Step{Name: def.Steps[i].Name, State: Pending}
 	}
 	r := &deciding{def: def, order: order, t: t, at: at, cause: causeOf(e, t)}
+	if err := r.pinKey(); err != nil {
+		return Decision{}, err
+	}
 	if parent != nil {
 		t.Parent, r.cause = &parent.Parent, causeOf(*parent, t)
 	}

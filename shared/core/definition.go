@@ -54,6 +54,7 @@ type Definition struct {
 	ResendAfter Duration                   `json:"tellAfter"`            // how long a final status may stay unacknowledged before the Supervisor sends Settle (P11)
 	HopBudget   int                        `json:"hopBudget"`            // forward claims between operator commands (P23)
 	Notify      []StatusKind               `json:"notify"`               // which status messages an order with a reply-to gets
+	Tokens      bool                       `json:"tokens,omitempty"`     // an input makes tokens of answers (P39)
 	Schedule    *Schedule                  `json:"schedule,omitempty"`   // when it starts by itself; nil: only by submissions
 	Expr        Expressions                `json:"-"`                    // attached after loading
 
@@ -243,8 +244,10 @@ type Environment struct {
 	Outputs  map[string]json.RawMessage
 	Failures map[string]string // codes of those of these steps that failed, and that the order goes on without (P42)
 	Value    json.RawMessage   // of an answer; only seen by Answer.Refuse
-	Item     json.RawMessage   // of the list of an Each; only seen by Each.Order
-	Index    int               // of Item
+	// Token makes a token of an answer to a step, for a person or for anyone (P39). Only where Definition.Tokens is set.
+	Token func(step, person string) (string, error)
+	Item  json.RawMessage // of the list of an Each; only seen by Each.Order
+	Index int             // of Item
 }
 
 // Expressions evaluates the templates and conditions of one Definition. It must be a pure

@@ -44,7 +44,7 @@ func FuzzDocument(f *testing.F) {
 				t.Fatalf("P16: %s asks an agent", name(ev))
 			}
 		}
-		if _, err := core.Restart(def, []byte(`{}`), task, noon); err != nil && !errors.Is(err, core.ErrUnfit) {
+		if _, err := core.Restart(def, []byte(`{}`), task, core.At{Now: noon}); err != nil && !errors.Is(err, core.ErrUnfit) {
 			t.Fatalf("restart: %v", err)
 		}
 		core.Push(task)

@@ -329,11 +329,11 @@ func (r *deciding) claimStands(s *Step) bool {
 
 // Restart emits again all that is under way in a task whose queues died with their process, from
 // its document alone (P27): requests, waits, an unacknowledged final status. Errors: ErrOrderNeeded, ErrUnfit.
-func Restart(def *Definition, order []byte, t *Task, now Time) (Decision, error) {
+func Restart(def *Definition, order []byte, t *Task, at At) (Decision, error) {
 	if err := unfit(def, t); err != nil {
 		return Decision{}, err
 	}
-	r := &deciding{def: def, order: order, t: t, at: At{Now: now}}
+	r := &deciding{def: def, order: order, t: t, at: at}
 	forward, undo := t.ProcessState == Processing, t.ProcessState == Compensating
 	asked := false
 	for i := range t.Steps {

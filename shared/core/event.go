@@ -134,7 +134,7 @@ type Answered struct {
 	Round int    // of the step, from 1; 0 with Name
 	Value json.RawMessage
 	By    string
-	Token bool // it came by a token: a refusal of it is not stored
+	Token bool // it came by a token, which says Run, Step and By: a refusal of it is not stored (P39)
 }
 
 // ChildAsk is what a step asks of a child task.
@@ -215,4 +215,5 @@ type At struct {
 	Waits     map[string]Duration // by agent: how long requests wait in its queue (P32)
 	Queues    map[string]Duration // by agent: how long its queue is, told as a wait, where a step may choose it (P44); may lack any
 	SizeLimit SizeLimit           // of the document that the decision is stored in
+	Tokens    Tokens              // of answers (P39); nil: there is no key
 }

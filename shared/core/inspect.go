@@ -9,7 +9,7 @@ func InputOf(def *Definition, order []byte, t *Task, step int) (json.RawMessage,
 	if err := unfit(def, t); err != nil {
 		return nil, err
 	}
-	r := &deciding{def: def, order: order, t: t}
+	r := &deciding{def: def, order: order, t: t, at: At{Tokens: HiddenTokens{}}}
 	input, err := r.input(step, Do)
 	if r.err != nil {
 		return nil, r.err

@@ -246,6 +246,8 @@ func (s *Step) round() int {
 // excludes says why a person may not answer; "" for one who may.
 func (a *Answers) excludes(by string) string {
 	switch {
+	case by == ByToken && (a.Need > 1 || len(a.Who) > 0 || a.NotSelf != ""): // P39
+		return "the answer names no person, and this step asks who answers"
 	case a.NotSelf != "" && a.NotSelf == by:
 		return by + " is excluded from answering this step (notSelf)"
 	case len(a.Who) > 0 && !slices.Contains(a.Who, by):

@@ -48,7 +48,12 @@ func (r *deciding) move(to Target) (refused string) {
 	if !r.at.SizeLimit.keepsReserve(to.Definition, t) {
 		return fmt.Sprintf("what the order holds, and the reserve for the steps of the new definition, do not fit into a document of %d bytes; take steps out of the definition", r.at.SizeLimit.Limit)
 	}
+	before, def := r.t, r.def
 	r.t, r.def = t, to.Definition
+	if err := r.pinKey(); err != nil {
+		r.t, r.def = before, def
+		return err.Error()
+	}
 	return ""
 }
 

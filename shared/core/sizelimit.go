@@ -147,6 +147,9 @@ func longest(def *Definition, t *Task) *Task {
 	for _, at := range []*Time{&c.StartAt, &c.Ended, &c.Deadline, &c.ResendAt, &c.Due} {
 		*at = far
 	}
+	if def != nil && def.Tokens { // a tombstone has none
+		c.TokenKey = strings.Repeat("x", maxKeyID)
+	}
 	c.Parent = &Parent{OrderID: strings.Repeat("x", maxID), Run: manyOf, Step: strings.Repeat("x", maxID), Index: MaxChildren, Attempt: manyOf}
 	name := t.EndStep // of an earlier definition, perhaps (P49)
 	if len(t.UndoneFor.Step) > len(name) {

@@ -496,7 +496,7 @@ func (s *story) sweepAll(backlog string) {
 }
 
 func (s *story) restart() {
-	dec, err := core.Restart(s.def, s.order, s.task, s.now)
+	dec, err := core.Restart(s.def, s.order, s.task, core.At{Now: s.now})
 	if err != nil {
 		s.Fatal(err)
 	}

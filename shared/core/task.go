@@ -46,6 +46,7 @@ type Task struct {
 	Version      int64 // of the stored document; set by the actor that commits (P8)
 	Workflow     string
 	Definition   string // hash
+	TokenKey     string // of the tokens in its inputs (P39); "": it has none
 	ContentHash  string // of the submission: same ID and same hash is the same order (P14)
 	Priority     string
 	ReplyTo      string  // logical name, "" for none

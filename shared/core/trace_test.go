@@ -473,7 +473,7 @@ func TestH32UntoldEndSurvivesTheProcess(t *testing.T) {
 	if bucket, _ := core.Index(d.task); d.task.ResendAt == 0 || bucket != "due" {
 		t.Fatalf("untold, and in %q", bucket)
 	}
-	dec, err := core.Restart(d.def, d.order, d.task, d.now)
+	dec, err := core.Restart(d.def, d.order, d.task, core.At{Now: d.now})
 	if err != nil || snapshot(dec.Effects) != first || !dec.Settles {
 		t.Errorf("%v: %s, settles %v", err, brief(dec.Effects), dec.Settles)
 	}
@@ -547,7 +547,7 @@ func TestUnfitDocument(t *testing.T) {
 				t.Errorf("%s, %s: %v", what, name(ev), err)
 			}
 		}
-		if _, err := core.Restart(d.def, d.order, d.task, d.now); !errors.Is(err, core.ErrUnfit) {
+		if _, err := core.Restart(d.def, d.order, d.task, core.At{Now: d.now}); !errors.Is(err, core.ErrUnfit) {
 			t.Errorf("%s, restart: %v", what, err)
 		}
 	}

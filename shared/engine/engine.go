@@ -51,6 +51,8 @@ type Parts struct {
 	WakeSlack time.Duration
 	Logger    *slog.Logger           // nil: slog.Default
 	Count     func(what, why string) // counts what people should know of; may be nil
+	// Tokens answers the keys of answers' tokens (P39); nil: there are none. An error gives the messages back.
+	Tokens func(context.Context) (core.Tokens, error)
 }
 
 // Config is what an Engine needs; Logger and Tries too.
@@ -214,9 +216,16 @@ func (e *Engine) decide(ctx context.Context, j *Job) error {
 			return err
 		}
 	}
+	var tokens core.Tokens
+	if e.Tokens != nil {
+		var err error
+		if tokens, err = e.Tokens(ctx); err != nil {
+			return err
+		}
+	}
 	for _, m := range j.Messages {
 		before := j.decided
-		j.current, j.At, m.Err = m.Message, core.At{Now: core.TimeOf(e.Clock.Now()), By: e.Name, SizeLimit: e.State.Room()}, nil
+		j.current, j.At, m.Err = m.Message, core.At{Now: core.TimeOf(e.Clock.Now()), By: e.Name, SizeLimit: e.State.Room(), Tokens: tokens}, nil
 		if e.Waits != nil {
 			j.At.Waits = e.Waits(j.At.Now)
 		}
@@ -293,7 +302,7 @@ func (j *Job) Restart(ctx context.Context) (core.Decision, error) {
 	if j.Task == nil { // the index was stale
 		return core.Decision{Ignored: "no such task"}, nil
 	}
-	return j.ask(ctx, true, func() (core.Decision, error) { return core.Restart(j.Definition, j.order, j.Task, j.At.Now) })
+	return j.ask(ctx, true, func() (core.Decision, error) { return core.Restart(j.Definition, j.order, j.Task, j.At) })
 }
 
 // ask decides, and accepts; asked is what it was asked for to emit again.

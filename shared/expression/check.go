@@ -243,8 +243,14 @@ func (c *check) builtin(n *ast.BuiltinNode, inside int) error {
 }
 
 func (c *check) arguments(name string, arguments []ast.Node, inside int) error {
-	if f := functions[name]; len(arguments) < f.min || len(arguments) > f.max {
+	f := functions[name]
+	if len(arguments) < f.min || len(arguments) > f.max {
 		return fail(fmt.Sprintf("%s has %d arguments, it takes %s", name, len(arguments), f.arity()), "correct their number; docs/workflows.md shows each function")
+	}
+	if name == functionToken {
+		if err := c.token(arguments); err != nil {
+			return err
+		}
 	}
 	return c.all(inside, arguments...)
 }

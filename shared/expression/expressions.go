@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
@@ -35,15 +36,18 @@ var _ core.Expressions = (*Expressions)(nil)
 // Compile compiles all expressions of a definition. An error names the step; definitions that
 // package source has checked give none.
 func Compile(d *core.Definition) (*Expressions, error) {
-	scope := Scope{Steps: make([]string, len(d.Steps))}
+	scope, answered := Scope{Steps: make([]string, len(d.Steps))}, map[string]bool{}
 	for i := range d.Steps {
 		scope.Steps[i] = d.Steps[i].Name
+		if d.Steps[i].Answer != nil {
+			answered[d.Steps[i].Name] = false // package source has checked who is asked
+		}
 	}
 	n := len(d.Steps)
 	x := &Expressions{inputs: make([]*template, n), orders: make([]*template, n), undos: make([]*template, n), whens: make([]*program, n), refusals: make([]*program, n),
 		schemas: make([]*jsonschema.Schema, n)}
 	for i := range d.Steps {
-		if err := x.compileStep(i, &d.Steps[i], scope); err != nil {
+		if err := x.compileStep(i, &d.Steps[i], scope, answered); err != nil {
 			return nil, fmt.Errorf("workflow %s, step %s: %w", d.Name, d.Steps[i].Name, err)
 		}
 	}
@@ -56,9 +60,23 @@ func Compile(d *core.Definition) (*Expressions, error) {
 	return x, nil
 }
 
-func (x *Expressions) compileStep(i int, s *core.StepDefinition, scope Scope) (err error) {
+// MakesTokens: an input makes tokens of answers (P39).
+func (x *Expressions) MakesTokens() bool {
+	for _, t := range x.inputs {
+		if t != nil && slices.ContainsFunc(t.holes, func(p *program) bool { return p.tokens }) {
+			return true
+		}
+	}
+	return false
+}
+
+func (x *Expressions) compileStep(i int, s *core.StepDefinition, scope Scope, answered map[string]bool) (err error) {
 	if len(s.Input) > 0 {
-		if x.inputs[i], err = parseTemplate(s.Input, scope); err != nil {
+		of := scope
+		if s.Agent != "" {
+			of.Answered = answered
+		}
+		if x.inputs[i], err = parseTemplate(s.Input, of); err != nil {
 			return err
 		}
 	}

@@ -36,6 +36,7 @@ var functions = map[string]function{
 	"lower":  {1, 1, onText("lower", strings.ToLower)},
 
 	"addTime": {2, 2, addTime},
+	"token":   {1, 2, token},
 }
 
 // functionNames lists all functions for an error text.

@@ -21,6 +21,8 @@ type Scope struct {
 	Visible map[string]bool
 	// Value: the expression may read the value of an answer, as value.
 	Value bool
+	// Answered are the steps that an answer ends, and whether they ask who answers. Nil: the expression makes no tokens (P39).
+	Answered map[string]bool
 	// Item: the expression may read an element of a list, as item, and its place, as index.
 	Item bool
 	// Step is the one that the expression belongs to, "" for the workflow's output.
@@ -46,6 +48,8 @@ type program struct {
 	path   *path               // set where the expression only names a place: its bytes are spliced
 	steps  map[ast.Node]string // nodes that stand for a step's output, and the step
 	facts  map[ast.Node]fact   // nodes that stand for how a step failed
+
+	tokens bool // it makes some (P39)
 
 	patterns map[string]*compiledPattern // of matches
 }

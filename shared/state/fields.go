@@ -28,6 +28,7 @@ var taskFields = tableOf(
 	text("Workflow", "its name", func(t *core.Task) *string { return &t.Workflow }),
 	text("Definition", "hash of the definition that the task runs", func(t *core.Task) *string { return &t.Definition }),
 	key(moment("Created", "when the order was taken", func(t *core.Task) *core.Time { return &t.Created })),
+	text("tokenKey", "ID of the key with which tokens of answers are made", func(t *core.Task) *string { return &t.TokenKey }),
 	text("content", "hash of what was submitted", func(t *core.Task) *string { return &t.ContentHash }),
 	text("priority", "as submitted", func(t *core.Task) *string { return &t.Priority }),
 	text("replyTo", "logical name of the queue that gets the status messages", func(t *core.Task) *string { return &t.ReplyTo }),

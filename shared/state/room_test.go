@@ -326,7 +326,7 @@ func TestAStoredTaskAcceptsEveryEvent(t *testing.T) {
 // failures, which it leaves out, and what only newer versions know.
 func TestTheReserveCountsEveryMember(t *testing.T) {
 	retry := core.Retry{MaxFailures: 1}
-	def := &core.Definition{Schema: 1, Name: "full", Notify: []core.StatusKind{core.StatusStepFinished}, Steps: []core.StepDefinition{
+	def := &core.Definition{Schema: 1, Name: "full", Tokens: true, Notify: []core.StatusKind{core.StatusStepFinished}, Steps: []core.StepDefinition{
 		{Name: "one", Agent: "a", Others: []string{"b"}, Grade: core.Fenced, Retry: retry, OnFailure: core.OnFailureContinue, Undo: &core.Undo{Operation: "u", Retry: retry}}}}
 	def.Link()
 	var longest *core.Task

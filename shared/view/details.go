@@ -54,7 +54,7 @@ type Plan struct {
 // PlanOf asks the core's own decision about a move of a task in a store with that room.
 func PlanOf(t *core.Task, def *core.Definition, to core.Target, order json.RawMessage, now time.Time, room core.SizeLimit) Plan {
 	p := Plan{OrderID: t.OrderID, Differences: []core.Difference{}}
-	d, err := core.Decide(def, order, t, core.Move{ID: "trial", Command: t.Command, To: to}, core.At{Now: core.TimeOf(now), SizeLimit: room})
+	d, err := core.Decide(def, order, t, core.Move{ID: "trial", Command: t.Command, To: to}, core.At{Now: core.TimeOf(now), SizeLimit: room, Tokens: core.HiddenTokens{}})
 	p.Accepted = errors.Is(err, core.ErrOrderNeeded) || err == nil && d.Verdict != nil && d.Verdict.Accepted
 	if err == nil && d.Verdict != nil {
 		p.Reason = d.Verdict.Reason
@@ -71,7 +71,7 @@ func accepts(t *core.Task, def *core.Definition, order json.RawMessage, now time
 	const id = "trial" // IDs of commands are longer
 	all := []Command{}
 	try := func(c Command, ev core.Event) {
-		d, err := core.Decide(def, order, t, ev, core.At{Now: core.TimeOf(now)})
+		d, err := core.Decide(def, order, t, ev, core.At{Now: core.TimeOf(now), Tokens: core.HiddenTokens{}})
 		// A decision that goes on to evaluate an expression has accepted the command.
 		if errors.Is(err, core.ErrOrderNeeded) || err == nil && d.Verdict != nil && d.Verdict.Accepted {
 			all = append(all, c)

@@ -56,7 +56,14 @@ func Decode(hash string, data []byte) (*core.Definition, error) {
 // Seal completes a definition that was put together in code: schema, hash and expressions. It does
 // not check the definition's meaning; package source does.
 func Seal(d *core.Definition) error {
-	d.Schema = 1
+	x, err := expression.Compile(d)
+	if err != nil {
+		return err
+	}
+	d.Schema, d.Tokens = 1, x.MakesTokens()
+	if d.Tokens {
+		d.Schema = 2
+	}
 	for i := range d.Steps {
 		if s := &d.Steps[i]; s.Wait != nil || s.Answer != nil || s.Fail != nil || s.Each != nil || len(s.Others) > 0 || s.PollFor > 0 || s.MaxDuration > 0 || s.OnFailure == core.OnFailureContinue {
 			d.Schema = 2
@@ -66,8 +73,9 @@ func Seal(d *core.Definition) error {
 	if err != nil {
 		return err
 	}
-	d.Hash = Hash(data)
-	return attach(d)
+	d.Hash, d.Expr = Hash(data), x
+	d.Link()
+	return nil
 }
 
 func attach(d *core.Definition) error {

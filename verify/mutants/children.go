@@ -50,6 +50,6 @@ var ofChildren = []Mutant{
 	{Name: "P40-children-of-a-definition-are-not-stored", File: stateStore, Func: "Store.keep", Old: "e != nil && e.Child != nil", New: "false", Killers: []string{"embedded"}},
 	{Name: "P40-a-circle-of-workflows", File: "shared/workflow/source/load.go", Func: "folder.child", Old: "slices.Contains(d.trail, name)", New: "false", Killers: []string{"source"}},
 	{Name: "P40-any-depth", File: "shared/workflow/source/each.go", Func: "builder.child", Old: "depth(def) >= core.MaxChildDepth", New: "false", Killers: []string{"source"}},
-	{Name: "P22-child-hides-its-point-of-no-return", File: "shared/workflow/source/each.go", Func: "builder.each", Old: "s.PointOfNoReturn || child.Steps[i].PointOfNoReturn", New: "s.PointOfNoReturn", Killers: []string{"source"}},
+	{Name: "P22-child-hides-its-point-of-no-return", File: "shared/workflow/source/each.go", Func: "builder.each", Old: "s.PointOfNoReturn || child.Steps[i].PointOfNoReturn", New: "s.PointOfNoReturn || child.Steps[i].PointOfNoReturn && false", Killers: []string{"source"}},
 	{Name: "codec-order-with-tilde", File: "shared/message/submit.go", Func: "SubmitOrder.Check", Old: "!idPattern.MatchString(o.OrderID)", New: "!taskPattern.MatchString(o.OrderID)", Killers: []string{"embedded"}},
 }

@@ -12,6 +12,9 @@ const (
 	exprSkipped    = "shared/expression/skipped.go"
 	exprOperators  = "shared/expression/operators.go"
 	exprFunctions  = "shared/expression/functions.go"
+	exprToken      = "shared/expression/token.go"
+	tokenFile      = "shared/token/token.go"
+	pageFile       = "dev/answerpage/page.go"
 )
 
 // ofWorkflows are mutants of workflow files and expressions.
@@ -44,6 +47,20 @@ var ofWorkflows = []Mutant{
 	{Name: "P34-wait-may-last-longer-than-a-year", File: sourceWait, Func: "builder.wait", Old: `b.duration(w, "for", limitWait, 0)`, New: `b.duration(w, "for", limit{}, 0)`},
 	{Name: "P34-wait-with-two-times-is-read", File: sourceWait, Func: "builder.wait", Old: `(w.field("for") == nil) == (w.field("until") == nil)`, New: "false"},
 	{Name: "P34-until-may-be-the-same-for-every-order", File: sourceWait, Func: "builder.until", Old: "err == nil && !isExpression", New: "err == nil && !isExpression && false"},
+	{Name: "P39-a-token-names-no-person", File: exprToken, Func: "check.token", Old: "asks && len(arguments) < 2", New: "asks && len(arguments) < 1", Killers: []string{"source"}},
+	{Name: "P39-tokens-stand-anywhere", File: exprToken, Func: "check.token", Old: "if c.scope.Answered == nil {", New: "if false {", Killers: []string{"source"}},
+	{Name: "P39-a-token-of-a-call", File: exprToken, Func: "check.token", Old: "if !ok {\n\t\tnames", New: "if false {\n\t\tnames", Killers: []string{"source"}},
+	{Name: "P39-tokens-are-schema-one", File: "shared/workflow/stored.go", Func: "Seal", Old: "x.MakesTokens()", New: "false", Killers: []string{"source"}},
+	{Name: "P39-a-token-is-read-of-any-order", File: tokenFile, Func: "key.mac", Old: "len(order), order, claims", New: "0, \"\", claims"},
+	{Name: "P39-tokens-are-not-checked", File: tokenFile, Func: "Keys.Read", Old: "!hmac.Equal(mac, k.all[i].mac(order, claims))", New: "len(mac) == 0 && claims == \"\""},
+	{Name: "P39-replaced-keys-are-read-for-ever", File: tokenFile, Func: "Keys.Read", Old: "k.all[i].Replaced != 0 && ", New: "k.all[i].Replaced < 0 && "},
+	{Name: "P39-replaced-keys-are-dropped", File: tokenFile, Func: "Keys.Replace", Old: "len(all) < maxKeys", New: "false"},
+	{Name: "P39-others-may-read-the-keys", File: "shared/token/file.go", Func: "Open", Old: "info.Mode().Perm()&0o077 != 0", New: "false"},
+	{Name: "P39-the-page-decides-the-present-round", File: pageFile, Func: "answer", Old: "Round: round,", New: "Round: 1,"},
+	{Name: "P39-a-page-may-be-framed", File: pageFile, Func: "write", Old: "h.Set(\"X-Frame-Options\", \"DENY\")", New: ""},
+	{Name: "P39-a-page-tells-its-address", File: pageFile, Func: "write", Old: "h.Set(\"Referrer-Policy\", \"no-referrer\")", New: ""},
+	{Name: "P39-a-page-asks-after-the-decision", File: pageFile, Func: "Read", Old: "case !going || !open:", New: "case false:"},
+	{Name: "P39-links-of-mails-are-refused", File: "dev/api/guard.go", Func: "foreignOrigin", Old: "strings.HasPrefix(r.URL.Path, answerpage.Prefix)", New: "false", Killers: []string{"embedded"}},
 	{Name: "P34-time-may-leave-the-calendar", File: exprFunctions, Func: "addTime", Old: "t.Year() > 9999", New: "false"},
 	{Name: "P34-time-span-in-days-has-no-end", File: exprFunctions, Func: "addTime", Old: "n > maxDays", New: "false"},
 	{Name: "workflow-more-people-needed-than-may-answer", File: sourceAnswer, Func: "builder.people", Old: "need > len(names)", New: "false"},

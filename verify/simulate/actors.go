@@ -16,6 +16,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/engine"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/state"
+	"github.com/stepkeeper/stepkeeper/shared/token"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
 
@@ -214,10 +215,21 @@ func (p *process) equip() {
 	}
 }
 
+// The keys of answers' tokens (P39), the same in each run: those before and after the key was replaced.
+var firstKeys, laterKeys = token.Fixed(false), token.Fixed(true)
+
+// tokens: a newer version of the program comes with a new key.
+func (p *process) tokens(context.Context) (core.Tokens, error) {
+	if p.deploy > 0 {
+		return laterKeys, nil
+	}
+	return firstKeys, nil
+}
+
 func (p *process) parts() engine.Parts {
 	return engine.Parts{
 		State: p.state(), Queues: queuesPort{p}, Alerts: alarm{p}, Leases: leases{p}, Clock: p, Name: p.name,
-		WakeSlack: time.Second, Logger: slog.New(ear{p.w}),
+		WakeSlack: time.Second, Logger: slog.New(ear{p.w}), Tokens: p.tokens,
 	}
 }
 

@@ -20,6 +20,7 @@ type model struct {
 	def      *core.Definition
 	defs     []*core.Definition // all that a task may be moved to
 	latest   *core.Definition   // that new orders get
+	key      string             // of tokens, that new orders get (P39)
 	t        *core.Task         // its own copy
 	real     *core.Task         // what was committed; nil where nothing was
 	now      core.Time
@@ -610,6 +611,9 @@ func (m *model) forward(again ...int) bool {
 
 func (m *model) environment(i int) core.Environment {
 	env := core.Environment{OrderID: m.t.OrderID, Run: m.t.Run, Order: m.content, Outputs: map[string]json.RawMessage{}, Failures: map[string]string{}}
+	env.Token = func(step, person string) (string, error) { // P39: made again with the key that the order has
+		return laterKeys.Token(m.t.TokenKey, m.t.OrderID, core.TokenOf{Run: m.t.Run, Step: step, Person: person})
+	}
 	m.outcomes(i, env)
 	return env
 }

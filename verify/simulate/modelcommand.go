@@ -37,6 +37,9 @@ func (m *model) submit(o *message.SubmitOrder) {
 	for i := range t.Steps {
 		t.Steps[i] = core.Step{Name: m.def.Steps[i].Name, State: core.Pending}
 	}
+	if m.def.Tokens {
+		t.TokenKey = m.key
+	}
 	m.t = t
 	m.received()
 	switch {
@@ -292,6 +295,12 @@ func (m *model) move(definition string) {
 	}
 	t.Attempts = kept
 	t.Steps, t.Removed, t.Definition, t.EndCause, m.def = steps, gone, to.Hash, "", to
+	switch { // P39
+	case !to.Tokens:
+		t.TokenKey = ""
+	case t.TokenKey == "":
+		t.TokenKey = m.key
+	}
 }
 
 // agentIn is whom the definition asks for the step.

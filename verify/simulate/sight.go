@@ -198,8 +198,9 @@ func (s *sight) has(want mail) bool {
 func (iv *invocation) modelFor(s *sight, t *core.Task, at reading) *model {
 	w := iv.w
 	m := &model{def: w.def, defs: w.defs, latest: w.def, t: copyOf(t), now: at.now, by: iv.p.name, waits: at.waits, loose: iv.orders() > 1, room: w.room}
+	m.key = firstKeys.Current()
 	if iv.p.deploy > 0 {
-		m.latest = w.newer
+		m.latest, m.key = w.newer, laterKeys.Current()
 	}
 	switch {
 	case t != nil:
@@ -377,7 +378,7 @@ func (m *model) differs(real *core.Task) string {
 			return fmt.Sprintf("its %s is %d and must be %d", f.name, f.got, f.want)
 		}
 	}
-	if t.Definition != real.Definition || !maps.Equal(t.Removed, real.Removed) || t.EndCause != real.EndCause {
+	if t.Definition != real.Definition || !maps.Equal(t.Removed, real.Removed) || t.EndCause != real.EndCause || t.TokenKey != real.TokenKey {
 		return fmt.Sprintf("it pins %s without %v, its end came of %q, and must pin %s without %v, come of %q",
 			real.Definition, real.Removed, real.EndCause, t.Definition, t.Removed, t.EndCause)
 	}

@@ -253,6 +253,7 @@ func (d *driver) row(h *digest, r *row, now int64) {
 	h.text(string(t.Phase))
 	h.text(string(t.Why))
 	h.text(t.Definition)
+	h.text(t.TokenKey)
 	if len(t.Removed) > 0 {
 		h.text(fmt.Sprint(t.Removed))
 	}

@@ -219,6 +219,7 @@ func putAsks(r *rand.Rand, def *core.Definition) {
 			Name: s.Name + "-ask", Agent: s.Name + "-agent", Operation: "ask-" + s.Name, After: slices.Clone(s.After), When: s.When,
 			Timeout: core.Duration(2+r.IntN(10)) * core.Second, MaxQueueTime: 5 * core.Minute, OnFailure: s.OnFailure, Grade: []core.Grade{core.Fenced, core.Idempotent, core.Plain}[r.IntN(3)],
 			Retry: core.Retry{MaxFailures: 1 + r.IntN(3), Backoff: core.Backoff{Initial: 2 * core.Second, Max: 10 * core.Second, Multiplier: 2, Jitter: 0.3}},
+			Input: json.RawMessage(`{"link":"${ token('` + s.Name + `', 'ann') }"}`),
 		}
 		def.Agents[ask.Agent] = core.AgentDefinition{QueueAllowance: core.Duration(2+r.IntN(20)) * core.Second, ClockSkew: core.Second}
 		s.After, s.Answer.Ask = append(slices.Clone(s.After), ask.Name), ask.Name

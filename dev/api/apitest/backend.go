@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/dev/answerpage"
 	"github.com/stepkeeper/stepkeeper/dev/api"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
@@ -330,6 +331,11 @@ func (b *Backend) Health(context.Context) api.Health {
 		return api.Health{Checks: map[string]string{"store": "the disk is full"}}
 	}
 	return api.Health{Ready: true, Checks: map[string]string{"store": "ok"}, Counts: map[string]int64{"running": 1}, Unattended: b.NotTaken}
+}
+
+// Question of api.Backend: there are no tokens here.
+func (b *Backend) Question(_ context.Context, id, _ string) (answerpage.Question, error) {
+	return answerpage.Question{}, fmt.Errorf("order %q: %w", id, port.ErrNotFound)
 }
 
 // Target knows no definition.

@@ -175,3 +175,16 @@ func answerForm(step *value) string {
 	}
 	return ""
 }
+
+// answered are the steps that an answer ends, and whether they ask who answers: a token for those names a person (P39).
+func (b *builder) answered() map[string]bool {
+	names := map[string]bool{}
+	for _, f := range b.steps {
+		if form := answerForm(f.value); form != "" {
+			v := f.value.get(form)
+			need := v.get("need")
+			names[f.key] = v.get("who") != nil || v.get("notSelf") != nil || need != nil && need.text != "1"
+		}
+	}
+	return names
+}

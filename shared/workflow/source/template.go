@@ -19,7 +19,7 @@ func (b *builder) templates() {
 		names[i] = b.def.Steps[i].Name
 	}
 	names = b.withoutAsks(names)
-	skippable, continues := b.conditions(), b.continues()
+	skippable, continues, answered := b.conditions(), b.continues(), b.answered()
 	for i, f := range b.steps {
 		s := &b.def.Steps[i]
 		scope := expression.Scope{Steps: names, Visible: b.order.visible(i), Step: s.Name, Skippable: skippable, Continues: continues}
@@ -37,7 +37,11 @@ func (b *builder) templates() {
 			b.items(f, s, scope)
 			continue
 		}
-		s.Input = b.template(f.value.get("input"), "input", scope)
+		made := scope
+		if s.Agent != "" {
+			made.Answered = answered
+		}
+		s.Input = b.template(f.value.get("input"), "input", made)
 		if s.Undo != nil {
 			scope.Undo = true
 			s.Undo.Input = b.template(f.value.get("undo").get("input"), "input", scope)

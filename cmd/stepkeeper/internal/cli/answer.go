@@ -11,21 +11,28 @@ import (
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/token"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
 func newAnswer(a *App) *cobra.Command {
 	o := &commandOptions{app: a, name: "answer", number: -1}
 	cmd := &cobra.Command{
-		Use:   "answer ID STEP VALUE",
+		Use:   "answer ID [STEP] VALUE",
 		Short: "Answer a step that waits for people, or for an event",
 		Long: "Answer a step that waits. The value of an approval is one of its words; that of an event is JSON, or else\n" +
 			"taken as a text. With --event the second argument is the name of an event, and every step that waits for\n" +
-			"it, or has yet to, is answered. `show` tells what a step waits for, who may answer, and who has.\n\n" +
+			"it, or has yet to, is answered. `show` tells what a step waits for, who may answer, and who has.\n" +
+			"With --token, the last part of a link that a person was sent, there is no STEP: the token says it, and who answers.\n\n" +
 			"The same answer twice changes nothing; another one after the decision is refused, with who decided what.",
 		Example: "  stepkeeper answer order-1001 approve yes\n  stepkeeper answer order-1001 approve no --by alice\n" +
 			"  stepkeeper answer order-1001 customer-bought '{\"invoice\":4711}' --event",
-		Args: args(cobra.ExactArgs(3), "an order, a step, and the value"),
+		Args: func(cmd *cobra.Command, given []string) error {
+			if o.token != "" {
+				return args(cobra.ExactArgs(2), "an order and the value, since the token says the step")(cmd, given)
+			}
+			return args(cobra.ExactArgs(3), "an order, a step, and the value")(cmd, given)
+		},
 		ValidArgsFunction: func(cmd *cobra.Command, given []string, prefix string) ([]string, cobra.ShellCompDirective) {
 			switch len(given) {
 			case 0:
@@ -36,13 +43,17 @@ func newAnswer(a *App) *cobra.Command {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(cmd *cobra.Command, given []string) error {
-			o.ids, o.step, o.value = given[:1], given[1], given[2]
+			o.ids, o.value = given[:1], given[len(given)-1]
+			if o.token == "" {
+				o.step = given[1]
+			}
 			return runCommand(cmd.Context(), o)
 		},
 	}
 	f := cmd.Flags()
 	f.BoolVar(&o.event, "event", false, "STEP is the name of an event")
 	f.StringVar(&o.by, "by", "", "who answers (`name`; default: the user of this computer)")
+	f.StringVar(&o.token, "token", "", "answer with a `token` of the order; it says the step and who answers")
 	f.IntVar(&o.round, "round", 0, "the round that you saw (`number`); a decided step that is asked again is in the next one (default: the present one)")
 	o.idFlag(cmd)
 	return cmd
@@ -50,6 +61,9 @@ func newAnswer(a *App) *cobra.Command {
 
 // checkAnswer: an answer says who gives it.
 func (o *commandOptions) checkAnswer() error {
+	if o.token != "" && (o.by != "" || o.event) {
+		return failure.New(failure.Usage, "leave --by and --event out", "the token says the step and who answers")
+	}
 	o.defaultBy()
 	if !core.PersonName(o.by) {
 		return failure.New(failure.Usage, fmt.Sprintf("add --by NAME, of at most %d bytes, without < > & \" \\ and control characters", core.MaxAnswerBy), "%.140q cannot be the name of who answers", o.by)
@@ -63,9 +77,13 @@ func (o *commandOptions) checkAnswer() error {
 // answer sends the value: as a text to an approval, as JSON to an event where it is JSON.
 func (o *commandOptions) answer(ctx context.Context, c *client.Client, task *view.Task, named client.CommandOption) (core.Verdict, error) {
 	r := client.Reply{By: o.by, Run: task.Run, Value: o.value}
-	if o.event {
+	switch {
+	case o.token != "":
+		r.By, r.Token, r.Round = "", o.token, o.round
+		o.step = token.StepOf(o.token)
+	case o.event:
 		r.Event = o.step
-	} else {
+	default:
 		if err := answered(task, o.step); err != nil {
 			return core.Verdict{}, err
 		}

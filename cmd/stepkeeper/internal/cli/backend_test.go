@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/dev/answerpage"
 	"github.com/stepkeeper/stepkeeper/dev/api"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
@@ -212,7 +213,10 @@ func (b *backend) Target(context.Context, string, string) (core.Target, error) {
 	return core.Target{Absent: "no such definition"}, nil
 }
 
-func (b *backend) Queue(string) (port.Queue, error)  { return nil, port.ErrNotFound }
+func (b *backend) Queue(string) (port.Queue, error) { return nil, port.ErrNotFound }
+func (b *backend) Question(context.Context, string, string) (answerpage.Question, error) {
+	return answerpage.Question{}, port.ErrNotFound
+}
 func (b *backend) QueueNames() []string              { return nil }
 func (b *backend) Health(context.Context) api.Health { return api.Health{Ready: true} }
 func (b *backend) Unattended(context.Context) []view.Unattended {

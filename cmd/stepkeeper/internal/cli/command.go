@@ -35,6 +35,7 @@ type commandOptions struct {
 	event    bool   // answer: step is the name of an event
 	value    string // answer
 	round    int    // answer: 0: the present one
+	token    string // answer: in place of the step and by
 	to       string // move, resubmit: the definition
 	by       string // close, answer
 	reason   string // close

@@ -43,6 +43,7 @@ type devOptions struct {
 	logLevel  string
 	logFormat string
 	clockFile string
+	newKey    bool // for tokens
 }
 
 // devReady is the ready line with --output json.
@@ -93,6 +94,7 @@ func newDev(a *App) *cobra.Command {
 	f.IntVar(&o.maxOpen, "max-open", 20000, "most orders that may be under way at once; past that intake answers \"busy\"")
 	f.DurationVar(&o.sweep, "sweep-every", 500*time.Millisecond, "how often the Supervisor looks for overdue steps")
 	f.StringVar(&o.keep, "keep", "", "how `long` an order that has come to rest stays readable, like 30d; without it for ever")
+	f.BoolVar(&o.newKey, "new-token-key", false, "make a new key for the tokens of answers first; tokens of the key before are read for 400 days more")
 	f.StringVar(&o.logLevel, "log-level", "warn", "debug, info, warn or error")
 	f.StringVar(&o.logFormat, "log-format", "text", "text or json")
 	f.StringVar(&o.clockFile, "clock-offset", "", "`file` that says by how much the clock is off, read again and again; for tests that step the clock")
@@ -191,7 +193,7 @@ func runDev(ctx context.Context, o *devOptions) error {
 		ended <- o.app.runtime(ctx, embedded.Options{
 			Data: o.data, Listen: o.listen, Workflows: o.workflows, Agents: o.agents,
 			ReplyTo: o.replyTo, MaxOpen: o.maxOpen, SweepEvery: o.sweep, Keep: keep,
-			Log: log, Clock: clock, Version: ReadVersion().Version, Ready: o.ready,
+			NewTokenKey: o.newKey, Log: log, Clock: clock, Version: ReadVersion().Version, Ready: o.ready,
 		})
 	}()
 	select {

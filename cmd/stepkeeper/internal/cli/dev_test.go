@@ -101,6 +101,7 @@ func TestDevExamples(t *testing.T) {
 		"expense":   {"Processing", "approve", "Waiting"},
 		"kyc":       {"Processing", "Waiting"},
 		"reminders": {"Processing", "Waiting"},
+		"shipments": {"Processed", "each: shipment", "parcels"},
 		"transfer":  {"Processed", "deposit"},
 		"trial":     {"Process", "open"},
 	} {

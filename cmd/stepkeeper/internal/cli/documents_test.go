@@ -134,11 +134,7 @@ func TestEverySnippet(t *testing.T) {
 func checkSnippet(file, text string) error {
 	switch {
 	case strings.HasPrefix(text, "workflow:"):
-		_, problems := source.Parse(file, []byte(text), source.Options{})
-		if len(problems) > 0 {
-			return problems
-		}
-		return nil
+		return checkWorkflow(text)
 	case strings.HasPrefix(text, "agents:"):
 		_, err := agentsfile.Parse([]byte(text), func(string) (string, bool) { return "secret", true })
 		return err
@@ -167,6 +163,24 @@ func checkSnippet(file, text string) error {
 		if err := expression.Check(strings.TrimSpace(line), expression.Scope{}); err != nil {
 			return fmt.Errorf("it is no code that this test knows (as an expression: %w)", err)
 		}
+	}
+	return nil
+}
+
+// checkWorkflow checks a workflow, which may have the children of the example shipments.
+func checkWorkflow(text string) error {
+	dir, err := os.MkdirTemp("", "snippet")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	child, err := os.ReadFile(filepath.Join(root, "examples/shipments/shipment.yaml"))
+	file := filepath.Join(dir, "snippet.yaml")
+	if err = errors.Join(err, os.WriteFile(filepath.Join(dir, "shipment.yaml"), child, 0o600), os.WriteFile(file, []byte(text), 0o600)); err != nil {
+		return err
+	}
+	if _, problems := source.LoadFile(file, source.Options{}); len(problems) > 0 {
+		return problems
 	}
 	return nil
 }

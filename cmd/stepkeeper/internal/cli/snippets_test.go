@@ -83,7 +83,7 @@ const module = "github.com/stepkeeper/stepkeeper/"
 
 // imports of the snippets, by the name of the package.
 var imports = map[string]string{
-	"context": "context", "os": "os", "signal": "os/signal", "slog": "log/slog", "syscall": "syscall", "testing": "testing", "time": "time",
+	"context": "context", "fmt": "fmt", "os": "os", "signal": "os/signal", "slog": "log/slog", "syscall": "syscall", "testing": "testing", "time": "time",
 	"agent": module + "functions/agent", "agenttest": module + "functions/agent/agenttest", "client": module + "client",
 	"core": module + "shared/core", "infra": module + "infra", "sim": module + "verify/simulate/sim", "workflowtest": module + "workflowtest",
 	"awssqs": "github.com/aws/aws-cdk-go/awscdk/v2/awssqs", "awssnssubscriptions": "github.com/aws/aws-cdk-go/awscdk/v2/awssnssubscriptions",

@@ -1,0 +1,208 @@
+// Package answerpage is the page behind a link with a token: it shows the question, and takes the answer (P39). It needs no
+// script. GET never decides, because mail scanners follow links; POST does, with the round that was shown.
+package answerpage
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"html/template"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"github.com/google/uuid"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// Prefix is where the pages are: Prefix + order ID + "/" + token.
+const Prefix = "/answer/"
+
+// Pattern is that of http.ServeMux.
+const Pattern = Prefix + "{id}/{token}"
+
+const maxForm = 4 << 10
+
+// Backend answers what a token is for, and takes the answers.
+type Backend interface {
+	// Question checks the token, and answers what it may show. A refusal, or port.ErrNotFound, port.ErrUnavailable.
+	Question(ctx context.Context, order, token string) (Question, error)
+	Command(ctx context.Context, c message.Control) (core.Verdict, error)
+}
+
+// Question is what a page shows.
+type Question struct {
+	Text    string
+	Show    []Field
+	Answers []string
+	Round   int
+	Person  string // who answers; "": each who has the link
+	Closed  string // why it takes no answer now; "": it does
+}
+
+// Field is one of show.
+type Field struct{ Name, Value string }
+
+// Read makes the question of a step: nothing of the order but what the workflow shows.
+func Read(t *core.Task, def *core.Definition, order json.RawMessage, of core.TokenOf) Question {
+	q := Question{Round: 1, Person: of.Person}
+	i := -1
+	if def != nil {
+		i = def.Index(of.Step)
+	}
+	s := t.Step(of.Step)
+	if i < 0 || s == nil || def.Steps[i].Answer == nil || def.Steps[i].Answer.Event != "" {
+		q.Closed = "This is not answered on a page."
+		return q
+	}
+	if s.Answers != nil {
+		q.Round = max(1, s.Answers.Round)
+	}
+	open := s.State == core.Waiting || s.State == core.Pending
+	switch going := t.ProcessState == core.Processing || t.ProcessState == core.Error && t.Phase == core.Forward; {
+	case t.Run != of.Run || !going && !open:
+		q.Closed = "This link is of an earlier time and takes no answer any more."
+	case !going || !open:
+		q.Closed = "This is decided, and takes no answer any more."
+	}
+	var asked core.Question
+	input, err := core.InputOf(def, order, t, i)
+	if err != nil || t.Run != of.Run || len(input) > 0 && json.Unmarshal(input, &asked) != nil {
+		if q.Closed == "" {
+			q.Closed = "The question cannot be shown now; try again later."
+		}
+		return q
+	}
+	q.Text, q.Show, q.Answers = asked.Question, fields(asked.Show), def.Steps[i].Answer.Values
+	return q
+}
+
+// fields are the members of show, in the order of their names.
+func fields(show json.RawMessage) (all []Field) {
+	var members map[string]json.RawMessage
+	if len(show) == 0 {
+		return nil
+	}
+	if json.Unmarshal(show, &members) != nil {
+		return []Field{{"", text(show)}}
+	}
+	for name, value := range members {
+		all = append(all, Field{name, text(value)})
+	}
+	slices.SortFunc(all, func(a, b Field) int { return bytes.Compare([]byte(a.Name), []byte(b.Name)) })
+	return all
+}
+
+func text(value json.RawMessage) string {
+	var s string
+	if json.Unmarshal(value, &s) == nil && string(value) != "null" {
+		return s
+	}
+	return string(value)
+}
+
+//go:embed page.html
+var source string
+
+var page = template.Must(template.New("page").Parse(source))
+
+// shown is what the template gets.
+type shown struct {
+	Question
+	Message string // in place of the question
+}
+
+// New makes the handler of Pattern.
+func New(b Backend) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		id, token := r.PathValue("id"), r.PathValue("token")
+		switch r.Method {
+		case http.MethodGet, http.MethodHead:
+			q, err := b.Question(r.Context(), id, token)
+			if err != nil {
+				write(w, statusOf(err), shown{Message: reason(err)})
+				return
+			}
+			write(w, http.StatusOK, shown{Question: q})
+		case http.MethodPost:
+			answer(w, r, b, id, token)
+		default:
+			w.Header().Set("Allow", "GET, HEAD, POST")
+			write(w, http.StatusMethodNotAllowed, shown{Message: "This page is read with GET and answered with POST."})
+		}
+	})
+}
+
+func answer(w http.ResponseWriter, r *http.Request, b Backend, id, token string) {
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	err := r.ParseForm()
+	round, wrong := strconv.Atoi(r.PostForm.Get("round"))
+	value := r.PostForm.Get("value")
+	if err != nil || wrong != nil || round < 1 || value == "" || len(value) > core.MaxApproval {
+		write(w, http.StatusBadRequest, shown{Message: "The answer is not complete. Open the link again and choose one."})
+		return
+	}
+	data, _ := json.Marshal(value) // a text can be written
+	v, err := b.Command(r.Context(), message.Control{
+		Schema: message.AnswerSchema, Kind: message.Answer, OrderID: id, ID: uuid.NewString(), Round: round, Value: data, Token: token})
+	switch {
+	case err != nil:
+		write(w, statusOf(err), shown{Message: reason(err)})
+	case !v.Accepted:
+		write(w, http.StatusConflict, shown{Message: "The answer was not taken: " + v.Reason + "."})
+	default:
+		write(w, http.StatusOK, shown{Message: "Thank you. Your answer was taken: " + value + "."})
+	}
+}
+
+// refusalOf is what a refused token is answered with. An unknown order looks like a token of another one.
+func refusalOf(err error) string {
+	var refused *core.Refusal
+	var unfit *message.Refusal
+	switch {
+	case errors.As(err, &refused):
+		return refused.Text
+	case errors.As(err, &unfit):
+		return unfit.Text
+	case errors.Is(err, port.ErrNotFound):
+		return "the token is not one of this order; use the link as it was sent"
+	}
+	return ""
+}
+
+func statusOf(err error) int {
+	if refusalOf(err) != "" {
+		return http.StatusForbidden
+	}
+	return http.StatusServiceUnavailable
+}
+
+func reason(err error) string {
+	if text := refusalOf(err); text != "" {
+		return "The link cannot be used: " + text + "."
+	}
+	return "This cannot be answered now. Open the link again later."
+}
+
+// write keeps the page, and the token in its address, out of frames, caches and other sites.
+func write(w http.ResponseWriter, status int, what shown) {
+	var b bytes.Buffer
+	if err := page.Execute(&b, what); err != nil {
+		panic(err) // a mistake in the template
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Security-Policy", "default-src 'none'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Robots-Tag", "noindex")
+	h.Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_, _ = w.Write(b.Bytes()) // the client is gone if this fails
+}

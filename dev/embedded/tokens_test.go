@@ -1,0 +1,251 @@
+package embedded_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/dev/api"
+	"github.com/stepkeeper/stepkeeper/dev/embedded"
+	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/token"
+)
+
+// linking sends tokens with its ask: for ann, and for each who has one.
+const linking = `workflow: pair
+grace: 1s
+tellAfter: 1s
+agents:
+  shop: {queueAllowance: 60s, clockSkew: 10ms}
+steps:
+  approve:
+    ask:
+      agent: shop
+      operation: ask
+      input: {ann: '${ token("approve", "ann") }', either: '${ token("check") }'}
+      timeout: 60s
+    approval: {question: '${ "Pay <" + string(order.n) + ">?" }', show: {purpose: a train}, answers: ["yes", "no"], who: [ann, bob], timeout: 1h, onTimeout: undo}
+  check:
+    approval: {question: Right?, answers: ["yes", "no"], timeout: 1h, onTimeout: undo}
+    after: [approve]
+`
+
+type tokens struct{ Ann, Either string }
+
+// asked is a shop that keeps what it was sent.
+func (w *fixture) asked() chan tokens {
+	sent := make(chan tokens, 10)
+	w.options.Operations = map[string]worker.Operations{"shop": {worker.AnyOperation: {Run: func(_ context.Context, c worker.Call) (any, error) {
+		var in tokens
+		err := json.Unmarshal(c.Input, &in)
+		sent <- in
+		return nil, err
+	}}}}
+	return sent
+}
+
+type site struct {
+	t *testing.T
+	*httptest.Server
+}
+
+func serveSite(t *testing.T, s *embedded.Runtime) site {
+	server := httptest.NewServer(api.New(api.Config{Backend: s}))
+	t.Cleanup(server.Close)
+	return site{t, server}
+}
+
+func (s site) browse(method, path string, form url.Values) (int, string, http.Header) {
+	s.t.Helper()
+	r, err := http.NewRequestWithContext(s.t.Context(), method, s.URL+path, strings.NewReader(form.Encode()))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	r.Header.Set("Sec-Fetch-Site", "cross-site") // it was a link in a mail
+	r.Header.Set("Origin", "null")               // since the page has no referrer
+	resp, err := s.Client().Do(r)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return resp.StatusCode, string(body), resp.Header
+}
+
+func untilStep(t *testing.T, s *embedded.Runtime, id, step string, state core.State) *core.Task {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	task, err := s.Wait(ctx, id, func(x *core.Task) bool { return x.Step(step).State == state })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return task
+}
+
+// P39: the page shows what the workflow shows, GET decides nothing, POST decides the round that was shown, and a step
+// that asks who answers takes no other name.
+func TestAPageAnswers(t *testing.T) {
+	w := newFixture(t, "60s")
+	w.write(linking)
+	sent := w.asked()
+	s := w.open()
+	defer closeRuntime(t, s)
+	site := serveSite(t, s)
+	submit(t, s, "o", "")
+	link := <-sent
+	before := untilStep(t, s, "o", "approve", core.Waiting)
+	path := "/answer/o/" + link.Ann
+	code, page, header := site.browse(http.MethodGet, path, nil)
+	if code != 200 || !strings.Contains(page, "Pay &lt;12345678901234567890&gt;?") || !strings.Contains(page, "a train") || !strings.Contains(page, "as ann") || strings.Contains(page, link.Ann) {
+		t.Errorf("%d\n%s", code, page)
+	}
+	for name, want := range map[string]string{"Referrer-Policy": "no-referrer", "Cache-Control": "no-store", "X-Frame-Options": "DENY", "X-Content-Type-Options": "nosniff"} {
+		if header.Get(name) != want {
+			t.Errorf("%s: %q", name, header.Get(name))
+		}
+	}
+	if p := header.Get("Content-Security-Policy"); !strings.Contains(p, "default-src 'none'") || !strings.Contains(p, "frame-ancestors 'none'") {
+		t.Errorf("policy %q", p)
+	}
+	if code, _, _ = site.browse(http.MethodHead, path, nil); code != 200 {
+		t.Errorf("HEAD: %d", code)
+	}
+	for what, c := range map[string]struct {
+		path string
+		form url.Values
+		want int
+	}{
+		"an order that is not there": {"/answer/other/" + link.Ann, url.Values{"round": {"1"}, "value": {"yes"}}, 403},
+		"a cut token":                {path[:len(path)-2], url.Values{"round": {"1"}, "value": {"yes"}}, 403},
+		"another round":              {path, url.Values{"round": {"2"}, "value": {"yes"}}, 409},
+		"without a round":            {path, url.Values{"value": {"yes"}}, 400},
+		"without a value":            {path, url.Values{"round": {"1"}}, 400},
+		"another value":              {path, url.Values{"round": {"1"}, "value": {"perhaps"}}, 409},
+	} {
+		if code, page, _ = site.browse(http.MethodPost, c.path, c.form); code != c.want {
+			t.Errorf("%s: %d\n%s", what, code, page)
+		}
+	}
+	if got, _, err := s.Task(t.Context(), "o"); err != nil || got.Version != before.Version {
+		t.Errorf("looks and refused answers wrote version %d over %d, %v", got.Version, before.Version, err)
+	}
+	if code, page, _ = site.browse(http.MethodPost, path, url.Values{"round": {"1"}, "value": {"yes"}}); code != 200 {
+		t.Fatalf("%d\n%s", code, page)
+	}
+	task := untilStep(t, s, "o", "check", core.Waiting)
+	var decided core.Decided
+	if err := json.Unmarshal(task.Step("approve").Output, &decided); err != nil || decided.By != "ann" {
+		t.Errorf("%+v, %v", decided, err)
+	}
+	if code, page, _ = site.browse(http.MethodGet, path, nil); code != 200 || strings.Contains(page, "<form") {
+		t.Errorf("after the decision: %d\n%s", code, page)
+	}
+}
+
+// P39: a token answers over the API and from Go, without a name and without a step.
+func TestATokenAnswersOverTheAPI(t *testing.T) {
+	w := newFixture(t, "60s")
+	w.write(linking)
+	sent := w.asked()
+	s := w.open()
+	defer closeRuntime(t, s)
+	server := serveSite(t, s)
+	submit(t, s, "o", "")
+	link := <-sent
+	untilStep(t, s, "o", "approve", core.Waiting)
+	c, err := client.New(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Answer(t.Context(), "o", client.Reply{Token: link.Ann + "x", Value: "yes"}); err == nil || !strings.Contains(err.Error(), "not complete") {
+		t.Errorf("a bad token: %v", err)
+	}
+	if v, err := c.Answer(t.Context(), "o", client.Reply{Token: link.Ann, Value: "yes"}); err != nil || !v.Accepted {
+		t.Fatalf("%+v, %v", v, err)
+	}
+	untilStep(t, s, "o", "check", core.Waiting)
+	if v, err := c.Answer(t.Context(), "o", client.Reply{Token: link.Either, Value: "yes"}); err != nil || !v.Accepted {
+		t.Fatalf("%+v, %v", v, err)
+	}
+	task := wait(t, s, "o")
+	var decided core.Decided
+	if err := json.Unmarshal(task.Step("check").Output, &decided); err != nil || decided.By != core.ByToken {
+		t.Errorf("%+v, %v", decided, err)
+	}
+	shown, err := c.Get(t.Context(), "o")
+	if err != nil {
+		t.Fatal(err)
+	}
+	document, err := json.Marshal(shown)
+	stored, _ := json.Marshal(task)
+	for what, text := range map[string][]byte{"what is shown": document, "what is stored": stored} {
+		if err != nil || strings.Contains(string(text), link.Ann) {
+			t.Errorf("%s holds a token, %v", what, err)
+		}
+	}
+}
+
+// P39, P12: an order keeps the key that it began with, so that what is sent again is the same; the key is in a file of
+// the data folder and its tokens work after it was replaced.
+func TestAnOrderKeepsItsKey(t *testing.T) {
+	w := newFixture(t, "60s")
+	w.write(linking)
+	sent := w.asked()
+	work := w.options.Operations["shop"][worker.AnyOperation].Run
+	down := make(chan struct{})
+	w.options.Operations["shop"] = worker.Operations{worker.AnyOperation: {Run: func(ctx context.Context, c worker.Call) (any, error) {
+		_, err := work(ctx, c)
+		select {
+		case <-down:
+			return nil, err
+		case <-ctx.Done(): // it ends with the process
+			return nil, ctx.Err()
+		}
+	}}}
+	s := w.open()
+	submit(t, s, "o", "")
+	first := <-sent
+	closeRuntime(t, s)
+	info, err := os.Stat(filepath.Join(w.options.Data, token.FileName))
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info, err)
+	}
+	for len(sent) > 0 {
+		<-sent
+	}
+	close(down)
+	w.options.NewTokenKey = true
+	s = w.open()
+	defer closeRuntime(t, s)
+	select {
+	case again := <-sent:
+		if again != first {
+			t.Errorf("%+v is sent again as %+v", first, again)
+		}
+	case <-time.After(patience):
+		t.Fatal("nothing was sent again")
+	}
+	submit(t, s, "p", "")
+	if other := <-sent; other.Ann[:8] == first.Ann[:8] {
+		t.Error("a new order has the old key")
+	}
+	untilStep(t, s, "o", "approve", core.Waiting)
+	if code, page, _ := serveSite(t, s).browse(http.MethodPost, "/answer/o/"+first.Ann, url.Values{"round": {"1"}, "value": {"yes"}}); code != 200 {
+		t.Errorf("%d\n%s", code, page)
+	}
+}

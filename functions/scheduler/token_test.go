@@ -1,0 +1,185 @@
+package scheduler_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/functions/scheduler"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/token"
+	"github.com/stepkeeper/stepkeeper/shared/workflow"
+	"github.com/stepkeeper/stepkeeper/verify/world"
+)
+
+// linking sends tokens to the approval after it; need and who are those of the question.
+func linking(t *testing.T, question string) *core.Definition {
+	t.Helper()
+	def := approving()
+	def.Steps[0].Input = json.RawMessage(`{"ann":"${ token('b', 'ann') }","either":"${ token('b') }"}`)
+	def.Steps[1].Input = json.RawMessage(question)
+	if err := workflow.Seal(def); err != nil {
+		t.Fatal(err)
+	}
+	return def
+}
+
+// keys lets a Scheduler make and read tokens with a ring that the test replaces.
+func keys(ring **token.Keys) func(*scheduler.Config) {
+	return func(c *scheduler.Config) {
+		c.Tokens = func(context.Context) (core.Tokens, error) {
+			if *ring == nil {
+				return nil, port.ErrUnavailable
+			}
+			return *ring, nil
+		}
+	}
+}
+
+// linked is an order that waits for its answer, and the tokens that were sent.
+func linked(t *testing.T, question string) (w *world.World, ring **token.Keys, sent struct{ Ann, Either string }) {
+	t.Helper()
+	w = world.New(t, linking(t, question))
+	first := token.New()
+	ring = &first
+	w.Config = keys(ring)
+	w.Script = func(q *message.Request) *message.Reply {
+		if q.Step == "a" {
+			if err := json.Unmarshal(q.Input, &sent); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return world.Done(q)
+	}
+	w.Boot()
+	w.Send(port.Intake, world.Order("o-1"))
+	w.Round()
+	w.Round()
+	if s := w.Task("o-1").Step("b"); s.State != core.Waiting || sent.Ann == "" {
+		t.Fatalf("the approval is %s, sent %+v", s.State, sent)
+	}
+	return w, ring, sent
+}
+
+func byToken(id, text, value string) *message.Control {
+	c := answer(id, value)
+	c.Step, c.By, c.Token = "", "", text
+	return c
+}
+
+// P39: an answer by token is the person's whom the token names; a bad token is refused and not stored.
+func TestATokenAnswersItsStep(t *testing.T) {
+	w, ring, sent := linked(t, `{"who":["ann","bob"]}`)
+	before := w.Task("o-1").Version
+	otherRun, err := (*ring).Token((*ring).Current(), "o-1", core.TokenOf{Run: 1, Step: "b", Person: "ann"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]string{sent.Ann[1:]: token.CodeMalformed, "ffffffff" + sent.Ann[8:]: token.CodeUnknown, sent.Ann[:9] + "MC9iL2JvYg" + sent.Ann[19:]: token.CodeForeign} {
+		_, err := w.Scheduler.Command(ctx, *byToken("x-"+want, text, "yes"))
+		if r, ok := err.(*message.Refusal); !ok || r.Code != want {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+	forged := byToken("x-as-bob", sent.Ann, "yes") // what stands beside a token says nothing
+	forged.By, forged.Step, forged.Round = "bob", "c", 2
+	for reason, c := range map[string]*message.Control{
+		"for run 1": byToken("x-run", otherRun, "yes"), "names no person": byToken("x-either", sent.Either, "yes"),
+		"for round 2": forged, "must be one of": byToken("x-value", sent.Ann, "perhaps"),
+	} {
+		if v, err := w.Scheduler.Command(ctx, *c); err != nil || v.Accepted || !strings.Contains(v.Reason, reason) {
+			t.Errorf("%s: %+v, %v", reason, v, err)
+		}
+	}
+	if got := w.Task("o-1"); got.Version != before {
+		t.Error("a refused answer by token was stored")
+	}
+	right := byToken("x-1", sent.Ann, "yes")
+	right.By, right.Step, right.Run = "bob", "c", 7
+	w.Scheduler.Handle(ctx, port.Control, deliver(right))
+	var decided core.Decided
+	if s := w.Task("o-1").Step("b"); s.State != core.Processed || json.Unmarshal(s.Output, &decided) != nil || decided.By != "ann" {
+		t.Errorf("the approval is %s, decided by %q", s.State, decided.By)
+	}
+}
+
+// P39: a token without a person answers only where no one asks who answers.
+func TestATokenForAnyone(t *testing.T) {
+	for question, want := range map[string]bool{`{}`: true, `{"need":2}`: false, `{"who":["token","ann"]}`: false, `{"notSelf":"eve"}`: false} {
+		w, _, sent := linked(t, question)
+		v, err := w.Scheduler.Command(ctx, *byToken("x-1", sent.Either, "yes"))
+		if err != nil || v.Accepted != want {
+			t.Errorf("%s: %+v, %v", question, v, err)
+		}
+	}
+}
+
+// P39, P12: a request that is sent again is the same, byte for byte, after the key was replaced.
+func TestASentTokenStaysTheSame(t *testing.T) {
+	w := world.New(t, linking(t, `{}`))
+	ring, requests := token.New(), 0
+	w.Config = keys(&ring)
+	w.Script = func(*message.Request) *message.Reply {
+		requests++
+		return nil
+	}
+	w.Boot()
+	w.Scheduler.Handle(ctx, port.Intake, deliver(world.Order("o-1")))
+	w.Agents()
+	ring = ring.Replace(core.TimeOf(w.Clock.Now()))
+	w.Boot()
+	w.Scheduler.Handle(ctx, port.Intake, again(deliver(world.Order("o-1"))))
+	w.Agents() // which compares the two
+	if requests != 2 {
+		t.Errorf("%d requests", requests)
+	}
+}
+
+// P39: where the keys cannot be read, nothing is decided; where there are none, orders that need them are refused.
+func TestWithoutKeys(t *testing.T) {
+	w := world.New(t, linking(t, `{}`))
+	var none *token.Keys
+	w.Config = keys(&none)
+	w.Boot()
+	if failed := w.Scheduler.Handle(ctx, port.Intake, deliver(world.Order("o-1"))); len(failed) != 1 {
+		t.Error("an order is taken whose key cannot be read")
+	}
+	w.Config = nil
+	w.Boot()
+	r := w.Scheduler.Submit(ctx, []message.SubmitOrder{*world.Order("o-1")})[0]
+	if r.Refusal == nil || r.Refusal.Code != core.CodeNoTokens {
+		t.Errorf("%+v", r)
+	}
+	ring := token.New()
+	w.Config = keys(&ring)
+	w.Boot().Send(port.Intake, world.Order("o-1"))
+	w.Round()
+	ring = token.New() // an instance that has not heard of the key
+	if failed := w.Scheduler.Handle(ctx, port.Intake, again(deliver(world.Order("o-1")))); len(failed) != 1 || w.Task("o-1").Step("a").State != core.Processing {
+		t.Errorf("with another ring: %d come again, the step is %s", len(failed), w.Task("o-1").Step("a").State)
+	}
+	failing := world.New(t, linking(t, `{}`))
+	failing.Config = keys(&ring)
+	failing.Boot()
+	failing.Script = func(*message.Request) *message.Reply { return nil }
+	failing.Send(port.Intake, world.Order("o-1"))
+	failing.Round()
+	ring = token.New()
+	failing.Clock.Advance(time.Hour)
+	for range 5 {
+		failing.Round()
+	}
+	if s := failing.Task("o-1").Step("a"); s.State == core.Failed || failing.Task("o-1").ProcessState != core.Processing {
+		t.Errorf("its next attempt with another ring: the step is %s", s.State)
+	}
+	w.Config = nil
+	w.Boot()
+	if _, err := w.Scheduler.Command(ctx, *answer("x-1", "yes")); err == nil || errors.As(err, new(*message.Refusal)) {
+		t.Errorf("a Scheduler without keys decides: %v", err)
+	}
+}

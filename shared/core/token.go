@@ -1,0 +1,72 @@
+package core
+
+import "errors"
+
+// TokenOf is what a token of an answer stands for (P39). With the order it is all that goes into the token.
+type TokenOf struct {
+	Run    int
+	Step   string
+	Person string // who answers with it; "": each who has it
+}
+
+// Tokens computes and reads the tokens of answers (P39): the same arguments give the same token. It holds the keys.
+type Tokens interface {
+	// Current is the ID of the key that a new order's tokens are made with.
+	Current() string
+	// Token makes one. An error where the key is not held: perhaps it is newer than what is known here.
+	Token(key, order string, of TokenOf) (string, error)
+	// Read checks a token that came in for an order. The error is a *Refusal.
+	Read(order, token string, now Time) (TokenOf, error)
+}
+
+// CodeNoTokens is the code of a refusal where tokens are needed and there is no key.
+const CodeNoTokens = "no-tokens"
+
+// maxKeyID is the length of the ID of a key.
+const maxKeyID = 8
+
+// ByToken stands for a person where an answer came by a token that names none.
+const ByToken = "token"
+
+// pinKey gives a task whose workflow makes tokens their key. It keeps the one that it has (P12).
+func (r *deciding) pinKey() error {
+	switch {
+	case !r.def.Tokens: // also of one that was moved here (P49)
+		r.t.TokenKey = ""
+	case r.t.TokenKey != "":
+	case r.at.Tokens == nil:
+		return refuse(CodeNoTokens, "the workflow %s makes tokens, and this deployment has no key for them; deploy one, then send it again", r.def.Name)
+	default:
+		r.t.TokenKey = r.at.Tokens.Current()
+	}
+	return nil
+}
+
+// token makes one for an input of the task (P39).
+func (r *deciding) token(step, person string) (string, error) {
+	switch {
+	case r.at.Tokens == nil:
+		return "", errors.New("there is no key for tokens")
+	case person != "" && !PersonName(person):
+		return "", errors.New("the person of a token is no name: 1 to 128 bytes without control characters and < > & \" \\")
+	}
+	text, err := r.at.Tokens.Token(r.t.TokenKey, r.t.OrderID, TokenOf{Run: r.t.Run, Step: step, Person: person})
+	if err != nil { // it is no failure of the step: the message comes again
+		r.err = err
+	}
+	return text, err
+}
+
+// HiddenTokens stand where an input is shown: a token is never stored or shown (P39).
+type HiddenTokens struct{}
+
+// Current of Tokens.
+func (HiddenTokens) Current() string { return "hidden" }
+
+// Token of Tokens.
+func (HiddenTokens) Token(string, string, TokenOf) (string, error) { return "(token)", nil }
+
+// Read of Tokens.
+func (HiddenTokens) Read(string, string, Time) (TokenOf, error) {
+	return TokenOf{}, refuse(CodeNoTokens, "there is no key for tokens here")
+}

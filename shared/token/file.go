@@ -1,0 +1,63 @@
+package token
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+// FileName is the file of the keys in the data folder of `stepkeeper dev`.
+const FileName = "token-keys.json"
+
+// Open reads the keys of a data folder, and makes them where there are none. With replace it makes a new current key.
+// One process at a time uses a data folder.
+func Open(folder string, replace bool, now core.Time) (*Keys, error) {
+	name := filepath.Join(folder, FileName)
+	data, err := os.ReadFile(name) //nolint:gosec // in the folder that the user names
+	if errors.Is(err, fs.ErrNotExist) {
+		k := New()
+		return k, write(name, k.Encode())
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the keys of tokens: %w", err)
+	}
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, fmt.Errorf("the keys of tokens: %w", err)
+	}
+	if info.Mode().Perm()&0o077 != 0 {
+		return nil, fmt.Errorf("others of this machine may use the keys of tokens in %s (mode %#o); run chmod 600 on it, and replace the key if one may have read it", name, info.Mode().Perm())
+	}
+	k, err := Parse(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w; restore it from a backup, or remove it: the links that were sent do not work then", name, err)
+	}
+	if !replace {
+		return k, nil
+	}
+	k = k.Replace(now)
+	return k, write(name, k.Encode())
+}
+
+// write replaces a file as a whole: a crash leaves the old one or the new one.
+func write(name string, data []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(name), FileName+".*") // with mode 0600
+	if err != nil {
+		return fmt.Errorf("the keys of tokens: %w", err)
+	}
+	defer func() { _ = os.Remove(f.Name()) }()
+	if _, err = f.Write(data); err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), name)
+	}
+	if err != nil {
+		return fmt.Errorf("the keys of tokens cannot be stored: %w", err)
+	}
+	return nil
+}

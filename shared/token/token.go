@@ -1,0 +1,193 @@
+// Package token makes and reads the tokens with which people answer a step (P39). A token is the ID of a key, the run,
+// the step and the person, and an HMAC over these and the order; it is computed, and never stored.
+package token
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+// Codes of refused tokens.
+const (
+	CodeMalformed = "token-malformed"
+	CodeUnknown   = "token-unknown"
+	CodeExpired   = "token-expired"
+	CodeForeign   = "token-foreign"
+)
+
+// Readable is how long the tokens of a replaced key are read.
+const Readable = 400 * core.Day
+
+// Bounds of keys and tokens.
+const (
+	secretSize = 32
+	macSize    = 16
+	maxToken   = 512
+	maxKeys    = 64
+)
+
+var keyID = regexp.MustCompile(`^[0-9a-f]{8}$`)
+
+// key is one key of a ring.
+type key struct {
+	ID       string    `json:"id"`
+	Secret   []byte    `json:"secret"`             // base64 in the file
+	Replaced core.Time `json:"replaced,omitempty"` // since when no new order gets it; 0: it is the current one
+}
+
+// Keys are the current key, first, and those before it. They are immutable and safe for concurrent use.
+type Keys struct{ all []key }
+
+var _ core.Tokens = (*Keys)(nil)
+
+// New makes a ring with one new key.
+func New() *Keys { return (&Keys{}).Replace(0) }
+
+// Fixed is a ring of two keys that everyone knows, for tests and simulations: tokens are the same in each run. The first or,
+// with later, the second one is the current one.
+func Fixed(later bool) *Keys {
+	all := []key{{ID: "00000000", Secret: make([]byte, secretSize)}, {ID: "00000001", Secret: bytes.Repeat([]byte{1}, secretSize)}}
+	if later {
+		slices.Reverse(all)
+	}
+	all[1].Replaced = core.Time(core.Day) * 36_500 // of a time to come
+	return &Keys{all}
+}
+
+// Replace makes a new current key. The one before is read for Readable more.
+func (k *Keys) Replace(now core.Time) *Keys {
+	random := make([]byte, 4+secretSize)
+	_, _ = rand.Read(random) // it does not return without
+	all := []key{{ID: hex.EncodeToString(random[:4]), Secret: random[4:]}}
+	for n, old := range k.all {
+		if n == 0 {
+			old.Replaced = now
+		}
+		if old.ID != all[0].ID && len(all) < maxKeys { // also one that is read no more: its orders are sent the same
+			all = append(all, old)
+		}
+	}
+	return &Keys{all}
+}
+
+// Parse reads the stored form of a ring. Its errors hold nothing of it.
+func Parse(data []byte) (*Keys, error) {
+	var stored struct {
+		Keys []key `json:"keys"`
+	}
+	if err := json.Unmarshal(data, &stored); err != nil {
+		return nil, errors.New("the keys of tokens are not in the form that they are written in")
+	}
+	if len(stored.Keys) == 0 || len(stored.Keys) > maxKeys {
+		return nil, fmt.Errorf("there are %d keys of tokens, 1 to %d can be used", len(stored.Keys), maxKeys)
+	}
+	for n, k := range stored.Keys {
+		switch {
+		case !keyID.MatchString(k.ID):
+			return nil, fmt.Errorf("key %d of tokens has no ID of 8 hexadecimal digits", n+1)
+		case len(k.Secret) != secretSize:
+			return nil, fmt.Errorf("the secret of key %s has %d bytes and not %d", k.ID, len(k.Secret), secretSize)
+		case (k.Replaced == 0) != (n == 0):
+			return nil, errors.New("the first key of tokens is the current one, and all others say when they were replaced")
+		case slices.ContainsFunc(stored.Keys[:n], func(o key) bool { return o.ID == k.ID }):
+			return nil, fmt.Errorf("the key %s stands there twice", k.ID)
+		}
+	}
+	return &Keys{stored.Keys}, nil
+}
+
+// Encode is the form that Parse reads. It holds the secrets.
+func (k *Keys) Encode() []byte {
+	data, _ := json.MarshalIndent(map[string]any{"keys": k.all}, "", "  ") // strings and numbers
+	return append(data, '\n')
+}
+
+// String keeps the secrets out of logs.
+func (k *Keys) String() string { return fmt.Sprintf("%d keys", len(k.all)) }
+
+// Current is the ID of the key that new orders get.
+func (k *Keys) Current() string { return k.all[0].ID }
+
+// Token makes the token of an order.
+func (k *Keys) Token(id, order string, of core.TokenOf) (string, error) {
+	i := k.index(id)
+	if i < 0 {
+		return "", fmt.Errorf("the key %.8s of the order's tokens is not held here; restore the keys", id)
+	}
+	claims := strconv.Itoa(of.Run) + "/" + of.Step + "/" + of.Person
+	return id + "." + encoding.EncodeToString([]byte(claims)) + "." + encoding.EncodeToString(k.all[i].mac(order, claims)), nil
+}
+
+// encoding has one form for each value: a changed last character is no other spelling of the same token.
+var encoding = base64.RawURLEncoding.Strict()
+
+// mac is over the order and the rest; the order's length parts them.
+func (k *key) mac(order, claims string) []byte {
+	h := hmac.New(sha256.New, k.Secret)
+	fmt.Fprintf(h, "stepkeeper answer 1\n%d\n%s\n%s", len(order), order, claims)
+	return h.Sum(nil)[:macSize]
+}
+
+func (k *Keys) index(id string) int {
+	return slices.IndexFunc(k.all, func(k key) bool { return k.ID == id })
+}
+
+// Read checks a token that came in for an order, in constant time. Its refusals tell nothing of orders or keys.
+func (k *Keys) Read(order, token string, now core.Time) (core.TokenOf, error) {
+	id, claims, mac, of, ok := split(token)
+	if !ok {
+		return core.TokenOf{}, refuse(CodeMalformed, "the token is not complete; use the whole link as it was sent")
+	}
+	i := k.index(id)
+	switch {
+	case i < 0:
+		return core.TokenOf{}, refuse(CodeUnknown, "the token was made with a key that is not known here; ask for a new link")
+	case k.all[i].Replaced != 0 && k.all[i].Replaced.Add(Readable) <= now:
+		return core.TokenOf{}, refuse(CodeExpired, "the token was made with a key that was replaced long ago; ask for a new link")
+	case !hmac.Equal(mac, k.all[i].mac(order, claims)):
+		return core.TokenOf{}, refuse(CodeForeign, "the token is not one of this order; use the link as it was sent")
+	}
+	return of, nil
+}
+
+// StepOf is the step that a token names, unchecked; "" where it is none.
+func StepOf(token string) string {
+	_, _, _, of, _ := split(token)
+	return of.Step
+}
+
+func split(token string) (id, claims string, mac []byte, of core.TokenOf, ok bool) {
+	parts := strings.Split(token, ".")
+	if len(token) > maxToken || len(parts) != 3 || !keyID.MatchString(parts[0]) {
+		return "", "", nil, of, false
+	}
+	text, err := encoding.DecodeString(parts[1])
+	if err != nil {
+		return "", "", nil, of, false
+	}
+	mac, err = encoding.DecodeString(parts[2])
+	said := strings.SplitN(string(text), "/", 3)
+	if err != nil || len(mac) != macSize || len(said) != 3 {
+		return "", "", nil, of, false
+	}
+	run, err := strconv.Atoi(said[0])
+	if err != nil || run < 0 || said[1] == "" || said[2] != "" && !core.PersonName(said[2]) {
+		return "", "", nil, of, false
+	}
+	return parts[0], string(text), mac, core.TokenOf{Run: run, Step: said[1], Person: said[2]}, true
+}
+
+func refuse(code, text string) error { return &core.Refusal{Code: code, Field: "token", Text: text} }

@@ -1,0 +1,169 @@
+package token_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/token"
+)
+
+var ann = core.TokenOf{Run: 1, Step: "approve", Person: "ann/lee"}
+
+func made(t *testing.T, k *token.Keys, order string, of core.TokenOf) string {
+	t.Helper()
+	text, err := k.Token(k.Current(), order, of)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+func codeOf(err error) string {
+	var r *core.Refusal
+	if errors.As(err, &r) {
+		return r.Code
+	}
+	return ""
+}
+
+// P39: a token says order, run, step and person, is the same each time, and another one for each of them.
+func TestTokensSayWhatTheyAreFor(t *testing.T) {
+	k := token.New()
+	seen := map[string]bool{}
+	for _, order := range []string{"o-1", "o-11"} {
+		for _, of := range []core.TokenOf{ann, {Run: 0, Step: "approve", Person: "ann/lee"}, {Run: 1, Step: "b", Person: "ann/lee"}, {Run: 1, Step: "approve"}, {Run: 11, Step: "approve"}} {
+			text := made(t, k, order, of)
+			if seen[text] || text != made(t, k, order, of) {
+				t.Errorf("%s %+v: %s is not its own token", order, of, text)
+			}
+			seen[text] = true
+			if got, err := k.Read(order, text, 0); err != nil || got != of {
+				t.Errorf("%s %+v is read as %+v, %v", order, of, got, err)
+			}
+			if token.StepOf(text) != of.Step {
+				t.Errorf("step %q", token.StepOf(text))
+			}
+		}
+	}
+	// A known answer: what was sent works after an update.
+	const want = "00000000.MS9hcHByb3ZlL2Fubi9sZWU."
+	if got := made(t, token.Fixed(false), "o-1", ann); !strings.HasPrefix(got, want) || len(got) != len(want)+22 || got != fixedToken {
+		t.Errorf("it is %s", got)
+	}
+}
+
+const fixedToken = "00000000.MS9hcHByb3ZlL2Fubi9sZWU.dXllGwql4haxUySnKXUr6A"
+
+// P39: each bad token has one refusal, which tells nothing of the order, of the keys or of the token.
+func TestBadTokensAreRefused(t *testing.T) {
+	k := token.New()
+	good := made(t, k, "o-1", ann)
+	parts := strings.Split(good, ".")
+	forged := parts[0] + "." + base64.RawURLEncoding.EncodeToString([]byte("1/approve/bob")) + "." + parts[2]
+	last := good[:len(good)-1]
+	for name, c := range map[string]struct{ order, token, code string }{
+		"cut":              {"o-1", last, token.CodeMalformed},
+		"empty":            {"o-1", "", token.CodeMalformed},
+		"a long one":       {"o-1", good + strings.Repeat("A", 600), token.CodeMalformed},
+		"without a person": {"o-1", parts[0] + ".MQ." + parts[2], token.CodeMalformed},
+		"another spelling": {"o-1", last + string(good[len(good)-1]+1), ""},
+		"another order":    {"o-2", good, token.CodeForeign},
+		"another person":   {"o-1", forged, token.CodeForeign},
+		"another key":      {"o-1", made(t, token.New(), "o-1", ann), token.CodeUnknown},
+	} {
+		_, err := k.Read(c.order, c.token, 0)
+		code := codeOf(err)
+		if c.code != "" && code != c.code || code == "" {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		for _, secret := range []string{"o-1", "ann", parts[0], parts[2]} {
+			if strings.Contains(err.Error(), secret) {
+				t.Errorf("%s: %q holds %q", name, err, secret)
+			}
+		}
+	}
+}
+
+// P39: a replaced key makes the same tokens for the orders that have it, and its tokens are read for 400 days.
+func TestAReplacedKeyIsReadFor400Days(t *testing.T) {
+	const replaced = 1000 * core.Day
+	was := token.New()
+	sent := made(t, was, "o-1", ann)
+	now := was.Replace(core.Time(replaced))
+	if now.Current() == was.Current() {
+		t.Error("the key is the same")
+	}
+	if again, err := now.Token(was.Current(), "o-1", ann); err != nil || again != sent {
+		t.Errorf("it becomes %s, %v", again, err)
+	}
+	end := core.Time(replaced).Add(400 * core.Day)
+	if _, err := now.Read("o-1", sent, end-1); err != nil {
+		t.Errorf("before the 400 days are over: %v", err)
+	}
+	if _, err := now.Read("o-1", sent, end); codeOf(err) != token.CodeExpired {
+		t.Errorf("after 400 days: %v", err)
+	}
+	third := now.Replace(end)
+	if again, err := third.Token(was.Current(), "o-1", ann); err != nil || again != sent {
+		t.Errorf("after another key it becomes %s, %v", again, err)
+	}
+	if _, err := third.Read("o-1", made(t, now, "o-1", ann), end); err != nil {
+		t.Errorf("the key before: %v", err)
+	}
+	if _, err := token.New().Token(was.Current(), "o-1", ann); err == nil {
+		t.Error("another ring makes a token with it")
+	}
+}
+
+// P39: `dev` keeps its keys in a file that only its user reads.
+func TestKeysAreKeptInAFile(t *testing.T) {
+	dir := t.TempDir()
+	first, err := token.Open(dir, false, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(dir, token.FileName)
+	info, err := os.Stat(name)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Fatalf("%v, %v", info, err)
+	}
+	sent := made(t, first, "o-1", ann)
+	for _, replace := range []bool{false, true} {
+		k, err := token.Open(dir, replace, 5)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := k.Read("o-1", sent, 6); err != nil || (k.Current() == first.Current()) == replace {
+			t.Errorf("replace %t: the current key is %s, %v", replace, k.Current(), err)
+		}
+	}
+	data, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, text := range map[string][]byte{"half": data[:len(data)/2], "no key": []byte(`{"keys":[]}`), "a short secret": []byte(`{"keys":[{"id":"00000000","secret":"AAAA"}]}`),
+		"two current": bytes.ReplaceAll(data, []byte(`"replaced"`), []byte(`"x"`)), "an ID": bytes.Replace(data, []byte(`"id": "`), []byte(`"id": "x`), 1)} {
+		if err := os.WriteFile(name, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := token.Open(dir, false, 0); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if err := os.Chmod(name, 0o644); err != nil { //nolint:gosec // that is the case
+		t.Fatal(err)
+	}
+	if _, err := token.Open(dir, false, 0); err == nil || !strings.Contains(err.Error(), "chmod 600") {
+		t.Errorf("others may read it: %v", err)
+	}
+	if left, _ := filepath.Glob(name + ".*"); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+}

@@ -1,0 +1,73 @@
+package workflowtest
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"strings"
+
+	"github.com/stepkeeper/stepkeeper/dev/answerpage"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/token"
+)
+
+// OpenLink opens the page behind a link that the workflow has sent, as a browser does: it only looks. It answers the
+// page's status and text (P39).
+func (r *Run) OpenLink(link string) (status int, page string) {
+	r.w.t.Helper()
+	return r.browse(http.MethodGet, link, nil)
+}
+
+// AnswerLink opens the page behind a link, and sends its form with a value.
+func (r *Run) AnswerLink(link, value string) (status int, page string) {
+	r.w.t.Helper()
+	_, page = r.browse(http.MethodGet, link, nil)
+	round := "1"
+	if found := shownRound.FindStringSubmatch(page); found != nil {
+		round = found[1]
+	}
+	return r.browse(http.MethodPost, link, url.Values{"round": {round}, "value": {value}})
+}
+
+var shownRound = regexp.MustCompile(`name="round" value="(\d+)"`)
+
+func (r *Run) browse(method, link string, form url.Values) (int, string) {
+	r.w.t.Helper()
+	r.note("%s the page of a token", method)
+	u, err := url.Parse(link)
+	if err != nil {
+		r.fatal("cannot open a link: %v", err)
+		return 0, ""
+	}
+	request := httptest.NewRequest(method, u.RequestURI(), strings.NewReader(form.Encode()))
+	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	mux, answer := http.NewServeMux(), httptest.NewRecorder()
+	mux.Handle(answerpage.Pattern, answerpage.New(linked{r.w}))
+	mux.ServeHTTP(answer, request)
+	return answer.Code, answer.Body.String()
+}
+
+// linked is the answerpage.Backend of a test.
+type linked struct{ w *Workflow }
+
+func (l linked) Question(ctx context.Context, order, text string) (answerpage.Question, error) {
+	of, err := token.Fixed(false).Read(order, text, core.TimeOf(l.w.clock.Now()))
+	r := l.w.runs[order]
+	if err != nil || r == nil {
+		return answerpage.Question{}, errors.Join(err, port.ErrNotFound)
+	}
+	submitted, err := l.w.store.LoadOrder(ctx, order)
+	if err != nil {
+		return answerpage.Question{}, err
+	}
+	return answerpage.Read(r.task, l.w.defs[r.task.Definition], submitted.Body, of), nil
+}
+
+func (l linked) Command(ctx context.Context, c message.Control) (core.Verdict, error) {
+	return l.w.scheduler.Command(ctx, c)
+}
