@@ -53,6 +53,8 @@ const (
 	// StatusUndoing: the undo of a step waits until no call of it can take effect any more (P21). Sent once when the
 	// wait begins, and not again where that fails.
 	StatusUndoing   StatusKind = "undoing"
+	// StatusProgress: what an attempt at work has reported (P43). Not sent again where that fails.
+	StatusProgress  StatusKind = "progress"
 	StatusCompleted StatusKind = "completed"
 	StatusFailed    StatusKind = "failed" // Error: an operator is needed
 	StatusUndone    StatusKind = "undone"
@@ -67,13 +69,15 @@ const (
 type Status struct {
 	Kind      StatusKind      `json:"status"`
 	OrderID   string          `json:"orderId"`
-	Seq       int             `json:"seq,omitempty"` // received, refused, command-refused and undoing have none
+	Seq       int             `json:"seq,omitempty"` // received, refused, command-refused, undoing and progress have none
 	Run       int             `json:"run"`
 	Workflow  string          `json:"workflow,omitempty"`
 	At        Time            `json:"at"`
 	Step      string          `json:"step,omitempty"`
 	Until     Time            `json:"until,omitzero"`   // undoing: when the undo request is sent
-	Output    json.RawMessage `json:"output,omitempty"` // of the step, or the workflow
+	Percent   int             `json:"percent,omitempty"` // progress
+	Note      string          `json:"note,omitempty"`    // progress
+	Output    json.RawMessage `json:"output,omitempty"`  // of the step, or the workflow
 	Code      string          `json:"code,omitempty"`
 	Message   string          `json:"message,omitempty"`
 	Notes     []string        `json:"notes,omitempty"`     // received: what of the submission has no effect

@@ -40,7 +40,7 @@ func (r *deciding) doOverdue(i int, ev Event) (string, error) {
 		}
 		return "", nil
 	}
-	if e.Backlog {
+	if e.Backlog && s.Progress == nil { // which proves that an agent has had the request
 		return r.backlog(i), nil
 	}
 	r.recordAttempt(i, OutcomeOverdue, CodeTimeout)

@@ -47,6 +47,9 @@ func (r *deciding) progressed(i int, ev Event) (string, error) {
 	}
 	s.CompleteBy = latest(s.CompleteBy, min(until, s.StopBy))
 	s.Progress = &StepProgress{Percent: min(max(e.Percent, 0), 100), Note: shortNote(e.Note), At: r.at.Now}
+	if r.notifies(StatusProgress) {
+		r.emit(r.status(Status{Kind: StatusProgress, At: r.at.Now, Step: s.Name, Percent: s.Progress.Percent, Note: s.Progress.Note}))
+	}
 	return "", nil
 }
 

@@ -163,7 +163,7 @@ func (s *story) workflow(opts map[string]string) {
 				s.expr.output = func(core.Environment) (json.RawMessage, error) { return nil, errors.New("no such field") }
 			}
 		case "tells":
-			s.def.Notify = append(s.def.Notify, core.StatusStarted, core.StatusStepFinished, core.StatusUndoing)
+			s.def.Notify = append(s.def.Notify, core.StatusStarted, core.StatusStepFinished, core.StatusUndoing, core.StatusProgress)
 		default:
 			s.Fatalf("workflow has no %q", k)
 		}
@@ -187,7 +187,7 @@ func (s *story) step(name string, opts map[string]string) {
 	for k, v := range opts {
 		switch k {
 		case name, "fail", "each", "child", "at-once", "tolerate", "collect":
-		case "answers", "ask", "event", "need", "who", "not", "timeout", "on-timeout", "timeout-value", "refuse", "schema", "question":
+		case "answers", "ask", "event", "need", "who", "not", "on-timeout", "timeout-value", "refuse", "schema", "question":
 			// of a step that is answered
 		case "wait":
 			d.Wait.For = s.span(v)
@@ -212,6 +212,12 @@ func (s *story) step(name string, opts map[string]string) {
 			s.kept = s.span(v)
 		case "queue":
 			d.MaxQueueTime = s.span(v)
+		case "timeout": // of an answer it is its own
+			if d.Answer == nil {
+				d.Timeout = s.span(v)
+			}
+		case "long":
+			d.MaxDuration = s.span(v)
 		case "poll":
 			d.PollFor = s.span(v)
 		case "stop":
@@ -416,6 +422,13 @@ func (s *story) parse(kind string, words []string, opts map[string]string) core.
 			Ask: core.ChildAsk(words[0]), Workflow: "test", Definition: s.def.Hash, ContentHash: "c0ffee"}
 	}
 	name, attempt, _ := strings.Cut(id, "/")
+	if kind == "progress" {
+		ev := core.Progress{Step: name, Run: run, Attempt: s.number(attempt), Operation: core.Do, Percent: s.number(words[1]), Note: opts["note"]}
+		if v := opts["until"]; v != "" {
+			ev.Until = s.now.Add(s.span(v))
+		}
+		return ev
+	}
 	if kind == "wake" {
 		if name == "" {
 			return core.Wake{Run: run}
@@ -593,6 +606,9 @@ func describeStep(s *core.Step) string {
 		text += ", failed for good: " + s.FailureCode
 	}
 	text += describeAnswers(s) + describeChildren(s.Children)
+	if p := s.Progress; p != nil {
+		text += fmt.Sprintf(", at %d %% %s", p.Percent, p.Note)
+	}
 	if s.LockedBy != "" {
 		text += ", locked by " + s.LockedBy
 	}
@@ -666,6 +682,9 @@ func (s *story) printEffects(effects []core.Effect) {
 		case core.SendStatus:
 			st := e.Status
 			text := strings.Trim(fmt.Sprintf("%s %s %s %s", st.Step, st.Code, st.Message, st.Output), " ")
+			if st.Kind == core.StatusProgress {
+				text += fmt.Sprintf(", %d %% %s", st.Percent, st.Note)
+			}
 			if st.Until != 0 {
 				text += ", until " + clock(st.Until)
 			}

@@ -27,7 +27,7 @@ func (d *drawing) definition(seed uint64) *core.Definition {
 		Notify: []core.StatusKind{core.StatusReceived, core.StatusCompleted, core.StatusFailed, core.StatusUndone, core.StatusCancelled},
 	}
 	if d.chance(2) {
-		def.Notify = append(def.Notify, core.StatusStarted, core.StatusStepFinished, core.StatusUndoing)
+		def.Notify = append(def.Notify, core.StatusStarted, core.StatusStepFinished, core.StatusUndoing, core.StatusProgress)
 	}
 	n := 1 + d.IntN(4)
 	for i := range n {

@@ -55,7 +55,7 @@ func (b *builder) notify() []core.StatusKind {
 		}
 	}
 	kinds := []core.StatusKind{core.StatusReceived, core.StatusRefused}
-	for _, k := range []core.StatusKind{core.StatusStarted, core.StatusStepFinished, core.StatusUndoing} {
+	for _, k := range []core.StatusKind{core.StatusStarted, core.StatusStepFinished, core.StatusUndoing, core.StatusProgress} {
 		if asked[string(k)] {
 			kinds = append(kinds, k)
 		}
