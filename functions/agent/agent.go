@@ -49,6 +49,28 @@ func Progress(ctx context.Context, percent int, note string) error {
 	return worker.Progress(ctx, percent, note)
 }
 
+// Deferred says that the operation goes on elsewhere, and that its reply comes later, by Replies and Call.ReplyID: within
+// that time, 0: until the call's StopBy. See worker.Deferred.
+//
+//	return nil, agent.Deferred(2 * time.Hour)
+func Deferred(within time.Duration) error { return worker.Deferred(within) }
+
+// Replies answers calls that were Deferred.
+type Replies = worker.Replies
+
+// ErrTooLate: the call's StopBy has passed, and its reply counts no more.
+var ErrTooLate = worker.ErrTooLate
+
+// OpenReplies finds the queue that the calls of the agent of that name are answered by, as Serve does; only WithQueues and
+// WithClock are used. It is for a process; on AWS its role is one of infra's GrantAgent.
+func OpenReplies(ctx context.Context, name string, options ...Option) (*Replies, error) {
+	var s settings
+	for _, o := range options {
+		o(&s)
+	}
+	return s.openReplies(ctx, name)
+}
+
 // NoEffect says that the call is proven to have had no effect: never sent, or refused.
 func NoEffect(err error) error { return worker.NoEffect(err) }
 

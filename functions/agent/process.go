@@ -74,19 +74,11 @@ func (s *settings) openLedger(ctx context.Context, environment deployment.Proces
 
 // connect wires the engine to its queues.
 func (s *settings) connect(ctx context.Context, name string, operations Operations, environment deployment.Process) (port.Queue, *worker.Worker, error) {
-	queues := s.queues
-	if queues == nil {
-		sdk, err := awsclient.Load(ctx, awsclient.Options{Endpoint: awsclient.Endpoint("sqs")})
-		if err != nil {
-			return nil, nil, err
-		}
-		queues = sqs.New(sdk, sqs.Config{URLs: environment.Queues, Prefix: environment.Prefix, LookUp: environment.Queues == nil})
+	queues, clock, err := s.open(ctx, environment)
+	if err != nil {
+		return nil, nil, err
 	}
 	requests, errRequests := queues.Queue(port.Requests(name))
-	clock := s.clock
-	if clock == nil {
-		clock = port.ClockFunc(time.Now)
-	}
 	replies, errReplies := queues.Queue(port.Replies)
 	quarantine, errQuarantine := queues.Queue(port.Quarantine)
 	if err := errors.Join(errRequests, errReplies, errQuarantine); errors.Is(err, port.ErrNotFound) {
@@ -100,4 +92,36 @@ func (s *settings) connect(ctx context.Context, name string, operations Operatio
 		Clock: clock, Log: s.log, Retry: s.retry, Breaker: s.breaker,
 	})
 	return requests, w, err
+}
+
+// open finds the queues, and the clock.
+func (s *settings) open(ctx context.Context, environment deployment.Process) (port.Queues, port.Clock, error) {
+	clock := s.clock
+	if clock == nil {
+		clock = port.ClockFunc(time.Now)
+	}
+	if s.queues != nil {
+		return s.queues, clock, nil
+	}
+	sdk, err := awsclient.Load(ctx, awsclient.Options{Endpoint: awsclient.Endpoint("sqs")})
+	if err != nil {
+		return nil, nil, err
+	}
+	return sqs.New(sdk, sqs.Config{URLs: environment.Queues, Prefix: environment.Prefix, LookUp: environment.Queues == nil}), clock, nil
+}
+
+func (s *settings) openReplies(ctx context.Context, name string) (*Replies, error) {
+	environment, err := deployment.ReadProcess(os.LookupEnv, name)
+	if err != nil {
+		return nil, fmt.Errorf("replies of agent %q: %w", name, err)
+	}
+	queues, clock, err := s.open(ctx, environment)
+	if err != nil {
+		return nil, fmt.Errorf("replies of agent %q: %w", name, err)
+	}
+	queue, err := queues.Queue(port.Replies)
+	if err != nil {
+		return nil, fmt.Errorf("replies of agent %q: %w", name, err)
+	}
+	return &Replies{Agent: name, Queue: queue, Clock: clock}, nil
 }

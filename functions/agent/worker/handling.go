@@ -26,13 +26,14 @@ type handling struct {
 	until    time.Time // the end of all tries together, ledger included, by the agent's clock
 	deadline time.Time // until, or the end of the call where the ledger has its own time
 
-	try    int
-	doubt  *Failure // of a try of this handling that may have had its effect; nil: none may
-	silent bool     // nothing is to be answered: too late, or in doubt
-	output json.RawMessage
-	failed *tried // the last failure; nil: done
-	began  bool   // a point of no return: this handling stored that its call begins
-	proven bool   // the same: the ledger says that its key has had no effect (P22a)
+	try      int
+	doubt    *Failure // of a try of this handling that may have had its effect; nil: none may
+	silent   bool     // nothing is to be answered: too late, or in doubt
+	output   json.RawMessage
+	failed   *tried // the last failure; nil: done
+	deferred *deferral
+	began    bool // a point of no return: this handling stored that its call begins
+	proven   bool // the same: the ledger says that its key has had no effect (P22a)
 }
 
 // errSilent ends the tries where nothing is to be answered.
@@ -63,6 +64,9 @@ func (h *handling) run(ctx context.Context) Verdict {
 	h.tries(watched)
 	end()
 	cancel()
+	if h.deferred != nil {
+		return h.defers(ctx)
+	}
 	if wait, fits := h.heldBack(); fits {
 		return w.nack(wait)
 	}
@@ -83,7 +87,10 @@ func (h *handling) stop() time.Time { return h.req.StopBy.Add(-h.req.ClockSkew).
 // a call that is cut short is in doubt.
 func (h *handling) limit(ctx context.Context) time.Duration {
 	now := h.w.Clock.Now()
-	limit := max(h.req.Timeout, h.req.MaxDuration).Std() // P43
+	limit := h.req.Timeout.Std()
+	if h.long() { // P43
+		limit = h.req.MaxDuration.Std()
+	}
 	if h.byLedger() {
 		limit += ledgerTime
 	}
@@ -158,7 +165,7 @@ func (h *handling) spread() float64 {
 // once is one try. What it answers is for the policies; the outcome stands in h, because the
 // library answers the end of a context in place of a success that came with it.
 func (h *handling) once(ctx context.Context) error {
-	h.failed, h.silent, h.output = nil, false, nil
+	h.failed, h.silent, h.output, h.deferred = nil, false, nil, nil
 	h.try++
 	if h.try > 1 {
 		h.w.counters.retried.Add(1)
@@ -173,6 +180,12 @@ func (h *handling) once(ctx context.Context) error {
 		out, err = h.recorded(ctx)
 	} else {
 		out, err = h.checked(ctx)
+	}
+	if errors.As(err, &h.deferred) {
+		if h.long() {
+			return nil
+		}
+		h.deferred, err = nil, errNotDeferred
 	}
 	switch {
 	case errors.Is(err, errSilent):
@@ -197,6 +210,9 @@ func (h *handling) judge(ctx context.Context, f Failure) *tried {
 		if h.doubt == nil {
 			h.doubt = &f
 		}
+	}
+	if !f.Permanent && errors.Is(context.Cause(ctx), errNoProgress) {
+		f.Code, f.Err = "timeout", fmt.Errorf("for %s %w", h.req.Timeout.Std(), errNoProgress)
 	}
 	t := &tried{Failure: f, wait: f.RetryAfter}
 	t.service = !f.Permanent && !h.proven && f.Code != codeLedger && f.Code != core.CodeNotYet && !errors.Is(context.Cause(ctx), context.Canceled)

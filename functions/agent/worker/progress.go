@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -25,6 +26,8 @@ type reporter struct {
 
 type reporterKey struct{}
 
+var errNoProgress = errors.New("the operation reported no progress, and was ended")
+
 // Progress reports that the operation is still at work, for a step with a maxDuration: it gets the step's timeout again
 // from now on, never past stopBy (P43). It may be called as often as is convenient: a report is sent every 40 s, or
 // every third of a shorter timeout, and a call in between does nothing. Of any other step it does nothing. Percent is 0 to
@@ -40,12 +43,12 @@ func Progress(ctx context.Context, percent int, note string) error {
 
 // watched is a context that ends when nothing was reported for the step's timeout.
 func (h *handling) watched(ctx context.Context) (watched context.Context, end func()) {
-	if h.req.MaxDuration <= h.req.Timeout || h.req.Operation != core.Do {
+	if !h.long() {
 		return ctx, func() {}
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	r := &reporter{h: h, timeout: h.req.Timeout.Std()}
-	r.ending = time.AfterFunc(r.timeout, func() { cancel(context.DeadlineExceeded) }) //nolint:forbidigo // a context goes by the machine's clock, whatever the Clock shows
+	r.ending = time.AfterFunc(r.timeout, func() { cancel(errNoProgress) }) //nolint:forbidigo // a context goes by the machine's clock, whatever the Clock shows
 	return context.WithValue(ctx, reporterKey{}, r), func() {
 		r.ending.Stop()
 		cancel(nil)
@@ -61,10 +64,8 @@ func (r *reporter) report(ctx context.Context, percent int, note string) error {
 		return nil
 	}
 	q := r.h.req
-	report := &message.Reply{
-		Schema: message.ProgressSchema, OrderID: q.OrderID, Run: q.Run, Step: q.Step, Agent: w.Agent, Attempt: q.Attempt,
-		Operation: q.Operation, Outcome: message.Progress, Percent: percent, Note: note[:min(len(note), core.MaxNote)],
-	}
+	report := replyID{q.OrderID, q.Run, q.Step, q.Attempt, 0}.reply(w.Agent, message.Progress)
+	report.Percent, report.Note = percent, shortNote(note)
 	if err := w.send(ctx, w.Replies, report, min(w.SendTimeout, left)); err != nil {
 		return err
 	}
@@ -72,3 +73,6 @@ func (r *reporter) report(ctx context.Context, percent int, note string) error {
 	r.ending.Reset(r.timeout)
 	return nil
 }
+
+// shortNote cuts a note to what is kept of it.
+func shortNote(note string) string { return note[:min(len(note), core.MaxNote)] }

@@ -8,6 +8,7 @@ type Stats struct {
 	Done        int64             `json:"done"`        // replies done
 	Failed      int64             `json:"failed"`      // replies failed, permanently
 	RetryLater  int64             `json:"retryLater"`  // replies retry-later
+	Deferred    int64             `json:"deferred"`    // calls whose reply comes later
 	Retried     int64             `json:"retried"`     // own retries
 	Checked     int64             `json:"checked"`     // calls spared because the check said that it had happened
 	DroppedLate int64             `json:"droppedLate"` // dropped in silence, after stopBy (P25)
@@ -19,7 +20,7 @@ type Stats struct {
 }
 
 type counters struct {
-	inFlight, done, failed, later, retried, checked, late, doubt, quarantined, back, panics atomic.Int64
+	inFlight, done, failed, later, deferred, retried, checked, late, doubt, quarantined, back, panics atomic.Int64
 }
 
 // Stats counts. It may be called at any time.
@@ -27,7 +28,7 @@ func (w *Worker) Stats() Stats {
 	c := &w.counters
 	s := Stats{
 		InFlight: c.inFlight.Load(), Done: c.done.Load(), Failed: c.failed.Load(), RetryLater: c.later.Load(),
-		Retried: c.retried.Load(), Checked: c.checked.Load(), DroppedLate: c.late.Load(), InDoubt: c.doubt.Load(),
+		Deferred: c.deferred.Load(), Retried: c.retried.Load(), Checked: c.checked.Load(), DroppedLate: c.late.Load(), InDoubt: c.doubt.Load(),
 		Quarantined: c.quarantined.Load(), GivenBack: c.back.Load(), Panics: c.panics.Load(),
 		Breakers: map[string]string{},
 	}

@@ -1,0 +1,149 @@
+package worker
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// deferral says that the reply of a call comes later, with its ReplyID.
+type deferral struct{ within time.Duration }
+
+func (*deferral) Error() string { return "the reply comes later" }
+
+// Deferred says that the operation goes on elsewhere, and that its reply comes later, by Replies (P43). The step is found
+// overdue, and called again with the same key, when there is neither a reply nor progress within that time; 0: until the
+// call's StopBy. Only for the do of a step with a maxDuration; of any other step it is a permanent failure.
+func Deferred(within time.Duration) error { return &deferral{max(0, within)} }
+
+// long: the handling may go on for longer than the step's timeout, and may defer its reply.
+func (h *handling) long() bool {
+	return h.req.MaxDuration > h.req.Timeout && h.req.Operation == core.Do
+}
+
+// errNotDeferred is the failure of a call that defers its reply where the step cannot wait for it.
+var errNotDeferred = Permanent(WithCode(errors.New("the operation deferred its reply, and its step has no maxDuration; give it one"), "deferred"))
+
+// defers gives the step the time until the reply, and lets the request go.
+func (h *handling) defers(ctx context.Context) Verdict {
+	w, now := h.w, h.w.Clock.Now()
+	left := h.stop().Sub(now)
+	if left <= 0 {
+		w.counters.late.Add(1)
+		return ack
+	}
+	report := replyID{h.req.OrderID, h.req.Run, h.req.Step, h.req.Attempt, 0}.reply(w.Agent, message.Progress)
+	report.Until = core.TimeOf(h.stop())
+	if h.deferred.within > 0 {
+		report.Until = min(report.Until, core.TimeOf(now.Add(h.deferred.within)))
+	}
+	if err := w.send(ctx, w.Replies, report, min(w.SendTimeout, left)); err != nil {
+		w.Log.Warn("that a reply comes later could not be sent; the request is given back", about(w.Agent, h.req), "error", err)
+		return w.nack(0)
+	}
+	w.counters.deferred.Add(1)
+	return ack
+}
+
+// replyID is what a reply needs to be known by.
+type replyID struct {
+	OrderID string    `json:"task"`
+	Run     int       `json:"run"`
+	Step    string    `json:"step"`
+	Attempt int       `json:"attempt"`
+	StopBy  core.Time `json:"stopBy"`
+}
+
+// ReplyID is what Replies answers a deferred call by: one line of letters, digits, - and _, no secret, at most 512 bytes.
+func (c Call) ReplyID() string {
+	text, _ := json.Marshal(replyID{c.OrderID, c.Run, c.Step, c.Attempt, core.TimeOf(c.StopBy)})
+	return base64.RawURLEncoding.EncodeToString(text)
+}
+
+func readReplyID(text string) (id replyID, err error) {
+	data, err := base64.RawURLEncoding.DecodeString(text)
+	if err == nil {
+		err = json.Unmarshal(data, &id)
+	}
+	if err != nil || id.OrderID == "" || id.Step == "" || id.Attempt < 1 {
+		return id, fmt.Errorf("%.80q is no reply ID; take it from Call.ReplyID", text)
+	}
+	return id, nil
+}
+
+func (id replyID) reply(agent string, outcome core.Outcome) *message.Reply {
+	r := &message.Reply{Schema: message.Schema, OrderID: id.OrderID, Run: id.Run, Step: id.Step, Agent: agent, Attempt: id.Attempt, Operation: core.Do, Outcome: outcome}
+	if outcome == message.Progress {
+		r.Schema = message.ProgressSchema
+	}
+	return r
+}
+
+// ErrTooLate: the call's StopBy has passed, and its reply counts no more: the step is called again, or undone.
+var ErrTooLate = errors.New("the call's stopBy has passed, and its reply counts no more")
+
+// Replies answers calls that were Deferred. Safe for concurrent use.
+type Replies struct {
+	Agent string // whose calls they were
+	Queue port.Queue
+	Clock port.Clock
+}
+
+// Done says that the operation was done. Errors: ErrTooLate; a reply ID or an output that cannot be used; the queue's,
+// after which it may be sent again: a reply that comes twice counts once.
+func (r *Replies) Done(ctx context.Context, replyID string, output any) error {
+	data, err := encode(output)
+	if err != nil {
+		return err
+	}
+	return r.send(ctx, replyID, core.OutcomeDone, func(m *message.Reply) { m.Output = data })
+}
+
+// Failed says why the operation was not done; the error is classed as one that an operation returns. Errors as of Done.
+func (r *Replies) Failed(ctx context.Context, replyID string, why error) error {
+	f := classify(why)
+	outcome := core.OutcomeRetryLater
+	if f.Permanent {
+		outcome = core.OutcomeFailed
+	}
+	if !f.Permanent && core.Uncounted(f.Code) { // the call was made (P45)
+		f.Code = "failed"
+	}
+	return r.send(ctx, replyID, outcome, func(m *message.Reply) {
+		m.Error = &message.ReplyError{Code: f.Code, Message: core.TrimMessage(f.Error())}
+		if !f.Permanent {
+			m.RetryAfter = core.DurationOf(f.RetryAfter)
+		}
+	})
+}
+
+// Progress says that the operation is still at work, and reports or is replied to within that time; 0: the step's timeout.
+// Send it at most every 40 s: the Scheduler stores no more. Errors as of Done.
+func (r *Replies) Progress(ctx context.Context, replyID string, percent int, note string, within time.Duration) error {
+	return r.send(ctx, replyID, message.Progress, func(m *message.Reply) {
+		m.Percent, m.Note = min(max(percent, 0), 100), shortNote(note)
+		if within > 0 {
+			m.Until = core.TimeOf(r.Clock.Now().Add(within))
+		}
+	})
+}
+
+func (r *Replies) send(ctx context.Context, text string, outcome core.Outcome, fill func(*message.Reply)) error {
+	id, err := readReplyID(text)
+	if err != nil {
+		return err
+	}
+	if !r.Clock.Now().Before(id.StopBy.Std()) {
+		return fmt.Errorf("order %s, step %s, attempt %d: %w", id.OrderID, id.Step, id.Attempt, ErrTooLate)
+	}
+	m := id.reply(r.Agent, outcome)
+	fill(m)
+	return r.Queue.Send(ctx, []port.Message{{Value: m}})[0]
+}

@@ -1,0 +1,217 @@
+package worker_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/dev/memory"
+	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// long is a request whose handling may take an hour, and reports at least once a minute.
+func long(now time.Time) *message.Request {
+	req := request(now)
+	req.Timeout, req.MaxDuration = core.Minute, core.Hour
+	req.StopBy = req.ClaimedAt.Add(core.Hour + 10*core.Second)
+	return req
+}
+
+// P43: an operation that reports goes on for longer than the step's timeout, and its reports are few.
+func TestProgressGivesTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, port.ClockFunc(time.Now), worker.Config{Operations: charge(func(ctx context.Context, _ worker.Call) (any, error) {
+			for n := range 300 {
+				if err := worker.Progress(ctx, n/3, strings.Repeat("é", 150)); err != nil {
+					return nil, err
+				}
+				time.Sleep(time.Second)
+			}
+			return "film", ctx.Err()
+		})})
+		b.worker.Handle(context.Background(), delivery(long(time.Now())))
+		all := b.replies()
+		if len(all) != 300/20+1 {
+			t.Fatalf("%d messages in 300 s", len(all))
+		}
+		if r := all[1]; r.Outcome != message.Progress || r.Schema != message.ProgressSchema || r.Percent != 6 || r.Attempt != 1 || len(r.Note) > core.MaxNote {
+			t.Errorf("%+v", r)
+		}
+		if r := all[len(all)-1]; r.Outcome != core.OutcomeDone || string(r.Output) != `"film"` {
+			t.Errorf("%+v", r)
+		}
+	})
+}
+
+// P43: an operation that stops reporting ends with the step's timeout, one that reports for ever at its maxDuration.
+func TestNoProgressEndsTheCall(t *testing.T) {
+	for name, c := range map[string]struct{ reports, took time.Duration }{
+		"none": {0, time.Minute}, "one": {time.Second, time.Minute}, "for ten minutes": {10 * time.Minute, 11 * time.Minute}, "for ever": {2 * time.Hour, time.Hour},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				began := time.Now()
+				b := newBench(t, port.ClockFunc(time.Now), worker.Config{Operations: charge(func(ctx context.Context, _ worker.Call) (any, error) {
+					for time.Since(began) < c.reports && ctx.Err() == nil {
+						_ = worker.Progress(ctx, 1, "")
+						time.Sleep(time.Second)
+					}
+					<-ctx.Done()
+					return nil, ctx.Err()
+				})})
+				b.worker.Handle(context.Background(), delivery(long(began)))
+				all := b.replies()
+				for more := all; len(more) > 0; more = b.replies() {
+					all = more
+				}
+				if r := all[len(all)-1]; r.Outcome != core.OutcomeRetryLater || r.Error.Code != "timeout" {
+					t.Errorf("%+v %+v", r, r.Error)
+				}
+				if took := time.Since(began); took < c.took-20*time.Second || took > c.took+time.Second {
+					t.Errorf("it ended after %s, not %s", took, c.took)
+				}
+			})
+		})
+	}
+}
+
+// P43: of a step without a maxDuration, and of an undo, progress is not sent, and gives no time.
+func TestProgressOfAShortStep(t *testing.T) {
+	for name, change := range map[string]func(*message.Request){
+		"short": func(r *message.Request) { r.MaxDuration = 0 },
+		"undo":  func(r *message.Request) { r.Operation = core.UndoOp },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			began := time.Now()
+			b := newBench(t, port.ClockFunc(time.Now), worker.Config{Operations: charge(func(ctx context.Context, _ worker.Call) (any, error) {
+				for ctx.Err() == nil {
+					_ = worker.Progress(ctx, 1, "")
+					time.Sleep(time.Second)
+				}
+				return nil, ctx.Err()
+			})})
+			req := long(began)
+			change(req)
+			b.worker.Handle(context.Background(), delivery(req))
+			if r := b.reply(); r.Outcome != core.OutcomeRetryLater || time.Since(began) > time.Minute+time.Second {
+				t.Errorf("%s: %+v after %s", name, r, time.Since(began))
+			}
+		})
+	}
+}
+
+// P43: a report that cannot be sent is told, and ends nothing.
+func TestAReportThatIsNotSent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var failures int
+		down := &downQueue{err: errors.New("no route")}
+		b := newBench(t, port.ClockFunc(time.Now), worker.Config{Replies: down, Operations: charge(func(ctx context.Context, _ worker.Call) (any, error) {
+			for range 3 {
+				if worker.Progress(ctx, 1, "") != nil {
+					failures++
+				}
+				time.Sleep(10 * time.Second)
+			}
+			return nil, ctx.Err()
+		})})
+		b.worker.Handle(context.Background(), delivery(long(time.Now())))
+		if failures != 3 {
+			t.Errorf("%d of 3 reports failed", failures)
+		}
+	})
+}
+
+// downQueue sends nothing.
+type downQueue struct {
+	port.Queue
+	err error
+}
+
+func (q *downQueue) Send(context.Context, []port.Message) []error { return []error{q.err} }
+func (q *downQueue) Name() string                                 { return port.Replies }
+
+// P43: a deferred call is not answered; its step gets time, and Replies answers it by its ID.
+func TestADeferredCallIsAnsweredLater(t *testing.T) {
+	clock := memory.NewClock(noon)
+	var id string
+	b := newBench(t, clock, worker.Config{Operations: charge(func(_ context.Context, c worker.Call) (any, error) {
+		id = c.ReplyID()
+		return nil, worker.Deferred(20 * time.Minute)
+	})})
+	if v := b.worker.Handle(context.Background(), delivery(long(noon))); !v.Delete {
+		t.Error("the request stays")
+	}
+	if r := b.reply(); r.Outcome != message.Progress || r.Until != core.TimeOf(noon.Add(20*time.Minute)) {
+		t.Errorf("%+v", r)
+	}
+	if b.worker.Stats().Deferred != 1 {
+		t.Errorf("%+v", b.worker.Stats())
+	}
+	replies := &worker.Replies{Agent: "payment", Queue: b.queue(port.Replies), Clock: clock}
+	ctx := context.Background()
+	clock.Advance(10 * time.Minute)
+	err := errors.Join(replies.Progress(ctx, id, 50, "half", time.Minute), replies.Done(ctx, id, map[string]int{"id": 7}),
+		replies.Failed(ctx, id, worker.Permanent(worker.WithCode(errors.New("no such film"), "gone"))),
+		replies.Failed(ctx, id, worker.RetryAfter(worker.NotYet(0), time.Minute)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := b.replies()
+	for i, want := range []message.Reply{
+		{Schema: message.ProgressSchema, Outcome: message.Progress, Percent: 50, Note: "half", Until: core.TimeOf(clock.Now().Add(time.Minute))},
+		{Schema: 1, Outcome: core.OutcomeDone},
+		{Schema: 1, Outcome: core.OutcomeFailed},
+		{Schema: 1, Outcome: core.OutcomeRetryLater, RetryAfter: core.Minute},
+	} {
+		r := all[i]
+		if r.OrderID != "o-1" || r.Run != 1 || r.Step != "pay" || r.Attempt != 1 || r.Agent != "payment" || r.Operation != core.Do ||
+			r.Schema != want.Schema || r.Outcome != want.Outcome || r.Percent != want.Percent || r.Note != want.Note || r.Until != want.Until || r.RetryAfter != want.RetryAfter {
+			t.Errorf("%d: %+v", i, r)
+		}
+	}
+	if string(all[1].Output) != `{"id":7}` || all[2].Error.Code != "gone" || all[3].Error.Code != "failed" {
+		t.Errorf("%s, %+v, %+v", all[1].Output, all[2].Error, all[3].Error)
+	}
+	clock.Advance(51 * time.Minute)
+	if err := replies.Done(ctx, id, nil); !errors.Is(err, worker.ErrTooLate) {
+		t.Errorf("after its stopBy: %v", err)
+	}
+	for _, bad := range []string{"", "x", "e30", "!!", id[:20]} {
+		if err := replies.Done(ctx, bad, nil); err == nil || !strings.Contains(err.Error(), "no reply ID") {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+	if err := replies.Done(ctx, id, make(chan int)); err == nil {
+		t.Error("an output that is no JSON is sent")
+	}
+}
+
+// P43: where the step cannot wait for it, a deferred reply is a failure that says what to do.
+func TestACallThatCannotBeDeferred(t *testing.T) {
+	b := newBench(t, memory.NewClock(noon), worker.Config{Operations: charge(always(nil, worker.Deferred(0)))})
+	b.worker.Handle(context.Background(), delivery(request(noon)))
+	if r := b.reply(); r.Outcome != core.OutcomeFailed || r.Error.Code != "deferred" || !strings.Contains(r.Error.Message, "maxDuration") {
+		t.Errorf("%+v %+v", r, r.Error)
+	}
+}
+
+// P43: without a time of its own a deferred call has until stopBy; where that cannot be sent, the request comes again.
+func TestADeferredCallWithoutATime(t *testing.T) {
+	b := newBench(t, memory.NewClock(noon), worker.Config{Operations: charge(always(nil, worker.Deferred(0)))})
+	req := long(noon)
+	req.ClockSkew = core.Second
+	b.worker.Handle(context.Background(), delivery(req))
+	if r := b.reply(); r.Until != req.StopBy-1000 {
+		t.Errorf("until %s, stopBy %s", r.Until, req.StopBy)
+	}
+	b = newBench(t, memory.NewClock(noon), worker.Config{Replies: &downQueue{err: errors.New("no route")}, Operations: charge(always(nil, worker.Deferred(0)))})
+	if v := b.worker.Handle(context.Background(), delivery(req)); v.Delete {
+		t.Error("the request is let go")
+	}
+}
