@@ -229,9 +229,13 @@ func examples() map[string][]port.Value {
 		Output: json.RawMessage(`{"id":7}`), Waited: 12}
 	failed := reply
 	failed.Outcome, failed.Output, failed.Error, failed.RetryAfter = core.OutcomeRetryLater, nil, &message.ReplyError{Code: "http-503", Message: "busy"}, 1000
+	progress := reply
+	progress.Schema, progress.Outcome, progress.Output, progress.Percent, progress.Note, progress.Until = 2, message.Progress, nil, 40, "frames", 1795251600500
 	request := core.SendRequest{Agent: "payment", OrderID: "o-1", Step: "charge", Attempt: 1, Operation: core.UndoOp, Name: "refund", Grade: core.Fenced, Key: "o-1/0/charge",
 		Timeout: 10_000, ClaimedAt: 1795251600500, CompleteBy: 1795251640500, StopBy: 1795251640500, ClockSkew: 1000, Input: json.RawMessage(`[1.50]`),
 		Resolved: &core.Resolved{Fact: core.Happened, Command: 3}, Trace: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}
+	long := request
+	long.OrderID, long.MaxDuration = "o-1~ship~0", 60_000
 	control := func(c message.Control) port.Value {
 		c.Schema, c.OrderID = 1, "o-1"
 		return &c
@@ -239,8 +243,8 @@ func examples() map[string][]port.Value {
 	return map[string][]port.Value{
 		"submit-order": {&message.SubmitOrder{Schema: 1, OrderID: "o-1", Workflow: "order", Order: json.RawMessage(`{"n":1.50}`), Priority: "high", ReplyTo: "shop", Deadline: 1795251600500},
 			&message.SubmitOrder{Schema: 1, OrderID: "o-1", Workflow: "order", Order: json.RawMessage(`7`)}},
-		"request": {&message.Request{Schema: 1, SendRequest: request}},
-		"reply":   {&reply, &failed},
+		"request": {&message.Request{Schema: 1, SendRequest: request}, &message.Request{Schema: 1, SendRequest: long}},
+		"reply":   {&reply, &failed, &progress},
 		"control": {control(message.Control{Kind: message.Wake, Run: 1, Step: "charge", Attempt: 2}), control(message.Control{Kind: message.Wake, Run: 1}), control(message.Control{Kind: message.Settle}),
 			control(message.Control{Kind: message.Cancel, ID: "c-1", ReplyTo: "shop"}), control(message.Control{Kind: message.Undo, ID: "c-1", Command: 2}),
 			control(message.Control{Kind: message.Resubmit, ID: "c-1", Deadline: 1795251600500}), control(message.Control{Kind: message.Resolve, ID: "c-1", Step: "charge", Fact: core.Undone}),
@@ -249,6 +253,7 @@ func examples() map[string][]port.Value {
 			control(message.Control{Kind: message.Resubmit, ID: "c-1", Definition: strings.Repeat("0123456789abcdef", 2)})},
 		"status": {&message.Status{Schema: 1, Status: core.Status{Kind: core.StatusCompleted, OrderID: "o-1", Seq: 3, Workflow: "order", At: 1795251600500, Output: json.RawMessage(`{}`),
 			Steps: []core.StepSummary{{Step: "charge", State: core.Processed, Attempts: 1}}}}, &message.Status{Schema: 1, Status: core.Status{Kind: core.StatusRefused, OrderID: "o-1", Code: "x", Message: "y"}},
+			&message.Status{Schema: 1, Status: core.Status{Kind: core.StatusProgress, OrderID: "o-1", Step: "film", Percent: 40, Note: "frames"}},
 			&message.Status{Schema: 1, Status: core.Status{Kind: core.StatusReceived, OrderID: "o-1", Notes: []string{"z"}}},
 			&message.Status{Schema: 1, Status: core.Status{Kind: core.StatusCommandRefused, OrderID: "o-1", Command: "undo", CommandID: "c-1", Code: "x", Message: "y"}}},
 		"quarantined": {&message.Quarantined{Schema: 1, Queue: "replies", ID: "m-1", Reason: "why", At: 1795251600500, SHA256: strings.Repeat("ab", 32), Body: []byte{0xff, 1}}},
@@ -332,7 +337,7 @@ func TestBadEnvelopes(t *testing.T) {
 	schemas := compiled(t)
 	for name, changes := range map[string][]string{
 		"request": {`"schema":0`, `"task":""`, `"task":"a b"`, `"step":"Charge"`, `"attempt":0`, `"operation":"redo"`, `"key":""`, `"stopBy":null`, `"timeout":0`, `"name":""`, `"run":-1`, `"attempt":"1"`},
-		"reply":   {`"schema":0`, `"task":"../x"`, `"outcome":"maybe"`, `"attempt":-1`, `"waited":-1`, `"retryAfter":-5`, `"noEffect":"yes"`, `"operation":""`, `"step":""`, `"error":{"code":"` + strings.Repeat("x", 200) + `"}`},
+		"reply":   {`"schema":0`, `"task":"../x"`, `"outcome":"maybe"`, `"attempt":-1`, `"waited":-1`, `"retryAfter":-5`, `"noEffect":"yes"`, `"operation":""`, `"step":""`, `"outcome":"progress"`, `"outcome":"progress","schema":2,"operation":"undo"`, `"outcome":"progress","schema":2,"percent":101`, `"outcome":"progress","schema":2,"percent":-1`, `"outcome":"progress","schema":2,"until":"soon"`, `"error":{"code":"` + strings.Repeat("x", 200) + `"}`},
 		"control": {`"kind":"explode"`, `"task":""`, `"attempt":-1`, `"kind":"resolve"`, `"kind":"close","id":"c","by":"ann"`, `"kind":"close","id":"c","reason":"why"`, `"kind":"close","id":"c","by":"","reason":"why"`, `"kind":"close","id":"c","by":"ann","reason":"` + strings.Repeat("x", 513) + `"`, `"kind":"move","id":"c"`, `"kind":"move","id":"c","definition":"newest"`, `"kind":"resubmit","id":"c","definition":"0123"`, `"kind":"undo","id":"a b"`, `"kind":"cancel"`, `"step":"A"`, `"attempt":0`, `"replyTo":"http://x"`},
 		"status":  {`"status":""`, `"schema":-1`},
 	} {

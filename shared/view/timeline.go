@@ -73,6 +73,9 @@ func stepMoments(s *Step, add func(at core.Time, step, what, text string)) {
 	add(s.FinishedAt, s.Name, string(core.Processed), "")
 	switch s.State {
 	case core.Processing, core.Compensating:
+		if s.Progress != nil {
+			add(s.Progress.At, s.Name, fmt.Sprintf("reported %d %%", s.Progress.Percent), s.Progress.Note)
+		}
 		add(s.CompleteBy, s.Name, "to be completed by", "")
 	case core.Pending, core.Waiting, core.UndoWait, core.Failed:
 		add(s.WakeAt, s.Name, "waits until", "")

@@ -57,8 +57,8 @@ func (iv *invocation) calls(c worker.Call) {
 		w.violate("P25", "a call of %s begins at %s; it must not from %s on", c.Key, now, a.stop())
 	case core.TimeOf(c.Deadline) > a.stop():
 		w.violate("P25", "a call of %s may last until %s; it must end by %s", c.Key, core.TimeOf(c.Deadline), a.stop())
-	case core.TimeOf(c.Deadline) > now.Add(r.Timeout):
-		w.violate("P6", "a call of %s may last until %s; the timeout is %s", c.Key, core.TimeOf(c.Deadline), r.Timeout)
+	case core.TimeOf(c.Deadline) > now.Add(max(r.Timeout, r.MaxDuration)):
+		w.violate("P6", "a call of %s may last until %s; the timeout is %s, the maxDuration %s", c.Key, core.TimeOf(c.Deadline), r.Timeout, r.MaxDuration)
 	}
 	w.checks.did("P3")
 	w.checks.did("P6")
@@ -204,6 +204,13 @@ func (iv *invocation) answers(r *message.Reply) {
 	w, a := iv.w, &iv.agency
 	q := a.req
 	if iv.dead || q == nil {
+		return
+	}
+	if r.Outcome == message.Progress {
+		w.checks.did("P43")
+		if now := core.TimeOf(iv.p.Now()); now >= a.stop() || r.Until > a.stop() || q.MaxDuration == 0 || r.OrderID != q.OrderID || r.Step != q.Step || r.Attempt != q.Attempt || r.Run != q.Run {
+			w.violate("P43", "attempt %d of %s reports at %s until %s; its stop is %s, its maxDuration %s", q.Attempt, q.Key, now, r.Until, a.stop(), q.MaxDuration)
+		}
 		return
 	}
 	a.answered = true

@@ -420,6 +420,7 @@ func (m *move) step(i int) {
 	if d.OnFailure == core.OnFailureContinue {
 		m.goesOn(was, s)
 	}
+	m.progressed(was, s)
 	if s.Attempt < was.Attempt {
 		m.fail("14", "the attempt of step %s went from %d to %d", s.Name, was.Attempt, s.Attempt)
 	}
@@ -459,6 +460,17 @@ func (m *move) held(was, s *core.Step, d *core.StepDefinition) {
 		m.fail("P45", "step %s was not called (%s), and is asked again at %s, %s later", s.Name, s.Error.Code, s.WakeAt, s.WakeAt.Sub(s.Error.At))
 	case s.Error.At.Sub(s.Error.Since) >= longestHold(d, s.Error.Code):
 		m.fail("P45", "step %s waits since %s (%s), %s is the most, and no operator was called", s.Name, s.Error.Since, s.Error.Code, longestHold(d, s.Error.Code))
+	}
+}
+
+// progressed: an attempt keeps its stopBy, and its complete-by never lies after that (P43).
+func (m *move) progressed(was, s *core.Step) {
+	if !was.InFlight() || !s.InFlight() || was.Attempt != s.Attempt || m.before.Run != m.after.Run {
+		return
+	}
+	m.did("P43")
+	if s.StopBy != was.StopBy || s.CompleteBy > s.StopBy || s.CompleteBy < was.CompleteBy {
+		m.fail("P43", "step %s had stopBy %s and complete-by %s, and has %s and %s", s.Name, was.StopBy, was.CompleteBy, s.StopBy, s.CompleteBy)
 	}
 }
 

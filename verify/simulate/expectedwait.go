@@ -22,7 +22,7 @@ type expectedWait struct {
 func (iv *invocation) expectedWait(s *sight, m *model, n int, ev any) *expectedWait {
 	r, ok := ev.(*message.Reply)
 	i := iv.letterOf(s, n)
-	if !ok || i < 0 || m.t == nil {
+	if !ok || i < 0 || m.t == nil || r.Outcome == message.Progress {
 		return nil
 	}
 	step := m.t.Step(r.Step)

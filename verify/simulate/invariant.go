@@ -75,6 +75,7 @@ var invariants = []Invariant{
 	{"P37", "nothing stands for an answer before its time has passed, and by the next sweep"},
 	{"P38", "a call that asks for an answer is not claimed once its step is decided"},
 	{"P42", "a step that the task goes on without is never claimed again, its failure stays as it is, and what comes after it waits until it is undone"},
+	{"P43", "an attempt that reports progress has more time, never past its stopBy, which does not move; an agent reports nothing after it"},
 	{"P44", "a step with several agents asks one of them, and after a failure another"},
 	{"P45", "a step whose agent made no call that could have had an effect is handed back uncounted, and not beyond maxQueueTime or pollFor"},
 	{"P48", "a task is closed when nothing can take effect any more, stays so, and tells by whom and why"},

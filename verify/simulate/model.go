@@ -45,9 +45,9 @@ type model struct {
 
 // mail is a message, or an alert, that must have been sent.
 type mail struct {
-	kind    byte // request, wake, settle, status, status of an undo that waits, alert: r w s t u a
+	kind    byte // request, wake, settle, status, status of an undo that waits, of progress, alert: r w s t u p a
 	step    string
-	attempt int // or the number of the status
+	attempt int // or the number of the status, or the percent of progress
 	wakeAt  core.Time
 }
 
@@ -143,6 +143,8 @@ func (m *model) reply(r *message.Reply) {
 	isUndo, done := r.Operation == core.UndoOp, r.Outcome == core.OutcomeDone
 	stale := r.Attempt < s.Attempt && (isUndo || !done) || r.Attempt == s.Attempt && s.Attempted() && s.Undo != isUndo
 	switch {
+	case r.Outcome == message.Progress:
+		m.progress(i, r, stale)
 	case !m.alive() || stale:
 		m.again()
 	case !isUndo && done && s.Attempted() && (s.State == core.Processing || s.State == core.Pending):
@@ -171,6 +173,27 @@ func (m *model) reply(r *message.Reply) {
 		m.undoFailed(i, min(r.RetryAfter, core.Hour))
 	default:
 		m.again()
+	}
+}
+
+// progress: P43. It moves the complete-by of the present attempt, never back, never past its stopBy.
+func (m *model) progress(i int, r *message.Reply, stale bool) {
+	s, d := &m.t.Steps[i], &m.def.Steps[i]
+	switch {
+	case stale, !m.alive(), s.State != core.Processing, d.MaxDuration == 0, s.StopBy <= m.now:
+		return
+	case s.Progress != nil && m.now < s.Progress.At.Add(min(30*core.Second, d.Timeout/4)):
+		return
+	}
+	m.changed = true
+	until := r.Until
+	if until == 0 {
+		until = m.now.Add(d.Timeout)
+	}
+	s.CompleteBy = max(s.CompleteBy, min(until, s.StopBy))
+	s.Progress = &core.StepProgress{Percent: r.Percent, Note: r.Note, At: m.now}
+	if m.notifies(core.StatusProgress) {
+		m.post('p', s.Name, r.Percent, 0)
 	}
 }
 
@@ -377,7 +400,7 @@ func pastReturn(def *core.Definition, t *core.Task) bool {
 
 // end ends a claim or a wait.
 func (m *model) end(s *core.Step, state core.State) {
-	s.State, s.LockedBy, s.Cause, s.CompleteBy, s.StopBy, s.WakeAt = state, "", "", 0, 0, 0
+	s.State, s.LockedBy, s.Cause, s.CompleteBy, s.StopBy, s.WakeAt, s.Progress = state, "", "", 0, 0, 0, nil
 	unheld(s)
 }
 
@@ -708,11 +731,11 @@ func (m *model) claimOne(i int, undo bool) {
 	s.Allowance = m.allowance(i)
 	known := m.knownUntil(i)
 	s.ClaimedAt, s.WakeAt = m.now, 0
-	s.StopBy = m.now.Add(timeout + s.Allowance)
+	s.StopBy, s.Progress = m.now.Add(timeout+s.Allowance), nil
 	if !undo {
-		s.StopBy = min(s.StopBy, max(known, m.now.Add(timeout)))
+		s.StopBy = min(m.now.Add(max(timeout, d.MaxDuration)+s.Allowance), max(known, m.now.Add(timeout)))
 	}
-	s.CompleteBy = s.StopBy
+	s.CompleteBy = min(s.StopBy, m.now.Add(timeout+s.Allowance))
 	s.LastStopBy = max(s.LastStopBy, s.StopBy)
 	m.post('r', s.Name, s.Attempt, 0)
 }

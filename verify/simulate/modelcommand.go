@@ -543,7 +543,7 @@ func (m *model) overdue(i int) {
 	m.cause = "overdue/" + s.Name + "/" + itoa(s.Attempt)
 	state := m.t.ProcessState
 	switch {
-	case s.State == core.Processing && state == core.Processing && m.queueing(d.AskedAgent(s)),
+	case s.State == core.Processing && state == core.Processing && s.Progress == nil && m.queueing(d.AskedAgent(s)),
 		s.State == core.Compensating && state != core.Error && m.queueing(d.AskedAgent(s)):
 		m.queued(i)
 	case s.State == core.Processing && state != core.Processing:

@@ -213,7 +213,9 @@ func (q queuePort) Send(_ context.Context, messages []port.Message) []error {
 		return nil
 	})
 	if err != nil {
-		w.cur.agency.unsent = true
+		if r, ok := messages[0].Value.(*message.Reply); !ok || r.Outcome != message.Progress || r.Until != 0 {
+			w.cur.agency.unsent = true
+		}
 		for i := range errs {
 			errs[i] = err
 		}

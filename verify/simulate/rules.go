@@ -56,6 +56,7 @@ var rules = []Covered{
 	{"P40", nil, "no drawn workflow has child tasks yet; the stories each-*, TestHouseholdsEndWhole and TestChildrenOutliveTheRuntime hold it"},
 	{"P41", nil, "no drawn workflow has child tasks yet; the stories child-* and TestHouseholdsEndWhole hold it"},
 	{"P42", []string{"P42", "7", "P15", "P16"}, ""},
+	{"P43", []string{"P43", "P15"}, ""},
 	{"P44", []string{"P44", "P15"}, ""},
 	{"P45", []string{"P45", "P15"}, ""},
 	{"P48", []string{"P48", "6", "18"}, ""},

@@ -11,6 +11,8 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
 // Service says what the remote service behind an agent truly is. What is left out is as the
@@ -69,7 +71,7 @@ var errGone = errors.New("the connection broke; the outcome is not certain")
 
 // operation is how an agent calls its service.
 func (w *simulation) operation(p *process) worker.Operation {
-	op := worker.Operation{Run: func(_ context.Context, c worker.Call) (any, error) { return w.cur.callService(c) }}
+	op := worker.Operation{Run: func(ctx context.Context, c worker.Call) (any, error) { return w.cur.callService(ctx, c) }}
 	if w.conf(p.agent).Check {
 		op.Check = func(_ context.Context, c worker.Call) (bool, any, error) {
 			w.cur.pause(2)
@@ -148,7 +150,7 @@ func (w *simulation) output(agent string, c worker.Call) any {
 }
 
 // callService is one call over the network.
-func (iv *invocation) callService(c worker.Call) (out any, err error) {
+func (iv *invocation) callService(ctx context.Context, c worker.Call) (out any, err error) {
 	w := iv.w
 	s, conf := w.service(c, iv.p.agent), w.conf(iv.p.agent)
 	iv.calls(c)
@@ -158,6 +160,10 @@ func (iv *invocation) callService(c worker.Call) (out any, err error) {
 		site = callUndo
 	}
 	left := c.Deadline.Sub(iv.p.Now()).Milliseconds()
+	if err := iv.works(ctx, c); err != nil {
+		return nil, err
+	}
+	left = c.Deadline.Sub(iv.p.Now()).Milliseconds()
 	takes := w.takes(conf, c.Key, left)
 	if takes > left && !w.quiescing || int64(conf.Latency) > left {
 		return w.tooLong(iv, s, c, left, takes)
@@ -173,6 +179,70 @@ func (iv *invocation) callService(c worker.Call) (out any, err error) {
 		return nil, cut
 	}
 	return out, err
+}
+
+// works is long work (P43): it reports, or reports too late or no more, or hands the work on. What comes then is the last call of it.
+func (iv *invocation) works(ctx context.Context, c worker.Call) error {
+	w := iv.w
+	d := w.longStep(c)
+	if d == nil || w.quiescing {
+		return nil
+	}
+	for n := w.choose("works", c.Key, 8, 0.6); n > 0; n-- {
+		pause := int64(d.Timeout) / 3
+		if w.choose("silent", c.Key, 2, 0.1) == 1 {
+			pause = w.spread("silent", c.Key+"/for", int64(d.MaxDuration))
+		}
+		if left := c.Deadline.Sub(iv.p.Now()).Milliseconds(); pause >= left {
+			iv.pause(max(left, 0) + 1)
+			return worker.WithCode(context.DeadlineExceeded, "timeout")
+		}
+		iv.pause(pause)
+		_ = worker.Progress(ctx, 100-10*n, "works")
+		if iv.dead {
+			return errGone
+		}
+	}
+	if left := c.Deadline.Sub(iv.p.Now()).Milliseconds(); w.driver == nil && left > 0 && w.choose("defers", c.Key, 2, 0.8) == 1 {
+		return w.deferred(iv, c, w.spread("defers", c.Key+"/for", left))
+	}
+	return nil
+}
+
+// deferred is a call whose work goes on elsewhere, and is replied to from there; now and then not at all.
+func (w *simulation) deferred(iv *invocation, c worker.Call, after int64) error {
+	s, agent := w.service(c, iv.p.agent), iv.p.agent
+	within := time.Duration(0)
+	if w.choose("within", c.Key, 2, 0.5) == 1 {
+		within = time.Duration(w.spread("within", c.Key+"/for", 2*after)) * time.Millisecond
+	}
+	lost := w.choose("deferred", c.Key, 2, 0.9) == 1
+	s.pending++
+	w.after(after, func() {
+		s.pending--
+		if lost {
+			return
+		}
+		w.tell("service", "", "does what was deferred: "+c.Key)
+		r := &message.Reply{Schema: message.Schema, OrderID: c.OrderID, Run: c.Run, Step: c.Step, Attempt: c.Attempt, Agent: agent, Operation: core.Do, Outcome: core.OutcomeDone}
+		if err := w.effect(s, c); err != nil {
+			r.Outcome, r.Error = core.OutcomeFailed, &message.ReplyError{Code: "fenced"}
+		}
+		w.queues[port.Replies].put(port.Message{Value: r}, 0)
+	})
+	return worker.Deferred(within)
+}
+
+// longStep is the step of a call that may take longer than its timeout.
+func (w *simulation) longStep(c worker.Call) *core.StepDefinition {
+	t := w.store.task(c.OrderID)
+	if t == nil || c.Operation == core.UndoOp {
+		return nil
+	}
+	if _, d := w.stepOf(t, c.Step); d != nil && d.MaxDuration > 0 {
+		return d
+	}
+	return nil
 }
 
 // shown is what the caller knows after a call.

@@ -167,6 +167,8 @@ func mailOf(v port.Value) (id string, m mail, ok bool) {
 			return v.OrderID, mail{kind: 'f'}, true
 		case core.StatusCommandRefused:
 			return v.OrderID, mail{kind: 'v'}, true
+		case core.StatusProgress:
+			return v.OrderID, mail{kind: 'p', step: v.Step, attempt: v.Percent}, true
 		case core.StatusUndoing:
 			return v.OrderID, mail{kind: 'u', step: v.Step, wakeAt: v.Until}, true
 		}
@@ -452,6 +454,8 @@ func differStep(want, got *core.Step) string {
 		return fmt.Sprintf("its cause is %q and must be %q", got.Cause, want.Cause)
 	case want.FailureCode != got.FailureCode:
 		return fmt.Sprintf("the code of its failure is %q and must be %q", got.FailureCode, want.FailureCode)
+	case (want.Progress == nil) != (got.Progress == nil) || want.Progress != nil && *want.Progress != *got.Progress:
+		return fmt.Sprintf("its progress is %+v and must be %+v", got.Progress, want.Progress)
 	case string(want.Output) != string(got.Output):
 		return fmt.Sprintf("its output is %.80s and must be %.80s", got.Output, want.Output)
 	case (want.Resolved == nil) != (got.Resolved == nil) || want.Resolved != nil && *want.Resolved != *got.Resolved:

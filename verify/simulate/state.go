@@ -367,6 +367,10 @@ func (d *driver) step(h *digest, s *core.Step, now, slack int64) {
 		h.text(string(s.Resolved.Fact))
 		h.number(int64(s.Resolved.Command))
 	}
+	if s.Progress != nil {
+		h.number(int64(s.Progress.Percent))
+		h.number(int64(s.Progress.At) - now)
+	}
 	answers(h, s)
 }
 
@@ -540,6 +544,9 @@ func (d *driver) reply(h *digest, m *message.Reply, waited core.Duration) {
 	h.text(string(m.Operation))
 	h.text(string(m.Outcome))
 	h.yes(m.NoEffect)
+	h.moment(m.Until, start+d.w.now, 0)
+	h.number(int64(m.Percent))
+	h.text(m.Note)
 	h.text(string(m.Output))
 	agent := ""
 	if t := d.w.store.task(m.OrderID); t != nil && t.Step(m.Step) != nil {

@@ -48,6 +48,7 @@ func (d *drawing) definition(seed uint64) *core.Definition {
 	putGoOn(rand.New(rand.NewPCG(seed, 0x900d)), def)    //nolint:gosec // not for secrets
 	putAsks(rand.New(rand.NewPCG(seed, 0xa5c0)), def)    //nolint:gosec // not for secrets
 	putPolls(rand.New(rand.NewPCG(seed, 0x9011)), def)   //nolint:gosec // not for secrets
+	putLong(rand.New(rand.NewPCG(seed, 0x1046)), def)    //nolint:gosec // not for secrets
 	if d.chance(4) {
 		def.Deadline, def.OnDeadline = core.Duration(20+d.IntN(60))*core.Second, core.OnFailureUndo
 		if d.chance(2) {
@@ -232,6 +233,15 @@ func putPolls(r *rand.Rand, def *core.Definition) {
 	for i := range def.Steps {
 		if s := &def.Steps[i]; s.Agent != "" && r.IntN(3) == 0 {
 			s.PollFor = core.Duration(10+r.IntN(1200)) * core.Second
+		}
+	}
+}
+
+// putLong has every fourth call that can take longer than its timeout, if it reports (P43).
+func putLong(r *rand.Rand, def *core.Definition) {
+	for i := range def.Steps {
+		if s := &def.Steps[i]; s.Agent != "" && s.Grade != core.Plain && !s.PointOfNoReturn && r.IntN(4) == 0 {
+			s.MaxDuration = s.Timeout * core.Duration(2+r.IntN(10))
 		}
 	}
 }

@@ -110,6 +110,7 @@ type input struct{}
 func reserve(context.Context, input, agent.Call) (any, error) { return nil, nil }
 func release(context.Context, input, agent.Call) (any, error) { return nil, nil }
 func book(context.Context, input, agent.Call) (any, error)    { return nil, nil }
+func start(context.Context, string, string) error             { return nil }
 func cancel(context.Context, input, agent.Call) (any, error)  { return nil, nil }
 
 type account struct{}

@@ -258,6 +258,15 @@ func (p Page) uncounted(s view.Step) string {
 	return fmt.Sprintf("%s agent %s: %s for %s, next try %s", what, s.Agent, s.Error.Code, Span(p.Now.Sub(s.Error.Since.Std())), Age(s.WakeAt, p.Now))
 }
 
+// progress is what an attempt has reported of itself (P43).
+func (p Page) progress(s *core.StepProgress) string {
+	text := fmt.Sprintf("at %d %%", s.Percent)
+	if s.Note != "" {
+		text += " (" + s.Note + ")"
+	}
+	return text + " " + Age(s.At, p.Now)
+}
+
 func (p Page) note(s view.Step) string {
 	var notes []string
 	if s.NoReturn {
@@ -265,6 +274,9 @@ func (p Page) note(s view.Step) string {
 	}
 	switch s.State {
 	case core.Processing, core.Compensating:
+		if s.Progress != nil {
+			notes = append(notes, p.progress(s.Progress))
+		}
 		if s.CompleteBy != 0 {
 			notes = append(notes, "answer due "+Age(s.CompleteBy, p.Now))
 		}

@@ -3,10 +3,10 @@ step film long=1h timeout=1m grade=idempotent failures=2
 
 event submit
 wait 1m
-event progress film/1 20
+event progress film/1 20 note=xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxé
 # The request was received, however long the queue is.
 wait 1m
-sweep film
+sweep backlog=film
 wait 2s
 event wake film/1
 event progress film/1 30
@@ -20,10 +20,10 @@ event done film/1
   -> film-agent: do-film (do/1), key o1/0/film, stop by 13:00:20 {"order":{"n":1}}
   due 12:01:20
 12:01:00
-    film Processing, attempt 1, at 20 % , locked by scheduler-1, complete by 12:02:00
+    film Processing, attempt 1, at 20 % xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx, locked by scheduler-1, complete by 12:02:00
   due 12:01:20
 12:02:00
-supervisor: Overdue{"Step":"film","Attempt":1,"Backlog":false}
+supervisor: Overdue{"Step":"film","Attempt":1,"Backlog":true}
     film Pending, attempt 1, 1 failed, waits until 12:02:01, complete by 12:02:06
     attempt film/1 ended: overdue timeout
   -> scheduler: wake film/1, at 12:02:01
