@@ -218,6 +218,33 @@ func TestGoesOnWithoutAStep(t *testing.T) {
 	o.oneKeyPerStep()
 }
 
+// Long work: what its agent reports is stored and shown, and it is one attempt.
+func TestLongWork(t *testing.T) {
+	s := on(t, localstack)
+	t.Parallel()
+	o := s.newOrder(t, "filming")
+	inside, release := make(chan struct{}, 10), make(chan struct{})
+	t.Cleanup(func() { close(release) })
+	s.remote.on(o.id, "film", "do", func(int, call) (int, string) {
+		inside <- struct{}{}
+		select {
+		case <-release:
+		case <-time.After(6 * time.Second): // the test has failed
+		}
+		return done()
+	})
+	o.submit()
+	<-inside
+	s.send(t, "Replies", fmt.Sprintf(`{"schema":2,"agent":"payment","task":%q,"run":0,"step":"film","attempt":1,"operation":"do","outcome":"progress","percent":40,"note":"frames","waited":0}`, o.id))
+	waitFor(t, "progress", func() bool { return strings.Contains(o.item(), "frames") })
+	s.cli(t, "", ok, []string{"show", o.id}, "at 40 % (frames)")
+	release <- struct{}{}
+	o.told("completed", soon)
+	if n := len(s.remote.of(o.id, "film")); n != 1 {
+		t.Errorf("it was called %d times", n)
+	}
+}
+
 // Child orders: those of three items, and then one alone, which is refused; so all are undone.
 func TestChildOrders(t *testing.T) {
 	s := on(t, localstack)

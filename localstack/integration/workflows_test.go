@@ -88,6 +88,16 @@ steps:
     grade: fenced
 `
 
+// filming is work that may take longer than its timeout.
+const filming = `workflow: filming
+grace: 2s
+tellAfter: 2s
+agents:
+  payment: {queueAllowance: 2s, clockSkew: 100ms}
+steps:
+  film: {agent: payment, operation: settle, timeout: 8s, maxDuration: 10m, onFailure: undo, undo: unsettle, grade: fenced}
+`
+
 // family has a child for each item, and one more that gets the order; theirs is leaf.
 const family = `workflow: family
 grace: 2s

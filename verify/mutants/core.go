@@ -86,7 +86,7 @@ var ofCore = []Mutant{
 	{Name: "P21-undo-that-waits-is-never-told", File: advance, Func: "deciding.undoStep", Old: "if r.notifies(StatusUndoing) {", New: "if false {", Killers: []string{"simulate", "embedded"}},
 	{Name: "P21-undo-that-waits-is-told-unasked", File: advance, Func: "deciding.undoStep", Old: "if r.notifies(StatusUndoing) {", New: "if r.t.ReplyTo != \"\" {"},
 	{Name: "P19-failure-during-undo-stops-the-undo", File: reply, Func: "deciding.applyPolicy", Old: "case Compensating:\n\t\tr.advance()", New: "case Compensating:"},
-	{Name: "I16-lock-is-never-released", File: reply, Func: "Step.release", Old: `s.LockedBy, s.Cause, s.CompleteBy, s.StopBy, s.WakeAt = "", "", 0, 0, 0`, New: `s.Cause, s.CompleteBy, s.StopBy, s.WakeAt = "", 0, 0, 0`},
+	{Name: "I16-lock-is-never-released", File: reply, Func: "Step.release", Old: `s.LockedBy, s.Cause, s.CompleteBy, s.StopBy, s.WakeAt, s.Progress = "", "", 0`, New: `s.Cause, s.CompleteBy, s.StopBy, s.WakeAt, s.Progress = "", 0`},
 
 	// What the Supervisor does.
 	{Name: "P16-overdue-before-its-time", File: overdue, Func: "deciding.doOverdue", Old: "if !passed(s.CompleteBy, r.at.Now) {", New: "if s.CompleteBy == 0 {"},
@@ -102,7 +102,7 @@ var ofCore = []Mutant{
 	{Name: "P23a-deadline-undoes-past-no-return", File: overdue, Func: "deciding.deadline", Old: " || r.pastPointOfNoReturn()", New: ""},
 	{Name: "P23a-deadline-without-a-wake", File: overdue, Func: "deciding.deadline", Old: "r.emit(SendWake{OrderID: r.t.OrderID, Run: r.t.Run})", New: ""},
 	{Name: "P23a-deadline-of-an-earlier-run", File: overdue, Func: "deciding.deadline", Old: "case ev.(DeadlinePassed).Run != r.t.Run:", New: "case false:"},
-	{Name: "P32-time-in-a-queue-is-a-failure", File: overdue, Func: "deciding.doOverdue", Old: "if e.Backlog {", New: "if false {"},
+	{Name: "P32-time-in-a-queue-is-a-failure", File: overdue, Func: "deciding.doOverdue", Old: "if e.Backlog && s.Progress == nil {", New: "if false {"},
 	{Name: "P32-time-in-a-queue-is-a-failed-undo", File: overdue, Func: "deciding.undoOverdue", Old: "if e.Backlog && r.t.ProcessState != Error {", New: "if false {"},
 	{Name: "P32-allowance-does-not-double", File: overdue, Func: "deciding.backlog", Old: "max(s.Allowance, 1)*2", New: "max(s.Allowance, 1)"},
 	{Name: "P32-a-queue-is-waited-for-for-ever", File: overdue, Func: "deciding.backlog", Old: "if s.Queued >= d.MaxQueueTime {", New: "if false {"},
