@@ -45,7 +45,9 @@ func TestProgressGivesTime(t *testing.T) {
 	if s := report(func(r *message.Reply) { r.Until = asked.StopBy.Add(core.Hour) }); s.CompleteBy != asked.StopBy || s.StopBy != asked.StopBy {
 		t.Errorf("complete by %s, stopBy %s", s.CompleteBy, s.StopBy)
 	}
-	if s := report(func(r *message.Reply) { r.Outcome, r.Schema, r.Percent, r.Note = core.OutcomeDone, message.Schema, 0, "" }); s.State != core.Processed || s.Progress != nil {
+	if s := report(func(r *message.Reply) {
+		r.Outcome, r.Schema, r.Percent, r.Note = core.OutcomeDone, message.Schema, 0, ""
+	}); s.State != core.Processed || s.Progress != nil {
 		t.Errorf("done: %s, %+v", s.State, s.Progress)
 	}
 }

@@ -52,7 +52,7 @@ const (
 	StatusStepFinished StatusKind = "step-finished"
 	// StatusUndoing: the undo of a step waits until no call of it can take effect any more (P21). Sent once when the
 	// wait begins, and not again where that fails.
-	StatusUndoing   StatusKind = "undoing"
+	StatusUndoing StatusKind = "undoing"
 	// StatusProgress: what an attempt at work has reported (P43). Not sent again where that fails.
 	StatusProgress  StatusKind = "progress"
 	StatusCompleted StatusKind = "completed"
@@ -74,7 +74,7 @@ type Status struct {
 	Workflow  string          `json:"workflow,omitempty"`
 	At        Time            `json:"at"`
 	Step      string          `json:"step,omitempty"`
-	Until     Time            `json:"until,omitzero"`   // undoing: when the undo request is sent
+	Until     Time            `json:"until,omitzero"`    // undoing: when the undo request is sent
 	Percent   int             `json:"percent,omitempty"` // progress
 	Note      string          `json:"note,omitempty"`    // progress
 	Output    json.RawMessage `json:"output,omitempty"`  // of the step, or the workflow

@@ -49,8 +49,9 @@ type Reply struct {
 // Progress is the outcome of a Reply that is none yet: the agent is still at work (P43). Such a message has ProgressSchema,
 // so that older code gives it back unread.
 const (
-	Progress       core.Outcome = "progress"
-	ProgressSchema              = 2
+	Progress core.Outcome = "progress"
+
+	ProgressSchema = 2
 )
 
 // ReplyError says why. A retry-later with a code of core.Uncounted counts as no failure (P45).

@@ -159,11 +159,10 @@ func (iv *invocation) callService(ctx context.Context, c worker.Call) (out any, 
 	if c.Operation == core.UndoOp {
 		site = callUndo
 	}
-	left := c.Deadline.Sub(iv.p.Now()).Milliseconds()
 	if err := iv.works(ctx, c); err != nil {
 		return nil, err
 	}
-	left = c.Deadline.Sub(iv.p.Now()).Milliseconds()
+	left := c.Deadline.Sub(iv.p.Now()).Milliseconds()
 	takes := w.takes(conf, c.Key, left)
 	if takes > left && !w.quiescing || int64(conf.Latency) > left {
 		return w.tooLong(iv, s, c, left, takes)

@@ -298,8 +298,8 @@ func (b *builder) holds(i int) {
 	}
 	told("step "+s.Name, b.steps[i].value, s.Timeout)
 	if s.MaxDuration > most {
-		b.report.error(b.steps[i].value.field("maxDuration").value.at, fmt.Sprintf("the maxDuration of step %s, %s, is longer than agent %s can work at a time, %s", s.Name, workflow.Short(s.MaxDuration), agent, workflow.Short(most)),
-			"shorten it, or run the agent where its time is not limited, as in a container")
+		b.report.warn(b.steps[i].value.field("maxDuration").value.at, fmt.Sprintf("agent %s can work for %s at a time, and the maxDuration of step %s is %s", agent, workflow.Short(most), s.Name, workflow.Short(s.MaxDuration)),
+			"shorten it, run the agent as a process, whose time is not limited, or let the operation defer its reply")
 	}
 	if s.Undo != nil && (s.Undo.Timeout != s.Timeout || s.Timeout <= most) {
 		told("the undo of step "+s.Name, b.steps[i].value.get("undo"), s.Undo.Timeout)

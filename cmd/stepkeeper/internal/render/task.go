@@ -258,13 +258,22 @@ func (p Page) uncounted(s view.Step) string {
 	return fmt.Sprintf("%s agent %s: %s for %s, next try %s", what, s.Agent, s.Error.Code, Span(p.Now.Sub(s.Error.Since.Std())), Age(s.WakeAt, p.Now))
 }
 
-// progress is what an attempt has reported of itself (P43).
-func (p Page) progress(s *core.StepProgress) string {
-	text := fmt.Sprintf("at %d %%", s.Percent)
-	if s.Note != "" {
-		text += " (" + s.Note + ")"
+// atWork says of an attempt in flight what it has reported (P43), until when it has time, and whose claim it is.
+func (p Page) atWork(s view.Step) (notes []string) {
+	if r := s.Progress; r != nil {
+		text := fmt.Sprintf("at %d %%", r.Percent)
+		if r.Note != "" {
+			text += " (" + r.Note + ")"
+		}
+		notes = append(notes, text+" "+Age(r.At, p.Now))
 	}
-	return text + " " + Age(s.At, p.Now)
+	if s.CompleteBy != 0 {
+		notes = append(notes, "answer due "+Age(s.CompleteBy, p.Now))
+	}
+	if s.LockedBy != "" {
+		notes = append(notes, "claimed by "+s.LockedBy)
+	}
+	return notes
 }
 
 func (p Page) note(s view.Step) string {
@@ -274,15 +283,7 @@ func (p Page) note(s view.Step) string {
 	}
 	switch s.State {
 	case core.Processing, core.Compensating:
-		if s.Progress != nil {
-			notes = append(notes, p.progress(s.Progress))
-		}
-		if s.CompleteBy != 0 {
-			notes = append(notes, "answer due "+Age(s.CompleteBy, p.Now))
-		}
-		if s.LockedBy != "" {
-			notes = append(notes, "claimed by "+s.LockedBy)
-		}
+		notes = append(notes, p.atWork(s)...)
 	case core.Waiting:
 		if s.Children != nil {
 			notes = append(notes, children(s.Children))
