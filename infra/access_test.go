@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/assertions"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsec2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssecretsmanager"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 	"github.com/aws/jsii-runtime-go"
 	"github.com/cdklabs/cdk-nag-go/cdknag/v2"
@@ -308,6 +309,39 @@ func TestLengthsOfQueues(t *testing.T) {
 	if !slices.Equal(asked, []string{"RequestsPayment", "RequestsShipping"}) {
 		t.Errorf("it may ask %v", asked)
 	}
+}
+
+// P39: where a workflow makes tokens there is a secret with their keys, which the Scheduler alone reads.
+func TestTokenKeys(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "linking.yaml")
+	text := "workflow: linking\nsteps:\n  approve:\n    ask: {agent: notification, operation: ask, timeout: 2s, input: {link: '${ token(\"approve\") }'}}\n    approval: {question: May it be?, answers: [\"yes\"], timeout: 1h, onTimeout: undo}\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	readers := func(x tmpl, of string) (who []string) {
+		for _, s := range allowed(x) {
+			if slices.Contains(s.actions, "secretsmanager:GetSecretValue") && slices.Contains(s.resources, of) {
+				who = append(who, s.where)
+			}
+		}
+		return who
+	}
+	x := template(t, func(_ awscdk.Stack, p *infra.Props) { p.Workflows = append(p.Workflows, file) })
+	same(t, "readers", readers(x, "TokenKeys"), []string{"SchedulerRole"})
+	same(t, "secrets", len(x.of("AWS::SecretsManager::Secret")), 1)
+	if x.Outputs["EngineTokenKeysSecret"].Description == "" {
+		t.Error("no output says where the keys are")
+	}
+	if _, made := template(t, nil).of("AWS::SecretsManager::Secret")["TokenKeys"]; made {
+		t.Error("a deployment without tokens has keys for them")
+	}
+	const arn = "arn:aws:secretsmanager:eu-central-1:123456789012:secret:keys-AbCdEf"
+	x = template(t, func(stack awscdk.Stack, p *infra.Props) {
+		p.Workflows = append(p.Workflows, file)
+		p.TokenKeys = awssecretsmanager.Secret_FromSecretCompleteArn(stack, jsii.String("Keys"), jsii.String(arn))
+	})
+	same(t, "readers of a secret that was there", readers(x, arn), []string{"SchedulerRole"})
+	same(t, "secrets of its own", len(x.of("AWS::SecretsManager::Secret")), 0)
 }
 
 // P41: where a workflow has child orders there is a queue between tasks, which the Scheduler alone writes and reads.

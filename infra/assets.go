@@ -32,6 +32,7 @@ type assets struct {
 	// scheduled are the files of flows whose workflows start by the clock, which the Supervisor does.
 	scheduled map[string][]byte
 	clocked   []string          // their names
+	tokens    bool              // a workflow makes tokens of answers (P39)
 	choosable map[string]bool   // agents of steps that have several (P44)
 	children  map[string]string // by hash of a child workflow: which one has such children (P40)
 	settings  map[string][]byte // of HTTP agents, by name
@@ -193,6 +194,7 @@ func (a *assets) add(d *core.Definition) error {
 		a.scheduled[file], a.clocked = data, append(a.clocked, d.Name)
 	}
 	a.hashes[d.Name] = workflow.Hash(data)
+	a.tokens = a.tokens || d.Tokens
 	for i := range d.Steps {
 		s := &d.Steps[i]
 		if s.Each != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssecretsmanager"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 
 	"github.com/stepkeeper/stepkeeper/infra/build"
@@ -86,6 +87,7 @@ func (p Props) withDefaults() (Props, error) {
 	c.principals("Operators", p.Operators)
 	c.clashes(p.Agents)
 	c.tables(p)
+	c.tokens(p.TokenKeys)
 	c.replyTo(p.ReplyTo)
 	return p, errors.Join(c.problems...)
 }
@@ -243,6 +245,13 @@ func (c *checker) agent(name string, a *Agent) {
 		} else if s.secret != nil && s.secret.SecretFullArn() == nil {
 			c.wrong("%s: secret %s must be known by its complete ARN, for a permission without wildcards", what, variable)
 		}
+	}
+}
+
+// tokens checks the secret of another stack.
+func (c *checker) tokens(s awssecretsmanager.ISecret) {
+	if s != nil && s.SecretFullArn() == nil {
+		c.wrong("TokenKeys must be known by its complete ARN, for a permission without wildcards")
 	}
 }
 

@@ -54,6 +54,9 @@ func (s *Stepkeeper) addOutputs() {
 	if s.key != nil {
 		s.output("KeyArn", *s.key.KeyArn(), "the key that encrypts everything")
 	}
+	if s.tokenKeys != nil {
+		s.output("TokenKeysSecret", *secretARN(s.tokenKeys), "keys of the tokens that answer a step")
+	}
 	s.output("ApplicationPolicy", *s.application.ManagedPolicyArn(), "attach to roles of applications")
 	for i, policy := range s.operator {
 		name := "OperatorPolicy"

@@ -73,6 +73,7 @@ func (s *Stepkeeper) schedulerAccess() []awsiam.PolicyStatement {
 		}
 		statements = append(statements, allow("Lengths", attributes, queues...))
 	}
+	statements = append(statements, s.tokenKeysAccess()...)
 	if len(s.props.ReplyTo) > 0 {
 		var queues []*string
 		for _, name := range s.replyToNames() {

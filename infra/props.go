@@ -53,6 +53,9 @@ type Props struct {
 	// TaskTTL is how long an ended task is kept, 1 h to 10 years; 0: for ever. The order itself
 	// stays (P26).
 	TaskTTL time.Duration
+	// TokenKeys is the secret of another stack with the keys of the tokens of answers (P39), for one that goes on with its tables.
+	// Default: where a workflow makes tokens, a secret of its own, with one key that AWS makes.
+	TokenKeys awssecretsmanager.ISecret
 	// FairQueues puts a MessageGroupId on each request: the tenant of the order, which is the part of
 	// its ID before the first colon, as in "acme:1001". Then a flood of one tenant does not delay the
 	// others' steps (rule 4). AWS bills such requests higher.

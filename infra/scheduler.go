@@ -37,6 +37,9 @@ func (s *Stepkeeper) addScheduler() error {
 		}
 		environment[deployment.VarCapacity] = str(string(object))
 	}
+	if s.tokenKeys != nil {
+		environment[deployment.VarTokenKeys] = secretARN(s.tokenKeys)
+	}
 	if s.props.FairQueues {
 		environment[deployment.VarFairQueues] = str("true")
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awskms"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssecretsmanager"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 	"github.com/aws/constructs-go/constructs/v10"
@@ -29,7 +30,8 @@ type Stepkeeper struct {
 	queues                     map[string]*queue               // by logical name
 	quarantine, missed         awssqs.Queue
 	alerts                     awssns.Topic
-	roles                      map[string]awsiam.IRole // of our functions, by logical name
+	tokenKeys                  awssecretsmanager.ISecret // nil: no workflow makes tokens
+	roles                      map[string]awsiam.IRole   // of our functions, by logical name
 	functions                  map[string]awslambda.IFunction
 	scheduler                  awslambda.Function
 	senders                    map[string][]*string // ARNs of who sends, by the queue's logical name
@@ -80,6 +82,7 @@ func (s *Stepkeeper) build() error {
 	s.addTables()
 	s.addQueues()
 	s.addTopic()
+	s.addTokenKeys()
 	errs := []error{s.addScheduler(), s.addSupervisor()}
 	for _, name := range s.agentNames() {
 		errs = append(errs, s.addAgent(name, s.props.Agents[name]))

@@ -169,7 +169,7 @@ func (w *Workflow) wire() error {
 	})
 	parts := engine.Parts{
 		State: st, Queues: watched{w.queues, w}, Alerts: alerts{w}, Leases: memory.NewLeases(), Clock: w.clock, Name: "scheduler", Logger: quiet,
-		Tokens: func(context.Context) (core.Tokens, error) { return token.Fixed(false), nil },
+		Tokens: func(context.Context, bool) (core.Tokens, error) { return token.Fixed(false), nil },
 	}
 	w.scheduler = scheduler.New(scheduler.Config{Parts: parts})
 	parts.Name = "supervisor"

@@ -113,7 +113,7 @@ func (s *Runtime) wire(ctx context.Context) (err error) {
 	parts := engine.Parts{
 		State: s.state, Queues: s.queues, Alerts: alerts{s.log, s.options.commandLine}, Leases: memory.NewLeases(), Clock: s.clock,
 		Name: instanceName(), WakeSlack: wakeSlack, Logger: s.log, Count: s.count,
-		Tokens: func(context.Context) (core.Tokens, error) { return s.tokens, nil },
+		Tokens: func(context.Context, bool) (core.Tokens, error) { return s.tokens, nil },
 	}
 	s.scheduler = scheduler.New(scheduler.Config{
 		Parts: parts, Replied: s.uncalled.replied, Capacity: s.capacity,

@@ -11,6 +11,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/state"
+	"github.com/stepkeeper/stepkeeper/shared/token"
 )
 
 // Codes of refusals at intake, beside those of package message and of the core.
@@ -49,6 +50,12 @@ func (it *item) Decide(ctx context.Context, j *engine.Job) ([]core.Effect, error
 }
 
 func (it *item) decide(ctx context.Context, j *engine.Job) (core.Decision, error) {
+	if j.Task != nil && j.Task.TokenKey != "" && j.At.Tokens != nil && !j.At.Tokens.Holds(j.Task.TokenKey) { // of an instance that read the keys later
+		var err error
+		if j.At.Tokens, err = it.s.cfg.Tokens(ctx, true); err != nil {
+			return core.Decision{}, err
+		}
+	}
 	switch {
 	case j.Definition != nil && j.Definition.Tokens && j.At.Tokens == nil: // a Scheduler that has the keys goes on
 		return core.Decision{}, fmt.Errorf("task %q: %w", j.ID, errNoKeys)
@@ -64,7 +71,7 @@ func (it *item) decide(ctx context.Context, j *engine.Job) (core.Decision, error
 	}
 	ev, to, err := it.aimed(ctx, j)
 	if err == nil && it.token != "" && j.Task != nil {
-		ev, err = it.vouched(j)
+		ev, err = it.vouched(ctx, j)
 	}
 	if err != nil {
 		return core.Decision{}, err
@@ -80,11 +87,18 @@ func (it *item) decide(ctx context.Context, j *engine.Job) (core.Decision, error
 var errNoKeys = errors.New("there is no key for the tokens of its workflow; deploy it with the workflow")
 
 // vouched is an answer as its token says: the run, the step and the person are the token's (P39).
-func (it *item) vouched(j *engine.Job) (core.Event, error) {
+func (it *item) vouched(ctx context.Context, j *engine.Job) (core.Event, error) {
 	if j.At.Tokens == nil {
 		return nil, &message.Refusal{Code: core.CodeNoTokens, Field: "token", Text: "this deployment has no key for tokens; answer as a person, with by"}
 	}
 	of, err := j.At.Tokens.Read(j.ID, it.token, j.At.Now)
+	if r, ok := err.(*core.Refusal); ok && r.Code == token.CodeUnknown { // another Scheduler may have heard of a new key first
+		keys, errKeys := it.s.cfg.Tokens(ctx, true)
+		if errKeys != nil {
+			return nil, errKeys
+		}
+		of, err = keys.Read(j.ID, it.token, j.At.Now)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -32,7 +32,7 @@ func linking(t *testing.T, question string) *core.Definition {
 // keys lets a Scheduler make and read tokens with a ring that the test replaces.
 func keys(ring **token.Keys) func(*scheduler.Config) {
 	return func(c *scheduler.Config) {
-		c.Tokens = func(context.Context) (core.Tokens, error) {
+		c.Tokens = func(context.Context, bool) (core.Tokens, error) {
 			if *ring == nil {
 				return nil, port.ErrUnavailable
 			}
@@ -181,5 +181,39 @@ func TestWithoutKeys(t *testing.T) {
 	w.Boot()
 	if _, err := w.Scheduler.Command(ctx, *answer("x-1", "yes")); err == nil || errors.As(err, new(*message.Refusal)) {
 		t.Errorf("a Scheduler without keys decides: %v", err)
+	}
+}
+
+// P39: a Scheduler that read the keys before the key was replaced reads them again for an order or a token of the new one.
+func TestANewKeyIsHeardOf(t *testing.T) {
+	old := token.New()
+	now := old.Replace(5)
+	w := world.New(t, linking(t, `{"who":["ann"]}`))
+	known, asked := old, 0
+	w.Config = func(c *scheduler.Config) {
+		c.Tokens = func(_ context.Context, fresh bool) (core.Tokens, error) {
+			if fresh {
+				asked++
+				return now, nil
+			}
+			return known, nil
+		}
+	}
+	w.Boot()
+	known = now
+	w.Scheduler.Handle(ctx, port.Intake, deliver(world.Order("o-1")))
+	known = old
+	w.Round()
+	w.Round()
+	if s := w.Task("o-1").Step("b"); s.State != core.Waiting || asked == 0 {
+		t.Fatalf("the approval is %s, asked %d times", s.State, asked)
+	}
+	asked = 0
+	text, err := now.Token(now.Current(), "o-1", core.TokenOf{Step: "b", Person: "ann"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v, err := w.Scheduler.Command(ctx, *byToken("x-1", text, "yes")); err != nil || !v.Accepted {
+		t.Errorf("%+v, %v", v, err)
 	}
 }

@@ -339,6 +339,36 @@ func TestIsAnswered(t *testing.T) {
 	}
 }
 
+// A token that was sent answers its step, and nothing else does.
+func TestIsAnsweredByAToken(t *testing.T) {
+	s := on(t, localstack)
+	t.Parallel()
+	c, err := stack.OpenWith(t.Context(), s.config, s.assembly.Stack)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := s.newOrder(t, "linking").submit()
+	var sent struct{ Token string }
+	o.until(soon, "question", func() bool {
+		order, err := c.Get(t.Context(), o.id)
+		if err != nil && !errors.Is(err, client.ErrNotFound) {
+			t.Fatal(err)
+		}
+		return err == nil && order.Steps[1].State == "Waiting" && order.Steps[0].State == "Processed"
+	})
+	if err := json.Unmarshal([]byte(s.remote.of(o.id, "approve-ask")[0].input), &sent); err != nil || sent.Token == "" {
+		t.Fatalf("sent %+v, %v", sent, err)
+	}
+	if v, err := c.Answer(t.Context(), o.id, client.Reply{Step: "approve", Value: "go", By: "bob", Run: -1}); err != nil || v.Accepted {
+		t.Errorf("by bob: %+v %v", v, err)
+	}
+	s.cli(t, "", ok, []string{"answer", o.id, "go", "--token", sent.Token}, "accepted")
+	o.told("completed", soon)
+	if end, err := c.Get(t.Context(), o.id); err != nil || !strings.Contains(string(end.Steps[1].Output), `"by":"ann"`) {
+		t.Errorf("%+v %v", end, err)
+	}
+}
+
 // The same ID with another content is refused, and the order that is there goes on.
 func TestRefused(t *testing.T) {
 	s := on(t, localstack)

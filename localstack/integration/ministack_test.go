@@ -314,6 +314,7 @@ func needs() []need {
 		scheduler("sqs:SendMessage", "Quarantine", poisoned("Intake")),
 		scheduler("sqs:SendMessage", "TaskMessages", func(s *site, t *testing.T) func() bool { return completed(s.newOrder(t, "family").submit()) }),
 		scheduler("sqs:SendMessage", "ShopStatus", shop),
+		scheduler("secretsmanager:GetSecretValue", "TokenKeys", afterRestart("Scheduler")),
 		scheduler("sns:Publish", "Alerts", stopped),
 		{grant{"AgentShipping", "dynamodb:GetItem", "LedgerShipping"}, shop},
 		{grant{"AgentShipping", "dynamodb:PutItem", "LedgerShipping"}, shop},

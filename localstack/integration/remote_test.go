@@ -19,6 +19,7 @@ type call struct {
 	task, step  string
 	key         string
 	attempt     string
+	input       string
 }
 
 // answer says what a service answers to the n-th call, from 1, of a step.
@@ -63,12 +64,12 @@ func (r *remote) on(task, step, operation string, a answer) {
 }
 
 func (r *remote) ServeHTTP(w http.ResponseWriter, req *http.Request) {
-	_, _ = io.Copy(io.Discard, req.Body)
+	body, _ := io.ReadAll(req.Body)
 	agent, name, _ := strings.Cut(strings.Trim(req.URL.Path, "/"), "/")
 	h := req.Header
 	c := call{
 		agent: agent, name: name, operation: h.Get("X-Stepkeeper-Operation"), task: h.Get("X-Stepkeeper-Task"),
-		step: h.Get("X-Stepkeeper-Step"), key: h.Get("Idempotency-Key"), attempt: h.Get("X-Stepkeeper-Attempt"),
+		step: h.Get("X-Stepkeeper-Step"), key: h.Get("Idempotency-Key"), attempt: h.Get("X-Stepkeeper-Attempt"), input: string(body),
 	}
 	r.mu.Lock()
 	r.calls = append(r.calls, c)
@@ -80,13 +81,13 @@ func (r *remote) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 	script := r.scripts[c.task+"/"+c.step+"/"+c.operation]
 	r.mu.Unlock()
-	status, body := http.StatusOK, `{"chargeId":"c-1","reservationId":"r-1","shipmentId":"s-1"}`
+	status, text := http.StatusOK, `{"chargeId":"c-1","reservationId":"r-1","shipmentId":"s-1"}`
 	if script != nil {
-		status, body = script(n, c)
+		status, text = script(n, c)
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = io.WriteString(w, body)
+	_, _ = io.WriteString(w, text)
 }
 
 // of lists the calls for a task; step "" is all steps.

@@ -136,6 +136,18 @@ steps:
     after: [approve]
 `
 
+// linking sends a token with which one person answers.
+const linking = `workflow: linking
+grace: 2s
+tellAfter: 2s
+agents:
+  payment: {queueAllowance: 2s, clockSkew: 100ms}
+steps:
+  approve:
+    ask: {agent: payment, operation: ask, timeout: 2s, input: {token: '${ token("approve", "ann") }'}}
+    approval: {question: May it go on?, answers: [go, halt], who: [ann], timeout: 1h, onTimeout: undo}
+`
+
 // links is the length of the long chain; Lambda cuts chains after about 16 invocations of one
 // function (rule 1).
 const links = 30

@@ -13,6 +13,8 @@ type TokenOf struct {
 type Tokens interface {
 	// Current is the ID of the key that a new order's tokens are made with.
 	Current() string
+	// Holds reports whether the key of that ID is among them.
+	Holds(key string) bool
 	// Token makes one. An error where the key is not held: perhaps it is newer than what is known here.
 	Token(key, order string, of TokenOf) (string, error)
 	// Read checks a token that came in for an order. The error is a *Refusal.
@@ -62,6 +64,9 @@ type HiddenTokens struct{}
 
 // Current of Tokens.
 func (HiddenTokens) Current() string { return "hidden" }
+
+// Holds of Tokens.
+func (HiddenTokens) Holds(string) bool { return true }
 
 // Token of Tokens.
 func (HiddenTokens) Token(string, string, TokenOf) (string, error) { return "(token)", nil }

@@ -36,6 +36,7 @@ type Scheduler struct {
 	Engine
 	Workflows  string         // folder of compiled workflows, *.json
 	FairQueues bool           // requests bear the tenant of their order
+	TokenKeys  string         // ARN of the secret with the keys of tokens; "": no workflow makes any
 	Capacity   map[string]int // requests that an agent takes at a time, where a step may choose its agent (P44)
 	// Senders are the role IDs that each agent's replies come from, as SQS names them in a message's
 	// SenderId before the ":". Replies of an agent that is absent are not checked.
@@ -100,7 +101,7 @@ func (r *reader) engine() Engine {
 // ReadScheduler reads the Scheduler's variables. The error lists all that is wrong.
 func ReadScheduler(lookup Lookup) (Scheduler, error) {
 	r := &reader{lookup: lookup}
-	s := Scheduler{Engine: r.engine(), Workflows: r.beside(VarWorkflows, WorkflowsFolder), FairQueues: r.truth(VarFairQueues)}
+	s := Scheduler{Engine: r.engine(), Workflows: r.beside(VarWorkflows, WorkflowsFolder), FairQueues: r.truth(VarFairQueues), TokenKeys: r.optional(VarTokenKeys)}
 	s.Senders = s.senders
 	r.object(VarCapacity, false, &s.Capacity)
 	return s, r.err()

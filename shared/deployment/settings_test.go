@@ -27,6 +27,7 @@ func good() map[string]string {
 		deployment.VarSweepEvery:  "5m",
 		deployment.VarSweepPages:  "70",
 		deployment.VarFairQueues:  "true",
+		deployment.VarTokenKeys:   "arn:aws:secretsmanager:keys",
 		deployment.VarStack:       "Shop/Engine",
 		deployment.VarAgents:      "~=S-Requests,shipping=~Ship-1=AROASHIP+AROASHIP2,mail=Cut-off-X,far=https://sqs/2/far",
 		deployment.VarTaskTTL:     "720h",
@@ -45,7 +46,7 @@ func lookup(env map[string]string) deployment.Lookup {
 
 func TestGood(t *testing.T) {
 	sch, err := deployment.ReadScheduler(lookup(good()))
-	if err != nil || sch.Instance != "89abcdef" || sch.Workflows != "/var/task/workflows" || sch.Shards != 8 || !sch.Finished || sch.TaskTTL != 720*time.Hour || sch.ReplyTo["shop"] == "" || !sch.FairQueues {
+	if err != nil || sch.Instance != "89abcdef" || sch.Workflows != "/var/task/workflows" || sch.Shards != 8 || !sch.Finished || sch.TaskTTL != 720*time.Hour || sch.ReplyTo["shop"] == "" || !sch.FairQueues || sch.TokenKeys != "arn:aws:secretsmanager:keys" {
 		t.Errorf("%+v %v", sch, err)
 	}
 	sup, err := deployment.ReadSupervisor(lookup(good()))
@@ -128,12 +129,12 @@ func TestBounds(t *testing.T) {
 		}
 	}
 	env := good()
-	for _, name := range []string{deployment.VarFinished, deployment.VarFairQueues, deployment.VarTaskTTL, deployment.VarSweepPages, deployment.VarCapacity, deployment.VarReplyTo, deployment.VarAgents, "AWS_LAMBDA_LOG_STREAM_NAME"} {
+	for _, name := range []string{deployment.VarFinished, deployment.VarFairQueues, deployment.VarTokenKeys, deployment.VarTaskTTL, deployment.VarSweepPages, deployment.VarCapacity, deployment.VarReplyTo, deployment.VarAgents, "AWS_LAMBDA_LOG_STREAM_NAME"} {
 		delete(env, name)
 	}
 	env[deployment.VarWorkflows], env[deployment.VarTasks] = " /elsewhere ", " tasks\n"
 	sch, err := deployment.ReadScheduler(lookup(env))
-	if err != nil || sch.Finished || sch.FairQueues || sch.TaskTTL != 0 || len(sch.ReplyTo) > 0 || sch.Instance != "local" || sch.Workflows != "/elsewhere" || sch.Tasks != "tasks" {
+	if err != nil || sch.Finished || sch.FairQueues || sch.TokenKeys != "" || sch.TaskTTL != 0 || len(sch.ReplyTo) > 0 || sch.Instance != "local" || sch.Workflows != "/elsewhere" || sch.Tasks != "tasks" {
 		t.Errorf("%+v %v", sch, err)
 	}
 	env["AWS_LAMBDA_LOG_STREAM_NAME"] = "short"

@@ -22,6 +22,7 @@ const (
 	VarAgent       = "STEPKEEPER_AGENT"        // the agent's name
 	VarLedger      = "STEPKEEPER_LEDGER"       // table, of agents of plain services only (P31)
 	VarSecrets     = "STEPKEEPER_SECRETS"      // {"TOKEN": {"secret": "arn:…", "field": "token"}}; may be absent
+	VarTokenKeys   = "STEPKEEPER_TOKEN_KEYS"   // ARN of the secret with the keys of tokens (P39), where a workflow makes some; may be absent
 	VarWorkflows   = "STEPKEEPER_WORKFLOWS"    // folder of compiled workflows; absent: beside the binary
 	VarAgentConfig = "STEPKEEPER_AGENT_CONFIG" // compiled settings of the HTTP agent; absent: beside the binary
 )

@@ -51,8 +51,9 @@ type Parts struct {
 	WakeSlack time.Duration
 	Logger    *slog.Logger           // nil: slog.Default
 	Count     func(what, why string) // counts what people should know of; may be nil
-	// Tokens answers the keys of answers' tokens (P39); nil: there are none. An error gives the messages back.
-	Tokens func(context.Context) (core.Tokens, error)
+	// Tokens answers the keys of answers' tokens (P39); nil: there are none. An error gives the messages back. With fresh
+	// they are read again, since a token names a key that is not among them.
+	Tokens func(ctx context.Context, fresh bool) (core.Tokens, error)
 }
 
 // Config is what an Engine needs; Logger and Tries too.
@@ -219,7 +220,7 @@ func (e *Engine) decide(ctx context.Context, j *Job) error {
 	var tokens core.Tokens
 	if e.Tokens != nil {
 		var err error
-		if tokens, err = e.Tokens(ctx); err != nil {
+		if tokens, err = e.Tokens(ctx, false); err != nil {
 			return err
 		}
 	}

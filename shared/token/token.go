@@ -83,13 +83,27 @@ func (k *Keys) Replace(now core.Time) *Keys {
 	return &Keys{all}
 }
 
-// Parse reads the stored form of a ring. Its errors hold nothing of it.
+// minGenerated is the least length of a text that a key is made of: more than 256 random bits in letters and digits.
+const minGenerated = 48
+
+// generated is the key that a random text stands for, as Secrets Manager makes one.
+func generated(text string) key {
+	id, secret := sha256.Sum256([]byte("stepkeeper key id\n"+text)), sha256.Sum256([]byte("stepkeeper key\n"+text))
+	return key{ID: hex.EncodeToString(id[:4]), Secret: secret[:]}
+}
+
+// Parse reads the stored form of a ring: what Encode writes, or {"generated": "random text"}, which stands for one key. Its
+// errors hold nothing of it.
 func Parse(data []byte) (*Keys, error) {
 	var stored struct {
-		Keys []key `json:"keys"`
+		Keys      []key  `json:"keys"`
+		Generated string `json:"generated"`
 	}
 	if err := json.Unmarshal(data, &stored); err != nil {
 		return nil, errors.New("the keys of tokens are not in the form that they are written in")
+	}
+	if len(stored.Keys) == 0 && len(stored.Generated) >= minGenerated {
+		return &Keys{[]key{generated(stored.Generated)}}, nil
 	}
 	if len(stored.Keys) == 0 || len(stored.Keys) > maxKeys {
 		return nil, fmt.Errorf("there are %d keys of tokens, 1 to %d can be used", len(stored.Keys), maxKeys)
@@ -120,6 +134,9 @@ func (k *Keys) String() string { return fmt.Sprintf("%d keys", len(k.all)) }
 
 // Current is the ID of the key that new orders get.
 func (k *Keys) Current() string { return k.all[0].ID }
+
+// Holds reports whether the key of that ID is in the ring.
+func (k *Keys) Holds(id string) bool { return k.index(id) >= 0 }
 
 // Token makes the token of an order.
 func (k *Keys) Token(id, order string, of core.TokenOf) (string, error) {

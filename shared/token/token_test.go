@@ -167,3 +167,22 @@ func TestKeysAreKeptInAFile(t *testing.T) {
 		t.Errorf("left: %v", left)
 	}
 }
+
+// P39: a random text that AWS makes stands for one key, the same each time.
+func TestAGeneratedKey(t *testing.T) {
+	text := strings.Repeat("a1B2", 12)
+	k, err := token.Parse([]byte(`{"generated":"` + text + `"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "4caf394d.MS9hcHByb3ZlL2Fubi9sZWU.66UEs5peWrLxFVN7_Eu64w"
+	if got := made(t, k, "o-1", ann); got != want { // what was sent works after an update
+		t.Errorf("it is %s", got)
+	}
+	if _, err := token.Parse([]byte(`{"generated":"` + text[1:] + `"}`)); err == nil {
+		t.Error("a short text is a key")
+	}
+	if kept, err := token.Parse(k.Replace(5).Encode()); err != nil || !kept.Holds(k.Current()) {
+		t.Errorf("it is lost when it is replaced: %v", err)
+	}
+}

@@ -219,7 +219,7 @@ func (p *process) equip() {
 var firstKeys, laterKeys = token.Fixed(false), token.Fixed(true)
 
 // tokens: a newer version of the program comes with a new key.
-func (p *process) tokens(context.Context) (core.Tokens, error) {
+func (p *process) tokens(context.Context, bool) (core.Tokens, error) {
 	if p.deploy > 0 {
 		return laterKeys, nil
 	}

@@ -28,6 +28,9 @@ func New(lookup deployment.Lookup, out io.Writer, log *slog.Logger) (lambdaevent
 	}
 	engine := cloud.Open(c, settings.Engine, workflows, log)
 	engine.Count = counted(log)
+	if settings.TokenKeys != "" {
+		engine.Tokens = cloud.NewTokenKeys(c, settings.TokenKeys, engine.Clock).Read
+	}
 	held := &notCalled{out: out, log: log, deployment: settings.Stack, now: engine.Clock.Now}
 	config := scheduler.Config{Parts: engine, FairQueues: settings.FairQueues, Senders: settings.Senders, Replied: held.replied}
 	if len(settings.Capacity) > 0 {

@@ -1,0 +1,70 @@
+package cloud_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/dev/memory"
+	"github.com/stepkeeper/stepkeeper/functions/internal/cloud"
+	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/token"
+)
+
+// P39: the keys are read once in five minutes, again where a token names another one, and go on while they cannot be read.
+func TestTokenKeysOfASecret(t *testing.T) {
+	ring, asked, down := token.New(), 0, false
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked++
+		body, _ := io.ReadAll(r.Body)
+		w.Header().Set("Content-Type", "application/x-amz-json-1.1")
+		if down || r.Header.Get("X-Amz-Target") != "secretsmanager.GetSecretValue" || !strings.Contains(string(body), `"arn:keys"`) {
+			w.WriteHeader(http.StatusBadRequest)
+			fmt.Fprint(w, `{"__type":"ResourceNotFoundException","message":"none"}`)
+			return
+		}
+		fmt.Fprintf(w, `{"SecretString":%q}`, ring.Encode())
+	}))
+	defer srv.Close()
+	c, err := wire.Environment(func(name string) (string, bool) {
+		v, ok := map[string]string{"AWS_REGION": "eu-central-1", "AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "s", "AWS_ENDPOINT_URL": srv.URL}[name]
+		return v, ok
+	}, wire.Options{MaxAttempts: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	clock := memory.NewClock(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))
+	keys := cloud.NewTokenKeys(c, "arn:keys", clock)
+	read := func(fresh bool, times int, current string) {
+		t.Helper()
+		got, err := keys.Read(context.Background(), fresh)
+		if err != nil || got.Current() != current || asked != times {
+			t.Errorf("%v, %v; asked %d times, want %d", got, err, asked, times)
+		}
+	}
+	down = true
+	if _, err := keys.Read(context.Background(), false); err == nil || !strings.Contains(err.Error(), "arn:keys") {
+		t.Errorf("none are known: %v", err)
+	}
+	down = false
+	first := ring.Current()
+	read(false, 2, first)
+	ring = ring.Replace(core.TimeOf(clock.Now()))
+	clock.Advance(9 * time.Second)
+	read(true, 2, first)
+	read(false, 2, first)
+	clock.Advance(time.Second)
+	read(true, 3, ring.Current())
+	clock.Advance(5*time.Minute - time.Second)
+	read(false, 3, ring.Current())
+	down = true
+	clock.Advance(time.Second)
+	read(false, 4, ring.Current())
+	read(false, 4, ring.Current()) // not asked each time meanwhile
+}
