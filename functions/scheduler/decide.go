@@ -11,7 +11,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/state"
-	"github.com/stepkeeper/stepkeeper/shared/token"
 )
 
 // Codes of refusals at intake, beside those of package message and of the core.
@@ -71,7 +70,7 @@ func (it *item) decide(ctx context.Context, j *engine.Job) (core.Decision, error
 	}
 	ev, to, err := it.aimed(ctx, j)
 	if err == nil && it.token != "" && j.Task != nil {
-		ev, err = it.vouched(ctx, j)
+		ev, err = it.vouched(j)
 	}
 	if err != nil {
 		return core.Decision{}, err
@@ -87,18 +86,11 @@ func (it *item) decide(ctx context.Context, j *engine.Job) (core.Decision, error
 var errNoKeys = errors.New("there is no key for the tokens of its workflow; deploy it with the workflow")
 
 // vouched is an answer as its token says: the run, the step and the person are the token's (P39).
-func (it *item) vouched(ctx context.Context, j *engine.Job) (core.Event, error) {
+func (it *item) vouched(j *engine.Job) (core.Event, error) {
 	if j.At.Tokens == nil {
 		return nil, &message.Refusal{Code: core.CodeNoTokens, Field: "token", Text: "this deployment has no key for tokens; answer as a person, with by"}
 	}
 	of, err := j.At.Tokens.Read(j.ID, it.token, j.At.Now)
-	if r, ok := err.(*core.Refusal); ok && r.Code == token.CodeUnknown { // another Scheduler may have heard of a new key first
-		keys, errKeys := it.s.cfg.Tokens(ctx, true)
-		if errKeys != nil {
-			return nil, errKeys
-		}
-		of, err = keys.Read(j.ID, it.token, j.At.Now)
-	}
 	if err != nil {
 		return nil, err
 	}

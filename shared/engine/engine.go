@@ -52,7 +52,7 @@ type Parts struct {
 	Logger    *slog.Logger           // nil: slog.Default
 	Count     func(what, why string) // counts what people should know of; may be nil
 	// Tokens answers the keys of answers' tokens (P39); nil: there are none. An error gives the messages back. With fresh
-	// they are read again, since a token names a key that is not among them.
+	// they are read again, since an order has a key that is not among them.
 	Tokens func(ctx context.Context, fresh bool) (core.Tokens, error)
 }
 

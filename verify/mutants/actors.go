@@ -34,7 +34,6 @@ var ofActors = []Mutant{
 	{Name: "P39-the-sender-says-the-run", File: scheduled, Func: "item.vouched", Old: "= of.Run, of.Step,", New: "= e.Run, of.Step,"},
 	{Name: "P39-a-scheduler-without-keys-decides", File: scheduled, Func: "item.decide", Old: "case j.Definition != nil && j.Definition.Tokens && j.At.Tokens == nil:", New: "case false:"},
 	{Name: "P39-a-new-key-is-not-heard-of", File: scheduled, Func: "item.decide", Old: "!j.At.Tokens.Holds(j.Task.TokenKey)", New: "false"},
-	{Name: "P39-a-token-of-a-new-key-is-refused", File: scheduled, Func: "item.vouched", Old: "r.Code == token.CodeUnknown", New: "false"},
 	{Name: "P39-keys-are-read-each-time", File: "functions/internal/cloud/tokens.go", Func: "TokenKeys.Read", Old: "now.Sub(t.at) < age", New: "now.Sub(t.at) < min(age, 0)", Killers: []string{"cloud"}},
 	{Name: "P39-keys-are-read-once", File: "functions/internal/cloud/tokens.go", Func: "TokenKeys.Read", Old: "now.Sub(t.at) < age", New: "age > 0", Killers: []string{"cloud"}},
 	{Name: "P39-an-outage-forgets-the-keys", File: "functions/internal/cloud/tokens.go", Func: "TokenKeys.Read", Old: "case t.keys == nil:", New: "case age > 0:", Killers: []string{"cloud"}},

@@ -17,7 +17,7 @@ import (
 // How old the keys of tokens may be: an order that was made by an instance with a newer key is not decided before.
 const (
 	keysAge  = 5 * time.Minute
-	freshAge = 10 * time.Second // where a token names a key that is not among them
+	freshAge = 10 * time.Second // where an order has a key that is not among them
 )
 
 // TokenKeys reads the keys of tokens from a secret of Secrets Manager (P39).
