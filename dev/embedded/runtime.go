@@ -116,6 +116,7 @@ func (s *Runtime) wire(ctx context.Context) (err error) {
 		Tokens: func(context.Context, bool) (core.Tokens, error) { return s.tokens, nil },
 	}
 	s.scheduler = scheduler.New(scheduler.Config{
+		FairQueues: true, Priorities: true,
 		Parts: parts, Replied: s.uncalled.replied, Capacity: s.capacity,
 		Pause: func(ctx context.Context, try int) error {
 			pause(ctx, min(20*time.Millisecond<<min(max(try-1, 0), 10), 5*time.Second))

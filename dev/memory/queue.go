@@ -86,7 +86,7 @@ func (q *Queue) add(m port.Message, sent, at time.Time) {
 func (q *Queue) stand(slot uint32, e *entry) {
 	e.state = ready
 	q.visible++
-	q.line.push(ticket{slot, e.seq})
+	q.line.push(&e.message, ticket{slot, e.seq})
 }
 
 // hideUntil makes a received message invisible.
@@ -168,12 +168,15 @@ func (q *Queue) take(now time.Time, most int, visibility time.Duration) ([]port.
 	var deliveries []port.Delivery
 	var left departed
 	q.promote(now)
+	first, second := q.line.begin(q.visible > 0)
 	for len(deliveries) < most {
-		t, some := q.line.peek()
+		t, some := first.pop()
+		if !some {
+			t, some = second.pop()
+		}
 		if !some {
 			break
 		}
-		q.line.drop()
 		e := q.slab.holds(t.slot, t.seq)
 		if e == nil || e.state != ready {
 			continue // deleted, or extended, while it stood in the line
@@ -297,7 +300,7 @@ func (q *Queue) Extend(ctx context.Context, text string, d time.Duration) error 
 	return nil
 }
 
-// Depth is exact at its moment; the age is that of the message first in the line.
+// Depth is exact at its moment.
 func (q *Queue) Depth(ctx context.Context) (port.Depth, error) {
 	if err := ctx.Err(); err != nil {
 		return port.Depth{}, err
@@ -307,24 +310,21 @@ func (q *Queue) Depth(ctx context.Context) (port.Depth, error) {
 	q.mu.Lock()
 	q.promote(now)
 	depth := port.Depth{}
-	for {
-		t, some := q.line.peek()
-		if !some {
-			break
-		}
+	gone := func(t ticket) bool {
 		e := q.slab.holds(t.slot, t.seq)
 		if e == nil || e.state != ready {
-			q.line.drop()
-			continue
+			return true
 		}
-		if !q.expired(e, now) {
-			depth.Oldest = max(0, now.Sub(e.sent))
-			break
+		if q.expired(e, now) {
+			q.visible--
+			q.slab.release(t.slot)
+			return true
 		}
-		q.line.drop()
-		q.visible--
-		q.slab.release(t.slot)
+		depth.Oldest = max(depth.Oldest, now.Sub(e.sent))
+		return false
 	}
+	q.line.high.trim(gone)
+	q.line.normal.trim(gone)
 	depth.Visible, depth.InFlight, depth.Delayed = q.visible, q.flying, len(q.asleep.slots)-q.flying
 	q.notify(now)
 	q.mu.Unlock()

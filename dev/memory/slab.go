@@ -73,36 +73,6 @@ type ticket struct {
 	seq  uint64
 }
 
-// line is a first-in-first-out ring.
-type line struct {
-	ring  []ticket
-	first int
-	count int
-}
-
-func (l *line) push(t ticket) {
-	if l.count == len(l.ring) {
-		grown := make([]ticket, max(64, 2*len(l.ring)))
-		n := copy(grown, l.ring[l.first:])
-		copy(grown[n:], l.ring[:l.first])
-		l.ring, l.first = grown, 0
-	}
-	l.ring[(l.first+l.count)&(len(l.ring)-1)] = t
-	l.count++
-}
-
-func (l *line) peek() (ticket, bool) {
-	if l.count == 0 {
-		return ticket{}, false
-	}
-	return l.ring[l.first], true
-}
-
-func (l *line) drop() {
-	l.first = (l.first + 1) & (len(l.ring) - 1)
-	l.count--
-}
-
 // sleepers is a heap of the delayed and in-flight entries, earliest to wake first. It is written
 // out instead of using container/heap, which costs an allocation and an interface call a step.
 type sleepers struct {

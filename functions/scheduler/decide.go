@@ -186,7 +186,7 @@ func (it *item) answer(j *engine.Job, d core.Decision) []core.Effect {
 		return nil
 	case it.submit != nil && t.ReplyTo != "" && j.Definition != nil && j.Definition.Notifies(core.StatusReceived):
 		return []core.Effect{core.SendStatus{ReplyTo: t.ReplyTo, Status: core.Status{
-			Kind: core.StatusReceived, OrderID: t.OrderID, Workflow: t.Workflow, At: t.Created, Notes: message.Notes(t.Priority)}}}
+			Kind: core.StatusReceived, OrderID: t.OrderID, Workflow: t.Workflow, At: t.Created, Notes: it.s.notes(t.Priority)}}}
 	case it.control != nil && v != nil && !v.Accepted:
 		return it.reply(cmp.Or(it.control.ReplyTo, t.ReplyTo), core.Status{Kind: core.StatusCommandRefused, OrderID: j.ID, Run: t.Run,
 			Workflow: t.Workflow, At: v.At, Command: v.Command, CommandID: v.ID, Code: "refused", Message: v.Reason})

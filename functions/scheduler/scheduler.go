@@ -6,6 +6,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/engine"
+	"github.com/stepkeeper/stepkeeper/shared/message"
 )
 
 // Config is what a Scheduler needs. State, Queues, Alerts, Clock and Name are required.
@@ -24,6 +25,8 @@ type Config struct {
 	Capacity func(agent string) int
 	// FairQueues puts the order's tenant on each request, see message.Tenant (rule 4).
 	FairQueues bool
+	// Priorities: the agents' queues put orders of high priority first (P46). Without, receipts say that it has no effect.
+	Priorities bool
 	// Senders are the role IDs that the replies of an agent come from, by agent (P3). Those of an agent
 	// that is absent are compared by the name that they bear only.
 	Senders map[string][]string
@@ -59,6 +62,14 @@ func New(cfg Config) *Scheduler {
 }
 
 func (s *Scheduler) now() core.Time { return core.TimeOf(s.cfg.Clock.Now()) }
+
+// notes say what of an order has no effect.
+func (s *Scheduler) notes(priority string) []string {
+	if s.cfg.Priorities {
+		return nil
+	}
+	return message.Notes(priority)
+}
 
 func (s *Scheduler) count(what, why string) {
 	if s.cfg.Count != nil {

@@ -70,7 +70,7 @@ func resultOf(id string, it *item, j *engine.Job) SubmitResult {
 		r.State = j.Task.ProcessState
 	}
 	if r.Refusal == nil {
-		r.Notes = message.Notes(it.submit.Priority)
+		r.Notes = it.s.notes(it.submit.Priority)
 	}
 	return r
 }

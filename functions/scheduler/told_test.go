@@ -380,9 +380,20 @@ func TestPriorityHasNoEffectAndSaysSo(t *testing.T) {
 			t.Errorf("%+v, stored %q", status, w.Task("o-1").Priority)
 		}
 	}
-	w := world.New(t, world.Definition()).Boot()
+	w := world.New(t, world.Definition())
+	w.Config = func(c *scheduler.Config) { c.Priorities = true }
 	o := world.Order("o-1")
-	o.Priority, o.Workflow = "high", "missing"
+	o.Priority = "high"
+	if r := w.Boot().Scheduler.Submit(ctx, []message.SubmitOrder{*o})[0]; r.Notes != nil || heard(t, w, "shop")[0].Notes != nil {
+		t.Errorf("where it has an effect: %+v", r)
+	}
+	for _, d := range w.Take(port.Requests("agent-a")) {
+		if !d.High {
+			t.Error("its request is like any other")
+		}
+	}
+	w = world.New(t, world.Definition()).Boot()
+	o.Workflow = "missing"
 	if r := w.Scheduler.Submit(ctx, []message.SubmitOrder{*o})[0]; r.Answer != scheduler.Refused || r.Notes != nil {
 		t.Errorf("%+v", r)
 	}

@@ -125,6 +125,9 @@ func (p *post) add(i int, effect core.Effect) {
 		if p.sender.FairQueues {
 			m.Group = message.Tenant(e.OrderID)
 		}
+		if t := p.jobs[i].Task; t != nil {
+			m.High = t.Priority == message.PriorityHigh
+		}
 		p.put(port.Requests(e.Agent), i, e, m)
 	case core.SendWake:
 		if delay, ok := p.delay(e); ok {

@@ -32,6 +32,8 @@ type Message struct {
 	// Group is whose message it is: a queue that knows groups keeps a flood of one from delaying the
 	// others'. A hint; a queue may ignore it. At most 128 letters, digits and punctuation; "": none.
 	Group string
+	// High: it goes before messages without, mostly. A hint; a queue may ignore it (P46).
+	High bool
 }
 
 // Bytes is the body, encoding the value where there is only that.
