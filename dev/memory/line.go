@@ -1,0 +1,124 @@
+package memory
+
+import "github.com/stepkeeper/stepkeeper/shared/port"
+
+// normalFirst is every how many takes the messages without priority come first, so that they are never starved (P46).
+const normalFirst = 10
+
+// keptGroups is how many empty groups keep their memory.
+const keptGroups = 64
+
+// line holds the tickets of visible messages: those of high priority first, but for every tenth take. Within a priority the
+// groups take turns, each first in, first out, so that a flood of one delays the others little (P46).
+type line struct {
+	high, normal turns
+	takes        int
+}
+
+func (l *line) push(m *port.Message, t ticket) {
+	if m.High {
+		l.high.push(m.Group, t)
+		return
+	}
+	l.normal.push(m.Group, t)
+}
+
+// begin says which priority comes first in one take; some: it will find messages.
+func (l *line) begin(some bool) (first, second *turns) {
+	if some {
+		l.takes++
+	}
+	if some && l.takes%normalFirst == 0 {
+		return &l.normal, &l.high
+	}
+	return &l.high, &l.normal
+}
+
+// turns are the tickets of one priority, by group.
+type turns struct {
+	groups map[string]*group
+	order  ring[*group] // those with tickets, whose turn is next first
+}
+
+type group struct {
+	name    string
+	waiting ring[ticket]
+}
+
+func (s *turns) push(name string, t ticket) {
+	g := s.groups[name]
+	if g == nil {
+		if s.groups == nil {
+			s.groups = map[string]*group{}
+		}
+		g = &group{name: name}
+		s.groups[name] = g
+	}
+	if g.waiting.count == 0 {
+		s.order.push(g)
+	}
+	g.waiting.push(t)
+}
+
+// pop takes the next ticket.
+func (s *turns) pop() (t ticket, some bool) {
+	if s.order.count == 0 {
+		return ticket{}, false
+	}
+	g := s.order.at(0)
+	s.order.drop()
+	t = g.waiting.at(0)
+	g.waiting.drop()
+	s.again(g)
+	return t, true
+}
+
+// again lets a group wait for its next turn, if it has tickets left.
+func (s *turns) again(g *group) {
+	switch {
+	case g.waiting.count > 0:
+		s.order.push(g)
+	case len(s.groups) > keptGroups:
+		delete(s.groups, g.name)
+	}
+}
+
+// trim drops what is gone from the front of each group, and leaves the order of turns as it is.
+func (s *turns) trim(gone func(ticket) bool) {
+	for range s.order.count {
+		g := s.order.at(0)
+		s.order.drop()
+		for g.waiting.count > 0 && gone(g.waiting.at(0)) {
+			g.waiting.drop()
+		}
+		s.again(g)
+	}
+}
+
+// ring is first in, first out.
+type ring[T any] struct {
+	slots []T
+	first int
+	count int
+}
+
+func (r *ring[T]) push(x T) {
+	if r.count == len(r.slots) {
+		grown := make([]T, max(16, 2*len(r.slots)))
+		n := copy(grown, r.slots[r.first:])
+		copy(grown[n:], r.slots[:r.first])
+		r.slots, r.first = grown, 0
+	}
+	r.slots[(r.first+r.count)&(len(r.slots)-1)] = x
+	r.count++
+}
+
+// at is the i-th from the front.
+func (r *ring[T]) at(i int) T { return r.slots[(r.first+i)&(len(r.slots)-1)] }
+
+func (r *ring[T]) drop() {
+	var none T
+	r.slots[r.first] = none
+	r.first = (r.first + 1) & (len(r.slots) - 1)
+	r.count--
+}

@@ -1,0 +1,126 @@
+package memory_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/dev/memory"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+func sorting(t *testing.T) (q port.Queue, send func(group string, high bool, names ...string), take func(max int) string) {
+	t.Helper()
+	queues, err := memory.NewQueues(memory.NewClock(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)), []memory.QueueConfig{{Name: "q", Retention: time.Hour}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if q, err = queues.Queue("q"); err != nil {
+		t.Fatal(err)
+	}
+	send = func(group string, high bool, names ...string) {
+		for _, name := range names {
+			if err := q.Send(t.Context(), []port.Message{{Body: []byte(name), Group: group, High: high}})[0]; err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	take = func(max int) string {
+		ds, err := q.Receive(t.Context(), max, 0, time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, d := range ds {
+			names = append(names, string(d.Body))
+		}
+		return strings.Join(names, " ")
+	}
+	return q, send, take
+}
+
+// P46: messages of high priority come first, but for every tenth batch; a poll that finds nothing is none.
+func TestHighPriorityComesFirst(t *testing.T) {
+	_, send, take := sorting(t)
+	for range 25 {
+		take(1)
+	}
+	for n := range 30 {
+		send("", false, fmt.Sprint("n", n))
+		send("", true, fmt.Sprint("h", n))
+	}
+	for n, want := range []string{"h0", "h1", "h2", "h3", "h4", "h5", "h6", "h7", "h8", "n0", "h9"} {
+		if got := take(1); got != want {
+			t.Errorf("batch %d holds %s, want %s", n+1, got, want)
+		}
+	}
+	if got := take(25); !strings.HasPrefix(got, "h10 h11") || !strings.HasSuffix(got, "h29 n1 n2 n3 n4 n5") {
+		t.Errorf("a large batch holds %s", got)
+	}
+	for range 7 {
+		take(1)
+	}
+	send("", true, "late")
+	if got := take(2); got != "n13 n14" {
+		t.Errorf("the twentieth batch holds %s", got)
+	}
+}
+
+// P46: within a priority the groups take turns, and each is first in, first out; a message that was given back keeps its group.
+func TestGroupsTakeTurns(t *testing.T) {
+	q, send, take := sorting(t)
+	send("flood", false, "f0", "f1", "f2", "f3", "f4")
+	send("a", false, "a0")
+	send("b", false, "b0", "b1")
+	if got := take(5); got != "f0 a0 b0 f1 b1" {
+		t.Errorf("in turn: %s", got)
+	}
+	send("a", false, "a1", "a2")
+	ds, err := q.Receive(t.Context(), 1, 0, time.Minute)
+	if err != nil || string(ds[0].Body) != "f2" {
+		t.Fatalf("%v %v", ds, err)
+	}
+	if err := q.Extend(t.Context(), ds[0].Receipt, 0); err != nil {
+		t.Fatal(err)
+	}
+	if got := take(9); got != "a1 f3 a2 f4 f2" {
+		t.Errorf("after one was given back: %s", got)
+	}
+	for n := range 200 { // more groups than keep their memory
+		send(fmt.Sprint("g", n), false, fmt.Sprint("x", n), fmt.Sprint("y", n))
+	}
+	if got := take(400); strings.Count(got, " ") != 399 || !strings.HasPrefix(got, "x0 x1 ") || !strings.HasSuffix(got, " y198 y199") {
+		t.Errorf("%d of 400: %.60s", strings.Count(got, " ")+1, got)
+	}
+}
+
+// The oldest message is told, whatever its priority and group.
+func TestTheOldestOfAllGroups(t *testing.T) {
+	clock := memory.NewClock(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))
+	queues, err := memory.NewQueues(clock, []memory.QueueConfig{{Name: "q", Retention: time.Hour}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	q, err := queues.Queue("q")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n, m := range []port.Message{{Group: "a"}, {Group: "b"}, {High: true}, {Group: "a"}} {
+		m.Body = []byte{byte('0' + n)}
+		q.Send(t.Context(), []port.Message{m})
+		clock.Advance(time.Minute)
+	}
+	for _, want := range []port.Depth{{Visible: 4, Oldest: 4 * time.Minute}, {Visible: 3, InFlight: 1, Oldest: 4 * time.Minute}, {Visible: 2, InFlight: 2, Oldest: 3 * time.Minute}} {
+		if got, err := q.Depth(t.Context()); err != nil || got != want {
+			t.Errorf("%+v, %v, want %+v", got, err, want)
+		}
+		if _, err := q.Receive(t.Context(), 1, 0, time.Hour); err != nil {
+			t.Fatal(err)
+		}
+	}
+	clock.Advance(2 * time.Hour)
+	if got, err := q.Depth(t.Context()); err != nil || got.Visible+got.InFlight != 0 && got.Oldest != 0 {
+		t.Errorf("after their retention: %+v, %v", got, err)
+	}
+}
