@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// MiniStack changes a template for MiniStack 1.5.33 with policies enforced. Three things are unlike
+// MiniStack changes a template for MiniStack 1.5.33 with policies enforced. Four things are unlike
 // AWS there:
 //
 //   - A batch of SQS is an action of its own, sqs:SendMessageBatch and the like; AWS asks for
@@ -18,13 +18,18 @@ import (
 //   - aws:PrincipalArn of a function is its session's; on AWS it is its role's. Conditions on roles
 //     get the sessions of those roles beside them.
 //   - It refuses alarms on a calculation over several metrics; they are left out.
+//   - Ref of a secret is its name; on AWS it is its ARN, which is its Id in both.
 func MiniStack(template []byte) ([]byte, error) {
 	var t map[string]any
 	if err := json.Unmarshal(template, &t); err != nil {
 		return nil, fmt.Errorf("template for MiniStack: %w", err)
 	}
-	walk(t)
 	resources, _ := t["Resources"].(map[string]any)
+	walk(t, func(id any) bool {
+		name, _ := id.(string)
+		r, _ := resources[name].(map[string]any)
+		return r["Type"] == "AWS::SecretsManager::Secret"
+	})
 	for id, r := range resources {
 		if inside(r, "Properties")["Metrics"] != nil && r.(map[string]any)["Type"] == "AWS::CloudWatch::Alarm" {
 			delete(resources, id)
@@ -35,16 +40,20 @@ func MiniStack(template []byte) ([]byte, error) {
 
 var batches = []string{"sqs:SendMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility"}
 
-func walk(v any) {
+func walk(v any, secret func(id any) bool) {
 	switch x := v.(type) {
 	case []any:
 		for _, e := range x {
-			walk(e)
+			walk(e, secret)
 		}
 	case map[string]any:
 		statement(x)
+		if id := x["Ref"]; len(x) == 1 && secret(id) {
+			delete(x, "Ref")
+			x["Fn::GetAtt"] = []any{id, "Id"}
+		}
 		for _, e := range x {
-			walk(e)
+			walk(e, secret)
 		}
 	}
 }

@@ -14,6 +14,8 @@ func TestMiniStack(t *testing.T) {
 			`{"P":{"Action":["sqs:SendMessage","sqs:SendMessageBatch"],"Effect":"Allow","Resource":"q"}}`},
 		{"an alarm on a calculation", `{"Resources":{"A":{"Properties":{"Metrics":[]},"Type":"AWS::CloudWatch::Alarm"},"B":{"Properties":{"MetricName":"m"},"Type":"AWS::CloudWatch::Alarm"}}}`,
 			`{"Resources":{"B":{"Properties":{"MetricName":"m"},"Type":"AWS::CloudWatch::Alarm"}}}`},
+		{"a secret's ARN", `{"Resources":{"F":{"A":{"Ref":"S"},"B":[{"Ref":"F"}]},"S":{"Type":"AWS::SecretsManager::Secret"}}}`,
+			`{"Resources":{"F":{"A":{"Fn::GetAtt":["S","Id"]},"B":[{"Ref":"F"}]},"S":{"Type":"AWS::SecretsManager::Secret"}}}`},
 		{"not allowed", `{"P":{"Effect":"Allow","Action":["sqs:ReceiveMessage"],"Resource":"q"}}`,
 			`{"P":{"Action":["sqs:ReceiveMessage"],"Effect":"Allow","Resource":"q"}}`},
 		{"refused unless known", `{"P":[{"Effect":"Deny","Action":"sqs:SendMessage","Condition":{"ArnNotEquals":{"aws:PrincipalArn":[{"Fn::GetAtt":["ARole1","Arn"]},"arn:x"]}}}]}`,

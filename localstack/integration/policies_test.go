@@ -180,6 +180,9 @@ func (s *site) label(arn string) string {
 		return arn[strings.LastIndex(arn, ":")+1:]
 	}
 	_, rest, _ := strings.Cut(arn, best)
+	if strings.Contains(arn, ":secret:") { // it ends with six characters of its own
+		rest = ""
+	}
 	return label[:max(0, len(label)-8)] + rest
 }
 
