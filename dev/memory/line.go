@@ -34,15 +34,17 @@ func (l *line) begin(some bool) (first, second *turns) {
 	return &l.high, &l.normal
 }
 
-// turns are the tickets of one priority, by group.
+// turns are the tickets of one priority, by group. The next one is of the group whose last turn is the longest ago.
 type turns struct {
 	groups map[string]*group
-	order  ring[*group] // those with tickets, whose turn is next first
+	order  ring[*group] // those with tickets, by their last turn
+	taken  uint64
 }
 
 type group struct {
 	name    string
 	waiting ring[ticket]
+	last    uint64 // when it had its last turn, in turns; 0: none yet
 }
 
 func (s *turns) push(name string, t ticket) {
@@ -54,10 +56,14 @@ func (s *turns) push(name string, t ticket) {
 		g = &group{name: name}
 		s.groups[name] = g
 	}
-	if g.waiting.count == 0 {
-		s.order.push(g)
-	}
 	g.waiting.push(t)
+	if g.waiting.count > 1 {
+		return
+	}
+	s.order.push(g)
+	for i := s.order.count - 1; i > 0 && s.order.at(i-1).last > g.last; i-- {
+		s.order.swap(i - 1)
+	}
 }
 
 // pop takes the next ticket.
@@ -69,6 +75,8 @@ func (s *turns) pop() (t ticket, some bool) {
 	s.order.drop()
 	t = g.waiting.at(0)
 	g.waiting.drop()
+	s.taken++
+	g.last = s.taken
 	s.again(g)
 	return t, true
 }
@@ -115,6 +123,12 @@ func (r *ring[T]) push(x T) {
 
 // at is the i-th from the front.
 func (r *ring[T]) at(i int) T { return r.slots[(r.first+i)&(len(r.slots)-1)] }
+
+// swap exchanges the i-th and the one after it.
+func (r *ring[T]) swap(i int) {
+	a, b := (r.first+i)&(len(r.slots)-1), (r.first+i+1)&(len(r.slots)-1)
+	r.slots[a], r.slots[b] = r.slots[b], r.slots[a]
+}
 
 func (r *ring[T]) drop() {
 	var none T

@@ -41,7 +41,7 @@ func sorting(t *testing.T) (q port.Queue, send func(group string, high bool, nam
 }
 
 // P46: messages of high priority come first, but for every tenth batch; a poll that finds nothing is none.
-func TestHighPriorityComesFirst(t *testing.T) {
+func TestQueuesPutHighPriorityFirst(t *testing.T) {
 	_, send, take := sorting(t)
 	for range 25 {
 		take(1)
@@ -68,7 +68,7 @@ func TestHighPriorityComesFirst(t *testing.T) {
 }
 
 // P46: within a priority the groups take turns, and each is first in, first out; a message that was given back keeps its group.
-func TestGroupsTakeTurns(t *testing.T) {
+func TestQueuesGiveGroupsTurns(t *testing.T) {
 	q, send, take := sorting(t)
 	send("flood", false, "f0", "f1", "f2", "f3", "f4")
 	send("a", false, "a0")
@@ -78,13 +78,13 @@ func TestGroupsTakeTurns(t *testing.T) {
 	}
 	send("a", false, "a1", "a2")
 	ds, err := q.Receive(t.Context(), 1, 0, time.Minute)
-	if err != nil || string(ds[0].Body) != "f2" {
+	if err != nil || string(ds[0].Body) != "a1" { // whose last turn is the longest ago
 		t.Fatalf("%v %v", ds, err)
 	}
 	if err := q.Extend(t.Context(), ds[0].Receipt, 0); err != nil {
 		t.Fatal(err)
 	}
-	if got := take(9); got != "a1 f3 a2 f4 f2" {
+	if got := take(9); got != "f2 a2 f3 a1 f4" {
 		t.Errorf("after one was given back: %s", got)
 	}
 	for n := range 200 { // more groups than keep their memory
@@ -96,7 +96,7 @@ func TestGroupsTakeTurns(t *testing.T) {
 }
 
 // The oldest message is told, whatever its priority and group.
-func TestTheOldestOfAllGroups(t *testing.T) {
+func TestQueuesTellTheOldestOfAllGroups(t *testing.T) {
 	clock := memory.NewClock(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))
 	queues, err := memory.NewQueues(clock, []memory.QueueConfig{{Name: "q", Retention: time.Hour}})
 	if err != nil {

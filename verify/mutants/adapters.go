@@ -3,6 +3,7 @@ package mutants
 const (
 	memoryStore  = "dev/memory/store.go"
 	memoryQueue  = "dev/memory/queue.go"
+	memoryLine   = "dev/memory/line.go"
 	memoryLedger = "dev/memory/ledger.go"
 	memoryLeases = "dev/memory/leases.go"
 	sqlCommit    = "dev/sqlite/commit.go"
@@ -27,6 +28,14 @@ const (
 
 // ofAdapters are mutants of the stores, the queues, and the state store above them.
 var ofAdapters = []Mutant{
+	{Name: "P46-normal-is-starved", File: memoryLine, Func: "line.begin", Old: "some && l.takes%normalFirst == 0", New: "false"},
+	{Name: "P46-empty-polls-count", File: memoryLine, Func: "line.begin", Old: "if some {", New: "if true {"},
+	{Name: "P46-priority-is-not-looked-at", File: memoryLine, Func: "line.push", Old: "if m.High {", New: "if false {"},
+	{Name: "P46-a-group-that-comes-waits-for-all", File: memoryLine, Func: "turns.push", Old: "s.order.at(i-1).last > g.last", New: "false"},
+	{Name: "P46-a-flood-keeps-its-turn", File: memoryLine, Func: "turns.pop", Old: "g.last = s.taken\n\ts.again(g)", New: "s.again(g)\n\tfor i := s.order.count - 1; i > 0; i-- {\n\t\ts.order.swap(i - 1)\n\t}"},
+	{Name: "P46-only-the-first-group-tells-its-age", File: memoryLine, Func: "turns.trim", Old: "for range s.order.count {", New: "for range min(s.order.count, 1) {"},
+	{Name: "P46-requests-of-high-orders-are-like-any", File: "shared/engine/send.go", Func: "post.add", Old: "t.Priority == message.PriorityHigh", New: "false", Killers: []string{"embedded"}},
+	{Name: "P46-tenants-are-not-told-apart", File: "dev/embedded/runtime.go", Func: "Runtime.wire", Old: "FairQueues: true, ", New: "", Killers: []string{"embedded"}},
 	{Name: "P8-memory-writes-without-condition", File: memoryStore, Func: "Store.commit", Old: "stored.record.Version != w.Expected", New: "false"},
 	{Name: "P8-memory-takes-newer-writes-only", File: memoryStore, Func: "Store.commit", Old: "stored.record.Version != w.Expected", New: "stored.record.Version > w.Expected"},
 	{Name: "P14-memory-creates-twice", File: memoryStore, Func: "Store.create", Old: "if _, there := s.rows[id]; there {", New: "if false {"},

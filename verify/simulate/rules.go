@@ -59,6 +59,7 @@ var rules = []Covered{
 	{"P43", []string{"P43", "P15"}, ""},
 	{"P44", []string{"P44", "P15"}, ""},
 	{"P45", []string{"P45", "P15"}, ""},
+	{"P46", nil, "the order in which a queue hands out its messages is drawn at random, as SQS gives none; dev/memory and dev/embedded test it"},
 	{"P48", []string{"P48", "6", "18"}, ""},
 	{"P49", []string{"P49", "14"}, ""},
 	{"P50", []string{"P50", "P15"}, ""},

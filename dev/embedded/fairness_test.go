@@ -1,0 +1,149 @@
+package embedded_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/dev/embedded"
+	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// counter is an agent that makes one call at a time, each when the test says so: time is counted in calls.
+type counter struct {
+	t      *testing.T
+	s      *embedded.Runtime
+	called chan string // the order of the call that waits
+	goes   chan struct{}
+}
+
+func newCounter(t *testing.T) *counter {
+	w, c := newFixture(t, "1h"), &counter{t: t, called: make(chan string), goes: make(chan struct{})}
+	w.options.Inside.Concurrency, w.options.MaxOpen = 1, 100_000
+	w.options.Operations = map[string]worker.Operations{"shop": {worker.AnyOperation: {Run: func(ctx context.Context, call worker.Call) (any, error) {
+		select {
+		case c.called <- call.OrderID:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		<-c.goes
+		return nil, nil
+	}}}}
+	c.s = w.open()
+	t.Cleanup(func() { closeRuntime(t, c.s) })
+	return c
+}
+
+func (c *counter) submit(rest string, ids ...string) {
+	c.t.Helper()
+	var orders []message.SubmitOrder
+	for _, id := range ids {
+		orders = append(orders, order(c.t, id, rest))
+	}
+	for _, r := range c.s.Submit(c.t.Context(), orders) {
+		if r.Err != nil {
+			c.t.Fatal(r.Err)
+		}
+	}
+}
+
+// call lets one call happen, and answers whose it was; "" where none is to be made. A call takes much longer than the
+// Scheduler takes for a reply.
+func (c *counter) call() string {
+	c.t.Helper()
+	for end := time.Now().Add(patience); time.Now().Before(end); {
+		if busy(c.t, c.s) {
+			time.Sleep(50 * time.Microsecond)
+			continue
+		}
+		select {
+		case id := <-c.called:
+			c.goes <- struct{}{}
+			return id
+		case <-time.After(time.Millisecond):
+			if d := depth(c.t, c.s, port.Requests("shop")); d.Visible+d.InFlight == 0 && !busy(c.t, c.s) {
+				return ""
+			}
+		}
+	}
+	c.t.Fatal("no call is made, and there is work")
+	return ""
+}
+
+// latencies submits an order of the tenant "small" every six calls, and floods orders of another one; it answers how many
+// calls each order of the small one took to end, in order.
+func (c *counter) latencies(orders, flood int) (took []int) {
+	began, calls := map[string]int{}, map[string]int{}
+	for now := 0; len(took) < orders; now++ {
+		if now%6 == 0 && len(began) < orders {
+			id := fmt.Sprintf("small:%d", now)
+			began[id] = now
+			c.submit("", id)
+		}
+		var ids []string
+		for n := range flood {
+			ids = append(ids, fmt.Sprintf("flood:%d-%d", now, n))
+		}
+		if flood > 0 {
+			c.submit("", ids...)
+		}
+		id := c.call()
+		if calls[id]++; strings.HasPrefix(id, "small:") && calls[id] == 2 {
+			took = append(took, now+1-began[id])
+		}
+	}
+	slices.Sort(took)
+	return took
+}
+
+// P46: a flood of one tenant at 20 times what the agent can do at most doubles the time of another one's orders.
+func TestAFloodOfOneTenantDelaysTheOthersLittle(t *testing.T) {
+	const orders = 50
+	alone, beside := newCounter(t).latencies(orders, 0), newCounter(t).latencies(orders, 10) // of two calls each
+	p99 := func(took []int) int { return took[len(took)*99/100] }
+	t.Logf("calls until an order of two steps has ended: median %d, p99 %d alone; median %d, p99 %d beside a flood of another tenant at 20 times the capacity",
+		alone[orders/2], p99(alone), beside[orders/2], p99(beside))
+	if p99(beside) > 2*p99(alone) {
+		t.Errorf("a flood takes the p99 from %d to %d calls", p99(alone), p99(beside))
+	}
+}
+
+// P46: orders of high priority go before the others, which still get every tenth call.
+func TestHighPriorityGoesFirst(t *testing.T) {
+	c := newCounter(t)
+	var normal, high []string
+	for n := range 40 {
+		normal, high = append(normal, fmt.Sprintf("normal-%d", n)), append(high, fmt.Sprintf("high-%d", n))
+	}
+	c.submit("", normal...)
+	if id := c.call(); !strings.HasPrefix(id, "normal-") {
+		t.Fatalf("the first call is of %q", id)
+	}
+	c.submit(`,"priority":"high"`, high...)
+	if n := c.s.Submit(t.Context(), []message.SubmitOrder{order(t, "high-0", `,"priority":"high"`)})[0].Notes; n != nil {
+		t.Errorf("the receipt says %q", n)
+	}
+	c.call() // of a normal one, received before
+	others := 0
+	for range 80 { // which have two steps each
+		if id := c.call(); strings.HasPrefix(id, "normal-") {
+			others++
+		}
+	}
+	if others < 7 || others > 10 {
+		t.Errorf("%d of 80 calls are of orders without priority, while 40 orders of high priority wait", others)
+	}
+	for c.call() != "" {
+	}
+	for _, id := range append(normal, high...) {
+		if task := wait(t, c.s, id); task.ProcessState != core.Processed {
+			t.Errorf("%s ended %s", id, task.ProcessState)
+		}
+	}
+}
