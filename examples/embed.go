@@ -5,5 +5,5 @@ import "embed"
 
 // Files are NAME/NAME.yaml, each with the order.json beside it.
 //
-//go:embed carriers/carriers.yaml expense/expense.yaml kyc/kyc.yaml reminders/reminders.yaml shipments/*.yaml transfer/transfer.yaml trial/trial.yaml */order.json
+//go:embed carriers/carriers.yaml expense/expense.yaml kyc/kyc.yaml nightly/*.yaml reminders/reminders.yaml shipments/*.yaml subscription/subscription.yaml transfer/transfer.yaml trial/trial.yaml */order.json
 var Files embed.FS

@@ -97,13 +97,15 @@ func TestDevExample(t *testing.T) {
 // waiting for days.
 func TestDevExamples(t *testing.T) {
 	for name, want := range map[string][]string{
-		"carriers":  {"Processed", "fedex", "Compensated", "the order goes on without it", "asked, not-yet", "collected  Processed"},
-		"expense":   {"Processing", "approve", "Waiting"},
-		"kyc":       {"Processing", "Waiting"},
-		"reminders": {"Processing", "Waiting"},
-		"shipments": {"Processed", "each: shipment", "parcels"},
-		"transfer":  {"Processed", "deposit"},
-		"trial":     {"Process", "open"},
+		"carriers":     {"Processed", "fedex", "Compensated", "the order goes on without it", "asked, not-yet", "collected  Processed"},
+		"expense":      {"Processing", "approve", "Waiting"},
+		"kyc":          {"Processing", "Waiting"},
+		"nightly":      {"Processed", "each: region", "regions"},
+		"reminders":    {"Processing", "Waiting"},
+		"shipments":    {"Processed", "each: shipment", "parcels"},
+		"subscription": {"Processing", "Waiting", "renew"},
+		"transfer":     {"Processed", "deposit"},
+		"trial":        {"Process", "open"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

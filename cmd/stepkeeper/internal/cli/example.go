@@ -161,7 +161,8 @@ func (s *exampleService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(map[string]string{"account": "a-1", "parcel": agent + "-1"})
+	_ = json.NewEncoder(w).Encode(map[string]any{"account": "a-1", "parcel": agent + "-1",
+		"regions": []string{"north", "south"}, "customers": []string{"c-1", "c-2", "c-3"}})
 }
 
 // next is what to do first, in another terminal; server is what the commands need to find it.

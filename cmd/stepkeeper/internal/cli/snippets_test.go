@@ -100,6 +100,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 
+	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/functions/agent"
 	"github.com/stepkeeper/stepkeeper/functions/agent/agenttest"
 	"github.com/stepkeeper/stepkeeper/infra"
@@ -112,6 +113,10 @@ func release(context.Context, input, agent.Call) (any, error) { return nil, nil 
 func book(context.Context, input, agent.Call) (any, error)    { return nil, nil }
 func start(context.Context, string, string) error             { return nil }
 func cancel(context.Context, input, agent.Call) (any, error)  { return nil, nil }
+
+type next struct{ ID string }
+
+var shop *client.Client
 
 type account struct{}
 
