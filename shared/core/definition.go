@@ -157,6 +157,7 @@ type Answer struct {
 	Schema    json.RawMessage `json:"schema,omitempty"`    // JSON Schema of an event's value; absent: any value
 	Refuse    string          `json:"refuse,omitempty"`    // expression over the value: true is the step's permanent failure
 	OnTimeout Policy          `json:"onTimeout,omitempty"` // required unless TimeoutValue is set
+	Remind    Duration        `json:"remind,omitempty"`    // how often Ask is sent again while the question is open (P37); 0: never
 	// TimeoutValue is the value that the step ends with where no answer has come in time.
 	TimeoutValue json.RawMessage `json:"timeoutValue,omitempty"`
 }

@@ -118,13 +118,21 @@ func (answerKind) start(r *deciding, i int, p prepared) {
 		r.look(i)
 		return
 	}
-	r.wait(i, p.wakeAt)
+	s.WakeAt = p.wakeAt
+	r.question(i)
 }
 
-func (answerKind) resend(r *deciding, i int) { waitKind{}.resend(r, i) }
+// resend emits what the claim, or the last reminder, has led to.
+func (answerKind) resend(r *deciding, i int) {
+	r.emitReminder(i)
+	r.emitLook(i)
+}
 
 func (answerKind) woken(r *deciding, i int) {
 	r.look(i)
+	if r.t.Steps[i].State == Waiting && r.remind(i) {
+		r.question(i)
+	}
 	r.advance()
 }
 
@@ -136,7 +144,8 @@ func (answerKind) resume(r *deciding, i int) bool {
 	}
 	if s.State == Waiting {
 		s.Cause = r.cause
-		r.wait(i, s.WakeAt)
+		r.remind(i)
+		r.question(i)
 	}
 	return s.State == Failed && r.t.ProcessState == Processing
 }

@@ -165,7 +165,7 @@ func (r *deciding) wakeForward(i int, _ Event) (string, error) {
 	switch s := &r.t.Steps[i]; {
 	case !s.Attempted():
 		return notClaims, nil
-	case r.at.Now < s.WakeAt:
+	case r.at.Now < r.nextLook(i):
 		return "its wait is not over", nil
 	}
 	r.kind(i).woken(r, i)

@@ -187,7 +187,7 @@ func (s *story) step(name string, opts map[string]string) {
 	for k, v := range opts {
 		switch k {
 		case name, "fail", "each", "child", "at-once", "tolerate", "collect":
-		case "answers", "ask", "event", "need", "who", "not", "on-timeout", "timeout-value", "refuse", "schema", "question":
+		case "answers", "ask", "event", "need", "who", "not", "remind", "on-timeout", "timeout-value", "refuse", "schema", "question":
 			// of a step that is answered
 		case "wait":
 			d.Wait.For = s.span(v)
@@ -266,6 +266,8 @@ func (s *story) answerStep(d *core.StepDefinition, i int, opts map[string]string
 			question["who"] = strings.Split(v, ",")
 		case "not":
 			question["notSelf"] = v
+		case "remind":
+			d.Answer.Remind = s.span(v)
 		case "timeout":
 			question["timeout"] = v
 		case "on-timeout":

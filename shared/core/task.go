@@ -176,6 +176,7 @@ type Answers struct {
 	Need     int       `json:"need,omitempty"`     // 0 before its claim
 	Who      []string  `json:"who,omitempty"`      // who may answer; empty: everyone
 	NotSelf  string    `json:"notSelf,omitempty"`  // who may not
+	Reminded int       `json:"reminded,omitempty"` // number of the newest reminder of this round (P37)
 	Votes    []Vote    `json:"votes,omitempty"`    // of this round, in the order of their coming; at most MaxVoters
 	Verdicts []Verdict `json:"verdicts,omitempty"` // the last answers to answers, also of earlier runs
 }

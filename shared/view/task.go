@@ -96,19 +96,20 @@ const (
 
 // Answers is how a step that is answered from outside stands. What was decided is the step's output.
 type Answers struct {
-	Event   string      `json:"event,omitempty" doc:"name of the event"`
-	Values  []string    `json:"values,omitempty" nullable:"false" doc:"what an approval may be answered with"`
-	Round   int         `json:"round" doc:"from 1; an answer names it"`
-	Need    int         `json:"need,omitempty" doc:"how many people must give the same value; absent before the step is reached"`
-	Who     []string    `json:"who,omitempty" nullable:"false" doc:"who may answer; absent: everyone"`
-	NotSelf string      `json:"notSelf,omitempty" doc:"who may not answer"`
-	Votes   []core.Vote `json:"votes,omitempty" nullable:"false" doc:"answers of this round, in the order in which they came"`
+	Event    string      `json:"event,omitempty" doc:"name of the event"`
+	Values   []string    `json:"values,omitempty" nullable:"false" doc:"what an approval may be answered with"`
+	Round    int         `json:"round" doc:"from 1; an answer names it"`
+	Need     int         `json:"need,omitempty" doc:"how many people must give the same value; absent before the step is reached"`
+	Who      []string    `json:"who,omitempty" nullable:"false" doc:"who may answer; absent: everyone"`
+	NotSelf  string      `json:"notSelf,omitempty" doc:"who may not answer"`
+	Reminded int         `json:"reminded,omitempty" doc:"number of the newest reminder of this round"`
+	Votes    []core.Vote `json:"votes,omitempty" nullable:"false" doc:"answers of this round, in the order in which they came"`
 }
 
 func answersOf(s *core.Step, def *core.Answer) *Answers {
 	v := &Answers{Event: def.Event, Values: def.Values, Round: 1}
 	if a := s.Answers; a != nil {
-		v.Round, v.Need, v.Who, v.NotSelf, v.Votes = max(1, a.Round), a.Need, a.Who, a.NotSelf, a.Votes
+		v.Round, v.Need, v.Who, v.NotSelf, v.Reminded, v.Votes = max(1, a.Round), a.Need, a.Who, a.NotSelf, a.Reminded, a.Votes
 	}
 	return v
 }

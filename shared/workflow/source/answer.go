@@ -8,6 +8,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/expression"
+	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
 
 // answer reads a step that is answered from outside (P35, P37), all but its expressions. Its two forms,
@@ -32,7 +33,29 @@ func (b *builder) answer(f field, form string) core.StepDefinition {
 	if f.value.field(askMade) != nil {
 		s.Answer.Ask = f.key + askSuffix
 	}
+	s.Answer.Remind = b.duration(v, "remind", limitWait, 0)
+	b.reminders(v, &s)
 	return s
+}
+
+// leastRemind is the least time between two reminders.
+const leastRemind = core.Minute
+
+// reminders checks how often an ask is sent again (P37).
+func (b *builder) reminders(v *value, s *core.StepDefinition) {
+	remind := s.Answer.Remind
+	if remind == 0 {
+		return
+	}
+	at := v.field("remind").value.at
+	switch {
+	case s.Answer.Ask == "":
+		b.report.error(at, fmt.Sprintf("step %s reminds of nothing: it has no ask (P37)", s.Name), "add the call that asks for the answer, as in ask: {agent: mail, operation: ask}")
+	case remind < leastRemind:
+		b.report.error(at, fmt.Sprintf("step %s reminds every %s; the least is %s", s.Name, workflow.Short(remind), workflow.Short(leastRemind)), "write a longer time, as in remind: 1d")
+	case s.Timeout > 0 && remind >= s.Timeout:
+		b.report.error(at, fmt.Sprintf("the first reminder of step %s comes after %s, and its timeout is %s", s.Name, workflow.Short(remind), workflow.Short(s.Timeout)), "write a shorter time")
+	}
 }
 
 func isExpression(v *value) bool {

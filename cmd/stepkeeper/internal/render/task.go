@@ -386,6 +386,9 @@ func open(s view.Step) string {
 	if a.Round > 1 {
 		text += fmt.Sprintf(", round %d", a.Round)
 	}
+	if a.Reminded > 0 {
+		text += fmt.Sprintf(", reminder %d was sent", a.Reminded)
+	}
 	return text
 }
 

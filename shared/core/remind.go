@@ -1,0 +1,82 @@
+package core
+
+import (
+	"encoding/json"
+	"strconv"
+)
+
+// nextLook is when a step that waits is looked at again: at its end, or, of an open question, when the next reminder is due (P37).
+func (r *deciding) nextLook(i int) Time {
+	s := &r.t.Steps[i]
+	if r.def.Steps[i].Answer == nil || s.Answers == nil || s.State != Waiting {
+		return s.WakeAt
+	}
+	if due := r.reminderDue(i, s.Answers.Reminded+1); due != 0 {
+		return min(due, s.WakeAt)
+	}
+	return s.WakeAt
+}
+
+// reminderDue is when the n-th reminder of a round is due; 0: there are none.
+func (r *deciding) reminderDue(i, n int) Time {
+	s, d := &r.t.Steps[i], &r.def.Steps[i]
+	if d.Answer.Remind <= 0 {
+		return 0
+	}
+	return s.ClaimedAt.Add(Duration(n) * d.Answer.Remind)
+}
+
+// question leaves an open question until the next look.
+func (r *deciding) question(i int) {
+	s := &r.t.Steps[i]
+	next := r.nextLook(i)
+	s.CompleteBy = next
+	if next.Sub(r.at.Now) <= maxDelay {
+		s.CompleteBy = latest(next, r.at.Now).Add(r.def.Grace)
+	}
+	r.emitLook(i)
+}
+
+func (r *deciding) emitLook(i int) {
+	s := &r.t.Steps[i]
+	r.emit(SendWake{OrderID: r.t.OrderID, Run: r.t.Run, Step: s.Name, Attempt: s.Attempt, WakeAt: r.nextLook(i)})
+}
+
+// remind sends the newest reminder that is due, and not one for each that was missed (P37). It reports whether there was one.
+func (r *deciding) remind(i int) bool {
+	s, d := &r.t.Steps[i], &r.def.Steps[i]
+	if d.Answer.Remind <= 0 || r.t.ProcessState != Processing {
+		return false
+	}
+	n := int(r.at.Now.Sub(s.ClaimedAt) / d.Answer.Remind)
+	if n <= s.Answers.Reminded || r.reminderDue(i, n) >= s.WakeAt {
+		return false
+	}
+	a := *s.Answers
+	a.Reminded = n
+	s.Answers, s.Cause = &a, r.cause
+	r.emitReminder(i)
+	return true
+}
+
+// emitReminder repeats the call that has asked for the answer, under a key of its own. Its reply is one of that call, which is
+// done: it changes nothing. A request that is emitted again is the same (P12).
+func (r *deciding) emitReminder(i int) {
+	s, d := &r.t.Steps[i], &r.def.Steps[i]
+	ask := r.def.Index(d.Answer.Ask)
+	if ask < 0 || s.Answers.Reminded == 0 || r.t.Steps[ask].State != Processed {
+		return
+	}
+	var input json.RawMessage
+	input, err := r.input(ask, Do)
+	if err != nil || r.err != nil { // it could be computed when it was asked
+		return
+	}
+	n := s.Answers.Reminded
+	q := r.request(ask, input)
+	q.Operation, q.Name, q.Timeout, q.MaxDuration = Do, r.def.Steps[ask].Operation, r.def.Steps[ask].Timeout, 0
+	q.Key = Key(r.t.OrderID, r.t.Run, s.Name) + "/" + strconv.Itoa(s.round()) + "." + strconv.Itoa(n)
+	q.ClaimedAt, q.StopBy = r.reminderDue(i, n), r.reminderDue(i, n+1)
+	q.CompleteBy, q.Trace = q.StopBy, trace(r.t.OrderID, r.t.Run, s.Name, n)
+	r.emit(q)
+}

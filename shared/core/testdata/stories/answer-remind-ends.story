@@ -1,0 +1,77 @@
+# After the decision, in Error and in the undo nothing is sent; Resubmit reminds of what was missed (P37).
+step approve-ask no-undo
+step approve answers=yes,no ask=approve-ask after=approve-ask remind=1h timeout=2d need=2
+step other failures=1 stop
+
+event submit
+event done approve-ask/1
+wait 1h
+sweep
+event wake approve/1
+event answer approve/1 yes by=ann
+event failed other/1
+wait 90m
+sweep
+event wake approve/1
+event resubmit r1
+event answer approve/1 yes by=bob
+wait 1h
+event wake approve/1
+event cancel
+----
+  Processing
+    approve-ask Processing, attempt 1, locked by scheduler-1, complete by 12:00:30
+    approve Pending
+    other Processing, attempt 1, locked by scheduler-1, complete by 12:00:30
+  -> approve-ask-agent: do-approve-ask (do/1), key o1/0/approve-ask, stop by 12:00:30 {"order":{"n":1}}
+  -> other-agent: do-other (do/1), key o1/0/other, stop by 12:00:30 {"order":{"n":1}}
+  due 12:00:30
+    approve-ask Processed, attempt 1
+    approve Waiting, attempt 1, round 1, needs 2, waits until day 2 12:00:00, complete by 13:00:00
+  -> scheduler: wake approve/1, at 13:00:00
+  due 12:00:30
+13:00:00
+supervisor: Overdue{"Step":"approve","Attempt":1,"Backlog":false}
+    approve Waiting, attempt 1, round 1, needs 2, waits until day 2 12:00:00, complete by 13:00:05
+  -> scheduler: wake approve/1, now
+supervisor: Overdue{"Step":"other","Attempt":1,"Backlog":false}
+  Error (forward)
+    approve Waiting, attempt 1, round 1, needs 2, waits until day 2 12:00:00
+    other Failed, attempt 1, 1 failed
+    attempt other/1 ended: overdue timeout
+  -> scheduler: settle
+  due 13:01:00
+  ignored: a task in Error waits for the operator
+  due 13:01:00
+  answer a1 accepted: 
+    approve Waiting, attempt 1, round 1, needs 2, ann: "yes", waits until day 2 12:00:00
+  due 13:01:00
+  ignored: this is not asked for now: a duplicate, or overtaken
+  due 13:01:00
+14:30:00
+supervisor: ResendDue{}
+  -> scheduler: settle
+  due 14:31:00
+  ignored: a task in Error waits for the operator
+  due 14:31:00
+  resubmit r1 accepted: 
+  Processing
+    approve Waiting, attempt 1, round 1, needs 2, ann: "yes", waits until day 2 12:00:00, complete by 15:00:00
+    other Processing, attempt 2, locked by scheduler-1, complete by 14:30:30
+  -> approve-ask-agent: do-approve-ask (do/1), key o1/0/approve/1.2, stop by 15:00:00 {"order":{"n":1}}
+  -> scheduler: wake approve/1, at 15:00:00
+  -> other-agent: do-other (do/2), key o1/0/other, stop by 14:30:30 {"order":{"n":1}}
+  due 14:30:30
+  answer a2 accepted: 
+    approve Processed, attempt 1, round 1, needs 2, ann: "yes", bob: "yes", decided "yes" by ann, bob
+  due 14:30:30
+15:30:00
+  ignored: the step is not in a state that waits
+  due 14:30:30
+  cancel  accepted: 
+  Compensating, because of cancel
+    approve Compensated, attempt 1, round 1, needs 2, ann: "yes", bob: "yes", decided "yes" by ann, bob
+    other Compensating, attempt 3, locked by scheduler-1, complete by 15:30:30
+    attempt other/2 ended: superseded
+  -> other-agent: undo-other (undo/3), key o1/0/other, stop by 15:30:30 {"order":{"n":1}}
+  due 14:30:30
