@@ -58,12 +58,11 @@ func (c *counter) submit(rest string, ids ...string) {
 func (c *counter) call() string {
 	c.t.Helper()
 	for end := time.Now().Add(patience); time.Now().Before(end); {
-		if busy(c.t, c.s) {
-			time.Sleep(50 * time.Microsecond)
-			continue
-		}
 		select {
-		case id := <-c.called:
+		case id := <-c.called: // the reply of the call before was sent
+			for busy(c.t, c.s) && time.Now().Before(end) {
+				time.Sleep(50 * time.Microsecond)
+			}
 			c.goes <- struct{}{}
 			return id
 		case <-time.After(time.Millisecond):
