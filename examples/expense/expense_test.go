@@ -149,3 +149,21 @@ func TestAnAnswerComesBeforeTheMail(t *testing.T) {
 	run.ExpectProcessed()
 	run.ExpectCalls("bank.pay", 1)
 }
+
+// Who has not answered after a day is asked again, once; what becomes of that mail changes nothing.
+func TestApproversAreReminded(t *testing.T) {
+	w, run := waiting(t)
+	w.Advance(day - time.Minute)
+	run.ExpectCalls("mail.ask", 1)
+	w.Advance(2 * time.Minute)
+	run.ExpectCalls("mail.ask", 2)
+	calls := run.Calls("mail.ask")
+	if first, second := calls[0], calls[1]; first.Key == second.Key || string(first.Input) != string(second.Input) {
+		t.Errorf("asked with %q, reminded with %q", first.Key, second.Key)
+	}
+	w.Advance(day)
+	run.ExpectCalls("mail.ask", 2)
+	if s := run.Step("escalation"); s.State != workflowtest.Waiting {
+		t.Errorf("after two days the escalation is %s", s.State)
+	}
+}

@@ -208,7 +208,7 @@ func (e *Each) same(n *Each) bool {
 
 // waits: the time for an answer ends in the same way.
 func (a *Answer) waits(n *Answer) bool {
-	return a.OnTimeout == n.OnTimeout && bytes.Equal(a.TimeoutValue, n.TimeoutValue)
+	return a.OnTimeout == n.OnTimeout && a.Remind == n.Remind && bytes.Equal(a.TimeoutValue, n.TimeoutValue)
 }
 
 // order: all that comes before a step that was attempted or skipped was so too.

@@ -67,7 +67,7 @@ var ofWorkflows = []Mutant{
 	{Name: "workflow-question-sees-its-answer", File: exprCheck, Func: "check.identifier", Old: "if c.scope.Value {", New: "if true {"},
 	{Name: "workflow-schema-of-an-event-reads-files", File: exprAnswer, Func: "compileSchema", Old: "c.UseLoader(noLoader{})", New: ""},
 	{Name: "workflow-event-has-any-shape", File: exprAnswer, Func: "Expressions.CheckAnswer", Old: "if x.schemas[step] == nil {", New: "if true {"},
-	{Name: "workflow-answer-may-be-awaited-for-years", File: sourceAnswer, Func: "builder.answer", Old: "limitWait", New: "limitRetention"},
+	{Name: "workflow-answer-may-be-awaited-for-years", File: sourceAnswer, Func: "builder.answer", Old: "\"timeout\", limitWait", New: "\"timeout\", limitRetention"},
 	{Name: "workflow-late-answer-is-none-of-the-answers", File: sourceAnswer, Func: "builder.onTimeout", Old: "!slices.Contains(a.Values, given.text)", New: "false"},
 	{Name: "workflow-late-answer-has-any-shape", File: sourceAnswer, Func: "builder.onTimeout", Old: "if a.Schema == nil {", New: "if true {"},
 	{Name: "P22-late-answer-undoes-past-the-point-of-no-return", File: sourceMeaning, Func: "builder.stops", Old: "s.OnFailure != core.OnFailureUndo && !late", New: "s.OnFailure != core.OnFailureUndo"},
