@@ -1,6 +1,8 @@
 package simulate
 
 import (
+	"strings"
+
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
@@ -43,6 +45,11 @@ func (iv *invocation) begins(d port.Delivery) {
 // stop is when the agent has to fall silent, by its own clock (P25).
 func (a *agency) stop() core.Time { return a.req.StopBy.Add(-a.req.ClockSkew) }
 
+// reminds: the key of a reminder is of the step that is asked for (P37).
+func reminds(r *message.Request) bool {
+	return strings.HasPrefix(r.Key, core.Key(r.OrderID, r.Run, strings.TrimSuffix(r.Step, "-ask"))+"/")
+}
+
 // calls holds a call to its rules, before it is made.
 func (iv *invocation) calls(c worker.Call) {
 	w, a := iv.w, &iv.agency
@@ -50,7 +57,7 @@ func (iv *invocation) calls(c worker.Call) {
 	now := core.TimeOf(iv.p.Now())
 	r := a.req
 	switch {
-	case r == nil || c.Key != r.Key || c.Attempt != r.Attempt || c.Operation != r.Operation || c.Key != core.Key(r.OrderID, r.Run, r.Step):
+	case r == nil || c.Key != r.Key || c.Attempt != r.Attempt || c.Operation != r.Operation || c.Key != core.Key(r.OrderID, r.Run, r.Step) && !reminds(r):
 		w.violate("P3", "the call of %s, attempt %d, is not what the request asks for", c.Key, c.Attempt)
 		return
 	case now >= a.stop():

@@ -664,7 +664,7 @@ func (w *simulation) sentRequest(p *process, r *message.Request) {
 	w.routed(t, r)
 	w.meant(o, r)
 	w.because(t, r)
-	w.same("P12", o.seen.requests, fmt.Sprintf("%s/%d", r.Step, r.Attempt), r)
+	w.same("P12", o.seen.requests, fmt.Sprintf("%s/%d/%s", r.Step, r.Attempt, r.Key), r)
 	if bound := 100 + 20*len(w.def.Steps)*w.def.HopBudget; len(o.seen.requests) > bound {
 		w.violate("20", "order %s has made %d requests", o.id, len(o.seen.requests))
 	}
@@ -724,7 +724,8 @@ func (w *simulation) sentControl(p *process, c *message.Control, delay time.Dura
 	w.checks.did("P9a")
 	step := t.Step(c.Step)
 	waits := (step.State == core.Pending || step.State == core.Waiting) && t.ProcessState == core.Processing || step.State == core.UndoWait
-	left := step.WakeAt.Sub(core.TimeOf(p.Now()))
+	def := w.defOf(t)
+	left := nextLook(def, t, def.Index(c.Step)).Sub(core.TimeOf(p.Now()))
 	alone := len(s.events(iv)) < 2 // else an earlier decision of this commit may have begun a shorter wait, which ended with it
 	if waits && alone && step.Attempt == c.Attempt && left > 0 && core.DurationOf(delay) < left+core.Second {
 		w.violate("P9a", "the Wake of step %s of %s comes after %s, and its wait has %s to go", c.Step, c.OrderID, delay, left)

@@ -519,10 +519,13 @@ func (m *model) wake(c *message.Control) {
 			return
 		}
 		m.claim(i)
-	case m.t.ProcessState == core.Processing && s.State == core.Waiting && m.now >= s.WakeAt: // P34
+	case m.t.ProcessState == core.Processing && s.State == core.Waiting && m.now >= nextLook(m.def, m.t, i): // P34
 		m.changed = true
 		if m.def.Steps[i].Answer != nil {
 			m.lookAtAnswers(i)
+			if s.State == core.Waiting && m.remind(i) {
+				m.leaveTime(i)
+			}
 		} else {
 			m.finish(i, nil)
 		}
@@ -941,7 +944,7 @@ func (m *model) again() {
 	}
 	for i := range t.Steps {
 		if s := &t.Steps[i]; s.Cause == m.cause && stands(t, s) {
-			m.mails = append(m.mails, ofClaim(s))
+			m.mails = append(m.mails, ofClaim(m.def, t, i)...)
 		}
 	}
 }
@@ -951,10 +954,11 @@ func stands(t *core.Task, s *core.Step) bool {
 	return s.State == core.Compensating || (s.State == core.Processing || s.State == core.Waiting) && t.ProcessState == core.Processing
 }
 
-// ofClaim is what a claim sends.
-func ofClaim(s *core.Step) mail {
-	if s.State == core.Waiting {
-		return mail{kind: 'w', step: s.Name, attempt: s.Attempt, wakeAt: s.WakeAt}
+// ofClaim is what a claim, or the last reminder, sends.
+func ofClaim(def *core.Definition, t *core.Task, i int) []mail {
+	s := &t.Steps[i]
+	if s.State != core.Waiting {
+		return []mail{{kind: 'r', step: s.Name, attempt: s.Attempt}}
 	}
-	return mail{kind: 'r', step: s.Name, attempt: s.Attempt}
+	return append(reminder(def, t, i), mail{kind: 'w', step: s.Name, attempt: s.Attempt, wakeAt: nextLook(def, t, i)})
 }

@@ -239,7 +239,46 @@ func (m *model) claimAnswer(i int) {
 		m.lookAtAnswers(i)
 		return
 	}
-	m.leaveTime(s)
+	m.leaveTime(i)
+}
+
+// nextLook is the earlier of the time of a wait and of the next reminder (P37).
+func nextLook(def *core.Definition, t *core.Task, i int) core.Time {
+	s, d := &t.Steps[i], def.Steps[i].Answer
+	if d == nil || d.Remind == 0 || s.Answers == nil || s.State != core.Waiting {
+		return s.WakeAt
+	}
+	return min(s.WakeAt, s.ClaimedAt.Add(core.Duration(s.Answers.Reminded+1)*d.Remind))
+}
+
+// remind: the newest reminder that is due (P37).
+func (m *model) remind(i int) bool {
+	s, d := &m.t.Steps[i], m.def.Steps[i].Answer
+	if d.Remind == 0 || m.t.ProcessState != core.Processing {
+		return false
+	}
+	n := int(m.now.Sub(s.ClaimedAt) / d.Remind)
+	if n <= s.Answers.Reminded || s.ClaimedAt.Add(core.Duration(n)*d.Remind) >= s.WakeAt {
+		return false
+	}
+	a := *s.Answers
+	a.Reminded, s.Cause = n, m.cause
+	s.Answers = &a
+	m.mails = append(m.mails, reminder(m.def, m.t, i)...)
+	return true
+}
+
+// reminder is the request of the last reminder: that of the ask once more.
+func reminder(def *core.Definition, t *core.Task, i int) []mail {
+	d, s := def.Steps[i].Answer, &t.Steps[i]
+	if d == nil || s.Answers == nil || s.Answers.Reminded == 0 {
+		return nil
+	}
+	ask := t.Step(d.Ask)
+	if ask == nil || ask.State != core.Processed {
+		return nil
+	}
+	return []mail{{kind: 'r', step: ask.Name, attempt: ask.Attempt}}
 }
 
 // lookAtAnswers: an answer goes before the time (P36, P37).
@@ -303,7 +342,7 @@ func differAnswers(want, got *core.Answers) string {
 		return ""
 	}
 	short := func(a *core.Answers) string {
-		text := fmt.Sprintf("round %d, need %d of %v but %q", a.Round, a.Need, a.Who, a.NotSelf)
+		text := fmt.Sprintf("round %d, reminder %d, need %d of %v but %q", a.Round, a.Reminded, a.Need, a.Who, a.NotSelf)
 		for _, v := range a.Votes {
 			text += fmt.Sprintf(", %s: %s", v.By, v.Value)
 		}

@@ -64,15 +64,16 @@ func (m *model) claimWait(i int) {
 			s.WakeAt = at
 		}
 	}
-	m.leaveTime(s)
+	m.leaveTime(i)
 }
 
 // leaveTime: a Wake where a message can be delayed for as long, else the Supervisor's time (P34).
-func (m *model) leaveTime(s *core.Step) {
-	if s.CompleteBy = s.WakeAt; s.WakeAt.Sub(m.now) <= longestDelay {
-		s.CompleteBy = max(s.WakeAt, m.now).Add(m.def.Grace)
+func (m *model) leaveTime(i int) {
+	s, next := &m.t.Steps[i], nextLook(m.def, m.t, i)
+	if s.CompleteBy = next; next.Sub(m.now) <= longestDelay {
+		s.CompleteBy = max(next, m.now).Add(m.def.Grace)
 	}
-	m.post('w', s.Name, s.Attempt, s.WakeAt)
+	m.post('w', s.Name, s.Attempt, next)
 }
 
 // lookAgain: Resubmit ends a wait whose time came while the task was in Error, and lets another go on (P33).
@@ -89,7 +90,10 @@ func (m *model) lookAgain(i int) {
 		return
 	}
 	s.Cause = m.cause
-	m.leaveTime(s)
+	if m.def.Steps[i].Answer != nil {
+		m.remind(i)
+	}
+	m.leaveTime(i)
 }
 
 // longest is the most that an order of any of the definitions waits.

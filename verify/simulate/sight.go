@@ -786,7 +786,7 @@ func (iv *invocation) restarted(due []dueAt) {
 			going := t.ProcessState == core.Processing || t.ProcessState == core.Compensating
 			switch {
 			case stands(t, st):
-				s.must = append(s.must, ofClaim(st))
+				s.must = append(s.must, ofClaim(w.defOf(t), t, i)...)
 			case st.State == core.Waiting && t.ProcessState == core.Compensating && st.CompleteBy != 0:
 				s.must = append(s.must, mail{kind: 'w', step: st.Name, attempt: st.Attempt}) // at once: nothing is waited for any more
 			case going && waits(st) && st.CompleteBy != 0:

@@ -305,7 +305,7 @@ func answers(h *digest, s *core.Step) {
 	if a == nil {
 		return
 	}
-	for _, n := range [...]int{a.Round, a.Need, len(a.Who), len(a.Votes), len(a.Verdicts)} {
+	for _, n := range [...]int{a.Round, a.Reminded, a.Need, len(a.Who), len(a.Votes), len(a.Verdicts)} {
 		h.number(int64(n))
 	}
 	h.text(a.NotSelf)

@@ -224,6 +224,9 @@ func putAsks(r *rand.Rand, def *core.Definition) {
 		}
 		def.Agents[ask.Agent] = core.AgentDefinition{QueueAllowance: core.Duration(2+r.IntN(20)) * core.Second, ClockSkew: core.Second}
 		s.After, s.Answer.Ask = append(slices.Clone(s.After), ask.Name), ask.Name
+		if r.IntN(2) == 0 {
+			s.Answer.Remind = core.Duration(2+r.IntN(60)) * core.Second
+		}
 		def.Steps = append(def.Steps, ask)
 	}
 }
