@@ -335,6 +335,10 @@ func variants(def *core.Definition) (all []*core.Definition) {
 func extra(of *core.StepDefinition) core.StepDefinition {
 	s := *of
 	s.Name, s.Operation, s.After, s.When, s.Undo, s.OnFailure, s.PointOfNoReturn = "extra", "do-extra", nil, "", nil, core.OnFailureStop, false
+	if s.Answer != nil { // a call asks for one step
+		a := *s.Answer
+		a.Ask, a.Remind, s.Answer = "", 0, &a
+	}
 	return s
 }
 
