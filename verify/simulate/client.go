@@ -364,7 +364,7 @@ func (w *simulation) operate() {
 		if w.doubt(t) && w.choose("careless", o.id, 2, 0.1) == 0 {
 			kind = message.Resolve
 		} else if w.triedInVain(o, t) {
-			if kind = message.Undo; w.past(t) {
+			if kind = message.Undo; w.past(t) || undoFails(t) {
 				kind = message.Close
 			}
 		} else if w.choose("decides", o.id, 2, 0.4) == 1 && !w.past(t) {
@@ -385,10 +385,22 @@ func (w *simulation) operate() {
 	}
 }
 
-// triedInVain: an answer, the end of its time, or a rule has stopped the task again after many commands, so that one
-// more round might go on for ever.
+// undoFails: the input of an undo cannot be computed, however often it is tried.
+func undoFails(t *core.Task) bool {
+	return slices.ContainsFunc(t.Steps, func(s core.Step) bool {
+		return s.State == core.UndoWait && s.Error != nil && s.Error.Code == "expression"
+	})
+}
+
+// triedInVain: an answer, the end of its time, a rule, or the input of an undo has stopped the task again after many
+// commands, so that one more round might go on for ever.
 func (w *simulation) triedInVain(o *order, t *core.Task) bool {
-	if !w.quiescing || t.Phase != core.Forward || o.commands < 12 {
+	switch {
+	case !w.quiescing || o.commands < 12:
+		return false
+	case undoFails(t):
+		return true
+	case t.Phase != core.Forward:
 		return false
 	}
 	def := w.defOf(t)
