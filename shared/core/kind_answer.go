@@ -144,7 +144,6 @@ func (answerKind) resume(r *deciding, i int) bool {
 	}
 	if s.State == Waiting {
 		s.Cause = r.cause
-		r.remind(i)
 		r.question(i)
 	}
 	return s.State == Failed && r.t.ProcessState == Processing

@@ -213,7 +213,6 @@ var ofCore = []Mutant{
 	{Name: "P37-a-reminder-is-claimed-when-it-is-sent", File: remindFile, Func: "deciding.emitReminder", Old: "q.ClaimedAt, q.StopBy = r.reminderDue(i, n), r.reminderDue(i, n+1)", New: "q.ClaimedAt, q.StopBy = r.at.Now, r.at.Now.Add(d.Answer.Remind)"},
 	{Name: "P37-a-reminder-comes-at-the-timeout", File: remindFile, Func: "deciding.nextLook", Old: "return min(due, s.WakeAt)", New: "return s.WakeAt"},
 	{Name: "P37-the-timeout-waits-for-a-reminder", File: remindFile, Func: "deciding.nextLook", Old: "return min(due, s.WakeAt)", New: "return due"},
-	{Name: "P37-resubmit-reminds-of-nothing", File: answerKindFile, Func: "answerKind.resume", Old: "r.remind(i)", New: ""},
 	{Name: "P37-reminds-without-an-ask", File: "shared/workflow/source/answer.go", Func: "builder.reminders", Old: "s.Answer.Ask == \"\"", New: "false", Killers: []string{"source"}},
 	{Name: "P39-a-sent-token-changes-with-the-key", File: "shared/core/token.go", Func: "deciding.token", Old: "r.at.Tokens.Token(r.t.TokenKey, ", New: "r.at.Tokens.Token(r.at.Tokens.Current(), ", Killers: []string{"scheduler"}},
 	{Name: "P39-an-unknown-key-fails-the-step", File: "shared/core/token.go", Func: "deciding.token", Old: "r.err = err", New: "_ = err", Killers: []string{"scheduler"}},
@@ -225,7 +224,7 @@ var ofCore = []Mutant{
 	{Name: "P37-no-value-stands-for-the-answer", File: answerKindFile, Func: "deciding.look", Old: "if decided.Value == nil {", New: "if true {"},
 	{Name: "P37-the-value-for-the-answer-is-never-a-refusal", File: answerKindFile, Func: "deciding.refusedAnswer", Old: "if d.Refuse == \"\" ||", New: "if d.Refuse == \"\" || decided.By == ByTimeout ||"},
 	{Name: "P37-the-time-counts-in-error", File: answerKindFile, Func: "deciding.look", Old: "r.t.ProcessState != Processing || ", New: ""},
-	{Name: "P37-the-time-begins-anew-with-a-resubmit", File: answerKindFile, Func: "answerKind.resume", Old: "r.remind(i)", New: "s.WakeAt = r.at.Now.Add(r.def.Steps[i].Timeout)\n\t\tr.remind(i)"},
+	{Name: "P37-the-time-begins-anew-with-a-resubmit", File: answerKindFile, Func: "answerKind.resume", Old: "r.question(i)", New: "s.WakeAt = r.at.Now.Add(r.def.Steps[i].Timeout)\n\t\tr.question(i)"},
 
 	{Name: "P34-definition-with-a-wait-keeps-schema-1", File: "shared/workflow/stored.go", Func: "Seal", Old: "s.Wait != nil ||", New: "s.Wait != nil && d.Name == \"\" ||", Killers: []string{"source"}},
 	{Name: "P50-definition-with-a-rule-keeps-schema-1", File: "shared/workflow/stored.go", Func: "Seal", Old: " || s.Fail != nil", New: "", Killers: []string{"source"}},

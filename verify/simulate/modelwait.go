@@ -90,9 +90,6 @@ func (m *model) lookAgain(i int) {
 		return
 	}
 	s.Cause = m.cause
-	if m.def.Steps[i].Answer != nil {
-		m.remind(i)
-	}
 	m.leaveTime(i)
 }
 
