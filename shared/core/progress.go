@@ -32,13 +32,13 @@ func (r *deciding) firstCompleteBy(i int) Time {
 // progressed moves the complete-by of a long step, never past its stopBy and never back (P43).
 func (r *deciding) progressed(i int, ev Event) (string, error) {
 	e := ev.(Progress)
-	s := &r.t.Steps[i]
+	s, interval := &r.t.Steps[i], min(progressInterval, r.timeout(i)/4)
 	switch {
 	case e.Operation != Do || !r.long(i):
 		return "the step has no maxDuration: progress does not give it more time", nil
 	case passed(s.StopBy, r.at.Now):
 		return "the attempt's stopBy has passed", nil
-	case s.Progress != nil && r.at.Now < s.Progress.At.Add(min(progressInterval, r.timeout(i)/4)):
+	case s.Progress != nil && r.at.Now < s.Progress.At.Add(interval) && e.Until <= s.CompleteBy.Add(interval): // else it hands the work on
 		return "progress was stored a moment ago", nil
 	}
 	until := e.Until
@@ -46,14 +46,14 @@ func (r *deciding) progressed(i int, ev Event) (string, error) {
 		until = r.at.Now.Add(r.timeout(i))
 	}
 	s.CompleteBy = latest(s.CompleteBy, min(until, s.StopBy))
-	s.Progress = &StepProgress{Percent: min(max(e.Percent, 0), 100), Note: shortNote(e.Note), At: r.at.Now}
+	s.Progress = &StepProgress{Percent: min(max(e.Percent, 0), 100), Note: ShortNote(e.Note), At: r.at.Now}
 	if r.notifies(StatusProgress) {
 		r.emit(r.status(Status{Kind: StatusProgress, At: r.at.Now, Step: s.Name, Percent: s.Progress.Percent, Note: s.Progress.Note}))
 	}
 	return "", nil
 }
 
-// shortNote cuts a note at MaxNote bytes, between characters.
-func shortNote(note string) string {
+// ShortNote cuts a note at MaxNote bytes, between characters.
+func ShortNote(note string) string {
 	return strings.ToValidUTF8(note[:min(len(note), MaxNote)], "")
 }

@@ -182,7 +182,7 @@ func (m *model) progress(i int, r *message.Reply, stale bool) {
 	switch {
 	case stale, !m.alive(), s.State != core.Processing, d.MaxDuration == 0, s.StopBy <= m.now:
 		return
-	case s.Progress != nil && m.now < s.Progress.At.Add(min(30*core.Second, d.Timeout/4)):
+	case s.Progress != nil && m.now < s.Progress.At.Add(min(30*core.Second, d.Timeout/4)) && r.Until <= s.CompleteBy.Add(min(30*core.Second, d.Timeout/4)):
 		return
 	}
 	m.changed = true

@@ -189,7 +189,7 @@ func (iv *invocation) works(ctx context.Context, c worker.Call) error {
 	}
 	for n := w.choose("works", c.Key, 8, 0.6); n > 0; n-- {
 		pause := int64(d.Timeout) / 3
-		if w.choose("silent", c.Key, 2, 0.1) == 1 {
+		if w.sc.Only == nil && w.choose("silent", c.Key, 2, 0.1) == 1 { // which is no restart
 			pause = w.spread("silent", c.Key+"/for", int64(d.MaxDuration))
 		}
 		if left := c.Deadline.Sub(iv.p.Now()).Milliseconds(); pause >= left {
@@ -202,7 +202,7 @@ func (iv *invocation) works(ctx context.Context, c worker.Call) error {
 			return errGone
 		}
 	}
-	if left := c.Deadline.Sub(iv.p.Now()).Milliseconds(); w.driver == nil && left > 0 && w.choose("defers", c.Key, 2, 0.8) == 1 {
+	if left := c.Deadline.Sub(iv.p.Now()).Milliseconds(); w.driver == nil && left > 0 && w.choose("defers", c.Key, 2, 0.3) == 1 {
 		return w.deferred(iv, c, w.spread("defers", c.Key+"/for", left))
 	}
 	return nil
@@ -215,7 +215,7 @@ func (w *simulation) deferred(iv *invocation, c worker.Call, after int64) error 
 	if w.choose("within", c.Key, 2, 0.5) == 1 {
 		within = time.Duration(w.spread("within", c.Key+"/for", 2*after)) * time.Millisecond
 	}
-	lost := w.choose("deferred", c.Key, 2, 0.9) == 1
+	lost := w.sc.Only == nil && w.choose("deferred", c.Key, 2, 0.1) == 1 // as above
 	s.pending++
 	w.after(after, func() {
 		s.pending--

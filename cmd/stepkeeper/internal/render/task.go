@@ -263,7 +263,7 @@ func (p Page) atWork(s view.Step) (notes []string) {
 	if r := s.Progress; r != nil {
 		text := fmt.Sprintf("at %d %%", r.Percent)
 		if r.Note != "" {
-			text += " (" + r.Note + ")"
+			text += " (" + Clean(r.Note) + ")"
 		}
 		notes = append(notes, text+" "+Age(r.At, p.Now))
 	}

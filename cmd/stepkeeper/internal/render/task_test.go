@@ -50,6 +50,11 @@ func stories() map[string]view.Task {
 		FirstAt: at(2), ClaimedAt: at(890), CompleteBy: at(930), Error: &core.StepError{Code: "http-503", Message: "service unavailable", At: at(12), Attempt: 1},
 	}, {Name: "send-confirmation", State: core.Pending, Agent: "notification", Operation: "send", NoReturn: true}}
 
+	atWork := base // P43
+	accept(&atWork, "cancel")
+	atWork.Steps = []view.Step{reserve, {Name: "film", State: core.Processing, Agent: "studio", Operation: "render", Attempts: 1, LockedBy: "dev-1",
+		FirstAt: at(2), ClaimedAt: at(2), CompleteBy: at(930), StopBy: at(7200), Progress: &core.StepProgress{Percent: 40, Note: "frames\x1b[2J\n1", At: at(880)}}}
+
 	waiting := base // P45
 	accept(&waiting, "cancel")
 	waiting.Steps = []view.Step{reserve, {
@@ -139,7 +144,7 @@ func stories() map[string]view.Task {
 	cancelled := view.Task{OrderID: "early", State: core.Cancelled, Why: core.WhyCancel, Ended: true, Created: at(0), EndedAt: at(0), Command: 1,
 		Verdicts: []core.Verdict{{Command: "cancel", Accepted: true, Reason: "the order had not arrived; it will not run when it does", At: at(0)}}}
 
-	return map[string]view.Task{"running": running, "waiting": waiting, "processed": processed, "stopped": stopped, "past-return": pastReturn,
+	return map[string]view.Task{"running": running, "waiting": waiting, "at-work": atWork, "processed": processed, "stopped": stopped, "past-return": pastReturn,
 		"undo-stopped": undoStopped, "in-doubt": inDoubt, "undone": undone, "undoing": undoing, "tombstone": cancelled, "refused-by-rule": refused, "goes-on": goesOn, "goes-on-stopped": goesOnStopped}
 }
 

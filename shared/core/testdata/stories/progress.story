@@ -13,7 +13,10 @@ event progress film/1 30 note=frames
 wait 20s
 event progress film/1 40 note=frames until=1s
 # An agent may say until when it cannot report.
-wait 40s
+# Of a short timeout a quarter is enough between two.
+wait 16s
+event progress film/1 50 note=frames
+wait 24s
 event progress film/1 60 note=sound until=20m
 sweep
 wait 20m
@@ -36,6 +39,10 @@ event done film/1
 12:01:20
     film Processing, attempt 1, at 40 % frames, locked by scheduler-1, complete by 12:01:50
   -> shop: progress, number 0, film, 40 % frames
+  due 12:01:20
+12:01:36
+    film Processing, attempt 1, at 50 % frames, locked by scheduler-1, complete by 12:02:36
+  -> shop: progress, number 0, film, 50 % frames
   due 12:01:20
 12:02:00
     film Processing, attempt 1, at 60 % sound, locked by scheduler-1, complete by 12:22:00
