@@ -16,7 +16,6 @@ import (
 )
 
 func (s *Stepkeeper) addAgent(name string, a Agent) error {
-	queue := s.queues[port.Requests(name)]
 	senders := func(arn ...*string) {
 		for _, to := range []string{port.Replies, port.Quarantine} {
 			s.senders[to] = append(s.senders[to], arn...)
@@ -35,7 +34,7 @@ func (s *Stepkeeper) addAgent(name string, a Agent) error {
 		s.functions[name] = a.Function
 		senders(role.RoleArn())
 		s.sendsAs(name, a, role)
-		s.addMapping(id+"Mapping", a.Function, queue).Node().AddDependency(policies...)
+		s.addMappings(id, a.Function, name, policies...)
 		return nil
 	}
 	folder, err := s.agentFolder(name, a)
@@ -50,8 +49,15 @@ func (s *Stepkeeper) addAgent(name string, a Agent) error {
 	s.functions[name], s.roles[name] = f, role
 	senders(role.RoleArn())
 	s.sendsAs(name, a, role)
-	s.addMapping(id+"Mapping", f, queue)
+	s.addMappings(id, f, name)
 	return nil
+}
+
+func (s *Stepkeeper) addMappings(id string, f awslambda.IFunction, agent string, after ...constructs.IDependable) {
+	s.addMapping(id+"Mapping", f, s.queues[port.Requests(agent)]).Node().AddDependency(after...)
+	if high := s.queues[port.High(port.Requests(agent))]; high != nil {
+		s.addMapping(id+"HighMapping", f, high).Node().AddDependency(after...)
+	}
 }
 
 // sendsAs notes the ID of the role that an agent's replies come from, by which the Scheduler tells one
@@ -86,7 +92,11 @@ func (s *Stepkeeper) agentEnvironment(name string, a Agent) map[string]*string {
 		environment[variable] = str(value)
 	}
 	environment[deployment.VarAgent] = str(name)
-	environment[deployment.VarQueues] = s.urls(port.Requests(name), port.Replies, port.Quarantine)
+	queues := []string{port.Requests(name), port.Replies, port.Quarantine}
+	if high := port.High(port.Requests(name)); s.queues[high] != nil {
+		queues = append(queues, high)
+	}
+	environment[deployment.VarQueues] = s.urls(queues...)
 	if ledger := s.ledgers[name]; ledger != nil {
 		environment[deployment.VarLedger] = ledger.TableName()
 	}

@@ -85,7 +85,8 @@ func (p Props) withDefaults() (Props, error) {
 		c.wrong("AlarmEmail is %.100q; an address of mail is meant", p.AlarmEmail)
 	}
 	c.principals("Operators", p.Operators)
-	c.clashes(p.Agents)
+	c.clashes(p)
+	c.priorities(p)
 	c.tables(p)
 	c.tokens(p.TokenKeys)
 	c.replyTo(p.ReplyTo)
@@ -93,7 +94,7 @@ func (p Props) withDefaults() (Props, error) {
 }
 
 func (c *checker) replyTo(queues map[string]awssqs.IQueue) {
-	own := []string{port.Intake, port.Replies, port.Control, port.Tasks, port.Quarantine}
+	own := []string{port.Intake, port.High(port.Intake), port.Replies, port.Control, port.Tasks, port.Quarantine}
 	for _, name := range slices.Sorted(maps.Keys(queues)) {
 		q := queues[name]
 		switch {
@@ -121,11 +122,15 @@ func (c *checker) principals(what string, arns []string) {
 }
 
 // clashes: the IDs of constructs are made of the agents' names, and two agents must not want the same.
-func (c *checker) clashes(agents map[string]Agent) {
-	owner := map[string]string{}
+func (c *checker) clashes(p Props) {
+	owner, agents := map[string]string{}, p.Agents
 	for _, name := range slices.Sorted(maps.Keys(agents)) {
 		id := pascal(name)
-		for _, made := range []string{"Requests" + id, "Requests" + id + "Dead", "Agent" + id, "Agent" + id + "Logs", "Agent" + id + "Role", "Agent" + id + "Mapping"} {
+		all := []string{"Requests" + id, "Requests" + id + "Dead", "Agent" + id, "Agent" + id + "Logs", "Agent" + id + "Role", "Agent" + id + "Mapping"}
+		if p.Priorities[name] > 0 {
+			all = append(all, "Requests"+id+"High", "Requests"+id+"HighDead", "Agent"+id+"HighMapping")
+		}
+		for _, made := range all {
 			if other, taken := owner[made]; taken && other != name {
 				c.wrong("agents %q and %q: their names are too much alike, both would own the resource %s; call one of them otherwise", other, name, made)
 				break
@@ -138,6 +143,35 @@ func (c *checker) clashes(agents map[string]Agent) {
 			if f := agents[name].Function; f != nil && name < other && f == agents[other].Function {
 				c.wrong("agents %q and %q have the same Function; a function serves one agent", name, other)
 			}
+		}
+	}
+}
+
+// maxPriorities keeps the template and the functions' environments within their limits (rule 28).
+const maxPriorities = 5
+
+func (c *checker) priorities(p Props) {
+	if len(p.Priorities) > maxPriorities {
+		c.wrong("Priorities has %d entries; %d are possible: give them to the queues that have backlogs", len(p.Priorities), maxPriorities)
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.Priorities)) {
+		a, agent := p.Agents[name]
+		most := a.MaxConcurrency
+		switch {
+		case name == port.Intake && agent:
+			c.wrong("Priorities has \"intake\", which is an agent here too; call the agent otherwise")
+			continue
+		case name == port.Intake:
+			most = p.Tuning.Intake.MaxConcurrency
+		case !agent:
+			c.wrong("Priorities has %.60q; \"intake\" or the name of an agent is meant", name)
+			continue
+		case a.External:
+			c.wrong("Priorities has %q, which is External: its process takes from one queue", name)
+			continue
+		}
+		if n := p.Priorities[name]; n < 2 || n > most-2 {
+			c.wrong("Priorities[%q] is %d; 2 to %d are possible: of its MaxConcurrency, which is %d, 2 at least stay for the other orders", name, n, most-2, most)
 		}
 	}
 }

@@ -124,6 +124,90 @@ func TestTuning(t *testing.T) {
 	}
 }
 
+// P46: a queue with a share of the functions for orders of high priority, and who may send to it and take from it.
+func TestPriorities(t *testing.T) {
+	x := template(t, func(_ awscdk.Stack, p *infra.Props) {
+		a := p.Agents["payment"]
+		a.MaxConcurrency, a.Batch = 20, 7
+		p.Agents["payment"], p.Priorities = a, map[string]int{"intake": 2, "payment": 4}
+	})
+	mappings := map[string]string{}
+	for id, m := range x.of("AWS::Lambda::EventSourceMapping") {
+		if strings.HasPrefix(id, "Intake") || strings.HasPrefix(id, "AgentPayment") {
+			mappings[id] = fmt.Sprint(target(m.Properties["EventSourceArn"]), " to ", target(m.Properties["FunctionName"]), " ", at(m.Properties, "ScalingConfig", "MaximumConcurrency"), " x ", m.Properties["BatchSize"])
+		}
+	}
+	same(t, "mappings", mappings, "map[AgentPaymentHighMapping:RequestsPaymentHigh to AgentPayment 4 x 7 AgentPaymentMapping:RequestsPayment to AgentPayment 16 x 7 "+
+		"IntakeHighMapping:IntakeHigh to Scheduler 2 x 10 IntakeMapping:Intake to Scheduler 3 x 10]")
+	queues := x.of("AWS::SQS::Queue")
+	same(t, "visibility", queues["RequestsPaymentHigh"].Properties["VisibilityTimeout"], queues["RequestsPayment"].Properties["VisibilityTimeout"])
+	same(t, "dead letters", target(at(queues["IntakeHigh"].Properties, "RedrivePolicy", "deadLetterTargetArn")), "IntakeHighDead")
+	may := map[string][]string{}
+	for _, s := range allowed(x) {
+		for _, r := range s.resources {
+			if r == "IntakeHigh" || r == "RequestsPaymentHigh" {
+				may[r] = append(may[r], s.where+" "+s.sid)
+			}
+		}
+	}
+	for _, all := range may {
+		slices.Sort(all)
+	}
+	same(t, "who may", may, "map[IntakeHigh:[Application Send Operator Depths Operator Send SchedulerRole Take] "+
+		"RequestsPaymentHigh:[AgentPaymentRole Take Operator Depths Operator2 Redrive SchedulerRole Send SupervisorRole Backlog]]")
+	for _, p := range loose(x) {
+		t.Error(p)
+	}
+	policies := map[string]any{}
+	for _, q := range x.of("AWS::SQS::QueuePolicy") {
+		policies[target(at(q.Properties, "Queues", 0))] = q.Properties["PolicyDocument"]
+	}
+	same(t, "an application of the account sends to the intake", decide(t, policies["IntakeHigh"], role("arn:aws:iam::"+account+":role/app")), "")
+	same(t, "one of another account", decide(t, policies["IntakeHigh"], role("arn:aws:iam::999999999999:role/app")), "Deny")
+	same(t, "an application sends to an agent", decide(t, policies["RequestsPaymentHigh"], role("arn:aws:iam::"+account+":role/app")), "Deny")
+	same(t, "the address that an agent knows", strings.Contains(fmt.Sprint(at(variables(x, "AgentPayment"), "STEPKEEPER_QUEUES")), "requests-payment-high"), true)
+	same(t, "the capacity that the Supervisor knows", strings.Contains(fmt.Sprint(at(variables(x, "Supervisor"), "STEPKEEPER_CAPACITY")), `"payment":140`), true)
+	same(t, "output", x.Outputs["EnginePriorities"].Value, "intake,payment")
+	same(t, "output of the intake", target(x.Outputs["EngineIntakeHighUrl"].Value), "IntakeHigh")
+	same(t, "output of the agent", target(x.Outputs["EngineRequestsPaymentHighUrl"].Value), "RequestsPaymentHigh")
+	same(t, "output of what runs at once", x.Outputs["EngineConcurrency"].Value, 51)
+	for _, id := range []string{"IntakeHighDeadAlarm", "IntakeHighAgeAlarm", "RequestsPaymentHighDeadAlarm", "RequestsPaymentHighAgeAlarm"} {
+		if x.of("AWS::CloudWatch::Alarm")[id].Properties == nil {
+			t.Errorf("no alarm %s", id)
+		}
+	}
+}
+
+// What Priorities may say.
+func TestPrioritiesRefused(t *testing.T) {
+	refusal := func(p *infra.Props) (text string) {
+		defer func() { text = fmt.Sprint(recover()) }()
+		infra.NewStepkeeper(nil, "Engine", p)
+		return ""
+	}
+	for _, c := range []struct {
+		priorities map[string]int
+		agent      string
+		want       string
+	}{
+		{map[string]int{"paiment": 2}, "", `Priorities has "paiment"; "intake" or the name of an agent is meant`},
+		{map[string]int{"payment": 1}, "", `Priorities["payment"] is 1; 2 to 3 are possible`},
+		{map[string]int{"intake": 4}, "", `Priorities["intake"] is 4; 2 to 3 are possible`},
+		{map[string]int{"far": 2}, "far", `Priorities has "far", which is External`},
+		{map[string]int{"intake": 2}, "intake", `Priorities has "intake", which is an agent here too`},
+		{map[string]int{"payment": 2}, "payment-high", `agents "payment" and "payment-high": their names are too much alike`},
+		{map[string]int{"a": 2, "b": 2, "c": 2, "d": 2, "e": 2, "f": 2}, "", "Priorities has 6 entries; 5 are possible"},
+	} {
+		p := &infra.Props{Priorities: c.priorities, Agents: map[string]infra.Agent{"payment": {HTTP: "agents.yaml"}}}
+		if c.agent != "" {
+			p.Agents[c.agent] = infra.Agent{External: true}
+		}
+		if text := refusal(p); !strings.Contains(text, c.want) {
+			t.Errorf("%v: %s; want %s", c.priorities, text, c.want)
+		}
+	}
+}
+
 // The role of an agent's own function may be an operator's too: nothing depends on itself, which CDK finds here.
 func TestAgentThatOperates(t *testing.T) {
 	needNode(t)
@@ -158,7 +242,7 @@ func TestMappingsAreTold(t *testing.T) {
 			t.Errorf("%s has %d characters", name, len(text))
 		}
 	}
-	same(t, "mappings of 20 agents", told, 3+20)
+	same(t, "mappings of 20 agents, of two queues for high priority too", told, 3+20+2)
 }
 
 // Grants name what is allowed, and let the queues know.

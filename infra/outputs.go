@@ -29,6 +29,9 @@ func (s *Stepkeeper) addOutputs() {
 	for _, name := range sorted(s.assets.hashes) {
 		s.output("Workflow"+pascal(name), s.assets.hashes[name], name)
 	}
+	if len(s.props.Priorities) > 0 {
+		s.output("Priorities", strings.Join(sorted(s.props.Priorities), ","), "queues that have another beside them for high priority")
+	}
 	if len(s.assets.clocked) > 0 {
 		slices.Sort(s.assets.clocked)
 		s.output("Scheduled", strings.Join(s.assets.clocked, ","), "workflows that start by the clock")

@@ -46,6 +46,14 @@ func arns(queues ...awssqs.IQueue) []*string {
 	return all
 }
 
+// requests are the ARNs of an agent's queues.
+func (s *Stepkeeper) requests(agent string) (arns []*string) {
+	for _, q := range s.withHigh(port.Requests(agent)) {
+		arns = append(arns, q.queue.QueueArn())
+	}
+	return arns
+}
+
 // schedulerAccess is all that the Scheduler may.
 func (s *Stepkeeper) schedulerAccess() []awsiam.PolicyStatement {
 	to := arns(s.queues["control"].queue, s.quarantine)
@@ -57,7 +65,7 @@ func (s *Stepkeeper) schedulerAccess() []awsiam.PolicyStatement {
 		own = append(own, s.queues[name].queue)
 	}
 	for _, agent := range s.agentNames() {
-		to = append(to, s.Requests(agent).QueueArn())
+		to = append(to, s.requests(agent)...)
 	}
 	statements := []awsiam.PolicyStatement{
 		allow("Take", take, arns(own...)...),
@@ -69,7 +77,7 @@ func (s *Stepkeeper) schedulerAccess() []awsiam.PolicyStatement {
 	if agents := slices.Sorted(maps.Keys(s.assets.choosable)); len(agents) > 0 { // it asks how long their queues are (P44)
 		var queues []*string
 		for _, agent := range agents {
-			queues = append(queues, s.Requests(agent).QueueArn())
+			queues = append(queues, s.requests(agent)...)
 		}
 		statements = append(statements, allow("Lengths", attributes, queues...))
 	}
@@ -112,7 +120,7 @@ func (s *Stepkeeper) replyToKeys() []awsiam.PolicyStatement {
 func (s *Stepkeeper) supervisorAccess() []awsiam.PolicyStatement {
 	waiting := arns(s.queues["replies"].queue, s.queues["control"].queue) // for the Scheduler (P32)
 	for _, agent := range s.agentNames() {
-		waiting = append(waiting, s.Requests(agent).QueueArn())
+		waiting = append(waiting, s.requests(agent)...)
 	}
 	targets := arns(s.queues["control"].queue)
 	if len(s.assets.scheduled) > 0 { // it starts orders by the clock
@@ -131,7 +139,7 @@ func (s *Stepkeeper) supervisorAccess() []awsiam.PolicyStatement {
 // agentAccess is all that an agent may: nothing of the engine's tables.
 func (s *Stepkeeper) agentAccess(name string, a Agent) []awsiam.PolicyStatement {
 	statements := []awsiam.PolicyStatement{
-		allow("Take", take, s.Requests(name).QueueArn()),
+		allow("Take", take, s.requests(name)...),
 		allow("Send", send, arns(s.queues["replies"].queue, s.quarantine)...),
 	}
 	if ledger := s.ledgers[name]; ledger != nil {

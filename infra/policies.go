@@ -7,6 +7,8 @@ import (
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
+
+	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
 // addPolicies makes the policies for people and programs outside (rule 21); no principal has them
@@ -76,8 +78,12 @@ func texts(list *[]*string) []string {
 
 // applicationAccess is all that an application may.
 func (s *Stepkeeper) applicationAccess() []awsiam.PolicyStatement {
+	var to []*string
+	for _, q := range append(s.withHigh(port.Intake), s.queues[port.Control]) {
+		to = append(to, q.queue.QueueArn())
+	}
 	statements := []awsiam.PolicyStatement{
-		allow("Send", send, arns(s.queues["intake"].queue, s.queues["control"].queue)...),
+		allow("Send", send, to...),
 		allow("Read", get, s.orders.TableArn(), s.tasks.TableArn(), s.definitions.TableArn()),
 		allow("Outputs", []string{"cloudformation:DescribeStacks"}, awscdk.Stack_Of(s.Construct).StackId()),
 	}
@@ -98,7 +104,7 @@ func (s *Stepkeeper) operatorAccess() []awsiam.PolicyStatement {
 		}
 	}
 	for _, agent := range s.agentNames() {
-		requests = append(requests, s.Requests(agent).QueueArn())
+		requests = append(requests, s.requests(agent)...)
 	}
 	dead = append(dead, s.quarantine.QueueArn(), s.missed.QueueArn())
 	return append(s.applicationAccess(),

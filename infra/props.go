@@ -60,6 +60,10 @@ type Props struct {
 	// its ID before the first colon, as in "acme:1001". Then a flood of one tenant does not delay the
 	// others' steps (rule 4). AWS bills such requests higher.
 	FairQueues bool
+	// Priorities give orders of high priority queues of their own, beside "intake" or the queue of an agent by its name: how
+	// many of that queue's MaxConcurrency functions are theirs alone, 2 to MaxConcurrency - 2 (P46). At most 5 entries, of no
+	// external agent. Each queue costs as much while idle as a further agent does.
+	Priorities map[string]int
 	// Replicas are Regions that get copies of the tables, for disaster recovery only: one Region is
 	// active (rule 14). The stack must have an explicit Region.
 	Replicas []Replica

@@ -33,20 +33,43 @@ func (s *Stepkeeper) addQueues() {
 	t := s.props.Tuning
 	s.quarantine = s.deadQueue("Quarantine", "it is where messages end that cannot be read; nothing takes from it by itself")
 	s.missed = s.deadQueue("MissedSweeps", "it is itself a dead-letter queue, of the schedule")
-	s.addQueue(port.Intake, t.Intake, t.SchedulerTimeout, t.OldestMessage)
+	s.addShared(port.Intake, port.Intake, t.Intake, t.SchedulerTimeout, t.OldestMessage)
 	s.addQueue(port.Replies, t.Replies, t.SchedulerTimeout, t.OldestMessage)
-	for _, name := range s.ownQueues()[2:] { // control, and tasks where there are children
-		s.addQueue(name, t.Control, t.SchedulerTimeout, t.OldestMessage)
+	s.addQueue(port.Control, t.Control, t.SchedulerTimeout, t.OldestMessage)
+	if len(s.assets.children) > 0 {
+		s.addQueue(port.Tasks, t.Control, t.SchedulerTimeout, t.OldestMessage)
 	}
 	for _, name := range s.agentNames() {
 		a := s.props.Agents[name]
-		s.addQueue(port.Requests(name), a.Mapping, a.Timeout, t.OldestRequest)
+		s.addShared(name, port.Requests(name), a.Mapping, a.Timeout, t.OldestRequest)
 	}
+}
+
+// addShared adds a queue and, where owner has a priority, the one beside it that takes a share of its functions (P46).
+func (s *Stepkeeper) addShared(owner, name string, m Mapping, timeout, oldest time.Duration) {
+	if share := s.props.Priorities[owner]; share > 0 {
+		high := m
+		high.MaxConcurrency = share
+		m.MaxConcurrency -= share
+		s.addQueue(port.High(name), high, timeout, oldest)
+	}
+	s.addQueue(name, m, timeout, oldest)
+}
+
+// withHigh are a queue and the one beside it, if there is one.
+func (s *Stepkeeper) withHigh(name string) []*queue {
+	if high := s.queues[port.High(name)]; high != nil {
+		return []*queue{s.queues[name], high}
+	}
+	return []*queue{s.queues[name]}
 }
 
 // ownQueues are those that the Scheduler takes from: where a workflow has child orders, the queue between tasks too (P41).
 func (s *Stepkeeper) ownQueues() []string {
 	names := []string{port.Intake, port.Replies, port.Control}
+	if s.props.Priorities[port.Intake] > 0 {
+		names = append(names, port.High(port.Intake))
+	}
 	if len(s.assets.children) > 0 {
 		names = append(names, port.Tasks)
 	}
@@ -101,7 +124,7 @@ func (s *Stepkeeper) removal() awscdk.RemovalPolicy {
 func (s *Stepkeeper) nameSenders() {
 	for _, name := range slices.Sorted(maps.Keys(s.queues)) {
 		q := s.queues[name].queue
-		if name == port.Intake || name == port.Control {
+		if name == port.Intake || name == port.High(port.Intake) || name == port.Control {
 			s.onlyThisAccount(q)
 			continue
 		}

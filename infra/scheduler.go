@@ -53,7 +53,9 @@ func (s *Stepkeeper) addScheduler() error {
 		s.addMapping(pascal(name)+"Mapping", f, s.queues[name])
 	}
 	for _, agent := range s.agentNames() {
-		s.senders[port.Requests(agent)] = append(s.senders[port.Requests(agent)], role.RoleArn())
+		for _, name := range []string{port.Requests(agent), port.High(port.Requests(agent))} {
+			s.senders[name] = append(s.senders[name], role.RoleArn())
+		}
 	}
 	s.senders[port.Quarantine] = append(s.senders[port.Quarantine], role.RoleArn())
 	s.senders[port.Tasks] = []*string{role.RoleArn()}
@@ -116,6 +118,12 @@ func (s *Stepkeeper) peers(senders bool) *string {
 		}
 		if senders {
 			p.Senders = s.senderIDs[name]
+		}
+		if high := s.queues[port.High(port.Requests(name))]; high != nil {
+			p.High = *high.queue.QueueName()
+			if start != "" {
+				p.High = *awscdk.Fn_Join(str(deployment.Start), awscdk.Fn_Split(&start, high.queue.QueueName(), nil))
+			}
 		}
 		all = append(all, p)
 	}

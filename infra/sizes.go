@@ -21,7 +21,7 @@ func (s *Stepkeeper) environmentsFit() error {
 	var errs []error
 	for _, id := range sorted(s.environments) {
 		if n := size(s.environments[id]()); n > environmentSize {
-			errs = append(errs, fmt.Errorf("function %s: its environment would have some %d bytes, and Lambda takes %d; give the stack, the agents or the reply-to queues shorter names, or make a second deployment", id, n, environmentSize))
+			errs = append(errs, fmt.Errorf("function %s: its environment would have some %d bytes, and Lambda takes %d; give the stack, the agents or the reply-to queues shorter names, have fewer Priorities, or make a second deployment", id, n, environmentSize))
 		}
 	}
 	return errors.Join(errs...)

@@ -167,7 +167,7 @@ func large(t *testing.T) resolved {
 	app := awscdk.NewApp(nil)
 	name := "the-shop-of-thirty-letters-one"
 	stack := awscdk.NewStack(app, &name, &awscdk.StackProps{Env: &awscdk.Environment{Account: str(account), Region: str(in)}})
-	p := &infra.Props{Workflows: []string{dir}, Agents: map[string]infra.Agent{}, ReplyTo: map[string]awssqs.IQueue{}, Build: fake, CustomerManagedKey: true, EventBridgeRule: true,
+	p := &infra.Props{Workflows: []string{dir}, Agents: map[string]infra.Agent{}, Priorities: map[string]int{"intake": 2}, ReplyTo: map[string]awssqs.IQueue{}, Build: fake, CustomerManagedKey: true, EventBridgeRule: true,
 		FinishedOrders: true, FairQueues: true, TaskTTL: 90 * 24 * 3600e9, PagesPerSweep: 100, SweepInterval: 5 * 60e9, AlarmEmail: "ops@example.com",
 		Operators: []string{"arn:aws:iam::" + account + ":role/operators-of-the-shop", "arn:aws:iam::" + account + ":role/pipeline"}}
 	file := "agents:\n"
@@ -179,6 +179,9 @@ func large(t *testing.T) resolved {
 		agent := fmt.Sprintf("a%02d-", i) + strings.Repeat("agent", 8)[:letters-4]
 		file += "  " + agent + ": {url: 'https://a.example'}\n"
 		p.Agents[agent] = infra.Agent{HTTP: filepath.Join(dir, "agents.yml.txt")}
+		if i == 19 { // more would be more than the Scheduler's environment holds
+			p.Priorities[agent] = 2
+		}
 	}
 	for i := range 100 {
 		steps := ""
@@ -272,9 +275,9 @@ func TestOperatorsRightsAreWhole(t *testing.T) {
 			}
 		}
 	}
-	const queues, dead = 3 + 20, 3 + 20 + 2
+	const queues, dead = 3 + 20 + 2, 3 + 20 + 2 + 2 // two for high priority
 	want := map[string]int{
-		"sqs:SendMessage": 2 + 20 + 1, "sqs:GetQueueAttributes": queues + dead, "sqs:ReceiveMessage": dead, "sqs:DeleteMessage": dead, "sqs:StartMessageMoveTask": dead,
+		"sqs:SendMessage": 3 + 21 + 1, "sqs:GetQueueAttributes": queues + dead, "sqs:ReceiveMessage": dead, "sqs:DeleteMessage": dead, "sqs:StartMessageMoveTask": dead,
 		"sqs:CancelMessageMoveTask": dead, "sqs:ListMessageMoveTasks": dead, "dynamodb:GetItem": 3, "dynamodb:Query": 1, "cloudformation:DescribeStacks": 1, "lambda:GetEventSourceMapping": queues, "kms:Decrypt": 1, "kms:GenerateDataKey": 1,
 	}
 	same(t, "operator's rights", may, fmt.Sprint(want))
@@ -320,7 +323,7 @@ func TestEnvironmentIsRead(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", function, err)
 		}
-		same(t, function+": queues", len(s.Queues), 4+20)
+		same(t, function+": queues", len(s.Queues), 4+20+2)
 		for logical, url := range s.Queues {
 			if !strings.EqualFold(at[url], strings.ReplaceAll(logical, "-", "")) {
 				t.Errorf("%s: %s is at %s, which is %q", function, logical, url, at[url])

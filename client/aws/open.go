@@ -91,6 +91,9 @@ func Connect(c aws.Config, o Outputs, opts ...client.Option) *client.Client {
 	for agent, url := range o.Requests {
 		urls[port.Requests(agent)] = url
 	}
+	for queue, url := range o.High {
+		urls[port.High(queue)] = url
+	}
 	queues := sqs.New(c, sqs.Config{URLs: urls})
 	return Over(Parts{Outputs: o, Tasks: store, Definitions: store, Schedules: store.Schedules(), Queues: queues, Mappings: lambda.NewFromConfig(c)}, opts...)
 }

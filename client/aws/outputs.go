@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
 // outputVersion is the major version of the outputs that this code reads.
@@ -23,6 +25,7 @@ type Outputs struct {
 	Application, Operator       string            // ARNs of the managed policies, of Operator the first
 	Concurrency                 int               // functions that may run at once; 0: unknown
 	Requests                    map[string]string // by agent: the address of its queue of requests
+	High                        map[string]string // by queue: the address of the one beside it for orders of high priority, where there is one (P46)
 	Mappings                    map[string]string // by queue: the UUID of the event source mapping that takes from it; "" of an external agent's
 	Workflows                   map[string]string // by name, as idOf spells it: the hash of the definition
 	Scheduled                   []string          // names of the workflows that start by the clock
@@ -58,6 +61,17 @@ func ReadOutputs(values map[string]string, construct string) (Outputs, error) {
 	o.Replies, o.Paused = values[prefix+"RepliesUrl"], values[prefix+"Paused"] == "true"
 	o.Mappings = mappingsOf(values, prefix)
 	o.Requests = agentsOf(values, prefix, o.Mappings)
+	o.High = map[string]string{}
+	for name := range strings.SplitSeq(values[prefix+"Priorities"], ",") {
+		queue := name
+		if name != port.Intake {
+			queue = port.Requests(name)
+			delete(o.Requests, port.High(name))
+		}
+		if name != "" {
+			o.High[queue] = value(idOf(port.High(queue)) + "Url")
+		}
+	}
 	o.Workflows = map[string]string{}
 	for key, hash := range values {
 		if name, ok := strings.CutPrefix(key, prefix+"Workflow"); ok {

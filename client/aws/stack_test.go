@@ -498,6 +498,35 @@ func TestSubmittedOrdersBearTheirTenant(t *testing.T) {
 	}
 }
 
+// P46: where the intake has another queue for it, an order of high priority says so to the queue, and its receipt tells of no
+// priority without effect.
+func TestHighPriorityIsSentAsSuch(t *testing.T) {
+	for _, high := range []map[string]string{nil, {port.Requests("shop"): "url"}} {
+		queues, err := memory.NewQueues(port.ClockFunc(time.Now), []memory.QueueConfig{{Name: port.Intake}, {Name: port.Control}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		parts := stacktest.New(t, stacktest.Memory()).Parts
+		parts.Outputs.High, parts.Queues = high, queues
+		c := aws.Over(parts)
+		q, err := queues.Queue(port.Intake)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, priority := range []string{message.PriorityHigh, message.PriorityNormal} {
+			o := order("o-"+priority, "order", "good")
+			o.Priority = priority
+			receipt, err := c.Submit(t.Context(), o)
+			if told := len(receipt.Notes) > 0; err != nil || told != (high == nil && priority == message.PriorityHigh) {
+				t.Errorf("%s, queues %v: %+v %v", priority, high, receipt, err)
+			}
+			if ds, err := q.Receive(t.Context(), 1, 0, time.Minute); err != nil || len(ds) != 1 || ds[0].High != (priority == message.PriorityHigh) {
+				t.Errorf("%s: %+v %v", priority, ds, err)
+			}
+		}
+	}
+}
+
 // P49: an order that runs another definition than the deployed one says so; what a Move would mean is known where
 // that definition is stored.
 func TestDeployedDefinition(t *testing.T) {

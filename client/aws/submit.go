@@ -49,12 +49,14 @@ func (t *transport) batch(ctx context.Context, orders [][]byte) ([]client.Answer
 	for i, text := range orders {
 		o, err := message.DecodeSubmit(text) // bad input gets its error at once, and costs nothing
 		answers[i].OrderID, _ = o.Known()
-		answers[i].Notes = message.Notes(o.Priority)
+		if len(t.Outputs.High) == 0 {
+			answers[i].Notes = message.Notes(o.Priority)
+		}
 		if err != nil {
 			answers[i].Err = unreadable(err)
 			continue
 		}
-		m := port.Message{Body: text}
+		m := port.Message{Body: text, High: o.Priority == message.PriorityHigh}
 		if t.Outputs.FairQueues {
 			m.Group = message.Tenant(o.OrderID)
 		}

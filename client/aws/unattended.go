@@ -16,6 +16,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
@@ -111,6 +112,11 @@ func (t *transport) Unattended(ctx context.Context, workflow string) ([]client.U
 	for agent := range t.Outputs.Requests {
 		if needed == nil || slices.Contains(needed, agent) {
 			queues = append(queues, port.Requests(agent))
+		}
+	}
+	for _, queue := range slices.Clone(queues) {
+		if t.Outputs.High[queue] != "" {
+			queues = append(queues, port.High(queue))
 		}
 	}
 	return t.look(ctx, queues)
@@ -212,7 +218,7 @@ func (t *transport) unattended(ctx context.Context, queue string) (client.Unatte
 	agent, requests := strings.CutPrefix(queue, port.Requests(""))
 	u := client.Unattended{Queue: queue}
 	if requests {
-		u.Agent = agent
+		u.Agent = t.withoutHigh(agent)
 	}
 	off, failure := t.mapping(ctx, &u)
 	if !off && !requests {
@@ -224,6 +230,17 @@ func (t *transport) unattended(ctx context.Context, queue string) (client.Unatte
 		u = client.Unattended{}
 	}
 	return u, errors.Join(failure, err)
+}
+
+// withoutHigh is the agent that takes from requests-NAME: two queues are one agent's where there are priorities.
+func (t *transport) withoutHigh(name string) string {
+	for queue := range t.Outputs.High {
+		if port.High(queue) == port.Requests(name) {
+			agent, _ := strings.CutPrefix(queue, port.Requests(""))
+			return agent
+		}
+	}
+	return name
 }
 
 func (t *transport) depth(ctx context.Context, queue string) (port.Depth, error) {
@@ -286,6 +303,9 @@ func (t *transport) await(ctx context.Context, shown *client.Task, now time.Time
 			continue
 		}
 		queue := port.Requests(s.Agent)
+		if t.Outputs.High[queue] != "" && shown.Priority == message.PriorityHigh {
+			queue = port.High(queue)
+		}
 		was, seen := since[queue]
 		if !seen {
 			queues = append(queues, queue)

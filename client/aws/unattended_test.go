@@ -19,6 +19,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/client/aws"
+	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/verify/stacktest"
 )
@@ -301,6 +302,39 @@ func TestUnattendedOfAnOrder(t *testing.T) {
 	}
 }
 
+// P46: of two queues of an agent, an order waits for that of its priority.
+func TestUnattendedOfAPriority(t *testing.T) {
+	w := stacktest.New(t, stacktest.Memory())
+	w.Parts.Unattended = time.Nanosecond
+	shop := port.Requests("shop")
+	w.Parts.Outputs.Requests, w.Parts.Outputs.High = map[string]string{"shop": "url"}, map[string]string{shop: "url-2", port.Intake: "url-3"}
+	none := func() (port.Depth, error) { return port.Depth{}, nil }
+	w.Parts.Queues = counted{w.Parts.Queues, map[string]func() (port.Depth, error){
+		port.Replies: none, shop: none, port.High(shop): none, port.High(port.Intake): none,
+	}}
+	w.Parts.Outputs.Mappings = map[string]string{shop: "m-1", port.High(shop): "m-2", port.High(port.Intake): "m-3"}
+	w.Parts.Mappings = off{}
+	c := w.Client()
+	for priority, want := range map[string]string{message.PriorityHigh: port.High(shop), message.PriorityNormal: shop} {
+		o := order("o-"+priority, "order", "never")
+		o.Priority = priority
+		submit(t, c, o)
+		started(t, c, o.ID)
+		task, err := c.Get(t.Context(), o.ID)
+		if err != nil || len(task.Unattended) != 1 || task.Unattended[0].Queue != want || task.Unattended[0].Agent != "shop" {
+			t.Errorf("%s: %+v %v", priority, task.Unattended, err)
+		}
+	}
+	all, err := c.Unattended(t.Context(), "")
+	var queues []string
+	for _, u := range all {
+		queues = append(queues, u.Queue)
+	}
+	if want := []string{"intake-high", "requests-shop", "requests-shop-high"}; err != nil || !slices.Equal(queues, want) {
+		t.Errorf("%v, %v; want %v", queues, err, want)
+	}
+}
+
 type off struct{}
 
 func (off) GetEventSourceMapping(context.Context, *lambda.GetEventSourceMappingInput, ...func(*lambda.Options)) (*lambda.GetEventSourceMappingOutput, error) {
@@ -324,7 +358,18 @@ func TestRequestsOfTheOutputs(t *testing.T) {
 	if want := map[string]string{"card-payment": "u-1", "seats": "u-3", "shop-2": "u-5"}; err != nil || !maps.Equal(o.Requests, want) {
 		t.Errorf("%v, %v; want %v", o.Requests, err, want)
 	}
-	if want := map[string]string{"intake": "m-1", "requests-card-payment": "m-2", "requests-seats": "", "requests-shop-2": "m-3"}; !maps.Equal(o.Mappings, want) {
-		t.Errorf("%v; want %v", o.Mappings, want)
+	if want := map[string]string{"intake": "m-1", "requests-card-payment": "m-2", "requests-seats": "", "requests-shop-2": "m-3"}; !maps.Equal(o.Mappings, want) || len(o.High) > 0 {
+		t.Errorf("%v; want %v; %v", o.Mappings, want, o.High)
+	}
+	// A queue for high priority is no agent's by its name (P46).
+	values["EnginePriorities"] = "card-payment,intake"
+	if _, err := aws.ReadOutputs(values, ""); err == nil || !strings.Contains(err.Error(), "EngineIntakeHighUrl") {
+		t.Errorf("%v", err)
+	}
+	values["EngineIntakeHighUrl"], values["EngineRequestsCardPaymentHighUrl"] = "u-6", "u-7"
+	values["EngineMappings2"] += ",requests-card-payment-high=m-4"
+	o, err = aws.ReadOutputs(values, "")
+	if want := map[string]string{"intake": "u-6", "requests-card-payment": "u-7"}; err != nil || !maps.Equal(o.High, want) || len(o.Requests) != 3 || o.Requests["card-payment"] != "u-1" {
+		t.Errorf("%v %v, %v; want %v", o.High, o.Requests, err, want)
 	}
 }

@@ -96,7 +96,7 @@ func (s *Scheduler) read(ctx context.Context, queueName string, d *port.Delivery
 
 func (s *Scheduler) decode(queueName string, d *port.Delivery, it *item) (id string, err error) {
 	switch queueName {
-	case port.Intake:
+	case port.Intake, port.High(port.Intake):
 		o, err := message.SubmitOf(*d)
 		it.submit = &o
 		if err != nil {

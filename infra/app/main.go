@@ -19,6 +19,8 @@
 //	finished   list ended orders too                                         false
 //	fair       fair queues: an order's tenant stands before the first colon  false
 //	           of its ID
+//	priorities  functions for orders of high priority alone: intake=2 and    none
+//	           AGENT=2, with commas between them
 //	sweep      interval of the Supervisor, whole minutes up to 1h            1m
 //	pages      of the index, at most in one sweep                            50
 //	replicas   Regions that get copies of the tables, with commas            none

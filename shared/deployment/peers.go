@@ -10,21 +10,19 @@ type Peer struct {
 	Name    string
 	Queue   string   // of its requests: the URL, or the name of a queue beside intake, perhaps begun by Start
 	Senders []string // IDs of the roles that it replies with; empty: its replies are not checked
+	High    string   // likewise, of its requests of high priority; "": there is no such queue (P46)
 }
 
 // Start stands for what the names of all agents' queues begin with. No name of a queue holds it.
 const Start = "~"
 
-// Peers is the value of VarAgents: "~=START,payment=QUEUE=ROLE+ROLE,shipping=QUEUE". Each name of an agent
+// Peers is the value of VarAgents: "~=START,payment=QUEUE=ROLE+ROLE=HIGH,shipping=QUEUE". Each name of an agent
 // stands there once, and what all queues begin with too: 20 agents fit beside all else into the 4,096 bytes.
 func Peers(start string, peers []Peer) string {
 	entries := []string{Start + "=" + start}
 	for _, p := range peers {
-		fields := []string{p.Name, p.Queue}
-		if len(p.Senders) > 0 {
-			fields = append(fields, strings.Join(p.Senders, "+"))
-		}
-		entries = append(entries, strings.Join(fields, "="))
+		fields := strings.Join([]string{p.Name, p.Queue, strings.Join(p.Senders, "+"), p.High}, "=")
+		entries = append(entries, strings.TrimRight(fields, "="))
 	}
 	return strings.Join(entries, ",")
 }
@@ -42,12 +40,12 @@ func (r *reader) peers() (found []Peer) {
 		switch {
 		case len(fields) == 2 && fields[0] == Start:
 			start = fields[1]
-		case len(fields) < 2 || len(fields) > 3 || fields[0] == "" || twice:
-			r.wrong(VarAgents, "has the entry %.100q; NAME=QUEUE or NAME=QUEUE=ROLE+ROLE is meant, each name once", entry)
+		case len(fields) < 2 || len(fields) > 4 || fields[0] == "" || twice:
+			r.wrong(VarAgents, "has the entry %.100q; NAME=QUEUE, NAME=QUEUE=ROLE+ROLE or NAME=QUEUE=ROLE+ROLE=QUEUE is meant, each name once", entry)
 		default:
-			p := Peer{Name: fields[0], Queue: fields[1]}
-			p.Queue = strings.ReplaceAll(p.Queue, Start, start)
-			if len(fields) == 3 {
+			fields = append(fields, "", "")
+			p := Peer{Name: fields[0], Queue: strings.ReplaceAll(fields[1], Start, start), High: strings.ReplaceAll(fields[3], Start, start)}
+			if fields[2] != "" {
 				p.Senders = strings.Split(fields[2], "+")
 			}
 			found = append(found, p)

@@ -26,6 +26,7 @@ type Engine struct {
 	Queues      map[string]string // URLs by logical name
 	ReplyTo     map[string]string // URLs by logical name
 	Alerts      string            // ARN of the topic
+	Priorities  bool              // orders of high priority have queues of their own (P46)
 	Stack       string            // as the command line is told it, for the commands in alerts; "": not known
 
 	senders map[string][]string
@@ -85,10 +86,17 @@ func (r *reader) engine() Engine {
 	e.Queues = r.urls(VarQueues, true, "", port.Intake, port.Replies, port.Control, port.Quarantine)
 	e.ReplyTo = r.urls(VarReplyTo, false, e.Queues[port.Intake])
 	for _, p := range r.peers() {
-		e.Queues[port.Requests(p.Name)] = r.place(VarAgents, port.Requests(p.Name), p.Queue, e.Queues[port.Intake])
+		requests := port.Requests(p.Name)
+		e.Queues[requests] = r.place(VarAgents, requests, p.Queue, e.Queues[port.Intake])
+		if p.High != "" {
+			e.Queues[port.High(requests)] = r.place(VarAgents, port.High(requests), p.High, e.Queues[port.Intake])
+		}
 		if len(p.Senders) > 0 {
 			e.senders[p.Name] = p.Senders
 		}
+	}
+	for name := range e.Queues {
+		e.Priorities = e.Priorities || e.Queues[port.High(name)] != ""
 	}
 	for _, name := range slices.Sorted(maps.Keys(e.ReplyTo)) {
 		if e.Queues[name] != "" { // an order could have its status put among our own messages

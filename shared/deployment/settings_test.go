@@ -81,7 +81,8 @@ func TestEachProblem(t *testing.T) {
 		{deployment.VarQueues, `{"intake":"https://sqs/1/i"}`, `lacks the queue "replies"`},
 		{deployment.VarReplyTo, `{"shop":"shop queue"}`, "its URL is meant"},
 		{deployment.VarAgents, "payment", `has the entry "payment"`},
-		{deployment.VarAgents, "mail=q=AROA=B", `has the entry "mail=q=AROA=B"`},
+		{deployment.VarAgents, "mail=q=AROA=B=C", `has the entry "mail=q=AROA=B=C"`},
+		{deployment.VarAgents, "mail=q=AROA=h h", `"h h" for the queue "requests-mail-high"`},
 		{deployment.VarAgents, "mail=q,mail=r", `has the entry "mail=r"`},
 		{deployment.VarAgents, "mail=", `for the queue "requests-mail"`},
 		{deployment.VarReplyTo, `{"control":"https://sqs/1/shop"}`, `has "control"`},
@@ -213,6 +214,9 @@ func TestPeers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if s.Priorities {
+		t.Error("priorities, without a queue for them")
+	}
 	for queue, want := range map[string]string{
 		port.Replies: "https://sqs.x/1/S-Replies", port.Requests("shipping"): "https://sqs.x/1/S-RequestsShip-1",
 		port.Requests("mail"): "https://sqs.x/1/Cut-off-X", port.Requests("far"): "https://sqs.y/2/far",
@@ -230,6 +234,20 @@ func TestPeers(t *testing.T) {
 	if name, err := deployment.QueueOf(s.Queues, "arn:aws:sqs:eu-central-1:1:Cut-off-X"); name != port.Requests("mail") || err != nil {
 		t.Errorf("%q %v", name, err)
 	}
+	env[deployment.VarAgents] = deployment.Peers("S-Requests", []deployment.Peer{
+		{Name: "shipping", Queue: "~Ship-1", Senders: []string{"AROASHIP"}, High: "~ShipHigh-1"}, {Name: "mail", Queue: "~Mail-X", High: "Cut-off-High"},
+	})
+	s, err = deployment.ReadScheduler(lookup(env))
+	if high := port.High(port.Requests("shipping")); err != nil || !s.Priorities || s.Queues[high] != "https://sqs.x/1/S-RequestsShipHigh-1" ||
+		s.Queues[port.High(port.Requests("mail"))] != "https://sqs.x/1/Cut-off-High" || len(s.Senders) != 1 || s.Senders["shipping"][0] != "AROASHIP" {
+		t.Errorf("%+v %v", s, err)
+	}
+	env[deployment.VarAgents] = ""
+	env[deployment.VarQueues] = `{"intake":"https://sqs.x/1/S-Intake","intake-high":"S-IntakeHigh","replies":"S-Replies","control":"S-Control","quarantine":"S-q"}`
+	if s, err := deployment.ReadScheduler(lookup(env)); err != nil || !s.Priorities || s.Queues[port.High(port.Intake)] != "https://sqs.x/1/S-IntakeHigh" {
+		t.Errorf("%+v %v", s, err)
+	}
+	env[deployment.VarAgents] = "far=https://sqs.y/2/far"
 	delete(env, deployment.VarSweepEvery)
 	if s, err := deployment.ReadSupervisor(lookup(env)); err != nil || s.SweepEvery != time.Minute || s.Queues[port.Requests("far")] == "" {
 		t.Errorf("%+v %v", s, err)

@@ -3,7 +3,7 @@ package deployment
 // Names of the variables. Lists are JSON objects, by logical name; but Lambda gives a function 4,096 bytes
 // for all of its variables, so that the longest one, VarAgents, has a form of its own.
 const (
-	VarQueues      = "STEPKEEPER_QUEUES"       // {"intake": "https://sqs…", "replies": …}; of the engine, a name stands for a queue beside intake
+	VarQueues      = "STEPKEEPER_QUEUES"       // {"intake": "https://sqs…", "replies": …}, "intake-high" too where there are priorities; of the engine, a name stands for a queue beside intake
 	VarAgents      = "STEPKEEPER_AGENTS"       // "~=Shop-EngineRequests,payment=~Payment1A2B-X=AROA…": see Peers
 	VarReplyTo     = "STEPKEEPER_REPLY_TO"     // {"shop": "https://sqs…"}, or its name if it is beside intake; may be absent
 	VarOrders      = "STEPKEEPER_ORDERS"       // table

@@ -102,6 +102,9 @@ const (
 // Requests is the name of an agent's queue.
 func Requests(agent string) string { return "requests-" + agent }
 
+// High is the name of the queue beside another that takes its messages of high priority, where a deployment has one (P46).
+func High(queue string) string { return queue + "-high" }
+
 // Alerts tells the operator.
 type Alerts interface {
 	// Raise is done when the alert is where the operator will see it.

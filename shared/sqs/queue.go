@@ -25,6 +25,7 @@ const maxPoll = 20 * time.Second
 type Queue struct {
 	client    *sqs.Client
 	name, url string
+	high      string // URL of the queue beside it for high priority; "": there is none
 }
 
 // Name is the logical name.
@@ -35,6 +36,7 @@ func (q *Queue) Name() string { return q.name }
 func (q *Queue) Send(ctx context.Context, messages []port.Message) []error {
 	errs := make([]error, len(messages))
 	entries := make([]types.SendMessageBatchRequestEntry, 0, len(messages))
+	var high []types.SendMessageBatchRequestEntry
 	for i := range messages {
 		body, err := bodyOf(messages[i])
 		if err != nil {
@@ -47,10 +49,20 @@ func (q *Queue) Send(ctx context.Context, messages []port.Message) []error {
 		if group := messages[i].Group; group != "" {
 			entry.MessageGroupId = &group
 		}
+		if messages[i].High && q.high != "" {
+			high = append(high, entry)
+			continue
+		}
 		entries = append(entries, entry)
 	}
+	q.send(ctx, q.high, high, errs)
+	q.send(ctx, q.url, entries, errs)
+	return errs
+}
+
+func (q *Queue) send(ctx context.Context, url string, entries []types.SendMessageBatchRequestEntry, errs []error) {
 	for batch := range slices.Chunk(entries, port.MaxBatch) {
-		out, err := q.client.SendMessageBatch(ctx, &sqs.SendMessageBatchInput{QueueUrl: &q.url, Entries: batch})
+		out, err := q.client.SendMessageBatch(ctx, &sqs.SendMessageBatchInput{QueueUrl: &url, Entries: batch})
 		if err != nil {
 			for _, e := range batch {
 				errs[place(e.Id)] = q.failed("send", err)
@@ -59,7 +71,6 @@ func (q *Queue) Send(ctx context.Context, messages []port.Message) []error {
 		}
 		q.entries(errs, "send", out.Failed)
 	}
-	return errs
 }
 
 func bodyOf(m port.Message) (string, error) {
@@ -203,11 +214,20 @@ func (q *Queue) ExtendBatch(ctx context.Context, extensions []port.Extension) []
 
 // Depth asks for SQS's estimates. The age of the oldest message is a metric there, and unknown here.
 func (q *Queue) Depth(ctx context.Context) (port.Depth, error) {
+	depth, err := q.depth(ctx, q.url)
+	if err != nil || q.high == "" {
+		return depth, err
+	}
+	high, err := q.depth(ctx, q.high)
+	return port.Depth{Visible: depth.Visible + high.Visible, InFlight: depth.InFlight + high.InFlight, Delayed: depth.Delayed + high.Delayed}, err
+}
+
+func (q *Queue) depth(ctx context.Context, url string) (port.Depth, error) {
 	names := []types.QueueAttributeName{
 		types.QueueAttributeNameApproximateNumberOfMessages, types.QueueAttributeNameApproximateNumberOfMessagesNotVisible,
 		types.QueueAttributeNameApproximateNumberOfMessagesDelayed,
 	}
-	out, err := q.client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{QueueUrl: &q.url, AttributeNames: names})
+	out, err := q.client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{QueueUrl: &url, AttributeNames: names})
 	if err != nil {
 		return port.Depth{}, q.failed("depth", err)
 	}

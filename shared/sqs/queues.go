@@ -17,7 +17,8 @@ import (
 
 // Config of Queues.
 type Config struct {
-	// URLs of queues by logical name: what a deployment hands over.
+	// URLs of queues by logical name: what a deployment hands over. Where port.High of a name is among them, messages of high
+	// priority that are sent to that name go there, and its depth is that of both (P46).
 	URLs map[string]string
 	// LookUp asks SQS for the address of a name that is not among URLs, as Prefix + name. Without
 	// it such a name is not found.
@@ -54,7 +55,7 @@ func (q *Queues) Queue(name string) (port.Queue, error) {
 	if err != nil {
 		return nil, err
 	}
-	found := &Queue{client: q.client, name: name, url: url}
+	found := &Queue{client: q.client, name: name, url: url, high: q.config.URLs[port.High(name)]}
 	q.known[name] = found
 	return found, nil
 }

@@ -111,6 +111,61 @@ func TestOnlyTheDeployedQueues(t *testing.T) {
 	}
 }
 
+// P46: messages of high priority go to the queue beside, where there is one, and its depth counts with the other's. Each outcome
+// stands at the place of its message.
+func TestHighPriority(t *testing.T) {
+	local(t)
+	sent := map[string][]string{}
+	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var in struct {
+			QueueUrl string
+			Entries  []struct{ Id, MessageBody string }
+		}
+		if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
+			t.Error(err)
+		}
+		w.Header().Set("Content-Type", "application/x-amz-json-1.0")
+		queue := in.QueueUrl[strings.LastIndexByte(in.QueueUrl, '/')+1:]
+		if strings.HasSuffix(r.Header.Get("X-Amz-Target"), "GetQueueAttributes") {
+			_, _ = fmt.Fprintf(w, `{"Attributes":{"ApproximateNumberOfMessages":"%[1]d","ApproximateNumberOfMessagesNotVisible":"1%[1]d","ApproximateNumberOfMessagesDelayed":"2%[1]d"}}`, len(queue))
+			return
+		}
+		var failed []string
+		for _, e := range in.Entries {
+			sent[queue] = append(sent[queue], e.MessageBody)
+			if e.MessageBody == `"bad"` {
+				failed = append(failed, fmt.Sprintf(`{"Id":%q,"Code":"Refused","SenderFault":true}`, e.Id))
+			}
+		}
+		_, _ = fmt.Fprintf(w, `{"Successful":[],"Failed":[%s]}`, strings.Join(failed, ","))
+	})
+	messages := []port.Message{{Body: []byte(`"a"`)}, {Body: []byte(`"bad"`), High: true}, {Body: []byte(`"b"`)}, {Body: []byte(`"c"`), High: true}}
+	urls := map[string]string{"intake": "http://127.0.0.1/1/in", "intake-high": "http://127.0.0.1/1/high", "replies": "http://127.0.0.1/1/replies"}
+	for queue, want := range map[string]struct {
+		sent  string
+		depth port.Depth
+	}{
+		"intake":  {`map[high:["bad" "c"] in:["a" "b"]]`, port.Depth{Visible: 2 + 4, InFlight: 12 + 14, Delayed: 22 + 24}},
+		"replies": {`map[replies:["a" "bad" "b" "c"]]`, port.Depth{Visible: 7, InFlight: 17, Delayed: 27}},
+	} {
+		clear(sent)
+		q, err := connect(t, h, sqs.Config{URLs: urls}).Queue(queue)
+		if err != nil {
+			t.Fatal(err)
+		}
+		errs := q.Send(context.Background(), messages)
+		if errs[0] != nil || errs[1] == nil || errs[2] != nil || errs[3] != nil {
+			t.Errorf("%s: %v", queue, errs)
+		}
+		if got := fmt.Sprint(sent); got != want.sent {
+			t.Errorf("%s: sent %s, want %s", queue, got, want.sent)
+		}
+		if got, err := q.Depth(context.Background()); err != nil || got != want.depth {
+			t.Errorf("%s: %+v %v, want %+v", queue, got, err, want.depth)
+		}
+	}
+}
+
 // Rule 4: the group goes over the wire, and a message without one has none, which would be billed.
 func TestGroup(t *testing.T) {
 	local(t)

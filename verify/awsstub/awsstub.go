@@ -35,6 +35,7 @@ type Stub struct {
 
 // Extension is one entry of ChangeMessageVisibilityBatch.
 type Extension struct {
+	Queue   string `json:"-"`
 	Receipt string `json:"ReceiptHandle"`
 	Seconds int    `json:"VisibilityTimeout"`
 }
@@ -204,6 +205,7 @@ func (s *Stub) answer(w http.ResponseWriter, operation string, in *call) {
 		s.send(w, in)
 	case operation == "ChangeMessageVisibilityBatch":
 		for _, e := range in.Entries {
+			e.Queue = in.queue()
 			s.extended = append(s.extended, e.Extension)
 		}
 		_, _ = io.WriteString(w, `{}`)

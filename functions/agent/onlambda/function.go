@@ -40,11 +40,7 @@ func New(lookup deployment.Lookup, agent Agent, log *slog.Logger) (lambdaevent.F
 	if err != nil {
 		return nil, err
 	}
-	own, err := Own(c, settings)
-	if err != nil {
-		return nil, err
-	}
-	return Function(func(context.Context) (*worker.Worker, error) { return w, nil }, own, log), nil
+	return Function(func(context.Context) (*worker.Worker, error) { return w, nil }, Own(c, settings), log), nil
 }
 
 // validate says what is wrong with the program itself. deployed is the name that it was deployed as,
@@ -110,14 +106,21 @@ func batch(ctx context.Context, w *worker.Worker, deliveries []port.Delivery) []
 	return verdicts
 }
 
-// Own is the agent's own queue.
-func Own(c aws.Config, settings deployment.Agent) (port.Queue, error) {
-	return sqs.New(c, sqs.Config{URLs: settings.Queues}).Queue(port.Requests(settings.Name))
+// Own finds the agent's own queues, where requests are given back to.
+func Own(c aws.Config, settings deployment.Agent) lambdaevent.Queue {
+	queues := sqs.New(c, sqs.Config{URLs: settings.Queues})
+	return func(arn string) (port.Queue, error) {
+		name, err := deployment.QueueOf(settings.Queues, arn)
+		if err != nil {
+			return nil, err
+		}
+		return queues.Queue(name)
+	}
 }
 
-// Function is what Lambda starts. own is where requests are given back to; the rest is Handle's.
-func Function(get func(ctx context.Context) (*worker.Worker, error), own port.Queue, log *slog.Logger) lambdaevent.Function {
-	return lambdaevent.Batch(Handle(get, log), func(string) (port.Queue, error) { return own, nil }, log)
+// Function is what Lambda starts. own finds the queue that requests are given back to; the rest is Handle's.
+func Function(get func(ctx context.Context) (*worker.Worker, error), own lambdaevent.Queue, log *slog.Logger) lambdaevent.Function {
+	return lambdaevent.Batch(Handle(get, log), own, log)
 }
 
 // Handle works on a batch at the same time. get answers the worker; while it cannot, everything is

@@ -199,8 +199,7 @@ func TestNoWorker(t *testing.T) {
 	lookup := s.Environment(variables(s))
 	settings, err := deployment.ReadAgent(lookup, false)
 	c, errClient := wire.Environment(lookup, wire.Options{})
-	own, errOwn := onlambda.Own(c, settings)
-	if err := errors.Join(err, errClient, errOwn); err != nil {
+	if err := errors.Join(err, errClient); err != nil {
 		t.Fatal(err)
 	}
 	f := onlambda.Function(func(ctx context.Context) (*worker.Worker, error) {
@@ -208,7 +207,7 @@ func TestNoWorker(t *testing.T) {
 			t.Error("making a worker may take longer than its batch")
 		}
 		return nil, errors.New("throttled")
-	}, own, quiet)
+	}, onlambda.Own(c, settings), quiet)
 	batch, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	answer, err := f(batch, events.SQSEvent{Records: []events.SQSMessage{request(t, "a", "charge", nil), request(t, "b", "charge", nil)}})
@@ -217,6 +216,35 @@ func TestNoWorker(t *testing.T) {
 	}
 	if got := s.Extended(); len(got) != 2 || got[0].Seconds < 2 || got[0].Seconds > 3 || got[1].Seconds < 2 || got[1].Seconds > 3 {
 		t.Errorf("they come again: %+v", got)
+	}
+}
+
+// P46: a request is given back to the queue that it came from.
+func TestGivenBackToItsQueue(t *testing.T) {
+	s := awsstub.New(t)
+	env := variables(s)
+	env[deployment.VarQueues] = s.Queues("requests-payment", "requests-payment-high", "replies", "quarantine")
+	f, err := onlambda.New(s.Environment(env), payment(new(atomic.Int32)), quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var records []events.SQSMessage
+	for id, queue := range map[string]string{"a": "-high", "b": "-other", "c": ""} {
+		r := request(t, id, "charge", nil)
+		r.Body, r.EventSourceARN = `{"schema":2}`, r.EventSourceARN+queue
+		records = append(records, r)
+	}
+	slices.SortFunc(records, func(x, y events.SQSMessage) int { return strings.Compare(x.MessageId, y.MessageId) })
+	answer, err := f(context.Background(), events.SQSEvent{Records: records})
+	if got := again(t, answer, err); got != "a b c" {
+		t.Errorf("come again: %s", got)
+	}
+	var back []string
+	for _, e := range s.Extended() {
+		back = append(back, e.Receipt+" "+e.Queue)
+	}
+	if slices.Sort(back); !slices.Equal(back, []string{"a requests-payment-high", "c requests-payment"}) {
+		t.Errorf("given back: %q", back)
 	}
 }
 

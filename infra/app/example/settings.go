@@ -81,6 +81,15 @@ func (c *settings) pairs(name, meant string, value *regexp.Regexp) map[string]st
 	return found
 }
 
+// priorities are the functions for high priority alone, by queue.
+func (c *settings) priorities() map[string]int {
+	shares := map[string]int{}
+	for name, text := range c.pairs("priorities", "intake=functions or agent=functions", regexp.MustCompile(`^[0-9]{1,4}$`)) {
+		shares[name], _ = strconv.Atoi(text)
+	}
+	return shares
+}
+
 // arnOf a service, with a resource that begins in some way.
 func arnOf(service, resource string) *regexp.Regexp {
 	return regexp.MustCompile("^" + arnText(service, resource) + "$")

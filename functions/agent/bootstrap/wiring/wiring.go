@@ -34,10 +34,6 @@ func New(lookup deployment.Lookup, log *slog.Logger) (lambdaevent.Function, erro
 	if err := check(data, settings, lookup); err != nil {
 		return nil, err
 	}
-	own, err := onlambda.Own(c, settings)
-	if err != nil {
-		return nil, err
-	}
 	reader := secrets.New(c)
 	lazy := &Lazy{
 		Now: time.Now, Renew: len(settings.Secrets) > 0, Log: log,
@@ -53,7 +49,7 @@ func New(lookup deployment.Lookup, log *slog.Logger) (lambdaevent.Function, erro
 			return onlambda.NewWorker(c, settings, agent, log)
 		},
 	}
-	return onlambda.Function(lazy.Worker, own, log), nil
+	return onlambda.Function(lazy.Worker, onlambda.Own(c, settings), log), nil
 }
 
 // placeholder stands in for each secret until its value is read: it is a valid header and a valid

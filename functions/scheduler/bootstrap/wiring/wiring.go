@@ -32,7 +32,7 @@ func New(lookup deployment.Lookup, out io.Writer, log *slog.Logger) (lambdaevent
 		engine.Tokens = cloud.NewTokenKeys(c, settings.TokenKeys, engine.Clock).Read
 	}
 	held := &notCalled{out: out, log: log, deployment: settings.Stack, now: engine.Clock.Now}
-	config := scheduler.Config{Parts: engine, FairQueues: settings.FairQueues, Senders: settings.Senders, Replied: held.replied}
+	config := scheduler.Config{Parts: engine, FairQueues: settings.FairQueues, Priorities: settings.Priorities, Senders: settings.Senders, Replied: held.replied}
 	if len(settings.Capacity) > 0 {
 		config.Capacity = func(agent string) int { return settings.Capacity[agent] }
 	}

@@ -156,6 +156,42 @@ func TestFairQueues(t *testing.T) {
 	}
 }
 
+// P46: an order of high priority comes from a queue of its own, its requests go to those that agents have for it, and its
+// application is not told that the priority has no effect.
+func TestPriorities(t *testing.T) {
+	for _, queues := range []string{"intake-high", "requests-inventory-high"} {
+		s := awsstub.New(t)
+		settings := variables(s, compiled(t))
+		settings[deployment.VarQueues] = s.Queues("intake", "replies", "control", "quarantine", "requests-inventory", "requests-payment", "requests-shipping", "requests-notification", queues)
+		f, err := wiring.New(s.Environment(settings), io.Discard, quiet)
+		if err != nil {
+			t.Fatal(err)
+		}
+		from, high, normal := "intake", "requests-inventory-high", "requests-inventory"
+		if queues == "intake-high" {
+			from, high, normal = queues, normal, high
+		}
+		s.Fail("DynamoDB_20120810.TransactWriteItems")
+		important := strings.Replace(order, `"schema":1,`, `"schema":1,"priority":"high",`, 1)
+		if answer, err := f(context.Background(), event(from, important)); err != nil || len(answer.BatchItemFailures) != 1 {
+			t.Errorf("%+v %v", answer, err)
+		}
+		if back := s.Extended(); len(back) != 1 || back[0].Queue != from {
+			t.Errorf("given back: %+v, want one to %s", back, from)
+		}
+		s.Allow("DynamoDB_20120810.TransactWriteItems")
+		if answer, err := f(context.Background(), event(from, important)); err != nil || len(answer.BatchItemFailures) > 0 {
+			t.Errorf("%+v %v", answer, err)
+		}
+		if len(s.Sent(high)) != 1 || len(s.Sent(normal)) > 0 || len(s.Sent("requests-payment")) != 1 {
+			t.Errorf("with %s: %s %q, %s %q, payment %q", queues, high, s.Sent(high), normal, s.Sent(normal), s.Sent("requests-payment"))
+		}
+		if told := strings.Join(s.Sent("shop"), " "); told == "" || strings.Contains(told, "has no effect") {
+			t.Errorf("told %s", told)
+		}
+	}
+}
+
 // What a fault of AWS's keeps from being done comes again; so does what came from a queue that is
 // not ours.
 func TestGivenBack(t *testing.T) {
