@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 	"github.com/aws/jsii-runtime-go"
 
 	"github.com/stepkeeper/stepkeeper/infra/build"
@@ -112,23 +113,25 @@ func (s *Stepkeeper) peers(senders bool) *string {
 		if i := strings.Index(id, requestsID+pascal(name)); start == "" && i >= 0 && !*awscdk.Token_IsUnresolved(stack.StackName()) {
 			start = *stack.StackName() + "-" + id[:i+len(requestsID)]
 		}
-		p := deployment.Peer{Name: name, Queue: *q.QueueName()}
-		if start != "" {
-			p.Queue = *awscdk.Fn_Join(str(deployment.Start), awscdk.Fn_Split(&start, q.QueueName(), nil))
-		}
+		p := deployment.Peer{Name: name, Queue: shortened(q, start)}
 		if senders {
 			p.Senders = s.senderIDs[name]
 		}
 		if high := s.queues[port.High(port.Requests(name))]; high != nil {
-			p.High = *high.queue.QueueName()
-			if start != "" {
-				p.High = *awscdk.Fn_Join(str(deployment.Start), awscdk.Fn_Split(&start, high.queue.QueueName(), nil))
-			}
+			p.High = shortened(high.queue, start)
 		}
 		all = append(all, p)
 	}
 	text := deployment.Peers(start, all)
 	return &text
+}
+
+// shortened is the name of a queue, without the start that is known.
+func shortened(q awssqs.Queue, start string) string {
+	if start == "" {
+		return *q.QueueName()
+	}
+	return *awscdk.Fn_Join(str(deployment.Start), awscdk.Fn_Split(&start, q.QueueName(), nil))
 }
 
 // requestsID begins the IDs of the agents' queues.

@@ -1,6 +1,7 @@
 package scheduler_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -120,6 +121,33 @@ func TestBadMessagesBetweenTasks(t *testing.T) {
 		}
 		if w.Task("parent~all~2").ProcessState != core.Processing {
 			t.Errorf("%s: the message beside it was lost", reason)
+		}
+	}
+}
+
+// P41: only the queue between tasks takes messages of tasks, and only the Scheduler may send there. What an application forges goes to
+// quarantine, on each queue that it may send to.
+func TestAForgedEndOfAChild(t *testing.T) {
+	for _, queue := range []string{port.Intake, port.Control, port.Replies} {
+		w, _ := begun(t)
+		before := w.Task("o-1").Version
+		for _, m := range []*message.Child{
+			{Schema: message.ChildSchema, Ended: &core.ChildEnded{Parent: core.Parent{OrderID: "o-1", Step: "a", Attempt: 1}, State: core.ChildProcessed}},
+			childOf(w, core.AskUndo, 1),
+		} {
+			body, err := m.Encode()
+			if err != nil {
+				t.Fatal(err)
+			}
+			old := bytes.Replace(body, []byte(`"schema":2`), []byte(`"schema":1`), 1) // of a newer schema it would be given back
+			d := deliver(m)
+			d[0].Value, d[0].Body = nil, old
+			if failed := w.Scheduler.Handle(ctx, queue, d); len(failed) > 0 || len(w.Take(port.Quarantine)) != 1 {
+				t.Errorf("%s: %s was given back, %v, or is not in quarantine", queue, old, failed)
+			}
+		}
+		if after := w.Task("o-1").Version; after != before || w.Task("parent~all~2") != nil {
+			t.Errorf("%s: version %d after %d, or a child was made", queue, after, before)
 		}
 	}
 }

@@ -246,6 +246,50 @@ func TestLongWork(t *testing.T) {
 	}
 }
 
+// P46: while a flood waits for an agent that is busy, an order of high priority goes through.
+func TestHighPriorityPassesAFlood(t *testing.T) {
+	s := on(t, localstack)
+	t.Parallel()
+	passed := make(chan struct{})
+	flood := make([]*order, 15)
+	for i := range flood {
+		flood[i] = s.newOrder(t, "writing")
+		s.remote.on(flood[i].id, "write", "do", func(int, call) (int, string) {
+			select {
+			case <-passed:
+			case <-time.After(12 * time.Second): // the test has failed
+			}
+			return done()
+		})
+		flood[i].submit()
+	}
+	waitFor(t, "call of the flood", func() bool { return len(s.remote.of(flood[0].id, "write")) > 0 })
+	c, err := stack.OpenWith(t.Context(), s.config, s.assembly.Stack)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := s.newOrder(t, "writing")
+	receipt, err := c.Submit(t.Context(), client.Order{ID: o.id, Workflow: "writing", Priority: "high", ReplyTo: "shop", Content: json.RawMessage(o.content())})
+	if err != nil || len(receipt.Notes) > 0 {
+		t.Fatalf("%+v %v", receipt, err)
+	}
+	o.told("completed", soon)
+	called := 0
+	for _, f := range flood {
+		called += len(s.remote.of(f.id, "write"))
+		if slices.ContainsFunc(f.statuses(), func(st status) bool { return st.Kind == "completed" }) {
+			t.Errorf("%s ended before", f.id)
+		}
+	}
+	if called == len(flood) {
+		t.Error("nothing of the flood waited")
+	}
+	close(passed)
+	for _, f := range flood {
+		f.told("completed", 3*soon)
+	}
+}
+
 // Child orders: those of three items, and then one alone, which is refused; so all are undone.
 func TestChildOrders(t *testing.T) {
 	s := on(t, localstack)

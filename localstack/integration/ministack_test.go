@@ -137,6 +137,12 @@ func shop(s *site, t *testing.T) func() bool {
 }
 
 // afterRestart does the same with a new process of a function, which remembers nothing.
+func important(s *site, t *testing.T) func() bool {
+	o := s.newOrder(t, "writing")
+	o.body = strings.Replace(o.body, `{"schema":1,`, `{"schema":1,"priority":"high",`, 1)
+	return completed(o.submit())
+}
+
 func afterRestart(function string) use {
 	return func(s *site, t *testing.T) func() bool {
 		if _, err := kill(s.function(t, function)); err != nil {
@@ -308,11 +314,15 @@ func needs() []need {
 		scheduler("dynamodb:PutItem", "Definitions", undefined),
 		scheduler("dynamodb:GetItem", "Definitions", replyAfterRestart),
 		scheduler("sqs:ChangeMessageVisibility", "Intake", newer("Intake")),
+		scheduler("sqs:ChangeMessageVisibility", "IntakeHigh", newer("IntakeHigh")),
 		scheduler("sqs:ChangeMessageVisibility", "Replies", newer("Replies")),
 		scheduler("sqs:ChangeMessageVisibility", "Control", newer("Control")),
 		scheduler("sqs:SendMessage", "Control", retried),
 		scheduler("sqs:SendMessage", "Quarantine", poisoned("Intake")),
 		scheduler("sqs:SendMessage", "TaskMessages", func(s *site, t *testing.T) func() bool { return completed(s.newOrder(t, "family").submit()) }),
+		scheduler("sqs:SendMessage", "RequestsNotificationHigh", important),
+		{grant{"AgentNotification", "sqs:ChangeMessageVisibility", "RequestsNotificationHigh"}, newer("RequestsNotificationHigh")},
+		supervisor("sqs:GetQueueAttributes", "RequestsNotificationHigh", silent("writing", "AgentNotification", 1, completed)),
 		scheduler("sqs:SendMessage", "ShopStatus", shop),
 		scheduler("secretsmanager:GetSecretValue", "TokenKeys", afterRestart("Scheduler")),
 		scheduler("sns:Publish", "Alerts", stopped),
@@ -391,7 +401,7 @@ func (s *site) isFor(d denial, g grant) bool {
 // unseen are the grants that MiniStack cannot show to be needed, with the reason; docs/localstack.md
 // lists them too.
 func unseen(g grant) string {
-	own := map[string]string{"Scheduler": "Intake Replies Control TaskMessages", "AgentInventory": "RequestsInventory", "AgentPayment": "RequestsPayment", "AgentShipping": "RequestsShipping", "AgentNotification": "RequestsNotification"}
+	own := map[string]string{"Scheduler": "Intake IntakeHigh Replies Control TaskMessages", "AgentInventory": "RequestsInventory", "AgentPayment": "RequestsPayment", "AgentShipping": "RequestsShipping", "AgentNotification": "RequestsNotification RequestsNotificationHigh"}
 	switch {
 	case strings.HasPrefix(g.action, "logs:"):
 		return "Lambda itself writes the logs, and MiniStack's does so without asking"

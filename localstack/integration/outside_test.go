@@ -41,6 +41,12 @@ func outsideCalls(actor string) []outside {
 				return err
 			})
 		}},
+		{"submit with high priority", []grant{on("sqs:SendMessage", "IntakeHigh")}, func(t *testing.T, u *user, o *order) error {
+			return with(t, u, func(c *client.Client) error {
+				_, err := c.Submit(t.Context(), client.Order{ID: o.id + "-high", Workflow: "writing", Priority: "high", Content: json.RawMessage(o.content())})
+				return err
+			})
+		}},
 		{"wait", []grant{task, definition}, func(t *testing.T, u *user, o *order) error {
 			return with(t, u, func(c *client.Client) error {
 				_, err := c.Wait(t.Context(), o.id)

@@ -106,7 +106,7 @@ func (s *site) synthesise(ctx context.Context) error {
 		return err
 	}
 	workflows := []string{"../workflows/order.yaml"}
-	for name, text := range map[string]string{"stopping.yaml": stopping, "pausing.yaml": pausing, "ticking.yaml": ticking, "asking.yaml": asking, "linking.yaml": linking, "going.yaml": going, "filming.yaml": filming, "family.yaml": family, "leaf.yaml": leaf, "thirty.yaml": chain("thirty", links, "undo"), "calm.yaml": chain("calm", 2, "undo"), "tight.yaml": chain("tight", tightBudget+2, "stop")} {
+	for name, text := range map[string]string{"stopping.yaml": stopping, "pausing.yaml": pausing, "ticking.yaml": ticking, "asking.yaml": asking, "linking.yaml": linking, "going.yaml": going, "filming.yaml": filming, "writing.yaml": writing, "family.yaml": family, "leaf.yaml": leaf, "thirty.yaml": chain("thirty", links, "undo"), "calm.yaml": chain("calm", 2, "undo"), "tight.yaml": chain("tight", tightBudget+2, "stop")} {
 		path := filepath.Join(s.dir, name)
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			return err
@@ -115,7 +115,8 @@ func (s *site) synthesise(ctx context.Context) error {
 	}
 	s.settings = map[string]string{
 		"agents": agents, "workflows": strings.Join(workflows, ","), "keep": "false",
-		"rule": strconv.FormatBool(s.backend == localstack), // LocalStack never fires EventBridge Scheduler (rule 24)
+		"priorities": "intake=2,notification=2",
+		"rule":       strconv.FormatBool(s.backend == localstack), // LocalStack never fires EventBridge Scheduler (rule 24)
 	}
 	name := "it-" + strconv.FormatInt(time.Now().UnixMilli(), 36)
 	var err error

@@ -98,6 +98,14 @@ steps:
   film: {agent: payment, operation: settle, timeout: 8s, maxDuration: 10m, onFailure: undo, undo: unsettle, grade: fenced}
 `
 
+// writing keeps the agent busy that has a queue for high priority.
+const writing = `workflow: writing
+grace: 2s
+tellAfter: 2s
+steps:
+  write: {agent: notification, operation: settle, timeout: 15s, onFailure: stop, undo: none, grade: idempotent}
+`
+
 // family has a child for each item, and one more that gets the order; theirs is leaf.
 const family = `workflow: family
 grace: 2s

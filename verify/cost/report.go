@@ -84,6 +84,7 @@ const (
 	mappingsAgent = 1  // more for each agent
 	alarmsFixed   = 26 // metrics of alarms: one of throttles looks at two; those of the example's two ledgers too
 	alarmsAgent   = 5
+	alarmsQueue   = 2 // those of a queue: of its age, and of its dead letters
 	agentsExample = 4
 	pollers       = 5 // of a mapping that waits
 	pollsMin      = 3 // long polls of 20 s in a minute
@@ -119,6 +120,8 @@ func Calculate(u Units, p Prices) Report {
 		fmt.Sprintf("Storage is apart: a million orders and their tasks, about %.1f GB, cost $%.2f a month for as long as they are kept.",
 			float64(load.ItemBytes+600)*million/gigabyte, p.Prices[DynamoStorage].Of(float64(load.ItemBytes+600)*million/gigabyte)),
 		"Full batches need enough traffic: agents whose answers come more than 50 ms apart send them one by one, which costs up to 3.2 requests an order, $1.28 a million, more.",
+		fmt.Sprintf("Each entry of Priorities costs $%.2f a month more while nothing happens: the polls and the %d alarms of its queue for high priority.",
+			p.Prices[SQSRequest].Of(pollers*pollsMin*minutesPerMonth)+p.Prices[Alarm].Of(alarmsQueue), alarmsQueue),
 		"An order that fails costs more: each failed attempt a write, a read, and the messages of a step; an alert one publication.",
 	}
 	return r

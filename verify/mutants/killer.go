@@ -55,7 +55,7 @@ var Killers = []Killer{
 	{Name: "expression", Package: "shared/expression", Args: []string{"-test.run=^Test", "-test.short"}},
 	{Name: "deployment", Package: "shared/deployment", Args: []string{"-test.run=^Test", "-test.short"}},
 	// The templates, which need Node 20; the whole takes minutes.
-	{Name: "infra", Package: "infra", Args: []string{"-test.run=^Test(Senders|QueuePolicies|Queues|Alarms|Schedule|Mappings|HastyWorkflow|ReplySenders|WhoMayWhat|AgentThatOperates)$"}},
+	{Name: "infra", Package: "infra", Args: []string{"-test.run=^Test(Senders|QueuePolicies|Queues|Alarms|Schedule|Mappings|HastyWorkflow|ReplySenders|WhoMayWhat|AgentThatOperates|Priorities|PrioritiesRefused)$"}},
 	{Name: "infra-keys", Package: "infra", Args: []string{"-test.run=^Test(AdoptedWithKey|KeyAnywhere)$"}},
 	{Name: "infra-sizes", Package: "infra", Args: []string{"-test.run=^Test(Sizes|OperatorsRightsAreWhole|MappingsAreTold|EnvironmentIsRead|EnvironmentTooLarge)$"}},
 	// The simulator, over the real core and actors: no mutant's own killer, tried with -by simulate.

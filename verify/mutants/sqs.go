@@ -9,13 +9,13 @@ const (
 
 // ofSQS are mutants of the queues on SQS, and of what is sent through them from outside.
 var ofSQS = []Mutant{
-	{Name: "sqs-entries-not-taken-are-ignored", File: queueSQS, Func: "Queue.Send", Old: `q.entries(errs, "send", out.Failed)`, New: "_ = out", Killers: []string{"sqs", "scheduler-wiring"}},
+	{Name: "sqs-entries-not-taken-are-ignored", File: queueSQS, Func: "Queue.send", Old: `q.entries(errs, "send", out.Failed)`, New: "_ = out", Killers: []string{"sqs", "scheduler-wiring"}},
 	{Name: "sqs-entries-not-deleted-are-ignored", File: queueSQS, Func: "Queue.Delete", Old: `q.entries(errs, "delete", out.Failed)`, New: "_ = out"},
 	{Name: "sqs-senders-fault-is-theirs", File: queueSQS, Func: "Queue.entries", Old: "if f.SenderFault {", New: "if !f.SenderFault {"},
 	{Name: "sqs-failures-at-the-first-places", File: queueSQS, Func: "Queue.entries", Old: "for _, f := range failed {", New: "for i, f := range failed {\n\t\tf.Id = aws.String(strconv.Itoa(i))"},
-	{Name: "sqs-failed-batch-is-taken", File: queueSQS, Func: "Queue.Send", Old: `errs[place(e.Id)] = q.failed("send", err)`, New: "_ = e"},
-	{Name: "sqs-failed-batch-fails-all", File: queueSQS, Func: "Queue.Send", Old: "continue\n\t\t}\n\t\tq.entries", New: "break\n\t\t}\n\t\tq.entries"},
-	{Name: "sqs-batches-of-any-size", File: queueSQS, Func: "Queue.Send", Old: "slices.Chunk(entries, port.MaxBatch)", New: "slices.Chunk(entries, 100)"},
+	{Name: "sqs-failed-batch-is-taken", File: queueSQS, Func: "Queue.send", Old: `errs[place(e.Id)] = q.failed("send", err)`, New: "_ = e"},
+	{Name: "sqs-failed-batch-fails-all", File: queueSQS, Func: "Queue.send", Old: "continue\n\t\t}\n\t\tq.entries", New: "break\n\t\t}\n\t\tq.entries"},
+	{Name: "sqs-batches-of-any-size", File: queueSQS, Func: "Queue.send", Old: "slices.Chunk(entries, port.MaxBatch)", New: "slices.Chunk(entries, 100)"},
 	{Name: "sqs-delay-is-dropped", File: queueSQS, Func: "Queue.Send", Old: ", DelaySeconds: seconds(messages[i].Delay)", New: ""},
 	{Name: "sqs-group-for-all", File: queueSQS, Func: "Queue.Send", Old: `group != ""`, New: `group != "?"`},
 	{Name: "sqs-noncharacters-are-sent", File: queueSQS, Func: "bodyOf", Old: "noncharacters(body)", New: "body"},
@@ -27,7 +27,7 @@ var ofSQS = []Mutant{
 	{Name: "sqs-receipt-is-only-refused", File: queueSQS, Func: "meaning", Old: `case "ReceiptHandleIsInvalid", "MessageNotInflight", "AWS.SimpleQueueService.MessageNotInflight", "InvalidParameterValue":`, New: `case "?":`},
 	{Name: "sqs-received-once-each-time", File: queueSQS, Func: "Queue.deliveries", Old: "d.Received = n", New: "_ = n"},
 	{Name: "sqs-poll-ends-at-once", File: queueSQS, Func: "Queue.Receive", Old: "wait -= poll;", New: "wait = 0;"},
-	{Name: "sqs-delayed-counts-as-visible", File: queueSQS, Func: "Queue.Depth", Old: "Visible: counts[0]", New: "Visible: counts[0] + counts[2]"},
+	{Name: "sqs-delayed-counts-as-visible", File: queueSQS, Func: "Queue.depth", Old: "Visible: counts[0]", New: "Visible: counts[0] + counts[2]"},
 	{Name: "sqs-reply-to-is-any-queue", File: queuesSQS, Func: "Queues.ReplyTo", Old: "!slices.Contains(q.config.ReplyTo, name)", New: "false"},
 	{Name: "sqs-names-are-looked-up-always", File: queuesSQS, Func: "Queues.address", Old: "!q.config.LookUp || ", New: ""},
 	{Name: "sqs-gathered-ends-with-its-first-sender", File: gathererSQS, Func: "Gatherer.send", Old: "context.WithoutCancel(batch[0].ctx)", New: "batch[0].ctx"},
