@@ -34,7 +34,10 @@ func (it *item) firstChild(ctx context.Context, j *engine.Job, ask core.AskChild
 		return core.Decision{}, nil, err
 	}
 	d, err := j.Start(def, port.Order{ID: ask.OrderID, ContentHash: ask.ContentHash, Body: ask.Order}, ask)
-	if refusal := refusalOf(err); refusal != nil { // it can never be stored, so it never begins
+	switch refusal := refusalOf(err); {
+	case refusal != nil && j.Unseen: // P14: one that is there has begun
+		return core.Decision{}, nil, engine.ErrReload
+	case refusal != nil: // it can never be stored, so it never begins
 		return core.Decision{}, ended(core.ChildCompensated, refusal.Code, refusal.Text), nil
 	}
 	return d, nil, err

@@ -125,6 +125,24 @@ func TestBadMessagesBetweenTasks(t *testing.T) {
 	}
 }
 
+// P41: a child that cannot be stored counts as undone; one that is there does not, when its start comes again to a store that takes nothing.
+func TestAChildThatCannotBeStored(t *testing.T) {
+	for _, there := range []bool{false, true} {
+		w, _ := begun(t)
+		if there {
+			handled(t, w, childOf(w, core.AskStart, 1))
+		}
+		full := w.SchedulerOn(&world.Faulty{Store: w.Store, FailCommit: func(int) error { return port.ErrTooLarge }}, 0, "other")
+		if failed := full.Handle(ctx, port.Tasks, deliver(childOf(w, core.AskStart, 1))); len(failed) > 0 {
+			t.Errorf("there %t: given back %v", there, failed)
+		}
+		all := told(t, w)
+		if compensated := len(all) == 1 && all[0].State == core.ChildCompensated; compensated == there || there && len(all) > 0 {
+			t.Errorf("there %t: told %+v", there, all)
+		}
+	}
+}
+
 // P41: only the queue between tasks takes messages of tasks, and only the Scheduler may send there. What an application forges goes to
 // quarantine, on each queue that it may send to.
 func TestAForgedEndOfAChild(t *testing.T) {

@@ -97,7 +97,7 @@ func newFull(t *rapid.T) *full {
 
 // ofKind makes a step of any kind of a call.
 func ofKind(t *rapid.T, i int, s core.StepDefinition) core.StepDefinition {
-	switch kind := rapid.IntRange(0, 12).Draw(t, "kind"); kind {
+	switch kind := rapid.IntRange(0, 19).Draw(t, "kind"); kind {
 	case 0, 1:
 		return answerStep(s, kind == 0)
 	case 2, 3: // P40; one is enough, and slow

@@ -46,6 +46,7 @@ var ofChildren = []Mutant{
 	{Name: "P41-parent-closes-over-its-children", File: "shared/core/command.go", Func: "deciding.closeRefusal", Old: "s.State == Waiting && s.Children.running()", New: "false"},
 	{Name: "P41-expired-child-runs-again", File: "functions/scheduler/child.go", Func: "item.firstChild", Old: "j.Expired", New: "false", Killers: []string{"scheduler"}},
 	{Name: "P41-tasks-can-be-reached-from-outside", File: "dev/embedded/backend.go", Func: "Runtime.Queue", Old: "name == port.Tasks", New: "false", Killers: []string{"embedded"}},
+	{Name: "P41-a-child-that-is-there-is-too-large", File: "functions/scheduler/child.go", Func: "item.firstChild", Old: "refusal != nil && j.Unseen", New: "false"},
 	{Name: "P41-forged-id-is-a-child", File: "shared/message/child.go", Func: "checkAsk", Old: "a.OrderID != a.Parent.ChildID()", New: "false", Killers: []string{"scheduler"}},
 	{Name: "P40-children-of-a-definition-are-not-stored", File: stateStore, Func: "Store.keep", Old: "e != nil && e.Child != nil", New: "false", Killers: []string{"embedded"}},
 	{Name: "P40-a-circle-of-workflows", File: "shared/workflow/source/load.go", Func: "folder.child", Old: "slices.Contains(d.trail, name)", New: "false", Killers: []string{"source"}},

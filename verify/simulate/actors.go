@@ -52,6 +52,7 @@ func newSimulation(sc Scenario, c Chooser) *simulation {
 		hash: 14695981039346656037, checks: newChecks(), often: &often, newer: sc.newer(), defs: sc.definitions(),
 	}
 	w.Cells, w.Ends = map[Cell]int{}, map[core.State]int{}
+	w.below = childrenOf(w.def)
 	w.store = &store{w: w, rows: map[string]*row{}, defs: map[string][]byte{}}
 	for _, d := range w.defs[1:] { // which other orders have pinned
 		if data, err := w.encode(d); err == nil {
@@ -64,8 +65,8 @@ func newSimulation(sc Scenario, c Chooser) *simulation {
 // setUp draws the deployment and its orders.
 func (w *simulation) setUp() {
 	w.swarm()
-	for i := range w.def.Steps {
-		for _, a := range w.def.Steps[i].AllAgents() {
+	for _, s := range w.allSteps() {
+		for _, a := range s.AllAgents() {
 			if a != "" && !slices.Contains(w.agents, a) {
 				w.agents = append(w.agents, a)
 			}
@@ -79,6 +80,11 @@ func (w *simulation) setUp() {
 	}
 	for _, name := range []string{port.Intake, port.Replies, port.Control, port.Quarantine, shop} {
 		w.open(name, port.MaxBatch)
+	}
+	taken := []string{port.Intake, port.Replies, port.Control}
+	if len(w.below) > 0 {
+		w.open(port.Tasks, port.MaxBatch)
+		taken = append(taken, port.Tasks)
 	}
 	w.room = w.drawRoom()
 	for _, a := range w.agents {
@@ -100,7 +106,7 @@ func (w *simulation) setUp() {
 		w.capacity = 1
 	}
 	for i := 1; i <= instances; i++ {
-		w.process("scheduler-"+strconv.Itoa(i), aScheduler, "", port.Intake, port.Replies, port.Control)
+		w.process("scheduler-"+strconv.Itoa(i), aScheduler, "", taken...)
 		w.process("supervisor-"+strconv.Itoa(i), aSupervisor, "")
 		for _, a := range w.agents {
 			w.process(a+"-"+strconv.Itoa(i), anAgent, a, port.Requests(a))
@@ -471,6 +477,11 @@ func (sc *Scenario) definitions() []*core.Definition {
 // definition is the one of that hash, nil where there is none.
 func (w *simulation) definition(hash string) *core.Definition {
 	for _, d := range w.defs {
+		if d.Hash == hash {
+			return d
+		}
+	}
+	for _, d := range w.below {
 		if d.Hash == hash {
 			return d
 		}

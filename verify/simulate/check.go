@@ -78,6 +78,9 @@ type move struct {
 func (w *simulation) committed(before, after *core.Task, record *port.Record) {
 	w.Commits++
 	o := w.byID[after.OrderID]
+	if o == nil && after.Parent != nil {
+		o = w.born(after)
+	}
 	if o == nil {
 		w.violate("2", "a task %s was stored that was not submitted", after.OrderID)
 		return
@@ -160,6 +163,7 @@ func (m *move) verdicts() {
 	was := 0
 	if m.before != nil {
 		was = m.before.Command
+		m.commanded = m.commanded || m.after.Parent != nil && m.after.Run > m.before.Run // by a parent that was resubmitted (P41)
 	}
 	if d := m.after.Command - was; d < 0 || d > accepted {
 		m.fail("P5", "the command number went from %d to %d with %d accepted commands", was, m.after.Command, accepted)
@@ -238,7 +242,7 @@ func (m *move) was(name string) *core.Step {
 // budgets are the most failures that a definition allows a step and its undo: an order that is moved keeps what
 // it has counted.
 func (w *simulation) budgets(step string) (do, undo int) {
-	for _, def := range w.defs {
+	for _, def := range w.known() {
 		if i := def.Index(step); i >= 0 {
 			d := &def.Steps[i]
 			do = max(do, d.Retry.Budget())
@@ -295,10 +299,11 @@ func (m *move) ends() {
 	if t.EndSeq > 0 && t.StatusSeq != t.EndSeq {
 		m.fail("18", "its end is told as number %d, and a later status has number %d", t.EndSeq, t.StatusSeq)
 	}
-	if b.Terminal() && !m.commanded && (t.ProcessState != b.ProcessState || t.Ended != b.Ended) {
+	asked := t.Parent != nil && b.ProcessState == core.Processed && t.ProcessState != core.Error // its parent has it undone (P41)
+	if b.Terminal() && !m.commanded && !asked && (t.ProcessState != b.ProcessState || t.Ended != b.Ended) {
 		m.fail("6", "%s became %s without a command", b.ProcessState, t.ProcessState)
 	}
-	if (b.ProcessState == core.Processed || b.ProcessState == core.Cancelled || b.ProcessState == core.Closed) && t.ProcessState != b.ProcessState {
+	if !asked && (b.ProcessState == core.Processed || b.ProcessState == core.Cancelled || b.ProcessState == core.Closed) && t.ProcessState != b.ProcessState {
 		m.fail("6", "%s is final and became %s", b.ProcessState, t.ProcessState)
 	}
 	if pastReturn(m.def, t) && (t.ProcessState == core.Compensating || t.ProcessState == core.Compensated || t.ProcessState == core.Cancelled) {
@@ -484,7 +489,7 @@ func (m *move) goesOn(was, s *core.Step) {
 	switch {
 	case t.ProcessState == core.Processing && s.State == core.Failed:
 		m.fail("P42", "step %s is Failed while the task goes forward", s.Name)
-	case (t.ProcessState == core.Processing || t.ProcessState == core.Processed) && (s.FailureCode == "") != (s.State != core.Compensated && s.State != core.Compensating && s.State != core.UndoWait):
+	case (t.ProcessState == core.Processing || t.ProcessState == core.Processed) && (s.FailureCode == "") != (s.State != core.Compensated && s.State != core.Compensating && s.State != core.UndoWait && (s.State != core.Waiting || !s.Undo)):
 		m.fail("P42", "step %s is %s, and its failure is %q", s.Name, s.State, s.FailureCode)
 	case t.ProcessState == core.Processed && s.State != core.Compensated && s.State != core.Processed && s.State != core.Skipped:
 		m.fail("P42", "the task is Processed with step %s %s", s.Name, s.State)
@@ -573,6 +578,7 @@ func (w *simulation) checkEffects(o *order) {
 		return
 	}
 	w.checks.did(map[bool]string{true: "7", false: "8"}[t.ProcessState == core.Processed])
+	w.checkChildren(t)
 	for i := range t.Steps {
 		s := &t.Steps[i]
 		all, now := 0, 0
@@ -651,7 +657,7 @@ func (w *simulation) sentRequest(p *process, r *message.Request) {
 		return
 	}
 	if t != nil {
-		if s := t.Step(r.Step); s == nil || s.Attempt < r.Attempt && t.Run <= r.Run {
+		if s := t.Step(r.Step); s == nil && t.Removed[r.Step] < r.Attempt || s != nil && s.Attempt < r.Attempt && t.Run <= r.Run {
 			w.violate("P12", "the request of attempt %d of step %s of %s was sent before the claim was stored", r.Attempt, r.Step, r.OrderID)
 		}
 	}

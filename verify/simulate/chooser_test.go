@@ -92,6 +92,18 @@ func TestOnlyRestarts(t *testing.T) {
 				d.Steps[i].Answer.Refuse, d.Steps[i].Answer.TimeoutValue, d.Steps[i].Input = "", json.RawMessage(`"yes"`), nil
 				continue
 			}
+			if e := d.Steps[i].Each; e != nil {
+				d.Steps[i].Input = json.RawMessage(`[{"n":1},{"n":2}]`)
+				for k := range e.Child.Steps {
+					e.Child.Steps[k].Retry.MaxFailures, e.Child.Steps[k].Grade = 1000, core.Idempotent
+				}
+				e.Child.HopBudget = 10_000
+				if err := workflow.Seal(e.Child); err != nil {
+					t.Fatal(err)
+				}
+				e.Definition = e.Child.Hash
+				continue
+			}
 			d.Steps[i].Retry.MaxFailures, d.Steps[i].Grade = 1000, core.Idempotent
 		}
 		if err := workflow.Seal(d); err != nil {
@@ -99,7 +111,7 @@ func TestOnlyRestarts(t *testing.T) {
 		}
 		r := simulate.Run(simulate.Scenario{Definition: d, Alone: true, Only: []simulate.Fault{simulate.CrashBefore, simulate.CrashAfter,
 			simulate.TimeoutAfter, simulate.Frozen, simulate.Zombie, simulate.FreshCopy, simulate.Redelivery}}, simulate.NewSeeded(seed), simulate.Options{})
-		if r.Violation != nil || r.Ends[core.Processed] != r.Orders {
+		if r.Violation != nil || r.Ends[core.Processed] < r.Orders || len(r.Ends) > 1 {
 			t.Fatalf("seed %d: %v, %v of %d orders", seed, r.Violation, r.Ends, r.Orders)
 		}
 	}

@@ -31,8 +31,20 @@ func TestAFloodEndsLateAndNothingIsUndone(t *testing.T) {
 				s.Answer.Refuse, s.Answer.TimeoutValue, s.Input = "", json.RawMessage(`"yes"`), nil
 				continue
 			}
-			s.MaxQueueTime, s.Retry.MaxFailures = core.Day, 3
-			d.Agents[s.Agent] = core.AgentDefinition{QueueAllowance: 30 * core.Second, ClockSkew: core.Second}
+			if e := s.Each; e != nil {
+				s.Input = json.RawMessage(`[{"n":1},{"n":2}]`)
+				for k := range e.Child.Steps {
+					patient(e.Child, k)
+					d.Agents[e.Child.Steps[k].Agent] = e.Child.Agents[e.Child.Steps[k].Agent]
+				}
+				e.Child.HopBudget = 100
+				if err := workflow.Seal(e.Child); err != nil {
+					t.Fatal(err)
+				}
+				e.Definition = e.Child.Hash
+				continue
+			}
+			patient(d, i)
 		}
 		if err := workflow.Seal(d); err != nil {
 			t.Fatal(err)
@@ -49,13 +61,20 @@ func TestAFloodEndsLateAndNothingIsUndone(t *testing.T) {
 		}
 		orders += r.Orders
 		commits += r.Commits
-		if r.Orders-r.Ends[core.Processed] > 0 {
+		if r.Orders > r.Ends[core.Processed] || len(r.Ends) > 1 {
 			t.Logf("workflow %d: %v", n, r.Ends)
+			undone++
 		}
-		undone += r.Orders - r.Ends[core.Processed]
 	}
 	if undone > 0 {
-		t.Errorf("%d of %d orders did not end Processed", undone, orders)
+		t.Errorf("in %d workflows not all orders ended Processed", undone)
 	}
 	t.Logf("%d orders, %d commits", orders, commits)
+}
+
+// patient lets a call wait in a queue for as long as it takes.
+func patient(d *core.Definition, i int) {
+	s := &d.Steps[i]
+	s.MaxQueueTime, s.Retry.MaxFailures = core.Day, 3
+	d.Agents[s.Agent] = core.AgentDefinition{QueueAllowance: 30 * core.Second, ClockSkew: core.Second}
 }

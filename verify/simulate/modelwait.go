@@ -124,7 +124,7 @@ func (w *simulation) outlasts() bool {
 			continue
 		}
 		for i := range t.Steps {
-			if s := &t.Steps[i]; s.State == core.Waiting {
+			if s := &t.Steps[i]; s.State == core.Waiting && s.Children == nil {
 				w.until = max(w.until, int64(s.WakeAt)-start+10*60_000)
 			}
 		}

@@ -156,6 +156,11 @@ func NewTape(sc Scenario, choices []Choice, v *Violation) *Tape {
 	if data, err := workflow.Encode(sc.Definition); err == nil {
 		t.Workflow = data
 	}
+	for _, d := range childrenOf(sc.Definition) {
+		if data, err := workflow.Encode(d); err == nil {
+			t.Children = append(t.Children, data)
+		}
+	}
 	if v != nil {
 		t.Invariant, t.Note = v.Invariant, v.Text
 	}
@@ -165,14 +170,27 @@ func NewTape(sc Scenario, choices []Choice, v *Violation) *Tape {
 // Scenario is what the tape was recorded of.
 func (t *Tape) Scenario() (Scenario, error) {
 	// Encoding the definition again makes it canonical, whatever white space the file was given.
-	d := &core.Definition{}
-	if err := json.Unmarshal(t.Workflow, d); err != nil {
-		return Scenario{}, fmt.Errorf("the workflow of the tape: %w", err)
+	var all []*core.Definition
+	for _, data := range append([]json.RawMessage{t.Workflow}, t.Children...) {
+		d := &core.Definition{}
+		if err := json.Unmarshal(data, d); err != nil {
+			return Scenario{}, fmt.Errorf("the workflow of the tape: %w", err)
+		}
+		if err := workflow.Seal(d); err != nil {
+			return Scenario{}, fmt.Errorf("the workflow of the tape: %w", err)
+		}
+		all = append(all, d)
 	}
-	if err := workflow.Seal(d); err != nil {
-		return Scenario{}, fmt.Errorf("the workflow of the tape: %w", err)
+	for _, d := range all {
+		for i := range d.Steps {
+			if e := d.Steps[i].Each; e != nil {
+				if n := slices.IndexFunc(all, func(o *core.Definition) bool { return o.Hash == e.Definition }); n > 0 {
+					e.Child = all[n]
+				}
+			}
+		}
 	}
-	return Scenario{Definition: d, Services: t.Services, Order: t.Order}, nil
+	return Scenario{Definition: all[0], Services: t.Services, Order: t.Order}, nil
 }
 
 // Play runs a tape.

@@ -112,7 +112,7 @@ func (w *simulation) character(agent string) {
 		if w.room.failing {
 			t.Failures = 0.5
 		}
-		if w.enabled[KeyForgotten] && w.def.Agents[agent].KeyRetention > 0 {
+		if w.enabled[KeyForgotten] && w.agent(agent).KeyRetention > 0 {
 			t.forgetful = w.choose("forgetful", agent, 2, 0.6) == 1
 		}
 		t.Check = w.choose("check", agent, 2, 0.15) == 1
@@ -122,8 +122,8 @@ func (w *simulation) character(agent string) {
 		}
 		if w.enabled[Concurrency] && w.choose("slow", agent, 2, 0.1) == 1 {
 			t.serial, t.Latency = true, core.Day
-			for i := range w.def.Steps {
-				if d := &w.def.Steps[i]; slices.Contains(d.AllAgents(), agent) {
+			for _, d := range w.allSteps() {
+				if slices.Contains(d.AllAgents(), agent) {
 					t.Latency = min(t.Latency, d.Timeout/2)
 				}
 			}
@@ -420,7 +420,7 @@ func (w *simulation) retention(agent string) int64 {
 	if f := w.conf(agent).Forgets; f > 0 {
 		return int64(f)
 	}
-	return int64(w.def.Agents[agent].KeyRetention)
+	return int64(w.agent(agent).KeyRetention)
 }
 
 // kept is the longest retention there is.

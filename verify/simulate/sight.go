@@ -134,7 +134,7 @@ func (w *simulation) defOf(t *core.Task) *core.Definition {
 
 // stepOf is a step as the task's definition has it, or, where a Move has removed it, as any other has.
 func (w *simulation) stepOf(t *core.Task, name string) (*core.Definition, *core.StepDefinition) {
-	all := w.defs
+	all := w.known()
 	if t != nil {
 		all = append([]*core.Definition{w.defOf(t)}, all...)
 	}
@@ -247,6 +247,11 @@ func (m *move) decided() {
 			attempt++
 			s.claims = append(s.claims, mail{kind: 'r', step: st.Name, attempt: attempt})
 		}
+	}
+	if len(m.w.below) > 0 {
+		s.after = m.after
+		m.children()
+		return
 	}
 	times := iv.times(s)
 	rule, diff := "", ""
@@ -500,7 +505,7 @@ func (m *move) settledHere(s *sight) {
 // finished holds a handling to what it left undone: a message that is deleted has nothing more to
 // say (P8, P15), and all that its commit led to was sent (P12, P13).
 func (iv *invocation) finished(gone func(id string) bool) {
-	if iv.dead {
+	if iv.dead || len(iv.w.below) > 0 {
 		return
 	}
 	iv.unreadable(gone)
@@ -744,6 +749,9 @@ func (iv *invocation) swept(due []dueAt) {
 	}
 	iv.overlooked(due)
 	for _, s := range iv.sights {
+		if len(w.below) > 0 {
+			break
+		}
 		if s.after != nil {
 			iv.concluded(s)
 			continue
@@ -777,7 +785,7 @@ func (iv *invocation) restarted(due []dueAt) {
 	iv.overlooked(due)
 	for _, s := range iv.sights {
 		t := s.base
-		if t == nil || t.AtRest() || len(s.extra) > 0 {
+		if t == nil || t.AtRest() || len(s.extra) > 0 || len(w.below) > 0 {
 			continue
 		}
 		w.checks.did("P27")

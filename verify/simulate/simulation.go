@@ -3,6 +3,7 @@ package simulate
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -55,6 +56,7 @@ type simulation struct {
 	def     *core.Definition
 	newer   *core.Definition   // the same workflow, deployed later
 	defs    []*core.Definition // all that an order may pin (P49): def, newer, and others
+	below   []*core.Definition // what children run, and theirs (P40). Where there are any, no model is held against the tasks of the run
 
 	now         int64
 	heap        heap
@@ -209,7 +211,9 @@ func (w *simulation) inject(r role, c call, subject string) act {
 	}
 	a := acts[v-1]
 	last := &w.choices[len(w.choices)-1]
-	if !w.enabled[a.fault] || !w.possible(r, c, a) {
+	// The first document of a child is too large each time that it is asked for, or never.
+	child := a.fault == ItemTooLarge && strings.Contains(subject, "~")
+	if !w.enabled[a.fault] || !w.possible(r, c, a) || child {
 		w.choices = w.choices[:len(w.choices)-1]
 		return act{}
 	}

@@ -43,6 +43,11 @@ func aboutOrder(m port.Message) string {
 		return v.OrderID
 	case *message.Control:
 		return v.OrderID
+	case *message.Child:
+		if v.Ended != nil {
+			return v.Ended.Parent.OrderID
+		}
+		return v.Ask.OrderID
 	}
 	return ""
 }
@@ -58,6 +63,11 @@ func describe(m port.Message) string {
 		return fmt.Sprintf("%s %s of %s, attempt %d: %s", v.Operation, v.Step, v.OrderID, v.Attempt, v.Outcome)
 	case *message.Control:
 		return strings.TrimSpace(fmt.Sprintf("%s %s %s", v.Kind, v.OrderID, v.Step))
+	case *message.Child:
+		if v.Ended != nil {
+			return fmt.Sprintf("%s is %s", v.Ended.Parent.ChildID(), v.Ended.State)
+		}
+		return fmt.Sprintf("%s %s", v.Ask.Ask, v.Ask.OrderID)
 	case *message.Status:
 		return fmt.Sprintf("status %d of %s: %s", v.Seq, v.OrderID, v.Kind)
 	}

@@ -19,13 +19,14 @@ type Choice struct {
 // Tape is a run as a list of the choices that matter; all others are the plain course. It outlives
 // changes of the code, which a seed does not.
 type Tape struct {
-	Schema    int             `json:"schema"` // 1
-	Note      string          `json:"note,omitempty"`
-	Workflow  json.RawMessage `json:"workflow,omitempty"` // the compiled definition
-	Services  Services        `json:"services,omitempty"`
-	Order     json.RawMessage `json:"order,omitempty"`     // the content of every order
-	Invariant string          `json:"invariant,omitempty"` // that it broke when it was recorded
-	Choices   []Choice        `json:"choices"`
+	Schema    int               `json:"schema"` // 1
+	Note      string            `json:"note,omitempty"`
+	Workflow  json.RawMessage   `json:"workflow,omitempty"` // the compiled definition
+	Children  []json.RawMessage `json:"children,omitempty"` // those of its child orders, and of theirs
+	Services  Services          `json:"services,omitempty"`
+	Order     json.RawMessage   `json:"order,omitempty"`     // the content of every order
+	Invariant string            `json:"invariant,omitempty"` // that it broke when it was recorded
+	Choices   []Choice          `json:"choices"`
 	// Scope is the small world of an exploration, and Path what happens there, step by step, instead.
 	Scope string   `json:"scope,omitempty"`
 	Path  []action `json:"path,omitempty"`

@@ -41,14 +41,15 @@ func (d *drawing) definition(seed uint64) *core.Definition {
 	if n > 1 && d.chance(3) {
 		d.noReturn(def)
 	}
-	putAgents(rand.New(rand.NewPCG(seed, 0x44a9)), def)  //nolint:gosec // not for secrets
-	putWaits(rand.New(rand.NewPCG(seed, 0x3a17)), def)   //nolint:gosec // not for secrets
-	putAnswers(rand.New(rand.NewPCG(seed, 0xa25e)), def) //nolint:gosec // not for secrets
-	putRule(rand.New(rand.NewPCG(seed, 0xfa11)), def)    //nolint:gosec // not for secrets
-	putGoOn(rand.New(rand.NewPCG(seed, 0x900d)), def)    //nolint:gosec // not for secrets
-	putAsks(rand.New(rand.NewPCG(seed, 0xa5c0)), def)    //nolint:gosec // not for secrets
-	putPolls(rand.New(rand.NewPCG(seed, 0x9011)), def)   //nolint:gosec // not for secrets
-	putLong(rand.New(rand.NewPCG(seed, 0x1046)), def)    //nolint:gosec // not for secrets
+	putAgents(rand.New(rand.NewPCG(seed, 0x44a9)), def)   //nolint:gosec // not for secrets
+	putWaits(rand.New(rand.NewPCG(seed, 0x3a17)), def)    //nolint:gosec // not for secrets
+	putAnswers(rand.New(rand.NewPCG(seed, 0xa25e)), def)  //nolint:gosec // not for secrets
+	putRule(rand.New(rand.NewPCG(seed, 0xfa11)), def)     //nolint:gosec // not for secrets
+	putGoOn(rand.New(rand.NewPCG(seed, 0x900d)), def)     //nolint:gosec // not for secrets
+	putAsks(rand.New(rand.NewPCG(seed, 0xa5c0)), def)     //nolint:gosec // not for secrets
+	putPolls(rand.New(rand.NewPCG(seed, 0x9011)), def)    //nolint:gosec // not for secrets
+	putLong(rand.New(rand.NewPCG(seed, 0x1046)), def)     //nolint:gosec // not for secrets
+	putChildren(rand.New(rand.NewPCG(seed, 0xc41d)), def) //nolint:gosec // not for secrets
 	if d.chance(4) {
 		def.Deadline, def.OnDeadline = core.Duration(20+d.IntN(60))*core.Second, core.OnFailureUndo
 		if d.chance(2) {
@@ -247,6 +248,56 @@ func putLong(r *rand.Rand, def *core.Definition) {
 			s.MaxDuration = s.Timeout * core.Duration(2+r.IntN(10))
 		}
 	}
+}
+
+// putChildren makes one call a step of child orders, in every fifth workflow: of a list of up to four, or of one child (P40).
+func putChildren(r *rand.Rand, def *core.Definition) {
+	if r.IntN(5) > 0 {
+		return
+	}
+	asked := func(s *core.StepDefinition) bool {
+		return slices.ContainsFunc(def.Steps, func(o core.StepDefinition) bool { return o.Answer != nil && o.Answer.Ask == s.Name })
+	}
+	for i := range def.Steps {
+		s := &def.Steps[i]
+		if s.Agent == "" || s.PointOfNoReturn || asked(s) {
+			continue
+		}
+		for _, a := range s.AllAgents() {
+			delete(def.Agents, a)
+		}
+		leaf := drawnLeaf(r)
+		for name, a := range leaf.Agents { // one deployment's
+			def.Agents[name] = a
+		}
+		e := &core.Each{Workflow: leaf.Name, Definition: leaf.Hash, Child: leaf, Concurrency: 1}
+		*s = core.StepDefinition{Name: s.Name, After: s.After, When: s.When, OnFailure: s.OnFailure, Each: e}
+		if lists := []string{`[]`, `[{"n":1}]`, `[{"n":1},{"n":2}]`, `[{"n":1},{"n":2},{"n":3},{"n":4}]`, `[{"n":1},{"n":2},"no object"]`}; r.IntN(5) > 0 {
+			s.Input = json.RawMessage(lists[r.IntN(len(lists))])
+			e.Concurrency, e.Tolerate, e.Collect = 1+r.IntN(3), r.IntN(2), r.IntN(2) == 0
+		}
+		return
+	}
+}
+
+// drawnLeaf is the workflow of children: one or two calls.
+func drawnLeaf(r *rand.Rand) *core.Definition {
+	leaf := &core.Definition{Name: "leaf", Agents: map[string]core.AgentDefinition{}, Grace: 5 * core.Second, ResendAfter: 20 * core.Second, HopBudget: 4 + r.IntN(20)}
+	for i, name := range []string{"x", "y"}[:1+r.IntN(2)] {
+		retry := core.Retry{MaxFailures: 1 + r.IntN(3), Backoff: core.Backoff{Initial: 2 * core.Second, Max: 10 * core.Second, Multiplier: 2, Jitter: 0.3}}
+		timeout := core.Duration(2+r.IntN(10)) * core.Second
+		s := core.StepDefinition{Name: name, Agent: name + "-agent", Operation: "do-" + name, Timeout: timeout, MaxQueueTime: 5 * core.Minute, Retry: retry, OnFailure: core.OnFailureUndo,
+			Undo: &core.Undo{Operation: "undo-" + name, Timeout: timeout, Retry: retry}, Grade: []core.Grade{core.Fenced, core.Idempotent, core.Plain}[r.IntN(3)]}
+		if r.IntN(3) == 0 {
+			s.OnFailure = core.OnFailureStop
+		}
+		if i > 0 && r.IntN(2) == 0 {
+			s.After = []string{"x"}
+		}
+		leaf.Agents[s.Agent] = core.AgentDefinition{QueueAllowance: core.Duration(2+r.IntN(20)) * core.Second, ClockSkew: core.Second}
+		leaf.Steps = append(leaf.Steps, s)
+	}
+	return sealed(leaf)
 }
 
 // putRule puts a failure by rule (P50) before a step, in every fifth workflow; mostly one that does not hold. It stops

@@ -52,6 +52,12 @@ func TestASimulationGivesNoAnswers(t *testing.T) {
 		"your workflow: with nothing going wrong", "step checked is answered from outside", "Fix: simulate a copy of the file")
 }
 
+// Child orders are simulated with their parent.
+func TestSimulationOfChildOrders(t *testing.T) {
+	folder := "../../../../examples/shipments/"
+	call{}.run(t, "simulate", folder+"shipments.yaml", "--order", folder+"order.json", "--seeds", "50").want(t, 0, "No violation in 50 seeds")
+}
+
 // TestWrongWorkflowsForPrograms: the JSON report says the same as the text, in fields that stay.
 func TestWrongWorkflowsForPrograms(t *testing.T) {
 	type finding struct {
