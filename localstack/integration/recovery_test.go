@@ -146,7 +146,7 @@ func TestOrdersGoOnWithCopiedTables(t *testing.T) {
 	})
 	half.submit()
 	<-inside
-	if n := first.switchMappings(t, false); n != 8 {
+	if n := first.switchMappings(t, false); n != 10 {
 		t.Fatalf("%d mappings were stopped", n)
 	}
 	first.cli(t, "", ok, []string{"list"}, "nothing has taken intake for", "nothing has taken requests-payment for",
@@ -182,7 +182,7 @@ func TestOrdersGoOnWithCopiedTables(t *testing.T) {
 	second.cli(t, "", ok, []string{"list"}, ", 1 waiting: its event source mapping is disabled; the stack was deployed with Paused: deploy it without")
 
 	calls := len(s.remote.of(ended.id, ""))
-	if n := second.switchMappings(t, true); n != 8 {
+	if n := second.switchMappings(t, true); n != 10 {
 		t.Fatalf("%d mappings were started", n)
 	}
 	c, err := clientstack.OpenWith(ctx, s.config, name)
