@@ -27,7 +27,8 @@ func Write(w io.Writer, r Report) error {
 	b.line("load: batches of %d to the Scheduler and %d to agents; trickle: every message alone.", r.Units.Shapes[Load].SchedulerBatch, r.Units.Shapes[Load].AgentBatch)
 	for _, o := range []struct{ name, what string }{
 		{Untold, "orders that name no reply-to"}, {Finished, "finished orders in the index"}, {Sequence, "an agent for each step"},
-		{Wait, "a step that waits for up to 15 minutes"},
+		{Wait, "a step that waits for up to 15 minutes"}, {Answer, "an approval that one person answers"},
+		{Children, "two child orders of one step each"}, {Progress, "a step that reports its progress once"},
 	} {
 		if _, there := r.DollarsPerMillion[o.name]; there {
 			b.line("load, with %s: $%s", o.what, dollars(r.DollarsPerMillion[o.name]))

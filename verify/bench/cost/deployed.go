@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -53,6 +55,12 @@ const further = `  pack: {agent: AGENT-1, operation: pack, after: [notify], inpu
   thank: {agent: AGENT-4, operation: thank, after: [ship], input: {order: "${ order }"}, timeout: 10s, onFailure: undo, undo: none, grade: idempotent}
 `
 
+// part is what a child order goes through.
+const part = `workflow: part
+steps:
+  pick: {agent: shop-1, operation: pick, input: {item: "${ order }"}, timeout: 10s, onFailure: undo, undo: unpick, grade: idempotent}
+`
+
 const (
 	application = "shop"                                   // its reply-to
 	instance    = "scheduler-0123456789abcdef0123456789ab" // as long as the name of a Lambda's log stream is made to be
@@ -97,14 +105,35 @@ func (o options) definition() (*core.Definition, error) {
 	if o.wait > 0 {
 		text = strings.Replace(text, "after: [charge]", "after: [pause]", 1) + fmt.Sprintf("  pause: {wait: %ds, after: [charge]}\n", o.wait/core.Second)
 	}
+	for step, asked := range map[string]bool{
+		"  agree: {approval: {question: \"Go on?\", answers: [yes, no], timeout: 1d, onTimeout: undo}, after: [charge]}\n": o.answer,
+		"  agree: {each: \"${ order.items }\", workflow: part, after: [charge]}\n":                                         o.children,
+	} {
+		if asked {
+			text = strings.Replace(text, "after: [charge]", "after: [agree]", 1) + step
+		}
+	}
+	if o.progress {
+		text = strings.Replace(text, "operation: book,", "operation: book, maxDuration: 10m,", 1)
+	}
 	if o.agents {
 		text = strings.ReplaceAll(text, "AGENT-", "shop-")
 	} else {
 		text = strings.NewReplacer("AGENT-1", "shop-1", "AGENT-2", "shop-1", "AGENT-3", "shop-1", "AGENT-4", "shop-1").Replace(text)
 	}
-	def, problems := source.Parse("saga.yaml", []byte(text), source.Options{})
-	if len(problems) > 0 {
-		return nil, problems
+	dir, err := os.MkdirTemp("", "stepkeeper-cost-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	for name, text := range map[string]string{"saga.yaml": text, "part.yaml": part} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			return nil, err
+		}
+	}
+	def, problems := source.LoadFile(filepath.Join(dir, "saga.yaml"), source.Options{})
+	if err := problems.Err(); err != nil { // a maxDuration longer than a Lambda function runs is a warning, and the agent here replies at once
+		return nil, err
 	}
 	return def, nil
 }
@@ -115,7 +144,7 @@ func newDeployed(ctx context.Context, endpoint string, o options) (*deployed, er
 	if err != nil {
 		return nil, err
 	}
-	names := []string{port.Intake, port.Replies, port.Control, port.Quarantine, application}
+	names := []string{port.Intake, port.Replies, port.Control, port.Tasks, port.Quarantine, application}
 	for i := range 4 {
 		names = append(names, port.Requests(fmt.Sprint("shop-", i+1)))
 	}
@@ -224,7 +253,14 @@ func (w *deployed) startAgents(sdk aws.Config, urls map[string]string) error {
 	for i := range 4 {
 		settings := deployment.Agent{Name: fmt.Sprint("shop-", i+1), Queues: urls}
 		agent := onlambda.Agent{Name: settings.Name, Operations: worker.Operations{worker.AnyOperation: {
-			Run: func(context.Context, worker.Call) (any, error) { return json.RawMessage(`{"ok":true}`), nil },
+			Run: func(ctx context.Context, c worker.Call) (any, error) {
+				if w.progress && c.Step == "book" {
+					if err := worker.Progress(ctx, 50, "half"); err != nil {
+						return nil, err
+					}
+				}
+				return json.RawMessage(`{"ok":true}`), nil
+			},
 		}}}
 		engine, err := onlambda.NewWorker(sdk, settings, agent, w.log())
 		if err != nil {

@@ -25,6 +25,9 @@ type options struct {
 	agents                   bool          // an agent for each step, and not one for all
 	eight                    bool          // eight steps, and not four
 	wait                     core.Duration // of a step after the second one; 0: there is none
+	answer                   bool          // a step after the second one is an approval
+	children                 bool          // a step after the second one has a child order for each item
+	progress                 bool          // the third step reports its progress
 }
 
 // body is an order of about 300 bytes, as in the bench.
@@ -112,6 +115,11 @@ func (m *measuring) pass(ctx context.Context, orders int) error {
 	if err := m.work(ctx); err != nil {
 		return err
 	}
+	if m.answer {
+		if err := m.answerAll(ctx, ids); err != nil {
+			return err
+		}
+	}
 	if m.wait > 0 {
 		m.ahead.Add(int64(m.wait.Std() + 2*time.Second))
 		if m.wait.Std() > port.MaxDelay { // no message waits that long: a sweep finds them
@@ -124,6 +132,24 @@ func (m *measuring) pass(ctx context.Context, orders int) error {
 		}
 	}
 	return m.ended(ctx, ids)
+}
+
+// answerAll is the application, which answers the question of each order.
+func (m *measuring) answerAll(ctx context.Context, ids []string) error {
+	control, err := m.outside.Queue(port.Control)
+	if err != nil {
+		return err
+	}
+	var answers []port.Message
+	for _, id := range ids {
+		answers = append(answers, port.Message{Body: fmt.Appendf(nil, `{"schema":2,"kind":"answer","task":%q,"id":%q,"step":"agree","round":1,"by":"ann","value":"yes"}`, id, uuid.NewString())})
+	}
+	for batch := range slices.Chunk(answers, max(1, m.options.scheduler)) {
+		if err := errors.Join(control.Send(ctx, batch)...); err != nil {
+			return err
+		}
+	}
+	return m.work(ctx)
 }
 
 // work lets every actor work until nothing is to be done now.
@@ -195,7 +221,7 @@ func (m *measuring) handler(name string) func(context.Context, []port.Delivery) 
 		}
 	}
 	switch name {
-	case port.Intake, port.Replies, port.Control:
+	case port.Intake, port.Replies, port.Control, port.Tasks:
 		return invoke("scheduler", func(ctx context.Context, d []port.Delivery) int {
 			return len(m.deployed.scheduler.Handle(ctx, name, d))
 		})

@@ -77,6 +77,9 @@ var shapes = map[string]options{
 	cost.Sequence:     {orders: 500, scheduler: 10, agent: 5, told: true, agents: true},
 	cost.EightLoad:    {orders: 500, scheduler: 10, agent: 5, told: true, eight: true},
 	cost.Wait:         {orders: 500, scheduler: 10, agent: 5, told: true, wait: 10 * core.Minute},
+	cost.Answer:       {orders: 500, scheduler: 10, agent: 5, told: true, answer: true},
+	cost.Children:     {orders: 500, scheduler: 10, agent: 5, told: true, children: true},
+	cost.Progress:     {orders: 500, scheduler: 10, agent: 5, told: true, progress: true},
 	cost.EightTrickle: {orders: 60, scheduler: 1, agent: 1, told: true, eight: true},
 }
 
