@@ -125,7 +125,7 @@ func (o options) definition() (*core.Definition, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }() // a temporary folder; the system removes what is left
 	for name, text := range map[string]string{"saga.yaml": text, "part.yaml": part} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			return nil, err
