@@ -3,6 +3,8 @@ package client
 import (
 	"context"
 	"iter"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/view"
@@ -14,6 +16,30 @@ type Query struct {
 	Workflow  string
 	OlderThan time.Duration // created at least so long ago
 	PageSize  int           // orders fetched at once, 1 to 1000; 0: 100
+
+	// These select among the orders of a page, here and not in the store: few of many orders take many pages.
+	Step     string // the step to blame, or one that the order waits in
+	Code     string // of its error
+	IDPrefix string
+}
+
+// Matches reports whether the fields that select here let the order through.
+func (q *Query) Matches(s *Summary) bool {
+	if !strings.HasPrefix(s.OrderID, q.IDPrefix) || q.Code != "" && (s.Error == nil || s.Error.Code != q.Code) {
+		return false
+	}
+	return q.Step == "" || s.Error != nil && s.Error.Step == q.Step ||
+		slices.ContainsFunc(s.Waits, func(w view.Wait) bool { return w.Step == q.Step })
+}
+
+// Page answers the selected orders of one page, newest first, and the cursor of the next; "" at the end. The first
+// page has the cursor "". A page may hold no order and have a next one.
+func (c *Client) Page(ctx context.Context, q Query, cursor string) (selected []Summary, next string, err error) {
+	page, err := again(ctx, c, func(ctx context.Context) (*view.Page, error) { return c.via.Page(ctx, q, cursor) })
+	if err != nil {
+		return nil, "", err
+	}
+	return slices.DeleteFunc(page.Orders, func(s Summary) bool { return !q.Matches(&s) }), page.Next, nil
 }
 
 // List goes through the selected orders, newest first, and fetches pages as they are needed. An
@@ -22,17 +48,17 @@ func (c *Client) List(ctx context.Context, q Query) iter.Seq2[Summary, error] {
 	return func(yield func(Summary, error) bool) {
 		cursor := ""
 		for {
-			page, err := again(ctx, c, func(ctx context.Context) (*view.Page, error) { return c.via.Page(ctx, q, cursor) })
+			orders, next, err := c.Page(ctx, q, cursor)
 			if err != nil {
 				yield(Summary{}, err)
 				return
 			}
-			for _, s := range page.Orders {
+			for _, s := range orders {
 				if !yield(s, nil) {
 					return
 				}
 			}
-			if cursor = page.Next; cursor == "" {
+			if cursor = next; cursor == "" {
 				return
 			}
 		}

@@ -19,6 +19,9 @@ type Config struct {
 	Backend Backend
 	Version string     // of the program, for the OpenAPI document
 	Clock   port.Clock // nil: the system's
+	// Pages serves the patterns of PagePaths, beside the interface; nil: there are none.
+	Pages     http.Handler
+	PagePaths []string // patterns of http.ServeMux
 }
 
 // edge holds what the handlers need.
@@ -43,6 +46,9 @@ func New(c Config) http.Handler {
 	mux.HandleFunc("POST /v1/orders", e.submit)
 	mux.Handle(answerpage.Pattern, answerpage.New(c.Backend))
 	serveDocument(mux, doc.OpenAPI())
+	for _, pattern := range c.PagePaths {
+		mux.Handle(pattern, drained(c.Pages))
+	}
 
 	queues := sqsproto.New(sqsproto.Config{
 		Queues: c.Backend, LongPoll: untilDrain,

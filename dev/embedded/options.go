@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"log/slog"
+	"net/http"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
@@ -30,6 +31,10 @@ type Options struct {
 	Log         *slog.Logger
 	Clock       port.Clock
 	Version     string // of the program, for the OpenAPI document
+	// Pages makes a handler of pages for people, which Run serves under PagePaths (patterns of http.ServeMux)
+	// beside the interface; server is its address. nil: there are none.
+	Pages     func(server string) http.Handler
+	PagePaths []string
 	// Ready is called once, with the address, when orders may be submitted.
 	Ready func(Started)
 

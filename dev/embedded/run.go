@@ -19,11 +19,16 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
+	address := "http://" + listener.Addr().String()
+	config := api.Config{Backend: s, Version: o.Version, Clock: o.Clock}
+	if o.Pages != nil {
+		config.Pages, config.PagePaths = o.Pages(address), o.PagePaths
+	}
 	if o.Ready != nil {
-		o.Ready(Started{Address: "http://" + listener.Addr().String(), Workflows: len(s.workflows.infos()), Agents: len(s.agents)})
+		o.Ready(Started{Address: address, Workflows: len(s.workflows.infos()), Agents: len(s.agents)})
 	}
 	stop := context.AfterFunc(ctx, s.receiving) // agents and schedulers drain while HTTP does
 	defer stop()
-	err = api.Serve(ctx, listener, api.New(api.Config{Backend: s, Version: o.Version, Clock: o.Clock}))
+	err = api.Serve(ctx, listener, api.New(config))
 	return errors.Join(err, s.Close())
 }

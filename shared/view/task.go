@@ -175,7 +175,59 @@ type Summary struct {
 	Created  core.Time  `json:"created"`
 	EndedAt  core.Time  `json:"endedAt,omitzero"`
 	Error    *TaskError `json:"error,omitempty"`
+	Waits    []Wait     `json:"waits,omitempty" nullable:"false" doc:"what its steps wait for now, the first 8"`
 	Damaged  string     `json:"damaged,omitempty" doc:"why the stored document cannot be read, and what to do; all but ID, workflow, state and created is unknown then"`
+}
+
+// Wait is what one step of an order waits for.
+type Wait struct {
+	Step  string    `json:"step"`
+	For   string    `json:"for" enum:"agent,retry,time,answer,children,undo" doc:"agent: a reply; retry: the next attempt; time: a wait's end; answer: an answer or event; children: the ends of child orders; undo: the reply to an undo, or its next attempt"`
+	Since core.Time `json:"since,omitzero" doc:"of the last claim"`
+	Until core.Time `json:"until,omitzero" doc:"when that is over at the latest, or looked at again"`
+}
+
+// Kinds of Wait.
+const (
+	WaitAgent    = "agent"
+	WaitRetry    = "retry"
+	WaitTime     = "time"
+	WaitAnswer   = "answer"
+	WaitChildren = "children"
+	WaitUndo     = "undo"
+)
+
+// maxWaits bounds what a listing tells of one order.
+const maxWaits = 8
+
+func waitsOf(t *core.Task) (all []Wait) {
+	if Ended(t) {
+		return nil
+	}
+	for i := range t.Steps {
+		s := &t.Steps[i]
+		w := Wait{Step: s.Name, Since: s.ClaimedAt, Until: s.CompleteBy}
+		switch {
+		case s.State == core.Compensating || s.State == core.UndoWait:
+			w.For = WaitUndo
+		case s.Children != nil && (s.State == core.Processing || s.State == core.Waiting):
+			w.For = WaitChildren
+		case s.State == core.Processing:
+			w.For = WaitAgent
+		case s.State == core.Waiting && s.Answers != nil:
+			w.For = WaitAnswer
+		case s.State == core.Waiting:
+			w.For, w.Until = WaitTime, s.WakeAt
+		case s.State == core.Pending && s.WakeAt != 0:
+			w.For, w.Until = WaitRetry, s.WakeAt
+		default:
+			continue
+		}
+		if all = append(all, w); len(all) == maxWaits {
+			break
+		}
+	}
+	return all
 }
 
 // Page is one page of a listing, newest first.
@@ -217,6 +269,7 @@ func SummaryOf(t *core.Task) Summary {
 		OrderID: t.OrderID, Workflow: t.Workflow, State: t.ProcessState, Phase: t.Phase,
 		Ended: Ended(t), Run: t.Run, Command: t.Command,
 		Created: t.Created, EndedAt: t.Ended, Error: errorOf(core.UndoReason{Step: t.EndStep, Code: t.EndCode, Text: t.EndText}),
+		Waits: waitsOf(t),
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/console"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/demo/shifted"
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
@@ -44,6 +45,7 @@ type devOptions struct {
 	logFormat string
 	clockFile string
 	newKey    bool // for tokens
+	redact    string
 }
 
 // devReady is the ready line with --output json.
@@ -62,8 +64,8 @@ func newDev(a *App) *cobra.Command {
 		Use:   "dev",
 		Short: "Run everything in this process: intake, Scheduler, Agents, Supervisor, store",
 		Long: "Run Stepkeeper on this machine, durable in one folder. It prints one line when it is ready. It serves\n" +
-			"orders over HTTP (/openapi.json describes it) and its queues in SQS's JSON protocol, on the loopback\n" +
-			"interface only. A changed workflow file takes effect for new orders at once. SIGINT or SIGTERM ends it\n" +
+			"orders over HTTP (/openapi.json describes it), its queues in SQS's JSON protocol, and pages for the operator\n" +
+			"at /, on the loopback interface only. A changed workflow file takes effect for new orders at once. SIGINT or SIGTERM ends it\n" +
 			"in good order within 5 seconds; it also survives kill -9.\n\n" +
 			"Without flags it takes ./workflows, ./agents.yaml and ./data: the folder that `stepkeeper init` writes.\n" +
 			"With --example it runs a workflow that ships with it, together with the remote services of that\n" +
@@ -95,6 +97,7 @@ func newDev(a *App) *cobra.Command {
 	f.DurationVar(&o.sweep, "sweep-every", 500*time.Millisecond, "how often the Supervisor looks for overdue steps")
 	f.StringVar(&o.keep, "keep", "", "how `long` an order that has come to rest stays readable, like 30d; without it for ever")
 	f.BoolVar(&o.newKey, "new-token-key", false, "make a new key for the tokens of answers first; tokens of the key before are read for 400 days more")
+	f.StringVar(&o.redact, "redact", "", "`file` with paths of members that the console does not show, like payment.card")
 	f.StringVar(&o.logLevel, "log-level", "warn", "debug, info, warn or error")
 	f.StringVar(&o.logFormat, "log-format", "text", "text or json")
 	f.StringVar(&o.clockFile, "clock-offset", "", "`file` that says by how much the clock is off, read again and again; for tests that step the clock")
@@ -188,9 +191,14 @@ func runDev(ctx context.Context, o *devOptions) error {
 	if err != nil {
 		return err
 	}
+	redaction, err := loadRedaction(o.redact)
+	if err != nil {
+		return err
+	}
 	ended := make(chan error, 1)
 	go func() {
 		ended <- o.app.runtime(ctx, embedded.Options{
+			Pages: o.pages(log, redaction), PagePaths: console.Paths,
 			Data: o.data, Listen: o.listen, Workflows: o.workflows, Agents: o.agents,
 			ReplyTo: o.replyTo, MaxOpen: o.maxOpen, SweepEvery: o.sweep, Keep: keep,
 			NewTokenKey: o.newKey, Log: log, Clock: clock, Version: ReadVersion().Version, Ready: o.ready,

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/diagram"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
 	"github.com/stepkeeper/stepkeeper/dev/api"
@@ -242,19 +243,24 @@ func validatedOf(file string, def *core.Definition, problems source.Problems) va
 }
 
 func newGraph(a *App) *cobra.Command {
-	return &cobra.Command{
+	var asSVG, across bool
+	cmd := &cobra.Command{
 		Use:   "graph FILE",
-		Short: "Draw a workflow as a Mermaid flowchart",
+		Short: "Draw a workflow as a Mermaid flowchart, or as SVG",
 		Long: "Write a workflow as a Mermaid flowchart, which many editors and code hosts show as a picture. With\n" +
-			"--output json the text stands in the field mermaid.",
-		Example:           "  stepkeeper workflow graph workflows/order.yaml > order.mmd",
+			"--svg it is a picture by itself: the steps and what they come after. With --output json the text stands\n" +
+			"in the field mermaid, or svg.",
+		Example:           "  stepkeeper workflow graph workflows/order.yaml > order.mmd\n  stepkeeper workflow graph --svg workflows/order.yaml > order.svg",
 		Args:              args(cobra.ExactArgs(1), "one workflow file"),
 		ValidArgsFunction: completeWorkflowFiles,
-		RunE:              func(_ *cobra.Command, given []string) error { return runGraph(a, given[0]) },
+		RunE:              func(_ *cobra.Command, given []string) error { return runGraph(a, given[0], asSVG, across) },
 	}
+	cmd.Flags().BoolVar(&asSVG, "svg", false, "write SVG")
+	cmd.Flags().BoolVar(&across, "across", false, "with --svg: from left to right, and not down")
+	return cmd
 }
 
-func runGraph(a *App, file string) error {
+func runGraph(a *App, file string, asSVG, across bool) error {
 	files, err := workflowFiles([]string{file})
 	if err != nil {
 		return err
@@ -262,13 +268,23 @@ func runGraph(a *App, file string) error {
 	if len(files) != 1 || files[0] != file {
 		return failure.New(failure.Usage, "name one of its files", "%s is a folder", file)
 	}
+	if across && !asSVG {
+		return failure.New(failure.Usage, "add --svg", "--across is for --svg")
+	}
 	def, problems := source.LoadFile(file, source.Options{})
 	if def == nil {
 		return failure.New(failure.Usage, problems.Error(), "%s is no valid workflow", file)
 	}
-	text := workflow.Graph(def)
+	kind, text := "mermaid", workflow.Graph(def)
+	if asSVG {
+		direction := diagram.Down
+		if across {
+			direction = diagram.Across
+		}
+		kind, text = "svg", diagram.SVG(diagram.Of(def), direction, "workflow "+def.Name, true)+"\n"
+	}
 	if a.JSON() {
-		return a.printJSON(map[string]string{"workflow": def.Name, "mermaid": text})
+		return a.printJSON(map[string]string{"workflow": def.Name, kind: text})
 	}
 	_, err = io.WriteString(a.Streams.Out, text)
 	return written(err)

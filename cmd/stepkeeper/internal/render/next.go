@@ -13,6 +13,8 @@ import (
 type Advice struct {
 	Command string `json:"command"`
 	Why     string `json:"why"`
+	// Do is the command that a page can send by itself; its Command is "" where there is none.
+	Do view.Command `json:"-"`
 }
 
 // Next answers what can be done about a task now, the most likely first: of the commands that the task
@@ -22,6 +24,10 @@ func Next(t view.Task, program string) []Advice {
 	var advice, resolve, last []Advice
 	say := func(why, format string, args ...any) Advice {
 		return Advice{Command: program + " " + fmt.Sprintf(format, args...), Why: why}
+	}
+	do := func(c view.Command, a Advice) Advice {
+		a.Do = c
+		return a
 	}
 	switch t.State {
 	case core.Processing, core.Pending:
@@ -47,21 +53,22 @@ func Next(t view.Task, program string) []Advice {
 	}
 	for _, c := range []string{"resubmit", "undo", "cancel"} {
 		if why := purpose(t, c); why != "" && accepts(t, view.Command{Command: c}) {
-			advice = append(advice, say(why, "%s %s", c, t.OrderID))
+			advice = append(advice, do(view.Command{Command: c}, say(why, "%s %s", c, t.OrderID)))
 		}
 	}
 	if accepts(t, view.Command{Command: "close"}) {
-		last = append(last, say("if it was settled by hand: end it as it stands", "close %s --reason TEXT", t.OrderID))
+		last = append(last, do(view.Command{Command: "close"}, say("if it was settled by hand: end it as it stands", "close %s --reason TEXT", t.OrderID)))
 	}
 	plain := false
 	for _, s := range t.Steps {
 		for _, fact := range []core.Fact{core.Happened, core.NotHappened, core.Undone} {
 			why := whenToState(t, s, fact)
-			if why == "" || !accepts(t, view.Command{Command: "resolve", Step: s.Name, Fact: fact}) {
+			command := view.Command{Command: "resolve", Step: s.Name, Fact: fact}
+			if why == "" || !accepts(t, command) {
 				continue
 			}
 			plain = plain || s.Grade == core.Plain && s.Resolved == nil
-			resolve = append(resolve, say(why, "resolve %s %s %s", t.OrderID, s.Name, fact))
+			resolve = append(resolve, do(command, say(why, "resolve %s %s %s", t.OrderID, s.Name, fact)))
 		}
 	}
 	// A plain service that left a step in doubt does nothing more before the operator has looked (P31);

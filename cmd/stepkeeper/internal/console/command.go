@@ -1,0 +1,104 @@
+package console
+
+import (
+	"context"
+	"crypto/subtle"
+	"net/http"
+	"net/url"
+	"sync"
+
+	"github.com/google/uuid"
+
+	"github.com/stepkeeper/stepkeeper/client"
+)
+
+const maxForm = 16 << 10
+
+// command carries out what a form asks for. The page that it leads to says what became of it.
+func (s *server) command(w http.ResponseWriter, r *http.Request) {
+	id := r.PathValue("id")
+	refuse := func(status int, what, do string) {
+		s.page(func(context.Context, *http.Request, *kept) (content, error) {
+			return content{Title: "Refused", Template: "trouble", Status: status, Data: struct{ What, Do string }{what, do}}, nil
+		})(w, r)
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	switch {
+	case r.ParseForm() != nil:
+		refuse(http.StatusBadRequest, "The form cannot be read.", "Go back, and send it again.")
+		return
+	case subtle.ConstantTimeCompare([]byte(r.PostFormValue("token")), []byte(s.secret)) != 1:
+		refuse(http.StatusForbidden, "The form is not of this console, or it was started anew since the page was made.", "Open the order's page again, and repeat the action there.")
+		return
+	case s.ReadOnly:
+		refuse(http.StatusForbidden, "This console only reads (--read-only).", "Use the command line, or a console without --read-only.")
+		return
+	}
+	command := commandID(id, r.PostForm)
+	v, err := s.commandOf(r.Context(), id, r, command)
+	s.told.put(command, outcome{err == nil && v.Accepted, outcomeText(v, err)})
+	s.Log.Info("command of the console", "task", id, "kind", r.PostFormValue("kind"), "accepted", err == nil && v.Accepted)
+	http.Redirect(w, r, "/orders/"+url.PathEscape(id)+"?"+url.Values{"command": {command}}.Encode(), http.StatusSeeOther)
+}
+
+// outcome is what became of a command, for the page that it leads to.
+type outcome struct {
+	Accepted bool
+	Text     string
+}
+
+func outcomeText(v client.Verdict, err error) string {
+	switch {
+	case err != nil:
+		return err.Error()
+	case !v.Accepted:
+		return v.Command + " was refused: " + v.Reason
+	case v.Reason != "":
+		return v.Command + " was accepted: " + v.Reason
+	}
+	return v.Command + " was accepted"
+}
+
+// outcomes keeps the last ones by the IDs of their commands.
+type outcomes struct {
+	mu    sync.Mutex
+	by    map[string]outcome
+	order []string
+}
+
+const mostOutcomes = 256
+
+func (o *outcomes) put(id string, of outcome) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if _, known := o.by[id]; !known {
+		o.order = append(o.order, id)
+	}
+	o.by[id] = of
+	if len(o.order) > mostOutcomes {
+		delete(o.by, o.order[0])
+		o.order = o.order[1:]
+	}
+}
+
+func (o *outcomes) get(id string) *outcome {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if of, ok := o.by[id]; ok {
+		return &of
+	}
+	return nil
+}
+
+// forms is the name space of the IDs below.
+var forms = uuid.MustParse("7b0f1c52-6f0e-4b53-9d63-3f0c6f2a1a77")
+
+// commandID is the ID of the command that a form asks for. It comes from what the form says, so that a form that is
+// sent twice, or from two windows, is one command (P5).
+func commandID(order string, form url.Values) string {
+	name := order
+	for _, field := range []string{"kind", "number", "step", "fact", "run", "round", "value", "by", "reason"} {
+		name += "\x00" + form.Get(field)
+	}
+	return uuid.NewSHA1(forms, []byte(name)).String()
+}

@@ -1,0 +1,293 @@
+// Package console serves the operator's pages over a deployment: what is stuck, why, since when, and what to do.
+//
+// It knows only what package client tells it, so whatever it can do, a program can do too. It is for the loopback
+// interface and one person: each program that reaches it acts with the credentials of the process.
+package console
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html/template"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+// Options of New. Client, Name and Program are required.
+type Options struct {
+	Client   *client.Client
+	Name     string // of the server or stack, for people
+	Program  string // how the command line reaches it: "stepkeeper --stack shop"
+	ReadOnly bool   // refuse every action
+	Redact   Redaction
+	Log      *slog.Logger
+	Now      func() time.Time // nil: the system's clock
+	// Every is how often a page that is open looks for changes; 0: each second.
+	Every time.Duration
+}
+
+// answerTime bounds what one page asks the deployment.
+const answerTime = 20 * time.Second
+
+// policy lets nothing in that this package does not serve: no inline script, no style attribute, no frame.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+	"form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+
+//go:embed assets
+var assets embed.FS
+
+//go:embed *.html
+var sources embed.FS
+
+type server struct {
+	Options
+	boot   string // names this process in the IDs of events
+	secret string // of forms: a page of another origin cannot read it
+	pages  *template.Template
+	files  map[string]file
+	told   outcomes
+}
+
+// file is an asset under a name that changes with its content.
+type file struct {
+	body []byte
+	kind string
+}
+
+// New makes the handler of all pages. Each of them stands at a path of its own, and its address is its state.
+func New(o Options) http.Handler {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Every == 0 {
+		o.Every = time.Second
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	s := &server{Options: o, boot: rand.Text()[:8], secret: rand.Text(), files: map[string]file{}, told: outcomes{by: map[string]outcome{}}}
+	names := s.loadAssets()
+	s.pages = template.Must(template.New("").Funcs(s.functions(names)).ParseFS(sources, "*.html"))
+	mux := http.NewServeMux()
+	for pattern, p := range map[string]pageFunc{
+		"/{$}":             s.overview,
+		"/orders":          s.orders,
+		"/orders/{id}":     s.order,
+		"/incidents":       s.incidents,
+		"/waiting":         s.waiting,
+		"/answers":         s.answers,
+		"/workflows":       s.workflows,
+		"/nothing/{id...}": s.nothing,
+	} {
+		mux.HandleFunc("GET "+pattern, s.page(p))
+		mux.HandleFunc("GET "+livePrefix+pattern, s.live(p))
+	}
+	mux.HandleFunc("POST /orders/{id}/command", s.command)
+	mux.HandleFunc("GET /assets/{name}", s.asset)
+	mux.HandleFunc("/", s.page(s.nothing))
+	return secured(mux)
+}
+
+// Paths are the patterns under which New serves, for a handler that serves other things too.
+var Paths = []string{"GET /{$}", "GET /orders", "GET /orders/{id}", "POST /orders/{id}/command", "GET /incidents", "GET /waiting", "GET /answers",
+	"GET /workflows", "GET " + livePrefix + "/", "GET /assets/"}
+
+func secured(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", policy)
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cache-Control", "no-store")
+		next.ServeHTTP(w, r)
+	})
+}
+
+func (s *server) loadAssets() map[string]string {
+	names := map[string]string{}
+	entries, err := assets.ReadDir("assets")
+	if err != nil {
+		panic(err) // they are a part of the program
+	}
+	kinds := map[string]string{"js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8", "svg": "image/svg+xml", "txt": "text/plain; charset=utf-8"}
+	for _, e := range entries {
+		body, err := assets.ReadFile("assets/" + e.Name())
+		if err != nil {
+			panic(err)
+		}
+		sum := sha256.Sum256(body)
+		base, ending := e.Name()[:strings.LastIndex(e.Name(), ".")], e.Name()[strings.LastIndex(e.Name(), ".")+1:]
+		name := base + "-" + hex.EncodeToString(sum[:4]) + "." + ending
+		names[e.Name()], s.files[name] = "/assets/"+name, file{body, kinds[ending]}
+	}
+	return names
+}
+
+func (s *server) asset(w http.ResponseWriter, r *http.Request) {
+	f, ok := s.files[r.PathValue("name")]
+	if !ok {
+		http.NotFound(w, r)
+		return
+	}
+	w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
+	w.Header().Set("Content-Type", f.kind)
+	_, _ = w.Write(f.body)
+}
+
+func (s *server) functions(assets map[string]string) template.FuncMap {
+	return template.FuncMap{
+		"asset":     func(name string) string { return assets[name] },
+		"time":      timeElement,
+		"ago":       agoElement,
+		"json":      s.shown,
+		"state":     stateClass,
+		"clean":     render.Clean,
+		"span":      func(d time.Duration) string { return render.Span(d) },
+		"pages":     func() []link { return links },
+		"stdtime":   func(t time.Time) template.HTML { return timeElement(core.TimeOf(t)) },
+		"last":      lastStart,
+		"legend":    func() [][2]string { return barTexts },
+		"firstPage": func(f filter) string { return f.Address("") },
+	}
+}
+
+// link is an entry of the navigation.
+type link struct{ Title, Path, Key string }
+
+var links = []link{{"Overview", "/", "h"}, {"Orders", "/orders", "o"}, {"Incidents", "/incidents", "i"}, {"Waiting", "/waiting", "w"},
+	{"Answers", "/answers", "a"}, {"Workflows", "/workflows", "f"}}
+
+func lastStart(all []client.ScheduledStart) *client.ScheduledStart {
+	if len(all) == 0 {
+		return nil
+	}
+	return &all[len(all)-1]
+}
+
+// timeElement is a moment: in UTC here, in the viewer's zone once the script has seen it.
+func timeElement(t core.Time) template.HTML {
+	if t == 0 {
+		return "–"
+	}
+	return template.HTML(fmt.Sprintf(`<time datetime="%s" title="%s">%s</time>`, t.Std().UTC().Format(time.RFC3339Nano), render.Moment(t), render.Moment(t))) //nolint:gosec // made of numbers only
+}
+
+// agoElement is how long ago a moment was; the script counts on.
+func agoElement(t core.Time) template.HTML {
+	if t == 0 {
+		return "–"
+	}
+	return template.HTML(fmt.Sprintf(`<time class="ago" datetime="%s" title="%s">%s</time>`, t.Std().UTC().Format(time.RFC3339Nano), render.Moment(t), render.Moment(t))) //nolint:gosec // made of numbers only
+}
+
+// stateClass is the class of a state in the style sheet.
+func stateClass(s core.State) string { return "state " + strings.ToLower(string(s)) }
+
+// shown is a document for people: indented, and without what is redacted.
+func (s *server) shown(doc json.RawMessage) string {
+	if len(doc) == 0 {
+		return ""
+	}
+	var b bytes.Buffer
+	if err := json.Indent(&b, s.Redact.Apply(doc), "", "  "); err != nil {
+		return string(doc)
+	}
+	return b.String()
+}
+
+// content is what a page shows between its head and its foot.
+type content struct {
+	Title    string
+	Template string
+	Data     any
+	Status   int // 0: 200
+}
+
+// pageFunc reads what a page shows. kept is nil for a page that is made once, and else what the stream of an open
+// page keeps from one look to the next.
+type pageFunc func(ctx context.Context, r *http.Request, kept *kept) (content, error)
+
+// trouble is the content of a page that could not be read.
+func (s *server) trouble(err error) content {
+	c := content{Title: "Not available", Template: "trouble", Status: http.StatusBadGateway}
+	text := struct{ What, Do string }{"This could not be read: " + err.Error(), "It is tried again by itself; the log of the deployment may tell more."}
+	switch {
+	case errors.Is(err, client.ErrNotFound):
+		c.Title, c.Status = "Not found", http.StatusNotFound
+		text.What, text.Do = "There is no such order.", "Check its ID. One that was submitted a moment ago may still be in its queue; it then appears here by itself."
+	case errors.Is(err, client.ErrConnection), errors.Is(err, context.DeadlineExceeded):
+		text.What, text.Do = s.Name+" does not answer: "+err.Error(), "Is it running? It is tried again by itself."
+	case errors.Is(err, client.ErrForbidden):
+		text.What, text.Do = "These credentials may not read this: "+err.Error(), "Start the console with credentials that have the operator's rights."
+	case errors.Is(err, client.ErrInvalid):
+		c.Title, c.Status = "Not understood", http.StatusBadRequest
+		text.What, text.Do = err.Error(), "Correct the address, or begin at the overview."
+	}
+	c.Data = text
+	return c
+}
+
+// read makes the content of a page, whatever happens.
+func (s *server) read(ctx context.Context, r *http.Request, p pageFunc, k *kept) content {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	c, err := p(ctx, r, k)
+	if err != nil {
+		return s.trouble(err)
+	}
+	return c
+}
+
+// fragment is a content as HTML.
+func (s *server) fragment(c content) (template.HTML, error) {
+	var b bytes.Buffer
+	if err := s.pages.ExecuteTemplate(&b, c.Template, c.Data); err != nil {
+		return "", fmt.Errorf("page %s: %w", c.Template, err)
+	}
+	return template.HTML(b.String()), nil //nolint:gosec // a template of this package has escaped it
+}
+
+// whole is what the frame around each page shows.
+type whole struct {
+	Title, Name, Live, Path string
+	ReadOnly                bool
+	Body                    template.HTML
+}
+
+func (s *server) page(p pageFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		c := s.read(r.Context(), r, p, nil)
+		body, err := s.fragment(c)
+		var b bytes.Buffer
+		if err == nil {
+			err = s.pages.ExecuteTemplate(&b, "frame", whole{Title: c.Title, Name: s.Name, Live: livePrefix + r.URL.RequestURI(), Path: r.URL.Path, ReadOnly: s.ReadOnly, Body: body})
+		}
+		if err != nil {
+			s.Log.Error("a page of the console cannot be made", "path", r.URL.Path, "error", err)
+			http.Error(w, "this page cannot be made; the log tells more", http.StatusInternalServerError)
+			return
+		}
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		if c.Status != 0 {
+			w.WriteHeader(c.Status)
+		}
+		_, _ = w.Write(b.Bytes())
+	}
+}
+
+func (s *server) nothing(context.Context, *http.Request, *kept) (content, error) {
+	return content{Title: "Not found", Template: "trouble", Status: http.StatusNotFound,
+		Data: struct{ What, Do string }{"There is no such page.", "Begin at the overview."}}, nil
+}

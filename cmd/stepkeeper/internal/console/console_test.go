@@ -1,0 +1,398 @@
+package console_test
+
+import (
+	"context"
+	"html"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/console"
+)
+
+func wants(t *testing.T, body string, texts ...string) {
+	t.Helper()
+	plain := html.UnescapeString(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(body, ""))
+	for _, text := range texts {
+		if !strings.Contains(plain, text) && !strings.Contains(body, text) {
+			t.Errorf("the page lacks %q:\n%s", text, plain)
+		}
+	}
+}
+
+// Each page says what is there, and lets in nothing from elsewhere.
+func TestPages(t *testing.T) {
+	w := newWorld(t, nil)
+	w.refusing("charge")
+	w.submit("order", "o-1", "o-2")
+	w.submit("expense", "e-1")
+	close(w.hold)
+	w.until("both stop", func() bool { return w.inState("o-1", "Error")() && w.inState("o-2", "Error")() })
+	w.until("the question is open", func() bool { _, body := w.get("/answers"); return strings.Contains(body, "e-1") })
+	for path, texts := range map[string][]string{
+		"/":                         {"Processing", "Compensating", "charge", `"blocked"`, "None: every agent takes its requests."},
+		"/orders":                   {"o-1", "o-2", "e-1", "decide (answer)", "charge: the card is"},
+		"/orders?state=Error":       {"o-1", "o-2"},
+		"/orders?id=e-":             {"e-1"},
+		"/orders?step=charge":       {"o-1"},
+		"/orders?older=1h":          {"No such orders"},
+		"/orders?code=nothing":      {"No such orders"},
+		"/orders/o-1":               {"What to do next", "stepkeeper resubmit o-1", "stepkeeper undo o-1", "4111", "charge", "Attempts that were not done", "<svg class=\"graph\"", "<svg class=\"gantt\"", "at work"},
+		"/orders/o-1?show=timeline": {"received", "failed,"},
+		"/orders/o-1?show=events":   {"received"},
+		"/orders/e-1":               {"Pay 120 <euros>?", "approve", "reject", "ada", "to be completed by"},
+		"/incidents":                {"order", "charge", "o-1", "o-2"},
+		"/waiting":                  {"an answer or event", "decide", "e-1"},
+		"/answers":                  {"Pay 120 <euros>?", "4111", "ada", "bob"},
+		"/workflows":                {"order", "expense"},
+	} {
+		if path == "/orders/e-1" {
+			texts = texts[:len(texts)-1]
+		}
+		status, body := w.get(path)
+		if status != http.StatusOK {
+			t.Errorf("%s: status %d", path, status)
+		}
+		wants(t, body, texts...)
+		for _, bad := range []string{"<script>alert", " style=", "onclick", "http://", "https://"} {
+			if strings.Contains(strings.ReplaceAll(body, w.url, ""), bad) {
+				t.Errorf("%s holds %q", path, bad)
+			}
+		}
+	}
+	_, body := w.get("/orders?state=Processing")
+	if strings.Contains(body, "o-1") {
+		t.Error("the filter lets through what it should not")
+	}
+	r, err := http.Get(w.url + "/orders")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = r.Body.Close()
+	for name, want := range map[string]string{"Content-Security-Policy": "default-src 'none'; script-src 'self'", "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store", "Referrer-Policy": "no-referrer"} {
+		if got := r.Header.Get(name); !strings.HasPrefix(got, want) {
+			t.Errorf("%s is %q", name, got)
+		}
+	}
+}
+
+// What is wrong with an address is said, with what to do.
+func TestBadAddresses(t *testing.T) {
+	w := newWorld(t, nil)
+	for path, want := range map[string]struct {
+		status int
+		text   string
+	}{
+		"/orders?state=Lost":                    {400, `no order is ever in the state "Lost"`},
+		"/orders?older=soon":                    {400, "write it like 10m or 24h"},
+		"/orders?older=-5m":                     {400, "write it like 10m or 24h"},
+		"/orders?cursor=nonsense":               {400, "Correct the address"},
+		"/orders/o-404":                         {404, "There is no such order."},
+		"/orders/" + url.PathEscape("<script>"): {400, "Correct the address"},
+	} {
+		status, body := w.get(path)
+		if status != want.status {
+			t.Errorf("%s: status %d: %s", path, status, body)
+		}
+		wants(t, body, want.text)
+		if strings.Contains(body, "<script>") {
+			t.Errorf("%s repeats what it was given", path)
+		}
+	}
+}
+
+// The actions of the pages are the commands of the command line; the page tells their verdicts.
+func TestActions(t *testing.T) {
+	w := newWorld(t, nil)
+	close(w.hold)
+	w.refusing("charge")
+	w.submit("order", "o-1", "o-3")
+	w.submit("expense", "e-1")
+	for _, id := range []string{"o-1", "o-3"} {
+		w.until(id+" stops", w.inState(id, "Error"))
+	}
+	w.refusing("")
+
+	action, form := w.form("/orders/o-1", "kind", "resubmit")
+	status, body := w.post(action, form)
+	if status != http.StatusOK {
+		t.Fatalf("status %d: %s", status, body)
+	}
+	wants(t, body, "resubmit was accepted")
+	w.until("it is processed", w.inState("o-1", "Processed"))
+	if _, body = w.post(action, form); !strings.Contains(body, "resubmit was accepted") { // the same form again is the same command
+		t.Errorf("%s", body)
+	}
+	if o, err := w.client.Get(context.Background(), "o-1"); err != nil || len(o.Verdicts) != 1 || o.Run != 0 {
+		t.Errorf("a form that was sent twice was carried out twice: %+v %v", o.Verdicts, err)
+	}
+
+	w.submit("impossible", "i-1")
+	w.until("it stops", w.inState("i-1", "Error"))
+	action, form = w.form("/orders/i-1", "kind", "close")
+	form.Set("by", "ada")
+	form.Set("reason", "paid in cash")
+	w.post(action, form)
+	if o, err := w.client.Get(context.Background(), "i-1"); err != nil || o.State != "Closed" || o.Closed.By != "ada" || o.Closed.Reason != "paid in cash" {
+		t.Errorf("%+v %v", o, err)
+	}
+
+	// The page is older than another's command: it is refused, and nothing happens.
+	action, form = w.form("/orders/o-3", "kind", "undo")
+	w.refusing("charge")
+	if _, err := w.client.Resubmit(context.Background(), "o-3"); err != nil {
+		t.Fatal(err)
+	}
+	w.until("it stops again", func() bool {
+		o, err := w.client.Get(context.Background(), "o-3")
+		return err == nil && o.State == "Error" && o.Command == 1
+	})
+	w.refusing("")
+	if _, body = w.post(action, form); !strings.Contains(body, `role="alert"`) {
+		t.Errorf("a stale form was not refused: %s", body)
+	}
+	if !w.inState("o-3", "Error")() {
+		t.Error("a stale form was carried out")
+	}
+
+	w.until("the question is open", func() bool { _, body := w.get("/answers"); return strings.Contains(body, "e-1") })
+	action, form = w.form("/answers", "kind", "answer")
+	form.Set("by", "mallory")
+	form.Set("value", "approve")
+	if _, body = w.post(action, form); !strings.Contains(body, `role="alert"`) {
+		t.Errorf("an unknown person's answer was not refused: %s", body)
+	}
+	form.Set("by", "ada")
+	w.post(action, form)
+	w.until("it is paid", w.inState("e-1", "Processed"))
+}
+
+// Only a form of this console, sent by its own page, acts; and none does where it only reads.
+func TestActionsOfOthers(t *testing.T) {
+	w := newWorld(t, nil)
+	w.submit("order", "o-1")
+	w.until("it can be cancelled", func() bool { _, body := w.get("/orders/o-1"); return strings.Contains(body, `value="cancel"`) })
+	action, form := w.form("/orders/o-1", "kind", "cancel")
+	without := url.Values{"kind": {"cancel"}, "number": {form.Get("number")}}
+	wrong := url.Values{"kind": {"cancel"}, "number": {form.Get("number")}, "token": {strings.Repeat("A", len(form.Get("token")))}}
+	for name, c := range map[string]struct {
+		form   url.Values
+		header []string
+		status int
+	}{
+		"no token":            {without, nil, 403},
+		"another token":       {wrong, nil, 403},
+		"another origin":      {form, []string{"Origin", "http://evil.example"}, 403},
+		"another site":        {form, []string{"Sec-Fetch-Site", "cross-site"}, 403},
+		"a form without end":  {url.Values{"token": {strings.Repeat("x", 20_000)}}, nil, 400},
+		"no number":           {url.Values{"kind": {"undo"}, "token": form["token"]}, nil, 200},
+		"an unknown command":  {url.Values{"kind": {"erase"}, "number": {"0"}, "token": form["token"]}, nil, 200},
+		"an answer to no one": {url.Values{"kind": {"answer"}, "number": {"0"}, "token": form["token"]}, nil, 200},
+	} {
+		status, body := w.post(action, c.form, c.header...)
+		if status != c.status || status == 200 && !strings.Contains(body, `role="alert"`) {
+			t.Errorf("%s: status %d: %s", name, status, body)
+		}
+	}
+	if !w.inState("o-1", "Processing")() {
+		t.Error("one of them acted")
+	}
+
+	reader := newWorld(t, func(o *console.Options) { o.ReadOnly = true })
+	reader.submit("order", "o-1")
+	reader.submit("expense", "e-1")
+	reader.until("the question is open", func() bool { _, body := reader.get("/answers"); return strings.Contains(body, "e-1") })
+	for _, page := range []string{"/orders/o-1", "/orders/e-1", "/answers"} {
+		if _, body := reader.get(page); strings.Contains(body, `method="post"`) || strings.Contains(body, `name="token"`) {
+			t.Errorf("%s has a form", page)
+		}
+	}
+	if status, body := reader.post("/orders/o-1/command", form); status != http.StatusForbidden {
+		t.Errorf("status %d: %s", status, body)
+	}
+}
+
+// An open page hears of a change by itself, and that the server lives where nothing changes.
+func TestLive(t *testing.T) {
+	w := newWorld(t, nil)
+	w.submit("order", "o-1")
+	w.until("it waits for pack", func() bool {
+		_, body := w.get("/waiting")
+		return strings.Contains(body, "pack") && strings.Contains(body, "an agent")
+	})
+	next, stop := w.stream("/waiting")
+	first := next()
+	wants(t, first.data, "pack")
+	if second := next(); second.name != "beat" || second.id == first.id || strings.Split(second.id, "-")[0] != strings.Split(first.id, "-")[0] {
+		t.Errorf("%+v after %s", second, first.id)
+	}
+	stop()
+	next, stop = w.stream("/orders/o-1")
+	defer stop()
+	wants(t, next().data, "Processing")
+	close(w.hold)
+	for e := next(); !strings.Contains(e.data, `<span class="state processed">Processed</span></h1>`); e = next() {
+		if e.name != "" && e.name != "beat" {
+			t.Errorf("%+v", e)
+		}
+	}
+}
+
+// The rows of an open listing keep their places: what changes is shown in them, what does not match any more is
+// marked, and new orders are counted and not pushed in.
+func TestHeldRows(t *testing.T) {
+	w := newWorld(t, nil)
+	w.submit("order", "o-1", "o-2")
+	w.until("both wait", func() bool { _, body := w.get("/waiting"); return strings.Contains(body, `">2</a>`) })
+	next, stop := w.stream("/orders?state=Processing")
+	defer stop()
+	rows := regexp.MustCompile(`<tr id="order-([^"]+)"( class="gone")?>`)
+	places := func(e event) (all []string) {
+		for _, m := range rows.FindAllStringSubmatch(e.data, -1) {
+			all = append(all, m[1]+m[2])
+		}
+		return all
+	}
+	if got := strings.Join(places(next()), ","); got != "o-2,o-1" {
+		t.Fatal(got)
+	}
+	time.Sleep(2 * time.Millisecond) // a creation's time has milliseconds
+	w.submit("order", "o-3")
+	for e := next(); !strings.Contains(e.data, "1 new"); e = next() {
+		if got := strings.Join(places(e), ","); e.name == "" && got != "o-2,o-1" {
+			t.Fatal(got)
+		}
+	}
+	close(w.hold)
+	for e := next(); ; e = next() {
+		if got := strings.Join(places(e), ","); got == `o-2 class="gone",o-1 class="gone"` {
+			wants(t, e.data, "Processed")
+			return
+		}
+	}
+}
+
+// Pages of a listing follow each other without gaps, whatever is selected.
+func TestPaging(t *testing.T) {
+	w := newWorld(t, nil)
+	close(w.hold)
+	w.refusing("reserve")
+	w.submit("order", ids("o", 130)...)
+	w.until("all have stopped", func() bool { _, body := w.get("/incidents"); return strings.Contains(body, ">130<") })
+	for _, filter := range []string{"/orders", "/orders?state=Error&workflow=order", "/orders?state=Error&step=reserve"} {
+		seen := map[string]int{}
+		for page := filter; page != ""; {
+			_, body := w.get(page)
+			for _, m := range regexp.MustCompile(`<tr id="order-([^"]+)"`).FindAllStringSubmatch(body, -1) {
+				seen[m[1]]++
+			}
+			page = ""
+			if m := regexp.MustCompile(`id="next" href="([^"]+)"`).FindStringSubmatch(body); m != nil {
+				page = html.UnescapeString(m[1])
+			}
+		}
+		if len(seen) != 130 {
+			t.Errorf("%s shows %d orders", filter, len(seen))
+		}
+		for id, n := range seen {
+			if n != 1 {
+				t.Errorf("%s shows %s %d times", filter, id, n)
+			}
+		}
+	}
+}
+
+// What the file names is on no page.
+func TestRedaction(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "redact.txt")
+	if err := os.WriteFile(file, []byte("# cards\ncard\n**.card # also in inputs\n**.customer.*\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	redaction, err := console.LoadRedaction(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t, func(o *console.Options) { o.Redact = redaction })
+	close(w.hold)
+	w.submit("order", "o-1")
+	w.submit("expense", "e-1")
+	w.until("it ends", w.inState("o-1", "Processed"))
+	w.until("the question is open", func() bool { _, body := w.get("/answers"); return strings.Contains(body, "e-1") })
+	for _, page := range []string{"/orders/o-1", "/orders/e-1", "/answers"} {
+		_, body := w.get(page)
+		wants(t, body, "(hidden)", "120")
+		if strings.Contains(body, "4111") || strings.Contains(body, "Ada") {
+			t.Errorf("%s shows what it should not: %s", page, body)
+		}
+	}
+	if err := os.WriteFile(file, []byte("a..b\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := console.LoadRedaction(file); err == nil || !strings.Contains(err.Error(), "line 1") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestRedactionOfDocuments(t *testing.T) {
+	for _, c := range []struct{ path, doc, want string }{
+		{"a", `{"a":1,"b":2}`, `{"a":"(hidden)","b":2}`},
+		{"*.a", `[{"a":1},{"a":{"x":1}},2]`, `[{"a":"(hidden)"},{"a":"(hidden)"},2]`},
+		{"a.1", `{"a":[1,2,3]}`, `{"a":[1,"(hidden)",3]}`},
+		{"**.a", `{"b":{"c":[{"a":1}]},"a":2}`, `{"a":"(hidden)","b":{"c":[{"a":"(hidden)"}]}}`},
+		{"a/b", `{"a/b":1}`, `{"a/b":"(hidden)"}`},
+		{"*", `{"a/b":1,"":2}`, `{"":"(hidden)","a/b":"(hidden)"}`},
+		{"a", `{"a":1,"\u0061":2}`, `{"a":"(hidden)"}`},
+		{"a", `{"a":`, `"(hidden)"`},
+		{"a", `12345678901234567890.10`, `12345678901234567890.10`},
+	} {
+		file := filepath.Join(t.TempDir(), "redact.txt")
+		if err := os.WriteFile(file, []byte(c.path), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		r, err := console.LoadRedaction(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r.Apply([]byte(c.doc)); string(got) != c.want {
+			t.Errorf("%s of %s: %s", c.path, c.doc, got)
+		}
+	}
+}
+
+// A console over a server that does not answer says so, and recovers by itself.
+func TestServerAway(t *testing.T) {
+	w := newWorld(t, nil)
+	c, err := client.New(w.url, client.WithRetry(1, time.Second))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages := console.New(console.Options{Client: c, Name: "the shop's server", Program: "stepkeeper", Every: 20 * time.Millisecond})
+	w.submit("order", "o-1")
+	ask := func(path string) (int, string) {
+		r := newRecorder()
+		pages.ServeHTTP(r, request(t, path))
+		return r.Code, r.Body.String()
+	}
+	if status, _ := ask("/orders/o-1"); status != http.StatusOK {
+		t.Fatal(status)
+	}
+	address := strings.TrimPrefix(w.url, "http://")
+	w.stop()
+	for _, path := range []string{"/", "/orders", "/orders/o-1", "/incidents", "/waiting", "/answers", "/workflows"} {
+		status, body := ask(path)
+		if status != http.StatusBadGateway {
+			t.Errorf("%s: status %d", path, status)
+		}
+		wants(t, body, "the shop's server does not answer", "tried again by itself")
+	}
+	w.start(address)
+	if status, body := ask("/orders/o-1"); status != http.StatusOK {
+		t.Errorf("status %d: %s", status, body)
+	}
+}

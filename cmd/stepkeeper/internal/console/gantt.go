@@ -1,0 +1,151 @@
+package console
+
+import (
+	"fmt"
+	"html"
+	"strings"
+
+	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/view"
+)
+
+// bar is a time in which a step did, or waited for, one thing.
+type bar struct {
+	from, to core.Time
+	kind     string // class: queued, work, backoff, time, answer, children, operator, undo, failed
+	text     string
+}
+
+// barTexts are the kinds of bars, as the legend names them.
+var barTexts = [][2]string{{"work", "at work"}, {"failed", "an attempt that was not done"}, {"backoff", "backing off"}, {"queued", "its turn has not come"},
+	{"time", "waits for a time"}, {"answer", "waits for an answer"}, {"children", "waits for child orders"}, {"undo", "is undone"}, {"operator", "waits for the operator"}}
+
+// barsOf tells a step's time as bars, as far as the document knows it.
+func barsOf(t *client.Task, st *client.Step, now core.Time) (all []bar) {
+	end := now
+	if t.EndedAt != 0 && t.Ended && t.State != core.Error {
+		end = t.EndedAt
+	}
+	add := func(from, to core.Time, kind, text string) {
+		if from != 0 && to > from {
+			all = append(all, bar{from, to, kind, text})
+		}
+	}
+	if st.FirstAt == 0 {
+		return nil
+	}
+	add(ready(t, st), st.FirstAt, "queued", "its turn had not come")
+	done := st.FirstAt // until here it is told
+	for _, a := range t.Attempts {
+		if a.Step != st.Name || a.Began < done {
+			continue
+		}
+		add(done, a.Began, "backoff", "backing off")
+		add(a.Began, a.Ended, "failed", fmt.Sprintf("attempt %d: %s %s", a.Number, a.Outcome, a.Code))
+		done = a.Ended
+	}
+	working, text := "work", fmt.Sprintf("attempt %d", st.Attempts)
+	switch {
+	case st.Kind == view.KindWait:
+		working, text = "time", "waits for a time"
+	case st.Kind == view.KindApproval || st.Kind == view.KindEvent:
+		working, text = "answer", "waits for an answer"
+	case st.Kind == view.KindEach || st.Kind == view.KindWorkflow:
+		working, text = "children", "waits for child orders"
+	}
+	undoing := st.Undo != nil && st.Undo.Running
+	switch finished := st.FinishedAt; {
+	case finished != 0:
+		if st.ClaimedAt > done && st.ClaimedAt < finished {
+			add(done, st.ClaimedAt, "backoff", "backing off")
+			done = st.ClaimedAt
+		}
+		add(done, finished, working, text)
+		done = finished
+	case st.State == core.Processing || st.State == core.Waiting && !undoing:
+		if st.ClaimedAt > done {
+			add(done, st.ClaimedAt, "backoff", "backing off")
+			done = st.ClaimedAt
+		}
+		add(done, end, working, text)
+	case st.State == core.Pending && st.WakeAt != 0:
+		add(done, end, "backoff", "backs off until the next attempt")
+	}
+	switch {
+	case undoing || st.State == core.Compensating || st.State == core.Compensated || st.State == core.UndoWait:
+		add(max(st.ClaimedAt, done), end, "undo", "is undone")
+	case t.State == core.Error && t.Error != nil && t.Error.Step == st.Name:
+		add(max(t.EndedAt, done), end, "operator", "waits for the operator since "+render.Moment(t.EndedAt))
+	}
+	return all
+}
+
+// ready is when everything before a step was done.
+func ready(t *client.Task, st *client.Step) core.Time {
+	at := t.Created
+	for _, name := range st.After {
+		for i := range t.Steps {
+			if t.Steps[i].Name == name {
+				at = max(at, t.Steps[i].FinishedAt)
+			}
+		}
+	}
+	return at
+}
+
+const (
+	ganttWidth = 720.0
+	ganttNames = 160.0
+	ganttRow   = 26.0
+)
+
+// gantt draws the steps over time, as a part of an HTML page.
+func gantt(t *client.Task, now core.Time) string {
+	end := now
+	if t.Ended && t.State != core.Error {
+		end = t.EndedAt
+	} else { // in steps, so that an open page does not change all the time
+		step := core.Time(core.Second)
+		for end-t.Created > 64*step {
+			step *= 2
+		}
+		end = t.Created + (end-t.Created+step-1)/step*step
+	}
+	for i := range t.Steps {
+		end = max(end, t.Steps[i].FinishedAt)
+	}
+	span := max(float64(end-t.Created), 1)
+	at := func(m core.Time) float64 { return ganttNames + (ganttWidth-ganttNames-8)*float64(m-t.Created)/span }
+	var b strings.Builder
+	height := ganttRow*float64(len(t.Steps)) + 24
+	fmt.Fprintf(&b, `<svg class="gantt" role="img" width="%.0f" height="%.0f" viewBox="0 0 %.0f %.0f" aria-label="the time that each step took">`, ganttWidth, height, ganttWidth, height)
+	for i := range 5 {
+		m := t.Created + core.Time(span*float64(i)/4)
+		anchor := "middle"
+		if i == 4 {
+			anchor = "end"
+		}
+		fmt.Fprintf(&b, `<line x1="%.1f" y1="0" x2="%.1f" y2="%.0f"/><text class="tick" x="%.1f" y="%.0f" text-anchor="%s">%s</text>`,
+			at(m), at(m), height-20, at(m), height-6, anchor, html.EscapeString("+"+render.Span(m.Sub(t.Created).Std())))
+	}
+	for i := range t.Steps {
+		st, y := &t.Steps[i], ganttRow*float64(i)
+		fmt.Fprintf(&b, `<text x="0" y="%.0f">%s</text>`, y+17, html.EscapeString(cut(st.Name, 22)))
+		for _, bar := range barsOf(t, st, end) {
+			from, to := at(bar.from), at(bar.to)
+			fmt.Fprintf(&b, `<rect class="bar %s" x="%.1f" y="%.0f" width="%.1f" height="14" rx="2"><title>%s</title></rect>`,
+				bar.kind, from, y+6, max(to-from, 2), html.EscapeString(st.Name+": "+bar.text+", "+render.Span(bar.to.Sub(bar.from).Std())))
+		}
+	}
+	b.WriteString("</svg>")
+	return b.String()
+}
+
+func cut(text string, most int) string {
+	if r := []rune(text); len(r) > most {
+		return string(r[:most-1]) + "…"
+	}
+	return text
+}

@@ -1,0 +1,149 @@
+package console
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"net/http"
+	"strings"
+
+	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/diagram"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/view"
+)
+
+// orderPage is what the page of one order shows.
+type orderPage struct {
+	Task         *client.Task
+	Name         string
+	Down, Across template.HTML // its graph
+	Gantt        template.HTML
+	Advice       []advice
+	Questions    []question
+	Timeline     []view.Moment
+	Show         string // compact, timeline or events
+	Order        string // as it was submitted
+	OrderProblem string
+	Token        string
+	ReadOnly     bool
+	Outcome      *outcome // of the command that led here
+}
+
+// advice is something that the operator can do, with a button where a page can do it.
+type advice struct {
+	render.Advice
+	Label      string
+	Danger     bool
+	NeedReason bool
+}
+
+func (s *server) order(ctx context.Context, r *http.Request, _ *kept) (content, error) {
+	t, err := s.Client.Get(ctx, r.PathValue("id"))
+	if err != nil {
+		return content{}, err
+	}
+	p := orderPage{Task: t, Name: s.Name, Show: r.URL.Query().Get("show"), Token: s.secret, ReadOnly: s.ReadOnly, Timeline: view.Timeline(*t),
+		Questions: s.questions(t), Outcome: s.told.get(r.URL.Query().Get("command"))}
+	if p.Show != "timeline" && p.Show != "events" {
+		p.Show = "compact"
+	}
+	if p.Show == "timeline" {
+		p.Timeline = withoutPlans(p.Timeline)
+	}
+	nodes := nodesOf(t)
+	label := "steps of order " + t.OrderID + " and their states"
+	p.Down = template.HTML(diagram.SVG(nodes, diagram.Down, label, false))     //nolint:gosec // the diagram escapes texts
+	p.Across = template.HTML(diagram.SVG(nodes, diagram.Across, label, false)) //nolint:gosec // the diagram escapes texts
+	p.Gantt = template.HTML(gantt(t, core.TimeOf(s.Now())))                    //nolint:gosec // it escapes texts
+	for _, a := range render.Next(*t, s.Program) {
+		p.Advice = append(p.Advice, adviceOf(a))
+	}
+	switch order, err := s.Client.Submitted(ctx, t.OrderID); {
+	case err == nil:
+		p.Order = s.shown(order)
+	default:
+		p.OrderProblem = err.Error()
+	}
+	return content{Title: t.OrderID, Template: "order", Data: p}, nil
+}
+
+func withoutPlans(all []view.Moment) (some []view.Moment) {
+	for _, m := range all {
+		if m.What != "to be completed by" && m.What != "waits until" && m.What != "deadline" {
+			some = append(some, m)
+		}
+	}
+	return some
+}
+
+func adviceOf(a render.Advice) advice {
+	v := advice{Advice: a, Label: strings.ToUpper(a.Do.Command[:min(1, len(a.Do.Command))]) + a.Do.Command[min(1, len(a.Do.Command)):]}
+	switch a.Do.Command {
+	case "undo", "cancel":
+		v.Danger = true
+	case "close":
+		v.Danger, v.NeedReason = true, true
+	case "resolve":
+		v.Label = fmt.Sprintf("Resolve %s: %s", a.Do.Step, a.Do.Fact)
+	}
+	return v
+}
+
+// nodesOf are the steps of an order as boxes.
+func nodesOf(t *client.Task) []diagram.Node {
+	nodes := make([]diagram.Node, len(t.Steps))
+	for i := range t.Steps {
+		st := &t.Steps[i]
+		detail := strings.ToLower(string(st.State))
+		switch {
+		case st.Agent != "":
+			detail += ", " + st.Agent + ": " + st.Operation
+		case st.Kind != "":
+			detail += ", " + st.Kind
+		}
+		class := strings.ToLower(string(st.State))
+		if st.NoReturn {
+			class += " no-return"
+		}
+		nodes[i] = diagram.Node{ID: st.Name, After: st.After, Title: st.Name, Detail: detail, Class: class, Link: "#step-" + st.Name}
+	}
+	return nodes
+}
+
+// commandOf sends what a form asks for, and answers its verdict.
+func (s *server) commandOf(ctx context.Context, id string, r *http.Request, command string) (client.Verdict, error) {
+	by, reason := strings.TrimSpace(r.PostFormValue("by")), strings.TrimSpace(r.PostFormValue("reason"))
+	var number int
+	if _, err := fmt.Sscan(r.PostFormValue("number"), &number); err != nil {
+		return client.Verdict{}, fmt.Errorf("%w: the form has no command number", client.ErrInvalid)
+	}
+	with := []client.CommandOption{client.IfCommand(number), client.CommandID(command)}
+	switch kind := r.PostFormValue("kind"); kind {
+	case "resubmit":
+		return s.Client.Resubmit(ctx, id, with...)
+	case "undo":
+		return s.Client.Undo(ctx, id, with...)
+	case "cancel":
+		return s.Client.Cancel(ctx, id, with[1])
+	case "close":
+		return s.Client.Close(ctx, id, by, reason, with...)
+	case "resolve":
+		return s.Client.Resolve(ctx, id, r.PostFormValue("step"), client.Fact(r.PostFormValue("fact")), with...)
+	case "answer":
+		var round, run int
+		if _, err := fmt.Sscan(r.PostFormValue("round")+" "+r.PostFormValue("run"), &round, &run); err != nil {
+			return client.Verdict{}, fmt.Errorf("%w: the form has no round and run", client.ErrInvalid)
+		}
+		value, err := json.Marshal(r.PostFormValue("value"))
+		if err != nil {
+			return client.Verdict{}, err
+		}
+		return s.Client.Answer(ctx, id, client.Reply{Step: r.PostFormValue("step"), Value: json.RawMessage(value), By: by, Round: round, Run: run},
+			with[1])
+	default:
+		return client.Verdict{}, fmt.Errorf("%w: there is no command %.50q", client.ErrInvalid, kind)
+	}
+}

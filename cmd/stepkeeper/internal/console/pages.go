@@ -1,0 +1,410 @@
+package console
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/view"
+)
+
+const (
+	rowsOnPage   = 50   // orders
+	mostLookedAt = 5000 // orders that one page goes through to find those
+	mostCounted  = 1000 // orders of a state that are counted; past that it is "1,000 and more"
+	mostGrouped  = 10000
+	mostExamples = 5
+	mostAnswers  = 50
+)
+
+// states are those that a listing can be restricted to.
+var states = []core.State{core.Processing, core.Compensating, core.Error, core.Processed, core.Compensated, core.Cancelled, core.Closed}
+
+// filter is what of the orders is shown, as it stands in the address.
+type filter struct {
+	State, Workflow, Step, Code, Older, Prefix, Cursor string
+}
+
+func filterOf(r *http.Request) filter {
+	q := r.URL.Query()
+	return filter{q.Get("state"), q.Get("workflow"), q.Get("step"), q.Get("code"), q.Get("older"), q.Get("id"), q.Get("cursor")}
+}
+
+// Address is the page of the filter from a cursor on.
+func (f filter) Address(cursor string) string {
+	q := url.Values{}
+	for name, value := range map[string]string{"state": f.State, "workflow": f.Workflow, "step": f.Step, "code": f.Code, "older": f.Older, "id": f.Prefix, "cursor": cursor} {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	if len(q) == 0 {
+		return "/orders"
+	}
+	return "/orders?" + q.Encode()
+}
+
+func (f filter) query() (client.Query, error) {
+	q := client.Query{State: client.State(f.State), Workflow: f.Workflow, Step: f.Step, Code: f.Code, IDPrefix: f.Prefix, PageSize: rowsOnPage}
+	if f.State != "" && !slices.Contains(states, core.State(f.State)) {
+		return q, fmt.Errorf("%w: no order is ever in the state %.50q", client.ErrInvalid, f.State)
+	}
+	if f.Older != "" {
+		d, err := time.ParseDuration(f.Older)
+		if err != nil || d < 0 {
+			return q, fmt.Errorf("%w: %.50q is no age; write it like 10m or 24h", client.ErrInvalid, f.Older)
+		}
+		q.OlderThan = d
+	}
+	if f.Step+f.Code+f.Prefix != "" {
+		q.PageSize = 500
+	}
+	return q, nil
+}
+
+// row is an order of a listing.
+type row struct {
+	view.Summary
+	Gone bool // it does not match the filter any more
+}
+
+func (s *server) orders(ctx context.Context, r *http.Request, k *kept) (content, error) {
+	f := filterOf(r)
+	q, err := f.query()
+	if err != nil {
+		return content{}, err
+	}
+	found, next, looked, err := s.find(ctx, q, f.Cursor)
+	if err != nil {
+		return content{}, err
+	}
+	rows, fresh := s.hold(ctx, k, found)
+	data := struct {
+		Filter        filter
+		States        []core.State
+		Rows          []row
+		New, Looked   int
+		Next, Again   string
+		First         bool
+		Unlisted      string
+		ReachedBounds bool
+	}{f, states, rows, fresh, looked, "", f.Address(f.Cursor), f.Cursor == "", s.Client.Unlisted(), len(found) < rowsOnPage && next != ""}
+	if next != "" {
+		data.Next = f.Address(next)
+	}
+	return content{Title: "Orders", Template: "orders", Data: data}, nil
+}
+
+// find goes through pages until there are rows enough for one.
+func (s *server) find(ctx context.Context, q client.Query, cursor string) (found []view.Summary, next string, looked int, err error) {
+	for next = cursor; ; {
+		var some []view.Summary
+		if some, next, err = s.Client.Page(ctx, q, next); err != nil {
+			return nil, "", 0, err
+		}
+		found = append(found, some...)
+		looked += q.PageSize
+		if next == "" || len(found) >= rowsOnPage || looked >= mostLookedAt {
+			return found, next, looked, nil
+		}
+	}
+}
+
+// hold keeps the rows that the reader sees at their places: what changed is shown in them, what does not match any
+// more is marked, and new ones are counted.
+func (s *server) hold(ctx context.Context, k *kept, found []view.Summary) (rows []row, fresh int) {
+	now := map[string]view.Summary{}
+	for _, o := range found {
+		now[o.OrderID] = o
+	}
+	if k == nil || !k.begun {
+		for _, o := range found {
+			rows = append(rows, row{Summary: o})
+		}
+		if k != nil {
+			k.begun, k.rows = true, found
+		}
+		return rows, 0
+	}
+	for i := range k.rows {
+		old := &k.rows[i]
+		o, matches := now[old.OrderID]
+		delete(now, old.OrderID)
+		if !matches {
+			o = *old
+			if t, err := s.Client.Get(ctx, old.OrderID); err == nil && !old.Ended {
+				o.State, o.Phase, o.Ended, o.EndedAt, o.Error, o.Waits = t.State, t.Phase, t.Ended, t.EndedAt, t.Error, nil
+			}
+		}
+		*old = o
+		rows = append(rows, row{Summary: o, Gone: !matches})
+	}
+	newest := core.Time(0)
+	for i := range k.rows {
+		newest = max(newest, k.rows[i].Created)
+	}
+	for _, o := range now {
+		if o.Created >= newest {
+			fresh++
+		}
+	}
+	return rows, fresh
+}
+
+// incident is what orders in Error have in common.
+type incident struct {
+	Workflow, Step, Code string
+	Phase                core.Phase
+	Count                int
+	First, Last          core.Time
+	Text                 string // of the newest
+	Examples             []string
+	Address              string
+}
+
+func (s *server) inError(ctx context.Context) (all []incident, count int, more bool, err error) {
+	groups := map[[3]string]*incident{}
+	for o, err := range s.Client.List(ctx, client.Query{State: core.Error, PageSize: 1000}) {
+		if err != nil {
+			return nil, 0, false, err
+		}
+		if count == mostGrouped {
+			more = true
+			break
+		}
+		count++
+		e := view.TaskError{}
+		if o.Error != nil {
+			e = *o.Error
+		}
+		key := [3]string{o.Workflow, e.Step, e.Code}
+		g := groups[key]
+		if g == nil {
+			g = &incident{Workflow: o.Workflow, Step: e.Step, Code: e.Code, Phase: o.Phase, First: o.EndedAt}
+			g.Address = filter{State: string(core.Error), Workflow: o.Workflow, Step: e.Step, Code: e.Code}.Address("")
+			groups[key] = g
+		}
+		g.Count++
+		g.First = min(g.First, o.EndedAt)
+		if o.EndedAt >= g.Last {
+			g.Last, g.Text = o.EndedAt, e.Message
+		}
+		if len(g.Examples) < mostExamples {
+			g.Examples = append(g.Examples, o.OrderID)
+		}
+	}
+	for _, g := range groups {
+		all = append(all, *g)
+	}
+	slices.SortFunc(all, func(a, b incident) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Workflow, b.Workflow), cmp.Compare(a.Step, b.Step), cmp.Compare(a.Code, b.Code))
+	})
+	return all, count, more, nil
+}
+
+func (s *server) incidents(ctx context.Context, _ *http.Request, _ *kept) (content, error) {
+	all, count, more, err := s.inError(ctx)
+	return content{Title: "Incidents", Template: "incidents", Data: struct {
+		Incidents []incident
+		Count     int
+		More      bool
+	}{all, count, more}}, err
+}
+
+// number counts up to mostCounted.
+type number struct {
+	State core.State
+	N     int
+	More  bool
+}
+
+// String is the number for people.
+func (n number) String() string {
+	if n.More {
+		return "over " + strconv.Itoa(n.N)
+	}
+	return strconv.Itoa(n.N)
+}
+
+// waits groups what the orders under way wait for.
+type waits struct {
+	For, Workflow, Step string
+	Count               int
+	Oldest              core.Time
+	Example             string
+	Address             string
+	Text                string
+}
+
+var waitTexts = map[string]string{
+	view.WaitAgent: "an agent's reply", view.WaitRetry: "the next attempt", view.WaitTime: "a time", view.WaitAnswer: "an answer or event",
+	view.WaitChildren: "child orders", view.WaitUndo: "an undo",
+}
+
+// underWay goes through the orders that have not ended.
+func (s *server) underWay(ctx context.Context) (all []waits, counts []number, oldest core.Time, err error) {
+	groups := map[[3]string]*waits{}
+	for _, state := range []core.State{core.Processing, core.Compensating} {
+		n := number{State: state}
+		for o, err := range s.Client.List(ctx, client.Query{State: state, PageSize: mostCounted}) {
+			if err != nil {
+				return nil, nil, 0, err
+			}
+			if n.N == mostCounted {
+				n.More = true
+				break
+			}
+			n.N++
+			if oldest == 0 || o.Created < oldest {
+				oldest = o.Created
+			}
+			for _, w := range o.Waits {
+				key := [3]string{w.For, o.Workflow, w.Step}
+				g := groups[key]
+				if g == nil {
+					g = &waits{For: w.For, Workflow: o.Workflow, Step: w.Step, Oldest: w.Since, Example: o.OrderID, Text: waitTexts[w.For]}
+					g.Address = filter{State: string(state), Workflow: o.Workflow, Step: w.Step}.Address("")
+					groups[key] = g
+				}
+				g.Count++
+				if w.Since <= g.Oldest {
+					g.Oldest, g.Example = w.Since, o.OrderID
+				}
+			}
+		}
+		counts = append(counts, n)
+	}
+	for _, g := range groups {
+		all = append(all, *g)
+	}
+	slices.SortFunc(all, func(a, b waits) int {
+		return cmp.Or(cmp.Compare(a.For, b.For), cmp.Compare(b.Count, a.Count), cmp.Compare(a.Workflow, b.Workflow), cmp.Compare(a.Step, b.Step))
+	})
+	return all, counts, oldest, nil
+}
+
+func (s *server) waiting(ctx context.Context, _ *http.Request, _ *kept) (content, error) {
+	all, counts, _, err := s.underWay(ctx)
+	more := slices.ContainsFunc(counts, func(n number) bool { return n.More })
+	return content{Title: "Waiting", Template: "waiting", Data: struct {
+		Waits []waits
+		More  bool
+		Most  int
+	}{all, more, mostCounted}}, err
+}
+
+func (s *server) overview(ctx context.Context, _ *http.Request, _ *kept) (content, error) {
+	inError, count, more, err := s.inError(ctx)
+	if err != nil {
+		return content{}, err
+	}
+	_, counts, oldest, err := s.underWay(ctx)
+	if err != nil {
+		return content{}, err
+	}
+	counts = append(counts, number{core.Error, count, more})
+	unattended, unknown := s.Client.Unattended(ctx, "")
+	data := struct {
+		Counts     []number
+		Oldest     core.Time
+		Incidents  []incident
+		Unattended []view.Unattended
+		Unknown    string
+		Schedules  []client.Schedule
+		Problems   []client.Workflow
+	}{Counts: counts, Oldest: oldest, Incidents: inError[:min(len(inError), 5)], Unattended: unattended}
+	if unknown != nil {
+		data.Unknown = unknown.Error()
+	}
+	workflows, err := s.Client.Workflows(ctx)
+	if err != nil {
+		return content{}, err
+	}
+	for _, w := range workflows {
+		if len(w.Problems) > 0 {
+			data.Problems = append(data.Problems, w)
+		}
+	}
+	if data.Schedules, err = s.Client.Schedules(ctx); err != nil {
+		return content{}, err
+	}
+	return content{Title: "Overview", Template: "overview", Data: data}, nil
+}
+
+func (s *server) workflows(ctx context.Context, _ *http.Request, _ *kept) (content, error) {
+	all, err := s.Client.Workflows(ctx)
+	if err != nil {
+		return content{}, err
+	}
+	schedules, err := s.Client.Schedules(ctx)
+	return content{Title: "Workflows", Template: "workflows", Data: struct {
+		Workflows []client.Workflow
+		Schedules []client.Schedule
+	}{all, schedules}}, err
+}
+
+// question is a step that waits for people.
+type question struct {
+	OrderID, Workflow, Step string
+	Since, Until            core.Time
+	Run, Round              int
+	Text                    string
+	Show                    string // JSON
+	Values, Who             []string
+	Need                    int
+	Votes                   []core.Vote
+	Token                   string
+	ReadOnly                bool
+}
+
+func (s *server) answers(ctx context.Context, _ *http.Request, _ *kept) (content, error) {
+	data := struct {
+		Questions []question
+		More      bool
+	}{}
+	looked := 0
+	for o, err := range s.Client.List(ctx, client.Query{State: core.Processing, PageSize: mostCounted}) {
+		if err != nil {
+			return content{}, err
+		}
+		if looked++; looked > mostGrouped || len(data.Questions) >= mostAnswers {
+			data.More = true
+			break
+		}
+		if !slices.ContainsFunc(o.Waits, func(w view.Wait) bool { return w.For == view.WaitAnswer }) {
+			continue
+		}
+		t, err := s.Client.Get(ctx, o.OrderID)
+		if err != nil {
+			return content{}, err
+		}
+		data.Questions = append(data.Questions, s.questions(t)...)
+	}
+	return content{Title: "Answers", Template: "answers", Data: data}, nil
+}
+
+// questions are those of one order that wait for an approval.
+func (s *server) questions(t *client.Task) (all []question) {
+	for i := range t.Steps {
+		st := &t.Steps[i]
+		if st.Kind != view.KindApproval || st.State != core.Waiting || st.Answers == nil || t.State != core.Processing {
+			continue
+		}
+		q := question{OrderID: t.OrderID, Workflow: t.Workflow, Step: st.Name, Since: st.ClaimedAt, Until: st.WakeAt, Run: t.Run, Round: max(1, st.Answers.Round),
+			Values: st.Answers.Values, Who: st.Answers.Who, Need: st.Answers.Need, Votes: st.Answers.Votes, Token: s.secret, ReadOnly: s.ReadOnly}
+		var asked core.Question
+		if json.Unmarshal(s.Redact.Apply(st.Input), &asked) == nil {
+			q.Text, q.Show = asked.Question, s.shown(asked.Show)
+		}
+		all = append(all, q)
+	}
+	return all
+}

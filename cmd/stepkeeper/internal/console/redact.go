@@ -1,0 +1,102 @@
+package console
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+)
+
+// Redaction says which members of orders, inputs and outputs are not shown: patterns of paths like payment.card or
+// customer.*, where * is any one name or index and ** any number of them.
+type Redaction [][]string
+
+const hidden = `"(hidden)"`
+
+// LoadRedaction reads patterns from a file, one on each line; # begins a comment.
+func LoadRedaction(name string) (Redaction, error) {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	var r Redaction
+	lines := bufio.NewScanner(bytes.NewReader(text))
+	for number := 1; lines.Scan(); number++ {
+		line, _, _ := strings.Cut(lines.Text(), "#")
+		if line = strings.TrimSpace(line); line == "" {
+			continue
+		}
+		parts := strings.Split(line, ".")
+		for _, p := range parts {
+			if p == "" {
+				return nil, fmt.Errorf("%s, line %d: %q is no path like payment.card or customer.*", name, number, line)
+			}
+		}
+		r = append(r, parts)
+	}
+	return r, lines.Err()
+}
+
+// Apply replaces what is not to be shown. What cannot be read as JSON is hidden altogether.
+func (r Redaction) Apply(doc json.RawMessage) json.RawMessage {
+	if len(r) == 0 || len(doc) == 0 {
+		return doc
+	}
+	out, err := r.apply(doc, nil)
+	if err != nil {
+		return json.RawMessage(hidden)
+	}
+	return out
+}
+
+func (r Redaction) apply(doc json.RawMessage, at []string) (json.RawMessage, error) {
+	for _, pattern := range r {
+		if matches(pattern, at) {
+			return json.RawMessage(hidden), nil
+		}
+	}
+	switch first := bytes.TrimLeft(doc, " \t\r\n"); {
+	case len(first) > 0 && first[0] == '{':
+		var members map[string]json.RawMessage
+		if err := json.Unmarshal(doc, &members); err != nil {
+			return nil, err
+		}
+		for name, value := range members {
+			v, err := r.apply(value, append(at[:len(at):len(at)], name))
+			if err != nil {
+				return nil, err
+			}
+			members[name] = v
+		}
+		return json.Marshal(members)
+	case len(first) > 0 && first[0] == '[':
+		var items []json.RawMessage
+		if err := json.Unmarshal(doc, &items); err != nil {
+			return nil, err
+		}
+		for i := range items {
+			v, err := r.apply(items[i], append(at[:len(at):len(at)], fmt.Sprint(i)))
+			if err != nil {
+				return nil, err
+			}
+			items[i] = v
+		}
+		return json.Marshal(items)
+	}
+	return doc, nil
+}
+
+// matches reports whether a pattern leads to exactly that place.
+func matches(pattern, at []string) bool {
+	switch {
+	case len(pattern) == 0:
+		return len(at) == 0
+	case pattern[0] == "**":
+		return matches(pattern[1:], at) || len(at) > 0 && matches(pattern, at[1:])
+	case len(at) == 0:
+		return false
+	}
+	return (pattern[0] == "*" || pattern[0] == at[0]) && matches(pattern[1:], at[1:])
+}

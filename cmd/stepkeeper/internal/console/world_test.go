@@ -1,0 +1,284 @@
+package console_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/console"
+	"github.com/stepkeeper/stepkeeper/dev/embedded"
+	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
+)
+
+var flows = map[string]string{
+	"order": `workflow: order
+steps:
+  reserve: {agent: shop, operation: reserve, input: {order: "${ order }"}, timeout: 30s, retry: {maxFailures: 1}, onFailure: stop, undo: release, grade: fenced}
+  charge: {agent: shop, operation: charge, after: [reserve], input: {order: "${ order }"}, timeout: 30s, retry: {maxFailures: 1}, onFailure: stop, undo: refund, grade: fenced}
+  pack: {agent: shop, operation: pack, after: [reserve], timeout: 30s, retry: {maxFailures: 1}, onFailure: stop, undo: none, grade: fenced}
+  ship: {agent: shop, operation: ship, after: [charge, pack], timeout: 30s, retry: {maxFailures: 1}, onFailure: stop, undo: recall, grade: fenced}
+`,
+	"impossible": `workflow: impossible
+steps:
+  charge: {agent: shop, operation: charge, input: {amount: "${ order.price.amount }"}, timeout: 30s, onFailure: stop, undo: none, grade: fenced}
+`,
+	"expense": `workflow: expense
+steps:
+  decide: {approval: {question: '${ "Pay 120 " + "<euros>?" }', show: {amount: "${ order.amount }", card: "${ order.card }"}, answers: [approve, reject], who: [ada, bob], timeout: 30d, onTimeout: undo}}
+  pay: {agent: shop, operation: pay, after: [decide], timeout: 30s, onFailure: undo, undo: none, grade: fenced}
+`,
+}
+
+var quiet = slog.New(slog.DiscardHandler)
+
+// world is a whole server as `stepkeeper dev` starts it, with the console beside its interface.
+type world struct {
+	testing.TB
+	url    string
+	client *client.Client
+	data   string
+	refuse atomic.Pointer[string] // the operation that its service refuses
+	hold   chan struct{}          // closed: the service answers operations "pack"
+	stop   func()
+	http   *http.Client
+	edit   func(*console.Options)
+}
+
+func newWorld(t testing.TB, edit func(*console.Options)) *world {
+	t.Helper()
+	w := &world{TB: t, data: t.TempDir(), hold: make(chan struct{}), edit: edit}
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.http = &http.Client{Jar: jar, Timeout: 20 * time.Second}
+	for name, text := range flows {
+		if err := os.MkdirAll(filepath.Join(w.data, "workflows"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(w.data, "workflows", name+".yaml"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.start("127.0.0.1:0")
+	return w
+}
+
+func (w *world) start(listen string) {
+	w.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	ended, ready := make(chan error, 1), make(chan string, 1)
+	go func() {
+		ended <- embedded.Run(ctx, embedded.Options{
+			Data: filepath.Join(w.data, "data"), Workflows: filepath.Join(w.data, "workflows"), Listen: listen, Log: quiet,
+			Operations: map[string]worker.Operations{"shop": {worker.AnyOperation: {Run: w.serve}}}, Inside: embedded.Inside{Concurrency: 64},
+			PagePaths: console.Paths, Pages: func(server string) http.Handler {
+				c, err := client.New(server, client.WithRetry(1, time.Second))
+				if err != nil {
+					w.Error(err)
+				}
+				o := console.Options{Client: c, Name: "test", Program: "stepkeeper", Every: 50 * time.Millisecond, Log: quiet}
+				if w.edit != nil {
+					w.edit(&o)
+				}
+				return console.New(o)
+			},
+			Ready: func(s embedded.Started) { ready <- s.Address },
+		})
+	}()
+	select {
+	case err := <-ended:
+		w.Fatal(err)
+	case w.url = <-ready:
+	}
+	stopped := false
+	w.stop = func() {
+		if stopped {
+			return
+		}
+		stopped = true
+		cancel()
+		if err := <-ended; err != nil && !errors.Is(err, context.Canceled) {
+			w.Error(err)
+		}
+	}
+	w.Cleanup(w.stop)
+	var err error
+	if w.client, err = client.New(w.url); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// serve is the services of all steps.
+func (w *world) serve(ctx context.Context, c worker.Call) (any, error) {
+	if op := w.refuse.Load(); op != nil && c.Name == *op {
+		return nil, worker.Permanent(errors.New(`the card is <script>alert("blocked")</script>`))
+	}
+	if c.Name == "pack" {
+		select {
+		case <-w.hold:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	return map[string]string{"receipt": "r-1"}, nil
+}
+
+func (w *world) refusing(operation string) { w.refuse.Store(&operation) }
+
+func (w *world) submit(workflow string, ids ...string) {
+	w.Helper()
+	for _, id := range ids {
+		order := map[string]any{"amount": 120, "card": "4111", "customer": map[string]any{"name": "Ada"}}
+		if _, err := w.client.Submit(context.Background(), client.Order{ID: id, Workflow: workflow, Content: order}); err != nil {
+			w.Fatal(err)
+		}
+	}
+}
+
+// until waits for what becomes true without further calls of the test.
+func (w *world) until(what string, f func() bool) {
+	w.Helper()
+	for deadline := time.Now().Add(20 * time.Second); !f(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			w.Fatalf("it did not come to it in 20 s: %s", what)
+		}
+	}
+}
+
+func (w *world) inState(id string, s client.State) func() bool {
+	return func() bool {
+		t, err := w.client.Get(context.Background(), id)
+		return err == nil && t.State == s && (s == "Processing" || t.Ended)
+	}
+}
+
+func (w *world) get(path string) (status int, body string) {
+	w.Helper()
+	r, err := w.http.Get(w.url + path)
+	if err != nil {
+		w.Fatal(err)
+	}
+	defer func() { _ = r.Body.Close() }()
+	text, err := io.ReadAll(r.Body)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return r.StatusCode, string(text)
+}
+
+func (w *world) post(path string, form url.Values, header ...string) (status int, body string) {
+	w.Helper()
+	r, err := http.NewRequest(http.MethodPost, w.url+path, strings.NewReader(form.Encode()))
+	if err != nil {
+		w.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	for i := 0; i+1 < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	answer, err := w.http.Do(r)
+	if err != nil {
+		w.Fatal(err)
+	}
+	defer func() { _ = answer.Body.Close() }()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return answer.StatusCode, string(text)
+}
+
+var (
+	forms  = regexp.MustCompile(`(?s)<form method="post" action="([^"]+)">(.*?)</form>`)
+	fields = regexp.MustCompile(`<input type="hidden" name="([^"]+)" value="([^"]*)">`)
+)
+
+// form is that of a page with a field of that value, as a browser would send it.
+func (w *world) form(page, field, value string) (action string, form url.Values) {
+	w.Helper()
+	_, body := w.get(page)
+	for _, m := range forms.FindAllStringSubmatch(body, -1) {
+		form := url.Values{}
+		for _, f := range fields.FindAllStringSubmatch(m[2], -1) {
+			form.Set(f[1], f[2])
+		}
+		if form.Get(field) == value {
+			return m[1], form
+		}
+	}
+	w.Fatalf("%s has no form whose %s is %s: %s", page, field, value, body)
+	return "", nil
+}
+
+// event is one of a stream.
+type event struct{ id, name, data string }
+
+// stream opens the stream of a page.
+func (w *world) stream(path string) (next func() event, stop func()) {
+	w.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, w.url+"/live"+path, nil)
+	if err != nil {
+		w.Fatal(err)
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		w.Fatal(err)
+	}
+	lines := bufio.NewScanner(answer.Body)
+	lines.Buffer(nil, 1<<20)
+	return func() event {
+			w.Helper()
+			var e event
+			for lines.Scan() {
+				name, value, _ := strings.Cut(lines.Text(), ": ")
+				switch name {
+				case "id":
+					e.id = value
+				case "event":
+					e.name = value
+				case "data":
+					e.data += value + "\n"
+				case "":
+					return e
+				}
+			}
+			w.Fatalf("the stream has ended: %v", lines.Err())
+			return e
+		}, func() {
+			cancel()
+			_ = answer.Body.Close()
+		}
+}
+
+func ids(prefix string, n int) []string {
+	all := make([]string, n)
+	for i := range all {
+		all[i] = fmt.Sprintf("%s-%03d", prefix, i)
+	}
+	return all
+}
+
+func newRecorder() *httptest.ResponseRecorder { return httptest.NewRecorder() }
+
+func request(t *testing.T, path string) *http.Request {
+	t.Helper()
+	r := httptest.NewRequest(http.MethodGet, path, nil)
+	return r.WithContext(t.Context())
+}

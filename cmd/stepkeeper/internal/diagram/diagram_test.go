@@ -1,0 +1,168 @@
+package diagram_test
+
+import (
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/diagram"
+)
+
+// graphs draws graphs in which some steps come after some before them.
+var graphs = rapid.Custom(func(t *rapid.T) []diagram.Node {
+	n := rapid.IntRange(1, 24).Draw(t, "nodes")
+	nodes := make([]diagram.Node, n)
+	for i := range nodes {
+		nodes[i] = diagram.Node{ID: fmt.Sprint("s", i), Title: fmt.Sprint("step-", i), Detail: "agent: <do> & \"undo\"", Class: "Pending"}
+		for j := range i {
+			if rapid.IntRange(0, 4).Draw(t, "edge") == 0 {
+				nodes[i].After = append(nodes[i].After, fmt.Sprint("s", j))
+			}
+		}
+	}
+	return nodes
+})
+
+type rect struct{ x, y, width, height float64 }
+
+var (
+	rects = regexp.MustCompile(`<rect x="([-0-9.]+)" y="([-0-9.]+)" width="([-0-9.]+)" height="([-0-9.]+)"`)
+	paths = regexp.MustCompile(`<path class="edge" d="([^"]+)"`)
+	sizes = regexp.MustCompile(`viewBox="0 0 ([0-9]+) ([0-9]+)"`)
+	parts = regexp.MustCompile(`([MCL])([-0-9. ]+)`)
+)
+
+func numbers(texts []string) []float64 {
+	all := make([]float64, len(texts))
+	for i, text := range texts {
+		all[i], _ = strconv.ParseFloat(text, 64)
+	}
+	return all
+}
+
+func boxes(svg string) []rect {
+	var all []rect
+	for _, m := range rects.FindAllStringSubmatch(svg, -1) {
+		n := numbers(m[1:])
+		all = append(all, rect{n[0], n[1], n[2], n[3]})
+	}
+	return all
+}
+
+// points goes along every line in small steps.
+func points(svg string) [][][2]float64 {
+	var all [][][2]float64
+	for _, path := range paths.FindAllStringSubmatch(svg, -1) {
+		var line [][2]float64
+		var at [2]float64
+		for _, part := range parts.FindAllStringSubmatch(path[1], -1) {
+			n := numbers(strings.Fields(part[2]))
+			switch part[1] {
+			case "M":
+				at = [2]float64{n[0], n[1]}
+			case "L":
+				n = []float64{at[0], at[1], n[0], n[1], n[0], n[1]}
+				fallthrough
+			case "C":
+				for i := range 41 {
+					t := float64(i) / 40
+					u := 1 - t
+					line = append(line, [2]float64{
+						u*u*u*at[0] + 3*u*u*t*n[0] + 3*u*t*t*n[2] + t*t*t*n[4],
+						u*u*u*at[1] + 3*u*u*t*n[1] + 3*u*t*t*n[3] + t*t*t*n[5]})
+				}
+				at = [2]float64{n[4], n[5]}
+			}
+		}
+		all = append(all, line)
+	}
+	return all
+}
+
+// Whatever the graph: no two boxes touch, no line passes through a box, everything is inside the picture, a line
+// for each dependency, layers in the order of the work, and the same picture each time.
+func TestGraphsCanBeRead(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		nodes := graphs.Draw(t, "graph")
+		d := rapid.SampledFrom([]diagram.Direction{diagram.Down, diagram.Across}).Draw(t, "direction")
+		svg := diagram.SVG(nodes, d, "steps", false)
+		if again := diagram.SVG(nodes, d, "steps", false); again != svg {
+			t.Fatal("the same graph is drawn in two ways")
+		}
+		size := numbers(sizes.FindStringSubmatch(svg)[1:])
+		all, lines := boxes(svg), points(svg)
+		edges := 0
+		for i, n := range nodes {
+			edges += len(n.After)
+			a := all[i]
+			if a.x < 0 || a.y < 0 || a.x+a.width > size[0]+0.5 || a.y+a.height > size[1]+0.5 {
+				t.Fatalf("box %d is outside: %v of %v", i, a, size)
+			}
+			for j, b := range all[:i] {
+				if a.x < b.x+b.width+8 && b.x < a.x+a.width+8 && a.y < b.y+b.height+8 && b.y < a.y+a.height+8 {
+					t.Fatalf("boxes %d and %d touch: %v %v", j, i, b, a)
+				}
+			}
+			for _, before := range n.After {
+				j, _ := strconv.Atoi(before[1:])
+				if d == diagram.Down && all[j].y >= a.y || d == diagram.Across && all[j].x >= a.x {
+					t.Fatalf("step %d does not stand after step %d", i, j)
+				}
+			}
+			for _, line := range lines {
+				for _, p := range line {
+					if p[0] > a.x+0.2 && p[0] < a.x+a.width-0.2 && p[1] > a.y+0.2 && p[1] < a.y+a.height-0.2 {
+						t.Fatalf("a line passes through box %d at %v: %v", i, p, a)
+					}
+				}
+			}
+		}
+		if len(lines) != edges {
+			t.Fatalf("%d lines for %d dependencies", len(lines), edges)
+		}
+	})
+}
+
+// What people name does not become a part of the picture's text, and circles and unknown names do no harm.
+func TestGraphsOfAnything(t *testing.T) {
+	for _, alone := range []bool{true, false} {
+		svg := diagram.SVG([]diagram.Node{
+			{ID: "a", Title: `</text><script>alert(1)</script>`, Class: `x" onload="1`, Link: `"><script>`, After: []string{"b", "nowhere", "a", "b"}},
+			{ID: "b", After: []string{"a"}, Title: strings.Repeat("ß", 100)},
+		}, diagram.Down, `"<&`, alone)
+		if strings.Contains(svg, "<script") || strings.Contains(svg, `onload="`) || strings.Contains(svg, "<style") != alone {
+			t.Errorf("%s", svg)
+		}
+		for d := xml.NewDecoder(strings.NewReader(svg)); ; {
+			if _, err := d.Token(); errors.Is(err, io.EOF) {
+				break
+			} else if err != nil {
+				t.Fatalf("%v in %s", err, svg)
+			}
+		}
+	}
+	if svg := diagram.SVG(nil, diagram.Down, "none", true); !strings.HasSuffix(svg, "</svg>") {
+		t.Error(svg)
+	}
+}
+
+// The simplest orders of steps look as people would draw them.
+func TestGraphsAreStraight(t *testing.T) {
+	svg := diagram.SVG([]diagram.Node{{ID: "a"}, {ID: "b", After: []string{"a"}}, {ID: "c", After: []string{"b"}}}, diagram.Down, "", false)
+	all := boxes(svg)
+	if all[0].x != all[1].x || all[1].x != all[2].x {
+		t.Errorf("a chain is not straight: %v", all)
+	}
+	svg = diagram.SVG([]diagram.Node{{ID: "a"}, {ID: "b", After: []string{"a"}}, {ID: "c", After: []string{"a"}}, {ID: "d", After: []string{"b", "c"}}}, diagram.Down, "", false)
+	all = boxes(svg)
+	if all[0].x != all[3].x || all[1].x >= all[0].x || all[2].x <= all[0].x {
+		t.Errorf("a diamond is not symmetric: %v", all)
+	}
+}

@@ -1,0 +1,285 @@
+// Package diagram draws the steps of a workflow and their order as a layered graph, in SVG: every step stands in a
+// layer after all those that it comes after, and no line passes through a box.
+package diagram
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Node is a box of the graph.
+type Node struct {
+	ID     string
+	After  []string // IDs of the boxes that lines come from; unknown ones are left out
+	Title  string   // the first line
+	Detail string   // the second line
+	Class  string   // class in the style sheet: the state, mostly
+	Link   string   // where a click leads; "": nowhere
+}
+
+// Sizes in pixels. Across, the layers follow each other from left to right.
+const (
+	boxWidth   = 184
+	boxHeight  = 52
+	laneWidth  = 16 // what a line takes of a layer that it passes
+	sideGap    = 24 // between boxes beside each other
+	layerGap   = 44 // between layers
+	margin     = 8
+	orderings  = 8 // sweeps that reorder the layers
+	straighten = 12
+)
+
+type point struct{ x, y float64 }
+
+// cell is a box, or the place where a line passes a layer. along is measured across the layers, side within one.
+type cell struct {
+	node   int // -1: a line passes
+	layer  int
+	side   float64 // of the centre
+	size   float64 // within the layer
+	in     []int   // cells of the layer before
+	out    []int   // cells of the layer after
+	weight float64 // its place while the layers are ordered
+}
+
+// layout is where everything stands.
+type layout struct {
+	nodes  []Node
+	cells  []cell
+	layers [][]int // cells in their order
+	chains [][]int // of each line: the cells that it connects
+}
+
+func newLayout(nodes []Node, boxSize float64) *layout {
+	l := &layout{nodes: nodes}
+	edges := edgesOf(nodes)
+	depth := depths(len(nodes), edges)
+	l.layers = make([][]int, slices.Max(append(depth, 0))+1)
+	for i := range nodes {
+		l.add(cell{node: i, layer: depth[i], size: boxSize})
+	}
+	for _, e := range edges {
+		chain := []int{e[0]}
+		for at := depth[e[0]] + 1; at < depth[e[1]]; at++ {
+			chain = append(chain, l.add(cell{node: -1, layer: at, size: laneWidth}))
+		}
+		chain = append(chain, e[1])
+		for i := range len(chain) - 1 {
+			from, to := chain[i], chain[i+1]
+			l.cells[from].out = append(l.cells[from].out, to)
+			l.cells[to].in = append(l.cells[to].in, from)
+		}
+		l.chains = append(l.chains, chain)
+	}
+	l.order()
+	l.place()
+	return l
+}
+
+func (l *layout) add(c cell) int {
+	l.cells = append(l.cells, c)
+	at := len(l.cells) - 1
+	l.layers[c.layer] = append(l.layers[c.layer], at)
+	return at
+}
+
+// edgesOf lists the lines as pairs of nodes, without those that would close a circle: what is drawn has none.
+func edgesOf(nodes []Node) [][2]int {
+	index := make(map[string]int, len(nodes))
+	for i, n := range nodes {
+		index[n.ID] = i
+	}
+	const open, closed = 1, 2
+	state := make([]int, len(nodes))
+	var edges [][2]int
+	var visit func(i int)
+	visit = func(i int) {
+		state[i] = open
+		seen := map[int]bool{}
+		for _, before := range nodes[i].After {
+			from, known := index[before]
+			if !known || seen[from] || state[from] == open {
+				continue
+			}
+			seen[from] = true
+			if state[from] == 0 {
+				visit(from)
+			}
+			edges = append(edges, [2]int{from, i})
+		}
+		state[i] = closed
+	}
+	for i := range nodes {
+		if state[i] == 0 {
+			visit(i)
+		}
+	}
+	slices.SortFunc(edges, func(a, b [2]int) int { return cmp.Or(cmp.Compare(a[1], b[1]), cmp.Compare(a[0], b[0])) })
+	return edges
+}
+
+// depths puts each node one layer after the last of those that it comes after.
+func depths(n int, edges [][2]int) []int {
+	before := make([][]int, n)
+	for _, e := range edges {
+		before[e[1]] = append(before[e[1]], e[0])
+	}
+	depth := make([]int, n)
+	for i := range depth {
+		depth[i] = -1
+	}
+	var of func(i int) int
+	of = func(i int) int {
+		if depth[i] < 0 {
+			deepest := -1
+			for _, b := range before[i] {
+				deepest = max(deepest, of(b))
+			}
+			depth[i] = deepest + 1
+		}
+		return depth[i]
+	}
+	for i := range n {
+		of(i)
+	}
+	return depth
+}
+
+// order moves the cells of each layer towards those that they are joined with, and keeps the order with the fewest crossings.
+func (l *layout) order() {
+	best, fewest := l.copyOrder(), l.crossings()
+	for sweep := range orderings {
+		for k := range l.layers {
+			at := k
+			joined := func(c *cell) []int { return c.in }
+			if sweep%2 == 1 {
+				at = len(l.layers) - 1 - k
+				joined = func(c *cell) []int { return c.out }
+			}
+			l.reorder(l.layers[at], joined)
+		}
+		if n := l.crossings(); n < fewest {
+			best, fewest = l.copyOrder(), n
+		}
+	}
+	l.layers = best
+}
+
+func (l *layout) copyOrder() [][]int {
+	c := make([][]int, len(l.layers))
+	for i := range l.layers {
+		c[i] = slices.Clone(l.layers[i])
+	}
+	return c
+}
+
+// reorder sorts a layer by the mean place of the joined cells; a cell without any keeps its place.
+func (l *layout) reorder(layer []int, joined func(*cell) []int) {
+	place := l.places()
+	for i, at := range layer {
+		c := &l.cells[at]
+		c.weight = float64(i)
+		if near := joined(c); len(near) > 0 {
+			sum := 0.0
+			for _, n := range near {
+				sum += float64(place[n])
+			}
+			c.weight = sum / float64(len(near))
+		}
+	}
+	slices.SortStableFunc(layer, func(a, b int) int { return cmp.Compare(l.cells[a].weight, l.cells[b].weight) })
+}
+
+func (l *layout) places() []int {
+	place := make([]int, len(l.cells))
+	for _, layer := range l.layers {
+		for i, at := range layer {
+			place[at] = i
+		}
+	}
+	return place
+}
+
+// crossings counts how often lines between two layers cross.
+func (l *layout) crossings() int {
+	place := l.places()
+	count := 0
+	for _, layer := range l.layers {
+		var ends []int // of the lines, sorted by their beginnings
+		for _, at := range layer {
+			out := make([]int, 0, len(l.cells[at].out))
+			for _, to := range l.cells[at].out {
+				out = append(out, place[to])
+			}
+			slices.Sort(out)
+			ends = append(ends, out...)
+		}
+		for i := range ends {
+			for _, later := range ends[i+1:] {
+				if later < ends[i] {
+					count++
+				}
+			}
+		}
+	}
+	return count
+}
+
+// place gives each cell its coordinate within its layer: near those it is joined with, and clear of those beside it.
+func (l *layout) place() {
+	for _, layer := range l.layers {
+		l.settle(layer, nil)
+	}
+	for i := range straighten {
+		for k := range l.layers {
+			layer := l.layers[k]
+			near := func(c *cell) []int { return c.in }
+			if i%2 == 1 {
+				layer = l.layers[len(l.layers)-1-k]
+				near = func(c *cell) []int { return c.out }
+			}
+			wish := make([]float64, len(layer))
+			for j, at := range layer {
+				c := &l.cells[at]
+				wish[j] = c.side
+				if n := near(c); len(n) > 0 {
+					sum := 0.0
+					for _, to := range n {
+						sum += l.cells[to].side
+					}
+					wish[j] = sum / float64(len(n))
+				}
+			}
+			l.settle(layer, wish)
+		}
+	}
+	least := 0.0
+	for i := range l.cells {
+		least = min(least, l.cells[i].side-l.cells[i].size/2)
+	}
+	for i := range l.cells {
+		l.cells[i].side += margin - least
+	}
+}
+
+// settle moves the cells of a layer to where they wish to be, as far as their distances allow: the mean of the
+// places that are met from the one end and from the other, which both keep the distances.
+func (l *layout) settle(layer []int, wish []float64) {
+	n := len(layer)
+	if wish == nil {
+		wish = make([]float64, n)
+	}
+	up, down := slices.Clone(wish), slices.Clone(wish)
+	distance := func(i int) float64 {
+		return (l.cells[layer[i]].size+l.cells[layer[i+1]].size)/2 + sideGap
+	}
+	for i := 1; i < n; i++ {
+		up[i] = max(up[i], up[i-1]+distance(i-1))
+	}
+	for i := n - 2; i >= 0; i-- {
+		down[i] = min(down[i], down[i+1]-distance(i))
+	}
+	for i, at := range layer {
+		l.cells[at].side = (up[i] + down[i]) / 2
+	}
+}

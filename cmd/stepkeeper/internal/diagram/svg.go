@@ -1,0 +1,178 @@
+package diagram
+
+import (
+	"fmt"
+	"html"
+	"strings"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+// Direction is how the layers follow each other.
+type Direction int
+
+// Directions: Down fits a narrow screen, Across a wide one.
+const (
+	Down Direction = iota
+	Across
+)
+
+// style is that of a picture that stands alone; a page has its own.
+const style = `<style>
+.graph text{font:13px system-ui,sans-serif;fill:#1c2733}.graph .detail{font-size:11px;fill:#5b6b7b}
+.graph rect{fill:#fff;stroke:#8496a8;stroke-width:1.2}.graph path{fill:none;stroke:#8496a8;stroke-width:1.4}
+.graph .head{fill:#8496a8;stroke:none}.graph .no-return rect{stroke-width:3}
+@media (prefers-color-scheme:dark){.graph text{fill:#e6edf3}.graph .detail{fill:#9fb0c0}.graph rect{fill:#182028}}
+</style>`
+
+// SVG draws the graph. With alone it carries its own style and is a file of its own, else it is a part of an HTML
+// page whose style sheet knows the classes graph, detail, head, and those of the nodes.
+func SVG(nodes []Node, d Direction, label string, alone bool) string {
+	size := float64(boxWidth)
+	if d == Across {
+		size = boxHeight
+	}
+	p := picture{layout: newLayout(nodes, size), across: d == Across}
+	width, height := p.extent()
+	var b strings.Builder
+	namespace := ""
+	if alone {
+		namespace = ` xmlns="http://www.w3.org/2000/svg"`
+	}
+	fmt.Fprintf(&b, `<svg%s class="graph" role="img" width="%.0f" height="%.0f" viewBox="0 0 %.0f %.0f" aria-label="%s">`,
+		namespace, width, height, width, height, html.EscapeString(label))
+	if alone {
+		b.WriteString(style)
+	}
+	for _, chain := range p.chains {
+		p.line(&b, chain)
+	}
+	for i := range p.nodes {
+		p.box(&b, i)
+	}
+	b.WriteString("</svg>")
+	return b.String()
+}
+
+type picture struct {
+	*layout
+	across bool
+}
+
+func (p *picture) boxAlong() float64 {
+	if p.across {
+		return boxWidth
+	}
+	return boxHeight
+}
+
+// at turns a place in the layout into one in the picture.
+func (p *picture) at(along, side float64) point {
+	if p.across {
+		return point{along, side}
+	}
+	return point{side, along}
+}
+
+// start is where a layer begins.
+func (p *picture) start(layer int) float64 { return margin + float64(layer)*(p.boxAlong()+layerGap) }
+
+func (p *picture) extent() (width, height float64) {
+	side := 0.0
+	for i := range p.cells {
+		side = max(side, p.cells[i].side+p.cells[i].size/2)
+	}
+	e := p.at(p.start(len(p.layers))-layerGap+margin, side+margin)
+	return e.x, e.y
+}
+
+// corner is the upper left corner of a node.
+func (p *picture) corner(i int) point {
+	c := &p.cells[i]
+	return p.at(p.start(c.layer), c.side-c.size/2)
+}
+
+// line draws the path of a chain: curves in the gaps between the layers, straight through a layer.
+func (p *picture) line(b *strings.Builder, chain []int) {
+	const arrow = 6.0
+	from, to := &p.cells[chain[0]], &p.cells[chain[len(chain)-1]]
+	point := p.at(p.start(from.layer)+p.boxAlong(), from.side)
+	fmt.Fprintf(b, `<path class="edge" d="M%.1f %.1f`, point.x, point.y)
+	for i := 1; i < len(chain); i++ {
+		before, c := &p.cells[chain[i-1]], &p.cells[chain[i]]
+		left, reached := p.start(before.layer)+p.boxAlong(), p.start(c.layer)
+		if c.node >= 0 {
+			reached -= arrow
+		}
+		middle := (left + reached) / 2
+		a, z, end := p.at(middle, before.side), p.at(middle, c.side), p.at(reached, c.side)
+		fmt.Fprintf(b, "C%.1f %.1f %.1f %.1f %.1f %.1f", a.x, a.y, z.x, z.y, end.x, end.y)
+		if c.node < 0 {
+			through := p.at(reached+p.boxAlong(), c.side)
+			fmt.Fprintf(b, "L%.1f %.1f", through.x, through.y)
+		}
+	}
+	b.WriteString(`"/>`)
+	tip := p.start(to.layer)
+	x, y, z := p.at(tip, to.side), p.at(tip-arrow, to.side-4), p.at(tip-arrow, to.side+4)
+	fmt.Fprintf(b, `<path class="head" d="M%.1f %.1fL%.1f %.1fL%.1f %.1fZ"/>`, x.x, x.y, y.x, y.y, z.x, z.y)
+}
+
+func (p *picture) box(b *strings.Builder, i int) {
+	n, at := &p.nodes[i], p.corner(i)
+	if n.Link != "" {
+		fmt.Fprintf(b, `<a href="%s">`, html.EscapeString(n.Link))
+	}
+	fmt.Fprintf(b, `<g class="node %s"><title>%s</title><rect x="%.1f" y="%.1f" width="%d" height="%d" rx="6"/>`,
+		html.EscapeString(n.Class), html.EscapeString(strings.TrimSuffix(n.Title+": "+n.Detail, ": ")), at.x, at.y, boxWidth, boxHeight)
+	title := 22.0
+	if n.Detail == "" {
+		title = 31
+	}
+	fmt.Fprintf(b, `<text x="%.1f" y="%.1f">%s</text>`, at.x+12, at.y+title, html.EscapeString(short(n.Title, 23)))
+	if n.Detail != "" {
+		fmt.Fprintf(b, `<text class="detail" x="%.1f" y="%.1f">%s</text>`, at.x+12, at.y+40, html.EscapeString(short(n.Detail, 27)))
+	}
+	b.WriteString("</g>")
+	if n.Link != "" {
+		b.WriteString("</a>")
+	}
+}
+
+func short(text string, most int) string {
+	if r := []rune(text); len(r) > most {
+		return string(r[:most-1]) + "…"
+	}
+	return text
+}
+
+// Of are the steps of a workflow as boxes.
+func Of(d *core.Definition) []Node {
+	nodes := make([]Node, len(d.Steps))
+	for i := range d.Steps {
+		s := &d.Steps[i]
+		n := Node{ID: s.Name, Title: s.Name, After: s.After}
+		switch {
+		case s.Wait != nil:
+			n.Detail = "waits"
+		case s.Answer != nil && s.Answer.Event != "":
+			n.Detail = "event " + s.Answer.Event
+		case s.Answer != nil:
+			n.Detail = "approval"
+		case s.Fail != nil:
+			n.Detail = "fails: " + s.Fail.Code
+		case s.Each != nil:
+			n.Detail = "workflow " + s.Each.Workflow
+		default:
+			n.Detail = strings.Join(s.AllAgents(), " or ") + ": " + s.Operation
+		}
+		if s.Answer != nil && s.Answer.Ask != "" { // it comes after all the others
+			n.After = []string{s.Answer.Ask}
+		}
+		if s.PointOfNoReturn {
+			n.Class = "no-return"
+		}
+		nodes[i] = n
+	}
+	return nodes
+}
