@@ -184,6 +184,13 @@ test-infra: need-node ## Test the templates (needs Node), and the Scheduler besi
 	$(GO) test -count=1 -v ./functions/scheduler/bootstrap
 	STEPKEEPER_NEED_NODE=1 JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=20 $(GO) test -count=1 ./infra/...
 
+CHROMIUM ?= $(or $(shell command -v chromium || command -v chromium-browser || command -v google-chrome),chromium)
+
+.PHONY: test-console
+test-console: need-node infra/node_modules/.package-lock.json ## Test the console in Chromium (CHROMIUM=its program), with axe-core; SCREENSHOTS=folder
+	STEPKEEPER_CHROMIUM="$(CHROMIUM)" STEPKEEPER_AXE="$(CURDIR)/infra/node_modules/axe-core/axe.min.js" STEPKEEPER_SCREENSHOTS="$(abspath $(SCREENSHOTS))" \
+		$(GO) test -count=1 -v -timeout 10m -run '^TestBrowser' ./cmd/stepkeeper/internal/console
+
 .PHONY: lambda-size
 lambda-size: ## Build the functions, and measure size, start and memory
 	$(GO) test -count=1 -v ./infra/build -run TestFunctionsKeepTheirLimits -measure

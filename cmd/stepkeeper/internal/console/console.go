@@ -53,11 +53,12 @@ var sources embed.FS
 
 type server struct {
 	Options
-	boot   string // names this process in the IDs of events
-	secret string // of forms: a page of another origin cannot read it
-	pages  *template.Template
-	files  map[string]file
-	told   outcomes
+	boot    string // names this process in the IDs of events
+	secret  string // of forms: a page of another origin cannot read it
+	pages   *template.Template
+	files   map[string]file
+	told    outcomes
+	streams streams
 }
 
 // file is an asset under a name that changes with its content.
@@ -77,7 +78,7 @@ func New(o Options) http.Handler {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
-	s := &server{Options: o, boot: rand.Text()[:8], secret: rand.Text(), files: map[string]file{}, told: outcomes{by: map[string]outcome{}}}
+	s := &server{Options: o, boot: rand.Text()[:8], secret: rand.Text(), files: map[string]file{}, told: outcomes{by: map[string]outcome{}}, streams: streams{open: map[string][]chan struct{}{}}}
 	names := s.loadAssets()
 	s.pages = template.Must(template.New("").Funcs(s.functions(names)).ParseFS(sources, "*.html"))
 	mux := http.NewServeMux()
@@ -109,7 +110,7 @@ func secured(next http.Handler) http.Handler {
 		h := w.Header()
 		h.Set("Content-Security-Policy", policy)
 		h.Set("X-Content-Type-Options", "nosniff")
-		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Referrer-Policy", "same-origin")
 		h.Set("Cache-Control", "no-store")
 		next.ServeHTTP(w, r)
 	})

@@ -2,6 +2,8 @@ package console_test
 
 import (
 	"context"
+	"crypto/sha256"
+	"fmt"
 	"html"
 	"net/http"
 	"net/url"
@@ -75,7 +77,7 @@ func TestPages(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = r.Body.Close()
-	for name, want := range map[string]string{"Content-Security-Policy": "default-src 'none'; script-src 'self'", "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store", "Referrer-Policy": "no-referrer"} {
+	for name, want := range map[string]string{"Content-Security-Policy": "default-src 'none'; script-src 'self'", "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store", "Referrer-Policy": "same-origin"} {
 		if got := r.Header.Get(name); !strings.HasPrefix(got, want) {
 			t.Errorf("%s is %q", name, got)
 		}
@@ -394,5 +396,21 @@ func TestServerAway(t *testing.T) {
 	w.start(address)
 	if status, body := ask("/orders/o-1"); status != http.StatusOK {
 		t.Errorf("status %d: %s", status, body)
+	}
+}
+
+// The vendored files are those of htmx.org 4.0.1 on npm: dist/htmx.min.js and dist/ext/hx-sse.min.js.
+func TestAssets(t *testing.T) {
+	for name, want := range map[string]string{
+		"htmx.min.js":   "a0abb04f2f45a1f89d1d4844023245537e5e6014c87b144553e0607b4cc32130",
+		"hx-sse.min.js": "18ef2761356ec1fe0bb6d92612315b37517a7c1e9856b661c5ae81fef239d103",
+	} {
+		text, err := os.ReadFile("assets/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprintf("%x", sha256.Sum256(text)); got != want {
+			t.Errorf("%s has the checksum %s, not that of the package, %s", name, got, want)
+		}
 	}
 }

@@ -2,8 +2,11 @@ package console
 
 import (
 	"fmt"
+	"net"
 	"net/http"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/view"
@@ -15,8 +18,40 @@ const livePrefix = "/live"
 const (
 	heartbeat    = 2 * time.Second
 	writeTimeout = 10 * time.Second
-	mostStreams  = 64
+	// mostStreams is how many streams a reader's host has at once: browsers open six connections to a server with
+	// HTTP/1.1, and pages and commands need some of them.
+	mostStreams = 4
+	// reopenAfter is when a page whose stream was ended for another page opens it again.
+	reopenAfter = 3 * time.Second
 )
+
+// streams are those that are open, by the reader's host, the oldest first.
+type streams struct {
+	mu   sync.Mutex
+	open map[string][]chan struct{}
+}
+
+// begin adds a stream. When the host has too many, the oldest one is ended: its channel is closed.
+func (s *streams) begin(host string) chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	over := make(chan struct{})
+	s.open[host] = append(s.open[host], over)
+	if of := s.open[host]; len(of) > mostStreams {
+		close(of[0])
+		s.open[host] = of[1:]
+	}
+	return over
+}
+
+func (s *streams) end(host string, over chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.open[host] = slices.DeleteFunc(s.open[host], func(c chan struct{}) bool { return c == over })
+	if len(s.open[host]) == 0 {
+		delete(s.open, host)
+	}
+}
 
 // kept is what the stream of an open page keeps: the orders that its reader sees, so that none moves under the mouse.
 type kept struct {
@@ -26,15 +61,10 @@ type kept struct {
 
 // live sends a page again whenever it changes, and a heartbeat, by which a reader sees that the connection is alive.
 func (s *server) live(p pageFunc) http.HandlerFunc {
-	slots := make(chan struct{}, mostStreams)
 	return func(w http.ResponseWriter, r *http.Request) {
-		select {
-		case slots <- struct{}{}:
-			defer func() { <-slots }()
-		default:
-			http.Error(w, "too many pages are open", http.StatusServiceUnavailable)
-			return
-		}
+		host, _, _ := net.SplitHostPort(r.RemoteAddr)
+		over := s.streams.begin(host)
+		defer s.streams.end(host, over)
 		w.Header().Set("Content-Type", "text/event-stream")
 		st := &stream{w: w, control: http.NewResponseController(w), boot: s.boot}
 		k := &kept{}
@@ -63,6 +93,12 @@ func (s *server) live(p pageFunc) http.HandlerFunc {
 			select {
 			case <-r.Context().Done():
 				return
+			case <-over:
+				st.retry = reopenAfter
+				if err := st.send("beat", ""); err != nil {
+					s.Log.Debug("the reader of a page is gone", "error", err)
+				}
+				return
 			case <-tick.C:
 			}
 		}
@@ -74,6 +110,7 @@ type stream struct {
 	control *http.ResponseController
 	boot    string
 	count   int
+	retry   time.Duration
 }
 
 // send writes one event. Its ID names the process too: after a restart the numbers begin again.
@@ -84,6 +121,9 @@ func (s *stream) send(event, data string) error {
 	s.count++
 	var b strings.Builder
 	fmt.Fprintf(&b, "id: %s-%d\n", s.boot, s.count)
+	if s.retry > 0 {
+		fmt.Fprintf(&b, "retry: %d\n", s.retry.Milliseconds())
+	}
 	if event != "" {
 		fmt.Fprintf(&b, "event: %s\n", event)
 	}

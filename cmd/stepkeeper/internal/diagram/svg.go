@@ -35,12 +35,12 @@ func SVG(nodes []Node, d Direction, label string, alone bool) string {
 	p := picture{layout: newLayout(nodes, size), across: d == Across}
 	width, height := p.extent()
 	var b strings.Builder
-	namespace := ""
+	attributes := ` role="group"` // in a page its boxes are links
 	if alone {
-		namespace = ` xmlns="http://www.w3.org/2000/svg"`
+		attributes = ` role="img" xmlns="http://www.w3.org/2000/svg"`
 	}
-	fmt.Fprintf(&b, `<svg%s class="graph" role="img" width="%.0f" height="%.0f" viewBox="0 0 %.0f %.0f" aria-label="%s">`,
-		namespace, width, height, width, height, html.EscapeString(label))
+	fmt.Fprintf(&b, `<svg%s class="graph" width="%.0f" height="%.0f" viewBox="0 0 %.0f %.0f" aria-label="%s">`,
+		attributes, width, height, width, height, html.EscapeString(label))
 	if alone {
 		b.WriteString(style)
 	}

@@ -1,0 +1,366 @@
+package console_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+
+	"github.com/stepkeeper/stepkeeper/client"
+)
+
+// The variables that `make test-console` sets: the browser's program, the source of axe-core, and a folder for
+// screenshots.
+const (
+	browserVariable = "STEPKEEPER_CHROMIUM"
+	axeVariable     = "STEPKEEPER_AXE"
+	shotsVariable   = "STEPKEEPER_SCREENSHOTS"
+)
+
+// tab is a page in a real browser.
+type tab struct {
+	*world
+	ctx      context.Context
+	mu       sync.Mutex
+	problems []string // of the page's scripts, and what the browser refused
+}
+
+// watch tells violations of the content security policy, and how far the layout has moved.
+const watch = `window.violations = []; window.shifted = 0;
+document.addEventListener("securitypolicyviolation", (e) => violations.push(e.violatedDirective + " " + e.blockedURI + " " + e.sample));
+new PerformanceObserver((l) => { for (const e of l.getEntries()) if (!e.hadRecentInput) shifted += e.value; }).observe({type: "layout-shift", buffered: true});`
+
+func newTab(t *testing.T) *tab {
+	t.Helper()
+	program := os.Getenv(browserVariable)
+	if program == "" {
+		t.Skipf("SKIP: this test needs Chromium and %s; `make test-console` runs it", browserVariable)
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(program), chromedp.NoSandbox,
+		chromedp.Flag("disable-gpu", true), chromedp.Flag("disable-component-update", true))
+	allocated, cancel := chromedp.NewExecAllocator(context.Background(), options...)
+	t.Cleanup(cancel)
+	ctx, cancel := chromedp.NewContext(allocated)
+	t.Cleanup(cancel)
+	ctx, cancel = context.WithTimeout(ctx, 150*time.Second)
+	t.Cleanup(cancel)
+	b := &tab{world: newWorld(t, nil), ctx: ctx}
+	if err := chromedp.Listen(ctx, b.hear); err != nil {
+		t.Fatalf("Chromium cannot be started from %s: %v", program, err)
+	}
+	b.do(call(page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: watch}), chromedp.EmulateViewport(1280, 900))
+	return b
+}
+
+// call makes an action of a command of the protocol.
+func call[P, R any](command cdp.Command[P, R], params P) chromedp.Action[chromedp.Void] {
+	return func(ctx context.Context, t *chromedp.Target) (chromedp.Void, error) {
+		_, err := cdp.Call(ctx, t, command, params)
+		return chromedp.Void{}, err
+	}
+}
+
+func (b *tab) hear(ev any) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch e := ev.(type) {
+	case *log.EventEntryAdded:
+		if e.Entry.Level == log.EntryLevelError && e.Entry.Source != log.EntrySourceNetwork {
+			b.problems = append(b.problems, e.Entry.Text)
+		}
+	case *runtime.EventExceptionThrown:
+		b.problems = append(b.problems, e.ExceptionDetails.Text)
+	}
+}
+
+func (b *tab) do(steps ...chromedp.Action[chromedp.Void]) {
+	b.Helper()
+	if err := chromedp.Do(b.ctx, steps...); err != nil {
+		b.Fatal(err)
+	}
+}
+
+func evaluate[T any](b *tab, script string) T {
+	b.Helper()
+	v, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](script, chromedp.EvalAwaitPromise))
+	if err != nil {
+		b.Fatalf("%s: %v", script, err)
+	}
+	return v
+}
+
+func (b *tab) open(path string) {
+	b.Helper()
+	b.do(chromedp.Navigate(b.url + path))
+	b.live()
+}
+
+// live waits until the page's stream is open, and its times are of the viewer's zone.
+func (b *tab) live() {
+	b.Helper()
+	b.until("the page is live", func() bool {
+		return evaluate[string](b, `document.getElementById("link")?.textContent ?? ""`) == "live"
+	})
+}
+
+func (b *tab) text() string {
+	b.Helper()
+	return evaluate[string](b, `(document.getElementById("page") ?? document.body).innerText`)
+}
+
+func (b *tab) shows(texts ...string) {
+	b.Helper()
+	for _, text := range texts {
+		last := ""
+		defer func() {
+			if b.Failed() {
+				b.Logf("instead of %q the page shows\n%s", text, last)
+			}
+		}()
+		b.until("the page shows "+text, func() bool { last = b.text(); return strings.Contains(last, text) })
+	}
+}
+
+func (b *tab) shot(name string) {
+	b.Helper()
+	folder := os.Getenv(shotsVariable)
+	if folder == "" {
+		return
+	}
+	picture, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
+	if err == nil {
+		err = os.MkdirAll(folder, 0o755)
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(folder, name+".png"), picture, 0o600)
+	}
+	if err != nil {
+		b.Error(err)
+	}
+}
+
+// clean checks that the browser refused nothing, no script failed, the layout stood still, and axe finds nothing.
+func (b *tab) clean(what string) {
+	b.Helper()
+	b.mu.Lock()
+	problems := b.problems
+	b.problems = nil
+	b.mu.Unlock()
+	problems = append(problems, evaluate[[]string](b, `violations`)...)
+	for _, p := range problems {
+		b.Errorf("%s: %s", what, p)
+	}
+	if moved := evaluate[float64](b, `shifted`); moved > 0.02 {
+		b.Errorf("%s: the layout shifted by %.3f", what, moved)
+	}
+	source, err := os.ReadFile(os.Getenv(axeVariable))
+	if err != nil {
+		b.Fatalf("the source of axe-core is missing: %v; run this with `make test-console`", err)
+	}
+	if _, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool](string(source)+"; true")); err != nil {
+		b.Fatal(err)
+	}
+	for _, f := range evaluate[[]string](b, `axe.run().then((r) => r.violations.map((v) => v.id + ": " + v.help + ": " + v.nodes.map((n) => n.html).join(" ")))`) {
+		b.Errorf("%s: axe: %s", what, f)
+	}
+}
+
+// prepared is a world with something of everything.
+func (b *tab) prepared() {
+	b.Helper()
+	b.refusing("charge")
+	b.submit("order", ids("web-2026", 12)...)
+	b.submit("expense", "expense-1", "expense-2")
+	b.until("12 wait for pack", func() bool {
+		_, body := b.get("/orders/web-2026-011")
+		return strings.Contains(body, `class="state error"`)
+	})
+	b.refusing("ship")
+	b.submit("order", ids("shop", 5)...)
+	b.until("all have been asked", func() bool { _, body := b.get("/waiting"); return strings.Contains(body, "pack") })
+}
+
+// Every page in light, dark and on a phone: live, without a finding of axe, and nothing that the browser refuses.
+func TestBrowserPages(t *testing.T) {
+	b := newTab(t)
+	b.prepared()
+	for _, p := range []struct{ name, path, text string }{
+		{"overview", "/", "Incidents"}, {"orders", "/orders", "web-2026-000"}, {"order", "/orders/web-2026-003", "What to do next"},
+		{"order-timeline", "/orders/web-2026-003?show=timeline", "received"}, {"incidents", "/incidents", "charge"},
+		{"waiting", "/waiting", "an agent's reply"}, {"answers", "/answers", "approve"}, {"workflows", "/workflows", "expense"},
+		{"missing", "/orders/nothing", "There is no such order."}, {"bad-filter", "/orders?older=soon", "write it like"}, {"empty", "/orders?state=Closed", "No such orders"},
+	} {
+		b.do(call(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{}), chromedp.EmulateViewport(1280, 900))
+		b.open(p.path)
+		b.shows(p.text)
+		b.shot(p.name)
+		b.clean(p.name)
+		b.do(call(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}}}),
+			chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile))
+		b.open(p.path)
+		b.shows(p.text)
+		b.shot(p.name + "-phone-dark")
+		b.clean(p.name + " on a phone, dark")
+		if wide := evaluate[float64](b, `document.documentElement.scrollWidth - document.documentElement.clientWidth`); wide > 0 {
+			t.Errorf("%s is %.0f pixels wider than a phone", p.name, wide)
+		}
+	}
+}
+
+// What happens shows by itself, without a reload; what the reader holds (an open part, a text field) stays.
+func TestBrowserFollows(t *testing.T) {
+	b := newTab(t)
+	b.submit("order", "o-1")
+	b.until("it waits for pack", func() bool {
+		_, body := b.get("/waiting")
+		return strings.Contains(body, "pack") && !strings.Contains(body, "charge")
+	})
+	b.open("/orders/o-1")
+	b.shows("Processing")
+	evaluate[bool](b, `window.same = true; document.getElementById("step-reserve").open = true`)
+	close(b.hold)
+	began := time.Now()
+	b.shows("o-1 Processed")
+	t.Logf("the page showed the end %v after it", time.Since(began).Round(time.Millisecond))
+	if !evaluate[bool](b, `window.same === true && document.getElementById("step-reserve").open`) {
+		t.Error("the page was loaded anew, or what its reader had opened was closed")
+	}
+	b.open("/orders?state=Processed")
+	evaluate[bool](b, `document.getElementById("filter-id").focus(); document.getElementById("filter-id").value = "half"; true`)
+	b.submit("order", "o-2")
+	b.shows("1 new")
+	if got := evaluate[string](b, `document.activeElement.id + " " + document.activeElement.value`); got != "filter-id half" {
+		t.Errorf("the field has lost its focus or text: %q", got)
+	}
+	b.clean("followed")
+}
+
+// The buttons act, and say what came of it.
+func TestBrowserActs(t *testing.T) {
+	b := newTab(t)
+	close(b.hold)
+	b.refusing("charge")
+	b.submit("order", "o-1", "o-2")
+	b.submit("impossible", "i-1")
+	b.submit("expense", "e-1")
+	for _, id := range []string{"o-1", "o-2", "i-1"} {
+		b.until(id+" stops", b.inState(id, "Error"))
+	}
+	b.refusing("")
+	b.open("/orders/o-1")
+	b.do(chromedp.Click("#do-resubmit-- button"))
+	b.shows("resubmit was accepted", "o-1 Processed")
+	b.clean("resubmitted")
+	b.open("/orders/o-2")
+	b.do(chromedp.Click("#do-undo-- button"))
+	b.shows("undo was accepted", "Compensat")
+	b.open("/orders/i-1")
+	b.do(chromedp.SendKeys("#do-close-- input[name=by]", "ada"), chromedp.SendKeys("#do-close-- input[name=reason]", "paid in cash"), chromedp.Click("#do-close-- button"))
+	b.shows("close was accepted", "ada: paid in cash")
+	b.open("/answers")
+	b.shows("e-1")
+	b.do(chromedp.Click("#question-e-1-decide button[value=approve]"))
+	b.shows("answer was accepted", "e-1 Processed")
+	b.clean("answered")
+}
+
+// A page tells that its server is silent, and since when; it goes on by itself when the server is back.
+func TestBrowserSurvivesTheServer(t *testing.T) {
+	b := newTab(t)
+	b.submit("order", "o-1")
+	b.open("/orders")
+	b.shows("o-1")
+	address := strings.TrimPrefix(b.url, "http://")
+	b.stop()
+	b.until("the page says so", func() bool {
+		return strings.HasPrefix(evaluate[string](b, `document.getElementById("link").textContent`), "no word from the server since ")
+	})
+	b.shot("silent")
+	b.start(address)
+	b.live()
+	b.submit("order", "o-2")
+	b.shows("1 new")
+}
+
+// The keyboard reaches everything.
+func TestBrowserKeys(t *testing.T) {
+	b := newTab(t)
+	b.submit("order", "o-1")
+	b.open("/orders")
+	b.do(chromedp.KeyEvent("/"))
+	if got := evaluate[string](b, `document.activeElement.id`); got != "filter-id" {
+		t.Errorf("/ leads to %q", got)
+	}
+	evaluate[bool](b, `document.activeElement.value = ""; true`) // the protocol's events type the key although the page has handled it
+	b.do(chromedp.KeyEvent("o-1\r"))
+	b.until("it is filtered", func() bool { return strings.Contains(evaluate[string](b, `location.search`), "id=o-1") })
+	b.live()
+	b.do(chromedp.KeyEvent("gi"))
+	b.until("gi leads to the incidents", func() bool { return evaluate[string](b, `location.pathname`) == "/incidents" })
+}
+
+// Seven open pages do not keep each other waiting: a browser has six connections to a server, and each page's stream is
+// one, unless the page is hidden; more streams than mostStreams take turns.
+func TestBrowserManyTabs(t *testing.T) {
+	b := newTab(t)
+	b.submit("order", "o-1")
+	for range 7 {
+		ctx, cancel := chromedp.NewContext(b.ctx)
+		defer cancel()
+		if err := chromedp.Do(ctx, chromedp.Navigate(b.url+"/orders/o-1")); err != nil {
+			t.Fatal(err)
+		}
+		title, err := chromedp.Run(ctx, chromedp.Title())
+		if err != nil || !strings.HasPrefix(title, "o-1") {
+			t.Fatalf("%q %v", title, err)
+		}
+	}
+}
+
+// With 100,000 orders the listing opens as with one.
+func TestBrowserManyOrders(t *testing.T) {
+	b := newTab(t)
+	close(b.hold)
+	const many = 100_000
+	var text strings.Builder
+	for i := range many {
+		line, err := json.Marshal(client.Order{ID: fmt.Sprintf("many-%06d", i), Workflow: "impossible", Content: map[string]int{"amount": i}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		text.Write(line)
+		text.WriteByte('\n')
+	}
+	if err := b.client.SubmitMany(context.Background(), strings.NewReader(text.String()), func(r client.Result) {
+		if r.Err != nil {
+			t.Error(r.Err)
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"/orders", "/orders?state=Error&workflow=impossible&step=charge", "/orders/many-000007", "/incidents", "/"} {
+		began := time.Now()
+		status, body := b.get(path)
+		t.Logf("%d orders: %s took %v, %d kB", many, path, time.Since(began).Round(time.Millisecond), len(body)/1000)
+		if status != 200 {
+			t.Errorf("%s: status %d", path, status)
+		}
+	}
+	b.open("/orders")
+	b.shows("many-0")
+	b.open("/incidents")
+	b.shows("10000")
+	b.clean("many incidents")
+}
