@@ -38,9 +38,9 @@ type tab struct {
 }
 
 // watch tells violations of the content security policy, and how far the layout has moved.
-const watch = `window.violations = []; window.shifted = 0;
+const watch = `window.violations = []; window.shifted = 0; window.moved = [];
 document.addEventListener("securitypolicyviolation", (e) => violations.push(e.violatedDirective + " " + e.blockedURI + " " + e.sample));
-new PerformanceObserver((l) => { for (const e of l.getEntries()) if (!e.hadRecentInput) shifted += e.value; }).observe({type: "layout-shift", buffered: true});`
+new PerformanceObserver((l) => { for (const e of l.getEntries()) if (!e.hadRecentInput) { shifted += e.value; moved.push(...e.sources.map((s) => s.node?.parentElement?.outerHTML.slice(0, 200) ?? "")); } }).observe({type: "layout-shift", buffered: true});`
 
 func newTab(t *testing.T) *tab {
 	t.Helper()
@@ -123,13 +123,14 @@ func (b *tab) text() string {
 func (b *tab) shows(texts ...string) {
 	b.Helper()
 	for _, text := range texts {
-		last := ""
+		last, found := "", false
 		defer func() {
-			if b.Failed() {
+			if !found {
 				b.Logf("instead of %q the page shows\n%s", text, last)
 			}
 		}()
 		b.until("the page shows "+text, func() bool { last = b.text(); return strings.Contains(last, text) })
+		found = true
 	}
 }
 
@@ -163,7 +164,7 @@ func (b *tab) clean(what string) {
 		b.Errorf("%s: %s", what, p)
 	}
 	if moved := evaluate[float64](b, `shifted`); moved > 0.02 {
-		b.Errorf("%s: the layout shifted by %.3f", what, moved)
+		b.Errorf("%s: the layout shifted by %.3f: %q", what, moved, evaluate[[]string](b, `moved`))
 	}
 	source, err := os.ReadFile(os.Getenv(axeVariable))
 	if err != nil {
@@ -180,6 +181,7 @@ func (b *tab) clean(what string) {
 // prepared is a world with something of everything.
 func (b *tab) prepared() {
 	b.Helper()
+	b.says = "the bank declined the card (code 05)"
 	b.refusing("charge")
 	b.submit("order", ids("web-2026", 12)...)
 	b.submit("expense", "expense-1", "expense-2")

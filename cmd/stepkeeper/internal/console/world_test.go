@@ -53,6 +53,7 @@ type world struct {
 	client *client.Client
 	data   string
 	refuse atomic.Pointer[string] // the operation that its service refuses
+	says   string                 // what it says then
 	hold   chan struct{}          // closed: the service answers operations "pack"
 	stop   func()
 	http   *http.Client
@@ -61,7 +62,8 @@ type world struct {
 
 func newWorld(t testing.TB, edit func(*console.Options)) *world {
 	t.Helper()
-	w := &world{TB: t, data: t.TempDir(), hold: make(chan struct{}), edit: edit}
+	w := &world{TB: t, data: t.TempDir(), hold: make(chan struct{}), edit: edit,
+		says: `the card is <script>alert("blocked")</script>`}
 	jar, err := cookiejar.New(nil)
 	if err != nil {
 		t.Fatal(err)
@@ -127,7 +129,7 @@ func (w *world) start(listen string) {
 // serve is the services of all steps.
 func (w *world) serve(ctx context.Context, c worker.Call) (any, error) {
 	if op := w.refuse.Load(); op != nil && c.Name == *op {
-		return nil, worker.Permanent(errors.New(`the card is <script>alert("blocked")</script>`))
+		return nil, worker.Permanent(errors.New(w.says))
 	}
 	if c.Name == "pack" {
 		select {
