@@ -65,3 +65,31 @@ var ofCLI = []Mutant{
 	{Name: "cli-broken-workflow-unknown", File: "dev/embedded/workflows.go", Func: "workflows.broken",
 		Old: "return d.problems[file][0]", New: "return \"\"", Killers: []string{"cli-orders"}},
 }
+
+const (
+	consoleFolder = "cmd/stepkeeper/internal/console/"
+	layoutFile    = "cmd/stepkeeper/internal/diagram/layout.go"
+)
+
+// ofConsole are mutants of the operator's pages and of their pictures.
+var ofConsole = []Mutant{
+	{Name: "console-form-of-another-site", File: consoleFolder + "command.go", Func: "server.command", Old: "[]byte(s.secret)) != 1:", New: "[]byte(s.secret)) > 1:"},
+	{Name: "console-read-only-acts", File: consoleFolder + "command.go", Func: "server.command", Old: "case s.ReadOnly:", New: "case s.ReadOnly && id == \"\":"},
+	{Name: "console-a-form-is-two-commands", File: consoleFolder + "command.go", Func: "commandID", Old: "uuid.NewSHA1(forms, []byte(name)).String()", New: "uuid.NewString() + name[:0]"},
+	{Name: "console-all-forms-are-one-command", File: consoleFolder + "command.go", Func: "commandID", Old: "name += \"\\x00\" + form.Get(field)", New: "_ = field"},
+	{Name: "console-shows-what-is-hidden", File: consoleFolder + "redact.go", Func: "Redaction.apply", Old: "if matches(pattern, at) {", New: "if len(at) == 0 && matches(pattern, at) {"},
+	{Name: "console-redaction-stops-at-lists", File: consoleFolder + "redact.go", Func: "Redaction.apply", Old: "items[i] = v", New: "_ = v"},
+	{Name: "console-any-page-may-run-scripts", File: consoleFolder + "console.go", Func: "secured", Old: "h.Set(\"Content-Security-Policy\", policy)", New: ""},
+	{Name: "console-forms-without-origin", File: consoleFolder + "console.go", Func: "secured", Old: "same-origin", New: "no-referrer"},
+	{Name: "console-rows-move-under-the-mouse", File: consoleFolder + "pages.go", Func: "server.hold", Old: "if k == nil || !k.begun {", New: "if k == nil || k.begun || !k.begun {"},
+	{Name: "console-rows-that-match-no-more-look-the-same", File: consoleFolder + "pages.go", Func: "server.hold", Old: "Gone: !matches", New: "Gone: false"},
+	{Name: "console-new-orders-are-not-told", File: consoleFolder + "pages.go", Func: "server.hold", Old: "o.Created >= newest", New: "o.Created < newest"},
+	{Name: "console-a-dead-server-looks-alive", File: consoleFolder + "live.go", Func: "server.live", Old: "now.Sub(spoken) >= heartbeat", New: "now.Sub(spoken) < 0"},
+	{Name: "console-the-seventh-page-hangs", File: consoleFolder + "live.go", Func: "streams.begin", Old: "len(of) > mostStreams", New: "len(of) > 10*mostStreams"},
+	{Name: "console-pages-push-each-other-out", File: consoleFolder + "live.go", Func: "server.live", Old: "st.retry = reopenAfter", New: "st.retry = 0"},
+	{Name: "console-streams-are-counted-for-ever", File: consoleFolder + "live.go", Func: "streams.end", Old: "return c == over", New: "return false"},
+	{Name: "diagram-lines-go-through-boxes", File: layoutFile, Func: "newLayout", Old: "at < depth[e[1]]; at++", New: "at < depth[e[0]]; at++"},
+	{Name: "diagram-boxes-overlap", File: layoutFile, Func: "layout.settle", Old: "(up[i] + down[i]) / 2", New: "wish[i]"},
+	{Name: "diagram-a-step-stands-before-its-cause", File: layoutFile, Func: "depths", Old: "depth[i] = deepest + 1", New: "depth[i] = max(deepest, 0)"},
+	{Name: "diagram-circle-without-end", File: layoutFile, Func: "edgesOf", Old: "|| state[from] == open", New: ""},
+}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"encoding/xml"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -62,6 +63,24 @@ func TestWorkflowGraph(t *testing.T) {
 	if d := decodeLines(t, j.out); len(d) != 1 || d[0]["mermaid"] != r.out || d[0]["workflow"] != "order" {
 		t.Errorf("%s", j.out)
 	}
+	for direction, flags := range map[string][]string{"down": {"--svg"}, "across": {"--svg", "--across"}} {
+		svg := call{}.run(t, append([]string{"workflow", "graph", file}, flags...)...)
+		var box struct {
+			Width  float64 `xml:"width,attr"`
+			Height float64 `xml:"height,attr"`
+		}
+		if err := xml.Unmarshal([]byte(svg.out), &box); err != nil || (box.Width > 2*box.Height) != (direction == "across") {
+			t.Errorf("%s: %v %+v\n%s", direction, err, box, svg.out)
+		}
+		if !strings.Contains(svg.out, ">book-shipment<") {
+			t.Errorf("%s lacks a step:\n%s", direction, svg.out)
+		}
+		j := call{}.run(t, append([]string{"workflow", "graph", file, "--output", "json"}, flags...)...)
+		if d := decodeLines(t, j.out); len(d) != 1 || d[0]["svg"] != svg.out {
+			t.Errorf("%s", j.out)
+		}
+	}
+	call{}.run(t, "workflow", "graph", file, "--across").want(t, failure.Usage, "--across is for --svg", "add --svg")
 	call{}.run(t, "workflow", "graph", shipped).want(t, failure.Usage, "is a folder")
 	call{}.run(t, "workflow", "graph", write(t, "x.yaml", "steps: 5")).want(t, failure.Usage, "is no valid workflow", "fix:")
 }

@@ -24,14 +24,14 @@ func (s *server) command(w http.ResponseWriter, r *http.Request) {
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	switch {
+	case s.ReadOnly:
+		refuse(http.StatusForbidden, "This console only reads (--read-only).", "Use the command line, or a console without --read-only.")
+		return
 	case r.ParseForm() != nil:
 		refuse(http.StatusBadRequest, "The form cannot be read.", "Go back, and send it again.")
 		return
 	case subtle.ConstantTimeCompare([]byte(r.PostFormValue("token")), []byte(s.secret)) != 1:
 		refuse(http.StatusForbidden, "The form is not of this console, or it was started anew since the page was made.", "Open the order's page again, and repeat the action there.")
-		return
-	case s.ReadOnly:
-		refuse(http.StatusForbidden, "This console only reads (--read-only).", "Use the command line, or a console without --read-only.")
 		return
 	}
 	command := commandID(id, r.PostForm)

@@ -215,7 +215,7 @@ func TestActionsOfOthers(t *testing.T) {
 			t.Errorf("%s has a form", page)
 		}
 	}
-	if status, body := reader.post("/orders/o-1/command", form); status != http.StatusForbidden {
+	if status, body := reader.post("/orders/o-1/command", form); status != http.StatusForbidden || !strings.Contains(body, "--read-only") {
 		t.Errorf("status %d: %s", status, body)
 	}
 }
@@ -243,6 +243,45 @@ func TestLive(t *testing.T) {
 		if e.name != "" && e.name != "beat" {
 			t.Errorf("%+v", e)
 		}
+	}
+}
+
+// A browser has six connections to a server. Of the streams of one host the oldest is ended when there are too many, and
+// told when to come back; the others go on.
+func TestManyStreams(t *testing.T) {
+	w := newWorld(t, nil)
+	w.submit("order", "o-1")
+	first, stop := w.stream("/orders")
+	defer stop()
+	first()
+	for range 2 { // those that were left do not count
+		var stops []func()
+		for range 3 {
+			next, stop := w.stream("/orders")
+			next()
+			stops = append(stops, stop)
+		}
+		for _, stop := range stops {
+			stop()
+		}
+		if e := first(); e.retry != "" {
+			t.Fatalf("%+v", e)
+		}
+	}
+	var last func() event
+	for range 4 {
+		next, stop := w.stream("/orders")
+		defer stop()
+		next()
+		last = next
+	}
+	for e := first(); e.retry != "3000"; e = first() {
+		if e.name != "beat" {
+			t.Fatalf("%+v", e)
+		}
+	}
+	if e := last(); e.name != "beat" || e.retry != "" {
+		t.Errorf("%+v", e)
 	}
 }
 

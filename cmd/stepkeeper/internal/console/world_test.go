@@ -229,7 +229,7 @@ func (w *world) form(page, field, value string) (action string, form url.Values)
 }
 
 // event is one of a stream.
-type event struct{ id, name, data string }
+type event struct{ id, name, retry, data string }
 
 // stream opens the stream of a page.
 func (w *world) stream(path string) (next func() event, stop func()) {
@@ -255,6 +255,8 @@ func (w *world) stream(path string) (next func() event, stop func()) {
 					e.id = value
 				case "event":
 					e.name = value
+				case "retry":
+					e.retry = value
 				case "data":
 					e.data += value + "\n"
 				case "":
