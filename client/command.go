@@ -34,6 +34,12 @@ func IfCommand(number int) CommandOption {
 	return func(c *command) { c.Command, c.numbered = number, true }
 }
 
+// By says who sends the command, in at most 128 bytes, and why, in at most 512: both are kept with its verdict. Close has
+// them as arguments, Answer in its Reply.
+func By(name, reason string) CommandOption {
+	return func(c *command) { c.By, c.Reason = name, reason }
+}
+
 // NewDeadline sets the deadline of a resubmitted order, which otherwise has none.
 func NewDeadline(t time.Time) CommandOption {
 	return func(c *command) { c.Deadline = core.TimeOf(t) }

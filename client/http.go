@@ -237,9 +237,6 @@ func (h *overHTTP) Command(ctx context.Context, c message.Control) (Verdict, err
 	case message.Move:
 		body["definition"] = c.Definition
 		body["command"] = c.Command
-	case message.Close:
-		body["by"], body["reason"] = c.By, c.Reason
-		body["command"] = c.Command
 	case message.Resubmit:
 		if c.Deadline != 0 {
 			body["deadline"] = c.Deadline
@@ -253,6 +250,12 @@ func (h *overHTTP) Command(ctx context.Context, c message.Control) (Verdict, err
 		answerBody(body, &c)
 	default:
 		body["command"] = c.Command
+	}
+	if c.By != "" {
+		body["by"] = c.By
+	}
+	if c.Reason != "" {
+		body["reason"] = c.Reason
 	}
 	data, err := json.Marshal(body)
 	if err != nil {

@@ -33,10 +33,17 @@ type CommandNumber struct {
 	Command int `json:"command" minimum:"0" doc:"the task's command number as last seen; another one is refused, because another command came first"`
 }
 
+// CommandSender is kept with the verdict of the command.
+type CommandSender struct {
+	By     string `json:"by,omitempty" maxLength:"128" doc:"who sends the command"`
+	Reason string `json:"reason,omitempty" maxLength:"512" doc:"why"`
+}
+
 type cancelInput struct {
 	OrderPath
 	Body struct {
 		CommandID
+		CommandSender
 		Run     int    `json:"run,omitempty" minimum:"0" doc:"the run that is meant; a cancel of an older run changes nothing"`
 		ReplyTo string `json:"replyTo,omitempty" pattern:"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$" doc:"of an order that has not come yet"`
 	}
@@ -47,6 +54,7 @@ type undoInput struct {
 	Body struct {
 		CommandID
 		CommandNumber
+		CommandSender
 	}
 }
 
@@ -55,6 +63,7 @@ type resubmitInput struct {
 	Body struct {
 		CommandID
 		CommandNumber
+		CommandSender
 		Deadline   core.Time `json:"deadline,omitzero" doc:"the new deadline; absent: none"`
 		Definition string    `json:"definition,omitempty" pattern:"^(latest|[0-9a-f]{32})$" doc:"to move the order to first: the hash of a definition of its workflow, or latest; absent: it stays"`
 	}
@@ -65,6 +74,7 @@ type resolveInput struct {
 	Body struct {
 		CommandID
 		CommandNumber
+		CommandSender
 		Step string    `json:"step" pattern:"^[a-z][a-z0-9-]{0,39}$" doc:"the step in doubt"`
 		Fact core.Fact `json:"fact" enum:"happened,not-happened,undone"`
 	}
@@ -75,6 +85,7 @@ type moveInput struct {
 	Body struct {
 		CommandID
 		CommandNumber
+		CommandSender
 		Definition string `json:"definition" pattern:"^(latest|[0-9a-f]{32})$" doc:"the hash of a definition of the order's workflow, or latest"`
 	}
 }
@@ -126,29 +137,29 @@ func (e *edge) registerCommands(doc huma.API) {
 		"Also before the order has come: then it will not run."),
 		func(ctx context.Context, in *cancelInput) (*verdictOutput, error) {
 			return e.command(ctx, in.ID, in.Body.CommandID,
-				message.Control{Kind: message.Cancel, Run: in.Body.Run, ReplyTo: in.Body.ReplyTo})
+				message.Control{Kind: message.Cancel, By: in.Body.By, Reason: in.Body.Reason, Run: in.Body.Run, ReplyTo: in.Body.ReplyTo})
 		})
 	huma.Register(doc, operation("undo", "Undo an order that stopped in Error", ""),
 		func(ctx context.Context, in *undoInput) (*verdictOutput, error) {
 			return e.command(ctx, in.ID, in.Body.CommandID,
-				message.Control{Kind: message.Undo, Command: in.Body.Command})
+				message.Control{Kind: message.Undo, By: in.Body.By, Reason: in.Body.Reason, Command: in.Body.Command})
 		})
 	huma.Register(doc, operation("resubmit", "Go on with an order that stopped in Error, or run an undone one again", ""),
 		func(ctx context.Context, in *resubmitInput) (*verdictOutput, error) {
 			return e.command(ctx, in.ID, in.Body.CommandID,
-				message.Control{Kind: message.Resubmit, Command: in.Body.Command, Deadline: in.Body.Deadline, Definition: in.Body.Definition})
+				message.Control{Kind: message.Resubmit, By: in.Body.By, Reason: in.Body.Reason, Command: in.Body.Command, Deadline: in.Body.Deadline, Definition: in.Body.Definition})
 		})
 	huma.Register(doc, operation("resolve", "State what happened to a step in doubt",
 		"The order stays in Error; resubmit or undo goes on."),
 		func(ctx context.Context, in *resolveInput) (*verdictOutput, error) {
 			return e.command(ctx, in.ID, in.Body.CommandID,
-				message.Control{Kind: message.Resolve, Command: in.Body.Command, Step: in.Body.Step, Fact: in.Body.Fact})
+				message.Control{Kind: message.Resolve, By: in.Body.By, Reason: in.Body.Reason, Command: in.Body.Command, Step: in.Body.Step, Fact: in.Body.Fact})
 		})
 	huma.Register(doc, operation("move", "Pin an order to another definition of its workflow",
 		"Refused, with the differences, where the definition changes what was done already."),
 		func(ctx context.Context, in *moveInput) (*verdictOutput, error) {
 			return e.command(ctx, in.ID, in.Body.CommandID,
-				message.Control{Kind: message.Move, Command: in.Body.Command, Definition: in.Body.Definition})
+				message.Control{Kind: message.Move, By: in.Body.By, Reason: in.Body.Reason, Command: in.Body.Command, Definition: in.Body.Definition})
 		})
 	huma.Register(doc, huma.Operation{
 		OperationID: "plan-move", Method: http.MethodGet, Path: "/v1/orders/{id}/move", Tags: []string{"commands"},

@@ -167,25 +167,26 @@ func replied(r *message.Reply) core.Event {
 }
 
 func controlled(c *message.Control) core.Event {
+	from := core.Sender{By: strings.ToValidUTF8(c.By, "\ufffd"), Reason: strings.ToValidUTF8(c.Reason, "\ufffd")}
 	switch c.Kind {
 	case message.Wake:
 		return core.Wake{Step: c.Step, Run: c.Run, Attempt: c.Attempt}
 	case message.Settle:
 		return core.Settle{}
 	case message.Cancel:
-		return core.Cancel{OrderID: c.OrderID, ID: c.ID, Run: c.Run}
+		return core.Cancel{OrderID: c.OrderID, ID: c.ID, Run: c.Run, Sender: from}
 	case message.Undo:
-		return core.UndoCommand{ID: c.ID, Command: c.Command}
+		return core.UndoCommand{ID: c.ID, Command: c.Command, Sender: from}
 	case message.Resubmit:
-		return core.Resubmit{ID: c.ID, Command: c.Command, Deadline: c.Deadline}
+		return core.Resubmit{ID: c.ID, Command: c.Command, Deadline: c.Deadline, Sender: from}
 	case message.Move:
-		return core.Move{ID: c.ID, Command: c.Command}
+		return core.Move{ID: c.ID, Command: c.Command, Sender: from}
 	case message.Close:
-		return core.Close{ID: c.ID, Command: c.Command, By: c.By, Reason: c.Reason}
+		return core.Close{ID: c.ID, Command: c.Command, Sender: from}
 	case message.Answer:
 		return core.Answered{ID: c.ID, Run: c.Run, Step: c.Step, Name: c.Name, Round: c.Round, Value: c.Value, By: c.By, Token: c.Token != ""}
 	default: // Check knows no other
-		return core.Resolve{ID: c.ID, Command: c.Command, Step: c.Step, Fact: c.Fact}
+		return core.Resolve{ID: c.ID, Command: c.Command, Step: c.Step, Fact: c.Fact, Sender: from}
 	}
 }
 

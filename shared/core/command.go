@@ -18,23 +18,7 @@ func (t *Task) Verdict(id string) *Verdict {
 
 // verdictOf finds the stored answer to a command that came before.
 func (t *Task) verdictOf(ev Event) *Verdict {
-	var id string
-	switch e := ev.(type) {
-	case Cancel:
-		id = e.ID
-	case UndoCommand:
-		id = e.ID
-	case Resubmit:
-		id = e.ID
-	case Resolve:
-		id = e.ID
-	case Close:
-		id = e.ID
-	case Move:
-		id = e.ID
-	case Answered:
-		id = e.ID
-	}
+	id, _ := commandOf(ev)
 	if id == "" {
 		return nil
 	}
@@ -44,6 +28,27 @@ func (t *Task) verdictOf(ev Event) *Verdict {
 		}
 	}
 	return verdictIn(t.Verdicts, id)
+}
+
+// commandOf is the ID and the sender of a command, and the ID of an answer.
+func commandOf(ev Event) (id string, from Sender) {
+	switch e := ev.(type) {
+	case Cancel:
+		return e.ID, e.Sender
+	case UndoCommand:
+		return e.ID, e.Sender
+	case Resubmit:
+		return e.ID, e.Sender
+	case Resolve:
+		return e.ID, e.Sender
+	case Close:
+		return e.ID, e.Sender
+	case Move:
+		return e.ID, e.Sender
+	case Answered:
+		return e.ID, Sender{}
+	}
+	return "", Sender{}
 }
 
 func verdictIn(all []Verdict, id string) *Verdict {
@@ -69,10 +74,12 @@ func (r *deciding) reject(id, command, reason string) (string, error) {
 }
 
 func (r *deciding) storeVerdict(v Verdict) {
+	v.By, v.Note = r.from.By, TrimMessage(r.from.Reason)
 	all := append(append([]Verdict(nil), r.t.Verdicts...), v)
 	r.t.Verdicts = all[max(0, len(all)-maxVerdicts):]
-	if last := &all[len(all)-1]; len(v.Reason) > len(noReason) && !r.at.SizeLimit.keepsReserve(r.def, r.t) {
-		last.Reason, v.Reason = noReason, noReason
+	if v.long() && !r.at.SizeLimit.keepsReserve(r.def, r.t) {
+		v.drop()
+		all[len(all)-1] = v
 	}
 	r.verdict = &v
 }

@@ -18,6 +18,7 @@ func Decide(def *Definition, order []byte, task *Task, ev Event, at At) (Decisio
 		return Decision{}, err
 	}
 	r := &deciding{def: def, order: order, t: task.clone(), at: at, cause: causeOf(ev, task), supervisor: bySupervisor(ev)}
+	_, r.from = commandOf(ev)
 	var ignored string
 	if v := task.verdictOf(ev); v != nil {
 		r.verdict, ignored = v, "this command already has a verdict"
@@ -55,6 +56,7 @@ type deciding struct {
 	changed    bool   // although the event itself was refused: its verdict is stored
 	effects    []Effect
 	verdict    *Verdict
+	from       Sender                  // of the command
 	items      map[int]json.RawMessage // of the list of step itemsOf, as far as they are needed
 	itemsOf    int
 	asked      bool // by its parent: where it is at an end, that is told again
@@ -204,7 +206,7 @@ func (r *deciding) setDeadline(at Time) {
 // tombstone is what a Cancel leaves that came before its order: the order will not run (P17, H18).
 func tombstone(e Cancel, at At) Decision {
 	v := Verdict{ID: e.ID, Command: "cancel", Accepted: true, At: at.Now,
-		Reason: "the order had not arrived; it will not run when it does"}
+		Reason: "the order had not arrived; it will not run when it does", By: e.By, Note: TrimMessage(e.Reason)}
 	t := &Task{
 		OrderID: e.OrderID, ProcessState: Cancelled, Why: WhyCancel, CancelAsked: true,
 		Command: 1, Created: at.Now, Ended: at.Now, EndCause: "cancel/0", Verdicts: []Verdict{v},

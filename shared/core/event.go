@@ -80,17 +80,22 @@ type Wake struct {
 // Settle asks the Scheduler to send the final status again (P11).
 type Settle struct{}
 
+// Sender is who sent a command, and why, in the sender's words: it is kept with the verdict. Both may be absent.
+type Sender struct{ By, Reason string }
+
 // Cancel asks to stop and undo an order (P17).
 type Cancel struct {
 	OrderID string
 	ID      string // of the command
 	Run     int
+	Sender
 }
 
 // UndoCommand is the operator's decision to undo a task in Error.
 type UndoCommand struct {
 	ID      string
 	Command int // the number that the sender saw (P5)
+	Sender
 }
 
 // Resubmit is the operator's decision to go on, or to start a Compensated order again (P18).
@@ -99,6 +104,7 @@ type Resubmit struct {
 	Command  int
 	Deadline Time    // zero removes the deadline
 	To       *Target // nil: it stays at the definition that it pins (P49)
+	Sender
 }
 
 // Resolve states what happened to a step in doubt.
@@ -107,14 +113,14 @@ type Resolve struct {
 	Command int
 	Step    string
 	Fact    Fact
+	Sender
 }
 
 // Close is the operator's decision to end a task in Error as it stands (P48).
 type Close struct {
 	ID      string
 	Command int
-	By      string
-	Reason  string
+	Sender
 }
 
 // Move is the operator's decision to pin the task to another definition of its workflow (P49).
@@ -122,6 +128,7 @@ type Move struct {
 	ID      string
 	Command int
 	To      Target
+	Sender
 }
 
 // Answered is an answer from outside: to a step or, where Step is empty, to every step that waits for the event of

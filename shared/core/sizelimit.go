@@ -100,7 +100,7 @@ func farAfter(t *Task) Time { return max(t.Created, 1).Add(longTime) }
 func upperBound(t *Task) int {
 	n := roughHeader + roughStep*len(t.Steps) + 6*(len(t.EndText)+len(t.EndCode)+len(t.UndoneFor.Code)+len(t.UndoneFor.Text)) + 3*(len(t.Output)+unknownSize(t.Unknown)) + roughStep*len(t.Removed)
 	for i := range t.Verdicts {
-		n += roughStep + 6*len(t.Verdicts[i].Reason)
+		n += roughStep + 6*t.Verdicts[i].text()
 	}
 	n += roughStep * len(t.Attempts)
 	for i := range t.Steps {
@@ -171,6 +171,7 @@ func longest(def *Definition, t *Task) *Task {
 		c.Verdicts[i] = Verdict{ID: strings.Repeat("x", maxID), Command: "resubmit", Reason: noReason, At: far}
 		if i < len(t.Verdicts) {
 			c.Verdicts[i].Reason += t.Verdicts[i].Reason
+			c.Verdicts[i].By, c.Verdicts[i].Note = t.Verdicts[i].By, t.Verdicts[i].Note
 		}
 	}
 	for i := range c.Steps {
@@ -326,8 +327,8 @@ func (r *deciding) trimToFit() {
 	}
 	r.t.Verdicts = slices.Clone(r.t.Verdicts)
 	for i := range r.t.Verdicts {
-		if v := &r.t.Verdicts[i]; len(v.Reason) > len(noReason) {
-			v.Reason = noReason
+		if v := &r.t.Verdicts[i]; v.long() {
+			v.drop()
 		}
 	}
 }

@@ -404,7 +404,7 @@ func (s *story) parse(kind string, words []string, opts map[string]string) core.
 	case "resolve":
 		return core.Resolve{ID: id, Command: number, Step: words[1], Fact: core.Fact(words[2])}
 	case "close":
-		return core.Close{ID: id, Command: number, By: "ann", Reason: "settled by hand"}
+		return core.Close{ID: id, Command: number, Sender: core.Sender{By: "ann", Reason: "settled by hand"}}
 	case "settle":
 		return core.Settle{}
 	case "answer":

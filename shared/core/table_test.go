@@ -215,7 +215,7 @@ func taskEvent(event string) core.Event {
 		"resolve": core.Resolve{ID: "c1", Command: 4, Step: "a", Fact: core.NotHappened},
 		"move":    core.Move{ID: "c1", Command: 4, To: core.Target{Absent: "no such definition"}},
 		"answer":  core.Answered{ID: "a1", Run: inRun, Step: "a", Round: 1, By: "ann", Value: json.RawMessage(`"yes"`)},
-		"close":   core.Close{ID: "c1", Command: 4, By: "ann", Reason: "paid by hand"},
+		"close":   core.Close{ID: "c1", Command: 4, Sender: core.Sender{By: "ann", Reason: "paid by hand"}},
 	}[event]
 }
 

@@ -297,7 +297,22 @@ type Verdict struct {
 	Command  string `json:"command"` // "cancel", "undo", "resubmit", "resolve", "close", "move", "answer"
 	Accepted bool   `json:"accepted"`
 	Reason   string `json:"reason,omitempty"`
+	By       string `json:"by,omitempty"`   // who sent the command
+	Note     string `json:"note,omitempty"` // why it was sent, in the sender's words
 	At       Time   `json:"at"`
+}
+
+func (v *Verdict) text() int { return len(v.Reason) + len(v.By) + len(v.Note) }
+
+// long reports texts for which no room is kept.
+func (v *Verdict) long() bool { return len(v.Reason) > len(noReason) || v.By != "" || v.Note != "" }
+
+// drop leaves them out.
+func (v *Verdict) drop() {
+	v.By, v.Note = "", ""
+	if len(v.Reason) > len(noReason) {
+		v.Reason = noReason
+	}
 }
 
 // Attempted reports whether the step was claimed at least once in this run (P7).

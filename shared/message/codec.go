@@ -254,7 +254,7 @@ func (m *Control) Check() error {
 	return unreadable("kind %.40q is not known", m.Kind)
 }
 
-// MaxBy is the longest name of who closes an order, in bytes.
+// MaxBy is the longest name of who sends a command, in bytes.
 const MaxBy = 128
 
 var hashPattern = regexp.MustCompile(`^[0-9a-f]{32}$`)
@@ -269,10 +269,10 @@ func (m *Control) checkCommand() error {
 		return unreadable("fact %.40q must be happened, not-happened or undone", m.Fact)
 	case (m.Kind == Move || m.Definition != "") && m.Definition != Latest && !hashPattern.MatchString(m.Definition):
 		return unreadable("definition %.40q must be %q, or the hash of a definition: 32 hexadecimal digits", m.Definition, Latest)
-	case m.Kind == Close && (strings.TrimSpace(m.By) == "" || len(m.By) > MaxBy):
-		return unreadable("by has %d bytes; a close says who closes the order, in at most %d", len(m.By), MaxBy)
-	case m.Kind == Close && (strings.TrimSpace(m.Reason) == "" || len(m.Reason) > core.MaxMessage):
-		return unreadable("reason has %d bytes; a close says why, in at most %d", len(m.Reason), core.MaxMessage)
+	case m.Kind == Close && strings.TrimSpace(m.By) == "", len(m.By) > MaxBy:
+		return unreadable("by has %d bytes; it says who sends the command, in at most %d, and a close has it", len(m.By), MaxBy)
+	case m.Kind == Close && strings.TrimSpace(m.Reason) == "", len(m.Reason) > core.MaxMessage:
+		return unreadable("reason has %d bytes; it says why the command is sent, in at most %d, and a close has it", len(m.Reason), core.MaxMessage)
 	case m.Deadline < 0 || m.Deadline > maxDeadline:
 		return unreadable("deadline must be between the years 1970 and 9999")
 	}

@@ -90,8 +90,8 @@ type Control struct {
 	Fact     core.Fact   `json:"fact,omitempty"`    // resolve
 	// Definition to move to: its hash, or Latest. move; resubmit, "" there: it stays at the one that it pins.
 	Definition string `json:"definition,omitempty"`
-	By         string `json:"by,omitempty"`     // close: who closes it; answer: who answers
-	Reason     string `json:"reason,omitempty"` // close: why
+	By         string `json:"by,omitempty"`     // who sends the command; close and answer have it
+	Reason     string `json:"reason,omitempty"` // why, in the sender's words; close has it
 	// Name of an event, for every step that waits for it; an answer has this or Step, with its Round (P35).
 	Name    string          `json:"name,omitempty"`
 	Round   int             `json:"round,omitempty"`   // answer: of the step, from 1

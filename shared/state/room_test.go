@@ -312,11 +312,11 @@ func (f *full) drain() {
 		if f.task.ProcessState == core.Error && !f.task.InFlight() {
 			f.n++
 			for i := range 9 {
-				f.task = f.decide(core.Resubmit{ID: fmt.Sprintf("%0126d-%d", f.n, i), Command: f.task.Command + 1})
+				f.task = f.decide(core.Resubmit{ID: fmt.Sprintf("%0126d-%d", f.n, i), Command: f.task.Command + 1, Sender: core.Sender{By: worst[:128], Reason: worst}})
 			}
-			f.task = f.decide(core.UndoCommand{ID: fmt.Sprintf("%0128d", f.n), Command: f.task.Command})
+			f.task = f.decide(core.UndoCommand{ID: fmt.Sprintf("%0128d", f.n), Command: f.task.Command, Sender: core.Sender{By: worst[:5], Reason: worst[:9]}})
 			if f.task.ProcessState == core.Error { // past its point of no return
-				f.task = f.decide(core.Close{ID: fmt.Sprintf("%0127d-", f.n), Command: f.task.Command, By: worst[:128], Reason: worst})
+				f.task = f.decide(core.Close{ID: fmt.Sprintf("%0127d-", f.n), Command: f.task.Command, Sender: core.Sender{By: worst[:128], Reason: worst}})
 			}
 			if f.task.Terminal() { // it is closed; else its children have to end first
 				break
@@ -441,7 +441,7 @@ func TestTheReserveCountsEveryMember(t *testing.T) {
 		}
 	}
 	look("task", reflect.ValueOf(longest))
-	want := []string{"task Verdicts Accepted", "task Attempts Undo", "task Attempts Agent", "task Attempts Code", "task UndoneFor Text", "task Output", "task Removed", "task Steps Output", "task Steps Error Message", "task Steps Progress", "task Steps Answers", "task Steps Children", "task Steps Unknown", "task Unknown"}
+	want := []string{"task Verdicts Accepted", "task Verdicts By", "task Verdicts Note", "task Attempts Undo", "task Attempts Agent", "task Attempts Code", "task UndoneFor Text", "task Output", "task Removed", "task Steps Output", "task Steps Error Message", "task Steps Progress", "task Steps Answers", "task Steps Children", "task Steps Unknown", "task Unknown"}
 	if !slices.Equal(zero, want) {
 		t.Errorf("it leaves out %q, want %q", zero, want)
 	}
@@ -454,7 +454,7 @@ func TestTheReserveCountsEveryMember(t *testing.T) {
 	zero = nil
 	look("answers", reflect.ValueOf(longest.Steps[0].Answers))
 	look("output", reflect.ValueOf(longest.Steps[0].Output))
-	if want := []string{"answers Verdicts Accepted"}; !slices.Equal(zero, want) {
+	if want := []string{"answers Verdicts Accepted", "answers Verdicts By", "answers Verdicts Note"}; !slices.Equal(zero, want) {
 		t.Errorf("of answers it leaves out %q, want %q", zero, want)
 	}
 }

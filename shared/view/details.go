@@ -82,7 +82,7 @@ func accepts(t *core.Task, def *core.Definition, order json.RawMessage, now time
 	}
 	try(Command{Command: "undo"}, core.UndoCommand{ID: id, Command: t.Command})
 	try(Command{Command: "resubmit"}, core.Resubmit{ID: id, Command: t.Command})
-	try(Command{Command: "close"}, core.Close{ID: id, Command: t.Command, By: id, Reason: id})
+	try(Command{Command: "close"}, core.Close{ID: id, Command: t.Command, Sender: core.Sender{By: id, Reason: id}})
 	for i := range t.Steps {
 		s := &t.Steps[i]
 		if !s.Attempted() {

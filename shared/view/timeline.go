@@ -3,6 +3,7 @@ package view
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
@@ -34,7 +35,15 @@ func Timeline(t Task) []Moment {
 		if !v.Accepted {
 			answer = "refused"
 		}
-		add(v.At, "", v.Command+" "+answer, v.Reason)
+		what := v.Command + " " + answer
+		if v.By != "" {
+			what += " (" + v.By + ")"
+		}
+		text := v.Reason
+		if v.Note != "" {
+			text = strings.TrimPrefix(text+"; "+v.Note, "; ")
+		}
+		add(v.At, "", what, text)
 	}
 	if t.EndedAt != 0 {
 		text := ""

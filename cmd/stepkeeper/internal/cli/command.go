@@ -37,8 +37,8 @@ type commandOptions struct {
 	round    int    // answer: 0: the present one
 	token    string // answer: in place of the step and by
 	to       string // move, resubmit: the definition
-	by       string // close, answer
-	reason   string // close
+	by       string
+	reason   string // not answer
 	filter   filter // resubmit: in the place of IDs
 	dryRun   bool
 }
@@ -158,20 +158,21 @@ func newClose(a *App) *cobra.Command {
 		"  stepkeeper close order-1001 --reason \"refunded by hand, ticket 4711\"")
 	o.numberFlag(cmd)
 	f := cmd.Flags()
-	f.StringVar(&o.reason, "reason", "", "why: kept with the order, and told to its application (`text`)")
-	f.StringVar(&o.by, "by", "", "who closes it (`name`; default: the user of this computer)")
 	f.BoolVarP(&o.yes, "yes", "y", false, "do not ask first (it asks on a terminal only)")
 	return cmd
 }
 
-// checkClose: a Close says who, and why.
-func (o *commandOptions) checkClose() error {
-	if strings.TrimSpace(o.reason) == "" || len(o.reason) > core.MaxMessage {
+// checkSender: a command says who sends it, and may say why; a Close says both.
+func (o *commandOptions) checkSender() error {
+	if o.name == "close" && strings.TrimSpace(o.reason) == "" {
 		return failure.New(failure.Usage, fmt.Sprintf("add --reason TEXT, of at most %d bytes", core.MaxMessage), "a closed order says why; --reason has %d bytes", len(o.reason))
 	}
+	if len(o.reason) > core.MaxMessage {
+		return failure.New(failure.Usage, fmt.Sprintf("write at most %d bytes", core.MaxMessage), "--reason has %d bytes", len(o.reason))
+	}
 	o.defaultBy()
-	if strings.TrimSpace(o.by) == "" || len(o.by) > message.MaxBy {
-		return failure.New(failure.Usage, fmt.Sprintf("add --by NAME, of at most %d bytes", message.MaxBy), "a closed order says who closed it; the name has %d bytes", len(o.by))
+	if o.name == "close" && strings.TrimSpace(o.by) == "" || len(o.by) > message.MaxBy {
+		return failure.New(failure.Usage, fmt.Sprintf("add --by NAME, of at most %d bytes", message.MaxBy), "the name of who sends the command has %d bytes", len(o.by))
 	}
 	return nil
 }
@@ -205,6 +206,10 @@ func (o *commandOptions) command(use, short, long, example string) *cobra.Comman
 }
 
 func (o *commandOptions) idFlag(cmd *cobra.Command) {
+	if o.name != "answer" {
+		cmd.Flags().StringVar(&o.by, "by", "", "who sends it: kept with its verdict (`name`; default: the user of this computer)")
+		cmd.Flags().StringVar(&o.reason, "reason", "", "why: kept with its verdict (`text`); close needs it, and tells it to the application")
+	}
 	cmd.Flags().StringVar(&o.id, "command-id", "", "send the command under this `ID`: one that was sent before is carried out once, and answers its verdict")
 }
 
@@ -261,8 +266,8 @@ func (o *commandOptions) check(now time.Time) (deadline time.Time, err error) {
 	if o.to != "" && o.to != client.Latest && !hashPattern.MatchString(o.to) {
 		return deadline, failure.New(failure.Usage, whichDefinition, "%q is no definition", o.to)
 	}
-	if o.name == "close" {
-		if err := o.checkClose(); err != nil {
+	if o.name != "answer" {
+		if err := o.checkSender(); err != nil {
 			return deadline, err
 		}
 	}
@@ -383,7 +388,7 @@ func (o *commandOptions) one(ctx context.Context, c *client.Client, id string, d
 // send looks the order up, for its command number, and sends the command with it (P5).
 func (o *commandOptions) send(ctx context.Context, c *client.Client, id string, deadline time.Time) (core.Verdict, error) {
 	if o.name == "cancel" && o.unknown {
-		return c.Cancel(ctx, id, client.CommandID(o.id))
+		return c.Cancel(ctx, id, client.CommandID(o.id), client.By(o.by, o.reason))
 	}
 	task, err := c.Get(ctx, id)
 	if err != nil {
@@ -403,18 +408,18 @@ func (o *commandOptions) send(ctx context.Context, c *client.Client, id string, 
 	if number < 0 {
 		number = task.Command
 	}
-	seen, named := client.IfCommand(number), client.CommandID(o.id)
+	seen, named, by := client.IfCommand(number), client.CommandID(o.id), client.By(o.by, o.reason)
 	switch o.name {
 	case "cancel":
-		return c.Cancel(ctx, id, named)
+		return c.Cancel(ctx, id, named, by)
 	case "undo":
-		return c.Undo(ctx, id, seen, named)
+		return c.Undo(ctx, id, seen, named, by)
 	case "close":
 		return c.Close(ctx, id, o.by, o.reason, seen, named)
 	case "resubmit":
-		return c.Resubmit(ctx, id, seen, named, client.NewDeadline(deadline), client.ToDefinition(o.to))
+		return c.Resubmit(ctx, id, seen, named, by, client.NewDeadline(deadline), client.ToDefinition(o.to))
 	case "move":
-		return c.Move(ctx, id, o.to, seen, named)
+		return c.Move(ctx, id, o.to, seen, named, by)
 	}
 	if o.name == "answer" {
 		return o.answer(ctx, c, task, named)
@@ -422,7 +427,7 @@ func (o *commandOptions) send(ctx context.Context, c *client.Client, id string, 
 	if err := hasStep(task, o.step); err != nil {
 		return core.Verdict{}, err
 	}
-	return c.Resolve(ctx, id, o.step, o.fact, seen, named)
+	return c.Resolve(ctx, id, o.step, o.fact, seen, named, by)
 }
 
 // plan tells what a move would mean: the verdict, and the differences in its reason.

@@ -25,7 +25,7 @@ func TestCommandsAreSentWithTheirNumber(t *testing.T) {
 		{[]string{"resubmit", "stopped"}, message.Control{Kind: message.Resubmit, OrderID: "stopped", Command: 4}},
 		{[]string{"resubmit", "stopped", "--deadline", "2h"}, message.Control{Kind: message.Resubmit, OrderID: "stopped", Command: 4, Deadline: core.TimeOf(noon.Add(time.Minute + 2*time.Hour))}},
 		{[]string{"resubmit", "stopped", "--deadline", "2026-03-02T00:00:00Z"}, message.Control{Kind: message.Resubmit, OrderID: "stopped", Command: 4, Deadline: core.TimeOf(noon.Add(12 * time.Hour))}},
-		{[]string{"undo", "stopped"}, message.Control{Kind: message.Undo, OrderID: "stopped", Command: 4}},
+		{[]string{"undo", "stopped", "--by", "eve", "--reason", "asked to"}, message.Control{Kind: message.Undo, OrderID: "stopped", Command: 4, By: "eve", Reason: "asked to"}},
 		{[]string{"close", "stopped", "--reason", "refunded", "--by", "ann"}, message.Control{Kind: message.Close, OrderID: "stopped", Command: 4, By: "ann", Reason: "refunded"}},
 		{[]string{"move", "stopped", "--definition", "latest"}, message.Control{Kind: message.Move, OrderID: "stopped", Command: 4, Definition: "latest"}},
 		{[]string{"resubmit", "stopped", "--definition", someHash}, message.Control{Kind: message.Resubmit, OrderID: "stopped", Command: 4, Definition: someHash}},
@@ -42,6 +42,12 @@ func TestCommandsAreSentWithTheirNumber(t *testing.T) {
 			t.Errorf("%v: the command has no ID (P5)", x.args)
 		}
 		got.ID, got.Schema = "", 0
+		if x.want.By == "" { // the user of this computer
+			if got.By == "" {
+				t.Errorf("%v: it does not say who sends it", x.args)
+			}
+			got.By = ""
+		}
 		if !reflect.DeepEqual(got, x.want) {
 			t.Errorf("%v sent %+v, want %+v", x.args, got, x.want)
 		}

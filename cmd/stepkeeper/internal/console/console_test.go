@@ -122,6 +122,8 @@ func TestActions(t *testing.T) {
 	w.refusing("")
 
 	action, form := w.form("/orders/o-1", "kind", "resubmit")
+	form.Set("by", "grace <b>")
+	form.Set("reason", "the bank is back")
 	status, body := w.post(action, form)
 	if status != http.StatusOK {
 		t.Fatalf("status %d: %s", status, body)
@@ -131,7 +133,9 @@ func TestActions(t *testing.T) {
 	if _, body = w.post(action, form); !strings.Contains(body, "resubmit was accepted") { // the same form again is the same command
 		t.Errorf("%s", body)
 	}
-	if o, err := w.client.Get(context.Background(), "o-1"); err != nil || len(o.Verdicts) != 1 || o.Run != 0 {
+	_, body = w.get("/orders/o-1?show=timeline")
+	wants(t, body, "resubmit accepted (grace &lt;b&gt;)", "the bank is back")
+	if o, err := w.client.Get(context.Background(), "o-1"); err != nil || len(o.Verdicts) != 1 || o.Run != 0 || o.Verdicts[0].By != "grace <b>" || o.Verdicts[0].Note != "the bank is back" {
 		t.Errorf("a form that was sent twice was carried out twice: %+v %v", o.Verdicts, err)
 	}
 

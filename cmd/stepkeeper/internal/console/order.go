@@ -120,14 +120,14 @@ func (s *server) commandOf(ctx context.Context, id string, r *http.Request, comm
 	if _, err := fmt.Sscan(r.PostFormValue("number"), &number); err != nil {
 		return client.Verdict{}, fmt.Errorf("%w: the form has no command number", client.ErrInvalid)
 	}
-	with := []client.CommandOption{client.IfCommand(number), client.CommandID(command)}
+	with := []client.CommandOption{client.IfCommand(number), client.CommandID(command), client.By(by, reason)}
 	switch kind := r.PostFormValue("kind"); kind {
 	case "resubmit":
 		return s.Client.Resubmit(ctx, id, with...)
 	case "undo":
 		return s.Client.Undo(ctx, id, with...)
 	case "cancel":
-		return s.Client.Cancel(ctx, id, with[1])
+		return s.Client.Cancel(ctx, id, with[1:]...)
 	case "close":
 		return s.Client.Close(ctx, id, by, reason, with...)
 	case "resolve":
