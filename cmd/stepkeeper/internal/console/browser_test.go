@@ -111,13 +111,21 @@ func (b *tab) open(path string) {
 func (b *tab) live() {
 	b.Helper()
 	b.until("the page is live", func() bool {
-		return evaluate[string](b, `document.getElementById("link")?.textContent ?? ""`) == "live"
+		return b.seen(`document.getElementById("link")?.textContent ?? ""`) == "live"
 	})
 }
 
+// seen is a text of the page; none while the browser goes to another address.
+func (b *tab) seen(script string) string {
+	text, err := chromedp.Run(b.ctx, chromedp.Evaluate[string](script))
+	if err != nil {
+		return ""
+	}
+	return text
+}
+
 func (b *tab) text() string {
-	b.Helper()
-	return evaluate[string](b, `(document.getElementById("page") ?? document.body).innerText`)
+	return b.seen(`(document.getElementById("page") ?? document.body).innerText`)
 }
 
 func (b *tab) shows(texts ...string) {
@@ -287,7 +295,7 @@ func TestBrowserSurvivesTheServer(t *testing.T) {
 	address := strings.TrimPrefix(b.url, "http://")
 	b.stop()
 	b.until("the page says so", func() bool {
-		return strings.HasPrefix(evaluate[string](b, `document.getElementById("link").textContent`), "no word from the server since ")
+		return strings.HasPrefix(b.seen(`document.getElementById("link").textContent`), "no word from the server since ")
 	})
 	b.shot("silent")
 	b.start(address)
@@ -307,10 +315,10 @@ func TestBrowserKeys(t *testing.T) {
 	}
 	evaluate[bool](b, `document.activeElement.value = ""; true`) // the protocol's events type the key although the page has handled it
 	b.do(chromedp.KeyEvent("o-1\r"))
-	b.until("it is filtered", func() bool { return strings.Contains(evaluate[string](b, `location.search`), "id=o-1") })
+	b.until("it is filtered", func() bool { return strings.Contains(b.seen(`location.search`), "id=o-1") })
 	b.live()
 	b.do(chromedp.KeyEvent("gi"))
-	b.until("gi leads to the incidents", func() bool { return evaluate[string](b, `location.pathname`) == "/incidents" })
+	b.until("gi leads to the incidents", func() bool { return b.seen(`location.pathname`) == "/incidents" })
 }
 
 // Seven open pages do not keep each other waiting: a browser has six connections to a server, and each page's stream is
