@@ -71,6 +71,11 @@ func TestServeDrains(t *testing.T) {
 	ctx, stop := context.WithCancel(context.Background())
 	served := make(chan error, 1)
 	go func() { served <- api.Serve(ctx, ln, api.New(api.Config{Backend: b})) }()
+	unused, err := net.Dial("tcp", ln.Addr().String()) // as browsers do in advance
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unused.Close()
 	post, err := http.Post(url+"/v1/orders", "application/json", strings.NewReader(orderJSON("o")))
 	if err != nil {
 		t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 )
 
@@ -45,6 +46,7 @@ func Serve(ctx context.Context, ln net.Listener, h http.Handler) error {
 		BaseContext: func(net.Listener) context.Context { return context.WithValue(base, drainKey{}, ctx) },
 		ErrorLog:    slog.NewLogLogger(slog.Default().Handler(), slog.LevelWarn),
 	}
+	closeUnused(s)
 	failed := make(chan error, 1)
 	go func() { failed <- s.Serve(ln) }()
 	select {
@@ -60,6 +62,25 @@ func Serve(ctx context.Context, ln net.Listener, h http.Handler) error {
 		return errors.Join(fmt.Errorf("some requests to %s had to be cut off after %v", ln.Addr(), drainTimeout), s.Close())
 	}
 	return err
+}
+
+// closeUnused has Shutdown close the connections on which no request has come: browsers open some in advance, and
+// Shutdown waits for them.
+func closeUnused(s *http.Server) {
+	var unused sync.Map
+	s.ConnState = func(c net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			unused.Store(c, nil)
+		} else {
+			unused.Delete(c)
+		}
+	}
+	s.RegisterOnShutdown(func() {
+		unused.Range(func(c, _ any) bool {
+			_ = c.(net.Conn).Close() // nothing was read from it
+			return true
+		})
+	})
 }
 
 // untilDrain is for requests that may take long: their context ends with the process's.

@@ -314,7 +314,7 @@ func (f *full) drain() {
 			for i := range 9 {
 				f.task = f.decide(core.Resubmit{ID: fmt.Sprintf("%0126d-%d", f.n, i), Command: f.task.Command + 1, Sender: core.Sender{By: worst[:128], Reason: worst}})
 			}
-			f.task = f.decide(core.UndoCommand{ID: fmt.Sprintf("%0128d", f.n), Command: f.task.Command, Sender: core.Sender{By: worst[:5], Reason: worst[:9]}})
+			f.task = f.decide(core.UndoCommand{ID: fmt.Sprintf("%0128d", f.n), Command: f.task.Command, Sender: core.Sender{By: worst[:128], Reason: worst}})
 			if f.task.ProcessState == core.Error { // past its point of no return
 				f.task = f.decide(core.Close{ID: fmt.Sprintf("%0127d-", f.n), Command: f.task.Command, Sender: core.Sender{By: worst[:128], Reason: worst}})
 			}

@@ -12,14 +12,8 @@ var ofCLI = []Mutant{
 	{Name: "cli-init-overwrites", File: "cmd/stepkeeper/internal/scaffold/scaffold.go", Func: "write",
 		Old: "; err == nil {\n\t\t\treturn nil, &ExistsError", New: "; err == nil && name == \"\" {\n\t\t\treturn nil, &ExistsError", Killers: []string{"cli-orders"}},
 	{Name: "P49-older-definition-is-not-shown", File: "shared/view/details.go", Func: "Task.Pinned", Old: "deployed != v.Definition", New: "deployed == v.Definition", Killers: []string{"cli-orders"}},
-	{Name: "P49-dry-run-moves", File: "cmd/stepkeeper/internal/cli/command.go", Func: "commandOptions.send",
-		Old: "if o.dryRun && (o.name == \"move\" || o.to != \"\") {", New: "if o.dryRun = o.dryRun && o.to == \"\"; o.dryRun && o.name == \"move\" {", Killers: []string{"cli-orders"}},
 	{Name: "cli-dry-run-sends", File: "cmd/stepkeeper/internal/cli/command.go", Func: "commandOptions.send",
 		Old: "if o.dryRun {", New: "if o.dryRun && o.name == \"\" {"},
-	{Name: "cli-filter-without-step", File: "cmd/stepkeeper/internal/cli/command.go", Func: "commandOptions.selected",
-		Old: "s.Error.Step == o.filter.step", New: "s.Error.Step != \"\""},
-	{Name: "cli-empty-filter", File: "cmd/stepkeeper/internal/cli/command.go", Func: "commandOptions.checkFilter",
-		Old: "case o.filter.empty() && len(o.ids) == 0:", New: "case o.filter.empty() && len(o.ids) == 0 && o.dryRun:"},
 	{Name: "P21-undo-waits-and-says-nothing", File: "shared/view/task.go", Func: "Of", Old: "UndoWait: undoWaitOf(t, def), ", New: "", Killers: []string{"view"}},
 	{Name: "P21-undo-waits-for-another-step", File: "shared/core/inspect.go", Func: "UndoneNext", Old: "return &t.Steps[i]", New: "return &t.Steps[0]", Killers: []string{"view"}},
 	{Name: "P21-undo-wait-ends-with-the-last-effect", File: "shared/view/undowait.go", Func: "undoWaitOf", Old: "s.WakeAt, s.QuietBy", New: "s.QuietBy, s.QuietBy", Killers: []string{"view"}},
@@ -67,9 +61,31 @@ var ofCLI = []Mutant{
 }
 
 const (
+	bulkFolder    = "cmd/stepkeeper/internal/bulk/"
 	consoleFolder = "cmd/stepkeeper/internal/console/"
 	layoutFile    = "cmd/stepkeeper/internal/diagram/layout.go"
 )
+
+// ofBulk are mutants of commands to many orders.
+var ofBulk = []Mutant{
+	{Name: "bulk-nothing-said-is-all", File: bulkFolder + "list.go", Func: "Where.query", Old: "if len(w) == 0 {", New: "if w == nil {"},
+	{Name: "bulk-filter-without-step", File: bulkFolder + "list.go", Func: "Where.query", Old: "q.Step = value", New: "_ = value", Killers: []string{"cli-orders"}},
+	{Name: "bulk-dry-run-moves-blindly", File: bulkFolder + "list.go", Func: "Would", Old: "a.Command == \"move\" || a.Definition != \"\"", New: "a.Command == \"move\" && a.Definition == \"\"", Killers: []string{"cli-orders"}},
+	{Name: "P5-bulk-ignores-what-it-saw", File: bulkFolder + "list.go", Func: "send", Old: "client.IfCommand(o.Number), ", New: ""},
+	{Name: "P5-bulk-sends-twice", File: bulkFolder + "list.go", Func: "commandID", Old: "return id", New: "return uuid.NewString()"},
+	{Name: "bulk-sent-is-fixed", File: bulkFolder + "list.go", Func: "becameOf", Old: "t.State == core.Processing && passed(t, o.Step)", New: "t.State == core.Processing"},
+	{Name: "bulk-failed-again-is-open", File: bulkFolder + "list.go", Func: "becameOf", Old: "t.Command > o.Number", New: "t.Command > o.Number+1"},
+	{Name: "bulk-canary-is-not-waited-for", File: bulkFolder + "run.go", Func: "List.Run", Old: "fixed < l.Canary &&", New: "fixed > l.Canary &&"},
+	{Name: "bulk-never-stops", File: bulkFolder + "run.go", Func: "work.set", Old: "r == Again && n >= fewest", New: "r == Again && n < 0"},
+	{Name: "bulk-results-are-lost", File: bulkFolder + "file.go", Func: "List.record", Old: "_, err = l.file.Write(append(line, '\\n'))", New: "_ = line"},
+	{Name: "bulk-torn-line-stays", File: bulkFolder + "file.go", Func: "Open", Old: "l.file.Truncate(whole)", New: "l.file.Sync()"},
+	{Name: "bulk-torn-line-is-read", File: bulkFolder + "file.go", Func: "List.read", Old: "text = text[:bytes.LastIndexByte(text, '\\n')+1]", New: ""},
+	{Name: "bulk-two-processes", File: bulkFolder + "file.go", Func: "Open", Old: "if ok, err := lock.TryLock(); err != nil || !ok {", New: "if ok, err := lock.TryLock(); err != nil && !ok {"},
+	{Name: "bulk-list-is-overwritten", File: bulkFolder + "file.go", Func: "Create", Old: "os.O_CREATE|os.O_EXCL|", New: "os.O_CREATE|os.O_TRUNC|"},
+	{Name: "P5-verdict-without-its-sender", File: "shared/core/command.go", Func: "deciding.storeVerdict", Old: "v.By, v.Note = r.from.By, TrimMessage(r.from.Reason)", New: "", Killers: []string{"console"}},
+	{Name: "P5-sender-without-room", File: "shared/core/task.go", Func: "Verdict.long", Old: "|| v.By != \"\" || v.Note != \"\"", New: ""},
+	{Name: "api-unused-connections-hold-it", File: "dev/api/server.go", Func: "closeUnused", Old: "_ = c.(net.Conn).Close()", New: "_ = c"},
+}
 
 // ofConsole are mutants of the operator's pages and of their pictures.
 var ofConsole = []Mutant{

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/bulk"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -39,14 +40,8 @@ type commandOptions struct {
 	to       string // move, resubmit: the definition
 	by       string
 	reason   string // not answer
-	filter   filter // resubmit: in the place of IDs
 	dryRun   bool
 }
-
-// filter selects the orders of a command in the place of IDs.
-type filter struct{ state, step, workflow string }
-
-func (f filter) empty() bool { return f == filter{} }
 
 // verdictLine is one answer with --output json: one on each line.
 type verdictLine struct {
@@ -60,25 +55,16 @@ type verdictLine struct {
 
 func newResubmit(a *App) *cobra.Command {
 	o := &commandOptions{app: a, name: "resubmit"}
-	cmd := o.command("resubmit [ID...]", "Go on with orders in Error, or start undone ones again",
+	cmd := o.command("resubmit ID...", "Go on with orders in Error, or start undone ones again",
 		"An order in Error goes on where it stopped: forward, or with its undo. A Compensated order starts\n"+
-			"again from the beginning. Fix the cause first.\n\n"+
-			"--state, --step and --workflow select orders in the place of IDs: those in that state, that stopped\n"+
-			"at that step. --dry-run tells which these are and what would become of each, and sends nothing.",
-		"  stepkeeper resubmit order-1001\n  stepkeeper resubmit order-1001 --deadline 2h\n"+
-			"  stepkeeper resubmit --state Error --step charge-payment --dry-run")
-	cmd.Args = cobra.ArbitraryArgs
+			"again from the beginning. Fix the cause first. `stepkeeper bulk resubmit` goes on with many.",
+		"  stepkeeper resubmit order-1001\n  stepkeeper resubmit order-1001 --deadline 2h")
 	o.numberFlag(cmd)
 	f := cmd.Flags()
 	f.StringVar(&o.deadline, "deadline", "", "new deadline: a `time` in RFC 3339, or a duration from now; without it the order has none any more")
-	f.StringVar(&o.filter.state, "state", "", "all orders in this `state`: Error or Compensated")
-	f.StringVar(&o.filter.step, "step", "", "only those that stopped at the step of this `name`")
-	f.StringVar(&o.filter.workflow, "workflow", "", "only those of this workflow (`name`)")
-	f.BoolVar(&o.dryRun, "dry-run", false, "send nothing: tell which orders it would be, and whether each would be accepted")
+	f.BoolVar(&o.dryRun, "dry-run", false, "send nothing: tell whether each order would be accepted")
 	f.StringVar(&o.to, "definition", "", "move them first to a definition of their workflow: latest, or a `hash`; see move")
 	_ = cmd.RegisterFlagCompletionFunc("definition", cobra.FixedCompletions([]string{client.Latest}, cobra.ShellCompDirectiveNoFileComp))
-	_ = cmd.RegisterFlagCompletionFunc("state", cobra.FixedCompletions([]string{string(core.Error), string(core.Compensated)}, cobra.ShellCompDirectiveNoFileComp))
-	_ = cmd.RegisterFlagCompletionFunc("workflow", a.completeWorkflowNames)
 	return cmd
 }
 
@@ -217,49 +203,7 @@ func (o *commandOptions) numberFlag(cmd *cobra.Command) {
 	cmd.Flags().IntVar(&o.number, "command", -1, "refuse it unless the order has this command `number` (default: the number that it has now)")
 }
 
-// checkFilter: resubmit takes IDs or a filter, which must say in which state the orders are.
-func (o *commandOptions) checkFilter() error {
-	const do = "give IDs, or select orders: `stepkeeper resubmit --state Error --step STEP --dry-run`"
-	switch {
-	case o.filter.empty() && len(o.ids) == 0:
-		return failure.New(failure.Usage, do, "stepkeeper resubmit needs the ID of an order, or several, or a filter")
-	case o.filter.empty():
-		return nil
-	case len(o.ids) > 0:
-		return failure.New(failure.Usage, do, "IDs and a filter are given together")
-	case o.number >= 0:
-		return failure.New(failure.Usage, "leave it out: each order is sent the number that it has now", "--command belongs to one order, not to a filter")
-	}
-	for _, s := range []core.State{core.Error, core.Compensated} {
-		if strings.EqualFold(o.filter.state, string(s)) {
-			o.filter.state = string(s)
-			return nil
-		}
-	}
-	return failure.New(failure.Usage, "add --state Error, or --state Compensated", "orders in the state %q cannot be resubmitted", o.filter.state)
-}
-
-// selected lists the orders of the filter, oldest first.
-func (o *commandOptions) selected(ctx context.Context, c *client.Client) ([]string, error) {
-	var ids []string
-	for s, err := range c.List(ctx, client.Query{State: core.State(o.filter.state), Workflow: o.filter.workflow, PageSize: pageSize}) {
-		if err != nil {
-			return nil, o.app.explain(err, "list of orders")
-		}
-		if o.filter.step == "" || s.Error != nil && s.Error.Step == o.filter.step {
-			ids = append(ids, s.OrderID)
-		}
-	}
-	slices.Reverse(ids)
-	return ids, nil
-}
-
 func (o *commandOptions) check(now time.Time) (deadline time.Time, err error) {
-	if o.name == "resubmit" {
-		if err := o.checkFilter(); err != nil {
-			return deadline, err
-		}
-	}
 	if o.name == "move" && o.to == "" {
 		return deadline, failure.New(failure.Usage, whichDefinition, "the definition to move to is missing")
 	}
@@ -314,14 +258,6 @@ func runCommand(ctx context.Context, o *commandOptions) error {
 	c, err := o.app.client(ctx)
 	if err != nil {
 		return err
-	}
-	if !o.filter.empty() {
-		if o.ids, err = o.selected(ctx, c); err != nil {
-			return err
-		}
-		if len(o.ids) == 0 && !o.app.JSON() {
-			fmt.Fprintln(o.app.Streams.Err, "no such orders")
-		}
 	}
 	worst := failure.OK
 	for _, id := range o.ids {
@@ -398,11 +334,12 @@ func (o *commandOptions) send(ctx context.Context, c *client.Client, id string, 
 		}
 		return core.Verdict{}, f
 	}
-	if o.dryRun && (o.name == "move" || o.to != "") {
-		return o.plan(ctx, c, task)
-	}
 	if o.dryRun {
-		return trial(task, o.name), nil
+		v, err := bulk.Would(ctx, c, task, bulk.Action{Command: o.name, Definition: o.to})
+		if err != nil {
+			return core.Verdict{}, o.app.explain(err, "order "+id)
+		}
+		return v, nil
 	}
 	number := o.number
 	if number < 0 {
@@ -430,57 +367,10 @@ func (o *commandOptions) send(ctx context.Context, c *client.Client, id string, 
 	return c.Resolve(ctx, id, o.step, o.fact, seen, named, by)
 }
 
-// plan tells what a move would mean: the verdict, and the differences in its reason.
-func (o *commandOptions) plan(ctx context.Context, c *client.Client, task *view.Task) (core.Verdict, error) {
-	p, err := c.PlanMove(ctx, task.OrderID, o.to)
-	if err != nil {
-		return core.Verdict{}, o.app.explain(err, "order "+task.OrderID)
-	}
-	v := core.Verdict{Command: o.name, Accepted: p.Accepted, Reason: p.Reason}
-	if o.name == "resubmit" && v.Accepted {
-		v = trial(task, o.name)
-	}
-	lines := []string{}
-	for _, d := range p.Differences {
-		what := "allowed"
-		if d.Refused {
-			what = "refused"
-		}
-		if d.Step != "" {
-			d.What = "step " + d.Step + ": " + d.What
-		}
-		lines = append(lines, d.What+" ("+what+")")
-	}
-	if len(lines) > 0 && !p.Accepted {
-		v.Reason = "the definitions differ: " + strings.Join(lines, "; ")
-	} else if len(lines) > 0 {
-		v.Reason = strings.TrimPrefix(v.Reason+"; the definitions differ: "+strings.Join(lines, "; "), "; ")
-	}
-	return v, nil
-}
-
 // whichDefinition is what to do where none, or a wrong one, is given.
 const whichDefinition = "give --definition latest, or the hash that `show` and `workflow list` tell: 32 hexadecimal digits"
 
 var hashPattern = regexp.MustCompile(`^[0-9a-f]{32}$`)
-
-// trial is the verdict that a command would have, as the task says.
-func trial(task *view.Task, name string) core.Verdict {
-	v := core.Verdict{Command: name, Accepted: slices.Contains(task.Accepts, view.Command{Command: name})}
-	switch {
-	case !v.Accepted:
-		v.Reason = "it would be refused as the order is now"
-	case task.State == core.Compensated:
-		v.Reason = "it would start again from the beginning"
-	case task.Phase == core.Undoing:
-		v.Reason = "its undo would go on"
-	case task.Error != nil && task.Error.Step != "":
-		v.Reason = "it would go on with " + task.Error.Step
-	default:
-		v.Reason = "it would go on"
-	}
-	return v
-}
 
 func hasStep(task *view.Task, step string) error {
 	var names []string

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -114,8 +115,9 @@ func TestWorstExitCode(t *testing.T) {
 	}
 }
 
-// resubmit of what a filter selects: a dry run tells and sends nothing.
-func TestResubmitByFilter(t *testing.T) {
+// bulk: a dry run tells and sends nothing; what is sent stands in a file, by which it goes on.
+func TestBulk(t *testing.T) {
+	t.Chdir(t.TempDir())
 	b := newBackend(noon)
 	fill(b)
 	at := core.TimeOf(noon)
@@ -123,53 +125,49 @@ func TestResubmitByFilter(t *testing.T) {
 		EndCode: "http-422", EndText: "declined", EndStep: "charge", Ended: at.Add(31 * core.Second),
 		Steps: []core.Step{{Name: "charge", State: core.Failed, Attempt: 1, First: 1, FirstAt: at, ClaimedAt: at}}})
 	c := call{server: serve(t, b).URL}
-	for _, x := range []struct {
-		args string
-		want []string // IDs
-	}{
-		{"--state error", []string{"stopped", "other"}},
-		{"--state Error --step zone", []string{"stopped"}},
-		{"--state Error --workflow order", []string{"other"}},
-		{"--state Error --workflow order --step zone", nil},
-		{"--state Compensated", nil},
+	for where, want := range map[string][]string{
+		"state=error": {"stopped", "other"}, "step=zone": {"stopped"}, "workflow=order": {"other"}, "workflow=order,step=zone": nil,
+		"state=Compensated": nil, "code=http-422,step=charge": {"other"}, "id=st": {"stopped"},
 	} {
-		for _, dry := range []bool{true, false} {
-			b.commands = nil
-			args := append([]string{"resubmit", "--output", "json"}, strings.Fields(x.args)...)
-			if dry {
-				args = append(args, "--dry-run")
-			}
-			r := c.run(t, args...)
-			r.want(t, failure.OK)
-			var told []string
-			for _, d := range decodeLines(t, r.out) {
-				told = append(told, d["orderId"].(string))
-				if d["accepted"] != true || dry != (d["dryRun"] == true) {
-					t.Errorf("%v: %v", args, d)
-				}
-			}
-			sent := []string{}
-			for _, k := range b.commands {
-				sent = append(sent, k.OrderID)
-			}
-			if !slices.Equal(told, x.want) || dry && len(sent) > 0 || !dry && !slices.Equal(sent, append([]string{}, x.want...)) {
-				t.Errorf("%v: told %q, sent %q, want %q", args, told, sent, x.want)
+		r := c.run(t, "bulk", "resubmit", "--output", "json", "--reason", "fixed", "--dry-run", "--where", where)
+		r.want(t, failure.OK)
+		var told []string
+		for _, d := range decodeLines(t, r.out) {
+			told = append(told, d["orderId"].(string))
+			if d["accepted"] != true || d["dryRun"] != true {
+				t.Errorf("%s: %v", where, d)
 			}
 		}
+		if !slices.Equal(told, want) {
+			t.Errorf("%s: told %q, want %q", where, told, want)
+		}
 	}
-	b.commands = nil
-	c.run(t, "resubmit", "--state", "Error", "--step", "zone", "--dry-run").want(t, failure.OK, "stopped: dry run: resubmit accepted: it would go on with zone")
-	c.run(t, "resubmit", "--state", "Error", "--step", "nothing").want(t, failure.OK, "no such orders")
+	c.run(t, "bulk", "resubmit", "--where", "step=zone", "--reason", "fixed", "--dry-run").want(t, failure.OK, "dry run: 1 orders, nothing was sent", "1 it would go on with zone: stopped")
+	c.run(t, "bulk", "undo", "--where", "state=processed", "--reason", "wrong", "--dry-run").want(t, failure.OK, "refused: it would be refused as the order is now: processed")
+	c.run(t, "bulk", "resubmit", "--where", "step=nothing", "--reason", "fixed", "--yes").want(t, failure.NotFound, "no order is selected")
+	c.run(t, "bulk", "close", "--where", "state=Error", "--reason", "fixed").want(t, failure.Usage, "2 orders are selected", "--dry-run", "--yes")
+	if asked := (call{server: c.server, terminal: true, in: "n\n"}); len(b.commands) > 0 {
+		t.Errorf("sent: %+v", b.commands)
+	} else {
+		asked.run(t, "bulk", "close", "--where", "state=Error", "--reason", "fixed").want(t, failure.General, "it would end as it stands: stopped other", "Send close to 2 orders?", "nothing was sent")
+	}
 	c.run(t, "resubmit", "processed", "--dry-run").want(t, failure.Refused, "dry run: resubmit refused")
-	for args, want := range map[string]string{
-		"": "needs the ID of an order", "--dry-run": "or a filter", "--step zone": "add --state Error", "--state Processing": "cannot be resubmitted",
-		"stopped --state Error": "given together", "--state Error --command 3": "--command belongs to one order",
-	} {
-		c.run(t, append([]string{"resubmit"}, strings.Fields(args)...)...).want(t, failure.Usage, want)
+	if files, err := os.ReadDir("."); err != nil || len(files)+len(b.commands) > 0 {
+		t.Fatalf("%v %v %v", files, b.commands, err)
 	}
-	if len(b.commands) > 0 {
+
+	c.run(t, "bulk", "close", "--where", "state=Error", "--by", "ann", "--reason", "settled", "--file", "mine.jsonl", "--yes").want(t, failure.OK, "close 2 orders, list in mine.jsonl", "2 fixed: stopped other")
+	if len(b.commands) != 2 || b.commands[0].By != "ann" || b.commands[0].Reason != "settled" || b.commands[0].Command != 4 || !strings.HasSuffix(b.commands[0].ID, ":stopped") {
 		t.Errorf("sent: %+v", b.commands)
 	}
+	c.run(t, "bulk", "close", "--where", "state=Error", "--reason", "settled", "--file", "mine.jsonl", "--yes").want(t, failure.Usage, "mine.jsonl", "--file")
+	r := c.run(t, "bulk", "continue", "mine.jsonl", "--output", "json")
+	r.want(t, failure.OK)
+	if d := decodeLines(t, r.out); len(d) != 1 || len(d[0]["fixed"].([]any)) != 2 || len(d[0]["notSent"].([]any)) != 0 || len(b.commands) != 2 {
+		t.Errorf("%v, %d commands", d, len(b.commands))
+	}
+	b.commands = nil
+	c.run(t, "bulk", "resubmit", "--where", "step=zone", "--reason", "fixed", "--yes").want(t, failure.Refused, "1 failed again: stopped", "list in bulk-20260301-")
 }
 
 func TestCancelBeforeTheOrder(t *testing.T) {

@@ -37,10 +37,21 @@ func TestRefusedCallsSayWhatToDo(t *testing.T) {
 const wrongCalls = `
 nothing
 resubmit
-resubmit stopped --state Error
-resubmit --state Processed
-resubmit --step zone
-resubmit --state Error --command 1
+bulk
+bulk resubmt
+bulk resubmit --reason fixed --yes
+bulk resubmit --where stp=zone --reason fixed --yes
+bulk resubmit --where zone --reason fixed --yes
+bulk resubmit --where state=Broken --reason fixed --yes
+bulk resubmit --where step=zone --yes
+bulk resubmit --where step=zone --reason fixed --rate 0 --yes
+bulk resubmit --where step=zone --reason fixed --stop-at 5 --yes
+bulk move --where step=zone --reason fixed --yes
+bulk move --where step=zone --reason fixed --definition newest --yes
+bulk resolve zone --where step=zone --reason fixed --yes
+bulk resolve zone perhaps --where step=zone --reason fixed --yes
+bulk continue
+bulk continue nothing.jsonl
 resubmit stopped running --command 1
 resubmit stopped running --command-id x
 resubmit stopped --deadline yesterday

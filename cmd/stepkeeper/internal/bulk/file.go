@@ -1,0 +1,250 @@
+package bulk
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+// Header is the first line of a list's file.
+type Header struct {
+	Bulk string `json:"bulk"` // its ID
+	Action
+	Where  Where     `json:"where"`
+	Made   time.Time `json:"made"`
+	Orders int       `json:"orders"`
+	Pace
+}
+
+// Pace is how a list is worked through.
+type Pace struct {
+	Canary   int     `json:"canary"`   // so many have to be fixed before the rest is sent; 0: none
+	Rate     float64 `json:"rate"`     // commands a second
+	StopAt   float64 `json:"stopAt"`   // share of those that failed again, 0 to 1, above which no more are sent
+	Patience seconds `json:"patience"` // how long an accepted command has until it counts as unknown
+}
+
+type seconds = float64
+
+// List is a frozen list of orders, and its file: a line for its header, one for each order, then one for each change
+// of what became of an order. The last one counts.
+type List struct {
+	Header
+	orders []Order
+	at     map[string]int
+	mu     sync.Mutex
+	file   *os.File
+	lock   *flock.Flock
+}
+
+// Create writes the list into a new file.
+func Create(name string, h Header, orders []Order) error {
+	if err := h.Check(); err != nil {
+		return err
+	}
+	h.Orders = len(orders)
+	var text bytes.Buffer
+	lines := json.NewEncoder(&text)
+	lines.SetEscapeHTML(false)
+	if err := lines.Encode(h); err != nil {
+		return err
+	}
+	for i := range orders {
+		if err := lines.Encode(orders[i]); err != nil {
+			return err
+		}
+	}
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text.Bytes())
+	return errors.Join(err, f.Sync(), f.Close())
+}
+
+// Check holds a header to its rules.
+func (h *Header) Check() error {
+	if _, err := h.Where.query(); err != nil {
+		return err
+	}
+	if err := h.Action.check(); err != nil {
+		return err
+	}
+	switch {
+	case h.Canary < 0:
+		return fmt.Errorf("canary is %d; it is 0 or more", h.Canary)
+	case h.Rate <= 0 || h.Rate > maxRate:
+		return fmt.Errorf("rate is %v; it is more than 0 and at most %d commands a second", h.Rate, maxRate)
+	case h.StopAt < 0 || h.StopAt > 1:
+		return fmt.Errorf("the share to stop at is %v; it is between 0 and 1", h.StopAt)
+	case h.Patience <= 0:
+		return fmt.Errorf("the patience is %v s; it is more than 0", h.Patience)
+	}
+	return nil
+}
+
+const maxRate = 1000
+
+// ErrBusy says that another process works through the list.
+var ErrBusy = errors.New("another process works through this list")
+
+// Open reads a list, and keeps other processes away from it until Close.
+func Open(name string) (*List, error) {
+	if _, err := os.Stat(name); err != nil {
+		return nil, err
+	}
+	lock := flock.New(name + ".lock")
+	if ok, err := lock.TryLock(); err != nil || !ok {
+		if err == nil {
+			err = ErrBusy
+		}
+		return nil, err
+	}
+	l := &List{at: map[string]int{}, lock: lock}
+	whole, err := l.read(name)
+	if err == nil {
+		l.file, err = os.OpenFile(name, os.O_WRONLY, 0)
+	}
+	if err == nil { // what a crash has left of a line goes
+		err = l.file.Truncate(whole)
+	}
+	if err == nil {
+		_, err = l.file.Seek(whole, 0)
+	}
+	if err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return l, nil
+}
+
+// read takes the lines in, and answers how many bytes of whole lines there are.
+func (l *List) read(name string) (whole int64, err error) {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return 0, err
+	}
+	text = text[:bytes.LastIndexByte(text, '\n')+1]
+	lines := bufio.NewScanner(bytes.NewReader(text))
+	lines.Buffer(nil, 1<<20)
+	for number := 1; lines.Scan(); number++ {
+		if number == 1 {
+			if err := json.Unmarshal(lines.Bytes(), &l.Header); err != nil || l.Bulk == "" {
+				return 0, fmt.Errorf("line 1 is not the header of a list of `stepkeeper bulk`: %w", errors.Join(err))
+			}
+			continue
+		}
+		var o Order
+		if err := json.Unmarshal(lines.Bytes(), &o); err != nil || o.OrderID == "" {
+			return 0, fmt.Errorf("line %d is no order: %w", number, errors.Join(err))
+		}
+		i, known := l.at[o.OrderID]
+		if !known {
+			l.at[o.OrderID], l.orders = len(l.orders), append(l.orders, o)
+			continue
+		}
+		l.orders[i].Result, l.orders[i].Text, l.orders[i].At = o.Result, o.Text, o.At
+	}
+	switch {
+	case lines.Err() != nil:
+		return 0, lines.Err()
+	case l.Bulk == "" || len(l.orders) != l.Orders:
+		return 0, fmt.Errorf("it has %d of %d orders; it was cut: make a new list", len(l.orders), l.Orders)
+	}
+	return int64(len(text)), l.Check()
+}
+
+// Close gives the file back.
+func (l *List) Close() error {
+	var err error
+	if l.file != nil {
+		err = l.file.Close()
+	}
+	return errors.Join(err, l.lock.Close())
+}
+
+// outcome is the line of what became of an order.
+type outcome struct {
+	OrderID string    `json:"orderId"`
+	Result  Result    `json:"result"`
+	Text    string    `json:"text,omitempty"`
+	At      time.Time `json:"at"`
+}
+
+// record writes what became of an order, at once: the next process goes on from there.
+func (l *List) record(i int, r Result, text string, at time.Time) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	o := &l.orders[i]
+	o.Result, o.Text, o.At = r, text, at
+	line, err := json.Marshal(outcome{o.OrderID, r, text, at})
+	if err != nil {
+		return err
+	}
+	_, err = l.file.Write(append(line, '\n'))
+	return err
+}
+
+func (l *List) order(i int) Order {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.orders[i]
+}
+
+// Report says what became of the orders of a list, by their IDs.
+type Report struct {
+	Bulk    string   `json:"bulk"`
+	Command string   `json:"command"`
+	Orders  int      `json:"orders"`
+	Fixed   []string `json:"fixed"`
+	Again   []string `json:"failedAgain"`
+	Refused []string `json:"refused"`
+	Unknown []string `json:"unknown"`
+	NotSent []string `json:"notSent"`
+	Stopped string   `json:"stopped,omitempty"` // why not all were sent
+}
+
+// Report is the present one.
+func (l *List) Report() Report {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r := Report{Bulk: l.Bulk, Command: l.Command, Orders: len(l.orders), Fixed: []string{}, Again: []string{}, Refused: []string{}, Unknown: []string{}, NotSent: []string{}}
+	for i := range l.orders {
+		to := map[Result]*[]string{Fixed: &r.Fixed, Again: &r.Again, Refused: &r.Refused, Unknown: &r.Unknown, Accepted: &r.Unknown, "": &r.NotSent}[l.orders[i].Result]
+		*to = append(*to, l.orders[i].OrderID)
+	}
+	return r
+}
+
+// Counts are those of the results of a list.
+type Counts struct{ Orders, Fixed, Again, Refused int }
+
+func (l *List) counts() Counts {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c := Counts{Orders: len(l.orders)}
+	for i := range l.orders {
+		switch l.orders[i].Result {
+		case Fixed:
+			c.Fixed++
+		case Again:
+			c.Again++
+		case Refused:
+			c.Refused++
+		}
+	}
+	return c
+}
+
+// All are the orders of the list, as they stand.
+func (l *List) All() []Order {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return append([]Order(nil), l.orders...)
+}

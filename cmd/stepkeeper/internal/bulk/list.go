@@ -1,0 +1,293 @@
+// Package bulk sends one command to each of many orders: those of a list that is frozen in a file before the first is
+// sent, a few at first, at a bounded rate, until too many have failed again. What became of each stands in the file, by
+// which it goes on after a crash.
+package bulk
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/suggest"
+	"github.com/stepkeeper/stepkeeper/shared/view"
+)
+
+// Commands are those that can be sent to many orders.
+var Commands = []string{"resubmit", "undo", "cancel", "resolve", "move", "close"}
+
+// Action is what is done to each order.
+type Action struct {
+	Command    string      `json:"command"`
+	Step       string      `json:"step,omitempty"`       // resolve
+	Fact       client.Fact `json:"fact,omitempty"`       // resolve
+	Definition string      `json:"definition,omitempty"` // move; resubmit: to move to first
+	By         string      `json:"by,omitempty"`
+	Reason     string      `json:"reason,omitempty"`
+}
+
+// Where selects orders: those that match all that is said. Nothing said is refused.
+type Where map[string]string
+
+// Keys are what a Where may say.
+var Keys = []string{"state", "workflow", "step", "code", "id", "older"}
+
+// query checks a Where. Orders in Error are meant unless it says another state.
+func (w Where) query() (client.Query, error) {
+	q := client.Query{State: core.Error, PageSize: 1000}
+	if len(w) == 0 {
+		return q, fmt.Errorf("no orders are selected: say which with some of %s", strings.Join(Keys, ", "))
+	}
+	for key, value := range w {
+		if strings.TrimSpace(value) == "" {
+			return q, fmt.Errorf("%s is empty", key)
+		}
+		switch key {
+		case "state":
+			i := slices.IndexFunc(states, func(s core.State) bool { return strings.EqualFold(string(s), value) })
+			if i < 0 {
+				return q, fmt.Errorf("there is no state %.40q: write one of %s", value, strings.Trim(fmt.Sprint(states), "[]"))
+			}
+			q.State = states[i]
+		case "workflow":
+			q.Workflow = value
+		case "step":
+			q.Step = value
+		case "code":
+			q.Code = value
+		case "id":
+			q.IDPrefix = value
+		case "older":
+			d, err := time.ParseDuration(value)
+			if err != nil || d <= 0 {
+				return q, fmt.Errorf("older is %.40q: write a duration like 90m", value)
+			}
+			q.OlderThan = d
+		default:
+			hint := ""
+			if near := suggest.Nearest(key, Keys); near != "" {
+				hint = fmt.Sprintf(", perhaps %s", near)
+			}
+			return q, fmt.Errorf("%.40q is nothing to select orders by%s; it is one of %s", key, hint, strings.Join(Keys, ", "))
+		}
+	}
+	return q, nil
+}
+
+var states = []core.State{core.Error, core.Processing, core.Compensating, core.Compensated, core.Processed}
+
+// Order is one of the list: as it was when the list was made, and what became of it.
+type Order struct {
+	OrderID string    `json:"orderId"`
+	Number  int       `json:"number"` // of commands, as seen: another one in between has this one refused (P5)
+	Step    string    `json:"step,omitempty"`
+	Undoing bool      `json:"undoing,omitempty"`
+	Would   string    `json:"would"` // what the command will do, as the task says
+	Result  Result    `json:"result,omitempty"`
+	Text    string    `json:"text,omitempty"`
+	At      time.Time `json:"at,omitzero"`
+}
+
+// Result is what became of an order of the list.
+type Result string
+
+const (
+	Accepted Result = "accepted" // on the way
+	Fixed    Result = "fixed"    // its step has passed, or what else the command is for
+	Again    Result = "failed again"
+	Refused  Result = "refused"
+	Unknown  Result = "unknown" // no answer, or not to its end in time
+)
+
+// final reports that nothing is left to do; what is unknown is sent again under the same ID.
+func (r Result) final() bool { return r == Fixed || r == Again || r == Refused }
+
+// Select lists the orders, oldest first, and what the command would do to each. It changes nothing.
+func Select(ctx context.Context, c *client.Client, w Where, a Action) ([]Order, error) {
+	q, err := w.query()
+	if err != nil {
+		return nil, err
+	}
+	var all []Order
+	for s, err := range c.List(ctx, q) {
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, Order{OrderID: s.OrderID})
+	}
+	slices.Reverse(all)
+	return all, each(ctx, len(all), func(i int) error {
+		t, err := c.Get(ctx, all[i].OrderID)
+		if err != nil {
+			return fmt.Errorf("order %s: %w", all[i].OrderID, err)
+		}
+		o := &all[i]
+		o.Number, o.Undoing = t.Command, t.Phase == core.Undoing
+		if t.Error != nil {
+			o.Step = t.Error.Step
+		}
+		v, err := Would(ctx, c, t, a)
+		if err != nil {
+			return fmt.Errorf("order %s: %w", o.OrderID, err)
+		}
+		if o.Would = v.Reason; !v.Accepted {
+			o.Result, o.Text = Refused, v.Reason
+		}
+		return nil
+	})
+}
+
+// Would is the verdict that a command would have, and what it would do.
+func Would(ctx context.Context, c *client.Client, t *client.Task, a Action) (client.Verdict, error) {
+	if a.Command == "move" || a.Definition != "" {
+		return wouldMove(ctx, c, t, a)
+	}
+	return would(t, a), nil
+}
+
+func would(t *client.Task, a Action) client.Verdict {
+	accepts := view.Command{Command: a.Command, Step: a.Step, Fact: a.Fact}
+	v := client.Verdict{Command: a.Command, Accepted: slices.Contains(t.Accepts, accepts)}
+	switch {
+	case !v.Accepted:
+		v.Reason = "it would be refused as the order is now"
+	case a.Command == "undo" || a.Command == "cancel":
+		v.Reason = "what it did would be undone"
+	case a.Command == "close":
+		v.Reason = "it would end as it stands"
+	case a.Command == "resolve":
+		v.Reason = fmt.Sprintf("it would stay in Error, with %s stated as %s", a.Step, a.Fact)
+	case t.State == core.Compensated:
+		v.Reason = "it would start again from the beginning"
+	case t.Phase == core.Undoing:
+		v.Reason = "its undo would go on"
+	case t.Error != nil && t.Error.Step != "":
+		v.Reason = "it would go on with " + t.Error.Step
+	default:
+		v.Reason = "it would go on"
+	}
+	return v
+}
+
+// wouldMove tells the differences of the definitions too.
+func wouldMove(ctx context.Context, c *client.Client, t *client.Task, a Action) (client.Verdict, error) {
+	p, err := c.PlanMove(ctx, t.OrderID, a.Definition)
+	if err != nil {
+		return client.Verdict{}, err
+	}
+	v := client.Verdict{Command: a.Command, Accepted: p.Accepted, Reason: p.Reason}
+	if a.Command == "resubmit" && v.Accepted {
+		v = would(t, a)
+	}
+	lines := []string{}
+	for _, d := range p.Differences {
+		what := "allowed"
+		if d.Refused {
+			what = "refused"
+		}
+		if d.Step != "" {
+			d.What = "step " + d.Step + ": " + d.What
+		}
+		lines = append(lines, d.What+" ("+what+")")
+	}
+	switch {
+	case len(lines) > 0 && !p.Accepted:
+		v.Reason = "the definitions differ: " + strings.Join(lines, "; ")
+	case len(lines) > 0:
+		v.Reason = strings.TrimPrefix(v.Reason+"; the definitions differ: "+strings.Join(lines, "; "), "; ")
+	}
+	return v, nil
+}
+
+// send sends the command of an order. Its ID is the same each time, so that a repetition is one command (P5).
+func send(ctx context.Context, c *client.Client, h *Header, o *Order) (client.Verdict, error) {
+	opts := []client.CommandOption{client.IfCommand(o.Number), client.CommandID(commandID(h.Bulk, o.OrderID)), client.By(h.By, h.Reason)}
+	switch h.Command {
+	case "undo":
+		return c.Undo(ctx, o.OrderID, opts...)
+	case "cancel":
+		return c.Cancel(ctx, o.OrderID, opts[1:]...)
+	case "close":
+		return c.Close(ctx, o.OrderID, h.By, h.Reason, opts...)
+	case "resolve":
+		return c.Resolve(ctx, o.OrderID, h.Step, h.Fact, opts...)
+	case "move":
+		return c.Move(ctx, o.OrderID, h.Definition, opts...)
+	default:
+		return c.Resubmit(ctx, o.OrderID, append(opts, client.ToDefinition(h.Definition))...)
+	}
+}
+
+// commandID names both the bulk and the order; IDs of orders that leave no room are hashed.
+func commandID(bulk, order string) string {
+	id := bulk + ":" + order
+	if len(id) > maxCommandID {
+		id = bulk + ":" + uuid.NewSHA1(uuid.NameSpaceOID, []byte(order)).String()
+	}
+	return id
+}
+
+const maxCommandID = 128
+
+// becameOf tells what became of an order whose command was accepted; "" while that is open.
+func becameOf(h *Header, o *Order, t *client.Task) (Result, string) {
+	switch {
+	case h.Command == "resolve" || h.Command == "move" || h.Command == "close":
+		return Fixed, ""
+	case t.State == core.Error && t.Command > o.Number:
+		text := ""
+		if t.Error != nil {
+			text = strings.TrimPrefix(t.Error.Step+": "+t.Error.Message, ": ")
+		}
+		return Again, text
+	case h.Command != "resubmit" || o.Undoing:
+		if t.State == core.Compensated || t.State == core.Cancelled {
+			return Fixed, ""
+		}
+		if t.Ended {
+			return Again, "it is " + string(t.State)
+		}
+		return "", ""
+	case t.State == core.Processed || t.State == core.Processing && passed(t, o.Step):
+		return Fixed, ""
+	case t.State == core.Compensating || t.Ended:
+		return Again, "it is " + string(t.State)
+	}
+	return "", ""
+}
+
+// passed reports that the step at which the order had stopped is done.
+func passed(t *client.Task, step string) bool {
+	i := slices.IndexFunc(t.Steps, func(s view.Step) bool { return s.Name == step })
+	return i >= 0 && t.Steps[i].State == core.Processed
+}
+
+var hash = regexp.MustCompile(`^[0-9a-f]{32}$`)
+
+// check holds an action to its rules.
+func (a *Action) check() error {
+	switch {
+	case !slices.Contains(Commands, a.Command):
+		return fmt.Errorf("%.40q cannot be sent to many orders; it is one of %s", a.Command, strings.Join(Commands, ", "))
+	case a.Command == "move" && a.Definition == "":
+		return fmt.Errorf("the definition to move to is missing")
+	case a.Definition != "" && a.Definition != client.Latest && !hash.MatchString(a.Definition):
+		return fmt.Errorf("%.40q is no definition: it is latest, or a hash of 32 hexadecimal digits", a.Definition)
+	case a.Command == "resolve" && a.Step == "":
+		return fmt.Errorf("a resolve says the step that is in doubt")
+	case a.Command == "resolve" && a.Fact != core.Happened && a.Fact != core.NotHappened && a.Fact != core.Undone:
+		return fmt.Errorf("%.40q is not what can happen to a step: it is happened, not-happened or undone", a.Fact)
+	case strings.TrimSpace(a.Reason) == "" || len(a.Reason) > core.MaxMessage:
+		return fmt.Errorf("reason has %d bytes; it says why many orders are changed, in at most %d", len(a.Reason), core.MaxMessage)
+	case strings.TrimSpace(a.By) == "" || len(a.By) > message.MaxBy:
+		return fmt.Errorf("by has %d bytes; it says who changes many orders, in at most %d", len(a.By), message.MaxBy)
+	}
+	return nil
+}

@@ -1,0 +1,241 @@
+package bulk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/stepkeeper/stepkeeper/client"
+)
+
+const (
+	mostInFlight = 50 // orders that are sent and not decided
+	lookAgain    = time.Second
+	fewest       = 5 // results before a share counts
+	mostSilent   = 5 // commands without an answer, one after another, after which no more are sent
+)
+
+// each calls f for 0 to n-1, several at once.
+func each(ctx context.Context, n int, f func(i int) error) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(8)
+	for i := range n {
+		if ctx.Err() != nil {
+			break
+		}
+		g.Go(func() error { return f(i) })
+	}
+	return g.Wait()
+}
+
+// work is one process's way through a list.
+type work struct {
+	*List
+	c        *client.Client
+	look     time.Duration
+	mu       sync.Mutex
+	stopped  string // why no more are sent
+	silent   int
+	tell     func(Counts)
+	failures error // of the file
+}
+
+// Run sends the commands that are left to send, waits for what becomes of each, and reports. It ends early where the
+// canary is not fixed, where too many fail again, and with ctx; running it again goes on.
+func (l *List) Run(ctx context.Context, c *client.Client, tell func(Counts)) (Report, error) {
+	w := &work{List: l, c: c, look: lookAgain, tell: tell}
+	left, fixed := []int{}, 0
+	for i := range l.orders {
+		switch o := l.order(i); {
+		case !o.Result.final():
+			left = append(left, i)
+		case o.Result == Fixed:
+			fixed++
+		}
+	}
+	for fixed < l.Canary && len(left) > 0 && w.why(ctx) == "" {
+		few := left[:min(l.Canary-fixed, len(left))]
+		left = left[len(few):]
+		w.send(ctx, few)
+		for _, i := range few {
+			switch o := l.order(i); o.Result {
+			case Fixed:
+				fixed++
+			case Refused:
+			default:
+				w.stop(fmt.Sprintf("%s of the canary was not fixed: %s", o.OrderID, o.state()))
+			}
+		}
+	}
+	w.send(ctx, left)
+	r := l.Report()
+	if len(r.NotSent) > 0 || ctx.Err() != nil {
+		r.Stopped = w.why(ctx)
+	}
+	return r, errors.Join(w.failures, l.file.Sync())
+}
+
+func (o *Order) state() string {
+	text := string(o.Result)
+	if text == "" {
+		text = "not sent"
+	}
+	if o.Text != "" {
+		text += ", " + o.Text
+	}
+	return text
+}
+
+func (w *work) stop(why string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.stopped == "" {
+		w.stopped = why
+	}
+}
+
+func (w *work) why(ctx context.Context) string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.stopped == "" && ctx.Err() != nil {
+		return "it was interrupted"
+	}
+	return w.stopped
+}
+
+// send sends the commands of some orders at the list's rate, and waits for what becomes of them.
+func (w *work) send(ctx context.Context, some []int) {
+	pace := time.NewTicker(time.Duration(float64(time.Second) / w.Rate))
+	defer pace.Stop()
+	inFlight := make(chan struct{}, mostInFlight)
+	var all sync.WaitGroup
+	defer all.Wait()
+	for _, i := range some {
+		select {
+		case <-ctx.Done():
+			return
+		case inFlight <- struct{}{}:
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-pace.C:
+		}
+		if w.why(ctx) != "" && w.order(i).Result != Accepted { // what is on the way is waited for
+			<-inFlight
+			continue
+		}
+		all.Go(func() {
+			defer func() { <-inFlight }()
+			w.one(ctx, i)
+		})
+	}
+}
+
+// one sends the command of an order, and waits for what becomes of it.
+func (w *work) one(ctx context.Context, i int) {
+	o := w.order(i)
+	v, err := w.command(ctx, &o)
+	switch {
+	case ctx.Err() != nil:
+		return
+	case err != nil:
+		w.set(i, Unknown, err.Error())
+		w.heard(false)
+		return
+	case !v.Accepted:
+		w.set(i, Refused, v.Reason)
+		w.heard(true)
+		return
+	}
+	w.heard(true)
+	if o.Result != Accepted {
+		w.set(i, Accepted, v.Reason)
+	}
+	w.watch(ctx, i, &o)
+}
+
+// command sends it. A Cancel does not carry the number that was seen: it is compared here.
+func (w *work) command(ctx context.Context, o *Order) (client.Verdict, error) {
+	if w.Command == "cancel" {
+		t, err := w.c.Get(ctx, o.OrderID)
+		if err != nil {
+			return client.Verdict{}, err
+		}
+		known := false
+		for _, v := range t.Verdicts {
+			known = known || v.ID == commandID(w.Bulk, o.OrderID)
+		}
+		if !known && t.Command != o.Number {
+			return client.Verdict{Reason: "another command came since the list was made"}, nil
+		}
+	}
+	return send(ctx, w.c, &w.Header, o)
+}
+
+// heard counts commands without an answer: a server that is away gets no more of them.
+func (w *work) heard(answer bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.silent++; answer {
+		w.silent = 0
+	}
+	if w.silent >= mostSilent && w.stopped == "" {
+		w.stopped = fmt.Sprintf("%d commands, one after another, had no answer", w.silent)
+	}
+}
+
+// watch waits until an order is fixed or has failed again.
+func (w *work) watch(ctx context.Context, i int, o *Order) {
+	again := time.NewTicker(w.look)
+	defer again.Stop()
+	until := time.After(time.Duration(w.Patience * float64(time.Second)))
+	for {
+		t, err := w.c.Get(ctx, o.OrderID)
+		switch {
+		case errors.Is(err, client.ErrNotFound):
+			w.set(i, Unknown, "it is no longer stored")
+			return
+		case err == nil:
+			if r, text := becameOf(&w.Header, o, t); r != "" {
+				w.set(i, r, text)
+				return
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-until:
+			text := "it is still under way"
+			if err != nil {
+				text = err.Error()
+			}
+			w.set(i, Unknown, text)
+			return
+		case <-again.C:
+		}
+	}
+}
+
+// set records a result, and stops the list where too many have failed again.
+func (w *work) set(i int, r Result, text string) {
+	if err := w.record(i, r, text, time.Now().UTC()); err != nil {
+		w.mu.Lock()
+		w.failures = errors.Join(w.failures, err)
+		w.mu.Unlock()
+		w.stop("the file of the list cannot be written: " + err.Error())
+	}
+	now := w.counts()
+	if n := now.Again + now.Fixed; r == Again && n >= fewest && float64(now.Again) > w.StopAt*float64(n) {
+		w.stop(fmt.Sprintf("%d of %d failed again", now.Again, n))
+	}
+	if w.tell != nil {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.tell(now)
+	}
+}

@@ -1,0 +1,287 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/bulk"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+type bulkOptions struct {
+	app      *App
+	where    map[string]string
+	action   bulk.Action
+	pace     bulk.Pace
+	patience time.Duration
+	file     string
+	dryRun   bool
+	yes      bool
+}
+
+func newBulk(a *App) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "bulk",
+		Short: "Send one command to many orders",
+		Long: "Send one command to each of many orders. The list of orders is frozen in a file of JSON Lines first, with\n" +
+			"the command number of each, so that an order which changes meanwhile is refused and not changed twice.\n" +
+			"Some go first, the canary: the rest follows when those are fixed, which means that the step at which\n" +
+			"they had stopped has passed. No more are sent when too large a share fails again. What became of each\n" +
+			"stands in the file; `stepkeeper bulk continue FILE` goes on after an interruption, and sends nothing twice.\n\n" +
+			"--where selects the orders by " + strings.Join(bulk.Keys, ", ") + ": all that is said must hold. Those in Error are\n" +
+			"meant unless it says another state. Nothing said selects nothing.",
+		Args: cobra.ArbitraryArgs,
+		RunE: group,
+	}
+	for _, name := range bulk.Commands {
+		cmd.AddCommand(newBulkCommand(a, name))
+	}
+	cmd.AddCommand(newBulkContinue(a))
+	return cmd
+}
+
+// bulkHelp is what the command does to each order, and how its line goes on.
+var bulkHelp = map[string]struct{ rest, short string }{
+	"resubmit": {"", "Go on with many orders in Error"},
+	"undo":     {"", "Give up many orders and undo what they did"},
+	"cancel":   {"", "Stop many orders and undo what they did"},
+	"resolve":  {" STEP happened|not-happened|undone", "State what happened to a step of many orders"},
+	"move":     {"", "Pin many orders to another definition of their workflow"},
+	"close":    {"", "End many orders in Error as they stand"},
+}
+
+func newBulkCommand(a *App, name string) *cobra.Command {
+	o := &bulkOptions{app: a, action: bulk.Action{Command: name}}
+	help := bulkHelp[name]
+	cmd := &cobra.Command{
+		Use:     name + help.rest + " --where KEY=VALUE,... --reason TEXT",
+		Short:   help.short,
+		Long:    help.short + "; `stepkeeper bulk --help` tells how. --dry-run tells which orders these are, and what would become of each.",
+		Example: "  stepkeeper bulk " + name + strings.Replace(help.rest, "STEP happened|not-happened|undone", "charge-payment not-happened", 1) + " --where step=charge-payment,code=http-503 --reason \"the bank was down\" --dry-run",
+		Args:    args(cobra.NoArgs, "no arguments, only flags"),
+		RunE: func(cmd *cobra.Command, given []string) error {
+			if name == "resolve" {
+				o.action.Step, o.action.Fact = given[0], core.Fact(given[1])
+			}
+			return runBulk(cmd.Context(), o)
+		},
+	}
+	if name == "resolve" {
+		cmd.Args = args(cobra.ExactArgs(2), "a step, and what happened")
+	}
+	f := cmd.Flags()
+	f.StringToStringVar(&o.where, "where", nil, "which orders (`KEY=VALUE,...`): "+strings.Join(bulk.Keys, ", "))
+	f.StringVar(&o.action.By, "by", "", "who sends it: kept with each verdict (`name`; default: the user of this computer)")
+	f.StringVar(&o.action.Reason, "reason", "", "why: kept with each verdict (`text`)")
+	if name == "move" || name == "resubmit" {
+		f.StringVar(&o.action.Definition, "definition", "", "a definition of their workflow: latest, or a `hash`; see move")
+	}
+	f.IntVar(&o.pace.Canary, "canary", 5, "so many `orders` have to be fixed before the rest is sent; 0: none")
+	f.Float64Var(&o.pace.Rate, "rate", 10, "commands a `second`")
+	f.Float64Var(&o.pace.StopAt, "stop-at", 0.2, "the `share` of orders that fail again, 0 to 1, above which no more are sent")
+	f.DurationVar(&o.patience, "patience", 5*time.Minute, "how long an order has to pass its step until it is reported as unknown")
+	f.StringVar(&o.file, "file", "", "the `file` of the list (default: bulk-ID.jsonl in this folder)")
+	f.BoolVar(&o.dryRun, "dry-run", false, "send nothing and write no file: tell which orders these are, and what would become of each")
+	f.BoolVarP(&o.yes, "yes", "y", false, "do not ask first; required where there is no terminal to ask on")
+	return cmd
+}
+
+func newBulkContinue(a *App) *cobra.Command {
+	o := &bulkOptions{app: a}
+	return &cobra.Command{
+		Use:     "continue FILE",
+		Short:   "Go on with a list",
+		Long:    "Go on with a list of orders where it was left, at its own pace. Its canary comes first, where it was not fixed.",
+		Example: "  stepkeeper bulk continue bulk-20261124-101500-k3f9.jsonl",
+		Args:    args(cobra.ExactArgs(1), "the file of a list"),
+		RunE: func(cmd *cobra.Command, given []string) error {
+			o.file = given[0]
+			c, err := a.client(cmd.Context())
+			if err != nil {
+				return err
+			}
+			return o.work(cmd.Context(), c)
+		},
+	}
+}
+
+func runBulk(ctx context.Context, o *bulkOptions) error {
+	if o.action.By == "" {
+		by := commandOptions{}
+		by.defaultBy()
+		o.action.By = by.by
+	}
+	o.pace.Patience = o.patience.Seconds()
+	now := o.app.Now().UTC()
+	h := bulk.Header{Bulk: now.Format("20060102-150405-") + uuid.NewString()[:4], Action: o.action, Where: o.where, Made: now, Pace: o.pace}
+	if err := h.Check(); err != nil {
+		return failure.Wrap(err, failure.Usage, "see `stepkeeper bulk "+o.action.Command+" --help`", "nothing was sent")
+	}
+	c, err := o.app.client(ctx)
+	if err != nil {
+		return err
+	}
+	orders, err := bulk.Select(ctx, c, o.where, o.action)
+	if err != nil {
+		return o.app.explain(err, "list of orders")
+	}
+	if o.dryRun {
+		return o.tellPlan(orders, true)
+	}
+	if len(orders) == 0 {
+		return failure.New(failure.NotFound, "look at them with `stepkeeper list`", "no order is selected, and nothing was sent")
+	}
+	if ok, err := o.confirmed(orders); err != nil || !ok {
+		return err
+	}
+	if o.file == "" {
+		o.file = "bulk-" + h.Bulk + ".jsonl"
+	}
+	if err := bulk.Create(o.file, h, orders); err != nil {
+		return failure.Wrap(err, failure.Usage, "choose another one with --file", "the list cannot be written")
+	}
+	return o.work(ctx, c)
+}
+
+// work goes through the list in the file.
+func (o *bulkOptions) work(ctx context.Context, c *client.Client) error {
+	l, err := bulk.Open(o.file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return failure.Wrap(err, failure.NotFound, "name the file that `stepkeeper bulk` wrote", "the list %s", o.file)
+	case errors.Is(err, bulk.ErrBusy):
+		return failure.Wrap(err, failure.Refused, "wait until it ends, or end it: the list goes on where it was left", "the list %s", o.file)
+	case err != nil:
+		return failure.Wrap(err, failure.Usage, "name the file that `stepkeeper bulk` wrote, or make a new list", "the list %s", o.file)
+	}
+	if !o.app.JSON() {
+		fmt.Fprintf(o.app.Streams.Err, "%s: %s %d orders, list in %s\n", l.Bulk, l.Command, l.Orders, o.file)
+	}
+	bar := o.app.Streams.Progress(l.Command, int64(l.Orders))
+	done := 0
+	r, err := l.Run(ctx, c, func(n bulk.Counts) {
+		if now := n.Fixed + n.Again + n.Refused; now > done {
+			bar.Add(now - done)
+			done = now
+		}
+	})
+	bar.Done()
+	if err = errors.Join(err, l.Close()); err != nil {
+		return failure.Wrap(err, failure.General, "make room, then `stepkeeper bulk continue "+o.file+"`", "the list %s", o.file)
+	}
+	return o.report(&r)
+}
+
+// report tells what became of the orders; anything but fixed is a refusal for scripts.
+func (o *bulkOptions) report(r *bulk.Report) error {
+	a := o.app
+	if a.JSON() {
+		if err := a.printLine(r); err != nil {
+			return err
+		}
+	} else {
+		style := a.Streams.Style()
+		line := func(what string, ids []string) {
+			if len(ids) > 0 {
+				fmt.Fprintf(a.Streams.Out, "%5d %s: %s\n", len(ids), what, some(ids))
+			}
+		}
+		line(style.Good("fixed"), r.Fixed)
+		line(style.Bad("failed again"), r.Again)
+		line(style.Warn("refused"), r.Refused)
+		line(style.Warn("unknown"), r.Unknown)
+		line("not sent", r.NotSent)
+		if r.Stopped != "" {
+			fmt.Fprintf(a.Streams.Out, "stopped: %s\n", render.Clean(r.Stopped))
+		}
+		if len(r.NotSent)+len(r.Unknown) > 0 {
+			fmt.Fprintf(a.Streams.Out, "go on with `stepkeeper bulk continue %s`\n", o.file)
+		}
+	}
+	if len(r.Fixed) != r.Orders {
+		return failure.Silent(failure.Refused, "not every order was fixed")
+	}
+	return nil
+}
+
+const fewIDs = 10
+
+func some(ids []string) string {
+	if len(ids) > fewIDs {
+		return strings.Join(ids[:fewIDs], " ") + " …"
+	}
+	return strings.Join(ids, " ")
+}
+
+// planLine is an order of a dry run with --output json.
+type planLine struct {
+	OrderID  string `json:"orderId"`
+	Command  string `json:"command"`
+	Accepted bool   `json:"accepted"`
+	Reason   string `json:"reason"`
+	DryRun   bool   `json:"dryRun"`
+}
+
+// tellPlan tells what would become of the orders: how many of each kind, and each of them in a dry run.
+func (o *bulkOptions) tellPlan(orders []bulk.Order, whole bool) error {
+	a := o.app
+	kinds := map[string][]string{}
+	for i := range orders {
+		d := &orders[i]
+		if a.JSON() && whole {
+			if err := a.printLine(planLine{d.OrderID, o.action.Command, d.Result == "", d.Would, true}); err != nil {
+				return err
+			}
+		}
+		kind := d.Would
+		if d.Result != "" {
+			kind = "refused: " + kind
+		}
+		kinds[kind] = append(kinds[kind], d.OrderID)
+	}
+	if a.JSON() {
+		return nil
+	}
+	out := a.Streams.Err
+	if whole {
+		out = a.Streams.Out
+		fmt.Fprintf(out, "dry run: %d orders, nothing was sent\n", len(orders))
+	}
+	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
+		ids := kinds[kind]
+		fmt.Fprintf(out, "%5d %s: %s\n", len(ids), render.Clean(kind), some(ids))
+	}
+	return nil
+}
+
+func (o *bulkOptions) confirmed(orders []bulk.Order) (bool, error) {
+	if o.yes {
+		return true, nil
+	}
+	if !o.app.Streams.Interactive() {
+		return false, failure.New(failure.Usage, "look with --dry-run, then add --yes", "%d orders are selected, and nothing was sent", len(orders))
+	}
+	if err := o.tellPlan(orders, false); err != nil {
+		return false, err
+	}
+	ok, err := o.app.Streams.Confirm(fmt.Sprintf("Send %s to %d orders?", o.action.Command, len(orders)))
+	if err != nil {
+		return false, failure.Wrap(err, failure.General, "", "bulk %s", o.action.Command)
+	}
+	if !ok {
+		return false, failure.New(failure.General, "answer y, or give --yes", "nothing was sent")
+	}
+	return true, nil
+}

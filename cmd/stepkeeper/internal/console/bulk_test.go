@@ -1,0 +1,273 @@
+package console_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/bulk"
+)
+
+var why = bulk.Action{Command: "resubmit", By: "ada", Reason: "the bank is back"}
+
+// list freezes the orders that stopped at charge.
+func (w *world) list(a bulk.Action, pace bulk.Pace) (file string) {
+	w.Helper()
+	where := bulk.Where{"step": "charge"}
+	orders, err := bulk.Select(context.Background(), w.client, where, a)
+	if err != nil {
+		w.Fatal(err)
+	}
+	file = filepath.Join(w.TempDir(), "list.jsonl")
+	if err := bulk.Create(file, bulk.Header{Bulk: "b-1", Action: a, Where: where, Made: time.Now(), Pace: pace}, orders); err != nil {
+		w.Fatal(err)
+	}
+	return file
+}
+
+func (w *world) work(ctx context.Context, file string, tell func(bulk.Counts)) bulk.Report {
+	w.Helper()
+	l, err := bulk.Open(file)
+	if err != nil {
+		w.Fatal(err)
+	}
+	r, err := l.Run(ctx, w.client, tell)
+	if err = errors.Join(err, l.Close()); err != nil {
+		w.Fatal(err)
+	}
+	return r
+}
+
+// verdicts are those of an order's bulk command.
+func (w *world) verdicts(id string) (all []client.Verdict) {
+	w.Helper()
+	o, err := w.client.Get(context.Background(), id)
+	if err != nil {
+		w.Fatal(err)
+	}
+	for _, v := range o.Verdicts {
+		if strings.HasPrefix(v.ID, "b-1:") {
+			all = append(all, v)
+		}
+	}
+	return all
+}
+
+// stopped has some orders stop at charge.
+func (w *world) stopped(n int) []string {
+	w.Helper()
+	close(w.hold)
+	w.refusing("charge")
+	all := ids("o", n)
+	w.submit("order", all...)
+	for _, id := range all {
+		w.until(id+" stops", w.inState(id, "Error"))
+	}
+	return all
+}
+
+var quick = bulk.Pace{Canary: 3, Rate: 500, StopAt: 0.2, Patience: 20}
+
+// The listed orders are fixed, and told so when their step has passed. Others that stop meanwhile are not touched, and
+// one that has changed since the list was made is refused. Working through the list again changes nothing.
+func TestBulkFixes(t *testing.T) {
+	w := newWorld(t, nil)
+	all := w.stopped(12)
+	file := w.list(why, quick)
+	w.submit("order", "late")
+	w.until("it stops", w.inState("late", "Error"))
+	if _, err := w.client.Resubmit(context.Background(), all[11]); err != nil { // another operator
+		t.Fatal(err)
+	}
+	w.until("it stops again", w.inState(all[11], "Error"))
+	w.refusing("")
+	r := w.work(context.Background(), file, nil)
+	if slices.Sort(r.Fixed); !slices.Equal(r.Fixed, all[:11]) || !slices.Equal(r.Refused, all[11:]) || len(r.Again)+len(r.Unknown)+len(r.NotSent) > 0 || r.Stopped != "" {
+		t.Errorf("%+v", r)
+	}
+	for _, id := range all[:11] {
+		w.until(id+" is processed", w.inState(id, "Processed"))
+		if v := w.verdicts(id); len(v) != 1 || v[0].By != "ada" || v[0].Note != "the bank is back" {
+			t.Errorf("%s: %+v", id, v)
+		}
+	}
+	if !w.inState("late", "Error")() || len(w.verdicts("late")) > 0 {
+		t.Error("an order that is not in the list was changed")
+	}
+	before, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again := w.work(context.Background(), file, nil); len(again.Fixed) != 11 || len(w.verdicts(all[0])) != 1 {
+		t.Errorf("%+v", again)
+	}
+	if after, err := os.ReadFile(file); err != nil || string(after) != string(before) {
+		t.Errorf("a list that is done was changed: %v", err)
+	}
+}
+
+// The rest is not sent where the first are not fixed.
+func TestBulkStopsAtItsCanary(t *testing.T) {
+	w := newWorld(t, nil)
+	all := w.stopped(8)
+	r := w.work(context.Background(), w.list(why, quick), nil)
+	if len(r.Again) != 3 || len(r.NotSent) != 5 || !strings.Contains(r.Stopped, "canary") || !strings.Contains(r.Stopped, "the card is") {
+		t.Errorf("%+v", r)
+	}
+	for _, id := range all {
+		if n := len(w.verdicts(id)); n != 0 != slices.Contains(r.Again, id) {
+			t.Errorf("%s was sent %d commands", id, n)
+		}
+	}
+}
+
+// No more are sent when too large a share has failed again. What goes on is waited for.
+func TestBulkStopsWhereTooManyFailAgain(t *testing.T) {
+	w := newWorld(t, nil)
+	w.stopped(40)
+	pace := quick
+	pace.Canary, pace.Rate = 0, 20
+	r := w.work(context.Background(), w.list(why, pace), nil)
+	if len(r.Again) < 5 || len(r.Again) > 30 || len(r.NotSent) != 40-len(r.Again) || !strings.Contains(r.Stopped, "failed again") {
+		t.Errorf("%+v", r)
+	}
+}
+
+// After a crash the list goes on: no order gets a second command, and none is left out.
+func TestBulkGoesOnAfterACrash(t *testing.T) {
+	w := newWorld(t, nil)
+	all := w.stopped(20)
+	w.refusing("")
+	pace := quick
+	pace.Canary, pace.Rate = 2, 50
+	file := w.list(why, pace)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	r := w.work(ctx, file, func(n bulk.Counts) {
+		if n.Fixed == 5 {
+			cancel()
+		}
+	})
+	if len(r.Fixed) == 20 || r.Stopped != "it was interrupted" {
+		t.Fatalf("%+v", r)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// What the process has not written: the last results, and half a line.
+	lines := strings.SplitAfter(strings.TrimSuffix(string(text), "\n"), "\n")
+	cut := strings.Join(lines[:len(lines)-3], "") + `{"orderId":"o-0` + strings.Repeat("0", 10_000)
+	if err := os.WriteFile(file, []byte(cut), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if r = w.work(context.Background(), file, nil); len(r.Fixed) != 20 || r.Stopped != "" {
+		t.Errorf("%+v", r)
+	}
+	if text, err = os.ReadFile(file); err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if !json.Valid([]byte(line)) {
+			t.Errorf("the file has a line that is not JSON: %.100s", line)
+		}
+	}
+	for _, id := range all {
+		if v := w.verdicts(id); len(v) != 1 || !v[0].Accepted {
+			t.Errorf("%s: %+v", id, v)
+		}
+	}
+}
+
+// A list has all the orders that match, not those of one page; each kind of command is sent, and is done as it is meant.
+func TestBulkOfEachKind(t *testing.T) {
+	w := newWorld(t, nil)
+	w.submit("impossible", ids("i", 1_100)...)
+	w.until("all have stopped", func() bool {
+		orders, err := bulk.Select(context.Background(), w.client, bulk.Where{"workflow": "impossible"}, bulk.Action{Command: "close"})
+		return err == nil && len(orders) == 1_100
+	})
+	all := w.stopped(2)
+	pace := quick
+	pace.Rate = 1000
+	run := func(name string, where bulk.Where, a bulk.Action) bulk.Report {
+		orders, err := bulk.Select(context.Background(), w.client, where, a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.By, a.Reason = "ada", "settled by hand"
+		file := filepath.Join(t.TempDir(), name)
+		if err := bulk.Create(file, bulk.Header{Bulk: name, Action: a, Where: where, Made: time.Now(), Pace: pace}, orders); err != nil {
+			t.Fatal(err)
+		}
+		return w.work(context.Background(), file, nil)
+	}
+	if r := run("closing", bulk.Where{"workflow": "impossible"}, bulk.Action{Command: "close"}); len(r.Fixed) != 1_100 {
+		t.Errorf("%d closed, %+v", len(r.Fixed), r.Stopped)
+	}
+	if r := run("stating", bulk.Where{"step": "charge", "workflow": "order"}, bulk.Action{Command: "resolve", Step: "charge", Fact: "not-happened"}); len(r.Fixed)+len(r.Refused) != 2 {
+		t.Errorf("%+v", r)
+	}
+	if r := run("moving", bulk.Where{"id": "o-000"}, bulk.Action{Command: "move", Definition: "latest"}); r.Orders != 1 || len(r.Fixed)+len(r.Refused) != 1 {
+		t.Errorf("%+v", r)
+	}
+	if r := run("undoing", bulk.Where{"step": "charge", "code": "failed"}, bulk.Action{Command: "undo"}); len(r.Fixed) != 2 || !w.inState(all[0], "Compensated")() {
+		t.Errorf("%+v", r)
+	}
+	if r := run("again", bulk.Where{"state": "compensated"}, why); len(r.Again) != 2 {
+		t.Errorf("%+v", r)
+	}
+	if r := run("cancelling", bulk.Where{"id": "o-"}, bulk.Action{Command: "cancel"}); len(r.Fixed) != 2 || !w.inState(all[1], "Cancelled")() {
+		t.Errorf("%+v", r)
+	}
+}
+
+// What cannot be is said before anything is sent; what one process works through, another one leaves alone.
+func TestBulkRefuses(t *testing.T) {
+	w := newWorld(t, nil)
+	w.stopped(1)
+	for want, where := range map[string]bulk.Where{
+		"no orders are selected": {}, "perhaps step": {"stp": "charge"}, "step is empty": {"step": " "},
+		"there is no state": {"state": "Broken"}, "write a duration": {"older": "soon"},
+	} {
+		if _, err := bulk.Select(context.Background(), w.client, where, why); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: %v", where, err)
+		}
+	}
+	orders, err := bulk.Select(context.Background(), w.client, bulk.Where{"older": "1h"}, why)
+	if err != nil || len(orders) > 0 {
+		t.Errorf("%+v %v", orders, err)
+	}
+	file := w.list(why, quick)
+	first, err := bulk.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := bulk.Open(file); !errors.Is(err, bulk.ErrBusy) {
+		t.Errorf("%v", err)
+	}
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := bulk.Create(file, first.Header, nil); !errors.Is(err, os.ErrExist) {
+		t.Errorf("a list was written over another one: %v", err)
+	}
+	for i, text := range []string{"", "{}\n", "5\n", `{"bulk":"b","command":"resubmit","where":{"step":"x"},"orders":2,"by":"a","reason":"b","rate":1,"patience":1}` + "\n" + `{"orderId":"a"}` + "\n",
+		`{"bulk":"b","command":"delete","where":{"step":"x"},"orders":0,"by":"a","reason":"b","rate":1,"patience":1}` + "\n"} {
+		bad := filepath.Join(t.TempDir(), fmt.Sprint(i))
+		if err := os.WriteFile(bad, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if l, err := bulk.Open(bad); err == nil {
+			t.Errorf("%s was taken as a list of %d", text, len(l.All()))
+		}
+	}
+}

@@ -1,0 +1,41 @@
+package core_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+// A verdict says who sent the command, and why, as far as the task has room for it.
+func TestVerdictsSayWhoAndWhy(t *testing.T) {
+	def := &core.Definition{Name: "test", Steps: []core.StepDefinition{{Name: "a", Agent: "x", Operation: "do", Timeout: core.Minute}}}
+	def.Link()
+	d, err := core.Decide(def, []byte(`{}`), nil, core.Submitted{OrderID: orderID, Workflow: "test", ContentHash: "c0ffee"}, core.At{Now: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	undo := core.UndoCommand{ID: "u", Command: 99, Sender: core.Sender{By: "ann", Reason: strings.Repeat("é", core.MaxMessage)}}
+	told, err := core.Decide(def, nil, d.Task, undo, core.At{Now: 2000})
+	if err != nil || len(told.Task.Verdicts) != 1 {
+		t.Fatalf("%+v %v", told, err)
+	}
+	if v := told.Task.Verdicts[0]; v.By != "ann" || !strings.HasPrefix(v.Note, "éé") || len(v.Note) > core.MaxMessage || *told.Verdict != v {
+		t.Errorf("%+v", v)
+	}
+	cancel := core.Cancel{OrderID: orderID, ID: "c", Sender: core.Sender{By: "ann", Reason: "x"}}
+	full := core.SizeLimit{Limit: 1, Size: func(t *core.Task) int { // room for nothing but what must be stored
+		n := 1
+		for _, v := range t.Verdicts {
+			n += len(v.By) + len(v.Note)
+		}
+		return n
+	}}
+	told, err = core.Decide(def, nil, d.Task, cancel, core.At{Now: 2000, SizeLimit: full})
+	if err != nil || len(told.Task.Verdicts) != 1 {
+		t.Fatalf("%+v %v", told, err)
+	}
+	if v := told.Task.Verdicts[0]; v.By != "" || v.Note != "" || !v.Accepted || *told.Verdict != v {
+		t.Errorf("%+v", v)
+	}
+}
