@@ -115,6 +115,9 @@ func (w *work) send(ctx context.Context, some []int) {
 	var all sync.WaitGroup
 	defer all.Wait()
 	for _, i := range some {
+		if w.skip(ctx, i) {
+			continue
+		}
 		select {
 		case <-ctx.Done():
 			return
@@ -125,7 +128,7 @@ func (w *work) send(ctx context.Context, some []int) {
 			return
 		case <-pace.C:
 		}
-		if w.why(ctx) != "" && w.order(i).Result != Accepted { // what is on the way is waited for
+		if w.skip(ctx, i) {
 			<-inFlight
 			continue
 		}
@@ -134,6 +137,11 @@ func (w *work) send(ctx context.Context, some []int) {
 			w.one(ctx, i)
 		})
 	}
+}
+
+// skip leaves an order out where the list was stopped, unless its command is on the way.
+func (w *work) skip(ctx context.Context, i int) bool {
+	return w.why(ctx) != "" && w.order(i).Result != Accepted
 }
 
 // one sends the command of an order, and waits for what becomes of it.
