@@ -89,10 +89,12 @@ var ofBulk = []Mutant{
 
 // ofConsole are mutants of the operator's pages and of their pictures.
 var ofConsole = []Mutant{
-	{Name: "console-form-of-another-site", File: consoleFolder + "command.go", Func: "server.command", Old: "[]byte(s.secret)) != 1:", New: "[]byte(s.secret)) > 1:"},
-	{Name: "console-read-only-acts", File: consoleFolder + "command.go", Func: "server.command", Old: "case s.ReadOnly:", New: "case s.ReadOnly && id == \"\":"},
+	{Name: "console-form-of-another-site", File: consoleFolder + "command.go", Func: "server.mayAct", Old: "[]byte(s.secret)) != 1:", New: "[]byte(s.secret)) > 1:"},
+	{Name: "console-read-only-acts", File: consoleFolder + "command.go", Func: "server.mayAct", Old: "case s.ReadOnly:", New: "case s.ReadOnly && w == nil:"},
 	{Name: "console-a-form-is-two-commands", File: consoleFolder + "command.go", Func: "commandID", Old: "uuid.NewSHA1(forms, []byte(name)).String()", New: "uuid.NewString() + name[:0]"},
 	{Name: "console-all-forms-are-one-command", File: consoleFolder + "command.go", Func: "commandID", Old: "name += \"\\x00\" + form.Get(field)", New: "_ = field"},
+	{Name: "console-bulk-of-what-was-not-seen", File: consoleFolder + "bulk.go", Func: "server.begin", Old: "planOf(orders).Seen != r.PostFormValue(\"seen\")", New: "false"},
+	{Name: "console-bulk-cannot-be-stopped", File: consoleFolder + "bulk.go", Func: "server.stopBulk", Old: "b.stop()", New: "_ = b"},
 	{Name: "console-shows-what-is-hidden", File: consoleFolder + "redact.go", Func: "Redaction.apply", Old: "if matches(pattern, at) {", New: "if len(at) == 0 && matches(pattern, at) {"},
 	{Name: "console-redaction-stops-at-lists", File: consoleFolder + "redact.go", Func: "Redaction.apply", Old: "items[i] = v", New: "_ = v"},
 	{Name: "console-any-page-may-run-scripts", File: consoleFolder + "console.go", Func: "secured", Old: "h.Set(\"Content-Security-Policy\", policy)", New: ""},

@@ -67,6 +67,9 @@ func (l *List) Run(ctx context.Context, c *client.Client, tell func(Counts)) (Re
 				fixed++
 			case Refused:
 			default:
+				if ctx.Err() != nil {
+					break
+				}
 				w.stop(fmt.Sprintf("%s of the canary was not fixed: %s", o.OrderID, o.state()))
 			}
 		}

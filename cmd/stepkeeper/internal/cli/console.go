@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"syscall"
 
@@ -38,6 +39,7 @@ func newConsole(a *App) *cobra.Command {
 		Long: "Serve pages in which to see what is stuck, why, since when, and to repair it. `stepkeeper dev` serves them\n" +
 			"at its own address; this command serves them on the loopback interface over any server or stack, with your\n" +
 			"own credentials. Nothing public is deployed. It ends with SIGINT or SIGTERM.\n\n" +
+			"Lists of bulk commands are written into this folder, as `stepkeeper bulk` does.\n\n" +
 			"A file for --redact names members of orders, inputs and outputs that are not shown, one path on each line:\n" +
 			"payment.card, customer.*, **.password; * is any one name or index, ** any number of them.",
 		Example: "  stepkeeper console --stack shop --region eu-central-1\n  stepkeeper console --read-only --redact redact.txt\n  stepkeeper console --server http://127.0.0.1:9000 --listen 127.0.0.1:8400",
@@ -112,6 +114,6 @@ func (o *devOptions) pages(log *slog.Logger, redaction console.Redaction) func(s
 		if server != DefaultServer {
 			program += " --server " + server
 		}
-		return console.New(console.Options{Client: c, Name: strings.TrimPrefix(server, "http://"), Program: program, Redact: redaction, Log: log})
+		return console.New(console.Options{Client: c, Name: strings.TrimPrefix(server, "http://"), Program: program, Redact: redaction, Folder: filepath.Join(o.data, "bulk"), Log: log})
 	}
 }

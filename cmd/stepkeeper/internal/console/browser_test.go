@@ -19,6 +19,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/console"
 )
 
 // The variables that `make test-console` sets: the browser's program, the source of axe-core, and a folder for
@@ -56,7 +57,7 @@ func newTab(t *testing.T) *tab {
 	t.Cleanup(cancel)
 	ctx, cancel = context.WithTimeout(ctx, 150*time.Second)
 	t.Cleanup(cancel)
-	b := &tab{world: newWorld(t, nil), ctx: ctx}
+	b := &tab{world: newWorld(t, func(o *console.Options) { o.Folder = t.TempDir() }), ctx: ctx}
 	if err := chromedp.Listen(ctx, b.hear); err != nil {
 		t.Fatalf("Chromium cannot be started from %s: %v", program, err)
 	}
@@ -160,6 +161,13 @@ func (b *tab) shot(name string) {
 	}
 }
 
+// changed is clean after an action: what has come of it may stand above other things, and move them.
+func (b *tab) changed(what string) {
+	b.Helper()
+	evaluate[bool](b, `shifted = 0; true`)
+	b.clean(what)
+}
+
 // clean checks that the browser refused nothing, no script failed, the layout stood still, and axe finds nothing.
 func (b *tab) clean(what string) {
 	b.Helper()
@@ -209,7 +217,7 @@ func TestBrowserPages(t *testing.T) {
 	for _, p := range []struct{ name, path, text string }{
 		{"overview", "/", "Incidents"}, {"orders", "/orders", "web-2026-000"}, {"order", "/orders/web-2026-003", "What to do next"},
 		{"order-timeline", "/orders/web-2026-003?show=timeline", "received"}, {"incidents", "/incidents", "charge"},
-		{"waiting", "/waiting", "an agent's reply"}, {"answers", "/answers", "approve"}, {"workflows", "/workflows", "expense"},
+		{"waiting", "/waiting", "an agent's reply"}, {"answers", "/answers", "approve"}, {"bulk", "/bulk?command=resubmit&step=charge", "Send resubmit to 12 orders"}, {"bulk-none", "/bulk/none", "no such list"}, {"workflows", "/workflows", "expense"},
 		{"missing", "/orders/nothing", "There is no such order."}, {"bad-filter", "/orders?older=soon", "write it like"}, {"empty", "/orders?state=Closed", "No such orders"},
 	} {
 		b.do(call(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{}), chromedp.EmulateViewport(1280, 900))
@@ -272,7 +280,7 @@ func TestBrowserActs(t *testing.T) {
 	b.open("/orders/o-1")
 	b.do(chromedp.Click("#do-resubmit-- button"))
 	b.shows("resubmit was accepted", "o-1 Processed")
-	b.clean("resubmitted")
+	b.changed("resubmitted")
 	b.open("/orders/o-2")
 	b.do(chromedp.Click("#do-undo-- button"))
 	b.shows("undo was accepted", "Compensat")
@@ -283,7 +291,22 @@ func TestBrowserActs(t *testing.T) {
 	b.shows("e-1")
 	b.do(chromedp.Click("#question-e-1-decide button[value=approve]"))
 	b.shows("answer was accepted", "e-1 Processed")
-	b.clean("answered")
+	b.changed("answered")
+}
+
+// Many orders are repaired from their incident: look, send, follow.
+func TestBrowserBulk(t *testing.T) {
+	b := newTab(t)
+	b.stopped(7)
+	b.refusing("")
+	b.open("/incidents")
+	b.do(chromedp.Click("#page table a[href^='/bulk']"))
+	b.shows("7 it would go on with charge", "Send resubmit to 7 orders")
+	b.do(chromedp.SendKeys("#start-by", "ada"), chromedp.SendKeys("#start-reason", "the bank is back"), chromedp.Click("#start-by ~ button, form[action='/bulk'][method=post] button"))
+	b.shows("ada: the bank is back", "ended", "fixed: 7")
+	b.live()
+	b.shot("bulk-list")
+	b.changed("bulk")
 }
 
 // A page tells that its server is silent, and since when; it goes on by itself when the server is back.

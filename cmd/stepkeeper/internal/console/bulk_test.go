@@ -5,8 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +17,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/bulk"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/console"
 )
 
 var why = bulk.Action{Command: "resubmit", By: "ada", Reason: "the bank is back"}
@@ -269,5 +273,70 @@ func TestBulkRefuses(t *testing.T) {
 		if l, err := bulk.Open(bad); err == nil {
 			t.Errorf("%s was taken as a list of %d", text, len(l.All()))
 		}
+	}
+}
+
+// The pages show what would become of the orders, start with exactly those that were shown, tell how far it is, and stop.
+func TestBulkPages(t *testing.T) {
+	folder := t.TempDir()
+	w := newWorld(t, func(o *console.Options) { o.Folder = folder })
+	all := w.stopped(12)
+	_, body := w.get("/incidents")
+	wants(t, body, "/bulk?code=failed&amp;command=resubmit&amp;step=charge&amp;workflow=order")
+	const page = "/bulk?command=resubmit&step=charge&workflow=order&code=failed"
+	_, body = w.get(page)
+	wants(t, body, "12 it would go on with charge", "stepkeeper bulk resubmit --where workflow=order,step=charge,code=failed", "Send resubmit to 12 orders")
+	action, form := w.form(page, "command", "resubmit")
+	form.Set("by", "ada <b>")
+	form.Set("reason", "the bank is back")
+	for name, value := range map[string]string{"by": "", "reason": "", "rate": "fast", "canary": "-1", "stop-at": "200", "step": "", "token": "x"} {
+		bad := maps.Clone(form)
+		bad.Set(name, value)
+		if name == "step" {
+			for _, key := range []string{"workflow", "code"} {
+				bad.Del(key)
+			}
+		}
+		if status, body := w.post(action, bad); status < 400 || !strings.Contains(body, "Refused") {
+			t.Errorf("%s=%s: status %d", name, value, status)
+		}
+	}
+	w.submit("order", "late")
+	w.until("it stops", w.inState("late", "Error"))
+	if status, body := w.post(action, form); status != http.StatusConflict || !strings.Contains(body, "the orders have changed since the page was made") {
+		t.Errorf("status %d: %s", status, body)
+	}
+	if n := len(w.verdicts(all[0])); n > 0 {
+		t.Errorf("%d commands were sent", n)
+	}
+
+	w.refusing("")
+	action, form = w.form(page, "command", "resubmit")
+	form.Set("by", "ada <b>")
+	form.Set("reason", "the bank is back")
+	form.Set("rate", "5")
+	form.Set("canary", "2")
+	status, body := w.post(action, form)
+	wants(t, body, "resubmit 13 orders", "goes on", "ada &lt;b&gt;: the bank is back", "not sent")
+	if status != http.StatusOK {
+		t.Fatalf("status %d", status)
+	}
+	_, body = w.get("/bulk")
+	at := regexp.MustCompile(`/bulk/[^"]+`).FindString(body)
+	w.until("the canary is fixed", func() bool { return w.inState(all[0], "Processed")() && w.inState(all[1], "Processed")() })
+	action, form = w.form(at, "command", "")
+	w.post(action, form)
+	w.until("it stops", func() bool { _, body = w.get(at); return strings.Contains(body, "ended") })
+	wants(t, body, "Stopped: it was interrupted", "stepkeeper bulk continue "+folder)
+	files, err := filepath.Glob(filepath.Join(folder, "bulk-*.jsonl"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("%v %v", files, err)
+	}
+	if r := w.work(context.Background(), files[0], nil); len(r.Fixed) != 13 {
+		t.Errorf("%+v", r)
+	}
+	for path, text := range map[string]string{"/bulk/none": "no such list", "/bulk?command=resubmit&older=soon": "write a duration", "/bulk?command=resubmit&step=none": "No such orders."} {
+		_, body := w.get(path)
+		wants(t, body, text)
 	}
 }

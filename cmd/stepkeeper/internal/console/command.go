@@ -16,29 +16,39 @@ const maxForm = 16 << 10
 
 // command carries out what a form asks for. The page that it leads to says what became of it.
 func (s *server) command(w http.ResponseWriter, r *http.Request) {
+	if !s.mayAct(w, r) {
+		return
+	}
 	id := r.PathValue("id")
-	refuse := func(status int, what, do string) {
-		s.page(func(context.Context, *http.Request, *kept) (content, error) {
-			return content{Title: "Refused", Template: "trouble", Status: status, Data: struct{ What, Do string }{what, do}}, nil
-		})(w, r)
-	}
-	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
-	switch {
-	case s.ReadOnly:
-		refuse(http.StatusForbidden, "This console only reads (--read-only).", "Use the command line, or a console without --read-only.")
-		return
-	case r.ParseForm() != nil:
-		refuse(http.StatusBadRequest, "The form cannot be read.", "Go back, and send it again.")
-		return
-	case subtle.ConstantTimeCompare([]byte(r.PostFormValue("token")), []byte(s.secret)) != 1:
-		refuse(http.StatusForbidden, "The form is not of this console, or it was started anew since the page was made.", "Open the order's page again, and repeat the action there.")
-		return
-	}
 	command := commandID(id, r.PostForm)
 	v, err := s.commandOf(r.Context(), id, r, command)
 	s.told.put(command, outcome{err == nil && v.Accepted, outcomeText(v, err)})
 	s.Log.Info("command of the console", "task", id, "kind", r.PostFormValue("kind"), "accepted", err == nil && v.Accepted)
 	http.Redirect(w, r, "/orders/"+url.PathEscape(id)+"?"+url.Values{"command": {command}}.Encode(), http.StatusSeeOther)
+}
+
+// refuse answers a form with a page that says what to do.
+func (s *server) refuse(w http.ResponseWriter, r *http.Request, status int, what, do string) {
+	s.page(func(context.Context, *http.Request, *kept) (content, error) {
+		return content{Title: "Refused", Template: "trouble", Status: status, Data: struct{ What, Do string }{what, do}}, nil
+	})(w, r)
+}
+
+// mayAct refuses a form that is not of a page of this console, or where nothing may be changed.
+func (s *server) mayAct(w http.ResponseWriter, r *http.Request) bool {
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	switch {
+	case s.ReadOnly:
+		s.refuse(w, r, http.StatusForbidden, "This console only reads (--read-only).", "Use the command line, or a console without --read-only.")
+		return false
+	case r.ParseForm() != nil:
+		s.refuse(w, r, http.StatusBadRequest, "The form cannot be read.", "Go back, and send it again.")
+		return false
+	case subtle.ConstantTimeCompare([]byte(r.PostFormValue("token")), []byte(s.secret)) != 1:
+		s.refuse(w, r, http.StatusForbidden, "The form is not of this console, or it was started anew since the page was made.", "Open the order's page again, and repeat the action there.")
+		return false
+	}
+	return true
 }
 
 // outcome is what became of a command, for the page that it leads to.

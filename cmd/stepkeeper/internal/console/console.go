@@ -31,6 +31,7 @@ type Options struct {
 	Name     string // of the server or stack, for people
 	Program  string // how the command line reaches it: "stepkeeper --stack shop"
 	ReadOnly bool   // refuse every action
+	Folder   string // of the files of bulk commands; "": the working directory
 	Redact   Redaction
 	Log      *slog.Logger
 	Now      func() time.Time // nil: the system's clock
@@ -59,6 +60,7 @@ type server struct {
 	files   map[string]file
 	told    outcomes
 	streams streams
+	bulks   bulks
 }
 
 // file is an asset under a name that changes with its content.
@@ -90,12 +92,16 @@ func New(o Options) http.Handler {
 		"/waiting":         s.waiting,
 		"/answers":         s.answers,
 		"/workflows":       s.workflows,
+		"/bulk":            s.planBulk,
+		"/bulk/{id}":       s.showBulk,
 		"/nothing/{id...}": s.nothing,
 	} {
 		mux.HandleFunc("GET "+pattern, s.page(p))
 		mux.HandleFunc("GET "+livePrefix+pattern, s.live(p))
 	}
 	mux.HandleFunc("POST /orders/{id}/command", s.command)
+	mux.HandleFunc("POST /bulk", s.startBulk)
+	mux.HandleFunc("POST /bulk/{id}/stop", s.stopBulk)
 	mux.HandleFunc("GET /assets/{name}", s.asset)
 	mux.HandleFunc("/", s.page(s.nothing))
 	return secured(mux)
@@ -103,7 +109,7 @@ func New(o Options) http.Handler {
 
 // Paths are the patterns under which New serves, for a handler that serves other things too.
 var Paths = []string{"GET /{$}", "GET /orders", "GET /orders/{id}", "POST /orders/{id}/command", "GET /incidents", "GET /waiting", "GET /answers",
-	"GET /workflows", "GET " + livePrefix + "/", "GET /assets/"}
+	"GET /workflows", "GET /bulk", "GET /bulk/{id}", "POST /bulk", "POST /bulk/{id}/stop", "GET " + livePrefix + "/", "GET /assets/"}
 
 func secured(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -168,7 +174,7 @@ func (s *server) functions(assets map[string]string) template.FuncMap {
 type link struct{ Title, Path, Key string }
 
 var links = []link{{"Overview", "/", "h"}, {"Orders", "/orders", "o"}, {"Incidents", "/incidents", "i"}, {"Waiting", "/waiting", "w"},
-	{"Answers", "/answers", "a"}, {"Workflows", "/workflows", "f"}}
+	{"Answers", "/answers", "a"}, {"Bulk", "/bulk", "b"}, {"Workflows", "/workflows", "f"}}
 
 func lastStart(all []client.ScheduledStart) *client.ScheduledStart {
 	if len(all) == 0 {

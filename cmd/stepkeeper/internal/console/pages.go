@@ -170,6 +170,17 @@ type incident struct {
 	Address              string
 }
 
+// Bulk is the page from which all of them are repaired.
+func (i incident) Bulk() string {
+	q := url.Values{"command": {"resubmit"}}
+	for name, value := range map[string]string{"workflow": i.Workflow, "step": i.Step, "code": i.Code} {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	return "/bulk?" + q.Encode()
+}
+
 func (s *server) inError(ctx context.Context) (all []incident, count int, more bool, err error) {
 	groups := map[[3]string]*incident{}
 	for o, err := range s.Client.List(ctx, client.Query{State: core.Error, PageSize: 1000}) {

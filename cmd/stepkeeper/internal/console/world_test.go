@@ -208,7 +208,7 @@ func (w *world) post(path string, form url.Values, header ...string) (status int
 
 var (
 	forms  = regexp.MustCompile(`(?s)<form method="post" action="([^"]+)">(.*?)</form>`)
-	fields = regexp.MustCompile(`<input type="hidden" name="([^"]+)" value="([^"]*)">`)
+	fields = regexp.MustCompile(`<input (?:type="hidden" )?name="([^"]+)" value="([^"]*)"`)
 )
 
 // form is that of a page with a field of that value, as a browser would send it.

@@ -1,0 +1,292 @@
+package console
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/bulk"
+)
+
+// bulks are the lists that this process works through, or has, the newest last.
+type bulks struct {
+	mu  sync.Mutex
+	all []*running
+}
+
+// running is a list and how far it is.
+type running struct {
+	bulk.Header
+	File string
+	stop context.CancelFunc
+	list *bulk.List
+	mu   sync.Mutex
+	end  *bulk.Report // nil: it goes on
+	err  error
+}
+
+func (b *bulks) get(id string) *running {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	i := slices.IndexFunc(b.all, func(r *running) bool { return r.Bulk == id })
+	if i < 0 {
+		return nil
+	}
+	return b.all[i]
+}
+
+func (b *bulks) list() []*running {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	all := slices.Clone(b.all)
+	slices.Reverse(all)
+	return all
+}
+
+// plan is what a bulk command would do, as it was when its page was made.
+type plan struct {
+	Groups []planGroup
+	Count  int // of orders that the command would be sent to
+	Seen   string
+}
+
+type planGroup struct {
+	Would    string
+	Refused  bool
+	Count    int
+	Examples []string
+}
+
+// planOf groups the orders by what would become of them. Seen tells this list from any other.
+func planOf(orders []bulk.Order) *plan {
+	p := &plan{}
+	at := map[string]int{}
+	hash := sha256.New()
+	for i := range orders {
+		o := &orders[i]
+		fmt.Fprintf(hash, "%s %d %s\n", o.OrderID, o.Number, o.Result)
+		k, known := at[o.Would+string(o.Result)]
+		if !known {
+			k = len(p.Groups)
+			at[o.Would+string(o.Result)] = k
+			p.Groups = append(p.Groups, planGroup{Would: o.Would, Refused: o.Result != ""})
+		}
+		if g := &p.Groups[k]; len(g.Examples) < mostExamples {
+			g.Examples = append(g.Examples, o.OrderID)
+		}
+		p.Groups[k].Count++
+		if o.Result == "" {
+			p.Count++
+		}
+	}
+	p.Seen = hex.EncodeToString(hash.Sum(nil))
+	return p
+}
+
+// selection is a bulk command as it stands in an address or a form.
+type selection struct {
+	bulk.Action
+	Where bulk.Where
+}
+
+func selectionOf(values url.Values) selection {
+	x := selection{Where: bulk.Where{}, Action: bulk.Action{Command: values.Get("command"), Step: values.Get("resolve-step"), Fact: client.Fact(values.Get("fact")),
+		Definition: strings.TrimSpace(values.Get("definition")), By: strings.TrimSpace(values.Get("by")), Reason: strings.TrimSpace(values.Get("reason"))}}
+	for _, key := range bulk.Keys {
+		if v := strings.TrimSpace(values.Get(key)); v != "" {
+			x.Where[key] = v
+		}
+	}
+	return x
+}
+
+// Line is the command line that does the same.
+func (x *selection) Line(program string) string {
+	var where []string
+	for _, key := range bulk.Keys {
+		if v := x.Where[key]; v != "" {
+			where = append(where, key+"="+v)
+		}
+	}
+	line := program + " bulk " + x.Command
+	if x.Command == "resolve" {
+		line += " " + x.Step + " " + string(x.Fact)
+	}
+	if x.Definition != "" {
+		line += " --definition " + x.Definition
+	}
+	return line + " --where " + strings.Join(where, ",") + ` --reason "…"`
+}
+
+// planBulk shows which orders a bulk command is for, and what would become of them, and the lists of this process.
+func (s *server) planBulk(ctx context.Context, r *http.Request, k *kept) (content, error) {
+	x := selectionOf(r.URL.Query())
+	data := struct {
+		Selection selection
+		Plan      *plan
+		Line      string
+		Commands  []string
+		Lists     []*running
+		Token     string
+		ReadOnly  bool
+	}{Selection: x, Commands: bulk.Commands, Lists: s.bulks.list(), Token: s.secret, ReadOnly: s.ReadOnly}
+	c := content{Title: "Bulk", Template: "bulk", Data: &data}
+	if len(x.Where) == 0 || x.Command == "" {
+		return c, nil
+	}
+	if k != nil && k.plan != nil {
+		data.Plan = k.plan
+	} else {
+		orders, err := bulk.Select(ctx, s.Client, x.Where, x.Action)
+		if err != nil {
+			return content{}, invalid(err)
+		}
+		data.Plan = planOf(orders)
+	}
+	if k != nil {
+		k.plan = data.Plan
+	}
+	data.Line = x.Line(s.Program)
+	return c, nil
+}
+
+// invalid marks an error as one of what was asked, unless it came from the deployment.
+func invalid(err error) error {
+	for _, of := range []error{client.ErrNotFound, client.ErrConnection, client.ErrForbidden, context.DeadlineExceeded, context.Canceled} {
+		if errors.Is(err, of) {
+			return err
+		}
+	}
+	return fmt.Errorf("%w: %w", client.ErrInvalid, err)
+}
+
+// startBulk freezes the list that the form's page has shown, and begins to work through it.
+func (s *server) startBulk(w http.ResponseWriter, r *http.Request) {
+	if !s.mayAct(w, r) {
+		return
+	}
+	began, err := s.begin(r)
+	if err != nil {
+		s.refuse(w, r, http.StatusConflict, "Nothing was sent: "+err.Error()+".", "Go back, and look at the orders again.")
+		return
+	}
+	s.Log.Info("bulk command of the console", "bulk", began.Bulk, "kind", began.Command, "orders", began.Orders, "file", began.File)
+	http.Redirect(w, r, "/bulk/"+began.Bulk, http.StatusSeeOther)
+}
+
+func (s *server) begin(r *http.Request) (*running, error) {
+	x := selectionOf(r.PostForm)
+	h := bulk.Header{Action: x.Action, Where: x.Where, Made: s.Now().UTC(), Pace: bulk.Pace{Patience: (5 * time.Minute).Seconds()}}
+	h.Bulk = h.Made.Format("20060102-150405-") + strings.ToLower(rand.Text()[:4])
+	var err error
+	number := func(name string) (n float64) {
+		if err == nil {
+			if n, err = strconv.ParseFloat(r.PostFormValue(name), 64); err != nil {
+				err = fmt.Errorf("%s is no number", name)
+			}
+		}
+		return n
+	}
+	h.Canary, h.Rate, h.StopAt = int(number("canary")), number("rate"), number("stop-at")/100
+	if err == nil {
+		err = h.Check()
+	}
+	if err != nil {
+		return nil, err
+	}
+	orders, err := bulk.Select(r.Context(), s.Client, x.Where, x.Action)
+	if err != nil {
+		return nil, err
+	}
+	if planOf(orders).Seen != r.PostFormValue("seen") {
+		return nil, fmt.Errorf("the orders have changed since the page was made")
+	}
+	file := filepath.Join(s.Folder, "bulk-"+h.Bulk+".jsonl")
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return nil, err
+	}
+	if err := bulk.Create(file, h, orders); err != nil {
+		return nil, err
+	}
+	l, err := bulk.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	b := &running{Header: l.Header, File: file, stop: stop, list: l}
+	s.bulks.mu.Lock()
+	s.bulks.all = append(s.bulks.all, b)
+	s.bulks.mu.Unlock()
+	go b.run(ctx, s.Client)
+	return b, nil
+}
+
+func (b *running) run(ctx context.Context, c *client.Client) {
+	defer b.stop()
+	r, err := b.list.Run(ctx, c, nil)
+	err = errors.Join(err, b.list.Close())
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.end, b.err = &r, err
+}
+
+// Now is the present report, and whether the list goes on.
+func (b *running) Now() (r bulk.Report, on bool, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.end != nil {
+		return *b.end, false, b.err
+	}
+	return b.list.Report(), true, nil
+}
+
+// showBulk shows how far a list is.
+func (s *server) showBulk(_ context.Context, r *http.Request, _ *kept) (content, error) {
+	b := s.bulks.get(r.PathValue("id"))
+	if b == nil {
+		return content{Title: "Not found", Template: "trouble", Status: http.StatusNotFound, Data: struct{ What, Do string }{
+			"This console works through no such list.", "A list of another process goes on with `" + s.Program + " bulk continue FILE`."}}, nil
+	}
+	report, on, err := b.Now()
+	text := ""
+	if err != nil {
+		text = err.Error()
+	}
+	type result struct {
+		Name, Class string
+		IDs         []string
+	}
+	return content{Title: "Bulk " + b.Bulk, Template: "bulk-list", Data: struct {
+		*running
+		Report          bulk.Report
+		Results         []result
+		Going, ReadOnly bool
+		Failure         string
+		Token, Line     string
+	}{b, report, []result{{"fixed", "good", report.Fixed}, {"failed again", "bad", report.Again}, {"refused", "", report.Refused}, {"unknown, or under way", "", report.Unknown}, {"not sent", "", report.NotSent}},
+		on, s.ReadOnly, text, s.secret, s.Program + " bulk continue " + b.File}}, nil
+}
+
+// stopBulk ends the work on a list. What was sent stays sent.
+func (s *server) stopBulk(w http.ResponseWriter, r *http.Request) {
+	if !s.mayAct(w, r) {
+		return
+	}
+	if b := s.bulks.get(r.PathValue("id")); b != nil {
+		b.stop()
+	}
+	http.Redirect(w, r, "/bulk/"+url.PathEscape(r.PathValue("id")), http.StatusSeeOther)
+}
