@@ -22,6 +22,8 @@ type Config struct {
 	// Pages serves the patterns of PagePaths, beside the interface; nil: there are none.
 	Pages     http.Handler
 	PagePaths []string // patterns of http.ServeMux
+	// Metrics answers GET /metrics; nil: there are none.
+	Metrics http.Handler
 }
 
 // edge holds what the handlers need.
@@ -46,6 +48,9 @@ func New(c Config) http.Handler {
 	mux.HandleFunc("POST /v1/orders", e.submit)
 	mux.Handle(answerpage.Pattern, answerpage.New(c.Backend))
 	serveDocument(mux, doc.OpenAPI())
+	if c.Metrics != nil {
+		mux.Handle("GET /metrics", c.Metrics)
+	}
 	for _, pattern := range c.PagePaths {
 		mux.Handle(pattern, drained(c.Pages))
 	}

@@ -17,6 +17,7 @@ type hub struct {
 	next     int
 	watchers map[string]map[chan *core.Task]struct{}
 	ended    map[core.State]int64 // since the start
+	rested   func(*core.Task)     // told of each task that comes to rest
 }
 
 func newHub() *hub {
@@ -42,6 +43,9 @@ func (h *hub) committed(t *core.Task) {
 	case open || t.Version == 1:
 		delete(h.open, t.OrderID)
 		h.ended[t.ProcessState]++
+		if h.rested != nil {
+			h.rested(t)
+		}
 		fallthrough
 	default:
 		h.close(t)

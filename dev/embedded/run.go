@@ -20,7 +20,7 @@ func Run(ctx context.Context, o Options) error {
 		return errors.Join(err, listener.Close())
 	}
 	address := "http://" + listener.Addr().String()
-	config := api.Config{Backend: s, Version: o.Version, Clock: o.Clock}
+	config := api.Config{Backend: s, Version: o.Version, Clock: o.Clock, Metrics: s.Metrics()}
 	if o.Pages != nil {
 		config.Pages, config.PagePaths = o.Pages(address), o.PagePaths
 	}

@@ -48,6 +48,7 @@ type Runtime struct {
 	agents    []*agent
 	hub       *hub
 	uncalled  *uncalled
+	metrics   *telemetry
 	counts    sync.Map // of *counter, by what was counted
 	rejects   atomic.Int64
 	ready     atomic.Bool
@@ -66,6 +67,8 @@ type Runtime struct {
 func Open(ctx context.Context, o Options) (*Runtime, error) {
 	o = o.withDefaults()
 	s := &Runtime{options: o, log: o.Log, clock: o.Clock, hub: newHub()}
+	s.metrics = newMetrics(s)
+	s.hub.rested = s.metrics.rested
 	if err := s.wire(ctx); err != nil {
 		if s.store != nil {
 			_ = s.store.Close()
@@ -96,7 +99,7 @@ func (s *Runtime) wire(ctx context.Context) (err error) {
 		return err
 	}
 	durable, statuses := durableQueues(s.options.ReplyTo)
-	if s.store, err = sqlite.Open(ctx, s.options.Data, sqlite.Options{Clock: s.clock, Keep: s.options.Keep, Queues: durable, ReplyTo: statuses}); err != nil {
+	if s.store, err = sqlite.Open(ctx, s.options.Data, sqlite.Options{Clock: s.clock, Keep: s.options.Keep, Queues: durable, ReplyTo: statuses, Committed: s.metrics.committed}); err != nil {
 		return err
 	}
 	if s.tokens, err = token.Open(s.options.Data, s.options.NewTokenKey, core.TimeOf(s.clock.Now())); err != nil {
@@ -117,7 +120,7 @@ func (s *Runtime) wire(ctx context.Context) (err error) {
 	}
 	s.scheduler = scheduler.New(scheduler.Config{
 		FairQueues: true, Priorities: true,
-		Parts: parts, Replied: s.uncalled.replied, Capacity: s.capacity,
+		Parts: parts, Replied: s.replied, Capacity: s.capacity,
 		Pause: func(ctx context.Context, try int) error {
 			pause(ctx, min(20*time.Millisecond<<min(max(try-1, 0), 10), 5*time.Second))
 			return ctx.Err()
@@ -165,7 +168,10 @@ func (s *Runtime) sweep(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
-		if _, err := s.sweeper.Sweep(ctx); err != nil && ctx.Err() == nil {
+		began := time.Now()
+		r, err := s.sweeper.Sweep(ctx)
+		s.metrics.sweep(r, began, time.Now(), err)
+		if err != nil && ctx.Err() == nil {
 			s.log.Error("sweep; the next one tries again", "error", err)
 		}
 	}
@@ -234,6 +240,12 @@ func (s *Runtime) count(what, why string) {
 		c, _ = s.counts.LoadOrStore(key, &counter{})
 	}
 	c.(*counter).Add(1)
+}
+
+// replied is scheduler.Config.Replied.
+func (s *Runtime) replied(agent, operation string, r core.Reply) {
+	s.uncalled.replied(agent, operation, r)
+	s.metrics.replied(agent, operation, r)
 }
 
 // alerts are told by the log; the task stands in the operator's list (P27).

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
@@ -29,6 +30,7 @@ const maxGroup = 1024
 // committer carries out operations in groups.
 type committer struct {
 	store  *Store
+	told   func(writes int, took time.Duration) // of commits; nil: nothing is
 	writer *writer
 
 	mu      sync.Mutex
@@ -128,7 +130,7 @@ func (c *committer) carryOut(group []*job) {
 }
 
 func (c *committer) transact(group []*job) error {
-	tx := &transaction{writer: c.writer, heads: make(map[string]*head, len(group))}
+	tx, began := &transaction{writer: c.writer, heads: make(map[string]*head, len(group))}, time.Now()
 	if _, err := c.writer.begin.exec(); err != nil {
 		return c.store.unavailable(err)
 	}
@@ -139,6 +141,9 @@ func (c *committer) transact(group []*job) error {
 	}
 	if _, err := c.writer.commit.exec(); err != nil {
 		return c.abort(err)
+	}
+	if c.told != nil {
+		c.told(len(group), time.Since(began))
 	}
 	for _, stored := range tx.stored {
 		stored()

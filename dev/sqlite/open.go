@@ -45,6 +45,8 @@ type Options struct {
 	Clock      port.Clock    // for the queues, and for Keep; default the machine's
 	Queues     []QueueConfig // more can be added later
 	ReplyTo    []string      // queues that an order may name as its reply-to
+	// Committed is told of each commit: how many writes it carried, and how long it took; nil: nothing is.
+	Committed func(writes int, took time.Duration)
 }
 
 func (o Options) withDefaults() Options {
@@ -140,7 +142,7 @@ func (s *Store) open(ctx context.Context, file string, o Options) error {
 	if err != nil {
 		return err
 	}
-	s.committer = &committer{store: s, writer: w}
+	s.committer = &committer{store: s, writer: w, told: o.Committed}
 	for _, step := range []func(*writer) error{useLog, migrate, s.prepareShards, s.mark, (*writer).prepareAll} {
 		if err := step(w); err != nil {
 			return err

@@ -164,6 +164,27 @@ func (s *Store) Due(ctx context.Context, bucket port.Bucket, shard int, before t
 	return found, s.explained(rows.Err())
 }
 
+// States counts the stored tasks by state.
+func (s *Store) States(ctx context.Context) (map[string]int, error) {
+	rows, err := s.readers.QueryContext(ctx, countStates)
+	if err != nil {
+		return nil, fmt.Errorf("counting: %w", s.explained(err))
+	}
+	defer rows.Close()
+	all := map[string]int{}
+	for rows.Next() {
+		var state string
+		var n int
+		if err := rows.Scan(&state, &n); err != nil {
+			return nil, fmt.Errorf("counting: %w", s.explained(err))
+		}
+		all[state] = n
+	}
+	return all, s.explained(rows.Err())
+}
+
+const countStates = "SELECT state, COUNT(*) FROM tasks GROUP BY state"
+
 // List answers every query. It reads what it answers, except by state and workflow together: then it
 // goes through the rarer of the two.
 func (s *Store) List(ctx context.Context, q port.Query) (port.Page, error) {

@@ -48,6 +48,7 @@ var Killers = []Killer{
 	{Name: "diagram", Package: "cmd/stepkeeper/internal/diagram", Args: []string{"-test.run=^Test", "-test.short"}},
 	{Name: "sqs", Package: "shared/sqs", Args: []string{"-test.run=^Test", "-test.short"}},
 	{Name: "sns", Package: "shared/sns", Args: []string{"-test.run=^Test", "-test.short"}},
+	{Name: "metrics", Package: "dev/embedded", Args: []string{"-test.run=^TestMetrics$"}},
 	{Name: "embedded", Package: "dev/embedded", Args: []string{"-test.run=^Test", "-test.short"}},
 	{Name: "agent-wiring", Package: "functions/agent/bootstrap/wiring", Args: []string{"-test.run=^Test", "-test.short"}},
 	{Name: "scheduler-wiring", Package: "functions/scheduler/bootstrap/wiring", Args: []string{"-test.run=^Test", "-test.short"}},

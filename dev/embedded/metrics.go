@@ -1,0 +1,188 @@
+package embedded
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/stepkeeper/stepkeeper/functions/supervisor"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+// telemetry is what GET /metrics tells. Names and units follow the conventions of Prometheus; labels are names of
+// workflows, steps, agents and queues, whose number is bounded, and never IDs of orders.
+type telemetry struct {
+	registry  *prometheus.Registry
+	ended     *prometheus.CounterVec
+	orders    *prometheus.HistogramVec
+	steps     *prometheus.HistogramVec
+	replies   *prometheus.CounterVec
+	commits   prometheus.Histogram
+	group     prometheus.Histogram
+	sweeps    prometheus.Histogram
+	lag       prometheus.Gauge
+	swept     prometheus.Gauge
+	handBacks prometheus.Counter
+}
+
+// seconds are the bounds of durations of steps and orders: from a call to a few days.
+var seconds = []float64{0.005, 0.02, 0.1, 0.5, 1, 5, 30, 120, 600, 3600, 6 * 3600, 24 * 3600, 72 * 3600}
+
+func newMetrics(s *Runtime) *telemetry {
+	m := &telemetry{
+		registry: prometheus.NewRegistry(),
+		ended: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "stepkeeper_orders_ended_total",
+			Help: "Orders that came to an end, or to Error, since the start."}, []string{"workflow", "state"}),
+		orders: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "stepkeeper_order_duration_seconds",
+			Help: "Time from an order's receipt to its end.", Buckets: seconds}, []string{"workflow", "state"}),
+		steps: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "stepkeeper_step_duration_seconds",
+			Help: "Time from a step's first claim to its end, of orders that were processed.", Buckets: seconds}, []string{"workflow", "step"}),
+		replies: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "stepkeeper_replies_total",
+			Help: "Replies of agents by outcome; those that are not done are attempts that will be made again, or failures."}, []string{"agent", "operation", "outcome"}),
+		commits: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "stepkeeper_commit_duration_seconds",
+			Help: "Time that a group of writes took to be durable.", Buckets: prometheus.ExponentialBuckets(0.0002, 2, 14)}),
+		group: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "stepkeeper_commit_group_size",
+			Help: "Writes that one commit carried.", Buckets: prometheus.ExponentialBuckets(1, 2, 10)}),
+		sweeps: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "stepkeeper_sweep_duration_seconds",
+			Help: "Time that a sweep of the Supervisor took.", Buckets: prometheus.ExponentialBuckets(0.001, 4, 9)}),
+		lag: prometheus.NewGauge(prometheus.GaugeOpts{Name: "stepkeeper_sweep_lag_seconds",
+			Help: "How long the most overdue order of the last sweep had been due."}),
+		swept: prometheus.NewGauge(prometheus.GaugeOpts{Name: "stepkeeper_sweep_last_success_timestamp_seconds",
+			Help: "When a sweep last ended without an error."}),
+		handBacks: prometheus.NewCounter(prometheus.CounterOpts{Name: "stepkeeper_steps_overdue_total",
+			Help: "Steps that the Supervisor handed back, because no reply came in time."}),
+	}
+	m.registry.MustRegister(m.ended, m.orders, m.steps, m.replies, m.commits, m.group, m.sweeps, m.lag, m.swept, m.handBacks,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), present{s})
+	return m
+}
+
+// Metrics answers what Prometheus asks for.
+func (s *Runtime) Metrics() http.Handler {
+	return promhttp.HandlerFor(s.metrics.registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError, Timeout: scrapeTime})
+}
+
+// scrapeTime bounds what is asked of the store and the queues for one scrape.
+const scrapeTime = 5 * time.Second
+
+// rested is told of each task that has come to rest.
+func (m *telemetry) rested(t *core.Task) {
+	state := string(t.ProcessState)
+	m.ended.WithLabelValues(t.Workflow, state).Inc()
+	if t.ProcessState == core.Error {
+		return // it goes on, and will end
+	}
+	m.orders.WithLabelValues(t.Workflow, state).Observe(t.Ended.Sub(t.Created).Std().Seconds())
+	if t.ProcessState != core.Processed {
+		return
+	}
+	for i := range t.Steps {
+		if s := &t.Steps[i]; s.State == core.Processed && s.FirstAt != 0 && s.FinishedAt != 0 {
+			m.steps.WithLabelValues(t.Workflow, s.Name).Observe(s.FinishedAt.Sub(s.FirstAt).Std().Seconds())
+		}
+	}
+}
+
+// replied is scheduler.Config.Replied.
+func (m *telemetry) replied(agent, operation string, r core.Reply) {
+	m.replies.WithLabelValues(agent, operation, string(r.Outcome)).Inc()
+}
+
+// committed is sqlite.Options.Committed.
+func (m *telemetry) committed(writes int, took time.Duration) {
+	m.commits.Observe(took.Seconds())
+	m.group.Observe(float64(writes))
+}
+
+func (m *telemetry) sweep(r supervisor.Report, began, ended time.Time, err error) {
+	m.sweeps.Observe(ended.Sub(began).Seconds())
+	m.lag.Set(r.OldestOverdue.Seconds())
+	m.handBacks.Add(float64(r.HandedBack + r.Uncounted))
+	if err == nil {
+		m.swept.Set(float64(ended.UnixMilli()) / 1000)
+	}
+}
+
+// present is what is read when it is asked for.
+type present struct{ *Runtime }
+
+var (
+	ordersNow     = prometheus.NewDesc("stepkeeper_orders", "Stored orders by state.", []string{"state"}, nil)
+	openNow       = prometheus.NewDesc("stepkeeper_orders_open", "Orders that are not at rest.", nil, nil)
+	messagesNow   = prometheus.NewDesc("stepkeeper_queue_messages", "Messages in a queue: visible, in flight, or delayed.", []string{"queue", "state"}, nil)
+	oldestNow     = prometheus.NewDesc("stepkeeper_queue_oldest_seconds", "Age of the oldest visible message of a queue.", []string{"queue"}, nil)
+	eventsNow     = prometheus.NewDesc("stepkeeper_messages_total", "Messages that were ignored, refused, given back or quarantined, since the start.", []string{"what", "reason"}, nil)
+	callsNow      = prometheus.NewDesc("stepkeeper_agent_requests_total", "Requests that an agent of this process ended, by outcome.", []string{"agent", "outcome"}, nil)
+	inFlightNow   = prometheus.NewDesc("stepkeeper_agent_requests_in_flight", "Requests that an agent of this process works at.", []string{"agent"}, nil)
+	breakersNow   = prometheus.NewDesc("stepkeeper_breaker_open", "1 where the circuit breaker of an operation lets no calls through.", []string{"agent", "operation"}, nil)
+	unattendedNow = prometheus.NewDesc("stepkeeper_queues_unattended", "Queues of requests that nothing takes from.", nil, nil)
+)
+
+// Describe is prometheus.Collector.
+func (p present) Describe(to chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{ordersNow, openNow, messagesNow, oldestNow, eventsNow, callsNow, inFlightNow, breakersNow, unattendedNow} {
+		to <- d
+	}
+}
+
+// Collect is prometheus.Collector.
+func (p present) Collect(to chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), scrapeTime)
+	defer cancel()
+	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
+		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+	}
+	states, err := p.store.States(ctx)
+	if err != nil {
+		to <- prometheus.NewInvalidMetric(ordersNow, err)
+	}
+	for state, n := range states {
+		gauge(ordersNow, float64(n), state)
+	}
+	gauge(openNow, float64(p.hub.running()))
+	gauge(unattendedNow, float64(len(p.Unattended(ctx))))
+	for _, name := range p.queues.names() {
+		q, err := p.queues.Queue(name)
+		if err != nil {
+			continue
+		}
+		depth, err := q.Depth(ctx)
+		if err != nil {
+			to <- prometheus.NewInvalidMetric(messagesNow, err)
+			continue
+		}
+		gauge(messagesNow, float64(depth.Visible), name, "visible")
+		gauge(messagesNow, float64(depth.InFlight), name, "in-flight")
+		gauge(messagesNow, float64(depth.Delayed), name, "delayed")
+		gauge(oldestNow, depth.Oldest.Seconds(), name)
+	}
+	p.counts.Range(func(key, n any) bool {
+		what, reason, _ := strings.Cut(key.(string), ": ")
+		to <- prometheus.MustNewConstMetric(eventsNow, prometheus.CounterValue, float64(n.(*counter).Load()), what, reason)
+		return true
+	})
+	for _, a := range p.agents {
+		if a.pump == nil {
+			continue
+		}
+		for operation, state := range a.pump.Worker.Stats().Breakers {
+			open := 0.0
+			if state == "open" {
+				open = 1
+			}
+			gauge(breakersNow, open, a.name, operation)
+		}
+		for name, n := range a.stats() {
+			if name == "in-flight" {
+				gauge(inFlightNow, float64(n), a.name)
+				continue
+			}
+			to <- prometheus.MustNewConstMetric(callsNow, prometheus.CounterValue, float64(n), a.name, name)
+		}
+	}
+}

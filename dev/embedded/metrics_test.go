@@ -1,0 +1,70 @@
+package embedded_test
+
+import (
+	"encoding/json"
+	"net/http/httptest"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// GET /metrics tells what is stored, under way, queued, ended and committed. The dashboard asks for nothing else.
+func TestMetrics(t *testing.T) {
+	w := newFixture(t, "30s")
+	s := w.open()
+	defer closeRuntime(t, s)
+	for _, id := range []string{"o-1", "o-2", "o-3"} {
+		submit(t, s, id, "")
+		wait(t, s, id)
+	}
+	w.shop.refuse.Store(true)
+	submit(t, s, "o-4", "")
+	wait(t, s, "o-4")
+	scrape := func() string {
+		r := httptest.NewRecorder()
+		s.Metrics().ServeHTTP(r, httptest.NewRequest("GET", "/metrics", nil))
+		return r.Body.String()
+	}
+	for end := time.Now().Add(patience); !strings.Contains(scrape(), "stepkeeper_sweep_duration_seconds_count") || strings.Contains(scrape(), "stepkeeper_sweep_duration_seconds_count 0"); {
+		if time.Now().After(end) {
+			t.Fatal("no sweep is told")
+		}
+	}
+	text := scrape()
+	for _, want := range []string{
+		`stepkeeper_orders{state="Compensated"} 1`, `stepkeeper_orders{state="Processed"} 3`, "stepkeeper_orders_open 0",
+		`stepkeeper_orders_ended_total{state="Processed",workflow="pair"} 3`, `stepkeeper_orders_ended_total{state="Compensated",workflow="pair"} 1`,
+		`stepkeeper_order_duration_seconds_count{state="Processed",workflow="pair"} 3`, `stepkeeper_order_duration_seconds_bucket{state="Processed",workflow="pair",le="120"} 3`,
+		`stepkeeper_step_duration_seconds_count{step="first",workflow="pair"} 3`, `stepkeeper_step_duration_seconds_count{step="second",workflow="pair"} 3`,
+		`outcome="done"} `, `outcome="failed"} 1`,
+		`stepkeeper_queue_messages{queue="replies",state="visible"} 0`, `stepkeeper_queue_oldest_seconds{queue="replies"} 0`,
+		`stepkeeper_agent_requests_in_flight{agent="shop"} 0`, `stepkeeper_agent_requests_total{agent="shop",outcome="failed"} 1`,
+		"stepkeeper_commit_group_size_count ", "stepkeeper_sweep_lag_seconds 0", "stepkeeper_queues_unattended 0", "go_goroutines ",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("it lacks %s", want)
+		}
+	}
+	if strings.Contains(text, "o-1") {
+		t.Error("it names an order")
+	}
+	if strings.Contains(text, "stepkeeper_commit_group_size_count 0") || regexp.MustCompile(`stepkeeper_sweep_last_success_timestamp_seconds 0\n`).MatchString(text) {
+		t.Error("commits or sweeps are not told")
+	}
+	if t.Failed() {
+		t.Log(text)
+	}
+
+	board, err := os.ReadFile("../../docs/grafana.json")
+	if err != nil || !json.Valid(board) {
+		t.Fatalf("the dashboard: %v", err)
+	}
+	part := regexp.MustCompile(`_(bucket|sum|count)$`)
+	for _, name := range regexp.MustCompile(`stepkeeper_[a-z_]+`).FindAllString(string(board), -1) {
+		if base := part.ReplaceAllString(name, ""); !strings.Contains(text, "# HELP "+base) && base != "stepkeeper_messages_total" && base != "stepkeeper_breaker_open" {
+			t.Errorf("the dashboard asks for %s, which is not there", name)
+		}
+	}
+}
