@@ -1,0 +1,184 @@
+package console_test
+
+import (
+	"encoding/json"
+	"flag"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/console"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/view"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// moment is a time of the recorded orders, in seconds after the first of them came.
+func moment(seconds int) core.Time {
+	return core.TimeOf(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC).Add(time.Duration(seconds) * time.Second))
+}
+
+// recorded are orders with something of everything.
+func recorded() []view.Task {
+	stopped := &view.TaskError{Code: "http-503", Message: "the bank <is> away", Step: "charge"}
+	steps := []view.Step{
+		{Name: "reserve", State: core.Processed, Agent: "stock", Operation: "reserve", Grade: "idempotent", Attempts: 2, FirstAt: moment(1), ClaimedAt: moment(9), FinishedAt: moment(12),
+			Input: json.RawMessage(`{"sku":"a-1","customer":{"name":"Ada"}}`), Output: json.RawMessage(`{"place":"b7"}`), Undo: &view.Undo{Operation: "release"}},
+		{Name: "charge", State: core.Failed, Agent: "payment", Operation: "charge", After: []string{"reserve"}, Attempts: 1, Failures: 1, FirstAt: moment(20), ClaimedAt: moment(20),
+			Error: &core.StepError{Code: "http-503", Message: "the bank <is> away", At: moment(30)}},
+		{Name: "cool-off", State: core.Waiting, Kind: view.KindWait, After: []string{"reserve"}, FirstAt: moment(12), ClaimedAt: moment(12), WakeAt: moment(90)},
+		{Name: "approve", State: core.Waiting, Kind: view.KindApproval, After: []string{"reserve"}, FirstAt: moment(12), ClaimedAt: moment(12), CompleteBy: moment(600),
+			Answers: &view.Answers{Values: []string{"yes", "no"}, Round: 1, Need: 2, Who: []string{"ann", "ben"}, Votes: []core.Vote{{By: "ann", Value: json.RawMessage(`"yes"`), At: moment(40)}}}},
+		{Name: "parcels", State: core.Processing, Kind: view.KindEach, After: []string{"reserve"}, FirstAt: moment(13), ClaimedAt: moment(13), Children: &view.Children{Count: 4, Ended: 2, Running: 2}},
+		{Name: "pack", State: core.Pending, Agent: "stock", Operation: "pack", After: []string{"reserve"}, Attempts: 1, FirstAt: moment(12), ClaimedAt: moment(12), WakeAt: moment(70), NoReturn: true},
+		{Name: "ship", State: core.Pending, Agent: "post", Operation: "ship", After: []string{"charge", "cool-off", "approve", "parcels", "pack"}},
+	}
+	busy := view.Task{OrderID: "busy", Workflow: "order", State: core.Processing, Command: 3, Created: moment(0), Deadline: moment(3600), Steps: steps,
+		Verdicts:   []core.Verdict{{ID: "c-1", Command: "resubmit", Accepted: true, By: "ada", Note: "the bank is back", At: moment(19)}},
+		Attempts:   []view.Attempt{{Step: "reserve", Number: 1, Operation: core.Do, Agent: "stock", Began: moment(2), Ended: moment(5), Outcome: core.OutcomeRetryLater, Code: "busy"}},
+		Earlier:    &view.Earlier{Failed: 2, RetryLater: 1},
+		Unattended: []view.Unattended{{Queue: "requests-post", Agent: "post", Waiting: 3, Since: moment(33), Reason: "nothing receives from it", Fix: "start the agent"}},
+		Accepts:    []view.Command{{Command: "cancel"}}}
+	broken := view.Task{OrderID: "broken", Workflow: "order", State: core.Error, Phase: core.Forward, Ended: true, Run: 1, Command: 1, Created: moment(0), EndedAt: moment(31), Error: stopped,
+		Steps: slices.Clone(steps[:2]), Definition: strings.Repeat("1", 32), Deployed: strings.Repeat("2", 32),
+		Accepts: []view.Command{{Command: "resubmit"}, {Command: "undo"}, {Command: "close"}, {Command: "resolve", Step: "charge", Fact: core.Happened}, {Command: "resolve", Step: "charge", Fact: core.NotHappened}}}
+	undone := view.Task{OrderID: "undone", Workflow: "order", State: core.Compensating, Why: core.WhyFailure, Created: moment(2), Error: stopped, UndoneFor: stopped,
+		UndoWait: &view.UndoWait{Step: "reserve", For: "quiet", Until: moment(80), LastEffect: moment(80)},
+		Steps: []view.Step{{Name: "reserve", State: core.UndoWait, Agent: "stock", Operation: "reserve", Attempts: 1, FirstAt: moment(3), ClaimedAt: moment(3), FinishedAt: moment(4), WakeAt: moment(80), Undo: &view.Undo{Operation: "release", QuietBy: moment(80)}},
+			{Name: "charge", State: core.Failed, Agent: "payment", Operation: "charge", After: []string{"reserve"}, Attempts: 1, FirstAt: moment(4), ClaimedAt: moment(4)}}}
+	closed := view.Task{OrderID: "closed", Workflow: "order", State: core.Closed, Ended: true, Created: moment(1), EndedAt: moment(50), Closed: &core.Closing{By: "ben", Reason: "paid <in> cash"},
+		Parent: &view.Parent{OrderID: "busy", Step: "parcels", Index: 1}, Steps: steps[:1]}
+	return []view.Task{busy, broken, undone, closed}
+}
+
+// recording is a server that answers what was recorded.
+func recording(t *testing.T, refuses *string) *httptest.Server {
+	tasks := recorded()
+	answer := func(w http.ResponseWriter, v any) {
+		w.Header().Set("Content-Type", "application/json")
+		if err := json.NewEncoder(w).Encode(v); err != nil {
+			t.Error(err)
+		}
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /v1/orders", func(w http.ResponseWriter, r *http.Request) {
+		page := view.Page{Orders: []view.Summary{}}
+		for i := range tasks {
+			x := &tasks[i]
+			if state := r.URL.Query().Get("state"); state != "" && state != string(x.State) {
+				continue
+			}
+			s := view.Summary{OrderID: x.OrderID, Workflow: x.Workflow, State: x.State, Phase: x.Phase, Ended: x.Ended, Run: x.Run, Command: x.Command, Created: x.Created, EndedAt: x.EndedAt, Error: x.Error}
+			if x.OrderID == "busy" {
+				s.Waits = []view.Wait{{Step: "cool-off", For: view.WaitTime, Since: moment(12), Until: moment(90)}, {Step: "approve", For: view.WaitAnswer, Since: moment(12)},
+					{Step: "parcels", For: view.WaitChildren, Since: moment(13)}, {Step: "pack", For: view.WaitRetry, Since: moment(12)}}
+			}
+			page.Orders = append(page.Orders, s)
+		}
+		answer(w, page)
+	})
+	mux.HandleFunc("GET /v1/orders/{id}", func(w http.ResponseWriter, r *http.Request) {
+		i := slices.IndexFunc(tasks, func(x view.Task) bool { return x.OrderID == r.PathValue("id") })
+		answer(w, tasks[max(i, 0)])
+	})
+	mux.HandleFunc("GET /v1/orders/{id}/order", func(w http.ResponseWriter, _ *http.Request) {
+		answer(w, json.RawMessage(`{"orderId":"o","order":{"total":120,"customer":{"name":"Ada"},"lines":[{"sku":"a-1","card":"4111"}]}}`))
+	})
+	mux.HandleFunc("GET /v1/workflows", func(w http.ResponseWriter, _ *http.Request) {
+		answer(w, json.RawMessage(`{"workflows":[{"name":"order","hash":"11111111111111111111111111111111"},{"name":"refund","problems":["line 3: <steps> is missing"]}]}`))
+	})
+	mux.HandleFunc("GET /v1/schedules", func(w http.ResponseWriter, _ *http.Request) {
+		answer(w, json.RawMessage(`{"schedules":[]}`))
+	})
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
+		answer(w, json.RawMessage(`{"ready":true,"unattended":[{"queue":"requests-post","agent":"post","waiting":3,"since":"2026-03-01T12:00:33.000Z"}]}`))
+	})
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if *refuses != "" && regexp.MustCompile(*refuses).MatchString(r.URL.Path) {
+			w.Header().Set("Content-Type", "application/problem+json")
+			w.WriteHeader(http.StatusForbidden)
+			answer(w, json.RawMessage(`{"status":403,"code":"forbidden","detail":"not for you"}`))
+			return
+		}
+		mux.ServeHTTP(w, r)
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+// Each page of recorded orders, as it is written: what it shows, where, and in which shape.
+func TestPagesAsTheyAreWritten(t *testing.T) {
+	c, err := client.New(recording(t, new(string)).URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	redaction := filepath.Join(t.TempDir(), "redact")
+	if err := os.WriteFile(redaction, []byte("customer.name\n**.card\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	redact, err := console.LoadRedaction(redaction)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := console.New(console.Options{Client: c, Name: "shop", Program: "stepkeeper --stack shop", Redact: redact, Log: slog.New(slog.DiscardHandler),
+		Now: func() time.Time { return moment(60).Std() }})
+	changing := regexp.MustCompile(`value="[A-Z2-7]{26}"|-[0-9a-f]{8,}\.(js|css|svg)`)
+	for name, path := range map[string]string{"overview": "/", "orders": "/orders?workflow=order", "orders-step": "/orders?step=charge&code=http-503", "busy": "/orders/busy?show=timeline", "events": "/orders/busy?show=events",
+		"broken": "/orders/broken", "undone": "/orders/undone", "closed": "/orders/closed?show=timeline", "incidents": "/incidents", "waiting": "/waiting", "answers": "/answers", "workflows": "/workflows",
+		"bulk": "/bulk?command=undo&step=charge", "bulk-empty": "/bulk"} {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+		got := changing.ReplaceAllString(w.Body.String(), "CHANGES")
+		file := filepath.Join("testdata", name+".html")
+		if *update {
+			if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		want, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got != string(want) {
+			t.Errorf("%s differs from %s (go test -update writes it anew):\n%s", path, file, got)
+		}
+	}
+}
+
+// A page whose reading is refused says so, whichever part of it that is.
+func TestPagesThatMayNotBeRead(t *testing.T) {
+	refuses := ""
+	c, err := client.New(recording(t, &refuses).URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := console.New(console.Options{Client: c, Name: "shop", Program: "stepkeeper", Log: slog.New(slog.DiscardHandler)})
+	for _, x := range []struct{ path, part string }{
+		{"/", "/v1/orders$"}, {"/", "/v1/workflows"}, {"/", "/v1/schedules"}, {"/orders", "/v1/orders$"}, {"/orders/busy", "/v1/orders/busy$"}, {"/incidents", "/v1/orders$"},
+		{"/waiting", "/v1/orders$"}, {"/answers", "/v1/orders$"}, {"/workflows", "/v1/workflows"}, {"/workflows", "/v1/schedules"},
+		{"/bulk?command=undo&step=charge", "/v1/orders$"}, {"/bulk?command=undo&step=charge", "/v1/orders/broken$"}, {"/bulk?command=move&step=charge&definition=latest", "/move$"},
+	} {
+		refuses = x.part
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, x.path, nil))
+		if w.Code != http.StatusBadGateway || !strings.Contains(w.Body.String(), "These credentials may not read this") || !strings.Contains(w.Body.String(), "not for you") {
+			t.Errorf("%s without %s: status %d", x.path, x.part, w.Code)
+		}
+	}
+	refuses = "/order$" // the rest of the page is there
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/orders/busy", nil))
+	if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "not for you") {
+		t.Errorf("status %d: %s", w.Code, w.Body)
+	}
+}
