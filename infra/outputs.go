@@ -25,6 +25,7 @@ func (s *Stepkeeper) addOutputs() {
 	s.output("Finished", *jsii.Sprintf("%t", s.props.FinishedOrders), "whether ended orders are in the index")
 	s.output("FairQueues", *jsii.Sprintf("%t", s.props.FairQueues), "whether messages bear the tenant of their order")
 	s.output("Concurrency", strconv.Itoa(s.concurrency+1), "functions that may run at once: of all mappings, and the Supervisor")
+	s.output("SweepSeconds", strconv.Itoa(int(s.props.SweepInterval.Seconds())), "from one sweep of the Supervisor to the next")
 	s.output("Paused", *jsii.Sprintf("%t", s.props.Paused), "whether nothing is started")
 	for _, name := range sorted(s.assets.hashes) {
 		s.output("Workflow"+pascal(name), s.assets.hashes[name], name)

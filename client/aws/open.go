@@ -94,6 +94,9 @@ func Connect(c aws.Config, o Outputs, opts ...client.Option) *client.Client {
 	for queue, url := range o.High {
 		urls[port.High(queue)] = url
 	}
+	for name, url := range o.Dead {
+		urls[deadQueue(name)] = url
+	}
 	queues := sqs.New(c, sqs.Config{URLs: urls})
-	return Over(Parts{Outputs: o, Tasks: store, Definitions: store, Schedules: store.Schedules(), Queues: queues, Mappings: lambda.NewFromConfig(c)}, opts...)
+	return Over(Parts{Outputs: o, Tasks: store, Definitions: store, Schedules: store.Schedules(), Queues: queues, Sweeps: store, Lambda: lambda.NewFromConfig(c)}, opts...)
 }

@@ -1,11 +1,13 @@
 package aws
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
@@ -30,6 +32,8 @@ type Outputs struct {
 	Workflows                   map[string]string // by name, as idOf spells it: the hash of the definition
 	Scheduled                   []string          // names of the workflows that start by the clock
 	Paused                      bool              // deployed so that nothing takes from its queues
+	Dead                        map[string]string // by what it keeps: "intake", "requests-mail", "quarantine", "missed-sweeps": the address of a queue of dead letters
+	SweepInterval               time.Duration     // from one sweep to the next
 }
 
 // ErrNoStack: there is nothing of Stepkeeper's at that name.
@@ -61,6 +65,11 @@ func ReadOutputs(values map[string]string, construct string) (Outputs, error) {
 	o.Replies, o.Paused = values[prefix+"RepliesUrl"], values[prefix+"Paused"] == "true"
 	o.Mappings = mappingsOf(values, prefix)
 	o.Requests = agentsOf(values, prefix, o.Mappings)
+	o.Dead = deadOf(values, prefix, o.Mappings)
+	o.SweepInterval = time.Minute
+	if every, err := strconv.Atoi(values[prefix+"SweepSeconds"]); err == nil && every > 0 { // absent before it was told
+		o.SweepInterval = time.Duration(every) * time.Second
+	}
 	o.High = map[string]string{}
 	for name := range strings.SplitSeq(values[prefix+"Priorities"], ",") {
 		queue := name
@@ -91,6 +100,29 @@ func ReadOutputs(values map[string]string, construct string) (Outputs, error) {
 	}
 	return o, nil
 }
+
+// deadOf reads the addresses of the queues of dead letters, by the names of the queues whose they are.
+func deadOf(values map[string]string, prefix string, mappings map[string]string) map[string]string {
+	names := map[string]string{}
+	for queue := range mappings {
+		names[idOf(queue)] = queue
+	}
+	dead := map[string]string{}
+	for key, url := range values {
+		id, ours := strings.CutPrefix(key, prefix)
+		if id, is := strings.CutSuffix(id, "DeadUrl"); ours && is {
+			dead[cmp.Or(names[id], dashed(id))] = url
+		}
+	}
+	dead[port.Quarantine] = values[prefix+"QuarantineUrl"]
+	if url := values[prefix+"MissedSweepsUrl"]; url != "" {
+		dead[missedSweeps] = url
+	}
+	return dead
+}
+
+// missedSweeps is the queue of the schedule's ticks that were given up.
+const missedSweeps = "missed-sweeps"
 
 // prefixOf finds the ID that begins the keys: the one of an IntakeUrl that stands beside a Version.
 func prefixOf(values map[string]string, construct string) (string, error) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
+	"github.com/aws/smithy-go/middleware"
 
 	"github.com/stepkeeper/stepkeeper/shared/awsclient"
 )
@@ -30,12 +31,17 @@ func RoomOf(ctx context.Context, name string, o Options) (Room, error) {
 	if err != nil {
 		return Room{}, err
 	}
-	settings, err := lambda.NewFromConfig(c).GetAccountSettings(ctx, &lambda.GetAccountSettingsInput{})
+	room, _, err := roomOf(ctx, lambda.NewFromConfig(c), outputs.Concurrency)
+	return room, err
+}
+
+func roomOf(ctx context.Context, from Lambda, needs int) (Room, middleware.Metadata, error) {
+	settings, err := from.GetAccountSettings(ctx, &lambda.GetAccountSettingsInput{})
 	if err != nil {
-		return Room{}, failed(ctx, use{"lambda:GetAccountSettings", "the account", ""}, err)
+		return Room{}, middleware.Metadata{}, failed(ctx, use{"lambda:GetAccountSettings", "the account", ""}, err)
 	}
 	if settings.AccountLimit == nil {
-		return Room{}, errors.New("AWS Lambda did not answer the account's limit of concurrent executions")
+		return Room{}, middleware.Metadata{}, errors.New("AWS Lambda did not answer the account's limit of concurrent executions")
 	}
-	return Room{Needs: outputs.Concurrency, Limit: int(settings.AccountLimit.ConcurrentExecutions)}, nil
+	return Room{Needs: needs, Limit: int(settings.AccountLimit.ConcurrentExecutions)}, settings.ResultMetadata, nil
 }

@@ -33,14 +33,22 @@ type Definitions interface {
 	Definition(ctx context.Context, hash string) ([]byte, error)
 }
 
-// Queues finds the queues "intake" and "control", and "replies" and those of the agents' requests, which are only looked at.
+// Queues finds the queues "intake" and "control", and "replies", those of the agents' requests and of dead letters, which are only looked at.
 type Queues interface {
 	Queue(name string) (port.Queue, error)
 }
 
-// Mappings tells how an event source mapping stands; *lambda.Client does.
-type Mappings interface {
+// Lambda tells how an event source mapping stands, and what the account has room for; *lambda.Client does.
+type Lambda interface {
 	GetEventSourceMapping(ctx context.Context, in *lambda.GetEventSourceMappingInput, o ...func(*lambda.Options)) (*lambda.GetEventSourceMappingOutput, error)
+	GetAccountSettings(ctx context.Context, in *lambda.GetAccountSettingsInput, o ...func(*lambda.Options)) (*lambda.GetAccountSettingsOutput, error)
+}
+
+// Sweeps tells what the Supervisor has done.
+type Sweeps interface {
+	Due(ctx context.Context, bucket port.Bucket, shard int, before time.Time, after *port.Due, limit int) ([]port.Due, error)
+	// LeaseUntil: zero if nothing ever took the lease.
+	LeaseUntil(ctx context.Context, name string) (time.Time, error)
 }
 
 // Parts are what a client of a stack stands on; Outputs is for messages only.
@@ -50,7 +58,8 @@ type Parts struct {
 	Definitions Definitions
 	Schedules   schedule.Reader
 	Queues      Queues
-	Mappings    Mappings // nil: they are not looked at
+	Sweeps      Sweeps // nil: they are not looked at
+	Lambda      Lambda // nil: it is not asked
 	// Poll is the first pause between two looks at a task; 0: 100 ms. It grows up to 5 s.
 	Poll time.Duration
 	// Patience is how long a queued order may be without a task, and a command without a verdict,

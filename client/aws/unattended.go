@@ -256,10 +256,10 @@ func (t *transport) depth(ctx context.Context, queue string) (port.Depth, error)
 // do. Where it is on and its last invocation failed, that is noted too: it explains requests that wait.
 func (t *transport) mapping(ctx context.Context, u *client.Unattended) (off bool, err error) {
 	uuid := t.Outputs.Mappings[u.Queue]
-	if uuid == "" || t.Mappings == nil {
+	if uuid == "" || t.Lambda == nil {
 		return false, nil
 	}
-	m, err := t.Mappings.GetEventSourceMapping(ctx, &lambda.GetEventSourceMappingInput{UUID: &uuid})
+	m, err := t.Lambda.GetEventSourceMapping(ctx, &lambda.GetEventSourceMappingInput{UUID: &uuid})
 	var none *types.ResourceNotFoundException
 	switch {
 	case errors.As(err, &none):

@@ -188,7 +188,7 @@ func TestQueuesThatCannotBeLookedAt(t *testing.T) {
 		}
 	}
 	w := stacktest.New(t, stacktest.Memory())
-	w.Parts.Outputs.Mappings, w.Parts.Mappings, w.Parts.LookTimeout = map[string]string{port.Intake: "m"}, silent{}, 20*time.Millisecond
+	w.Parts.Outputs.Mappings, w.Parts.Lambda, w.Parts.LookTimeout = map[string]string{port.Intake: "m"}, silent{}, 20*time.Millisecond
 	begun := time.Now()
 	all, err := w.Client().Unattended(t.Context(), "")
 	if err == nil || !strings.Contains(err.Error(), "takes from intake: AWS did not answer within 20ms") || len(all) > 0 || time.Since(begun) > 10*time.Second {
@@ -201,7 +201,7 @@ func TestQueuesThatCannotBeLookedAt(t *testing.T) {
 	}
 }
 
-type silent struct{}
+type silent struct{ aws.Lambda }
 
 func (silent) GetEventSourceMapping(ctx context.Context, _ *lambda.GetEventSourceMappingInput, _ ...func(*lambda.Options)) (*lambda.GetEventSourceMappingOutput, error) {
 	select {
@@ -234,7 +234,7 @@ func TestWhatWasSeenHolds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &mappings{}
 		c := aws.Over(aws.Parts{
-			Outputs: aws.Outputs{Mappings: map[string]string{port.Intake: "m"}}, Mappings: m,
+			Outputs: aws.Outputs{Mappings: map[string]string{port.Intake: "m"}}, Lambda: m,
 			Queues: counted{nil, map[string]func() (port.Depth, error){port.Intake: func() (port.Depth, error) { return port.Depth{}, nil }}},
 		})
 		for i, x := range []struct {
@@ -253,6 +253,7 @@ func TestWhatWasSeenHolds(t *testing.T) {
 }
 
 type mappings struct {
+	aws.Lambda
 	denied bool
 	calls  int
 }
@@ -276,7 +277,7 @@ func TestUnattendedOfAnOrder(t *testing.T) {
 		port.Replies: none, port.Requests("shop"): none, port.Requests("mail"): none,
 	}}
 	w.Parts.Outputs.Mappings = map[string]string{port.Replies: "m-replies", port.Requests("shop"): "m-shop", port.Requests("mail"): "m-mail"}
-	w.Parts.Mappings = off{}
+	w.Parts.Lambda = off{}
 	c := w.Client()
 	submit(t, c, order("o-1", "order", "never"))
 	started(t, c, "o-1")
@@ -313,7 +314,7 @@ func TestUnattendedOfAPriority(t *testing.T) {
 		port.Replies: none, shop: none, port.High(shop): none, port.High(port.Intake): none,
 	}}
 	w.Parts.Outputs.Mappings = map[string]string{shop: "m-1", port.High(shop): "m-2", port.High(port.Intake): "m-3"}
-	w.Parts.Mappings = off{}
+	w.Parts.Lambda = off{}
 	c := w.Client()
 	for priority, want := range map[string]string{message.PriorityHigh: port.High(shop), message.PriorityNormal: shop} {
 		o := order("o-"+priority, "order", "never")
@@ -335,7 +336,7 @@ func TestUnattendedOfAPriority(t *testing.T) {
 	}
 }
 
-type off struct{}
+type off struct{ aws.Lambda }
 
 func (off) GetEventSourceMapping(context.Context, *lambda.GetEventSourceMappingInput, ...func(*lambda.Options)) (*lambda.GetEventSourceMappingOutput, error) {
 	return &lambda.GetEventSourceMappingOutput{State: sdk.String("Disabled")}, nil

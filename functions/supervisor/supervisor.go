@@ -129,7 +129,7 @@ type sweep struct {
 
 func (w *sweep) shard(ctx context.Context, shard int) error {
 	now := w.cfg.Clock.Now()
-	ours, err := w.cfg.Leases.Acquire(ctx, fmt.Sprintf("sweep/%d", shard), w.cfg.Name, now, w.cfg.LeaseTTL)
+	ours, err := w.cfg.Leases.Acquire(ctx, port.SweepLease(shard), w.cfg.Name, now, w.cfg.LeaseTTL)
 	if err != nil {
 		return err
 	}

@@ -19,3 +19,12 @@ func (s *Store) Acquire(ctx context.Context, name, owner string, now time.Time, 
 	}
 	return there == nil, nil
 }
+
+// LeaseUntil is when a lease ends or ended; zero if nothing ever took it.
+func (s *Store) LeaseUntil(ctx context.Context, name string) (time.Time, error) {
+	item, err := get(ctx, s.client, s.tables.Tasks, OrderKey, LeasePrefix+name, false)
+	if err != nil || item["Until"] == nil {
+		return time.Time{}, err
+	}
+	return time.UnixMilli(numberOf(item["Until"])), nil
+}

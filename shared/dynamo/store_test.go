@@ -47,3 +47,17 @@ func TestContract(t *testing.T) {
 		})
 	})
 }
+
+// A lease tells until when its owner took it last; one that nothing ever took tells no time.
+func TestLeaseUntil(t *testing.T) {
+	s := backends(t, dynamo.Options{Shards: 2}).Store.(*dynamo.Store)
+	if until, err := s.LeaseUntil(t.Context(), "sweep/0"); err != nil || !until.IsZero() {
+		t.Errorf("%v %v", until, err)
+	}
+	if _, err := s.Acquire(t.Context(), "sweep/0", "a", now, time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	if until, err := s.LeaseUntil(t.Context(), "sweep/0"); err != nil || !until.Equal(now.Add(time.Minute)) {
+		t.Errorf("%v %v", until, err)
+	}
+}

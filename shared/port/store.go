@@ -2,6 +2,7 @@ package port
 
 import (
 	"context"
+	"strconv"
 	"time"
 )
 
@@ -108,6 +109,9 @@ type Leases interface {
 	// Acquire takes the lease, or renews one's own, until now + ttl. False: another owner holds it.
 	Acquire(ctx context.Context, name, owner string, now time.Time, ttl time.Duration) (bool, error)
 }
+
+// SweepLease is the lease of a Supervisor that sweeps a shard.
+func SweepLease(shard int) string { return "sweep/" + strconv.Itoa(shard) }
 
 // LedgerEntry is what the agent of a plain service knows of one key (P31).
 type LedgerEntry struct {

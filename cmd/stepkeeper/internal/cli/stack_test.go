@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
+	"github.com/aws/aws-sdk-go-v2/service/lambda/types"
 	"github.com/aws/smithy-go"
 
 	"github.com/stepkeeper/stepkeeper/client"
@@ -135,6 +136,10 @@ func TestCommandWithoutAVerdictOnAStack(t *testing.T) {
 // states answers each event source mapping by its UUID: its state, "" for none that may be looked at.
 type states map[string]string
 
+func (s states) GetAccountSettings(context.Context, *lambda.GetAccountSettingsInput, ...func(*lambda.Options)) (*lambda.GetAccountSettingsOutput, error) {
+	return &lambda.GetAccountSettingsOutput{AccountLimit: &types.AccountLimit{ConcurrentExecutions: 10}}, nil
+}
+
 func (s states) GetEventSourceMapping(_ context.Context, in *lambda.GetEventSourceMappingInput, _ ...func(*lambda.Options)) (*lambda.GetEventSourceMappingOutput, error) {
 	if s[*in.UUID] == "" {
 		return nil, &smithy.GenericAPIError{Code: "AccessDeniedException", Message: "ann may not"}
@@ -164,7 +169,7 @@ func TestUnattendedAgentOnAStack(t *testing.T) {
 	w.Parts.Outputs.Mappings = map[string]string{port.Intake: "m-intake", port.Requests("shop"): "m-shop"}
 	w.Parts.Queues, w.Parts.Unattended = looked{w.Parts.Queues, w.Queues}, time.Nanosecond
 	mappings := states{"m-intake": "Enabled", "m-shop": "Disabled"}
-	w.Parts.Mappings = mappings
+	w.Parts.Lambda = mappings
 	run := func(in string, args ...string) result {
 		return onStack(w, in).run(t, append(args, "--stack", "Shop", "--region", "eu-central-1")...)
 	}

@@ -1,0 +1,209 @@
+package aws
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	awsmiddleware "github.com/aws/aws-sdk-go-v2/aws/middleware"
+	"github.com/aws/aws-sdk-go-v2/service/lambda"
+	"github.com/aws/smithy-go/middleware"
+
+	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+const (
+	// missedSweepsAllowed: the schedule may be late, and one sweep may fail.
+	missedSweepsAllowed = 3
+	// overdueAllowed is how late a task may be, beyond one interval of sweeps: Tuning.OldestOverdue's default.
+	overdueAllowed = 4 * time.Minute
+	// keptFor is how long a queue of dead letters keeps a message: SQS's longest.
+	keptFor = 14 * 24 * time.Hour
+)
+
+// deadQueue is the name by which Queues knows a queue of Outputs.Dead.
+func deadQueue(name string) string { return "dead " + name }
+
+// Checks looks at what has to be right for the stack to carry orders on; it changes nothing, but for a second hides up
+// to ten messages of each queue of dead letters that holds any. Sending is not tried.
+func (t *transport) Checks(ctx context.Context) ([]client.Check, error) {
+	checks := []client.Check{{Name: "stack", Result: client.CheckOK, Text: fmt.Sprintf("%s in %s has %d workflows and %d agents",
+		t.Outputs.Stack, t.Outputs.Region, len(t.Outputs.Workflows), len(t.Outputs.Requests))}}
+	checks = append(checks, t.checkAccess(ctx))
+	unattended, err := t.Unattended(ctx, "")
+	if err != nil {
+		checks = append(checks, unknown("queues", err))
+	}
+	if err == nil || len(unattended) > 0 {
+		checks = append(checks, client.CheckUnattended(unattended)...)
+	}
+	checks = append(checks, t.checkDead(ctx)...)
+	checks = append(checks, t.checkSweeps(ctx)...)
+	checks = append(checks, t.checkDefinitions(ctx))
+	return append(checks, t.checkAccount(ctx)...), ctx.Err()
+}
+
+func unknown(name string, err error) client.Check {
+	return client.Check{Name: name, Result: client.CheckUnknown, Text: err.Error()}
+}
+
+// checkAccess tries the reads that commands make, of an order that cannot be there.
+func (t *transport) checkAccess(ctx context.Context) client.Check {
+	const none = "stepkeeper.doctor.none"
+	var errs []error
+	if _, err := t.load(ctx, none); err != nil {
+		errs = append(errs, err)
+	}
+	if _, err := t.Order(ctx, none); err != nil && !errors.Is(err, client.ErrNotFound) {
+		errs = append(errs, err)
+	}
+	if _, err := t.Page(ctx, client.Query{PageSize: 1}, ""); err != nil {
+		errs = append(errs, err)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return client.Check{Name: "access", Result: client.CheckFailed, Text: strings.ReplaceAll(err.Error(), "\n", "; "),
+			Fix: "log in as someone who may, or attach the policy " + t.Outputs.Operator}
+	}
+	return client.Check{Name: "access", Result: client.CheckOK, Text: "orders, tasks and the index can be read; sending was not tried"}
+}
+
+// checkDead counts the messages that were given up, and says how old they are.
+func (t *transport) checkDead(ctx context.Context) []client.Check {
+	var checks []client.Check
+	for _, name := range slices.Sorted(maps.Keys(t.Outputs.Dead)) {
+		q, err := t.Queues.Queue(deadQueue(name))
+		var depth port.Depth
+		if err == nil {
+			depth, err = q.Depth(ctx)
+		}
+		what := "dead letters of " + name
+		if name == port.Quarantine || name == missedSweeps {
+			what = name
+		}
+		if err != nil {
+			checks = append(checks, unknown(what, failed(ctx, use{"sqs:GetQueueAttributes", what, t.Outputs.Operator}, err)))
+			continue
+		}
+		if n := depth.Visible + depth.InFlight + depth.Delayed; n > 0 {
+			checks = append(checks, client.Check{Name: what, Result: client.CheckFailed, Text: fmt.Sprintf("%d messages%s", n, age(ctx, q)),
+				Fix: "docs/aws-recovery.md, \"Dead letters\", says how to look at them and how to send them again"})
+		}
+	}
+	if len(checks) == 0 {
+		checks = append(checks, client.Check{Name: "dead letters", Result: client.CheckOK, Text: fmt.Sprintf("none in %d queues", len(t.Outputs.Dead))})
+	}
+	return checks
+}
+
+// age looks at some messages of a queue: SQS tells the age of the oldest as a metric only.
+func age(ctx context.Context, q port.Queue) string {
+	seen, err := q.Receive(ctx, port.MaxBatch, 0, time.Second)
+	if err != nil || len(seen) == 0 {
+		return ""
+	}
+	oldest := slices.MinFunc(seen, func(a, b port.Delivery) int { return a.SentAt.Compare(b.SentAt) }).SentAt
+	return fmt.Sprintf("; the oldest of %d looked at was sent %s ago, and is deleted in %s", len(seen),
+		time.Since(oldest).Round(time.Minute), time.Until(oldest.Add(keptFor)).Round(time.Hour))
+}
+
+// checkSweeps finds out when the Supervisor last came, and how late the latest task is.
+func (t *transport) checkSweeps(ctx context.Context) []client.Check {
+	if t.Sweeps == nil {
+		return nil
+	}
+	fix := "look at the alarm NoSweeps, at the schedule in EventBridge Scheduler, and at the log of the Supervisor"
+	var last, oldest time.Time
+	now := time.Now()
+	for shard := range t.Outputs.Shards {
+		until, err := t.Sweeps.LeaseUntil(ctx, port.SweepLease(shard))
+		if err != nil {
+			return []client.Check{unknown("sweeps", failed(ctx, t.readTask(), err))}
+		}
+		if until.After(last) {
+			last = until
+		}
+		due, err := t.Sweeps.Due(ctx, port.DueBucket, shard, now, nil, 1)
+		if err != nil {
+			return []client.Check{unknown("sweeps", t.unlisted(ctx, err))}
+		}
+		if len(due) > 0 && (oldest.IsZero() || due[0].At.Before(oldest)) {
+			oldest = due[0].At
+		}
+	}
+	sweeps := client.Check{Name: "sweeps", Result: client.CheckOK, Text: fmt.Sprintf("the Supervisor has come within the last %s", missedSweepsAllowed*t.Outputs.SweepInterval)}
+	switch since := now.Sub(last).Round(time.Second); {
+	case last.IsZero():
+		sweeps = client.Check{Name: "sweeps", Result: client.CheckFailed, Text: "the Supervisor has never come", Fix: fix}
+	case since > missedSweepsAllowed*t.Outputs.SweepInterval:
+		sweeps = client.Check{Name: "sweeps", Result: client.CheckFailed, Text: fmt.Sprintf("the Supervisor last came %s ago", since), Fix: fix}
+	}
+	overdue := client.Check{Name: "overdue", Result: client.CheckOK, Text: "no order waits for a sweep"}
+	if late := now.Sub(oldest).Round(time.Second); !oldest.IsZero() {
+		overdue.Text = fmt.Sprintf("the oldest entry is %s past its complete-by time", late)
+		if late > overdueAllowed+t.Outputs.SweepInterval {
+			overdue.Result, overdue.Fix = client.CheckFailed, "look at the alarms of the Scheduler's queues, and at the log of the Supervisor"
+		}
+	}
+	return []client.Check{sweeps, overdue}
+}
+
+// checkDefinitions reads what is stored of the workflows that the stack was deployed with.
+func (t *transport) checkDefinitions(ctx context.Context) client.Check {
+	stored := 0
+	for _, name := range slices.Sorted(maps.Keys(t.Outputs.Workflows)) {
+		switch _, err := t.definition(ctx, t.Outputs.Workflows[name]); {
+		case err == nil:
+			stored++
+		case errors.Is(err, client.ErrForbidden), ctx.Err() != nil:
+			return unknown("definitions", err)
+		case !errors.Is(err, port.ErrNotFound): // no order of it has come yet
+			return client.Check{Name: "definitions", Result: client.CheckFailed, Text: fmt.Sprintf("that of %s cannot be read: %v", name, err),
+				Fix: "use the stepkeeper that the stack was deployed with"}
+		}
+	}
+	return client.Check{Name: "definitions", Result: client.CheckOK, Text: fmt.Sprintf("%d of %d are stored and can be read; each is stored with its first order", stored, len(t.Outputs.Workflows))}
+}
+
+// checkAccount compares the account's limit with what the functions may need, and AWS's clock with the one here.
+func (t *transport) checkAccount(ctx context.Context) []client.Check {
+	if t.Lambda == nil {
+		return nil
+	}
+	room, metadata, err := roomOf(ctx, t.Lambda, t.Outputs.Concurrency)
+	if err != nil {
+		return []client.Check{unknown("concurrency", err), t.checkClock(ctx)}
+	}
+	c := client.Check{Name: "concurrency", Result: client.CheckOK, Text: fmt.Sprintf("the functions may run %d at a time, and the account allows %d in this Region", room.Needs, room.Limit)}
+	if !room.Fits() {
+		c.Result, c.Fix = client.CheckFailed, "ask for a higher quota (Service Quotas: AWS Lambda, Concurrent executions), or lower MaxConcurrency and deploy again"
+		c.Text += ": what does not fit is throttled, its messages come back late and may become dead letters"
+	}
+	return []client.Check{c, clockOf(metadata)}
+}
+
+// checkClock asks for any event source mapping, which operators may.
+func (t *transport) checkClock(ctx context.Context) client.Check {
+	for _, uuid := range t.Outputs.Mappings {
+		if uuid == "" {
+			continue
+		}
+		m, err := t.Lambda.GetEventSourceMapping(ctx, &lambda.GetEventSourceMappingInput{UUID: &uuid})
+		if err != nil {
+			return unknown("clock", failed(ctx, use{"lambda:GetEventSourceMapping", "an event source mapping", t.Outputs.Operator}, err))
+		}
+		return clockOf(m.ResultMetadata)
+	}
+	return unknown("clock", refusal(http.StatusBadRequest, codeNotOnStack, "nothing of the stack could be asked for the time"))
+}
+
+func clockOf(m middleware.Metadata) client.Check {
+	theirs, _ := awsmiddleware.GetServerTime(m) // zero: unknown
+	ours, _ := awsmiddleware.GetResponseAt(m)
+	return client.CheckClock("AWS", theirs, ours)
+}

@@ -1,0 +1,204 @@
+package aws_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/lambda"
+	"github.com/aws/aws-sdk-go-v2/service/lambda/types"
+
+	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/client/aws"
+	"github.com/stepkeeper/stepkeeper/dev/memory"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/verify/stacktest"
+)
+
+// supervisor is one that came at a time, of one shard.
+type supervisor struct {
+	*memory.Store
+	last, due time.Time
+	err       error
+}
+
+func (s *supervisor) LeaseUntil(_ context.Context, name string) (time.Time, error) {
+	if name != port.SweepLease(1) {
+		return time.Time{}, s.err
+	}
+	return s.last, s.err
+}
+
+func (s *supervisor) Due(_ context.Context, b port.Bucket, shard int, before time.Time, _ *port.Due, _ int) ([]port.Due, error) {
+	if b != port.DueBucket || shard != 2 || s.due.IsZero() || s.due.After(before) {
+		return nil, nil
+	}
+	return []port.Due{{ID: "o", At: s.due}}, nil
+}
+
+type account struct {
+	off
+	limit int
+}
+
+func (a *account) GetAccountSettings(context.Context, *lambda.GetAccountSettingsInput, ...func(*lambda.Options)) (*lambda.GetAccountSettingsOutput, error) {
+	if a.limit == 0 {
+		return nil, errors.New("AccessDenied")
+	}
+	return &lambda.GetAccountSettingsOutput{AccountLimit: &types.AccountLimit{ConcurrentExecutions: int32(a.limit)}}, nil //nolint:gosec // small
+}
+
+// find answers the check of a name; the test ends without one.
+func find(t *testing.T, checks []client.Check, name string) client.Check {
+	t.Helper()
+	i := slices.IndexFunc(checks, func(c client.Check) bool { return c.Name == name })
+	if i < 0 {
+		t.Fatalf("no check %q in %+v", name, checks)
+	}
+	return checks[i]
+}
+
+// Each check finds the fault that it is for, and says what to do.
+func TestChecks(t *testing.T) {
+	ok := []string{"stack ok", "access ok", "queues ok", "dead letters ok", "sweeps ok", "overdue ok", "definitions ok", "concurrency ok", "clock unknown"}
+	for _, c := range []struct {
+		name   string
+		change func(w *stacktest.Deployment, s *supervisor, a *account)
+		check  string // that finds fault; "" none
+		result client.CheckResult
+		text   string
+		fix    string
+	}{
+		{"nothing is wrong", func(*stacktest.Deployment, *supervisor, *account) {}, "", "", "", ""},
+		{"a mapping is off", func(w *stacktest.Deployment, _ *supervisor, _ *account) {
+			w.Parts.Outputs.Mappings = map[string]string{port.Intake: "m-intake"}
+		}, "queue intake", client.CheckFailed, "nothing takes from it, 0 waiting: its event source mapping is disabled", "--uuid m-intake --enabled"},
+		{"a queue may not be looked at", func(w *stacktest.Deployment, _ *supervisor, _ *account) {
+			w.Parts.Outputs.Requests = map[string]string{"mail": "url"}
+			w.Parts.Queues = counted{w.Parts.Queues, map[string]func() (port.Depth, error){
+				port.Requests("mail"): func() (port.Depth, error) { return port.Depth{}, errors.New("AccessDenied") },
+				"dead intake":         func() (port.Depth, error) { return port.Depth{}, nil },
+			}}
+		}, "queues", client.CheckUnknown, "requests-mail", ""},
+		{"the Supervisor never came", func(_ *stacktest.Deployment, s *supervisor, _ *account) { s.last = time.Time{} },
+			"sweeps", client.CheckFailed, "has never come", "NoSweeps"},
+		{"the Supervisor does not come any more", func(_ *stacktest.Deployment, s *supervisor, _ *account) {
+			s.last = time.Now().Add(-3*time.Minute - 10*time.Second)
+		},
+			"sweeps", client.CheckFailed, "last came 3m10s ago", "NoSweeps"},
+		{"the leases cannot be read", func(_ *stacktest.Deployment, s *supervisor, _ *account) { s.err = errors.New("denied") },
+			"sweeps", client.CheckUnknown, "denied", ""},
+		{"a task is late", func(_ *stacktest.Deployment, s *supervisor, _ *account) {
+			s.due = time.Now().Add(-5*time.Minute - 20*time.Second)
+		},
+			"overdue", client.CheckFailed, "5m20s past", "Supervisor"},
+		{"a definition cannot be read", func(w *stacktest.Deployment, _ *supervisor, _ *account) {
+			w.Parts.Definitions = damagedDefinitions{}
+			w.Parts.Outputs.Workflows = map[string]string{"Order": "hash"}
+		}, "definitions", client.CheckFailed, "that of Order cannot be read", "deployed with"},
+		{"the account is small", func(_ *stacktest.Deployment, _ *supervisor, a *account) { a.limit = 9 },
+			"concurrency", client.CheckFailed, "10 at a time, and the account allows 9 in this Region: what does not fit is throttled", "higher quota"},
+		{"the account may not be asked", func(_ *stacktest.Deployment, _ *supervisor, a *account) { a.limit = 0 },
+			"concurrency", client.CheckUnknown, "AccessDenied", ""},
+		{"the tables may not be read", func(w *stacktest.Deployment, _ *supervisor, _ *account) { w.Parts.Tasks = deniedTasks{} },
+			"access", client.CheckFailed, "Denied", "arn:aws:iam::1:policy/Op"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := stacktest.New(t, stacktest.Memory())
+			s, a := &supervisor{last: time.Now().Add(-2 * time.Minute), due: time.Now().Add(-time.Minute)}, &account{limit: 10}
+			w.Parts.Outputs.Concurrency, w.Parts.Outputs.SweepInterval = 10, time.Minute
+			w.Parts.Outputs.Dead = map[string]string{port.Intake: "url"}
+			w.Parts.Queues = counted{w.Parts.Queues, map[string]func() (port.Depth, error){"dead intake": func() (port.Depth, error) { return port.Depth{}, nil }}}
+			w.Parts.Sweeps, w.Parts.Lambda = s, a
+			c.change(w, s, a)
+			checks, err := w.Client().Checks(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, want := range ok {
+				name, result, _ := strings.Cut(strings.Replace(want, "dead letters", "dead_letters", 1), " ")
+				name = strings.ReplaceAll(name, "_", " ")
+				if name == c.check || name == "queues" && c.check == "queue intake" || name == "overdue" && c.name == "the leases cannot be read" {
+					continue
+				}
+				if found := find(t, checks, name); string(found.Result) != result {
+					t.Errorf("%+v; want it %s", found, result)
+				}
+			}
+			if c.check == "" {
+				return
+			}
+			if found := find(t, checks, c.check); found.Result != c.result || !strings.Contains(found.Text, c.text) || !strings.Contains(found.Fix, c.fix) {
+				t.Errorf("%+v; want it %s, %q, %q", found, c.result, c.text, c.fix)
+			}
+		})
+	}
+}
+
+type damagedDefinitions struct{}
+
+func (damagedDefinitions) Definition(context.Context, string) ([]byte, error) {
+	return []byte("{"), nil
+}
+
+type deniedTasks struct{ aws.Tasks }
+
+func (deniedTasks) Load(context.Context, []string) ([]*port.Record, []error) {
+	return []*port.Record{nil}, []error{errors.New("AccessDenied")}
+}
+func (deniedTasks) LoadOrder(context.Context, string) (*port.Order, error) {
+	return nil, port.ErrNotFound
+}
+func (deniedTasks) List(context.Context, port.Query) (port.Page, error) { return port.Page{}, nil }
+
+// Through the SDK: dead letters of each queue are counted and told with their age, and the clock is AWS's.
+func TestChecksOfDeadLetters(t *testing.T) {
+	c, open := stackOf(t)
+	count := depths(map[string]int{"EngineRequestsPaymentDeadUrl": 2, "EngineQuarantineUrl": 1})
+	sent := time.Now().Add(-50 * time.Hour)
+	c.sqs = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.Header.Get("X-Amz-Target"), "ReceiveMessage") {
+			w.Header().Set("Content-Type", "application/x-amz-json-1.0")
+			_, _ = w.Write([]byte(`{"Messages":[{"MessageId":"a","ReceiptHandle":"a","Body":"{}","Attributes":{"SentTimestamp":"` + millis(sent) + `"}},
+				{"MessageId":"b","ReceiptHandle":"b","Body":"{}","Attributes":{"SentTimestamp":"` + millis(sent.Add(time.Hour)) + `"}}]}`))
+			return
+		}
+		count.ServeHTTP(w, r)
+	})
+	checks, err := open().Checks(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"dead letters of requests-payment", "quarantine"} {
+		if d := find(t, checks, name); d.Result != client.CheckFailed || !strings.Contains(d.Text, "the oldest of 2 looked at was sent 50h0m0s ago, and is deleted in 286h0m0s") || d.Fix == "" {
+			t.Errorf("%+v", d)
+		}
+	}
+	if d := find(t, checks, "clock"); d.Result != client.CheckOK {
+		t.Errorf("%+v", d)
+	}
+	for _, check := range checks {
+		if strings.HasPrefix(check.Name, "dead letters of") && check.Name != "dead letters of requests-payment" {
+			t.Errorf("%+v", check)
+		}
+	}
+}
+
+// The outputs name each queue of dead letters by the queue whose they are.
+func TestDeadLettersOfTheOutputs(t *testing.T) {
+	values := golden(t)
+	values["EngineMappings"], values["EngineSweepSeconds"] = "requests-card-payment=x", "120"
+	values["EngineRequestsCardPaymentUrl"], values["EngineRequestsCardPaymentDeadUrl"] = "u", "u-dead"
+	o, err := aws.ReadOutputs(values, "")
+	if err != nil || o.Dead["requests-card-payment"] != "u-dead" || o.Dead["intake"] != "https://x/EngineIntakeDeadUrl" || o.Dead["quarantine"] == "" ||
+		o.Dead["missed-sweeps"] == "" || len(o.Dead) != 10 || o.SweepInterval != 2*time.Minute {
+		t.Errorf("%v, %v, %v", o.Dead, o.SweepInterval, err)
+	}
+}
+
+func millis(t time.Time) string { return strconv.FormatInt(t.UnixMilli(), 10) }

@@ -1,0 +1,114 @@
+package client
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"time"
+)
+
+// Check is what was found of one thing that has to be right for orders to be carried on.
+type Check struct {
+	Name   string      `json:"name"` // what was looked at: "clock", "agents", "dead letters of intake"
+	Result CheckResult `json:"result"`
+	Text   string      `json:"text"`          // what was found
+	Fix    string      `json:"fix,omitempty"` // what to do, where it is not ok
+}
+
+// CheckResult says whether something is as it should be.
+type CheckResult string
+
+// Results of a Check.
+const (
+	CheckOK      CheckResult = "ok"
+	CheckFailed  CheckResult = "failed"
+	CheckUnknown CheckResult = "unknown" // it could not be looked at; Text says why
+)
+
+// MostSkew is how far the clock here may be from the one of the server or of AWS before Checks finds fault with it: AWS
+// refuses signatures that are 5 minutes off, and complete-by times are told by the clocks of those who look.
+const MostSkew = 30 * time.Second
+
+// Checks looks at what has to be right for orders to be carried on, and finds fault without changing anything. Of a
+// server it is what its health says, and the clock; of a stack: access to its tables, what takes from its queues, dead
+// letters, sweeps, the stored definitions, the account's limit of concurrent executions, and the clock. An error means
+// that the server did not answer; what of a stack cannot be looked at is CheckUnknown.
+func (c *Client) Checks(ctx context.Context) ([]Check, error) {
+	via, ok := c.via.(interface {
+		Checks(ctx context.Context) ([]Check, error)
+	})
+	if !ok {
+		return nil, nil
+	}
+	return again(ctx, c, via.Checks)
+}
+
+// CheckClock compares the time of an answer with the one here when it came.
+func CheckClock(whose string, theirs, ours time.Time) Check {
+	skew := ours.Sub(theirs).Round(time.Second)
+	switch {
+	case theirs.IsZero():
+		return Check{"clock", CheckUnknown, "the answer of " + whose + " has no Date", "compare the clocks yourself"}
+	case skew.Abs() <= MostSkew:
+		return Check{"clock", CheckOK, fmt.Sprintf("within %s of that of %s", MostSkew, whose), ""}
+	case skew < 0:
+		return Check{"clock", CheckFailed, fmt.Sprintf("the clock here is %s behind that of %s", -skew, whose), "synchronise it, for instance with chrony"}
+	}
+	return Check{"clock", CheckFailed, fmt.Sprintf("the clock here is %s ahead of that of %s", skew, whose), "synchronise it, for instance with chrony"}
+}
+
+// CheckUnattended is a check of each queue that nothing takes from, or one that says that there is none.
+func CheckUnattended(all []Unattended) []Check {
+	if len(all) == 0 {
+		return []Check{{"queues", CheckOK, "no queue is left unattended", ""}}
+	}
+	checks := make([]Check, 0, len(all))
+	for _, u := range all {
+		c := Check{"queue " + u.Queue, CheckFailed, fmt.Sprintf("nothing takes from it, %d waiting", u.Waiting), cmp.Or(u.Fix, "is the agent "+u.Agent+" running?")}
+		if u.Since != 0 {
+			c.Text += ", since " + u.Since.String()
+		}
+		if u.Reason != "" {
+			c.Text += ": " + u.Reason
+		}
+		checks = append(checks, c)
+	}
+	return checks
+}
+
+// Checks reads the server's health.
+func (h *overHTTP) Checks(ctx context.Context) ([]Check, error) {
+	resp, err := h.send(ctx, http.MethodGet, "/healthz", "", nil)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	now := time.Now()
+	var health struct {
+		Ready      bool
+		Checks     map[string]string
+		Unattended []Unattended
+	}
+	if err := json.NewDecoder(io.LimitReader(resp.Body, maxAnswer)).Decode(&health); err != nil {
+		return nil, fmt.Errorf("%w of GET /healthz: %w", ErrAnswer, err)
+	}
+	server := Check{"server", CheckOK, "it takes orders", ""}
+	if !health.Ready {
+		server = Check{"server", CheckFailed, "it takes no orders now", "its log says why; wait, if it has just been started"}
+	}
+	date, _ := http.ParseTime(resp.Header.Get("Date")) // zero: unknown
+	checks := []Check{server, CheckClock("the server", date, now)}
+	for _, name := range slices.Sorted(maps.Keys(health.Checks)) {
+		c := Check{name, CheckOK, "nothing is wrong", ""}
+		if found := health.Checks[name]; found != "ok" {
+			c.Result, c.Text, c.Fix = CheckFailed, found, "the server's log tells more"
+		}
+		checks = append(checks, c)
+	}
+	return append(checks, CheckUnattended(health.Unattended)...), nil
+}

@@ -1,0 +1,77 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
+)
+
+func newDoctor(a *App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "doctor",
+		Short: "Check a server or a stack, and say what to do about what is wrong",
+		Long: "Check what has to be right for orders to be carried on, and say what to do about what is not.\n" +
+			"Of a server: whether it takes orders, its store, its workflow files, agents whose queues nothing takes\n" +
+			"from or that do not call their service, and the clock. Of a stack: access to its tables, what takes from\n" +
+			"its queues, dead letters and their age, when the Supervisor last came and how late the latest task is,\n" +
+			"the stored definitions, the account's limit of concurrent executions, and the clock.\n\n" +
+			"Nothing is changed. The code is 0 if nothing is wrong, 1 if something is. What could not be looked at,\n" +
+			"mostly for want of a permission, is `unknown` and no fault.",
+		Example: "  stepkeeper doctor\n  stepkeeper doctor --stack Shop\n  stepkeeper doctor --stack Shop --output json",
+		Args:    args(cobra.NoArgs, "no arguments, only flags"),
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runDoctor(cmd.Context(), a) },
+	}
+}
+
+func runDoctor(ctx context.Context, a *App) error {
+	ctx, cancel := a.bounded(ctx, defaultTimeout)
+	defer cancel()
+	c, err := a.client(ctx)
+	if err != nil {
+		return err
+	}
+	checks, err := c.Checks(ctx)
+	if err != nil {
+		return a.explain(err, "its checks")
+	}
+	failed := 0
+	for _, check := range checks {
+		if check.Result == client.CheckFailed {
+			failed++
+		}
+		if err := a.tellCheck(check); err != nil {
+			return err
+		}
+	}
+	if failed > 0 {
+		return failure.Silent(failure.General, fmt.Sprintf("%d of %d checks failed", failed, len(checks)))
+	}
+	return nil
+}
+
+// tellCheck writes one line, and one for the fix.
+func (a *App) tellCheck(c client.Check) error {
+	if a.JSON() {
+		return a.printLine(c)
+	}
+	style := a.Streams.Style()
+	result := string(c.Result)
+	switch c.Result {
+	case client.CheckOK:
+		result = style.Good("ok     ")
+	case client.CheckFailed:
+		result = style.Bad("failed ")
+	case client.CheckUnknown:
+		result = style.Warn("unknown")
+	}
+	_, err := fmt.Fprintf(a.Streams.Out, "%s  %s: %s\n", result, render.Clean(c.Name), render.Clean(c.Text))
+	if err == nil && c.Fix != "" {
+		_, err = fmt.Fprintf(a.Streams.Out, "         fix: %s\n", render.Clean(c.Fix))
+	}
+	return written(err)
+}
