@@ -133,6 +133,19 @@ func TestBulkStopsAtItsCanary(t *testing.T) {
 	}
 }
 
+// An accepted command has fixed nothing before its step is done.
+func TestBulkWaitsForTheStep(t *testing.T) {
+	w := newWorld(t, nil)
+	all := w.stopped(2)
+	w.refusing("")
+	w.slow.Store(true)
+	pace := quick
+	pace.Canary, pace.Patience = 0, 0.3
+	if r := w.work(context.Background(), w.list(why, pace), nil); len(r.Unknown) != 2 || len(r.Fixed) > 0 || !w.inState(all[0], "Processing")() {
+		t.Errorf("%+v", r)
+	}
+}
+
 // No more are sent when too large a share has failed again. What goes on is waited for.
 func TestBulkStopsWhereTooManyFailAgain(t *testing.T) {
 	w := newWorld(t, nil)

@@ -55,6 +55,7 @@ type world struct {
 	refuse atomic.Pointer[string] // the operation that its service refuses
 	says   string                 // what it says then
 	hold   chan struct{}          // closed: the service answers operations "pack"
+	slow   atomic.Bool            // the service answers no operation "charge" before its time is over
 	stop   func()
 	http   *http.Client
 	edit   func(*console.Options)
@@ -130,6 +131,10 @@ func (w *world) start(listen string) {
 func (w *world) serve(ctx context.Context, c worker.Call) (any, error) {
 	if op := w.refuse.Load(); op != nil && c.Name == *op {
 		return nil, worker.Permanent(errors.New(w.says))
+	}
+	if c.Name == "charge" && w.slow.Load() {
+		<-ctx.Done()
+		return nil, ctx.Err()
 	}
 	if c.Name == "pack" {
 		select {
