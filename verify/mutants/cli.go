@@ -88,7 +88,7 @@ var ofBulk = []Mutant{
 	{Name: "api-metrics-count-every-version", File: "dev/embedded/hub.go", Func: "hub.committed", Old: "if h.rested != nil {", New: "if h.rested != nil && t.Version > 1 {\n\t\t\th.rested(t)\n\t\t}\n\t\tif h.rested != nil {", Killers: []string{"metrics"}},
 	{Name: "api-metrics-without-replies", File: "dev/embedded/runtime.go", Func: "Runtime.replied", Old: "s.metrics.replied(agent, operation, r)", New: "", Killers: []string{"metrics"}},
 	{Name: "api-metrics-without-commits", File: "dev/sqlite/committer.go", Func: "committer.transact", Old: "if c.told != nil {", New: "if c.told == nil {", Killers: []string{"metrics"}},
-	{Name: "client-checks-without-the-clock", File: "client/checks.go", Func: "CheckClock", Old: "skew.Abs() <= MostSkew", New: "skew <= MostSkew"},
+	{Name: "client-checks-without-the-clock", File: "client/checks.go", Func: "CheckClock", Old: "skew.Abs() <= MostSkew", New: "skew <= MostSkew", Killers: []string{"cli-orders"}},
 	{Name: "client-checks-server-that-takes-nothing", File: "client/checks.go", Func: "overHTTP.Checks", Old: "if !health.Ready {", New: "if health.Ready && h == nil {", Killers: []string{"cli-orders"}},
 	{Name: "client-checks-supervisor-that-is-gone", File: "client/aws/checks.go", Func: "transport.checkSweeps", Old: "case since > missedSweepsAllowed*t.Outputs.SweepInterval:", New: "case since > 100*missedSweepsAllowed*t.Outputs.SweepInterval:"},
 	{Name: "client-checks-late-task", File: "client/aws/checks.go", Func: "transport.checkSweeps", Old: "if late > overdueAllowed+", New: "if late > 10*overdueAllowed+"},
