@@ -107,18 +107,9 @@ func (s *Stepkeeper) addAlarm(a alarm) {
 // throttleAlarm watches a table, or its index, for requests that DynamoDB refused: a hot partition, or a
 // table that grows faster than it is scaled. The SDK repeats them, so that nothing else shows at first.
 func (s *Stepkeeper) throttleAlarm(id, text string, t awsdynamodb.ITableV2, index string) {
-	dimensions := map[string]*string{"TableName": t.TableName()}
-	if index != "" {
-		dimensions["GlobalSecondaryIndexName"] = str(index)
-	}
-	throttled := func(name string) awscloudwatch.IMetric {
-		return awscloudwatch.NewMetric(&awscloudwatch.MetricProps{
-			Namespace: str("AWS/DynamoDB"), MetricName: str(name), Statistic: str("Sum"), Period: seconds(time.Minute), DimensionsMap: &dimensions,
-		})
-	}
 	s.addAlarm(alarm{id: id + "Throttles", text: text + " is throttled", threshold: 1, periods: 3, metric: awscloudwatch.NewMathExpression(&awscloudwatch.MathExpressionProps{
 		Expression: str("FILL(reads, 0) + FILL(writes, 0)"), Period: seconds(time.Minute), Label: str("throttled requests"),
-		UsingMetrics: &map[string]awscloudwatch.IMetric{"reads": throttled("ReadThrottleEvents"), "writes": throttled("WriteThrottleEvents")},
+		UsingMetrics: &map[string]awscloudwatch.IMetric{"reads": throttles("Read", "", t, index), "writes": throttles("Write", "", t, index)},
 	})})
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/infra/build"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
 	"github.com/stepkeeper/stepkeeper/shared/dynamo"
+	"github.com/stepkeeper/stepkeeper/shared/incident"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
@@ -214,6 +215,12 @@ func (c *checker) tuning(t *Tuning) {
 	c.spanning("Tuning.OldestMessage", t.OldestMessage, time.Minute, 4*24*time.Hour, time.Second)
 	c.spanning("Tuning.OldestRequest", t.OldestRequest, time.Minute, 4*24*time.Hour, time.Second)
 	c.spanning("Tuning.OldestOverdue", t.OldestOverdue, time.Minute, 4*24*time.Hour, time.Second)
+	orElse(&t.AlertWindow, incident.DefaultWindow)
+	orElse(&t.AlertReminder, incident.DefaultReminder)
+	c.spanning("Tuning.AlertWindow", t.AlertWindow, deployment.MinWindow, deployment.MaxWindow, time.Second)
+	if t.AlertReminder >= 0 {
+		c.spanning("Tuning.AlertReminder", t.AlertReminder, deployment.MinReminder, deployment.MaxReminder, time.Second)
+	}
 }
 
 // reserved: a mapping that starts more than may run is throttled, and its messages count receives.

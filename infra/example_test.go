@@ -53,7 +53,7 @@ func TestExample(t *testing.T) {
 
 	a, err = app(t, map[string]any{
 		"stack": "Shop", "email": "ops@example.com", "keep": "false", "x86": "true", "rule": "true", "sweep": "5m", "finished": "true",
-		"reply-to": "web=arn:aws:sqs:eu-central-1:123456789012:web", "nag": "true",
+		"reply-to": "web=arn:aws:sqs:eu-central-1:123456789012:web", "nag": "true", "dashboard": "true",
 		"operators": "arn:aws:iam::123456789012:role/a,arn:aws:iam::123456789012:role/b",
 	})
 	if err != nil {
@@ -66,6 +66,7 @@ func TestExample(t *testing.T) {
 	same(t, "sweep", at(variables(x, "Supervisor"), "STEPKEEPER_SWEEP_EVERY"), "5m0s")
 	same(t, "finished", at(variables(x, "Scheduler"), "STEPKEEPER_FINISHED"), "true")
 	same(t, "mail", x.of("AWS::SNS::Subscription")["Alertsopsexamplecom"].Properties["Endpoint"], "ops@example.com")
+	same(t, "dashboard", len(x.of("AWS::CloudWatch::Dashboard")), 1)
 	same(t, "rule", len(x.of("AWS::Events::Rule")), 1)
 	same(t, "own status queue", len(x.of("AWS::SQS::Queue")), 16)
 	for _, f := range findings(stack) {

@@ -83,6 +83,9 @@ type Props struct {
 	X86 bool
 	// LogRetention of all functions; default one month.
 	LogRetention awslogs.RetentionDays
+	// Dashboard makes a dashboard in CloudWatch of what an operator looks at first. AWS bills dashboards: three are free in an
+	// account, a further one is $3 a month.
+	Dashboard bool
 	// Tuning of Scheduler, Supervisor and alarms.
 	Tuning Tuning
 	// Build makes the functions; nil: build.Go.
@@ -139,6 +142,11 @@ type Tuning struct {
 	OldestRequest time.Duration
 	// OldestOverdue is the age of the most overdue task that alarms; default 4 m and SweepInterval.
 	OldestOverdue time.Duration
+	// AlertWindow is how long orders that stop for the same reason are gathered before their number is told, 1 m to 24 h;
+	// default 15 m. The first one is told at once.
+	AlertWindow time.Duration
+	// AlertReminder is how long after an alert the next one while orders still wait, 1 h to 30 days; default 24 h. Negative: none.
+	AlertReminder time.Duration
 }
 
 // Mapping is between a queue and the function that takes from it. Partial batches are always on

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/infra/build"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
+	"github.com/stepkeeper/stepkeeper/shared/incident"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
@@ -91,6 +92,12 @@ func (s *Stepkeeper) engineEnvironment() map[string]*string {
 	}
 	if s.props.TaskTTL > 0 {
 		environment[deployment.VarTaskTTL] = str(s.props.TaskTTL.String())
+	}
+	if w := s.props.Tuning.AlertWindow; w != incident.DefaultWindow {
+		environment[deployment.VarWindow] = str(w.String())
+	}
+	if again := s.props.Tuning.AlertReminder; again != incident.DefaultReminder {
+		environment[deployment.VarReminder] = str(max(again, 0).String())
 	}
 	return environment
 }

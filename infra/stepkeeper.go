@@ -97,6 +97,7 @@ func (s *Stepkeeper) build() error {
 	s.nameSenders()
 	s.addPolicies()
 	s.addAlarms()
+	s.addDashboard()
 	s.addOutputs()
 	return nil
 }

@@ -335,6 +335,59 @@ func TestAlarms(t *testing.T) {
 	same(t, "dimension", at(overdue, "Dimensions", 0, "Value"), at(x.of("AWS::Lambda::Function")["Supervisor"].Properties, "Environment", "Variables", "STEPKEEPER_NAME"))
 }
 
+// The dashboard is asked for, and shows each queue, function and table, and the orders in Error of this deployment.
+func TestDashboard(t *testing.T) {
+	same(t, "dashboards", len(template(t, nil).of("AWS::CloudWatch::Dashboard")), 0)
+	x := template(t, func(_ awscdk.Stack, p *infra.Props) { p.Dashboard = true })
+	var body strings.Builder
+	for _, d := range x.of("AWS::CloudWatch::Dashboard") {
+		for _, part := range list(at(d.Properties, "DashboardBody", "Fn::Join", 1)) {
+			if text, is := part.(string); is {
+				body.WriteString(text)
+				continue
+			}
+			body.WriteString(target(part))
+		}
+	}
+	var page struct {
+		Widgets []struct {
+			Properties struct {
+				Title   string
+				Metrics [][]any
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(body.String()), &page); err != nil {
+		t.Fatalf("%v: %s", err, body.String())
+	}
+	lines := map[string]int{}
+	for _, w := range page.Widgets {
+		lines[w.Properties.Title] = len(w.Properties.Metrics)
+	}
+	same(t, "lines of each graph", fmt.Sprint(lines), fmt.Sprint(map[string]int{
+		"Orders in Error": 1, "Oldest order in Error, seconds": 1, "Most overdue task, seconds": 1,
+		"Messages sent": 7, "Messages waiting": 7, "Oldest message, seconds": 7, "Dead letters, quarantine": 9,
+		"Duration of an invocation, p95, ms": 6, "Failed invocations": 6, "Throttled invocations": 6, "Throttled requests to tables": 12,
+	}))
+	for _, want := range []string{`SEARCH('{Stepkeeper,Deployment,Workflow} Deployment=\"Test/Engine\" MetricName=\"OrdersInError\"', 'Maximum')`, `"RequestsPaymentDead"`, `"Scheduler"`, `"complete-by"`} {
+		if !strings.Contains(body.String(), want) {
+			t.Errorf("the dashboard lacks %s: %s", want, body.String())
+		}
+	}
+}
+
+// What the functions are told of alerts, where it is not the default.
+func TestAlertTimes(t *testing.T) {
+	x := template(t, nil)
+	same(t, "window", at(variables(x, "Scheduler"), "STEPKEEPER_ALERT_WINDOW"), nil)
+	same(t, "reminder", at(variables(x, "Supervisor"), "STEPKEEPER_ALERT_AGAIN"), nil)
+	x = template(t, func(_ awscdk.Stack, p *infra.Props) { p.Tuning.AlertWindow, p.Tuning.AlertReminder = time.Hour, -1 })
+	for _, f := range []string{"Scheduler", "Supervisor"} {
+		same(t, f+": window", at(variables(x, f), "STEPKEEPER_ALERT_WINDOW"), "1h0m0s")
+		same(t, f+": reminder", at(variables(x, f), "STEPKEEPER_ALERT_AGAIN"), "0s")
+	}
+}
+
 // What the command line and the client read.
 func TestOutputs(t *testing.T) {
 	x := template(t, nil)

@@ -5,15 +5,23 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
+	"github.com/stepkeeper/stepkeeper/dev/memory"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
 )
 
 // alertLines are those of a log as they are written.
@@ -69,17 +77,104 @@ func TestAlertIsLogged(t *testing.T) {
 	if err := json.Unmarshal(line, &got); err != nil {
 		t.Fatal(err)
 	}
-	if since, _ := got["since"].(string); !regexp.MustCompile(`^20\d\d-.*Z$`).MatchString(since) {
-		t.Errorf("since %q", since)
+	for _, name := range []string{"since", "stopped", "tried"} {
+		if at, _ := got[name].(string); !regexp.MustCompile(`^20\d\d-.*Z$`).MatchString(at) {
+			t.Errorf("%s %q", name, at)
+		}
+		delete(got, name)
 	}
 	delete(got, "time")
-	delete(got, "since")
 	want := map[string]any{
-		"level": "ERROR", "msg": "ALERT: a task needs the operator", "task": "o-1", "workflow": "pair", "phase": "forward", "step": "second",
+		"level": "ERROR", "msg": "ALERT: order o-1 needs you", "kind": "first", "in": server, "orders": "1", "most": "1", "task": "o-1", "workflow": "pair", "phase": "forward", "step": "second",
 		"attempts": "1", "key": "o-1/0/second", "code": "failed", "reason": "no such thing", "run": "0",
 		"commands": []any{"stepkeeper --server " + server + " show o-1", "stepkeeper --server " + server + " resubmit o-1", "stepkeeper --server " + server + " undo o-1"},
 	}
 	if a, b := fmt.Sprint(got), fmt.Sprint(want); a != b {
 		t.Errorf("logged\n%s\nwant\n%s", a, b)
+	}
+}
+
+// An alert is posted to the webhook and given to the command; one that was not taken is tried again by the next sweep. A second
+// order that stops for the same reason is of the same incident, and tells nothing at once.
+func TestAlertIsSent(t *testing.T) {
+	w := newFixture(t, "5s")
+	w.write(strings.Replace(fmt.Sprintf(pair, "5s"), "second, after: [first], timeout: 5s, onFailure: undo", "second, after: [first], timeout: 5s, onFailure: stop", 1))
+	w.shop.refuse.Store(true)
+	posted := make(chan []byte, 10)
+	refusals := atomic.Int32{}
+	hook := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if refusals.Add(1) == 1 {
+			http.Error(rw, "busy", http.StatusServiceUnavailable)
+			return
+		}
+		if r.Method == http.MethodPost && r.Header.Get("Content-Type") == "application/json" {
+			posted <- body
+		}
+	}))
+	t.Cleanup(hook.Close)
+	file := filepath.Join(t.TempDir(), "alerts")
+	clock := memory.NewClock(time.Now())
+	w.options.Clock, w.options.Log = clock, slog.New(slog.DiscardHandler)
+	w.options.OnAlert = embedded.OnAlert{Webhook: hook.URL, Command: []string{"tee", "-a", file}, Window: time.Minute, Reminder: time.Hour}
+	s := w.open()
+	submit := func(id string) {
+		if r := s.Submit(t.Context(), []message.SubmitOrder{{Schema: 1, OrderID: id, Workflow: "pair", Order: json.RawMessage(`{"n":1}`)}})[0]; r.Err != nil {
+			t.Fatal(r.Err)
+		}
+		if _, err := s.Wait(t.Context(), id, func(x *core.Task) bool { return x.ProcessState == core.Error && x.ResendAt == 0 }); err != nil { // told, and settled (P11)
+			t.Fatal(err)
+		}
+	}
+	next := func(kind string, orders int, step time.Duration) {
+		t.Helper()
+		for deadline := time.Now().Add(patience); ; {
+			select {
+			case body := <-posted:
+				var a message.Alert
+				if err := json.Unmarshal(body, &a); err != nil || string(a.Kind) != kind || a.Orders != orders || a.OrderID != "o-1" || a.Code != "failed" {
+					t.Fatalf("%s %v; want %s of %d", body, err, kind, orders)
+				}
+				return
+			case <-time.After(20 * time.Millisecond):
+				clock.Advance(step)
+			}
+			if time.Now().After(deadline) {
+				t.Fatalf("no alert %s", kind)
+			}
+		}
+	}
+	submit("o-1")
+	next("first", 1, 10*time.Second)
+	submit("o-2")
+	next("more", 2, 10*time.Second)
+	next("reminder", 2, 5*time.Minute)
+	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+		text, err := os.ReadFile(file)
+		if bytes.Count(text, []byte("\n")) >= 4 { // the first one twice
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the command was given %v: %s", err, text)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Settings that cannot work are told at the start.
+func TestAlertSettings(t *testing.T) {
+	for want, o := range map[string]embedded.OnAlert{
+		"a URL like": {Webhook: "alerts.example.com"}, "cannot be run": {Command: []string{"no-such-program-here"}}, "a time like 15m": {Window: -1},
+	} {
+		w := newFixture(t, "5s")
+		w.options.OnAlert = o
+		if s, err := embedded.Open(t.Context(), w.options); err == nil || !strings.Contains(err.Error(), want) {
+			if s != nil {
+				_ = s.Close()
+			}
+			t.Errorf("%+v: %v; want %s", o, err, want)
+		}
 	}
 }

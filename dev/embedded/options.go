@@ -28,6 +28,7 @@ type Options struct {
 	Keep time.Duration
 	// NewTokenKey makes a new key for the tokens of answers (P39); those of the key before are read for 400 days more.
 	NewTokenKey bool
+	OnAlert     OnAlert // beside the log
 	Log         *slog.Logger
 	Clock       port.Clock
 	Version     string // of the program, for the OpenAPI document
@@ -38,7 +39,7 @@ type Options struct {
 	// Ready is called once, with the address, when orders may be submitted.
 	Ready func(Started)
 
-	commandLine string // options by which the command line reaches this process, for alerts
+	server string // address of this process, for alerts
 }
 
 // Inside says how an agent inside the process runs.

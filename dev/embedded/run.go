@@ -14,12 +14,12 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	o.commandLine = "--server http://" + listener.Addr().String()
+	o.server = "http://" + listener.Addr().String()
 	s, err := Open(ctx, o)
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	address := "http://" + listener.Addr().String()
+	address := o.server
 	config := api.Config{Backend: s, Version: o.Version, Clock: o.Clock, Metrics: s.Metrics()}
 	if o.Pages != nil {
 		config.Pages, config.PagePaths = o.Pages(address), o.PagePaths

@@ -16,7 +16,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/functions/supervisor"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/engine"
-	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/state"
 	"github.com/stepkeeper/stepkeeper/shared/token"
@@ -92,6 +91,9 @@ func Open(ctx context.Context, o Options) (*Runtime, error) {
 }
 
 func (s *Runtime) wire(ctx context.Context) (err error) {
+	if err := s.options.OnAlert.Check(); err != nil {
+		return err
+	}
 	if s.agents, err = s.readAgents(); err != nil {
 		return err
 	}
@@ -113,8 +115,9 @@ func (s *Runtime) wire(ctx context.Context) (err error) {
 		Current: s.workflows.current, Broken: s.workflows.broken, OnCommit: s.hub.committed, CacheTasks: cachedTasks,
 	})
 	s.uncalled = &uncalled{clock: s.clock, log: s.log, now: map[string]waiting{}, worked: map[string]core.Time{}}
+	incidents := s.newIncidents()
 	parts := engine.Parts{
-		State: s.state, Queues: s.queues, Alerts: alerts{s.log, s.options.commandLine}, Leases: memory.NewLeases(), Clock: s.clock,
+		State: s.state, Queues: s.queues, Alerts: incidents, Leases: memory.NewLeases(), Clock: s.clock,
 		Name: instanceName(), WakeSlack: wakeSlack, Logger: s.log, Count: s.count,
 		Tokens: func(context.Context, bool) (core.Tokens, error) { return s.tokens, nil },
 	}
@@ -126,7 +129,7 @@ func (s *Runtime) wire(ctx context.Context) (err error) {
 			return ctx.Err()
 		},
 	})
-	s.sweeper = supervisor.New(supervisor.Config{Parts: parts, Capacity: s.capacity, Interval: s.options.SweepEvery,
+	s.sweeper = supervisor.New(supervisor.Config{Parts: parts, Capacity: s.capacity, Interval: s.options.SweepEvery, Incidents: incidents.Sweep,
 		Schedules: supervisor.Schedules{Current: s.workflows.scheduled, Records: s.store, Submit: s.startScheduled}})
 	return s.wireAgents()
 }
@@ -246,21 +249,4 @@ func (s *Runtime) count(what, why string) {
 func (s *Runtime) replied(agent, operation string, r core.Reply) {
 	s.uncalled.replied(agent, operation, r)
 	s.metrics.replied(agent, operation, r)
-}
-
-// alerts are told by the log; the task stands in the operator's list (P27).
-type alerts struct {
-	log     *slog.Logger
-	options string // of the command line, which reach this process
-}
-
-// Raise logs the alert.
-func (a alerts) Raise(_ context.Context, x core.RaiseAlert) error {
-	alert := message.AlertOf(x, a.options)
-	attributes := []any{"task", x.OrderID, "workflow", x.Workflow}
-	for _, f := range alert.Facts() {
-		attributes = append(attributes, f.Name, f.Value)
-	}
-	a.log.Error("ALERT: a task needs the operator", append(attributes, "commands", alert.Commands)...)
-	return nil
 }

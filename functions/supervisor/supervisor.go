@@ -16,6 +16,8 @@ import (
 type Config struct {
 	engine.Parts
 	Schedules Schedules // the zero value: no workflow starts by the clock
+	// Incidents tells what is due of them, and counts the orders in Error by workflow, see incident.Sweep; nil: there are none.
+	Incidents func(ctx context.Context) (map[string]port.Stopped, error)
 	// Capacity is how many messages are taken at a time, concurrency × batch: requests by an agent,
 	// and by Scheduler the replies, and the control messages. More than that, visible and in flight, are
 	// a backlog (P32). nil, or an answer of 0 or less: 10.
@@ -88,6 +90,7 @@ type Report struct {
 	Truncated  bool // the pages of this sweep were used up
 	// OldestOverdue is how long the most overdue task has been due.
 	OldestOverdue time.Duration
+	InError       map[string]port.Stopped // by workflow; none where no incident is open
 }
 
 // Sweep looks once through what is due. The first shard is another one each time, so that a sweep
@@ -110,6 +113,12 @@ func (s *Supervisor) Sweep(ctx context.Context) (Report, error) {
 		if ctx.Err() != nil {
 			errs = append(errs, ctx.Err())
 			break
+		}
+	}
+	if s.cfg.Incidents != nil && ctx.Err() == nil {
+		var err error
+		if w.report.InError, err = s.cfg.Incidents(ctx); err != nil {
+			errs = append(errs, fmt.Errorf("incidents: %w", err))
 		}
 	}
 	return w.report, errors.Join(append(errs, w.unread)...)

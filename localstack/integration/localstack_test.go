@@ -143,6 +143,10 @@ type alert struct {
 	Code    string `json:"code"`
 	Run     int    `json:"run"`
 	Command int    `json:"command"`
+
+	Kind       string   `json:"kind"`
+	Deployment string   `json:"deployment"`
+	Commands   []string `json:"commands"`
 }
 
 // The operator is alerted, removes the cause, and resubmits: the order goes on with the step that
@@ -153,14 +157,14 @@ func TestAlertedAndResubmitted(t *testing.T) {
 	o := s.newOrder(t, "stopping")
 	s.remote.on(o.id, "settle", "do", func(n int, _ call) (int, string) {
 		if n == 1 {
-			return refused()
+			return refusedAs("alerted") // an incident of its own
 		}
 		return done()
 	})
 	o.submit()
 	o.told("failed", soon)
 	a := o.alerted()
-	if a.Step != "settle" || o.task().ProcessState != "Error" {
+	if a.Step != "settle" || a.Code != "alerted" || a.Kind != "first" || a.Deployment == "" || len(a.Commands) != 3 || !strings.Contains(a.Commands[1], "--stack "+a.Deployment+" resubmit "+o.id) || o.task().ProcessState != "Error" {
 		t.Errorf("%+v %+v", a, o.task())
 	}
 	s.send(t, "Control", fmt.Sprintf(`{"schema":1,"kind":"resubmit","task":%q,"id":"resubmit-%s","command":%d}`, o.id, o.id, a.Command))

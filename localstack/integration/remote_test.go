@@ -107,8 +107,10 @@ func (r *remote) of(task, step string) []call {
 func done() (int, string) { return http.StatusOK, `{}` }
 
 // refused answers that it can never be.
-func refused() (int, string) {
-	return http.StatusUnprocessableEntity, `{"error":{"code":"declined","message":"no funds"}}`
+func refused() (int, string) { return refusedAs("declined") }
+
+func refusedAs(code string) (int, string) {
+	return http.StatusUnprocessableEntity, `{"error":{"code":"` + code + `","message":"no funds"}}`
 }
 
 // down answers that it may be later.

@@ -39,7 +39,7 @@ func TestAlertOffersWhatIsAccepted(t *testing.T) {
 				got = &a
 			}
 		}
-		want := core.RaiseAlert{OrderID: orderID, Workflow: def.Name, Phase: core.Forward, Step: "a", Attempts: 1, Key: orderID + "/0/a",
+		want := core.RaiseAlert{OrderID: orderID, Workflow: def.Name, Phase: core.Forward, Step: "a", Attempts: 1, FirstTry: noon, LastTry: noon, Key: orderID + "/0/a",
 			Code: "declined", Message: "no funds", At: noon.Add(c.after), Accepts: c.want}
 		if got == nil || *got != want {
 			t.Errorf("%s:\n got %+v\nwant %+v", name, got, want)

@@ -110,7 +110,9 @@ type RaiseAlert struct {
 	Phase    Phase    `json:"phase"`
 	Step     string   `json:"step,omitempty"`
 	Attempts int      `json:"attempts,omitempty"` // of the step
-	Key      string   `json:"key,omitempty"`      // idempotency key of the step (P2)
+	FirstTry Time     `json:"firstTry,omitzero"`  // when the step was claimed first in this run, and last
+	LastTry  Time     `json:"lastTry,omitzero"`
+	Key      string   `json:"key,omitempty"` // idempotency key of the step (P2)
 	Code     string   `json:"code,omitempty"`
 	Message  string   `json:"message"`
 	At       Time     `json:"at"`

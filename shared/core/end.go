@@ -249,7 +249,7 @@ func (r *deciding) alert() RaiseAlert {
 	then := &deciding{def: r.def, t: t, at: At{Now: t.Ended}}
 	a.Accepts = Accepted{Resubmit: then.expiredKey() == "", Undo: then.undoRefusal() == ""}
 	if i := t.index(t.EndStep); i >= 0 {
-		a.Attempts = t.Steps[i].Attempt
+		a.Attempts, a.FirstTry, a.LastTry = t.Steps[i].Attempt, t.Steps[i].FirstAt, t.Steps[i].ClaimedAt
 		a.Accepts.Resolve = then.resolveRefusal(i, NotHappened) == ""
 		if t.Steps[i].Attempted() {
 			a.Key = Key(t.OrderID, t.Run, t.EndStep)

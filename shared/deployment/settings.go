@@ -28,6 +28,10 @@ type Engine struct {
 	Alerts      string            // ARN of the topic
 	Priorities  bool              // orders of high priority have queues of their own (P46)
 	Stack       string            // as the command line is told it, for the commands in alerts; "": not known
+	Window      time.Duration     // of incidents; 0: incident.DefaultWindow
+	Reminder    time.Duration     // of incidents that last; 0: incident.DefaultReminder, negative: none
+	Region      string            // of the function, and the log group that it writes to: for the links in alerts; "": not known
+	LogGroup    string
 
 	senders map[string][]string
 }
@@ -70,6 +74,14 @@ type Secret struct {
 	Parameter string `json:"parameter,omitempty"` // name, in the Parameter Store
 }
 
+// Ranges of the times of incidents. A window shorter than a sweep ends with the next one.
+const (
+	MinWindow   = time.Minute
+	MaxWindow   = 24 * time.Hour
+	MinReminder = time.Hour
+	MaxReminder = 30 * 24 * time.Hour
+)
+
 func (r *reader) engine() Engine {
 	e := Engine{
 		Instance:    r.instance(),
@@ -82,6 +94,13 @@ func (r *reader) engine() Engine {
 		TaskTTL:     r.duration(VarTaskTTL, time.Hour, 10*365*24*time.Hour),
 		Alerts:      r.required(VarAlerts),
 		Stack:       r.optional(VarStack),
+		Window:      r.duration(VarWindow, MinWindow, MaxWindow),
+		Reminder:    r.duration(VarReminder, 0, MaxReminder),
+		Region:      r.optional(varRegion),
+		LogGroup:    r.optional(varGroup),
+	}
+	if e.Reminder == 0 && r.optional(VarReminder) != "" {
+		e.Reminder = -1
 	}
 	e.Queues = r.urls(VarQueues, true, "", port.Intake, port.Replies, port.Control, port.Quarantine)
 	e.ReplyTo = r.urls(VarReplyTo, false, e.Queues[port.Intake])

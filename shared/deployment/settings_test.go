@@ -138,6 +138,22 @@ func TestBounds(t *testing.T) {
 	if err != nil || sch.Finished || sch.FairQueues || sch.TokenKeys != "" || sch.TaskTTL != 0 || len(sch.ReplyTo) > 0 || sch.Instance != "local" || sch.Workflows != "/elsewhere" || sch.Tasks != "tasks" {
 		t.Errorf("%+v %v", sch, err)
 	}
+	if sch.Window != 0 || sch.Reminder != 0 || sch.LogGroup != "" || sch.Region != "" {
+		t.Errorf("%+v", sch)
+	}
+	env[deployment.VarWindow], env[deployment.VarReminder], env["AWS_LAMBDA_LOG_GROUP_NAME"], env["AWS_REGION"] = "1h", "0s", "/shop/Scheduler", "eu-central-1"
+	if sch, err = deployment.ReadScheduler(lookup(env)); err != nil || sch.Window != time.Hour || sch.Reminder >= 0 || sch.LogGroup != "/shop/Scheduler" || sch.Region != "eu-central-1" {
+		t.Errorf("%+v %v", sch, err)
+	}
+	env[deployment.VarReminder] = "2h"
+	if sch, err = deployment.ReadScheduler(lookup(env)); err != nil || sch.Reminder != 2*time.Hour {
+		t.Errorf("%+v %v", sch, err)
+	}
+	env[deployment.VarWindow] = "10s"
+	if _, err = deployment.ReadScheduler(lookup(env)); err == nil || !strings.Contains(err.Error(), "STEPKEEPER_ALERT_WINDOW") {
+		t.Errorf("%v", err)
+	}
+	delete(env, deployment.VarWindow)
 	env["AWS_LAMBDA_LOG_STREAM_NAME"] = "short"
 	sup, err := deployment.ReadSupervisor(lookup(env))
 	if err != nil || sup.PagesPerSweep != 0 || len(sup.Capacity) > 0 || sup.Instance != "short" {

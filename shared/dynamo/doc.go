@@ -3,7 +3,8 @@
 // Three tables, and a small one for each agent of a plain service:
 //
 //   - Orders, by OrderID: the order as it was received. It never expires (P26).
-//   - Tasks, by OrderID: one item for each task, and the leases as items "#lease/<name>". The item
+//   - Tasks, by OrderID: one item for each task, the leases as items "#lease/<name>", the
+//     open incidents as "#incidents", and schedules as "#schedule/<workflow>". The item
 //     shows a person what the pattern names, as attributes of DynamoDB's own: OrderID,
 //     ProcessState, LockedBy, CompleteBy, FailureCount, Version, and the middle four for each step in the
 //     map Steps. One item for all steps, because one conditional write then moves "step 2 is done,

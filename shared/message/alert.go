@@ -8,22 +8,47 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// Alert is what the operator is told of an order that stopped, with the commands that it accepts now.
-// It is the same wherever it is told: in a mail, to a program, in the log.
+// AlertKind says what an alert tells of its incident: orders in Error of one workflow, step and code.
+type AlertKind string
+
+// Kinds of alerts.
+const (
+	AlertFirst    AlertKind = "first"    // an order has stopped, the first one of its incident
+	AlertMore     AlertKind = "more"     // so many have stopped
+	AlertReminder AlertKind = "reminder" // they still wait
+	AlertOver     AlertKind = "over"     // none is in Error any more
+)
+
+// Alert is what the operator is told of orders that stopped, with the commands that are accepted now. It is the same wherever
+// it is told: in a mail, to a program, in the log.
 type Alert struct {
-	core.RaiseAlert
-	Commands []string `json:"commands"`
-	purposes []string // of the commands
+	Kind            AlertKind `json:"kind"`
+	Deployment      string    `json:"deployment"` // the stack, or the address of the server
+	core.RaiseAlert           // of the order that the incident began with
+	Orders          int       `json:"orders"`           // of the incident that are in Error now
+	Most            int       `json:"most"`             // that were at once
+	Since           core.Time `json:"since"`            // the incident's beginning
+	Others          bool      `json:"others,omitempty"` // it stands for all beyond the number of incidents that are told apart
+	Logs            string    `json:"logs,omitempty"`   // where the log of the order is
+	Commands        []string  `json:"commands"`
+	purposes        []string  // of the commands
 }
 
-// AlertOf makes the alert of an effect. options are those by which the command line reaches the
-// deployment, as "--stack Shop"; "" for none.
-func AlertOf(a core.RaiseAlert, options string) Alert {
-	alert := Alert{RaiseAlert: a}
+// For completes an alert: deployment is the stack or the address of the server, options are those by which the command line
+// reaches it, as "--stack Shop"; "" for none. The commands are those that are accepted now.
+func (a Alert) For(deployment, options string) Alert {
+	a.Deployment, a.Commands, a.purposes = deployment, []string{}, nil
 	add := func(purpose string, words ...string) {
 		line := append([]string{"stepkeeper"}, strings.Fields(options)...)
-		alert.Commands = append(alert.Commands, strings.Join(append(line, words...), " "))
-		alert.purposes = append(alert.purposes, purpose)
+		a.Commands = append(a.Commands, strings.Join(append(line, words...), " "))
+		a.purposes = append(a.purposes, purpose)
+	}
+	if a.Kind == AlertOver {
+		return a
+	}
+	if a.Orders > 1 {
+		a.many(add)
+		return a
 	}
 	add("Look at it", "show", a.OrderID)
 	if a.Accepts.Resubmit {
@@ -44,7 +69,27 @@ func AlertOf(a core.RaiseAlert, options string) Alert {
 		add("If the step has happened after all", "resolve", a.OrderID, a.Step, string(core.Happened))
 		add("If it has certainly not, or was undone by hand", "resolve", a.OrderID, a.Step, string(otherwise))
 	}
-	return alert
+	return a
+}
+
+// many adds commands for all orders of the incident. They are tried without sending first: what one order accepts
+// another one may refuse.
+func (a Alert) many(add func(purpose string, words ...string)) {
+	add("Look at the first one", "show", a.OrderID)
+	if a.Others {
+		add("List them", "list", "--state", string(core.Error))
+		return
+	}
+	where := []string{"workflow=" + a.Workflow}
+	if a.Step != "" {
+		where = append(where, "step="+a.Step)
+	}
+	if a.Code != "" {
+		where = append(where, "code="+a.Code)
+	}
+	list := strings.Join(where, ",")
+	add("What would become of each, if the cause were fixed", "bulk", "resubmit", "--where", list, "--reason", "fixed", "--dry-run")
+	add("When the cause is fixed, go on with all, five of them first", "bulk", "resubmit", "--where", list, "--reason", "fixed", "--canary", "5")
 }
 
 // Fact is one thing that an alert says of its order.
@@ -52,13 +97,20 @@ type Fact struct{ Name, Value string }
 
 // Facts are what is known beside order and workflow; what is not known is left out.
 func (a Alert) Facts() []Fact {
-	attempts := ""
-	if a.Attempts > 0 {
-		attempts = strconv.Itoa(a.Attempts)
+	number := func(n int) string {
+		if n == 0 {
+			return ""
+		}
+		return strconv.Itoa(n)
+	}
+	stopped := ""
+	if a.RaiseAlert.At != 0 {
+		stopped = a.RaiseAlert.At.String()
 	}
 	all := []Fact{
-		{"phase", string(a.Phase)}, {"step", a.Step}, {"attempts", attempts}, {"key", a.Key}, {"code", a.Code},
-		{"reason", a.RaiseAlert.Message}, {"run", strconv.Itoa(a.Run)}, {"since", a.At.String()},
+		{"in", a.Deployment}, {"phase", string(a.Phase)}, {"step", a.Step}, {"attempts", number(a.Attempts)}, {"tried", a.tried()}, {"key", a.Key},
+		{"code", a.Code}, {"reason", a.RaiseAlert.Message}, {"run", strconv.Itoa(a.Run)}, {"stopped", stopped},
+		{"orders", number(a.Orders)}, {"most", number(a.Most)}, {"since", a.Since.String()}, {"log", a.Logs},
 	}
 	known := all[:0]
 	for _, f := range all {
@@ -69,10 +121,58 @@ func (a Alert) Facts() []Fact {
 	return known
 }
 
+// tried is when the step was tried first, and last.
+func (a Alert) tried() string {
+	switch {
+	case a.FirstTry == 0:
+		return ""
+	case a.LastTry <= a.FirstTry:
+		return a.FirstTry.String()
+	}
+	return a.FirstTry.String() + " to " + a.LastTry.String()
+}
+
+// Title is one line.
+func (a Alert) Title() string {
+	switch place := a.place(); a.Kind {
+	case AlertOver:
+		return "it is over: no order of " + place + " is in Error any more"
+	case AlertMore, AlertReminder:
+		still := ""
+		if a.Kind == AlertReminder {
+			still = "still "
+		}
+		if a.Orders == 1 {
+			return "order " + a.OrderID + " " + still + "needs you"
+		}
+		return fmt.Sprintf("%d orders of %s %sneed you", a.Orders, place, still)
+	}
+	return "order " + a.OrderID + " needs you"
+}
+
+func (a Alert) place() string {
+	switch {
+	case a.Others:
+		return "other workflows and steps"
+	case a.Step == "":
+		return a.Workflow
+	}
+	return a.Workflow + ", step " + a.Step
+}
+
 // Text is what an operator reads at 3 a.m.: what happened, to what, and what to do.
 func (a Alert) Text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Order %s of workflow %s has stopped and waits for an operator.\n\n", a.OrderID, a.Workflow)
+	switch a.Kind {
+	case AlertOver:
+		fmt.Fprintf(&b, "No order of %s is in Error with code %q any more.\n\n", a.place(), a.Code)
+	case AlertMore:
+		fmt.Fprintf(&b, "%d orders of %s have stopped and wait for an operator. The first one was %s.\n\n", a.Orders, a.place(), a.OrderID)
+	case AlertReminder:
+		fmt.Fprintf(&b, "%s. The first one was %s.\n\n", a.Title(), a.OrderID)
+	default:
+		fmt.Fprintf(&b, "Order %s of workflow %s has stopped and waits for an operator.\n\n", a.OrderID, a.Workflow)
+	}
 	for _, f := range a.Facts() {
 		fmt.Fprintf(&b, "%-8s %s\n", f.Name, f.Value)
 	}

@@ -2,6 +2,7 @@ package message_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -25,19 +26,82 @@ func TestCommandsOfAnAlert(t *testing.T) {
 			[]string{"stepkeeper show o-1", "stepkeeper resubmit o-1", "stepkeeper resolve o-1 pay happened", "stepkeeper resolve o-1 pay undone"}},
 		"nothing": {core.Forward, core.Accepted{}, "", []string{"stepkeeper show o-1"}},
 	} {
-		a := message.AlertOf(core.RaiseAlert{OrderID: "o-1", Step: "pay", Phase: c.phase, Accepts: c.accepts}, c.options)
+		a := message.Alert{Kind: message.AlertFirst, Orders: 1, RaiseAlert: core.RaiseAlert{OrderID: "o-1", Step: "pay", Phase: c.phase, Accepts: c.accepts}}.For("Shop", c.options)
 		if !slices.Equal(a.Commands, c.want) {
 			t.Errorf("%s: %q, want %q", name, a.Commands, c.want)
 		}
 	}
 }
 
+// Where many have stopped, the commands are for all of them; where it is over, there are none.
+func TestCommandsForMany(t *testing.T) {
+	of := func(kind message.AlertKind, orders int, step string, others bool) []string {
+		return message.Alert{Kind: kind, Orders: orders, Others: others, RaiseAlert: core.RaiseAlert{OrderID: "o-1", Workflow: "order", Step: step, Code: "declined",
+			Accepts: core.Accepted{Resubmit: true}}}.For("Shop", "--stack Shop").Commands
+	}
+	many := []string{"stepkeeper --stack Shop show o-1", "stepkeeper --stack Shop bulk resubmit --where workflow=order,step=pay,code=declined --reason fixed --dry-run",
+		"stepkeeper --stack Shop bulk resubmit --where workflow=order,step=pay,code=declined --reason fixed --canary 5"}
+	for _, kind := range []message.AlertKind{message.AlertMore, message.AlertReminder} {
+		if got := of(kind, 7, "pay", false); !slices.Equal(got, many) {
+			t.Errorf("%q", got)
+		}
+	}
+	if got := of(message.AlertReminder, 1, "pay", false); !slices.Equal(got, []string{"stepkeeper --stack Shop show o-1", "stepkeeper --stack Shop resubmit o-1"}) {
+		t.Errorf("%q", got)
+	}
+	if got := of(message.AlertMore, 7, "", false); !strings.Contains(got[1], "--where workflow=order,code=declined ") {
+		t.Errorf("%q", got)
+	}
+	if got := of(message.AlertMore, 7, "pay", true); !slices.Equal(got, []string{"stepkeeper --stack Shop show o-1", "stepkeeper --stack Shop list --state Error"}) {
+		t.Errorf("%q", got)
+	}
+	if got := of(message.AlertOver, 0, "pay", false); got == nil || len(got) > 0 {
+		t.Errorf("%q", got)
+	}
+}
+
+// Each kind says what it is about.
+func TestTitlesOfAlerts(t *testing.T) {
+	for _, c := range []struct {
+		kind        message.AlertKind
+		orders      int
+		step        string
+		others      bool
+		title, text string
+	}{
+		{message.AlertFirst, 1, "pay", false, "order o-1 needs you", "Order o-1 of workflow order has stopped and waits for an operator."},
+		{message.AlertMore, 7, "pay", false, "7 orders of order, step pay need you", "7 orders of order, step pay have stopped and wait for an operator. The first one was o-1."},
+		{message.AlertReminder, 7, "", false, "7 orders of order still need you", "7 orders of order still need you. The first one was o-1."},
+		{message.AlertReminder, 1, "pay", false, "order o-1 still needs you", "order o-1 still needs you. The first one was o-1."},
+		{message.AlertMore, 7, "pay", true, "7 orders of other workflows and steps need you", "7 orders of other"},
+		{message.AlertOver, 0, "pay", false, "it is over: no order of order, step pay is in Error any more", `No order of order, step pay is in Error with code "declined" any more.`},
+	} {
+		a := message.Alert{Kind: c.kind, Orders: c.orders, Others: c.others, RaiseAlert: core.RaiseAlert{OrderID: "o-1", Workflow: "order", Step: c.step, Code: "declined"}}.For("Shop", "")
+		if got := a.Title(); got != c.title {
+			t.Errorf("%q, want %q", got, c.title)
+		}
+		if !strings.HasPrefix(a.Text(), c.text) {
+			t.Errorf("%q, want %q", a.Text(), c.text)
+		}
+	}
+}
+
 // What is not known of an alert is left out.
 func TestFactsOfAnAlert(t *testing.T) {
-	a := message.AlertOf(core.RaiseAlert{OrderID: "o-1", Phase: core.Forward, Code: "deadline", Message: "it has passed", Run: 2}, "")
+	a := message.Alert{Since: 1, RaiseAlert: core.RaiseAlert{OrderID: "o-1", Phase: core.Forward, Code: "deadline", Message: "it has passed", Run: 2}}.For("", "")
 	want := []message.Fact{{Name: "phase", Value: "forward"}, {Name: "code", Value: "deadline"}, {Name: "reason", Value: "it has passed"},
-		{Name: "run", Value: "2"}}
+		{Name: "run", Value: "2"}, {Name: "since", Value: core.Time(1).String()}}
 	if got := a.Facts(); !slices.Equal(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
+	}
+	a.FirstTry, a.LastTry, a.At, a.Orders, a.Most, a.Logs, a.Deployment = 2, 2, 3, 4, 5, "https://x", "Shop"
+	for _, want := range []message.Fact{{Name: "tried", Value: core.Time(2).String()}, {Name: "stopped", Value: core.Time(3).String()}, {Name: "orders", Value: "4"}, {Name: "most", Value: "5"},
+		{Name: "log", Value: "https://x"}, {Name: "in", Value: "Shop"}} {
+		if !slices.Contains(a.Facts(), want) {
+			t.Errorf("%+v lack %+v", a.Facts(), want)
+		}
+	}
+	if a.LastTry = 9; !slices.Contains(a.Facts(), message.Fact{Name: "tried", Value: core.Time(2).String() + " to " + core.Time(9).String()}) {
+		t.Errorf("%+v", a.Facts())
 	}
 }

@@ -107,6 +107,12 @@ func High(queue string) string { return queue + "-high" }
 
 // Alerts tells the operator.
 type Alerts interface {
-	// Raise is done when the alert is where the operator will see it.
+	// Raise is done when it is sure that the operator will see the alert, or one that counts its order.
 	Raise(ctx context.Context, alert core.RaiseAlert) error
+}
+
+// Stopped counts the orders of a workflow that are in Error.
+type Stopped struct {
+	Orders int
+	Oldest time.Duration // since when the oldest of them is
 }

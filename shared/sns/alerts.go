@@ -1,5 +1,4 @@
-// Package sns raises alerts on an SNS topic (port.Alerts). Mail gets a text for people; every other
-// subscriber the alert's JSON.
+// Package sns tells alerts on an SNS topic. Mail gets a text for people; every other subscriber the alert's JSON.
 package sns
 
 import (
@@ -12,7 +11,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sns"
 
-	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
@@ -24,42 +22,39 @@ type Publish func(ctx context.Context, in *sns.PublishInput, options ...func(*sn
 // DefaultTimeout bounds one publication, the SDK's retries included (rule 13).
 const DefaultTimeout = 10 * time.Second
 
-// Alerts is safe for concurrent use.
-type Alerts struct {
+// Topic is safe for concurrent use.
+type Topic struct {
 	publish Publish
-	topic   string
-	options string
+	arn     string
 	timeout time.Duration
 }
 
-// New raises alerts on the topic, named by its ARN, with a client's Publish. options are those by which
-// the command line reaches the deployment. A timeout of 0 is DefaultTimeout.
-func New(publish Publish, topicARN, options string, timeout time.Duration) *Alerts {
+// New tells alerts on the topic, named by its ARN, with a client's Publish. A timeout of 0 is DefaultTimeout.
+func New(publish Publish, topicARN string, timeout time.Duration) *Topic {
 	if timeout == 0 {
 		timeout = DefaultTimeout
 	}
-	return &Alerts{publish, topicARN, options, timeout}
+	return &Topic{publish, topicARN, timeout}
 }
 
-// Raise is done when SNS has taken the alert. Its error wraps port.ErrUnavailable: the alert may
-// have been taken all the same, and raising it again does no harm.
-func (a *Alerts) Raise(ctx context.Context, alert core.RaiseAlert) error {
-	full := message.AlertOf(alert, a.options)
-	machine, err := json.Marshal(full)
+// Tell is done when SNS has taken the alert. Its error wraps port.ErrUnavailable: the alert may
+// have been taken all the same, and telling it again does no harm.
+func (t *Topic) Tell(ctx context.Context, alert message.Alert) error {
+	machine, err := json.Marshal(alert)
 	if err != nil {
 		return fmt.Errorf("alert of task %q: %w", alert.OrderID, err)
 	}
-	body, err := json.Marshal(map[string]string{"default": string(machine), "email": full.Text()})
+	body, err := json.Marshal(map[string]string{"default": string(machine), "email": alert.Text()})
 	if err != nil {
 		return fmt.Errorf("alert of task %q: %w", alert.OrderID, err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, a.timeout)
+	ctx, cancel := context.WithTimeout(ctx, t.timeout)
 	defer cancel()
-	_, err = a.publish(ctx, &sns.PublishInput{
-		TopicArn: &a.topic, Message: aws.String(string(body)), MessageStructure: aws.String("json"), Subject: aws.String(subject(alert)),
+	_, err = t.publish(ctx, &sns.PublishInput{
+		TopicArn: &t.arn, Message: aws.String(string(body)), MessageStructure: aws.String("json"), Subject: aws.String(subject(alert)),
 	})
 	if err != nil {
-		return fmt.Errorf("alert of task %q to topic %s: %w: %w", alert.OrderID, a.topic, port.ErrUnavailable, err)
+		return fmt.Errorf("alert of task %q to topic %s: %w: %w", alert.OrderID, t.arn, port.ErrUnavailable, err)
 	}
 	return nil
 }
@@ -67,12 +62,12 @@ func (a *Alerts) Raise(ctx context.Context, alert core.RaiseAlert) error {
 // maxSubject is SNS's limit less one; a subject is ASCII without line breaks.
 const maxSubject = 99
 
-func subject(a core.RaiseAlert) string {
+func subject(a message.Alert) string {
 	s := strings.Map(func(r rune) rune {
 		if r < ' ' || r > '~' {
 			return '?'
 		}
 		return r
-	}, "Stepkeeper: order "+a.OrderID+" needs you")
+	}, strings.TrimSuffix("Stepkeeper "+a.Deployment, " ")+": "+a.Title())
 	return s[:min(len(s), maxSubject)]
 }

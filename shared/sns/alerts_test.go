@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,11 +11,10 @@ import (
 	sdk "github.com/aws/aws-sdk-go-v2/service/sns"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/sns"
 )
-
-var _ port.Alerts = (*sns.Alerts)(nil)
 
 type topic struct {
 	sent []sdk.PublishInput
@@ -31,21 +29,30 @@ func (p *topic) Publish(ctx context.Context, in *sdk.PublishInput, _ ...func(*sd
 	return &sdk.PublishOutput{}, p.err
 }
 
-var alert = core.RaiseAlert{OrderID: "o-1", Workflow: "order", Run: 1, Command: 3, Phase: "forward", Step: "charge-payment",
-	Attempts: 2, Key: "o-1/1/charge-payment", Code: "declined", Message: "no funds", At: core.TimeOf(time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)),
-	Accepts: core.Accepted{Resubmit: true, Undo: true}}
+var began = time.Date(2026, 11, 21, 2, 58, 0, 0, time.UTC)
+
+var alert = message.Alert{Kind: message.AlertFirst, Orders: 1, Most: 1, Since: core.TimeOf(began.Add(2 * time.Minute)), Logs: "https://logs.example.com/o-1",
+	RaiseAlert: core.RaiseAlert{OrderID: "o-1", Workflow: "order", Run: 1, Command: 3, Phase: "forward", Step: "charge-payment",
+		Attempts: 2, FirstTry: core.TimeOf(began), LastTry: core.TimeOf(began.Add(time.Minute)), Key: "o-1/1/charge-payment", Code: "declined", Message: "no funds",
+		At: core.TimeOf(began.Add(2 * time.Minute)), Accepts: core.Accepted{Resubmit: true, Undo: true}}}.For("Shop", "--stack Shop")
 
 // mail is the whole of what an operator reads.
 const mail = `Order o-1 of workflow order has stopped and waits for an operator.
 
+in       Shop
 phase    forward
 step     charge-payment
 attempts 2
+tried    2026-11-21T02:58:00.000Z to 2026-11-21T02:59:00.000Z
 key      o-1/1/charge-payment
 code     declined
 reason   no funds
 run      1
+stopped  2026-11-21T03:00:00.000Z
+orders   1
+most     1
 since    2026-11-21T03:00:00.000Z
+log      https://logs.example.com/o-1
 
 Look at it:
     stepkeeper --stack Shop show o-1
@@ -57,9 +64,15 @@ To reverse all of it:
     stepkeeper --stack Shop undo o-1
 `
 
-func TestRaise(t *testing.T) {
+// machine is what a program reads.
+const machine = `{"kind":"first","deployment":"Shop","orderId":"o-1","workflow":"order","run":1,"command":3,"phase":"forward","step":"charge-payment",` +
+	`"attempts":2,"firstTry":"2026-11-21T02:58:00.000Z","lastTry":"2026-11-21T02:59:00.000Z","key":"o-1/1/charge-payment","code":"declined","message":"no funds",` +
+	`"at":"2026-11-21T03:00:00.000Z","accepts":{"resubmit":true,"undo":true,"resolve":false},"orders":1,"most":1,"since":"2026-11-21T03:00:00.000Z",` +
+	`"logs":"https://logs.example.com/o-1","commands":["stepkeeper --stack Shop show o-1","stepkeeper --stack Shop resubmit o-1","stepkeeper --stack Shop undo o-1"]}`
+
+func TestTell(t *testing.T) {
 	p := &topic{}
-	if err := sns.New(p.Publish, "arn:aws:sns:eu-central-1:1:alerts", "--stack Shop", 0).Raise(context.Background(), alert); err != nil {
+	if err := sns.New(p.Publish, "arn:aws:sns:eu-central-1:1:alerts", 0).Tell(context.Background(), alert); err != nil {
 		t.Fatal(err)
 	}
 	in := p.sent[0]
@@ -67,16 +80,14 @@ func TestRaise(t *testing.T) {
 	if err := json.Unmarshal([]byte(*in.Message), &byProtocol); err != nil || *in.MessageStructure != "json" || *in.TopicArn != "arn:aws:sns:eu-central-1:1:alerts" {
 		t.Fatalf("%v %s", err, *in.Message)
 	}
-	var got struct {
-		core.RaiseAlert
-		Commands []string `json:"commands"`
-	}
-	want := []string{"stepkeeper --stack Shop show o-1", "stepkeeper --stack Shop resubmit o-1", "stepkeeper --stack Shop undo o-1"}
-	if err := json.Unmarshal([]byte(byProtocol["default"]), &got); err != nil || got.RaiseAlert != alert || !slices.Equal(got.Commands, want) {
-		t.Errorf("machines read %+v, %v", got, err)
+	if byProtocol["default"] != machine {
+		t.Errorf("machines read\n%s\nnot\n%s", byProtocol["default"], machine)
 	}
 	if byProtocol["email"] != mail {
 		t.Errorf("people read\n%s\nnot\n%s", byProtocol["email"], mail)
+	}
+	if *in.Subject != "Stepkeeper Shop: order o-1 needs you" {
+		t.Errorf("subject %q", *in.Subject)
 	}
 }
 
@@ -86,7 +97,7 @@ func TestSubject(t *testing.T) {
 		p := &topic{}
 		a := alert
 		a.OrderID = id
-		if err := sns.New(p.Publish, "t", "", 0).Raise(context.Background(), a); err != nil {
+		if err := sns.New(p.Publish, "t", 0).Tell(context.Background(), a); err != nil {
 			t.Fatal(err)
 		}
 		s := *p.sent[0].Subject
@@ -96,8 +107,8 @@ func TestSubject(t *testing.T) {
 	}
 }
 
-func TestRaiseFails(t *testing.T) {
-	if err := sns.New((&topic{err: errors.New("throttled")}).Publish, "t", "", 0).Raise(context.Background(), alert); !errors.Is(err, port.ErrUnavailable) {
+func TestTellFails(t *testing.T) {
+	if err := sns.New((&topic{err: errors.New("throttled")}).Publish, "t", 0).Tell(context.Background(), alert); !errors.Is(err, port.ErrUnavailable) {
 		t.Errorf("%v", err)
 	}
 }

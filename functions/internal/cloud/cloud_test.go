@@ -118,7 +118,8 @@ func open(t *testing.T, current map[string]*core.Definition) (*awsstub.Stub, eng
 	if err := errors.Join(err, errClient); err != nil {
 		t.Fatal(err)
 	}
-	return s, cloud.Open(c, settings.Engine, current, nil)
+	parts, _ := cloud.Open(c, settings.Engine, current, nil)
+	return s, parts
 }
 
 // What is put together uses the deployment's own tables, queues and topic, and makes no calls before
@@ -153,7 +154,7 @@ func TestOpen(t *testing.T) {
 		t.Errorf("an order that is not there: %v", err)
 	}
 	got := strings.Join(s.Calls(), ", ")
-	const want = "GetItem definitions, GetItem orders, GetItem orders, Publish arn:aws:sns:eu-central-1:1:alerts, PutItem definitions, PutItem tasks, SendMessageBatch requests-payment"
+	const want = "GetItem definitions, GetItem orders, GetItem orders, GetItem tasks, GetItem tasks, Publish arn:aws:sns:eu-central-1:1:alerts, PutItem definitions, PutItem tasks, PutItem tasks, SendMessageBatch requests-payment"
 	if got != want {
 		t.Errorf("calls: %s; want %s", got, want)
 	}

@@ -1,7 +1,10 @@
 package cloud
 
 import (
+	"context"
 	"log/slog"
+	"net/url"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -11,6 +14,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
 	"github.com/stepkeeper/stepkeeper/shared/dynamo"
 	"github.com/stepkeeper/stepkeeper/shared/engine"
+	"github.com/stepkeeper/stepkeeper/shared/incident"
+	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/sns"
 	"github.com/stepkeeper/stepkeeper/shared/sqs"
@@ -19,11 +24,15 @@ import (
 )
 
 // Open makes what a deployed Scheduler or Supervisor stands on, once for the life of the process; it makes no network
-// calls (rule 13). current are the definitions for new orders; nil where none are submitted.
-func Open(c aws.Config, d deployment.Engine, current map[string]*core.Definition, log *slog.Logger) engine.Parts {
+// calls (rule 13). current are the definitions for new orders; nil where none are submitted. Its alerts are the incidents.
+func Open(c aws.Config, d deployment.Engine, current map[string]*core.Definition, log *slog.Logger) (engine.Parts, *incident.Incidents) {
 	store := dynamo.New(dynamo.NewHandlerClient(c),
 		dynamo.Tables{Orders: d.Orders, Tasks: d.Tasks, Definitions: d.Definitions},
 		dynamo.Options{Shards: d.Shards, FinishedIndex: d.Finished, TTL: d.TaskTTL})
+	incidents := incident.New(incident.Config{
+		Records: store.Schedules(), Tasks: store, Tell: telling(sns.New(sdk.NewFromConfig(c).Publish, d.Alerts, 0), d),
+		Clock: port.ClockFunc(time.Now), Window: d.Window, Reminder: d.Reminder, Log: log,
+	})
 	return engine.Parts{
 		State: state.New(state.Config{
 			Store: store, Definitions: store, Compile: workflow.Decode, Encode: workflow.Encode,
@@ -31,13 +40,39 @@ func Open(c aws.Config, d deployment.Engine, current map[string]*core.Definition
 		}),
 		Leases: store,
 		Queues: Queues(c, d.Queues, d.ReplyTo),
-		Alerts: sns.New(sdk.NewFromConfig(c).Publish, d.Alerts, options(d.Stack), 0),
+		Alerts: incidents,
 		Clock:  port.ClockFunc(time.Now),
 		Name:   d.Instance,
 		// The clocks of two machines differ.
 		WakeSlack: time.Second,
 		Logger:    log,
+	}, incidents
+}
+
+// telling completes alerts with what only the deployment knows.
+func telling(topic *sns.Topic, d deployment.Engine) func(context.Context, message.Alert) error {
+	return func(ctx context.Context, a message.Alert) error {
+		a.Logs = logsOf(d.Region, d.LogGroup, a.OrderID)
+		return topic.Tell(ctx, a.For(d.Stack, options(d.Stack)))
 	}
+}
+
+// logsOf is the page of CloudWatch's console with the lines of a log group that name an order. The console reads what stands
+// after the # as escaped twice, with $ for %.
+func logsOf(region, group, order string) string {
+	if region == "" || group == "" {
+		return ""
+	}
+	domain := "console.aws.amazon.com"
+	switch {
+	case strings.HasPrefix(region, "cn-"):
+		domain = "console.amazonaws.cn"
+	case strings.HasPrefix(region, "us-gov-"):
+		domain = "console.amazonaws-us-gov.com"
+	}
+	escaped := func(text string) string { return strings.ReplaceAll(url.QueryEscape(url.QueryEscape(text)), "%", "$") }
+	return "https://" + region + "." + domain + "/cloudwatch/home?region=" + region + "#logsV2:log-groups/log-group/" + escaped(group) +
+		"/log-events$3FfilterPattern$3D" + escaped(`"`+order+`"`)
 }
 
 // options are those by which the command line reaches the deployment.

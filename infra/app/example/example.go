@@ -37,7 +37,7 @@ func Add(app awscdk.App) (err error) {
 		Workflows: c.list("workflows", filepath.Join("app", "order.yaml")), Agents: agents,
 		AlarmEmail: c.text("email", ""), Operators: c.list("operators", ""),
 		EventBridgeRule: c.truth("rule", false), X86: c.truth("x86", false), CustomerManagedKey: c.truth("key", false),
-		FinishedOrders: c.truth("finished", false), FairQueues: c.truth("fair", false), Paused: c.truth("paused", false),
+		FinishedOrders: c.truth("finished", false), FairQueues: c.truth("fair", false), Paused: c.truth("paused", false), Dashboard: c.truth("dashboard", false),
 		SweepInterval: c.duration("sweep", time.Minute), PagesPerSweep: c.number("pages", 0), Tables: c.tables(), Priorities: c.priorities(),
 	}
 	for _, region := range c.list("replicas", "") {

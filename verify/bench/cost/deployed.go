@@ -30,7 +30,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
 	"github.com/stepkeeper/stepkeeper/shared/dynamo"
 	"github.com/stepkeeper/stepkeeper/shared/engine"
+	"github.com/stepkeeper/stepkeeper/shared/incident"
 	"github.com/stepkeeper/stepkeeper/shared/lambdaevent"
+	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	alerts "github.com/stepkeeper/stepkeeper/shared/sns"
 	"github.com/stepkeeper/stepkeeper/shared/sqs"
@@ -208,7 +210,10 @@ func (w *deployed) open(ctx context.Context, endpoint string, sdk aws.Config, de
 		return err
 	}
 	w.store = dynamo.New(dynamo.NewClient(sdk), w.tables, dynamo.Options{FinishedIndex: w.finished})
-	raise := alerts.New(sns.NewFromConfig(sdk).Publish, "arn:aws:sns:us-east-1:000000000000:alerts", "", 0)
+	topic := alerts.New(sns.NewFromConfig(sdk).Publish, "arn:aws:sns:us-east-1:000000000000:alerts", 0)
+	clock := port.ClockFunc(w.now)
+	incidents := incident.New(incident.Config{Records: w.store.Schedules(), Tasks: w.store, Clock: clock, Log: w.log(),
+		Tell: func(ctx context.Context, a message.Alert) error { return topic.Tell(ctx, a.For("Cost", "--stack Cost")) }})
 	tasks := state.New(state.Config{Store: w.store, Definitions: w.store, Compile: workflow.Decode, Encode: workflow.Encode,
 		Current: func(name string) *core.Definition {
 			if name != def.Name {
@@ -217,10 +222,10 @@ func (w *deployed) open(ctx context.Context, endpoint string, sdk aws.Config, de
 			return def
 		}})
 	parts := engine.Parts{
-		State: tasks, Queues: w.queues, Alerts: raise, Leases: w.store, Clock: port.ClockFunc(w.now), Name: instance,
+		State: tasks, Queues: w.queues, Alerts: incidents, Leases: w.store, Clock: clock, Name: instance,
 		WakeSlack: time.Second, Logger: w.log(),
 	}
-	w.supervisor = supervisor.New(supervisor.Config{Parts: parts})
+	w.supervisor = supervisor.New(supervisor.Config{Parts: parts, Incidents: incidents.Sweep})
 	w.scheduler = scheduler.New(scheduler.Config{Parts: parts})
 	return nil
 }

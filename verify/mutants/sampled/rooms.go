@@ -33,7 +33,7 @@ var rooms = []room{
 	{Name: "sqlite", Packages: []string{"dev/sqlite"}, Tests: []string{"dev/embedded"}},
 	{Name: "dynamo", Packages: []string{"shared/dynamo"}, Asked: "most of its tests need a DynamoDB", Tests: []string{"functions/scheduler/bootstrap/wiring", "functions/supervisor/bootstrap/wiring"}},
 	{Name: "sqs", Packages: []string{"shared/sqs"}, Tests: []string{"functions/scheduler/bootstrap/wiring", "functions/supervisor/bootstrap/wiring"}},
-	{Name: "sns", Packages: []string{"shared/sns"}, Tests: []string{"functions/scheduler/bootstrap/wiring", "functions/supervisor/bootstrap/wiring"}},
+	{Name: "alerts", Packages: []string{"shared/incident", "shared/sns"}, Tests: []string{"shared/message", "functions/internal/cloud", "dev/embedded", "functions/scheduler/bootstrap/wiring", "functions/supervisor/bootstrap/wiring"}},
 	{Name: "aws", Packages: []string{"shared/awsclient", "shared/awsclient/wire", "shared/deployment"}, Tests: []string{"shared/sqs", "shared/sns", "shared/dynamo", "client/aws"}},
 	{Name: "api", Packages: []string{"dev/api", "dev/answerpage", "dev/sqsproto"}, Tests: []string{"client", "dev/embedded", cli + "cli"}},
 	{Name: "embedded", Packages: []string{"dev/embedded", "shared/regularfile"}, Tests: []string{"client", cli + "cli"}},

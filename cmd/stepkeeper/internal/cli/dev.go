@@ -21,6 +21,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/demo/shifted"
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
 	"github.com/stepkeeper/stepkeeper/dev/sqlite"
+	"github.com/stepkeeper/stepkeeper/shared/incident"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/suggest"
 )
@@ -46,6 +47,8 @@ type devOptions struct {
 	clockFile string
 	newKey    bool // for tokens
 	redact    string
+	onAlert   embedded.OnAlert
+	command   string // of alerts
 }
 
 // devReady is the ready line with --output json.
@@ -98,6 +101,10 @@ func newDev(a *App) *cobra.Command {
 	f.StringVar(&o.keep, "keep", "", "how `long` an order that has come to rest stays readable, like 30d; without it for ever")
 	f.BoolVar(&o.newKey, "new-token-key", false, "make a new key for the tokens of answers first; tokens of the key before are read for 400 days more")
 	f.StringVar(&o.redact, "redact", "", "`file` with paths of members that the console does not show, like payment.card")
+	f.StringVar(&o.onAlert.Webhook, "alert-webhook", "", "`URL` that alerts are posted to as JSON, beside the log")
+	f.StringVar(&o.command, "alert-command", "", "`program` with its arguments that is run with an alert's JSON on its standard input, without a shell")
+	f.DurationVar(&o.onAlert.Window, "alert-window", incident.DefaultWindow, "how long orders that stop for the same reason are gathered before their number is told")
+	f.DurationVar(&o.onAlert.Reminder, "alert-reminder", incident.DefaultReminder, "how long after an alert the next one while orders still wait; negative: none")
 	f.StringVar(&o.logLevel, "log-level", "warn", "debug, info, warn or error")
 	f.StringVar(&o.logFormat, "log-format", "text", "text or json")
 	f.StringVar(&o.clockFile, "clock-offset", "", "`file` that says by how much the clock is off, read again and again; for tests that step the clock")
@@ -119,6 +126,10 @@ func (o *devOptions) check() error {
 	}
 	if o.maxOpen < 1 {
 		return failure.New(failure.Usage, "give a number from 1", "--max-open %d takes no orders", o.maxOpen)
+	}
+	o.onAlert.Command = strings.Fields(o.command)
+	if err := o.onAlert.Check(); err != nil {
+		return failure.Wrap(err, failure.Usage, "see --alert-webhook, --alert-command and --alert-window of `stepkeeper dev --help`", "alerts could not be sent")
 	}
 	if o.sweep < time.Millisecond {
 		return failure.New(failure.Usage, "give a positive duration, like --sweep-every 500ms", "--sweep-every %v is too short", o.sweep)
@@ -201,7 +212,7 @@ func runDev(ctx context.Context, o *devOptions) error {
 			Pages: o.pages(log, redaction), PagePaths: console.Paths,
 			Data: o.data, Listen: o.listen, Workflows: o.workflows, Agents: o.agents,
 			ReplyTo: o.replyTo, MaxOpen: o.maxOpen, SweepEvery: o.sweep, Keep: keep,
-			NewTokenKey: o.newKey, Log: log, Clock: clock, Version: ReadVersion().Version, Ready: o.ready,
+			NewTokenKey: o.newKey, OnAlert: o.onAlert, Log: log, Clock: clock, Version: ReadVersion().Version, Ready: o.ready,
 		})
 	}()
 	select {

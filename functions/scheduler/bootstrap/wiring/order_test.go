@@ -258,7 +258,7 @@ func TestReplyOfAnotherRole(t *testing.T) {
 // accepts, for this very stack.
 func TestAlertOfADeployment(t *testing.T) {
 	d := tripping(t)
-	d.settings[deployment.VarStack] = "Shop/Engine"
+	d.settings[deployment.VarStack], d.settings["AWS_LAMBDA_LOG_GROUP_NAME"] = "Shop/Engine", "/shop/Scheduler"
 	f := d.instance("instance-1")
 	d.take(f, "intake", "AIDASHOP", strings.Replace(submission("o-1"), "trip", "pivot", 1))
 	began := core.TimeOf(time.Now())
@@ -268,10 +268,7 @@ func TestAlertOfADeployment(t *testing.T) {
 		t.Fatalf("published %q", published)
 	}
 	var byProtocol struct{ Default, Email string }
-	var got struct {
-		core.RaiseAlert
-		Commands []string `json:"commands"`
-	}
+	var got message.Alert
 	err := json.Unmarshal([]byte(published[0]), &byProtocol)
 	if err == nil {
 		err = json.Unmarshal([]byte(byProtocol.Default), &got)
@@ -279,7 +276,14 @@ func TestAlertOfADeployment(t *testing.T) {
 	if err != nil || got.At < began || got.At > core.TimeOf(time.Now()) {
 		t.Errorf("since %s, %v", got.At, err)
 	}
-	got.At = 0
+	if got.FirstTry < began-core.Time(time.Minute/time.Millisecond) || got.LastTry != got.FirstTry || got.Since < got.At {
+		t.Errorf("tried from %s to %s, since %s", got.FirstTry, got.LastTry, got.Since)
+	}
+	const logs = "https://eu-central-1.console.aws.amazon.com/cloudwatch/home?region=eu-central-1#logsV2:log-groups/log-group/$252Fshop$252FScheduler/log-events$3FfilterPattern$3D$2522o-1$2522"
+	if got.Kind != message.AlertFirst || got.Deployment != "Shop/Engine" || got.Orders != 1 || got.Most != 1 || got.Logs != logs {
+		t.Errorf("%+v", got)
+	}
+	got.At, got.FirstTry, got.LastTry = 0, 0, 0
 	want := core.RaiseAlert{OrderID: "o-1", Workflow: "pivot", Phase: core.Forward, Step: "pay", Attempts: 1, Key: "o-1/0/pay",
 		Code: "busy", Message: "try later", Accepts: core.Accepted{Resubmit: true}} // past its point of no return: no undo
 	if got.RaiseAlert != want {

@@ -26,7 +26,7 @@ func New(lookup deployment.Lookup, out io.Writer, log *slog.Logger) (lambdaevent
 	if err := errors.Join(err, errClient, errWorkflows); err != nil {
 		return nil, err
 	}
-	engine := cloud.Open(c, settings.Engine, workflows, log)
+	engine, _ := cloud.Open(c, settings.Engine, workflows, log)
 	engine.Count = counted(log)
 	if settings.TokenKeys != "" {
 		engine.Tokens = cloud.NewTokenKeys(c, settings.TokenKeys, engine.Clock).Read

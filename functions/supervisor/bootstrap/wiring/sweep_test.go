@@ -77,7 +77,7 @@ func (d *sweeps) submit(at time.Time, maxFailures int, ids ...string) {
 	if err := errors.Join(problems.Err(), err, errClient); err != nil {
 		d.t.Fatal(err)
 	}
-	engine := cloud.Open(c, settings.Engine, map[string]*core.Definition{def.Name: def}, quiet)
+	engine, _ := cloud.Open(c, settings.Engine, map[string]*core.Definition{def.Name: def}, quiet)
 	engine.Clock = port.ClockFunc(func() time.Time { return at })
 	s := scheduler.New(scheduler.Config{Parts: engine})
 	for _, id := range ids {
@@ -233,5 +233,29 @@ func TestFirstShardOfASweep(t *testing.T) {
 		if after := turn(); len(asked) != 1 || asked[0] != before && asked[0] != after {
 			t.Errorf("every %q: the shards %q; it is the turn of %s", every, asked, before)
 		}
+	}
+}
+
+// An order that stops is told by the function, and counted by a line of metrics of its workflow.
+func TestOrdersInError(t *testing.T) {
+	d := sweeping(t)
+	d.settings[deployment.VarStack] = "Shop/Engine"
+	at := time.Now().Add(-3 * time.Hour)
+	d.submit(at, 1, "o-1", "o-2")
+	d.sweep(t.Context()) // their failures are counted, and are the last ones
+	metrics := d.sweep(t.Context())
+	if len(metrics) != 2 {
+		t.Fatalf("%d lines: %v", len(metrics), metrics)
+	}
+	if m := metrics[1]; m["Deployment"] != "Shop/Engine" || m["Workflow"] != "charge" || m["OrdersInError"] != 2.0 || m["OldestInError"].(float64) > 60 {
+		t.Errorf("%v", m)
+	}
+	const want = `[{"Dimensions":[["Deployment","Workflow"]],"Metrics":[{"Name":"OldestInError","Unit":"Seconds"},{"Name":"OrdersInError","Unit":"Count"}],"Namespace":"Stepkeeper"}]`
+	if got, _ := json.Marshal(metrics[1]["_aws"].(map[string]any)["CloudWatchMetrics"]); string(got) != want {
+		t.Errorf("CloudWatch is told of %s, want %s", got, want)
+	}
+	published := d.Published()
+	if len(published) != 1 || !strings.Contains(published[0], "--stack Shop/Engine show o-") {
+		t.Errorf("published %q", published)
 	}
 }

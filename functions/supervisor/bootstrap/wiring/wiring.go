@@ -31,10 +31,10 @@ func New(lookup deployment.Lookup, out io.Writer, log *slog.Logger) (Function, e
 	if err != nil {
 		return nil, err
 	}
-	engine := cloud.Open(c, settings.Engine, nil, log)
+	engine, incidents := cloud.Open(c, settings.Engine, nil, log)
 	s := supervisor.New(supervisor.Config{
 		Parts: engine, Capacity: func(agent string) int { return settings.Capacity[agent] },
-		PagesPerSweep: settings.PagesPerSweep, Interval: settings.SweepEvery,
+		PagesPerSweep: settings.PagesPerSweep, Interval: settings.SweepEvery, Incidents: incidents.Sweep,
 		Schedules: supervisor.Schedules{
 			Current: func() []*core.Definition { return scheduled },
 			Records: dynamo.New(dynamo.NewHandlerClient(c), dynamo.Tables{Tasks: settings.Tasks}, dynamo.Options{}).Schedules(),

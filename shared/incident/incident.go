@@ -1,0 +1,330 @@
+package incident
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/view"
+)
+
+const (
+	// Key is that of the document. No order's ID holds a '#'.
+	Key = "#incidents"
+	// MostOpen is how many incidents are told apart; orders of further ones are counted into one without a name. With the
+	// longest texts the document stays below 200 KB.
+	MostOpen = 50
+	// DefaultWindow is how long an incident gathers orders before their number is told.
+	DefaultWindow = 15 * time.Minute
+	// DefaultReminder is how long after it was last told an incident is told again while it lasts.
+	DefaultReminder = 24 * time.Hour
+	// noteEvery is how often it is stored that another order has stopped: often enough for no incident to be over while one
+	// stops, and not for each of a thousand.
+	noteEvery = 10 * time.Second
+	// quietTime is how long no order has stopped before an incident is over: longer than noteEvery, and than an index is
+	// behind its table and one clock behind another.
+	quietTime = time.Minute
+	// tellingTime is how long the one who opened an incident has to tell it; then a sweep does.
+	tellingTime = 30 * time.Second
+	// mostCounted bounds what one sweep reads of the orders in Error.
+	mostCounted = 10_000
+	pageSize    = 1_000
+	// tries: a conflict is another incident that was opened at the same moment.
+	tries = 8
+)
+
+// ID is what makes orders in Error one incident. All "": it stands for those beyond MostOpen.
+type ID struct {
+	Workflow string `json:"workflow"`
+	Step     string `json:"step,omitempty"`
+	Code     string `json:"code,omitempty"`
+}
+
+// Incident is one that is open.
+type Incident struct {
+	ID
+	Opened core.Time       `json:"opened"`
+	First  core.RaiseAlert `json:"first"`         // of the order that opened it
+	Last   core.Time       `json:"last"`          // when an order stopped last, to noteEvery
+	Told   core.Time       `json:"told,omitzero"` // when it was told last
+	Over   core.Time       `json:"over,omitzero"` // none was in Error any more; that has still to be told
+	Orders int             `json:"orders"`        // that it told of then
+	Most   int             `json:"most"`          // that were in Error at once, as sweeps have seen it
+}
+
+// document is what is stored.
+type document struct {
+	Open []Incident `json:"open"`
+}
+
+// Config is what Incidents stand on. Records, Tasks, Tell and Clock are required.
+type Config struct {
+	Records  port.Ledger
+	Tasks    Tasks
+	Tell     func(ctx context.Context, alert message.Alert) error // is done when the operator will see it
+	Clock    port.Clock
+	Window   time.Duration // 0: DefaultWindow
+	Reminder time.Duration // 0: DefaultReminder; negative: none
+	Log      *slog.Logger
+}
+
+// Tasks lists the orders in Error.
+type Tasks interface {
+	List(ctx context.Context, q port.Query) (port.Page, error)
+}
+
+// Incidents is a port.Alerts. Safe for concurrent use.
+type Incidents struct{ cfg Config }
+
+// New makes Incidents.
+func New(cfg Config) *Incidents {
+	if cfg.Window == 0 {
+		cfg.Window = DefaultWindow
+	}
+	if cfg.Reminder == 0 {
+		cfg.Reminder = DefaultReminder
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.Default()
+	}
+	return &Incidents{cfg}
+}
+
+// Raise is done when the order's incident is stored, and opens and tells it where it is the first. That it could not be
+// told is no error: a sweep tells it.
+func (s *Incidents) Raise(ctx context.Context, a core.RaiseAlert) error {
+	id, now, opened := ID{a.Workflow, a.Step, a.Code}, core.TimeOf(s.cfg.Clock.Now()), false
+	fresh := Incident{Opened: now, Last: now, First: a}
+	err := s.change(ctx, func(d *document) bool {
+		fresh.ID, opened = id, false
+		x := d.find(id)
+		if x == nil && len(d.Open) >= MostOpen {
+			fresh.ID = ID{}
+			x = d.find(ID{})
+		}
+		switch {
+		case x == nil:
+			d.Open = append(d.Open, fresh)
+		case x.Over != 0: // that was another one
+			*x = fresh
+		default:
+			quiet := now.Sub(x.Last).Std() >= noteEvery
+			x.Last = max(x.Last, now)
+			return quiet
+		}
+		opened = true
+		return true
+	})
+	if err != nil {
+		return fmt.Errorf("incident of task %q: %w", a.OrderID, err)
+	}
+	if opened {
+		s.first(ctx, fresh)
+	}
+	return nil
+}
+
+// first tells an incident that was just opened.
+func (s *Incidents) first(ctx context.Context, x Incident) {
+	log := s.cfg.Log.With("task", x.First.OrderID, "workflow", x.Workflow, "step", x.Step)
+	if err := s.tell(ctx, x, message.AlertFirst, 1); err != nil {
+		log.ErrorContext(ctx, "an alert was not taken; the next sweep tries again", "error", err)
+		return
+	}
+	if err := s.change(ctx, told(x.ID, s.cfg.Clock.Now(), 1)); err != nil {
+		log.WarnContext(ctx, "it is not stored that an alert was taken; it may come again", "error", err)
+	}
+}
+
+func (d *document) find(id ID) *Incident {
+	if i := slices.IndexFunc(d.Open, func(x Incident) bool { return x.ID == id }); i >= 0 {
+		return &d.Open[i]
+	}
+	return nil
+}
+
+// told is the change after an incident was told.
+func told(id ID, now time.Time, orders int) func(*document) bool {
+	return func(d *document) bool {
+		x := d.find(id)
+		if x == nil {
+			return false
+		}
+		x.Told, x.Orders, x.Most = core.TimeOf(now), orders, max(x.Most, orders)
+		return true
+	}
+}
+
+func (s *Incidents) load(ctx context.Context) (d document, e port.LedgerEntry, err error) {
+	if e, err = s.cfg.Records.Entry(ctx, Key); err != nil || len(e.Output) == 0 {
+		return d, e, err
+	}
+	if err := json.Unmarshal(e.Output, &d); err != nil { // changed by hand: orders that stop from now on open incidents again
+		s.cfg.Log.ErrorContext(ctx, "the record of open incidents cannot be read, and begins anew", "key", Key, "error", err)
+		return document{}, e, nil
+	}
+	return d, e, nil
+}
+
+// change stores what f changes, on the newest version; f reports whether it has changed anything.
+func (s *Incidents) change(ctx context.Context, f func(*document) bool) (err error) {
+	for range tries {
+		var d document
+		var e port.LedgerEntry
+		if d, e, err = s.load(ctx); err != nil {
+			return err
+		}
+		if !f(&d) {
+			return nil
+		}
+		if e.Output, err = json.Marshal(d); err != nil {
+			return err
+		}
+		e.Key, e.State = Key, "open"
+		if err = s.cfg.Records.Move(ctx, e); !errors.Is(err, port.ErrConflict) {
+			return err
+		}
+	}
+	return err
+}
+
+// Sweep tells what is due to be told of the open incidents, and counts the orders in Error by workflow; nil where no
+// incident is open. One that fails does not keep the others from being told.
+func (s *Incidents) Sweep(ctx context.Context) (map[string]port.Stopped, error) {
+	d, _, err := s.load(ctx)
+	if err != nil || len(d.Open) == 0 {
+		return nil, err
+	}
+	now := s.cfg.Clock.Now()
+	orders, counts, err := s.count(ctx, d, now)
+	if err != nil {
+		return nil, err
+	}
+	var errs []error
+	for _, x := range d.Open {
+		if err := s.visit(ctx, x, orders[x.ID], now); err != nil {
+			errs = append(errs, fmt.Errorf("incident of workflow %q at %q, %q: %w", x.Workflow, x.Step, x.Code, err))
+		}
+	}
+	return counts, errors.Join(errs...)
+}
+
+// visit tells what is due of an incident.
+func (s *Incidents) visit(ctx context.Context, x Incident, orders int, now time.Time) error {
+	switch kind := s.due(x, orders, now); kind {
+	case "":
+		if orders <= x.Most {
+			return nil
+		}
+		return s.change(ctx, func(d *document) bool {
+			y := d.find(x.ID)
+			if y != nil {
+				y.Most = max(y.Most, orders)
+			}
+			return y != nil
+		})
+	case message.AlertOver:
+		return s.over(ctx, x, now)
+	default:
+		if err := s.tell(ctx, x, kind, orders); err != nil {
+			return err
+		}
+		return s.change(ctx, told(x.ID, now, orders))
+	}
+}
+
+// over ends an incident, unless another order has stopped since it was looked at.
+func (s *Incidents) over(ctx context.Context, x Incident, now time.Time) error {
+	ended := false
+	err := s.change(ctx, func(d *document) bool {
+		y := d.find(x.ID)
+		if ended = y != nil && y.Opened == x.Opened && y.Last == x.Last; ended {
+			y.Over = core.TimeOf(now)
+		}
+		return ended
+	})
+	if err != nil || !ended {
+		return err
+	}
+	if err := s.tell(ctx, x, message.AlertOver, 0); err != nil {
+		return err
+	}
+	return s.change(ctx, func(d *document) bool {
+		before := len(d.Open)
+		d.Open = slices.DeleteFunc(d.Open, func(y Incident) bool { return y.ID == x.ID && y.Over != 0 })
+		return len(d.Open) < before
+	})
+}
+
+// due says what has to be told of an incident of which so many orders are in Error now; "" nothing.
+func (s *Incidents) due(x Incident, orders int, now time.Time) message.AlertKind {
+	age := now.Sub(x.Opened.Std())
+	since := now.Sub(x.Told.Std())
+	switch {
+	case x.Told == 0 && age >= tellingTime:
+		return message.AlertFirst
+	case x.Told == 0:
+		return ""
+	case x.Over != 0:
+		return message.AlertOver
+	case age < s.cfg.Window:
+		return ""
+	case orders == 0:
+		if now.Sub(x.Last.Std()) >= quietTime {
+			return message.AlertOver
+		}
+		return ""
+	case orders >= 2*max(x.Orders, 1) && since >= s.cfg.Window:
+		return message.AlertMore
+	case s.cfg.Reminder > 0 && since >= s.cfg.Reminder:
+		return message.AlertReminder
+	}
+	return ""
+}
+
+// count goes through the orders in Error.
+func (s *Incidents) count(ctx context.Context, d document, now time.Time) (map[ID]int, map[string]port.Stopped, error) {
+	orders, counts := map[ID]int{}, map[string]port.Stopped{}
+	q := port.Query{State: string(core.Error), Limit: pageSize}
+	for seen := 0; seen < mostCounted; {
+		page, err := s.cfg.Tasks.List(ctx, q)
+		if err != nil {
+			return nil, nil, fmt.Errorf("list the orders in Error: %w", err)
+		}
+		for i := range page.Records {
+			t := view.Listed(&page.Records[i])
+			id := ID{Workflow: t.Workflow}
+			if t.Error != nil {
+				id.Step, id.Code = t.Error.Step, t.Error.Code
+			}
+			if d.find(id) == nil {
+				id = ID{}
+			}
+			orders[id]++
+			c := counts[t.Workflow]
+			c.Orders++
+			if t.EndedAt != 0 {
+				c.Oldest = max(c.Oldest, now.Sub(t.EndedAt.Std()))
+			}
+			counts[t.Workflow] = c
+		}
+		if seen += len(page.Records); page.Next == "" {
+			break
+		}
+		q.Cursor = page.Next
+	}
+	return orders, counts, nil
+}
+
+func (s *Incidents) tell(ctx context.Context, x Incident, kind message.AlertKind, orders int) error {
+	return s.cfg.Tell(ctx, message.Alert{
+		Kind: kind, RaiseAlert: x.First, Orders: orders, Most: max(x.Most, orders), Since: x.Opened, Others: x.ID == ID{},
+	})
+}

@@ -1,0 +1,425 @@
+package incident_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/stepkeeper/stepkeeper/dev/memory"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/incident"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/state"
+)
+
+// desk is an operator's: which orders are in Error, and what was told.
+type desk struct {
+	t         testing.TB
+	now       time.Time
+	mu        sync.Mutex
+	inError   map[string]core.RaiseAlert
+	told      []message.Alert
+	broken    error  // of telling
+	unlisted  error  // of the state store
+	meanwhile func() // runs while a sweep reads the orders in Error
+	records   port.Ledger
+	*incident.Incidents
+}
+
+func newDesk(t testing.TB, change func(*incident.Config)) *desk {
+	d := &desk{t: t, now: time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC), inError: map[string]core.RaiseAlert{}, records: memory.NewLedger()}
+	config := incident.Config{Records: d.records, Tasks: d, Clock: port.ClockFunc(func() time.Time { return d.now }), Log: slog.New(slog.DiscardHandler),
+		Tell: func(_ context.Context, a message.Alert) error {
+			if d.broken == nil {
+				d.told = append(d.told, a)
+			}
+			return d.broken
+		}}
+	if change != nil {
+		change(&config)
+	}
+	d.Incidents = incident.New(config)
+	return d
+}
+
+// List answers the orders in Error, two at a time.
+func (d *desk) List(_ context.Context, q port.Query) (port.Page, error) {
+	if d.unlisted != nil || q.State != "Error" {
+		return port.Page{}, errors.Join(d.unlisted, fmt.Errorf("listed %q", q.State))
+	}
+	var ids []string
+	for id := range d.inError {
+		if id > q.Cursor {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	page := port.Page{}
+	for _, id := range ids[:min(2, len(ids))] {
+		a := d.inError[id]
+		document, err := state.EncodeTask(&core.Task{OrderID: id, Workflow: a.Workflow, ProcessState: core.Error, EndStep: a.Step, EndCode: a.Code, Ended: a.At, Version: 1})
+		if err != nil {
+			d.t.Fatal(err)
+		}
+		page.Records = append(page.Records, port.Record{ID: id, Workflow: a.Workflow, State: "Error", Document: document})
+		if page.Next = id; id == ids[len(ids)-1] {
+			page.Next = ""
+		}
+	}
+	if d.meanwhile != nil {
+		d.meanwhile()
+	}
+	return page, nil
+}
+
+// stop puts an order into Error, and raises that.
+func (d *desk) stop(id, workflow, step, code string) {
+	d.t.Helper()
+	a := core.RaiseAlert{OrderID: id, Workflow: workflow, Step: step, Code: code, Message: "no funds", At: core.TimeOf(d.now), Accepts: core.Accepted{Resubmit: true}}
+	d.inError[id] = a
+	if err := d.Raise(context.Background(), a); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+func (d *desk) sweepAfter(pause time.Duration) map[string]port.Stopped {
+	d.t.Helper()
+	d.now = d.now.Add(pause)
+	counts, err := d.Sweep(context.Background())
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return counts
+}
+
+// want checks what was told since the last time: kinds and numbers of orders.
+func (d *desk) want(what string, kinds ...string) {
+	d.t.Helper()
+	var got []string
+	for _, a := range d.told {
+		got = append(got, fmt.Sprintf("%s %d", a.Kind, a.Orders))
+	}
+	if !slices.Equal(got, kinds) {
+		d.t.Errorf("%s: told %q, want %q", what, got, kinds)
+	}
+	d.told = nil
+}
+
+// The first order is told at once, their number when the window closes and when it has doubled, then that they still wait, and that
+// it is over. What happens afterwards is another incident.
+func TestLifeOfAnIncident(t *testing.T) {
+	d := newDesk(t, nil)
+	d.want("nothing has stopped")
+	d.stop("o-1", "order", "pay", "declined")
+	if len(d.told) != 1 || d.told[0].OrderID != "o-1" || d.told[0].Since != core.TimeOf(d.now) || d.told[0].RaiseAlert.Message != "no funds" {
+		t.Errorf("%+v", d.told)
+	}
+	d.want("at once", "first 1")
+	for i := range 6 {
+		d.stop(fmt.Sprint("o-1", i), "order", "pay", "declined")
+	}
+	d.sweepAfter(time.Minute)
+	d.sweepAfter(13 * time.Minute)
+	d.want("within the window")
+	d.stop("b-1", "order", "ship", "declined")
+	d.stop("c-1", "order", "pay", "busy")
+	d.stop("d-1", "refund", "pay", "declined")
+	d.want("of another step, code, workflow", "first 1", "first 1", "first 1")
+	counts := d.sweepAfter(time.Minute)
+	d.want("the window closes", "more 7")
+	if c := counts["order"]; c.Orders != 9 || c.Oldest != 15*time.Minute || counts["refund"].Orders != 1 || len(counts) != 2 {
+		t.Errorf("%+v", counts)
+	}
+	d.sweepAfter(20 * time.Minute)
+	d.want("alone in their windows")
+	for i := range 6 {
+		d.stop(fmt.Sprint("o-2", i), "order", "pay", "declined")
+	}
+	d.sweepAfter(20 * time.Minute)
+	d.want("not twice as many")
+	d.stop("o-3", "order", "pay", "declined")
+	d.sweepAfter(time.Minute)
+	d.want("twice as many", "more 14")
+	d.sweepAfter(24*time.Hour - 43*time.Minute) // since the others were told
+	for _, id := range []string{"b-1", "c-1", "d-1"} {
+		delete(d.inError, id)
+	}
+	d.sweepAfter(time.Minute)
+	d.want("three are over", "over 0", "over 0", "over 0")
+	d.sweepAfter(42 * time.Minute)
+	if len(d.told) != 1 || d.told[0].OrderID != "o-1" || d.told[0].Most != 14 {
+		t.Errorf("%+v", d.told)
+	}
+	d.want("a day later", "reminder 14")
+	clear(d.inError)
+	d.sweepAfter(time.Minute)
+	d.want("over", "over 0")
+	if counts := d.sweepAfter(48 * time.Hour); counts != nil {
+		t.Errorf("%+v", counts)
+	}
+	d.want("nothing is left")
+	d.stop("o-9", "order", "pay", "declined")
+	d.want("again", "first 1")
+}
+
+// An incident lasts as long as its window, so that an order that is fixed and stops again is told once.
+func TestWindow(t *testing.T) {
+	d := newDesk(t, nil)
+	d.stop("o-1", "order", "pay", "declined")
+	clear(d.inError)
+	d.sweepAfter(14 * time.Minute)
+	d.want("within the window", "first 1")
+	for i := range 8 {
+		d.stop(fmt.Sprint("o-", i), "order", "pay", "declined")
+	}
+	d.sweepAfter(time.Minute)
+	d.want("it closes", "more 8")
+	for i := range 16 {
+		d.stop(fmt.Sprint("o-", i), "order", "pay", "declined")
+	}
+	d.sweepAfter(14 * time.Minute)
+	d.want("within another one")
+	d.sweepAfter(time.Minute)
+	d.want("it closes too", "more 16")
+}
+
+// An alert that was not taken is told by a later sweep, and so is one whose process died before it told it.
+func TestWhatWasNotTakenIsToldAgain(t *testing.T) {
+	d := newDesk(t, nil)
+	d.broken = errors.New("no mail")
+	d.stop("o-1", "order", "pay", "declined")
+	d.broken = nil
+	d.sweepAfter(10 * time.Second)
+	d.want("the one that opened it may be telling it")
+	d.broken = errors.New("no mail")
+	d.now = d.now.Add(30 * time.Second)
+	if _, err := d.Sweep(context.Background()); err == nil || !strings.Contains(err.Error(), "no mail") || !strings.Contains(err.Error(), `"pay"`) {
+		t.Errorf("%v", err)
+	}
+	d.broken = nil
+	d.sweepAfter(time.Minute)
+	d.want("then", "first 1")
+	clear(d.inError)
+	d.broken = errors.New("no mail")
+	d.now = d.now.Add(20 * time.Minute)
+	if _, err := d.Sweep(context.Background()); err == nil {
+		t.Error("that it is over was not told, and that is no error")
+	}
+	d.broken = nil
+	d.sweepAfter(time.Minute)
+	d.want("the end too", "over 0")
+	d.sweepAfter(time.Minute)
+	d.want("once")
+}
+
+// An order that stops while a sweep finds that none is in Error is not lost: the incident goes on, or it is a new one.
+func TestNoOrderIsLostAtTheEnd(t *testing.T) {
+	d := newDesk(t, nil)
+	d.stop("o-1", "order", "pay", "declined")
+	d.want("first", "first 1")
+	clear(d.inError)
+	d.meanwhile = func() {
+		d.meanwhile = nil
+		d.stop("o-2", "order", "pay", "declined")
+	}
+	d.sweepAfter(20 * time.Minute)
+	d.want("it goes on")
+	d.sweepAfter(20 * time.Minute)
+	if n := len(d.open()); n != 1 {
+		t.Errorf("%d incidents are open", n)
+	}
+
+	// It was over, and that could not be told.
+	clear(d.inError)
+	d.broken = errors.New("no mail")
+	d.now = d.now.Add(time.Minute)
+	if _, err := d.Sweep(context.Background()); err == nil {
+		t.Error("no error")
+	}
+	d.broken = nil
+	d.stop("o-3", "order", "pay", "declined")
+	d.want("a new one", "first 1")
+	d.sweepAfter(time.Minute)
+	d.want("which is not over")
+}
+
+// An incident is not over in the minute after an order has stopped: the index may not have it yet.
+func TestIndexThatIsBehind(t *testing.T) {
+	d := newDesk(t, nil)
+	d.stop("o-1", "order", "pay", "declined")
+	d.now = d.now.Add(15 * time.Minute)
+	d.stop("o-2", "order", "pay", "declined")
+	clear(d.inError)
+	d.told = nil
+	d.sweepAfter(59 * time.Second)
+	d.want("behind")
+	d.sweepAfter(time.Second)
+	d.want("over", "over 0")
+}
+
+// More incidents than are told apart are one, and a record that cannot be read begins anew.
+func TestManyIncidents(t *testing.T) {
+	d := newDesk(t, nil)
+	for i := range incident.MostOpen + 3 {
+		d.stop(fmt.Sprintf("o-%03d", i), "order", "pay", fmt.Sprint("code-", i))
+	}
+	if len(d.told) != incident.MostOpen+1 || !d.told[incident.MostOpen].Others || d.told[0].Others {
+		t.Errorf("%d told", len(d.told))
+	}
+	d.told = nil
+	d.sweepAfter(15 * time.Minute)
+	d.want("the others' window closes", "more 3")
+	for i := range incident.MostOpen + 3 {
+		delete(d.inError, fmt.Sprintf("o-%03d", i))
+	}
+	d.sweepAfter(time.Minute)
+	if len(d.told) != incident.MostOpen+1 || len(d.open()) > 0 {
+		t.Errorf("%d told, %d open", len(d.told), len(d.open()))
+	}
+
+	e, err := d.records.Entry(context.Background(), incident.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.Output = []byte("{")
+	if err := d.records.Move(context.Background(), e); err != nil {
+		t.Fatal(err)
+	}
+	d.told = nil
+	d.stop("o-1", "order", "pay", "declined")
+	d.want("damaged", "first 1")
+}
+
+// open are the stored incidents.
+func (d *desk) open() []incident.Incident {
+	e, err := d.records.Entry(context.Background(), incident.Key)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	var stored struct{ Open []incident.Incident }
+	if len(e.Output) > 0 {
+		err = json.Unmarshal(e.Output, &stored)
+	}
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return stored.Open
+}
+
+// Settings: a window and a reminder of one's own, or no reminder.
+func TestSettings(t *testing.T) {
+	d := newDesk(t, func(c *incident.Config) { c.Window, c.Reminder = time.Hour, -1 })
+	d.stop("o-1", "order", "pay", "declined")
+	d.stop("o-2", "order", "pay", "declined")
+	d.sweepAfter(59 * time.Minute)
+	d.want("the window", "first 1")
+	d.sweepAfter(time.Minute)
+	d.want("closes", "more 2")
+	d.sweepAfter(300 * time.Hour)
+	d.want("no reminder")
+}
+
+// An Error is settled only when its incident is stored (P11): what keeps it from that is an error, and what keeps it from being
+// told is not.
+func TestRaiseIsStored(t *testing.T) {
+	d := newDesk(t, func(c *incident.Config) { c.Records = brokenLedger{c.Records} })
+	if err := d.Raise(context.Background(), core.RaiseAlert{OrderID: "o-1"}); !errors.Is(err, port.ErrUnavailable) || !strings.Contains(err.Error(), "o-1") {
+		t.Errorf("%v", err)
+	}
+	d.want("nothing stored, nothing told")
+	d = newDesk(t, nil)
+	d.stop("o-1", "order", "pay", "declined")
+	d.unlisted = errors.New("throttled")
+	if _, err := d.Sweep(context.Background()); !errors.Is(err, d.unlisted) {
+		t.Errorf("%v", err)
+	}
+}
+
+type brokenLedger struct{ port.Ledger }
+
+func (brokenLedger) Move(context.Context, port.LedgerEntry) error { return port.ErrUnavailable }
+
+// contested loses some conditional writes to another writer.
+type contested struct {
+	port.Ledger
+	lose func() bool
+}
+
+func (c contested) Move(ctx context.Context, e port.LedgerEntry) error {
+	if c.lose() {
+		return port.ErrConflict
+	}
+	return c.Ledger.Move(ctx, e)
+}
+
+// Whatever stops, is fixed, fails to be told or is contested: when it is quiet, each order in Error is of an incident that is open
+// and was told after it began, and no incident is open without one.
+func TestEveryOrderInErrorIsTold(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		losses := 0
+		d := newDesk(t, func(c *incident.Config) {
+			c.Records = contested{c.Records, func() bool {
+				if losses > 0 && rapid.IntRange(0, 3).Draw(r, "contested") == 0 {
+					losses--
+					return true
+				}
+				return false
+			}}
+		})
+		codes := rapid.SampledFrom([]string{"a", "b", "c"})
+		for range rapid.IntRange(1, 30).Draw(r, "steps") {
+			losses, d.broken = 5, nil
+			if rapid.IntRange(0, 4).Draw(r, "broken") == 0 {
+				d.broken = errors.New("no mail")
+			}
+			act := func() {
+				id := fmt.Sprint("o-", rapid.IntRange(0, 9).Draw(r, "order"))
+				if _, there := d.inError[id]; there {
+					delete(d.inError, id)
+					return
+				}
+				d.stop(id, "order", "pay", codes.Draw(r, "code"))
+			}
+			if rapid.Bool().Draw(r, "sweep") {
+				if rapid.Bool().Draw(r, "meanwhile") {
+					d.meanwhile = func() { d.meanwhile = nil; act() }
+				}
+				d.now = d.now.Add(rapid.SampledFrom([]time.Duration{time.Second, 20 * time.Second, time.Minute, 16 * time.Minute}).Draw(r, "pause"))
+				_, _ = d.Sweep(context.Background()) // what fails, the next one does
+				d.meanwhile = nil
+				continue
+			}
+			act()
+		}
+		losses, d.broken = 0, nil
+		for range 4 {
+			d.sweepAfter(16 * time.Minute)
+		}
+		open := map[string]incident.Incident{}
+		for _, x := range d.open() {
+			open[x.Code] = x
+		}
+		of := map[string]int{}
+		for id, a := range d.inError {
+			of[a.Code]++
+			if x, there := open[a.Code]; !there || x.Told == 0 || x.Over != 0 {
+				r.Fatalf("%s is in Error with %s, and its incident is %+v", id, a.Code, x)
+			}
+		}
+		for code, x := range open {
+			if of[code] == 0 {
+				r.Fatalf("%+v is open and no order is in Error", x)
+			}
+		}
+	})
+}
