@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -26,7 +25,6 @@ import (
 type desk struct {
 	t         testing.TB
 	now       time.Time
-	mu        sync.Mutex
 	inError   map[string]core.RaiseAlert
 	told      []message.Alert
 	broken    error  // of telling

@@ -24,7 +24,9 @@ func TestDoctorOfAServer(t *testing.T) {
 		fmt.Fprint(w, health)
 	}))
 	t.Cleanup(server.Close)
-	run := func(args ...string) result { return call{server: server.URL}.run(t, append([]string{"doctor"}, args...)...) }
+	run := func(args ...string) result {
+		return call{server: server.URL}.run(t, append([]string{"doctor"}, args...)...)
+	}
 
 	health = `{"ready":true,"checks":{"store":"ok"}}`
 	r := run()
@@ -57,7 +59,9 @@ func TestDoctorOfAStack(t *testing.T) {
 	w.Parts.Outputs.Dead = map[string]string{"intake": "url"}
 	w.Parts.Outputs.Mappings = map[string]string{port.Intake: "m-intake"}
 	w.Parts.Lambda = states{"m-intake": "Enabled"}
-	c := call{openStack: func(context.Context, string, aws.Options, ...client.Option) (*client.Client, error) { return w.Client(), nil }}
+	c := call{openStack: func(context.Context, string, aws.Options, ...client.Option) (*client.Client, error) {
+		return w.Client(), nil
+	}}
 	c.run(t, "doctor", "--stack", "Shop").want(t, failure.OK, "ok       stack: Shop in us-east-1 has 0 workflows and 0 agents", "unknown  dead letters of intake: ", "ok       concurrency: the functions may run 0 at a time, and the account allows 10")
 	w.Parts.Lambda = states{"m-intake": "Disabled"}
 	c.run(t, "doctor", "--stack", "Shop").want(t, failure.General, "failed   queue intake: nothing takes from it", "fix: enable it with `aws lambda update-event-source-mapping --uuid m-intake")
