@@ -153,6 +153,13 @@ func checkSnippet(file, text string) error {
 			}
 		}
 		return nil
+	case strings.HasPrefix(text, "ok  "): // of `stepkeeper doctor`
+		for line := range strings.Lines(text) {
+			if !regexp.MustCompile(`^(ok      |failed  |unknown ) \S.*: |^         fix: `).MatchString(line) {
+				return fmt.Errorf("no line of doctor: %q", line)
+			}
+		}
+		return nil
 	case programs.MatchString(text):
 		return checkShell(file, text)
 	case drawing.MatchString(text):
