@@ -102,7 +102,7 @@ func (s *Runtime) wireAgents() error {
 		}
 		w, err := worker.New(worker.Config{
 			Agent: a.name, Operations: a.operations, Replies: s.queues.ours(port.Replies), Quarantine: s.queues.ours(port.Quarantine), Ledger: s.store,
-			Clock: s.clock, Log: s.log, Retry: a.retry, Breaker: a.breaker,
+			Clock: s.clock, Log: s.log, Tracer: s.options.Tracer, Retry: a.retry, Breaker: a.breaker,
 		})
 		if err != nil {
 			return err

@@ -28,7 +28,8 @@ type Options struct {
 	Keep time.Duration
 	// NewTokenKey makes a new key for the tokens of answers (P39); those of the key before are read for 400 days more.
 	NewTokenKey bool
-	OnAlert     OnAlert // beside the log
+	OnAlert     OnAlert     // beside the log
+	Tracer      port.Tracer // nil: no spans are recorded
 	Log         *slog.Logger
 	Clock       port.Clock
 	Version     string // of the program, for the OpenAPI document

@@ -118,7 +118,7 @@ func (s *Runtime) wire(ctx context.Context) (err error) {
 	incidents := s.newIncidents()
 	parts := engine.Parts{
 		State: s.state, Queues: s.queues, Alerts: incidents, Leases: memory.NewLeases(), Clock: s.clock,
-		Name: instanceName(), WakeSlack: wakeSlack, Logger: s.log, Count: s.count,
+		Name: instanceName(), WakeSlack: wakeSlack, Logger: s.log, Count: s.count, Tracer: s.options.Tracer,
 		Tokens: func(context.Context, bool) (core.Tokens, error) { return s.tokens, nil },
 	}
 	s.scheduler = scheduler.New(scheduler.Config{

@@ -57,6 +57,7 @@ func New(cfg Config) *Scheduler {
 	}
 	known := &lengths{}
 	return &Scheduler{cfg: cfg, log: cfg.Logger, lengths: known, engine: engine.Engine{Config: engine.Config{
+		Span:  "scheduler",
 		Parts: cfg.Parts, Tries: cfg.Tries, Waits: cfg.Waits.At, Lengths: known.all, FairQueues: cfg.FairQueues,
 	}}}
 }

@@ -58,7 +58,7 @@ func New(cfg Config) *Supervisor {
 		cfg.LeaseTTL = cfg.Interval / 2
 	}
 	return &Supervisor{cfg: cfg, log: cfg.Logger, engine: engine.Engine{Config: engine.Config{
-		Parts: cfg.Parts, Tries: 1, // the next sweep is the second
+		Parts: cfg.Parts, Span: "supervisor", Tries: 1, // the next sweep is the second
 	}}}
 }
 

@@ -157,14 +157,14 @@ func TestAlertedAndResubmitted(t *testing.T) {
 	o := s.newOrder(t, "stopping")
 	s.remote.on(o.id, "settle", "do", func(n int, _ call) (int, string) {
 		if n == 1 {
-			return refusedAs("alerted") // an incident of its own
+			return taken() // an incident of its own
 		}
 		return done()
 	})
 	o.submit()
 	o.told("failed", soon)
 	a := o.alerted()
-	if a.Step != "settle" || a.Code != "alerted" || a.Kind != "first" || a.Deployment == "" || len(a.Commands) != 3 || !strings.Contains(a.Commands[1], "--stack "+a.Deployment+" resubmit "+o.id) || o.task().ProcessState != "Error" {
+	if a.Step != "settle" || a.Code != "http-409" || a.Kind != "first" || a.Deployment == "" || len(a.Commands) != 3 || !strings.Contains(a.Commands[1], "--stack "+a.Deployment+" resubmit "+o.id) || o.task().ProcessState != "Error" {
 		t.Errorf("%+v %+v", a, o.task())
 	}
 	s.send(t, "Control", fmt.Sprintf(`{"schema":1,"kind":"resubmit","task":%q,"id":"resubmit-%s","command":%d}`, o.id, o.id, a.Command))

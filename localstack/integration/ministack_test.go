@@ -78,7 +78,7 @@ func TestEnoughUndone(t *testing.T) {
 func TestEnoughAlerted(t *testing.T) {
 	s := on(t, ministack)
 	o := s.newOrder(t, "stopping")
-	s.remote.on(o.id, "settle", "do", func(int, call) (int, string) { return refusedAs("alerted") })
+	s.remote.on(o.id, "settle", "do", func(int, call) (int, string) { return taken() })
 	o.submit()
 	o.told("failed", soon)
 	if a := o.alerted(); a.Step != "settle" {

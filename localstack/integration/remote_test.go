@@ -107,11 +107,12 @@ func (r *remote) of(task, step string) []call {
 func done() (int, string) { return http.StatusOK, `{}` }
 
 // refused answers that it can never be.
-func refused() (int, string) { return refusedAs("declined") }
-
-func refusedAs(code string) (int, string) {
-	return http.StatusUnprocessableEntity, `{"error":{"code":"` + code + `","message":"no funds"}}`
+func refused() (int, string) {
+	return http.StatusUnprocessableEntity, `{"error":{"code":"declined","message":"no funds"}}`
 }
+
+// taken refuses for good with another error code: an incident of its own.
+func taken() (int, string) { return http.StatusConflict, `{"error":{"code":"declined"}}` }
 
 // down answers that it may be later.
 func down() (int, string) { return http.StatusServiceUnavailable, `{}` }

@@ -59,6 +59,9 @@ func Key(orderID string, run int, step string) string {
 	return orderID + "/" + strconv.Itoa(run) + "/" + step
 }
 
+// Trace is the W3C traceparent of a run of an order, with which the spans of its handlings are linked.
+func Trace(orderID string, run int) string { return trace(orderID, run, "", 0) }
+
 // trace derives a W3C traceparent: one trace for a run, one span for an attempt. It is derived
 // so that a re-emission is the same, byte for byte (P12).
 func trace(orderID string, run int, step string, attempt int) string {

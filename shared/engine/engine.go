@@ -51,6 +51,7 @@ type Parts struct {
 	WakeSlack time.Duration
 	Logger    *slog.Logger           // nil: slog.Default
 	Count     func(what, why string) // counts what people should know of; may be nil
+	Tracer    port.Tracer            // nil: no spans are recorded
 	// Tokens answers the keys of answers' tokens (P39); nil: there are none. An error gives the messages back. With fresh
 	// they are read again, since an order has a key that is not among them.
 	Tokens func(ctx context.Context, fresh bool) (core.Tokens, error)
@@ -59,7 +60,8 @@ type Parts struct {
 // Config is what an Engine needs; Logger and Tries too.
 type Config struct {
 	Parts
-	Tries int // how often a task is decided in one run
+	Tries int    // how often a task is decided in one run
+	Span  string // the name of its spans: what runs it
 	// Waits is how long requests wait at a time, by agent (P32), for the decisions that claim; may be nil.
 	Waits func(now core.Time) map[string]core.Duration
 	// Lengths is how long the queues of agents are that a step may choose, told as waits (P44); may be nil.
@@ -76,6 +78,9 @@ type Engine struct{ Config }
 // may be deleted (P13). A request that no queue takes makes its step fail for good, which is a decision of
 // its own (P28).
 func (e *Engine) Run(ctx context.Context, jobs []*Job) {
+	if e.Tracer != nil {
+		defer e.traced(ctx, jobs)()
+	}
 	for rounds := 0; len(jobs) > 0; rounds++ {
 		e.store(ctx, jobs)
 		further := e.deliver(ctx, jobs)
@@ -85,6 +90,27 @@ func (e *Engine) Run(ctx context.Context, jobs []*Job) {
 				j.fail(errTooManyRounds)
 			}
 			return
+		}
+	}
+}
+
+// traced begins a span for each job; they share their commits, so that none of them is the parent of what the stores record.
+func (e *Engine) traced(ctx context.Context, jobs []*Job) (end func()) {
+	spans := make([]port.Handling, len(jobs))
+	for i := range jobs {
+		_, spans[i] = e.Tracer.Begin(ctx, e.Span)
+	}
+	return func() {
+		for i, j := range jobs {
+			s := port.Span{OrderID: j.ID, Trace: core.Trace(j.ID, 0)}
+			if j.Task != nil {
+				s.Run, s.State, s.Trace = j.Task.Run, string(j.Task.ProcessState), core.Trace(j.ID, j.Task.Run)
+			}
+			var errs []error
+			for _, m := range j.Messages {
+				errs = append(errs, m.Err)
+			}
+			spans[i].End(s, errors.Join(errs...))
 		}
 	}
 }

@@ -48,6 +48,11 @@ var ofSNS = []Mutant{
 	{Name: "P11-incident-commands-when-it-is-over", File: "shared/message/alert.go", Func: "Alert.For", Old: "if a.Kind == AlertOver {", New: "if a.Orders < 0 {", Killers: []string{"message"}},
 	{Name: "P11-incident-commands-sent-blindly", File: "shared/message/alert.go", Func: "Alert.many", Old: ", \"--dry-run\"", New: "", Killers: []string{"message"}},
 	{Name: "P11-supervisor-does-not-look-at-incidents", File: "functions/supervisor/supervisor.go", Func: "Supervisor.Sweep", Old: "if s.cfg.Incidents != nil && ctx.Err() == nil {", New: "if s.cfg.Incidents == nil && ctx.Err() != nil {", Killers: []string{"supervisor-wiring"}},
+	{Name: "api-spans-without-the-order", File: "shared/engine/engine.go", Func: "Engine.traced", Old: "core.Trace(j.ID, j.Task.Run)", New: "\"\"", Killers: []string{"spans"}},
+	{Name: "api-spans-tell-what-the-service-said", File: "functions/agent/worker/handling.go", Func: "handling.traced", Old: "err = errors.New(h.failed.Code)", New: "err = h.failed.Err", Killers: []string{"spans"}},
+	{Name: "api-services-are-handed-another-span", File: "functions/agent/worker/handling.go", Func: "handling.parent", Old: "if h.span != nil {", New: "if h.span == nil && h.req == nil {", Killers: []string{"spans"}},
+	{Name: "api-spans-without-links", File: "shared/tracing/tracing.go", Func: "handling.End", Old: "h.AddLink(trace.LinkFromContext(ctx))", New: "_ = ctx", Killers: []string{"tracing"}},
+	{Name: "api-spans-in-one-trace", File: "shared/tracing/tracing.go", Func: "Tracer.Begin", Old: "trace.WithNewRoot(), ", New: "", Killers: []string{"tracing"}},
 }
 
 const incidentFile = "shared/incident/incident.go"

@@ -21,6 +21,7 @@ type Config struct {
 	Ledger     port.Ledger // required for plain services: without it their requests are answered retry-later; without it no refusal of a point of no return is proven (P22a)
 	Clock      port.Clock
 	Log        *slog.Logger // nil: discarded
+	Tracer     port.Tracer  // nil: no spans are recorded
 	Retry      Retry
 	Breaker    Breaker
 	// SendTimeout bounds the sending of one reply; default 5 s.

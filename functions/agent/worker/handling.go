@@ -13,6 +13,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
@@ -20,6 +21,7 @@ import (
 type handling struct {
 	w        *Worker
 	req      *message.Request
+	span     port.Handling // nil: none is recorded
 	op       Operation
 	received time.Time
 	times    int       // how often the request was received, this time included
@@ -60,6 +62,10 @@ func (h *handling) run(ctx context.Context) Verdict {
 	h.until = w.Clock.Now().Add(limit)
 	h.deadline = h.until
 	inner, cancel := context.WithTimeout(ctx, limit)
+	if w.Tracer != nil {
+		inner, h.span = w.Tracer.Begin(inner, w.Agent+"."+h.req.Name)
+		defer h.traced()
+	}
 	watched, end := h.watched(inner)
 	h.tries(watched)
 	end()
@@ -277,11 +283,31 @@ func (h *handling) recovered(err *error) {
 	}
 }
 
+// traced ends the span. Of a failure it has the code: what the service says may be part of an order.
+func (h *handling) traced() {
+	var err error
+	if h.failed != nil {
+		err = errors.New(h.failed.Code)
+	}
+	r := h.req
+	h.span.End(port.Span{OrderID: r.OrderID, Run: r.Run, Step: r.Step, Attempt: r.Attempt, Trace: r.Trace}, err)
+}
+
+// parent is the W3C traceparent that the service is handed: of the span, or derived from the attempt.
+func (h *handling) parent() string {
+	if h.span != nil {
+		if p := h.span.Traceparent(); p != "" {
+			return p
+		}
+	}
+	return h.req.Trace
+}
+
 func (h *handling) asCall() Call {
 	r := h.req
 	return Call{
 		OrderID: r.OrderID, Run: r.Run, Step: r.Step, Attempt: r.Attempt, Try: h.try, Operation: r.Operation, Name: r.Name,
-		Grade: r.Grade, Key: r.Key, Input: r.Input, Deadline: h.deadline, StopBy: r.StopBy.Std(), Resolved: r.Resolved, Trace: r.Trace,
+		Grade: r.Grade, Key: r.Key, Input: r.Input, Deadline: h.deadline, StopBy: r.StopBy.Std(), Resolved: r.Resolved, Trace: h.parent(),
 		PointOfNoReturn: r.PointOfNoReturn,
 	}
 }

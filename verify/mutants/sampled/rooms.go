@@ -36,7 +36,7 @@ var rooms = []room{
 	{Name: "alerts", Packages: []string{"shared/incident", "shared/sns"}, Tests: []string{"shared/message", "functions/internal/cloud", "dev/embedded", "functions/scheduler/bootstrap/wiring", "functions/supervisor/bootstrap/wiring"}},
 	{Name: "aws", Packages: []string{"shared/awsclient", "shared/awsclient/wire", "shared/deployment"}, Tests: []string{"shared/sqs", "shared/sns", "shared/dynamo", "client/aws"}},
 	{Name: "api", Packages: []string{"dev/api", "dev/answerpage", "dev/sqsproto"}, Tests: []string{"client", "dev/embedded", cli + "cli"}},
-	{Name: "embedded", Packages: []string{"dev/embedded", "shared/regularfile"}, Tests: []string{"client", cli + "cli"}},
+	{Name: "embedded", Packages: []string{"dev/embedded", "shared/regularfile", "shared/tracing"}, Tests: []string{"client", cli + "cli"}},
 	{Name: "client", Packages: []string{"client", "client/aws"}, Tests: []string{cli + "cli"}},
 	{Name: "cli", Packages: []string{"cmd/stepkeeper", cli + "cli", cli + "failure", cli + "render", cli + "scaffold", cli + "source", cli + "streams"}},
 	{Name: "console", Packages: []string{cli + "bulk", cli + "console", cli + "diagram"}, Tests: []string{cli + "console"}},

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,6 +25,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/incident"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/suggest"
+	"github.com/stepkeeper/stepkeeper/shared/tracing"
 )
 
 // drainTime is how long `dev` may take to end after a signal.
@@ -49,6 +51,7 @@ type devOptions struct {
 	redact    string
 	onAlert   embedded.OnAlert
 	command   string // of alerts
+	otlp      string // collector of spans; "": none are recorded
 }
 
 // devReady is the ready line with --output json.
@@ -105,6 +108,7 @@ func newDev(a *App) *cobra.Command {
 	f.StringVar(&o.command, "alert-command", "", "`program` with its arguments that is run with an alert's JSON on its standard input, without a shell")
 	f.DurationVar(&o.onAlert.Window, "alert-window", incident.DefaultWindow, "how long orders that stop for the same reason are gathered before their number is told")
 	f.DurationVar(&o.onAlert.Reminder, "alert-reminder", incident.DefaultReminder, "how long after an alert the next one while orders still wait; negative: none")
+	f.StringVar(&o.otlp, "otlp", "", "`URL` of an OpenTelemetry collector that gets a span of each handling by OTLP over HTTP (environment: "+tracing.Variable+")")
 	f.StringVar(&o.logLevel, "log-level", "warn", "debug, info, warn or error")
 	f.StringVar(&o.logFormat, "log-format", "text", "text or json")
 	f.StringVar(&o.clockFile, "clock-offset", "", "`file` that says by how much the clock is off, read again and again; for tests that step the clock")
@@ -206,13 +210,18 @@ func runDev(ctx context.Context, o *devOptions) error {
 	if err != nil {
 		return err
 	}
+	tracer, err := o.tracer(ctx)
+	if err != nil {
+		return err
+	}
+	defer tracer.close()
 	ended := make(chan error, 1)
 	go func() {
 		ended <- o.app.runtime(ctx, embedded.Options{
 			Pages: o.pages(log, redaction), PagePaths: console.Paths,
 			Data: o.data, Listen: o.listen, Workflows: o.workflows, Agents: o.agents,
 			ReplyTo: o.replyTo, MaxOpen: o.maxOpen, SweepEvery: o.sweep, Keep: keep,
-			NewTokenKey: o.newKey, OnAlert: o.onAlert, Log: log, Clock: clock, Version: ReadVersion().Version, Ready: o.ready,
+			NewTokenKey: o.newKey, OnAlert: o.onAlert, Tracer: tracer.Tracer, Log: log, Clock: clock, Version: ReadVersion().Version, Ready: o.ready,
 		})
 	}()
 	select {
@@ -232,6 +241,28 @@ func runDev(ctx context.Context, o *devOptions) error {
 		do = "another program listens there, perhaps another `stepkeeper dev`; choose a port with --listen, 0 takes a free one"
 	}
 	return failure.Wrap(err, failure.General, do, "stepkeeper dev ended")
+}
+
+// spans is a tracer, or none.
+type spans struct {
+	port.Tracer
+	close func()
+}
+
+func (o *devOptions) tracer(ctx context.Context) (spans, error) {
+	endpoint := cmp.Or(o.otlp, o.app.Getenv(tracing.Variable))
+	if endpoint == "" {
+		return spans{close: func() {}}, nil
+	}
+	t, err := tracing.New(ctx, endpoint, "stepkeeper", ReadVersion().Version)
+	if err != nil {
+		return spans{}, failure.Wrap(err, failure.Usage, "correct --otlp, or "+tracing.Variable, "spans cannot be sent")
+	}
+	return spans{t, func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		_ = t.Close(ctx) // spans that the collector does not take are lost
+	}}, nil
 }
 
 // clock is the machine's, nil, unless a test moves it.

@@ -161,9 +161,9 @@ func (w *world) submit(workflow string, ids ...string) {
 // until waits for what becomes true without further calls of the test.
 func (w *world) until(what string, f func() bool) {
 	w.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !f(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(60 * time.Second); !f(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			w.Fatalf("it did not come to it in 20 s: %s", what)
+			w.Fatalf("it did not come to it in 60 s: %s", what)
 		}
 	}
 }

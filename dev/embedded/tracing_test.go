@@ -1,0 +1,100 @@
+package embedded_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+var errSecret = errors.New("the card of Ada is blocked")
+
+// tracer records the spans of handlings.
+type tracer struct {
+	mu    sync.Mutex
+	spans []span
+}
+
+type span struct {
+	*tracer
+	port.Span
+	name, err string
+}
+
+func (t *tracer) Begin(ctx context.Context, name string) (context.Context, port.Handling) {
+	return ctx, &span{tracer: t, name: name}
+}
+
+func (s *span) Traceparent() string { return "00-11111111111111111111111111111111-2222222222222222-01" }
+
+func (s *span) End(of port.Span, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.Span = of; err != nil {
+		s.err = err.Error()
+	}
+	s.tracer.spans = append(s.tracer.spans, *s)
+}
+
+// Every handling has a span that is linked with its order: of the Scheduler with the state that it led to, of an agent with the step, and
+// the code of its failure. Services are handed the agent's.
+func TestSpans(t *testing.T) {
+	w := newFixture(t, "5s")
+	traced := &tracer{}
+	w.options.Tracer = traced
+	var handed []string
+	w.options.Operations = map[string]worker.Operations{"shop": {worker.AnyOperation: {Run: func(_ context.Context, c worker.Call) (any, error) {
+		traced.mu.Lock()
+		defer traced.mu.Unlock()
+		handed = append(handed, c.Trace)
+		if c.Step == "second" && c.Operation == core.Do {
+			return nil, worker.Permanent(errSecret)
+		}
+		return nil, nil
+	}}}}
+	s := w.open()
+	if r := s.Submit(t.Context(), []message.SubmitOrder{order(t, "o-1", "")})[0]; r.Err != nil {
+		t.Fatal(r.Err)
+	}
+	if _, err := s.Wait(t.Context(), "o-1", func(x *core.Task) bool { return x.ProcessState == core.Compensated && x.ResendAt == 0 }); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var states, steps []string
+	for _, x := range traced.spans {
+		if x.OrderID != "o-1" || x.name == "scheduler" && x.Trace != core.Trace("o-1", 0) || strings.Contains(x.err, errSecret.Error()) {
+			t.Errorf("%+v", x)
+		}
+		switch x.name {
+		case "scheduler":
+			states = append(states, x.State)
+		default:
+			steps = append(steps, x.name+" "+x.Step+" "+x.err)
+			if x.Attempt == 0 || !strings.HasPrefix(x.Trace, "00-") || x.Trace == core.Trace("o-1", 0) {
+				t.Errorf("%+v", x)
+			}
+		}
+	}
+	for _, want := range []string{"Processing", "Compensating", "Compensated"} {
+		if !slices.Contains(states, want) {
+			t.Errorf("states %q lack %s", states, want)
+		}
+	}
+	if len(steps) < 3 || !strings.HasPrefix(steps[0], "shop.") || !strings.HasSuffix(steps[0], " first ") || !strings.Contains(steps[1], " second ") || strings.HasSuffix(steps[1], " second ") {
+		t.Errorf("steps %q", steps)
+	}
+	for _, h := range handed {
+		if h != (&span{}).Traceparent() {
+			t.Errorf("a service is handed %q", h)
+		}
+	}
+}

@@ -1,0 +1,94 @@
+// Package tracing is port.Tracer on OpenTelemetry: spans go to a collector by OTLP over HTTP. A handling is a trace of its own, linked
+// with the trace ID of its order's run; what a service records of a call belongs to the handling that made it.
+package tracing
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdk "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// Variable is OpenTelemetry's own name for the collector's address; its other variables, for headers, sampling, certificates, count too.
+const Variable = "OTEL_EXPORTER_OTLP_ENDPOINT"
+
+const (
+	exportTime = 5 * time.Second
+	queued     = 8192 // spans that wait for the collector; further ones are dropped
+)
+
+// Tracer sends spans. Safe for concurrent use.
+type Tracer struct {
+	provider *sdk.TracerProvider
+	tracer   trace.Tracer
+}
+
+// New makes one. endpoint is the collector's address, like http://127.0.0.1:4318; service is the name that its spans bear. It connects
+// when there are spans; a collector that does not answer loses spans and delays nothing.
+func New(ctx context.Context, endpoint, service, version string) (*Tracer, error) {
+	u, err := url.Parse(endpoint)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, fmt.Errorf("the address of the collector is %.200q; a URL like http://127.0.0.1:4318 is meant", endpoint)
+	}
+	exporter, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(u.JoinPath("v1", "traces").String()), otlptracehttp.WithTimeout(exportTime),
+		otlptracehttp.WithRetry(otlptracehttp.RetryConfig{}))
+	if err != nil {
+		return nil, fmt.Errorf("the exporter of spans: %w", err)
+	}
+	about, err := resource.New(ctx, resource.WithAttributes(attribute.String("service.name", service), attribute.String("service.version", version)), resource.WithFromEnv())
+	if err != nil {
+		return nil, fmt.Errorf("the attributes of spans: %w", err)
+	}
+	p := sdk.NewTracerProvider(sdk.WithBatcher(exporter, sdk.WithMaxQueueSize(queued), sdk.WithExportTimeout(exportTime)), sdk.WithResource(about))
+	return &Tracer{p, p.Tracer("github.com/stepkeeper/stepkeeper")}, nil
+}
+
+// Begin is port.Tracer's.
+func (t *Tracer) Begin(ctx context.Context, name string) (context.Context, port.Handling) {
+	ctx, span := t.tracer.Start(ctx, name, trace.WithNewRoot(), trace.WithSpanKind(trace.SpanKindConsumer))
+	return ctx, handling{span}
+}
+
+// Flush sends what is there; a function on Lambda may be frozen afterwards.
+func (t *Tracer) Flush(ctx context.Context) error { return t.provider.ForceFlush(ctx) }
+
+// Close sends what is there, and ends.
+func (t *Tracer) Close(ctx context.Context) error { return t.provider.Shutdown(ctx) }
+
+type handling struct{ trace.Span }
+
+func (h handling) Traceparent() string {
+	carrier := propagation.MapCarrier{}
+	propagation.TraceContext{}.Inject(trace.ContextWithSpan(context.Background(), h.Span), carrier)
+	return carrier["traceparent"]
+}
+
+// End is port.Handling's. IDs are recorded, never bodies.
+func (h handling) End(s port.Span, err error) {
+	attributes := []attribute.KeyValue{attribute.String("stepkeeper.order", s.OrderID), attribute.Int("stepkeeper.run", s.Run)}
+	if s.Step != "" {
+		attributes = append(attributes, attribute.String("stepkeeper.step", s.Step), attribute.Int("stepkeeper.attempt", s.Attempt))
+	}
+	if s.State != "" {
+		attributes = append(attributes, attribute.String("stepkeeper.state", s.State))
+	}
+	h.SetAttributes(attributes...)
+	if s.Trace != "" {
+		ctx := propagation.TraceContext{}.Extract(context.Background(), propagation.MapCarrier{"traceparent": s.Trace})
+		h.AddLink(trace.LinkFromContext(ctx))
+	}
+	if err != nil {
+		h.SetStatus(codes.Error, err.Error())
+	}
+	h.Span.End()
+}
