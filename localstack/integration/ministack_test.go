@@ -204,7 +204,7 @@ func retried(s *site, t *testing.T) func() bool {
 
 func stopped(s *site, t *testing.T) func() bool {
 	o := s.newOrder(t, "stopping")
-	s.remote.on(o.id, "settle", "do", func(int, call) (int, string) { return refused() })
+	s.remote.on(o.id, "settle", "do", func(int, call) (int, string) { return gone() })
 	o.submit()
 	return o.alertCame
 }

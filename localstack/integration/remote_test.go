@@ -111,8 +111,9 @@ func refused() (int, string) {
 	return http.StatusUnprocessableEntity, `{"error":{"code":"declined","message":"no funds"}}`
 }
 
-// taken refuses for good with another error code: an incident of its own.
+// taken and gone refuse for good with other error codes: incidents of their own.
 func taken() (int, string) { return http.StatusConflict, `{"error":{"code":"declined"}}` }
+func gone() (int, string)  { return http.StatusGone, `{"error":{"code":"declined"}}` }
 
 // down answers that it may be later.
 func down() (int, string) { return http.StatusServiceUnavailable, `{}` }
