@@ -29,6 +29,8 @@ type (
 	Moment    = view.Moment
 	Plan      = view.Plan
 
+	Definition = view.Definition
+
 	Unattended = view.Unattended
 	State      = core.State
 	Verdict    = core.Verdict
@@ -195,6 +197,12 @@ type Workflow struct {
 // Workflows lists what orders can name, and what is wrong with newer files.
 func (c *Client) Workflows(ctx context.Context) ([]Workflow, error) {
 	return again(ctx, c, c.via.Workflows)
+}
+
+// Definition answers a version of a workflow, by its hash or the Latest; ErrNotFound where there is none. Of a stack on AWS that
+// is a version that orders have run.
+func (c *Client) Definition(ctx context.Context, workflow, definition string) (Definition, error) {
+	return again(ctx, c, func(ctx context.Context) (Definition, error) { return c.via.Definition(ctx, workflow, definition) })
 }
 
 // Schedule is a workflow that starts by the clock. It lists the last 20 starts and skipped times; the two counts are of all.

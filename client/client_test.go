@@ -367,6 +367,22 @@ func TestListGoesThroughPages(t *testing.T) {
 	}
 }
 
+func TestDefinition(t *testing.T) {
+	c := newRig(t).client
+	d, err := c.Definition(t.Context(), "order", client.Latest)
+	if err != nil || d.Workflow != "order" || d.Hash == "" || len(d.Steps) != 2 || d.Steps[1].After[0] != "charge" || !d.Steps[1].NoReturn || d.Steps[0].State != core.Pending {
+		t.Errorf("%+v %v", d, err)
+	}
+	for _, x := range [][2]string{{"none", client.Latest}, {"order", strings.Repeat("0", 32)}, {"other", d.Hash}} {
+		if _, err := c.Definition(t.Context(), x[0], x[1]); !errors.Is(err, client.ErrNotFound) {
+			t.Errorf("%v: %v", x, err)
+		}
+	}
+	if _, err := c.Definition(t.Context(), "order", "short"); !errors.Is(err, client.ErrInvalid) {
+		t.Errorf("%v", err)
+	}
+}
+
 func TestWorkflows(t *testing.T) {
 	all, err := newRig(t).client.Workflows(t.Context())
 	if err != nil || len(all) != 2 || all[0].Name != "order" || len(all[1].Problems) != 1 {

@@ -202,6 +202,12 @@ func (h *overHTTP) Workflows(ctx context.Context) ([]Workflow, error) {
 	return w.Workflows, err
 }
 
+func (h *overHTTP) Definition(ctx context.Context, workflow, definition string) (Definition, error) {
+	var d Definition
+	err := h.call(ctx, http.MethodGet, "/v1/workflows/"+url.PathEscape(workflow)+"?definition="+url.QueryEscape(definition), "", nil, &d)
+	return d, err
+}
+
 func (h *overHTTP) Schedules(ctx context.Context) ([]Schedule, error) {
 	var s struct{ Schedules []Schedule }
 	err := h.call(ctx, http.MethodGet, "/v1/schedules", "", nil, &s)

@@ -35,6 +35,8 @@ type Transport interface {
 	Plan(ctx context.Context, id, definition string) (view.Plan, error)
 	// Workflows lists what orders can name.
 	Workflows(ctx context.Context) ([]Workflow, error)
+	// Definition answers a version of a workflow: by its hash, or the Latest.
+	Definition(ctx context.Context, workflow, definition string) (Definition, error)
 	// Schedules lists the workflows that start by the clock.
 	Schedules(ctx context.Context) ([]Schedule, error)
 }

@@ -547,6 +547,11 @@ func TestDeployedDefinition(t *testing.T) {
 		if want == "" && (err != nil || p.Definition != own || len(p.Differences) > 0) {
 			t.Errorf("%+v %v", p, err)
 		}
+		d, err2 := w.Client().Definition(t.Context(), "order", client.Latest)
+		if want == "" && (err2 != nil || d.Hash != own || d.Workflow != "order" || len(d.Steps) != 2 || d.Steps[1].After[0] != "reserve" || d.Steps[1].Agent != "shop") ||
+			want != "" && (!errors.Is(err2, client.ErrNotFound) || !strings.Contains(err2.Error(), "stored with its first order")) {
+			t.Errorf("%+v, %v", d, err2)
+		}
 		if want != "" && (!errors.Is(err, client.ErrInvalid) || !strings.Contains(err.Error(), "no order has run the definition")) {
 			t.Errorf("one that is not stored: %+v %v", p, err)
 		}
@@ -554,6 +559,9 @@ func TestDeployedDefinition(t *testing.T) {
 	w.Parts.Outputs.Workflows = nil
 	if _, err := w.Client().PlanMove(t.Context(), "fail", client.Latest); !errors.Is(err, client.ErrInvalid) || !strings.Contains(err.Error(), "is not deployed in this stack") {
 		t.Error(err)
+	}
+	if d, err := w.Client().Definition(t.Context(), "halt", own); !errors.Is(err, client.ErrNotFound) {
+		t.Errorf("a definition of another workflow: %+v, %v", d, err)
 	}
 	if _, err := w.Client().PlanMove(t.Context(), "none", own); !errors.Is(err, client.ErrNotFound) {
 		t.Error(err)

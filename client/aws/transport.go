@@ -282,6 +282,24 @@ func (t *transport) unlisted(ctx context.Context, err error) error {
 	return err
 }
 
+// Definition answers a stored definition: one that no order has run yet stands inside the functions only.
+func (t *transport) Definition(ctx context.Context, workflow, definition string) (client.Definition, error) {
+	if definition == client.Latest {
+		definition = t.Outputs.Workflows[idOf(workflow)]
+	}
+	def, err := t.definition(ctx, definition)
+	if errors.Is(err, port.ErrNotFound) {
+		err = nil
+	}
+	if err == nil && (def == nil || def.Name != workflow) {
+		err = refusal(http.StatusNotFound, "not-found", "no order of workflow %q has run the definition %q; it is stored with its first order", workflow, definition)
+	}
+	if err != nil {
+		return client.Definition{}, err
+	}
+	return view.DefinitionOf(def), nil
+}
+
 // Unlisted says what listings leave out; "" for nothing.
 func (t *transport) Unlisted() string {
 	if t.Outputs.Finished {

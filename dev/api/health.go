@@ -1,12 +1,14 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/stepkeeper/stepkeeper/shared/schedule"
+	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
 type healthOutput struct {
@@ -25,6 +27,13 @@ type Schedules struct {
 }
 
 type schedulesOutput struct{ Body Schedules }
+
+type definitionInput struct {
+	Name       string `path:"name" maxLength:"80" doc:"the workflow's name"`
+	Definition string `query:"definition" default:"latest" pattern:"^(latest|[0-9a-f]{32})$" doc:"the hash of a version, or latest: the one that new orders get"`
+}
+
+type definitionOutput struct{ Body view.Definition }
 
 type workflowsOutput struct{ Body Workflows }
 
@@ -58,6 +67,19 @@ func (e *edge) registerHealth(doc huma.API) {
 			all = []WorkflowInfo{}
 		}
 		return &workflowsOutput{Workflows{all}}, nil
+	})
+	huma.Register(doc, huma.Operation{
+		OperationID: "get-workflow", Method: http.MethodGet, Path: "/v1/workflows/{name}", Tags: []string{"workflows"},
+		Summary: "A version of a workflow: its steps, and what they come after", Errors: []int{400, 403, 404, 503},
+	}, func(ctx context.Context, in *definitionInput) (*definitionOutput, error) {
+		to, err := e.backend.Target(ctx, in.Name, in.Definition)
+		if err != nil {
+			return nil, problemOf(err)
+		}
+		if to.Definition == nil || to.Definition.Name != in.Name {
+			return nil, problem(http.StatusNotFound, CodeNotFound, "workflow %.80q, definition %.40q: %s", in.Name, in.Definition, cmp.Or(to.Absent, "that is a definition of another workflow"))
+		}
+		return &definitionOutput{view.DefinitionOf(to.Definition)}, nil
 	})
 	huma.Register(doc, huma.Operation{
 		OperationID: "list-schedules", Method: http.MethodGet, Path: "/v1/schedules", Tags: []string{"workflows"},

@@ -165,18 +165,19 @@ type Undo struct {
 
 // Summary is a task in a listing.
 type Summary struct {
-	OrderID  string     `json:"orderId"`
-	Workflow string     `json:"workflow,omitempty"`
-	State    core.State `json:"state" enum:"Processing,Compensating,Processed,Compensated,Cancelled,Closed,Error"`
-	Phase    core.Phase `json:"phase,omitempty" enum:"forward,undo"`
-	Ended    bool       `json:"ended"`
-	Run      int        `json:"run"`
-	Command  int        `json:"command"`
-	Created  core.Time  `json:"created"`
-	EndedAt  core.Time  `json:"endedAt,omitzero"`
-	Error    *TaskError `json:"error,omitempty"`
-	Waits    []Wait     `json:"waits,omitempty" nullable:"false" doc:"what its steps wait for now, the first 8"`
-	Damaged  string     `json:"damaged,omitempty" doc:"why the stored document cannot be read, and what to do; all but ID, workflow, state and created is unknown then"`
+	OrderID    string     `json:"orderId"`
+	Workflow   string     `json:"workflow,omitempty"`
+	Definition string     `json:"definition,omitempty" doc:"hash of the workflow's version that it runs"`
+	State      core.State `json:"state" enum:"Processing,Compensating,Processed,Compensated,Cancelled,Closed,Error"`
+	Phase      core.Phase `json:"phase,omitempty" enum:"forward,undo"`
+	Ended      bool       `json:"ended"`
+	Run        int        `json:"run"`
+	Command    int        `json:"command"`
+	Created    core.Time  `json:"created"`
+	EndedAt    core.Time  `json:"endedAt,omitzero"`
+	Error      *TaskError `json:"error,omitempty"`
+	Waits      []Wait     `json:"waits,omitempty" nullable:"false" doc:"what its steps wait for now, the first 8"`
+	Damaged    string     `json:"damaged,omitempty" doc:"why the stored document cannot be read, and what to do; all but ID, workflow, state and created is unknown then"`
 }
 
 // Wait is what one step of an order waits for.
@@ -263,10 +264,26 @@ func Of(t *core.Task, def *core.Definition) Task {
 	return v
 }
 
+// Definition is a version of a workflow: its steps, and what they come after.
+type Definition struct {
+	Workflow string `json:"workflow"`
+	Hash     string `json:"hash"`
+	Steps    []Step `json:"steps" nullable:"false" doc:"as those of an order that has just come"`
+}
+
+// DefinitionOf shows a definition.
+func DefinitionOf(def *core.Definition) Definition {
+	v := Definition{Workflow: def.Name, Hash: def.Hash, Steps: make([]Step, len(def.Steps))}
+	for i := range def.Steps {
+		v.Steps[i] = stepOf(&core.Step{Name: def.Steps[i].Name, State: core.Pending}, &def.Steps[i])
+	}
+	return v
+}
+
 // SummaryOf shows a task in a listing.
 func SummaryOf(t *core.Task) Summary {
 	return Summary{
-		OrderID: t.OrderID, Workflow: t.Workflow, State: t.ProcessState, Phase: t.Phase,
+		OrderID: t.OrderID, Workflow: t.Workflow, Definition: t.Definition, State: t.ProcessState, Phase: t.Phase,
 		Ended: Ended(t), Run: t.Run, Command: t.Command,
 		Created: t.Created, EndedAt: t.Ended, Error: errorOf(core.UndoReason{Step: t.EndStep, Code: t.EndCode, Text: t.EndText}),
 		Waits: waitsOf(t),

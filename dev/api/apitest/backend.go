@@ -338,8 +338,11 @@ func (b *Backend) Question(_ context.Context, id, _ string) (answerpage.Question
 	return answerpage.Question{}, fmt.Errorf("order %q: %w", id, port.ErrNotFound)
 }
 
-// Target knows no definition.
-func (b *Backend) Target(context.Context, string, string) (core.Target, error) {
+// Target knows the definition of the workflow order, by its hash and as the latest.
+func (b *Backend) Target(_ context.Context, workflow, definition string) (core.Target, error) {
+	if workflow == "order" && definition == message.Latest || definition == Definition.Hash {
+		return core.Target{Definition: Definition}, nil
+	}
 	return core.Target{Absent: "no such definition"}, nil
 }
 

@@ -85,16 +85,18 @@ func New(o Options) http.Handler {
 	s.pages = template.Must(template.New("").Funcs(s.functions(names)).ParseFS(sources, "*.html"))
 	mux := http.NewServeMux()
 	for pattern, p := range map[string]pageFunc{
-		"/{$}":             s.overview,
-		"/orders":          s.orders,
-		"/orders/{id}":     s.order,
-		"/incidents":       s.incidents,
-		"/waiting":         s.waiting,
-		"/answers":         s.answers,
-		"/workflows":       s.workflows,
-		"/bulk":            s.planBulk,
-		"/bulk/{id}":       s.showBulk,
-		"/nothing/{id...}": s.nothing,
+		"/{$}":              s.overview,
+		"/orders":           s.orders,
+		"/orders/{id}":      s.order,
+		"/orders/{id}/move": s.move,
+		"/incidents":        s.incidents,
+		"/waiting":          s.waiting,
+		"/answers":          s.answers,
+		"/workflows":        s.workflows,
+		"/workflows/{name}": s.workflow,
+		"/bulk":             s.planBulk,
+		"/bulk/{id}":        s.showBulk,
+		"/nothing/{id...}":  s.nothing,
 	} {
 		mux.HandleFunc("GET "+pattern, s.page(p))
 		mux.HandleFunc("GET "+livePrefix+pattern, s.live(p))
@@ -108,8 +110,8 @@ func New(o Options) http.Handler {
 }
 
 // Paths are the patterns under which New serves, for a handler that serves other things too.
-var Paths = []string{"GET /{$}", "GET /orders", "GET /orders/{id}", "POST /orders/{id}/command", "GET /incidents", "GET /waiting", "GET /answers",
-	"GET /workflows", "GET /bulk", "GET /bulk/{id}", "POST /bulk", "POST /bulk/{id}/stop", "GET " + livePrefix + "/", "GET /assets/"}
+var Paths = []string{"GET /{$}", "GET /orders", "GET /orders/{id}", "GET /orders/{id}/move", "POST /orders/{id}/command", "GET /incidents", "GET /waiting", "GET /answers",
+	"GET /workflows", "GET /workflows/{name}", "GET /bulk", "GET /bulk/{id}", "POST /bulk", "POST /bulk/{id}/stop", "GET " + livePrefix + "/", "GET /assets/"}
 
 func secured(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

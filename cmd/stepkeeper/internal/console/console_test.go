@@ -53,6 +53,9 @@ func TestPages(t *testing.T) {
 		"/waiting":                  {"an answer or event", "decide", "e-1"},
 		"/answers":                  {"Pay 120 <euros>?", "4111", "ada", "bob"},
 		"/workflows":                {"order", "expense"},
+		"/workflows/order":          {"The definition that new orders get", "reserve", "class=\"graph\"", "Versions that orders run", "shop: charge"},
+		"/workflows/nothing":        {"nothing", "is deployed"},
+		"/orders/o-1/move":          {"Move o-1", "None that an order could notice."},
 	} {
 		if path == "/orders/e-1" {
 			texts = texts[:len(texts)-1]
@@ -81,6 +84,64 @@ func TestPages(t *testing.T) {
 		if got := r.Header.Get(name); !strings.HasPrefix(got, want) {
 			t.Errorf("%s is %q", name, got)
 		}
+	}
+}
+
+// An order is compared with the newer definition of its workflow, and moved to it.
+func TestMove(t *testing.T) {
+	w := newWorld(t, nil)
+	close(w.hold)
+	w.refusing("charge")
+	w.submit("order", "o-1")
+	w.until("it stops", w.inState("o-1", "Error"))
+	before, err := w.client.Get(context.Background(), "o-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(w.data, "workflows", "order.yaml")
+	newer := strings.Replace(flows["order"], "charge: {agent: shop, operation: charge,", "charge: {agent: shop, operation: charge-card,", 1)
+	newer = strings.Replace(newer, "after: [charge, pack]", "after: [charge, pack, weigh]", 1) + "  weigh: {agent: shop, operation: weigh, after: [pack], timeout: 30s, onFailure: stop, undo: none, grade: fenced}\n"
+	if err := os.WriteFile(file, []byte(newer), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.until("the file is in force", func() bool {
+		_, body := w.get("/orders/o-1")
+		return strings.Contains(body, "compare, and move to it")
+	})
+	_, page := w.get("/orders/o-1/move")
+	wants(t, page, "A move would be refused", "is refused because of it", "cannot be moved", "new: shop: weigh", "as before: shop: reserve")
+	if strings.Contains(page, "do-move") {
+		t.Error("a move that would be refused is offered")
+	}
+	refused := regexp.MustCompile(`would run <a href="[^"]*definition=([0-9a-f]{32})"`).FindStringSubmatch(page)[1]
+	newer = strings.Replace(newer, "charge-card", "charge", 1)
+	if err := os.WriteFile(file, []byte(newer), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.until("the next file is in force", func() bool {
+		_, page = w.get("/orders/o-1/move")
+		return strings.Contains(page, "do-move")
+	})
+	wants(t, page, "A move would be accepted", "new: shop: weigh", "as before: shop: charge", before.Definition)
+	action, form := w.form("/orders/o-1/move", "kind", "move")
+	form.Set("by", "ada")
+	form.Set("reason", "it has to be weighed")
+	offered := form.Get("definition")
+	form.Set("definition", refused) // as from a page that is older
+	_, body := w.post(action, form)
+	wants(t, body, "move was refused")
+	form.Set("definition", offered)
+	_, body = w.post(action, form)
+	wants(t, body, "move was accepted")
+	after, err := w.client.Get(context.Background(), "o-1")
+	if err != nil || after.Definition == before.Definition || after.Deployed != "" {
+		t.Errorf("%+v, %v", after, err)
+	}
+	if v := after.Verdicts[len(after.Verdicts)-1]; v.Command != "move" || v.By != "ada" || v.Note != "it has to be weighed" {
+		t.Errorf("%+v", v)
+	}
+	if status, _ := w.get("/workflows/order?definition=" + before.Definition); status != http.StatusOK {
+		t.Errorf("the older version is answered with %d", status)
 	}
 }
 

@@ -77,7 +77,7 @@ func recording(t *testing.T, refuses *string) *httptest.Server {
 			if state := r.URL.Query().Get("state"); state != "" && state != string(x.State) {
 				continue
 			}
-			s := view.Summary{OrderID: x.OrderID, Workflow: x.Workflow, State: x.State, Phase: x.Phase, Ended: x.Ended, Run: x.Run, Command: x.Command, Created: x.Created, EndedAt: x.EndedAt, Error: x.Error}
+			s := view.Summary{OrderID: x.OrderID, Workflow: x.Workflow, State: x.State, Phase: x.Phase, Ended: x.Ended, Run: x.Run, Command: x.Command, Created: x.Created, EndedAt: x.EndedAt, Error: x.Error, Definition: x.Definition}
 			if x.OrderID == "busy" {
 				s.Waits = []view.Wait{{Step: "cool-off", For: view.WaitTime, Since: moment(12), Until: moment(90)}, {Step: "approve", For: view.WaitAnswer, Since: moment(12)},
 					{Step: "parcels", For: view.WaitChildren, Since: moment(13)}, {Step: "pack", For: view.WaitRetry, Since: moment(12)}}
@@ -90,14 +90,35 @@ func recording(t *testing.T, refuses *string) *httptest.Server {
 		i := slices.IndexFunc(tasks, func(x view.Task) bool { return x.OrderID == r.PathValue("id") })
 		answer(w, tasks[max(i, 0)])
 	})
+	mux.HandleFunc("GET /v1/orders/{id}/move", func(w http.ResponseWriter, r *http.Request) {
+		if r.PathValue("id") != "broken" {
+			answer(w, view.Plan{OrderID: "closed", Reason: "the order is <Closed>", Differences: []core.Difference{}})
+			return
+		}
+		answer(w, view.Plan{OrderID: "broken", Definition: strings.Repeat("1", 32), Accepted: true, Differences: []core.Difference{
+			{Step: "charge", What: "timeout is 20s and was 10s"}, {Step: "reserve", What: "agent is another one", Refused: true}, {What: "grace is another one"}}})
+	})
 	mux.HandleFunc("GET /v1/orders/{id}/order", func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, json.RawMessage(`{"orderId":"o","order":{"total":120,"customer":{"name":"Ada"},"lines":[{"sku":"a-1","card":"4111"}]}}`))
 	})
 	mux.HandleFunc("GET /v1/workflows", func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, json.RawMessage(`{"workflows":[{"name":"order","hash":"11111111111111111111111111111111"},{"name":"refund","problems":["line 3: <steps> is missing"]}]}`))
 	})
+	mux.HandleFunc("GET /v1/workflows/{name}", func(w http.ResponseWriter, r *http.Request) {
+		if r.PathValue("name") != "order" {
+			w.Header().Set("Content-Type", "application/problem+json")
+			w.WriteHeader(http.StatusNotFound)
+			answer(w, json.RawMessage(`{"status":404,"code":"not-found","detail":"no workflow <gone> is deployed"}`))
+			return
+		}
+		steps := slices.Clone(tasks[0].Steps)
+		for i := range steps {
+			steps[i] = view.Step{Name: steps[i].Name, State: core.Pending, Kind: steps[i].Kind, Agent: steps[i].Agent, Operation: steps[i].Operation, After: steps[i].After, NoReturn: steps[i].NoReturn}
+		}
+		answer(w, view.Definition{Workflow: "order", Hash: strings.Repeat("1", 32), Steps: steps})
+	})
 	mux.HandleFunc("GET /v1/schedules", func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, json.RawMessage(`{"schedules":[]}`))
+		answer(w, json.RawMessage(`{"schedules":[{"workflow":"gone","cron":"@daily","next":"2026-03-02T00:00:00Z","started":1,"starts":[],"missed":1,"skipped":[{"at":"2026-03-01T00:00:00Z","why":"the order before <x> has not ended"}]}]}`))
 	})
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, json.RawMessage(`{"ready":true,"unattended":[{"queue":"requests-post","agent":"post","waiting":3,"since":"2026-03-01T12:00:33.000Z"}]}`))
@@ -133,7 +154,7 @@ func TestPagesAsTheyAreWritten(t *testing.T) {
 		Now: func() time.Time { return moment(60).Std() }})
 	changing := regexp.MustCompile(`value="[A-Z2-7]{26}"|-[0-9a-f]{8,}\.(js|css|svg)`)
 	for name, path := range map[string]string{"overview": "/", "orders": "/orders?workflow=order", "orders-step": "/orders?step=charge&code=http-503", "busy": "/orders/busy?show=timeline", "events": "/orders/busy?show=events",
-		"broken": "/orders/broken", "undone": "/orders/undone", "closed": "/orders/closed?show=timeline", "incidents": "/incidents", "waiting": "/waiting", "answers": "/answers", "workflows": "/workflows",
+		"broken": "/orders/broken", "undone": "/orders/undone", "closed": "/orders/closed?show=timeline", "incidents": "/incidents", "waiting": "/waiting", "answers": "/answers", "workflows": "/workflows", "workflow": "/workflows/order", "workflow-gone": "/workflows/gone", "move": "/orders/broken/move", "move-refused": "/orders/closed/move?definition=" + strings.Repeat("3", 32),
 		"bulk": "/bulk?command=undo&step=charge", "bulk-empty": "/bulk"} {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
@@ -165,7 +186,7 @@ func TestPagesThatMayNotBeRead(t *testing.T) {
 	h := console.New(console.Options{Client: c, Name: "shop", Program: "stepkeeper", Log: slog.New(slog.DiscardHandler)})
 	for _, x := range []struct{ path, part string }{
 		{"/", "/v1/orders$"}, {"/", "/v1/workflows"}, {"/", "/v1/schedules"}, {"/orders", "/v1/orders$"}, {"/orders/busy", "/v1/orders/busy$"}, {"/incidents", "/v1/orders$"},
-		{"/waiting", "/v1/orders$"}, {"/answers", "/v1/orders$"}, {"/workflows", "/v1/workflows"}, {"/workflows", "/v1/schedules"},
+		{"/waiting", "/v1/orders$"}, {"/answers", "/v1/orders$"}, {"/workflows", "/v1/workflows"}, {"/workflows", "/v1/schedules"}, {"/workflows/order", "/v1/workflows/order$"}, {"/workflows/order", "/v1/orders$"}, {"/workflows/order", "/v1/schedules"}, {"/orders/broken/move", "/move$"}, {"/orders/broken/move", "/v1/orders/broken$"},
 		{"/bulk?command=undo&step=charge", "/v1/orders$"}, {"/bulk?command=undo&step=charge", "/v1/orders/broken$"}, {"/bulk?command=move&step=charge&definition=latest", "/move$"},
 	} {
 		refuses = x.part

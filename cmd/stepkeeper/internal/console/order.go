@@ -1,11 +1,13 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"html/template"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/stepkeeper/stepkeeper/client"
@@ -92,6 +94,70 @@ func adviceOf(a render.Advice) advice {
 	return v
 }
 
+// move compares an order with another definition of its workflow, the one of new orders unless the address names another: as two
+// graphs, and step by step. Its form sends what was compared.
+func (s *server) move(ctx context.Context, r *http.Request, _ *kept) (content, error) {
+	t, err := s.Client.Get(ctx, r.PathValue("id"))
+	if err != nil {
+		return content{}, err
+	}
+	plan, err := s.Client.PlanMove(ctx, t.OrderID, cmp.Or(r.URL.Query().Get("definition"), client.Latest))
+	if err != nil {
+		return content{}, err
+	}
+	data := struct {
+		Task      *client.Task
+		Plan      client.Plan
+		Now, Then template.HTML
+		Unknown   string // why there is no picture of the other definition
+		Token     string
+		ReadOnly  bool
+	}{Task: t, Plan: plan, Token: s.secret, ReadOnly: s.ReadOnly}
+	data.Now = picture(nodesOf(t), "steps of order "+t.OrderID+" as it runs now")
+	if plan.Definition != "" {
+		def, err := s.Client.Definition(ctx, t.Workflow, plan.Definition)
+		if err != nil {
+			data.Unknown = err.Error()
+		} else {
+			data.Then = picture(compared(t, def, plan), "steps of order "+t.OrderID+" after the move")
+		}
+	}
+	return content{Title: "Move " + t.OrderID, Template: "move", Data: data}, nil
+}
+
+func picture(nodes []diagram.Node, label string) template.HTML {
+	return template.HTML(diagram.SVG(nodes, diagram.Down, label, false)) //nolint:gosec // the diagram escapes texts
+}
+
+// compared are the steps of the other definition: each says how it differs.
+func compared(t *client.Task, def client.Definition, plan client.Plan) []diagram.Node {
+	nodes := nodesOf(&client.Task{Steps: def.Steps})
+	for i := range nodes {
+		n := &nodes[i]
+		n.Class, n.Link = "pending", ""
+		before := slices.ContainsFunc(t.Steps, func(s view.Step) bool { return s.Name == n.ID })
+		changed, refused := 0, false
+		for _, d := range plan.Differences {
+			if d.Step == n.ID {
+				changed++
+				refused = refused || d.Refused
+			}
+		}
+		_, detail, _ := strings.Cut(n.Detail, ", ")
+		switch {
+		case refused:
+			n.Class, n.Detail = "failed", "cannot be moved"
+		case !before:
+			n.Class, n.Detail = "processing", "new: "+detail
+		case changed > 0:
+			n.Class, n.Detail = "compensating", "changed: "+detail
+		default:
+			n.Detail = "as before: " + detail
+		}
+	}
+	return nodes
+}
+
 // nodesOf are the steps of an order as boxes.
 func nodesOf(t *client.Task) []diagram.Node {
 	nodes := make([]diagram.Node, len(t.Steps))
@@ -128,6 +194,8 @@ func (s *server) commandOf(ctx context.Context, id string, r *http.Request, comm
 		return s.Client.Undo(ctx, id, with...)
 	case "cancel":
 		return s.Client.Cancel(ctx, id, with[1:]...)
+	case "move":
+		return s.Client.Move(ctx, id, r.PostFormValue("definition"), with...)
 	case "close":
 		return s.Client.Close(ctx, id, by, reason, with...)
 	case "resolve":

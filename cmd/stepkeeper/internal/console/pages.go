@@ -4,14 +4,18 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"html/template"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/diagram"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
@@ -360,6 +364,84 @@ func (s *server) workflows(ctx context.Context, _ *http.Request, _ *kept) (conte
 		Workflows []client.Workflow
 		Schedules []client.Schedule
 	}{all, schedules}}, err
+}
+
+// version is what runs of one definition of a workflow.
+type version struct {
+	Hash           string
+	UnderWay, Stop int // orders
+	Oldest         core.Time
+}
+
+// workflow shows one version of a workflow, the one of new orders unless the address names another, and which versions the
+// orders run that are under way or in Error.
+func (s *server) workflow(ctx context.Context, r *http.Request, _ *kept) (content, error) {
+	name, definition := r.PathValue("name"), cmp.Or(r.URL.Query().Get("definition"), client.Latest)
+	data := struct {
+		Name, Unknown string
+		Def           client.Definition
+		Latest        bool
+		Down, Across  template.HTML
+		Versions      []version
+		More          bool
+		Schedules     []client.Schedule
+	}{Name: name, Latest: definition == client.Latest}
+	var err error
+	if data.Def, err = s.Client.Definition(ctx, name, definition); errors.Is(err, client.ErrNotFound) {
+		data.Unknown = err.Error()
+	} else if err != nil {
+		return content{}, err
+	}
+	nodes := nodesOf(&client.Task{Steps: data.Def.Steps})
+	for i := range nodes { // no step of a definition is in a state
+		_, nodes[i].Detail, _ = strings.Cut(nodes[i].Detail, ", ")
+	}
+	label := "steps of workflow " + name
+	data.Down = template.HTML(diagram.SVG(nodes, diagram.Down, label, false))     //nolint:gosec // the diagram escapes texts
+	data.Across = template.HTML(diagram.SVG(nodes, diagram.Across, label, false)) //nolint:gosec // the diagram escapes texts
+	if data.Versions, data.More, err = s.versions(ctx, name); err != nil {
+		return content{}, err
+	}
+	all, err := s.Client.Schedules(ctx)
+	for _, x := range all {
+		if x.Workflow == name {
+			data.Schedules = append(data.Schedules, x)
+		}
+	}
+	return content{Title: name, Template: "workflow", Data: data}, err
+}
+
+// versions counts the orders of a workflow by the definition that they run.
+func (s *server) versions(ctx context.Context, workflow string) (all []version, more bool, err error) {
+	by := map[string]*version{}
+	for _, state := range []core.State{core.Processing, core.Compensating, core.Error} {
+		seen := 0
+		for o, err := range s.Client.List(ctx, client.Query{State: state, Workflow: workflow, PageSize: mostCounted}) {
+			if err != nil {
+				return nil, false, err
+			}
+			if seen++; seen > mostGrouped {
+				more = true
+				break
+			}
+			v := by[o.Definition]
+			if v == nil {
+				v = &version{Hash: o.Definition, Oldest: o.Created}
+				by[o.Definition] = v
+			}
+			v.Oldest = min(v.Oldest, o.Created)
+			if state == core.Error {
+				v.Stop++
+			} else {
+				v.UnderWay++
+			}
+		}
+	}
+	for _, v := range by {
+		all = append(all, *v)
+	}
+	slices.SortFunc(all, func(a, b version) int { return cmp.Or(cmp.Compare(b.Oldest, a.Oldest), cmp.Compare(a.Hash, b.Hash)) })
+	return all, more, nil
 }
 
 // question is a step that waits for people.
