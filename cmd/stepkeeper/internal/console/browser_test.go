@@ -164,6 +164,9 @@ func (b *tab) shot(name string) {
 // changed is clean after an action: what has come of it may stand above other things, and move them.
 func (b *tab) changed(what string) {
 	b.Helper()
+	for before, now := -1.0, 0.0; now != before; time.Sleep(200 * time.Millisecond) { // the browser tells of it some frames later
+		before, now = now, evaluate[float64](b, `shifted`)
+	}
 	evaluate[bool](b, `shifted = 0; true`)
 	b.clean(what)
 }
@@ -218,7 +221,7 @@ func TestBrowserPages(t *testing.T) {
 		{"overview", "/", "Incidents"}, {"orders", "/orders", "web-2026-000"}, {"order", "/orders/web-2026-003", "What to do next"},
 		{"order-timeline", "/orders/web-2026-003?show=timeline", "received"}, {"incidents", "/incidents", "charge"},
 		{"waiting", "/waiting", "an agent's reply"}, {"answers", "/answers", "approve"}, {"bulk", "/bulk?command=resubmit&step=charge", "Send resubmit to 12 orders"}, {"bulk-none", "/bulk/none", "no such list"}, {"workflows", "/workflows", "expense"},
-		{"workflow", "/workflows/order", "Versions that orders run"}, {"move", "/orders/web-2026-003/move", "After the move"},
+		{"health", "/health", "it takes orders"}, {"workflow", "/workflows/order", "Versions that orders run"}, {"move", "/orders/web-2026-003/move", "After the move"},
 		{"missing", "/orders/nothing", "There is no such order."}, {"bad-filter", "/orders?older=soon", "write it like"}, {"empty", "/orders?state=Closed", "No such orders"},
 	} {
 		b.do(call(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{}), chromedp.EmulateViewport(1280, 900))

@@ -61,6 +61,7 @@ type server struct {
 	told    outcomes
 	streams streams
 	bulks   bulks
+	looked  looked
 }
 
 // file is an asset under a name that changes with its content.
@@ -94,6 +95,7 @@ func New(o Options) http.Handler {
 		"/answers":          s.answers,
 		"/workflows":        s.workflows,
 		"/workflows/{name}": s.workflow,
+		"/health":           s.health,
 		"/bulk":             s.planBulk,
 		"/bulk/{id}":        s.showBulk,
 		"/nothing/{id...}":  s.nothing,
@@ -111,7 +113,7 @@ func New(o Options) http.Handler {
 
 // Paths are the patterns under which New serves, for a handler that serves other things too.
 var Paths = []string{"GET /{$}", "GET /orders", "GET /orders/{id}", "GET /orders/{id}/move", "POST /orders/{id}/command", "GET /incidents", "GET /waiting", "GET /answers",
-	"GET /workflows", "GET /workflows/{name}", "GET /bulk", "GET /bulk/{id}", "POST /bulk", "POST /bulk/{id}/stop", "GET " + livePrefix + "/", "GET /assets/"}
+	"GET /workflows", "GET /workflows/{name}", "GET /health", "GET /bulk", "GET /bulk/{id}", "POST /bulk", "POST /bulk/{id}/stop", "GET " + livePrefix + "/", "GET /assets/"}
 
 func secured(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -176,7 +178,7 @@ func (s *server) functions(assets map[string]string) template.FuncMap {
 type link struct{ Title, Path, Key string }
 
 var links = []link{{"Overview", "/", "h"}, {"Orders", "/orders", "o"}, {"Incidents", "/incidents", "i"}, {"Waiting", "/waiting", "w"},
-	{"Answers", "/answers", "a"}, {"Bulk", "/bulk", "b"}, {"Workflows", "/workflows", "f"}}
+	{"Answers", "/answers", "a"}, {"Bulk", "/bulk", "b"}, {"Workflows", "/workflows", "f"}, {"Health", "/health", "e"}}
 
 func lastStart(all []client.ScheduledStart) *client.ScheduledStart {
 	if len(all) == 0 {

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/client"
@@ -442,6 +443,38 @@ func (s *server) versions(ctx context.Context, workflow string) (all []version, 
 	}
 	slices.SortFunc(all, func(a, b version) int { return cmp.Or(cmp.Compare(b.Oldest, a.Oldest), cmp.Compare(a.Hash, b.Hash)) })
 	return all, more, nil
+}
+
+// looksEvery is how long what was found stays on the page: of a stack a look at everything is some dozens of calls.
+const looksEvery = 30 * time.Second
+
+// looked is what the last look at everything found.
+type looked struct {
+	mu     sync.Mutex
+	at     time.Time
+	checks []client.Check
+	err    error
+}
+
+// health shows what `stepkeeper doctor` says.
+func (s *server) health(ctx context.Context, _ *http.Request, _ *kept) (content, error) {
+	l := &s.looked
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if now := s.Now(); l.at.IsZero() || now.Sub(l.at) >= looksEvery {
+		l.checks, l.err = s.Client.Checks(ctx)
+		if ctx.Err() == nil { // else the page was closed
+			l.at = now
+		}
+	}
+	if l.err != nil {
+		return content{}, l.err
+	}
+	return content{Title: "Health", Template: "health", Data: struct {
+		At      time.Time
+		Program string
+		Checks  []client.Check
+	}{l.at, s.Program, l.checks}}, nil
 }
 
 // question is a step that waits for people.

@@ -35,7 +35,7 @@
   local();
 
   let after = "";
-  const goTo = { h: "/", o: "/orders", i: "/incidents", w: "/waiting", a: "/answers", b: "/bulk", f: "/workflows" };
+  const goTo = { h: "/", o: "/orders", i: "/incidents", w: "/waiting", a: "/answers", b: "/bulk", f: "/workflows", e: "/health" };
   document.addEventListener("keydown", (e) => {
     if (e.ctrlKey || e.metaKey || e.altKey || e.target.closest("input, select, textarea")) return;
     if (after === "g" && goTo[e.key]) location.assign(goTo[e.key]);
