@@ -88,6 +88,14 @@ func (a Alert) many(add func(purpose string, words ...string)) {
 		where = append(where, "code="+a.Code)
 	}
 	list := strings.Join(where, ",")
+	words := []string{"list", "--state", string(core.Error), "--workflow", a.Workflow}
+	if a.Step != "" {
+		words = append(words, "--step", a.Step)
+	}
+	if a.Code != "" {
+		words = append(words, "--code", a.Code)
+	}
+	add("List them", words...)
 	add("What would become of each, if the cause were fixed", "bulk", "resubmit", "--where", list, "--reason", "fixed", "--dry-run")
 	add("When the cause is fixed, go on with all, five of them first", "bulk", "resubmit", "--where", list, "--reason", "fixed", "--canary", "5")
 }

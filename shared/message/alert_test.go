@@ -39,7 +39,8 @@ func TestCommandsForMany(t *testing.T) {
 		return message.Alert{Kind: kind, Orders: orders, Others: others, RaiseAlert: core.RaiseAlert{OrderID: "o-1", Workflow: "order", Step: step, Code: "declined",
 			Accepts: core.Accepted{Resubmit: true}}}.For("Shop", "--stack Shop").Commands
 	}
-	many := []string{"stepkeeper --stack Shop show o-1", "stepkeeper --stack Shop bulk resubmit --where workflow=order,step=pay,code=declined --reason fixed --dry-run",
+	many := []string{"stepkeeper --stack Shop show o-1", "stepkeeper --stack Shop list --state Error --workflow order --step pay --code declined",
+		"stepkeeper --stack Shop bulk resubmit --where workflow=order,step=pay,code=declined --reason fixed --dry-run",
 		"stepkeeper --stack Shop bulk resubmit --where workflow=order,step=pay,code=declined --reason fixed --canary 5"}
 	for _, kind := range []message.AlertKind{message.AlertMore, message.AlertReminder} {
 		if got := of(kind, 7, "pay", false); !slices.Equal(got, many) {
@@ -49,7 +50,7 @@ func TestCommandsForMany(t *testing.T) {
 	if got := of(message.AlertReminder, 1, "pay", false); !slices.Equal(got, []string{"stepkeeper --stack Shop show o-1", "stepkeeper --stack Shop resubmit o-1"}) {
 		t.Errorf("%q", got)
 	}
-	if got := of(message.AlertMore, 7, "", false); !strings.Contains(got[1], "--where workflow=order,code=declined ") {
+	if got := of(message.AlertMore, 7, "", false); !strings.HasSuffix(got[1], "--workflow order --code declined") || !strings.Contains(got[2], "--where workflow=order,code=declined ") {
 		t.Errorf("%q", got)
 	}
 	if got := of(message.AlertMore, 7, "pay", true); !slices.Equal(got, []string{"stepkeeper --stack Shop show o-1", "stepkeeper --stack Shop list --state Error"}) {

@@ -23,6 +23,9 @@ type listOptions struct {
 	app       *App
 	state     string
 	workflow  string
+	step      string
+	code      string
+	prefix    string
 	olderThan time.Duration
 	limit     int
 	all       bool
@@ -35,13 +38,16 @@ func newList(a *App) *cobra.Command {
 		Short: "List orders, newest first",
 		Long: "List orders, newest first. Without --all it shows one page of --limit orders.\n\n" +
 			"With --output json it writes JSON Lines: one order on each line, in the shape of GET /v1/orders.",
-		Example: "  stepkeeper list --state Error\n  stepkeeper list --state Processing --older-than 10m\n  stepkeeper list --workflow order --all --output json",
+		Example: "  stepkeeper list --state Error --step charge-payment --code declined\n  stepkeeper list --state Processing --older-than 10m\n  stepkeeper list --workflow order --all --output json",
 		Args:    args(cobra.NoArgs, "no arguments, only flags"),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runList(cmd.Context(), o) },
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.state, "state", "", "only orders in this `state`: "+strings.Join(stateNames(), ", "))
 	f.StringVar(&o.workflow, "workflow", "", "only orders of this workflow (`name`)")
+	f.StringVar(&o.step, "step", "", "only orders that stopped at this step (`name`), or wait in it")
+	f.StringVar(&o.code, "code", "", "only orders with an error of this `code`")
+	f.StringVar(&o.prefix, "id", "", "only orders whose ID begins with this `text`")
 	f.DurationVar(&o.olderThan, "older-than", 0, "only orders received longer ago than this")
 	f.IntVar(&o.limit, "limit", 50, "at most so `many` orders")
 	f.BoolVar(&o.all, "all", false, "all pages, whatever --limit says")
@@ -77,8 +83,8 @@ func runList(ctx context.Context, o *listOptions) error {
 	if err != nil {
 		return err
 	}
-	q := client.Query{State: core.State(o.state), Workflow: o.workflow, OlderThan: o.olderThan, PageSize: pageSize}
-	if !o.all {
+	q := client.Query{State: core.State(o.state), Workflow: o.workflow, Step: o.step, Code: o.code, IDPrefix: o.prefix, OlderThan: o.olderThan, PageSize: pageSize}
+	if !o.all && o.step+o.code+o.prefix == "" { // these choose among the orders of a page
 		q.PageSize = min(o.limit+1, pageSize) // one more, to know whether there are more
 	}
 	var shown []view.Summary // of the text output, which needs all rows to align them

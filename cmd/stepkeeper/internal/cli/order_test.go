@@ -116,6 +116,10 @@ func TestList(t *testing.T) {
 		{"--limit 3", "stopped processed running"},
 		{"--limit 1 --all", "stopped processed running"},
 		{"--workflow nothing", ""},
+		{"--step zone", "stopped"},
+		{"--code http-422 --state error", "stopped"},
+		{"--code nothing", ""},
+		{"--id pro --limit 1", "processed"},
 	} {
 		r := c.run(t, append([]string{"list", "--output", "json"}, strings.Fields(x.flags)...)...)
 		r.want(t, failure.OK)
