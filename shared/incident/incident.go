@@ -138,7 +138,7 @@ func (s *Incidents) first(ctx context.Context, x Incident) {
 		log.ErrorContext(ctx, "an alert was not taken; the next sweep tries again", "error", err)
 		return
 	}
-	if err := s.change(ctx, told(x.ID, s.cfg.Clock.Now(), 1)); err != nil {
+	if err := s.change(ctx, told(x, s.cfg.Clock.Now(), 1)); err != nil {
 		log.WarnContext(ctx, "it is not stored that an alert was taken; it may come again", "error", err)
 	}
 }
@@ -150,14 +150,22 @@ func (d *document) find(id ID) *Incident {
 	return nil
 }
 
+// same finds the incident as it is stored now; nil where it has ended, or another one has begun with its ID.
+func (d *document) same(x Incident) *Incident {
+	if y := d.find(x.ID); y != nil && y.Opened == x.Opened && y.First.OrderID == x.First.OrderID {
+		return y
+	}
+	return nil
+}
+
 // told is the change after an incident was told.
-func told(id ID, now time.Time, orders int) func(*document) bool {
+func told(x Incident, now time.Time, orders int) func(*document) bool {
 	return func(d *document) bool {
-		x := d.find(id)
-		if x == nil {
+		y := d.same(x)
+		if y == nil {
 			return false
 		}
-		x.Told, x.Orders, x.Most = core.TimeOf(now), orders, max(x.Most, orders)
+		y.Told, y.Orders, y.Most = core.TimeOf(now), orders, max(y.Most, orders)
 		return true
 	}
 }
@@ -203,12 +211,15 @@ func (s *Incidents) Sweep(ctx context.Context) (map[string]port.Stopped, error) 
 		return nil, err
 	}
 	now := s.cfg.Clock.Now()
-	orders, counts, err := s.count(ctx, d, now)
+	orders, counts, whole, err := s.count(ctx, d, now)
 	if err != nil {
 		return nil, err
 	}
 	var errs []error
 	for _, x := range d.Open {
+		if orders[x.ID] == 0 && !whole && x.Over == 0 { // its orders may be among those that were not read
+			continue
+		}
 		if err := s.visit(ctx, x, orders[x.ID], now); err != nil {
 			errs = append(errs, fmt.Errorf("incident of workflow %q at %q, %q: %w", x.Workflow, x.Step, x.Code, err))
 		}
@@ -224,7 +235,7 @@ func (s *Incidents) visit(ctx context.Context, x Incident, orders int, now time.
 			return nil
 		}
 		return s.change(ctx, func(d *document) bool {
-			y := d.find(x.ID)
+			y := d.same(x)
 			if y != nil {
 				y.Most = max(y.Most, orders)
 			}
@@ -236,7 +247,7 @@ func (s *Incidents) visit(ctx context.Context, x Incident, orders int, now time.
 		if err := s.tell(ctx, x, kind, orders); err != nil {
 			return err
 		}
-		return s.change(ctx, told(x.ID, now, orders))
+		return s.change(ctx, told(x, now, orders))
 	}
 }
 
@@ -244,8 +255,8 @@ func (s *Incidents) visit(ctx context.Context, x Incident, orders int, now time.
 func (s *Incidents) over(ctx context.Context, x Incident, now time.Time) error {
 	ended := false
 	err := s.change(ctx, func(d *document) bool {
-		y := d.find(x.ID)
-		if ended = y != nil && y.Opened == x.Opened && y.Last == x.Last; ended {
+		y := d.same(x)
+		if ended = y != nil && y.Last == x.Last; ended {
 			y.Over = core.TimeOf(now)
 		}
 		return ended
@@ -257,9 +268,11 @@ func (s *Incidents) over(ctx context.Context, x Incident, now time.Time) error {
 		return err
 	}
 	return s.change(ctx, func(d *document) bool {
-		before := len(d.Open)
-		d.Open = slices.DeleteFunc(d.Open, func(y Incident) bool { return y.ID == x.ID && y.Over != 0 })
-		return len(d.Open) < before
+		if d.same(x) == nil {
+			return false
+		}
+		d.Open = slices.DeleteFunc(d.Open, func(y Incident) bool { return y.ID == x.ID })
+		return true
 	})
 }
 
@@ -289,14 +302,14 @@ func (s *Incidents) due(x Incident, orders int, now time.Time) message.AlertKind
 	return ""
 }
 
-// count goes through the orders in Error.
-func (s *Incidents) count(ctx context.Context, d document, now time.Time) (map[ID]int, map[string]port.Stopped, error) {
-	orders, counts := map[ID]int{}, map[string]port.Stopped{}
+// count goes through the orders in Error, the newest first; whole says that it came to the end.
+func (s *Incidents) count(ctx context.Context, d document, now time.Time) (orders map[ID]int, counts map[string]port.Stopped, whole bool, err error) {
+	orders, counts = map[ID]int{}, map[string]port.Stopped{}
 	q := port.Query{State: string(core.Error), Limit: pageSize}
 	for seen := 0; seen < mostCounted; {
 		page, err := s.cfg.Tasks.List(ctx, q)
 		if err != nil {
-			return nil, nil, fmt.Errorf("list the orders in Error: %w", err)
+			return nil, nil, false, fmt.Errorf("list the orders in Error: %w", err)
 		}
 		for i := range page.Records {
 			t := view.Listed(&page.Records[i])
@@ -316,11 +329,11 @@ func (s *Incidents) count(ctx context.Context, d document, now time.Time) (map[I
 			counts[t.Workflow] = c
 		}
 		if seen += len(page.Records); page.Next == "" {
-			break
+			return orders, counts, true, nil
 		}
 		q.Cursor = page.Next
 	}
-	return orders, counts, nil
+	return orders, counts, false, nil
 }
 
 func (s *Incidents) tell(ctx context.Context, x Incident, kind message.AlertKind, orders int) error {

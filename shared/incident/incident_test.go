@@ -29,15 +29,20 @@ type desk struct {
 	told      []message.Alert
 	broken    error  // of telling
 	unlisted  error  // of the state store
+	telling   func() // runs while an alert is told
+	pageSize  int    // of a listing
 	meanwhile func() // runs while a sweep reads the orders in Error
 	records   port.Ledger
 	*incident.Incidents
 }
 
 func newDesk(t testing.TB, change func(*incident.Config)) *desk {
-	d := &desk{t: t, now: time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC), inError: map[string]core.RaiseAlert{}, records: memory.NewLedger()}
+	d := &desk{t: t, now: time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC), inError: map[string]core.RaiseAlert{}, pageSize: 2, records: memory.NewLedger()}
 	config := incident.Config{Records: d.records, Tasks: d, Clock: port.ClockFunc(func() time.Time { return d.now }), Log: slog.New(slog.DiscardHandler),
 		Tell: func(_ context.Context, a message.Alert) error {
+			if d.telling != nil {
+				d.telling()
+			}
 			if d.broken == nil {
 				d.told = append(d.told, a)
 			}
@@ -50,7 +55,7 @@ func newDesk(t testing.TB, change func(*incident.Config)) *desk {
 	return d
 }
 
-// List answers the orders in Error, two at a time.
+// List answers the orders in Error, page by page.
 func (d *desk) List(_ context.Context, q port.Query) (port.Page, error) {
 	if d.unlisted != nil || q.State != "Error" {
 		return port.Page{}, errors.Join(d.unlisted, fmt.Errorf("listed %q", q.State))
@@ -63,7 +68,7 @@ func (d *desk) List(_ context.Context, q port.Query) (port.Page, error) {
 	}
 	slices.Sort(ids)
 	page := port.Page{}
-	for _, id := range ids[:min(2, len(ids))] {
+	for _, id := range ids[:min(d.pageSize, len(ids))] {
 		a := d.inError[id]
 		document, err := state.EncodeTask(&core.Task{OrderID: id, Workflow: a.Workflow, ProcessState: core.Error, EndStep: a.Step, EndCode: a.Code, Ended: a.At, Version: 1})
 		if err != nil {
@@ -249,6 +254,48 @@ func TestNoOrderIsLostAtTheEnd(t *testing.T) {
 	d.want("a new one", "first 1")
 	d.sweepAfter(time.Minute)
 	d.want("which is not over")
+}
+
+// An incident of orders that a sweep did not come to is not over.
+func TestMoreThanASweepReads(t *testing.T) {
+	d := newDesk(t, nil)
+	d.stop("o-1", "order", "pay", "declined")
+	for i := range 10_000 { // listed first
+		a := d.inError["o-1"]
+		a.OrderID, a.Code = fmt.Sprintf("a-%05d", i), "busy"
+		d.inError[a.OrderID] = a
+	}
+	d.pageSize = 1000
+	d.want("the first", "first 1")
+	d.sweepAfter(20 * time.Minute)
+	d.want("not read")
+	clear(d.inError)
+	d.sweepAfter(time.Minute)
+	d.want("all was read", "over 0")
+}
+
+// What is told of an incident that has ended meanwhile is not taken for the word of the next one.
+func TestNextIncidentIsToldToo(t *testing.T) {
+	d := newDesk(t, nil)
+	d.stop("o-1", "order", "pay", "declined")
+	clear(d.inError)
+	d.broken = errors.New("no mail")
+	d.now = d.now.Add(20 * time.Minute)
+	if _, err := d.Sweep(context.Background()); err == nil {
+		t.Error("no error")
+	}
+	d.told = nil
+	d.telling = func() { // another order stops while the end is told, and cannot be told itself
+		d.telling = nil
+		d.broken = errors.New("no mail")
+		d.stop("o-2", "order", "pay", "declined")
+		d.broken = nil
+	}
+	d.broken = nil
+	d.sweepAfter(time.Minute)
+	d.want("the end", "over 0")
+	d.sweepAfter(time.Minute)
+	d.want("the next one", "first 1")
 }
 
 // An incident is not over in the minute after an order has stopped: the index may not have it yet.
