@@ -163,6 +163,29 @@ func TestAlertIsSent(t *testing.T) {
 	}
 }
 
+// That a webhook fails is logged without its address, which may hold a secret; and the order is settled all the same (P11).
+func TestAlertWebhookIsKeptSecret(t *testing.T) {
+	w := newFixture(t, "5s")
+	w.write(strings.Replace(fmt.Sprintf(pair, "5s"), "second, after: [first], timeout: 5s, onFailure: undo", "second, after: [first], timeout: 5s, onFailure: stop", 1))
+	w.shop.refuse.Store(true)
+	var log bytes.Buffer
+	w.options.Log = slog.New(slog.NewTextHandler(&log, nil))
+	w.options.OnAlert = embedded.OnAlert{Webhook: "http://127.0.0.1:1/hooks/top-secret"}
+	s := w.open()
+	if r := s.Submit(t.Context(), []message.SubmitOrder{{Schema: 1, OrderID: "o-1", Workflow: "pair", Order: json.RawMessage(`{"n":1}`)}})[0]; r.Err != nil {
+		t.Fatal(r.Err)
+	}
+	if _, err := s.Wait(t.Context(), "o-1", func(x *core.Task) bool { return x.ProcessState == core.Error && x.ResendAt == 0 }); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if text := log.String(); strings.Contains(text, "top-secret") || !strings.Contains(text, "the webhook: ") {
+		t.Error(text)
+	}
+}
+
 // Settings that cannot work are told at the start.
 func TestAlertSettings(t *testing.T) {
 	for want, o := range map[string]embedded.OnAlert{

@@ -54,6 +54,26 @@ func (o OnAlert) Check() error {
 	return nil
 }
 
+// lookEvery is how often the open incidents are looked at, in sweeps: each look counts the orders in Error.
+const lookEvery = 20
+
+// watch tells what is due of the incidents. It is no part of the Supervisor's sweep: a webhook that does not answer must not
+// delay what is overdue.
+func (s *Runtime) watch(ctx context.Context) {
+	tick := time.NewTicker(lookEvery * s.options.SweepEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if _, err := s.incidents.Sweep(ctx); err != nil && ctx.Err() == nil {
+			s.log.ErrorContext(ctx, "incidents; they are looked at again", "error", err)
+		}
+	}
+}
+
 // newIncidents makes what tells the operator.
 func (s *Runtime) newIncidents() *incident.Incidents {
 	sinks := alertSinks{OnAlert: s.options.OnAlert, log: s.log, server: s.options.server}
@@ -102,6 +122,10 @@ func (a alertSinks) post(ctx context.Context, body []byte) error {
 	}
 	req.Header.Set("Content-Type", "application/json")
 	resp, err := http.DefaultClient.Do(req)
+	var failed *url.Error
+	if errors.As(err, &failed) { // its text has the address, which may hold a secret
+		err = failed.Err
+	}
 	if err != nil {
 		return fmt.Errorf("the webhook: %w", err)
 	}

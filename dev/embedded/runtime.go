@@ -16,6 +16,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/functions/supervisor"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/engine"
+	"github.com/stepkeeper/stepkeeper/shared/incident"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/state"
 	"github.com/stepkeeper/stepkeeper/shared/token"
@@ -42,6 +43,7 @@ type Runtime struct {
 	state     *state.Store
 	scheduler *scheduler.Scheduler
 	sweeper   *supervisor.Supervisor
+	incidents *incident.Incidents
 	workflows *workflows
 	tokens    *token.Keys // of answers (P39)
 	agents    []*agent
@@ -115,9 +117,9 @@ func (s *Runtime) wire(ctx context.Context) (err error) {
 		Current: s.workflows.current, Broken: s.workflows.broken, OnCommit: s.hub.committed, CacheTasks: cachedTasks,
 	})
 	s.uncalled = &uncalled{clock: s.clock, log: s.log, now: map[string]waiting{}, worked: map[string]core.Time{}}
-	incidents := s.newIncidents()
+	s.incidents = s.newIncidents()
 	parts := engine.Parts{
-		State: s.state, Queues: s.queues, Alerts: incidents, Leases: memory.NewLeases(), Clock: s.clock,
+		State: s.state, Queues: s.queues, Alerts: s.incidents, Leases: memory.NewLeases(), Clock: s.clock,
 		Name: instanceName(), WakeSlack: wakeSlack, Logger: s.log, Count: s.count, Tracer: s.options.Tracer,
 		Tokens: func(context.Context, bool) (core.Tokens, error) { return s.tokens, nil },
 	}
@@ -129,7 +131,7 @@ func (s *Runtime) wire(ctx context.Context) (err error) {
 			return ctx.Err()
 		},
 	})
-	s.sweeper = supervisor.New(supervisor.Config{Parts: parts, Capacity: s.capacity, Interval: s.options.SweepEvery, Incidents: incidents.Sweep,
+	s.sweeper = supervisor.New(supervisor.Config{Parts: parts, Capacity: s.capacity, Interval: s.options.SweepEvery,
 		Schedules: supervisor.Schedules{Current: s.workflows.scheduled, Records: s.store, Submit: s.startScheduled}})
 	return s.wireAgents()
 }
@@ -157,6 +159,7 @@ func (s *Runtime) start() {
 		a.start(receiving, s, &s.consumers)
 	}
 	s.rest.Go(func() { s.sweep(work) })
+	s.rest.Go(func() { s.watch(work) })
 	s.rest.Go(func() { s.expire(work) })
 	s.rest.Go(func() { s.workflows.watch(work) })
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -36,6 +37,8 @@ const (
 	// mostCounted bounds what one sweep reads of the orders in Error.
 	mostCounted = 10_000
 	pageSize    = 1_000
+	// toldAgain is how long after a sweep could not tell an alert one tries again.
+	toldAgain = time.Minute
 	// tries: a conflict is another incident that was opened at the same moment.
 	tries = 8
 )
@@ -81,7 +84,12 @@ type Tasks interface {
 }
 
 // Incidents is a port.Alerts. Safe for concurrent use.
-type Incidents struct{ cfg Config }
+type Incidents struct {
+	cfg Config
+
+	mu      sync.Mutex
+	refused map[ID]core.Time // when a sweep of this process could not tell it
+}
 
 // New makes Incidents.
 func New(cfg Config) *Incidents {
@@ -94,7 +102,7 @@ func New(cfg Config) *Incidents {
 	if cfg.Log == nil {
 		cfg.Log = slog.Default()
 	}
-	return &Incidents{cfg}
+	return &Incidents{cfg: cfg, refused: map[ID]core.Time{}}
 }
 
 // Raise is done when the order's incident is stored, and opens and tells it where it is the first. That it could not be
@@ -217,10 +225,11 @@ func (s *Incidents) Sweep(ctx context.Context) (map[string]port.Stopped, error) 
 	}
 	var errs []error
 	for _, x := range d.Open {
-		if orders[x.ID] == 0 && !whole && x.Over == 0 { // its orders may be among those that were not read
+		if s.wasRefused(x.ID, now) {
 			continue
 		}
-		if err := s.visit(ctx, x, orders[x.ID], now); err != nil {
+		err := s.visit(ctx, x, orders[x.ID], whole, now)
+		if s.ended(x.ID, err, now); err != nil {
 			errs = append(errs, fmt.Errorf("incident of workflow %q at %q, %q: %w", x.Workflow, x.Step, x.Code, err))
 		}
 	}
@@ -228,8 +237,9 @@ func (s *Incidents) Sweep(ctx context.Context) (map[string]port.Stopped, error) 
 }
 
 // visit tells what is due of an incident.
-func (s *Incidents) visit(ctx context.Context, x Incident, orders int, now time.Time) error {
-	switch kind := s.due(x, orders, now); kind {
+func (s *Incidents) visit(ctx context.Context, x Incident, f found, whole bool, now time.Time) error {
+	orders := f.orders
+	switch kind := s.due(x, orders, whole, now); kind {
 	case "":
 		if orders <= x.Most {
 			return nil
@@ -244,11 +254,32 @@ func (s *Incidents) visit(ctx context.Context, x Incident, orders int, now time.
 	case message.AlertOver:
 		return s.over(ctx, x, now)
 	default:
-		if err := s.tell(ctx, x, kind, orders); err != nil {
+		// What an order accepts may be another thing by now: `show` says it.
+		shown := x
+		if shown.First.Accepts = (core.Accepted{}); f.orders > 0 && !f.first {
+			shown.First = f.example
+		}
+		if err := s.tell(ctx, shown, kind, orders); err != nil {
 			return err
 		}
 		return s.change(ctx, told(x, now, orders))
 	}
+}
+
+// ended notes how a visit ended.
+func (s *Incidents) ended(id ID, err error, now time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if delete(s.refused, id); err != nil {
+		s.refused[id] = core.TimeOf(now)
+	}
+}
+
+func (s *Incidents) wasRefused(id ID, now time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at, was := s.refused[id]
+	return was && now.Sub(at.Std()) < toldAgain
 }
 
 // over ends an incident, unless another order has stopped since it was looked at.
@@ -277,7 +308,8 @@ func (s *Incidents) over(ctx context.Context, x Incident, now time.Time) error {
 }
 
 // due says what has to be told of an incident of which so many orders are in Error now; "" nothing.
-func (s *Incidents) due(x Incident, orders int, now time.Time) message.AlertKind {
+// whole says that all orders in Error were read: of the others none may be left.
+func (s *Incidents) due(x Incident, orders int, whole bool, now time.Time) message.AlertKind {
 	age := now.Sub(x.Opened.Std())
 	since := now.Sub(x.Told.Std())
 	switch {
@@ -290,7 +322,7 @@ func (s *Incidents) due(x Incident, orders int, now time.Time) message.AlertKind
 	case age < s.cfg.Window:
 		return ""
 	case orders == 0:
-		if now.Sub(x.Last.Std()) >= quietTime {
+		if whole && now.Sub(x.Last.Std()) >= quietTime {
 			return message.AlertOver
 		}
 		return ""
@@ -302,9 +334,28 @@ func (s *Incidents) due(x Incident, orders int, now time.Time) message.AlertKind
 	return ""
 }
 
+// found is what a sweep found of an incident.
+type found struct {
+	orders  int
+	example core.RaiseAlert // of one that is in Error now: the one that stopped first, of those that were read
+	first   bool            // the order that opened it is among them
+}
+
+// add counts an order.
+func (f *found) add(t *view.Summary, first core.RaiseAlert) {
+	f.orders++
+	f.first = f.first || t.OrderID == first.OrderID
+	if f.orders == 1 || t.EndedAt <= f.example.At {
+		f.example = core.RaiseAlert{OrderID: t.OrderID, Workflow: t.Workflow, Run: t.Run, Command: t.Command, Phase: t.Phase, At: t.EndedAt}
+		if t.Error != nil {
+			f.example.Step, f.example.Code, f.example.Message = t.Error.Step, t.Error.Code, t.Error.Message
+		}
+	}
+}
+
 // count goes through the orders in Error, the newest first; whole says that it came to the end.
-func (s *Incidents) count(ctx context.Context, d document, now time.Time) (orders map[ID]int, counts map[string]port.Stopped, whole bool, err error) {
-	orders, counts = map[ID]int{}, map[string]port.Stopped{}
+func (s *Incidents) count(ctx context.Context, d document, now time.Time) (orders map[ID]found, counts map[string]port.Stopped, whole bool, err error) {
+	orders, counts = map[ID]found{}, map[string]port.Stopped{}
 	q := port.Query{State: string(core.Error), Limit: pageSize}
 	for seen := 0; seen < mostCounted; {
 		page, err := s.cfg.Tasks.List(ctx, q)
@@ -317,10 +368,16 @@ func (s *Incidents) count(ctx context.Context, d document, now time.Time) (order
 			if t.Error != nil {
 				id.Step, id.Code = t.Error.Step, t.Error.Code
 			}
-			if d.find(id) == nil {
+			x := d.find(id)
+			if x == nil {
 				id = ID{}
+				x = d.find(id)
 			}
-			orders[id]++
+			if x != nil {
+				f := orders[id]
+				f.add(&t, x.First)
+				orders[id] = f
+			}
 			c := counts[t.Workflow]
 			c.Orders++
 			if t.EndedAt != 0 {

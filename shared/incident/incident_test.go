@@ -70,7 +70,7 @@ func (d *desk) List(_ context.Context, q port.Query) (port.Page, error) {
 	page := port.Page{}
 	for _, id := range ids[:min(d.pageSize, len(ids))] {
 		a := d.inError[id]
-		document, err := state.EncodeTask(&core.Task{OrderID: id, Workflow: a.Workflow, ProcessState: core.Error, EndStep: a.Step, EndCode: a.Code, Ended: a.At, Version: 1})
+		document, err := state.EncodeTask(&core.Task{OrderID: id, Workflow: a.Workflow, ProcessState: core.Error, EndStep: a.Step, EndCode: a.Code, EndText: a.Message, Ended: a.At, Version: 1})
 		if err != nil {
 			d.t.Fatal(err)
 		}
@@ -272,6 +272,58 @@ func TestMoreThanASweepReads(t *testing.T) {
 	clear(d.inError)
 	d.sweepAfter(time.Minute)
 	d.want("all was read", "over 0")
+}
+
+// An alert that was never taken is told although a sweep does not come to its orders.
+func TestFirstIsToldAlthoughItWasNotRead(t *testing.T) {
+	d := newDesk(t, nil)
+	d.broken = errors.New("no mail")
+	d.stop("o-1", "order", "pay", "declined")
+	for i := range 10_000 {
+		a := d.inError["o-1"]
+		a.OrderID, a.Code = fmt.Sprintf("a-%05d", i), "busy"
+		d.inError[a.OrderID] = a
+	}
+	d.pageSize, d.broken = 1000, nil
+	d.sweepAfter(time.Minute)
+	d.want("later", "first 0")
+}
+
+// A later alert names an order that is in Error now, and no command that was accepted at another time.
+func TestLaterAlertsNameWhatIsInError(t *testing.T) {
+	d := newDesk(t, nil)
+	d.stop("o-1", "order", "pay", "declined")
+	if !d.told[0].Accepts.Resubmit {
+		t.Errorf("%+v", d.told[0])
+	}
+	d.now = d.now.Add(time.Minute)
+	d.stop("o-2", "order", "pay", "declined")
+	d.now = d.now.Add(time.Minute)
+	d.stop("o-3", "order", "pay", "declined")
+	d.sweepAfter(14 * time.Minute)
+	if a := d.told[1]; a.OrderID != "o-1" || a.Accepts != (core.Accepted{}) || a.RaiseAlert.Message != "no funds" {
+		t.Errorf("%+v", a)
+	}
+	delete(d.inError, "o-1")
+	d.sweepAfter(25 * time.Hour)
+	if a := d.told[2]; a.OrderID != "o-2" || a.Orders != 2 || a.Step != "pay" || a.Code != "declined" || a.RaiseAlert.Message != "no funds" || a.Workflow != "order" || a.Accepts != (core.Accepted{}) {
+		t.Errorf("%+v", a)
+	}
+}
+
+// A sink that does not take an alert is not offered it at every look.
+func TestSinkThatDoesNotAnswer(t *testing.T) {
+	d := newDesk(t, nil)
+	offered := 0
+	d.telling, d.broken = func() { offered++ }, errors.New("no mail")
+	d.stop("o-1", "order", "pay", "declined")
+	for range 18 {
+		d.now = d.now.Add(10 * time.Second)
+		_, _ = d.Sweep(context.Background())
+	}
+	if offered != 4 { // at once, and after 30, 90 and 150 s
+		t.Errorf("offered %d times", offered)
+	}
 }
 
 // What is told of an incident that has ended meanwhile is not taken for the word of the next one.

@@ -2,8 +2,10 @@ package message
 
 import (
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
@@ -40,6 +42,9 @@ func (a Alert) For(deployment, options string) Alert {
 	a.Deployment, a.Commands, a.purposes = deployment, []string{}, nil
 	add := func(purpose string, words ...string) {
 		line := append([]string{"stepkeeper"}, strings.Fields(options)...)
+		for i := range words {
+			words[i] = quoted(words[i])
+		}
 		a.Commands = append(a.Commands, strings.Join(append(line, words...), " "))
 		a.purposes = append(a.purposes, purpose)
 	}
@@ -72,6 +77,23 @@ func (a Alert) For(deployment, options string) Alert {
 	return a
 }
 
+// plain is a word that every shell takes as it is.
+var plain = regexp.MustCompile(`^[A-Za-z0-9._:/=,@%+~-]+$`)
+
+// quoted is a word as a shell takes it literally: codes of errors are an agent's, and may hold anything.
+func quoted(word string) string {
+	if plain.MatchString(word) {
+		return word
+	}
+	word = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return -1
+		}
+		return r
+	}, word)
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
 // many adds commands for all orders of the incident. They are tried without sending first: what one order accepts
 // another one may refuse.
 func (a Alert) many(add func(purpose string, words ...string)) {
@@ -96,6 +118,9 @@ func (a Alert) many(add func(purpose string, words ...string)) {
 		words = append(words, "--code", a.Code)
 	}
 	add("List them", words...)
+	if strings.ContainsFunc(a.Code, func(r rune) bool { return r == ',' || r == '=' || r == '"' }) { // no --where can say it
+		return
+	}
 	add("What would become of each, if the cause were fixed", "bulk", "resubmit", "--where", list, "--reason", "fixed", "--dry-run")
 	add("When the cause is fixed, go on with all, five of them first", "bulk", "resubmit", "--where", list, "--reason", "fixed", "--canary", "5")
 }

@@ -61,6 +61,23 @@ func TestCommandsForMany(t *testing.T) {
 	}
 }
 
+// A code is what an agent says: pasted into a shell, it is a word and nothing else.
+func TestCommandsOfOddCodes(t *testing.T) {
+	of := func(code string) []string {
+		return message.Alert{Kind: message.AlertMore, Orders: 2, RaiseAlert: core.RaiseAlert{OrderID: "o-1", Workflow: "order", Step: "pay", Code: code}}.For("", "").Commands
+	}
+	got := of("it's; rm -rf $HOME\n")
+	if want := `stepkeeper list --state Error --workflow order --step pay --code 'it'\''s; rm -rf $HOME'`; got[1] != want {
+		t.Errorf("%s, want %s", got[1], want)
+	}
+	if want := `stepkeeper bulk resubmit --where 'workflow=order,step=pay,code=it'\''s; rm -rf $HOME' --reason fixed --dry-run`; got[2] != strings.Replace(want, "$HOME'", "$HOME'", 1) {
+		t.Errorf("%s, want %s", got[2], want)
+	}
+	if got := of("no, never"); len(got) != 2 || !strings.HasSuffix(got[1], "--code 'no, never'") {
+		t.Errorf("--where cannot say a comma: %q", got)
+	}
+}
+
 // Each kind says what it is about.
 func TestTitlesOfAlerts(t *testing.T) {
 	for _, c := range []struct {
