@@ -68,7 +68,7 @@ func (t *transport) checkAccess(ctx context.Context) client.Check {
 	}
 	if err := errors.Join(errs...); err != nil {
 		return client.Check{Name: "access", Result: client.CheckFailed, Text: strings.ReplaceAll(err.Error(), "\n", "; "),
-			Fix: "log in as someone who may, or attach the policy " + t.Outputs.Operator}
+			Fix: "use credentials that may read them: attach the policy " + t.Outputs.Operator + " to their role"}
 	}
 	return client.Check{Name: "access", Result: client.CheckOK, Text: "orders, tasks and the index can be read; sending was not tried"}
 }

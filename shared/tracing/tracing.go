@@ -59,9 +59,6 @@ func (t *Tracer) Begin(ctx context.Context, name string) (context.Context, port.
 	return ctx, handling{span}
 }
 
-// Flush sends what is there; a function on Lambda may be frozen afterwards.
-func (t *Tracer) Flush(ctx context.Context) error { return t.provider.ForceFlush(ctx) }
-
 // Close sends what is there, and ends.
 func (t *Tracer) Close(ctx context.Context) error { return t.provider.Shutdown(ctx) }
 

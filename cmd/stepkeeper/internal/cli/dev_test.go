@@ -52,6 +52,29 @@ func TestDevTakesTheProject(t *testing.T) {
 	}
 }
 
+// What is wrong with alerts and spans is said at the start; a collector that is meant for other programs keeps none from starting.
+func TestDevTellsAndTraces(t *testing.T) {
+	t.Chdir(t.TempDir())
+	call{}.run(t, "init").want(t, failure.OK)
+	var got embedded.Options
+	c := call{runtime: func(_ context.Context, o embedded.Options) error { got = o; return nil }}
+	c.run(t, "dev", "--alert-webhook", "https://alerts.example.com/x", "--alert-command", "tee -a alerts", "--alert-window", "5m", "--alert-reminder", "-1s").want(t, failure.OK)
+	if o := got.OnAlert; o.Webhook != "https://alerts.example.com/x" || strings.Join(o.Command, "|") != "tee|-a|alerts" || o.Window != 5*time.Minute || o.Reminder >= 0 || got.Tracer != nil {
+		t.Errorf("%+v", got)
+	}
+	c.run(t, "dev", "--alert-webhook", "alerts.example.com").want(t, failure.Usage, "a URL like", "--alert-webhook")
+	c.run(t, "dev", "--otlp", "127.0.0.1:4317").want(t, failure.Usage, "spans cannot be sent", "correct --otlp")
+	c.run(t, "dev", "--otlp", "http://127.0.0.1:1").want(t, failure.OK)
+	if got.Tracer == nil {
+		t.Error("no spans are recorded")
+	}
+	c.env = map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "collector:4317"}
+	c.run(t, "dev").want(t, failure.OK, "no spans are sent, for OTEL_EXPORTER_OTLP_ENDPOINT cannot be used")
+	if got.Tracer != nil {
+		t.Error("spans are recorded")
+	}
+}
+
 func TestDevWithoutAProject(t *testing.T) {
 	t.Chdir(t.TempDir())
 	call{}.run(t, "dev").want(t, failure.NotFound, "there is no folder workflows", "stepkeeper init shop", "stepkeeper dev --example")
