@@ -159,6 +159,7 @@ type request struct {
 	ConditionExpression                 string
 	ReturnValuesOnConditionCheckFailure string
 	TransactItems                       []struct{ Put request }
+	ExpressionAttributeValues           map[string]map[string]string
 }
 
 func lost(request) (int, string)      { return 500, coded("InternalServerError", "sorry") }
@@ -437,5 +438,23 @@ func TestParallelCallsAreBounded(t *testing.T) {
 		if err := errors.Join(all()...); err != nil || most != parallel {
 			t.Errorf("%s: %d calls at once, want %d; %v", name, most, parallel, err)
 		}
+	}
+}
+
+// An order that moves to attention while the open ones are listed is in the list: attention is read when due has been read.
+func TestListReadsAttentionAfterDue(t *testing.T) {
+	var dues atomic.Int64
+	s := scripted(t, func(in request) (int, string) {
+		bucket, _, _ := strings.Cut(in.ExpressionAttributeValues[":bucket"]["S"], "#")
+		switch n := dues.Load(); {
+		case bucket == string(port.DueBucket):
+			dues.Add(1)
+		case n < dynamo.DefaultShards:
+			t.Errorf("attention was read when %d of %d shards of due had been", n, dynamo.DefaultShards)
+		}
+		return http.StatusOK, `{"Items":[]}`
+	})
+	if _, err := s.List(t.Context(), port.Query{Limit: 10}); err != nil {
+		t.Fatal(err)
 	}
 }

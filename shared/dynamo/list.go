@@ -81,15 +81,20 @@ func newestFirst(a, b *port.Record) int {
 	return cmp.Or(b.Created.Compare(a.Created), strings.Compare(b.ID, a.ID))
 }
 
-// open loads what stands in the buckets due and attention.
+// open loads what stands in the buckets due and attention. Due is read first: an order that enters Error moves from there
+// to attention, and reading both at once could miss it in each.
 func (l *listing) open(ctx context.Context) ([]*port.Record, error) {
-	var partitions []string
-	for shard := range l.options.Shards {
-		partitions = append(partitions, fmt.Sprintf("%s#%d", port.DueBucket, shard), fmt.Sprintf("%s#%d", port.AttentionBucket, shard))
-	}
-	entries, err := l.entries(ctx, partitions, l.options.ListLimit+1)
-	if err != nil {
-		return nil, err
+	var entries []port.Due
+	for _, b := range []port.Bucket{port.DueBucket, port.AttentionBucket} {
+		var partitions []string
+		for shard := range l.options.Shards {
+			partitions = append(partitions, fmt.Sprintf("%s#%d", b, shard))
+		}
+		some, err := l.entries(ctx, partitions, l.options.ListLimit+1)
+		if err != nil {
+			return nil, err
+		}
+		entries = append(entries, some...)
 	}
 	if len(entries) > l.options.ListLimit {
 		return nil, fmt.Errorf("more than %d orders are open, too many to be listed by their age; ask for one by its ID", l.options.ListLimit)
