@@ -69,7 +69,7 @@ func TestRefusedSubmissions(t *testing.T) {
 		{"unknown field", strings.Replace(good, `{`, `{"prioritty":1,`, 1), "unknown-field", "prioritty", `"prioritty" is not known`},
 		{"first unknown field", strings.Replace(good, `{`, `{"zz":1,"yy":2,`, 1), "unknown-field", "yy", `"yy"`},
 		{"other case", strings.Replace(good, `"orderId"`, `"orderID"`, 1), "unknown-field", "orderID", "not known"},
-		{"no schema", with("schema", ""), "invalid-field", "schema", "schema is 0"},
+		{"no schema", with("schema", ""), "invalid-field", "schema", "schema is missing, or 0; write \"schema\": 1"},
 		{"schema as text", with("schema", `"1"`), "invalid-field", "schema", "must be the number 1"},
 		{"no ID", with("orderId", ""), "missing-field", "orderId", "missing"},
 		{"empty ID", with("orderId", `""`), "missing-field", "orderId", "missing"},

@@ -155,6 +155,8 @@ func unknownField(fields map[string]json.RawMessage) error {
 // a *Refusal.
 func (o *SubmitOrder) Check() error {
 	switch {
+	case o.Schema == 0:
+		return refuse(CodeInvalid, "schema", "schema is missing, or 0; write \"schema\": %d", Schema)
 	case o.Schema != Schema:
 		return refuse(CodeInvalid, "schema", "schema is %d; it must be %d", o.Schema, Schema)
 	case o.OrderID == "":

@@ -433,7 +433,10 @@ func TestGuideShowsTheProject(t *testing.T) {
 	t.Error("the guide shows no workflow")
 }
 
-// TestSizes: the README fits one screen before its table, the glossary in 60 lines.
+// productFile is a file of Go, or a schema, in a list of files.
+var productFile = regexp.MustCompile("`[\\w/]+\\.(go|json)`")
+
+// TestSizes: the README fits one screen before its table, the glossary in 60 lines, a kind of step in 14 files.
 func TestSizes(t *testing.T) {
 	screen, _, found := strings.Cut(documents(t)["README.md"], "## Where to go next")
 	lines := strings.Split(screen, "\n")
@@ -447,5 +450,10 @@ func TestSizes(t *testing.T) {
 	}
 	if n := strings.Count(documents(t)["docs/glossary.md"], "\n"); n > 60 {
 		t.Errorf("the glossary has %d lines", n)
+	}
+	_, kinds, _ := strings.Cut(documents(t)["CONTRIBUTING.md"], "## Add a kind of step")
+	kinds, _, _ = strings.Cut(kinds, "\n7. ") // the simulator and the mutants
+	if n := len(productFile.FindAllString(kinds, -1)); n < 10 || n > 14 {
+		t.Errorf("CONTRIBUTING.md says that a kind of step touches %d files of the product", n)
 	}
 }
