@@ -27,7 +27,7 @@ type Error struct {
 	Code       string        // a short, stable word: "unknown-workflow", "busy" …
 	Title      string        // the kind of problem
 	Detail     string        // what happened, to what, what to do
-	Field      string        // the field of the order to blame, "" for none
+	Field      string        // the field of the order that is wrong, "" for none
 	RetryAfter time.Duration // what the server asks to wait; 0: it does not help, or it did not say
 	RequestID  string        // to find an internal failure in the server's log
 }

@@ -18,7 +18,7 @@ type Query struct {
 	PageSize  int           // orders fetched at once, 1 to 1000; 0: 100
 
 	// These select among the orders of a page, here and not in the store: few of many orders take many pages.
-	Step     string // the step to blame, or one that the order waits in
+	Step     string // the step that failed, or one that the order waits in
 	Code     string // of its error
 	IDPrefix string
 }

@@ -50,7 +50,7 @@ type Problem struct {
 	Status     int               `json:"status" doc:"HTTP status"`
 	Code       string            `json:"code" doc:"a short, stable word for programs"`
 	Detail     string            `json:"detail" doc:"what happened, to what, what to do"`
-	Field      string            `json:"field,omitempty" doc:"the field of the order to blame"`
+	Field      string            `json:"field,omitempty" doc:"the field of the order that is wrong"`
 	Errors     []ProblemPlace    `json:"errors,omitempty" nullable:"false" doc:"the places to correct, where there are several"`
 	RetryAfter int               `json:"retryAfter,omitempty" doc:"seconds to wait before sending again; also the header Retry-After"`
 	Verdict    *core.Verdict     `json:"verdict,omitempty" doc:"of a refused command"`

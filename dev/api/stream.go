@@ -43,7 +43,7 @@ type LineError struct {
 	Title      string `json:"title"`
 	Status     int    `json:"status" doc:"that one order alone would be answered with"`
 	Detail     string `json:"detail" doc:"what happened, to what, what to do"`
-	Field      string `json:"field,omitempty" doc:"the field of the order to blame"`
+	Field      string `json:"field,omitempty" doc:"the field of the order that is wrong"`
 	RetryAfter int    `json:"retryAfter,omitempty" doc:"seconds; present where sending the line again later can help"`
 }
 

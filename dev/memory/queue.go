@@ -26,7 +26,7 @@ type Queue struct {
 	asleep   sleepers // delayed and in flight
 	seq      uint64
 	visible  int
-	flying   int
+	inFlight int
 	waiting  list.List // of *waiter, longest waiting first
 	armed    int64     // when the alarm rings that wakes the waiters; 0: none
 	stopRing func()
@@ -92,7 +92,7 @@ func (q *Queue) stand(slot uint32, e *entry) {
 // hideUntil makes a received message invisible.
 func (q *Queue) hideUntil(slot uint32, e *entry, at time.Time) {
 	e.state, e.wake = inFlight, at.UnixNano()
-	q.flying++
+	q.inFlight++
 	q.asleep.push(slot)
 }
 
@@ -100,7 +100,7 @@ func (q *Queue) hideUntil(slot uint32, e *entry, at time.Time) {
 func (q *Queue) unhide(e *entry) {
 	q.asleep.remove(e.place)
 	if e.state == inFlight {
-		q.flying--
+		q.inFlight--
 	}
 }
 
@@ -325,7 +325,7 @@ func (q *Queue) Depth(ctx context.Context) (port.Depth, error) {
 	}
 	q.line.high.trim(gone)
 	q.line.normal.trim(gone)
-	depth.Visible, depth.InFlight, depth.Delayed = q.visible, q.flying, len(q.asleep.slots)-q.flying
+	depth.Visible, depth.InFlight, depth.Delayed = q.visible, q.inFlight, len(q.asleep.slots)-q.inFlight
 	q.notify(now)
 	q.mu.Unlock()
 	q.settle(ctx, left)

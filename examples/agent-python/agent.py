@@ -124,7 +124,7 @@ class Agent:
         try:
             if self.handle(message):
                 self.sqs.delete_message(QueueUrl=self.requests, ReceiptHandle=message["ReceiptHandle"])
-        except Exception:  # one bad message never harms its neighbours; this one comes again
+        except Exception:  # one bad message does not affect the others; this one comes again
             log.exception("message %s was not handled", message["MessageId"])
         finally:
             with self.lock:

@@ -425,7 +425,7 @@ func TestEveryCallBearsTheContext(t *testing.T) {
 	handle(port.Intake, deliver(world.Order("o-1"))...) // its order alone is there
 }
 
-// A refusal names the field to blame.
+// A refusal names the field that is wrong.
 func TestRefusalsNameTheField(t *testing.T) {
 	w, _ := begun(t)
 	if err := w.Store.Forget(ctx, []string{"o-1"}); err != nil {

@@ -1,7 +1,7 @@
 """Bind the address in GATEWAY_LISTEN, in Docker as well.
 
 LocalStack takes the port from that setting and listens on every interface. With the host's network that would let
-anybody nearby run programs here. LocalStack runs this file inside its own process before it opens the port.
+any machine on the network run programs here. LocalStack runs this file inside its own process before it opens the port.
 """
 
 from functools import partial

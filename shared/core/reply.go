@@ -226,10 +226,10 @@ func (r *deciding) pastPointOfNoReturn() bool {
 }
 
 // compensate turns a task that goes forward around. Nothing is claimed here.
-func (r *deciding) compensate(why Why, blamed int) {
+func (r *deciding) compensate(why Why, failed int) {
 	r.t.ProcessState, r.t.Why = Compensating, why
-	if blamed >= 0 {
-		r.setEndReason(blamed)
+	if failed >= 0 {
+		r.setEndReason(failed)
 	}
 }
 

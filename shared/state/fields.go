@@ -61,7 +61,7 @@ var taskFields = tableOf(
 		assumed[core.Task, int]{of: endSeq, says: "the last one, of what has ended"}),
 	text("endCause", "what led to its end", func(t *core.Task) *string { return &t.EndCause },
 		assumed[core.Task, string]{of: endCause, says: "the reply to the step that finished last, of a Processed one; that endStep failed, in Error"}),
-	text("endStep", "the step to blame", func(t *core.Task) *string { return &t.EndStep },
+	text("endStep", "the step that failed", func(t *core.Task) *string { return &t.EndStep },
 		assumed[core.Task, string]{of: undoneFor, says: "of one that is or was undone because a step failed: the step that failed at its first attempt and was not done after it"}),
 	text("endCode", "why it stopped or was undone, a short stable word", func(t *core.Task) *string { return &t.EndCode },
 		assumed[core.Task, string]{of: func(t *core.Task) string { return failureOf(t, t.EndStep).Code }, says: "that of endStep's error"}),

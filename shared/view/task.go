@@ -50,7 +50,7 @@ type Task struct {
 type TaskError struct {
 	Code    string `json:"code,omitempty" doc:"a short, stable word"`
 	Message string `json:"message"`
-	Step    string `json:"step,omitempty" doc:"the step to blame"`
+	Step    string `json:"step,omitempty" doc:"the step that failed"`
 }
 
 // Step is one step of a task.

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -47,6 +48,9 @@ var (
 	notThis = regexp.MustCompile(`(?s)<!-- words: begin -->.*<!-- words: end -->`)
 )
 
+// wordy are the endings of files that hold text for people.
+var wordy = []string{".go", ".md", ".yaml", ".html", ".css", ".js", ".json", ".story", ".py", ".sh"}
+
 // found are the unwanted words of a text, by line.
 func found(words map[string]string, text string) (lines map[int]string) {
 	lines = map[int]string{}
@@ -60,8 +64,8 @@ func found(words map[string]string, text string) (lines map[int]string) {
 	return lines
 }
 
-// TestWords: documents and Go files use the words of their trade. The linter says so too of comments and texts in Go;
-// this test adds identifiers, in which words stand togetherLikeThis, and the documents.
+// TestWords: documents, examples and programs use the words of their trade. The linter says so too of comments and texts in Go;
+// this test adds identifiers, in which words stand togetherLikeThis, and all other files.
 func TestWords(t *testing.T) {
 	words, files := unwanted(t), 0
 	err := filepath.WalkDir("../..", func(path string, entry fs.DirEntry, err error) error {
@@ -70,7 +74,7 @@ func TestWords(t *testing.T) {
 			return err
 		case entry.IsDir() && (entry.Name() == "node_modules" || entry.Name() == "cdk.out" || entry.Name() == "bin" || strings.HasPrefix(entry.Name(), ".") && path != "../.."):
 			return filepath.SkipDir
-		case filepath.Ext(path) != ".go" && filepath.Ext(path) != ".md" || entry.Name() == "CHANGELOG.md":
+		case !slices.Contains(wordy, filepath.Ext(path)) || entry.Name() == "CHANGELOG.md" || entry.Name() == ".golangci.yaml":
 			return nil
 		}
 		text, err := os.ReadFile(path)

@@ -310,7 +310,7 @@ var ofCore = []Mutant{
 	{Name: "P2-key-without-the-run", File: call, Func: "deciding.request", Old: "Key: Key(r.t.OrderID, r.t.Run, s.Name)", New: "Key: Key(r.t.OrderID, 0, s.Name)"},
 	{Name: "P6-new-stop-by-at-each-emission", File: call, Func: "deciding.request", Old: "StopBy: s.StopBy", New: "StopBy: r.at.Now.Add(r.timeout(i) + s.Allowance)"},
 	{Name: "P19-undo-that-stops-forgets-why-it-began", File: end, Func: "deciding.enterError", Old: "if phase == Undoing {", New: "if false {"},
-	{Name: "P19-undo-is-blamed-on-its-own-failure", File: command, Func: "deciding.startUndo", Old: "if t := r.t; t.Phase == Undoing {", New: "if t := r.t; false {"},
+	{Name: "P19-undo-names-its-own-failure", File: command, Func: "deciding.startUndo", Old: "if t := r.t; t.Phase == Undoing {", New: "if t := r.t; false {"},
 	{Name: "P19-cancel-overwrites-why-it-was-undone", File: command, Func: "deciding.cancelCommand", Old: "r.enterEnd(Cancelled)", New: "t.Why = WhyCancel\n\t\tr.enterEnd(Cancelled)", Killers: []string{"core", "workflowtest"}},
 	{Name: "P19-view-hides-why-it-is-undone", File: "shared/view/task.go", Func: "Of", Old: "UndoneFor: errorOf(t.UndoneFor), ", New: "", Killers: []string{"workflowtest"}},
 	{Name: "P19-reserve-forgets-why-it-is-undone", File: "shared/core/sizelimit.go", Func: "longest", Old: "c.UndoneFor = UndoReason{Step: name, Code: strings.Repeat(\"x\", cutCode)}", New: "", Killers: []string{"state"}},

@@ -104,7 +104,7 @@ func (a *answer) failure() *worker.Failure {
 		said = c.text + ": " + said
 	}
 	f.Err = fmt.Errorf("%s answered %d, %s", a.what, a.status, said)
-	if a.status == http.StatusUnauthorized && !named { // no order can be to blame: it waits for the operator (P45)
+	if a.status == http.StatusUnauthorized && !named { // no order can be the cause: it waits for the operator (P45)
 		f.Code = core.CodeUnauthorized
 	}
 	if a.classify[strconv.Itoa(a.status)] == classNotYet {

@@ -27,7 +27,7 @@ type tried struct {
 	Failure
 	again   bool          // another try may succeed, is safe, and fits into the time that is left
 	wait    time.Duration // asked for before it; below 0: the backoff
-	service bool          // the service is to blame: it counts for the breaker
+	service bool          // the service is the cause: it counts for the breaker
 }
 
 func newGuard(r Retry, b Breaker) *guard {

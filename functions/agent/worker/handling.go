@@ -207,7 +207,7 @@ func (h *handling) once(ctx context.Context) error {
 	return nil
 }
 
-// judge decides whether another try makes sense, and whether the service is to blame.
+// judge decides whether another try makes sense, and whether the service is the cause.
 func (h *handling) judge(ctx context.Context, f Failure) *tried {
 	if !f.NoEffect {
 		if !f.Permanent && core.Uncounted(f.Code) { // which is a statement about the call (P45)

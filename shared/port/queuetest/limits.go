@@ -117,7 +117,7 @@ var limitCases = []testCase{
 		s.is("full again", q.Send(s.ctx, []port.Message{text("d")})[0], port.ErrUnavailable)
 	}},
 	{name: "old messages expire", needs: retentions, run: func(s *suite) {
-		q := s.queue(flying)
+		q := s.queue(retained)
 		s.send(q, "old")
 		s.pass(15 * s.unit)
 		s.send(q, "young")
@@ -126,7 +126,7 @@ var limitCases = []testCase{
 		s.none(q)
 	}},
 	{name: "many old messages expire", needs: retentions, run: func(s *suite) {
-		q := s.queue(flying)
+		q := s.queue(retained)
 		for i := range 70 {
 			messages := make([]port.Message, port.MaxBatch)
 			for j := range messages {
@@ -140,7 +140,7 @@ var limitCases = []testCase{
 		s.bodiesAre(s.take(q, 1, long), "young")
 	}},
 	{name: "a redelivery does not make young", needs: retentions, run: func(s *suite) {
-		q := s.queue(flying)
+		q := s.queue(retained)
 		s.send(q, "old")
 		s.one(q, 15*s.unit)
 		s.pass(25 * s.unit)
@@ -189,7 +189,7 @@ var depthCases = []testCase{
 		s.depthIs(q, port.Depth{Visible: 1})
 	}},
 	{name: "expired messages do not count", needs: func(o Options) bool { return o.Retentions && o.ExactDepth }, run: func(s *suite) {
-		q := s.queue(flying)
+		q := s.queue(retained)
 		s.send(q, "a", "b")
 		s.pass(30 * s.unit)
 		s.depthIs(q, port.Depth{})

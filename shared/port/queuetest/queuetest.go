@@ -62,12 +62,12 @@ type Make func(t *testing.T, queues []Config, replyTo []string) Backends
 
 // The queues of every test.
 const (
-	plain  = "plain"
-	other  = "other"
-	retry  = "retry"  // three receives, then dead
-	dead   = "dead"   // takes its dead letters
-	small  = "small"  // holds three messages
-	flying = "flying" // keeps messages for twenty units
+	plain    = "plain"
+	other    = "other"
+	retry    = "retry"    // three receives, then dead
+	dead     = "dead"     // takes its dead letters
+	small    = "small"    // holds three messages
+	retained = "retained" // keeps messages for twenty units
 )
 
 // Run holds the adapter to the contract.
@@ -114,7 +114,7 @@ func runCase(t *testing.T, options Options, make Make, c testCase) {
 		queues = append(queues, Config{Name: small, Capacity: 3})
 	}
 	if options.Retentions {
-		queues = append(queues, Config{Name: flying, Retention: 20 * options.Unit})
+		queues = append(queues, Config{Name: retained, Retention: 20 * options.Unit})
 	}
 	backends := make(t, queues, []string{other})
 	if backends.Close != nil {

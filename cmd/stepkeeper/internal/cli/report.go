@@ -34,7 +34,7 @@ type submitLine struct {
 type submitError struct {
 	Code    string `json:"code"` // "unreadable" before it was sent, else the server's word
 	Message string `json:"message"`
-	Step    string `json:"step,omitempty"` // with --wait: the step to blame
+	Step    string `json:"step,omitempty"` // with --wait: the step that failed
 }
 
 // barFrom is how many records make a progress bar worth while.

@@ -1,5 +1,5 @@
 # An expression that fails is the permanent failure of its step. Nothing was asked for, so there
-# is nothing to undo of it; and none of the others is claimed in the same breath.
+# is nothing to undo of it; and none of the others is claimed in the same decision.
 step a
 step b after=a
 step c after=a input=fails
