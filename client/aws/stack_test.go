@@ -68,7 +68,7 @@ func TestSubmitWaitGet(t *testing.T) {
 			if err != nil || x.State != want || !x.Ended || len(x.Steps) != 2 || x.Steps[1].Agent != "shop" || x.Steps[1].Operation != "charge" {
 				t.Fatalf("%s: %+v %v", id, x, err)
 			}
-			if got, err := c.Get(t.Context(), id); err != nil || got.State != want {
+			if got, err := c.Get(t.Context(), id); err != nil || got.State != want || got.ItemBytes < 200 || got.ItemBytes > 1024 || len(got.Messages) < 4 {
 				t.Errorf("%+v %v", got, err)
 			}
 			if text, err := c.Submitted(t.Context(), id); err != nil || string(text) != `{"end":"`+id+`"}` {

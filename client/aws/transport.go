@@ -137,9 +137,23 @@ func (t *transport) show(ctx context.Context, task *core.Task, detailed bool) (*
 	if detailed {
 		shown = view.Detailed(task, def, nil, time.Now())
 		t.await(ctx, &shown, time.Now())
+		shown.ItemBytes = itemBytes(task)
 		shown.Pinned(t.Outputs.Workflows[idOf(task.Workflow)])
 	}
 	return &shown, nil
+}
+
+// items tells sizes, and calls nothing.
+var items = dynamo.New(nil, dynamo.Tables{}, dynamo.Options{})
+
+// itemBytes is how large DynamoDB counts the item of a task; 0 of one that cannot be written again.
+func itemBytes(task *core.Task) int {
+	document, err := state.EncodeTask(task)
+	if err != nil {
+		return 0
+	}
+	n, _ := items.ItemSize(&port.Record{ID: task.OrderID, Version: task.Version, State: string(task.ProcessState), Workflow: task.Workflow, Created: task.Created.Std(), Document: document})
+	return n
 }
 
 // definition reads the data of a definition; expressions are not for clients. nil for a tombstone.

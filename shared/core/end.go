@@ -47,8 +47,8 @@ func (r *deciding) status(s Status) SendStatus {
 	return SendStatus{ReplyTo: r.t.ReplyTo, Status: s}
 }
 
-// endKind is the final status of the task's present end.
-func endKind(t *Task) StatusKind {
+// EndKind is the final status of the task's present end.
+func EndKind(t *Task) StatusKind {
 	switch t.ProcessState {
 	case Processed:
 		return StatusCompleted
@@ -140,7 +140,7 @@ func (r *deciding) setEnd() {
 	t := r.t
 	t.Ended, t.EndCause, t.EndSeq, t.EndCommand, t.ResendAt = r.at.Now, r.cause, 0, 0, 0
 	r.ended, r.endSteps = true, slices.Clone(t.Steps)
-	status := r.notifies(endKind(t))
+	status := r.notifies(EndKind(t))
 	if status {
 		t.StatusSeq++
 		t.EndSeq = t.StatusSeq
@@ -209,7 +209,7 @@ func (r *deciding) keepEndStates(before *Task) {
 func (r *deciding) emitFinal() {
 	t := r.t
 	if t.EndSeq > 0 {
-		s := Status{Kind: endKind(t), Seq: t.EndSeq, At: t.Ended, Step: t.EndStep, Output: t.Output, Code: t.EndCode, Message: t.EndText}
+		s := Status{Kind: EndKind(t), Seq: t.EndSeq, At: t.Ended, Step: t.EndStep, Output: t.Output, Code: t.EndCode, Message: t.EndText}
 		if t.Closing != nil {
 			s.By, s.Reason = t.Closing.By, t.Closing.Reason
 		}

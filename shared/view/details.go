@@ -15,11 +15,12 @@ type Command struct {
 	Fact    core.Fact `json:"fact,omitempty" doc:"of resolve"`
 }
 
-// Detailed is Of with what only the order and the time tell: the inputs of the steps that were attempted,
+// Detailed is Of with what a single order is asked for: its messages, the inputs of the steps that were attempted,
 // and the commands that would be accepted now. order may be nil: then no inputs are shown.
 func Detailed(t *core.Task, def *core.Definition, order json.RawMessage, now time.Time) Task {
 	v := Of(t, def)
 	v.Accepts = accepts(t, def, order, now)
+	v.Messages = messagesOf(t, def)
 	if def == nil || order == nil {
 		return v
 	}

@@ -35,6 +35,11 @@ func TestShow(t *testing.T) {
 	r = c.run(t, "show", "stopped", "--output", "json")
 	r.want(t, failure.OK)
 	golden(t, "show.json", r.out)
+	r = c.run(t, "show", "stopped", "--messages")
+	r.want(t, failure.OK, "Messages (UTC)", "received  order", "alert Error")
+	if strings.Contains(r.out, "Timeline") || strings.Contains(r.out, "Cost") { // a server of one's own is not billed
+		t.Error(r.out)
+	}
 	c.run(t, "show", "missing").want(t, failure.NotFound, "there is no order missing", "stepkeeper list")
 	c.terminal = true
 	if r := c.run(t, "show", "stopped"); !strings.Contains(r.out, "\x1b[") {

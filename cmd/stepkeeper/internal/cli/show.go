@@ -10,36 +10,45 @@ import (
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
 	"github.com/stepkeeper/stepkeeper/shared/view"
+	"github.com/stepkeeper/stepkeeper/verify/cost"
 )
 
 type showOptions struct {
-	app *App
-	id  string
+	app      *App
+	id       string
+	messages bool
 }
 
 // shown is `show --output json`: the task as GET /v1/orders/{id} answers it, its timeline, and what
 // can be done next.
 type shown struct {
 	view.Task
-	Order    json.RawMessage `json:"order,omitempty"` // as it was submitted
+	Order    json.RawMessage `json:"order,omitempty"`   // as it was submitted
+	Receipt  *cost.Receipt   `json:"receipt,omitempty"` // of a stack
 	Timeline []view.Moment   `json:"timeline"`
 	Next     []render.Advice `json:"next"` // empty where nothing is to be done
 }
 
 func newShow(a *App) *cobra.Command {
-	return &cobra.Command{
+	o := &showOptions{app: a}
+	cmd := &cobra.Command{
 		Use:   "show ID",
 		Short: "Show an order: its steps, what happened when, and what to do next",
 		Long: "Show how an order stands: each step with its attempts, times and errors, inputs and outputs, the\n" +
 			"timeline of what happened and what is planned, why it stopped, and the commands to run next: only\n" +
-			"those that would be accepted now.",
-		Example:           "  stepkeeper show order-1001\n  stepkeeper show order-1001 --output json",
+			"those that would be accepted now. Of an order on AWS it estimates too what that has cost.\n\n" +
+			"--messages shows what the order has received and sent in the place of the timeline: requests, replies,\n" +
+			"wakes, statuses with their numbers, and whether its end was told. --output json has both.",
+		Example:           "  stepkeeper show order-1001\n  stepkeeper show order-1001 --messages\n  stepkeeper show order-1001 --output json",
 		Args:              args(cobra.ExactArgs(1), "the ID of an order"),
 		ValidArgsFunction: a.completeOrders(1),
 		RunE: func(cmd *cobra.Command, given []string) error {
-			return runShow(cmd.Context(), &showOptions{app: a, id: given[0]})
+			o.id = given[0]
+			return runShow(cmd.Context(), o)
 		},
 	}
+	cmd.Flags().BoolVar(&o.messages, "messages", false, "show messages in the place of the timeline")
+	return cmd
 }
 
 func runShow(ctx context.Context, o *showOptions) error {
@@ -51,9 +60,13 @@ func runShow(ctx context.Context, o *showOptions) error {
 	if err != nil {
 		return err
 	}
+	receipt, priced := cost.ReceiptOf(&task, order)
 	if !o.app.JSON() {
 		page := o.app.page()
-		page.Order = order
+		page.Order, page.Messages = order, o.messages
+		if priced {
+			page.Receipt = receipt.Text()
+		}
 		page.Task(o.app.Streams.Out, task)
 		if task.Unchecked != "" {
 			o.app.warn(task.Unchecked)
@@ -61,6 +74,9 @@ func runShow(ctx context.Context, o *showOptions) error {
 		return nil
 	}
 	doc := shown{Task: task, Order: order, Timeline: view.Timeline(task), Next: render.Next(task, o.app.program())}
+	if priced {
+		doc.Receipt = &receipt
+	}
 	if doc.Next == nil {
 		doc.Next = []render.Advice{}
 	}

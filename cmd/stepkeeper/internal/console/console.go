@@ -165,6 +165,7 @@ func (s *server) functions(assets map[string]string) template.FuncMap {
 		"json":      s.shown,
 		"state":     stateClass,
 		"clean":     render.Clean,
+		"message":   render.MessageRow,
 		"span":      func(d time.Duration) string { return render.Span(d) },
 		"pages":     func() []link { return links },
 		"stdtime":   func(t time.Time) template.HTML { return timeElement(core.TimeOf(t)) },

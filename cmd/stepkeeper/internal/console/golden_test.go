@@ -47,7 +47,14 @@ func recorded() []view.Task {
 		Attempts:   []view.Attempt{{Step: "reserve", Number: 1, Operation: core.Do, Agent: "stock", Began: moment(2), Ended: moment(5), Outcome: core.OutcomeRetryLater, Code: "busy"}},
 		Earlier:    &view.Earlier{Failed: 2, RetryLater: 1},
 		Unattended: []view.Unattended{{Queue: "requests-post", Agent: "post", Waiting: 3, Since: moment(33), Reason: "nothing receives from it", Fix: "start the agent"}},
-		Accepts:    []view.Command{{Command: "cancel"}}}
+		Accepts:    []view.Command{{Command: "cancel"}},
+		Version:    9, ItemBytes: 2900, ReplyTo: "shop", Statuses: 1,
+		Messages: []view.Message{{At: moment(0), Way: "received", Kind: view.MessageOrder, What: "order"},
+			{At: moment(0), Way: "sent", Kind: view.MessageStatus, Peer: "shop", What: "started", Seq: 1},
+			{At: moment(2), Way: "sent", Kind: view.MessageRequest, Peer: "stock", What: "reserve", Step: "reserve", Attempt: 1, Until: moment(32)},
+			{At: moment(5), Way: "received", Kind: view.MessageReply, Peer: "stock", What: "retry-later", Step: "reserve", Attempt: 1, Code: "busy"},
+			{At: moment(19), Way: "received", Kind: view.MessageCommand, Peer: "ada", What: "resubmit", Code: "accepted", Text: "the bank <is> back"},
+			{At: moment(31), Way: "sent", Kind: view.MessageAlert, What: "Error", Final: true, Untold: true, Until: moment(61)}}}
 	broken := view.Task{OrderID: "broken", Workflow: "order", State: core.Error, Phase: core.Forward, Ended: true, Run: 1, Command: 1, Created: moment(0), EndedAt: moment(31), Error: stopped,
 		Steps: slices.Clone(steps[:2]), Definition: strings.Repeat("1", 32), Deployed: strings.Repeat("2", 32),
 		Accepts: []view.Command{{Command: "resubmit"}, {Command: "undo"}, {Command: "close"}, {Command: "resolve", Step: "charge", Fact: core.Happened}, {Command: "resolve", Step: "charge", Fact: core.NotHappened}}}
@@ -153,7 +160,7 @@ func TestPagesAsTheyAreWritten(t *testing.T) {
 	h := console.New(console.Options{Client: c, Name: "shop", Program: "stepkeeper --stack shop", Redact: redact, Log: slog.New(slog.DiscardHandler),
 		Now: func() time.Time { return moment(60).Std() }})
 	changing := regexp.MustCompile(`value="[A-Z2-7]{26}"|-[0-9a-f]{8,}\.(js|css|svg)`)
-	for name, path := range map[string]string{"overview": "/", "orders": "/orders?workflow=order", "orders-step": "/orders?step=charge&code=http-503", "busy": "/orders/busy?show=timeline", "events": "/orders/busy?show=events",
+	for name, path := range map[string]string{"overview": "/", "orders": "/orders?workflow=order", "orders-step": "/orders?step=charge&code=http-503", "busy": "/orders/busy?show=timeline", "events": "/orders/busy?show=events", "messages": "/orders/busy?show=messages",
 		"broken": "/orders/broken", "undone": "/orders/undone", "closed": "/orders/closed?show=timeline", "incidents": "/incidents", "waiting": "/waiting", "answers": "/answers", "workflows": "/workflows", "workflow": "/workflows/order", "workflow-gone": "/workflows/gone", "health": "/health", "move": "/orders/broken/move", "move-refused": "/orders/closed/move?definition=" + strings.Repeat("3", 32),
 		"bulk": "/bulk?command=undo&step=charge", "bulk-empty": "/bulk"} {
 		w := httptest.NewRecorder()

@@ -15,6 +15,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/view"
+	"github.com/stepkeeper/stepkeeper/verify/cost"
 )
 
 // orderPage is what the page of one order shows.
@@ -26,8 +27,9 @@ type orderPage struct {
 	Advice       []advice
 	Questions    []question
 	Timeline     []view.Moment
-	Show         string // compact, timeline or events
-	Order        string // as it was submitted
+	Show         string        // compact, timeline, events or messages
+	Receipt      *cost.Receipt // nil: only what runs on AWS is billed
+	Order        string        // as it was submitted
 	OrderProblem string
 	Token        string
 	ReadOnly     bool
@@ -49,11 +51,14 @@ func (s *server) order(ctx context.Context, r *http.Request, _ *kept) (content, 
 	}
 	p := orderPage{Task: t, Name: s.Name, Show: r.URL.Query().Get("show"), Token: s.secret, ReadOnly: s.ReadOnly, Timeline: view.Timeline(*t),
 		Questions: s.questions(t), Outcome: s.told.get(r.URL.Query().Get("command"))}
-	if p.Show != "timeline" && p.Show != "events" {
+	if p.Show != "timeline" && p.Show != "events" && p.Show != "messages" {
 		p.Show = "compact"
 	}
-	if p.Show == "timeline" {
+	switch p.Show {
+	case "timeline":
 		p.Timeline = withoutPlans(p.Timeline)
+	case "events":
+		p.Timeline = withAttempts(p.Timeline, t)
 	}
 	nodes := nodesOf(t)
 	label := "steps of order " + t.OrderID + " and their states"
@@ -63,11 +68,12 @@ func (s *server) order(ctx context.Context, r *http.Request, _ *kept) (content, 
 	for _, a := range render.Next(*t, s.Program) {
 		p.Advice = append(p.Advice, adviceOf(a))
 	}
-	switch order, err := s.Client.Submitted(ctx, t.OrderID); {
-	case err == nil:
-		p.Order = s.shown(order)
-	default:
-		p.OrderProblem = err.Error()
+	order, err := s.Client.Submitted(ctx, t.OrderID)
+	if p.Order = s.shown(order); err != nil {
+		p.Order, p.OrderProblem = "", err.Error()
+	}
+	if receipt, ok := cost.ReceiptOf(t, order); ok {
+		p.Receipt = &receipt
 	}
 	return content{Title: t.OrderID, Template: "order", Data: p}, nil
 }
@@ -79,6 +85,26 @@ func withoutPlans(all []view.Moment) (some []view.Moment) {
 		}
 	}
 	return some
+}
+
+// withAttempts adds the attempts that were not done, and the answers that people gave.
+func withAttempts(all []view.Moment, t *client.Task) []view.Moment {
+	for _, a := range t.Attempts {
+		of := fmt.Sprintf("attempt %d", a.Number)
+		if a.Operation == core.UndoOp {
+			of = "undo, " + of
+		}
+		all = append(all, view.Moment{At: a.Began, Step: a.Step, What: of + " began", Text: a.Agent}, view.Moment{At: a.Ended, Step: a.Step, What: of + ": " + string(a.Outcome), Text: a.Code})
+	}
+	for i := range t.Steps {
+		if answers := t.Steps[i].Answers; answers != nil {
+			for _, v := range answers.Votes {
+				all = append(all, view.Moment{At: v.At, Step: t.Steps[i].Name, What: "answered by " + v.By})
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b view.Moment) int { return cmp.Compare(a.At, b.At) })
+	return all
 }
 
 func adviceOf(a render.Advice) advice {

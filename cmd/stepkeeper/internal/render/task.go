@@ -21,6 +21,9 @@ type Page struct {
 	Program string          // how the command line is called, for the commands to run next
 	Width   int             // columns; 0 does not cut
 	Order   json.RawMessage // as it was submitted; nil where it is not known
+	Receipt string          // what it has cost; "" where that is not known
+	// Messages: show what the order has received and sent in the place of its timeline.
+	Messages bool
 }
 
 // Task tells all about a task to an operator who was woken by it: how it stands, why, what each
@@ -37,7 +40,15 @@ func (p Page) Task(w io.Writer, t view.Task) {
 	p.steps(w, t)
 	p.attempts(w, t)
 	p.data(w, t)
-	p.timeline(w, t)
+	if p.Messages {
+		p.messages(w, t)
+	} else {
+		p.timeline(w, t)
+	}
+	if p.Receipt != "" {
+		p.title(w, "Cost")
+		fmt.Fprintf(w, "  %s\n", p.Receipt)
+	}
 	p.verdicts(w, t)
 	p.next(w, t)
 }
@@ -461,6 +472,47 @@ func (p Page) timeline(w io.Writer, t view.Task) {
 		line := fmt.Sprintf("%-*s  %s", wide, m.Step, p.cut(text, 2+12+2+wide+2))
 		fmt.Fprintf(w, "  %s  %s\n", p.Style.Faint(clock(m.At)), p.styleMoment(m, t, line))
 	}
+}
+
+func (p Page) messages(w io.Writer, t view.Task) {
+	p.title(w, "Messages (UTC)")
+	var rows [][]string
+	for _, m := range t.Messages {
+		rows = append(rows, append([]string{dash(m.At)}, MessageRow(m)...))
+	}
+	Table(w, p.Style, "  ", []string{"TIME", "WAY", "MESSAGE", "WITH", "OF", "NOTE"}, rows)
+}
+
+// MessageRow says what a message is: which way it went, what it was, with whom, of which attempt, and what is to be noted.
+func MessageRow(m view.Message) []string {
+	of := m.Step
+	if m.Attempt > 0 {
+		of += ", attempt " + strconv.Itoa(m.Attempt)
+	}
+	what := m.Kind
+	if m.What != m.Kind {
+		what += " " + m.What
+	}
+	var notes []string
+	if m.Seq > 0 {
+		notes = append(notes, "number "+strconv.Itoa(m.Seq))
+	}
+	switch {
+	case m.Untold:
+		notes = append(notes, "not known to be sent: again "+Moment(m.Until))
+	case m.Final:
+		notes = append(notes, "told")
+	case m.Until != 0 && m.Kind == view.MessageRequest:
+		notes = append(notes, "reply due "+Moment(m.Until))
+	case m.Until != 0:
+		notes = append(notes, "comes "+Moment(m.Until))
+	}
+	for _, text := range []string{m.Code, m.Text} {
+		if text != "" {
+			notes = append(notes, Clean(text))
+		}
+	}
+	return []string{m.Way, Clean(what), dashed(Clean(m.Peer)), dashed(of), dashed(strings.Join(notes, ", "))}
 }
 
 // styleMoment shows in colour what matters: failures and ends; what is planned is faint.

@@ -1,0 +1,236 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+// Message is one that a task has received or sent. All of it follows from the document (P12): what that does not keep, such as
+// the requests between the first and the last attempt once they are over 16, is not among them.
+type Message struct {
+	At      core.Time `json:"at,omitzero" doc:"absent where the document does not keep it"`
+	Way     string    `json:"way" enum:"received,sent"`
+	Kind    string    `json:"kind" enum:"order,command,answer,reply,progress,request,wake,children,status,alert,end"`
+	Peer    string    `json:"peer,omitempty" doc:"from whom it came, or to whom it went: an agent, a reply-to, a person, an order"`
+	Step    string    `json:"step,omitempty"`
+	Attempt int       `json:"attempt,omitempty"`
+	What    string    `json:"what" doc:"an operation of an agent, an outcome, a kind of status, a command"`
+	Seq     int       `json:"seq,omitempty" doc:"of a numbered status"`
+	Final   bool      `json:"final,omitempty" doc:"it tells the present end (P11)"`
+	Untold  bool      `json:"untold,omitempty" doc:"of what tells the end: it is not known that it was sent, and it is sent again at until"`
+	Until   core.Time `json:"until,omitzero" doc:"of a request: its complete-by time; of a wake: when it comes; of what is not told: when it is sent again"`
+	Code    string    `json:"code,omitempty"`
+	Text    string    `json:"text,omitempty"`
+
+	order core.Time // what it is sorted by
+}
+
+const (
+	received = "received"
+	sent     = "sent"
+)
+
+// Kinds of messages.
+const (
+	MessageOrder    = "order"
+	MessageCommand  = "command"
+	MessageAnswer   = "answer"
+	MessageReply    = "reply"
+	MessageProgress = "progress"
+	MessageRequest  = "request"
+	MessageWake     = "wake"
+	MessageChildren = "children"
+	MessageStatus   = "status"
+	MessageAlert    = "alert"
+	MessageEnd      = "end" // to the parent of a child
+)
+
+// messages of one task, as they are gathered.
+type messages struct {
+	task *core.Task
+	def  *core.Definition
+	all  []Message
+}
+
+func (m *messages) add(at core.Time, way, kind, peer, what string, more func(*Message)) {
+	msg := Message{At: at, Way: way, Kind: kind, Peer: peer, What: what, order: at}
+	if more != nil {
+		more(&msg)
+	}
+	m.all = append(m.all, msg)
+}
+
+func messagesOf(t *core.Task, def *core.Definition) []Message {
+	m := &messages{task: t, def: def}
+	m.beginning()
+	for _, a := range attemptList(t, def) {
+		m.attempt(a)
+	}
+	for i := range t.Steps {
+		m.step(&t.Steps[i], definitionOf(def, t.Steps[i].Name))
+	}
+	for _, v := range t.Verdicts {
+		m.add(v.At, received, MessageCommand, v.By, v.Command, func(x *Message) {
+			x.Text = strings.TrimPrefix(v.Reason+"; "+v.Note, "; ")
+			x.Text, x.Code = strings.TrimSuffix(x.Text, "; "), map[bool]string{true: "accepted", false: "refused"}[v.Accepted]
+		})
+	}
+	m.end()
+	slices.SortStableFunc(m.all, func(a, b Message) int { return int(a.order.Sub(b.order)) })
+	return m.all
+}
+
+func attemptList(t *core.Task, def *core.Definition) []Attempt {
+	list, _ := attemptsOf(t, def)
+	return list
+}
+
+// beginning is the order, and what its sender was told at once.
+func (m *messages) beginning() {
+	t := m.task
+	if t.Workflow == "" {
+		return // a cancel came before the order
+	}
+	from := ""
+	if t.Parent != nil {
+		from = t.Parent.OrderID
+	}
+	m.add(t.Created, received, MessageOrder, from, MessageOrder, nil)
+	if t.ReplyTo == "" {
+		return
+	}
+	if m.def != nil && m.def.Notifies(core.StatusReceived) {
+		m.add(t.Created, sent, MessageStatus, t.ReplyTo, string(core.StatusReceived), nil)
+	}
+	if t.StartSeq > 0 {
+		m.add(t.StartAt, sent, MessageStatus, t.ReplyTo, string(core.StatusStarted), func(x *Message) { x.Seq = t.StartSeq })
+	}
+}
+
+// attempt is one that did not end done: its request, and its reply where one came.
+func (m *messages) attempt(a Attempt) {
+	d := definitionOf(m.def, a.Step)
+	if a.Agent == "" {
+		return // a step that calls none
+	}
+	of := func(x *Message) { x.Step, x.Attempt = a.Step, a.Number }
+	m.add(a.Began, sent, MessageRequest, a.Agent, operation(d, a.Operation == core.UndoOp), of)
+	if a.Outcome == core.OutcomeFailed || a.Outcome == core.OutcomeRetryLater {
+		m.add(a.Ended, received, MessageReply, a.Agent, string(a.Outcome), func(x *Message) { of(x); x.Code = a.Code })
+	}
+}
+
+// operation is the name by which an agent is asked.
+func operation(d *core.StepDefinition, undo bool) string {
+	switch {
+	case d == nil && undo:
+		return string(core.UndoOp)
+	case d == nil:
+		return string(core.Do)
+	case undo && d.Undo != nil:
+		return d.Undo.Operation
+	}
+	return d.Operation
+}
+
+// step is what the present or last attempt of a step has sent and received.
+func (m *messages) step(s *core.Step, d *core.StepDefinition) {
+	if s.FirstAt == 0 {
+		return
+	}
+	of := func(x *Message) { x.Step, x.Attempt = s.Name, s.Attempt }
+	switch {
+	case d != nil && d.Each != nil:
+		m.children(s)
+	case d == nil || d.Agent != "":
+		m.calls(s, d)
+	case s.Answers != nil:
+		for _, v := range s.Answers.Votes {
+			what := MessageAnswer // what came with an event is the application's own
+			if d != nil && d.Answer != nil && d.Answer.Event == "" {
+				what = string(v.Value)
+			}
+			m.add(v.At, received, MessageAnswer, v.By, what, of)
+		}
+	case s.FinishedAt != 0:
+		m.add(s.FinishedAt, received, MessageWake, "", "the wait is over", of)
+	}
+	if going := m.task.ProcessState == core.Processing || m.task.ProcessState == core.Compensating; going && s.WakeAt != 0 && !s.InFlight() {
+		m.add(s.ClaimedAt, sent, MessageWake, "", "the wait is over", func(x *Message) { of(x); x.Until = s.WakeAt })
+	}
+	if s.FinishSeq > 0 {
+		m.add(s.FinishedAt, sent, MessageStatus, m.task.ReplyTo, string(core.StatusStepFinished), func(x *Message) { x.Step, x.Seq = s.Name, s.FinishSeq })
+	}
+}
+
+// calls are the requests of a step that an agent was asked for, and the replies, but for the attempts that did not end done.
+func (m *messages) calls(s *core.Step, d *core.StepDefinition) {
+	agent := s.Agent
+	if d != nil {
+		agent = d.AskedAgent(s)
+	}
+	listed := func(number int, began core.Time) bool {
+		return slices.ContainsFunc(m.task.Attempts, func(a core.Attempt) bool { return a.Step == s.Name && (a.Number == number || a.Began == began) })
+	}
+	last := func(x *Message) { x.Step, x.Attempt = s.Name, s.Attempt }
+	if !listed(s.Attempt, s.ClaimedAt) {
+		m.add(s.ClaimedAt, sent, MessageRequest, agent, operation(d, s.Undo), func(x *Message) {
+			if last(x); s.InFlight() {
+				x.Until = s.CompleteBy
+			}
+		})
+	}
+	if s.Undo && s.FirstAt != s.ClaimedAt && !listed(0, s.FirstAt) {
+		m.add(s.FirstAt, sent, MessageRequest, agent, operation(d, false), func(x *Message) { x.Step = s.Name })
+	}
+	if p := s.Progress; p != nil && s.InFlight() {
+		m.add(p.At, received, MessageProgress, agent, fmt.Sprintf("%d %%", p.Percent), func(x *Message) { last(x); x.Text = p.Note })
+	}
+	if s.FinishedAt != 0 {
+		m.add(s.FinishedAt, received, MessageReply, agent, string(core.OutcomeDone), func(x *Message) {
+			if x.Step = s.Name; !s.Undo {
+				x.Attempt = s.Attempt
+			}
+		})
+	}
+	if s.State == core.Compensated && s.Undo { // when is not kept
+		m.add(0, received, MessageReply, agent, string(core.OutcomeDone), func(x *Message) { last(x); x.order = s.ClaimedAt })
+	}
+}
+
+// children are what a step has asked of its child orders, and what they have told.
+func (m *messages) children(s *core.Step) {
+	c := s.Children
+	if c == nil {
+		return
+	}
+	what, ended := "start", c.Next-len(c.Open)
+	if s.Undo {
+		what, ended = "undo", max(0, c.Count-c.Cursor-len(c.Open))
+	}
+	m.add(s.ClaimedAt, sent, MessageChildren, "", what, func(x *Message) {
+		x.Step, x.Attempt = s.Name, s.Attempt
+		x.Text = fmt.Sprintf("%d child orders, %d of them have told their ends", ended+len(c.Open), ended)
+	})
+}
+
+// end is what was sent of the present end, and whether it was told (P11).
+func (m *messages) end() {
+	t := m.task
+	if t.Ended == 0 {
+		return
+	}
+	told := func(x *Message) { x.Final, x.Untold, x.Until = true, t.ResendAt != 0, t.ResendAt }
+	if t.EndSeq > 0 {
+		m.add(t.Ended, sent, MessageStatus, t.ReplyTo, string(core.EndKind(t)), func(x *Message) { told(x); x.Seq, x.Code, x.Text, x.Step = t.EndSeq, t.EndCode, t.EndText, t.EndStep })
+	}
+	if t.Parent != nil {
+		m.add(t.Ended, sent, MessageEnd, t.Parent.OrderID, string(core.EndKind(t)), told)
+	}
+	if t.ProcessState == core.Error {
+		m.add(t.Ended, sent, MessageAlert, "", "Error", func(x *Message) { told(x); x.Code, x.Step = t.EndCode, t.EndStep })
+	}
+}
