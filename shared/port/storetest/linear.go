@@ -293,9 +293,8 @@ func ask(dice *rand.Rand, client, n int, known map[string]int64) question {
 		expected = int64(dice.IntN(6))
 		fallthrough
 	default:
-		w := replacement(q.id, expected)
+		w := write(q.id, expected)
 		if expected == 0 {
-			w.Order = order(q.id)
 			w.Order.ContentHash = fmt.Sprintf("%d.%d", client, n)
 		}
 		w.Record.Document = fmt.Appendf(nil, `"%d.%d"`, client, n)

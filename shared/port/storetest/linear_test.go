@@ -150,13 +150,13 @@ func TestTheCheckerCanFail(t *testing.T) {
 
 // What is found is shown by its shortest beginning.
 func TestWhatIsWrongIsShownShortly(t *testing.T) {
-	w := creation("a")
+	w := write("a", 0)
 	ops := []porcupine.Operation{
 		{ClientId: 1, Input: question{id: "a", write: &w}, Call: 0, Output: answer{class: "success"}, Return: 10},
 		{ClientId: 2, Input: question{id: "a"}, Call: 20, Output: answer{class: "success"}, Return: 30},
 		{ClientId: 3, Input: question{id: "a", order: true}, Call: 40, Output: answer{class: "success", found: w.Order.ContentHash}, Return: 50},
 	}
-	w2 := replacement("a", 1) // under way all the time: it explains nothing, and is shown
+	w2 := write("a", 1) // under way all the time: it explains nothing, and is shown
 	ops = append(ops, porcupine.Operation{ClientId: 4, Input: question{id: "a", write: &w2}, Call: 5, Output: answer{class: class(port.ErrUnavailable)}, Return: 90})
 	got := judge(ops)
 	if !strings.Contains(got, "later: "+class(port.ErrUnavailable)) {
