@@ -3,6 +3,5 @@
 // the queues, which is safe because the state store rebuilds what a restart loses (P27).
 //
 // Nothing here reads the machine's clock: time comes from the port.Clock given, so that a
-// simulator decides what time it is. No goroutine is started, and no map is ranged over, so
-// that the same calls give the same answers.
+// simulator decides what time it is. No goroutine is started, and the same calls give the same answers.
 package memory

@@ -275,97 +275,6 @@ func TestMemoryUnderConcurrency(t *testing.T) {
 	}
 }
 
-// The index and the listing keep their order through thousands of records that come, move and go.
-func TestManyRecords(t *testing.T) {
-	r := rand.New(rand.NewPCG(3, 3))
-	store := memory.NewStore(1)
-	type known struct {
-		version int64
-		due     time.Time
-		created time.Time
-	}
-	all := map[string]*known{}
-	write := func(id string, k *known) {
-		w := port.Write{Record: port.Record{ID: id, Version: k.version, State: "Processing", Workflow: "order", Document: []byte("{}"),
-			Created: k.created, Bucket: port.DueBucket, IndexAt: k.due}, Expected: k.version - 1}
-		if k.version == 1 {
-			w.Order = &port.Order{ID: id, Created: k.created}
-		}
-		if errs := store.Commit(t.Context(), []port.Write{w}); errs[0] != nil {
-			t.Fatal(errs[0])
-		}
-	}
-	moment := func() time.Time { return start.Add(time.Duration(r.IntN(5000)) * time.Second) } // some are equal
-	for i := range 3000 {
-		id := fmt.Sprintf("o-%d", i)
-		all[id] = &known{1, moment(), start.Add(time.Duration(i) * time.Second)}
-		write(id, all[id])
-	}
-	for i := range 3000 {
-		id := fmt.Sprintf("o-%d", r.IntN(3000))
-		switch k := all[id]; {
-		case k == nil:
-		case i%3 == 0:
-			if err := store.Forget(t.Context(), []string{id}); err != nil {
-				t.Fatal(err)
-			}
-			delete(all, id)
-		default:
-			k.version, k.due = k.version+1, moment()
-			write(id, k)
-		}
-	}
-	var due, listed []string
-	var after *port.Due
-	for {
-		page, err := store.Due(t.Context(), port.DueBucket, 0, start.Add(4000*time.Second), after, 100)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i := range page {
-			due = append(due, page[i].ID)
-			if k := all[page[i].ID]; k == nil || !k.due.Equal(page[i].At) {
-				t.Fatalf("%+v is in the index, known is %+v", page[i], k)
-			}
-		}
-		if len(page) < 100 {
-			break
-		}
-		after = &page[len(page)-1]
-	}
-	for query := (port.Query{Limit: 100}); ; {
-		page, err := store.List(t.Context(), query)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, record := range page.Records {
-			listed = append(listed, record.ID)
-		}
-		if query.Cursor = page.Next; query.Cursor == "" {
-			break
-		}
-	}
-	var wantDue, wantListed []string
-	for id, k := range all {
-		wantListed = append(wantListed, id)
-		if !k.due.After(start.Add(4000 * time.Second)) {
-			wantDue = append(wantDue, id)
-		}
-	}
-	slices.SortFunc(wantListed, func(a, b string) int { return all[b].created.Compare(all[a].created) })
-	if !slices.Equal(listed, wantListed) {
-		t.Errorf("%d records are listed, %d are there, or in another order", len(listed), len(wantListed))
-	}
-	if !slices.IsSortedFunc(due, func(a, b string) int { return all[a].due.Compare(all[b].due) }) {
-		t.Error("the index is not in its order")
-	}
-	slices.Sort(due)
-	slices.Sort(wantDue)
-	if !slices.Equal(due, wantDue) {
-		t.Errorf("%d are due, %d have to be", len(due), len(wantDue))
-	}
-}
-
 // A receiver that waits is woken for each message at its time, again and again, also where another was
 // woken before.
 func TestWaitersAreWokenAgainAndAgain(t *testing.T) {
@@ -407,25 +316,5 @@ func TestWaitersAreWokenAgainAndAgain(t *testing.T) {
 	}
 	if n := clock.Waiting(); n > messages { // of each message that was received, the end of its visibility
 		t.Errorf("%d alarms are left", n)
-	}
-}
-
-// What has expired makes room, however much expires.
-func TestExpiredMessagesMakeRoom(t *testing.T) {
-	clock := memory.NewClock(start)
-	queues := queuesOf(t, clock, nil, nil)
-	if err := queues.Add(memory.QueueConfig{Name: "a", Capacity: 3, Retention: time.Minute}); err != nil {
-		t.Fatal(err)
-	}
-	q := queue(t, queues, "a")
-	for range 3 {
-		send(t, q, "1", "2", "3")
-		if errs := q.Send(t.Context(), []port.Message{{Body: []byte("4")}}); !errors.Is(errs[0], port.ErrUnavailable) {
-			t.Errorf("it is full: %v", errs[0])
-		}
-		clock.Advance(time.Minute)
-		if ds := receive(t, q, time.Hour); len(ds) > 0 {
-			t.Errorf("expired messages are received: %v", ds)
-		}
 	}
 }

@@ -18,7 +18,6 @@ import (
 type Queue struct {
 	config QueueConfig
 	clock  port.Clock
-	dead   *Queue
 
 	mu       sync.Mutex
 	slab     slab
@@ -41,7 +40,7 @@ func newQueue(clock port.Clock, config QueueConfig) *Queue {
 // Name is the logical name.
 func (q *Queue) Name() string { return q.config.Name }
 
-// Send takes the messages, or says for each why not: ErrTooLarge, ErrUnavailable when full.
+// Send takes the messages, or says for each why not: ErrTooLarge.
 func (q *Queue) Send(ctx context.Context, messages []port.Message) []error {
 	errs := make([]error, len(messages))
 	now := q.clock.Now()
@@ -61,9 +60,6 @@ func (q *Queue) Send(ctx context.Context, messages []port.Message) []error {
 func (q *Queue) check(m *port.Message) error {
 	if err := port.CheckMessage(m); err != nil {
 		return fmt.Errorf("queue %q: %w", q.config.Name, err)
-	}
-	if q.config.Capacity > 0 && q.visible+len(q.asleep.slots) >= q.config.Capacity {
-		return fmt.Errorf("queue %q is full, it holds %d messages; send again later: %w", q.config.Name, q.config.Capacity, port.ErrUnavailable)
 	}
 	return nil
 }
@@ -114,16 +110,11 @@ func (q *Queue) promote(now time.Time) {
 	}
 }
 
-// departed is what has to leave the queue for another one, once the lock is free.
-type departed struct {
-	buried []buried
-}
-
+// buried is what has to leave the queue for the dead letters, once the lock is free.
 type buried struct {
 	message port.Message
 	slot    uint32
 	seq     uint64
-	sent    time.Time
 }
 
 // Receive answers at most max messages, waiting up to wait for the first. When the context ends
@@ -164,9 +155,9 @@ func (q *Queue) Receive(ctx context.Context, max int, wait, visibility time.Dura
 const burial = 30 * time.Second
 
 // take hands out visible messages. Messages that expired, or were received too often, leave.
-func (q *Queue) take(now time.Time, most int, visibility time.Duration) ([]port.Delivery, departed) {
+func (q *Queue) take(now time.Time, most int, visibility time.Duration) ([]port.Delivery, []buried) {
 	var deliveries []port.Delivery
-	var left departed
+	var left []buried
 	q.promote(now)
 	first, second := q.line.begin(q.visible > 0)
 	for len(deliveries) < most {
@@ -186,7 +177,7 @@ func (q *Queue) take(now time.Time, most int, visibility time.Duration) ([]port.
 		case q.expired(e, now):
 			q.slab.release(t.slot)
 		case q.config.MaxReceives > 0 && e.received >= q.config.MaxReceives:
-			left.buried = append(left.buried, buried{e.message, t.slot, t.seq, e.sent})
+			left = append(left, buried{e.message, t.slot, t.seq})
 			q.hideUntil(t.slot, e, now.Add(max(visibility, burial)))
 		default:
 			e.received++
@@ -208,11 +199,9 @@ func (q *Queue) expired(e *entry, now time.Time) bool {
 }
 
 // settle carries out, without the lock, what an operation left to do elsewhere.
-func (q *Queue) settle(ctx context.Context, left departed) {
-	for _, b := range left.buried {
-		if q.config.DeadLetterTo == nil {
-			q.dead.addDeadLetter(b.message, b.sent)
-		} else if errs := q.config.DeadLetterTo.Send(context.WithoutCancel(ctx), []port.Message{b.message}); errs[0] != nil {
+func (q *Queue) settle(ctx context.Context, left []buried) {
+	for _, b := range left {
+		if errs := q.config.DeadLetterTo.Send(context.WithoutCancel(ctx), []port.Message{b.message}); errs[0] != nil {
 			continue // it comes again when its visibility timeout has passed
 		}
 		q.mu.Lock()
@@ -221,15 +210,6 @@ func (q *Queue) settle(ctx context.Context, left departed) {
 		}
 		q.mu.Unlock()
 	}
-}
-
-// addDeadLetter takes a dead letter, however full the queue is.
-func (q *Queue) addDeadLetter(m port.Message, sent time.Time) {
-	now := q.clock.Now()
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.add(m, sent, sent)
-	q.notify(now)
 }
 
 func (q *Queue) remove(slot uint32, e *entry) {
@@ -306,7 +286,6 @@ func (q *Queue) Depth(ctx context.Context) (port.Depth, error) {
 		return port.Depth{}, err
 	}
 	now := q.clock.Now()
-	var left departed
 	q.mu.Lock()
 	q.promote(now)
 	depth := port.Depth{}
@@ -328,6 +307,5 @@ func (q *Queue) Depth(ctx context.Context) (port.Depth, error) {
 	depth.Visible, depth.InFlight, depth.Delayed = q.visible, q.inFlight, len(q.asleep.slots)-q.inFlight
 	q.notify(now)
 	q.mu.Unlock()
-	q.settle(ctx, left)
 	return depth, nil
 }

@@ -10,17 +10,25 @@ import (
 )
 
 var queueOptions = queuetest.Options{
-	KeepsValues: true, Capacities: true, Retentions: true, Once: true, LateDelete: true, ExactDepth: true,
+	KeepsValues: true, DeadLetters: true, Retentions: true, Once: true, LateDelete: true, ExactDepth: true,
 }
 
 func queuesOf(t *testing.T, clock port.Clock, configs []queuetest.Config, replyTo []string) *memory.Queues {
 	t.Helper()
-	var own []memory.QueueConfig
-	for _, c := range configs {
-		own = append(own, memory.QueueConfig{Name: c.Name, MaxReceives: c.MaxReceives, DeadLetter: c.DeadLetter, Capacity: c.Capacity, Retention: c.Retention})
-	}
-	queues, err := memory.NewQueues(clock, own, replyTo...)
+	queues, err := memory.NewQueues(clock, nil)
 	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range configs {
+		own := memory.QueueConfig{Name: c.Name, MaxReceives: c.MaxReceives, Retention: c.Retention}
+		if c.DeadLetter != "" {
+			own.DeadLetterTo = queue(t, queues, c.DeadLetter)
+		}
+		if err := queues.Add(own); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := queues.AllowReplyTo(replyTo...); err != nil {
 		t.Fatal(err)
 	}
 	return queues

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -10,12 +11,10 @@ import (
 // QueueConfig describes one queue.
 type QueueConfig struct {
 	Name        string
-	MaxReceives int    // receives before a message goes to the dead letters; 0: never
-	DeadLetter  string // the queue, by name, that dead letters go to; required with MaxReceives unless DeadLetterTo is set
-	// DeadLetterTo is a dead-letter queue elsewhere, a durable one for instance. While it does not
-	// take a message, the message stays here, invisible for the time that its receiver asked for.
+	MaxReceives int // receives before a message goes to the dead letters; 0: never
+	// DeadLetterTo is the dead-letter queue, required with MaxReceives. While it does not take a
+	// message, the message stays here, invisible for the time that its receiver asked for.
 	DeadLetterTo port.Queue
-	Capacity     int           // messages that it holds at most, in flight ones included; 0: no limit
 	Retention    time.Duration // age at which a message expires; 0: never
 }
 
@@ -28,25 +27,18 @@ type Queues struct {
 // NewQueues makes the queues. replyTo names those that an order may name as its reply-to.
 func NewQueues(clock port.Clock, queues []QueueConfig, replyTo ...string) (*Queues, error) {
 	q := &Queues{clock: clock}
-	if err := q.Add(queues...); err != nil {
-		return nil, err
-	}
-	for _, name := range replyTo {
-		if err := q.AllowReplyTo(name); err != nil {
+	for _, c := range queues {
+		if err := q.Add(c); err != nil {
 			return nil, err
 		}
 	}
-	return q, nil
+	return q, q.AllowReplyTo(replyTo...)
 }
 
-// Add makes further queues while the others are in use. On an error none is added.
-func (q *Queues) Add(queues ...QueueConfig) error {
-	configs := make([]queueset.Config, len(queues))
-	for i, c := range queues {
-		configs[i] = queueset.Config{Name: c.Name, MaxReceives: c.MaxReceives, DeadLetter: c.DeadLetter,
-			Elsewhere: c.DeadLetterTo != nil, Capacity: c.Capacity, Retention: c.Retention}
+// Add makes a further queue, before others use them.
+func (q *Queues) Add(c QueueConfig) error {
+	if c.MaxReceives < 0 || c.MaxReceives > 0 && c.DeadLetterTo == nil {
+		return fmt.Errorf("queue %q: %d receives before a message goes to which dead-letter queue?", c.Name, c.MaxReceives)
 	}
-	return q.Set.Add(configs,
-		func(i int) *Queue { return newQueue(q.clock, queues[i]) },
-		func(queue, dead *Queue) { queue.dead = dead })
+	return q.Set.Add(c.Name, c.Retention, newQueue(q.clock, c))
 }

@@ -1,7 +1,7 @@
 package memory_test
 
 import (
-	"errors"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/port/queuetest"
 )
 
 var start = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
@@ -50,7 +51,6 @@ func TestConfigurationIsChecked(t *testing.T) {
 		"a queue without a name":      {configs: []memory.QueueConfig{{}}, want: "without a name"},
 		"a queue twice":               {configs: []memory.QueueConfig{{Name: "a"}, {Name: "a"}}, want: "twice"},
 		"dead letters to nowhere":     {configs: []memory.QueueConfig{{Name: "a", MaxReceives: 1}}, want: "dead-letter"},
-		"dead letters to the same":    {configs: []memory.QueueConfig{{Name: "a", MaxReceives: 1, DeadLetter: "a"}}, want: "dead-letter"},
 		"a negative limit":            {configs: []memory.QueueConfig{{Name: "a", Retention: -1}}, want: "negative"},
 		"a reply-to that is no queue": {configs: []memory.QueueConfig{{Name: "a"}}, replyTo: "b", want: "reply-to"},
 	} {
@@ -64,42 +64,28 @@ func TestConfigurationIsChecked(t *testing.T) {
 	}
 }
 
-func TestQueuesCanBeAdded(t *testing.T) {
-	queues := queuesOf(t, memory.NewClock(start), nil, nil)
-	if err := queues.AllowReplyTo("shop"); !errors.Is(err, port.ErrNotFound) {
-		t.Errorf("error is %v, want %v", err, port.ErrNotFound)
-	}
-	if err := queues.Add(memory.QueueConfig{Name: "shop"}, memory.QueueConfig{Name: "intake", MaxReceives: 2, DeadLetter: "shop"}); err != nil {
-		t.Fatal(err)
-	}
-	if err := queues.AllowReplyTo("shop"); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := queues.ReplyTo("shop"); err != nil {
-		t.Error(err)
-	}
-	if err := queues.Add(memory.QueueConfig{Name: "new"}, memory.QueueConfig{Name: "shop"}); err == nil {
-		t.Error("a queue is added twice")
-	}
-	if want := []string{"intake", "shop"}; !slices.Equal(queues.Names(), want) {
-		t.Errorf("queues are %v, want %v", queues.Names(), want)
-	}
+// full is a queue that takes nothing while it is set.
+type full struct {
+	port.Queue
+	set bool
 }
 
-// TestDeadLettersElsewhere: while the other queue is full, the dead letter waits where it is.
-func TestDeadLettersElsewhere(t *testing.T) {
-	clock := memory.NewClock(start)
-	elsewhere, err := memory.NewQueues(clock, []memory.QueueConfig{{Name: "dead", Capacity: 1}})
-	if err != nil {
-		t.Fatal(err)
+func (f *full) Send(ctx context.Context, messages []port.Message) []error {
+	if f.set {
+		return slices.Repeat([]error{port.ErrUnavailable}, len(messages))
 	}
-	dead := queue(t, elsewhere, "dead")
-	queues, err := memory.NewQueues(clock, []memory.QueueConfig{{Name: "intake", MaxReceives: 1, DeadLetterTo: dead}})
-	if err != nil {
+	return f.Queue.Send(ctx, messages)
+}
+
+// While the dead-letter queue is full, the dead letter waits where it is.
+func TestDeadLetterWaitsForRoom(t *testing.T) {
+	clock := memory.NewClock(start)
+	queues := queuesOf(t, clock, []queuetest.Config{{Name: "dead"}}, nil)
+	dead := &full{Queue: queue(t, queues, "dead"), set: true}
+	if err := queues.Add(memory.QueueConfig{Name: "intake", MaxReceives: 1, DeadLetterTo: dead}); err != nil {
 		t.Fatal(err)
 	}
 	q := queue(t, queues, "intake")
-	send(t, dead, "in the way")
 	send(t, q, "poison")
 	for range 5 {
 		receive(t, q, time.Second)
@@ -108,8 +94,7 @@ func TestDeadLettersElsewhere(t *testing.T) {
 	if d, _ := q.Depth(t.Context()); d.Visible+d.InFlight != 1 {
 		t.Fatalf("the dead letter is lost: %+v", d)
 	}
-	d := receive(t, dead, time.Minute)
-	dead.Delete(t.Context(), []string{d[0].Receipt})
+	dead.set = false
 	receive(t, q, time.Second)
 	if d := receive(t, dead, time.Minute); len(d) != 1 || string(d[0].Body) != "poison" {
 		t.Errorf("dead letters are %+v", d)

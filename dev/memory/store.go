@@ -14,7 +14,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Store is a port.Store in memory. Workflow and Created of a record are those of its create.
+// Store is a port.Store in memory, for tests: it looks at all records where it lists some. Workflow and Created of a record are those of its create.
 // Safe for concurrent use.
 type Store struct {
 	shards int
@@ -22,8 +22,6 @@ type Store struct {
 	mu     sync.RWMutex
 	orders map[string]*port.Order
 	rows   map[string]*row
-	due    map[indexKey]*ordered[port.Due]
-	listed ordered[*row] // newest first
 	seq    int64
 }
 
@@ -32,34 +30,17 @@ type row struct {
 	seq    int64 // tells apart what was created in the same millisecond
 }
 
-type indexKey struct {
-	bucket port.Bucket
-	shard  int
-}
-
 // NewStore gives an empty store whose due index has that many shards, at least 1.
 func NewStore(shards int) *Store {
-	return &Store{
-		shards: max(shards, 1),
-		orders: map[string]*port.Order{},
-		rows:   map[string]*row{},
-		due:    map[indexKey]*ordered[port.Due]{},
-		listed: ordered[*row]{compare: newestFirst},
-	}
+	return &Store{shards: max(shards, 1), orders: map[string]*port.Order{}, rows: map[string]*row{}}
 }
 
 func newestFirst(a, b *row) int {
-	if c := b.record.Created.Compare(a.record.Created); c != 0 {
-		return c
-	}
-	return cmp.Compare(b.seq, a.seq)
+	return cmp.Or(b.record.Created.Compare(a.record.Created), cmp.Compare(b.seq, a.seq))
 }
 
 func earliestFirst(a, b port.Due) int {
-	if c := a.At.Compare(b.At); c != 0 {
-		return c
-	}
-	return strings.Compare(a.ID, b.ID)
+	return cmp.Or(a.At.Compare(b.At), strings.Compare(a.ID, b.ID))
 }
 
 // Shards is how many shards the due index has.
@@ -94,11 +75,9 @@ func (s *Store) commit(w *port.Write) error {
 	if stored.record.Version != w.Expected {
 		return fmt.Errorf("task %q has version %d, expected was %d: %w", w.Record.ID, stored.record.Version, w.Expected, port.ErrConflict)
 	}
-	s.unindex(&stored.record)
 	next := copyRecord(&w.Record)
 	next.Workflow, next.Created = stored.record.Workflow, stored.record.Created
 	stored.record = *next
-	s.index(next)
 	return nil
 }
 
@@ -117,30 +96,8 @@ func (s *Store) create(w *port.Write) error {
 		s.orders[id] = &order
 	}
 	s.seq++
-	r := &row{record: *copyRecord(&w.Record), seq: s.seq}
-	s.rows[id] = r
-	s.listed.insert(r)
-	s.index(&r.record)
+	s.rows[id] = &row{record: *copyRecord(&w.Record), seq: s.seq}
 	return nil
-}
-
-func (s *Store) index(r *port.Record) {
-	if r.Bucket == port.NoBucket {
-		return
-	}
-	key := indexKey{r.Bucket, port.ShardOf(r.ID, s.shards)}
-	entries := s.due[key]
-	if entries == nil {
-		entries = &ordered[port.Due]{compare: earliestFirst}
-		s.due[key] = entries
-	}
-	entries.insert(port.Due{ID: r.ID, At: r.IndexAt})
-}
-
-func (s *Store) unindex(r *port.Record) {
-	if r.Bucket != port.NoBucket {
-		s.due[indexKey{r.Bucket, port.ShardOf(r.ID, s.shards)}].remove(port.Due{ID: r.ID, At: r.IndexAt})
-	}
 }
 
 // Forget removes records and keeps their orders, as a TTL does (P26). Unknown IDs are no error.
@@ -151,11 +108,7 @@ func (s *Store) Forget(ctx context.Context, ids []string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, id := range ids {
-		if r, there := s.rows[id]; there {
-			s.unindex(&r.record)
-			s.listed.remove(r)
-			delete(s.rows, id)
-		}
+		delete(s.rows, id)
 	}
 	return nil
 }
@@ -199,25 +152,17 @@ func (s *Store) Due(ctx context.Context, bucket port.Bucket, shard int, before t
 	}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	entries := s.due[indexKey{bucket, shard}]
-	if entries == nil || limit < 1 {
-		return nil, nil
-	}
-	var start port.Due
-	if after != nil {
-		start = *after
-	}
 	var found []port.Due
-	entries.from(start, func(d port.Due) bool {
-		if d.At.After(before) {
-			return false
+	for id, r := range s.rows {
+		if r.record.Bucket != bucket || port.ShardOf(id, s.shards) != shard || r.record.IndexAt.After(before) {
+			continue
 		}
-		if after == nil || earliestFirst(d, *after) > 0 {
+		if d := (port.Due{ID: id, At: r.record.IndexAt}); after == nil || earliestFirst(d, *after) > 0 {
 			found = append(found, d)
 		}
-		return len(found) < limit
-	})
-	return found, nil
+	}
+	slices.SortFunc(found, earliestFirst)
+	return found[:max(0, min(limit, len(found)))], nil
 }
 
 // List answers every query, by looking at every record where it must.
@@ -238,19 +183,20 @@ func (s *Store) List(ctx context.Context, q port.Query) (port.Page, error) {
 			return page, err
 		}
 	}
-	var last *row
-	s.listed.from(start, func(r *row) bool {
-		if newestFirst(r, start) == 0 || !selects(&q, &r.record) {
-			return true
+	var rows []*row
+	for _, r := range s.rows {
+		if newestFirst(start, r) < 0 && selects(&q, &r.record) {
+			rows = append(rows, r)
 		}
-		if len(page.Records) == q.Limit {
-			page.Next = cursor(last)
-			return false
-		}
+	}
+	slices.SortFunc(rows, newestFirst)
+	if len(rows) > q.Limit {
+		rows = rows[:q.Limit]
+		page.Next = cursor(rows[q.Limit-1])
+	}
+	for _, r := range rows {
 		page.Records = append(page.Records, *copyRecord(&r.record))
-		last = r
-		return true
-	})
+	}
 	return page, nil
 }
 

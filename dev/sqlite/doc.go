@@ -1,5 +1,5 @@
 // Package sqlite keeps everything that must survive in one SQLite file in a data folder: tasks,
-// orders, definitions, leases, an agent's ledger, and queues whose messages must not die with the
+// orders, definitions, an agent's ledger, and queues whose messages must not die with the
 // process (statuses, quarantine, dead letters).
 //
 // One connection writes. A caller that writes hands an operation to the committer, one

@@ -43,8 +43,8 @@ type Options struct {
 	PageBytes  int           // memory for SQLite's pages; default 16 MiB
 	Keep       time.Duration // how long a task is kept once it is at rest, see Expire; 0: for ever
 	Clock      port.Clock    // for the queues, and for Keep; default the machine's
-	Queues     []QueueConfig // more can be added later
-	ReplyTo    []string      // queues that an order may name as its reply-to
+	Queues     []QueueConfig
+	ReplyTo    []string // queues that an order may name as its reply-to
 	// Committed is told of each commit: how many writes it carried, and how long it took; nil: nothing is.
 	Committed func(writes int, took time.Duration)
 }
@@ -68,7 +68,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Store is a port.Store, port.Definitions, port.Leases and port.Ledger on one SQLite file; Queues
+// Store is a port.Store, port.Definitions and port.Ledger on one SQLite file; Queues
 // gives its queues. Workflow and Created of a record are those of its create. Safe for concurrent
 // use.
 type Store struct {
@@ -157,16 +157,7 @@ func (s *Store) open(ctx context.Context, file string, o Options) error {
 		return err
 	}
 	s.committer.start()
-	s.queues = &Queues{store: s, clock: o.Clock}
-	if err := s.queues.Add(o.Queues...); err != nil {
-		return err
-	}
-	for _, name := range o.ReplyTo {
-		if err := s.queues.AllowReplyTo(name); err != nil {
-			return err
-		}
-	}
-	return nil
+	return s.makeQueues(o)
 }
 
 // source names the file to the driver, with the settings of one connection.

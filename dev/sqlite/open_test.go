@@ -126,10 +126,8 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 		"negative shards":                 {t.TempDir(), sqlite.Options{Shards: -1}, "shards"},
 		"a queue twice":                   {t.TempDir(), sqlite.Options{Queues: []sqlite.QueueConfig{{Name: "a"}, {Name: "a"}}}, "twice"},
 		"a queue without a name":          {t.TempDir(), sqlite.Options{Queues: []sqlite.QueueConfig{{}}}, "without a name"},
-		"dead letters to nowhere":         {t.TempDir(), sqlite.Options{Queues: []sqlite.QueueConfig{{Name: "a", MaxReceives: 1, DeadLetter: "b"}}}, "dead-letter"},
-		"dead letters to the queue":       {t.TempDir(), sqlite.Options{Queues: []sqlite.QueueConfig{{Name: "a", MaxReceives: 1, DeadLetter: "a"}}}, "dead-letter"},
 		"a reply-to that is no queue":     {t.TempDir(), sqlite.Options{ReplyTo: []string{"a"}}, "reply-to"},
-		"a queue with a negative setting": {t.TempDir(), sqlite.Options{Queues: []sqlite.QueueConfig{{Name: "a", Capacity: -1}}}, "negative"},
+		"a queue with a negative setting": {t.TempDir(), sqlite.Options{Queues: []sqlite.QueueConfig{{Name: "a", Retention: -1}}}, "negative"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, err := sqlite.Open(t.Context(), c.folder, c.options)

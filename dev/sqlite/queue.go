@@ -21,7 +21,6 @@ type Queue struct {
 	store  *Store
 	clock  port.Clock
 	config QueueConfig
-	dead   *Queue
 
 	mu      sync.Mutex
 	changed chan struct{} // closed, and replaced, when a message may have become visible
@@ -48,7 +47,7 @@ func (q *Queue) announce() {
 	q.changed = make(chan struct{})
 }
 
-// Send stores the messages, or says for each why not: ErrTooLarge, ErrUnavailable when full.
+// Send stores the messages, or says for each why not: ErrTooLarge.
 func (q *Queue) Send(ctx context.Context, messages []port.Message) []error {
 	errs := make([]error, len(messages))
 	now := q.clock.Now()
@@ -72,12 +71,8 @@ func (q *Queue) Send(ctx context.Context, messages []port.Message) []error {
 		return errs
 	}
 	err := q.store.committer.do(ctx, o)
-	for n, place := range places {
-		if err != nil {
-			errs[place] = err
-		} else if n >= o.taken {
-			errs[place] = fmt.Errorf("queue %q is full, it holds %d messages; send again later: %w", q.config.Name, q.config.Capacity, port.ErrUnavailable)
-		}
+	for _, place := range places {
+		errs[place] = err
 	}
 	return errs
 }
@@ -87,22 +82,10 @@ type send struct {
 	now     int64
 	bodies  [][]byte
 	visible []int64
-	taken   int
 }
 
 func (o *send) apply(tx *transaction) error {
-	o.taken = len(o.bodies)
-	if capacity := o.queue.config.Capacity; capacity > 0 {
-		if _, err := tx.expireOld(o.queue.config.Name, o.queue.config.Retention, time.Unix(0, o.now), expiresMessages); err != nil {
-			return err
-		}
-		v, err := tx.countMessages.first(o.queue.config.Name)
-		if err != nil {
-			return err
-		}
-		o.taken = min(o.taken, max(0, capacity-int(v[0].(int64))))
-	}
-	for i := range o.bodies[:o.taken] {
+	for i := range o.bodies {
 		if _, err := tx.addMessage.exec(o.queue.config.Name, o.visible[i], o.now, o.bodies[i]); err != nil {
 			return err
 		}
@@ -136,7 +119,7 @@ func (q *Queue) Receive(ctx context.Context, max int, wait, visibility time.Dura
 				return nil, err
 			}
 			if o.more || now.Before(until) {
-				continue // some expired, another was faster, or all of it had died
+				continue // some expired, or another was faster
 			}
 		}
 		if !now.Before(until) {
@@ -207,33 +190,18 @@ func (o *receive) apply(tx *transaction) error {
 	if o.more = expired == expiresMessages; err != nil || o.more {
 		return err
 	}
-	var dead []int64
-	for more := true; more && len(o.deliveries) == 0; {
-		var rows []int64
-		dead = dead[:0]
-		more = false
-		err := tx.dueMessages.each(func(v []driver.Value) {
-			row, received := v[0].(int64), int(v[1].(int64))
-			if c.MaxReceives > 0 && received >= c.MaxReceives {
-				dead, more = append(dead, row), true
-				return
-			}
-			rows = append(rows, row)
-			o.deliveries = append(o.deliveries, delivery(row, received+1, v[2].(int64), v[3].([]byte)))
-		}, c.Name, now, o.max)
-		if err != nil {
+	var rows []int64
+	err = tx.dueMessages.each(func(v []driver.Value) {
+		row := v[0].(int64)
+		rows = append(rows, row)
+		o.deliveries = append(o.deliveries, delivery(row, int(v[1].(int64))+1, v[2].(int64), v[3].([]byte)))
+	}, c.Name, now, o.max)
+	if err != nil {
+		return err
+	}
+	for _, row := range rows {
+		if _, err := tx.receiveMessage.exec(o.now.Add(o.visibility).UnixNano(), row); err != nil {
 			return err
-		}
-		for _, row := range rows {
-			if _, err := tx.receiveMessage.exec(o.now.Add(o.visibility).UnixNano(), row); err != nil {
-				return err
-			}
-		}
-		for _, row := range dead {
-			if _, err := tx.buryMessage.exec(o.queue.dead.config.Name, now, row); err != nil {
-				return err
-			}
-			tx.stored = append(tx.stored, o.queue.dead.announce)
 		}
 	}
 	return nil

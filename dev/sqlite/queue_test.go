@@ -66,13 +66,13 @@ func (c *clock) Waiting() int {
 func queueOptions(configs []queuetest.Config, replyTo []string) sqlite.Options {
 	o := sqlite.Options{ReplyTo: replyTo}
 	for _, c := range configs {
-		o.Queues = append(o.Queues, sqlite.QueueConfig{Name: c.Name, MaxReceives: c.MaxReceives, DeadLetter: c.DeadLetter, Capacity: c.Capacity, Retention: c.Retention})
+		o.Queues = append(o.Queues, sqlite.QueueConfig{Name: c.Name, Retention: c.Retention})
 	}
 	return o
 }
 
 func TestQueue(t *testing.T) {
-	options := queuetest.Options{Capacities: true, Retentions: true, Once: true, LateDelete: true, ExactDepth: true, Messages: 400}
+	options := queuetest.Options{Retentions: true, Once: true, LateDelete: true, ExactDepth: true, Messages: 400}
 	queuetest.Run(t, options, func(t *testing.T, configs []queuetest.Config, replyTo []string) queuetest.Backends {
 		o := queueOptions(configs, replyTo)
 		c := &clock{now: time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC), alarms: map[int]alarm{}}

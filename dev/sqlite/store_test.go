@@ -19,7 +19,7 @@ func open(t testing.TB, folder string, options sqlite.Options) *sqlite.Store {
 func backendsOf(t testing.TB, options sqlite.Options) storetest.Backends {
 	s := open(t, t.TempDir(), options)
 	return storetest.Backends{
-		Store: s, Definitions: s, Leases: s, Ledger: s, Forget: s.Forget,
+		Store: s, Definitions: s, Ledger: s, Forget: s.Forget,
 		Close: func() {
 			if err := s.Close(); err != nil {
 				t.Errorf("Close: %v", err)

@@ -17,13 +17,13 @@ type writer struct {
 	conn       driver.Conn
 	statements []*statement // prepared by prepareAll, to be closed
 
-	begin, commit, rollback                                                             *statement
-	findTask, addOrder, nameOrder, addTask, forgetTask                                  *statement
-	putDocument, putState, putIndex, putAll                                             *statement
-	addDefinition, takeLease, addEntry, moveEntry                                       *statement
-	addMessage, dueMessages, receiveMessage, buryMessage, expireMessages, countMessages *statement
-	deleteMessage, findMessage, extendMessage, nextQueue                                *statement
-	restedTasks, expireTask, expireOrder, expireLedger, addProbe, dropProbe             *statement
+	begin, commit, rollback                                                 *statement
+	findTask, addOrder, nameOrder, addTask, forgetTask                      *statement
+	putDocument, putState, putIndex, putAll                                 *statement
+	addDefinition, addEntry, moveEntry                                      *statement
+	addMessage, dueMessages, receiveMessage, expireMessages                 *statement
+	deleteMessage, findMessage, extendMessage, nextQueue                    *statement
+	restedTasks, expireTask, expireOrder, expireLedger, addProbe, dropProbe *statement
 }
 
 func openWriter(source string) (*writer, error) {
@@ -52,14 +52,11 @@ func (w *writer) prepareAll() error {
 		{&w.putAll, "UPDATE tasks SET version=?, document=?, state=?, index_at=?, shard=?, bucket=? WHERE row=? AND version=?"},
 		{&w.forgetTask, "DELETE FROM tasks WHERE row = (SELECT row FROM orders WHERE id = ?)"},
 		{&w.addDefinition, "INSERT INTO definitions(hash, data) VALUES(?,?) ON CONFLICT(hash) DO NOTHING"},
-		{&w.takeLease, "INSERT INTO leases(name, owner, until) VALUES(?,?,?) ON CONFLICT(name) DO UPDATE SET owner=excluded.owner, until=excluded.until WHERE owner=excluded.owner OR until<=?"},
 		{&w.addEntry, "INSERT INTO ledger(version, state, attempt, command, code, message, output, key) VALUES(?,?,?,?,?,?,?,?) ON CONFLICT(key) DO NOTHING"},
 		{&w.moveEntry, "UPDATE ledger SET version=?, state=?, attempt=?, command=?, code=?, message=?, output=? WHERE key=? AND version=?"},
 		{&w.addMessage, "INSERT INTO messages(queue, visible_at, received, sent_at, body) VALUES(?,?,0,?,?)"},
 		{&w.dueMessages, "SELECT row, received, sent_at, body FROM messages WHERE queue=? AND visible_at<=? ORDER BY visible_at, row LIMIT ?"},
 		{&w.receiveMessage, "UPDATE messages SET visible_at=?, received=received+1 WHERE row=?"},
-		{&w.buryMessage, "UPDATE messages SET queue=?, visible_at=?, received=0 WHERE row=?"},
-		{&w.countMessages, "SELECT count(*) FROM messages WHERE queue=?"},
 		{&w.expireMessages, "DELETE FROM messages WHERE row IN (SELECT row FROM messages WHERE queue=? AND sent_at<=? LIMIT ?)"},
 		{&w.nextQueue, "SELECT queue FROM messages WHERE queue>? ORDER BY queue LIMIT 1"},
 		{&w.restedTasks, restedTasks},

@@ -24,7 +24,7 @@ const target = "STEPKEEPER_SQS"
 func TestContractOfAService(t *testing.T) {
 	c := awstest.Config(t, target, "the same contract runs above against the project's own server; `make integration` runs it against LocalStack", awsclient.Options{})
 	emulated := awstest.Emulated(target)
-	o := queuetest.Options{Unit: 3 * time.Second, Once: emulated, LosesPolls: true, ExactDepth: emulated, Messages: 200}
+	o := queuetest.Options{Unit: 3 * time.Second, DeadLetters: true, Once: emulated, LosesPolls: true, ExactDepth: emulated, Messages: 200}
 	if emulated { // LocalStack 4.14.0 lets an old receipt act, and moves dead letters late
 		o.Groups = []string{"names", "send", "receive", "limits", "depth", "together"}
 	}

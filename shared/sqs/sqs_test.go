@@ -45,15 +45,18 @@ func connect(t *testing.T, h http.Handler, c sqs.Config) *sqs.Queues {
 // The contract of queues, through the SDK and the protocol that `stepkeeper dev` serves.
 func TestContract(t *testing.T) {
 	local(t)
-	queuetest.Run(t, queuetest.Options{Unit: time.Second, Once: true, LateDelete: true, LosesPolls: true, ExactDepth: true, Messages: 200},
+	queuetest.Run(t, queuetest.Options{Unit: time.Second, DeadLetters: true, Once: true, LateDelete: true, LosesPolls: true, ExactDepth: true, Messages: 200},
 		func(t *testing.T, queues []queuetest.Config, replyTo []string) queuetest.Backends {
-			var configs []memory.QueueConfig
-			for _, q := range queues {
-				configs = append(configs, memory.QueueConfig{Name: q.Name, MaxReceives: q.MaxReceives, DeadLetter: q.DeadLetter, Capacity: q.Capacity, Retention: q.Retention})
-			}
 			clock := memory.NewClock(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))
-			inner, err := memory.NewQueues(clock, configs, replyTo...)
-			if err != nil {
+			inner, err := memory.NewQueues(clock, nil)
+			for _, q := range queues {
+				c := memory.QueueConfig{Name: q.Name, MaxReceives: q.MaxReceives, Retention: q.Retention}
+				if q.DeadLetter != "" {
+					c.DeadLetterTo, _ = inner.Queue(q.DeadLetter)
+				}
+				err = errors.Join(err, inner.Add(c))
+			}
+			if err := errors.Join(err, inner.AllowReplyTo(replyTo...)); err != nil {
 				t.Fatal(err)
 			}
 			server := sqsproto.New(sqsproto.Config{Queues: named{inner}, Clock: clock})

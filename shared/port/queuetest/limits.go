@@ -74,15 +74,6 @@ var deadCases = []testCase{
 		s.bodiesAre(s.take(s.queue(dead), 25, long), want...)
 		s.none(q)
 	}},
-	{name: "a queue without dead letters repeats for ever", run: func(s *suite) {
-		q := s.queue(plain)
-		s.send(q, "a")
-		for n := 1; n <= 20; n++ {
-			if d := s.one(q, 0); d.Received != n {
-				s.Fatalf("delivery %d says it is number %d", n, d.Received)
-			}
-		}
-	}},
 	{name: "a long poll is woken by a dead letter", run: func(s *suite) {
 		q := s.queue(retry)
 		s.send(q, "poison")
@@ -97,24 +88,14 @@ var deadCases = []testCase{
 }
 
 var limitCases = []testCase{
-	{name: "a full queue takes nothing", needs: capacities, run: func(s *suite) {
-		q := s.queue(small)
-		s.send(q, "a", "b")
-		errs := q.Send(s.ctx, []port.Message{text("c"), text("d"), text("e")})
-		s.is("third", errs[0], nil)
-		s.is("fourth", errs[1], port.ErrUnavailable)
-		s.is("fifth", errs[2], port.ErrUnavailable)
-		s.bodiesAre(s.take(q, 3, long), "a", "b", "c")
-	}},
-	{name: "in flight and delayed messages take room", needs: capacities, run: func(s *suite) {
-		q := s.queue(small)
-		s.send(q, "a", "b")
-		d := s.one(q, long)
-		s.sendMessage(q, port.Message{Body: []byte("late"), Delay: s.unit})
-		s.is("full", q.Send(s.ctx, []port.Message{text("c")})[0], port.ErrUnavailable)
-		s.is("delete", s.remove(q, d.Receipt), nil)
-		s.send(q, "c")
-		s.is("full again", q.Send(s.ctx, []port.Message{text("d")})[0], port.ErrUnavailable)
+	{name: "a queue without dead letters repeats for ever", run: func(s *suite) {
+		q := s.queue(plain)
+		s.send(q, "a")
+		for n := 1; n <= 20; n++ {
+			if d := s.one(q, 0); d.Received != n {
+				s.Fatalf("delivery %d says it is number %d", n, d.Received)
+			}
+		}
 	}},
 	{name: "old messages expire", needs: retentions, run: func(s *suite) {
 		q := s.queue(retained)

@@ -16,7 +16,6 @@ type Config struct {
 	Name        string
 	MaxReceives int // 0: no dead letters
 	DeadLetter  string
-	Capacity    int           // 0: no limit
 	Retention   time.Duration // 0: longer than the test
 }
 
@@ -38,9 +37,9 @@ type Options struct {
 	Unit time.Duration
 	// KeepsValues: a Value arrives as it was sent, not encoded.
 	KeepsValues bool
-	// Capacities, Retentions: the adapter has such a limit.
-	Capacities bool
-	Retentions bool
+	// DeadLetters, Retentions: the adapter has such a limit.
+	DeadLetters bool
+	Retentions  bool
 	// Once: nothing is received twice within its visibility timeout.
 	Once bool
 	// LateDelete: Delete works after the visibility timeout while no other receiver got the message.
@@ -66,7 +65,6 @@ const (
 	other    = "other"
 	retry    = "retry"    // three receives, then dead
 	dead     = "dead"     // takes its dead letters
-	small    = "small"    // holds three messages
 	retained = "retained" // keeps messages for twenty units
 )
 
@@ -94,7 +92,7 @@ func Run(t *testing.T, options Options, make Make) {
 		{"depth", depthCases},
 		{"together", togetherCases},
 	} {
-		if len(options.Groups) > 0 && !slices.Contains(options.Groups, group.name) {
+		if len(options.Groups) > 0 && !slices.Contains(options.Groups, group.name) || group.name == "dead" && !options.DeadLetters {
 			continue
 		}
 		t.Run(group.name, func(t *testing.T) {
@@ -110,9 +108,6 @@ func runCase(t *testing.T, options Options, make Make, c testCase) {
 		t.Skip("the adapter does not offer this")
 	}
 	queues := []Config{{Name: plain}, {Name: other}, {Name: dead}, {Name: retry, MaxReceives: 3, DeadLetter: dead}}
-	if options.Capacities {
-		queues = append(queues, Config{Name: small, Capacity: 3})
-	}
 	if options.Retentions {
 		queues = append(queues, Config{Name: retained, Retention: 20 * options.Unit})
 	}
@@ -138,7 +133,6 @@ type suite struct {
 	unit    time.Duration
 }
 
-func capacities(o Options) bool { return o.Capacities }
 func retentions(o Options) bool { return o.Retentions }
 func once(o Options) bool       { return o.Once }
 func lateDelete(o Options) bool { return o.LateDelete }
