@@ -68,8 +68,12 @@ func (s *Runtime) watch(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
-		if _, err := s.incidents.Sweep(ctx); err != nil && ctx.Err() == nil {
+		stopped, err := s.incidents.Sweep(ctx)
+		if err != nil && ctx.Err() == nil {
 			s.log.ErrorContext(ctx, "incidents; they are looked at again", "error", err)
+		}
+		if err == nil || stopped != nil { // else nothing was counted
+			s.metrics.stopped(stopped)
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/functions/supervisor"
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
 // telemetry is what GET /metrics tells. Names and units follow the conventions of Prometheus; labels are names of
@@ -28,6 +29,8 @@ type telemetry struct {
 	lag       prometheus.Gauge
 	swept     prometheus.Gauge
 	handBacks prometheus.Counter
+	inError   *prometheus.GaugeVec
+	oldest    *prometheus.GaugeVec
 }
 
 // seconds are the bounds of durations of steps and orders: from a call to a few days.
@@ -56,8 +59,12 @@ func newMetrics(s *Runtime) *telemetry {
 			Help: "When a sweep last ended without an error."}),
 		handBacks: prometheus.NewCounter(prometheus.CounterOpts{Name: "stepkeeper_steps_overdue_total",
 			Help: "Steps that the Supervisor handed back, because no reply came in time."}),
+		inError: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "stepkeeper_orders_in_error",
+			Help: "Orders that wait for an operator; workflows without any are absent."}, []string{"workflow"}),
+		oldest: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "stepkeeper_oldest_in_error_seconds",
+			Help: "How long the oldest of these orders has been in Error."}, []string{"workflow"}),
 	}
-	m.registry.MustRegister(m.ended, m.orders, m.steps, m.replies, m.commits, m.group, m.sweeps, m.lag, m.swept, m.handBacks,
+	m.registry.MustRegister(m.ended, m.orders, m.steps, m.replies, m.commits, m.group, m.sweeps, m.lag, m.swept, m.handBacks, m.inError, m.oldest,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), present{s})
 	return m
 }
@@ -105,6 +112,16 @@ func (m *telemetry) sweep(r supervisor.Report, began, ended time.Time, err error
 	m.handBacks.Add(float64(r.HandedBack + r.Uncounted))
 	if err == nil {
 		m.swept.Set(float64(ended.UnixMilli()) / 1000)
+	}
+}
+
+// stopped replaces what is told of orders in Error.
+func (m *telemetry) stopped(by map[string]port.Stopped) {
+	m.inError.Reset()
+	m.oldest.Reset()
+	for workflow, s := range by {
+		m.inError.WithLabelValues(workflow).Set(float64(s.Orders))
+		m.oldest.WithLabelValues(workflow).Set(s.Oldest.Seconds())
 	}
 }
 

@@ -5,10 +5,50 @@ import (
 	"net/http/httptest"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stepkeeper/stepkeeper/dev/embedded"
+	"github.com/stepkeeper/stepkeeper/shared/message"
 )
+
+func scraped(s *embedded.Runtime) string {
+	r := httptest.NewRecorder()
+	s.Metrics().ServeHTTP(r, httptest.NewRequest("GET", "/metrics", nil))
+	return r.Body.String()
+}
+
+// Orders in Error are counted by workflow, with the age of the oldest, until the last one has been dealt with.
+func TestMetricsOfOrdersInError(t *testing.T) {
+	w := newFixture(t, "5s")
+	w.write(broken)
+	s := w.open()
+	defer closeRuntime(t, s)
+	submit(t, s, "o-1", "")
+	submit(t, s, "o-2", "")
+	wait(t, s, "o-1")
+	wait(t, s, "o-2")
+	until := func(what string, is func(text string) bool) {
+		t.Helper()
+		for end := time.Now().Add(patience); !is(scraped(s)); time.Sleep(10 * time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("%s\n%s", what, scraped(s))
+			}
+		}
+	}
+	older := regexp.MustCompile(`stepkeeper_oldest_in_error_seconds\{workflow="pair"\} (0\.[0-9]*[1-9]|[1-9])`)
+	until("two orders are in Error", func(text string) bool {
+		return strings.Contains(text, `stepkeeper_orders_in_error{workflow="pair"} 2`) && older.MatchString(text)
+	})
+	for _, id := range []string{"o-1", "o-2"} {
+		if v, err := s.Command(t.Context(), message.Control{Schema: 1, OrderID: id, Kind: message.Close, ID: "c-" + id, By: "ann", Reason: "by hand"}); err != nil || !v.Accepted {
+			t.Fatal(v, err)
+		}
+	}
+	until("none is any more", func(text string) bool { return !strings.Contains(text, "in_error") })
+}
 
 // GET /metrics tells what is stored, under way, queued, ended and committed. The dashboard asks for nothing else.
 func TestMetrics(t *testing.T) {
@@ -22,11 +62,7 @@ func TestMetrics(t *testing.T) {
 	w.shop.refuse.Store(true)
 	submit(t, s, "o-4", "")
 	wait(t, s, "o-4")
-	scrape := func() string {
-		r := httptest.NewRecorder()
-		s.Metrics().ServeHTTP(r, httptest.NewRequest("GET", "/metrics", nil))
-		return r.Body.String()
-	}
+	scrape := func() string { return scraped(s) }
 	for end := time.Now().Add(patience); !strings.Contains(scrape(), "stepkeeper_sweep_duration_seconds_count") || strings.Contains(scrape(), "stepkeeper_sweep_duration_seconds_count 0"); {
 		if time.Now().After(end) {
 			t.Fatal("no sweep is told")
@@ -61,9 +97,9 @@ func TestMetrics(t *testing.T) {
 	if err != nil || !json.Valid(board) {
 		t.Fatalf("the dashboard: %v", err)
 	}
-	part := regexp.MustCompile(`_(bucket|sum|count)$`)
+	part, atTimes := regexp.MustCompile(`_(bucket|sum|count)$`), []string{"stepkeeper_messages_total", "stepkeeper_breaker_open", "stepkeeper_orders_in_error", "stepkeeper_oldest_in_error_seconds"}
 	for _, name := range regexp.MustCompile(`stepkeeper_[a-z_]+`).FindAllString(string(board), -1) {
-		if base := part.ReplaceAllString(name, ""); !strings.Contains(text, "# HELP "+base) && base != "stepkeeper_messages_total" && base != "stepkeeper_breaker_open" {
+		if base := part.ReplaceAllString(name, ""); !strings.Contains(text, "# HELP "+base) && !slices.Contains(atTimes, base) {
 			t.Errorf("the dashboard asks for %s, which is not there", name)
 		}
 	}

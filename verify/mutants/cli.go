@@ -86,6 +86,8 @@ var ofBulk = []Mutant{
 	{Name: "bulk-list-is-overwritten", File: bulkFolder + "file.go", Func: "Create", Old: "os.O_CREATE|os.O_EXCL|", New: "os.O_CREATE|os.O_TRUNC|"},
 	{Name: "P5-verdict-without-its-sender", File: "shared/core/command.go", Func: "deciding.storeVerdict", Old: "v.By, v.Note = r.from.By, TrimMessage(r.from.Reason)", New: "", Killers: []string{"console"}},
 	{Name: "P5-sender-without-room", File: "shared/core/task.go", Func: "Verdict.long", Old: "|| v.By != \"\" || v.Note != \"\"", New: ""},
+	{Name: "api-metrics-of-orders-in-error-stay", File: "dev/embedded/metrics.go", Func: "telemetry.stopped", Old: "m.inError.Reset()", New: "", Killers: []string{"metrics"}},
+	{Name: "api-metrics-of-the-oldest-in-error", File: "dev/embedded/metrics.go", Func: "telemetry.stopped", Old: "s.Oldest.Seconds()", New: "0", Killers: []string{"metrics"}},
 	{Name: "api-metrics-of-orders-in-error-as-ended", File: "dev/embedded/metrics.go", Func: "telemetry.rested", Old: "if t.ProcessState == core.Error {", New: "if t.ProcessState == core.Processed {", Killers: []string{"metrics"}},
 	{Name: "api-metrics-count-every-version", File: "dev/embedded/hub.go", Func: "hub.committed", Old: "if h.rested != nil {", New: "if h.rested != nil && t.Version > 1 {\n\t\t\th.rested(t)\n\t\t}\n\t\tif h.rested != nil {", Killers: []string{"metrics"}},
 	{Name: "api-metrics-without-replies", File: "dev/embedded/runtime.go", Func: "Runtime.replied", Old: "s.metrics.replied(agent, operation, r)", New: "", Killers: []string{"metrics"}},
