@@ -17,7 +17,8 @@ type item struct {
 	engine.Message
 	s       *Scheduler
 	receipt string
-	direct  bool // it came without a queue
+	id      string // of its task; "" where it cannot be read
+	direct  bool   // it came without a queue
 	ev      core.Event
 	submit  *message.SubmitOrder // with core.Submitted
 	control *message.Control     // a command or a wake that came through the queue
@@ -57,16 +58,29 @@ func (s *Scheduler) Handle(ctx context.Context, queueName string, deliveries []p
 		if it.Err == nil && it.early {
 			it.Err = s.sendAgain(ctx, it.control)
 		} else if it.Err == nil && it.refusal != nil && !it.told {
-			it.Err = s.quarantine(ctx, queueName, &deliveries[i], it.refusal.Text)
+			it.Err = s.quarantine(ctx, queueName, &deliveries[i], it, it.refusal.Text)
 		}
 		if it.Err != nil {
-			s.log.Warn("message given back", "queue", queueName, "messageId", deliveries[i].ID, "error", it.Err)
+			s.log.Warn("message given back", append(it.about(), "queue", queueName, "messageId", deliveries[i].ID, "error", it.Err)...)
 			failed = append(failed, it.receipt)
 		} else {
 			it.heard()
 		}
 	}
 	return failed
+}
+
+// about says to the log which task a message is of, as far as it could be read.
+func (it *item) about() []any {
+	if it.id != "" {
+		return engine.About(it.id, it.ev)
+	}
+	if it.submit != nil {
+		if id, _ := it.submit.Known(); id != "" {
+			return []any{"task", id}
+		}
+	}
+	return nil
 }
 
 // read decodes a delivery. The ID is "" where nothing is left to do for the message but what its
@@ -80,6 +94,7 @@ func (s *Scheduler) read(ctx context.Context, queueName string, d *port.Delivery
 			}
 		}()
 		id, err = s.decode(queueName, d, it)
+		it.id = id
 		return err
 	}()
 	switch {
@@ -206,13 +221,13 @@ func (s *Scheduler) unreadable(ctx context.Context, queueName string, d *port.De
 		return
 	}
 	s.count("quarantined", queueName)
-	it.Err = s.quarantine(ctx, queueName, d, err.Error())
+	it.Err = s.quarantine(ctx, queueName, d, it, err.Error())
 	it.refusal = nil
 }
 
 // quarantine keeps the message for the operator, with the reason.
-func (s *Scheduler) quarantine(ctx context.Context, queueName string, d *port.Delivery, reason string) error {
-	s.log.Warn("message put into quarantine", "queue", queueName, "messageId", d.ID, "reason", reason)
+func (s *Scheduler) quarantine(ctx context.Context, queueName string, d *port.Delivery, it *item, reason string) error {
+	s.log.Warn("message put into quarantine", append(it.about(), "queue", queueName, "messageId", d.ID, "reason", reason)...)
 	q, err := s.cfg.Queues.Queue(port.Quarantine)
 	if err != nil {
 		return err

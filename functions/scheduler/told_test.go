@@ -467,3 +467,24 @@ func TestLogLinesHaveEachKeyOnce(t *testing.T) {
 		t.Errorf("%d lines name a message", named)
 	}
 }
+
+// A line of the log about a message names its task, and the run, step and attempt, as far as they can be read.
+func TestLogNamesWhatAMessageIsOf(t *testing.T) {
+	w, _ := begun(t)
+	log := logged(t, w)
+	w.Scheduler.Handle(ctx, port.Replies, []port.Delivery{body(`{"schema":1,"task":"o-1","run":0,"step":"a","attempt":9,"operation":"do","outcome":"done","waited":0}`)})
+	w.Scheduler.Handle(ctx, port.Intake, []port.Delivery{
+		body(`{"schema":1,"orderId":"o-x","workflow":"missing","order":1}`), body(`{"schema":1,"orderId":"o-y","workflow":"order","order":1,"extra":1}`), body(`{`)})
+	got := map[string]bool{}
+	for _, l := range lines(t, log) {
+		got[fmt.Sprint(l["message"], " ", l["task"], " ", l["run"], " ", l["step"], " ", l["attempt"])] = true
+	}
+	for _, want := range []string{
+		"message given back o-1 0 a 9", "message put into quarantine o-x <nil> <nil> <nil>", "message put into quarantine o-y <nil> <nil> <nil>",
+		"message put into quarantine <nil> <nil> <nil> <nil>",
+	} {
+		if !got[want] {
+			t.Errorf("no line says %q: %v", want, got)
+		}
+	}
+}

@@ -380,19 +380,30 @@ func (j *Job) Push() bool {
 // ahead makes a message known that knows more than the document, also when it was read again: a
 // forged one, or one of a store that was set back, comes again until it is a dead letter (P8).
 func (j *Job) ahead(ev core.Event) {
-	about := []any{"task", j.ID}
+	j.engine.Logger.Warn("a message is ahead of the stored task and is given back; if it comes for ever it was forged, or the store was set back", About(j.ID, ev)...)
+	j.engine.count("given back", "ahead of the document")
+}
+
+// About is what a line of the log says of an event: its task, and the run, step and attempt where it has them.
+func About(task string, ev core.Event) []any {
+	about := []any{"task", task}
 	switch ev := ev.(type) {
 	case core.Reply:
-		about = append(about, "step", ev.Step, "run", ev.Run, "attempt", ev.Attempt)
+		return append(about, "step", ev.Step, "run", ev.Run, "attempt", ev.Attempt)
+	case core.Progress:
+		return append(about, "step", ev.Step, "run", ev.Run, "attempt", ev.Attempt)
 	case core.Wake:
-		about = append(about, "step", ev.Step, "run", ev.Run, "attempt", ev.Attempt)
-	case core.Cancel:
-		about = append(about, "run", ev.Run)
+		return append(about, "step", ev.Step, "run", ev.Run, "attempt", ev.Attempt)
 	case core.ChildEnded:
-		about = append(about, "step", ev.Parent.Step, "run", ev.Parent.Run, "attempt", ev.Parent.Attempt)
+		return append(about, "step", ev.Parent.Step, "run", ev.Parent.Run, "attempt", ev.Parent.Attempt)
+	case core.Cancel:
+		return append(about, "run", ev.Run)
+	case core.Answered:
+		return append(about, "step", ev.Step, "run", ev.Run)
+	case core.Resolve:
+		return append(about, "step", ev.Step)
 	}
-	j.engine.Logger.Warn("a message is ahead of the stored task and is given back; if it comes for ever it was forged, or the store was set back", about...)
-	j.engine.count("given back", "ahead of the document")
+	return about
 }
 
 func (e *Engine) count(what, why string) {

@@ -84,7 +84,7 @@ func TestLogLinesHaveEachKeyOnce(t *testing.T) {
 		if err := stop(); err != nil {
 			t.Error(err)
 		}
-		lines, about := bytes.Split(bytes.TrimSpace(written.Bytes()), []byte("\n")), 0
+		lines, about, ofOrders := bytes.Split(bytes.TrimSpace(written.Bytes()), []byte("\n")), 0, 0
 		for _, line := range lines {
 			seen := map[string]bool{}
 			for _, key := range keysOf(t, line) {
@@ -96,9 +96,12 @@ func TestLogLinesHaveEachKeyOnce(t *testing.T) {
 			if seen["messageId"] {
 				about++
 			}
+			if seen["task"] && seen["run"] && seen["step"] && seen["attempt"] {
+				ofOrders++
+			}
 		}
-		if len(lines) < 15 || about < 8 {
-			t.Errorf("%d lines, %d about a message:\n%s", len(lines), about, written.String())
+		if len(lines) < 15 || about < 8 || ofOrders < 5 {
+			t.Errorf("%d lines, %d about a message, %d of orders:\n%s", len(lines), about, ofOrders, written.String())
 		}
 	})
 }
