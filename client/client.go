@@ -32,6 +32,7 @@ type (
 	Definition = view.Definition
 
 	Unattended = view.Unattended
+	Statistics = view.Statistics
 	State      = core.State
 	Verdict    = core.Verdict
 	Fact       = core.Fact

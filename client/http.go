@@ -214,6 +214,13 @@ func (h *overHTTP) Schedules(ctx context.Context) ([]Schedule, error) {
 	return s.Schedules, err
 }
 
+// Statistics asks the server.
+func (h *overHTTP) Statistics(ctx context.Context) (*Statistics, error) {
+	var s Statistics
+	err := h.call(ctx, http.MethodGet, "/v1/statistics", "", nil, &s)
+	return &s, err
+}
+
 // Plan asks what a move would mean.
 func (h *overHTTP) Plan(ctx context.Context, id, definition string) (view.Plan, error) {
 	var p view.Plan

@@ -74,6 +74,19 @@ func (c *Client) Unlisted() string {
 	return ""
 }
 
+// Statistics answers figures of the last hour at most, and of each agent now, for an operator to watch. A server counts
+// them while it runs. Of a stack they are CloudWatch's metrics, some minutes late, and what one call reads is answered
+// again for a minute, because each read is billed (docs/cost.md); what may not be read is said in Unknown.
+func (c *Client) Statistics(ctx context.Context) (*Statistics, error) {
+	via, ok := c.via.(interface {
+		Statistics(ctx context.Context) (*Statistics, error)
+	})
+	if !ok {
+		return &Statistics{Unknown: []string{"statistics: they are not available through this client"}}, nil
+	}
+	return again(ctx, c, via.Statistics)
+}
+
 // Unattended lists the queues of requests that nothing takes from: agents that do not run, mostly. On AWS
 // these are queues whose event source mapping takes nothing, also of the Scheduler's own queues, and those
 // where requests wait and none is being handled; workflow restricts it to the agents that a workflow needs,

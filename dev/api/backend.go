@@ -55,6 +55,8 @@ type Backend interface {
 	// Unattended are the queues of requests that nothing takes from.
 	Unattended(ctx context.Context) []view.Unattended
 	Workflows(ctx context.Context) []WorkflowInfo
+	// Statistics are the figures of the last hour at most, and of the agents now.
+	Statistics(ctx context.Context) (view.Statistics, error)
 	// Schedules lists the workflows that start by the clock, and what became of their last times.
 	Schedules(ctx context.Context) ([]schedule.Record, error)
 }

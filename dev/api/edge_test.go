@@ -245,6 +245,7 @@ func TestEveryOperationKeepsItsDocument(t *testing.T) {
 	r.get("/v1/workflows/none")
 	r.get("/v1/workflows/order?definition=short")
 	r.get("/v1/schedules")
+	r.get("/v1/statistics")
 	r.get("/healthz")
 	r.get("/readyz")
 	r.backend.NotOK = true

@@ -35,6 +35,8 @@ type definitionInput struct {
 
 type definitionOutput struct{ Body view.Definition }
 
+type statisticsOutput struct{ Body view.Statistics }
+
 type workflowsOutput struct{ Body Workflows }
 
 func (e *edge) registerHealth(doc huma.API) {
@@ -58,6 +60,7 @@ func (e *edge) registerHealth(doc huma.API) {
 		}
 		return &healthOutput{http.StatusOK, h}, nil
 	})
+	e.registerStatistics(doc)
 	huma.Register(doc, huma.Operation{
 		OperationID: "list-workflows", Method: http.MethodGet, Path: "/v1/workflows", Tags: []string{"workflows"},
 		Summary: "Workflows that orders can name, and what is wrong with newer files", Errors: []int{403, 503},
@@ -90,5 +93,18 @@ func (e *edge) registerHealth(doc huma.API) {
 			return nil, problemOf(err)
 		}
 		return &schedulesOutput{Schedules{all}}, nil
+	})
+}
+
+func (e *edge) registerStatistics(doc huma.API) {
+	huma.Register(doc, huma.Operation{
+		OperationID: "get-statistics", Method: http.MethodGet, Path: "/v1/statistics", Tags: []string{"health"},
+		Summary: "Figures of the last hour at most, and of the agents now", Errors: []int{403, 503},
+	}, func(ctx context.Context, _ *struct{}) (*statisticsOutput, error) {
+		x, err := e.backend.Statistics(ctx)
+		if err != nil {
+			return nil, problemOf(err)
+		}
+		return &statisticsOutput{x}, nil
 	})
 }

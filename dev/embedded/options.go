@@ -23,6 +23,8 @@ type Options struct {
 	// MaxOpen is how many tasks may be under way before intake answers 429; default 20,000.
 	MaxOpen    int
 	SweepEvery time.Duration // of the Supervisor; default 500 ms
+	// StatisticsEvery is the interval of Statistics, of which 360 are kept; default 10 s.
+	StatisticsEvery time.Duration
 	// Keep is how long an order that has come to rest stays readable; 0: for ever. Of an expired one
 	// the ID and the hash stay, so that it never runs again (P26). At least sqlite.MinKeep.
 	Keep time.Duration
@@ -63,6 +65,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.SweepEvery == 0 {
 		o.SweepEvery = 500 * time.Millisecond
+	}
+	if o.StatisticsEvery == 0 {
+		o.StatisticsEvery = 10 * time.Second
 	}
 	if o.Log == nil {
 		o.Log = slog.Default()

@@ -50,6 +50,7 @@ type Runtime struct {
 	hub       *hub
 	uncalled  *uncalled
 	metrics   *telemetry
+	samples   samples
 	counts    sync.Map // of *counter, by what was counted
 	rejects   atomic.Int64
 	ready     atomic.Bool
@@ -159,6 +160,7 @@ func (s *Runtime) start() {
 		a.start(receiving, s, &s.consumers)
 	}
 	s.rest.Go(func() { s.sweep(work) })
+	s.rest.Go(func() { s.sampleAlways(work) })
 	s.rest.Go(func() { s.watch(work) })
 	s.rest.Go(func() { s.expire(work) })
 	s.rest.Go(func() { s.workflows.watch(work) })

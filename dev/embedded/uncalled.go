@@ -3,10 +3,13 @@ package embedded
 import (
 	"fmt"
 	"log/slog"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
 // uncalled knows which operations their agents do not call now, inside this process or outside, by what
@@ -54,6 +57,19 @@ func (u *uncalled) replied(agent, operation string, r core.Reply) {
 		u.worked[name] = now
 		u.log.Info("an agent calls its service again", "agent", agent, "operation", operation, "since", was.since)
 	}
+}
+
+// of lists the operations that the agent does not call.
+func (u *uncalled) of(agent string) (all []view.NotCalled) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for name, w := range u.now {
+		if operation, ours := strings.CutPrefix(name, "agent "+agent+" "); ours {
+			all = append(all, view.NotCalled{Operation: operation, Code: w.code, Since: w.since})
+		}
+	}
+	slices.SortFunc(all, func(a, b view.NotCalled) int { return strings.Compare(a.Operation, b.Operation) })
+	return all
 }
 
 // check puts what is not called into the checks of health.

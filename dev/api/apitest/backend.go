@@ -325,6 +325,13 @@ func (b *Backend) QueueNames() []string { return b.Names }
 // Unattended answers NotTaken.
 func (b *Backend) Unattended(context.Context) []view.Unattended { return b.NotTaken }
 
+// Statistics answers one interval.
+func (b *Backend) Statistics(context.Context) (view.Statistics, error) {
+	ended := 3
+	return view.Statistics{From: Now, Interval: 10 * core.Second, Series: []view.Series{{Kind: view.SeriesEnded, Of: string(core.Processed), Values: []*int{&ended, nil}}},
+		Agents: []view.AgentStatistics{{Agent: "shop", Waiting: 2, NotCalled: []view.NotCalled{{Operation: "charge", Code: "breaker-open", Since: Now}}}}, Overdue: &view.Overdue{}}, nil
+}
+
 // Health is good unless NotOK.
 func (b *Backend) Health(context.Context) api.Health {
 	if b.NotOK {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -267,6 +268,52 @@ func TestBrowserFollows(t *testing.T) {
 		t.Errorf("the field has lost its focus or text: %q", got)
 	}
 	b.clean("followed")
+}
+
+// The charts are drawn from what the page brings, go on with it, and are drawn anew in other colours and widths. What
+// they show stands in their tables too, which stay open.
+func TestBrowserCharts(t *testing.T) {
+	b := newTab(t)
+	close(b.hold)
+	b.until("an interval has ended", func() bool { _, body := b.get("/"); return strings.Count(body, "data-chart") == 3 })
+	b.open("/")
+	drawn := func() string {
+		return b.seen(`[...document.querySelectorAll(".plot canvas")].map((c) => c.width > 100 && c.getContext("2d").getImageData(0, 0, c.width, c.height).data.some((v) => v > 0)).join()`)
+	}
+	b.until("three charts are drawn", func() bool { return drawn() == "true,true,true" })
+	evaluate[bool](b, `window.canvas = document.querySelector("#chart-orders canvas"); document.getElementById("chart-ended-table").open = true`)
+	all := 0
+	for i, n := range []int{3, 8, 5} {
+		b.submit("order", ids(fmt.Sprintf("batch-%d", i), n)...)
+		all += n
+		b.until("they have ended", func() bool {
+			return b.seen(`String(JSON.parse(document.getElementById("chart-ended-plot").dataset.chart).lines.find((l) => l.name === "Processed").values.reduce((a, v) => a + v, 0))`) == strconv.Itoa(all)
+		})
+	}
+	b.until("the table says so", func() bool {
+		return b.seen(`String([...document.querySelectorAll("#chart-ended-table tbody tr td:last-child")].reduce((a, c) => a + Number(c.textContent.replace("–", "0")), 0))`) == strconv.Itoa(all)
+	})
+	b.says = "the bank declined the card (code 05)"
+	b.refusing("charge")
+	b.submit("order", ids("web-2026", 4)...)
+	b.until("a line more is drawn", func() bool {
+		return strings.Contains(b.seen(`document.getElementById("chart-ended-plot").dataset.chart`), `"Error"`)
+	})
+	if !evaluate[bool](b, `document.querySelector("#chart-orders canvas") === canvas && document.getElementById("chart-ended-table").open`) {
+		t.Error("an update removed a chart, or closed its table")
+	}
+	evaluate[bool](b, `document.querySelector("#chart-ended .u-over").dispatchEvent(new MouseEvent("mousemove", {clientX: document.querySelector("#chart-ended .u-over").getBoundingClientRect().left + 60, clientY: 0, bubbles: true})); true`)
+	b.until("what is under the mouse is told", func() bool {
+		return strings.Contains(b.seen(`document.querySelector("#chart-ended .readout").textContent`), "Processed")
+	})
+	b.changed("drawn")
+	evaluate[bool](b, `document.getElementById("chart-ended-table").open = false; true`)
+	b.shot("overview")
+	b.do(call(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}}}), chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile))
+	b.until("they are drawn anew", func() bool {
+		return drawn() == "true,true,true" && evaluate[bool](b, `document.querySelector("#chart-orders canvas") !== canvas && [...document.querySelectorAll(".plot")].every((p) => p.querySelector(".uplot").offsetWidth === p.clientWidth)`)
+	})
+	b.changed("drawn on a phone, dark")
 }
 
 // The buttons act, and say what came of it.

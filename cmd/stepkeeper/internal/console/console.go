@@ -224,7 +224,8 @@ type content struct {
 	Title    string
 	Template string
 	Data     any
-	Status   int // 0: 200
+	Charts   bool // it needs what draws them
+	Status   int  // 0: 200
 }
 
 // pageFunc reads what a page shows. kept is nil for a page that is made once, and else what the stream of an open
@@ -274,7 +275,7 @@ func (s *server) fragment(c content) (template.HTML, error) {
 // whole is what the frame around each page shows.
 type whole struct {
 	Title, Name, Live, Path string
-	ReadOnly                bool
+	ReadOnly, Charts        bool
 	Body                    template.HTML
 }
 
@@ -284,7 +285,7 @@ func (s *server) page(p pageFunc) http.HandlerFunc {
 		body, err := s.fragment(c)
 		var b bytes.Buffer
 		if err == nil {
-			err = s.pages.ExecuteTemplate(&b, "frame", whole{Title: c.Title, Name: s.Name, Live: livePrefix + r.URL.RequestURI(), Path: r.URL.Path, ReadOnly: s.ReadOnly, Body: body})
+			err = s.pages.ExecuteTemplate(&b, "frame", whole{Title: c.Title, Name: s.Name, Live: livePrefix + r.URL.RequestURI(), Path: r.URL.Path, ReadOnly: s.ReadOnly, Charts: c.Charts, Body: body})
 		}
 		if err != nil {
 			s.Log.Error("a page of the console cannot be made", "path", r.URL.Path, "error", err)

@@ -1,6 +1,8 @@
 package console_test
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"crypto/sha256"
 	"fmt"
@@ -509,6 +511,8 @@ func TestAssets(t *testing.T) {
 	for name, want := range map[string]string{
 		"htmx.min.js":   "a0abb04f2f45a1f89d1d4844023245537e5e6014c87b144553e0607b4cc32130",
 		"hx-sse.min.js": "18ef2761356ec1fe0bb6d92612315b37517a7c1e9856b661c5ae81fef239d103",
+		"uplot.min.js":  "19c8d4c6ad88929a79f4ae49d6f7161566dfd0ba3d15cc495e974f787eb78f1f",
+		"uplot.min.css": "df630c6a8d6f8eeaff264b50f73ce5b114f646ffd9a0bb74f049b0a00135fa04",
 	} {
 		text, err := os.ReadFile("assets/" + name)
 		if err != nil {
@@ -516,6 +520,39 @@ func TestAssets(t *testing.T) {
 		}
 		if got := fmt.Sprintf("%x", sha256.Sum256(text)); got != want {
 			t.Errorf("%s has the checksum %s, not that of the package, %s", name, got, want)
+		}
+	}
+}
+
+// A page with all that it loads has 60 KB at most, compressed as a server before it would.
+func TestPagesAreSmall(t *testing.T) {
+	h := console.New(console.Options{Client: recordedClient(t), Name: "shop", Program: "stepkeeper", Log: quiet})
+	packed := func(path string) (body string, size int) {
+		w := newRecorder()
+		h.ServeHTTP(w, request(t, path))
+		if w.Code != http.StatusOK {
+			t.Fatalf("%s: status %d", path, w.Code)
+		}
+		var b bytes.Buffer
+		z := gzip.NewWriter(&b)
+		if _, err := z.Write(w.Body.Bytes()); err != nil {
+			t.Fatal(err)
+		}
+		if err := z.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return w.Body.String(), b.Len()
+	}
+	for _, path := range []string{"/", "/orders", "/orders/busy", "/workflows/order"} {
+		body, size := packed(path)
+		all := size
+		for _, m := range regexp.MustCompile(`(?:src|href)="(/assets/[^"]+)"`).FindAllStringSubmatch(body, -1) {
+			_, size := packed(m[1])
+			all += size
+		}
+		t.Logf("%s: %d bytes, of them the page itself %d", path, all, size)
+		if all > 60_000 || all == size {
+			t.Errorf("%s has %d bytes", path, all)
 		}
 	}
 }

@@ -67,6 +67,28 @@ func recorded() []view.Task {
 	return []view.Task{busy, broken, undone, closed}
 }
 
+// recordedStatistics are half an hour of one-minute intervals, of which one was not measured.
+func recordedStatistics() view.Statistics {
+	values := func(f func(i int) int) []*int {
+		all := make([]*int, 30)
+		for i := range all {
+			if n := f(i); i != 7 {
+				all[i] = &n
+			}
+		}
+		return all
+	}
+	done, failed := 1200, 3
+	return view.Statistics{From: moment(-1800), Interval: core.Minute, Series: []view.Series{
+		{Kind: view.SeriesEnded, Of: "Processed", Values: values(func(i int) int { return 40 + i })}, {Kind: view.SeriesEnded, Of: "Error", Values: values(func(i int) int { return i / 29 })},
+		{Kind: view.SeriesOrders, Of: view.OrdersInFlight, Values: values(func(i int) int { return 100 - i })}, {Kind: view.SeriesOrders, Of: "Error", Values: values(func(i int) int { return i / 29 })},
+		{Kind: view.SeriesWaiting, Of: "post", Values: values(func(i int) int { return 3 * i })},
+	}, Agents: []view.AgentStatistics{
+		{Agent: "payment", Done: &done, Failed: &failed, InFlight: 4, NotCalled: []view.NotCalled{{Operation: "charge", Code: "breaker-open", Since: moment(30)}}},
+		{Agent: "post", Waiting: 87, Oldest: 95 * core.Second}, {Agent: "stock", Unknown: "<denied>"},
+	}, Overdue: &view.Overdue{Orders: 2, Since: moment(-300)}, Unknown: []string{"something is <not> measured"}}
+}
+
 // recording is a server that answers what was recorded.
 func recording(t *testing.T, refuses *string) *httptest.Server {
 	tasks := recorded()
@@ -127,6 +149,7 @@ func recording(t *testing.T, refuses *string) *httptest.Server {
 	mux.HandleFunc("GET /v1/schedules", func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, json.RawMessage(`{"schedules":[{"workflow":"gone","cron":"@daily","next":"2026-03-02T00:00:00Z","started":1,"starts":[],"missed":1,"skipped":[{"at":"2026-03-01T00:00:00Z","why":"the order before <x> has not ended"}]}]}`))
 	})
+	mux.HandleFunc("GET /v1/statistics", func(w http.ResponseWriter, _ *http.Request) { answer(w, recordedStatistics()) })
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, json.RawMessage(`{"ready":true,"unattended":[{"queue":"requests-post","agent":"post","waiting":3,"since":"2026-03-01T12:00:33.000Z"}]}`))
 	})
@@ -143,12 +166,18 @@ func recording(t *testing.T, refuses *string) *httptest.Server {
 	return s
 }
 
-// Each page of recorded orders, as it is written: what it shows, where, and in which shape.
-func TestPagesAsTheyAreWritten(t *testing.T) {
+func recordedClient(t *testing.T) *client.Client {
+	t.Helper()
 	c, err := client.New(recording(t, new(string)).URL)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return c
+}
+
+// Each page of recorded orders, as it is written: what it shows, where, and in which shape.
+func TestPagesAsTheyAreWritten(t *testing.T) {
+	c := recordedClient(t)
 	redaction := filepath.Join(t.TempDir(), "redact")
 	if err := os.WriteFile(redaction, []byte("customer.name\n**.card\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -203,10 +232,12 @@ func TestPagesThatMayNotBeRead(t *testing.T) {
 			t.Errorf("%s without %s: status %d", x.path, x.part, w.Code)
 		}
 	}
-	refuses = "/order$" // the rest of the page is there
-	w := httptest.NewRecorder()
-	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/orders/busy", nil))
-	if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "not for you") {
-		t.Errorf("status %d: %s", w.Code, w.Body)
+	for path, part := range map[string]string{"/orders/busy": "/order$", "/": "/v1/statistics$"} { // the rest of the page is there
+		refuses = part
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+		if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "not for you") {
+			t.Errorf("%s without %s: status %d: %s", path, part, w.Code, w.Body)
+		}
 	}
 }

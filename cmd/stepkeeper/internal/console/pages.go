@@ -336,7 +336,8 @@ func (s *server) overview(ctx context.Context, _ *http.Request, _ *kept) (conten
 		Unknown    string
 		Schedules  []client.Schedule
 		Problems   []client.Workflow
-	}{Counts: counts, Oldest: oldest, Incidents: inError[:min(len(inError), 5)], Unattended: unattended}
+		Figures    figures
+	}{Counts: counts, Oldest: oldest, Incidents: inError[:min(len(inError), 5)], Unattended: unattended, Figures: figuresOf(s.Client.Statistics(ctx))}
 	if unknown != nil {
 		data.Unknown = unknown.Error()
 	}
@@ -352,7 +353,7 @@ func (s *server) overview(ctx context.Context, _ *http.Request, _ *kept) (conten
 	if data.Schedules, err = s.Client.Schedules(ctx); err != nil {
 		return content{}, err
 	}
-	return content{Title: "Overview", Template: "overview", Data: data}, nil
+	return content{Title: "Overview", Template: "overview", Data: data, Charts: true}, nil
 }
 
 func (s *server) workflows(ctx context.Context, _ *http.Request, _ *kept) (content, error) {

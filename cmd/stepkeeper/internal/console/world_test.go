@@ -89,7 +89,7 @@ func (w *world) start(listen string) {
 	go func() {
 		ended <- embedded.Run(ctx, embedded.Options{
 			Data: filepath.Join(w.data, "data"), Workflows: filepath.Join(w.data, "workflows"), Listen: listen, Log: quiet,
-			Operations: map[string]worker.Operations{"shop": {worker.AnyOperation: {Run: w.serve}}}, Inside: embedded.Inside{Concurrency: 64},
+			Operations: map[string]worker.Operations{"shop": {worker.AnyOperation: {Run: w.serve}}}, Inside: embedded.Inside{Concurrency: 64}, StatisticsEvery: time.Second,
 			PagePaths: console.Paths, Pages: func(server string) http.Handler {
 				c, err := client.New(server, client.WithRetry(1, time.Second))
 				if err != nil {

@@ -34,6 +34,50 @@
   setInterval(() => { local(); fresh(); }, 1000);
   local();
 
+  // Charts: drawn from the data that each carries, and again when it, the width or the colours have changed.
+  const drawn = new WeakMap();
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+  const axis = () => ({ stroke: color("quiet"), grid: { stroke: color("line"), width: 1 }, ticks: { stroke: color("line"), width: 1 }, font: "11px system-ui, sans-serif" });
+  const readout = (text, lines) => (u) => {
+    const i = u.cursor.idx;
+    put(text, i == null ? "" : [clock(new Date(u.data[0][i] * 1000)), ...lines.map((l, k) => `${l.name} ${u.data[k + 1][i] ?? "–"}`)].join("  "));
+  };
+  const drawNew = (place, chart, data) => {
+    const text = document.createElement("p");
+    text.className = "readout";
+    place.replaceChildren(text);
+    return new uPlot({
+      width: place.clientWidth, height: place.clientHeight - text.offsetHeight, legend: { show: false }, cursor: { drag: { x: false, y: false } },
+      scales: { x: { time: true }, y: { range: (u, low, high) => [0, Math.max(high * 1.1, 1)] } },
+      axes: [{ ...axis(), space: 70, values: (u, times, side, space, step) => times.map((t) => clock(new Date(t * 1000)).slice(0, step < 60 ? 8 : 5)) },
+        { ...axis(), size: 44, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 1e6] }],
+      series: [{}, ...chart.lines.map((l) => ({ label: l.name, stroke: color(l.color), width: 2, points: { show: data[0].length < 3 } }))],
+      hooks: { setCursor: [readout(text, chart.lines)] },
+    }, data, place);
+  };
+  const draw = () => {
+    for (const place of document.querySelectorAll(".plot[data-chart]")) {
+      const text = place.dataset.chart, width = place.clientWidth, old = drawn.get(place);
+      if (!width || old && old.text === text && old.width === width && old.dark === dark.matches) continue;
+      const chart = JSON.parse(text);
+      const data = [chart.lines[0].values.map((_, i) => chart.from + (i + 1) * chart.every), ...chart.lines.map((l) => l.values)];
+      const names = chart.lines.map((l) => l.name + l.color).join();
+      let plot = old?.plot;
+      if (plot && old.names === names && old.width === width && old.dark === dark.matches) {
+        plot.setData(data);
+      } else {
+        plot?.destroy();
+        plot = drawNew(place, chart, data);
+      }
+      drawn.set(place, { text, width, names, plot, dark: dark.matches });
+    }
+  };
+  document.addEventListener("htmx:after:swap", draw);
+  addEventListener("resize", draw);
+  dark.addEventListener("change", draw);
+  draw();
+
   let after = "";
   const goTo = { h: "/", o: "/orders", i: "/incidents", w: "/waiting", a: "/answers", b: "/bulk", f: "/workflows", e: "/health" };
   document.addEventListener("keydown", (e) => {

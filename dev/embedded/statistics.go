@@ -1,0 +1,180 @@
+package embedded
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/view"
+)
+
+// samplesKept bounds the memory of a series: an hour at the default interval.
+const samplesKept = 360
+
+// figure names a number of a sample: a kind of view.Series, or one of those below, and what it is of.
+type figure struct{ kind, of string }
+
+// Kinds of figures that are counted by agent and are no series.
+const (
+	repliesDone   = "done"
+	repliesFailed = "failed"
+)
+
+// sample is what the metrics said at a time.
+type sample struct {
+	at      time.Time
+	numbers map[figure]int // of ended, done and failed: since the start
+}
+
+// samples are the last ones, the oldest first.
+type samples struct {
+	mu  sync.Mutex
+	all []sample
+}
+
+func (s *samples) add(x sample) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.all) > samplesKept { // one more than intervals
+		s.all = slices.Delete(s.all, 0, len(s.all)-samplesKept)
+	}
+	s.all = append(s.all, x)
+}
+
+func (s *samples) copied() []sample {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.all)
+}
+
+// sampleAlways keeps what GET /metrics would say, in equal intervals.
+func (s *Runtime) sampleAlways(ctx context.Context) {
+	every := s.options.StatisticsEvery
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		if x, err := s.sample(); err == nil {
+			s.samples.add(x)
+		} else if ctx.Err() == nil {
+			s.log.Warn("the statistics lack an interval", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+func (s *Runtime) sample() (sample, error) {
+	inFlight, inError := figure{view.SeriesOrders, view.OrdersInFlight}, figure{view.SeriesOrders, string(core.Error)}
+	x := sample{s.clock.Now(), map[figure]int{inFlight: 0, inError: 0}}
+	families, err := s.metrics.registry.Gather()
+	if err != nil {
+		return x, err
+	}
+	for _, family := range families {
+		for _, m := range family.GetMetric() {
+			labels := map[string]string{}
+			for _, l := range m.GetLabel() {
+				labels[l.GetName()] = l.GetValue()
+			}
+			agent, ofAgent := strings.CutPrefix(labels["queue"], port.Requests(""))
+			switch name := family.GetName(); {
+			case name == "stepkeeper_orders_ended_total":
+				x.numbers[figure{view.SeriesEnded, labels["state"]}] += int(m.GetCounter().GetValue())
+			case name == "stepkeeper_orders" && labels["state"] == string(core.Error):
+				x.numbers[inError] = int(m.GetGauge().GetValue())
+			case name == "stepkeeper_orders" && (labels["state"] == string(core.Processing) || labels["state"] == string(core.Compensating)):
+				x.numbers[inFlight] += int(m.GetGauge().GetValue())
+			case name == "stepkeeper_queue_messages" && ofAgent && labels["state"] == "visible":
+				x.numbers[figure{view.SeriesWaiting, agent}] = int(m.GetGauge().GetValue())
+			case name == "stepkeeper_replies_total" && labels["outcome"] == string(core.OutcomeDone):
+				x.numbers[figure{repliesDone, labels["agent"]}] += int(m.GetCounter().GetValue())
+			case name == "stepkeeper_replies_total":
+				x.numbers[figure{repliesFailed, labels["agent"]}] += int(m.GetCounter().GetValue())
+			}
+		}
+	}
+	return x, nil
+}
+
+// Statistics is api.Backend.Statistics.
+func (s *Runtime) Statistics(ctx context.Context) (view.Statistics, error) {
+	all, every := s.samples.copied(), s.options.StatisticsEvery
+	now := s.clock.Now()
+	out := view.Statistics{From: core.TimeOf(now), Interval: core.Duration(every.Milliseconds()), Series: []view.Series{}, Agents: []view.AgentStatistics{}}
+	var first, last sample
+	if len(all) > 0 {
+		first, last = all[0], all[len(all)-1]
+		out.From = core.TimeOf(first.at)
+		out.Series = seriesOf(all, every)
+	}
+	for _, a := range s.agents {
+		count := func(kind string) *int {
+			n := last.numbers[figure{kind, a.name}] - first.numbers[figure{kind, a.name}]
+			return &n
+		}
+		x := view.AgentStatistics{Agent: a.name, Done: count(repliesDone), Failed: count(repliesFailed), NotCalled: s.uncalled.of(a.name)}
+		q, err := s.queues.Queue(port.Requests(a.name))
+		var depth port.Depth
+		if err == nil {
+			depth, err = q.Depth(ctx)
+		}
+		if err != nil {
+			x.Unknown = err.Error()
+		}
+		x.Waiting, x.InFlight, x.Oldest = depth.Visible, depth.InFlight, core.Duration(depth.Oldest.Milliseconds())
+		out.Agents = append(out.Agents, x)
+	}
+	overdue := view.Overdue{}
+	for shard := range s.store.Shards() {
+		due, err := s.store.Due(ctx, port.DueBucket, shard, now.Add(-s.options.SweepEvery), nil, view.MostOverdue-overdue.Orders)
+		if err != nil {
+			return out, fmt.Errorf("overdue orders: %w", err)
+		}
+		overdue.Add(due)
+	}
+	out.Overdue = &overdue
+	return out, nil
+}
+
+// seriesOf puts the samples into intervals. A sample that came late, as after the machine slept, says nothing of how
+// many ended in which of the intervals before it.
+func seriesOf(all []sample, every time.Duration) []view.Series {
+	place := func(at time.Time) int { return int(at.Sub(all[0].at).Round(every)/every) - 1 }
+	intervals := max(place(all[len(all)-1].at)+1, 0)
+	keys := map[figure]bool{{view.SeriesEnded, string(core.Processed)}: true}
+	for _, x := range all {
+		for f := range x.numbers {
+			keys[f] = f.kind != repliesDone && f.kind != repliesFailed
+		}
+	}
+	series := []view.Series{}
+	for f, is := range keys {
+		if !is {
+			continue
+		}
+		values := make([]*int, intervals)
+		for i := 1; i < len(all); i++ {
+			n, at := all[i].numbers[f], place(all[i].at)
+			if f.kind == view.SeriesEnded {
+				n -= all[i-1].numbers[f]
+				if place(all[i-1].at) != at-1 {
+					continue
+				}
+			}
+			if at >= 0 {
+				values[at] = &n
+			}
+		}
+		series = append(series, view.Series{Kind: f.kind, Of: f.of, Values: values})
+	}
+	slices.SortFunc(series, func(a, b view.Series) int { return strings.Compare(a.Kind+" "+a.Of, b.Kind+" "+b.Of) })
+	return series
+}

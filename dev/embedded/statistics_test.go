@@ -1,0 +1,103 @@
+package embedded_test
+
+import (
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/view"
+)
+
+// total is the sum of a series; false where there is none of that name.
+func total(s view.Statistics, kind, of string) (sum int, there bool) {
+	for _, x := range s.Series {
+		if x.Kind == kind && x.Of == of {
+			for _, n := range x.Values {
+				if n != nil {
+					sum += *n
+				}
+			}
+			return sum, true
+		}
+	}
+	return 0, false
+}
+
+// Statistics tell what ended in which interval, what is in flight and waits now, and which attempts failed.
+func TestStatistics(t *testing.T) {
+	w := newFixture(t, "30s")
+	w.options.StatisticsEvery = 20 * time.Millisecond
+	s := w.open()
+	defer closeRuntime(t, s)
+	read := func() view.Statistics {
+		t.Helper()
+		x, err := s.Statistics(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return x
+	}
+	eventually(t, "a first interval", func() bool { x := read(); return len(x.Series) > 0 && len(x.Series[0].Values) > 0 })
+	for _, id := range []string{"o-1", "o-2", "o-3"} {
+		submit(t, s, id, "")
+		wait(t, s, id)
+	}
+	w.shop.refuse.Store(true)
+	submit(t, s, "o-4", "")
+	wait(t, s, "o-4")
+	eventually(t, "the ends are counted", func() bool {
+		x := read()
+		done, _ := total(x, view.SeriesEnded, string(core.Processed))
+		undone, _ := total(x, view.SeriesEnded, string(core.Compensated))
+		return done == 3 && undone == 1
+	})
+	x := read()
+	if x.Interval != 20 || x.From == 0 || len(x.Unknown) > 0 || x.Overdue == nil || x.Overdue.Orders != 0 {
+		t.Errorf("%+v", x)
+	}
+	for i := range x.Series {
+		if len(x.Series[i].Values) != len(x.Series[0].Values) {
+			t.Errorf("%s has %d intervals, and %s %d", x.Series[i].Of, len(x.Series[i].Values), x.Series[0].Of, len(x.Series[0].Values))
+		}
+	}
+	for _, want := range [][2]string{{view.SeriesOrders, "Error"}, {view.SeriesOrders, view.OrdersInFlight}, {view.SeriesWaiting, "shop"}} {
+		if _, there := total(x, want[0], want[1]); !there {
+			t.Errorf("there is no series %q", want)
+		}
+	}
+	if a := x.Agents; len(a) != 1 || a[0].Agent != "shop" || *a[0].Failed != 1 || *a[0].Done < 6 || a[0].Unknown != "" || len(a[0].NotCalled) > 0 {
+		t.Errorf("%+v", a)
+	}
+}
+
+// A machine that slept leaves a gap, and not a peak: what ended before it wakes is of no interval.
+func TestStatisticsHaveGaps(t *testing.T) {
+	w := newFixture(t, "30s")
+	var offset atomic.Int64
+	w.options.Clock = port.ClockFunc(func() time.Time { return time.Now().Add(time.Duration(offset.Load())) })
+	w.options.StatisticsEvery = 100 * time.Millisecond
+	s := w.open()
+	defer closeRuntime(t, s)
+	values := func() []*int {
+		x, err := s.Statistics(t.Context())
+		if err != nil || len(x.Series) == 0 {
+			return nil
+		}
+		return x.Series[slices.IndexFunc(x.Series, func(x view.Series) bool { return x.Kind == view.SeriesOrders })].Values
+	}
+	eventually(t, "two intervals", func() bool { return len(values()) >= 2 })
+	offset.Store(int64(10 * time.Second))
+	eventually(t, "one after the gap", func() bool { return len(values()) > 100 })
+	missing := 0
+	for _, n := range values() {
+		if n == nil {
+			missing++
+		}
+	}
+	if missing < 95 {
+		t.Errorf("%d of %d intervals are told as not measured, want 99 or so", missing, len(values()))
+	}
+}
