@@ -66,6 +66,9 @@ func allowed(x tmpl) []statement {
 func loose(x tmpl) (problems []string) {
 	for _, s := range allowed(x) {
 		for _, text := range append(slices.Clone(s.actions), s.resources...) {
+			if unrestricted := text == "*" && slices.Equal(s.actions, []string{"cloudwatch:GetMetricData"}) && strings.HasPrefix(s.where, "Operator"); unrestricted {
+				continue // it knows no resources
+			}
 			if strings.Contains(text, "*") || strings.Contains(text, "?") {
 				problems = append(problems, fmt.Sprintf("%s, %s: wildcard %s", s.where, s.sid, text))
 			}
@@ -180,7 +183,7 @@ func TestWhoMayWhat(t *testing.T) {
 		"Operator": slices.Concat(each("sqs:SendMessage", append(requests, "Intake", "Control", "Replies")...), each("dynamodb:GetItem", "Orders", "Tasks", "Definitions"),
 			each("cloudformation:DescribeStacks", "AWS::StackId"), each("dynamodb:Query", "Tasks/index/complete-by"),
 			each("sqs:GetQueueAttributes", slices.Concat(requests, []string{"Intake", "Control", "Replies"}, dead)...),
-			each("lambda:GetEventSourceMapping", mapped...), each("sqs:ReceiveMessage", dead...), each("sqs:DeleteMessage", dead...),
+			each("lambda:GetEventSourceMapping", mapped...), each("cloudwatch:GetMetricData", "*"), each("sqs:ReceiveMessage", dead...), each("sqs:DeleteMessage", dead...),
 			each("sqs:ListMessageMoveTasks", dead...), each("sqs:StartMessageMoveTask", dead...), each("sqs:CancelMessageMoveTask", dead...)),
 		"Application": slices.Concat(each("sqs:SendMessage", "Intake", "Control"), each("dynamodb:GetItem", "Orders", "Tasks", "Definitions"),
 			each("cloudformation:DescribeStacks", "AWS::StackId")),
@@ -195,7 +198,7 @@ func TestWhoMayWhat(t *testing.T) {
 	same(t, "roles and policies", slices.Sorted(maps.Keys(got)), "[AgentInventoryRole AgentNotificationRole AgentPaymentRole AgentShippingRole Application Operator ScheduleRole SchedulerRole SupervisorRole]")
 }
 
-// The one wildcard there is: a function in a VPC, and nowhere else.
+// The only wildcard of a role: a function in a VPC, and nowhere else.
 func TestVPC(t *testing.T) {
 	x := template(t, func(stack awscdk.Stack, p *infra.Props) {
 		vpc := awsec2.Vpc_FromVpcAttributes(stack, str("Vpc"), &awsec2.VpcAttributes{
@@ -258,7 +261,7 @@ func TestNag(t *testing.T) {
 				}
 			}
 		}
-		same(t, name+": passed over", passed, 9) // seven dead-letter queues, quarantine, missed ticks
+		same(t, name+": passed over", passed, 10) // seven dead-letter queues, quarantine, missed ticks, the metrics of operators
 	}
 	_, stack := newStack("Planted")
 	infra.NewStepkeeper(stack, "Engine", shop(stack))

@@ -176,8 +176,16 @@ func secretAccess(a Agent) (statements []awsiam.PolicyStatement) {
 	return statements
 }
 
+// readMetrics is for the operator's charts. CloudWatch knows no resources of metrics, nor a condition on their namespace: who has this
+// reads the metrics of the whole account, and changes nothing. It is one of the two wildcards of all policies.
+func readMetrics() awsiam.PolicyStatement {
+	return allow(metrics, []string{"cloudwatch:GetMetricData"}, str("*"))
+}
+
+const metrics = "Metrics" // the ID of that statement
+
 // vpcAccess is for functions in a VPC. The interfaces are made by Lambda under names that are
-// not known before, and the Describe actions know no resources: the one wildcard of all policies, and
+// not known before, and the Describe actions know no resources: the other wildcard of all policies, and
 // only there.
 func vpcAccess() awsiam.PolicyStatement {
 	return allow("VpcNetworkInterfaces", []string{

@@ -2,6 +2,7 @@ package infra
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -20,7 +21,11 @@ func (s *Stepkeeper) addPolicies() {
 		if i > 0 {
 			id += strconv.Itoa(i + 1)
 		}
-		s.operator = append(s.operator, s.policy(id, "all commands, listings, dead letters", statements))
+		policy := s.policy(id, "all commands, listings, dead letters", statements)
+		if slices.ContainsFunc(statements, func(s awsiam.PolicyStatement) bool { return *s.Sid() == metrics }) {
+			Accept(policy, "AwsSolutions-IAM5", "CloudWatch knows no resources of metrics: cloudwatch:GetMetricData is allowed on all or none.")
+		}
+		s.operator = append(s.operator, policy)
 	}
 }
 
@@ -114,6 +119,7 @@ func (s *Stepkeeper) operatorAccess() []awsiam.PolicyStatement {
 		allow("DeadLetters", []string{
 			"sqs:CancelMessageMoveTask", "sqs:DeleteMessage", "sqs:ListMessageMoveTasks", "sqs:ReceiveMessage", "sqs:StartMessageMoveTask",
 		}, dead...),
+		readMetrics(),
 		allow("Redrive", send, append(requests, s.queues["replies"].queue.QueueArn())...),
 	)
 }

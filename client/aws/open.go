@@ -8,6 +8,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
+	"github.com/aws/aws-sdk-go-v2/service/cloudwatch"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 
 	"github.com/stepkeeper/stepkeeper/client"
@@ -98,5 +99,5 @@ func Connect(c aws.Config, o Outputs, opts ...client.Option) *client.Client {
 		urls[deadQueue(name)] = url
 	}
 	queues := sqs.New(c, sqs.Config{URLs: urls})
-	return Over(Parts{Outputs: o, Tasks: store, Definitions: store, Schedules: store.Schedules(), Queues: queues, Sweeps: store, Lambda: lambda.NewFromConfig(c)}, opts...)
+	return Over(Parts{Outputs: o, Tasks: store, Definitions: store, Schedules: store.Schedules(), Queues: queues, Sweeps: store, Lambda: lambda.NewFromConfig(c), Metrics: cloudwatch.NewFromConfig(c)}, opts...)
 }

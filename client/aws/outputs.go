@@ -34,6 +34,8 @@ type Outputs struct {
 	Paused                      bool              // deployed so that nothing takes from its queues
 	Dead                        map[string]string // by what it keeps: "intake", "requests-mail", "quarantine", "missed-sweeps": the address of a queue of dead letters
 	SweepInterval               time.Duration     // from one sweep to the next
+	Deployment                  string            // by which its metrics are told from those of others; "" before it was told
+	Scheduler                   string            // name of the function
 }
 
 // ErrNoStack: there is nothing of Stepkeeper's at that name.
@@ -62,6 +64,7 @@ func ReadOutputs(values map[string]string, construct string) (Outputs, error) {
 		Intake: value("IntakeUrl"), Control: value("ControlUrl"), Quarantine: value("QuarantineUrl"),
 		Finished: value("Finished") == "true", FairQueues: values[prefix+"FairQueues"] == "true", Application: value("ApplicationPolicy"), Operator: value("OperatorPolicy"),
 	}
+	o.Deployment, o.Scheduler = values[prefix+"Deployment"], values[prefix+"SchedulerFunction"]
 	o.Replies, o.Paused = values[prefix+"RepliesUrl"], values[prefix+"Paused"] == "true"
 	o.Mappings = mappingsOf(values, prefix)
 	o.Requests = agentsOf(values, prefix, o.Mappings)

@@ -46,6 +46,7 @@ func TestPoliciesAllowWhatIsCalled(t *testing.T) {
 		if operator {
 			needed["dynamodb:Query"] = []string{"/index/complete-by"}
 			needed["sqs:GetQueueAttributes"] = []string{"EngineIntake", "EngineReplies", "EngineControl", "EngineRequestsPayment"}
+			needed["cloudwatch:GetMetricData"] = []string{`"*"`}
 			needed["lambda:GetEventSourceMapping"] = []string{"EngineIntakeMapping", "EngineRepliesMapping", "EngineControlMapping", "EngineAgentPaymentMapping"}
 		}
 		for action, resources := range needed {
@@ -57,7 +58,7 @@ func TestPoliciesAllowWhatIsCalled(t *testing.T) {
 				}
 			}
 		}
-		for _, more := range []string{"dynamodb:Query", "sqs:GetQueueAttributes", "lambda:GetEventSourceMapping"} {
+		for _, more := range []string{"dynamodb:Query", "sqs:GetQueueAttributes", "lambda:GetEventSourceMapping", "cloudwatch:GetMetricData"} {
 			if !operator && strings.Contains(string(r.Properties), more) {
 				t.Errorf("%s allows %s; the package's comment says that it does not", name, more)
 			}

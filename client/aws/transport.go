@@ -58,8 +58,9 @@ type Parts struct {
 	Definitions Definitions
 	Schedules   schedule.Reader
 	Queues      Queues
-	Sweeps      Sweeps // nil: they are not looked at
-	Lambda      Lambda // nil: it is not asked
+	Sweeps      Sweeps  // nil: they are not looked at
+	Lambda      Lambda  // nil: it is not asked
+	Metrics     Metrics // nil: they are not read
 	// Poll is the first pause between two looks at a task; 0: 100 ms. It grows up to 5 s.
 	Poll time.Duration
 	// Patience is how long a queued order may be without a task, and a command without a verdict,
@@ -100,6 +101,9 @@ type transport struct {
 	mu          sync.Mutex
 	definitions map[string]*core.Definition // by hash; they never change
 	seen        map[string]seen             // by queue: what the last look at it found
+
+	statisticsMu sync.Mutex
+	statistics   statistics
 }
 
 func (t *transport) readTask() use {

@@ -13,6 +13,7 @@ type Statistics struct {
 	Series   []Series          `json:"series" nullable:"false"`
 	Agents   []AgentStatistics `json:"agents" nullable:"false" doc:"by name"`
 	Overdue  *Overdue          `json:"overdue,omitempty" doc:"absent where it could not be read"`
+	Usage    *Usage            `json:"usage,omitempty" doc:"of a stack on AWS only"`
 	Unknown  []string          `json:"unknown,omitempty" nullable:"false" doc:"what is not measured here, and why, for people"`
 }
 
@@ -64,6 +65,17 @@ func (o *Overdue) Add(due []port.Due) {
 	if len(due) > 0 && (o.Since == 0 || core.TimeOf(due[0].At) < o.Since) {
 		o.Since = core.TimeOf(due[0].At)
 	}
+}
+
+// Usage is what a stack consumed of what is billed, in the hour before it was read: for its orders, and with the sweeps.
+// The agents' own functions and ledgers are not in it.
+type Usage struct {
+	Orders       float64 `json:"orders" doc:"messages of orders that were taken in"`
+	WriteUnits   float64 `json:"writeUnits" doc:"write request units of DynamoDB"`
+	ReadUnits    float64 `json:"readUnits" doc:"read request units of DynamoDB"`
+	Messages     float64 `json:"messages" doc:"messages of SQS that were sent, received or deleted; a request carries 1 to 10 of them"`
+	Invocations  float64 `json:"invocations" doc:"of the Scheduler's function"`
+	Milliseconds float64 `json:"milliseconds" doc:"that those took"`
 }
 
 // MostOverdue is how far the overdue orders are counted.

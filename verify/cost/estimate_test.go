@@ -6,6 +6,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
 func measuredReport(t *testing.T) Report {
@@ -134,5 +136,16 @@ func TestWhatIdlesIsWhatIsDeployed(t *testing.T) {
 		if c.got != c.want {
 			t.Errorf("%s: the template has %d, the price of idling counts %d", c.what, c.got, c.want)
 		}
+	}
+}
+
+// What a stack consumed is priced for a million orders, with full requests and with single messages.
+func TestPerMillion(t *testing.T) {
+	p := Prices{Prices: map[string]Price{DynamoWrite: {Dollars: 1, Per: 1e6}, DynamoRead: {Dollars: 1, Per: 1e6}, SQSRequest: {Dollars: 1, Per: 1e6},
+		LambdaRequest: {Dollars: 1, Per: 1e6}, LambdaTime: {Dollars: 1, Per: 1e6}}}
+	least, most := p.PerMillion(view.Usage{Orders: 100, WriteUnits: 1200, ReadUnits: 500, Messages: 3000, Invocations: 50, Milliseconds: 4000})
+	// 12 WRU, 5 RRU, 3 or 30 requests, 0.5 invocations, 0.01 GB-s
+	if math.Abs(least-20.51) > 1e-9 || math.Abs(most-47.51) > 1e-9 {
+		t.Errorf("%v to %v", least, most)
 	}
 }

@@ -86,7 +86,7 @@ func recordedStatistics() view.Statistics {
 	}, Agents: []view.AgentStatistics{
 		{Agent: "payment", Done: &done, Failed: &failed, InFlight: 4, NotCalled: []view.NotCalled{{Operation: "charge", Code: "breaker-open", Since: moment(30)}}},
 		{Agent: "post", Waiting: 87, Oldest: 95 * core.Second}, {Agent: "stock", Unknown: "<denied>"},
-	}, Overdue: &view.Overdue{Orders: 2, Since: moment(-300)}, Unknown: []string{"something is <not> measured"}}
+	}, Overdue: &view.Overdue{Orders: 2, Since: moment(-300)}, Usage: &view.Usage{Orders: 1850, WriteUnits: 22200, ReadUnits: 10175, Messages: 55500, Invocations: 2000, Milliseconds: 40000}, Unknown: []string{"something is <not> measured"}}
 }
 
 // recording is a server that answers what was recorded.

@@ -11,6 +11,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/view"
+	"github.com/stepkeeper/stepkeeper/verify/cost"
 )
 
 const (
@@ -144,14 +145,30 @@ type figures struct {
 	Rate    string // orders a minute
 	RateOf  string // what those did
 	Overdue *view.Overdue
+	Cost    *orderCost
 	Unknown []string
+}
+
+// orderCost is what orders cost, in dollars a million, by what the stack consumed.
+type orderCost struct{ Range, How string }
+
+func costOf(u *view.Usage) *orderCost {
+	if u == nil || u.Orders < 1 {
+		return nil
+	}
+	prices, err := cost.Published()
+	if err != nil {
+		panic(err) // they are a part of the program
+	}
+	least, most := prices.PerMillion(*u)
+	return &orderCost{fmt.Sprintf("$%.3g to %.3g", least, most), fmt.Sprintf("by %.0f orders of an hour, prices of %s", u.Orders, prices.Region)}
 }
 
 func figuresOf(s *client.Statistics, err error) figures {
 	if err != nil {
 		return figures{Unknown: []string{"statistics: " + err.Error()}}
 	}
-	f := figures{Agents: s.Agents, Overdue: s.Overdue, Unknown: s.Unknown, RateOf: "Ended per minute"}
+	f := figures{Agents: s.Agents, Overdue: s.Overdue, Unknown: s.Unknown, RateOf: "Ended per minute", Cost: costOf(s.Usage)}
 	kind, title := view.SeriesEnded, "Orders that ended or stopped, per "
 	if !slices.ContainsFunc(s.Series, func(x view.Series) bool { return x.Kind == kind }) &&
 		slices.ContainsFunc(s.Series, func(x view.Series) bool { return x.Kind == view.SeriesReceived }) {
