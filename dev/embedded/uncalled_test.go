@@ -37,5 +37,9 @@ func TestWhenTheOperatorIsToldOfAnUncalledService(t *testing.T) {
 		if told := strings.Count(log.String(), "ALERT"); told != c.alerts || (len(checks) > 0) != c.waits {
 			t.Errorf("reply %d: told %d times, health %v; want %d, %v", i, told, checks, c.alerts, c.waits)
 		}
+		of := u.of("shop")
+		if (len(of) == 1 && of[0].Operation == "first" && of[0].Code == core.CodeUnauthorized && of[0].Since != 0) != c.waits || len(u.of("sho")) > 0 {
+			t.Errorf("reply %d: the statistics say %+v; want %v", i, of, c.waits)
+		}
 	}
 }

@@ -62,6 +62,7 @@ type server struct {
 	streams streams
 	bulks   bulks
 	looked  looked
+	grouped grouped
 }
 
 // file is an asset under a name that changes with its content.

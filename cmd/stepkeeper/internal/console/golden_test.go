@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -238,6 +239,42 @@ func TestPagesThatMayNotBeRead(t *testing.T) {
 		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
 		if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "not for you") {
 			t.Errorf("%s without %s: status %d: %s", path, part, w.Code, w.Body)
+		}
+	}
+}
+
+// Many orders in Error are read once for all looks of ten seconds, few for each look.
+func TestManyInErrorAreReadRarely(t *testing.T) {
+	var stored, asked atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked.Add(1)
+		page := view.Page{Orders: make([]view.Summary, stored.Load())}
+		for i := range page.Orders {
+			page.Orders[i] = view.Summary{OrderID: "o", Workflow: "order", State: core.Error, Error: &view.TaskError{Step: "charge"}}
+		}
+		w.Header().Set("Content-Type", "application/json")
+		if err := json.NewEncoder(w).Encode(page); err != nil {
+			t.Error(err)
+		}
+	}))
+	t.Cleanup(server.Close)
+	c, err := client.New(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := moment(0)
+	h := console.New(console.Options{Client: c, Name: "shop", Program: "stepkeeper", Log: quiet, Now: func() time.Time { return now.Std() }})
+	for i, step := range []struct {
+		stored, pause, asked int64
+		shows                string
+	}{{7, 0, 1, ">7<"}, {1500, 0, 1, ">1500<"}, {1400, 1, 0, ">1500<"}, {1400, 9, 1, ">1400<"}, {8, 10, 1, ">8<"}, {9, 0, 1, ">9<"}} {
+		stored.Store(step.stored)
+		asked.Store(0)
+		now = now.Add(core.Duration(step.pause) * core.Second)
+		w := newRecorder()
+		h.ServeHTTP(w, request(t, "/incidents"))
+		if asked.Load() != step.asked || !strings.Contains(w.Body.String(), step.shows) {
+			t.Errorf("look %d: %d reads, want %d, and %s: %s", i+1, asked.Load(), step.asked, step.shows, w.Body)
 		}
 	}
 }

@@ -186,7 +186,36 @@ func (i incident) Bulk() string {
 	return "/bulk?" + q.Encode()
 }
 
+// grouped are the incidents as they were read last.
+type grouped struct {
+	mu    sync.Mutex
+	at    time.Time
+	all   []incident
+	count int
+	more  bool
+}
+
+const (
+	fewInError = 1000             // orders in Error that are read for each look of a page
+	holdsMany  = 10 * time.Second // how long more than that are shown as they were read, on all pages
+)
+
+// inError are the orders in Error, grouped. Many of them are not read each second, and not by each page.
 func (s *server) inError(ctx context.Context) (all []incident, count int, more bool, err error) {
+	g := &s.grouped
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if now := s.Now(); g.count <= fewInError || now.Sub(g.at) >= holdsMany {
+		all, count, more, err := s.readInError(ctx)
+		if err != nil {
+			return nil, 0, false, err
+		}
+		g.at, g.all, g.count, g.more = now, all, count, more
+	}
+	return g.all, g.count, g.more, nil
+}
+
+func (s *server) readInError(ctx context.Context) (all []incident, count int, more bool, err error) {
 	groups := map[[3]string]*incident{}
 	for o, err := range s.Client.List(ctx, client.Query{State: core.Error, PageSize: 1000}) {
 		if err != nil {
