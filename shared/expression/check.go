@@ -2,8 +2,6 @@ package expression
 
 import (
 	"fmt"
-	"regexp"
-	"regexp/syntax"
 	"slices"
 	"strings"
 
@@ -17,7 +15,6 @@ import (
 type check struct {
 	scope   Scope
 	program *program
-	names   []string // of let, innermost last
 	done    []string // steps that were not skipped, as far as the conditions around a node say
 }
 
@@ -39,8 +36,6 @@ func (c *check) node(n ast.Node, inside int) error {
 			return fail("#"+n.Name+" does not exist", "use # for the element and #index for its place")
 		}
 		return nil
-	case *ast.VariableDeclaratorNode:
-		return c.let(n, inside)
 	case *ast.CallNode:
 		return c.call(n, inside)
 	case *ast.UnaryNode:
@@ -60,7 +55,7 @@ func (c *check) node(n ast.Node, inside int) error {
 	case *ast.PairNode:
 		return c.all(inside, n.Key, n.Value)
 	}
-	return fail("it uses a construct that workflows do not have", "write one expression, without semicolons other than after let")
+	return fail("it uses a construct that workflows do not have", "write one expression, without let and semicolons")
 }
 
 func (c *check) all(inside int, nodes ...ast.Node) error {
@@ -73,9 +68,6 @@ func (c *check) all(inside int, nodes ...ast.Node) error {
 }
 
 func (c *check) identifier(n *ast.IdentifierNode) error {
-	if slices.Contains(c.names, n.Value) {
-		return nil
-	}
 	switch n.Value {
 	case "order", "orderId", "run":
 		return nil
@@ -95,19 +87,6 @@ func (c *check) identifier(n *ast.IdentifierNode) error {
 	}
 	return fail("unknown name "+n.Value, suggest.DidYouMean(n.Value, []string{"order", "orderId", "steps"},
 		"there are order, orderId, run and steps.<name>.output; a field of the order is order."+n.Value+", a text stands in quotes"))
-}
-
-func (c *check) let(n *ast.VariableDeclaratorNode, inside int) error {
-	if err := c.node(n.Value, inside); err != nil {
-		return err
-	}
-	switch n.Name {
-	case "order", "orderId", "run", "steps", "item", "index":
-		return fail("let redefines "+n.Name, "choose another name")
-	}
-	c.names = append(c.names, n.Name)
-	defer func() { c.names = c.names[:len(c.names)-1] }()
-	return c.node(n.Expr, inside)
 }
 
 func (c *check) call(n *ast.CallNode, inside int) error {
@@ -280,11 +259,6 @@ func (c *check) binary(n *ast.BinaryNode, inside int) error {
 	if _, ok := operators[n.Operator]; !ok && !lazyOperators[n.Operator] {
 		return fail("the operator "+n.Operator+" does not exist here", fixSyntax)
 	}
-	if n.Operator == "matches" {
-		if err := c.pattern(n.Right); err != nil {
-			return err
-		}
-	}
 	if err := c.node(n.Left, inside); err != nil {
 		return err
 	}
@@ -295,36 +269,4 @@ func (c *check) binary(n *ast.BinaryNode, inside int) error {
 		return c.given(c.program.notSkipped(n.Left, false), n.Right, inside)
 	}
 	return c.node(n.Right, inside)
-}
-
-// pattern wants patterns to be written out, so that their cost is known before they run.
-func (c *check) pattern(n ast.Node) error {
-	pattern, ok := n.(*ast.StringNode)
-	if !ok {
-		return fail("the pattern of matches is computed", "write the pattern as a text in quotes")
-	}
-	re, err := regexp.Compile(pattern.Value)
-	if err != nil {
-		return fail("the pattern of matches is not valid: "+strings.TrimPrefix(err.Error(), "error parsing regexp: "),
-			`correct it; it is written as Go's regexp has it, a literal ( as \\(`)
-	}
-	size := patternSize(pattern.Value)
-	if size > maxRegexp {
-		return fail("the pattern of matches is too large", "use smaller counts in { }")
-	}
-	c.program.patterns[pattern.Value] = &compiledPattern{re, size}
-	return nil
-}
-
-// patternSize is the number of instructions that matching a pattern may take for each byte.
-func patternSize(pattern string) int {
-	re, err := syntax.Parse(pattern, syntax.Perl)
-	if err != nil {
-		return maxRegexp + 1
-	}
-	prog, err := syntax.Compile(re.Simplify())
-	if err != nil {
-		return maxRegexp + 1
-	}
-	return len(prog.Inst)
 }

@@ -11,13 +11,7 @@ type evaluation struct {
 	env     *core.Environment
 	program *program
 	decoded map[string]any // "order" and, under "steps.", outputs
-	names   []binding      // of let, innermost last
 	element []item         // of the predicates around, innermost last
-}
-
-type binding struct {
-	name  string
-	value any
 }
 
 type item struct {
@@ -27,7 +21,7 @@ type item struct {
 
 // run evaluates a program.
 func (e *evaluation) run(p *program) (any, error) {
-	e.program, e.names, e.element = p, e.names[:0], e.element[:0]
+	e.program, e.element = p, e.element[:0]
 	return e.eval(p.root)
 }
 
@@ -80,15 +74,6 @@ func (e *evaluation) compound(n ast.Node) (any, error) {
 			return e.eval(n.Exp1)
 		}
 		return e.eval(n.Exp2)
-	case *ast.VariableDeclaratorNode:
-		v, err := e.eval(n.Value)
-		if err != nil {
-			return nil, err
-		}
-		e.names = append(e.names, binding{n.Name, v})
-		v, err = e.eval(n.Expr)
-		e.names = e.names[:len(e.names)-1]
-		return v, err
 	case *ast.ArrayNode:
 		list := make([]any, len(n.Nodes))
 		for i := range n.Nodes {
@@ -122,11 +107,6 @@ func (e *evaluation) object(n *ast.MapNode) (any, error) {
 }
 
 func (e *evaluation) identifier(name string) (any, error) {
-	for i := len(e.names) - 1; i >= 0; i-- {
-		if e.names[i].name == name {
-			return e.names[i].value, nil
-		}
-	}
 	switch name {
 	case "order":
 		return e.document("order", e.env.Order)

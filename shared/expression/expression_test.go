@@ -64,13 +64,12 @@ func TestValues(t *testing.T) {
 		{`[order.total, order.big, order.huge]`, `[1.10,12345678901234567890,1e400]`},
 		{`{z: order.total, a: order.small}`, `{"a":-0,"z":1.10}`}, {`order.missing ?? order.big`, `12345678901234567890`},
 		{`filter(order.list, # != 1)`, `[2.50,"x"]`}, {`string(order.total)`, `"1.10"`},
-		{`true ? order.total : 0`, `1.10`}, {`min(order.total, 5)`, `1.10`}, {`let x = order.big; [x, x]`, `[12345678901234567890,12345678901234567890]`},
+		{`true ? order.total : 0`, `1.10`},
 		// Arithmetic.
-		{`order.n + 1`, `4`}, {`order.total * 2`, `2.2`}, {`7 / 2`, `3.5`}, {`8 / 2`, `4`}, {`7 % 3`, `1`}, {`2 ** 3`, `8`}, {`-order.n`, `-3`}, {`-order.total`, `-1.1`},
+		{`order.n + 1`, `4`}, {`order.total * 2`, `2.2`}, {`7 / 2`, `3.5`}, {`8 / 2`, `4`}, {`7 % 3`, `1`}, {`-order.n`, `-3`}, {`-order.total`, `-1.1`},
 		{`sum(order.items, .quantity * .unitPrice)`, `399`}, {`sum(order.items, #.quantity)`, `3`}, {`sum([])`, `0`}, {`sum([0.1, 0.2])`, `0.30000000000000004`},
 		{`9007199254740993 + 0`, `9007199254740993`}, {`order.n - 0`, `3`}, {`3 - 5`, `-2`}, {`9223372036854775807 - 1`, `9223372036854775806`}, {`+order.total`, `1.10`}, {`-9223372036854775807 - 1`, `-9223372036854775808`}, {`9223372036854775806 + 1`, `9223372036854775807`},
-		{`0 - -9223372036854775807`, `9223372036854775807`}, {`-1 - (-9223372036854775807 - 1)`, `9223372036854775807`}, {`3037000499 * 3037000499`, `9223372030926249001`}, {`int(-9223372036854775808.0)`, `-9223372036854775808`}, {`int(9223372036854774784.0)`, `9223372036854774784`}, {`int(" -42 ")`, `-42`}, {`int(order.total)`, `1`}, {`int("42")`, `42`}, {`float(1) / 3`, `0.3333333333333333`},
-		{`max(order.items | map(.unitPrice))`, `150`}, {`min([])`, `null`},
+		{`0 - -9223372036854775807`, `9223372036854775807`}, {`-1 - (-9223372036854775807 - 1)`, `9223372036854775807`}, {`3037000499 * 3037000499`, `9223372030926249001`},
 		// Comparisons are exact even where float64 is not.
 		{`order.big == 1234567890123456789`, `false`}, {`order.total == 1.1`, `true`}, {`order.n == 3.0`, `true`}, {`order.zero == 0`, `true`},
 		{`9007199254740993 > 9007199254740992.0`, `true`}, {`order.huge > order.big`, `true`}, {`"a" < "b"`, `true`}, {`1 < 2 < 3`, `true`},
@@ -78,16 +77,16 @@ func TestValues(t *testing.T) {
 		// Logic.
 		{`true and not false`, `true`}, {`false && order.text`, `false`}, {`true || order.text`, `true`}, {`order.n > 2 ? "many" : "few"`, `"many"`}, {`not (order.n > 2)`, `false`},
 		// Texts.
-		{`orderId + "-" + order.items[0].sku`, `"o-1-a"`}, {`upper(order.text)`, `"TÜR <&>"`}, {`len(order.text)`, `7`}, {`order.text[0:3]`, `"Tür"`}, {`order.text[-3:]`, `"<&>"`},
+		{`orderId + "-" + order.items[0].sku`, `"o-1-a"`}, {`lower(order.text)`, `"tür <&>"`}, {`len(order.text)`, `7`}, {`order.text[0:3]`, `"Tür"`}, {`order.text[-3:]`, `"<&>"`},
 		{`"abc" contains "b"`, `true`}, {`"abc" startsWith "b"`, `false`},
-		{`"abc" endsWith "c"`, `true`}, {`"a1" matches "^[a-z][0-9]$"`, `true`}, {`order.a matches "x"`, `false`}, {`string({b: 1, a: [nil, true]})`, `"{\"a\":[null,true],\"b\":1}"`},
+		{`"abc" endsWith "c"`, `true`}, {`string({b: 1, a: [nil, true]})`, `"{\"a\":[null,true],\"b\":1}"`},
 		{`"quote \" and \\ and \n"`, `"quote \" and \\ and \n"`}, {`"\x00"`, `"\u0000"`},
 		// Times.
 		{`addTime("2026-03-31T08:00:00Z", "-72h")`, `"2026-03-28T08:00:00Z"`}, {`addTime("2024-02-28T23:30:00.5+02:00", "1d")`, `"2024-02-29T23:30:00.5+02:00"`},
 		{`addTime(order.at ?? "2026-01-01T00:00:00Z", "1h30m")`, `"2026-01-01T01:30:00Z"`}, {`map(["2026-01-01T00:00:00Z"], addTime(#, "-1d"))`, `["2025-12-31T00:00:00Z"]`},
 		// Lists and objects, always in the order of the data or of sorted keys.
 		{`map(order.items, ({sku: .sku, place: #index}))`, `[{"place":0,"sku":"a"},{"place":1,"sku":"b"}]`}, {`map(order.items, len(filter(.tags, # != "y")))`, `[1,1]`},
-		{`order.list[-1]`, `"x"`}, {`order.list[1:]`, `[2.50,"x"]`}, {`order.list[:-2]`, `[1]`}, {`order.list[5:9]`, `[]`}, {`1..3`, `[1,2,3]`}, {`3..1`, `[]`}, {`count(1..10, # > 7)`, `3`}, {`count([true, false])`, `1`},
+		{`order.list[-1]`, `"x"`}, {`order.list[1:]`, `[2.50,"x"]`}, {`order.list[:-2]`, `[1]`}, {`order.list[5:9]`, `[]`}, {`count([true, false])`, `1`},
 		{`any(order.items, .physical ?? false)`, `true`}, {`all(order.items, .physical ?? false)`, `false`},
 		{`"sku" in order.items[0]`, `true`}, {`2.5 in order.list`, `true`}, {`4 not in order.list`, `true`}, {`"x" in order.a`, `false`}, {`len(order.nested)`, `1`},
 	} {
@@ -113,7 +112,7 @@ func TestFailures(t *testing.T) {
 		{`order.none[3]`, `[3] is read from null; fix: write ?. where the part before it may be absent`},
 		{`order.name.x`, `.x is read from a text`}, {`order.n.x`, `.x is read from a number`}, {`order.list.x`, `.x is read from a list`}, {`(order.n + 1).x`, `a member is read from a number`}, {`order.nested[0]`, `[0] is read from an object`},
 		{`order.list[7]`, `[7] is outside of the list`}, {`order.list[-7]`, `the index is outside of the list`},
-		{`upper(order.none.x)`, `a member is read from null; fix: write ?. where the part before it may be absent`},
+		{`lower(order.none.x)`, `a member is read from null; fix: write ?. where the part before it may be absent`},
 		{`order[order.name].x`, `a member is read from null; fix: write ?. where the part before it may be absent`},
 		{`order.list[order.name]`, `an element of a list is chosen by a text, not by a whole number`}, {`order.nested[order.n]`, `a field of an object is named by a number, not by a text`},
 		{`order.name + 1`, `+ joins a text and a number; fix: convert with string(…)`}, {`order.name * 2`, `* needs numbers, got a text`},
@@ -122,17 +121,16 @@ func TestFailures(t *testing.T) {
 		{`order.name > 2`, `> compares a text with a number; fix: it needs two numbers or two texts`}, {`order.name && true`, `&& needs true or false, got a text`},
 		{`order.none ? 1 : 2`, `a condition needs true or false, got null; fix: give a default with ??, as in (order.discount ?? 0)`}, {`!order.n`, `! needs true or false, got a number`},
 		{`filter(order.list, #)`, `the condition of filter needs true or false, got a text`}, {`map(order.name, #)`, `map needs a list, got a text`}, {`sum(order.list)`, `sum needs numbers, got a text`},
-		{`int(order.name)`, `int is given a text that is no whole number`}, {`float(order.name)`, `float is given a text that is no number`}, {`1 / (order.n - order.n)`, `it divides by zero`}, {`1 % 0`, `it divides by zero`},
-		{`order.max - -1`, `the result does not fit into a 64-bit integer; fix: compute with float(…) if its last digits do not matter`}, {`-order.max - 2`, `the result does not fit into a 64-bit integer; fix: compute with float(…) if its last digits do not matter`},
-		{`0 - (-order.max - 1)`, `the result does not fit into a 64-bit integer; fix: compute with float(…) if its last digits do not matter`}, {`-order.max + -2`, `the result does not fit into a 64-bit integer; fix: compute with float(…) if its last digits do not matter`},
-		{`int(9223372036854775808.0)`, `the number does not fit into a 64-bit integer`}, {`int(-9223372036854777856.0)`, `the number does not fit into a 64-bit integer`}, {`int("9223372036854775808")`, `int is given a text that is no whole number`},
-		{`order.max + 1`, `the result does not fit into a 64-bit integer; fix: compute with float(…) if its last digits do not matter`}, {`order.max * -2`, `the result does not fit into a 64-bit integer; fix: compute with float(…) if its last digits do not matter`},
-		{`order.huge * 1`, `the result is not a finite number`}, {`int(order.huge)`, `the number does not fit into a 64-bit integer`}, {`1.5 % 2`, `% needs whole numbers; fix: round with int(…) first`},
+		{`1 / (order.n - order.n)`, `it divides by zero`}, {`1 % 0`, `it divides by zero`},
+		{`order.max - -1`, `the result does not fit into a 64-bit integer; fix: write one of the numbers with a point, as in 2.0, if its last digits do not matter`}, {`-order.max - 2`, `the result does not fit into a 64-bit integer; fix: write one of the numbers with a point, as in 2.0, if its last digits do not matter`},
+		{`0 - (-order.max - 1)`, `the result does not fit into a 64-bit integer; fix: write one of the numbers with a point, as in 2.0, if its last digits do not matter`}, {`-order.max + -2`, `the result does not fit into a 64-bit integer; fix: write one of the numbers with a point, as in 2.0, if its last digits do not matter`},
+		{`order.max + 1`, `the result does not fit into a 64-bit integer; fix: write one of the numbers with a point, as in 2.0, if its last digits do not matter`}, {`order.max * -2`, `the result does not fit into a 64-bit integer; fix: write one of the numbers with a point, as in 2.0, if its last digits do not matter`},
+		{`order.huge * 1`, `the result is not a finite number`}, {`1.5 % 2`, `% needs whole numbers`},
 		{`len(order.n)`, `len needs a text, a list or an object, got a number`}, {`order.name[1:order.name]`, `[from:to] needs a whole number, got a text`}, {`{(order.n): 1}`, `a key needs a text, got a number`},
 		{`addTime(order.name, "1h")`, `addTime is given a text that is no time in RFC 3339; fix: give one like 2026-01-31T08:00:00Z`}, {`addTime(order.n, "1h")`, `addTime needs a time in RFC 3339 as a text, got a number`},
 		{`addTime("2026-01-31T08:00:00Z", order.name)`, `addTime is given a text that is no time span; fix: give one like '-72h', '90m' or '3d'`}, {`addTime("2026-01-31T08:00:00Z", 5)`, `addTime needs a time span as a text, got a number`},
 		{`addTime("9999-12-31T08:00:00Z", "1d")`, `addTime leaves the years 0 to 9999`}, {`addTime("2026-01-31T08:00:00Z", "100001d")`, `addTime is given a text that is no time span; fix: give one like '-72h', '90m' or '3d'`},
-		{`order.n in order.name`, `in needs a list or an object on its right, got a text`}, {`order.n contains "x"`, `contains works on two texts, got a number and a text`}, {`1..order.name`, `.. needs two whole numbers`},
+		{`order.n in order.name`, `in needs a list or an object on its right, got a text`}, {`order.n contains "x"`, `contains works on two texts, got a number and a text`},
 	} {
 		t.Run(c.source, func(t *testing.T) {
 			_, err := input(t, quote("${ "+c.source+" }"), environment(order))
@@ -197,7 +195,7 @@ func TestTemplates(t *testing.T) {
 
 // Expressions of one definition are used by many goroutines at once.
 func TestConcurrentUse(t *testing.T) {
-	x, err := expression.Compile(definition(`{"a":"${ sum(order.items, let q = .quantity; q * .unitPrice) }","b":"${ order.text matches \"T.*\" }"}`, "order.n == 3"))
+	x, err := expression.Compile(definition(`{"a":"${ sum(order.items, .quantity * .unitPrice) }","b":"${ order.text startsWith \"T\" }"}`, "order.n == 3"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -225,7 +223,7 @@ func TestStepsThatFailed(t *testing.T) {
 	for source, want := range map[string]string{
 		`steps.charge_payment.failed`: `true`, `steps.charge_payment.error`: `"card-lost"`,
 		`steps.ship.failed`: `false`, `steps.ship.error`: `null`, `not steps.ship.failed and steps.charge_payment.failed`: `true`,
-		`steps.charge_payment.error == "card-lost" ? 1 : 2`: `1`, `steps.ship.error ?? "none"`: `"none"`, `upper(steps.ship.error ?? "none")`: `"NONE"`,
+		`steps.charge_payment.error == "card-lost" ? 1 : 2`: `1`, `steps.ship.error ?? "none"`: `"none"`, `lower(steps.ship.error ?? "NONE")`: `"none"`,
 	} {
 		if got, err := input(t, quote("${ "+source+" }"), env); err != nil || got != want {
 			t.Errorf("%s is %s, want %s (%v)", source, got, want, err)

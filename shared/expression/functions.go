@@ -2,7 +2,6 @@ package expression
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,12 +27,7 @@ func (f function) arity() string {
 var functions = map[string]function{
 	"len":    {1, 1, length},
 	"string": {1, 1, toString},
-	"int":    {1, 1, toInt},
-	"float":  {1, 1, toFloat},
-	"min":    {1, 16, extreme("min", -1)},
-	"max":    {1, 16, extreme("max", 1)},
-	"upper":  {1, 1, onText("upper", strings.ToUpper)},
-	"lower":  {1, 1, onText("lower", strings.ToLower)},
+	"lower":  {1, 1, lower},
 
 	"addTime": {2, 2, addTime},
 	"token":   {1, 2, token},
@@ -93,81 +87,12 @@ func toString(e *evaluation, args []any) (any, error) {
 	return string(text), e.meter.charge(len(text))
 }
 
-func toInt(e *evaluation, args []any) (any, error) {
-	switch v := args[0].(type) {
-	case int64:
-		return v, nil
-	case string:
-		if err := e.meter.charge(len(v)); err != nil {
-			return nil, err
-		}
-		i, err := strconv.ParseInt(strings.TrimSpace(v), 10, 64)
-		if err != nil {
-			return nil, fail("int is given a text that is no whole number", "")
-		}
-		return i, nil
-	}
-	f, ok := float(args[0])
+func lower(e *evaluation, args []any) (any, error) {
+	s, ok := args[0].(string)
 	if !ok {
-		return nil, mismatch("int", "a number or a text", args[0])
+		return nil, mismatch("lower", "a text", args[0])
 	}
-	if f = math.Trunc(f); f < -(1<<63) || f >= 1<<63 || math.IsNaN(f) {
-		return nil, fail("the number does not fit into a 64-bit integer", "")
-	}
-	return int64(f), nil
-}
-
-func toFloat(e *evaluation, args []any) (any, error) {
-	if s, ok := args[0].(string); ok {
-		if err := e.meter.charge(len(s)); err != nil {
-			return nil, err
-		}
-		f, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
-		if err != nil {
-			return nil, fail("float is given a text that is no number", "")
-		}
-		return finite(f)
-	}
-	f, ok := float(args[0])
-	if !ok {
-		return nil, mismatch("float", "a number or a text", args[0])
-	}
-	return finite(f)
-}
-
-// extreme finds the least or the greatest of its arguments, or of the one list that it is given.
-func extreme(name string, sign int) func(*evaluation, []any) (any, error) {
-	return func(e *evaluation, args []any) (any, error) {
-		if list, ok := args[0].([]any); ok && len(args) == 1 {
-			args = list
-		}
-		if err := e.meter.charge(len(args)); err != nil {
-			return nil, err
-		}
-		var best any
-		for _, v := range args {
-			if _, ok := float(v); !ok {
-				return nil, mismatch(name, "numbers", v)
-			}
-			if best == nil || compareNumbers(v, best)*sign > 0 {
-				best = v
-			}
-		}
-		return best, nil
-	}
-}
-
-func onText(name string, change func(string) string) func(*evaluation, []any) (any, error) {
-	return func(e *evaluation, args []any) (any, error) {
-		s, ok := args[0].(string)
-		if !ok {
-			return nil, mismatch(name, "a text", args[0])
-		}
-		if err := e.meter.charge(len(s)); err != nil {
-			return nil, err
-		}
-		return change(s), nil
-	}
+	return strings.ToLower(s), e.meter.charge(len(s))
 }
 
 // addTime moves a time in RFC 3339 by a time span, like "-72h" or "3d".

@@ -36,35 +36,15 @@ func TestHostileExpressions(t *testing.T) {
 type attack struct{ name, source, want string }
 
 func hostile() []attack {
-	doubling := "let a0 = order.long; "
-	for i := range 60 {
-		doubling += fmt.Sprintf("let a%d = a%d + a%d; ", i+1, i, i)
-	}
-	sharing := "let a0 = [1]; "
-	for i := range 60 {
-		sharing += fmt.Sprintf("let a%d = [a%d, a%d]; ", i+1, i, i)
-	}
 	const budget = "more than 1000000 steps of work"
 	return []attack{
-		{"doubling text", doubling + "len(a60)", budget},
-		{"comparing shared parts", sharing + "a60 == [a59, a59, 1] or a60 == a60", budget},
-		{"writing shared parts", sharing + "a60", "larger than 65536 bytes"},
-		{"text of shared parts", sharing + "string(a60)", "larger than 65536 bytes"},
 		{"copies of a text", "map(order.numbers, order.long)", "larger than 65536 bytes"},
 		{"a long text in each turn", "map(order.numbers, order.long + order.long)", budget},
 		{"comparing in each turn", "count(order.numbers, order.long + \"a\" == order.long + \"b\")", budget},
-		{"a pattern in each turn", `count(order.numbers, order.long matches "(a|x)*b")`, budget},
-		{"a costly pattern", `order.long matches "(x{1,30}){1,30}y"`, budget},
 		{"membership in each turn", "count(order.numbers, 2 in order.numbers)", budget},
-		{"lists in each turn", "map(order.numbers, 1..10000)", budget},
-		{"upper in each turn", "map(order.numbers, upper(order.long))", budget},
+		{"lower in each turn", "map(order.numbers, lower(order.long))", budget},
 		{"nested loops", "sum(order.numbers, sum(order.numbers, #))", "goes over something else than the element at hand"},
-		{"nested loops behind let", "sum(order.numbers, let x = order.numbers; sum(x, #))", "goes over something else than the element at hand"},
 		{"nested loops in a list", "sum(order.numbers, sum([order.numbers][0], #))", "goes over something else than the element at hand"},
-		{"nested loops over a range", "sum(1..10000, sum(1..10000, #))", "goes over something else than the element at hand"},
-		{"a huge range", "1..1000000000", "more than 10,000 elements"},
-		{"a range past all integers", "-9223372036854775807..9223372036854775807", "more than 10,000 elements"},
-		{"a huge power", "9 ** 9 ** 9 ** 9", "not a finite number"},
 		{"repeat", `repeat("x", 1000000000)`, "there is no function repeat"},
 		{"reduce", "reduce(order.numbers, #acc + #acc, \"x\")", "there is no function reduce"},
 		{"the clock", "now()", "an expression has no clock"},
@@ -76,8 +56,6 @@ func hostile() []attack {
 		{"deep parentheses", strings.Repeat("(", 2000) + "1" + strings.Repeat(")", 2000), ""},
 		{"deep lists", strings.Repeat("[", 400) + strings.Repeat("]", 400), "nested deeper than 200 levels"},
 		{"many nots", strings.Repeat("!", 2000) + "true", ""},
-		{"a large pattern", `order.long matches "(x{1,40}){1,25}(x{1,40}){1,25}(x{1,40}){1,25}"`, "too large"},
-		{"a pattern past the limit", `order.long matches "x{1001}"`, "not valid"},
 		{"the whole order", "order", "larger than 65536 bytes"},
 		{"the whole order, computed", "[order]", "larger than 65536 bytes"},
 	}
@@ -138,7 +116,7 @@ func TestBrokenOrders(t *testing.T) {
 
 // Nothing that can be written as an expression panics, and what it gives is JSON, the same each time.
 func FuzzExpression(f *testing.F) {
-	for _, s := range []string{"order.items[0].sku ?? 1", "sum(order.list, # * 2)", `"a" + string(order) matches "x"`, "let x = 1..9; x[1:]", "map(order.items, {a: #index})", "1 in [1] ? -order.n : order?.x[0].y", "1<2<3"} {
+	for _, s := range []string{"order.items[0].sku ?? 1", "sum(order.list, # * 2)", `"a" + string(order) contains "x"`, "order.list[1:]", "map(order.items, {a: #index})", "1 in [1] ? -order.n : order?.x[0].y", "1<2<3"} {
 		f.Add(s, `{"n":1.5,"list":[1,2],"items":[{"sku":"x"}]}`)
 	}
 	f.Fuzz(func(t *testing.T, source, order string) {

@@ -10,9 +10,7 @@ const (
 	MaxHoles  = 256       // expressions in one template
 	MaxSteps  = 1_000_000 // metered steps of one evaluation; a byte of text that is touched is a step too
 	MaxResult = 64 << 10  // bytes of the JSON that one evaluation gives
-	MaxRange  = 10_000    // elements of a..b
 	MaxDepth  = 200       // nesting of the JSON that an expression reads; what it gives has at most rawjson.MaxLevels
-	maxRegexp = 2000      // instructions of a compiled pattern
 )
 
 // meter counts the work of one evaluation.

@@ -3,7 +3,6 @@ package expression
 import (
 	"math"
 	"math/big"
-	"regexp"
 	"strings"
 
 	"github.com/expr-lang/expr/ast"
@@ -15,11 +14,10 @@ var lazyOperators = map[string]bool{"&&": true, "and": true, "||": true, "or": t
 // operators compute with the values of both sides.
 var operators = map[string]func(e *evaluation, op string, a, b any) (any, error){
 	"+": add, "-": arithmetic, "*": arithmetic, "/": arithmetic, "%": arithmetic,
-	"**": arithmetic, "^": arithmetic,
 	"==": equality, "!=": equality,
 	"<": order, "<=": order, ">": order, ">=": order,
-	"in": membership, "not in": membership, "..": span,
-	"contains": textual, "startsWith": textual, "endsWith": textual, "matches": textual,
+	"in": membership, "not in": membership,
+	"contains": textual, "startsWith": textual, "endsWith": textual,
 }
 
 func (e *evaluation) unary(n *ast.UnaryNode) (any, error) {
@@ -94,7 +92,7 @@ func arithmetic(_ *evaluation, op string, a, b any) (any, error) {
 	}
 	i, ok1 := a.(int64)
 	j, ok2 := b.(int64)
-	if ok1 && ok2 && op != "/" && op != "**" && op != "^" {
+	if ok1 && ok2 && op != "/" {
 		return integers(op, i, j)
 	}
 	switch op {
@@ -109,10 +107,8 @@ func arithmetic(_ *evaluation, op string, a, b any) (any, error) {
 			return nil, fail("it divides by zero", "")
 		}
 		return finite(x / y)
-	case "%":
-		return nil, fail("% needs whole numbers", "round with int(…) first")
 	}
-	return finite(math.Pow(x, y))
+	return nil, fail("% needs whole numbers", "")
 }
 
 // integers computes exactly, or says that it cannot.
@@ -138,7 +134,7 @@ func integers(op string, i, j int64) (any, error) {
 		return i % j, nil
 	}
 	if !z.IsInt64() {
-		return nil, fail("the result does not fit into a 64-bit integer", "compute with float(…) if its last digits do not matter")
+		return nil, fail("the result does not fit into a 64-bit integer", "write one of the numbers with a point, as in 2.0, if its last digits do not matter")
 	}
 	return z.Int64(), nil
 }
@@ -304,30 +300,6 @@ func membership(e *evaluation, op string, a, b any) (any, error) {
 	return found == (op == "in"), nil
 }
 
-func span(e *evaluation, _ string, a, b any) (any, error) {
-	from, ok1 := a.(int64)
-	to, ok2 := b.(int64)
-	if !ok1 || !ok2 {
-		return nil, fail(".. needs two whole numbers", "")
-	}
-	if from > to {
-		return []any{}, nil
-	}
-	if uint64(to)-uint64(from) >= MaxRange {
-		return nil, fail("the range has more than 10,000 elements", "")
-	}
-	if err := e.meter.charge(int(to - from + 1)); err != nil {
-		return nil, err
-	}
-	list := make([]any, 0, to-from+1)
-	for i := from; ; i++ {
-		list = append(list, i)
-		if i == to {
-			return list, nil
-		}
-	}
-}
-
 func textual(e *evaluation, op string, a, b any) (any, error) {
 	if a == nil || b == nil {
 		return false, nil
@@ -345,26 +317,6 @@ func textual(e *evaluation, op string, a, b any) (any, error) {
 		return strings.Contains(text, part), nil
 	case "startsWith":
 		return strings.HasPrefix(text, part), nil
-	case "endsWith":
-		return strings.HasSuffix(text, part), nil
 	}
-	return e.matches(text, part)
-}
-
-// matches runs a pattern in linear time: instructions times bytes, which is what is charged.
-func (e *evaluation) matches(text, pattern string) (any, error) {
-	p := e.program.patterns[pattern]
-	if p == nil {
-		return nil, fail("the pattern of matches is computed", "write the pattern as a text in quotes")
-	}
-	if err := e.meter.charge((len(text) + 1) * (1 + p.size/8)); err != nil {
-		return nil, err
-	}
-	return p.re.MatchString(text), nil
-}
-
-// compiledPattern is a regular expression with its size in instructions.
-type compiledPattern struct {
-	re   *regexp.Regexp
-	size int
+	return strings.HasSuffix(text, part), nil
 }

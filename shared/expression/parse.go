@@ -50,13 +50,11 @@ type program struct {
 	facts  map[ast.Node]fact   // nodes that stand for how a step failed
 
 	tokens bool // it makes some (P39)
-
-	patterns map[string]*compiledPattern // of matches
 }
 
 // newProgram is what a check of the tree then fills.
 func newProgram(source string, root ast.Node) *program {
-	return &program{source: source, root: root, steps: map[ast.Node]string{}, facts: map[ast.Node]fact{}, patterns: map[string]*compiledPattern{}}
+	return &program{source: source, root: root, steps: map[ast.Node]string{}, facts: map[ast.Node]fact{}}
 }
 
 // iterators are the functions that run a predicate for each element of a list.

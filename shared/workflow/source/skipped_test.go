@@ -34,7 +34,7 @@ func TestOutputsOfSkippableSteps(t *testing.T) {
 		{`order.x`, `steps.quote_price.output.id`, false},
 		{`order.x`, `steps.quote_price?.output.id`, false},
 		{`order.x`, `steps.quote_price.output["id"]`, false},
-		{`order.x`, `upper(steps.quote_price.output.id)`, false},
+		{`order.x`, `lower(steps.quote_price.output.id)`, false},
 		// The same condition, its parts in any order and more besides.
 		{`order.total > 5 && order.quote`, `steps.quote_price.output.id`, true},
 		{`order.quote and order.x && order.total>5`, `steps.quote_price.output.id`, true},
