@@ -391,8 +391,11 @@ func TestBrowserKeys(t *testing.T) {
 	b.do(chromedp.KeyEvent("o-1\r"))
 	b.until("it is filtered", func() bool { return strings.Contains(b.seen(`location.search`), "id=o-1") })
 	b.live()
-	b.do(chromedp.KeyEvent("gi"))
-	b.until("gi leads to the incidents", func() bool { return b.seen(`location.pathname`) == "/incidents" })
+	for key, path := range map[string]string{"i": "/incidents", "w": "/waiting", "a": "/answers", "b": "/bulk", "f": "/workflows", "e": "/health", "o": "/orders", "h": "/"} {
+		b.do(chromedp.KeyEvent("g" + key))
+		b.until("g and "+key+" lead to "+path, func() bool { return b.seen(`location.pathname`) == path })
+		b.live()
+	}
 }
 
 // Seven open pages do not keep each other waiting: a browser has six connections to a server, and each page's stream is

@@ -204,6 +204,29 @@ func TestBulkGoesOnAfterACrash(t *testing.T) {
 	}
 }
 
+// What is left of a list is sent at the list's rate, as the first part was: also what was on the way when it was interrupted.
+func TestBulkGoesOnAtItsRate(t *testing.T) {
+	w := newWorld(t, nil)
+	w.stopped(12)
+	w.refusing("")
+	pace := quick
+	pace.Canary, pace.Rate = 0, 20
+	file := w.list(why, pace)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	first := w.work(ctx, file, func(n bulk.Counts) {
+		if n.Fixed == 2 {
+			cancel()
+		}
+	})
+	left := 12 - len(first.Fixed)
+	began := time.Now()
+	r := w.work(context.Background(), file, nil)
+	if took, least := time.Since(began), time.Duration(left)*time.Second/20; left < 5 || len(r.Fixed) != 12 || took < least {
+		t.Errorf("%d were left, which take %v at least; they took %v: %+v", left, least, took, r)
+	}
+}
+
 // A list has all the orders that match, not those of one page; each kind of command is sent, and is done as it is meant.
 func TestBulkOfEachKind(t *testing.T) {
 	w := newWorld(t, nil)

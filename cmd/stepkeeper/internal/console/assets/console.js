@@ -79,10 +79,10 @@
   draw();
 
   let after = "";
-  const goTo = { h: "/", o: "/orders", i: "/incidents", w: "/waiting", a: "/answers", b: "/bulk", f: "/workflows", e: "/health" };
   document.addEventListener("keydown", (e) => {
     if (e.ctrlKey || e.metaKey || e.altKey || e.target.closest("input, select, textarea")) return;
-    if (after === "g" && goTo[e.key]) location.assign(goTo[e.key]);
+    const to = after === "g" && [...document.querySelectorAll("nav a[accesskey]")].find((a) => a.accessKey === e.key);
+    if (to) location.assign(to.href);
     if (e.key === "/") {
       const field = document.querySelector(".filter input");
       if (field) { e.preventDefault(); field.focus(); } else { location.assign("/orders"); }
