@@ -94,6 +94,44 @@ func TestAlertIsLogged(t *testing.T) {
 	}
 }
 
+// An order that is undone because a step failed is posted too, where its workflow asks for that: the whole of what a program reads.
+func TestAlertOfAnUndoIsSent(t *testing.T) {
+	w := newFixture(t, "5s")
+	w.write(strings.Replace(fmt.Sprintf(pair, "5s"), "notify: [started, step-finished]", "notify: [undone]", 1))
+	w.shop.refuse.Store(true)
+	posted := make(chan []byte, 10)
+	hook := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		posted <- body
+	}))
+	t.Cleanup(hook.Close)
+	w.options.Log, w.options.OnAlert = slog.New(slog.DiscardHandler), embedded.OnAlert{Webhook: hook.URL}
+	s := w.open()
+	if r := s.Submit(t.Context(), []message.SubmitOrder{{Schema: 1, OrderID: "o-1", Workflow: "pair", Order: json.RawMessage(`{"n":1}`)}})[0]; r.Err != nil {
+		t.Fatal(r.Err)
+	}
+	if _, err := s.Wait(t.Context(), "o-1", func(x *core.Task) bool { return x.ProcessState == core.Compensated && x.ResendAt == 0 }); err != nil { // told, and settled (P11)
+		t.Fatal(err)
+	}
+	select {
+	case body := <-posted:
+		times := regexp.MustCompile(`20\d\d-[0-9T:.-]*Z`)
+		const want = `{"kind":"first","deployment":"","orderId":"o-1","workflow":"pair","run":0,"command":0,"phase":"","undone":true,"step":"second","code":"failed","message":"no such thing","at":"T",` +
+			`"accepts":{"resubmit":true,"undo":false,"resolve":false},"orders":0,"most":0,"since":"T","commands":["stepkeeper show o-1","stepkeeper resubmit o-1"]}`
+		if got := times.ReplaceAllString(string(body), "T"); got != want {
+			t.Errorf("posted\n%s\nwant\n%s", got, want)
+		}
+	case <-time.After(patience):
+		t.Fatal("no alert")
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if len(posted) > 0 {
+		t.Errorf("and then %s", <-posted)
+	}
+}
+
 // An alert is posted to the webhook and given to the command; one that was not taken is tried again by the next sweep. A second
 // order that stops for the same reason is of the same incident, and tells nothing at once.
 func TestAlertIsSent(t *testing.T) {

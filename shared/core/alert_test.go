@@ -1,6 +1,7 @@
 package core_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -52,5 +53,75 @@ func forgets(after core.Duration) func(*core.Definition) {
 		agent := def.Agents[def.Steps[0].Agent]
 		agent.KeyRetention = after
 		def.Agents[def.Steps[0].Agent] = agent
+	}
+}
+
+// A workflow may have the operator told of an order that is undone because a step failed (P11): once, with the time to tell it
+// again until that is settled. No other undo is.
+func TestAlertOfAnUndo(t *testing.T) {
+	decide := func(def *core.Definition, task *core.Task, ev core.Event) core.Decision {
+		t.Helper()
+		dec, err := core.Decide(def, []byte(`{"n":1}`), task, ev, core.At{Now: noon, By: "s"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return dec
+	}
+	alertOf := func(effects []core.Effect) (found []core.RaiseAlert) {
+		for _, e := range effects {
+			if a, ok := e.(core.RaiseAlert); ok {
+				found = append(found, a)
+			}
+		}
+		return found
+	}
+	failed := core.Reply{Step: "a", Attempt: 1, Operation: core.Do, Outcome: core.OutcomeFailed, Code: "declined", Message: "no funds"}
+	undone := core.Reply{Step: "a", Attempt: 2, Operation: core.UndoOp, Outcome: core.OutcomeDone}
+	cancel := core.Cancel{OrderID: orderID, ID: "cancel-1"}
+	for name, c := range map[string]struct {
+		asked, replyTo bool
+		first          core.Event
+		want           []core.RaiseAlert
+	}{
+		"a step failed": {asked: true, replyTo: true, first: failed, want: []core.RaiseAlert{{OrderID: orderID, Workflow: "test", Undone: true, Step: "a", Code: "declined", Message: "no funds", At: noon,
+			Accepts: core.Accepted{Resubmit: true}}}},
+		"there is no reply-to": {asked: true, first: failed, want: []core.RaiseAlert{{OrderID: orderID, Workflow: "test", Undone: true, Step: "a", Code: "declined", Message: "no funds", At: noon,
+			Accepts: core.Accepted{Resubmit: true}}}},
+		"it is not asked for":  {replyTo: true, first: failed},
+		"it was cancelled":     {asked: true, replyTo: true, first: cancel},
+		"an operator undid it": {asked: true, replyTo: true, first: core.UndoCommand{ID: "undo-1"}},
+	} {
+		def := workflow(step("a"))
+		def.AlertUndone = c.asked
+		submitted := core.Submitted{OrderID: orderID, Workflow: def.Name, ContentHash: "h"}
+		if c.replyTo {
+			submitted.ReplyTo = "shop"
+		}
+		task := decide(def, nil, submitted).Task
+		if _, undo := c.first.(core.UndoCommand); undo {
+			def.Steps[0].OnFailure = core.OnFailureStop
+			task = core.Settled(decide(def, task, failed).Task)
+		}
+		task = decide(def, task, c.first).Task
+		end := decide(def, task, undone)
+		if end.Task.ProcessState != core.Compensated && end.Task.ProcessState != core.Cancelled {
+			t.Fatalf("%s: it is %s", name, end.Task.ProcessState)
+		}
+		if got := alertOf(end.Effects); !slices.Equal(got, c.want) {
+			t.Errorf("%s: raised %+v, want %+v", name, got, c.want)
+		}
+		tells := c.replyTo || len(c.want) > 0
+		if (end.Task.ResendAt != 0) != tells || end.Settles != tells || end.Task.AtRest() == tells {
+			t.Errorf("%s: to be told again at %s, settles %v", name, end.Task.ResendAt, end.Settles)
+		}
+		if !tells {
+			continue
+		}
+		if again := decide(def, end.Task, core.Settle{}); !slices.Equal(alertOf(again.Effects), c.want) {
+			t.Errorf("%s: again %+v", name, again.Effects)
+		}
+		if s := core.Settled(end.Task); !s.AtRest() {
+			t.Errorf("%s: it is told, and not at rest", name)
+		}
 	}
 }

@@ -42,21 +42,22 @@ func DefinitionHash(stored []byte) string {
 // deploy never disturbs a running task. Package workflow makes it from YAML and validates it;
 // Decide trusts it.
 type Definition struct {
-	Schema      int                        `json:"schema"` // 1; 2 where a step is no call, has several agents, a pollFor, a maxDuration or tokens, or goes on after a failure, which older code does not know
+	Schema      int                        `json:"schema"` // 1; 2 where a step is no call, has several agents, a pollFor, a maxDuration or tokens, or goes on after a failure, or an undo raises an alert, which older code does not know
 	Name        string                     `json:"name"`
 	Hash        string                     `json:"-"` // DefinitionHash of the JSON form
 	Steps       []StepDefinition           `json:"steps"`
-	Agents      map[string]AgentDefinition `json:"agents"`               // every agent that a step names
-	Output      json.RawMessage            `json:"output,omitempty"`     // template, see Expressions
-	Deadline    Duration                   `json:"deadline,omitempty"`   // of a run from its submission; 0: none
-	OnDeadline  Policy                     `json:"onDeadline,omitempty"` // required with Deadline
-	Grace       Duration                   `json:"grace"`                // how long after wakeAt the Supervisor sends another Wake (P9a)
-	ResendAfter Duration                   `json:"tellAfter"`            // how long a final status may stay unacknowledged before the Supervisor sends Settle (P11)
-	HopBudget   int                        `json:"hopBudget"`            // forward claims between operator commands (P23)
-	Notify      []StatusKind               `json:"notify"`               // which status messages an order with a reply-to gets
-	Tokens      bool                       `json:"tokens,omitempty"`     // an input makes tokens of answers (P39)
-	Schedule    *Schedule                  `json:"schedule,omitempty"`   // when it starts by itself; nil: only by submissions
-	Expr        Expressions                `json:"-"`                    // attached after loading
+	Agents      map[string]AgentDefinition `json:"agents"`                // every agent that a step names
+	Output      json.RawMessage            `json:"output,omitempty"`      // template, see Expressions
+	Deadline    Duration                   `json:"deadline,omitempty"`    // of a run from its submission; 0: none
+	OnDeadline  Policy                     `json:"onDeadline,omitempty"`  // required with Deadline
+	Grace       Duration                   `json:"grace"`                 // how long after wakeAt the Supervisor sends another Wake (P9a)
+	ResendAfter Duration                   `json:"tellAfter"`             // how long a final status may stay unacknowledged before the Supervisor sends Settle (P11)
+	HopBudget   int                        `json:"hopBudget"`             // forward claims between operator commands (P23)
+	Notify      []StatusKind               `json:"notify"`                // which status messages an order with a reply-to gets
+	AlertUndone bool                       `json:"alertUndone,omitempty"` // an order that is undone because a step failed raises an alert (P11)
+	Tokens      bool                       `json:"tokens,omitempty"`      // an input makes tokens of answers (P39)
+	Schedule    *Schedule                  `json:"schedule,omitempty"`    // when it starts by itself; nil: only by submissions
+	Expr        Expressions                `json:"-"`                     // attached after loading
 
 	byName    map[string]int // set by Link
 	after     [][]int

@@ -101,13 +101,14 @@ type SendStatus struct {
 	Status  Status
 }
 
-// RaiseAlert alerts the operator: a task stopped in Error.
+// RaiseAlert alerts the operator: a task stopped in Error, or was undone because a step failed.
 type RaiseAlert struct {
 	OrderID  string   `json:"orderId"`
 	Workflow string   `json:"workflow"`
 	Run      int      `json:"run"`
 	Command  int      `json:"command"` // the number to send back with Resubmit, Undo or Resolve
 	Phase    Phase    `json:"phase"`
+	Undone   bool     `json:"undone,omitempty"` // it was undone, and waits for nothing
 	Step     string   `json:"step,omitempty"`
 	Attempts int      `json:"attempts,omitempty"` // of the step
 	FirstTry Time     `json:"firstTry,omitzero"`  // when the step was claimed first in this run, and last

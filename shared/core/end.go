@@ -145,10 +145,11 @@ func (r *deciding) setEnd() {
 		t.StatusSeq++
 		t.EndSeq = t.StatusSeq
 	}
-	if t.ProcessState == Error {
+	alerts := RaisesAlert(r.def, t)
+	if alerts {
 		t.EndCommand = t.Command
 	}
-	if status || t.Parent != nil || t.ProcessState == Error {
+	if status || t.Parent != nil || alerts {
 		t.ResendAt = r.resendTime()
 	}
 	r.emitEnd()
@@ -224,9 +225,15 @@ func (r *deciding) emitFinal() {
 		r.emit(r.status(s))
 	}
 	r.tellParent()
-	if t.ProcessState == Error {
+	if RaisesAlert(r.def, t) {
 		r.emit(r.alert())
 	}
+}
+
+// RaisesAlert reports whether the operator is told of the present end (P11): of every Error, and where its workflow asks
+// for that (notify: [undone]) of an order that was undone because a step failed.
+func RaisesAlert(def *Definition, t *Task) bool {
+	return t.ProcessState == Error || t.ProcessState == Compensated && t.Why == WhyFailure && def != nil && def.AlertUndone
 }
 
 // alert is computed from what stood there when the task stopped, so that it is the same each time (P12).
@@ -246,6 +253,10 @@ func (r *deciding) alert() RaiseAlert {
 	}
 	a := RaiseAlert{OrderID: t.OrderID, Workflow: t.Workflow, Run: t.Run, Command: t.EndCommand, Phase: t.Phase,
 		Step: t.EndStep, Code: t.EndCode, Message: t.EndText, At: t.Ended}
+	if a.Undone = t.ProcessState == Compensated; a.Undone {
+		a.Accepts.Resubmit = t.Parent == nil // a child is resubmitted by its parent only
+		return a
+	}
 	then := &deciding{def: r.def, t: t, at: At{Now: t.Ended}}
 	a.Accepts = Accepted{Resubmit: then.expiredKey() == "", Undo: then.undoRefusal() == ""}
 	if i := t.index(t.EndStep); i >= 0 {
@@ -264,7 +275,7 @@ func Settles(def *Definition, t *Task, effects []Effect) bool {
 	if t.ResendAt == 0 {
 		return false
 	}
-	status, alert, parent := t.EndSeq == 0, t.ProcessState != Error, t.Parent == nil
+	status, alert, parent := t.EndSeq == 0, !RaisesAlert(def, t), t.Parent == nil
 	for _, e := range effects {
 		switch e := e.(type) {
 		case SendStatus:

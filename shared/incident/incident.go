@@ -43,23 +43,25 @@ const (
 	tries = 8
 )
 
-// ID is what makes orders in Error one incident. All "": it stands for those beyond MostOpen.
+// ID is what makes orders one incident. Without a workflow it stands for those beyond MostOpen.
 type ID struct {
 	Workflow string `json:"workflow"`
 	Step     string `json:"step,omitempty"`
 	Code     string `json:"code,omitempty"`
+	Undone   bool   `json:"undone,omitempty"` // they were undone, and are not in Error: nothing waits, and none is counted
 }
 
 // Incident is one that is open.
 type Incident struct {
 	ID
 	Opened core.Time       `json:"opened"`
-	First  core.RaiseAlert `json:"first"`         // of the order that opened it
-	Last   core.Time       `json:"last"`          // when an order stopped last, to noteEvery
-	Told   core.Time       `json:"told,omitzero"` // when it was told last
-	Over   core.Time       `json:"over,omitzero"` // none was in Error any more; that has still to be told
-	Orders int             `json:"orders"`        // that it told of then
-	Most   int             `json:"most"`          // that were in Error at once, as sweeps have seen it
+	First  core.RaiseAlert `json:"first"`          // of the order that opened it
+	Last   core.Time       `json:"last"`           // when an order stopped last, to noteEvery
+	Told   core.Time       `json:"told,omitzero"`  // when it was told last
+	Over   core.Time       `json:"over,omitzero"`  // none was in Error any more; that has still to be told
+	Orders int             `json:"orders"`         // that it told of then
+	Most   int             `json:"most"`           // that were in Error at once, as sweeps have seen it
+	More   bool            `json:"more,omitempty"` // of undone ones: further orders have come since it was told
 }
 
 // document is what is stored.
@@ -108,14 +110,14 @@ func New(cfg Config) *Incidents {
 // Raise is done when the order's incident is stored, and opens and tells it where it is the first. That it could not be
 // told is no error: a sweep tells it.
 func (s *Incidents) Raise(ctx context.Context, a core.RaiseAlert) error {
-	id, now, opened := ID{a.Workflow, a.Step, a.Code}, core.TimeOf(s.cfg.Clock.Now()), false
+	id, now, opened := ID{a.Workflow, a.Step, a.Code, a.Undone}, core.TimeOf(s.cfg.Clock.Now()), false
 	fresh := Incident{Opened: now, Last: now, First: a}
 	err := s.change(ctx, func(d *document) bool {
 		fresh.ID, opened = id, false
 		x := d.find(id)
 		if x == nil && len(d.Open) >= MostOpen {
-			fresh.ID = ID{}
-			x = d.find(ID{})
+			fresh.ID = ID{Undone: a.Undone}
+			x = d.find(fresh.ID)
 		}
 		switch {
 		case x == nil:
@@ -123,9 +125,12 @@ func (s *Incidents) Raise(ctx context.Context, a core.RaiseAlert) error {
 		case x.Over != 0: // that was another one
 			*x = fresh
 		default:
-			quiet := now.Sub(x.Last).Std() >= noteEvery
+			note := now.Sub(x.Last).Std() >= noteEvery
+			if a.Undone && !x.More && (a.OrderID != x.First.OrderID || a.Run != x.First.Run) { // else it is the same one again
+				x.More, note = true, true
+			}
 			x.Last = max(x.Last, now)
-			return quiet
+			return note
 		}
 		opened = true
 		return true
@@ -174,6 +179,7 @@ func told(x Incident, now time.Time, orders int) func(*document) bool {
 			return false
 		}
 		y.Told, y.Orders, y.Most = core.TimeOf(now), orders, max(y.Most, orders)
+		y.More = y.More && (!x.More || y.Last != x.Last) // they came while it was told
 		return true
 	}
 }
@@ -219,9 +225,13 @@ func (s *Incidents) Sweep(ctx context.Context) (map[string]port.Stopped, error) 
 		return nil, err
 	}
 	now := s.cfg.Clock.Now()
-	orders, counts, whole, err := s.count(ctx, d, now)
-	if err != nil {
-		return nil, err
+	var orders map[ID]found
+	var counts map[string]port.Stopped
+	whole := false
+	if slices.ContainsFunc(d.Open, func(x Incident) bool { return !x.Undone }) {
+		if orders, counts, whole, err = s.count(ctx, d, now); err != nil {
+			return nil, err
+		}
 	}
 	var errs []error
 	for _, x := range d.Open {
@@ -240,6 +250,8 @@ func (s *Incidents) Sweep(ctx context.Context) (map[string]port.Stopped, error) 
 func (s *Incidents) visit(ctx context.Context, x Incident, f found, whole bool, now time.Time) error {
 	orders := f.orders
 	switch kind := s.due(x, orders, whole, now); kind {
+	case quietEnd:
+		return s.drop(ctx, x)
 	case "":
 		if orders <= x.Most {
 			return nil
@@ -298,14 +310,22 @@ func (s *Incidents) over(ctx context.Context, x Incident, now time.Time) error {
 	if err := s.tell(ctx, x, message.AlertOver, 0); err != nil {
 		return err
 	}
+	return s.drop(ctx, x)
+}
+
+// drop takes an incident out, unless more orders have come to it.
+func (s *Incidents) drop(ctx context.Context, x Incident) error {
 	return s.change(ctx, func(d *document) bool {
-		if d.same(x) == nil {
+		if y := d.same(x); y == nil || y.More {
 			return false
 		}
 		d.Open = slices.DeleteFunc(d.Open, func(y Incident) bool { return y.ID == x.ID })
 		return true
 	})
 }
+
+// quietEnd ends an incident of undone orders: nothing was waited for, so that nothing is told.
+const quietEnd message.AlertKind = "quiet"
 
 // due says what has to be told of an incident of which so many orders are in Error now; "" nothing.
 // whole says that all orders in Error were read: of the others none may be left.
@@ -317,6 +337,12 @@ func (s *Incidents) due(x Incident, orders int, whole bool, now time.Time) messa
 		return message.AlertFirst
 	case x.Told == 0:
 		return ""
+	case x.Undone && since < s.cfg.Window:
+		return ""
+	case x.Undone && x.More:
+		return message.AlertMore
+	case x.Undone:
+		return quietEnd
 	case x.Over != 0:
 		return message.AlertOver
 	case age < s.cfg.Window:
@@ -394,7 +420,10 @@ func (s *Incidents) count(ctx context.Context, d document, now time.Time) (order
 }
 
 func (s *Incidents) tell(ctx context.Context, x Incident, kind message.AlertKind, orders int) error {
+	if x.Undone {
+		orders = 0 // none is in Error
+	}
 	return s.cfg.Tell(ctx, message.Alert{
-		Kind: kind, RaiseAlert: x.First, Orders: orders, Most: max(x.Most, orders), Since: x.Opened, Others: x.ID == ID{},
+		Kind: kind, RaiseAlert: x.First, Orders: orders, Most: max(x.Most, orders), Since: x.Opened, Others: x.Workflow == "",
 	})
 }

@@ -175,6 +175,61 @@ func TestLifeOfAnIncident(t *testing.T) {
 	d.want("again", "first 1")
 }
 
+// Orders that were undone wait for nothing: the first is told at once, that there were more when a window closes, and the end is not.
+// The state store is not asked for them.
+func TestUndoneOrders(t *testing.T) {
+	d := newDesk(t, nil)
+	d.unlisted = errors.New("the orders in Error were listed")
+	undone := func(id string) {
+		t.Helper()
+		if err := d.Raise(context.Background(), core.RaiseAlert{OrderID: id, Workflow: "order", Step: "pay", Code: "declined", Undone: true, At: core.TimeOf(d.now)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	undone("o-1")
+	d.want("at once", "first 0")
+	undone("o-1") // told again (P11)
+	d.sweepAfter(20 * time.Minute)
+	d.want("it was the only one")
+	undone("o-2")
+	d.want("that incident was over", "first 0")
+	undone("o-3") // within the second
+	undone("o-4")
+	d.sweepAfter(14 * time.Minute)
+	d.want("within the window")
+	d.sweepAfter(time.Minute)
+	if len(d.told) != 1 || d.told[0].OrderID != "o-2" || !d.told[0].Undone {
+		t.Errorf("%+v", d.told)
+	}
+	d.want("the window closes", "more 0")
+	undone("o-5")
+	d.sweepAfter(15 * time.Minute)
+	d.want("another window closes", "more 0")
+	d.sweepAfter(15 * time.Minute)
+	d.want("none came")
+	d.unlisted = nil
+	undone("o-6")
+	d.stop("o-7", "order", "pay", "declined")
+	d.want("orders in Error are another incident", "first 0", "first 1")
+	if counts := d.sweepAfter(time.Minute); counts["order"].Orders != 1 {
+		t.Errorf("%+v", counts)
+	}
+}
+
+// Beyond the number of incidents that are told apart undone orders and those in Error are not mixed.
+func TestManyUndone(t *testing.T) {
+	d := newDesk(t, nil)
+	for i := range incident.MostOpen + 2 {
+		if err := d.Raise(context.Background(), core.RaiseAlert{OrderID: fmt.Sprint("o-", i), Workflow: fmt.Sprint("w-", i), Undone: true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d.stop("e-1", "order", "pay", "declined")
+	if n := len(d.told); n != incident.MostOpen+2 || !d.told[n-2].Others || !d.told[n-2].Undone || !d.told[n-1].Others || d.told[n-1].Undone {
+		t.Errorf("%d told, the last ones %+v", len(d.told), d.told[max(0, len(d.told)-2):])
+	}
+}
+
 // An incident lasts as long as its window, so that an order that is fixed and stops again is told once.
 func TestWindow(t *testing.T) {
 	d := newDesk(t, nil)

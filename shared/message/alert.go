@@ -16,7 +16,7 @@ type AlertKind string
 // Kinds of alerts.
 const (
 	AlertFirst    AlertKind = "first"    // an order has stopped, the first one of its incident
-	AlertMore     AlertKind = "more"     // so many have stopped
+	AlertMore     AlertKind = "more"     // so many have stopped; further ones were undone
 	AlertReminder AlertKind = "reminder" // they still wait
 	AlertOver     AlertKind = "over"     // none is in Error any more
 )
@@ -27,7 +27,7 @@ type Alert struct {
 	Kind            AlertKind `json:"kind"`
 	Deployment      string    `json:"deployment"` // the stack, or the address of the server
 	core.RaiseAlert           // of the order that the incident began with
-	Orders          int       `json:"orders"`           // of the incident that are in Error now
+	Orders          int       `json:"orders"`           // of the incident that are in Error now; 0 of those that were undone
 	Most            int       `json:"most"`             // that were at once
 	Since           core.Time `json:"since"`            // the incident's beginning
 	Others          bool      `json:"others,omitempty"` // it stands for all beyond the number of incidents that are told apart
@@ -56,9 +56,15 @@ func (a Alert) For(deployment, options string) Alert {
 		return a
 	}
 	add("Look at it", "show", a.OrderID)
+	if a.Undone && a.Kind == AlertMore && !a.Others {
+		add("List all that were undone", "list", "--state", string(core.Compensated), "--workflow", a.Workflow)
+	}
 	if a.Accepts.Resubmit {
 		purpose := "When the cause is fixed, go on"
-		if a.Phase == core.Undoing {
+		switch {
+		case a.Undone:
+			purpose = "When the cause is fixed, to do it after all, from the beginning"
+		case a.Phase == core.Undoing:
 			purpose = "When the cause is fixed, go on undoing"
 		}
 		add(purpose, "resubmit", a.OrderID)
@@ -136,13 +142,16 @@ func (a Alert) Facts() []Fact {
 		}
 		return strconv.Itoa(n)
 	}
-	stopped := ""
+	ended, at := "stopped", ""
+	if a.Undone {
+		ended = "undone"
+	}
 	if a.RaiseAlert.At != 0 {
-		stopped = a.RaiseAlert.At.String()
+		at = a.RaiseAlert.At.String()
 	}
 	all := []Fact{
 		{"in", a.Deployment}, {"phase", string(a.Phase)}, {"step", a.Step}, {"attempts", number(a.Attempts)}, {"tried", a.tried()}, {"key", a.Key},
-		{"code", a.Code}, {"reason", a.RaiseAlert.Message}, {"run", strconv.Itoa(a.Run)}, {"stopped", stopped},
+		{"code", a.Code}, {"reason", a.RaiseAlert.Message}, {"run", strconv.Itoa(a.Run)}, {ended, at},
 		{"orders", number(a.Orders)}, {"most", number(a.Most)}, {"since", a.Since.String()}, {"log", a.Logs},
 	}
 	known := all[:0]
@@ -167,6 +176,12 @@ func (a Alert) tried() string {
 
 // Title is one line.
 func (a Alert) Title() string {
+	if a.Undone {
+		if a.Kind == AlertMore {
+			return "more orders of " + a.place() + " were undone"
+		}
+		return "order " + a.OrderID + " was undone"
+	}
 	switch place := a.place(); a.Kind {
 	case AlertOver:
 		return "it is over: no order of " + place + " is in Error any more"
@@ -196,15 +211,13 @@ func (a Alert) place() string {
 // Text is what an operator reads at 3 a.m.: what happened, to what, and what to do.
 func (a Alert) Text() string {
 	var b strings.Builder
-	switch a.Kind {
-	case AlertOver:
-		fmt.Fprintf(&b, "No order of %s is in Error with code %q any more.\n\n", a.place(), a.Code)
-	case AlertMore:
-		fmt.Fprintf(&b, "%d orders of %s have stopped and wait for an operator. The first one was %s.\n\n", a.Orders, a.place(), a.OrderID)
-	case AlertReminder:
-		fmt.Fprintf(&b, "%s. The first one was %s.\n\n", a.Title(), a.OrderID)
+	switch {
+	case a.Undone && a.Kind == AlertMore:
+		fmt.Fprintf(&b, "More orders of %s were undone because a step failed. The first one was %s. Nothing waits for an operator.\n\n", a.place(), a.OrderID)
+	case a.Undone:
+		fmt.Fprintf(&b, "Order %s of workflow %s was undone because a step failed. Nothing waits for an operator.\n\n", a.OrderID, a.Workflow)
 	default:
-		fmt.Fprintf(&b, "Order %s of workflow %s has stopped and waits for an operator.\n\n", a.OrderID, a.Workflow)
+		a.opening(&b)
 	}
 	for _, f := range a.Facts() {
 		fmt.Fprintf(&b, "%-8s %s\n", f.Name, f.Value)
@@ -213,4 +226,18 @@ func (a Alert) Text() string {
 		fmt.Fprintf(&b, "\n%s:\n    %s\n", purpose, a.Commands[i])
 	}
 	return b.String()
+}
+
+// opening says what has happened to orders in Error.
+func (a Alert) opening(b *strings.Builder) {
+	switch a.Kind {
+	case AlertOver:
+		fmt.Fprintf(b, "No order of %s is in Error with code %q any more.\n\n", a.place(), a.Code)
+	case AlertMore:
+		fmt.Fprintf(b, "%d orders of %s have stopped and wait for an operator. The first one was %s.\n\n", a.Orders, a.place(), a.OrderID)
+	case AlertReminder:
+		fmt.Fprintf(b, "%s. The first one was %s.\n\n", a.Title(), a.OrderID)
+	default:
+		fmt.Fprintf(b, "Order %s of workflow %s has stopped and waits for an operator.\n\n", a.OrderID, a.Workflow)
+	}
 }

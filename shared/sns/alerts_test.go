@@ -91,6 +91,65 @@ func TestTell(t *testing.T) {
 	}
 }
 
+// undoneMail and undoneMachine are the whole of what is told of an order that was undone.
+const undoneMail = `Order o-1 of workflow order was undone because a step failed. Nothing waits for an operator.
+
+in       Shop
+step     charge-payment
+code     declined
+reason   no funds
+run      1
+undone   2026-11-21T03:00:00.000Z
+since    2026-11-21T03:00:00.000Z
+
+Look at it:
+    stepkeeper --stack Shop show o-1
+
+When the cause is fixed, to do it after all, from the beginning:
+    stepkeeper --stack Shop resubmit o-1
+`
+
+const undoneMachine = `{"kind":"first","deployment":"Shop","orderId":"o-1","workflow":"order","run":1,"command":3,"phase":"","undone":true,"step":"charge-payment","code":"declined","message":"no funds",` +
+	`"at":"2026-11-21T03:00:00.000Z","accepts":{"resubmit":true,"undo":false,"resolve":false},"orders":0,"most":0,"since":"2026-11-21T03:00:00.000Z",` +
+	`"commands":["stepkeeper --stack Shop show o-1","stepkeeper --stack Shop resubmit o-1"]}`
+
+const moreUndone = `More orders of order, step charge-payment were undone because a step failed. The first one was o-1. Nothing waits for an operator.
+`
+
+func TestTellUndone(t *testing.T) {
+	at := core.TimeOf(began.Add(2 * time.Minute))
+	a := message.Alert{Kind: message.AlertFirst, Since: at, RaiseAlert: core.RaiseAlert{OrderID: "o-1", Workflow: "order", Run: 1, Command: 3, Undone: true, Step: "charge-payment",
+		Code: "declined", Message: "no funds", At: at, Accepts: core.Accepted{Resubmit: true}}}
+	for _, c := range []struct {
+		kind          message.AlertKind
+		subject, mail string
+		json          string
+	}{
+		{message.AlertFirst, "Stepkeeper Shop: order o-1 was undone", undoneMail, undoneMachine},
+		{message.AlertMore, "Stepkeeper Shop: more orders of order, step charge-payment were undone", moreUndone, `"stepkeeper --stack Shop list --state Compensated --workflow order"`},
+	} {
+		p := &topic{}
+		a.Kind = c.kind
+		if err := sns.New(p.Publish, "t", 0).Tell(context.Background(), a.For("Shop", "--stack Shop")); err != nil {
+			t.Fatal(err)
+		}
+		var byProtocol map[string]string
+		if err := json.Unmarshal([]byte(*p.sent[0].Message), &byProtocol); err != nil {
+			t.Fatal(err)
+		}
+		whole := c.kind == message.AlertFirst
+		if got := byProtocol["email"]; whole && got != c.mail || !strings.HasPrefix(got, c.mail) {
+			t.Errorf("mail\n%s\nwant\n%s", got, c.mail)
+		}
+		if got := byProtocol["default"]; whole && got != c.json || !strings.Contains(got, c.json) {
+			t.Errorf("JSON\n%s\nwant\n%s", got, c.json)
+		}
+		if *p.sent[0].Subject != c.subject {
+			t.Errorf("subject %q", *p.sent[0].Subject)
+		}
+	}
+}
+
 // SNS refuses a subject that is too long or not plain text, which would keep the alert from being sent.
 func TestSubject(t *testing.T) {
 	for _, id := range []string{"o-1", strings.Repeat("x", 128), "o\n1ü"} {

@@ -230,7 +230,7 @@ func (m *messages) end() {
 	if t.Parent != nil {
 		m.add(t.Ended, sent, MessageEnd, t.Parent.OrderID, string(core.EndKind(t)), told)
 	}
-	if t.ProcessState == core.Error {
-		m.add(t.Ended, sent, MessageAlert, "", "Error", func(x *Message) { told(x); x.Code, x.Step = t.EndCode, t.EndStep })
+	if core.RaisesAlert(m.def, t) {
+		m.add(t.Ended, sent, MessageAlert, "", string(t.ProcessState), func(x *Message) { told(x); x.Code, x.Step = t.EndCode, t.EndStep })
 	}
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // Schema is the highest major version of the stored form that this code reads. It writes the lowest that says
-// what there is to say: 1 where every step is a call of one agent without a pollFor and a maxDuration, no expression makes tokens, and no failure is gone on after, so that older code goes on with those.
+// what there is to say: 1 where every step is a call of one agent without a pollFor and a maxDuration, no expression makes tokens, no undo raises an alert, and no failure is gone on after, so that older code goes on with those.
 const Schema = 2
 
 var (
@@ -61,7 +61,7 @@ func Seal(d *core.Definition) error {
 		return err
 	}
 	d.Schema, d.Tokens = 1, x.MakesTokens()
-	if d.Tokens {
+	if d.Tokens || d.AlertUndone {
 		d.Schema = 2
 	}
 	for i := range d.Steps {

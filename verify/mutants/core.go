@@ -347,6 +347,10 @@ var ofCore = []Mutant{
 	// Ends and what is told.
 	{Name: "P11-end-without-a-tell-time", File: end, Func: "deciding.setEnd", Old: "t.ResendAt = r.resendTime()", New: ""},
 	{Name: "P11-told-without-status-and-alert", File: end, Func: "Settles", Old: "return status && alert", New: "return true"},
+	{Name: "P11-definition-that-alerts-of-an-undo-keeps-schema-1", File: "shared/workflow/stored.go", Func: "Seal", Old: " || d.AlertUndone", New: "", Killers: []string{"source"}},
+	{Name: "P11-undo-raises-no-alert", File: end, Func: "RaisesAlert", Old: "&& def.AlertUndone", New: "&& def.Schema < 0"},
+	{Name: "P11-every-undo-raises-an-alert", File: end, Func: "RaisesAlert", Old: " && t.Why == WhyFailure", New: ""},
+	{Name: "P11-alert-of-an-undo-is-not-told-again", File: end, Func: "deciding.setEnd", Old: "t.Parent != nil || alerts {", New: "t.Parent != nil || t.ProcessState == Error {"},
 	{Name: "P11-told-without-the-alert", File: end, Func: "Settles", Old: "return status && alert", New: "return status"},
 	{Name: "P11-told-by-any-status", File: end, Func: "Settles", Old: "status || e.Status.Seq == t.EndSeq", New: "true"},
 	{Name: "P11-supervisor-tells-the-status", File: end, Func: "deciding.emitEnd", Old: "r.supervisor && (r.t.EndSeq > 0 || r.t.Parent != nil)", New: "false"},

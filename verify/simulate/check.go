@@ -370,8 +370,8 @@ func (m *move) settled() {
 	if t.EndSeq > 0 && !told {
 		m.fail("P11", "%s is settled, and its status %d was never sent", t.ProcessState, t.EndSeq)
 	}
-	if t.ProcessState == core.Error && !seen.alerts[alertID(t.Ended, t.Run, t.EndCommand)] {
-		m.fail("P11", "its Error is settled, and its alert was never raised")
+	if alerts(m.def, t) && !seen.alerts[alertID(t.Ended, t.Run, t.EndCommand)] {
+		m.fail("P11", "%s is settled, and its alert was never raised", t.ProcessState)
 	}
 }
 

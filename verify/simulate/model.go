@@ -895,10 +895,10 @@ func (m *model) enter(state core.State, phase core.Phase) {
 		t.StatusSeq++
 		t.EndSeq = t.StatusSeq
 	}
-	if state == core.Error {
+	if alerts(m.def, t) {
 		t.EndCommand = t.Command
 	}
-	if t.EndSeq > 0 || state == core.Error {
+	if t.EndSeq > 0 || alerts(m.def, t) {
 		t.ResendAt = m.tellTime()
 	}
 	m.announce()
@@ -920,9 +920,15 @@ func (m *model) announce() {
 	if m.t.EndSeq > 0 {
 		m.post('t', "", m.t.EndSeq, 0)
 	}
-	if m.t.ProcessState == core.Error {
+	if alerts(m.def, m.t) {
 		m.post('a', "", 0, m.t.Ended)
 	}
+}
+
+// alerts: the operator is told of an Error, and of an order that a failure has undone where its workflow says so (P11).
+func alerts(def *core.Definition, t *core.Task) bool {
+	undone := t.ProcessState == core.Compensated && t.Why == core.WhyFailure
+	return t.ProcessState == core.Error || undone && def != nil && def.AlertUndone
 }
 
 // again is what a redelivered message emits again (P12).

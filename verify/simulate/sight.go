@@ -497,8 +497,8 @@ func (m *move) settledHere(s *sight) {
 	if t.EndSeq > 0 && !s.has(mail{kind: 't', attempt: t.EndSeq}) {
 		m.fail("P11", "%s is settled by a handling that did not send its status %d", t.ProcessState, t.EndSeq)
 	}
-	if t.ProcessState == core.Error && !s.has(mail{kind: 'a', wakeAt: t.Ended}) {
-		m.fail("P11", "its Error is settled by a handling that did not raise its alert")
+	if alerts(m.def, t) && !s.has(mail{kind: 'a', wakeAt: t.Ended}) {
+		m.fail("P11", "%s is settled by a handling that did not raise its alert", t.ProcessState)
 	}
 }
 
@@ -551,14 +551,14 @@ func (iv *invocation) concluded(s *sight) {
 			return
 		}
 	}
-	if t := s.after; t != nil && t.ResendAt != 0 && !s.told && !iv.trouble && s.toldAll(t) {
+	if t := s.after; t != nil && t.ResendAt != 0 && !s.told && !iv.trouble && s.toldAll(w.defOf(t), t) {
 		w.violate("P11", "order %s is %s, and who told it has not settled it", s.id, t.ProcessState)
 	}
 }
 
 // toldAll: the handling itself has sent all that the end has to tell.
-func (s *sight) toldAll(t *core.Task) bool {
-	return (t.EndSeq == 0 || s.has(mail{kind: 't', attempt: t.EndSeq})) && (t.ProcessState != core.Error || s.has(mail{kind: 'a', wakeAt: t.Ended}))
+func (s *sight) toldAll(def *core.Definition, t *core.Task) bool {
+	return (t.EndSeq == 0 || s.has(mail{kind: 't', attempt: t.EndSeq})) && (!alerts(def, t) || s.has(mail{kind: 'a', wakeAt: t.Ended}))
 }
 
 // spent: the messages of an order that are deleted, although nothing was committed for them, change
@@ -804,7 +804,7 @@ func (iv *invocation) restarted(due []dueAt) {
 		if t.ResendAt != 0 && t.EndSeq > 0 {
 			s.must = append(s.must, mail{kind: 't', attempt: t.EndSeq})
 		}
-		if t.ResendAt != 0 && t.ProcessState == core.Error {
+		if t.ResendAt != 0 && alerts(w.defOf(t), t) {
 			s.must = append(s.must, mail{kind: 'a', wakeAt: t.Ended})
 		}
 		for _, want := range s.must {

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -26,6 +27,7 @@ func (b *builder) definition() *core.Definition {
 		Grace:       b.duration(b.root, "grace", limitGrace, 30*core.Second),
 		ResendAfter: b.duration(b.root, "tellAfter", limitGrace, 30*core.Second),
 		Notify:      b.notify(),
+		AlertUndone: b.notifies(core.StatusUndone),
 		HopBudget:   10,
 		Schedule:    b.schedule(),
 	}
@@ -48,19 +50,19 @@ func (b *builder) definition() *core.Definition {
 // notify gives the status kinds that an order's reply-to gets. Received, refused and the ends are
 // always among them.
 func (b *builder) notify() []core.StatusKind {
-	asked := map[string]bool{}
-	if v := b.root.get("notify"); v != nil {
-		for _, e := range v.list {
-			asked[e.text] = true
-		}
-	}
 	kinds := []core.StatusKind{core.StatusReceived, core.StatusRefused}
 	for _, k := range []core.StatusKind{core.StatusStarted, core.StatusStepFinished, core.StatusUndoing, core.StatusProgress} {
-		if asked[string(k)] {
+		if b.notifies(k) {
 			kinds = append(kinds, k)
 		}
 	}
 	return append(kinds, core.StatusCompleted, core.StatusFailed, core.StatusUndone, core.StatusCancelled)
+}
+
+// notifies: the file asks for it.
+func (b *builder) notifies(kind core.StatusKind) bool {
+	v := b.root.get("notify")
+	return v != nil && slices.ContainsFunc(v.list, func(e *value) bool { return e.text == string(kind) })
 }
 
 // step reads all but the templates, which need the order of the steps.
