@@ -157,7 +157,7 @@ type candidate struct {
 }
 
 // families are operators of one kind. Each is drawn as often as the others, however many places it has.
-var families = map[string]string{"boundary": "condition", "logic": "condition", "arithmetic": "constant", "lock": "context"}
+var families = map[string]string{"boundary": "condition", "logic": "condition", "arithmetic": "constant"}
 
 // draw draws n mutants of the room: of a family of operators at random, at one of its places at random.
 // The same seed and sources give the same mutants, whatever other rooms are drawn from. What does not

@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,6 +27,7 @@ type finder struct {
 	source string
 	info   *types.Info
 	fun    *ast.FuncDecl
+	fails  map[*ast.ReturnStmt]bool // those that return an error
 	sites  []site
 }
 
@@ -33,7 +35,7 @@ type finder struct {
 // file. Functions that call recover are left out: in a woven copy, which runs one call deeper, it has
 // no effect.
 func sitesOf(fset *token.FileSet, file *ast.File, source []byte, info *types.Info) []site {
-	f := finder{fset: fset, source: string(source), info: info}
+	f := finder{fset: fset, source: string(source), info: info, fails: map[*ast.ReturnStmt]bool{}}
 	for _, d := range file.Decls {
 		fun, ok := d.(*ast.FuncDecl)
 		if !ok || fun.Body == nil || mutants.NameOf(fun) == "" || strings.Contains(f.of(fun.Body), "recover()") {
@@ -72,9 +74,13 @@ func (f *finder) visit(n ast.Node) bool {
 		f.statements(n.Body)
 	case *ast.IfStmt:
 		f.negated(n.Cond)
-		f.swallowedCheck(n)
+		f.check(n)
 	case *ast.ReturnStmt:
 		f.swallowedReturn(n)
+		if f.fails[n] {
+			f.besideError(n)
+			return false
+		}
 	case *ast.BinaryExpr:
 		f.binary(n)
 	case *ast.BasicLit:
@@ -90,10 +96,34 @@ func (f *finder) visit(n ast.Node) bool {
 		}
 	case *ast.CallExpr:
 		f.arguments(n)
+		if length, hinted := f.capacity(n); hinted {
+			for _, a := range length {
+				ast.Inspect(a, f.visit)
+			}
+			return false
+		}
 		return !f.wording(n)
 	}
 	return true
 }
+
+// capacity reports a call of make that says how much will be put in: only memory depends on that. It answers the length of
+// a slice, which is more. The capacity of a channel is behaviour.
+func (f *finder) capacity(call *ast.CallExpr) (length []ast.Expr, hinted bool) {
+	if !f.info.Types[call.Fun].IsBuiltin() || f.of(call.Fun) != "make" {
+		return nil, false
+	}
+	switch f.info.TypeOf(call.Args[0]).Underlying().(type) {
+	case *types.Map:
+		return nil, true
+	case *types.Slice:
+		return call.Args[1:2], len(call.Args) == 3
+	}
+	return nil, false
+}
+
+// symmetric are functions with one result for any order of their arguments; of errors.Join only the order of lines differs.
+var symmetric = []string{"max", "min", "errors.Join", "bytes.Equal", "slices.Equal", "maps.Equal", "strings.EqualFold"}
 
 // wording reports a call that logs, or makes the text of an error: its words are no behaviour.
 func (f *finder) wording(call *ast.CallExpr) bool {
@@ -163,8 +193,7 @@ func (f *finder) constant(n *ast.BasicLit) {
 
 // arguments swaps adjacent arguments of one type, and drops contexts.
 func (f *finder) arguments(call *ast.CallExpr) {
-	commutes := f.info.Types[call.Fun].IsBuiltin() && (f.of(call.Fun) == "max" || f.of(call.Fun) == "min")
-	if f.wording(call) || commutes || f.info.Types[call.Fun].IsType() {
+	if _, hinted := f.capacity(call); hinted || f.wording(call) || f.info.Types[call.Fun].IsType() || slices.Contains(symmetric, f.of(call.Fun)) {
 		return
 	}
 	for i, a := range call.Args {
@@ -187,66 +216,75 @@ func (f *finder) arguments(call *ast.CallExpr) {
 
 var errorType = types.Universe.Lookup("error").Type()
 
-// swallowedCheck lets go on what a check of an error ends.
-func (f *finder) swallowedCheck(n *ast.IfStmt) {
+// check lets go on what a check of an error ends.
+func (f *finder) check(n *ast.IfStmt) {
 	compared, ok := n.Cond.(*ast.BinaryExpr)
-	if !ok || compared.Op != token.NEQ || n.Else != nil || f.info.TypeOf(compared.X) == nil || !types.Identical(f.info.TypeOf(compared.X), errorType) || len(n.Body.List) == 0 {
+	if !ok || compared.Op != token.NEQ || f.info.TypeOf(compared.X) == nil || !types.Identical(f.info.TypeOf(compared.X), errorType) || len(n.Body.List) == 0 {
 		return
 	}
-	if _, ok := n.Body.List[len(n.Body.List)-1].(*ast.ReturnStmt); ok {
-		f.add("error", n.Body, n.Body, "{}")
+	if last, ok := n.Body.List[len(n.Body.List)-1].(*ast.ReturnStmt); ok {
+		f.fails[last] = f.isError(last)
+		if n.Else == nil {
+			f.add("error", n.Body, n.Body, "{}")
+		}
 	}
+}
+
+// besideError visits what is returned together with an error, but for its constants: a caller that gets an error does not
+// look at them.
+func (f *finder) besideError(n *ast.ReturnStmt) {
+	for _, e := range n.Results {
+		_, name := e.(*ast.Ident)
+		_, literal := e.(*ast.BasicLit)
+		if !name && !literal {
+			ast.Inspect(e, f.visit)
+		}
+	}
+}
+
+// isError reports that the last result of the statement is an error, or nil for one.
+func (f *finder) isError(n *ast.ReturnStmt) bool {
+	if len(n.Results) == 0 {
+		return false
+	}
+	t := f.info.TypeOf(n.Results[len(n.Results)-1])
+	return t != nil && types.Identical(t, errorType)
 }
 
 func (f *finder) swallowedReturn(n *ast.ReturnStmt) {
-	if len(n.Results) == 0 {
+	if !f.isError(n) {
 		return
 	}
 	last := n.Results[len(n.Results)-1]
-	if t := f.info.TypeOf(last); t != nil && types.Identical(t, errorType) {
-		f.add("error", last, last, "nil")
+	f.add("error", last, last, "nil")
+	if call, ok := last.(*ast.CallExpr); ok && f.wording(call) {
+		f.fails[n] = true
 	}
 }
 
-// statements drops each of a block's statements that can be dropped alone, and locks with their unlocks.
+// locking is a lock or its end: without the race detector it is chance whether a test notices that it is missing.
+var locking = regexp.MustCompile(`\.R?(L|Unl)ock\(\)$`)
+
+// statements drops each of a block's statements that can be dropped alone.
 func (f *finder) statements(list []ast.Stmt) {
-	for i, s := range list {
+	for _, s := range list {
+		if locking.MatchString(f.of(s)) {
+			continue
+		}
 		switch s := s.(type) {
 		case *ast.ExprStmt:
 			if call, ok := s.X.(*ast.CallExpr); ok && f.wording(call) {
-				continue
-			}
-			if held, ok := strings.CutSuffix(f.of(s), "Lock()"); ok && !strings.HasSuffix(held, "Un") {
-				f.lock(strings.TrimSuffix(held, "R"), s, list[i+1:])
-				continue
-			}
-			if strings.HasSuffix(f.of(s), "Unlock()") {
 				continue
 			}
 		case *ast.AssignStmt:
 			if s.Tok == token.DEFINE {
 				continue
 			}
-		case *ast.DeferStmt:
-			if strings.HasSuffix(f.of(s), "Unlock()") {
-				continue
-			}
-		case *ast.IncDecStmt, *ast.GoStmt, *ast.SendStmt, *ast.BranchStmt:
+		case *ast.DeferStmt, *ast.IncDecStmt, *ast.GoStmt, *ast.SendStmt, *ast.BranchStmt:
 		default:
 			continue
 		}
 		f.add("statement", s, s, "")
-	}
-}
-
-// lock drops a lock together with its unlock in the same block; dropped alone it would only panic.
-func (f *finder) lock(held string, from ast.Stmt, rest []ast.Stmt) {
-	for _, s := range rest {
-		text := strings.TrimPrefix(f.of(s), "defer ")
-		if text == held+"Unlock()" || text == held+"RUnlock()" {
-			f.add("lock", from, s, f.source[f.offset(from.End()):f.offset(s.Pos())])
-			return
-		}
 	}
 }
 

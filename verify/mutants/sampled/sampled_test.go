@@ -77,7 +77,7 @@ func Kind(n int) string {
 
 func Unused() int { return 3 }
 
-func Least(a, b int) int { return min(a, b) }
+func Least(a, b int) int { return min(a, b, len(make(map[int]int, 8))) }
 `
 
 const sampleTest = `package box
@@ -142,7 +142,7 @@ func TestOperators(t *testing.T) {
 			t.Errorf("%s: %q does not stand at byte %d", m.Name, m.Old, m.At)
 		}
 		if m.Func == "Calm" || m.Func == "Least" {
-			t.Errorf("%s: recover has no effect in a copy, and min commutes", m.Name)
+			t.Errorf("%s: recover has no effect in a copy, min commutes, and the size of a map is a hint", m.Name)
 		}
 	}
 	for operator, want := range map[string]string{
@@ -155,7 +155,6 @@ func TestOperators(t *testing.T) {
 		"constant":     "Wait: ctx, stop := context.WithTimeout(ctx, 5*time.Second) → ctx, stop := context.WithTimeout(ctx, 5*time.Millisecond)",
 		"arguments":    "Wait: _, err := b.Add(1, 2) → _, err := b.Add(2, 1)",
 		"early return": "Unused: ",
-		"lock":         "Box.Add: b.mu.Lock() defer b.mu.Unlock() → ",
 		"context":      "Wait: if err := sleep(ctx); err != nil { → if err := sleep(context.Background()); err != nil {",
 	} {
 		found := slices.ContainsFunc(drawn[operator], func(d string) bool { return d == want })
