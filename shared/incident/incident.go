@@ -206,9 +206,7 @@ func (s *Incidents) change(ctx context.Context, f func(*document) bool) (err err
 		if !f(&d) {
 			return nil
 		}
-		if e.Output, err = json.Marshal(d); err != nil {
-			return err
-		}
+		e.Output, _ = json.Marshal(d) // texts, numbers and times
 		e.Key, e.State = Key, "open"
 		if err = s.cfg.Records.Move(ctx, e); !errors.Is(err, port.ErrConflict) {
 			return err

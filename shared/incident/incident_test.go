@@ -38,8 +38,9 @@ type desk struct {
 
 func newDesk(t testing.TB, change func(*incident.Config)) *desk {
 	d := &desk{t: t, now: time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC), inError: map[string]core.RaiseAlert{}, pageSize: 2, records: memory.NewLedger()}
-	config := incident.Config{Records: d.records, Tasks: d, Clock: port.ClockFunc(func() time.Time { return d.now }), Log: slog.New(slog.DiscardHandler),
-		Tell: func(_ context.Context, a message.Alert) error {
+	config := incident.Config{Records: bearing{d.records, d}, Tasks: d, Clock: port.ClockFunc(func() time.Time { return d.now }), Log: slog.New(slog.DiscardHandler),
+		Tell: func(ctx context.Context, a message.Alert) error {
+			d.bears(ctx, "Tell")
 			if d.telling != nil {
 				d.telling()
 			}
@@ -55,8 +56,38 @@ func newDesk(t testing.TB, change func(*incident.Config)) *desk {
 	return d
 }
 
+type mark struct{}
+
+// marked is the context of every raise and sweep; on Lambda it ends before the handling does.
+var marked = context.WithValue(context.Background(), mark{}, true)
+
+// bears checks that a call is handed the context of its raise or sweep.
+func (d *desk) bears(ctx context.Context, call string) {
+	d.t.Helper()
+	if ctx.Value(mark{}) == nil {
+		d.t.Errorf("%s was called with another context", call)
+	}
+}
+
+// bearing are records that look at the context of each call.
+type bearing struct {
+	port.Ledger
+	d *desk
+}
+
+func (b bearing) Entry(ctx context.Context, key string) (port.LedgerEntry, error) {
+	b.d.bears(ctx, "Entry")
+	return b.Ledger.Entry(ctx, key)
+}
+
+func (b bearing) Move(ctx context.Context, e port.LedgerEntry) error {
+	b.d.bears(ctx, "Move")
+	return b.Ledger.Move(ctx, e)
+}
+
 // List answers the orders in Error, page by page.
-func (d *desk) List(_ context.Context, q port.Query) (port.Page, error) {
+func (d *desk) List(ctx context.Context, q port.Query) (port.Page, error) {
+	d.bears(ctx, "List")
 	if d.unlisted != nil || q.State != "Error" {
 		return port.Page{}, errors.Join(d.unlisted, fmt.Errorf("listed %q", q.State))
 	}
@@ -90,7 +121,7 @@ func (d *desk) stop(id, workflow, step, code string) {
 	d.t.Helper()
 	a := core.RaiseAlert{OrderID: id, Workflow: workflow, Step: step, Code: code, Message: "no funds", At: core.TimeOf(d.now), Accepts: core.Accepted{Resubmit: true}}
 	d.inError[id] = a
-	if err := d.Raise(context.Background(), a); err != nil {
+	if err := d.Raise(marked, a); err != nil {
 		d.t.Fatal(err)
 	}
 }
@@ -98,7 +129,7 @@ func (d *desk) stop(id, workflow, step, code string) {
 func (d *desk) sweepAfter(pause time.Duration) map[string]port.Stopped {
 	d.t.Helper()
 	d.now = d.now.Add(pause)
-	counts, err := d.Sweep(context.Background())
+	counts, err := d.Sweep(marked)
 	if err != nil {
 		d.t.Fatal(err)
 	}
@@ -261,7 +292,7 @@ func TestWhatWasNotTakenIsToldAgain(t *testing.T) {
 	d.want("the one that opened it may be telling it")
 	d.broken = errors.New("no mail")
 	d.now = d.now.Add(30 * time.Second)
-	if _, err := d.Sweep(context.Background()); err == nil || !strings.Contains(err.Error(), "no mail") || !strings.Contains(err.Error(), `"pay"`) {
+	if _, err := d.Sweep(marked); err == nil || !strings.Contains(err.Error(), "no mail") || !strings.Contains(err.Error(), `"pay"`) {
 		t.Errorf("%v", err)
 	}
 	d.broken = nil
@@ -270,7 +301,7 @@ func TestWhatWasNotTakenIsToldAgain(t *testing.T) {
 	clear(d.inError)
 	d.broken = errors.New("no mail")
 	d.now = d.now.Add(20 * time.Minute)
-	if _, err := d.Sweep(context.Background()); err == nil {
+	if _, err := d.Sweep(marked); err == nil {
 		t.Error("that it is over was not told, and that is no error")
 	}
 	d.broken = nil
@@ -301,7 +332,7 @@ func TestNoOrderIsLostAtTheEnd(t *testing.T) {
 	clear(d.inError)
 	d.broken = errors.New("no mail")
 	d.now = d.now.Add(time.Minute)
-	if _, err := d.Sweep(context.Background()); err == nil {
+	if _, err := d.Sweep(marked); err == nil {
 		t.Error("no error")
 	}
 	d.broken = nil
@@ -374,7 +405,7 @@ func TestSinkThatDoesNotAnswer(t *testing.T) {
 	d.stop("o-1", "order", "pay", "declined")
 	for range 18 {
 		d.now = d.now.Add(10 * time.Second)
-		_, _ = d.Sweep(context.Background())
+		_, _ = d.Sweep(marked)
 	}
 	if offered != 4 { // at once, and after 30, 90 and 150 s
 		t.Errorf("offered %d times", offered)
@@ -388,7 +419,7 @@ func TestNextIncidentIsToldToo(t *testing.T) {
 	clear(d.inError)
 	d.broken = errors.New("no mail")
 	d.now = d.now.Add(20 * time.Minute)
-	if _, err := d.Sweep(context.Background()); err == nil {
+	if _, err := d.Sweep(marked); err == nil {
 		t.Error("no error")
 	}
 	d.told = nil
@@ -485,14 +516,14 @@ func TestSettings(t *testing.T) {
 // told is not.
 func TestRaiseIsStored(t *testing.T) {
 	d := newDesk(t, func(c *incident.Config) { c.Records = brokenLedger{c.Records} })
-	if err := d.Raise(context.Background(), core.RaiseAlert{OrderID: "o-1"}); !errors.Is(err, port.ErrUnavailable) || !strings.Contains(err.Error(), "o-1") {
+	if err := d.Raise(marked, core.RaiseAlert{OrderID: "o-1"}); !errors.Is(err, port.ErrUnavailable) || !strings.Contains(err.Error(), "o-1") {
 		t.Errorf("%v", err)
 	}
 	d.want("nothing stored, nothing told")
 	d = newDesk(t, nil)
 	d.stop("o-1", "order", "pay", "declined")
 	d.unlisted = errors.New("throttled")
-	if _, err := d.Sweep(context.Background()); !errors.Is(err, d.unlisted) {
+	if _, err := d.Sweep(marked); !errors.Is(err, d.unlisted) {
 		t.Errorf("%v", err)
 	}
 }
@@ -509,7 +540,7 @@ type contested struct {
 
 func (c contested) Move(ctx context.Context, e port.LedgerEntry) error {
 	if c.lose() {
-		return port.ErrConflict
+		return fmt.Errorf("entry %q: %w", e.Key, port.ErrConflict)
 	}
 	return c.Ledger.Move(ctx, e)
 }
@@ -547,7 +578,7 @@ func TestEveryOrderInErrorIsTold(t *testing.T) {
 					d.meanwhile = func() { d.meanwhile = nil; act() }
 				}
 				d.now = d.now.Add(rapid.SampledFrom([]time.Duration{time.Second, 20 * time.Second, time.Minute, 16 * time.Minute}).Draw(r, "pause"))
-				_, _ = d.Sweep(context.Background()) // what fails, the next one does
+				_, _ = d.Sweep(marked) // what fails, the next one does
 				d.meanwhile = nil
 				continue
 			}

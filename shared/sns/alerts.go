@@ -40,17 +40,11 @@ func New(publish Publish, topicARN string, timeout time.Duration) *Topic {
 // Tell is done when SNS has taken the alert. Its error wraps port.ErrUnavailable: the alert may
 // have been taken all the same, and telling it again does no harm.
 func (t *Topic) Tell(ctx context.Context, alert message.Alert) error {
-	machine, err := json.Marshal(alert)
-	if err != nil {
-		return fmt.Errorf("alert of task %q: %w", alert.OrderID, err)
-	}
-	body, err := json.Marshal(map[string]string{"default": string(machine), "email": alert.Text()})
-	if err != nil {
-		return fmt.Errorf("alert of task %q: %w", alert.OrderID, err)
-	}
+	machine, _ := json.Marshal(alert) // texts, numbers and times
+	body, _ := json.Marshal(map[string]string{"default": string(machine), "email": alert.Text()})
 	ctx, cancel := context.WithTimeout(ctx, t.timeout)
 	defer cancel()
-	_, err = t.publish(ctx, &sns.PublishInput{
+	_, err := t.publish(ctx, &sns.PublishInput{
 		TopicArn: &t.arn, Message: aws.String(string(body)), MessageStructure: aws.String("json"), Subject: aws.String(subject(alert)),
 	})
 	if err != nil {

@@ -25,6 +25,9 @@ func (p *topic) Publish(ctx context.Context, in *sdk.PublishInput, _ ...func(*sd
 	if _, bounded := ctx.Deadline(); !bounded {
 		return nil, errors.New("the call has no time limit")
 	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
 	p.sent = append(p.sent, *in)
 	return &sdk.PublishOutput{}, p.err
 }
@@ -169,5 +172,10 @@ func TestSubject(t *testing.T) {
 func TestTellFails(t *testing.T) {
 	if err := sns.New((&topic{err: errors.New("throttled")}).Publish, "t", 0).Tell(context.Background(), alert); !errors.Is(err, port.ErrUnavailable) {
 		t.Errorf("%v", err)
+	}
+	over, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := sns.New((&topic{}).Publish, "t", 0).Tell(over, alert); !errors.Is(err, context.Canceled) {
+		t.Errorf("when its time is over: %v", err)
 	}
 }
