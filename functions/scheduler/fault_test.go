@@ -384,47 +384,6 @@ func TestCommandThatCannotBeStored(t *testing.T) {
 	}
 }
 
-// Every call of a handling bears the handling's context, which ends before the function does.
-func TestEveryCallBearsTheContext(t *testing.T) {
-	def := world.Definition()
-	def.Steps[2].OnFailure = core.OnFailureStop
-	w := world.New(t, def).Boot()
-	marked := w.Marked()
-	handle := func(queue string, ds ...port.Delivery) {
-		t.Helper()
-		if failed := w.Scheduler.Handle(marked, queue, ds); len(failed) > 0 {
-			t.Errorf("%s: given back %v", queue, failed)
-		}
-		w.Boot() // which remembers no definition
-	}
-	w.Scheduler.Submit(marked, []message.SubmitOrder{*world.Order("o-1")})
-	handle(port.Intake, deliver(world.Order("o-2"))...)
-	asked := requests(t, w)
-	handle(port.Replies, deliver(world.Done(asked["o-1 a/1 do"]), world.Done(asked["o-1 b/1 do"]))...)
-	w.Limit = 4000
-	last := world.Failed(requests(t, w)["o-1 c/1 do"], "no")
-	handle(port.Replies, deliver(last)...) // an alert, a status, a settle
-	large := world.Done(asked["o-2 a/1 do"])
-	large.Output = json.RawMessage(`"` + strings.Repeat("x", 5000) + `"`)
-	handle(port.Replies, deliver(large)...) // a status that is sent again without its output
-	handle(port.Intake, body(`{`))
-	handle(port.Intake, body(`{"schema":1,"orderId":"o-x","replyTo":"shop","workflow":"order","order":1,"extra":1}`))
-	if _, err := w.Scheduler.Command(marked, message.Control{Schema: 1, Kind: message.Cancel, OrderID: "o-2", ID: "c-1"}); err != nil {
-		t.Error(err)
-	}
-	if n, err := w.Boot().Scheduler.Restart(marked); n != 1 || err != nil {
-		t.Errorf("%d tasks, %v", n, err)
-	}
-	w.Limit = 4000
-	o := world.Order("o-3")
-	o.Order = json.RawMessage(`"` + strings.Repeat("x", 5000) + `"`)
-	handle(port.Intake, deliver(o)...) // a follow-up
-	if err := w.Store.Forget(ctx, []string{"o-1"}); err != nil {
-		t.Fatal(err)
-	}
-	handle(port.Intake, deliver(world.Order("o-1"))...) // its order alone is there
-}
-
 // A refusal names the field that is wrong.
 func TestRefusalsNameTheField(t *testing.T) {
 	w, _ := begun(t)

@@ -18,7 +18,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/verify/world"
 )
 
-var ctx = context.Background()
+var ctx = world.Context
 
 // deliver makes deliveries of values, receipts r0, r1 …
 func deliver(values ...port.Value) []port.Delivery {

@@ -1,7 +1,6 @@
 package scheduler_test
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -104,7 +103,7 @@ func TestOlderCodeLeavesWaitsAlone(t *testing.T) {
 	wake := deliver(&message.Control{Schema: message.Schema, Kind: message.Wake, OrderID: "o-1", Step: "b", Attempt: 1})
 	unchanged("a wake", old.Handle(ctx, port.Control, wake))
 	before := w.Task("o-1").Version
-	if r, err := oldSweep.Sweep(context.Background()); err != nil || r.Failed != 1 {
+	if r, err := oldSweep.Sweep(ctx); err != nil || r.Failed != 1 {
 		t.Error("an older Supervisor does not say that it cannot read the definition")
 	}
 	if w.Task("o-1").Version != before {

@@ -381,54 +381,6 @@ func TestWakesComeAfterTheirTime(t *testing.T) {
 	}
 }
 
-// bearing are leases that look at the context.
-type bearing struct {
-	port.Leases
-	seen []context.Context
-}
-
-func (l *bearing) Acquire(ctx context.Context, name, owner string, now time.Time, ttl time.Duration) (bool, error) {
-	l.seen = append(l.seen, ctx)
-	return l.Leases.Acquire(ctx, name, owner, now, ttl)
-}
-
-// Every call of a sweep bears its context, which ends before the function does.
-func TestEveryCallBearsTheContext(t *testing.T) {
-	def := world.Definition()
-	def.Steps[1].OnFailure, def.Steps[1].Retry.MaxFailures = core.OnFailureStop, 2
-	leases := &bearing{Leases: memory.NewLeases()}
-	w := world.New(t, def)
-	w.Sweeping = func(c *supervisor.Config) { c.Leases = leases }
-	w.Boot()
-	o := world.Order("o-1")
-	o.ReplyTo = ""
-	w.Send(port.Intake, o)
-	w.Handle(port.Intake)
-	marked := w.Marked()
-	for range 4 { // handed back, asked again, stopped with its alert, and settled
-		w.Clock.Advance(31 * time.Second)
-		if _, err := w.Supervisor.Sweep(marked); err != nil {
-			t.Fatal(err)
-		}
-		for _, c := range controls(w) {
-			if c == "wake b/1" && w.Task("o-1").Step("b").Attempt == 1 {
-				w.Send(port.Control, &message.Control{Schema: 1, Kind: message.Wake, OrderID: "o-1", Step: "b", Attempt: 1})
-			}
-		}
-		for _, d := range w.Take(port.Control) { // outside of a sweep
-			w.Scheduler.Handle(marked, port.Control, []port.Delivery{d})
-		}
-	}
-	if task := w.Task("o-1"); task.ProcessState != core.Error || task.ResendAt != 0 || len(w.Alerts) == 0 {
-		t.Errorf("%s, tell %s, %d alerts", task.ProcessState, task.ResendAt, len(w.Alerts))
-	}
-	for _, c := range leases.seen {
-		if c != marked {
-			t.Error("a lease was taken with another context")
-		}
-	}
-}
-
 // unfit shows a task that its definition does not fit.
 type unfit struct {
 	*memory.Store

@@ -34,9 +34,11 @@ type faultyLedger struct {
 	moves int
 	fail  map[int]bool // by the number of the move: true, it was stored all the same
 	other func()       // happens before the next move
+	world *world.World
 }
 
 func (l *faultyLedger) Move(ctx context.Context, e port.LedgerEntry) error {
+	l.world.Passed(ctx, "Move")
 	if l.other != nil {
 		l.other()
 	}
@@ -59,11 +61,13 @@ func newTimed(t *testing.T, s core.Schedule) *timed {
 	def.Schedule = &s
 	x := &timed{T: t, def: def, records: &faultyLedger{Ledger: memory.NewLedger(), fail: map[int]bool{}}}
 	w := world.New(t, def)
+	x.records.world = w
 	w.Sweeping = func(c *supervisor.Config) {
 		c.Schedules = supervisor.Schedules{
 			Current: func() []*core.Definition { return []*core.Definition{x.def} },
 			Records: x.records,
-			Submit: func(_ context.Context, orders []message.SubmitOrder) []error {
+			Submit: func(ctx context.Context, orders []message.SubmitOrder) []error {
+				w.Passed(ctx, "Submit")
 				errs := make([]error, len(orders))
 				for i := range orders {
 					x.asked = append(x.asked, orders[i].OrderID)

@@ -17,7 +17,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/verify/world"
 )
 
-var ctx = context.Background()
+var ctx = world.Context
 
 // begun is a world with n orders, all of whose requests were taken by agents that never answer.
 func begun(t *testing.T, def *core.Definition, n int, change func(*world.World)) *world.World {

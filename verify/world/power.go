@@ -31,7 +31,7 @@ type cutStore struct {
 }
 
 func (s cutStore) Commit(ctx context.Context, writes []port.Write) (errs []error) {
-	s.world.passed(ctx, "Commit")
+	s.world.Passed(ctx, "Commit")
 	if err := s.power.io(func() { errs = s.Store.Commit(ctx, writes) }); err != nil {
 		return all(len(writes), err)
 	}
@@ -39,7 +39,7 @@ func (s cutStore) Commit(ctx context.Context, writes []port.Write) (errs []error
 }
 
 func (s cutStore) Load(ctx context.Context, ids []string) (rs []*port.Record, errs []error) {
-	s.world.passed(ctx, "Load")
+	s.world.Passed(ctx, "Load")
 	if cut := s.power.io(func() { rs, errs = s.Store.Load(ctx, ids) }); cut != nil {
 		return make([]*port.Record, len(ids)), all(len(ids), cut)
 	}
@@ -47,7 +47,7 @@ func (s cutStore) Load(ctx context.Context, ids []string) (rs []*port.Record, er
 }
 
 func (s cutStore) LoadOrder(ctx context.Context, id string) (o *port.Order, err error) {
-	s.world.passed(ctx, "LoadOrder")
+	s.world.Passed(ctx, "LoadOrder")
 	if cut := s.power.io(func() { o, err = s.Store.LoadOrder(ctx, id) }); cut != nil {
 		return nil, cut
 	}
@@ -55,7 +55,7 @@ func (s cutStore) LoadOrder(ctx context.Context, id string) (o *port.Order, err 
 }
 
 func (s cutStore) Due(ctx context.Context, bucket port.Bucket, shard int, before time.Time, after *port.Due, limit int) (due []port.Due, err error) {
-	s.world.passed(ctx, "Due")
+	s.world.Passed(ctx, "Due")
 	if cut := s.power.io(func() { due, err = s.Store.Due(ctx, bucket, shard, before, after, limit) }); cut != nil {
 		return nil, cut
 	}
@@ -98,7 +98,7 @@ type cutQueue struct {
 }
 
 func (q cutQueue) Send(ctx context.Context, messages []port.Message) (errs []error) {
-	q.world.passed(ctx, "Send")
+	q.world.Passed(ctx, "Send")
 	if err := q.world.Power.io(func() { errs = q.send(ctx, messages) }); err != nil {
 		return all(len(messages), err)
 	}
@@ -106,7 +106,7 @@ func (q cutQueue) Send(ctx context.Context, messages []port.Message) (errs []err
 }
 
 func (q cutQueue) Depth(ctx context.Context) (d port.Depth, err error) {
-	q.world.passed(ctx, "Depth")
+	q.world.Passed(ctx, "Depth")
 	if cut := q.world.Power.io(func() { d, err = q.Queue.Depth(ctx) }); cut != nil {
 		return d, cut
 	}
@@ -140,27 +140,35 @@ type definitions struct {
 }
 
 func (d definitions) Definition(ctx context.Context, hash string) ([]byte, error) {
-	d.world.passed(ctx, "Definition")
+	d.world.Passed(ctx, "Definition")
 	return d.Definitions.Definition(ctx, hash)
 }
 
 func (d definitions) PutDefinition(ctx context.Context, hash string, data []byte) error {
-	d.world.passed(ctx, "PutDefinition")
+	d.world.Passed(ctx, "PutDefinition")
 	return d.Definitions.PutDefinition(ctx, hash, data)
+}
+
+// leases are the world's, with the contexts of their calls looked at.
+type leases struct {
+	port.Leases
+	world *World
+}
+
+func (l leases) Acquire(ctx context.Context, name, owner string, now time.Time, ttl time.Duration) (bool, error) {
+	l.world.Passed(ctx, "Acquire")
+	return l.Leases.Acquire(ctx, name, owner, now, ttl)
 }
 
 type mark struct{}
 
-// Marked is a context that the actors must pass on with every call from now on: on Lambda it ends
-// before the handling does.
-func (w *World) Marked() context.Context {
-	w.marked = true
-	return context.WithValue(context.Background(), mark{}, true)
-}
+// Context is one that actors are called with. They must pass it on with every call: on Lambda it ends before the handling does.
+var Context = context.WithValue(context.Background(), mark{}, true)
 
-func (w *World) passed(ctx context.Context, call string) {
+// Passed checks that a call was handed Context.
+func (w *World) Passed(ctx context.Context, call string) {
 	w.t.Helper()
-	if w.marked && ctx.Value(mark{}) == nil {
+	if ctx.Value(mark{}) == nil {
 		w.t.Errorf("%s was called with another context than the handling's", call)
 	}
 }

@@ -61,7 +61,6 @@ type World struct {
 	Outage   bool                                     // the names of reply-tos cannot be looked up
 	Fail     func(queue string, m port.Message) error // what a queue answers to a message; nil: takes it
 	instance int
-	marked   bool
 }
 
 // Entry is what a fenced service knows of one key.
@@ -162,9 +161,9 @@ func (w *World) SchedulerConfig(s *state.Store, name string) scheduler.Config {
 }
 
 // Parts are what an actor of this world stands on.
-func (w *World) Parts(s *state.Store, leases port.Leases, name string) engine.Parts {
+func (w *World) Parts(s *state.Store, shared port.Leases, name string) engine.Parts {
 	return engine.Parts{
-		State: s, Queues: cutQueues{w.Queues, w}, Alerts: w, Leases: leases, Clock: w.Clock, Name: name, WakeSlack: time.Second, Logger: quiet(),
+		State: s, Queues: cutQueues{w.Queues, w}, Alerts: w, Leases: leases{shared, w}, Clock: w.Clock, Name: name, WakeSlack: time.Second, Logger: quiet(),
 	}
 }
 
@@ -179,7 +178,7 @@ func quiet() *slog.Logger {
 
 // Raise keeps the alert.
 func (w *World) Raise(ctx context.Context, a core.RaiseAlert) error {
-	w.passed(ctx, "Raise")
+	w.Passed(ctx, "Raise")
 	return w.Power.io(func() { w.Alerts = append(w.Alerts, a) })
 }
 
@@ -188,7 +187,7 @@ func (w *World) Send(queue string, values ...port.Value) {
 	w.t.Helper()
 	q := w.queue(queue)
 	for _, v := range values {
-		if errs := q.Send(context.Background(), []port.Message{{Value: v}}); errs[0] != nil {
+		if errs := q.Send(Context, []port.Message{{Value: v}}); errs[0] != nil {
 			w.t.Fatal(errs[0])
 		}
 	}
@@ -208,7 +207,7 @@ func (w *World) Take(queue string) []port.Delivery {
 	q := w.queue(queue)
 	var all []port.Delivery
 	for {
-		ds, err := q.Receive(context.Background(), port.MaxBatch, 0, Visibility)
+		ds, err := q.Receive(Context, port.MaxBatch, 0, Visibility)
 		if err != nil {
 			w.t.Fatal(err)
 		}
@@ -217,7 +216,7 @@ func (w *World) Take(queue string) []port.Delivery {
 		}
 		all = append(all, ds...)
 		for i := range ds {
-			if errs := q.Delete(context.Background(), []string{ds[i].Receipt}); errs[0] != nil {
+			if errs := q.Delete(Context, []string{ds[i].Receipt}); errs[0] != nil {
 				w.t.Fatal(errs[0])
 			}
 		}
@@ -228,7 +227,7 @@ func (w *World) Take(queue string) []port.Delivery {
 func (w *World) Handle(queue string) int {
 	w.t.Helper()
 	q := w.queue(queue)
-	ds, err := q.Receive(context.Background(), port.MaxBatch, 0, Visibility)
+	ds, err := q.Receive(Context, port.MaxBatch, 0, Visibility)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -236,7 +235,7 @@ func (w *World) Handle(queue string) int {
 		return 0
 	}
 	failed := map[string]bool{}
-	for _, r := range w.Scheduler.Handle(context.Background(), queue, ds) {
+	for _, r := range w.Scheduler.Handle(Context, queue, ds) {
 		failed[r] = true
 	}
 	if w.Power.Dead {
@@ -244,8 +243,8 @@ func (w *World) Handle(queue string) int {
 	}
 	for _, d := range ds {
 		if failed[d.Receipt] {
-			_ = q.Extend(context.Background(), d.Receipt, time.Second)
-		} else if errs := q.Delete(context.Background(), []string{d.Receipt}); errs[0] != nil {
+			_ = q.Extend(Context, d.Receipt, time.Second)
+		} else if errs := q.Delete(Context, []string{d.Receipt}); errs[0] != nil {
 			w.t.Fatal(errs[0])
 		}
 	}
@@ -260,7 +259,7 @@ func (w *World) Round() {
 		w.restart()
 	}
 	w.Agents()
-	if _, err := w.Supervisor.Sweep(context.Background()); err != nil {
+	if _, err := w.Supervisor.Sweep(Context); err != nil {
 		w.t.Fatal(err)
 	}
 	w.restart()
@@ -376,7 +375,7 @@ func (w *World) Told(id string) string {
 // Task loads a task past every cache.
 func (w *World) Task(id string) *core.Task {
 	w.t.Helper()
-	records, errs := w.Store.Load(context.Background(), []string{id})
+	records, errs := w.Store.Load(Context, []string{id})
 	if errs[0] != nil {
 		w.t.Fatal(errs[0])
 	}
