@@ -63,6 +63,16 @@ func (c *cutConn) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
+// ending sends requests whose contexts can end, as those of all callers here do.
+type ending struct{ *testing.T }
+
+func (e ending) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Context().Done() == nil {
+		e.Errorf("%s %s has another context than its caller's", r.Method, r.URL)
+	}
+	return http.DefaultTransport.RoundTrip(r)
+}
+
 func newRig(t *testing.T, opts ...client.Option) *rig {
 	t.Helper()
 	b := apitest.New()
@@ -71,7 +81,7 @@ func newRig(t *testing.T, opts ...client.Option) *rig {
 	s.Listener = cut
 	s.Start()
 	t.Cleanup(s.Close)
-	c, err := client.New(s.URL, opts...)
+	c, err := client.New(s.URL, append([]client.Option{client.WithHTTPClient(&http.Client{Transport: ending{t}})}, opts...)...)
 	if err != nil {
 		t.Fatal(err)
 	}

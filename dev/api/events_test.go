@@ -68,7 +68,7 @@ func TestServeDrains(t *testing.T) {
 		t.Fatal(err)
 	}
 	url := "http://" + ln.Addr().String()
-	ctx, stop := context.WithCancel(context.Background())
+	ctx, stop := context.WithCancel(t.Context())
 	served := make(chan error, 1)
 	go func() { served <- api.Serve(ctx, ln, api.New(api.Config{Backend: b})) }()
 	unused, err := net.Dial("tcp", ln.Addr().String()) // as browsers do in advance

@@ -156,7 +156,7 @@ func serveLimited(t *testing.T) (*limited, *apitest.Backend) {
 		t.Fatal(err)
 	}
 	l, b := &limited{ln, make(chan *limitedConn, 10)}, apitest.New()
-	ctx, stop := context.WithCancel(context.Background())
+	ctx, stop := context.WithCancel(t.Context())
 	served := make(chan error, 1)
 	go func() { served <- api.Serve(ctx, l, api.New(api.Config{Backend: b})) }()
 	t.Cleanup(func() { stop(); <-served })

@@ -1,7 +1,6 @@
 package api_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -127,7 +126,7 @@ func TestSubmitWhenThereIsNoRoom(t *testing.T) {
 func TestSubmitWaitsForTheEnd(t *testing.T) {
 	r := newRig(t)
 	go func() {
-		_, _ = r.backend.Wait(context.Background(), "o-1", func(*core.Task) bool { return true })
+		_, _ = r.backend.Wait(t.Context(), "o-1", func(*core.Task) bool { return true })
 	}()
 	r.submit("o-1")
 	r.backend.End("o-1")

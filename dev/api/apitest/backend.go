@@ -116,8 +116,16 @@ func (b *Backend) put(t *core.Task) {
 	b.change = make(chan struct{})
 }
 
+// handed looks at the context of a call: it is of a request, and ends with it.
+func handed(ctx context.Context) {
+	if ctx.Done() == nil {
+		panic("a call has another context than its request")
+	}
+}
+
 // Submit stores.
-func (b *Backend) Submit(_ context.Context, orders []message.SubmitOrder) []api.SubmitResult {
+func (b *Backend) Submit(ctx context.Context, orders []message.SubmitOrder) []api.SubmitResult {
+	handed(ctx)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.Batches = append(b.Batches, len(orders))
@@ -170,13 +178,15 @@ func NewTask(id string) *core.Task {
 }
 
 // Reject keeps it.
-func (b *Backend) Reject(_ context.Context, r api.Rejected) error {
+func (b *Backend) Reject(ctx context.Context, r api.Rejected) error {
+	handed(ctx)
 	b.locked(func() { b.Rejected = append(b.Rejected, r) })
 	return nil
 }
 
 // Command accepts, or does what Verdict says.
-func (b *Backend) Command(_ context.Context, c message.Control) (core.Verdict, error) {
+func (b *Backend) Command(ctx context.Context, c message.Control) (core.Verdict, error) {
+	handed(ctx)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.Commands = append(b.Commands, c)
@@ -192,7 +202,8 @@ func (b *Backend) Command(_ context.Context, c message.Control) (core.Verdict, e
 }
 
 // Task answers it.
-func (b *Backend) Task(_ context.Context, id string) (*core.Task, *core.Definition, error) {
+func (b *Backend) Task(ctx context.Context, id string) (*core.Task, *core.Definition, error) {
+	handed(ctx)
 	if id == b.Panic && id != "" {
 		panic("the test asked for it")
 	}
@@ -212,7 +223,8 @@ func (b *Backend) Task(_ context.Context, id string) (*core.Task, *core.Definiti
 }
 
 // Order answers it.
-func (b *Backend) Order(_ context.Context, id string) (*port.Order, error) {
+func (b *Backend) Order(ctx context.Context, id string) (*port.Order, error) {
+	handed(ctx)
 	if o := b.Seen(id); o != nil {
 		return o, nil
 	}
@@ -221,6 +233,7 @@ func (b *Backend) Order(_ context.Context, id string) (*port.Order, error) {
 
 // Wait waits.
 func (b *Backend) Wait(ctx context.Context, id string, done func(*core.Task) bool) (*core.Task, error) {
+	handed(ctx)
 	for {
 		b.mu.Lock()
 		t, change := b.tasks[id], b.change
@@ -260,6 +273,7 @@ func (b *Backend) Arrived(id string) {
 
 // Follow follows.
 func (b *Backend) Follow(ctx context.Context, id string, after int64) (<-chan *core.Task, error) {
+	handed(ctx)
 	if _, _, err := b.Task(ctx, id); err != nil {
 		return nil, err
 	}
@@ -283,7 +297,8 @@ func (b *Backend) Follow(ctx context.Context, id string, after int64) (<-chan *c
 }
 
 // List lists by ID.
-func (b *Backend) List(_ context.Context, q port.Query) ([]view.Summary, string, error) {
+func (b *Backend) List(ctx context.Context, q port.Query) ([]view.Summary, string, error) {
+	handed(ctx)
 	if q.Cursor == "strange" {
 		return nil, "", fmt.Errorf("%w: %q", port.ErrCursor, q.Cursor)
 	}
@@ -333,7 +348,8 @@ func (b *Backend) Statistics(context.Context) (view.Statistics, error) {
 }
 
 // Health is good unless NotOK.
-func (b *Backend) Health(context.Context) api.Health {
+func (b *Backend) Health(ctx context.Context) api.Health {
+	handed(ctx)
 	if b.NotOK {
 		return api.Health{Checks: map[string]string{"store": "the disk is full"}}
 	}
@@ -341,12 +357,14 @@ func (b *Backend) Health(context.Context) api.Health {
 }
 
 // Question of api.Backend: there are no tokens here.
-func (b *Backend) Question(_ context.Context, id, _ string) (answerpage.Question, error) {
+func (b *Backend) Question(ctx context.Context, id, _ string) (answerpage.Question, error) {
+	handed(ctx)
 	return answerpage.Question{}, fmt.Errorf("order %q: %w", id, port.ErrNotFound)
 }
 
 // Target knows the definition of the workflow order, by its hash and as the latest.
-func (b *Backend) Target(_ context.Context, workflow, definition string) (core.Target, error) {
+func (b *Backend) Target(ctx context.Context, workflow, definition string) (core.Target, error) {
+	handed(ctx)
 	if workflow == "order" && definition == message.Latest || definition == Definition.Hash {
 		return core.Target{Definition: Definition}, nil
 	}
@@ -354,7 +372,8 @@ func (b *Backend) Target(_ context.Context, workflow, definition string) (core.T
 }
 
 // Workflows has one good one and one whose newer file is broken.
-func (b *Backend) Workflows(context.Context) []api.WorkflowInfo {
+func (b *Backend) Workflows(ctx context.Context) []api.WorkflowInfo {
+	handed(ctx)
 	return []api.WorkflowInfo{
 		{Name: "order", Hash: Definition.Hash},
 		{Name: "broken", Problems: []string{"broken.yaml:3: step \"a\" needs an agent"}},
@@ -362,7 +381,8 @@ func (b *Backend) Workflows(context.Context) []api.WorkflowInfo {
 }
 
 // Schedules has one that has started and skipped.
-func (b *Backend) Schedules(context.Context) ([]schedule.Record, error) {
+func (b *Backend) Schedules(ctx context.Context) ([]schedule.Record, error) {
+	handed(ctx)
 	return []schedule.Record{{
 		Workflow: "order", Cron: "@daily", Zone: "Europe/Berlin", Overlap: core.OverlapSkip, Next: 1_800_000_000_000,
 		Started: 3, Starts: []schedule.Start{{At: 1_799_900_000_000, OrderID: "order-20270114T204640Z", Decided: 1_799_900_030_000, Sent: true}},

@@ -16,7 +16,7 @@
 //
 // Bounds: constants and variables of a package are not changed, only functions. Tests run with -short,
 // but for those of infra where STEPKEEPER_NEED_NODE is set.
-// Of a mutant's tests the fastest are taken that run for 10 s in all, of infra's 120 s.
+// Of a mutant's tests in a package the fastest are taken that run for 10 s in all, of infra's 120 s.
 package main
 
 import (

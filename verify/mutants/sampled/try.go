@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// enough is how many seconds of reaching tests, measured without a mutant, a mutant is tried with;
+	// enough is how many seconds of a package's reaching tests, measured without a mutant, a mutant is tried with;
 	// the slowest beyond are left out.
 	enough = 10.0
 	// enoughInfra is the same for infra, each of whose tests synthesizes a stack; longestTry ends them earlier.
@@ -73,14 +73,14 @@ func (t *trial) batches(m *sampled) (all []batch, reaching int) {
 		}
 	}
 	slices.SortStableFunc(tests, func(a, b owned) int { return cmp.Compare(a.Secs, b.Secs) })
-	total, open := 0.0, map[string]int{}
-	for i, o := range tests {
+	total, open := map[string]float64{}, map[string]int{} // by package
+	for _, o := range tests {
 		most := enough
 		if o.pkg == "infra" {
 			most = enoughInfra
 		}
-		if total += o.Secs; total > most && i > 0 {
-			break
+		if total[o.pkg] += o.Secs; total[o.pkg] > most && total[o.pkg] > o.Secs {
+			continue
 		}
 		at, ok := open[o.pkg]
 		if !ok || all[at].secs+o.Secs > quick && all[at].secs < quick {
