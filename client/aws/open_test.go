@@ -259,8 +259,8 @@ func TestMissingPermissions(t *testing.T) {
 		most       int32 // calls of the action
 		call       func(s *client.Client) error
 	}{
-		{"dynamodb:GetItem", "table https://x/EngineTasksTable", 1, func(s *client.Client) error { return get(s, "o") }},
-		{"dynamodb:GetItem", "table https://x/EngineOrdersTable", 1, func(s *client.Client) error { return submitted(s, "o") }},
+		{"dynamodb:GetItem", "table https://x/EngineTasksTable", 1, func(s *client.Client) error { return get(t, s, "o") }},
+		{"dynamodb:GetItem", "table https://x/EngineOrdersTable", 1, func(s *client.Client) error { return submitted(t, s, "o") }},
 		{"sqs:SendMessage", "queue intake", 1, func(s *client.Client) error {
 			_, err := s.Submit(t.Context(), order("o", "order", ""))
 			return err
@@ -309,7 +309,7 @@ func TestAnswersThatAreNotOfAWS(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := get(s, "o"); !errors.Is(err, want) {
+		if err := get(t, s, "o"); !errors.Is(err, want) {
 			t.Errorf("%s: %v", body, err)
 		}
 	}
@@ -334,7 +334,7 @@ func TestThrottlesAreRetried(t *testing.T) {
 		if strings.HasPrefix(code, "Provisioned") {
 			want = client.ErrBusy
 		}
-		if err := get(once, "o"); !errors.Is(err, want) {
+		if err := get(t, once, "o"); !errors.Is(err, want) {
 			t.Errorf("%s: %v", code, err)
 		}
 	}

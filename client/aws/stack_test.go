@@ -75,7 +75,7 @@ func TestSubmitWaitGet(t *testing.T) {
 				t.Errorf("%s %v", text, err)
 			}
 		}
-		for _, err := range []error{get(c, "none"), submitted(c, "none"), waited(c, "none")} {
+		for _, err := range []error{get(t, c, "none"), submitted(t, c, "none"), waited(t, c, "none")} {
 			if !errors.Is(err, client.ErrNotFound) {
 				t.Error(err)
 			}
@@ -83,13 +83,16 @@ func TestSubmitWaitGet(t *testing.T) {
 	})
 }
 
-func get(c *client.Client, id string) error { _, err := c.Get(context.Background(), id); return err }
-func submitted(c *client.Client, id string) error {
-	_, err := c.Submitted(context.Background(), id)
+func get(t *testing.T, c *client.Client, id string) error {
+	_, err := c.Get(t.Context(), id)
 	return err
 }
-func waited(c *client.Client, id string) error {
-	_, err := c.Wait(context.Background(), id)
+func submitted(t *testing.T, c *client.Client, id string) error {
+	_, err := c.Submitted(t.Context(), id)
+	return err
+}
+func waited(t *testing.T, c *client.Client, id string) error {
+	_, err := c.Wait(t.Context(), id)
 	return err
 }
 
@@ -175,7 +178,7 @@ func TestRefusedBehindTheQueue(t *testing.T) {
 	c := w.Client() // waits as long as it takes for what does start
 	submit(t, hasty, order("lost", "nope", ""))
 	var e *client.Error
-	if err := waited(hasty, "lost"); !errors.Is(err, client.ErrRefused) || !errors.As(err, &e) || e.Code != "not-started" || !strings.Contains(err.Error(), "quarantine") {
+	if err := waited(t, hasty, "lost"); !errors.Is(err, client.ErrRefused) || !errors.As(err, &e) || e.Code != "not-started" || !strings.Contains(err.Error(), "quarantine") {
 		t.Errorf("an unknown workflow: %v", err)
 	}
 	submit(t, c, order("o", "order", ""))
@@ -187,7 +190,7 @@ func TestRefusedBehindTheQueue(t *testing.T) {
 		t.Errorf("the same order again: %v", err)
 	}
 	submit(t, c, order("o", "order", "fail"))
-	if err := waited(c, "o"); !errors.Is(err, client.ErrRefused) || !errors.As(err, &e) || e.Code != "other-content" {
+	if err := waited(t, c, "o"); !errors.Is(err, client.ErrRefused) || !errors.As(err, &e) || e.Code != "other-content" {
 		t.Errorf("other content: %v", err)
 	}
 	if x, err := w.Client().Wait(t.Context(), "o"); err != nil || x.State != core.Processed {
@@ -201,7 +204,7 @@ func TestQueuedAndNotThereYet(t *testing.T) {
 	w.Held.Store(true)
 	c := w.Client()
 	submit(t, c, order("o", "order", ""))
-	if err := get(c, "o"); !errors.Is(err, client.ErrNotFound) {
+	if err := get(t, c, "o"); !errors.Is(err, client.ErrNotFound) {
 		t.Error(err)
 	}
 	short, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
@@ -212,7 +215,7 @@ func TestQueuedAndNotThereYet(t *testing.T) {
 	ended := make(chan *client.Task)
 	go func() {
 		var last *client.Task
-		for x, err := range c.Follow(context.WithoutCancel(t.Context()), "o") {
+		for x, err := range c.Follow(t.Context(), "o") {
 			if err != nil {
 				t.Error(err)
 				break

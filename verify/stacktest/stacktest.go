@@ -32,7 +32,7 @@ import (
 
 // Workflows "order" is undone when charge fails, "halt" stops in Error, "ask" waits for two people. An order's content is
 // {"end": "fail"} for charge to fail for good, {"end": "never"} for no answer.
-var Workflows = map[string]string{"order": definition("order", "undo"), "halt": definition("halt", "stop"), "ask": ask}
+var Workflows = map[string]string{"order": workflowOf("order", "undo"), "halt": workflowOf("halt", "stop"), "ask": ask}
 
 const ask = `workflow: ask
 steps:
@@ -40,7 +40,7 @@ steps:
     approval: {question: May it go on?, answers: [go, halt], need: 2, timeout: 1h, onTimeout: undo}
 `
 
-func definition(name, policy string) string {
+func workflowOf(name, policy string) string {
 	return `workflow: ` + name + `
 agents:
   shop: {queueAllowance: 30s}
@@ -124,8 +124,61 @@ func New(t testing.TB, store Store) *Deployment {
 // Address of a queue.
 func (w *Deployment) Address(queue string) string { return w.URL + "/000000000000/" + queue }
 
-// Client is a client of it.
-func (w *Deployment) Client(opts ...client.Option) *client.Client { return aws.Over(w.Parts, opts...) }
+// Client is a client of it. It panics where a call has another context than its caller's, which must be one that can end.
+func (w *Deployment) Client(opts ...client.Option) *client.Client {
+	p := w.Parts
+	p.Tasks, p.Definitions, p.Queues = tasks{p.Tasks}, definitions{p.Definitions}, queues{p.Queues}
+	return aws.Over(p, opts...)
+}
+
+func handed(ctx context.Context) {
+	if ctx.Done() == nil {
+		panic("a call has another context than its caller's")
+	}
+}
+
+type tasks struct{ aws.Tasks }
+
+func (t tasks) Load(ctx context.Context, ids []string) ([]*port.Record, []error) {
+	handed(ctx)
+	return t.Tasks.Load(ctx, ids)
+}
+
+func (t tasks) LoadOrder(ctx context.Context, id string) (*port.Order, error) {
+	handed(ctx)
+	return t.Tasks.LoadOrder(ctx, id)
+}
+
+func (t tasks) List(ctx context.Context, q port.Query) (port.Page, error) {
+	handed(ctx)
+	return t.Tasks.List(ctx, q)
+}
+
+type definitions struct{ aws.Definitions }
+
+func (d definitions) Definition(ctx context.Context, hash string) ([]byte, error) {
+	handed(ctx)
+	return d.Definitions.Definition(ctx, hash)
+}
+
+type queues struct{ aws.Queues }
+
+func (q queues) Queue(name string) (port.Queue, error) {
+	found, err := q.Queues.Queue(name)
+	return queue{found}, err
+}
+
+type queue struct{ port.Queue }
+
+func (q queue) Send(ctx context.Context, messages []port.Message) []error {
+	handed(ctx)
+	return q.Queue.Send(ctx, messages)
+}
+
+func (q queue) Depth(ctx context.Context) (port.Depth, error) {
+	handed(ctx)
+	return q.Queue.Depth(ctx)
+}
 
 type named struct{ *memory.Queues }
 
