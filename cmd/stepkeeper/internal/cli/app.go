@@ -36,6 +36,7 @@ type App struct {
 
 	// What commands call; tests put their own in the place of these.
 	openStack func(ctx context.Context, name string, o aws.Options, opts ...client.Option) (*client.Client, error)
+	dial      func(server string, opts ...client.Option) (*client.Client, error)
 	runtime   func(context.Context, embedded.Options) error
 	demo      func(context.Context, runner.Options) (runner.Report, error)
 
@@ -52,7 +53,7 @@ type App struct {
 
 // New makes an App over the process's clock.
 func New(s *streams.Streams, getenv func(string) string) *App {
-	return &App{Streams: s, Getenv: getenv, Now: time.Now, openStack: aws.Open, runtime: embedded.Run, demo: runner.Run, stackRoom: aws.RoomOf, output: outputText}
+	return &App{Streams: s, Getenv: getenv, Now: time.Now, openStack: aws.Open, dial: client.New, runtime: embedded.Run, demo: runner.Run, stackRoom: aws.RoomOf, output: outputText}
 }
 
 const (

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -45,6 +46,16 @@ type result struct {
 	out, err string
 }
 
+// ending sends requests whose contexts can end: an interrupt ends every call of a command.
+type ending struct{ *testing.T }
+
+func (e ending) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Context().Done() == nil {
+		e.Errorf("%s %s has another context than the command's", r.Method, r.URL)
+	}
+	return http.DefaultTransport.RoundTrip(r)
+}
+
 func (c call) run(t *testing.T, args ...string) result {
 	t.Helper()
 	s, b := streams.Test(c.terminal)
@@ -61,6 +72,9 @@ func (c call) run(t *testing.T, args ...string) result {
 		a.openStack = func(context.Context, string, aws.Options, ...client.Option) (*client.Client, error) {
 			return nil, errors.New("no test goes to AWS")
 		}
+	}
+	a.dial = func(server string, opts ...client.Option) (*client.Client, error) {
+		return client.New(server, append(opts, client.WithHTTPClient(&http.Client{Transport: ending{t}}))...)
 	}
 	a.stackRoom = func(context.Context, string, aws.Options) (aws.Room, error) {
 		if c.room == nil {

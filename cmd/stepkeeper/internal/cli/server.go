@@ -43,7 +43,7 @@ func (a *App) connect(ctx context.Context, option client.Option) (*client.Client
 		}
 		return c, nil
 	}
-	c, err := client.New(a.Server(), option)
+	c, err := a.dial(a.Server(), option)
 	if err != nil {
 		return nil, failure.Wrap(err, failure.Usage, "give the address of a running `stepkeeper dev`, like --server "+DefaultServer,
 			"the server's address %q cannot be used", a.Server())
