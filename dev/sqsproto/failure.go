@@ -63,7 +63,7 @@ func failOf(err error) *fail {
 			"Nothing was stored (%v); send again.", err)
 	}
 	var throttled interface{ Throttled() bool }
-	if errors.As(err, &throttled) && throttled.Throttled() {
+	if errors.As(err, &throttled) {
 		f := failure(http.StatusBadRequest, "RequestThrottled", "RequestThrottled", "%v", err)
 		f.sender = false
 		return f

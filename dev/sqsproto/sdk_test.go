@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http/httptest"
 	"slices"
 	"strings"
@@ -313,7 +314,11 @@ func TestBatches(t *testing.T) {
 	r.wantCode(err, "AWS.SimpleQueueService.BatchEntryIdsNotDistinct")
 	_, err = send(entry("a b", "1"))
 	r.wantCode(err, "AWS.SimpleQueueService.InvalidBatchEntryId")
-	_, err = send(entry("a", strings.Repeat("x", 600<<10)), entry("b", strings.Repeat("x", 600<<10)))
+	half := strings.Repeat("x", 512<<10)
+	if out, err := send(entry("a", half), entry("b", half)); err != nil || len(out.Failed) != 2 { // of a batch's size; each is too large
+		t.Errorf("a batch of 1 MiB: %+v %v", out, err)
+	}
+	_, err = send(entry("a", half), entry("b", half+"x"))
 	r.wantCode(err, "AWS.SimpleQueueService.BatchRequestTooLong")
 	var eleven []types.SendMessageBatchRequestEntry
 	for i := range 11 {
@@ -364,9 +369,19 @@ func TestQueuesAndTheirAttributes(t *testing.T) {
 	r.send("replies", "1")
 	r.send("replies", "2")
 	r.receive(&sqs.ReceiveMessageInput{})
-	depth, err := r.sdk.GetQueueAttributes(r.ctx, &sqs.GetQueueAttributesInput{QueueUrl: &want[1], AttributeNames: []types.QueueAttributeName{"All"}})
-	if err != nil || depth.Attributes["ApproximateNumberOfMessages"] != "1" || depth.Attributes["ApproximateNumberOfMessagesNotVisible"] != "1" {
-		t.Errorf("%v %v", depth, err)
+	if _, err := r.sdk.SendMessage(r.ctx, &sqs.SendMessageInput{QueueUrl: &want[1], MessageBody: aws.String("3"), DelaySeconds: 900}); err != nil {
+		t.Fatal(err)
+	}
+	for url, wanted := range map[string]map[string]string{
+		want[0]: {"QueueArn": "arn:aws:sqs:local:000000000000:intake", "ApproximateNumberOfMessages": "0", "ApproximateNumberOfMessagesNotVisible": "0", "ApproximateNumberOfMessagesDelayed": "0",
+			"MaximumMessageSize": "1048576", "VisibilityTimeout": "30", "DelaySeconds": "0", "ReceiveMessageWaitTimeSeconds": "0"},
+		want[1]: {"QueueArn": "arn:aws:sqs:local:000000000000:replies", "ApproximateNumberOfMessages": "1", "ApproximateNumberOfMessagesNotVisible": "1", "ApproximateNumberOfMessagesDelayed": "1",
+			"MaximumMessageSize": fmt.Sprint(port.MaxMessage), "VisibilityTimeout": "30", "DelaySeconds": "0", "ReceiveMessageWaitTimeSeconds": "0"},
+	} {
+		out, err := r.sdk.GetQueueAttributes(r.ctx, &sqs.GetQueueAttributesInput{QueueUrl: &url, AttributeNames: []types.QueueAttributeName{"All"}})
+		if err != nil || !maps.Equal(out.Attributes, wanted) {
+			t.Errorf("%v %v", out, err)
+		}
 	}
 	_, err = r.sdk.GetQueueAttributes(r.ctx, &sqs.GetQueueAttributesInput{QueueUrl: &want[1], AttributeNames: []types.QueueAttributeName{"Colour"}})
 	r.wantCode(err, "InvalidAttributeName")
@@ -378,18 +393,18 @@ func TestSinkIsHandledAtOnce(t *testing.T) {
 	r := newRig(t)
 	url := *r.queueURL("intake")
 	r.send("intake", "order 1")
-	r.sink.errs = []error{nil, fmt.Errorf("disk full: %w", port.ErrUnavailable), throttled{}}
+	r.sink.errs = []error{nil, fmt.Errorf("disk full: %w", port.ErrUnavailable), throttled{}, errors.New("not foreseen")}
 	var entries []types.SendMessageBatchRequestEntry
-	for _, i := range []int{3, 0, 1, 2} { // the one that is refused at once stands before the others
+	for _, i := range []int{3, 0, 1, 2, 4} { // the one that is refused at once stands before the others
 		entries = append(entries, types.SendMessageBatchRequestEntry{Id: aws.String(fmt.Sprint(i)), MessageBody: aws.String(fmt.Sprint("order ", i+2))})
 	}
 	entries[0].DelaySeconds = 5
 	out, err := r.sdk.SendMessageBatch(r.ctx, &sqs.SendMessageBatchInput{QueueUrl: &url, Entries: entries})
-	if err != nil || len(out.Successful) != 1 || len(out.Failed) != 3 {
+	if err != nil || len(out.Successful) != 1 || len(out.Failed) != 4 {
 		t.Fatalf("%+v %v", out, err)
 	}
 	for _, f := range out.Failed {
-		want := map[string]string{"1": "ServiceUnavailable", "2": "RequestThrottled", "3": "InvalidParameterValue"}[*f.Id]
+		want := map[string]string{"1": "ServiceUnavailable", "2": "RequestThrottled", "3": "InvalidParameterValue", "4": "InternalError"}[*f.Id]
 		if *f.Code != want || f.SenderFault != (*f.Id == "3") {
 			t.Errorf("entry %s: %s %v", *f.Id, *f.Code, f.SenderFault)
 		}

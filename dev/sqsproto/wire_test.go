@@ -20,11 +20,12 @@ import (
 func TestErrorsOnTheWire(t *testing.T) {
 	r := newRig(t)
 	const json10 = "application/x-amz-json-1.0"
-	for _, tt := range []struct {
+	type answer struct {
 		name, target, contentType, body string
 		status                          int
 		typ, query                      string
-	}{
+	}
+	cases := []answer{
 		{"unknown queue", "AmazonSQS.SendMessage", json10, `{"QueueUrl":"http://x/000000000000/none","MessageBody":"x"}`,
 			400, "com.amazonaws.sqs#QueueDoesNotExist", "AWS.SimpleQueueService.NonExistentQueue;Sender"},
 		{"no queue", "AmazonSQS.ReceiveMessage", json10, `{}`, 400, "com.amazonaws.sqs#MissingParameter", "MissingParameter;Sender"},
@@ -37,7 +38,16 @@ func TestErrorsOnTheWire(t *testing.T) {
 		{"other service", "DynamoDB_20120810.PutItem", json10, `{}`, 400, "com.amazonaws.sqs#UnsupportedOperation", "AWS.SimpleQueueService.UnsupportedOperation;Sender"},
 		{"query protocol", "AmazonSQS.SendMessage", "application/x-www-form-urlencoded", `Action=SendMessage`, 400, "com.amazonaws.sqs#InvalidParameterValue", "InvalidParameterValue;Sender"},
 		{"too large", "AmazonSQS.SendMessage", json10, strings.Repeat(" ", 3<<20), 413, "com.amazonaws.sqs#BatchRequestTooLong", "AWS.SimpleQueueService.BatchRequestTooLong;Sender"},
-	} {
+	}
+	const elsewhere = `{"QueueUrl":"http://x/000000000000/none","QueueName":"none","MessageBody":"x","ReceiptHandle":"r","VisibilityTimeout":1,"Entries":[{"Id":"a","MessageBody":"x","ReceiptHandle":"r","VisibilityTimeout":1}]}`
+	for _, operation := range []string{"GetQueueUrl", "GetQueueAttributes", "SendMessage", "SendMessageBatch", "ReceiveMessage", "DeleteMessage", "DeleteMessageBatch", "ChangeMessageVisibility", "ChangeMessageVisibilityBatch"} {
+		target := "AmazonSQS." + operation
+		cases = append(cases,
+			answer{"torn " + operation, target, json10, `{"Queue`, 400, "com.amazonaws.sqs#InvalidParameterValue", "InvalidParameterValue;Sender"},
+			answer{"empty " + operation, target, json10, `{}`, 400, "com.amazonaws.sqs#MissingParameter", "MissingParameter;Sender"},
+			answer{operation + " of no queue", target, json10, elsewhere, 400, "com.amazonaws.sqs#QueueDoesNotExist", "AWS.SimpleQueueService.NonExistentQueue;Sender"})
+	}
+	for _, tt := range cases {
 		t.Run(tt.name, func(t *testing.T) {
 			req, _ := http.NewRequest("POST", r.url, strings.NewReader(tt.body))
 			req.Header.Set("X-Amz-Target", tt.target)

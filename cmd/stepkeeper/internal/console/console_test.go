@@ -477,11 +477,7 @@ func TestRedactionOfDocuments(t *testing.T) {
 // A console over a server that does not answer says so, and recovers by itself.
 func TestServerAway(t *testing.T) {
 	w := newWorld(t, nil)
-	c, err := client.New(w.url, client.WithRetry(1, time.Second))
-	if err != nil {
-		t.Fatal(err)
-	}
-	pages := console.New(console.Options{Client: c, Name: "the shop's server", Program: "stepkeeper", Every: 20 * time.Millisecond})
+	pages := console.New(console.Options{Client: connect(t, w.url, client.WithRetry(1, time.Second)), Name: "the shop's server", Program: "stepkeeper", Every: 20 * time.Millisecond})
 	w.submit("order", "o-1")
 	ask := func(path string) (int, string) {
 		r := newRecorder()

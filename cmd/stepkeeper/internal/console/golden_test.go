@@ -169,11 +169,7 @@ func recording(t *testing.T, refuses *string) *httptest.Server {
 
 func recordedClient(t *testing.T) *client.Client {
 	t.Helper()
-	c, err := client.New(recording(t, new(string)).URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
+	return connect(t, recording(t, new(string)).URL)
 }
 
 // Each page of recorded orders, as it is written: what it shows, where, and in which shape.
@@ -194,7 +190,7 @@ func TestPagesAsTheyAreWritten(t *testing.T) {
 		"broken": "/orders/broken", "undone": "/orders/undone", "closed": "/orders/closed?show=timeline", "incidents": "/incidents", "waiting": "/waiting", "answers": "/answers", "workflows": "/workflows", "workflow": "/workflows/order", "workflow-gone": "/workflows/gone", "health": "/health", "move": "/orders/broken/move", "move-refused": "/orders/closed/move?definition=" + strings.Repeat("3", 32),
 		"bulk": "/bulk?command=undo&step=charge", "bulk-empty": "/bulk"} {
 		w := httptest.NewRecorder()
-		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+		h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
 		got := changing.ReplaceAllString(w.Body.String(), "CHANGES")
 		file := filepath.Join("testdata", name+".html")
 		if *update {
@@ -216,10 +212,7 @@ func TestPagesAsTheyAreWritten(t *testing.T) {
 // A page whose reading is refused says so, whichever part of it that is.
 func TestPagesThatMayNotBeRead(t *testing.T) {
 	refuses := ""
-	c, err := client.New(recording(t, &refuses).URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := connect(t, recording(t, &refuses).URL)
 	h := console.New(console.Options{Client: c, Name: "shop", Program: "stepkeeper", Log: slog.New(slog.DiscardHandler)})
 	for _, x := range []struct{ path, part string }{
 		{"/", "/v1/orders$"}, {"/", "/v1/workflows"}, {"/", "/v1/schedules"}, {"/orders", "/v1/orders$"}, {"/orders/busy", "/v1/orders/busy$"}, {"/incidents", "/v1/orders$"},
@@ -228,7 +221,7 @@ func TestPagesThatMayNotBeRead(t *testing.T) {
 	} {
 		refuses = x.part
 		w := httptest.NewRecorder()
-		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, x.path, nil))
+		h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, x.path, nil))
 		if w.Code != http.StatusBadGateway || !strings.Contains(w.Body.String(), "These credentials may not read this") || !strings.Contains(w.Body.String(), "not for you") {
 			t.Errorf("%s without %s: status %d", x.path, x.part, w.Code)
 		}
@@ -236,7 +229,7 @@ func TestPagesThatMayNotBeRead(t *testing.T) {
 	for path, part := range map[string]string{"/orders/busy": "/order$", "/": "/v1/statistics$"} { // the rest of the page is there
 		refuses = part
 		w := httptest.NewRecorder()
-		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+		h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
 		if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "not for you") {
 			t.Errorf("%s without %s: status %d: %s", path, part, w.Code, w.Body)
 		}

@@ -82,6 +82,24 @@ func newWorld(t testing.TB, edit func(*console.Options)) *world {
 	return w
 }
 
+// ending sends requests whose contexts can end: they end with the request for the page.
+type ending struct{ testing.TB }
+
+func (e ending) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Context().Done() == nil {
+		e.Errorf("%s %s has another context than the page's request", r.Method, r.URL)
+	}
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+func connect(t testing.TB, server string, opts ...client.Option) *client.Client {
+	c, err := client.New(server, append(opts, client.WithHTTPClient(&http.Client{Transport: ending{t}}))...)
+	if err != nil {
+		t.Error(err)
+	}
+	return c
+}
+
 func (w *world) start(listen string) {
 	w.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -91,11 +109,7 @@ func (w *world) start(listen string) {
 			Data: filepath.Join(w.data, "data"), Workflows: filepath.Join(w.data, "workflows"), Listen: listen, Log: quiet,
 			Operations: map[string]worker.Operations{"shop": {worker.AnyOperation: {Run: w.serve}}}, Inside: embedded.Inside{Concurrency: 64}, StatisticsEvery: time.Second,
 			PagePaths: console.Paths, Pages: func(server string) http.Handler {
-				c, err := client.New(server, client.WithRetry(1, time.Second))
-				if err != nil {
-					w.Error(err)
-				}
-				o := console.Options{Client: c, Name: "test", Program: "stepkeeper", Every: 50 * time.Millisecond, Log: quiet}
+				o := console.Options{Client: connect(w, server, client.WithRetry(1, time.Second)), Name: "test", Program: "stepkeeper", Every: 50 * time.Millisecond, Log: quiet}
 				if w.edit != nil {
 					w.edit(&o)
 				}
@@ -288,6 +302,6 @@ func newRecorder() *httptest.ResponseRecorder { return httptest.NewRecorder() }
 
 func request(t *testing.T, path string) *http.Request {
 	t.Helper()
-	r := httptest.NewRequest(http.MethodGet, path, nil)
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)
 	return r.WithContext(t.Context())
 }
