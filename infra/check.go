@@ -1,6 +1,7 @@
 package infra
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -43,16 +44,16 @@ const maxAgents = 20
 // withDefaults answers a copy that is complete. The error lists all that is wrong.
 func (p Props) withDefaults() (Props, error) {
 	c := &checker{}
-	orElse(&p.SweepInterval, time.Minute)
-	orElse(&p.Shards, dynamo.DefaultShards)
-	orElse(&p.RemovalPolicy, awscdk.RemovalPolicy_RETAIN)
-	orElse(&p.LogRetention, awslogs.RetentionDays_ONE_MONTH)
+	p.SweepInterval = cmp.Or(p.SweepInterval, time.Minute)
+	p.Shards = cmp.Or(p.Shards, dynamo.DefaultShards)
+	p.RemovalPolicy = cmp.Or(p.RemovalPolicy, awscdk.RemovalPolicy_RETAIN)
+	p.LogRetention = cmp.Or(p.LogRetention, awslogs.RetentionDays_ONE_MONTH)
 	if p.Build == nil {
 		p.Build = build.Go
 	}
 	c.within("Shards", p.Shards, 1, 1024)
 	c.spanning("SweepInterval", p.SweepInterval, deployment.MinSweepEvery, deployment.MaxSweepEvery, time.Minute)
-	orElse(&p.Tuning.OldestOverdue, 4*time.Minute+p.SweepInterval)
+	p.Tuning.OldestOverdue = cmp.Or(p.Tuning.OldestOverdue, 4*time.Minute+p.SweepInterval)
 	if p.PagesPerSweep != 0 {
 		c.within("PagesPerSweep", p.PagesPerSweep, 1, deployment.MaxSweepPages)
 	}
@@ -199,24 +200,24 @@ func (c *checker) tuning(t *Tuning) {
 	c.mapping("Tuning.Intake", &t.Intake, port.MaxBatch)
 	c.mapping("Tuning.Replies", &t.Replies, port.MaxBatch)
 	c.mapping("Tuning.Control", &t.Control, port.MaxBatch)
-	orElse(&t.SchedulerMemory, 256)
-	orElse(&t.SupervisorMemory, 256)
-	orElse(&t.SchedulerTimeout, 30*time.Second)
-	orElse(&t.MaxReceives, 10)
-	orElse(&t.OldestMessage, 5*time.Minute)
-	orElse(&t.OldestRequest, 15*time.Minute)
+	t.SchedulerMemory = cmp.Or(t.SchedulerMemory, 256)
+	t.SupervisorMemory = cmp.Or(t.SupervisorMemory, 256)
+	t.SchedulerTimeout = cmp.Or(t.SchedulerTimeout, 30*time.Second)
+	t.MaxReceives = cmp.Or(t.MaxReceives, 10)
+	t.OldestMessage = cmp.Or(t.OldestMessage, 5*time.Minute)
+	t.OldestRequest = cmp.Or(t.OldestRequest, 15*time.Minute)
 	c.within("Tuning.SchedulerMemory", t.SchedulerMemory, 128, 10_240)
 	c.within("Tuning.SupervisorMemory", t.SupervisorMemory, 128, 10_240)
 	c.spanning("Tuning.SchedulerTimeout", t.SchedulerTimeout, leastTimeout, maxFunction, time.Second)
 	c.within("Tuning.MaxReceives", t.MaxReceives, 5, 1000) // rule 3
 	c.within("Tuning.ReservedSupervisors", t.ReservedSupervisors, 0, 1000)
 	c.reserved("Tuning.ReservedSchedulers", t.ReservedSchedulers, t.Intake.MaxConcurrency+t.Replies.MaxConcurrency+t.Control.MaxConcurrency)
-	orElse(&t.SystemLogLevel, awslambda.SystemLogLevel_WARN)
+	t.SystemLogLevel = cmp.Or(t.SystemLogLevel, awslambda.SystemLogLevel_WARN)
 	c.spanning("Tuning.OldestMessage", t.OldestMessage, time.Minute, 4*24*time.Hour, time.Second)
 	c.spanning("Tuning.OldestRequest", t.OldestRequest, time.Minute, 4*24*time.Hour, time.Second)
 	c.spanning("Tuning.OldestOverdue", t.OldestOverdue, time.Minute, 4*24*time.Hour, time.Second)
-	orElse(&t.AlertWindow, incident.DefaultWindow)
-	orElse(&t.AlertReminder, incident.DefaultReminder)
+	t.AlertWindow = cmp.Or(t.AlertWindow, incident.DefaultWindow)
+	t.AlertReminder = cmp.Or(t.AlertReminder, incident.DefaultReminder)
 	c.spanning("Tuning.AlertWindow", t.AlertWindow, deployment.MinWindow, deployment.MaxWindow, time.Second)
 	if t.AlertReminder >= 0 {
 		c.spanning("Tuning.AlertReminder", t.AlertReminder, deployment.MinReminder, deployment.MaxReminder, time.Second)
@@ -231,8 +232,8 @@ func (c *checker) reserved(what string, n, mapped int) {
 }
 
 func (c *checker) mapping(what string, m *Mapping, batch int) {
-	orElse(&m.Batch, batch)
-	orElse(&m.MaxConcurrency, 5)
+	m.Batch = cmp.Or(m.Batch, batch)
+	m.MaxConcurrency = cmp.Or(m.MaxConcurrency, 5)
 	c.within(what+".Batch", m.Batch, 1, port.MaxBatch)
 	c.within(what+".MaxConcurrency", m.MaxConcurrency, 2, 1000) // rule 2: never without
 	c.spanning(what+".Window", m.Window, 0, 5*time.Minute, time.Second)
@@ -273,8 +274,8 @@ func (c *checker) agent(name string, a *Agent) {
 			c.wrong("%s: Environment must not set %s, which is a secret's, ours, or Lambda's", what, variable)
 		}
 	}
-	orElse(&a.Timeout, time.Minute)
-	orElse(&a.Memory, 128)
+	a.Timeout = cmp.Or(a.Timeout, time.Minute)
+	a.Memory = cmp.Or(a.Memory, 128)
 	c.mapping(what, &a.Mapping, 5)
 	c.within(what+": Memory", a.Memory, 128, 10_240)
 	c.spanning(what+": Timeout", a.Timeout, leastTimeout, maxFunction, time.Second)
@@ -311,12 +312,5 @@ func (c *checker) adopted(what string, a Agent) {
 		if timeout := own.Timeout(); timeout == nil || *timeout.ToSeconds(nil) < a.Timeout.Seconds() {
 			c.wrong("%s: Timeout is %s, which is more than its function's own; give both the same", what, a.Timeout)
 		}
-	}
-}
-
-func orElse[T comparable](value *T, otherwise T) {
-	var zero T
-	if *value == zero {
-		*value = otherwise
 	}
 }

@@ -4,8 +4,6 @@ import (
 	"container/heap"
 	"sync"
 	"time"
-
-	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
 // Clock is a clock that stands still until it is moved. It is a port.Clock, and queues that wait
@@ -81,20 +79,6 @@ func (c *Clock) Waiting() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.alarms)
-}
-
-// waker is a clock that can call back. Clocks without it run in real time.
-type waker interface {
-	At(at time.Time, run func()) (stop func())
-}
-
-// callAt calls run when the clock shows at: by the clock itself if it can, else by a real timer.
-func callAt(clock port.Clock, at time.Time, run func()) (stop func()) {
-	if w, ok := clock.(waker); ok {
-		return w.At(at, run)
-	}
-	t := time.AfterFunc(at.Sub(clock.Now()), run)
-	return func() { t.Stop() }
 }
 
 type alarm struct {

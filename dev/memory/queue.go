@@ -138,7 +138,7 @@ func (q *Queue) Receive(ctx context.Context, max int, wait, visibility time.Dura
 		w := q.addWaiter(now)
 		q.mu.Unlock()
 		q.settle(ctx, left)
-		stopTimer := callAt(q.clock, until, func() { q.expireWaiter(w) })
+		stopTimer := port.CallAt(q.clock, until, func() { q.expireWaiter(w) })
 		select {
 		case <-w.awake:
 		case <-ctx.Done():

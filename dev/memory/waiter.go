@@ -3,6 +3,8 @@ package memory
 import (
 	"container/list"
 	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
 // waiter is a receiver that waits for a message. What wakes it takes it off the list; it then
@@ -68,7 +70,7 @@ func (q *Queue) notify(now time.Time) {
 	}
 	q.armed = first
 	at := now.Add(time.Duration(first - now.UnixNano()))
-	q.stopRing = callAt(q.clock, at, q.ring)
+	q.stopRing = port.CallAt(q.clock, at, q.ring)
 }
 
 // ring is the alarm: messages have become visible again.

@@ -199,7 +199,7 @@ func (s *Store) place(r *port.Record) (bucket, shard, at any) {
 	if r.Bucket == port.NoBucket {
 		return nil, nil, millis(s.clock.Now())
 	}
-	return string(r.Bucket), port.ShardOf(r.ID, s.shards), millis(r.IndexAt)
+	return string(r.Bucket), port.ShardOf(r.ID, shards), millis(r.IndexAt)
 }
 
 // Forget removes records and keeps their orders, as a TTL does (P26). Unknown IDs are no error.

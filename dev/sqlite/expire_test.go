@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/dev/sqlite"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
@@ -46,7 +47,7 @@ func send(t *testing.T, s *sqlite.Store, queue string, n int) {
 	must(t, q.Send(t.Context(), messages))
 }
 
-func newClock() *clock { return &clock{now: created, alarms: map[int]alarm{}} }
+func newClock() *memory.Clock { return memory.NewClock(created) }
 
 // TestMessagesExpireThoughNothingReadsThem, those of queues that are gone too.
 func TestMessagesExpireThoughNothingReadsThem(t *testing.T) {

@@ -29,6 +29,12 @@ const (
 // each time; at 8,000 the longest pause is several times as long.
 const walPages = "wal_autocheckpoint(2000)"
 
+const (
+	shards     = 16       // of the due index; the rows of a file are sorted into so many
+	maxReaders = 4        // connections that read
+	pageBytes  = 16 << 20 // memory for SQLite's pages
+)
+
 // ErrLocked: another process uses the data folder.
 var ErrLocked = errors.New("data folder in use")
 
@@ -37,10 +43,7 @@ var ErrDamaged = errors.New("the database file is damaged")
 
 // Options of a store. Zero fields take the defaults.
 type Options struct {
-	Shards     int           // of the due index; default 16. It may change between two starts.
-	MaxReaders int           // connections that read; default 4
 	CacheBytes int           // memory for the newest records of running tasks; default 16 MiB, below 0: none
-	PageBytes  int           // memory for SQLite's pages; default 16 MiB
 	Keep       time.Duration // how long a task is kept once it is at rest, see Expire; 0: for ever
 	Clock      port.Clock    // for the queues, and for Keep; default the machine's
 	Queues     []QueueConfig
@@ -50,17 +53,8 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	if o.Shards == 0 {
-		o.Shards = 16
-	}
-	if o.MaxReaders == 0 {
-		o.MaxReaders = 4
-	}
 	if o.CacheBytes == 0 {
 		o.CacheBytes = 16 << 20
-	}
-	if o.PageBytes == 0 {
-		o.PageBytes = 16 << 20
 	}
 	if o.Clock == nil {
 		o.Clock = port.ClockFunc(time.Now)
@@ -72,7 +66,6 @@ func (o Options) withDefaults() Options {
 // gives its queues. Workflow and Created of a record are those of its create. Safe for concurrent
 // use.
 type Store struct {
-	shards    int
 	keep      time.Duration
 	clock     port.Clock
 	lock      *flock.Flock
@@ -90,9 +83,6 @@ type Store struct {
 // another process has it open. Close it in the end.
 func Open(ctx context.Context, folder string, options Options) (*Store, error) {
 	o := options.withDefaults()
-	if o.Shards < 1 || o.MaxReaders < 1 || o.PageBytes < 0 {
-		return nil, fmt.Errorf("opening %s: shards, readers and page memory must be positive", folder)
-	}
 	if o.Keep != 0 && o.Keep < MinKeep {
 		return nil, fmt.Errorf("opening %s: tasks cannot be kept for %s only: requests and orders may be in queues for up to %s", folder, o.Keep, MinKeep)
 	}
@@ -100,7 +90,7 @@ func Open(ctx context.Context, folder string, options Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{shards: o.Shards, keep: o.Keep, clock: o.Clock, lock: lock, cache: newCache(o.CacheBytes)}
+	s := &Store{keep: o.Keep, clock: o.Clock, lock: lock, cache: newCache(o.CacheBytes)}
 	if err := s.open(ctx, filepath.Join(folder, fileName), o); err != nil {
 		return nil, errors.Join(fmt.Errorf("opening the store in %s: %w", folder, s.explained(err)), s.Close())
 	}
@@ -138,12 +128,12 @@ func (s *Store) open(ctx context.Context, file string, o Options) error {
 	if err != nil {
 		return err
 	}
-	w, err := openWriter(source(file, o.PageBytes, "synchronous(full)", walPages, "journal_size_limit(67108864)"))
+	w, err := openWriter(source(file, pageBytes, "synchronous(full)", walPages, "journal_size_limit(67108864)"))
 	if err != nil {
 		return err
 	}
 	s.committer = &committer{store: s, writer: w, told: o.Committed}
-	for _, step := range []func(*writer) error{useLog, migrate, s.prepareShards, s.mark, (*writer).prepareAll} {
+	for _, step := range []func(*writer) error{useLog, migrate, s.mark, (*writer).prepareAll} {
 		if err := step(w); err != nil {
 			return err
 		}
@@ -151,8 +141,8 @@ func (s *Store) open(ctx context.Context, file string, o Options) error {
 	if s.readers, err = sql.Open("sqlite", source(file, 2<<20, "query_only(1)")); err != nil {
 		return err
 	}
-	s.readers.SetMaxOpenConns(o.MaxReaders)
-	s.readers.SetMaxIdleConns(o.MaxReaders)
+	s.readers.SetMaxOpenConns(maxReaders)
+	s.readers.SetMaxIdleConns(maxReaders)
 	if s.reads, err = prepareReads(ctx, s.readers); err != nil {
 		return err
 	}
@@ -183,7 +173,7 @@ func (s *Store) Close() error {
 }
 
 // Shards is how many shards the due index has.
-func (s *Store) Shards() int { return s.shards }
+func (s *Store) Shards() int { return shards }
 
 // Queues gives the durable queues.
 func (s *Store) Queues() *Queues { return s.queues }

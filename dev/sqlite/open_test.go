@@ -123,7 +123,6 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 	}{
 		"a file in place of the folder":   {file, sqlite.Options{}, "data folder"},
 		"another file in its place":       {broken, sqlite.Options{}, "not a database"},
-		"negative shards":                 {t.TempDir(), sqlite.Options{Shards: -1}, "shards"},
 		"a queue twice":                   {t.TempDir(), sqlite.Options{Queues: []sqlite.QueueConfig{{Name: "a"}, {Name: "a"}}}, "twice"},
 		"a queue without a name":          {t.TempDir(), sqlite.Options{Queues: []sqlite.QueueConfig{{}}}, "without a name"},
 		"a reply-to that is no queue":     {t.TempDir(), sqlite.Options{ReplyTo: []string{"a"}}, "reply-to"},
@@ -134,7 +133,7 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 			if err == nil || s != nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), c.folder) && name != "a file in place of the folder" {
 				t.Fatalf("error is %v, want one with %q and the folder", err, c.want)
 			}
-			if name == "a file in place of the folder" || name == "another file in its place" || name == "negative shards" {
+			if name == "a file in place of the folder" || name == "another file in its place" {
 				return
 			}
 			closed(t, open(t, c.folder, sqlite.Options{})) // it left the folder unlocked
@@ -151,34 +150,6 @@ func TestNewerFileIsRefused(t *testing.T) {
 	closed(t, s)
 	if _, err := sqlite.Open(t.Context(), folder, sqlite.Options{}); err == nil || !strings.Contains(err.Error(), "newer program") {
 		t.Errorf("error is %v", err)
-	}
-}
-
-func TestAnotherNumberOfShardsSortsTheIndexAnew(t *testing.T) {
-	folder := t.TempDir()
-	for _, shards := range []int{4, 1, 7, 7} {
-		s := open(t, folder, sqlite.Options{Shards: shards})
-		for i := range 20 {
-			id := fmt.Sprintf("task-%d-%d", shards, i)
-			s.Commit(t.Context(), []port.Write{creation(id)}) // exists the second time
-		}
-		found := 0
-		for shard := range s.Shards() {
-			due, err := s.Due(t.Context(), port.DueBucket, shard, created.Add(time.Hour), nil, 1000)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, d := range due {
-				if port.ShardOf(d.ID, shards) != shard {
-					t.Fatalf("%q stands in shard %d of %d", d.ID, shard, shards)
-				}
-			}
-			found += len(due)
-		}
-		if want := map[int]int{4: 20, 1: 40, 7: 60}[shards]; found != want {
-			t.Errorf("%d shards: %d entries, want %d", shards, found, want)
-		}
-		closed(t, s)
 	}
 }
 

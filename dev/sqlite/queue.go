@@ -150,7 +150,7 @@ func (q *Queue) next(ctx context.Context) (time.Time, error) {
 // pause waits for a change, or until the time given.
 func (q *Queue) pause(ctx context.Context, changed <-chan struct{}, until time.Time) error {
 	over := make(chan struct{})
-	stop := callAt(q.clock, until, sync.OnceFunc(func() { close(over) }))
+	stop := port.CallAt(q.clock, until, sync.OnceFunc(func() { close(over) }))
 	defer stop()
 	select {
 	case <-changed:
@@ -159,18 +159,6 @@ func (q *Queue) pause(ctx context.Context, changed <-chan struct{}, until time.T
 		return ctx.Err()
 	}
 	return nil
-}
-
-// callAt calls run when the clock shows at: by the clock itself if it can, as one that tests move,
-// else by a real timer.
-func callAt(clock port.Clock, at time.Time, run func()) (stop func()) {
-	if w, ok := clock.(interface {
-		At(at time.Time, run func()) (stop func())
-	}); ok {
-		return w.At(at, run)
-	}
-	t := time.AfterFunc(at.Sub(clock.Now()), run)
-	return func() { t.Stop() }
 }
 
 type receive struct {

@@ -1,11 +1,6 @@
 package sqlite
 
-import (
-	"database/sql/driver"
-	"fmt"
-
-	"github.com/stepkeeper/stepkeeper/shared/port"
-)
+import "fmt"
 
 // applicationID marks the file as ours for `file` and for other programs: "Stpk" in ASCII.
 const applicationID = 0x5374706b
@@ -92,47 +87,4 @@ func migrate(w *writer) error {
 		}
 	}
 	return nil
-}
-
-// prepareShards sorts the due index into another number of shards where the option has changed.
-func (s *Store) prepareShards(w *writer) error {
-	const stored = "SELECT coalesce((SELECT value FROM settings WHERE name='shards'), 0)"
-	switch shards, err := w.number(stored); {
-	case err != nil || shards == int64(s.shards):
-		return err
-	case shards == 0: // a new file
-		return w.run(fmt.Sprintf("INSERT INTO settings VALUES('shards', %d)", s.shards))
-	}
-	return s.reshard(w)
-}
-
-func (s *Store) reshard(w *writer) error {
-	list, err := w.prepare("SELECT row, id FROM tasks WHERE bucket IS NOT NULL")
-	if err != nil {
-		return err
-	}
-	defer list.close()
-	move, err := w.prepare("UPDATE tasks SET shard=? WHERE row=?")
-	if err != nil {
-		return err
-	}
-	defer move.close()
-	type task struct {
-		row int64
-		id  string
-	}
-	var tasks []task
-	err = list.each(func(v []driver.Value) { tasks = append(tasks, task{v[0].(int64), v[1].(string)}) })
-	if err != nil {
-		return err
-	}
-	if err := w.run("BEGIN IMMEDIATE"); err != nil {
-		return err
-	}
-	for _, t := range tasks {
-		if _, err := move.exec(port.ShardOf(t.id, s.shards), t.row); err != nil {
-			return err
-		}
-	}
-	return w.run(fmt.Sprintf("UPDATE settings SET value=%d WHERE name='shards'; COMMIT", s.shards))
 }

@@ -30,20 +30,20 @@ func backendsOf(t testing.TB, options sqlite.Options) storetest.Backends {
 
 func TestStore(t *testing.T) {
 	storetest.Run(t, storetest.Options{ListsFinished: true}, func(t *testing.T) storetest.Backends {
-		return backendsOf(t, sqlite.Options{Shards: 3})
+		return backendsOf(t, sqlite.Options{})
 	})
 }
 
 // TestStoreWithoutCache holds the SQL alone to the contract, as after a restart.
 func TestStoreWithoutCache(t *testing.T) {
 	storetest.Run(t, storetest.Options{ListsFinished: true}, func(t *testing.T) storetest.Backends {
-		return backendsOf(t, sqlite.Options{Shards: 1, CacheBytes: -1})
+		return backendsOf(t, sqlite.Options{CacheBytes: -1})
 	})
 }
 
 // few has a cache so small that records come and go.
 func few(t *testing.T) storetest.Backends {
-	return backendsOf(t, sqlite.Options{Shards: 3, CacheBytes: 8 << 10})
+	return backendsOf(t, sqlite.Options{CacheBytes: 8 << 10})
 }
 
 // Random sequences of operations answer as the model does.

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/dev/sqlite"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -112,7 +113,7 @@ func TestUpgradeThatIsCutOffIsRepeated(t *testing.T) {
 
 // TestTasksOfAnUpgradedFileAreKeptFromTheUpgradeOn: when they came to rest is not known.
 func TestTasksOfAnUpgradedFileAreKeptFromTheUpgradeOn(t *testing.T) {
-	c := &clock{now: time.Now(), alarms: map[int]alarm{}}
+	c := memory.NewClock(time.Now())
 	s := open(t, versionOne(t), sqlite.Options{Clock: c, Keep: sqlite.MinKeep})
 	defer closed(t, s)
 	c.Advance(sqlite.MinKeep - time.Hour)

@@ -1,6 +1,7 @@
 package dynamo
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -52,20 +53,14 @@ type Store struct {
 // New makes a Store. The client should be NewClient's, of a configuration of awsclient or wire, which
 // limits the time of each call (rule 13) and does not make landed writes look failed (rule 23).
 func New(client *dynamodb.Client, tables Tables, o Options) *Store {
-	orElse(&o.Shards, DefaultShards)
-	orElse(&o.FinishedDays, 30)
-	orElse(&o.ListLimit, 20_000)
-	orElse(&o.Parallel, 16)
+	o.Shards = cmp.Or(o.Shards, DefaultShards)
+	o.FinishedDays = cmp.Or(o.FinishedDays, 30)
+	o.ListLimit = cmp.Or(o.ListLimit, 20_000)
+	o.Parallel = cmp.Or(o.Parallel, 16)
 	if o.Clock == nil {
 		o.Clock = port.ClockFunc(time.Now)
 	}
 	return &Store{client: callsOf(client), tables: tables, options: o}
-}
-
-func orElse(value *int, otherwise int) {
-	if *value <= 0 {
-		*value = otherwise
-	}
 }
 
 // Shards is how many shards the index has.

@@ -141,3 +141,15 @@ type ClockFunc func() time.Time
 
 // Now calls the function.
 func (f ClockFunc) Now() time.Time { return f() }
+
+// CallAt calls run when the clock shows at: by the clock itself if it can, as one that tests move, else
+// by a real timer. stop takes it back.
+func CallAt(clock Clock, at time.Time, run func()) (stop func()) {
+	if w, ok := clock.(interface {
+		At(at time.Time, run func()) (stop func())
+	}); ok {
+		return w.At(at, run)
+	}
+	t := time.AfterFunc(at.Sub(clock.Now()), run)
+	return func() { t.Stop() }
+}

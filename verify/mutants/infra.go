@@ -37,7 +37,7 @@ var ofInfra = []Mutant{
 	{Name: "P22a-no-ledger-on-aws", File: "infra/assets.go", Func: "assets.add", Killers: []string{"infra"},
 		Old: " || s.PointOfNoReturn", New: ""},
 	{Name: "A33-ten-by-default", File: "infra/check.go", Func: "checker.mapping", Killers: []string{"infra"},
-		Old: "orElse(&m.MaxConcurrency, 5)", New: "orElse(&m.MaxConcurrency, 10)"},
+		Old: "m.MaxConcurrency = cmp.Or(m.MaxConcurrency, 5)", New: "m.MaxConcurrency = cmp.Or(m.MaxConcurrency, 10)"},
 	{Name: "A17-alarm-periods-of-a-minute", File: "infra/alarms.go", Func: "Stepkeeper.addAlarms", Killers: []string{"infra"},
 		Old: `every(s.props.SweepInterval, "Sum")`, New: `minute("Sum")`},
 	{Name: "A16-always-each-minute", File: "infra/supervisor.go", Func: "Stepkeeper.sweepRate", Killers: []string{"infra"},

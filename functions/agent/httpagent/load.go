@@ -1,6 +1,7 @@
 package httpagent
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -63,9 +64,9 @@ func (a *Agent) complete(name string, lookup func(string) (string, bool)) (probl
 		return problems
 	}
 	problems = append(problems, a.fill(lookup)...)
-	orElse(&a.Concurrency, DefaultConcurrency)
-	orElse(&a.Batch, DefaultBatch)
-	orElse(&a.MaxResponse, DefaultMaxResponse)
+	a.Concurrency = cmp.Or(a.Concurrency, DefaultConcurrency)
+	a.Batch = cmp.Or(a.Batch, DefaultBatch)
+	a.MaxResponse = cmp.Or(a.MaxResponse, DefaultMaxResponse)
 	if a.Concurrency < 1 || a.Concurrency > 10_000 {
 		add("concurrency is %d; 1 to 10000 are possible", a.Concurrency)
 	}
@@ -84,12 +85,6 @@ func (a *Agent) complete(name string, lookup func(string) (string, bool)) (probl
 	problems = append(problems, a.completeURL()...)
 	problems = append(problems, a.Classify.problems()...)
 	return append(problems, a.completeOperations()...)
-}
-
-func orElse[T int | Size](value *T, otherwise T) {
-	if *value == 0 {
-		*value = otherwise
-	}
 }
 
 // Headers that the agent itself sets.

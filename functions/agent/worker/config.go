@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -46,10 +47,10 @@ type Breaker struct {
 }
 
 func (r *Retry) complete() error {
-	orElse(&r.Tries, 3)
-	orElse(&r.Initial, 200*time.Millisecond)
-	orElse(&r.Max, max(5*time.Second, r.Initial))
-	orElse(&r.Jitter, 0.25)
+	r.Tries = cmp.Or(r.Tries, 3)
+	r.Initial = cmp.Or(r.Initial, 200*time.Millisecond)
+	r.Max = cmp.Or(r.Max, max(5*time.Second, r.Initial))
+	r.Jitter = cmp.Or(r.Jitter, 0.25)
 	r.Jitter = max(0, r.Jitter)
 	switch {
 	case r.Tries < 1 || r.Tries > 20:
@@ -63,10 +64,10 @@ func (r *Retry) complete() error {
 }
 
 func (b *Breaker) complete() error {
-	orElse(&b.Failures, 5)
-	orElse(&b.Window, max(10, b.Failures))
-	orElse(&b.Delay, 5*time.Second)
-	orElse(&b.Probes, 1)
+	b.Failures = cmp.Or(b.Failures, 5)
+	b.Window = cmp.Or(b.Window, max(10, b.Failures))
+	b.Delay = cmp.Or(b.Delay, 5*time.Second)
+	b.Probes = cmp.Or(b.Probes, 1)
 	if b.Failures < 1 || b.Window < b.Failures || b.Delay < 0 || b.Probes < 1 {
 		return fmt.Errorf("breaker: %d failures of %d calls, %d probes, open for %s; all must be positive, and failures at most the calls", b.Failures, b.Window, b.Probes, b.Delay)
 	}
@@ -76,14 +77,8 @@ func (b *Breaker) complete() error {
 // Validate says what is wrong with the retry and breaker of a configuration, nil if nothing is.
 func Validate(r Retry, b Breaker) error { return errors.Join(r.complete(), b.complete()) }
 
-func orElse[T int | float64 | time.Duration](value *T, otherwise T) {
-	if *value == 0 {
-		*value = otherwise
-	}
-}
-
 func (c *Config) complete() error {
-	orElse(&c.SendTimeout, 5*time.Second)
+	c.SendTimeout = cmp.Or(c.SendTimeout, 5*time.Second)
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}

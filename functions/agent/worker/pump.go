@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,12 +30,12 @@ type Pump struct {
 var ErrUndrained = errors.New("not drained")
 
 func (p *Pump) complete() error {
-	orElse(&p.Concurrency, 10)
-	orElse(&p.Batch, 5)
-	orElse(&p.Wait, 20*time.Second)
-	orElse(&p.Visibility, 30*time.Second)
-	orElse(&p.Drain, 3*time.Second)
-	orElse(&p.Pause, time.Second)
+	p.Concurrency = cmp.Or(p.Concurrency, 10)
+	p.Batch = cmp.Or(p.Batch, 5)
+	p.Wait = cmp.Or(p.Wait, 20*time.Second)
+	p.Visibility = cmp.Or(p.Visibility, 30*time.Second)
+	p.Drain = cmp.Or(p.Drain, 3*time.Second)
+	p.Pause = cmp.Or(p.Pause, time.Second)
 	switch {
 	case p.Queue == nil || p.Worker == nil:
 		return fmt.Errorf("a pump needs a queue and a worker")
