@@ -150,7 +150,7 @@ func (m *messages) step(s *core.Step, d *core.StepDefinition) {
 	case s.Answers != nil:
 		for _, v := range s.Answers.Votes {
 			what := MessageAnswer // what came with an event is the application's own
-			if d != nil && d.Answer != nil && d.Answer.Event == "" {
+			if d.Answer != nil && d.Answer.Event == "" {
 				what = string(v.Value)
 			}
 			m.add(v.At, received, MessageAnswer, v.By, what, of)

@@ -15,7 +15,7 @@ var ofCLI = []Mutant{
 	{Name: "cli-dry-run-sends", File: "cmd/stepkeeper/internal/cli/command.go", Func: "commandOptions.send",
 		Old: "if o.dryRun {", New: "if o.dryRun && o.name == \"\" {"},
 	{Name: "P11-message-says-told-too-early", File: "shared/view/messages.go", Func: "messages.end", Old: "t.ResendAt != 0, t.ResendAt", New: "false, t.ResendAt", Killers: []string{"view"}},
-	{Name: "cli-messages-show-what-an-event-brought", File: "shared/view/messages.go", Func: "messages.step", Old: `d.Answer.Event == ""`, New: "d.Answer != nil", Killers: []string{"view"}},
+	{Name: "cli-messages-show-what-an-event-brought", File: "shared/view/messages.go", Func: "messages.step", Old: `d.Answer.Event == ""`, New: `d.Answer.Event != ""`, Killers: []string{"view"}},
 	{Name: "P21-undo-waits-and-says-nothing", File: "shared/view/task.go", Func: "Of", Old: "UndoWait: undoWaitOf(t, def), ", New: "", Killers: []string{"view"}},
 	{Name: "P21-undo-waits-for-another-step", File: "shared/core/inspect.go", Func: "UndoneNext", Old: "return &t.Steps[i]", New: "return &t.Steps[0]", Killers: []string{"view"}},
 	{Name: "P21-undo-wait-ends-with-the-last-effect", File: "shared/view/undowait.go", Func: "undoWaitOf", Old: "s.WakeAt, s.QuietBy", New: "s.QuietBy, s.QuietBy", Killers: []string{"view"}},
