@@ -82,6 +82,8 @@ type Reply struct {
 	Event string // to every step that waits for the event of this name, or has yet to
 	Value any    // what is answered: it is encoded as JSON
 	By    string // who answers; required without a Token
+	// Reason is why, for people, in at most 512 bytes; it stands in the history. Optional.
+	Reason string
 	// Token of the order, from a link (P39). It says the step, the run and who answers: Step, Event, Run and By are left out.
 	Token string
 	// Round of the step, as it was shown; 0: the present one. With Event there is none.
@@ -101,7 +103,7 @@ func (c *Client) Answer(ctx context.Context, id string, r Reply, opts ...Command
 		return Verdict{}, errors.New("an answer by a token has no Step, Event or By: the token says them")
 	}
 	cmd := command{numbered: true, Control: message.Control{
-		Token: r.Token, Kind: message.Answer, OrderID: id, Run: r.Run, Step: r.Step, Name: r.Event, Round: r.Round, Value: value, By: r.By}}
+		Token: r.Token, Kind: message.Answer, OrderID: id, Run: r.Run, Step: r.Step, Name: r.Event, Round: r.Round, Value: value, By: r.By, Reason: r.Reason}}
 	if r.Run < 0 || r.Event == "" && r.Round == 0 {
 		t, err := c.Get(ctx, id)
 		if err != nil {

@@ -111,13 +111,14 @@ type answerInput struct {
 	OrderPath
 	Body struct {
 		CommandID
-		Step  string          `json:"step,omitempty" pattern:"^[a-z][a-z0-9-]{0,39}$" doc:"the step that is answered; or event"`
-		Event string          `json:"event,omitempty" pattern:"^[a-z][a-z0-9-]{0,39}$" doc:"every step that waits for the event of this name, or has yet to; or step"`
-		Run   *int            `json:"run,omitempty" minimum:"0" doc:"the run that was shown; absent: the present one"`
-		Round int             `json:"round,omitempty" minimum:"1" doc:"the round of the step that was shown; absent: the present one"`
-		Value json.RawMessage `json:"value" doc:"one of the values of an approval, or what an event carries"`
-		By    string          `json:"by,omitempty" maxLength:"128" doc:"who answers; absent: local"`
-		Token string          `json:"token,omitempty" maxLength:"512" doc:"a token of the order, which says the step, the run and who answers, in place of these"`
+		Step   string          `json:"step,omitempty" pattern:"^[a-z][a-z0-9-]{0,39}$" doc:"the step that is answered; or event"`
+		Event  string          `json:"event,omitempty" pattern:"^[a-z][a-z0-9-]{0,39}$" doc:"every step that waits for the event of this name, or has yet to; or step"`
+		Run    *int            `json:"run,omitempty" minimum:"0" doc:"the run that was shown; absent: the present one"`
+		Round  int             `json:"round,omitempty" minimum:"1" doc:"the round of the step that was shown; absent: the present one"`
+		Value  json.RawMessage `json:"value" doc:"one of the values of an approval, or what an event carries"`
+		By     string          `json:"by,omitempty" maxLength:"128" doc:"who answers; absent: local"`
+		Reason string          `json:"reason,omitempty" maxLength:"512" doc:"why, for the history"`
+		Token  string          `json:"token,omitempty" maxLength:"512" doc:"a token of the order, which says the step, the run and who answers, in place of these"`
 	}
 }
 
@@ -180,7 +181,7 @@ func (e *edge) registerCommands(doc huma.API) {
 // answer fills in what the sender left out, and hands the answer over.
 func (e *edge) answer(ctx context.Context, in *answerInput) (*verdictOutput, error) {
 	b := &in.Body
-	c := message.Control{Kind: message.Answer, Step: b.Step, Name: b.Event, Round: b.Round, Value: b.Value, By: cmp.Or(b.By, "local")}
+	c := message.Control{Kind: message.Answer, Step: b.Step, Name: b.Event, Round: b.Round, Value: b.Value, By: cmp.Or(b.By, "local"), Reason: b.Reason}
 	step := b.Step
 	if b.Token != "" {
 		if b.Step != "" || b.Event != "" || b.By != "" || b.Run != nil {

@@ -199,7 +199,7 @@ func controlled(c *message.Control) core.Event {
 	case message.Close:
 		return core.Close{ID: c.ID, Command: c.Command, Sender: from}
 	case message.Answer:
-		return core.Answered{ID: c.ID, Run: c.Run, Step: c.Step, Name: c.Name, Round: c.Round, Value: c.Value, By: c.By, Token: c.Token != ""}
+		return core.Answered{ID: c.ID, Run: c.Run, Step: c.Step, Name: c.Name, Round: c.Round, Value: c.Value, By: c.By, Note: from.Reason, Token: c.Token != ""}
 	default: // Check knows no other
 		return core.Resolve{ID: c.ID, Command: c.Command, Step: c.Step, Fact: c.Fact, Sender: from}
 	}

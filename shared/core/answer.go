@@ -31,6 +31,9 @@ func (r *deciding) answered(_ int, ev Event) (string, error) {
 		return r.refuseAnswer(steps[0], e, reason)
 	}
 	v := Verdict{ID: e.ID, Command: "answer", Accepted: true, At: r.at.Now}
+	if v.Note = TrimMessage(e.Note); v.Note != "" {
+		v.By = e.By
+	}
 	for _, i := range took {
 		r.keepVerdict(i, v)
 	}
@@ -195,8 +198,9 @@ func (r *deciding) keepVerdict(i int, v Verdict) {
 	a := r.t.Steps[i].answers()
 	all := append(slices.Clip(a.Verdicts), v)
 	a.Verdicts = all[max(0, len(all)-maxVerdicts):]
-	if last := &all[len(all)-1]; len(v.Reason) > len(noReason) && !r.at.SizeLimit.keepsReserve(r.def, r.t) {
-		last.Reason, v.Reason = noReason, noReason
+	if v.long() && !r.at.SizeLimit.keepsReserve(r.def, r.t) {
+		v.drop()
+		all[len(all)-1] = v
 	}
 	r.verdict = &v
 }

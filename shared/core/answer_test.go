@@ -149,3 +149,35 @@ func TestMoveOfAQuestion(t *testing.T) {
 		}
 	}
 }
+
+// P36: why a step was answered so stands in its verdict with who did, also after the decision; where the document has no room for it
+// the answer counts without it.
+func TestAnswersSayWhy(t *testing.T) {
+	for _, full := range []bool{false, true} {
+		d := newDesk(t, asked(`{"need":2}`))
+		d.decide(d.submit)
+		limit := core.SizeLimit{Size: sizeOf}
+		if limit.Limit = 1 << 20; full {
+			limit.Limit = limit.Reserve(d.def)
+		}
+		for n, by := range []string{"ann", "bob"} {
+			ev := answered(n, by, `"yes"`)
+			ev.Note = "seen " + strings.Repeat("x", 2*core.MaxMessage)
+			dec, err := core.Decide(d.def, d.order, d.task, ev, core.At{Now: d.now, By: d.by, SizeLimit: limit})
+			if err != nil {
+				t.Fatal(err)
+			}
+			d.task = dec.Task
+		}
+		s := d.task.Step("w")
+		if s.State != core.Processed || len(s.Answers.Verdicts) != 2 {
+			t.Fatalf("it is %s with %+v", s.State, s.Answers)
+		}
+		for i, by := range []string{"ann", "bob"} {
+			v := s.Answers.Verdicts[i]
+			if kept := v.By == by && strings.HasPrefix(v.Note, "seen x") && len(v.Note) <= core.MaxMessage; !v.Accepted || kept == full || full && v.By+v.Note != "" {
+				t.Errorf("full %t: %+v", full, v)
+			}
+		}
+	}
+}

@@ -141,7 +141,8 @@ type Answered struct {
 	Round int    // of the step, from 1; 0 with Name
 	Value json.RawMessage
 	By    string
-	Token bool // it came by a token, which says Run, Step and By: a refusal of it is not stored (P39)
+	Note  string // why, in the words of who answers
+	Token bool   // it came by a token, which says Run, Step and By: a refusal of it is not stored (P39)
 }
 
 // ChildAsk is what a step asks of a child task.

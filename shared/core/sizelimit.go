@@ -117,8 +117,8 @@ func upperBound(t *Task) int {
 			for _, v := range s.Answers.Votes {
 				n += 3 * len(v.Value)
 			}
-			for _, v := range s.Answers.Verdicts {
-				n += 6 * len(v.Reason)
+			for i := range s.Answers.Verdicts {
+				n += 6 * s.Answers.Verdicts[i].text()
 			}
 		}
 		if s.Error != nil {
@@ -256,6 +256,7 @@ func longestAnswers(d *Answer, have *Answers, far Time) *Answers {
 		a.Verdicts[i] = Verdict{ID: strings.Repeat("x", maxID), Command: "answer", Reason: noReason, At: far}
 		if have != nil && i < len(have.Verdicts) {
 			a.Verdicts[i].Reason += have.Verdicts[i].Reason
+			a.Verdicts[i].By, a.Verdicts[i].Note = have.Verdicts[i].By, have.Verdicts[i].Note
 		}
 	}
 	return a

@@ -295,6 +295,8 @@ func (m *Control) checkAnswer() error {
 		return unreadable("by has %d bytes; an answer says who answers, in 1 to %d bytes without control characters and < > & \" \\", len(m.By), core.MaxAnswerBy)
 	case len(m.Value) == 0 || !json.Valid(m.Value):
 		return unreadable("value is missing, or is not JSON")
+	case len(m.Reason) > core.MaxMessage:
+		return unreadable("reason has %d bytes; it says why it is answered so, in at most %d", len(m.Reason), core.MaxMessage)
 	case m.Tries < 0:
 		return unreadable("tries counts from 0")
 	}

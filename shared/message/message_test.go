@@ -162,6 +162,7 @@ func TestAnswersAreChecked(t *testing.T) {
 		`"schema":1`: "schema is 1", `"id":""`: "id", `"step":""`: "names a step, or an event", `"name":"bought"`: "not both", `"round":0`: "round",
 		`"step":"","name":"Bought"`: "no event's name", `"by":""`: "says who", `"by":"a\nb"`: "says who", `"value":null,"by":"a<b"`: "says who",
 		`"by":"` + strings.Repeat("x", 129) + `"`: "says who", `"tries":-1`: "tries",
+		`"reason":"` + strings.Repeat("x", 512) + `"`: "", `"reason":"` + strings.Repeat("x", 513) + `"`: "reason has 513 bytes",
 		`"value":` + strings.Repeat("[", 200) + strings.Repeat("]", 200): "nested",
 	} {
 		_, err := message.DecodeControl([]byte(strings.TrimSuffix(good, "}") + "," + change + "}"))

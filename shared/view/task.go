@@ -108,12 +108,19 @@ type Answers struct {
 	NotSelf  string      `json:"notSelf,omitempty" doc:"who may not answer"`
 	Reminded int         `json:"reminded,omitempty" doc:"number of the newest reminder of this round"`
 	Votes    []core.Vote `json:"votes,omitempty" nullable:"false" doc:"answers of this round, in the order in which they came"`
+	// Reasoned are the last accepted answers that said why, also of earlier rounds and runs.
+	Reasoned []core.Verdict `json:"reasoned,omitempty" nullable:"false" doc:"the last answers that were accepted and gave a reason: by whom, and the reason as note"`
 }
 
 func answersOf(s *core.Step, def *core.Answer) *Answers {
 	v := &Answers{Event: def.Event, Values: def.Values, Round: 1}
 	if a := s.Answers; a != nil {
 		v.Round, v.Need, v.Who, v.NotSelf, v.Reminded, v.Votes = max(1, a.Round), a.Need, a.Who, a.NotSelf, a.Reminded, a.Votes
+		for _, r := range a.Verdicts {
+			if r.Accepted && r.Note != "" {
+				v.Reasoned = append(v.Reasoned, r)
+			}
+		}
 	}
 	return v
 }

@@ -79,6 +79,11 @@ func stepMoments(s *Step, add func(at core.Time, step, what, text string)) {
 		}
 		add(e.At, s.Name, what+e.Code, e.Message)
 	}
+	if s.Answers != nil {
+		for _, v := range s.Answers.Reasoned {
+			add(v.At, s.Name, "answered ("+v.By+")", v.Note)
+		}
+	}
 	add(s.FinishedAt, s.Name, string(core.Processed), "")
 	switch s.State {
 	case core.Processing, core.Compensating:

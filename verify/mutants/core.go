@@ -184,6 +184,8 @@ var ofCore = []Mutant{
 	{Name: "P38-an-ask-takes-the-name-of-a-step", File: askFile, Func: "builder.askName", Old: "case steps.field(name) != nil:", New: "case false:", Killers: []string{"source"}},
 	{Name: "P38-the-name-of-an-ask-is-not-bounded", File: askFile, Func: "builder.askName", Old: "len(name) > maxName", New: "false", Killers: []string{"source"}},
 	{Name: "P38-workflows-may-read-an-ask", File: "shared/workflow/source/template.go", Func: "builder.templates", Old: "names = b.withoutAsks(names)", New: "", Killers: []string{"source"}},
+	{Name: "P36-answer-without-its-reason", File: answerFile, Func: "deciding.answered", Old: "v.Note = TrimMessage(e.Note)", New: "v.Note = \"\""},
+	{Name: "P36-reason-of-an-answer-without-room", File: answerFile, Func: "deciding.keepVerdict", Old: "if v.long() &&", New: "if false &&"},
 	{Name: "P36-early-answers-are-dropped", File: answerKindFile, Func: "answerKind.prepare", Old: "case s.Answers != nil: // P36: what came early counts from here on", New: "case false:"},
 	{Name: "P36-early-answers-of-anyone-count", File: answerKindFile, Func: "answerKind.prepare", Old: "return wrong != \"\" || a.excludes(v.By) != \"\"", New: "return wrong != \"\""},
 	{Name: "P36-early-answers-wait-for-another-look", File: answerKindFile, Func: "answerKind.prepare", Old: "atOnce: complete}", New: "atOnce: complete && false}"},

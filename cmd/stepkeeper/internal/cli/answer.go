@@ -53,6 +53,7 @@ func newAnswer(a *App) *cobra.Command {
 	f := cmd.Flags()
 	f.BoolVar(&o.event, "event", false, "STEP is the name of an event")
 	f.StringVar(&o.by, "by", "", "who answers (`name`; default: the user of this computer)")
+	f.StringVar(&o.reason, "reason", "", "why, for the history (`text`)")
 	f.StringVar(&o.token, "token", "", "answer with a `token` of the order; it says the step and who answers")
 	f.IntVar(&o.round, "round", 0, "the round that you saw (`number`); a decided step that is asked again is in the next one (default: the present one)")
 	o.idFlag(cmd)
@@ -76,7 +77,7 @@ func (o *commandOptions) checkAnswer() error {
 
 // answer sends the value: as a text to an approval, as JSON to an event where it is JSON.
 func (o *commandOptions) answer(ctx context.Context, c *client.Client, task *view.Task, named client.CommandOption) (core.Verdict, error) {
-	r := client.Reply{By: o.by, Run: task.Run, Value: o.value}
+	r := client.Reply{By: o.by, Reason: o.reason, Run: task.Run, Value: o.value}
 	switch {
 	case o.token != "":
 		r.By, r.Token, r.Round = "", o.token, o.round

@@ -39,7 +39,7 @@ type commandOptions struct {
 	token    string // answer: in place of the step and by
 	to       string // move, resubmit: the definition
 	by       string
-	reason   string // not answer
+	reason   string
 	dryRun   bool
 }
 

@@ -239,8 +239,11 @@ func TestActions(t *testing.T) {
 		t.Errorf("an unknown person's answer was not refused: %s", body)
 	}
 	form.Set("by", "ada")
+	form.Set("reason", "agreed by <phone>")
 	w.post(action, form)
 	w.until("it is paid", w.inState("e-1", "Processed"))
+	_, body = w.get("/orders/e-1?show=timeline")
+	wants(t, body, "answered (ada)", "agreed by &lt;phone&gt;")
 }
 
 // Only a form of this console, sent by its own page, acts; and none does where it only reads.

@@ -235,7 +235,7 @@ func (s *server) commandOf(ctx context.Context, id string, r *http.Request, comm
 		if err != nil {
 			return client.Verdict{}, err
 		}
-		return s.Client.Answer(ctx, id, client.Reply{Step: r.PostFormValue("step"), Value: json.RawMessage(value), By: by, Round: round, Run: run},
+		return s.Client.Answer(ctx, id, client.Reply{Step: r.PostFormValue("step"), Value: json.RawMessage(value), By: by, Reason: reason, Round: round, Run: run},
 			with[1])
 	default:
 		return client.Verdict{}, fmt.Errorf("%w: there is no command %.50q", client.ErrInvalid, kind)

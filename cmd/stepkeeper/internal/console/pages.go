@@ -517,6 +517,7 @@ type question struct {
 	Values, Who             []string
 	Need                    int
 	Votes                   []core.Vote
+	Reasoned                []core.Verdict
 	Token                   string
 	ReadOnly                bool
 }
@@ -555,7 +556,7 @@ func (s *server) questions(t *client.Task) (all []question) {
 			continue
 		}
 		q := question{OrderID: t.OrderID, Workflow: t.Workflow, Step: st.Name, Since: st.ClaimedAt, Until: st.WakeAt, Run: t.Run, Round: max(1, st.Answers.Round),
-			Values: st.Answers.Values, Who: st.Answers.Who, Need: st.Answers.Need, Votes: st.Answers.Votes, Token: s.secret, ReadOnly: s.ReadOnly}
+			Values: st.Answers.Values, Who: st.Answers.Who, Need: st.Answers.Need, Votes: st.Answers.Votes, Reasoned: st.Answers.Reasoned, Token: s.secret, ReadOnly: s.ReadOnly}
 		var asked core.Question
 		if json.Unmarshal(s.Redact.Apply(st.Input), &asked) == nil {
 			q.Text, q.Show = asked.Question, s.shown(asked.Show)
