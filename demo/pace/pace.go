@@ -1,4 +1,4 @@
-// Package pace lets the parts of the demo and of the soak wait.
+// Package pace lets the parts of the demo, of the soak and of the bench wait.
 package pace
 
 import (

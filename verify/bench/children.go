@@ -6,11 +6,10 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/demo/pace"
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -85,16 +84,11 @@ func childrenOnce(ctx context.Context, name string, n, opened int) (r family, er
 		defer mu.Unlock()
 		calls[c.Key]++
 		return nil, nil
-	}}}})
+	}}}}, map[string]string{"nightly": nightly, "customer": customer})
 	if err != nil {
 		return r, err
 	}
 	opts.Log = slog.New(slog.DiscardHandler)
-	flows := filepath.Join(dir, "workflows")
-	if err := errors.Join(os.Remove(filepath.Join(flows, "saga.yaml")), os.WriteFile(filepath.Join(flows, "nightly.yaml"), []byte(nightly), 0o600),
-		os.WriteFile(filepath.Join(flows, "customer.yaml"), []byte(customer), 0o600)); err != nil {
-		return r, err
-	}
 	began := time.Now()
 	for i := range opened {
 		until := n // as many effects, then it is closed
@@ -138,20 +132,17 @@ func (r *family) run(ctx context.Context, opts embedded.Options, first bool, eno
 			return err
 		}
 	}
-	for tick := time.NewTicker(20 * time.Millisecond); ; {
+	for {
 		t, _, err := s.Task(ctx, "nightly")
 		if err != nil {
 			return err
 		}
 		r.LargestKB = max(r.LargestKB, float64(state.Size(t))/1000)
 		if r.ParentDone = t.ProcessState == core.Processed; r.ParentDone || t.Terminal() || enough() {
-			tick.Stop()
 			return nil
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-tick.C:
+		if err := pace.Sleep(ctx, 20*time.Millisecond); err != nil {
+			return err
 		}
 	}
 }

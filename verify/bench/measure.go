@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -13,15 +12,14 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/demo/process"
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
-	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 )
 
@@ -133,7 +131,7 @@ func measureHTTP(ctx context.Context, o options, f *figures, w io.Writer) error 
 		return err
 	}
 	defer remove()
-	opts, err := runtimeOptions(dir, operations())
+	opts, err := runtimeOptions(dir, operations(), map[string]string{"saga": saga})
 	if err != nil {
 		return err
 	}
@@ -238,40 +236,23 @@ func measureReady(ctx context.Context, o options, f *figures, w io.Writer) error
 	return nil
 }
 
-// ready starts `stepkeeper dev` and stops it when its ready line came.
+// ready starts `stepkeeper dev` and stops it when it says that it is ready.
 func ready(ctx context.Context, binary, dir string) (time.Duration, error) {
-	flows, agents := filepath.Join(dir, "workflows"), filepath.Join(dir, "agents.yaml")
-	if err := os.MkdirAll(flows, 0o700); err != nil {
+	o, err := runtimeOptions(dir, nil, map[string]string{"saga": saga})
+	if err != nil {
 		return 0, err
 	}
-	if err := os.WriteFile(filepath.Join(flows, "saga.yaml"), []byte(saga), 0o600); err != nil {
-		return 0, err
-	}
+	agents := filepath.Join(dir, "agents.yaml")
 	if err := os.WriteFile(agents, []byte("agents:\n  shop: {external: true}\n"), 0o600); err != nil {
 		return 0, err
 	}
-	cmd := exec.CommandContext(ctx, binary, "dev", "--data", filepath.Join(dir, "data"), "--listen", "127.0.0.1:0", "--workflows", flows, "--agents", agents)
-	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
+	p := process.Process{Name: "stepkeeper dev", Binary: binary, Log: filepath.Join(dir, "log"),
+		Args: []string{"dev", "--data", o.Data, "--listen", "127.0.0.1:0", "--workflows", o.Workflows, "--agents", agents}}
+	took, err := p.Start(ctx)
 	if err != nil {
 		return 0, err
 	}
-	start := time.Now()
-	if err := cmd.Start(); err != nil {
-		return 0, err
-	}
-	line, err := bufio.NewReader(out).ReadString('\n')
-	took := time.Since(start)
-	if err != nil {
-		return 0, fmt.Errorf("%s dev was not ready: %w", binary, err)
-	}
-	if !strings.Contains(line, "ready on http://") {
-		return 0, fmt.Errorf("%s dev printed %q and not that it is ready", binary, line)
-	}
-	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		return 0, err
-	}
-	return took, cmd.Wait()
+	return took, p.Stop()
 }
 
 // measureMemory fills a folder with ended and running tasks, restarts on it in a process of its own,
@@ -323,21 +304,8 @@ func leaveRunning(ctx context.Context, dir string, n int) error {
 	if err != nil {
 		return err
 	}
-	if _, err := throughput((n+99)/100, 8, func(i int) error {
-		var group []message.SubmitOrder
-		for k := i * 100; k < min(n, (i+1)*100); k++ {
-			o, err := message.DecodeSubmit(fmt.Appendf(nil, `{"schema":1,"orderId":"running-%d","workflow":"saga","order":%s}`, k, body))
-			if err != nil {
-				return err
-			}
-			group = append(group, o)
-		}
-		for _, r := range s.Submit(ctx, group) {
-			if r.Err != nil {
-				return r.Err
-			}
-		}
-		return nil
+	if err := submitAll(ctx, s, n, 8, func(k int) []byte {
+		return fmt.Appendf(nil, `{"schema":1,"orderId":"running-%d","workflow":"saga","order":%s}`, k, body)
 	}); err != nil {
 		return err
 	}

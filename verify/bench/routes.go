@@ -6,17 +6,15 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/demo/pace"
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
-	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
 const routed = `workflow: routed
@@ -69,10 +67,8 @@ func (d *doorway) call(ctx context.Context, agent string, c worker.Call) (any, e
 			took = time.Hour
 		}
 	}
-	select {
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	case <-time.After(took):
+	if err := pace.Sleep(ctx, took); err != nil {
+		return nil, err
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -124,15 +120,11 @@ func routesOnce(ctx context.Context, o options, wrong, text string) (r route, er
 	}
 	defer remove()
 	d := &doorway{wrong: wrong, calls: map[string]int{}, effects: map[string]int{}}
-	opts, err := runtimeOptions(dir, d.operations())
+	opts, err := runtimeOptions(dir, d.operations(), map[string]string{"routed": text})
 	if err != nil {
 		return r, err
 	}
 	opts.Inside.Concurrency, opts.Log = 8, slog.New(slog.DiscardHandler)
-	flows := filepath.Join(dir, "workflows")
-	if err := errors.Join(os.Remove(filepath.Join(flows, "saga.yaml")), os.WriteFile(filepath.Join(flows, "routed.yaml"), []byte(text), 0o600)); err != nil {
-		return r, err
-	}
 	s, err := embedded.Open(ctx, opts)
 	if err != nil {
 		return r, err
@@ -146,8 +138,6 @@ func routesOnce(ctx context.Context, o options, wrong, text string) (r route, er
 
 // submitRouted submits 50 orders a second.
 func submitRouted(ctx context.Context, s *embedded.Runtime, n int) error {
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
 	for i := range n {
 		m, err := message.DecodeSubmit(fmt.Appendf(nil, `{"schema":1,"orderId":"routed-%d","workflow":"routed","order":{}}`, i))
 		if err != nil {
@@ -156,46 +146,26 @@ func submitRouted(ctx context.Context, s *embedded.Runtime, n int) error {
 		if err := s.Submit(ctx, []message.SubmitOrder{m})[0].Err; err != nil {
 			return err
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-tick.C:
+		if err := pace.Sleep(ctx, 20*time.Millisecond); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
 func (r *route) end(ctx context.Context, s *embedded.Runtime, d *doorway) error {
-	enough := time.Now().Add(routesWait)
-	for tick := time.NewTicker(50 * time.Millisecond); time.Now().Before(enough); {
-		going, _, err := s.List(ctx, port.Query{State: string(core.Processing), Limit: 1})
-		if err != nil {
-			return err
-		}
-		back, _, err := s.List(ctx, port.Query{State: string(core.Compensating), Limit: 1})
-		if err != nil {
-			return err
-		}
-		if len(going)+len(back) == 0 {
-			tick.Stop()
-			break
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-tick.C:
-		}
+	limited, cancel := context.WithTimeout(ctx, routesWait)
+	defer cancel()
+	if err := noneIn(limited, s, core.Processing, core.Compensating); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	all, err := processed(ctx, s)
+	if err != nil {
+		return err
 	}
 	var took []float64
-	for cursor, first := "", true; cursor != "" || first; first = false {
-		page, next, err := s.List(ctx, port.Query{State: string(core.Processed), Limit: 1000, Cursor: cursor})
-		if err != nil {
-			return err
-		}
-		for i := range page {
-			took = append(took, ms(page[i].EndedAt.Sub(page[i].Created).Std()))
-		}
-		cursor = next
+	for i := range all {
+		took = append(took, ms(all[i].EndedAt.Sub(all[i].Created).Std()))
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -10,10 +10,13 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/demo/pace"
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
 // saga is the work of one order: four steps in a row, by agents that answer at once.
@@ -34,21 +37,26 @@ func operations() map[string]worker.Operations {
 	}}}
 }
 
-// runtimeOptions prepares a folder for the runtime.
-func runtimeOptions(dir string, ops map[string]worker.Operations) (embedded.Options, error) {
+// runtimeOptions prepares a folder for the runtime, with these workflows by their names.
+func runtimeOptions(dir string, ops map[string]worker.Operations, workflows map[string]string) (embedded.Options, error) {
 	flows := filepath.Join(dir, "workflows")
 	if err := os.MkdirAll(flows, 0o700); err != nil {
 		return embedded.Options{}, err
 	}
+	for name, text := range workflows {
+		if err := os.WriteFile(filepath.Join(flows, name+".yaml"), []byte(text), 0o600); err != nil {
+			return embedded.Options{}, err
+		}
+	}
 	return embedded.Options{
 		Data: filepath.Join(dir, "data"), Workflows: flows, Operations: ops, MaxOpen: 1 << 20,
 		Inside: embedded.Inside{Concurrency: 64, Breaker: worker.Breaker{Off: true}},
-	}, os.WriteFile(filepath.Join(flows, "saga.yaml"), []byte(saga), 0o600)
+	}, nil
 }
 
-// stack opens the runtime in a folder.
+// openRuntime opens the runtime in a folder.
 func openRuntime(ctx context.Context, dir string, ops map[string]worker.Operations) (*embedded.Runtime, error) {
-	o, err := runtimeOptions(dir, ops)
+	o, err := runtimeOptions(dir, ops, map[string]string{"saga": saga})
 	if err != nil {
 		return nil, err
 	}
@@ -74,6 +82,60 @@ func one(ctx context.Context, s *embedded.Runtime, id string) error {
 		return fmt.Errorf("order %s ended %s: %s", id, t.ProcessState, t.EndText)
 	}
 	return nil
+}
+
+// submitAll submits n orders in groups of 100, so many groups at a time.
+func submitAll(ctx context.Context, s *embedded.Runtime, n, concurrency int, order func(k int) []byte) error {
+	const group = 100
+	_, err := throughput((n+group-1)/group, concurrency, func(i int) error {
+		var orders []message.SubmitOrder
+		for k := i * group; k < min(n, (i+1)*group); k++ {
+			o, err := message.DecodeSubmit(order(k))
+			if err != nil {
+				return err
+			}
+			orders = append(orders, o)
+		}
+		for _, r := range s.Submit(ctx, orders) {
+			if r.Err != nil {
+				return r.Err
+			}
+		}
+		return nil
+	})
+	return err
+}
+
+// noneIn waits until no order is in one of these states.
+func noneIn(ctx context.Context, s *embedded.Runtime, states ...core.State) error {
+	for {
+		open := 0
+		for _, state := range states {
+			some, _, err := s.List(ctx, port.Query{State: string(state), Limit: 1})
+			if err != nil {
+				return err
+			}
+			open += len(some)
+		}
+		if open == 0 {
+			return nil
+		}
+		if err := pace.Sleep(ctx, 50*time.Millisecond); err != nil {
+			return err
+		}
+	}
+}
+
+// processed lists the orders that have ended well.
+func processed(ctx context.Context, s *embedded.Runtime) (all []view.Summary, err error) {
+	for cursor, first := "", true; cursor != "" || first; first = false {
+		var page []view.Summary
+		if page, cursor, err = s.List(ctx, port.Query{State: string(core.Processed), Limit: 1000, Cursor: cursor}); err != nil {
+			return nil, err
+		}
+		all = append(all, page...)
+	}
+	return all, nil
 }
 
 // throughput runs n orders, so many of them at a time, and answers orders per second.
