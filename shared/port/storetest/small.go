@@ -106,7 +106,7 @@ var ledgerCases = need(hasLedger, []testCase{
 		output := []byte(`{"n":1}`)
 		s.same(moves(port.LedgerEntry{Key: "k", Output: []byte(`{"n":1}`)}))
 		s.answers(moves(port.LedgerEntry{Key: "k", Output: output, Version: 1}), "success")
-		s.model.Ledger.Move(s.ctx, port.LedgerEntry{Key: "k", Output: []byte(`{"n":1}`), Version: 1})
+		_ = s.model.Ledger.Move(s.ctx, port.LedgerEntry{Key: "k", Output: []byte(`{"n":1}`), Version: 1})
 		output[0] = 'X'
 		if e, err := s.Ledger.Entry(s.ctx, "k"); err == nil {
 			e.Output[1] = 'X'
