@@ -44,18 +44,28 @@ func lookup(env map[string]string) deployment.Lookup {
 	return func(name string) (string, bool) { v, ok := env[name]; return v, ok }
 }
 
+// What a deployment says is read whole.
 func TestGood(t *testing.T) {
-	sch, err := deployment.ReadScheduler(lookup(good()))
-	if err != nil || sch.Instance != "89abcdef" || sch.Workflows != "/var/task/workflows" || sch.Shards != 8 || !sch.Finished || sch.TaskTTL != 720*time.Hour || sch.ReplyTo["shop"] == "" || !sch.FairQueues || sch.TokenKeys != "arn:aws:secretsmanager:keys" {
-		t.Errorf("%+v %v", sch, err)
+	const engine = `Engine:{Instance:89abcdef Orders:orders Tasks:tasks Definitions:definitions Shards:8 Finished:true TaskTTL:720h0m0s ` +
+		`Queues:map[control:https://sqs/1/S-control intake:https://sqs/1/S-intake quarantine:https://sqs/1/S-q replies:https://sqs/1/S-replies ` +
+		`requests-far:https://sqs/2/far requests-mail:https://sqs/1/Cut-off-X requests-payment:https://sqs/1/S-pay requests-shipping:https://sqs/1/S-RequestsShip-1] ` +
+		`ReplyTo:map[shop:https://sqs/1/shop] Alerts:arn:aws:sns:eu-central-1:1:alerts Priorities:false Stack:Shop/Engine Window:0s Reminder:0s Region: LogGroup: ` +
+		`senders:map[shipping:[AROASHIP AROASHIP2]]}`
+	sch, err1 := deployment.ReadScheduler(lookup(good()))
+	sup, err2 := deployment.ReadSupervisor(lookup(good()))
+	agent, err3 := deployment.ReadAgent(lookup(good()), true)
+	if err := errors.Join(err1, err2, err3); err != nil {
+		t.Fatal(err)
 	}
-	sup, err := deployment.ReadSupervisor(lookup(good()))
-	if err != nil || sup.Capacity["payment"] != 50 || sup.SweepEvery != 5*time.Minute || sup.PagesPerSweep != 70 || sup.Name != "Shop" || sup.Stack != "Shop/Engine" {
-		t.Errorf("%+v %v", sup, err)
-	}
-	a, err := deployment.ReadAgent(lookup(good()), true)
-	if err != nil || a.Name != "payment" || a.Config != "/var/task/agent.json" || a.Secrets["TOKEN"].Field != "token" || a.Ledger != "" {
-		t.Errorf("%+v %v", a, err)
+	for want, got := range map[string]any{
+		`{` + engine + ` Workflows:/var/task/workflows FairQueues:true TokenKeys:arn:aws:secretsmanager:keys Capacity:map[payment:50] Senders:map[shipping:[AROASHIP AROASHIP2]]}`: sch,
+		`{` + engine + ` Name:Shop Capacity:map[payment:50] SweepEvery:5m0s Workflows:/var/task/workflows PagesPerSweep:70}`:                                                       sup,
+		`{Name:payment Queues:map[control:https://sqs/1/S-control intake:https://sqs/1/S-intake quarantine:https://sqs/1/S-q replies:https://sqs/1/S-replies requests-payment:https://sqs/1/S-pay] ` +
+			`Ledger: Secrets:map[KEY:{Secret: Field: Parameter:/pay/key} TOKEN:{Secret:arn:aws:secretsmanager:x Field:token Parameter:}] Config:/var/task/agent.json}`: agent,
+	} {
+		if text := fmt.Sprintf("%+v", got); text != want {
+			t.Errorf("read\n%s\nnot\n%s", text, want)
+		}
 	}
 }
 

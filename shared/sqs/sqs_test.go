@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -80,6 +81,9 @@ func TestErrors(t *testing.T) {
 		"com.amazonaws.sqs#RequestThrottled":       {400, port.ErrUnavailable},
 		"com.amazonaws.sqs#InternalFailure":        {500, port.ErrUnavailable},
 		"com.amazonaws.sqs#AccessDeniedException":  {403, nil},
+		"com.amazonaws.sqs#BatchRequestTooLong":    {400, port.ErrTooLarge},
+		"com.amazonaws.sqs#OverLimit":              {400, port.ErrUnavailable},
+		"com.amazonaws.sqs#UnsupportedOperation":   {400, nil},
 	} {
 		q, err := connect(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/x-amz-json-1.0")
@@ -89,15 +93,33 @@ func TestErrors(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = q.Extend(context.Background(), "r", time.Second)
-		for _, sentinel := range []error{port.ErrReceipt, port.ErrNotFound, port.ErrUnavailable, port.ErrTooLarge} {
-			if errors.Is(err, sentinel) != errors.Is(tt.want, sentinel) {
-				t.Errorf("%s: %v is %v: %v", code, err, sentinel, errors.Is(err, sentinel))
+		_, depth := q.Depth(context.Background())
+		_, receive := q.Receive(context.Background(), 1, 0, time.Second)
+		for what, err := range map[string]error{"depth": depth, "receive": receive, "extend": q.Extend(context.Background(), "r", time.Second)} {
+			for _, sentinel := range []error{port.ErrReceipt, port.ErrNotFound, port.ErrUnavailable, port.ErrTooLarge} {
+				if errors.Is(err, sentinel) != errors.Is(tt.want, sentinel) {
+					t.Errorf("%s: %v is %v: %v", code, err, sentinel, errors.Is(err, sentinel))
+				}
+			}
+			if err == nil || !strings.Contains(err.Error(), `queue "replies": `+what) {
+				t.Errorf("%s: %v", code, err)
 			}
 		}
-		if err == nil || !strings.Contains(err.Error(), `queue "replies": extend`) {
-			t.Errorf("%s: %v", code, err)
-		}
+	}
+}
+
+// A depth that is not told is an error, and not a queue that is empty.
+func TestDepthThatIsNotTold(t *testing.T) {
+	local(t)
+	q, err := connect(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/x-amz-json-1.0")
+		_, _ = io.WriteString(w, `{"Attributes":{"ApproximateNumberOfMessages":"7"}}`)
+	}), sqs.Config{URLs: map[string]string{"replies": "http://127.0.0.1/000000000000/replies"}}).Queue("replies")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := q.Depth(context.Background()); err == nil || !strings.Contains(err.Error(), `queue "replies": ApproximateNumberOfMessagesNotVisible is no number`) {
+		t.Errorf("%v", err)
 	}
 }
 
