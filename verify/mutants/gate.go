@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -282,7 +283,14 @@ func (g *Gate) test(ctx context.Context, path, pkg string, limit time.Duration, 
 		c.Env = append(c.Env, "TMPDIR="+inMemory)
 	}
 	c.WaitDelay = time.Second
+	// With a mutant a test may leave processes of its own behind: all of its group end with it.
+	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	end := func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
+	c.Cancel = end
 	out, err := c.CombinedOutput()
+	if c.Process != nil {
+		_ = end() // mostly there is none
+	}
 	switch {
 	case err == nil:
 		return "", string(out)

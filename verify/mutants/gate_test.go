@@ -111,3 +111,30 @@ func TestGateThatProvesNothing(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// Processes that a test leaves behind end with it: they would hold its locks and the machine.
+func TestNothingIsLeftBehind(t *testing.T) {
+	dir := t.TempDir()
+	binary, pid := filepath.Join(dir, "box.test"), filepath.Join(dir, "pid")
+	script := "#!/bin/sh\nsleep 300 >/dev/null 2>&1 &\necho $! >" + pid + "\n"
+	if err := os.WriteFile(binary, []byte(script), 0o700); err != nil { //nolint:gosec // it has to run
+		t.Fatal(err)
+	}
+	g := mutants.Gate{Root: dir}
+	if failed, out := g.Test(t.Context(), binary, ".", time.Minute, ""); failed != "" {
+		t.Fatal(failed, out)
+	}
+	text, err := os.ReadFile(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+		stat, err := os.ReadFile("/proc/" + strings.TrimSpace(string(text)) + "/stat") // absent where there is no /proc, too
+		if err != nil || strings.Contains(string(stat), ") Z ") {                      // ended; nothing has asked how
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("it still runs: %s", stat)
+		}
+	}
+}
