@@ -236,6 +236,46 @@ func TestPagesThatMayNotBeRead(t *testing.T) {
 	}
 }
 
+// Of a stack other figures are known than of a server, and what is not known is said instead of drawn; a process that has just
+// started has none yet.
+func TestStatisticsOfOthers(t *testing.T) {
+	four, none := 4, 0
+	for name, x := range map[string]struct {
+		of           view.Statistics
+		shows, lacks []string
+	}{
+		"stack": {view.Statistics{From: moment(0), Interval: core.Minute, Unknown: []string{"orders that ended: not counted"},
+			Series: []view.Series{{Kind: view.SeriesReceived, Values: []*int{&none, &four, nil}}, {Kind: view.SeriesWaiting, Of: "mail", Values: []*int{nil, &four, &none}}}},
+			[]string{"Orders that were taken in, per minute", "Taken in per minute4", "minute from", "Not known; see below.", "orders that ended: not counted"}, []string{"Overdue", "A million orders"}},
+		"just started": {view.Statistics{From: moment(0), Interval: 10 * core.Second, Series: []view.Series{{Kind: view.SeriesEnded, Of: "Processed", Values: []*int{}}}, Overdue: &view.Overdue{}},
+			[]string{"Orders that ended or stopped, per 10 seconds", "The first interval has not ended.", "Ended per minute–", "Overdue0"}, []string{"data-chart", "Not measured"}},
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			var answer any = map[string]any{}
+			if r.URL.Path == "/v1/statistics" {
+				answer = x.of
+			}
+			if err := json.NewEncoder(w).Encode(answer); err != nil {
+				t.Error(err)
+			}
+		}))
+		c, err := client.New(server.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := newRecorder()
+		console.New(console.Options{Client: c, Name: name, Program: "stepkeeper", Log: quiet}).ServeHTTP(w, request(t, "/"))
+		server.Close()
+		wants(t, w.Body.String(), x.shows...)
+		for _, text := range x.lacks {
+			if strings.Contains(w.Body.String(), text) {
+				t.Errorf("%s: the page says %q", name, text)
+			}
+		}
+	}
+}
+
 // Many orders in Error are read once for all looks of ten seconds, few for each look.
 func TestManyInErrorAreReadRarely(t *testing.T) {
 	var stored, asked atomic.Int64
