@@ -81,16 +81,25 @@ func TestStatisticsHaveGaps(t *testing.T) {
 	w.options.StatisticsEvery = 100 * time.Millisecond
 	s := w.open()
 	defer closeRuntime(t, s)
-	values := func() []*int {
+	of := func(kind string) []*int {
 		x, err := s.Statistics(t.Context())
 		if err != nil || len(x.Series) == 0 {
 			return nil
 		}
-		return x.Series[slices.IndexFunc(x.Series, func(x view.Series) bool { return x.Kind == view.SeriesOrders })].Values
+		return x.Series[slices.IndexFunc(x.Series, func(x view.Series) bool { return x.Kind == kind })].Values
 	}
+	values := func() []*int { return of(view.SeriesOrders) }
 	eventually(t, "two intervals", func() bool { return len(values()) >= 2 })
 	offset.Store(int64(10 * time.Second))
-	eventually(t, "one after the gap", func() bool { return len(values()) > 100 })
+	eventually(t, "it is told how many ended in an interval, but not in the first one after the gap", func() bool {
+		ended, all := of(view.SeriesEnded), values()
+		for i := 51; i < min(len(ended), len(all)); i++ {
+			if ended[i] != nil {
+				return ended[i-1] == nil && all[i-1] != nil
+			}
+		}
+		return false
+	})
 	missing := 0
 	for _, n := range values() {
 		if n == nil {

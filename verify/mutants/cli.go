@@ -124,6 +124,8 @@ var ofConsole = []Mutant{
 	{Name: "console-versions-of-all-states-alike", File: consoleFolder + "pages.go", Func: "server.versions", Old: "if state == core.Error {", New: "if state == core.Compensating {"},
 	{Name: "console-move-that-is-refused-is-offered", File: consoleFolder + "order.go", Func: "server.move", Old: "Token: s.secret, ReadOnly: s.ReadOnly}\n\tdata.Now", New: "Token: s.secret, ReadOnly: s.ReadOnly}\n\tdata.Plan.Accepted = true\n\tdata.Now"},
 	{Name: "console-new-steps-look-like-old-ones", File: consoleFolder + "order.go", Func: "compared", Old: "case !before:", New: "case !before && refused:"},
+	{Name: "console-many-in-error-are-read-each-time", File: consoleFolder + "pages.go", Func: "server.inError", Old: "now.Sub(g.at) >= holdsMany", New: "true"},
+	{Name: "console-what-is-not-measured-is-zero", File: consoleFolder + "statistics.go", Func: "chart.table", Old: "if known {", New: "if known || true {"},
 	{Name: "console-a-move-to-another-version-is-one-command", File: consoleFolder + "command.go", Func: "commandID", Old: "\"definition\", ", New: ""},
 	{Name: "api-definition-of-another-workflow", File: "dev/api/health.go", Func: "edge.registerHealth", Old: "to.Definition == nil || to.Definition.Name != in.Name", New: "to.Definition == nil", Killers: []string{"client"}},
 	{Name: "client-definition-of-another-workflow", File: "client/aws/transport.go", Func: "transport.Definition", Old: "def == nil || def.Name != workflow", New: "def == nil"},

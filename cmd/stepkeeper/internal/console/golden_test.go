@@ -246,7 +246,7 @@ func TestStatisticsOfOthers(t *testing.T) {
 	}{
 		"stack": {view.Statistics{From: moment(0), Interval: core.Minute, Unknown: []string{"orders that ended: not counted"},
 			Series: []view.Series{{Kind: view.SeriesReceived, Values: []*int{&none, &four, nil}}, {Kind: view.SeriesWaiting, Of: "mail", Values: []*int{nil, &four, &none}}}},
-			[]string{"Orders that were taken in, per minute", "Taken in per minute4", "minute from", "Not known; see below.", "orders that ended: not counted"}, []string{"Overdue", "A million orders"}},
+			[]string{"Orders that were taken in, per minute", "Taken in per minute4", "minute from", "Not known; see below.", "12:02:00 UTC–", "12:01:00 UTC4", "orders that ended: not counted"}, []string{"Overdue", "A million orders"}},
 		"just started": {view.Statistics{From: moment(0), Interval: 10 * core.Second, Series: []view.Series{{Kind: view.SeriesEnded, Of: "Processed", Values: []*int{}}}, Overdue: &view.Overdue{}},
 			[]string{"Orders that ended or stopped, per 10 seconds", "The first interval has not ended.", "Ended per minute–", "Overdue0"}, []string{"data-chart", "Not measured"}},
 	} {
