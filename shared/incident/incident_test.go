@@ -213,7 +213,7 @@ func TestUndoneOrders(t *testing.T) {
 	d.unlisted = errors.New("the orders in Error were listed")
 	undone := func(id string) {
 		t.Helper()
-		if err := d.Raise(context.Background(), core.RaiseAlert{OrderID: id, Workflow: "order", Step: "pay", Code: "declined", Undone: true, At: core.TimeOf(d.now)}); err != nil {
+		if err := d.Raise(marked, core.RaiseAlert{OrderID: id, Workflow: "order", Step: "pay", Code: "declined", Undone: true, At: core.TimeOf(d.now)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -251,7 +251,7 @@ func TestUndoneOrders(t *testing.T) {
 func TestManyUndone(t *testing.T) {
 	d := newDesk(t, nil)
 	for i := range incident.MostOpen + 2 {
-		if err := d.Raise(context.Background(), core.RaiseAlert{OrderID: fmt.Sprint("o-", i), Workflow: fmt.Sprint("w-", i), Undone: true}); err != nil {
+		if err := d.Raise(marked, core.RaiseAlert{OrderID: fmt.Sprint("o-", i), Workflow: fmt.Sprint("w-", i), Undone: true}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -520,12 +520,22 @@ func TestRaiseIsStored(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	d.want("nothing stored, nothing told")
+	d = newDesk(t, func(c *incident.Config) { c.Records = unreadLedger{c.Records} })
+	if err := d.Raise(marked, core.RaiseAlert{OrderID: "o-1"}); !errors.Is(err, port.ErrUnavailable) {
+		t.Errorf("%v", err)
+	}
 	d = newDesk(t, nil)
 	d.stop("o-1", "order", "pay", "declined")
 	d.unlisted = errors.New("throttled")
 	if _, err := d.Sweep(marked); !errors.Is(err, d.unlisted) {
 		t.Errorf("%v", err)
 	}
+}
+
+type unreadLedger struct{ port.Ledger }
+
+func (unreadLedger) Entry(context.Context, string) (port.LedgerEntry, error) {
+	return port.LedgerEntry{}, port.ErrUnavailable
 }
 
 type brokenLedger struct{ port.Ledger }

@@ -248,6 +248,11 @@ func TestPlanted(t *testing.T) {
 			w.row("payment", "do", "x/0/payment", 2000, "EUR")
 			return []audit.Order{order("x", audit.Processed)}
 		}, []string{"x, payment: charge of another amount; expected 1999 EUR, found 2000 EUR"}},
+		{"amount off by one, and reversed", func(w *fixture) []audit.Order {
+			w.row("payment", "do", "x/0/payment", 2000, "EUR")
+			w.row("payment", "undo", "x/0/payment", 2000, "EUR")
+			return []audit.Order{order("x", audit.Undone)}
+		}, nil},
 		{"another currency", func(w *fixture) []audit.Order {
 			w.do("x", "inventory", "shipping", "notification")
 			w.row("payment", "do", "x/0/payment", 1999, "USD")
