@@ -262,13 +262,14 @@ func (f *finder) swallowedReturn(n *ast.ReturnStmt) {
 	}
 }
 
-// locking is a lock or its end: without the race detector it is chance whether a test notices that it is missing.
-var locking = regexp.MustCompile(`\.R?(L|Unl)ock\(\)$`)
+// kept is a lock or its end: without the race detector it is chance whether a test notices that it is missing. Or it is
+// Helper of package testing, which only changes the line that a failure names.
+var kept = regexp.MustCompile(`\.(R?(L|Unl)ock|Helper)\(\)$`)
 
 // statements drops each of a block's statements that can be dropped alone.
 func (f *finder) statements(list []ast.Stmt) {
 	for _, s := range list {
-		if locking.MatchString(f.of(s)) {
+		if kept.MatchString(f.of(s)) {
 			continue
 		}
 		switch s := s.(type) {
