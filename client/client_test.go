@@ -262,6 +262,12 @@ func TestCommandsFillInNumberAndID(t *testing.T) {
 	r.backend.Verdict = func(c message.Control) (core.Verdict, error) {
 		return core.Verdict{ID: c.ID, Command: string(c.Kind), Reason: "no", At: 1}, nil
 	}
+	if _, err := r.client.Resubmit(r.ctx, "o", client.NewInput("charge", []byte(`{"a":1}`))); err != nil {
+		t.Fatal(err)
+	}
+	if got := r.backend.Commands[len(r.backend.Commands)-1]; got.Schema != 2 || got.Step != "charge" || string(got.Input) != `{"a":1}` {
+		t.Errorf("%+v", got)
+	}
 	v, err := r.client.Undo(r.ctx, "o", client.CommandID("mine"), client.IfCommand(3))
 	if err != nil || v.Accepted || v.Reason != "no" || v.ID != "mine" {
 		t.Errorf("a refusal: %+v %v", v, err)

@@ -45,6 +45,12 @@ func NewDeadline(t time.Time) CommandOption {
 	return func(c *command) { c.Deadline = core.TimeOf(t) }
 }
 
+// NewInput gives a call of a resubmitted order another input, any JSON value of at most 32 KiB, in place of its definition's (P51).
+// It is refused where the step was asked and is not proven to have had no effect: its service must not get two inputs under one key.
+func NewInput(step string, input json.RawMessage) CommandOption {
+	return func(c *command) { c.Step, c.Input = step, input }
+}
+
 // Cancel stops an order and undoes what was done. An order that has not arrived yet will not run.
 // The verdict says whether it was accepted, and why not: a refusal is no error. An *Undecided is a
 // command, of any kind, whose verdict did not come.
@@ -164,13 +170,10 @@ func (c *Client) Close(ctx context.Context, id, by, reason string, opts ...Comma
 // command fills in what the caller left out. The ID is made once, so that a repeated attempt is
 // recognised (P5).
 func (c *Client) command(ctx context.Context, cmd command, opts []CommandOption) (Verdict, error) {
-	cmd.Schema = message.Schema
-	if cmd.Kind == message.Answer {
-		cmd.Schema = message.AnswerSchema
-	}
 	for _, set := range opts {
 		set(&cmd)
 	}
+	cmd.Schema = cmd.Major()
 	if cmd.ID == "" {
 		cmd.ID = uuid.NewString()
 	}

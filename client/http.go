@@ -257,6 +257,9 @@ func (h *overHTTP) Command(ctx context.Context, c message.Control) (Verdict, err
 		if c.Definition != "" {
 			body["definition"] = c.Definition
 		}
+		if c.Step != "" || len(c.Input) > 0 {
+			body["step"], body["input"] = c.Step, c.Input
+		}
 		body["command"] = c.Command
 	case message.Answer:
 		place = "/answers"

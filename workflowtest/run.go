@@ -176,6 +176,16 @@ func (r *Run) Resubmit() Verdict {
 	return r.command(message.Control{Kind: message.Resubmit, Command: r.task.Command})
 }
 
+// ResubmitWith is a Resubmit that gives a step another input, in place of what its definition says.
+func (r *Run) ResubmitWith(step string, input any) Verdict {
+	r.w.t.Helper()
+	data, err := json.Marshal(input)
+	if err != nil {
+		r.w.t.Fatalf("the input cannot be sent: %v", err)
+	}
+	return r.command(message.Control{Kind: message.Resubmit, Command: r.task.Command, Step: step, Input: data})
+}
+
 // Resolve states what happened to a step in doubt. The order stays in Error; Resubmit or Undo goes on.
 func (r *Run) Resolve(step string, fact Fact) Verdict {
 	r.w.t.Helper()
@@ -224,11 +234,8 @@ func (r *Run) Move() Verdict {
 func (r *Run) command(c message.Control) Verdict {
 	r.w.t.Helper()
 	r.w.next++
-	c.Schema, c.OrderID, c.ID = message.Schema, r.id, fmt.Sprintf("command-%d", r.w.next)
-	if c.Kind == message.Answer {
-		c.Schema = message.AnswerSchema
-	}
-	r.note("command %s %s", c.Kind, joined(c.Step, c.Name, string(c.Fact), string(c.Value), c.By))
+	c.Schema, c.OrderID, c.ID = c.Major(), r.id, fmt.Sprintf("command-%d", r.w.next)
+	r.note("command %s %s", c.Kind, joined(c.Step, c.Name, string(c.Fact), string(c.Value), string(c.Input), c.By))
 	v, err := r.w.scheduler.Command(r.w.t.Context(), c)
 	if err != nil {
 		r.fatal("cannot take the command %s: %v", c.Kind, err)

@@ -225,6 +225,33 @@ func TestOperatorGoesOn(t *testing.T) {
 	again.UntilEnd(time.Hour).ExpectCompensated()
 }
 
+// Another input for a step (P51): refused while it is in doubt whether it happened, then under the same key.
+func TestOperatorGivesAnotherInput(t *testing.T) {
+	w := workflowtest.NewFromYAML(t, strings.ReplaceAll(pair, "onFailure: undo", "onFailure: stop")).AllowUnscripted()
+	w.Agent("right").On("do-b").Fail(workflowtest.Permanent("no", "never"))
+	run := w.Submit(1).UntilEnd(time.Hour)
+	w.Advance(time.Minute)
+	input := map[string]any{"amount": 12}
+	if v := run.ResubmitWith("b", input); v.Accepted || !strings.Contains(v.Reason, "resolve the step as not-happened first") {
+		t.Fatalf("in doubt: %+v", v)
+	}
+	if v := run.Resolve("b", workflowtest.NotHappened); !v.Accepted {
+		t.Fatal(v.Reason)
+	}
+	w.Agent("right").On("do-b").Return("now")
+	if v := run.ResubmitWith("b", input); !v.Accepted {
+		t.Fatal(v.Reason)
+	}
+	run.UntilEnd(time.Hour).ExpectProcessed()
+	calls := run.Calls("right.do-b")
+	if len(calls) != 2 || calls[0].Key != calls[1].Key || string(calls[1].Input) != `{"amount":12}` || string(calls[0].Input) == string(calls[1].Input) {
+		t.Errorf("%+v", calls)
+	}
+	if !strings.Contains(run.Timeline(), `{"amount":12}`) {
+		t.Error(run.Timeline())
+	}
+}
+
 // Why an order was undone is the failure that led to it, also where its undo stopped for the operator, and
 // where it was cancelled when all was undone.
 func TestWhyItWasUndone(t *testing.T) {

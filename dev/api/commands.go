@@ -64,8 +64,10 @@ type resubmitInput struct {
 		CommandID
 		CommandNumber
 		CommandSender
-		Deadline   core.Time `json:"deadline,omitzero" doc:"the new deadline; absent: none"`
-		Definition string    `json:"definition,omitempty" pattern:"^(latest|[0-9a-f]{32})$" doc:"to move the order to first: the hash of a definition of its workflow, or latest; absent: it stays"`
+		Deadline   core.Time       `json:"deadline,omitzero" doc:"the new deadline; absent: none"`
+		Definition string          `json:"definition,omitempty" pattern:"^(latest|[0-9a-f]{32})$" doc:"to move the order to first: the hash of a definition of its workflow, or latest; absent: it stays"`
+		Step       string          `json:"step,omitempty" pattern:"^[a-z][a-z0-9-]{0,39}$" doc:"a call that gets another input; refused where it was asked and is not proven to have had no effect"`
+		Input      json.RawMessage `json:"input,omitempty" doc:"of step, in place of its definition's: any JSON value but null, of at most 32 KiB"`
 	}
 }
 
@@ -145,10 +147,13 @@ func (e *edge) registerCommands(doc huma.API) {
 			return e.command(ctx, in.ID, in.Body.CommandID,
 				message.Control{Kind: message.Undo, By: in.Body.By, Reason: in.Body.Reason, Command: in.Body.Command})
 		})
-	huma.Register(doc, operation("resubmit", "Go on with an order that stopped in Error, or run an undone one again", ""),
+	resubmit := operation("resubmit", "Go on with an order that stopped in Error, or run an undone one again", "")
+	resubmit.MaxBodyBytes += core.MaxInput
+	huma.Register(doc, resubmit,
 		func(ctx context.Context, in *resubmitInput) (*verdictOutput, error) {
 			return e.command(ctx, in.ID, in.Body.CommandID,
-				message.Control{Kind: message.Resubmit, By: in.Body.By, Reason: in.Body.Reason, Command: in.Body.Command, Deadline: in.Body.Deadline, Definition: in.Body.Definition})
+				message.Control{Kind: message.Resubmit, By: in.Body.By, Reason: in.Body.Reason, Command: in.Body.Command, Deadline: in.Body.Deadline, Definition: in.Body.Definition,
+					Step: in.Body.Step, Input: in.Body.Input})
 		})
 	huma.Register(doc, operation("resolve", "State what happened to a step in doubt",
 		"The order stays in Error; resubmit or undo goes on."),
@@ -223,10 +228,7 @@ func (e *edge) plan(ctx context.Context, in *planInput) (*planOutput, error) {
 
 // command completes the message, hands it over and answers the verdict.
 func (e *edge) command(ctx context.Context, orderID string, id CommandID, c message.Control) (*verdictOutput, error) {
-	c.Schema, c.OrderID, c.ID = message.Schema, orderID, id.ID
-	if c.Kind == message.Answer {
-		c.Schema = message.AnswerSchema
-	}
+	c.Schema, c.OrderID, c.ID = c.Major(), orderID, id.ID
 	if c.ID == "" {
 		c.ID = uuid.NewString()
 	}

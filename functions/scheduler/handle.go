@@ -193,7 +193,7 @@ func controlled(c *message.Control) core.Event {
 	case message.Undo:
 		return core.UndoCommand{ID: c.ID, Command: c.Command, Sender: from}
 	case message.Resubmit:
-		return core.Resubmit{ID: c.ID, Command: c.Command, Deadline: c.Deadline, Sender: from}
+		return core.Resubmit{ID: c.ID, Command: c.Command, Deadline: c.Deadline, Step: c.Step, Input: c.Input, Sender: from}
 	case message.Move:
 		return core.Move{ID: c.ID, Command: c.Command, Sender: from}
 	case message.Close:

@@ -196,7 +196,11 @@ func (r *deciding) take(i int, state State) {
 func (r *deciding) input(i int, op Operation) (json.RawMessage, error) {
 	d := &r.def.Steps[i]
 	undo := op == UndoOp && d.Undo != nil && d.Undo.Input != nil
-	if !undo && d.Input == nil {
+	switch given := r.t.Steps[i].Corrected; {
+	case undo:
+	case given != nil: // P51
+		return given.Input, nil
+	case d.Input == nil:
 		return nil, nil
 	}
 	if !r.orderKnown() {

@@ -1,5 +1,7 @@
 package core
 
+import "cmp"
+
 // maxVerdicts is how many answers to commands a task keeps (P5).
 const maxVerdicts = 8
 
@@ -216,14 +218,16 @@ func (r *deciding) resubmitCommand(_ int, ev Event) (string, error) {
 			return r.reject(e.ID, "resubmit", reason)
 		}
 	}
+	reason := ""
 	if mode != compensated {
-		if reason := r.expiredKey(); reason != "" {
-			r.t, r.def = before, def
-			return r.reject(e.ID, "resubmit", reason)
-		}
+		reason = r.expiredKey()
+	}
+	if reason = cmp.Or(reason, r.correct(e, mode)); reason != "" {
+		r.t, r.def = before, def
+		return r.reject(e.ID, "resubmit", reason)
 	}
 	r.t.Command++
-	r.accept(e.ID, "resubmit", "")
+	r.accept(e.ID, "resubmit", e.note())
 	switch mode {
 	case errForward:
 		r.resume(e)
@@ -233,6 +237,14 @@ func (r *deciding) resubmitCommand(_ int, ev Event) (string, error) {
 		r.restart(e)
 	}
 	return "", nil
+}
+
+// note says in the history what more the command did.
+func (e *Resubmit) note() string {
+	if e.Step == "" {
+		return ""
+	}
+	return "with another input for " + e.Step
 }
 
 // expiredKey finds a step in doubt whose key its service may no longer hold: another call could take
@@ -287,8 +299,12 @@ func (r *deciding) restart(e Resubmit) {
 	t.Hops, t.Claims, t.DeadlineSeq = 0, 0, 0
 	for i := range t.Steps {
 		s := &t.Steps[i]
-		verdicts := s.Answers
-		t.Steps[i] = Step{Name: s.Name, State: Pending, Attempt: s.Attempt, Unknown: s.Unknown} // P1: attempt goes on
+		verdicts, given := s.Answers, s.Corrected
+		// P1: attempt goes on.
+		t.Steps[i] = Step{Name: s.Name, State: Pending, Attempt: s.Attempt, Unknown: s.Unknown}
+		if given != nil && given.Command == t.Command { // of this command: an earlier one ends with its run (P51)
+			t.Steps[i].Corrected = given
+		}
 		if verdicts != nil {
 			t.Steps[i].Answers = &Answers{Round: 1, Verdicts: verdicts.Verdicts}
 		}

@@ -104,6 +104,8 @@ type Resubmit struct {
 	Command  int
 	Deadline Time    // zero removes the deadline
 	To       *Target // nil: it stays at the definition that it pins (P49)
+	Step     string  // that gets another Input (P51); "": none
+	Input    json.RawMessage
 	Sender
 }
 

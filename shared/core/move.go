@@ -165,9 +165,17 @@ func fixed(d, n *StepDefinition, bound bool, s *Step) (all []Difference) {
 		if refused {
 			what += "; if its service shows that it did not happen, resolve it as not-happened first"
 		}
+		if !refused && s != nil && s.Corrected != nil {
+			what += ", and takes the place of the one that an operator has given"
+		}
 		all = append(all, Difference{d.Name, what, refused})
 	}
 	return all
+}
+
+// sameInput: the input means the same in both.
+func sameInput(d, n *StepDefinition) bool {
+	return kindOfStep(d) == kindOfStep(n) && d.Operation == n.Operation && bytes.Equal(d.Input, n.Input)
 }
 
 // withoutEffect: it is proven, by its service (P22a) or by the operator, that no attempt of the step has an
@@ -242,6 +250,9 @@ func (t *Task) movedTo(from, to *Definition) *Task {
 			c.Steps[i] = *s
 		}
 		s := &c.Steps[i]
+		if was := from.Index(name); s.Corrected != nil && !sameInput(&from.Steps[was], &to.Steps[i]) {
+			s.Corrected = nil // P51: what the new definition says counts
+		}
 		s.Agent = "" // each claim chooses; the attempts below tell whom the last one asked
 
 		if s.EndState = ""; s.State == Failed && !s.Attempted() { // its expression failed

@@ -112,6 +112,9 @@ func upperBound(t *Task) int {
 		if s.Progress != nil {
 			n += roughProgress
 		}
+		if g := s.Corrected; g != nil {
+			n += roughStep + 3*len(g.Input) + 6*(len(g.By)+len(g.Reason))
+		}
 		if s.Answers != nil {
 			n += roughAnswer
 			for _, v := range s.Answers.Votes {
@@ -189,7 +192,7 @@ func longestStep(t *Task, d *StepDefinition, s *Step, cause string, told bool) S
 		WakeAt: far, Allowance: longTime, Queued: longTime, FinishedAt: far, EndState: Compensating, NoEffect: far - 6,
 		Error:    &StepError{Code: strings.Repeat("x", cutCode), At: far, Attempt: manyOf, Since: far, Polling: far},
 		Resolved: &Resolved{Fact: NotHappened, Command: manyOf, At: far},
-		Output:   s.Output, Unknown: s.Unknown,
+		Output:   s.Output, Corrected: s.Corrected, Unknown: s.Unknown,
 	}
 	for _, name := range d.Others {
 		if len(name) > len(c.Agent) {

@@ -117,6 +117,7 @@ type Step struct {
 	Error        *StepError // the last failure
 	FailureCode  string     // code of the do's failure after which the task goes on without the step (P42); "": it does not
 	Resolved     *Resolved
+	Corrected    *Corrected    // the input that an operator gave it in this run (P51); nil: the definition's counts
 	Progress     *StepProgress // what the present attempt reported last (P43)
 	Answers      *Answers      // of a step that is answered from outside
 	Children     *Children     // of a step of child tasks

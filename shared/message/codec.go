@@ -111,9 +111,7 @@ func newer(data []byte, known int) bool {
 func highest(m any) int {
 	switch m := m.(type) {
 	case *Control:
-		if m.Kind == Answer {
-			return AnswerSchema
-		}
+		return m.Major()
 	case *Reply:
 		if m.Outcome == Progress {
 			return ProgressSchema
@@ -275,6 +273,31 @@ func (m *Control) checkCommand() error {
 		return unreadable("reason has %d bytes; it says why the command is sent, in at most %d, and a close has it", len(m.Reason), core.MaxMessage)
 	case m.Deadline < 0 || m.Deadline > maxDeadline:
 		return unreadable("deadline must be between the years 1970 and 9999")
+	case m.Kind == Resubmit:
+		return m.checkInput()
+	}
+	return nil
+}
+
+// checkInput holds the input that a resubmit gives to a step to its rules (P51).
+func (m *Control) checkInput() error {
+	switch {
+	case m.Step == "" && len(m.Input) == 0:
+		return nil
+	case m.Step == "" || len(m.Input) == 0:
+		return unreadable("a resubmit has a step and its input, or neither")
+	case m.Schema < m.Major():
+		return unreadable("schema is %d; a resubmit with an input has %d", m.Schema, m.Major())
+	case len(m.Input) > core.MaxInput:
+		return unreadable("input has %d bytes, the limit is %d; store large data elsewhere and give a reference", len(m.Input), core.MaxInput)
+	case string(m.Input) == "null":
+		return unreadable("input is null; write the value that the agent is to be given, {} for an empty one")
+	}
+	if err := strictJSON(m.Input); err != nil {
+		return unreadable("input: %v", err)
+	}
+	if err := rawjson.CheckDepth(m.Input); err != nil {
+		return unreadable("input: %v", err)
 	}
 	return nil
 }

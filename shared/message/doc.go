@@ -11,8 +11,8 @@ package message
 
 import "errors"
 
-// Schema is the major version of all envelopes but of an answer, which is AnswerSchema: a program that does not know
-// answers gives them back.
+// Schema is the major version of all envelopes but of an answer and of a resubmit with an input, which is AnswerSchema: a program
+// that does not know them gives them back.
 const (
 	Schema       = 1
 	AnswerSchema = 2

@@ -82,7 +82,7 @@ type Control struct {
 	Kind     ControlKind `json:"kind"`
 	OrderID  string      `json:"task"`
 	Run      int         `json:"run,omitempty"`     // wake, cancel, answer
-	Step     string      `json:"step,omitempty"`    // wake ("" for the task), resolve, answer
+	Step     string      `json:"step,omitempty"`    // wake ("" for the task), resolve, answer; resubmit: the step that gets another Input
 	Attempt  int         `json:"attempt,omitempty"` // wake
 	ID       string      `json:"id,omitempty"`      // of a command (P5)
 	Command  int         `json:"command,omitempty"` // number seen; undo, resubmit, resolve, close, move
@@ -90,8 +90,10 @@ type Control struct {
 	Fact     core.Fact   `json:"fact,omitempty"`    // resolve
 	// Definition to move to: its hash, or Latest. move; resubmit, "" there: it stays at the one that it pins.
 	Definition string `json:"definition,omitempty"`
-	By         string `json:"by,omitempty"`     // who sends the command; close and answer have it
-	Reason     string `json:"reason,omitempty"` // why, in the sender's words; close has it
+	// Input of Step in place of its definition's, at most core.MaxInput bytes (P51). resubmit.
+	Input  json.RawMessage `json:"input,omitempty"`
+	By     string          `json:"by,omitempty"`     // who sends the command; close and answer have it
+	Reason string          `json:"reason,omitempty"` // why, in the sender's words; close has it
 	// Name of an event, for every step that waits for it; an answer has this or Step, with its Round (P35).
 	Name    string          `json:"name,omitempty"`
 	Round   int             `json:"round,omitempty"`   // answer: of the step, from 1
@@ -99,6 +101,15 @@ type Control struct {
 	Token   string          `json:"token,omitempty"`   // answer: then the Scheduler reads step and by from it
 	Tries   int             `json:"tries,omitempty"`   // answer: how often it was sent again because the order was not there yet
 	ReplyTo string          `json:"replyTo,omitempty"` // where a refusal is told; "": at the reply-to of the order
+}
+
+// Major is the lowest major version of the envelope that says what the message says: a program that knows only an older one gives
+// back an answer, and a resubmit with an input, which it would carry out without it.
+func (m *Control) Major() int {
+	if m.Kind == Answer || len(m.Input) > 0 {
+		return AnswerSchema
+	}
+	return Schema
 }
 
 // Latest names the definition that new orders get.

@@ -288,6 +288,22 @@ func TestDocumentShowsWhatThePatternNames(t *testing.T) {
 	}
 }
 
+// A program of before would send the definition's input under the same key (P51), so that it must leave the document alone.
+func TestACorrectedInputHasASchemaOfItsOwn(t *testing.T) {
+	want := usualTask()
+	if doc := string(encode(t, want)); !strings.Contains(doc, `"Schema":2,`) {
+		t.Errorf("a usual task: %s", doc)
+	}
+	want.Steps[1].Corrected = &core.Corrected{Input: json.RawMessage(`{ "b": 1.50, "a": "<&>" }`), Command: 3, By: "ann", Reason: "wrong", At: want.Created + 5}
+	doc := encode(t, want)
+	if !strings.Contains(string(doc), `"Schema":3,`) || !strings.Contains(string(doc), `{ "b": 1.50, "a": "<&>" }`) {
+		t.Errorf("%s", doc)
+	}
+	if got, err := state.DecodeTask(doc); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
 func TestOrderOfMembersDoesNotMatter(t *testing.T) {
 	want := usualTask()
 	var d map[string]json.RawMessage
@@ -327,7 +343,7 @@ func TestUnreadableDocuments(t *testing.T) {
 			t.Errorf("%s: %v", doc, err)
 		}
 	}
-	_, err := state.DecodeTask([]byte(`{"Schema":3,"OrderID":"x","Steps":{"a":{"N":0}}}`))
+	_, err := state.DecodeTask([]byte(`{"Schema":4,"OrderID":"x","Steps":{"a":{"N":0}}}`))
 	if !errors.Is(err, state.ErrNewerTask) {
 		t.Errorf("a newer schema: %v", err)
 	}

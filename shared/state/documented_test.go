@@ -27,6 +27,7 @@ func TestEveryMemberIsDocumented(t *testing.T) {
 	rows(&b, "The order", taskFields)
 	rows(&b, "Each step in `Steps`", stepFields)
 	rows(&b, "A step's `error`", errorFields)
+	rows(&b, "A step's `corrected`", correctedFields)
 	want := head + begin + b.String() + "\n" + end + tail
 	if want == string(text) {
 		return

@@ -15,8 +15,19 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
-// TaskSchema is the major version of the stored document that EncodeTask writes.
-const TaskSchema = 2
+// TaskSchema is the highest major version of the stored document that this program reads. EncodeTask writes usualSchema, but for a
+// task with an input that an operator has given: an older program would send the definition's under the same key (P51).
+const (
+	TaskSchema  = 3
+	usualSchema = 2
+)
+
+func schemaOf(t *core.Task) int {
+	if slices.ContainsFunc(t.Steps, func(s core.Step) bool { return s.Corrected != nil }) {
+		return TaskSchema
+	}
+	return usualSchema
+}
 
 // ErrNewerTask: the document is of a newer major schema; nothing may be decided on it here.
 var ErrNewerTask = errors.New("stored task has a newer schema than this program knows; deploy the newer program, nothing was changed")

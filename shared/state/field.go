@@ -291,7 +291,7 @@ func key[T any](f field[T]) field[T] {
 func schemaField() field[core.Task] {
 	return field[core.Task]{
 		name: "Schema", says: "major version of this form; a program that knows only older ones leaves the document alone", key: true,
-		put: func(w *writer, name *label, _ *core.Task) { w.integer(name, TaskSchema) },
+		put: func(w *writer, name *label, t *core.Task) { w.integer(name, int64(schemaOf(t))) },
 		take: func(d *decoder, _ *core.Task) (err error) {
 			d.schema, err = readInt[int](d.r.Value())
 			return err

@@ -134,6 +134,7 @@ var stepFields = tableOf(
 	text("failed", "code of the failure after which the order goes on without it", func(s *step) *string { return &s.FailureCode }),
 	part("resolved", "what an operator stated", func(s *step) **core.Resolved { return &s.Resolved },
 		func(r *core.Resolved) bool { return r == nil }, func(*core.Resolved) error { return nil }),
+	object("corrected", "the input that an operator has given it in this run, in place of the definition's", func(s *step) **core.Corrected { return &s.Corrected }, correctedFields),
 	part("progress", "what the attempt in flight reported last", func(s *step) **core.StepProgress { return &s.Progress },
 		func(p *core.StepProgress) bool { return p == nil }, checkProgress),
 	part("answers", "who has answered what in which round, of a step that is answered from outside", func(s *step) **core.Answers { return &s.Answers },
@@ -153,6 +154,15 @@ var errorFields = tableOf(
 	after("since", "when the step was first handed back uncounted because its agent made no call that could have had an effect, if it has been so ever since",
 		func(e *core.StepError) *core.Time { return &e.Since }),
 	after("polling", "the first of these times at which its service answered not-yet, if it did", func(e *core.StepError) *core.Time { return &e.Polling }),
+)
+
+// correctedFields are the members of an input that an operator has given.
+var correctedFields = tableOf(
+	raw("input", "what its agent is given", func(c *core.Corrected) *json.RawMessage { return &c.Input }),
+	integer("command", "number of the command that gave it", func(c *core.Corrected) *int { return &c.Command }),
+	text("by", "who gave it", func(c *core.Corrected) *string { return &c.By }),
+	text("reason", "why", func(c *core.Corrected) *string { return &c.Reason }),
+	after("at", "when", func(c *core.Corrected) *core.Time { return &c.At }),
 )
 
 func usualMessage(e *core.StepError) string {

@@ -139,7 +139,7 @@ func TestCommitErrorsStandAtTheirPlaces(t *testing.T) {
 func TestLoadTellsTheBadFromTheGood(t *testing.T) {
 	s, under := open(0, 0)
 	create(t, s, "o-1")
-	for id, doc := range map[string]string{"o-new": `{"Schema":3}`, "o-bad": `{`, "o-other": `{"Schema":1,"OrderID":"x","Version":1}`} {
+	for id, doc := range map[string]string{"o-new": `{"Schema":4}`, "o-bad": `{`, "o-other": `{"Schema":1,"OrderID":"x","Version":1}`} {
 		under.Store.Commit(ctx, []port.Write{{Record: port.Record{ID: id, Version: 1, Document: []byte(doc), Created: born.Std()}, Order: &port.Order{ID: id, Created: born.Std()}}})
 	}
 	doc, err := state.EncodeTask(task("o-old", 3))

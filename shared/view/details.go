@@ -11,7 +11,7 @@ import (
 // Command is one that would be accepted.
 type Command struct {
 	Command string    `json:"command" enum:"cancel,undo,resubmit,resolve,close"`
-	Step    string    `json:"step,omitempty" doc:"of resolve"`
+	Step    string    `json:"step,omitempty" doc:"of resolve; of resubmit: a call that can get another input"`
 	Fact    core.Fact `json:"fact,omitempty" doc:"of resolve"`
 }
 
@@ -86,6 +86,7 @@ func accepts(t *core.Task, def *core.Definition, order json.RawMessage, now time
 	try(Command{Command: "close"}, core.Close{ID: id, Command: t.Command, Sender: core.Sender{By: id, Reason: id}})
 	for i := range t.Steps {
 		s := &t.Steps[i]
+		try(Command{Command: "resubmit", Step: s.Name}, core.Resubmit{ID: id, Command: t.Command, Step: s.Name, Input: json.RawMessage("{}")})
 		if !s.Attempted() {
 			continue
 		}

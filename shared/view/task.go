@@ -83,6 +83,7 @@ type Step struct {
 	Undo       *Undo              `json:"undo,omitempty" doc:"absent where the step has none"`
 	NoEffect   core.Time          `json:"noEffect,omitzero" doc:"since when it is proven that no attempt has had an effect: by its refusal (of a point of no return), or by what an operator stated"`
 	Resolved   *core.Resolved     `json:"resolved,omitempty" doc:"what an operator stated"`
+	Corrected  *core.Corrected    `json:"corrected,omitempty" doc:"the input that an operator has given it in this run, in place of the definition's"`
 	Answers    *Answers           `json:"answers,omitempty" doc:"of a step that is answered from outside"`
 	Progress   *core.StepProgress `json:"progress,omitempty" doc:"what the attempt in flight reported last, of a step with a maxDuration"`
 	Children   *Children          `json:"children,omitempty" doc:"of a step of child tasks"`
@@ -338,7 +339,7 @@ func stepOf(s *core.Step, def *core.StepDefinition) Step {
 		Name: s.Name, State: s.State, Attempts: s.Attempt, Failures: s.FailureCount,
 		LockedBy: s.LockedBy, FirstAt: s.FirstAt, ClaimedAt: s.ClaimedAt, CompleteBy: s.CompleteBy,
 		StopBy: s.StopBy, WakeAt: s.WakeAt, FinishedAt: s.FinishedAt,
-		Output: s.Output, Error: s.Error, FailedAs: s.FailureCode, NoEffect: s.NoEffect, Resolved: s.Resolved, Progress: s.Progress,
+		Output: s.Output, Error: s.Error, FailedAs: s.FailureCode, NoEffect: s.NoEffect, Resolved: s.Resolved, Corrected: s.Corrected, Progress: s.Progress,
 	}
 	undo := Undo{Running: s.Undo, Failures: s.UndoFailures, QuietBy: s.QuietBy}
 	if def != nil {

@@ -68,6 +68,9 @@ func stepMoments(s *Step, add func(at core.Time, step, what, text string)) {
 	if s.FirstAt != 0 && (s.FirstAt != s.ClaimedAt || undoing) {
 		add(s.FirstAt, s.Name, "first claimed", "")
 	}
+	if g := s.Corrected; g != nil {
+		add(g.At, s.Name, strings.TrimSuffix("got another input ("+g.By+")", " ()"), g.Reason)
+	}
 	add(s.ClaimedAt, s.Name, last, "")
 	if e := s.Error; e != nil {
 		what := "failed, "

@@ -2,6 +2,7 @@ package mutants
 
 const (
 	command = "shared/core/command.go"
+	correct = "shared/core/correct.go"
 	move    = "shared/core/move.go"
 )
 
@@ -54,6 +55,32 @@ var ofCommands = []Mutant{
 	{Name: "P48-closed-order-is-cancelled", File: command, Func: "deciding.cancelCommand", Old: "case t.ProcessState == Closed:", New: "case false:"},
 	{Name: "P48-closed-is-not-told", File: "shared/core/definition.go", Func: "Definition.Notifies", Old: "kind = StatusFailed", New: ""},
 	{Name: "P48-closed-is-told-without-who-and-why", File: end, Func: "deciding.emitFinal", Old: "s.By, s.Reason = t.Closing.By, t.Closing.Reason", New: ""},
+	{Name: "P51-step-in-doubt-gets-another-input", File: correct, Func: "deciding.correctRefusal", Old: "case s.Attempted() && !withoutEffect(s):", New: "case false:"},
+	{Name: "P51-step-that-was-done-gets-another-input", File: correct, Func: "deciding.correctRefusal", Old: "case s.State != Failed && s.State != Pending:", New: "case false:"},
+	{Name: "P51-step-that-was-undone-by-hand-gets-another-input", File: correct, Func: "deciding.correctRefusal", Old: "case r.def.Steps[i].Grade != Plain && ", New: "case false && "},
+	{Name: "P51-undone-by-hand-is-no-proof-for-a-plain-service", File: correct, Func: "deciding.correctRefusal", Old: "r.def.Steps[i].Grade != Plain && ", New: ""},
+	{Name: "P51-wait-gets-another-input", File: correct, Func: "deciding.correctRefusal", Old: "case kindOfStep(&r.def.Steps[i]) != callKind{}:", New: "case false:"},
+	{Name: "P51-input-while-undoing", File: correct, Func: "deciding.correctRefusal", Old: "case mode == errUndo:", New: "case false:"},
+	{Name: "P51-input-of-any-size", File: correct, Func: "deciding.correctRefusal", Old: "case len(e.Input) > MaxInput:", New: "case false:"},
+	{Name: "P51-next-run-needs-a-proof", File: correct, Func: "deciding.correctRefusal", Old: "case mode == compensated:", New: "case false:"},
+	{Name: "P51-input-takes-the-reserve", File: correct, Func: "deciding.correct", Old: "if !r.at.SizeLimit.keepsReserve(r.def, t) {", New: "if false {"},
+	{Name: "P51-input-is-forgotten-by-the-reserve", File: "shared/core/sizelimit.go", Func: "longestStep", Old: ", Corrected: s.Corrected", New: ""},
+	{Name: "P51-input-is-not-sent", File: advance, Func: "deciding.input", Old: "case given != nil:", New: "case false:"},
+	{Name: "P51-undo-gets-the-input-of-the-do-in-place-of-its-own", File: advance, Func: "deciding.input", Old: "case undo:\n\tcase given != nil:", New: "case given != nil:"},
+	{Name: "P51-who-and-why-are-forgotten", File: correct, Func: "deciding.correct", Old: "By: e.By, Reason: TrimMessage(e.Reason), ", New: ""},
+	{Name: "P51-input-of-another-command", File: correct, Func: "deciding.correct", Old: "Command: t.Command + 1", New: "Command: t.Command"},
+	{Name: "P51-input-outlives-its-run", File: command, Func: "deciding.restart", Old: "given != nil && given.Command == t.Command", New: "given != nil"},
+	{Name: "P51-next-run-loses-its-input", File: command, Func: "deciding.restart", Old: "given != nil && given.Command == t.Command", New: "false"},
+	{Name: "P51-move-keeps-it-in-place-of-a-new-one", File: move, Func: "Task.movedTo", Old: "s.Corrected != nil && !sameInput", New: "false && !sameInput"},
+	{Name: "P51-move-drops-it", File: move, Func: "sameInput", Old: "return kindOfStep(d)", New: "return false && kindOfStep(d)"},
+	{Name: "P51-move-keeps-it-for-another-operation", File: move, Func: "sameInput", Old: "d.Operation == n.Operation && ", New: ""},
+	{Name: "P51-document-is-open-to-older-code", File: "shared/state/encode.go", Func: "schemaOf", Old: "return TaskSchema", New: "return usualSchema"},
+	{Name: "P51-message-is-open-to-older-code", File: "shared/message/envelope.go", Func: "Control.Major", Old: " || len(m.Input) > 0", New: ""},
+	{Name: "P51-message-with-null", File: "shared/message/codec.go", Func: "Control.checkInput", Old: `case string(m.Input) == "null":`, New: "case false:"},
+	{Name: "P51-message-with-half-an-input", File: "shared/message/codec.go", Func: "Control.checkInput", Old: `case m.Step == "" || len(m.Input) == 0:`, New: "case false:"},
+	{Name: "P51-message-with-an-input-that-is-not-read-strictly", File: "shared/message/codec.go", Func: "Control.checkInput", Old: "err := strictJSON(m.Input); err != nil", New: "err := strictJSON(nil); err == nil"},
+	{Name: "P51-input-does-not-arrive", File: "functions/scheduler/handle.go", Func: "controlled", Old: "Step: c.Step, Input: c.Input, ", New: ""},
+	{Name: "P51-client-sends-no-input", File: "client/http.go", Func: "overHTTP.Command", Old: `body["step"], body["input"] = c.Step, c.Input`, New: ""},
 	{Name: "P49-agent-of-an-attempt-is-forgotten", File: move, Func: "Task.movedTo", Old: "a.Agent == \"\" && was >= 0", New: "false && was >= 0"},
 	{Name: "P49-attempts-change-before-they-are-stored", File: move, Func: "Task.movedTo", Old: "slices.Clone(t.Attempts)", New: "t.Attempts"},
 	{Name: "P49-input-may-differ", File: move, Func: "fixed", Old: "bound && !withoutEffect(s)", New: "bound && false"},

@@ -67,6 +67,8 @@ func Scenes() []Scene {
 		command(8, 5).also("commands", "o1", 1, 2).also("command", "o1", 2, 10).also("kind", "o1", 2, 1))
 	add("it is undone, moved and resubmitted", small(core.Fenced, false), plot{}.fault(anAgent, callDo, "o1/0/b", 1, PermanentFailure).
 		command(8, 1).also("aims", "o1", 1, 1))
+	add("it stops, is resolved, and resubmitted with another input", stops(small(core.Idempotent, false)), plot{}.fault(anAgent, callDo, "o1/0/b", 1, PermanentFailure).
+		command(11, 3).also("commands", "o1", 1, 2).also("command", "o1", 2, 13).also("kind", "o1", 2, 1).also("aims", "o1", 1, 2))
 	add("a point of no return stops", noReturn(small(core.Idempotent, false)), plot{}.fault(anAgent, callDo, "o1/0/b", 1, PermanentFailure).command(8, 1))
 	for _, g := range []core.Grade{core.Idempotent, core.Plain} {
 		n := string(g) + ": a point of no return "

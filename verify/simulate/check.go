@@ -198,8 +198,45 @@ func (m *move) identity() {
 		m.fail("P14", "its content changed")
 	}
 	m.moved()
+	m.corrected()
 	if d := m.after.Run - m.before.Run; d != 0 && (d != 1 || !m.commanded) {
 		m.fail("P2", "the run went from %d to %d", m.before.Run, m.after.Run)
+	}
+}
+
+// corrected: another input is given by a command only, to a step whose key has had no effect and has no open call (P51).
+func (m *move) corrected() {
+	t, b := m.after, m.before
+	for i := range t.Steps {
+		s, was := &t.Steps[i], b.Step(t.Steps[i].Name)
+		if s.Corrected == nil || t.Run == b.Run && was != nil && was.Corrected != nil && was.Corrected.Command == s.Corrected.Command {
+			continue
+		}
+		m.did("P51")
+		key := core.Key(t.OrderID, t.Run, s.Name)
+		svc := m.w.services[key]
+		switch {
+		case !m.commanded:
+			m.fail("P51", "step %s has another input, and no command gave it", s.Name)
+		case svc != nil && (svc.net > 0 || svc.applied > 0 && svc.grade != core.Plain || svc.pending > 0):
+			m.fail("P51", "step %s gets another input, and its key has had %d effects, and %d calls may land", s.Name, svc.applied, svc.pending)
+		}
+		delete(m.o.seen.meant, key+string(core.Do))
+	}
+}
+
+// given: the requests of a step that has got another input have that one (P51).
+func (w *simulation) given(t *core.Task, r *message.Request) {
+	if t == nil || t.Run != r.Run || r.Operation != core.Do && string(r.Input) == "" {
+		return
+	}
+	s := t.Step(r.Step)
+	if _, d := w.stepOf(t, r.Step); s == nil || s.Corrected == nil || r.Attempt != s.Attempt || r.Operation == core.UndoOp && d.Undo.Input != nil {
+		return
+	}
+	w.checks.did("P51")
+	if string(r.Input) != string(s.Corrected.Input) {
+		w.violate("P51", "step %s of %s is asked with %s, and was given %s", r.Step, r.OrderID, r.Input, s.Corrected.Input)
 	}
 }
 
@@ -682,6 +719,7 @@ func (w *simulation) sentRequest(p *process, r *message.Request) {
 	}
 	w.routed(t, r)
 	w.meant(o, r)
+	w.given(t, r)
 	w.because(t, r)
 	w.same("P12", o.seen.requests, fmt.Sprintf("%s/%d/%s", r.Step, r.Attempt, r.Key), r)
 	if bound := 100 + 20*len(w.def.Steps)*w.def.HopBudget; len(o.seen.requests) > bound {
@@ -696,7 +734,7 @@ func (w *simulation) because(t *core.Task, r *message.Request) {
 	}
 	_, d := w.stepOf(t, r.Step)
 	var in struct{ Because *string }
-	if !strings.Contains(string(d.Input), "because") || json.Unmarshal(r.Input, &in) != nil {
+	if !strings.Contains(string(d.Input), "because") || t.Step(r.Step).Corrected != nil || json.Unmarshal(r.Input, &in) != nil {
 		return
 	}
 	w.checks.did("P42")

@@ -265,13 +265,30 @@ func (w *simulation) command(o *order, t *core.Task, kind message.ControlKind) *
 	case message.Move:
 		c.Run, c.Definition = 0, w.aim(o)
 	case message.Resubmit:
-		if c.Run = 0; w.choose("aims", o.id, 2, 0.15) == 1 {
+		c.Run = 0
+		switch w.choose("aims", o.id, 3, 0.25) {
+		case 1:
 			c.Definition = w.aim(o)
+		case 2:
+			w.correct(o, t, c)
 		}
 	default:
 		c.Run = 0
 	}
 	return c
+}
+
+// correct gives a step another input: mostly one that has failed, now and then any other.
+func (w *simulation) correct(o *order, t *core.Task, c *message.Control) {
+	if t == nil || len(t.Steps) == 0 {
+		return
+	}
+	i := slices.IndexFunc(t.Steps, func(s core.Step) bool { return s.State == core.Failed })
+	if i < 0 || w.choose("corrects", o.id, 2, 0.3) == 1 {
+		i = w.choose("corrects", o.id+"/step", len(t.Steps), 0.7)
+	}
+	c.Step, c.Input = t.Steps[i].Name, json.RawMessage(fmt.Sprintf(`{"given":%d}`, o.commands))
+	c.Schema = c.Major()
 }
 
 // stillWaits is a step that waits in an order that has stopped; "" where there is none.

@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -697,6 +698,10 @@ func (d *driver) deliver(q *queue, letters []*letter) {
 func (d *driver) command() {
 	o := d.w.orders[0]
 	if c := d.w.command(o, d.w.store.task(o.id), d.scope.People[d.done]); c != nil {
+		if c.Kind == message.Resubmit && d.scope.Corrects != "" {
+			c.Step, c.Input = d.scope.Corrects, json.RawMessage(`{"given":1}`)
+			c.Schema = c.Major()
+		}
 		d.w.instruct(o, *c, false)
 	}
 	d.done++

@@ -14,9 +14,10 @@ import (
 type Scope struct {
 	Name string
 	Scenario
-	People  []message.ControlKind // commands that are given at any time, in this order
-	Refuses string                // a step whose do its service refuses each time; "": none
-	Down    []string              // processes that come up at any time, and not at the beginning
+	People   []message.ControlKind // commands that are given at any time, in this order
+	Refuses  string                // a step whose do its service refuses each time; "": none
+	Corrects string                // a step that a Resubmit gives another input; "": none
+	Down     []string              // processes that come up at any time, and not at the beginning
 
 	entangled bool                      // every call is interleaved with every other: to hold the reductions against
 	watching  func(*simulation, *place) // sees every state

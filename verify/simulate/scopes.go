@@ -46,6 +46,9 @@ func SmallScopes() []Scope {
 	}
 	add("stopped, closed, cancelled", terse(stops(small(core.Idempotent, false))), fails(message.Close, message.Cancel))
 	add("stopped, moved, resubmitted", terse(stops(small(core.Idempotent, false))), fails(message.Move, message.Resubmit))
+	corrects := fails(message.Resolve, message.Resubmit)
+	corrects.Corrects = "b"
+	add("stopped, resolved, resubmitted with another input", terse(stops(small(core.Idempotent, false))), corrects)
 	add("the first is skipped", terse(when(small(core.Fenced, false), 0, "false")), fails(message.Cancel))
 	add("the second is skipped", terse(when(small(core.Idempotent, true), 1, "false")), people(message.Cancel))
 	add("a condition on the order", terse(when(small(core.Fenced, true), 1, "order.wanted")), Scope{Scenario: Scenario{Order: json.RawMessage(`{"wanted":true}`)}})

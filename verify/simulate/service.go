@@ -474,6 +474,12 @@ func (w *simulation) effect(s *service, c worker.Call) error {
 	}
 	s.applied++
 	s.known, s.since = true, w.now
+	w.checks.did("P51")
+	if o := w.byID[s.order]; o != nil {
+		if meant := o.seen.meant[s.key+string(core.Do)]; meant != "" && !strings.HasSuffix(meant, " "+string(c.Input)) {
+			w.violate("P51", "%s takes effect with the input %s, and what it is to do is %s", s.key, c.Input, meant)
+		}
+	}
 	w.checks.did("3")
 	w.checks.did("11")
 	if !w.noEffect(w.store.task(c.OrderID), c.Step) {

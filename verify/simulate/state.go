@@ -367,6 +367,9 @@ func (d *driver) step(h *digest, s *core.Step, now, slack int64) {
 		h.text(string(s.Resolved.Fact))
 		h.number(int64(s.Resolved.Command))
 	}
+	if s.Corrected != nil {
+		h.text(string(s.Corrected.Input))
+	}
 	if s.Progress != nil {
 		h.number(int64(s.Progress.Percent))
 		h.number(int64(s.Progress.At) - now)
@@ -522,6 +525,7 @@ func (d *driver) content(h *digest, l *letter, taken int) {
 		h.text(m.Name)
 		h.text(m.By)
 		h.text(string(m.Value))
+		h.text(string(m.Input))
 		for _, n := range [...]int{m.Run, m.Attempt, m.Command, m.Round, m.Tries} { // no answer has a token here
 			h.number(int64(n))
 		}

@@ -164,6 +164,8 @@ func would(t *client.Task, a Action) client.Verdict {
 		v.Reason = "it would end as it stands"
 	case a.Command == "resolve":
 		v.Reason = fmt.Sprintf("it would stay in Error, with %s stated as %s", a.Step, a.Fact)
+	case a.Step != "":
+		v.Reason = "it would go on, with another input for " + a.Step
 	case t.State == core.Compensated:
 		v.Reason = "it would start again from the beginning"
 	case t.Phase == core.Undoing:

@@ -1,9 +1,13 @@
 package cli
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"os/user"
 	"regexp"
 	"slices"
@@ -41,6 +45,8 @@ type commandOptions struct {
 	by       string
 	reason   string
 	dryRun   bool
+	given    string          // resubmit: STEP=FILE
+	input    json.RawMessage // what stands in FILE
 }
 
 // verdictLine is one answer with --output json: one on each line.
@@ -57,12 +63,16 @@ func newResubmit(a *App) *cobra.Command {
 	o := &commandOptions{app: a, name: "resubmit"}
 	cmd := o.command("resubmit ID...", "Go on with orders in Error, or start undone ones again",
 		"An order in Error goes on where it stopped: forward, or with its undo. A Compensated order starts\n"+
-			"again from the beginning. Fix the cause first. `stepkeeper bulk resubmit` goes on with many.",
-		"  stepkeeper resubmit order-1001\n  stepkeeper resubmit order-1001 --deadline 2h")
+			"again from the beginning. Fix the cause first. `stepkeeper bulk resubmit` goes on with many.\n"+
+			"Where a step failed because of its input, --input gives it another one for this run: only where the step\n"+
+			"was not asked, or is resolved as not-happened, since a service must not get two inputs under one key.",
+		"  stepkeeper resubmit order-1001\n  stepkeeper resubmit order-1001 --deadline 2h\n"+
+			"  stepkeeper resubmit order-1001 --input charge-payment=corrected.json --reason \"the currency was missing\"")
 	o.numberFlag(cmd)
 	f := cmd.Flags()
 	f.StringVar(&o.deadline, "deadline", "", "new deadline: a `time` in RFC 3339, or a duration from now; without it the order has none any more")
 	f.BoolVar(&o.dryRun, "dry-run", false, "send nothing: tell whether each order would be accepted")
+	f.StringVar(&o.given, "input", "", "give a step another input: `STEP=FILE`, a JSON value; - for FILE reads standard input")
 	f.StringVar(&o.to, "definition", "", "move them first to a definition of their workflow: latest, or a `hash`; see move")
 	_ = cmd.RegisterFlagCompletionFunc("definition", cobra.FixedCompletions([]string{client.Latest}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
@@ -228,6 +238,9 @@ func (o *commandOptions) check(now time.Time) (deadline time.Time, err error) {
 	if o.number >= 0 && len(o.ids) > 1 {
 		return deadline, failure.New(failure.Usage, "give one order, or leave --command out", "--command belongs to one order, not to %d", len(o.ids))
 	}
+	if err := o.readInput(); err != nil {
+		return deadline, err
+	}
 	if o.id != "" && len(o.ids) != 1 {
 		return deadline, failure.New(failure.Usage, "give one order, or leave --command-id out", "--command-id belongs to one command of one order")
 	}
@@ -245,6 +258,44 @@ func (o *commandOptions) check(now time.Time) (deadline time.Time, err error) {
 		return deadline, failure.New(failure.Usage, "write a time like 2026-11-21T10:00:00Z, or a duration like 2h", "--deadline %q is neither a time nor a duration", o.deadline)
 	}
 	return deadline, nil
+}
+
+// readInput reads the input that a resubmit gives to a step.
+func (o *commandOptions) readInput() error {
+	if o.given == "" {
+		return nil
+	}
+	step, file, found := strings.Cut(o.given, "=")
+	o.step = step
+	if !found || step == "" || file == "" {
+		return failure.New(failure.Usage, "write --input STEP=FILE", "--input %.80q names no step and file", o.given)
+	}
+	if len(o.ids) > 1 {
+		return failure.New(failure.Usage, "give one order, or leave --input out", "--input belongs to one order, not to %d", len(o.ids))
+	}
+	in := o.app.Streams.In
+	if file != "-" {
+		f, err := os.Open(file)
+		if err != nil {
+			return failure.Wrap(err, failure.Usage, "", "the input of step %s", step)
+		}
+		defer f.Close()
+		in = f
+	}
+	text, err := io.ReadAll(io.LimitReader(in, 2*core.MaxInput))
+	if err != nil {
+		return failure.Wrap(err, failure.Usage, "", "the input of step %s", step)
+	}
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, text); err != nil {
+		return failure.Wrap(err, failure.Usage, "write one JSON value, such as {\"amount\": 12}", "the input of step %s is not JSON", step)
+	}
+	o.input = compact.Bytes()
+	c := message.Control{Schema: message.AnswerSchema, Kind: message.Resubmit, OrderID: o.ids[0], ID: "x", Step: step, Input: o.input}
+	if err := c.Check(); err != nil {
+		return failure.Wrap(err, failure.Usage, "", "the input of step %s", step)
+	}
+	return nil
 }
 
 func runCommand(ctx context.Context, o *commandOptions) error {
@@ -334,8 +385,13 @@ func (o *commandOptions) send(ctx context.Context, c *client.Client, id string, 
 		}
 		return core.Verdict{}, f
 	}
+	if o.given != "" {
+		if err := hasStep(task, o.step); err != nil && o.to == "" {
+			return core.Verdict{}, err
+		}
+	}
 	if o.dryRun {
-		v, err := bulk.Would(ctx, c, task, bulk.Action{Command: o.name, Definition: o.to})
+		v, err := bulk.Would(ctx, c, task, bulk.Action{Command: o.name, Definition: o.to, Step: o.step})
 		if err != nil {
 			return core.Verdict{}, o.app.explain(err, "order "+id)
 		}
@@ -354,7 +410,7 @@ func (o *commandOptions) send(ctx context.Context, c *client.Client, id string, 
 	case "close":
 		return c.Close(ctx, id, o.by, o.reason, seen, named)
 	case "resubmit":
-		return c.Resubmit(ctx, id, seen, named, by, client.NewDeadline(deadline), client.ToDefinition(o.to))
+		return c.Resubmit(ctx, id, seen, named, by, client.NewDeadline(deadline), client.ToDefinition(o.to), client.NewInput(o.step, o.input))
 	case "move":
 		return c.Move(ctx, id, o.to, seen, named, by)
 	}

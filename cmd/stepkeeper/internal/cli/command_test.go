@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"os"
 	"reflect"
 	"slices"
@@ -18,7 +19,7 @@ var someHash = strings.Repeat("0123456789abcdef", 2)
 func TestCommandsAreSentWithTheirNumber(t *testing.T) {
 	b := newBackend(noon)
 	fill(b)
-	c := call{server: serve(t, b).URL}
+	c := call{server: serve(t, b).URL, in: "[1.50]\n"}
 	for _, x := range []struct {
 		args []string
 		want message.Control
@@ -30,6 +31,8 @@ func TestCommandsAreSentWithTheirNumber(t *testing.T) {
 		{[]string{"close", "stopped", "--reason", "refunded", "--by", "ann"}, message.Control{Kind: message.Close, OrderID: "stopped", Command: 4, By: "ann", Reason: "refunded"}},
 		{[]string{"move", "stopped", "--definition", "latest"}, message.Control{Kind: message.Move, OrderID: "stopped", Command: 4, Definition: "latest"}},
 		{[]string{"resubmit", "stopped", "--definition", someHash}, message.Control{Kind: message.Resubmit, OrderID: "stopped", Command: 4, Definition: someHash}},
+		{[]string{"resubmit", "stopped", "--input", "zone=testdata/input.json"}, message.Control{Kind: message.Resubmit, OrderID: "stopped", Command: 4, Step: "zone", Input: json.RawMessage(`{"name":"north"}`)}},
+		{[]string{"resubmit", "stopped", "--input", "zone=-"}, message.Control{Kind: message.Resubmit, OrderID: "stopped", Command: 4, Step: "zone", Input: json.RawMessage(`[1.50]`)}},
 		{[]string{"cancel", "running"}, message.Control{Kind: message.Cancel, OrderID: "running"}},
 		{[]string{"resolve", "stopped", "zone", "not-happened"}, message.Control{Kind: message.Resolve, OrderID: "stopped", Command: 4, Step: "zone", Fact: core.NotHappened}},
 	} {
@@ -84,6 +87,14 @@ func TestCommandsRefused(t *testing.T) {
 	c.run(t, "close", "stopped").want(t, failure.Usage, "add --reason TEXT")
 	c.run(t, "move", "stopped").want(t, failure.Usage, "the definition to move to is missing", "give --definition latest")
 	c.run(t, "resubmit", "stopped", "--definition", "newest").want(t, failure.Usage, "\"newest\" is no definition")
+	c.run(t, "resubmit", "stopped", "--input", "zone").want(t, failure.Usage, "names no step and file", "--input STEP=FILE")
+	c.run(t, "resubmit", "stopped", "--input", "=x").want(t, failure.Usage, "names no step and file")
+	c.run(t, "resubmit", "stopped", "running", "--input", "zone=-").want(t, failure.Usage, "belongs to one order")
+	c.run(t, "resubmit", "stopped", "--input", "zone=testdata/none.json").want(t, failure.Usage, "testdata/none.json")
+	c.run(t, "resubmit", "stopped", "--input", "zoen=testdata/input.json").want(t, failure.NotFound, "has no step", "its steps are zone")
+	for in, want := range map[string]string{"{": "is not JSON", "null": "input is null", `{"a":1,"a":2}`: "twice", `"` + strings.Repeat("x", 32<<10) + `"`: "the limit is 32768", strings.Repeat("[", 70) + strings.Repeat("]", 70): "deeper"} {
+		call{server: c.server, in: in}.run(t, "resubmit", "stopped", "--input", "zone=-").want(t, failure.Usage, want)
+	}
 	c.run(t, "close", "stopped", "--reason", strings.Repeat("x", 513)).want(t, failure.Usage, "at most 512 bytes")
 	c.run(t, "close", "stopped", "--reason", "why", "--by", strings.Repeat("x", 129)).want(t, failure.Usage, "at most 128 bytes")
 	if len(b.commands) > 0 {

@@ -213,6 +213,25 @@ func TestActions(t *testing.T) {
 		t.Errorf("%+v %v", o, err)
 	}
 
+	// Its input cannot be computed, so that it was not asked: it gets another one (P51).
+	w.submit("impossible", "i-2")
+	w.until("it stops", w.inState("i-2", "Error"))
+	_, body = w.get("/orders/i-2")
+	wants(t, body, "stepkeeper resubmit i-2 --input charge=FILE", `name="input"`)
+	action, form = w.form("/orders/i-2", "kind", "resubmit")
+	form.Set("step", "charge")
+	form.Set("by", "ada")
+	form.Set("input", `{"amount": `)
+	if _, body = w.post(action, form); !strings.Contains(body, `role="alert"`) {
+		t.Errorf("half an input was not refused: %s", body)
+	}
+	form.Set("input", `{"amount": 12, "card": "4111"}`)
+	_, body = w.post(action, form)
+	wants(t, body, "resubmit was accepted: with another input for charge")
+	w.until("it is processed", w.inState("i-2", "Processed"))
+	_, body = w.get("/orders/i-2?show=timeline")
+	wants(t, body, "An operator gave it another input (ada)", "got another input (ada)", "&#34;amount&#34;: 12")
+
 	// The page is older than another's command: it is refused, and nothing happens.
 	action, form = w.form("/orders/o-3", "kind", "undo")
 	w.refusing("charge")
@@ -263,7 +282,7 @@ func TestActionsOfOthers(t *testing.T) {
 		"another token":       {wrong, nil, 403},
 		"another origin":      {form, []string{"Origin", "http://evil.example"}, 403},
 		"another site":        {form, []string{"Sec-Fetch-Site", "cross-site"}, 403},
-		"a form without end":  {url.Values{"token": {strings.Repeat("x", 20_000)}}, nil, 400},
+		"a form without end":  {url.Values{"token": {strings.Repeat("x", 200_000)}}, nil, 400},
 		"no number":           {url.Values{"kind": {"undo"}, "token": form["token"]}, nil, 200},
 		"an unknown command":  {url.Values{"kind": {"erase"}, "number": {"0"}, "token": form["token"]}, nil, 200},
 		"an answer to no one": {url.Values{"kind": {"answer"}, "number": {"0"}, "token": form["token"]}, nil, 200},

@@ -42,6 +42,7 @@ type advice struct {
 	Label      string
 	Danger     bool
 	NeedReason bool
+	NeedInput  bool // of the step
 }
 
 func (s *server) order(ctx context.Context, r *http.Request, _ *kept) (content, error) {
@@ -114,6 +115,10 @@ func adviceOf(a render.Advice) advice {
 		v.Danger = true
 	case "close":
 		v.Danger, v.NeedReason = true, true
+	case "resubmit":
+		if v.NeedInput = a.Do.Step != ""; v.NeedInput {
+			v.Label = "Resubmit with another input for " + a.Do.Step
+		}
 	case "resolve":
 		v.Label = fmt.Sprintf("Resolve %s: %s", a.Do.Step, a.Do.Fact)
 	}
@@ -215,6 +220,9 @@ func (s *server) commandOf(ctx context.Context, id string, r *http.Request, comm
 	with := []client.CommandOption{client.IfCommand(number), client.CommandID(command), client.By(by, reason)}
 	switch kind := r.PostFormValue("kind"); kind {
 	case "resubmit":
+		if input := strings.TrimSpace(r.PostFormValue("input")); input != "" {
+			with = append(with, client.NewInput(r.PostFormValue("step"), json.RawMessage(input)))
+		}
 		return s.Client.Resubmit(ctx, id, with...)
 	case "undo":
 		return s.Client.Undo(ctx, id, with...)

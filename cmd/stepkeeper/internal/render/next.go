@@ -56,6 +56,11 @@ func Next(t view.Task, program string) []Advice {
 			advice = append(advice, do(view.Command{Command: c}, say(why, "%s %s", c, t.OrderID)))
 		}
 	}
+	for _, s := range t.Steps {
+		if c := (view.Command{Command: "resubmit", Step: s.Name}); s.State == core.Failed && accepts(t, c) {
+			advice = append(advice, do(c, say("if its input was the cause: give it another one, and go on", "resubmit %s --input %s=FILE", t.OrderID, s.Name)))
+		}
+	}
 	if accepts(t, view.Command{Command: "close"}) {
 		last = append(last, do(view.Command{Command: "close"}, say("if it was settled by hand: end it as it stands", "close %s --reason TEXT", t.OrderID)))
 	}

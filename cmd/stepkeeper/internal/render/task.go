@@ -341,6 +341,9 @@ func (p Page) note(s view.Step) string {
 	if s.Resolved != nil {
 		notes = append(notes, "operator: "+string(s.Resolved.Fact))
 	}
+	if s.Corrected != nil {
+		notes = append(notes, strings.TrimSuffix("input given by "+Clean(s.Corrected.By), " by "))
+	}
 	return strings.Join(notes, ", ")
 }
 
