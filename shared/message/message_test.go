@@ -333,6 +333,19 @@ func TestEnvelopesKeepWhatTheyCarryAndTheirSchemas(t *testing.T) {
 	}
 }
 
+// An input is read as strictly as a submission (P51).
+func TestInputsAreReadStrictly(t *testing.T) {
+	c := message.Control{Schema: 2, OrderID: "o-1", Kind: message.Resubmit, ID: "c-1", Step: "charge"}
+	for input, want := range map[string]string{
+		`{"a":1,"a":2}`: "twice", `{"a":`: "not JSON", "\"\xff\"": "UTF-8", strings.Repeat("[", 65) + strings.Repeat("]", 65): "deeper", `"` + strings.Repeat("x", core.MaxInput) + `"`: "the limit is 32768",
+	} {
+		c.Input = json.RawMessage(input)
+		if err := c.Check(); !errors.Is(err, message.ErrUnreadable) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.40s: %v", input, err)
+		}
+	}
+}
+
 // What the schema refuses, the codec refuses; and unknown fields are no reason outside of a
 // submission, so that old and new programs can run side by side.
 func TestBadEnvelopes(t *testing.T) {
