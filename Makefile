@@ -79,7 +79,7 @@ mutants-infra: need-node ## The mutants of the infrastructure (needs Node)
 	JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=20 $(GO) run ./verify/mutants/run -only infra/
 
 .PHONY: mutants-simulated
-mutants-simulated: ## Which mutants the simulator notices alone; it must notice half of them
+mutants-simulated: ## Which mutants the simulator notices alone; it must notice all but those argued to be out of its reach
 	$(GO) run ./verify/mutants/run -by simulate
 
 N     ?= 10

@@ -18,27 +18,19 @@ type expectedWait struct {
 	vague core.Duration // it may have been decided so much earlier or later
 }
 
-// teaches notes what a commit adds to the recorded waits. Of a batch it is not known what was accepted.
-func (m *move) teaches(iv *invocation, s *sight, events []any) {
-	if len(events) != 1 {
-		s.expectedWaits = []expectedWait{{order: s.id}}
-		return
+// expectedWait is what the n-th event of an order adds to the recorded waits if it is accepted; nil: nothing.
+func (iv *invocation) expectedWait(s *sight, m *model, n int, ev any) *expectedWait {
+	r, ok := ev.(*message.Reply)
+	i := iv.letterOf(s, n)
+	if !ok || i < 0 || m.t == nil || r.Outcome == message.Progress {
+		return nil
 	}
-	if len(s.extra) > 0 {
-		return
+	step := m.t.Step(r.Step)
+	if step == nil || step.Attempt != r.Attempt {
+		return nil
 	}
-	s.expectedWaits = nil
-	r, ok := m.event.(*message.Reply)
-	if !ok || r.Outcome == message.Progress || m.before == nil {
-		return
-	}
-	i, was := iv.letterOf(s, 0), m.was(r.Step)
-	if i < 0 || was.Attempt != r.Attempt {
-		return
-	}
-	waited := min(r.Waited+iv.lay(i), max(0, m.to.Sub(was.ClaimedAt)))
-	s.expectedWaits = []expectedWait{{order: s.id, agent: m.def.Steps[m.def.Index(r.Step)].AskedAgent(was), letter: i,
-		Wait: scheduler.Wait{Waited: waited, Learnt: m.to}, vague: m.to.Sub(m.from)}}
+	waited := min(r.Waited+iv.lay(i), max(0, m.now.Sub(step.ClaimedAt)))
+	return &expectedWait{order: s.id, agent: m.def.Steps[m.def.Index(r.Step)].AskedAgent(m.t.Step(r.Step)), letter: i, Wait: scheduler.Wait{Waited: waited, Learnt: m.now}}
 }
 
 // learnt holds what a Scheduler has learnt in a handling to what its replies taught. gone tells of which orders

@@ -14,7 +14,7 @@ var rules = []Covered{
 	{"P1", []string{"14", "P18"}, ""},
 	{"P2", []string{"P2", "3", "P3"}, ""},
 	{"P3", []string{"P3", "P32"}, ""},
-	{"P4", []string{"P15", "P12"}, ""}, // the causes of claims and ends are compared
+	{"P4", []string{"P15", "P12"}, ""}, // the model compares the causes of all claims
 	{"P5", []string{"P5", "P17", "P18"}, ""},
 	{"P6", []string{"P6", "P12", "P25"}, ""},
 	{"P7", []string{"10", "9", "P15"}, ""},
@@ -53,7 +53,7 @@ var rules = []Covered{
 	{"P36", []string{"P36", "P5"}, ""},
 	{"P37", []string{"P37", "P33"}, ""},
 	{"P39", []string{"P12"}, ""},
-	{"P40", []string{"P40", "5"}, ""},
+	{"P40", []string{"P40", "5"}, ""}, // by invariants alone: no model is held against the tasks of a run with children
 	{"P41", []string{"P41", "8"}, ""},
 	{"P42", []string{"P42", "7", "P15", "P16"}, ""},
 	{"P43", []string{"P43", "P15"}, ""},

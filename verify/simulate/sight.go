@@ -1,8 +1,8 @@
 package simulate
 
 import (
-	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -196,7 +196,36 @@ func (s *sight) has(want mail) bool {
 	})
 }
 
-// decided holds a commit to what it has to send, and to the rules of what one event makes of a task.
+// modelFor prepares the model for a decision that a handling makes at a time.
+func (iv *invocation) modelFor(s *sight, t *core.Task, at reading) *model {
+	w := iv.w
+	m := &model{def: w.def, defs: w.defs, latest: w.def, t: copyOf(t), now: at.now, by: iv.p.name, waits: at.waits, loose: iv.orders() > 1, room: w.room}
+	m.key = firstKeys.Current()
+	if iv.p.deploy > 0 {
+		m.latest, m.key = w.newer, laterKeys.Current()
+	}
+	switch {
+	case t != nil:
+		m.def = w.defOf(t)
+	default:
+		m.def = m.latest
+	}
+	if r := w.store.rows[s.id]; r != nil && r.order != nil {
+		m.content = r.order.Body
+		m.expired = r.task == nil
+	}
+	m.direct = iv.direct != nil
+	m.backlog = func(queue string) bool {
+		messages, asked := iv.depths[queue]
+		if !asked {
+			m.unasked = queue
+		}
+		return messages > w.capacity
+	}
+	return m
+}
+
+// decided holds a commit against the model. settling commits have their own rule.
 func (m *move) decided() {
 	iv := m.w.cur
 	if iv == nil {
@@ -208,34 +237,91 @@ func (m *move) decided() {
 		m.settledHere(s)
 		return
 	}
-	s.after, s.claims = m.after, s.claims[:0]
+	s.claims = s.claims[:0]
 	for i := range m.after.Steps {
-		st := &m.after.Steps[i]
-		for attempt := m.was(st.Name).Attempt; attempt < st.Attempt; { // a batch may claim a step, and then its undo
+		st, attempt := &m.after.Steps[i], 0
+		if m.before != nil {
+			attempt = m.was(st.Name).Attempt
+		}
+		for attempt < st.Attempt { // a batch may claim a step, and then its undo
 			attempt++
 			s.claims = append(s.claims, mail{kind: 'r', step: st.Name, attempt: attempt})
 		}
 	}
 	if len(m.w.below) > 0 {
+		s.after = m.after
 		m.children()
 		return
 	}
+	times := iv.times(s)
+	rule, diff := "", ""
+	for _, now := range times {
+		model := iv.modelFor(s, m.before, now)
+		model.real = m.after
+		if rule, diff = m.predict(iv, s, model); diff == "" {
+			if len(times) > 1 && len(s.events(iv)) > 1 {
+				model.unpinAlerts(m.after)
+			}
+			s.after, s.must = m.after, append(s.must, model.mails...)
+			for i := range s.expectedWaits {
+				s.expectedWaits[i].vague = max(s.expectedWaits[i].vague, times[len(times)-1].now.Sub(times[0].now))
+			}
+			m.did(rule)
+			return
+		}
+	}
+	if rule == "" || len(times) > 1 && len(s.events(iv)) > 1 {
+		s.after, s.expectedWaits = m.after, []expectedWait{{order: s.id}}
+		return // each event had a time of its own
+	}
+	m.fail(rule, "%s", diff)
+}
+
+// unpinAlerts leaves open when an Error was that a later event of the same batch has ended: each event had a time
+// of its own.
+func (m *model) unpinAlerts(t *core.Task) {
+	for i := range m.mails {
+		if mail := &m.mails[i]; mail.kind == 'a' && (mail.wakeAt != t.Ended || t.ProcessState != core.Error) {
+			mail.wakeAt = 0
+		}
+	}
+}
+
+// predict runs the model, and answers how what was committed differs from it.
+func (m *move) predict(iv *invocation, s *sight, model *model) (rule, diff string) {
+	if m.supervisor {
+		rule = model.sweep()
+		switch {
+		case rule == "":
+			rule = "P10"
+			if first := live(m.after); m.after.Due != first {
+				return rule, fmt.Sprintf("the Supervisor pushed it to %s, and its earliest live time is %s", m.after.Due, first)
+			}
+		case model.unasked != "":
+			return "P32", "the Supervisor never asked how much waits in the queue " + model.unasked
+		}
+		return rule, model.differs(m.after)
+	}
 	events := s.events(iv)
-	if len(events) == 0 && !m.supervisor {
-		m.fail("P8", "no event is known that led to this commit")
-		return
+	if len(events) == 0 {
+		return "P8", "no event is known that led to this commit"
 	}
-	if len(events) == 1 {
-		m.event = events[0]
+	if len(s.extra) == 0 {
+		s.expectedWaits = nil
 	}
-	m.times = iv.times(s)
-	m.from, m.to = m.times[0].now, m.times[len(m.times)-1].now
-	m.teaches(iv, s, events)
-	s.must = append(s.must, m.owed(s)...)
 	for i, ev := range events {
-		s.must = append(append(s.must, iv.told(s, ev)...), iv.again(s, i, ev)...)
+		before, taught := model.changed, iv.expectedWait(s, model, i, ev)
+		model.changed, model.fresh = false, s.fresh(iv, i)
+		if r := model.take(ev); model.changed || rule == "" {
+			rule = r
+		}
+		if model.changed && taught != nil {
+			s.expectedWaits = append(s.expectedWaits, *taught)
+		}
+		model.changed = model.changed || before
+		model.ahead = false
 	}
-	m.rules()
+	return rule, model.differs(m.after)
 }
 
 // events are those of the handling, as the Scheduler has to take them.
@@ -267,6 +353,143 @@ func (iv *invocation) letterOf(s *sight, n int) int {
 		}
 	}
 	return -1
+}
+
+// differs says how a task is other than the model's, "" where it is not.
+func (m *model) differs(real *core.Task) string {
+	if m.t == nil {
+		return "it was stored, and the event makes no task"
+	}
+	t := m.t
+	type field struct {
+		name      string
+		want, got any
+	}
+	for _, f := range [...]field{
+		{"ProcessState", t.ProcessState, real.ProcessState}, {"Phase", t.Phase, real.Phase}, {"Why", t.Why, real.Why}, {"Run", t.Run, real.Run},
+	} {
+		if f.want != f.got {
+			return fmt.Sprintf("its %s is %v and must be %v", f.name, f.got, f.want)
+		}
+	}
+	for _, f := range [...]struct {
+		name      string
+		want, got int64
+	}{
+		{"Command", int64(t.Command), int64(real.Command)}, {"Hops", int64(t.Hops), int64(real.Hops)}, {"Claims", int64(t.Claims), int64(real.Claims)},
+		{"StatusSeq", int64(t.StatusSeq), int64(real.StatusSeq)}, {"EndSeq", int64(t.EndSeq), int64(real.EndSeq)},
+		{"EndCommand", int64(t.EndCommand), int64(real.EndCommand)}, {"Ended", int64(t.Ended), int64(real.Ended)}, {"Tell", int64(t.ResendAt), int64(real.ResendAt)},
+		{"Deadline", int64(t.Deadline), int64(real.Deadline)}, {"DeadlineSeq", int64(t.DeadlineSeq), int64(real.DeadlineSeq)},
+	} {
+		if f.want != f.got {
+			return fmt.Sprintf("its %s is %d and must be %d", f.name, f.got, f.want)
+		}
+	}
+	if t.Definition != real.Definition || !maps.Equal(t.Removed, real.Removed) || t.EndCause != real.EndCause || t.TokenKey != real.TokenKey {
+		return fmt.Sprintf("it pins %s without %v, its end came of %q, and must pin %s without %v, come of %q",
+			real.Definition, real.Removed, real.EndCause, t.Definition, t.Removed, t.EndCause)
+	}
+	if t.CancelAsked != real.CancelAsked {
+		return fmt.Sprintf("that a Cancel was asked for is %v", real.CancelAsked)
+	}
+	if (t.Closing == nil) != (real.Closing == nil) || t.Closing != nil && *t.Closing != *real.Closing {
+		return "who closed it, or why, is something else"
+	}
+	if text := differVerdicts(t.Verdicts, real.Verdicts); text != "" {
+		return text
+	}
+	if text := m.differAttempts(t, real); text != "" {
+		return text
+	}
+	if len(t.Steps) != len(real.Steps) {
+		return fmt.Sprintf("it has %d steps, and must have %d", len(real.Steps), len(t.Steps))
+	}
+	for i := range t.Steps {
+		if t.Steps[i].Name != real.Steps[i].Name {
+			return fmt.Sprintf("it has step %s where %s must be", real.Steps[i].Name, t.Steps[i].Name)
+		}
+		if text := differStep(&t.Steps[i], &real.Steps[i]); text != "" {
+			return "step " + t.Steps[i].Name + ": " + text
+		}
+	}
+	return ""
+}
+
+func differVerdicts(want, got []core.Verdict) string {
+	if len(want) != len(got) {
+		return fmt.Sprintf("it keeps %d verdicts, not %d", len(got), len(want))
+	}
+	for i := range want {
+		if want[i].ID != got[i].ID || want[i].Accepted != got[i].Accepted || want[i].Command != got[i].Command {
+			return fmt.Sprintf("command %s %s: accepted is %v (%s) and must be %v", got[i].Command, got[i].ID, got[i].Accepted, got[i].Reason, want[i].Accepted)
+		}
+	}
+	return ""
+}
+
+// differAttempts: each attempt that did not end done is in the list, or in the counts. Where documents are full, more of
+// them are counted only (P28).
+func (m *model) differAttempts(want, got *core.Task) string {
+	for m.room.limit > 0 && len(want.Attempts) > len(got.Attempts) {
+		want.Earlier.Count(want.Attempts[0].Outcome)
+		want.Attempts = want.Attempts[1:]
+	}
+	if want.Earlier != got.Earlier || len(want.Attempts) != len(got.Attempts) {
+		return fmt.Sprintf("it keeps %d attempts, and counts %+v before them; it must keep %d, and count %+v", len(got.Attempts), got.Earlier, len(want.Attempts), want.Earlier)
+	}
+	for i := range want.Attempts {
+		if want.Attempts[i] != got.Attempts[i] {
+			return fmt.Sprintf("it keeps the attempt %+v, and must keep %+v", got.Attempts[i], want.Attempts[i])
+		}
+	}
+	return ""
+}
+
+func differStep(want, got *core.Step) string {
+	switch {
+	case want.State != got.State:
+		return fmt.Sprintf("it is %s and must be %s", got.State, want.State)
+	case want.LockedBy != got.LockedBy:
+		return fmt.Sprintf("it is locked by %q and must be by %q", got.LockedBy, want.LockedBy)
+	case want.Agent != got.Agent:
+		return fmt.Sprintf("its agent is %q and must be %q", got.Agent, want.Agent)
+	case want.Undo != got.Undo:
+		return fmt.Sprintf("that it is being undone is %v", got.Undo)
+	case want.Cause != got.Cause:
+		return fmt.Sprintf("its cause is %q and must be %q", got.Cause, want.Cause)
+	case want.FailureCode != got.FailureCode:
+		return fmt.Sprintf("the code of its failure is %q and must be %q", got.FailureCode, want.FailureCode)
+	case (want.Progress == nil) != (got.Progress == nil) || want.Progress != nil && *want.Progress != *got.Progress:
+		return fmt.Sprintf("its progress is %+v and must be %+v", got.Progress, want.Progress)
+	case string(want.Output) != string(got.Output):
+		return fmt.Sprintf("its output is %.80s and must be %.80s", got.Output, want.Output)
+	case (want.Resolved == nil) != (got.Resolved == nil) || want.Resolved != nil && *want.Resolved != *got.Resolved:
+		return "the operator's fact is another one"
+	case (want.Corrected == nil) != (got.Corrected == nil) || want.Corrected != nil && (string(want.Corrected.Input) != string(got.Corrected.Input) || want.Corrected.Command != got.Corrected.Command ||
+		want.Corrected.By != got.Corrected.By || want.Corrected.Reason != got.Corrected.Reason || want.Corrected.At != got.Corrected.At):
+		return "the input that an operator gave is another one"
+	}
+	if text := differAnswers(want.Answers, got.Answers); text != "" {
+		return text
+	}
+	for _, f := range [...]struct {
+		name      string
+		want, got int64
+	}{
+		{"Attempt", int64(want.Attempt), int64(got.Attempt)}, {"First", int64(want.First), int64(got.First)},
+		{"FailureCount", int64(want.FailureCount), int64(got.FailureCount)}, {"UndoFailures", int64(want.UndoFailures), int64(got.UndoFailures)},
+		{"ClaimedAt", int64(want.ClaimedAt), int64(got.ClaimedAt)}, {"CompleteBy", int64(want.CompleteBy), int64(got.CompleteBy)},
+		{"StopBy", int64(want.StopBy), int64(got.StopBy)}, {"WakeAt", int64(want.WakeAt), int64(got.WakeAt)},
+		{"QuietBy", int64(want.QuietBy), int64(got.QuietBy)}, {"LastStopBy", int64(want.LastStopBy), int64(got.LastStopBy)},
+		{"Allowance", int64(want.Allowance), int64(got.Allowance)}, {"Queued", int64(want.Queued), int64(got.Queued)},
+		{"Error.Since", int64(sinceOf(want)), int64(sinceOf(got))}, {"Error.Polling", int64(pollingOf(want)), int64(pollingOf(got))},
+		{"FirstAt", int64(want.FirstAt), int64(got.FirstAt)}, {"NoEffect", int64(want.NoEffect), int64(got.NoEffect)}, {"FinishSeq", int64(want.FinishSeq), int64(got.FinishSeq)},
+	} {
+		if f.want != f.got {
+			return fmt.Sprintf("its %s is %d and must be %d", f.name, f.got, f.want)
+		}
+	}
+	return ""
 }
 
 // settledHere: only a handling that itself sent all of it settles an end (P11).
@@ -344,35 +567,34 @@ func (s *sight) toldAll(def *core.Definition, t *core.Task) bool {
 // spent: the messages of an order that are deleted, although nothing was committed for them, change
 // nothing. It answers what they have to send again.
 func (iv *invocation) spent(s *sight) (must []mail, ok bool) {
-	w, events := iv.w, s.events(iv)
+	w := iv.w
 	var broken string
 	version := int64(0)
 	if s.base != nil {
 		version = s.base.Version
 	}
 	for _, at := range iv.times(s) {
+		m := iv.modelFor(s, s.base, at)
 		broken = ""
-		for _, ev := range events {
-			rule, ahead := iv.counts(s.base, ev, at.now)
-			if ahead {
+		for i, ev := range s.events(iv) {
+			m.changed, m.fresh = false, s.fresh(iv, i)
+			rule := m.take(ev)
+			if m.ahead {
 				w.violate("P8", "order %s: %s is ahead of the document, and was deleted", s.id, say(ev))
 				return nil, false
 			}
-			broken = cmp.Or(broken, rule)
+			if m.changed && broken == "" {
+				broken = rule
+			}
 		}
+		must = m.mails
 		if broken == "" {
-			break
+			iv.copied(s)
+			return must, true
 		}
 	}
-	if broken != "" {
-		w.violate(broken, "order %s, version %d: %s changes it, and was deleted without a commit", s.id, version, say(events[0]))
-		return nil, false
-	}
-	for i, ev := range events {
-		must = append(append(must, iv.told(s, ev)...), iv.again(s, i, ev)...)
-	}
-	iv.copied(s)
-	return must, true
+	w.violate(broken, "order %s, version %d: %s changes it, and was deleted without a commit", s.id, version, say(s.events(iv)[0]))
+	return nil, false
 }
 
 // copied: what was not handled before, and changes nothing, has its sender answered and nothing else sent,
@@ -417,10 +639,14 @@ func (iv *invocation) unreadable(gone func(id string) bool) {
 // stays: one of the messages of the order is ahead of the document (P8).
 func (iv *invocation) stays(id string) bool {
 	s := iv.sight(id)
-	return slices.ContainsFunc(s.events(iv), func(ev any) bool {
-		_, ahead := iv.counts(s.base, ev, iv.times(s)[0].now)
-		return ahead
-	})
+	m := iv.modelFor(s, s.base, iv.times(s)[0])
+	for _, ev := range s.events(iv) {
+		m.take(ev)
+		if m.ahead {
+			return true
+		}
+	}
+	return false
 }
 
 // times are the readings since the order was loaded.
@@ -537,18 +763,21 @@ func (iv *invocation) swept(due []dueAt) {
 			continue
 		}
 		w.checks.did("P16")
-		times := iv.times(s)
-		switch first := live(s.base); {
-		case first != 0 && first <= times[0].now && !iv.backlog(port.Control):
-			w.violate("P16", "order %s, version %d: it is overdue since %s, and a sweep has looked at it and left it as it was", s.id, s.base.Version, first)
-		case s.base.Due != first && first > times[len(times)-1].now:
-			w.violate("P10", "order %s, version %d: a sweep has looked at it and left its due time", s.id, s.base.Version)
+		rule := ""
+		for _, now := range iv.times(s) {
+			m := iv.modelFor(s, s.base, now)
+			if rule = m.sweep(); rule == "" && s.base.Due != live(s.base) {
+				rule = "P10"
+			}
+			if rule == "" {
+				break
+			}
+		}
+		if rule != "" {
+			w.violate(rule, "order %s, version %d: a sweep has looked at it and left it as it was", s.id, s.base.Version)
 		}
 	}
 }
-
-// backlog: more waits in a queue than is taken at a time (P32), as the handling saw it.
-func (iv *invocation) backlog(queue string) bool { return iv.depths[queue] > iv.w.capacity }
 
 // restarted holds a restart to P27: all that is under way is emitted again.
 func (iv *invocation) restarted(due []dueAt) {

@@ -56,7 +56,7 @@ type simulation struct {
 	def     *core.Definition
 	newer   *core.Definition   // the same workflow, deployed later
 	defs    []*core.Definition // all that an order may pin (P49): def, newer, and others
-	below   []*core.Definition // what children run, and theirs (P40). Where there are any, commits are not held to the rules of one event
+	below   []*core.Definition // what children run, and theirs (P40). Where there are any, no model is held against the tasks of the run
 
 	now         int64
 	heap        heap

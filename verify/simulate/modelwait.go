@@ -1,9 +1,97 @@
 package simulate
 
-import "github.com/stepkeeper/stepkeeper/shared/core"
+import (
+	"encoding/json"
+	"time"
 
-// longestWait is how far ahead a wait may end (P34).
-const longestWait = 366 * core.Day
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+// longestWait is how far ahead a wait may end, and longestDelay how long a message can be delayed (P34).
+const (
+	longestWait  = 366 * core.Day
+	longestDelay = 900 * core.Second
+)
+
+// spanOfWait is between what and what a wait ends that is claimed now: the share of its spread is free. It is not
+// ok where until is no time, or lies too far ahead (P34).
+func (m *model) spanOfWait(i int) (from, to core.Time, ok bool) {
+	d := &m.def.Steps[i]
+	from = m.now.Add(d.Wait.For)
+	if d.Input != nil {
+		value, err := m.def.Expr.Input(i, m.environment(i))
+		var text string
+		if err != nil || json.Unmarshal(value, &text) != nil {
+			return 0, 0, false
+		}
+		at, err := time.Parse(time.RFC3339Nano, text)
+		if from = core.TimeOf(at); err != nil || from > m.now.Add(longestWait) {
+			return 0, 0, false
+		}
+	}
+	return from, from.Add(d.Wait.Spread), true
+}
+
+// overAtOnce: its time has passed. Where that depends on its share of the spread, the real task says so.
+func (m *model) overAtOnce(i int) bool {
+	if m.def.Steps[i].Answer != nil {
+		a, _, ok := m.asked(i)
+		if ok {
+			_, ok = wholeNeed(a)
+		}
+		return ok
+	}
+	if m.def.Steps[i].Wait == nil {
+		return false
+	}
+	from, to, ok := m.spanOfWait(i)
+	return ok && from <= m.now && (to <= m.now || m.real == nil || m.realStep(i).FinishedAt == m.now)
+}
+
+// claimWait: a claim that asks no agent, fixes when it ends, and leaves a time (P33, P34).
+func (m *model) claimWait(i int) {
+	s := &m.t.Steps[i]
+	from, to, _ := m.spanOfWait(i)
+	s.Attempt++
+	m.first(s)
+	s.State, s.Cause, s.NoEffect, s.ClaimedAt, s.WakeAt = core.Waiting, m.cause, 0, m.now, to
+	if m.overAtOnce(i) {
+		m.finish(i, nil)
+		return
+	}
+	if m.real != nil {
+		if at := m.realStep(i).WakeAt; at >= from && at <= to {
+			s.WakeAt = at
+		}
+	}
+	m.leaveTime(i)
+}
+
+// leaveTime: a Wake where a message can be delayed for as long, else the Supervisor's time (P34).
+func (m *model) leaveTime(i int) {
+	s, next := &m.t.Steps[i], nextLook(m.def, m.t, i)
+	if s.CompleteBy = next; next.Sub(m.now) <= longestDelay {
+		s.CompleteBy = max(next, m.now).Add(m.def.Grace)
+	}
+	m.post('w', s.Name, s.Attempt, next)
+}
+
+// lookAgain: Resubmit ends a wait whose time came while the task was in Error, and lets another go on (P33).
+func (m *model) lookAgain(i int) {
+	s := &m.t.Steps[i]
+	if m.def.Steps[i].Answer != nil {
+		m.lookAtAnswers(i)
+	}
+	switch {
+	case s.State != core.Waiting:
+		return
+	case m.def.Steps[i].Answer == nil && s.WakeAt <= m.now:
+		m.finish(i, nil)
+		return
+	}
+	s.Cause = m.cause
+	m.leaveTime(i)
+}
 
 // longest is the most that an order of any of the definitions waits.
 func longest(all []*core.Definition) (most int64) {
