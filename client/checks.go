@@ -35,7 +35,7 @@ const (
 const MostSkew = 30 * time.Second
 
 // Checks looks at what has to be right for orders to be carried on, and finds fault without changing anything. Of a
-// server it is what its health says, and the clock; of a stack: access to its tables, what takes from its queues, dead
+// server it is what its health says, the clock, and dead letters; of a stack: access to its tables, what takes from its queues, dead
 // letters, sweeps, the stored definitions, the account's limit of concurrent executions, and the clock. An error means
 // that the server did not answer; what of a stack cannot be looked at is CheckUnknown.
 func (c *Client) Checks(ctx context.Context) ([]Check, error) {
@@ -45,7 +45,15 @@ func (c *Client) Checks(ctx context.Context) ([]Check, error) {
 	if !ok {
 		return nil, nil
 	}
-	return again(ctx, c, via.Checks)
+	checks, err := again(ctx, c, via.Checks)
+	if err != nil {
+		return nil, err
+	}
+	queues, err := c.DeadLetterQueues(ctx)
+	if err != nil {
+		return append(checks, Check{Name: "dead letters", Result: CheckUnknown, Text: err.Error()}), ctx.Err()
+	}
+	return append(checks, CheckDeadLetters(queues, time.Now())...), nil
 }
 
 // CheckClock compares the time of an answer with the one here when it came.

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
@@ -38,6 +40,7 @@ const (
 type overHTTP struct {
 	base   string
 	client *http.Client
+	sdk    aws.Config // the server serves its queues in the protocol of SQS
 }
 
 func newHTTP(baseURL string, o httpOptions) (*overHTTP, error) {
@@ -53,7 +56,9 @@ func newHTTP(baseURL string, o httpOptions) (*overHTTP, error) {
 			ResponseHeaderTimeout: pollWait + answerTimeout,
 		}}
 	}
-	return &overHTTP{base: strings.TrimRight(u.String(), "/"), client: c}, nil
+	h := &overHTTP{base: strings.TrimRight(u.String(), "/"), client: c}
+	h.sdk = aws.Config{Region: "local", BaseEndpoint: &h.base, HTTPClient: c, Credentials: aws.AnonymousCredentials{}}
+	return h, nil
 }
 
 // path escapes an order ID. "." and ".." are valid IDs and would vanish from a path.

@@ -184,7 +184,7 @@ func TestWhoMayWhat(t *testing.T) {
 			each("cloudformation:DescribeStacks", "AWS::StackId"), each("dynamodb:Query", "Tasks/index/complete-by"),
 			each("sqs:GetQueueAttributes", slices.Concat(requests, []string{"Intake", "Control", "Replies"}, dead)...),
 			each("lambda:GetEventSourceMapping", mapped...), each("cloudwatch:GetMetricData", "*"), each("sqs:ReceiveMessage", dead...), each("sqs:DeleteMessage", dead...),
-			each("sqs:ListMessageMoveTasks", dead...), each("sqs:StartMessageMoveTask", dead...), each("sqs:CancelMessageMoveTask", dead...)),
+			each("sqs:ChangeMessageVisibility", dead...), each("sqs:ListMessageMoveTasks", dead...), each("sqs:StartMessageMoveTask", dead...), each("sqs:CancelMessageMoveTask", dead...)),
 		"Application": slices.Concat(each("sqs:SendMessage", "Intake", "Control"), each("dynamodb:GetItem", "Orders", "Tasks", "Definitions"),
 			each("cloudformation:DescribeStacks", "AWS::StackId")),
 	}

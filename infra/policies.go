@@ -117,7 +117,7 @@ func (s *Stepkeeper) operatorAccess() []awsiam.PolicyStatement {
 		allow("Depths", attributes, append(all, dead...)...),
 		allow("Mappings", []string{"lambda:GetEventSourceMapping"}, mappings...), // listing them knows no resources
 		allow("DeadLetters", []string{
-			"sqs:CancelMessageMoveTask", "sqs:DeleteMessage", "sqs:ListMessageMoveTasks", "sqs:ReceiveMessage", "sqs:StartMessageMoveTask",
+			"sqs:CancelMessageMoveTask", "sqs:ChangeMessageVisibility", "sqs:DeleteMessage", "sqs:ListMessageMoveTasks", "sqs:ReceiveMessage", "sqs:StartMessageMoveTask",
 		}, dead...),
 		readMetrics(),
 		allow("Redrive", send, append(requests, s.queues["replies"].queue.QueueArn())...),

@@ -23,15 +23,9 @@ const (
 	missedSweepsAllowed = 3
 	// overdueAllowed is how late a task may be, beyond one interval of sweeps: Tuning.OldestOverdue's default.
 	overdueAllowed = 4 * time.Minute
-	// keptFor is how long a queue of dead letters keeps a message: SQS's longest.
-	keptFor = 14 * 24 * time.Hour
 )
 
-// deadQueue is the name by which Queues knows a queue of Outputs.Dead.
-func deadQueue(name string) string { return "dead " + name }
-
-// Checks looks at what has to be right for the stack to carry orders on; it changes nothing, but for a second hides up
-// to ten messages of each queue of dead letters that holds any. Sending is not tried.
+// Checks looks at what has to be right for the stack to carry orders on; it changes nothing. Sending is not tried.
 func (t *transport) Checks(ctx context.Context) ([]client.Check, error) {
 	checks := []client.Check{{Name: "stack", Result: client.CheckOK, Text: fmt.Sprintf("%s in %s has %d workflows and %d agents",
 		t.Outputs.Stack, t.Outputs.Region, len(t.Outputs.Workflows), len(t.Outputs.Requests))}}
@@ -43,7 +37,6 @@ func (t *transport) Checks(ctx context.Context) ([]client.Check, error) {
 	if err == nil || len(unattended) > 0 {
 		checks = append(checks, client.CheckUnattended(unattended)...)
 	}
-	checks = append(checks, t.checkDead(ctx)...)
 	checks = append(checks, t.checkSweeps(ctx)...)
 	checks = append(checks, t.checkDefinitions(ctx))
 	return append(checks, t.checkAccount(ctx)...), ctx.Err()
@@ -71,45 +64,6 @@ func (t *transport) checkAccess(ctx context.Context) client.Check {
 			Fix: "use credentials that may read them: attach the policy " + t.Outputs.Operator + " to their role"}
 	}
 	return client.Check{Name: "access", Result: client.CheckOK, Text: "orders, tasks and the index can be read; sending was not tried"}
-}
-
-// checkDead counts the messages that were given up, and says how old they are.
-func (t *transport) checkDead(ctx context.Context) []client.Check {
-	var checks []client.Check
-	for _, name := range slices.Sorted(maps.Keys(t.Outputs.Dead)) {
-		q, err := t.Queues.Queue(deadQueue(name))
-		var depth port.Depth
-		if err == nil {
-			depth, err = q.Depth(ctx)
-		}
-		what := "dead letters of " + name
-		if name == port.Quarantine || name == missedSweeps {
-			what = name
-		}
-		if err != nil {
-			checks = append(checks, unknown(what, failed(ctx, use{"sqs:GetQueueAttributes", what, t.Outputs.Operator}, err)))
-			continue
-		}
-		if n := depth.Visible + depth.InFlight + depth.Delayed; n > 0 {
-			checks = append(checks, client.Check{Name: what, Result: client.CheckFailed, Text: fmt.Sprintf("%d messages%s", n, age(ctx, q)),
-				Fix: "docs/aws-recovery.md, \"Dead letters\", says how to look at them and how to send them again"})
-		}
-	}
-	if len(checks) == 0 {
-		checks = append(checks, client.Check{Name: "dead letters", Result: client.CheckOK, Text: fmt.Sprintf("none in %d queues", len(t.Outputs.Dead))})
-	}
-	return checks
-}
-
-// age looks at some messages of a queue: SQS tells the age of the oldest as a metric only.
-func age(ctx context.Context, q port.Queue) string {
-	seen, err := q.Receive(ctx, port.MaxBatch, 0, time.Second)
-	if err != nil || len(seen) == 0 {
-		return ""
-	}
-	oldest := slices.MinFunc(seen, func(a, b port.Delivery) int { return a.SentAt.Compare(b.SentAt) }).SentAt
-	return fmt.Sprintf("; the oldest of %d looked at was sent %s ago, and is deleted in %s", len(seen),
-		time.Since(oldest).Round(time.Minute), time.Until(oldest.Add(keptFor)).Round(time.Hour))
 }
 
 // checkSweeps finds out when the Supervisor last came, and how late the latest task is.

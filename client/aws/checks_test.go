@@ -82,7 +82,7 @@ func TestChecks(t *testing.T) {
 			w.Parts.Outputs.Requests = map[string]string{"mail": "url"}
 			w.Parts.Queues = counted{w.Parts.Queues, map[string]func() (port.Depth, error){
 				port.Requests("mail"): func() (port.Depth, error) { return port.Depth{}, errors.New("AccessDenied") },
-				"dead intake":         func() (port.Depth, error) { return port.Depth{}, nil },
+				"dead-intake":         func() (port.Depth, error) { return port.Depth{}, nil },
 			}}
 		}, "queues", client.CheckUnknown, "requests-mail", ""},
 		{"the Supervisor never came", func(_ *stacktest.Deployment, s *supervisor, _ *account) { s.last = time.Time{} },
@@ -113,7 +113,7 @@ func TestChecks(t *testing.T) {
 			s, a := &supervisor{last: time.Now().Add(-2 * time.Minute), due: time.Now().Add(-time.Minute)}, &account{limit: 10}
 			w.Parts.Outputs.Concurrency, w.Parts.Outputs.SweepInterval = 10, time.Minute
 			w.Parts.Outputs.Dead = map[string]string{port.Intake: "url"}
-			w.Parts.Queues = counted{w.Parts.Queues, map[string]func() (port.Depth, error){"dead intake": func() (port.Depth, error) { return port.Depth{}, nil }}}
+			w.Parts.Queues = counted{w.Parts.Queues, map[string]func() (port.Depth, error){"dead-intake": func() (port.Depth, error) { return port.Depth{}, nil }}}
 			w.Parts.Sweeps, w.Parts.Lambda = s, a
 			c.change(w, s, a)
 			checks, err := w.Client().Checks(t.Context())

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
@@ -119,13 +120,10 @@ func deadOf(values map[string]string, prefix string, mappings map[string]string)
 	}
 	dead[port.Quarantine] = values[prefix+"QuarantineUrl"]
 	if url := values[prefix+"MissedSweepsUrl"]; url != "" {
-		dead[missedSweeps] = url
+		dead[client.MissedSweeps] = url
 	}
 	return dead
 }
-
-// missedSweeps is the queue of the schedule's ticks that were given up.
-const missedSweeps = "missed-sweeps"
 
 // prefixOf finds the ID that begins the keys: the one of an IntakeUrl that stands beside a Version.
 func prefixOf(values map[string]string, construct string) (string, error) {

@@ -47,6 +47,10 @@ func TestPoliciesAllowWhatIsCalled(t *testing.T) {
 			needed["dynamodb:Query"] = []string{"/index/complete-by"}
 			needed["sqs:GetQueueAttributes"] = []string{"EngineIntake", "EngineReplies", "EngineControl", "EngineRequestsPayment"}
 			needed["cloudwatch:GetMetricData"] = []string{`"*"`}
+			for _, action := range []string{"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility", "sqs:GetQueueAttributes"} {
+				needed[action] = append(needed[action], "EngineIntakeDead", "EngineRepliesDead", "EngineControlDead", "EngineRequestsPaymentDead", "EngineQuarantine", "EngineMissedSweeps")
+			}
+			needed["sqs:SendMessage"] = append(needed["sqs:SendMessage"], "EngineReplies", "EngineRequestsPayment") // of a redrive
 			needed["lambda:GetEventSourceMapping"] = []string{"EngineIntakeMapping", "EngineRepliesMapping", "EngineControlMapping", "EngineAgentPaymentMapping"}
 		}
 		for action, resources := range needed {

@@ -33,7 +33,7 @@ type Definitions interface {
 	Definition(ctx context.Context, hash string) ([]byte, error)
 }
 
-// Queues finds the queues "intake" and "control", and "replies", those of the agents' requests and of dead letters, which are only looked at.
+// Queues finds the queues of a deployment: those of dead letters by port.Dead of the names of the others.
 type Queues interface {
 	Queue(name string) (port.Queue, error)
 }

@@ -59,7 +59,7 @@ func TestWhatCannotBeStoredComesBack(t *testing.T) {
 		time.Sleep(time.Millisecond)
 		eventually(t, "the reply is given back", resting)
 	}
-	if d := depth(t, s, "dead-letters"); d.Visible != 0 {
+	if d := depth(t, s, port.Dead(port.Replies)); d.Visible != 0 {
 		t.Errorf("dead letters after 100 s: %+v", d)
 	}
 	end()

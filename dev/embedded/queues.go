@@ -12,7 +12,6 @@ import (
 )
 
 const (
-	deadLetters = "dead-letters" // durable: what was received too often, of every queue
 	// maxReceives is generous: with the growing wait between two deliveries (port.Delivery.Backoff) a
 	// message outlives a disk that is full for a quarter of an hour. What is lost after that is rebuilt
 	// from the documents by the Supervisor (P9).
@@ -32,11 +31,20 @@ type queues struct {
 // Status is the name of the queue that orders with that reply-to are told through.
 func Status(replyTo string) string { return "status-" + replyTo }
 
+// inMemory names the queues whose messages a restart rebuilds.
+func inMemory(agents []*agent) []string {
+	names := []string{port.Replies, port.Control, port.Tasks}
+	for _, a := range agents {
+		names = append(names, port.Requests(a.name))
+	}
+	return names
+}
+
 // durableQueues are those of the store, and which of them an order may name.
-func durableQueues(replyTo []string) (all []sqlite.QueueConfig, statuses []string) {
-	all = []sqlite.QueueConfig{
-		{Name: port.Quarantine, Retention: keptLonger},
-		{Name: deadLetters, Retention: keptLonger},
+func durableQueues(agents []*agent, replyTo []string) (all []sqlite.QueueConfig, statuses []string) {
+	all = []sqlite.QueueConfig{{Name: port.Quarantine, Retention: keptLonger}}
+	for _, name := range inMemory(agents) {
+		all = append(all, sqlite.QueueConfig{Name: port.Dead(name), Retention: keptLonger})
 	}
 	for _, name := range replyTo {
 		all = append(all, sqlite.QueueConfig{Name: Status(name), Retention: retention})
@@ -46,20 +54,17 @@ func durableQueues(replyTo []string) (all []sqlite.QueueConfig, statuses []strin
 }
 
 func newQueues(disk *sqlite.Queues, clock port.Clock, agents []*agent) (*queues, error) {
-	dead, err := disk.Queue(deadLetters)
-	if err != nil {
-		return nil, err
-	}
-	names := []string{port.Replies, port.Control, port.Tasks}
-	for _, a := range agents {
-		names = append(names, port.Requests(a.name))
-	}
-	var inMemory []memory.QueueConfig
-	for _, n := range names {
-		inMemory = append(inMemory, memory.QueueConfig{Name: n, MaxReceives: maxReceives, DeadLetterTo: dead, Retention: retention})
+	var configs []memory.QueueConfig
+	for _, name := range inMemory(agents) {
+		dead, err := disk.Queue(port.Dead(name))
+		if err != nil {
+			return nil, err
+		}
+		configs = append(configs, memory.QueueConfig{Name: name, MaxReceives: maxReceives, DeadLetterTo: dead, Retention: retention})
 	}
 	q := &queues{disk: disk, outside: map[string]*attended{}}
-	if q.memory, err = memory.NewQueues(clock, inMemory); err != nil {
+	var err error
+	if q.memory, err = memory.NewQueues(clock, configs); err != nil {
 		return nil, fmt.Errorf("queues: %w", err)
 	}
 	for _, a := range agents {

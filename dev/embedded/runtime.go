@@ -103,7 +103,7 @@ func (s *Runtime) wire(ctx context.Context) (err error) {
 	if s.workflows, err = newWorkflows(s.options.Workflows, s.loadFiles, s.log); err != nil {
 		return err
 	}
-	durable, statuses := durableQueues(s.options.ReplyTo)
+	durable, statuses := durableQueues(s.agents, s.options.ReplyTo)
 	if s.store, err = sqlite.Open(ctx, s.options.Data, sqlite.Options{Clock: s.clock, Keep: s.options.Keep, Queues: durable, ReplyTo: statuses, Committed: s.metrics.committed}); err != nil {
 		return err
 	}

@@ -546,7 +546,7 @@ func TestQueuesOfTheStack(t *testing.T) {
 	w := newFixture(t, "30s")
 	s := w.open()
 	defer closeRuntime(t, s)
-	if got, want := fmt.Sprint(s.QueueNames()), "[control dead-letters quarantine replies requests-shop status-shop]"; got != want {
+	if got, want := fmt.Sprint(s.QueueNames()), "[control dead-control dead-replies dead-requests-shop dead-tasks quarantine replies requests-shop status-shop]"; got != want {
 		t.Errorf("queues %s, want %s", got, want)
 	}
 	for _, name := range s.QueueNames() {
@@ -585,7 +585,7 @@ func TestHowLongMessagesAreKept(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, name := range []string{"status-shop", "quarantine", "dead-letters"} {
+	for _, name := range []string{"status-shop", "quarantine", "dead-replies"} {
 		send(name)
 	}
 	closeRuntime(t, s)
@@ -602,7 +602,7 @@ func TestHowLongMessagesAreKept(t *testing.T) {
 	} {
 		clock.Advance(c.after)
 		var got []int
-		for _, name := range []string{"requests-courier", "status-shop", "quarantine", "dead-letters"} {
+		for _, name := range []string{"requests-courier", "status-shop", "quarantine", "dead-replies"} {
 			got = append(got, depth(t, s, name).Visible)
 		}
 		if !slices.Equal(got, c.want) {
@@ -634,7 +634,7 @@ func TestDeadLetters(t *testing.T) {
 	if got, err := q.Receive(t.Context(), 1, 0, 0); err != nil || len(got) != 0 {
 		t.Errorf("received once more: %+v, %v", got, err)
 	}
-	if d := depth(t, s, "dead-letters"); d.Visible != 1 {
+	if d := depth(t, s, "dead-requests-shop"); d.Visible != 1 {
 		t.Errorf("dead letters: %+v", d)
 	}
 }

@@ -80,6 +80,11 @@ func outsideCalls(actor string) []outside {
 				}
 				return nil
 			})
+		}}, outside{"discard dead letters", []grant{on("sqs:ReceiveMessage", "RepliesDead"), on("sqs:DeleteMessage", "RepliesDead")}, func(t *testing.T, u *user, _ *order) error {
+			u.s.send(t, "RepliesDead", "{}")
+			return with(t, u, func(c *client.Client) error {
+				return c.Discard(t.Context(), client.Handling{Queue: "replies", All: true, By: actor, Reason: "tried", Record: func(client.Handled) error { return nil }})
+			})
 		}})
 	}
 	return calls
@@ -148,6 +153,10 @@ func (s *site) byHand(t *testing.T, u *user, whole policy, g grant) {
 		},
 		"sqs:DeleteMessage": func() error {
 			_, err := client.DeleteMessage(t.Context(), &sqs.DeleteMessageInput{QueueUrl: &url, ReceiptHandle: sdk.String("none")})
+			return err
+		},
+		"sqs:ChangeMessageVisibility": func() error {
+			_, err := client.ChangeMessageVisibility(t.Context(), &sqs.ChangeMessageVisibilityInput{QueueUrl: &url, ReceiptHandle: sdk.String("none")})
 			return err
 		},
 		"sqs:ListMessageMoveTasks": func() error {

@@ -105,6 +105,9 @@ func Requests(agent string) string { return "requests-" + agent }
 // High is the name of the queue beside another that takes its messages of high priority, where a deployment has one (P46).
 func High(queue string) string { return queue + "-high" }
 
+// Dead is the name of the queue that keeps the dead letters of another.
+func Dead(queue string) string { return "dead-" + queue }
+
 // Alerts tells the operator.
 type Alerts interface {
 	// Raise is done when it is sure that the operator will see the alert, or one that counts its order.

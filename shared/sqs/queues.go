@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -76,6 +77,19 @@ func (q *Queues) address(name string) (string, error) {
 		return "", fmt.Errorf("queue %q: looking up its address: %w", name, unavailable(err))
 	}
 	return aws.ToString(out.QueueUrl), nil
+}
+
+// List asks for the names of all queues that begin with a prefix: at most 1,000, as SQS answers at once.
+func (q *Queues) List(ctx context.Context, prefix string) ([]string, error) {
+	out, err := q.client.ListQueues(ctx, &sqs.ListQueuesInput{QueueNamePrefix: aws.String(q.config.Prefix + prefix)})
+	if err != nil {
+		return nil, fmt.Errorf("listing the queues: %w", meaning(err))
+	}
+	names := make([]string, len(out.QueueUrls))
+	for i, url := range out.QueueUrls {
+		names[i] = strings.TrimPrefix(url[strings.LastIndexByte(url, '/')+1:], q.config.Prefix)
+	}
+	return names, nil
 }
 
 // ReplyTo answers a queue of the list.

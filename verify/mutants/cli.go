@@ -65,6 +65,8 @@ var ofCLI = []Mutant{
 const (
 	bulkFolder    = "cmd/stepkeeper/internal/bulk/"
 	consoleFolder = "cmd/stepkeeper/internal/console/"
+	redriveFile   = "client/redrive.go"
+	letterFile    = "client/letter.go"
 	layoutFile    = "cmd/stepkeeper/internal/diagram/layout.go"
 )
 
@@ -96,10 +98,32 @@ var ofBulk = []Mutant{
 	{Name: "client-checks-server-that-takes-nothing", File: "client/checks.go", Func: "overHTTP.Checks", Old: "if !health.Ready {", New: "if health.Ready && h == nil {", Killers: []string{"cli-orders"}},
 	{Name: "client-checks-supervisor-that-is-gone", File: "client/aws/checks.go", Func: "transport.checkSweeps", Old: "case since > missedSweepsAllowed*t.Outputs.SweepInterval:", New: "case since > 100*missedSweepsAllowed*t.Outputs.SweepInterval:"},
 	{Name: "client-checks-late-task", File: "client/aws/checks.go", Func: "transport.checkSweeps", Old: "if late > overdueAllowed+", New: "if late > 10*overdueAllowed+"},
-	{Name: "client-checks-dead-letters", File: "client/aws/checks.go", Func: "transport.checkDead", Old: "depth.Visible + depth.InFlight + depth.Delayed; n > 0", New: "depth.Visible + depth.InFlight + depth.Delayed; n > 2"},
+	{Name: "client-checks-dead-letters", File: "client/deadletters.go", Func: "CheckDeadLetters", Old: "d.Problem == \"\" && d.Messages == 0", New: "d.Problem == \"\" && d.Messages < 2", Killers: []string{"stack"}},
 	{Name: "client-checks-small-account", File: "client/aws/checks.go", Func: "transport.checkAccount", Old: "if !room.Fits() {", New: "if room.Fits() && t == nil {"},
 	{Name: "cli-doctor-never-fails", File: "cmd/stepkeeper/internal/cli/doctor.go", Func: "runDoctor", Old: "failed++", New: "failed = 0", Killers: []string{"cli-orders"}},
 	{Name: "api-unused-connections-hold-it", File: "dev/api/server.go", Func: "closeUnused", Old: "_ = c.(net.Conn).Close()", New: "_ = c"},
+}
+
+// ofDeadLetters are mutants of what the operator does with messages that were given up.
+var ofDeadLetters = []Mutant{
+	{Name: "client-dead-letters-deleted-before-they-are-sent", File: redriveFile, Func: "handling.carryOut", Old: "m := port.Message{Body: l.Body, Group: message.Tenant(l.OrderID)}", New: "m := port.Message{Body: l.Body, Group: message.Tenant(l.OrderID)}\n\t\tx.q.Delete(ctx, []string{d.Receipt})", Killers: []string{"dead-letters"}},
+	{Name: "client-dead-letters-unsent-are-deleted", File: redriveFile, Func: "handling.carryOut", Old: "return \"it was not sent: \", err", New: "text = err.Error()", Killers: []string{"dead-letters"}},
+	{Name: "client-dead-letters-handled-without-a-record", File: redriveFile, Func: "handling.each", Old: "if err := x.tell(r, Begun, \"\"); err != nil {", New: "if x.tell(r, Begun, \"\") == nil && l.ID == \"\" {", Killers: []string{"dead-letters"}},
+	{Name: "client-dead-letters-all-for-one", File: redriveFile, Func: "handling.each", Old: "!x.All && !x.left[d.ID]", New: "false", Killers: []string{"dead-letters"}},
+	{Name: "client-dead-letters-another-one-is-handled", File: redriveFile, Func: "handling.each", Old: "!x.left[d.ID] {", New: "x.left[d.ID] {", Killers: []string{"dead-letters"}},
+	{Name: "client-dead-letters-go-round-for-ever", File: redriveFile, Func: "handling.each", Old: "!d.SentAt.Before(x.began)", New: "d.SentAt.IsZero()", Killers: []string{"dead-letters"}},
+	{Name: "client-dead-letters-dry-run-acts", File: redriveFile, Func: "handling.each", Old: "if x.DryRun {", New: "if x.DryRun && l.ID == \"\" {", Killers: []string{"dead-letters"}},
+	{Name: "client-dead-letters-refused-are-redriven", File: redriveFile, Func: "handling.each", Old: "if l.Refused != \"\" {", New: "if l.Refused != \"\" && l.ID == \"\" {", Killers: []string{"dead-letters"}},
+	{Name: "client-dead-letters-missing-are-not-told", File: redriveFile, Func: "Client.handle", Old: "if x.left[id] {", New: "if x.left[id] && id == \"\" {", Killers: []string{"dead-letters"}},
+	{Name: "client-quarantined-envelope-is-redriven", File: letterFile, Func: "Client.letter", Old: "= q.Queue, q.Reason, q.Body, q.SHA256", New: "= q.Queue, q.Reason, body, q.SHA256", Killers: []string{"dead-letters"}},
+	{Name: "client-quarantined-part-is-redriven", File: letterFile, Func: "Client.letter", Old: "case !whole:", New: "case !whole && d == nil:", Killers: []string{"dead-letters"}},
+	{Name: "client-quarantined-unreadable-is-redriven", File: letterFile, Func: "Client.redrivable", Old: "if err := readable(l.Queue, l.Body); err != nil {", New: "if err := readable(l.Queue, l.Body); err != nil && l.ID == \"\" {", Killers: []string{"dead-letters"}},
+	{Name: "client-quarantined-of-no-order-is-redriven", File: letterFile, Func: "Client.redrivable", Old: "if err := c.ofKnownOrder(ctx, l); err != nil {", New: "if err := c.ofKnownOrder(ctx, l); err != nil && l.ID == \"\" {", Killers: []string{"dead-letters"}},
+	{Name: "client-dead-letters-looked-at-stay-hidden", File: "client/deadletters.go", Func: "walk", Old: "q.giveBack(ctx, seen, receipts)", New: "_, _ = seen, receipts", Killers: []string{"dead-letters"}},
+	{Name: "client-dead-letters-of-a-workflow-that-is-not-deployed", File: "client/aws/deadletters.go", Func: "transport.Redrivable", Old: "err == nil && t.Outputs", New: "err != nil && t.Outputs", Killers: []string{"stack"}},
+	{Name: "console-body-of-a-message-is-not-redacted", File: consoleFolder + "deadletters.go", Func: "server.body", Old: "s.Redact.anywhere().Apply(doc)", New: "s.Redact.Apply(doc)"},
+	{Name: "console-shows-what-it-cannot-redact", File: consoleFolder + "redact.go", Func: "Redaction.Apply", Old: "|| !json.Valid(doc)", New: ""},
+	{Name: "cli-all-dead-letters-unasked", File: "cmd/stepkeeper/internal/cli/deadletters.go", Func: "deadLetterOptions.confirmed", Old: "case !a.Streams.Interactive() && o.All:", New: "case !a.Streams.Interactive() && o == nil:", Killers: []string{"cli-orders"}},
 }
 
 // ofConsole are mutants of the operator's pages and of their pictures.

@@ -40,7 +40,7 @@ func (m *Mutant) Package() string { return path.Dir(m.File) }
 // All are the mutants, those of the core first.
 func All() []Mutant {
 	return slices.Concat(ofCore, ofCommands, ofChildren, ofLongWork, ofActors, ofWorker, ofAdapters,
-		ofCodec, ofHTTPAgent, ofAPI, ofClient, ofCLI, ofBulk, ofConsole, ofSQS, ofSNS, ofWiring, ofInfra, ofWorkflows)
+		ofCodec, ofHTTPAgent, ofAPI, ofClient, ofCLI, ofBulk, ofDeadLetters, ofConsole, ofSQS, ofSNS, ofWiring, ofInfra, ofWorkflows)
 }
 
 // WithoutNode are those that `make mutants` runs: all but those of the infrastructure, whose tests need Node

@@ -39,7 +39,7 @@ func TestDoctorOfAServer(t *testing.T) {
 	run().want(t, failure.General, "failed   server: it takes no orders now", "failed   store: disk is full", "failed   agent mail: unauthorized since noon", "fix: the server's log tells more",
 		"failed   queue requests-seats: nothing takes from it, 4 waiting, since 2026-03-01T12:00:00", "fix: is the agent seats running?")
 	lines := decodeLines(t, run("--output", "json").out)
-	if len(lines) != 5 || lines[0]["name"] != "server" || lines[0]["result"] != "failed" || lines[1]["result"] != "ok" || lines[4]["fix"] == nil {
+	if len(lines) != 6 || lines[0]["name"] != "server" || lines[0]["result"] != "failed" || lines[1]["result"] != "ok" || lines[4]["fix"] == nil {
 		t.Errorf("%v", lines)
 	}
 

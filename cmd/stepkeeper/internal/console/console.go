@@ -63,6 +63,7 @@ type server struct {
 	bulks   bulks
 	looked  looked
 	grouped grouped
+	dead    deadLooked
 }
 
 // file is an asset under a name that changes with its content.
@@ -87,19 +88,21 @@ func New(o Options) http.Handler {
 	s.pages = template.Must(template.New("").Funcs(s.functions(names)).ParseFS(sources, "*.html"))
 	mux := http.NewServeMux()
 	for pattern, p := range map[string]pageFunc{
-		"/{$}":              s.overview,
-		"/orders":           s.orders,
-		"/orders/{id}":      s.order,
-		"/orders/{id}/move": s.move,
-		"/incidents":        s.incidents,
-		"/waiting":          s.waiting,
-		"/answers":          s.answers,
-		"/workflows":        s.workflows,
-		"/workflows/{name}": s.workflow,
-		"/health":           s.health,
-		"/bulk":             s.planBulk,
-		"/bulk/{id}":        s.showBulk,
-		"/nothing/{id...}":  s.nothing,
+		"/{$}":                  s.overview,
+		"/orders":               s.orders,
+		"/orders/{id}":          s.order,
+		"/orders/{id}/move":     s.move,
+		"/incidents":            s.incidents,
+		"/waiting":              s.waiting,
+		"/answers":              s.answers,
+		"/workflows":            s.workflows,
+		"/workflows/{name}":     s.workflow,
+		"/health":               s.health,
+		"/dead-letters":         s.deadLetters,
+		"/dead-letters/{queue}": s.deadQueue,
+		"/bulk":                 s.planBulk,
+		"/bulk/{id}":            s.showBulk,
+		"/nothing/{id...}":      s.nothing,
 	} {
 		mux.HandleFunc("GET "+pattern, s.page(p))
 		mux.HandleFunc("GET "+livePrefix+pattern, s.live(p))
@@ -107,6 +110,7 @@ func New(o Options) http.Handler {
 	mux.HandleFunc("POST /orders/{id}/command", s.command)
 	mux.HandleFunc("POST /bulk", s.startBulk)
 	mux.HandleFunc("POST /bulk/{id}/stop", s.stopBulk)
+	mux.HandleFunc("POST /dead-letters/{queue}", s.handleDead)
 	mux.HandleFunc("GET /assets/{name}", s.asset)
 	mux.HandleFunc("/", s.page(s.nothing))
 	return secured(mux)
@@ -114,7 +118,7 @@ func New(o Options) http.Handler {
 
 // Paths are the patterns under which New serves, for a handler that serves other things too.
 var Paths = []string{"GET /{$}", "GET /orders", "GET /orders/{id}", "GET /orders/{id}/move", "POST /orders/{id}/command", "GET /incidents", "GET /waiting", "GET /answers",
-	"GET /workflows", "GET /workflows/{name}", "GET /health", "GET /bulk", "GET /bulk/{id}", "POST /bulk", "POST /bulk/{id}/stop", "GET " + livePrefix + "/", "GET /assets/"}
+	"GET /workflows", "GET /workflows/{name}", "GET /health", "GET /dead-letters", "GET /dead-letters/{queue}", "POST /dead-letters/{queue}", "GET /bulk", "GET /bulk/{id}", "POST /bulk", "POST /bulk/{id}/stop", "GET " + livePrefix + "/", "GET /assets/"}
 
 func secured(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -171,6 +175,8 @@ func (s *server) functions(assets map[string]string) template.FuncMap {
 		"pages":     func() []link { return links },
 		"stdtime":   func(t time.Time) template.HTML { return timeElement(core.TimeOf(t)) },
 		"last":      lastStart,
+		"body":      s.body,
+		"deleted":   func(sent time.Time) time.Time { return sent.Add(client.KeptFor) },
 		"legend":    func() [][2]string { return barTexts },
 		"firstPage": func(f filter) string { return f.Address("") },
 	}
@@ -180,7 +186,7 @@ func (s *server) functions(assets map[string]string) template.FuncMap {
 type link struct{ Title, Path, Key string }
 
 var links = []link{{"Overview", "/", "h"}, {"Orders", "/orders", "o"}, {"Incidents", "/incidents", "i"}, {"Waiting", "/waiting", "w"},
-	{"Answers", "/answers", "a"}, {"Bulk", "/bulk", "b"}, {"Workflows", "/workflows", "f"}, {"Health", "/health", "e"}}
+	{"Answers", "/answers", "a"}, {"Bulk", "/bulk", "b"}, {"Dead letters", "/dead-letters", "d"}, {"Workflows", "/workflows", "f"}, {"Health", "/health", "e"}}
 
 func lastStart(all []client.ScheduledStart) *client.ScheduledStart {
 	if len(all) == 0 {

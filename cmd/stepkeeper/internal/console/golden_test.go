@@ -100,6 +100,7 @@ func recording(t *testing.T, refuses *string) *httptest.Server {
 		}
 	}
 	mux := http.NewServeMux()
+	mux.Handle("POST /{$}", recordedQueues(t))
 	mux.HandleFunc("GET /v1/orders", func(w http.ResponseWriter, r *http.Request) {
 		page := view.Page{Orders: []view.Summary{}}
 		for i := range tasks {
@@ -158,7 +159,7 @@ func recording(t *testing.T, refuses *string) *httptest.Server {
 		if *refuses != "" && regexp.MustCompile(*refuses).MatchString(r.URL.Path) {
 			w.Header().Set("Content-Type", "application/problem+json")
 			w.WriteHeader(http.StatusForbidden)
-			answer(w, json.RawMessage(`{"status":403,"code":"forbidden","detail":"not for you"}`))
+			answer(w, json.RawMessage(`{"status":403,"code":"forbidden","detail":"not for you","message":"not for you"}`))
 			return
 		}
 		mux.ServeHTTP(w, r)
@@ -185,9 +186,10 @@ func TestPagesAsTheyAreWritten(t *testing.T) {
 	}
 	h := console.New(console.Options{Client: c, Name: "shop", Program: "stepkeeper --stack shop", Redact: redact, Log: slog.New(slog.DiscardHandler),
 		Now: func() time.Time { return moment(60).Std() }})
-	changing := regexp.MustCompile(`value="[A-Z2-7]{26}"|-[0-9a-f]{8,}\.(js|css|svg)`)
+	changing := regexp.MustCompile(`value="[A-Z2-7]{26}"|received \d+ times|was sent [^<]*|-[0-9a-f]{8,}\.(js|css|svg)`)
 	for name, path := range map[string]string{"overview": "/", "orders": "/orders?workflow=order", "orders-step": "/orders?step=charge&code=http-503", "busy": "/orders/busy?show=timeline", "events": "/orders/busy?show=events", "messages": "/orders/busy?show=messages",
 		"broken": "/orders/broken", "undone": "/orders/undone", "closed": "/orders/closed?show=timeline", "incidents": "/incidents", "waiting": "/waiting", "answers": "/answers", "workflows": "/workflows", "workflow": "/workflows/order", "workflow-gone": "/workflows/gone", "health": "/health", "move": "/orders/broken/move", "move-refused": "/orders/closed/move?definition=" + strings.Repeat("3", 32),
+		"dead-letters": "/dead-letters", "dead-quarantine": "/dead-letters/quarantine?body=1", "dead-control": "/dead-letters/control",
 		"bulk": "/bulk?command=undo&step=charge", "bulk-empty": "/bulk"} {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
@@ -216,7 +218,7 @@ func TestPagesThatMayNotBeRead(t *testing.T) {
 	h := console.New(console.Options{Client: c, Name: "shop", Program: "stepkeeper", Log: slog.New(slog.DiscardHandler)})
 	for _, x := range []struct{ path, part string }{
 		{"/", "/v1/orders$"}, {"/", "/v1/workflows"}, {"/", "/v1/schedules"}, {"/orders", "/v1/orders$"}, {"/orders/busy", "/v1/orders/busy$"}, {"/incidents", "/v1/orders$"},
-		{"/waiting", "/v1/orders$"}, {"/answers", "/v1/orders$"}, {"/workflows", "/v1/workflows"}, {"/workflows", "/v1/schedules"}, {"/workflows/order", "/v1/workflows/order$"}, {"/workflows/order", "/v1/orders$"}, {"/workflows/order", "/v1/schedules"}, {"/orders/broken/move", "/move$"}, {"/health", "/healthz$"}, {"/orders/broken/move", "/v1/orders/broken$"},
+		{"/waiting", "/v1/orders$"}, {"/answers", "/v1/orders$"}, {"/workflows", "/v1/workflows"}, {"/workflows", "/v1/schedules"}, {"/workflows/order", "/v1/workflows/order$"}, {"/workflows/order", "/v1/orders$"}, {"/workflows/order", "/v1/schedules"}, {"/orders/broken/move", "/move$"}, {"/health", "/healthz$"}, {"/orders/broken/move", "/v1/orders/broken$"}, {"/dead-letters", "^/$"}, {"/dead-letters/quarantine", "^/$"},
 		{"/bulk?command=undo&step=charge", "/v1/orders$"}, {"/bulk?command=undo&step=charge", "/v1/orders/broken$"}, {"/bulk?command=move&step=charge&definition=latest", "/move$"},
 	} {
 		refuses = x.part

@@ -45,7 +45,7 @@ func (r Redaction) Apply(doc json.RawMessage) json.RawMessage {
 		return doc
 	}
 	out, err := r.apply(doc, nil)
-	if err != nil {
+	if err != nil || !json.Valid(doc) {
 		return json.RawMessage(hidden)
 	}
 	return out

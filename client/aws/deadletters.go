@@ -1,0 +1,61 @@
+package aws
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// deadQueue is the name by which Queues knows a queue of Outputs.Dead.
+func deadQueue(name string) string {
+	if name == port.Quarantine || name == client.MissedSweeps {
+		return name
+	}
+	return port.Dead(name)
+}
+
+// DeadQueues lists those of the outputs.
+func (t *transport) DeadQueues(context.Context) ([]string, error) {
+	return slices.Collect(maps.Keys(t.Outputs.Dead)), nil
+}
+
+// DeadQueue finds one by the name of the queue whose dead letters it keeps.
+func (t *transport) DeadQueue(name string) (port.Queue, error) {
+	return t.Queues.Queue(deadQueue(name))
+}
+
+// Redrivable: of an order the workflow has to be deployed. One that only newer code can read may be.
+func (t *transport) Redrivable(_ context.Context, queue string, body []byte) error {
+	if queue != port.Intake && queue != port.High(port.Intake) {
+		return nil
+	}
+	if o, err := message.DecodeSubmit(body); err == nil && t.Outputs.Workflows[idOf(o.Workflow)] == "" {
+		return fmt.Errorf("the workflow %s is not deployed in this stack", o.Workflow)
+	}
+	return nil
+}
+
+// Resend sends the message: the queues of replies and requests take it from those among the stack's Operators only.
+func (t *transport) Resend(ctx context.Context, queue string, m port.Message) error {
+	if !t.Outputs.FairQueues {
+		m.Group = ""
+	}
+	q, err := t.Queues.Queue(queue)
+	if err == nil {
+		err = q.Send(ctx, []port.Message{m})[0]
+	}
+	return failed(ctx, use{"sqs:SendMessage", "queue " + queue + " (and to be among Operators of the stack)", t.Outputs.Operator}, err)
+}
+
+// QueueError names the permission that is missing, and the policy that has it.
+func (t *transport) QueueError(ctx context.Context, action, queue string, err error) error {
+	if queue != port.Quarantine && queue != client.MissedSweeps {
+		queue = "the dead letters of " + queue
+	}
+	return failed(ctx, use{"sqs:" + action, queue, t.Outputs.Operator}, err)
+}

@@ -1,0 +1,286 @@
+package client
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// MissedSweeps is the queue of a stack with the ticks of the schedule that were given up.
+const MissedSweeps = "missed-sweeps"
+
+// DeadLetterQueue is a queue whose messages wait for the operator.
+type DeadLetterQueue struct {
+	// Queue is the one whose dead letters these are, "replies" or "requests-mail"; or "quarantine", or MissedSweeps.
+	Queue    string    `json:"queue"`
+	Messages int       `json:"messages"`          // hidden ones included; of a stack an estimate
+	Oldest   time.Time `json:"oldest,omitzero"`   // when the oldest of those that were looked at was sent; zero: none was to be seen
+	LookedAt int       `json:"lookedAt"`          // ten at most
+	Problem  string    `json:"problem,omitempty"` // why the queue could not be looked at: then nothing else is known of it
+}
+
+// KeptFor is how long dead letters and quarantined messages are kept, from when they were first sent.
+const KeptFor = 14 * 24 * time.Hour
+
+// deadLetters is what a transport does with the queues that wait for the operator.
+type deadLetters interface {
+	// DeadQueues lists the queues by the names of DeadLetterQueue.Queue.
+	DeadQueues(ctx context.Context) ([]string, error)
+	// DeadQueue is one of them. port.ErrNotFound.
+	DeadQueue(name string) (port.Queue, error)
+	// Redrivable says why a message would not be taken back by a queue; nil where nothing speaks against it.
+	Redrivable(ctx context.Context, queue string, body []byte) error
+	// Resend sends a message to a queue again.
+	Resend(ctx context.Context, queue string, m port.Message) error
+	// QueueError gives an error of DeadQueue's methods the client's meaning; action is that of SQS.
+	QueueError(ctx context.Context, action, queue string, err error) error
+}
+
+const (
+	lookHold     = 30 * time.Second // what is looked at is hidden so long, if it is not given back before
+	lastPoll     = time.Second      // SQS asks only some of its servers where it shall not wait
+	mostLooked   = 10_000           // messages that a search goes through
+	giveBackTime = 5 * time.Second
+)
+
+func (c *Client) deadLetters() (deadLetters, error) {
+	if via, ok := c.via.(deadLetters); ok {
+		return via, nil
+	}
+	return nil, &Error{Status: http.StatusBadRequest, Code: "no-dead-letters", Detail: "this client cannot look at queues"}
+}
+
+// DeadLetterQueues lists the queues of dead letters and the quarantine, by name: how many messages each holds, and how old
+// the oldest of ten is. Those ten are hidden from others meanwhile, for a second at most.
+func (c *Client) DeadLetterQueues(ctx context.Context) ([]DeadLetterQueue, error) {
+	via, err := c.deadLetters()
+	if err != nil {
+		return nil, err
+	}
+	names, err := again(ctx, c, via.DeadQueues)
+	if err != nil {
+		return nil, err
+	}
+	slices.Sort(names)
+	all := make([]DeadLetterQueue, len(names))
+	for i, name := range names {
+		all[i] = DeadLetterQueue{Queue: name}
+		if err := all[i].look(ctx, via); err != nil {
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			all[i] = DeadLetterQueue{Queue: name, Problem: err.Error()}
+		}
+	}
+	return all, nil
+}
+
+func (d *DeadLetterQueue) look(ctx context.Context, via deadLetters) error {
+	q, err := via.DeadQueue(d.Queue)
+	if err != nil {
+		return via.QueueError(ctx, "GetQueueAttributes", d.Queue, err)
+	}
+	depth, err := q.Depth(ctx)
+	if err != nil {
+		return via.QueueError(ctx, "GetQueueAttributes", d.Queue, err)
+	}
+	if d.Messages = depth.Visible + depth.InFlight + depth.Delayed; d.Messages == 0 {
+		return nil
+	}
+	seen, err := q.Receive(ctx, port.MaxBatch, 0, time.Second)
+	if err != nil {
+		return via.QueueError(ctx, "ReceiveMessage", d.Queue, err)
+	}
+	var ids []string
+	receipts := map[string]string{}
+	for _, m := range seen {
+		ids, receipts[m.ID] = append(ids, m.ID), m.Receipt
+		if d.Oldest.IsZero() || m.SentAt.Before(d.Oldest) {
+			d.Oldest = m.SentAt.UTC()
+		}
+	}
+	d.LookedAt = len(ids)
+	(&operated{Queue: q}).giveBack(ctx, ids, receipts)
+	return nil
+}
+
+// CheckDeadLetters is a check of each queue that holds messages or cannot be looked at, or one that says that there is none.
+func CheckDeadLetters(all []DeadLetterQueue, now time.Time) []Check {
+	var checks []Check
+	for _, d := range all {
+		c := Check{Name: "dead letters of " + d.Queue, Result: CheckUnknown, Text: d.Problem}
+		if d.Queue == port.Quarantine || d.Queue == MissedSweeps {
+			c.Name = d.Queue
+		}
+		if d.Problem == "" && d.Messages == 0 {
+			continue
+		}
+		if d.Problem == "" {
+			c.Result, c.Text = CheckFailed, fmt.Sprintf("%d messages", d.Messages)
+			c.Fix = "look at them with `stepkeeper dead-letters look " + d.Queue + "`, then redrive or discard them"
+		}
+		if !d.Oldest.IsZero() {
+			c.Text += fmt.Sprintf("; the oldest of %d looked at was sent %s ago, and is deleted in %s", d.LookedAt,
+				now.Sub(d.Oldest).Round(time.Minute), d.Oldest.Add(KeptFor).Sub(now).Round(time.Hour))
+		}
+		checks = append(checks, c)
+	}
+	if len(checks) == 0 {
+		checks = append(checks, Check{Name: "dead letters", Result: CheckOK, Text: fmt.Sprintf("none in %d queues", len(all))})
+	}
+	return checks
+}
+
+// DeadLetter is a message of such a queue.
+type DeadLetter struct {
+	ID       string    `json:"id"`       // the queue's
+	Queue    string    `json:"queue"`    // that it was sent to, and would be redriven to
+	Sent     time.Time `json:"sent"`     // first, to any queue
+	Received int       `json:"received"` // how often, looks included
+	Kind     string    `json:"kind,omitempty"`
+	OrderID  string    `json:"orderId,omitempty"`
+	Step     string    `json:"step,omitempty"`
+	Attempt  int       `json:"attempt,omitempty"`
+	Reason   string    `json:"reason,omitempty"`  // why it is in quarantine
+	SHA256   string    `json:"sha256"`            // of its body, in hexadecimal digits
+	Refused  string    `json:"refused,omitempty"` // why it would not be redriven; "": it would
+	// Body as it was sent; of a quarantined one the first 40,000 bytes. It may hold the data of an order.
+	Body []byte `json:"-"`
+}
+
+// DeadLetters looks at messages of a queue of DeadLetterQueues, at most so many, the oldest of them first. A queue can only be looked at
+// by receiving: meanwhile they are hidden from others, for 30 seconds at most, and each look counts as a receive. Those
+// that another one looks at are not to be seen.
+func (c *Client) DeadLetters(ctx context.Context, queue string, most int) ([]DeadLetter, error) {
+	q, via, err := c.deadQueue(ctx, queue)
+	if err != nil {
+		return nil, err
+	}
+	all := []DeadLetter{}
+	err = walk(ctx, q, most, lookHold, func(d *port.Delivery) (bool, bool, error) {
+		all = append(all, c.letter(ctx, via, queue, d))
+		return false, len(all) < most, nil
+	})
+	slices.SortFunc(all, func(a, b DeadLetter) int { return cmp.Or(a.Sent.Compare(b.Sent), strings.Compare(a.ID, b.ID)) })
+	return all, err
+}
+
+// deadQueue finds a queue by its name; the error of an unknown one lists those that there are.
+func (c *Client) deadQueue(ctx context.Context, name string) (q *operated, via deadLetters, err error) {
+	if via, err = c.deadLetters(); err != nil {
+		return nil, nil, err
+	}
+	names, err := again(ctx, c, via.DeadQueues)
+	if err != nil {
+		return nil, nil, err
+	}
+	if slices.Sort(names); !slices.Contains(names, name) {
+		return nil, nil, &Error{Status: http.StatusNotFound, Code: "unknown-queue", Title: http.StatusText(http.StatusNotFound),
+			Detail: fmt.Sprintf("there are no dead letters of a queue %.80q; there are those of %s", name, strings.Join(names, ", "))}
+	}
+	found, err := via.DeadQueue(name)
+	if err != nil {
+		return nil, nil, via.QueueError(ctx, "ReceiveMessage", name, err)
+	}
+	return &operated{found, name, via}, via, nil
+}
+
+// operated is a queue of dead letters whose errors have the client's meaning.
+type operated struct {
+	port.Queue
+	name string
+	via  deadLetters
+}
+
+// walk receives messages, each once, and hides them for a time. f says whether it has taken the message out of the
+// queue, and whether to go on. What it has not taken is given back at the end.
+func walk(ctx context.Context, q *operated, most int, hold time.Duration, f func(d *port.Delivery) (taken, more bool, err error)) error {
+	receipts := map[string]string{} // by ID; "" of what was taken
+	var seen []string
+	defer func() { q.giveBack(ctx, seen, receipts) }()
+	for more, again := true, 0; more && len(seen) < most && again <= len(seen); {
+		got, err := q.Receive(ctx, min(port.MaxBatch, most-len(seen)), lastPoll, min(hold, port.MaxVisibility))
+		if err != nil {
+			return q.via.QueueError(ctx, "ReceiveMessage", q.name, err)
+		}
+		more = len(got) > 0
+		for i := range got {
+			d, taken := &got[i], false
+			if _, known := receipts[d.ID]; known { // its time was over
+				again++
+			} else {
+				seen, again = append(seen, d.ID), 0
+				if more && err == nil {
+					taken, more, err = f(d)
+				}
+			}
+			if receipts[d.ID] = d.Receipt; taken {
+				receipts[d.ID] = ""
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// giveBack makes messages visible again, in their order. Where that fails, they are when their time is over.
+func (q *operated) giveBack(ctx context.Context, ids []string, receipts map[string]string) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveBackTime)
+	defer cancel()
+	var all []port.Extension
+	for _, id := range ids {
+		if receipts[id] != "" {
+			all = append(all, port.Extension{Receipt: receipts[id]})
+		}
+	}
+	port.Extend(ctx, q.Queue, all)
+}
+
+// known is what all messages have in common, as far as one can be read.
+type known struct {
+	OrderID   string `json:"orderId"`
+	Task      string `json:"task"`
+	Kind      string `json:"kind"`
+	Step      string `json:"step"`
+	Attempt   int    `json:"attempt"`
+	Operation string `json:"operation"`
+	Outcome   string `json:"outcome"`
+}
+
+func (k *known) kind() string {
+	switch {
+	case k.Kind != "":
+		return k.Kind
+	case k.Outcome != "":
+		return "reply"
+	case k.Operation != "":
+		return "request"
+	case k.OrderID != "":
+		return "submission"
+	}
+	return ""
+}
+
+// identify fills in what can be read of the body.
+func (l *DeadLetter) identify() {
+	var k known
+	if json.Unmarshal(l.Body, &k) != nil {
+		return
+	}
+	l.Kind, l.OrderID, l.Step, l.Attempt = k.kind(), k.OrderID, k.Step, k.Attempt
+	if l.OrderID == "" {
+		l.OrderID = k.Task
+	}
+}
+
+var errTicks = errors.New("it is a tick of the schedule, and the next one does the same work: discard it")

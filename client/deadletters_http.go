@@ -1,0 +1,110 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/smithy-go"
+
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/sqs"
+)
+
+// DeadQueues lists those of the server.
+func (h *overHTTP) DeadQueues(ctx context.Context) ([]string, error) {
+	names, err := sqs.New(h.sdk, sqs.Config{}).List(ctx, "")
+	if err != nil {
+		return nil, h.QueueError(ctx, "ListQueues", "dead letters", err)
+	}
+	var dead []string
+	for _, name := range names {
+		if of, is := strings.CutPrefix(name, port.Dead("")); is || name == port.Quarantine {
+			dead = append(dead, of)
+		}
+	}
+	return dead, nil
+}
+
+// DeadQueue finds one by the name of the queue whose dead letters it keeps.
+func (h *overHTTP) DeadQueue(name string) (port.Queue, error) {
+	if name != port.Quarantine {
+		name = port.Dead(name)
+	}
+	q, err := h.queue(name)
+	return atOnce{q}, err
+}
+
+// queue is one of the server's, whether it has such a one or not.
+func (h *overHTTP) queue(name string) (port.Queue, error) {
+	return sqs.New(h.sdk, sqs.Config{URLs: map[string]string{name: h.base + "/000000000000/" + name}}).Queue(name)
+}
+
+// atOnce does not wait for messages: the server, unlike SQS, answers all that are there.
+type atOnce struct{ port.Queue }
+
+// Receive answers what is there.
+func (q atOnce) Receive(ctx context.Context, most int, _, visibility time.Duration) ([]port.Delivery, error) {
+	return q.Queue.Receive(ctx, most, 0, visibility)
+}
+
+// Redrivable: the server sends wakes itself and takes none from outside.
+func (h *overHTTP) Redrivable(ctx context.Context, queue string, body []byte) error {
+	switch queue {
+	case port.Control:
+		if c, err := message.DecodeControl(body); err == nil && (c.Kind == message.Wake || c.Kind == message.Settle) {
+			return fmt.Errorf("a %s is sent by the server itself, and again where it is due: discard it", c.Kind)
+		}
+	case port.Intake:
+		o, err := message.DecodeSubmit(body)
+		if err != nil {
+			return err
+		}
+		all, err := h.Workflows(ctx)
+		if err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(all, func(w Workflow) bool { return w.Name == o.Workflow && w.Hash != "" }) {
+			return fmt.Errorf("there is no workflow %s", o.Workflow)
+		}
+	}
+	return nil
+}
+
+// Resend sends the message by the protocol of SQS.
+func (h *overHTTP) Resend(ctx context.Context, queue string, m port.Message) error {
+	q, err := h.queue(queue)
+	if err == nil {
+		err = q.Send(ctx, []port.Message{m})[0]
+	}
+	return h.QueueError(ctx, "SendMessage", queue, err)
+}
+
+// QueueError gives what the adapter of SQS answers its meaning.
+func (h *overHTTP) QueueError(ctx context.Context, action, queue string, err error) error {
+	var api smithy.APIError
+	var answer *awshttp.ResponseError
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, port.ErrNotFound):
+		return &Error{Status: http.StatusNotFound, Code: "unknown-queue", Title: http.StatusText(http.StatusNotFound), Detail: fmt.Sprintf("the server has no queue %s", queue)}
+	case errors.As(err, &api):
+		status := http.StatusBadRequest // of an entry of a batch
+		if errors.As(err, &answer) {
+			status = answer.HTTPStatusCode()
+		}
+		return &Error{Status: status, Code: api.ErrorCode(), Title: http.StatusText(status), Detail: fmt.Sprintf("%s of %s: %s", action, queue, api.ErrorMessage())}
+	case errors.Is(err, port.ErrTooLarge):
+		return &Error{Status: http.StatusRequestEntityTooLarge, Code: message.CodeTooLarge, Title: http.StatusText(http.StatusRequestEntityTooLarge), Detail: err.Error()}
+	}
+	return fmt.Errorf("%w: %w", ErrConnection, err)
+}

@@ -1,0 +1,335 @@
+package client_test
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// send puts a message into a queue of the server, and answers its ID as the one who looks sees it.
+func (r *realRig) send(queue, body string) {
+	r.Helper()
+	at := r.url + "/000000000000/" + queue
+	if _, err := r.sdk.SendMessage(r.Context(), &sqs.SendMessageInput{QueueUrl: &at, MessageBody: &body}); err != nil {
+		r.Fatal(err)
+	}
+}
+
+// quarantine puts an envelope into quarantine, as one who could not read a message does.
+func (r *realRig) quarantine(queue, body, reason string) {
+	r.Helper()
+	text, err := message.Quarantine(queue, port.Delivery{Message: port.Message{Body: []byte(body)}, ID: "original"}, reason, 1_800_000_000_000).Encode()
+	if err != nil {
+		r.Fatal(err)
+	}
+	r.send(port.Quarantine, string(text))
+}
+
+func (r *realRig) look(queue string) map[string]client.DeadLetter {
+	r.Helper()
+	all, err := r.client.DeadLetters(r.Context(), queue, 100)
+	if err != nil {
+		r.Fatal(err)
+	}
+	by := map[string]client.DeadLetter{}
+	for _, l := range all {
+		by[cmp.Or(l.OrderID, string(l.Body))] = l
+	}
+	return by
+}
+
+// handle redrives or discards, and answers what was told of each message, and whether it was begun before.
+func (r *realRig) handle(do func(h client.Handling) error, h client.Handling) (told map[string]client.Handled, err error) {
+	r.Helper()
+	told = map[string]client.Handled{}
+	h.By, h.Reason, h.Rate = "ada", "the bank is back", 1000
+	h.Record = func(x client.Handled) error {
+		if x.By != "ada" || x.Reason != "the bank is back" || x.At.IsZero() || x.Queue != h.Queue || x.DryRun != h.DryRun {
+			r.Errorf("%+v", x)
+		}
+		done := x.Result == client.Redriven || x.Result == client.Discarded
+		if begun := told[x.ID].Result == client.Begun; done && begun == h.DryRun {
+			r.Errorf("%+v was begun: %t", x, begun)
+		}
+		told[x.ID] = x
+		return nil
+	}
+	return told, do(h)
+}
+
+func (r *realRig) redrive(h client.Handling) (map[string]client.Handled, error) {
+	r.Helper()
+	return r.handle(func(h client.Handling) error { return r.client.Redrive(r.Context(), h) }, h)
+}
+
+func (r *realRig) discard(h client.Handling) (map[string]client.Handled, error) {
+	r.Helper()
+	return r.handle(func(h client.Handling) error { return r.client.Discard(r.Context(), h) }, h)
+}
+
+func requestOf(id string) string {
+	return `{"schema":1,"task":"` + id + `","run":0,"step":"charge","attempt":1,"operation":"do","name":"charge","key":"k","timeout":1000,"stopBy":"2026-11-20T12:00:00.000Z","agent":"shop"}`
+}
+
+// What waits for the operator is counted and looked at without being taken, the quarantine's with what was wrong.
+func TestDeadLettersAreLookedAt(t *testing.T) {
+	r := newRealRig(t)
+	for i := range 12 {
+		r.send(port.Dead(port.Requests("shop")), requestOf(fmt.Sprintf("o-%d", i)))
+	}
+	r.quarantine(port.Replies, `{"schema":1,"task":"o-1"`, "unexpected end")
+	all, err := r.client.DeadLetterQueues(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, q := range all {
+		names = append(names, fmt.Sprint(q.Queue, " ", q.Messages))
+		if (q.Messages > 0) != (time.Since(q.Oldest) < time.Minute) || q.LookedAt != min(q.Messages, 10) || q.Problem != "" {
+			t.Errorf("%+v", q)
+		}
+	}
+	if got := strings.Join(names, ", "); got != "control 0, quarantine 1, replies 0, requests-shop 12, tasks 0" {
+		t.Error(got)
+	}
+	for range 2 { // they are given back
+		seen := r.look(port.Requests("shop"))
+		if l := seen["o-3"]; len(seen) != 12 || l.Kind != "request" || l.Step != "charge" || l.Attempt != 1 || l.Queue != "requests-shop" ||
+			l.Refused != "" || len(l.SHA256) != 64 || string(l.Body) != requestOf("o-3") || time.Since(l.Sent) > time.Minute || l.Received < 1 {
+			t.Errorf("%d: %+v", len(seen), l)
+		}
+	}
+	if some, err := r.client.DeadLetters(t.Context(), port.Requests("shop"), 3); err != nil || len(some) != 3 {
+		t.Errorf("%d, %v", len(some), err)
+	}
+	for _, l := range r.look(port.Quarantine) {
+		if l.Reason != "unexpected end" || l.Queue != port.Replies || !strings.HasPrefix(l.Refused, "its queue would not accept it: ") || string(l.Body) != `{"schema":1,"task":"o-1"` {
+			t.Errorf("%+v", l)
+		}
+	}
+	if _, err := r.client.DeadLetters(t.Context(), "replys", 1); !errors.Is(err, client.ErrNotFound) || !strings.Contains(err.Error(), "there are those of control, quarantine, replies, requests-shop, tasks") {
+		t.Errorf("%v", err)
+	}
+	checks, err := r.client.Checks(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(checks, func(c client.Check) bool { return c.Name == "dead letters of requests-shop" })
+	if i < 0 || checks[i].Result != client.CheckFailed || !strings.HasPrefix(checks[i].Text, "12 messages; the oldest of 10 looked at was sent 0s ago") || !strings.Contains(checks[i].Fix, "stepkeeper dead-letters look requests-shop") {
+		t.Errorf("%+v", checks)
+	}
+}
+
+// Those that are meant go back to their queue, or are deleted, and no others.
+func TestRedriveAndDiscardTheChosen(t *testing.T) {
+	r := newRealRig(t)
+	dead := port.Requests("shop")
+	for i := range 25 {
+		r.send(port.Dead(dead), requestOf(fmt.Sprintf("o-%d", i)))
+	}
+	seen := r.look(dead)
+	chosen := client.Handling{Queue: dead, IDs: []string{seen["o-7"].ID, seen["o-21"].ID, "none"}}
+	dry := chosen
+	dry.DryRun = true
+	told, err := r.redrive(dry)
+	if err != nil || told[seen["o-7"].ID].Result != client.Redriven || len(r.look(dead)) != 25 {
+		t.Fatalf("%+v, %v", told, err)
+	}
+	told, err = r.redrive(chosen)
+	if x := told[seen["o-7"].ID]; err != nil || len(told) != 3 || x.Result != client.Redriven || x.To != dead || x.OrderID != "o-7" || x.SHA256 != seen["o-7"].SHA256 || told["none"].Result != client.Missing {
+		t.Errorf("%+v, %v", told, err)
+	}
+	left := r.look(dead)
+	if len(left) != 23 || left["o-7"].ID != "" || left["o-21"].ID != "" {
+		t.Errorf("%d are left", len(left))
+	}
+	if told, err = r.redrive(chosen); err != nil || told[seen["o-7"].ID].Result != client.Missing {
+		t.Errorf("%+v, %v", told, err)
+	}
+	if told, err = r.discard(client.Handling{Queue: dead, IDs: []string{seen["o-8"].ID}}); err != nil || told[seen["o-8"].ID].Result != client.Discarded {
+		t.Errorf("%+v, %v", told, err)
+	}
+	if left = r.look(dead); len(left) != 22 || left["o-8"].ID != "" {
+		t.Errorf("%d are left", len(left))
+	}
+	if told, err = r.discard(client.Handling{Queue: dead, All: true}); err != nil || len(told) != 22 || len(r.look(dead)) != 0 {
+		t.Errorf("%d, %v", len(told), err)
+	}
+}
+
+// What was quarantined goes back as it was sent, if its queue would accept it now; what cannot go back stays.
+func TestRedriveFromQuarantine(t *testing.T) {
+	r := newRealRig(t)
+	submission := func(id, workflow string) string {
+		return `{"schema":1,"orderId":"` + id + `","workflow":"` + workflow + `","order":{"n":1}}`
+	}
+	if _, err := r.client.Submit(t.Context(), order("there")); err != nil {
+		t.Fatal(err)
+	}
+	r.quarantine(port.Intake, submission("good", "order"), "unknown-workflow")
+	r.quarantine(port.Intake, submission("elsewhere", "other"), "unknown-workflow")
+	r.quarantine(port.Intake, submission("large", "order")+strings.Repeat(" ", 50_000), "too large")
+	r.quarantine(port.Control, `{"schema":1,"kind":"undo","task":"gone","id":"c","command":0}`, "unknown-task")
+	r.quarantine(port.Control, `{"schema":1,"kind":"wake","task":"there"}`, "odd")
+	r.quarantine("nowhere", `{"schema":1,"task":"lost"}`, "odd")
+	r.quarantine(port.Tasks, `{"schema":2,"task":"child"}`, "odd")
+	r.send(port.Quarantine, "no envelope")
+	seen := r.look(port.Quarantine)
+	told, err := r.redrive(client.Handling{Queue: port.Quarantine, All: true})
+	if err != nil || len(told) != 8 {
+		t.Fatalf("%+v, %v", told, err)
+	}
+	for order, why := range map[string]string{"elsewhere": "there is no workflow other", "large": "only its first 40000 bytes were kept", "gone": "there is no order gone",
+		"there": "sent by the server itself", "lost": `"nowhere", which is none of this deployment`, "child": "only the Scheduler may send", "no envelope": "it cannot be read"} {
+		if x := told[seen[order].ID]; x.Result != client.NotTaken || !strings.Contains(x.Text, why) {
+			t.Errorf("%s: %+v", order, x)
+		}
+	}
+	if x := told[seen["good"].ID]; x.Result != client.Redriven || x.To != port.Intake {
+		t.Errorf("%+v", x)
+	}
+	if x, err := r.client.Wait(t.Context(), "good"); err != nil || x.State != "Processed" {
+		t.Errorf("%+v, %v", x, err)
+	}
+	if left := r.look(port.Quarantine); len(left) != 7 || left["good"].ID != "" {
+		t.Errorf("%d are left", len(left))
+	}
+}
+
+// A message that was not sent, whose sending is not known, or that could not be recorded, is not deleted.
+func TestRedriveLosesNothing(t *testing.T) {
+	r := newRealRig(t)
+	target, err := url.Parse(r.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	failing, calls := "", []string{}
+	proxy := httputil.NewSingleHostReverseProxy(target)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		_, action, _ := strings.Cut(q.Header.Get("X-Amz-Target"), ".")
+		calls = append(calls, action)
+		if failing != "" && strings.HasPrefix(action, failing) {
+			w.WriteHeader(http.StatusForbidden)
+			_ = json.NewEncoder(w).Encode(map[string]string{"__type": "AccessDenied", "message": "not for you"})
+			return
+		}
+		q.Host = target.Host
+		proxy.ServeHTTP(w, q)
+	}))
+	t.Cleanup(server.Close)
+	if r.client, err = client.New(server.URL, client.WithRetry(1, time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	dead := port.Requests("shop")
+	r.send(port.Dead(dead), requestOf("o-1"))
+	id := r.look(dead)["o-1"].ID
+	one := client.Handling{Queue: dead, IDs: []string{id}}
+	for action, text := range map[string]string{"SendMessage": "it was not sent: ", "DeleteMessage": "it was sent to requests-shop and is here still"} {
+		failing = action
+		told, err := r.redrive(one)
+		if x := told[id]; !errors.Is(err, client.ErrForbidden) || x.Result != client.Failed || !strings.HasPrefix(x.Text, text) || !strings.Contains(x.Text, "not for you") {
+			t.Errorf("without %s: %+v, %v", action, told, err)
+		}
+		failing = ""
+		if r.look(dead)["o-1"].ID != id {
+			t.Fatalf("without %s the message is gone", action)
+		}
+	}
+	full := errors.New("the disk is full")
+	for _, do := range []func(client.Handling) error{
+		func(h client.Handling) error { return r.client.Redrive(t.Context(), h) },
+		func(h client.Handling) error { return r.client.Discard(t.Context(), h) },
+	} {
+		calls = nil
+		h := client.Handling{Queue: dead, IDs: []string{id}, By: "ada", Reason: "why", Record: func(client.Handled) error { return full }}
+		if err := do(h); !errors.Is(err, full) || slices.ContainsFunc(calls, func(a string) bool { return strings.HasPrefix(a, "Send") || strings.HasPrefix(a, "Delete") }) {
+			t.Errorf("%v after %v", err, calls)
+		}
+	}
+	if r.look(dead)["o-1"].ID != id {
+		t.Error("the message is gone")
+	}
+	for failing = range map[string]string{"ListQueues": "", "ReceiveMessage": ""} {
+		if _, err := r.client.DeadLetters(t.Context(), dead, 1); !errors.Is(err, client.ErrForbidden) {
+			t.Errorf("without %s: %v", failing, err)
+		}
+	}
+	failing = "GetQueueAttributes"
+	if all, err := r.client.DeadLetterQueues(t.Context()); err != nil || len(all) != 5 || !strings.Contains(all[0].Problem, "not for you") {
+		t.Errorf("%+v, %v", all, err)
+	}
+	server.Close()
+	if _, err := r.client.DeadLetters(t.Context(), dead, 1); !errors.Is(err, client.ErrConnection) {
+		t.Errorf("%v", err)
+	}
+}
+
+// What comes back while all are redriven is left alone: it would go round for ever.
+func TestRedriveOfAllEnds(t *testing.T) {
+	r := newRealRig(t)
+	dead := port.Requests("shop")
+	for i := range 3 {
+		r.send(port.Dead(dead), requestOf(fmt.Sprintf("o-%d", i)))
+	}
+	seen := r.look(dead)
+	n := 0
+	err := r.client.Redrive(t.Context(), client.Handling{Queue: dead, All: true, By: "ada", Reason: "why", Rate: 1000, Record: func(x client.Handled) error {
+		if n > 10 {
+			return errors.New("it does not end")
+		}
+		if x.Result == client.Redriven {
+			n++
+			time.Sleep(2 * time.Millisecond)
+			r.send(port.Dead(dead), requestOf(x.OrderID))
+		}
+		return nil
+	}})
+	again := r.look(dead)
+	if err != nil || n != 3 || len(again) != 3 || again["o-1"].ID == seen["o-1"].ID {
+		t.Errorf("%d redriven, %d again, %v", n, len(again), err)
+	}
+}
+
+// What is wrong with a call is said before anything is looked at.
+func TestHandlingsAreChecked(t *testing.T) {
+	c, err := client.New("http://127.0.0.1:1", client.WithRetry(1, time.Second))
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := client.Handling{Queue: "replies", IDs: []string{"a"}, By: "ada", Reason: "why", Record: func(client.Handled) error { return nil }}
+	for what, change := range map[string]func(h *client.Handling){
+		"no Record":            func(h *client.Handling) { h.Record = nil },
+		"give the IDs":         func(h *client.Handling) { h.IDs = nil },
+		"and not both":         func(h *client.Handling) { h.All = true },
+		"by has 1 bytes":       func(h *client.Handling) { h.By = " " },
+		"by has 129 bytes":     func(h *client.Handling) { h.By = strings.Repeat("a", 129) },
+		"reason has 0 bytes":   func(h *client.Handling) { h.Reason = "" },
+		"reason has 513 bytes": func(h *client.Handling) { h.Reason = strings.Repeat("a", 513) },
+		"rate is -1":           func(h *client.Handling) { h.Rate = -1 },
+		"rate is 1001":         func(h *client.Handling) { h.Rate = 1001 },
+	} {
+		h := good
+		change(&h)
+		if err := c.Redrive(t.Context(), h); !errors.Is(err, client.ErrInvalid) || !strings.Contains(err.Error(), what) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if err := c.Discard(t.Context(), good); !errors.Is(err, client.ErrConnection) {
+		t.Errorf("%v", err)
+	}
+}

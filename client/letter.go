@@ -1,0 +1,93 @@
+package client
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// letter is a message as the operator sees it: of the quarantine what its envelope holds.
+func (c *Client) letter(ctx context.Context, via deadLetters, queue string, d *port.Delivery) DeadLetter {
+	body, err := d.Bytes()
+	l := DeadLetter{ID: d.ID, Queue: queue, Sent: d.SentAt.UTC(), Received: d.Received, Body: body, SHA256: digest(body)}
+	whole := true
+	if err == nil && queue == port.Quarantine {
+		var q *message.Quarantined
+		if q, err = message.DecodeQuarantined(body); err == nil {
+			l.Queue, l.Reason, l.Body, l.SHA256 = q.Queue, q.Reason, q.Body, q.SHA256
+			whole = digest(q.Body) == q.SHA256
+		}
+	}
+	l.identify()
+	switch {
+	case err != nil:
+		l.Refused = "it cannot be read: " + err.Error()
+	case !whole:
+		l.Refused = fmt.Sprintf("only its first %d bytes were kept: have its sender send it again", len(l.Body))
+	default:
+		if err := c.redrivable(ctx, via, queue == port.Quarantine, &l); err != nil {
+			l.Refused = err.Error()
+		}
+	}
+	return l
+}
+
+func digest(body []byte) string {
+	sum := sha256.Sum256(body)
+	return hex.EncodeToString(sum[:])
+}
+
+// redrivable says why a message would not be redriven. A dead letter could be read once, perhaps by newer code than
+// this; what was quarantined is held to what its queue would accept now.
+func (c *Client) redrivable(ctx context.Context, via deadLetters, quarantined bool, l *DeadLetter) error {
+	switch l.Queue {
+	case MissedSweeps:
+		return errTicks
+	case port.Tasks:
+		return errors.New("only the Scheduler may send to this queue, and the Supervisor asks again for what is lost of it: discard it")
+	}
+	if quarantined {
+		if err := readable(l.Queue, l.Body); err != nil {
+			return fmt.Errorf("its queue would not accept it: %w", err)
+		}
+		if err := c.ofKnownOrder(ctx, l); err != nil {
+			return err
+		}
+	}
+	return via.Redrivable(ctx, l.Queue, l.Body)
+}
+
+// readable reads a message as those do who take from its queue.
+func readable(queue string, body []byte) (err error) {
+	switch {
+	case queue == port.Intake || queue == port.High(port.Intake):
+		_, err = message.DecodeSubmit(body)
+	case queue == port.Replies:
+		_, err = message.DecodeReply(body)
+	case queue == port.Control:
+		_, err = message.DecodeControl(body)
+	case strings.HasPrefix(queue, port.Requests("")):
+		_, err = message.DecodeRequest(body)
+	default:
+		return fmt.Errorf("it came from a queue %.80q, which is none of this deployment", queue)
+	}
+	return err
+}
+
+// ofKnownOrder: replies and commands of an order that is not there would be refused again, but for an early Cancel.
+func (c *Client) ofKnownOrder(ctx context.Context, l *DeadLetter) error {
+	if l.Queue != port.Replies && l.Queue != port.Control || l.Kind == string(message.Cancel) {
+		return nil
+	}
+	_, err := c.Submitted(ctx, l.OrderID)
+	if errors.Is(err, ErrNotFound) {
+		return fmt.Errorf("there is no order %s", l.OrderID)
+	}
+	return err
+}

@@ -1,0 +1,206 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// RedriveRate is how many messages a second are redriven or discarded unless a Handling says otherwise.
+const RedriveRate = 10
+
+const (
+	minRedriveRate = 0.001
+	maxRedriveRate = 1000
+)
+
+// Handling says which messages of a queue of DeadLetterQueues are redriven or discarded, and who does it and why.
+type Handling struct {
+	Queue string
+	IDs   []string // of messages; or
+	All   bool     // those that were sent before the beginning: what comes back meanwhile is left alone
+	// By says who does it, in 1 to 128 bytes, Reason why, in 1 to 512.
+	By, Reason string
+	Rate       float64 // messages a second, 0.001 to 1000; 0: RedriveRate
+	// Record is told what is done, one message after another: before a message is sent or deleted, with the Result Begun,
+	// and what became of it. When it has returned, the record has to be durable. Its error ends the handling: the
+	// message stays.
+	Record func(Handled) error
+	// DryRun sends and deletes nothing: Record is told what would become of each message.
+	DryRun bool
+}
+
+// Handled is what was done with a message.
+type Handled struct {
+	At      time.Time     `json:"at"`
+	Action  string        `json:"action"` // redrive or discard
+	Queue   string        `json:"queue"`  // that keeps the message, as in Handling
+	ID      string        `json:"id"`     // of the message
+	To      string        `json:"to,omitempty"`
+	OrderID string        `json:"orderId,omitempty"`
+	SHA256  string        `json:"sha256,omitempty"`
+	By      string        `json:"by"`
+	Reason  string        `json:"reason"`
+	Result  HandledResult `json:"result"`
+	Text    string        `json:"text,omitempty"` // why not, or what else there is to know
+	DryRun  bool          `json:"dryRun,omitempty"`
+}
+
+// HandledResult is what became of a message.
+type HandledResult string
+
+// Results of a Handling. A message that is sent or deleted has Begun first.
+const (
+	Begun     HandledResult = "begun"
+	Redriven  HandledResult = "redriven"  // sent to its queue, and deleted here
+	Discarded HandledResult = "discarded" // deleted
+	NotTaken  HandledResult = "refused"   // its queue would not accept it, as Text says; it stays
+	Failed    HandledResult = "failed"    // it is here still, as far as is known; Text says what happened
+	Missing   HandledResult = "missing"   // no message of that ID was seen
+)
+
+// Redrive sends messages to the queue that they were given up in, or that they were quarantined from, and deletes each
+// here when it was sent. A message may so be sent twice, never lost; a copy, and one that is days old, does no harm. What
+// its queue would not accept stays. The queue is gone through, as with DeadLetters; an error means that it ended early.
+func (c *Client) Redrive(ctx context.Context, h Handling) error { return c.handle(ctx, "redrive", h) }
+
+// Discard deletes messages. Each was recorded before.
+func (c *Client) Discard(ctx context.Context, h Handling) error { return c.handle(ctx, "discard", h) }
+
+func (h *Handling) check() error {
+	what := ""
+	switch {
+	case h.Record == nil:
+		what = "it has no Record"
+	case h.All == (len(h.IDs) > 0):
+		what = "give the IDs of messages, or All, and not both"
+	case strings.TrimSpace(h.By) == "" || len(h.By) > message.MaxBy:
+		what = fmt.Sprintf("by has %d bytes; it says who does it, in 1 to %d", len(h.By), message.MaxBy)
+	case strings.TrimSpace(h.Reason) == "" || len(h.Reason) > core.MaxMessage:
+		what = fmt.Sprintf("reason has %d bytes; it says why, in 1 to %d", len(h.Reason), core.MaxMessage)
+	case h.Rate != 0 && !(h.Rate >= minRedriveRate && h.Rate <= maxRedriveRate): // not a number is neither
+		what = fmt.Sprintf("rate is %v; it is %v to %v messages a second", h.Rate, minRedriveRate, maxRedriveRate)
+	default:
+		return nil
+	}
+	return &Error{Status: http.StatusBadRequest, Code: message.CodeInvalid, Title: http.StatusText(http.StatusBadRequest), Detail: what}
+}
+
+// handling is one on its way through a queue.
+type handling struct {
+	Handling
+	c      *Client
+	q      *operated
+	action string
+	began  time.Time
+	left   map[string]bool // of IDs
+	pace   *time.Ticker
+}
+
+func (c *Client) handle(ctx context.Context, action string, h Handling) error {
+	if err := h.check(); err != nil {
+		return err
+	}
+	q, _, err := c.deadQueue(ctx, h.Queue)
+	if err != nil {
+		return err
+	}
+	if h.Rate == 0 {
+		h.Rate = RedriveRate
+	}
+	apart := time.Duration(float64(time.Second) / h.Rate)
+	x := &handling{Handling: h, c: c, q: q, action: action, began: time.Now(), left: map[string]bool{}, pace: time.NewTicker(apart)}
+	defer x.pace.Stop()
+	for _, id := range h.IDs {
+		x.left[id] = true
+	}
+	most := mostLooked
+	if h.All {
+		most = math.MaxInt
+	}
+	hold := lookHold + apart*time.Duration(max(len(h.IDs), port.MaxBatch)) // those of a batch have their turn before they come back
+	if err := walk(ctx, q, most, hold, func(d *port.Delivery) (bool, bool, error) { return x.each(ctx, d) }); err != nil {
+		return err
+	}
+	for _, id := range slices.Compact(slices.Sorted(slices.Values(h.IDs))) {
+		if x.left[id] {
+			missing := Handled{Queue: h.Queue, ID: id}
+			if err := x.tell(missing, Missing, "it is not there, or hidden because another one looks at it: then try again in half a minute"); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// tell completes the record of what was done and hands it over.
+func (x *handling) tell(r Handled, result HandledResult, text string) error {
+	r.At, r.Action, r.By, r.Reason, r.DryRun = time.Now().UTC(), x.action, x.By, x.Reason, x.DryRun
+	r.Result, r.Text = result, text
+	if err := x.Record(r); err != nil {
+		return fmt.Errorf("the record of message %s could not be written: %w", r.ID, err)
+	}
+	return nil
+}
+
+// each handles a message, if it is meant.
+func (x *handling) each(ctx context.Context, d *port.Delivery) (taken, more bool, err error) {
+	if x.All && !d.SentAt.Before(x.began) || !x.All && !x.left[d.ID] {
+		return false, true, nil
+	}
+	delete(x.left, d.ID)
+	more = x.All || len(x.left) > 0
+	l := x.c.letter(ctx, x.q.via, x.Queue, d)
+	r := Handled{Queue: x.Queue, ID: d.ID, OrderID: l.OrderID, SHA256: l.SHA256}
+	done := Discarded
+	if x.action == "redrive" {
+		done, r.To = Redriven, l.Queue
+		if l.Refused != "" {
+			return false, more, x.tell(r, NotTaken, l.Refused)
+		}
+	}
+	if x.DryRun {
+		return false, more, x.tell(r, done, "")
+	}
+	select {
+	case <-x.pace.C:
+	case <-ctx.Done():
+		return false, false, ctx.Err()
+	}
+	if err := x.tell(r, Begun, ""); err != nil {
+		return false, false, err
+	}
+	text, failure := x.carryOut(ctx, &l, d)
+	if failure != nil {
+		err = x.tell(r, Failed, text+failure.Error())
+		if errors.Is(failure, ErrForbidden) || errors.Is(failure, ErrConnection) || ctx.Err() != nil { // the next one fails too
+			err = errors.Join(failure, err)
+		}
+		return false, more, err
+	}
+	return true, more, x.tell(r, done, "")
+}
+
+// carryOut sends the message, if it is redriven, and deletes it then.
+func (x *handling) carryOut(ctx context.Context, l *DeadLetter, d *port.Delivery) (text string, err error) {
+	if x.action == "redrive" {
+		m := port.Message{Body: l.Body, Group: message.Tenant(l.OrderID)}
+		if err := x.q.via.Resend(ctx, l.Queue, m); err != nil {
+			return "it was not sent: ", err
+		}
+		text = "it was sent to " + l.Queue + " and is here still, where it may be discarded; a copy does no harm: "
+	}
+	if err := x.q.Delete(ctx, []string{d.Receipt})[0]; err != nil {
+		return text, x.q.via.QueueError(ctx, "DeleteMessage", x.Queue, err)
+	}
+	return "", nil
+}

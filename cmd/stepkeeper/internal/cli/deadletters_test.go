@@ -1,0 +1,172 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
+	"github.com/stepkeeper/stepkeeper/dev/memory"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/verify/stacktest"
+)
+
+// atOnce does not wait for messages.
+type atOnce struct{ *memory.Queues }
+
+func (q atOnce) Queue(name string) (port.Queue, error) {
+	found, err := q.Queues.Queue(name)
+	return receivesAtOnce{found}, err
+}
+
+type receivesAtOnce struct{ port.Queue }
+
+func (q receivesAtOnce) Receive(ctx context.Context, most int, _, visibility time.Duration) ([]port.Delivery, error) {
+	return q.Queue.Receive(ctx, most, 0, visibility)
+}
+
+// givenUp are messages of a stack that wait for the operator: two dead replies, and two in quarantine.
+func givenUp(t *testing.T) (*memory.Queues, func(args ...string) result) {
+	t.Helper()
+	w := stacktest.New(t, stacktest.Memory())
+	var configs []memory.QueueConfig
+	for _, name := range []string{port.Replies, port.Dead(port.Replies), port.Intake, port.Quarantine, client.MissedSweeps} {
+		configs = append(configs, memory.QueueConfig{Name: name})
+	}
+	queues, err := memory.NewQueues(port.ClockFunc(func() time.Time { return noon }), configs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Parts.Queues = atOnce{queues}
+	w.Parts.Outputs.Dead = map[string]string{port.Replies: "url", port.Quarantine: "url", client.MissedSweeps: "url"}
+	w.Parts.Outputs.Workflows = map[string]string{"Order": "hash"}
+	put := func(queue string, m port.Message) {
+		q, err := queues.Queue(queue)
+		if err == nil {
+			err = q.Send(t.Context(), []port.Message{m})[0]
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, id := range []string{"o-1", "o-2"} {
+		put(port.Dead(port.Replies), port.Message{Body: []byte(`{"schema":1,"task":"` + id + `","step":"charge","attempt":2,"outcome":"done"}`)})
+	}
+	for _, workflow := range []string{"order", "refund"} {
+		body := fmt.Sprintf(`{"schema":1,"orderId":"q-%s","workflow":%q,"order":{"card":"4111"}}`, workflow, workflow)
+		put(port.Quarantine, port.Message{Value: message.Quarantine(port.Intake, port.Delivery{Message: port.Message{Body: []byte(body)}}, "no workflow <b>\x1b[31m", 1)})
+	}
+	return queues, func(args ...string) result {
+		return onStack(w, "").run(t, append(append([]string{"dead-letters"}, args...), "--stack", "Shop", "--region", "eu-central-1")...)
+	}
+}
+
+func waiting(t *testing.T, queues *memory.Queues, name string) int {
+	t.Helper()
+	q, err := queues.Queue(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := q.Depth(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d.Visible
+}
+
+// The queues are listed, and messages looked at, their bodies where that is asked for.
+func TestDeadLettersAreShown(t *testing.T) {
+	_, run := givenUp(t)
+	r := run("list")
+	r.want(t, failure.OK, "QUEUE")
+	if !regexp.MustCompile(`(?m)^missed-sweeps +0 +- +-\nquarantine +2 +2026-03-01 12:00:00 UTC +2026-03-15 12:00:00 UTC\nreplies +2 `).MatchString(r.out) {
+		t.Error(r.out)
+	}
+	if l := decodeLines(t, run("list", "--output", "json").out); len(l) != 3 || l[1]["queue"] != "quarantine" || l[1]["messages"] != 2.0 || l[0]["oldest"] != nil {
+		t.Errorf("%v", l)
+	}
+	run("look", "replies").want(t, failure.OK, "reply of order o-1, step charge, attempt 2\n    sent 2026-03-01 12:00:00 UTC, received ", "would be redriven to replies")
+	r = run("look", "quarantine")
+	r.want(t, failure.OK, "in quarantine: no workflow <b>", "would not be redriven to intake: the workflow refund is not deployed in this stack", "would be redriven to intake\n")
+	if strings.Contains(r.out, "4111") || strings.Contains(r.out, "\x1b") {
+		t.Error(r.out)
+	}
+	run("look", "quarantine", "--body").want(t, failure.OK, `"card":"4111"`)
+	l := decodeLines(t, run("look", "quarantine", "--body", "--output", "json").out)
+	if len(l) != 2 || l[0]["orderId"] != "q-order" || l[0]["queue"] != "intake" || !strings.Contains(fmt.Sprint(l[0]["body"]), "4111") || l[0]["kind"] != "submission" {
+		t.Errorf("%v", l)
+	}
+	if l := decodeLines(t, run("look", "quarantine", "--number", "1", "--output", "json").out); len(l) != 1 || l[0]["body"] != nil {
+		t.Errorf("%v", l)
+	}
+	if r := run("look", "missed-sweeps"); r.code != failure.OK || r.err != "no message is to be seen\n" {
+		t.Errorf("%+v", r)
+	}
+	run("look", "replys").want(t, failure.NotFound, `there are no dead letters of a queue "replys"; there are those of missed-sweeps, quarantine, replies`, "dead-letters list")
+	run("look", "replies", "--number", "0").want(t, failure.Usage, "1 to 1000")
+	call{}.run(t, "dead-letters", "list").want(t, failure.Unreachable, "stepkeeper dev")
+}
+
+// The chosen messages are redriven or discarded, and each stands in the file before.
+func TestDeadLettersAreHandled(t *testing.T) {
+	queues, run := givenUp(t)
+	file := filepath.Join(t.TempDir(), "handled.jsonl")
+	id := fmt.Sprint(decodeLines(t, run("look", "replies", "--output", "json").out)[0]["id"])
+	why := []string{"--reason", "the table was throttled", "--rate", "1000", "--file", file}
+	do := func(args ...string) result { return run(slices.Concat(args[:1], why, args[1:])...) }
+
+	do("redrive", "replies").want(t, failure.Usage, "say which messages of replies", "dead-letters look replies")
+	do("redrive", "replies", id, "--all").want(t, failure.Usage, "say which messages")
+	do("redrive", "replies", "--all").want(t, failure.Usage, "--all needs --yes")
+	do("redrive", "replies", id, "--reason", "").want(t, failure.Usage, "reason has 0 bytes")
+	do("redrive", "nowhere", id).want(t, failure.NotFound, "nowhere")
+	do("redrive", "replies", id, "--file", filepath.Join(file, "no", "folder")).want(t, failure.Usage, "cannot be recorded, and nothing was done", "--file")
+	do("redrive", "replies", "--all", "--dry-run").want(t, failure.OK, id+": would be redriven to replies (order o-1)\n", "(order o-2)")
+	if waiting(t, queues, port.Dead(port.Replies)) != 2 {
+		t.Fatal("a message is gone")
+	}
+	do("redrive", "replies", id, "--by", "ada").want(t, failure.OK, id+": redriven to replies (order o-1)\n")
+	do("redrive", "replies", id).want(t, failure.NotFound, id+": missing: it is not there")
+	if waiting(t, queues, port.Dead(port.Replies)) != 1 || waiting(t, queues, port.Replies) != 1 {
+		t.Error("not exactly one was redriven")
+	}
+	r := do("redrive", "quarantine", "--all", "--yes", "--output", "json")
+	r.want(t, failure.Refused)
+	if l := decodeLines(t, r.out); len(l) != 2 || l[0]["result"] != "redriven" || l[0]["to"] != "intake" || l[1]["result"] != "refused" || l[1]["text"] != "the workflow refund is not deployed in this stack" {
+		t.Errorf("%v", l)
+	}
+	do("discard", "quarantine", "--all", "--yes").want(t, failure.OK, ": discarded (order q-refund)\n")
+	do("discard", "quarantine", "--all", "--yes").want(t, failure.NotFound, "no message of quarantine is to be seen, and nothing was done")
+	if waiting(t, queues, port.Quarantine) != 0 || waiting(t, queues, port.Intake) != 1 {
+		t.Error("not exactly one went back")
+	}
+
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var results []string
+	for _, l := range decodeLines(t, string(text)) {
+		if l["reason"] != "the table was throttled" || l["by"] == "" || l["at"] == nil {
+			t.Errorf("%v", l)
+		}
+		results = append(results, fmt.Sprint(l["result"], " ", l["orderId"]))
+	}
+	if got := strings.Join(results, ", "); got != "begun o-1, redriven o-1, missing <nil>, begun q-order, redriven q-order, refused q-refund, begun q-refund, discarded q-refund" {
+		t.Error(got)
+	}
+	if strings.Contains(string(text), "4111") {
+		t.Error("the file holds an order")
+	}
+	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+}

@@ -1,0 +1,180 @@
+package console
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/journal"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// mostLetters is how many messages of a queue a page shows.
+const mostLetters = 20
+
+// deadLooked is what the last looks found. A look hides messages from others, so that an open page does not look again.
+type deadLooked struct {
+	mu      sync.Mutex
+	at      time.Time // zero: the list is to be read anew
+	queues  []client.DeadLetterQueue
+	letters map[string]lettersLooked // by queue
+}
+
+type lettersLooked struct {
+	At      time.Time
+	Letters []client.DeadLetter
+}
+
+// deadLetters lists the queues.
+func (s *server) deadLetters(ctx context.Context, _ *http.Request, _ *kept) (content, error) {
+	d := &s.dead
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if now := s.Now(); d.at.IsZero() || now.Sub(d.at) >= looksEvery {
+		all, err := s.Client.DeadLetterQueues(ctx)
+		if err != nil {
+			return content{}, err
+		}
+		d.queues, d.at = all, now
+	}
+	return content{Title: "Dead letters", Template: "dead-letters", Data: struct {
+		At      time.Time
+		Program string
+		Queues  []client.DeadLetterQueue
+	}{d.at, s.Program, d.queues}}, nil
+}
+
+// deadQueue shows messages of a queue: those that were looked at when the page was opened, or the one before where it is
+// about the body of one of them.
+func (s *server) deadQueue(ctx context.Context, r *http.Request, k *kept) (content, error) {
+	queue, body := r.PathValue("queue"), r.URL.Query().Get("body")
+	shows := func(l client.DeadLetter) bool { return l.ID == body }
+	s.dead.mu.Lock()
+	looked, known := s.dead.letters[queue]
+	s.dead.mu.Unlock()
+	if !known || k == nil && !slices.ContainsFunc(looked.Letters, shows) {
+		all, err := s.Client.DeadLetters(ctx, queue, mostLetters)
+		if errors.Is(err, client.ErrNotFound) {
+			return content{Title: "Not found", Template: "trouble", Status: http.StatusNotFound, Data: struct{ What, Do string }{"There is no such queue: " + err.Error(), "Choose one of the list."}}, nil
+		}
+		if err != nil {
+			return content{}, err
+		}
+		looked = s.dead.keep(queue, lettersLooked{s.Now(), all})
+	}
+	title := "Dead letters of " + queue
+	switch queue {
+	case port.Quarantine:
+		title = "Quarantine"
+	case client.MissedSweeps:
+		title = "Missed sweeps"
+	}
+	return content{Title: title, Template: "dead-queue", Data: struct {
+		lettersLooked
+		Title, Queue, Program, Body, Token, File string
+		Most                                     int
+		ReadOnly                                 bool
+		Outcome                                  *outcome
+	}{looked, title, queue, s.Program, body, s.secret, filepath.Join(s.Folder, journal.Name), mostLetters, s.ReadOnly, s.told.get(r.URL.Query().Get("done"))}}, nil
+}
+
+func (d *deadLooked) keep(queue string, l lettersLooked) lettersLooked {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.letters == nil {
+		d.letters = map[string]lettersLooked{}
+	}
+	d.letters[queue] = l
+	return l
+}
+
+// body is that of a message for people, without what is redacted at any depth: an order stands inside its message.
+func (s *server) body(l client.DeadLetter) string {
+	doc := json.RawMessage(l.Body)
+	var b bytes.Buffer
+	if err := json.Indent(&b, s.Redact.anywhere().Apply(doc), "", "  "); err != nil {
+		return render.CleanLines(string(doc))
+	}
+	return b.String()
+}
+
+// anywhere are the same patterns, from any member on.
+func (r Redaction) anywhere() Redaction {
+	var all Redaction
+	for _, pattern := range r {
+		all = append(all, append([]string{"**"}, pattern...))
+	}
+	return all
+}
+
+// handleDead redrives or discards the chosen messages. The page that it leads to says what became of them.
+func (s *server) handleDead(w http.ResponseWriter, r *http.Request) {
+	if !s.mayAct(w, r) {
+		return
+	}
+	queue, do := r.PathValue("queue"), s.Client.Redrive
+	switch action := r.PostFormValue("action"); {
+	case len(r.PostForm["id"]) == 0:
+		s.refuse(w, r, http.StatusBadRequest, "No message was chosen, and nothing was done.", "Go back, and choose those that are meant.")
+		return
+	case action == "discard":
+		do = s.Client.Discard
+	case action != "redrive":
+		s.refuse(w, r, http.StatusBadRequest, "The form does not say what to do.", "Go back, and send it again.")
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), answerTime)
+	defer cancel()
+	h := client.Handling{Queue: queue, IDs: r.PostForm["id"], By: strings.TrimSpace(r.PostFormValue("by")), Reason: strings.TrimSpace(r.PostFormValue("reason"))}
+	key := rand.Text()
+	s.told.put(key, s.handled(ctx, do, h))
+	s.dead.mu.Lock()
+	s.dead.at = time.Time{}
+	s.dead.mu.Unlock()
+	http.Redirect(w, r, "/dead-letters/"+url.PathEscape(queue)+"?"+url.Values{"done": {key}}.Encode(), http.StatusSeeOther)
+}
+
+// handled carries a handling out, and tells what became of each message.
+func (s *server) handled(ctx context.Context, do func(context.Context, client.Handling) error, h client.Handling) outcome {
+	file := filepath.Join(s.Folder, journal.Name)
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return outcome{Text: "Nothing was done, because it cannot be recorded: " + err.Error()}
+	}
+	j, err := journal.Open(file)
+	if err != nil {
+		return outcome{Text: "Nothing was done, because it cannot be recorded: " + err.Error()}
+	}
+	all := outcome{Accepted: true}
+	var texts []string
+	h.Record = func(x client.Handled) error {
+		if x.Result != client.Begun {
+			s.Log.Info("message handled by the console", "action", x.Action, "queue", x.Queue, "messageId", x.ID, "task", x.OrderID, "result", x.Result)
+			text := fmt.Sprintf("%s: %s", x.ID, x.Result)
+			if x.Text != "" {
+				text += ", " + x.Text
+			}
+			texts = append(texts, text)
+			all.Accepted = all.Accepted && (x.Result == client.Redriven || x.Result == client.Discarded)
+		}
+		return j.Record(x)
+	}
+	if err := errors.Join(do(ctx, h), j.Close()); err != nil {
+		all.Accepted = false
+		texts = append(texts, err.Error())
+	}
+	all.Text = strings.Join(texts, "; ")
+	return all
+}
