@@ -39,7 +39,7 @@ var rooms = []room{
 	{Name: "embedded", Packages: []string{"dev/embedded", "shared/regularfile", "shared/tracing"}, Tests: []string{"client", cli + "cli"}},
 	{Name: "client", Packages: []string{"client", "client/aws"}, Tests: []string{cli + "cli"}},
 	{Name: "cli", Packages: []string{"cmd/stepkeeper", cli + "cli", cli + "failure", cli + "render", cli + "scaffold", cli + "source", cli + "streams"}},
-	{Name: "console", Packages: []string{cli + "bulk", cli + "console", cli + "diagram"}, Tests: []string{cli + "console"}},
+	{Name: "console", Packages: []string{cli + "bulk", cli + "console", cli + "diagram", cli + "journal"}, Tests: []string{cli + "console"}},
 	{Name: "expression", Packages: []string{"shared/expression", "shared/token"}, Tests: []string{"shared/workflow/source", "shared/core", "dev/embedded"}},
 	{Name: "workflow", Packages: []string{"shared/workflow", "shared/workflow/source", "shared/suggest", "shared/schedule", "workflows"}, Tests: []string{"functions/supervisor", "examples/wrong-workflows", "dev/embedded"}},
 	{Name: "audit", Packages: []string{"verify/audit"}, Tests: []string{"client", cli + "cli"}},
