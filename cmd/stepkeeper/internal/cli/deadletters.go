@@ -252,7 +252,7 @@ func runHandling(ctx context.Context, o *deadLetterOptions) error {
 		if err != nil {
 			return failure.Wrap(err, failure.Usage, "name another one with --file", "what is done cannot be recorded, and nothing was done")
 		}
-		defer file.Close()
+		defer func() { _ = file.Close() }() // each line is on the disk already
 		o.Record = func(h client.Handled) error { return errors.Join(file.Record(h), o.tell(h, &told, &code)) }
 	}
 	do := c.Redrive
