@@ -39,7 +39,7 @@ func (s *Stepkeeper) addAlarms() {
 		id: "OldestOverdue", text: "a task has been overdue for long, so the Supervisor or the Scheduler does not get through",
 		metric: awscloudwatch.NewMetric(&awscloudwatch.MetricProps{
 			Namespace: str(deployment.MetricNamespace), MetricName: str(deployment.MetricOldestOverdue), Statistic: str("Maximum"), Period: seconds(s.props.SweepInterval),
-			DimensionsMap: &map[string]*string{deployment.MetricDeployment: s.Construct.Node().Path()},
+			DimensionsMap: &map[string]*string{deployment.MetricDeployment: s.stackName()},
 		}),
 		threshold: s.props.Tuning.OldestOverdue.Seconds(), periods: 3,
 	})

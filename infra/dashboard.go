@@ -24,7 +24,7 @@ func (s *Stepkeeper) addDashboard() {
 		s.graph("Oldest order in Error, seconds", s.found(deployment.MetricOldestInError, "Maximum")),
 		s.graph("Most overdue task, seconds", awscloudwatch.NewMetric(&awscloudwatch.MetricProps{
 			Namespace: str(deployment.MetricNamespace), MetricName: str(deployment.MetricOldestOverdue), Statistic: str("Maximum"), Period: seconds(s.props.SweepInterval),
-			DimensionsMap: &map[string]*string{deployment.MetricDeployment: s.Construct.Node().Path()},
+			DimensionsMap: &map[string]*string{deployment.MetricDeployment: s.stackName()},
 		})),
 	)
 	var sent, age, waiting, dead []awscloudwatch.IMetric
@@ -87,7 +87,7 @@ func labelled(label string) *string {
 func (s *Stepkeeper) found(name, statistic string) awscloudwatch.IMetric {
 	return awscloudwatch.NewMathExpression(&awscloudwatch.MathExpressionProps{
 		Expression: str(`SEARCH('{` + deployment.MetricNamespace + `,` + deployment.MetricDeployment + `,` + deployment.MetricWorkflow + `} ` +
-			deployment.MetricDeployment + `="` + *s.Construct.Node().Path() + `" MetricName="` + name + `"', '` + statistic + `')`),
+			deployment.MetricDeployment + `="` + *s.stackName() + `" MetricName="` + name + `"', '` + statistic + `')`),
 		Period: seconds(s.props.SweepInterval), Label: str(""), UsingMetrics: &map[string]awscloudwatch.IMetric{},
 	})
 }

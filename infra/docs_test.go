@@ -102,7 +102,7 @@ func TestCommandsInDocs(t *testing.T) {
 			words := strings.Fields(regexp.MustCompile(`--(stack|region|server)[ =]\S+|--stack$`).ReplaceAllString(command, ""))
 			var sub []string
 			for _, w := range words {
-				if !regexp.MustCompile(`^[a-z]+$`).MatchString(w) || len(sub) == 2 || len(sub) == 1 && !regexp.MustCompile(`(?m)^  `+w+` `).MatchString(helpOf(sub...)) {
+				if !regexp.MustCompile(`^[a-z]+(-[a-z]+)*$`).MatchString(w) || len(sub) == 2 || len(sub) == 1 && !regexp.MustCompile(`(?m)^  `+w+` `).MatchString(helpOf(sub...)) {
 					break
 				}
 				sub = append(sub, w)

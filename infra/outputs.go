@@ -18,7 +18,7 @@ const OutputVersion = "1"
 // descriptions are the logical names. There are 200 at most (rule 28).
 func (s *Stepkeeper) addOutputs() {
 	s.output("Version", OutputVersion, "version of these outputs")
-	s.output("Deployment", *s.Construct.Node().Path(), "dimension of its metrics")
+	s.output("Deployment", *s.stackName(), "dimension of its metrics")
 	s.output("OrdersTable", *s.orders.TableName(), "orders as received")
 	s.output("TasksTable", *s.tasks.TableName(), "state store")
 	s.output("DefinitionsTable", *s.definitions.TableName(), "compiled workflows")

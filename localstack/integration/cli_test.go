@@ -142,8 +142,9 @@ func TestTwoStacks(t *testing.T) {
 	o := s.newOrder(t, "calm").submit()
 	o.told("completed", rescued)
 	for name, value := range outputs {
-		// What names a thing holds a colon, or the name of the stack; the rest are settings.
-		if value == s.outputs[name] && (strings.Contains(value, ":") || strings.Contains(value, s.assembly.Stack)) {
+		// What names a thing holds a colon, or the name of the stack; the rest are settings, and the dimension of metrics,
+		// which is of the template.
+		if value == s.outputs[name] && name != "EngineDeployment" && (strings.Contains(value, ":") || strings.Contains(value, s.assembly.Stack)) {
 			t.Errorf("both have the %s %s", name, value)
 		}
 	}
