@@ -293,6 +293,9 @@ func (w *simulation) budgets(step string) (do, undo int) {
 
 // meant: one key means one thing, whatever definition the task pins (P49). An undo's input may differ.
 func (w *simulation) meant(o *order, r *message.Request) {
+	if core.Time(start+w.now) >= r.StopBy { // it comes too late to have an effect (P25): its Scheduler was frozen
+		return
+	}
 	_, d := w.stepOf(w.store.task(o.id), r.Step)
 	what := fmt.Sprintf("%s %s %s", d.AllAgents(), r.Name, r.Grade)
 	if r.Operation == core.Do {

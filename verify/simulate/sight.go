@@ -600,6 +600,11 @@ func (iv *invocation) spent(s *sight) (must []mail, ok bool) {
 // copied: what was not handled before, and changes nothing, has its sender answered and nothing else sent,
 // or copies would multiply calls (P12a).
 func (iv *invocation) copied(s *sight) {
+	for i, l := range iv.letters { // a decision that followed from a redelivered message is none of a fresh copy
+		if aboutOrder(l.message) == s.id && iv.handed[i].Received > 1 {
+			return
+		}
+	}
 	for i, ev := range s.events(iv) {
 		if c, ok := ev.(*message.Control); s.wrote || !s.fresh(iv, i) || ok && c.Kind == message.Settle {
 			return
