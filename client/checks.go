@@ -4,12 +4,17 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
 // Check is what was found of one thing that has to be right for orders to be carried on.
@@ -35,9 +40,10 @@ const (
 const MostSkew = 30 * time.Second
 
 // Checks looks at what has to be right for orders to be carried on, and finds fault without changing anything. Of a
-// server it is what its health says, the clock, and dead letters; of a stack: access to its tables, what takes from its queues, dead
-// letters, sweeps, the stored definitions, the account's limit of concurrent executions, and the clock. An error means
-// that the server did not answer; what of a stack cannot be looked at is CheckUnknown.
+// server it is what its health says, what it was built from, whether it reads what is sent to it, the clock, and dead letters; of a
+// stack: access to its tables, the right to send, what its functions were built from, what takes from its queues, dead letters,
+// sweeps, the stored definitions, quotas, and the clock. An error means that the server did not answer; what of a stack cannot be
+// looked at is CheckUnknown.
 func (c *Client) Checks(ctx context.Context) ([]Check, error) {
 	via, ok := c.via.(interface {
 		Checks(ctx context.Context) ([]Check, error)
@@ -51,9 +57,29 @@ func (c *Client) Checks(ctx context.Context) ([]Check, error) {
 	}
 	queues, err := c.DeadLetterQueues(ctx)
 	if err != nil {
-		return append(checks, Check{Name: "dead letters", Result: CheckUnknown, Text: err.Error()}), ctx.Err()
+		return append(checks, NotChecked("dead letters", err)), ctx.Err()
 	}
 	return append(checks, CheckDeadLetters(queues, time.Now())...), nil
+}
+
+// NotChecked is the check of what could not be looked at.
+func NotChecked(name string, why error) Check {
+	return Check{Name: name, Result: CheckUnknown, Text: "not checked: " + why.Error()}
+}
+
+// CheckRelease compares what a server or a stack was built from with this program. A difference matters where one of them writes
+// what the other cannot read.
+func CheckRelease(whose string, theirs, ours view.Release) Check {
+	switch {
+	case theirs == view.Release{}:
+		return Check{"version", CheckUnknown, "not checked: " + whose + " does not say what it was built from, so it is older than this program", "update " + whose}
+	case theirs.Tasks != ours.Tasks || theirs.Messages != ours.Messages:
+		return Check{"version", CheckFailed, fmt.Sprintf("this program is %s, and %s was built from %s: what only the newer one writes cannot be read by the other, and messages of that kind may become dead letters", ours, whose, theirs),
+			"use the stepkeeper that " + whose + " was built from, or update " + whose + " to this one"}
+	case theirs.Version != ours.Version:
+		return Check{"version", CheckOK, fmt.Sprintf("this program is %s, and %s %s; each reads what the other writes", ours.Version, whose, theirs.Version), ""}
+	}
+	return Check{"version", CheckOK, "this program and " + whose + " are " + ours.Version, ""}
 }
 
 // CheckClock compares the time of an answer with the one here when it came.
@@ -89,6 +115,23 @@ func CheckUnattended(all []Unattended) []Check {
 	return checks
 }
 
+// checkSubmission sends what is no order: it can start nothing, and only a server that reads what this caller sends refuses it for
+// what it lacks.
+func (h *overHTTP) checkSubmission(ctx context.Context) Check {
+	resp, err := h.send(ctx, http.MethodPost, "/v1/orders", "application/json", strings.NewReader(`{"schema":1}`))
+	var e *Error
+	switch {
+	case errors.As(err, &e) && e.Code == message.CodeMissing:
+		return Check{"send", CheckOK, "what is sent is read: an order without an ID was refused", ""}
+	case err == nil:
+		_ = resp.Body.Close()
+		return Check{"send", CheckFailed, fmt.Sprintf("an order without an ID was not refused, but answered with status %d", resp.StatusCode), "is that a Stepkeeper server, and is there a proxy before it?"}
+	case e != nil:
+		return Check{"send", CheckFailed, "orders cannot be sent: " + e.Error(), "is there a proxy before the server that lets reads pass only? The server's log tells more"}
+	}
+	return NotChecked("send", err)
+}
+
 // Checks reads the server's health.
 func (h *overHTTP) Checks(ctx context.Context) ([]Check, error) {
 	resp, err := h.send(ctx, http.MethodGet, "/healthz", "", nil)
@@ -101,6 +144,7 @@ func (h *overHTTP) Checks(ctx context.Context) ([]Check, error) {
 		Ready      bool
 		Checks     map[string]string
 		Unattended []Unattended
+		Release    view.Release
 	}
 	if err := json.NewDecoder(io.LimitReader(resp.Body, maxAnswer)).Decode(&health); err != nil {
 		return nil, fmt.Errorf("%w of GET /healthz: %w", ErrAnswer, err)
@@ -110,7 +154,7 @@ func (h *overHTTP) Checks(ctx context.Context) ([]Check, error) {
 		server = Check{"server", CheckFailed, "it takes no orders now", "its log says why; wait, if it has just been started"}
 	}
 	date, _ := http.ParseTime(resp.Header.Get("Date")) // zero: unknown
-	checks := []Check{server, CheckClock("the server", date, now)}
+	checks := []Check{server, h.checkSubmission(ctx), CheckRelease("the server", health.Release, view.Built()), CheckClock("the server", date, now)}
 	for _, name := range slices.Sorted(maps.Keys(health.Checks)) {
 		c := Check{name, CheckOK, "nothing is wrong", ""}
 		if found := health.Checks[name]; found != "ok" {

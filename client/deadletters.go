@@ -116,7 +116,7 @@ func (d *DeadLetterQueue) look(ctx context.Context, via deadLetters) error {
 func CheckDeadLetters(all []DeadLetterQueue, now time.Time) []Check {
 	var checks []Check
 	for _, d := range all {
-		c := Check{Name: "dead letters of " + d.Queue, Result: CheckUnknown, Text: d.Problem}
+		c := Check{Name: "dead letters of " + d.Queue, Result: CheckUnknown, Text: "not checked: " + d.Problem}
 		if d.Queue == port.Quarantine || d.Queue == MissedSweeps {
 			c.Name = d.Queue
 		}

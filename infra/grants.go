@@ -25,6 +25,7 @@ func (s *Stepkeeper) GrantOperate(role awsiam.IRole) {
 	for _, policy := range s.operator {
 		policy.AttachToRole(role)
 	}
+	grant(role, []awsiam.PolicyStatement{ownRights(role.RoleArn())})
 	for _, queue := range sorted(s.refusals) {
 		s.allowSender(queue, role.RoleArn())
 	}

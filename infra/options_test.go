@@ -114,6 +114,7 @@ func TestTuning(t *testing.T) {
 	same(t, "reserved Schedulers", functions["Scheduler"].Properties["ReservedConcurrentExecutions"], 60)
 	same(t, "reserved agents", functions["AgentPayment"].Properties["ReservedConcurrentExecutions"], 10)
 	same(t, "other agents", functions["AgentShipping"].Properties["ReservedConcurrentExecutions"], nil)
+	same(t, "output of what runs without reserved concurrency", x.Outputs["EngineSharedConcurrency"].Value, 3*5+1)
 	same(t, "warm Tasks", tables["Tasks"].Properties["WarmThroughput"], "map[ReadUnitsPerSecond:12000 WriteUnitsPerSecond:20000]")
 	same(t, "warm index", at(tables["Tasks"].Properties, "GlobalSecondaryIndexes", 0, "WarmThroughput"), "map[ReadUnitsPerSecond:15000 WriteUnitsPerSecond:8000]")
 	same(t, "Orders", tables["Orders"].Properties["WarmThroughput"], nil)
@@ -277,7 +278,7 @@ func TestGrants(t *testing.T) {
 			}
 		}
 	}
-	same(t, "grants", who, "map[Mailer:[Take Send Ledger Key] Web:[Send Read Outputs Key]]")
+	same(t, "grants", who, "map[Mailer:[Take Send Ledger Key] Ops:[OwnRights] Web:[Send Read Outputs Key]]")
 	same(t, "operator's policies", x.attached(x.id("AWS::IAM::Role", "Ops")), "[Operator]")
 	senders := map[string]string{}
 	for _, policy := range x.of("AWS::SQS::QueuePolicy") {

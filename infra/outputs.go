@@ -7,6 +7,8 @@ import (
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/jsii-runtime-go"
+
+	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
 // OutputVersion is the major version of the outputs below; the command line reads them.
@@ -26,6 +28,8 @@ func (s *Stepkeeper) addOutputs() {
 	s.output("Finished", *jsii.Sprintf("%t", s.props.FinishedOrders), "whether ended orders are in the index")
 	s.output("FairQueues", *jsii.Sprintf("%t", s.props.FairQueues), "whether messages bear the tenant of their order")
 	s.output("Concurrency", strconv.Itoa(s.concurrency+1), "functions that may run at once: of all mappings, and the Supervisor")
+	s.output("SharedConcurrency", strconv.Itoa(s.sharedConcurrency()), "of these, functions without reserved concurrency")
+	s.output("Release", view.Built().String(), "what the functions were built from")
 	s.output("SweepSeconds", strconv.Itoa(int(s.props.SweepInterval.Seconds())), "from one sweep of the Supervisor to the next")
 	s.output("Paused", *jsii.Sprintf("%t", s.props.Paused), "whether nothing is started")
 	for _, name := range sorted(s.assets.hashes) {
@@ -70,6 +74,25 @@ func (s *Stepkeeper) addOutputs() {
 		}
 		s.output(name, *policy.ManagedPolicyArn(), "attach to roles of operators")
 	}
+}
+
+// sharedConcurrency is what may run without reserved concurrency; of a function of the app's own it is not known whether it has any.
+func (s *Stepkeeper) sharedConcurrency() (n int) {
+	t := s.props.Tuning
+	if t.ReservedSupervisors == 0 {
+		n++
+	}
+	for _, name := range s.ownQueues() {
+		if t.ReservedSchedulers == 0 {
+			n += s.queues[name].mapping.MaxConcurrency
+		}
+	}
+	for _, a := range s.props.Agents {
+		if a.Reserved == 0 && a.Function == nil && !a.External {
+			n += a.MaxConcurrency
+		}
+	}
+	return n
 }
 
 // mappingsSize bounds the value of one output.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
+	"github.com/aws/jsii-runtime-go"
 
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
@@ -112,7 +113,11 @@ func (s *Stepkeeper) operatorAccess() []awsiam.PolicyStatement {
 		requests = append(requests, s.requests(agent)...)
 	}
 	dead = append(dead, s.quarantine.QueueArn(), s.missed.QueueArn())
-	return append(s.applicationAccess(),
+	access := s.applicationAccess()
+	if len(s.props.Operators) > 0 {
+		access = append(access, ownRights(*jsii.Strings(s.props.Operators...)...))
+	}
+	return append(access,
 		allow("List", query, index(s.tasks)),
 		allow("Depths", attributes, append(all, dead...)...),
 		allow("Mappings", []string{"lambda:GetEventSourceMapping"}, mappings...), // listing them knows no resources
@@ -122,6 +127,11 @@ func (s *Stepkeeper) operatorAccess() []awsiam.PolicyStatement {
 		readMetrics(),
 		allow("Redrive", send, append(requests, s.queues["replies"].queue.QueueArn())...),
 	)
+}
+
+// ownRights lets `stepkeeper doctor` ask IAM what the operator may.
+func ownRights(arns ...*string) awsiam.PolicyStatement {
+	return allow("OwnRights", []string{"iam:SimulatePrincipalPolicy"}, arns...)
 }
 
 func (s *Stepkeeper) policy(id, what string, statements []awsiam.PolicyStatement) awsiam.ManagedPolicy {

@@ -4,6 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awskms"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
+	"github.com/aws/constructs-go/constructs/v10"
+	"github.com/aws/jsii-runtime-go"
 )
 
 // What AWS puts in the place of a reference, at the longest. Names of queues end at 80 characters; those
@@ -25,6 +33,51 @@ func (s *Stepkeeper) environmentsFit() error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// policyLimits are in characters without white space: of IAM ("IAM and AWS STS quotas"), a queue ("Amazon SQS policy quotas"), a topic
+// and a key. A function's resource policy (20 KB) has one statement at most here. Managed policies are divided, see split.
+var policyLimits = map[string]struct {
+	limit int
+	do    string
+}{
+	"AWS::IAM::Role":        {10_240, "give its agent fewer Secrets, or the deployment fewer ReplyTo; or make a second deployment"},
+	"AWS::IAM::Policy":      {10_240, "grant its role less"},
+	"AWS::SQS::QueuePolicy": {8_192, "have fewer Operators and SenderARNs: name roles in place of users, who assume them"},
+	"AWS::SNS::TopicPolicy": {30_720, "grant fewer principals to publish"},
+	"AWS::KMS::Key":         {32_768, "grant fewer principals the key"},
+}
+
+// policySizes looks at the template when it is written, because grants of the app come after NewStepkeeper.
+type policySizes struct{ s *Stepkeeper }
+
+// Validate says what AWS would refuse in the middle of a deployment (rule 28).
+func (p *policySizes) Validate() *[]*string {
+	problems := []*string{}
+	stack := awscdk.Stack_Of(p.s.Construct)
+	for _, c := range *p.s.Construct.Node().FindAll(constructs.ConstructOrder_PREORDER) {
+		var document any
+		var kind *string
+		switch r := c.(type) {
+		case awsiam.CfnRole:
+			kind, document = r.CfnResourceType(), r.Policies()
+		case awsiam.CfnPolicy:
+			kind, document = r.CfnResourceType(), r.PolicyDocument()
+		case awssqs.CfnQueuePolicy:
+			kind, document = r.CfnResourceType(), r.PolicyDocument()
+		case awssns.CfnTopicPolicy:
+			kind, document = r.CfnResourceType(), r.PolicyDocument()
+		case awskms.CfnKey:
+			kind, document = r.CfnResourceType(), r.KeyPolicy()
+		}
+		if document == nil {
+			continue
+		}
+		if n, of := size(stack.Resolve(document)), policyLimits[*kind]; n > of.limit {
+			problems = append(problems, jsii.Sprintf("%s: its policies would have some %d characters, and AWS takes %d; %s", *c.Node().Path(), n, of.limit, of.do))
+		}
+	}
+	return &problems
 }
 
 // size is about what a resolved value becomes, with its quotation marks.

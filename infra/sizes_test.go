@@ -278,7 +278,7 @@ func TestOperatorsRightsAreWhole(t *testing.T) {
 	const queues, dead = 3 + 20 + 2, 3 + 20 + 2 + 2 // two for high priority
 	want := map[string]int{
 		"sqs:SendMessage": 3 + 21 + 1, "sqs:GetQueueAttributes": queues + dead, "sqs:ReceiveMessage": dead, "sqs:DeleteMessage": dead, "sqs:ChangeMessageVisibility": dead, "sqs:StartMessageMoveTask": dead,
-		"sqs:CancelMessageMoveTask": dead, "sqs:ListMessageMoveTasks": dead, "dynamodb:GetItem": 3, "dynamodb:Query": 1, "cloudformation:DescribeStacks": 1, "lambda:GetEventSourceMapping": queues, "cloudwatch:GetMetricData": 1, "kms:Decrypt": 1, "kms:GenerateDataKey": 1,
+		"sqs:CancelMessageMoveTask": dead, "sqs:ListMessageMoveTasks": dead, "dynamodb:GetItem": 3, "dynamodb:Query": 1, "cloudformation:DescribeStacks": 1, "lambda:GetEventSourceMapping": queues, "cloudwatch:GetMetricData": 1, "iam:SimulatePrincipalPolicy": 2, "kms:Decrypt": 1, "kms:GenerateDataKey": 1,
 	}
 	same(t, "operator's rights", may, fmt.Sprint(want))
 	for _, problem := range loose(x.tmpl) {
@@ -368,4 +368,24 @@ func TestEnvironmentTooLarge(t *testing.T) {
 		}
 	}()
 	infra.NewStepkeeper(stack, "Engine", p)
+}
+
+// So is a policy that grows with what an app gives: of a queue with its operators, of a role with its secrets.
+func TestPoliciesTooLarge(t *testing.T) {
+	needNode(t)
+	app, stack := newStack("Large")
+	p := shop(stack)
+	for i := range 150 {
+		p.Operators = append(p.Operators, fmt.Sprintf("arn:aws:iam::%s:role/operators-of-the-shop-number-%03d", account, i))
+	}
+	infra.NewStepkeeper(stack, "Engine", p)
+	defer func() {
+		text := fmt.Sprint(recover())
+		for _, want := range []string{"Large/Engine/Replies/Policy/Resource", "AWS takes 8192", "fewer Operators"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%q is missing in %s", want, text)
+			}
+		}
+	}()
+	app.Synth(nil)
 }

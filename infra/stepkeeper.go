@@ -99,6 +99,7 @@ func (s *Stepkeeper) build() error {
 	s.addAlarms()
 	s.addDashboard()
 	s.addOutputs()
+	s.Construct.Node().AddValidation(&policySizes{s})
 	return nil
 }
 

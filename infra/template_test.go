@@ -17,6 +17,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/client/aws"
 	"github.com/stepkeeper/stepkeeper/infra"
+	"github.com/stepkeeper/stepkeeper/shared/view"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 )
@@ -396,7 +397,7 @@ func TestOutputs(t *testing.T) {
 		"EngineRequestsPaymentUrl": "RequestsPayment", "EngineRequestsPaymentDeadUrl": "RequestsPaymentDead",
 		"EngineOrdersTable": "Orders", "EngineTasksTable": "Tasks", "EngineDefinitionsTable": "Definitions", "EngineAlertsTopic": "Alerts",
 		"EngineShards": "8", "EngineFinished": "false", "EngineVersion": "1",
-		"EngineAgentPaymentFunction": "AgentPayment", "EngineConcurrency": "36", "EngineSchedulerFunction": "Scheduler", "EngineFairQueues": "false", "EnginePaused": "false",
+		"EngineAgentPaymentFunction": "AgentPayment", "EngineConcurrency": "36", "EngineSharedConcurrency": "36", "EngineRelease": view.Built().String(), "EngineSchedulerFunction": "Scheduler", "EngineFairQueues": "false", "EnginePaused": "false",
 		"EngineApplicationPolicy": "Application", "EngineOperatorPolicy": "Operator", "EngineSupervisorFunction": "Supervisor",
 	} {
 		same(t, "output "+name, target(x.Outputs[name].Value), want)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
 const (
@@ -25,25 +26,22 @@ const (
 	overdueAllowed = 4 * time.Minute
 )
 
-// Checks looks at what has to be right for the stack to carry orders on; it changes nothing. Sending is not tried.
+// Checks looks at what has to be right for the stack to carry orders on; it sends and changes nothing.
 func (t *transport) Checks(ctx context.Context) ([]client.Check, error) {
 	checks := []client.Check{{Name: "stack", Result: client.CheckOK, Text: fmt.Sprintf("%s in %s has %d workflows and %d agents",
 		t.Outputs.Stack, t.Outputs.Region, len(t.Outputs.Workflows), len(t.Outputs.Requests))}}
-	checks = append(checks, t.checkAccess(ctx))
+	checks = append(checks, t.checkAccess(ctx), t.checkSend(ctx), client.CheckRelease("the stack", t.Outputs.Release, view.Built()))
 	unattended, err := t.Unattended(ctx, "")
 	if err != nil {
-		checks = append(checks, unknown("queues", err))
+		checks = append(checks, client.NotChecked("queues", err))
 	}
 	if err == nil || len(unattended) > 0 {
 		checks = append(checks, client.CheckUnattended(unattended)...)
 	}
 	checks = append(checks, t.checkSweeps(ctx)...)
 	checks = append(checks, t.checkDefinitions(ctx))
+	checks = append(checks, t.checkInFlight(ctx), t.checkThroughput(ctx))
 	return append(checks, t.checkAccount(ctx)...), ctx.Err()
-}
-
-func unknown(name string, err error) client.Check {
-	return client.Check{Name: name, Result: client.CheckUnknown, Text: err.Error()}
 }
 
 // checkAccess tries the reads that commands make, of an order that cannot be there.
@@ -63,7 +61,7 @@ func (t *transport) checkAccess(ctx context.Context) client.Check {
 		return client.Check{Name: "access", Result: client.CheckFailed, Text: strings.ReplaceAll(err.Error(), "\n", "; "),
 			Fix: "use credentials that may read them: attach the policy " + t.Outputs.Operator + " to their role"}
 	}
-	return client.Check{Name: "access", Result: client.CheckOK, Text: "orders, tasks and the index can be read; sending was not tried"}
+	return client.Check{Name: "access", Result: client.CheckOK, Text: "orders, tasks and the index can be read"}
 }
 
 // checkSweeps finds out when the Supervisor last came, and how late the latest task is.
@@ -77,14 +75,14 @@ func (t *transport) checkSweeps(ctx context.Context) []client.Check {
 	for shard := range t.Outputs.Shards {
 		until, err := t.Sweeps.LeaseUntil(ctx, port.SweepLease(shard))
 		if err != nil {
-			return []client.Check{unknown("sweeps", failed(ctx, t.readTask(), err))}
+			return []client.Check{client.NotChecked("sweeps", failed(ctx, t.readTask(), err))}
 		}
 		if until.After(last) {
 			last = until
 		}
 		due, err := t.Sweeps.Due(ctx, port.DueBucket, shard, now, nil, 1)
 		if err != nil {
-			return []client.Check{unknown("sweeps", t.unlisted(ctx, err))}
+			return []client.Check{client.NotChecked("sweeps", t.unlisted(ctx, err))}
 		}
 		if len(due) > 0 && (oldest.IsZero() || due[0].At.Before(oldest)) {
 			oldest = due[0].At
@@ -115,7 +113,7 @@ func (t *transport) checkDefinitions(ctx context.Context) client.Check {
 		case err == nil:
 			stored++
 		case errors.Is(err, client.ErrForbidden), ctx.Err() != nil:
-			return unknown("definitions", err)
+			return client.NotChecked("definitions", err)
 		case !errors.Is(err, port.ErrNotFound): // no order of it has come yet
 			return client.Check{Name: "definitions", Result: client.CheckFailed, Text: fmt.Sprintf("that of %s cannot be read: %v", name, err),
 				Fix: "use the stepkeeper that the stack was deployed with"}
@@ -124,21 +122,21 @@ func (t *transport) checkDefinitions(ctx context.Context) client.Check {
 	return client.Check{Name: "definitions", Result: client.CheckOK, Text: fmt.Sprintf("%d of %d are stored and can be read; each is stored with its first order", stored, len(t.Outputs.Workflows))}
 }
 
-// checkAccount compares the account's limit with what the functions may need, and AWS's clock with the one here.
+// checkAccount compares the account's limits of Lambda with what the functions may need, and AWS's clock with the one here.
 func (t *transport) checkAccount(ctx context.Context) []client.Check {
 	if t.Lambda == nil {
 		return nil
 	}
-	room, metadata, err := roomOf(ctx, t.Lambda, t.Outputs.Concurrency)
+	room, metadata, err := roomOf(ctx, t.Lambda, t.Outputs)
 	if err != nil {
-		return []client.Check{unknown("concurrency", err), t.checkClock(ctx)}
+		return []client.Check{client.NotChecked("concurrency", err), client.NotChecked("code storage", err), t.checkClock(ctx)}
 	}
-	c := client.Check{Name: "concurrency", Result: client.CheckOK, Text: fmt.Sprintf("the functions may run %d at a time, and the account allows %d in this Region", room.Needs, room.Limit)}
+	c := client.Check{Name: "concurrency", Result: client.CheckOK, Text: room.String()}
 	if !room.Fits() {
 		c.Result, c.Fix = client.CheckFailed, "ask for a higher quota (Service Quotas: AWS Lambda, Concurrent executions), or lower MaxConcurrency and deploy again"
 		c.Text += ": what does not fit is throttled, its messages come back late and may become dead letters"
 	}
-	return []client.Check{c, clockOf(metadata)}
+	return []client.Check{c, room.codeStorage(), clockOf(metadata)}
 }
 
 // checkClock asks for any event source mapping, which operators may.
@@ -149,11 +147,11 @@ func (t *transport) checkClock(ctx context.Context) client.Check {
 		}
 		m, err := t.Lambda.GetEventSourceMapping(ctx, &lambda.GetEventSourceMappingInput{UUID: &uuid})
 		if err != nil {
-			return unknown("clock", failed(ctx, use{"lambda:GetEventSourceMapping", "an event source mapping", t.Outputs.Operator}, err))
+			return client.NotChecked("clock", failed(ctx, use{"lambda:GetEventSourceMapping", "an event source mapping", t.Outputs.Operator}, err))
 		}
 		return clockOf(m.ResultMetadata)
 	}
-	return unknown("clock", refusal(http.StatusBadRequest, codeNotOnStack, "nothing of the stack could be asked for the time"))
+	return client.NotChecked("clock", refusal(http.StatusBadRequest, codeNotOnStack, "nothing of the stack could be asked for the time"))
 }
 
 func clockOf(m middleware.Metadata) client.Check {

@@ -10,13 +10,18 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/iam"
+	iamtypes "github.com/aws/aws-sdk-go-v2/service/iam/types"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	"github.com/aws/aws-sdk-go-v2/service/lambda/types"
+	"github.com/aws/aws-sdk-go-v2/service/sts"
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/client/aws"
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/view"
 	"github.com/stepkeeper/stepkeeper/verify/stacktest"
 )
 
@@ -41,16 +46,56 @@ func (s *supervisor) Due(_ context.Context, b port.Bucket, shard int, before tim
 	return []port.Due{{ID: "o", At: s.due}}, nil
 }
 
+// account is what AWS answers of one: limits, what may be done, and what was written in a minute.
 type account struct {
 	off
-	limit int
+	limit, unreserved int
+	code              int64
+	denied            string // the end of the ARN of a queue that may not be sent to
+	caller            string
+	noIAM, noLimits   bool
+	tableLimit        int64
+	written           float64
+}
+
+func (a *account) GetCallerIdentity(context.Context, *sts.GetCallerIdentityInput, ...func(*sts.Options)) (*sts.GetCallerIdentityOutput, error) {
+	return &sts.GetCallerIdentityOutput{Arn: &a.caller}, nil
+}
+
+func (a *account) may(_ context.Context, in *iam.SimulatePrincipalPolicyInput, _ ...func(*iam.Options)) (*iam.SimulatePrincipalPolicyOutput, error) {
+	if a.noIAM {
+		return nil, errors.New("no simulation of " + *in.PolicySourceArn)
+	}
+	out := &iam.SimulatePrincipalPolicyOutput{}
+	for _, queue := range in.ResourceArns {
+		decision := iamtypes.PolicyEvaluationDecisionTypeAllowed
+		if a.denied != "" && strings.HasSuffix(queue, a.denied) || !slices.Equal(in.ActionNames, []string{"sqs:SendMessage"}) {
+			decision = iamtypes.PolicyEvaluationDecisionTypeImplicitDeny
+		}
+		out.EvaluationResults = append(out.EvaluationResults, iamtypes.EvaluationResult{EvalResourceName: &queue, EvalDecision: decision})
+	}
+	if a.denied == "none" {
+		out.EvaluationResults = out.EvaluationResults[1:]
+	}
+	return out, nil
+}
+
+func (a *account) DescribeLimits(context.Context, *dynamodb.DescribeLimitsInput, ...func(*dynamodb.Options)) (*dynamodb.DescribeLimitsOutput, error) {
+	if a.noLimits {
+		return nil, errors.New("AccessDenied")
+	}
+	return &dynamodb.DescribeLimitsOutput{TableMaxWriteCapacityUnits: &a.tableLimit}, nil
 }
 
 func (a *account) GetAccountSettings(context.Context, *lambda.GetAccountSettingsInput, ...func(*lambda.Options)) (*lambda.GetAccountSettingsOutput, error) {
 	if a.limit == 0 {
 		return nil, errors.New("AccessDenied")
 	}
-	return &lambda.GetAccountSettingsOutput{AccountLimit: &types.AccountLimit{ConcurrentExecutions: int32(a.limit)}}, nil //nolint:gosec // small
+	unreserved := int32(a.unreserved) //nolint:gosec // small
+	return &lambda.GetAccountSettingsOutput{
+		AccountLimit: &types.AccountLimit{ConcurrentExecutions: int32(a.limit), UnreservedConcurrentExecutions: &unreserved, TotalCodeSize: 100 << 20}, //nolint:gosec // small
+		AccountUsage: &types.AccountUsage{TotalCodeSize: a.code << 20},
+	}, nil
 }
 
 // find answers the check of a name; the test ends without one.
@@ -65,7 +110,7 @@ func find(t *testing.T, checks []client.Check, name string) client.Check {
 
 // Each check finds the fault that it is for, and says what to do.
 func TestChecks(t *testing.T) {
-	ok := []string{"stack ok", "access ok", "queues ok", "dead letters ok", "sweeps ok", "overdue ok", "definitions ok", "concurrency ok", "clock unknown"}
+	ok := []string{"stack ok", "access ok", "send ok", "version ok", "messages_in_flight ok", "table_writes ok", "code_storage ok", "queues ok", "dead letters ok", "sweeps ok", "overdue ok", "definitions ok", "concurrency ok", "clock unknown"}
 	for _, c := range []struct {
 		name   string
 		change func(w *stacktest.Deployment, s *supervisor, a *account)
@@ -80,10 +125,7 @@ func TestChecks(t *testing.T) {
 		}, "queue intake", client.CheckFailed, "nothing takes from it, 0 waiting: its event source mapping is disabled", "--uuid m-intake --enabled"},
 		{"a queue may not be looked at", func(w *stacktest.Deployment, _ *supervisor, _ *account) {
 			w.Parts.Outputs.Requests = map[string]string{"mail": "url"}
-			w.Parts.Queues = counted{w.Parts.Queues, map[string]func() (port.Depth, error){
-				port.Requests("mail"): func() (port.Depth, error) { return port.Depth{}, errors.New("AccessDenied") },
-				"dead-intake":         func() (port.Depth, error) { return port.Depth{}, nil },
-			}}
+			w.Parts.Queues = counted{w.Parts.Queues, map[string]func() (port.Depth, error){port.Requests("mail"): func() (port.Depth, error) { return port.Depth{}, errors.New("AccessDenied") }}}
 		}, "queues", client.CheckUnknown, "requests-mail", ""},
 		{"the Supervisor never came", func(_ *stacktest.Deployment, s *supervisor, _ *account) { s.last = time.Time{} },
 			"sweeps", client.CheckFailed, "has never come", "NoSweeps"},
@@ -103,6 +145,44 @@ func TestChecks(t *testing.T) {
 		}, "definitions", client.CheckFailed, "that of Order cannot be read", "deployed with"},
 		{"the account is small", func(_ *stacktest.Deployment, _ *supervisor, a *account) { a.limit = 9 },
 			"concurrency", client.CheckFailed, "10 at a time, and the account allows 9 in this Region: what does not fit is throttled", "higher quota"},
+		{"others have reserved what the functions need", func(_ *stacktest.Deployment, _ *supervisor, a *account) { a.limit, a.unreserved = 1000, 7 },
+			"concurrency", client.CheckFailed, "may run 8 at a time, and the account leaves them 7 of its 1000", "higher quota"},
+		{"the code storage is nearly full", func(_ *stacktest.Deployment, _ *supervisor, a *account) { a.code = 80 },
+			"code storage", client.CheckFailed, "have 80 MB, and AWS Lambda keeps 100 MB", "Function and layer storage"},
+		{"the stack is of older code", func(w *stacktest.Deployment, _ *supervisor, _ *account) { w.Parts.Outputs.Release.Messages-- },
+			"version", client.CheckFailed, "the stack was built from v1.2.3", "use the stepkeeper that the stack was built from"},
+		{"the stack is of newer code", func(w *stacktest.Deployment, _ *supervisor, _ *account) { w.Parts.Outputs.Release.Tasks++ },
+			"version", client.CheckFailed, "what only the newer one writes cannot be read", "update the stack"},
+		{"the stack does not tell", func(w *stacktest.Deployment, _ *supervisor, _ *account) { w.Parts.Outputs.Release = view.Release{} },
+			"version", client.CheckUnknown, "not checked: the stack does not say", "update"},
+		{"orders may not be sent", func(_ *stacktest.Deployment, _ *supervisor, a *account) { a.denied = ":7:Intake" },
+			"send", client.CheckFailed, "IAM does not allow arn:aws:iam::7:role/ops to send to the queue intake (implicitDeny)", "arn:aws:iam::1:policy/App"},
+		{"orders of high priority may not be sent", func(w *stacktest.Deployment, _ *supervisor, a *account) {
+			w.Parts.Outputs.High, a.denied = map[string]string{port.Intake: "https://sqs/7/IntakeHigh"}, ":7:IntakeHigh"
+		}, "send", client.CheckFailed, "to the queue intake-high", ""},
+		{"commands may not be sent", func(_ *stacktest.Deployment, _ *supervisor, a *account) { a.denied = "us-east-1:7:Control" },
+			"send", client.CheckFailed, "to the queue control", ""},
+		{"IAM may not be asked", func(_ *stacktest.Deployment, _ *supervisor, a *account) { a.noIAM = true },
+			"send", client.CheckUnknown, "not checked: ", ""},
+		{"IAM leaves a queue out", func(_ *stacktest.Deployment, _ *supervisor, a *account) { a.denied = "none" },
+			"send", client.CheckUnknown, "did not answer for 1 of 2", ""},
+		{"the account itself calls", func(_ *stacktest.Deployment, _ *supervisor, a *account) { a.caller = "arn:aws:iam::7:root" },
+			"send", client.CheckUnknown, "neither a role nor a user", ""},
+		{"a queue is nearly full of messages in flight", func(w *stacktest.Deployment, _ *supervisor, _ *account) {
+			w.Parts.Outputs.Requests = map[string]string{"mail": "url"}
+			w.Parts.Queues = counted{w.Parts.Queues, map[string]func() (port.Depth, error){port.Requests("mail"): func() (port.Depth, error) { return port.Depth{InFlight: 96_000}, nil }}}
+		}, "messages in flight", client.CheckFailed, "at most 96000, in requests-mail; SQS allows 120000", "receive less at a time"},
+		{"a queue's messages in flight cannot be counted", func(w *stacktest.Deployment, _ *supervisor, _ *account) {
+			w.Parts.Queues = counted{w.Parts.Queues, map[string]func() (port.Depth, error){port.Replies: func() (port.Depth, error) { return port.Depth{}, errors.New("AccessDenied") }}}
+		}, "messages in flight", client.CheckUnknown, "not checked: ", ""},
+		{"a table is written to as fast as the account may", func(_ *stacktest.Deployment, _ *supervisor, a *account) { a.written = 80 * 60 },
+			"table writes", client.CheckFailed, "at most 80 units a second in the last hour, of a table or its index; the quota is 100 (of this account)", "Table-level write throughput limit"},
+		{"the limits of tables may not be asked", func(_ *stacktest.Deployment, _ *supervisor, a *account) { a.noLimits, a.written = true, 32_000*60 },
+			"table writes", client.CheckFailed, "the quota is 40000 (AWS's default, because dynamodb:DescribeLimits is not allowed)", "higher quota"},
+		{"metrics may not be read", func(w *stacktest.Deployment, _ *supervisor, _ *account) {
+			w.Parts.Metrics = &watch{err: errors.New("denied")}
+		},
+			"table writes", client.CheckUnknown, "not checked: ", ""},
 		{"the account may not be asked", func(_ *stacktest.Deployment, _ *supervisor, a *account) { a.limit = 0 },
 			"concurrency", client.CheckUnknown, "AccessDenied", ""},
 		{"the tables may not be read", func(w *stacktest.Deployment, _ *supervisor, _ *account) { w.Parts.Tasks = deniedTasks{} },
@@ -110,12 +190,21 @@ func TestChecks(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := stacktest.New(t, stacktest.Memory())
-			s, a := &supervisor{last: time.Now().Add(-2 * time.Minute), due: time.Now().Add(-time.Minute)}, &account{limit: 10}
-			w.Parts.Outputs.Concurrency, w.Parts.Outputs.SweepInterval = 10, time.Minute
-			w.Parts.Outputs.Dead = map[string]string{port.Intake: "url"}
-			w.Parts.Queues = counted{w.Parts.Queues, map[string]func() (port.Depth, error){"dead-intake": func() (port.Depth, error) { return port.Depth{}, nil }}}
-			w.Parts.Sweeps, w.Parts.Lambda = s, a
+			s, a := &supervisor{last: time.Now().Add(-2 * time.Minute), due: time.Now().Add(-time.Minute)}, &account{limit: 10, unreserved: 8, code: 79, tableLimit: 100, written: 79 * 60, caller: "arn:aws:sts::7:assumed-role/ops/ann"}
+			o := &w.Parts.Outputs
+			o.Concurrency, o.Shared, o.SweepInterval = 10, 8, time.Minute
+			o.Release = view.Built()
+			o.Release.Version = "v1.2.3"
+			o.Dead = map[string]string{port.Intake: "url"}
+			o.Intake, o.Control, o.Application = "https://sqs/7/Intake", "https://sqs/7/Control", "arn:aws:iam::1:policy/App"
+			none := func() (port.Depth, error) { return port.Depth{}, nil }
+			w.Parts.Queues = counted{w.Parts.Queues, map[string]func() (port.Depth, error){"dead-intake": none, port.Intake: none, port.Control: none, port.Replies: none, port.High(port.Intake): none}}
+			w.Parts.Sweeps, w.Parts.Lambda, w.Parts.Tables, w.Parts.Caller, w.Parts.Rights = s, a, a, a, a.may
+			w.Parts.Metrics = nil
 			c.change(w, s, a)
+			if w.Parts.Metrics == nil {
+				w.Parts.Metrics = &watch{values: map[string]map[int]float64{"AWS/DynamoDB ConsumedWriteCapacityUnits Sum TableName=" + o.Tasks + " GlobalSecondaryIndexName=complete-by": {1: 60, 7: a.written, 8: 30}}}
+			}
 			checks, err := w.Client().Checks(t.Context())
 			if err != nil {
 				t.Fatal(err)
@@ -123,7 +212,7 @@ func TestChecks(t *testing.T) {
 			for _, want := range ok {
 				name, result, _ := strings.Cut(strings.Replace(want, "dead letters", "dead_letters", 1), " ")
 				name = strings.ReplaceAll(name, "_", " ")
-				if name == c.check || name == "queues" && c.check == "queue intake" || name == "overdue" && c.name == "the leases cannot be read" {
+				if name == c.check || name == "queues" && c.check == "queue intake" || name == "overdue" && c.name == "the leases cannot be read" || name == "messages in flight" && c.check == "queues" || name == "code storage" && a.limit == 0 {
 					continue
 				}
 				if found := find(t, checks, name); string(found.Result) != result {

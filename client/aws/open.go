@@ -9,7 +9,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatch"
+	"github.com/aws/aws-sdk-go-v2/service/iam"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
+	"github.com/aws/aws-sdk-go-v2/service/sts"
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient"
@@ -85,7 +87,8 @@ func Describe(ctx context.Context, c aws.Config, name string) (Outputs, error) {
 
 // Connect makes a client of outputs that are known. It makes no network calls.
 func Connect(c aws.Config, o Outputs, opts ...client.Option) *client.Client {
-	store := dynamo.New(dynamo.NewClient(c),
+	tables := dynamo.NewClient(c)
+	store := dynamo.New(tables,
 		dynamo.Tables{Orders: o.Orders, Tasks: o.Tasks, Definitions: o.Definitions},
 		dynamo.Options{Shards: o.Shards, FinishedIndex: o.Finished})
 	urls := map[string]string{port.Intake: o.Intake, port.Control: o.Control, port.Replies: o.Replies}
@@ -99,5 +102,6 @@ func Connect(c aws.Config, o Outputs, opts ...client.Option) *client.Client {
 		urls[deadQueue(name)] = url
 	}
 	queues := sqs.New(c, sqs.Config{URLs: urls})
-	return Over(Parts{Outputs: o, Tasks: store, Definitions: store, Schedules: store.Schedules(), Queues: queues, Sweeps: store, Lambda: lambda.NewFromConfig(c), Metrics: cloudwatch.NewFromConfig(c)}, opts...)
+	return Over(Parts{Outputs: o, Tasks: store, Definitions: store, Schedules: store.Schedules(), Queues: queues, Sweeps: store,
+		Lambda: lambda.NewFromConfig(c), Metrics: cloudwatch.NewFromConfig(c), Tables: tables, Caller: sts.NewFromConfig(c), Rights: iam.NewFromConfig(c).SimulatePrincipalPolicy}, opts...)
 }

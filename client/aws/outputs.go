@@ -11,6 +11,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
 // outputVersion is the major version of the outputs that this code reads.
@@ -27,6 +28,8 @@ type Outputs struct {
 	FairQueues                  bool              // messages bear the tenant of their order
 	Application, Operator       string            // ARNs of the managed policies, of Operator the first
 	Concurrency                 int               // functions that may run at once; 0: unknown
+	Shared                      int               // of these, what functions without reserved concurrency may run
+	Release                     view.Release      // what the functions were built from; zero before it was told
 	Requests                    map[string]string // by agent: the address of its queue of requests
 	High                        map[string]string // by queue: the address of the one beside it for orders of high priority, where there is one (P46)
 	Mappings                    map[string]string // by queue: the UUID of the event source mapping that takes from it; "" of an external agent's
@@ -95,6 +98,8 @@ func ReadOutputs(values map[string]string, construct string) (Outputs, error) {
 		o.Scheduled = strings.Split(names, ",")
 	}
 	o.Concurrency, _ = strconv.Atoi(values[prefix+"Concurrency"]) // absent before it was told
+	o.Shared, _ = strconv.Atoi(values[prefix+"SharedConcurrency"])
+	o.Release = view.ReadRelease(values[prefix+"Release"])
 	shards := value("Shards")
 	if len(missing) > 0 {
 		return Outputs{}, fmt.Errorf("its outputs %s are missing; deploy it again", strings.Join(missing, ", "))

@@ -3,22 +3,48 @@ package aws
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	"github.com/aws/smithy-go/middleware"
 
+	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient"
 )
 
-// Room is what a deployment's functions need of the account's quota of concurrent executions: what does not
-// fit is throttled, and its messages come back late and count a receive. New accounts have 10.
+// Room is what a deployment's functions need of the account's quotas of Lambda: concurrent executions that do not fit are throttled,
+// and their messages come back late and count a receive. New accounts have 10.
 type Room struct {
-	Needs int // all event source mappings at once, and the Supervisor; 0: the stack does not say
-	Limit int // of the account in the Region, for all of its functions
+	Needs      int // all event source mappings at once, and the Supervisor; 0: the stack does not say
+	Limit      int // of the account in the Region, for all of its functions
+	Shared     int // of Needs, what functions without reserved concurrency may run; 0: the stack does not say
+	Unreserved int // of Limit, what is not reserved for single functions
+
+	code, codeLimit int64 // bytes of all functions and layers of the account
 }
 
 // Fits reports that nothing of the deployment's own is throttled.
-func (r Room) Fits() bool { return r.Needs <= r.Limit }
+func (r Room) Fits() bool { return r.Needs <= r.Limit && (r.Shared <= r.Unreserved || r.Needs == 0) }
+
+// String says what the functions may need, and what there is.
+func (r Room) String() string {
+	if r.Needs <= r.Limit && !r.Fits() {
+		return fmt.Sprintf("functions without reserved concurrency may run %d at a time, and the account leaves them %d of its %d in this Region: the rest is reserved for single functions", r.Shared, r.Unreserved, r.Limit)
+	}
+	return fmt.Sprintf("its functions may run %d at a time, and the account allows %d in this Region", r.Needs, r.Limit)
+}
+
+// codeStorage: each deployment uploads its functions, and a full store refuses it.
+func (r Room) codeStorage() client.Check {
+	if r.codeLimit == 0 {
+		return client.NotChecked("code storage", errors.New("AWS Lambda did not answer the account's limit"))
+	}
+	c := client.Check{Name: "code storage", Result: client.CheckOK, Text: fmt.Sprintf("the functions and layers of the account have %d MB, and AWS Lambda keeps %d MB in a Region", r.code>>20, r.codeLimit>>20)}
+	if near(float64(r.code), float64(r.codeLimit)) {
+		c.Result, c.Fix = client.CheckFailed, "delete functions and versions that are not used, or ask for a higher quota (Service Quotas: AWS Lambda, Function and layer storage), before you deploy"
+	}
+	return c
+}
 
 // RoomOf asks for both. The error is ErrForbidden where lambda:GetAccountSettings is not allowed, which no
 // policy of the deployment does: AWS knows no resource for it.
@@ -31,17 +57,25 @@ func RoomOf(ctx context.Context, name string, o Options) (Room, error) {
 	if err != nil {
 		return Room{}, err
 	}
-	room, _, err := roomOf(ctx, lambda.NewFromConfig(c), outputs.Concurrency)
+	room, _, err := roomOf(ctx, lambda.NewFromConfig(c), outputs)
 	return room, err
 }
 
-func roomOf(ctx context.Context, from Lambda, needs int) (Room, middleware.Metadata, error) {
+func roomOf(ctx context.Context, from Lambda, o Outputs) (Room, middleware.Metadata, error) {
 	settings, err := from.GetAccountSettings(ctx, &lambda.GetAccountSettingsInput{})
 	if err != nil {
 		return Room{}, middleware.Metadata{}, failed(ctx, use{"lambda:GetAccountSettings", "the account", ""}, err)
 	}
-	if settings.AccountLimit == nil {
+	limit := settings.AccountLimit
+	if limit == nil {
 		return Room{}, middleware.Metadata{}, errors.New("AWS Lambda did not answer the account's limit of concurrent executions")
 	}
-	return Room{Needs: needs, Limit: int(settings.AccountLimit.ConcurrentExecutions)}, settings.ResultMetadata, nil
+	r := Room{Needs: o.Concurrency, Limit: int(limit.ConcurrentExecutions), Shared: o.Shared, Unreserved: int(limit.ConcurrentExecutions), codeLimit: limit.TotalCodeSize}
+	if limit.UnreservedConcurrentExecutions != nil {
+		r.Unreserved = int(*limit.UnreservedConcurrentExecutions)
+	}
+	if settings.AccountUsage != nil {
+		r.code = settings.AccountUsage.TotalCodeSize
+	}
+	return r, settings.ResultMetadata, nil
 }

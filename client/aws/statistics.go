@@ -42,6 +42,8 @@ type statistics struct {
 	until     time.Time
 	usage     *view.Usage
 	usageTill time.Time
+	peak      float64 // write units a second, of a table
+	peakTill  time.Time
 }
 
 // Statistics reads metrics, the depths of the agents' queues, and the index.

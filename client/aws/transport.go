@@ -61,6 +61,9 @@ type Parts struct {
 	Sweeps      Sweeps  // nil: they are not looked at
 	Lambda      Lambda  // nil: it is not asked
 	Metrics     Metrics // nil: they are not read
+	Tables      Tables  // nil: AWS's default quotas hold
+	Caller      Caller  // nil: it is not asked who calls
+	Rights      Rights  // nil: it is not asked what the caller may
 	// Poll is the first pause between two looks at a task; 0: 100 ms. It grows up to 5 s.
 	Poll time.Duration
 	// Patience is how long a queued order may be without a task, and a command without a verdict,

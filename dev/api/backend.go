@@ -102,6 +102,7 @@ type Health struct {
 	Counts map[string]int64  `json:"counts,omitempty"` // by name: "running", "refused" …
 	// Unattended are queues of requests that nothing takes from: agents that do not run.
 	Unattended []view.Unattended `json:"unattended,omitempty" nullable:"false"`
+	Release    view.Release      `json:"release"` // what the server was built from
 }
 
 // WorkflowInfo is one workflow that orders can name.

@@ -303,7 +303,7 @@ func process() (goroutines, heapBytes int64) {
 
 // Health tells whether orders are taken, and how much is under way.
 func (s *Runtime) Health(ctx context.Context) api.Health {
-	h := api.Health{Ready: s.ready.Load(), Checks: map[string]string{"store": "ok"}, Counts: s.hub.counts()}
+	h := api.Health{Ready: s.ready.Load(), Checks: map[string]string{"store": "ok"}, Counts: s.hub.counts(), Release: view.Built()}
 	if err := s.store.Probe(); err != nil {
 		h.Checks["store"], h.Ready = err.Error(), false
 	}

@@ -18,6 +18,8 @@ var ofInfra = []Mutant{
 		Old: `if start == "" {`, New: `if start != "?" {`},
 	{Name: "A28-environment-unmeasured", File: "infra/sizes.go", Func: "Stepkeeper.environmentsFit", Killers: []string{"infra-sizes"},
 		Old: "n > environmentSize", New: "n > 9*environmentSize"},
+	{Name: "A28-policies-unmeasured", File: "infra/sizes.go", Func: "policySizes.Validate", Killers: []string{"infra-sizes"},
+		Old: "n > of.limit", New: "n > 4*of.limit"},
 	{Name: "A29-services-refused", File: "infra/queues.go", Func: "Stepkeeper.onlyThisAccount", Killers: []string{"infra"},
 		Old: `"BoolIfExists":    map[string]any{"aws:PrincipalIsAWSService": "false"},`, New: ""},
 	{Name: "A29-anonymous-requests-pass", File: "infra/queues.go", Func: "Stepkeeper.onlyThisAccount", Killers: []string{"infra"},

@@ -66,7 +66,7 @@ var Killers = []Killer{
 	// The templates, which need Node 20; the whole takes minutes.
 	{Name: "infra", Package: "infra", Args: []string{"-test.run=^Test(Senders|QueuePolicies|Queues|Alarms|Schedule|Mappings|HastyWorkflow|ReplySenders|WhoMayWhat|AgentThatOperates|Priorities|PrioritiesRefused)$"}},
 	{Name: "infra-keys", Package: "infra", Args: []string{"-test.run=^Test(AdoptedWithKey|KeyAnywhere)$"}},
-	{Name: "infra-sizes", Package: "infra", Args: []string{"-test.run=^Test(Sizes|OperatorsRightsAreWhole|MappingsAreTold|EnvironmentIsRead|EnvironmentTooLarge)$"}},
+	{Name: "infra-sizes", Package: "infra", Args: []string{"-test.run=^Test(Sizes|OperatorsRightsAreWhole|MappingsAreTold|EnvironmentIsRead|EnvironmentTooLarge|PoliciesTooLarge)$"}},
 	// The simulator, over the real core and actors: no mutant's own killer, tried with -by simulate.
 	{Name: "simulate", Package: "verify/mutants/simulated", Args: []string{"-test.run=^TestMutant$"}, WithoutFaults: []string{"-test.run=^TestMutantWithoutFaults$"}},
 	// The exhaustive exploration at small scope, tried with -by explore.

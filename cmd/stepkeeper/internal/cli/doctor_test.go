@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -9,18 +10,28 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/iam"
+	iamtypes "github.com/aws/aws-sdk-go-v2/service/iam/types"
+	"github.com/aws/aws-sdk-go-v2/service/sts"
+
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/client/aws"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/view"
 	"github.com/stepkeeper/stepkeeper/verify/stacktest"
 )
 
 // What a server says of itself becomes lines, what is wrong with what to do; and its clock is looked at.
 func TestDoctorOfAServer(t *testing.T) {
-	health, date := "", time.Duration(0)
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	health, date, refusal, status := "", time.Duration(0), `{"status":400,"code":"missing-field","detail":"orderId is missing"}`, http.StatusBadRequest
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Date", time.Now().Add(date).UTC().Format(http.TimeFormat))
+		if r.URL.Path == "/v1/orders" && r.Method == http.MethodPost {
+			w.WriteHeader(status)
+			fmt.Fprint(w, refusal)
+			return
+		}
 		fmt.Fprint(w, health)
 	}))
 	t.Cleanup(server.Close)
@@ -28,9 +39,17 @@ func TestDoctorOfAServer(t *testing.T) {
 		return call{server: server.URL}.run(t, append([]string{"doctor"}, args...)...)
 	}
 
-	health = `{"ready":true,"checks":{"store":"ok"}}`
+	release := view.Built()
+	told := func() string {
+		text, err := json.Marshal(release)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return `{"ready":true,"checks":{"store":"ok"},"release":` + string(text) + `}`
+	}
+	health = told()
 	r := run()
-	r.want(t, failure.OK, "ok       server: it takes orders", "ok       clock: within 30s of that of the server", "ok       store: nothing is wrong", "ok       queues: no queue is left unattended")
+	r.want(t, failure.OK, "ok       server: it takes orders", "ok       send: what is sent is read", "ok       version: this program and the server are (devel)", "ok       clock: within 30s of that of the server", "ok       store: nothing is wrong", "ok       queues: no queue is left unattended")
 	if strings.Contains(r.out, "fix:") {
 		t.Error(r.out)
 	}
@@ -39,9 +58,23 @@ func TestDoctorOfAServer(t *testing.T) {
 	run().want(t, failure.General, "failed   server: it takes no orders now", "failed   store: disk is full", "failed   agent mail: unauthorized since noon", "fix: the server's log tells more",
 		"failed   queue requests-seats: nothing takes from it, 4 waiting, since 2026-03-01T12:00:00", "fix: is the agent seats running?")
 	lines := decodeLines(t, run("--output", "json").out)
-	if len(lines) != 6 || lines[0]["name"] != "server" || lines[0]["result"] != "failed" || lines[1]["result"] != "ok" || lines[4]["fix"] == nil {
+	if len(lines) != 8 || lines[0]["name"] != "server" || lines[0]["result"] != "failed" || lines[1]["result"] != "ok" || lines[2]["result"] != "unknown" || lines[6]["fix"] == nil {
 		t.Errorf("%v", lines)
 	}
+
+	release.Version = "v1.2.3"
+	health = told()
+	run().want(t, failure.OK, "ok       version: this program is (devel), and the server v1.2.3; each reads what the other writes")
+	release.Messages++
+	health = told()
+	run().want(t, failure.General, "failed   version: this program is (devel) tasks=", "and the server was built from v1.2.3 tasks=", "fix: use the stepkeeper that the server was built from, or update the server")
+	health = `{"ready":true}`
+	run().want(t, failure.OK, "unknown  version: not checked: the server does not say", "fix: update the server")
+	status, refusal = http.StatusForbidden, `{"status":403,"code":"forbidden","detail":"only reads pass"}`
+	run().want(t, failure.General, "failed   send: orders cannot be sent: only reads pass", "fix: is there a proxy before the server")
+	status, refusal = http.StatusOK, "{}"
+	run().want(t, failure.General, "failed   send: an order without an ID was not refused, but answered with status 200")
+	status, refusal = http.StatusBadRequest, `{"status":400,"code":"missing-field"}`
 
 	health, date = `{"ready":true}`, 2*time.Minute
 	run().want(t, failure.General, "failed   clock: the clock here is ", "behind that of the server", "fix: synchronise it")
@@ -53,16 +86,44 @@ func TestDoctorOfAServer(t *testing.T) {
 	run("now").want(t, failure.Usage, "no arguments")
 }
 
-// Of a stack, what could not be looked at is unknown, and no fault.
+// ops is a role that may do what its number says; the queues are at the addresses of stacktest.
+type ops struct {
+	allowed iamtypes.PolicyEvaluationDecisionType
+}
+
+func (ops) GetCallerIdentity(context.Context, *sts.GetCallerIdentityInput, ...func(*sts.Options)) (*sts.GetCallerIdentityOutput, error) {
+	arn := "arn:aws:sts::000000000000:assumed-role/ops/ann"
+	return &sts.GetCallerIdentityOutput{Arn: &arn}, nil
+}
+
+func (o ops) may(_ context.Context, in *iam.SimulatePrincipalPolicyInput, _ ...func(*iam.Options)) (*iam.SimulatePrincipalPolicyOutput, error) {
+	out := &iam.SimulatePrincipalPolicyOutput{}
+	for _, queue := range in.ResourceArns {
+		out.EvaluationResults = append(out.EvaluationResults, iamtypes.EvaluationResult{EvalResourceName: &queue, EvalDecision: o.allowed})
+	}
+	return out, nil
+}
+
+// Of a stack, what could not be looked at is unknown, and no fault; what is wrong is told with what to do.
 func TestDoctorOfAStack(t *testing.T) {
 	w := stacktest.New(t, stacktest.Memory())
 	w.Parts.Outputs.Dead = map[string]string{"intake": "url"}
 	w.Parts.Outputs.Mappings = map[string]string{port.Intake: "m-intake"}
+	w.Parts.Outputs.Release = view.Built()
 	w.Parts.Lambda = states{"m-intake": "Enabled"}
+	w.Parts.Caller, w.Parts.Rights = ops{}, ops{"allowed"}.may
 	c := call{openStack: func(context.Context, string, aws.Options, ...client.Option) (*client.Client, error) {
 		return w.Client(), nil
 	}}
-	c.run(t, "doctor", "--stack", "Shop").want(t, failure.OK, "ok       stack: Shop in us-east-1 has 0 workflows and 0 agents", "unknown  dead letters of intake: ", "ok       concurrency: the functions may run 0 at a time, and the account allows 10")
+	c.run(t, "doctor", "--stack", "Shop").want(t, failure.OK, "ok       stack: Shop in us-east-1 has 0 workflows and 0 agents", "unknown  dead letters of intake: not checked: ", "ok       concurrency: its functions may run 0 at a time, and the account allows 10",
+		"ok       send: IAM allows arn:aws:iam::000000000000:role/ops to send orders and commands", "ok       version: this program and the stack are (devel)", "unknown  messages in flight: not checked: queue \"replies\"", "unknown  table writes: not checked: ",
+		"ok       code storage: the functions and layers of the account have 1 MB, and AWS Lambda keeps 10 MB")
 	w.Parts.Lambda = states{"m-intake": "Disabled"}
-	c.run(t, "doctor", "--stack", "Shop").want(t, failure.General, "failed   queue intake: nothing takes from it", "fix: enable it with `aws lambda update-event-source-mapping --uuid m-intake")
+	w.Parts.Outputs.Release.Messages--
+	w.Parts.Rights = ops{"explicitDeny"}.may
+	c.run(t, "doctor", "--stack", "Shop").want(t, failure.General, "failed   queue intake: nothing takes from it", "fix: enable it with `aws lambda update-event-source-mapping --uuid m-intake",
+		"failed   send: IAM does not allow arn:aws:iam::000000000000:role/ops to send to the queue", "(explicitDeny)", "fix: attach the policy arn:aws:iam::1:policy/App",
+		"failed   version: this program is (devel) tasks=", "fix: use the stepkeeper that the stack was built from, or update the stack")
+	w.Parts.Caller = nil
+	c.run(t, "doctor", "--stack", "Shop").want(t, failure.General, "unknown  send: not checked: IAM is not asked")
 }

@@ -184,9 +184,9 @@ func (a *App) warnOfRoom(ctx context.Context) {
 	case err != nil:
 		fmt.Fprintf(a.Streams.Err, "not checked whether the functions fit into the account's limit of concurrent executions: %v\n", err)
 	case !room.Fits():
-		fmt.Fprintf(a.Streams.Err, "%s: the functions of stack %s may run %d at a time, and the account allows %d in this Region. What does not fit is throttled: its messages come back late, and may become dead letters.\n"+
+		fmt.Fprintf(a.Streams.Err, "%s: stack %s: %s. What does not fit is throttled: its messages come back late, and may become dead letters.\n"+
 			"  fix: ask for a higher quota (Service Quotas: AWS Lambda, Concurrent executions), or lower MaxConcurrency and deploy again\n",
-			a.Streams.Style().Bad("warning"), a.stack, room.Needs, room.Limit)
+			a.Streams.Style().Bad("warning"), a.stack, room)
 	}
 }
 

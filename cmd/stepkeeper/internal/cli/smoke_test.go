@@ -54,6 +54,7 @@ func TestSmokeTellsOfRoom(t *testing.T) {
 		want string
 	}{
 		"too little": {aws.Room{Needs: 36, Limit: 10}, nil, "may run 36 at a time, and the account allows 10"},
+		"reserved":   {aws.Room{Needs: 36, Limit: 1000, Shared: 30, Unreserved: 29}, nil, "without reserved concurrency may run 30 at a time, and the account leaves them 29 of its 1000"},
 		"denied":     {aws.Room{}, errors.New("the permission lambda:GetAccountSettings is missing"), "not checked whether the functions fit"},
 		"enough":     {aws.Room{Needs: 36, Limit: 36}, nil, ""},
 	} {

@@ -140,7 +140,7 @@ func TestCommandWithoutAVerdictOnAStack(t *testing.T) {
 type states map[string]string
 
 func (s states) GetAccountSettings(context.Context, *lambda.GetAccountSettingsInput, ...func(*lambda.Options)) (*lambda.GetAccountSettingsOutput, error) {
-	return &lambda.GetAccountSettingsOutput{AccountLimit: &types.AccountLimit{ConcurrentExecutions: 10}}, nil
+	return &lambda.GetAccountSettingsOutput{AccountLimit: &types.AccountLimit{ConcurrentExecutions: 10, TotalCodeSize: 10 << 20}, AccountUsage: &types.AccountUsage{TotalCodeSize: 1 << 20}}, nil
 }
 
 func (s states) GetEventSourceMapping(_ context.Context, in *lambda.GetEventSourceMappingInput, _ ...func(*lambda.Options)) (*lambda.GetEventSourceMappingOutput, error) {

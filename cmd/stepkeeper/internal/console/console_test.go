@@ -56,7 +56,7 @@ func TestPages(t *testing.T) {
 		"/answers":                  {"Pay 120 <euros>?", "4111", "ada", "bob"},
 		"/workflows":                {"order", "expense"},
 		"/workflows/order":          {"The definition that new orders get", "reserve", "class=\"graph\"", "Versions that orders run", "shop: charge"},
-		"/health":                   {"it takes orders", "within 30s of that of the server", "stepkeeper doctor"},
+		"/health":                   {"it takes orders", "what is sent is read", "this program and the server are (devel)", "within 30s of that of the server", "stepkeeper doctor"},
 		"/workflows/nothing":        {"nothing", "is deployed"},
 		"/orders/o-1/move":          {"Move o-1", "None that an order could notice."},
 	} {

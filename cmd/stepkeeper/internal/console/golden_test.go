@@ -101,6 +101,10 @@ func recording(t *testing.T, refuses *string) *httptest.Server {
 	}
 	mux := http.NewServeMux()
 	mux.Handle("POST /{$}", recordedQueues(t))
+	mux.HandleFunc("POST /v1/orders", func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusBadRequest)
+		answer(w, json.RawMessage(`{"status":400,"code":"missing-field"}`))
+	})
 	mux.HandleFunc("GET /v1/orders", func(w http.ResponseWriter, r *http.Request) {
 		page := view.Page{Orders: []view.Summary{}}
 		for i := range tasks {
@@ -153,7 +157,7 @@ func recording(t *testing.T, refuses *string) *httptest.Server {
 	})
 	mux.HandleFunc("GET /v1/statistics", func(w http.ResponseWriter, _ *http.Request) { answer(w, recordedStatistics()) })
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, json.RawMessage(`{"ready":true,"unattended":[{"queue":"requests-post","agent":"post","waiting":3,"since":"2026-03-01T12:00:33.000Z"}]}`))
+		answer(w, json.RawMessage(`{"ready":true,"unattended":[{"queue":"requests-post","agent":"post","waiting":3,"since":"2026-03-01T12:00:33.000Z"}],"release":{"version":"v1.0.0","tasks":1,"messages":1}}`))
 	})
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if *refuses != "" && regexp.MustCompile(*refuses).MatchString(r.URL.Path) {

@@ -1,0 +1,47 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"runtime/debug"
+
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/state"
+)
+
+// Release says what a program was built from, and which forms it can read: of newer ones it gives messages back, and leaves stored
+// tasks as they are.
+type Release struct {
+	Version  string `json:"version"`  // of the module; "(devel)" from a working copy
+	Tasks    int    `json:"tasks"`    // the highest schema of stored tasks
+	Messages int    `json:"messages"` // the highest schema of messages
+}
+
+const module = "github.com/stepkeeper/stepkeeper"
+
+// Built is the release of the program that calls it, whether it is our own or one that uses our packages.
+func Built() Release {
+	r := Release{Tasks: state.TaskSchema, Messages: message.AnswerSchema}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, m := range append(info.Deps, &info.Main) {
+			if m.Path == module {
+				r.Version = m.Version
+			}
+		}
+	}
+	r.Version = cmp.Or(r.Version, "(devel)")
+	return r
+}
+
+// String is on one line what ReadRelease reads.
+func (r Release) String() string {
+	return fmt.Sprintf("%s tasks=%d messages=%d", r.Version, r.Tasks, r.Messages)
+}
+
+// ReadRelease is the zero Release where the text is none.
+func ReadRelease(text string) (r Release) {
+	if _, err := fmt.Sscanf(text, "%s tasks=%d messages=%d", &r.Version, &r.Tasks, &r.Messages); err != nil {
+		return Release{}
+	}
+	return r
+}
