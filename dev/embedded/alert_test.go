@@ -85,7 +85,7 @@ func TestAlertIsLogged(t *testing.T) {
 	}
 	delete(got, "time")
 	want := map[string]any{
-		"level": "ERROR", "msg": "ALERT: order o-1 needs you", "kind": "first", "in": server, "orders": "1", "most": "1", "task": "o-1", "workflow": "pair", "phase": "forward", "step": "second",
+		"level": "ERROR", "msg": "ALERT: order o-1 needs you", "kind": "first", "in": server, "orders": "1", "most": "1", "order": "o-1", "workflow": "pair", "phase": "forward", "step": "second",
 		"attempts": "1", "key": "o-1/0/second", "code": "failed", "reason": "no such thing", "run": "0",
 		"commands": []any{"stepkeeper --server " + server + " show o-1", "stepkeeper --server " + server + " resubmit o-1", "stepkeeper --server " + server + " undo o-1"},
 	}

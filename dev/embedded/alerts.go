@@ -99,7 +99,7 @@ func (a alertSinks) tell(ctx context.Context, alert message.Alert) error {
 		options = "--server " + a.server
 	}
 	alert = alert.For(a.server, options)
-	attributes := []any{"task", alert.OrderID, "workflow", alert.Workflow, "kind", alert.Kind}
+	attributes := []any{"order", alert.OrderID, "workflow", alert.Workflow, "kind", alert.Kind}
 	for _, f := range alert.Facts() {
 		attributes = append(attributes, f.Name, f.Value)
 	}

@@ -271,7 +271,7 @@ func (s *Runtime) startScheduled(ctx context.Context, orders []message.SubmitOrd
 	for i, r := range s.Submit(ctx, orders) {
 		var refused *message.Refusal
 		if errs[i] = r.Err; errors.As(r.Err, &refused) {
-			s.log.Error("an order of a schedule is refused", "task", r.OrderID, "error", r.Err)
+			s.log.Error("an order of a schedule is refused", "order", r.OrderID, "error", r.Err)
 			errs[i] = nil
 		}
 	}

@@ -776,7 +776,7 @@ func TestAnAlertIsLogged(t *testing.T) {
 		t.Fatalf("ended %s", task.ProcessState)
 	}
 	eventually(t, "the alert", func() bool { return log.line("ALERT") != "" })
-	for _, want := range []string{"level=ERROR", "task=one", "workflow=pair", "phase=forward", "step=second", "code=", "run=0", "attempts=1", "one/0/second", "no such thing", "stepkeeper show one"} {
+	for _, want := range []string{"level=ERROR", "order=one", "workflow=pair", "phase=forward", "step=second", "code=", "run=0", "attempts=1", "one/0/second", "no such thing", "stepkeeper show one"} {
 		if line := log.line("ALERT"); !strings.Contains(line, want) {
 			t.Errorf("the alert does not say %s: %s", want, line)
 		}

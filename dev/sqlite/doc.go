@@ -1,21 +1,12 @@
-// Package sqlite keeps everything that must survive in one SQLite file in a data folder: tasks,
-// orders, definitions, an agent's ledger, and queues whose messages must not die with the
-// process (statuses, quarantine, dead letters).
+// Package sqlite keeps all that must survive in one SQLite file in a data folder: tasks, orders, definitions, an agent's ledger, and
+// queues whose messages must not end with the process (statuses, quarantine, dead letters).
 //
-// One connection writes. A caller that writes hands an operation to the committer, one
-// goroutine, which carries out everything that waits in one transaction, and answers all of it
-// after the one fsync. While it waits for the disk the next group gathers; with nothing waiting an
-// operation commits alone and at once. A condition that does not hold is the answer of its own
-// operation and does not affect the others of its group.
+// Authority: one connection writes, of the one process that has locked the folder. The committer, one goroutine, carries out all operations
+// that wait in one transaction, and answers them after one fsync. A condition that does not hold is the answer of its operation alone.
 //
-// What was answered with nil is on the disk (WAL, synchronous=FULL). What was answered with
-// port.ErrUnavailable was rolled back. A process killed in between leaves what was answered, and
-// perhaps more.
+// States: what was answered with nil is on the disk (WAL, synchronous=FULL). The newest records of running tasks are in memory too, and
+// Load is answered from there; readers have connections of their own. A file of an older schema is upgraded, see migrations.
 //
-// The file says whether a process has it open. After an unclean end it is checked as a whole, and
-// refused where its log is missing; a file of an older schema is upgraded, see migrations.
-//
-// Readers have connections of their own and never wait for the writer. Because the folder is
-// locked for one process, the store keeps the newest records of running tasks in memory and
-// answers Load from there.
+// Failures: port.ErrUnavailable: the group was rolled back. A process killed in between leaves what was answered, and perhaps more. After
+// an unclean end the file is checked as a whole, and refused where its log is missing.
 package sqlite

@@ -211,7 +211,7 @@ func (it *item) replyTo() string {
 func (it *item) refuse(id, replyTo string, r *message.Refusal) []core.Effect {
 	it.refusal = r
 	it.s.count("refused", r.Code)
-	it.s.log.Info("refused", "task", id, "code", r.Code)
+	it.s.log.Info("refused", "order", id, "code", r.Code)
 	status := core.Status{Kind: core.StatusRefused, OrderID: id, At: it.s.now(), Code: r.Code, Message: r.Text}
 	if it.control != nil {
 		status.Kind, status.Command, status.CommandID = core.StatusCommandRefused, string(it.control.Kind), it.control.ID
@@ -229,7 +229,7 @@ func (it *item) reply(replyTo string, status core.Status) []core.Effect {
 	case errors.Is(err, port.ErrNotFound):
 		return nil
 	case err != nil:
-		it.s.log.Warn("its sender cannot be told now; the message is given back", "task", status.OrderID, "replyTo", replyTo, "error", err)
+		it.s.log.Warn("its sender cannot be told now; the message is given back", "order", status.OrderID, "replyTo", replyTo, "error", err)
 		it.Err = err
 		return nil
 	}

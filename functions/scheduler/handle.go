@@ -77,7 +77,7 @@ func (it *item) about() []any {
 	}
 	if it.submit != nil {
 		if id, _ := it.submit.Known(); id != "" {
-			return []any{"task", id}
+			return []any{"order", id}
 		}
 	}
 	return nil

@@ -61,7 +61,7 @@ func (s *Scheduler) restart(ctx context.Context, due []port.Due) (tasks int, err
 		case failed == nil:
 			tasks++
 		case errors.Is(failed, port.ErrDamaged):
-			s.log.Error("left out of the restart", "task", due[i].ID, "error", failed)
+			s.log.Error("left out of the restart", "order", due[i].ID, "error", failed)
 			s.count("damaged", "restart")
 		default:
 			err = errors.Join(err, fmt.Errorf("restart task %q: %w", due[i].ID, failed))

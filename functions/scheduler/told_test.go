@@ -427,7 +427,7 @@ func TestWhatIsAheadIsLoggedAndCounted(t *testing.T) {
 		found := false
 		for _, line := range lines(t, log) {
 			if strings.Contains(line["message"].(string), "ahead of the stored task") {
-				found = line["task"] == "o-1" && line["level"] == "WARN"
+				found = line["order"] == "o-1" && line["level"] == "WARN"
 				for k, v := range d.want {
 					found = found && line[k] == v
 				}
@@ -477,7 +477,7 @@ func TestLogNamesWhatAMessageIsOf(t *testing.T) {
 		body(`{"schema":1,"orderId":"o-x","workflow":"missing","order":1}`), body(`{"schema":1,"orderId":"o-y","workflow":"order","order":1,"extra":1}`), body(`{`)})
 	got := map[string]bool{}
 	for _, l := range lines(t, log) {
-		got[fmt.Sprint(l["message"], " ", l["task"], " ", l["run"], " ", l["step"], " ", l["attempt"])] = true
+		got[fmt.Sprint(l["message"], " ", l["order"], " ", l["run"], " ", l["step"], " ", l["attempt"])] = true
 	}
 	for _, want := range []string{
 		"message given back o-1 0 a 9", "message put into quarantine o-x <nil> <nil> <nil>", "message put into quarantine o-y <nil> <nil> <nil>",

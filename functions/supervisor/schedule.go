@@ -80,7 +80,7 @@ func (w *sweep) handOver(ctx context.Context, s *core.Schedule, e *port.LedgerEn
 			failed = fmt.Errorf("%s is started at the next sweep: %w", unsent[i].OrderID, err)
 			continue
 		}
-		w.log.InfoContext(ctx, "started by its schedule", "task", unsent[i].OrderID, "workflow", r.Workflow, "late", unsent[i].Late().Std().String())
+		w.log.InfoContext(ctx, "started by its schedule", "order", unsent[i].OrderID, "workflow", r.Workflow, "late", unsent[i].Late().Std().String())
 	}
 	if len(r.Unsent()) == len(unsent) {
 		return failed

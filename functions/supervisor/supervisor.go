@@ -202,5 +202,5 @@ func (w *sweep) fault(id string, err error) {
 			return
 		}
 	}
-	w.log.Error("left for the next sweep", "task", id, "error", err)
+	w.log.Error("left for the next sweep", "order", id, "error", err)
 }

@@ -1,26 +1,12 @@
-// Package dynamo is port.Store, port.Definitions, port.Leases and port.Ledger on Amazon DynamoDB.
+// Package dynamo is port.Store, port.Definitions, port.Leases and port.Ledger on Amazon DynamoDB; docs/aws.md describes the tables.
 //
-// Three tables, and a small one for each agent of a plain service:
+// Authority: it alone reads and writes the tables Orders, Tasks and Definitions and an agent's ledger, by GetItem, PutItem, TransactWriteItems and
+// Query (rules 10 and 21 of docs/aws-rules.md). All steps of a task are one item, because one conditional write then moves all of them together.
 //
-//   - Orders, by OrderID: the order as it was received. It never expires (P26).
-//   - Tasks, by OrderID: one item for each task, the leases as items "#lease/<name>", the
-//     open incidents as "#incidents", and schedules as "#schedule/<workflow>". The item
-//     shows a person what the pattern names, as attributes of DynamoDB's own: OrderID,
-//     ProcessState, LockedBy, CompleteBy, FailureCount, Version, and the middle four for each step in the
-//     map Steps. One item for all steps, because one conditional write then moves "step 2 is done,
-//     step 3 is claimed" together.
-//   - Definitions, by Hash.
-//   - a ledger, by Key (P31).
+// States: an item of Tasks is a task, or a lease, incident or schedule ("#lease/NAME"). The sparse index complete-by holds keys only, in
+// due#SHARD, attention#SHARD or finished#DAY#SHARD; it may be stale in every direction, and the task is loaded before it is trusted (rule 11).
 //
-// Tasks has one sparse index, complete-by, that holds keys only. Its partition key, bucket, is
-// due#<shard>, attention#<shard> or, only if asked for, finished#<day>#<shard>; its sort key, dueAt,
-// is the time. A task at rest is in no bucket. The index is a hint: it may be stale in
-// every direction, and it is never trusted without loading the task (rule 11 of docs/aws-rules.md, as
-// all rules that the comments here cite).
-//
-// Every write states its condition, and carries a token of its own in the attribute Writer. A write
-// that is refused is answered with the item that stands there (rule 8); if the token is its own, an
-// earlier try of it has landed and its answer was lost, and it counts as stored (rules 9 and 23).
-// The only operations used are GetItem, PutItem, TransactWriteItems and Query: never Scan,
-// DeleteItem or BatchWriteItem (rules 10 and 21).
+// Failures: each write states its condition and has a token in the attribute Writer. A refused write is answered with the item as it is (rule 8):
+// where the token is its own, an earlier try was stored and its answer lost, and it counts as stored (rules 9 and 23); else port.ErrConflict. A
+// write without an answer is in doubt: the caller loads the task.
 package dynamo

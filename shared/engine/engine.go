@@ -229,7 +229,7 @@ func (e *Engine) uncommitted(ctx context.Context, j *Job, err error) (again bool
 		j.fail(err)
 		return false
 	}
-	e.Logger.Warn("perhaps stored; looking", "task", j.ID, "error", err)
+	e.Logger.Warn("perhaps stored; looking", "order", j.ID, "error", err)
 	return true
 }
 
@@ -283,7 +283,7 @@ func (e *Engine) decide(ctx context.Context, j *Job) error {
 func (j *Job) guarded(ctx context.Context, d Decider) (answer []core.Effect, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			j.engine.Logger.Error("decision panicked; the message is given back", "task", j.ID, "panic", p, "stack", string(debug.Stack()))
+			j.engine.Logger.Error("decision panicked; the message is given back", "order", j.ID, "panic", p, "stack", string(debug.Stack()))
 			err = fmt.Errorf("task %q: %w", j.ID, errPanic)
 		}
 	}()
@@ -357,7 +357,7 @@ func (j *Job) emitsAgain() bool { return j.current.Again || j.doubt }
 func (j *Job) accept(d core.Decision) {
 	if d.Ignored != "" {
 		j.engine.count("ignored", d.Ignored)
-		j.engine.Logger.Debug("event changed nothing", "task", j.ID, "why", d.Ignored)
+		j.engine.Logger.Debug("event changed nothing", "order", j.ID, "why", d.Ignored)
 	}
 	if d.Task != nil && j.Task == nil && j.create == nil { // a Cancel before its order (P17)
 		j.create = &port.Order{ID: j.ID, Created: j.At.Now.Std()}
@@ -386,7 +386,7 @@ func (j *Job) ahead(ev core.Event) {
 
 // About is what a line of the log says of an event: its task, and the run, step and attempt where it has them.
 func About(task string, ev core.Event) []any {
-	about := []any{"task", task}
+	about := []any{"order", task}
 	switch ev := ev.(type) {
 	case core.Reply:
 		return append(about, "step", ev.Step, "run", ev.Run, "attempt", ev.Attempt)

@@ -16,7 +16,7 @@ func (e *Engine) refuseLarge(j *Job, err error) (again bool) {
 		return true
 	}
 	e.Logger.Error("the document does not fit into the store, although room was kept for it: was the store's limit lowered? "+
-		"Restore the limit, then redrive the dead letters", "task", j.ID, "error", err)
+		"Restore the limit, then redrive the dead letters", "order", j.ID, "error", err)
 	j.fail(err)
 	return false
 }

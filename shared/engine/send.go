@@ -52,7 +52,7 @@ func (e *Engine) settle(ctx context.Context, jobs []*Job) {
 	}
 	for i, err := range e.State.Commit(ctx, changes) {
 		if err != nil {
-			e.Logger.Debug("not settled; it will be told again", "task", changes[i].Task.OrderID, "error", err)
+			e.Logger.Debug("not settled; it will be told again", "order", changes[i].Task.OrderID, "error", err)
 		}
 	}
 }
@@ -164,7 +164,7 @@ func (p *post) tell(i int, e core.SendStatus) {
 	if _, known := p.at[key]; !known {
 		q, err := p.sender.Queues.ReplyTo(e.ReplyTo)
 		if errors.Is(err, port.ErrNotFound) {
-			p.sender.Logger.Warn("status not sent: no such reply-to is deployed", "task", e.Status.OrderID, "replyTo", e.ReplyTo, "status", e.Status.Kind)
+			p.sender.Logger.Warn("status not sent: no such reply-to is deployed", "order", e.Status.OrderID, "replyTo", e.ReplyTo, "status", e.Status.Kind)
 			p.sender.count("status not sent", "unknown reply-to")
 			return
 		}

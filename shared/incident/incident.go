@@ -146,7 +146,7 @@ func (s *Incidents) Raise(ctx context.Context, a core.RaiseAlert) error {
 
 // first tells an incident that was just opened.
 func (s *Incidents) first(ctx context.Context, x Incident) {
-	log := s.cfg.Log.With("task", x.First.OrderID, "workflow", x.Workflow, "step", x.Step)
+	log := s.cfg.Log.With("order", x.First.OrderID, "workflow", x.Workflow, "step", x.Step)
 	if err := s.tell(ctx, x, message.AlertFirst, 1); err != nil {
 		log.ErrorContext(ctx, "an alert was not taken; the next sweep tries again", "error", err)
 		return

@@ -1,4 +1,12 @@
-// Package sns tells alerts on an SNS topic. Mail gets a text for people; every other subscriber the alert's JSON.
+// Package sns publishes alerts on an SNS topic.
+//
+// Authority: it alone decides the form of a notification: a text for people in mails, the alert's JSON for every other subscriber, and a
+// subject in ASCII. Which alerts there are is decided by package incident.
+//
+// States: none are kept.
+//
+// Failures: every error is port.ErrUnavailable: the alert may have been published, and publishing it again does no harm. The
+// incident keeps it and tries again.
 package sns
 
 import (

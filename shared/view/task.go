@@ -1,6 +1,12 @@
-// Package view is the public JSON shape of a task: what the HTTP edge answers, the client returns
-// and the command line shows. It is made of the stored document and its definition; fields are
-// only ever added.
+// Package view is the public JSON shape of a task: what the HTTP edge answers, the client returns, and command line and console show.
+//
+// Authority: it alone decides what of a stored document is public, and derives what that does not say itself: the timeline, the messages,
+// what an order waits for. Which commands a task accepts is asked of package core, in a decision that is not stored. It writes nothing.
+//
+// States: a view is of one version of a task and of the definition that the task pins. Fields are only ever added.
+//
+// Failures: without the definition, what only that knows is left out; an input that cannot be evaluated is left out, since the step's error
+// says why; a document that cannot be read is listed as damaged, with what the store itself knows of it.
 package view
 
 import (

@@ -44,7 +44,7 @@ var ofActors = []Mutant{
 	{Name: "P12a-handed-over-again-as-new", File: "shared/lambdaevent/batch.go", Func: "batch.handle", Old: "d[0].Received = max(d[0].Received, 1) + 1", New: "_ = d[0].Received", Killers: []string{"lambdaevent"}},
 	{Name: "P13-deleted-although-not-sent", File: sending, Func: "Engine.deliver", Old: "j.fail(j.unsent) // P12: its messages emit it again", New: "_ = j.unsent"},
 	{Name: "I1-deleted-although-not-stored", File: looping, Func: "Engine.uncommitted", Old: "case errors.Is(err, port.ErrUnavailable):\n\t\tj.fail(err)", New: "case errors.Is(err, port.ErrUnavailable):"},
-	{Name: "P12-doubtful-commit-counts-as-stored", File: looping, Func: "Engine.uncommitted", Old: `e.Logger.Warn("perhaps stored; looking", "task", j.ID, "error", err)`, New: "return false"},
+	{Name: "P12-doubtful-commit-counts-as-stored", File: looping, Func: "Engine.uncommitted", Old: `e.Logger.Warn("perhaps stored; looking", "order", j.ID, "error", err)`, New: "return false"},
 	{Name: "P8-lost-commit-is-sent-all-the-same", File: looping, Func: "Engine.uncommitted", Old: "case errors.Is(err, port.ErrConflict):\n\t\treturn true", New: "case errors.Is(err, port.ErrConflict):\n\t\treturn false"},
 	{Name: "P13-sent-before-the-commit", File: looping, Func: "Engine.attempt", Old: "for i, err := range e.State.Commit(ctx, changes) {", New: "e.deliver(ctx, changing)\n\tfor i, err := range e.State.Commit(ctx, changes) {"},
 	{Name: "P13-later-messages-of-a-batch-are-dropped", File: looping, Func: "Job.accept", Old: "j.effects = append(j.effects, d.Effects...)", New: "j.effects = d.Effects"},

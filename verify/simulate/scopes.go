@@ -46,8 +46,7 @@ func SmallScopes() []Scope {
 	}
 	add("stopped, closed, cancelled", terse(stops(small(core.Idempotent, false))), fails(message.Close, message.Cancel))
 	add("stopped, moved, resubmitted", terse(stops(small(core.Idempotent, false))), fails(message.Move, message.Resubmit))
-	corrects := fails(message.Resolve, message.Resubmit)
-	corrects.Corrects = "b"
+	corrects := Scope{People: []message.ControlKind{message.Resolve, message.Resubmit}, Refuses: "b", Corrects: "b"}
 	add("stopped, resolved, resubmitted with another input", terse(stops(small(core.Idempotent, false))), corrects)
 	add("the first is skipped", terse(when(small(core.Fenced, false), 0, "false")), fails(message.Cancel))
 	add("the second is skipped", terse(when(small(core.Idempotent, true), 1, "false")), people(message.Cancel))

@@ -96,7 +96,7 @@ func TestLogLinesHaveEachKeyOnce(t *testing.T) {
 			if seen["messageId"] {
 				about++
 			}
-			if seen["task"] && seen["run"] && seen["step"] && seen["attempt"] {
+			if seen["order"] && seen["run"] && seen["step"] && seen["attempt"] {
 				ofOrders++
 			}
 		}

@@ -103,6 +103,6 @@ func (w *Worker) send(ctx context.Context, q port.Queue, v port.Value, within ti
 
 // about is what a log line says of a request: IDs, never bodies, by the keys of the Scheduler's lines.
 func about(agent string, req *message.Request) slog.Attr {
-	return slog.Group("", "agent", agent, "task", req.OrderID, "run", req.Run, "step", req.Step,
+	return slog.Group("", "agent", agent, "order", req.OrderID, "run", req.Run, "step", req.Step,
 		"attempt", req.Attempt, "operation", string(req.Operation), "name", req.Name)
 }

@@ -25,7 +25,7 @@ func (s *server) command(w http.ResponseWriter, r *http.Request) {
 	command := commandID(id, r.PostForm)
 	v, err := s.commandOf(r.Context(), id, r, command)
 	s.told.put(command, outcome{err == nil && v.Accepted, outcomeText(v, err)})
-	s.Log.Info("command of the console", "task", id, "kind", r.PostFormValue("kind"), "accepted", err == nil && v.Accepted)
+	s.Log.Info("command of the console", "order", id, "kind", r.PostFormValue("kind"), "accepted", err == nil && v.Accepted)
 	http.Redirect(w, r, "/orders/"+url.PathEscape(id)+"?"+url.Values{"command": {command}}.Encode(), http.StatusSeeOther)
 }
 

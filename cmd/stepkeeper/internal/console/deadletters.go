@@ -161,7 +161,7 @@ func (s *server) handled(ctx context.Context, do func(context.Context, client.Ha
 	var texts []string
 	h.Record = func(x client.Handled) error {
 		if x.Result != client.Begun {
-			s.Log.Info("message handled by the console", "action", x.Action, "queue", x.Queue, "messageId", x.ID, "task", x.OrderID, "result", x.Result)
+			s.Log.Info("message handled by the console", "action", x.Action, "queue", x.Queue, "messageId", x.ID, "order", x.OrderID, "result", x.Result)
 			text := fmt.Sprintf("%s: %s", x.ID, x.Result)
 			if x.Text != "" {
 				text += ", " + x.Text

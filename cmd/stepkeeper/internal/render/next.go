@@ -21,7 +21,7 @@ type Advice struct {
 // accepts those that lead on from its state. program is how the command is called, with the flags that
 // have to be repeated.
 func Next(t view.Task, program string) []Advice {
-	var advice, resolve, last []Advice
+	var advice, last []Advice
 	say := func(why, format string, args ...any) Advice {
 		return Advice{Command: program + " " + fmt.Sprintf(format, args...), Why: why}
 	}
@@ -64,18 +64,7 @@ func Next(t view.Task, program string) []Advice {
 	if accepts(t, view.Command{Command: "close"}) {
 		last = append(last, do(view.Command{Command: "close"}, say("if it was settled by hand: end it as it stands", "close %s --reason TEXT", t.OrderID)))
 	}
-	plain := false
-	for _, s := range t.Steps {
-		for _, fact := range []core.Fact{core.Happened, core.NotHappened, core.Undone} {
-			why := whenToState(t, s, fact)
-			command := view.Command{Command: "resolve", Step: s.Name, Fact: fact}
-			if why == "" || !accepts(t, command) {
-				continue
-			}
-			plain = plain || s.Grade == core.Plain && s.Resolved == nil
-			resolve = append(resolve, do(command, say(why, "resolve %s %s %s", t.OrderID, s.Name, fact)))
-		}
-	}
+	resolve, plain := facts(&t, say)
 	// A plain service that left a step in doubt does nothing more before the operator has looked (P31);
 	// elsewhere trying again is harmless.
 	if plain {
@@ -84,8 +73,26 @@ func Next(t view.Task, program string) []Advice {
 	return slices.Concat(advice, resolve, last)
 }
 
+// sayer makes an advice of what it is for and of the command's words.
+type sayer = func(why, format string, args ...any) Advice
+
+// facts are those that can be stated of the steps now; plain: one of these steps is in doubt at a plain service.
+func facts(t *view.Task, say sayer) (resolve []Advice, plain bool) {
+	for _, s := range t.Steps {
+		for _, fact := range []core.Fact{core.Happened, core.NotHappened, core.Undone} {
+			a := say(whenToState(*t, s, fact), "resolve %s %s %s", t.OrderID, s.Name, fact)
+			a.Do = view.Command{Command: "resolve", Step: s.Name, Fact: fact}
+			if a.Why != "" && accepts(*t, a.Do) {
+				plain = plain || s.Grade == core.Plain && s.Resolved == nil
+				resolve = append(resolve, a)
+			}
+		}
+	}
+	return resolve, plain
+}
+
 // answerAdvice is how to answer a step that waits for it.
-func answerAdvice(say func(why, format string, args ...any) Advice, t *view.Task, s *view.Step) Advice {
+func answerAdvice(say sayer, t *view.Task, s *view.Step) Advice {
 	if len(s.Answers.Values) == 0 {
 		return say("if the event "+s.Answers.Event+" has happened", "answer %s %s VALUE", t.OrderID, s.Name)
 	}
