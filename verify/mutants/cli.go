@@ -75,7 +75,7 @@ var ofBulk = []Mutant{
 	{Name: "bulk-nothing-said-is-all", File: bulkFolder + "list.go", Func: "Where.query", Old: "if len(w) == 0 {", New: "if w == nil {"},
 	{Name: "bulk-filter-without-step", File: bulkFolder + "list.go", Func: "Where.query", Old: "q.Step = value", New: "_ = value", Killers: []string{"cli-orders"}},
 	{Name: "bulk-dry-run-moves-blindly", File: bulkFolder + "list.go", Func: "Would", Old: "a.Command == \"move\" || a.Definition != \"\"", New: "a.Command == \"move\" && a.Definition == \"\"", Killers: []string{"cli-orders"}},
-	{Name: "P5-bulk-ignores-what-it-saw", File: bulkFolder + "list.go", Func: "send", Old: "client.IfCommand(o.Number), ", New: ""},
+	{Name: "P5-bulk-ignores-what-it-saw", File: bulkFolder + "list.go", Func: "Action.Send", Old: "opts = append(opts, client.IfCommand(number))", New: ""},
 	{Name: "P5-bulk-sends-twice", File: bulkFolder + "list.go", Func: "commandID", Old: "return id", New: "return uuid.NewString()"},
 	{Name: "bulk-sent-is-fixed", File: bulkFolder + "list.go", Func: "becameOf", Old: "t.State == core.Processing && passed(t, o.Step)", New: "t.State == core.Processing"},
 	{Name: "bulk-failed-again-is-open", File: bulkFolder + "list.go", Func: "becameOf", Old: "t.Command > o.Number", New: "t.Command > o.Number+1"},

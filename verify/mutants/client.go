@@ -6,7 +6,7 @@ var ofClient = []Mutant{
 	{Name: "client-lost-verdict-has-no-id", File: "client/command.go", Func: "Client.command", Old: "doubtful(err)", New: "doubtful(nil)"},
 	{Name: "client-queued-command-is-unreachable", File: "client/aws/transport.go", Func: "transport.verdict", Old: "Queued: true", New: "Queued: false"},
 	{Name: "client-end-of-the-time-hides-the-reason", File: "client/client.go", Func: "again", Old: "last != nil", New: "last == nil", Killers: []string{"stack"}},
-	{Name: "client-command-id-is-not-sent", File: "cmd/stepkeeper/internal/cli/command.go", Func: "commandOptions.send", Old: "return c.Cancel(ctx, id, named, by)", New: "return c.Cancel(ctx, id, by)"},
+	{Name: "client-command-id-is-not-sent", File: "cmd/stepkeeper/internal/cli/command.go", Func: "commandOptions.send", Old: "action.Send(ctx, c, id, 0, o.id)", New: "action.Send(ctx, c, id, 0, \"\")"},
 
 	// Notes.
 	{Name: "P14-receipt-without-its-notes", File: "dev/api/submit.go", Func: "edge.submitOne", Old: "result.State, result.Notes, ", New: "result.State, nil, ", Killers: []string{"client"}},

@@ -3,10 +3,12 @@ package bulk
 import (
 	"bufio"
 	"bytes"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -89,6 +91,16 @@ func (h *Header) Check() error {
 	}
 	return nil
 }
+
+// Named gives the list an ID made of its time, and checks it.
+func (h *Header) Named(now time.Time) error {
+	h.Made = now.UTC()
+	h.Bulk = h.Made.Format("20060102-150405-") + strings.ToLower(rand.Text()[:4])
+	return h.Check()
+}
+
+// File is the name of its file unless another one is chosen.
+func (h *Header) File() string { return "bulk-" + h.Bulk + ".jsonl" }
 
 const maxRate = 1000
 
@@ -215,36 +227,10 @@ func (l *List) Report() Report {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	r := Report{Bulk: l.Bulk, Command: l.Command, Orders: len(l.orders), Fixed: []string{}, Again: []string{}, Refused: []string{}, Unknown: []string{}, NotSent: []string{}}
+	by := map[Result]*[]string{Fixed: &r.Fixed, Again: &r.Again, Refused: &r.Refused, Unknown: &r.Unknown, Accepted: &r.Unknown, "": &r.NotSent}
 	for i := range l.orders {
-		to := map[Result]*[]string{Fixed: &r.Fixed, Again: &r.Again, Refused: &r.Refused, Unknown: &r.Unknown, Accepted: &r.Unknown, "": &r.NotSent}[l.orders[i].Result]
+		to := by[l.orders[i].Result]
 		*to = append(*to, l.orders[i].OrderID)
 	}
 	return r
-}
-
-// Counts are those of the results of a list.
-type Counts struct{ Orders, Fixed, Again, Refused int }
-
-func (l *List) counts() Counts {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	c := Counts{Orders: len(l.orders)}
-	for i := range l.orders {
-		switch l.orders[i].Result {
-		case Fixed:
-			c.Fixed++
-		case Again:
-			c.Again++
-		case Refused:
-			c.Refused++
-		}
-	}
-	return c
-}
-
-// All are the orders of the list, as they stand.
-func (l *List) All() []Order {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return append([]Order(nil), l.orders...)
 }

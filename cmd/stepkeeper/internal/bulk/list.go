@@ -4,10 +4,12 @@
 package bulk
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -144,6 +146,29 @@ func Select(ctx context.Context, c *client.Client, w Where, a Action) ([]Order, 
 	})
 }
 
+// Group is what would become of some orders of a list.
+type Group struct {
+	Would   string
+	Refused bool
+	IDs     []string
+}
+
+// Groups are the orders by what would become of them, the ones accepted first, then by name.
+func Groups(orders []Order) (all []Group) {
+	for i := range orders {
+		o := &orders[i]
+		k := slices.IndexFunc(all, func(g Group) bool { return g.Would == o.Would && g.Refused == (o.Result != "") })
+		if k < 0 {
+			k, all = len(all), append(all, Group{Would: o.Would, Refused: o.Result != ""})
+		}
+		all[k].IDs = append(all[k].IDs, o.OrderID)
+	}
+	slices.SortFunc(all, func(a, b Group) int {
+		return cmp.Or(strings.Compare(strconv.FormatBool(a.Refused), strconv.FormatBool(b.Refused)), strings.Compare(a.Would, b.Would))
+	})
+	return all
+}
+
 // Would is the verdict that a command would have, and what it would do.
 func Would(ctx context.Context, c *client.Client, t *client.Task, a Action) (client.Verdict, error) {
 	if a.Command == "move" || a.Definition != "" {
@@ -208,23 +233,26 @@ func wouldMove(ctx context.Context, c *client.Client, t *client.Task, a Action) 
 	return v, nil
 }
 
-// send sends the command of an order. Its ID is the same each time, so that a repetition is one command (P5).
-func send(ctx context.Context, c *client.Client, h *Header, o *Order) (client.Verdict, error) {
-	opts := []client.CommandOption{client.IfCommand(o.Number), client.CommandID(commandID(h.Bulk, o.OrderID)), client.By(h.By, h.Reason)}
-	switch h.Command {
-	case "undo":
-		return c.Undo(ctx, o.OrderID, opts...)
-	case "cancel":
-		return c.Cancel(ctx, o.OrderID, opts[1:]...)
-	case "close":
-		return c.Close(ctx, o.OrderID, h.By, h.Reason, opts...)
-	case "resolve":
-		return c.Resolve(ctx, o.OrderID, h.Step, h.Fact, opts...)
-	case "move":
-		return c.Move(ctx, o.OrderID, h.Definition, opts...)
-	default:
-		return c.Resubmit(ctx, o.OrderID, append(opts, client.ToDefinition(h.Definition))...)
+// Send sends the command to an order. number is the one that the decision was made on, id that of the command (P5).
+func (a *Action) Send(ctx context.Context, c *client.Client, order string, number int, id string, more ...client.CommandOption) (client.Verdict, error) {
+	opts := append(more, client.CommandID(id), client.By(a.By, a.Reason))
+	if a.Command == "cancel" { // of whatever state the order is in
+		return c.Cancel(ctx, order, opts...)
 	}
+	opts = append(opts, client.IfCommand(number))
+	switch a.Command {
+	case "undo":
+		return c.Undo(ctx, order, opts...)
+	case "close":
+		return c.Close(ctx, order, a.By, a.Reason, opts...)
+	case "resolve":
+		return c.Resolve(ctx, order, a.Step, a.Fact, opts...)
+	case "move":
+		return c.Move(ctx, order, a.Definition, opts...)
+	case "resubmit":
+		return c.Resubmit(ctx, order, append(opts, client.ToDefinition(a.Definition))...)
+	}
+	return client.Verdict{}, fmt.Errorf("%w: there is no command %.50q", client.ErrInvalid, a.Command)
 }
 
 // commandID names both the bulk and the order; IDs of orders that leave no room are hashed.

@@ -40,13 +40,13 @@ type work struct {
 	mu       sync.Mutex
 	stopped  string // why no more are sent
 	silent   int
-	tell     func(Counts)
+	tell     func(Report)
 	failures error // of the file
 }
 
 // Run sends the commands that are left to send, waits for what becomes of each, and reports. It ends early where the
 // canary is not fixed, where too many fail again, and with ctx; running it again goes on.
-func (l *List) Run(ctx context.Context, c *client.Client, tell func(Counts)) (Report, error) {
+func (l *List) Run(ctx context.Context, c *client.Client, tell func(Report)) (Report, error) {
 	w := &work{List: l, c: c, look: lookAgain, tell: tell}
 	left, fixed := []int{}, 0
 	for i := range l.orders {
@@ -185,7 +185,7 @@ func (w *work) command(ctx context.Context, o *Order) (client.Verdict, error) {
 			return client.Verdict{Reason: "another command came since the list was made"}, nil
 		}
 	}
-	return send(ctx, w.c, &w.Header, o)
+	return w.Send(ctx, w.c, o.OrderID, o.Number, commandID(w.Bulk, o.OrderID))
 }
 
 // heard counts commands without an answer: a server that is away gets no more of them.
@@ -240,9 +240,9 @@ func (w *work) set(i int, r Result, text string) {
 		w.mu.Unlock()
 		w.stop("the file of the list cannot be written: " + err.Error())
 	}
-	now := w.counts()
-	if n := now.Again + now.Fixed; r == Again && n >= fewest && float64(now.Again) > w.StopAt*float64(n) {
-		w.stop(fmt.Sprintf("%d of %d failed again", now.Again, n))
+	now := w.Report()
+	if n := len(now.Again) + len(now.Fixed); r == Again && n >= fewest && float64(len(now.Again)) > w.StopAt*float64(n) {
+		w.stop(fmt.Sprintf("%d of %d failed again", len(now.Again), n))
 	}
 	if w.tell != nil {
 		w.mu.Lock()

@@ -65,7 +65,7 @@ func (o *commandOptions) checkAnswer() error {
 	if o.token != "" && (o.by != "" || o.event) {
 		return failure.New(failure.Usage, "leave --by and --event out", "the token says the step and who answers")
 	}
-	o.defaultBy()
+	o.by = sender(o.by)
 	if !core.PersonName(o.by) {
 		return failure.New(failure.Usage, fmt.Sprintf("add --by NAME, of at most %d bytes, without < > & \" \\ and control characters", core.MaxAnswerBy), "%.140q cannot be the name of who answers", o.by)
 	}

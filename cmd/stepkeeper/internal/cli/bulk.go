@@ -1,16 +1,14 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
 	"github.com/stepkeeper/stepkeeper/client"
@@ -118,15 +116,10 @@ func newBulkContinue(a *App) *cobra.Command {
 }
 
 func runBulk(ctx context.Context, o *bulkOptions) error {
-	if o.action.By == "" {
-		by := commandOptions{}
-		by.defaultBy()
-		o.action.By = by.by
-	}
+	o.action.By = sender(o.action.By)
 	o.pace.Patience = o.patience.Seconds()
-	now := o.app.Now().UTC()
-	h := bulk.Header{Bulk: now.Format("20060102-150405-") + uuid.NewString()[:4], Action: o.action, Where: o.where, Made: now, Pace: o.pace}
-	if err := h.Check(); err != nil {
+	h := bulk.Header{Action: o.action, Where: o.where, Pace: o.pace}
+	if err := h.Named(o.app.Now()); err != nil {
 		return failure.Wrap(err, failure.Usage, "see `stepkeeper bulk "+o.action.Command+" --help`", "nothing was sent")
 	}
 	c, err := o.app.client(ctx)
@@ -146,9 +139,7 @@ func runBulk(ctx context.Context, o *bulkOptions) error {
 	if ok, err := o.confirmed(orders); err != nil || !ok {
 		return err
 	}
-	if o.file == "" {
-		o.file = "bulk-" + h.Bulk + ".jsonl"
-	}
+	o.file = cmp.Or(o.file, h.File())
 	if err := bulk.Create(o.file, h, orders); err != nil {
 		return failure.Wrap(err, failure.Usage, "choose another one with --file", "the list cannot be written")
 	}
@@ -171,8 +162,8 @@ func (o *bulkOptions) work(ctx context.Context, c *client.Client) error {
 	}
 	bar := o.app.Streams.Progress(l.Command, int64(l.Orders))
 	done := 0
-	r, err := l.Run(ctx, c, func(n bulk.Counts) {
-		if now := n.Fixed + n.Again + n.Refused; now > done {
+	r, err := l.Run(ctx, c, func(n bulk.Report) {
+		if now := len(n.Fixed) + len(n.Again) + len(n.Refused); now > done {
 			bar.Add(now - done)
 			done = now
 		}
@@ -237,21 +228,13 @@ type planLine struct {
 // tellPlan tells what would become of the orders: how many of each kind, and each of them in a dry run.
 func (o *bulkOptions) tellPlan(orders []bulk.Order, whole bool) error {
 	a := o.app
-	kinds := map[string][]string{}
-	for i := range orders {
-		d := &orders[i]
-		if a.JSON() && whole {
+	if a.JSON() {
+		for i := 0; i < len(orders) && whole; i++ {
+			d := &orders[i]
 			if err := a.printLine(planLine{d.OrderID, o.action.Command, d.Result == "", d.Would, true}); err != nil {
 				return err
 			}
 		}
-		kind := d.Would
-		if d.Result != "" {
-			kind = "refused: " + kind
-		}
-		kinds[kind] = append(kinds[kind], d.OrderID)
-	}
-	if a.JSON() {
 		return nil
 	}
 	out := a.Streams.Err
@@ -259,9 +242,11 @@ func (o *bulkOptions) tellPlan(orders []bulk.Order, whole bool) error {
 		out = a.Streams.Out
 		fmt.Fprintf(out, "dry run: %d orders, nothing was sent\n", len(orders))
 	}
-	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
-		ids := kinds[kind]
-		fmt.Fprintf(out, "%5d %s: %s\n", len(ids), render.Clean(kind), some(ids))
+	for _, g := range bulk.Groups(orders) {
+		if g.Refused {
+			g.Would = "refused: " + g.Would
+		}
+		fmt.Fprintf(out, "%5d %s: %s\n", len(g.IDs), render.Clean(g.Would), some(g.IDs))
 	}
 	return nil
 }
@@ -276,12 +261,5 @@ func (o *bulkOptions) confirmed(orders []bulk.Order) (bool, error) {
 	if err := o.tellPlan(orders, false); err != nil {
 		return false, err
 	}
-	ok, err := o.app.Streams.Confirm(fmt.Sprintf("Send %s to %d orders?", o.action.Command, len(orders)))
-	if err != nil {
-		return false, failure.Wrap(err, failure.General, "", "bulk %s", o.action.Command)
-	}
-	if !ok {
-		return false, failure.New(failure.General, "answer y, or give --yes", "nothing was sent")
-	}
-	return true, nil
+	return o.app.confirm(fmt.Sprintf("Send %s to %d orders?", o.action.Command, len(orders)), "bulk "+o.action.Command, "nothing was sent")
 }

@@ -166,21 +166,19 @@ func (o *commandOptions) checkSender() error {
 	if len(o.reason) > core.MaxMessage {
 		return failure.New(failure.Usage, fmt.Sprintf("write at most %d bytes", core.MaxMessage), "--reason has %d bytes", len(o.reason))
 	}
-	o.defaultBy()
+	o.by = sender(o.by)
 	if o.name == "close" && strings.TrimSpace(o.by) == "" || len(o.by) > message.MaxBy {
 		return failure.New(failure.Usage, fmt.Sprintf("add --by NAME, of at most %d bytes", message.MaxBy), "the name of who sends the command has %d bytes", len(o.by))
 	}
 	return nil
 }
 
-// defaultBy is the user of this computer.
-func (o *commandOptions) defaultBy() {
-	if o.by != "" {
-		return
+// sender is who sends a command: by, or the user of this computer.
+func sender(by string) string {
+	if u, err := user.Current(); by == "" && err == nil {
+		return u.Username
 	}
-	if u, err := user.Current(); err == nil {
-		o.by = u.Username
-	}
+	return by
 }
 
 func facts() []string {
@@ -337,9 +335,14 @@ func (o *commandOptions) confirmed() (bool, error) {
 	if o.name == "close" {
 		question, not = "End "+what+" as it stands, for good?", "nothing was closed"
 	}
-	ok, err := o.app.Streams.Confirm(question)
+	return o.app.confirm(question, o.name, not)
+}
+
+// confirm asks; what is not done is an error.
+func (a *App) confirm(question, what, not string) (bool, error) {
+	ok, err := a.Streams.Confirm(question)
 	if err != nil {
-		return false, failure.Wrap(err, failure.General, "", "%s", o.name)
+		return false, failure.Wrap(err, failure.General, "", "%s", what)
 	}
 	if !ok {
 		return false, failure.New(failure.General, "answer y, or give --yes", "%s", not)
@@ -374,8 +377,9 @@ func (o *commandOptions) one(ctx context.Context, c *client.Client, id string, d
 
 // send looks the order up, for its command number, and sends the command with it (P5).
 func (o *commandOptions) send(ctx context.Context, c *client.Client, id string, deadline time.Time) (core.Verdict, error) {
+	action := bulk.Action{Command: o.name, Definition: o.to, Step: o.step, Fact: o.fact, By: o.by, Reason: o.reason}
 	if o.name == "cancel" && o.unknown {
-		return c.Cancel(ctx, id, client.CommandID(o.id), client.By(o.by, o.reason))
+		return action.Send(ctx, c, id, 0, o.id)
 	}
 	task, err := c.Get(ctx, id)
 	if err != nil {
@@ -385,42 +389,26 @@ func (o *commandOptions) send(ctx context.Context, c *client.Client, id string, 
 		}
 		return core.Verdict{}, f
 	}
-	if o.given != "" {
-		if err := hasStep(task, o.step); err != nil && o.to == "" {
+	if o.name == "resolve" || o.given != "" && o.to == "" {
+		if err := hasStep(task, o.step); err != nil {
 			return core.Verdict{}, err
 		}
 	}
 	if o.dryRun {
-		v, err := bulk.Would(ctx, c, task, bulk.Action{Command: o.name, Definition: o.to, Step: o.step})
+		v, err := bulk.Would(ctx, c, task, action)
 		if err != nil {
 			return core.Verdict{}, o.app.explain(err, "order "+id)
 		}
 		return v, nil
 	}
+	if o.name == "answer" {
+		return o.answer(ctx, c, task, client.CommandID(o.id))
+	}
 	number := o.number
 	if number < 0 {
 		number = task.Command
 	}
-	seen, named, by := client.IfCommand(number), client.CommandID(o.id), client.By(o.by, o.reason)
-	switch o.name {
-	case "cancel":
-		return c.Cancel(ctx, id, named, by)
-	case "undo":
-		return c.Undo(ctx, id, seen, named, by)
-	case "close":
-		return c.Close(ctx, id, o.by, o.reason, seen, named)
-	case "resubmit":
-		return c.Resubmit(ctx, id, seen, named, by, client.NewDeadline(deadline), client.ToDefinition(o.to), client.NewInput(o.step, o.input))
-	case "move":
-		return c.Move(ctx, id, o.to, seen, named, by)
-	}
-	if o.name == "answer" {
-		return o.answer(ctx, c, task, named)
-	}
-	if err := hasStep(task, o.step); err != nil {
-		return core.Verdict{}, err
-	}
-	return c.Resolve(ctx, id, o.step, o.fact, seen, named, by)
+	return action.Send(ctx, c, id, number, o.id, client.NewDeadline(deadline), client.NewInput(o.step, o.input))
 }
 
 // whichDefinition is what to do where none, or a wrong one, is given.

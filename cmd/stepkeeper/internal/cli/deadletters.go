@@ -229,11 +229,7 @@ func whose(l *client.DeadLetter) string {
 
 func runHandling(ctx context.Context, o *deadLetterOptions) error {
 	a := o.app
-	if o.By == "" {
-		by := commandOptions{}
-		by.defaultBy()
-		o.By = by.by
-	}
+	o.By = sender(o.By)
 	if o.All == (len(o.IDs) > 0) {
 		return failure.New(failure.Usage, "look at them with `"+a.program()+" dead-letters look "+o.Queue+"`, then give IDs, or --all", "say which messages of %s are meant", o.Queue)
 	}
@@ -295,14 +291,7 @@ func (o *deadLetterOptions) confirmed(ctx context.Context, c *client.Client) (bo
 			}
 		}
 	}
-	ok, err := a.Streams.Confirm(fmt.Sprintf("%s%s %s of %s?", strings.ToUpper(o.action[:1]), o.action[1:], which, o.Queue))
-	if err != nil {
-		return false, failure.Wrap(err, failure.General, "", "dead-letters %s", o.action)
-	}
-	if !ok {
-		return false, failure.New(failure.General, "answer y, or give --yes", "nothing was done")
-	}
-	return true, nil
+	return a.confirm(fmt.Sprintf("%s%s %s of %s?", strings.ToUpper(o.action[:1]), o.action[1:], which, o.Queue), "dead-letters "+o.action, "nothing was done")
 }
 
 // tell writes what became of a message, and keeps the worst of the exit codes.

@@ -2,7 +2,6 @@ package console
 
 import (
 	"context"
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -58,36 +57,18 @@ func (b *bulks) list() []*running {
 
 // plan is what a bulk command would do, as it was when its page was made.
 type plan struct {
-	Groups []planGroup
+	Groups []bulk.Group
 	Count  int // of orders that the command would be sent to
 	Seen   string
 }
 
-type planGroup struct {
-	Would    string
-	Refused  bool
-	Count    int
-	Examples []string
-}
-
 // planOf groups the orders by what would become of them. Seen tells this list from any other.
 func planOf(orders []bulk.Order) *plan {
-	p := &plan{}
-	at := map[string]int{}
+	p := &plan{Groups: bulk.Groups(orders)}
 	hash := sha256.New()
 	for i := range orders {
 		o := &orders[i]
 		fmt.Fprintf(hash, "%s %d %s\n", o.OrderID, o.Number, o.Result)
-		k, known := at[o.Would+string(o.Result)]
-		if !known {
-			k = len(p.Groups)
-			at[o.Would+string(o.Result)] = k
-			p.Groups = append(p.Groups, planGroup{Would: o.Would, Refused: o.Result != ""})
-		}
-		if g := &p.Groups[k]; len(g.Examples) < mostExamples {
-			g.Examples = append(g.Examples, o.OrderID)
-		}
-		p.Groups[k].Count++
 		if o.Result == "" {
 			p.Count++
 		}
@@ -189,8 +170,7 @@ func (s *server) startBulk(w http.ResponseWriter, r *http.Request) {
 
 func (s *server) begin(r *http.Request) (*running, error) {
 	x := selectionOf(r.PostForm)
-	h := bulk.Header{Action: x.Action, Where: x.Where, Made: s.Now().UTC(), Pace: bulk.Pace{Patience: (5 * time.Minute).Seconds()}}
-	h.Bulk = h.Made.Format("20060102-150405-") + strings.ToLower(rand.Text()[:4])
+	h := bulk.Header{Action: x.Action, Where: x.Where, Pace: bulk.Pace{Patience: (5 * time.Minute).Seconds()}}
 	var err error
 	number := func(name string) (n float64) {
 		if err == nil {
@@ -202,7 +182,7 @@ func (s *server) begin(r *http.Request) (*running, error) {
 	}
 	h.Canary, h.Rate, h.StopAt = int(number("canary")), number("rate"), number("stop-at")/100
 	if err == nil {
-		err = h.Check()
+		err = h.Named(s.Now())
 	}
 	if err != nil {
 		return nil, err
@@ -214,7 +194,7 @@ func (s *server) begin(r *http.Request) (*running, error) {
 	if planOf(orders).Seen != r.PostFormValue("seen") {
 		return nil, fmt.Errorf("the orders have changed since the page was made")
 	}
-	file := filepath.Join(s.Folder, "bulk-"+h.Bulk+".jsonl")
+	file := filepath.Join(s.Folder, h.File())
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return nil, err
 	}

@@ -37,7 +37,7 @@ func (w *world) list(a bulk.Action, pace bulk.Pace) (file string) {
 	return file
 }
 
-func (w *world) work(ctx context.Context, file string, tell func(bulk.Counts)) bulk.Report {
+func (w *world) work(ctx context.Context, file string, tell func(bulk.Report)) bulk.Report {
 	w.Helper()
 	l, err := bulk.Open(file)
 	if err != nil {
@@ -168,8 +168,8 @@ func TestBulkGoesOnAfterACrash(t *testing.T) {
 	file := w.list(why, pace)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	r := w.work(ctx, file, func(n bulk.Counts) {
-		if n.Fixed == 5 {
+	r := w.work(ctx, file, func(n bulk.Report) {
+		if len(n.Fixed) == 5 {
 			cancel()
 		}
 	})
@@ -214,8 +214,8 @@ func TestBulkGoesOnAtItsRate(t *testing.T) {
 	file := w.list(why, pace)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	first := w.work(ctx, file, func(n bulk.Counts) {
-		if n.Fixed == 2 {
+	first := w.work(ctx, file, func(n bulk.Report) {
+		if len(n.Fixed) == 2 {
 			cancel()
 		}
 	})
@@ -307,7 +307,7 @@ func TestBulkRefuses(t *testing.T) {
 			t.Fatal(err)
 		}
 		if l, err := bulk.Open(bad); err == nil {
-			t.Errorf("%s was taken as a list of %d", text, len(l.All()))
+			t.Errorf("%s was taken as a list of %d", text, l.Report().Orders)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/bulk"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/diagram"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -217,35 +218,22 @@ func (s *server) commandOf(ctx context.Context, id string, r *http.Request, comm
 	if _, err := fmt.Sscan(r.PostFormValue("number"), &number); err != nil {
 		return client.Verdict{}, fmt.Errorf("%w: the form has no command number", client.ErrInvalid)
 	}
-	with := []client.CommandOption{client.IfCommand(number), client.CommandID(command), client.By(by, reason)}
-	switch kind := r.PostFormValue("kind"); kind {
-	case "resubmit":
-		if input := strings.TrimSpace(r.PostFormValue("input")); input != "" {
-			with = append(with, client.NewInput(r.PostFormValue("step"), json.RawMessage(input)))
-		}
-		return s.Client.Resubmit(ctx, id, with...)
-	case "undo":
-		return s.Client.Undo(ctx, id, with...)
-	case "cancel":
-		return s.Client.Cancel(ctx, id, with[1:]...)
-	case "move":
-		return s.Client.Move(ctx, id, r.PostFormValue("definition"), with...)
-	case "close":
-		return s.Client.Close(ctx, id, by, reason, with...)
-	case "resolve":
-		return s.Client.Resolve(ctx, id, r.PostFormValue("step"), client.Fact(r.PostFormValue("fact")), with...)
-	case "answer":
-		var round, run int
-		if _, err := fmt.Sscan(r.PostFormValue("round")+" "+r.PostFormValue("run"), &round, &run); err != nil {
-			return client.Verdict{}, fmt.Errorf("%w: the form has no round and run", client.ErrInvalid)
-		}
-		value, err := json.Marshal(r.PostFormValue("value"))
-		if err != nil {
-			return client.Verdict{}, err
-		}
-		return s.Client.Answer(ctx, id, client.Reply{Step: r.PostFormValue("step"), Value: json.RawMessage(value), By: by, Reason: reason, Round: round, Run: run},
-			with[1])
-	default:
-		return client.Verdict{}, fmt.Errorf("%w: there is no command %.50q", client.ErrInvalid, kind)
+	form := func(name string) string { return r.PostFormValue(name) }
+	action := bulk.Action{Command: form("kind"), Step: form("step"), Fact: client.Fact(form("fact")), Definition: form("definition"), By: by, Reason: reason}
+	switch input := strings.TrimSpace(form("input")); {
+	case action.Command == "answer":
+		return s.answer(ctx, id, r, action, client.CommandID(command))
+	case action.Command == "resubmit" && input != "":
+		return action.Send(ctx, s.Client, id, number, command, client.NewInput(action.Step, json.RawMessage(input)))
 	}
+	return action.Send(ctx, s.Client, id, number, command)
+}
+
+// answer sends the answer of a form to a step that waits for it.
+func (s *server) answer(ctx context.Context, id string, r *http.Request, a bulk.Action, named client.CommandOption) (client.Verdict, error) {
+	reply := client.Reply{Step: a.Step, Value: r.PostFormValue("value"), By: a.By, Reason: a.Reason}
+	if _, err := fmt.Sscan(r.PostFormValue("round")+" "+r.PostFormValue("run"), &reply.Round, &reply.Run); err != nil {
+		return client.Verdict{}, fmt.Errorf("%w: the form has no round and run", client.ErrInvalid)
+	}
+	return s.Client.Answer(ctx, id, reply, named)
 }
