@@ -191,8 +191,8 @@ func (c *Client) Submitted(ctx context.Context, id string) (json.RawMessage, err
 // Workflow is a workflow that orders can name.
 type Workflow struct {
 	Name     string   `json:"name"`
-	Hash     string   `json:"hash"`     // of the definition that new orders get; "" if no version was ever valid
-	Problems []string `json:"problems"` // of a newer file that was refused
+	Hash     string   `json:"hash,omitempty"`     // of the definition that new orders get; "" if no version was ever valid
+	Problems []string `json:"problems,omitempty"` // of a newer file that was refused
 }
 
 // Workflows lists what orders can name, and what is wrong with newer files.

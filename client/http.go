@@ -240,43 +240,36 @@ func (h *overHTTP) Unattended(ctx context.Context, _ string) ([]Unattended, erro
 	return health.Unattended, err
 }
 
+// fieldsOf are the members of a control message that the body of each command has, beside its ID, who sends it, and why.
+var fieldsOf = map[message.ControlKind][]string{
+	message.Cancel: {"run", "replyTo"}, message.Undo: {}, message.Resubmit: {"deadline", "definition", "step", "input"}, message.Resolve: {"step", "fact"},
+	message.Move: {"definition"}, message.Close: {}, message.Answer: {"step", "value", "token"},
+}
+
 // Command sends what the operation's schema knows of a control message.
 func (h *overHTTP) Command(ctx context.Context, c message.Control) (Verdict, error) {
-	body, place := map[string]any{"id": c.ID}, "/"+string(c.Kind)
-	switch c.Kind {
-	case message.Cancel:
-		body["run"] = c.Run
-		if c.ReplyTo != "" {
-			body["replyTo"] = c.ReplyTo
-		}
-	case message.Resolve:
-		body["step"], body["fact"] = c.Step, c.Fact
-		body["command"] = c.Command
-	case message.Move:
-		body["definition"] = c.Definition
-		body["command"] = c.Command
-	case message.Resubmit:
-		if c.Deadline != 0 {
-			body["deadline"] = c.Deadline
-		}
-		if c.Definition != "" {
-			body["definition"] = c.Definition
-		}
-		if c.Step != "" || len(c.Input) > 0 {
-			body["step"], body["input"] = c.Step, c.Input
-		}
-		body["command"] = c.Command
-	case message.Answer:
-		place = "/answers"
-		answerBody(body, &c)
-	default:
-		body["command"] = c.Command
+	all, body, place := map[string]json.RawMessage{}, map[string]any{}, "/"+string(c.Kind)
+	text, err := json.Marshal(c)
+	if err == nil {
+		err = json.Unmarshal(text, &all)
 	}
-	if c.By != "" {
-		body["by"] = c.By
+	if err != nil {
+		return Verdict{}, err
 	}
-	if c.Reason != "" {
-		body["reason"] = c.Reason
+	for _, name := range append([]string{"id", "by", "reason"}, fieldsOf[c.Kind]...) {
+		if v, there := all[name]; there {
+			body[name] = v
+		}
+	}
+	switch {
+	case c.Kind == message.Answer && c.Token != "":
+		place, body["round"] = "/answers", max(1, c.Round)
+	case c.Kind == message.Answer && c.Name != "":
+		place, body["run"], body["event"] = "/answers", c.Run, c.Name
+	case c.Kind == message.Answer:
+		place, body["run"], body["round"] = "/answers", c.Run, c.Round
+	case c.Kind != message.Cancel:
+		body["command"] = c.Command
 	}
 	data, err := json.Marshal(body)
 	if err != nil {
@@ -289,19 +282,4 @@ func (h *overHTTP) Command(ctx context.Context, c message.Control) (Verdict, err
 		return refused.verdict, nil
 	}
 	return v, err
-}
-
-// answerBody is an answer to a step, by the name of an event, or by a token.
-func answerBody(body map[string]any, c *message.Control) {
-	body["value"] = c.Value
-	if c.Token != "" {
-		body["token"], body["round"] = c.Token, max(1, c.Round)
-		return
-	}
-	body["run"], body["by"] = c.Run, c.By
-	if c.Name != "" {
-		body["event"] = c.Name
-		return
-	}
-	body["step"], body["round"] = c.Step, c.Round
 }

@@ -67,7 +67,7 @@ func (m *many) connect(ctx context.Context, c *Client, each func(Result)) error 
 	m.mu.Lock()
 	m.sent = 0
 	m.mu.Unlock()
-	err := c.via.Stream(ctx, func() ([]byte, bool) { return m.next(ctx) }, func(a Answer) error {
+	err := c.via.Stream(ctx, func() ([]byte, bool) { return m.next(ctx) }, func(a Result) error {
 		s, ok := m.oldest()
 		if !ok {
 			return fmt.Errorf("%w: more answers than orders", ErrAnswer)
@@ -126,13 +126,10 @@ func (m *many) answer() {
 
 // resultOf reads an answer. An order that found no room, or no disk, is sent again alone, with the
 // pauses of any other call: the stream behind it waits as well, as it should.
-func (c *Client) resultOf(ctx context.Context, s sending, a Answer) Result {
-	r := Result{Line: s.number, OrderID: a.OrderID, Accepted: a.Accepted, Known: a.Known, Queued: a.Queued, Notes: a.Notes, Unattended: a.Unattended}
-	if a.Err == nil {
-		return r
-	}
-	r.Err = a.Err
-	if a.Err.RetryAfter <= 0 {
+func (c *Client) resultOf(ctx context.Context, s sending, r Result) Result {
+	r.Line = s.number
+	var e *Error
+	if !errors.As(r.Err, &e) || e.RetryAfter <= 0 {
 		return r
 	}
 	receipt, err := c.submit(ctx, s.text)

@@ -25,7 +25,7 @@ type Result struct {
 	Notes    []string // what of the order has no effect where it is handled, for people
 	// Unattended is as in a Receipt.
 	Unattended []Unattended
-	Err        error // why it was not accepted, an *Error; nil where it was
+	Err        error `json:"-"` // why it was not accepted, an *Error; nil where it was
 }
 
 // SubmitMany submits orders from a stream of JSON Lines, each in the form that the OpenAPI document
@@ -115,22 +115,8 @@ func (c *Client) submitMany(ctx context.Context, source iter.Seq2[sending, error
 
 // lineAnswer answers one line of a connection.
 type lineAnswer struct {
-	OrderID  string   `json:"orderId"`
-	Accepted bool     `json:"accepted"`
-	Known    bool     `json:"known"`
-	Notes    []string `json:"notes"`
-	Error    *problem `json:"error"`
-
-	Unattended []Unattended `json:"unattended"`
-}
-
-func (l *lineAnswer) answer() Answer {
-	a := Answer{OrderID: l.OrderID, Accepted: l.Accepted, Known: l.Known, Notes: l.Notes, Unattended: l.Unattended}
-	if p := l.Error; p != nil {
-		a.Err = &Error{Status: p.Status, Code: p.Code, Title: p.Title, Detail: p.Detail, Field: p.Field,
-			RetryAfter: time.Duration(p.RetryAfter) * time.Second}
-	}
-	return a
+	Result
+	Error *problem `json:"error"`
 }
 
 const linesType = "application/x-ndjson"
@@ -140,7 +126,7 @@ const maxAnswerLine = 1 << 20
 
 // Stream sends what next gives, until it says that there is no more, and hands on the answers. It
 // reads and writes at the same time. next may still be asked a last time after stream returned.
-func (h *overHTTP) Stream(ctx context.Context, next func() ([]byte, bool), answer func(Answer) error) error {
+func (h *overHTTP) Stream(ctx context.Context, next func() ([]byte, bool), answer func(Result) error) error {
 	body, feed := io.Pipe()
 	defer body.Close()
 	go func() {
@@ -168,7 +154,10 @@ func (h *overHTTP) Stream(ctx context.Context, next func() ([]byte, bool), answe
 		if err := json.Unmarshal(line, &l); err != nil {
 			return fmt.Errorf("%w in the stream of orders: %w", ErrAnswer, err)
 		}
-		if err := answer(l.answer()); err != nil {
+		if p := l.Error; p != nil {
+			l.Err = &Error{Status: p.Status, Code: p.Code, Title: p.Title, Detail: p.Detail, Field: p.Field, RetryAfter: time.Duration(p.RetryAfter) * time.Second}
+		}
+		if err := answer(l.Result); err != nil {
 			return err
 		}
 	}

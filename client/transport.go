@@ -17,8 +17,8 @@ type Transport interface {
 	// Submit takes one submission in the form of message.SubmitOrder.
 	Submit(ctx context.Context, order []byte) (Receipt, error)
 	// Stream submits what next gives, until it says that there is no more, and answers each in its
-	// turn. next may be asked a last time after Stream returned; the end of ctx releases it.
-	Stream(ctx context.Context, next func() ([]byte, bool), answer func(Answer) error) error
+	// turn, without a Line. next may be asked a last time after Stream returned; the end of ctx releases it.
+	Stream(ctx context.Context, next func() ([]byte, bool), answer func(Result) error) error
 	// Task answers a task, at its end if that comes within wait. nil without an error: it is on its
 	// way and not to be seen yet; only with a wait.
 	Task(ctx context.Context, id string, wait time.Duration) (*Task, error)
@@ -39,16 +39,4 @@ type Transport interface {
 	Definition(ctx context.Context, workflow, definition string) (Definition, error)
 	// Schedules lists the workflows that start by the clock.
 	Schedules(ctx context.Context) ([]Schedule, error)
-}
-
-// Answer answers one order of Transport.Stream.
-type Answer struct {
-	OrderID  string // "" where it could not be read
-	Accepted bool   // stored and started, or Queued
-	Known    bool   // the same order was there before
-	Queued   bool   // it is in the intake queue
-	Notes    []string
-	// Unattended is as in a Receipt.
-	Unattended []Unattended
-	Err        *Error // why it was not accepted; with a RetryAfter it is sent again
 }

@@ -41,8 +41,8 @@ func (t *transport) Submit(ctx context.Context, order []byte) (client.Receipt, e
 
 // batch sends at most port.MaxBatch orders with one request. What the queue never takes from any sender,
 // and a lost connection, are errors of the whole batch.
-func (t *transport) batch(ctx context.Context, orders [][]byte) ([]client.Answer, error) {
-	answers := make([]client.Answer, len(orders))
+func (t *transport) batch(ctx context.Context, orders [][]byte) ([]client.Result, error) {
+	answers := make([]client.Result, len(orders))
 	var messages []port.Message
 	var hashes []string
 	var places []int
@@ -74,7 +74,8 @@ func (t *transport) batch(ctx context.Context, orders [][]byte) ([]client.Answer
 			t.queued.add(a.OrderID, sent{hashes[n], time.Now()})
 			continue
 		}
-		if !errors.As(err, &a.Err) || a.Err.Status == http.StatusForbidden || a.Err.Status == http.StatusBadGateway {
+		var e *client.Error
+		if a.Err = err; !errors.As(err, &e) || e.Status == http.StatusForbidden || e.Status == http.StatusBadGateway {
 			return nil, err
 		}
 	}
@@ -91,12 +92,12 @@ const (
 type underway struct{ done chan outcome }
 
 type outcome struct {
-	answers []client.Answer
+	answers []client.Result
 	err     error
 }
 
 // Stream sends batches, several at a time, and answers in the order of the orders.
-func (t *transport) Stream(ctx context.Context, next func() ([]byte, bool), answer func(client.Answer) error) error {
+func (t *transport) Stream(ctx context.Context, next func() ([]byte, bool), answer func(client.Result) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	orders := make(chan []byte, port.MaxBatch)

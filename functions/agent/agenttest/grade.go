@@ -50,18 +50,18 @@ type Probe struct {
 
 // Trial is one thing that was tried.
 type Trial struct {
-	Name  string
-	Rule  string // of docs/protocol.md
-	For   []core.Grade
-	Wrong string // "" where it went well
+	Name  string       `json:"name"`
+	Rule  string       `json:"rule"` // of docs/protocol.md
+	For   []core.Grade `json:"for"`
+	Wrong string       `json:"wrong,omitempty"` // "" where it went well
 }
 
 // Report is what was found.
 type Report struct {
 	// Grade is the highest that is earned; "" where not even plain is: then the operations do not do
 	// what they are there for, or say what is not true.
-	Grade  core.Grade
-	Trials []Trial
+	Grade  core.Grade `json:"grade"`
+	Trials []Trial    `json:"trials"`
 }
 
 // Earns fails the test unless the operations earn the grade, or a higher one, and says why they do

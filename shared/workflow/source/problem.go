@@ -8,21 +8,21 @@ import (
 )
 
 // Severity of a problem.
-type Severity int
+type Severity string
 
 const (
-	SeverityError   Severity = iota // the file gives no definition
-	SeverityWarning                 // the file works, but probably not as meant
+	SeverityError   Severity = "error"   // the file gives no definition
+	SeverityWarning Severity = "warning" // the file works, but probably not as meant
 )
 
 // Problem is one thing wrong with a workflow file. Line and Column count from 1; 0 is the whole file.
 type Problem struct {
-	File     string
-	Line     int
-	Column   int
-	Severity Severity
-	What     string
-	Fix      string
+	File     string   `json:"-"`
+	Line     int      `json:"line,omitempty"`
+	Column   int      `json:"column,omitempty"`
+	Severity Severity `json:"severity"`
+	What     string   `json:"what"`
+	Fix      string   `json:"fix,omitempty"`
 }
 
 // String gives "order.yaml:12:5: what is wrong; fix: what to do".

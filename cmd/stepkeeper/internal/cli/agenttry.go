@@ -34,19 +34,6 @@ type agentTryOptions struct {
 	wait    time.Duration
 }
 
-// agentTried is the answer with --output json.
-type agentTried struct {
-	Grade  core.Grade   `json:"grade"` // "" where none is earned
-	Trials []agentTrial `json:"trials"`
-}
-
-type agentTrial struct {
-	Name  string       `json:"name"`
-	Rule  string       `json:"rule"`
-	For   []core.Grade `json:"for"`
-	Wrong string       `json:"wrong,omitempty"`
-}
-
 func newAgentTry(a *App) *cobra.Command {
 	o := &agentTryOptions{app: a}
 	cmd := &cobra.Command{
@@ -199,12 +186,8 @@ func (o *agentTryOptions) start(url string, stop context.CancelCauseFunc) (end f
 
 // tell prints what was found, and fails where it is less than was asked for.
 func (o *agentTryOptions) tell(r agenttest.Report) error {
-	answer := agentTried{Grade: r.Grade}
-	for _, t := range r.Trials {
-		answer.Trials = append(answer.Trials, agentTrial(t))
-	}
 	if o.app.JSON() {
-		if err := o.app.printJSON(answer); err != nil {
+		if err := o.app.printJSON(r); err != nil {
 			return err
 		}
 	} else {

@@ -118,18 +118,16 @@ func (a *App) page() render.Page {
 }
 
 // printJSON writes one document for programs.
-func (a *App) printJSON(v any) error {
-	enc := json.NewEncoder(a.Streams.Out)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return written(enc.Encode(v))
-}
+func (a *App) printJSON(v any) error { return written(encode(a.Streams.Out, v, "  ")) }
 
 // printLine writes one line of JSON Lines.
-func (a *App) printLine(v any) error {
-	enc := json.NewEncoder(a.Streams.Out)
+func (a *App) printLine(v any) error { return written(encode(a.Streams.Out, v, "")) }
+
+func encode(w io.Writer, v any, indent string) error {
+	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
-	return written(enc.Encode(v))
+	enc.SetIndent("", indent)
+	return enc.Encode(v)
 }
 
 func written(err error) error {
@@ -157,9 +155,7 @@ func (a *App) tell(w io.Writer, err *failure.Error) {
 		return
 	}
 	if a.JSON() {
-		enc := json.NewEncoder(w)
-		enc.SetEscapeHTML(false)
-		_ = enc.Encode(errorDocument{errorBody{Exit: err.Code, Code: err.Code.Word(), Message: err.Error(), Hint: err.Do}})
+		_ = encode(w, errorDocument{errorBody{Exit: err.Code, Code: err.Code.Word(), Message: err.Error(), Hint: err.Do}}, "")
 		return
 	}
 	style := a.Streams.Style()

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"fmt"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -126,13 +125,12 @@ func (o *costOptions) workload() (w cost.Workload, asked bool, err error) {
 
 // definitionOf reads a workflow file that has to be right.
 func definitionOf(file string) (*core.Definition, error) {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return nil, failure.Wrap(err, failure.Usage, "give a workflow file that can be read", "%s cannot be read", file)
+	if _, err := os.Stat(file); err != nil {
+		return nil, failure.Wrap(err, failure.NotFound, "name the file of a workflow", "the workflow cannot be read")
 	}
-	def, problems := source.Parse(file, text, source.Options{})
-	if err := problems.Err(); def == nil || err != nil {
-		return nil, failure.Wrap(err, failure.Usage, fmt.Sprintf("see `stepkeeper workflow validate %s`", file), "%s is no workflow that could run", file)
+	def, problems := source.LoadFile(file, source.Options{})
+	if def == nil {
+		return nil, failure.New(failure.Usage, problems.Error(), "%s is no valid workflow", file)
 	}
 	return def, nil
 }

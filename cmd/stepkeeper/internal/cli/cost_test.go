@@ -54,9 +54,10 @@ func TestCostOfOnesOwn(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 	for _, wrong := range [][]string{
-		{"cost", "none.yaml"}, {"cost", "testdata"}, {"cost", "--steps", "0x"}, {"cost", "--steps", "101"}, {"cost", "--steps", "-1"},
+		{"cost", "testdata"}, {"cost", "--steps", "0x"}, {"cost", "--steps", "101"}, {"cost", "--steps", "-1"},
 		{"cost", "--orders-per-month", "-1"}, {"cost", "--agents", "-1"}, {"cost", "--prices", "none.json"}, {"cost", "../../../../workflows/order.yaml", "--steps", "3"},
 	} {
 		call{}.run(t, wrong...).want(t, failure.Usage)
 	}
+	call{}.run(t, "cost", "none.yaml").want(t, failure.NotFound)
 }

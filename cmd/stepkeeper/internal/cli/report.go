@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
@@ -172,35 +174,24 @@ func (r *report) waitForAll(ctx context.Context, c *client.Client) error {
 	if len(r.taken) >= barFrom {
 		r.bar = r.app.Streams.Progress("waiting", int64(len(r.taken)))
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	numbers := make(chan int)
-	var group sync.WaitGroup
-	for range waiters {
-		group.Go(func() {
-			for i := range numbers {
-				id := r.taken[i].OrderID // only ended changes it, and only its own
-				task, err := c.Wait(ctx, id)
-				if err != nil {
-					cancel(r.app.explain(err, "order "+id))
-					return
-				}
-				r.ended(i, *task)
+	all, within := errgroup.WithContext(ctx)
+	all.SetLimit(waiters)
+	for i := range r.taken {
+		all.Go(func() error {
+			id := r.taken[i].OrderID // only ended changes it, and only its own
+			task, err := c.Wait(within, id)
+			if err != nil {
+				return r.app.explain(err, "order "+id)
 			}
+			r.ended(i, *task)
+			return nil
 		})
 	}
-	for i := range r.taken {
-		select {
-		case numbers <- i:
-		case <-ctx.Done():
-		}
-	}
-	close(numbers)
-	group.Wait()
+	err := all.Wait()
 	if ctx.Err() != nil {
-		return r.app.explain(context.Cause(ctx), "end of the orders")
+		return r.app.explain(ctx.Err(), "end of the orders")
 	}
-	return nil
+	return err
 }
 
 // ended takes down the end of the i-th order taken.

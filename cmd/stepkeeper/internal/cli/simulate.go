@@ -17,7 +17,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/shared/core"
-	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
+	"github.com/stepkeeper/stepkeeper/shared/suggest"
 	"github.com/stepkeeper/stepkeeper/verify/simulate"
 )
 
@@ -151,7 +151,7 @@ func (o *simulateOptions) scenario() (simulate.Scenario, error) {
 	if err := o.numbers(); err != nil {
 		return sc, err
 	}
-	def, err := o.definition()
+	def, err := definitionOf(o.file)
 	if err != nil {
 		return sc, err
 	}
@@ -178,44 +178,11 @@ func (o *simulateOptions) scenario() (simulate.Scenario, error) {
 	for _, name := range o.faults {
 		f := simulate.FaultNamed(strings.TrimSpace(name))
 		if f == simulate.NoFault {
-			return sc, failure.New(failure.Usage, nearest(name)+"there are "+strings.Join(faultNames(), ", "), "there is no fault %q", name)
+			return sc, failure.New(failure.Usage, suggest.DidYouMean(name, faultNames(), "there are "+strings.Join(faultNames(), ", ")), "there is no fault %q", name)
 		}
 		sc.Only = append(sc.Only, f)
 	}
 	return sc, nil
-}
-
-// definition reads the workflow.
-func (o *simulateOptions) definition() (*core.Definition, error) {
-	if _, err := os.Stat(o.file); err != nil {
-		return nil, failure.Wrap(err, failure.NotFound, "name the file of a workflow", "the workflow cannot be read")
-	}
-	def, problems := source.LoadFile(o.file, source.Options{})
-	if def == nil {
-		return nil, failure.New(failure.Usage, problems.Error(), "%s is no valid workflow", o.file)
-	}
-	return def, nil
-}
-
-// nearest suggests the fault whose name shares the longest beginning with what was written.
-func nearest(name string) string {
-	best, length := "", 2
-	for _, f := range faultNames() {
-		n := 0
-		for n < min(len(f), len(name)) && f[n] == name[n] {
-			n++
-		}
-		if strings.Contains(f, name) && len(name) > length {
-			n = len(name)
-		}
-		if n > length {
-			best, length = f, n
-		}
-	}
-	if best == "" {
-		return ""
-	}
-	return fmt.Sprintf("did you mean %q? ", best)
 }
 
 // find searches, and shows how far it is: with a bar on a terminal, else with a line now and then.
@@ -385,7 +352,7 @@ func (o *simulateOptions) play() error {
 		return failure.Wrap(err, failure.Usage, "the tape is damaged, or of another version; simulate the workflow again", "the tape cannot be played")
 	}
 	if o.file != "" {
-		def, err := o.definition()
+		def, err := definitionOf(o.file)
 		if err != nil {
 			return err
 		}

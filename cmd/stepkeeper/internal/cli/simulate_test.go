@@ -134,7 +134,7 @@ func TestSimulateRefuses(t *testing.T) {
 		{[]string{"simulate", "--replay", "nowhere.json"}, failure.NotFound, "nothing to replay"},
 		{[]string{"simulate", "--replay", transfer}, failure.Usage, "no tape, or a damaged one"},
 		{[]string{"simulate", "nowhere.yaml"}, failure.NotFound, "cannot be read"},
-		{[]string{"simulate", transfer, "--faults", "crash-befor"}, failure.Usage, "did you mean \"crash-before\"?"},
+		{[]string{"simulate", transfer, "--faults", "crash-befor"}, failure.Usage, "did you mean crash-before?"},
 		{[]string{"simulate", transfer, "--seeds", "0"}, failure.Usage, "positive"},
 		{[]string{"simulate", transfer, "--seeds", "99999999999999999999"}, failure.Usage, "out of range"},
 		{[]string{"simulate", transfer, "--minutes", "0"}, failure.Usage, "positive"},

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
@@ -216,21 +217,16 @@ func (s *smoke) submit(ctx context.Context) error {
 func (s *smoke) wait(ctx context.Context) {
 	bar := s.app.Streams.Progress("waiting", int64(s.orders))
 	defer bar.Done()
-	numbers := make(chan int)
-	var group sync.WaitGroup
-	for range waiters {
-		group.Go(func() {
-			for i := range numbers {
-				s.one(ctx, i)
-				bar.Add(1)
-			}
+	var all errgroup.Group // each ends with the context at the latest
+	all.SetLimit(waiters)
+	for i := range s.orders {
+		all.Go(func() error {
+			s.one(ctx, i)
+			bar.Add(1)
+			return nil
 		})
 	}
-	for i := range s.orders {
-		numbers <- i // each ends with the context at the latest
-	}
-	close(numbers)
-	group.Wait()
+	_ = all.Wait() // none is an error
 }
 
 func (s *smoke) one(ctx context.Context, i int) {

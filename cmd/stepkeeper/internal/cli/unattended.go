@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"sync"
 
@@ -46,7 +45,7 @@ func (a *App) unattendedOnce(ctx context.Context, c *client.Client) func(workflo
 // programs.
 func (a *App) warnUnattended(all []view.Unattended) {
 	if a.JSON() && len(all) > 0 {
-		a.note(map[string]any{"unattended": all})
+		_ = encode(a.Streams.Err, map[string]any{"unattended": all}, "")
 		return
 	}
 	for _, u := range all {
@@ -57,14 +56,8 @@ func (a *App) warnUnattended(all []view.Unattended) {
 // warn writes to standard error what does not keep the command from its end.
 func (a *App) warn(text string) {
 	if a.JSON() {
-		a.note(map[string]any{"warning": text})
+		_ = encode(a.Streams.Err, map[string]any{"warning": text}, "")
 		return
 	}
 	fmt.Fprintln(a.Streams.Err, a.Streams.Style().Warn("warning: "+render.Clean(text)))
-}
-
-func (a *App) note(document any) {
-	enc := json.NewEncoder(a.Streams.Err)
-	enc.SetEscapeHTML(false)
-	_ = enc.Encode(document)
 }

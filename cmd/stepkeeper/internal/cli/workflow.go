@@ -8,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"maps"
-	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -20,7 +19,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/diagram"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
-	"github.com/stepkeeper/stepkeeper/dev/api"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/expression"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
@@ -47,13 +45,13 @@ type validateOptions struct {
 
 // validated is one file with --output json: one on each line.
 type validated struct {
-	File     string         `json:"file"`
-	Valid    bool           `json:"valid"`
-	Workflow string         `json:"workflow,omitempty"`
-	Hash     string         `json:"hash,omitempty"` // of the definition that it makes
-	Steps    int            `json:"steps,omitempty"`
-	Budget   *budget        `json:"budget,omitempty"`
-	Problems []validProblem `json:"problems"` // empty where all is well
+	File     string          `json:"file"`
+	Valid    bool            `json:"valid"`
+	Workflow string          `json:"workflow,omitempty"`
+	Hash     string          `json:"hash,omitempty"` // of the definition that it makes
+	Steps    int             `json:"steps,omitempty"`
+	Budget   *budget         `json:"budget,omitempty"`
+	Problems source.Problems `json:"problems"` // empty where all is well
 }
 
 // budget is what the workflow's expressions use of what they may.
@@ -62,14 +60,6 @@ type budget struct {
 	PartsAllowed int `json:"partsAllowed"`
 	Steps        int `json:"steps,omitempty"` // of work, for the order given
 	StepsAllowed int `json:"stepsAllowed"`
-}
-
-type validProblem struct {
-	Line     int    `json:"line,omitempty"` // from 1; absent where it is the whole file
-	Column   int    `json:"column,omitempty"`
-	Severity string `json:"severity"` // error or warning
-	What     string `json:"what"`
-	Fix      string `json:"fix,omitempty"`
 }
 
 func newValidate(a *App) *cobra.Command {
@@ -228,16 +218,9 @@ func (o *validateOptions) tell(file string, def *core.Definition, problems sourc
 }
 
 func validatedOf(file string, def *core.Definition, problems source.Problems) validated {
-	v := validated{File: file, Valid: def != nil, Problems: make([]validProblem, len(problems))}
+	v := validated{File: file, Valid: def != nil, Problems: append(source.Problems{}, problems...)}
 	if def != nil {
 		v.Workflow, v.Hash, v.Steps = def.Name, def.Hash, len(def.Steps)
-	}
-	for i, p := range problems {
-		severity := "error"
-		if p.Severity == source.SeverityWarning {
-			severity = "warning"
-		}
-		v.Problems[i] = validProblem{Line: p.Line, Column: p.Column, Severity: severity, What: p.What, Fix: p.Fix}
 	}
 	return v
 }
@@ -271,9 +254,9 @@ func runGraph(a *App, file string, asSVG, across bool) error {
 	if across && !asSVG {
 		return failure.New(failure.Usage, "add --svg", "--across is for --svg")
 	}
-	def, problems := source.LoadFile(file, source.Options{})
-	if def == nil {
-		return failure.New(failure.Usage, problems.Error(), "%s is no valid workflow", file)
+	def, err := definitionOf(file)
+	if err != nil {
+		return err
 	}
 	kind, text := "mermaid", workflow.Graph(def)
 	if asSVG {
@@ -352,38 +335,17 @@ func runWorkflowList(ctx context.Context, a *App) error {
 	return nil
 }
 
-// maxList is the largest list of workflows that is read, in bytes.
-const maxList = 4 << 20
-
-// workflows asks the server for its workflows. The errors are those of package client.
-func (a *App) workflows(ctx context.Context) ([]api.WorkflowInfo, error) {
+// workflows asks the server for its workflows.
+func (a *App) workflows(ctx context.Context) ([]client.Workflow, error) {
 	if a.stack != "" {
 		return nil, failure.New(failure.Usage, "leave --stack out to ask a `stepkeeper dev`; for the stack, look at what was deployed",
 			"the workflows of stack %s are inside its functions and cannot be listed", a.stack)
 	}
-	if _, err := a.client(ctx); err != nil { // checks the address
+	c, err := a.client(ctx)
+	if err != nil {
 		return nil, err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(a.Server(), "/")+"/v1/workflows", nil)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", client.ErrInvalid, err)
-	}
-	resp, err := http.DefaultClient.Do(req)
-	switch {
-	case err != nil && ctx.Err() != nil:
-		return nil, ctx.Err()
-	case err != nil:
-		return nil, fmt.Errorf("%w: %w", client.ErrConnection, err)
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return nil, &client.Error{Status: resp.StatusCode, Title: http.StatusText(resp.StatusCode)}
-	}
-	var list api.Workflows
-	if err := json.NewDecoder(io.LimitReader(resp.Body, maxList)).Decode(&list); err != nil {
-		return nil, fmt.Errorf("%w: %w", client.ErrAnswer, err)
-	}
-	return list.Workflows, nil
+	return c.Workflows(ctx)
 }
 
 // completeWorkflowNames suggests the workflows of a running server.
