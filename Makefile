@@ -76,7 +76,7 @@ mutants-changed: ## Of these mutants those of what has changed, then others draw
 
 .PHONY: mutants-infra
 mutants-infra: need-node ## The mutants of the infrastructure (needs Node)
-	JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=20 $(GO) run ./verify/mutants/run -only infra/
+	STEPKEEPER_NEED_NODE=1 JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=20 $(GO) run ./verify/mutants/run -only infra/
 
 .PHONY: mutants-simulated
 mutants-simulated: ## Which mutants the simulator notices alone; it must notice all but those argued to be out of its reach

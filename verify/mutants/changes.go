@@ -61,42 +61,30 @@ func (c *Changes) Concern(folder string) bool {
 	return slices.ContainsFunc(c.Folders, func(f string) bool { return f == folder || strings.HasPrefix(f, folder+"/testdata") })
 }
 
-// Order puts the mutants of changed packages first, and those whose tests have changed; the others follow in an order
-// that the seed gives. Mutants with the same tests stay together, so that each test binary is compiled once, when its
-// turn comes.
+// Changed reports that a package of the room has changed.
+func (c *Changes) Changed(r *Room) bool { return slices.ContainsFunc(r.Packages, c.Concern) }
+
+// Order puts the mutants of rooms that have changed first; the seed gives the order otherwise. Mutants of a package stay
+// together, so that its tests are compiled and measured when its turn comes.
 func (c *Changes) Order(all []Mutant) (ordered []Mutant, concerned int) {
 	groups := map[string][]Mutant{}
 	for _, m := range all {
-		at := " " + m.killers()[0]
-		if c.concerns(&m) {
-			at = "changed" + at
-			concerned++
-		}
-		groups[at] = append(groups[at], m)
+		groups[m.Package()] = append(groups[m.Package()], m)
 	}
-	var first, others []string
-	for _, at := range slices.Sorted(maps.Keys(groups)) {
-		if strings.HasPrefix(at, " ") {
-			others = append(others, at)
-		} else {
-			first = append(first, at)
-		}
-	}
+	changed := func(folder string) bool { return c.Changed(roomOf(&groups[folder][0])) }
+	folders := slices.Sorted(maps.Keys(groups))
 	random := rand.New(rand.NewPCG(c.Seed, 0))
-	random.Shuffle(len(others), func(i, j int) { others[i], others[j] = others[j], others[i] })
-	for _, at := range append(first, others...) {
-		group := groups[at]
+	random.Shuffle(len(folders), func(i, j int) { folders[i], folders[j] = folders[j], folders[i] })
+	others := slices.DeleteFunc(slices.Clone(folders), changed)
+	for _, folder := range append(slices.DeleteFunc(folders, func(f string) bool { return !changed(f) }), others...) {
+		group := groups[folder]
 		random.Shuffle(len(group), func(i, j int) { group[i], group[j] = group[j], group[i] })
 		ordered = append(ordered, group...)
+		if changed(folder) {
+			concerned += len(group)
+		}
 	}
 	return ordered, concerned
-}
-
-func (c *Changes) concerns(m *Mutant) bool {
-	return c.Concern(m.Package()) || slices.ContainsFunc(m.killers(), func(name string) bool {
-		k, ok := killer(name)
-		return ok && c.Concern(k.Package)
-	})
 }
 
 func git(root string, args ...string) (string, error) {

@@ -65,16 +65,16 @@ func TestChangesSinceTheBranchBegan(t *testing.T) {
 	}
 }
 
-// Mutants of changed packages, and those whose tests changed, are tried first; the seed orders the others, and none is lost.
+// Mutants of changed rooms are tried first; the seed orders the others, and none is lost.
 func TestMutantsOfAChangeComeFirst(t *testing.T) {
 	all := mutants.WithoutNode()
-	c := mutants.Changes{Seed: 1, Known: true, Folders: []string{"shared/rawjson"}}
+	c := mutants.Changes{Seed: 1, Known: true, Folders: []string{"dev/sqlite"}}
 	ordered, concerned := c.Order(all)
 	if concerned == 0 || len(ordered) != len(all) {
 		t.Fatalf("%d of %d, %d concerned", len(ordered), len(all), concerned)
 	}
 	for i := range ordered {
-		if got, want := ordered[i].Package() == "shared/rawjson", i < concerned; got != want {
+		if got, want := ordered[i].Package() == "dev/sqlite", i < concerned; got != want {
 			t.Errorf("place %d: %s", i, ordered[i].Name)
 		}
 	}

@@ -16,11 +16,11 @@ var ofCodec = []Mutant{
 	{Name: "codec-hides-what-is-under-way", File: "shared/state/field.go", Func: "member", Old: " || a.shown != nil && a.shown(x)", New: ""},
 	{Name: "codec-output-of-another-step", File: "shared/state/output.go", Func: "derivedOutput", Old: "!bytes.Equal(back, t.Output)", New: "len(back) == 0"},
 	{Name: "codec-unknown-member-is-dropped", File: "shared/state/field.go", Func: "table.read", Old: "unknown != nil", New: "unknown != nil && name == \"\""},
-	{Name: "codec-item-keeps-hashes-as-text", File: "shared/dynamo/parse.go", Func: "scalar", Old: "b != nil && depth == 1", New: "b != nil && depth == 0", Killers: []string{"cloud"}},
+	{Name: "codec-item-keeps-hashes-as-text", File: "shared/dynamo/parse.go", Func: "scalar", Old: "b != nil && depth == 1", New: "b != nil && depth == 0"},
 	{Name: "codec-item-loses-white-space-of-a-list", File: "shared/dynamo/parse.go", Func: "list", Old: "r.Pos() != compact {", New: "r.Pos() < compact {"},
 	{Name: "codec-item-loses-white-space-of-an-object", File: "shared/dynamo/parse.go", Func: "object", Old: "r.Pos() != compact+len(r.Key)+1", New: "r.Pos() < compact"},
 	{Name: "codec-item-loses-white-space-at-an-end", File: "shared/dynamo/parse.go", Func: "list", Old: "r.Pos() != max(compact, empty)", New: "r.Pos() < max(compact, empty)"},
-	{Name: "codec-every-member-is-written", File: "shared/state/field.go", Func: "member", Old: "v != a.value(x) ||", New: "true || v != a.value(x) ||", Killers: []string{"cloud"}},
+	{Name: "codec-every-member-is-written", File: "shared/state/field.go", Func: "member", Old: "v != a.value(x) ||", New: "true || v != a.value(x) ||"},
 
 	// What a reader of JSON refuses.
 	{Name: "codec-members-need-no-comma", File: walk, Func: "next", Old: "b[i] == ','", New: "b[i] != last"},
@@ -39,7 +39,7 @@ var ofCodec = []Mutant{
 	{Name: "codec-attempts-take-over-the-code", File: "shared/state/tried.go", Func: "words", Old: " || e.Code != last.Code", New: ""},
 	{Name: "codec-attempts-lose-their-agent", File: "shared/state/tried.go", Func: "words", Old: "e.Agent != \"\"", New: "false"},
 	{Name: "codec-attempts-of-any-time", File: "shared/state/tried.go", Func: "triedFrom", Old: "!e.Began.InRange() || !e.Ended.InRange()", New: "false"},
-	{Name: "codec-attempts-are-named-in-full", File: "shared/state/tried.go", Func: "triedText", Old: "slices.Contains(usual, e.Attempt)", New: "false && slices.Contains(usual, e.Attempt)", Killers: []string{"state"}},
+	{Name: "codec-attempts-are-named-in-full", File: "shared/state/tried.go", Func: "triedText", Old: "slices.Contains(usual, e.Attempt)", New: "false && slices.Contains(usual, e.Attempt)"},
 
 	// The one limit of nesting.
 	{Name: "codec-one-level-more", File: "shared/rawjson/depth.go", Func: "TooDeep", Old: "depth > limit", New: "depth > limit+1"},
@@ -55,14 +55,14 @@ var ofCodec = []Mutant{
 	{Name: "P8-document-of-another-version-is-taken", File: "shared/state/store.go", Func: "taskOf", Old: "t.Version != r.Version || ", New: ""},
 	{Name: "codec-damage-is-not-named", File: "shared/state/store.go", Func: "taskOf", Old: "load task %q: %w: %w\", r.ID, port.ErrDamaged, err", New: "load task %q: %w\", r.ID, err"},
 	{Name: "P28-expression-makes-any-depth", File: "shared/expression/decode.go", Func: "checkResult", Old: "rawjson.CheckDepth(result) != nil", New: "result == nil"},
-	{Name: "codec-order-is-locked-by-what-rests", File: "shared/state/fields.go", Func: "lockedBy", Old: "s.InFlight() && ", New: "!s.InFlight() && ", Killers: []string{"scheduler-wiring"}},
-	{Name: "codec-failures-of-the-last-step", File: "shared/state/fields.go", Func: "failureCount", Old: "failures += t.Steps[i].FailureCount", New: "failures = t.Steps[i].FailureCount", Killers: []string{"scheduler-wiring"}},
-	{Name: "P3-sender-of-a-record-is-dropped", File: "shared/lambdaevent/batch.go", Func: "delivery", Old: `Sender: r.Attributes["SenderId"]`, New: `Sender: ""`, Killers: []string{"lambdaevent", "scheduler-wiring"}},
+	{Name: "codec-order-is-locked-by-what-rests", File: "shared/state/fields.go", Func: "lockedBy", Old: "s.InFlight() && ", New: "!s.InFlight() && "},
+	{Name: "codec-failures-of-the-last-step", File: "shared/state/fields.go", Func: "failureCount", Old: "failures += t.Steps[i].FailureCount", New: "failures = t.Steps[i].FailureCount"},
+	{Name: "P3-sender-of-a-record-is-dropped", File: "shared/lambdaevent/batch.go", Func: "delivery", Old: `Sender: r.Attributes["SenderId"]`, New: `Sender: ""`},
 	{Name: "A2-answer-without-a-list", File: "shared/lambdaevent/batch.go", Func: "Batch", Old: "BatchItemFailures: []events.SQSBatchItemFailure{}", New: "BatchItemFailures: nil"},
 	{Name: "A2-receipts-instead-of-ids", File: "shared/lambdaevent/batch.go", Func: "Batch", Old: "ItemIdentifier: d.ID", New: "ItemIdentifier: d.Receipt"},
 	{Name: "A2-panic-is-forgotten", File: "shared/lambdaevent/batch.go", Func: "batch.handle", Old: "again = []Failed{{Receipt: d[0].Receipt}}", New: ""},
 	{Name: "A2-panic-gives-all-back", File: "shared/lambdaevent/batch.go", Func: "batch.handle", Old: "if err == nil {\n\t\treturn failed", New: "if err != nil {\n\t\tfor i := range b.deliveries {\n\t\t\tfailed = append(failed, Failed{Receipt: b.deliveries[i].Receipt})\n\t\t}\n\t}\n\tif true {\n\t\treturn failed"},
 	{Name: "A3-no-reserve", File: "shared/lambdaevent/batch.go", Func: "WithReserve", Old: "deadline.Add(-Reserve)", New: "deadline"},
-	{Name: "codec-first-delivery-each-time", File: "shared/lambdaevent/batch.go", Func: "delivery", Old: "d.Received = n", New: "_ = n", Killers: []string{"lambdaevent", "agent-wiring"}},
+	{Name: "codec-first-delivery-each-time", File: "shared/lambdaevent/batch.go", Func: "delivery", Old: "d.Received = n", New: "_ = n"},
 	{Name: "codec-sent-in-seconds", File: "shared/lambdaevent/batch.go", Func: "delivery", Old: "time.UnixMilli(ms)", New: "time.Unix(ms, 0)"},
 }

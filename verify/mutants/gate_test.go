@@ -1,7 +1,6 @@
 package mutants_test
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -17,7 +16,7 @@ const (
 	adderTest = "package state\n\nimport \"testing\"\n\nfunc TestAdd(t *testing.T) {\n\tif add(2, 2) != 4 {\n\t\tt.Error(\"wrong\")\n\t}\n}\n"
 )
 
-// module is one with a package that has a killer.
+// module is one with a package that has a test.
 func module(t *testing.T, test string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -32,10 +31,10 @@ func module(t *testing.T, test string) string {
 
 func TestGate(t *testing.T) {
 	of := func(name, put, why string) mutants.Mutant {
-		return mutants.Mutant{Name: name, File: "shared/view/add.go", Func: "add", Old: "a + b", New: put, Equivalent: why, Killers: []string{"view"}}
+		return mutants.Mutant{Name: name, File: "shared/view/add.go", Func: "add", Old: "a + b", New: put, Equivalent: why}
 	}
 	gate := mutants.Gate{Root: module(t, adderTest), Folder: t.TempDir(), Workers: 2, Log: t.Logf}
-	results, err := gate.Run(context.Background(), []mutants.Mutant{
+	results, err := gate.Run(t.Context(), []mutants.Mutant{
 		of("P1-killed", "a - b", ""), of("P1-survivor", "a * b", ""), of("P1-equivalent", "b + a", "addition commutes"),
 		of("P1-argued-wrongly", "a", "b is always 0"), of("P1-panic", "a / (b - 2)", ""),
 	})
@@ -45,7 +44,7 @@ func TestGate(t *testing.T) {
 	for i, want := range []struct {
 		by    string
 		wrong bool
-	}{{"view", false}, {"", true}, {"", false}, {"view", true}, {"view", false}} {
+	}{{"shared/view", false}, {"", true}, {"", false}, {"shared/view", true}, {"shared/view", false}} {
 		if r := results[i]; r.By != want.by || r.Wrong() != want.wrong {
 			t.Errorf("%+v, want %+v", r, want)
 		}
@@ -55,82 +54,79 @@ func TestGate(t *testing.T) {
 	}
 }
 
-// What killed a mutant the last time is tried first; a list that is out of date changes no result.
-func TestGateTriesFirstWhatKilledLastTime(t *testing.T) {
-	root := module(t, strings.Replace(adderTest, "func TestAdd", "func TestSlow(t *testing.T) { TestAdd(t) }\n\nfunc TestAdd", 1))
-	of := func(name, put string) mutants.Mutant {
-		return mutants.Mutant{Name: name, File: "shared/view/add.go", Func: "add", Old: "a + b", New: put, Killers: []string{"view"}}
-	}
-	all := []mutants.Mutant{of("P1-known", "a - b"), of("P1-out-of-date", "a - 2*b"), of("P1-survivor", "a * b")}
-	if err := os.MkdirAll(filepath.Join(root, "verify", "mutants"), 0o750); err != nil {
-		t.Fatal(err)
-	}
-	write(t, filepath.Join(root, "verify", "mutants", "killed.txt"), "P1-known view TestAdd\nP1-out-of-date view TestGone\nP1-survivor view TestAdd\nP1-gone view TestAdd\n")
-	gate := mutants.Gate{Root: root, Folder: t.TempDir(), Workers: 2, Log: t.Logf}
-	results, err := gate.Run(context.Background(), all)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, want := range []string{"TestAdd", "TestSlow", ""} {
-		if results[i].Test != want {
-			t.Errorf("%+v, want it killed by %q", results[i], want)
-		}
-	}
-}
-
 // Within a time some of the list are tried, in its order; what is left has no result.
 func TestGateEndsInTime(t *testing.T) {
 	slow := strings.Replace(adderTest, "t.Error(\"wrong\")", "time.Sleep(time.Second)\n\t\tt.Error(\"wrong\")", 1)
 	slow = strings.Replace(slow, "import \"testing\"", "import (\n\t\"testing\"\n\t\"time\"\n)", 1)
 	var all []mutants.Mutant
 	for n := range 60 {
-		all = append(all, mutants.Mutant{Name: fmt.Sprintf("P1-n%d", n), File: "shared/view/add.go", Func: "add", Old: "a + b", New: fmt.Sprintf("a - b - %d", n), Killers: []string{"view"}})
+		all = append(all, mutants.Mutant{Name: fmt.Sprintf("P1-n%d", n), File: "shared/view/add.go", Func: "add", Old: "a + b", New: fmt.Sprintf("a - b - %d", n)})
 	}
 	gate := mutants.Gate{Root: module(t, slow), Folder: t.TempDir(), Workers: 2, Within: 10 * time.Second, Log: t.Logf}
-	results, err := gate.Run(context.Background(), all)
+	results, err := gate.Run(t.Context(), all)
 	if err != nil || len(results) == len(all) {
 		t.Fatalf("%d results, %v", len(results), err)
 	}
 	for i, r := range results {
-		if r.Name != all[i].Name || r.By != "view" {
+		if r.Name != all[i].Name || r.By != "shared/view" {
 			t.Errorf("%+v", r)
 		}
 	}
 }
 
-// Tests that fail by themselves say nothing of mutants, nor does code that does not compile.
+// Tests that fail by themselves notice no mutant, and code that does not compile proves nothing.
 func TestGateThatProvesNothing(t *testing.T) {
-	m := mutants.Mutant{Name: "P1-x", File: "shared/view/add.go", Func: "add", Old: "a + b", New: "a - b", Killers: []string{"view"}}
-	gate := mutants.Gate{Root: module(t, strings.Replace(adderTest, "!= 4", "!= 5", 1)), Folder: t.TempDir(), Log: t.Logf}
-	if _, err := gate.Run(context.Background(), []mutants.Mutant{m}); err == nil || !strings.Contains(err.Error(), "fails without a mutant, at TestAdd") {
-		t.Errorf("%v", err)
+	m := mutants.Mutant{Name: "P1-x", File: "shared/view/add.go", Func: "add", Old: "a + b", New: "a - b"}
+	var log strings.Builder
+	gate := mutants.Gate{Root: module(t, strings.Replace(adderTest, "!= 4", "!= 5", 1)), Folder: t.TempDir(), Log: func(format string, args ...any) { fmt.Fprintf(&log, format+"\n", args...) }}
+	if results, err := gate.Run(t.Context(), []mutants.Mutant{m}); err != nil || results[0].By != "" || !strings.Contains(log.String(), "fails without a mutant: TestAdd") {
+		t.Errorf("%+v, %v\n%s", results, err, log.String())
 	}
 	m.New = "nothing"
 	gate = mutants.Gate{Root: module(t, adderTest), Folder: t.TempDir(), Log: t.Logf}
-	if _, err := gate.Run(context.Background(), []mutants.Mutant{m}); err == nil || !strings.Contains(err.Error(), "undefined: nothing") {
+	if _, err := gate.Run(t.Context(), []mutants.Mutant{m}); err == nil || !strings.Contains(err.Error(), "undefined: nothing") {
 		t.Errorf("%v", err)
 	}
 }
 
 // Processes that a test leaves behind end with it: they would hold its locks and the machine.
 func TestNothingIsLeftBehind(t *testing.T) {
-	dir := t.TempDir()
-	binary, pid := filepath.Join(dir, "box.test"), filepath.Join(dir, "pid")
-	script := "#!/bin/sh\nsleep 300 >/dev/null 2>&1 &\necho $! >" + pid + "\n"
-	if err := os.WriteFile(binary, []byte(script), 0o700); err != nil { //nolint:gosec // it has to run
+	file := filepath.Join(t.TempDir(), "pid")
+	test := fmt.Sprintf(`package state
+
+import (
+	"os"
+	"os/exec"
+	"strconv"
+	"testing"
+)
+
+func TestAdd(t *testing.T) {
+	if add(2, 2) == 4 {
+		return
+	}
+	c := exec.Command("sleep", "300")
+	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	g := mutants.Gate{Root: dir}
-	if failed, out := g.Test(t.Context(), binary, ".", time.Minute, ""); failed != "" {
-		t.Fatal(failed, out)
+	if err := os.WriteFile(%q, []byte(strconv.Itoa(c.Process.Pid)), 0o600); err != nil {
+		t.Fatal(err)
 	}
-	text, err := os.ReadFile(pid)
+	t.Error("wrong")
+}
+`, file)
+	gate := mutants.Gate{Root: module(t, test), Folder: t.TempDir(), Log: t.Logf}
+	results, err := gate.Run(t.Context(), []mutants.Mutant{{Name: "P1-x", File: "shared/view/add.go", Func: "add", Old: "a + b", New: "a - b"}})
+	if err != nil || results[0].Test != "TestAdd" {
+		t.Fatalf("%+v, %v", results, err)
+	}
+	pid, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
-		stat, err := os.ReadFile("/proc/" + strings.TrimSpace(string(text)) + "/stat") // absent where there is no /proc, too
-		if err != nil || strings.Contains(string(stat), ") Z ") {                      // ended; nothing has asked how
+		stat, err := os.ReadFile("/proc/" + string(pid) + "/stat") // absent where there is no /proc, too
+		if err != nil || strings.Contains(string(stat), ") Z ") {  // ended; nothing has asked how
 			return
 		}
 		if time.Now().After(end) {

@@ -13,17 +13,15 @@ import (
 type Mutant struct {
 	// Name begins with the rule or the invariant that it breaks: "P21-no-quiet-time".
 	Name string
-	File string // "shared/core/reply.go"
+	File string `json:"file"` // "shared/core/reply.go"
 	// Func is the function changed, "deciding.finish" for a method. Old occurs in its body exactly
 	// once; New stands there instead.
-	Func string
-	Old  string
-	New  string
+	Func string `json:"function"`
+	Old  string `json:"-"`
+	New  string `json:"-"`
 	// At is the byte of the file where Old begins, for a mutant that a program has found; it need not
 	// occur once then. 0: it is looked for.
-	At int
-	// Killers are those that are tried, in this order; none: those of its package, see killersOf.
-	Killers []string
+	At int `json:"-"`
 	// Equivalent is the argument why no test can see the change; "" mostly.
 	Equivalent string
 }
@@ -69,13 +67,8 @@ func Check(all []Mutant) error {
 			problems = append(problems, fmt.Errorf("mutant %s: it needs a file, a function, an old text, and another new one", m.Name))
 		}
 		seen[m.Name] = true
-		for _, k := range m.killers() {
-			if _, ok := killer(k); !ok {
-				problems = append(problems, fmt.Errorf("mutant %s: there is no killer %q", m.Name, k))
-			}
-		}
-		if len(m.killers()) == 0 {
-			problems = append(problems, fmt.Errorf("mutant %s: nothing tests %s; give its killers", m.Name, m.Package()))
+		if len(roomOf(m).Packages) == 0 {
+			problems = append(problems, fmt.Errorf("mutant %s: no room of rooms.go has %s", m.Name, m.Package()))
 		}
 	}
 	return errors.Join(problems...)

@@ -141,8 +141,7 @@ func TestWhatDoesNotFitIsRefused(t *testing.T) {
 	good := mutants.Mutant{Name: "P1-x", File: "shared/core/a.go", Func: "f", Old: "a", New: "b"}
 	for name, change := range map[string]func(*mutants.Mutant){
 		"must begin with a rule": func(m *mutants.Mutant) { m.Name = "P99-x" },
-		"no killer":              func(m *mutants.Mutant) { m.Killers = []string{"missing"} },
-		"nothing tests":          func(m *mutants.Mutant) { m.File = "demo/a.go" },
+		"no room":                func(m *mutants.Mutant) { m.File = "demo/a.go" },
 		"another new one":        func(m *mutants.Mutant) { m.New = m.Old },
 	} {
 		m := good

@@ -9,7 +9,7 @@ const (
 
 // ofSQS are mutants of the queues on SQS, and of what is sent through them from outside.
 var ofSQS = []Mutant{
-	{Name: "sqs-entries-not-taken-are-ignored", File: queueSQS, Func: "Queue.send", Old: `q.entries(errs, "send", out.Failed)`, New: "_ = out", Killers: []string{"sqs", "scheduler-wiring"}},
+	{Name: "sqs-entries-not-taken-are-ignored", File: queueSQS, Func: "Queue.send", Old: `q.entries(errs, "send", out.Failed)`, New: "_ = out"},
 	{Name: "sqs-entries-not-deleted-are-ignored", File: queueSQS, Func: "Queue.Delete", Old: `q.entries(errs, "delete", out.Failed)`, New: "_ = out"},
 	{Name: "sqs-senders-fault-is-theirs", File: queueSQS, Func: "Queue.entries", Old: "if f.SenderFault {", New: "if !f.SenderFault {"},
 	{Name: "sqs-failures-at-the-first-places", File: queueSQS, Func: "Queue.entries", Old: "for _, f := range failed {", New: "for i, f := range failed {\n\t\tf.Id = aws.String(strconv.Itoa(i))"},
@@ -22,7 +22,7 @@ var ofSQS = []Mutant{
 	{Name: "sqs-one-noncharacter-is-sent", File: queueSQS, Func: "noncharacters", Old: "[]byte(`\\uffff`)", New: "[]byte(\"\\uFFFF\")"},
 	{Name: "sqs-size-before-escaping", File: queueSQS, Func: "bodyOf", Old: "return string(m.Body), port.CheckMessage(&m)", New: "m.Body = body\n\treturn string(noncharacters(body)), port.CheckMessage(&m)"},
 	{Name: "sqs-times-are-rounded-down", File: queueSQS, Func: "seconds", Old: "(d + time.Second - 1) / time.Second", New: "d / time.Second"},
-	{Name: "sqs-missing-queue-is-unavailable", File: queueSQS, Func: "meaning", Old: `case "QueueDoesNotExist", "AWS.SimpleQueueService.NonExistentQueue":`, New: `case "?":`, Killers: []string{"sqs", "supervisor-wiring"}},
+	{Name: "sqs-missing-queue-is-unavailable", File: queueSQS, Func: "meaning", Old: `case "QueueDoesNotExist", "AWS.SimpleQueueService.NonExistentQueue":`, New: `case "?":`},
 	{Name: "sqs-throttle-is-final", File: queueSQS, Func: "meaning", Old: " && !throttled(api.ErrorCode())", New: ""},
 	{Name: "sqs-receipt-is-only-refused", File: queueSQS, Func: "meaning", Old: `case "ReceiptHandleIsInvalid", "MessageNotInflight", "AWS.SimpleQueueService.MessageNotInflight", "InvalidParameterValue":`, New: `case "?":`},
 	{Name: "sqs-received-once-each-time", File: queueSQS, Func: "Queue.deliveries", Old: "d.Received = n", New: "_ = n"},

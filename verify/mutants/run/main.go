@@ -1,13 +1,13 @@
 // Command run is the gate of the mutants: it ends with an error unless every one of them is killed.
 //
-//	go run ./verify/mutants/run [-only TEXT] [-json FILE] [-by KILLER] [-record] [-changed] [-within TIME]
+//	go run ./verify/mutants/run [-only TEXT] [-json FILE] [-by simulate|explore] [-changed] [-within TIME]
 //
-// With -changed those of changed packages come first, then the others in an order that the tree's hash
+// With -changed those of changed rooms come first, then the others in an order that the tree's hash
 // gives; with -within no mutant is begun after that time, and the number of those left is printed.
 // Those of the infrastructure are run by -only infra/.
 //
-// With -by only that killer is tried, on the mutants of the core, of the actors and of what they keep
-// tasks with, and a survivor is no error: it shows what that killer notices alone. -by simulate fails
+// With -by the simulator, or its exploration, is tried in place of the tests, on the mutants of the core, of the actors and
+// of what they keep tasks with, and a survivor is no error: it shows what they notice alone. -by simulate fails
 // where the simulator does not notice a mutant, and no argument in Unsimulated says why it cannot.
 package main
 
@@ -30,7 +30,7 @@ import (
 // options are the command line.
 type options struct {
 	only, file, by, root string
-	record, changed      bool
+	changed              bool
 	within               time.Duration
 }
 
@@ -38,8 +38,7 @@ func main() {
 	var o options
 	flag.StringVar(&o.only, "only", "", "run only the mutants whose name or file holds this text")
 	flag.StringVar(&o.file, "json", "", "write the results to this file")
-	flag.StringVar(&o.by, "by", "", "try this killer only, as in -by simulate")
-	flag.BoolVar(&o.record, "record", false, "write down which test killed each, to be tried first the next time")
+	flag.StringVar(&o.by, "by", "", "try only the simulator (simulate) or its exploration (explore)")
 	flag.BoolVar(&o.changed, "changed", false, "begin with the mutants of what has changed; the tree's hash orders the others")
 	flag.DurationVar(&o.within, "within", 0, "begin no mutant after this time (default: no limit)")
 	flag.StringVar(&o.root, "root", ".", "folder of the module")
@@ -68,6 +67,12 @@ func run(ctx context.Context, o options) error {
 	if len(all) == 0 {
 		return fmt.Errorf("no mutant's name or file holds %q; nothing was tried", o.only)
 	}
+	if err := mutants.Check(all); err != nil {
+		return err
+	}
+	if o.by != "" && byTest[o.by] == "" {
+		return fmt.Errorf("-by %s: it is simulate or explore", o.by)
+	}
 	if o.changed {
 		var err error
 		if all, err = changedFirst(o.root, all); err != nil {
@@ -79,7 +84,7 @@ func run(ctx context.Context, o options) error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(folder) }() // a temporary folder; the system removes what is left
-	gate := mutants.Gate{Root: o.root, Folder: folder, Workers: runtime.NumCPU(), Within: o.within, Log: func(format string, args ...any) {
+	gate := mutants.Gate{Root: o.root, Folder: folder, Workers: runtime.NumCPU(), Within: o.within, By: byTest[o.by], Log: func(format string, args ...any) {
 		fmt.Printf(format+"\n", args...)
 	}}
 	results, err := gate.Run(ctx, all)
@@ -98,11 +103,6 @@ func run(ctx context.Context, o options) error {
 			return err
 		}
 		if err := os.WriteFile(o.file, append(text, '\n'), 0o600); err != nil {
-			return err
-		}
-	}
-	if o.record && o.by == "" {
-		if err := mutants.Record(o.root, results); err != nil {
 			return err
 		}
 	}
@@ -142,14 +142,13 @@ func chosen(only, by string) []mutants.Mutant {
 	if by == "" {
 		return all
 	}
-	all = slices.DeleteFunc(all, func(m mutants.Mutant) bool {
+	return slices.DeleteFunc(all, func(m mutants.Mutant) bool {
 		return slices.ContainsFunc(adapters, func(folder string) bool { return strings.HasPrefix(m.File, folder) })
 	})
-	for i := range all {
-		all[i].Killers = []string{by}
-	}
-	return all
 }
+
+// byTest are the tests of verify/mutants/simulated that -by names.
+var byTest = map[string]string{"simulate": "TestMutant", "explore": "TestMutantExplored"}
 
 // adapters are not simulated: the simulator has a store and queues of its own.
 var adapters = []string{"dev/memory/", "dev/sqlite/", "shared/dynamo/"}

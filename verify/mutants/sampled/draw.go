@@ -2,8 +2,6 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"go/ast"
 	"go/importer"
@@ -14,7 +12,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path"
 	"path/filepath"
 	"slices"
@@ -26,36 +23,11 @@ import (
 // sampled is a mutant that was drawn.
 type sampled struct {
 	mutants.Mutant
-	Room     string
-	Operator string
-	Line     int
-	Before   string // the lines that it changes, in one
-	After    string
-}
-
-// listed is what `go list -json` says of a package.
-type listed struct {
-	ImportPath, Name, Dir, Export, ForTest string
-	GoFiles, Deps                          []string
-}
-
-func list(root string, args ...string) ([]listed, error) {
-	c := exec.Command("go", append([]string{"list", "-json=ImportPath,Name,Dir,Export,ForTest,GoFiles,Deps"}, args...)...)
-	c.Dir, c.Stderr = root, os.Stderr
-	out, err := c.Output()
-	if err != nil {
-		return nil, fmt.Errorf("go list: %w", err)
-	}
-	var all []listed
-	for d := json.NewDecoder(strings.NewReader(string(out))); ; {
-		var l listed
-		if err := d.Decode(&l); errors.Is(err, io.EOF) {
-			return all, nil
-		} else if err != nil {
-			return nil, err
-		}
-		all = append(all, l)
-	}
+	Room     string `json:"room"`
+	Operator string `json:"operator"`
+	Line     int    `json:"line"`
+	Before   string `json:"before"` // the lines that it changes, in one
+	After    string `json:"after"`
 }
 
 // sources are packages with what checks their types.
@@ -82,7 +54,7 @@ func load(root string, folders []string) (*sources, error) {
 	for _, f := range folders {
 		patterns = append(patterns, "./"+f)
 	}
-	all, err := list(root, patterns...)
+	all, err := mutants.List(root, patterns...)
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +75,7 @@ func load(root string, folders []string) (*sources, error) {
 	return s, nil
 }
 
-func (s *sources) read(l listed, folder string) (*source, error) {
+func (s *sources) read(l mutants.Listed, folder string) (*source, error) {
 	p := &source{path: l.ImportPath, name: l.Name, texts: map[string][]byte{}, files: map[string]*ast.File{},
 		info: &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{}}}
 	for _, name := range l.GoFiles {
@@ -160,9 +132,9 @@ type candidate struct {
 var families = map[string]string{"boundary": "condition", "logic": "condition", "arithmetic": "constant"}
 
 // draw draws n mutants of the room: of a family of operators at random, at one of its places at random.
-// The same seed and sources give the same mutants, whatever other rooms are drawn from. What does not
+// The same seed and sources give the same mutants, whatever other mutants.Rooms are drawn from. What does not
 // compile is drawn again; a room that has less gives less.
-func (s *sources) draw(r room, n int, seed uint64) []sampled {
+func (s *sources) draw(r mutants.Room, n int, seed uint64) []sampled {
 	pool := map[string][]candidate{}
 	for _, folder := range r.Packages {
 		p := s.packages[folder]
@@ -193,7 +165,7 @@ func (s *sources) draw(r room, n int, seed uint64) []sampled {
 }
 
 // sample is the mutant of a candidate.
-func (s *sources) sample(r room, c candidate) sampled {
+func (s *sources) sample(r mutants.Room, c candidate) sampled {
 	text := string(c.pkg.texts[c.file])
 	at := s.position(c, c.at)
 	from := strings.LastIndexByte(text[:c.at], '\n') + 1

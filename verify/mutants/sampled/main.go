@@ -4,11 +4,8 @@
 //	go run ./verify/mutants/sampled -n 10 -seed 1 -room core,scheduler
 //
 // It draws the usual changes (operators.go) in each room (rooms.go), leaves out what does not compile,
-// and weaves the rest as verify/mutants does: each test binary is compiled once. Each test of the room
-// is run by itself without a mutant first, which shows how long it takes and which mutants' functions it
-// reaches. Those tests then run with the mutant, fastest first, for a minute at most; without an end
-// counts as noticed. What no test reaches has survived. It exits with 1 where a room notices less than
-// the floor.
+// and tries the rest as verify/mutants does. What no test reaches has survived. It exits with 1 where a room
+// notices less than the floor.
 //
 // With -changed it draws from at most six of the rooms that have changed, as git tells, or of all where
 // nothing tells; the tree's hash is the seed, -total is drawn over all of them, and the floor holds for
@@ -16,7 +13,7 @@
 //
 // Bounds: constants and variables of a package are not changed, only functions. Tests run with -short,
 // but for those of infra where STEPKEEPER_NEED_NODE is set.
-// Of a mutant's tests in a package the fastest are taken that run for 10 s in all, of infra's 120 s.
+// Of a mutant's tests in a package the fastest are taken that run for 10 s in all, of infra's 60 s.
 package main
 
 import (
@@ -33,9 +30,19 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/stepkeeper/stepkeeper/verify/mutants"
 )
+
+// enough is what a package's tests that a mutant is tried with take without it.
+const enough = 10 * time.Second
+
+// result is what became of a mutant that was drawn.
+type result struct {
+	sampled
+	mutants.Result
+}
 
 // options are the command line.
 type options struct {
@@ -55,7 +62,7 @@ func main() {
 	var o options
 	flag.IntVar(&o.n, "n", 10, "mutants in each room")
 	flag.Uint64Var(&o.seed, "seed", 1, "the same seed draws the same mutants from the same sources")
-	flag.StringVar(&o.rooms, "room", "", "only these rooms, with commas between: "+roomNames())
+	flag.StringVar(&o.rooms, "room", "", "only these rooms, with commas between: "+mutants.RoomNames())
 	flag.BoolVar(&o.changed, "changed", false, "draw from the rooms that have changed, with the tree's hash as the seed")
 	flag.IntVar(&o.total, "total", 0, "mutants in all rooms together, in place of -n; the floor holds for all of them together then")
 	flag.StringVar(&o.only, "only", "", "of what is drawn, only what holds this text in place, function or operator, as in reply.go:118")
@@ -73,7 +80,7 @@ func main() {
 }
 
 func run(ctx context.Context, o options) error {
-	chosen, err := choose(o.rooms)
+	chosen, err := mutants.Choose(o.rooms)
 	if err != nil {
 		return err
 	}
@@ -101,16 +108,10 @@ func run(ctx context.Context, o options) error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(folder) }() // a temporary folder; the system removes what is left
-	t, err := prepare(ctx, o.root, folder, chosen, drawn)
+	results, err := try(ctx, &mutants.Gate{Root: o.root, Folder: folder, Workers: runtime.NumCPU(), Enough: enough, Log: func(format string, args ...any) {
+		fmt.Printf(format+"\n", args...)
+	}}, drawn)
 	if err != nil {
-		return err
-	}
-	results := make([]result, len(drawn))
-	t.gate.Each(len(drawn), func(i int) {
-		results[i] = t.try(ctx, &drawn[i])
-		t.gate.Log("%s", results[i])
-	})
-	if err := ctx.Err(); err != nil {
 		return err
 	}
 	counts := count(chosen, results)
@@ -134,20 +135,20 @@ func run(ctx context.Context, o options) error {
 const mostRooms = 6
 
 // changed are the rooms that have changed, at most mostRooms of them, and the seed; all where nothing tells.
-func changed(root string, all []room) ([]room, uint64, error) {
+func changed(root string, all []mutants.Room) ([]mutants.Room, uint64, error) {
 	c, err := mutants.ChangesOf(root)
 	if err != nil {
 		return nil, 0, err
 	}
 	if c.Known {
-		all = slices.DeleteFunc(slices.Clone(all), func(r room) bool { return !slices.ContainsFunc(r.Packages, c.Concern) })
+		all = slices.DeleteFunc(slices.Clone(all), func(r mutants.Room) bool { return !c.Changed(&r) })
 	}
 	rand.New(rand.NewPCG(c.Seed, 0)).Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	return all[:min(len(all), mostRooms)], c.Seed, nil
 }
 
 // draw draws the mutants of all these rooms.
-func draw(o options, chosen []room) ([]sampled, error) {
+func draw(o options, chosen []mutants.Room) ([]sampled, error) {
 	var folders []string
 	for _, r := range chosen {
 		folders = append(folders, r.Packages...)
@@ -175,36 +176,27 @@ func draw(o options, chosen []room) ([]sampled, error) {
 	return drawn, nil
 }
 
-// prepare weaves the mutants, compiles the tests of their rooms, and sees which test reaches which mutant.
-func prepare(ctx context.Context, root, folder string, chosen []room, drawn []sampled) (*trial, error) {
-	t := &trial{suites: map[string]*suite{}, rooms: map[string]room{}}
-	t.gate = mutants.Gate{Root: root, Folder: folder, Workers: runtime.NumCPU(), Log: func(format string, args ...any) {
-		fmt.Printf(format+"\n", args...)
-	}}
-	var folders []string
-	for _, r := range chosen {
-		if slices.ContainsFunc(drawn, func(m sampled) bool { return m.Room == r.Name }) {
-			t.rooms[r.Name] = r
-			folders = append(folders, r.tests()...)
+// try runs the mutants that have no argument.
+func try(ctx context.Context, gate *mutants.Gate, drawn []sampled) ([]result, error) {
+	var tried []mutants.Mutant
+	for _, m := range drawn {
+		if m.Equivalent == "" {
+			tried = append(tried, m.Mutant)
 		}
 	}
-	slices.Sort(folders)
-	all, err := suites(root, slices.Compact(folders))
+	found, err := gate.Run(ctx, tried)
 	if err != nil {
 		return nil, err
 	}
-	for _, s := range all {
-		t.suites[s.folder] = s
+	var results []result
+	for _, m := range drawn {
+		r := result{sampled: m, Result: mutants.Result{Name: m.Name, Equivalent: m.Equivalent != ""}}
+		if !r.Equivalent {
+			r.Result, found = found[0], found[1:]
+		}
+		results = append(results, r)
 	}
-	var woven []mutants.Mutant
-	for i := range drawn {
-		woven = append(woven, drawn[i].Mutant)
-	}
-	overlay, err := mutants.Weave(root, folder, woven)
-	if err != nil {
-		return nil, err
-	}
-	return t, measure(ctx, &t.gate, overlay, all)
+	return results, nil
 }
 
 // counted is what became of a room.
@@ -217,7 +209,7 @@ type counted struct {
 	Percent    int    `json:"percent"`
 }
 
-func count(chosen []room, results []result) []counted {
+func count(chosen []mutants.Room, results []result) []counted {
 	var counts []counted
 	for _, r := range chosen {
 		c := counted{Room: r.Name}
@@ -225,7 +217,7 @@ func count(chosen []room, results []result) []counted {
 			switch {
 			case m.Room != r.Name:
 				continue
-			case m.Equivalent != "":
+			case m.Equivalent:
 				c.Equivalent++
 				continue
 			case m.By != "":
@@ -246,7 +238,7 @@ func summary(counts []counted, results []result) string {
 	var b strings.Builder
 	b.WriteString("\nsurvivors:\n")
 	for _, m := range slices.SortedFunc(slices.Values(results), func(a, b result) int { return cmp.Or(cmp.Compare(a.File, b.File), a.Line-b.Line) }) {
-		if m.By == "" && m.Equivalent == "" {
+		if m.By == "" && !m.Equivalent {
 			fmt.Fprintf(&b, "  %s\n      - %.200s\n      + %.200s\n", m, m.Before, m.After)
 		}
 	}
@@ -255,20 +247,6 @@ func summary(counts []counted, results []result) string {
 		fmt.Fprintf(&b, "%-10s  %6d  %5d  %4d%%  %9d  %10d\n", c.Room, c.Killed, c.Total, c.Percent, c.Unreached, c.Equivalent)
 	}
 	return b.String()
-}
-
-// String is one line about the mutant.
-func (r result) String() string {
-	what := fmt.Sprintf("%s:%d %s, %s", r.File, r.Line, r.Func, r.Operator)
-	switch {
-	case r.Equivalent != "":
-		return "equivalent  " + what
-	case r.By != "":
-		return fmt.Sprintf("killed      %s  by %s, %.1f s", what, r.By, r.Secs)
-	case r.Reached == 0:
-		return "UNREACHED   " + what
-	}
-	return fmt.Sprintf("SURVIVED    %s  %d of %d tests that reach it, %.1f s", what, r.Tried, r.Reached, r.Secs)
 }
 
 // below is an error that names the rooms below the floor.

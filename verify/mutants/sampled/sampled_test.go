@@ -1,7 +1,7 @@
 package main
 
 import (
-	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -112,7 +112,7 @@ func TestKind(t *testing.T) {
 func TestNeedsMore(t *testing.T) { t.Skip("not here") }
 `
 
-var box = room{Name: "box", Packages: []string{"box"}}
+var box = mutants.Room{Name: "box", Packages: []string{"box"}}
 
 // sampleModule is one with a package of its own, in the place of the product.
 func sampleModule(t *testing.T) (dir string, s *sources) {
@@ -121,7 +121,7 @@ func sampleModule(t *testing.T) (dir string, s *sources) {
 	if err := os.MkdirAll(filepath.Join(dir, "box"), 0o750); err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range map[string]string{"go.mod": "module " + strings.TrimSuffix(module, "/") + "\n\ngo 1.26\n", "box/box.go": sample, "box/box_test.go": sampleTest} {
+	for name, text := range map[string]string{"go.mod": "module " + strings.TrimSuffix(mutants.Module, "/") + "\n\ngo 1.26\n", "box/box.go": sample, "box/box_test.go": sampleTest} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -212,35 +212,34 @@ func TestWhatDoesNotCompileIsRefused(t *testing.T) {
 // Drawn mutants are tried with the tests that reach them, and what a mutant is argued to be is not counted.
 func TestTrial(t *testing.T) {
 	dir, s := sampleModule(t)
-	rooms = append(rooms, box)
 	equivalents = append(equivalents, equivalent{"box", "Unused", "func Unused() int { return 3 }", "func Unused() int { return 4 }", "nothing calls it"})
-	t.Cleanup(func() { rooms, equivalents = rooms[:len(rooms)-1], equivalents[:len(equivalents)-1] })
+	t.Cleanup(func() { equivalents = equivalents[:len(equivalents)-1] })
 	drawn := s.draw(box, 1000, 1)
-	tr, err := prepare(context.Background(), dir, t.TempDir(), []room{box}, drawn)
+	var logged strings.Builder
+	gate := mutants.Gate{Root: dir, Folder: t.TempDir(), Log: func(format string, args ...any) { fmt.Fprintf(&logged, format+"\n", args...) }}
+	results, err := try(t.Context(), &gate, drawn)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if skipped := tr.suites["box"].skipped["not here"]; !slices.Equal(skipped, []string{"TestNeedsMore"}) {
-		t.Errorf("skipped %q", skipped)
+	if !strings.Contains(logged.String(), `SKIP box: 1 tests do not run here, "not here": TestNeedsMore`) {
+		t.Error(logged.String())
 	}
-	results := make([]result, len(drawn))
-	tr.gate.Each(len(drawn), func(i int) { results[i] = tr.try(context.Background(), &drawn[i]) })
 	for _, r := range results {
 		what := r.Func + ": " + r.After
 		switch {
 		case r.Func == "Wait" || r.Func == "sleep" || r.Func == "Unused":
-			if r.By != "" || r.Reached != 0 || (r.Equivalent != "") != strings.HasSuffix(what, "return 4 }") {
+			if r.By != "" || r.Reached != 0 || r.Equivalent != strings.HasSuffix(what, "return 4 }") {
 				t.Errorf("%s: %+v; nothing reaches it", what, r)
 			}
 		case r.Operator == "lock" || what == "Max: if a >= b {":
 			if r.By != "" || r.Reached != 1 {
 				t.Errorf("%s: %+v; no test can notice", what, r)
 			}
-		case r.Operator == "condition" && r.By != "box Test"+strings.TrimPrefix(r.Func, "Box."):
+		case r.Operator == "condition" && r.By+" "+r.Test != "box Test"+strings.TrimPrefix(r.Func, "Box."):
 			t.Errorf("%s: %+v", what, r)
 		}
 	}
-	counts := count([]room{box}, results)
+	counts := count([]mutants.Room{box}, results)
 	if c := counts[0]; c.Equivalent != 1 || c.Total != len(drawn)-1 || c.Killed == 0 || c.Unreached == 0 {
 		t.Errorf("%+v of %d", c, len(drawn))
 	}
@@ -258,22 +257,22 @@ func TestTrial(t *testing.T) {
 // Each package of the product is in one room, or it is said why not; each equivalent still stands there.
 func TestRoomsHoldTheProduct(t *testing.T) {
 	var patterns []string
-	for _, r := range productRoots {
+	for _, r := range mutants.ProductRoots {
 		patterns = append(patterns, "./"+r+"/...")
 	}
-	all, err := list(root, patterns...)
+	all, err := mutants.List(root, patterns...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	in := map[string]int{}
-	for _, r := range rooms {
+	for _, r := range mutants.Rooms {
 		for _, p := range r.Packages {
 			in[p]++
 		}
 	}
 	for _, l := range all {
-		folder := strings.TrimPrefix(l.ImportPath, module)
-		left := slices.ContainsFunc(sorted(notProduct), func(f string) bool { return folder == f || strings.HasPrefix(folder, f+"/") })
+		folder := strings.TrimPrefix(l.ImportPath, mutants.Module)
+		left := slices.ContainsFunc(sorted(mutants.NotProduct), func(f string) bool { return folder == f || strings.HasPrefix(folder, f+"/") })
 		if len(l.GoFiles) > 0 && (in[folder] == 1) == left {
 			t.Errorf("%s is in %d rooms, and listed as no product: %v", folder, in[folder], left)
 		}

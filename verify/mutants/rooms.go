@@ -1,0 +1,107 @@
+package mutants
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Room is a group of packages that are drawn from and counted together, with the tests that can notice their mutants.
+type Room struct {
+	Name     string
+	Packages []string // folders
+	// Tests are the folders of the tests that can notice its mutants, beside those of its packages.
+	Tests []string
+	// Asked says why it is drawn from only where ROOM names it; "": always.
+	Asked string
+}
+
+const cmd = "cmd/stepkeeper/internal/"
+
+// Rooms are all of the product's code.
+var Rooms = []Room{
+	{Name: "core", Packages: []string{"shared/core"}, Tests: []string{"functions/scheduler", "shared/state", "functions/supervisor", "workflowtest", "shared/view", "dev/embedded", "client/aws"}},
+	{Name: "engine", Packages: []string{"shared/engine"}, Tests: []string{"functions/scheduler", "functions/supervisor", "dev/embedded", "workflowtest"}},
+	{Name: "scheduler", Packages: []string{"functions/scheduler"}, Tests: []string{"functions/supervisor", "functions/scheduler/bootstrap/wiring", "dev/embedded", "workflowtest"}},
+	{Name: "supervisor", Packages: []string{"functions/supervisor"}, Tests: []string{"functions/scheduler", "functions/supervisor/bootstrap/wiring", "dev/embedded"}},
+	{Name: "worker", Packages: []string{"functions/agent", "functions/agent/worker"}, Tests: []string{"functions/agent/httpagent", "functions/agent/agenttest", "dev/embedded"}},
+	{Name: "httpagent", Packages: []string{"functions/agent/httpagent", "functions/agent/httpagent/agentsfile", "functions/agent/secrets"}, Tests: []string{"dev/embedded"}},
+	{Name: "wiring", Packages: []string{"functions/agent/bootstrap", "functions/agent/bootstrap/wiring", "functions/scheduler/bootstrap", "functions/scheduler/bootstrap/wiring",
+		"functions/supervisor/bootstrap", "functions/supervisor/bootstrap/wiring", "functions/agent/onlambda", "functions/internal/cloud"}, Tests: []string{"functions/agent"}},
+	{Name: "port", Packages: []string{"shared/port", "shared/port/queueset"}, Tests: []string{"shared/lambdaevent", "dev/memory", "shared/sqs", "dev/sqlite", "functions/scheduler"}},
+	{Name: "memory", Packages: []string{"dev/memory"}, Tests: []string{"functions/scheduler", "functions/agent/worker"}},
+	{Name: "sqlite", Packages: []string{"dev/sqlite"}, Tests: []string{"dev/embedded"}},
+	{Name: "dynamo", Packages: []string{"shared/dynamo"}, Asked: "most of its tests need a DynamoDB", Tests: []string{"functions/scheduler/bootstrap/wiring", "functions/supervisor/bootstrap/wiring", "functions/internal/cloud"}},
+	{Name: "sqs", Packages: []string{"shared/sqs"}, Tests: []string{"functions/scheduler/bootstrap/wiring", "functions/supervisor/bootstrap/wiring"}},
+	{Name: "alerts", Packages: []string{"shared/incident", "shared/sns"}, Tests: []string{"shared/message", "functions/internal/cloud", "dev/embedded", "functions/scheduler/bootstrap/wiring", "functions/supervisor/bootstrap/wiring"}},
+	{Name: "aws", Packages: []string{"shared/awsclient", "shared/awsclient/wire", "shared/deployment"}, Tests: []string{"shared/sqs", "shared/sns", "shared/dynamo", "client/aws"}},
+	{Name: "api", Packages: []string{"dev/api", "dev/answerpage", "dev/sqsproto"}, Tests: []string{"client", "dev/embedded", cmd + "cli"}},
+	{Name: "embedded", Packages: []string{"dev/embedded", "shared/regularfile", "shared/tracing"}, Tests: []string{"client", cmd + "cli"}},
+	{Name: "client", Packages: []string{"client", "client/aws"}, Tests: []string{cmd + "cli"}},
+	{Name: "cli", Packages: []string{"cmd/stepkeeper", cmd + "cli", cmd + "failure", cmd + "render", cmd + "scaffold", cmd + "source", cmd + "streams"}},
+	{Name: "console", Packages: []string{cmd + "bulk", cmd + "console", cmd + "diagram", cmd + "journal"}, Tests: []string{cmd + "cli"}},
+	{Name: "expression", Packages: []string{"shared/expression", "shared/token"}, Tests: []string{"shared/workflow/source", "shared/core", "dev/embedded"}},
+	{Name: "workflow", Packages: []string{"shared/workflow", "shared/workflow/source", "shared/suggest", "shared/schedule", "workflows"}, Tests: []string{"functions/supervisor", "examples/wrong-workflows", "dev/embedded"}},
+	{Name: "audit", Packages: []string{"verify/audit"}, Tests: []string{"client", cmd + "cli"}},
+	{Name: "message", Packages: []string{"shared/message", "shared/rawjson", "shared/lambdaevent"}, Tests: []string{"functions/scheduler", "functions/supervisor", "functions/agent/worker", "shared/sns", "dev/embedded"}},
+	{Name: "state", Packages: []string{"shared/state"}, Tests: []string{"dev/sqlite", "shared/dynamo", "functions/scheduler", "functions/internal/cloud", "functions/scheduler/bootstrap/wiring", "dev/embedded"}},
+	{Name: "view", Packages: []string{"shared/view"}, Tests: []string{"dev/api", "client/aws", cmd + "cli", "workflowtest"}},
+	{Name: "testing", Packages: []string{"workflowtest", "functions/agent/agenttest"}},
+	{Name: "infra", Packages: []string{"infra", "infra/build"}, Asked: "its tests need Node 20 and synthesize templates for minutes"},
+}
+
+// NotProduct are the folders under [ProductRoots] that are not drawn from, with the reason.
+var NotProduct = map[string]string{
+	"infra/app":                "a main that reads settings of the CDK, and its example",
+	"infra/emulate":            "fits the template for emulators, and never runs in production",
+	"dev/api/apitest":          "a testing suite",
+	"shared/awsclient/awstest": "a testing suite",
+	"shared/awsclient/faults":  "faults for tests",
+	"shared/awsclient/meter":   "measures costs",
+	"shared/dynamo/dynamotest": "a testing suite",
+	"shared/port/queuetest":    "a testing suite",
+	"shared/port/storetest":    "a testing suite",
+}
+
+// ProductRoots are the folders that hold the product.
+var ProductRoots = []string{"client", "cmd", "dev", "functions", "infra", "shared", "verify/audit", "workflows", "workflowtest"}
+
+// Choose answers the rooms of a comma-separated list; "" means all that need not be asked for.
+func Choose(names string) ([]Room, error) {
+	if names == "" {
+		return slices.DeleteFunc(slices.Clone(Rooms), func(r Room) bool { return r.Asked != "" }), nil
+	}
+	var chosen []Room
+	for name := range strings.SplitSeq(names, ",") {
+		i := slices.IndexFunc(Rooms, func(r Room) bool { return r.Name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("there is no room %q; there are %s", name, RoomNames())
+		}
+		chosen = append(chosen, Rooms[i])
+	}
+	return chosen, nil
+}
+
+// RoomNames are their names, with commas between.
+func RoomNames() string {
+	var names []string
+	for _, r := range Rooms {
+		names = append(names, r.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// roomOf is the room of a mutant; without packages: it is in none.
+func roomOf(m *Mutant) *Room {
+	i := slices.IndexFunc(Rooms, func(r Room) bool { return slices.Contains(r.Packages, m.Package()) })
+	if i < 0 {
+		return &Room{}
+	}
+	return &Rooms[i]
+}
+
+// folders are those of all tests that may notice a mutant of the room, those of the mutant's package first.
+func (r *Room) folders(own string) []string {
+	others := slices.DeleteFunc(slices.Clone(r.Packages), func(p string) bool { return p == own })
+	return slices.Concat([]string{own}, others, r.Tests)
+}
