@@ -163,20 +163,24 @@ func (g *Gate) try(ctx context.Context, m *Mutant) (r Result, err error) {
 }
 
 // notices answers the first of these tests that fails with the mutant and passes without, so that the mutant is the cause.
+// One that fails without it as well, on a busy machine, is left out.
 func (g *Gate) notices(ctx context.Context, s *suite, mutant string, b batch) string {
 	limit := max(leastTime, slowdown*b.took)
-	failed, _ := s.run(ctx, mutant, limit, b.names...)
-	if failed == "" || s.folder == simulated { // the same seeds have passed before, and take minutes
-		return failed
+	for names := b.names; len(names) > 0; {
+		failed, _ := s.run(ctx, mutant, limit, names...)
+		if failed == "" || s.folder == simulated { // the same seeds have passed before, and take minutes
+			return failed
+		}
+		suspects := names
+		if slices.Contains(names, failed) {
+			suspects = []string{failed}
+		}
+		if again, _ := s.run(ctx, "", limit, suspects...); again == "" {
+			return failed
+		}
+		names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(suspects, name) })
 	}
-	names := b.names
-	if slices.Contains(names, failed) {
-		names = []string{failed}
-	}
-	if again, _ := s.run(ctx, "", limit, names...); again != "" {
-		return ""
-	}
-	return failed
+	return ""
 }
 
 // build compiles a package's test binary with the mutants woven in, and answers its path.
