@@ -45,10 +45,10 @@ type deadLetters interface {
 }
 
 const (
-	lookHold     = 30 * time.Second // what is looked at is hidden so long, if it is not given back before
-	lastPoll     = time.Second      // SQS asks only some of its servers where it shall not wait
-	mostLooked   = 10_000           // messages that a search goes through
-	giveBackTime = 5 * time.Second
+	lookHold   = 30 * time.Second // what is looked at is hidden so long, if it is not returned to its queue before
+	lastPoll   = time.Second      // SQS asks only some of its servers where it shall not wait
+	mostLooked = 10_000           // messages that a search goes through
+	returnTime = 5 * time.Second
 )
 
 func (c *Client) deadLetters() (deadLetters, error) {
@@ -108,7 +108,7 @@ func (d *DeadLetterQueue) look(ctx context.Context, via deadLetters) error {
 		}
 	}
 	d.LookedAt = len(ids)
-	(&operated{Queue: q}).giveBack(ctx, ids, receipts)
+	(&operated{Queue: q}).makeVisible(ctx, ids, receipts)
 	return nil
 }
 
@@ -201,11 +201,11 @@ type operated struct {
 }
 
 // walk receives messages, each once, and hides them for a time. f says whether it has taken the message out of the
-// queue, and whether to go on. What it has not taken is given back at the end.
+// queue, and whether to go on. What it has not taken is returned to the queue at the end.
 func walk(ctx context.Context, q *operated, most int, hold time.Duration, f func(d *port.Delivery) (taken, more bool, err error)) error {
 	receipts := map[string]string{} // by ID; "" of what was taken
 	var seen []string
-	defer func() { q.giveBack(ctx, seen, receipts) }()
+	defer func() { q.makeVisible(ctx, seen, receipts) }()
 	for more, again := true, 0; more && len(seen) < most && again <= len(seen); {
 		got, err := q.Receive(ctx, min(port.MaxBatch, most-len(seen)), lastPoll, min(hold, port.MaxVisibility))
 		if err != nil {
@@ -233,9 +233,9 @@ func walk(ctx context.Context, q *operated, most int, hold time.Duration, f func
 	return nil
 }
 
-// giveBack makes messages visible again, in their order. Where that fails, they are when their time is over.
-func (q *operated) giveBack(ctx context.Context, ids []string, receipts map[string]string) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveBackTime)
+// makeVisible makes messages visible again, in their order. Where that fails, they are when their time is over.
+func (q *operated) makeVisible(ctx context.Context, ids []string, receipts map[string]string) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), returnTime)
 	defer cancel()
 	var all []port.Extension
 	for _, id := range ids {

@@ -107,7 +107,7 @@ func TestDeadLettersAreLookedAt(t *testing.T) {
 	if got := strings.Join(names, ", "); got != "control 0, quarantine 1, replies 0, requests-shop 12, tasks 0" {
 		t.Error(got)
 	}
-	for range 2 { // they are given back
+	for range 2 { // they are returned to the queue
 		seen := r.look(port.Requests("shop"))
 		if l := seen["o-3"]; len(seen) != 12 || l.Kind != "request" || l.Step != "charge" || l.Attempt != 1 || l.Queue != "requests-shop" ||
 			l.Refused != "" || len(l.SHA256) != 64 || string(l.Body) != requestOf("o-3") || time.Since(l.Sent) > time.Minute || l.Received < 1 {

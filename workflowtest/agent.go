@@ -132,7 +132,7 @@ func (a *Agent) handle(ctx context.Context, d port.Delivery) error {
 		return fmt.Errorf("%s.%s was called, by the step %s, and has no script. Script it:\n\tw.Agent(%q).On(%q).Return(…)\nor let operations without one answer \"done\": w.AllowUnscripted()",
 			a.name, r.Name, r.Step, a.name, r.Name)
 	case !verdict.Delete:
-		return fmt.Errorf("%s.%s of step %s was given back", a.name, r.Name, r.Step)
+		return fmt.Errorf("%s.%s of step %s was returned to the queue", a.name, r.Name, r.Step)
 	case len(run.calls) == calls:
 		run.note("%s: %s.%s, attempt %d: not called: the ledger of the plain service forbids it, or knows the answer", r.Step, a.name, r.Name, r.Attempt)
 	case run.calls[calls].Outcome == "":

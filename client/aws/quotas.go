@@ -30,7 +30,7 @@ type Tables interface {
 	DescribeLimits(ctx context.Context, in *dynamodb.DescribeLimitsInput, o ...func(*dynamodb.Options)) (*dynamodb.DescribeLimitsOutput, error)
 }
 
-// checkInFlight finds the queue with the most messages that were received and neither deleted nor given back. At the quota SQS hands out none.
+// checkInFlight finds the queue with the most messages that were received and neither deleted nor returned. At the quota SQS hands out none.
 func (t *transport) checkInFlight(ctx context.Context) client.Check {
 	const name = "messages in flight"
 	most, of := 0, port.Intake
@@ -45,7 +45,7 @@ func (t *transport) checkInFlight(ctx context.Context) client.Check {
 	}
 	c := client.Check{Name: name, Result: client.CheckOK, Text: fmt.Sprintf("at most %d, in %s; SQS allows %d in a queue", most, of, mostInFlight)}
 	if near(float64(most), mostInFlight) {
-		c.Result, c.Fix = client.CheckFailed, "let what takes from "+of+" receive less at a time, and delete or give back what it has received; the quota (Amazon SQS standard queue quotas) is AWS Support's to raise"
+		c.Result, c.Fix = client.CheckFailed, "let what takes from "+of+" receive less at a time, and delete or return what it has received; the quota (Amazon SQS standard queue quotas) is AWS Support's to raise"
 	}
 	return c
 }

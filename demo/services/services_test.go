@@ -201,7 +201,7 @@ func TestRefusalsLeaveNoTrace(t *testing.T) {
 	}
 }
 
-// TestStockIsCounted: a release gives the pieces back to the next order.
+// TestStockIsCounted: released pieces are there for the next order.
 func TestStockIsCounted(t *testing.T) {
 	f := start(t, 1, nil)
 	all := fmt.Sprintf(`{"items":[{"sku":"LTD-02","quantity":%d}]}`, services.LimitedPieces)

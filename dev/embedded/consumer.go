@@ -43,7 +43,7 @@ func (p *consumer) run(receiving, work context.Context) {
 	}
 }
 
-// finish deletes what was handled and gives back what failed, after a wait that grows with each
+// finish deletes what was handled and returns what failed, after a wait that grows with each
 // delivery: a full disk or an outage must not be hammered, nor fill the dead letters in a second.
 func (p *consumer) finish(ctx context.Context, deliveries []port.Delivery, failed []string) {
 	bad := make(map[string]bool, len(failed))
@@ -58,7 +58,7 @@ func (p *consumer) finish(ctx context.Context, deliveries []port.Delivery, faile
 			continue
 		}
 		if err := p.queue.Extend(ctx, d.Receipt, d.Backoff(visibility)); err != nil {
-			p.log.Debug("not given back; it comes again by itself", "queue", p.queue.Name(), "messageId", d.ID, "error", err)
+			p.log.Debug("not returned to its queue; it comes again by itself", "queue", p.queue.Name(), "messageId", d.ID, "error", err)
 		}
 	}
 	if len(done) == 0 {

@@ -34,7 +34,7 @@ func (w *fixture) refuseWrites(what, table string) (end func()) {
 	}
 }
 
-// While the store fails, messages are given back after longer and longer pauses: none is lost, none
+// While the store fails, messages are returned to the queue after longer and longer pauses: none is lost, none
 // becomes a dead letter within minutes, and the work goes on by itself afterwards.
 func TestWhatCannotBeStoredComesBack(t *testing.T) {
 	w, clock := onItsOwnClock(t, "7m30s")
@@ -49,7 +49,7 @@ func TestWhatCannotBeStoredComesBack(t *testing.T) {
 		d := depth(t, s, port.Replies)
 		return d.Visible == 0 && d.InFlight == 1
 	}
-	eventually(t, "the reply is given back", resting)
+	eventually(t, "the reply is returned to the queue", resting)
 	time.Sleep(20 * time.Millisecond) // or it would only be in hand
 	if !resting() {
 		t.Error("the reply is not kept")
@@ -57,7 +57,7 @@ func TestWhatCannotBeStoredComesBack(t *testing.T) {
 	for range 100 {
 		clock.Advance(time.Second)
 		time.Sleep(time.Millisecond)
-		eventually(t, "the reply is given back", resting)
+		eventually(t, "the reply is returned to the queue", resting)
 	}
 	if d := depth(t, s, port.Dead(port.Replies)); d.Visible != 0 {
 		t.Errorf("dead letters after 100 s: %+v", d)

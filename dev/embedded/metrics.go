@@ -133,7 +133,7 @@ var (
 	openNow       = prometheus.NewDesc("stepkeeper_orders_open", "Orders that are not at rest.", nil, nil)
 	messagesNow   = prometheus.NewDesc("stepkeeper_queue_messages", "Messages in a queue: visible, in flight, or delayed.", []string{"queue", "state"}, nil)
 	oldestNow     = prometheus.NewDesc("stepkeeper_queue_oldest_seconds", "Age of the oldest visible message of a queue.", []string{"queue"}, nil)
-	eventsNow     = prometheus.NewDesc("stepkeeper_messages_total", "Messages that were ignored, refused, given back or quarantined, since the start.", []string{"what", "reason"}, nil)
+	eventsNow     = prometheus.NewDesc("stepkeeper_messages_total", "Messages that were ignored, refused, returned to the queue or quarantined, since the start.", []string{"what", "reason"}, nil)
 	callsNow      = prometheus.NewDesc("stepkeeper_agent_requests_total", "Requests that an agent of this process ended, by outcome.", []string{"agent", "outcome"}, nil)
 	inFlightNow   = prometheus.NewDesc("stepkeeper_agent_requests_in_flight", "Requests that an agent of this process works at.", []string{"agent"}, nil)
 	breakersNow   = prometheus.NewDesc("stepkeeper_breaker_open", "1 where the circuit breaker of an operation lets no calls through.", []string{"agent", "operation"}, nil)

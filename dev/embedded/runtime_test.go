@@ -611,7 +611,7 @@ func TestHowLongMessagesAreKept(t *testing.T) {
 	}
 }
 
-// What an agent outside gives back again and again ends in the dead letters, not before the 40th time.
+// What an agent outside returns again and again ends in the dead letters, not before the 40th time.
 func TestDeadLetters(t *testing.T) {
 	w := newFixture(t, "30s")
 	w.options.Operations = map[string]worker.Operations{}

@@ -67,7 +67,7 @@ func TestQueuesPutHighPriorityFirst(t *testing.T) {
 	}
 }
 
-// P46: within a priority the groups take turns, and each is first in, first out; a message that was given back keeps its group.
+// P46: within a priority the groups take turns, and each is first in, first out; a message that was returned to the queue keeps its group.
 func TestQueuesGiveGroupsTurns(t *testing.T) {
 	q, send, take := sorting(t)
 	send("flood", false, "f0", "f1", "f2", "f3", "f4")
@@ -85,7 +85,7 @@ func TestQueuesGiveGroupsTurns(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := take(9); got != "f2 a2 f3 a1 f4" {
-		t.Errorf("after one was given back: %s", got)
+		t.Errorf("after one was returned to the queue: %s", got)
 	}
 	for n := range 200 { // more groups than keep their memory
 		send(fmt.Sprint("g", n), false, fmt.Sprint("x", n), fmt.Sprint("y", n))

@@ -10,7 +10,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Queue is a port.Queue in memory: first in, first out among what was never given back. Values
+// Queue is a port.Queue in memory: first in, first out among what was never returned. Values
 // and bodies are handed over as they are, neither encoded nor copied. Receive takes any max, the
 // other batches any length. The size of a Value is not checked, since that would mean to encode
 // it. A logarithm of the number of messages that are delayed or in flight is all that an

@@ -222,7 +222,7 @@ func TestAttributes(t *testing.T) {
 				t.Errorf("%s: %q", name, got[0].Attributes[name])
 			}
 		}
-		r.giveBack(url, got[0].ReceiptHandle)
+		r.makeVisible(url, got[0].ReceiptHandle)
 	}
 	got := r.receive(&sqs.ReceiveMessageInput{MessageSystemAttributeNames: []types.MessageSystemAttributeName{"ApproximateReceiveCount"}})
 	if a := got[0].Attributes; len(a) != 1 || a["ApproximateReceiveCount"] != "5" {
@@ -230,7 +230,7 @@ func TestAttributes(t *testing.T) {
 	}
 }
 
-func (r *rig) giveBack(url string, receipt *string) {
+func (r *rig) makeVisible(url string, receipt *string) {
 	r.Helper()
 	if _, err := r.sdk.ChangeMessageVisibility(r.ctx, &sqs.ChangeMessageVisibilityInput{QueueUrl: &url, ReceiptHandle: receipt, VisibilityTimeout: 0}); err != nil {
 		r.Fatal(err)
@@ -271,10 +271,10 @@ func TestVisibilityAndReceipts(t *testing.T) {
 	if again := r.receive(&sqs.ReceiveMessageInput{}); len(again) != 0 {
 		t.Fatal("the message is visible while a receiver has it")
 	}
-	r.giveBack(url, first[0].ReceiptHandle)
+	r.makeVisible(url, first[0].ReceiptHandle)
 	second := r.receive(&sqs.ReceiveMessageInput{WaitTimeSeconds: 5})
 	if len(second) != 1 {
-		t.Fatal("it was given back and does not come")
+		t.Fatal("it was returned to the queue and does not come")
 	}
 	_, err := r.sdk.ChangeMessageVisibility(r.ctx, &sqs.ChangeMessageVisibilityInput{QueueUrl: &url, ReceiptHandle: first[0].ReceiptHandle, VisibilityTimeout: 10})
 	r.wantCode(err, "ReceiptHandleIsInvalid")

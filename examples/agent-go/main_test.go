@@ -26,7 +26,7 @@ func TestOneTicketForAKey(t *testing.T) {
 	}
 	for _, key := range []string{"a", "never hung"} {
 		if _, err := operations["give-back"].Run(t.Context(), agent.Call{Key: key}); err != nil {
-			t.Errorf("giving back %s: %v", key, err)
+			t.Errorf("taking %s back: %v", key, err)
 		}
 	}
 }

@@ -29,7 +29,7 @@ func TestBooking(t *testing.T) {
 	run.ExpectCalls("payments.charge", 1)
 }
 
-// A declined card gives the seat back.
+// A declined card releases the seat.
 func TestDeclinedCard(t *testing.T) {
 	w := workflowtest.New(t, "workflows/booking.yaml")
 	w.Agent("seats").On("reserve").Return(nil)

@@ -72,7 +72,7 @@ func TestAnAgentWithALongQueueIsLeft(t *testing.T) {
 	asks := func(id, want string) {
 		t.Helper()
 		if failed := s.Handle(ctx, port.Intake, deliver(world.Order(id))); len(failed) > 0 {
-			t.Fatalf("given back: %v", failed)
+			t.Fatalf("returned: %v", failed)
 		}
 		if copied = requests(t, w)[id+" a/1 do"]; copied == nil || copied.Agent != want {
 			t.Fatalf("order %s asked %+v, want %s", id, copied, want)
@@ -113,7 +113,7 @@ func TestAQueueThatCannotBeAskedKeepsItsLength(t *testing.T) {
 			w.Send(port.Requests("agent-a"), copied)
 		}
 		if failed := s.Handle(ctx, port.Intake, deliver(world.Order(id))); len(failed) > 0 {
-			t.Fatalf("given back: %v", failed)
+			t.Fatalf("returned: %v", failed)
 		}
 		want := []string{"agent-a", "agent-east", "agent-east"}[i]
 		if copied = requests(t, w)[id+" a/1 do"]; copied == nil || copied.Agent != want {
@@ -150,6 +150,6 @@ func (q depthless) Depth(ctx context.Context) (port.Depth, error) {
 func handle(t *testing.T, w *world.World, queue string, v port.Value) {
 	t.Helper()
 	if failed := w.Scheduler.Handle(ctx, queue, deliver(v)); len(failed) > 0 {
-		t.Fatalf("given back: %v", failed)
+		t.Fatalf("returned: %v", failed)
 	}
 }

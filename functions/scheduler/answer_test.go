@@ -120,7 +120,7 @@ func TestAnAnswerThatCannotCount(t *testing.T) {
 	}
 }
 
-// P35: a Scheduler that does not know answers gives back what belongs to an order with one.
+// P35: a Scheduler that does not know answers returns what belongs to an order with one.
 func TestOlderCodeLeavesAnswersAlone(t *testing.T) {
 	w := world.New(t, approving()).Boot()
 	old := scheduler.New(w.SchedulerConfig(state.New(state.Config{

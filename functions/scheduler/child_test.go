@@ -34,7 +34,7 @@ func told(t *testing.T, w *world.World) (all []core.ChildEnded) {
 func handled(t *testing.T, w *world.World, values ...port.Value) {
 	t.Helper()
 	if failed := w.Scheduler.Handle(ctx, port.Tasks, deliver(values...)); len(failed) > 0 {
-		t.Fatalf("given back: %v", failed)
+		t.Fatalf("returned: %v", failed)
 	}
 }
 
@@ -134,7 +134,7 @@ func TestAChildThatCannotBeStored(t *testing.T) {
 		}
 		full := w.SchedulerOn(&world.Faulty{Store: w.Store, FailCommit: func(int) error { return port.ErrTooLarge }}, 0, "other")
 		if failed := full.Handle(ctx, port.Tasks, deliver(childOf(w, core.AskStart, 1))); len(failed) > 0 {
-			t.Errorf("there %t: given back %v", there, failed)
+			t.Errorf("there %t: returned %v", there, failed)
 		}
 		all := told(t, w)
 		if compensated := len(all) == 1 && all[0].State == core.ChildCompensated; compensated == there || there && len(all) > 0 {
@@ -157,11 +157,11 @@ func TestAForgedEndOfAChild(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			old := bytes.Replace(body, []byte(`"schema":2`), []byte(`"schema":1`), 1) // of a newer schema it would be given back
+			old := bytes.Replace(body, []byte(`"schema":2`), []byte(`"schema":1`), 1) // of a newer schema it would be returned to the queue
 			d := deliver(m)
 			d[0].Value, d[0].Body = nil, old
 			if failed := w.Scheduler.Handle(ctx, queue, d); len(failed) > 0 || len(w.Take(port.Quarantine)) != 1 {
-				t.Errorf("%s: %s was given back, %v, or is not in quarantine", queue, old, failed)
+				t.Errorf("%s: %s was returned to the queue, %v, or is not in quarantine", queue, old, failed)
 			}
 		}
 		if after := w.Task("o-1").Version; after != before || w.Task("parent~all~2") != nil {

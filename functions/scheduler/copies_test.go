@@ -38,7 +38,7 @@ func TestACopyThatLosesSendsNothing(t *testing.T) {
 		}
 	}}
 	if failed := w.SchedulerOn(store, 0, "other").Handle(ctx, port.Replies, last); len(failed) > 0 {
-		t.Errorf("given back %v", failed)
+		t.Errorf("returned %v", failed)
 	}
 	if n := len(requests(t, w)); n > 0 {
 		t.Errorf("%d requests by the copy that lost", n)

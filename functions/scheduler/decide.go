@@ -229,7 +229,7 @@ func (it *item) reply(replyTo string, status core.Status) []core.Effect {
 	case errors.Is(err, port.ErrNotFound):
 		return nil
 	case err != nil:
-		it.s.log.Warn("its sender cannot be told now; the message is given back", "order", status.OrderID, "replyTo", replyTo, "error", err)
+		it.s.log.Warn("its sender cannot be told now; the message is returned to the queue", "order", status.OrderID, "replyTo", replyTo, "error", err)
 		it.Err = err
 		return nil
 	}

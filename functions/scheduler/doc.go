@@ -6,7 +6,7 @@
 //
 // State: none, but for how long the agents' queues made requests wait (P32), which may be lost. Everything else is in the task.
 //
-// Failures: a message that cannot be handled now is given back, the others of its batch are not affected (P13). One that cannot be read,
+// Failures: a message that cannot be handled now is returned to the queue, the others of its batch are not affected (P13). One that cannot be read,
 // or comes from another agent than the one that was asked, goes to quarantine with the reason (P3). If the process ends before the
 // commit, the message returns and is decided again; after it, the message returns and its effects are sent again (P12). Embedded, where
 // queues end with the process, Restart sends what the documents say is under way (P27).

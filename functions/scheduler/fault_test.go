@@ -49,11 +49,11 @@ func TestMessageStaysUntilItsFollowUpIsDone(t *testing.T) {
 			store.Store = w.Store
 			sick := w.SchedulerOn(&store, 0, "sick")
 			if failed := sick.Handle(ctx, port.Intake, deliver(large())); len(failed) != 1 || failed[0] != "r0" {
-				t.Errorf("given back: %v", failed)
+				t.Errorf("returned: %v", failed)
 			}
 			w.Fail = nil
 			if failed := w.Scheduler.Handle(ctx, port.Intake, again(deliver(large()))); len(failed) > 0 {
-				t.Errorf("given back again: %v", failed)
+				t.Errorf("returned again: %v", failed)
 			}
 			task := w.Task("o-1")
 			if e := task.Step("a").Error; task.ProcessState != core.Compensated || e == nil || e.Code != "input-too-large" || e.Attempt != 1 {
@@ -124,7 +124,7 @@ func TestOnlyWhatWasNotSentComesBack(t *testing.T) {
 			values[i] = world.Order(fmt.Sprintf("o-%d", i))
 		}
 		if failed := w.Scheduler.Handle(ctx, port.Intake, deliver(values...)); len(failed) != 1 || failed[0] != fmt.Sprintf("r%d", sick) {
-			t.Errorf("order %d: given back %v", sick, failed)
+			t.Errorf("order %d: returned %v", sick, failed)
 		}
 		if n := len(w.Take("requests-agent-b")); n != orders-1 {
 			t.Errorf("order %d: %d requests of %d", sick, n, orders-1)
@@ -199,10 +199,10 @@ func TestFaultsOfReading(t *testing.T) {
 		sick := w.SchedulerOn(&world.Faulty{Store: w.Store, FailLoad: world.OnCall(1, world.ErrFailing)}, 0, "sick")
 		ds := deliver(world.Done(asked["o-1 a/1 do"]), world.Done(asked["o-1 b/1 do"]))
 		if failed := sick.Handle(ctx, port.Replies, ds); len(failed) != 2 {
-			t.Errorf("given back %v", failed)
+			t.Errorf("returned %v", failed)
 		}
 		if failed := sick.Handle(ctx, port.Replies, ds); len(failed) > 0 || w.Task("o-1").Step("c").State != core.Processing {
-			t.Errorf("given back %v", failed)
+			t.Errorf("returned %v", failed)
 		}
 	})
 	t.Run("one of several tasks is not loaded", func(t *testing.T) {
@@ -212,14 +212,14 @@ func TestFaultsOfReading(t *testing.T) {
 		sick := w.SchedulerOn(&world.Faulty{Store: w.Store, Unread: "o-2"}, 0, "sick")
 		failed := sick.Handle(ctx, port.Replies, deliver(world.Done(other), world.Done(asked["o-1 a/1 do"])))
 		if len(failed) != 1 || failed[0] != "r0" || w.Task("o-1").Step("a").State != core.Processed || w.Task("o-2").Step("a").State != core.Processing {
-			t.Errorf("given back %v, a is %s and %s", failed, w.Task("o-1").Step("a").State, w.Task("o-2").Step("a").State)
+			t.Errorf("returned %v, a is %s and %s", failed, w.Task("o-1").Step("a").State, w.Task("o-2").Step("a").State)
 		}
 	})
 	t.Run("a new order needs no load", func(t *testing.T) {
 		w := world.New(t, world.Definition()).Boot()
 		store := &world.Faulty{Store: w.Store}
 		if failed := w.SchedulerOn(store, 0, "new").Handle(ctx, port.Intake, deliver(world.Order("o-1"), world.Order("o-2"))); len(failed) > 0 || store.Loads+store.Orders > 0 || store.Commits != 1 {
-			t.Errorf("given back %v, %d loads, %d commits", failed, store.Loads+store.Orders, store.Commits)
+			t.Errorf("returned %v, %d loads, %d commits", failed, store.Loads+store.Orders, store.Commits)
 		}
 	})
 	t.Run("one document is damaged", func(t *testing.T) {
@@ -229,7 +229,7 @@ func TestFaultsOfReading(t *testing.T) {
 		sick := w.SchedulerOn(&world.Faulty{Store: w.Store, Damaged: "o-2"}, 0, "sick")
 		failed := sick.Handle(ctx, port.Replies, deliver(world.Done(other), world.Done(asked["o-1 a/1 do"])))
 		if len(failed) != 1 || failed[0] != "r0" || w.Task("o-1").Step("a").State != core.Processed {
-			t.Errorf("given back %v, a is %s", failed, w.Task("o-1").Step("a").State)
+			t.Errorf("returned %v, a is %s", failed, w.Task("o-1").Step("a").State)
 		}
 	})
 	t.Run("the order is not loaded", func(t *testing.T) {
@@ -237,10 +237,10 @@ func TestFaultsOfReading(t *testing.T) {
 		sick := w.SchedulerOn(&world.Faulty{Store: w.Store, FailOrder: world.OnCall(1, world.ErrFailing)}, 0, "sick")
 		ds := deliver(world.Done(asked["o-1 a/1 do"]), world.Done(asked["o-1 b/1 do"]))
 		if failed := sick.Handle(ctx, port.Replies, ds); len(failed) != 2 {
-			t.Errorf("given back %v", failed)
+			t.Errorf("returned %v", failed)
 		}
 		if failed := sick.Handle(ctx, port.Replies, ds); len(failed) > 0 || w.Task("o-1").Step("c").State != core.Processing {
-			t.Errorf("given back %v", failed)
+			t.Errorf("returned %v", failed)
 		}
 	})
 	t.Run("whether an order has expired is not known", func(t *testing.T) {
@@ -262,7 +262,7 @@ func TestFaultsOfReading(t *testing.T) {
 		sick := w.SchedulerOn(w.Store, 0, "sick")
 		failed := sick.Handle(ctx, port.Replies, deliver(world.Done(asked["o-1 a/1 do"])))
 		if len(failed) != 1 || w.Task("o-1").Version != 1 {
-			t.Errorf("given back %v", failed)
+			t.Errorf("returned %v", failed)
 		}
 		if _, err := sick.Command(ctx, message.Control{Schema: 1, Kind: message.Cancel, OrderID: "o-1", ID: "c"}); !errors.Is(err, port.ErrNotFound) || !strings.Contains(err.Error(), `cancel task "o-1"`) {
 			t.Errorf("%v", err)
@@ -286,7 +286,7 @@ func TestConflictsAreDecidedAgain(t *testing.T) {
 		w.Config = func(s *scheduler.Config) { s.State, s.Tries = w.NewState(store, 0), c.tries }
 		w.Boot()
 		if failed := w.Scheduler.Handle(ctx, port.Replies, deliver(world.Done(asked["o-1 a/1 do"]))); len(failed) != c.failed {
-			t.Errorf("%+v: given back %v", c, failed)
+			t.Errorf("%+v: returned %v", c, failed)
 		}
 		if done := w.Task("o-1").Step("a").State == core.Processed; done != (c.failed == 0) {
 			t.Errorf("%+v: stored %t", c, done)
@@ -294,20 +294,20 @@ func TestConflictsAreDecidedAgain(t *testing.T) {
 	}
 }
 
-// P12: an answer that was lost is no reason to give a message back, and nothing is done twice.
+// P12: an answer that was lost is no reason to return a message, and nothing is done twice.
 func TestDoubtfulCommitIsLookedAt(t *testing.T) {
 	for _, cached := range []int{0, 10} {
 		w, asked := begun(t)
 		store := &forgetful{Store: w.Store}
 		s := w.SchedulerOn(store, cached, "other")
 		if failed := s.Handle(ctx, port.Replies, deliver(world.Done(asked["o-1 a/1 do"]), world.Done(asked["o-1 b/1 do"]))); len(failed) > 0 {
-			t.Errorf("given back %v", failed)
+			t.Errorf("returned %v", failed)
 		}
 		if got := names(requests(t, w)); got != "c/1 do" || w.Task("o-1").Version != 2 {
 			t.Errorf("asked %q, version %d", got, w.Task("o-1").Version)
 		}
 		if failed := s.Handle(ctx, port.Intake, deliver(world.Order("o-2"))); len(failed) > 0 || len(requests(t, w)) != 2 || w.Task("o-2").Version != 1 {
-			t.Errorf("a new order: given back %v, version %d", failed, w.Task("o-2").Version)
+			t.Errorf("a new order: returned %v, version %d", failed, w.Task("o-2").Version)
 		}
 	}
 }
@@ -317,7 +317,7 @@ func TestLostCommitIsMadeAgain(t *testing.T) {
 	w, asked := begun(t)
 	s := w.SchedulerOn(&world.Faulty{Store: w.Store, FailCommit: world.OnCall(1, errors.New("connection lost"))}, 10, "other")
 	if failed := s.Handle(ctx, port.Replies, deliver(world.Done(asked["o-1 a/1 do"]))); len(failed) > 0 {
-		t.Errorf("given back %v", failed)
+		t.Errorf("returned %v", failed)
 	}
 	if task := w.Task("o-1"); task.Step("a").State != core.Processed {
 		t.Errorf("the reply was deleted and not stored: %s", task.Step("a").State)
@@ -347,7 +347,7 @@ func TestTaskThatDoesNotFitIsRefused(t *testing.T) {
 	store := &world.Faulty{Store: w.Store, FailCommit: func(int) error { return port.ErrTooLarge }}
 	s := w.SchedulerOn(store, 0, "other")
 	if failed := s.Handle(ctx, port.Intake, deliver(world.Order("o-1"), world.Order("o-1"))); len(failed) > 0 {
-		t.Errorf("given back: %v", failed)
+		t.Errorf("returned: %v", failed)
 	}
 	told := heard(t, w, "shop")
 	if len(told) != 2 || told[0].Kind != core.StatusRefused || told[1].Code != scheduler.CodeTooLarge || !strings.Contains(told[0].Message, "reference") {

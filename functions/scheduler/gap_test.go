@@ -58,7 +58,7 @@ func TestCachedTaskIsLoadedAgain(t *testing.T) {
 		t.Fatal("not claimed again")
 	}
 	if failed := cached.Handle(ctx, port.Replies, deliver(world.Done(again))); len(failed) > 0 {
-		t.Error("given back, though the store knows the attempt")
+		t.Error("returned, though the store knows the attempt")
 	}
 	if s := w.Task("o-1").Step("a"); s.State != core.Processed {
 		t.Errorf("a is %s", s.State)
@@ -82,7 +82,7 @@ func TestNoStatusBeforeItsAlert(t *testing.T) {
 	failed := w.Scheduler.Handle(ctx, port.Replies, deliver(world.Failed(asked["o-1 a/1 do"], "no")))
 	w.Listen()
 	if task := w.Task("o-1"); len(failed) != 1 || task.ProcessState != core.Error || task.ResendAt == 0 || w.Told("o-1") != "" {
-		t.Errorf("given back %v, %s, tell %s, told %q", failed, task.ProcessState, task.ResendAt, w.Told("o-1"))
+		t.Errorf("returned %v, %s, tell %s, told %q", failed, task.ProcessState, task.ResendAt, w.Told("o-1"))
 	}
 }
 
@@ -95,7 +95,7 @@ func TestMoreThanABatchIsSent(t *testing.T) {
 		values[i] = world.Order(fmt.Sprintf("o-%d", i))
 	}
 	if failed := w.Scheduler.Handle(ctx, port.Intake, deliver(values...)); len(failed) > 0 {
-		t.Fatal("given back")
+		t.Fatal("returned")
 	}
 	if n := len(requests(t, w)); n != 2*orders {
 		t.Errorf("%d requests of %d", n, 2*orders)
@@ -144,11 +144,11 @@ func TestHalvesOfAnOrder(t *testing.T) {
 		w, asked := begun(t)
 		sick := w.SchedulerOn(orderless{w.Store}, 0, "sick")
 		if failed := sick.Handle(ctx, port.Replies, deliver(world.Done(asked["o-1 a/1 do"]))); len(failed) > 0 {
-			t.Error("what needs no content of the order was given back")
+			t.Error("what needs no content of the order was returned to the queue")
 		}
 		last := deliver(world.Done(asked["o-1 b/1 do"])) // the next claim needs it
 		if failed := sick.Handle(ctx, port.Replies, last); len(failed) != 1 || len(requests(t, w)) > 0 {
-			t.Errorf("%d are given back", len(failed))
+			t.Errorf("%d are returned to the queue", len(failed))
 		}
 		w.Clock.Advance(core.Hour.Std())
 		if _, err := w.SupervisorOn(orderless{w.Store}, "sick").Sweep(ctx); err != nil {
@@ -157,10 +157,10 @@ func TestHalvesOfAnOrder(t *testing.T) {
 		w.Clock.Advance(core.Minute.Std()) // the backoff
 		wakes := w.Take(port.Control)
 		if failed := sick.Handle(ctx, port.Control, wakes); len(wakes) != 1 || len(failed) != 1 || len(requests(t, w)) > 0 {
-			t.Errorf("%d wakes, %d given back", len(wakes), len(failed))
+			t.Errorf("%d wakes, %d returned", len(wakes), len(failed))
 		}
 		if failed := w.Scheduler.Handle(ctx, port.Control, wakes); len(failed) > 0 { // the row was put back
-			t.Error("given back, though the order is there")
+			t.Error("returned, though the order is there")
 		}
 		if again := requests(t, w)["o-1 b/2 do"]; again == nil || again.Key != asked["o-1 b/1 do"].Key {
 			t.Errorf("asked again: %+v, want b with its key", again)

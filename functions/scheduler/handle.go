@@ -61,7 +61,7 @@ func (s *Scheduler) Handle(ctx context.Context, queueName string, deliveries []p
 			it.Err = s.quarantine(ctx, queueName, &deliveries[i], it, it.refusal.Text)
 		}
 		if it.Err != nil {
-			s.log.Warn("message given back", append(it.about(), "queue", queueName, "messageId", deliveries[i].ID, "error", it.Err)...)
+			s.log.Warn("message returned to its queue", append(it.about(), "queue", queueName, "messageId", deliveries[i].ID, "error", it.Err)...)
 			failed = append(failed, it.receipt)
 		} else {
 			it.heard()
@@ -103,7 +103,7 @@ func (s *Scheduler) read(ctx context.Context, queueName string, d *port.Delivery
 		s.unreadable(ctx, queueName, d, it, err)
 		id = ""
 	default: // a newer schema waits for a newer program; a queue that is not ours is a mistake in wiring
-		s.count("given back", queueName)
+		s.count("returned", queueName)
 		it.Err, id = err, ""
 	}
 	return id, it
@@ -144,7 +144,7 @@ func (s *Scheduler) decode(queueName string, d *port.Delivery, it *item) (id str
 }
 
 // lay is how long a reply has waited for the Scheduler, which is time in a queue too (P32). One that
-// comes again was given back, and says nothing of the queue.
+// comes again was returned to the queue, and says nothing of the queue.
 func (s *Scheduler) lay(d *port.Delivery) core.Duration {
 	if d.SentAt.IsZero() || d.Received > 1 {
 		return 0

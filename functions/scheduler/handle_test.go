@@ -120,7 +120,7 @@ func TestOneBadMessageAffectsNoOther(t *testing.T) {
 	}
 	failed := w.Scheduler.Handle(ctx, port.Intake, ds)
 	if strings.Join(failed, " ") != "r2 r3" { // the bomb, and the newer schema
-		t.Errorf("given back: %v", failed)
+		t.Errorf("returned: %v", failed)
 	}
 	for _, id := range []string{"o-1", "o-2"} {
 		if task := w.Task(id); task == nil || task.ProcessState != core.Processing {
@@ -164,7 +164,7 @@ func TestUnreadableRepliesAndCommands(t *testing.T) {
 			ds = append(ds, port.Delivery{Message: port.Message{Body: good}, Receipt: "good"})
 		}
 		if failed := w.Scheduler.Handle(ctx, queue, ds); len(failed) != 1 || failed[0] != "newer" {
-			t.Errorf("%s: given back %v", queue, failed)
+			t.Errorf("%s: returned %v", queue, failed)
 		}
 		if n := len(w.Take(port.Quarantine)); n != 1 {
 			t.Errorf("%s: %d in quarantine", queue, n)
@@ -190,7 +190,7 @@ func TestRepliesThatDoNotFit(t *testing.T) {
 	before := w.Task("o-1").Version
 	failed := w.Scheduler.Handle(ctx, port.Replies, deliver(other, ahead, nowhere))
 	if strings.Join(failed, " ") != "r1" {
-		t.Errorf("given back: %v", failed)
+		t.Errorf("returned: %v", failed)
 	}
 	if v := w.Task("o-1").Version; v != before || w.Task("o-unknown") != nil {
 		t.Errorf("version %d after %d", v, before)
@@ -230,7 +230,7 @@ func TestLostCommitIsDecidedAgain(t *testing.T) {
 		}
 		before := w.Task("o-1").Version
 		if failed := other.Handle(ctx, port.Replies, deliver(world.Done(asked["o-1 b/1 do"]))); len(failed) > 0 {
-			t.Errorf("given back: %v", failed)
+			t.Errorf("returned: %v", failed)
 		}
 		if task := w.Task("o-1"); task.Version != before+2 || task.Step("c").State != core.Processing || task.Step("c").LockedBy != "other" {
 			t.Errorf("version %d, c %+v", task.Version, task.Step("c"))
@@ -250,7 +250,7 @@ func TestLostCreateIsTheSameOrder(t *testing.T) {
 	spaced.Order = json.RawMessage(`{"total":12.5}`) // the same content, other bytes
 	store.before = func() { w.Scheduler.Handle(ctx, port.Intake, deliver(world.Order("o-1"))) }
 	if failed := other.Handle(ctx, port.Intake, deliver(spaced)); len(failed) > 0 {
-		t.Fatalf("given back: %v", failed)
+		t.Fatalf("returned: %v", failed)
 	}
 	if v := w.Task("o-1").Version; v != 1 {
 		t.Errorf("version %d", v)
@@ -288,7 +288,7 @@ func TestOutputTooLargeForTheDocument(t *testing.T) {
 	both := deliver(small, huge)
 	for range 2 {
 		if failed := w.Scheduler.Handle(ctx, port.Replies, both); len(failed) > 0 {
-			t.Fatalf("given back: %v", failed)
+			t.Fatalf("returned: %v", failed)
 		}
 		both = again(both)
 		task := w.Task("o-1")
@@ -309,7 +309,7 @@ func TestRequestTooLargeForItsQueue(t *testing.T) {
 	o := world.Order("o-1")
 	o.Order = json.RawMessage(`"` + strings.Repeat("x", 5000) + `"`)
 	if failed := w.Scheduler.Handle(ctx, port.Intake, deliver(o)); len(failed) > 0 {
-		t.Fatalf("given back: %v", failed)
+		t.Fatalf("returned: %v", failed)
 	}
 	task := w.Task("o-1")
 	if e := task.Step("a").Error; e == nil || e.Code != "input-too-large" || !strings.Contains(e.Message, "reference") {
@@ -332,7 +332,7 @@ func TestStatusTooLargeIsToldWithoutItsOutput(t *testing.T) {
 			w.Limit = 0
 		}
 		if failed := w.Scheduler.Handle(ctx, port.Replies, deliver(r)); len(failed) > 0 {
-			t.Fatalf("%s given back", step)
+			t.Fatalf("%s returned", step)
 		}
 		for k, v := range requests(t, w) {
 			asked[k] = v
@@ -355,7 +355,7 @@ func TestDelayOfWakes(t *testing.T) {
 		r := world.Later(asked["o-1 a/1 do"])
 		r.RetryAfter = c.after
 		if failed := w.Scheduler.Handle(ctx, port.Replies, deliver(r)); len(failed) > 0 {
-			t.Fatal("given back")
+			t.Fatal("returned")
 		}
 		depth, _ := w.Control().Depth(ctx)
 		if (depth.Delayed == 1) != c.sent || depth.Visible > 0 {
@@ -387,7 +387,7 @@ func TestWaitsAreLearnt(t *testing.T) {
 }
 
 // P32: the time that a reply waits for the Scheduler is time in a queue too; that of one which was
-// given back before says nothing of the queue, and neither does a queue that tells no time.
+// returned before says nothing of the queue, and neither does a queue that tells no time.
 func TestWaitsOfRepliesAreLearnt(t *testing.T) {
 	for name, c := range map[string]struct {
 		received int
@@ -395,7 +395,7 @@ func TestWaitsOfRepliesAreLearnt(t *testing.T) {
 		want     core.Duration
 	}{
 		"once":         {1, true, 2 * 150 * core.Second},
-		"given back":   {2, true, 2 * 100 * core.Second},
+		"returned":     {2, true, 2 * 100 * core.Second},
 		"without time": {1, false, 2 * 100 * core.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -433,13 +433,13 @@ func TestWaitsCountWhereARequestIsTooLarge(t *testing.T) {
 			r := world.Later(asked["o-1 b/1 do"])
 			r.Waited = 100 * core.Second
 			if failed := w.Scheduler.Handle(ctx, port.Replies, deliver(r)); len(failed) > 0 {
-				t.Errorf("given back: %v", failed)
+				t.Errorf("returned: %v", failed)
 			}
 		}
 		return port.ErrTooLarge
 	}
 	if failed := w.Scheduler.Handle(ctx, port.Intake, deliver(world.Order("o-2"))); len(failed) > 0 {
-		t.Fatalf("given back: %v", failed)
+		t.Fatalf("returned: %v", failed)
 	}
 	if b := w.Task("o-2").Step("b"); b.State != core.Compensating || b.Allowance != 200*core.Second {
 		t.Errorf("b is %s, and its undo may wait for %s", b.State, b.Allowance)
@@ -462,7 +462,7 @@ func TestWhatTeachesWaits(t *testing.T) {
 	send := func(t *testing.T, w *world.World, values ...port.Value) {
 		t.Helper()
 		if failed := w.Scheduler.Handle(ctx, port.Replies, deliver(values...)); len(failed) > 0 {
-			t.Fatalf("given back: %v", failed)
+			t.Fatalf("returned: %v", failed)
 		}
 	}
 	t.Run("more than is possible", func(t *testing.T) {
@@ -485,7 +485,7 @@ func TestWhatTeachesWaits(t *testing.T) {
 			t.Errorf("after a copy a request may wait for %s", got)
 		}
 		if failed := w.Scheduler.Handle(ctx, port.Control, deliver(&message.Control{Schema: 1, Kind: message.Wake, OrderID: "o-1", Step: "a", Attempt: 1})); len(failed) > 0 || w.Task("o-1").Step("a").Attempt != 2 {
-			t.Fatalf("given back %v, and step a is %+v", failed, w.Task("o-1").Step("a"))
+			t.Fatalf("returned %v, and step a is %+v", failed, w.Task("o-1").Step("a"))
 		}
 		w.Clock.Advance(100 * time.Second)
 		send(t, w, waited(world.Done(asked["o-1 a/1 do"]), core.Day))
@@ -493,12 +493,12 @@ func TestWhatTeachesWaits(t *testing.T) {
 			t.Errorf("after an older attempt a request may wait for %s; the step is %s", got, w.Task("o-1").Step("a").State)
 		}
 	})
-	t.Run("one that is given back", func(t *testing.T) {
+	t.Run("one that is returned to the queue", func(t *testing.T) {
 		w, asked := begun(t)
 		s := w.SchedulerOn(&world.Faulty{Store: w.Store, FailCommit: world.OnCall(1, port.ErrUnavailable)}, 0, "other")
 		w.Clock.Advance(100 * time.Second)
 		if failed := s.Handle(ctx, port.Replies, deliver(waited(world.Later(asked["o-1 a/1 do"]), core.Day))); len(failed) != 1 {
-			t.Fatalf("given back: %v", failed)
+			t.Fatalf("returned: %v", failed)
 		}
 		if got := allowed(t, w, s, "o-2"); got != 20*core.Second {
 			t.Errorf("a request may wait for %s", got)
@@ -517,7 +517,7 @@ func end(t *testing.T, w *world.World, asked map[string]*message.Request) []stri
 func TestSettleOnlyWhatWasToldHere(t *testing.T) {
 	w, asked := begun(t)
 	if failed := end(t, w, asked); len(failed) > 0 {
-		t.Fatal("given back")
+		t.Fatal("returned")
 	}
 	if task := w.Task("o-1"); task.ResendAt != 0 || task.Due != 0 || !task.AtRest() {
 		t.Errorf("told, but not settled: %+v", task)
@@ -550,7 +550,7 @@ func TestReplyToThatIsGone(t *testing.T) {
 	w.Scheduler.Handle(ctx, port.Intake, deliver(world.Order("o-1")))
 	w.Gone = "shop"
 	if failed := end(t, w, requests(t, w)); len(failed) > 0 {
-		t.Errorf("given back: %v", failed)
+		t.Errorf("returned: %v", failed)
 	}
 	if task := w.Task("o-1"); !task.AtRest() {
 		t.Errorf("it still waits for a reply-to that is gone: %+v", task)

@@ -45,7 +45,7 @@ func TestMoveInABatch(t *testing.T) {
 	ds := deliver(move, resubmit)
 	for range 2 {
 		if failed := w.Scheduler.Handle(ctx, port.Control, ds); len(failed) > 0 {
-			t.Fatalf("given back: %v", failed)
+			t.Fatalf("returned: %v", failed)
 		}
 		task := w.Task("o-1")
 		if task.Definition != newer.Hash || task.Command != 2 || task.ProcessState != core.Processing || task.Version != version+1 {

@@ -30,7 +30,7 @@ func TestProgressGivesTime(t *testing.T) {
 		r := &message.Reply{Schema: message.ProgressSchema, OrderID: "o-1", Step: "a", Attempt: 1, Agent: "agent-a", Operation: core.Do, Outcome: message.Progress, Percent: 40, Note: "frames"}
 		change(r)
 		if failed := w.Scheduler.Handle(ctx, port.Replies, deliver(r)); len(failed) > 0 {
-			t.Errorf("given back: %v", failed)
+			t.Errorf("returned: %v", failed)
 		}
 		return *w.Task("o-1").Step("a")
 	}

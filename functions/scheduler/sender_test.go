@@ -44,7 +44,7 @@ func TestReplyOfAnotherAgent(t *testing.T) {
 				Agent: c.agent, Waited: 400 * core.Second}, &message.Reply{Schema: 1, OrderID: "o-1", Step: "b", Attempt: 1, Operation: core.Do, Outcome: core.OutcomeDone, Agent: "agent-b"})
 			replies[0].Sender = c.sender
 			if failed := s.Handle(ctx, port.Replies, replies); len(failed) > 0 {
-				t.Errorf("given back: %v", failed)
+				t.Errorf("returned: %v", failed)
 			}
 			task, quarantined := w.Task("o-1"), w.Take(port.Quarantine)
 			if got := task.Step("a").State == core.Processed; got != c.counts || asked["o-1 a/1 do"] == nil {
@@ -74,12 +74,12 @@ func TestWaitOfAnotherAgentIsNotLearnt(t *testing.T) {
 	forged := world.Done(asked["o-1 a/1 do"])
 	forged.Agent, forged.Waited = "agent-c", 400*core.Second
 	if failed := w.Scheduler.Handle(ctx, port.Replies, deliver(forged)); len(failed) > 0 {
-		t.Errorf("given back: %v", failed)
+		t.Errorf("returned: %v", failed)
 	}
 	again := w.Scheduler.Handle(ctx, port.Intake, deliver(world.Order("o-2")))
 	r := requests(t, w)["o-2 a/1 do"]
 	if len(again) > 0 || r == nil {
-		t.Fatalf("given back %v, asked %v", again, r)
+		t.Fatalf("returned %v, asked %v", again, r)
 	}
 	if allowed := r.StopBy.Sub(r.ClaimedAt); allowed > 60*core.Second {
 		t.Errorf("the next request may take %s", allowed.Std())

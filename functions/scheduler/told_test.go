@@ -98,12 +98,12 @@ func TestRefusalThatCannotBeSentComesBack(t *testing.T) {
 			w.Take("shop")
 			w.Refuse = c.full
 			if failed := w.Scheduler.Handle(ctx, c.queue, []port.Delivery{body(c.body)}); len(failed) != 1 || failed[0] != "r0" {
-				t.Errorf("given back: %v", failed)
+				t.Errorf("returned: %v", failed)
 			}
 			w.Refuse = ""
 			for range 2 { // a redelivery is told again
 				if failed := w.Scheduler.Handle(ctx, c.queue, []port.Delivery{body(c.body)}); len(failed) > 0 {
-					t.Errorf("given back although it was told: %v", failed)
+					t.Errorf("returned although it was told: %v", failed)
 				}
 			}
 			var got []string
@@ -151,7 +151,7 @@ func TestOutageIsNoUnknownReplyTo(t *testing.T) {
 			}
 			w.Outage = false
 			if failed := w.Scheduler.Handle(ctx, c.queue, []port.Delivery{body(c.body)}); len(failed) > 0 {
-				t.Errorf("given back: %v", failed)
+				t.Errorf("returned: %v", failed)
 			}
 			if all := heard(t, w, "shop"); len(all) == 0 || string(all[0].Kind) != c.want {
 				t.Errorf("told %+v, want %s", all, c.want)
@@ -167,11 +167,11 @@ func TestOutageIsNoUnknownReplyTo(t *testing.T) {
 		last := deliver(world.Done(requests(t, w)["o-1 c/1 do"]))
 		w.Outage = true
 		if failed := w.Scheduler.Handle(ctx, port.Replies, last); len(failed) != 1 || w.Task("o-1").ResendAt == 0 {
-			t.Errorf("given back %v, settled %t", failed, w.Task("o-1").ResendAt == 0)
+			t.Errorf("returned %v, settled %t", failed, w.Task("o-1").ResendAt == 0)
 		}
 		w.Outage = false
 		if failed := w.Scheduler.Handle(ctx, port.Replies, again(last)); len(failed) > 0 || w.Task("o-1").ResendAt != 0 || w.Counts["status not sent: unknown reply-to"] > 0 {
-			t.Errorf("given back %v, settled %t, counts %v", failed, w.Task("o-1").ResendAt == 0, w.Counts)
+			t.Errorf("returned %v, settled %t, counts %v", failed, w.Task("o-1").ResendAt == 0, w.Counts)
 		}
 	})
 }
@@ -193,7 +193,7 @@ func TestOrderThatIsTooLargeIsAnswered(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			w := world.New(t, world.Definition()).Boot()
 			if failed := w.Scheduler.Handle(ctx, port.Intake, []port.Delivery{body(c.body)}); len(failed) > 0 {
-				t.Fatal("given back")
+				t.Fatal("returned")
 			}
 			all := heard(t, w, "shop")
 			if told := len(all) == 1 && all[0].Kind == core.StatusRefused && all[0].Code == message.CodeTooLarge && all[0].OrderID == "o-2"; told != c.told || !c.told && len(all) > 0 {
@@ -234,7 +234,7 @@ func TestRefusedCommandIsTold(t *testing.T) {
 			command := stale
 			c.change(&command)
 			if failed := w.Scheduler.Handle(ctx, port.Control, deliver(&command)); len(failed) > 0 {
-				t.Fatal("given back")
+				t.Fatal("returned")
 			}
 			for queue, want := range map[string]int{"shop": c.shop, "desk": c.desk} {
 				all := heard(t, w, queue)
@@ -285,7 +285,7 @@ func TestDeadlineThatHasPassed(t *testing.T) {
 			}
 			r := w.Scheduler.Submit(ctx, []message.SubmitOrder{*at("o-1")})[0]
 			if failed := w.Scheduler.Handle(ctx, port.Intake, deliver(at("o-2"))); len(failed) > 0 {
-				t.Fatal("given back")
+				t.Fatal("returned")
 			}
 			asked, told := requests(t, w), heard(t, w, "shop")
 			if c.accepted {
@@ -334,7 +334,7 @@ func TestAcceptedOrderStaysAccepted(t *testing.T) {
 					ds := deliver(o)
 					ds[0].Received = received
 					if failed := w.Scheduler.Handle(ctx, port.Intake, ds); len(failed) > 0 {
-						t.Error("given back")
+						t.Error("returned")
 					}
 					if sent := len(requests(t, w)); sent != len(first)*(received-1) {
 						t.Errorf("%d requests by a message received %d times, %d at first (P12, P12a)", sent, received, len(first))
@@ -421,7 +421,7 @@ func TestWhatIsAheadIsLoggedAndCounted(t *testing.T) {
 		if failed := w.Scheduler.Handle(ctx, d.queue, deliver(d.value)); len(failed) != 1 {
 			t.Fatal("deleted")
 		}
-		if n := w.Counts["given back: ahead of the document"]; n != i+1 {
+		if n := w.Counts["returned: ahead of the document"]; n != i+1 {
 			t.Errorf("%d: counted %d times", i, n)
 		}
 		found := false
@@ -480,7 +480,7 @@ func TestLogNamesWhatAMessageIsOf(t *testing.T) {
 		got[fmt.Sprint(l["message"], " ", l["order"], " ", l["run"], " ", l["step"], " ", l["attempt"])] = true
 	}
 	for _, want := range []string{
-		"message given back o-1 0 a 9", "message put into quarantine o-x <nil> <nil> <nil>", "message put into quarantine o-y <nil> <nil> <nil>",
+		"message returned to its queue o-1 0 a 9", "message put into quarantine o-x <nil> <nil> <nil>", "message put into quarantine o-y <nil> <nil> <nil>",
 		"message put into quarantine <nil> <nil> <nil> <nil>",
 	} {
 		if !got[want] {

@@ -63,8 +63,8 @@ func TestAWaitEndsAtItsTime(t *testing.T) {
 	}
 }
 
-// A Scheduler and a Supervisor of a version that knows no waits work on the same store and queues: they give
-// back what belongs to an order with one, change nothing of it, and go on with all others.
+// A Scheduler and a Supervisor of a version that knows no waits work on the same store and queues: they return
+// to the queue what belongs to an order with one, change nothing of it, and go on with all others.
 func TestOlderCodeLeavesWaitsAlone(t *testing.T) {
 	const waitTime = 10 * core.Minute
 	w := world.New(t, waiting(waitTime))

@@ -64,7 +64,7 @@ func TestFailedAlertIsNotSettled(t *testing.T) {
 }
 
 // P32: what an agent has in hand is its work and no backlog, as long as it is not more than it takes at a
-// time. What is hidden beyond that was throttled or given back, and waits.
+// time. What is hidden beyond that was throttled or returned, and waits.
 func TestWorkInHandIsNoBacklog(t *testing.T) {
 	for _, c := range []struct {
 		name                        string
@@ -74,7 +74,7 @@ func TestWorkInHandIsNoBacklog(t *testing.T) {
 		{"all in hand", 5, 0, 5, 0, 2, 0},
 		{"in hand and before it, as much as is taken", 5, 2, 3, 0, 2, 0},
 		{"one more than is taken", 5, 2, 4, 1, 1, 0},
-		{"given back or throttled, none visible", 5, 0, 6, 1, 1, 0},
+		{"returned or throttled, none visible", 5, 0, 6, 1, 1, 0},
 		{"what is sent with a delay does not wait yet", 5, 0, 5, 0, 2, 3},
 	} {
 		w := begun(t, world.Definition(), 1, func(w *world.World) {
@@ -99,7 +99,7 @@ func TestWorkInHandIsNoBacklog(t *testing.T) {
 		if len(ds) != c.hidden || err != nil {
 			t.Fatal(len(ds), err)
 		}
-		for i := range ds { // half of them are given back for a time
+		for i := range ds { // half of them are returned to the queue for a time
 			if i%2 == 0 {
 				if err := q.Extend(ctx, ds[i].Receipt, 2*time.Second); err != nil {
 					t.Fatal(err)

@@ -448,7 +448,7 @@ func (s *site) found(t *testing.T, queue string, has func(body string) bool) str
 	return body
 }
 
-// A message of a newer program is given back and never touched, until SQS puts it aside.
+// A message of a newer program is returned to the queue and never touched, until SQS puts it aside.
 func TestDeadLettered(t *testing.T) {
 	s := on(t, localstack)
 	t.Parallel()

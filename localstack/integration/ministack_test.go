@@ -245,7 +245,7 @@ func poisoned(queue string) use {
 	}
 }
 
-// newer sends an agent a request of a newer program, which it gives back.
+// newer sends an agent a request of a newer program, which it returns.
 func newer(queue string) use {
 	return func(s *site, t *testing.T) func() bool {
 		s.send(t, queue, `{"schema":2}`)
@@ -409,7 +409,7 @@ func unseen(g grant) string {
 		slices.Contains(strings.Fields(own[g.actor]), g.resource):
 		return "the mapping receives and deletes with the function's role, and MiniStack's does so without asking"
 	case g == grant{"Scheduler", "sqs:ChangeMessageVisibility", "TaskMessages"}:
-		return "only the Scheduler may send there, and it sends nothing that it gives back"
+		return "only the Scheduler may send there, and it sends nothing that it returns to the queue"
 	case g == grant{"Supervisor", "sqs:SendMessage", "MissedSweeps"}:
 		return "Lambda itself sends what it gave up, and MiniStack's does so without asking"
 	case g.actor == "Scheduler" && g.action == "sqs:GetQueueAttributes":

@@ -27,7 +27,7 @@ type grant struct {
 
 func (g grant) String() string { return g.actor + " " + g.action + " " + g.resource }
 
-// statement is one of a policy's. Emulators may give lists of one back as they were put.
+// statement is one of a policy's. Emulators may return lists of one as they were put.
 type statement struct {
 	Sid, Effect      string
 	Action, Resource many

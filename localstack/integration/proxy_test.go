@@ -177,7 +177,7 @@ func (p *proxy) serve(w http.ResponseWriter, in *http.Request, function string) 
 	_, _ = io.Copy(w, answer)
 }
 
-// noteDenial reads a refusal, and gives it back.
+// noteDenial reads a refusal, and hands it on.
 func (p *proxy) noteDenial(function, call string, body io.Reader) io.Reader {
 	answer, err := io.ReadAll(body)
 	if err == nil && bytes.Contains(answer, []byte("not authorized to perform")) {

@@ -14,7 +14,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
-// A value that DynamoDB would not give back byte for byte is kept as its JSON text, in a map with
+// A value that DynamoDB would not return byte for byte is kept as its JSON text, in a map with
 // this one member: a number with more digits than DynamoDB has, or written in another way than
 // DynamoDB writes it; text with unusual escapes; white space between the members.
 const textMember = "#json"
@@ -158,7 +158,7 @@ func plainText(raw []byte) (string, bool) {
 	return s, true
 }
 
-// survives reports whether DynamoDB gives a number back as it is written here. It has 38 digits and
+// survives reports whether DynamoDB returns a number as it is written here. It has 38 digits and
 // writes numbers in a normal form; we trust it with fewer digits and short fractions, where every
 // implementation agrees on that form.
 func survives(number string) bool {

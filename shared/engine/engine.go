@@ -52,7 +52,7 @@ type Parts struct {
 	Logger    *slog.Logger           // nil: slog.Default
 	Count     func(what, why string) // counts what people should know of; may be nil
 	Tracer    port.Tracer            // nil: no spans are recorded
-	// Tokens answers the keys of answers' tokens (P39); nil: there are none. An error gives the messages back. With fresh
+	// Tokens answers the keys of answers' tokens (P39); nil: there are none. With an error the messages are returned to their queue. With fresh
 	// they are read again, since an order has a key that is not among them.
 	Tokens func(ctx context.Context, fresh bool) (core.Tokens, error)
 }
@@ -283,7 +283,7 @@ func (e *Engine) decide(ctx context.Context, j *Job) error {
 func (j *Job) guarded(ctx context.Context, d Decider) (answer []core.Effect, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			j.engine.Logger.Error("decision panicked; the message is given back", "order", j.ID, "panic", p, "stack", string(debug.Stack()))
+			j.engine.Logger.Error("decision panicked; the message is returned to the queue", "order", j.ID, "panic", p, "stack", string(debug.Stack()))
 			err = fmt.Errorf("task %q: %w", j.ID, errPanic)
 		}
 	}()
@@ -380,8 +380,8 @@ func (j *Job) Push() bool {
 // ahead makes a message known that knows more than the document, also when it was read again: a
 // forged one, or one of a store that was set back, comes again until it is a dead letter (P8).
 func (j *Job) ahead(ev core.Event) {
-	j.engine.Logger.Warn("a message is ahead of the stored task and is given back; if it comes for ever it was forged, or the store was set back", About(j.ID, ev)...)
-	j.engine.count("given back", "ahead of the document")
+	j.engine.Logger.Warn("a message is ahead of the stored task and is returned to the queue; if it comes for ever it was forged, or the store was set back", About(j.ID, ev)...)
+	j.engine.count("returned", "ahead of the document")
 }
 
 // About is what a line of the log says of an event: its task, and the run, step and attempt where it has them.

@@ -101,7 +101,7 @@ func (j *Job) add(d Decider) {
 	j.Unseen = j.Unseen && m.New
 }
 
-// fail gives all messages of the job back.
+// fail returns all messages of the job to their queues.
 func (j *Job) fail(err error) {
 	for ; j != nil; j = j.parent {
 		j.failed = true

@@ -14,7 +14,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Reserve is how long before Lambda's own deadline a handler's context ends: time to give back what
+// Reserve is how long before Lambda's own deadline a handler's context ends: time to return what
 // is under way, and to write a last line to the log (rule 3).
 const Reserve = 2 * time.Second
 
@@ -41,7 +41,7 @@ type Function func(ctx context.Context, event events.SQSEvent) (events.SQSEventR
 // If handle panics, the deliveries of its queue are handed to it once more, one by one, and only
 // those that panic again come again; whatever it had done before must bear repetition (P12).
 //
-// What must come again is given back to its queue: otherwise it would stay hidden for the rest of the
+// What must come again is returned to its queue: otherwise it would stay hidden for the rest of the
 // visibility timeout, six times the function's, and its step would be counted as failed (rule 30).
 func Batch(handle Handle, queue Queue, log *slog.Logger) Function {
 	return func(ctx context.Context, event events.SQSEvent) (events.SQSEventResponse, error) {
@@ -102,7 +102,7 @@ func (b *batch) nack(ctx context.Context, queue Queue, back []port.Extension, lo
 		}
 	}
 	if err != nil {
-		log.WarnContext(ctx, "messages that are given back come again only when their visibility timeout has passed", "queue", b.queueARN, "messages", len(back), "error", err)
+		log.WarnContext(ctx, "messages that are returned to the queue come again only when their visibility timeout has passed", "queue", b.queueARN, "messages", len(back), "error", err)
 	}
 }
 
@@ -162,7 +162,7 @@ func (b *batch) handle(ctx context.Context, handle Handle, log *slog.Logger) []F
 		d[0].Received = max(d[0].Received, 1) + 1 // it may have been handled before (P12a)
 		again, err := b.guarded(ctx, handle, d)
 		if err != nil {
-			log.ErrorContext(ctx, "handling a message panicked; it is given back", "queue", b.queueARN, "messageId", d[0].ID, "error", err)
+			log.ErrorContext(ctx, "handling a message panicked; it is returned to the queue", "queue", b.queueARN, "messageId", d[0].ID, "error", err)
 			again = []Failed{{Receipt: d[0].Receipt}}
 		}
 		failed = append(failed, again...)

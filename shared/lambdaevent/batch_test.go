@@ -32,10 +32,10 @@ func identifiers(r events.SQSEventResponse) string {
 	return strings.Join(ids, " ")
 }
 
-// nowhere is for tests that do not look at what is given back.
+// nowhere is for tests that do not look at what is returned to the queue.
 func nowhere(string) (port.Queue, error) { return nil, port.ErrNotFound }
 
-// given notes what is given back, and fails where it is told to.
+// given notes what is returned to the queue, and fails where it is told to.
 type given struct {
 	port.Queue
 	single, batches [][]port.Extension
@@ -82,10 +82,10 @@ func TestGivenBack(t *testing.T) {
 	g := batched{&given{}}
 	answer, err := lambdaevent.Batch(handle, func(string) (port.Queue, error) { return g, nil }, slog.New(slog.DiscardHandler))(ctx, event)
 	if err != nil || len(answer.BatchItemFailures) != 8 || len(g.batches) != 1 || len(g.batches[0]) != 8 || len(g.single) > 0 {
-		t.Fatalf("%+v, %v, given back %v", answer, err, g.batches)
+		t.Fatalf("%+v, %v, returned %v", answer, err, g.batches)
 	}
 	if end, bounded := g.ctx.Deadline(); !bounded || time.Until(end) > time.Second {
-		t.Errorf("giving back takes until %s", end)
+		t.Errorf("returning takes until %s", end)
 	}
 	const s = time.Second
 	for i, want := range []struct{ least, most time.Duration }{{2 * s, 3 * s}, {4 * s, 6 * s}, {8 * s, 12 * s}, {32 * s, 48 * s}, {59 * s, 60 * s}, {59 * s, 60 * s}, {2 * s, 3 * s}, {77 * s, 77 * s}} {
@@ -103,7 +103,7 @@ func TestGivenBack(t *testing.T) {
 	}
 }
 
-// A message that panics is given back like any other; one that cannot be given back is told once in the
+// A message that panics is returned to the queue like any other; one that cannot be returned to the queue is told once in the
 // log, and comes again by itself. A receipt that is no longer good is not worth a word.
 func TestGivenBackAfterAPanic(t *testing.T) {
 	for _, c := range []struct {
@@ -116,7 +116,7 @@ func TestGivenBackAfterAPanic(t *testing.T) {
 		event := events.SQSEvent{Records: []events.SQSMessage{record("q", 0, "x"), record("q", 1, "y")}}
 		answer, err := lambdaevent.Batch(handle, func(string) (port.Queue, error) { return g, nil }, slog.New(slog.NewTextHandler(&log, nil)))(context.Background(), event)
 		if err != nil || identifiers(answer) != "m0 m1" || len(g.single) != 2 {
-			t.Errorf("%v: %q, %v, given back %v", c.fail, identifiers(answer), err, g.single)
+			t.Errorf("%v: %q, %v, returned %v", c.fail, identifiers(answer), err, g.single)
 		}
 		if n := strings.Count(log.String(), "visibility timeout has passed"); n != c.lines {
 			t.Errorf("%v: %d lines, want %d\n%s", c.fail, n, c.lines, log.String())
@@ -133,7 +133,7 @@ func TestPartialBatches(t *testing.T) {
 	}{
 		{"none", nil, ""},
 		{"all good", []string{"a", "b"}, ""},
-		{"one given back", []string{"a", "fail", "c"}, "m1"},
+		{"one returned", []string{"a", "fail", "c"}, "m1"},
 		{"one panics", []string{"a", "panic", "c"}, "m1"},
 		{"one panics, one fails", []string{"fail", "panic", "c"}, "m0 m1"},
 		{"all panic", []string{"panic", "panic"}, "m0 m1"},

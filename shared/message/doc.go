@@ -6,13 +6,13 @@
 // old and new programs can run side by side.
 //
 // Failures: a message that is malformed or over its limit is refused with a [Refusal] or an error for quarantine; ErrNewer, a newer major
-// schema, means that the message has to be given back for a newer program.
+// schema, means that the message has to be returned to its queue, for a newer program.
 package message
 
 import "errors"
 
 // Schema is the major version of all envelopes but of an answer and of a resubmit with an input, which is AnswerSchema: a program
-// that does not know them gives them back.
+// that does not know them returns them to their queue.
 const (
 	Schema       = 1
 	AnswerSchema = 2

@@ -47,7 +47,7 @@ type Reply struct {
 }
 
 // Progress is the outcome of a Reply that is none yet: the agent is still at work (P43). Such a message has ProgressSchema,
-// so that older code gives it back unread.
+// so that older code returns it to its queue unread.
 const (
 	Progress core.Outcome = "progress"
 
@@ -103,8 +103,8 @@ type Control struct {
 	ReplyTo string          `json:"replyTo,omitempty"` // where a refusal is told; "": at the reply-to of the order
 }
 
-// Major is the lowest major version of the envelope that says what the message says: a program that knows only an older one gives
-// back an answer, and a resubmit with an input, which it would carry out without it.
+// Major is the lowest major version of the envelope that says what the message says: a program that knows only an older one
+// returns to the queue an answer, and a resubmit with an input, which it would carry out without it.
 func (m *Control) Major() int {
 	if m.Kind == Answer || len(m.Input) > 0 {
 		return AnswerSchema

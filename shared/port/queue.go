@@ -58,7 +58,7 @@ type Delivery struct {
 // Depth is how full a queue is; approximate.
 type Depth struct {
 	Visible  int
-	InFlight int // received and hidden: being handled, or given back for a time
+	InFlight int // received and hidden: being handled, or returned for a time
 	Delayed  int
 	Oldest   time.Duration // age of the oldest visible message; 0 if unknown
 }
@@ -75,7 +75,7 @@ type Queue interface {
 	Receive(ctx context.Context, max int, wait, visibility time.Duration) ([]Delivery, error)
 	// Delete: ErrReceipt where the receipt is not that of the newest delivery. Deleting twice is no error.
 	Delete(ctx context.Context, receipts []string) []error
-	// Extend makes the delivery invisible for d from now on; 0 gives it back at once. ErrReceipt as with Delete.
+	// Extend makes the delivery invisible for d from now on; 0 returns it at once. ErrReceipt as with Delete.
 	Extend(ctx context.Context, receipt string, d time.Duration) error
 	// Depth tells how full it is.
 	Depth(ctx context.Context) (Depth, error)

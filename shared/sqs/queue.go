@@ -114,7 +114,7 @@ func place(id *string) int {
 }
 
 // Receive asks SQS again until the wait is over; at most ten messages come at once, whatever max.
-// SQS knows no visibility timeout of 0 here: such messages are given back at once.
+// SQS knows no visibility timeout of 0 here: such messages are returned to the queue at once.
 func (q *Queue) Receive(ctx context.Context, max int, wait, visibility time.Duration) ([]port.Delivery, error) {
 	if err := port.CheckReceive(max, wait, visibility); err != nil {
 		return nil, fmt.Errorf("queue %q: %w", q.name, err)

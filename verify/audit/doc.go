@@ -16,6 +16,6 @@
 //
 // And for the ledgers as a whole: no effect of an order that was not given, no key that is not
 // <order>/<run>/<step>, at most one do per key where the service recognises keys, no undo without
-// its do before it, no undo that gives back another amount, no do after a fence, and stock and
+// its do before it, no undo that refunds another amount, no do after a fence, and stock and
 // cards moved by exactly what the rows say.
 package audit

@@ -128,7 +128,7 @@ var ofDeadLetters = []Mutant{
 	{Name: "client-quarantined-part-is-redriven", File: letterFile, Func: "Client.letter", Old: "case !whole:", New: "case !whole && d == nil:"},
 	{Name: "client-quarantined-unreadable-is-redriven", File: letterFile, Func: "Client.redrivable", Old: "if err := readable(l.Queue, l.Body); err != nil {", New: "if err := readable(l.Queue, l.Body); err != nil && l.ID == \"\" {"},
 	{Name: "client-quarantined-of-no-order-is-redriven", File: letterFile, Func: "Client.redrivable", Old: "if err := c.ofKnownOrder(ctx, l); err != nil {", New: "if err := c.ofKnownOrder(ctx, l); err != nil && l.ID == \"\" {"},
-	{Name: "client-dead-letters-looked-at-stay-hidden", File: "client/deadletters.go", Func: "walk", Old: "q.giveBack(ctx, seen, receipts)", New: "_, _ = seen, receipts"},
+	{Name: "client-dead-letters-looked-at-stay-hidden", File: "client/deadletters.go", Func: "walk", Old: "q.makeVisible(ctx, seen, receipts)", New: "_, _ = seen, receipts"},
 	{Name: "client-dead-letters-of-a-workflow-that-is-not-deployed", File: "client/aws/deadletters.go", Func: "transport.Redrivable", Old: "err == nil && t.Outputs", New: "err != nil && t.Outputs"},
 	{Name: "console-body-of-a-message-is-not-redacted", File: consoleFolder + "deadletters.go", Func: "server.body", Old: "s.Redact.anywhere().Apply(doc)", New: "s.Redact.Apply(doc)"},
 	{Name: "console-shows-what-it-cannot-redact", File: consoleFolder + "redact.go", Func: "Redaction.Apply", Old: "|| !json.Valid(doc)", New: ""},

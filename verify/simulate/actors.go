@@ -284,7 +284,7 @@ func (w *simulation) newWorker(p *process) *worker.Worker {
 	return made
 }
 
-// backoff is how long a delivery that is given back stays hidden. An exploration takes states for one that
+// backoff is how long a delivery that is returned to the queue stays hidden. An exploration takes states for one that
 // differ in the IDs of messages alone, so that the jitter must not depend on them there.
 func (w *simulation) backoff(d port.Delivery) time.Duration {
 	if w.driver != nil {

@@ -89,7 +89,7 @@ func (iv *invocation) loaded(id string, t *core.Task) {
 }
 
 // lay is how long a message has waited for the handler, by the clock that it read when it was begun,
-// or should have read; one that comes again was given back, and says nothing of its queue.
+// or should have read; one that comes again was returned to the queue, and says nothing of its queue.
 func (iv *invocation) lay(i int) core.Duration {
 	if iv.handed[i].Received > 1 {
 		return 0
@@ -619,7 +619,7 @@ func (iv *invocation) copied(s *sight) {
 }
 
 // unreadable: what cannot be read goes to quarantine, what is of a newer schema stays, and nothing
-// is given back without a reason (19).
+// is returned to the queue without a reason (19).
 func (iv *invocation) unreadable(gone func(id string) bool) {
 	w := iv.w
 	lost := iv.gone == nil
@@ -634,9 +634,9 @@ func (iv *invocation) unreadable(gone func(id string) bool) {
 		case l.message.Value == nil && iv.gone[i] && !iv.sight("").has(mail{kind: 'q'}):
 			w.violate("19", "an unreadable message was deleted, and is not in quarantine")
 		case id != "" && !iv.gone[i] && !iv.broken && iv.sight(id).cut:
-			w.violate("P28", "the store refused order %s for its size, and %s was given back", id, describe(l.message))
+			w.violate("P28", "the store refused order %s for its size, and %s was returned to the queue", id, describe(l.message))
 		case id != "" && !iv.gone[i] && !iv.trouble && !iv.stays(id):
-			w.violate("19", "%s was given back, and nothing had failed", describe(l.message))
+			w.violate("19", "%s was returned to the queue, and nothing had failed", describe(l.message))
 		}
 	}
 }

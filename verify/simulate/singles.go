@@ -199,7 +199,7 @@ var who = [callCount]string{
 	callLease:     "only the Supervisor holds a lease: Schedulers may always work at the same time",
 	callSend:      "an application's sends have no answer that the protocol could use; what happens to its messages is client.message",
 	callDelete:    "the Supervisor takes from no queue",
-	callExtend:    "it takes from no queue, or gives nothing back: an application that does not delete gets it again",
+	callExtend:    "it takes from no queue, or returns nothing to the queue: an application that does not delete gets it again",
 	callDepth:     "only the Supervisor looks for backlogs (P32)",
 	callAlert:     "only the Scheduler and the Supervisor raise alerts",
 	callEntry:     "only agents keep a ledger (P31)",

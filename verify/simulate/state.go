@@ -597,7 +597,7 @@ func (d *driver) handler(iv *invocation) digest {
 }
 
 // remembers is what a handler knows of what it was told, and of how long ago that was:
-//   - one that deletes its message, or gives it back, asks for nothing more than its receipt;
+//   - one that deletes its message, or returns it, asks for nothing more than its receipt;
 //   - a Scheduler that loads, or whose commit will fail for its document is not the one that is stored
 //     any more, decides anew, by the clock as it is then;
 //   - an agent that sends its answer asks for no time, and to one that is too late it is all the same by how much.

@@ -95,7 +95,7 @@ func (k kiosk) sell(ctx context.Context, call agent.Call) (any, error) {
 	case k.get("refuse") != "":
 		return nil, agent.NoEffect(agent.Permanent(errors.New("sold out")))
 	case fence && k.manners != "no fence" && k.manners != "knows no keys":
-		return nil, agent.NoEffect(agent.Permanent(errors.New("given back before")))
+		return nil, agent.NoEffect(agent.Permanent(errors.New("reversed before")))
 	case k.manners == "forgets keys" && k.forgotten(call.Key), k.manners == "knows no keys", k.count(call.Key, "do") == 0, fence && k.effects(call.Key) == 0:
 		return map[string]string{"ticket": call.Key}, k.note(call.Key, "do", "+")
 	}

@@ -106,7 +106,7 @@ func batch(ctx context.Context, w *worker.Worker, deliveries []port.Delivery) []
 	return verdicts
 }
 
-// Own finds the agent's own queues, where requests are given back to.
+// Own finds the agent's own queues, where requests are returned to.
 func Own(c aws.Config, settings deployment.Agent) lambdaevent.Queue {
 	queues := sqs.New(c, sqs.Config{URLs: settings.Queues})
 	return func(arn string) (port.Queue, error) {
@@ -118,18 +118,18 @@ func Own(c aws.Config, settings deployment.Agent) lambdaevent.Queue {
 	}
 }
 
-// Function is what Lambda starts. own finds the queue that requests are given back to; the rest is Handle's.
+// Function is what Lambda starts. own finds the queue that requests are returned to; the rest is Handle's.
 func Function(get func(ctx context.Context) (*worker.Worker, error), own lambdaevent.Queue, log *slog.Logger) lambdaevent.Function {
 	return lambdaevent.Batch(Handle(get, log), own, log)
 }
 
 // Handle works on a batch at the same time. get answers the worker; while it cannot, everything is
-// given back, and comes again after a wait that grows with each time.
+// returned, and comes again after a wait that grows with each time.
 func Handle(get func(ctx context.Context) (*worker.Worker, error), log *slog.Logger) lambdaevent.Handle {
 	return func(ctx context.Context, _ string, deliveries []port.Delivery) (failed []lambdaevent.Failed) {
 		verdicts := make([]worker.Verdict, len(deliveries)) // none is deleted
 		if w, err := get(ctx); err != nil {
-			log.ErrorContext(ctx, "the agent is not ready; its requests are given back and come again in some seconds", "messages", len(deliveries), "error", err)
+			log.ErrorContext(ctx, "the agent is not ready; its requests are returned to the queue and come again in some seconds", "messages", len(deliveries), "error", err)
 		} else {
 			verdicts = batch(ctx, w, deliveries)
 		}

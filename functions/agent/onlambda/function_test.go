@@ -219,7 +219,7 @@ func TestNoWorker(t *testing.T) {
 	}
 }
 
-// P46: a request is given back to the queue that it came from.
+// P46: a request is returned to the queue that it came from.
 func TestGivenBackToItsQueue(t *testing.T) {
 	s := awsstub.New(t)
 	env := variables(s)
@@ -244,7 +244,7 @@ func TestGivenBackToItsQueue(t *testing.T) {
 		back = append(back, e.Receipt+" "+e.Queue)
 	}
 	if slices.Sort(back); !slices.Equal(back, []string{"a requests-payment-high", "c requests-payment"}) {
-		t.Errorf("given back: %q", back)
+		t.Errorf("returned: %q", back)
 	}
 }
 

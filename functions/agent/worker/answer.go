@@ -23,7 +23,7 @@ func (h *handling) answer(ctx context.Context) Verdict {
 	}
 	reply := h.reply()
 	if err := w.send(ctx, w.Replies, reply, min(w.SendTimeout, left)); err != nil {
-		w.Log.Warn("a reply could not be sent; the request is given back", about(w.Agent, h.req), "error", err)
+		w.Log.Warn("a reply could not be sent; the request is returned to the queue", about(w.Agent, h.req), "error", err)
 		return w.nack(0)
 	}
 	switch reply.Outcome {

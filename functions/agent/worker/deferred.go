@@ -45,7 +45,7 @@ func (h *handling) defers(ctx context.Context) Verdict {
 		report.Until = min(report.Until, core.TimeOf(now.Add(h.deferred.within)))
 	}
 	if err := w.send(ctx, w.Replies, report, min(w.SendTimeout, left)); err != nil {
-		w.Log.Warn("that a reply comes later could not be sent; the request is given back", about(w.Agent, h.req), "error", err)
+		w.Log.Warn("that a reply comes later could not be sent; the request is returned to the queue", about(w.Agent, h.req), "error", err)
 		return w.nack(0)
 	}
 	w.counters.deferred.Add(1)

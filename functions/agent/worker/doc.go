@@ -13,6 +13,6 @@
 //   - The request is deleted only after its reply was taken by the queue; until then it comes again, with the same key. A bad message
 //     never affects the rest of its batch.
 //   - An operation of a plain service is called at most once per key, unless its first call is proven to have had no effect (P31).
-//   - What cannot be read goes to quarantine; a newer schema is given back, since another instance may know it.
+//   - What cannot be read goes to quarantine; a newer schema is returned to the queue, since another instance may know it.
 //   - An output over MaxOutput is a permanent failure with a clear text (P28). The output of an undo is not used (P24).
 package worker

@@ -45,7 +45,7 @@ func TestAnyAnswerThatCannotBeSentComesAgain(t *testing.T) {
 	}
 }
 
-// A message that cannot be handled now is given back, to come again after a wait that grows (see Verdict).
+// A message that cannot be handled now is returned to the queue, to come again after a wait that grows (see Verdict).
 func TestWhatIsGivenBack(t *testing.T) {
 	b := newBench(t, memory.NewClock(noon), worker.Config{Operations: charge(always(nil, nil)), Quarantine: failing{err: port.ErrUnavailable}})
 	for _, body := range []string{`{"schema":2}`, "{"} {

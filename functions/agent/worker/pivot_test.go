@@ -199,7 +199,7 @@ func TestAProofThatIsNotStoredIsNotSaid(t *testing.T) {
 	}
 }
 
-// A shutdown between two own tries answers what is proven, instead of giving the request back to a copy
+// A shutdown between two own tries answers what is proven, instead of returning the request to the queue, for a copy
 // that could prove nothing any more.
 func TestShuttingDownAPointOfNoReturn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

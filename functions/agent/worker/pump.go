@@ -51,7 +51,7 @@ func (p *Pump) complete() error {
 }
 
 // Run works until the context ends, then lets what is in hand come to its end within Drain, and
-// gives back the rest. No goroutine of its own is left, but for those of operations that do not
+// returns the rest. No goroutine of its own is left, but for those of operations that do not
 // heed their context: ErrUndrained then.
 func (p *Pump) Run(ctx context.Context) error {
 	if err := p.complete(); err != nil {
@@ -141,7 +141,7 @@ func (r *running) handle(work context.Context, d port.Delivery) {
 		v.After = d.Backoff(r.Visibility)
 	}
 	if err := r.Queue.Extend(ctx, d.Receipt, v.After); err != nil && !errors.Is(err, port.ErrReceipt) {
-		r.Log.Warn("a request could not be given back; it comes again when its visibility timeout has passed", "queue", r.Queue.Name(), "messageId", d.ID, "error", err)
+		r.Log.Warn("a request could not be returned to the queue; it comes again when its visibility timeout has passed", "queue", r.Queue.Name(), "messageId", d.ID, "error", err)
 	}
 }
 

@@ -96,7 +96,7 @@ func TestPumpKeepsWhatItHandlesInvisible(t *testing.T) {
 	})
 }
 
-// Draining: what ends in time is answered, the rest is given back, what heeds no context is told.
+// Draining: what ends in time is answered, the rest is returned to the queue, what heeds no context is told.
 func TestPumpDrains(t *testing.T) {
 	for name, tt := range map[string]struct {
 		takes   time.Duration
@@ -175,7 +175,7 @@ type watchedQueue struct {
 	port.Queue
 	mu       sync.Mutex
 	wanted   []int           // how many messages each receive wanted
-	extended []time.Duration // by which each message was kept, or given back
+	extended []time.Duration // by which each message was kept, or returned
 	deleted  []int           // how many receipts each delete had
 	slow     time.Duration   // each delete
 	refuses  error           // each extend
@@ -280,8 +280,8 @@ func TestAPumpThatCannotExtend(t *testing.T) {
 	}
 }
 
-// What is given back comes again after 2 s, and later each further time, up to the visibility timeout.
-func TestAPumpGivesBackForLongerEachTime(t *testing.T) {
+// What is returned to the queue comes again after 2 s, and later each further time, up to the visibility timeout.
+func TestAPumpReturnsForLongerEachTime(t *testing.T) {
 	for _, refuses := range []error{nil, fmt.Errorf("sqs: %w", port.ErrReceipt), port.ErrUnavailable} {
 		synctest.Test(t, func(t *testing.T) {
 			b := newBench(t, port.ClockFunc(time.Now), worker.Config{Operations: charge(always(nil, nil))})
@@ -297,14 +297,14 @@ func TestAPumpGivesBackForLongerEachTime(t *testing.T) {
 				want = want[:5] // after each visibility timeout
 			}
 			if int(n) < len(want)-1 || int(n) > len(want) {
-				t.Errorf("%v: given back %d times, by %v", refuses, n, q.extended)
+				t.Errorf("%v: returned %d times, by %v", refuses, n, q.extended)
 			}
 			for i, d := range q.extended[:min(len(want), len(q.extended))] {
 				if least := want[i] * time.Second; d < least || d > min(least*3/2, 20*time.Second) {
-					t.Errorf("%v: given back by %v, want %v s and up to a half more, at most 20 s", refuses, q.extended, want)
+					t.Errorf("%v: returned by %v, want %v s and up to a half more, at most 20 s", refuses, q.extended, want)
 				}
 			}
-			if err := stop(); err != nil || strings.Contains(b.log.String(), "could not be given back") != errors.Is(refuses, port.ErrUnavailable) {
+			if err := stop(); err != nil || strings.Contains(b.log.String(), "could not be returned to the queue") != errors.Is(refuses, port.ErrUnavailable) {
 				t.Errorf("%v: %v; log:\n%s", refuses, err, b.log)
 			}
 		})

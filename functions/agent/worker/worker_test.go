@@ -377,7 +377,7 @@ func TestARequestIsKeptUntilItsReplyWasTaken(t *testing.T) {
 	}
 }
 
-// Shutting down gives back what it cut short; what was done is told.
+// Shutting down returns what it cut short; what was done is told.
 func TestShuttingDown(t *testing.T) {
 	for done, replies := range map[bool]int{true: 1, false: 0} {
 		ctx, cancel := context.WithCancel(context.Background())

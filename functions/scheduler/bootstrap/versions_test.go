@@ -68,7 +68,7 @@ type versions struct {
 	*awsstub.Stub
 	old, present *awsstub.Function
 	waiting      map[string][]string // messages by queue
-	kept         int                 // messages of orders it does not know that the old one gave back
+	kept         int                 // messages of orders it does not know that the old one returned
 	asked        map[string]int      // requests by order and step
 	ended        map[string]bool
 	random       *rand.Rand
@@ -123,7 +123,7 @@ func (v *versions) function(checkout, name string, workflows ...string) *awsstub
 	}))
 }
 
-// take hands a message to a function, and keeps it where it is given back.
+// take hands a message to a function, and keeps it where it is returned to the queue.
 func (v *versions) take(f *awsstub.Function, queue, body string) {
 	v.t.Helper()
 	newer := strings.Contains(body, "asking-")
@@ -184,7 +184,7 @@ func (v *versions) agents() {
 }
 
 // During a deploy, functions of two versions take from the same queues. Orders of workflows that both know may be handled by both
-// in turns; the old one gives back what belongs to others, and changes nothing of it.
+// in turns; the old one returns what belongs to others, and changes nothing of it.
 func TestTwoVersionsOnOneStore(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds two programs")
@@ -210,7 +210,7 @@ func TestTwoVersionsOnOneStore(t *testing.T) {
 		}
 	}
 	if len(v.asked) != 4*orders || v.kept == 0 {
-		t.Errorf("%d steps were asked for; the old Scheduler gave back %d messages", len(v.asked), v.kept)
+		t.Errorf("%d steps were asked for; the old Scheduler returned %d messages", len(v.asked), v.kept)
 	}
 	for step, n := range v.asked {
 		if n != 1 {
@@ -220,5 +220,5 @@ func TestTwoVersionsOnOneStore(t *testing.T) {
 	if q := v.Sent("quarantine"); len(q) > 0 {
 		t.Errorf("quarantined: %q", q)
 	}
-	t.Logf("%d orders ended; the old Scheduler gave back %d messages of orders that it does not know", len(v.ended), v.kept)
+	t.Logf("%d orders ended; the old Scheduler returned %d messages of orders that it does not know", len(v.ended), v.kept)
 }

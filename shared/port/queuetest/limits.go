@@ -24,11 +24,11 @@ var deadCases = []testCase{
 		s.pass(2 * s.unit)
 		s.none(q)
 	}},
-	{name: "given back counts as received", run: func(s *suite) {
+	{name: "returned counts as received", run: func(s *suite) {
 		q := s.queue(retry)
 		s.send(q, "poison")
 		for range 3 {
-			s.is("give back", q.Extend(s.ctx, s.one(q, long).Receipt, 0), nil)
+			s.is("return", q.Extend(s.ctx, s.one(q, long).Receipt, 0), nil)
 		}
 		s.none(q)
 		s.bodiesAre(s.take(s.queue(dead), 1, long), "poison")

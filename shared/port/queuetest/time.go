@@ -59,7 +59,7 @@ var visibilityCases = []testCase{
 		s.pass(s.unit)
 		s.one(q, long)
 	}},
-	{name: "given back at once", run: func(s *suite) {
+	{name: "returned at once", run: func(s *suite) {
 		q := s.queue(plain)
 		s.send(q, "a")
 		d := s.one(q, long)
@@ -161,7 +161,7 @@ var delayCases = []testCase{
 		s.sendMessage(q, port.Message{Body: []byte("a"), Delay: 2 * s.unit})
 		s.pass(2 * s.unit)
 		d := s.one(q, long)
-		s.is("give back", q.Extend(s.ctx, d.Receipt, 0), nil)
+		s.is("return", q.Extend(s.ctx, d.Receipt, 0), nil)
 		s.one(q, long)
 	}},
 }
@@ -234,13 +234,13 @@ var pollCases = []testCase{
 		s.pass(2 * s.unit)
 		s.bodiesAre(s.answered(poll).deliveries, "a")
 	}},
-	{name: "wakes up when a message is given back", run: func(s *suite) {
+	{name: "wakes up when a message is returned to the queue", run: func(s *suite) {
 		q := s.queue(plain)
 		s.send(q, "a")
 		d := s.one(q, long)
 		poll := s.poll(s.ctx, q, 20*s.unit)
 		s.waiting(poll)
-		s.is("give back", q.Extend(s.ctx, d.Receipt, 0), nil)
+		s.is("return", q.Extend(s.ctx, d.Receipt, 0), nil)
 		s.bodiesAre(s.answered(poll).deliveries, "a")
 	}},
 	{name: "two polls, two messages", run: func(s *suite) {
@@ -267,7 +267,7 @@ var pollCases = []testCase{
 			s.send(q, "a")
 			a := s.answered(given)
 			if len(a.deliveries) == 1 { // it was faster than its end
-				s.is("give back", q.Extend(s.ctx, a.deliveries[0].Receipt, 0), nil)
+				s.is("return", q.Extend(s.ctx, a.deliveries[0].Receipt, 0), nil)
 			}
 			got := s.answered(kept)
 			s.bodiesAre(got.deliveries, "a")

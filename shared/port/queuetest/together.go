@@ -16,13 +16,13 @@ var togetherCases = []testCase{
 			return deliveries
 		})
 	}},
-	{name: "given back by half of the receivers, nothing lost", run: func(s *suite) {
+	{name: "returned by half of the receivers, nothing lost", run: func(s *suite) {
 		s.exchange(func(q port.Queue, deliveries []port.Delivery, receiver int) []port.Delivery {
 			var kept []port.Delivery
 			for i, d := range deliveries {
 				if d.Received == 1 && (i+receiver)%2 == 0 {
 					if err := q.Extend(s.ctx, d.Receipt, 0); err != nil {
-						s.Errorf("give back: %v", err)
+						s.Errorf("return: %v", err)
 					}
 				} else {
 					kept = append(kept, d)

@@ -196,7 +196,7 @@ func (m *measuring) drain(ctx context.Context, name string) (some bool, err erro
 			return some, err
 		}
 		if failed := handle(ctx, deliveries); failed > 0 {
-			return some, fmt.Errorf("queue %s: %d messages were given back", name, failed)
+			return some, fmt.Errorf("queue %s: %d messages were returned to the queue", name, failed)
 		}
 		receipts := make([]string, len(deliveries))
 		for i := range deliveries {
@@ -209,7 +209,7 @@ func (m *measuring) drain(ctx context.Context, name string) (some bool, err erro
 	}
 }
 
-// handler is the function that the queue's mapping invokes. It answers how many messages it gives back.
+// handler is the function that the queue's mapping invokes. It answers how many messages it returns.
 func (m *measuring) handler(name string) func(context.Context, []port.Delivery) int {
 	invoke := func(function string, handle func(context.Context, []port.Delivery) int) func(context.Context, []port.Delivery) int {
 		return func(ctx context.Context, deliveries []port.Delivery) int {

@@ -172,7 +172,7 @@ func (l *List) read(name string) (whole int64, err error) {
 	return int64(len(text)), l.Check()
 }
 
-// Close gives the file back.
+// Close closes the file, and lets other processes open it.
 func (l *List) Close() error {
 	var err error
 	if l.file != nil {

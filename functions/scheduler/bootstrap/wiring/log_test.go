@@ -24,7 +24,7 @@ func TestLinesOfTheLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := log.Lines()
-	for text, want := range map[string]string{"message given back": "m1"} {
+	for text, want := range map[string]string{"message returned to its queue": "m1"} {
 		if got := awsstub.About(t, lines, text)["messageId"]; got != want {
 			t.Errorf("%s: of message %v, want %s", text, got, want)
 		}

@@ -159,7 +159,7 @@ func TestItemOfAnOrder(t *testing.T) {
 	one, two := d.instance("instance-1"), d.instance("instance-2")
 	began := time.Now()
 	if again := d.take(one, "intake", "AIDASHOP", submission("o-1")); len(again) > 0 {
-		t.Fatalf("given back: %q", again)
+		t.Fatalf("returned: %q", again)
 	}
 	item := d.Item("tasks", "o-1")
 	times := func(step string) string { return strings.Fields(shown(item, step))[2] }

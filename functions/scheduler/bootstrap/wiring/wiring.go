@@ -47,7 +47,7 @@ func New(lookup deployment.Lookup, out io.Writer, log *slog.Logger) (lambdaevent
 }
 
 // Handle finds the logical name of the queue that an event came from. Messages of a queue that is
-// not the deployment's are given back: the mapping is wrong, not they.
+// not the deployment's are returned to the queue: the mapping is wrong, not they.
 func Handle(handle func(ctx context.Context, queue string, deliveries []port.Delivery) []string, urls map[string]string, log *slog.Logger) lambdaevent.Handle {
 	return func(ctx context.Context, arn string, deliveries []port.Delivery) []lambdaevent.Failed {
 		name, err := deployment.QueueOf(urls, arn)
@@ -55,7 +55,7 @@ func Handle(handle func(ctx context.Context, queue string, deliveries []port.Del
 		if err == nil {
 			receipts = handle(ctx, name, deliveries)
 		} else {
-			log.ErrorContext(ctx, "messages are given back", "messages", len(deliveries), "error", err)
+			log.ErrorContext(ctx, "messages are returned to the queue", "messages", len(deliveries), "error", err)
 			for i := range deliveries {
 				receipts = append(receipts, deliveries[i].Receipt)
 			}

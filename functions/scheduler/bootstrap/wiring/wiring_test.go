@@ -177,7 +177,7 @@ func TestPriorities(t *testing.T) {
 			t.Errorf("%+v %v", answer, err)
 		}
 		if back := s.Extended(); len(back) != 1 || back[0].Queue != from {
-			t.Errorf("given back: %+v, want one to %s", back, from)
+			t.Errorf("returned: %+v, want one to %s", back, from)
 		}
 		s.Allow("DynamoDB_20120810.TransactWriteItems")
 		if answer, err := f(context.Background(), event(from, important)); err != nil || len(answer.BatchItemFailures) > 0 {

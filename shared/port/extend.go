@@ -21,7 +21,7 @@ func (d *Delivery) Backoff(visibility time.Duration) time.Duration {
 	return min(wait, visibility)
 }
 
-// Extension hides one delivery for a time from now on; 0 gives it back at once.
+// Extension hides one delivery for a time from now on; 0 returns it at once.
 type Extension struct {
 	Receipt string
 	For     time.Duration
