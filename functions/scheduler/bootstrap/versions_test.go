@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -21,15 +22,25 @@ import (
 	"github.com/stepkeeper/stepkeeper/verify/awsstub"
 )
 
-// before is the last commit whose programs know calls only, and no schema but 1.
-const before = "5f8bd84"
+// Earlier versions: the last commit whose programs know calls only, and no schema but 1; and the last whose programs know no other
+// input of an order (P51).
+const (
+	callsOnly    = "5f8bd84"
+	noOtherInput = "b8f7d9c"
+)
 
-// plain is a workflow that both versions know; asking is one that only the present one does.
+// plain and corrected are workflows that both versions know, the latter until an order of it is given another input (P51); asking is one
+// that only the present one does.
 const (
 	plain = `workflow: plain
 steps:
   seat: {agent: inventory, operation: reserve, timeout: 1m, onFailure: undo, undo: release, grade: fenced}
   pay: {agent: payment, operation: charge, after: [seat], timeout: 1m, onFailure: undo, undo: refund, grade: fenced}
+`
+	corrected = `workflow: corrected
+steps:
+  seat: {agent: inventory, operation: reserve, timeout: 1m, retry: {maxFailures: 1}, onFailure: stop, undo: release, grade: fenced}
+  pay: {agent: payment, operation: charge, after: [seat], timeout: 1m, onFailure: stop, undo: refund, grade: fenced}
 `
 	asking = `workflow: asking
 steps:
@@ -71,17 +82,18 @@ type versions struct {
 	kept         int                 // messages of orders it does not know that the old one returned
 	asked        map[string]int      // requests by order and step
 	ended        map[string]bool
+	stopped      []string // commands to orders that are to stop
 	random       *rand.Rand
 }
 
-func start(t *testing.T) *versions {
+func start(t *testing.T, before string) *versions {
 	t.Helper()
 	v := &versions{t: t, Stub: awsstub.New(t), waiting: map[string][]string{}, asked: map[string]int{}, ended: map[string]bool{}, random: rand.New(rand.NewPCG(1, 2))}
 	for table, key := range map[string]string{"orders": "OrderID", "tasks": "OrderID", "definitions": "Hash"} {
 		v.Keep(table, key)
 	}
-	v.old = v.function(sourceOf(t, before), "old", plain)
-	v.present = v.function("../../..", "present", plain, asking)
+	v.old = v.function(sourceOf(t, before), "old", plain, corrected)
+	v.present = v.function("../../..", "present", plain, corrected, asking)
 	return v
 }
 
@@ -126,7 +138,7 @@ func (v *versions) function(checkout, name string, workflows ...string) *awsstub
 // take hands a message to a function, and keeps it where it is returned to the queue.
 func (v *versions) take(f *awsstub.Function, queue, body string) {
 	v.t.Helper()
-	newer := strings.Contains(body, "asking-")
+	newer := strings.Contains(body, "asking-") || v.given(body)
 	var version string
 	if newer && f == v.old {
 		version = fmt.Sprint(v.task(body))
@@ -143,12 +155,30 @@ func (v *versions) take(f *awsstub.Function, queue, body string) {
 	}
 }
 
+// given: the message is one that gives another input, or is of an order that has been given one.
+func (v *versions) given(body string) bool {
+	return strings.Contains(body, "corrected-") && (strings.Contains(body, `"input"`) || !strings.Contains(body, `"workflow"`) && v.task(body)["Schema"]["N"] == "3")
+}
+
 func (v *versions) task(body string) awsstub.Item {
 	var m struct{ Task string }
 	if err := json.Unmarshal([]byte(body), &m); err != nil {
 		v.t.Fatal(err)
 	}
 	return v.Item("tasks", m.Task)
+}
+
+// correct fails the first attempt of the first step, at which the order stops: the second one is then given another input.
+func (v *versions) correct(r *message.Request, answer *message.Reply) {
+	const input = `{"amount":7}`
+	switch {
+	case r.Step == "seat" && r.Attempt == 1:
+		answer.Outcome, answer.Error = core.OutcomeFailed, &message.ReplyError{Code: "sold-out", Message: "none is left"}
+		v.asked[r.OrderID+" "+r.Step]-- // it is asked again
+		v.stopped = append(v.stopped, fmt.Sprintf(`{"schema":2,"kind":"resubmit","task":%q,"id":"r-1","step":"pay","input":%s,"by":"ann"}`, r.OrderID, input))
+	case r.Step == "pay" && string(r.Input) != input:
+		v.t.Errorf("%s: pay was asked for with %s", r.OrderID, r.Input)
+	}
 }
 
 // agents answer all requests, as often as they come; the question of each order that has come to it is answered once.
@@ -161,7 +191,11 @@ func (v *versions) agents() {
 				v.t.Fatal(err)
 			}
 			v.asked[r.OrderID+" "+r.Step]++
-			reply, err := json.Marshal(message.Reply{Schema: message.Schema, OrderID: r.OrderID, Run: r.Run, Step: r.Step, Agent: agent, Attempt: r.Attempt, Operation: r.Operation, Outcome: core.OutcomeDone})
+			answer := message.Reply{Schema: message.Schema, OrderID: r.OrderID, Run: r.Run, Step: r.Step, Agent: agent, Attempt: r.Attempt, Operation: r.Operation, Outcome: core.OutcomeDone}
+			if strings.HasPrefix(r.OrderID, "corrected-") {
+				v.correct(&r, &answer)
+			}
+			reply, err := json.Marshal(answer)
 			if err != nil {
 				v.t.Fatal(err)
 			}
@@ -181,6 +215,13 @@ func (v *versions) agents() {
 		}
 	}
 	v.waiting["control"] = append(v.waiting["control"], v.Sent("control")...)
+	v.stopped = slices.DeleteFunc(v.stopped, func(body string) bool {
+		there := v.task(body)["ProcessState"]["S"] == string(core.Error)
+		if there {
+			v.waiting["control"] = append(v.waiting["control"], body)
+		}
+		return there
+	})
 }
 
 // During a deploy, functions of two versions take from the same queues. Orders of workflows that both know may be handled by both
@@ -189,12 +230,22 @@ func TestTwoVersionsOnOneStore(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds two programs")
 	}
-	v := start(t)
+	t.Run("a workflow of a new kind", func(t *testing.T) { twoVersions(t, callsOnly, "asking") })
+	t.Run("another input", func(t *testing.T) { twoVersions(t, noOtherInput, "corrected") })
+}
+
+// twoVersions runs orders that both know, and others of a workflow.
+func twoVersions(t *testing.T, before, other string) {
+	v := start(t, before)
 	const orders = 20
 	for i := range orders {
 		submit := `{"schema":1,"orderId":"%s-%d","workflow":"%s","replyTo":"shop","order":{}}`
 		v.take([]*awsstub.Function{v.old, v.present}[i%2], "intake", fmt.Sprintf(submit, "plain", i, "plain"))
-		v.take(v.present, "intake", fmt.Sprintf(submit, "asking", i, "asking"))
+		to := v.present
+		if other == "corrected" {
+			to = []*awsstub.Function{v.old, v.present}[i%2]
+		}
+		v.take(to, "intake", fmt.Sprintf(submit, other, i, other))
 	}
 	for round := 0; len(v.ended) < 2*orders; round++ {
 		if round > 200 {
