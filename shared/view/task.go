@@ -202,6 +202,7 @@ type Summary struct {
 type Wait struct {
 	Step  string    `json:"step"`
 	For   string    `json:"for" enum:"agent,retry,time,answer,children,undo" doc:"agent: a reply; retry: the next attempt; time: a wait's end; answer: an answer or event; children: the ends of child orders; undo: the reply to an undo, or its next attempt"`
+	Agent string    `json:"agent,omitempty" doc:"that was chosen of several; else the definition names the step's"`
 	Since core.Time `json:"since,omitzero" doc:"of the last claim"`
 	Until core.Time `json:"until,omitzero" doc:"when that is over at the latest, or looked at again"`
 }
@@ -225,7 +226,7 @@ func waitsOf(t *core.Task) (all []Wait) {
 	}
 	for i := range t.Steps {
 		s := &t.Steps[i]
-		w := Wait{Step: s.Name, Since: s.ClaimedAt, Until: s.CompleteBy}
+		w := Wait{Step: s.Name, Agent: s.Agent, Since: s.ClaimedAt, Until: s.CompleteBy}
 		switch {
 		case s.State == core.Compensating || s.State == core.UndoWait:
 			w.For = WaitUndo

@@ -161,6 +161,8 @@ var ofConsole = []Mutant{
 	{Name: "console-what-is-not-measured-is-zero", File: consoleFolder + "statistics.go", Func: "chart.table", Old: "if known {", New: "if known || true {"},
 	{Name: "console-a-move-to-another-version-is-one-command", File: consoleFolder + "command.go", Func: "commandID", Old: "\"definition\", ", New: ""},
 	{Name: "api-definition-of-another-workflow", File: "dev/api/health.go", Func: "edge.registerHealth", Old: "to.Definition == nil || to.Definition.Name != in.Name", New: "to.Definition == nil"},
+	{Name: "console-waits-without-the-definition", File: consoleFolder + "pages.go", Func: "server.agent", Old: "s.asked.by[o.Definition][w.Step]", New: "w.Agent"},
+	{Name: "console-waits-of-one-order-count-twice", File: consoleFolder + "pages.go", Func: "byAgent", Old: "a.last != o.OrderID", New: "a != nil"},
 	{Name: "client-definition-of-another-workflow", File: "client/aws/transport.go", Func: "transport.Definition", Old: "def == nil || def.Name != workflow", New: "def == nil"},
 	{Name: "diagram-lines-go-through-boxes", File: layoutFile, Func: "newLayout", Old: "at < depth[e[1]]; at++", New: "at < depth[e[0]]; at++"},
 	{Name: "diagram-boxes-overlap", File: layoutFile, Func: "layout.settle", Old: "(up[i] + down[i]) / 2", New: "wish[i]"},

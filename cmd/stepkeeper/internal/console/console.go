@@ -64,6 +64,7 @@ type server struct {
 	looked  looked
 	grouped grouped
 	dead    deadLooked
+	asked   asked
 }
 
 // file is an asset under a name that changes with its content.

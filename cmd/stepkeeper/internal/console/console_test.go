@@ -5,9 +5,11 @@ import (
 	"compress/gzip"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"html"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -18,6 +20,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/console"
+	"github.com/stepkeeper/stepkeeper/verify/stacktest"
 )
 
 func wants(t *testing.T, body string, texts ...string) {
@@ -573,4 +576,43 @@ func TestPagesAreSmall(t *testing.T) {
 			t.Errorf("%s has %d bytes", path, all)
 		}
 	}
+}
+
+// Orders that wait for an agent stand under its name, which their definition tells; that of a stack is in its table.
+func TestWaitingForAgents(t *testing.T) {
+	w := newWorld(t, nil)
+	w.slow.Store(true)
+	w.submit("order", "o-1", "o-2")
+	w.until("both wait for two steps of one agent", func() bool {
+		_, body := w.get("/waiting")
+		return strings.Contains(body, "order pack: 2</a>") && strings.Contains(body, "order charge: 2</a>")
+	})
+	_, body := w.get("/waiting")
+	wants(t, body, `<tr id="agent-shop"><td>shop</td><td class="number">2</td>`, `<a href="/orders?state=Processing&amp;step=pack&amp;workflow=order">order pack: 2</a>`,
+		`<tr id="wait-agent-order-pack-shop"><td><span class="kind agent"></span>an agent&#39;s reply</td><td>shop</td>`)
+	close(w.hold)
+
+	s := stacktest.New(t, stacktest.Memory())
+	open := func() string {
+		h := console.New(console.Options{Client: s.Client(), Name: "Shop", Program: "stepkeeper --stack Shop", Log: quiet})
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://127.0.0.1/waiting", nil)
+		page := httptest.NewRecorder()
+		h.ServeHTTP(page, r)
+		return page.Body.String()
+	}
+	for _, id := range []string{"s-1", "s-2", "s-3"} {
+		if _, err := s.Client().Submit(t.Context(), client.Order{ID: id, Workflow: "order", Content: map[string]string{"end": "never"}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.until("three orders of the stack wait", func() bool { return strings.Contains(open(), "order charge: 3</a>") })
+	wants(t, open(), `<tr id="agent-shop"><td>shop</td><td class="number">3</td>`, `<td>order</td><td>charge</td>`)
+	s.Parts.Definitions = unread{}
+	wants(t, open(), `<tr id="agent-"><td>not known</td><td class="number">3</td>`, `an agent&#39;s reply</td><td>not known</td>`)
+}
+
+type unread struct{}
+
+func (unread) Definition(context.Context, string) ([]byte, error) {
+	return nil, errors.New("AccessDenied")
 }

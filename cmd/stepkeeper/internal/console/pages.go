@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -282,6 +283,8 @@ func (n number) String() string {
 // waits groups what the orders under way wait for.
 type waits struct {
 	For, Workflow, Step string
+	Agent               string // that the step asks; "" of other kinds, and where it is not known
+	Asks                bool   // an agent
 	Count               int
 	Oldest              core.Time
 	Example             string
@@ -294,28 +297,98 @@ var waitTexts = map[string]string{
 	view.WaitChildren: "child orders", view.WaitUndo: "an undo",
 }
 
+// asked keeps the agents of the steps of definitions, by hash: they never change.
+type asked struct {
+	mu sync.Mutex
+	by map[string]map[string]string // by step
+}
+
+// agent is what a step of an order asks: a listing tells it only where the step has chosen one. Of a definition that cannot be read it
+// is not known; such are asked for once in a page.
+func (s *server) agent(ctx context.Context, missing map[string]bool, o *client.Summary, w *view.Wait) string {
+	if w.Agent != "" || o.Definition == "" || missing[o.Definition] {
+		return w.Agent
+	}
+	s.asked.mu.Lock()
+	defer s.asked.mu.Unlock()
+	if s.asked.by[o.Definition] == nil {
+		d, err := s.Client.Definition(ctx, o.Workflow, o.Definition)
+		if err != nil {
+			missing[o.Definition] = true
+			return ""
+		}
+		if s.asked.by == nil {
+			s.asked.by = map[string]map[string]string{}
+		}
+		agents := map[string]string{}
+		for i := range d.Steps {
+			agents[d.Steps[i].Name] = d.Steps[i].Agent
+		}
+		s.asked.by[o.Definition] = agents
+	}
+	return s.asked.by[o.Definition][w.Step]
+}
+
+// askers are the orders that wait for an agent, whatever their steps.
+type askers struct {
+	Agent   string // "": not known
+	Orders  int
+	Oldest  core.Time
+	Example string
+	Steps   []waits
+	last    string
+}
+
+// byAgent adds a wait to those of its agent.
+func byAgent(all map[string]*askers, agent string, o *client.Summary, w *view.Wait) {
+	a := all[agent]
+	if a == nil {
+		a = &askers{Agent: agent, Oldest: w.Since, Example: o.OrderID}
+		all[agent] = a
+	}
+	if a.last != o.OrderID { // an order has its waits together
+		a.Orders, a.last = a.Orders+1, o.OrderID
+	}
+	if w.Since < a.Oldest {
+		a.Oldest, a.Example = w.Since, o.OrderID
+	}
+}
+
+// open are the orders that have not ended.
+type open struct {
+	Waits  []waits
+	Agents []askers
+	Counts []number
+	Oldest core.Time
+}
+
 // underWay goes through the orders that have not ended.
-func (s *server) underWay(ctx context.Context) (all []waits, counts []number, oldest core.Time, err error) {
-	groups := map[[3]string]*waits{}
+func (s *server) underWay(ctx context.Context) (x open, err error) {
+	groups, agents, missing := map[[4]string]*waits{}, map[string]*askers{}, map[string]bool{}
 	for _, state := range []core.State{core.Processing, core.Compensating} {
 		n := number{State: state}
 		for o, err := range s.Client.List(ctx, client.Query{State: state, PageSize: mostCounted}) {
 			if err != nil {
-				return nil, nil, 0, err
+				return open{}, err
 			}
 			if n.N == mostCounted {
 				n.More = true
 				break
 			}
 			n.N++
-			if oldest == 0 || o.Created < oldest {
-				oldest = o.Created
+			if x.Oldest == 0 || o.Created < x.Oldest {
+				x.Oldest = o.Created
 			}
 			for _, w := range o.Waits {
-				key := [3]string{w.For, o.Workflow, w.Step}
+				agent, asks := "", w.For == view.WaitAgent || w.For == view.WaitRetry || w.For == view.WaitUndo
+				if asks {
+					agent = s.agent(ctx, missing, &o, &w)
+					byAgent(agents, agent, &o, &w)
+				}
+				key := [4]string{w.For, o.Workflow, w.Step, agent}
 				g := groups[key]
 				if g == nil {
-					g = &waits{For: w.For, Workflow: o.Workflow, Step: w.Step, Oldest: w.Since, Example: o.OrderID, Text: waitTexts[w.For]}
+					g = &waits{For: w.For, Workflow: o.Workflow, Step: w.Step, Agent: agent, Asks: asks, Oldest: w.Since, Example: o.OrderID, Text: waitTexts[w.For]}
 					g.Address = filter{State: string(state), Workflow: o.Workflow, Step: w.Step}.Address("")
 					groups[key] = g
 				}
@@ -325,25 +398,33 @@ func (s *server) underWay(ctx context.Context) (all []waits, counts []number, ol
 				}
 			}
 		}
-		counts = append(counts, n)
+		x.Counts = append(x.Counts, n)
 	}
 	for _, g := range groups {
-		all = append(all, *g)
+		x.Waits = append(x.Waits, *g)
 	}
-	slices.SortFunc(all, func(a, b waits) int {
-		return cmp.Or(cmp.Compare(a.For, b.For), cmp.Compare(b.Count, a.Count), cmp.Compare(a.Workflow, b.Workflow), cmp.Compare(a.Step, b.Step))
+	slices.SortFunc(x.Waits, func(a, b waits) int {
+		return cmp.Or(cmp.Compare(a.For, b.For), cmp.Compare(b.Count, a.Count), cmp.Compare(a.Workflow, b.Workflow), cmp.Compare(a.Step, b.Step), cmp.Compare(a.Agent, b.Agent))
 	})
-	return all, counts, oldest, nil
+	for _, name := range slices.Sorted(maps.Keys(agents)) {
+		a := agents[name]
+		for _, w := range x.Waits {
+			if w.Asks && w.Agent == name {
+				a.Steps = append(a.Steps, w)
+			}
+		}
+		x.Agents = append(x.Agents, *a)
+	}
+	return x, nil
 }
 
 func (s *server) waiting(ctx context.Context, _ *http.Request, _ *kept) (content, error) {
-	all, counts, _, err := s.underWay(ctx)
-	more := slices.ContainsFunc(counts, func(n number) bool { return n.More })
+	x, err := s.underWay(ctx)
 	return content{Title: "Waiting", Template: "waiting", Data: struct {
-		Waits []waits
-		More  bool
-		Most  int
-	}{all, more, mostCounted}}, err
+		open
+		More bool
+		Most int
+	}{x, slices.ContainsFunc(x.Counts, func(n number) bool { return n.More }), mostCounted}}, err
 }
 
 func (s *server) overview(ctx context.Context, _ *http.Request, _ *kept) (content, error) {
@@ -351,11 +432,11 @@ func (s *server) overview(ctx context.Context, _ *http.Request, _ *kept) (conten
 	if err != nil {
 		return content{}, err
 	}
-	_, counts, oldest, err := s.underWay(ctx)
+	under, err := s.underWay(ctx)
 	if err != nil {
 		return content{}, err
 	}
-	counts = append(counts, number{core.Error, count, more})
+	counts := append(under.Counts, number{core.Error, count, more})
 	unattended, unknown := s.Client.Unattended(ctx, "")
 	data := struct {
 		Counts     []number
@@ -366,7 +447,7 @@ func (s *server) overview(ctx context.Context, _ *http.Request, _ *kept) (conten
 		Schedules  []client.Schedule
 		Problems   []client.Workflow
 		Figures    figures
-	}{Counts: counts, Oldest: oldest, Incidents: inError[:min(len(inError), 5)], Unattended: unattended, Figures: figuresOf(s.Client.Statistics(ctx))}
+	}{Counts: counts, Oldest: under.Oldest, Incidents: inError[:min(len(inError), 5)], Unattended: unattended, Figures: figuresOf(s.Client.Statistics(ctx))}
 	if unknown != nil {
 		data.Unknown = unknown.Error()
 	}
