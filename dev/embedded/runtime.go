@@ -147,7 +147,7 @@ func instanceName() string {
 
 func (s *Runtime) start() {
 	receiving, stopReceiving := context.WithCancel(context.Background())
-	work, stopWork := context.WithCancel(context.Background())
+	work, stopWork := context.WithCancel(context.WithoutCancel(receiving))
 	s.receiving, s.work, s.working = stopReceiving, work, stopWork
 	consumers := map[string]int{port.Replies: replyConsumers, port.Control: controlConsumers, port.Tasks: taskConsumers}
 	for name, n := range consumers {

@@ -18,8 +18,6 @@ var equivalents = []equivalent{
 		"only the order in which missing queues are listed"},
 	{"shared/deployment", "reader.engine", `e.Queues = r.urls(VarQueues, true, "", port.Intake, port.Replies, port.Control, port.Quarantine)`, `e.Queues = r.urls(VarQueues, true, "", port.Intake, port.Replies, port.Quarantine, port.Control)`,
 		"only the order in which missing queues are listed"},
-	{"shared/awsclient", "Load", "c, err := config.LoadDefaultConfig(ctx, load...)", "c, err := config.LoadDefaultConfig(context.Background(), load...)",
-		"the environment and two files are read; nothing of that waits, or looks at the context"},
 	{"dev/embedded", "hub.watch", "ch := make(chan *core.Task, 1)", "ch := make(chan *core.Task, 2)", "each commit takes what waits before it sends, both under the lock: a second place is never used"},
 	{"dev/embedded", "consumer.run", "if !errors.Is(err, context.Canceled) {", "if !errors.Is(context.Canceled, err) {", "queues in memory answer the context's error itself, which wraps nothing"},
 }

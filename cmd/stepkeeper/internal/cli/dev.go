@@ -263,7 +263,7 @@ func (o *devOptions) tracer(ctx context.Context) (spans, error) {
 		return spans{}, failure.Wrap(err, failure.Usage, "correct --otlp", "spans cannot be sent")
 	}
 	return spans{t, func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
 		_ = t.Close(ctx) // spans that the collector does not take are lost
 	}}, nil
