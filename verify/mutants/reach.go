@@ -128,7 +128,7 @@ func (g *Gate) prepare(ctx context.Context, all []Mutant, overlay string) error 
 
 var (
 	runnable = regexp.MustCompile(`(?m)^(Test|Example|Fuzz)\w*$`)
-	took     = regexp.MustCompile(`(?m)^--- (PASS|SKIP): \S+ \(([0-9.]+)s\)`)
+	took     = regexp.MustCompile(`(?m)^( *)--- (PASS|SKIP): \S+ \(([0-9.]+)s\)`)
 	logged   = regexp.MustCompile(`(?m)^\s+\S+\.go:\d+: (.*)$`)
 )
 
@@ -182,13 +182,13 @@ func (s *suite) alone(ctx context.Context, t *test) {
 		t.why = "fails without a mutant: " + failed
 		return
 	}
-	if found := took.FindStringSubmatch(out); found != nil {
-		secs, _ := strconv.ParseFloat(found[2], 64) // matched as a number
-		t.took = time.Duration(secs * float64(time.Second))
-		if found[1] == "SKIP" {
+	for _, found := range took.FindAllStringSubmatch(out, -1) {
+		if found[1] == "" && found[2] == "SKIP" {
 			t.why = reason(out)
 			return
 		}
+		secs, _ := strconv.ParseFloat(found[3], 64)                     // matched as a number
+		t.took = max(t.took, time.Duration(secs*float64(time.Second))) // a test's own time is without that of its parallel parts
 	}
 	text, err := os.ReadFile(file)
 	if err != nil && !os.IsNotExist(err) {

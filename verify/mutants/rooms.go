@@ -46,7 +46,7 @@ var Rooms = []Room{
 	{Name: "message", Packages: []string{"shared/message", "shared/rawjson", "shared/lambdaevent"}, Tests: []string{"functions/scheduler", "functions/supervisor", "functions/agent/worker", "shared/sns", "dev/embedded"}},
 	{Name: "state", Packages: []string{"shared/state"}, Tests: []string{"dev/sqlite", "shared/dynamo", "functions/scheduler", "functions/internal/cloud", "functions/scheduler/bootstrap/wiring", "dev/embedded"}},
 	{Name: "view", Packages: []string{"shared/view"}, Tests: []string{"dev/api", "client/aws", cmd + "cli", "workflowtest"}},
-	{Name: "testing", Packages: []string{"workflowtest", "functions/agent/agenttest"}},
+	{Name: "testing", Packages: []string{"workflowtest", "functions/agent/agenttest"}, Tests: []string{"workflows", "examples/expense", "examples/kyc", "examples/shipments"}},
 	{Name: "infra", Packages: []string{"infra", "infra/build"}, Asked: "its tests need Node 20 and synthesize templates for minutes"},
 }
 
