@@ -2,8 +2,10 @@ package agenttest_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -159,6 +161,7 @@ type recorder struct {
 
 func (r *recorder) Helper()                      {}
 func (r *recorder) Errorf(f string, args ...any) { r.failed = fmt.Sprintf(f, args...) }
+func (r *recorder) Fatal(args ...any)            { r.failed = fmt.Sprint(args...); runtime.Goexit() }
 func (r *recorder) Logf(f string, args ...any)   { r.logged = fmt.Sprintf(f, args...) }
 
 func TestEarns(t *testing.T) {
@@ -180,6 +183,42 @@ func TestEarns(t *testing.T) {
 		}
 		if tt.says == "" && !strings.Contains(r.logged, "earns") {
 			t.Errorf("%s: logged %q", name, r.logged)
+		}
+	}
+}
+
+// What is wrong with the probe, the operations or the context gives no grade: it ends the test.
+func TestNothingToGrade(t *testing.T) {
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	o, err := agenttest.Attach(t.Context(), "kiosk")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer o.Close()
+	for want, spoil := range map[string]func(*agenttest.Probe, worker.Operations){
+		"needs Do and Effects":         func(p *agenttest.Probe, _ worker.Operations) { p.Do = "" },
+		"the probe needs Do and":       func(p *agenttest.Probe, _ worker.Operations) { p.Effects = nil },
+		"unexpected end of JSON input": func(p *agenttest.Probe, _ worker.Operations) { p.Input = json.RawMessage("{") },
+		"it has no operations":         func(_ *agenttest.Probe, ops worker.Operations) { clear(ops) },
+	} {
+		s := &shop{}
+		ops, probe := s.operations(), s.probe()
+		spoil(&probe, ops)
+		r, done := &recorder{TB: t}, make(chan struct{})
+		go func() { defer close(done); agenttest.Find(r, ops, probe) }()
+		if <-done; !strings.Contains(r.failed, want) {
+			t.Errorf("within this process: %s; want %q", r.failed, want)
+		}
+		ended := context.Canceled.Error()
+		if len(ops) > 0 {
+			_, err := o.Find(t.Context(), probe)
+			if ended = want; !strings.Contains(fmt.Sprint(err), want) {
+				t.Errorf("in a process of its own: %v; want %q", err, want)
+			}
+		}
+		if _, err := o.Find(over, probe); !strings.Contains(fmt.Sprint(err), ended) {
+			t.Errorf("where the context has ended: %v; want %s", err, ended)
 		}
 	}
 }

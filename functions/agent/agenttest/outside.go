@@ -48,18 +48,13 @@ const usualPatience = 30 * time.Second
 func Attach(ctx context.Context, name string) (*Outside, error) {
 	requests := port.Requests(name)
 	queues, err := memory.NewQueues(port.ClockFunc(time.Now), []memory.QueueConfig{{Name: requests}})
-	if err != nil {
-		return nil, err
+	var lc net.ListenConfig
+	listener, errListen := lc.Listen(ctx, "tcp", "127.0.0.1:0")
+	if err := errors.Join(err, errListen); err != nil {
+		return nil, fmt.Errorf("agenttest: %w", err)
 	}
 	o := &Outside{name: name, Patience: usualPatience}
-	if o.queue, err = queues.Queue(requests); err != nil {
-		return nil, err
-	}
-	var lc net.ListenConfig
-	listener, err := lc.Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, fmt.Errorf("agenttest: listen: %w", err)
-	}
+	o.queue, _ = queues.Queue(requests) // the one that was made
 	o.url = "http://" + listener.Addr().String()
 	o.server = &http.Server{ReadHeaderTimeout: 5 * time.Second, Handler: sqsproto.New(sqsproto.Config{
 		Queues: served{queues, requests},

@@ -253,6 +253,9 @@ func TestLateCalls(t *testing.T) {
 			if r := agenttest.Find(t, ops, probe); r.Grade != tt.grade || !strings.Contains(r.String(), tt.why) {
 				t.Errorf("found %s", r)
 			}
+			if mu.Lock(); delay != 0 {
+				t.Errorf("the service is left slow: %s", delay)
+			}
 		})
 	}
 }

@@ -56,16 +56,10 @@ func (a Agent) validate(deployed string) error {
 // NewWorker puts a worker together with the deployment's queues and, where it has one, its ledger
 // (P31).
 func NewWorker(c aws.Config, settings deployment.Agent, agent Agent, log *slog.Logger) (*worker.Worker, error) {
-	if err := agent.validate(settings.Name); err != nil {
-		return nil, err
-	}
 	queues := sqs.New(c, sqs.Config{URLs: settings.Queues})
 	replies, err := queues.Queue(port.Replies)
-	if err != nil {
-		return nil, err
-	}
-	quarantine, err := queues.Queue(port.Quarantine)
-	if err != nil {
+	quarantine, errQuarantine := queues.Queue(port.Quarantine)
+	if err := errors.Join(err, errQuarantine); err != nil {
 		return nil, err
 	}
 	config := worker.Config{

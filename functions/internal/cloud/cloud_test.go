@@ -16,6 +16,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
 	"github.com/stepkeeper/stepkeeper/shared/engine"
+	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/state"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
@@ -107,8 +108,14 @@ func TestWorkflowsThatCannotBeUsed(t *testing.T) {
 // open is the engine of a deployment whose AWS is a stub.
 func open(t *testing.T, current map[string]*core.Definition) (*awsstub.Stub, engine.Parts) {
 	t.Helper()
+	return openWith(t, current, "eu-central-1", "")
+}
+
+func openWith(t *testing.T, current map[string]*core.Definition, region, logGroup string) (*awsstub.Stub, engine.Parts) {
+	t.Helper()
 	s := awsstub.New(t)
 	lookup := s.Environment(map[string]string{
+		"AWS_REGION": region, "AWS_LAMBDA_LOG_GROUP_NAME": logGroup,
 		deployment.VarOrders: "orders", deployment.VarTasks: "tasks", deployment.VarDefinitions: "definitions", deployment.VarShards: "8",
 		deployment.VarAlerts: "arn:aws:sns:eu-central-1:1:alerts", deployment.VarReplyTo: s.Queues("shop"), "LAMBDA_TASK_ROOT": "/var/task",
 		deployment.VarQueues: s.Queues(port.Intake, port.Replies, port.Control, port.Quarantine, port.Requests("payment")),
@@ -157,6 +164,23 @@ func TestOpen(t *testing.T) {
 	const want = "GetItem definitions, GetItem orders, GetItem orders, GetItem tasks, GetItem tasks, Publish arn:aws:sns:eu-central-1:1:alerts, PutItem definitions, PutItem tasks, PutItem tasks, SendMessageBatch requests-payment"
 	if got != want {
 		t.Errorf("calls: %s; want %s", got, want)
+	}
+}
+
+// An alert leads to the log in the console of the Region's partition, where Lambda says which log it is.
+func TestLinkToTheLog(t *testing.T) {
+	for region, domain := range map[string]string{"eu-central-1": "console.aws.amazon.com", "cn-north-1": "console.amazonaws.cn", "us-gov-west-1": "console.amazonaws-us-gov.com"} {
+		for group, link := range map[string]string{"": "", "g": "https://" + region + "." + domain + "/cloudwatch/home?region=" + region + "#logsV2:log-groups/log-group/g/log-events$3FfilterPattern$3D$2522o-1$2522"} {
+			s, engine := openWith(t, nil, region, group)
+			if err := engine.Alerts.Raise(t.Context(), core.RaiseAlert{OrderID: "o-1"}); err != nil {
+				t.Fatal(err)
+			}
+			var byProtocol struct{ Default string }
+			var alert message.Alert
+			if err := errors.Join(json.Unmarshal([]byte(s.Published()[0]), &byProtocol), json.Unmarshal([]byte(byProtocol.Default), &alert)); alert.Logs != link {
+				t.Errorf("%s, group %q: %q, %v", region, group, alert.Logs, err)
+			}
+		}
 	}
 }
 

@@ -60,7 +60,7 @@ func telling(topic *sns.Topic, d deployment.Engine) func(context.Context, messag
 // logsOf is the page of CloudWatch's console with the lines of a log group that name an order. The console reads what stands
 // after the # as escaped twice, with $ for %.
 func logsOf(region, group, order string) string {
-	if region == "" || group == "" {
+	if group == "" {
 		return ""
 	}
 	domain := "console.aws.amazon.com"

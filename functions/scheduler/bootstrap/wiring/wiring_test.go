@@ -211,7 +211,17 @@ func TestGivenBack(t *testing.T) {
 			t.Errorf("%s: it comes again %+v", queue, back)
 		}
 	}
-	answer, err := f(context.Background(), events.SQSEvent{})
+	settings := variables(s, compiled(t)) // P39
+	settings[deployment.VarTokenKeys] = "arn:keys"
+	if f, err = wiring.New(s.Environment(settings), io.Discard, quiet); err != nil {
+		t.Fatal(err)
+	}
+	_ = s.Calls()
+	answer, err := f(context.Background(), event("intake", order))
+	if got := strings.Join(s.Calls(), ", "); err != nil || len(answer.BatchItemFailures) != 1 || got != "ChangeMessageVisibilityBatch intake, GetSecretValue arn:keys" {
+		t.Errorf("a secret that holds no keys of tokens: %+v %v, calls %s", answer, err, got)
+	}
+	answer, err = f(context.Background(), events.SQSEvent{})
 	if text, _ := json.Marshal(answer); err != nil || string(text) != `{"batchItemFailures":[]}` {
 		t.Errorf("an event without records: %s %v", text, err)
 	}

@@ -25,8 +25,11 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
+	"github.com/stepkeeper/stepkeeper/shared/dynamo"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/schedule"
+	"github.com/stepkeeper/stepkeeper/shared/workflow"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 	"github.com/stepkeeper/stepkeeper/verify/awsstub"
 )
@@ -257,5 +260,55 @@ func TestOrdersInError(t *testing.T) {
 	published := d.Published()
 	if len(published) != 1 || !strings.Contains(published[0], "--stack Shop/Engine show o-") {
 		t.Errorf("published %q", published)
+	}
+}
+
+// The order of a scheduled time that has passed goes to the intake queue; while that cannot be reached, it waits for the
+// next sweep. A function whose workflows cannot be read does not start.
+func TestScheduledOrders(t *testing.T) {
+	d := sweeping(t)
+	file, folder := filepath.Join(t.TempDir(), "nightly.yaml"), t.TempDir()
+	text := "workflow: nightly\nschedule: {cron: '* * * * *', catchUp: 1h}\nsteps:\n  pay: {agent: payment, operation: charge, timeout: 1s, onFailure: stop, pointOfNoReturn: true, grade: fenced}\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	def, problems := source.LoadFile(file, source.Options{})
+	data, err := workflow.Encode(def)
+	if err := errors.Join(problems.Err(), err, os.WriteFile(filepath.Join(folder, "nightly.json"), data, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	d.settings[deployment.VarWorkflows] = folder
+	c, err := wire.Environment(d.Environment(d.settings), wire.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	records := dynamo.New(dynamo.NewHandlerClient(c), dynamo.Tables{Tasks: "tasks"}, dynamo.Options{}).Schedules()
+	r, e, err := schedule.Load(t.Context(), records, "nightly")
+	r.Workflow, r.Cron, r.Overlap = "nightly", "* * * * *", core.OverlapSkip
+	r.Next = core.TimeOf(time.Now().Add(-30 * time.Minute).Truncate(time.Minute))
+	if err := errors.Join(err, r.Store(t.Context(), records, &e)); err != nil {
+		t.Fatal(err)
+	}
+	f, err := wiring.New(d.Environment(d.settings), io.Discard, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := schedule.OrderID("nightly", r.Next)
+	d.Fail("AmazonSQS.SendMessageBatch")
+	if err := f(t.Context(), nil); err == nil || !strings.Contains(err.Error(), id+" is started at the next sweep") {
+		t.Errorf("the intake queue cannot be reached: %v", err)
+	}
+	d.Allow("AmazonSQS.SendMessageBatch")
+	if err := f(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if sent := d.Sent("intake"); len(sent) != 1 || !strings.Contains(sent[0], id) {
+		t.Errorf("sent %q, want the order %s", sent, id)
+	}
+	if err := os.WriteFile(filepath.Join(folder, "bad.json"), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := wiring.New(d.Environment(d.settings), io.Discard, quiet); err == nil || !strings.Contains(err.Error(), "bad.json") {
+		t.Errorf("a workflow that cannot be read: %v", err)
 	}
 }
