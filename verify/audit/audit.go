@@ -75,38 +75,38 @@ func (a *auditor) ledger(s service, rows []row) {
 	}
 	keys := map[string]*keyState{}
 	for _, r := range rows {
-		k := keys[r.key]
+		k := keys[r.Key]
 		if k == nil {
 			k = &keyState{}
-			keys[r.key] = k
+			keys[r.Key] = k
 		}
-		switch r.kind {
+		switch r.Kind {
 		case "do":
 			a.result.Effects++
 			k.dos++
 			k.open = append(k.open, r)
 			if s.knowsKeys && k.dos == 2 {
-				a.violation(r.key, s.name, s.effect+" made twice under one key", "at most 1", "a second one")
+				a.violation(r.Key, s.name, s.effect+" made twice under one key", "at most 1", "a second one")
 			}
 			if k.fenced {
-				a.violation(r.key, s.name, s.effect+" after its key was undone", "none", "one")
+				a.violation(r.Key, s.name, s.effect+" after its key was undone", "none", "one")
 			}
 		case "undo":
 			a.result.Reversals++
 			if len(k.open) == 0 {
-				a.violation(r.key, s.name, "reversal without a "+s.effect, "a "+s.effect+" before it", "none")
+				a.violation(r.Key, s.name, "reversal without a "+s.effect, "a "+s.effect+" before it", "none")
 				break
 			}
 			last := k.open[len(k.open)-1]
 			k.open = k.open[:len(k.open)-1]
-			if last.amount != r.amount || last.unit != r.unit {
-				a.violation(r.key, s.name, "reversal of another amount", measure(last.amount, last.unit), measure(r.amount, r.unit))
+			if last.Amount != r.Amount || last.Unit != r.Unit {
+				a.violation(r.Key, s.name, "reversal of another amount", measure(last.Amount, last.Unit), measure(r.Amount, r.Unit))
 			}
 			k.fenced = s.fences
 		case "fence":
 			k.fenced = true
 		default:
-			a.violation(r.key, s.name, "row of an unknown kind", "do, undo or fence", r.kind)
+			a.violation(r.Key, s.name, "row of an unknown kind", "do, undo or fence", r.Kind)
 		}
 	}
 }
@@ -114,8 +114,8 @@ func (a *auditor) ledger(s service, rows []row) {
 // accounts holds stock and cards to the rows that moved them.
 func (a *auditor) accounts(s service, accounts []account) {
 	for _, c := range accounts {
-		if c.opened-c.balance != c.moved {
-			a.violation(c.name, s.name, "balance does not follow from the rows", fmt.Sprint(c.opened-c.moved), fmt.Sprint(c.balance))
+		if c.Opened-c.Balance != c.Moved {
+			a.violation(c.Name, s.name, "balance does not follow from the rows", fmt.Sprint(c.Opened-c.Moved), fmt.Sprint(c.Balance))
 		}
 	}
 }
@@ -132,25 +132,25 @@ type standing struct {
 func (a *auditor) net(s service, rows []row) map[string]standing {
 	net := map[string]standing{}
 	for _, r := range rows {
-		id, ok := orderOf(r.key)
+		id, ok := orderOf(r.Key)
 		if !ok {
-			a.violation(r.key, s.name, "key of another form", "<order>/<run>/<step>", fmt.Sprintf("%q", r.key))
+			a.violation(r.Key, s.name, "key of another form", "<order>/<run>/<step>", fmt.Sprintf("%q", r.Key))
 			continue
 		}
 		if _, known := a.orders[id]; !known {
-			a.violation(id, s.name, r.kind+" for an order that was not submitted", "none", r.kind+" of "+measure(r.amount, r.unit))
+			a.violation(id, s.name, r.Kind+" for an order that was not submitted", "none", r.Kind+" of "+measure(r.Amount, r.Unit))
 			continue
 		}
 		n := net[id]
 		n.rows++
-		switch r.kind {
+		switch r.Kind {
 		case "do":
 			n.dos++
 			n.effect++
 			n.open = append(n.open, r)
 		case "undo":
 			n.effect--
-			n.open = without(n.open, r.key)
+			n.open = without(n.open, r.Key)
 		}
 		net[id] = n
 	}
@@ -160,7 +160,7 @@ func (a *auditor) net(s service, rows []row) map[string]standing {
 // without takes the newest open row of a key away.
 func without(open []row, key string) []row {
 	for i := len(open) - 1; i >= 0; i-- {
-		if open[i].key == key {
+		if open[i].Key == key {
 			return append(open[:i:i], open[i+1:]...)
 		}
 	}
@@ -196,8 +196,8 @@ func (a *auditor) order(s service, o Order, n standing) {
 	}
 	amount, unit := s.amount(o)
 	for _, r := range n.open {
-		if r.amount != amount || r.unit != unit {
-			a.violation(o.ID, s.name, s.effect+" of another amount", measure(amount, unit), measure(r.amount, r.unit))
+		if r.Amount != amount || r.Unit != unit {
+			a.violation(o.ID, s.name, s.effect+" of another amount", measure(amount, unit), measure(r.Amount, r.Unit))
 		}
 	}
 }

@@ -3,6 +3,7 @@ package audit
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -14,17 +15,16 @@ import (
 
 // row is one line of a ledger, in the order of writing.
 type row struct {
-	seq    int64
-	kind   string // do, undo, fence
-	key    string
-	amount int64
-	unit   string
+	Kind   string // do, undo, fence
+	Key    string
+	Amount int64
+	Unit   string
 }
 
 // account is stock or a card; moved is what the rows say was taken from it, net.
 type account struct {
-	name                   string
-	opened, balance, moved int64
+	Name                   string
+	Opened, Balance, Moved int64
 }
 
 // book is a service's ledger as read.
@@ -34,59 +34,28 @@ type book struct {
 }
 
 func readBook(ctx context.Context, path string) (b book, err error) {
-	absolute, err := filepath.Abs(path)
-	if err != nil {
-		return b, err
-	}
+	absolute, _ := filepath.Abs(path) // where there is no working directory, it cannot be read either
 	file := url.URL{Scheme: "file", Path: filepath.ToSlash(absolute), RawQuery: "mode=ro&_pragma=query_only(1)"}
-	db, err := sql.Open("sqlite", file.String())
+	db, _ := sql.Open("sqlite", file.String()) // the driver is there
+	err = errors.Join(read(ctx, db, &b.rows, `SELECT json_object('kind', kind, 'key', key, 'amount', amount, 'unit', unit) AS line FROM ledger ORDER BY seq`),
+		read(ctx, db, &b.accounts, `
+		SELECT json_object('name', a.name, 'opened', a.opened, 'balance', a.balance,
+		       'moved', COALESCE(SUM(CASE l.kind WHEN 'do' THEN p.quantity WHEN 'undo' THEN -p.quantity END), 0)) AS line
+		FROM accounts a LEFT JOIN parts p ON p.account = a.name LEFT JOIN ledger l ON l.seq = p.seq
+		GROUP BY a.name ORDER BY a.name`), db.Close())
 	if err != nil {
-		return b, fmt.Errorf("open ledger %s: %w", path, err)
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	if b.rows, err = readRows(ctx, db); err != nil {
 		return b, fmt.Errorf("read ledger %s: %w", path, err)
-	}
-	if b.accounts, err = readAccounts(ctx, db); err != nil {
-		return b, fmt.Errorf("read accounts of %s: %w", path, err)
 	}
 	return b, nil
 }
 
-func readRows(ctx context.Context, db *sql.DB) (found []row, err error) {
-	rows, err := db.QueryContext(ctx, `SELECT seq, kind, key, amount, unit FROM ledger ORDER BY seq`)
-	if err != nil {
-		return nil, err
+// read reads the lines of a query, each a JSON object.
+func read(ctx context.Context, db *sql.DB, into any, lines string) error {
+	var text []byte
+	if err := db.QueryRowContext(ctx, `SELECT json_group_array(json(line)) FROM (`+lines+`)`).Scan(&text); err != nil {
+		return err
 	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	for rows.Next() {
-		var r row
-		if err := rows.Scan(&r.seq, &r.kind, &r.key, &r.amount, &r.unit); err != nil {
-			return nil, err
-		}
-		found = append(found, r)
-	}
-	return found, rows.Err()
-}
-
-func readAccounts(ctx context.Context, db *sql.DB) (found []account, err error) {
-	rows, err := db.QueryContext(ctx, `
-		SELECT a.name, a.opened, a.balance,
-		       COALESCE(SUM(CASE l.kind WHEN 'do' THEN p.quantity WHEN 'undo' THEN -p.quantity END), 0)
-		FROM accounts a LEFT JOIN parts p ON p.account = a.name LEFT JOIN ledger l ON l.seq = p.seq
-		GROUP BY a.name ORDER BY a.name`)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	for rows.Next() {
-		var a account
-		if err := rows.Scan(&a.name, &a.opened, &a.balance, &a.moved); err != nil {
-			return nil, err
-		}
-		found = append(found, a)
-	}
-	return found, rows.Err()
+	return json.Unmarshal(text, into)
 }
 
 // orderOf takes an idempotency key apart: <order>/<run>/<step>.
