@@ -38,7 +38,7 @@ func newContexts(t *testing.T, name string, text any) (places []string) {
 	}
 	type extent struct{ from, to token.Pos }
 	var having []extent // where there is a context
-	var end token.Pos // of the declaration on the package's level
+	var end token.Pos   // of the declaration on the package's level
 	ast.Inspect(file, func(n ast.Node) bool {
 		if d, ok := n.(ast.Decl); ok && d.End() > end {
 			end = d.End()
