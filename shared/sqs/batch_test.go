@@ -170,6 +170,9 @@ func TestTimes(t *testing.T) {
 		t.Errorf("asked\n%q, want\n%q", seen, want)
 	}
 	for _, d := range []time.Duration{-time.Second, port.MaxVisibility + time.Second} {
+		if _, err := q.Receive(ctx, 1, 0, d); err == nil || len(seen) != len(want) {
+			t.Errorf("received for %s: %v, asked %q", d, err, seen[len(want):])
+		}
 		if err := q.Extend(ctx, "r", d); err == nil || len(seen) != len(want) {
 			t.Errorf("extended by %s: %v, asked %q", d, err, seen[len(want):])
 		}

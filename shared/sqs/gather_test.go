@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -105,6 +106,34 @@ func TestGatherLingersNoLonger(t *testing.T) {
 	if len(q.sends) != 2 {
 		t.Errorf("sent as %v", q.sends)
 	}
+}
+
+// A sender waits until the last of those that may send has ended, or for the linger: its own, and not an earlier one's.
+func TestGatherWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := &counted{}
+		g := sqs.Gather(q, time.Second)
+		sent := func(after time.Duration, want int) {
+			t.Helper()
+			time.Sleep(after)
+			synctest.Wait()
+			q.mu.Lock()
+			defer q.mu.Unlock()
+			if len(q.sends) != want {
+				t.Errorf("sent as %v, want %d", q.sends, want)
+			}
+		}
+		g.Begin()
+		g.Begin()
+		go g.Send(t.Context(), text("first"))
+		sent(500*time.Millisecond, 0)
+		g.End()
+		sent(0, 1)
+		g.Begin()
+		go g.Send(t.Context(), text("second"))
+		sent(999*time.Millisecond, 1)
+		sent(time.Millisecond, 2)
+	})
 }
 
 // What is sent for several does not end with the context of one; the first one's deadline counts.

@@ -2,7 +2,6 @@ package sqs
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
-	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
@@ -45,7 +43,7 @@ func New(c aws.Config, config Config) *Queues {
 
 var namePattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,80}$`)
 
-// Queue answers a *Queue. The first time it may ask SQS for the address: ErrUnavailable if that fails.
+// Queue answers a *Queue. The first time it may ask SQS for the address: ErrUnavailable if that fails for now.
 func (q *Queues) Queue(name string) (port.Queue, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -70,11 +68,8 @@ func (q *Queues) address(name string) (string, error) {
 		return "", fmt.Errorf("queue %.100q: %w", name, port.ErrNotFound)
 	}
 	out, err := q.client.GetQueueUrl(context.Background(), &sqs.GetQueueUrlInput{QueueName: &full})
-	if missing := (*types.QueueDoesNotExist)(nil); errors.As(err, &missing) {
-		return "", fmt.Errorf("queue %q: %w", name, port.ErrNotFound)
-	}
 	if err != nil {
-		return "", fmt.Errorf("queue %q: looking up its address: %w", name, unavailable(err))
+		return "", fmt.Errorf("queue %q: looking up its address: %w", name, meaning(err))
 	}
 	return aws.ToString(out.QueueUrl), nil
 }

@@ -67,42 +67,51 @@ func TestContract(t *testing.T) {
 		})
 }
 
-// What SQS answers, and what it means here.
+// What SQS answers to any call, or that it does not, and what it means here. No error is lost, and each names its queue.
 func TestErrors(t *testing.T) {
 	local(t)
-	for code, tt := range map[string]struct {
-		status int
-		want   error
-	}{
-		"com.amazonaws.sqs#ReceiptHandleIsInvalid": {400, port.ErrReceipt},
-		"com.amazonaws.sqs#MessageNotInflight":     {400, port.ErrReceipt},
-		"com.amazonaws.sqs#InvalidParameterValue":  {400, port.ErrReceipt},
-		"com.amazonaws.sqs#QueueDoesNotExist":      {400, port.ErrNotFound},
-		"com.amazonaws.sqs#RequestThrottled":       {400, port.ErrUnavailable},
-		"com.amazonaws.sqs#InternalFailure":        {500, port.ErrUnavailable},
-		"com.amazonaws.sqs#AccessDeniedException":  {403, nil},
-		"com.amazonaws.sqs#BatchRequestTooLong":    {400, port.ErrTooLarge},
-		"com.amazonaws.sqs#OverLimit":              {400, port.ErrUnavailable},
-		"com.amazonaws.sqs#UnsupportedOperation":   {400, nil},
-	} {
-		q, err := connect(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Type", "application/x-amz-json-1.0")
-			w.WriteHeader(tt.status)
-			_, _ = fmt.Fprintf(w, `{"__type":%q,"message":"no"}`, code)
-		}), sqs.Config{URLs: map[string]string{"replies": "http://127.0.0.1/000000000000/replies"}}).Queue("replies")
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, depth := q.Depth(context.Background())
-		_, receive := q.Receive(context.Background(), 1, 0, time.Second)
-		for what, err := range map[string]error{"depth": depth, "receive": receive, "extend": q.Extend(context.Background(), "r", time.Second)} {
-			for _, sentinel := range []error{port.ErrReceipt, port.ErrNotFound, port.ErrUnavailable, port.ErrTooLarge} {
-				if errors.Is(err, sentinel) != errors.Is(tt.want, sentinel) {
-					t.Errorf("%s: %v is %v: %v", code, err, sentinel, errors.Is(err, sentinel))
+	meanings := map[error][]string{
+		port.ErrReceipt:  {"ReceiptHandleIsInvalid", "MessageNotInflight", "AWS.SimpleQueueService.MessageNotInflight", "InvalidParameterValue"},
+		port.ErrNotFound: {"QueueDoesNotExist", "AWS.SimpleQueueService.NonExistentQueue"},
+		port.ErrTooLarge: {"BatchRequestTooLong", "AWS.SimpleQueueService.BatchRequestTooLong"},
+		port.ErrUnavailable: {"InternalFailure", "RequestThrottled", "ThrottlingException", "Throttling", "TooManyRequestsException", "KmsThrottled", "OverLimit",
+			"no answer"},
+		nil: {"AccessDenied", "AccessDeniedException", "InvalidClientTokenId", "UnrecognizedClientException", "SignatureDoesNotMatch", "UnsupportedOperation"},
+	}
+	for meaning, codes := range meanings {
+		for _, code := range codes {
+			queues := connect(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				if code == "no answer" {
+					panic(http.ErrAbortHandler)
 				}
+				w.Header().Set("Content-Type", "application/x-amz-json-1.0")
+				w.WriteHeader(http.StatusBadRequest)
+				_, _ = fmt.Fprintf(w, `{"__type":"com.amazonaws.sqs#%s","message":"no"}`, code)
+			}), sqs.Config{LookUp: true, URLs: map[string]string{"replies": "http://127.0.0.1/1/replies", "intake": "http://127.0.0.1/1/in", "intake-high": "http://127.0.0.1/1/high"}})
+			replies, err := queues.Queue("replies")
+			if err != nil {
+				t.Fatal(err)
 			}
-			if err == nil || !strings.Contains(err.Error(), `queue "replies": `+what) {
-				t.Errorf("%s: %v", code, err)
+			intake, _ := queues.Queue("intake")
+			ctx := t.Context()
+			_, depth := replies.Depth(ctx)
+			_, receive := replies.Receive(ctx, 1, 0, time.Second)
+			_, address := queues.Queue("other")
+			_, list := queues.List(ctx, "")
+			for what, err := range map[string]error{
+				`queue "replies": depth: `: depth, `queue "replies": receive: `: receive, `queue "replies": delete: `: replies.Delete(ctx, []string{"r"})[0],
+				`queue "replies": extend: `: errors.Join(replies.Extend(ctx, "r", port.MaxVisibility), port.Extend(ctx, replies, []port.Extension{{Receipt: "r"}})[0]),
+				`queue "replies": send: `:   replies.Send(ctx, text("{}"))[0], `queue "intake": send: `: intake.Send(ctx, []port.Message{{Body: []byte("{}"), High: true}})[0],
+				`queue "other": looking up its address: `: address, "listing the queues: ": list,
+			} {
+				for sentinel := range meanings {
+					if sentinel != nil && errors.Is(err, sentinel) != (sentinel == meaning) {
+						t.Errorf("%s is %v: %v", code, sentinel, err)
+					}
+				}
+				if err == nil || strings.Count(err.Error(), what) != strings.Count(err.Error(), "\n")+1 {
+					t.Errorf("%s: %v, want %s", code, err, what)
+				}
 			}
 		}
 	}

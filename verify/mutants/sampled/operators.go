@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"go/ast"
+	"go/constant"
 	"go/token"
 	"go/types"
 	"regexp"
@@ -206,10 +207,21 @@ func (f *finder) arguments(call *ast.CallExpr) {
 			continue
 		}
 		b := call.Args[i-1]
-		if types.Identical(types.Default(t), types.Default(f.info.TypeOf(b))) && f.of(a) != f.of(b) {
+		if types.Identical(types.Default(t), types.Default(f.info.TypeOf(b))) && f.of(a) != f.of(b) && !f.linted(call, a) && !f.linted(call, b) {
 			f.add("arguments", b, a, f.of(a)+", "+f.of(b))
 		}
 	}
+}
+
+// linted reports an argument that the linters of every change hold to its place: the format of a call (govet's printf, which go
+// test runs too), and another package's error that errors.Is compares with (staticcheck's SA1032).
+func (f *finder) linted(call *ast.CallExpr, a ast.Expr) bool {
+	if v := f.info.Types[a].Value; v != nil {
+		signature, ok := f.info.TypeOf(call.Fun).(*types.Signature)
+		return ok && signature.Variadic() && v.Kind() == constant.String && strings.Contains(constant.StringVal(v), "%")
+	}
+	_, selected := a.(*ast.SelectorExpr)
+	return selected && f.of(call.Fun) == "errors.Is"
 }
 
 var errorType = types.Universe.Lookup("error").Type()
