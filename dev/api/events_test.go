@@ -41,7 +41,9 @@ func (r *rig) follow(id string, after int64, count int) []view.Task {
 		}
 		tasks = append(tasks, v)
 	}
-	r.doc.check(r.T, "GET", "/v1/orders/"+id+"/events", answer{resp.StatusCode, resp.Header, all.Bytes()})
+	a := answer{resp.StatusCode, resp.Header, all.Bytes()}
+	r.doc.check(r.T, "GET", "/v1/orders/"+id+"/events", a)
+	r.tell("GET", "/v1/orders/"+id+"/events", "", a)
 	return tasks
 }
 
@@ -122,5 +124,32 @@ func TestServeDrains(t *testing.T) {
 	}
 	if _, err := in.ReadString(0); err == nil || errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("the stream of events goes on: %v", err)
+	}
+}
+
+// A request that does not end with the process is cut off, which is said.
+func TestServeCutsOff(t *testing.T) {
+	t.Parallel()
+	ln, err := api.Listen("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		if resp, err := http.Get("http://" + ln.Addr().String()); err == nil {
+			resp.Body.Close()
+			t.Error("it was answered")
+		}
+	}()
+	err = api.Serve(ctx, ln, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		stop()
+		<-r.Context().Done()
+		close(ended)
+		panic(http.ErrAbortHandler)
+	}))
+	<-ended
+	if err == nil || !strings.Contains(err.Error(), "some requests to "+ln.Addr().String()+" had to be cut off after 3s") {
+		t.Errorf("%v", err)
 	}
 }

@@ -58,8 +58,8 @@ func Serve(ctx context.Context, ln net.Listener, h http.Handler) error {
 	defer stop()
 	err := s.Shutdown(limit)
 	cancel()
-	if errors.Is(err, context.DeadlineExceeded) {
-		return errors.Join(fmt.Errorf("some requests to %s had to be cut off after %v", ln.Addr(), drainTimeout), s.Close())
+	if err != nil {
+		err = errors.Join(fmt.Errorf("some requests to %s had to be cut off after %v: %w", ln.Addr(), drainTimeout, err), s.Close())
 	}
 	return err
 }

@@ -3,12 +3,17 @@ package sqsproto_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"os"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,58 +21,79 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 )
 
-// TestErrorsOnTheWire: what SDKs read of an error, byte for byte where it matters.
+var update = flag.Bool("update", false, "write the golden file anew")
+
+var random = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f-]{27}`)
+
+// TestErrorsOnTheWire: what SDKs read of an error, byte for byte as it was.
 func TestErrorsOnTheWire(t *testing.T) {
 	r := newRig(t)
 	const json10 = "application/x-amz-json-1.0"
-	type answer struct {
-		name, target, contentType, body string
-		status                          int
-		typ, query                      string
+	type request struct{ name, target, contentType, body string }
+	const replies, intake = `{"QueueUrl":"http://x/000000000000/replies",`, `{"QueueUrl":"http://x/000000000000/intake",`
+	cases := []request{
+		{"unknown queue", "AmazonSQS.SendMessage", json10, `{"QueueUrl":"http://x/000000000000/none","MessageBody":"x"}`},
+		{"no queue", "AmazonSQS.ReceiveMessage", json10, `{}`},
+		{"no JSON", "AmazonSQS.SendMessage", json10, `{"QueueUrl":`},
+		{"wrong type", "AmazonSQS.SendMessage", json10, `{"QueueUrl":7}`},
+		{"nested deep", "AmazonSQS.SendMessage", json10, strings.Repeat(`[`, 10_001)},
+		{"one level too deep", "AmazonSQS.SendMessage", json10, replies + `"MessageBody":"x","Later":` + strings.Repeat(`[`, 64) + strings.Repeat(`]`, 64) + `}`},
+		{"unknown operation", "AmazonSQS.CreateQueue", json10, `{}`},
+		{"other service", "DynamoDB_20120810.PutItem", json10, `{}`},
+		{"query protocol", "AmazonSQS.SendMessage", "application/x-www-form-urlencoded", `Action=SendMessage`},
+		{"too large", "AmazonSQS.SendMessage", json10, strings.Repeat(" ", 3<<20)},
+		{"polled for too long", "AmazonSQS.ReceiveMessage", json10, replies + `"WaitTimeSeconds":21}`},
+		{"a sink polled for too long", "AmazonSQS.ReceiveMessage", json10, intake + `"WaitTimeSeconds":21}`},
+		{"too many at once", "AmazonSQS.ReceiveMessage", json10, replies + `"MaxNumberOfMessages":11}`},
+		{"delayed for too long", "AmazonSQS.SendMessage", json10, replies + `"MessageBody":"x","DelaySeconds":901}`},
+		{"delayed at a sink", "AmazonSQS.SendMessage", json10, intake + `"MessageBody":"x","DelaySeconds":1}`},
+		{"hidden for too long", "AmazonSQS.ChangeMessageVisibility", json10, replies + `"ReceiptHandle":"r","VisibilityTimeout":43201}`},
+		{"another's receipt", "AmazonSQS.DeleteMessage", json10, replies + `"ReceiptHandle":"r"}`},
 	}
-	cases := []answer{
-		{"unknown queue", "AmazonSQS.SendMessage", json10, `{"QueueUrl":"http://x/000000000000/none","MessageBody":"x"}`,
-			400, "com.amazonaws.sqs#QueueDoesNotExist", "AWS.SimpleQueueService.NonExistentQueue;Sender"},
-		{"no queue", "AmazonSQS.ReceiveMessage", json10, `{}`, 400, "com.amazonaws.sqs#MissingParameter", "MissingParameter;Sender"},
-		{"no JSON", "AmazonSQS.SendMessage", json10, `{"QueueUrl":`, 400, "com.amazonaws.sqs#InvalidParameterValue", "InvalidParameterValue;Sender"},
-		{"wrong type", "AmazonSQS.SendMessage", json10, `{"QueueUrl":7}`, 400, "com.amazonaws.sqs#InvalidParameterValue", "InvalidParameterValue;Sender"},
-		{"nested deep", "AmazonSQS.SendMessage", json10, strings.Repeat(`[`, 10_001), 400, "com.amazonaws.sqs#InvalidParameterValue", "InvalidParameterValue;Sender"},
-		{"one level too deep", "AmazonSQS.SendMessage", json10, `{"QueueUrl":"http://x/000000000000/replies","MessageBody":"x","Later":` + strings.Repeat(`[`, 64) + strings.Repeat(`]`, 64) + `}`,
-			400, "com.amazonaws.sqs#InvalidParameterValue", "InvalidParameterValue;Sender"},
-		{"unknown operation", "AmazonSQS.CreateQueue", json10, `{}`, 400, "com.amazonaws.sqs#UnsupportedOperation", "AWS.SimpleQueueService.UnsupportedOperation;Sender"},
-		{"other service", "DynamoDB_20120810.PutItem", json10, `{}`, 400, "com.amazonaws.sqs#UnsupportedOperation", "AWS.SimpleQueueService.UnsupportedOperation;Sender"},
-		{"query protocol", "AmazonSQS.SendMessage", "application/x-www-form-urlencoded", `Action=SendMessage`, 400, "com.amazonaws.sqs#InvalidParameterValue", "InvalidParameterValue;Sender"},
-		{"too large", "AmazonSQS.SendMessage", json10, strings.Repeat(" ", 3<<20), 413, "com.amazonaws.sqs#BatchRequestTooLong", "AWS.SimpleQueueService.BatchRequestTooLong;Sender"},
+	for _, n := range []int{10, 11} { // a message may have 10
+		attributes := map[string]map[string]string{}
+		for i := range n {
+			attributes[fmt.Sprint("a", i)] = map[string]string{"DataType": "String", "StringValue": "v"}
+		}
+		text, _ := json.Marshal(attributes)
+		cases = append(cases, request{fmt.Sprintf("%d attributes", n), "AmazonSQS.SendMessage", json10, replies + `"MessageBody":"x","MessageAttributes":` + string(text) + `}`})
 	}
 	const elsewhere = `{"QueueUrl":"http://x/000000000000/none","QueueName":"none","MessageBody":"x","ReceiptHandle":"r","VisibilityTimeout":1,"Entries":[{"Id":"a","MessageBody":"x","ReceiptHandle":"r","VisibilityTimeout":1}]}`
 	for _, operation := range []string{"GetQueueUrl", "GetQueueAttributes", "SendMessage", "SendMessageBatch", "ReceiveMessage", "DeleteMessage", "DeleteMessageBatch", "ChangeMessageVisibility", "ChangeMessageVisibilityBatch"} {
 		target := "AmazonSQS." + operation
-		cases = append(cases,
-			answer{"torn " + operation, target, json10, `{"Queue`, 400, "com.amazonaws.sqs#InvalidParameterValue", "InvalidParameterValue;Sender"},
-			answer{"empty " + operation, target, json10, `{}`, 400, "com.amazonaws.sqs#MissingParameter", "MissingParameter;Sender"},
-			answer{operation + " of no queue", target, json10, elsewhere, 400, "com.amazonaws.sqs#QueueDoesNotExist", "AWS.SimpleQueueService.NonExistentQueue;Sender"})
+		cases = append(cases, request{"torn " + operation, target, json10, `{"Queue`}, request{"empty " + operation, target, json10, `{}`}, request{operation + " of no queue", target, json10, elsewhere})
+		if !strings.HasSuffix(operation, "Batch") {
+			continue
+		}
+		for entries, name := range map[string]string{``: "no", `{"Id":"a"},{"Id":"a"}`: "a repeated", `{"Id":"a b"}`: "a misnamed", `{"Id":"a","ReceiptHandle":"r","VisibilityTimeout":43201}`: "a poor", strings.Repeat(`{"Id":"a"},`, 10) + `{}`: "eleven"} {
+			cases = append(cases, request{operation + " of " + name + " entry", target, json10, replies + `"Entries":[` + entries + `]}`})
+		}
 	}
-	for _, tt := range cases {
-		t.Run(tt.name, func(t *testing.T) {
-			req, _ := http.NewRequest("POST", r.url, strings.NewReader(tt.body))
-			req.Header.Set("X-Amz-Target", tt.target)
-			req.Header.Set("Content-Type", tt.contentType)
-			resp, err := http.DefaultClient.Do(req)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer resp.Body.Close()
-			var e struct {
-				Type    string `json:"__type"`
-				Message string `json:"message"`
-			}
-			if err := json.NewDecoder(resp.Body).Decode(&e); err != nil {
-				t.Fatal(err)
-			}
-			if resp.StatusCode != tt.status || e.Type != tt.typ || e.Message == "" || resp.Header.Get("x-amzn-query-error") != tt.query {
-				t.Errorf("%d %+v %q", resp.StatusCode, e, resp.Header.Get("x-amzn-query-error"))
-			}
-		})
+	var told []string
+	for _, c := range cases {
+		req, _ := http.NewRequest("POST", r.url, strings.NewReader(c.body))
+		req.Header.Set("X-Amz-Target", c.target)
+		req.Header.Set("Content-Type", c.contentType)
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(resp.Body)
+		if err := errors.Join(err, resp.Body.Close()); err != nil {
+			t.Fatal(err)
+		}
+		told = append(told, fmt.Sprintf("%s: %d %s\n%s\n", c.name, resp.StatusCode, resp.Header.Get("x-amzn-query-error"), random.ReplaceAll(body, []byte("…"))))
+	}
+	slices.Sort(told)
+	const file = "testdata/errors.txt"
+	got := strings.Join(told, "")
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want, err := os.ReadFile(file); err != nil || string(want) != got {
+		t.Errorf("not as in %s, %v; go test -update writes it anew:\n%s", file, err, got)
 	}
 }
 
