@@ -278,9 +278,7 @@ func (l *DeadLetter) identify() {
 		return
 	}
 	l.Kind, l.OrderID, l.Step, l.Attempt = k.kind(), k.OrderID, k.Step, k.Attempt
-	if l.OrderID == "" {
-		l.OrderID = k.Task
-	}
+	l.OrderID = cmp.Or(l.OrderID, k.Task)
 }
 
 var errTicks = errors.New("it is a tick of the schedule, and the next one does the same work: discard it")

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -114,9 +115,7 @@ func (c *Client) handle(ctx context.Context, action string, h Handling) error {
 	if err != nil {
 		return err
 	}
-	if h.Rate == 0 {
-		h.Rate = RedriveRate
-	}
+	h.Rate = cmp.Or(h.Rate, RedriveRate)
 	apart := time.Duration(float64(time.Second) / h.Rate)
 	x := &handling{Handling: h, c: c, q: q, action: action, began: time.Now(), left: map[string]bool{}, pace: time.NewTicker(apart)}
 	defer x.pace.Stop()

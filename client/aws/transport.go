@@ -1,6 +1,7 @@
 package aws
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -81,18 +82,10 @@ const Patience = 5 * time.Minute
 
 // Over makes a client of the parts.
 func Over(p Parts, opts ...client.Option) *client.Client {
-	if p.Poll <= 0 {
-		p.Poll = firstPause
-	}
-	if p.Patience <= 0 {
-		p.Patience = Patience
-	}
-	if p.Unattended <= 0 {
-		p.Unattended = unattendedAfter
-	}
-	if p.LookTimeout <= 0 {
-		p.LookTimeout = lookTimeout
-	}
+	p.Poll = cmp.Or(p.Poll, firstPause)
+	p.Patience = cmp.Or(p.Patience, Patience)
+	p.Unattended = cmp.Or(p.Unattended, unattendedAfter)
+	p.LookTimeout = cmp.Or(p.LookTimeout, lookTimeout)
 	return client.Over(&transport{Parts: p, queued: newQueued()}, opts...)
 }
 
@@ -273,9 +266,7 @@ const defaultPage = 100
 // Page lists what the index holds.
 func (t *transport) Page(ctx context.Context, q client.Query, cursor string) (*view.Page, error) {
 	ask := port.Query{State: string(q.State), Workflow: q.Workflow, Limit: q.PageSize, Cursor: cursor}
-	if ask.Limit == 0 {
-		ask.Limit = defaultPage
-	}
+	ask.Limit = cmp.Or(ask.Limit, defaultPage)
 	if q.OlderThan > 0 {
 		ask.Before = time.Now().Add(-q.OlderThan)
 	}

@@ -1,6 +1,7 @@
 package aws
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -322,9 +323,7 @@ func (t *transport) await(ctx context.Context, shown *client.Task, now time.Time
 		shown.Unchecked = err.Error()
 	}
 	for _, u := range all {
-		if u.Since == 0 {
-			u.Since = since[u.Queue]
-		}
+		u.Since = cmp.Or(u.Since, since[u.Queue])
 		shown.Unattended = append(shown.Unattended, u)
 	}
 }

@@ -4,6 +4,7 @@ package answerpage
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	_ "embed"
 	"encoding/json"
@@ -73,9 +74,7 @@ func Read(t *core.Task, def *core.Definition, order json.RawMessage, of core.Tok
 	var asked core.Question
 	input, err := core.InputOf(def, order, t, i)
 	if err != nil || t.Run != of.Run || len(input) > 0 && json.Unmarshal(input, &asked) != nil {
-		if q.Closed == "" {
-			q.Closed = "The question cannot be shown now; try again later."
-		}
+		q.Closed = cmp.Or(q.Closed, "The question cannot be shown now; try again later.")
 		return q
 	}
 	q.Text, q.Show, q.Answers = asked.Question, fields(asked.Show), def.Steps[i].Answer.Values

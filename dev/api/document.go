@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -28,9 +29,7 @@ const (
 // configOf is huma without what we do not want: no $schema fields, no documentation page that
 // loads scripts from elsewhere, and JSON only.
 func configOf(version string) huma.Config {
-	if version == "" {
-		version = "dev"
-	}
+	version = cmp.Or(version, "dev")
 	registry := huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)
 	registry.RegisterTypeAlias(reflect.TypeFor[core.Time](), reflect.TypeFor[time.Time]())
 	c := huma.Config{

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"strings"
@@ -36,9 +37,7 @@ type edge struct {
 func New(c Config) http.Handler {
 	useProblems()
 	e := &edge{backend: c.Backend, clock: c.Clock}
-	if e.clock == nil {
-		e.clock = port.ClockFunc(time.Now)
-	}
+	e.clock = cmp.Or[port.Clock](e.clock, port.ClockFunc(time.Now))
 	mux := http.NewServeMux()
 	doc := humago.New(mux, configOf(c.Version))
 	e.registerOrders(doc)

@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sort"
@@ -57,12 +58,8 @@ func (s *Runtime) readAgents() ([]*agent, error) {
 		all = append(all, &agent{name: name, operations: ops, concurrency: in.Concurrency, retry: in.Retry, breaker: in.Breaker})
 	}
 	for _, a := range all {
-		if a.concurrency == 0 {
-			a.concurrency = defaultConcurrency
-		}
-		if a.batch == 0 {
-			a.batch = defaultBatch
-		}
+		a.concurrency = cmp.Or(a.concurrency, defaultConcurrency)
+		a.batch = cmp.Or(a.batch, defaultBatch)
 	}
 	sort.Slice(all, func(i, j int) bool { return all[i].name < all[j].name })
 	for i := 1; i < len(all); i++ {

@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"cmp"
 	"log/slog"
 	"net/http"
 	"time"
@@ -60,23 +61,11 @@ type Started struct {
 }
 
 func (o Options) withDefaults() Options {
-	if o.MaxOpen == 0 {
-		o.MaxOpen = 20_000
-	}
-	if o.SweepEvery == 0 {
-		o.SweepEvery = 500 * time.Millisecond
-	}
-	if o.StatisticsEvery == 0 {
-		o.StatisticsEvery = 10 * time.Second
-	}
-	if o.Log == nil {
-		o.Log = slog.Default()
-	}
-	if o.Clock == nil {
-		o.Clock = port.ClockFunc(time.Now)
-	}
-	if o.Listen == "" {
-		o.Listen = "127.0.0.1:8377"
-	}
+	o.MaxOpen = cmp.Or(o.MaxOpen, 20_000)
+	o.SweepEvery = cmp.Or(o.SweepEvery, 500*time.Millisecond)
+	o.StatisticsEvery = cmp.Or(o.StatisticsEvery, 10*time.Second)
+	o.Log = cmp.Or(o.Log, slog.Default())
+	o.Clock = cmp.Or[port.Clock](o.Clock, port.ClockFunc(time.Now))
+	o.Listen = cmp.Or(o.Listen, "127.0.0.1:8377")
 	return o
 }

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -53,12 +54,8 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	if o.CacheBytes == 0 {
-		o.CacheBytes = 16 << 20
-	}
-	if o.Clock == nil {
-		o.Clock = port.ClockFunc(time.Now)
-	}
+	o.CacheBytes = cmp.Or(o.CacheBytes, 16<<20)
+	o.Clock = cmp.Or[port.Clock](o.Clock, port.ClockFunc(time.Now))
 	return o
 }
 

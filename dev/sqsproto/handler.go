@@ -1,6 +1,7 @@
 package sqsproto
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -54,9 +55,7 @@ func New(c Config) http.Handler {
 	if c.LongPoll == nil {
 		c.LongPoll = func(ctx context.Context) (context.Context, context.CancelFunc) { return ctx, func() {} }
 	}
-	if c.Clock == nil {
-		c.Clock = systemClock
-	}
+	c.Clock = cmp.Or[port.Clock](c.Clock, systemClock)
 	first, err := lru.New[string, int64](firstSeen)
 	if err != nil {
 		panic(err) // only for a size that is not positive

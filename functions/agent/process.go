@@ -3,6 +3,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,9 +22,7 @@ import (
 
 // process serves as a process of its own: it polls its queue.
 func (s *settings) process(ctx context.Context, name string, operations Operations) (err error) {
-	if s.log == nil {
-		s.log = slog.Default()
-	}
+	s.log = cmp.Or(s.log, slog.Default())
 	environment, err := deployment.ReadProcess(os.LookupEnv, name)
 	if err := errors.Join(err, operations.Validate(), worker.Validate(s.retry, s.breaker)); err != nil {
 		return fmt.Errorf("agent %q: %w", name, err)
@@ -50,9 +49,7 @@ func (s *settings) process(ctx context.Context, name string, operations Operatio
 func (s *settings) openLedger(ctx context.Context, environment deployment.Process) (closeIt func(), err error) {
 	none := func() {}
 	folder := s.ledgerFolder
-	if folder == "" {
-		folder = environment.LedgerFolder
-	}
+	folder = cmp.Or(folder, environment.LedgerFolder)
 	switch {
 	case s.ledger != nil:
 	case environment.Ledger != "": // the table of a deployment comes before the program's own folder, as on Lambda
@@ -97,9 +94,7 @@ func (s *settings) connect(ctx context.Context, name string, operations Operatio
 // open finds the queues, and the clock.
 func (s *settings) open(ctx context.Context, environment deployment.Process) (port.Queues, port.Clock, error) {
 	clock := s.clock
-	if clock == nil {
-		clock = port.ClockFunc(time.Now)
-	}
+	clock = cmp.Or[port.Clock](clock, port.ClockFunc(time.Now))
 	if s.queues != nil {
 		return s.queues, clock, nil
 	}

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 
@@ -46,12 +47,8 @@ type Scheduler struct {
 
 // New makes a Scheduler.
 func New(cfg Config) *Scheduler {
-	if cfg.Logger == nil {
-		cfg.Logger = slog.Default()
-	}
-	if cfg.Tries == 0 {
-		cfg.Tries = 8
-	}
+	cfg.Logger = cmp.Or(cfg.Logger, slog.Default())
+	cfg.Tries = cmp.Or(cfg.Tries, 8)
 	if cfg.Waits == nil {
 		cfg.Waits = &Waits{}
 	}

@@ -1,6 +1,7 @@
 package supervisor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,18 +43,10 @@ type Supervisor struct {
 
 // New makes a Supervisor.
 func New(cfg Config) *Supervisor {
-	if cfg.Logger == nil {
-		cfg.Logger = slog.Default()
-	}
-	if cfg.PagesPerSweep == 0 {
-		cfg.PagesPerSweep = 50
-	}
-	if cfg.PageSize == 0 {
-		cfg.PageSize = 100
-	}
-	if cfg.Interval == 0 {
-		cfg.Interval = time.Minute
-	}
+	cfg.Logger = cmp.Or(cfg.Logger, slog.Default())
+	cfg.PagesPerSweep = cmp.Or(cfg.PagesPerSweep, 50)
+	cfg.PageSize = cmp.Or(cfg.PageSize, 100)
+	cfg.Interval = cmp.Or(cfg.Interval, time.Minute)
 	if cfg.LeaseTTL == 0 || cfg.LeaseTTL >= cfg.Interval {
 		cfg.LeaseTTL = cfg.Interval / 2
 	}

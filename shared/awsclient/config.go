@@ -1,6 +1,7 @@
 package awsclient
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -49,12 +50,8 @@ func Endpoint(service string) string {
 // them. Where the endpoint is on this machine, as with `stepkeeper dev`, whose queues ask for none,
 // invented ones stand in for those that are missing; never elsewhere.
 func Load(ctx context.Context, o Options) (aws.Config, error) {
-	if o.MaxAttempts == 0 {
-		o.MaxAttempts = wire.DefaultMaxAttempts
-	}
-	if o.CallTimeout == 0 {
-		o.CallTimeout = wire.DefaultCallTimeout
-	}
+	o.MaxAttempts = cmp.Or(o.MaxAttempts, wire.DefaultMaxAttempts)
+	o.CallTimeout = cmp.Or(o.CallTimeout, wire.DefaultCallTimeout)
 	local, err := isLocal(o.Endpoint)
 	if err != nil {
 		return aws.Config{}, err

@@ -57,9 +57,7 @@ func New(client *dynamodb.Client, tables Tables, o Options) *Store {
 	o.FinishedDays = cmp.Or(o.FinishedDays, 30)
 	o.ListLimit = cmp.Or(o.ListLimit, 20_000)
 	o.Parallel = cmp.Or(o.Parallel, 16)
-	if o.Clock == nil {
-		o.Clock = port.ClockFunc(time.Now)
-	}
+	o.Clock = cmp.Or[port.Clock](o.Clock, port.ClockFunc(time.Now))
 	return &Store{client: callsOf(client), tables: tables, options: o}
 }
 

@@ -1,6 +1,7 @@
 package incident
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -95,15 +96,9 @@ type Incidents struct {
 
 // New makes Incidents.
 func New(cfg Config) *Incidents {
-	if cfg.Window == 0 {
-		cfg.Window = DefaultWindow
-	}
-	if cfg.Reminder == 0 {
-		cfg.Reminder = DefaultReminder
-	}
-	if cfg.Log == nil {
-		cfg.Log = slog.Default()
-	}
+	cfg.Window = cmp.Or(cfg.Window, DefaultWindow)
+	cfg.Reminder = cmp.Or(cfg.Reminder, DefaultReminder)
+	cfg.Log = cmp.Or(cfg.Log, slog.Default())
 	return &Incidents{cfg: cfg, refused: map[ID]core.Time{}}
 }
 

@@ -1,6 +1,7 @@
 package message
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -20,9 +21,7 @@ const mark = `\u0000`
 // a number that none can hold keeps its digits, so that two such never look the same.
 func ContentHash(o SubmitOrder) string {
 	priority := o.Priority
-	if priority == "" {
-		priority = PriorityNormal
-	}
+	priority = cmp.Or(priority, PriorityNormal)
 	b := make([]byte, 0, 128+len(o.Order))
 	b = append(b, `{"order":`...)
 	b = appendExact(b, o.Order)

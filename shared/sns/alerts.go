@@ -10,6 +10,7 @@
 package sns
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -39,9 +40,7 @@ type Topic struct {
 
 // New tells alerts on the topic, named by its ARN, with a client's Publish. A timeout of 0 is DefaultTimeout.
 func New(publish Publish, topicARN string, timeout time.Duration) *Topic {
-	if timeout == 0 {
-		timeout = DefaultTimeout
-	}
+	timeout = cmp.Or(timeout, DefaultTimeout)
 	return &Topic{publish, topicARN, timeout}
 }
 

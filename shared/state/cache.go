@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"hash/maphash"
 	"sync"
 
@@ -35,9 +36,7 @@ type entry struct {
 }
 
 func newCache(tasks, maxBytes int) *cache {
-	if maxBytes <= 0 {
-		maxBytes = defaultCacheBytes
-	}
+	maxBytes = cmp.Or(maxBytes, defaultCacheBytes)
 	c := &cache{seed: maphash.MakeSeed(), maxBytes: maxBytes}
 	// The error is for a size below 1 only, which New excludes.
 	c.entries, _ = simplelru.NewLRU(tasks, func(_ string, e *entry) { c.bytes -= e.size })

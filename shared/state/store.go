@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,9 +47,7 @@ type Store struct {
 
 // New makes a Store.
 func New(cfg Config) *Store {
-	if cfg.Limit == 0 {
-		cfg.Limit = Room.Limit
-	}
+	cfg.Limit = cmp.Or(cfg.Limit, Room.Limit)
 	s := &Store{cfg: cfg, byHash: map[string]*core.Definition{}, put: map[string]bool{}}
 	if cfg.CacheTasks > 0 {
 		s.cache = newCache(cfg.CacheTasks, cfg.CacheBytes)

@@ -1,6 +1,7 @@
 package agenttest
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -133,9 +134,7 @@ func (b *bench) call(ctx context.Context, run worker.Func, c worker.Call) (any, 
 
 // fail keeps the first thing that is wrong.
 func (b *bench) fail(format string, args ...any) {
-	if b.wrong == "" {
-		b.wrong = fmt.Sprintf(format, args...)
-	}
+	b.wrong = cmp.Or(b.wrong, fmt.Sprintf(format, args...))
 }
 
 func (b *bench) request(op core.Operation, attempt int) *message.Request {

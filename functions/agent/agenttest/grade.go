@@ -1,6 +1,7 @@
 package agenttest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -104,15 +105,9 @@ func (p Probe) complete() (Probe, error) {
 	if p.UndoInput == nil {
 		p.UndoInput = p.Input
 	}
-	if p.Timeout <= 0 {
-		p.Timeout = 5 * time.Second
-	}
-	if p.Together <= 0 {
-		p.Together = 8
-	}
-	if p.Between <= 0 {
-		p.Between = 50
-	}
+	p.Timeout = cmp.Or(p.Timeout, 5*time.Second)
+	p.Together = cmp.Or(p.Together, 8)
+	p.Between = cmp.Or(p.Between, 50)
 	return p, nil
 }
 

@@ -184,12 +184,8 @@ func (a *Agent) completeOperations() (problems []error) {
 		if name != worker.AnyOperation && !operationName.MatchString(name) {
 			add("operation %.90q: the name must be letters, digits, -, _ and ., at most 80", name)
 		}
-		if o.Method == "" {
-			o.Method = http.MethodPost
-		}
-		if o.Path == "" {
-			o.Path = "/{operation}"
-		}
+		o.Method = cmp.Or(o.Method, http.MethodPost)
+		o.Path = cmp.Or(o.Path, "/{operation}")
 		if o.Output != "" && o.Output != "json" && o.Output != "ignore" {
 			add("operation %q: output is %.40q; it must be json or ignore", name, o.Output)
 		}
@@ -197,9 +193,7 @@ func (a *Agent) completeOperations() (problems []error) {
 		o.Classify = o.Classify.over(a.Classify)
 		if o.Check != nil {
 			check := *o.Check
-			if check.Method == "" {
-				check.Method = http.MethodGet
-			}
+			check.Method = cmp.Or(check.Method, http.MethodGet)
 			if check.Path == "" {
 				add("operation %q: its check has no path", name)
 			} else {

@@ -1,6 +1,7 @@
 package httpagent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -36,12 +37,8 @@ func New(name string, agent Agent, o Options) (*Service, error) {
 	if agent.redact == nil {
 		return nil, fmt.Errorf("agent %q was not made by Load or Parse", name)
 	}
-	if o.Clock == nil {
-		o.Clock = port.ClockFunc(time.Now)
-	}
-	if o.Resolver == nil {
-		o.Resolver = net.DefaultResolver
-	}
+	o.Clock = cmp.Or[port.Clock](o.Clock, port.ClockFunc(time.Now))
+	o.Resolver = cmp.Or[Resolver](o.Resolver, net.DefaultResolver)
 	s := &Service{name: name, agent: agent, clock: o.Clock, dialer: net.Dialer{KeepAlive: 30 * time.Second}}
 	s.kept, s.fresh = s.client(o, false), s.client(o, true)
 	return s, nil

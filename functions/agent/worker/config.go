@@ -79,9 +79,7 @@ func Validate(r Retry, b Breaker) error { return errors.Join(r.complete(), b.com
 
 func (c *Config) complete() error {
 	c.SendTimeout = cmp.Or(c.SendTimeout, 5*time.Second)
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
-	}
+	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
 	problems := []error{c.Retry.complete(), c.Breaker.complete(), c.Operations.Validate()}
 	for _, part := range [...]struct {
 		what    string

@@ -44,9 +44,7 @@ func (p *Pump) complete() error {
 	case p.Wait < 0 || p.Visibility < time.Second || p.Drain < 0 || p.Pause < 0:
 		return fmt.Errorf("pump of %s: its times must be positive, the visibility timeout at least 1 s", p.Queue.Name())
 	}
-	if p.Log == nil {
-		p.Log = p.Worker.Log
-	}
+	p.Log = cmp.Or(p.Log, p.Worker.Log)
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -50,12 +51,8 @@ func Environment(lookup func(name string) (value string, set bool), o Options) (
 		return aws.Config{}, fmt.Errorf("configuration of the AWS SDK: %w", err)
 	}
 	attempts, limit := o.MaxAttempts, o.CallTimeout
-	if attempts == 0 {
-		attempts = DefaultMaxAttempts
-	}
-	if limit == 0 {
-		limit = DefaultCallTimeout
-	}
+	attempts = cmp.Or(attempts, DefaultMaxAttempts)
+	limit = cmp.Or(limit, DefaultCallTimeout)
 	c := aws.Config{
 		Region: region,
 		// A function's credentials outlive its process: nothing to renew.
@@ -86,9 +83,7 @@ func (e endpoints) GetServiceBaseEndpoint(_ context.Context, id string) (endpoin
 // BuildableClient is the kind of client that the SDK can still change, as it does for AWS_CA_BUNDLE.
 // 0 connections are DefaultConnections.
 func BuildableClient(connections int) *awshttp.BuildableClient {
-	if connections == 0 {
-		connections = DefaultConnections
-	}
+	connections = cmp.Or(connections, DefaultConnections)
 	return awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
 		t.MaxIdleConns, t.MaxIdleConnsPerHost = 2*connections, connections
 	})

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"net/http"
@@ -21,9 +22,7 @@ type Transport struct {
 // RoundTrip sends a copy of the request with the body read into memory.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	next := t.Next
-	if next == nil {
-		next = http.DefaultTransport
-	}
+	next = cmp.Or(next, http.DefaultTransport)
 	if req.Body == nil || req.Body == http.NoBody {
 		return next.RoundTrip(req)
 	}

@@ -1,6 +1,7 @@
 package bulk
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -84,9 +85,7 @@ func (l *List) Run(ctx context.Context, c *client.Client, tell func(Report)) (Re
 
 func (o *Order) state() string {
 	text := string(o.Result)
-	if text == "" {
-		text = "not sent"
-	}
+	text = cmp.Or(text, "not sent")
 	if o.Text != "" {
 		text += ", " + o.Text
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -64,12 +65,8 @@ func newAgentNew(a *App) *cobra.Command {
 }
 
 func runAgentNew(o *agentOptions) error {
-	if o.dir == "" {
-		o.dir = o.agent.Name
-	}
-	if o.agent.Module == "" {
-		o.agent.Module = "example.com/agents/" + o.agent.Name
-	}
+	o.dir = cmp.Or(o.dir, o.agent.Name)
+	o.agent.Module = cmp.Or(o.agent.Module, "example.com/agents/"+o.agent.Name)
 	if err := o.agent.Check(); err != nil {
 		return failure.New(failure.Usage, "for example: stepkeeper agent new payment --operation charge --undo refund", "%v", err)
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"regexp"
@@ -25,9 +26,7 @@ func checkID(id string) error {
 // bounded gives a command its time limit; fallback 0 is none.
 func (a *App) bounded(ctx context.Context, fallback time.Duration) (context.Context, context.CancelFunc) {
 	limit := a.timeout
-	if limit == 0 {
-		limit = fallback
-	}
+	limit = cmp.Or(limit, fallback)
 	if limit == 0 {
 		return context.WithCancel(ctx)
 	}

@@ -6,6 +6,7 @@ package console
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -78,12 +79,8 @@ func New(o Options) http.Handler {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.Every == 0 {
-		o.Every = time.Second
-	}
-	if o.Log == nil {
-		o.Log = slog.Default()
-	}
+	o.Every = cmp.Or(o.Every, time.Second)
+	o.Log = cmp.Or(o.Log, slog.Default())
 	s := &server{Options: o, boot: rand.Text()[:8], secret: rand.Text(), files: map[string]file{}, told: outcomes{by: map[string]outcome{}}, streams: streams{open: map[string][]chan struct{}{}}}
 	names := s.loadAssets()
 	s.pages = template.Must(template.New("").Funcs(s.functions(names)).ParseFS(sources, "*.html"))
