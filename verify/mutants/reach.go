@@ -187,7 +187,7 @@ func (s *suite) alone(ctx context.Context, t *test) {
 			t.why = reason(out)
 			return
 		}
-		secs, _ := strconv.ParseFloat(found[3], 64)                     // matched as a number
+		secs, _ := strconv.ParseFloat(found[3], 64)                    // matched as a number
 		t.took = max(t.took, time.Duration(secs*float64(time.Second))) // a test's own time is without that of its parallel parts
 	}
 	text, err := os.ReadFile(file)
