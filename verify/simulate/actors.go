@@ -51,6 +51,9 @@ func newSimulation(sc Scenario, c Chooser) *simulation {
 		ledgers: map[string]*ledger{}, byID: map[string]*order{}, leases: map[string]lease{}, traits: map[string]trait{}, outages: map[string]int64{}, expired: map[string]int64{}, coming: map[string]int64{}, nth: counters.Get().(map[point]int),
 		hash: 14695981039346656037, checks: newChecks(), often: &often, newer: sc.newer(), defs: sc.definitions(),
 	}
+	if w.start = noon; sc.Begun != nil {
+		w.start = int64(sc.Begun.At)
+	}
 	w.Cells, w.Ends = map[Cell]int{}, map[core.State]int{}
 	w.below = childrenOf(w.def)
 	w.store = &store{w: w, rows: map[string]*row{}, defs: map[string][]byte{}}
@@ -297,7 +300,7 @@ func (w *simulation) backoff(d port.Delivery) time.Duration {
 func (w *simulation) deliver(p *process, q *queue, letters []*letter) {
 	ds := make([]port.Delivery, len(letters))
 	for i, l := range letters {
-		ds[i] = l.delivery()
+		ds[i] = q.delivery(l)
 		if w.telling {
 			w.tell(q.name, p.name, describe(l.message))
 		}
@@ -386,7 +389,7 @@ func (w *simulation) planSweep() {
 	if !any {
 		return
 	}
-	t := max(first.UnixMilli()-start, w.now)
+	t := max(first.UnixMilli()-w.start, w.now)
 	t = (t/tick + 1) * tick
 	if w.sweepAt != 0 && w.sweepAt <= t {
 		return
@@ -467,7 +470,7 @@ func (sc *Scenario) definitions() []*core.Definition {
 	all := []*core.Definition{sc.Definition}
 	if sc.newer() != nil {
 		all = append(all, sc.later)
-		if sc.others == nil {
+		if sc.others == nil && sc.Begun == nil { // which was moved just now
 			sc.others = variants(sc.Definition)
 		}
 	}

@@ -293,7 +293,7 @@ func (w *simulation) budgets(step string) (do, undo int) {
 
 // meant: one key means one thing, whatever definition the task pins (P49). An undo's input may differ.
 func (w *simulation) meant(o *order, r *message.Request) {
-	if core.Time(start+w.now) >= r.StopBy { // it comes too late to have an effect (P25): its Scheduler was frozen
+	if core.Time(w.start+w.now) >= r.StopBy { // it comes too late to have an effect (P25): its Scheduler was frozen
 		return
 	}
 	_, d := w.stepOf(w.store.task(o.id), r.Step)
@@ -772,7 +772,11 @@ func (w *simulation) sentControl(p *process, c *message.Control, delay time.Dura
 	step := t.Step(c.Step)
 	waits := (step.State == core.Pending || step.State == core.Waiting) && t.ProcessState == core.Processing || step.State == core.UndoWait
 	def := w.defOf(t)
-	left := nextLook(def, t, def.Index(c.Step)).Sub(core.TimeOf(p.Now()))
+	now := core.TimeOf(p.Now())
+	for _, r := range iv.clock { // it may have jumped back since the time was computed
+		now = max(now, r.now)
+	}
+	left := nextLook(def, t, def.Index(c.Step)).Sub(now)
 	alone := len(s.events(iv)) < 2 // else an earlier decision of this commit may have begun a shorter wait, which ended with it
 	if waits && alone && step.Attempt == c.Attempt && left > 0 && core.DurationOf(delay) < left+core.Second {
 		w.violate("P9a", "the Wake of step %s of %s comes after %s, and its wait has %s to go", c.Step, c.OrderID, delay, left)

@@ -30,6 +30,22 @@ var noContent = json.RawMessage(`{}`)
 
 // people sets the application and the operator to work.
 func (w *simulation) people() {
+	if w.sc.Begun != nil {
+		w.begin(w.sc.Begun.Task)
+	} else {
+		w.application()
+	}
+	if !w.sc.Alone && w.choose("world", "operator", 2, 0.3) == 1 { // he is there while faults happen, too
+		w.operating = true
+		w.after(40_000, w.operate)
+	}
+	for range w.choose("world", "disturbances", 5, 0.4) {
+		w.after(w.spread("disturbance", "world", 120_000), w.disturb)
+	}
+}
+
+// application submits the orders.
+func (w *simulation) application() {
 	most := w.sc.Orders
 	if most == 0 {
 		most = 4
@@ -52,7 +68,7 @@ func (w *simulation) people() {
 		w.orders, w.byID[id] = append(w.orders, o), o
 		w.Orders++
 		if !w.sc.Alone && w.choose("deadline", id, 2, 0.08) == 1 {
-			o.submit.Deadline = core.Time(start + w.now + 1000 + w.spread("deadline", id+"/at", 120_000))
+			o.submit.Deadline = core.Time(w.start + w.now + 1000 + w.spread("deadline", id+"/at", 120_000))
 		}
 		if burst {
 			o.api = w.embedded
@@ -60,27 +76,25 @@ func (w *simulation) people() {
 		} else {
 			w.after(w.spread("submit", id, 4000), func() { w.submit(o) })
 		}
-		if w.sc.Alone {
-			continue
-		}
-		w.answering(o)
-		for range w.choose("commands", id, 3, 0.15) {
-			w.after(500+w.spread("command", id, 200_000), func() { w.interfere(o) })
-		}
-		if w.choose("late-command", id, 2, 0.06) == 1 { // minutes later, or days
-			late := []int64{25 * 60_000, 5 * day, 11 * 60_000}[w.choose("late-command", id+"/when", 3, 0.6)]
-			w.after(late+w.spread("command", id+"/late", 200_000), func() { w.interfere(o) })
-		}
-		if w.choose("other-content", id, 2, 0.05) == 1 {
-			w.after(100+w.spread("other", id, 100_000), func() { w.otherContent(o) })
-		}
+		w.commands(o)
 	}
-	if !w.sc.Alone && w.choose("world", "operator", 2, 0.3) == 1 { // he is there while faults happen, too
-		w.operating = true
-		w.after(40_000, w.operate)
+}
+
+// commands are what people send about an order, beside what its course asks for.
+func (w *simulation) commands(o *order) {
+	if w.sc.Alone {
+		return
 	}
-	for range w.choose("world", "disturbances", 5, 0.4) {
-		w.after(w.spread("disturbance", "world", 120_000), w.disturb)
+	w.answering(o)
+	for range w.choose("commands", o.id, 3, 0.15) {
+		w.after(500+w.spread("command", o.id, 200_000), func() { w.interfere(o) })
+	}
+	if w.choose("late-command", o.id, 2, 0.06) == 1 { // minutes later, or days
+		late := []int64{25 * 60_000, 5 * day, 11 * 60_000}[w.choose("late-command", o.id+"/when", 3, 0.6)]
+		w.after(late+w.spread("command", o.id+"/late", 200_000), func() { w.interfere(o) })
+	}
+	if w.choose("other-content", o.id, 2, 0.05) == 1 {
+		w.after(100+w.spread("other", o.id, 100_000), func() { w.otherContent(o) })
 	}
 }
 
@@ -110,7 +124,7 @@ func (w *simulation) submit(o *order) {
 		o.acked = true // it looked the order up
 		return
 	}
-	if o.submit.Deadline != 0 && core.Time(start+w.now-w.skew()) > o.submit.Deadline && w.store.rows[o.id] == nil {
+	if o.submit.Deadline != 0 && core.Time(w.start+w.now-w.skew()) > o.submit.Deadline && w.store.rows[o.id] == nil {
 		o.refused = true // it gives up: what of it still lies in the queue is refused too
 		return
 	}
@@ -216,7 +230,7 @@ func (w *simulation) interfere(o *order) {
 		c.Run = max(0, c.Run-1)
 	case 5:
 		if kind == message.Resubmit {
-			c.Deadline = core.Time(start + w.now + 1000 + w.spread("deadline", o.id, 120_000))
+			c.Deadline = core.Time(w.start + w.now + 1000 + w.spread("deadline", o.id, 120_000))
 			if w.choose("deadline", o.id+"/passed", 2, 0.3) == 1 {
 				c.Deadline -= 121_000
 			}
@@ -316,7 +330,7 @@ func (w *simulation) aim(o *order) string {
 // believed: a fact about the step may be taken, so that it must be true.
 func (w *simulation) believed(t *core.Task, step string) bool {
 	s := t.Step(step)
-	return t.ProcessState == core.Error && inDoubt(s) && core.Time(start+w.now+w.skew()) > s.LastStopBy
+	return t.ProcessState == core.Error && inDoubt(s) && core.Time(w.start+w.now+w.skew()) > s.LastStopBy
 }
 
 // instruct sends a command.
@@ -341,7 +355,7 @@ func (w *simulation) fact(t *core.Task) (string, core.Fact) {
 	if t == nil || t.ProcessState != core.Error {
 		return "", ""
 	}
-	now, def := core.Time(start+w.now-w.skew()), w.defOf(t)
+	now, def := core.Time(w.start+w.now-w.skew()), w.defOf(t)
 	for i := range t.Steps {
 		s := &t.Steps[i]
 		d := &def.Steps[i]

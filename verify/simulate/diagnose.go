@@ -39,6 +39,9 @@ type Finding struct {
 func Diagnose(sc Scenario) []Finding {
 	sc.Prepare()
 	sc.Alone, sc.Orders, sc.Only = true, 1, nil
+	if sc.Begun != nil {
+		return diagnoseCalm(sc)
+	}
 	return slices.Concat(diagnoseCalm(sc), diagnosePlain(sc))
 }
 
@@ -50,6 +53,9 @@ func diagnoseCalm(sc Scenario) []Finding {
 		return nil
 	}
 	const what = "with nothing going wrong an order does not end Processed"
+	if b := sc.Begun; b != nil && w.violation == nil && b.Task.Phase == core.Undoing && b.Task.ProcessState == core.Error && w.Ends[core.Compensated]+w.Ends[core.Cancelled] >= w.Orders {
+		return nil // it is being undone, and the new definition leaves that so
+	}
 	for i := range sc.Definition.Steps {
 		d := &sc.Definition.Steps[i]
 		if l := sc.Services[d.Agent].Latency; d.Agent != "" && l >= d.Timeout {
@@ -72,7 +78,7 @@ func diagnoseCalm(sc Scenario) []Finding {
 		e := v.Explain(sc)
 		return []Finding{{Whose: e.Whose, Text: "with nothing going wrong an invariant is broken: " + v.String(), Fix: e.Fix}}
 	}
-	if t := w.store.task("o1"); t != nil {
+	if t := w.store.task(firstID); t != nil {
 		for i := range t.Steps {
 			if e := t.Steps[i].Error; e != nil {
 				return []Finding{{Whose: YourWorkflow, Text: fmt.Sprintf("%s: step %s failed: %s", what, t.Steps[i].Name, e.Message),
@@ -92,17 +98,17 @@ func diagnosePlain(sc Scenario) (all []Finding) {
 			continue
 		}
 		one := sc
-		one.Base = plot{}.fault(anAgent, callDo, core.Key("o1", 0, d.Name), 1, ReplyLost).base
+		one.Base = plot{}.fault(anAgent, callDo, core.Key(firstID, 0, d.Name), 1, ReplyLost).base
 		w := newSimulation(one, Plain{})
 		w.setUp()
 		w.play()
 		attempts := 0
-		for key := range w.byID["o1"].seen.requests {
+		for key := range w.byID[firstID].seen.requests {
 			if strings.HasPrefix(key, d.Name+"/") {
 				attempts++
 			}
 		}
-		if s := w.services[core.Key("o1", 0, d.Name)]; attempts > 2 && s != nil && s.applied == 1 {
+		if s := w.services[core.Key(firstID, 0, d.Name)]; attempts > 2 && s != nil && s.applied == 1 {
 			all = append(all, Finding{Whose: YourWorkflow, Advice: true, Step: d.Name, Agent: d.Agent,
 				Text: fmt.Sprintf("when one answer of the plain service behind %s is lost, step %s asks again in vain: it may neither be called a second time nor answered while its ledger says %q, and only after %d attempts the operator is alerted",
 					d.Agent, d.Name, worker.StateStarted, attempts-1),

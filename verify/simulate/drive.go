@@ -312,7 +312,7 @@ func (d *driver) label(state uint64, a action) uint64 {
 	case dies:
 		h = digest(state)
 		h.number(int64(a.kind))
-		h.number(int64(d.process(w.procs[a.nth], start+w.now))) //nolint:gosec // a hash
+		h.number(int64(d.process(w.procs[a.nth], w.start+w.now))) //nolint:gosec // a hash
 	case wrong, freezes:
 		h.number(int64(d.handler(w.handler(a.id)))) //nolint:gosec // a hash
 	default:
@@ -433,7 +433,7 @@ func (d *driver) actors() {
 // sweeper is a Supervisor that would find something to do in the index; -1: there is none.
 func (d *driver) sweeper() int {
 	w := d.w
-	if first, any := w.store.earliest(); !any || first.UnixMilli()-start > w.now || d.looked == d.looking() {
+	if first, any := w.store.earliest(); !any || first.UnixMilli()-w.start > w.now || d.looked == d.looking() {
 		return -1
 	}
 	return slices.IndexFunc(w.procs, func(p *process) bool {
@@ -517,17 +517,17 @@ func (d *driver) next() int64 {
 	if d.done < len(d.scope.People) && (d.scope.People[d.done] == message.Resolve || d.scope.People[d.done] == message.Close) { // which is refused before
 		if t := w.store.task(w.orders[0].id); t != nil && t.ProcessState == core.Error {
 			for i := range t.Steps {
-				at(int64(t.Steps[i].LastStopBy) - start + 2*w.skew() + 1)
+				at(int64(t.Steps[i].LastStopBy) - w.start + 2*w.skew() + 1)
 			}
 		}
 	}
 	if first, any := w.store.earliest(); any {
-		due := first.UnixMilli() - start
+		due := first.UnixMilli() - w.start
 		at(due)
 		if due <= w.now { // a Supervisor could not sweep, or has found nothing
 			at(w.now + tick)
 			for _, l := range w.leases {
-				at(l.until.UnixMilli() - start)
+				at(l.until.UnixMilli() - w.start)
 			}
 		}
 	}
@@ -712,7 +712,7 @@ func (d *driver) hear() {
 	for _, name := range []string{shop, port.Quarantine} {
 		q := d.w.queues[name]
 		for _, l := range q.messages {
-			d.w.heard(nil, q, l, l.delivery())
+			d.w.heard(nil, q, l, q.delivery(l))
 		}
 		q.messages = nil
 	}

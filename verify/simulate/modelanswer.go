@@ -423,8 +423,8 @@ func (m *move) decidedInTime(was, s *core.Step, d *core.Decided, decided bool) {
 	m.did("P37")
 	at := was.WakeAt
 	switch {
-	case d.By == core.ByTimeout && core.Time(start+m.w.now+m.w.skew()) < at:
-		m.fail("P37", "the time for an answer to step %s was over at %s by the true time, and it is waited for until %s", s.Name, core.Time(start+m.w.now), at)
+	case d.By == core.ByTimeout && core.Time(m.w.start+m.w.now+m.w.skew()) < at:
+		m.fail("P37", "the time for an answer to step %s was over at %s by the true time, and it is waited for until %s", s.Name, core.Time(m.w.start+m.w.now), at)
 	case d.By == core.ByTimeout && m.w.quiescing && m.w.driver == nil && m.before.ProcessState == core.Processing:
 		m.prompt(s, at)
 	}

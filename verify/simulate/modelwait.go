@@ -125,7 +125,7 @@ func (w *simulation) outlasts() bool {
 		}
 		for i := range t.Steps {
 			if s := &t.Steps[i]; s.State == core.Waiting && s.Children == nil {
-				w.until = max(w.until, int64(s.WakeAt)-start+10*60_000)
+				w.until = max(w.until, int64(s.WakeAt)-w.start+10*60_000)
 			}
 		}
 	}
@@ -165,8 +165,8 @@ func (m *move) wait(was, s *core.Step) {
 	switch {
 	case s.FinishedAt < at:
 		m.fail("P34", "step %s ended at %s, and waits until %s", s.Name, s.FinishedAt, at)
-	case core.Time(start+m.w.now+m.w.skew()) < at:
-		m.fail("P34", "step %s ended at %s by the true time, and waits until %s", s.Name, core.Time(start+m.w.now), at)
+	case core.Time(m.w.start+m.w.now+m.w.skew()) < at:
+		m.fail("P34", "step %s ended at %s by the true time, and waits until %s", s.Name, core.Time(m.w.start+m.w.now), at)
 	case m.w.quiescing && m.w.driver == nil && m.before.ProcessState == core.Processing: // else a Resubmit took the order up, and ended it
 		m.prompt(s, at)
 	}
@@ -179,7 +179,7 @@ func (m *move) undecided(was *core.Step) bool {
 
 // prompt: once faults are over a wait ends by its Wake, or by the next sweep after the grace (P33).
 func (m *move) prompt(s *core.Step, at core.Time) {
-	since := max(int64(at)-start, m.w.quiescedAt, m.o.seen.forwardAt)
+	since := max(int64(at)-m.w.start, m.w.quiescedAt, m.o.seen.forwardAt)
 	if late := m.w.now - since - int64(m.def.Grace); late > 2*(tick+visibility) { // a lease, or a message, of who stood still last must run out
 		m.fail("P34", "step %s was to wait until %s, and ended %d ms after it could have, without faults", s.Name, at, late)
 	}

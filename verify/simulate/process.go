@@ -31,7 +31,7 @@ type process struct {
 
 // Now is what the process's clock shows.
 func (p *process) Now() time.Time {
-	now := start + p.w.now + p.offset
+	now := p.w.start + p.w.now + p.offset
 	if iv := p.w.cur; iv != nil && iv.p == p {
 		iv.read(core.Time(now))
 	}

@@ -155,10 +155,10 @@ func (q *queue) take(l *letter) bool {
 	return true
 }
 
-func (l *letter) delivery() port.Delivery {
+func (q *queue) delivery(l *letter) port.Delivery {
 	return port.Delivery{
 		Message: l.message, ID: strconv.Itoa(l.id), Receipt: strconv.Itoa(l.id) + "/" + strconv.Itoa(l.receipt),
-		Received: l.received, SentAt: time.UnixMilli(start + l.sent).UTC(),
+		Received: l.received, SentAt: time.UnixMilli(q.w.start + l.sent).UTC(),
 	}
 }
 

@@ -32,7 +32,7 @@ func fill(n int) string { return `,"data":"` + strings.Repeat("x", n) + `"` }
 // for outputs.
 func (w *simulation) drawRoom() room {
 	v := 0
-	if w.enabled[ItemTooLarge] && len(w.below) == 0 {
+	if w.enabled[ItemTooLarge] && len(w.below) == 0 && w.sc.Begun == nil {
 		v = w.choose("world", "room", len(rooms), 0.2)
 	}
 	if v == 0 {

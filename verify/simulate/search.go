@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/state"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
 
@@ -153,6 +154,10 @@ func (f *finding) conclude() {
 // NewTape records a run.
 func NewTape(sc Scenario, choices []Choice, v *Violation) *Tape {
 	t := &Tape{Schema: 1, Services: sc.Services, Order: sc.Order, Choices: choices}
+	if b := sc.Begun; b != nil {
+		t.At = b.At
+		t.Task, _ = state.EncodeTask(b.Task) // it was stored
+	}
 	if data, err := workflow.Encode(sc.Definition); err == nil {
 		t.Workflow = data
 	}
@@ -181,6 +186,7 @@ func (t *Tape) Scenario() (Scenario, error) {
 		}
 		all = append(all, d)
 	}
+	sc := Scenario{Definition: all[0], Services: t.Services, Order: t.Order}
 	for _, d := range all {
 		for i := range d.Steps {
 			if e := d.Steps[i].Each; e != nil {
@@ -190,7 +196,15 @@ func (t *Tape) Scenario() (Scenario, error) {
 			}
 		}
 	}
-	return Scenario{Definition: all[0], Services: t.Services, Order: t.Order}, nil
+	if t.Task == nil {
+		return sc, nil
+	}
+	task, err := state.DecodeTask(t.Task)
+	if err != nil {
+		return Scenario{}, fmt.Errorf("the order of the tape: %w", err)
+	}
+	sc.Begun, sc.Orders = &Begun{task, t.At}, 1
+	return sc, nil
 }
 
 // Play runs a tape.

@@ -94,7 +94,7 @@ func (iv *invocation) lay(i int) core.Duration {
 	if iv.handed[i].Received > 1 {
 		return 0
 	}
-	now := core.Time(start + iv.w.now + iv.p.offset)
+	now := core.Time(iv.w.start + iv.w.now + iv.p.offset)
 	if len(iv.clock) > 0 {
 		now = iv.clock[0].now
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
 
-// start is when every simulation begins, in Unix milliseconds.
-var start = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC).UnixMilli()
+// noon is when a simulation begins that says nothing else, in Unix milliseconds.
+var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC).UnixMilli()
 
 // Times of the simulated deployment, in milliseconds.
 const (
@@ -33,6 +33,8 @@ type Scenario struct {
 	Alone bool
 	// Base sets a scene: a plain course other than "all goes well".
 	Base func(p Point) int
+	// Begun is the one order of the run, as it stands when the run begins; nil: orders are submitted.
+	Begun *Begun
 
 	later  *core.Definition
 	others []*core.Definition // to move orders to (P49); see variants
@@ -58,7 +60,8 @@ type simulation struct {
 	defs    []*core.Definition // all that an order may pin (P49): def, newer, and others
 	below   []*core.Definition // what children run, and theirs (P40). Where there are any, no model is held against the tasks of the run
 
-	now         int64
+	start       int64 // when the run begins, in Unix milliseconds
+	now         int64 // since then
 	heap        heap
 	cur         *invocation
 	corpses     []*invocation
@@ -273,20 +276,33 @@ func (w *simulation) play() {
 			w.violate("5", "after %d events and %s without faults there are orders without an end: %s", w.steps, time.Duration(w.now)*time.Millisecond, w.unended())
 			break
 		}
-		e := w.heap.pop()
-		w.now = max(w.now, e.at)
-		if !w.quiescing && w.now > w.until && !w.outlasts() {
-			w.quiesce()
-		}
-		switch {
-		case e.iv == nil:
-			e.do()
-		case !e.iv.dead:
-			w.resume(e.iv)
-		}
-		w.bury()
-		w.check()
+		w.next()
 	}
+	w.stop()
+	if w.violation == nil {
+		w.audit()
+	}
+}
+
+// next lets the next event happen.
+func (w *simulation) next() {
+	e := w.heap.pop()
+	w.now = max(w.now, e.at)
+	if !w.quiescing && w.now > w.until && !w.outlasts() {
+		w.quiesce()
+	}
+	switch {
+	case e.iv == nil:
+		e.do()
+	case !e.iv.dead:
+		w.resume(e.iv)
+	}
+	w.bury()
+	w.check()
+}
+
+// stop ends all handlers.
+func (w *simulation) stop() {
 	for _, p := range w.procs {
 		for _, iv := range p.running {
 			iv.dead = true
@@ -294,9 +310,6 @@ func (w *simulation) play() {
 		}
 	}
 	w.bury()
-	if w.violation == nil {
-		w.audit()
-	}
 }
 
 // quiesce ends the faults.

@@ -126,7 +126,7 @@ func (d *digest) value(v reflect.Value, now int64) {
 // TestStatesWithOneHashGoOnAlike holds states of one hash against each other.
 func (d *driver) state() uint64 {
 	w, h := d.w, emptyDigest
-	now := start + w.now
+	now := w.start + w.now
 	h.number(int64(d.rows(now))) //nolint:gosec // a hash
 	for _, name := range w.names {
 		q := w.queues[name]
@@ -190,7 +190,7 @@ func (d *driver) knows(p *process) (sum digest) {
 	if !p.up {
 		return 0
 	}
-	now := core.Time(start + d.w.now + p.offset)
+	now := core.Time(d.w.start + d.w.now + p.offset)
 	for agent, w := range p.known {
 		if n := d.weight(agent, w.At(now)); n != 0 {
 			one := emptyDigest
@@ -455,7 +455,7 @@ func (d *driver) books(now int64, only string) (sum digest) {
 		one.number(int64(s.proven<<12 | s.applied<<8 | s.net<<4 | s.pending))
 		one.yes(s.known, s.fenced, s.undone)
 		if w.forgets() {
-			one.number(start + s.since - now)
+			one.number(w.start + s.since - now)
 		}
 		sum += one
 	}
@@ -490,7 +490,7 @@ func (d *driver) letter(l *letter) digest {
 // content is what a message says. taken is how often it was taken when the Scheduler could learn from
 // a reply: it does from one that it takes for the first time (P32).
 func (d *driver) content(h *digest, l *letter, taken int) {
-	now := start + d.w.now
+	now := d.w.start + d.w.now
 	switch m := l.message.Value.(type) {
 	case *message.Request:
 		h.text(m.OrderID)
@@ -548,7 +548,7 @@ func (d *driver) reply(h *digest, m *message.Reply, waited core.Duration) {
 	h.text(string(m.Operation))
 	h.text(string(m.Outcome))
 	h.yes(m.NoEffect)
-	h.moment(m.Until, start+d.w.now, 0)
+	h.moment(m.Until, d.w.start+d.w.now, 0)
 	h.number(int64(m.Percent))
 	h.text(m.Note)
 	h.text(string(m.Output))
@@ -612,7 +612,7 @@ func (d *driver) remembers(iv *invocation) (trail digest, age int64) {
 		return iv.course, 0
 	case iv.p.role == anAgent && t.call == callSend:
 		return trail, 0
-	case iv.p.role == anAgent && iv.agency.req != nil && start+d.w.now >= int64(iv.agency.req.StopBy):
+	case iv.p.role == anAgent && iv.agency.req != nil && d.w.start+d.w.now >= int64(iv.agency.req.StopBy):
 		return trail, -1
 	}
 	return trail, age
@@ -648,7 +648,7 @@ func (d *driver) answered(iv *invocation, c call, subject string, wrong Fault, e
 		}
 	}
 	t.number(w.now - iv.began)
-	began := start + iv.began
+	began := d.w.start + iv.began
 	switch c {
 	case callLoad:
 		t.number(int64(d.rows(began))) //nolint:gosec // a hash

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"slices"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
 // Choice is one choice that was not the plain course.
@@ -25,6 +27,8 @@ type Tape struct {
 	Children  []json.RawMessage `json:"children,omitempty"` // those of its child orders, and of theirs
 	Services  Services          `json:"services,omitempty"`
 	Order     json.RawMessage   `json:"order,omitempty"`     // the content of every order
+	Task      json.RawMessage   `json:"task,omitempty"`      // the document of the one order, as it stands when the run begins
+	At        core.Time         `json:"at,omitempty"`        // when that is, in Unix milliseconds
 	Invariant string            `json:"invariant,omitempty"` // that it broke when it was recorded
 	Choices   []Choice          `json:"choices"`
 	// Scope is the small world of an exploration, and Path what happens there, step by step, instead.

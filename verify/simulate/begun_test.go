@@ -1,0 +1,100 @@
+package simulate
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+// TestMovedOrdersHoldEveryInvariant takes orders out of runs of drawn workflows where they stop or are undone, moves them to
+// another definition, and runs what follows with every fault. A tape of such a run plays it again.
+func TestMovedOrdersHoldEveryInvariant(t *testing.T) {
+	n, most := uint64(400), 12
+	if testing.Short() {
+		n, most = 150, 6
+	}
+	begun, ends := map[core.State]int{}, map[core.State]int{}
+	for seed := range n {
+		def := Drawn(seed)
+		for _, task := range stopped(def, seed) {
+			from := definitionOf(def, task.Definition)
+			for _, to := range variants(def) {
+				sc, err := Moved(task, from, to, noContent, task.Ended+core.Time(core.Hour))
+				if err != nil {
+					continue
+				}
+				begun[task.ProcessState]++
+				sc.Prepare()
+				for k := range uint64(most) {
+					r := Run(sc, NewSeeded(seed<<8|k), Options{})
+					if r.Violation != nil {
+						t.Fatalf("workflow %d, seed %d, to %s: %v", seed, k, to.Hash, r.Violation)
+					}
+					for state, n := range r.Ends {
+						ends[state] += n
+					}
+					if k > 0 {
+						continue
+					}
+					if again := played(t, NewTape(sc, r.Choices, nil)); again.Steps != r.Steps || again.Hash != r.Hash {
+						t.Fatalf("workflow %d, seed %d: the tape plays %d events, and the run had %d", seed, k, again.Steps, r.Steps)
+					}
+				}
+			}
+		}
+	}
+	t.Log(begun, ends)
+	if begun[core.Error] < 20 || begun[core.Compensated] < 20 || ends[core.Processed] < 100 || ends[core.Compensated] < 20 {
+		t.Error("too few orders were moved, or came to an end")
+	}
+}
+
+// played plays a tape that was written and read again.
+func played(t *testing.T, tape *Tape) Result {
+	t.Helper()
+	data, err := json.Marshal(tape)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := ParseTape(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := again.Play(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func definitionOf(def *core.Definition, hash string) *core.Definition {
+	sc := Scenario{Definition: def}
+	for _, d := range sc.definitions() {
+		if d.Hash == hash {
+			return d
+		}
+	}
+	return nil
+}
+
+// stopped are the orders of a run in the first moment in which they rest in Error, or are Compensated.
+func stopped(def *core.Definition, seed uint64) (all []*core.Task) {
+	sc := Scenario{Definition: def, Orders: 2}
+	sc.Prepare()
+	w := newSimulation(sc, NewSeeded(seed))
+	w.setUp()
+	seen := map[string]bool{}
+	for w.violation == nil && len(w.heap.events) > 0 && w.steps < 20_000 {
+		w.steps++
+		w.next()
+		for _, o := range w.orders {
+			if t := w.store.task(o.id); t != nil && !seen[o.id] && t.AtRest() && (t.ProcessState == core.Error || t.ProcessState == core.Compensated) {
+				seen[o.id] = true
+				all = append(all, t)
+			}
+		}
+	}
+	w.stop()
+	return all
+}
