@@ -158,7 +158,13 @@ func (c *Client) Move(ctx context.Context, id, definition string, opts ...Comman
 // PlanMove tells what a Move would mean, step by step; nothing is changed. Stacks on AWS cannot tell what the
 // Latest is.
 func (c *Client) PlanMove(ctx context.Context, id, definition string) (Plan, error) {
-	return again(ctx, c, func(ctx context.Context) (Plan, error) { return c.via.Plan(ctx, id, definition) })
+	return again(ctx, c, func(ctx context.Context) (Plan, error) { return c.via.Plan(ctx, id, definition, false) })
+}
+
+// PlanMoveDocuments is PlanMove with what is stored of the order and of both definitions, for a program that tries the move
+// elsewhere.
+func (c *Client) PlanMoveDocuments(ctx context.Context, id, definition string) (Plan, error) {
+	return again(ctx, c, func(ctx context.Context) (Plan, error) { return c.via.Plan(ctx, id, definition, true) })
 }
 
 // Close ends an order that stopped in Error as it stands: by is who closes it, reason why. A Closed order

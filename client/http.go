@@ -227,9 +227,13 @@ func (h *overHTTP) Statistics(ctx context.Context) (*Statistics, error) {
 }
 
 // Plan asks what a move would mean.
-func (h *overHTTP) Plan(ctx context.Context, id, definition string) (view.Plan, error) {
+func (h *overHTTP) Plan(ctx context.Context, id, definition string, documents bool) (view.Plan, error) {
 	var p view.Plan
-	err := h.call(ctx, http.MethodGet, path(id, "/move?definition="+url.QueryEscape(definition)), "", nil, &p)
+	query := "/move?definition=" + url.QueryEscape(definition)
+	if documents {
+		query += "&documents=true"
+	}
+	err := h.call(ctx, http.MethodGet, path(id, query), "", nil, &p)
 	return p, err
 }
 

@@ -31,8 +31,8 @@ type Transport interface {
 	// Command carries a command out and answers its verdict, which may be a refusal; *Undecided where
 	// it is sure to have been sent and the verdict did not come.
 	Command(ctx context.Context, c message.Control) (Verdict, error)
-	// Plan tells what a move to a definition would mean.
-	Plan(ctx context.Context, id, definition string) (view.Plan, error)
+	// Plan tells what a move to a definition would mean; with the documents where they are asked for.
+	Plan(ctx context.Context, id, definition string, documents bool) (view.Plan, error)
 	// Workflows lists what orders can name.
 	Workflows(ctx context.Context) ([]Workflow, error)
 	// Definition answers a version of a workflow: by its hash, or the Latest.

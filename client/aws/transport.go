@@ -321,7 +321,7 @@ func (t *transport) Unlisted() string {
 }
 
 // Plan compares with the stored definition: one that no order has run yet stands inside the functions only.
-func (t *transport) Plan(ctx context.Context, id, definition string) (view.Plan, error) {
+func (t *transport) Plan(ctx context.Context, id, definition string, documents bool) (view.Plan, error) {
 	task, err := t.load(ctx, id)
 	if err == nil && task == nil {
 		err = notFound(id)
@@ -346,7 +346,19 @@ func (t *transport) Plan(ctx context.Context, id, definition string) (view.Plan,
 	if err != nil {
 		return view.Plan{}, err
 	}
-	return view.PlanOf(task, def, to, nil, time.Now(), state.Room), nil
+	p := view.PlanOf(task, def, to, nil, time.Now(), state.Room)
+	if !documents {
+		return p, nil
+	}
+	o, err := t.order(ctx, id)
+	if err == nil && o == nil {
+		err = notFound(id)
+	}
+	if err != nil {
+		return view.Plan{}, err
+	}
+	p.Documents, err = view.DocumentsOf(task, o.Body, def, to.Definition, func(hash string) (*core.Definition, error) { return t.definition(ctx, hash) })
+	return p, err
 }
 
 // Workflows cannot be told.

@@ -95,6 +95,7 @@ type moveInput struct {
 type planInput struct {
 	OrderPath
 	Definition string `query:"definition" pattern:"^(latest|[0-9a-f]{32})$" default:"latest" doc:"the hash of a definition of the order's workflow, or latest"`
+	Documents  bool   `query:"documents" doc:"also what is stored of the order, and both definitions"`
 }
 
 type planOutput struct{ Body view.Plan }
@@ -220,10 +221,24 @@ func (e *edge) plan(ctx context.Context, in *planInput) (*planOutput, error) {
 		return nil, ofOrder(in.ID, err)
 	}
 	var order json.RawMessage
-	if o, err := e.backend.Order(ctx, in.ID); err == nil { // without it the core asks for it, which is an acceptance
+	o, err := e.backend.Order(ctx, in.ID)
+	switch {
+	case err == nil:
 		order = o.Body
+	case in.Documents: // else the core asks for it, which is an acceptance
+		return nil, ofOrder(in.ID, err)
 	}
-	return &planOutput{Body: view.PlanOf(t, def, to, order, e.clock.Now(), state.Room)}, nil
+	p := view.PlanOf(t, def, to, order, e.clock.Now(), state.Room)
+	if in.Documents {
+		p.Documents, err = view.DocumentsOf(t, order, def, to.Definition, func(hash string) (*core.Definition, error) {
+			child, err := e.backend.Target(ctx, t.Workflow, hash)
+			return child.Definition, err
+		})
+		if err != nil {
+			return nil, ofOrder(in.ID, err)
+		}
+	}
+	return &planOutput{Body: p}, nil
 }
 
 // command completes the message, hands it over and answers the verdict.

@@ -3,9 +3,12 @@ package view
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/state"
+	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
 
 // Command is one that would be accepted.
@@ -50,6 +53,46 @@ type Plan struct {
 	Accepted    bool              `json:"accepted" doc:"the move would be accepted as the order is now"`
 	Reason      string            `json:"reason,omitempty"`
 	Differences []core.Difference `json:"differences" nullable:"false"`
+	Documents   *Documents        `json:"documents,omitempty" doc:"where they were asked for"`
+}
+
+// Documents are an order as it is stored, for a program that goes on with it elsewhere: a simulation of its move.
+type Documents struct {
+	Task        json.RawMessage   `json:"task"`
+	Order       json.RawMessage   `json:"order" doc:"as it was submitted"`
+	Definitions []json.RawMessage `json:"definitions" nullable:"false" doc:"compiled: the one that the order runs, the one that it would be pinned to, and those of the child orders of both"`
+}
+
+// DocumentsOf writes a task, its order, and its definition and another one (nil: none); load answers those of child orders.
+func DocumentsOf(t *core.Task, order json.RawMessage, def, to *core.Definition, load func(hash string) (*core.Definition, error)) (*Documents, error) {
+	task, err := state.EncodeTask(t)
+	if err != nil {
+		return nil, err
+	}
+	d := &Documents{Task: task, Order: order, Definitions: []json.RawMessage{}}
+	known := map[string]bool{}
+	for next := []*core.Definition{def, to}; len(next) > 0; next = next[1:] {
+		def := next[0]
+		if def == nil || known[def.Hash] {
+			continue
+		}
+		known[def.Hash] = true
+		data, err := workflow.Encode(def)
+		if err != nil {
+			return nil, err
+		}
+		d.Definitions = append(d.Definitions, data)
+		for i := range def.Steps {
+			if e := def.Steps[i].Each; e != nil {
+				child, err := load(e.Definition)
+				if err != nil {
+					return nil, fmt.Errorf("the definition of the child orders of step %s: %w", def.Steps[i].Name, err)
+				}
+				next = append(next, child)
+			}
+		}
+	}
+	return d, nil
 }
 
 // PlanOf asks the core's own decision about a move of a task in a store with that room.

@@ -11,6 +11,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/state"
+	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
 // Begun is an order that has a past when a run begins: nothing of it is in flight.
@@ -22,10 +23,35 @@ type Begun struct {
 // firstID is the ID of the first order of a run, and of a begun one: choices, tapes and diagrams name it.
 const firstID = "o1"
 
-// Moved is the scenario of an order that is moved to another definition of its workflow (P49), as the core decides it at a
-// time: it begins right after the move. The real order's ID is replaced by "o1". An error says why it cannot be moved, or not
-// simulated. order is its content.
-func Moved(t *core.Task, from, to *core.Definition, order json.RawMessage, at core.Time) (Scenario, error) {
+// Moved is the scenario of a stored order that is moved to another definition of its workflow: to, or, where that is nil, the
+// one of the documents with the hash. It begins right after the move, as the core decides it at that time (P49). The
+// order's ID is replaced by "o1". An error says why it cannot be moved, or not simulated.
+func Moved(docs *view.Documents, hash string, to *core.Definition, at core.Time) (Scenario, error) {
+	t, err := state.DecodeTask(docs.Task)
+	if err != nil {
+		return Scenario{}, err
+	}
+	all, err := sealedAll(docs.Definitions)
+	if err != nil {
+		return Scenario{}, fmt.Errorf("its definitions: %w", err)
+	}
+	named := func(hash string) *core.Definition {
+		if i := slices.IndexFunc(all, func(d *core.Definition) bool { return d.Hash == hash }); i >= 0 {
+			return all[i]
+		}
+		return nil
+	}
+	if to == nil {
+		to = named(hash)
+	}
+	from := named(t.Definition)
+	if from == nil || to == nil {
+		return Scenario{}, fmt.Errorf("a definition is missing: it runs %q and is to run %q", t.Definition, hash)
+	}
+	return moved(t, from, to, docs.Order, at)
+}
+
+func moved(t *core.Task, from, to *core.Definition, order json.RawMessage, at core.Time) (Scenario, error) {
 	d, err := core.Decide(from, order, t, core.Move{ID: "simulated", Command: t.Command, To: core.Target{Definition: to}},
 		core.At{Now: at, By: "simulated", Tokens: firstKeys, SizeLimit: state.Room})
 	switch {
@@ -38,20 +64,20 @@ func Moved(t *core.Task, from, to *core.Definition, order json.RawMessage, at co
 		}
 		return Scenario{}, errors.New(reason)
 	}
-	moved := *d.Task
-	moved.OrderID, moved.Version = firstID, t.Version+1
-	if moved.ReplyTo != "" {
-		moved.ReplyTo = shop
+	next := *d.Task
+	next.OrderID, next.Version = firstID, t.Version+1
+	if next.ReplyTo != "" {
+		next.ReplyTo = shop
 	}
-	if moved.TokenKey != "" {
-		moved.TokenKey = firstKeys.Current()
+	if next.TokenKey != "" {
+		next.TokenKey = firstKeys.Current()
 	}
-	for i := range moved.Steps {
-		if c := moved.Steps[i].Children; c != nil && c.Started > 0 {
-			return Scenario{}, fmt.Errorf("step %s has started child orders, whose states are not known here; only an order without any can be simulated", moved.Steps[i].Name)
+	for i := range next.Steps {
+		if c := next.Steps[i].Children; c != nil && c.Started > 0 {
+			return Scenario{}, fmt.Errorf("step %s has started child orders, whose states are not known here; only an order without any can be simulated", next.Steps[i].Name)
 		}
 	}
-	return Scenario{Definition: to, Order: order, Orders: 1, Begun: &Begun{&moved, at}}, nil
+	return Scenario{Definition: to, Order: order, Orders: 1, Begun: &Begun{&next, at}}, nil
 }
 
 // begin puts the order into the store, tells the services, the ledgers and the checks what it has behind it, and has

@@ -20,7 +20,7 @@ func TestMovedOrdersHoldEveryInvariant(t *testing.T) {
 		for _, task := range stopped(def, seed) {
 			from := definitionOf(def, task.Definition)
 			for _, to := range variants(def) {
-				sc, err := Moved(task, from, to, noContent, task.Ended+core.Time(core.Hour))
+				sc, err := moved(task, from, to, noContent, task.Ended+core.Time(core.Hour))
 				if err != nil {
 					continue
 				}

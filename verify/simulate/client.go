@@ -426,8 +426,8 @@ func undoFails(t *core.Task) bool {
 	})
 }
 
-// triedInVain: an answer, the end of its time, a rule, the children, or the input of an undo has stopped the task again after many
-// commands, so that one more round might go on for ever.
+// triedInVain: an answer, the end of its time, a rule, the children, or an input has stopped the task again after many commands,
+// so that one more round might go on for ever.
 func (w *simulation) triedInVain(o *order, t *core.Task) bool {
 	switch {
 	case !w.quiescing || o.commands < 12:
@@ -439,7 +439,8 @@ func (w *simulation) triedInVain(o *order, t *core.Task) bool {
 	}
 	def := w.defOf(t)
 	for i := range t.Steps {
-		if t.Steps[i].State == core.Failed && def.Steps[i].Agent == "" {
+		s := &t.Steps[i]
+		if s.State == core.Failed && (def.Steps[i].Agent == "" || s.Error != nil && s.Error.Code == "expression") {
 			return true
 		}
 	}

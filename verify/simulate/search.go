@@ -174,28 +174,11 @@ func NewTape(sc Scenario, choices []Choice, v *Violation) *Tape {
 
 // Scenario is what the tape was recorded of.
 func (t *Tape) Scenario() (Scenario, error) {
-	// Encoding the definition again makes it canonical, whatever white space the file was given.
-	var all []*core.Definition
-	for _, data := range append([]json.RawMessage{t.Workflow}, t.Children...) {
-		d := &core.Definition{}
-		if err := json.Unmarshal(data, d); err != nil {
-			return Scenario{}, fmt.Errorf("the workflow of the tape: %w", err)
-		}
-		if err := workflow.Seal(d); err != nil {
-			return Scenario{}, fmt.Errorf("the workflow of the tape: %w", err)
-		}
-		all = append(all, d)
+	all, err := sealedAll(append([]json.RawMessage{t.Workflow}, t.Children...))
+	if err != nil {
+		return Scenario{}, fmt.Errorf("the workflow of the tape: %w", err)
 	}
 	sc := Scenario{Definition: all[0], Services: t.Services, Order: t.Order}
-	for _, d := range all {
-		for i := range d.Steps {
-			if e := d.Steps[i].Each; e != nil {
-				if n := slices.IndexFunc(all, func(o *core.Definition) bool { return o.Hash == e.Definition }); n > 0 {
-					e.Child = all[n]
-				}
-			}
-		}
-	}
 	if t.Task == nil {
 		return sc, nil
 	}
@@ -205,6 +188,30 @@ func (t *Tape) Scenario() (Scenario, error) {
 	}
 	sc.Begun, sc.Orders = &Begun{task, t.At}, 1
 	return sc, nil
+}
+
+// sealedAll reads compiled definitions, and gives those with child orders the definitions of these.
+func sealedAll(data []json.RawMessage) (all []*core.Definition, err error) {
+	for _, one := range data {
+		d := &core.Definition{}
+		if err := json.Unmarshal(one, d); err != nil {
+			return nil, err
+		}
+		if err := workflow.Seal(d); err != nil { // which makes it canonical, whatever white space it was given
+			return nil, err
+		}
+		all = append(all, d)
+	}
+	for _, d := range all {
+		for i := range d.Steps {
+			if e := d.Steps[i].Each; e != nil {
+				if n := slices.IndexFunc(all, func(o *core.Definition) bool { return o.Hash == e.Definition }); n >= 0 {
+					e.Child = all[n]
+				}
+			}
+		}
+	}
+	return all, nil
 }
 
 // Play runs a tape.

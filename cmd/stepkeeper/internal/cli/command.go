@@ -23,6 +23,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/view"
+	"github.com/stepkeeper/stepkeeper/verify/simulate"
 )
 
 // commandOptions are those of resubmit, undo, cancel, resolve, move, close and answer.
@@ -45,6 +46,8 @@ type commandOptions struct {
 	by       string
 	reason   string
 	dryRun   bool
+	seeds    int        // move: simulate it first, with so many
+	report   *simulated // of that
 	given    string          // resubmit: STEP=FILE
 	input    json.RawMessage // what stands in FILE
 }
@@ -56,7 +59,8 @@ type verdictLine struct {
 	Accepted bool         `json:"accepted"`
 	Reason   string       `json:"reason,omitempty"`
 	DryRun   bool         `json:"dryRun,omitempty"` // nothing was sent
-	Exit     failure.Code `json:"exit"`             // what the exit code would be for this order alone
+	Report   *simulated   `json:"simulated,omitempty"`
+	Exit     failure.Code `json:"exit"` // what the exit code would be for this order alone
 }
 
 func newResubmit(a *App) *cobra.Command {
@@ -135,12 +139,16 @@ func newMove(a *App) *cobra.Command {
 		"An order runs the definition that was deployed when it came, so that a deploy disturbs none. When that\n"+
 			"definition has a bug, fix the file, deploy it, and move the order. What was done already must be the same\n"+
 			"in both: --dry-run names the differences, step by step, and sends nothing. An order in Error stays there:\n"+
-			"`resubmit --definition latest` moves it and goes on, in one command.",
-		"  stepkeeper move order-1001 --definition latest --dry-run\n  stepkeeper move order-1001 --definition latest")
+			"`resubmit --definition latest` moves it and goes on, in one command.\n"+
+			"--simulate runs each order first as the move would leave it, in virtual time and against every failure, and\n"+
+			"moves it only where no invariant is broken and it ends; `simulate FILE --move ID` does so before FILE is deployed.",
+		"  stepkeeper move order-1001 --definition latest --dry-run\n  stepkeeper move order-1001 --definition latest --simulate")
 	o.numberFlag(cmd)
 	f := cmd.Flags()
 	f.StringVar(&o.to, "definition", "", "the definition: latest, or its `hash`")
 	f.BoolVar(&o.dryRun, "dry-run", false, "send nothing: name the differences, and tell whether the order would be moved")
+	f.IntVar(&o.seeds, "simulate", 0, "simulate the moved order first, with so many `seeds` (2000 where none are given)")
+	f.Lookup("simulate").NoOptDefVal = "2000"
 	_ = cmd.RegisterFlagCompletionFunc("definition", cobra.FixedCompletions([]string{client.Latest}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
@@ -214,6 +222,9 @@ func (o *commandOptions) numberFlag(cmd *cobra.Command) {
 func (o *commandOptions) check(now time.Time) (deadline time.Time, err error) {
 	if o.name == "move" && o.to == "" {
 		return deadline, failure.New(failure.Usage, whichDefinition, "the definition to move to is missing")
+	}
+	if o.seeds < 0 {
+		return deadline, failure.New(failure.Usage, "give a number from 1, --simulate=2000", "--simulate=%d is no number of seeds", o.seeds)
 	}
 	if o.to != "" && o.to != client.Latest && !hashPattern.MatchString(o.to) {
 		return deadline, failure.New(failure.Usage, whichDefinition, "%q is no definition", o.to)
@@ -352,6 +363,11 @@ func (a *App) confirm(question, what, not string) (bool, error) {
 
 // one sends the command for one order and tells the verdict. The error ends the whole command.
 func (o *commandOptions) one(ctx context.Context, c *client.Client, id string, deadline time.Time) (failure.Code, error) {
+	if o.seeds > 0 {
+		if code, err := o.simulate(ctx, c, id); err != nil || code != failure.OK {
+			return code, err
+		}
+	}
 	ctx, cancel := o.app.bounded(ctx, defaultTimeout)
 	defer cancel()
 	verdict, err := o.send(ctx, c, id, deadline)
@@ -373,6 +389,38 @@ func (o *commandOptions) one(ctx context.Context, c *client.Client, id string, d
 		reason += "; " + f.Do
 	}
 	return f.Code, o.tell(id, false, reason, f.Code)
+}
+
+// simulate runs the order as the move would leave it. Any code but OK: it is not to be moved.
+func (o *commandOptions) simulate(ctx context.Context, c *client.Client, id string) (failure.Code, error) {
+	o.report = nil
+	sim := &simulateOptions{app: o.app, tape: "counterexample.json"}
+	sc, err := o.app.moved(ctx, c, id, o.to, nil)
+	var r *simulate.Report
+	if err == nil {
+		r = sim.search(ctx, sc, simulate.Search{Seeds: o.seeds, First: 1})
+		err = ctx.Err()
+	}
+	if err == nil && o.app.JSON() {
+		o.report = sim.whole(r)
+		if err = sim.keepTape(r); err == nil {
+			err = sim.verdict(r)
+		}
+	} else if err == nil {
+		err = sim.tell(r, false)
+	}
+	var f *failure.Error
+	switch {
+	case err == nil:
+		return failure.OK, nil
+	case !errors.As(err, &f):
+		return failure.General, failure.Wrap(err, failure.General, "", "order %s is not moved", id)
+	case f.Code == failure.NotProcessed:
+		return f.Code, o.tell(id, false, "it is not moved: its simulation found what stands above", f.Code)
+	case f.Code == failure.Refused:
+		return f.Code, o.tell(id, false, f.Error(), f.Code)
+	}
+	return f.Code, f
 }
 
 // send looks the order up, for its command number, and sends the command with it (P5).
@@ -430,7 +478,7 @@ func hasStep(task *view.Task, step string) error {
 func (o *commandOptions) tell(id string, accepted bool, reason string, code failure.Code) error {
 	a := o.app
 	if a.JSON() {
-		return a.printLine(verdictLine{OrderID: id, Command: o.name, Accepted: accepted, Reason: reason, DryRun: o.dryRun, Exit: code})
+		return a.printLine(verdictLine{OrderID: id, Command: o.name, Accepted: accepted, Reason: reason, DryRun: o.dryRun, Report: o.report, Exit: code})
 	}
 	style, rest, name := a.Streams.Style(), "", o.name
 	if o.dryRun {

@@ -122,3 +122,51 @@ func TestOrderIsNotMovedPastWhatWasDone(t *testing.T) {
 	c.run(t, "resubmit", "one", "--definition", "latest").want(t, failure.Refused, why)
 	c.run(t, "show", "one").want(t, failure.OK, "Error", "command 0")
 }
+
+// A move can be simulated first: a definition with which the order would stop again is found before anything is moved, also
+// before it is deployed.
+func TestMoveIsSimulatedFirst(t *testing.T) {
+	folder := t.TempDir()
+	t.Chdir(folder)
+	if err := os.Mkdir("workflows", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	deploy := func(text string) {
+		if err := os.WriteFile(filepath.Join("workflows", "pair.yaml"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	deploy(buggy)
+	server, end := opened(t, folder)
+	c := call{server: server}
+	c.run(t, "submit", "--workflow", "pair", "--id", "one", "--wait", write(t, "order.json", `{"n":1}`)).want(t, failure.NotProcessed, "Error")
+	end() // its end is told now
+	server, end = opened(t, folder)
+	c = call{server: server}
+	again, fixed := strings.Replace(buggy, "order.amount.value", "steps.reserve.output.amount.value", 1), strings.Replace(buggy, "order.amount.value", "order.n", 1)
+	other := strings.Replace(fixed, "operation: reserve", "operation: book", 1)
+	const stops = "with nothing going wrong an order does not end Processed: step charge failed"
+	c.run(t, "simulate", write(t, "again.yaml", again), "--move", "one").want(t, failure.NotProcessed, stops)
+	c.run(t, "simulate", write(t, "fixed.yaml", fixed), "--move", "one", "--seeds", "60").want(t, failure.OK, "60 seeds, 60 orders", "No violation in 60 seeds")
+	c.run(t, "simulate", write(t, "other.yaml", other), "--move", "one").want(t, failure.Refused, "order one cannot be moved, or not simulated", "its operation was reserve and is book")
+	c.run(t, "simulate", write(t, "fixed.yaml", fixed), "--move", "two").want(t, failure.NotFound, "order two")
+	c.run(t, "simulate", write(t, "fixed.yaml", fixed), "--move", "one", "--order", write(t, "order.json", `{}`)).want(t, failure.Usage, "--order")
+	end()
+	deploy(again)
+	server, end = opened(t, folder)
+	c = call{server: server}
+	c.run(t, "move", "one", "--definition", "latest", "--simulate").want(t, failure.NotProcessed, stops, "one: move refused: it is not moved")
+	c.run(t, "show", "one").want(t, failure.OK, "command 0")
+	c.run(t, "move", "one", "--definition", "latest", "--simulate=-1").want(t, failure.Usage, "no number of seeds")
+	end()
+	deploy(fixed)
+	server, end = opened(t, folder)
+	defer end()
+	c = call{server: server}
+	c.run(t, "move", "one", "--definition", someHash, "--simulate").want(t, failure.Refused, "no definition with the hash")
+	c.run(t, "move", "one", "--definition", "latest", "--simulate=40", "--dry-run").want(t, failure.OK, "No violation in 40 seeds", "dry run: move accepted")
+	c.run(t, "show", "one").want(t, failure.OK, "command 0")
+	c.run(t, "move", "one", "--definition", "latest", "--simulate=40", "--output", "json").want(t, failure.OK, `"accepted":true`, `"seeds":40`, `"findings":[]`)
+	c.run(t, "resubmit", "one").want(t, failure.OK)
+	c.run(t, "watch", "one").want(t, failure.OK, "Processed")
+}

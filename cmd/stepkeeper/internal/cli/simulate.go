@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/suggest"
@@ -34,6 +35,7 @@ type simulateOptions struct {
 	replay   string
 	tape     string
 	test     string
+	move     string // an order to begin with
 	given    func(flag string) bool
 
 	scene    simulate.Scenario
@@ -57,10 +59,13 @@ func newSimulate(a *App) *cobra.Command {
 			"  services:\n" +
 			"    payment: {grade: idempotent, latency: 200ms, slowLatency: 5s, failures: 0.05, forgets: 10m}\n" +
 			"    mail: {noUndo: true, refusals: 0.01, check: true}\n\n" +
+			"--move begins with an order of the server or stack, in the state in which a move to FILE would leave it, before\n" +
+			"FILE is deployed. What the task does not know is drawn: a call in doubt may have happened, or not.\n\n" +
 			"Faults: " + strings.Join(faultNames(), ", ") + ".",
 		Example: "  stepkeeper simulate workflows/order.yaml --order order.json\n" +
 			"  stepkeeper simulate workflows/order.yaml --services services.yaml --minutes 5\n" +
 			"  stepkeeper simulate workflows/order.yaml --faults crash-after,fresh-copy --seeds 50000\n" +
+			"  stepkeeper simulate workflows/order.yaml --move order-1001\n" +
 			"  stepkeeper simulate --replay counterexample.json\n" +
 			"  stepkeeper simulate corrected.yaml --replay counterexample.json",
 		Args: args(cobra.MaximumNArgs(1), "one workflow file"),
@@ -83,6 +88,7 @@ func newSimulate(a *App) *cobra.Command {
 	f.Float64Var(&o.minutes, "minutes", 0, "how long to look (default: until the seeds are used up)")
 	f.StringVar(&o.replay, "replay", "", "play this `tape` instead, and tell what happens")
 	f.StringVar(&o.tape, "tape", "counterexample.json", "`file` for the tape of what was found")
+	f.StringVar(&o.move, "move", "", "begin with this `order`, as a move to FILE leaves it; nothing is moved")
 	f.StringVar(&o.test, "regression-test", "", "`file` for a Go test of what was found, with its tape in it")
 	_ = cmd.MarkFlagFilename("services", "yaml", "yml")
 	_ = cmd.MarkFlagFilename("order", "json")
@@ -103,7 +109,7 @@ func runSimulate(ctx context.Context, o *simulateOptions) error {
 	if o.replay != "" {
 		return o.play()
 	}
-	sc, err := o.scenario()
+	sc, err := o.scenario(ctx)
 	if err != nil {
 		return err
 	}
@@ -111,23 +117,23 @@ func runSimulate(ctx context.Context, o *simulateOptions) error {
 	if search.Seeds == 0 && search.Time == 0 {
 		search.Seeds = 20_000
 	}
-	o.scene, o.findings = sc, simulate.Diagnose(sc)
-	if o.wrong() != nil { // what goes wrong without any fault needs no search
-		if o.app.JSON() {
-			return o.printReport(simulate.Find(sc, simulate.Search{Stop: func() bool { return true }}))
-		}
-		o.tellFindings()
-		return o.wrong()
-	}
-	defer simulate.Spacious()()
-	report := o.find(ctx, sc, search)
-	if err := o.tell(report, ctx.Err() != nil); err != nil {
+	if err := o.tell(o.search(ctx, sc, search), ctx.Err() != nil); err != nil {
 		return err
 	}
 	if ctx.Err() != nil {
 		return failure.Silent(failure.General, "interrupted")
 	}
 	return nil
+}
+
+// search looks for what goes wrong without any fault, which needs no seed, and then with them.
+func (o *simulateOptions) search(ctx context.Context, sc simulate.Scenario, s simulate.Search) *simulate.Report {
+	o.scene, o.findings = sc, simulate.Diagnose(sc)
+	if o.wrong() != nil {
+		return simulate.Find(sc, simulate.Search{Stop: func() bool { return true }})
+	}
+	defer simulate.Spacious()()
+	return o.find(ctx, sc, s)
 }
 
 // numbers looks at what counts things: 0 is no answer to how many, where it was given.
@@ -143,7 +149,7 @@ func (o *simulateOptions) numbers() error {
 }
 
 // scenario reads what is to be run.
-func (o *simulateOptions) scenario() (simulate.Scenario, error) {
+func (o *simulateOptions) scenario(ctx context.Context) (simulate.Scenario, error) {
 	var sc simulate.Scenario
 	if o.file == "" {
 		return sc, failure.New(failure.Usage, "name one, or a tape with --replay", "there is no workflow file to simulate")
@@ -156,6 +162,18 @@ func (o *simulateOptions) scenario() (simulate.Scenario, error) {
 		return sc, err
 	}
 	sc = simulate.Scenario{Definition: def, Orders: o.orders}
+	if o.move != "" {
+		if o.order != "" || o.test != "" {
+			return sc, failure.New(failure.Usage, "leave them out", "--order and --regression-test do not fit to --move: the order has its content, and its test would hold its data")
+		}
+		c, err := o.app.client(ctx)
+		if err == nil {
+			sc, err = o.app.moved(ctx, c, o.move, "", def)
+		}
+		if err != nil {
+			return sc, err
+		}
+	}
 	if o.order != "" {
 		data, err := os.ReadFile(o.order)
 		if err != nil {
@@ -181,6 +199,33 @@ func (o *simulateOptions) scenario() (simulate.Scenario, error) {
 			return sc, failure.New(failure.Usage, suggest.DidYouMean(name, faultNames(), "there are "+strings.Join(faultNames(), ", ")), "there is no fault %q", name)
 		}
 		sc.Only = append(sc.Only, f)
+	}
+	return sc, nil
+}
+
+// moved is the scenario of an order that is moved: to def, or where that is nil to the definition of its workflow with the hash, or
+// the latest.
+func (a *App) moved(ctx context.Context, c *client.Client, id, hash string, def *core.Definition) (sc simulate.Scenario, err error) {
+	ctx, cancel := a.bounded(ctx, defaultTimeout)
+	defer cancel()
+	if def != nil {
+		t, err := c.Get(ctx, id)
+		if err != nil {
+			return sc, a.explain(err, "order "+id)
+		}
+		hash = t.Definition // of which a stack knows that it is stored
+	}
+	plan, err := c.PlanMoveDocuments(ctx, id, hash)
+	switch {
+	case err != nil:
+		return sc, a.explain(err, "order "+id)
+	case plan.Definition == "" && plan.Reason != "":
+		return sc, failure.New(failure.Refused, "", "order %s cannot be moved: %s", id, plan.Reason)
+	case plan.Documents == nil:
+		return sc, failure.New(failure.General, "run a server of the version of this program", "the server does not tell what is stored of order %s", id)
+	}
+	if sc, err = simulate.Moved(plan.Documents, plan.Definition, def, core.TimeOf(a.Now())); err != nil {
+		return sc, failure.Wrap(err, failure.Refused, "compare the definitions with `stepkeeper move "+id+" --definition latest --dry-run`", "order %s cannot be moved, or not simulated", id)
 	}
 	return sc, nil
 }
@@ -219,16 +264,15 @@ func (o *simulateOptions) find(ctx context.Context, sc simulate.Scenario, search
 // tell is the ending: what was done, and what may be concluded.
 func (o *simulateOptions) tell(r *simulate.Report, stopped bool) error {
 	a := o.app
-	if r.Tape != nil {
-		if err := r.Tape.Write(o.tape); err != nil {
-			return failure.Wrap(err, failure.General, "give --tape a file that can be written", "the tape cannot be kept")
-		}
-		if err := o.keepTest(r); err != nil {
-			return err
-		}
+	if err := o.keepTape(r); err != nil {
+		return err
 	}
 	if a.JSON() {
 		return o.printReport(r)
+	}
+	if o.wrong() != nil {
+		o.tellFindings()
+		return o.wrong()
 	}
 	out, style := a.Streams.Out, a.Streams.Style()
 	if stopped {
@@ -306,17 +350,37 @@ func brokenRuleOf(v *simulate.Violation, sc simulate.Scenario) *brokenRule {
 
 // printReport writes the report as one document.
 func (o *simulateOptions) printReport(r *simulate.Report) error {
-	all := simulated{Report: r, Findings: append([]simulate.Finding{}, o.findings...), Violation: brokenRuleOf(r.Violation, o.scene)}
-	if r.Seeds > 0 {
-		all.Statement = r.Statement()
-	}
-	if err := o.app.printJSON(all); err != nil {
+	if err := o.app.printJSON(o.whole(r)); err != nil {
 		return err
 	}
+	return o.verdict(r)
+}
+
+// verdict is the error of what was found.
+func (o *simulateOptions) verdict(r *simulate.Report) error {
 	if err := o.wrong(); err != nil {
 		return err
 	}
 	return broken(r.Violation)
+}
+
+func (o *simulateOptions) whole(r *simulate.Report) *simulated {
+	all := &simulated{Report: r, Findings: append([]simulate.Finding{}, o.findings...), Violation: brokenRuleOf(r.Violation, o.scene)}
+	if r.Seeds > 0 {
+		all.Statement = r.Statement()
+	}
+	return all
+}
+
+// keepTape writes what was found, where something was.
+func (o *simulateOptions) keepTape(r *simulate.Report) error {
+	if r.Tape == nil {
+		return nil
+	}
+	if err := r.Tape.Write(o.tape); err != nil {
+		return failure.Wrap(err, failure.General, "give --tape a file that can be written", "the tape cannot be kept")
+	}
+	return o.keepTest(r)
 }
 
 // keepTest writes the regression test, where one was asked for.
