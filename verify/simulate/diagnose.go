@@ -78,11 +78,14 @@ func diagnoseCalm(sc Scenario) []Finding {
 		e := v.Explain(sc)
 		return []Finding{{Whose: e.Whose, Text: "with nothing going wrong an invariant is broken: " + v.String(), Fix: e.Fix}}
 	}
+	fix, since := "if the order lacks what the workflow asks for, give one that has it (--order FILE, or sim.Order in a test); otherwise correct the step", core.Time(0)
+	if sc.Begun != nil {
+		fix, since = "correct the step, and deploy it before the order is moved", sc.Begun.At
+	}
 	if t := w.store.task(firstID); t != nil {
 		for i := range t.Steps {
-			if e := t.Steps[i].Error; e != nil {
-				return []Finding{{Whose: YourWorkflow, Text: fmt.Sprintf("%s: step %s failed: %s", what, t.Steps[i].Name, e.Message),
-					Fix:  "if the order lacks what the workflow asks for, give one that has it (--order FILE, or sim.Order in a test); otherwise correct the step",
+			if e := t.Steps[i].Error; e != nil && e.At > since {
+				return []Finding{{Whose: YourWorkflow, Text: fmt.Sprintf("%s: step %s failed: %s", what, t.Steps[i].Name, e.Message), Fix: fix,
 					Step: t.Steps[i].Name, Agent: sc.Definition.Steps[i].Agent}}
 			}
 		}

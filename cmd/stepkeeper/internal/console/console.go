@@ -66,6 +66,8 @@ type server struct {
 	grouped grouped
 	dead    deadLooked
 	asked   asked
+
+	simulations simulations
 }
 
 // file is an asset under a name that changes with its content.

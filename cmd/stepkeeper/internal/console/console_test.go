@@ -93,7 +93,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// An order is compared with the newer definition of its workflow, and moved to it.
+// An order is compared with the newer definition of its workflow, simulated with it, and moved to it.
 func TestMove(t *testing.T) {
 	w := newWorld(t, nil)
 	close(w.hold)
@@ -121,14 +121,34 @@ func TestMove(t *testing.T) {
 	}
 	refused := regexp.MustCompile(`would run <a href="[^"]*definition=([0-9a-f]{32})"`).FindStringSubmatch(page)[1]
 	newer = strings.Replace(newer, "charge-card", "charge", 1)
-	if err := os.WriteFile(file, []byte(newer), 0o600); err != nil {
-		t.Fatal(err)
+	target := regexp.MustCompile(`would run <a href="[^"]*definition=([0-9a-f]{32})"`)
+	deployed := func(text string) {
+		was := target.FindString(page)
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		w.until("the next file is in force", func() bool {
+			_, page = w.get("/orders/o-1/move")
+			return strings.Contains(page, "do-move") && target.FindString(page) != was
+		})
 	}
-	w.until("the next file is in force", func() bool {
-		_, page = w.get("/orders/o-1/move")
-		return strings.Contains(page, "do-move")
-	})
+	simulated := func() {
+		address := strings.ReplaceAll(regexp.MustCompile(`id="simulate" href="([^"]*)"`).FindStringSubmatch(page)[1], "&amp;", "&")
+		w.until("the move was simulated", func() bool {
+			_, page = w.get(address)
+			return !strings.Contains(page, "in virtual time")
+		})
+	}
+	deployed(strings.Replace(newer, "operation: weigh,", "operation: weigh, input: {of: \"${ order.nothing.weight }\"},", 1))
+	simulated()
+	wants(t, page, "with nothing going wrong an order does not end Processed: step weigh failed", "Fix: correct the step")
+	deployed(newer)
 	wants(t, page, "A move would be accepted", "new: shop: weigh", "as before: shop: charge", before.Definition)
+	simulated()
+	wants(t, page, "No violation in 2000 seeds", "How it ended", ">Processed</span>", "move o-1 --definition")
+	if same, err := w.client.Get(t.Context(), "o-1"); err != nil || same.Definition != before.Definition || same.Command != 0 {
+		t.Errorf("a simulation has changed the order: %+v, %v", same, err)
+	}
 	action, form := w.form("/orders/o-1/move", "kind", "move")
 	form.Set("by", "ada")
 	form.Set("reason", "it has to be weighed")

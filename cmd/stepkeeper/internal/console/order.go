@@ -142,6 +142,7 @@ func (s *server) move(ctx context.Context, r *http.Request, _ *kept) (content, e
 		Plan      client.Plan
 		Now, Then template.HTML
 		Unknown   string // why there is no picture of the other definition
+		Simulated *simulation
 		Token     string
 		ReadOnly  bool
 	}{Task: t, Plan: plan, Token: s.secret, ReadOnly: s.ReadOnly}
@@ -152,6 +153,11 @@ func (s *server) move(ctx context.Context, r *http.Request, _ *kept) (content, e
 			data.Unknown = err.Error()
 		} else {
 			data.Then = picture(compared(t, def, plan), "steps of order "+t.OrderID+" after the move")
+		}
+	}
+	if r.URL.Query().Get("simulate") != "" {
+		if data.Simulated, err = s.simulation(ctx, t, plan.Definition); err != nil {
+			return content{}, err
 		}
 	}
 	return content{Title: "Move " + t.OrderID, Template: "move", Data: data}, nil

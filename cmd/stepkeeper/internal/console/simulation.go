@@ -1,0 +1,97 @@
+package console
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/verify/simulate"
+)
+
+// Bounds of the simulation of a move that a page shows.
+const (
+	simulatedSeeds = 2000
+	simulatedTime  = 20 * time.Second
+	simulatedKept  = 16
+)
+
+// simulation is that of an order as a move would leave it.
+type simulation struct {
+	Running  bool
+	Problem  string // why it cannot be simulated
+	Findings []simulate.Finding
+	Report   *simulate.Report
+	Broken   string // what a broken invariant means
+	Diagram  string
+	Command  string // that does the same
+}
+
+// simulations keeps the last ones. One runs at a time: it takes all that the processor has.
+type simulations struct {
+	mu      sync.Mutex
+	by      map[string]*simulation
+	order   []string
+	running bool
+}
+
+// of answers the simulation of a move, and begins it where there is none and no other runs. A later page shows its end.
+func (s *simulations) of(plan client.Plan, t *client.Task, program string, at core.Time) simulation {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	key := fmt.Sprintf("%s %d %s", t.OrderID, t.Version, plan.Definition)
+	if known := s.by[key]; known != nil {
+		return *known
+	}
+	if s.running {
+		return simulation{Running: true}
+	}
+	now := &simulation{Running: true, Command: fmt.Sprintf("%s move %s --definition %s --simulate --dry-run", program, t.OrderID, plan.Definition)}
+	if s.by == nil {
+		s.by = map[string]*simulation{}
+	}
+	if s.by[key], s.order = now, append(s.order, key); len(s.order) > simulatedKept {
+		delete(s.by, s.order[0])
+		s.order = s.order[1:]
+	}
+	s.running = true
+	go func() {
+		done := simulated(plan, at)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		done.Command = now.Command
+		*now, s.running = done, false
+	}()
+	return *now
+}
+
+func simulated(plan client.Plan, at core.Time) (r simulation) {
+	sc, err := simulate.Moved(plan.Documents, plan.Definition, nil, at)
+	if err != nil {
+		return simulation{Problem: err.Error()}
+	}
+	if r.Findings = simulate.Diagnose(sc); len(r.Findings) > 0 {
+		return r
+	}
+	r.Report = simulate.Find(sc, simulate.Search{Seeds: simulatedSeeds, First: 1, Time: simulatedTime})
+	if v := r.Report.Violation; v != nil {
+		r.Broken = v.Explain(sc).String()
+		r.Diagram = simulate.Diagram(simulate.About(r.Report.Story, v))
+	}
+	return r
+}
+
+// simulation is what the page of a move shows of it, where its address asks for one.
+func (s *server) simulation(ctx context.Context, t *client.Task, definition string) (*simulation, error) {
+	plan, err := s.Client.PlanMoveDocuments(ctx, t.OrderID, definition)
+	if err != nil {
+		return nil, err
+	}
+	if plan.Documents == nil || !plan.Accepted {
+		return &simulation{Problem: "it could not be moved"}, nil
+	}
+	of := s.simulations.of(plan, t, s.Program, core.TimeOf(s.Now()))
+	return &of, nil
+}
