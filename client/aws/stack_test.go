@@ -559,6 +559,9 @@ func TestDeployedDefinition(t *testing.T) {
 			t.Errorf("one that is not stored: %+v %v", p, err)
 		}
 	}
+	if p, err := w.Client().PlanMoveDocuments(t.Context(), "fail", own); err != nil || p.Documents == nil || len(p.Documents.Definitions) != 1 || !strings.Contains(string(p.Documents.Task), `"fail"`) || len(p.Documents.Order) == 0 {
+		t.Errorf("the documents of the order: %+v, %v", p.Documents, err)
+	}
 	w.Parts.Outputs.Workflows = nil
 	if _, err := w.Client().PlanMove(t.Context(), "fail", client.Latest); !errors.Is(err, client.ErrInvalid) || !strings.Contains(err.Error(), "is not deployed in this stack") {
 		t.Error(err)

@@ -12,6 +12,9 @@ var ofCLI = []Mutant{
 	{Name: "cli-init-overwrites", File: "cmd/stepkeeper/internal/scaffold/scaffold.go", Func: "write",
 		Old: "; err == nil {\n\t\t\treturn nil, &ExistsError", New: "; err == nil && name == \"\" {\n\t\t\treturn nil, &ExistsError"},
 	{Name: "P49-older-definition-is-not-shown", File: "shared/view/details.go", Func: "Task.Pinned", Old: "deployed != v.Definition", New: "deployed == v.Definition"},
+	{Name: "P49-moves-what-its-simulation-found-wrong", File: "cmd/stepkeeper/internal/cli/command.go", Func: "commandOptions.simulate", Old: "err = sim.tell(r, false)", New: "_ = sim.tell(r, false)"},
+	{Name: "P49-plan-without-documents", File: "dev/api/commands.go", Func: "edge.plan", Old: "if in.Documents {\n\t\tp.Doc", New: "if !in.Documents {\n\t\tp.Doc"},
+	{Name: "P49-documents-of-the-old-definition-only", File: "shared/view/details.go", Func: "DocumentsOf", Old: "{def, to}", New: "{def, def}"},
 	{Name: "cli-dry-run-sends", File: "cmd/stepkeeper/internal/cli/command.go", Func: "commandOptions.send",
 		Old: "if o.dryRun {", New: "if o.dryRun && o.name == \"\" {"},
 	{Name: "P11-message-says-told-too-early", File: "shared/view/messages.go", Func: "messages.end", Old: "t.ResendAt != 0, t.ResendAt", New: "false, t.ResendAt"},
@@ -138,6 +141,8 @@ var ofDeadLetters = []Mutant{
 // ofConsole are mutants of the operator's pages and of their pictures.
 var ofConsole = []Mutant{
 	{Name: "console-form-of-another-site", File: consoleFolder + "command.go", Func: "server.mayAct", Old: "[]byte(s.secret)) != 1:", New: "[]byte(s.secret)) > 1:"},
+	{Name: "console-simulates-a-move-each-time", File: consoleFolder + "simulation.go", Func: "simulations.of", Old: "known != nil", New: "known != nil && known.Running"},
+	{Name: "console-simulates-what-cannot-be-moved", File: consoleFolder + "simulation.go", Func: "simulated", Old: "len(r.Findings) > 0", New: "len(r.Findings) > 9"},
 	{Name: "console-read-only-acts", File: consoleFolder + "command.go", Func: "server.mayAct", Old: "case s.ReadOnly:", New: "case s.ReadOnly && w == nil:"},
 	{Name: "console-a-form-is-two-commands", File: consoleFolder + "command.go", Func: "commandID", Old: "uuid.NewSHA1(forms, []byte(name)).String()", New: "uuid.NewString() + name[:0]"},
 	{Name: "console-all-forms-are-one-command", File: consoleFolder + "command.go", Func: "commandID", Old: "name += \"\\x00\" + form.Get(field)", New: "_ = field"},

@@ -223,6 +223,7 @@ func TestBrowserPages(t *testing.T) {
 		{"order-timeline", "/orders/web-2026-003?show=timeline", "received"}, {"incidents", "/incidents", "charge"},
 		{"waiting", "/waiting", "an agent's reply"}, {"answers", "/answers", "approve"}, {"bulk", "/bulk?command=resubmit&step=charge", "Send resubmit to 12 orders"}, {"bulk-none", "/bulk/none", "no such list"}, {"workflows", "/workflows", "expense"},
 		{"health", "/health", "it takes orders"}, {"workflow", "/workflows/order", "Versions that orders run"}, {"move", "/orders/web-2026-003/move", "After the move"},
+		{"move-simulated", "/orders/web-2026-003/move?simulate=1", "No violation in 2000 seeds"},
 		{"missing", "/orders/nothing", "There is no such order."}, {"bad-filter", "/orders?older=soon", "write it like"}, {"empty", "/orders?state=Closed", "No such orders"}, {"order-messages", "/orders/web-2026-003?show=messages", "alert Error"},
 	} {
 		b.do(call(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{}), chromedp.EmulateViewport(1280, 900))

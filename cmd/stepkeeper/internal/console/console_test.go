@@ -142,6 +142,9 @@ func TestMove(t *testing.T) {
 	deployed(strings.Replace(newer, "operation: weigh,", "operation: weigh, input: {of: \"${ order.nothing.weight }\"},", 1))
 	simulated()
 	wants(t, page, "with nothing going wrong an order does not end Processed: step weigh failed", "Fix: correct the step")
+	if strings.Contains(page, "No violation") {
+		t.Error("what is found without any fault is simulated with them")
+	}
 	deployed(newer)
 	wants(t, page, "A move would be accepted", "new: shop: weigh", "as before: shop: charge", before.Definition)
 	simulated()
