@@ -46,8 +46,8 @@ type commandOptions struct {
 	by       string
 	reason   string
 	dryRun   bool
-	seeds    int        // move: simulate it first, with so many
-	report   *simulated // of that
+	seeds    int             // move: simulate it first, with so many
+	report   *simulated      // of that
 	given    string          // resubmit: STEP=FILE
 	input    json.RawMessage // what stands in FILE
 }
