@@ -71,7 +71,7 @@ func (t *transport) batch(ctx context.Context, orders [][]byte) ([]client.Result
 		a := &answers[places[n]]
 		if err == nil {
 			a.Accepted, a.Queued = true, true
-			t.queued.add(a.OrderID, sent{hashes[n], time.Now()})
+			t.queued.Add(a.OrderID, sent{hashes[n], time.Now()})
 			continue
 		}
 		var e *client.Error

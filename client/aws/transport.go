@@ -92,7 +92,7 @@ func Over(p Parts, opts ...client.Option) *client.Client {
 // transport is a client.Transport.
 type transport struct {
 	Parts
-	queued *queued
+	queued queued
 
 	mu          sync.Mutex
 	definitions map[string]*core.Definition // by hash; they never change
@@ -200,7 +200,7 @@ func (t *transport) present(ctx context.Context, id string) (*core.Task, error) 
 	if err != nil {
 		return nil, err
 	}
-	sent, known := t.queued.find(id)
+	sent, known := t.queued.Get(id)
 	switch {
 	case task == nil && !known:
 		return nil, notFound(id)

@@ -48,7 +48,7 @@ func (s *Runtime) readAgents() ([]*agent, error) {
 					return nil, err
 				}
 				made.service = service
-				made.operations, made.retry, made.breaker = service.Operations(), a.WorkerRetry(), a.WorkerBreaker()
+				made.operations, made.retry, made.breaker = service.Operations(), a.Retry, a.Breaker
 			}
 			all = append(all, made)
 		}

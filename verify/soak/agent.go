@@ -47,7 +47,7 @@ func ServeAgent(ctx context.Context, out io.Writer) error {
 	fmt.Fprintln(out, "the agent", name, "attaches to", os.Getenv("STEPKEEPER_ENDPOINT"))
 	for ctx.Err() == nil {
 		err := agent.Serve(ctx, name, service.Operations(), agent.WithConcurrency(settings.Concurrency), agent.WithClock(clock),
-			agent.WithRetry(settings.WorkerRetry()), agent.WithBreaker(settings.WorkerBreaker()), agent.WithLog(log))
+			agent.WithRetry(settings.Retry), agent.WithBreaker(settings.Breaker), agent.WithLog(log))
 		if err != nil && ctx.Err() == nil {
 			log.Error("the agent ended; it begins again", "agent", name, "error", err)
 			_ = pace.Sleep(ctx, 200*time.Millisecond)

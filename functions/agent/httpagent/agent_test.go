@@ -565,7 +565,7 @@ agents:
 		t.Fatal(err)
 	}
 	p := c.Agents["payment"]
-	if p.Concurrency != 16 || p.Timeout != 10*time.Second || p.MaxResponse != 64<<10 || p.Retry.Initial != 200*time.Millisecond || p.WorkerBreaker().Window != 10 {
+	if p.Concurrency != 16 || p.Timeout != 10*time.Second || p.MaxResponse != 64<<10 || p.Retry.Initial != 200*time.Millisecond || p.Breaker.Window != 10 {
 		t.Errorf("read as %+v", p)
 	}
 	if _, err := New("warehouse", c.Agents["warehouse"], Options{}); err == nil {

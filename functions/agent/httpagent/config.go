@@ -26,8 +26,8 @@ type Agent struct {
 	Headers     map[string]Secret    `yaml:"headers" json:"headers,omitzero"`
 	Operations  map[string]Operation `yaml:"operations" json:"operations,omitzero"`
 	Allow       Allow                `yaml:"allow" json:"allow,omitzero"`
-	Retry       Retry                `yaml:"retry" json:"retry,omitzero"`
-	Breaker     Breaker              `yaml:"breaker" json:"breaker,omitzero"`
+	Retry       worker.Retry         `yaml:"retry" json:"retry,omitzero"`
+	Breaker     worker.Breaker       `yaml:"breaker" json:"breaker,omitzero"`
 	Classify    Classify             `yaml:"classify" json:"classify,omitempty"` // for all operations
 
 	redact *redactor // nil: not completed yet
@@ -55,29 +55,6 @@ type Allow struct {
 	Loopback         bool     `yaml:"loopback" json:"loopback,omitzero"`
 	PrivateAddresses bool     `yaml:"privateAddresses" json:"privateAddresses,omitzero"`
 }
-
-// Retry is worker.Retry in the file.
-type Retry struct {
-	Tries   int           `yaml:"tries" json:"tries,omitzero"`
-	Initial time.Duration `yaml:"initial" json:"initial,omitzero"`
-	Max     time.Duration `yaml:"max" json:"max,omitzero"`
-	Jitter  float64       `yaml:"jitter" json:"jitter,omitzero"`
-}
-
-// Breaker is worker.Breaker in the file.
-type Breaker struct {
-	Off      bool          `yaml:"off" json:"off,omitzero"`
-	Failures int           `yaml:"failures" json:"failures,omitzero"`
-	Window   int           `yaml:"window" json:"window,omitzero"`
-	Delay    time.Duration `yaml:"delay" json:"delay,omitzero"`
-	Probes   int           `yaml:"probes" json:"probes,omitzero"`
-}
-
-// WorkerRetry is what a worker.Config takes.
-func (a Agent) WorkerRetry() worker.Retry { return worker.Retry(a.Retry) }
-
-// WorkerBreaker is what a worker.Config takes.
-func (a Agent) WorkerBreaker() worker.Breaker { return worker.Breaker(a.Breaker) }
 
 // Size is a number of bytes, written like "64KiB", "1MiB" or 4096.
 type Size int64

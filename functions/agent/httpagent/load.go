@@ -79,7 +79,7 @@ func (a *Agent) complete(name string, lookup func(string) (string, bool)) (probl
 	if a.Timeout < 0 {
 		add("timeout is %s; it must be positive", a.Timeout)
 	}
-	if err := worker.Validate(a.WorkerRetry(), a.WorkerBreaker()); err != nil {
+	if err := worker.Validate(a.Retry, a.Breaker); err != nil {
 		problems = append(problems, err)
 	}
 	problems = append(problems, a.completeURL()...)

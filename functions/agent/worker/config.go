@@ -31,19 +31,19 @@ type Config struct {
 
 // Retry is the agent's own, within one attempt of the step and its time.
 type Retry struct {
-	Tries   int           // calls in one attempt, 1 to 20; default 3
-	Initial time.Duration // wait before the second; default 200 ms
-	Max     time.Duration // longest wait; default 5 s
-	Jitter  float64       // share by which a wait is varied, 0 to 0.9; default 0.25, below 0 is none
+	Tries   int           `yaml:"tries" json:"tries,omitzero"`     // calls in one attempt, 1 to 20; default 3
+	Initial time.Duration `yaml:"initial" json:"initial,omitzero"` // wait before the second; default 200 ms
+	Max     time.Duration `yaml:"max" json:"max,omitzero"`         // longest wait; default 5 s
+	Jitter  float64       `yaml:"jitter" json:"jitter,omitzero"`   // share by which a wait is varied, 0 to 0.9; default 0.25, below 0 is none
 }
 
 // Breaker is the circuit breaker, one for each operation.
 type Breaker struct {
-	Off      bool
-	Failures int           // transient failures in a row of the last Window calls that open it; default 5
-	Window   int           // default 10
-	Delay    time.Duration // how long it stays open; default 5 s
-	Probes   int           // calls that must succeed before it closes; default 1
+	Off      bool          `yaml:"off" json:"off,omitzero"`
+	Failures int           `yaml:"failures" json:"failures,omitzero"` // transient failures in a row of the last Window calls that open it; default 5
+	Window   int           `yaml:"window" json:"window,omitzero"`     // default 10
+	Delay    time.Duration `yaml:"delay" json:"delay,omitzero"`       // how long it stays open; default 5 s
+	Probes   int           `yaml:"probes" json:"probes,omitzero"`     // calls that must succeed before it closes; default 1
 }
 
 func (r *Retry) complete() error {

@@ -5,9 +5,9 @@ import (
 	"crypto/subtle"
 	"net/http"
 	"net/url"
-	"sync"
 
 	"github.com/google/uuid"
+	lru "github.com/hashicorp/golang-lru/v2"
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -24,7 +24,7 @@ func (s *server) command(w http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("id")
 	command := commandID(id, r.PostForm)
 	v, err := s.commandOf(r.Context(), id, r, command)
-	s.told.put(command, outcome{err == nil && v.Accepted, outcomeText(v, err)})
+	s.told.Add(command, outcome{err == nil && v.Accepted, outcomeText(v, err)})
 	s.Log.Info("command of the console", "order", id, "kind", r.PostFormValue("kind"), "accepted", err == nil && v.Accepted)
 	http.Redirect(w, r, "/orders/"+url.PathEscape(id)+"?"+url.Values{"command": {command}}.Encode(), http.StatusSeeOther)
 }
@@ -72,31 +72,20 @@ func outcomeText(v client.Verdict, err error) string {
 }
 
 // outcomes keeps the last ones by the IDs of their commands.
-type outcomes struct {
-	mu    sync.Mutex
-	by    map[string]outcome
-	order []string
-}
+type outcomes struct{ *lru.Cache[string, outcome] }
 
 const mostOutcomes = 256
 
-func (o *outcomes) put(id string, of outcome) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if _, known := o.by[id]; !known {
-		o.order = append(o.order, id)
+func newOutcomes() outcomes {
+	kept, err := lru.New[string, outcome](mostOutcomes)
+	if err != nil {
+		panic(err) // of a size below 1
 	}
-	o.by[id] = of
-	if len(o.order) > mostOutcomes {
-		delete(o.by, o.order[0])
-		o.order = o.order[1:]
-	}
+	return outcomes{kept}
 }
 
-func (o *outcomes) get(id string) *outcome {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if of, ok := o.by[id]; ok {
+func (o outcomes) get(id string) *outcome {
+	if of, ok := o.Get(id); ok {
 		return &of
 	}
 	return nil

@@ -83,7 +83,7 @@ func New(o Options) http.Handler {
 	}
 	o.Every = cmp.Or(o.Every, time.Second)
 	o.Log = cmp.Or(o.Log, slog.Default())
-	s := &server{Options: o, boot: rand.Text()[:8], secret: rand.Text(), files: map[string]file{}, told: outcomes{by: map[string]outcome{}}, streams: streams{open: map[string][]chan struct{}{}}}
+	s := &server{Options: o, boot: rand.Text()[:8], secret: rand.Text(), files: map[string]file{}, told: newOutcomes(), streams: streams{open: map[string][]chan struct{}{}}}
 	names := s.loadAssets()
 	s.pages = template.Must(template.New("").Funcs(s.functions(names)).ParseFS(sources, "*.html"))
 	mux := http.NewServeMux()

@@ -140,7 +140,7 @@ func (s *server) handleDead(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 	h := client.Handling{Queue: queue, IDs: r.PostForm["id"], By: strings.TrimSpace(r.PostFormValue("by")), Reason: strings.TrimSpace(r.PostFormValue("reason"))}
 	key := rand.Text()
-	s.told.put(key, s.handled(ctx, do, h))
+	s.told.Add(key, s.handled(ctx, do, h))
 	s.dead.mu.Lock()
 	s.dead.at = time.Time{}
 	s.dead.mu.Unlock()

@@ -88,5 +88,5 @@ func agentOf(data []byte, name string, lookup deployment.Lookup) (onlambda.Agent
 	if err != nil {
 		return onlambda.Agent{}, err
 	}
-	return onlambda.Agent{Name: name, Operations: service.Operations(), Retry: a.WorkerRetry(), Breaker: a.WorkerBreaker()}, nil
+	return onlambda.Agent{Name: name, Operations: service.Operations(), Retry: a.Retry, Breaker: a.Breaker}, nil
 }
