@@ -27,7 +27,7 @@ var Rooms = []Room{
 	{Name: "worker", Packages: []string{"functions/agent", "functions/agent/worker"}, Tests: []string{"functions/agent/httpagent", "functions/agent/agenttest", "dev/embedded"}},
 	{Name: "httpagent", Packages: []string{"functions/agent/httpagent", "functions/agent/httpagent/agentsfile", "functions/agent/secrets"}, Tests: []string{"dev/embedded"}},
 	{Name: "wiring", Packages: []string{"functions/agent/bootstrap", "functions/agent/bootstrap/wiring", "functions/scheduler/bootstrap", "functions/scheduler/bootstrap/wiring",
-		"functions/supervisor/bootstrap", "functions/supervisor/bootstrap/wiring", "functions/agent/onlambda", "functions/internal/cloud"}, Tests: []string{"functions/agent"}},
+		"functions/supervisor/bootstrap", "functions/supervisor/bootstrap/wiring", "functions/agent/onlambda", "functions/internal/cloud", "functions/internal/renewed"}, Tests: []string{"functions/agent"}},
 	{Name: "port", Packages: []string{"shared/port", "shared/port/queueset"}, Tests: []string{"shared/lambdaevent", "dev/memory", "shared/sqs", "dev/sqlite", "functions/scheduler"}},
 	{Name: "memory", Packages: []string{"dev/memory"}, Tests: []string{"functions/scheduler", "functions/agent/worker"}},
 	{Name: "sqlite", Packages: []string{"dev/sqlite"}, Tests: []string{"dev/embedded"}},

@@ -62,7 +62,7 @@ var ofWiring = []Mutant{
 	{Name: "wiring-fair-queues-are-dropped", File: schedulerWiring, Func: "New", Old: "FairQueues: settings.FairQueues, ", New: ""},
 	{Name: "wiring-instance-without-name", File: "functions/internal/cloud/engine.go", Func: "Open", Old: "Name:   d.Instance,", New: ""},
 	{Name: "wiring-foreign-messages-are-deleted", File: schedulerWiring, Func: "Handle", Old: "receipts = append(receipts, deliveries[i].Receipt)", New: "_ = i"},
-	{Name: "wiring-secrets-are-never-renewed", File: "functions/agent/bootstrap/wiring/lazy.go", Func: "Lazy.Worker", Old: "!l.Renew || ", New: "true || "},
+	{Name: "wiring-secrets-are-never-renewed", File: "functions/agent/secrets/values.go", Func: "MaxAge", Old: "len(where) == 0", New: "len(where) >= 0"},
 	{Name: "A30-given-back-is-hidden", File: onEvents, Func: "Batch", Old: "b.nack(ctx, queue, back, log)", New: ""},
 	{Name: "A30-returned-one-by-one", File: "shared/port/extend.go", Func: "Extend", Old: "; ok {", New: "; ok && ctx == nil {"},
 	{Name: "A30-a-wait-of-its-own-is-dropped", File: onEvents, Func: "Batch", Old: "if f.After <= 0 {", New: "if f.After >= 0 {"},

@@ -3,15 +3,24 @@ package secrets
 import (
 	"context"
 	"fmt"
-	"sync"
+	"math"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/functions/internal/renewed"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
 )
 
 // RenewAfter is how old values may grow in a process: a rotated secret is in use within that time.
 const RenewAfter = 15 * time.Minute
+
+// MaxAge is how old what was made of secrets may grow; what was made of none does not grow old.
+func MaxAge(where map[string]deployment.Secret) time.Duration {
+	if len(where) == 0 {
+		return math.MaxInt64
+	}
+	return RenewAfter
+}
 
 // Values are the secrets of an agent in Go, by the names of the variables that stand for them. Those
 // that the deployment lists are read from Secrets Manager and the Parameter Store; any other is the
@@ -25,12 +34,7 @@ const RenewAfter = 15 * time.Minute
 type Values struct {
 	lookup deployment.Lookup
 	where  map[string]deployment.Secret
-	reader *Reader
-	now    func() time.Time
-
-	mu     sync.Mutex
-	values map[string]string
-	at     time.Time
+	values renewed.Value[map[string]string] // of where
 }
 
 // Environment makes Values of what the environment says. It makes no calls: secrets are read when they
@@ -40,13 +44,14 @@ func Environment(lookup deployment.Lookup, now func() time.Time) (*Values, error
 	if err != nil {
 		return nil, err
 	}
-	v := &Values{lookup: lookup, where: where, now: now}
+	v := &Values{lookup: lookup, where: where, values: renewed.Value[map[string]string]{Now: now}}
 	if len(where) > 0 {
 		c, err := wire.Environment(lookup, wire.Options{})
 		if err != nil {
 			return nil, err
 		}
-		v.reader = New(c)
+		reader := New(c)
+		v.values.Get = func(ctx context.Context) (map[string]string, error) { return reader.Read(ctx, where) }
 	}
 	return v, nil
 }
@@ -62,17 +67,6 @@ func (v *Values) Get(ctx context.Context, name string) (string, error) {
 		}
 		return value, nil
 	}
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if v.values == nil || v.now().Sub(v.at) >= RenewAfter {
-		values, err := v.reader.Read(ctx, v.where)
-		if err != nil && v.values == nil {
-			return "", err
-		}
-		if err == nil {
-			v.values = values
-		}
-		v.at = v.now()
-	}
-	return v.values[name], nil
+	values, err := v.values.Read(ctx, RenewAfter)
+	return values[name], err
 }

@@ -62,6 +62,13 @@ func TestValues(t *testing.T) {
 	}
 }
 
+// What was made of secrets is made again when they are old, and what was made of none is not.
+func TestMaxAge(t *testing.T) {
+	if with, without := secrets.MaxAge(map[string]deployment.Secret{"TOKEN": {}}), secrets.MaxAge(nil); with != 15*time.Minute || without < 1000*time.Hour {
+		t.Errorf("%v with secrets, %v without", with, without)
+	}
+}
+
 // Operations that ask at the same time have the secrets read once.
 func TestValuesAreReadOnce(t *testing.T) {
 	s := awsstub.New(t)

@@ -13,6 +13,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/functions/agent/onlambda"
 	"github.com/stepkeeper/stepkeeper/functions/agent/secrets"
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
+	"github.com/stepkeeper/stepkeeper/functions/internal/renewed"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
 	"github.com/stepkeeper/stepkeeper/shared/lambdaevent"
@@ -35,9 +36,10 @@ func New(lookup deployment.Lookup, log *slog.Logger) (lambdaevent.Function, erro
 		return nil, err
 	}
 	reader := secrets.New(c)
-	lazy := &Lazy{
-		Now: time.Now, Renew: len(settings.Secrets) > 0, Log: log,
-		Make: func(ctx context.Context) (*worker.Worker, error) {
+	// Made with the first batch, and again when its secrets are old.
+	made := &renewed.Value[*worker.Worker]{
+		Now: time.Now,
+		Get: func(ctx context.Context) (*worker.Worker, error) {
 			values, err := reader.Read(ctx, settings.Secrets)
 			if err != nil {
 				return nil, fmt.Errorf("agent %q cannot read its secrets; check that they are there, and that the function's role may read them: %w", settings.Name, err)
@@ -48,8 +50,14 @@ func New(lookup deployment.Lookup, log *slog.Logger) (lambdaevent.Function, erro
 			}
 			return onlambda.NewWorker(c, settings, agent, log)
 		},
+		Stale: func(err error) {
+			log.Warn("the secrets could not be read again; those that were read before stay", "error", err)
+		},
 	}
-	return onlambda.Function(lazy.Worker, onlambda.Own(c, settings), log), nil
+	get := func(ctx context.Context) (*worker.Worker, error) {
+		return made.Read(ctx, secrets.MaxAge(settings.Secrets))
+	}
+	return onlambda.Function(get, onlambda.Own(c, settings), log), nil
 }
 
 // placeholder stands in for each secret until its value is read: it is a valid header and a valid
