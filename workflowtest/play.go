@@ -2,8 +2,6 @@ package workflowtest
 
 import (
 	"cmp"
-	"container/heap"
-	"context"
 	"slices"
 	"time"
 
@@ -127,7 +125,6 @@ func (w *Workflow) handled(queue string) bool {
 	}
 	if failed := w.scheduler.Handle(w.t.Context(), queue, []port.Delivery{*d}); len(failed) > 0 {
 		w.must(q.Extend(w.t.Context(), d.Receipt, pause))
-		w.alarm(w.clock.Now().Add(pause))
 		return true
 	}
 	w.must(q.Delete(w.t.Context(), []string{d.Receipt})[0])
@@ -169,61 +166,11 @@ func (w *Workflow) soonest() time.Time {
 	if len(w.held) > 0 && w.held[0].at.Before(at) {
 		at = w.held[0].at
 	}
-	now := w.clock.Now()
-	for len(w.alarms) > 0 && !w.alarms[0].After(now) {
-		heap.Pop(&w.alarms)
+	if next, some := w.queues.Next(); some && next.Before(at) {
+		at = next
 	}
-	if len(w.alarms) > 0 && w.alarms[0].Before(at) {
-		at = w.alarms[0]
-	}
-	if tick := now.Add(time.Millisecond); at.Before(tick) {
+	if tick := w.clock.Now().Add(time.Millisecond); at.Before(tick) {
 		return tick
 	}
 	return at
-}
-
-// alarm remembers that a message becomes visible at that time.
-func (w *Workflow) alarm(at time.Time) { heap.Push(&w.alarms, at) }
-
-// watched are the queues as the actors see them: it is remembered when what they send is due.
-type watched struct {
-	port.Queues
-	w *Workflow
-}
-
-func (q watched) Queue(name string) (port.Queue, error) {
-	inner, err := q.Queues.Queue(name)
-	return watchedQueue{inner, q.w}, err
-}
-
-func (q watched) ReplyTo(name string) (port.Queue, error) {
-	inner, err := q.Queues.ReplyTo(name)
-	return watchedQueue{inner, q.w}, err
-}
-
-type watchedQueue struct {
-	port.Queue
-	w *Workflow
-}
-
-func (q watchedQueue) Send(ctx context.Context, messages []port.Message) []error {
-	for i := range messages {
-		if d := messages[i].Delay; d > 0 {
-			q.w.alarm(q.w.clock.Now().Add(d))
-		}
-	}
-	return q.Queue.Send(ctx, messages)
-}
-
-type alarms []time.Time
-
-func (a alarms) Len() int           { return len(a) }
-func (a alarms) Less(i, j int) bool { return a[i].Before(a[j]) }
-func (a alarms) Swap(i, j int)      { a[i], a[j] = a[j], a[i] }
-func (a *alarms) Push(x any)        { *a = append(*a, x.(time.Time)) }
-func (a *alarms) Pop() any {
-	old := *a
-	last := old[len(old)-1]
-	*a = old[:len(old)-1]
-	return last
 }

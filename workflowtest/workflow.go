@@ -44,8 +44,7 @@ type Workflow struct {
 	names      []string // of the agents, sorted: the order in which they are looked after
 	runs       map[string]*Run
 	order      []*Run
-	unscripted bool // operations without a script answer "done"
-	alarms     alarms
+	unscripted bool   // operations without a script answer "done"
 	held       []held // replies that are under way
 	next       int    // number of the next order without an ID, and of commands
 }
@@ -168,7 +167,7 @@ func (w *Workflow) wire() error {
 		OnCommit: w.committed,
 	})
 	parts := engine.Parts{
-		State: st, Queues: watched{w.queues, w}, Alerts: alerts{w}, Leases: memory.NewLeases(), Clock: w.clock, Name: "scheduler", Logger: quiet,
+		State: st, Queues: w.queues, Alerts: alerts{w}, Leases: memory.NewLeases(), Clock: w.clock, Name: "scheduler", Logger: quiet,
 		Tokens: func(context.Context, bool) (core.Tokens, error) { return token.Fixed(false), nil },
 	}
 	w.scheduler = scheduler.New(scheduler.Config{Parts: parts})

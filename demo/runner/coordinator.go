@@ -10,9 +10,9 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/demo/operator"
-	"github.com/stepkeeper/stepkeeper/demo/pace"
 	"github.com/stepkeeper/stepkeeper/demo/process"
 	"github.com/stepkeeper/stepkeeper/demo/services"
+	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
 // The demo asks for the orders every pollEvery; more rarely where the answer takes long.
@@ -113,7 +113,7 @@ func (d *coordinator) watch(ctx context.Context) error {
 		if len(d.killsAt) > 0 {
 			wait = pollEvery // on a slow machine the moment would pass unseen
 		}
-		if err := pace.Sleep(ctx, wait); err != nil {
+		if err := port.Sleep(ctx, wait); err != nil {
 			return err
 		}
 	}
@@ -168,7 +168,7 @@ func (d *coordinator) clock() {
 func (d *coordinator) runOutage(ctx context.Context) {
 	d.screen.event("the payment service goes down for %s", d.o.Outage)
 	d.fleet.BeginOutage(services.Payment)
-	_ = pace.Sleep(ctx, d.o.Outage) // at the end of the demo, whichever way, it comes back too
+	_ = port.Sleep(ctx, d.o.Outage) // at the end of the demo, whichever way, it comes back too
 	d.fleet.EndOutage(services.Payment)
 	d.screen.event("the payment service is back")
 }

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/client"
-	"github.com/stepkeeper/stepkeeper/demo/pace"
 	"github.com/stepkeeper/stepkeeper/demo/process"
+	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
 // pauseAfterBreak is how long the feeder waits before it sends again.
@@ -32,7 +32,7 @@ func (f *feeder) run(ctx context.Context) {
 			return
 		}
 		_ = f.stream(ctx, places) // an error shows in the lines that stay open
-		if pace.Sleep(ctx, pauseAfterBreak) != nil {
+		if port.Sleep(ctx, pauseAfterBreak) != nil {
 			return
 		}
 	}
@@ -75,7 +75,7 @@ func forGood(e *client.Error) bool {
 func (f *feeder) write(ctx context.Context, to io.Writer, places []int) error {
 	for _, place := range places {
 		due := f.began.Add(time.Duration(place) * time.Second / time.Duration(f.perSec))
-		if err := pace.Sleep(ctx, time.Until(due)); err != nil {
+		if err := port.Sleep(ctx, time.Until(due)); err != nil {
 			return err
 		}
 		text := f.book.lines[place].text

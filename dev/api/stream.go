@@ -288,7 +288,7 @@ func (e *edge) submitGroup(ctx context.Context, g *group) {
 			g.results[i] = answerOf(g.lines[i].number, result, g.results[i].OrderID)
 		}
 		open = busy
-		if len(open) > 0 && !sleep(ctx, pause) {
+		if len(open) > 0 && port.Sleep(ctx, pause) != nil {
 			waited = busyPatience // the stream is over: the next answer stands
 		}
 		waited += pause
@@ -319,17 +319,6 @@ func busyPause(err error) time.Duration {
 		return min(max(b.RetryAfter, 50*time.Millisecond), 5*time.Second)
 	}
 	return 200 * time.Millisecond
-}
-
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
 
 // appendLines encodes answers, one a line.

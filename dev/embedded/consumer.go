@@ -29,7 +29,7 @@ func (p *consumer) run(receiving, work context.Context) {
 		if err != nil {
 			if !errors.Is(err, context.Canceled) {
 				p.log.Error("cannot receive; trying again", "queue", p.queue.Name(), "error", err)
-				pause(receiving, time.Second)
+				_ = port.Sleep(receiving, time.Second)
 			}
 			continue
 		}
@@ -68,13 +68,5 @@ func (p *consumer) finish(ctx context.Context, deliveries []port.Delivery, faile
 		if err != nil {
 			p.log.Debug("not deleted; it comes again, which is harmless", "queue", p.queue.Name(), "error", err)
 		}
-	}
-}
-
-// pause waits, or until ctx ends.
-func pause(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
 	}
 }

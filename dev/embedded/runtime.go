@@ -128,7 +128,7 @@ func (s *Runtime) wire(ctx context.Context) (err error) {
 		FairQueues: true, Priorities: true,
 		Parts: parts, Replied: s.replied, Capacity: s.capacity,
 		Pause: func(ctx context.Context, try int) error {
-			pause(ctx, min(20*time.Millisecond<<min(max(try-1, 0), 10), 5*time.Second))
+			_ = port.Sleep(ctx, min(20*time.Millisecond<<min(max(try-1, 0), 10), 5*time.Second))
 			return ctx.Err()
 		},
 	})
@@ -197,11 +197,11 @@ func (s *Runtime) expire(ctx context.Context) {
 		switch {
 		case err != nil && ctx.Err() == nil:
 			s.log.Error("cannot remove what has expired; trying again", "error", err)
-			pause(ctx, expireEvery)
+			_ = port.Sleep(ctx, expireEvery)
 		case x.More:
-			pause(ctx, expirePause)
+			_ = port.Sleep(ctx, expirePause)
 		default:
-			pause(ctx, expireEvery)
+			_ = port.Sleep(ctx, expireEvery)
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/dev/api"
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 )
 
@@ -156,7 +157,7 @@ func (w *workflows) watch(ctx context.Context) {
 	if err != nil {
 		w.log.Warn("cannot watch the workflows; looking every two seconds", "folder", w.dir, "error", err)
 		for ctx.Err() == nil {
-			pause(ctx, 2*time.Second)
+			_ = port.Sleep(ctx, 2*time.Second)
 			w.again()
 		}
 		return

@@ -110,6 +110,18 @@ func (q *Queue) promote(now time.Time) {
 	}
 }
 
+// next is when the first delayed message, or one in flight, becomes visible.
+func (q *Queue) next(now time.Time) (at int64, some bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.promote(now)
+	q.notify(now)
+	if len(q.asleep.slots) == 0 {
+		return 0, false
+	}
+	return q.asleep.slots[0].wake, true
+}
+
 // buried is what has to leave the queue for the dead letters, once the lock is free.
 type buried struct {
 	message port.Message

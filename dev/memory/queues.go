@@ -2,6 +2,7 @@ package memory
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -33,6 +34,22 @@ func NewQueues(clock port.Clock, queues []QueueConfig, replyTo ...string) (*Queu
 		}
 	}
 	return q, q.AllowReplyTo(replyTo...)
+}
+
+// Next is when the first hidden message of any queue becomes visible; false where none is hidden.
+func (q *Queues) Next() (at time.Time, some bool) {
+	first := int64(math.MaxInt64)
+	now := q.clock.Now()
+	for _, name := range q.Names() {
+		found, err := q.Queue(name)
+		if err != nil {
+			continue // it has just been listed
+		}
+		if at, hidden := found.(*Queue).next(now); hidden {
+			first, some = min(first, at), true
+		}
+	}
+	return time.Unix(0, first).UTC(), some
 }
 
 // Add makes a further queue, before others use them.

@@ -85,12 +85,7 @@ func (c *call) pollSink(in *receiveInput) (any, error) {
 	}
 	ctx, cancel := c.h.LongPoll(c.ctx)
 	defer cancel()
-	t := time.NewTimer(wait)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
-	}
+	_ = port.Sleep(ctx, wait)
 	return receiveOutput{}, nil
 }
 

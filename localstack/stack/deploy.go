@@ -20,6 +20,8 @@ import (
 	cftypes "github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	s3types "github.com/aws/aws-sdk-go-v2/service/s3/types"
+
+	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
 // Account is the emulators' one.
@@ -110,10 +112,8 @@ func settled(ctx context.Context, client *cloudformation.Client, name string) (m
 			}
 			return outputs, nil
 		}
-		select {
-		case <-ctx.Done():
-			return nil, fmt.Errorf("stack %s is still %s: %w", name, s.StackStatus, ctx.Err())
-		case <-time.After(pause):
+		if err := port.Sleep(ctx, pause); err != nil {
+			return nil, fmt.Errorf("stack %s is still %s: %w", name, s.StackStatus, err)
 		}
 	}
 }

@@ -153,3 +153,18 @@ func CallAt(clock Clock, at time.Time, run func()) (stop func()) {
 	t := time.AfterFunc(at.Sub(clock.Now()), run)
 	return func() { t.Stop() }
 }
+
+// Sleep waits for d of real time; it ends early, with an error, when the context does.
+func Sleep(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return ctx.Err()
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -9,11 +9,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/stepkeeper/stepkeeper/demo/pace"
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/state"
 )
 
@@ -141,7 +141,7 @@ func (r *family) run(ctx context.Context, opts embedded.Options, first bool, eno
 		if r.ParentDone = t.ProcessState == core.Processed; r.ParentDone || t.Terminal() || enough() {
 			return nil
 		}
-		if err := pace.Sleep(ctx, 20*time.Millisecond); err != nil {
+		if err := port.Sleep(ctx, 20*time.Millisecond); err != nil {
 			return err
 		}
 	}

@@ -10,11 +10,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/stepkeeper/stepkeeper/demo/pace"
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
 const routed = `workflow: routed
@@ -67,7 +67,7 @@ func (d *doorway) call(ctx context.Context, agent string, c worker.Call) (any, e
 			took = time.Hour
 		}
 	}
-	if err := pace.Sleep(ctx, took); err != nil {
+	if err := port.Sleep(ctx, took); err != nil {
 		return nil, err
 	}
 	d.mu.Lock()
@@ -146,7 +146,7 @@ func submitRouted(ctx context.Context, s *embedded.Runtime, n int) error {
 		if err := s.Submit(ctx, []message.SubmitOrder{m})[0].Err; err != nil {
 			return err
 		}
-		if err := pace.Sleep(ctx, 20*time.Millisecond); err != nil {
+		if err := port.Sleep(ctx, 20*time.Millisecond); err != nil {
 			return err
 		}
 	}

@@ -10,7 +10,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/stepkeeper/stepkeeper/demo/pace"
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -120,7 +119,7 @@ func noneIn(ctx context.Context, s *embedded.Runtime, states ...core.State) erro
 		if open == 0 {
 			return nil
 		}
-		if err := pace.Sleep(ctx, 50*time.Millisecond); err != nil {
+		if err := port.Sleep(ctx, 50*time.Millisecond); err != nil {
 			return err
 		}
 	}

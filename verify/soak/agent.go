@@ -8,11 +8,11 @@ import (
 	"os"
 	"time"
 
-	"github.com/stepkeeper/stepkeeper/demo/pace"
 	"github.com/stepkeeper/stepkeeper/demo/shifted"
 	"github.com/stepkeeper/stepkeeper/functions/agent"
 	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent"
 	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent/agentsfile"
+	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
 // Variables that make a process an agent of the soak.
@@ -50,7 +50,7 @@ func ServeAgent(ctx context.Context, out io.Writer) error {
 			agent.WithRetry(settings.Retry), agent.WithBreaker(settings.Breaker), agent.WithLog(log))
 		if err != nil && ctx.Err() == nil {
 			log.Error("the agent ended; it begins again", "agent", name, "error", err)
-			_ = pace.Sleep(ctx, 200*time.Millisecond)
+			_ = port.Sleep(ctx, 200*time.Millisecond)
 		}
 	}
 	return nil

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/client"
-	"github.com/stepkeeper/stepkeeper/demo/pace"
 	"github.com/stepkeeper/stepkeeper/demo/process"
 	"github.com/stepkeeper/stepkeeper/demo/services"
+	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
 // Times of faults.
@@ -36,7 +36,7 @@ type injector struct {
 func (t *injector) run(ctx context.Context, all []processFault) error {
 	began := time.Now()
 	for _, h := range all {
-		if err := pace.Sleep(ctx, time.Until(began.Add(h.At))); err != nil {
+		if err := port.Sleep(ctx, time.Until(began.Add(h.At))); err != nil {
 			return err
 		}
 		t.clock()
@@ -117,7 +117,7 @@ func (t *injector) freeze(ctx context.Context, p *process.Process, d time.Durati
 	if err := p.Freeze(); err != nil {
 		return err
 	}
-	return errors.Join(pace.Sleep(ctx, d), p.Thaw())
+	return errors.Join(port.Sleep(ctx, d), p.Thaw())
 }
 
 // freezeAgent freezes an agent. What it had in hand when it was frozen, it may send when it goes on: too
@@ -131,8 +131,8 @@ func (t *injector) freezeAgent(ctx context.Context, h processFault) error {
 	if err := p.Freeze(); err != nil {
 		return err
 	}
-	err := pace.Sleep(ctx, h.For)
-	return errors.Join(err, t.quietly(ctx, []string{h.Who}, func() error { return errors.Join(p.Thaw(), pace.Sleep(ctx, settleTime)) }))
+	err := port.Sleep(ctx, h.For)
+	return errors.Join(err, t.quietly(ctx, []string{h.Who}, func() error { return errors.Join(p.Thaw(), port.Sleep(ctx, settleTime)) }))
 }
 
 // quietly does something while no call reaches these services, nor is under way there.
@@ -150,7 +150,7 @@ func (t *injector) quietly(ctx context.Context, names []string, do func() error)
 			if time.Now().After(end) {
 				return fmt.Errorf("calls of %s do not end", name)
 			}
-			if err := pace.Sleep(ctx, 5*time.Millisecond); err != nil {
+			if err := port.Sleep(ctx, 5*time.Millisecond); err != nil {
 				return err
 			}
 		}
@@ -173,7 +173,7 @@ func (t *injector) fullDisk(ctx context.Context, p *process.Process, d time.Dura
 		err = felt(ctx)
 	}
 	if err == nil {
-		err = pace.Sleep(ctx, d)
+		err = port.Sleep(ctx, d)
 	}
 	return errors.Join(err, p.LimitFiles(process.NoLimit))
 }
@@ -192,7 +192,7 @@ func (t *injector) felt(ctx context.Context) error {
 		if errors.Is(err, client.ErrUnavailable) {
 			return nil
 		}
-		if err := pace.Sleep(ctx, 50*time.Millisecond); err != nil {
+		if err := port.Sleep(ctx, 50*time.Millisecond); err != nil {
 			return err
 		}
 	}
@@ -201,7 +201,7 @@ func (t *injector) felt(ctx context.Context) error {
 
 // skew has the engine's clock differ from all others', within what is declared.
 func (t *injector) skew(ctx context.Context, by, d time.Duration) error {
-	return errors.Join(t.setClocks(by), pace.Sleep(ctx, d), t.setClocks(0))
+	return errors.Join(t.setClocks(by), port.Sleep(ctx, d), t.setClocks(0))
 }
 
 // leap steps all clocks at once. For services without a fence the time after which no call can land is over
@@ -209,6 +209,6 @@ func (t *injector) skew(ctx context.Context, by, d time.Duration) error {
 func (t *injector) leap(ctx context.Context, by time.Duration) error {
 	return t.quietly(ctx, []string{services.Payment, services.Shipping}, func() error {
 		t.base.Add(int64(by))
-		return errors.Join(t.setClocks(0), pace.Sleep(ctx, settleTime+time.Second))
+		return errors.Join(t.setClocks(0), port.Sleep(ctx, settleTime+time.Second))
 	})
 }

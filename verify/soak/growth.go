@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/stepkeeper/stepkeeper/demo/pace"
 	"github.com/stepkeeper/stepkeeper/demo/process"
+	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
 // Size is what the engine held at one moment.
@@ -33,7 +33,7 @@ type growth struct {
 
 // run looks until ctx ends.
 func (g *growth) run(ctx context.Context, every time.Duration) {
-	for pace.Sleep(ctx, every) == nil {
+	for port.Sleep(ctx, every) == nil {
 		if s, ok := g.look(ctx); ok {
 			g.mu.Lock()
 			g.sizes = append(g.sizes, s)
@@ -116,7 +116,7 @@ func (g *growth) rest(ctx context.Context, before Size) (Size, bool) {
 			last = s
 		}
 		small := last.Goroutines > 0 && last.Goroutines <= before.Goroutines+moreGoroutines && last.Files <= before.Files+moreFiles
-		if small || time.Now().After(end) || pace.Sleep(ctx, 500*time.Millisecond) != nil {
+		if small || time.Now().After(end) || port.Sleep(ctx, 500*time.Millisecond) != nil {
 			return last, small
 		}
 	}

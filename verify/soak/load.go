@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/client"
-	"github.com/stepkeeper/stepkeeper/demo/pace"
 	"github.com/stepkeeper/stepkeeper/demo/shop"
+	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/verify/audit"
 )
 
@@ -65,7 +65,7 @@ func (l *load) run(ctx, work context.Context) {
 	defer sending.Wait()
 	began, n := time.Now(), 0
 	for line := range shop.Good(l.seed) {
-		if pace.Sleep(ctx, time.Until(began.Add(time.Duration(n)*time.Second/time.Duration(l.rate)))) != nil {
+		if port.Sleep(ctx, time.Until(began.Add(time.Duration(n)*time.Second/time.Duration(l.rate)))) != nil {
 			return
 		}
 		n++
@@ -98,7 +98,7 @@ func (l *load) one(ctx context.Context, line []byte) {
 	if l.chance("twice", o.ID) < twiceShare {
 		sending.Go(func() { l.submit(ctx, mine, o) })
 	}
-	if l.chance("cancel", o.ID) < cancelShare && pace.Sleep(ctx, time.Duration(l.chance("when", o.ID)*float64(longestThought))) == nil {
+	if l.chance("cancel", o.ID) < cancelShare && port.Sleep(ctx, time.Duration(l.chance("when", o.ID)*float64(longestThought))) == nil {
 		l.cancel(ctx, mine, o.ID)
 	}
 	sending.Wait()
@@ -117,7 +117,7 @@ func (l *load) submit(ctx context.Context, mine *sold, o client.Order) {
 		}
 		answered := mine.accepted || mine.refused != ""
 		l.mu.Unlock()
-		if answered || pace.Sleep(ctx, 100*time.Millisecond) != nil {
+		if answered || port.Sleep(ctx, 100*time.Millisecond) != nil {
 			return
 		}
 	}
@@ -128,7 +128,7 @@ func (l *load) cancel(ctx context.Context, mine *sold, id string) {
 	for ctx.Err() == nil {
 		verdict, err := l.api.Cancel(ctx, id, client.CommandID("cancel-"+id))
 		if err != nil && !errors.Is(err, client.ErrRefused) {
-			_ = pace.Sleep(ctx, 100*time.Millisecond)
+			_ = port.Sleep(ctx, 100*time.Millisecond)
 			continue
 		}
 		l.mu.Lock()

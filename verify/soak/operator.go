@@ -8,7 +8,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/demo/operator"
-	"github.com/stepkeeper/stepkeeper/demo/pace"
+	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/verify/audit"
 )
 
@@ -54,7 +54,7 @@ func (d *operatorLoop) run(ctx context.Context) {
 			reviewed = time.Now()
 		}
 		d.handleStopped(ctx)
-		_ = pace.Sleep(ctx, attendEvery)
+		_ = port.Sleep(ctx, attendEvery)
 	}
 }
 

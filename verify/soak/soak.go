@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/client"
-	"github.com/stepkeeper/stepkeeper/demo/pace"
 	"github.com/stepkeeper/stepkeeper/demo/services"
+	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/verify/audit"
 )
 
@@ -142,7 +142,7 @@ func (s *session) at(ctx context.Context, report *Report, all []processFault) er
 	begun := time.Now()
 	err := s.injector.run(work, all)
 	if err == nil { // the rest of the time belongs to the network
-		err = pace.Sleep(ctx, time.Until(begun.Add(s.o.Length)))
+		err = port.Sleep(ctx, time.Until(begun.Add(s.o.Length)))
 	}
 	closing()
 	s.site.endFaults()
@@ -169,7 +169,7 @@ func (s *session) first(ctx context.Context, report *Report) error {
 			report.Before = size
 			return nil
 		}
-		if err := pace.Sleep(ctx, 100*time.Millisecond); err != nil || time.Now().After(end) {
+		if err := port.Sleep(ctx, 100*time.Millisecond); err != nil || time.Now().After(end) {
 			return errors.Join(errors.New("the engine does not tell its health"), err)
 		}
 	}
@@ -204,7 +204,7 @@ func (s *session) settle(ctx context.Context, sending *sync.WaitGroup, stopOpera
 		if open == 0 {
 			return nil
 		}
-		if err := pace.Sleep(ctx, attendEvery); err != nil {
+		if err := port.Sleep(ctx, attendEvery); err != nil {
 			return err
 		}
 	}
