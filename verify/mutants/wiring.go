@@ -29,7 +29,7 @@ var ofWiring = []Mutant{
 	{Name: "wiring-close-cuts-calls-off", File: devAgents, Func: "Runtime.wireAgents", Old: "Drain: drainTime", New: "Drain: 1"},
 	{Name: "wiring-ready-while-it-closes", File: devRuntime, Func: "Runtime.Close", Old: "s.ready.Store(false)", New: ""},
 	{Name: "wiring-nothing-expires", File: devRuntime, Func: "Runtime.start", Old: "s.rest.Go(func() { s.expire(work) })", New: ""},
-	{Name: "wiring-expires-at-the-start-alone", File: devRuntime, Func: "Runtime.expire", Old: "default:\n\t\t\tpause(ctx, expireEvery)", New: "default:\n\t\t\treturn"},
+	{Name: "wiring-expires-at-the-start-alone", File: devRuntime, Func: "Runtime.expire", Old: "default:\n\t\t\t_ = port.Sleep(ctx, expireEvery)", New: "default:\n\t\t\treturn"},
 	{Name: "wiring-keep-is-dropped", File: devRuntime, Func: "Runtime.wire", Old: ", Keep: s.options.Keep", New: ""},
 	{Name: "wiring-ready-on-a-damaged-file", File: devBackend, Func: "Runtime.Health", Old: "err.Error(), false", New: "err.Error(), h.Ready"},
 	{Name: "wiring-readiness-asks-no-write", File: devBackend, Func: "Runtime.Health", Old: "err := s.store.Probe(); err != nil", New: "err := ctx.Err(); err != nil"},
