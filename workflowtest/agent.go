@@ -104,26 +104,22 @@ func (a *Agent) operations() []string {
 }
 
 // start gives the agent its worker: one try per attempt, no breaker, a ledger of its own.
-func (a *Agent) start() error {
+func (a *Agent) start() {
 	quarantine, err := a.w.queues.Queue(port.Quarantine)
-	if err != nil {
-		return err
-	}
+	a.w.must(err)
 	a.worker, err = worker.New(worker.Config{
 		Agent: a.name, Operations: worker.Operations{worker.AnyOperation: {Run: a.run}},
 		Replies: outbox{agent: a}, Quarantine: quarantine, Ledger: memory.NewLedger(), Clock: a.w.clock,
 		Retry: worker.Retry{Tries: 1}, Breaker: worker.Breaker{Off: true},
 	})
-	return err
+	a.w.must(err)
 }
 
 // handle takes one request. A plain service's ledger may answer it without a call.
 func (a *Agent) handle(ctx context.Context, d port.Delivery) error {
 	a.now, a.playing, a.unknown = nil, nil, false
 	r, err := message.RequestOf(d)
-	if err != nil {
-		return err
-	}
+	a.w.must(err)
 	run := a.w.run(r.OrderID)
 	calls := len(run.calls)
 	verdict := a.worker.Handle(ctx, d)

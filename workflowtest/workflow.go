@@ -71,9 +71,7 @@ func made(t testing.TB, name string, def *core.Definition, problems source.Probl
 		t: t, def: def, defs: map[string]*core.Definition{}, clock: memory.NewClock(Start), store: memory.NewStore(1),
 		agents: map[string]*Agent{}, runs: map[string]*Run{},
 	}
-	if err := w.wire(); err != nil {
-		t.Fatalf("the workflow %s cannot be set up: %v", name, err)
-	}
+	w.wire()
 	return w
 }
 
@@ -144,7 +142,7 @@ func (w *Workflow) uses(def *core.Definition) {
 }
 
 // wire puts the actors together on the adapters in memory.
-func (w *Workflow) wire() error {
+func (w *Workflow) wire() {
 	w.uses(w.def)
 	slices.Sort(w.names)
 	configs := []memory.QueueConfig{{Name: port.Replies}, {Name: port.Control}, {Name: port.Tasks}, {Name: port.Quarantine}, {Name: replyTo}}
@@ -152,9 +150,8 @@ func (w *Workflow) wire() error {
 		configs = append(configs, memory.QueueConfig{Name: port.Requests(name)})
 	}
 	var err error
-	if w.queues, err = memory.NewQueues(w.clock, configs, replyTo); err != nil {
-		return err
-	}
+	w.queues, err = memory.NewQueues(w.clock, configs, replyTo)
+	w.must(err)
 	quiet := slog.New(slog.DiscardHandler)
 	st := state.New(state.Config{
 		Store: w.store, Definitions: memory.NewDefinitions(), Compile: workflow.Decode, Encode: workflow.Encode,
@@ -174,11 +171,8 @@ func (w *Workflow) wire() error {
 	parts.Name = "supervisor"
 	w.supervisor = supervisor.New(supervisor.Config{Parts: parts})
 	for _, name := range w.names {
-		if err := w.agents[name].start(); err != nil {
-			return err
-		}
+		w.agents[name].start()
 	}
-	return nil
 }
 
 // AllowUnscripted makes operations without a script answer "done" with the output null. Otherwise

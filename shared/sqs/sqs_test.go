@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -142,6 +143,33 @@ func TestOnlyTheDeployedQueues(t *testing.T) {
 	}
 	if _, err := queues.Queue("control"); !errors.Is(err, port.ErrNotFound) {
 		t.Error(err)
+	}
+}
+
+// Names are those without the prefix, and none is empty. What ends with the caller's context is said so.
+func TestNamesAndThePrefix(t *testing.T) {
+	local(t)
+	asked := ""
+	queues := connect(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		text, _ := io.ReadAll(r.Body)
+		asked += string(text)
+		w.Header().Set("Content-Type", "application/x-amz-json-1.0")
+		_, _ = io.WriteString(w, `{"QueueUrl":"http://127.0.0.1/1/shop-replies","QueueUrls":["http://127.0.0.1/1/shop-replies"]}`)
+	}), sqs.Config{LookUp: true, Prefix: "shop-"})
+	if names, err := queues.List(t.Context(), "re"); err != nil || !slices.Equal(names, []string{"replies"}) || asked != `{"QueueNamePrefix":"shop-re"}` {
+		t.Errorf("%q, %v, asked %s", names, err, asked)
+	}
+	if _, err := queues.Queue(""); !errors.Is(err, port.ErrNotFound) {
+		t.Errorf("no name: %v", err)
+	}
+	q, err := queues.Queue("replies")
+	if err != nil {
+		t.Fatal(err)
+	}
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := q.Extend(over, "r", 0); !errors.Is(err, context.Canceled) || errors.Is(err, port.ErrUnavailable) {
+		t.Errorf("after the end: %v", err)
 	}
 }
 

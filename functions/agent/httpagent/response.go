@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -47,13 +48,9 @@ var answers = []class{
 	{0, 999, true, false, "an answer without a meaning here"},
 }
 
+// classOf answers the first class that holds the status, which has three digits.
 func classOf(status int) class {
-	for _, c := range answers {
-		if c.from <= status && status <= c.to {
-			return c
-		}
-	}
-	return class{permanent: true, text: "an answer without a meaning here"}
+	return answers[slices.IndexFunc(answers, func(c class) bool { return c.from <= status && status <= c.to })]
 }
 
 // answer is what the service said.

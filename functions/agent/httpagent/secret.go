@@ -116,10 +116,7 @@ func cutFromJSON(document json.RawMessage, values []string) json.RawMessage {
 		if clean == text || token[0] != '"' && clean != hidden {
 			return token
 		}
-		escaped, err := json.Marshal(clean)
-		if err != nil {
-			return token
-		}
+		escaped, _ := json.Marshal(clean) // a text is always JSON
 		return escaped
 	})
 }
