@@ -73,10 +73,8 @@ func ReadOutputs(values map[string]string, construct string) (Outputs, error) {
 	o.Mappings = mappingsOf(values, prefix)
 	o.Requests = agentsOf(values, prefix, o.Mappings)
 	o.Dead = deadOf(values, prefix, o.Mappings)
-	o.SweepInterval = time.Minute
-	if every, err := strconv.Atoi(values[prefix+"SweepSeconds"]); err == nil && every > 0 { // absent before it was told
-		o.SweepInterval = time.Duration(every) * time.Second
-	}
+	every, _ := strconv.Atoi(values[prefix+"SweepSeconds"]) // absent before it was told
+	o.SweepInterval = cmp.Or(time.Duration(every)*time.Second, time.Minute)
 	o.High = map[string]string{}
 	for name := range strings.SplitSeq(values[prefix+"Priorities"], ",") {
 		queue := name

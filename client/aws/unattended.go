@@ -178,7 +178,7 @@ func (t *transport) depthUnknown(queues []string, why error) error {
 		return nil
 	}
 	slices.Sort(queues)
-	reason := strings.SplitN(why.Error(), "\n", 2)[0]
+	reason, _, _ := strings.Cut(why.Error(), "\n")
 	if errors.Is(why, context.DeadlineExceeded) {
 		reason = "AWS did not answer within " + t.LookTimeout.String()
 	}
