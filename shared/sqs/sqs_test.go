@@ -106,7 +106,7 @@ func TestErrors(t *testing.T) {
 				`queue "other": looking up its address: `: address, "listing the queues: ": list,
 			} {
 				for sentinel := range meanings {
-					if sentinel != nil && errors.Is(err, sentinel) != (sentinel == meaning) {
+					if sentinel != nil && errors.Is(err, sentinel) != errors.Is(meaning, sentinel) {
 						t.Errorf("%s is %v: %v", code, sentinel, err)
 					}
 				}
