@@ -7,8 +7,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// TestMovedOrdersHoldEveryInvariant takes orders out of runs of drawn workflows where they stop or are undone, moves them to
-// another definition, and runs what follows with every fault. A tape of such a run plays it again.
+// TestMovedOrdersHoldEveryInvariant takes orders out of runs of drawn workflows where they stop, are undone or wait, moves them
+// to another definition, and runs what follows with every fault. A tape of such a run plays it again.
 func TestMovedOrdersHoldEveryInvariant(t *testing.T) {
 	n, most := uint64(400), 12
 	if testing.Short() {
@@ -20,7 +20,7 @@ func TestMovedOrdersHoldEveryInvariant(t *testing.T) {
 		for _, task := range stopped(def, seed) {
 			from := definitionOf(def, task.Definition)
 			for _, to := range variants(def) {
-				sc, err := moved(task, from, to, noContent, task.Ended+core.Time(core.Hour))
+				sc, err := moved(task, from, to, noContent, core.Time(noon)+core.Time(core.Hour))
 				if err != nil {
 					continue
 				}
@@ -45,7 +45,7 @@ func TestMovedOrdersHoldEveryInvariant(t *testing.T) {
 		}
 	}
 	t.Log(begun, ends)
-	if begun[core.Error] < 20 || begun[core.Compensated] < 20 || ends[core.Processed] < 100 || ends[core.Compensated] < 20 {
+	if begun[core.Error] < 20 || begun[core.Processing] < 20 || begun[core.Compensated] < 20 || ends[core.Processed] < 100 || ends[core.Compensated] < 20 {
 		t.Error("too few orders were moved, or came to an end")
 	}
 }
@@ -78,7 +78,8 @@ func definitionOf(def *core.Definition, hash string) *core.Definition {
 	return nil
 }
 
-// stopped are the orders of a run in the first moment in which they rest in Error, or are Compensated.
+// stopped are the orders of a run in the first moments in which they rest in Error, are Compensated, or go forward with nothing in
+// flight.
 func stopped(def *core.Definition, seed uint64) (all []*core.Task) {
 	sc := Scenario{Definition: def, Orders: 2}
 	sc.Prepare()
@@ -89,8 +90,13 @@ func stopped(def *core.Definition, seed uint64) (all []*core.Task) {
 		w.steps++
 		w.next()
 		for _, o := range w.orders {
-			if t := w.store.task(o.id); t != nil && !seen[o.id] && t.AtRest() && (t.ProcessState == core.Error || t.ProcessState == core.Compensated) {
-				seen[o.id] = true
+			t := w.store.task(o.id)
+			if t == nil || t.InFlight() || t.ResendAt != 0 {
+				continue
+			}
+			of := o.id + string(t.ProcessState)
+			if s := t.ProcessState; !seen[of] && (s == core.Error || s == core.Compensated || s == core.Processing) {
+				seen[of] = true
 				all = append(all, t)
 			}
 		}
