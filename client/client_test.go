@@ -262,6 +262,9 @@ func TestCommandsFillInNumberAndID(t *testing.T) {
 	r.backend.Verdict = func(c message.Control) (core.Verdict, error) {
 		return core.Verdict{ID: c.ID, Command: string(c.Kind), Reason: "no", At: 1}, nil
 	}
+	if _, err := r.client.Resubmit(r.ctx, "o", client.NewInput("charge", []byte(`{"a":`))); !errors.Is(err, client.ErrInvalid) || !strings.Contains(err.Error(), `the input for step "charge" is not JSON`) {
+		t.Error(err)
+	}
 	if _, err := r.client.Resubmit(r.ctx, "o", client.NewInput("charge", []byte(`{"a":1}`))); err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
 // MissedSweeps is the queue of a stack with the ticks of the schedule that were given up.
@@ -124,7 +125,7 @@ func CheckDeadLetters(all []DeadLetterQueue, now time.Time) []Check {
 			continue
 		}
 		if d.Problem == "" {
-			c.Result, c.Text = CheckFailed, fmt.Sprintf("%d messages", d.Messages)
+			c.Result, c.Text = CheckFailed, view.Count(d.Messages, "message")
 			c.Fix = "look at them with `stepkeeper dead-letters look " + d.Queue + "`, then redrive or discard them"
 		}
 		if !d.Oldest.IsZero() {
@@ -134,7 +135,7 @@ func CheckDeadLetters(all []DeadLetterQueue, now time.Time) []Check {
 		checks = append(checks, c)
 	}
 	if len(checks) == 0 {
-		checks = append(checks, Check{Name: "dead letters", Result: CheckOK, Text: fmt.Sprintf("none in %d queues", len(all))})
+		checks = append(checks, Check{Name: "dead letters", Result: CheckOK, Text: "none in " + view.Count(len(all), "queue")})
 	}
 	return checks
 }

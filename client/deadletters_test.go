@@ -294,7 +294,7 @@ func TestRedriveOfAllEnds(t *testing.T) {
 		}
 		if x.Result == client.Redriven {
 			n++
-			time.Sleep(2 * time.Millisecond)
+			r.ahead.Add(int64(time.Second))
 			r.send(port.Dead(dead), requestOf(x.OrderID))
 		}
 		return nil

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
@@ -23,6 +24,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
 const saga = `workflow: order
@@ -46,7 +48,8 @@ type realRig struct {
 	client *client.Client
 	sdk    *sqs.Client
 	url    string
-	broken atomic.Bool // the agent's service refuses
+	broken atomic.Bool  // the agent's service refuses
+	ahead  atomic.Int64 // how far the server's clock has been moved
 }
 
 func newRealRig(t *testing.T) *realRig {
@@ -61,6 +64,7 @@ func newRealRig(t *testing.T) *realRig {
 	}
 	stack, err := embedded.Open(t.Context(), embedded.Options{
 		Data: filepath.Join(t.TempDir(), "data"), Workflows: flows, ReplyTo: []string{"shop"},
+		Clock: port.ClockFunc(func() time.Time { return time.Now().Add(time.Duration(r.ahead.Load())) }),
 		Operations: map[string]worker.Operations{"shop": {worker.AnyOperation: {
 			Run: func(_ context.Context, c worker.Call) (any, error) {
 				if r.broken.Load() {

@@ -195,11 +195,17 @@ func (r *Run) Resolve(step string, fact Fact) Verdict {
 // Answer is what a person answers to a step with an approval, in its present round.
 func (r *Run) Answer(step, by string, value any) Verdict {
 	r.w.t.Helper()
+	return r.AnswerWith(step, by, value, "")
+}
+
+// AnswerWith is an Answer with the reason that the person gives.
+func (r *Run) AnswerWith(step, by string, value any, reason string) Verdict {
+	r.w.t.Helper()
 	round := 1
 	if s := r.task.Step(step); s != nil && s.Answers != nil {
 		round = max(1, s.Answers.Round)
 	}
-	return r.answer(message.Control{Step: step, Round: round, By: by}, value)
+	return r.answer(message.Control{Step: step, Round: round, By: by, Reason: reason}, value)
 }
 
 // Event is what an application sends under the name of an event, for every step that waits for it or will.
@@ -235,7 +241,7 @@ func (r *Run) command(c message.Control) Verdict {
 	r.w.t.Helper()
 	r.w.next++
 	c.Schema, c.OrderID, c.ID = c.Major(), r.id, fmt.Sprintf("command-%d", r.w.next)
-	r.note("command %s %s", c.Kind, joined(c.Step, c.Name, string(c.Fact), string(c.Value), string(c.Input), c.By))
+	r.note("command %s %s", c.Kind, joined(c.Step, c.Name, string(c.Fact), string(c.Value), string(c.Input), c.By, c.Reason))
 	v, err := r.w.scheduler.Command(r.w.t.Context(), c)
 	if err != nil {
 		r.fatal("cannot take the command %s: %v", c.Kind, err)

@@ -28,8 +28,8 @@ const (
 
 // Checks looks at what has to be right for the stack to carry orders on; it sends and changes nothing.
 func (t *transport) Checks(ctx context.Context) ([]client.Check, error) {
-	checks := []client.Check{{Name: "stack", Result: client.CheckOK, Text: fmt.Sprintf("%s in %s has %d workflows and %d agents",
-		t.Outputs.Stack, t.Outputs.Region, len(t.Outputs.Workflows), len(t.Outputs.Requests))}}
+	checks := []client.Check{{Name: "stack", Result: client.CheckOK, Text: fmt.Sprintf("%s in %s has %s and %s",
+		t.Outputs.Stack, t.Outputs.Region, view.Count(len(t.Outputs.Workflows), "workflow"), view.Count(len(t.Outputs.Requests), "agent"))}}
 	checks = append(checks, t.checkAccess(ctx), t.checkSend(ctx), client.CheckRelease("the stack", t.Outputs.Release, view.Built()))
 	unattended, err := t.Unattended(ctx, "")
 	if err != nil {

@@ -1,6 +1,8 @@
 package trial_test
 
 import (
+	"encoding/json"
+	"os"
 	"testing"
 	"time"
 
@@ -11,7 +13,16 @@ import (
 const day = 24 * time.Hour
 
 // trial is an order whose trial ends 14 days after the clock's beginning.
-var trial = map[string]any{"email": "ann@shop.example", "amount": 12, "trialEnds": workflowtest.Start.Add(14 * day).Format(time.RFC3339)}
+func trial(t *testing.T) (order map[string]any) {
+	data, err := os.ReadFile("order.json")
+	if err == nil {
+		err = json.Unmarshal(data, &order)
+	}
+	if want := workflowtest.Start.Add(14 * day).Format(time.RFC3339); err != nil || order["trialEnds"] != want {
+		t.Fatalf("%v, %v; want an end at %s", order, err, want)
+	}
+	return order
+}
 
 func deployed(t *testing.T) *workflowtest.Workflow {
 	w := workflowtest.New(t, "trial.yaml")
@@ -25,7 +36,7 @@ func deployed(t *testing.T) *workflowtest.Workflow {
 // The reminder goes out between 11 days and an hour more, the charge after exactly 14 days.
 func TestTheTrialEndsWithACharge(t *testing.T) {
 	w := deployed(t)
-	run := w.Submit(trial)
+	run := w.Submit(trial(t))
 	w.Advance(10 * day)
 	run.ExpectCalls("mail.send", 0)
 	if s := run.Step("almost-over"); s.State != workflowtest.Waiting {
@@ -47,7 +58,7 @@ func TestTheTrialEndsWithACharge(t *testing.T) {
 // A trial that is cancelled while it waits is undone at once, and nothing is charged.
 func TestACancelledTrialIsUndoneAtOnce(t *testing.T) {
 	w := deployed(t)
-	run := w.Submit(trial)
+	run := w.Submit(trial(t))
 	w.Advance(5 * day)
 	if v := run.Cancel(); !v.Accepted {
 		t.Fatalf("cancel is refused: %s", v.Reason)

@@ -107,6 +107,24 @@ func TestCommandLine(t *testing.T) {
 			s.cli(t, "", ok, []string{"resubmit", o.id}, "resubmit accepted")
 			s.cli(t, "", ok, []string{"watch", o.id}, "Processed")
 		},
+		"another input": func(t *testing.T) { // P51: the same key, so only once the operator has said that nothing happened under it
+			o := failing(t, 1)
+			file := filepath.Join(t.TempDir(), "input.json")
+			if err := os.WriteFile(file, []byte(`{"amount": 7}`), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			with := []string{"resubmit", o.id, "--input", "settle=" + file, "--by", "ann", "--reason", "the amount was wrong"}
+			time.Sleep(5 * time.Second) // see resolve
+			s.cli(t, "", refusedByIt, with, "resolve the step as not-happened first")
+			s.cli(t, "", ok, []string{"resolve", o.id, "settle", "not-happened"}, "resolve accepted")
+			s.cli(t, "", ok, with, "resubmit accepted")
+			s.cli(t, "", ok, []string{"watch", o.id}, "Processed")
+			s.cli(t, "", ok, []string{"show", o.id}, "input given by ann", "the amount was wrong")
+			calls := s.remote.of(o.id, "settle")
+			if last := calls[len(calls)-1]; strings.ReplaceAll(last.input, " ", "") != `{"amount":7}` || last.key != calls[0].key || calls[0].input == last.input {
+				t.Errorf("%+v", calls)
+			}
+		},
 		"cancel": func(t *testing.T) {
 			o := s.newOrder(t, "stopping")
 			s.remote.on(o.id, "settle", "do", func(int, call) (int, string) { return down() })

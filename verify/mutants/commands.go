@@ -80,6 +80,7 @@ var ofCommands = []Mutant{
 	{Name: "P51-message-with-half-an-input", File: "shared/message/codec.go", Func: "Control.checkInput", Old: `case m.Step == "" || len(m.Input) == 0:`, New: "case false:"},
 	{Name: "P51-message-with-an-input-that-is-not-read-strictly", File: "shared/message/codec.go", Func: "Control.checkInput", Old: "err := strictJSON(m.Input); err != nil", New: "err := strictJSON(nil); err == nil"},
 	{Name: "P51-input-does-not-arrive", File: "functions/scheduler/handle.go", Func: "controlled", Old: "Step: c.Step, Input: c.Input, ", New: ""},
+	{Name: "P51-client-sends-what-is-no-json", File: "client/command.go", Func: "Client.command", Old: "len(cmd.Input) > 0", New: "len(cmd.Input) > 9"},
 	{Name: "P51-client-sends-no-input", File: "client/http.go", Func: "overHTTP.Command", Old: "body[name] = v", New: "if name != \"input\" {\n\t\t\t\tbody[name] = v\n\t\t\t}"},
 	{Name: "P49-agent-of-an-attempt-is-forgotten", File: move, Func: "Task.movedTo", Old: "a.Agent == \"\" && was >= 0", New: "false && was >= 0"},
 	{Name: "P49-attempts-change-before-they-are-stored", File: move, Func: "Task.movedTo", Old: "slices.Clone(t.Attempts)", New: "t.Attempts"},

@@ -16,6 +16,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
 type bulkOptions struct {
@@ -158,7 +159,7 @@ func (o *bulkOptions) work(ctx context.Context, c *client.Client) error {
 		return failure.Wrap(err, failure.Usage, "name the file that `stepkeeper bulk` wrote, or make a new list", "the list %s", o.file)
 	}
 	if !o.app.JSON() {
-		fmt.Fprintf(o.app.Streams.Err, "%s: %s %d orders, list in %s\n", l.Bulk, l.Command, l.Orders, o.file)
+		fmt.Fprintf(o.app.Streams.Err, "%s: %s %s, list in %s\n", l.Bulk, l.Command, view.Count(l.Orders, "order"), o.file)
 	}
 	bar := o.app.Streams.Progress(l.Command, int64(l.Orders))
 	done := 0
@@ -240,7 +241,7 @@ func (o *bulkOptions) tellPlan(orders []bulk.Order, whole bool) error {
 	out := a.Streams.Err
 	if whole {
 		out = a.Streams.Out
-		fmt.Fprintf(out, "dry run: %d orders, nothing was sent\n", len(orders))
+		fmt.Fprintf(out, "dry run: %s, nothing was sent\n", view.Count(len(orders), "order"))
 	}
 	for _, g := range bulk.Groups(orders) {
 		if g.Refused {
@@ -256,10 +257,10 @@ func (o *bulkOptions) confirmed(orders []bulk.Order) (bool, error) {
 		return true, nil
 	}
 	if !o.app.Streams.Interactive() {
-		return false, failure.New(failure.Usage, "look with --dry-run, then add --yes", "%d orders are selected, and nothing was sent", len(orders))
+		return false, failure.New(failure.Usage, "look with --dry-run, then add --yes", "selected: %s, and nothing was sent", view.Count(len(orders), "order"))
 	}
 	if err := o.tellPlan(orders, false); err != nil {
 		return false, err
 	}
-	return o.app.confirm(fmt.Sprintf("Send %s to %d orders?", o.action.Command, len(orders)), "bulk "+o.action.Command, "nothing was sent")
+	return o.app.confirm(fmt.Sprintf("Send %s to %s?", o.action.Command, view.Count(len(orders), "order")), "bulk "+o.action.Command, "nothing was sent")
 }

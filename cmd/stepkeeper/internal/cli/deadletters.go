@@ -14,6 +14,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/journal"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
 type deadLetterOptions struct {
@@ -278,7 +279,7 @@ func (o *deadLetterOptions) confirmed(ctx context.Context, c *client.Client) (bo
 	case !a.Streams.Interactive():
 		return true, nil
 	}
-	which := fmt.Sprintf("%d messages", len(o.IDs))
+	which := view.Count(len(o.IDs), "message")
 	if o.All {
 		all, err := c.DeadLetterQueues(ctx)
 		if err != nil {

@@ -26,6 +26,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/suggest"
 	"github.com/stepkeeper/stepkeeper/shared/tracing"
+	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
 // drainTime is how long `dev` may take to end after a signal.
@@ -287,7 +288,7 @@ func (o *devOptions) ready(s embedded.Started) {
 		_ = o.app.printLine(devReady{Ready: true, URL: s.Address, Data: o.data, Workflows: s.Workflows, Agents: s.Agents, Orders: o.orders})
 		return
 	}
-	fmt.Fprintf(o.app.Streams.Out, "stepkeeper dev ready on %s (data %s, %d workflows, %d agents)\n", s.Address, o.data, s.Workflows, s.Agents)
+	fmt.Fprintf(o.app.Streams.Out, "stepkeeper dev ready on %s (data %s, %s, %s)\n", s.Address, o.data, view.Count(s.Workflows, "workflow"), view.Count(s.Agents, "agent"))
 	if o.next != nil {
 		server := ""
 		if s.Address != DefaultServer {

@@ -262,7 +262,7 @@ func (r *report) notes() {
 		}
 	}
 	for _, text := range texts {
-		fmt.Fprintf(r.app.Streams.Err, "note (%d of %d orders): %s\n", count[text], len(r.taken), render.Clean(text))
+		fmt.Fprintf(r.app.Streams.Err, "note (%d of %s): %s\n", count[text], view.Count(len(r.taken), "order"), render.Clean(text))
 	}
 }
 
@@ -292,7 +292,7 @@ func (r *report) sum() {
 	add(r.known, "already there")
 	add(r.refused, "refused")
 	add(r.bad, "not sent")
-	fmt.Fprintf(out, "%d orders: %s\n", len(r.taken)+r.refused+r.bad, strings.Join(parts, ", "))
+	fmt.Fprintf(out, "%s: %s\n", view.Count(len(r.taken)+r.refused+r.bad, "order"), strings.Join(parts, ", "))
 	if !r.wait || len(r.taken) == 0 {
 		return
 	}

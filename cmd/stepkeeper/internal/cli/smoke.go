@@ -337,7 +337,7 @@ func (s *smoke) show() {
 	if r.Open > 0 {
 		ends = append(ends, fmt.Sprintf("%d without an end", r.Open))
 	}
-	fmt.Fprintf(out, "%d orders (%s-…): %s\n", r.Orders, r.Prefix, strings.Join(ends, ", "))
+	fmt.Fprintf(out, "%s (%s-…): %s\n", view.Count(r.Orders, "order"), r.Prefix, strings.Join(ends, ", "))
 	until := "all ended"
 	if r.Open > 0 {
 		until = "given up"
@@ -349,5 +349,5 @@ func (s *smoke) show() {
 		fmt.Fprintf(out, "audit: %s\n", style.Good("nothing found"))
 		return
 	}
-	fmt.Fprintf(out, "audit: %s\n", style.Bad(fmt.Sprintf("%d problems", len(r.Problems))))
+	fmt.Fprintf(out, "audit: %s\n", style.Bad(view.Count(len(r.Problems), "problem")))
 }

@@ -27,7 +27,7 @@ func TestSmoke(t *testing.T) {
 		t.Errorf("%v", d)
 	}
 	run("--orders", "1", "--order", write(t, "never.json", `{"end":"never"}`), "--within", "3s").
-		want(t, failure.General, "no end within 3s", "1 without an end", "given up after", "audit: 1 problems")
+		want(t, failure.General, "no end within 3s", "1 without an end", "given up after", "audit: 1 problem\n")
 	r = run("--orders", "5", "--order", write(t, "never.json", `{"end":"never"}`), "--within", "3s", "--output", "json")
 	var stuck []string
 	for _, p := range decodeLines(t, r.out)[0]["problems"].([]any) {

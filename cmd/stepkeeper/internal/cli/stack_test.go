@@ -109,7 +109,7 @@ func TestStackFlags(t *testing.T) {
 	}
 	w.Held.Store(true)
 	onStack(w, `{"schema":1,"orderId":"o","workflow":"order","order":{}}`).run(t, "submit", "--wait", "-", "--timeout", "2s", "--stack", "Shop", "--region", "eu-central-1").
-		want(t, failure.Unreachable, "the stack Shop did not answer in time", "1 orders were acknowledged before this")
+		want(t, failure.Unreachable, "the stack Shop did not answer in time", "acknowledged before this: 1 order;")
 }
 
 // A command whose verdict is late is queued, not unreachable: it is told with its ID, and that ID

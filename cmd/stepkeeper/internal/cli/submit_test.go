@@ -73,7 +73,7 @@ func TestSubmitWait(t *testing.T) {
 		}
 	}
 	c.in = orderLine("w-7", "")
-	c.run(t, "submit", "--wait", "--timeout", "2s", "-").want(t, failure.Unreachable, "1 orders were acknowledged before this")
+	c.run(t, "submit", "--wait", "--timeout", "2s", "-").want(t, failure.Unreachable, "acknowledged before this: 1 order;")
 }
 
 func TestSubmitManyInSeveralFiles(t *testing.T) {

@@ -21,6 +21,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/expression"
+	"github.com/stepkeeper/stepkeeper/shared/view"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 )
@@ -212,7 +213,7 @@ func (o *validateOptions) tell(file string, def *core.Definition, problems sourc
 		fmt.Fprintf(a.Streams.Err, "%s: %s\n", style.Bold(place), paint(render.Clean(rest)))
 	}
 	if def != nil {
-		fmt.Fprintf(a.Streams.Out, "%s: %s, workflow %s, %d steps, hash %s, %s\n", file, style.Good("valid"), def.Name, len(def.Steps), def.Hash, used)
+		fmt.Fprintf(a.Streams.Out, "%s: %s, workflow %s, %s, hash %s, %s\n", file, style.Good("valid"), def.Name, view.Count(len(def.Steps), "step"), def.Hash, used)
 	}
 	return nil
 }

@@ -346,6 +346,33 @@ func TestBrowserActs(t *testing.T) {
 	b.changed("answered")
 }
 
+// Another input is given to a step: one that is no JSON is told as such, and the form is there again; none is not sent at all.
+func TestBrowserGivesAnotherInput(t *testing.T) {
+	b := newTab(t)
+	b.submit("impossible", "i-1")
+	b.until("it stops", b.inState("i-1", "Error"))
+	b.open("/orders/i-1")
+	const form = "#do-resubmit-charge- "
+	b.shows("Resubmit with another input for charge")
+	b.do(chromedp.Click(form + "button"))
+	if !evaluate[bool](b, `document.querySelector("`+form+`textarea").matches(":invalid") && location.pathname === "/orders/i-1" && !location.search`) {
+		t.Error("a form without an input is sent")
+	}
+	b.do(chromedp.SendKeys(form+"textarea", `{"amount": `), chromedp.SendKeys(form+"input[name=by]", "ada"), chromedp.Click(form+"button"))
+	b.shows(`the input for step "charge" is not JSON: unexpected end of JSON input`)
+	b.live()
+	b.changed("refused")
+	if got := evaluate[string](b, `document.getElementById("page").innerText`); !strings.Contains(got, "Error") || strings.Contains(got, "was accepted") {
+		t.Errorf("after no JSON: %s", got)
+	}
+	b.do(chromedp.SendKeys(form+"textarea", `{"amount": 12}`), chromedp.SendKeys(form+"input[name=by]", "ada"), chromedp.SendKeys(form+"input[name=reason]", "no price"), chromedp.Click(form+"button"))
+	b.shows("resubmit was accepted", "i-1 Processed", "with another input for charge")
+	if got := evaluate[string](b, `document.getElementById("page").textContent`); !strings.Contains(got, "An operator gave it another input (ada)") || !strings.Contains(got, "no price") || !strings.Contains(got, `"amount": 12`) {
+		t.Errorf("the step shows\n%s", got)
+	}
+	b.changed("given another input")
+}
+
 // Many orders are repaired from their incident: look, send, follow.
 func TestBrowserBulk(t *testing.T) {
 	b := newTab(t)

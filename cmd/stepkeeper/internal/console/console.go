@@ -24,6 +24,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
 // Options of New. Client, Name and Program are required.
@@ -170,6 +171,7 @@ func (s *server) functions(assets map[string]string) template.FuncMap {
 		"json":      s.shown,
 		"state":     stateClass,
 		"clean":     render.Clean,
+		"count":     view.Count,
 		"message":   render.MessageRow,
 		"span":      func(d time.Duration) string { return render.Span(d) },
 		"pages":     func() []link { return links },

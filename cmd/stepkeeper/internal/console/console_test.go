@@ -419,7 +419,7 @@ func TestHeldRows(t *testing.T) {
 	if got := strings.Join(places(next()), ","); got != "o-2,o-1" {
 		t.Fatal(got)
 	}
-	time.Sleep(2 * time.Millisecond) // a creation's time has milliseconds
+	w.ahead.Add(int64(time.Second)) // a creation's time has milliseconds
 	w.submit("order", "o-3")
 	for e := next(); !strings.Contains(e.data, "1 new"); e = next() {
 		if got := strings.Join(places(e), ","); e.name == "" && got != "o-2,o-1" {

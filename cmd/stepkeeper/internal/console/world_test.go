@@ -23,6 +23,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/console"
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
+	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
 var flows = map[string]string{
@@ -56,6 +57,7 @@ type world struct {
 	says   string                 // what it says then
 	hold   chan struct{}          // closed: the service answers operations "pack"
 	slow   atomic.Bool            // the service answers no operation "charge" before its time is over
+	ahead  atomic.Int64           // how far the server's clock has been moved
 	stop   func()
 	http   *http.Client
 	edit   func(*console.Options)
@@ -108,6 +110,7 @@ func (w *world) start(listen string) {
 		ended <- embedded.Run(ctx, embedded.Options{
 			Data: filepath.Join(w.data, "data"), Workflows: filepath.Join(w.data, "workflows"), Listen: listen, Log: quiet,
 			Operations: map[string]worker.Operations{"shop": {worker.AnyOperation: {Run: w.serve}}}, Inside: embedded.Inside{Concurrency: 64}, StatisticsEvery: time.Second,
+			Clock:     port.ClockFunc(func() time.Time { return time.Now().Add(time.Duration(w.ahead.Load())) }),
 			PagePaths: console.Paths, Pages: func(server string) http.Handler {
 				o := console.Options{Client: connect(w, server, client.WithRetry(1, time.Second)), Name: "test", Program: "stepkeeper", Every: 50 * time.Millisecond, Log: quiet}
 				if w.edit != nil {
