@@ -36,7 +36,7 @@ const (
 )
 
 // MostSkew is how far the clock here may be from the one of the server or of AWS before Checks finds fault with it: AWS
-// refuses signatures that are 5 minutes off, and complete-by times are told by the clocks of those who look.
+// refuses signatures that are 5 minutes off, and complete-by times are compared with the local clock.
 const MostSkew = 30 * time.Second
 
 // Checks looks at what has to be right for orders to be carried on, and finds fault without changing anything. Of a

@@ -76,7 +76,7 @@ type Receipt struct {
 	// Notes say what of the order has no effect where it is handled, for people.
 	Notes []string `json:"notes,omitempty"`
 	// Unattended are the queues of requests that its workflow needs and nothing takes from; of a stack only
-	// Client.Unattended tells them.
+	// Client.Unattended lists them.
 	Unattended []Unattended `json:"unattended,omitempty"`
 }
 

@@ -155,7 +155,7 @@ func (c *Client) Move(ctx context.Context, id, definition string, opts ...Comman
 	return c.command(ctx, command{Control: message.Control{Kind: message.Move, OrderID: id, Definition: definition}}, opts)
 }
 
-// PlanMove tells what a Move would mean, step by step; nothing is changed. Stacks on AWS cannot tell what the
+// PlanMove says what a Move would mean, step by step; nothing is changed. Stacks on AWS do not know what the
 // Latest is.
 func (c *Client) PlanMove(ctx context.Context, id, definition string) (Plan, error) {
 	return again(ctx, c, func(ctx context.Context) (Plan, error) { return c.via.Plan(ctx, id, definition, false) })

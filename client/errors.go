@@ -18,7 +18,7 @@ var (
 	ErrUnavailable = errors.New("unavailable")           // shutting down, disk full; later
 	ErrConnection  = errors.New("connection failed")     // no answer, or the answer broke off
 	ErrAnswer      = errors.New("unreadable answer")     // is that a Stepkeeper server?
-	ErrInternal    = errors.New("failure at the server") // its log tells more
+	ErrInternal    = errors.New("failure at the server") // its log says more
 )
 
 // Error is what a server answered.

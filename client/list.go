@@ -90,7 +90,7 @@ func (c *Client) Statistics(ctx context.Context) (*Statistics, error) {
 // Unattended lists the queues of requests that nothing takes from: agents that do not run, mostly. On AWS
 // these are queues whose event source mapping takes nothing, also of the Scheduler's own queues, and those
 // where requests wait and none is being handled; workflow restricts it to the agents that a workflow needs,
-// where that is known, "" does not. A server tells in its receipts what a workflow needs, and here all.
+// where that is known, "" does not. A server names in its receipts what a workflow needs, and here all.
 //
 // On AWS it takes a few seconds at most, and an error means that not all is known: what is known is
 // answered beside it.

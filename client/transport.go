@@ -31,7 +31,7 @@ type Transport interface {
 	// Command carries a command out and answers its verdict, which may be a refusal; *Undecided where
 	// it is sure to have been sent and the verdict did not come.
 	Command(ctx context.Context, c message.Control) (Verdict, error)
-	// Plan tells what a move to a definition would mean; with the documents where they are asked for.
+	// Plan says what a move to a definition would mean; with the documents where they are asked for.
 	Plan(ctx context.Context, id, definition string, documents bool) (view.Plan, error)
 	// Workflows lists what orders can name.
 	Workflows(ctx context.Context) ([]Workflow, error)

@@ -156,7 +156,7 @@ func (a *assets) workflows() error {
 // external agent runs as long as it likes.
 func (a *assets) maxTimeout(agent string) core.Duration {
 	settings := a.props.Agents[agent]
-	if settings.External || settings.Timeout < leastTimeout { // which is told by itself
+	if settings.External || settings.Timeout < leastTimeout { // which is reported by itself
 		return 0
 	}
 	return core.DurationOf(settings.Timeout - lambdaevent.Reserve - time.Second)

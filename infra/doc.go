@@ -12,7 +12,7 @@
 //		AlarmEmail: "ops@example.com",
 //	})
 //
-// Main runs the app and tells what is wrong as people read it; methods that begin with Grant let others
+// Main runs the app and reports what is wrong as people read it; methods that begin with Grant let others
 // submit, operate, and be an agent.
 //
 // All defaults are meant for production: tables and queues are encrypted and stay when the stack

@@ -142,8 +142,8 @@ type Tuning struct {
 	OldestRequest time.Duration
 	// OldestOverdue is the age of the most overdue task that alarms; default 4 m and SweepInterval.
 	OldestOverdue time.Duration
-	// AlertWindow is how long orders that stop for the same reason are gathered before their number is told, 1 m to 24 h;
-	// default 15 m. The first one is told at once.
+	// AlertWindow is how long orders that stop for the same reason are gathered before their number is published, 1 m to 24 h;
+	// default 15 m. The first one is published at once.
 	AlertWindow time.Duration
 	// AlertReminder is how long after an alert the next one while orders still wait, 1 h to 30 days; default 24 h. Negative: none.
 	AlertReminder time.Duration

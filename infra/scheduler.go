@@ -69,7 +69,7 @@ func (s *Stepkeeper) stackName() *string {
 	return str(*awscdk.Stack_Of(s.Construct).StackName() + "/" + pascal(*s.Construct.Node().Id()))
 }
 
-// engineEnvironment is what Scheduler and Supervisor are both told.
+// engineEnvironment are the settings that Scheduler and Supervisor both have.
 func (s *Stepkeeper) engineEnvironment() map[string]*string {
 	queues := map[string]*string{ // the others are beside the intake's
 		port.Intake:     s.queues[port.Intake].queue.QueueUrl(),
@@ -102,7 +102,7 @@ func (s *Stepkeeper) engineEnvironment() map[string]*string {
 	return environment
 }
 
-// namePeers tells the Scheduler its agents, whose roles are made after it.
+// namePeers gives the Scheduler its agents, whose roles are made after it.
 func (s *Stepkeeper) namePeers() {
 	s.scheduler.AddEnvironment(str(deployment.VarAgents), s.peers(true), nil)
 }

@@ -44,7 +44,7 @@ type Stepkeeper struct {
 }
 
 // NewStepkeeper adds a deployment to a scope. It panics with one error that lists everything wrong
-// with the props, the workflows and the agents, as constructs do; Main tells it as people read it.
+// with the props, the workflows and the agents, as constructs do; Main reports it as people read it.
 func NewStepkeeper(scope constructs.Construct, id string, props *Props) *Stepkeeper {
 	if props == nil {
 		props = &Props{}
@@ -106,7 +106,7 @@ func (s *Stepkeeper) build() error {
 // agentNames is sorted: a template must not change by itself.
 func (s *Stepkeeper) agentNames() []string { return slices.Sorted(maps.Keys(s.props.Agents)) }
 
-// warn tells at synthesis what deploys well and fails later. Warnings of one ID and text are told once.
+// warn reports at synthesis what deploys well and fails later. Warnings of one ID and text are reported once.
 func (s *Stepkeeper) warn(id, format string, args ...any) {
 	awscdk.Annotations_Of(s.Construct).AddWarningV2(str("stepkeeper:"+id), jsii.Sprintf(format, args...))
 }

@@ -26,7 +26,7 @@ func (a alerts) Raise(_ context.Context, x core.RaiseAlert) error {
 	return nil
 }
 
-// committed is told of every stored version of a task, and notes what is new in it.
+// committed gets every stored version of a task, and notes what is new in it.
 func (w *Workflow) committed(t *core.Task) {
 	r := w.run(t.OrderID)
 	old := r.task
@@ -122,7 +122,7 @@ func (r *Run) note(format string, args ...any) {
 	r.story = append(r.story, moment{r.w.clock.Now(), fmt.Sprintf(format, args...)})
 }
 
-// since is a time, told from the start of the test on.
+// since is a time, counted from the start of the test.
 func (w *Workflow) since(at time.Time) string {
 	d := at.Sub(Start)
 	if d >= time.Hour {
@@ -131,7 +131,7 @@ func (w *Workflow) since(at time.Time) string {
 	return fmt.Sprintf("+%.3fs", d.Seconds())
 }
 
-// Timeline tells, for people, what has happened to the order, one line each.
+// Timeline lists, for people, what has happened to the order, one line each.
 func (r *Run) Timeline() string {
 	var b strings.Builder
 	for _, m := range r.story {

@@ -133,7 +133,7 @@ func (r *Run) Statuses() []Status {
 	return slices.Clone(r.statuses)
 }
 
-// UntilEnd moves the clock until the order has ended and the application was told; an order that
+// UntilEnd moves the clock until the order has ended and the application was notified; an order that
 // takes longer than that ends the test.
 func (r *Run) UntilEnd(longest time.Duration) *Run {
 	r.w.t.Helper()

@@ -27,7 +27,7 @@ import (
 // Start is when the clock of every Workflow begins.
 var Start = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
-// replyTo is the application's queue; every order is told through it.
+// replyTo is the application's queue; the statuses of every order go there.
 const replyTo = "test"
 
 // Workflow is a workflow under test, with its own agents, store and clock.
@@ -50,7 +50,7 @@ type Workflow struct {
 }
 
 // New reads a workflow file; the path is relative to the test's folder. A file with errors ends
-// the test and tells all of them.
+// the test, and names all of them.
 func New(t testing.TB, path string) *Workflow {
 	t.Helper()
 	def, problems := source.LoadFile(path, source.Options{})

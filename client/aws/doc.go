@@ -10,7 +10,7 @@
 // what those allow (rule 21). Orders and commands are messages to the intake and control queues
 // (sqs:SendMessage); tasks, orders and definitions are read from their tables (dynamodb:GetItem,
 // strongly consistent for tasks); listings ask the index (dynamodb:Query); Open asks for the stack's
-// outputs (cloudformation:DescribeStacks). Whether something takes from a queue is told by its event
+// outputs (cloudformation:DescribeStacks). Whether something takes from a queue is seen in its event
 // source mapping (lambda:GetEventSourceMapping) and its attributes (sqs:GetQueueAttributes), and statistics
 // are metrics (cloudwatch:GetMetricData). The policies of the outputs ApplicationPolicy and OperatorPolicy allow
 // these; the first one does not list, and looks at neither queues nor metrics.

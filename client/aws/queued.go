@@ -11,7 +11,7 @@ import (
 const remembered = 200_000
 
 // queued is what this client has sent to the intake queue and when, by the orders' IDs, so that a task that is not there yet,
-// or is another order's, can be told from one that never was.
+// or is another order's, can be distinguished from one that never was.
 type queued = *lru.Cache[string, sent]
 
 type sent struct {

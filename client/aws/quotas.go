@@ -25,7 +25,7 @@ const (
 
 func near(n, limit float64) bool { return n >= quotaShare*limit }
 
-// Tables tells the quotas of tables; *dynamodb.Client does.
+// Tables reads the quotas of tables; *dynamodb.Client does.
 type Tables interface {
 	DescribeLimits(ctx context.Context, in *dynamodb.DescribeLimitsInput, o ...func(*dynamodb.Options)) (*dynamodb.DescribeLimitsOutput, error)
 }

@@ -16,12 +16,12 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Caller tells whose credentials these are; *sts.Client does.
+// Caller reads whose credentials these are; *sts.Client does.
 type Caller interface {
 	GetCallerIdentity(ctx context.Context, in *sts.GetCallerIdentityInput, o ...func(*sts.Options)) (*sts.GetCallerIdentityOutput, error)
 }
 
-// Rights tells what a role or user may do: SimulatePrincipalPolicy of an *iam.Client. As a function it keeps the client's other 180
+// Rights reads what a role or user may do: SimulatePrincipalPolicy of an *iam.Client. As a function it keeps the client's other 180
 // calls, which are 9 MB, out of the program.
 type Rights func(context.Context, *iam.SimulatePrincipalPolicyInput, ...func(*iam.Options)) (*iam.SimulatePrincipalPolicyOutput, error)
 

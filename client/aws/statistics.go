@@ -183,7 +183,7 @@ func (t *transport) queueURLs(queue, url string) []string {
 	return []string{url}
 }
 
-// addMetrics adds the series, and what metrics tell of the agents. What they need is asked for at once.
+// addMetrics adds the series, and what metrics say of the agents. What they need is asked for at once.
 func (t *transport) addMetrics(ctx context.Context, s *client.Statistics, from time.Time) error {
 	var metrics []metric
 	ask := func(all ...metric) (places []int) {
@@ -264,7 +264,7 @@ func series(kind, of string, values [][]*float64, places []int) view.Series {
 	return view.Series{Kind: kind, Of: of, Values: all}
 }
 
-// inError are the orders in Error: a sweep tells of workflows that have any, and holds until the next one.
+// inError are the orders in Error: a sweep reports the workflows that have any, and holds until the next one.
 func (t *transport) inError(swept, found []*float64) []*int {
 	all := make([]*int, minutes)
 	holds, last := max(int((t.Outputs.SweepInterval+time.Minute-1)/time.Minute), 1), -1

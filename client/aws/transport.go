@@ -39,13 +39,13 @@ type Queues interface {
 	Queue(name string) (port.Queue, error)
 }
 
-// Lambda tells how an event source mapping stands, and what the account has room for; *lambda.Client does.
+// Lambda reads the state of an event source mapping, and what the account has room for; *lambda.Client does.
 type Lambda interface {
 	GetEventSourceMapping(ctx context.Context, in *lambda.GetEventSourceMappingInput, o ...func(*lambda.Options)) (*lambda.GetEventSourceMappingOutput, error)
 	GetAccountSettings(ctx context.Context, in *lambda.GetAccountSettingsInput, o ...func(*lambda.Options)) (*lambda.GetAccountSettingsOutput, error)
 }
 
-// Sweeps tells what the Supervisor has done.
+// Sweeps reads what the Supervisor has done.
 type Sweeps interface {
 	Due(ctx context.Context, bucket port.Bucket, shard int, before time.Time, after *port.Due, limit int) ([]port.Due, error)
 	// LeaseUntil: zero if nothing ever took the lease.
@@ -143,7 +143,7 @@ func (t *transport) show(ctx context.Context, task *core.Task, detailed bool) (*
 	return &shown, nil
 }
 
-// items tells sizes, and calls nothing.
+// items computes sizes, and makes no calls.
 var items = dynamo.New(nil, dynamo.Tables{}, dynamo.Options{})
 
 // itemBytes is how large DynamoDB counts the item of a task; 0 of one that cannot be written again.
@@ -361,7 +361,7 @@ func (t *transport) Plan(ctx context.Context, id, definition string, documents b
 	return p, err
 }
 
-// Workflows cannot be told.
+// Workflows cannot be listed.
 func (t *transport) Workflows(context.Context) ([]client.Workflow, error) {
 	return nil, refusal(http.StatusBadRequest, codeNotOnStack, "the workflows of a stack are inside its functions and cannot be listed; look at what was deployed")
 }

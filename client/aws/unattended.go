@@ -33,7 +33,7 @@ const (
 	looksAtOnce = 8
 )
 
-// mappingsOf reads the outputs Mappings, Mappings2 …; none of them: the stack was deployed before they were told.
+// mappingsOf reads the outputs Mappings, Mappings2 …; none of them: the stack was deployed without these outputs.
 func mappingsOf(values map[string]string, prefix string) map[string]string {
 	mappings := map[string]string{}
 	for i := 1; ; i++ {
@@ -54,7 +54,7 @@ func mappingsOf(values map[string]string, prefix string) map[string]string {
 }
 
 // agentsOf reads the names of the agents, with the addresses of their queues. The outputs spell card-payment
-// CardPayment; the mappings have its name as it is, and an older stack that does not tell them leaves it to
+// CardPayment; the mappings have its name as it is, and an older stack without them leaves it to
 // be guessed.
 func agentsOf(values map[string]string, prefix string, mappings map[string]string) map[string]string {
 	names := map[string]string{}
@@ -293,7 +293,7 @@ func (t *transport) mapping(ctx context.Context, u *client.Unattended) (off bool
 	return false, nil
 }
 
-// await tells which agents the steps in flight wait for in vain, since the earliest of their claims, and
+// await notes which agents the steps in flight wait for in vain, since the earliest of their claims, and
 // whether their replies are taken.
 func (t *transport) await(ctx context.Context, shown *client.Task, now time.Time) {
 	since := map[string]core.Time{}

@@ -9,7 +9,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// child reads what a task has to tell another one (P41).
+// child reads a message from one task to another (P41).
 func (it *item) child(m *message.Child) (id string) {
 	if m.Ended != nil {
 		it.ev = *m.Ended

@@ -123,7 +123,7 @@ func isCancel(ev core.Event) bool {
 	return ok
 }
 
-// refusalOf is the refusal that its sender has to be told, nil where the error is none.
+// refusalOf is the refusal that is sent to its sender, nil where the error is none.
 func refusalOf(err error) *message.Refusal {
 	var decided *core.Refusal
 	var unfit *message.Refusal
@@ -173,7 +173,7 @@ func expired(id string) error {
 		Text: fmt.Sprintf("order %q ended long ago and its record has expired; it was not run again: submit new work under a new ID", id)}
 }
 
-// answer tells the sender that the order is there, or why its command was refused: to the reply-to that
+// answer notifies the sender that the order is there, or why its command was refused: to the reply-to that
 // the command names, else to that of the order. It has no sequence number and comes again with each
 // redelivery; the verdict stands in the task all the same (P5).
 func (it *item) answer(j *engine.Job, d core.Decision) []core.Effect {
@@ -194,7 +194,7 @@ func (it *item) answer(j *engine.Job, d core.Decision) []core.Effect {
 	return nil
 }
 
-// replyTo is where the sender of a submission or a command wants to be told.
+// replyTo is where the sender of a submission or a command wants to be notified.
 func (it *item) replyTo() string {
 	switch {
 	case it.submit != nil:
@@ -206,7 +206,7 @@ func (it *item) replyTo() string {
 	return ""
 }
 
-// refuse tells the sender why; where there is no way to tell it, the operator finds the message in
+// refuse notifies the sender of the reason; where that is not possible, the operator finds the message in
 // quarantine, so that nothing is dropped in silence.
 func (it *item) refuse(id, replyTo string, r *message.Refusal) []core.Effect {
 	it.refusal = r
@@ -229,7 +229,7 @@ func (it *item) reply(replyTo string, status core.Status) []core.Effect {
 	case errors.Is(err, port.ErrNotFound):
 		return nil
 	case err != nil:
-		it.s.log.Warn("its sender cannot be told now; the message is returned to the queue", "order", status.OrderID, "replyTo", replyTo, "error", err)
+		it.s.log.Warn("its sender cannot be notified now; the message is returned to the queue", "order", status.OrderID, "replyTo", replyTo, "error", err)
 		it.Err = err
 		return nil
 	}

@@ -85,7 +85,7 @@ func (it *item) teaches(j *engine.Job, before *core.Task) lesson {
 	return lesson{d, d.AskedAgent(s), s.Attempt == r.Attempt, Wait{min(it.waited, max(0, now.Sub(s.ClaimedAt))), now}}
 }
 
-// heard remembers what a reply teaches, and tells of it.
+// heard keeps what a reply says of the queue, and reports it.
 func (it *item) heard() {
 	r, ok := it.ev.(core.Reply)
 	l, s := &it.lesson, it.s

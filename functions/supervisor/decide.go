@@ -106,7 +106,7 @@ func (v *visit) note(ev core.Event, before, after *core.Task) {
 	}
 }
 
-// backlog tells whether a step in flight may be late because of a queue (P32): more requests wait
+// backlog reports whether a step in flight may be late because of a queue (P32): more requests wait
 // than its agent takes at a time, or more replies than the Scheduler does.
 func (w *sweep) backlog(ctx context.Context, def *core.Definition, t *core.Task, o core.Overdue) (bool, error) {
 	i, st := def.Index(o.Step), t.Step(o.Step)
@@ -120,7 +120,7 @@ func (w *sweep) backlog(ctx context.Context, def *core.Definition, t *core.Task,
 	return w.waiting(ctx, port.Replies, Scheduler)
 }
 
-// asked tells whether a Wake for a step that waits would only lengthen the control queue, where the
+// asked reports whether a Wake for a step that waits would only lengthen the control queue, where the
 // one before it most likely is. The step stays due: a later sweep asks.
 func (w *sweep) asked(ctx context.Context, t *core.Task, o core.Overdue) (bool, error) {
 	if st := t.Step(o.Step); st == nil || st.InFlight() {

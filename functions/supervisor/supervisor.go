@@ -17,7 +17,7 @@ import (
 type Config struct {
 	engine.Parts
 	Schedules Schedules // the zero value: no workflow starts by the clock
-	// Incidents tells what is due of them, and counts the orders in Error by workflow, see incident.Sweep; nil: there are none.
+	// Incidents publishes the alerts that are due, and counts the orders in Error by workflow, see incident.Sweep; nil: there are none.
 	Incidents func(ctx context.Context) (map[string]port.Stopped, error)
 	// Capacity is how many messages are taken at a time, concurrency × batch: requests by an agent,
 	// and by Scheduler the replies, and the control messages. More than that, visible and in flight, are
@@ -55,7 +55,7 @@ func New(cfg Config) *Supervisor {
 	}}}
 }
 
-// first is the shard that a sweep begins at. It is told by the clock alone: a process on Lambda may
+// first is the shard that a sweep begins at. It follows from the clock alone: a process on Lambda may
 // have been started for this one sweep, so that a count of its own would begin at 0 each time.
 func (s *Supervisor) first(shards int) int {
 	n := s.cfg.Clock.Now().UnixNano() / int64(s.cfg.Interval) % int64(shards)
@@ -73,7 +73,7 @@ type Report struct {
 	Asked      int  // waits whose Wake was sent again
 	GivenUp    int  // tasks turned around to be undone
 	Errors     int  // tasks that entered Error
-	Told       int  // ends asked to be told again
+	Told       int  // ends whose notifications are to be sent again
 	Pushed     int  // lazy due times moved forward (P10)
 	Stale      int  // entries of the index with nothing behind them
 	Lost       int  // commits that another writer was faster with

@@ -12,7 +12,7 @@ func startChild(def *Definition, order []byte, e AskChild, at At) (Decision, err
 }
 
 // askedByParent is what a parent asks of a child that is there (P41). The highest attempt that asked is kept, and named in
-// all that is told; an earlier one changes nothing.
+// all that is sent; an earlier one changes nothing.
 func (r *deciding) askedByParent(_ int, ev Event) (string, error) {
 	e, t := ev.(AskChild), r.t
 	if t.Parent == nil {
@@ -52,14 +52,14 @@ func (r *deciding) askedByParent(_ int, ev Event) (string, error) {
 		r.startUndo(WhyParent)
 		return "", nil
 	}
-	if newer { // it is kept, and what is told names it
+	if newer { // it is kept, and what is sent names it
 		r.tellParent()
 		return "", nil
 	}
 	return "the child is " + string(t.ProcessState), nil
 }
 
-// tellParent tells the parent where its child is at an end, or has stopped.
+// tellParent notifies the parent where its child is at an end, or has stopped.
 func (r *deciding) tellParent() {
 	t := r.t
 	if t.Parent == nil {

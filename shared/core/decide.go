@@ -59,7 +59,7 @@ type deciding struct {
 	from       Sender                  // of the command
 	items      map[int]json.RawMessage // of the list of step itemsOf, as far as they are needed
 	itemsOf    int
-	asked      bool // by its parent: where it is at an end, that is told again
+	asked      bool // by its parent: where it is at an end, that is sent again
 	err        error
 }
 

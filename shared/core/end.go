@@ -230,7 +230,7 @@ func (r *deciding) emitFinal() {
 	}
 }
 
-// RaisesAlert reports whether the operator is told of the present end (P11): of every Error, and where its workflow asks
+// RaisesAlert reports whether the operator is notified of the present end (P11): of every Error, and where its workflow asks
 // for that (notify: [undone]) of an order that was undone because a step failed.
 func RaisesAlert(def *Definition, t *Task) bool {
 	return t.ProcessState == Error || t.ProcessState == Compensated && t.Why == WhyFailure && def != nil && def.AlertUndone

@@ -180,7 +180,7 @@ const (
 	ChildExpired     ChildState = "expired" // it had ended, and is no longer stored (P26)
 )
 
-// ChildEnded tells a parent how a child task has ended (P41): an effect of the child's decision, and the event of the
+// ChildEnded notifies a parent of how a child task has ended (P41): an effect of the child's decision, and the event of the
 // parent. It names the attempt of the parent's step that asked last.
 type ChildEnded struct {
 	Parent  Parent          `json:"parent"`
@@ -223,7 +223,7 @@ type At struct {
 	Now       Time
 	By        string              // for LockedBy
 	Waits     map[string]Duration // by agent: how long requests wait in its queue (P32)
-	Queues    map[string]Duration // by agent: how long its queue is, told as a wait, where a step may choose it (P44); may lack any
+	Queues    map[string]Duration // by agent: how long its queue is, given as a wait, where a step may choose it (P44); may lack any
 	SizeLimit SizeLimit           // of the document that the decision is stored in
 	Tokens    Tokens              // of answers (P39); nil: there is no key
 }

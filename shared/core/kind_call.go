@@ -138,7 +138,7 @@ func (r *deciding) chooseAgent(i int, not []string) {
 // leastWait is what shorter waits count as: a few milliseconds more or less say nothing of an agent.
 const leastWait = 100 * Millisecond
 
-// expectedWait is how long a request to the agent would wait: what its last replies told, and what its queue tells.
+// expectedWait is how long a request to the agent would wait: by its last replies, and by its queue.
 func (r *deciding) expectedWait(agent string) Duration {
 	return max(r.at.Waits[agent]+r.at.Queues[agent], leastWait)
 }

@@ -253,7 +253,7 @@ func (t *Task) movedTo(from, to *Definition) *Task {
 		if was := from.Index(name); s.Corrected != nil && !sameInput(&from.Steps[was], &to.Steps[i]) {
 			s.Corrected = nil // P51: what the new definition says counts
 		}
-		s.Agent = "" // each claim chooses; the attempts below tell whom the last one asked
+		s.Agent = "" // each claim chooses; the attempts below show which agent the last one asked
 
 		if s.EndState = ""; s.State == Failed && !s.Attempted() { // its expression failed
 			s.State, s.Error = Pending, nil

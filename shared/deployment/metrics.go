@@ -7,7 +7,7 @@ const (
 	MetricAgent         = "Agent"         // dimension of MetricNotCalled
 	MetricNotCalled     = "NotCalled"     // requests that an agent handed back because it does not call its service now (P45)
 	MetricOldestOverdue = "OldestOverdue" // seconds
-	MetricWorkflow      = "Workflow"      // dimension of the two below, which are told of workflows with orders in Error
+	MetricWorkflow      = "Workflow"      // dimension of the two below, which are reported of workflows with orders in Error
 	MetricInError       = "OrdersInError"
 	MetricOldestInError = "OldestInError" // seconds
 )

@@ -27,7 +27,7 @@ type Engine struct {
 	ReplyTo     map[string]string // URLs by logical name
 	Alerts      string            // ARN of the topic
 	Priorities  bool              // orders of high priority have queues of their own (P46)
-	Stack       string            // as the command line is told it, for the commands in alerts; "": not known
+	Stack       string            // as --stack names it, for the commands in alerts; "": not known
 	Window      time.Duration     // of incidents; 0: incident.DefaultWindow
 	Reminder    time.Duration     // of incidents that last; 0: incident.DefaultReminder, negative: none
 	Region      string            // of the function, and the log group that it writes to: for the links in alerts; "": not known
@@ -36,7 +36,7 @@ type Engine struct {
 	senders map[string][]string
 }
 
-// Scheduler is what the Scheduler is told.
+// Scheduler are the settings of the Scheduler.
 type Scheduler struct {
 	Engine
 	Workflows  string         // folder of compiled workflows, *.json
@@ -48,7 +48,7 @@ type Scheduler struct {
 	Senders map[string][]string
 }
 
-// Supervisor is what the Supervisor is told.
+// Supervisor are the settings of the Supervisor.
 type Supervisor struct {
 	Engine
 	Name          string         // of the deployment, for metrics
@@ -58,7 +58,7 @@ type Supervisor struct {
 	PagesPerSweep int            // of the index, at most in one sweep (rule 17); 0: the Supervisor's default
 }
 
-// Agent is what an agent is told.
+// Agent are the settings of an agent.
 type Agent struct {
 	Name    string
 	Queues  map[string]string // URLs: its own, replies, quarantine
@@ -192,7 +192,7 @@ func (r *reader) secrets() (secrets map[string]Secret) {
 	return secrets
 }
 
-// Process is what an agent is told that is a process of its own.
+// Process are the settings of an agent that is a process of its own.
 type Process struct {
 	Queues       map[string]string // URLs: its own, replies, quarantine; nil: they are looked up by their names
 	Prefix       string            // of those names

@@ -13,7 +13,7 @@ const (
 	VarFinished    = "STEPKEEPER_FINISHED"     // "true": finished orders stand in the index
 	VarTaskTTL     = "STEPKEEPER_TASK_TTL"     // how long an ended task is kept, "2160h"; absent: for ever
 	VarAlerts      = "STEPKEEPER_ALERTS"       // ARN of the topic
-	VarWindow      = "STEPKEEPER_ALERT_WINDOW" // how long an incident gathers orders before their number is told, "15m"; absent: that
+	VarWindow      = "STEPKEEPER_ALERT_WINDOW" // how long an incident gathers orders before their number is published, "15m"; absent: that
 	VarReminder    = "STEPKEEPER_ALERT_AGAIN"  // how long after an alert the next one of an incident that lasts, "24h"; absent: that; "0s": none
 	VarStack       = "STEPKEEPER_STACK"        // "Shop", or "Shop/Engine": what --stack is given in the commands of alerts; may be absent
 	VarCapacity    = "STEPKEEPER_CAPACITY"     // {"payment": 50}: requests an agent, or messages the Scheduler, takes at a time (P32)
@@ -56,5 +56,5 @@ const (
 	varRegion = "AWS_REGION"
 )
 
-// VarRuntimeAPI tells that the process runs on Lambda.
+// VarRuntimeAPI shows that the process runs on Lambda.
 const VarRuntimeAPI = "AWS_LAMBDA_RUNTIME_API"

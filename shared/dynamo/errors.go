@@ -46,7 +46,7 @@ func refused(err error) bool {
 	return answer.HTTPStatusCode() >= http.StatusBadRequest && answer.HTTPStatusCode() < http.StatusInternalServerError
 }
 
-// watched sends a write, and tells whether a try of it got no answer that says it was refused.
+// watched sends a write, and reports whether a try of it got no answer that says it was refused.
 func watched(send func(watch func(*dynamodb.Options)) error) (doubt bool, err error) {
 	seen := &tries{}
 	err = send(seen.watch)

@@ -168,7 +168,7 @@ func (l *listing) finished(ctx context.Context, found []*port.Record) ([]*port.R
 	return found, nil
 }
 
-// like is what the index knows of a finished task: enough to tell by its time whether to load it.
+// like is what the index knows of a finished task: enough to decide by its time whether to load it.
 func (l *listing) like(d port.Due) *port.Record {
 	return &port.Record{ID: d.ID, Created: d.At, State: l.query.State, Workflow: l.query.Workflow}
 }

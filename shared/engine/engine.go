@@ -64,7 +64,7 @@ type Config struct {
 	Span  string // the name of its spans: what runs it
 	// Waits is how long requests wait at a time, by agent (P32), for the decisions that claim; may be nil.
 	Waits func(now core.Time) map[string]core.Duration
-	// Lengths is how long the queues of agents are that a step may choose, told as waits (P44); may be nil.
+	// Lengths is how long the queues of agents are that a step may choose, given as waits (P44); may be nil.
 	Lengths func() map[string]core.Duration
 	// FairQueues puts the order's tenant on each request (rule 4). Replies and control messages have
 	// none: the Scheduler does not let them wait.
@@ -119,7 +119,7 @@ func (e *Engine) traced(ctx context.Context, jobs []*Job) (end func()) {
 const maxFurther = 50
 
 // store loads, decides and commits the jobs, again and again for those that another writer was
-// faster with, or whose answer is in doubt: the cause in the document tells "mine already" (P12).
+// faster with, or whose answer is in doubt: the cause in the document shows whether it is its own (P12).
 func (e *Engine) store(ctx context.Context, jobs []*Job) {
 	for try := 0; len(jobs) > 0; try++ {
 		if try == e.Tries {
@@ -318,7 +318,7 @@ func (j *Job) Decide(ctx context.Context, ev core.Event) (core.Decision, error) 
 
 func (j *Job) decide(ctx context.Context, ev core.Event) (core.Decision, error) {
 	_, asked := ev.(core.Settle)
-	if _, byParent := ev.(core.AskChild); byParent && j.Task != nil { // P41: its end is told each time
+	if _, byParent := ev.(core.AskChild); byParent && j.Task != nil { // P41: its end is sent each time
 		asked = j.Task.Terminal() || j.Task.ProcessState == core.Error
 	}
 	return j.ask(ctx, asked, func() (core.Decision, error) { return core.Decide(j.Definition, j.order, j.Task, ev, j.At) })

@@ -8,19 +8,19 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Decider is one thing that a task has to be told. It embeds Message.
+// Decider is one event for a task. It embeds Message.
 type Decider interface {
-	// Decide decides it with Job.Decide, and answers what its sender is told. It is called again when the
+	// Decide decides it with Job.Decide, and answers what is sent to its sender. It is called again when the
 	// task was loaded again, and then forgets what it kept of the call before. An error concerns the whole
 	// job, but for a panic and for core.ErrStale, which concern this message.
 	Decide(ctx context.Context, j *Job) (answer []core.Effect, err error)
 	message() *Message
 }
 
-// Message is what became of one thing that a task has to be told.
+// Message is what became of one event for a task.
 type Message struct {
 	Err error // it has to come again
-	New bool  // it is a submission: only the order's create can tell whether it is there
+	New bool  // it is a submission: only the order's create finds out whether it is there
 	// Again: it was, or may have been, handled before. Where it changes nothing, what it caused is emitted
 	// again; a fresh copy has its sender answered only, so that copies do not multiply calls (P12a).
 	Again bool

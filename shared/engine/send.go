@@ -35,7 +35,7 @@ func (e *Engine) deliver(ctx context.Context, jobs []*Job) (further []*Job) {
 	return further
 }
 
-// settle marks the ends as told whose every status and alert this very run has sent; a refused
+// settle marks the ends as notified whose every status and alert this very run has sent; a refused
 // settle is dropped, since another writer went on from there (P11, H27).
 func (e *Engine) settle(ctx context.Context, jobs []*Job) {
 	var changes []state.Change
@@ -52,7 +52,7 @@ func (e *Engine) settle(ctx context.Context, jobs []*Job) {
 	}
 	for i, err := range e.State.Commit(ctx, changes) {
 		if err != nil {
-			e.Logger.Debug("not settled; it will be told again", "order", changes[i].Task.OrderID, "error", err)
+			e.Logger.Debug("not settled; its notifications will be sent again", "order", changes[i].Task.OrderID, "error", err)
 		}
 	}
 }
@@ -157,7 +157,7 @@ func (p *post) delay(e core.SendWake) (time.Duration, bool) {
 	return d, d <= port.MaxDelay
 }
 
-// tell adds a status. A name that the operator took off the list can never be told, so that
+// tell adds a status. A name that the operator took off the list can never be notified, so that
 // waiting for it would not help: it is counted and passed over.
 func (p *post) tell(i int, e core.SendStatus) {
 	key := "reply-to:" + e.ReplyTo

@@ -9,7 +9,7 @@
 //     depends on the order of a map;
 //   - the work is bounded by counting it: every operation is charged for what it touches, so that a
 //     hostile expression, or a hostile order, ends in an error and affects no other one;
-//   - numbers keep their digits, and a failure is told without any data of the order in its text.
+//   - numbers keep their digits, and the text of a failure has no data of the order.
 //
 // An expression sees `order`, `orderId`, `run` and `steps.<name>.output`, where dashes in the name of
 // a step are written as underscores. A field that is absent is null; a member of null is an error

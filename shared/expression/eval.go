@@ -148,7 +148,7 @@ func (e *evaluation) pointer(n *ast.PointerNode) (any, error) {
 	return top.value, nil
 }
 
-// chain evaluates a chain of members; short tells that a ?. met null, which ends the whole chain.
+// chain evaluates a chain of members; short reports that a ?. met null, which ends the whole chain.
 func (e *evaluation) chain(n ast.Node) (v any, short bool, err error) {
 	switch n := n.(type) {
 	case *ast.ChainNode:

@@ -30,7 +30,7 @@ func float(v any) (float64, bool) {
 	case float64:
 		return v, true
 	case number:
-		f, _ := strconv.ParseFloat(string(v), 64) // out of range: ±Inf, told by finite
+		f, _ := strconv.ParseFloat(string(v), 64) // out of range: ±Inf, found by finite
 		return f, true
 	}
 	return 0, false

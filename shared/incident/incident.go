@@ -20,12 +20,12 @@ import (
 const (
 	// Key is that of the document. No order's ID holds a '#'.
 	Key = "#incidents"
-	// MostOpen is how many incidents are told apart; orders of further ones are counted into one without a name. With the
+	// MostOpen is how many incidents are distinguished; orders of further ones are counted into one without a name. With the
 	// longest texts the document stays below 200 KB.
 	MostOpen = 50
-	// DefaultWindow is how long an incident gathers orders before their number is told.
+	// DefaultWindow is how long an incident gathers orders before their number is published.
 	DefaultWindow = 15 * time.Minute
-	// DefaultReminder is how long after it was last told an incident is told again while it lasts.
+	// DefaultReminder is how long after its last alert an incident has the next one while it lasts.
 	DefaultReminder = 24 * time.Hour
 	// noteEvery is how often it is stored that another order has stopped: often enough for no incident to be over while one
 	// stops, and not for each of a thousand.
@@ -33,12 +33,12 @@ const (
 	// quietTime is how long no order has stopped before an incident is over: longer than noteEvery, and than an index is
 	// behind its table and one clock behind another.
 	quietTime = time.Minute
-	// tellingTime is how long the one who opened an incident has to tell it; then a sweep does.
+	// tellingTime is how long the handler that opened an incident has to publish its alert; then a sweep does.
 	tellingTime = 30 * time.Second
 	// mostCounted bounds what one sweep reads of the orders in Error.
 	mostCounted = 10_000
 	pageSize    = 1_000
-	// toldAgain is how long after a sweep could not tell an alert one tries again.
+	// toldAgain is how long after a sweep could not publish an alert the next try is.
 	toldAgain = time.Minute
 	// tries: a conflict is another incident that was opened at the same moment.
 	tries = 8
@@ -58,11 +58,11 @@ type Incident struct {
 	Opened core.Time       `json:"opened"`
 	First  core.RaiseAlert `json:"first"`          // of the order that opened it
 	Last   core.Time       `json:"last"`           // when an order stopped last, to noteEvery
-	Told   core.Time       `json:"told,omitzero"`  // when it was told last
-	Over   core.Time       `json:"over,omitzero"`  // none was in Error any more; that has still to be told
-	Orders int             `json:"orders"`         // that it told of then
+	Told   core.Time       `json:"told,omitzero"`  // when its last alert was published
+	Over   core.Time       `json:"over,omitzero"`  // none was in Error any more; that has still to be published
+	Orders int             `json:"orders"`         // in that alert
 	Most   int             `json:"most"`           // that were in Error at once, as sweeps have seen it
-	More   bool            `json:"more,omitempty"` // of undone ones: further orders have come since it was told
+	More   bool            `json:"more,omitempty"` // of undone ones: further orders have come since that alert
 }
 
 // document is what is stored.
@@ -91,7 +91,7 @@ type Incidents struct {
 	cfg Config
 
 	mu      sync.Mutex
-	refused map[ID]core.Time // when a sweep of this process could not tell it
+	refused map[ID]core.Time // when a sweep of this process could not publish its alert
 }
 
 // New makes Incidents.
@@ -102,8 +102,8 @@ func New(cfg Config) *Incidents {
 	return &Incidents{cfg: cfg, refused: map[ID]core.Time{}}
 }
 
-// Raise is done when the order's incident is stored, and opens and tells it where it is the first. That it could not be
-// told is no error: a sweep tells it.
+// Raise is done when the order's incident is stored, and opens it and publishes its alert where it is the first. That it could
+// not be published is no error: a sweep does.
 func (s *Incidents) Raise(ctx context.Context, a core.RaiseAlert) error {
 	id, now, opened := ID{a.Workflow, a.Step, a.Code, a.Undone}, core.TimeOf(s.cfg.Clock.Now()), false
 	fresh := Incident{Opened: now, Last: now, First: a}
@@ -139,7 +139,7 @@ func (s *Incidents) Raise(ctx context.Context, a core.RaiseAlert) error {
 	return nil
 }
 
-// first tells an incident that was just opened.
+// first publishes the alert of an incident that was just opened.
 func (s *Incidents) first(ctx context.Context, x Incident) {
 	log := s.cfg.Log.With("order", x.First.OrderID, "workflow", x.Workflow, "step", x.Step)
 	if err := s.tell(ctx, x, message.AlertFirst, 1); err != nil {
@@ -166,7 +166,7 @@ func (d *document) same(x Incident) *Incident {
 	return nil
 }
 
-// told is the change after an incident was told.
+// told is the change after an alert was published.
 func told(x Incident, now time.Time, orders int) func(*document) bool {
 	return func(d *document) bool {
 		y := d.same(x)
@@ -174,7 +174,7 @@ func told(x Incident, now time.Time, orders int) func(*document) bool {
 			return false
 		}
 		y.Told, y.Orders, y.Most = core.TimeOf(now), orders, max(y.Most, orders)
-		y.More = y.More && (!x.More || y.Last != x.Last) // they came while it was told
+		y.More = y.More && (!x.More || y.Last != x.Last) // they came while it was published
 		return true
 	}
 }
@@ -210,8 +210,8 @@ func (s *Incidents) change(ctx context.Context, f func(*document) bool) (err err
 	return err
 }
 
-// Sweep tells what is due to be told of the open incidents, and counts the orders in Error by workflow; nil where no
-// incident is open. One that fails does not keep the others from being told.
+// Sweep publishes the alerts of the open incidents that are due, and counts the orders in Error by workflow; nil where no
+// incident is open. One that fails does not keep the others from being published.
 func (s *Incidents) Sweep(ctx context.Context) (map[string]port.Stopped, error) {
 	d, _, err := s.load(ctx)
 	if err != nil || len(d.Open) == 0 {
@@ -239,7 +239,7 @@ func (s *Incidents) Sweep(ctx context.Context) (map[string]port.Stopped, error) 
 	return counts, errors.Join(errs...)
 }
 
-// visit tells what is due of an incident.
+// visit publishes the alert that is due of an incident.
 func (s *Incidents) visit(ctx context.Context, x Incident, f found, whole bool, now time.Time) error {
 	orders := f.orders
 	switch kind := s.due(x, orders, whole, now); kind {
@@ -317,10 +317,10 @@ func (s *Incidents) drop(ctx context.Context, x Incident) error {
 	})
 }
 
-// quietEnd ends an incident of undone orders: nothing was waited for, so that nothing is told.
+// quietEnd ends an incident of undone orders: nothing was waited for, so that there is no alert.
 const quietEnd message.AlertKind = "quiet"
 
-// due says what has to be told of an incident of which so many orders are in Error now; "" nothing.
+// due says which alert is due of an incident of which so many orders are in Error now; "" nothing.
 // whole says that all orders in Error were read: of the others none may be left.
 func (s *Incidents) due(x Incident, orders int, whole bool, now time.Time) message.AlertKind {
 	age := now.Sub(x.Opened.Std())

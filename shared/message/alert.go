@@ -10,7 +10,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// AlertKind says what an alert tells of its incident: orders in Error of one workflow, step and code.
+// AlertKind says what an alert reports of its incident: orders in Error of one workflow, step and code.
 type AlertKind string
 
 // Kinds of alerts.
@@ -21,8 +21,8 @@ const (
 	AlertOver     AlertKind = "over"     // none is in Error any more
 )
 
-// Alert is what the operator is told of orders that stopped, with the commands that are accepted now. It is the same wherever
-// it is told: in a mail, to a program, in the log.
+// Alert notifies the operator of orders that stopped, with the commands that are accepted now. It is the same wherever
+// it is published: in a mail, to a program, in the log.
 type Alert struct {
 	Kind            AlertKind `json:"kind"`
 	Deployment      string    `json:"deployment"` // the stack, or the address of the server
@@ -30,7 +30,7 @@ type Alert struct {
 	Orders          int       `json:"orders"`           // of the incident that are in Error now; 0 of those that were undone
 	Most            int       `json:"most"`             // that were at once
 	Since           core.Time `json:"since"`            // the incident's beginning
-	Others          bool      `json:"others,omitempty"` // it stands for all beyond the number of incidents that are told apart
+	Others          bool      `json:"others,omitempty"` // it stands for all beyond the number of incidents that are distinguished
 	Logs            string    `json:"logs,omitempty"`   // where the log of the order is
 	Commands        []string  `json:"commands"`
 	purposes        []string  // of the commands

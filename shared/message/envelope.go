@@ -100,7 +100,7 @@ type Control struct {
 	Value   json.RawMessage `json:"value,omitempty"`   // answer
 	Token   string          `json:"token,omitempty"`   // answer: then the Scheduler reads step and by from it
 	Tries   int             `json:"tries,omitempty"`   // answer: how often it was sent again because the order was not there yet
-	ReplyTo string          `json:"replyTo,omitempty"` // where a refusal is told; "": at the reply-to of the order
+	ReplyTo string          `json:"replyTo,omitempty"` // where a refusal is sent; "": to the reply-to of the order
 }
 
 // Major is the lowest major version of the envelope that says what the message says: a program that knows only an older one

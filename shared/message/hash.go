@@ -15,7 +15,7 @@ import (
 // that begins like it gets a second one, so that the two never meet.
 const mark = `\u0000`
 
-// ContentHash tells whether two submissions are the same order (P14): SHA-256 over the canonical
+// ContentHash shows whether two submissions are the same order (P14): SHA-256 over the canonical
 // JSON (RFC 8785) of workflow, order, priority and reply-to, the first 16 bytes in hexadecimal.
 // Spelling does not count: white space, the order of keys, 1.0 or 1. RFC 8785 knows only doubles;
 // a number that none can hold keeps its digits, so that two such never look the same.

@@ -60,7 +60,7 @@ var (
 )
 
 // DecodeSubmit reads a submission strictly. The error is a *Refusal; the order then holds its ID
-// and reply-to as far as they could be read, so that the sender can be told. A schema newer than
+// and reply-to as far as they could be read, so that the sender can be notified. A schema newer than
 // ours is ErrNewer.
 func DecodeSubmit(data []byte) (SubmitOrder, error) {
 	if len(data) > port.MaxOrder {
@@ -205,7 +205,7 @@ func (o *SubmitOrder) Known() (orderID, replyTo string) {
 	return orderID, replyTo
 }
 
-// Tenant is whose order it is, as its ID tells: what stands before the first colon, as in
+// Tenant is whose order it is, as its ID says: what stands before the first colon, as in
 // "acme:1001"; "" where there is none. Fair queues know tenants (rule 4 of docs/aws-rules.md).
 func Tenant(orderID string) string {
 	tenant, _, found := strings.Cut(orderID, ":")

@@ -77,7 +77,7 @@ type Queue interface {
 	Delete(ctx context.Context, receipts []string) []error
 	// Extend makes the delivery invisible for d from now on; 0 returns it at once. ErrReceipt as with Delete.
 	Extend(ctx context.Context, receipt string, d time.Duration) error
-	// Depth tells how full it is.
+	// Depth counts its messages.
 	Depth(ctx context.Context) (Depth, error)
 }
 
@@ -108,7 +108,7 @@ func High(queue string) string { return queue + "-high" }
 // Dead is the name of the queue that keeps the dead letters of another.
 func Dead(queue string) string { return "dead-" + queue }
 
-// Alerts tells the operator.
+// Alerts notifies the operator.
 type Alerts interface {
 	// Raise is done when it is sure that the operator will see the alert, or one that counts its order.
 	Raise(ctx context.Context, alert core.RaiseAlert) error

@@ -19,7 +19,7 @@ type Bucket string
 const (
 	NoBucket        Bucket = ""          // at rest
 	DueBucket       Bucket = "due"       // the Supervisor looks at it when its time has come (P9)
-	AttentionBucket Bucket = "attention" // in Error, told: for the operator
+	AttentionBucket Bucket = "attention" // in Error, and the operator was notified
 )
 
 // Record is a stored task. The Store knows nothing of what is in Document.
@@ -133,7 +133,7 @@ type Ledger interface {
 	Move(ctx context.Context, e LedgerEntry) error
 }
 
-// Clock tells the time. Every actor has one, so that tests and the simulator can move it.
+// Clock is the present time. Every actor has one, so that tests and the simulator can move it.
 type Clock interface{ Now() time.Time }
 
 // ClockFunc makes a Clock of a function.

@@ -38,14 +38,14 @@ type Topic struct {
 	timeout time.Duration
 }
 
-// New tells alerts on the topic, named by its ARN, with a client's Publish. A timeout of 0 is DefaultTimeout.
+// New publishes alerts on the topic, named by its ARN, with a client's Publish. A timeout of 0 is DefaultTimeout.
 func New(publish Publish, topicARN string, timeout time.Duration) *Topic {
 	timeout = cmp.Or(timeout, DefaultTimeout)
 	return &Topic{publish, topicARN, timeout}
 }
 
 // Tell is done when SNS has taken the alert. Its error wraps port.ErrUnavailable: the alert may
-// have been taken all the same, and telling it again does no harm.
+// have been taken all the same, and publishing it again does no harm.
 func (t *Topic) Tell(ctx context.Context, alert message.Alert) error {
 	machine, _ := json.Marshal(alert) // texts, numbers and times
 	body, _ := json.Marshal(map[string]string{"default": string(machine), "email": alert.Text()})

@@ -17,7 +17,7 @@ const (
 
 // cache keeps decoded tasks with the bytes of their orders. An entry is the newest version or
 // none: a load that overlapped with a commit, and a commit that overlapped with another one, leave
-// nothing behind. Generations tell: each commit raises the one of its task when it begins and when
+// nothing behind. Generations show that: each commit raises the one of its task when it begins and when
 // it ends, and only who finds it as it was may put.
 type cache struct {
 	seed maphash.Seed

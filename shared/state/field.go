@@ -287,7 +287,7 @@ func key[T any](f field[T]) field[T] {
 	return f
 }
 
-// schemaField tells programs that know only an older form to leave the document alone.
+// schemaField has programs that know only an older form leave the document alone.
 func schemaField() field[core.Task] {
 	return field[core.Task]{
 		name: "Schema", says: "major version of this form; a program that knows only older ones leaves the document alone", key: true,

@@ -377,7 +377,7 @@ func doClaims(t *core.Task) (n int) {
 	return n
 }
 
-// finishCause is the cause of a finish that was told.
+// finishCause is the cause of a finish that was notified.
 func finishCause(s *step) string {
 	switch {
 	case s.FinishSeq == 0:

@@ -15,7 +15,7 @@ import (
 // The attempts that did not end done stand in one text, so that they cost few bytes: one entry for each, with ; between
 // them, and in it
 //
-//	=2         the one that the error and firstAt of the step with that N tell of; nothing else follows
+//	=2         the one that the error and firstAt of the step with that N describe; nothing else follows
 //	2.1        the step's N (or the name of one that is not there any more), the number of the attempt, and u for an undo;
 //	           absent: the next attempt of the step of the entry before
 //	1137 5003  when it began, in milliseconds after the end of the entry before (the first: after Created), and how long it
@@ -48,7 +48,7 @@ func triedField() field[core.Task] {
 	}
 }
 
-// usualAttempts are those that the steps' last errors tell of: of each step that has failed once.
+// usualAttempts are those that the steps' last errors describe: of each step that has failed once.
 func usualAttempts(t *core.Task) (all []core.Attempt) {
 	for i := range t.Steps {
 		s := &t.Steps[i]

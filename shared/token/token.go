@@ -162,7 +162,7 @@ func (k *Keys) index(id string) int {
 	return slices.IndexFunc(k.all, func(k key) bool { return k.ID == id })
 }
 
-// Read checks a token that came in for an order, in constant time. Its refusals tell nothing of orders or keys.
+// Read checks a token that came in for an order, in constant time. Its refusals say nothing of orders or keys.
 func (k *Keys) Read(order, token string, now core.Time) (core.TokenOf, error) {
 	id, claims, mac, of, ok := split(token)
 	if !ok {

@@ -88,7 +88,7 @@ func attemptList(t *core.Task, def *core.Definition) []Attempt {
 	return list
 }
 
-// beginning is the order, and what its sender was told at once.
+// beginning is the order, and what was sent to its sender at once.
 func (m *messages) beginning() {
 	t := m.task
 	if t.Workflow == "" {
@@ -201,7 +201,7 @@ func (m *messages) calls(s *core.Step, d *core.StepDefinition) {
 	}
 }
 
-// children are what a step has asked of its child orders, and what they have told.
+// children are what a step has asked of its child orders, and what they have reported.
 func (m *messages) children(s *core.Step) {
 	c := s.Children
 	if c == nil {
@@ -217,7 +217,7 @@ func (m *messages) children(s *core.Step) {
 	})
 }
 
-// end is what was sent of the present end, and whether it was told (P11).
+// end is what was sent of the present end, and whether its notifications were sent (P11).
 func (m *messages) end() {
 	t := m.task
 	if t.Ended == 0 {

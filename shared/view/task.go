@@ -217,7 +217,7 @@ const (
 	WaitUndo     = "undo"
 )
 
-// maxWaits bounds what a listing tells of one order.
+// maxWaits bounds what a listing says of one order.
 const maxWaits = 8
 
 func waitsOf(t *core.Task) (all []Wait) {

@@ -16,7 +16,7 @@ type Moment struct {
 	Text string    `json:"text,omitempty"` // more, where there is more: an error's message, a reason
 }
 
-// Timeline tells a task as a story, earliest first: what the document knows of the past, and what
+// Timeline lists the moments of a task, earliest first: what the document knows of the past, and what
 // is planned (a wait's end, a complete-by). Attempts between the first and the last are not in the
 // document; their number is.
 func Timeline(t Task) []Moment {

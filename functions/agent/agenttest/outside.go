@@ -72,7 +72,7 @@ type served struct {
 
 func (s served) QueueNames() []string { return []string{s.name, port.Replies, port.Quarantine} }
 
-// URL is the endpoint for the agent, which is told it as AWS_ENDPOINT_URL_SQS, in whatever language. Any credentials and any region will do.
+// URL is the endpoint for the agent, which gets it as AWS_ENDPOINT_URL_SQS, in whatever language. Any credentials and any region will do.
 func (o *Outside) URL() string { return o.url }
 
 // Close ends the serving.

@@ -36,7 +36,7 @@ var (
 	morePrivate = networksOf("100.64.0.0/10", "192.0.0.0/24", "198.18.0.0/15", "fec0::/10")
 	// This network, and the reserved ones with the broadcast address.
 	noMachine = networksOf("0.0.0.0/8", "240.0.0.0/4")
-	// A translator's own prefix (RFC 8215) and Teredo: which IPv4 address they lead to cannot be told.
+	// A translator's own prefix (RFC 8215) and Teredo: which IPv4 address they lead to is not known.
 	opaque = networksOf("64:ff9b:1::/48", "2001::/32")
 )
 

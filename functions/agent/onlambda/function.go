@@ -73,7 +73,7 @@ func NewWorker(c aws.Config, settings deployment.Agent, agent Agent, log *slog.L
 }
 
 // sendTimeout bounds the sending of a reply, so that what is known when the handler's context ends is
-// told before Lambda ends the process.
+// sent before Lambda ends the process.
 const sendTimeout = lambdaevent.Reserve * 3 / 4
 
 // linger is how long a reply waits for those of the same batch: they are sent, and billed, together.

@@ -48,7 +48,7 @@ func newGuard(r Retry, b Breaker) *guard {
 	return g
 }
 
-// call lets the breaker decide whether a call is made, circuitbreaker.ErrOpen if it is not, and tells it
+// call lets the breaker decide whether a call is made, circuitbreaker.ErrOpen if it is not, and reports to it
 // what came of it.
 func (g *guard) call(key string, once func() error) error {
 	if g.breaker == nil {

@@ -93,7 +93,7 @@ func (w *Worker) quarantine(ctx context.Context, d port.Delivery, why error) Ver
 	return ack
 }
 
-// send sends one message. The handler's context may have ended meanwhile: what is known is told
+// send sends one message. The handler's context may have ended meanwhile: what is known is sent
 // all the same, within the time given.
 func (w *Worker) send(ctx context.Context, q port.Queue, v port.Value, within time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), within)

@@ -49,7 +49,7 @@ func Open(c aws.Config, d deployment.Engine, current map[string]*core.Definition
 	}, incidents
 }
 
-// telling completes alerts with what only the deployment knows.
+// telling publishes alerts, completed with what only the deployment knows.
 func telling(topic *sns.Topic, d deployment.Engine) func(context.Context, message.Alert) error {
 	return func(ctx context.Context, a message.Alert) error {
 		a.Logs = logsOf(d.Region, d.LogGroup, a.OrderID)

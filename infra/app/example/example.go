@@ -1,4 +1,4 @@
-// Package example is the stack of the order example, with all that its app can be told.
+// Package example is the stack of the order example, with all settings of its app.
 package example
 
 import (
@@ -21,7 +21,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/infra/build"
 )
 
-// Add adds the stack to the app, told by its context.
+// Add adds the stack to the app, by the settings in its context.
 func Add(app awscdk.App) (err error) {
 	defer func() { err = infra.Explain(recover(), err) }() // constructs panic; people read errors
 	c := &settings{app: app}
@@ -65,7 +65,7 @@ func Add(app awscdk.App) (err error) {
 	return nil
 }
 
-// warn tells of what deploys well and fails later in silence.
+// warn reports what deploys well and fails later in silence.
 func warn(stack awscdk.Stack, props *infra.Props) {
 	notes := awscdk.Annotations_Of(stack)
 	if props.AlarmEmail == "" {

@@ -8,7 +8,7 @@ import (
 )
 
 // builder makes the definition out of the tree and checks its meaning. What has the wrong form was
-// told by the schema; here it counts as absent, so that one file tells all its problems at once.
+// reported by the schema; here it counts as absent, so that all problems of a file are reported at once.
 type builder struct {
 	report *report
 	opts   Options

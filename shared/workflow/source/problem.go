@@ -73,7 +73,7 @@ func (ps Problems) sorted() Problems {
 	return slices.Compact(ps)
 }
 
-// maxProblems bounds what is told of one file; past it more lines do not help.
+// maxProblems bounds what is reported of one file; past it more lines do not help.
 const maxProblems = 100
 
 // report collects problems of one file.

@@ -121,7 +121,7 @@ type treeBuilder struct {
 	report  *report
 	anchors map[string]*value
 	values  int
-	over    bool // the limit of values was told
+	over    bool // the limit of values was reported
 }
 
 // build gives n as a value; where is the position of what holds it, for mappings and lists.

@@ -68,7 +68,7 @@ func Handle(handle func(ctx context.Context, queue string, deliveries []port.Del
 	}
 }
 
-// counted tells in the log what was ignored, refused, quarantined.
+// counted logs what was ignored, refused, quarantined.
 func counted(log *slog.Logger) func(what, why string) {
 	return func(what, why string) { log.Info("counted", "what", what, "why", why) }
 }
