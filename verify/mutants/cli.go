@@ -142,7 +142,7 @@ var ofDeadLetters = []Mutant{
 var ofConsole = []Mutant{
 	{Name: "console-form-of-another-site", File: consoleFolder + "command.go", Func: "server.mayAct", Old: "[]byte(s.secret)) != 1:", New: "[]byte(s.secret)) > 1:"},
 	{Name: "console-simulates-a-move-each-time", File: consoleFolder + "simulation.go", Func: "simulations.of", Old: "known != nil", New: "known != nil && known.Running"},
-	{Name: "console-simulates-what-cannot-be-moved", File: consoleFolder + "simulation.go", Func: "simulated", Old: "len(r.Findings) > 0", New: "len(r.Findings) > 9"},
+	{Name: "console-simulates-what-cannot-be-moved", File: consoleFolder + "simulation.go", Func: "simulated", Old: "return !f.Advice", New: "return f.Advice"},
 	{Name: "console-read-only-acts", File: consoleFolder + "command.go", Func: "server.mayAct", Old: "case s.ReadOnly:", New: "case s.ReadOnly && w == nil:"},
 	{Name: "console-a-form-is-two-commands", File: consoleFolder + "command.go", Func: "commandID", Old: "uuid.NewSHA1(forms, []byte(name)).String()", New: "uuid.NewString() + name[:0]"},
 	{Name: "console-all-forms-are-one-command", File: consoleFolder + "command.go", Func: "commandID", Old: "name += \"\\x00\" + form.Get(field)", New: "_ = field"},

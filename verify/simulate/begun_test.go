@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -103,4 +104,39 @@ func stopped(def *core.Definition, seed uint64) (all []*core.Task) {
 	}
 	w.stop()
 	return all
+}
+
+// An order that waits for an answer is simulated all the same: without one it cannot end Processed, which is no fault of the move.
+func TestMovedOrderThatWaitsForAnAnswer(t *testing.T) {
+	sc := Scenario{Definition: asking(false)}
+	def, to := sc.Definition, sc.newer()
+	for _, task := range stopped(def, 1) {
+		sc, err := moved(task, definitionOf(def, task.Definition), to, noContent, core.Time(noon)+core.Time(core.Second))
+		if err != nil || task.ProcessState != core.Processing {
+			continue
+		}
+		sc.Prepare()
+		if all := Diagnose(sc); len(all) != 1 || !all[0].Advice || all[0].Step != "w" {
+			t.Errorf("%+v", all)
+		}
+		return
+	}
+	t.Error("no order waits")
+}
+
+// The state of child orders is not a part of their parent's task.
+func TestMovedOrderWithChildren(t *testing.T) {
+	for seed := range uint64(2000) {
+		def := Drawn(seed)
+		if len(childrenOf(def)) == 0 {
+			continue
+		}
+		for _, task := range stopped(def, seed) {
+			_, err := moved(task, definitionOf(def, task.Definition), variants(def)[0], noContent, core.Time(noon)+core.Time(core.Hour))
+			if err != nil && strings.Contains(err.Error(), "has started child orders") {
+				return
+			}
+		}
+	}
+	t.Error("no order with children could be moved but for them")
 }

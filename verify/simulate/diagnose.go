@@ -68,10 +68,13 @@ func diagnoseCalm(sc Scenario) []Finding {
 	}
 	for i := range sc.Definition.Steps {
 		if d := &sc.Definition.Steps[i]; d.Answer != nil && d.Answer.TimeoutValue == nil {
-			return []Finding{{Whose: YourWorkflow, Step: d.Name,
+			f := Finding{Whose: YourWorkflow, Step: d.Name,
 				Text: fmt.Sprintf("%s: step %s is answered from outside, and where nothing goes wrong a simulation gives no answers", what, d.Name),
-				Fix:  "simulate a copy of the file in which the step has a short timeout and onTimeout: {answer: VALUE}, with a value that goes on",
-			}}
+				Fix:  "simulate a copy of the file in which the step has a short timeout and onTimeout: {answer: VALUE}, with a value that goes on"}
+			if sc.Begun != nil { // a copy of the file is no definition to move to
+				f.Advice, f.Fix = true, "look at how the runs with faults have ended: in them answers come, or do not"
+			}
+			return []Finding{f}
 		}
 	}
 	if v := w.violation; v != nil {

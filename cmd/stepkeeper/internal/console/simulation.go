@@ -3,6 +3,7 @@ package console
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -72,7 +73,8 @@ func simulated(plan client.Plan, at core.Time) (r simulation) {
 	if err != nil {
 		return simulation{Problem: err.Error()}
 	}
-	if r.Findings = simulate.Diagnose(sc); len(r.Findings) > 0 {
+	r.Findings = simulate.Diagnose(sc)
+	if slices.ContainsFunc(r.Findings, func(f simulate.Finding) bool { return !f.Advice }) {
 		return r
 	}
 	r.Report = simulate.Find(sc, simulate.Search{Seeds: simulatedSeeds, First: 1, Time: simulatedTime})
