@@ -34,7 +34,7 @@ var ofActors = []Mutant{
 	{Name: "P39-the-sender-says-the-run", File: scheduled, Func: "item.vouched", Old: "= of.Run, of.Step,", New: "= e.Run, of.Step,"},
 	{Name: "P39-a-scheduler-without-keys-decides", File: scheduled, Func: "item.decide", Old: "case j.Definition != nil && j.Definition.Tokens && j.At.Tokens == nil:", New: "case false:"},
 	{Name: "P39-a-new-key-is-not-heard-of", File: scheduled, Func: "item.decide", Old: "!j.At.Tokens.Holds(j.Task.TokenKey)", New: "false"},
-	{Name: "P39-keys-are-read-each-time", File: "functions/internal/renewed/value.go", Func: "Value.Read", Old: "now.Sub(v.at) < age", New: "now.Sub(t.at) < min(age, 0)"},
+	{Name: "P39-keys-are-read-each-time", File: "functions/internal/renewed/value.go", Func: "Value.Read", Old: "now.Sub(v.at) < age", New: "now.Sub(v.at) < min(age, 0)"},
 	{Name: "P39-keys-are-read-once", File: "functions/internal/renewed/value.go", Func: "Value.Read", Old: "now.Sub(v.at) < age", New: "age > 0"},
 	{Name: "P39-an-outage-forgets-the-keys", File: "functions/internal/renewed/value.go", Func: "Value.Read", Old: "case !v.known:", New: "case age > 0:"},
 	{Name: "P39-a-short-text-is-a-key", File: "shared/token/token.go", Func: "Parse", Old: ">= minGenerated", New: ">= 0"},

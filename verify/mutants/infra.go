@@ -45,7 +45,7 @@ var ofInfra = []Mutant{
 	{Name: "A16-always-each-minute", File: "infra/supervisor.go", Func: "Stepkeeper.sweepRate",
 		Old: "seconds(s.props.SweepInterval)", New: "seconds(time.Minute)"},
 	{Name: "infra-demo-times-unnoticed", File: "infra/assets.go", Func: "assets.warnShortTimes",
-		Old: "allowance * core.Duration(failures)", New: "leastPatience * core.Duration(failures)"},
+		Old: "allowance * core.Duration(failures)", New: "leastQueueWait * core.Duration(failures)"},
 	{Name: "infra-orphans-of-a-failed-deploy", File: "infra/queues.go", Func: "Stepkeeper.removal",
 		Old: "return awscdk.RemovalPolicy_RETAIN_ON_UPDATE_OR_DELETE", New: "return awscdk.RemovalPolicy_RETAIN"},
 	{Name: "A28-start-left-out", File: "shared/deployment/peers.go", Func: "reader.peers",
