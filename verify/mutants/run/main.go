@@ -84,7 +84,8 @@ func run(ctx context.Context, o options) error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(folder) }() // a temporary folder; the system removes what is left
-	gate := mutants.Gate{Root: o.root, Folder: folder, Workers: runtime.NumCPU(), Within: o.within, By: byTest[o.by], Log: func(format string, args ...any) {
+	// Twice as many as processors: most of the time tests wait.
+	gate := mutants.Gate{Root: o.root, Folder: folder, Workers: 2 * runtime.NumCPU(), Within: o.within, By: byTest[o.by], Log: func(format string, args ...any) {
 		fmt.Printf(format+"\n", args...)
 	}}
 	results, err := gate.Run(ctx, all)
