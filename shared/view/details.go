@@ -85,6 +85,9 @@ func DocumentsOf(t *core.Task, order json.RawMessage, def, to *core.Definition, 
 		for i := range def.Steps {
 			if e := def.Steps[i].Each; e != nil {
 				child, err := load(e.Definition)
+				if err == nil && child == nil {
+					err = fmt.Errorf("%s is not stored", e.Definition)
+				}
 				if err != nil {
 					return nil, fmt.Errorf("the definition of the child orders of step %s: %w", def.Steps[i].Name, err)
 				}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/state"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
@@ -107,5 +108,31 @@ func TestPlanOf(t *testing.T) {
 		if p.Accepted != (c.reason == "") || !strings.Contains(p.Reason, c.reason) || p.Definition != "def" {
 			t.Errorf("%s: %+v", c.name, p)
 		}
+	}
+}
+
+// The documents of an order hold its definition, the one to move to, and those of the child orders of both, each once; one that is
+// not stored is an error that names the step.
+func TestDocumentsOf(t *testing.T) {
+	child := &core.Definition{Name: "child", Hash: strings.Repeat("c", 32)}
+	each := core.StepDefinition{Name: "parts", Each: &core.Each{Workflow: "child", Definition: child.Hash}}
+	def := &core.Definition{Name: "parent", Hash: strings.Repeat("a", 32), Steps: []core.StepDefinition{each}}
+	to := &core.Definition{Name: "parent", Hash: strings.Repeat("b", 32), Steps: []core.StepDefinition{each}}
+	task := &core.Task{OrderID: "o", Workflow: "parent", Definition: def.Hash}
+	stored := map[string]*core.Definition{child.Hash: child}
+	load := func(hash string) (*core.Definition, error) { return stored[hash], nil }
+	d, err := view.DocumentsOf(task, json.RawMessage(`{"n":1}`), def, to, load)
+	if err != nil || len(d.Definitions) != 3 || string(d.Order) != `{"n":1}` {
+		t.Fatalf("%+v, %v", d, err)
+	}
+	if again, err := state.DecodeTask(d.Task); err != nil || again.OrderID != "o" {
+		t.Errorf("%+v, %v", again, err)
+	}
+	if d, err := view.DocumentsOf(task, nil, def, nil, load); err != nil || len(d.Definitions) != 2 {
+		t.Errorf("without another definition: %+v, %v", d, err)
+	}
+	clear(stored)
+	if _, err := view.DocumentsOf(task, nil, def, to, load); err == nil || !strings.Contains(err.Error(), "child orders of step parts: "+child.Hash+" is not stored") {
+		t.Errorf("a child's definition is missing: %v", err)
 	}
 }

@@ -239,6 +239,9 @@ func (w *work) set(i int, r Result, text string) {
 		w.mu.Unlock()
 		w.stop("the file of the list cannot be written: " + err.Error())
 	}
+	if r != Again && w.tell == nil { // a report goes through the whole list
+		return
+	}
 	now := w.Report()
 	if n := len(now.Again) + len(now.Fixed); r == Again && n >= fewest && float64(len(now.Again)) > w.StopAt*float64(n) {
 		w.stop(fmt.Sprintf("%d of %d failed again", len(now.Again), n))

@@ -416,7 +416,7 @@ func (o *commandOptions) simulate(ctx context.Context, c *client.Client, id stri
 	case !errors.As(err, &f):
 		return failure.General, failure.Wrap(err, failure.General, "", "order %s is not moved", id)
 	case f.Code == failure.NotProcessed:
-		return f.Code, o.tell(id, false, "it is not moved: its simulation found what stands above", f.Code)
+		return f.Code, o.tell(id, false, "it is not moved, because its simulation found something wrong; correct that first, or move it without --simulate", f.Code)
 	case f.Code == failure.Refused:
 		return f.Code, o.tell(id, false, f.Error(), f.Code)
 	}
