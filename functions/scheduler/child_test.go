@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stepkeeper/stepkeeper/functions/scheduler"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -69,7 +70,7 @@ func TestAChildAnswers(t *testing.T) {
 	w.Boot()
 	for _, ask := range []core.ChildAsk{core.AskStart, core.AskUndo} {
 		handled(t, w, childOf(w, ask, 2))
-		if all := told(t, w); len(all) != 1 || all[0].State != core.ChildExpired || all[0].Parent.Attempt != 2 {
+		if all := told(t, w); len(all) != 1 || all[0].State != core.ChildExpired || all[0].Code != scheduler.CodeExpired || all[0].Parent.Attempt != 2 {
 			t.Errorf("%s of a child that has expired told %+v", ask, all)
 		}
 	}

@@ -256,6 +256,16 @@ func TestFaultsOfReading(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 	})
+	t.Run("definitions are not read", func(t *testing.T) {
+		w, asked := begun(t)
+		sick := w.SchedulerOn(w.Store, 0, "sick")
+		w.Unread = world.ErrFailing
+		for queue, m := range map[string]port.Value{port.Intake: world.Order("o-2"), port.Tasks: childOf(w, core.AskStart, 1), port.Replies: world.Done(asked["o-1 a/1 do"])} {
+			if failed := sick.Handle(ctx, queue, deliver(m)); len(failed) != 1 {
+				t.Errorf("%s: returned %v", queue, failed)
+			}
+		}
+	})
 	t.Run("the definition is not there", func(t *testing.T) {
 		w, asked := begun(t)
 		w.Defs = memory.NewDefinitions()

@@ -140,8 +140,8 @@ func TestOneBadMessageAffectsNoOther(t *testing.T) {
 			t.Errorf("quarantine of %s: %+v", id, q)
 		}
 	}
-	if len(quarantined) != 4 {
-		t.Errorf("%d in quarantine", len(quarantined))
+	if len(quarantined) != 4 || w.Counts["quarantined: intake"] == 0 {
+		t.Errorf("%d in quarantine, %v", len(quarantined), w.Counts)
 	}
 	w.Listen()
 	refused := map[string]string{}

@@ -189,12 +189,12 @@ func TestANewKeyIsHeardOf(t *testing.T) {
 	old := token.New()
 	now := old.Replace(5)
 	w := world.New(t, linking(t, `{"who":["ann"]}`))
-	known, asked := old, 0
+	known, asked, unread := old, 0, error(nil)
 	w.Config = func(c *scheduler.Config) {
 		c.Tokens = func(_ context.Context, fresh bool) (core.Tokens, error) {
 			if fresh {
 				asked++
-				return now, nil
+				return now, unread
 			}
 			return known, nil
 		}
@@ -213,6 +213,11 @@ func TestANewKeyIsHeardOf(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	unread = world.ErrFailing
+	if _, err := w.Scheduler.Command(ctx, *byToken("x-1", text, "yes")); !errors.Is(err, world.ErrFailing) {
+		t.Errorf("where the new key cannot be read: %v", err)
+	}
+	unread = nil
 	if v, err := w.Scheduler.Command(ctx, *byToken("x-1", text, "yes")); err != nil || !v.Accepted {
 		t.Errorf("%+v, %v", v, err)
 	}

@@ -120,8 +120,8 @@ func Differences(from, to *Definition, t *Task) []Difference {
 		all = append(all, Difference{What: "the output of the workflow is another one"})
 	}
 	if from.Deadline != to.Deadline || from.OnDeadline != to.OnDeadline || from.HopBudget != to.HopBudget || from.Grace != to.Grace ||
-		from.ResendAfter != to.ResendAfter || !slices.Equal(from.Notify, to.Notify) || !maps.Equal(from.Agents, to.Agents) {
-		all = append(all, Difference{What: "the deadline, the limits, the status messages or the times of agents are others"})
+		from.ResendAfter != to.ResendAfter || from.AlertUndone != to.AlertUndone || !slices.Equal(from.Notify, to.Notify) || !maps.Equal(from.Agents, to.Agents) {
+		all = append(all, Difference{What: "the deadline, the limits, the status messages, the alerts or the times of agents are others"})
 	}
 	return all
 }
@@ -197,7 +197,7 @@ func free(d, n *StepDefinition) (all []Difference) {
 	add("concurrency, or how many children may fail, is another one", d.Each != nil && n.Each != nil && (d.Each.Concurrency != n.Each.Concurrency || d.Each.Tolerate != n.Each.Tolerate))
 	add("condition is another one", d.When != n.When)
 	add("place is another one: it came after ["+strings.Join(d.After, ", ")+"] and comes after ["+strings.Join(n.After, ", ")+"]",
-		strings.Join(d.After, ",") != strings.Join(n.After, ","))
+		!slices.Equal(d.After, n.After))
 	add("timeouts or retries are others", d.Timeout != n.Timeout || d.MaxQueueTime != n.MaxQueueTime || d.PollFor != n.PollFor || d.MaxDuration != n.MaxDuration || d.Retry != n.Retry ||
 		d.Undo != nil && n.Undo != nil && (d.Undo.Timeout != n.Undo.Timeout || d.Undo.Retry != n.Undo.Retry))
 	add("undo's input is another one", d.Undo != nil && n.Undo != nil && !bytes.Equal(d.Undo.Input, n.Undo.Input))

@@ -3,6 +3,8 @@ package core_test
 import (
 	"encoding/json"
 	"errors"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -66,6 +68,58 @@ func TestMoveIsRefusedWithTheDifferences(t *testing.T) {
 			t.Errorf("%s: it was refused, and the task pins %s", name, dec.Task.Definition)
 		}
 	}
+}
+
+// An operator who moves an order is told of each part of its definition that is another one (P49), but for
+// what the other parts imply, and for what starts orders.
+func TestEachPartOfADefinitionIsCompared(t *testing.T) {
+	implied := []string{"Name", "Schema", "Hash", "Expr", "Workflow", "Child", "Tokens", "Schedule"}
+	whole := func() *core.Definition {
+		return workflow(step("call"), waitStep("wait", core.Hour), core.StepDefinition{Name: "answer", Answer: &core.Answer{}},
+			core.StepDefinition{Name: "fail", Fail: &core.Fail{}}, core.StepDefinition{Name: "each", Each: &core.Each{}})
+	}
+	changed := whole()
+	var each func(at string, v reflect.Value)
+	each = func(at string, v reflect.Value) {
+		other := reflect.New(v.Type()).Elem()
+		switch {
+		case v.Kind() == reflect.Pointer:
+			if !v.IsNil() {
+				each(at, v.Elem())
+			}
+			return
+		case v.Kind() == reflect.Struct:
+			for i := range v.NumField() {
+				if f := v.Type().Field(i); f.IsExported() && !slices.Contains(implied, f.Name) {
+					each(at+"."+f.Name, v.Field(i))
+				}
+			}
+			return
+		case v.Type() == reflect.TypeFor[[]core.StepDefinition]():
+			for i := range v.Len() {
+				each(changed.Steps[i].Name, v.Index(i))
+			}
+			return
+		case !v.IsZero(): // other is the zero value
+		case v.Kind() == reflect.Slice:
+			other = reflect.MakeSlice(v.Type(), 1, 1)
+		case v.Kind() == reflect.Bool:
+			other.SetBool(true)
+		case v.Kind() == reflect.String:
+			other.SetString("x")
+		case v.CanFloat():
+			other.SetFloat(1)
+		default:
+			other.SetInt(1)
+		}
+		was := reflect.ValueOf(v.Interface())
+		v.Set(other)
+		if len(core.Differences(whole(), changed, &core.Task{})) == 0 {
+			t.Errorf("no difference is told where %s is another one", at)
+		}
+		v.Set(was)
+	}
+	each("", reflect.ValueOf(changed))
 }
 
 // A task that is moved keeps what was done, in the new order, and attempts go on where a name returns (P1).

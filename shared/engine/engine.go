@@ -327,7 +327,7 @@ func (j *Job) decide(ctx context.Context, ev core.Event) (core.Decision, error) 
 // Restart lets the core emit again all that is under way (P27).
 func (j *Job) Restart(ctx context.Context) (core.Decision, error) {
 	if j.Task == nil { // the index was stale
-		return core.Decision{Ignored: "no such task"}, nil
+		return core.Decision{}, nil
 	}
 	return j.ask(ctx, true, func() (core.Decision, error) { return core.Restart(j.Definition, j.order, j.Task, j.At) })
 }

@@ -141,11 +141,17 @@ type definitions struct {
 
 func (d definitions) Definition(ctx context.Context, hash string) ([]byte, error) {
 	d.world.Passed(ctx, "Definition")
+	if d.world.Unread != nil {
+		return nil, d.world.Unread
+	}
 	return d.Definitions.Definition(ctx, hash)
 }
 
 func (d definitions) PutDefinition(ctx context.Context, hash string, data []byte) error {
 	d.world.Passed(ctx, "PutDefinition")
+	if d.world.Unread != nil {
+		return d.world.Unread
+	}
 	return d.Definitions.PutDefinition(ctx, hash, data)
 }
 

@@ -59,6 +59,7 @@ type World struct {
 	Refuse   string                                   // the reply-to queue that takes nothing
 	Gone     string                                   // the reply-to name that is off the list
 	Outage   bool                                     // the names of reply-tos cannot be looked up
+	Unread   error                                    // what every read and write of a definition answers; nil: none
 	Fail     func(queue string, m port.Message) error // what a queue answers to a message; nil: takes it
 	instance int
 }
