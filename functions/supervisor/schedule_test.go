@@ -259,6 +259,22 @@ func TestChangedSchedule(t *testing.T) {
 	}
 }
 
+// TestUnusableSchedule: one that gets past the checks of workflows is told with each sweep.
+func TestUnusableSchedule(t *testing.T) {
+	for want, change := range map[string]func(*core.Schedule){
+		"cron":           func(s *core.Schedule) { s.Cron = "soon" },
+		"no JSON object": func(s *core.Schedule) { s.Input, s.Overlap = []byte("[]"), core.OverlapAllow },
+	} {
+		x := newTimed(t, hourly)
+		x.pass(time.Hour)
+		change(x.def.Schedule)
+		x.Clock.Advance(61 * time.Minute)
+		if _, err := x.Supervisor.Sweep(ctx); err == nil || !strings.Contains(err.Error(), want) || len(x.asked) > 1 {
+			t.Errorf("%s: %v, started %v", want, err, x.asked)
+		}
+	}
+}
+
 // TestOnlyOneOfTwoSupervisorsStarts: what another one has stored meanwhile is not sent.
 func TestOnlyOneOfTwoSupervisorsStarts(t *testing.T) {
 	x := newTimed(t, hourly)

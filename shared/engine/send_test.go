@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"testing"
 	"time"
@@ -40,6 +41,26 @@ func TestFairQueues(t *testing.T) {
 			if ds, err := q.Receive(context.Background(), 1, 0, time.Minute); err != nil || len(ds) != 1 || ds[0].Group != want {
 				t.Errorf("order %s, fair %t, queue %s: %+v %v; want the group %q", c.order, c.fair, name, ds, err, want)
 			}
+		}
+	}
+}
+
+// A line of the log names the task of an event, and the run, step and attempt where it has them.
+func TestLogLinesNameWhatAnEventIsOf(t *testing.T) {
+	const attempt, step, run = "[order o-1 step a run 2 attempt 3]", "[order o-1 step a]", "[order o-1 run 2]"
+	for _, c := range []struct {
+		ev   core.Event
+		want string
+	}{
+		{core.Reply{Step: "a", Run: 2, Attempt: 3}, attempt},
+		{core.Progress{Step: "a", Run: 2, Attempt: 3}, attempt},
+		{core.Wake{Step: "a", Run: 2, Attempt: 3}, attempt},
+		{core.ChildEnded{Parent: core.Parent{Step: "a", Run: 2, Attempt: 3}}, attempt},
+		{core.Answered{Step: "a", Run: 2}, "[order o-1 step a run 2]"},
+		{core.Cancel{Run: 2}, run}, {core.Resolve{Step: "a"}, step}, {core.Settle{}, "[order o-1]"},
+	} {
+		if got := fmt.Sprint(engine.About("o-1", c.ev)); got != c.want {
+			t.Errorf("%T: %s, want %s", c.ev, got, c.want)
 		}
 	}
 }
