@@ -71,10 +71,8 @@ func (s *Service) Operations() worker.Operations {
 		}}
 		if o.Check != nil {
 			op.Check = func(ctx context.Context, call worker.Call) (bool, any, error) {
-				happened, out, err := s.check(ctx, *o.Check, call)
-				if len(out) == 0 {
-					return happened, nil, err
-				}
+				happened, answer, err := s.check(ctx, *o.Check, call)
+				out, err := outputOf(answer, err)
 				return happened, out, err
 			}
 		}

@@ -70,12 +70,10 @@ func (r *Reader) read(ctx context.Context, s deployment.Secret) (string, error) 
 		return text, nil
 	}
 	var fields map[string]any
-	if json.Unmarshal([]byte(text), &fields) != nil { // its error would show a piece of the value
-		return "", fmt.Errorf("%s is no JSON object, and its field %q was asked for", s.Secret, s.Field)
-	}
+	_ = json.Unmarshal([]byte(text), &fields) // its error would show a piece of the value
 	value, is := fields[s.Field].(string)
 	if !is {
-		return "", fmt.Errorf("%s has no text in the field %q", s.Secret, s.Field)
+		return "", fmt.Errorf("%s is no JSON object with a text in the field %q, which was asked for", s.Secret, s.Field)
 	}
 	return value, nil
 }
