@@ -176,7 +176,7 @@ func (s *Store) List(ctx context.Context, q port.Query) (port.Page, error) {
 	}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	start := &row{record: port.Record{Created: time.Unix(1<<40, 0)}}
+	var start *row
 	if q.Cursor != "" {
 		var err error
 		if start, err = parseCursor(q.Cursor); err != nil {
@@ -185,7 +185,7 @@ func (s *Store) List(ctx context.Context, q port.Query) (port.Page, error) {
 	}
 	var rows []*row
 	for _, r := range s.rows {
-		if newestFirst(start, r) < 0 && selects(&q, &r.record) {
+		if (start == nil || newestFirst(start, r) < 0) && selects(&q, &r.record) {
 			rows = append(rows, r)
 		}
 	}

@@ -1,0 +1,86 @@
+package port_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// What the adapters let check their arguments takes all up to each limit, and names what is wrong with the rest.
+func TestArgumentsAreChecked(t *testing.T) {
+	write := func(expected, version int64, document int, order *port.Order) error {
+		return port.CheckWrite(&port.Write{Expected: expected, Order: order, Record: port.Record{ID: "o-1", Version: version, Document: make([]byte, document)}})
+	}
+	order := func(id string, body int) *port.Order { return &port.Order{ID: id, Body: make([]byte, body)} }
+	message := func(body int, delay time.Duration) error {
+		return port.CheckMessage(&port.Message{Body: make([]byte, body), Delay: delay})
+	}
+	for i, c := range []struct {
+		err  error
+		want string // "" where it is taken
+	}{
+		{write(0, 1, port.MaxDocument, order("o-1", port.MaxOrder)), ""}, {write(1, 2, 0, nil), ""},
+		{port.CheckWrite(&port.Write{}), "without a task ID"}, {write(-1, 0, 0, nil), "does not follow"}, {write(1, 1, 0, nil), "does not follow"},
+		{write(1, 2, 0, order("o-1", 0)), "never changes"}, {write(0, 1, 0, order("o-2", 0)), "of another ID"},
+		{write(0, 1, port.MaxDocument+1, nil), port.ErrTooLarge.Error()}, {write(0, 1, 0, order("o-1", port.MaxOrder+1)), port.ErrTooLarge.Error()},
+		{port.CheckDefinition(core.DefinitionHash([]byte("{}")), []byte("{}")), ""}, {port.CheckDefinition("other", []byte("{}")), port.ErrHash.Error()},
+		{message(port.MaxMessage, 0), ""}, {message(1, port.MaxDelay), ""}, {message(0, 0), "without a body"},
+		{message(port.MaxMessage+1, 0), port.ErrTooLarge.Error()}, {message(1, -1), "not within"}, {message(1, port.MaxDelay+1), "not within"},
+		{port.CheckReceive(1, 0, 0), ""}, {port.CheckReceive(1, 0, port.MaxVisibility), ""}, {port.CheckReceive(0, 0, 0), "at least 1"},
+		{port.CheckReceive(1, -1, 0), "negative"}, {port.CheckReceive(1, 0, -1), "not within"}, {port.CheckReceive(1, 0, port.MaxVisibility+1), "not within"},
+	} {
+		if (c.err == nil) != (c.want == "") || c.err != nil && !strings.Contains(c.err.Error(), c.want) {
+			t.Errorf("%d: %v, want %q", i, c.err, c.want)
+		}
+	}
+}
+
+// A task's shard is the same in every release: its row of the due index stands there.
+func TestShardsStay(t *testing.T) {
+	for id, want := range map[string]int{"": 0x811c9dc5, "a": 0xe40c292c, "foobar": 0xbf9cf968} { // as FNV's authors published them
+		if got := port.ShardOf(id, 1<<20); got != want%(1<<20) {
+			t.Errorf("%q is in shard %x", id, got)
+		}
+	}
+}
+
+// Messages that failed together come back apart, each at most a half later than its turn, and within its queue's visibility timeout.
+func TestBackoffIsSpread(t *testing.T) {
+	seen := map[time.Duration]bool{}
+	for i := range 100 {
+		for received, least := range map[int]time.Duration{0: 2, 1: 2, 2: 4, 4: 16} {
+			d := port.Delivery{ID: fmt.Sprint(i), Received: received}
+			got := d.Backoff(time.Minute)
+			if least *= time.Second; got < least || got > least*3/2 {
+				t.Errorf("received %d times: %s", received, got)
+			}
+			seen[got] = true
+		}
+		if d := (port.Delivery{ID: fmt.Sprint(i), Received: 100}); d.Backoff(time.Minute) != time.Minute {
+			t.Errorf("received 100 times: %s", d.Backoff(time.Minute))
+		}
+	}
+	if len(seen) < 200 {
+		t.Errorf("%d different ones", len(seen))
+	}
+}
+
+// Sleep ends with its context, at once where there is nothing to wait for.
+func TestSleepEndsWithItsContext(t *testing.T) {
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	for _, d := range []time.Duration{0, time.Hour} {
+		if err := port.Sleep(ended, d); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", d, err)
+		}
+	}
+	if err := errors.Join(port.Sleep(context.Background(), 0), port.Sleep(context.Background(), time.Millisecond)); err != nil {
+		t.Error(err)
+	}
+}
