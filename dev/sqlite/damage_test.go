@@ -3,6 +3,7 @@ package sqlite_test
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -217,6 +218,9 @@ func TestNewFileIsMadeAsAWhole(t *testing.T) {
 	s := open(t, folder, sqlite.Options{})
 	defer closed(t, s)
 	must(t, s.Commit(t.Context(), []port.Write{creation("a")}))
+	if _, err := os.Stat(filepath.Join(folder, database+".new")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the file was not made under its other name: %v", err)
+	}
 }
 
 // TestProbeTellsWhetherWritesFindRoom, and when they do again.

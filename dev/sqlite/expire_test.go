@@ -96,8 +96,9 @@ func TestManyExpiredMessagesAreReadPast(t *testing.T) {
 		send(t, s, "a", 3*sqlite.ExpiresAtOnce+1)
 		c.Advance(time.Hour)
 		send(t, s, "a", 2)
-		if d, err := q.Depth(t.Context()); err != nil || d.Visible != 2 {
-			t.Errorf("depth is %+v (%v), want 2", d, err)
+		c.Advance(time.Second)
+		if d, err := q.Depth(t.Context()); err != nil || d.Visible != 2 || d.Oldest != time.Second {
+			t.Errorf("depth is %+v (%v), want 2, the oldest one second old", d, err)
 		}
 		got, err := q.Receive(t.Context(), 10, wait, time.Minute)
 		if err != nil || len(got) != 2 {
