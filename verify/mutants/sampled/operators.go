@@ -103,9 +103,36 @@ func (f *finder) visit(n ast.Node) bool {
 			}
 			return false
 		}
-		return !f.wording(n)
+		if f.wording(n) {
+			return false
+		}
+		if at, refuses := f.format(n); at >= 0 {
+			visited := append([]ast.Expr{n.Fun}, n.Args[:at]...)
+			if !refuses {
+				visited = append(visited, n.Args[at+1:]...)
+			}
+			for _, e := range visited {
+				ast.Inspect(e, f.visit)
+			}
+			return false
+		}
 	}
 	return true
+}
+
+// format is the place of a call's format, -1 for none: without its verbs it is what govet's printf reports, which go test runs
+// too. A call that refuses makes an error of it, as fmt.Errorf does: its words are no behaviour.
+func (f *finder) format(call *ast.CallExpr) (at int, refuses bool) {
+	signature, ok := f.info.TypeOf(call.Fun).(*types.Signature)
+	if !ok || !signature.Variadic() || signature.Params().Len() < 2 {
+		return -1, false
+	}
+	at = signature.Params().Len() - 2
+	refuses = isError(f.info.TypeOf(call))
+	if v := f.info.Types[call.Args[at]].Value; v == nil || v.Kind() != constant.String || !refuses && !strings.Contains(constant.StringVal(v), "%") {
+		return -1, false
+	}
+	return at, refuses
 }
 
 // capacity reports a call of make that says how much will be put in: only memory depends on that. It answers the length of
@@ -198,33 +225,34 @@ func (f *finder) arguments(call *ast.CallExpr) {
 	if _, hinted := f.capacity(call); hinted || f.wording(call) || f.info.Types[call.Fun].IsType() || slices.Contains(symmetric, f.of(call.Fun)) {
 		return
 	}
+	format, refuses := f.format(call)
 	for i, a := range call.Args {
 		t := f.info.TypeOf(a)
-		if t == nil {
+		if t == nil || refuses && i >= format {
 			continue
 		}
 		if i == 0 || call.Ellipsis != token.NoPos && i == len(call.Args)-1 {
 			continue
 		}
 		b := call.Args[i-1]
-		if types.Identical(types.Default(t), types.Default(f.info.TypeOf(b))) && f.of(a) != f.of(b) && !f.linted(call, a) && !f.linted(call, b) {
+		if types.Identical(types.Default(t), types.Default(f.info.TypeOf(b))) && f.of(a) != f.of(b) && (format < 0 || i != format && i-1 != format) && !f.linted(call, a) && !f.linted(call, b) {
 			f.add("arguments", b, a, f.of(a)+", "+f.of(b))
 		}
 	}
 }
 
-// linted reports an argument that the linters of every change hold to its place: the format of a call (govet's printf, which go
-// test runs too), and another package's error that errors.Is compares with (staticcheck's SA1032).
+// linted reports another package's error that errors.Is compares with: the linters of every change (staticcheck's SA1032) hold it
+// to its place.
 func (f *finder) linted(call *ast.CallExpr, a ast.Expr) bool {
-	if v := f.info.Types[a].Value; v != nil {
-		signature, ok := f.info.TypeOf(call.Fun).(*types.Signature)
-		return ok && signature.Variadic() && v.Kind() == constant.String && strings.Contains(constant.StringVal(v), "%")
-	}
 	_, selected := a.(*ast.SelectorExpr)
 	return selected && f.of(call.Fun) == "errors.Is"
 }
 
 var errorType = types.Universe.Lookup("error").Type()
+
+func isError(t types.Type) bool {
+	return t != nil && types.Implements(t, errorType.Underlying().(*types.Interface))
+}
 
 // check lets go on what a check of an error ends.
 func (f *finder) check(n *ast.IfStmt) {
@@ -233,7 +261,7 @@ func (f *finder) check(n *ast.IfStmt) {
 		return
 	}
 	if last, ok := n.Body.List[len(n.Body.List)-1].(*ast.ReturnStmt); ok {
-		f.fails[last] = f.isError(last)
+		f.fails[last] = f.returnsError(last)
 		if n.Else == nil {
 			f.add("error", n.Body, n.Body, "{}")
 		}
@@ -252,23 +280,20 @@ func (f *finder) besideError(n *ast.ReturnStmt) {
 	}
 }
 
-// isError reports that the last result of the statement is an error, or nil for one.
-func (f *finder) isError(n *ast.ReturnStmt) bool {
-	if len(n.Results) == 0 {
-		return false
-	}
-	t := f.info.TypeOf(n.Results[len(n.Results)-1])
-	return t != nil && types.Identical(t, errorType)
+// returnsError reports that the last result of the statement is an error, and not nil.
+func (f *finder) returnsError(n *ast.ReturnStmt) bool {
+	return len(n.Results) > 0 && isError(f.info.TypeOf(n.Results[len(n.Results)-1]))
 }
 
 func (f *finder) swallowedReturn(n *ast.ReturnStmt) {
-	if !f.isError(n) {
+	if !f.returnsError(n) {
 		return
 	}
 	last := n.Results[len(n.Results)-1]
 	f.add("error", last, last, "nil")
-	if call, ok := last.(*ast.CallExpr); ok && f.wording(call) {
-		f.fails[n] = true
+	if call, ok := last.(*ast.CallExpr); ok {
+		_, refuses := f.format(call)
+		f.fails[n] = f.fails[n] || refuses || f.wording(call)
 	}
 }
 
