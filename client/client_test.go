@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -402,10 +403,77 @@ func TestDefinition(t *testing.T) {
 	}
 }
 
-func TestWorkflows(t *testing.T) {
-	all, err := newRig(t).client.Workflows(t.Context())
+// What the server tells of itself comes through.
+func TestWhatTheServerTells(t *testing.T) {
+	r := newRig(t)
+	r.backend.NotTaken = []client.Unattended{{Queue: "requests-shop", Agent: "shop", Waiting: 2}}
+	all, err := r.client.Workflows(r.ctx)
 	if err != nil || len(all) != 2 || all[0].Name != "order" || len(all[1].Problems) != 1 {
 		t.Errorf("%+v %v", all, err)
+	}
+	if s, err := r.client.Schedules(r.ctx); err != nil || len(s) != 1 || s[0].Started != 3 || s[0].Starts[0].At.IsZero() || s[0].Skipped[0].Why == "" {
+		t.Errorf("%+v %v", s, err)
+	}
+	if s, err := r.client.Statistics(r.ctx); err != nil || s.From != apitest.Now || len(s.Series) != 1 || s.Agents[0].Agent != "shop" {
+		t.Errorf("%+v %v", s, err)
+	}
+	if u, err := r.client.Unattended(r.ctx, ""); err != nil || !slices.Equal(u, r.backend.NotTaken) {
+		t.Errorf("%+v %v", u, err)
+	}
+	r.submit("o")
+	plan, err := r.client.PlanMove(r.ctx, "o", apitest.Definition.Hash)
+	whole, err2 := r.client.PlanMoveDocuments(r.ctx, "o", apitest.Definition.Hash)
+	if err != nil || err2 != nil || plan.Documents != nil || whole.Documents == nil || plan.OrderID != "o" || plan.Definition != apitest.Definition.Hash {
+		t.Errorf("%+v, %+v, %v, %v", plan, whole, err, err2)
+	}
+}
+
+// readings are all calls that read an answer.
+func readings(ctx context.Context, c *client.Client) map[string]error {
+	errs := map[string]error{
+		"get": second(c.Get(ctx, "o")), "submitted": second(c.Submitted(ctx, "o")), "submit": second(c.Submit(ctx, order("o"))), "wait": second(c.Wait(ctx, "o")),
+		"workflows": second(c.Workflows(ctx)), "definition": second(c.Definition(ctx, "order", client.Latest)), "schedules": second(c.Schedules(ctx)),
+		"statistics": second(c.Statistics(ctx)), "unattended": second(c.Unattended(ctx, "")), "plan": second(c.PlanMove(ctx, "o", client.Latest)),
+		"checks": second(c.Checks(ctx)), "cancel": second(c.Cancel(ctx, "o")), "undo": second(c.Undo(ctx, "o", client.IfCommand(1))),
+		"many": c.SubmitMany(ctx, strings.NewReader(lines(1)), func(client.Result) {}),
+	}
+	for _, err := range c.List(ctx, client.Query{}) {
+		errs["list"] = err
+	}
+	for _, err := range c.Follow(ctx, "o") {
+		errs["follow"] = err
+	}
+	return errs
+}
+
+// An answer of something else than a Stepkeeper is an error of every call, and so is one that breaks off.
+func TestAnswersThatCannotBeRead(t *testing.T) {
+	long := "data: " + strings.Repeat(" ", 17<<20) // longer than any answer that is read
+	for body, want := range map[string]error{"data: <html>\n": client.ErrAnswer, "": client.ErrConnection, long: client.ErrAnswer} {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if body == "" {
+				w.Header().Set("Content-Length", "10")
+			}
+			_, _ = io.WriteString(w, body)
+		}))
+		c, err := client.New(s.URL, client.WithRetry(1, time.Second))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, err := range readings(t.Context(), c) {
+			if !errors.Is(err, want) && !(name == "checks" && errors.Is(err, client.ErrAnswer)) {
+				t.Errorf("%s of %.20q: %v", name, body, err)
+			}
+		}
+		s.Close()
+	}
+	refusing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadRequest) }))
+	defer refusing.Close()
+	c, _ := client.New(refusing.URL)
+	for name, err := range readings(t.Context(), c) {
+		if !errors.Is(err, client.ErrInvalid) {
+			t.Errorf("%s was refused: %v", name, err)
+		}
 	}
 }
 

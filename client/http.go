@@ -136,33 +136,36 @@ func errorOf(resp *http.Response) error {
 	return e
 }
 
-// call makes one request and reads the JSON of its answer.
-func (h *overHTTP) call(ctx context.Context, method, path, contentType string, body []byte, to any) error {
-	var r io.Reader
-	if body != nil {
-		r = bytes.NewReader(body)
-	}
-	resp, err := h.send(ctx, method, path, contentType, r)
+const jsonType = "application/json"
+
+// post sends a body of JSON and reads the JSON of its answer.
+func post[T any](ctx context.Context, h *overHTTP, path string, body []byte) (T, error) {
+	return call[T](ctx, h, http.MethodPost, path, jsonType, bytes.NewReader(body))
+}
+
+// get reads the JSON of an answer.
+func get[T any](ctx context.Context, h *overHTTP, path string) (T, error) {
+	return call[T](ctx, h, http.MethodGet, path, "", nil)
+}
+
+func call[T any](ctx context.Context, h *overHTTP, method, path, contentType string, body io.Reader) (answer T, err error) {
+	resp, err := h.send(ctx, method, path, contentType, body)
 	if err != nil {
-		return err
+		return answer, err
 	}
 	defer resp.Body.Close()
 	data, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	if err != nil {
-		return broken(ctx, err)
+		return answer, broken(ctx, err)
 	}
-	if err := json.Unmarshal(data, to); err != nil {
-		return fmt.Errorf("%w of %s %s: %w", ErrAnswer, method, path, err)
+	if err := json.Unmarshal(data, &answer); err != nil {
+		return answer, fmt.Errorf("%w of %s %s: %w", ErrAnswer, method, path, err)
 	}
-	return nil
+	return answer, nil
 }
 
-const jsonType = "application/json"
-
 func (h *overHTTP) Submit(ctx context.Context, order []byte) (Receipt, error) {
-	var r Receipt
-	err := h.call(ctx, http.MethodPost, "/v1/orders", jsonType, order, &r)
-	return r, err
+	return post[Receipt](ctx, h, "/v1/orders", order)
 }
 
 func (h *overHTTP) Task(ctx context.Context, id string, wait time.Duration) (*Task, error) {
@@ -170,16 +173,15 @@ func (h *overHTTP) Task(ctx context.Context, id string, wait time.Duration) (*Ta
 	if wait > 0 {
 		query = "?wait=" + wait.String()
 	}
-	var t Task
-	if err := h.call(ctx, http.MethodGet, path(id, query), "", nil, &t); err != nil {
+	t, err := get[Task](ctx, h, path(id, query))
+	if err != nil {
 		return nil, err
 	}
 	return &t, nil
 }
 
 func (h *overHTTP) Order(ctx context.Context, id string) (json.RawMessage, error) {
-	var o struct{ Order json.RawMessage }
-	err := h.call(ctx, http.MethodGet, path(id, "/order"), "", nil, &o)
+	o, err := get[struct{ Order json.RawMessage }](ctx, h, path(id, "/order"))
 	return o.Order, err
 }
 
@@ -196,51 +198,38 @@ func (h *overHTTP) Page(ctx context.Context, q Query, cursor string) (*view.Page
 	if q.PageSize > 0 {
 		v.Set("limit", strconv.Itoa(q.PageSize))
 	}
-	var p view.Page
-	err := h.call(ctx, http.MethodGet, "/v1/orders?"+v.Encode(), "", nil, &p)
+	p, err := get[view.Page](ctx, h, "/v1/orders?"+v.Encode())
 	return &p, err
 }
 
 func (h *overHTTP) Workflows(ctx context.Context) ([]Workflow, error) {
-	var w struct{ Workflows []Workflow }
-	err := h.call(ctx, http.MethodGet, "/v1/workflows", "", nil, &w)
+	w, err := get[struct{ Workflows []Workflow }](ctx, h, "/v1/workflows")
 	return w.Workflows, err
 }
 
 func (h *overHTTP) Definition(ctx context.Context, workflow, definition string) (Definition, error) {
-	var d Definition
-	err := h.call(ctx, http.MethodGet, "/v1/workflows/"+url.PathEscape(workflow)+"?definition="+url.QueryEscape(definition), "", nil, &d)
-	return d, err
+	return get[Definition](ctx, h, "/v1/workflows/"+url.PathEscape(workflow)+"?definition="+url.QueryEscape(definition))
 }
 
 func (h *overHTTP) Schedules(ctx context.Context) ([]Schedule, error) {
-	var s struct{ Schedules []Schedule }
-	err := h.call(ctx, http.MethodGet, "/v1/schedules", "", nil, &s)
+	s, err := get[struct{ Schedules []Schedule }](ctx, h, "/v1/schedules")
 	return s.Schedules, err
 }
 
 // Statistics asks the server.
 func (h *overHTTP) Statistics(ctx context.Context) (*Statistics, error) {
-	var s Statistics
-	err := h.call(ctx, http.MethodGet, "/v1/statistics", "", nil, &s)
+	s, err := get[Statistics](ctx, h, "/v1/statistics")
 	return &s, err
 }
 
 // Plan asks what a move would mean.
 func (h *overHTTP) Plan(ctx context.Context, id, definition string, documents bool) (view.Plan, error) {
-	var p view.Plan
-	query := "/move?definition=" + url.QueryEscape(definition)
-	if documents {
-		query += "&documents=true"
-	}
-	err := h.call(ctx, http.MethodGet, path(id, query), "", nil, &p)
-	return p, err
+	return get[view.Plan](ctx, h, path(id, "/move?definition="+url.QueryEscape(definition)+"&documents="+strconv.FormatBool(documents)))
 }
 
 // Unattended asks the server's health.
 func (h *overHTTP) Unattended(ctx context.Context, _ string) ([]Unattended, error) {
-	var health struct{ Unattended []Unattended }
-	err := h.call(ctx, http.MethodGet, "/healthz", "", nil, &health)
+	health, err := get[struct{ Unattended []Unattended }](ctx, h, "/healthz")
 	return health.Unattended, err
 }
 
@@ -279,8 +268,7 @@ func (h *overHTTP) Command(ctx context.Context, c message.Control) (Verdict, err
 	if err != nil {
 		return Verdict{}, err
 	}
-	var v Verdict
-	err = h.call(ctx, http.MethodPost, path(c.OrderID, place), jsonType, data, &v)
+	v, err := post[Verdict](ctx, h, path(c.OrderID, place), data)
 	var refused *verdictError
 	if errors.As(err, &refused) {
 		return refused.verdict, nil

@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"os"
 	"path"
+	"reflect"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -29,6 +30,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/dynamo"
 	"github.com/stepkeeper/stepkeeper/shared/dynamo/dynamotest"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/view"
 	"github.com/stepkeeper/stepkeeper/verify/stacktest"
 )
 
@@ -42,6 +44,8 @@ type cloud struct {
 	mapped  map[string]string // event source mappings by UUID: the answer; absent: there is none
 	calls   atomic.Int32
 }
+
+const stackARN = "arn:aws:cloudformation:eu-central-1:1:stack/Shop/e1"
 
 func newCloud(t *testing.T) *cloud {
 	t.Helper()
@@ -93,7 +97,7 @@ func (c *cloud) stacks(w http.ResponseWriter, r *http.Request, code string) {
 	body, _ := io.ReadAll(r.Body)
 	form, _ := url.ParseQuery(string(body))
 	text := "denied to ann"
-	if name := form.Get("StackName"); code == "" && name != "Shop" {
+	if name := form.Get("StackName"); code == "" && name != "Shop" && name != stackARN {
 		code, text = "ValidationError", "Stack with id "+name+" does not exist"
 	}
 	w.Header().Set("Content-Type", "text/xml")
@@ -148,10 +152,28 @@ func golden(t *testing.T) map[string]string {
 
 // The outputs that the construct writes are those that this program reads.
 func TestReadOutputs(t *testing.T) {
-	o, err := aws.ReadOutputs(golden(t), "")
-	if err != nil || o.Shards != 8 || o.Finished || o.Tasks != "https://x/EngineTasksTable" || o.Control != "https://x/EngineControlUrl" ||
-		o.Intake != "https://x/EngineIntakeUrl" || o.Application != "https://x/EngineApplicationPolicy" {
-		t.Fatalf("%+v %v", o, err)
+	values := golden(t)
+	values["EngineFinished"], values["EngineFairQueues"], values["EnginePaused"], values["EngineScheduled"] = "true", "true", "true", "order,report"
+	values["EngineConcurrency"], values["EngineMappings"] = "40", "requests-payment=m-payment"
+	delete(values, "EngineSweepSeconds") // as an older stack
+	values["AppIntakeUrl"] = "of something else"
+	at := func(name string) string { return "https://x/Engine" + name }
+	want := aws.Outputs{Orders: at("OrdersTable"), Tasks: at("TasksTable"), Definitions: at("DefinitionsTable"),
+		Intake: at("IntakeUrl"), Control: at("ControlUrl"), Quarantine: at("QuarantineUrl"), Replies: at("RepliesUrl"),
+		Shards: 8, Finished: true, FairQueues: true, Paused: true, Application: at("ApplicationPolicy"), Operator: at("OperatorPolicy"), Concurrency: 40, Shared: 36,
+		Release: view.Release{Version: "(devel)", Tasks: 3, Messages: 2}, Requests: map[string]string{}, High: map[string]string{},
+		Mappings: map[string]string{"requests-payment": "m-payment"}, Workflows: map[string]string{"Order": "HASH"}, Scheduled: []string{"order", "report"},
+		Dead:          map[string]string{"quarantine": at("QuarantineUrl"), "missed-sweeps": at("MissedSweepsUrl")},
+		SweepInterval: time.Minute, Deployment: "Shop/Engine", Scheduler: at("SchedulerFunction")}
+	for _, agent := range []string{"Inventory", "Notification", "Payment", "Shipping"} {
+		want.Requests[strings.ToLower(agent)] = at("Requests" + agent + "Url")
+		want.Dead["requests-"+strings.ToLower(agent)] = at("Requests" + agent + "DeadUrl")
+	}
+	for _, queue := range []string{"Intake", "Control", "Replies"} {
+		want.Dead[strings.ToLower(queue)] = at(queue + "DeadUrl")
+	}
+	if o, err := aws.ReadOutputs(values, ""); err != nil || !reflect.DeepEqual(o, want) {
+		t.Fatalf("%+v\nwant\n%+v\n%v", o, want, err)
 	}
 	two := golden(t)
 	for key, value := range golden(t) {
@@ -224,6 +246,9 @@ func TestOpen(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := aws.Open(t.Context(), "Shop/Engine", at); err != nil {
+		t.Error(err)
+	}
+	if _, err := aws.Open(t.Context(), stackARN, at); err != nil {
 		t.Error(err)
 	}
 	if _, err := aws.Open(t.Context(), "Shpo", at); !errors.Is(err, aws.ErrNoStack) || !strings.Contains(err.Error(), "Shpo in eu-central-1") {
