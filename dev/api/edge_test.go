@@ -336,6 +336,11 @@ func TestServeTellsWhatItCannotServe(t *testing.T) {
 	if err := api.Serve(t.Context(), ln, api.New(api.Config{Backend: apitest.New()})); err == nil || !strings.Contains(err.Error(), ln.Addr().String()) {
 		t.Error(err)
 	}
+	for address, want := range map[string]string{"localhost": "give host and port", "0.0.0.0:0": "is not on the loopback interface", ":0": "is not on the loopback interface"} {
+		if _, err := api.Listen(address); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
 }
 
 func TestListByAge(t *testing.T) {

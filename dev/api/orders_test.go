@@ -123,6 +123,24 @@ func TestSubmitWhenThereIsNoRoom(t *testing.T) {
 	r.submit("o")
 }
 
+// Whatever of the store cannot be read now, its operations say so, and when to ask again.
+func TestReadsWhenTheStoreIsUnavailable(t *testing.T) {
+	r := newRig(t)
+	r.submit("o")
+	for method, paths := range map[string][]string{
+		"Task":  {"/v1/orders/o", "/v1/orders/o/events", "/v1/orders/o/move?definition=latest"},
+		"Order": {"/v1/orders/o/order", "/v1/orders/o/move?definition=latest&documents=true"}, "Wait": {"/v1/orders/o?wait=1s"}, "List": {"/v1/orders"},
+		"Target": {"/v1/orders/o/move?definition=latest", "/v1/workflows/order"}, "Statistics": {"/v1/statistics"}, "Schedules": {"/v1/schedules"},
+	} {
+		r.backend.Broken = method
+		for _, path := range paths {
+			if a := r.get(path); a.status != 503 || a.json(t)["code"] != "unavailable" || a.header.Get("Retry-After") != "2" || a.json(t)["retryAfter"] != 2.0 {
+				t.Errorf("%s without %s: %d %v %s", path, method, a.status, a.header, a.body)
+			}
+		}
+	}
+}
+
 func TestSubmitWaitsForTheEnd(t *testing.T) {
 	r := newRig(t)
 	go func() {

@@ -58,6 +58,19 @@ func TestErrorsOnTheWire(t *testing.T) {
 		text, _ := json.Marshal(attributes)
 		cases = append(cases, request{fmt.Sprintf("%d attributes", n), "AmazonSQS.SendMessage", json10, replies + `"MessageBody":"x","MessageAttributes":` + string(text) + `}`})
 	}
+	long := strings.Repeat("n", 256)
+	for name, attribute := range map[string]string{
+		"a.b-C_9": `"String","StringValue":"v"`, long: `"Number.int","StringValue":"7"`, long + "n": `"String","StringValue":"v"`, "": `"String","StringValue":"v"`,
+		".a": `"String","StringValue":"v"`, "a.": `"String","StringValue":"v"`, "a..b": `"String","StringValue":"v"`, "a b": `"String","StringValue":"v"`, "a~": `"String","StringValue":"v"`,
+		"AWS.a": `"String","StringValue":"v"`, "amazon.a": `"String","StringValue":"v"`, "awsome": `"String." , "StringValue":"v"`,
+		"empty": `"String","StringValue":""`, "none": `"Number"`, "bytes": `"Binary","BinaryValue":"AA=="`, "no-bytes": `"Binary"`, "strange": `"Text","StringValue":"v"`,
+		"long-type": `"String.` + long + `","StringValue":"v"`, "control": `"String","StringValue":"\u0001"`, "binary-text": `"Binary","StringValue":"v"`,
+	} {
+		cases = append(cases, request{fmt.Sprintf("attribute %.9s %d", name, len(name)), "AmazonSQS.SendMessage", json10, replies + fmt.Sprintf(`"MessageBody":"x","MessageAttributes":{%q:{"DataType":%s}}}`, name, attribute)})
+	}
+	for _, text := range []string{`\u0008`, `\t`, `\n`, `\u000b`, `\r`, `\u001f`, ` `, `\ud7ff`, `\ue000`, `\ufffd`, `\ufffe`, `\ud800\udc00`, `\udbff\udfff`} { // XML 1.0
+		cases = append(cases, request{"character " + text, "AmazonSQS.SendMessage", json10, replies + `"MessageBody":"` + text + `"}`})
+	}
 	const elsewhere = `{"QueueUrl":"http://x/000000000000/none","QueueName":"none","MessageBody":"x","ReceiptHandle":"r","VisibilityTimeout":1,"Entries":[{"Id":"a","MessageBody":"x","ReceiptHandle":"r","VisibilityTimeout":1}]}`
 	for _, operation := range []string{"GetQueueUrl", "GetQueueAttributes", "SendMessage", "SendMessageBatch", "ReceiveMessage", "DeleteMessage", "DeleteMessageBatch", "ChangeMessageVisibility", "ChangeMessageVisibilityBatch"} {
 		target := "AmazonSQS." + operation

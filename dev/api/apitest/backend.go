@@ -52,6 +52,7 @@ type Backend struct {
 	Damaged string                                      // order ID whose document cannot be read
 	Panic   string                                      // order ID whose task cannot be had without a panic
 	Pinned  *core.Definition                            // by all tasks; nil: Definition
+	Broken  string                                      // the method that answers port.ErrUnavailable: "Task", "Order", "Wait", "List", "Target", "Statistics" or "Schedules"
 	// NotTaken are queues that nothing takes from.
 	NotTaken []view.Unattended
 
@@ -121,6 +122,13 @@ func handed(ctx context.Context) {
 	if ctx.Done() == nil {
 		panic("a call has another context than its request")
 	}
+}
+
+func (b *Backend) broken(method string) error {
+	if b.Broken == method {
+		return port.ErrUnavailable
+	}
+	return nil
 }
 
 // Submit stores.
@@ -211,6 +219,8 @@ func (b *Backend) Task(ctx context.Context, id string) (*core.Task, *core.Defini
 	defer b.mu.Unlock()
 	t := b.tasks[id]
 	switch {
+	case b.broken("Task") != nil:
+		return nil, nil, b.broken("Task")
 	case t == nil:
 		return nil, nil, fmt.Errorf("task %q: %w", id, port.ErrNotFound)
 	case id == b.Damaged:
@@ -226,7 +236,7 @@ func (b *Backend) Task(ctx context.Context, id string) (*core.Task, *core.Defini
 func (b *Backend) Order(ctx context.Context, id string) (*port.Order, error) {
 	handed(ctx)
 	if o := b.Seen(id); o != nil {
-		return o, nil
+		return o, b.broken("Order")
 	}
 	return nil, fmt.Errorf("order %q: %w", id, port.ErrNotFound)
 }
@@ -239,6 +249,8 @@ func (b *Backend) Wait(ctx context.Context, id string, done func(*core.Task) boo
 		t, change := b.tasks[id], b.change
 		b.mu.Unlock()
 		switch {
+		case b.broken("Wait") != nil:
+			return nil, b.broken("Wait")
 		case t == nil:
 			return nil, fmt.Errorf("task %q: %w", id, port.ErrNotFound)
 		case id == b.Damaged:
@@ -323,7 +335,7 @@ func (b *Backend) List(ctx context.Context, q port.Query) ([]view.Summary, strin
 			orders[i] = view.Listed(&port.Record{ID: t.OrderID, Workflow: t.Workflow, State: string(t.ProcessState), Created: Now.Std(), Document: []byte("{")})
 		}
 	}
-	return orders, next, nil
+	return orders, next, b.broken("List")
 }
 
 // Queue answers one of Queues.
@@ -344,7 +356,7 @@ func (b *Backend) Unattended(context.Context) []view.Unattended { return b.NotTa
 func (b *Backend) Statistics(context.Context) (view.Statistics, error) {
 	ended := 3
 	return view.Statistics{From: Now, Interval: 10 * core.Second, Series: []view.Series{{Kind: view.SeriesEnded, Of: string(core.Processed), Values: []*int{&ended, nil}}},
-		Agents: []view.AgentStatistics{{Agent: "shop", Waiting: 2, NotCalled: []view.NotCalled{{Operation: "charge", Code: "breaker-open", Since: Now}}}}, Overdue: &view.Overdue{}}, nil
+		Agents: []view.AgentStatistics{{Agent: "shop", Waiting: 2, NotCalled: []view.NotCalled{{Operation: "charge", Code: "breaker-open", Since: Now}}}}, Overdue: &view.Overdue{}}, b.broken("Statistics")
 }
 
 // Health is good unless NotOK.
@@ -366,9 +378,9 @@ func (b *Backend) Question(ctx context.Context, id, _ string) (answerpage.Questi
 func (b *Backend) Target(ctx context.Context, workflow, definition string) (core.Target, error) {
 	handed(ctx)
 	if workflow == "order" && definition == message.Latest || definition == Definition.Hash {
-		return core.Target{Definition: Definition}, nil
+		return core.Target{Definition: Definition}, b.broken("Target")
 	}
-	return core.Target{Absent: "no such definition"}, nil
+	return core.Target{Absent: "no such definition"}, b.broken("Target")
 }
 
 // Workflows has one good one and one whose newer file is broken.
@@ -387,7 +399,7 @@ func (b *Backend) Schedules(ctx context.Context) ([]schedule.Record, error) {
 		Workflow: "order", Cron: "@daily", Zone: "Europe/Berlin", Overlap: core.OverlapSkip, Next: 1_800_000_000_000,
 		Started: 3, Starts: []schedule.Start{{At: 1_799_900_000_000, OrderID: "order-20270114T204640Z", Decided: 1_799_900_030_000, Sent: true}},
 		Missed: 1, Skipped: []schedule.Skip{{At: 1_799_800_000_000, Why: "the order before has not ended"}},
-	}}, nil
+	}}, b.broken("Schedules")
 }
 
 var _ api.Backend = (*Backend)(nil)
