@@ -107,12 +107,10 @@ func (f *finder) visit(n ast.Node) bool {
 			return false
 		}
 		if at, refuses := f.format(n); at >= 0 {
-			visited := append([]ast.Expr{n.Fun}, n.Args[:at]...)
-			if !refuses {
-				visited = append(visited, n.Args[at+1:]...)
-			}
-			for _, e := range visited {
-				ast.Inspect(e, f.visit)
+			for i, e := range append([]ast.Expr{n.Fun}, n.Args...) {
+				if i-1 != at && !(refuses && (i > at || f.worded(e))) {
+					ast.Inspect(e, f.visit)
+				}
 			}
 			return false
 		}
@@ -133,6 +131,16 @@ func (f *finder) format(call *ast.CallExpr) (at int, refuses bool) {
 		return -1, false
 	}
 	return at, refuses
+}
+
+// worded reports an argument that is words, such as what to do about an error, and no code.
+func (f *finder) worded(e ast.Expr) (is bool) {
+	ast.Inspect(e, func(n ast.Node) bool {
+		l, ok := n.(*ast.BasicLit)
+		is = is || ok && l.Kind == token.STRING && (strings.Contains(l.Value, " ") || l.Value == `""`)
+		return true
+	})
+	return is
 }
 
 // capacity reports a call of make that says how much will be put in: only memory depends on that. It answers the length of

@@ -90,4 +90,72 @@ schedules now
 list --server ftp://x
 list --server http://example.com --stack Shop
 list --timeout -1s
+agent new
+agent new Pay!
+agent new pay --module-dir nosuchfolder
+agent test pay
+agent test pay --do charge
+agent test pay --do charge --effects true --input {
+agent test pay --do charge --effects true --earns gold
+answer asking approve yes --token t
+answer asking --token t
+console --listen 0.0.0.0:1
+console --listen nowhere
+console --redact nosuchfile
+cost nosuchfile.yaml
+cost ../../../../workflows/order.yaml --prices nosuchfile.json
+dead-letters look
+dead-letters look intake --number 0
+dead-letters look intake --number 1001
+dead-letters redrive intake
+dead-letters redrive intake --all --reason x --rate 0
+dead-letters discard intake --all
+demo --orders nosuchfile.jsonl
+dev --listen nowhere
+dev --listen 0.0.0.0:1
+dev --listen example.com:1
+dev --max-open 0
+dev --sweep-every 0s
+dev --alert-window -1s
+dev --alert-webhook nowhere
+dev --workflows nosuchfolder
+dev --workflows testdata/list.txt
+dev --workflows testdata --agents nosuchfile.yaml
+dev --workflows testdata --agents testdata/list.txt --keep 30
+dev --workflows testdata --agents testdata/list.txt --keep 1d
+dev --workflows testdata --agents testdata/list.txt --keep 36501d
+dev --workflows testdata --agents testdata/list.txt --redact nosuchfile
+dev --workflows testdata --agents testdata/list.txt --otlp nowhere
+dev --workflows testdata --agents testdata/list.txt --clock-offset nosuchfile
+dev --log-level loud
+dev --log-format xml
+dev --example nosuch
+dev --example=order --data data
+doctor now
+init a b
+resubmit stopped --input zone
+resubmit stopped --input zone=nosuchfile
+resubmit stopped running --input zone=testdata/list.txt
+resubmit stopped --input zone=testdata/list.txt
+schedules --region x
+simulate ../../../../workflows/order.yaml --order nosuchfile
+simulate ../../../../workflows/order.yaml --services nosuchfile
+simulate --replay nosuchfile
+simulate ../../../../workflows/order.yaml --move stopped --seeds 0
+smoke --orders 0
+smoke --orders 100001
+smoke --within 0s
+smoke --workflow other
+smoke --order nosuchfile
+smoke --order testdata/list.txt
+token-key x
+version now
+watch --interval 9ms
+watch --limit 0
+watch --limit 1001
+workflow graph testdata/list.txt
+workflow validate ../../../../workflows/order.yaml --agents nosuchfile
+workflow validate ../../../../workflows/order.yaml --agents testdata/list.txt
+workflow validate ../../../../workflows/order.yaml --order nosuchfile
+workflow validate ../../../../workflows/order.yaml --order testdata/list.txt
 `
