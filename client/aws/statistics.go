@@ -267,7 +267,7 @@ func series(kind, of string, values [][]*float64, places []int) view.Series {
 // inError are the orders in Error: a sweep reports the workflows that have any, and holds until the next one.
 func (t *transport) inError(swept, found []*float64) []*int {
 	all := make([]*int, minutes)
-	holds, last := max(int((t.Outputs.SweepInterval+time.Minute-1)/time.Minute), 1), -1
+	holds, last := int((t.Outputs.SweepInterval+time.Minute-1)/time.Minute), -1
 	for i := range all {
 		if swept[i] != nil {
 			last = i

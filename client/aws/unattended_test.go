@@ -86,6 +86,11 @@ func TestUnattended(t *testing.T) {
 		}
 	}
 	depth, failure = port.Depth{Visible: 1}, nil
+	w.Parts.Outputs.Requests = map[string]string{"mail": "url"}
+	if task, err := w.Client().Get(t.Context(), "o-1"); err != nil || len(task.Unattended) != 0 || task.Unchecked != "" {
+		t.Errorf("a queue that the outputs do not name: %+v, %v", task, err)
+	}
+	w.Parts.Outputs.Requests["shop"] = "url"
 	w.Parts.Unattended = time.Hour
 	if task, err := w.Client().Get(t.Context(), "o-1"); err != nil || len(task.Unattended) != 0 {
 		t.Errorf("a request of a moment ago: %+v, %v", task.Unattended, err)

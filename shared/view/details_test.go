@@ -131,6 +131,17 @@ func TestDocumentsOf(t *testing.T) {
 	if d, err := view.DocumentsOf(task, nil, def, nil, load); err != nil || len(d.Definitions) != 2 {
 		t.Errorf("without another definition: %+v, %v", d, err)
 	}
+	for name, c := range map[string]struct {
+		task *core.Task
+		def  *core.Definition
+	}{
+		"its task":       {&core.Task{OrderID: "o", Output: json.RawMessage("{")}, def},
+		"its definition": {task, &core.Definition{Name: "parent", Hash: "d", Output: json.RawMessage("{")}},
+	} {
+		if d, err := view.DocumentsOf(c.task, nil, c.def, nil, load); err == nil {
+			t.Errorf("%s cannot be written: %+v", name, d)
+		}
+	}
 	clear(stored)
 	if _, err := view.DocumentsOf(task, nil, def, to, load); err == nil || !strings.Contains(err.Error(), "child orders of step parts: "+child.Hash+" is not stored") {
 		t.Errorf("a child's definition is missing: %v", err)

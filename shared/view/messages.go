@@ -213,7 +213,7 @@ func (m *messages) children(s *core.Step) {
 	}
 	m.add(s.ClaimedAt, sent, MessageChildren, "", what, func(x *Message) {
 		x.Step, x.Attempt = s.Name, s.Attempt
-		x.Text = fmt.Sprintf("%d child orders, %d of them have told their ends", ended+len(c.Open), ended)
+		x.Text = fmt.Sprintf("%s, %d of them have told their ends", Count(ended+len(c.Open), "child order"), ended)
 	})
 }
 

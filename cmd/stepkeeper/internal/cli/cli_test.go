@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -30,6 +31,7 @@ type call struct {
 	server   string // "" is no server there
 	terminal bool
 	in       string
+	out      io.Writer // nil: it is in the result
 	env      map[string]string
 	ctx      context.Context
 	until    string           // "" or what interrupts it, once it stands in the output
@@ -60,6 +62,9 @@ func (c call) run(t *testing.T, args ...string) result {
 	t.Helper()
 	s, b := streams.Test(c.terminal)
 	b.In.WriteString(c.in)
+	if c.out != nil {
+		s.Out = c.out
+	}
 	env := map[string]string{ServerVariable: c.server}
 	if c.server == "" {
 		env[ServerVariable] = "http://127.0.0.1:1" // a port without a server

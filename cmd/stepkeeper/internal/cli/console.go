@@ -50,7 +50,6 @@ func newConsole(a *App) *cobra.Command {
 	f.StringVar(&o.listen, "listen", "127.0.0.1:8380", "loopback `address` to serve on; port 0 takes a free one")
 	f.BoolVar(&o.readOnly, "read-only", false, "refuse every action")
 	f.StringVar(&o.redact, "redact", "", "`file` with paths of members that are not shown")
-	_ = cmd.MarkFlagFilename("redact")
 	return cmd
 }
 

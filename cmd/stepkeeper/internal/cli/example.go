@@ -127,7 +127,7 @@ func (e *example) startOne() error {
 		return err
 	}
 	server := &http.Server{Handler: &exampleService{}, ReadHeaderTimeout: time.Second}
-	ended := make(chan error, 1)
+	ended := make(chan error)
 	go func() { ended <- server.Serve(listener) }()
 	e.stop = func() error {
 		err := server.Close()

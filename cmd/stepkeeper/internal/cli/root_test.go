@@ -3,6 +3,7 @@ package cli
 import (
 	"os"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/spf13/cobra"
@@ -103,6 +104,24 @@ func TestDynamicCompletion(t *testing.T) {
 		{[]string{"resolve", "stopped-1", "charge", ""}, "not-happened"},
 		{[]string{"workflow", "validate", ""}, "yaml\n"},
 		{[]string{"submit", ""}, "jsonl\n"},
+		{[]string{"agent", "new", "--dir", ""}, ":16\n"},
+		{[]string{"agent", "new", "--module-dir", ""}, ":16\n"},
+		{[]string{"agent", "test", "--earns", ""}, "fenced\n"},
+		{[]string{"cost", "--prices", ""}, "json\n:8\n"},
+		{[]string{"demo", "--orders", ""}, "jsonl\nndjson\njson\n:8\n"},
+		{[]string{"demo", "--report", ""}, "json\n:8\n"},
+		{[]string{"demo", "--workflows", ""}, ":16\n"},
+		{[]string{"dev", "--agents", ""}, "yaml\nyml\n:8\n"},
+		{[]string{"dev", "--data", ""}, ":16\n"},
+		{[]string{"dev", "--workflows", ""}, ":16\n"},
+		{[]string{"dev", "--log-level", ""}, "debug\ninfo\nwarn\nerror\n:4\n"},
+		{[]string{"dev", "--log-format", ""}, "text\njson\n:4\n"},
+		{[]string{"simulate", "--order", ""}, "json\n:8\n"},
+		{[]string{"simulate", "--replay", ""}, "json\n:8\n"},
+		{[]string{"simulate", "--services", ""}, "yaml\nyml\n:8\n"},
+		{[]string{"smoke", "--order", ""}, "json\njsonl\n:8\n"},
+		{[]string{"workflow", "validate", "--agents", ""}, "yaml\nyml\n:8\n"},
+		{[]string{"workflow", "validate", "--order", ""}, "json\n:8\n"},
 	} {
 		call{server: server}.run(t, append([]string{"__complete"}, c.args...)...).want(t, failure.OK, c.want)
 	}
@@ -196,3 +215,43 @@ func TestVersion(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 }
+
+// full is an output that takes nothing, such as a closed pipe.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, syscall.EPIPE }
+
+// Programs that read JSON get all of it, or the command fails.
+func TestOutputThatCannotBeWritten(t *testing.T) {
+	b := newBackend(noon)
+	fill(b)
+	asking(b)
+	c := call{server: serve(t, b).URL, out: full{}}
+	for _, line := range strings.Split(strings.TrimSpace(tellers), "\n") {
+		r := c.run(t, append(strings.Fields(line), "--output", "json")...)
+		if r.code == failure.OK {
+			t.Errorf("%s: %+v", line, r)
+		}
+	}
+}
+
+const tellers = `
+version
+list
+show stopped
+watch --interval 10ms
+watch processed
+schedules
+workflow list
+workflow validate ../../../../workflows/order.yaml
+workflow graph ../../../../workflows/order.yaml
+workflow schema
+doctor
+cost
+submit testdata/input.json
+cancel running
+undo processed
+resubmit stopped
+answer asking approve yes --by ann
+simulate ../../../../workflows/order.yaml --seeds 1
+`

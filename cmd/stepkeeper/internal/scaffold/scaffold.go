@@ -76,9 +76,6 @@ func (a Agent) Variable() string {
 // Write writes the files into a folder, which it makes, and answers their names. ErrNotEmpty where
 // something is in it.
 func (a Agent) Write(dir string) ([]string, error) {
-	if err := a.Check(); err != nil {
-		return nil, err
-	}
 	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
 		return nil, fmt.Errorf("%w: %s", ErrNotEmpty, dir)
 	}

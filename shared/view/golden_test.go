@@ -1,0 +1,186 @@
+package view_test
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/view"
+)
+
+var update = flag.Bool("update", false, "write the golden file anew")
+
+func second(n int) core.Time { return t0.Add(core.Duration(n) * core.Second) }
+
+// everyKind is a definition with a step of each kind.
+func everyKind() *core.Definition {
+	d := &core.Definition{Name: "all", Hash: "hash", Notify: []core.StatusKind{core.StatusReceived, core.StatusCompleted}, Expr: expressions{}, Steps: []core.StepDefinition{
+		{Name: "fenced", Agent: "stock", Operation: "take", Grade: core.Fenced, Undo: &core.Undo{Operation: "release"}, Input: json.RawMessage(`"t"`)},
+		{Name: "plain", Agent: "mail", Operation: "send", Grade: core.Plain, After: []string{"fenced"}, PointOfNoReturn: true},
+		{Name: "pause", Wait: &core.Wait{}}, {Name: "agree", Answer: &core.Answer{Values: []string{"yes", "no"}}}, {Name: "paid", Answer: &core.Answer{Event: "bought"}},
+		{Name: "never", Fail: &core.Fail{}}, {Name: "parts", Each: &core.Each{Workflow: "part", Definition: "p", Tolerate: 2}, Input: json.RawMessage(`"t"`)},
+		{Name: "child", Each: &core.Each{Workflow: "part", Definition: "p"}}, {Name: "again", Agent: "post", Operation: "ship", Grade: core.Idempotent, Undo: &core.Undo{Operation: "recall"}},
+	}}
+	d.Link()
+	return d
+}
+
+// underWay is a task of it whose steps are all at something.
+func underWay() *core.Task {
+	began := func(name string, state core.State, at int) core.Step {
+		return core.Step{Name: name, State: state, Attempt: 1, First: 1, FirstAt: second(at), ClaimedAt: second(at)}
+	}
+	t := &core.Task{OrderID: "o", Version: 9, Workflow: "all", Definition: "hash", ProcessState: core.Processing, Run: 1, Command: 3, Priority: "high", ReplyTo: "shop", StatusSeq: 4, StartSeq: 1,
+		StartAt: second(1), Created: second(0), Deadline: second(900), CancelAsked: true, Parent: &core.Parent{OrderID: "p", Step: "s", Index: 2},
+		Verdicts: []core.Verdict{{ID: "c1", Command: "cancel", Reason: "too late", By: "ann", Note: "sold", At: second(40)}, {ID: "c2", Command: "move", Accepted: true, Note: "newer", At: second(41)}},
+		Attempts: []core.Attempt{{Step: "fenced", Number: 1, Began: second(2), Ended: second(3), Outcome: core.OutcomeRetryLater, Code: "busy"},
+			{Step: "again", Number: 1, Undo: true, Agent: "van", Began: second(4), Ended: second(5), Outcome: core.OutcomeSuperseded}},
+		Earlier: core.Earlier{Failed: 1, Later: 2, Overdue: 3, Superseded: 4},
+		Steps: []core.Step{began("fenced", core.Processing, 10), began("plain", core.Processed, 11), began("pause", core.Waiting, 12), began("agree", core.Waiting, 13), began("paid", core.Processed, 14),
+			{Name: "never", State: core.Pending}, began("parts", core.Waiting, 15), began("child", core.Processing, 16), began("again", core.Pending, 17)}}
+	at := func(name string) *core.Step { return t.Step(name) }
+	*at("fenced") = core.Step{Name: "fenced", State: core.Processing, Attempt: 2, First: 1, FirstAt: second(2), ClaimedAt: second(10), CompleteBy: second(60), StopBy: second(50), QuietBy: second(70), LockedBy: "i",
+		FailureCount: 1, Error: &core.StepError{Code: "busy", Message: "later", At: second(3), Attempt: 1, Since: second(3)}, Progress: &core.StepProgress{Percent: 40, Note: "packing", At: second(20)},
+		Corrected: &core.Corrected{Input: json.RawMessage(`{"n":1}`), Command: 2, By: "ann", Reason: "typo", At: second(9)}}
+	at("plain").FinishedAt, at("plain").FinishSeq, at("plain").Output, at("plain").NoEffect = second(12), 3, json.RawMessage(`{"m":1}`), second(12)
+	at("plain").Error, at("plain").Resolved = &core.StepError{Code: core.CodeNotYet, Message: "soon", At: second(11)}, &core.Resolved{Fact: core.Happened, Command: 1, At: second(12)}
+	at("pause").WakeAt = second(300)
+	at("agree").CompleteBy, at("agree").WakeAt = second(600), second(600)
+	at("agree").Answers = &core.Answers{Round: 2, Need: 2, Who: []string{"ann", "bob"}, NotSelf: "cy", Reminded: 1, Votes: []core.Vote{{By: "bob", Value: json.RawMessage(`"yes"`), At: second(30)}},
+		Verdicts: []core.Verdict{{ID: "v1", Command: "answer", Accepted: true, By: "bob", Note: "fine", At: second(30)}, {ID: "v2", Command: "answer", By: "cy", Note: "no", At: second(31)}, {ID: "v3", Command: "answer", Accepted: true, By: "di", At: second(32)}}}
+	at("paid").Answers, at("paid").FinishedAt = &core.Answers{Votes: []core.Vote{{By: "bank", Value: json.RawMessage(`1`), At: second(33)}}}, second(33)
+	at("parts").Children = &core.Children{Count: 9, Next: 6, Open: []core.OpenChild{{Index: 3, State: string(core.ChildError)}, {Index: 4, State: string(core.ChildClosed)}, {Index: 5}}, Failed: 1, FailedAt: []int{1}, Reason: "part 1: late"}
+	at("child").Children = &core.Children{Count: 1, Next: 1, Open: []core.OpenChild{{Index: 0, State: string(core.ChildExpired)}}}
+	at("again").FailureCount, at("again").WakeAt, at("again").Agent = 1, second(80), "van"
+	return t
+}
+
+// What is shown of an order in each of its states, in a listing, and over time, is what it was before.
+func TestShown(t *testing.T) {
+	var b strings.Builder
+	show := func(name string, x *core.Task, def *core.Definition) {
+		v := view.Detailed(x, def, json.RawMessage(`{"total":1}`), second(100).Std())
+		fmt.Fprintf(&b, "== %s\n", name)
+		steps, messages := v.Steps, v.Messages
+		v.Steps, v.Messages = nil, nil
+		line := func(what any) {
+			text, err := json.Marshal(what)
+			if err != nil {
+				t.Fatal(err)
+			}
+			fmt.Fprintf(&b, "%s\n", text)
+		}
+		line(v)
+		for _, s := range steps {
+			line(s)
+		}
+		for _, m := range messages {
+			line(m)
+		}
+		line(view.SummaryOf(x))
+		v.Steps = steps
+		for _, m := range view.Timeline(v) {
+			line(m)
+		}
+	}
+	def := everyKind()
+	show("under way", underWay(), def)
+	show("without its definition", underWay(), nil)
+	x := underWay()
+	x.ProcessState, x.Phase, x.Why, x.Ended, x.EndSeq, x.EndCode, x.EndStep, x.EndText, x.ResendAt = core.Error, core.Undoing, core.WhyFailure, second(700), 5, "refused", "again", "the van is gone", second(730)
+	x.UndoneFor = core.UndoReason{Step: "plain", Code: "timeout", Text: "no answer"}
+	show("in Error, and its agents are at work", x, def)
+	x = underWay()
+	x.ProcessState, x.Why = core.Compensating, core.WhyCancel
+	for _, name := range []string{"fenced", "parts", "child", "again"} {
+		x.Step(name).Undo, x.Step(name).UndoFailures, x.Step(name).ClaimedAt = true, 1, second(90)
+	}
+	x.Step("fenced").State, x.Step("again").State, x.Step("parts").Children.Cursor = core.Compensated, core.UndoWait, 4
+	show("being undone", x, def)
+	x = underWay()
+	x.ProcessState, x.Ended, x.EndSeq, x.Output = core.Processed, second(700), 5, json.RawMessage(`{"ok":true}`)
+	for i := range x.Steps {
+		x.Steps[i].State, x.Steps[i].FinishedAt, x.Steps[i].CompleteBy, x.Steps[i].WakeAt = core.Processed, second(650+i), 0, 0
+	}
+	show("processed", x, def)
+	x.ProcessState, x.Closing = core.Closed, &core.Closing{By: "ann", Reason: "refunded"}
+	show("closed", x, def)
+	show("cancelled before it came", &core.Task{OrderID: "o", ProcessState: core.Cancelled, Created: second(0), Ended: second(0)}, nil)
+	text, err := json.Marshal(view.DefinitionOf(def))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprintf(&b, "== a definition\n%s\n", text)
+	const file = "testdata/shown.txt"
+	if *update {
+		if err := os.WriteFile(file, []byte(b.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want, err := os.ReadFile(file); err != nil || string(want) != b.String() {
+		t.Errorf("not as in %s, %v; go test -update writes it anew:\n%s", file, err, b.String())
+	}
+}
+
+// A listing says of each step what it waits for, of the first 8.
+func TestWaits(t *testing.T) {
+	x := underWay()
+	for i := range 9 {
+		x.Steps = append(x.Steps, core.Step{Name: fmt.Sprint("s", i), State: core.Processing})
+	}
+	if all := view.SummaryOf(x).Waits; len(all) != 8 || all[0].For != view.WaitAgent {
+		t.Errorf("%+v", all)
+	}
+}
+
+// Another deployed definition is told where the order could be moved to it.
+func TestPinned(t *testing.T) {
+	for state, told := range map[core.State]bool{core.Processing: true, core.Error: true, core.Compensated: true, core.Processed: false, core.Cancelled: false, core.Closed: false} {
+		for _, c := range []struct {
+			own, deployed string
+			told          bool
+		}{{"a", "b", told}, {"a", "a", false}, {"a", "", false}, {"", "b", false}} {
+			v := view.Task{State: state, Definition: c.own}
+			if v.Pinned(c.deployed); (v.Deployed == c.deployed && c.deployed != "") != c.told {
+				t.Errorf("%s, %+v: %q", state, c, v.Deployed)
+			}
+		}
+	}
+}
+
+func TestReleases(t *testing.T) {
+	r := view.Built()
+	if r.Version == "" || r.Tasks < 1 || r.Messages < 1 || view.ReadRelease(r.String()) != r {
+		t.Errorf("%+v, read %+v", r, view.ReadRelease(r.String()))
+	}
+	for _, text := range []string{"", "v1", "v1 tasks=3", "v1 tasks=3 messages=x"} {
+		if r := view.ReadRelease(text); r != (view.Release{}) {
+			t.Errorf("%q: %+v", text, r)
+		}
+	}
+}
+
+func TestOverdue(t *testing.T) {
+	var o view.Overdue
+	o.Add(nil)
+	o.Add([]port.Due{{ID: "b", At: second(5).Std()}, {ID: "c", At: second(6).Std()}})
+	o.Add([]port.Due{{ID: "a", At: second(4).Std()}})
+	o.Add([]port.Due{{ID: "d", At: second(7).Std()}})
+	if o != (view.Overdue{Orders: 4, Since: second(4)}) {
+		t.Errorf("%+v", o)
+	}
+}
+
+// A task waits for the unattended queues of the agents that its steps in flight have asked.
+func TestAwait(t *testing.T) {
+	v := view.Of(underWay(), everyKind())
+	v.Await([]view.Unattended{{Queue: "requests-stock", Agent: "stock"}, {Queue: "requests-mail", Agent: "mail"}, {Queue: "requests-van", Agent: "van"}})
+	if len(v.Unattended) != 1 || v.Unattended[0].Agent != "stock" {
+		t.Errorf("%+v", v.Unattended)
+	}
+}
