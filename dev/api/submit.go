@@ -49,14 +49,8 @@ func (e *edge) submit(w http.ResponseWriter, r *http.Request) {
 }
 
 func mediaType(header string) string {
-	if header == jsonType {
-		return jsonType
-	}
 	t, params, err := mime.ParseMediaType(header)
-	if err != nil {
-		return ""
-	}
-	if c, ok := params["charset"]; ok && !strings.EqualFold(c, "utf-8") {
+	if c, ok := params["charset"]; err != nil || ok && !strings.EqualFold(c, "utf-8") {
 		return ""
 	}
 	return t

@@ -95,6 +95,9 @@ func TestErrorsOnTheWire(t *testing.T) {
 		if err := errors.Join(err, resp.Body.Close()); err != nil {
 			t.Fatal(err)
 		}
+		if got := resp.Header.Get("Content-Type"); got != json10 {
+			t.Errorf("%s: Content-Type %q", c.name, got)
+		}
 		told = append(told, fmt.Sprintf("%s: %d %s\n%s\n", c.name, resp.StatusCode, resp.Header.Get("x-amzn-query-error"), random.ReplaceAll(body, []byte("…"))))
 	}
 	slices.Sort(told)

@@ -230,6 +230,10 @@ func TestLocalDefaults(t *testing.T) {
 			t.Errorf("endpoint %q: %v", endpoint, err)
 		}
 	}
+	t.Setenv("AWS_PROFILE", "nosuchprofile")
+	if _, err := Load(context.Background(), Options{Region: "eu-central-1"}); err == nil || !strings.Contains(err.Error(), "nosuchprofile") {
+		t.Errorf("a profile that is not there: %v", err)
+	}
 }
 
 // Nothing is invented on this machine either where the user has set it.

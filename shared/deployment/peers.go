@@ -33,7 +33,7 @@ func (r *reader) peers() (found []Peer) {
 	if text == "" {
 		return nil
 	}
-	start := ""
+	var start string
 	for entry := range strings.SplitSeq(text, ",") {
 		fields := strings.Split(strings.TrimSpace(entry), "=")
 		twice := slices.ContainsFunc(found, func(p Peer) bool { return p.Name == fields[0] })

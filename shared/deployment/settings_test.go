@@ -201,7 +201,7 @@ func TestProcess(t *testing.T) {
 	}{
 		"two are missing":         {map[string]string{deployment.VarRepliesURL: "https://sqs/1/r"}, []string{deployment.VarQuarantineURL + " is not set", deployment.VarRequestsURL + " is not set"}},
 		"a name, and two ledgers": {with(urls, deployment.VarRepliesURL, "replies", deployment.VarLedger, "t", deployment.VarLedgerFolder, "f"), []string{deployment.VarRepliesURL + ` is "replies"`, "there is one ledger"}},
-		"names and addresses":     {with(urls, deployment.VarQueuePrefix, "S-"), []string{deployment.VarQueuePrefix}},
+		"names and addresses":     {with(urls, deployment.VarQueuePrefix, "S-"), []string{deployment.VarQueuePrefix + " is set, and so are addresses"}},
 		"a folder for a table":    {map[string]string{deployment.VarLedger: "/var/ledger"}, []string{deployment.VarLedgerFolder}},
 	} {
 		_, err := deployment.ReadProcess(lookup(c.env), "payment")

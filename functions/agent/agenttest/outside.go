@@ -152,7 +152,7 @@ func (o *Outside) handle(b *bench, requests []*message.Request) ([]*message.Repl
 		if err := cmp.Or(o.ended(ctx, b), err); err != nil {
 			return nil, err
 		}
-		if depth.Visible+depth.InFlight+depth.Delayed == 0 {
+		if depth == (port.Depth{}) {
 			break
 		}
 		<-tick.C

@@ -93,6 +93,7 @@ list --timeout -1s
 agent new
 agent new Pay!
 agent new pay --module-dir nosuchfolder
+agent test
 agent test pay
 agent test pay --do charge
 agent test pay --do charge --effects true --input {

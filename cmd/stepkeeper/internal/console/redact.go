@@ -44,48 +44,36 @@ func (r Redaction) Apply(doc json.RawMessage) json.RawMessage {
 	if len(r) == 0 || len(doc) == 0 {
 		return doc
 	}
-	out, err := r.apply(doc, nil)
-	if err != nil || !json.Valid(doc) {
+	if !json.Valid(doc) {
 		return json.RawMessage(hidden)
 	}
-	return out
+	return r.apply(doc, nil)
 }
 
-func (r Redaction) apply(doc json.RawMessage, at []string) (json.RawMessage, error) {
+// apply is for what is JSON: it can be read, and written again.
+func (r Redaction) apply(doc json.RawMessage, at []string) json.RawMessage {
 	for _, pattern := range r {
 		if matches(pattern, at) {
-			return json.RawMessage(hidden), nil
+			return json.RawMessage(hidden)
 		}
 	}
-	switch first := bytes.TrimLeft(doc, " \t\r\n"); {
-	case len(first) > 0 && first[0] == '{':
+	switch first := bytes.TrimLeft(doc, " \t\r\n"); first[0] {
+	case '{':
 		var members map[string]json.RawMessage
-		if err := json.Unmarshal(doc, &members); err != nil {
-			return nil, err
-		}
+		_ = json.Unmarshal(doc, &members)
 		for name, value := range members {
-			v, err := r.apply(value, append(at[:len(at):len(at)], name))
-			if err != nil {
-				return nil, err
-			}
-			members[name] = v
+			members[name] = r.apply(value, append(at[:len(at):len(at)], name))
 		}
-		return json.Marshal(members)
-	case len(first) > 0 && first[0] == '[':
+		doc, _ = json.Marshal(members)
+	case '[':
 		var items []json.RawMessage
-		if err := json.Unmarshal(doc, &items); err != nil {
-			return nil, err
-		}
+		_ = json.Unmarshal(doc, &items)
 		for i := range items {
-			v, err := r.apply(items[i], append(at[:len(at):len(at)], fmt.Sprint(i)))
-			if err != nil {
-				return nil, err
-			}
-			items[i] = v
+			items[i] = r.apply(items[i], append(at[:len(at):len(at)], fmt.Sprint(i)))
 		}
-		return json.Marshal(items)
+		doc, _ = json.Marshal(items)
 	}
-	return doc, nil
+	return doc
 }
 
 // matches reports whether a pattern leads to exactly that place.
