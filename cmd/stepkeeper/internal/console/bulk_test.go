@@ -18,6 +18,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/bulk"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/console"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
 )
 
 var why = bulk.Action{Command: "resubmit", By: "ada", Reason: "the bank is back"}
@@ -286,6 +288,34 @@ func TestBulkRefuses(t *testing.T) {
 	if err != nil || len(orders) > 0 {
 		t.Errorf("%+v %v", orders, err)
 	}
+	good := bulk.Header{Action: why, Where: bulk.Where{"step": "charge"}, Pace: bulk.Pace{Rate: 1000, StopAt: 1, Patience: 0.1}}
+	resolve := bulk.Action{Command: "resolve", Step: "charge", Fact: core.Undone, By: strings.Repeat("b", message.MaxBy), Reason: strings.Repeat("r", core.MaxMessage)}
+	for want, change := range map[string]func(*bulk.Header){
+		"":                              func(*bulk.Header) {},
+		" ":                             func(h *bulk.Header) { h.Action = resolve },
+		"canary is -1":                  func(h *bulk.Header) { h.Canary = -1 },
+		"rate is 0;":                    func(h *bulk.Header) { h.Rate = 0 },
+		"rate is 1000.5;":               func(h *bulk.Header) { h.Rate = 1000.5 },
+		"the share to stop at is -0.5;": func(h *bulk.Header) { h.StopAt = -0.5 },
+		"the share to stop at is 1.5;":  func(h *bulk.Header) { h.StopAt = 1.5 },
+		"the patience is 0 s;":          func(h *bulk.Header) { h.Patience = 0 },
+		`"answer" cannot be sent`:       func(h *bulk.Header) { h.Command = "answer" },
+		"the definition to move to":     func(h *bulk.Header) { h.Command = "move" },
+		`"new" is no definition`:        func(h *bulk.Header) { h.Definition = "new" },
+		"says the step":                 func(h *bulk.Header) { h.Action = resolve; h.Step = "" },
+		"is not what can happen":        func(h *bulk.Header) { h.Action = resolve; h.Fact = "perhaps" },
+		"by has 0 bytes":                func(h *bulk.Header) { h.By = "" },
+		"by has 129 bytes":              func(h *bulk.Header) { h.By = strings.Repeat("b", message.MaxBy+1) },
+		"reason has 0 bytes":            func(h *bulk.Header) { h.Reason = "" },
+		"reason has 513 bytes":          func(h *bulk.Header) { h.Reason = strings.Repeat("r", core.MaxMessage+1) },
+		"no orders are selected":        func(h *bulk.Header) { h.Where = nil },
+	} {
+		h := good
+		change(&h)
+		if err := h.Check(); (err == nil) != (strings.TrimSpace(want) == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", want, err)
+		}
+	}
 	file := w.list(why, quick)
 	first, err := bulk.Open(file)
 	if err != nil {
@@ -325,16 +355,17 @@ func TestBulkPages(t *testing.T) {
 	action, form := w.form(page, "command", "resubmit")
 	form.Set("by", "ada <b>")
 	form.Set("reason", "the bank is back")
-	for name, value := range map[string]string{"by": "", "reason": "", "rate": "fast", "canary": "-1", "stop-at": "200", "step": "", "token": "x"} {
+	for name, x := range map[string][2]string{"by": {"", "Nothing was sent: by has 0 bytes"}, "reason": {" ", "Nothing was sent: reason has 0 bytes"}, "rate": {"fast", "Nothing was sent: rate is no number."}, "canary": {"-1", "Nothing was sent: canary is -1"},
+		"stop-at": {"101", "Nothing was sent: the share to stop at is 1.01"}, "step": {"", "Nothing was sent: no orders are selected"}, "token": {"x", "The form is not of this console"}} {
 		bad := maps.Clone(form)
-		bad.Set(name, value)
+		bad.Set(name, x[0])
 		if name == "step" {
 			for _, key := range []string{"workflow", "code"} {
 				bad.Del(key)
 			}
 		}
-		if status, body := w.post(action, bad); status < 400 || !strings.Contains(body, "Refused") {
-			t.Errorf("%s=%s: status %d", name, value, status)
+		if status, body := w.post(action, bad); status < 400 || !strings.Contains(body, "Refused") || !strings.Contains(body, x[1]) {
+			t.Errorf("%s=%s: status %d: %s", name, x[0], status, body)
 		}
 	}
 	w.submit("order", "late")

@@ -591,8 +591,11 @@ func TestPagesAreSmall(t *testing.T) {
 		body, size := packed(path)
 		all := size
 		for _, m := range regexp.MustCompile(`(?:src|href)="(/assets/[^"]+)"`).FindAllStringSubmatch(body, -1) {
-			_, size := packed(m[1])
+			text, size := packed(m[1])
 			all += size
+			if text == "" {
+				t.Errorf("%s is empty", m[1])
+			}
 		}
 		t.Logf("%s: %d bytes, of them the page itself %d", path, all, size)
 		if all > 60_000 || all == size {
