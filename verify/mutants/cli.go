@@ -134,7 +134,7 @@ var ofDeadLetters = []Mutant{
 	{Name: "client-dead-letters-looked-at-stay-hidden", File: "client/deadletters.go", Func: "walk", Old: "q.makeVisible(ctx, seen, receipts)", New: "_, _ = seen, receipts"},
 	{Name: "client-dead-letters-of-a-workflow-that-is-not-deployed", File: "client/aws/deadletters.go", Func: "transport.Redrivable", Old: "err == nil && t.Outputs", New: "err != nil && t.Outputs"},
 	{Name: "console-body-of-a-message-is-not-redacted", File: consoleFolder + "deadletters.go", Func: "server.body", Old: "s.Redact.anywhere().Apply(doc)", New: "s.Redact.Apply(doc)"},
-	{Name: "console-shows-what-it-cannot-redact", File: consoleFolder + "redact.go", Func: "Redaction.Apply", Old: "|| !json.Valid(doc)", New: ""},
+	{Name: "console-shows-what-it-cannot-redact", File: consoleFolder + "redact.go", Func: "Redaction.Apply", Old: "!json.Valid(doc)", New: "doc == nil"},
 	{Name: "cli-all-dead-letters-unasked", File: "cmd/stepkeeper/internal/cli/deadletters.go", Func: "deadLetterOptions.confirmed", Old: "case !a.Streams.Interactive() && o.All:", New: "case !a.Streams.Interactive() && o == nil:"},
 }
 
@@ -149,7 +149,7 @@ var ofConsole = []Mutant{
 	{Name: "console-bulk-of-what-was-not-seen", File: consoleFolder + "bulk.go", Func: "server.begin", Old: "planOf(orders).Seen != r.PostFormValue(\"seen\")", New: "false"},
 	{Name: "console-bulk-cannot-be-stopped", File: consoleFolder + "bulk.go", Func: "server.stopBulk", Old: "b.stop()", New: "_ = b"},
 	{Name: "console-shows-what-is-hidden", File: consoleFolder + "redact.go", Func: "Redaction.apply", Old: "if matches(pattern, at) {", New: "if len(at) == 0 && matches(pattern, at) {"},
-	{Name: "console-redaction-stops-at-lists", File: consoleFolder + "redact.go", Func: "Redaction.apply", Old: "items[i] = v", New: "_ = v"},
+	{Name: "console-redaction-stops-at-lists", File: consoleFolder + "redact.go", Func: "Redaction.apply", Old: "items[i] = r.apply(", New: "_ = r.apply("},
 	{Name: "console-any-page-may-run-scripts", File: consoleFolder + "console.go", Func: "secured", Old: "h.Set(\"Content-Security-Policy\", policy)", New: ""},
 	{Name: "console-forms-without-origin", File: consoleFolder + "console.go", Func: "secured", Old: "same-origin", New: "no-referrer"},
 	{Name: "console-rows-move-under-the-mouse", File: consoleFolder + "pages.go", Func: "server.hold", Old: "if k == nil || !k.begun {", New: "if k == nil || k.begun || !k.begun {"},
