@@ -55,6 +55,8 @@ func TestRefusedSubmissions(t *testing.T) {
 		{"null", `null`, "not-json", "", "not a JSON object"},
 		{"wrong UTF-8", with("order", "\"a\xff\""), "not-json", "", "is not UTF-8"},
 		{"half a pair", with("order", `"\ud83d"`), "not-json", "", `half of a surrogate pair (\ud83d)`},
+		{"half a pair beside another character", with("order", `"\udbff\ue000"`), "not-json", "", `(\udbff)`},
+		{"two first halves", with("order", `"\ud800\udbff"`), "not-json", "", `(\ud800)`},
 		{"other half", with("order", `"\ude00x"`), "not-json", "", "surrogate"},
 		{"half a pair in a key", with("order", `{"\ud83d\u0041":1}`), "not-json", "", "surrogate"},
 		{"deep", with("order", deep), "not-json", "", "deeper than 64 levels"},
@@ -98,7 +100,7 @@ func TestRefusedSubmissions(t *testing.T) {
 			t.Errorf("%s: it is not unreadable, or says too much: %s", c.name, r.Text)
 		}
 	}
-	for name, data := range map[string]string{"64 deep": with("order", deep[:64]+strings.Repeat("]", 64)), "pair": with("order", `"\ud83d\ude00 \\ud83d"`)} {
+	for name, data := range map[string]string{"64 deep": with("order", deep[:64]+strings.Repeat("]", 64)), "pair": with("order", `"\ud83d\ude00 \\ud83d"`), "pairs and no halves": with("order", `"\ud800\udc00\udbff\udfff\ud7ff\ue000"`)} {
 		if _, err := message.DecodeSubmit([]byte(data)); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
@@ -122,7 +122,7 @@ func whole(raw []byte, path string) error {
 	return nil
 }
 
-// halfSurrogate finds a \uD8xx without its other half, which is no character.
+// halfSurrogate finds one half of a surrogate pair without the other, which is no character.
 func halfSurrogate(raw []byte) string {
 	for i := 0; i+1 < len(raw); i++ {
 		if raw[i] != '\\' {
@@ -132,33 +132,24 @@ func halfSurrogate(raw []byte) string {
 		if raw[i] != 'u' {
 			continue
 		}
-		u := hex4(raw, i+1)
-		switch {
-		case u >= 0xDC00 && u <= 0xDFFF:
-			return string(raw[i-1 : i+5])
-		case u >= 0xD800 && u <= 0xDBFF:
-			low := uint64(0)
-			if i+6 < len(raw) && raw[i+5] == '\\' && raw[i+6] == 'u' {
-				low = hex4(raw, i+7)
-			}
-			if low < 0xDC00 || low > 0xDFFF {
-				return string(raw[i-1 : i+5])
-			}
-			i += 10
+		half, low := hex4(raw, i+1), rune(0)
+		if !utf16.IsSurrogate(half) {
+			continue
 		}
+		if i+6 < len(raw) && raw[i+5] == '\\' && raw[i+6] == 'u' {
+			low = hex4(raw, i+7)
+		}
+		if utf16.DecodeRune(half, low) == utf8.RuneError {
+			return string(raw[i-1 : i+5])
+		}
+		i += 10
 	}
 	return ""
 }
 
-func hex4(raw []byte, at int) uint64 {
-	if at+4 > len(raw) {
-		return 0
-	}
-	u, err := strconv.ParseUint(string(raw[at:at+4]), 16, 32)
-	if err != nil {
-		return 0
-	}
-	return u
+func hex4(raw []byte, at int) rune {
+	u, _ := strconv.ParseUint(string(raw[at:min(at+4, len(raw))]), 16, 16) // 0 where it is no number
+	return rune(u)
 }
 
 // place is a path for people; both parts are shortened, because the text may travel in a message.
@@ -186,7 +177,7 @@ func plainNumber(lit string) string {
 	if i := strings.IndexAny(lit, "eE"); i >= 0 {
 		mantissa = lit[:i]
 		var err error
-		if exp, err = strconv.ParseInt(lit[i+1:], 10, 64); err != nil || exp > math.MaxInt32 || exp < math.MinInt32 {
+		if exp, err = strconv.ParseInt(lit[i+1:], 10, 32); err != nil {
 			return sign + lit // an exponent past all reason stands for itself
 		}
 	}
