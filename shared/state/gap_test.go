@@ -53,12 +53,14 @@ func TestOvertakenCommitLeavesNothing(t *testing.T) {
 
 // P28: a document that is too large is not even sent to the store.
 func TestDocumentTooLargeStaysHere(t *testing.T) {
-	under := &overtaken{Store: memory.NewStore(1)}
-	s := state.New(state.Config{Store: under, Definitions: memory.NewDefinitions()})
-	create(t, s, "o-1")
-	huge := task("o-1", 2)
-	huge.Output = json.RawMessage(`"` + strings.Repeat("x", port.MaxDocument) + `"`)
-	if err := s.Commit(ctx, []state.Change{{Task: huge}})[0]; !errors.Is(err, port.ErrTooLarge) || under.asked != 1 {
-		t.Errorf("%v, %d writes", err, under.asked)
+	for limit, size := range map[int]int{0: port.MaxDocument, 2000: 2000} {
+		under := &overtaken{Store: memory.NewStore(1)}
+		s := state.New(state.Config{Store: under, Definitions: memory.NewDefinitions(), Limit: limit})
+		create(t, s, "o-1")
+		huge := task("o-1", 2)
+		huge.Output = json.RawMessage(`"` + strings.Repeat("x", size) + `"`)
+		if err := s.Commit(ctx, []state.Change{{Task: huge}})[0]; !errors.Is(err, port.ErrTooLarge) || under.asked != 1 || s.Room().Limit != size {
+			t.Errorf("%v, %d writes, up to %d bytes", err, under.asked, s.Room().Limit)
+		}
 	}
 }
