@@ -13,11 +13,8 @@ var errLarge = fail(fmt.Sprintf("the result is larger than %d bytes", MaxResult)
 
 // appendValue writes a value as compact JSON with sorted keys, so that equal values give equal
 // bytes (P12). It stops with an error as soon as the whole is larger than MaxResult: values may share
-// parts, so that a small one can be very large when written out.
-func appendValue(b []byte, v any, depth int) ([]byte, error) {
-	if depth > MaxDepth {
-		return nil, errDepth
-	}
+// parts, so that a small one can be very large when written out. MaxDepth and MaxNodes bound its depth.
+func appendValue(b []byte, v any) ([]byte, error) {
 	var err error
 	switch v := v.(type) {
 	case nil:
@@ -37,9 +34,9 @@ func appendValue(b []byte, v any, depth int) ([]byte, error) {
 	case string:
 		b = appendString(b, v)
 	case []any:
-		b, err = appendList(b, v, depth)
+		b, err = appendList(b, v)
 	case map[string]any:
-		b, err = appendObject(b, v, depth)
+		b, err = appendObject(b, v)
 	default:
 		err = fail("the result is no JSON value", "")
 	}
@@ -49,21 +46,21 @@ func appendValue(b []byte, v any, depth int) ([]byte, error) {
 	return b, err
 }
 
-func appendList(b []byte, list []any, depth int) ([]byte, error) {
+func appendList(b []byte, list []any) ([]byte, error) {
 	var err error
 	b = append(b, '[')
 	for i, e := range list {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		if b, err = appendValue(b, e, depth+1); err != nil {
+		if b, err = appendValue(b, e); err != nil {
 			return nil, err
 		}
 	}
 	return append(b, ']'), nil
 }
 
-func appendObject(b []byte, object map[string]any, depth int) ([]byte, error) {
+func appendObject(b []byte, object map[string]any) ([]byte, error) {
 	var err error
 	b = append(b, '{')
 	for i, k := range sortedKeys(object) {
@@ -71,7 +68,7 @@ func appendObject(b []byte, object map[string]any, depth int) ([]byte, error) {
 			b = append(b, ',')
 		}
 		b = append(appendString(b, k), ':')
-		if b, err = appendValue(b, object[k], depth+1); err != nil {
+		if b, err = appendValue(b, object[k]); err != nil {
 			return nil, err
 		}
 	}

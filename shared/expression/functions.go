@@ -80,7 +80,7 @@ func toString(e *evaluation, args []any) (any, error) {
 	if s, ok := args[0].(string); ok {
 		return s, nil
 	}
-	text, err := appendValue(nil, args[0], 0)
+	text, err := appendValue(nil, args[0])
 	if err != nil {
 		return nil, err
 	}

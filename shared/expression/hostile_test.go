@@ -51,10 +51,13 @@ func hostile() []attack {
 		{"a time zone", `timezone("Europe/Berlin")`, "an expression has no clock"},
 		{"the environment", "$env", "unknown name $env"},
 		{"a method", "order.String()", "there is no function String"},
+		{"the rest is missing", "[1", "; fix: complete it; in YAML, put it in quotes"},
+		{"an object of a predicate", "map([1], {a: #})", "; fix: an object that a predicate gives stands in parentheses"},
+		{"two expressions", "1 1", "; fix: write one expression"},
 		{"many parts", strings.Repeat("1+", 600) + "1", "more than 500 parts"},
 		{"a long text", "1 +" + strings.Repeat(" ", 5000) + "1", "the limit is 4096"},
 		{"deep parentheses", strings.Repeat("(", 2000) + "1" + strings.Repeat(")", 2000), ""},
-		{"deep lists", strings.Repeat("[", 400) + strings.Repeat("]", 400), "nested deeper than 200 levels"},
+		{"deep lists", strings.Repeat("[", 400) + strings.Repeat("]", 400), "nested deeper than 64 levels"},
 		{"many nots", strings.Repeat("!", 2000) + "true", ""},
 		{"the whole order", "order", "larger than 65536 bytes"},
 		{"the whole order, computed", "[order]", "larger than 65536 bytes"},
@@ -84,12 +87,14 @@ func TestDeepOrders(t *testing.T) {
 // What is stored and sent stays within the limit of what comes in, however it was made.
 func TestDeepResults(t *testing.T) {
 	lists := func(depth int) string { return strings.Repeat("[", depth) + strings.Repeat("]", depth) }
-	order := `{"deep":` + lists(rawjson.MaxLevels-1) + `}`
+	order := `{"deep":` + lists(rawjson.MaxLevels-1) + `,"objects":` + strings.Repeat(`{"a":`, rawjson.MaxLevels-2) + "{}" + strings.Repeat("}", rawjson.MaxLevels-2) + `}`
 	for source, fits := range map[string]bool{
 		`"${order}"`:                 true,
 		`"${[order.deep]}"`:          true,
 		`"${[order]}"`:               false,
 		`["${order}"]`:               false,
+		`"${{a: order.objects}}"`:    true,
+		`"${[{a: order.objects}]}"`:  false,
 		`["${order.deep}"]`:          true,
 		lists(rawjson.MaxLevels):     true,
 		lists(rawjson.MaxLevels + 1): false,

@@ -21,10 +21,6 @@ func (e *evaluation) iterate(n *ast.BuiltinNode) (any, error) {
 		return e.mapped(list, predicate)
 	case "sum":
 		return e.sum(list, predicate)
-	case "count":
-		if predicate == nil {
-			predicate = &ast.PointerNode{}
-		}
 	}
 	return e.search(n.Name, list, predicate)
 }

@@ -115,10 +115,8 @@ const fixSyntax = "write one expression, as in order.total * 2; a text stands in
 
 // syntaxFailure keeps the library's reason and drops the picture of the source below it.
 func syntaxFailure(err error) error {
-	var f *file.Error
-	if !errors.As(err, &f) {
-		return fail("it cannot be read", fixSyntax)
-	}
+	f := &file.Error{Message: "it cannot be read"}
+	_ = errors.As(err, &f) // all that the library answers today
 	if strings.Contains(f.Message, "exceeds maximum allowed nodes") {
 		return fail(fmt.Sprintf("it has more than %d parts", MaxNodes), "let the agent compute it")
 	}

@@ -109,7 +109,7 @@ func (t *template) evaluate(env *core.Environment) (json.RawMessage, error) {
 			}
 			var v any
 			if v, err = e.run(p); err == nil {
-				b, err = appendValue(b, v, 0)
+				b, err = appendValue(b, v)
 			}
 		}
 		if err != nil {
