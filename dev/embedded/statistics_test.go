@@ -2,6 +2,7 @@ package embedded_test
 
 import (
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -57,6 +58,9 @@ func TestStatistics(t *testing.T) {
 	x := read()
 	if x.Interval != 2*core.Second || x.From == 0 || len(x.Unknown) > 0 || x.Overdue == nil || x.Overdue.Orders != 0 {
 		t.Errorf("%+v", x)
+	}
+	if !slices.IsSortedFunc(x.Series, func(a, b view.Series) int { return strings.Compare(a.Kind+" "+a.Of, b.Kind+" "+b.Of) }) {
+		t.Errorf("not in order: %+v", x.Series)
 	}
 	for i := range x.Series {
 		if len(x.Series[i].Values) != len(x.Series[0].Values) {

@@ -163,8 +163,8 @@ func TestRestartReportsWhatItCannotTakeUp(t *testing.T) {
 	t.Run("one document", func(t *testing.T) {
 		w := fill()
 		n, err := w.SchedulerOn(&world.Faulty{Store: w.Store, Damaged: "o-3"}, 0, "sick").Restart(ctx)
-		if err != nil || n != 11 { // it is logged and counted: it must not keep the others from going on
-			t.Errorf("%d tasks, %v", n, err)
+		if err != nil || n != 11 || w.Counts["damaged: restart"] != 1 { // it is logged and counted: it must not keep the others from going on
+			t.Errorf("%d tasks, %v, %v", n, err, w.Counts)
 		}
 		if a := len(w.Take("requests-agent-a")); a != 11 {
 			t.Errorf("%d requests", a)

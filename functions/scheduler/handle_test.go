@@ -173,8 +173,8 @@ func TestUnreadableRepliesAndCommands(t *testing.T) {
 	if w.Task("o-1").Step("a").State != core.Processed {
 		t.Error("the good reply was lost")
 	}
-	if failed := w.Scheduler.Handle(ctx, "elsewhere", deliver(world.Order("o-2"))); len(failed) != 1 {
-		t.Error("a message of a queue that is not ours was taken")
+	if failed := w.Scheduler.Handle(ctx, "elsewhere", deliver(world.Order("o-2"))); len(failed) != 1 || w.Counts["returned: elsewhere"] != 1 {
+		t.Error("a message of a queue that is not ours was taken, or not counted")
 	}
 }
 

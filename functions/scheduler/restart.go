@@ -46,9 +46,6 @@ func (s *Scheduler) Restart(ctx context.Context) (tasks int, err error) {
 }
 
 func (s *Scheduler) restart(ctx context.Context, due []port.Due) (tasks int, err error) {
-	if len(due) == 0 {
-		return 0, nil
-	}
 	var batch engine.Batch
 	items := make([]item, len(due))
 	for i := range due {
