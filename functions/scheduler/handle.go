@@ -18,7 +18,7 @@ type item struct {
 	s       *Scheduler
 	receipt string
 	id      string // of its task; "" where it cannot be read
-	direct  bool   // it came without a queue
+	direct  bool   // a submission that came without a queue
 	ev      core.Event
 	submit  *message.SubmitOrder // with core.Submitted
 	control *message.Control     // a command or a wake that came through the queue

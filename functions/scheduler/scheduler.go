@@ -47,7 +47,6 @@ type Scheduler struct {
 
 // New makes a Scheduler.
 func New(cfg Config) *Scheduler {
-	cfg.Logger = cmp.Or(cfg.Logger, slog.Default())
 	cfg.Tries = cmp.Or(cfg.Tries, 8)
 	if cfg.Waits == nil {
 		cfg.Waits = &Waits{}

@@ -85,7 +85,7 @@ func (s *Scheduler) Command(ctx context.Context, c message.Control) (core.Verdic
 	if c.Kind == message.Wake || c.Kind == message.Settle {
 		return core.Verdict{}, &message.Refusal{Code: message.CodeInvalid, Field: "kind", Text: fmt.Sprintf("%q is no command", c.Kind)}
 	}
-	it := &item{s: s, direct: true, ev: controlled(&c), moveTo: c.Definition, token: c.Token}
+	it := &item{s: s, ev: controlled(&c), moveTo: c.Definition, token: c.Token}
 	var batch engine.Batch
 	batch.Add(c.OrderID, it)
 	s.carry(ctx, batch.Jobs)

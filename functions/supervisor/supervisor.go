@@ -43,7 +43,6 @@ type Supervisor struct {
 
 // New makes a Supervisor.
 func New(cfg Config) *Supervisor {
-	cfg.Logger = cmp.Or(cfg.Logger, slog.Default())
 	cfg.PagesPerSweep = cmp.Or(cfg.PagesPerSweep, 50)
 	cfg.PageSize = cmp.Or(cfg.PageSize, 100)
 	cfg.Interval = cmp.Or(cfg.Interval, time.Minute)

@@ -49,7 +49,7 @@ type Parts struct {
 	// WakeSlack is added to the delay of a Wake, so that it does not come before its time by
 	// another clock: 1 s between machines, some milliseconds inside a process.
 	WakeSlack time.Duration
-	Logger    *slog.Logger           // nil: slog.Default
+	Logger    *slog.Logger
 	Count     func(what, why string) // counts what people should know of; may be nil
 	Tracer    port.Tracer            // nil: no spans are recorded
 	// Tokens answers the keys of answers' tokens (P39); nil: there are none. With an error the messages are returned to their queue. With fresh
