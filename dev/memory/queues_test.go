@@ -133,3 +133,24 @@ func TestClockRunsWhatIsDueInItsOrder(t *testing.T) {
 		t.Errorf("ran %v", ran)
 	}
 }
+
+// Next tells when the first message of any queue comes that is delayed or in flight.
+func TestNextOfSeveralQueues(t *testing.T) {
+	clock := memory.NewClock(start)
+	queues, err := memory.NewQueues(clock, []memory.QueueConfig{{Name: "a"}, {Name: "b"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, delay := range map[string]time.Duration{"a": time.Minute, "b": 2 * time.Minute} {
+		queue(t, queues, name).Send(t.Context(), []port.Message{{Body: []byte("1"), Delay: delay}, {Body: []byte("2")}})
+	}
+	for _, after := range []time.Duration{time.Minute, 2 * time.Minute} {
+		if at, some := queues.Next(); !some || !at.Equal(start.Add(after)) {
+			t.Errorf("%s, %t, want after %s", at, some, after)
+		}
+		clock.Advance(start.Add(after).Sub(clock.Now()))
+	}
+	if at, some := queues.Next(); some {
+		t.Errorf("nothing is hidden, and %s is told", at)
+	}
+}

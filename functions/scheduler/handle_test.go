@@ -320,6 +320,27 @@ func TestRequestTooLargeForItsQueue(t *testing.T) {
 	}
 }
 
+// P28, P12a: an undo whose request no queue takes stops its order, and the alert is raised again when the message that led to it comes again.
+func TestUndoTooLargeForItsQueue(t *testing.T) {
+	def := world.Definition()
+	def.Steps[1].Undo.Retry.MaxFailures = 1
+	w := world.New(t, def).Boot()
+	o := world.Order("o-1")
+	o.Order = json.RawMessage(`"` + strings.Repeat("x", 5000) + `"`)
+	w.Scheduler.Handle(ctx, port.Intake, deliver(o))
+	w.Limit = 4000
+	led := deliver(world.Failed(requests(t, w)["o-1 b/1 do"], "no"))
+	for alerts := range 2 {
+		if failed := w.Scheduler.Handle(ctx, port.Replies, led); len(failed) > 0 || len(w.Alerts) != alerts+1 {
+			t.Errorf("returned %v, %d alerts, want %d", failed, len(w.Alerts), alerts+1)
+		}
+		led = again(led)
+	}
+	if task := w.Task("o-1"); task.ProcessState != core.Error || task.Step("b").Error.Code != "input-too-large" {
+		t.Errorf("%s, %+v", task.ProcessState, task.Step("b").Error)
+	}
+}
+
 func TestStatusTooLargeIsToldWithoutItsOutput(t *testing.T) {
 	w, asked := begun(t)
 	w.Limit = 4000

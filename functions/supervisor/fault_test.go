@@ -193,8 +193,18 @@ func TestFaultsOfOneShardAndOneTask(t *testing.T) {
 	})
 	t.Run("one of several loads", func(t *testing.T) {
 		w, _ := late(t, 12, nil)
+		w.Sweeping = func(c *supervisor.Config) { c.PageSize = 1 }
 		r, err := w.SupervisorOn(&world.Faulty{Store: w.Store, Unread: "o-5"}, "other").Sweep(ctx)
 		if !errors.Is(err, port.ErrUnavailable) || r.Failed != 1 || r.HandedBack != 22 {
+			t.Errorf("%s, %v", r, err)
+		}
+	})
+	t.Run("the reminders of incidents", func(t *testing.T) {
+		w, _ := late(t, 1, nil)
+		w.Sweeping = func(c *supervisor.Config) {
+			c.Incidents = func(context.Context) (map[string]port.Stopped, error) { return nil, world.ErrFailing }
+		}
+		if r, err := w.SupervisorOn(w.Store, "other").Sweep(ctx); !errors.Is(err, world.ErrFailing) || r.HandedBack != 2 {
 			t.Errorf("%s, %v", r, err)
 		}
 	})

@@ -259,15 +259,18 @@ func TestChangedSchedule(t *testing.T) {
 	}
 }
 
-// TestUnusableSchedule: one that gets past the checks of workflows is told with each sweep.
-func TestUnusableSchedule(t *testing.T) {
-	for want, change := range map[string]func(*core.Schedule){
-		"cron":           func(s *core.Schedule) { s.Cron = "soon" },
-		"no JSON object": func(s *core.Schedule) { s.Input, s.Overlap = []byte("[]"), core.OverlapAllow },
+// TestScheduleThatCannotBeKept: each sweep tells why, and starts nothing.
+func TestScheduleThatCannotBeKept(t *testing.T) {
+	for want, change := range map[string]func(*timed){
+		"cron":                      func(x *timed) { x.def.Schedule.Cron = "soon" },
+		"no JSON object":            func(x *timed) { x.def.Schedule.Input = []byte("[]") },
+		port.ErrUnavailable.Error(): func(x *timed) { x.records.fail[x.records.moves+1] = false },
 	} {
-		x := newTimed(t, hourly)
+		s := hourly
+		s.Overlap = core.OverlapAllow
+		x := newTimed(t, s)
 		x.pass(time.Hour)
-		change(x.def.Schedule)
+		change(x)
 		x.Clock.Advance(61 * time.Minute)
 		if _, err := x.Supervisor.Sweep(ctx); err == nil || !strings.Contains(err.Error(), want) || len(x.asked) > 1 {
 			t.Errorf("%s: %v, started %v", want, err, x.asked)

@@ -56,10 +56,8 @@ func (j *Job) followedBefore(ctx context.Context) error {
 		if st.Error == nil || st.Error.Code != codeInputTooLarge || st.Error.Attempt != st.Attempt {
 			continue
 		}
+		// It is decided already, and emits by its cause, which is that of both operations.
 		r := core.Reply{Step: st.Name, Run: j.Task.Run, Attempt: st.Attempt, Operation: core.Do, Outcome: core.OutcomeFailed, Code: codeInputTooLarge}
-		if st.Undo {
-			r.Operation = core.UndoOp
-		}
 		if _, err := j.decide(ctx, r); err != nil {
 			return err
 		}
