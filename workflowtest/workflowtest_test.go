@@ -204,6 +204,24 @@ func refused(t testing.TB, policy string) *workflowtest.Run {
 	return run
 }
 
+// A plain service is called once: at another attempt its agent's ledger forbids the call, or answers at once what the first one came to.
+func TestPlainServicesAreCalledOnce(t *testing.T) {
+	plain := strings.Replace(pair, "undo: undo-b\n    grade: idempotent", "undo: none\n    grade: plain", 1)
+	for want, script := range map[string]func(*workflowtest.Operation){
+		"+3.000s  b: right.do-b, attempt 2: not called: the ledger of the plain service forbids it": func(o *workflowtest.Operation) { o.Silent() },
+		"+3.000s  b: right answers done": func(o *workflowtest.Operation) { o.Return(1).ArrivesAfter(9 * time.Second) },
+	} {
+		story := judged(t, func(t testing.TB) {
+			w := workflowtest.NewFromYAML(t, plain).AllowUnscripted()
+			script(w.Agent("right").On("do-b"))
+			w.Submit(1).UntilEnd(time.Hour).ExpectCalls("right.do-b", 2)
+		})
+		if !strings.Contains(story, "called right.do-b 1 times") || !strings.Contains(story, want) {
+			t.Errorf("%s\nlacks %s", story, want)
+		}
+	}
+}
+
 // An order in Error has told the operator, who states what happened and goes on; the story tells which
 // commands were refused, and why.
 func TestOperatorGoesOn(t *testing.T) {

@@ -88,6 +88,9 @@ func (s *shop) forget(key string) {
 }
 
 func (s *shop) giveBack(_ context.Context, c worker.Call) (any, error) {
+	if string(c.Input) != `{"seat":1}` {
+		return nil, worker.Permanent(fmt.Errorf("an undo of %s", c.Input))
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	stands := s.done[c.Key] - s.undone[c.Key]
@@ -109,7 +112,7 @@ func (s *shop) operations() worker.Operations {
 }
 
 func (s *shop) probe() agenttest.Probe {
-	return agenttest.Probe{Do: "buy", Undo: "give-back", Effects: s.effects, Refuse: s.refuse, Timeout: time.Second}
+	return agenttest.Probe{Do: "buy", Undo: "give-back", Input: json.RawMessage(`{"seat":1}`), Effects: s.effects, Refuse: s.refuse, Timeout: time.Second}
 }
 
 func TestEachGradeIsFound(t *testing.T) {

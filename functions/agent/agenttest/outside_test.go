@@ -268,6 +268,9 @@ func TestNoAgentIsAttached(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer o.Close()
+	if !strings.HasPrefix(o.URL(), "http://127.0.0.1:") {
+		t.Errorf("others can reach %s", o.URL())
+	}
 	probe := kiosk{folder: t.TempDir()}.probe()
 	probe.Timeout, o.Patience = time.Millisecond, 50*time.Millisecond
 	if _, err := o.Find(t.Context(), probe); !errors.Is(err, agenttest.ErrSilent) || !strings.Contains(err.Error(), "attached to "+o.URL()) {
