@@ -34,6 +34,45 @@ func TestRefusedCallsSayWhatToDo(t *testing.T) {
 	golden(t, "wrong-calls.txt", all.String())
 }
 
+// TestCallsAreAnswered: what is said of calls that are carried out, for people and for programs.
+func TestCallsAreAnswered(t *testing.T) {
+	var all strings.Builder
+	for _, line := range strings.Split(strings.TrimSpace(goodCalls), "\n") {
+		for _, output := range []string{"text", "json"} {
+			b := newBackend(noon)
+			fill(b)
+			asking(b)
+			r := call{server: serve(t, b).URL, in: "{}"}.run(t, append(strings.Fields(line), "--output", output)...)
+			fmt.Fprintf(&all, "$ stepkeeper %s --output %s\n%s%sexit %d\n\n", line, output, r.out, r.err, r.code)
+		}
+	}
+	golden(t, "good-calls.txt", all.String())
+}
+
+const goodCalls = `
+answer asking approve yes --by ann --command-id c1
+cancel running --command-id c1
+close stopped --by ann --reason refunded --command-id c1
+dead-letters list
+list --state Error
+move stopped --definition latest --dry-run
+resolve stopped zone happened --command-id c1
+resubmit stopped --command-id c1
+resubmit stopped --input zone=- --command-id c1
+resubmit stopped --dry-run
+resubmit processed --command-id c1
+show asking
+show processed
+undo stopped running --yes --command-id c1
+watch processed
+watch stopped
+workflow graph ../../../../workflows/provision.yaml
+workflow list
+workflow validate ../../../../workflows/order.yaml
+workflow validate ../../../../workflows/order.yaml --order testdata/input.json
+workflow validate ../../../../workflows/provision.yaml ../../../../workflows/order.yaml
+`
+
 const wrongCalls = `
 nothing
 resubmit
