@@ -327,8 +327,16 @@ func TestBulkRefuses(t *testing.T) {
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	if r := w.work(over, file, nil); r.Stopped != "it was interrupted" || len(r.NotSent) != 1 {
+		t.Errorf("%+v", r)
+	}
 	if err := bulk.Create(file, first.Header, nil); !errors.Is(err, os.ErrExist) {
 		t.Errorf("a list was written over another one: %v", err)
+	}
+	if err := bulk.Create(filepath.Join(t.TempDir(), "list"), bulk.Header{}, nil); err == nil {
+		t.Error("a list without a header was written")
 	}
 	for i, text := range []string{"", "{}\n", "5\n", `{"bulk":"b","command":"resubmit","where":{"step":"x"},"orders":2,"by":"a","reason":"b","rate":1,"patience":1}` + "\n" + `{"orderId":"a"}` + "\n",
 		`{"bulk":"b","command":"delete","where":{"step":"x"},"orders":0,"by":"a","reason":"b","rate":1,"patience":1}` + "\n"} {

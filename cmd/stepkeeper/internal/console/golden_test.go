@@ -228,16 +228,16 @@ func TestPagesThatMayNotBeRead(t *testing.T) {
 		refuses = x.part
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, x.path, nil))
-		if w.Code != http.StatusBadGateway || !strings.Contains(w.Body.String(), "These credentials may not read this") || !strings.Contains(w.Body.String(), "not for you") {
-			t.Errorf("%s without %s: status %d", x.path, x.part, w.Code)
+		if w.Code != http.StatusBadGateway || !strings.Contains(w.Body.String(), "These credentials may not read this: ") || !strings.Contains(w.Body.String(), "not for you") || strings.Contains(w.Body.String(), "invalid request") {
+			t.Errorf("%s without %s: status %d: %s", x.path, x.part, w.Code, w.Body)
 		}
 	}
-	for path, part := range map[string]string{"/orders/busy": "/order$", "/": "/v1/statistics$"} { // the rest of the page is there
-		refuses = part
+	for path, x := range map[string][2]string{"/orders/busy": {"/order$", "not for you"}, "/": {"/v1/statistics$", "statistics: not for you"}} { // the rest of the page is there
+		refuses = x[0]
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
-		if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "not for you") {
-			t.Errorf("%s without %s: status %d: %s", path, part, w.Code, w.Body)
+		if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), x[1]) {
+			t.Errorf("%s without %s: status %d: %s", path, x[0], w.Code, w.Body)
 		}
 	}
 }

@@ -85,7 +85,7 @@ func (s *server) live(p pageFunc) http.HandlerFunc {
 				err = st.send("", text)
 				last, spoken = text, now
 			case now.Sub(spoken) >= heartbeat:
-				err = st.send("beat", "")
+				err = st.beat()
 				spoken = now
 			}
 			if err != nil {
@@ -96,7 +96,7 @@ func (s *server) live(p pageFunc) http.HandlerFunc {
 				return
 			case <-over:
 				st.retry = reopenAfter
-				if err := st.send("beat", ""); err != nil {
+				if err := st.beat(); err != nil {
 					s.Log.Debug("the reader of a page is gone", "error", err)
 				}
 				return
@@ -113,6 +113,8 @@ type stream struct {
 	count   int
 	retry   time.Duration
 }
+
+func (s *stream) beat() error { return s.send("beat", "") }
 
 // send writes one event. Its ID names the process too: after a restart the numbers begin again.
 func (s *stream) send(event, data string) error {
