@@ -34,7 +34,7 @@ func (q receivesAtOnce) Receive(ctx context.Context, most int, _, visibility tim
 }
 
 // givenUp are messages of a stack that wait for the operator: two dead replies, and two in quarantine.
-func givenUp(t *testing.T) (*memory.Queues, func(args ...string) result) {
+func givenUp(t *testing.T) (*memory.Queues, call) {
 	t.Helper()
 	w := stacktest.New(t, stacktest.Memory())
 	var configs []memory.QueueConfig
@@ -64,9 +64,12 @@ func givenUp(t *testing.T) (*memory.Queues, func(args ...string) result) {
 		body := fmt.Sprintf(`{"schema":1,"orderId":"q-%s","workflow":%q,"order":{"card":"4111"}}`, workflow, workflow)
 		put(port.Quarantine, port.Message{Value: message.Quarantine(port.Intake, port.Delivery{Message: port.Message{Body: []byte(body)}}, "no workflow <b>\x1b[31m", 1)})
 	}
-	return queues, func(args ...string) result {
-		return onStack(w, "").run(t, append(append([]string{"dead-letters"}, args...), "--stack", "Shop", "--region", "eu-central-1")...)
-	}
+	return queues, onStack(w, "")
+}
+
+func (c call) deadLetters(t *testing.T, args ...string) result {
+	t.Helper()
+	return c.run(t, append(append([]string{"dead-letters"}, args...), "--stack", "Shop", "--region", "eu-central-1")...)
 }
 
 func waiting(t *testing.T, queues *memory.Queues, name string) int {
@@ -84,7 +87,8 @@ func waiting(t *testing.T, queues *memory.Queues, name string) int {
 
 // The queues are listed, and messages looked at, their bodies where that is asked for.
 func TestDeadLettersAreShown(t *testing.T) {
-	_, run := givenUp(t)
+	_, c := givenUp(t)
+	run := func(args ...string) result { return c.deadLetters(t, args...) }
 	r := run("list")
 	r.want(t, failure.OK, "QUEUE")
 	if !regexp.MustCompile(`(?m)^missed-sweeps +0 +- +-\nquarantine +2 +2026-03-01 12:00:00 UTC +2026-03-15 12:00:00 UTC\nreplies +2 `).MatchString(r.out) {
@@ -117,7 +121,8 @@ func TestDeadLettersAreShown(t *testing.T) {
 
 // The chosen messages are redriven or discarded, and each stands in the file before.
 func TestDeadLettersAreHandled(t *testing.T) {
-	queues, run := givenUp(t)
+	queues, c := givenUp(t)
+	run := func(args ...string) result { return c.deadLetters(t, args...) }
 	file := filepath.Join(t.TempDir(), "handled.jsonl")
 	id := fmt.Sprint(decodeLines(t, run("look", "replies", "--output", "json").out)[0]["id"])
 	why := []string{"--reason", "the table was throttled", "--rate", "1000", "--file", file}
@@ -130,6 +135,10 @@ func TestDeadLettersAreHandled(t *testing.T) {
 	do("redrive", "nowhere", id).want(t, failure.NotFound, "nowhere")
 	do("redrive", "replies", id, "--file", filepath.Join(file, "no", "folder")).want(t, failure.Usage, "cannot be recorded, and nothing was done", "--file")
 	do("redrive", "replies", "--all", "--dry-run").want(t, failure.OK, id+": would be redriven to replies (order o-1)\n", "(order o-2)")
+	asked := c
+	asked.terminal, asked.in = true, "n\n"
+	asked.deadLetters(t, append([]string{"redrive", "replies", "--all"}, why...)...).want(t, failure.General, "Redrive all messages, 2 now, of replies?", "nothing was done")
+	asked.deadLetters(t, append([]string{"discard", "replies", id}, why...)...).want(t, failure.General, "Discard 1 message of replies?", "nothing was done")
 	if waiting(t, queues, port.Dead(port.Replies)) != 2 {
 		t.Fatal("a message is gone")
 	}

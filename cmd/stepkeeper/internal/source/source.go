@@ -33,34 +33,17 @@ func Records(r io.Reader, yield func(Record) bool) error {
 		_, _ = in.Discard(3)
 	}
 	line := 1
-	first, err := firstLine(in, &line)
-	if errors.Is(err, io.EOF) {
-		return nil
+	first, err := readLine(in)
+	for ; err == nil && len(bytes.TrimSpace(first)) == 0; line++ {
+		first, err = readLine(in)
 	}
-	if err != nil {
-		return err
-	}
-	if isDocument(first, in) {
+	if err == nil && isDocument(first, in) {
 		return document(io.MultiReader(bytes.NewReader(first), in), line, yield)
 	}
-	return lines(first, in, line, yield)
+	return lines(first, err, in, line, yield)
 }
 
-// firstLine answers the first line that is not blank, its end included.
-func firstLine(in *bufio.Reader, line *int) ([]byte, error) {
-	for {
-		b, err := readLine(in)
-		if len(bytes.TrimSpace(b)) > 0 || errors.Is(err, errLongLine) {
-			return b, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		*line++
-	}
-}
-
-// isDocument tells a document that goes over several lines from JSON Lines: its first line is the
+// isDocument tells a document that goes over several lines from JSON Lines: its first line, which is not blank, is the
 // beginning of a value, and the next one does not begin another object.
 func isDocument(first []byte, in *bufio.Reader) bool {
 	trimmed := bytes.TrimSpace(first)
@@ -104,12 +87,8 @@ func readLine(in *bufio.Reader) ([]byte, error) {
 	}
 }
 
-// lines reads JSON Lines; blank lines are skipped. first has been read before.
-func lines(first []byte, in *bufio.Reader, line int, yield func(Record) bool) error {
-	b, err := first, error(nil)
-	if len(first) > MaxLine-1 {
-		err = errLongLine
-	}
+// lines reads JSON Lines; blank lines are skipped. b and err are what was read first.
+func lines(b []byte, err error, in *bufio.Reader, line int, yield func(Record) bool) error {
 	for ; ; line++ {
 		if trimmed := bytes.TrimSpace(b); len(trimmed) > 0 || errors.Is(err, errLongLine) {
 			if !yield(lineRecord(trimmed, line, err)) {

@@ -47,6 +47,8 @@ func TestRecords(t *testing.T) {
 		{"array with a tail", "[{\"a\":1}]\n{\"a\":2}\n", `1:{"a":1}`, "line 1: something follows"},
 		{"long line", "{\"a\":1}\n\"" + strings.Repeat("x", source.MaxLine) + "\"\n{\"a\":3}\n", `1:{"a":1} 2! 3:{"a":3}`, ""},
 		{"long first line", "\"" + strings.Repeat("x", source.MaxLine+9) + "\"\n{\"a\":2}\n", `1! 2:{"a":2}`, ""},
+		{"long blank first line", strings.Repeat(" ", source.MaxLine+9) + "\n{\"a\":2}\n", `1! 2:{"a":2}`, ""},
+		{"longest lines", strings.Repeat(`{"a":1}`+strings.Repeat(" ", source.MaxLine-8)+"\n", 2), `1:{"a":1} 2:{"a":1}`, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := read(c.text)
