@@ -24,7 +24,7 @@ type Room struct {
 }
 
 // Fits reports that nothing of the deployment's own is throttled.
-func (r Room) Fits() bool { return r.Needs <= r.Limit && (r.Shared <= r.Unreserved || r.Needs == 0) }
+func (r Room) Fits() bool { return r.Needs <= r.Limit && r.Shared <= r.Unreserved }
 
 // String says what the functions may need, and what there is.
 func (r Room) String() string {

@@ -110,7 +110,7 @@ var ofBulk = []Mutant{
 	{Name: "client-checks-writes-of-the-table-alone", File: "client/aws/quotas.go", Func: "transport.peakWrites", Old: "peak = max(peak,", New: "peak = min(peak,"},
 	{Name: "client-checks-quota-of-the-account-unread", File: "client/aws/quotas.go", Func: "transport.checkThroughput", Old: "t.Tables != nil", New: "t.Tables == nil"},
 	{Name: "client-checks-quota-when-it-is-reached", File: "client/aws/quotas.go", Func: "near", Old: "quotaShare*limit", New: "limit"},
-	{Name: "client-checks-reserved-by-others", File: "client/aws/room.go", Func: "Room.Fits", Old: "(r.Shared <= r.Unreserved || r.Needs == 0)", New: "true"},
+	{Name: "client-checks-reserved-by-others", File: "client/aws/room.go", Func: "Room.Fits", Old: "r.Shared <= r.Unreserved", New: "true"},
 	{Name: "client-checks-small-account", File: "client/aws/checks.go", Func: "transport.checkAccount", Old: "if !room.Fits() {", New: "if room.Fits() && t == nil {"},
 	{Name: "cli-doctor-never-fails", File: "cmd/stepkeeper/internal/cli/doctor.go", Func: "runDoctor", Old: "failed++", New: "failed = 0"},
 	{Name: "api-unused-connections-hold-it", File: "dev/api/server.go", Func: "closeUnused", Old: "_ = c.(net.Conn).Close()", New: "_ = c"},
