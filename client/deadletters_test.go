@@ -264,13 +264,14 @@ func TestRedriveLosesNothing(t *testing.T) {
 	if r.look(dead)["o-1"].ID != id {
 		t.Error("the message is gone")
 	}
-	for failing = range map[string]string{"ListQueues": "", "ReceiveMessage": ""} {
-		if _, err := r.client.DeadLetters(t.Context(), dead, 1); !errors.Is(err, client.ErrForbidden) {
-			t.Errorf("without %s: %v", failing, err)
+	for call, queue := range map[string]string{"ListQueues": "dead letters", "ReceiveMessage": dead} {
+		failing = call
+		if _, err := r.client.DeadLetters(t.Context(), dead, 1); !errors.Is(err, client.ErrForbidden) || err.Error() != call+" of "+queue+": not for you" {
+			t.Errorf("without %s: %v", call, err)
 		}
 	}
 	failing = "GetQueueAttributes"
-	if all, err := r.client.DeadLetterQueues(t.Context()); err != nil || len(all) != 5 || !strings.Contains(all[0].Problem, "not for you") {
+	if all, err := r.client.DeadLetterQueues(t.Context()); err != nil || len(all) != 5 || all[0].Problem != "GetQueueAttributes of control: not for you" {
 		t.Errorf("%+v, %v", all, err)
 	}
 	server.Close()
