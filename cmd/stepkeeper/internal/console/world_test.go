@@ -265,6 +265,9 @@ func (w *world) stream(path string) (next func() event, stop func()) {
 	if err != nil {
 		w.Fatal(err)
 	}
+	if got := answer.Header.Get("Content-Type"); got != "text/event-stream" {
+		w.Fatalf("the stream of %s is %q", path, got)
+	}
 	lines := bufio.NewScanner(answer.Body)
 	lines.Buffer(nil, 1<<20)
 	return func() event {
