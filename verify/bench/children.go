@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"path/filepath"
 	"sync"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
-	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/state"
 )
@@ -54,12 +54,12 @@ type family struct {
 
 // measureChildren runs one order with many child tasks (P40): how many end in a second, how large the parent's document becomes, and
 // whether each child takes effect once, also where the runtime is closed in the middle and opened again.
-func measureChildren(ctx context.Context, o options, f *figures, w io.Writer) error {
+func measureChildren(ctx context.Context, o options, dir string, f *figures, w io.Writer) error {
 	for _, c := range []struct {
 		name string
 		open int
 	}{{"children", 1}, {"children, opened again 3 times", 4}} {
-		r, err := childrenOnce(ctx, c.name, o.children, c.open)
+		r, err := childrenOnce(ctx, filepath.Join(dir, c.name), c.name, o.children, c.open)
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.name, err)
 		}
@@ -70,13 +70,8 @@ func measureChildren(ctx context.Context, o options, f *figures, w io.Writer) er
 	return nil
 }
 
-func childrenOnce(ctx context.Context, name string, n, opened int) (r family, err error) {
+func childrenOnce(ctx context.Context, dir, name string, n, opened int) (r family, err error) {
 	r = family{Name: name, Children: n}
-	dir, remove, err := temp()
-	if err != nil {
-		return r, err
-	}
-	defer remove()
 	var mu sync.Mutex
 	calls := map[string]int{}
 	opts, err := runtimeOptions(dir, map[string]worker.Operations{"books": {worker.AnyOperation: {Run: func(_ context.Context, c worker.Call) (any, error) {
@@ -124,11 +119,7 @@ func (r *family) run(ctx context.Context, opts embedded.Options, first bool, eno
 		for i := 1; i < r.Children; i++ {
 			body = fmt.Appendf(body, ",%d", i)
 		}
-		m, err := message.DecodeSubmit(append(body, "]}}"...))
-		if err != nil {
-			return err
-		}
-		if err := s.Submit(ctx, []message.SubmitOrder{m})[0].Err; err != nil {
+		if err := submit(ctx, s, append(body, "]}}"...)); err != nil {
 			return err
 		}
 	}

@@ -12,14 +12,14 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
-	"sort"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 )
 
 type options struct {
-	out, binary, profile, only                     string
+	out, binary, only                              string
 	orders, repeats, stored, finished              int
 	running, concurrency, timers, routes, children int
 }
@@ -53,7 +53,7 @@ type figures struct {
 
 var parts = []struct {
 	name    string
-	measure func(context.Context, options, *figures, io.Writer) error
+	measure func(ctx context.Context, o options, dir string, f *figures, w io.Writer) error // in an empty folder
 }{
 	{"core", measureCore}, {"throughput", measureFloorAndThroughput}, {"http", measureHTTP}, {"alone", measureAlone}, {"ready", measureReady},
 	{"memory", measureMemory}, {"sweep", measureSweep}, {"timers", measureTimers}, {"routes", measureRoutes}, {"children", measureChildren}, {"stored", measureStored},
@@ -68,7 +68,6 @@ func main() {
 	f := cmd.Flags()
 	f.StringVar(&o.out, "out", "bench.json", "file for the figures")
 	f.StringVar(&o.binary, "binary", "", "stepkeeper program, for the time until it is ready; empty: that part is left out")
-	f.StringVar(&o.profile, "profile", "", "file for a CPU profile of the throughput")
 	f.StringVar(&o.only, "only", "", "measure one part only: core, throughput, http, alone, ready, memory, sweep, timers, routes, children, stored")
 	f.IntVar(&o.orders, "orders", 30_000, "orders of one repetition")
 	f.IntVar(&o.repeats, "repeats", 3, "repetitions; the median counts")
@@ -79,7 +78,12 @@ func main() {
 	f.IntVar(&o.routes, "routes", 300, "orders of each case of two agents for one service")
 	f.IntVar(&o.timers, "timers", 100_000, "orders that wait for the same second")
 	f.IntVar(&o.running, "running", 10_000, "running tasks for the memory and the restart")
-	cmd.AddCommand(memoryCommand())
+	cmd.AddCommand(&cobra.Command{ // what measureMemory runs as a process of its own
+		Use: "memory FOLDER", Hidden: true, Args: cobra.ExactArgs(1), SilenceUsage: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return restarted(cmd.Context(), args[0], cmd.OutOrStdout())
+		},
+	})
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	slog.SetDefault(slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})))
@@ -95,7 +99,13 @@ func run(ctx context.Context, o options, w io.Writer) error {
 		if o.only != "" && o.only != part.name {
 			continue
 		}
-		if err := part.measure(ctx, o, &f, w); err != nil {
+		dir, err := os.MkdirTemp("", "stepkeeper-bench-")
+		if err != nil {
+			return err
+		}
+		err = part.measure(ctx, o, dir, &f, w)
+		_ = os.RemoveAll(dir)
+		if err != nil {
 			return fmt.Errorf("%s: %w", part.name, err)
 		}
 	}
@@ -108,17 +118,12 @@ func run(ctx context.Context, o options, w io.Writer) error {
 	return os.WriteFile(o.out, append(data, '\n'), 0o644) //nolint:gosec // figures are no secret
 }
 
-func median(all []float64) float64 {
+func median(all []float64) float64 { return percentile(all, 0.5) }
+
+func percentile(all []float64, p float64) float64 {
 	if len(all) == 0 {
 		return 0
 	}
-	s := append([]float64(nil), all...)
-	sort.Float64s(s)
-	return s[len(s)/2]
-}
-
-func percentile(all []float64, p float64) float64 {
-	s := append([]float64(nil), all...)
-	sort.Float64s(s)
+	s := slices.Sorted(slices.Values(all))
 	return s[min(len(s)-1, int(float64(len(s))*p))]
 }

@@ -3,15 +3,14 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime/pprof"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -23,14 +22,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 )
 
-// temp makes a folder that the returned function removes.
-func temp() (string, func(), error) {
-	dir, err := os.MkdirTemp("", "stepkeeper-bench-")
-	return dir, func() { _ = os.RemoveAll(dir) }, err
-}
-
 // measureCore measures one decision: a reply that finishes a step and claims the next.
-func measureCore(_ context.Context, _ options, f *figures, w io.Writer) error {
+func measureCore(_ context.Context, _ options, _ string, f *figures, w io.Writer) error {
 	def, problems := source.Parse("saga.yaml", []byte(saga), source.Options{})
 	if def == nil {
 		return fmt.Errorf("the bench's workflow: %w", problems)
@@ -57,12 +50,7 @@ func measureCore(_ context.Context, _ options, f *figures, w io.Writer) error {
 }
 
 // measureFloorAndThroughput takes turns, so that both see the same machine.
-func measureFloorAndThroughput(ctx context.Context, o options, f *figures, w io.Writer) error {
-	dir, remove, err := temp()
-	if err != nil {
-		return err
-	}
-	defer remove()
+func measureFloorAndThroughput(ctx context.Context, o options, dir string, f *figures, w io.Writer) error {
 	bare, err := openFloor(dir)
 	if err != nil {
 		return err
@@ -71,11 +59,6 @@ func measureFloorAndThroughput(ctx context.Context, o options, f *figures, w io.
 	if err != nil {
 		return err
 	}
-	stopProfile, err := profile(o.profile)
-	if err != nil {
-		return err
-	}
-	defer stopProfile()
 	doc := make([]byte, 1000)
 	var floors, ours, ratios []float64
 	for rep := range o.repeats + 1 { // the first one warms up
@@ -94,25 +77,7 @@ func measureFloorAndThroughput(ctx context.Context, o options, f *figures, w io.
 	f.FloorOrdersPerS, f.OrdersPerS, f.RatioToFloor = median(floors), median(ours), median(ratios)
 	fmt.Fprintf(w, "throughput              %10.0f orders/s, floor %.0f, ratio %.2f (%d orders × %d, %d at a time, %v)\n",
 		f.OrdersPerS, f.FloorOrdersPerS, f.RatioToFloor, o.orders, o.repeats, o.concurrency, rounded(ours))
-	if err := s.Close(); err != nil {
-		return err
-	}
-	return bare.close()
-}
-
-// profile writes a CPU profile until the returned function is called.
-func profile(file string) (stop func(), err error) {
-	if file == "" {
-		return func() {}, nil
-	}
-	out, err := os.Create(file)
-	if err != nil {
-		return nil, err
-	}
-	if err := pprof.StartCPUProfile(out); err != nil {
-		return nil, err
-	}
-	return func() { pprof.StopCPUProfile(); _ = out.Close() }, nil
+	return errors.Join(s.Close(), bare.close())
 }
 
 func rounded(all []float64) []int {
@@ -125,12 +90,7 @@ func rounded(all []float64) []int {
 
 // measureHTTP runs the same orders over loopback, through the public client: one request to submit,
 // one to wait.
-func measureHTTP(ctx context.Context, o options, f *figures, w io.Writer) error {
-	dir, remove, err := temp()
-	if err != nil {
-		return err
-	}
-	defer remove()
+func measureHTTP(ctx context.Context, o options, dir string, f *figures, w io.Writer) error {
 	opts, err := runtimeOptions(dir, operations(), map[string]string{"saga": saga})
 	if err != nil {
 		return err
@@ -173,12 +133,7 @@ func measureHTTP(ctx context.Context, o options, f *figures, w io.Writer) error 
 }
 
 // measureAlone runs orders one after the other.
-func measureAlone(ctx context.Context, _ options, f *figures, w io.Writer) error {
-	dir, remove, err := temp()
-	if err != nil {
-		return err
-	}
-	defer remove()
+func measureAlone(ctx context.Context, _ options, dir string, f *figures, w io.Writer) error {
 	s, err := openRuntime(ctx, dir, operations())
 	if err != nil {
 		return err
@@ -204,28 +159,20 @@ func measureAlone(ctx context.Context, _ options, f *figures, w io.Writer) error
 	}
 	f.P50MS, f.P99MS, f.FloorP50MS = median(ours), percentile(ours, 0.99), median(floors)
 	fmt.Fprintf(w, "one order alone         p50 %.2f ms, p99 %.2f ms, floor p50 %.2f ms\n", f.P50MS, f.P99MS, f.FloorP50MS)
-	if err := bare.close(); err != nil {
-		return err
-	}
-	return s.Close()
+	return errors.Join(s.Close(), bare.close())
 }
 
 func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
 // measureReady starts the program on an empty folder.
-func measureReady(ctx context.Context, o options, f *figures, w io.Writer) error {
+func measureReady(ctx context.Context, o options, dir string, f *figures, w io.Writer) error {
 	if o.binary == "" {
 		fmt.Fprintln(w, "ready                   SKIP: no -binary given")
 		return nil
 	}
 	var all []float64
-	for range 5 {
-		dir, remove, err := temp()
-		if err != nil {
-			return err
-		}
-		took, err := ready(ctx, o.binary, dir)
-		remove()
+	for i := range 5 {
+		took, err := ready(ctx, o.binary, filepath.Join(dir, strconv.Itoa(i)))
 		if err != nil {
 			return err
 		}
@@ -257,12 +204,7 @@ func ready(ctx context.Context, binary, dir string) (time.Duration, error) {
 
 // measureMemory fills a folder with ended and running tasks, restarts on it in a process of its own,
 // and asks that one for its memory and the time until it was ready.
-func measureMemory(ctx context.Context, o options, f *figures, w io.Writer) error {
-	dir, remove, err := temp()
-	if err != nil {
-		return err
-	}
-	defer remove()
+func measureMemory(ctx context.Context, o options, dir string, f *figures, w io.Writer) error {
 	if err := fill(ctx, dir, o.finished, "done"); err != nil {
 		return err
 	}
@@ -318,24 +260,22 @@ func hanging() map[string]worker.Operations {
 	}}}
 }
 
-// restarted opens the runtime on a filled folder and answers its memory and the time it took.
-func restarted(ctx context.Context, dir string) (rssMB, readyMS float64, err error) {
+// restarted opens the runtime on a filled folder and prints its memory and the time it took.
+func restarted(ctx context.Context, dir string, w io.Writer) error {
 	start := time.Now()
 	s, err := openRuntime(ctx, dir, hanging())
 	if err != nil {
-		return 0, 0, err
+		return err
 	}
-	readyMS = ms(time.Since(start))
-	pauseUntilQuiet()
-	rssMB, err = peakMemory()
+	readyMS := ms(time.Since(start))
+	time.Sleep(3 * time.Second) // agents and Supervisor work on what was taken up for a few sweeps
+	rssMB, err := peakMemory()
 	if err != nil {
-		return 0, 0, err
+		return err
 	}
-	return rssMB, readyMS, s.Close()
+	fmt.Fprintln(w, rssMB, readyMS)
+	return s.Close()
 }
-
-// pauseUntilQuiet lets agents and Supervisor work on what was taken up for a few sweeps.
-func pauseUntilQuiet() { time.Sleep(3 * time.Second) }
 
 // peakMemory is the largest resident set so far, in MB.
 func peakMemory() (float64, error) {
@@ -354,25 +294,15 @@ func peakMemory() (float64, error) {
 
 // measureStored repeats the throughput on a store with many finished orders, taking turns with an
 // empty one.
-func measureStored(ctx context.Context, o options, f *figures, w io.Writer) error {
-	dir, remove, err := temp()
-	if err != nil {
-		return err
-	}
-	defer remove()
+func measureStored(ctx context.Context, o options, dir string, f *figures, w io.Writer) error {
 	if err := fill(ctx, dir, o.stored, "stored"); err != nil {
 		return err
 	}
-	empty, removeEmpty, err := temp()
-	if err != nil {
-		return err
-	}
-	defer removeEmpty()
 	full, err := openRuntime(ctx, dir, operations())
 	if err != nil {
 		return err
 	}
-	bare, err := openRuntime(ctx, empty, operations())
+	bare, err := openRuntime(ctx, filepath.Join(dir, "empty"), operations())
 	if err != nil {
 		return err
 	}
@@ -390,14 +320,5 @@ func measureStored(ctx context.Context, o options, f *figures, w io.Writer) erro
 	}
 	f.OrdersPerS1MStored, f.RatioStored, f.StoredOrders = median(fulls), median(ratios), o.stored
 	fmt.Fprintf(w, "%8d orders stored  %10.0f orders/s, ratio to the empty store %.2f\n", o.stored, f.OrdersPerS1MStored, f.RatioStored)
-	var wg sync.WaitGroup
-	errs := make([]error, 2)
-	for k, s := range []*embedded.Runtime{full, bare} {
-		wg.Go(func() { errs[k] = s.Close() })
-	}
-	wg.Wait()
-	if errs[0] != nil {
-		return errs[0]
-	}
-	return errs[1]
+	return errors.Join(full.Close(), bare.Close())
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -13,7 +15,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
-	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
@@ -38,9 +39,9 @@ const routesWait = 20 * time.Second
 // doorway is one service that two agents reach, and what is wrong with the way of the first one.
 type doorway struct {
 	mu      sync.Mutex
-	wrong   string         // "sick", "slow", "gone"
-	calls   map[string]int // by agent
-	effects map[string]int // by idempotency key
+	wrong   string          // "sick", "slow", "gone"
+	calls   map[string]int  // by agent
+	effects map[string]bool // by idempotency key
 }
 
 func (d *doorway) operations() map[string]worker.Operations {
@@ -72,18 +73,16 @@ func (d *doorway) call(ctx context.Context, agent string, c worker.Call) (any, e
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.effects[c.Key] == 0 {
-		d.effects[c.Key]++
-	}
+	d.effects[c.Key] = true
 	return nil, nil
 }
 
 // measureRoutes lets one of two agents of a service be sick, slow and gone: how many orders asked which, and how long they took, with
 // and without the choice (P44).
-func measureRoutes(ctx context.Context, o options, f *figures, w io.Writer) error {
+func measureRoutes(ctx context.Context, o options, dir string, f *figures, w io.Writer) error {
 	for _, wrong := range []string{"", "sick", "slow", "gone"} {
 		for _, text := range []string{routed, strings.Replace(routed, "agents: [near, far]", "agent: near", 1)} {
-			r, err := routesOnce(ctx, o, wrong, text)
+			r, err := routesOnce(ctx, o, filepath.Join(dir, strconv.Itoa(len(f.Routes))), wrong, text)
 			if err != nil {
 				return fmt.Errorf("routes, %q: %w", wrong, err)
 			}
@@ -105,7 +104,7 @@ type route struct {
 	MaxMS     float64 `json:"max_ms"`
 }
 
-func routesOnce(ctx context.Context, o options, wrong, text string) (r route, err error) {
+func routesOnce(ctx context.Context, o options, dir, wrong, text string) (r route, err error) {
 	r.Name = "near well"
 	if wrong != "" {
 		r.Name = "near " + wrong
@@ -114,12 +113,7 @@ func routesOnce(ctx context.Context, o options, wrong, text string) (r route, er
 		r.Name += ", no choice"
 		text = strings.Replace(text, "  far: {queueAllowance: 1s}\n", "", 1)
 	}
-	dir, remove, err := temp()
-	if err != nil {
-		return r, err
-	}
-	defer remove()
-	d := &doorway{wrong: wrong, calls: map[string]int{}, effects: map[string]int{}}
+	d := &doorway{wrong: wrong, calls: map[string]int{}, effects: map[string]bool{}}
 	opts, err := runtimeOptions(dir, d.operations(), map[string]string{"routed": text})
 	if err != nil {
 		return r, err
@@ -139,11 +133,7 @@ func routesOnce(ctx context.Context, o options, wrong, text string) (r route, er
 // submitRouted submits 50 orders a second.
 func submitRouted(ctx context.Context, s *embedded.Runtime, n int) error {
 	for i := range n {
-		m, err := message.DecodeSubmit(fmt.Appendf(nil, `{"schema":1,"orderId":"routed-%d","workflow":"routed","order":{}}`, i))
-		if err != nil {
-			return err
-		}
-		if err := s.Submit(ctx, []message.SubmitOrder{m})[0].Err; err != nil {
+		if err := submit(ctx, s, fmt.Appendf(nil, `{"schema":1,"orderId":"routed-%d","workflow":"routed","order":{}}`, i)); err != nil {
 			return err
 		}
 		if err := port.Sleep(ctx, 20*time.Millisecond); err != nil {

@@ -64,14 +64,19 @@ func openRuntime(ctx context.Context, dir string, ops map[string]worker.Operatio
 
 func ended(t *core.Task) bool { return t.Terminal() || t.ProcessState == core.Error }
 
-// one submits an order through the real intake and waits for its end.
-func one(ctx context.Context, s *embedded.Runtime, id string) error {
-	o, err := message.DecodeSubmit(fmt.Appendf(nil, `{"schema":1,"orderId":%q,"workflow":"saga","order":%s}`, id, body))
+// submit submits one order through the real intake.
+func submit(ctx context.Context, s *embedded.Runtime, order []byte) error {
+	o, err := message.DecodeSubmit(order)
 	if err != nil {
 		return err
 	}
-	if r := s.Submit(ctx, []message.SubmitOrder{o})[0]; r.Err != nil {
-		return r.Err
+	return s.Submit(ctx, []message.SubmitOrder{o})[0].Err
+}
+
+// one submits an order through the real intake and waits for its end.
+func one(ctx context.Context, s *embedded.Runtime, id string) error {
+	if err := submit(ctx, s, fmt.Appendf(nil, `{"schema":1,"orderId":%q,"workflow":"saga","order":%s}`, id, body)); err != nil {
+		return err
 	}
 	t, err := s.Wait(ctx, id, ended)
 	if err != nil {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"path/filepath"
+	"strconv"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/dev/memory"
@@ -22,10 +24,10 @@ const overdueTasks = 100
 
 // measureSweep sweeps 100 overdue tasks among few and among many stored ones: the cost must not
 // depend on what is stored.
-func measureSweep(ctx context.Context, o options, f *figures, w io.Writer) error {
+func measureSweep(ctx context.Context, o options, dir string, f *figures, w io.Writer) error {
 	f.SweepMS = map[string]float64{}
 	for _, n := range []int{1000, o.stored} {
-		took, err := sweepAmong(ctx, n, o.repeats+2)
+		took, err := sweepAmong(ctx, filepath.Join(dir, strconv.Itoa(n)), n, o.repeats+2)
 		if err != nil {
 			return err
 		}
@@ -35,12 +37,7 @@ func measureSweep(ctx context.Context, o options, f *figures, w io.Writer) error
 	return nil
 }
 
-func sweepAmong(ctx context.Context, stored, repeats int) (float64, error) {
-	dir, remove, err := temp()
-	if err != nil {
-		return 0, err
-	}
-	defer remove()
+func sweepAmong(ctx context.Context, dir string, stored, repeats int) (float64, error) {
 	db, err := sqlite.Open(ctx, dir, sqlite.Options{})
 	if err != nil {
 		return 0, err

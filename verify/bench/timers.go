@@ -20,12 +20,7 @@ steps:
 const timersPerS = 1500
 
 // measureTimers lets many orders wait for the same second: how late they end, how fast, and the memory that they take.
-func measureTimers(ctx context.Context, o options, f *figures, w io.Writer) (err error) {
-	dir, remove, err := temp()
-	if err != nil {
-		return err
-	}
-	defer remove()
+func measureTimers(ctx context.Context, o options, dir string, f *figures, w io.Writer) (err error) {
 	opts, err := runtimeOptions(dir, operations(), map[string]string{"timer": timer})
 	if err != nil {
 		return err
