@@ -30,6 +30,7 @@ type (
 	Plan      = view.Plan
 
 	Definition = view.Definition
+	Workflow   = view.WorkflowInfo
 
 	Unattended = view.Unattended
 	Statistics = view.Statistics
@@ -186,13 +187,6 @@ func (c *Client) Get(ctx context.Context, id string) (*Task, error) {
 // Submitted answers the content of an order as it was submitted; ErrNotFound if it is not known.
 func (c *Client) Submitted(ctx context.Context, id string) (json.RawMessage, error) {
 	return again(ctx, c, func(ctx context.Context) (json.RawMessage, error) { return c.via.Order(ctx, id) })
-}
-
-// Workflow is a workflow that orders can name.
-type Workflow struct {
-	Name     string   `json:"name"`
-	Hash     string   `json:"hash,omitempty"`     // of the definition that new orders get; "" if no version was ever valid
-	Problems []string `json:"problems,omitempty"` // of a newer file that was refused
 }
 
 // Workflows lists what orders can name, and what is wrong with newer files.

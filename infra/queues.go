@@ -19,7 +19,6 @@ type queue struct {
 	queue, dead awssqs.Queue
 	mapping     Mapping
 	source      awslambda.EventSourceMapping // nil: an external agent takes from it
-	timeout     time.Duration                // of the function that takes from it
 	oldest      time.Duration                // that alarms
 }
 
@@ -82,7 +81,7 @@ func (s *Stepkeeper) addQueue(name string, m Mapping, timeout, oldest time.Durat
 	props := s.queueProps(retention)
 	props.VisibilityTimeout = seconds(6*timeout + m.Window) // rule 3
 	props.DeadLetterQueue = &awssqs.DeadLetterQueue{Queue: dead, MaxReceiveCount: num(s.props.Tuning.MaxReceives)}
-	s.queues[name] = &queue{queue: awssqs.NewQueue(s.Construct, str(id), props), dead: dead, mapping: m, timeout: timeout, oldest: oldest}
+	s.queues[name] = &queue{queue: awssqs.NewQueue(s.Construct, str(id), props), dead: dead, mapping: m, oldest: oldest}
 }
 
 // queueID is the queue's construct ID, which its outputs begin with.

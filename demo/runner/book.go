@@ -3,6 +3,7 @@ package runner
 import (
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -205,15 +206,7 @@ func (b *book) outcomes() []audit.Order {
 			all = append(all, o)
 		}
 	}
-	slices.SortFunc(all, func(a, b audit.Order) int {
-		switch {
-		case a.ID < b.ID:
-			return -1
-		case a.ID > b.ID:
-			return 1
-		}
-		return 0
-	})
+	slices.SortFunc(all, func(a, b audit.Order) int { return strings.Compare(a.ID, b.ID) })
 	return all
 }
 

@@ -12,7 +12,6 @@ import (
 
 // line is one line of the orders file, as it will be sent.
 type line struct {
-	number int // in the file, from 1
 	text   []byte
 	id     string      // "" where it cannot be read
 	expect audit.Order // what it should cause, if it is accepted and processed
@@ -34,14 +33,12 @@ func readOrders(path string) ([]byte, error) {
 func parseLines(text []byte) []line {
 	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
 	var lines []line
-	number := 0
 	for part := range bytes.SplitSeq(text, []byte("\n")) {
-		number++
 		part = bytes.TrimRight(part, "\r")
 		if len(bytes.TrimSpace(part)) == 0 {
 			continue
 		}
-		l := line{number: number, text: part}
+		l := line{text: part}
 		l.id, l.expect = shop.Expectation(part)
 		lines = append(lines, l)
 	}

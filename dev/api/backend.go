@@ -54,7 +54,7 @@ type Backend interface {
 	Health(ctx context.Context) Health
 	// Unattended are the queues of requests that nothing takes from.
 	Unattended(ctx context.Context) []view.Unattended
-	Workflows(ctx context.Context) []WorkflowInfo
+	Workflows(ctx context.Context) []view.WorkflowInfo
 	// Statistics are the figures of the last hour at most, and of the agents now.
 	Statistics(ctx context.Context) (view.Statistics, error)
 	// Schedules lists the workflows that start by the clock, and what became of their last times.
@@ -103,13 +103,6 @@ type Health struct {
 	// Unattended are queues of requests that nothing takes from: agents that do not run.
 	Unattended []view.Unattended `json:"unattended,omitempty" nullable:"false"`
 	Release    view.Release      `json:"release"` // what the server was built from
-}
-
-// WorkflowInfo is one workflow that orders can name.
-type WorkflowInfo struct {
-	Name     string   `json:"name"`
-	Hash     string   `json:"hash,omitempty"`     // of the definition that new orders get; none if no version of the file was ever valid
-	Problems []string `json:"problems,omitempty"` // of a newer file that was refused; the old one stays
 }
 
 // Throttled lets the SQS edge answer what an AWS SDK retries by itself.

@@ -18,7 +18,7 @@ type healthOutput struct {
 
 // Workflows is the list of workflows that orders can name.
 type Workflows struct {
-	Workflows []WorkflowInfo `json:"workflows" nullable:"false"`
+	Workflows []view.WorkflowInfo `json:"workflows" nullable:"false"`
 }
 
 // Schedules is the list of workflows that start by the clock.
@@ -67,7 +67,7 @@ func (e *edge) registerHealth(doc huma.API) {
 	}, func(ctx context.Context, _ *struct{}) (*workflowsOutput, error) {
 		all := e.backend.Workflows(ctx)
 		if all == nil {
-			all = []WorkflowInfo{}
+			all = []view.WorkflowInfo{}
 		}
 		return &workflowsOutput{Workflows{all}}, nil
 	})

@@ -292,7 +292,7 @@ func (s *Runtime) Schedules(ctx context.Context) ([]schedule.Record, error) {
 }
 
 // Workflows tells what orders can name, and what is wrong with newer files.
-func (s *Runtime) Workflows(context.Context) []api.WorkflowInfo { return s.workflows.infos() }
+func (s *Runtime) Workflows(context.Context) []view.WorkflowInfo { return s.workflows.infos() }
 
 // process tells of this process what grows where something is never let go.
 func process() (goroutines, heapBytes int64) {

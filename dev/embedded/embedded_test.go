@@ -20,6 +20,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
 const patience = 60 * time.Second
@@ -317,20 +318,20 @@ func TestAChangedWorkflowCountsForNewOrders(t *testing.T) {
 	defer closeRuntime(t, s)
 	first := s.Workflows(t.Context())[0]
 	w.write("workflow: pair\nsteps: {first: {agent: absent}}\n")
-	broken := until(t, s, func(i api.WorkflowInfo) bool { return len(i.Problems) > 0 })
+	broken := until(t, s, func(i view.WorkflowInfo) bool { return len(i.Problems) > 0 })
 	if broken.Hash != first.Hash {
 		t.Fatal("a broken file replaced the definition in force")
 	}
 	submit(t, s, "old", "")
 	w.write(fmt.Sprintf(pair, "4s"))
-	corrected := until(t, s, func(i api.WorkflowInfo) bool { return len(i.Problems) == 0 && i.Hash != first.Hash })
+	corrected := until(t, s, func(i view.WorkflowInfo) bool { return len(i.Problems) == 0 && i.Hash != first.Hash })
 	submit(t, s, "new", "")
 	if old, new := wait(t, s, "old"), wait(t, s, "new"); old.Definition != first.Hash || new.Definition != corrected.Hash {
 		t.Fatalf("the old order ran %s, the new one %s", old.Definition, new.Definition)
 	}
 }
 
-func until(t *testing.T, s *embedded.Runtime, ok func(api.WorkflowInfo) bool) api.WorkflowInfo {
+func until(t *testing.T, s *embedded.Runtime, ok func(view.WorkflowInfo) bool) view.WorkflowInfo {
 	t.Helper()
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		if i := s.Workflows(t.Context()); len(i) == 1 && ok(i[0]) {
@@ -338,7 +339,7 @@ func until(t *testing.T, s *embedded.Runtime, ok func(api.WorkflowInfo) bool) ap
 		}
 	}
 	t.Fatalf("the workflows stayed %+v", s.Workflows(t.Context()))
-	return api.WorkflowInfo{}
+	return view.WorkflowInfo{}
 }
 
 func TestAForgedReplyChangesNothing(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stepkeeper/stepkeeper/dev/api"
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
+	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
 // What is no regular file of the folder is named and refused: it neither blocks the start nor shows
@@ -60,7 +60,7 @@ func TestOnlyRegularFilesOfTheFolderAreWorkflows(t *testing.T) {
 		"pipe": "named pipe", "absolute": "link", "relative": "link", "device": "link", "link-to-pipe": "named pipe",
 		"dangling": "link", "folder": "directory", "socket": "socket",
 	}
-	found := map[string]api.WorkflowInfo{}
+	found := map[string]view.WorkflowInfo{}
 	for _, i := range s.Workflows(t.Context()) {
 		found[i.Name] = i
 		if text := fmt.Sprint(i); strings.Contains(text, secret) || strings.Contains(text, "shadow") {

@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stepkeeper/stepkeeper/dev/api"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
 // A workflow's bug stops an order; once the file is fixed, the order goes on with it (P49).
@@ -35,7 +35,7 @@ func TestAnOrderIsMovedToTheFixedWorkflow(t *testing.T) {
 		return v
 	}
 	w.write(fixed)
-	until(t, s, func(i api.WorkflowInfo) bool { return i.Hash != first.Hash })
+	until(t, s, func(i view.WorkflowInfo) bool { return i.Hash != first.Hash })
 	if v := send(message.Control{Kind: message.Resubmit}); !v.Accepted {
 		t.Fatal(v.Reason)
 	}

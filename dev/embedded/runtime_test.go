@@ -25,6 +25,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
 // eventually waits until the condition holds.
@@ -722,7 +723,7 @@ func TestFilesOfOneWorkflow(t *testing.T) {
 	if err := os.Remove(filepath.Join(w.dir, "workflows", "pair.yaml")); err != nil {
 		t.Fatal(err)
 	}
-	now := until(t, s, func(i api.WorkflowInfo) bool { return i.Hash != first })
+	now := until(t, s, func(i view.WorkflowInfo) bool { return i.Hash != first })
 	if now.Name != "pair" || len(now.Problems) != 0 {
 		t.Errorf("the workflow is %+v", now)
 	}

@@ -13,9 +13,9 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 
-	"github.com/stepkeeper/stepkeeper/dev/api"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/view"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 )
 
@@ -120,13 +120,13 @@ func (w *workflows) refused(old, next *deployed, file string, problems []string)
 }
 
 // infos is api.Backend.Workflows.
-func (w *workflows) infos() []api.WorkflowInfo {
+func (w *workflows) infos() []view.WorkflowInfo {
 	d := w.now.Load()
-	var all []api.WorkflowInfo
+	var all []view.WorkflowInfo
 	told := map[string]bool{}
 	for name, def := range d.byName {
 		file := d.fileOf[name]
-		all = append(all, api.WorkflowInfo{Name: name, Hash: def.Hash, Problems: d.problems[file]})
+		all = append(all, view.WorkflowInfo{Name: name, Hash: def.Hash, Problems: d.problems[file]})
 		told[file] = true
 	}
 	for file, problems := range d.problems {
@@ -137,7 +137,7 @@ func (w *workflows) infos() []api.WorkflowInfo {
 					name = workflow
 				}
 			}
-			all = append(all, api.WorkflowInfo{Name: name, Problems: problems})
+			all = append(all, view.WorkflowInfo{Name: name, Problems: problems})
 		}
 	}
 	sort.Slice(all, func(i, j int) bool { return all[i].Name < all[j].Name })

@@ -124,7 +124,6 @@ func only[T any](w *writer, query string) (value T, err error) {
 
 // statement is a prepared statement of the writer.
 type statement struct {
-	text string
 	stmt driver.Stmt
 	args []driver.NamedValue
 }
@@ -134,7 +133,7 @@ func (w *writer) prepare(text string) (*statement, error) {
 	if err != nil {
 		return nil, fmt.Errorf("preparing %q: %w", text, err)
 	}
-	return &statement{text: text, stmt: s}, nil
+	return &statement{stmt: s}, nil
 }
 
 // close needs no answer: SQLite repeats here the error of the last execution, which was answered.

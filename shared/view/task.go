@@ -283,6 +283,13 @@ func Of(t *core.Task, def *core.Definition) Task {
 	return v
 }
 
+// WorkflowInfo is one workflow that orders can name.
+type WorkflowInfo struct {
+	Name     string   `json:"name"`
+	Hash     string   `json:"hash,omitempty"`     // of the definition that new orders get; "" if no version was ever valid
+	Problems []string `json:"problems,omitempty"` // of a newer file that was refused; the old version stays
+}
+
 // Definition is a version of a workflow: its steps, and what they come after.
 type Definition struct {
 	Workflow string `json:"workflow"`

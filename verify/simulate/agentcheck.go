@@ -22,7 +22,6 @@ type agency struct {
 	outcome  outcome
 	checked  bool // its service was asked
 	happened bool // and said so
-	answered bool
 	unsent   bool // a reply, or a quarantine, was not taken
 }
 
@@ -220,7 +219,6 @@ func (iv *invocation) answers(r *message.Reply) {
 		}
 		return
 	}
-	a.answered = true
 	w.checks.did("P3")
 	w.checks.did("P25")
 	w.checks.did("P28")

@@ -92,7 +92,6 @@ func (w *simulation) conf(agent string) Service { return w.traits[agent].Service
 // trait is what a world draws for a service that its user says nothing of.
 type trait struct {
 	Service
-	drawn     bool
 	size      int  // of its outputs, in steps of w.room
 	output    int  // 1: none; 2, 3: now and then too large, or no JSON (P28)
 	forgetful bool // it forgets keys as soon as it may
@@ -108,7 +107,6 @@ func (w *simulation) character(agent string) {
 		t.size = w.choose("size", agent, len(sizes), 0.7)
 	}
 	if !said {
-		t.drawn = true
 		if w.room.failing {
 			t.Failures = 0.5
 		}

@@ -47,7 +47,6 @@ type sold struct {
 	accepted  bool
 	refused   string
 	cancelled bool // and the cancel was accepted
-	first     bool // the cancel came first
 }
 
 // chance draws for one order: the same for the same seed.
@@ -90,7 +89,6 @@ func (l *load) one(ctx context.Context, line []byte) {
 	l.submitted++
 	l.mu.Unlock()
 	if l.chance("cancel first", o.ID) < cancelFirstShare {
-		mine.first = true
 		l.cancel(ctx, mine, o.ID)
 	}
 	var sending sync.WaitGroup

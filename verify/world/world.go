@@ -66,8 +66,8 @@ type World struct {
 
 // Entry is what a fenced service knows of one key.
 type Entry struct {
-	Applied, Fenced bool
-	Calls           int
+	Fenced bool
+	Calls  int
 }
 
 // New makes a world with the definition; its queues are those of the definition's agents, and the
@@ -320,14 +320,10 @@ func (w *World) answer(r *message.Request) *message.Reply {
 		w.Ledger[r.Key] = e
 	}
 	e.Calls++
-	switch {
-	case r.Operation == core.UndoOp:
-		e.Applied, e.Fenced = false, true
-	case e.Fenced: // the answer to a do that comes after its undo
+	if e.Fenced && r.Operation != core.UndoOp { // the answer to a do that comes after its undo
 		return Failed(r, "fenced")
-	default:
-		e.Applied = true
 	}
+	e.Fenced = r.Operation == core.UndoOp
 	return reply
 }
 

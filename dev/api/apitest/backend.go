@@ -384,9 +384,9 @@ func (b *Backend) Target(ctx context.Context, workflow, definition string) (core
 }
 
 // Workflows has one good one and one whose newer file is broken.
-func (b *Backend) Workflows(ctx context.Context) []api.WorkflowInfo {
+func (b *Backend) Workflows(ctx context.Context) []view.WorkflowInfo {
 	handed(ctx)
-	return []api.WorkflowInfo{
+	return []view.WorkflowInfo{
 		{Name: "order", Hash: Definition.Hash},
 		{Name: "broken", Problems: []string{"broken.yaml:3: step \"a\" needs an agent"}},
 	}

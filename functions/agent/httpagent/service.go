@@ -21,7 +21,6 @@ type Options struct {
 
 // Service calls one remote service. Close it when its worker has ended.
 type Service struct {
-	name   string
 	agent  Agent
 	clock  port.Clock
 	kept   *http.Client // keeps connections
@@ -39,7 +38,7 @@ func New(name string, agent Agent, o Options) (*Service, error) {
 	}
 	o.Clock = cmp.Or[port.Clock](o.Clock, port.ClockFunc(time.Now))
 	o.Resolver = cmp.Or[Resolver](o.Resolver, net.DefaultResolver)
-	s := &Service{name: name, agent: agent, clock: o.Clock, dialer: net.Dialer{KeepAlive: 30 * time.Second}}
+	s := &Service{agent: agent, clock: o.Clock, dialer: net.Dialer{KeepAlive: 30 * time.Second}}
 	s.kept, s.fresh = s.client(o, false), s.client(o, true)
 	return s, nil
 }

@@ -46,8 +46,7 @@ func (h *holds) holds(receipt string) bool {
 // keep extends, every third of the visibility timeout, what has been in hand for a whole round.
 func (h *holds) keep(ctx context.Context) {
 	for {
-		pause(ctx, h.visibility/3)
-		if ctx.Err() != nil {
+		if port.Sleep(ctx, h.visibility/3) != nil {
 			return
 		}
 		for _, receipt := range h.due() {

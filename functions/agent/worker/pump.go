@@ -112,7 +112,7 @@ func (r *running) receive(ctx, work context.Context) {
 		}
 		if err != nil && ctx.Err() == nil {
 			r.Log.Warn("receiving failed; trying again", "queue", r.Queue.Name(), "error", err)
-			pause(ctx, r.Pause)
+			_ = port.Sleep(ctx, r.Pause) // the loop sees that ctx has ended
 		}
 	}
 }
@@ -202,11 +202,4 @@ func within(ended <-chan struct{}, d time.Duration) bool {
 			return false
 		}
 	}
-}
-
-// pause waits, but not past the end of the context.
-func pause(ctx context.Context, d time.Duration) {
-	ctx, cancel := context.WithTimeout(ctx, d)
-	defer cancel()
-	<-ctx.Done()
 }

@@ -32,7 +32,6 @@ type sampled struct {
 
 // sources are packages with what checks their types.
 type sources struct {
-	root     string
 	exports  map[string]string // import path → file with its types
 	packages map[string]*source
 	importer types.Importer
@@ -58,7 +57,7 @@ func load(root string, folders []string) (*sources, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &sources{root: root, exports: map[string]string{}, packages: map[string]*source{}, fset: token.NewFileSet()}
+	s := &sources{exports: map[string]string{}, packages: map[string]*source{}, fset: token.NewFileSet()}
 	s.importer = importer.ForCompiler(s.fset, "gc", func(path string) (io.ReadCloser, error) { return os.Open(s.exports[path]) })
 	for _, l := range all {
 		s.exports[l.ImportPath] = l.Export

@@ -235,8 +235,8 @@ func (b *backend) Schedules(context.Context) ([]schedule.Record, error) {
 
 func (b *backend) Statistics(context.Context) (view.Statistics, error) { return view.Statistics{}, nil }
 
-func (b *backend) Workflows(context.Context) []api.WorkflowInfo {
-	return []api.WorkflowInfo{{Name: "order", Hash: "0123456789abcdef0123456789abcdef"},
+func (b *backend) Workflows(context.Context) []view.WorkflowInfo {
+	return []view.WorkflowInfo{{Name: "order", Hash: "0123456789abcdef0123456789abcdef"},
 		{Name: "provision", Problems: []string{"provision.yaml:3:1: steps is empty; fix: define at least one"}}}
 }
 
