@@ -29,7 +29,6 @@ func (s *Stepkeeper) addSupervisor() error {
 		return err
 	}
 	environment := s.engineEnvironment()
-	environment[deployment.VarName] = s.stackName()
 	capacity := map[string]int{deployment.SchedulerCapacity: min(s.queues[port.Replies].mapping.taken(), s.queues[port.Control].mapping.taken())}
 	for _, name := range s.agentNames() {
 		a := s.props.Agents[name]

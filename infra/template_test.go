@@ -333,7 +333,7 @@ func TestAlarms(t *testing.T) {
 		same(t, id+": threshold", fmt.Sprint(a["Threshold"], a["EvaluationPeriods"]), "1 3")
 	}
 	overdue := alarms["OldestOverdueAlarm"].Properties
-	same(t, "dimension", at(overdue, "Dimensions", 0, "Value"), at(x.of("AWS::Lambda::Function")["Supervisor"].Properties, "Environment", "Variables", "STEPKEEPER_NAME"))
+	same(t, "dimension", at(overdue, "Dimensions", 0, "Value"), at(x.of("AWS::Lambda::Function")["Supervisor"].Properties, "Environment", "Variables", "STEPKEEPER_STACK"))
 }
 
 // The dashboard is asked for, and shows each queue, function and table, and the orders in Error of this deployment.

@@ -33,25 +33,8 @@ func TestAgentKilledInMidCall(t *testing.T) {
 	s := on(t, localstack)
 	s.ticks.onSchedule(t)
 	o := s.newOrder(t, "order")
-	inside, release := make(chan struct{}), make(chan struct{})
-	t.Cleanup(func() { close(release) })
-	s.remote.on(o.id, "charge-payment", "do", func(n int, _ call) (int, string) {
-		if n == 1 {
-			close(inside)
-			<-release
-		}
-		return done()
-	})
-	o.submit()
-	select {
-	case <-inside:
-	case <-time.After(soon):
-		t.Fatal("the service was not called")
-	}
-	n, err := kill(s.function(t, "AgentPayment"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	n, release := o.killedInMidCall("charge-payment", "AgentPayment")
+	defer release()
 	died := time.Now()
 	end := o.told("completed", rescued)
 	t.Logf("%d processes killed; done %.1f s later", n, time.Since(died).Seconds())

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // function is the deployed name of a function, by the start of its ID in the template.
@@ -53,6 +54,33 @@ func kill(function string) (int, error) {
 		return killed, nil
 	}
 	return killContainers(function)
+}
+
+// killedInMidCall submits the order and kills the processes of a function while the first call of the step is inside its service,
+// which answers at release. It answers how many processes there were.
+func (o *order) killedInMidCall(step, function string) (killed int, release func()) {
+	o.t.Helper()
+	inside, released := make(chan struct{}), make(chan struct{})
+	o.s.remote.on(o.id, step, "do", func(n int, _ call) (int, string) {
+		if n == 1 {
+			close(inside)
+			<-released
+		}
+		return done()
+	})
+	o.submit()
+	select {
+	case <-inside:
+	case <-time.After(soon):
+		close(released)
+		o.t.Fatal("the service was not called")
+	}
+	killed, err := kill(o.s.function(o.t, function))
+	if err != nil {
+		close(released)
+		o.t.Fatal(err)
+	}
+	return killed, func() { close(released) }
 }
 
 // killContainers does the same where LocalStack runs in Docker: it names a function's containers

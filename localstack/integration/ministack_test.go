@@ -92,24 +92,8 @@ func TestEnoughRescued(t *testing.T) {
 	s := on(t, ministack)
 	s.ticks.onSchedule(t)
 	o := s.newOrder(t, "stopping")
-	inside, release := make(chan struct{}), make(chan struct{})
-	t.Cleanup(func() { close(release) })
-	s.remote.on(o.id, "settle", "do", func(n int, _ call) (int, string) {
-		if n == 1 {
-			close(inside)
-			<-release
-		}
-		return done()
-	})
-	o.submit()
-	select {
-	case <-inside:
-	case <-time.After(soon):
-		t.Fatal("the service was not called")
-	}
-	if _, err := kill(s.function(t, "AgentPayment")); err != nil {
-		t.Fatal(err)
-	}
+	_, release := o.killedInMidCall("settle", "AgentPayment")
+	defer release()
 	began := time.Now()
 	o.told("completed", rescued)
 	t.Logf("done %.1f s after the agent's death", time.Since(began).Seconds())
@@ -171,22 +155,8 @@ func undefined(s *site, t *testing.T) func() bool {
 // replyAfterRestart lets a new process of the Scheduler take a reply before any order.
 func replyAfterRestart(s *site, t *testing.T) func() bool {
 	o := s.newOrder(t, "stopping")
-	inside, release := make(chan struct{}), make(chan struct{})
-	s.remote.on(o.id, "settle", "do", func(int, call) (int, string) {
-		close(inside)
-		<-release
-		return done()
-	})
-	defer close(release)
-	o.submit()
-	select {
-	case <-inside:
-	case <-time.After(soon):
-		t.Fatal("the service was not called")
-	}
-	if _, err := kill(s.function(t, "Scheduler")); err != nil {
-		t.Fatal(err)
-	}
+	_, release := o.killedInMidCall("settle", "Scheduler")
+	defer release()
 	return told(o, "completed")
 }
 

@@ -51,7 +51,6 @@ type Scheduler struct {
 // Supervisor are the settings of the Supervisor.
 type Supervisor struct {
 	Engine
-	Name          string         // of the deployment, for metrics
 	Capacity      map[string]int // requests that an agent takes at a time (P32)
 	SweepEvery    time.Duration  // the schedule's interval
 	Workflows     string         // folder of the compiled workflows that start by the clock; it may be absent
@@ -147,7 +146,8 @@ const (
 // ReadSupervisor reads the Supervisor's variables. The error lists all that is wrong.
 func ReadSupervisor(lookup Lookup) (Supervisor, error) {
 	r := &reader{lookup: lookup}
-	s := Supervisor{Engine: r.engine(), Name: r.required(VarName), SweepEvery: cmp.Or(r.duration(VarSweepEvery, MinSweepEvery, MaxSweepEvery), MinSweepEvery)}
+	r.required(VarStack) // of the metrics
+	s := Supervisor{Engine: r.engine(), SweepEvery: cmp.Or(r.duration(VarSweepEvery, MinSweepEvery, MaxSweepEvery), MinSweepEvery)}
 	if r.optional(VarWorkflows) != "" || r.optional(varRoot) != "" {
 		s.Workflows = r.beside(VarWorkflows, WorkflowsFolder)
 	}

@@ -22,7 +22,6 @@ func good() map[string]string {
 		deployment.VarDefinitions: "definitions",
 		deployment.VarShards:      "8",
 		deployment.VarAlerts:      "arn:aws:sns:eu-central-1:1:alerts",
-		deployment.VarName:        "Shop",
 		deployment.VarCapacity:    `{"payment":50}`,
 		deployment.VarSweepEvery:  "5m",
 		deployment.VarSweepPages:  "70",
@@ -59,7 +58,7 @@ func TestGood(t *testing.T) {
 	}
 	for want, got := range map[string]any{
 		`{` + engine + ` Workflows:/var/task/workflows FairQueues:true TokenKeys:arn:aws:secretsmanager:keys Capacity:map[payment:50] Senders:map[shipping:[AROASHIP AROASHIP2]]}`: sch,
-		`{` + engine + ` Name:Shop Capacity:map[payment:50] SweepEvery:5m0s Workflows:/var/task/workflows PagesPerSweep:70}`:                                                       sup,
+		`{` + engine + ` Capacity:map[payment:50] SweepEvery:5m0s Workflows:/var/task/workflows PagesPerSweep:70}`:                                                                 sup,
 		`{Name:payment Queues:map[control:https://sqs/1/S-control intake:https://sqs/1/S-intake quarantine:https://sqs/1/S-q replies:https://sqs/1/S-replies requests-payment:https://sqs/1/S-pay] ` +
 			`Ledger: Secrets:map[KEY:{Secret: Field: Parameter:/pay/key} TOKEN:{Secret:arn:aws:secretsmanager:x Field:token Parameter:}] Config:/var/task/agent.json}`: agent,
 	} {

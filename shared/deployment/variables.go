@@ -15,12 +15,11 @@ const (
 	VarAlerts      = "STEPKEEPER_ALERTS"       // ARN of the topic
 	VarWindow      = "STEPKEEPER_ALERT_WINDOW" // how long an incident gathers orders before their number is published, "15m"; absent: that
 	VarReminder    = "STEPKEEPER_ALERT_AGAIN"  // how long after an alert the next one of an incident that lasts, "24h"; absent: that; "0s": none
-	VarStack       = "STEPKEEPER_STACK"        // "Shop", or "Shop/Engine": what --stack is given in the commands of alerts; may be absent
+	VarStack       = "STEPKEEPER_STACK"        // "Shop", or "Shop/Engine": the name in metrics, and what --stack is given in the commands of alerts; may be absent but for the Supervisor
 	VarCapacity    = "STEPKEEPER_CAPACITY"     // {"payment": 50}: requests an agent, or messages the Scheduler, takes at a time (P32)
 	VarSweepEvery  = "STEPKEEPER_SWEEP_EVERY"  // the schedule's interval, "5m"; absent: 1m
 	VarSweepPages  = "STEPKEEPER_SWEEP_PAGES"  // of the index, at most in one sweep; absent: 50
 	VarFairQueues  = "STEPKEEPER_FAIR_QUEUES"  // "true": requests bear the tenant of their order
-	VarName        = "STEPKEEPER_NAME"         // of the deployment, for metrics
 	VarAgent       = "STEPKEEPER_AGENT"        // the agent's name
 	VarLedger      = "STEPKEEPER_LEDGER"       // table, of agents of plain services only (P31)
 	VarSecrets     = "STEPKEEPER_SECRETS"      // {"TOKEN": {"secret": "arn:…", "field": "token"}}; may be absent

@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -361,45 +362,20 @@ func (m *model) differs(real *core.Task) string {
 		return "it was stored, and the event makes no task"
 	}
 	t := m.t
-	type field struct {
-		name      string
-		want, got any
-	}
-	for _, f := range [...]field{
-		{"ProcessState", t.ProcessState, real.ProcessState}, {"Phase", t.Phase, real.Phase}, {"Why", t.Why, real.Why}, {"Run", t.Run, real.Run},
-	} {
-		if f.want != f.got {
-			return fmt.Sprintf("its %s is %v and must be %v", f.name, f.got, f.want)
-		}
-	}
-	for _, f := range [...]struct {
-		name      string
-		want, got int64
-	}{
-		{"Command", int64(t.Command), int64(real.Command)}, {"Hops", int64(t.Hops), int64(real.Hops)}, {"Claims", int64(t.Claims), int64(real.Claims)},
-		{"StatusSeq", int64(t.StatusSeq), int64(real.StatusSeq)}, {"EndSeq", int64(t.EndSeq), int64(real.EndSeq)},
-		{"EndCommand", int64(t.EndCommand), int64(real.EndCommand)}, {"Ended", int64(t.Ended), int64(real.Ended)}, {"Tell", int64(t.ResendAt), int64(real.ResendAt)},
-		{"Deadline", int64(t.Deadline), int64(real.Deadline)}, {"DeadlineSeq", int64(t.DeadlineSeq), int64(real.DeadlineSeq)},
-	} {
-		if f.want != f.got {
-			return fmt.Sprintf("its %s is %d and must be %d", f.name, f.got, f.want)
-		}
-	}
-	if t.Definition != real.Definition || !maps.Equal(t.Removed, real.Removed) || t.EndCause != real.EndCause || t.TokenKey != real.TokenKey {
-		return fmt.Sprintf("it pins %s without %v, its end came of %q, and must pin %s without %v, come of %q",
-			real.Definition, real.Removed, real.EndCause, t.Definition, t.Removed, t.EndCause)
-	}
-	if t.CancelAsked != real.CancelAsked {
-		return fmt.Sprintf("that a Cancel was asked for is %v", real.CancelAsked)
-	}
-	if (t.Closing == nil) != (real.Closing == nil) || t.Closing != nil && *t.Closing != *real.Closing {
-		return "who closed it, or why, is something else"
-	}
-	if text := differVerdicts(t.Verdicts, real.Verdicts); text != "" {
+	if text := cmp.Or(
+		unlike("ProcessState", t.ProcessState, real.ProcessState), unlike("Phase", t.Phase, real.Phase), unlike("Why", t.Why, real.Why),
+		unlike("Run", t.Run, real.Run), unlike("Command", t.Command, real.Command), unlike("Hops", t.Hops, real.Hops), unlike("Claims", t.Claims, real.Claims),
+		unlike("StatusSeq", t.StatusSeq, real.StatusSeq), unlike("EndSeq", t.EndSeq, real.EndSeq), unlike("EndCommand", t.EndCommand, real.EndCommand),
+		unlike("Ended", t.Ended, real.Ended), unlike("Tell", t.ResendAt, real.ResendAt),
+		unlike("Deadline", t.Deadline, real.Deadline), unlike("DeadlineSeq", t.DeadlineSeq, real.DeadlineSeq),
+		unlike("Definition", t.Definition, real.Definition), unlike("EndCause", t.EndCause, real.EndCause), unlike("TokenKey", t.TokenKey, real.TokenKey),
+		unlike("CancelAsked", t.CancelAsked, real.CancelAsked), unlikeAt("Closing", t.Closing, real.Closing),
+		differVerdicts(t.Verdicts, real.Verdicts), m.differAttempts(t, real),
+	); text != "" {
 		return text
 	}
-	if text := m.differAttempts(t, real); text != "" {
-		return text
+	if !maps.Equal(t.Removed, real.Removed) {
+		return fmt.Sprintf("it is without %v and must be without %v", real.Removed, t.Removed)
 	}
 	if len(t.Steps) != len(real.Steps) {
 		return fmt.Sprintf("it has %d steps, and must have %d", len(real.Steps), len(t.Steps))
@@ -446,50 +422,43 @@ func (m *model) differAttempts(want, got *core.Task) string {
 }
 
 func differStep(want, got *core.Step) string {
-	switch {
-	case want.State != got.State:
-		return fmt.Sprintf("it is %s and must be %s", got.State, want.State)
-	case want.LockedBy != got.LockedBy:
-		return fmt.Sprintf("it is locked by %q and must be by %q", got.LockedBy, want.LockedBy)
-	case want.Agent != got.Agent:
-		return fmt.Sprintf("its agent is %q and must be %q", got.Agent, want.Agent)
-	case want.Undo != got.Undo:
-		return fmt.Sprintf("that it is being undone is %v", got.Undo)
-	case want.Cause != got.Cause:
-		return fmt.Sprintf("its cause is %q and must be %q", got.Cause, want.Cause)
-	case want.FailureCode != got.FailureCode:
-		return fmt.Sprintf("the code of its failure is %q and must be %q", got.FailureCode, want.FailureCode)
-	case (want.Progress == nil) != (got.Progress == nil) || want.Progress != nil && *want.Progress != *got.Progress:
-		return fmt.Sprintf("its progress is %+v and must be %+v", got.Progress, want.Progress)
-	case string(want.Output) != string(got.Output):
-		return fmt.Sprintf("its output is %.80s and must be %.80s", got.Output, want.Output)
-	case (want.Resolved == nil) != (got.Resolved == nil) || want.Resolved != nil && *want.Resolved != *got.Resolved:
-		return "the operator's fact is another one"
-	case (want.Corrected == nil) != (got.Corrected == nil) || want.Corrected != nil && (string(want.Corrected.Input) != string(got.Corrected.Input) || want.Corrected.Command != got.Corrected.Command ||
-		want.Corrected.By != got.Corrected.By || want.Corrected.Reason != got.Corrected.Reason || want.Corrected.At != got.Corrected.At):
+	if w, g := want.Corrected, got.Corrected; (w == nil) != (g == nil) || w != nil && (string(w.Input) != string(g.Input) || w.Command != g.Command ||
+		w.By != g.By || w.Reason != g.Reason || w.At != g.At) {
 		return "the input that an operator gave is another one"
 	}
-	if text := differAnswers(want.Answers, got.Answers); text != "" {
-		return text
+	if string(want.Output) != string(got.Output) {
+		return fmt.Sprintf("its output is %.80s and must be %.80s", got.Output, want.Output)
 	}
-	for _, f := range [...]struct {
-		name      string
-		want, got int64
-	}{
-		{"Attempt", int64(want.Attempt), int64(got.Attempt)}, {"First", int64(want.First), int64(got.First)},
-		{"FailureCount", int64(want.FailureCount), int64(got.FailureCount)}, {"UndoFailures", int64(want.UndoFailures), int64(got.UndoFailures)},
-		{"ClaimedAt", int64(want.ClaimedAt), int64(got.ClaimedAt)}, {"CompleteBy", int64(want.CompleteBy), int64(got.CompleteBy)},
-		{"StopBy", int64(want.StopBy), int64(got.StopBy)}, {"WakeAt", int64(want.WakeAt), int64(got.WakeAt)},
-		{"QuietBy", int64(want.QuietBy), int64(got.QuietBy)}, {"LastStopBy", int64(want.LastStopBy), int64(got.LastStopBy)},
-		{"Allowance", int64(want.Allowance), int64(got.Allowance)}, {"Queued", int64(want.Queued), int64(got.Queued)},
-		{"Error.Since", int64(sinceOf(want)), int64(sinceOf(got))}, {"Error.Polling", int64(pollingOf(want)), int64(pollingOf(got))},
-		{"FirstAt", int64(want.FirstAt), int64(got.FirstAt)}, {"NoEffect", int64(want.NoEffect), int64(got.NoEffect)}, {"FinishSeq", int64(want.FinishSeq), int64(got.FinishSeq)},
-	} {
-		if f.want != f.got {
-			return fmt.Sprintf("its %s is %d and must be %d", f.name, f.got, f.want)
-		}
+	return cmp.Or(
+		unlike("State", want.State, got.State), unlike("LockedBy", want.LockedBy, got.LockedBy), unlike("Agent", want.Agent, got.Agent),
+		unlike("Undo", want.Undo, got.Undo), unlike("Cause", want.Cause, got.Cause), unlike("FailureCode", want.FailureCode, got.FailureCode),
+		unlikeAt("Progress", want.Progress, got.Progress), unlikeAt("Resolved", want.Resolved, got.Resolved),
+		differAnswers(want.Answers, got.Answers),
+		unlike("Attempt", want.Attempt, got.Attempt), unlike("First", want.First, got.First),
+		unlike("FailureCount", want.FailureCount, got.FailureCount), unlike("UndoFailures", want.UndoFailures, got.UndoFailures),
+		unlike("ClaimedAt", want.ClaimedAt, got.ClaimedAt), unlike("CompleteBy", want.CompleteBy, got.CompleteBy),
+		unlike("StopBy", want.StopBy, got.StopBy), unlike("WakeAt", want.WakeAt, got.WakeAt),
+		unlike("QuietBy", want.QuietBy, got.QuietBy), unlike("LastStopBy", want.LastStopBy, got.LastStopBy),
+		unlike("Allowance", want.Allowance, got.Allowance), unlike("Queued", want.Queued, got.Queued),
+		unlike("Error.Since", sinceOf(want), sinceOf(got)), unlike("Error.Polling", pollingOf(want), pollingOf(got)),
+		unlike("FirstAt", want.FirstAt, got.FirstAt), unlike("NoEffect", want.NoEffect, got.NoEffect), unlike("FinishSeq", want.FinishSeq, got.FinishSeq),
+	)
+}
+
+// unlike says how a field is other than it must be, "" where it is not.
+func unlike[T comparable](name string, want, got T) string {
+	if want == got {
+		return ""
 	}
-	return ""
+	return fmt.Sprintf("its %s is %v and must be %v", name, got, want)
+}
+
+// unlikeAt compares what is pointed at.
+func unlikeAt[T comparable](name string, want, got *T) string {
+	if want == got || want != nil && got != nil && *want == *got {
+		return ""
+	}
+	return fmt.Sprintf("its %s is %+v and must be %+v", name, got, want)
 }
 
 // settledHere: only a handling that itself sent all of it settles an end (P11).

@@ -110,6 +110,9 @@ func (b *Backend) Seen(id string) *port.Order {
 	return b.orders[id]
 }
 
+// Put stores the next version of a task as it is.
+func (b *Backend) Put(t *core.Task) { b.locked(func() { b.put(t) }) }
+
 func (b *Backend) put(t *core.Task) {
 	t.Version++
 	b.tasks[t.OrderID] = t

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stepkeeper/stepkeeper/dev/answerpage"
 	"github.com/stepkeeper/stepkeeper/dev/api"
+	"github.com/stepkeeper/stepkeeper/dev/api/apitest"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -21,21 +21,19 @@ import (
 // backend stands behind the real HTTP edge and the real client: only the engine is a fake. An
 // order ends at once, as the field "end" of its content says; without one it goes on for ever.
 type backend struct {
-	mu       sync.Mutex
-	now      time.Time
-	order    []string
-	tasks    map[string]*core.Task
-	commands []message.Control
-	damaged  string // ID of an order whose document cannot be read
-	refuse   string // reason that every command is refused with
-	listed   func() // called at each look at the list
-	changed  chan struct{}
-
-	unattended []view.Unattended
+	*apitest.Backend // waits for tasks and follows them
+	mu               sync.Mutex
+	now              time.Time
+	order            []string
+	tasks            map[string]*core.Task
+	commands         []message.Control
+	damaged          string // ID of an order whose document cannot be read
+	refuse           string // reason that every command is refused with
+	listed           func() // called at each look at the list
 }
 
 func newBackend(now time.Time) *backend {
-	return &backend{now: now, tasks: map[string]*core.Task{}, changed: make(chan struct{})}
+	return &backend{Backend: apitest.New(), now: now, tasks: map[string]*core.Task{}}
 }
 
 // put stores a task as it is.
@@ -45,10 +43,8 @@ func (b *backend) put(t *core.Task) {
 	if b.tasks[t.OrderID] == nil {
 		b.order = append(b.order, t.OrderID)
 	}
-	t.Version++
 	b.tasks[t.OrderID] = t
-	close(b.changed)
-	b.changed = make(chan struct{})
+	b.Put(t)
 }
 
 func (b *backend) Submit(_ context.Context, orders []message.SubmitOrder) []api.SubmitResult {
@@ -87,10 +83,8 @@ func (b *backend) submit(o message.SubmitOrder) api.SubmitResult {
 		}
 	}
 	b.put(t)
-	return api.SubmitResult{OrderID: o.OrderID, State: t.ProcessState, Unattended: b.Unattended(context.Background())}
+	return api.SubmitResult{OrderID: o.OrderID, State: t.ProcessState}
 }
-
-func (b *backend) Reject(context.Context, api.Rejected) error { return nil }
 
 func (b *backend) Command(_ context.Context, c message.Control) (core.Verdict, error) {
 	b.mu.Lock()
@@ -138,48 +132,6 @@ func (b *backend) Order(_ context.Context, id string) (*port.Order, error) {
 	return nil, port.ErrNotFound
 }
 
-func (b *backend) Wait(ctx context.Context, id string, done func(*core.Task) bool) (*core.Task, error) {
-	for {
-		b.mu.Lock()
-		t, changed := b.tasks[id], b.changed
-		b.mu.Unlock()
-		switch {
-		case t == nil:
-			return nil, port.ErrNotFound
-		case done(t):
-			return t, nil
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return t, ctx.Err()
-		}
-	}
-}
-
-func (b *backend) Follow(ctx context.Context, id string, after int64) (<-chan *core.Task, error) {
-	if _, _, err := b.Task(ctx, id); err != nil {
-		return nil, err
-	}
-	out := make(chan *core.Task)
-	go func() {
-		defer close(out)
-		for {
-			t, err := b.Wait(ctx, id, func(t *core.Task) bool { return t.Version > after })
-			if err != nil {
-				return
-			}
-			select {
-			case out <- t:
-				after = t.Version
-			case <-ctx.Done():
-				return
-			}
-		}
-	}()
-	return out, nil
-}
-
 func (b *backend) List(_ context.Context, q port.Query) (orders []view.Summary, next string, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -213,17 +165,7 @@ func (b *backend) Target(context.Context, string, string) (core.Target, error) {
 	return core.Target{Absent: "no such definition"}, nil
 }
 
-func (b *backend) Queue(string) (port.Queue, error) { return nil, port.ErrNotFound }
-func (b *backend) Question(context.Context, string, string) (answerpage.Question, error) {
-	return answerpage.Question{}, port.ErrNotFound
-}
-func (b *backend) QueueNames() []string              { return nil }
 func (b *backend) Health(context.Context) api.Health { return api.Health{Ready: true} }
-func (b *backend) Unattended(context.Context) []view.Unattended {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.unattended
-}
 func (b *backend) Schedules(context.Context) ([]schedule.Record, error) {
 	return []schedule.Record{
 		{Workflow: "nightly", Cron: "30 2 * * *", Zone: "Europe/Berlin", Next: 1_800_000_000_000, Started: 3,
@@ -232,8 +174,6 @@ func (b *backend) Schedules(context.Context) ([]schedule.Record, error) {
 		{Workflow: "weekly", Cron: "@weekly"},
 	}, nil
 }
-
-func (b *backend) Statistics(context.Context) (view.Statistics, error) { return view.Statistics{}, nil }
 
 func (b *backend) Workflows(context.Context) []view.WorkflowInfo {
 	return []view.WorkflowInfo{{Name: "order", Hash: "0123456789abcdef0123456789abcdef"},

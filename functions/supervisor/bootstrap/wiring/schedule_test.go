@@ -51,7 +51,7 @@ func environment(name string) (string, bool) {
 	v, ok := map[string]string{
 		"STEPKEEPER_QUEUES": `{"intake":"http://127.0.0.1:1/1/i","replies":"http://127.0.0.1:1/1/r","control":"http://127.0.0.1:1/1/c","quarantine":"http://127.0.0.1:1/1/q"}`,
 		"STEPKEEPER_ORDERS": "o", "STEPKEEPER_TASKS": "t", "STEPKEEPER_DEFINITIONS": "d", "STEPKEEPER_SHARDS": "2",
-		"STEPKEEPER_ALERTS": "arn:aws:sns:eu-central-1:1:a", "STEPKEEPER_NAME": "Shop",
+		"STEPKEEPER_ALERTS": "arn:aws:sns:eu-central-1:1:a", "STEPKEEPER_STACK": "Shop",
 		"AWS_REGION": "eu-central-1", "AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "s", "AWS_ENDPOINT_URL": "http://127.0.0.1:1",
 	}[name]
 	return v, ok

@@ -60,7 +60,7 @@ func sweeping(t *testing.T) *sweeps {
 	}
 	d.settings = map[string]string{
 		deployment.VarOrders: "orders", deployment.VarTasks: "tasks", deployment.VarDefinitions: "definitions", deployment.VarShards: "1",
-		deployment.VarAlerts: "arn:aws:sns:eu-central-1:1:alerts", deployment.VarName: "Shop/Engine", "LAMBDA_TASK_ROOT": "/var/task",
+		deployment.VarAlerts: "arn:aws:sns:eu-central-1:1:alerts", deployment.VarStack: "Shop/Engine", "LAMBDA_TASK_ROOT": "/var/task",
 		deployment.VarQueues: d.Queues(port.Intake, port.Replies, port.Control, port.Quarantine, port.Requests("payment")),
 	}
 	return d
@@ -242,7 +242,6 @@ func TestFirstShardOfASweep(t *testing.T) {
 // An order that stops is told by the function, and counted by a line of metrics of its workflow.
 func TestOrdersInError(t *testing.T) {
 	d := sweeping(t)
-	d.settings[deployment.VarStack] = "Shop/Engine"
 	at := time.Now().Add(-3 * time.Hour)
 	d.submit(at, 1, "o-1", "o-2")
 	d.sweep(t.Context()) // their failures are counted, and are the last ones

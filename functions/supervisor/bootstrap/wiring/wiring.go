@@ -45,7 +45,7 @@ func New(lookup deployment.Lookup, out io.Writer, log *slog.Logger) (Function, e
 	})
 	tick := Tick{
 		Sweep: s.Sweep, Now: engine.Clock.Now, Log: log,
-		Report: func(r supervisor.Report, now time.Time) error { return writeMetrics(out, settings.Name, r, now) },
+		Report: func(r supervisor.Report, now time.Time) error { return writeMetrics(out, settings.Stack, r, now) },
 	}
 	return tick.Run, nil
 }
