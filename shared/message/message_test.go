@@ -84,6 +84,7 @@ func TestRefusedSubmissions(t *testing.T) {
 		{"strange workflow", with("workflow", `"../etc"`), "invalid-field", "workflow", "no workflow's name"},
 		{"no order", with("order", ""), "missing-field", "order", "missing"},
 		{"null order", with("order", "null"), "missing-field", "order", "null"},
+		{"a schema that never was", with("schema", "-1"), "invalid-field", "schema", "it must be 1"},
 		{"priority", with("priority", `"urgent"`), "invalid-field", "priority", `"normal" or "high"`},
 		{"address", with("replyTo", `"https://evil.example/q"`), "invalid-field", "replyTo", "never an address"},
 		{"deadline", with("deadline", `"tomorrow"`), "invalid-field", "deadline", "RFC 3339"},
@@ -119,7 +120,9 @@ func TestOneLevelTooDeep(t *testing.T) {
 		_, decoded := message.DecodeReply(asBytes)
 		_, handed := message.ReplyOf(port.Delivery{Message: port.Message{Value: reply}})
 		_, command := message.DecodeControl([]byte(control))
-		for what, err := range map[string]error{"order": order.Check(), "reply": decoded, "reply in memory": handed, "control": command} {
+		ended := &message.Child{Schema: message.ChildSchema, Ended: &core.ChildEnded{Parent: core.Parent{OrderID: "o", Step: "s", Attempt: 1}, State: core.ChildProcessed, Output: lists(n)}}
+		_, child := message.ChildOf(port.Delivery{Message: port.Message{Value: ended}})
+		for what, err := range map[string]error{"order": order.Check(), "end of a child": child, "reply": decoded, "reply in memory": handed, "control": command} {
 			if fits != (err == nil) || err != nil && (!errors.Is(err, message.ErrUnreadable) || !strings.Contains(err.Error(), "deeper than 64 levels")) {
 				t.Errorf("%s, %d levels: %v", what, n, err)
 			}

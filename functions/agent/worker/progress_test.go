@@ -2,6 +2,7 @@ package worker_test
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"strings"
 	"testing"
@@ -182,7 +183,8 @@ func TestADeferredCallIsAnsweredLater(t *testing.T) {
 	if err := replies.Done(ctx, id, nil); !errors.Is(err, worker.ErrTooLate) {
 		t.Errorf("after its stopBy: %v", err)
 	}
-	for _, bad := range []string{"", "x", "e30", "!!", id[:20]} {
+	encoded := base64.RawURLEncoding.EncodeToString
+	for _, bad := range []string{"", "x", "e30", "!!", id[:20], encoded([]byte(`{"step":"a","attempt":1}`)), encoded([]byte(`{"task":"o","attempt":1}`)), encoded([]byte(`{"task":"o","step":"a"}`))} {
 		if err := replies.Done(ctx, bad, nil); err == nil || !strings.Contains(err.Error(), "no reply ID") {
 			t.Errorf("%q: %v", bad, err)
 		}
