@@ -2,6 +2,7 @@ package core_test
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 
@@ -100,6 +101,9 @@ func TestAnotherInputIsSent(t *testing.T) {
 	}
 	if shown, err := core.InputOf(d.def, d.order, d.task, 1); err != nil || string(shown) != string(corrected) {
 		t.Errorf("shown: %s, %v", shown, err)
+	}
+	if shown, err := core.InputOf(d.def, nil, d.task, 0); !errors.Is(err, core.ErrOrderNeeded) {
+		t.Errorf("without the order, shown: %s, %v", shown, err)
 	}
 }
 

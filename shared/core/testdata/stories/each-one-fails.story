@@ -32,3 +32,13 @@ event child ship 0/2 compensated
     ship Compensated, attempt 2, next 1 of 1, 1 failed: [0], no-stock: it was undone
   -> a-agent: undo-a (undo/2), key o1/0/a, stop by 12:00:30 {"order":{"n":1},"seen":{"a":{"of":"a"}}}
   due 12:00:30
+
+event undone a/2
+----
+  Compensated, because of failure
+    a Compensated, attempt 2
+  -> shop: undone, number 1, ship no-stock it was undone
+       a Compensated, attempt 2
+       ship Compensated, attempt 2
+  told
+  at rest
