@@ -61,6 +61,19 @@ func TestAnItemThatIsTooLarge(t *testing.T) {
 	}
 }
 
+// A list that is another one than at the claim, as of a damaged order, starts no child that was not asked for.
+func TestAListThatChanges(t *testing.T) {
+	for list, says := range map[string]string{`["a","b","c"]`: "another one than at the step's claim", `{"a":1}`: "each is no list"} {
+		d := family(t, `["a","b"]`, func(e *core.Each) { e.Concurrency = 1 })
+		d.decide(d.submit)
+		d.def.Expr = family(t, list).def.Expr
+		d.decide(core.ChildEnded{Parent: core.Parent{OrderID: orderID, Step: "all", Attempt: 1}, State: core.ChildProcessed})
+		if c := d.task.Steps[0].Children; c.Started != 2 || len(c.Open) > 0 || c.Failed != 1 || !strings.Contains(c.Reason, says) {
+			t.Errorf("%s: %+v", list, c)
+		}
+	}
+}
+
 // What is collected is bounded: the child that is one too many stops the step, with a clear text.
 func TestCollectedOutputsAreBounded(t *testing.T) {
 	d := family(t, `["a","b","c"]`, collecting)

@@ -80,6 +80,7 @@ func (r *deciding) item(i, n int) (json.RawMessage, error) {
 	case r.err != nil || err != nil:
 		return nil, err
 	case count != r.t.Steps[i].Children.Count:
+		r.items = nil
 		return nil, errors.New("the list is another one than at the step's claim")
 	}
 	return r.items[n], nil
@@ -148,11 +149,8 @@ func (c *Children) fail(index int, code, message string) {
 func (r *deciding) fillChildren(i int) {
 	c, d := r.t.Steps[i].Children, r.def.Steps[i].Each
 	for len(c.Open) < d.Concurrency && c.Next < c.Count && c.Failed <= d.Tolerate {
-		order, err := r.childOrder(i, c.Next)
-		if r.err != nil {
-			return
-		}
 		n := c.Next
+		order, err := r.childOrder(i, n)
 		c.Next++
 		c.Started = max(c.Started, c.Next)
 		if err != nil {
@@ -164,7 +162,8 @@ func (r *deciding) fillChildren(i int) {
 	}
 }
 
-// childOrder computes a child's order, which depends on nothing that can change in the run (P12).
+// childOrder computes a child's order, which depends on nothing that can change in the run (P12). Where the task's order is
+// needed and absent, r.err is set, and nothing that is decided then is used.
 func (r *deciding) childOrder(i, n int) (json.RawMessage, error) {
 	order, err := r.item(i, n)
 	if err != nil || !r.orderKnown() {
@@ -211,11 +210,7 @@ func (r *deciding) askOpen(i int, cause string) {
 		if cause != "" && o.Cause != cause {
 			continue
 		}
-		order, err := r.childOrder(i, o.Index)
-		if r.err != nil {
-			return
-		}
-		if err == nil {
+		if order, err := r.childOrder(i, o.Index); err == nil {
 			r.ask(i, o.Index, ask, order)
 		}
 	}
@@ -474,9 +469,6 @@ func (r *deciding) fillUndo(i int) bool {
 			continue
 		}
 		order, err := r.childOrder(i, n)
-		if r.err != nil {
-			return false
-		}
 		if c.Cursor--; err != nil { // it was never started
 			continue
 		}
