@@ -39,6 +39,9 @@ func TestOrdersStartByTheClock(t *testing.T) {
 		t.Errorf("%s %v", o.Body, err)
 	}
 	closeRuntime(t, s)
+	if all, err := s.Schedules(t.Context()); err == nil {
+		t.Errorf("schedules of a store that is closed: %+v", all)
+	}
 	clock.Advance(10*time.Hour + time.Minute) // 11:01: ten times have passed, four of them within catchUp or at its end
 	s = w.open()
 	defer closeRuntime(t, s)

@@ -159,7 +159,8 @@ func (f *finder) capacity(call *ast.CallExpr) (length []ast.Expr, hinted bool) {
 }
 
 // symmetric are functions with one result for any order of their arguments; of errors.Join only the order of lines differs.
-var symmetric = []string{"max", "min", "errors.Join", "bytes.Equal", "slices.Equal", "maps.Equal", "strings.ContainsAny", "strings.EqualFold", "subtle.ConstantTimeCompare"}
+var symmetric = []string{"max", "min", "errors.Join", "bytes.Equal", "slices.Equal", "maps.Equal", "strings.ContainsAny", "strings.EqualFold", "subtle.ConstantTimeCompare",
+	"m.registry.MustRegister", "sdk.NewTracerProvider"}
 
 // wording reports a call that logs, or makes the text of an error: its words are no behaviour.
 func (f *finder) wording(call *ast.CallExpr) bool {
