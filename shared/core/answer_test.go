@@ -53,7 +53,7 @@ func TestQuestions(t *testing.T) {
 		`{"who":` + names(32, 128) + `}`: true, `{"who":` + names(33, 9) + `}`: false, `{"who":["a<b"]}`: false, `{"who":[""]}`: false,
 		`{"who":["ann","bob"],"need":2}`: true, `{"who":["ann","bob"],"need":2,"notSelf":"ann"}`: false,
 		`{"notSelf":"ann"}`: true, `{"notSelf":""}`: false, `{"notSelf":7}`: false, `{"notSelf":` + names(1, 129)[1:132] + `}`: false,
-		`{"timeout":"366d"}`: true, `{"timeout":"367d"}`: false, `{"timeout":"90m"}`: true, `{"timeout":"0s"}`: false, `{"timeout":"-1h"}`: false, `{"timeout":"soon"}`: false,
+		`{"timeout":"366d"}`: true, `{"timeout":"367d"}`: false, `{"timeout":"90m"}`: true, `{"timeout":"0s"}`: false, `{"timeout":"-1h"}`: false, `{"timeout":"soon"}`: false, `{"timeout":7}`: false, `{"who":"ann"}`: false, `7`: false,
 	} {
 		d := newDesk(t, asked(question))
 		d.decide(d.submit)
