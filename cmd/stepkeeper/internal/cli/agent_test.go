@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"go/format"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -16,18 +17,27 @@ import (
 // TestAgentNewCompiles generates an agent and builds and tests it as its user would, against this
 // working copy.
 func TestAgentNewCompiles(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds a module of its own")
-	}
 	root, err := filepath.Abs("../../../..")
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := filepath.Join(t.TempDir(), "card-payment")
-	call{}.run(t, "agent", "new", "card-payment", "--operation", "charge", "--undo", "refund", "--dir", dir, "--module-dir", root).
+	call{}.run(t, "agent", "new", "card-payment", "--operation", "charge", "--undo", "give-back", "--dir", dir, "--module-dir", root).
 		want(t, failure.OK, "wrote the agent card-payment", "go test ./...")
 	call{}.run(t, "workflow", "validate", filepath.Join(dir, "workflow.yaml"), "--agents", filepath.Join(dir, "agents.yaml")).
 		want(t, failure.OK, "valid, workflow card-payment-example, 1 step,")
+	sources, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil || len(sources) != 3 {
+		t.Fatalf("%v %v", sources, err)
+	}
+	for _, file := range sources {
+		if text, err := format.Source([]byte(read(t, file))); err != nil || string(text) != read(t, file) {
+			t.Errorf("%s is not formatted: %v", file, err)
+		}
+	}
+	if testing.Short() {
+		t.Skip("builds a module of its own")
+	}
 	program := filepath.Join(t.TempDir(), "agent")
 	for _, args := range [][]string{{"vet", "./..."}, {"test", "./..."}, {"build", "-o", program, "."}} {
 		cmd := exec.Command("go", args...)
@@ -42,7 +52,7 @@ func TestAgentNewCompiles(t *testing.T) {
 	server := httptest.NewServer(service)
 	defer server.Close()
 	t.Setenv("CARD_PAYMENT_URL", server.URL)
-	call{}.run(t, "agent", "test", "card-payment", "--do", "charge", "--undo", "refund", "--input", `{"amount":1}`, "--between", "3",
+	call{}.run(t, "agent", "test", "card-payment", "--do", "charge", "--undo", "give-back", "--input", `{"amount":1}`, "--between", "3",
 		"--effects", `ls "`+service.folder+`" | grep -c "^$(echo "$KEY" | tr / "~")$" || true`, "--earns", "idempotent", "--", program).
 		want(t, failure.OK, "card-payment earns idempotent")
 }

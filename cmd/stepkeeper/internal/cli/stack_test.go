@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -106,6 +107,23 @@ func TestStackFlags(t *testing.T) {
 			return nil, x.err
 		}}
 		c.run(t, "show", "o", "--stack", "Shop").want(t, x.code, x.want)
+	}
+	for status, x := range map[int]struct {
+		code failure.Code
+		want string
+	}{
+		http.StatusInternalServerError: {failure.General, "list of orders: the server answered 500 Internal Server Error\n  the logs of the stack's functions tell more"},
+		http.StatusServiceUnavailable:  {failure.Refused, "list of orders: the stack takes nothing now"},
+		http.StatusBadRequest:          {failure.Usage, "list of orders: the stack cannot use that"},
+		http.StatusConflict:            {failure.Refused, "list of orders: refused"},
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
+		c := call{server: server.URL, openStack: func(context.Context, string, aws.Options, ...client.Option) (*client.Client, error) {
+			return client.New(server.URL, client.WithRetry(1, time.Second))
+		}}
+		c.run(t, "list", "--stack", "Shop").want(t, x.code, x.want)
+		c.run(t, "list", "--timeout", "1s").want(t, x.code, strings.NewReplacer("the stack ", "the server ", "the logs of the stack's functions tell", "the server's log tells").Replace(x.want))
+		server.Close()
 	}
 	w.Held.Store(true)
 	onStack(w, `{"schema":1,"orderId":"o","workflow":"order","order":{}}`).run(t, "submit", "--wait", "-", "--timeout", "2s", "--stack", "Shop", "--region", "eu-central-1").

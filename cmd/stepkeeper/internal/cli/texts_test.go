@@ -194,6 +194,9 @@ watch --interval 9ms
 watch --limit 0
 watch --limit 1001
 workflow graph testdata/list.txt
+workflow graph ../../../../examples/kyc
+workflow graph ../../../../workflows
+workflow graph ../../../../workflows/order.yaml --across
 workflow validate ../../../../workflows/order.yaml --agents nosuchfile
 workflow validate ../../../../workflows/order.yaml --agents testdata/list.txt
 workflow validate ../../../../workflows/order.yaml --order nosuchfile

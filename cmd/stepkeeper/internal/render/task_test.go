@@ -91,6 +91,11 @@ func stories() map[string]view.Task {
 	goesOnStopped.Steps[1].WakeAt, goesOnStopped.Steps[1].Undo = 0, &view.Undo{Operation: "cancel", Failures: 3}
 	accept(&goesOnStopped, "cancel", "undo", "resubmit", "resolve dhl happened", "resolve dhl not-happened", "resolve dhl undone")
 
+	elsewhere := goesOnStopped // than at the step that was undone alone
+	elsewhere.Steps = append([]view.Step(nil), goesOn.Steps...)
+	elsewhere.Steps[1] = view.Step{Name: "dhl", State: core.Failed, Agent: "dhl", Operation: "ship", Attempts: 1, Failures: 1, FirstAt: at(0), ClaimedAt: at(3), Error: &core.StepError{Code: "timeout", Message: "no answer", At: at(60)}}
+	accept(&elsewhere, "resubmit")
+
 	stopped := base
 	stopped.State, stopped.Phase, stopped.Ended, stopped.EndedAt, stopped.Command = core.Error, core.Forward, true, at(187), 1
 	stopped.Error = &view.TaskError{Code: "http-422", Message: "no such\x1b[2J zone", Step: "create-zone"}
@@ -145,7 +150,7 @@ func stories() map[string]view.Task {
 		Verdicts: []core.Verdict{{Command: "cancel", Accepted: true, Reason: "the order had not arrived; it will not run when it does", At: at(0)}}}
 
 	return map[string]view.Task{"running": running, "waiting": waiting, "at-work": atWork, "processed": processed, "stopped": stopped, "past-return": pastReturn,
-		"undo-stopped": undoStopped, "in-doubt": inDoubt, "undone": undone, "undoing": undoing, "tombstone": cancelled, "refused-by-rule": refused, "goes-on": goesOn, "goes-on-stopped": goesOnStopped}
+		"undo-stopped": undoStopped, "in-doubt": inDoubt, "undone": undone, "undoing": undoing, "tombstone": cancelled, "refused-by-rule": refused, "goes-on": goesOn, "goes-on-stopped": goesOnStopped, "goes-on-elsewhere": elsewhere}
 }
 
 func page(terminal bool) render.Page {
