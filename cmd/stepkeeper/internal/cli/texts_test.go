@@ -38,12 +38,12 @@ func TestRefusedCallsSayWhatToDo(t *testing.T) {
 func TestCallsAreAnswered(t *testing.T) {
 	var all strings.Builder
 	for _, line := range strings.Split(strings.TrimSpace(goodCalls), "\n") {
-		for _, output := range []string{"text", "json"} {
+		for _, output := range []string{"text", "json", "text at a terminal"} {
 			b := newBackend(noon)
 			fill(b)
 			asking(b)
-			r := call{server: serve(t, b).URL, in: "{}"}.run(t, append(strings.Fields(line), "--output", output)...)
-			fmt.Fprintf(&all, "$ stepkeeper %s --output %s\n%s%sexit %d\n\n", line, output, r.out, r.err, r.code)
+			r := call{server: serve(t, b).URL, in: "{}", terminal: output == "text at a terminal"}.run(t, append(strings.Fields(line), "--output", output[:4])...)
+			fmt.Fprintf(&all, "$ stepkeeper %s --output %s\n%s%sexit %d\n\n", line, output, strings.ReplaceAll(r.out, "\x1b", "ESC"), strings.ReplaceAll(r.err, "\x1b", "ESC"), r.code)
 		}
 	}
 	golden(t, "good-calls.txt", all.String())
@@ -63,7 +63,9 @@ resubmit stopped --dry-run
 resubmit processed --command-id c1
 show asking
 show processed
-undo stopped running --yes --command-id c1
+undo stopped running --yes
+undo stopped running
+bulk close --where state=Error --reason settled --dry-run
 watch processed
 watch stopped
 workflow graph ../../../../workflows/provision.yaml
