@@ -45,7 +45,7 @@ func TestRoom(t *testing.T) {
 		}
 	}
 	limit = 0
-	if _, err := aws.RoomOf(t.Context(), "Shop", o); !errors.Is(err, client.ErrForbidden) || !strings.Contains(err.Error(), "lambda:GetAccountSettings") {
+	if _, err := aws.RoomOf(t.Context(), "Shop", o); !errors.Is(err, client.ErrForbidden) || !strings.Contains(err.Error(), "lambda:GetAccountSettings") || strings.Contains(err.Error(), "attach the policy") {
 		t.Errorf("a missing right is told as %v", err)
 	}
 	if _, err := aws.RoomOf(t.Context(), "None", o); !errors.Is(err, aws.ErrNoStack) {
