@@ -14,16 +14,21 @@ import (
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 )
 
-// TestAgentNewCompiles generates an agent and builds and tests it as its user would, against this
-// working copy.
-func TestAgentNewCompiles(t *testing.T) {
+// writeAgent writes an agent into a folder, against this working copy.
+func writeAgent(t *testing.T) (dir string) {
+	t.Helper()
 	root, err := filepath.Abs("../../../..")
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := filepath.Join(t.TempDir(), "card-payment")
+	dir = filepath.Join(t.TempDir(), "card-payment")
 	call{}.run(t, "agent", "new", "card-payment", "--operation", "charge", "--undo", "give-back", "--dir", dir, "--module-dir", root).
 		want(t, failure.OK, "wrote the agent card-payment", "go test ./...")
+	return dir
+}
+
+func TestAgentNewIsFormatted(t *testing.T) {
+	dir := writeAgent(t)
 	call{}.run(t, "workflow", "validate", filepath.Join(dir, "workflow.yaml"), "--agents", filepath.Join(dir, "agents.yaml")).
 		want(t, failure.OK, "valid, workflow card-payment-example, 1 step,")
 	sources, err := filepath.Glob(filepath.Join(dir, "*.go"))
@@ -35,9 +40,14 @@ func TestAgentNewCompiles(t *testing.T) {
 			t.Errorf("%s is not formatted: %v", file, err)
 		}
 	}
+}
+
+// TestAgentNewCompiles generates an agent and builds and tests it as its user would.
+func TestAgentNewCompiles(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds a module of its own")
 	}
+	dir := writeAgent(t)
 	program := filepath.Join(t.TempDir(), "agent")
 	for _, args := range [][]string{{"vet", "./..."}, {"test", "./..."}, {"build", "-o", program, "."}} {
 		cmd := exec.Command("go", args...)

@@ -62,22 +62,36 @@ func TestReplayWithAnotherWorkflow(t *testing.T) {
 	call{}.run(t, "simulate", "--replay", tape).want(t, failure.Usage, "damaged")
 }
 
-// TestRegressionTest: the test that is written compiles, fails with the workflow that it was made
-// of, and passes with the corrected one.
-func TestRegressionTest(t *testing.T) {
+// regression writes a workflow that breaks an invariant, and has the test of that written beside it.
+func regression(t *testing.T) (bad, test string) {
+	t.Helper()
 	folder := t.TempDir()
-	bad, test, binary := filepath.Join(folder, "transfer.yaml"), filepath.Join(folder, "regression_test.go"), filepath.Join(folder, "regression.test")
+	bad, test = filepath.Join(folder, "transfer.yaml"), filepath.Join(folder, "regression_test.go")
 	put(t, bad, read(t, transfer))
 	call{}.run(t, "simulate", bad, "--services", filepath.Join(filepath.Dir(transfer), "unfenced.yaml"), "--tape", filepath.Join(folder, "tape.json"),
 		"--regression-test", test).want(t, failure.NotProcessed, "regression test: "+test)
-	for _, want := range []string{"package " + packageOf(folder) + "\n", "func TestTransferInvariant11(t *testing.T) {", "sim.Replay(t, \"transfer.yaml\", `{\n"} {
-		if text := read(t, test); !strings.Contains(text, want) {
+	return bad, test
+}
+
+func TestRegressionTestIsWritten(t *testing.T) {
+	bad, test := regression(t)
+	text := read(t, test)
+	for _, want := range []string{"package " + packageOf(filepath.Dir(bad)) + "\n", "func TestTransferInvariant11(t *testing.T) {", "sim.Replay(t, \"transfer.yaml\", `{\n"} {
+		if !strings.Contains(text, want) {
 			t.Errorf("%s\nlacks %s", text, want)
 		}
 	}
+}
+
+// TestRegressionTest: the test that is written compiles, fails with the workflow that it was made
+// of, and passes with the corrected one.
+func TestRegressionTest(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles a test")
 	}
+	bad, test := regression(t)
+	folder := filepath.Dir(bad)
+	binary := filepath.Join(folder, "regression.test")
 	// It belongs to a package of this module; nothing is written there.
 	put(t, test, strings.Replace(read(t, test), "package "+packageOf(folder), "package simulate_test", 1))
 	there, err := filepath.Abs(filepath.Join(filepath.Dir(transfer), "written_regression_test.go"))
