@@ -314,6 +314,11 @@ func TestDocumentIsServed(t *testing.T) {
 		t.Errorf("openapi is %v", v)
 	}
 	yaml := r.get("/openapi.yaml")
+	for path, want := range map[string]string{"/openapi.yaml": "application/openapi+yaml", "/openapi.json": "application/openapi+json"} {
+		if got := r.get(path).header.Get("Content-Type"); got != want {
+			t.Errorf("%s is %q", path, got)
+		}
+	}
 	if yaml.status != http.StatusOK || !bytes.Contains(yaml.body, []byte("operationId: submit-orders")) {
 		t.Errorf("openapi.yaml: %d %.100s", yaml.status, yaml.body)
 	}

@@ -75,7 +75,7 @@ var ofWorker = []Mutant{
 	{Name: "I13-a-failed-receive-takes-room", File: pump, Func: "running.receive", Old: "for range free - len(deliveries) {", New: "for range min(free-len(deliveries), len(deliveries)) {"},
 	{Name: "I13-more-at-a-time-than-allowed", File: pump, Func: "running.receive", Old: "defer func() { <-room }()", New: "<-room"},
 	{Name: "I13-held-by-less-than-its-timeout", File: holds, Func: "holds.keep", Old: "h.queue.Extend(ctx, receipt, h.visibility)", New: "h.queue.Extend(ctx, receipt, h.visibility/3)"},
-	{Name: "I13-extended-too-late", File: holds, Func: "holds.keep", Old: "pause(ctx, h.visibility/3)", New: "pause(ctx, h.visibility)"},
+	{Name: "I13-extended-too-late", File: holds, Func: "holds.keep", Old: "port.Sleep(ctx, h.visibility/3)", New: "port.Sleep(ctx, h.visibility)"},
 	{Name: "I13-extended-at-once", File: holds, Func: "holds.due", Old: "> 1 {", New: "> 0 {"},
 	{Name: "I13-a-lost-request-is-extended-again", File: holds, Func: "holds.keep", Old: "h.remove(receipt)", New: "_ = 0"},
 
