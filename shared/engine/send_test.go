@@ -45,6 +45,31 @@ func TestFairQueues(t *testing.T) {
 	}
 }
 
+// A Wake waits in its queue for as long as queues delay; what is later is left to the Supervisor.
+func TestWakesOfTheLongestDelay(t *testing.T) {
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	clock := memory.NewClock(now)
+	queues, err := memory.NewQueues(clock, []memory.QueueConfig{{Name: port.Control}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := engine.Engine{Config: engine.Config{Parts: engine.Parts{Queues: queues, Clock: clock, Logger: slog.New(slog.DiscardHandler), WakeSlack: time.Second}}}
+	longest := core.TimeOf(now.Add(port.MaxDelay - time.Second))
+	if err := e.Send(context.Background(), core.SendWake{OrderID: "o-1", WakeAt: longest}, core.SendWake{OrderID: "o-2", WakeAt: longest + 1}); err != nil {
+		t.Fatal(err)
+	}
+	if at, hidden := queues.Next(); !hidden || !at.Equal(now.Add(port.MaxDelay)) {
+		t.Errorf("the first Wake comes at %s, %t", at, hidden)
+	}
+	q, err := queues.Queue(port.Control)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d, err := q.Depth(context.Background()); err != nil || d.Delayed != 1 {
+		t.Errorf("%+v, %v; want one Wake", d, err)
+	}
+}
+
 // A line of the log names the task of an event, and the run, step and attempt where it has them.
 func TestLogLinesNameWhatAnEventIsOf(t *testing.T) {
 	const attempt, step, run = "[order o-1 step a run 2 attempt 3]", "[order o-1 step a]", "[order o-1 run 2]"
