@@ -53,7 +53,7 @@ func (s *Scheduler) notAsked(def *core.Definition, it *item) error {
 
 // anothers reports a role that other agents reply with, and these do not.
 func (s *Scheduler) anothers(agents []string, role string) bool {
-	if role == "" || slices.ContainsFunc(agents, func(a string) bool {
+	if slices.ContainsFunc(agents, func(a string) bool {
 		return len(s.cfg.Senders[a]) == 0 || slices.Contains(s.cfg.Senders[a], role)
 	}) {
 		return false

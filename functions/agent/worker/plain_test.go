@@ -177,16 +177,17 @@ func TestAPlainServiceIsNotCalledInAHurry(t *testing.T) {
 		allowed core.Duration // beyond the timeout
 		calls   int
 	}{
-		"within its allowance":     {core.Plain, 19 * time.Second, 20 * core.Second, 1},
-		"longer than its allowed":  {core.Plain, 21 * time.Second, 20 * core.Second, 0},
-		"a fence needs no hurry":   {core.Fenced, 21 * time.Second, 20 * core.Second, 1},
-		"nothing was ever allowed": {core.Plain, time.Second, 0, 1},
+		"within its allowance":                 {core.Plain, 19 * time.Second, 20 * core.Second, 1},
+		"longer than its allowed":              {core.Plain, 21 * time.Second, 20 * core.Second, 0},
+		"a fence needs no hurry":               {core.Fenced, 21 * time.Second, 20 * core.Second, 1},
+		"nor where it is a point of no return": {core.Fenced, 21 * time.Second, 20 * core.Second, 1},
+		"nothing was ever allowed":             {core.Plain, time.Second, 0, 1},
 	} {
 		calls := 0
 		ledger, clock := memory.NewLedger(), memory.NewClock(noon)
 		b := newBench(t, clock, worker.Config{Ledger: ledger, Operations: charge(func(context.Context, worker.Call) (any, error) { calls++; return nil, nil })})
 		req := request(noon)
-		req.Grade = tt.grade
+		req.Grade, req.PointOfNoReturn = tt.grade, strings.Contains(name, "no return")
 		req.StopBy = req.ClaimedAt.Add(req.Timeout + tt.allowed)
 		req.CompleteBy = req.StopBy
 		clock.Advance(tt.waited)
