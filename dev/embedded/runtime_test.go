@@ -182,10 +182,6 @@ func TestACloseLetsCallsEnd(t *testing.T) {
 	if r := s.Submit(t.Context(), []message.SubmitOrder{order(t, "late", "")})[0]; !errors.Is(r.Err, port.ErrUnavailable) {
 		t.Errorf("submitted after the close: %v, want %v", r.Err, port.ErrUnavailable)
 	}
-	_, commanded := s.Command(t.Context(), message.Control{Schema: 1, Kind: message.Cancel, OrderID: "one", ID: "late"})
-	if rejected := s.Reject(t.Context(), api.Rejected{Queue: port.Intake}); !errors.Is(rejected, port.ErrUnavailable) || !errors.Is(commanded, port.ErrUnavailable) {
-		t.Errorf("after the close: rejected %v, commanded %v, want %v", rejected, commanded, port.ErrUnavailable)
-	}
 	close(w.shop.gate)
 	s = w.open()
 	defer closeRuntime(t, s)
