@@ -86,6 +86,9 @@ func TestMetrics(t *testing.T) {
 	if strings.Contains(text, "o-1") {
 		t.Error("it names an order")
 	}
+	if bare := regexp.MustCompile(`# HELP \S+ *\n`).FindString(text); bare != "" {
+		t.Errorf("it does not say what a figure is: %s", bare)
+	}
 	if strings.Contains(text, "stepkeeper_commit_group_size_count 0") || regexp.MustCompile(`stepkeeper_sweep_last_success_timestamp_seconds 0\n`).MatchString(text) {
 		t.Error("commits or sweeps are not told")
 	}
