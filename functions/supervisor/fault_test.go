@@ -319,9 +319,9 @@ func TestReportInOneLine(t *testing.T) {
 	for want, r := range map[string]supervisor.Report{
 		"0 scanned in 0 shards": {},
 		"7 scanned in 4 shards, 1 shards of others, 2 overdue, 3 handed back, 4 handed back uncounted, 5 asked again, 6 given up, 8 in Error, " +
-			"9 to be told, 10 pushed, 11 stale, 12 lost to another writer, 13 failed, the oldest by 1.235s": {
+			"9 to be told, 10 pushed, 14 started by the clock, 15 scheduled times skipped, 11 stale, 12 lost to another writer, 13 failed, the oldest by 1.235s": {
 			Shards: 4, Skipped: 1, Scanned: 7, Overdue: 2, HandedBack: 3, Uncounted: 4, Asked: 5, GivenUp: 6, Errors: 8, Told: 9, Pushed: 10,
-			Stale: 11, Lost: 12, Failed: 13, Truncated: true, OldestOverdue: 1234567 * time.Microsecond,
+			Started: 14, Missed: 15, Stale: 11, Lost: 12, Failed: 13, Truncated: true, OldestOverdue: 1234567 * time.Microsecond,
 		},
 	} {
 		if got := r.String(); got != want {

@@ -90,7 +90,7 @@ func TestOverdueStepIsHandedBackOnce(t *testing.T) {
 
 // P32: with a backlog nothing is counted; the depth is asked once per agent and sweep.
 func TestBacklogIsNotCounted(t *testing.T) {
-	for _, c := range []struct{ waiting, capacity, uncounted int }{{6, 5, 5}, {5, 5, 0}, {11, 0, 5}, {10, 0, 0}} {
+	for _, c := range []struct{ waiting, capacity, uncounted int }{{6, 5, 5}, {5, 5, 0}, {2, 1, 5}, {11, 0, 5}, {10, 0, 0}} {
 		w := begun(t, world.Definition(), 5, func(w *world.World) {
 			w.Sweeping = func(s *supervisor.Config) { s.Capacity = func(string) int { return c.capacity } }
 		})
