@@ -18,11 +18,6 @@ type Counts struct {
 	Outage  int `json:"during_outage"`
 }
 
-// Faults is how many calls the service spoiled on purpose, delays not counted.
-func (c Counts) Faults() int {
-	return c.Before + c.After + c.TooMany + c.Hang + c.Cut + c.Late + c.Outage
-}
-
 // tally counts calls, per key too.
 type tally struct {
 	mu     sync.Mutex

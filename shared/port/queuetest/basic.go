@@ -8,28 +8,28 @@ import (
 )
 
 var nameCases = []testCase{
-	{name: "a queue knows its name", run: func(s *suite) {
+	{name: "a queue knows its name", run: func(s *suite, _ port.Queue) {
 		for _, name := range []string{plain, other, dead, retry} {
 			if got := s.queue(name).Name(); got != name {
 				s.Errorf("queue %q says that its name is %q", name, got)
 			}
 		}
 	}},
-	{name: "an unknown queue is not found", run: func(s *suite) {
+	{name: "an unknown queue is not found", run: func(s *suite, _ port.Queue) {
 		for _, name := range []string{"unknown", "", "../plain", "PLAIN", "https://example.com/plain"} {
 			_, err := s.Queues.Queue(name)
 			s.is(name, err, port.ErrNotFound)
 		}
 	}},
-	{name: "the same name is the same queue", run: func(s *suite) {
-		s.send(s.queue(plain), "a")
+	{name: "the same name is the same queue", run: func(s *suite, q port.Queue) {
+		s.send(q, "a")
 		s.bodiesAre(s.take(s.queue(plain), 1, long), "a")
 	}},
-	{name: "queues are apart", run: func(s *suite) {
-		s.send(s.queue(plain), "a")
+	{name: "queues are apart", run: func(s *suite, q port.Queue) {
+		s.send(q, "a")
 		s.none(s.queue(other))
 	}},
-	{name: "a reply-to is one of the list", run: func(s *suite) {
+	{name: "a reply-to is one of the list", run: func(s *suite, _ port.Queue) {
 		q, err := s.Queues.ReplyTo(other)
 		if err != nil {
 			s.Fatal(err)
@@ -37,7 +37,7 @@ var nameCases = []testCase{
 		s.send(q, "status")
 		s.bodiesAre(s.take(s.queue(other), 1, long), "status")
 	}},
-	{name: "no other queue is a reply-to", run: func(s *suite) {
+	{name: "no other queue is a reply-to", run: func(s *suite, _ port.Queue) {
 		for _, name := range []string{plain, dead, "unknown", "", "https://example.com/other"} {
 			_, err := s.Queues.ReplyTo(name)
 			s.is(name, err, port.ErrNotFound)
@@ -46,13 +46,11 @@ var nameCases = []testCase{
 }
 
 var sendCases = []testCase{
-	{name: "one message", run: func(s *suite) {
-		q := s.queue(plain)
+	{name: "one message", run: func(s *suite, q port.Queue) {
 		s.send(q, "hello")
 		s.bodiesAre(s.take(q, 1, long), "hello")
 	}},
-	{name: "a batch of ten", run: func(s *suite) {
-		q := s.queue(plain)
+	{name: "a batch of ten", run: func(s *suite, q port.Queue) {
 		var messages []port.Message
 		var want []string
 		for i := range port.MaxBatch {
@@ -63,20 +61,18 @@ var sendCases = []testCase{
 		s.bodiesAre(s.take(q, port.MaxBatch, long), want...)
 		s.none(q)
 	}},
-	{name: "no messages", run: func(s *suite) {
-		if errs := s.queue(plain).Send(s.ctx, nil); len(errs) != 0 {
+	{name: "no messages", run: func(s *suite, q port.Queue) {
+		if errs := q.Send(s.ctx, nil); len(errs) != 0 {
 			s.Errorf("errors %v", errs)
 		}
 	}},
-	{name: "the largest message", run: func(s *suite) {
-		q := s.queue(plain)
+	{name: "the largest message", run: func(s *suite, q port.Queue) {
 		s.sendMessage(q, large(port.MaxMessage))
 		if d := s.one(q, long); len(d.Body) != port.MaxMessage {
 			s.Errorf("it has %d bytes now", len(d.Body))
 		}
 	}},
-	{name: "a message over the limit affects no other", run: func(s *suite) {
-		q := s.queue(plain)
+	{name: "a message over the limit affects no other", run: func(s *suite, q port.Queue) {
 		errs := q.Send(s.ctx, []port.Message{text("a"), large(port.MaxMessage + 1), text("b")})
 		s.is("first", errs[0], nil)
 		s.is("large", errs[1], port.ErrTooLarge)
@@ -84,15 +80,13 @@ var sendCases = []testCase{
 		s.bodiesAre(s.take(q, 2, long), "a", "b")
 		s.none(q)
 	}},
-	{name: "an empty message is refused", run: func(s *suite) {
-		q := s.queue(plain)
+	{name: "an empty message is refused", run: func(s *suite, q port.Queue) {
 		if errs := q.Send(s.ctx, []port.Message{{}, text("a")}); errs[0] == nil || errs[1] != nil {
 			s.Errorf("errors %v", errs)
 		}
 		s.bodiesAre(s.take(q, 1, long), "a")
 	}},
-	{name: "a strange delay is refused", run: func(s *suite) {
-		q := s.queue(plain)
+	{name: "a strange delay is refused", run: func(s *suite, q port.Queue) {
 		for _, delay := range []time.Duration{-time.Second, port.MaxDelay + time.Second} {
 			if errs := q.Send(s.ctx, []port.Message{{Body: []byte("a"), Delay: delay}}); errs[0] == nil {
 				s.Errorf("a delay of %s is taken", delay)
@@ -100,26 +94,22 @@ var sendCases = []testCase{
 		}
 		s.none(q)
 	}},
-	{name: "text that is not plain", run: func(s *suite) {
-		q := s.queue(plain)
+	{name: "text that is not plain", run: func(s *suite, q port.Queue) {
 		const body = "{\"name\":\"\u00e4\u65e5\U0001F600\",\"quote\":\"' \\\" <&>\"}"
 		s.send(q, body)
 		s.bodiesAre(s.take(q, 1, long), body)
 	}},
-	{name: "a value's bytes arrive", run: func(s *suite) {
-		q := s.queue(plain)
+	{name: "a value's bytes arrive", run: func(s *suite, q port.Queue) {
 		s.sendMessage(q, port.Message{Value: value{7}}, text("body"))
 		s.bodiesAre(s.take(q, 2, long), `{"n":7}`, "body")
 	}},
-	{name: "a value arrives as it is", needs: func(o Options) bool { return o.KeepsValues }, run: func(s *suite) {
-		q := s.queue(plain)
+	{name: "a value arrives as it is", needs: func(o Options) bool { return o.KeepsValues }, run: func(s *suite, q port.Queue) {
 		s.sendMessage(q, port.Message{Value: value{7}})
 		if d := s.one(q, long); d.Value != (value{7}) || d.Body != nil {
 			s.Errorf("received %+v", d.Message)
 		}
 	}},
-	{name: "a value that cannot be encoded affects no other", needs: func(o Options) bool { return !o.KeepsValues }, run: func(s *suite) {
-		q := s.queue(plain)
+	{name: "a value that cannot be encoded affects no other", needs: func(o Options) bool { return !o.KeepsValues }, run: func(s *suite, q port.Queue) {
 		errs := q.Send(s.ctx, []port.Message{{Value: stubborn{}}, text("a")})
 		s.is("stubborn", errs[0], errStubborn)
 		s.is("other", errs[1], nil)
@@ -128,9 +118,8 @@ var sendCases = []testCase{
 }
 
 var receiveCases = []testCase{
-	{name: "an empty queue is no error", run: func(s *suite) { s.none(s.queue(plain)) }},
-	{name: "at most as many as asked for", run: func(s *suite) {
-		q := s.queue(plain)
+	{name: "an empty queue is no error", run: func(s *suite, q port.Queue) { s.none(q) }},
+	{name: "at most as many as asked for", run: func(s *suite, q port.Queue) {
 		s.send(q, "a", "b", "c", "d", "e")
 		got, err := q.Receive(s.ctx, 2, s.patience(), long)
 		if err != nil || len(got) > 2 {
@@ -138,8 +127,7 @@ var receiveCases = []testCase{
 		}
 		s.bodiesAre(append(got, s.take(q, 5-len(got), long)...), "a", "b", "c", "d", "e")
 	}},
-	{name: "ID, receipt and time", run: func(s *suite) {
-		q := s.queue(plain)
+	{name: "ID, receipt and time", run: func(s *suite, q port.Queue) {
 		s.send(q, "a", "b")
 		got := s.take(q, 2, long)
 		for _, d := range got {
@@ -151,8 +139,7 @@ var receiveCases = []testCase{
 			s.Errorf("two messages share ID or receipt: %+v", got)
 		}
 	}},
-	{name: "a repeated delivery is counted and keeps its ID", run: func(s *suite) {
-		q := s.queue(plain)
+	{name: "a repeated delivery is counted and keeps its ID", run: func(s *suite, q port.Queue) {
 		s.send(q, "a")
 		first := s.one(q, s.unit)
 		for n := 2; n <= 5; n++ {
@@ -166,8 +153,7 @@ var receiveCases = []testCase{
 			s.Errorf("the first delivery says it is number %d", first.Received)
 		}
 	}},
-	{name: "strange arguments are refused", run: func(s *suite) {
-		q := s.queue(plain)
+	{name: "strange arguments are refused", run: func(s *suite, q port.Queue) {
 		s.send(q, "a")
 		for _, c := range []struct {
 			max              int
@@ -182,15 +168,13 @@ var receiveCases = []testCase{
 }
 
 var deleteCases = []testCase{
-	{name: "what is deleted does not come back", run: func(s *suite) {
-		q := s.queue(plain)
+	{name: "what is deleted does not come back", run: func(s *suite, q port.Queue) {
 		s.send(q, "a")
 		s.is("delete", s.remove(q, s.one(q, s.unit).Receipt), nil)
 		s.pass(2 * s.unit)
 		s.none(q)
 	}},
-	{name: "twice is harmless", run: func(s *suite) {
-		q := s.queue(plain)
+	{name: "twice is harmless", run: func(s *suite, q port.Queue) {
 		s.send(q, "a", "b")
 		got := s.take(q, 2, long)
 		for range 2 {
@@ -200,8 +184,7 @@ var deleteCases = []testCase{
 		s.is("a third time", s.remove(q, got[0].Receipt), nil)
 		s.bodiesAre(s.take(q, 1, long), "c")
 	}},
-	{name: "an old receipt deletes nothing", run: func(s *suite) {
-		q := s.queue(plain)
+	{name: "an old receipt deletes nothing", run: func(s *suite, q port.Queue) {
 		s.send(q, "a")
 		old := s.one(q, s.unit)
 		s.pass(s.unit)
@@ -213,8 +196,7 @@ var deleteCases = []testCase{
 		s.is("newest receipt", s.remove(q, d.Receipt), nil)
 		s.none(q)
 	}},
-	{name: "nonsense is no receipt", run: func(s *suite) {
-		q := s.queue(plain)
+	{name: "nonsense is no receipt", run: func(s *suite, q port.Queue) {
 		s.send(q, "a")
 		d := s.one(q, s.unit)
 		for _, receipt := range []string{"", "nonsense", "\x00", "1.1.1.1", "-1.0.1"} {
@@ -222,8 +204,7 @@ var deleteCases = []testCase{
 		}
 		s.is("the real one", s.remove(q, d.Receipt), nil)
 	}},
-	{name: "a batch keeps its places", run: func(s *suite) {
-		q := s.queue(plain)
+	{name: "a batch keeps its places", run: func(s *suite, q port.Queue) {
 		s.send(q, "a", "b", "c")
 		got := s.take(q, 3, s.unit)
 		s.pass(s.unit)
@@ -241,13 +222,12 @@ var deleteCases = []testCase{
 		}
 		s.is("place 1", errs[1], port.ErrReceipt)
 	}},
-	{name: "no receipts", run: func(s *suite) {
-		if errs := s.queue(plain).Delete(s.ctx, nil); len(errs) != 0 {
+	{name: "no receipts", run: func(s *suite, q port.Queue) {
+		if errs := q.Delete(s.ctx, nil); len(errs) != 0 {
 			s.Errorf("errors %v", errs)
 		}
 	}},
-	{name: "after the timeout, while no other receiver has it", needs: lateDelete, run: func(s *suite) {
-		q := s.queue(plain)
+	{name: "after the timeout, while no other receiver has it", needs: lateDelete, run: func(s *suite, q port.Queue) {
 		s.send(q, "a", "b")
 		got := s.take(q, 2, s.unit)
 		s.pass(2 * s.unit)

@@ -9,8 +9,7 @@ import (
 )
 
 var deadCases = []testCase{
-	{name: "dead after three receives", run: func(s *suite) {
-		q := s.queue(retry)
+	{name: "dead after three receives", queue: retry, run: func(s *suite, q port.Queue) {
 		s.send(q, "poison")
 		for n := 1; n <= 3; n++ {
 			if d := s.one(q, s.unit); d.Received != n {
@@ -24,8 +23,7 @@ var deadCases = []testCase{
 		s.pass(2 * s.unit)
 		s.none(q)
 	}},
-	{name: "returned counts as received", run: func(s *suite) {
-		q := s.queue(retry)
+	{name: "returned counts as received", queue: retry, run: func(s *suite, q port.Queue) {
 		s.send(q, "poison")
 		for range 3 {
 			s.is("return", q.Extend(s.ctx, s.one(q, long).Receipt, 0), nil)
@@ -33,8 +31,7 @@ var deadCases = []testCase{
 		s.none(q)
 		s.bodiesAre(s.take(s.queue(dead), 1, long), "poison")
 	}},
-	{name: "it keeps no others back", run: func(s *suite) {
-		q := s.queue(retry)
+	{name: "it keeps no others back", queue: retry, run: func(s *suite, q port.Queue) {
 		s.send(q, "poison")
 		for range 3 {
 			s.one(q, s.unit)
@@ -45,8 +42,7 @@ var deadCases = []testCase{
 		s.none(q)
 		s.bodiesAre(s.take(s.queue(dead), 1, long), "poison")
 	}},
-	{name: "deleted at the last receive", run: func(s *suite) {
-		q := s.queue(retry)
+	{name: "deleted at the last receive", queue: retry, run: func(s *suite, q port.Queue) {
 		s.send(q, "a")
 		for range 2 {
 			s.one(q, s.unit)
@@ -57,8 +53,7 @@ var deadCases = []testCase{
 		s.none(q)
 		s.none(s.queue(dead))
 	}},
-	{name: "many die at once", run: func(s *suite) {
-		q := s.queue(retry)
+	{name: "many die at once", queue: retry, run: func(s *suite, q port.Queue) {
 		var want []string
 		for i := range 25 {
 			want = append(want, fmt.Sprint("poison ", i))
@@ -74,8 +69,7 @@ var deadCases = []testCase{
 		s.bodiesAre(s.take(s.queue(dead), 25, long), want...)
 		s.none(q)
 	}},
-	{name: "a long poll is woken by a dead letter", run: func(s *suite) {
-		q := s.queue(retry)
+	{name: "a long poll is woken by a dead letter", queue: retry, run: func(s *suite, q port.Queue) {
 		s.send(q, "poison")
 		for range 3 {
 			s.one(q, s.unit)
@@ -88,8 +82,7 @@ var deadCases = []testCase{
 }
 
 var limitCases = []testCase{
-	{name: "a queue without dead letters repeats for ever", run: func(s *suite) {
-		q := s.queue(plain)
+	{name: "a queue without dead letters repeats for ever", run: func(s *suite, q port.Queue) {
 		s.send(q, "a")
 		for n := 1; n <= 20; n++ {
 			if d := s.one(q, 0); d.Received != n {
@@ -97,8 +90,7 @@ var limitCases = []testCase{
 			}
 		}
 	}},
-	{name: "old messages expire", needs: retentions, run: func(s *suite) {
-		q := s.queue(retained)
+	{name: "old messages expire", needs: retentions, queue: retained, run: func(s *suite, q port.Queue) {
 		s.send(q, "old")
 		s.pass(15 * s.unit)
 		s.send(q, "young")
@@ -106,8 +98,7 @@ var limitCases = []testCase{
 		s.bodiesAre(s.take(q, 1, long), "young")
 		s.none(q)
 	}},
-	{name: "many old messages expire", needs: retentions, run: func(s *suite) {
-		q := s.queue(retained)
+	{name: "many old messages expire", needs: retentions, queue: retained, run: func(s *suite, q port.Queue) {
 		for i := range 70 {
 			messages := make([]port.Message, port.MaxBatch)
 			for j := range messages {
@@ -120,8 +111,7 @@ var limitCases = []testCase{
 		s.send(q, "young")
 		s.bodiesAre(s.take(q, 1, long), "young")
 	}},
-	{name: "a redelivery does not make young", needs: retentions, run: func(s *suite) {
-		q := s.queue(retained)
+	{name: "a redelivery does not make young", needs: retentions, queue: retained, run: func(s *suite, q port.Queue) {
 		s.send(q, "old")
 		s.one(q, 15*s.unit)
 		s.pass(25 * s.unit)
@@ -130,8 +120,7 @@ var limitCases = []testCase{
 }
 
 var depthCases = []testCase{
-	{name: "visible, in flight, delayed", needs: exactDepth, run: func(s *suite) {
-		q := s.queue(plain)
+	{name: "visible, in flight, delayed", needs: exactDepth, run: func(s *suite, q port.Queue) {
 		s.depthIs(q, port.Depth{})
 		s.send(q, "a", "b", "c")
 		s.sendMessage(q, port.Message{Body: []byte("late"), Delay: 5 * s.unit})
@@ -144,15 +133,14 @@ var depthCases = []testCase{
 		s.pass(5 * s.unit)
 		s.depthBecomes(q, port.Depth{Visible: 3})
 	}},
-	{name: "a context that has ended", run: func(s *suite) {
+	{name: "a context that has ended", run: func(s *suite, q port.Queue) {
 		ctx, cancel := context.WithCancel(s.ctx)
 		cancel()
-		if d, err := s.queue(plain).Depth(ctx); err == nil {
+		if d, err := q.Depth(ctx); err == nil {
 			s.Errorf("depth is %+v", d)
 		}
 	}},
-	{name: "age of the oldest", needs: exactDepth, run: func(s *suite) {
-		q := s.queue(plain)
+	{name: "age of the oldest", needs: exactDepth, run: func(s *suite, q port.Queue) {
 		s.send(q, "old")
 		s.pass(5 * s.unit)
 		s.send(q, "young")
@@ -161,16 +149,14 @@ var depthCases = []testCase{
 			s.Errorf("the oldest message is %s old (%v), want %s", d.Oldest, err, 5*s.unit)
 		}
 	}},
-	{name: "a deleted message that was visible again", needs: func(o Options) bool { return o.ExactDepth && o.LateDelete }, run: func(s *suite) {
-		q := s.queue(plain)
+	{name: "a deleted message that was visible again", needs: func(o Options) bool { return o.ExactDepth && o.LateDelete }, run: func(s *suite, q port.Queue) {
 		s.send(q, "a", "b")
 		got := s.take(q, 2, s.unit)
 		s.pass(2 * s.unit)
 		s.is("delete", s.remove(q, got[0].Receipt), nil)
 		s.depthIs(q, port.Depth{Visible: 1})
 	}},
-	{name: "expired messages do not count", needs: func(o Options) bool { return o.Retentions && o.ExactDepth }, run: func(s *suite) {
-		q := s.queue(retained)
+	{name: "expired messages do not count", needs: func(o Options) bool { return o.Retentions && o.ExactDepth }, queue: retained, run: func(s *suite, q port.Queue) {
 		s.send(q, "a", "b")
 		s.pass(30 * s.unit)
 		s.depthIs(q, port.Depth{})

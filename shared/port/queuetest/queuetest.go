@@ -3,6 +3,7 @@
 package queuetest
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"testing"
@@ -116,12 +117,13 @@ func runCase(t *testing.T, options Options, make Make, c testCase) {
 		t.Cleanup(backends.Close)
 	}
 	s := &suite{T: t, Backends: backends, options: options, ctx: t.Context(), unit: options.Unit}
-	c.run(s)
+	c.run(s, s.queue(cmp.Or(c.queue, plain)))
 }
 
 type testCase struct {
 	name  string
-	run   func(s *suite)
+	queue string // that it is about; "": plain
+	run   func(s *suite, q port.Queue)
 	needs func(o Options) bool
 }
 

@@ -9,8 +9,7 @@ import (
 )
 
 var visibilityCases = []testCase{
-	{name: "invisible for its time, then visible again", run: func(s *suite) {
-		q := s.queue(plain)
+	{name: "invisible for its time, then visible again", run: func(s *suite, q port.Queue) {
 		s.send(q, "a")
 		s.one(q, 3*s.unit)
 		s.none(q)
@@ -19,8 +18,7 @@ var visibilityCases = []testCase{
 		s.pass(s.unit)
 		s.bodiesAre(s.take(q, 1, long), "a")
 	}},
-	{name: "a visibility timeout of nothing", run: func(s *suite) {
-		q := s.queue(plain)
+	{name: "a visibility timeout of nothing", run: func(s *suite, q port.Queue) {
 		s.send(q, "a")
 		first := s.one(q, 0)
 		second := s.one(q, long)
@@ -28,8 +26,7 @@ var visibilityCases = []testCase{
 			s.Errorf("deliveries %+v and %+v", first, second)
 		}
 	}},
-	{name: "extended from now on", run: func(s *suite) {
-		q := s.queue(plain)
+	{name: "extended from now on", run: func(s *suite, q port.Queue) {
 		s.send(q, "a")
 		d := s.one(q, 3*s.unit)
 		s.pass(2 * s.unit)
@@ -39,8 +36,7 @@ var visibilityCases = []testCase{
 		s.pass(s.unit)
 		s.one(q, long)
 	}},
-	{name: "extended again and again", run: func(s *suite) {
-		q := s.queue(plain)
+	{name: "extended again and again", run: func(s *suite, q port.Queue) {
 		s.send(q, "a")
 		d := s.one(q, 2*s.unit)
 		for range 4 {
@@ -50,8 +46,7 @@ var visibilityCases = []testCase{
 		}
 		s.is("delete", s.remove(q, d.Receipt), nil)
 	}},
-	{name: "shortened", run: func(s *suite) {
-		q := s.queue(plain)
+	{name: "shortened", run: func(s *suite, q port.Queue) {
 		s.send(q, "a")
 		d := s.one(q, long)
 		s.is("extend", q.Extend(s.ctx, d.Receipt, s.unit), nil)
@@ -59,8 +54,7 @@ var visibilityCases = []testCase{
 		s.pass(s.unit)
 		s.one(q, long)
 	}},
-	{name: "returned at once", run: func(s *suite) {
-		q := s.queue(plain)
+	{name: "returned at once", run: func(s *suite, q port.Queue) {
 		s.send(q, "a")
 		d := s.one(q, long)
 		s.is("extend", q.Extend(s.ctx, d.Receipt, 0), nil)
@@ -70,8 +64,7 @@ var visibilityCases = []testCase{
 		}
 		s.is("extend by the first receiver", q.Extend(s.ctx, d.Receipt, long), port.ErrReceipt)
 	}},
-	{name: "an old receipt extends nothing", run: func(s *suite) {
-		q := s.queue(plain)
+	{name: "an old receipt extends nothing", run: func(s *suite, q port.Queue) {
 		s.send(q, "a")
 		old := s.one(q, s.unit)
 		s.pass(s.unit)
@@ -80,8 +73,7 @@ var visibilityCases = []testCase{
 		s.pass(s.unit)
 		s.one(q, long)
 	}},
-	{name: "a message that is visible again cannot be extended", run: func(s *suite) {
-		q := s.queue(plain)
+	{name: "a message that is visible again cannot be extended", run: func(s *suite, q port.Queue) {
 		s.send(q, "a")
 		for i := range 2 {
 			d := s.one(q, s.unit)
@@ -98,16 +90,14 @@ var visibilityCases = []testCase{
 		}
 		s.one(q, long)
 	}},
-	{name: "a deleted message cannot be extended", run: func(s *suite) {
-		q := s.queue(plain)
+	{name: "a deleted message cannot be extended", run: func(s *suite, q port.Queue) {
 		s.send(q, "a")
 		d := s.one(q, long)
 		s.is("delete", s.remove(q, d.Receipt), nil)
 		s.is("extend", q.Extend(s.ctx, d.Receipt, 0), port.ErrReceipt)
 		s.none(q)
 	}},
-	{name: "strange extensions are refused", run: func(s *suite) {
-		q := s.queue(plain)
+	{name: "strange extensions are refused", run: func(s *suite, q port.Queue) {
 		s.send(q, "a")
 		d := s.one(q, long)
 		for _, by := range []time.Duration{-time.Second, port.MaxVisibility + time.Second} {
@@ -121,8 +111,7 @@ var visibilityCases = []testCase{
 }
 
 var delayCases = []testCase{
-	{name: "it tells when it was sent", run: func(s *suite) {
-		q := s.queue(plain)
+	{name: "it tells when it was sent", run: func(s *suite, q port.Queue) {
 		s.send(q, "first")
 		s.pass(5 * s.unit)
 		s.send(q, "second")
@@ -134,8 +123,7 @@ var delayCases = []testCase{
 			s.Errorf("sent %s apart, want %s", apart, 5*s.unit)
 		}
 	}},
-	{name: "invisible until its delay has passed", run: func(s *suite) {
-		q := s.queue(plain)
+	{name: "invisible until its delay has passed", run: func(s *suite, q port.Queue) {
 		s.sendMessage(q, port.Message{Body: []byte("late"), Delay: 3 * s.unit}, text("now"))
 		s.bodiesAre(s.take(q, 1, long), "now")
 		s.pass(2 * s.unit)
@@ -147,8 +135,7 @@ var delayCases = []testCase{
 			s.Errorf("delivery %+v", d)
 		}
 	}},
-	{name: "delays of one batch are apart", run: func(s *suite) {
-		q := s.queue(plain)
+	{name: "delays of one batch are apart", run: func(s *suite, q port.Queue) {
 		s.sendMessage(q, port.Message{Body: []byte("two"), Delay: 4 * s.unit}, port.Message{Body: []byte("one"), Delay: 2 * s.unit})
 		s.pass(2 * s.unit)
 		s.bodiesAre(s.take(q, 1, long), "one")
@@ -156,8 +143,7 @@ var delayCases = []testCase{
 		s.pass(2 * s.unit)
 		s.bodiesAre(s.take(q, 1, long), "two")
 	}},
-	{name: "a redelivery has no delay", run: func(s *suite) {
-		q := s.queue(plain)
+	{name: "a redelivery has no delay", run: func(s *suite, q port.Queue) {
 		s.sendMessage(q, port.Message{Body: []byte("a"), Delay: 2 * s.unit})
 		s.pass(2 * s.unit)
 		d := s.one(q, long)
@@ -167,15 +153,13 @@ var delayCases = []testCase{
 }
 
 var pollCases = []testCase{
-	{name: "wakes up on send", run: func(s *suite) {
-		q := s.queue(plain)
+	{name: "wakes up on send", run: func(s *suite, q port.Queue) {
 		poll := s.poll(s.ctx, q, 20*s.unit)
 		s.waiting(poll)
 		s.send(q, "a")
 		s.bodiesAre(s.answered(poll).deliveries, "a")
 	}},
-	{name: "ends with nothing when the wait is over", run: func(s *suite) {
-		q := s.queue(plain)
+	{name: "ends with nothing when the wait is over", run: func(s *suite, q port.Queue) {
 		poll := s.poll(s.ctx, q, 3*s.unit)
 		s.waiting(poll)
 		s.pass(3 * s.unit)
@@ -183,8 +167,7 @@ var pollCases = []testCase{
 			s.Errorf("ends with %v, %v", a.deliveries, a.err)
 		}
 	}},
-	{name: "ends with its context", run: func(s *suite) {
-		q := s.queue(plain)
+	{name: "ends with its context", run: func(s *suite, q port.Queue) {
 		ctx, cancel := context.WithCancel(s.ctx)
 		poll := s.poll(ctx, q, 20*s.unit)
 		s.waiting(poll)
@@ -198,8 +181,7 @@ var pollCases = []testCase{
 		s.send(q, "a")
 		s.bodiesAre(s.take(q, 1, long), "a")
 	}},
-	{name: "answers at once what is there", run: func(s *suite) {
-		q := s.queue(plain)
+	{name: "answers at once what is there", run: func(s *suite, q port.Queue) {
 		s.send(q, "a")
 		got, err := q.Receive(s.ctx, port.MaxBatch, 20*s.unit, long)
 		if err != nil {
@@ -207,16 +189,14 @@ var pollCases = []testCase{
 		}
 		s.bodiesAre(got, "a")
 	}},
-	{name: "wakes up when a delay has passed", run: func(s *suite) {
-		q := s.queue(plain)
+	{name: "wakes up when a delay has passed", run: func(s *suite, q port.Queue) {
 		s.sendMessage(q, port.Message{Body: []byte("a"), Delay: 2 * s.unit})
 		poll := s.poll(s.ctx, q, 20*s.unit)
 		s.waiting(poll)
 		s.pass(2 * s.unit)
 		s.bodiesAre(s.answered(poll).deliveries, "a")
 	}},
-	{name: "wakes up for a delayed message that was sent meanwhile", run: func(s *suite) {
-		q := s.queue(plain)
+	{name: "wakes up for a delayed message that was sent meanwhile", run: func(s *suite, q port.Queue) {
 		poll := s.poll(s.ctx, q, 20*s.unit)
 		s.sendMessage(q, port.Message{Body: []byte("later"), Delay: 9 * s.unit})
 		s.sendMessage(q, port.Message{Body: []byte("sooner"), Delay: 2 * s.unit})
@@ -225,8 +205,7 @@ var pollCases = []testCase{
 		s.pass(2 * s.unit)
 		s.bodiesAre(s.answered(poll).deliveries, "sooner")
 	}},
-	{name: "wakes up when a visibility timeout has passed", run: func(s *suite) {
-		q := s.queue(plain)
+	{name: "wakes up when a visibility timeout has passed", run: func(s *suite, q port.Queue) {
 		s.send(q, "a")
 		s.one(q, 2*s.unit)
 		poll := s.poll(s.ctx, q, 20*s.unit)
@@ -234,8 +213,7 @@ var pollCases = []testCase{
 		s.pass(2 * s.unit)
 		s.bodiesAre(s.answered(poll).deliveries, "a")
 	}},
-	{name: "wakes up when a message is returned to the queue", run: func(s *suite) {
-		q := s.queue(plain)
+	{name: "wakes up when a message is returned to the queue", run: func(s *suite, q port.Queue) {
 		s.send(q, "a")
 		d := s.one(q, long)
 		poll := s.poll(s.ctx, q, 20*s.unit)
@@ -243,8 +221,7 @@ var pollCases = []testCase{
 		s.is("return", q.Extend(s.ctx, d.Receipt, 0), nil)
 		s.bodiesAre(s.answered(poll).deliveries, "a")
 	}},
-	{name: "two polls, two messages", run: func(s *suite) {
-		q := s.queue(plain)
+	{name: "two polls, two messages", run: func(s *suite, q port.Queue) {
 		first := s.poll(s.ctx, q, 20*s.unit)
 		second := s.poll(s.ctx, q, 20*s.unit)
 		s.send(q, "a")
@@ -257,8 +234,7 @@ var pollCases = []testCase{
 		s.send(q, "b")
 		s.bodiesAre(append(a.deliveries, s.answered(first).deliveries...), "a", "b")
 	}},
-	{name: "a poll that was given up takes no message along", needs: func(o Options) bool { return !o.LosesPolls }, run: func(s *suite) {
-		q := s.queue(plain)
+	{name: "a poll that was given up takes no message along", needs: func(o Options) bool { return !o.LosesPolls }, run: func(s *suite, q port.Queue) {
 		for range 50 {
 			ctx, cancel := context.WithCancel(s.ctx)
 			given := s.poll(ctx, q, 20*s.unit)

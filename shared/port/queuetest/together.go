@@ -11,12 +11,12 @@ import (
 )
 
 var togetherCases = []testCase{
-	{name: "many senders, many receivers, nothing lost", run: func(s *suite) {
+	{name: "many senders, many receivers, nothing lost", run: func(s *suite, _ port.Queue) {
 		s.exchange(func(q port.Queue, deliveries []port.Delivery, _ int) []port.Delivery {
 			return deliveries
 		})
 	}},
-	{name: "returned by half of the receivers, nothing lost", run: func(s *suite) {
+	{name: "returned by half of the receivers, nothing lost", run: func(s *suite, _ port.Queue) {
 		s.exchange(func(q port.Queue, deliveries []port.Delivery, receiver int) []port.Delivery {
 			var kept []port.Delivery
 			for i, d := range deliveries {
@@ -31,8 +31,7 @@ var togetherCases = []testCase{
 			return kept
 		})
 	}},
-	{name: "one message, many receivers: one has it", needs: once, run: func(s *suite) {
-		q := s.queue(plain)
+	{name: "one message, many receivers: one has it", needs: once, run: func(s *suite, q port.Queue) {
 		for range 20 {
 			s.send(q, "a")
 			var mu sync.Mutex
@@ -56,8 +55,7 @@ var togetherCases = []testCase{
 			s.is("delete", s.remove(q, got[0].Receipt), nil)
 		}
 	}},
-	{name: "many polls, one message: the others go on waiting", needs: once, run: func(s *suite) {
-		q := s.queue(plain)
+	{name: "many polls, one message: the others go on waiting", needs: once, run: func(s *suite, q port.Queue) {
 		var polls []<-chan answer
 		ctx, cancel := context.WithCancel(s.ctx)
 		for range 8 {
