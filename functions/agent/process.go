@@ -48,8 +48,7 @@ func (s *settings) process(ctx context.Context, name string, operations Operatio
 // brought one.
 func (s *settings) openLedger(ctx context.Context, environment deployment.Process) (closeIt func(), err error) {
 	none := func() {}
-	folder := s.ledgerFolder
-	folder = cmp.Or(folder, environment.LedgerFolder)
+	folder := cmp.Or(s.ledgerFolder, environment.LedgerFolder)
 	switch {
 	case s.ledger != nil:
 	case environment.Ledger != "": // the table of a deployment comes before the program's own folder, as on Lambda
@@ -93,8 +92,7 @@ func (s *settings) connect(ctx context.Context, name string, operations Operatio
 
 // open finds the queues, and the clock.
 func (s *settings) open(ctx context.Context, environment deployment.Process) (port.Queues, port.Clock, error) {
-	clock := s.clock
-	clock = cmp.Or[port.Clock](clock, port.ClockFunc(time.Now))
+	clock := cmp.Or[port.Clock](s.clock, port.ClockFunc(time.Now))
 	if s.queues != nil {
 		return s.queues, clock, nil
 	}

@@ -257,6 +257,9 @@ const MaxBy = 128
 
 var hashPattern = regexp.MustCompile(`^[0-9a-f]{32}$`)
 
+// IsDefinition reports that a command can name a definition so: Latest, or by its hash.
+func IsDefinition(text string) bool { return text == Latest || hashPattern.MatchString(text) }
+
 func (m *Control) checkCommand() error {
 	switch {
 	case !idPattern.MatchString(m.ID):
@@ -265,7 +268,7 @@ func (m *Control) checkCommand() error {
 		return unreadable("step is missing; a resolve names the step in doubt")
 	case m.Kind == Resolve && m.Fact != core.Happened && m.Fact != core.NotHappened && m.Fact != core.Undone:
 		return unreadable("fact %.40q must be happened, not-happened or undone", m.Fact)
-	case (m.Kind == Move || m.Definition != "") && m.Definition != Latest && !hashPattern.MatchString(m.Definition):
+	case (m.Kind == Move || m.Definition != "") && !IsDefinition(m.Definition):
 		return unreadable("definition %.40q must be %q, or the hash of a definition: 32 hexadecimal digits", m.Definition, Latest)
 	case m.Kind == Close && strings.TrimSpace(m.By) == "", len(m.By) > MaxBy:
 		return unreadable("by has %d bytes; it says who sends the command, in at most %d, and a close has it", len(m.By), MaxBy)

@@ -20,8 +20,7 @@ const mark = `\u0000`
 // Spelling does not count: white space, the order of keys, 1.0 or 1. RFC 8785 knows only doubles;
 // a number that none can hold keeps its digits, so that two such never look the same.
 func ContentHash(o SubmitOrder) string {
-	priority := o.Priority
-	priority = cmp.Or(priority, PriorityNormal)
+	priority := cmp.Or(o.Priority, PriorityNormal)
 	b := make([]byte, 0, 128+len(o.Order))
 	b = append(b, `{"order":`...)
 	b = appendExact(b, o.Order)

@@ -48,7 +48,7 @@ var ofCodec = []Mutant{
 	{Name: "P22a-done-without-effect-is-read", File: "shared/message/codec.go", Func: "Reply.Check", Old: "m.Outcome == core.OutcomeDone || m.Operation == core.UndoOp", New: "m.Operation == core.UndoOp"},
 	{Name: "P22a-undo-without-effect-is-read", File: "shared/message/codec.go", Func: "Reply.Check", Old: "m.Outcome == core.OutcomeDone || m.Operation == core.UndoOp", New: "m.Outcome == core.OutcomeDone"},
 	{Name: "codec-message-of-any-depth", File: "shared/message/codec.go", Func: "decode", Old: "rawjson.CheckMessageDepth(data)", New: "rawjson.CheckMessageDepth(nil)"},
-	{Name: "P49-any-word-is-a-definition", File: "shared/message/codec.go", Func: "Control.checkCommand", Old: "m.Definition != Latest && !hashPattern.MatchString(m.Definition)", New: "m.Definition == \"\""},
+	{Name: "P49-any-word-is-a-definition", File: "shared/message/codec.go", Func: "Control.checkCommand", Old: "!IsDefinition(m.Definition)", New: "m.Definition == \"\""},
 	{Name: "codec-damage-hides-a-listing", File: "shared/view/task.go", Func: "Listed", Old: "if err != nil {", New: "if err != nil && r == nil {"},
 	{Name: "codec-damage-has-no-id", File: "shared/view/task.go", Func: "Listed", Old: "OrderID: r.ID, ", New: ""},
 	{Name: "codec-damage-of-another-order", File: "shared/view/task.go", Func: "Listed", Old: "err == nil && t.OrderID != r.ID", New: "err == nil && t == nil"},

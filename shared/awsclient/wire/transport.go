@@ -21,8 +21,7 @@ type Transport struct {
 
 // RoundTrip sends a copy of the request with the body read into memory.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	next := t.Next
-	next = cmp.Or(next, http.DefaultTransport)
+	next := cmp.Or(t.Next, http.DefaultTransport)
 	if req.Body == nil || req.Body == http.NoBody {
 		return next.RoundTrip(req)
 	}

@@ -100,14 +100,11 @@ func main() {
 
 func run(o options) error {
 	began := time.Now()
-	if _, err := os.Stat(o.mutants); errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("there is no %s: run `make mutants` first, which writes it, or name another file with --mutants", o.mutants)
-	}
-	if err := (&figures{}).readMutants(o.mutants); err != nil { // rather now than at the end
-		return err
-	}
 	f := &figures{FaultKinds: len(simulate.Faults()), Invariants: len(simulate.Invariants()), Faults: map[string]int{},
 		InvariantsSeen: map[string]int{}, PlacesCannot: map[string]int{}, Pairs: o.pairs}
+	if err := f.readMutants(o.mutants); err != nil {
+		return err
+	}
 	doing := func(what string) { fmt.Fprintf(os.Stderr, "%4.0f s: %s\n", time.Since(began).Seconds(), what) }
 	back := simulate.Spacious() // until the exploration, which keeps much
 	doing(fmt.Sprintf("%d seeds", o.seeds))
@@ -136,9 +133,6 @@ func run(o options) error {
 	f.explore(o)
 	fmt.Printf("%d states explored (%d steps, %d ends, %d runs): everything with up to %d faults on a path, %s\n",
 		f.StatesExplored, f.ExploredSteps, f.ExploredEnds, f.ExploredRuns, f.FaultsPerPath, f.bounds())
-	if err := f.readMutants(o.mutants); err != nil {
-		return err
-	}
 	fmt.Printf("%d of %d mutants killed, %d not tried\n", f.MutantsKilled, f.Mutants, f.MutantsLeft)
 	f.Seconds = time.Since(began).Seconds()
 	data, err := json.MarshalIndent(f, "", "  ")
@@ -390,6 +384,9 @@ func (f *figures) bounds() string {
 // readMutants takes over the figures of the mutants, which are made by a run of their own.
 func (f *figures) readMutants(file string) error {
 	data, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("there is no %s: run `make mutants` first, which writes it, or name another file with --mutants", file)
+	}
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -299,8 +298,6 @@ func passed(t *client.Task, step string) bool {
 	return i >= 0 && t.Steps[i].State == core.Processed
 }
 
-var hash = regexp.MustCompile(`^[0-9a-f]{32}$`)
-
 // check holds an action to its rules.
 func (a *Action) check() error {
 	switch {
@@ -308,7 +305,7 @@ func (a *Action) check() error {
 		return fmt.Errorf("%.40q cannot be sent to many orders; it is one of %s", a.Command, strings.Join(Commands, ", "))
 	case a.Command == "move" && a.Definition == "":
 		return fmt.Errorf("the definition to move to is missing")
-	case a.Definition != "" && a.Definition != client.Latest && !hash.MatchString(a.Definition):
+	case a.Definition != "" && !message.IsDefinition(a.Definition):
 		return fmt.Errorf("%.40q is no definition: it is latest, or a hash of 32 hexadecimal digits", a.Definition)
 	case a.Command == "resolve" && a.Step == "":
 		return fmt.Errorf("a resolve says the step that is in doubt")

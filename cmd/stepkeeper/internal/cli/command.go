@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 	"os/user"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -226,7 +225,7 @@ func (o *commandOptions) check(now time.Time) (deadline time.Time, err error) {
 	if o.seeds < 0 {
 		return deadline, failure.New(failure.Usage, "give a number from 1, --simulate=2000", "--simulate=%d is no number of seeds", o.seeds)
 	}
-	if o.to != "" && o.to != client.Latest && !hashPattern.MatchString(o.to) {
+	if o.to != "" && !message.IsDefinition(o.to) {
 		return deadline, failure.New(failure.Usage, whichDefinition, "%q is no definition", o.to)
 	}
 	if o.name != "answer" {
@@ -461,8 +460,6 @@ func (o *commandOptions) send(ctx context.Context, c *client.Client, id string, 
 
 // whichDefinition is what to do where none, or a wrong one, is given.
 const whichDefinition = "give --definition latest, or the hash that `show` and `workflow list` tell: 32 hexadecimal digits"
-
-var hashPattern = regexp.MustCompile(`^[0-9a-f]{32}$`)
 
 func hasStep(task *view.Task, step string) error {
 	var names []string

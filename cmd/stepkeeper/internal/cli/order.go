@@ -25,8 +25,7 @@ func checkID(id string) error {
 
 // bounded gives a command its time limit; fallback 0 is none.
 func (a *App) bounded(ctx context.Context, fallback time.Duration) (context.Context, context.CancelFunc) {
-	limit := a.timeout
-	limit = cmp.Or(limit, fallback)
+	limit := cmp.Or(a.timeout, fallback)
 	if limit == 0 {
 		return context.WithCancel(ctx)
 	}
