@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 )
 
@@ -65,12 +66,7 @@ func (u *Undecided) Unwrap() error { return u.Err }
 
 // doubtful: after that error of a command it may have been taken all the same.
 func doubtful(err error) bool {
-	for _, kind := range []error{ErrConnection, ErrAnswer, context.Canceled, context.DeadlineExceeded} {
-		if errors.Is(err, kind) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]error{ErrConnection, ErrAnswer, context.Canceled, context.DeadlineExceeded}, func(kind error) bool { return errors.Is(err, kind) })
 }
 
 func (e *Error) kind() error {

@@ -2,6 +2,7 @@ package infra_test
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -27,9 +28,7 @@ func app(t *testing.T, context map[string]any) (awscdk.App, error) {
 		}
 	}
 	all := map[string]any{"prebuilt": functions}
-	for name, value := range context {
-		all[name] = value
-	}
+	maps.Copy(all, context)
 	a := awscdk.NewApp(&awscdk.AppProps{Context: &all, AnalyticsReporting: jsii.Bool(false)})
 	return a, example.Add(a)
 }

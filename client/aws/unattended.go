@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -129,11 +130,7 @@ func (t *transport) agentsOf(ctx context.Context, workflow string) []string {
 	if err != nil || def == nil || def.Name != workflow {
 		return nil
 	}
-	agents := make([]string, 0, len(def.Agents))
-	for agent := range def.Agents {
-		agents = append(agents, agent)
-	}
-	return agents
+	return slices.AppendSeq(make([]string, 0, len(def.Agents)), maps.Keys(def.Agents))
 }
 
 // look answers which of the queues nothing takes from. What was seen a moment ago is not looked at again, so

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math"
 	"net/http"
 	"strconv"
@@ -171,9 +172,7 @@ func seconds(d time.Duration) int { return max(1, int(math.Ceil(d.Seconds()))) }
 // writeProblem answers with it.
 func writeProblem(w http.ResponseWriter, p *Problem) {
 	h := w.Header()
-	for k, v := range p.GetHeaders() {
-		h[k] = v
-	}
+	maps.Copy(h, p.GetHeaders())
 	h.Set("Content-Type", problemType)
 	w.WriteHeader(p.Status)
 	_ = json.NewEncoder(w).Encode(p) // the client is gone if this fails

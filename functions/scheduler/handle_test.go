@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -355,9 +356,7 @@ func TestStatusTooLargeIsToldWithoutItsOutput(t *testing.T) {
 		if failed := w.Scheduler.Handle(ctx, port.Replies, deliver(r)); len(failed) > 0 {
 			t.Fatalf("%s returned", step)
 		}
-		for k, v := range requests(t, w) {
-			asked[k] = v
-		}
+		maps.Copy(asked, requests(t, w))
 	}
 	w.Listen()
 	task := w.Task("o-1")

@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -166,9 +167,7 @@ func (p *proxy) serve(w http.ResponseWriter, in *http.Request, function string) 
 		_, _ = io.Copy(io.Discard, out.Body)
 		panic(http.ErrAbortHandler)
 	}
-	for name, values := range out.Header {
-		w.Header()[name] = values
-	}
+	maps.Copy(w.Header(), out.Header)
 	w.WriteHeader(out.StatusCode)
 	answer := io.Reader(out.Body)
 	if out.StatusCode >= http.StatusBadRequest {

@@ -333,10 +333,5 @@ func (d *Definition) Notifies(kind StatusKind) bool {
 	if kind == StatusClosed {
 		kind = StatusFailed
 	}
-	for _, k := range d.Notify {
-		if k == kind {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(d.Notify, kind)
 }

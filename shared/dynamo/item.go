@@ -2,6 +2,7 @@ package dynamo
 
 import (
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 	"time"
@@ -78,9 +79,7 @@ func (s *Store) item(r *port.Record, writer []byte) (attrs, error) {
 	s.index(r, extra)
 	a, shown := shownItem(r)
 	if shown {
-		for name, v := range extra {
-			a[name] = v
-		}
+		maps.Copy(a, extra)
 		shown = Size(a) <= maxItem
 	}
 	if !shown {
@@ -88,9 +87,7 @@ func (s *Store) item(r *port.Record, writer []byte) (attrs, error) {
 			OrderKey: str(r.ID), "Version": num(r.Version), "ProcessState": str(r.State), "Workflow": str(r.Workflow),
 			"Created": moment(r.Created), documentAttribute: bytesOrText(r.Document),
 		}
-		for name, v := range extra {
-			a[name] = v
-		}
+		maps.Copy(a, extra)
 	}
 	if n := Size(a); n > maxItem {
 		return nil, fmt.Errorf("task %q: its item has %d bytes, DynamoDB's limit is %d: %w", r.ID, n, maxItem, port.ErrTooLarge)

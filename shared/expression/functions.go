@@ -2,6 +2,7 @@ package expression
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,13 +36,7 @@ var functions = map[string]function{
 
 // functionNames lists all functions for an error text.
 func functionNames() []string {
-	names := make([]string, 0, len(functions)+len(iterators))
-	for name := range functions {
-		names = append(names, name)
-	}
-	for name := range iterators {
-		names = append(names, name)
-	}
+	names := slices.AppendSeq(slices.Collect(maps.Keys(functions)), maps.Keys(iterators))
 	slices.Sort(names)
 	return names
 }

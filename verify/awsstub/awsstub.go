@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -150,9 +151,7 @@ func (s *Stub) Variables(more map[string]string) map[string]string {
 		"AWS_REGION": "eu-central-1", "AWS_ACCESS_KEY_ID": "stub", "AWS_SECRET_ACCESS_KEY": "stub", "AWS_ENDPOINT_URL": s.URL,
 		"AWS_LAMBDA_LOG_STREAM_NAME": "2026/11/21/[$LATEST]0123456789abcdef",
 	}
-	for name, value := range more {
-		env[name] = value
-	}
+	maps.Copy(env, more)
 	return env
 }
 

@@ -3,6 +3,7 @@ package simulate
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 
@@ -268,9 +269,8 @@ func putChildren(r *rand.Rand, def *core.Definition) {
 			delete(def.Agents, a)
 		}
 		leaf := drawnLeaf(r)
-		for name, a := range leaf.Agents { // one deployment's
-			def.Agents[name] = a
-		}
+		// one deployment's
+		maps.Copy(def.Agents, leaf.Agents)
 		e := &core.Each{Workflow: leaf.Name, Definition: leaf.Hash, Child: leaf, Concurrency: 1}
 		*s = core.StepDefinition{Name: s.Name, After: s.After, When: s.When, OnFailure: s.OnFailure, Each: e}
 		if lists := []string{`[]`, `[{"n":1}]`, `[{"n":1},{"n":2}]`, `[{"n":1},{"n":2},{"n":3},{"n":4}]`, `[{"n":1},{"n":2},"no object"]`}; r.IntN(5) > 0 {

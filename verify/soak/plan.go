@@ -65,10 +65,7 @@ func (h processFault) String() string {
 // plan draws what happens in so long a time: rounds of all kinds, each in another order.
 func plan(seed uint64, length time.Duration) []processFault {
 	rng := rand.New(rand.NewPCG(seed, 0x736f616b))
-	round := time.Minute
-	if length < round {
-		round = length
-	}
+	round := min(length, time.Minute)
 	var all []processFault
 	agent := rng.IntN(len(outside))
 	for begin := time.Duration(0); begin+round <= length; begin += round {

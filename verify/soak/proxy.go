@@ -8,6 +8,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httputil"
@@ -125,9 +126,7 @@ func (p *proxy) did() map[string]int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	all := make(map[string]int, len(p.counts))
-	for what, n := range p.counts {
-		all[what] = n
-	}
+	maps.Copy(all, p.counts)
 	return all
 }
 

@@ -3,6 +3,7 @@ package cloud
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"net/url"
 	"strings"
 	"time"
@@ -91,8 +92,6 @@ func Queues(c aws.Config, own, replyTo map[string]string) *sqs.Queues {
 	for name, url := range replyTo {
 		urls[name], names = url, append(names, name)
 	}
-	for name, url := range own {
-		urls[name] = url
-	}
+	maps.Copy(urls, own)
 	return sqs.New(c, sqs.Config{URLs: urls, ReplyTo: names})
 }

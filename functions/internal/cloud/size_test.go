@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -68,9 +69,7 @@ func TestItemsStayWithinOneWriteUnit(t *testing.T) {
 	outputs := map[string]string{"reserve-inventory": "reservationId", "charge-payment": "chargeId", "book-shipment": "shipmentId", "send-confirmation": "messageId"}
 	answer := func(fails map[string]int, outcome func(*message.Request) *message.Reply) func(*message.Request) *message.Reply {
 		left := map[string]int{}
-		for k, v := range fails {
-			left[k] = v
-		}
+		maps.Copy(left, fails)
 		return func(r *message.Request) *message.Reply {
 			if left[r.Step+"."+string(r.Operation)] > 0 {
 				left[r.Step+"."+string(r.Operation)]--

@@ -2,6 +2,7 @@ package wire_test
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -18,9 +19,7 @@ import (
 
 func environment(more map[string]string) func(string) (string, bool) {
 	env := map[string]string{"AWS_REGION": "eu-central-1", "AWS_ACCESS_KEY_ID": "AKID", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_SESSION_TOKEN": "token"}
-	for name, value := range more {
-		env[name] = value
-	}
+	maps.Copy(env, more)
 	return func(name string) (string, bool) { v, ok := env[name]; return v, ok }
 }
 

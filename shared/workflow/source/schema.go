@@ -4,6 +4,7 @@ import (
 	"bytes"
 	_ "embed"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -195,9 +196,7 @@ func knownFields(path []string, v *value) []string {
 			return s.Properties[kind] != nil && v.field(kind) == nil
 		})
 	})
-	for key := range s.Properties {
-		fields = append(fields, key)
-	}
+	fields = slices.AppendSeq(fields, maps.Keys(s.Properties))
 	slices.Sort(fields)
 	return fields
 }

@@ -10,6 +10,7 @@ import (
 	"go/types"
 	"hash/fnv"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path"
@@ -94,7 +95,7 @@ func (s *sources) read(l mutants.Listed, folder string) (*source, error) {
 // check checks a package's types.
 func (s *sources) check(p *source, files map[string]*ast.File, info *types.Info) error {
 	var all []*ast.File
-	for _, name := range sorted(files) {
+	for _, name := range slices.Sorted(maps.Keys(files)) {
 		all = append(all, files[name])
 	}
 	config := types.Config{Importer: s.importer}
@@ -109,9 +110,7 @@ func (s *sources) fits(p *source, m mutants.Mutant) error {
 		return err
 	}
 	files := map[string]*ast.File{}
-	for name, file := range p.files {
-		files[name] = file
-	}
+	maps.Copy(files, p.files)
 	for name, text := range map[string][]byte{m.File: text, "mutant_switch.go": mutants.Switch(p.name, []mutants.Mutant{m})} {
 		if files[name], err = parser.ParseFile(s.fset, name, text, parser.SkipObjectResolution); err != nil {
 			return err
@@ -137,7 +136,7 @@ func (s *sources) draw(r mutants.Room, n int, seed uint64) []sampled {
 	pool := map[string][]candidate{}
 	for _, folder := range r.Packages {
 		p := s.packages[folder]
-		for _, file := range sorted(p.files) {
+		for _, file := range slices.Sorted(maps.Keys(p.files)) {
 			for _, at := range sitesOf(s.fset, p.files[file], p.texts[file], p.info) {
 				family := cmp.Or(families[at.operator], at.operator)
 				pool[family] = append(pool[family], candidate{at, p, file})
@@ -149,7 +148,7 @@ func (s *sources) draw(r mutants.Room, n int, seed uint64) []sampled {
 	random := rand.New(rand.NewPCG(seed, name.Sum64()))
 	var drawn []sampled
 	for len(drawn) < n && len(pool) > 0 {
-		names := sorted(pool)
+		names := slices.Sorted(maps.Keys(pool))
 		family := names[random.IntN(len(names))]
 		i := random.IntN(len(pool[family]))
 		c := pool[family][i]
@@ -190,12 +189,3 @@ func (s *sources) position(c candidate, offset int) token.Position {
 }
 
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
-
-func sorted[V any](m map[string]V) []string {
-	var keys []string
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
-}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"flag"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -69,9 +70,7 @@ func (c call) run(t *testing.T, args ...string) result {
 	if c.server == "" {
 		env[ServerVariable] = "http://127.0.0.1:1" // a port without a server
 	}
-	for k, v := range c.env {
-		env[k] = v
-	}
+	maps.Copy(env, c.env)
 	a := New(s, func(k string) string { return env[k] })
 	if a.openStack = c.openStack; c.openStack == nil {
 		a.openStack = func(context.Context, string, aws.Options, ...client.Option) (*client.Client, error) {

@@ -3,6 +3,7 @@ package console_test
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
@@ -115,9 +116,7 @@ func TestDeadLetterPages(t *testing.T) {
 	form.Set("action", "redrive")
 	for name, value := range map[string]string{"by": "", "reason": " ", "token": "x", "action": "", "id": ""} {
 		bad := url.Values{}
-		for k, v := range form {
-			bad[k] = v
-		}
+		maps.Copy(bad, form)
 		if bad.Set(name, value); name == "id" {
 			bad.Del(name)
 		}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -29,10 +30,8 @@ func LoadRedaction(name string) (Redaction, error) {
 			continue
 		}
 		parts := strings.Split(line, ".")
-		for _, p := range parts {
-			if p == "" {
-				return nil, fmt.Errorf("%s, line %d: %q is no path like payment.card or customer.*", name, number, line)
-			}
+		if slices.Contains(parts, "") {
+			return nil, fmt.Errorf("%s, line %d: %q is no path like payment.card or customer.*", name, number, line)
 		}
 		r = append(r, parts)
 	}

@@ -178,9 +178,7 @@ func TestCannotStart(t *testing.T) {
 		"no Region":            {"AWS_REGION", "", "AWS_REGION"},
 	} {
 		changed := map[string]string{}
-		for k, v := range good {
-			changed[k] = v
-		}
+		maps.Copy(changed, good)
 		changed[c.variable] = c.value
 		if _, err := wiring.New(s.Environment(changed), nil); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v; want %q", name, fmt.Sprint(err), c.want)

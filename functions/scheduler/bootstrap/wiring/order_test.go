@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -83,9 +84,7 @@ func tripping(t *testing.T) *trips {
 func (d *trips) instance(name string) lambdaevent.Function {
 	d.t.Helper()
 	settings := map[string]string{"AWS_LAMBDA_LOG_STREAM_NAME": "2026/11/21/[$LATEST]" + name}
-	for k, v := range d.settings {
-		settings[k] = v
-	}
+	maps.Copy(settings, d.settings)
 	f, err := wiring.New(d.Environment(settings), io.Discard, quiet)
 	if err != nil {
 		d.t.Fatal(err)
