@@ -92,9 +92,9 @@ var raceCases = []testCase{
 				default:
 				}
 				id := fmt.Sprint("task-", n%tasks)
-				if records, errs := s.Store.Load(s.ctx, []string{id}); errs[0] != nil {
+				if records, errs := s.Store.Load(s.ctx, []string{id}); errs[0] != nil && !errors.Is(errs[0], port.ErrUnavailable) {
 					s.Errorf("Load: %v", errs[0])
-				} else if _, err := s.Store.LoadOrder(s.ctx, id); records[0] != nil && err != nil {
+				} else if _, err := s.Store.LoadOrder(s.ctx, id); records[0] != nil && err != nil && !errors.Is(err, port.ErrUnavailable) {
 					s.Errorf("task %q is there, its order: %v", id, err)
 				}
 			}
@@ -105,7 +105,13 @@ var raceCases = []testCase{
 			for n := range tasks {
 				writes = append(writes, write(fmt.Sprint("task-", (n+i)%tasks), 0))
 			}
-			return commits(writes...)
+			return func(context.Context, Backends) string {
+				var classes []string
+				for _, err := range s.committed(writes...) {
+					classes = append(classes, class(err))
+				}
+				return strings.Join(classes, ", ")
+			}
 		}) {
 			for _, class := range strings.Split(answer, ", ") {
 				switch class {
@@ -187,11 +193,25 @@ var raceCases = []testCase{
 	}},
 }
 
+// committed commits, and commits again what the store had no room for, which is not stored: on a slow emulator that is how
+// transactions on one record end that overlap for long (rule 10).
+func (s *suite) committed(writes ...port.Write) []error {
+	errs := s.Store.Commit(s.ctx, writes)
+	for range 20 {
+		for i, err := range errs {
+			if errors.Is(err, port.ErrUnavailable) {
+				errs[i] = s.Store.Commit(s.ctx, writes[i:i+1])[0]
+			}
+		}
+	}
+	return errs
+}
+
 // race commits one write of each writer at once and answers who won; the others must get that error.
 func (s *suite) race(write func(i int) port.Write, loses error) int {
 	s.Helper()
 	errs := make([]error, s.options.Races)
-	together(len(errs), func(i int) { errs[i] = s.Store.Commit(s.ctx, []port.Write{write(i)})[0] })
+	together(len(errs), func(i int) { errs[i] = s.committed(write(i))[0] })
 	won := slices.Index(errs, nil)
 	for i, err := range errs {
 		if i != won && !errors.Is(err, loses) {
@@ -220,7 +240,7 @@ func (s *suite) increment(id string) {
 		next := *records[0]
 		next.Version++
 		next.Document = fmt.Append(nil, n+1)
-		err := s.Store.Commit(s.ctx, []port.Write{{Record: next, Expected: next.Version - 1}})[0]
+		err := s.committed(port.Write{Record: next, Expected: next.Version - 1})[0]
 		if err == nil {
 			return
 		}
