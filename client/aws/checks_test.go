@@ -210,8 +210,9 @@ func TestChecks(t *testing.T) {
 			s, a := &supervisor{last: time.Now().Add(-2 * time.Minute), due: time.Now().Add(-time.Minute)}, &account{limit: 10, unreserved: 8, code: 79, tableLimit: 100, written: 79 * 60, caller: "arn:aws:sts::7:assumed-role/ops/ann"}
 			o := &w.Parts.Outputs
 			if c.check == "" { // with its first order one of two definitions is stored
-				submit(t, w.Client(), order("o", "order", ""))
-				task, err := w.Client().Wait(t.Context(), "o")
+				c := w.Client()
+				submit(t, c, order("o", "order", ""))
+				task, err := c.Wait(t.Context(), "o")
 				if err != nil {
 					t.Fatal(err)
 				}
