@@ -110,11 +110,12 @@ const (
 // final reports that nothing is left to do; what is unknown is sent again under the same ID.
 func (r Result) final() bool { return r == Fixed || r == Again || r == Refused }
 
-// Select lists the orders, oldest first, and what the command would do to each. It changes nothing.
+// Select lists the orders, oldest first, and what the command would do to each. It changes nothing. What w says
+// wrongly is an error that wraps client.ErrInvalid.
 func Select(ctx context.Context, c *client.Client, w Where, a Action) ([]Order, error) {
 	q, err := w.query()
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", client.ErrInvalid, err)
 	}
 	var all []Order
 	for s, err := range c.List(ctx, q) {

@@ -133,7 +133,7 @@ func (s *server) planBulk(ctx context.Context, r *http.Request, k *kept) (conten
 	} else {
 		orders, err := bulk.Select(ctx, s.Client, x.Where, x.Action)
 		if err != nil {
-			return content{}, invalid(err)
+			return content{}, err
 		}
 		data.Plan = planOf(orders)
 	}
@@ -142,16 +142,6 @@ func (s *server) planBulk(ctx context.Context, r *http.Request, k *kept) (conten
 	}
 	data.Line = x.Line(s.Program)
 	return c, nil
-}
-
-// invalid marks an error as one of what was asked, unless it came from the deployment.
-func invalid(err error) error {
-	for _, of := range []error{client.ErrNotFound, client.ErrConnection, client.ErrForbidden, context.DeadlineExceeded, context.Canceled} {
-		if errors.Is(err, of) {
-			return err
-		}
-	}
-	return fmt.Errorf("%w: %w", client.ErrInvalid, err)
 }
 
 // startBulk freezes the list that the form's page has shown, and begins to work through it.

@@ -215,6 +215,22 @@ func TestPagesAsTheyAreWritten(t *testing.T) {
 	}
 }
 
+// A failure of the server is not taken for one of the address.
+func TestAFailureOfTheServerIsNoBadRequest(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, `{"status":500,"code":"internal","detail":"it broke"}`, http.StatusInternalServerError)
+	}))
+	t.Cleanup(server.Close)
+	h := console.New(console.Options{Client: connect(t, server.URL), Name: "shop", Program: "stepkeeper", Log: slog.New(slog.DiscardHandler)})
+	for path, want := range map[string]int{"/bulk?command=undo&step=charge": http.StatusBadGateway, "/bulk?command=undo&state=none": http.StatusBadRequest} {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
+		if w.Code != want {
+			t.Errorf("%s: status %d: %s", path, w.Code, w.Body)
+		}
+	}
+}
+
 // A page whose reading is refused says so, whichever part of it that is.
 func TestPagesThatMayNotBeRead(t *testing.T) {
 	refuses := ""
