@@ -192,9 +192,9 @@ func knownFields(path []string, v *value) []string {
 		s = next
 	}
 	s = resolved(s, func(s *jsonschema.Schema) bool {
-		return s.Properties != nil && !slices.ContainsFunc(kinds, func(kind string) bool {
-			return s.Properties[kind] != nil && v.field(kind) == nil
-		})
+		ofKind := func(field string) bool { return s.Properties[field] != nil }
+		given := func(field string) bool { return ofKind(field) && v.field(field) != nil }
+		return s.Properties != nil && (!slices.ContainsFunc(kinds, ofKind) || slices.ContainsFunc(kinds, given))
 	})
 	fields = slices.AppendSeq(fields, maps.Keys(s.Properties))
 	slices.Sort(fields)

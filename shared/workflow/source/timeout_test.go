@@ -51,6 +51,18 @@ steps:
 			t.Errorf("%s: %v", timeout, problems)
 		}
 	}
+	// Of several agents the one with the least time counts; long work that an agent's time does not hold is only a warning (P43).
+	several := `workflow: test
+steps:
+  call: {agents: [other, slow], operation: run, timeout: TIMEOUT, maxDuration: 5m, grade: fenced, onFailure: undo, undo: {operation: back, timeout: 1s}}
+`
+	for timeout, good := range map[string]bool{"58s": true, "59s": false} {
+		d, problems := source.Parse("t.yaml", []byte(strings.ReplaceAll(several, "TIMEOUT", timeout)), source.Options{MaxTimeout: most})
+		if (d != nil) != good || !strings.Contains(problems.Error(), "t.yaml:3:76: warning: agent slow can work for 58s at a time, and the maxDuration of step call is 5m") ||
+			!good && !strings.Contains(problems.Error(), "longer than agent slow can work at a time, 58s;") {
+			t.Errorf("%s: %v", timeout, problems)
+		}
+	}
 	if d, problems := source.Parse("t.yaml", []byte(strings.NewReplacer("61s", "58s", "59s", "58s").Replace(file)), source.Options{MaxTimeout: most}); d == nil {
 		t.Errorf("at the limit: %v", problems)
 	}
