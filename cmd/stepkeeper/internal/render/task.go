@@ -64,7 +64,7 @@ func (p Page) head(w io.Writer, t view.Task) {
 		about = append(about, t.Priority+" priority")
 	}
 	if t.ReplyTo != "" {
-		about = append(about, "tells "+t.ReplyTo)
+		about = append(about, "status messages to "+t.ReplyTo)
 	}
 	fmt.Fprintf(w, "  %s\n", strings.Join(about, ", "))
 	fmt.Fprintf(w, "  received %s (%s)", Moment(t.Created), Age(t.Created, p.Now))
@@ -87,7 +87,8 @@ func (p Page) head(w io.Writer, t view.Task) {
 // UndoWait says what the undo of an order waits for, and until when.
 func UndoWait(t view.Task, now time.Time) string {
 	u := t.UndoWait
-	until := fmt.Sprintf("until %s (%s)", clock(u.Until), Age(u.Until, now))
+	at := fmt.Sprintf("%s (%s)", clock(u.Until), Age(u.Until, now))
+	until := "until " + at
 	switch u.For {
 	case "quiet":
 		return fmt.Sprintf("its undo waits %s: a call of %s may take effect until %s, only then is it undone", until, u.Step, clock(u.LastEffect))
@@ -97,7 +98,7 @@ func UndoWait(t view.Task, now time.Time) string {
 		return fmt.Sprintf("its undo waits %s: then the undo of %s is asked for again", until, u.Step)
 	}
 	if u.For == "children" {
-		return fmt.Sprintf("its undo waits for the children of %s; those that do not answer are asked again %s", u.Step, until)
+		return fmt.Sprintf("its undo waits for the children of %s; those that do not answer are asked again at %s", u.Step, at)
 	}
 	return fmt.Sprintf("its undo waits %s at most: %s is being undone", until, u.Step)
 }
@@ -130,6 +131,8 @@ func (p Page) direction(t view.Task) string {
 		return ", because the operator asked for it"
 	case t.Why == core.WhyDeadline:
 		return ", because its deadline passed"
+	case t.Why == core.WhyParent:
+		return ", because the order that it is a child of is undone"
 	case t.Why == core.WhyFailure && t.State != core.Error:
 		return ", because a step failed"
 	}

@@ -176,6 +176,48 @@ func TestTaskPage(t *testing.T) {
 	}
 }
 
+// What is said beside an order's state, and beside the state of each of its steps.
+func TestNotesOfOrdersAndSteps(t *testing.T) {
+	failed := func(s view.Step) view.Step {
+		s.State, s.FirstAt, s.ClaimedAt = core.Failed, at(0), at(10)
+		return s
+	}
+	approval := view.Step{Name: "approve", Kind: view.KindApproval, State: core.Waiting, WakeAt: at(1000), Input: json.RawMessage(`{"question":"Pay\u001b[2J it?"}`),
+		Answers: &view.Answers{Values: []string{"yes", "no"}, Round: 2, Need: 2, Who: []string{"ann", "bob"}, NotSelf: "cid", Reminded: 3, Votes: []core.Vote{{}}}}
+	answered := approval
+	answered.State, answered.Output = core.Processed, json.RawMessage(`{"value":"yes","by":"ann"}`)
+	late := approval
+	late.State, late.Output = core.Processed, json.RawMessage(`{"value":"no","by":"timeout"}`)
+	parcels := view.Children{Workflow: "parcel", Count: 9, Ended: 5, Running: 2, Failed: 4, Tolerate: 4, FailedAs: []string{"o-1", "o-2", "o-3", "o-4"}, Reason: "no\x1b[2J carrier", Stopped: []string{"o-5"}}
+	undone := view.Children{Workflow: "parcel", Count: 9, Ended: 5, Running: 2, Failed: 4, Undo: true, InDoubt: []string{"o-6", "o-7"}}
+	var b bytes.Buffer
+	for _, task := range []view.Task{
+		{OrderID: "urgent", Workflow: "order", State: core.Processing, Priority: "high", ReplyTo: "shop", Parent: &view.Parent{OrderID: "big", Step: "parts", Index: 3}, Steps: []view.Step{
+			{Name: "nap", Kind: view.KindWait, State: core.Waiting, WakeAt: at(1000)}, approval, {Name: "paid", Kind: view.KindEvent, State: core.Waiting, WakeAt: at(1000), Answers: &view.Answers{Event: "paid", Round: 1}},
+			answered, late, {Name: "parts", Kind: view.KindEach, State: core.Waiting, Children: &parcels}}},
+		{OrderID: "in-flight", Workflow: "order", State: core.Error, Priority: "normal", Error: &view.TaskError{Message: "it is full"}, Steps: []view.Step{
+			failed(view.Step{Name: "charge", Agent: "payment", Operation: "charge"}), {Name: "early", Agent: "payment", Operation: "charge", State: core.Failed}, {Name: "never", Kind: view.KindApproval, State: core.Failed},
+			failed(view.Step{Name: "declined", Agent: "payment", Operation: "charge", NoEffect: at(11)}), failed(view.Step{Name: "stated", Agent: "payment", Operation: "charge", NoEffect: at(11), Resolved: &core.Resolved{Fact: core.NotHappened, At: at(12)}}),
+			failed(view.Step{Name: "declined-again", Agent: "payment", Operation: "charge", NoEffect: at(11), Resolved: &core.Resolved{Fact: core.NotHappened, At: at(9)}}),
+			{Name: "given", Agent: "payment", Operation: "charge", State: core.Pending, Corrected: &core.Corrected{By: "ann"}}, {Name: "given-alone", Agent: "payment", Operation: "charge", State: core.Pending, Corrected: &core.Corrected{}}, failed(view.Step{Name: "parts", Kind: view.KindEach, Children: &parcels})}},
+		{OrderID: "by-hand", Workflow: "order", State: core.Closed, Ended: true, Closed: &core.Closing{By: "ann", Reason: "paid\x1b[2J in cash"}, Error: &view.TaskError{Code: "full", Message: "it is full", Step: "charge"}},
+		{OrderID: "cancelled", Workflow: "order", State: core.Compensated, Ended: true, Why: core.WhyCancel},
+		{OrderID: "by-operator", Workflow: "order", State: core.Compensating, Why: core.WhyOperator, UndoWait: &view.UndoWait{Step: "parts", For: "children", Until: at(930)}, Steps: []view.Step{{Name: "parts", Kind: view.KindEach, State: core.Waiting, Children: &undone}}},
+		{OrderID: "too-late", Workflow: "order", State: core.Compensating, Why: core.WhyDeadline, UndoWait: &view.UndoWait{Step: "charge", For: "retry", Until: at(930)}},
+		{OrderID: "still-done", Workflow: "order", State: core.Compensating, Why: core.WhyParent, UndoWait: &view.UndoWait{Step: "charge", For: "reply", Until: at(930)}},
+		{OrderID: "being-undone", Workflow: "order", State: core.Compensating, Why: core.WhyFailure, UndoWait: &view.UndoWait{Step: "charge", For: "undo", Until: at(930)}},
+		{OrderID: "no-output", Workflow: "order", State: core.Processed, Ended: true, Error: &view.TaskError{Code: "expression", Message: "output: there is no total"}},
+	} {
+		task.Created = at(0)
+		page(false).Task(&b, task)
+		b.WriteString("\n")
+	}
+	golden(t, "notes.txt", b.Bytes())
+	if bytes.ContainsRune(b.Bytes(), 0x1b) {
+		t.Error("a text of an order steers the terminal")
+	}
+}
+
 func TestTaskPageInColour(t *testing.T) {
 	var plain, coloured bytes.Buffer
 	task := stories()["stopped"]
