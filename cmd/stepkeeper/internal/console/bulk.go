@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -94,7 +95,7 @@ func selectionOf(values url.Values) selection {
 	return x
 }
 
-// Line is the command line that does the same.
+// Line is the command line that does the same, to be copied into a shell: what it selects by comes from an address.
 func (x *selection) Line(program string) string {
 	var where []string
 	for _, key := range bulk.Keys {
@@ -102,14 +103,24 @@ func (x *selection) Line(program string) string {
 			where = append(where, key+"="+v)
 		}
 	}
-	line := program + " bulk " + x.Command
+	line := program + " bulk " + quoted(x.Command)
 	if x.Command == "resolve" {
-		line += " " + x.Step + " " + string(x.Fact)
+		line += " " + quoted(x.Step) + " " + quoted(string(x.Fact))
 	}
 	if x.Definition != "" {
-		line += " --definition " + x.Definition
+		line += " --definition " + quoted(x.Definition)
 	}
-	return line + " --where " + strings.Join(where, ",") + ` --reason "…"`
+	return line + " --where " + quoted(strings.Join(where, ",")) + ` --reason "…"`
+}
+
+var plainWord = regexp.MustCompile(`^[a-zA-Z0-9_.,:=/-]+$`)
+
+// quoted is a word of a POSIX shell.
+func quoted(word string) string {
+	if plainWord.MatchString(word) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
 // planBulk shows which orders a bulk command is for, and what would become of them, and the lists of this process.

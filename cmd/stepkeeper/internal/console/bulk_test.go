@@ -410,7 +410,10 @@ func TestBulkPages(t *testing.T) {
 	if r := w.work(context.Background(), files[0], nil); len(r.Fixed) != 13 {
 		t.Errorf("%+v", r)
 	}
-	for path, text := range map[string]string{"/bulk/none": "no such list", "/bulk?command=resubmit&older=soon": "write a duration", "/bulk?command=resubmit&step=none": "No such orders."} {
+	for path, text := range map[string]string{"/bulk/none": "no such list", "/bulk?command=resubmit&older=soon": "write a duration", "/bulk?command=resubmit&step=none": "No such orders.",
+		"/bulk?command=resolve&resolve-step=charge&fact=happened&state=processed":        "bulk resolve charge happened --where state=processed --reason",
+		"/bulk?command=resolve&resolve-step=a%27%3Breboot&fact=happened&state=processed": "bulk resolve 'a'\\'';reboot' happened --where state=processed --reason",
+		"/bulk?command=move&definition=latest&state=processed&workflow=order":            "bulk move --definition latest --where state=processed,workflow=order --reason"} {
 		_, body := w.get(path)
 		wants(t, body, text)
 	}

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/diagram"
+	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
 // graphs draws graphs in which some steps come after some before them.
@@ -164,5 +165,28 @@ func TestGraphsAreStraight(t *testing.T) {
 	all = boxes(svg)
 	if all[0].x != all[3].x || all[1].x >= all[0].x || all[2].x <= all[0].x {
 		t.Errorf("a diamond is not symmetric: %v", all)
+	}
+}
+
+// A box says what its step does; the question of a step stands before it.
+func TestBoxesSayWhatStepsDo(t *testing.T) {
+	def := &core.Definition{Steps: []core.StepDefinition{
+		{Name: "charge", Agent: "payment", Others: []string{"bank"}, Operation: "charge", PointOfNoReturn: true},
+		{Name: "nap", Wait: &core.Wait{}, After: []string{"charge"}}, {Name: "paid", Answer: &core.Answer{Event: "paid"}},
+		{Name: "approve", Answer: &core.Answer{Ask: "ask"}, After: []string{"nap"}}, {Name: "late", Fail: &core.Fail{Code: "too-late"}}, {Name: "parts", Each: &core.Each{Workflow: "parcel"}},
+	}}
+	got := ""
+	for _, n := range diagram.Of(def) {
+		got += fmt.Sprintf("%s|%s|%s|%v\n", n.Title, n.Detail, n.Class, n.After)
+	}
+	want := `charge|payment or bank: charge|no-return|[]
+nap|waits||[charge]
+paid|event paid||[]
+approve|approval||[ask]
+late|fails: too-late||[]
+parts|workflow parcel||[]
+`
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
