@@ -416,6 +416,40 @@ func TestDamagedDocumentsAreRefused(t *testing.T) {
 	}
 }
 
+// A time that no clock shows and a number that counts nothing are refused, in whichever part of a document they stand.
+func TestImpossibleTimesAndCountsAreRefused(t *testing.T) {
+	const never = core.Time(1) << 52
+	answers := func(change func(a *core.Answers)) func(*core.Task) {
+		return func(t *core.Task) { t.Steps[0].Answers = &core.Answers{Round: 1}; change(t.Steps[0].Answers) }
+	}
+	children := func(c core.Children) func(*core.Task) {
+		return func(t *core.Task) { t.Steps[0].Children = &c }
+	}
+	for name, change := range map[string]func(*core.Task){
+		"verdict":           func(t *core.Task) { t.Verdicts = []core.Verdict{{ID: "v", Command: "undo", At: never}} },
+		"vote":              answers(func(a *core.Answers) { a.Votes = []core.Vote{{At: never}} }),
+		"verdict of answer": answers(func(a *core.Answers) { a.Verdicts = []core.Verdict{{ID: "v", At: never}} }),
+		"progress":          func(t *core.Task) { t.Steps[0].Progress = &core.StepProgress{Percent: 1, At: never} },
+		"attempt":           func(t *core.Task) { t.Attempts = []core.Attempt{{Step: t.Steps[0].Name, Number: 1, Began: never}} },
+		"end of an attempt": func(t *core.Task) { t.Attempts = []core.Attempt{{Step: t.Steps[0].Name, Number: 1, Ended: never}} },
+		"creation":          func(t *core.Task) { t.Created = never },
+		"count":             children(core.Children{Count: -1}), "next": children(core.Children{Next: -1}), "started": children(core.Children{Started: -1}),
+		"cursor": children(core.Children{Cursor: -1}), "failed": children(core.Children{Failed: -1}), "rounds": children(core.Children{Rounds: -1}),
+		"open child": children(core.Children{Count: 1, Open: []core.OpenChild{{Index: -1}}}),
+		"result":     children(core.Children{Count: 1, Results: []core.Collected{{Index: -1}}}),
+	} {
+		task := usualTask()
+		change(task)
+		doc, err := state.EncodeTask(task)
+		if err == nil {
+			_, err = state.DecodeTask(doc)
+		}
+		if err == nil {
+			t.Errorf("%s: stored and read: %s", name, doc)
+		}
+	}
+}
+
 // What people and the console read on top of a document: who claimed last, until when the first of
 // those in flight may take, and all failures together.
 func TestWhatIsShownOfStepsInFlight(t *testing.T) {

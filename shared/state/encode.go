@@ -34,6 +34,8 @@ var ErrNewerTask = errors.New("stored task has a newer schema than this program 
 
 var errRange = errors.New("a time is outside of the years 1970 to 9999; check the clock, and the times of the order and its workflow")
 
+var errNegative = errors.New("a number of children is negative")
+
 // EncodeTask writes the stored document: JSON with the members of taskFields and stepFields, in the
 // order of their names.
 //

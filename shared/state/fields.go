@@ -436,17 +436,17 @@ func checkProgress(p *core.StepProgress) error {
 func checkChildren(c *core.Children) error {
 	for _, n := range []int{c.Count, c.Next, c.Started, c.Cursor, c.Failed, c.Rounds} {
 		if n < 0 {
-			return errRange
+			return errNegative
 		}
 	}
 	for _, o := range c.Open {
 		if o.Index < 0 {
-			return errRange
+			return errNegative
 		}
 	}
 	for _, r := range c.Results {
 		if r.Index < 0 {
-			return errRange
+			return errNegative
 		}
 	}
 	return nil
