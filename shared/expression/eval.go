@@ -138,10 +138,7 @@ func (e *evaluation) document(name string, data []byte) (any, error) {
 }
 
 func (e *evaluation) pointer(n *ast.PointerNode) (any, error) {
-	if len(e.element) == 0 {
-		return nil, fail("# stands outside of a predicate", "")
-	}
-	top := e.element[len(e.element)-1]
+	top := e.element[len(e.element)-1] // the parser takes a # within a predicate only
 	if n.Name == "index" {
 		return int64(top.index), nil
 	}

@@ -72,8 +72,8 @@ func TestValues(t *testing.T) {
 		{`0 - -9223372036854775807`, `9223372036854775807`}, {`-1 - (-9223372036854775807 - 1)`, `9223372036854775807`}, {`3037000499 * 3037000499`, `9223372030926249001`},
 		// Comparisons are exact even where float64 is not.
 		{`order.big == 1234567890123456789`, `false`}, {`order.total == 1.1`, `true`}, {`order.n == 3.0`, `true`}, {`order.zero == 0`, `true`},
-		{`9007199254740993 > 9007199254740992.0`, `true`}, {`order.huge > order.big`, `true`}, {`"a" < "b"`, `true`}, {`1 < 2 < 3`, `true`},
-		{`order == order`, `true`}, {`order.items[0] == order.items[1]`, `false`}, {`[1, [2]] == [1, [2.0]]`, `true`}, {`{a: 1} != {a: 2}`, `true`}, {`nil == order.a`, `true`}, {`order.list == nil`, `false`}, {`1 == "1"`, `false`},
+		{`9007199254740993 > 9007199254740992.0`, `true`}, {`order.huge > order.big`, `true`}, {`"a" < "b"`, `true`}, {`"b" >= "a"`, `true`}, {`1 <= 1`, `true`}, {`2 >= 3`, `false`}, {`1 < 2 < 3`, `true`},
+		{`order == order`, `true`}, {`order.items[0] == order.items[1]`, `false`}, {`[1, [2]] == [1, [2.0]]`, `true`}, {`{a: 1} != {a: 2}`, `true`}, {`{a: 1} == {b: 1}`, `false`}, {`{a: [1]} == {a: [1]}`, `true`}, {`[1, 2] == [1, 3]`, `false`}, {`[1] == 5`, `false`}, {`5 == [1]`, `false`}, {`nil == order.a`, `true`}, {`order.list == nil`, `false`}, {`1 == "1"`, `false`},
 		// Logic.
 		{`true and not false`, `true`}, {`false && order.text`, `false`}, {`true || order.text`, `true`}, {`order.n > 2 ? "many" : "few"`, `"many"`}, {`not (order.n > 2)`, `false`},
 		// Texts.
@@ -106,7 +106,7 @@ const secret = "S3CRET"
 
 // Failures name the expression and the reason, and never data of the order.
 func TestFailures(t *testing.T) {
-	order := `{"name":"` + secret + `","nested":{"` + secret + `":1},"n":42137,"list":["` + secret + `"],"none":null,"max":9223372036854775807,"huge":1e400}`
+	order := `{"name":"` + secret + `","nested":{"` + secret + `":1},"n":42137,"list":["` + secret + `"],"none":null,"yes":true,"max":9223372036854775807,"huge":1e400}`
 	for _, c := range []struct{ source, want string }{
 		{`order.none.x`, `.x is read from null; fix: write ?. where the part before it may be absent`},
 		{`order.none[3]`, `[3] is read from null; fix: write ?. where the part before it may be absent`},
@@ -118,6 +118,8 @@ func TestFailures(t *testing.T) {
 		{`order.name + 1`, `+ joins a text and a number; fix: convert with string(…)`}, {`order.name * 2`, `* needs numbers, got a text`},
 		{`order.discount * 2`, `* needs numbers, got null; fix: give a default with ??, as in (order.discount ?? 0)`},
 		{`-order.name`, `- needs a number, got a text`}, {`+order.none`, `+ needs a number, got null; fix: give a default with ??, as in (order.discount ?? 0)`},
+		{`order.none < 1`, `< needs two numbers or two texts, got null; fix: give a default with ??, as in (order.discount ?? 0)`}, {`order.name > order.list`, `> compares a text with a list; fix: it needs two numbers or two texts`},
+		{`lower(order.n)`, `lower needs a text, got a number`}, {`order.nested[0:1]`, `[from:to] needs a list or a text, got an object`}, {`order.yes.x`, `.x is read from a boolean`},
 		{`order.name > 2`, `> compares a text with a number; fix: it needs two numbers or two texts`}, {`order.name && true`, `&& needs true or false, got a text`},
 		{`order.none ? 1 : 2`, `a condition needs true or false, got null; fix: give a default with ??, as in (order.discount ?? 0)`}, {`!order.n`, `! needs true or false, got a number`},
 		{`filter(order.list, #)`, `the condition of filter needs true or false, got a text`}, {`map(order.name, #)`, `map needs a list, got a text`}, {`sum(order.list)`, `sum needs numbers, got a text`},
@@ -130,7 +132,7 @@ func TestFailures(t *testing.T) {
 		{`addTime(order.name, "1h")`, `addTime is given a text that is no time in RFC 3339; fix: give one like 2026-01-31T08:00:00Z`}, {`addTime(order.n, "1h")`, `addTime needs a time in RFC 3339 as a text, got a number`},
 		{`addTime("2026-01-31T08:00:00Z", order.name)`, `addTime is given a text that is no time span; fix: give one like '-72h', '90m' or '3d'`}, {`addTime("2026-01-31T08:00:00Z", 5)`, `addTime needs a time span as a text, got a number`},
 		{`addTime("9999-12-31T08:00:00Z", "1d")`, `addTime leaves the years 0 to 9999`}, {`addTime("2026-01-31T08:00:00Z", "100001d")`, `addTime is given a text that is no time span; fix: give one like '-72h', '90m' or '3d'`},
-		{`order.n in order.name`, `in needs a list or an object on its right, got a text`}, {`order.n contains "x"`, `contains works on two texts, got a number and a text`},
+		{`order.n in order.nested`, `in an object needs a text, got a number`}, {`order.n in order.name`, `in needs a list or an object on its right, got a text`}, {`order.n contains "x"`, `contains works on two texts, got a number and a text`},
 	} {
 		t.Run(c.source, func(t *testing.T) {
 			_, err := input(t, quote("${ "+c.source+" }"), environment(order))
