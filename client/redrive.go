@@ -118,7 +118,6 @@ func (c *Client) handle(ctx context.Context, action string, h Handling) error {
 	h.Rate = cmp.Or(h.Rate, RedriveRate)
 	apart := time.Duration(float64(time.Second) / h.Rate)
 	x := &handling{Handling: h, c: c, q: q, action: action, began: time.Now(), left: map[string]bool{}, pace: time.NewTicker(apart)}
-	defer x.pace.Stop()
 	for _, id := range h.IDs {
 		x.left[id] = true
 	}

@@ -149,7 +149,6 @@ func gather(orders <-chan []byte) [][]byte {
 	}
 	batch := [][]byte{first}
 	late := time.NewTimer(linger)
-	defer late.Stop()
 	for len(batch) < port.MaxBatch {
 		select {
 		case text, more := <-orders:

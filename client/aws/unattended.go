@@ -174,7 +174,6 @@ func (t *transport) depthUnknown(queues []string, why error) error {
 	if len(queues) == 0 {
 		return nil
 	}
-	slices.Sort(queues)
 	reason, _, _ := strings.Cut(why.Error(), "\n")
 	if errors.Is(why, context.DeadlineExceeded) {
 		reason = "AWS did not answer within " + t.LookTimeout.String()

@@ -88,8 +88,6 @@ func (s *Process) await(ctx context.Context, began time.Time, ready <-chan strin
 	if limit <= 0 {
 		limit = readyPatience
 	}
-	timer := time.NewTimer(limit)
-	defer timer.Stop()
 	select {
 	case url := <-ready:
 		up := time.Since(began)
@@ -103,7 +101,7 @@ func (s *Process) await(ctx context.Context, began time.Time, ready <-chan strin
 		return up, nil
 	case <-exited:
 		return 0, fmt.Errorf("%w: it ended before it was ready; it said:\n%s", s.err(), s.LogTail())
-	case <-timer.C:
+	case <-time.After(limit):
 		return 0, errors.Join(fmt.Errorf("%w: not ready after %s; it said:\n%s", s.err(), limit, s.LogTail()), s.Kill())
 	case <-ctx.Done():
 		return 0, ctx.Err()
@@ -180,7 +178,6 @@ func (s *Process) Stop() error {
 		return s.Kill()
 	}
 	timer := time.NewTimer(drainTimeout)
-	defer timer.Stop()
 	select {
 	case <-exited:
 		return nil

@@ -172,10 +172,8 @@ func (s *server) check(w http.ResponseWriter, r *http.Request, operation string)
 
 // pause waits, but not past the end of the caller's patience or of the fleet.
 func (s *server) pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d):
 	case <-ctx.Done():
 	case <-s.ctx.Done():
 	}

@@ -63,7 +63,6 @@ func (e *edge) events(ctx context.Context, in *eventsInput) (*huma.StreamRespons
 func (e *edge) writeEvents(ctx context.Context, w http.ResponseWriter, def *core.Definition, tasks <-chan *core.Task) {
 	rc := http.NewResponseController(w)
 	alive := time.NewTicker(eventPause)
-	defer alive.Stop()
 	send := func(b []byte) bool {
 		_ = rc.SetWriteDeadline(time.Now().Add(spoolTimeout))
 		if _, err := w.Write(b); err != nil {

@@ -61,7 +61,6 @@ const lookEvery = 20
 // delay what is overdue.
 func (s *Runtime) watch(ctx context.Context) {
 	tick := time.NewTicker(lookEvery * s.options.SweepEvery)
-	defer tick.Stop()
 	for {
 		select {
 		case <-ctx.Done():

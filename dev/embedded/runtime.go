@@ -169,7 +169,6 @@ func (s *Runtime) start() {
 // sweep is the Supervisor's schedule.
 func (s *Runtime) sweep(ctx context.Context) {
 	tick := time.NewTicker(s.options.SweepEvery)
-	defer tick.Stop()
 	for {
 		select {
 		case <-ctx.Done():

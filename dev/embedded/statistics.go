@@ -56,7 +56,6 @@ func (s *samples) copied() []sample {
 func (s *Runtime) sampleAlways(ctx context.Context) {
 	every := s.options.StatisticsEvery
 	tick := time.NewTicker(every)
-	defer tick.Stop()
 	for {
 		if x, err := s.sample(); err == nil {
 			s.samples.add(x)

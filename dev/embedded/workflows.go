@@ -164,7 +164,6 @@ func (w *workflows) watch(ctx context.Context) {
 	}
 	w.again() // what changed before the watch stood
 	quiet := time.NewTimer(time.Hour)
-	defer quiet.Stop()
 	for {
 		select {
 		case <-ctx.Done():

@@ -212,10 +212,8 @@ func (p *proxy) handle(c net.Conn, text []byte, what string, much float64, gone 
 
 // wait answers false where the caller has gone before the time is over.
 func (p *proxy) wait(d time.Duration, gone <-chan struct{}) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d):
 		return true
 	case <-gone:
 	case <-p.ctx.Done():

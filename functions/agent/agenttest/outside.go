@@ -146,7 +146,6 @@ func (o *Outside) handle(b *bench, requests []*message.Request) ([]*message.Repl
 		messages = messages[n:]
 	}
 	tick := time.NewTicker(2 * time.Millisecond)
-	defer tick.Stop()
 	for {
 		depth, err := o.queue.Depth(ctx)
 		if err := cmp.Or(o.ended(ctx, b), err); err != nil {

@@ -112,7 +112,6 @@ func (w *work) why(ctx context.Context) string {
 // send sends the commands of some orders at the list's rate, and waits for what becomes of them.
 func (w *work) send(ctx context.Context, some []int) {
 	pace := time.NewTicker(time.Duration(float64(time.Second) / w.Rate))
-	defer pace.Stop()
 	inFlight := make(chan struct{}, mostInFlight)
 	var all sync.WaitGroup
 	defer all.Wait()
@@ -202,7 +201,6 @@ func (w *work) heard(answer bool) {
 // watch waits until an order is fixed or has failed again.
 func (w *work) watch(ctx context.Context, i int, o *Order) {
 	again := time.NewTicker(w.look)
-	defer again.Stop()
 	until := time.After(time.Duration(w.Patience * float64(time.Second)))
 	for {
 		t, err := w.c.Get(ctx, o.OrderID)

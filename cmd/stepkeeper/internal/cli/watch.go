@@ -172,7 +172,6 @@ func (o *watchOptions) list(ctx context.Context, c *client.Client) error {
 	s := &screen{app: o.app}
 	away := false
 	tick := time.NewTicker(o.interval)
-	defer tick.Stop()
 	for first := true; ; first = false {
 		orders, err := o.newest(ctx, c)
 		switch {

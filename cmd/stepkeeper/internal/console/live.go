@@ -71,7 +71,6 @@ func (s *server) live(p pageFunc) http.HandlerFunc {
 		k := &kept{}
 		last, spoken := "", time.Time{}
 		tick := time.NewTicker(s.Every)
-		defer tick.Stop()
 		for {
 			c := s.read(r.Context(), r, p, k)
 			body, err := s.fragment(c)

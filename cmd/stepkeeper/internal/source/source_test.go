@@ -45,6 +45,7 @@ func TestRecords(t *testing.T) {
 		{"object cut off", "{\n\"a\":1,\n", "", "ends in the middle"},
 		{"broken document", "{\n\"a\": nonsense\n}\n", "", "line 2"},
 		{"array with a tail", "[{\"a\":1}]\n{\"a\":2}\n", `1:{"a":1}`, "line 1: something follows"},
+		{"array with a letter behind it", `[{"a":1}]x`, `1:{"a":1}`, "line 1: something follows"},
 		{"long line", "{\"a\":1}\n\"" + strings.Repeat("x", source.MaxLine) + "\"\n{\"a\":3}\n", `1:{"a":1} 2! 3:{"a":3}`, ""},
 		{"long first line", "\"" + strings.Repeat("x", source.MaxLine+9) + "\"\n{\"a\":2}\n", `1! 2:{"a":2}`, ""},
 		{"long blank first line", strings.Repeat(" ", source.MaxLine+9) + "\n{\"a\":2}\n", `1! 2:{"a":2}`, ""},
