@@ -258,6 +258,64 @@ func TestPagesThatMayNotBeRead(t *testing.T) {
 	}
 }
 
+// answering is the client of a server that answers all requests by a function.
+func answering(t *testing.T, answer func(r *http.Request) any) *client.Client {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		if err := json.NewEncoder(w).Encode(answer(r)); err != nil {
+			t.Error(err)
+		}
+	}))
+	t.Cleanup(server.Close)
+	return connect(t, server.URL)
+}
+
+// Groups of orders come with the most orders first, and otherwise in the order of their names; those that were not read are said to be.
+func TestGroupsAreSorted(t *testing.T) {
+	order := func(workflow, step, code string, waits ...view.Wait) view.Summary {
+		return view.Summary{OrderID: "o", Workflow: workflow, Definition: "d", Error: &view.TaskError{Step: step, Code: code}, Waits: waits}
+	}
+	asks := func(step string) view.Wait { return view.Wait{Step: step, For: view.WaitRetry} }
+	stopped := []view.Summary{order("b", "x", "c"), order("a", "y", "c"), order("a", "x", "d"), order("a", "x", "c"), order("z", "z", "z"), order("z", "z", "z")}
+	waiting := []view.Summary{order("b", "", "", asks("x")), order("a", "", "", asks("y"), asks("y")), order("a", "", "", asks("x"), view.Wait{Step: "q", For: view.WaitAnswer})}
+	under := waiting
+	h := console.New(console.Options{Client: answering(t, func(r *http.Request) any {
+		switch state := r.URL.Query().Get("state"); {
+		case r.URL.Path != "/v1/orders":
+			return view.Definition{Workflow: "any", Steps: []view.Step{{Name: "x", Agent: "mail"}, {Name: "y", Agent: "bank"}}}
+		case state == string(core.Error):
+			return view.Page{Orders: stopped}
+		case state == string(core.Processing):
+			return view.Page{Orders: under}
+		}
+		return view.Page{Orders: []view.Summary{}}
+	}), Name: "shop", Program: "stepkeeper", Log: quiet})
+	rows := regexp.MustCompile(`<tr id="((?:incident|wait|agent)-[^"]*)"`)
+	for path, want := range map[string]string{
+		"/incidents": "incident-z-z-z incident-a-x-c incident-a-x-d incident-a-y-c incident-b-x-c",
+		"/waiting":   "agent-bank agent-mail wait-answer-a-q- wait-retry-a-y-bank wait-retry-a-x-mail wait-retry-b-x-mail",
+	} {
+		w := newRecorder()
+		h.ServeHTTP(w, request(t, path))
+		var got []string
+		for _, m := range rows.FindAllStringSubmatch(w.Body.String(), -1) {
+			got = append(got, m[1])
+		}
+		if strings.Join(got, " ") != want || strings.Contains(w.Body.String(), "of the newest") {
+			t.Errorf("%s: %s, want %s", path, got, want)
+		}
+	}
+	for n, more := range map[int]bool{1000: false, 1001: true} {
+		under = slices.Repeat(waiting[:1], n)
+		w := newRecorder()
+		h.ServeHTTP(w, request(t, "/waiting"))
+		if strings.Contains(w.Body.String(), "; of the newest 1000 of each state") != more {
+			t.Errorf("%d orders: %s", n, w.Body)
+		}
+	}
+}
+
 // Of a stack other figures are known than of a server, and what is not known is said instead of drawn; a process that has just
 // started has none yet.
 func TestStatisticsOfOthers(t *testing.T) {
@@ -269,26 +327,19 @@ func TestStatisticsOfOthers(t *testing.T) {
 		"stack": {view.Statistics{From: moment(0), Interval: core.Minute, Unknown: []string{"orders that ended: not counted"},
 			Series: []view.Series{{Kind: view.SeriesReceived, Values: []*int{&none, &four, nil}}, {Kind: view.SeriesWaiting, Of: "mail", Values: []*int{nil, &four, &none}}}},
 			[]string{"Orders that were taken in, per minute", "Taken in per minute4", "minute from", "Not known; see below.", "12:02:00 UTC–", "12:01:00 UTC4", "orders that ended: not counted"}, []string{"Overdue", "A million orders"}},
+		"of neither": {view.Statistics{From: moment(0), Interval: 1500 * core.Millisecond, Series: []view.Series{{Kind: view.SeriesWaiting, Of: "mail", Values: []*int{&four}}}},
+			[]string{"Orders that ended or stopped, per 2 seconds"}, []string{"taken in"}},
 		"just started": {view.Statistics{From: moment(0), Interval: 10 * core.Second, Series: []view.Series{{Kind: view.SeriesEnded, Of: "Processed", Values: []*int{}}}, Overdue: &view.Overdue{}},
 			[]string{"Orders that ended or stopped, per 10 seconds", "The first interval has not ended.", "Ended per minute–", "Overdue0"}, []string{"data-chart", "Not measured"}},
 	} {
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			w.Header().Set("Content-Type", "application/json")
-			var answer any = map[string]any{}
+		c := answering(t, func(r *http.Request) any {
 			if r.URL.Path == "/v1/statistics" {
-				answer = x.of
+				return x.of
 			}
-			if err := json.NewEncoder(w).Encode(answer); err != nil {
-				t.Error(err)
-			}
-		}))
-		c, err := client.New(server.URL)
-		if err != nil {
-			t.Fatal(err)
-		}
+			return map[string]any{}
+		})
 		w := newRecorder()
 		console.New(console.Options{Client: c, Name: name, Program: "stepkeeper", Log: quiet}).ServeHTTP(w, request(t, "/"))
-		server.Close()
 		wants(t, w.Body.String(), x.shows...)
 		for _, text := range x.lacks {
 			if strings.Contains(w.Body.String(), text) {
@@ -301,22 +352,14 @@ func TestStatisticsOfOthers(t *testing.T) {
 // Many orders in Error are read once for all looks of ten seconds, few for each look.
 func TestManyInErrorAreReadRarely(t *testing.T) {
 	var stored, asked atomic.Int64
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	c := answering(t, func(*http.Request) any {
 		asked.Add(1)
 		page := view.Page{Orders: make([]view.Summary, stored.Load())}
 		for i := range page.Orders {
 			page.Orders[i] = view.Summary{OrderID: "o", Workflow: "order", State: core.Error, Error: &view.TaskError{Step: "charge"}}
 		}
-		w.Header().Set("Content-Type", "application/json")
-		if err := json.NewEncoder(w).Encode(page); err != nil {
-			t.Error(err)
-		}
-	}))
-	t.Cleanup(server.Close)
-	c, err := client.New(server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+		return page
+	})
 	now := moment(0)
 	h := console.New(console.Options{Client: c, Name: "shop", Program: "stepkeeper", Log: quiet, Now: func() time.Time { return now.Std() }})
 	for i, step := range []struct {
