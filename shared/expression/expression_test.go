@@ -195,6 +195,23 @@ func TestTemplates(t *testing.T) {
 	}
 }
 
+// Each part of a definition that holds an expression is read when the definition is.
+func TestEveryPartIsRead(t *testing.T) {
+	wrong := json.RawMessage(`"${ nothing }"`)
+	for name, d := range map[string]core.Definition{
+		"input":       {Steps: []core.StepDefinition{{Name: "a", Input: wrong}}},
+		"undo":        {Steps: []core.StepDefinition{{Name: "a", Undo: &core.Undo{Input: wrong}}}},
+		"condition":   {Steps: []core.StepDefinition{{Name: "a", When: "nothing"}}},
+		"child order": {Steps: []core.StepDefinition{{Name: "a", Each: &core.Each{Order: wrong}}}},
+		"refusal":     {Steps: []core.StepDefinition{{Name: "a", Answer: &core.Answer{Refuse: "nothing"}}}},
+		"output":      {Output: wrong},
+	} {
+		if _, err := expression.Compile(&d); err == nil || !strings.Contains(err.Error(), "unknown name nothing") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // Expressions of one definition are used by many goroutines at once.
 func TestConcurrentUse(t *testing.T) {
 	x, err := expression.Compile(definition(`{"a":"${ sum(order.items, .quantity * .unitPrice) }","b":"${ order.text startsWith \"T\" }"}`, "order.n == 3"))
