@@ -74,7 +74,7 @@ func TestMetrics(t *testing.T) {
 		`stepkeeper_orders_ended_total{state="Processed",workflow="pair"} 3`, `stepkeeper_orders_ended_total{state="Compensated",workflow="pair"} 1`,
 		`stepkeeper_order_duration_seconds_count{state="Processed",workflow="pair"} 3`, `stepkeeper_order_duration_seconds_bucket{state="Processed",workflow="pair",le="120"} 3`,
 		`stepkeeper_step_duration_seconds_count{step="first",workflow="pair"} 3`, `stepkeeper_step_duration_seconds_count{step="second",workflow="pair"} 3`,
-		`outcome="done"} `, `outcome="failed"} 1`,
+		`stepkeeper_replies_total{agent="shop",operation="first",outcome="done"} 4`, `stepkeeper_replies_total{agent="shop",operation="second",outcome="failed"} 1`,
 		`stepkeeper_queue_messages{queue="replies",state="visible"} 0`, `stepkeeper_queue_messages{queue="replies",state="in-flight"} 0`, `stepkeeper_queue_messages{queue="replies",state="delayed"} 0`, `stepkeeper_queue_oldest_seconds{queue="replies"} 0`,
 		`stepkeeper_agent_requests_in_flight{agent="shop"} 0`, `stepkeeper_agent_requests_total{agent="shop",outcome="failed"} 1`,
 		"stepkeeper_commit_group_size_count ", "stepkeeper_sweep_lag_seconds 0", "stepkeeper_queues_unattended 0", "go_goroutines ",

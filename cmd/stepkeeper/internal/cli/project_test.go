@@ -149,7 +149,7 @@ func TestBrokenWorkflow(t *testing.T) {
 	order := func(workflow string) result {
 		return call{server: p.server, in: `{"schema":1,"orderId":"b-1","workflow":"` + workflow + `","order":{}}`}.run(t, "submit", "-")
 	}
-	order("refunds").want(t, failure.Refused, `the workflow "refunds" is there`, "tickets.yaml:3", "fix the file")
+	order("refunds").want(t, failure.Refused, `the workflow "refunds" is there, and its file cannot be used: /`, "tickets.yaml:3", "; fix the file, then send the order again")
 	order("tickets").want(t, failure.Refused, `no workflow "tickets" is deployed`)
 	p.run(t, "workflow", "list").want(t, failure.OK, "refunds", "tickets.yaml:3")
 }
