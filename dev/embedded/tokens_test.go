@@ -3,6 +3,7 @@ package embedded_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -198,6 +199,25 @@ func TestATokenAnswersOverTheAPI(t *testing.T) {
 			t.Errorf("%s holds a token, %v", what, err)
 		}
 	}
+}
+
+// A file of keys that cannot be read is named, with what to do; then the folder is free again.
+func TestKeysThatCannotBeRead(t *testing.T) {
+	w := newFixture(t, "60s")
+	closeRuntime(t, w.open())
+	name := filepath.Join(w.options.Data, token.FileName)
+	for mode, want := range map[os.FileMode]string{0o600: name + ": ", 0o644: "run chmod 600 on it"} {
+		if err := errors.Join(os.WriteFile(name, []byte("{"), 0o600), os.Chmod(name, mode)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := embedded.Open(t.Context(), w.options); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error is %v, want %s", err, want)
+		}
+	}
+	if err := os.Remove(name); err != nil {
+		t.Fatal(err)
+	}
+	closeRuntime(t, w.open())
 }
 
 // P39, P12: an order keeps the key that it began with, so that what is sent again is the same; the key is in a file of
