@@ -75,6 +75,7 @@ func (c *check) identifier(n *ast.IdentifierNode) error {
 		if c.scope.Value {
 			return nil
 		}
+		return fail("unknown name value", "only the condition refuse of an answered step sees value; a field of the order is order.value")
 	case "item", "index":
 		if c.scope.Item {
 			return nil
@@ -85,7 +86,11 @@ func (c *check) identifier(n *ast.IdentifierNode) error {
 	case "null", "undefined", "None":
 		return fail("unknown name "+n.Value, "write nil, as in order.discount == nil; or give a default with ??")
 	}
-	return fail("unknown name "+n.Value, suggest.DidYouMean(n.Value, []string{"order", "orderId", "steps"},
+	names := []string{"order", "orderId", "steps"}
+	if c.scope.Value {
+		names = append(names, "value")
+	}
+	return fail("unknown name "+n.Value, suggest.DidYouMean(n.Value, names,
 		"there are order, orderId, run and steps.<name>.output; a field of the order is order."+n.Value+", a text stands in quotes"))
 }
 

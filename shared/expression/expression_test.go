@@ -198,6 +198,9 @@ func TestTemplates(t *testing.T) {
 // Each part of a definition that holds an expression is read when the definition is.
 func TestEveryPartIsRead(t *testing.T) {
 	wrong := json.RawMessage(`"${ nothing }"`)
+	if _, err := input(t, `"${ value }"`, environment(`{}`)); err == nil || !strings.Contains(err.Error(), "unknown name value; fix: only the condition refuse") {
+		t.Errorf("value outside of refuse: %v", err)
+	}
 	for name, d := range map[string]core.Definition{
 		"input":       {Steps: []core.StepDefinition{{Name: "a", Input: wrong}}},
 		"undo":        {Steps: []core.StepDefinition{{Name: "a", Undo: &core.Undo{Input: wrong}}}},
