@@ -133,6 +133,28 @@ func TestSubmitGetWait(t *testing.T) {
 	}
 }
 
+// A wait is the server's, in one request; to get an order does not wait.
+func TestTheServerWaits(t *testing.T) {
+	var queries []string
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		queries = append(queries, r.URL.RawQuery)
+		fmt.Fprint(w, `{"orderId":"o","state":"Processed","ended":true}`)
+	}))
+	t.Cleanup(s.Close)
+	c, err := client.New(s.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, get := range []func(context.Context, string) (*client.Task, error){c.Get, c.Wait} {
+		if x, err := get(t.Context(), "o"); err != nil || x.State != core.Processed {
+			t.Errorf("%+v %v", x, err)
+		}
+	}
+	if len(queries) != 2 || queries[0] != "" || !strings.HasPrefix(queries[1], "wait=") {
+		t.Errorf("asked with %q", queries)
+	}
+}
+
 // What of an order has no effect is said by every way that it is submitted.
 func TestNotes(t *testing.T) {
 	r := newRig(t)
