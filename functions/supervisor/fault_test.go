@@ -362,6 +362,17 @@ func TestBoundsOfASweep(t *testing.T) {
 	}
 }
 
+// Rule 17: a page that is not full is a page too; the shards after it are left, with their leases.
+func TestAPageThatIsNotFullCounts(t *testing.T) {
+	w := begun(t, world.Definition(), 60, func(w *world.World) {
+		w.Sweeping = func(c *supervisor.Config) { c.PagesPerSweep = 1 }
+	})
+	w.Clock.Advance(31 * time.Second)
+	if r := sweep(t, w); !r.Truncated || r.Shards != 1 || r.Scanned == 0 || r.Scanned == 60 {
+		t.Errorf("%s, truncated %t", r, r.Truncated)
+	}
+}
+
 // Rule 17: also a clock that stands before 1970 names a shard.
 func TestSweepBeforeTheEpoch(t *testing.T) {
 	w := begun(t, world.Definition(), 0, nil)

@@ -307,8 +307,14 @@ func TestWhatTheResolverIsAsked(t *testing.T) {
 		return nil, errors.New("the resolver is down")
 	})
 	_, err = run(serviceOf(t, simple("https://a.example"), Options{Resolver: down}), call())
-	if f := failureOf(t, err); f.Code != "unreachable" || !f.NoEffect || !strings.Contains(f.Error(), "resolver is down") {
+	if f := failureOf(t, err); f.Code != "unreachable" || !f.NoEffect || !strings.Contains(f.Error(), "was not sent, the service could not be reached: ") || !strings.Contains(f.Error(), "resolver is down") {
 		t.Errorf("%+v", f)
+	}
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"by":"name"}`) }))
+	t.Cleanup(srv.Close)
+	local := strings.Replace(srv.URL, "127.0.0.1", "localhost", 1)
+	if out, err := run(serviceOf(t, simple(local), Options{}), call()); err != nil || !strings.Contains(fmt.Sprintf("%s", out), "name") {
+		t.Errorf("by the resolver of the system: %v, %v", out, err)
 	}
 	var tried []time.Duration
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
