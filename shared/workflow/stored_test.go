@@ -76,6 +76,30 @@ func TestStoredErrors(t *testing.T) {
 	}
 }
 
+// What older code cannot carry on has schema 2; what cannot be read is not sealed.
+func TestSeal(t *testing.T) {
+	for schema, steps := range map[int][]core.StepDefinition{
+		1: {{Agent: "a", Operation: "run"}, {OnFailure: core.OnFailureUndo}},
+		2: {{Wait: &core.Wait{}}, {Answer: &core.Answer{}}, {Fail: &core.Fail{}}, {Each: &core.Each{}}, {Others: []string{"b"}}, {PollFor: 1}, {MaxDuration: 1}, {OnFailure: core.OnFailureContinue}},
+	} {
+		for _, s := range steps {
+			s.Name = "one"
+			d := &core.Definition{Name: "test", Steps: []core.StepDefinition{s}}
+			if err := workflow.Seal(d); err != nil || d.Schema != schema || len(d.Hash) != 32 {
+				t.Errorf("%+v: schema %d, hash %q, %v", s, d.Schema, d.Hash, err)
+			}
+		}
+	}
+	d := &core.Definition{Name: "test", AlertUndone: true}
+	if err := workflow.Seal(d); err != nil || d.Schema != 2 {
+		t.Errorf("with alerts of undone orders: schema %d, %v", d.Schema, err)
+	}
+	d = &core.Definition{Name: "test", Output: json.RawMessage(`"${ order. }"`)}
+	if err := workflow.Seal(d); err == nil || d.Hash != "" {
+		t.Errorf("a broken expression: hash %q, %v", d.Hash, err)
+	}
+}
+
 // The side that runs in the cloud carries neither YAML nor the checks of workflow files.
 func TestImports(t *testing.T) {
 	out, err := exec.Command("go", "list", "-deps", ".").Output()
