@@ -86,11 +86,7 @@ func (c *check) identifier(n *ast.IdentifierNode) error {
 	case "null", "undefined", "None":
 		return fail("unknown name "+n.Value, "write nil, as in order.discount == nil; or give a default with ??")
 	}
-	names := []string{"order", "orderId", "steps"}
-	if c.scope.Value {
-		names = append(names, "value")
-	}
-	return fail("unknown name "+n.Value, suggest.DidYouMean(n.Value, names,
+	return fail("unknown name "+n.Value, suggest.DidYouMean(n.Value, []string{"order", "orderId", "steps", "value"},
 		"there are order, orderId, run and steps.<name>.output; a field of the order is order."+n.Value+", a text stands in quotes"))
 }
 
