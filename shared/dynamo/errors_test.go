@@ -13,6 +13,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -231,19 +232,30 @@ func TestReadsFailOneByOne(t *testing.T) {
 	}
 }
 
-// handlerStore is a store as a handler has it, whose DynamoDB answers by the number of the attempt.
-func handlerStore(t *testing.T, answer func(attempt int64, r *http.Request) (int, string)) (*dynamo.Store, *atomic.Int64) {
+type transport func(*http.Request) (*http.Response, error)
+
+func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// handlerStore is a store as a handler has it, whose DynamoDB answers by the number of the attempt; 0 is no
+// answer before the end of the request's context. Nothing passes through a socket, so that time can be the
+// clock of synctest.
+func handlerStore(t *testing.T, answer func(attempt int64) (int, string)) (*dynamo.Store, *atomic.Int64) {
 	t.Helper()
 	var n atomic.Int64
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body) // the end of the connection is noticed from then on
-		status, body := answer(n.Add(1), r)
-		w.Header().Set("Content-Type", "application/x-amz-json-1.0")
-		w.WriteHeader(status)
-		fmt.Fprint(w, body)
-	}))
-	t.Cleanup(server.Close)
-	c, err := awsclient.Load(t.Context(), awsclient.Options{Endpoint: server.URL, Region: "us-east-1"})
+	dynamoDB := transport(func(r *http.Request) (*http.Response, error) {
+		status, body := answer(n.Add(1))
+		if status == 0 {
+			<-r.Context().Done()
+			return nil, r.Context().Err()
+		}
+		return &http.Response{
+			StatusCode: status, Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}},
+			Body: io.NopCloser(strings.NewReader(body)), Request: r,
+		}, nil
+	})
+	c, err := awsclient.Load(t.Context(), awsclient.Options{
+		Endpoint: "http://localhost", Region: "us-east-1", Wrap: func(http.RoundTripper) http.RoundTripper { return dynamoDB },
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -274,69 +286,75 @@ func TestHandlersRetryThrottles(t *testing.T) {
 		"create, a part of it throttled": {commit(1), cancelled("ThrottlingError")},
 	} {
 		t.Run(name, func(t *testing.T) {
-			call := c.call
-			t.Parallel()
-			s, _ := handlerStore(t, func(attempt int64, _ *http.Request) (int, string) {
-				if attempt <= 12 {
-					return 400, c.refuse
+			synctest.Test(t, func(t *testing.T) {
+				s, _ := handlerStore(t, func(attempt int64) (int, string) {
+					if attempt <= 12 {
+						return 400, c.refuse
+					}
+					return 200, "{}"
+				})
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				if err := c.call(ctx, s); err != nil {
+					t.Errorf("throttled twelve times: %v", err)
 				}
-				return 200, "{}"
+				s, n := handlerStore(t, func(int64) (int, string) { return 400, c.refuse })
+				ctx, cancel = context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				began := time.Now()
+				err := c.call(ctx, s)
+				if took := time.Since(began); !errors.Is(err, port.ErrUnavailable) || n.Load() < 12 || took != 59*time.Second {
+					t.Errorf("throttled for long: %v after %d attempts, %s", err, n.Load(), took)
+				}
 			})
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-			defer cancel()
-			if err := call(ctx, s); err != nil {
-				t.Errorf("throttled twelve times: %v", err)
-			}
-			s, n := handlerStore(t, func(int64, *http.Request) (int, string) { return 400, c.refuse })
-			ctx, cancel = context.WithTimeout(t.Context(), 4*time.Second)
-			defer cancel()
-			if err := call(ctx, s); !errors.Is(err, port.ErrUnavailable) || ctx.Err() != nil || n.Load() < 5 {
-				t.Errorf("throttled for long: %v after %d attempts, the caller's time: %v", err, n.Load(), ctx.Err())
-			}
 		})
 	}
 }
 
 // Many calls are throttled at once: the SDK's quota of retries, which all calls of a client share, ends none of them.
 func TestHandlersRetriesHaveNoQuota(t *testing.T) {
-	const calls, throttles = 60, 4
-	s, n := handlerStore(t, func(attempt int64, _ *http.Request) (int, string) {
-		if attempt <= calls*throttles {
-			return throttled(request{})
+	synctest.Test(t, func(t *testing.T) {
+		const calls, throttles = 60, 4
+		s, n := handlerStore(t, func(attempt int64) (int, string) {
+			if attempt <= calls*throttles {
+				return throttled(request{})
+			}
+			return 200, "{}"
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		failed := make(chan error, calls)
+		for range calls {
+			go func() {
+				_, errs := s.Load(ctx, []string{"a"})
+				failed <- errs[0]
+			}()
 		}
-		return 200, "{}"
+		for range calls {
+			if err := <-failed; err != nil {
+				t.Errorf("after %d attempts: %v", n.Load(), err)
+			}
+		}
 	})
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	failed := make(chan error, calls)
-	for range calls {
-		go func() {
-			_, errs := s.Load(ctx, []string{"a"})
-			failed <- errs[0]
-		}()
-	}
-	for range calls {
-		if err := <-failed; err != nil {
-			t.Fatalf("after %d attempts: %v", n.Load(), err)
-		}
-	}
 }
 
 // An attempt that gets no answer ends after three seconds, and is made again.
 func TestHandlersRetryAttemptsWithoutAnAnswer(t *testing.T) {
-	s, n := handlerStore(t, func(attempt int64, r *http.Request) (int, string) {
-		if attempt == 1 {
-			<-r.Context().Done()
+	synctest.Test(t, func(t *testing.T) {
+		s, n := handlerStore(t, func(attempt int64) (int, string) {
+			if attempt == 1 {
+				return 0, ""
+			}
+			return 200, `{"Item":{"OrderID":{"S":"a"},"Version":{"N":"1"}}}`
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		began := time.Now()
+		records, errs := s.Load(ctx, []string{"a"})
+		if took := time.Since(began); errs[0] != nil || records[0] == nil || n.Load() != 2 || took < 3*time.Second || took > 4*time.Second {
+			t.Errorf("%v, %v after %d attempts, %s", records, errs, n.Load(), took)
 		}
-		return 200, `{"Item":{"OrderID":{"S":"a"},"Version":{"N":"1"}}}`
 	})
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-	defer cancel()
-	began := time.Now()
-	records, errs := s.Load(ctx, []string{"a"})
-	if took := time.Since(began); errs[0] != nil || records[0] == nil || n.Load() != 2 || took < 3*time.Second || took > 8*time.Second {
-		t.Errorf("%v, %v after %d attempts, %s", records, errs, n.Load(), took)
-	}
 }
 
 // Every write states its condition and asks for what stands there (P8, rule 8).
